@@ -102,7 +102,7 @@ extern "C" {
   X(UNSUPPORTED, 2, "unsupported or undecided")                                                               \
   X(BAD_INPUT,   3, "bad input: text, graph or argument")                                                     \
   X(LIMIT,       3, "a stated limit was passed")                                                              \
-  X(NO_MEMORY,   4, "out of memory, or the configured limit was reached")                                     \
+  X(NO_MEMORY,   4, "out of memory")                                     \
   X(MACHINE,     4, "a fault of the machine: compiler, GPU, driver or file system")
 
 typedef enum mg_status {
@@ -297,6 +297,9 @@ typedef struct mg_tensor_info {
   int32_t order[MG_MAX_RANK];/* memory order of an input's dimensions, outermost first; 0, 1, 2 .. by default */
   uint32_t op;               /* producer, index into graph->ops; 0 for an input of the program */
   uint32_t scope;            /* axis id of the innermost loop in whose body it lives; 0 for the graph's own body */
+  uint32_t depends;          /* lower graphs: bit a is set if blocks along grid axis a may hold different values */
+  uint32_t merged;           /* lower graphs: bit a is set if a grid accumulator over axis a is among its sources */
+  const struct mgi_cuts *cuts[MG_MAX_RANK]; /* how a ragged dimension was cut; NULL if every cut was exact */
 } mg_tensor_info;
 
 typedef struct mg_op_node {
@@ -339,7 +342,9 @@ struct mg_graph {
   int32_t threads;           /* block level: threads of a block */
   mg_plan_entry plan[MG_MAX_PLAN];
   uint32_t n_plan;
-  struct mgi_root *root;     /* arena, error, builder state */
+  uint32_t cursor;           /* builder: the open scope */
+  uint32_t cap_tensors, cap_ops;
+  struct mgi_root *root;     /* arena and first error, shared by all levels of a program */
 };
 
 /* The info of a tensor / an op / an axis; the zeroth, all-zero entry for a handle that is not valid. */
@@ -431,7 +436,7 @@ mg_status mg_check(mg_graph *program, mg_error *e);
 
 /* Parses a program or a µGraph.  `where` names the source in errors.  *out is checked.  Any bytes may come in. */
 mg_status mg_parse(const char *text, size_t len, const char *where, const mg_config *cfg, mg_graph **out, mg_error *e);
-/* Reads the file whole (at most 16 MiB) and parses it. */
+/* Reads the file whole (at most 1 MiB) and parses it. */
 mg_status mg_parse_file(const char *path, const mg_config *cfg, mg_graph **out, mg_error *e);
 /* The text form; parsing it gives the same graph.  Free with mg_string_free. */
 mg_status mg_print(const mg_graph *program, char **out, mg_error *e);
@@ -487,3 +492,2565 @@ mg_status mg_resize(const mg_graph *program, const int64_t *extent, const int64_
 }
 #endif
 #endif /* MIRAGE_H */
+
+/* =================================================================================================== implementation */
+
+#if defined(MIRAGE_IMPLEMENTATION) || defined(MIRAGE_CORE_IMPLEMENTATION)
+#ifndef MIRAGE_CORE_IMPLEMENTED
+#define MIRAGE_CORE_IMPLEMENTED
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+static_assert(MG_OP_COUNT < 256, "an opcode fits a byte: mg_hash and the search rely on it");
+static_assert(MG_MAX_AXES <= 15, "axis sets are 16-bit masks");
+
+/* --------------------------------------------------------------------------------------------- >>arena
+   One arena a program, in chunks that are freed together.  `separate` gives every allocation a chunk of its own.
+   Invariants: bytes and allocations only grow; a failed allocation sets the sticky error and changes nothing else. */
+
+typedef struct mgi_chunk { struct mgi_chunk *next; size_t used, size; } mgi_chunk;
+
+typedef struct mgi_root {
+  mg_config cfg;
+  mgi_chunk *chunks;
+  size_t bytes, allocations;
+  mg_error err; /* the first error of building */
+} mgi_root;
+
+/* How one dimension was cut, outermost cut first: before[k] is the extent before axis[k] cut it into its chunks. */
+typedef struct mgi_cuts { int n; uint32_t axis[MG_MAX_AXES]; int64_t before[MG_MAX_AXES]; } mgi_cuts;
+
+mg_config mg_config_default(void) {
+  mg_config c;
+  memset(&c, 0, sizeof c);
+  c.memory_limit = (size_t)256 << 20;
+  return c;
+}
+
+static void *mgi_raw_alloc(mgi_root *r, size_t n) {
+  r->allocations++;
+  if (r->cfg.allocation_limit && r->allocations >= r->cfg.allocation_limit) return NULL;
+  if (n > r->cfg.memory_limit - r->bytes) return NULL; /* bytes never passes the limit */
+  void *p = r->cfg.alloc ? r->cfg.alloc(r->cfg.user, n) : malloc(n);
+  if (p) r->bytes += n;
+  return p;
+}
+
+static void mgi_raw_free(const mg_config *c, void *p) {
+  if (c->release) c->release(c->user, p);
+  else if (!c->alloc) free(p);
+}
+
+/* Zeroed memory, or NULL with the sticky error set. */
+static void *mgi_alloc(mgi_root *r, size_t n) {
+  n = (n + 15) & ~(size_t)15;
+  mgi_chunk *c = r->chunks;
+  if (!c || r->cfg.separate || c->size - c->used < n) {
+    size_t size = r->cfg.separate || n > 16384 ? n : 16384;
+    c = (mgi_chunk *)mgi_raw_alloc(r, sizeof(mgi_chunk) + size);
+    if (!c) {
+      int limit = sizeof(mgi_chunk) + size > r->cfg.memory_limit - r->bytes;
+      if (r->err.status == MG_OK && limit) mg_fail(&r->err, MG_LIMIT, "arena", "%zu bytes more than the %zu in use pass the limit of %zu", n, r->bytes, r->cfg.memory_limit);
+      else if (r->err.status == MG_OK) mg_fail(&r->err, MG_NO_MEMORY, "arena", "no memory for %zu bytes more than the %zu in use", n, r->bytes);
+      return NULL;
+    }
+    c->next = r->chunks, c->used = 0, c->size = size;
+    r->chunks = c;
+  }
+  void *p = (char *)(c + 1) + c->used;
+  c->used += n;
+  memset(p, 0, n);
+  return p;
+}
+
+static char *mgi_copy_string(mgi_root *r, const char *s, size_t n) {
+  char *p = (char *)mgi_alloc(r, n + 1);
+  if (p) memcpy(p, s, n);
+  return p;
+}
+
+/* ------------------------------------------------------------------------------------------- >>strings */
+
+const char *mg_status_text(mg_status s) {
+  static const char *const text[] = {
+#define MGI_X(id, code, msg) msg,
+      MG_STATUSES(MGI_X)
+#undef MGI_X
+  };
+  static_assert(sizeof text / sizeof *text == MG_STATUS_COUNT, "one message a status");
+  return (unsigned)s < MG_STATUS_COUNT ? text[s] : "unknown status";
+}
+
+int mg_exit_code(mg_status s) {
+  static const int code[] = {
+#define MGI_X(id, code, msg) code,
+      MG_STATUSES(MGI_X)
+#undef MGI_X
+  };
+  return (unsigned)s < MG_STATUS_COUNT ? code[s] : 4;
+}
+
+static mg_status mgi_vfail(mg_error *e, mg_status s, const char *where, const char *fmt, va_list ap) {
+  if (!e) return s;
+  memset(e, 0, sizeof *e);
+  e->status = s;
+  snprintf(e->where, sizeof e->where, "%s", where ? where : "");
+  vsnprintf(e->msg, sizeof e->msg, fmt, ap);
+  return s;
+}
+
+mg_status mg_fail(mg_error *e, mg_status s, const char *where, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  mgi_vfail(e, s, where, fmt, ap);
+  va_end(ap);
+  return s;
+}
+
+/* The builder's: only the first error is kept. */
+static void mgi_err(mg_graph *g, mg_status s, const char *where, const char *fmt, ...) {
+  if (!g || g->root->err.status != MG_OK) return;
+  va_list ap;
+  va_start(ap, fmt);
+  mgi_vfail(&g->root->err, s, where, fmt, ap);
+  va_end(ap);
+}
+
+/* A growing string; `bad` once memory is out. */
+typedef struct mgi_text { char *p; size_t n, cap; int bad; } mgi_text;
+
+static void mgi_putn(mgi_text *t, const char *s, size_t n) {
+  if (t->bad) return;
+  if (n + 1 > t->cap - t->n) {
+    size_t cap = (t->cap + n + 64) * 2;
+    char *p = (char *)realloc(t->p, cap);
+    if (!p) { t->bad = 1; return; }
+    t->p = p, t->cap = cap;
+  }
+  memcpy(t->p + t->n, s, n);
+  t->n += n;
+  t->p[t->n] = 0;
+}
+static void mgi_puts(mgi_text *t, const char *s) { mgi_putn(t, s, strlen(s)); }
+static void mgi_putf(mgi_text *t, const char *fmt, ...) {
+  char buf[512];
+  va_list ap;
+  va_start(ap, fmt);
+  int n = vsnprintf(buf, sizeof buf, fmt, ap);
+  va_end(ap);
+  mgi_putn(t, buf, n < 0 ? 0 : (size_t)n < sizeof buf ? (size_t)n : sizeof buf - 1);
+}
+static mg_status mgi_text_done(mgi_text *t, char **out, const char *where, mg_error *e) {
+  if (t->bad || !t->p) { free(t->p); *out = NULL; return mg_fail(e, MG_NO_MEMORY, where, "no memory for the text"); }
+  *out = t->p;
+  return MG_OK;
+}
+void mg_string_free(char *s) { free(s); }
+
+static uint64_t mgi_mix(uint64_t h, uint64_t v) { /* splitmix64 finaliser over a running state */
+  h ^= v + 0x9e3779b97f4a7c15u + (h << 6) + (h >> 2);
+  h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9u;
+  h = (h ^ (h >> 27)) * 0x94d049bb133111ebu;
+  return h ^ (h >> 31);
+}
+
+/* ------------------------------------------------------------------------------------------ >>rational */
+
+static int64_t mgi_gcd(int64_t a, int64_t b) {
+  a = a < 0 ? -a : a, b = b < 0 ? -b : b;
+  while (b) { int64_t t = a % b; a = b, b = t; }
+  return a;
+}
+
+mg_rational mg_rat(int64_t num, int64_t den) {
+  mg_rational r = {0, 0};
+  if (den == 0 || num == INT64_MIN || den == INT64_MIN) return r;
+  int64_t g = mgi_gcd(num, den);
+  num /= g, den /= g;
+  if (den < 0) num = -num, den = -den;
+  if (num > INT32_MAX || num < -INT32_MAX || den > INT32_MAX) return r;
+  r.num = num, r.den = den;
+  return r;
+}
+int mg_rat_mul(mg_rational a, mg_rational b, mg_rational *out) {
+  *out = mg_rat(a.num * b.num, a.den * b.den); /* both below 2^62 */
+  return out->den != 0;
+}
+int mg_rat_add(mg_rational a, mg_rational b, mg_rational *out) {
+  *out = mg_rat(a.num * b.den + b.num * a.den, a.den * b.den);
+  return out->den != 0;
+}
+
+const char *mg_dtype_name(mg_dtype t) {
+  static const char *const name[] = {"f16", "bf16", "f32"};
+  static_assert(sizeof name / sizeof *name == MG_DTYPE_COUNT, "one name a dtype");
+  return (unsigned)t < MG_DTYPE_COUNT ? name[t] : "?";
+}
+int mg_dtype_bytes(mg_dtype t) { return t == MG_F32 ? 4 : 2; }
+
+/* -------------------------------------------------------------------------------------------- >>shapes
+   The operator table as data, and the shape rules that its rows name.  A rule sees operand shapes and attribute, with
+   attr.dim already made non-negative; it writes *out or says what was expected and what was found. */
+
+/* 1 if the index column is the word NOINDEX: it pastes to a macro whose second piece is 1. */
+#define MGI_PROBE_NOINDEX ~, 1
+#define MGI_SECOND(a, b, ...) b
+#define MGI_IS_NOINDEX(...) MGI_SECOND(__VA_ARGS__, 0, 0)
+
+static const mg_op_info mgi_rows[] = {
+    {"none", 0, 0, MG_ATTR_NONE, MG_ABS_OPAQUE, 0, 0, 0, "", "", ""},
+#define MGI_E(id, name, n, lv, attr, abs, field, real) {name, n, lv, MG_ATTR_##attr, MG_ABS_##abs, 1, 0, 0, #real, "", #field},
+#define MGI_T(id, name, n, lv, attr, shape, abs, index) \
+  {name, n, lv, MG_ATTR_##attr, MG_ABS_##abs, 0, !MGI_IS_NOINDEX(MGI_PROBE_##index), 0, "", #index, ""},
+    MG_BUILTIN_OPS(MGI_E, MGI_T)
+#undef MGI_E
+#undef MGI_T
+#define MGI_E(id, name, n, lv, attr, abs, field, real) {name, n, lv, MG_ATTR_##attr, MG_ABS_##abs, 1, 0, 1, #real, "", #field},
+#define MGI_T(id, name, n, lv, attr, shape, abs, index) \
+  {name, n, lv, MG_ATTR_##attr, MG_ABS_##abs, 0, !MGI_IS_NOINDEX(MGI_PROBE_##index), 1, "", #index, ""},
+    MG_USER_OPS(MGI_E, MGI_T)
+#undef MGI_E
+#undef MGI_T
+    {"load", 1, 0, MG_ATTR_NONE, MG_ABS_SAME, 0, 0, 0, "", "", ""},
+    {"store", 1, 0, MG_ATTR_NONE, MG_ABS_SAME, 0, 0, 0, "", "", ""},
+    {"accum", 1, 0, MG_ATTR_NONE, MG_ABS_SUM, 0, 0, 0, "", "", ""},
+    {"graph", 0, 0, MG_ATTR_NONE, MG_ABS_OPAQUE, 0, 0, 0, "", "", ""},
+};
+static_assert(sizeof mgi_rows / sizeof *mgi_rows == MG_OP_COUNT, "one row an opcode, in the enum's order");
+
+const mg_op_info *mg_op_row(mg_opcode op) { return &mgi_rows[(unsigned)op < MG_OP_COUNT ? op : 0]; }
+
+mg_opcode mg_op_find(const char *name, size_t len) {
+  for (int k = 1; k < MG_OP_TABLE_END; k++)
+    if (strlen(mgi_rows[k].name) == len && !memcmp(mgi_rows[k].name, name, len)) return (mg_opcode)k;
+  return MG_OP_NONE;
+}
+
+/* The real column over doubles. */
+#define MG_C(num, den) ((double)(num) / (double)(den))
+#define MG_EXP(x) exp(x)
+#define MG_SQRT(x) sqrt(x)
+#define MG_LOG(x) log(x)
+#define MG_ERF(x) erf(x)
+#define MG_TANH(x) tanh(x)
+#define MG_MAX(x, y) fmax(x, y)
+#define MGI_E(id, name, n, lv, attr, abs, field, real) \
+  MGI_FN double mgi_real_##id(double a, double b, double c) { (void)a; (void)b; (void)c; return real; }
+#define MGI_T(id, name, n, lv, attr, shape, abs, index)
+MG_OPS(MGI_E, MGI_T)
+#undef MGI_E
+#undef MGI_T
+#undef MG_C
+#undef MG_EXP
+#undef MG_SQRT
+#undef MG_LOG
+#undef MG_ERF
+#undef MG_TANH
+#undef MG_MAX
+
+double mg_op_real(mg_opcode op, double a, double b, double c) {
+  switch (op) {
+#define MGI_E(id, name, n, lv, attr, abs, field, real) case MG_OP_##id: return mgi_real_##id(a, b, c);
+#define MGI_T(id, name, n, lv, attr, shape, abs, index)
+    MG_OPS(MGI_E, MGI_T)
+#undef MGI_E
+#undef MGI_T
+    default: return NAN;
+  }
+}
+
+void mg_reshape_index(const int64_t *i, const mg_shape *to, int64_t *j, const mg_shape *from) {
+  int64_t flat = 0;
+  for (int d = 0; d < to->rank; d++) flat = flat * to->dim[d] + i[d];
+  for (int d = from->rank - 1; d >= 0; d--) j[d] = flat % from->dim[d], flat /= from->dim[d];
+}
+
+#define NOINDEX (void)j
+#define MGI_E(id, name, n, lv, attr, abs, field, real)
+#define MGI_T(id, name, n, lv, attr, shape, abs, index)                                                    \
+  MGI_FN int mgi_index_##id(const mg_attr *A, const mg_shape *S, const int64_t *i, int64_t *j) {            \
+    int src = 0;                                                                                           \
+    (void)A; (void)S; (void)i; (void)j;                                                                    \
+    index;                                                                                                 \
+    return src;                                                                                            \
+  }
+MG_OPS(MGI_E, MGI_T)
+#undef MGI_E
+#undef MGI_T
+#undef NOINDEX
+
+int mg_op_index(mg_opcode op, const mg_attr *A, const mg_shape *S, const int64_t *i, int64_t *j) {
+  for (int d = 0; d < MG_MAX_RANK; d++) j[d] = i[d];
+  switch (op) {
+#define MGI_E(id, name, n, lv, attr, abs, field, real)
+#define MGI_T(id, name, n, lv, attr, shape, abs, index) case MG_OP_##id: return mgi_index_##id(A, S, i, j);
+    MG_OPS(MGI_E, MGI_T)
+#undef MGI_E
+#undef MGI_T
+    default: return 0;
+  }
+}
+
+/* "[16, 4096]" */
+static const char *mgi_shape_text(const mg_shape *s, char *buf, size_t n) {
+  size_t k = (size_t)snprintf(buf, n, "[");
+  for (int d = 0; d < s->rank && k < n; d++) k += (size_t)snprintf(buf + k, n - k, d ? ", %lld" : "%lld", (long long)s->dim[d]);
+  if (k < n) snprintf(buf + k, n - k, "]");
+  return buf;
+}
+
+int64_t mg_shape_elements(const mg_shape *s) {
+  int64_t n = 1;
+  for (int d = 0; d < s->rank; d++) {
+    if (s->dim[d] == 0) return 0;
+    if (n > INT64_MAX / s->dim[d]) return -1;
+    n *= s->dim[d];
+  }
+  return n;
+}
+
+/* NumPy broadcasting of dimensions [0, rank - tail) from the right. */
+static mg_status mgi_broadcast(const mg_shape *a, const mg_shape *b, int tail, mg_shape *out, mg_error *e) {
+  int ra = a->rank - tail, rb = b->rank - tail, r = ra > rb ? ra : rb;
+  for (int k = 1; k <= r; k++) {
+    int64_t x = k <= ra ? a->dim[ra - k] : 1, y = k <= rb ? b->dim[rb - k] : 1;
+    uint32_t sx = k <= ra ? a->sym[ra - k] : 0, sy = k <= rb ? b->sym[rb - k] : 0;
+    if (x != y && x != 1 && y != 1) {
+      char ta[96], tb[96];
+      return mg_fail(e, MG_BAD_INPUT, NULL, "shapes %s and %s do not broadcast: %lld against %lld, %d from the right",
+                     mgi_shape_text(a, ta, sizeof ta), mgi_shape_text(b, tb, sizeof tb), (long long)x, (long long)y, k + tail);
+    }
+    out->dim[r - k] = x == 1 ? y : x;
+    out->sym[r - k] = x == 1 ? sy : sx;
+  }
+  out->rank = r;
+  return MG_OK;
+}
+
+mg_status mgi_shape_SAME(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
+  (void)A; (void)n_in; (void)e;
+  *out = in[0];
+  return MG_OK;
+}
+mg_status mgi_shape_REDUCE(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
+  (void)n_in; (void)e;
+  *out = in[0];
+  out->dim[A->dim] = 1, out->sym[A->dim] = 0;
+  return MG_OK;
+}
+mg_status mgi_shape_MATMUL(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
+  (void)A; (void)n_in;
+  const mg_shape *a = &in[0], *b = &in[1];
+  char ta[96], tb[96];
+  if (a->rank < 2 || b->rank < 2)
+    return mg_fail(e, MG_BAD_INPUT, NULL, "a matmul takes operands of rank 2 or more, got %s and %s", mgi_shape_text(a, ta, sizeof ta), mgi_shape_text(b, tb, sizeof tb));
+  if (a->dim[a->rank - 1] != b->dim[b->rank - 2])
+    return mg_fail(e, MG_BAD_INPUT, NULL, "the last dimension of %s and the last but one of %s must be equal", mgi_shape_text(a, ta, sizeof ta), mgi_shape_text(b, tb, sizeof tb));
+  mg_shape o;
+  memset(&o, 0, sizeof o);
+  mg_status s = mgi_broadcast(a, b, 2, &o, e);
+  if (s != MG_OK) return s;
+  o.dim[o.rank] = a->dim[a->rank - 2], o.sym[o.rank++] = a->sym[a->rank - 2];
+  o.dim[o.rank] = b->dim[b->rank - 1], o.sym[o.rank++] = b->sym[b->rank - 1];
+  *out = o;
+  return MG_OK;
+}
+mg_status mgi_shape_CONCAT_MATMUL(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
+  mg_shape wy, xz; /* (w|x)(y|z) = wy + xz */
+  mg_shape p[2];
+  (void)n_in;
+  p[0] = in[0], p[1] = in[2];
+  mg_status s = mgi_shape_MATMUL(A, p, 2, &wy, e);
+  p[0] = in[1], p[1] = in[3];
+  if (s == MG_OK) s = mgi_shape_MATMUL(A, p, 2, &xz, e);
+  if (s != MG_OK) return s;
+  if (wy.rank != xz.rank || memcmp(wy.dim, xz.dim, sizeof wy.dim)) {
+    char ta[96], tb[96];
+    return mg_fail(e, MG_BAD_INPUT, NULL, "w y has shape %s and x z %s: they must be equal", mgi_shape_text(&wy, ta, sizeof ta), mgi_shape_text(&xz, tb, sizeof tb));
+  }
+  *out = wy;
+  return MG_OK;
+}
+mg_status mgi_shape_REPEAT(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
+  (void)n_in;
+  if (A->n < 1 || A->n > ((int64_t)1 << 40)) return mg_fail(e, MG_BAD_INPUT, NULL, "a repeat count is between 1 and 2^40, got %lld", (long long)A->n);
+  *out = in[0];
+  if (in[0].dim[A->dim] > ((int64_t)1 << 40) / A->n) return mg_fail(e, MG_BAD_INPUT, NULL, "the repeated dimension passes 2^40");
+  out->dim[A->dim] *= A->n;
+  return MG_OK;
+}
+mg_status mgi_shape_RESHAPE(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
+  (void)n_in;
+  char ta[96], tb[96];
+  if (mg_shape_elements(&A->shape) != mg_shape_elements(&in[0]))
+    return mg_fail(e, MG_BAD_INPUT, NULL, "%s and %s differ in their number of elements", mgi_shape_text(&in[0], ta, sizeof ta), mgi_shape_text(&A->shape, tb, sizeof tb));
+  *out = A->shape;
+  return MG_OK;
+}
+mg_status mgi_shape_TRANSPOSE(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
+  unsigned seen = 0;
+  (void)n_in;
+  *out = in[0];
+  for (int d = 0; d < in[0].rank; d++) {
+    int p = A->perm[d];
+    if (p < 0 || p >= in[0].rank || (seen >> p & 1))
+      return mg_fail(e, MG_BAD_INPUT, NULL, "the permutation must name each of the %d dimensions once", in[0].rank);
+    seen |= 1u << p;
+    out->dim[d] = in[0].dim[p], out->sym[d] = in[0].sym[p];
+  }
+  return MG_OK;
+}
+mg_status mgi_shape_CONCAT(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
+  (void)n_in;
+  int ok = in[0].rank == in[1].rank;
+  for (int d = 0; ok && d < in[0].rank; d++) ok = d == A->dim || in[0].dim[d] == in[1].dim[d];
+  char ta[96], tb[96];
+  if (!ok) return mg_fail(e, MG_BAD_INPUT, NULL, "shapes %s and %s must agree but along dimension %d", mgi_shape_text(&in[0], ta, sizeof ta), mgi_shape_text(&in[1], tb, sizeof tb), A->dim);
+  *out = in[0];
+  out->dim[A->dim] += in[1].dim[A->dim];
+  return MG_OK;
+}
+
+/* The shape rule of any row of the table. */
+static mg_status mgi_shape_of(mg_opcode op, const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
+  memset(out, 0, sizeof *out);
+  if (mgi_rows[op].elementwise) {
+    *out = in[0];
+    return n_in > 1 ? mgi_broadcast(&in[0], &in[1], 0, out, e) : MG_OK;
+  }
+  switch (op) {
+#define MGI_E(id, name, n, lv, attr, abs, field, real)
+#define MGI_T(id, name, n, lv, attr, shape, abs, index) case MG_OP_##id: return mgi_shape_##shape(A, in, n_in, out, e);
+    MG_OPS(MGI_E, MGI_T)
+#undef MGI_E
+#undef MGI_T
+    default: return mg_fail(e, MG_BAD_INPUT, NULL, "%s has no shape rule", mgi_rows[op].name);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------- >>builder
+   Every call checks its operands against the rules of the level and of the open scope, so that a graph that was built
+   without an error is valid; mg_check adds what needs the whole (outputs, names).
+   Cuts.  A dimension that a map partitions unevenly carries the list of its cuts (mgi_cuts), so that a later
+   concatenation can restore the extent before the cut, and so that two operands whose chunks would differ at the edge
+   are refused.  Even cuts need no record: the extent before is chunk * count. */
+
+mg_map mg_map_none(void) {
+  mg_map m;
+  memset(m.to, MG_MAP_NONE, sizeof m.to);
+  return m;
+}
+mg_map mg_map_set(mg_map m, mg_axis a, int to) {
+  if (a.id >= 1 && a.id <= MG_MAX_AXES) m.to[a.id] = (int8_t)to;
+  return m;
+}
+
+#ifdef __cplusplus
+#define MGI_ZERO {}
+#else
+#define MGI_ZERO {0}
+#endif
+static const mg_tensor_info mgi_no_tensor = MGI_ZERO;
+static const mg_op_node mgi_no_op = MGI_ZERO;
+const mg_tensor_info *mg_tensor_of(const mg_graph *g, mg_tensor t) { return g && t.id && t.id < g->n_tensors ? &g->tensors[t.id] : &mgi_no_tensor; }
+const mg_op_node *mg_op_of(const mg_graph *g, uint32_t op) { return g && op && op < g->n_ops ? &g->ops[op] : &mgi_no_op; }
+
+int mg_is_program(const mg_graph *g) {
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    if (g->ops[k].code == MG_OP_GRAPH) return 0;
+  return g->up == NULL;
+}
+
+void mg_strides(const mg_tensor_info *t, int64_t *stride) {
+  int64_t s = 1;
+  for (int k = t->shape.rank - 1; k >= 0; k--) stride[t->order[k]] = s, s *= t->shape.dim[t->order[k]];
+}
+
+static mg_graph *mgi_graph_new(mgi_root *r, mg_level level) {
+  mg_graph *g = (mg_graph *)mgi_alloc(r, sizeof *g);
+  if (!g) return NULL;
+  g->level = level, g->root = r;
+  g->n_tensors = g->n_ops = g->n_axes = 1;
+  return g;
+}
+
+mg_graph *mg_program_new(const char *name, const mg_config *cfg) {
+  mgi_root seed;
+  memset(&seed, 0, sizeof seed);
+  seed.cfg = cfg ? *cfg : mg_config_default();
+  if (!seed.cfg.memory_limit) seed.cfg.memory_limit = mg_config_default().memory_limit;
+  mgi_root *r = (mgi_root *)mgi_raw_alloc(&seed, sizeof *r);
+  if (!r) return NULL;
+  *r = seed;
+  mg_graph *g = mgi_graph_new(r, MG_KERNEL);
+  if (g) g->name = mgi_copy_string(r, name ? name : "program", name ? strlen(name) : 7);
+  if (!g || !g->name) {
+    mg_config c = r->cfg;
+    for (mgi_chunk *k = r->chunks, *next; k; k = next) next = k->next, mgi_raw_free(&c, k);
+    mgi_raw_free(&c, r);
+    return NULL;
+  }
+  return g;
+}
+
+void mg_graph_free(mg_graph *g) {
+  if (!g) return;
+  mgi_root *r = g->root;
+  mg_config c = r->cfg;
+  for (mgi_chunk *k = r->chunks, *next; k; k = next) next = k->next, mgi_raw_free(&c, k);
+  mgi_raw_free(&c, r);
+}
+
+/* Room for one more element of a doubling array in the arena; NULL if memory is out. */
+static void *mgi_grow(mgi_root *r, void *p, uint32_t n, uint32_t *cap, size_t elem) {
+  if (n < *cap) return p;
+  uint32_t want = *cap ? *cap * 2 : 8;
+  void *q = mgi_alloc(r, want * elem);
+  if (!q) return NULL;
+  if (n && p) memcpy(q, p, n * elem);
+  *cap = want;
+  return q;
+}
+
+static mg_tensor mgi_new_tensor(mg_graph *g, const mg_shape *shape, mg_dtype dtype, uint32_t op, uint32_t scope) {
+  mg_tensor t = {0};
+  void *p = mgi_grow(g->root, g->tensors, g->n_tensors, &g->cap_tensors, sizeof *g->tensors);
+  if (!p) return t;
+  g->tensors = (mg_tensor_info *)p;
+  mg_tensor_info *i = &g->tensors[g->n_tensors];
+  memset(i, 0, sizeof *i);
+  i->shape = *shape, i->dtype = dtype, i->op = op, i->scope = scope;
+  for (int d = 0; d < MG_MAX_RANK; d++) i->order[d] = d;
+  t.id = g->n_tensors++;
+  return t;
+}
+
+static mg_op_node *mgi_new_op(mg_graph *g, mg_opcode code, uint32_t *index) {
+  void *p = mgi_grow(g->root, g->ops, g->n_ops, &g->cap_ops, sizeof *g->ops);
+  if (!p) return NULL;
+  g->ops = (mg_op_node *)p;
+  mg_op_node *o = &g->ops[g->n_ops];
+  memset(o, 0, sizeof *o);
+  o->code = code, o->scope = g->cursor, o->map = mg_map_none();
+  *index = g->n_ops++;
+  return o;
+}
+
+static int mgi_good_shape(mg_graph *g, const char *where, const mg_shape *s) {
+  if (s->rank < 1 || s->rank > MG_MAX_RANK) {
+    mgi_err(g, MG_BAD_INPUT, where, "a tensor has rank 1 to %d, got %d", MG_MAX_RANK, s->rank);
+    return 0;
+  }
+  for (int d = 0; d < s->rank; d++)
+    if (s->dim[d] < 1 || s->dim[d] > ((int64_t)1 << 40)) {
+      mgi_err(g, MG_BAD_INPUT, where, "an extent is between 1 and 2^40, got %lld in dimension %d", (long long)s->dim[d], d);
+      return 0;
+    }
+  int64_t n = mg_shape_elements(s);
+  if (n < 0 || n > ((int64_t)1 << 40)) {
+    mgi_err(g, MG_BAD_INPUT, where, "a tensor has at most 2^40 elements");
+    return 0;
+  }
+  return 1;
+}
+
+mg_tensor mg_input_ordered(mg_graph *g, const char *name, mg_dtype dtype, int rank, const int64_t *dim, const int32_t *order) {
+  mg_tensor none = {0};
+  if (!g || g->root->err.status != MG_OK) return none;
+  const char *where = name ? name : "input";
+  if (g->level != MG_KERNEL) { mgi_err(g, MG_BAD_INPUT, where, "inputs belong to the program; a lower graph loads"); return none; }
+  if (g->n_in == MG_MAX_IN) { mgi_err(g, MG_LIMIT, where, "a program has at most %d inputs", MG_MAX_IN); return none; }
+  if ((unsigned)dtype >= MG_DTYPE_COUNT) { mgi_err(g, MG_BAD_INPUT, where, "unknown dtype %d", (int)dtype); return none; }
+  mg_shape s;
+  memset(&s, 0, sizeof s);
+  s.rank = rank;
+  for (int d = 0; d < rank && d < MG_MAX_RANK; d++) s.dim[d] = dim[d];
+  if (!mgi_good_shape(g, where, &s)) return none;
+  unsigned seen = 0;
+  for (int d = 0; order && d < rank; d++) {
+    if (order[d] < 0 || order[d] >= rank || (seen >> order[d] & 1)) { mgi_err(g, MG_BAD_INPUT, where, "the memory order must name each of the %d dimensions once", rank); return none; }
+    seen |= 1u << order[d];
+  }
+  mg_tensor t = mgi_new_tensor(g, &s, dtype, 0, 0);
+  if (!t.id) return t;
+  for (int d = 0; order && d < rank; d++) g->tensors[t.id].order[d] = order[d];
+  g->in[g->n_in++] = t;
+  return mg_named(g, t, name);
+}
+mg_tensor mg_input(mg_graph *g, const char *name, mg_dtype dtype, int rank, const int64_t *dim) {
+  return mg_input_ordered(g, name, dtype, rank, dim, NULL);
+}
+
+/* 1 if t is a tensor of g; else the sticky error is set (unless one is set already, which is why handles are 0). */
+static int mgi_valid(mg_graph *g, mg_tensor t, const char *where) {
+  if (!g || g->root->err.status != MG_OK) return 0;
+  if (t.id && t.id < g->n_tensors) return 1;
+  mgi_err(g, MG_BAD_INPUT, where, "operand %u is no tensor of this graph, which has %u", t.id, g->n_tensors - 1);
+  return 0;
+}
+
+static int mgi_encloses(const mg_graph *g, uint32_t outer, uint32_t inner) {
+  for (uint32_t s = inner;; s = g->axes[s].parent) {
+    if (s == outer) return 1;
+    if (!s) return 0;
+  }
+}
+
+static int mgi_good_name(const char *s) {
+  if (!s || !((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || *s == '_')) return 0;
+  size_t n = 0;
+  for (; s[n]; n++)
+    if (!((s[n] >= 'a' && s[n] <= 'z') || (s[n] >= 'A' && s[n] <= 'Z') || (s[n] >= '0' && s[n] <= '9') || s[n] == '_')) return 0;
+  return n <= 64;
+}
+static const char *const mgi_keywords[] = {"program", "input", "output", "kernel", "thread", "for", "load", "store", "accum", "plan", "grid", "threads", "max"};
+static int mgi_keyword(const char *s) {
+  for (size_t k = 0; k < sizeof mgi_keywords / sizeof *mgi_keywords; k++)
+    if (!strcmp(s, mgi_keywords[k])) return 1;
+  return 0;
+}
+
+static uint32_t mgi_find_tensor(const mg_graph *g, const char *name) {
+  for (uint32_t k = 1; k < g->n_tensors; k++)
+    if (g->tensors[k].name && !strcmp(g->tensors[k].name, name)) return k;
+  return 0;
+}
+
+mg_tensor mg_named(mg_graph *g, mg_tensor t, const char *name) {
+  mg_tensor none = {0};
+  if (!mgi_valid(g, t, "mg_named")) return none;
+  if (!mgi_good_name(name) || mgi_keyword(name)) {
+    mgi_err(g, MG_BAD_INPUT, "name", "a tensor's name is a letter or _, then letters, digits and _ (at most 64), and no keyword; got '%.40s'", name ? name : "(null)");
+    return none;
+  }
+  uint32_t other = mgi_find_tensor(g, name);
+  if (other && other != t.id) { mgi_err(g, MG_BAD_INPUT, name, "the name is taken by another tensor of this graph"); return none; }
+  const char *copy = mgi_copy_string(g->root, name, strlen(name));
+  if (!copy) return none;
+  g->tensors[t.id].name = copy;
+  return t;
+}
+
+void mg_output(mg_graph *g, mg_tensor t) {
+  if (!mgi_valid(g, t, "output")) return;
+  if (g->level != MG_KERNEL) { mgi_err(g, MG_BAD_INPUT, "output", "outputs belong to the program; a lower graph stores"); return; }
+  if (!g->tensors[t.id].op) { mgi_err(g, MG_BAD_INPUT, "output", "'%s' is an input: nothing computes it", g->tensors[t.id].name); return; }
+  if (g->n_out == MG_MAX_OUT) { mgi_err(g, MG_LIMIT, "output", "a program has at most %d outputs", MG_MAX_OUT); return; }
+  for (uint32_t k = 0; k < g->n_out; k++)
+    if (g->out[k].id == t.id) { mgi_err(g, MG_BAD_INPUT, "output", "the tensor is output %u already", k); return; }
+  g->out[g->n_out++] = t;
+}
+
+static int mgi_same_cuts(const mgi_cuts *a, const mgi_cuts *b) {
+  return a == b || (a && b && a->n == b->n && !memcmp(a->axis, b->axis, sizeof(uint32_t) * (size_t)a->n) && !memcmp(a->before, b->before, sizeof(int64_t) * (size_t)a->n));
+}
+
+/* The cuts of output dimension `d` of an elementwise operator or of a matmul's leading dimensions: those of the
+   operands whose extent there is not 1.  Two ragged operands must have been cut alike. */
+static int mgi_join_cuts(mg_graph *g, const char *where, const mgi_cuts *a, int a1, const mgi_cuts *b, int b1, const mgi_cuts **out) {
+  if (a1) a = NULL;
+  if (b1) b = NULL;
+  *out = a ? a : b;
+  if (a1 || b1 || mgi_same_cuts(a, b)) return 1;
+  mgi_err(g, MG_UNSUPPORTED, where, "operands are cut unevenly in different ways, so their chunks differ at the edge");
+  return 0;
+}
+
+static int mgi_set_cuts(mg_graph *g, const char *where, const mg_op_node *o, mg_tensor_info *out) {
+  const mg_tensor_info *in[MG_MAX_IN];
+  for (int k = 0; k < o->n_in; k++) in[k] = &g->tensors[o->in[k].id];
+  int any = 0;
+  for (int k = 0; k < o->n_in; k++)
+    for (int d = 0; d < in[k]->shape.rank; d++) any |= in[k]->cuts[d] != NULL;
+  if (!any) return 1;
+  const mg_op_info *row = &mgi_rows[o->code];
+  int ro = out->shape.rank;
+  if (row->elementwise) {
+    for (int k = 1; k <= ro; k++) {
+      const mgi_cuts *c[2] = {NULL, NULL};
+      int one[2] = {1, 1};
+      for (int j = 0; j < o->n_in; j++)
+        if (k <= in[j]->shape.rank) c[j] = in[j]->cuts[in[j]->shape.rank - k], one[j] = in[j]->shape.dim[in[j]->shape.rank - k] == 1 && !c[j];
+      if (!mgi_join_cuts(g, where, c[0], one[0], c[1], one[1], &out->cuts[ro - k])) return 0;
+    }
+    return 1;
+  }
+  switch (o->code) {
+    case MG_OP_SUM: case MG_OP_MAX:
+      for (int d = 0; d < ro; d++) out->cuts[d] = d == o->attr.dim ? NULL : in[0]->cuts[d];
+      return 1;
+    case MG_OP_TRANSPOSE:
+      for (int d = 0; d < ro; d++) out->cuts[d] = in[0]->cuts[o->attr.perm[d]];
+      return 1;
+    case MG_OP_MATMUL: case MG_OP_CONCAT_MATMUL: {
+      int n = o->code == MG_OP_MATMUL ? 1 : 2;
+      for (int j = 0; j < n; j++) {
+        const mg_tensor_info *a = in[j], *b = in[j + n];
+        int ra = a->shape.rank, rb = b->shape.rank;
+        if (!mgi_same_cuts(a->cuts[ra - 1], b->cuts[rb - 2])) { mgi_err(g, MG_UNSUPPORTED, where, "the contracted dimensions are cut unevenly in different ways"); return 0; }
+        for (int k = 3; k <= ro; k++) {
+          const mgi_cuts *ca = k <= ra ? a->cuts[ra - k] : NULL, *cb = k <= rb ? b->cuts[rb - k] : NULL;
+          if (!mgi_join_cuts(g, where, ca, k > ra || (a->shape.dim[ra - k] == 1 && !ca), cb, k > rb || (b->shape.dim[rb - k] == 1 && !cb), &out->cuts[ro - k])) return 0;
+        }
+        if (j && (!mgi_same_cuts(out->cuts[ro - 2], a->cuts[ra - 2]) || !mgi_same_cuts(out->cuts[ro - 1], b->cuts[rb - 1]))) { mgi_err(g, MG_UNSUPPORTED, where, "the two products are cut unevenly in different ways"); return 0; }
+        out->cuts[ro - 2] = a->cuts[ra - 2], out->cuts[ro - 1] = b->cuts[rb - 1];
+      }
+      return 1;
+    }
+    case MG_OP_REPEAT:
+      for (int d = 0; d < ro; d++) out->cuts[d] = in[0]->cuts[d];
+      if (!in[0]->cuts[o->attr.dim]) return 1;
+      break;
+    case MG_OP_CONCAT: {
+      int ok = !in[0]->cuts[o->attr.dim] && !in[1]->cuts[o->attr.dim];
+      for (int d = 0; d < ro && ok; d++) ok = mgi_same_cuts(in[0]->cuts[d], in[1]->cuts[d]), out->cuts[d] = in[0]->cuts[d];
+      if (ok) return 1;
+      break;
+    }
+    default: break;
+  }
+  mgi_err(g, MG_UNSUPPORTED, where, "%s of a chunk that is cut unevenly has no meaning here", row->name);
+  return 0;
+}
+
+static int mgi_attr_ok(mg_graph *g, const mg_op_info *row, mg_attr *A, const mg_shape *in) {
+  switch (row->attr) {
+    case MG_ATTR_DIM: case MG_ATTR_DIMN:
+      if (A->dim < -in->rank || A->dim >= in->rank) { mgi_err(g, MG_BAD_INPUT, row->name, "dim is between %d and %d for a tensor of rank %d, got %d", -in->rank, in->rank - 1, in->rank, A->dim); return 0; }
+      if (A->dim < 0) A->dim += in->rank;
+      return 1;
+    case MG_ATTR_RAT: case MG_ATTR_NORM:
+      if (A->c.den > 0) A->c = mg_rat(A->c.num, A->c.den);
+      if (A->c.den <= 0) { mgi_err(g, MG_BAD_INPUT, row->name, "the constant is no rational with numerator and denominator below 2^31"); return 0; }
+      return 1;
+    case MG_ATTR_SHAPE: {
+      int64_t known = 1;
+      int open = -1;
+      if (A->shape.rank < 1 || A->shape.rank > MG_MAX_RANK) { mgi_err(g, MG_BAD_INPUT, row->name, "the target has rank 1 to %d, got %d", MG_MAX_RANK, A->shape.rank); return 0; }
+      for (int d = 0; d < A->shape.rank; d++) {
+        int64_t x = A->shape.dim[d];
+        if (x == -1 && open < 0) { open = d; continue; }
+        if (x < 1 || x > ((int64_t)1 << 40) || known > ((int64_t)1 << 40) / x) { mgi_err(g, MG_BAD_INPUT, row->name, "bad extent %lld in dimension %d of the target (one of them may be -1)", (long long)x, d); return 0; }
+        known *= x;
+      }
+      if (open >= 0) A->shape.dim[open] = mg_shape_elements(in) / known ? mg_shape_elements(in) / known : 1;
+      return 1;
+    }
+    default: return 1;
+  }
+}
+
+static mg_tensor mgi_lower_mean(mg_graph *g, mg_tensor a, int dim) {
+  mg_tensor none = {0};
+  int64_t n = g->tensors[a.id].shape.dim[dim < 0 ? dim + g->tensors[a.id].shape.rank : dim];
+  mg_tensor s = mg_sum(g, a, dim);
+  if (n > INT32_MAX) { mgi_err(g, MG_LIMIT, "mean", "the dimension has more than 2^31 - 1 elements"); return none; }
+  return mg_scale(g, s, 1, n);
+}
+
+mg_tensor mg_rms_norm(mg_graph *g, mg_tensor x, mg_tensor gain, mg_rational eps, int dim) {
+  mg_tensor none = {0};
+  if (!mgi_valid(g, x, "rms_norm") || (gain.id && !mgi_valid(g, gain, "rms_norm"))) return none;
+  int rank = g->tensors[x.id].shape.rank;
+  if (dim < -rank || dim >= rank) { mgi_err(g, MG_BAD_INPUT, "rms_norm", "dim is between %d and %d, got %d", -rank, rank - 1, dim); return none; }
+  if (dim < 0) dim += rank;
+  if (eps.den <= 0 || eps.num < 0) { mgi_err(g, MG_BAD_INPUT, "rms_norm", "eps is a rational, 0 or more"); return none; }
+  mg_tensor m = mgi_lower_mean(g, mg_sqr(g, x), dim);
+  if (eps.num) m = mg_with_rat(g, MG_OP_ADD_SCALAR, m, eps);
+  mg_tensor y = mg_div(g, x, mg_sqrt(g, m));
+  if (!gain.id || !y.id) return y;
+  if (g->tensors[gain.id].shape.rank == 1 && dim != rank - 1) { /* stand the gain along dim */
+    int64_t s[MG_MAX_RANK] = {g->tensors[gain.id].shape.dim[0], 1, 1, 1, 1};
+    gain = mg_reshape(g, gain, rank - dim, s);
+  }
+  return mg_mul(g, y, gain);
+}
+
+static mg_tensor mgi_lower(mg_graph *g, mg_opcode op, const mg_attr *A, int n, const mg_tensor *in) {
+  mg_tensor none = {0};
+  switch (op) {
+    case MG_OP_MEAN: return mgi_lower_mean(g, in[0], A->dim);
+    case MG_OP_RMS_NORM: return mg_rms_norm(g, in[0], n > 1 ? in[1] : none, A->c, A->dim);
+    case MG_OP_SOFTMAX: { mg_tensor e = mg_exp(g, in[0]); return mg_div(g, e, mg_sum(g, e, A->dim)); }
+    default: mgi_err(g, MG_UNSUPPORTED, mgi_rows[op].name, "a sugar row of a user has no lowering"); return none;
+  }
+}
+
+mg_tensor mg_apply(mg_graph *g, mg_opcode op, const mg_attr *A_in, int n, const mg_tensor *in) {
+  mg_tensor none = {0};
+  if (!g || g->root->err.status != MG_OK) return none;
+  if (op <= MG_OP_NONE || op >= MG_OP_TABLE_END) { mgi_err(g, MG_BAD_INPUT, "mg_apply", "%d is no row of the operator table", (int)op); return none; }
+  const mg_op_info *row = &mgi_rows[op];
+  mg_attr A;
+  if (A_in) A = *A_in;
+  else memset(&A, 0, sizeof A), A.c.den = row->attr == MG_ATTR_NORM;
+  if (!(row->levels >> g->level & 1)) { mgi_err(g, MG_BAD_INPUT, row->name, "the operator may not stand in a %s graph", g->level == MG_KERNEL ? "kernel" : g->level == MG_BLOCK ? "block" : "thread"); return none; }
+  int least = op == MG_OP_RMS_NORM ? 1 : row->n_in;
+  if (n < least || n > row->n_in) { mgi_err(g, MG_BAD_INPUT, row->name, "takes %d operand%s, got %d", row->n_in, row->n_in == 1 ? "" : "s", n); return none; }
+  mg_shape shape[MG_MAX_IN], out;
+  mg_dtype dtype = MG_DTYPE_COUNT;
+  uint32_t depends = 0, merged = 0;
+  for (int k = 0; k < n; k++) {
+    if (!mgi_valid(g, in[k], row->name)) return none;
+    const mg_tensor_info *t = &g->tensors[in[k].id];
+    if (!mgi_encloses(g, t->scope, g->cursor)) {
+      mgi_err(g, MG_BAD_INPUT, row->name, "operand %d ('%s') lives in loop %s, which is not open here: lift it with accum", k + 1, t->name ? t->name : "unnamed", g->axes[t->scope].name);
+      return none;
+    }
+    shape[k] = t->shape;
+    depends |= t->depends, merged |= t->merged;
+    if (dtype == MG_DTYPE_COUNT || t->dtype == MG_F32) dtype = t->dtype;
+    else if (dtype != t->dtype && dtype != MG_F32) { mgi_err(g, MG_BAD_INPUT, row->name, "operands of dtype f16 and bf16 do not mix"); return none; }
+  }
+  if (!mgi_attr_ok(g, row, &A, &shape[0])) return none;
+  if (row->abstract == MG_ABS_SUGAR) return mgi_lower(g, op, &A, n, in);
+  mg_error e;
+  memset(&e, 0, sizeof e);
+  if (mgi_shape_of(op, &A, shape, n, &out, &e) != MG_OK) { mgi_err(g, e.status ? e.status : MG_BAD_INPUT, row->name, "%s", e.msg); return none; }
+  if (!mgi_good_shape(g, row->name, &out)) return none;
+  uint32_t index;
+  mg_op_node *o = mgi_new_op(g, op, &index);
+  if (!o) return none;
+  /* only what the row uses is kept, so that equal operators have equal bytes */
+  if (row->attr == MG_ATTR_RAT) o->attr.c = A.c;
+  if (row->attr == MG_ATTR_DIM || row->attr == MG_ATTR_DIMN) o->attr.dim = A.dim;
+  if (row->attr == MG_ATTR_DIMN) o->attr.n = A.n;
+  if (row->attr == MG_ATTR_SHAPE) o->attr.shape = A.shape;
+  if (row->attr == MG_ATTR_PERM) for (int d = 0; d < shape[0].rank; d++) o->attr.perm[d] = A.perm[d];
+  o->n_in = (uint8_t)n, o->n_out = 1;
+  for (int k = 0; k < n; k++) o->in[k] = in[k];
+  mg_tensor t = mgi_new_tensor(g, &out, dtype, index, g->cursor);
+  if (!t.id) return none;
+  g->tensors[t.id].depends = depends, g->tensors[t.id].merged = merged;
+  g->ops[index].out[0] = t;
+  return mgi_set_cuts(g, row->name, &g->ops[index], &g->tensors[t.id]) ? t : none;
+}
+
+mg_tensor mg_unary(mg_graph *g, mg_opcode op, mg_tensor a) { return mg_apply(g, op, NULL, 1, &a); }
+mg_tensor mg_binary(mg_graph *g, mg_opcode op, mg_tensor a, mg_tensor b) {
+  mg_tensor in[2];
+  in[0] = a, in[1] = b;
+  return mg_apply(g, op, NULL, 2, in);
+}
+mg_tensor mg_with_rat(mg_graph *g, mg_opcode op, mg_tensor a, mg_rational c) {
+  mg_attr A;
+  memset(&A, 0, sizeof A);
+  A.c = c;
+  return mg_apply(g, op, &A, 1, &a);
+}
+mg_tensor mg_with_dim(mg_graph *g, mg_opcode op, mg_tensor a, int dim) {
+  mg_attr A;
+  memset(&A, 0, sizeof A);
+  A.dim = dim;
+  return mg_apply(g, op, &A, 1, &a);
+}
+mg_tensor mg_repeat(mg_graph *g, mg_tensor a, int dim, int64_t n) {
+  mg_attr A;
+  memset(&A, 0, sizeof A);
+  A.dim = dim, A.n = n;
+  return mg_apply(g, MG_OP_REPEAT, &A, 1, &a);
+}
+mg_tensor mg_reshape(mg_graph *g, mg_tensor a, int rank, const int64_t *dim) {
+  mg_attr A;
+  memset(&A, 0, sizeof A);
+  A.shape.rank = rank;
+  for (int d = 0; d < rank && d < MG_MAX_RANK; d++) A.shape.dim[d] = dim[d];
+  return mg_apply(g, MG_OP_RESHAPE, &A, 1, &a);
+}
+mg_tensor mg_transpose(mg_graph *g, mg_tensor a, const int32_t *perm) {
+  mg_attr A;
+  memset(&A, 0, sizeof A);
+  for (int d = 0; d < mg_tensor_of(g, a)->shape.rank; d++) A.perm[d] = perm[d];
+  return mg_apply(g, MG_OP_TRANSPOSE, &A, 1, &a);
+}
+mg_tensor mg_concat(mg_graph *g, mg_tensor a, mg_tensor b, int dim) {
+  mg_attr A;
+  memset(&A, 0, sizeof A);
+  A.dim = dim;
+  mg_tensor in[2];
+  in[0] = a, in[1] = b;
+  return mg_apply(g, MG_OP_CONCAT, &A, 2, in);
+}
+mg_tensor mg_concat_matmul(mg_graph *g, mg_tensor w, mg_tensor x, mg_tensor y, mg_tensor z) {
+  mg_tensor in[4];
+  in[0] = w, in[1] = x, in[2] = y, in[3] = z;
+  return mg_apply(g, MG_OP_CONCAT_MATMUL, NULL, 4, in);
+}
+
+mg_graph *mg_graph_begin(mg_graph *g, const int64_t grid[3], int threads) {
+  if (!g || g->root->err.status != MG_OK) return NULL;
+  if (g->level == MG_THREAD) { mgi_err(g, MG_BAD_INPUT, "graph", "a thread graph has no lower graph"); return NULL; }
+  if (g->level == MG_KERNEL && (threads < 1 || threads > 1024)) { mgi_err(g, MG_BAD_INPUT, "kernel", "threads is between 1 and 1024, got %d", threads); return NULL; }
+  for (int k = 0; k < 3; k++) {
+    int64_t top = g->level == MG_THREAD ? 1024 : k ? 65535 : 2147483647;
+    if (grid[k] < 1 || grid[k] > top) { mgi_err(g, MG_BAD_INPUT, "grid", "grid %c is between 1 and %lld, got %lld", "xyz"[k], (long long)top, (long long)grid[k]); return NULL; }
+  }
+  mg_graph *s = mgi_graph_new(g->root, g->level == MG_KERNEL ? MG_BLOCK : MG_THREAD);
+  if (!s) return NULL;
+  static const char *const name[] = {"x", "y", "z"};
+  s->name = g->name, s->up = g, s->threads = threads;
+  for (int k = 0; k < 3; k++) s->axes[k + 1].name = name[k], s->axes[k + 1].extent = grid[k];
+  s->n_axes = 4;
+  return s;
+}
+
+mg_axis mg_grid_axis(mg_graph *sub, int which) {
+  mg_axis a = {0};
+  if (sub && which >= 0 && which < 3) a.id = (uint32_t)which + 1;
+  return a;
+}
+
+mg_axis mg_loop_begin(mg_graph *g, const char *name, int64_t extent) {
+  mg_axis a = {0};
+  if (!g || g->root->err.status != MG_OK) return a;
+  if (g->level == MG_KERNEL) { mgi_err(g, MG_BAD_INPUT, "for", "a loop stands in a block or thread graph"); return a; }
+  if (g->n_axes > MG_MAX_AXES) { mgi_err(g, MG_LIMIT, "for", "a graph has at most %d loops", MG_MAX_AXES - 3); return a; }
+  if (extent < 1 || extent > INT32_MAX) { mgi_err(g, MG_BAD_INPUT, "for", "a loop runs 1 to 2^31 - 1 times, got %lld", (long long)extent); return a; }
+  if (!mgi_good_name(name) || mgi_keyword(name)) { mgi_err(g, MG_BAD_INPUT, "for", "'%.40s' is no name for a loop", name ? name : "(null)"); return a; }
+  for (uint32_t k = 1; k < g->n_axes; k++)
+    if (!strcmp(g->axes[k].name, name)) { mgi_err(g, MG_BAD_INPUT, "for", "the name '%s' is taken by another axis", name); return a; }
+  mg_axis_info *x = &g->axes[g->n_axes];
+  x->name = mgi_copy_string(g->root, name, strlen(name));
+  if (!x->name) return a;
+  x->extent = extent, x->parent = g->cursor;
+  a.id = g->cursor = g->n_axes++;
+  return a;
+}
+
+void mg_loop_end(mg_graph *g) {
+  if (!g || g->root->err.status != MG_OK) return;
+  if (!g->cursor) { mgi_err(g, MG_BAD_INPUT, "for", "mg_loop_end without mg_loop_begin"); return; }
+  for (uint32_t k = g->n_ops; k-- > 1;)
+    if (mgi_encloses(g, g->cursor, g->ops[k].scope)) { g->cursor = g->axes[g->cursor].parent; return; }
+  mgi_err(g, MG_BAD_INPUT, "for", "loop %s is empty", g->axes[g->cursor].name);
+}
+
+/* Axis `a` cuts an extent into chunks of ceil(extent / count). */
+static int64_t mgi_chunk_of(int64_t extent, int64_t count) { return (extent + count - 1) / count; }
+
+/* Checks a map's targets and drops axes of one block from it; axes outside the open scope are refused. */
+static int mgi_map_ok(mg_graph *g, const char *where, mg_map *m, int rank, uint32_t scope, int loops, int accum) {
+  for (uint32_t a = 1; a <= MG_MAX_AXES; a++) {
+    int to = m->to[a];
+    if (to == MG_MAP_NONE) continue;
+    if (a >= g->n_axes) { mgi_err(g, MG_BAD_INPUT, where, "the map names axis %u, the graph has %u", a, g->n_axes - 1); return 0; }
+    if (a > 3 && (!loops || !mgi_encloses(g, a, scope))) { mgi_err(g, MG_BAD_INPUT, where, "the map names loop %s, %s", g->axes[a].name, loops ? "which is not open here" : "but a store stands outside of loops and maps grid axes"); return 0; }
+    if (to >= rank) { mgi_err(g, MG_BAD_INPUT, where, "the map sends %s to dimension %d of a tensor of rank %d", g->axes[a].name, to, rank); return 0; }
+    if (to < MG_MAP_MAX || (!accum && to < MG_MAP_ALL)) { mgi_err(g, MG_BAD_INPUT, where, "the map sends %s to something that only an accumulator may name", g->axes[a].name); return 0; }
+    if (accum && to == MG_MAP_ALL) { mgi_err(g, MG_BAD_INPUT, where, "an accumulator's map says +, max or a dimension for %s", g->axes[a].name); return 0; }
+    if (g->axes[a].extent == 1 && a <= 3) m->to[a] = MG_MAP_NONE;
+    else if (to == MG_MAP_ALL) m->to[a] = MG_MAP_NONE; /* a replica is what an axis that is not named means */
+  }
+  return 1;
+}
+
+mg_tensor mg_load(mg_graph *g, mg_tensor above, mg_map map) {
+  mg_tensor none = {0};
+  if (!g || g->root->err.status != MG_OK) return none;
+  if (!g->up) { mgi_err(g, MG_BAD_INPUT, "load", "a program loads nothing: it has inputs"); return none; }
+  if (!mgi_valid(g->up, above, "load")) return none;
+  const mg_tensor_info *src = &g->up->tensors[above.id];
+  if (!mgi_encloses(g->up, src->scope, g->up->cursor)) { mgi_err(g, MG_BAD_INPUT, "load", "'%s' lives in loop %s of the graph above, which is not open here", src->name ? src->name : "the tensor", g->up->axes[src->scope].name); return none; }
+  if (!mgi_map_ok(g, "load", &map, src->shape.rank, g->cursor, 1, 0)) return none;
+  mg_shape s = src->shape;
+  mgi_cuts cut[MG_MAX_RANK];
+  int ragged[MG_MAX_RANK] = {0};
+  uint32_t depends = 0;
+  memset(cut, 0, sizeof cut);
+  for (uint32_t a = 1; a < g->n_axes; a++) {
+    int d = map.to[a];
+    if (d < 0) continue;
+    int64_t n = g->axes[a].extent, chunk = mgi_chunk_of(s.dim[d], n);
+    if (n > s.dim[d]) { mgi_err(g, MG_BAD_INPUT, "load", "%s=%lld cuts dimension %d of '%s', whose chunk so far has only %lld", g->axes[a].name, (long long)n, d, src->name ? src->name : "the tensor", (long long)s.dim[d]); return none; }
+    if ((n - 1) * chunk >= s.dim[d]) { mgi_err(g, MG_BAD_INPUT, "load", "%s=%lld cuts %lld of dimension %d of '%s' into chunks of %lld, which leaves the last one empty: use %lld", g->axes[a].name, (long long)n, (long long)s.dim[d], d, src->name ? src->name : "the tensor", (long long)chunk, (long long)mgi_chunk_of(s.dim[d], chunk)); return none; }
+    ragged[d] |= chunk * n != s.dim[d];
+    cut[d].axis[cut[d].n] = a, cut[d].before[cut[d].n++] = s.dim[d];
+    s.dim[d] = chunk, s.sym[d] = 0;
+    if (a <= 3) depends |= 1u << a;
+  }
+  for (int d = 0; d < s.rank; d++)
+    if (src->cuts[d]) { mgi_err(g, MG_UNSUPPORTED, "load", "a thread graph under a block tensor that is cut unevenly"); return none; }
+  uint32_t index;
+  mg_op_node *o = mgi_new_op(g, MG_OP_LOAD, &index);
+  if (!o) return none;
+  o->n_in = o->n_out = 1, o->in[0] = above, o->map = map;
+  mg_tensor t = mgi_new_tensor(g, &s, src->dtype, index, g->cursor);
+  if (!t.id) return none;
+  g->ops[index].out[0] = t;
+  g->tensors[t.id].depends = depends;
+  for (int d = 0; d < s.rank; d++)
+    if (ragged[d]) {
+      mgi_cuts *c = (mgi_cuts *)mgi_alloc(g->root, sizeof *c);
+      if (!c) return none;
+      *c = cut[d];
+      g->tensors[t.id].cuts[d] = c;
+    }
+  return t;
+}
+
+/* Undoes the last cut of dimension d, which must be by axis a: the extent before it. */
+static int mgi_uncut(mg_graph *g, const char *where, mg_tensor_info *t, int d, uint32_t a) {
+  const mgi_cuts *c = t->cuts[d];
+  int64_t n = g->axes[a].extent;
+  if (!c) {
+    if (t->shape.dim[d] > ((int64_t)1 << 40) / n) { mgi_err(g, MG_BAD_INPUT, where, "the concatenated dimension passes 2^40"); return 0; }
+    t->shape.dim[d] *= n;
+    return 1;
+  }
+  if (c->axis[c->n - 1] != a) { mgi_err(g, MG_UNSUPPORTED, where, "dimension %d is cut unevenly, last by %s, and would be put together by %s", d, g->axes[c->axis[c->n - 1]].name, g->axes[a].name); return 0; }
+  t->shape.dim[d] = c->before[c->n - 1];
+  t->cuts[d] = NULL;
+  if (c->n == 1) return 1;
+  mgi_cuts *r = (mgi_cuts *)mgi_alloc(g->root, sizeof *r);
+  if (!r) return 0;
+  *r = *c;
+  r->n--;
+  int64_t even = r->before[0];
+  int ragged = 0;
+  for (int k = 0; k < r->n; k++) ragged |= even % g->axes[r->axis[k]].extent != 0, even = mgi_chunk_of(even, g->axes[r->axis[k]].extent);
+  if (ragged) t->cuts[d] = r;
+  return 1;
+}
+
+/* The grid axes that an accumulator merges, as bits. */
+static uint32_t mgi_grid_part(const mg_map *m) {
+  uint32_t s = 0;
+  for (uint32_t a = 1; a <= 3; a++) s |= (uint32_t)(m->to[a] != MG_MAP_NONE) << a;
+  return s;
+}
+
+static int mgi_cut_by(const mg_tensor_info *t, uint32_t a) {
+  for (int d = 0; d < t->shape.rank; d++)
+    for (int k = 0; t->cuts[d] && k < t->cuts[d]->n; k++)
+      if (t->cuts[d]->axis[k] == a) return d;
+  return -1;
+}
+
+mg_tensor mg_accum(mg_graph *g, mg_tensor in, mg_map map) {
+  mg_tensor none = {0};
+  if (!mgi_valid(g, in, "accum")) return none;
+  if (g->level == MG_KERNEL) { mgi_err(g, MG_BAD_INPUT, "accum", "an accumulator stands in a block or thread graph"); return none; }
+  mg_tensor_info t = g->tensors[in.id]; /* a copy: what the accumulator makes of it */
+  if (!mgi_encloses(g, g->cursor, t.scope)) { mgi_err(g, MG_BAD_INPUT, "accum", "'%s' lives in loop %s, which does not stand in the body that is open here", t.name ? t.name : "the operand", g->axes[t.scope].name); return none; }
+  if (!mgi_map_ok(g, "accum", &map, t.shape.rank, t.scope, 1, 1)) return none;
+  int any = 0, kinds = 0;
+  for (uint32_t a = 1; a < g->n_axes; a++) kinds |= map.to[a] == MG_MAP_SUM ? 1 : map.to[a] == MG_MAP_MAX ? 2 : 0;
+  if (kinds == 3) { mgi_err(g, MG_UNSUPPORTED, "accum", "+ and max in one accumulator: take the inner one first"); return none; }
+  uint32_t over = mgi_grid_part(&map);
+  for (uint32_t k = 1; over && k < g->n_ops; k++)
+    if (g->ops[k].code == MG_OP_ACCUM && mgi_grid_part(&g->ops[k].map) && mgi_grid_part(&g->ops[k].map) != over) { mgi_err(g, MG_UNSUPPORTED, "accum", "all accumulators of a kernel that merge blocks do so over the same grid axes"); return none; }
+  if (over && t.merged) { mgi_err(g, MG_UNSUPPORTED, "accum", "'%s' was merged over grid axes already", t.name ? t.name : "the operand"); return none; }
+  for (uint32_t s = t.scope; s != g->cursor; s = g->axes[s].parent) {
+    if (map.to[s] == MG_MAP_NONE) { mgi_err(g, MG_BAD_INPUT, "accum", "'%s' lives in loop %s: the map must say what becomes of it", t.name ? t.name : "the operand", g->axes[s].name); return none; }
+    any = 1;
+  }
+  for (uint32_t a = 1; a < g->n_axes; a++) {
+    if (map.to[a] == MG_MAP_NONE) continue;
+    if (a > 3 && (a == g->cursor || !mgi_encloses(g, g->cursor, a))) { mgi_err(g, MG_BAD_INPUT, "accum", "loop %s is still open here", g->axes[a].name); return none; }
+    any = 1;
+    if (a <= 3) {
+      if (g->cursor) { mgi_err(g, MG_UNSUPPORTED, "accum", "an accumulator over grid axes stands outside of loops"); return none; }
+      if (g->level != MG_BLOCK) { mgi_err(g, MG_UNSUPPORTED, "accum", "an accumulator over grid axes stands in a block graph"); return none; }
+      t.depends &= ~(1u << a);
+      t.merged |= 1u << a;
+    }
+    if (map.to[a] < 0 && mgi_cut_by(&t, a) >= 0) { mgi_err(g, MG_BAD_INPUT, "accum", "dimension %d is cut unevenly by %s: chunks of different extents cannot be combined element by element", mgi_cut_by(&t, a), g->axes[a].name); return none; }
+  }
+  if (!any && g->level == MG_BLOCK) { /* every axis named has one block: nothing to lift */
+    for (int a = 1; a <= 3; a++) any |= g->axes[a].extent == 1;
+  }
+  if (!any) { mgi_err(g, MG_BAD_INPUT, "accum", "the map names no axis to accumulate over"); return none; }
+  for (uint32_t a = g->n_axes; a-- > 1;) /* innermost cut first */
+    if (map.to[a] >= 0 && !mgi_uncut(g, "accum", &t, map.to[a], a)) return none;
+  if (!mgi_good_shape(g, "accum", &t.shape)) return none;
+  uint32_t index;
+  mg_op_node *o = mgi_new_op(g, MG_OP_ACCUM, &index);
+  if (!o) return none;
+  o->n_in = o->n_out = 1, o->in[0] = in, o->map = map;
+  mg_tensor out = mgi_new_tensor(g, &t.shape, t.dtype, index, g->cursor);
+  if (!out.id) return none;
+  g->ops[index].out[0] = out;
+  g->tensors[out.id].depends = t.depends, g->tensors[out.id].merged = t.merged;
+  memcpy(g->tensors[out.id].cuts, t.cuts, sizeof t.cuts);
+  return out;
+}
+
+void mg_store(mg_graph *g, mg_tensor in, mg_map map) {
+  if (!mgi_valid(g, in, "store")) return;
+  if (g->level == MG_KERNEL) { mgi_err(g, MG_BAD_INPUT, "store", "a program stores nothing: it has outputs"); return; }
+  const mg_tensor_info *t = &g->tensors[in.id];
+  if (t->scope || g->cursor) { mgi_err(g, MG_BAD_INPUT, "store", "a store stands outside of loops: lift '%s' with accum", t->name ? t->name : "the tensor"); return; }
+  if (!mgi_map_ok(g, "store", &map, t->shape.rank, 0, 0, 0)) return;
+  for (uint32_t a = 1; a <= 3; a++) {
+    if (g->axes[a].extent == 1) continue;
+    if (map.to[a] < 0 && (t->depends >> a & 1)) { mgi_err(g, MG_BAD_INPUT, "store", "blocks along %s hold different values of '%s': the map must send %s to a dimension, or an accumulator must merge them", g->axes[a].name, t->name ? t->name : "the tensor", g->axes[a].name); return; }
+    if ((t->merged >> a & 1) && (map.to[a] >= 0 || (t->depends >> a & 1))) { mgi_err(g, MG_BAD_INPUT, "store", "'%s' is defined once per group of blocks over %s (an accumulator merged them) and must not depend on %s", t->name ? t->name : "the tensor", g->axes[a].name, g->axes[a].name); return; }
+  }
+  uint32_t index;
+  mg_op_node *o = mgi_new_op(g, MG_OP_STORE, &index);
+  if (!o) return;
+  o->n_in = 1, o->in[0] = in, o->map = map;
+}
+
+void mg_plan_set(mg_graph *g, const char *key, const char *value) {
+  if (!g || g->root->err.status != MG_OK) return;
+  if (g->level != MG_BLOCK) { mgi_err(g, MG_BAD_INPUT, "plan", "a plan belongs to a block graph"); return; }
+  for (const char *p = key; ; p = value) {
+    size_t n = 0;
+    for (; p && p[n] && n < 64; n++)
+      if (!((p[n] >= 'a' && p[n] <= 'z') || (p[n] >= 'A' && p[n] <= 'Z') || (p[n] >= '0' && p[n] <= '9') || p[n] == '_' || p[n] == '.' || p[n] == '-')) break;
+    if (!n || p[n] || (p == key && p[0] >= '0' && p[0] <= '9')) { mgi_err(g, MG_BAD_INPUT, "plan", "'%.40s' is no key or value: letters, digits, '_', '.' and '-', at most 63", p ? p : "(null)"); return; }
+    if (p == value) break;
+  }
+  uint32_t k = 0;
+  while (k < g->n_plan && strcmp(g->plan[k].key, key)) k++;
+  if (k == MG_MAX_PLAN) { mgi_err(g, MG_LIMIT, "plan", "a plan has at most %d entries", MG_MAX_PLAN); return; }
+  const char *v = mgi_copy_string(g->root, value, strlen(value)), *n = k < g->n_plan ? g->plan[k].key : mgi_copy_string(g->root, key, strlen(key));
+  if (!v || !n) return;
+  g->plan[k].key = n, g->plan[k].value = v;
+  if (k == g->n_plan) g->n_plan++;
+}
+const char *mg_plan_get(const mg_graph *g, const char *key) {
+  for (uint32_t k = 0; g && k < g->n_plan; k++)
+    if (!strcmp(g->plan[k].key, key)) return g->plan[k].value;
+  return NULL;
+}
+int64_t mg_plan_int(const mg_graph *g, const char *key, int64_t otherwise) {
+  const char *v = mg_plan_get(g, key);
+  char *end;
+  if (!v) return otherwise;
+  long long n = strtoll(v, &end, 10);
+  return *end ? otherwise : (int64_t)n;
+}
+
+int mg_graph_end(mg_graph *s, mg_tensor *out) {
+  if (!s || s->root->err.status != MG_OK) return 0;
+  mg_graph *g = s->up;
+  if (!g || s->up_op) { mgi_err(s, MG_BAD_INPUT, "graph", "mg_graph_end without mg_graph_begin"); return 0; }
+  if (s->cursor) { mgi_err(s, MG_BAD_INPUT, "graph", "loop %s is still open", s->axes[s->cursor].name); return 0; }
+  uint32_t index;
+  int n = 0;
+  for (uint32_t k = 1; k < s->n_ops; k++) n += s->ops[k].code == MG_OP_STORE;
+  if (n < 1 || n > MG_MAX_OUT) { mgi_err(s, MG_BAD_INPUT, "graph", "a lower graph stores 1 to %d tensors, got %d", MG_MAX_OUT, n); return 0; }
+  mg_op_node *o = mgi_new_op(g, MG_OP_GRAPH, &index);
+  if (!o) return 0;
+  o->sub = s;
+  s->up_op = index;
+  uint32_t depends = 0, merged = 0;
+  for (uint32_t k = 1; k < s->n_ops; k++) {
+    mg_op_node *l = &s->ops[k];
+    if (l->code != MG_OP_LOAD) continue;
+    int seen = 0;
+    o = &g->ops[index];
+    for (int j = 0; j < o->n_in; j++) seen |= o->in[j].id == l->in[0].id;
+    if (seen) continue;
+    if (o->n_in == MG_MAX_IN) { mgi_err(s, MG_LIMIT, "graph", "a lower graph loads at most %d tensors", MG_MAX_IN); return 0; }
+    o->in[o->n_in++] = l->in[0];
+    depends |= g->tensors[l->in[0].id].depends, merged |= g->tensors[l->in[0].id].merged;
+  }
+  n = 0;
+  for (uint32_t k = 1; k < s->n_ops; k++) {
+    if (s->ops[k].code != MG_OP_STORE) continue;
+    mg_tensor_info t = s->tensors[s->ops[k].in[0].id];
+    for (uint32_t a = 4; a-- > 1;)
+      if (s->ops[k].map.to[a] >= 0 && !mgi_uncut(s, "store", &t, s->ops[k].map.to[a], a)) return 0;
+    for (int d = 0; d < t.shape.rank; d++)
+      if (t.cuts[d]) { mgi_err(s, MG_BAD_INPUT, "store", "dimension %d is cut unevenly by %s, which the store does not undo", d, s->axes[t.cuts[d]->axis[t.cuts[d]->n - 1]].name); return 0; }
+    if (!mgi_good_shape(s, "store", &t.shape)) return 0;
+    mg_tensor r = mgi_new_tensor(g, &t.shape, t.dtype, index, g->cursor);
+    if (!r.id) return 0;
+    g->tensors[r.id].depends = depends, g->tensors[r.id].merged = merged;
+    g->ops[index].out[n] = r;
+    if (out) out[n] = r;
+    n++;
+  }
+  g->ops[index].n_out = (uint8_t)n;
+  return n;
+}
+
+/* ------------------------------------------------------------------------------------------ >>validate */
+
+static void mgi_name_all(mg_graph *g) {
+  unsigned next = 1;
+  for (uint32_t k = 1; k < g->n_tensors; k++) {
+    char buf[24];
+    if (g->tensors[k].name) continue;
+    do snprintf(buf, sizeof buf, "t%u", next++);
+    while (mgi_find_tensor(g, buf));
+    g->tensors[k].name = mgi_copy_string(g->root, buf, strlen(buf));
+    if (!g->tensors[k].name) return;
+  }
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    if (g->ops[k].sub) mgi_name_all(g->ops[k].sub);
+}
+
+mg_status mg_check(mg_graph *g, mg_error *e) {
+  if (!g) return mg_fail(e, MG_NO_MEMORY, "mg_check", "there is no graph");
+  if (g->root->err.status == MG_OK) {
+    if (g->up) mgi_err(g, MG_BAD_INPUT, "mg_check", "call it on the program");
+    else if (!mgi_good_name(g->name)) mgi_err(g, MG_BAD_INPUT, "program", "'%.40s' is no name", g->name);
+    else if (!g->n_in) mgi_err(g, MG_BAD_INPUT, g->name, "the program has no input");
+    else if (!g->n_out) mgi_err(g, MG_BAD_INPUT, g->name, "the program has no output");
+    else mgi_name_all(g);
+  }
+  if (g->root->err.status != MG_OK && e) *e = g->root->err;
+  return g->root->err.status;
+}
+
+static uint64_t mgi_hash_graph(const mg_graph *g, uint64_t h) {
+  h = mgi_mix(h, (uint64_t)g->level * 65536 + (uint64_t)g->n_axes);
+  for (uint32_t k = 1; k < g->n_axes; k++) h = mgi_mix(h, (uint64_t)g->axes[k].extent * 16 + g->axes[k].parent);
+  h = mgi_mix(h, (uint64_t)g->threads);
+  for (uint32_t k = 0; k < g->n_in; k++) {
+    const mg_tensor_info *t = &g->tensors[g->in[k].id];
+    h = mgi_mix(h, (uint64_t)t->dtype * 256 + (uint64_t)t->shape.rank + ((uint64_t)g->in[k].id << 32));
+    for (int d = 0; d < t->shape.rank; d++) h = mgi_mix(h, (uint64_t)t->shape.dim[d] * 8 + (uint64_t)t->order[d]);
+  }
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    const mg_op_node *o = &g->ops[k];
+    h = mgi_mix(h, (uint64_t)o->code * 65536 + o->scope);
+    for (int j = 0; j < o->n_in; j++) h = mgi_mix(h, o->in[j].id);
+    for (int j = 0; j < o->n_out; j++) h = mgi_mix(h, o->out[j].id);
+    h = mgi_mix(h, (uint64_t)o->attr.dim * 31 + (uint64_t)o->attr.n);
+    h = mgi_mix(mgi_mix(h, (uint64_t)o->attr.c.num), (uint64_t)o->attr.c.den);
+    for (int d = 0; d < MG_MAX_RANK; d++) h = mgi_mix(h, (uint64_t)o->attr.shape.dim[d] * 8 + (uint64_t)o->attr.perm[d]);
+    for (uint32_t a = 1; a <= MG_MAX_AXES; a++) h = mgi_mix(h, (uint64_t)(o->map.to[a] + 8));
+    if (o->sub) h = mgi_hash_graph(o->sub, h);
+  }
+  for (uint32_t k = 0; k < g->n_out; k++) h = mgi_mix(h, g->out[k].id);
+  return h;
+}
+uint64_t mg_hash(const mg_graph *g) { return mgi_hash_graph(g, MG_VERSION); }
+
+/* -------------------------------------------------------------------------------------------- >>parser
+   Recursive descent over one token of look-ahead; white space separates, `#` starts a comment.
+     program   = "program" NAME { input | output | NAME {"," NAME} "=" (expr | lower) }
+     input     = "input" NAME ":" dtype ints ["@" ints]                 output = "output" NAME {"," NAME}
+     lower     = ("kernel" | "thread") ["grid" "=" "(" NAME "=" INT {","..} ")"] ["threads" "=" INT] "{" body "}"
+     body      = { "for" NAME "=" INT "{" body "}" | "store" expr map | "plan" "{" {key "=" value} "}" | names "=" .. }
+     expr      = NAME | op "(" arguments ")" | "load" NAME map | "accum" "(" expr ")" map
+     map       = "{" [ axis "->" ("*" | "+" | "max" | INT) {","..} ] "}"
+   Bounds: text 1 MiB, nesting 64, 4096 operators a graph (names are looked up by a scan), the arena's limit. */
+
+enum { MGI_MAX_TEXT = 1 << 20, MGI_MAX_NEST = 64, MGI_MAX_OPS = 4096 };
+typedef enum mgi_tok { MGI_EOF, MGI_NAME, MGI_NUMBER, MGI_ARROW, MGI_PUNCT } mgi_tok;
+
+typedef struct mgi_parser {
+  const char *p, *end, *where;
+  const char *start; /* of the current token */
+  size_t len;
+  mgi_tok tok;
+  int line, column;           /* of the current token */
+  int next_line, next_column; /* of p */
+  int depth, failed;
+  mg_error *e;
+  mg_graph *root;
+} mgi_parser;
+
+static void mgi_perr(mgi_parser *P, mg_status s, const char *fmt, ...) {
+  if (P->failed) return;
+  P->failed = 1;
+  if (!P->e) { P->failed = s == MG_OK ? 1 : (int)s; return; }
+  char msg[sizeof P->e->msg];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(msg, sizeof msg, fmt, ap);
+  va_end(ap);
+  mg_fail(P->e, s, NULL, "%s", msg);
+  P->e->line = P->line, P->e->column = P->column;
+  snprintf(P->e->where, sizeof P->e->where, "%.60s:%d:%d", P->where, P->line, P->column);
+  P->failed = (int)s;
+}
+
+static void mgi_next(mgi_parser *P) {
+  for (;;) { /* white space and comments */
+    if (P->p == P->end) break;
+    char c = *P->p;
+    if (c == '#') { while (P->p < P->end && *P->p != '\n') P->p++; continue; }
+    if (c == '\n') { P->p++, P->next_line++, P->next_column = 1; continue; }
+    if (c != ' ' && c != '\t' && c != '\r') break;
+    P->p++, P->next_column++;
+  }
+  P->line = P->next_line, P->column = P->next_column;
+  P->start = P->p;
+#define MGI_ALPHA(c) (((c) >= 'a' && (c) <= 'z') || ((c) >= 'A' && (c) <= 'Z') || (c) == '_')
+#define MGI_DIGIT(c) ((c) >= '0' && (c) <= '9')
+  if (P->p == P->end) P->tok = MGI_EOF;
+  else if (MGI_ALPHA(*P->p)) {
+    P->tok = MGI_NAME;
+    while (P->p < P->end && (MGI_ALPHA(*P->p) || MGI_DIGIT(*P->p))) P->p++;
+  } else if (MGI_DIGIT(*P->p)) {
+    P->tok = MGI_NUMBER;
+    while (P->p < P->end && MGI_DIGIT(*P->p)) P->p++;
+    if (P->p + 1 < P->end && *P->p == '.' && MGI_DIGIT(P->p[1]))
+      for (P->p++; P->p < P->end && MGI_DIGIT(*P->p);) P->p++;
+    if (P->p + 1 < P->end && (*P->p == 'e' || *P->p == 'E') && (MGI_DIGIT(P->p[1]) || (P->p + 2 < P->end && (P->p[1] == '-' || P->p[1] == '+') && MGI_DIGIT(P->p[2]))))
+      for (P->p += 2; P->p < P->end && MGI_DIGIT(*P->p);) P->p++;
+  } else if (P->end - P->p >= 2 && P->p[0] == '-' && P->p[1] == '>') P->tok = MGI_ARROW, P->p += 2;
+  else P->tok = MGI_PUNCT, P->p++;
+  P->len = (size_t)(P->p - P->start);
+  P->next_column += (int)P->len;
+}
+
+static const char *mgi_found(const mgi_parser *P, char *buf, size_t n) {
+  if (P->tok == MGI_EOF) snprintf(buf, n, "the end of the text");
+  else if (P->tok == MGI_PUNCT && ((unsigned char)*P->start < 33 || (unsigned char)*P->start > 126)) snprintf(buf, n, "byte 0x%02x", (unsigned char)*P->start);
+  else snprintf(buf, n, "'%.*s'", (int)(P->len < 40 ? P->len : 40), P->start);
+  return buf;
+}
+static void mgi_expected(mgi_parser *P, const char *what) {
+  char buf[64];
+  mgi_perr(P, MG_BAD_INPUT, "expected %s, found %s", what, mgi_found(P, buf, sizeof buf));
+}
+static int mgi_is(const mgi_parser *P, const char *s) { return !P->failed && P->tok != MGI_EOF && P->len == strlen(s) && !memcmp(P->start, s, P->len); }
+static int mgi_accept(mgi_parser *P, const char *s) {
+  if (!mgi_is(P, s)) return 0;
+  mgi_next(P);
+  return 1;
+}
+static void mgi_expect(mgi_parser *P, const char *s) {
+  char what[48];
+  if (mgi_accept(P, s)) return;
+  snprintf(what, sizeof what, "'%s'", s);
+  mgi_expected(P, what);
+}
+/* Copies a name of at most 64 characters. */
+static int mgi_name(mgi_parser *P, char name[65], const char *what) {
+  if (P->failed) return 0;
+  if (P->tok != MGI_NAME) { mgi_expected(P, what); return 0; }
+  if (P->len > 64) { mgi_perr(P, MG_BAD_INPUT, "a name has at most 64 characters, found %zu", P->len); return 0; }
+  memcpy(name, P->start, P->len);
+  name[P->len] = 0;
+  mgi_next(P);
+  return 1;
+}
+static int64_t mgi_int(mgi_parser *P, const char *what) {
+  int neg = mgi_accept(P, "-");
+  int64_t v = 0;
+  if (P->failed) return 0;
+  if (P->tok != MGI_NUMBER) { mgi_expected(P, what); return 0; }
+  for (size_t k = 0; k < P->len; k++) {
+    if (!MGI_DIGIT(P->start[k])) { mgi_expected(P, what); return 0; }
+    if (v > (INT64_MAX - 9) / 10) { mgi_perr(P, MG_BAD_INPUT, "the number is too large"); return 0; }
+    v = v * 10 + (P->start[k] - '0');
+  }
+  mgi_next(P);
+  return neg ? -v : v;
+}
+/* 3, -1/8, 0.125, 1e-6: exact. */
+static mg_rational mgi_rational(mgi_parser *P) {
+  mg_rational none = {0, 1}, ten = {10, 1}, tenth = {1, 10}, r;
+  int neg = mgi_accept(P, "-");
+  if (P->failed) return none;
+  if (P->tok != MGI_NUMBER) { mgi_expected(P, "a number (an integer, a fraction such as 1/4096, or a decimal)"); return none; }
+  int64_t v = 0;
+  int shift = 0, point = 0, ok = 1;
+  size_t k = 0;
+  for (; k < P->len && P->start[k] != 'e' && P->start[k] != 'E'; k++) {
+    if (P->start[k] == '.') { point = 1; continue; }
+    if (v > INT32_MAX) ok = 0;
+    else v = v * 10 + (P->start[k] - '0'), shift -= point;
+  }
+  if (k < P->len) {
+    int64_t x = 0;
+    int xneg = P->start[k + 1] == '-';
+    for (k += 1 + !MGI_DIGIT(P->start[k + 1]); k < P->len; k++) x = x < 1000 ? x * 10 + (P->start[k] - '0') : x;
+    shift += (int)(xneg ? -x : x);
+  }
+  r = mg_rat(neg ? -v : v, 1);
+  ok = ok && r.den;
+  if (r.num == 0) shift = 0;
+  for (; ok && shift > 0; shift--) ok = mg_rat_mul(r, ten, &r);
+  for (; ok && shift < 0; shift++) ok = mg_rat_mul(r, tenth, &r);
+  if (!ok) { mgi_perr(P, MG_BAD_INPUT, "a constant has numerator and denominator below 2^31"); return none; }
+  mgi_next(P);
+  if (mgi_accept(P, "/")) {
+    int64_t d = mgi_int(P, "a denominator");
+    if (P->failed) return none;
+    mg_rational inv = d > 0 ? mg_rat(1, d) : mg_rat(0, 0);
+    if (!inv.den || !mg_rat_mul(r, inv, &r)) { mgi_perr(P, MG_BAD_INPUT, "a constant has numerator and denominator below 2^31 and no zero denominator"); return none; }
+  }
+  return r;
+}
+/* "[" INT {"," INT} "]" */
+static int mgi_ints(mgi_parser *P, int64_t *v, const char *what) {
+  int n = 0;
+  mgi_expect(P, "[");
+  do {
+    if (n == MG_MAX_RANK) { mgi_perr(P, MG_BAD_INPUT, "%s: at most %d of them", what, MG_MAX_RANK); return 0; }
+    v[n++] = mgi_int(P, what);
+  } while (!P->failed && mgi_accept(P, ","));
+  mgi_expect(P, "]");
+  return P->failed ? 0 : n;
+}
+
+/* Moves a builder error to the position where the statement or operator stood. */
+static int mgi_built(mgi_parser *P, int line, int column) {
+  const mg_error *b = &P->root->root->err;
+  if (P->failed || b->status == MG_OK) return !P->failed;
+  P->line = line, P->column = column;
+  mgi_perr(P, b->status, "%.60s: %.180s", b->where, b->msg);
+  return 0;
+}
+
+static mg_map mgi_parse_map(mgi_parser *P, mg_graph *g) {
+  mg_map m = mg_map_none();
+  mgi_expect(P, "{");
+  if (mgi_accept(P, "}")) return m;
+  do {
+    char name[65];
+    uint32_t a = 1;
+    int line = P->line, column = P->column;
+    if (!mgi_name(P, name, "the name of a grid dimension or loop")) return m;
+    while (a < g->n_axes && strcmp(g->axes[a].name, name)) a++;
+    if (a == g->n_axes) { P->line = line, P->column = column; mgi_perr(P, MG_BAD_INPUT, "'%s' is no grid dimension or loop of this graph", name); return m; }
+    if (m.to[a] != MG_MAP_NONE) { P->line = line, P->column = column; mgi_perr(P, MG_BAD_INPUT, "the map names %s twice", name); return m; }
+    if (!P->failed && P->tok != MGI_ARROW) { mgi_expected(P, "'->'"); return m; }
+    mgi_next(P);
+    if (mgi_accept(P, "*")) m.to[a] = MG_MAP_ALL;
+    else if (mgi_accept(P, "+")) m.to[a] = MG_MAP_SUM;
+    else if (mgi_accept(P, "max")) m.to[a] = MG_MAP_MAX;
+    else {
+      int64_t d = mgi_int(P, "'*', '+', 'max' or a dimension");
+      if (!P->failed && (d < 0 || d >= MG_MAX_RANK)) mgi_perr(P, MG_BAD_INPUT, "a dimension is between 0 and %d", MG_MAX_RANK - 1);
+      m.to[a] = (int8_t)(d >= 0 && d < MG_MAX_RANK ? d : 0);
+    }
+  } while (!P->failed && mgi_accept(P, ","));
+  mgi_expect(P, "}");
+  return m;
+}
+
+static mg_tensor mgi_parse_expr(mgi_parser *P, mg_graph *g);
+
+/* Looks a name up; the current token was the name, at line and column. */
+static mg_tensor mgi_lookup(mgi_parser *P, mg_graph *g, const char *name, int line, int column) {
+  mg_tensor t;
+  t.id = mgi_find_tensor(g, name);
+  if (!t.id) {
+    P->line = line, P->column = column;
+    mgi_perr(P, MG_BAD_INPUT, "'%s' is not defined here", name);
+  }
+  return t;
+}
+
+static mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, int line, int column) {
+  mg_tensor none = {0}, in[MG_MAX_IN];
+  mg_opcode op = mg_op_find(name, strlen(name));
+  if (!op) { P->line = line, P->column = column; mgi_perr(P, MG_BAD_INPUT, "'%s' is no operator", name); return none; }
+  const mg_op_info *row = mg_op_row(op);
+  mg_attr A;
+  memset(&A, 0, sizeof A);
+  A.c = mg_rat(0, 1);
+  if (op == MG_OP_RMS_NORM || op == MG_OP_SOFTMAX) A.dim = -1;
+  int n = 0, have = op == MG_OP_RMS_NORM || op == MG_OP_SOFTMAX || row->attr == MG_ATTR_NONE;
+  int have_n = row->attr != MG_ATTR_DIMN;
+  mgi_expect(P, "(");
+  do {
+    const mgi_parser at = *P;
+    if (P->failed) return none;
+    if (P->tok == MGI_NUMBER || mgi_is(P, "-")) {
+      if (row->attr != MG_ATTR_RAT || n < row->n_in) { mgi_expected(P, "a tensor"); return none; }
+      A.c = mgi_rational(P), have = 1;
+    } else if (mgi_is(P, "[")) {
+      int64_t v[MG_MAX_RANK];
+      int k = mgi_ints(P, v, "an integer");
+      if (row->attr == MG_ATTR_SHAPE) { A.shape.rank = k; for (int d = 0; d < k; d++) A.shape.dim[d] = v[d]; have = 1; }
+      else if (row->attr == MG_ATTR_PERM) {
+        for (int d = 0; d < k; d++) A.perm[d] = v[d] < 0 || v[d] > MG_MAX_RANK ? -1 : (int32_t)v[d];
+        if (n && g->tensors[in[0].id].shape.rank != k) { mgi_perr(P, MG_BAD_INPUT, "the permutation has %d entries, the tensor rank %d", k, g->tensors[in[0].id].shape.rank); return none; }
+        have = 1;
+      } else { P->line = at.line, P->column = at.column; mgi_perr(P, MG_BAD_INPUT, "%s takes no list", name); return none; }
+    } else {
+      char arg[65];
+      int l = P->line, c = P->column;
+      const mgi_parser save = *P;
+      if (!mgi_name(P, arg, "an operand or an attribute")) return none;
+      if (mgi_accept(P, "=")) {
+        int dim = row->attr == MG_ATTR_DIM || row->attr == MG_ATTR_DIMN || row->attr == MG_ATTR_NORM;
+        if (!strcmp(arg, "dim") && dim) {
+          int64_t d = mgi_int(P, "a dimension");
+          A.dim = d < -64 || d > 64 ? 64 : (int32_t)d, have = 1;
+        } else if (!strcmp(arg, "n") && row->attr == MG_ATTR_DIMN) A.n = mgi_int(P, "a count"), have_n = 1;
+        else if ((!strcmp(arg, "eps") && row->attr == MG_ATTR_NORM) || (!strcmp(arg, "c") && row->attr == MG_ATTR_RAT)) A.c = mgi_rational(P), have = 1;
+        else { P->line = l, P->column = c; mgi_perr(P, MG_BAD_INPUT, "%s has no attribute '%s'", name, arg); return none; }
+      } else {
+        *P = save;
+        if (n == row->n_in) { P->line = l, P->column = c; mgi_perr(P, MG_BAD_INPUT, "%s takes %d operand%s", name, row->n_in, row->n_in == 1 ? "" : "s"); return none; }
+        in[n] = mgi_parse_expr(P, g);
+        n++;
+      }
+    }
+  } while (!P->failed && mgi_accept(P, ","));
+  mgi_expect(P, ")");
+  if (P->failed) return none;
+  if (!have || !have_n) {
+    static const char *const need[] = {"", "a constant, as in (x, 1/8)", "dim=", "dim= and n=", "a shape, as in (x, [2, 3])", "a permutation, as in (x, [1, 0])", ""};
+    P->line = line, P->column = column;
+    mgi_perr(P, MG_BAD_INPUT, "%s needs %s", name, need[row->attr]);
+    return none;
+  }
+  mg_tensor t = mg_apply(g, op, &A, n, in);
+  return mgi_built(P, line, column) ? t : none;
+}
+
+static mg_tensor mgi_parse_expr(mgi_parser *P, mg_graph *g) {
+  mg_tensor none = {0}, t = none;
+  char name[65];
+  int line = P->line, column = P->column;
+  if (g->n_ops > MGI_MAX_OPS) { mgi_perr(P, MG_LIMIT, "a graph has at most %d operators", MGI_MAX_OPS); return none; }
+  if (++P->depth > MGI_MAX_NEST) { mgi_perr(P, MG_LIMIT, "calls nest at most %d deep", MGI_MAX_NEST); return none; }
+  if (!mgi_name(P, name, "an expression")) return none;
+  if (!strcmp(name, "load")) {
+    int l = P->line, c = P->column;
+    if (!g->up) { P->line = line, P->column = column; mgi_perr(P, MG_BAD_INPUT, "a load stands in a kernel or thread graph"); return none; }
+    if (!mgi_name(P, name, "the name of a tensor of the graph above")) return none;
+    mg_tensor above = mgi_lookup(P, g->up, name, l, c);
+    mg_map m = mgi_parse_map(P, g);
+    if (!P->failed) t = mg_load(g, above, m), mgi_built(P, line, column);
+  } else if (!strcmp(name, "accum")) {
+    mgi_expect(P, "(");
+    mg_tensor a = P->failed ? none : mgi_parse_expr(P, g);
+    mgi_expect(P, ")");
+    mg_map m = mgi_parse_map(P, g);
+    if (!P->failed) t = mg_accum(g, a, m), mgi_built(P, line, column);
+  } else if (mgi_is(P, "(")) t = mgi_parse_call(P, g, name, line, column);
+  else t = mgi_lookup(P, g, name, line, column);
+  P->depth--;
+  return P->failed ? none : t;
+}
+
+static void mgi_parse_body(mgi_parser *P, mg_graph *g);
+
+static mg_graph *mgi_parse_lower(mgi_parser *P, mg_graph *g, mg_tensor *out, int *n_out) {
+  int64_t grid[3] = {1, 1, 1}, threads = 128;
+  int line = P->line, column = P->column, named = 0;
+  int kernel = mgi_is(P, "kernel");
+  if (kernel != (g->level == MG_KERNEL)) { mgi_perr(P, MG_BAD_INPUT, "a %s stands in a %s graph", kernel ? "kernel" : "thread graph", kernel ? "program's" : "kernel's block"); return NULL; }
+  mgi_next(P);
+  while (!P->failed && !mgi_is(P, "{")) {
+    if (mgi_accept(P, "grid")) {
+      mgi_expect(P, "=");
+      mgi_expect(P, "(");
+      do {
+        int k = mgi_is(P, "x") ? 0 : mgi_is(P, "y") ? 1 : mgi_is(P, "z") ? 2 : -1;
+        if (k < 0 || (named >> k & 1)) { mgi_expected(P, k < 0 ? "x, y or z" : "each of x, y and z once"); return NULL; }
+        named |= 1 << k;
+        mgi_next(P);
+        mgi_expect(P, "=");
+        grid[k] = mgi_int(P, "a count");
+      } while (!P->failed && mgi_accept(P, ","));
+      mgi_expect(P, ")");
+    } else if (kernel && mgi_accept(P, "threads")) {
+      mgi_expect(P, "=");
+      threads = mgi_int(P, "a count");
+      if (threads < 1 || threads > 1024) threads = 0;
+    } else { mgi_expected(P, kernel ? "grid=, threads= or '{'" : "grid= or '{'"); return NULL; }
+  }
+  mgi_expect(P, "{");
+  if (P->failed) return NULL;
+  mg_graph *s = mg_graph_begin(g, grid, (int)threads);
+  if (!mgi_built(P, line, column)) return NULL;
+  if (++P->depth > MGI_MAX_NEST) { mgi_perr(P, MG_LIMIT, "graphs nest too deep"); return NULL; }
+  mgi_parse_body(P, s);
+  P->depth--;
+  mgi_expect(P, "}");
+  if (P->failed) return NULL;
+  *n_out = mg_graph_end(s, out);
+  return mgi_built(P, line, column) ? s : NULL;
+}
+
+/* NAME {"," NAME} "=" (expr | lower) */
+static void mgi_parse_assign(mgi_parser *P, mg_graph *g) {
+  char name[MG_MAX_OUT][65];
+  int n = 0, line[MG_MAX_OUT], column[MG_MAX_OUT], n_out = 1;
+  mg_tensor t[MG_MAX_OUT];
+  do {
+    if (n == MG_MAX_OUT) { mgi_perr(P, MG_LIMIT, "at most %d names", MG_MAX_OUT); return; }
+    line[n] = P->line, column[n] = P->column;
+    if (!mgi_name(P, name[n], "a statement")) return;
+    if (mgi_keyword(name[n])) { P->line = line[n], P->column = column[n]; mgi_perr(P, MG_BAD_INPUT, "'%s' does not stand here, and is no name: it is a keyword", name[n]); return; }
+    n++;
+  } while (mgi_accept(P, ","));
+  mgi_expect(P, "=");
+  if (P->failed) return;
+  int l = P->line, c = P->column;
+  if (mgi_is(P, "kernel") || mgi_is(P, "thread")) {
+    mgi_parse_lower(P, g, t, &n_out);
+    if (P->failed) return;
+  } else {
+    uint32_t before = g->n_tensors;
+    t[0] = mgi_parse_expr(P, g);
+    if (P->failed) return;
+    if (g->n_tensors == before) { P->line = l, P->column = c; mgi_perr(P, MG_BAD_INPUT, "expected an operator, found the name of a tensor"); return; }
+  }
+  if (n != n_out) { P->line = line[0], P->column = column[0]; mgi_perr(P, MG_BAD_INPUT, "%d name%s for %d tensor%s", n, n == 1 ? "" : "s", n_out, n_out == 1 ? "" : "s"); return; }
+  for (int k = 0; k < n && !P->failed; k++) mg_named(g, t[k], name[k]), mgi_built(P, line[k], column[k]);
+}
+
+static void mgi_parse_body(mgi_parser *P, mg_graph *g) {
+  while (!P->failed && P->tok != MGI_EOF && !mgi_is(P, "}")) {
+    int line = P->line, column = P->column;
+    if (mgi_accept(P, "for")) {
+      char name[65];
+      if (!mgi_name(P, name, "the name of a loop")) return;
+      mgi_expect(P, "=");
+      int64_t n = mgi_int(P, "a count");
+      mgi_expect(P, "{");
+      if (P->failed) return;
+      mg_loop_begin(g, name, n);
+      if (!mgi_built(P, line, column)) return;
+      if (++P->depth > MGI_MAX_NEST) { mgi_perr(P, MG_LIMIT, "loops nest too deep"); return; }
+      mgi_parse_body(P, g);
+      P->depth--;
+      mgi_expect(P, "}");
+      if (P->failed) return;
+      mg_loop_end(g);
+      mgi_built(P, line, column);
+    } else if (mgi_accept(P, "store")) {
+      mg_tensor t = mgi_parse_expr(P, g);
+      mg_map m = mgi_parse_map(P, g);
+      if (!P->failed) mg_store(g, t, m), mgi_built(P, line, column);
+    } else if (mgi_is(P, "plan")) {
+      mgi_next(P);
+      mgi_expect(P, "{");
+      while (!P->failed && !mgi_is(P, "}")) {
+        char word[2][65];
+        for (int k = 0; k < 2; k++) { /* keys and values also hold '.', '-' and digits: taken as bytes up to '=' or space */
+          size_t n = 0;
+          const char *q = P->start;
+          while (q + n < P->end && n < 64 && (MGI_ALPHA(q[n]) || MGI_DIGIT(q[n]) || q[n] == '.' || q[n] == '-')) n++;
+          if (P->tok == MGI_EOF || !n) { mgi_expected(P, k ? "a value" : "a key"); return; }
+          memcpy(word[k], q, n);
+          word[k][n] = 0;
+          P->next_column = P->column + (int)n;
+          P->p = q + n;
+          mgi_next(P);
+          if (!k) mgi_expect(P, "=");
+          if (P->failed) return;
+        }
+        mg_plan_set(g, word[0], word[1]);
+        if (!mgi_built(P, line, column)) return;
+      }
+      mgi_expect(P, "}");
+    } else mgi_parse_assign(P, g);
+  }
+}
+
+static void mgi_parse_program(mgi_parser *P, mg_graph *g) {
+  while (!P->failed && P->tok != MGI_EOF) {
+    char name[65], type[65];
+    int line = P->line, column = P->column;
+    if (mgi_accept(P, "input")) {
+      int64_t dim[MG_MAX_RANK], at[MG_MAX_RANK];
+      int32_t order[MG_MAX_RANK];
+      int n_at = 0;
+      line = P->line, column = P->column;
+      if (!mgi_name(P, name, "the name of an input")) return;
+      mgi_expect(P, ":");
+      int tl = P->line, tc = P->column;
+      if (!mgi_name(P, type, "f16, bf16 or f32")) return;
+      int dt = 0;
+      while (dt < MG_DTYPE_COUNT && strcmp(type, mg_dtype_name((mg_dtype)dt))) dt++;
+      if (dt == MG_DTYPE_COUNT) { P->line = tl, P->column = tc; mgi_perr(P, MG_BAD_INPUT, "expected f16, bf16 or f32, found '%s'", type); return; }
+      int n = mgi_ints(P, dim, "an extent");
+      if (mgi_accept(P, "@")) n_at = mgi_ints(P, at, "a dimension");
+      if (P->failed) return;
+      if (n_at && n_at != n) { mgi_perr(P, MG_BAD_INPUT, "the memory order has %d entries, the tensor rank %d", n_at, n); return; }
+      for (int d = 0; d < n_at; d++) order[d] = at[d] < 0 || at[d] >= n ? -1 : (int32_t)at[d];
+      mg_input_ordered(g, name, (mg_dtype)dt, n, dim, n_at ? order : NULL);
+      mgi_built(P, line, column);
+    } else if (mgi_accept(P, "output")) {
+      do {
+        int l = P->line, c = P->column;
+        if (!mgi_name(P, name, "the name of a tensor")) return;
+        mg_tensor t = mgi_lookup(P, g, name, l, c);
+        if (!P->failed) mg_output(g, t), mgi_built(P, l, c);
+      } while (!P->failed && mgi_accept(P, ","));
+    } else mgi_parse_assign(P, g);
+  }
+}
+
+mg_status mg_parse(const char *text, size_t len, const char *where, const mg_config *cfg, mg_graph **out, mg_error *e) {
+  mgi_parser P;
+  mg_error local;
+  char name[65];
+  *out = NULL;
+  memset(&P, 0, sizeof P);
+  P.p = text, P.end = text + len, P.where = where ? where : "text", P.next_line = P.next_column = 1;
+  P.e = e ? e : &local;
+  if (len > MGI_MAX_TEXT) return mg_fail(e, MG_LIMIT, P.where, "a text has at most %d bytes, this one %zu", MGI_MAX_TEXT, len);
+  mgi_next(&P);
+  mgi_expect(&P, "program");
+  mgi_name(&P, name, "the program's name");
+  if (P.failed) return (mg_status)P.failed;
+  mg_graph *g = mg_program_new(name, cfg);
+  if (!g) return mg_fail(e, MG_NO_MEMORY, P.where, "no memory for the program");
+  P.root = g;
+  mgi_parse_program(&P, g);
+  if (!P.failed && mg_check(g, NULL) != MG_OK) mgi_built(&P, P.line, P.column);
+  if (P.failed) { mg_graph_free(g); return (mg_status)P.failed; }
+  *out = g;
+  return MG_OK;
+}
+
+mg_status mg_parse_file(const char *path, const mg_config *cfg, mg_graph **out, mg_error *e) {
+  *out = NULL;
+  FILE *f = fopen(path, "rb");
+  if (!f) return mg_fail(e, MG_BAD_INPUT, path, "the file cannot be opened");
+  char *buf = (char *)malloc(MGI_MAX_TEXT + 1);
+  size_t n = buf ? fread(buf, 1, MGI_MAX_TEXT + 1, f) : 0;
+  int bad = !buf || ferror(f);
+  fclose(f);
+  mg_status s = bad ? mg_fail(e, buf ? MG_BAD_INPUT : MG_NO_MEMORY, path, "the file cannot be read") : mg_parse(buf, n, path, cfg, out, e);
+  free(buf);
+  return s;
+}
+
+/* ------------------------------------------------------------------------------------------- >>printer */
+
+static void mgi_indent(mgi_text *t, int n) { while (n-- > 0) mgi_puts(t, "  "); }
+
+static void mgi_print_map(mgi_text *t, const mg_graph *g, const mg_op_node *o) {
+  const char *sep = "";
+  mgi_puts(t, " {");
+  for (uint32_t a = 1; a < g->n_axes; a++) {
+    int to = o->map.to[a];
+    if (o->code == MG_OP_ACCUM) { if (to == MG_MAP_NONE) continue; }
+    else if (a <= 3 ? g->axes[a].extent == 1 : o->code == MG_OP_STORE || !mgi_encloses(g, a, o->scope)) continue;
+    mgi_putf(t, "%s%s->", sep, g->axes[a].name);
+    sep = ", ";
+    if (to >= 0) mgi_putf(t, "%d", to);
+    else mgi_puts(t, to == MG_MAP_SUM ? "+" : to == MG_MAP_MAX ? "max" : "*");
+  }
+  mgi_puts(t, "}");
+}
+
+static void mgi_print_rat(mgi_text *t, mg_rational c) {
+  if (c.den == 1) mgi_putf(t, "%lld", (long long)c.num);
+  else mgi_putf(t, "%lld/%lld", (long long)c.num, (long long)c.den);
+}
+
+/* "mul(a, g)": the operator of one statement, without maps. */
+static void mgi_print_call(mgi_text *t, const mg_graph *g, const mg_op_node *o) {
+  const mg_op_info *row = &mgi_rows[o->code];
+  if (o->code == MG_OP_LOAD) { mgi_putf(t, "load %s", g->up->tensors[o->in[0].id].name); return; }
+  mgi_putf(t, "%s(", row->name);
+  for (int k = 0; k < o->n_in; k++) mgi_putf(t, "%s%s", k ? ", " : "", g->tensors[o->in[k].id].name);
+  if (o->code < MG_OP_TABLE_END) switch (row->attr) {
+    case MG_ATTR_RAT: mgi_puts(t, ", "); mgi_print_rat(t, o->attr.c); break;
+    case MG_ATTR_DIMN: mgi_putf(t, ", dim=%d, n=%lld", o->attr.dim, (long long)o->attr.n); break;
+    case MG_ATTR_DIM: mgi_putf(t, ", dim=%d", o->attr.dim); break;
+    case MG_ATTR_SHAPE: case MG_ATTR_PERM: {
+      int n = row->attr == MG_ATTR_SHAPE ? o->attr.shape.rank : g->tensors[o->in[0].id].shape.rank;
+      for (int d = 0; d < n; d++) mgi_putf(t, "%s%lld", d ? ", " : ", [", row->attr == MG_ATTR_SHAPE ? (long long)o->attr.shape.dim[d] : (long long)o->attr.perm[d]);
+      mgi_puts(t, "]");
+      break;
+    }
+    default: break;
+  }
+  mgi_puts(t, ")");
+}
+
+static void mgi_print_grid(mgi_text *t, const mg_graph *s) {
+  const char *sep = "";
+  mgi_puts(t, "grid=(");
+  for (int k = 1; k <= 3; k++)
+    if (s->axes[k].extent > 1) mgi_putf(t, "%s%s=%lld", sep, s->axes[k].name, (long long)s->axes[k].extent), sep = ", ";
+  if (!*sep) mgi_puts(t, "x=1");
+  mgi_puts(t, ")");
+}
+
+static void mgi_print_ops(mgi_text *t, const mg_graph *g, int indent) {
+  uint32_t scope = 0;
+  for (uint32_t k = 1; k <= g->n_ops; k++) {
+    uint32_t want = k < g->n_ops ? g->ops[k].scope : 0;
+    while (!mgi_encloses(g, scope, want)) { scope = g->axes[scope].parent; mgi_indent(t, --indent); mgi_puts(t, "}\n"); }
+    while (scope != want) { /* open the loops on the way down */
+      uint32_t s = want;
+      while (g->axes[s].parent != scope) s = g->axes[s].parent;
+      mgi_indent(t, indent++);
+      mgi_putf(t, "for %s=%lld {\n", g->axes[s].name, (long long)g->axes[s].extent);
+      scope = s;
+    }
+    if (k == g->n_ops) break;
+    const mg_op_node *o = &g->ops[k];
+    mgi_indent(t, indent);
+    if (o->code == MG_OP_STORE) {
+      mgi_putf(t, "store %s", g->tensors[o->in[0].id].name);
+      mgi_print_map(t, g, o);
+    } else {
+      for (int j = 0; j < o->n_out; j++) mgi_putf(t, "%s%s", j ? ", " : "", g->tensors[o->out[j].id].name);
+      mgi_puts(t, " = ");
+      if (o->code == MG_OP_GRAPH) {
+        mgi_puts(t, o->sub->level == MG_BLOCK ? "kernel " : "thread ");
+        mgi_print_grid(t, o->sub);
+        if (o->sub->level == MG_BLOCK) mgi_putf(t, " threads=%d", o->sub->threads);
+        mgi_puts(t, " {\n");
+        mgi_print_ops(t, o->sub, indent + 1);
+        if (o->sub->n_plan) {
+          mgi_indent(t, indent + 1);
+          mgi_puts(t, "plan {");
+          for (uint32_t j = 0; j < o->sub->n_plan; j++) mgi_putf(t, " %s=%s", o->sub->plan[j].key, o->sub->plan[j].value);
+          mgi_puts(t, " }\n");
+        }
+        mgi_indent(t, indent);
+        mgi_puts(t, "}");
+      } else {
+        mgi_print_call(t, g, o);
+        if (o->code == MG_OP_LOAD || o->code == MG_OP_ACCUM) mgi_print_map(t, g, o);
+      }
+    }
+    mgi_puts(t, "\n");
+  }
+}
+
+mg_status mg_print(const mg_graph *g, char **out, mg_error *e) {
+  mgi_text t;
+  memset(&t, 0, sizeof t);
+  mgi_putf(&t, "program %s\n", g->name);
+  for (uint32_t k = 0; k < g->n_in; k++) {
+    const mg_tensor_info *i = &g->tensors[g->in[k].id];
+    int plain = 1;
+    mgi_putf(&t, "input %s : %s", i->name, mg_dtype_name(i->dtype));
+    for (int d = 0; d < i->shape.rank; d++) mgi_putf(&t, "%s%lld", d ? ", " : "[", (long long)i->shape.dim[d]), plain &= i->order[d] == d;
+    mgi_puts(&t, "]");
+    for (int d = 0; !plain && d < i->shape.rank; d++) mgi_putf(&t, "%s%d", d ? ", " : " @ [", i->order[d]);
+    mgi_puts(&t, plain ? "\n" : "]\n");
+  }
+  mgi_print_ops(&t, g, 0);
+  for (uint32_t k = 0; k < g->n_out; k++) mgi_putf(&t, "output %s\n", g->tensors[g->out[k].id].name);
+  return mgi_text_done(&t, out, "mg_print", e);
+}
+
+/* ----------------------------------------------------------------------------------------------- >>dot
+   Nodes are "o" + the op's path from the program; edges carry tensor names and shapes; a graph-defined operator is a
+   cluster, and so is a loop. */
+
+static void mgi_dot_graph(mgi_text *t, const mg_graph *g, const char *path, int indent) {
+  char shape[96], child[128];
+  uint32_t scope = 0;
+  int open = 0;
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    const mg_op_node *o = &g->ops[k];
+    while (!mgi_encloses(g, scope, o->scope)) scope = g->axes[scope].parent, open--, mgi_indent(t, --indent), mgi_puts(t, "}\n");
+    while (scope != o->scope) {
+      uint32_t s = o->scope;
+      while (g->axes[s].parent != scope) s = g->axes[s].parent;
+      mgi_indent(t, indent++);
+      mgi_putf(t, "subgraph \"cluster_%s_l%u\" { label=\"for %s=%lld\"; style=dashed;\n", path, s, g->axes[s].name, (long long)g->axes[s].extent);
+      scope = s, open++;
+    }
+    mgi_indent(t, indent);
+    if (o->sub) {
+      mgi_putf(t, "subgraph \"cluster_%s_%u\" { label=\"%s ", path, k, o->sub->level == MG_BLOCK ? "kernel" : "thread");
+      mgi_print_grid(t, o->sub);
+      mgi_puts(t, "\";\n");
+      snprintf(child, sizeof child, "%.100s_%u", path, k);
+      mgi_dot_graph(t, o->sub, child, indent + 1);
+      mgi_indent(t, indent);
+      mgi_puts(t, "}\n");
+      continue;
+    }
+    mgi_putf(t, "\"o%s_%u\" [label=\"", path, k);
+    if (o->code == MG_OP_STORE) mgi_putf(t, "store %s", g->tensors[o->in[0].id].name);
+    else { mgi_putf(t, "%s = ", g->tensors[o->out[0].id].name); mgi_print_call(t, g, o); mgi_putf(t, "\\n%s", mgi_shape_text(&g->tensors[o->out[0].id].shape, shape, sizeof shape)); }
+    if (o->code >= MG_OP_LOAD && o->code <= MG_OP_ACCUM) mgi_puts(t, "\\n"), mgi_print_map(t, g, o);
+    mgi_puts(t, "\"];\n");
+  }
+  while (open-- > 0) mgi_indent(t, --indent), mgi_puts(t, "}\n");
+}
+
+/* The node that computes tensor t of g, written to buf: a store of the lower graph if a graph-defined op makes it. */
+static void mgi_dot_source(const mg_graph *g, uint32_t tensor, const char *path, char *buf, size_t n) {
+  uint32_t op = g->tensors[tensor].op;
+  if (!op) { snprintf(buf, n, "i%s_%u", path, tensor); return; }
+  const mg_op_node *o = &g->ops[op];
+  if (!o->sub) { snprintf(buf, n, "o%s_%u", path, op); return; }
+  int k = 0;
+  while (o->out[k].id != tensor) k++;
+  for (uint32_t j = 1; j < o->sub->n_ops; j++)
+    if (o->sub->ops[j].code == MG_OP_STORE && k-- == 0) { snprintf(buf, n, "o%s_%u_%u", path, op, j); return; }
+}
+
+static void mgi_dot_edges(mgi_text *t, const mg_graph *g, const char *path) {
+  char src[160], child[128], up[128];
+  snprintf(up, sizeof up, "%s", path);
+  char *cut = strrchr(up, '_');
+  if (cut) *cut = 0;
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    const mg_op_node *o = &g->ops[k];
+    if (o->sub) { snprintf(child, sizeof child, "%.100s_%u", path, k); mgi_dot_edges(t, o->sub, child); continue; }
+    for (int j = 0; j < o->n_in; j++) {
+      if (o->code == MG_OP_LOAD) mgi_dot_source(g->up, o->in[j].id, up, src, sizeof src);
+      else mgi_dot_source(g, o->in[j].id, path, src, sizeof src);
+      mgi_putf(t, "  \"%s\" -> \"o%s_%u\";\n", src, path, k);
+    }
+  }
+}
+
+mg_status mg_dot(const mg_graph *g, char **out, mg_error *e) {
+  mgi_text t;
+  char shape[96], src[160];
+  memset(&t, 0, sizeof t);
+  mgi_putf(&t, "digraph %s {\n  node [shape=box, fontname=\"monospace\"];\n", g->name);
+  for (uint32_t k = 0; k < g->n_in; k++) {
+    const mg_tensor_info *i = &g->tensors[g->in[k].id];
+    mgi_putf(&t, "  \"ig_%u\" [shape=oval, label=\"%s : %s%s\"];\n", g->in[k].id, i->name, mg_dtype_name(i->dtype), mgi_shape_text(&i->shape, shape, sizeof shape));
+  }
+  mgi_dot_graph(&t, g, "g", 1);
+  mgi_dot_edges(&t, g, "g");
+  for (uint32_t k = 0; k < g->n_out; k++) {
+    const mg_tensor_info *i = &g->tensors[g->out[k].id];
+    mgi_dot_source(g, g->out[k].id, "g", src, sizeof src);
+    mgi_putf(&t, "  \"out%u\" [shape=oval, label=\"%s %s\"];\n  \"%s\" -> \"out%u\";\n", k, i->name, mgi_shape_text(&i->shape, shape, sizeof shape), src, k);
+  }
+  mgi_puts(&t, "}\n");
+  return mgi_text_done(&t, out, "mg_dot", e);
+}
+
+/* ----------------------------------------------------------------------------------------- >>evaluator
+   A value is a view.  Loads are views into the graph above; everything else is dense in a buffer of its own, kept for
+   the next block.  The extents of a tensor at given coordinates follow from its cuts alone.
+   Loops: at the end of every iteration of loop L, each accumulator whose operand lives in L's own body takes it in; it
+   was reset when the outermost loop that it lifts was entered.
+   Grid accumulators: blocks are visited in groups that differ only along the merged axes.  In pass 1 every block of
+   the group runs what does not depend on the merged value and adds its part; in pass 2 the first block runs the rest. */
+
+static void mgi_dense(mg_view *v) {
+  int64_t s = 1;
+  for (int d = v->shape.rank - 1; d >= 0; d--) v->stride[d] = s, s *= v->shape.dim[d];
+}
+
+/* Odometer over the dimensions of `shape` but the last `skip`; returns 0 when it wraps. */
+static int mgi_step(const mg_shape *shape, int skip, int64_t *i) {
+  for (int d = shape->rank - 1 - skip; d >= 0; d--) {
+    if (++i[d] < shape->dim[d]) return 1;
+    i[d] = 0;
+  }
+  return 0;
+}
+static int64_t mgi_offset(const mg_view *v, const int64_t *i, int n) {
+  int64_t o = 0;
+  for (int d = 0; d < n; d++) o += i[d] * v->stride[d];
+  return o;
+}
+
+static mg_status mgi_real_map(void *user, mg_opcode op, mg_rational rc, const mg_view *out, const mg_view *in) {
+  int64_t i[MG_MAX_RANK] = {0};
+  int r = out->shape.rank, n_in = mgi_rows[op].n_in;
+  int64_t n = out->shape.dim[r - 1], sa = in[0].stride[r - 1], sb = n_in > 1 ? in[1].stride[r - 1] : 0;
+  double c = rc.den ? (double)rc.num / (double)rc.den : 0;
+  (void)user;
+  do {
+    double *o = (double *)out->data + mgi_offset(out, i, r - 1);
+    const double *a = (const double *)in[0].data + mgi_offset(&in[0], i, r - 1);
+    const double *b = n_in > 1 ? (const double *)in[1].data + mgi_offset(&in[1], i, r - 1) : a;
+    switch (op) {
+#define MGI_E(id, name, n_, lv, attr, abs, field, real) \
+  case MG_OP_##id: for (int64_t k = 0; k < n; k++) o[k] = mgi_real_##id(a[k * sa], b[k * sb], c); break;
+#define MGI_T(id, name, n_, lv, attr, shape, abs, index)
+      MG_OPS(MGI_E, MGI_T)
+#undef MGI_E
+#undef MGI_T
+      default: return MG_UNSUPPORTED;
+    }
+  } while (mgi_step(&out->shape, 1, i));
+  return MG_OK;
+}
+
+static mg_status mgi_real_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
+  int64_t m = c->shape.dim[0], n = c->shape.dim[1], k = a->shape.dim[1];
+  (void)user;
+  for (int64_t x = 0; x < m; x++)
+    for (int64_t z = 0; z < k; z++) {
+      double f = ((const double *)a->data)[x * a->stride[0] + z * a->stride[1]];
+      double *MG_RESTRICT o = (double *)c->data + x * c->stride[0];
+      const double *w = (const double *)b->data + z * b->stride[0];
+      if (b->stride[1] == 1 && c->stride[1] == 1)
+        for (int64_t y = 0; y < n; y++) o[y] += f * w[y];
+      else
+        for (int64_t y = 0; y < n; y++) o[y * c->stride[1]] += f * w[y * b->stride[1]];
+    }
+  return MG_OK;
+}
+
+static mg_status mgi_real_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
+  int64_t i[MG_MAX_RANK] = {0};
+  int r = in->shape.rank;
+  (void)user;
+  do {
+    double *o = (double *)out->data + mgi_offset(out, i, r - 1);
+    const double *a = (const double *)in->data + mgi_offset(in, i, r - 1);
+    for (int64_t k = 0; k < in->shape.dim[r - 1]; k++, o += out->stride[r - 1], a += in->stride[r - 1]) *o = op == MG_OP_SUM ? *o + *a : *a > *o || isnan(*a) ? *a : *o;
+  } while (mgi_step(&in->shape, 1, i));
+  return MG_OK;
+}
+
+static void mgi_real_fill(void *user, mg_opcode op, void *dst, size_t n) {
+  (void)user;
+  for (size_t k = 0; k < n; k++) ((double *)dst)[k] = op == MG_OP_SUM ? 0.0 : -INFINITY;
+}
+
+mg_domain mg_domain_real(void) {
+  mg_domain d;
+  memset(&d, 0, sizeof d);
+  d.elem = sizeof(double);
+  d.map = mgi_real_map, d.matmul = mgi_real_matmul, d.combine = mgi_real_combine, d.fill = mgi_real_fill;
+  return d;
+}
+
+typedef struct mgi_eval {
+  const mg_graph *g;
+  const mg_domain *d;
+  struct mgi_eval *up;
+  mg_view *val;     /* by tensor */
+  void **buf;       /* by tensor; NULL for views of others */
+  struct mgi_eval **sub; /* by op: state of lower graphs */
+  int64_t at[MG_MAX_AXES + 1]; /* coordinates */
+  int pass;         /* 0: no grid accumulator here; 1, 2: as above */
+  mg_error *e;
+} mgi_eval;
+
+static void mgi_eval_free(mgi_eval *E) {
+  if (!E) return;
+  for (uint32_t k = 1; E->buf && k < E->g->n_tensors; k++) free(E->buf[k]);
+  for (uint32_t k = 1; E->sub && k < E->g->n_ops; k++) mgi_eval_free(E->sub[k]);
+  free(E->val), free(E->buf), free(E->sub), free(E);
+}
+
+static mgi_eval *mgi_eval_new(const mg_graph *g, const mg_domain *d, mgi_eval *up, mg_error *e) {
+  mgi_eval *E = (mgi_eval *)calloc(1, sizeof *E);
+  if (!E) return NULL;
+  E->g = g, E->d = d, E->up = up, E->e = e;
+  E->val = (mg_view *)calloc(g->n_tensors, sizeof *E->val);
+  E->buf = (void **)calloc(g->n_tensors, sizeof *E->buf);
+  E->sub = (mgi_eval **)calloc(g->n_ops, sizeof *E->sub);
+  if (!E->val || !E->buf || !E->sub) { mgi_eval_free(E); return NULL; }
+  return E;
+}
+
+/* Offset and extent of dimension d of a tensor at the coordinates, within the extent before its first cut. */
+static int64_t mgi_extent_at(const mgi_eval *E, const mg_tensor_info *t, int d) {
+  const mgi_cuts *c = t->cuts[d];
+  if (!c) return t->shape.dim[d];
+  int64_t left = c->before[0], full = c->before[0];
+  for (int k = 0; k < c->n; k++) {
+    full = mgi_chunk_of(full, E->g->axes[c->axis[k]].extent);
+    left -= E->at[c->axis[k]] * full;
+    left = left < 0 ? 0 : left > full ? full : left;
+  }
+  return left;
+}
+
+/* Makes val[t] a dense view with the extents of this moment. */
+static mg_status mgi_val(mgi_eval *E, mg_tensor t) {
+  const mg_tensor_info *i = &E->g->tensors[t.id];
+  mg_view *v = &E->val[t.id];
+  v->shape = i->shape;
+  for (int d = 0; d < i->shape.rank; d++) v->shape.dim[d] = mgi_extent_at(E, i, d);
+  mgi_dense(v);
+  if (!v->data) {
+    size_t n = (size_t)mg_shape_elements(&i->shape);
+    if (n > ((size_t)1 << 36) / E->d->elem) return mg_fail(E->e, MG_LIMIT, "mg_eval", "tensor '%s' takes more than 64 GiB", i->name);
+    v->data = E->buf[t.id] = malloc(n * E->d->elem);
+    if (!v->data) return mg_fail(E->e, MG_NO_MEMORY, "mg_eval", "no memory for tensor '%s' (%zu elements)", i->name, n);
+  }
+  return MG_OK;
+}
+
+/* v seen with the shape `to` that it broadcasts to. */
+static mg_view mgi_broadcast_to(const mg_view *v, const mg_shape *to) {
+  mg_view r = *v;
+  r.shape = *to;
+  for (int k = 1; k <= to->rank; k++) {
+    int d = v->shape.rank - k;
+    r.stride[to->rank - k] = d >= 0 && v->shape.dim[d] != 1 ? v->stride[d] : 0;
+  }
+  return r;
+}
+
+static void mgi_copy(size_t elem, const mg_view *dst, const mg_view *src) {
+  int64_t i[MG_MAX_RANK] = {0};
+  int r = src->shape.rank;
+  int64_t n = src->shape.dim[r - 1];
+  if (!mg_shape_elements(&src->shape)) return;
+  do {
+    char *o = (char *)dst->data + (size_t)mgi_offset(dst, i, r - 1) * elem;
+    const char *a = (const char *)src->data + (size_t)mgi_offset(src, i, r - 1) * elem;
+    if (dst->stride[r - 1] == 1 && src->stride[r - 1] == 1) memcpy(o, a, (size_t)n * elem);
+    else for (int64_t k = 0; k < n; k++) memcpy(o + (size_t)(k * dst->stride[r - 1]) * elem, a + (size_t)(k * src->stride[r - 1]) * elem, elem);
+  } while (mgi_step(&src->shape, 1, i));
+}
+
+static mg_status mgi_eval_matmul(mgi_eval *E, const mg_view *out, const mg_view *a, const mg_view *b) {
+  mg_shape sa = out->shape, sb = out->shape;
+  int r = out->shape.rank;
+  int64_t i[MG_MAX_RANK] = {0};
+  sa.dim[r - 2] = a->shape.dim[a->shape.rank - 2], sa.dim[r - 1] = a->shape.dim[a->shape.rank - 1];
+  sb.dim[r - 2] = b->shape.dim[b->shape.rank - 2], sb.dim[r - 1] = b->shape.dim[b->shape.rank - 1];
+  mg_view v[3];
+  v[0] = *out, v[1] = mgi_broadcast_to(a, &sa), v[2] = mgi_broadcast_to(b, &sb);
+  for (int k = 0; k < 2; k++) { /* the last two dimensions never broadcast */
+    v[1].stride[r - 1 - k] = a->stride[a->shape.rank - 1 - k];
+    v[2].stride[r - 1 - k] = b->stride[b->shape.rank - 1 - k];
+  }
+  do {
+    mg_view m[3];
+    for (int k = 0; k < 3; k++) {
+      m[k] = v[k];
+      m[k].data = (char *)v[k].data + (size_t)mgi_offset(&v[k], i, r - 2) * E->d->elem;
+      m[k].shape.rank = 2;
+      for (int d = 0; d < 2; d++) m[k].shape.dim[d] = v[k].shape.dim[r - 2 + d], m[k].stride[d] = v[k].stride[r - 2 + d];
+    }
+    mg_status s = E->d->matmul(E->d->user, &m[0], &m[1], &m[2]);
+    if (s != MG_OK) return s;
+  } while (mgi_step(&out->shape, 2, i));
+  return MG_OK;
+}
+
+/* Pre-defined operators: out is dense and has its shape. */
+static mg_status mgi_eval_op(mgi_eval *E, const mg_op_node *o) {
+  const mg_op_info *row = &mgi_rows[o->code];
+  mg_status s = mgi_val(E, o->out[0]);
+  if (s != MG_OK) return s;
+  mg_view *out = &E->val[o->out[0].id];
+  const mg_view *in[MG_MAX_IN];
+  for (int k = 0; k < o->n_in; k++) in[k] = &E->val[o->in[k].id];
+  int64_t n = mg_shape_elements(&out->shape);
+  if (!n) return MG_OK;
+  const mg_domain *d = E->d;
+  if (row->elementwise) {
+    mg_view v[2];
+    for (int k = 0; k < o->n_in; k++) v[k] = mgi_broadcast_to(in[k], &out->shape);
+    s = d->map(d->user, o->code, o->attr.c, out, v);
+  } else if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) {
+    d->fill(d->user, MG_OP_SUM, out->data, (size_t)n);
+    int pairs = o->code == MG_OP_MATMUL ? 1 : 2;
+    for (int k = 0; k < pairs && s == MG_OK; k++)
+      if (in[k]->shape.dim[in[k]->shape.rank - 1]) s = mgi_eval_matmul(E, out, in[k], in[k + pairs]);
+  } else if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) {
+    d->fill(d->user, o->code, out->data, (size_t)n);
+    mg_view v = *out;
+    v.shape = in[0]->shape, v.stride[o->attr.dim] = 0;
+    if (mg_shape_elements(&v.shape)) s = d->combine(d->user, o->code, &v, in[0]);
+  } else if (row->moves) {
+    mg_shape S[MG_MAX_IN];
+    int64_t i[MG_MAX_RANK] = {0}, j[MG_MAX_RANK];
+    for (int k = 0; k < o->n_in; k++) S[k] = in[k]->shape;
+    do {
+      int src = mg_op_index(o->code, &o->attr, S, i, j);
+      char *dst = (char *)out->data + (size_t)mgi_offset(out, i, out->shape.rank) * d->elem;
+      if (src < 0) { d->fill(d->user, MG_OP_SUM, dst, 1); continue; }
+      if (src >= o->n_in) return mg_fail(E->e, MG_BAD_INPUT, row->name, "the index text names operand %d of %d", src, o->n_in);
+      for (int k = 0; k < S[src].rank; k++)
+        if (j[k] < 0 || j[k] >= S[src].dim[k]) return mg_fail(E->e, MG_BAD_INPUT, row->name, "the index text reads element %lld of dimension %d, which has %lld", (long long)j[k], k, (long long)S[src].dim[k]);
+      memcpy(dst, (const char *)in[src]->data + (size_t)mgi_offset(in[src], j, S[src].rank) * d->elem, d->elem);
+    } while (mgi_step(&out->shape, 0, i));
+  } else return mg_fail(E->e, MG_UNSUPPORTED, row->name, "the row says neither how to move elements nor how to compute them");
+  return s == MG_OK ? MG_OK : mg_fail(E->e, s, row->name, "the domain has no meaning for it");
+}
+
+/* Where the chunk at the coordinates lies in a tensor that a map partitions: offsets by dimension. `full` starts as
+   the extents before the cuts and becomes the nominal chunk. */
+static void mgi_locate(const mgi_eval *E, const mg_map *m, uint32_t axes, mg_shape *full, int64_t *off) {
+  for (int d = 0; d < full->rank; d++) off[d] = 0;
+  for (uint32_t a = 1; a < E->g->n_axes; a++) {
+    int d = m->to[a];
+    if (d < 0 || !(axes >> a & 1)) continue;
+    full->dim[d] = mgi_chunk_of(full->dim[d], E->g->axes[a].extent);
+    off[d] += E->at[a] * full->dim[d];
+  }
+}
+
+static mg_opcode mgi_accum_kind(const mg_map *m) {
+  for (uint32_t a = 1; a <= MG_MAX_AXES; a++)
+    if (m->to[a] == MG_MAP_MAX) return MG_OP_MAX;
+  return MG_OP_SUM;
+}
+
+static mg_status mgi_accum_reset(mgi_eval *E, const mg_op_node *o) {
+  mg_status s = mgi_val(E, o->out[0]);
+  mg_view *v = &E->val[o->out[0].id];
+  if (s == MG_OK && mg_shape_elements(&v->shape)) E->d->fill(E->d->user, mgi_accum_kind(&o->map), v->data, (size_t)mg_shape_elements(&v->shape));
+  return s;
+}
+
+/* Takes the operand in, at the place that the coordinates say. */
+static mg_status mgi_accum_take(mgi_eval *E, const mg_op_node *o) {
+  const mg_view *src = &E->val[o->in[0].id];
+  mg_view dst = E->val[o->out[0].id];
+  mg_shape full = E->g->tensors[o->out[0].id].shape;
+  int64_t off[MG_MAX_RANK];
+  if (!mg_shape_elements(&src->shape)) return MG_OK;
+  mgi_locate(E, &o->map, ~0u, &full, off);
+  dst.data = (char *)dst.data + (size_t)mgi_offset(&dst, off, full.rank) * E->d->elem;
+  dst.shape = src->shape;
+  return E->d->combine(E->d->user, mgi_accum_kind(&o->map), &dst, src);
+}
+
+/* Pass 1 leaves out what needs a merged value, and all stores. */
+static int mgi_left_out(const mgi_eval *E, const mg_op_node *o) {
+  if (E->pass != 1 || (o->code == MG_OP_ACCUM && mgi_grid_part(&o->map))) return 0;
+  return o->code == MG_OP_STORE || E->g->tensors[o->out[0].id].merged != 0;
+}
+/* Pass 2 has the merged values already. */
+static int mgi_takes(const mgi_eval *E, const mg_op_node *o) { return !mgi_left_out(E, o) && !(E->pass == 2 && mgi_grid_part(&o->map)); }
+
+static mg_status mgi_eval_graph(mgi_eval *E, const mg_op_node *owner);
+
+static mg_status mgi_eval_range(mgi_eval *E, uint32_t lo, uint32_t hi, uint32_t scope) {
+  const mg_graph *g = E->g;
+  mg_status s = MG_OK;
+  for (uint32_t k = lo; k < hi && s == MG_OK;) {
+    const mg_op_node *o = &g->ops[k];
+    if (o->scope != scope) { /* a loop: [k, end) is its body */
+      uint32_t loop = o->scope, end = k;
+      while (g->axes[loop].parent != scope) loop = g->axes[loop].parent;
+      while (end < hi && mgi_encloses(g, loop, g->ops[end].scope)) end++;
+      for (uint32_t j = end; j < g->n_ops && s == MG_OK; j++) { /* accumulators of this scope that lift out of the loop */
+        const mg_op_node *a = &g->ops[j];
+        if (a->code == MG_OP_ACCUM && a->scope == scope && !mgi_grid_part(&a->map) && mgi_encloses(g, loop, g->tensors[a->in[0].id].scope)) s = mgi_accum_reset(E, a);
+      }
+      for (int64_t it = 0; it < g->axes[loop].extent && s == MG_OK; it++) {
+        E->at[loop] = it;
+        s = mgi_eval_range(E, k, end, loop);
+        for (uint32_t j = end; j < g->n_ops && s == MG_OK; j++) {
+          const mg_op_node *a = &g->ops[j];
+          if (a->code == MG_OP_ACCUM && g->tensors[a->in[0].id].scope == loop && mgi_takes(E, a)) s = mgi_accum_take(E, a);
+        }
+      }
+      E->at[loop] = 0;
+      k = end;
+      continue;
+    }
+    k++;
+    if (mgi_left_out(E, o)) continue;
+    switch (o->code) {
+      case MG_OP_LOAD: {
+        const mg_view *up = &E->up->val[o->in[0].id];
+        mg_view *v = &E->val[o->out[0].id];
+        mg_shape full = up->shape;
+        int64_t off[MG_MAX_RANK];
+        mgi_locate(E, &o->map, ~0u, &full, off);
+        *v = *up;
+        for (int d = 0; d < full.rank; d++) v->shape.dim[d] = g->tensors[o->out[0].id].cuts[d] ? mgi_extent_at(E, &g->tensors[o->out[0].id], d) : full.dim[d];
+        if (mg_shape_elements(&v->shape)) v->data = (char *)up->data + (size_t)mgi_offset(up, off, full.rank) * E->d->elem;
+        break;
+      }
+      case MG_OP_STORE: {
+        const mg_view *v = &E->val[o->in[0].id];
+        int index = 0;
+        const mg_op_node *owner = &g->up->ops[g->up_op];
+        for (uint32_t j = 1; j < k - 1; j++) index += g->ops[j].code == MG_OP_STORE;
+        mg_view up = E->up->val[owner->out[index].id];
+        mg_shape full = up.shape;
+        int64_t off[MG_MAX_RANK];
+        mgi_locate(E, &o->map, ~0u, &full, off);
+        if (!mg_shape_elements(&v->shape)) break;
+        up.data = (char *)up.data + (size_t)mgi_offset(&up, off, full.rank) * E->d->elem;
+        mgi_copy(E->d->elem, &up, v);
+        break;
+      }
+      case MG_OP_ACCUM: /* one that lifts a loop took its parts there; one over the grid alone takes here */
+        if (g->tensors[o->in[0].id].scope == scope && mgi_takes(E, o)) {
+          if (!mgi_grid_part(&o->map)) s = mgi_accum_reset(E, o); /* every axis that it names has one block */
+          if (s == MG_OK) s = mgi_accum_take(E, o);
+        }
+        break;
+      case MG_OP_GRAPH: s = mgi_eval_graph(E, o); break;
+      default: s = mgi_eval_op(E, o);
+    }
+  }
+  return s;
+}
+
+/* Runs all blocks (or threads) of a graph-defined operator of E->g. */
+static mg_status mgi_eval_graph(mgi_eval *E, const mg_op_node *owner) {
+  const mg_graph *g = owner->sub;
+  uint32_t index = (uint32_t)(owner - E->g->ops), merged = 0;
+  mg_status s = MG_OK;
+  for (int k = 0; k < owner->n_out && s == MG_OK; k++) s = mgi_val(E, owner->out[k]);
+  if (s != MG_OK) return s;
+  if (!E->sub[index]) E->sub[index] = mgi_eval_new(g, E->d, E, E->e);
+  mgi_eval *S = E->sub[index];
+  if (!S) return mg_fail(E->e, MG_NO_MEMORY, "mg_eval", "no memory for a lower graph");
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    if (g->ops[k].code == MG_OP_ACCUM) merged |= mgi_grid_part(&g->ops[k].map);
+  int64_t n[4] = {0, 1, 1, 1}, m[4] = {0, 1, 1, 1}; /* groups, and blocks of a group, by axis */
+  for (int a = 1; a <= 3; a++) *((merged >> a & 1) ? &m[a] : &n[a]) = g->axes[a].extent;
+  for (int64_t group = 0; group < n[1] * n[2] * n[3] && s == MG_OK; group++) {
+    S->at[1] = group % n[1], S->at[2] = group / n[1] % n[2], S->at[3] = group / n[1] / n[2];
+    if (merged) {
+      for (uint32_t k = 1; k < g->n_ops && s == MG_OK; k++)
+        if (g->ops[k].code == MG_OP_ACCUM && mgi_grid_part(&g->ops[k].map)) s = mgi_accum_reset(S, &g->ops[k]);
+      S->pass = 1;
+      for (int64_t b = 0; b < m[1] * m[2] * m[3] && s == MG_OK; b++) {
+        int64_t at[4] = {0, b % m[1], b / m[1] % m[2], b / m[1] / m[2]};
+        for (int a = 1; a <= 3; a++) if (merged >> a & 1) S->at[a] = at[a];
+        s = mgi_eval_range(S, 1, g->n_ops, 0);
+      }
+      for (int a = 1; a <= 3; a++) if (merged >> a & 1) S->at[a] = 0;
+      S->pass = 2;
+    }
+    if (s == MG_OK) s = mgi_eval_range(S, 1, g->n_ops, 0);
+    S->pass = 0;
+  }
+  return s;
+}
+
+mg_status mg_eval(const mg_graph *g, const mg_domain *d, const void *const *in, void *const *out, mg_error *e) {
+  if (!g || g->up) return mg_fail(e, MG_BAD_INPUT, "mg_eval", "call it on a program");
+  mg_error local;
+  mgi_eval *E = mgi_eval_new(g, d, NULL, e ? e : &local);
+  if (!E) return mg_fail(e, MG_NO_MEMORY, "mg_eval", "no memory for the evaluator");
+  for (uint32_t k = 0; k < g->n_in + g->n_out; k++) {
+    uint32_t t = k < g->n_in ? g->in[k].id : g->out[k - g->n_in].id;
+    E->val[t].data = k < g->n_in ? (void *)(uintptr_t)in[k] : out[k - g->n_in];
+    E->val[t].shape = g->tensors[t].shape;
+    mgi_dense(&E->val[t]);
+  }
+  mg_status s = mgi_eval_range(E, 1, g->n_ops, 0);
+  if (s != MG_OK && e && e->status == MG_OK) mg_fail(e, s, "mg_eval", "%s", mg_status_text(s));
+  mgi_eval_free(E);
+  return s;
+}
+
+/* -------------------------------------------------------------------------------------------- >>resize
+   Dimension classes by union-find over the dimensions of all tensors at all levels; a chunk's dimension is of the class
+   that it was cut from.  Resizing rebuilds the program through the builder, so that every check runs again. */
+
+typedef struct mgi_level { const mg_graph *g; uint32_t base; } mgi_level; /* nodes of a graph start at base */
+
+static uint32_t mgi_uf_find(uint32_t *uf, uint32_t x) {
+  while (uf[x] != x) x = uf[x] = uf[uf[x]];
+  return x;
+}
+static void mgi_uf_join(uint32_t *uf, uint32_t a, uint32_t b) {
+  a = mgi_uf_find(uf, a), b = mgi_uf_find(uf, b);
+  if (a != b) uf[a > b ? a : b] = a > b ? b : a;
+}
+
+typedef struct mgi_classer { uint32_t *uf; uint8_t *fixed; mgi_level *level; uint32_t n_levels; } mgi_classer;
+
+static uint32_t mgi_node(const mgi_classer *C, const mg_graph *g, mg_tensor t, int d) {
+  uint32_t k = 0;
+  while (C->level[k].g != g) k++;
+  return C->level[k].base + t.id * MG_MAX_RANK + (uint32_t)d;
+}
+/* Joins unless one of the two has extent 1 and the other has not (a broadcast). */
+static void mgi_join_dims(mgi_classer *C, const mg_graph *ga, mg_tensor a, int da, const mg_graph *gb, mg_tensor b, int db) {
+  int64_t x = ga->tensors[a.id].shape.dim[da], y = gb->tensors[b.id].shape.dim[db];
+  if (ga == gb && (x == 1) != (y == 1)) return;
+  mgi_uf_join(C->uf, mgi_node(C, ga, a, da), mgi_node(C, gb, b, db));
+}
+static void mgi_fix_all(mgi_classer *C, const mg_graph *g, mg_tensor t) {
+  for (int d = 0; d < g->tensors[t.id].shape.rank; d++) C->fixed[mgi_node(C, g, t, d)] = 1;
+}
+
+static void mgi_class_op(mgi_classer *C, const mg_graph *g, const mg_op_node *o) {
+  const mg_op_info *row = &mgi_rows[o->code];
+  mg_tensor out = o->n_out ? o->out[0] : o->in[0];
+  int r = g->tensors[out.id].shape.rank;
+#define MGI_RANK(t) (g->tensors[(t).id].shape.rank)
+  if (row->elementwise) {
+    for (int k = 0; k < o->n_in; k++)
+      for (int d = 1; d <= MGI_RANK(o->in[k]); d++) mgi_join_dims(C, g, o->in[k], MGI_RANK(o->in[k]) - d, g, out, r - d);
+    return;
+  }
+  switch (o->code) {
+    case MG_OP_LOAD:
+      for (int d = 0; d < r; d++) mgi_uf_join(C->uf, mgi_node(C, g, out, d), mgi_node(C, g->up, o->in[0], d));
+      return;
+    case MG_OP_STORE: {
+      const mg_op_node *owner = &g->up->ops[g->up_op];
+      int index = 0;
+      for (const mg_op_node *p = g->ops + 1; p < o; p++) index += p->code == MG_OP_STORE;
+      for (int d = 0; d < r; d++) {
+        int stacked = 0; /* blocks side by side along a dimension that no load cut: its extent is the count itself */
+        for (int a = 1; a <= 3; a++) stacked |= o->map.to[a] == d && g->tensors[out.id].shape.dim[d] == 1;
+        if (!stacked) mgi_uf_join(C->uf, mgi_node(C, g, out, d), mgi_node(C, g->up, owner->out[index], d));
+      }
+      return;
+    }
+    case MG_OP_ACCUM: case MG_OP_SUM: case MG_OP_MAX:
+      for (int d = 0; d < r; d++) mgi_join_dims(C, g, o->in[0], d, g, out, d);
+      return;
+    case MG_OP_TRANSPOSE:
+      for (int d = 0; d < r; d++) mgi_join_dims(C, g, o->in[0], o->attr.perm[d], g, out, d);
+      return;
+    case MG_OP_MATMUL: case MG_OP_CONCAT_MATMUL: {
+      int n = o->code == MG_OP_MATMUL ? 1 : 2;
+      for (int k = 0; k < n; k++) {
+        mg_tensor a = o->in[k], b = o->in[k + n];
+        int ra = MGI_RANK(a), rb = MGI_RANK(b);
+        mgi_uf_join(C->uf, mgi_node(C, g, a, ra - 1), mgi_node(C, g, b, rb - 2));
+        mgi_uf_join(C->uf, mgi_node(C, g, a, ra - 2), mgi_node(C, g, out, r - 2));
+        mgi_uf_join(C->uf, mgi_node(C, g, b, rb - 1), mgi_node(C, g, out, r - 1));
+        for (int d = 3; d <= ra; d++) mgi_join_dims(C, g, a, ra - d, g, out, r - d);
+        for (int d = 3; d <= rb; d++) mgi_join_dims(C, g, b, rb - d, g, out, r - d);
+      }
+      return;
+    }
+    case MG_OP_GRAPH: return;
+    default: { /* moves: extents stay free if the shapes are equal and nothing but a dimension is an attribute */
+      int same = (row->attr == MG_ATTR_NONE || row->attr == MG_ATTR_DIM) && o->code != MG_OP_CONCAT;
+      for (int k = 0; k < o->n_in; k++) same &= !memcmp(&g->tensors[o->in[k].id].shape, &g->tensors[out.id].shape, sizeof(mg_shape));
+      for (int k = 0; k < o->n_in; k++) {
+        if (same) for (int d = 0; d < r; d++) mgi_join_dims(C, g, o->in[k], d, g, out, d);
+        else mgi_fix_all(C, g, o->in[k]);
+      }
+      if (!same) mgi_fix_all(C, g, out);
+    }
+  }
+#undef MGI_RANK
+}
+
+/* Lists g and the graphs below it; with level NULL it only counts. */
+static void mgi_levels(const mg_graph *g, mgi_level *level, uint32_t *n, uint32_t *nodes) {
+  if (level) level[*n].g = g, level[*n].base = *nodes;
+  ++*n;
+  *nodes += g->n_tensors * MG_MAX_RANK;
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    if (g->ops[k].sub) mgi_levels(g->ops[k].sub, level, n, nodes);
+}
+
+mg_status mg_classes_of(const mg_graph *g, mg_classes *out, mg_error *e) {
+  mgi_classer C;
+  uint32_t n = 0, nodes = 0, levels = 0;
+  memset(out, 0, sizeof *out);
+  memset(&C, 0, sizeof C);
+  mgi_levels(g, NULL, &levels, &nodes);
+  C.level = (mgi_level *)malloc(levels * sizeof *C.level);
+  C.uf = (uint32_t *)malloc(nodes * sizeof *C.uf);
+  C.fixed = (uint8_t *)calloc(nodes, 1);
+  out->of = (int32_t *)malloc(g->n_tensors * MG_MAX_RANK * sizeof *out->of);
+  out->extent = (int64_t *)malloc(g->n_tensors * MG_MAX_RANK * sizeof *out->extent);
+  out->fixed = (uint8_t *)calloc(g->n_tensors * MG_MAX_RANK, 1);
+  int32_t *number = (int32_t *)malloc(nodes * sizeof *number);
+  mg_status s = MG_OK;
+  if (!C.level || !C.uf || !C.fixed || !out->of || !out->extent || !out->fixed || !number) s = mg_fail(e, MG_NO_MEMORY, "mg_classes_of", "no memory for the classes");
+  else {
+    nodes = 0;
+    mgi_levels(g, C.level, &n, &nodes);
+    C.n_levels = n;
+    for (uint32_t k = 0; k < nodes; k++) C.uf[k] = k, number[k] = -1;
+    for (uint32_t l = 0; l < n; l++)
+      for (uint32_t k = 1; k < C.level[l].g->n_ops; k++) mgi_class_op(&C, C.level[l].g, &C.level[l].g->ops[k]);
+    for (uint32_t k = 0; k < nodes; k++)
+      if (C.fixed[k]) C.fixed[mgi_uf_find(C.uf, k)] = 1;
+    for (uint32_t t = 0; t < g->n_tensors; t++)
+      for (int d = 0; d < MG_MAX_RANK; d++) {
+        int32_t *of = &out->of[t * MG_MAX_RANK + (uint32_t)d];
+        *of = -1;
+        if (!t || d >= g->tensors[t].shape.rank || g->tensors[t].shape.dim[d] == 1) continue;
+        uint32_t root = mgi_uf_find(C.uf, t * MG_MAX_RANK + (uint32_t)d);
+        if (number[root] < 0) {
+          number[root] = (int32_t)out->n;
+          out->extent[out->n] = g->tensors[t].shape.dim[d];
+          out->fixed[out->n++] = C.fixed[root];
+        }
+        *of = number[root];
+      }
+  }
+  free(number), free(C.level), free(C.uf), free(C.fixed);
+  if (s != MG_OK) mg_classes_free(out);
+  return s;
+}
+
+void mg_classes_free(mg_classes *c) {
+  free(c->of), free(c->extent), free(c->fixed);
+  memset(c, 0, sizeof *c);
+}
+
+/* Rebuilds the ops of `from` in `to`; map[t] is the new handle of tensor t; `up` maps those of the graph above. */
+static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, const mg_tensor *up, const int64_t *counts, int *kernel) {
+  uint32_t scope = 0, axis[MG_MAX_AXES + 1] = {0, 1, 2, 3};
+  for (uint32_t k = 1; k <= from->n_ops && to->root->err.status == MG_OK; k++) {
+    uint32_t want = k < from->n_ops ? from->ops[k].scope : 0;
+    while (!mgi_encloses(from, scope, want)) scope = from->axes[scope].parent, mg_loop_end(to);
+    while (scope != want) {
+      uint32_t s = want;
+      while (from->axes[s].parent != scope) s = from->axes[s].parent;
+      axis[s] = mg_loop_begin(to, from->axes[s].name, counts ? counts[s] : from->axes[s].extent).id;
+      scope = s;
+    }
+    if (k == from->n_ops) break;
+    const mg_op_node *o = &from->ops[k];
+    mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT] = {{0}};
+    mg_map m = mg_map_none();
+    for (uint32_t a = 1; a < from->n_axes; a++)
+      if (o->map.to[a] != MG_MAP_NONE) m.to[axis[a]] = o->map.to[a];
+    for (int j = 0; j < o->n_in; j++) in[j] = o->code == MG_OP_LOAD ? up[o->in[j].id] : map[o->in[j].id];
+    switch (o->code) {
+      case MG_OP_LOAD: out[0] = mg_load(to, in[0], m); break;
+      case MG_OP_ACCUM: out[0] = mg_accum(to, in[0], m); break;
+      case MG_OP_STORE: mg_store(to, in[0], m); break;
+      case MG_OP_GRAPH: {
+        const mg_graph *s = o->sub;
+        const int64_t *c = counts, *mine = NULL;
+        int64_t grid[3];
+        if (from->level == MG_KERNEL) mine = c ? c + *kernel * (MG_MAX_AXES + 1) : NULL, ++*kernel;
+        for (int a = 0; a < 3; a++) grid[a] = mine ? mine[a + 1] : s->axes[a + 1].extent;
+        mg_graph *sub = mg_graph_begin(to, grid, s->threads ? s->threads : 1);
+        mg_tensor *lower = (mg_tensor *)calloc(s->n_tensors, sizeof *lower);
+        if (!sub || !lower) { if (!lower) mgi_err(to, MG_NO_MEMORY, "mg_resize", "no memory"); free(lower); return; }
+        mgi_rebuild(sub, s, lower, map, mine, kernel);
+        free(lower);
+        for (uint32_t j = 0; j < s->n_plan; j++) mg_plan_set(sub, s->plan[j].key, s->plan[j].value);
+        mg_graph_end(sub, out);
+        break;
+      }
+      default: out[0] = mg_apply(to, o->code, &o->attr, o->n_in, in);
+    }
+    for (int j = 0; j < o->n_out; j++) {
+      map[o->out[j].id] = out[j];
+      if (from->tensors[o->out[j].id].name) mg_named(to, out[j], from->tensors[o->out[j].id].name);
+    }
+  }
+}
+
+mg_status mg_resize(const mg_graph *g, const int64_t *extent, const int64_t *counts, mg_graph **out, mg_error *e) {
+  mg_classes C;
+  int kernel = 0;
+  *out = NULL;
+  mg_status s = mg_classes_of(g, &C, e);
+  if (s != MG_OK) return s;
+  mg_config cfg = g->root->cfg;
+  mg_graph *r = mg_program_new(g->name, &cfg);
+  mg_tensor *map = (mg_tensor *)calloc(g->n_tensors, sizeof *map);
+  if (!r || !map) s = mg_fail(e, MG_NO_MEMORY, "mg_resize", "no memory for the copy");
+  else {
+    for (uint32_t k = 0; k < g->n_in; k++) {
+      const mg_tensor_info *t = &g->tensors[g->in[k].id];
+      int64_t dim[MG_MAX_RANK];
+      for (int d = 0; d < t->shape.rank; d++) {
+        int32_t c = C.of[g->in[k].id * MG_MAX_RANK + (uint32_t)d];
+        dim[d] = c >= 0 && extent ? extent[c] : t->shape.dim[d];
+      }
+      map[g->in[k].id] = mg_input_ordered(r, t->name, t->dtype, t->shape.rank, dim, t->order);
+    }
+    mgi_rebuild(r, g, map, NULL, counts, &kernel);
+    for (uint32_t k = 0; k < g->n_out; k++) mg_output(r, map[g->out[k].id]);
+    s = mg_check(r, e);
+  }
+  free(map);
+  mg_classes_free(&C);
+  if (s != MG_OK) { mg_graph_free(r); return s; }
+  *out = r;
+  return MG_OK;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* MIRAGE_CORE_IMPLEMENTED */
+#endif /* MIRAGE_IMPLEMENTATION || MIRAGE_CORE_IMPLEMENTATION */
+
+/* Licence: public domain (Unlicense), or MIT-0 where that is preferred.  History: 0.1.0, first version. */
