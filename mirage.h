@@ -34,8 +34,8 @@
 
    CONTENTS (search for the tag)
      >>status  >>scalars  >>ops  >>graph  >>build  >>text  >>eval  >>transform          declarations
-     >>arena  >>strings  >>rational  >>shapes  >>builder  >>validate  >>parser  >>printer  >>dot  >>evaluator
-     >>resize                                                                            implementation
+     >>arena  >>strings  >>rational  >>shapes  >>builder  >>levels  >>validate  >>parser  >>printer  >>dot
+     >>evaluator  >>resize                                                               implementation
 
    CONFIGURATION (define before including)
      MG_USER_OPS(E, T)     rows added to the operator table from outside, see >>ops
@@ -1383,6 +1383,12 @@ mg_tensor mg_concat_matmul(mg_graph *g, mg_tensor w, mg_tensor x, mg_tensor y, m
   in[0] = w, in[1] = x, in[2] = y, in[3] = z;
   return mg_apply(g, MG_OP_CONCAT_MATMUL, NULL, 4, in);
 }
+
+/* ------------------------------------------------------------------------------------------- >>levels
+   Graph-defined operators: loops, loads, accumulators and stores of a lower graph.  A load's map cuts the tensor above
+   into chunks; an accumulator or a store undoes cuts by the axes that it sends to a dimension, innermost first.
+   Invariants: `depends` of a tensor holds the grid axes along which blocks may differ in it, `merged` those that an
+   accumulator summed away; a store must account for every axis of the first and none of the second. */
 
 mg_graph *mg_graph_begin(mg_graph *g, const int64_t grid[3], int threads) {
   if (!g || g->root->err.status != MG_OK) return NULL;
