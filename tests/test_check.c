@@ -1,0 +1,569 @@
+/* Links 2 and 3: the emulator of the device wrappers, the reduction of sizes, the drivers.  Run from the top directory.
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_check.c -o build/test_check -lcmocka -lm -lpthread && build/test_check [SEED] */
+#define MG_USER_OPS(E, T)                                                                                     \
+  E(TANH, "tanh", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(TANH, a), MG_TANH(a))                                    \
+  T(FLIP, "flip", 1, MG_KB_, DIM, FLIP, OPAQUE, j[A->dim] = S->dim[A->dim] - 1 - i[A->dim])
+#define MIRAGE_IMPLEMENTATION
+#include "mirage.h"
+#include "mirage_verify.h"
+#include "mirage_cuda.cuh"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+mg_status mgi_shape_FLIP(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
+  (void)n_in;
+  if (A->dim < 0 || A->dim >= in->rank) return mg_fail(e, MG_BAD_INPUT, "flip", "no dimension %d", (int)A->dim);
+  *out = *in;
+  return MG_OK;
+}
+
+static uint64_t seed = 1;
+
+static mg_graph *parse(const char *text) {
+  mg_error e;
+  mg_graph *g = NULL;
+  memset(&e, 0, sizeof e);
+  if (mg_parse(text, strlen(text), "test", NULL, &g, &e) != MG_OK) fail_msg("line %d: %s: %s", e.line, e.where, e.msg);
+  return g;
+}
+/* prefix + body, as an emitted file would stand. */
+static char *join(const char *prefix, const char *body) {
+  char *s = (char *)malloc(strlen(prefix) + strlen(body) + 1);
+  assert_non_null(s);
+  strcpy(s, prefix);
+  return strcat(s, body);
+}
+
+/* ---------------------------------------------------------------------------------------------- kernels by hand */
+
+static const char copy_graph[] =
+    "program copy\n"
+    "input X : f16[24, 40]\n"
+    "O = kernel grid=(x=3) threads=64 {\n"
+    "  a = load X {x->0}\n"
+    "  o = tanh(scale(a, 1/3))\n"
+    "  store o {x->0}\n"
+    "}\n"
+    "output O\n";
+static const char copy_kernel[] =
+    "#define MG_USER_OPS(E, T) E(TANH, \"tanh\", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(TANH, a), MG_TANH(a))\n"
+    "#include \"mirage_cuda.cuh\"\n"
+    "MG_KERNEL(64) void copy_k0(const mg_f16 *X, mg_f16 *O) {\n"
+    "  for (int k = mg_tid(); k < 320; k += 64) {\n"
+    "    mg_num a = mg_widen(mg_ldg(X + mg_bid(0) * 320 + k + (BUG == 9)));\n"
+    "    mg_num s = mg_dev_SCALE(a, mg_zero(), mg_const(1, BUG == 2 ? 4 : 3));\n"
+    "    if (BUG == 3 && k == 319) continue;\n"
+    "    mg_stg(O + mg_bid(0) * 320 + k, mg_narrow<mg_f16>(BUG == 1 ? s : mg_dev_TANH(s, mg_zero(), mg_zero())));\n"
+    "  }\n"
+    "  if (BUG == 4) mg_stg((mg_f16 *)X, mg_narrow<mg_f16>(mg_zero()));\n"
+    "  if (BUG == 5) *(volatile int *)16 = 1;\n"
+    "  if (BUG == 6) for (volatile int k = 0;;) k = k + 1;\n"
+    "  if (BUG == 7) mg_shared()[200] = 0;\n"
+    "}\n"
+    "extern \"C\" size_t copy_workspace_bytes(void) { return 0; }\n"
+    "extern \"C\" int copy_launch(const void *const *in, void *const *out, void *workspace, cudaStream_t stream) {\n"
+    "  (void)workspace;\n"
+    "  return MG_LAUNCH(copy_k0, BUG == 8 ? 2 : 3, 1, 1, BUG == 10 ? 2048 : 64, BUG == 11 ? 300000 : BUG == 7 ? 200 : 0, stream, (const mg_f16 *)in[0], (mg_f16 *)out[0]);\n"
+    "}\n";
+
+/* Sums of squares of rows: a tree in shared memory behind barriers, then shuffles in one warp. */
+static const char rows_graph[] =
+    "program rows\n"
+    "input X : f16[8, 256] @ [1, 0]\n"
+    "S = kernel grid=(x=2) threads=128 {\n"
+    "  a = load X {x->0}\n"
+    "  s = sum(sqr(a), dim=1)\n"
+    "  store s {x->0}\n"
+    "}\n"
+    "output S\n";
+static const char rows_kernel[] =
+    "#include \"mirage_cuda.cuh\"\n"
+    "MG_KERNEL(128) void rows_k0(const mg_f16 *X, mg_f16 *S) {\n"
+    "  mg_num *part = (mg_num *)mg_shared();\n"
+    "  for (int r = 0; r < 4; r++) {\n"
+    "    mg_num s = mg_zero();\n"
+    "    for (int k = mg_tid(); k < 256; k += 128) {\n"
+    "      mg_num a = mg_widen(mg_ldg(X + k * 8 + mg_bid(0) * 4 + r));\n"
+    "      s += mg_dev_SQR(a, mg_zero(), mg_zero());\n"
+    "    }\n"
+    "    part[mg_tid()] = s;\n"
+    "    if (BUG != 1) mg_sync();\n"
+    "    if (mg_tid() < 32) {\n"
+    "      s = part[mg_tid()] + part[mg_tid() + 32] + part[mg_tid() + 64] + part[mg_tid() + 96];\n"
+    "      for (int m = 16; m > (BUG == 2 ? 1 : 0); m /= 2) s = s + mg_shfl_xor(s, m);\n"
+    "      if (mg_lane() == 0) mg_stg(S + mg_bid(0) * 4 + r, mg_narrow<mg_f16>(s));\n"
+    "    }\n"
+    "    if (BUG == 4 && mg_tid() < 64) mg_sync();\n"
+    "    if (BUG == 5 && mg_lane() < 16) mg_sync_warp();\n"
+    "    if (BUG == 6) { if (mg_lane() < 16) mg_sync_warp(); else s = mg_shfl_xor(s, 1); }\n"
+    "    if (BUG != 3) mg_sync();\n"
+    "  }\n"
+    "  if (BUG == 7 && mg_tid() == 5) return;\n"
+    "  mg_sync();\n"
+    "}\n"
+    "extern \"C\" size_t rows_workspace_bytes(void) { return 0; }\n"
+    "extern \"C\" int rows_launch(const void *const *in, void *const *out, void *workspace, cudaStream_t stream) {\n"
+    "  (void)workspace;\n"
+    "  return MG_LAUNCH(rows_k0, 2, 1, 1, 128, 512, stream, (const mg_f16 *)in[0], (mg_f16 *)out[0]);\n"
+    "}\n";
+
+/* A matrix product: cp.async ring of three stages, ldmatrix, mma, masks at all three edges, an epilogue. */
+static const char mm_graph[] =
+    "program mm\n"
+    "input X : f16[13, 136]\n"
+    "input W : f16[136, 136]\n"
+    "O = kernel grid=(x=9) threads=64 {\n"
+    "  for i=9 {\n"
+    "    a = load X {x->*, i->1}\n"
+    "    w = load W {x->1, i->0}\n"
+    "    b = matmul(a, w)\n"
+    "  }\n"
+    "  o = silu(accum(b) {i->+})\n"
+    "  store o {x->1}\n"
+    "}\n"
+    "output O\n";
+static const char mm_kernel[] =
+    "#include \"mirage_cuda.cuh\"\n"
+    "enum { M = 13, PITCH = 24 };\n"
+    "MG_DEV int mm_valid(int64_t left) { return left <= 0 ? 0 : left >= 8 ? 16 : (int)left * 2; }\n"
+    "MG_KERNEL(64) void mm_k0(const mg_f16 *X, const mg_f16 *W, mg_f16 *O, int64_t K, int64_t N, int loops) {\n"
+    "  mg_f16 *sh = (mg_f16 *)mg_shared();\n"
+    "  auto stage = [&](int i) { return sh + i % 3 * 32 * PITCH; };\n"
+    "  auto issue = [&](int i) {\n"
+    "    if (i < loops) {\n"
+    "      int r = mg_lane() / 2, c = mg_lane() % 2 * 8;\n"
+    "      if (mg_warp() == 0) {\n"
+    "        int64_t k = i * 16 + c;\n"
+    "        mg_cp_async16(stage(i) + r * PITCH + c, X + r * K + k, r < M ? mm_valid(BUG == 6 ? 8 : K - k) : 0);\n"
+    "      } else {\n"
+    "        int64_t k = i * 16 + r, n = mg_bid(0) * 16 + c;\n"
+    "        mg_cp_async16(stage(i) + (16 + r) * PITCH + c, W + k * N + n, k < K ? mm_valid(BUG == 5 ? 8 : N - n) : 0);\n"
+    "      }\n"
+    "    }\n"
+    "    mg_cp_async_commit();\n"
+    "  };\n"
+    "  mg_num c[4] = {mg_zero(), mg_zero(), mg_zero(), mg_zero()};\n"
+    "  issue(0);\n"
+    "  issue(1);\n"
+    "  for (int i = 0; i < loops - (BUG == 4); i++) {\n"
+    "    if (BUG != 2) mg_cp_async_wait<1>();\n"
+    "    if (BUG == 2) mg_cp_async_wait<2>();\n"
+    "    if (BUG != 1) mg_sync();\n"
+    "    if (BUG == 1 && i == 0) mg_sync();\n"
+    "    issue(i + 2);\n"
+    "    if (BUG == 9) issue(i + 3);\n"
+    "    uint32_t a[4], b[2];\n"
+    "    int l = mg_lane();\n"
+    "    mg_ldsm_x4(a, stage(i) + (l % 16) * PITCH + l / 16 * 8);\n"
+    "    mg_ldsm_x2_trans(b, stage(i) + (16 + (l % 16) * (BUG == 3 ? 0 : 1)) * PITCH + mg_warp() * 8);\n"
+    "    mg_mma_16816<mg_f16>(c, a, b);\n"
+    "  }\n"
+    "  int g = mg_lane() / 4, t = 2 * (mg_lane() % 4);\n"
+    "  for (int k = 0; k < 4; k++) {\n"
+    "    int row = g + k / 2 * 8;\n"
+    "    int64_t col = mg_bid(0) * 16 + mg_warp() * 8 + t + k % 2;\n"
+    "    if (BUG == 8) row = g + k % 2 * 8;\n"
+    "    if (row < M && (col < N || BUG == 7)) mg_stg(O + row * N + col, mg_narrow<mg_f16>(BUG == 10 ? c[k] : mg_dev_SILU(c[k], mg_zero(), mg_zero())));\n"
+    "  }\n"
+    "}\n"
+    "extern \"C\" size_t mm_workspace_bytes(void) { return 0; }\n"
+    "extern \"C\" int mm_launch(const void *const *in, void *const *out, void *workspace, cudaStream_t stream) {\n"
+    "  (void)workspace;\n"
+    "  return MG_LAUNCH(mm_k0, MM_X, 1, 1, 64, 3 * 32 * PITCH * 2, stream, (const mg_f16 *)in[0], (const mg_f16 *)in[1], (mg_f16 *)out[0], MM_K, MM_N, MM_I);\n"
+    "}\n";
+
+/* The named constants of mm for its µGraph: extents by class, counts. */
+static char *mm_text(const mg_graph *g, int bug) {
+  char head[1200];
+  mg_classes c;
+  assert_int_equal(mg_classes_of(g, &c, NULL), MG_OK);
+  int k = c.of[g->in[1].id * MG_MAX_RANK], n = c.of[g->in[1].id * MG_MAX_RANK + 1];
+  snprintf(head, sizeof head,
+           "#define BUG %d\n#ifndef mm_D%d\n#define mm_D%d %d\n#endif\n#ifndef mm_D%d\n#define mm_D%d %d\n#endif\n#ifndef mm_K0_x\n#define mm_K0_x %d\n#endif\n"
+           "#ifndef mm_K0_i\n#define mm_K0_i %d\n#endif\n#define MM_K mm_D%d\n#define MM_N mm_D%d\n#define MM_X mm_K0_x\n#define MM_I mm_K0_i\n",
+           bug, k, k, (int)c.extent[k], n, n, (int)c.extent[n], (int)g->ops[1].sub->axes[1].extent, (int)g->ops[1].sub->axes[4].extent, k, n);
+  mg_classes_free(&c);
+  return join(head, mm_kernel);
+}
+
+static mg_check_config config(void) {
+  mg_check_config c;
+  memset(&c, 0, sizeof c);
+  c.seed = seed;
+  c.include_dir = getenv("MIRAGE_INCLUDE") ? getenv("MIRAGE_INCLUDE") : ".";
+  c.timeout_s = 60;
+  return c;
+}
+static mg_status check(const char *graph, const char *kernel, int bug, mg_check_report *r, mg_error *e) {
+  char head[64];
+  mg_check_config c = config();
+  mg_graph *g = parse(graph);
+  snprintf(head, sizeof head, "#define BUG %d\n", bug);
+  char *text = kernel == mm_kernel ? mm_text(g, bug) : join(head, kernel);
+  c.full_size = kernel != mm_kernel;
+  if (bug == 6 && kernel == copy_kernel) c.timeout_s = 10;
+  mg_status s = mg_cuda_check(g, text, &c, r, e);
+  free(text);
+  mg_graph_free(g);
+  return s;
+}
+
+static void passes(const char *graph, const char *kernel) {
+  mg_check_report r;
+  mg_error e;
+  memset(&e, 0, sizeof e);
+  mg_status s = check(graph, kernel, 0, &r, &e);
+  if (s != MG_OK) fail_msg("%s: %s: %s", mg_status_text(s), e.where, e.msg);
+  assert_int_equal(r.fields, 2);
+  assert_int_equal(r.seeds, 8);
+  assert_int_equal(r.float_checked, 1);
+  assert_true(r.compared > 0);
+  assert_true(r.float_error > 0 && r.float_error < 1e-3);
+  assert_true(r.p[0] != r.p[1]);
+  assert_string_equal(r.difference, "");
+  print_message("compared %llu, undefined %llu, float error %.2g\n", (unsigned long long)r.compared, (unsigned long long)r.undefined, r.float_error);
+}
+/* Bug b is found, and its message holds says[b]. */
+static void caught(const char *graph, const char *kernel, const char *const *says, int n) {
+  for (int b = 1; b < n; b++) {
+    mg_check_report r;
+    mg_error e;
+    memset(&e, 0, sizeof e);
+    mg_status s = check(graph, kernel, b, &r, &e);
+    if (s != MG_NOT_FOUND) fail_msg("bug %d: %s: %s: %s", b, mg_status_text(s), e.where, e.msg);
+    print_message("bug %d: %s\n", b, r.difference);
+    if (!strstr(r.difference, says[b])) fail_msg("bug %d: expected \"%s\" in: %s", b, says[b], r.difference);
+  }
+}
+
+static void copy_passes(void **state) { (void)state; passes(copy_graph, copy_kernel); }
+static void rows_pass(void **state) { (void)state; passes(rows_graph, rows_kernel); }
+static void mm_passes(void **state) { (void)state; passes(mm_graph, mm_kernel); }
+/* The same text on a size that shrinks: 16 blocks to 2, 32 iterations to 6. */
+static void mm_reduced(void **state) {
+  (void)state;
+  char *graph = join("", mm_graph);
+  memcpy(strstr(graph, "[13, 136]"), "[13, 512]", 9);
+  memcpy(strstr(graph, "[136, 136]"), "[512, 256]", 10);
+  memcpy(strstr(graph, "(x=9) threads"), "(x=16)threads", 13);
+  memcpy(strstr(graph, "  for i=9 {"), " for i=32 {", 11);
+  passes(graph, mm_kernel);
+  free(graph);
+}
+static void copy_bugs(void **state) {
+  (void)state;
+  static const char *const says[] = {"", "differs", "differs", "was not written", "writes to X", "signal 11", "did not end", "writes past its 200 bytes", "was not written",
+                                     "reads 2 bytes at offset 1920 of X", "2048 threads", "300000 bytes of shared memory"};
+  caught(copy_graph, copy_kernel, says, 12);
+}
+static void rows_bugs(void **state) {
+  (void)state;
+  static const char *const says[] = {"", "output S", "differs", "output S", "deadlock", "deadlock", "other lanes", "have exited"};
+  caught(rows_graph, rows_kernel, says, 8);
+}
+static void mm_bugs(void **state) {
+  (void)state;
+  static const char *const says[] = {"", "output O", "output O", "output O", "output O", "", "", "", "output O", "output O", "output O"};
+  caught(mm_graph, mm_kernel, says, 11);
+}
+
+/* ------------------------------------------------------------------------------------- the text of an emitted file */
+
+static void finds_the_source(void **state) {
+  (void)state;
+  static const char file[] = "/* nvcc ...\n * mugraph {{{\n * program t\n * # a comment\n * input X : f16[4, 6]\n * O = exp(X)\n * output O\n * }}} mugraph\n */\n";
+  mg_graph *g = NULL;
+  mg_error e;
+  assert_int_equal(mg_cuda_source_graph(file, strlen(file), &g, &e), MG_OK);
+  assert_string_equal(g->name, "t");
+  assert_int_equal(g->n_in, 1);
+  mg_graph_free(g);
+  for (size_t n = 0; n + 16 < strlen(file); n++) { /* cut anywhere before its end: refused, never a crash */
+    g = NULL;
+    mg_status s = mg_cuda_source_graph(file, n, &g, &e);
+    if (n < strlen(file) - 20) assert_int_equal(s, MG_BAD_INPUT);
+    mg_graph_free(g);
+  }
+}
+static void compiler_faults(void **state) {
+  (void)state;
+  mg_check_config c = config();
+  mg_check_report r;
+  mg_error e;
+  mg_graph *g = parse(copy_graph);
+  c.full_size = 1;
+  c.cxx = "no-such-compiler-here";
+  assert_int_equal(mg_cuda_check(g, copy_kernel, &c, &r, &e), MG_MACHINE);
+  assert_non_null(strstr(e.msg, "install"));
+  c.cxx = NULL;
+  assert_int_equal(mg_cuda_check(g, "#error \"this is no kernel\"\n", &c, &r, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "this is no kernel"));
+  assert_int_equal(mg_cuda_check(g, "int other;\n", &c, &r, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "entry points"));
+  c.full_size = 0;
+  assert_int_equal(mg_cuda_check(g, copy_kernel, &c, &r, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "named constant"));
+  mg_compile_config cc;
+  memset(&cc, 0, sizeof cc);
+  char so[400];
+  cc.nvcc = "no-such-nvcc-here";
+  cc.include_dir = c.include_dir;
+  assert_int_equal(mg_cuda_compile("", &cc, so, sizeof so, &e), MG_MACHINE);
+  assert_non_null(strstr(e.msg, "CUDA toolkit"));
+  cc.arch = "sm_90a; rm";
+  assert_int_equal(mg_cuda_compile("", &cc, so, sizeof so, &e), MG_BAD_INPUT);
+  mg_graph_free(g);
+}
+/* Without a GPU there is one clear line. */
+static void run_without_gpu(void **state) {
+  (void)state;
+  mg_error e;
+  mg_run_report r;
+  int major, minor;
+  if (mgi_run_device(&major, &minor, &e) == MG_OK) skip();
+  mg_graph *g = parse(copy_graph);
+  assert_int_equal(mg_cuda_run(g, copy_kernel, NULL, &r, &e), MG_MACHINE);
+  assert_non_null(strstr(e.msg, "no CUDA device"));
+  mg_graph_free(g);
+}
+
+/* -------------------------------------------------------------------------------------------------- smaller sizes */
+
+static int64_t count_of(const mg_reduced *r, int kernel, int axis) { return r->counts[kernel * (MG_MAX_AXES + 1) + axis]; }
+
+static void reduces(void **state) {
+  (void)state;
+  mg_error e;
+  mg_reduced r;
+  /* A grid and a loop; extents 4096 and 6144 are cut by 64 and 128. */
+  mg_graph *g = parse("program a\ninput X : f16[16, 4096]\ninput W : f16[4096, 6144]\n"
+                      "O = kernel grid=(x=48) threads=128 {\n  for i=64 {\n    a = load X {x->*, i->1}\n    w = load W {x->1, i->0}\n    b = matmul(a, w)\n  }\n"
+                      "  o = accum(b) {i->+}\n  store o {x->1}\n}\noutput O\n");
+  assert_int_equal(mg_cuda_reduce(g, &r, &e), MG_OK);
+  assert_int_equal(r.changed, 1);
+  assert_int_equal(count_of(&r, 0, 1), 2);
+  assert_int_equal(count_of(&r, 0, 4), 6); /* 4 stages by default, and 2 */
+  assert_int_equal(mg_tensor_of(r.graph, r.graph->in[0])->shape.dim[0], 16);
+  assert_int_equal(mg_tensor_of(r.graph, r.graph->in[1])->shape.dim[0], 6 * 64);
+  assert_int_equal(mg_tensor_of(r.graph, r.graph->in[1])->shape.dim[1], 2 * 128);
+  mg_reduced_free(&r);
+  mg_graph_free(g);
+  /* Raggedness stays: 1000 = 62 * 16 + 8 by 63.  With fewer than 9 blocks, 8 elements less than whole ones would make the chunk 15. */
+  g = parse("program b\ninput X : f16[8, 1000]\nO = kernel grid=(x=63) threads=32 {\n  a = load X {x->1}\n  o = exp(a)\n  store o {x->1}\n}\noutput O\n");
+  assert_int_equal(mg_cuda_reduce(g, &r, &e), MG_OK);
+  assert_int_equal(count_of(&r, 0, 1), 9);
+  assert_int_equal(mg_tensor_of(r.graph, r.graph->in[0])->shape.dim[1], 8 * 16 + 8);
+  mg_reduced_free(&r);
+  mg_graph_free(g);
+  /* One axis cuts two classes; another kernel cuts one of them otherwise: 32 blocks of 64 and of 8, and 16 of 128. */
+  g = parse("program c\ninput X : f16[4, 2048]\ninput Y : f16[4, 256]\n"
+            "P, Q = kernel grid=(x=32) threads=32 {\n  a = load X {x->1}\n  b = load Y {x->1}\n  p = exp(a)\n  q = exp(b)\n  store p {x->1}\n  store q {x->1}\n}\n"
+            "R = kernel grid=(x=16) threads=32 {\n  a = load P {x->1}\n  o = exp(a)\n  store o {x->1}\n}\noutput Q\noutput R\n");
+  assert_int_equal(mg_cuda_reduce(g, &r, &e), MG_OK);
+  assert_int_equal(count_of(&r, 0, 1), 4);
+  assert_int_equal(count_of(&r, 1, 1), 2);
+  assert_int_equal(mg_tensor_of(r.graph, r.graph->in[0])->shape.dim[1], 256);
+  assert_int_equal(mg_tensor_of(r.graph, r.graph->in[1])->shape.dim[1], 32);
+  mg_reduced_free(&r);
+  mg_graph_free(g);
+  /* A concatenating accumulator's count is a tile: it stays. */
+  g = parse("program d\ninput X : f16[4, 2048]\nO = kernel grid=(x=1) threads=32 {\n  for i=32 {\n    a = load X {i->1}\n    b = exp(a)\n  }\n"
+            "  o = accum(b) {i->1}\n  store o {x->*}\n}\noutput O\n");
+  assert_int_equal(mg_cuda_reduce(g, &r, &e), MG_OK);
+  assert_int_equal(r.changed, 0);
+  assert_int_equal(count_of(&r, 0, 4), 32);
+  mg_reduced_free(&r);
+  mg_graph_free(g);
+}
+/* Whatever the counts: chunks stay, the reduced program is legal, and shrinks where it can. */
+static void reduces_random(void **state) {
+  (void)state;
+  uint64_t s = seed;
+  int changed = 0;
+  for (int k = 0; k < 300; k++) {
+    char text[800];
+    mg_error e;
+    mg_reduced r;
+    int n = 1 + (int)(mgi_cd_random(&s) % 300), m = 1 + (int)(mgi_cd_random(&s) % 300), x = 1 + (int)(mgi_cd_random(&s) % 12), i = 1 + (int)(mgi_cd_random(&s) % 20), y = 1 + (int)(mgi_cd_random(&s) % 4);
+    snprintf(text, sizeof text,
+             "program r\ninput X : f16[%d, %d]\nO = kernel grid=(x=%d, y=%d) threads=32 {\n  for i=%d {\n    a = load X {x->0, y->1, i->1}\n    b = sum(a, dim=1)\n  }\n"
+             "  o = accum(b) {i->+}\n  store o {x->0, y->1}\n}\noutput O\n", n, m, x, y, i);
+    if (y > 1) { /* the sum over y's blocks would need a grid accumulator: partition rows by y as well */
+      char *a = strstr(text, "y->1, i->1");
+      memcpy(a, "y->0, i->1", 10);
+      a = strstr(text, "store o {x->0, y->1}");
+      memcpy(a, "store o {x->0, y->0}", 20);
+    }
+    mg_graph *g = NULL;
+    if (mg_parse(text, strlen(text), "random", NULL, &g, &e) != MG_OK) continue;
+    mg_status st = mg_cuda_reduce(g, &r, &e);
+    if (st != MG_OK) fail_msg("%s\n%s: %s", text, e.where, e.msg);
+    assert_int_equal(mg_check(r.graph, &e), MG_OK);
+    assert_true(mgi_red_same_shapes(g, r.graph));
+    assert_true(count_of(&r, 0, 1) >= (x < 2 ? x : 2));
+    assert_true(count_of(&r, 0, 4) >= (i < 6 ? i : 6));
+    int64_t chunk = mgi_cd_ceil(n, x > 1 ? x : y);
+    if ((n - mg_tensor_of(r.graph, r.graph->in[0])->shape.dim[0]) % chunk) fail_msg("%s\nreduced to %d rows", text, (int)mg_tensor_of(r.graph, r.graph->in[0])->shape.dim[0]);
+    changed += r.changed;
+    mg_reduced_free(&r);
+    mg_graph_free(g);
+  }
+  assert_true(changed > 50);
+}
+
+/* ------------------------------------------------------------------------------------------- scalars of the emulator */
+
+static const char probe[] =
+    "#include \"mirage_cuda.cuh\"\n"
+    "#define EXPORT extern \"C\" __attribute__((visibility(\"default\")))\n"
+    "#ifdef MG_EMULATE_FIELD\n"
+    "EXPORT uint16_t probe(int op, uint16_t a, uint16_t b) {\n"
+    "  mg_f16 x = {a}, y = {b};\n"
+    "  mg_num u = mg_widen(x), v = mg_widen(y), z = mg_zero();\n"
+    "  mg_num r = op == 0 ? u + v : op == 1 ? u - v : op == 2 ? u * v : op == 3 ? u / v : op == 4 ? mg_dev_max(u, v) : op == 5 ? -u :\n"
+    "             op == 6 ? mg_dev_EXP(u, z, z) : op == 7 ? mg_dev_SILU(u, z, z) : op == 8 ? mg_dev_SQRT(u, z, z) : op == 9 ? mg_dev_SCALE(u, z, mg_const(3, 7)) : u;\n"
+    "  return mg_narrow<mg_f16>(r).bits;\n"
+    "}\n"
+    "#else\n"
+    "EXPORT uint32_t probe(int op, uint32_t a) {\n"
+    "  mg_f32 f = {a};\n"
+    "  mg_f16 h = {(uint16_t)a};\n"
+    "  mg_bf16 b = {(uint16_t)a};\n"
+    "  return op == 0 ? mg_narrow<mg_f16>(mg_widen(f)).bits : op == 1 ? mg_narrow<mg_bf16>(mg_widen(f)).bits :\n"
+    "         op == 2 ? mg_narrow<mg_f32>(mg_widen(h)).bits : mg_narrow<mg_f32>(mg_widen(b)).bits;\n"
+    "}\n"
+    "#endif\n";
+
+static void *build_probe(const char *define, char *dir, size_t n) {
+  mgi_child child;
+  char source[500], so[500], include[500];
+  mg_check_config c = config();
+  assert_int_equal(mgi_cd_temp_dir(NULL, dir, n, NULL), MG_OK);
+  snprintf(source, sizeof source, "%s/kernel.cu", dir);
+  snprintf(so, sizeof so, "%s/fields.so", dir);
+  snprintf(include, sizeof include, "-I%s", c.include_dir);
+  assert_true(mgi_cd_write(source, probe, strlen(probe)));
+  const char *argv[] = {"g++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-DMG_EMULATE", define, include, "-o", so, "-x", "c++", source, NULL};
+  assert_true(mgi_child_start(&child, argv, 60));
+  if (mgi_child_wait(&child)) fail_msg("%s", child.out);
+  void *lib = dlopen(so, RTLD_NOW);
+  if (!lib) fail_msg("%s", dlerror());
+  unlink(source);
+  unlink(so);
+  rmdir(dir);
+  return lib;
+}
+/* The emulator's quick conversions against frexp and nearbyint, at every value, every midpoint and both neighbours. */
+static void conversions(void **state) {
+  (void)state;
+  char dir[400];
+  uint32_t (*f)(int, uint32_t), bits;
+  void *lib = build_probe("-DPROBE_FLOATS", dir, sizeof dir);
+  *(void **)&f = dlsym(lib, "probe");
+  for (uint32_t h = 0; h < 65536; h++)
+    for (int t = 0; t < 2; t++) {
+      mg_dtype type = t ? MG_BF16 : MG_F16;
+      double v = mgi_cd_value(type, h), w = mgi_cd_value(type, h + 1);
+      uint32_t got = f(2 + t, h);
+      float wide;
+      memcpy(&wide, &got, 4);
+      if (v != v) {
+        assert_true(wide != wide);
+        continue;
+      }
+      assert_true((double)wide == v);
+      assert_int_equal(f(t, got), h); /* round trip, the sign of zero included */
+      if (!((h + 1) & 0x7FFF) || w != w) continue;
+      if (isinf(w)) w = t ? copysign(0x1p128, v) : copysign(65536.0, v);
+      float middle = (float)((v + w) / 2);
+      for (int d = -1; d <= 1; d++) {
+        uint32_t u;
+        memcpy(&u, &middle, 4);
+        u += (uint32_t)d;
+        float x;
+        memcpy(&x, &u, 4);
+        mgi_cd_rounded(type, x, &bits);
+        if (f(t, u) != bits) fail_msg("type %d, float %08x: got %04x, expected %04x", t, u, f(t, u), bits);
+      }
+    }
+  uint64_t s = seed;
+  for (int k = 0; k < 1000000; k++) {
+    uint32_t u = (uint32_t)mgi_cd_random(&s);
+    float x;
+    memcpy(&x, &u, 4);
+    for (int t = 0; t < 2; t++) {
+      mgi_cd_rounded(t ? MG_BF16 : MG_F16, x, &bits);
+      if (f(t, u) != bits) fail_msg("type %d, float %08x: got %04x, expected %04x", t, u, f(t, u), bits);
+    }
+  }
+  dlclose(lib);
+}
+/* The field scalar against mirage_verify.h, word by word: all words with one operand, random ones with two. */
+static void field_scalar(void **state) {
+  (void)state;
+  char dir[400];
+  uint16_t (*f)(int, uint16_t, uint16_t);
+  mg_error e;
+  mgi_emulate_setup_fn setup;
+  mgi_emulator m;
+  mg_field F;
+  void *lib = build_probe("-DMG_EMULATE_FIELD", dir, sizeof dir);
+  *(void **)&f = dlsym(lib, "probe");
+  *(void **)&setup = dlsym(lib, "mgi_emulate_setup");
+  mg_graph *g = parse("program g\ninput X : f16[2, 3]\nO = exp(scale(X, 3/7))\noutput O\n");
+  const mg_graph *gs[1] = {g};
+  for (int opaque = 0; opaque < 2; opaque++) {
+    assert_int_equal(mg_field_small(gs, 1, seed, opaque, &F, &e), MG_OK);
+    mgi_check_emulator(&m, &F);
+    assert_int_equal(setup(&m), 1);
+    assert_string_equal(m.error, "");
+    uint32_t words = (uint32_t)(F.p * (F.q + 1) + 2);
+    uint64_t s = seed;
+    for (uint32_t k = 0; k < 65536 + 400000; k++) {
+      uint32_t r = (uint32_t)mgi_cd_random(&s);
+      uint16_t a = (uint16_t)(k < 65536 ? k : r & 0xFFFF), b = (uint16_t)(r >> 16);
+      if (k % 16 == 1) a = (uint16_t)(words - 1 - (r & 3)), b = (uint16_t)((r >> 8) % words);
+      if (k % 16 == 2) b = (uint16_t)(words - 1 - (r & 3));
+      if (k % 8 >= 3) a = (uint16_t)(a % words), b = (uint16_t)(b % words);
+      mg_fv x = mgi_emu_to(mgi_emu_cb_unpack(&F, a)), y = mgi_emu_to(mgi_emu_cb_unpack(&F, b)), zero = mg_ff_const(&F, mg_rat(0, 1)), want;
+      for (int op = 0; op <= 10; op++) {
+        if (op > 5 && k % 16 && op < 10) continue;
+        switch (op) {
+        case 0: want = mg_ff_add(&F, x, y); break;
+        case 1: want = mg_ff_sub(&F, x, y); break;
+        case 2: want = mg_ff_mul(&F, x, y); break;
+        case 3: want = mg_ff_div(&F, x, y); break;
+        case 4: want = mg_ff_max(&F, x, y); break;
+        case 5: want = mg_ff_sub(&F, zero, x); break;
+        case 6: want = mg_ff_apply(&F, MG_OP_EXP, x, zero, zero); break;
+        case 7: want = mg_ff_apply(&F, MG_OP_SILU, x, zero, zero); break;
+        case 8: want = mg_ff_apply(&F, MG_OP_SQRT, x, zero, zero); break;
+        case 9: want = mg_ff_mul(&F, x, mg_ff_const(&F, mg_rat(3, 7))); break;
+        default: want = x;
+        }
+        uint16_t got = f(op, a, b), expected = mg_ff_pack(&F, want);
+        if (got != expected) fail_msg("op %d of words %u and %u in (%llu, %llu): got %u, expected %u", op, a, b, (unsigned long long)F.p, (unsigned long long)F.q, got, expected);
+      }
+    }
+  }
+  mg_graph_free(g);
+  dlclose(lib);
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1) seed = strtoull(argv[1], NULL, 10);
+  print_message("seed %llu\n", (unsigned long long)seed);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(conversions), cmocka_unit_test(field_scalar), cmocka_unit_test(finds_the_source), cmocka_unit_test(reduces), cmocka_unit_test(reduces_random),
+      cmocka_unit_test(copy_passes), cmocka_unit_test(rows_pass), cmocka_unit_test(mm_passes), cmocka_unit_test(mm_reduced), cmocka_unit_test(copy_bugs), cmocka_unit_test(rows_bugs),
+      cmocka_unit_test(mm_bugs), cmocka_unit_test(compiler_faults), cmocka_unit_test(run_without_gpu),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
