@@ -321,6 +321,46 @@ static void compiler_faults(void **state) {
   assert_int_equal(mg_cuda_compile("", &cc, so, sizeof so, &e), MG_BAD_INPUT);
   mg_graph_free(g);
 }
+/* nvcc's result is kept under a key of everything that it depends on; what it refuses is said in its words. */
+static void compiles_once(void **state) {
+  (void)state;
+  mg_compile_config c;
+  mg_error e;
+  char dir[400], a[600], b[600];
+  struct stat st, again;
+  memset(&c, 0, sizeof c);
+  memset(&e, 0, sizeof e);
+  c.include_dir = config().include_dir;
+  c.runner = 1;
+  assert_int_equal(mgi_cd_temp_dir(NULL, dir, sizeof dir, NULL), MG_OK);
+  c.cache_dir = dir;
+  static const char text[] = "#include \"mirage_cuda.cuh\"\nextern \"C\" int one(void) { return 1; }\n";
+  mg_status s = mg_cuda_compile(text, &c, a, sizeof a, &e);
+  if (s == MG_MACHINE) {
+    print_message("%s\n", e.msg);
+    rmdir(dir);
+    skip();
+  }
+  if (s != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  void *so = dlopen(a, RTLD_NOW);
+  if (!so) fail_msg("%s", dlerror());
+  assert_non_null(dlsym(so, "one"));
+  assert_non_null(dlsym(so, "mgi_runner_run"));
+  dlclose(so);
+  assert_int_equal(stat(a, &st), 0);
+  assert_int_equal(mg_cuda_compile(text, &c, b, sizeof b, &e), MG_OK);
+  assert_string_equal(a, b);
+  assert_int_equal(stat(a, &again), 0);
+  assert_true(st.st_ino == again.st_ino && st.st_mtime == again.st_mtime);
+  c.arch = "sm_80";
+  assert_int_equal(mg_cuda_compile(text, &c, b, sizeof b, &e), MG_OK);
+  assert_string_not_equal(a, b);
+  unlink(b);
+  assert_int_equal(mg_cuda_compile("#error \"this is no kernel\"\n", &c, b, sizeof b, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "this is no kernel"));
+  unlink(a);
+  assert_int_equal(rmdir(dir), 0); /* nothing else was left */
+}
 /* Without a GPU there is one clear line. */
 static void run_without_gpu(void **state) {
   (void)state;
@@ -332,6 +372,116 @@ static void run_without_gpu(void **state) {
   assert_int_equal(mg_cuda_run(g, copy_kernel, NULL, &r, &e), MG_MACHINE);
   assert_non_null(strstr(e.msg, "no CUDA device"));
   mg_graph_free(g);
+}
+
+/* --------------------------------------------------------------------------------------------- link 3 without a GPU
+   A driver library, an nvcc and a CUDA runtime that stand in: memory is the host's, launches are emulated. */
+static const char fake_driver[] =
+    "static int at_init;\n"
+    "extern \"C\" {\n"
+    "void fake_init_result(int rc) { at_init = rc; }\n"
+    "int cuInit(unsigned) { return at_init; }\n"
+    "int cuDeviceGetCount(int *n) { *n = 1; return 0; }\n"
+    "int cuDeviceGet(int *d, int) { *d = 0; return 0; }\n"
+    "int cuDeviceGetAttribute(int *v, int what, int) { *v = what == 75 ? 9 : 0; return 0; }\n"
+    "int cuGetErrorString(int, const char **s) { *s = \"the fake driver is too old\"; return 0; }\n"
+    "}\n";
+static const char fake_nvcc[] =
+    "#!/bin/sh\n"
+    "here=$(dirname \"$0\")\n"
+    "[ \"$1\" = --version ] && { echo stand-in; exit 0; }\n"
+    "for a; do last=$a; case $prev in -o) out=$a;; esac; case $a in -I*) inc=$a;; esac; prev=$a; done\n"
+    "exec g++ -std=c++17 -O1 -w -shared -fPIC -DMG_EMULATE -DMG_RUNNER -D__CUDACC__ -I$here $inc -o \"$out\" -x c++ \"$last\"\n";
+static const char fake_runtime[] =
+    "#pragma once\n"
+    "#include <stdlib.h>\n#include <string.h>\n"
+    "typedef void *cudaStream_t, *cudaGraph_t, *cudaGraphExec_t, *cudaEvent_t;\n"
+    "enum cudaError_t { cudaSuccess = 0, cudaErrorMemoryAllocation = 2 };\n"
+    "enum { cudaMemcpyDeviceToDevice, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaStreamNonBlocking, cudaStreamCaptureModeThreadLocal };\n"
+    "struct cudaDeviceProp { char name[256]; int multiProcessorCount, major, minor, l2CacheSize; };\n"
+    "#define F static inline cudaError_t\n"
+    "F cudaSetDevice(int) { static mgi_emulator m; m.size = sizeof m; mgi_emulate_setup(&m); return cudaSuccess; }\n"
+    "F cudaGetDeviceProperties(cudaDeviceProp *p, int) { strcpy(p->name, \"stand-in\"); p->multiProcessorCount = 7; p->major = 9; p->minor = 0; p->l2CacheSize = 10000; return cudaSuccess; }\n"
+    "F cudaDriverGetVersion(int *v) { *v = 13000; return cudaSuccess; }\nF cudaRuntimeGetVersion(int *v) { *v = 12080; return cudaSuccess; }\n"
+    "F cudaStreamCreateWithFlags(cudaStream_t *s, int) { *s = 0; return cudaSuccess; }\nF cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }\n"
+    "F cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }\n"
+    "F cudaMemGetInfo(size_t *f, size_t *a) { *f = *a = 1 << 20; return cudaSuccess; }\n"
+    "F cudaMalloc(void **p, size_t n) { *p = malloc(n); return *p ? cudaSuccess : cudaErrorMemoryAllocation; }\nF cudaFree(void *p) { free(p); return cudaSuccess; }\n"
+    "F cudaMemcpyAsync(void *d, const void *s, size_t n, int, cudaStream_t) { memcpy(d, s, n); return cudaSuccess; }\n"
+    "F cudaMemsetAsync(void *d, int v, size_t n, cudaStream_t) { memset(d, v, n); return cudaSuccess; }\n"
+    "F cudaStreamBeginCapture(cudaStream_t, int) { return cudaSuccess; }\nF cudaStreamEndCapture(cudaStream_t, cudaGraph_t *g) { *g = 0; return cudaSuccess; }\n"
+    "F cudaGraphInstantiateWithFlags(cudaGraphExec_t *e, cudaGraph_t, int) { *e = 0; return cudaSuccess; }\nF cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }\n"
+    "F cudaGraphExecDestroy(cudaGraphExec_t) { return cudaSuccess; }\nF cudaGraphDestroy(cudaGraph_t) { return cudaSuccess; }\n"
+    "F cudaEventCreate(cudaEvent_t *e) { *e = 0; return cudaSuccess; }\nF cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }\n"
+    "F cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }\nF cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }\n"
+    "F cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t) { static float t; *ms = 0.5f + (t += 0.25f); return cudaSuccess; }\n"
+    "static inline const char *cudaGetErrorString(cudaError_t) { return \"stand-in error\"; }\nstatic inline const char *cudaGetErrorName(cudaError_t) { return \"cudaErrorStandIn\"; }\n";
+
+static mg_status run_bug(const mg_graph *g, int bug, const mg_run_config *c, mg_run_report *r, mg_error *e) {
+  char head[64];
+  snprintf(head, sizeof head, "#define BUG %d\n", bug);
+  char *text = join(head, copy_kernel);
+  memset(e, 0, sizeof *e);
+  mg_status s = mg_cuda_run(g, text, c, r, e);
+  free(text);
+  return s;
+}
+static void run_on_stand_in(void **state) {
+  (void)state;
+  char dir[400], path[4][500], cache[500], line[1200];
+  int major, minor;
+  mg_error e;
+  mg_run_config c;
+  mg_run_report r, again;
+  if (mgi_run_device(&major, &minor, &e) == MG_OK) skip(); /* a real one is here */
+  assert_int_equal(mgi_cd_temp_dir(NULL, dir, sizeof dir, NULL), MG_OK);
+  static const char *const name[] = {"driver.cc", "nvcc", "cuda_runtime.h", "libcuda.so.1"}, *const text[] = {fake_driver, fake_nvcc, fake_runtime};
+  for (int k = 0; k < 4; k++) {
+    snprintf(path[k], sizeof path[k], "%s/%s", dir, name[k]);
+    if (k < 3) assert_true(mgi_cd_write(path[k], text[k], strlen(text[k])));
+  }
+  assert_int_equal(chmod(path[1], 0700), 0);
+  const char *argv[] = {"g++", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", path[0], "-o", path[3], NULL};
+  mgi_child child;
+  assert_true(mgi_child_start(&child, argv, 60));
+  assert_int_equal(mgi_child_wait(&child), 0);
+  void *driver = dlopen(path[3], RTLD_NOW); /* from here on found by its name */
+  assert_non_null(driver);
+  void (*init_result)(int);
+  *(void **)&init_result = dlsym(driver, "fake_init_result");
+  snprintf(cache, sizeof cache, "%s/cache", dir);
+  memset(&c, 0, sizeof c);
+  c.include_dir = config().include_dir;
+  c.cache_dir = cache;
+  c.nvcc = path[1];
+  c.cold = 1;
+  mg_graph *g = parse(copy_graph);
+  mg_status s = run_bug(g, 0, &c, &r, &e);
+  if (s != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  assert_string_equal(r.gpu, "stand-in");
+  assert_true(r.relative_error > 0 && r.relative_error < 1e-3);
+  assert_int_equal(r.cold_sets, 4 * 10000 / 3840 + 1);
+  assert_int_equal(r.launches, 33); /* 11 sets, three times */
+  assert_int_equal(r.bytes, 3840);
+  assert_true(r.us_hot > 0 && r.us_hot_min <= r.us_hot && r.us_cold > r.us_hot);
+  c.seed = 7;
+  c.no_time = 1;
+  assert_int_equal(run_bug(g, 0, &c, &again, &e), MG_OK);
+  assert_true(again.seed == 7 && again.relative_error != r.relative_error); /* fresh inputs by default */
+  assert_int_equal(run_bug(g, 1, &c, &r, &e), MG_NOT_FOUND);
+  assert_non_null(strstr(e.msg, "relative error"));
+  assert_int_equal(run_bug(g, 3, &c, &r, &e), MG_NOT_FOUND);
+  assert_non_null(strstr(e.msg, "3 output elements were not written"));
+  assert_int_equal(run_bug(g, 11, &c, &r, &e), MG_MACHINE);
+  assert_non_null(strstr(e.msg, "launch: stand-in error"));
+  init_result(100);
+  assert_int_equal(run_bug(g, 0, &c, &r, &e), MG_MACHINE);
+  assert_non_null(strstr(e.msg, "no CUDA device: the fake driver is too old"));
+  init_result(0);
+  mg_graph_free(g);
+  dlclose(driver);
+  snprintf(line, sizeof line, "rm -rf '%s'", dir);
+  assert_int_equal(system(line), 0);
 }
 
 /* -------------------------------------------------------------------------------------------------- smaller sizes */
@@ -563,7 +713,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(conversions), cmocka_unit_test(field_scalar), cmocka_unit_test(finds_the_source), cmocka_unit_test(reduces), cmocka_unit_test(reduces_random),
       cmocka_unit_test(copy_passes), cmocka_unit_test(rows_pass), cmocka_unit_test(mm_passes), cmocka_unit_test(mm_reduced), cmocka_unit_test(copy_bugs), cmocka_unit_test(rows_bugs),
-      cmocka_unit_test(mm_bugs), cmocka_unit_test(compiler_faults), cmocka_unit_test(run_without_gpu),
+      cmocka_unit_test(mm_bugs), cmocka_unit_test(compiler_faults), cmocka_unit_test(compiles_once), cmocka_unit_test(run_without_gpu), cmocka_unit_test(run_on_stand_in),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
