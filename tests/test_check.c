@@ -243,6 +243,51 @@ static void caught(const char *graph, const char *kernel, const char *const *say
   }
 }
 
+/* One element at a time: dtypes, exponentials, maxima, division by zero, index texts. */
+static void elements(void **state) {
+  (void)state;
+  static const struct { const char *dtype, *graph, *expression; int exp_opaque; mg_status status; } row[] = {
+      {"f16", "exp(a)", "mg_dev_EXP(a, z, z)", 0, MG_OK},
+      {"f16", "exp(exp(scale(a, 1/8)))", "mg_dev_EXP(mg_dev_EXP(mg_dev_SCALE(a, z, mg_const(1, 8)), z, z), z, z)", 1, MG_OK}, /* no second x_q */
+      {"f16", "mul(exp(a), exp(a))", "mg_dev_EXP(a + a, z, z)", 0, MG_OK},                                                  /* needs the two fields */
+      {"f16", "mul(exp(a), exp(a))", "mg_dev_EXP(a * a, z, z)", 0, MG_NOT_FOUND},
+      {"bf16", "silu(sub(a, b))", "mg_dev_SILU(mg_dev_SUB(a, b, z), z, z)", 0, MG_OK},
+      {"bf16", "silu(sub(a, b))", "mg_dev_SILU(b - a, z, z)", 0, MG_NOT_FOUND},
+      {"f32", "gelu(add_scalar(b, 2/3))", "mg_dev_GELU(mg_dev_ADD_SCALAR(b, z, mg_const(2, 3)), z, z)", 0, MG_OK},
+      {"f32", "relu(a)", "mg_dev_max(a, mg_zero())", 0, MG_OK},
+      {"f16", "div(b, mul(a, a))", "b / a / a", 0, MG_OK},
+      {"f16", "flip(a, dim=1)", "(mg_dev_index_FLIP(&A, &S, i, j), mg_widen(mg_ldg((const E *)in0 + (mg_bid(0) * 3 + j[0]) * 32 + j[1])))", 0, MG_OK},
+      {"f16", "flip(a, dim=1)", "a", 0, MG_NOT_FOUND},
+  };
+  for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+    char graph[600], kernel[2500];
+    mg_check_config c = config();
+    mg_check_report r;
+    mg_error e;
+    c.full_size = 1;
+    memset(&e, 0, sizeof e);
+    snprintf(graph, sizeof graph,
+             "program ew\ninput X : %s[6, 32]\ninput Y : %s[6, 32]\nO = kernel grid=(x=2) threads=96 {\n  a = load X {x->0}\n  b = load Y {x->0}\n  o = %s\n  store o {x->0}\n}\noutput O\n",
+             row[k].dtype, row[k].dtype, row[k].graph);
+    snprintf(kernel, sizeof kernel,
+             "#define MG_USER_OPS(E, T) T(FLIP, \"flip\", 1, MG_KB_, DIM, FLIP, OPAQUE, j[A->dim] = S->dim[A->dim] - 1 - i[A->dim])\n"
+             "#include \"mirage_cuda.cuh\"\ntypedef mg_%s E;\n"
+             "MG_KERNEL(96) void ew_k0(const void *in0, const void *in1, void *out) {\n"
+             "  int64_t i[MG_MAX_RANK] = {mg_tid() / 32, mg_tid() %% 32}, j[MG_MAX_RANK], at = (mg_bid(0) * 3 + i[0]) * 32 + i[1];\n"
+             "  mg_num a = mg_widen(mg_ldg((const E *)in0 + at)), b = mg_widen(mg_ldg((const E *)in1 + at)), z = mg_zero();\n"
+             "  mg_attr A = {};\n  mg_shape S = {};\n  A.dim = 1;\n  S.rank = 2;\n  S.dim[0] = 3;\n  S.dim[1] = 32;\n  (void)z, (void)b, (void)j, (void)A, (void)S;\n"
+             "  mg_stg((E *)out + at, mg_narrow<E>(%s));\n}\n"
+             "extern \"C\" size_t ew_workspace_bytes(void) { return 0; }\n"
+             "extern \"C\" int ew_launch(const void *const *in, void *const *out, void *, cudaStream_t s) { return MG_LAUNCH(ew_k0, 2, 1, 1, 96, 0, s, in[0], in[1], out[0]); }\n",
+             row[k].dtype, row[k].expression);
+    mg_graph *g = parse(graph);
+    mg_status s = mg_cuda_check(g, kernel, &c, &r, &e);
+    mg_graph_free(g);
+    if (s != row[k].status) fail_msg("%s %s: %s: %s: %s", row[k].dtype, row[k].graph, mg_status_text(s), e.where, e.msg);
+    assert_int_equal(r.exp_opaque, row[k].exp_opaque);
+    if (s == MG_OK) print_message("%s: compared %d, undefined %d, float error %.2g\n", row[k].graph, (int)r.compared, (int)r.undefined, r.float_error);
+  }
+}
 static void copy_passes(void **state) { (void)state; passes(copy_graph, copy_kernel); }
 static void rows_pass(void **state) { (void)state; passes(rows_graph, rows_kernel); }
 static void mm_passes(void **state) { (void)state; passes(mm_graph, mm_kernel); }
@@ -712,7 +757,7 @@ int main(int argc, char **argv) {
   print_message("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(conversions), cmocka_unit_test(field_scalar), cmocka_unit_test(finds_the_source), cmocka_unit_test(reduces), cmocka_unit_test(reduces_random),
-      cmocka_unit_test(copy_passes), cmocka_unit_test(rows_pass), cmocka_unit_test(mm_passes), cmocka_unit_test(mm_reduced), cmocka_unit_test(copy_bugs), cmocka_unit_test(rows_bugs),
+      cmocka_unit_test(elements), cmocka_unit_test(copy_passes), cmocka_unit_test(rows_pass), cmocka_unit_test(mm_passes), cmocka_unit_test(mm_reduced), cmocka_unit_test(copy_bugs), cmocka_unit_test(rows_bugs),
       cmocka_unit_test(mm_bugs), cmocka_unit_test(compiler_faults), cmocka_unit_test(compiles_once), cmocka_unit_test(run_without_gpu), cmocka_unit_test(run_on_stand_in),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
