@@ -1,0 +1,2717 @@
+/* mirage_search.h - v0.1.0 - superoptimizer for tensor programs: e-graph, generator, tuner, in one C header
+
+   WHAT
+     Takes a program (a µGraph of library operators, see mirage.h) and looks for faster equivalent µGraphs: custom
+     kernels with a grid, a loop, accumulators and an epilogue.  Candidates that cannot be part of the program are cut
+     off by abstract expressions in a saturated e-graph (Mirage paper, section 4.3); what remains is told apart, and
+     compared with the program, over a finite field; each result is checked again by mirage_verify.h, and its grid and
+     loop sizes are chosen by an analytic model of the GPU.  Needs mirage.h, mirage_verify.h, libc, pthreads.
+
+   DO THIS
+     In one C or C++ file: #define MIRAGE_IMPLEMENTATION, then #include "mirage_search.h".  MIRAGE_SEARCH_IMPLEMENTATION
+     means this header alone.  Link with -lm -lpthread.
+
+   EXAMPLE
+     #define MIRAGE_IMPLEMENTATION
+     #include "mirage_search.h"
+     #include <stdio.h>
+     int main(void) {
+       mg_graph *g = mg_program_new("tiny", NULL);
+       int64_t xs[2] = {16, 1024}, ws[2] = {1024, 512};
+       mg_tensor x = mg_input(g, "X", MG_F16, 2, xs), w = mg_input(g, "W", MG_F16, 2, ws);
+       mg_output(g, mg_named(g, mg_silu(g, mg_matmul(g, x, w)), "O"));
+       mg_search_config cfg = mg_search_config_default();
+       mg_search_result r;
+       mg_error err;
+       char *text = NULL;
+       if (mg_check(g, &err) || mg_search(g, &cfg, &r, &err)) { fprintf(stderr, "%s\n", err.msg); return 1; }
+       if (mg_print(r.graph[0], &text, &err) == MG_OK) printf("# %.1f us predicted\n%s", r.predicted_us[0], text);
+       mg_string_free(text);
+       mg_search_result_free(&r);
+       mg_graph_free(g);
+       return 0;
+     }
+
+   CONTENTS (search for the tag)
+     >>gpus  >>egraph-api  >>search-api                                                     declarations
+     >>gpu-table  >>egraph  >>patterns  >>saturation  >>expressions  >>model  >>plan  >>values  >>closure
+     >>structures  >>tuner  >>kernels  >>search                                             implementation
+
+   CONFIGURATION (define before including)
+     MG_USER_AXIOMS(A)     rows added to the axiom table: A(name, "pattern", "pattern", "equation")
+
+   CONCEPTS
+     class        dimensions that must have one extent (mg_classes_of).  Structures are found with extents left open.
+     factor       a class's extent is the product of two symbolic factors, `loop` and `rest`.  A full sum over it is
+                  sum(loop, sum(rest, x)); in a loop's body, which sees one chunk, a sum is sum(rest, x), and an
+                  accumulator adds sum(loop, x).  Classes of equal extent share factors, so that the pruning is never
+                  stronger than the axioms are.  (A grid factor appears once accumulators sum over grid axes.)
+     frame        which classes the grid axes and the loop partition.  Each frame is searched on its own.
+     value        a tensor of a block graph, known by e-class, scope, dimension classes, partition and by what it is: a
+                  hash of all its elements over a large prime field, at small sizes.  Two ways to compute one value are
+                  one value with two derivations: nothing is searched twice.
+     structure    a choice of derivations that makes the outputs: operators and maps, no sizes yet.
+     segment      consecutive operators of the program that one kernel shall compute.  Programs that do not fit one
+                  kernel are cut into segments by dynamic programming over predicted times.
+
+   ERRORS
+     mg_status and an optional mg_error, as in mirage.h.  A search that a limit ended returns what it has, and says so
+     in stats.complete; MG_NOT_FOUND only if nothing at all is left.
+
+   MEMORY
+     Results are freed by mg_search_result_free, e-graphs by mg_egraph_free.  A frame's values take at most
+     cfg.max_states times about 10 kB, a frame at a time and thread.
+
+   THREADS
+     cfg.threads workers take frames from one queue.  The result does not depend on their number, nor on the seed.
+
+   DOES NOT
+     Search nested or sequential loops, accumulators over grid axes, kernels whose intermediate results are no tensors
+     of the program, or rewrite exp(a) exp(b).  stats.complete speaks of the space without these.
+*/
+#ifndef MIRAGE_SEARCH_H
+#define MIRAGE_SEARCH_H
+
+#include "mirage.h"
+#include "mirage_verify.h"
+
+#if MG_VERSION != 100
+#error "mirage_search.h and mirage.h are of different versions"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --------------------------------------------------------------------------------------------------- >>gpus */
+
+/* What the analytic model and the planner know of a GPU.  Rates are sustained, not peak. */
+typedef struct mg_gpu {
+  const char *name, *arch;
+  int sms;
+  int64_t shared_per_block, shared_per_sm, registers_per_sm, l2_bytes; /* bytes; registers of 4 bytes */
+  double dram_gbps, l2_gbps;          /* GB/s of the whole chip */
+  double tensor_tflops, fp32_tflops;  /* mma.sync with fp32 accumulation; plain fp32 */
+  double launch_us, barrier_us;       /* a kernel in a CUDA graph; a block-wide barrier with its pipeline bubble */
+} mg_gpu;
+
+/* By name ("H200") or architecture ("sm_90a": the H200); NULL if there is no such row. */
+const mg_gpu *mg_gpu_find(const char *name_or_arch);
+int mg_gpu_count(void);
+const mg_gpu *mg_gpu_at(int k);
+
+/* --------------------------------------------------------------------------------------------- >>egraph-api
+
+   An e-graph over abstract expressions.  A term is (op, attr, children); classes hold terms known to be equal.  Build
+   it with mg_egraph_add, saturate it under the axioms, freeze it; a frozen e-graph is read-only, and any number of
+   threads may probe it.  Class ids are 1 and up; 0 means none.                                                     */
+
+typedef enum mg_eop {
+  MG_E_VAR, MG_E_ADD, MG_E_MUL, MG_E_DIV, MG_E_EXP, MG_E_SCALE, MG_E_ADD_SCALAR, MG_E_SUM, MG_E_MAX, MG_E_OPAQUE, MG_E_COUNT
+} mg_eop;
+
+/* VAR: a = which atom.  SCALE, ADD_SCALAR: the rational a/b.  SUM, MAX: factor b (0 loop, 1 rest) of size class a.
+   OPAQUE: a = key of operator and attributes.  Others: zero. */
+typedef struct mg_eattr { int64_t a, b; } mg_eattr;
+
+typedef enum mg_saturation { MG_SATURATED, MG_NODES, MG_TIME } mg_saturation;
+const char *mg_saturation_name(mg_saturation s); /* "SATURATED", "NODES", "TIME" */
+
+/* A(name, left, right, the paper's equation).  Patterns: lower-case letters are terms; [i] is an attribute, [c*d],
+   [1/c] and [d/c] computed ones.  A row is an equality: each side whose variables the other side binds is rewritten
+   to the other.  A function that is no operator of the e-graph is a unary row of the operator table, by name. */
+#define MG_BUILTIN_AXIOMS(A)                                                                                          \
+  A(add_comm,   "add(x,y)",               "add(y,x)",                  "add(x,y) = add(y,x)")                         \
+  A(mul_comm,   "mul(x,y)",               "mul(y,x)",                  "mul(x,y) = mul(y,x)")                         \
+  A(add_assoc,  "add(x,add(y,z))",        "add(add(x,y),z)",           "add(x,add(y,z)) = add(add(x,y),z)")           \
+  A(mul_assoc,  "mul(x,mul(y,z))",        "mul(mul(x,y),z)",           "mul(x,mul(y,z)) = mul(mul(x,y),z)")           \
+  A(mul_add,    "add(mul(x,z),mul(y,z))", "mul(add(x,y),z)",           "add(mul(x,z),mul(y,z)) = mul(add(x,y),z)")    \
+  A(div_add,    "add(div(x,z),div(y,z))", "div(add(x,y),z)",           "add(div(x,z),div(y,z)) = div(add(x,y),z)")    \
+  A(mul_div,    "mul(x,div(y,z))",        "div(mul(x,y),z)",           "mul(x,div(y,z)) = div(mul(x,y),z)")           \
+  A(div_div,    "div(div(x,y),z)",        "div(x,mul(y,z))",           "div(div(x,y),z) = div(x,mul(y,z))")           \
+  A(sum_sum,    "sum[i](sum[j](x))",      "sum[j](sum[i](x))",         "sum(i,sum(j,x)) = sum(i*j,x), i*j = j*i")     \
+  A(sum_add,    "sum[i](add(x,y))",       "add(sum[i](x),sum[i](y))",  "sum(i,add(x,y)) = add(sum(i,x),sum(i,y))")    \
+  A(sum_mul,    "sum[i](mul(x,y))",       "mul(sum[i](x),y)",          "sum(i,mul(x,y)) = mul(sum(i,x),y)")           \
+  A(sum_div,    "sum[i](div(x,y))",       "div(sum[i](x),y)",          "sum(i,div(x,y)) = div(sum(i,x),y)")           \
+  A(scale_scale,"scale[c](scale[d](x))",  "scale[c*d](x)",             "(here) c(dx) = (cd)x")                        \
+  A(scale_swap, "scale[c](scale[d](x))",  "scale[d](scale[c](x))",     "(here) c(dx) = d(cx)")                        \
+  A(scale_add,  "scale[c](add(x,y))",     "add(scale[c](x),scale[c](y))", "(here) c(x+y) = cx+cy")                    \
+  A(scale_mul,  "scale[c](mul(x,y))",     "mul(scale[c](x),y)",        "(here) c(xy) = (cx)y")                        \
+  A(scale_div,  "scale[c](div(x,y))",     "div(scale[c](x),y)",        "(here) c(x/y) = (cx)/y")                      \
+  A(div_scale,  "div(x,scale[c](y))",     "scale[1/c](div(x,y))",      "(here) x/(cy) = (1/c)(x/y)")                  \
+  A(scale_sum,  "scale[c](sum[i](x))",    "sum[i](scale[c](x))",       "(here) c sum(i,x) = sum(i,cx)")               \
+  A(shift_scale,"scale[c](add_scalar[d](x))", "add_scalar[c*d](scale[c](x))", "(here) c(x+d) = cx+cd")                 \
+  A(scale_shift,"add_scalar[d](scale[c](x))", "scale[c](add_scalar[d/c](x))", "(here) cx+d = c(x+d/c)")                \
+  A(shift_add,  "add_scalar[d](add(x,y))",    "add(add_scalar[d](x),y)",      "(here) (x+y)+d = (x+d)+y")              \
+  A(max_max,    "max[i](max[j](x))",      "max[j](max[i](x))",         "(here) max(i,max(j,x)) = max(j,max(i,x))")
+
+#ifndef MG_USER_AXIOMS
+#define MG_USER_AXIOMS(A)
+#endif
+#define MG_AXIOMS(A) MG_BUILTIN_AXIOMS(A) MG_USER_AXIOMS(A)
+
+typedef struct mg_axiom { const char *name, *left, *right, *equation; } mg_axiom;
+int mg_axiom_count(void);
+const mg_axiom *mg_axiom_at(int k); /* NULL if there is none */
+
+typedef struct mg_egraph mg_egraph;
+mg_egraph *mg_egraph_new(void);
+void mg_egraph_free(mg_egraph *eg);
+/* The class of op[attr](a, b); a and b are 0 where op takes fewer.  0 if memory is out or eg is frozen. */
+uint32_t mg_egraph_add(mg_egraph *eg, mg_eop op, mg_eattr attr, uint32_t a, uint32_t b);
+uint32_t mg_egraph_find(const mg_egraph *eg, uint32_t id); /* the representative of id's class */
+int mg_egraph_union(mg_egraph *eg, uint32_t a, uint32_t b); /* asserts a = b; 1 if that was new; rebuild before use */
+void mg_egraph_rebuild(mg_egraph *eg);                      /* closes under congruence */
+typedef struct mg_egraph_limits { uint32_t nodes; double seconds; } mg_egraph_limits; /* zero: 30000 nodes, 10 s */
+/* Applies the axioms until nothing changes: first the directions that copy no term, then those that do
+   (distribution), so that a limit that ends it early leaves the cheap closure whole. */
+mg_status mg_egraph_saturate(mg_egraph *eg, const mg_egraph_limits *limits, mg_saturation *outcome, mg_error *e);
+void mg_egraph_freeze(mg_egraph *eg);
+/* One hash lookup: the class of a term, 0 if the e-graph has no such term.  a and b must be representatives. */
+uint32_t mg_egraph_probe(const mg_egraph *eg, mg_eop op, mg_eattr attr, uint32_t a, uint32_t b);
+uint32_t mg_egraph_nodes(const mg_egraph *eg);
+uint32_t mg_egraph_classes(const mg_egraph *eg);
+/* The k-th term, 0 <= k < mg_egraph_nodes; returns its class. */
+uint32_t mg_egraph_node(const mg_egraph *eg, uint32_t k, mg_eop *op, mg_eattr *attr, uint32_t child[2]);
+
+/* --------------------------------------------------------------------------------------------- >>search-api */
+
+typedef struct mg_search_stats {
+  double seconds, egraph_ms;         /* egraph_ms: the slowest saturation */
+  int threads;
+  uint64_t states;                   /* operators tried in block graphs, shapes fitting */
+  uint64_t pruned_expression;        /* not a subexpression of the program */
+  uint64_t pruned_shape;             /* operands do not fit */
+  uint64_t pruned_duplicate;         /* the value was there: a derivation was added */
+  uint64_t pruned_limit;             /* past max_block_ops or max_states */
+  uint64_t pruned_bound;             /* segments that cannot be part of a better program */
+  uint64_t frames, values, structures, segments;
+  uint64_t candidates, verified, rejected, refused; /* sized graphs built; passed and failed the fast tier; not emittable */
+  int complete;                      /* 1: no limit, budget or early end cut anything off the stated space */
+  uint64_t egraph_nodes, egraph_classes;
+  const char *egraph_stop;           /* "SATURATED", or what ended the first e-graph that did not saturate */
+  int best_kernels, best_block_ops;
+  double predicted_us;
+} mg_search_stats;
+
+typedef struct mg_search_config {
+  const mg_gpu *gpu;                 /* NULL: H200 */
+  int threads;                       /* 0: 2 */
+  int max_kernel_ops;                /* 0: 5.  The program itself is a candidate at any number */
+  int max_block_ops;                 /* 0: 11; loads, stores and unary elementwise operators are not counted */
+  int top_k;                         /* 0: 8 */
+  int prune;                         /* abstract expressions on; the default config has 1 */
+  double time_limit_s;               /* 0: none */
+  uint64_t seed;                     /* of the field test; 0: 1 */
+  int64_t max_states;                /* values a frame may hold; 0: 4096 */
+  int64_t max_structures;            /* structures a frame may yield; 0: 20000 */
+  mg_egraph_limits egraph;
+  void *user;
+  mg_status (*emittable)(void *user, const mg_graph *g, mg_error *why); /* may be NULL; refuses sized µGraphs */
+  void (*progress)(void *user, const mg_search_stats *s);               /* may be NULL; called from the caller's thread */
+  volatile int *stop;                /* may be NULL; set non-zero to end the search, keeping what was found */
+} mg_search_config;
+mg_search_config mg_search_config_default(void);
+
+/* Ranked, best first.  Each graph is checked, planned, named, and has passed the fast tier: report[k]. */
+typedef struct mg_search_result {
+  int n;
+  mg_graph **graph;
+  double *predicted_us;
+  mg_verify_report *report;
+  mg_search_stats stats;
+} mg_search_result;
+
+/* MG_OK with at least one graph; MG_NOT_FOUND if none; MG_BAD_INPUT if `program` has graph-defined operators. */
+mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_search_result *out, mg_error *e);
+void mg_search_result_free(mg_search_result *r);
+
+/* mg_search, then the full tier of mg_verify on the best; the next is taken where that says NOT_EQUAL.  *best is the
+   caller's.  v may be NULL. */
+mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, mg_graph **best,
+                           mg_verify_report *report, mg_search_stats *stats, mg_error *e);
+
+/* The analytic model's time of a µGraph or a program (each operator a library kernel), in microseconds. */
+double mg_predict_us(const mg_graph *ugraph, const mg_gpu *gpu);
+
+/* Writes block's plan: stages, warps_m, warps_n, warps_k, and block->threads = 32 * their product.  gpu NULL: H200. */
+void mg_plan_kernel(mg_graph *block, const mg_gpu *gpu);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* MIRAGE_SEARCH_H */
+
+#if defined(MIRAGE_IMPLEMENTATION) || defined(MIRAGE_SEARCH_IMPLEMENTATION)
+#ifndef MIRAGE_SEARCH_IMPLEMENTED
+#define MIRAGE_SEARCH_IMPLEMENTED
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---------------------------------------------------------------------------------------------- >>gpu-table
+
+   Sustained figures: memory and tensor rates of the H200 are measured ones; the other rows scale the data sheets by
+   the same fractions.  The first row of an architecture is its default.                                            */
+
+static const mg_gpu mgi_se_gpus[] = {
+  /* name      arch      SMs  smem/block  smem/SM   regs/SM  L2         DRAM    L2      tensor fp32  launch barrier */
+  { "H200",    "sm_90a", 132, 232448,     233472,   65536,   62914560,  4290.0, 6400.0, 560.0, 50.0, 1.1,   0.05 },
+  { "H100",    "sm_90a", 132, 232448,     233472,   65536,   52428800,  3000.0, 6400.0, 560.0, 50.0, 1.1,   0.05 },
+  { "A100",    "sm_80",  108, 166912,     167936,   65536,   41943040,  1400.0, 4500.0, 250.0, 15.0, 1.5,   0.06 },
+  { "RTX3080", "sm_86",   68, 101376,     102400,   65536,    5242880,   680.0, 2200.0, 105.0, 22.0, 1.5,   0.06 },
+};
+
+int mg_gpu_count(void) { return (int)(sizeof mgi_se_gpus / sizeof *mgi_se_gpus); }
+const mg_gpu *mg_gpu_at(int k) { return k >= 0 && k < mg_gpu_count() ? &mgi_se_gpus[k] : NULL; }
+const mg_gpu *mg_gpu_find(const char *name) {
+  for (int k = 0; name && k < mg_gpu_count(); k++)
+    if (!strcmp(mgi_se_gpus[k].name, name) || !strcmp(mgi_se_gpus[k].arch, name)) return &mgi_se_gpus[k];
+  return name && !strcmp(name, "sm_90") ? &mgi_se_gpus[0] : NULL;
+}
+
+static double mgi_se_seconds(void) {
+  struct timespec t;
+  timespec_get(&t, TIME_UTC);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static uint64_t mgi_se_mix(uint64_t h, uint64_t v) {
+  h ^= v + 0x9E3779B97F4A7C15ull + (h << 6) + (h >> 2);
+  h *= 0xFF51AFD7ED558CCDull;
+  return h ^ h >> 32;
+}
+
+/* ------------------------------------------------------------------------------------------------- >>egraph
+
+   Nodes are hash-consed in `memo` (open addressing over node indices).  Classes are a union-find over the ids that
+   nodes were born with.  A union leaves nodes with children that are no representatives; rebuild canonicalises all
+   nodes, merges the classes of those that became equal, drops the copies, and repeats until nothing merges.
+   Invariant after rebuild: every node's children and class are representatives, no two nodes are equal, and `first`
+   and `next` chain the nodes of each class.  Frozen: the same, for good.                                          */
+
+typedef struct mgi_se_enode { uint32_t op, attr, a, b, cls, next; } mgi_se_enode;
+
+struct mg_egraph {
+  mgi_se_enode *node;
+  uint32_t n, cap;
+  uint32_t *uf, *first, n_cls, cap_cls; /* uf[0] unused */
+  uint32_t *memo, memo_cap;             /* node index + 1 */
+  mg_eattr *attr;
+  uint32_t n_attr, cap_attr, *attr_memo, attr_memo_cap;
+  int frozen, oom;
+};
+
+static void *mgi_se_grow(void *p, uint32_t *cap, uint32_t need, size_t elem) {
+  if (need <= *cap) return p;
+  uint32_t c = *cap ? *cap : 64;
+  while (c < need) c *= 2;
+  void *q = realloc(p, c * elem);
+  if (q) *cap = c;
+  return q;
+}
+
+mg_egraph *mg_egraph_new(void) {
+  mg_egraph *eg = (mg_egraph *)calloc(1, sizeof *eg);
+  if (!eg) return NULL;
+  eg->n_cls = 1;
+  eg->memo_cap = 256, eg->attr_memo_cap = 256;
+  eg->memo = (uint32_t *)calloc(eg->memo_cap, sizeof *eg->memo);
+  eg->attr_memo = (uint32_t *)calloc(eg->attr_memo_cap, sizeof *eg->attr_memo);
+  eg->uf = (uint32_t *)calloc(64, sizeof *eg->uf);
+  eg->first = (uint32_t *)calloc(64, sizeof *eg->first);
+  eg->cap_cls = 64;
+  if (!eg->memo || !eg->attr_memo || !eg->uf || !eg->first) { mg_egraph_free(eg); return NULL; }
+  return eg;
+}
+
+void mg_egraph_free(mg_egraph *eg) {
+  if (!eg) return;
+  free(eg->node), free(eg->uf), free(eg->first), free(eg->memo), free(eg->attr), free(eg->attr_memo), free(eg);
+}
+
+uint32_t mg_egraph_find(const mg_egraph *eg, uint32_t id) {
+  if (id == 0 || id >= eg->n_cls) return 0;
+  while (eg->uf[id] != id) id = eg->uf[id];
+  return id;
+}
+
+/* The attribute's index + 1; 0 if it is not there and add is 0, or memory is out. */
+static uint32_t mgi_se_eattr_id(mg_egraph *eg, mg_eattr at, int add) {
+  uint32_t mask = eg->attr_memo_cap - 1, h = (uint32_t)mgi_se_mix(mgi_se_mix(7, (uint64_t)at.a), (uint64_t)at.b) & mask;
+  for (; eg->attr_memo[h]; h = (h + 1) & mask) {
+    const mg_eattr *k = &eg->attr[eg->attr_memo[h] - 1];
+    if (k->a == at.a && k->b == at.b) return eg->attr_memo[h];
+  }
+  if (!add) return 0;
+  mg_eattr *p = (mg_eattr *)mgi_se_grow(eg->attr, &eg->cap_attr, eg->n_attr + 1, sizeof *p);
+  if (!p) { eg->oom = 1; return 0; }
+  eg->attr = p;
+  eg->attr[eg->n_attr++] = at;
+  eg->attr_memo[h] = eg->n_attr;
+  if (eg->n_attr * 2 > eg->attr_memo_cap) {
+    uint32_t cap = eg->attr_memo_cap * 2, *m = (uint32_t *)calloc(cap, sizeof *m);
+    if (!m) { eg->oom = 1; return eg->n_attr; }
+    for (uint32_t k = 0; k < eg->n_attr; k++) {
+      uint32_t j = (uint32_t)mgi_se_mix(mgi_se_mix(7, (uint64_t)eg->attr[k].a), (uint64_t)eg->attr[k].b) & (cap - 1);
+      while (m[j]) j = (j + 1) & (cap - 1);
+      m[j] = k + 1;
+    }
+    free(eg->attr_memo);
+    eg->attr_memo = m, eg->attr_memo_cap = cap;
+  }
+  return eg->n_attr;
+}
+
+static uint32_t mgi_se_ehash(uint32_t op, uint32_t attr, uint32_t a, uint32_t b) {
+  uint64_t h = ((uint64_t)op << 56 ^ (uint64_t)attr << 40) + ((uint64_t)a << 20 ^ b);
+  h = (h ^ h >> 31) * 0x9E3779B97F4A7C15ull;
+  return (uint32_t)(h >> 29 ^ h >> 47);
+}
+
+/* The slot of the memo where the node is or would be. */
+static uint32_t mgi_se_eslot(const mg_egraph *eg, uint32_t op, uint32_t attr, uint32_t a, uint32_t b) {
+  uint32_t mask = eg->memo_cap - 1, h = mgi_se_ehash(op, attr, a, b) & mask;
+  for (; eg->memo[h]; h = (h + 1) & mask) {
+    const mgi_se_enode *k = &eg->node[eg->memo[h] - 1];
+    if (k->op == op && k->attr == attr && k->a == a && k->b == b) break;
+  }
+  return h;
+}
+
+static int mgi_se_ememo(mg_egraph *eg, uint32_t want) {
+  uint32_t cap = eg->memo_cap;
+  while (cap < want * 2 + 16) cap *= 2;
+  uint32_t *m = (uint32_t *)calloc(cap, sizeof *m);
+  if (!m) { eg->oom = 1; return 0; }
+  free(eg->memo);
+  eg->memo = m, eg->memo_cap = cap;
+  for (uint32_t k = 0; k < eg->n; k++) {
+    const mgi_se_enode *x = &eg->node[k];
+    eg->memo[mgi_se_eslot(eg, x->op, x->attr, x->a, x->b)] = k + 1;
+  }
+  return 1;
+}
+
+static uint32_t mgi_se_eadd(mg_egraph *eg, uint32_t op, uint32_t attr, uint32_t a, uint32_t b) {
+  a = mg_egraph_find(eg, a), b = mg_egraph_find(eg, b);
+  uint32_t h = mgi_se_eslot(eg, op, attr, a, b);
+  if (eg->memo[h]) return mg_egraph_find(eg, eg->node[eg->memo[h] - 1].cls);
+  if (eg->frozen || eg->oom) return 0;
+  mgi_se_enode *p = (mgi_se_enode *)mgi_se_grow(eg->node, &eg->cap, eg->n + 1, sizeof *p);
+  if (!p) { eg->oom = 1; return 0; }
+  eg->node = p;
+  if (eg->n_cls + 1 > eg->cap_cls) {
+    uint32_t c1 = eg->cap_cls, c2 = eg->cap_cls;
+    uint32_t *u = (uint32_t *)mgi_se_grow(eg->uf, &c1, eg->n_cls + 1, sizeof *u);
+    if (u) eg->uf = u;
+    uint32_t *f = (uint32_t *)mgi_se_grow(eg->first, &c2, eg->n_cls + 1, sizeof *f);
+    if (f) eg->first = f;
+    if (!u || !f) { eg->oom = 1; return 0; }
+    eg->cap_cls = c1;
+  }
+  uint32_t c = eg->n_cls++;
+  mgi_se_enode x = { op, attr, a, b, c, 0 };
+  eg->uf[c] = c;
+  eg->node[eg->n++] = x;
+  eg->first[c] = eg->n;
+  eg->memo[h] = eg->n;
+  if (eg->n * 2 > eg->memo_cap && !mgi_se_ememo(eg, eg->n * 2)) return 0;
+  return c;
+}
+
+uint32_t mg_egraph_add(mg_egraph *eg, mg_eop op, mg_eattr attr, uint32_t a, uint32_t b) {
+  if (!eg || (unsigned)op >= MG_E_COUNT || eg->frozen) return 0;
+  uint32_t id = mgi_se_eattr_id(eg, attr, 1);
+  return id ? mgi_se_eadd(eg, (uint32_t)op, id, a, b) : 0;
+}
+
+int mg_egraph_union(mg_egraph *eg, uint32_t a, uint32_t b) {
+  a = mg_egraph_find(eg, a), b = mg_egraph_find(eg, b);
+  if (!a || !b || a == b) return 0;
+  if (a > b) { uint32_t t = a; a = b; b = t; } /* the older id stands for both: deterministic */
+  eg->uf[b] = a;
+  return 1;
+}
+
+void mg_egraph_rebuild(mg_egraph *eg) {
+  for (int again = 1; again && !eg->oom;) {
+    again = 0;
+    for (uint32_t c = 1; c < eg->n_cls; c++) eg->uf[c] = mg_egraph_find(eg, c); /* parents precede: flat in one pass */
+    memset(eg->memo, 0, eg->memo_cap * sizeof *eg->memo);
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k < eg->n; k++) {
+      mgi_se_enode x = eg->node[k];
+      x.a = x.a ? mg_egraph_find(eg, x.a) : 0;
+      x.b = x.b ? mg_egraph_find(eg, x.b) : 0;
+      x.cls = mg_egraph_find(eg, x.cls);
+      uint32_t h = mgi_se_eslot(eg, x.op, x.attr, x.a, x.b);
+      if (eg->memo[h]) again |= mg_egraph_union(eg, eg->node[eg->memo[h] - 1].cls, x.cls);
+      else {
+        eg->node[kept++] = x;
+        eg->memo[h] = kept;
+      }
+    }
+    eg->n = kept;
+  }
+  memset(eg->first, 0, eg->n_cls * sizeof *eg->first);
+  for (uint32_t k = eg->n; k-- > 0;) {
+    mgi_se_enode *x = &eg->node[k];
+    x->cls = mg_egraph_find(eg, x->cls);
+    x->next = eg->first[x->cls];
+    eg->first[x->cls] = k + 1;
+  }
+}
+
+void mg_egraph_freeze(mg_egraph *eg) {
+  mg_egraph_rebuild(eg);
+  eg->frozen = 1;
+}
+
+uint32_t mg_egraph_probe(const mg_egraph *eg, mg_eop op, mg_eattr attr, uint32_t a, uint32_t b) {
+  uint32_t id = mgi_se_eattr_id((mg_egraph *)eg, attr, 0);
+  if (!id) return 0;
+  uint32_t h = mgi_se_eslot(eg, (uint32_t)op, id, a, b);
+  return eg->memo[h] ? mg_egraph_find(eg, eg->node[eg->memo[h] - 1].cls) : 0;
+}
+
+uint32_t mg_egraph_nodes(const mg_egraph *eg) { return eg->n; }
+uint32_t mg_egraph_classes(const mg_egraph *eg) {
+  uint32_t n = 0;
+  for (uint32_t c = 1; c < eg->n_cls; c++) n += eg->uf[c] == c;
+  return n;
+}
+uint32_t mg_egraph_node(const mg_egraph *eg, uint32_t k, mg_eop *op, mg_eattr *attr, uint32_t child[2]) {
+  if (k >= eg->n) return 0;
+  const mgi_se_enode *x = &eg->node[k];
+  *op = (mg_eop)x->op, *attr = eg->attr[x->attr - 1];
+  child[0] = mg_egraph_find(eg, x->a), child[1] = mg_egraph_find(eg, x->b);
+  return mg_egraph_find(eg, x->cls);
+}
+
+/* ----------------------------------------------------------------------------------------------- >>patterns
+
+   A pattern is a tree in an array: variables x y z w (terms), attribute expressions over i j c d.                  */
+
+static const mg_axiom mgi_se_axioms[] = {
+#define MGI_X(name, left, right, equation) { #name, left, right, equation },
+  MG_AXIOMS(MGI_X)
+#undef MGI_X
+  { NULL, NULL, NULL, NULL }
+};
+int mg_axiom_count(void) { return (int)(sizeof mgi_se_axioms / sizeof *mgi_se_axioms) - 1; }
+const mg_axiom *mg_axiom_at(int k) { return k >= 0 && k < mg_axiom_count() ? &mgi_se_axioms[k] : NULL; }
+
+enum { MGI_SE_PAT_MAX = 16, MGI_SE_PAT_VARS = 26 };
+typedef struct mgi_se_pnode {
+  int var;           /* 0..25: a variable; else -1 */
+  uint32_t op, key;  /* key: attribute id of an opaque function */
+  int kid[2];        /* -1: none */
+  int at[2], how;    /* attribute variables; how: 0 none, 1 at[0], 2 at[0]*at[1], 3 1/at[0], 4 at[0]/at[1] */
+} mgi_se_pnode;
+typedef struct mgi_se_pattern { mgi_se_pnode n[MGI_SE_PAT_MAX]; int count, root; } mgi_se_pattern;
+
+static uint64_t mgi_se_name_key(const char *s, size_t n) {
+  uint64_t h = 1469598103934665603ull;
+  for (size_t k = 0; k < n; k++) h = (h ^ (unsigned char)s[k]) * 1099511628211ull;
+  return h;
+}
+static mg_eattr mgi_se_opaque_attr(mg_opcode op, uint64_t extra) {
+  const char *name = mg_op_row(op)->name;
+  mg_eattr a = { (int64_t)mgi_se_mix(mgi_se_name_key(name, strlen(name)), extra), 1 };
+  return a;
+}
+
+/* Returns the node's index, or -1 and sets *e. */
+static int mgi_se_pattern_parse(mg_egraph *eg, mgi_se_pattern *p, const char **s, mg_error *e) {
+  static const char *const names[MG_E_COUNT] = { "", "add", "mul", "div", "exp", "scale", "add_scalar", "sum", "max", "" };
+  const char *b = *s;
+  size_t n = 0;
+  while ((b[n] >= 'a' && b[n] <= 'z') || b[n] == '_' || (n && b[n] >= '0' && b[n] <= '9')) n++;
+  if (!n || p->count == MGI_SE_PAT_MAX) { mg_fail(e, MG_BAD_INPUT, "axioms", "expected a term at '%.32s'", b); return -1; }
+  mgi_se_pnode x;
+  memset(&x, 0, sizeof x);
+  x.var = -1, x.kid[0] = x.kid[1] = -1;
+  *s = b + n;
+  if (n == 1 && **s != '(' && **s != '[') {
+    x.var = b[0] - 'a';
+    p->n[p->count] = x;
+    return p->count++;
+  }
+  for (uint32_t k = 1; k < MG_E_COUNT; k++)
+    if (strlen(names[k]) == n && !memcmp(names[k], b, n)) x.op = k;
+  if (!x.op) {
+    mg_opcode op = mg_op_find(b, n);
+    if (op == MG_OP_NONE) { mg_fail(e, MG_BAD_INPUT, "axioms", "'%.*s' is no operator", (int)n, b); return -1; }
+    x.op = MG_E_OPAQUE, x.key = mgi_se_eattr_id(eg, mgi_se_opaque_attr(op, 0), 1);
+  }
+  if (**s == '[') {
+    const char *q = *s + 1;
+    if (q[0] == '1' && q[1] == '/') x.how = 3, x.at[0] = q[2] - 'a', q += 3;
+    else if (q[0] && q[1] == '*') x.how = 2, x.at[0] = q[0] - 'a', x.at[1] = q[2] - 'a', q += 3;
+    else if (q[0] && q[1] == '/') x.how = 4, x.at[0] = q[0] - 'a', x.at[1] = q[2] - 'a', q += 3;
+    else if (q[0]) x.how = 1, x.at[0] = q[0] - 'a', q += 1;
+    if (*q != ']' || x.at[0] < 0 || x.at[0] > 25 || x.at[1] < 0 || x.at[1] > 25) { mg_fail(e, MG_BAD_INPUT, "axioms", "expected [attribute] at '%.32s'", *s); return -1; }
+    *s = q + 1;
+  }
+  if (**s != '(') { mg_fail(e, MG_BAD_INPUT, "axioms", "expected '(' at '%.32s'", *s); return -1; }
+  int self = p->count++;
+  for (int k = 0; k < 2; k++) {
+    ++*s;
+    x.kid[k] = mgi_se_pattern_parse(eg, p, s, e);
+    if (x.kid[k] < 0) return -1;
+    if (**s == ')') break;
+    if (**s != ',' || k == 1) { mg_fail(e, MG_BAD_INPUT, "axioms", "expected ',' or ')' at '%.32s'", *s); return -1; }
+  }
+  ++*s;
+  p->n[self] = x;
+  return self;
+}
+
+typedef struct mgi_se_bind { uint32_t term[MGI_SE_PAT_VARS], attr[MGI_SE_PAT_VARS]; } mgi_se_bind;
+typedef struct mgi_se_rule { mgi_se_pattern from, to; int copies; uint64_t applied; } mgi_se_rule;
+
+/* How often each variable occurs; term variables in t, attribute variables in a; sets whether attributes are computed. */
+static int mgi_se_pattern_vars(const mgi_se_pattern *p, int *t, int *a) {
+  int computed = 0;
+  memset(t, 0, MGI_SE_PAT_VARS * sizeof *t), memset(a, 0, MGI_SE_PAT_VARS * sizeof *a);
+  for (int k = 0; k < p->count; k++) {
+    if (p->n[k].var >= 0) t[p->n[k].var]++;
+    else if (p->n[k].how) {
+      a[p->n[k].at[0]]++;
+      if (p->n[k].how == 2 || p->n[k].how == 4) a[p->n[k].at[1]]++;
+      computed |= p->n[k].how > 1;
+    }
+  }
+  return computed;
+}
+
+/* ---------------------------------------------------------------------------------------------- >>saturation
+
+   Each round collects all matches of all rules over the clean e-graph, applies them, then rebuilds once.  Nodes and
+   the clock are checked inside both loops.                                                                         */
+
+
+typedef struct mgi_se_matcher {
+  mg_egraph *eg;
+  const mgi_se_rule *rule;
+  uint32_t rule_index, cls;
+  mgi_se_bind bind;
+  struct { int pnode; uint32_t cls; } todo[MGI_SE_PAT_MAX];
+  uint32_t *hit;          /* packed matches: rule, class, terms and attributes of the variables in use */
+  uint32_t n_hit, cap_hit;
+  int oom;
+} mgi_se_matcher;
+
+enum { MGI_SE_HIT = 14 }; /* words a match: rule, class, 8 terms, 4 attributes */
+static const char mgi_se_hit_vars[] = "wxyzabuv";
+static const char mgi_se_hit_attrs[] = "ijcd";
+
+static void mgi_se_emit_match(mgi_se_matcher *M) {
+  uint32_t *p = (uint32_t *)mgi_se_grow(M->hit, &M->cap_hit, M->n_hit + MGI_SE_HIT, sizeof *p);
+  if (!p) { M->oom = 1; return; }
+  M->hit = p;
+  p += M->n_hit;
+  *p++ = M->rule_index, *p++ = M->cls;
+  for (int k = 0; k < 8; k++) *p++ = M->bind.term[mgi_se_hit_vars[k] - 'a'];
+  for (int k = 0; k < 4; k++) *p++ = M->bind.attr[mgi_se_hit_attrs[k] - 'a'];
+  M->n_hit += MGI_SE_HIT;
+}
+
+static void mgi_se_ematch(mgi_se_matcher *M, int depth) {
+  if (M->oom) return;
+  if (!depth) { mgi_se_emit_match(M); return; }
+  int k = M->todo[depth - 1].pnode;
+  uint32_t cls = M->todo[depth - 1].cls;
+  const mgi_se_pnode *q = &M->rule->from.n[k];
+  if (q->var >= 0) {
+    uint32_t was = M->bind.term[q->var];
+    if (was && was != cls) return;
+    M->bind.term[q->var] = cls;
+    mgi_se_ematch(M, depth - 1);
+    M->bind.term[q->var] = was;
+  } else {
+    for (uint32_t i = M->eg->first[cls]; i; i = M->eg->node[i - 1].next) {
+      const mgi_se_enode *x = &M->eg->node[i - 1];
+      if (x->op != q->op || (q->key && x->attr != q->key)) continue;
+      uint32_t *slot = q->how ? &M->bind.attr[q->at[0]] : NULL, was = slot ? *slot : 0;
+      if (slot && was && was != x->attr) continue;
+      if (slot) *slot = x->attr;
+      int d = depth - 1;
+      if (q->kid[1] >= 0) M->todo[d].pnode = q->kid[1], M->todo[d++].cls = x->b;
+      if (q->kid[0] >= 0) M->todo[d].pnode = q->kid[0], M->todo[d++].cls = x->a;
+      mgi_se_ematch(M, d);
+      if (slot) *slot = was;
+      M->todo[depth - 1].pnode = k, M->todo[depth - 1].cls = cls;
+    }
+  }
+  M->todo[depth - 1].pnode = k, M->todo[depth - 1].cls = cls;
+}
+
+/* The class of the pattern under the binding, built where it is not there; 0 if an attribute overflows. */
+static uint32_t mgi_se_instantiate(mg_egraph *eg, const mgi_se_pattern *p, int k, const mgi_se_bind *b) {
+  const mgi_se_pnode *q = &p->n[k];
+  if (q->var >= 0) return b->term[q->var];
+  uint32_t attr = q->key;
+  if (!attr && q->how <= 1) {
+    mg_eattr none = { 0, 0 };
+    attr = q->how ? b->attr[q->at[0]] : mgi_se_eattr_id(eg, none, 1);
+  } else if (!attr) {
+    mg_eattr l = eg->attr[b->attr[q->at[0]] - 1], r = l;
+    if (q->how != 3) r = eg->attr[b->attr[q->at[1]] - 1];
+    mg_rational x = { l.a, l.b }, y = { r.a, r.b }, o = { 0, 0 };
+    if (q->how == 3) o = mg_rat(x.den, x.num);
+    else if (q->how == 2 || (y = mg_rat(y.den, y.num)).den) { if (!mg_rat_mul(x, y, &o)) return 0; }
+    if (!o.den) return 0;
+    mg_eattr at = { o.num, o.den };
+    attr = mgi_se_eattr_id(eg, at, 1);
+  }
+  uint32_t a = 0, c = 0;
+  if (q->kid[0] >= 0 && !(a = mgi_se_instantiate(eg, p, q->kid[0], b))) return 0;
+  if (q->kid[1] >= 0 && !(c = mgi_se_instantiate(eg, p, q->kid[1], b))) return 0;
+  return attr ? mgi_se_eadd(eg, q->op, attr, a, c) : 0;
+}
+
+const char *mg_saturation_name(mg_saturation s) {
+  return s == MG_SATURATED ? "SATURATED" : s == MG_NODES ? "NODES" : "TIME";
+}
+
+static int mgi_se_rules(mg_egraph *eg, mgi_se_rule *rule, mg_error *e) {
+  int n = 0;
+  for (const mg_axiom *a = mgi_se_axioms; a->name; a++) {
+    mgi_se_pattern side[2];
+    int t[2][MGI_SE_PAT_VARS], v[2][MGI_SE_PAT_VARS], computed[2];
+    for (int k = 0; k < 2; k++) {
+      const char *s = k ? a->right : a->left;
+      memset(&side[k], 0, sizeof side[k]);
+      side[k].root = mgi_se_pattern_parse(eg, &side[k], &s, e);
+      if (side[k].root < 0) return -1;
+      if (*s) { mg_fail(e, MG_BAD_INPUT, "axioms", "axiom %s: '%.32s' is left over", a->name, s); return -1; }
+      computed[k] = mgi_se_pattern_vars(&side[k], t[k], v[k]);
+    }
+    for (int k = 0; k < 2; k++) { /* from side k to the other */
+      int bound = !computed[k] && side[k].n[side[k].root].var < 0, copies = 0;
+      for (int c = 0; c < MGI_SE_PAT_VARS; c++) {
+        if ((t[1 - k][c] && !t[k][c]) || (v[1 - k][c] && !v[k][c])) bound = 0;
+        if (t[1 - k][c] > t[k][c]) copies = 1;
+        if ((t[k][c] && !strchr(mgi_se_hit_vars, 'a' + c)) || (v[k][c] && !strchr(mgi_se_hit_attrs, 'a' + c))) {
+          mg_fail(e, MG_BAD_INPUT, "axioms", "axiom %s: variables are of \"%s\", attributes of \"%s\"", a->name, mgi_se_hit_vars, mgi_se_hit_attrs);
+          return -1;
+        }
+      }
+      if (!bound) continue;
+      rule[n].from = side[k], rule[n].to = side[1 - k], rule[n].copies = copies, rule[n].applied = 0;
+      n++;
+    }
+  }
+  return n;
+}
+
+mg_status mg_egraph_saturate(mg_egraph *eg, const mg_egraph_limits *limits, mg_saturation *outcome, mg_error *e) {
+  uint32_t max_nodes = limits && limits->nodes ? limits->nodes : 30000;
+  double end = mgi_se_seconds() + (limits && limits->seconds > 0 ? limits->seconds : 10.0);
+  *outcome = MG_SATURATED;
+  mgi_se_rule *rule = (mgi_se_rule *)malloc(2 * (size_t)(mg_axiom_count() + 1) * sizeof *rule);
+  if (!rule) return mg_fail(e, MG_NO_MEMORY, "mg_egraph_saturate", "no memory for the rules");
+  int n_rules = mgi_se_rules(eg, rule, e);
+  if (n_rules < 0) { free(rule); return MG_BAD_INPUT; }
+  mgi_se_matcher M;
+  memset(&M, 0, sizeof M);
+  M.eg = eg;
+  mg_egraph_rebuild(eg);
+  for (int phase = 0; phase < 2 && *outcome == MG_SATURATED; phase++) {
+    for (int changed = 1; changed && *outcome == MG_SATURATED && !eg->oom && !M.oom;) {
+      changed = 0;
+      M.n_hit = 0;
+      for (uint32_t r = 0; r < (uint32_t)n_rules; r++) {
+        if (rule[r].copies > phase) continue;
+        M.rule = &rule[r], M.rule_index = r;
+        uint32_t op = rule[r].from.n[rule[r].from.root].op;
+        for (uint32_t k = 0; k < eg->n; k++) {
+          const mgi_se_enode *x = &eg->node[k];
+          const mgi_se_pnode *q = &rule[r].from.n[rule[r].from.root];
+          if (x->op != op || (q->key && x->attr != q->key)) continue;
+          memset(&M.bind, 0, sizeof M.bind);
+          if (q->how) M.bind.attr[q->at[0]] = x->attr;
+          M.cls = x->cls;
+          int d = 0;
+          if (q->kid[1] >= 0) M.todo[d].pnode = q->kid[1], M.todo[d++].cls = x->b;
+          if (q->kid[0] >= 0) M.todo[d].pnode = q->kid[0], M.todo[d++].cls = x->a;
+          mgi_se_ematch(&M, d);
+          if (!(k & 1023) && mgi_se_seconds() > end) { *outcome = MG_TIME; break; }
+        }
+      }
+      for (uint32_t m = 0; m < M.n_hit && *outcome == MG_SATURATED; m += MGI_SE_HIT) {
+        const uint32_t *p = M.hit + m;
+        mgi_se_bind b;
+        for (int k = 0; k < 8; k++) b.term[mgi_se_hit_vars[k] - 'a'] = p[2 + k];
+        for (int k = 0; k < 4; k++) b.attr[mgi_se_hit_attrs[k] - 'a'] = p[10 + k];
+        uint32_t before = eg->n_cls, c = mgi_se_instantiate(eg, &rule[p[0]].to, rule[p[0]].to.root, &b);
+        if (eg->n_cls != before) changed = 1;
+        if (c && mg_egraph_union(eg, c, p[1])) changed = 1, rule[p[0]].applied++;
+        if (eg->n > max_nodes) *outcome = MG_NODES;
+        if (!(m & 0xFFFF) && mgi_se_seconds() > end) *outcome = MG_TIME;
+      }
+      mg_egraph_rebuild(eg);
+    }
+  }
+  free(M.hit), free(rule);
+  if (eg->oom || M.oom) return mg_fail(e, MG_NO_MEMORY, "mg_egraph_saturate", "no memory for the e-graph");
+  return MG_OK;
+}
+
+/* -------------------------------------------------------------------------------------------------- >>model
+
+   What a kernel costs, from its operators and chunk extents alone, so that the tuner and mg_predict_us share it.
+   Base: MCFuser's t = (t_mem + t_comp) * alpha.  Refined by measurements on an H200:
+     - DRAM and L2 are separate limits: each tensor comes once from DRAM, and once per block that reads it from L2;
+     - alpha is wave quantisation: an SM works off ceil(blocks / SMs) blocks, and no block runs faster than what one SM
+       can draw from L2;
+     - about 32 KB must be in flight a multiprocessor; the ring's stages times the blocks that fit give what is;
+     - memory and compute overlap, but for a third of the smaller;
+     - a functor on a matmul's operand costs issue slots for each element and each use, three times more on the
+       streamed B side, which then has no ldmatrix.                                                                 */
+
+enum { MGI_SE_MOPS = 96 };
+typedef struct mgi_se_mop {
+  int16_t code;
+  int8_t n_in, inloop, rank, esize, inner; /* inner: the load's innermost dimension in memory */
+  int16_t in[4];
+  int64_t d[MG_MAX_RANK];
+  int64_t unique;                          /* load, store: bytes of the whole tensor; 0 if counted before */
+  double trips;
+} mgi_se_mop;
+typedef struct mgi_se_mkernel {
+  int n;
+  mgi_se_mop op[MGI_SE_MOPS];
+  int64_t blocks, iters;
+} mgi_se_mkernel;
+typedef struct mgi_se_plan { int stages, warps_m, warps_n, warps_k; int64_t shared; int feasible; } mgi_se_plan;
+
+static int64_t mgi_se_up(int64_t x, int64_t m) { return (x + m - 1) / m * m; }
+static int64_t mgi_se_elems(const mgi_se_mop *o) {
+  int64_t n = 1;
+  for (int d = 0; d < o->rank; d++) n *= o->d[d];
+  return n;
+}
+static int mgi_se_is_moving(int code) { return code < MG_OP_TABLE_END && mg_op_row((mg_opcode)code)->moves; }
+
+/* Bytes of a tile in shared memory: its rows padded by 16 bytes. */
+static int64_t mgi_se_tile_bytes(const mgi_se_mop *o) {
+  int64_t cols = o->rank ? o->d[o->inner] : 1, rows = mgi_se_elems(o) / (cols ? cols : 1);
+  return rows * (mgi_se_up(cols * o->esize, 16) + 16);
+}
+
+/* ------------------------------------------------------------------------------------------------- >>plan */
+
+static void mgi_se_matmul_size(const mgi_se_mkernel *k, const mgi_se_mop *o, int64_t *m, int64_t *n, int64_t *c, int64_t *batch) {
+  const mgi_se_mop *a = &k->op[o->in[0]];
+  *m = o->d[o->rank - 2], *n = o->d[o->rank - 1], *c = a->d[a->rank - 1];
+  *batch = mgi_se_elems(o) / (*m * *n > 0 ? *m * *n : 1);
+}
+
+static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu) {
+  mgi_se_plan p = { 2, 1, 1, 1, 0, 1 };
+  int64_t m = 0, n = 0, c = 0, work = 0, acc = 0, ring = 0, once = 0;
+  for (int i = 0; i < k->n; i++) {
+    const mgi_se_mop *o = &k->op[i];
+    if (o->code == MG_OP_LOAD) *(o->inloop ? &ring : &once) += mgi_se_tile_bytes(o);
+    if (o->code != MG_OP_MATMUL) continue;
+    int64_t mm, nn, cc, b;
+    mgi_se_matmul_size(k, o, &mm, &nn, &cc, &b);
+    acc += mgi_se_up(mm, 16) * mgi_se_up(nn, 8);
+    if (mm * nn * cc > work) work = mm * nn * cc, m = mgi_se_up(mm, 16), n = mgi_se_up(nn, 8), c = cc;
+    for (int j = 0; j < 2; j++) { /* an operand that a matmul made stands in shared memory, narrowed */
+      const mgi_se_mop *a = &k->op[o->in[j]];
+      while (a->code != MG_OP_LOAD && a->code != MG_OP_MATMUL && a->n_in >= 1 && a->in[0] >= 0) a = &k->op[a->in[0]];
+      if (a->code == MG_OP_MATMUL) once += mgi_se_up(k->op[o->in[j]].d[k->op[o->in[j]].rank - 2], 16) * (mgi_se_up(k->op[o->in[j]].d[k->op[o->in[j]].rank - 1], 8) * 2 + 16);
+    }
+  }
+  if (!work) {
+    int64_t most = 1;
+    for (int i = 0; i < k->n; i++)
+      if (k->op[i].code == MG_OP_LOAD && mgi_se_elems(&k->op[i]) > most) most = mgi_se_elems(&k->op[i]);
+    int warps = 4;
+    while (warps < 16 && warps * 32 * 16 <= most) warps *= 2;
+    p.warps_n = warps;
+  } else if (m <= 16) {
+    while (n / p.warps_n > 64 && p.warps_n < 8 && n / 8 % (p.warps_n * 2) == 0) p.warps_n *= 2;
+    while (p.warps_n * p.warps_k < 8 && mgi_se_up(c, 16) % (32 * p.warps_k) == 0) p.warps_k *= 2;
+    while (p.warps_n * p.warps_k < 4 && n / 8 % (p.warps_n * 2) == 0) p.warps_n *= 2;
+  } else {
+    while (p.warps_m < 4 && m / 16 % (p.warps_m * 2) == 0) p.warps_m *= 2;
+    while (p.warps_m * p.warps_n < 8 && n / 8 % (p.warps_n * 2) == 0 && n / p.warps_n > 32) p.warps_n *= 2;
+    while (p.warps_m * p.warps_n < 16 && acc / (p.warps_m * p.warps_n) > 4096 && n / 8 % (p.warps_n * 2) == 0) p.warps_n *= 2;
+    while (p.warps_m * p.warps_n * p.warps_k < 4 && mgi_se_up(c, 16) % (32 * p.warps_k) == 0) p.warps_k *= 2;
+  }
+  if (acc / (p.warps_m * p.warps_n) > 4096) p.feasible = 0; /* 128 registers a thread in accumulators */
+  int64_t merge = p.warps_k > 1 ? (int64_t)p.warps_k * m * (n + 8) * 4 : 0; /* partial fragments; the ring is free then */
+  p.stages = k->iters > 3 ? 4 : k->iters > 2 ? 3 : 2;
+  while (p.stages > 2 && p.stages * ring + once > gpu->shared_per_block - 1024) p.stages--;
+  p.shared = p.stages * ring > merge ? p.stages * ring + once : merge + once;
+  if (p.shared > gpu->shared_per_block - 1024) p.feasible = 0;
+  return p;
+}
+
+static double mgi_se_weight(int code) { /* issue slots an element, roughly */
+  switch (code) {
+  case MG_OP_ADD: case MG_OP_SUB: case MG_OP_MUL: case MG_OP_SQR: case MG_OP_NEG: case MG_OP_SCALE: case MG_OP_ADD_SCALAR: return 2;
+  case MG_OP_DIV: return 8;
+  case MG_OP_SUM: case MG_OP_MAX: return 2;
+  default: return mgi_se_is_moving(code) ? 4 : 10;
+  }
+}
+
+/* Microseconds of one kernel; at least 1e9 if it does not fit the GPU. */
+static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu) {
+  mgi_se_plan p = mgi_se_plan_of(k, gpu);
+  double bytes_iter = 0, bytes = 0, slow = 0, dram = 0, flops = 0, alu = 0, penalty = 0;
+  for (int i = 0; i < k->n; i++) {
+    const mgi_se_mop *o = &k->op[i];
+    double el = (double)mgi_se_elems(o);
+    if (o->rank > 2) for (int d = 0; d < o->rank - 2; d++) if (o->d[d] > 1) penalty = 1;
+    if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) {
+      double b = el * o->esize, run = (double)(o->rank ? o->d[o->inner] : 1) * o->esize;
+      double eff = run >= 128 ? 1 : 0.6 + 0.4 * run / 128;
+      if (o->rank && o->d[o->inner] > 1 && o->d[o->inner] % 8) eff *= 0.3; /* no 16-byte copies */
+      if (o->inloop) bytes_iter += b;
+      bytes += b * o->trips, slow += b * o->trips / eff, dram += (double)o->unique;
+    } else if (o->code == MG_OP_MATMUL) {
+      int64_t m, n, c, b;
+      mgi_se_matmul_size(k, o, &m, &n, &c, &b);
+      flops += 2.0 * (double)(mgi_se_up(m, 16) * mgi_se_up(n, 8) * mgi_se_up(c, 16) * b) * o->trips;
+      for (int j = 0; j < 2; j++) {
+        const mgi_se_mop *a = &k->op[o->in[j]];
+        if (a->code == MG_OP_LOAD || a->code == MG_OP_MATMUL || a->code == MG_OP_ACCUM) continue;
+        alu += (double)mgi_se_elems(a) * (j ? 6 : 2) * o->trips;
+      }
+    } else if (o->code != MG_OP_ACCUM) {
+      double in = o->n_in ? (double)mgi_se_elems(&k->op[o->in[0]]) : el;
+      alu += (el > in ? el : in) * mgi_se_weight(o->code) * o->trips;
+    }
+  }
+  int threads = 32 * p.warps_m * p.warps_n * p.warps_k;
+  double waves = (double)((k->blocks + gpu->sms - 1) / gpu->sms), resident = (double)(gpu->shared_per_sm / (p.shared + 1024));
+  if (resident > 1536 / threads) resident = 1536 / threads;
+  if (resident > waves) resident = waves;
+  if (resident < 1) resident = 1;
+  double flight = (k->iters > 1 ? bytes_iter * (p.stages - 1) : bytes) * resident;
+  double sm_rate = gpu->l2_gbps * 1e3 / gpu->sms * 1.25; /* bytes a microsecond */
+  if (flight < 32768) sm_rate *= 0.15 + 0.85 * flight / 32768;
+  double t_mem = waves * slow / sm_rate, t_dram = dram / (gpu->dram_gbps * 1e3);
+  double few = threads >= 256 || resident * threads >= 256 ? 1 : (double)threads * resident / 256;
+  double t_comp = waves * (flops / (gpu->tensor_tflops * 1e6 / gpu->sms) + alu / (gpu->fp32_tflops * 0.5e6 / gpu->sms)) / few;
+  if (t_dram > t_mem) { double t = t_mem; t_mem = t_dram; t_dram = t; }
+  double big = t_mem > t_comp ? t_mem : t_comp, small = t_mem > t_comp ? t_comp : t_mem;
+  double t = gpu->launch_us + 0.7 + big + 0.3 * small + waves / resident * (double)k->iters * gpu->barrier_us;
+  if (p.warps_k > 1) t += 0.3;
+  t += 0.002 * (double)k->n; /* of two that cost the same, the shorter */
+  if (penalty > 0) t *= 4;   /* not a matrix in the block: outside the device templates */
+  return p.feasible ? t : 1e9 + t;
+}
+
+/* A library kernel: one operator over whole tensors. */
+static double mgi_se_library_us(const mg_graph *g, const mg_op_node *o, const mg_gpu *gpu) {
+  double bytes = 0, flops = 0;
+  for (int k = 0; k < o->n_in; k++) {
+    const mg_tensor_info *t = mg_tensor_of(g, o->in[k]);
+    bytes += (double)mg_shape_elements(&t->shape) * mg_dtype_bytes(t->dtype);
+  }
+  const mg_tensor_info *t = mg_tensor_of(g, o->out[0]), *a = mg_tensor_of(g, o->in[0]);
+  double el = (double)mg_shape_elements(&t->shape);
+  bytes += el * mg_dtype_bytes(t->dtype);
+  if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) flops = 2 * el * (double)a->shape.dim[a->shape.rank - 1] * (o->code == MG_OP_MATMUL ? 1 : 2);
+  double tm = bytes / (gpu->dram_gbps * 1e3), tc = flops / (gpu->tensor_tflops * 1e6);
+  return gpu->launch_us + 1.0 + 1.25 * (tm > tc ? tm + 0.3 * tc : tc + 0.3 * tm);
+}
+
+/* The lower graph of a kernel as the model sees it.  0 if it is too large for it. */
+static int mgi_se_mkernel_of(const mg_graph *b, mgi_se_mkernel *k) {
+  int16_t of[1024];
+  memset(k, 0, sizeof *k);
+  k->blocks = k->iters = 1;
+  for (uint32_t a = 1; a < b->n_axes; a++) {
+    if (a <= 3) k->blocks *= b->axes[a].extent;
+    else if (b->axes[a].extent > k->iters) k->iters = b->axes[a].extent;
+  }
+  if (b->n_tensors > 1024) return 0;
+  memset(of, -1, sizeof of);
+  for (uint32_t i = 1; i < b->n_ops; i++) {
+    const mg_op_node *o = &b->ops[i];
+    if (k->n == MGI_SE_MOPS) return 0;
+    mgi_se_mop *m = &k->op[k->n];
+    const mg_tensor_info *t = mg_tensor_of(b, o->code == MG_OP_STORE ? o->in[0] : o->out[0]);
+    m->code = (int16_t)o->code, m->rank = (int8_t)t->shape.rank, m->trips = 1;
+    memcpy(m->d, t->shape.dim, sizeof m->d);
+    m->inner = (int8_t)(m->rank ? m->rank - 1 : 0);
+    m->esize = (int8_t)mg_dtype_bytes(t->dtype);
+    for (uint32_t s = o->scope; s; s = b->axes[s].parent) m->trips *= (double)b->axes[s].extent, m->inloop = 1;
+    m->n_in = 0;
+    if (o->code == MG_OP_LOAD && b->up) {
+      const mg_tensor_info *u = mg_tensor_of(b->up, o->in[0]);
+      m->inner = (int8_t)(u->shape.rank ? u->order[u->shape.rank - 1] : 0);
+      m->unique = mg_shape_elements(&u->shape) * m->esize;
+      for (uint32_t j = 1; j < i; j++)
+        if (b->ops[j].code == MG_OP_LOAD && b->ops[j].in[0].id == o->in[0].id) m->unique = 0;
+    } else {
+      for (int j = 0; j < o->n_in && j < 4; j++) m->in[m->n_in++] = of[o->in[j].id] < 0 ? 0 : of[o->in[j].id];
+      if (o->code == MG_OP_STORE) m->unique = mgi_se_elems(m) * m->esize * k->blocks;
+      if (o->code == MG_OP_CONCAT_MATMUL) m->code = MG_OP_MATMUL, m->in[1] = m->in[2], m->n_in = 2, m->trips *= 2;
+    }
+    for (int j = 0; j < o->n_out; j++) of[o->out[j].id] = (int16_t)k->n;
+    k->n++;
+  }
+  return 1;
+}
+
+double mg_predict_us(const mg_graph *g, const mg_gpu *gpu) {
+  double t = 0;
+  if (!gpu) gpu = &mgi_se_gpus[0];
+  mgi_se_mkernel *k = (mgi_se_mkernel *)malloc(sizeof *k);
+  for (uint32_t i = 1; g && k && i < g->n_ops; i++) {
+    if (g->ops[i].code != MG_OP_GRAPH) t += mgi_se_library_us(g, &g->ops[i], gpu);
+    else if (mgi_se_mkernel_of(g->ops[i].sub, k)) t += mgi_se_model(k, gpu);
+    else t += 1e6;
+  }
+  free(k);
+  return t;
+}
+
+void mg_plan_kernel(mg_graph *block, const mg_gpu *gpu) {
+  mgi_se_mkernel *k = (mgi_se_mkernel *)malloc(sizeof *k);
+  char text[24];
+  if (k && mgi_se_mkernel_of(block, k)) {
+    mgi_se_plan p = mgi_se_plan_of(k, gpu ? gpu : &mgi_se_gpus[0]);
+    snprintf(text, sizeof text, "%d", p.stages), mg_plan_set(block, "stages", text);
+    snprintf(text, sizeof text, "%d", p.warps_m), mg_plan_set(block, "warps_m", text);
+    snprintf(text, sizeof text, "%d", p.warps_n), mg_plan_set(block, "warps_n", text);
+    snprintf(text, sizeof text, "%d", p.warps_k), mg_plan_set(block, "warps_k", text);
+    block->threads = 32 * p.warps_m * p.warps_n * p.warps_k;
+  }
+  free(k);
+}
+
+/* --------------------------------------------------------------------------------------------- >>expressions
+
+   A segment is a program of its own, with its e-graph and a small instance.  Every class has a small extent and a small
+   count, by which an axis that is bound to it cuts it; the small instance's inputs are random field elements.      */
+
+enum { MGI_SE_MAX_CLASSES = 24, MGI_SE_MAX_CONST = 24, MGI_SE_MAX_INST = 24, MGI_SE_SMALL_LIMIT = 1 << 16 };
+
+typedef struct mgi_se_inst { /* an operator of the program that the generator may use elsewhere */
+  mg_opcode op;
+  mg_attr attr;
+  mg_eattr key;
+  int n_in;
+  int8_t rank[3], cls[3][MG_MAX_RANK]; /* operands, then the result: moving operators */
+} mgi_se_inst;
+
+typedef struct mgi_se_seg {
+  mg_graph *p, *small;
+  mg_classes cls;
+  int n_cls, size_class[MGI_SE_MAX_CLASSES];
+  int64_t real[MGI_SE_MAX_CLASSES], ext[MGI_SE_MAX_CLASSES], cnt[MGI_SE_MAX_CLASSES], ragged[MGI_SE_MAX_CLASSES];
+  uint8_t fixed[MGI_SE_MAX_CLASSES];
+  mg_egraph *eg;
+  uint32_t *ecls;
+  mg_saturation stop;
+  double egraph_ms;
+  int has_max, n_scale, n_shift, n_inst;
+  mg_rational scale[MGI_SE_MAX_CONST], shift[MGI_SE_MAX_CONST];
+  mgi_se_inst inst[MGI_SE_MAX_INST];
+  mg_field F;
+  mg_fv *in[MG_MAX_IN], *out[MG_MAX_OUT];
+  int overflow; /* a table above was too short: not complete */
+} mgi_se_seg;
+
+static int mgi_se_cls(const mgi_se_seg *s, mg_tensor t, int d) { return s->cls.of[t.id * MG_MAX_RANK + (uint32_t)d]; }
+
+static void mgi_se_seg_free(mgi_se_seg *s) {
+  for (int k = 0; k < MG_MAX_IN; k++) free(s->in[k]);
+  for (int k = 0; k < MG_MAX_OUT; k++) free(s->out[k]);
+  mg_egraph_free(s->eg);
+  free(s->ecls);
+  mg_classes_free(&s->cls);
+  mg_graph_free(s->small);
+  mg_graph_free(s->p);
+  free(s);
+}
+
+static uint64_t mgi_se_attr_extra(const mg_op_info *row, const mg_attr *A) {
+  uint64_t h = 0;
+  switch (row->attr) {
+  case MG_ATTR_RAT: h = mgi_se_mix(mgi_se_mix(1, (uint64_t)A->c.num), (uint64_t)A->c.den); break;
+  case MG_ATTR_DIM: h = mgi_se_mix(2, (uint64_t)A->dim); break;
+  case MG_ATTR_DIMN: h = mgi_se_mix(mgi_se_mix(3, (uint64_t)A->dim), (uint64_t)A->n); break;
+  case MG_ATTR_SHAPE: h = 4; for (int d = 0; d < A->shape.rank; d++) h = mgi_se_mix(h, (uint64_t)A->shape.dim[d]); break;
+  case MG_ATTR_PERM: h = 5; for (int d = 0; d < MG_MAX_RANK; d++) h = mgi_se_mix(h, (uint64_t)A->perm[d]); break;
+  default: break;
+  }
+  return h;
+}
+
+/* sum or max over the factors of class c that the mask bits name: 1 loop, 2 rest. */
+static uint32_t mgi_se_reduce_term(mg_egraph *eg, int add, mg_eop op, int size_class, int factors, uint32_t x) {
+  for (int f = 1; f >= 0 && x; f--)
+    if (factors >> f & 1) {
+      mg_eattr a = { size_class, f };
+      x = add ? mg_egraph_add(eg, op, a, x, 0) : mg_egraph_probe(eg, op, a, x, 0);
+    }
+  return x;
+}
+
+static uint32_t mgi_se_unary_term(mg_egraph *eg, int add, mg_eop op, int64_t a, int64_t b, uint32_t x) {
+  mg_eattr at = { a, b };
+  return add ? mg_egraph_add(eg, op, at, x, 0) : mg_egraph_probe(eg, op, at, x, 0);
+}
+static uint32_t mgi_se_binary_term(mg_egraph *eg, int add, mg_eop op, uint32_t x, uint32_t y) {
+  mg_eattr at = { 0, 0 };
+  if (!x || !y) return 0;
+  return add ? mg_egraph_add(eg, op, at, x, y) : mg_egraph_probe(eg, op, at, x, y);
+}
+
+/* The abstract expression of an elementwise row: added, or probed (0: no subexpression of the program). */
+static uint32_t mgi_se_elementwise_term(mg_egraph *eg, int add, mg_opcode op, mg_rational c, uint32_t x, uint32_t y) {
+  const mg_op_info *row = mg_op_row(op);
+  switch (row->abstract) {
+  case MG_ABS_ADD: return mgi_se_binary_term(eg, add, MG_E_ADD, x, y);
+  case MG_ABS_SUB: return mgi_se_binary_term(eg, add, MG_E_ADD, x, mgi_se_unary_term(eg, add, MG_E_SCALE, -1, 1, y));
+  case MG_ABS_MUL: return mgi_se_binary_term(eg, add, MG_E_MUL, x, y);
+  case MG_ABS_DIV: return mgi_se_binary_term(eg, add, MG_E_DIV, x, y);
+  case MG_ABS_SQR: return mgi_se_binary_term(eg, add, MG_E_MUL, x, x);
+  case MG_ABS_EXP: return mgi_se_unary_term(eg, add, MG_E_EXP, 0, 0, x);
+  case MG_ABS_NEG: return mgi_se_unary_term(eg, add, MG_E_SCALE, -1, 1, x);
+  case MG_ABS_SCALE: return mgi_se_unary_term(eg, add, MG_E_SCALE, c.num, c.den, x);
+  case MG_ABS_ADD_SCALAR: return mgi_se_unary_term(eg, add, MG_E_ADD_SCALAR, c.num, c.den, x);
+  default: {
+    mg_attr A;
+    memset(&A, 0, sizeof A);
+    A.c = c;
+    mg_eattr key = mgi_se_opaque_attr(op, mgi_se_attr_extra(row, &A));
+    return add ? mg_egraph_add(eg, MG_E_OPAQUE, key, x, y) : mg_egraph_probe(eg, MG_E_OPAQUE, key, x, y);
+  }
+  }
+}
+
+static void mgi_se_add_const(mg_rational *list, int *n, mg_rational c, int *overflow) {
+  for (int k = 0; k < *n; k++) if (list[k].num == c.num && list[k].den == c.den) return;
+  if (*n == MGI_SE_MAX_CONST) { *overflow = 1; return; }
+  list[(*n)++] = c;
+}
+
+/* Builds the e-graph of the segment's program and freezes it. */
+static mg_status mgi_se_seg_egraph(mgi_se_seg *s, const mg_search_config *cfg, mg_error *e) {
+  const mg_graph *p = s->p;
+  double t0 = mgi_se_seconds();
+  s->eg = mg_egraph_new();
+  s->ecls = (uint32_t *)calloc(p->n_tensors, sizeof *s->ecls);
+  if (!s->eg || !s->ecls) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for the e-graph");
+  for (uint32_t k = 0; k < p->n_in; k++) {
+    mg_eattr a = { (int64_t)k, 0 };
+    s->ecls[p->in[k].id] = mg_egraph_add(s->eg, MG_E_VAR, a, 0, 0);
+  }
+  for (uint32_t k = 1; k < p->n_ops; k++) {
+    const mg_op_node *o = &p->ops[k];
+    const mg_op_info *row = mg_op_row(o->code);
+    uint32_t x[4] = { 0, 0, 0, 0 }, r = 0;
+    for (int j = 0; j < o->n_in && j < 4; j++) x[j] = s->ecls[o->in[j].id];
+    int keep = 0; /* an instance for the generator */
+    if (row->elementwise) {
+      r = mgi_se_elementwise_term(s->eg, 1, o->code, o->attr.c, x[0], x[1]);
+      keep = row->abstract == MG_ABS_OPAQUE;
+    } else if (row->abstract == MG_ABS_MATMUL || row->abstract == MG_ABS_CONCAT_MATMUL) {
+      uint32_t part[2] = { 0, 0 };
+      for (int h = 0; h < (row->abstract == MG_ABS_MATMUL ? 1 : 2); h++) { /* (w|x)(y|z): w y and x z */
+        int a = row->abstract == MG_ABS_MATMUL ? 0 : h, b = row->abstract == MG_ABS_MATMUL ? 1 : h + 2;
+        int c = mgi_se_cls(s, o->in[a], mg_tensor_of(p, o->in[a])->shape.rank - 1);
+        part[h] = mgi_se_binary_term(s->eg, 1, MG_E_MUL, x[a], x[b]);
+        if (c >= 0) part[h] = mgi_se_reduce_term(s->eg, 1, MG_E_SUM, s->size_class[c], 3, part[h]);
+      }
+      r = part[1] ? mgi_se_binary_term(s->eg, 1, MG_E_ADD, part[0], part[1]) : part[0];
+    } else if (row->abstract == MG_ABS_SUM || row->abstract == MG_ABS_MAX) {
+      int c = mgi_se_cls(s, o->in[0], o->attr.dim);
+      s->has_max |= row->abstract == MG_ABS_MAX;
+      r = c < 0 ? x[0] : mgi_se_reduce_term(s->eg, 1, row->abstract == MG_ABS_SUM ? MG_E_SUM : MG_E_MAX, s->size_class[c], 3, x[0]);
+    } else {
+      r = row->abstract == MG_ABS_SAME ? x[0] : mg_egraph_add(s->eg, MG_E_OPAQUE, mgi_se_opaque_attr(o->code, mgi_se_attr_extra(row, &o->attr)), x[0], x[1]);
+      keep = row->moves && o->n_in <= 2;
+    }
+    if (!r) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for the e-graph");
+    s->ecls[o->out[0].id] = r;
+    if (!keep) continue;
+    mgi_se_inst in;
+    memset(&in, 0, sizeof in);
+    in.op = o->code, in.n_in = o->n_in, in.attr = o->attr;
+    in.key = mgi_se_opaque_attr(o->code, mgi_se_attr_extra(row, &o->attr));
+    int same = 0;
+    for (int j = 0; j <= o->n_in && row->moves; j++) {
+      mg_tensor t = j < o->n_in ? o->in[j] : o->out[0];
+      in.rank[j] = (int8_t)mg_tensor_of(p, t)->shape.rank;
+      for (int d = 0; d < in.rank[j]; d++) in.cls[j][d] = (int8_t)mgi_se_cls(s, t, d);
+    }
+    for (int j = 0; j < s->n_inst; j++) {
+      const mgi_se_inst *q = &s->inst[j];
+      same |= q->op == in.op && q->key.a == in.key.a && !memcmp(q->cls, in.cls, sizeof in.cls) && !memcmp(q->rank, in.rank, sizeof in.rank);
+    }
+    if (same) continue;
+    if (s->n_inst == MGI_SE_MAX_INST) s->overflow = 1;
+    else s->inst[s->n_inst++] = in;
+  }
+  mg_status st = mg_egraph_saturate(s->eg, &cfg->egraph, &s->stop, e);
+  if (st != MG_OK) return st;
+  mg_egraph_freeze(s->eg);
+  s->egraph_ms = 1e3 * (mgi_se_seconds() - t0);
+  for (uint32_t k = 1; k < p->n_tensors; k++) s->ecls[k] = mg_egraph_find(s->eg, s->ecls[k]);
+  for (uint32_t k = 0; k < mg_egraph_nodes(s->eg); k++) {
+    mg_eop op;
+    mg_eattr a;
+    uint32_t kid[2];
+    mg_egraph_node(s->eg, k, &op, &a, kid);
+    mg_rational c = { a.a, a.b };
+    if (op == MG_E_SCALE) mgi_se_add_const(s->scale, &s->n_scale, c, &s->overflow);
+    if (op == MG_E_ADD_SCALAR) mgi_se_add_const(s->shift, &s->n_shift, c, &s->overflow);
+  }
+  return MG_OK;
+}
+
+/* Takes p over.  MG_UNSUPPORTED: no small instance, so no fused kernels for this segment. */
+static mg_status mgi_se_seg_new(mg_graph *p, const mg_search_config *cfg, mgi_se_seg **out, mg_error *e) {
+  mgi_se_seg *s = (mgi_se_seg *)calloc(1, sizeof *s);
+  *out = s;
+  if (!s) { mg_graph_free(p); return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for a segment"); }
+  s->p = p;
+  mg_status st = mg_classes_of(p, &s->cls, e);
+  if (st != MG_OK) return st;
+  if (s->cls.n > MGI_SE_MAX_CLASSES) return mg_fail(e, MG_UNSUPPORTED, "mg_search", "%u dimension classes, at most %d", s->cls.n, MGI_SE_MAX_CLASSES);
+  s->n_cls = (int)s->cls.n;
+  for (int c = 0; c < s->n_cls; c++) {
+    s->real[c] = s->cls.extent[c], s->fixed[c] = s->cls.fixed[c];
+    for (s->size_class[c] = 0; s->real[s->size_class[c]] != s->real[c];) s->size_class[c]++;
+    int64_t r = s->real[c];
+    s->ext[c] = s->fixed[c] || r < 4 ? r : c % 2 && r >= 6 ? 6 : 4;
+    s->ragged[c] = s->fixed[c] || r < 5 ? s->ext[c] : c % 2 && r >= 7 ? 7 : 5;
+    s->cnt[c] = s->ext[c];
+    for (int64_t f = 2; f * f <= s->ext[c]; f++) if (s->ext[c] % f == 0) { s->cnt[c] = f; break; }
+  }
+  st = mgi_se_seg_egraph(s, cfg, e);
+  if (st != MG_OK) return st;
+  st = mg_resize(p, s->ext, NULL, &s->small, e);
+  if (st != MG_OK) return st;
+  for (uint32_t k = 1; k < s->small->n_tensors; k++) {
+    int64_t n = mg_shape_elements(&s->small->tensors[k].shape);
+    if (n < 0 || n > MGI_SE_SMALL_LIMIT) return mg_fail(e, MG_UNSUPPORTED, "mg_search", "'%s' has %lld elements even at small sizes", s->small->tensors[k].name, (long long)n);
+  }
+  st = mg_field_large(cfg->seed, 1, &s->F);
+  if (st != MG_OK) return mg_fail(e, st, "mg_search", "no field");
+  uint64_t state = cfg->seed * 0x9E3779B97F4A7C15ull + 1;
+  const void *in[MG_MAX_IN];
+  void *o[MG_MAX_OUT];
+  for (uint32_t k = 0; k < p->n_in; k++) {
+    int64_t n = mg_shape_elements(&s->small->tensors[s->small->in[k].id].shape);
+    s->in[k] = (mg_fv *)calloc((size_t)n + 1, sizeof(mg_fv));
+    if (!s->in[k]) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for inputs");
+    for (int64_t i = 0; i < n; i++) s->in[k][i] = mg_ff_random(&s->F, &state);
+    in[k] = s->in[k];
+  }
+  for (uint32_t k = 0; k < p->n_out; k++) {
+    int64_t n = mg_shape_elements(&s->small->tensors[s->small->out[k].id].shape);
+    o[k] = s->out[k] = (mg_fv *)calloc((size_t)n + 1, sizeof(mg_fv));
+    if (!o[k]) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for outputs");
+  }
+  mg_domain D = mg_domain_field(&s->F);
+  return mg_eval(s->small, &D, in, o, e);
+}
+
+/* ------------------------------------------------------------------------------------------------- >>values
+
+   A value of a frame holds its elements for every block and, in the loop's body, every iteration:
+   data[(block * iterations + iteration) * elements + element].  Axis numbers: 1 .. 3 grid, 4 the loop.             */
+
+enum { MGI_SE_PRE, MGI_SE_LOOP, MGI_SE_POST };
+
+typedef struct mgi_se_val {
+  uint64_t fp;
+  mg_fv *data;
+  uint32_t ecls, der;      /* der: first derivation + 1 */
+  int8_t scope, rank, cls[MG_MAX_RANK], mask[MG_MAX_RANK];
+  uint8_t depth;           /* counted operators on the longest path */
+} mgi_se_val;
+
+typedef struct mgi_se_der {
+  uint32_t next;
+  int16_t code;
+  int8_t n_in, arg;        /* LOAD: input; ACCUM: map entry; SUM, MAX: dimension; instance of a moving operator */
+  int8_t map[5];           /* LOAD: dimension cut by each axis, or MG_MAP_ALL */
+  uint32_t in[2];
+  mg_rational c;
+} mgi_se_der;
+
+typedef struct mgi_se_frame {
+  const mgi_se_seg *s;
+  const mg_search_config *cfg;
+  int n_grid, gcls[4], loop; /* gcls[1 .. n_grid]; loop's class or -1 */
+  int64_t cnt[5], blocks, iters;
+  mgi_se_val *val;
+  mgi_se_der *der;
+  uint32_t n_val, cap_val, n_der, cap_der, *memo, memo_cap;
+  mg_fv *scratch;
+  size_t scratch_cap;
+  mg_search_stats st;
+  double end;
+  int oom, cut; /* cut: a limit ended something */
+} mgi_se_frame;
+
+static int64_t mgi_se_chunk(const mgi_se_frame *f, const mgi_se_val *v, int d) {
+  return v->cls[d] < 0 ? 1 : v->mask[d] ? f->s->ext[v->cls[d]] / f->cnt[v->mask[d]] : f->s->ext[v->cls[d]];
+}
+static int64_t mgi_se_val_elems(const mgi_se_frame *f, const mgi_se_val *v) {
+  int64_t n = 1;
+  for (int d = 0; d < v->rank; d++) n *= mgi_se_chunk(f, v, d);
+  return n;
+}
+static const mg_fv *mgi_se_val_at(const mgi_se_frame *f, const mgi_se_val *v, int64_t b, int64_t i, int64_t n) {
+  return v->data + (v->scope == MGI_SE_LOOP ? b * f->iters + i : b) * n;
+}
+
+/* Room for v's elements in the frame's scratch. */
+static mg_fv *mgi_se_val_room(mgi_se_frame *f, const mgi_se_val *v) {
+  size_t n = (size_t)(mgi_se_val_elems(f, v) * f->blocks * (v->scope == MGI_SE_LOOP ? f->iters : 1));
+  if (n > f->scratch_cap) {
+    free(f->scratch);
+    f->scratch = (mg_fv *)malloc((n * 2 + 64) * sizeof(mg_fv));
+    f->scratch_cap = f->scratch ? n * 2 + 64 : 0;
+    if (!f->scratch) f->oom = 1;
+  }
+  return f->scratch;
+}
+
+/* Cuts v's blocks and iterations out of a dense array of the whole tensor. */
+static void mgi_se_slice(mgi_se_frame *f, const mgi_se_val *v, const mg_fv *whole) {
+  mg_fv *o = mgi_se_val_room(f, v);
+  if (!o) return;
+  int64_t n = mgi_se_val_elems(f, v), ni = v->scope == MGI_SE_LOOP ? f->iters : 1, stride[MG_MAX_RANK + 1], ch[MG_MAX_RANK];
+  stride[v->rank] = 1;
+  for (int d = v->rank; d-- > 0;) stride[d] = stride[d + 1] * (v->cls[d] < 0 ? 1 : f->s->ext[v->cls[d]]), ch[d] = mgi_se_chunk(f, v, d);
+  for (int64_t b = 0; b < f->blocks; b++)
+    for (int64_t i = 0; i < ni; i++) {
+      int64_t at[5] = { 0, b % f->cnt[1], b / f->cnt[1] % f->cnt[2], b / f->cnt[1] / f->cnt[2], i }, base = 0;
+      for (int d = 0; d < v->rank; d++) if (v->mask[d]) base += at[v->mask[d]] * ch[d] * stride[d + 1];
+      for (int64_t k = 0; k < n; k++) {
+        int64_t r = k, off = base;
+        for (int d = v->rank; d-- > 0; r /= ch[d]) off += r % ch[d] * stride[d + 1];
+        *o++ = whole[off];
+      }
+    }
+}
+
+/* For every element of v its operand's element: strides 0 where it broadcasts, dimensions aligned at the right. */
+static void mgi_se_strides_for(const mgi_se_frame *f, const mgi_se_val *v, const mgi_se_val *a, int64_t *st) {
+  int64_t s = 1;
+  for (int d = 0; d < MG_MAX_RANK; d++) st[d] = 0;
+  for (int d = a->rank; d-- > 0;) {
+    int64_t c = mgi_se_chunk(f, a, d);
+    int o = d + v->rank - a->rank;
+    if (o >= 0 && a->cls[d] >= 0) st[o] = s;
+    s *= c;
+  }
+}
+
+static void mgi_se_eval_map(mgi_se_frame *f, const mgi_se_val *v, mg_opcode op, mg_rational c, int n_in, const mgi_se_val *const *in) {
+  mg_fv *o = mgi_se_val_room(f, v), K = mg_ff_const(&f->s->F, c.den ? c : mg_rat(0, 1));
+  if (!o) return;
+  int64_t n = mgi_se_val_elems(f, v), ni = v->scope == MGI_SE_LOOP ? f->iters : 1, st[2][MG_MAX_RANK], ch[MG_MAX_RANK], na[2] = { 1, 1 };
+  for (int j = 0; j < n_in; j++) mgi_se_strides_for(f, v, in[j], st[j]), na[j] = mgi_se_val_elems(f, in[j]);
+  for (int d = 0; d < v->rank; d++) ch[d] = mgi_se_chunk(f, v, d);
+  for (int64_t b = 0; b < f->blocks; b++)
+    for (int64_t i = 0; i < ni; i++) {
+      const mg_fv *x = mgi_se_val_at(f, in[0], b, i, na[0]), *y = n_in > 1 ? mgi_se_val_at(f, in[1], b, i, na[1]) : x;
+      for (int64_t k = 0; k < n; k++) {
+        int64_t r = k, p = 0, q = 0;
+        for (int d = v->rank; d-- > 0; r /= ch[d]) {
+          p += r % ch[d] * st[0][d];
+          if (n_in > 1) q += r % ch[d] * st[1][d];
+        }
+        *o++ = mg_ff_apply(&f->s->F, op, x[p], y[q], K);
+      }
+    }
+}
+
+static void mgi_se_eval_matmul(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_val *a, const mgi_se_val *b) {
+  mg_fv *o = mgi_se_val_room(f, v), zero = mg_ff_const(&f->s->F, mg_rat(0, 1));
+  if (!o) return;
+  int64_t ni = v->scope == MGI_SE_LOOP ? f->iters : 1, na = mgi_se_val_elems(f, a), nb = mgi_se_val_elems(f, b);
+  int64_t M = mgi_se_chunk(f, v, v->rank - 2), N = mgi_se_chunk(f, v, v->rank - 1), K = mgi_se_chunk(f, a, a->rank - 1), batch = mgi_se_val_elems(f, v) / (M * N);
+  int64_t sa[MG_MAX_RANK], sb[MG_MAX_RANK];
+  mgi_se_strides_for(f, v, a, sa), mgi_se_strides_for(f, v, b, sb);
+  for (int64_t blk = 0; blk < f->blocks; blk++)
+    for (int64_t i = 0; i < ni; i++) {
+      const mg_fv *x0 = mgi_se_val_at(f, a, blk, i, na), *y0 = mgi_se_val_at(f, b, blk, i, nb);
+      for (int64_t t = 0; t < batch; t++) {
+        const mg_fv *x = x0, *y = y0;
+        int64_t r = t;
+        for (int d = v->rank - 2; d-- > 0;) {
+          int64_t c = mgi_se_chunk(f, v, d);
+          x += r % c * sa[d], y += r % c * sb[d];
+          r /= c;
+        }
+        for (int64_t m = 0; m < M; m++)
+          for (int64_t n = 0; n < N; n++) {
+            mg_fv s = zero;
+            for (int64_t k = 0; k < K; k++) s = mg_ff_add(&f->s->F, s, mg_ff_mul(&f->s->F, x[m * K + k], y[k * N + n]));
+            *o++ = s;
+          }
+      }
+    }
+}
+
+/* v = sum or max of a over dimension d. */
+static void mgi_se_eval_reduce(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_val *a, int d, int max) {
+  mg_fv *o = mgi_se_val_room(f, v);
+  if (!o) return;
+  int64_t ni = v->scope == MGI_SE_LOOP ? f->iters : 1, na = mgi_se_val_elems(f, a), inner = 1, len = mgi_se_chunk(f, a, d);
+  for (int k = d + 1; k < a->rank; k++) inner *= mgi_se_chunk(f, a, k);
+  int64_t outer = na / (inner * len);
+  for (int64_t b = 0; b < f->blocks; b++)
+    for (int64_t i = 0; i < ni; i++) {
+      const mg_fv *x = mgi_se_val_at(f, a, b, i, na);
+      for (int64_t p = 0; p < outer; p++)
+        for (int64_t q = 0; q < inner; q++) {
+          mg_fv s = x[p * len * inner + q];
+          for (int64_t k = 1; k < len; k++) {
+            mg_fv y = x[(p * len + k) * inner + q];
+            s = max ? mg_ff_max(&f->s->F, s, y) : mg_ff_add(&f->s->F, s, y);
+          }
+          *o++ = s;
+        }
+    }
+}
+
+/* v = accum(a): kind is MG_MAP_SUM, MG_MAP_MAX or the dimension along which iterations are joined. */
+static void mgi_se_eval_accum(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_val *a, int kind) {
+  mg_fv *o = mgi_se_val_room(f, v);
+  if (!o) return;
+  int64_t na = mgi_se_val_elems(f, a), inner = 1, len = 1;
+  if (kind >= 0) {
+    len = mgi_se_chunk(f, a, kind);
+    for (int k = kind + 1; k < a->rank; k++) inner *= mgi_se_chunk(f, a, k);
+  }
+  for (int64_t b = 0; b < f->blocks; b++) {
+    if (kind < 0)
+      for (int64_t k = 0; k < na; k++) {
+        mg_fv s = mgi_se_val_at(f, a, b, 0, na)[k];
+        for (int64_t i = 1; i < f->iters; i++) {
+          mg_fv y = mgi_se_val_at(f, a, b, i, na)[k];
+          s = kind == MG_MAP_MAX ? mg_ff_max(&f->s->F, s, y) : mg_ff_add(&f->s->F, s, y);
+        }
+        *o++ = s;
+      }
+    else
+      for (int64_t p = 0; p < na / (inner * len); p++)
+        for (int64_t i = 0; i < f->iters; i++)
+          for (int64_t k = 0; k < len * inner; k++) *o++ = mgi_se_val_at(f, a, b, i, na)[p * len * inner + k];
+  }
+}
+
+/* The attribute with the shape of the chunk, `ext` giving the extents. */
+static mg_attr mgi_se_chunk_attr(const mgi_se_inst *in, const int64_t *ext) {
+  mg_attr A = in->attr;
+  if (mg_op_row(in->op)->attr == MG_ATTR_SHAPE) for (int d = 0; d < A.shape.rank; d++) A.shape.dim[d] = ext[d];
+  return A;
+}
+
+static void mgi_se_eval_move(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_inst *in, const mgi_se_val *const *a) {
+  mg_fv *o = mgi_se_val_room(f, v), zero = mg_ff_const(&f->s->F, mg_rat(0, 1));
+  if (!o) return;
+  mg_shape S[2];
+  int64_t ext[MG_MAX_RANK] = { 0 }, n = mgi_se_val_elems(f, v), ni = v->scope == MGI_SE_LOOP ? f->iters : 1, na[2] = { 1, 1 };
+  memset(S, 0, sizeof S);
+  for (int j = 0; j < in->n_in; j++) {
+    S[j].rank = a[j]->rank, na[j] = mgi_se_val_elems(f, a[j]);
+    for (int d = 0; d < a[j]->rank; d++) S[j].dim[d] = mgi_se_chunk(f, a[j], d);
+  }
+  for (int d = 0; d < v->rank; d++) ext[d] = mgi_se_chunk(f, v, d);
+  mg_attr A = mgi_se_chunk_attr(in, ext);
+  for (int64_t b = 0; b < f->blocks; b++)
+    for (int64_t it = 0; it < ni; it++)
+      for (int64_t k = 0; k < n; k++) {
+        int64_t i[MG_MAX_RANK] = { 0 }, j[MG_MAX_RANK], r = k, off = 0;
+        for (int d = v->rank; d-- > 0; r /= ext[d]) i[d] = r % ext[d];
+        memcpy(j, i, sizeof j);
+        int src = mg_op_index(in->op, &A, S, i, j), inside = src >= 0 && src < in->n_in;
+        for (int d = 0; inside && d < S[src].rank; d++) {
+          inside = j[d] >= 0 && j[d] < S[src].dim[d];
+          off = off * S[src].dim[d] + j[d];
+        }
+        *o++ = inside ? mgi_se_val_at(f, a[src], b, it, na[src])[off] : zero;
+      }
+}
+
+static uint64_t mgi_se_fingerprint(const mgi_se_frame *f, const mgi_se_val *v, const mg_fv *data) {
+  int64_t n = mgi_se_val_elems(f, v) * f->blocks * (v->scope == MGI_SE_LOOP ? f->iters : 1);
+  uint64_t h = 0x51ED270B;
+  for (int64_t k = 0; k < n; k++) h = mgi_se_mix(h, data[k].flags & MG_FV_UNDEF ? 0x0DDu : data[k].p);
+  return h;
+}
+
+/* ------------------------------------------------------------------------------------------------ >>closure
+
+   All values of a frame, bottom up, in three passes: what does not depend on the loop (PRE), the loop's body (LOOP),
+   and what follows the accumulators (POST).  A pass takes values in order and pairs each with all before it, so that
+   every operator is tried on every tuple of operands once, commutative ones in one order.  A candidate is typed
+   first, probed in the e-graph second, evaluated last.
+   Requirements: (1) a sum never runs over a dimension that the grid cuts: no accumulator could complete it; (2) an
+   axis cuts at most one dimension of a value; (3) LOOP and POST values never meet in one operator: that would be a
+   second loop; (4) mul(x, x) is sqr(x).                                                                            */
+
+static int mgi_se_counted(int code) {
+  if (code == MG_OP_LOAD || code == MG_OP_STORE) return 0;
+  if (code >= MG_OP_TABLE_END) return 1;
+  const mg_op_info *r = mg_op_row((mg_opcode)code);
+  return !(r->elementwise && r->n_in == 1);
+}
+
+static uint64_t mgi_se_val_hash(const mgi_se_val *v) {
+  uint64_t h = mgi_se_mix(mgi_se_mix(v->fp, v->ecls), (uint64_t)v->scope << 8 | (uint64_t)v->rank);
+  for (int d = 0; d < v->rank; d++) h = mgi_se_mix(h, (uint64_t)(v->cls[d] + 1) << 4 | (uint64_t)v->mask[d]);
+  return h;
+}
+static int mgi_se_val_same(const mgi_se_val *a, const mgi_se_val *b) {
+  return a->fp == b->fp && a->ecls == b->ecls && a->scope == b->scope && a->rank == b->rank && !memcmp(a->cls, b->cls, (size_t)a->rank) &&
+         !memcmp(a->mask, b->mask, (size_t)a->rank);
+}
+
+/* The value with v's type and elements (in scratch), from pass `scope`; 0 or index + 1. */
+static uint32_t mgi_se_val_find(const mgi_se_frame *f, const mgi_se_val *v) {
+  for (uint32_t h = (uint32_t)mgi_se_val_hash(v) & (f->memo_cap - 1); f->memo[h]; h = (h + 1) & (f->memo_cap - 1))
+    if (mgi_se_val_same(&f->val[f->memo[h] - 1], v)) return f->memo[h];
+  return 0;
+}
+
+/* Takes the evaluated candidate in scratch: a new value, or one more derivation of a known one. */
+static void mgi_se_val_add(mgi_se_frame *f, mgi_se_val *v, const mgi_se_der *d) {
+  if (f->oom) return;
+  v->fp = mgi_se_fingerprint(f, v, f->scratch);
+  uint32_t at = mgi_se_val_find(f, v);
+  mgi_se_der *dp = (mgi_se_der *)mgi_se_grow(f->der, &f->cap_der, f->n_der + 1, sizeof *dp);
+  if (!dp) { f->oom = 1; return; }
+  f->der = dp;
+  if (!at) {
+    if ((int64_t)f->n_val >= f->cfg->max_states) { f->st.pruned_limit++, f->cut = 1; return; }
+    mgi_se_val *p = (mgi_se_val *)mgi_se_grow(f->val, &f->cap_val, f->n_val + 1, sizeof *p);
+    if (!p) { f->oom = 1; return; }
+    f->val = p;
+    size_t n = (size_t)(mgi_se_val_elems(f, v) * f->blocks * (v->scope == MGI_SE_LOOP ? f->iters : 1));
+    v->data = (mg_fv *)malloc(n * sizeof(mg_fv));
+    if (!v->data) { f->oom = 1; return; }
+    memcpy(v->data, f->scratch, n * sizeof(mg_fv));
+    v->der = 0;
+    f->val[f->n_val++] = *v;
+    at = f->n_val;
+    if (f->n_val * 2 > f->memo_cap) {
+      uint32_t cap = f->memo_cap * 2, *m = (uint32_t *)calloc(cap, sizeof *m);
+      if (!m) { f->oom = 1; return; }
+      for (uint32_t k = 0; k < f->n_val; k++) {
+        uint32_t h = (uint32_t)mgi_se_val_hash(&f->val[k]) & (cap - 1);
+        while (m[h]) h = (h + 1) & (cap - 1);
+        m[h] = k + 1;
+      }
+      free(f->memo);
+      f->memo = m, f->memo_cap = cap;
+    } else {
+      uint32_t h = (uint32_t)mgi_se_val_hash(v) & (f->memo_cap - 1);
+      while (f->memo[h]) h = (h + 1) & (f->memo_cap - 1);
+      f->memo[h] = at;
+    }
+  } else {
+    f->st.pruned_duplicate++;
+    if (v->depth < f->val[at - 1].depth) f->val[at - 1].depth = v->depth;
+  }
+  f->der[f->n_der] = *d;
+  f->der[f->n_der].next = 0;
+  uint32_t *link = &f->val[at - 1].der; /* appended: the first derivation is the first found */
+  while (*link) link = &f->der[*link - 1].next;
+  *link = ++f->n_der;
+}
+
+static int mgi_se_pruned(mgi_se_frame *f, uint32_t ecls) {
+  f->st.states++;
+  if (!ecls && f->cfg->prune) { f->st.pruned_expression++; return 1; }
+  return 0;
+}
+static int mgi_se_axes_once(const mgi_se_val *v) { /* requirement 2 */
+  int seen = 0;
+  for (int d = 0; d < v->rank; d++) {
+    if (v->mask[d] && (seen >> v->mask[d] & 1)) return 0;
+    seen |= 1 << v->mask[d];
+  }
+  return 1;
+}
+static int mgi_se_deep(mgi_se_frame *f, mgi_se_val *v, int code, const mgi_se_val *a, const mgi_se_val *b) {
+  int d = a->depth;
+  if (b && b->depth > d) d = b->depth;
+  d += mgi_se_counted(code);
+  v->depth = (uint8_t)d;
+  if (d > f->cfg->max_block_ops) { f->st.pruned_limit++; return 1; }
+  return 0;
+}
+static int mgi_se_join_scope(const mgi_se_val *a, const mgi_se_val *b) { /* -1: requirement 3 */
+  if (a->scope == b->scope) return a->scope;
+  if (a->scope == MGI_SE_PRE) return b->scope;
+  if (b->scope == MGI_SE_PRE) return a->scope;
+  return -1;
+}
+
+/* NumPy broadcasting of the last dimensions, but `skip`; 0 if they do not fit. */
+static int mgi_se_broadcast_type(mgi_se_val *v, const mgi_se_val *a, const mgi_se_val *b, int skip) {
+  v->rank = a->rank > b->rank ? a->rank : b->rank;
+  for (int k = skip; k < v->rank; k++) {
+    int da = a->rank - 1 - k, db = b->rank - 1 - k, d = v->rank - 1 - k;
+    int ca = da >= 0 ? a->cls[da] : -1, cb = db >= 0 ? b->cls[db] : -1;
+    if (ca >= 0 && cb >= 0 && (ca != cb || a->mask[da] != b->mask[db])) return 0;
+    v->cls[d] = (int8_t)(ca >= 0 ? ca : cb);
+    v->mask[d] = (int8_t)(ca >= 0 ? a->mask[da] : cb >= 0 ? b->mask[db] : 0);
+  }
+  return 1;
+}
+
+static void mgi_se_try_map(mgi_se_frame *f, mg_opcode op, mg_rational c, uint32_t ia, uint32_t ib) {
+  const mgi_se_val *in[2] = { &f->val[ia], &f->val[ib] };
+  int n = mg_op_row(op)->n_in, scope = n > 1 ? mgi_se_join_scope(in[0], in[1]) : in[0]->scope;
+  mgi_se_val v;
+  memset(&v, 0, sizeof v);
+  if (scope < 0) { f->st.pruned_shape++; return; }
+  if (n > 1) {
+    if (!mgi_se_broadcast_type(&v, in[0], in[1], 0) || !mgi_se_axes_once(&v)) { f->st.pruned_shape++; return; }
+  } else v.rank = in[0]->rank, memcpy(v.cls, in[0]->cls, sizeof v.cls), memcpy(v.mask, in[0]->mask, sizeof v.mask);
+  v.scope = (int8_t)scope;
+  v.ecls = mgi_se_elementwise_term(f->s->eg, 0, op, c, in[0]->ecls, n > 1 ? in[1]->ecls : 0);
+  if (mgi_se_pruned(f, v.ecls) || mgi_se_deep(f, &v, op, in[0], n > 1 ? in[1] : NULL)) return;
+  mgi_se_der d;
+  memset(&d, 0, sizeof d);
+  d.code = (int16_t)op, d.n_in = (int8_t)n, d.c = c, d.in[0] = ia, d.in[1] = ib;
+  mgi_se_eval_map(f, &v, op, c, n, in);
+  mgi_se_val_add(f, &v, &d);
+}
+
+static void mgi_se_try_matmul(mgi_se_frame *f, uint32_t ia, uint32_t ib) {
+  const mgi_se_val *a = &f->val[ia], *b = &f->val[ib];
+  mgi_se_val v;
+  memset(&v, 0, sizeof v);
+  int scope = mgi_se_join_scope(a, b);
+  if (scope < 0 || a->rank < 2 || b->rank < 2) { f->st.pruned_shape++; return; }
+  int c = a->cls[a->rank - 1], m = a->mask[a->rank - 1];
+  if (c != b->cls[b->rank - 2] || m != b->mask[b->rank - 2] || (m && m != 4) || !mgi_se_broadcast_type(&v, a, b, 2)) { f->st.pruned_shape++; return; }
+  v.cls[v.rank - 2] = a->cls[a->rank - 2], v.mask[v.rank - 2] = a->mask[a->rank - 2];
+  v.cls[v.rank - 1] = b->cls[b->rank - 1], v.mask[v.rank - 1] = b->mask[b->rank - 1];
+  v.scope = (int8_t)scope;
+  if (!mgi_se_axes_once(&v)) { f->st.pruned_shape++; return; }
+  v.ecls = mgi_se_binary_term(f->s->eg, 0, MG_E_MUL, a->ecls, b->ecls);
+  if (c >= 0) v.ecls = mgi_se_reduce_term(f->s->eg, 0, MG_E_SUM, f->s->size_class[c], m ? 2 : 3, v.ecls);
+  if (mgi_se_pruned(f, v.ecls) || mgi_se_deep(f, &v, MG_OP_MATMUL, a, b)) return;
+  mgi_se_der d;
+  memset(&d, 0, sizeof d);
+  d.code = MG_OP_MATMUL, d.n_in = 2, d.in[0] = ia, d.in[1] = ib;
+  mgi_se_eval_matmul(f, &v, a, b);
+  mgi_se_val_add(f, &v, &d);
+}
+
+static void mgi_se_try_reduce(mgi_se_frame *f, uint32_t ia, int dim, int max) {
+  const mgi_se_val *a = &f->val[ia];
+  mgi_se_val v = *a;
+  int c = a->cls[dim], m = a->mask[dim];
+  if (c < 0 || (m && m != 4)) { f->st.pruned_shape++; return; }
+  v.cls[dim] = -1, v.mask[dim] = 0;
+  v.ecls = mgi_se_reduce_term(f->s->eg, 0, max ? MG_E_MAX : MG_E_SUM, f->s->size_class[c], m ? 2 : 3, a->ecls);
+  if (mgi_se_pruned(f, v.ecls) || mgi_se_deep(f, &v, MG_OP_SUM, a, NULL)) return;
+  mgi_se_der d;
+  memset(&d, 0, sizeof d);
+  d.code = (int16_t)(max ? MG_OP_MAX : MG_OP_SUM), d.n_in = 1, d.arg = (int8_t)dim, d.in[0] = ia;
+  mgi_se_eval_reduce(f, &v, a, dim, max);
+  mgi_se_val_add(f, &v, &d);
+}
+
+static void mgi_se_try_move(mgi_se_frame *f, int inst, uint32_t ia, uint32_t ib) {
+  const mgi_se_inst *in = &f->s->inst[inst];
+  const mgi_se_val *a[2] = { &f->val[ia], &f->val[ib] };
+  mgi_se_val v;
+  memset(&v, 0, sizeof v);
+  int scope = in->n_in > 1 ? mgi_se_join_scope(a[0], a[1]) : a[0]->scope, fits = scope >= 0;
+  v.scope = (int8_t)scope, v.rank = in->rank[in->n_in];
+  memcpy(v.cls, in->cls[in->n_in], sizeof v.cls);
+  for (int j = 0; j < in->n_in && fits; j++) {
+    fits = a[j]->rank == in->rank[j];
+    for (int d = 0; d < a[j]->rank && fits; d++) {
+      fits = a[j]->cls[d] == in->cls[j][d];
+      if (!fits || in->op == MG_OP_TRANSPOSE) continue;
+      int kept = d < v.rank && v.cls[d] == a[j]->cls[d]; /* a dimension that the operator passes through */
+      if (j == 0 && kept) v.mask[d] = a[j]->mask[d];
+      if (a[j]->mask[d] && !kept) fits = 0;
+      if (j && kept && a[j]->mask[d] != v.mask[d]) fits = 0;
+    }
+  }
+  if (fits && in->op == MG_OP_TRANSPOSE) for (int d = 0; d < v.rank; d++) v.mask[d] = a[0]->mask[in->attr.perm[d]];
+  if (!fits) { f->st.pruned_shape++; return; }
+  const mg_op_info *row = mg_op_row(in->op);
+  v.ecls = row->abstract == MG_ABS_SAME ? a[0]->ecls : mg_egraph_probe(f->s->eg, MG_E_OPAQUE, in->key, a[0]->ecls, in->n_in > 1 ? a[1]->ecls : 0);
+  if (mgi_se_pruned(f, v.ecls) || mgi_se_deep(f, &v, in->op, a[0], in->n_in > 1 ? a[1] : NULL)) return;
+  mgi_se_der d;
+  memset(&d, 0, sizeof d);
+  d.code = (int16_t)in->op, d.n_in = (int8_t)in->n_in, d.arg = (int8_t)inst, d.in[0] = ia, d.in[1] = ib;
+  mgi_se_eval_move(f, &v, in, a);
+  mgi_se_val_add(f, &v, &d);
+}
+
+/* The accumulators of a LOOP value. */
+static void mgi_se_try_accum(mgi_se_frame *f, uint32_t ia) {
+  int cut = -1;
+  for (int d = 0; d < f->val[ia].rank; d++) if (f->val[ia].mask[d] == 4) cut = d;
+  for (int max = 0; max <= (cut < 0 && f->s->has_max); max++) {
+    const mgi_se_val *a = &f->val[ia];
+    mgi_se_val v = *a;
+    v.scope = MGI_SE_POST;
+    mgi_se_der d;
+    memset(&d, 0, sizeof d);
+    d.code = MG_OP_ACCUM, d.n_in = 1, d.in[0] = ia;
+    d.arg = (int8_t)(cut >= 0 ? cut : max ? MG_MAP_MAX : MG_MAP_SUM);
+    if (cut >= 0) {
+      if (f->der[a->der - 1].code == MG_OP_LOAD) return; /* loading it at once, before the loop, is the same */
+      v.mask[cut] = 0;
+    } else {
+      v.ecls = mgi_se_reduce_term(f->s->eg, 0, max ? MG_E_MAX : MG_E_SUM, f->s->size_class[f->loop], 1, a->ecls);
+    }
+    if (mgi_se_pruned(f, v.ecls) || mgi_se_deep(f, &v, MG_OP_ACCUM, a, NULL)) continue;
+    mgi_se_eval_accum(f, &v, a, d.arg);
+    mgi_se_val_add(f, &v, &d);
+  }
+}
+
+static int mgi_se_frame_over(mgi_se_frame *f) {
+  if (f->oom) return 1;
+  if ((f->cfg->stop && *f->cfg->stop) || mgi_se_seconds() > f->end) { f->cut = 1; return 1; }
+  return 0;
+}
+
+/* Everything with value w as an operand and no later one. */
+static void mgi_se_expand(mgi_se_frame *f, uint32_t w) {
+  mg_rational none = { 0, 1 };
+  const mgi_se_seg *s = f->s;
+  mgi_se_try_map(f, MG_OP_EXP, none, w, w);
+  mgi_se_try_map(f, MG_OP_SQR, none, w, w);
+  for (int k = 0; k < s->n_scale; k++)
+    if (s->scale[k].num == -1 && s->scale[k].den == 1) mgi_se_try_map(f, MG_OP_NEG, none, w, w);
+    else mgi_se_try_map(f, MG_OP_SCALE, s->scale[k], w, w);
+  for (int k = 0; k < s->n_shift; k++) mgi_se_try_map(f, MG_OP_ADD_SCALAR, s->shift[k], w, w);
+  for (int d = 0; d < f->val[w].rank; d++) {
+    mgi_se_try_reduce(f, w, d, 0);
+    if (s->has_max) mgi_se_try_reduce(f, w, d, 1);
+  }
+  for (int k = 0; k < s->n_inst; k++) {
+    const mgi_se_inst *in = &s->inst[k];
+    if (in->n_in > 1) continue;
+    if (mg_op_row(in->op)->moves) mgi_se_try_move(f, k, w, w);
+    else mgi_se_try_map(f, in->op, in->attr.c, w, w);
+  }
+  int negative = 0;
+  for (int k = 0; k < s->n_scale; k++) negative |= s->scale[k].num == -1 && s->scale[k].den == 1;
+  for (uint32_t u = 0; u <= w; u++) {
+    if (!(u & 63) && mgi_se_frame_over(f)) return;
+    if (mgi_se_join_scope(&f->val[u], &f->val[w]) < 0) continue;
+    mgi_se_try_map(f, MG_OP_ADD, none, u, w);
+    if (u != w) mgi_se_try_map(f, MG_OP_MUL, none, u, w);
+    for (int swap = 0; swap <= (u != w); swap++) {
+      uint32_t a = swap ? w : u, b = swap ? u : w;
+      mgi_se_try_map(f, MG_OP_DIV, none, a, b);
+      if (negative) mgi_se_try_map(f, MG_OP_SUB, none, a, b);
+      mgi_se_try_matmul(f, a, b);
+      for (int k = 0; k < s->n_inst; k++) {
+        const mgi_se_inst *in = &s->inst[k];
+        if (in->n_in != 2) continue;
+        if (mg_op_row(in->op)->moves) mgi_se_try_move(f, k, a, b);
+        else mgi_se_try_map(f, in->op, in->attr.c, a, b);
+      }
+    }
+  }
+}
+
+/* Loads of input k whose map cuts by the loop, or not; every choice of dimension or `*` for each axis. */
+static void mgi_se_loads(mgi_se_frame *f, int k, int axis, mgi_se_val *v, int8_t *map, int in_loop) {
+  if (axis > 4) {
+    if (in_loop != (map[4] >= 0)) return;
+    v->scope = (int8_t)(in_loop ? MGI_SE_LOOP : MGI_SE_PRE);
+    mgi_se_der d;
+    memset(&d, 0, sizeof d);
+    d.code = MG_OP_LOAD, d.arg = (int8_t)k;
+    memcpy(d.map, map, sizeof d.map);
+    mgi_se_slice(f, v, f->s->in[k]);
+    mgi_se_val_add(f, v, &d);
+    return;
+  }
+  map[axis] = MG_MAP_ALL;
+  mgi_se_loads(f, k, axis == f->n_grid ? 4 : axis == 4 ? 5 : axis + 1, v, map, in_loop);
+  int c = axis == 4 ? f->loop : f->gcls[axis];
+  for (int d = 0; d < v->rank && c >= 0; d++) {
+    if (v->cls[d] != c || v->mask[d]) continue;
+    map[axis] = (int8_t)d, v->mask[d] = (int8_t)axis;
+    mgi_se_loads(f, k, axis == f->n_grid ? 4 : axis == 4 ? 5 : axis + 1, v, map, in_loop);
+    map[axis] = MG_MAP_ALL, v->mask[d] = 0;
+  }
+}
+
+static void mgi_se_closure(mgi_se_frame *f) {
+  const mgi_se_seg *s = f->s;
+  f->cnt[0] = f->cnt[1] = f->cnt[2] = f->cnt[3] = f->cnt[4] = 1;
+  for (int a = 1; a <= f->n_grid; a++) f->cnt[a] = s->cnt[f->gcls[a]];
+  if (f->loop >= 0) f->cnt[4] = s->cnt[f->loop];
+  f->blocks = f->cnt[1] * f->cnt[2] * f->cnt[3], f->iters = f->cnt[4];
+  f->memo_cap = 1024;
+  f->memo = (uint32_t *)calloc(f->memo_cap, sizeof *f->memo);
+  if (!f->memo) { f->oom = 1; return; }
+  uint32_t w = 0, loop0 = 0, loop1 = 0;
+  for (int pass = MGI_SE_PRE; pass <= MGI_SE_POST; pass++) {
+    if (pass != MGI_SE_PRE && f->loop < 0) break;
+    if (pass == MGI_SE_POST)
+      for (uint32_t i = loop0; i < loop1 && !f->oom; i++) mgi_se_try_accum(f, i);
+    else
+      for (uint32_t k = 0; k < s->p->n_in && !f->oom; k++) {
+        mgi_se_val v;
+        int8_t map[5] = { MG_MAP_ALL, MG_MAP_ALL, MG_MAP_ALL, MG_MAP_ALL, MG_MAP_ALL };
+        memset(&v, 0, sizeof v);
+        mg_tensor t = s->p->in[k];
+        v.rank = (int8_t)s->p->tensors[t.id].shape.rank;
+        v.ecls = s->ecls[t.id];
+        for (int d = 0; d < v.rank; d++) v.cls[d] = (int8_t)mgi_se_cls(s, t, d);
+        mgi_se_loads(f, (int)k, f->n_grid ? 1 : 4, &v, map, pass == MGI_SE_LOOP);
+      }
+    for (; w < f->n_val && !mgi_se_frame_over(f); w++) mgi_se_expand(f, w);
+    if (pass == MGI_SE_PRE) loop0 = f->n_val;
+    if (pass == MGI_SE_LOOP) loop1 = f->n_val;
+  }
+}
+
+static void mgi_se_frame_free(mgi_se_frame *f) {
+  for (uint32_t k = 0; k < f->n_val; k++) free(f->val[k].data);
+  free(f->val), free(f->der), free(f->memo), free(f->scratch);
+}
+
+/* --------------------------------------------------------------------------------------------- >>structures
+
+   A structure is one derivation for every value that the outputs need.  `need` lists values in the order in which
+   they were first needed; the choice for need[k] appends its operands; at the end of the list a choice is complete.
+   Derivations may be cyclic (transpose twice): a depth-first order from the outputs finds that.                     */
+
+enum { MGI_SE_SOPS = 48, MGI_SE_KEEP = 96, MGI_SE_TILES = 8 };
+
+typedef struct mgi_se_sop {
+  int16_t code;
+  int8_t n_in, arg, scope, rank, cls[MG_MAX_RANK], mask[MG_MAX_RANK], map[5];
+  int16_t in[2];
+  mg_rational c;
+} mgi_se_sop;
+
+typedef struct mgi_se_structure {
+  int n, n_out, n_grid, gcls[4], loop, counted;
+  mgi_se_sop op[MGI_SE_SOPS];                 /* in execution order of each scope */
+  int16_t out[MG_MAX_OUT];
+  int8_t omap[MG_MAX_OUT][4];           /* dimension that axis 1 .. 3 cuts */
+  uint64_t hash;
+  double us;                            /* predicted for the best tile */
+  int n_tiles;
+  int64_t count[MGI_SE_TILES][5];          /* axis counts, best first */
+  double tile_us[MGI_SE_TILES];
+} mgi_se_structure;
+
+typedef struct mgi_se_walk {
+  mgi_se_frame *f;
+  const mg_gpu *gpu;
+  uint32_t need[MGI_SE_SOPS], choice[MGI_SE_SOPS];
+  int n_need, counted, n_out;
+  uint32_t out[MG_MAX_OUT];
+  int8_t omap[MG_MAX_OUT][4];
+  int16_t *slot;                        /* by value: index in need + 1 */
+  mgi_se_structure *best;                  /* at most MGI_SE_KEEP, ordered */
+  int n_best;
+  int64_t made;
+} mgi_se_walk;
+
+/* Postorder from value v; 0 on a cycle. */
+static int mgi_se_order(mgi_se_walk *w, int k, uint8_t *mark, int16_t *pos, mgi_se_structure *s) {
+  if (mark[k] == 2) return 1;
+  if (mark[k] == 1) return 0;
+  mark[k] = 1;
+  const mgi_se_der *d = &w->f->der[w->choice[k]];
+  for (int j = 0; j < d->n_in; j++) if (!mgi_se_order(w, w->slot[d->in[j]] - 1, mark, pos, s)) return 0;
+  mark[k] = 2;
+  const mgi_se_val *v = &w->f->val[w->need[k]];
+  mgi_se_sop *o = &s->op[s->n];
+  memset(o, 0, sizeof *o);
+  o->code = d->code, o->n_in = d->n_in, o->arg = d->arg, o->scope = v->scope, o->rank = v->rank, o->c = d->c;
+  memcpy(o->cls, v->cls, sizeof o->cls), memcpy(o->mask, v->mask, sizeof o->mask), memcpy(o->map, d->map, sizeof o->map);
+  for (int j = 0; j < d->n_in; j++) o->in[j] = pos[w->slot[d->in[j]] - 1];
+  pos[k] = (int16_t)s->n++;
+  return 1;
+}
+
+static void mgi_se_structure_mkernel(const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *count, mgi_se_mkernel *k) {
+  k->n = 0, k->iters = count[4], k->blocks = count[1] * count[2] * count[3];
+  uint32_t seen = 0;
+  for (int i = 0; i < t->n; i++) {
+    const mgi_se_sop *o = &t->op[i];
+    mgi_se_mop *m = &k->op[k->n++];
+    m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope == MGI_SE_LOOP, m->rank = o->rank, m->esize = 2, m->unique = 0;
+    m->trips = m->inloop ? (double)count[4] : 1;
+    m->in[0] = o->in[0], m->in[1] = o->in[1];
+    m->inner = (int8_t)(o->rank ? o->rank - 1 : 0);
+    for (int d = 0; d < o->rank; d++) {
+      int64_t e = o->cls[d] < 0 ? 1 : s->real[o->cls[d]];
+      m->d[d] = o->mask[d] ? (e + count[o->mask[d]] - 1) / count[o->mask[d]] : e;
+    }
+    if (o->code == MG_OP_LOAD) {
+      const mg_tensor_info *u = mg_tensor_of(s->p, s->p->in[o->arg]);
+      m->esize = (int8_t)mg_dtype_bytes(u->dtype);
+      m->inner = (int8_t)(o->rank ? u->order[o->rank - 1] : 0);
+      if (!(seen >> o->arg & 1)) m->unique = mg_shape_elements(&u->shape) * m->esize;
+      seen |= 1u << o->arg;
+    }
+  }
+  for (int i = 0; i < t->n_out; i++) {
+    mgi_se_mop *m = &k->op[k->n++];
+    *m = k->op[t->out[i]];
+    m->code = MG_OP_STORE, m->n_in = 1, m->in[0] = t->out[i], m->trips = 1, m->inloop = 0, m->esize = 2;
+    m->unique = mg_shape_elements(&mg_tensor_of(s->p, s->p->out[i])->shape) * 2;
+    m->inner = (int8_t)(m->rank ? m->rank - 1 : 0);
+  }
+}
+
+/* Whether axis a cuts a leading dimension somewhere: then its chunks are 1, as the device templates are of matrices. */
+static int mgi_se_leading(const mgi_se_structure *t, int a) {
+  for (int i = 0; i < t->n; i++)
+    for (int d = 0; d < t->op[i].rank - 2; d++) if (t->op[i].mask[d] == a) return 1;
+  return 0;
+}
+
+/* Counts that axis a may have, by growing chunk; at most `cap`. */
+static int mgi_se_counts(const mgi_se_seg *s, const mgi_se_structure *t, int a, int coarse, int64_t *out, int cap) {
+  static const int fine[] = { 1, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 512, 768, 1024, 2048, 4096 };
+  static const int few[] = { 1, 16, 64, 256 };
+  int c = a == 4 ? t->loop : a <= t->n_grid ? t->gcls[a] : -1, n = 0;
+  if (c < 0) { out[0] = 1; return 1; }
+  int64_t e = s->real[c];
+  if (mgi_se_leading(t, a)) { out[0] = e; return 1; }
+  int total = coarse ? (int)(sizeof few / sizeof *few) : (int)(sizeof fine / sizeof *fine);
+  for (int k = 0; k < total && n < cap; k++) {
+    int64_t chunk = coarse ? few[k] : fine[k];
+    if (chunk >= e) break;
+    if (a == 4 && chunk < 16 && e > 16) continue;
+    if (chunk == 1 && e > 64) continue;
+    int64_t count = (e + chunk - 1) / chunk;
+    chunk = (e + count - 1) / count;
+    count = (e + chunk - 1) / chunk; /* no chunk is empty */
+    int seen = count < 2;
+    for (int j = 0; j < n; j++) seen |= out[j] == count;
+    if (!seen) out[n++] = count;
+  }
+  for (int64_t q = 2; q <= 16 && !coarse && n < cap; q++) { /* exact divisors that make few, large chunks */
+    if (e % q) continue;
+    int seen = 0;
+    for (int j = 0; j < n; j++) seen |= out[j] == q;
+    if (!seen) out[n++] = q;
+  }
+  if (a != 4 && n < cap) out[n++] = 1;
+  if (!n) out[n++] = e > 1 ? 2 : 1;
+  return n;
+}
+
+/* ------------------------------------------------------------------------------------------------- >>tuner
+
+   Every combination of counts of a structure, by the model.  Coarse: a few, to order structures.                   */
+
+static void mgi_se_tune(const mgi_se_seg *s, mgi_se_structure *t, const mg_gpu *gpu, int coarse) {
+  int64_t list[5][40], count[5] = { 1, 1, 1, 1, 1 };
+  int n[5] = { 1, 1, 1, 1, 1 };
+  mgi_se_mkernel *k = (mgi_se_mkernel *)malloc(sizeof *k);
+  t->n_tiles = 0, t->us = 2e9;
+  if (!k) return;
+  for (int a = 1; a <= 4; a++) n[a] = mgi_se_counts(s, t, a, coarse, list[a], 40);
+  for (int i = 0; i < n[1] * n[2] * n[3] * n[4]; i++) {
+    int r = i;
+    for (int a = 1; a <= 4; a++) count[a] = list[a][r % n[a]], r /= n[a];
+    if (t->loop >= 0 && count[4] < 2) continue;
+    mgi_se_structure_mkernel(s, t, count, k);
+    double us = mgi_se_model(k, gpu);
+    if (t->n_tiles == MGI_SE_TILES && us >= t->tile_us[MGI_SE_TILES - 1]) continue;
+    int at = t->n_tiles < MGI_SE_TILES ? t->n_tiles++ : MGI_SE_TILES - 1;
+    for (; at > 0 && t->tile_us[at - 1] > us; at--) {
+      t->tile_us[at] = t->tile_us[at - 1];
+      memcpy(t->count[at], t->count[at - 1], sizeof count);
+    }
+    t->tile_us[at] = us;
+    memcpy(t->count[at], count, sizeof count);
+  }
+  if (t->n_tiles) t->us = t->tile_us[0];
+  free(k);
+}
+
+static uint64_t mgi_se_structure_hash(const mgi_se_structure *t) {
+  uint64_t h = mgi_se_mix((uint64_t)t->n, (uint64_t)(t->loop + 1));
+  for (int i = 0; i < t->n; i++) {
+    const mgi_se_sop *o = &t->op[i];
+    h = mgi_se_mix(h, (uint64_t)o->code << 32 | (uint64_t)(uint8_t)o->arg << 16 | (uint64_t)o->scope);
+    h = mgi_se_mix(h, (uint64_t)(o->in[0] + 1) << 16 | (uint64_t)(o->in[1] + 1));
+    h = mgi_se_mix(mgi_se_mix(h, (uint64_t)o->c.num), (uint64_t)o->c.den);
+    for (int d = 0; d < o->rank; d++) h = mgi_se_mix(h, (uint64_t)(o->cls[d] + 1) << 8 | (uint64_t)o->mask[d]);
+  }
+  for (int i = 0; i < t->n_out; i++) h = mgi_se_mix(h, (uint64_t)t->out[i]);
+  return h;
+}
+
+static int mgi_se_structure_before(const mgi_se_structure *a, const mgi_se_structure *b) {
+  if (a->us < b->us * (1 - 1e-9)) return 1;
+  if (b->us < a->us * (1 - 1e-9)) return 0;
+  if (a->n != b->n) return a->n < b->n;
+  return a->hash < b->hash;
+}
+
+static void mgi_se_structure_done(mgi_se_walk *w) {
+  mgi_se_structure s;
+  uint8_t mark[MGI_SE_SOPS] = { 0 };
+  int16_t pos[MGI_SE_SOPS];
+  memset(&s, 0, sizeof s);
+  for (int k = 0; k < w->n_out; k++)
+    if (!mgi_se_order(w, w->slot[w->out[k]] - 1, mark, pos, &s)) return;
+  int any = w->f->loop < 0;
+  for (int k = 0; k < s.n; k++) any |= s.op[k].code == MG_OP_ACCUM;
+  if (!any) return; /* nothing in the loop: the frame without one has it */
+  for (int k = 0; k < w->n_out; k++) s.out[k] = pos[w->slot[w->out[k]] - 1];
+  memcpy(s.omap, w->omap, sizeof s.omap);
+  s.n_out = w->n_out, s.n_grid = w->f->n_grid, s.loop = w->f->loop, s.counted = w->counted;
+  memcpy(s.gcls, w->f->gcls, sizeof s.gcls);
+  s.hash = mgi_se_structure_hash(&s);
+  w->made++;
+  mgi_se_tune(w->f->s, &s, w->gpu, 1);
+  if (w->n_best == MGI_SE_KEEP && !mgi_se_structure_before(&s, &w->best[MGI_SE_KEEP - 1])) return;
+  for (int k = 0; k < w->n_best; k++) if (w->best[k].hash == s.hash) return;
+  int at = w->n_best < MGI_SE_KEEP ? w->n_best++ : MGI_SE_KEEP - 1;
+  for (; at > 0 && mgi_se_structure_before(&s, &w->best[at - 1]); at--) w->best[at] = w->best[at - 1];
+  w->best[at] = s;
+}
+
+static void mgi_se_walk_from(mgi_se_walk *w, int k) {
+  mgi_se_frame *f = w->f;
+  if (w->made >= f->cfg->max_structures || f->cut) { f->cut = 1; return; }
+  if (!(w->made & 63) && mgi_se_frame_over(f)) return;
+  if (k == w->n_need) { mgi_se_structure_done(w); return; }
+  int was = w->n_need;
+  for (uint32_t i = f->val[w->need[k]].der; i; i = f->der[i - 1].next) {
+    const mgi_se_der *d = &f->der[i - 1];
+    int c = mgi_se_counted(d->code), fits = 1;
+    if (w->counted + c > f->cfg->max_block_ops) { f->st.pruned_limit++; continue; }
+    w->choice[k] = i - 1;
+    for (int j = 0; j < d->n_in && fits; j++) {
+      if (w->slot[d->in[j]]) continue;
+      if (w->n_need == MGI_SE_SOPS) { fits = 0, f->st.pruned_limit++; break; }
+      w->need[w->n_need++] = d->in[j];
+      w->slot[d->in[j]] = (int16_t)w->n_need;
+    }
+    w->counted += c;
+    if (fits) mgi_se_walk_from(w, k + 1);
+    w->counted -= c;
+    while (w->n_need > was) w->slot[w->need[--w->n_need]] = 0;
+  }
+}
+
+/* Output k in every place where a value of the frame equals it; then the structures of each combination. */
+static void mgi_se_outputs(mgi_se_walk *w, int k) {
+  mgi_se_frame *f = w->f;
+  const mg_graph *p = f->s->p;
+  if (k == (int)p->n_out) {
+    w->n_need = w->counted = 0, w->n_out = k;
+    for (int j = 0; j < k; j++)
+      if (!w->slot[w->out[j]]) w->need[w->n_need++] = w->out[j], w->slot[w->out[j]] = (int16_t)w->n_need;
+    int n = w->n_need;
+    mgi_se_walk_from(w, 0);
+    w->n_need = n;
+    while (w->n_need > 0) w->slot[w->need[--w->n_need]] = 0;
+    return;
+  }
+  mg_tensor t = p->out[k];
+  int rank = p->tensors[t.id].shape.rank, perm[4];
+  int choices = 1; /* each grid axis takes one of the dimensions */
+  for (int a = 1; a <= f->n_grid; a++) choices *= rank;
+  for (int i = 0; i < choices; i++) {
+    mgi_se_val v;
+    memset(&v, 0, sizeof v);
+    v.rank = (int8_t)rank, v.scope = MGI_SE_PRE;
+    for (int d = 0; d < rank; d++) v.cls[d] = (int8_t)mgi_se_cls(f->s, t, d);
+    int r = i, ok = 1;
+    for (int a = 1; a <= f->n_grid; a++) {
+      perm[a] = r % rank, r /= rank;
+      ok &= v.cls[perm[a]] == f->gcls[a] && !v.mask[perm[a]];
+      v.mask[perm[a]] = (int8_t)a;
+      w->omap[k][a] = (int8_t)perm[a];
+    }
+    if (!ok) continue;
+    mgi_se_slice(f, &v, f->s->out[k]);
+    if (f->oom) return;
+    v.fp = mgi_se_fingerprint(f, &v, f->scratch);
+    for (uint32_t j = 0; j < f->n_val; j++) {
+      const mgi_se_val *q = &f->val[j];
+      if (q->scope == MGI_SE_LOOP || q->fp != v.fp || q->rank != v.rank || memcmp(q->cls, v.cls, sizeof v.cls) || memcmp(q->mask, v.mask, sizeof v.mask)) continue;
+      w->out[k] = j;
+      for (int a = 1; a <= f->n_grid; a++) w->omap[k][a] = (int8_t)perm[a];
+      mgi_se_outputs(w, k + 1);
+    }
+  }
+}
+
+/* ------------------------------------------------------------------------------------------------- >>kernels
+
+   From a structure and counts to a graph-defined operator of a graph under construction.                            */
+
+static int mgi_se_keyword(const char *s) {
+  static const char *const words[] = { "program", "input", "output", "kernel", "for", "load", "store", "accum", "plan", "grid", "threads", "thread", "max" };
+  for (size_t k = 0; k < sizeof words / sizeof *words; k++) if (!strcmp(words[k], s)) return 1;
+  return mg_op_find(s, strlen(s)) != MG_OP_NONE;
+}
+
+/* in[k] is the tensor of g that stands for input k of the segment's program; ext the extents by class. */
+static int mgi_se_build_kernel(mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const mg_gpu *gpu,
+                            const mg_tensor *in, mg_tensor *out) {
+  int64_t grid[3] = { count[1], count[2], count[3] };
+  mg_tensor val[MGI_SE_SOPS];
+  uint8_t early[MGI_SE_SOPS] = { 0 }; /* PRE values that the loop needs */
+  int used[MG_MAX_IN] = { 0 };
+  memset(val, 0, sizeof val);
+  for (int i = t->n; i-- > 0;)
+    for (int j = 0; j < t->op[i].n_in; j++)
+      if (t->op[i].scope == MGI_SE_LOOP || early[i]) early[t->op[i].in[j]] |= t->op[t->op[i].in[j]].scope == MGI_SE_PRE;
+  mg_graph *b = mg_graph_begin(g, grid, 128);
+  if (!b) return 0;
+  mg_axis loop = { 0 };
+  for (int pass = 0; pass < 3; pass++) {
+    if (pass == 1) {
+      if (t->loop < 0) continue;
+      loop = mg_loop_begin(b, "i", count[4]);
+    }
+    for (int i = 0; i < t->n; i++) {
+      const mgi_se_sop *o = &t->op[i];
+      int when = o->scope == MGI_SE_LOOP ? 1 : o->scope == MGI_SE_PRE && early[i] ? 0 : 2;
+      if (when != pass) continue;
+      mg_map map = mg_map_none();
+      mg_tensor a[2] = { { 0 }, { 0 } };
+      mg_attr A;
+      memset(&A, 0, sizeof A);
+      for (int j = 0; j < o->n_in; j++) a[j] = val[o->in[j]];
+      A.c = o->c;
+      if (o->code == MG_OP_LOAD) {
+        char name[64];
+        for (int x = 1; x <= t->n_grid; x++) map = mg_map_set(map, mg_grid_axis(b, x - 1), o->map[x]);
+        if (o->scope == MGI_SE_LOOP) map = mg_map_set(map, loop, o->map[4]);
+        val[i] = mg_load(b, in[o->arg], map);
+        const char *n = mg_tensor_of(s->p, s->p->in[o->arg])->name;
+        size_t len = 0;
+        for (; n && n[len] && len < 40; len++) name[len] = n[len] >= 'A' && n[len] <= 'Z' ? (char)(n[len] + 32) : n[len];
+        name[len] = 0;
+        if (mgi_se_keyword(name)) { name[len++] = '_'; name[len] = 0; }
+        for (int k = 0; k < o->arg; k++) { /* inputs that differ in case only */
+          const char *m = mg_tensor_of(s->p, s->p->in[k])->name;
+          size_t q = 0;
+          while (m && m[q] && q < len && (m[q] >= 'A' && m[q] <= 'Z' ? m[q] + 32 : m[q]) == name[q]) q++;
+          if (m && q == len && !m[q]) len += (size_t)snprintf(name + len, sizeof name - len, "_%d", o->arg);
+        }
+        if (used[o->arg]++) snprintf(name + len, sizeof name - len, "_%d", used[o->arg]);
+        if (len) mg_named(b, val[i], name);
+      } else if (o->code == MG_OP_ACCUM) {
+        val[i] = mg_accum(b, a[0], mg_map_set(map, loop, o->arg));
+      } else if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) {
+        A.dim = o->arg;
+        val[i] = mg_apply(b, (mg_opcode)o->code, &A, 1, a);
+      } else if (mgi_se_is_moving(o->code)) {
+        int64_t e[MG_MAX_RANK] = { 0 };
+        for (int d = 0; d < o->rank; d++) {
+          e[d] = o->cls[d] < 0 ? 1 : ext[o->cls[d]];
+          if (o->mask[d]) e[d] = (e[d] + count[o->mask[d]] - 1) / count[o->mask[d]];
+        }
+        A = mgi_se_chunk_attr(&s->inst[o->arg], e);
+        val[i] = mg_apply(b, (mg_opcode)o->code, &A, o->n_in, a);
+      } else {
+        val[i] = mg_apply(b, (mg_opcode)o->code, &A, o->n_in, a);
+      }
+    }
+    if (pass == 1) mg_loop_end(b);
+  }
+  for (int k = 0; k < t->n_out; k++) {
+    mg_map map = mg_map_none();
+    for (int x = 1; x <= t->n_grid; x++) map = mg_map_set(map, mg_grid_axis(b, x - 1), t->omap[k][x]);
+    mg_store(b, val[t->out[k]], map);
+  }
+  if (gpu) mg_plan_kernel(b, gpu);
+  return mg_graph_end(b, out);
+}
+
+static mg_tensor mgi_se_copy_input(mg_graph *g, const mg_graph *p, mg_tensor t) {
+  const mg_tensor_info *i = mg_tensor_of(p, t);
+  return mg_input_ordered(g, i->name, i->dtype, i->shape.rank, i->shape.dim, i->order);
+}
+
+/* A graph of one kernel with the signature of `like` (the segment's program at some size).  NULL if it does not check. */
+static mg_graph *mgi_se_one_kernel(const mgi_se_seg *s, const mg_graph *like, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const mg_gpu *gpu, mg_error *e) {
+  mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT];
+  mg_config c = mg_config_default();
+  mg_graph *g = mg_program_new(like->name, &c);
+  if (!g) { mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for a graph"); return NULL; }
+  for (uint32_t k = 0; k < like->n_in; k++) in[k] = mgi_se_copy_input(g, like, like->in[k]);
+  int n = mgi_se_build_kernel(g, s, t, ext, count, gpu, in, out);
+  for (int k = 0; k < n; k++) mg_output(g, mg_named(g, out[k], mg_tensor_of(like, like->out[k])->name));
+  if (mg_check(g, e) != MG_OK) { mg_graph_free(g); return NULL; }
+  return g;
+}
+
+/* ------------------------------------------------------------------------------------------------- >>search
+
+   A segment is searched by frames, in parallel; its best structures are tuned, then checked in order until enough
+   passed.  The whole program is the first segment.  Others are searched where a lower bound (launches and bytes) does
+   not already show that a program cut there cannot win.                                                            */
+
+typedef struct mgi_se_found { /* of one segment */
+  mgi_se_seg *s;
+  mgi_se_structure *st;
+  int n, done;
+  int *tile;
+  mg_verify_report *report;
+  mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT]; /* tensors of the program */
+  double us, bound;
+} mgi_se_found;
+
+typedef struct mgi_se_search {
+  const mg_graph *p;
+  mg_search_config cfg;
+  mg_search_stats st;
+  double t0, end, shown;
+  pthread_mutex_t lock;
+  int cut;
+  /* the segment in hand */
+  const mgi_se_seg *seg;
+  mgi_se_frame *frame;
+  int n_frames, next;
+  mgi_se_structure *pool;
+  int n_pool, cap_pool, next_tune, oom;
+} mgi_se_search;
+
+static int mgi_se_over(mgi_se_search *S) {
+  if ((S->cfg.stop && *S->cfg.stop) || mgi_se_seconds() > S->end) { S->cut = 1; return 1; }
+  return 0;
+}
+
+static void mgi_se_run_frame(mgi_se_search *S, mgi_se_frame *f) {
+  mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
+  f->s = S->seg, f->cfg = &S->cfg, f->end = S->end;
+  mgi_se_closure(f);
+  if (w) w->slot = (int16_t *)calloc(f->n_val + 1, sizeof *w->slot), w->best = (mgi_se_structure *)malloc(MGI_SE_KEEP * sizeof *w->best);
+  if (w && w->slot && w->best && !f->oom) {
+    w->f = f, w->gpu = S->cfg.gpu;
+    mgi_se_outputs(w, 0);
+  } else f->oom = 1;
+  f->st.values = f->n_val, f->st.frames = 1;
+  pthread_mutex_lock(&S->lock);
+  if (w) {
+    f->st.structures = (uint64_t)w->made;
+    if (S->n_pool + w->n_best <= S->cap_pool && w->n_best) memcpy(S->pool + S->n_pool, w->best, (size_t)w->n_best * sizeof *w->best), S->n_pool += w->n_best;
+  }
+  S->st.states += f->st.states, S->st.pruned_expression += f->st.pruned_expression, S->st.pruned_shape += f->st.pruned_shape;
+  S->st.pruned_duplicate += f->st.pruned_duplicate, S->st.pruned_limit += f->st.pruned_limit;
+  S->st.values += f->st.values, S->st.frames += 1, S->st.structures += f->st.structures;
+  S->cut |= f->cut, S->oom |= f->oom;
+  pthread_mutex_unlock(&S->lock);
+  if (w) free(w->slot), free(w->best);
+  free(w);
+  mgi_se_frame_free(f);
+}
+
+typedef struct mgi_se_worker { mgi_se_search *S; int main, tune; } mgi_se_worker;
+static void *mgi_se_work(void *arg) {
+  mgi_se_worker *W = (mgi_se_worker *)arg;
+  mgi_se_search *S = W->S;
+  for (;;) {
+    pthread_mutex_lock(&S->lock);
+    int k = W->tune ? S->next_tune++ : S->next++;
+    double now = mgi_se_seconds();
+    if (W->main && S->cfg.progress && now - S->shown > 0.2) {
+      S->shown = now, S->st.seconds = now - S->t0;
+      S->cfg.progress(S->cfg.user, &S->st);
+    }
+    pthread_mutex_unlock(&S->lock);
+    if (W->tune) {
+      if (k >= S->n_pool) return NULL;
+      if (!((S->cfg.stop && *S->cfg.stop) || now > S->end)) mgi_se_tune(S->seg, &S->pool[k], S->cfg.gpu, 0);
+    } else {
+      if (k >= S->n_frames) return NULL;
+      mgi_se_run_frame(S, &S->frame[k]);
+    }
+  }
+}
+static void mgi_se_parallel(mgi_se_search *S, int tune) {
+  pthread_t thread[64];
+  mgi_se_worker W[64];
+  int n = 0, want = S->cfg.threads < 64 ? S->cfg.threads : 64;
+  S->next = S->next_tune = 0;
+  for (int k = 1; k < want; k++) {
+    W[n + 1].S = S, W[n + 1].main = 0, W[n + 1].tune = tune;
+    if (!pthread_create(&thread[n], NULL, mgi_se_work, &W[n + 1])) n++;
+  }
+  W[0].S = S, W[0].main = 1, W[0].tune = tune;
+  mgi_se_work(&W[0]);
+  for (int k = 0; k < n; k++) pthread_join(thread[k], NULL);
+}
+
+static int mgi_se_structure_cmp(const void *a, const void *b) {
+  const mgi_se_structure *x = (const mgi_se_structure *)a, *y = (const mgi_se_structure *)b;
+  return mgi_se_structure_before(x, y) ? -1 : mgi_se_structure_before(y, x) ? 1 : 0;
+}
+
+/* Frames: sets of the first output's dimensions for the grid (the last goes on x), times a loop or none. */
+static void mgi_se_frames(mgi_se_search *S, const mgi_se_seg *s) {
+  mg_tensor o = s->p->out[0];
+  int rank = s->p->tensors[o.id].shape.rank;
+  S->n_frames = 0;
+  for (int set = 0; set < 1 << rank; set++) {
+    mgi_se_frame f;
+    int ok = 1, repeated = 0, sorted[4] = { 0 };
+    memset(&f, 0, sizeof f);
+    for (int d = rank; d-- > 0;) {
+      if (!(set >> d & 1)) continue;
+      int c = mgi_se_cls(s, o, d);
+      if (c < 0 || f.n_grid == 3) { ok = 0; break; }
+      f.gcls[++f.n_grid] = c;
+    }
+    for (int a = 1; a <= f.n_grid && ok; a++) sorted[a] = f.gcls[a];
+    for (int k = 0; k < S->n_frames && ok; k++) { /* the same classes on the grid: the outputs' maps are all tried */
+      int eq = S->frame[k].n_grid == f.n_grid && S->frame[k].loop < 0;
+      for (int a = 1; a <= f.n_grid; a++) eq &= S->frame[k].gcls[a] == sorted[a];
+      repeated |= eq;
+    }
+    if (!ok || repeated) continue;
+    for (int c = -1; c < s->n_cls; c++) {
+      int used = c < 0, twice = 0, grid = 0;
+      for (uint32_t k = 0; k < s->p->n_in && c >= 0; k++) {
+        int n = 0;
+        for (int d = 0; d < s->p->tensors[s->p->in[k].id].shape.rank; d++) n += mgi_se_cls(s, s->p->in[k], d) == c;
+        used |= n > 0, twice |= n > 1;
+      }
+      for (int a = 1; a <= f.n_grid; a++) grid |= f.gcls[a] == c;
+      if (!used || (grid && !twice)) continue;
+      f.loop = c;
+      S->frame[S->n_frames++] = f;
+    }
+  }
+}
+
+/* The small, uneven instance of structure t against the program's. */
+static int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se_structure *t, mg_verify_report *r) {
+  mg_error e;
+  int ok = 0;
+  memset(r, 0, sizeof *r);
+  for (int ragged = 1; ragged >= 0 && !ok; ragged--) {
+    const int64_t *ext = ragged ? s->ragged : s->ext;
+    int64_t count[5] = { 1, 1, 1, 1, 1 };
+    for (int a = 1; a <= 4; a++) {
+      int c = a == 4 ? t->loop : a <= t->n_grid ? t->gcls[a] : -1;
+      if (c >= 0) count[a] = ragged && !s->fixed[c] && ext[c] > 2 ? 2 : s->cnt[c];
+    }
+    mg_graph *p = NULL;
+    if (mg_resize(s->p, ext, NULL, &p, &e) != MG_OK) continue;
+    mg_graph *g = mgi_se_one_kernel(s, p, t, ext, count, NULL, &e);
+    if (g) {
+      mg_verify_config v = mg_verify_config_default();
+      v.tier = MG_TIER_FAST, v.seed = S->cfg.seed, v.threads = 1;
+      ok = mg_verify(p, g, &v, r, &e) == MG_OK && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED) ? 1 : -1;
+    }
+    mg_graph_free(g);
+    mg_graph_free(p);
+  }
+  return ok > 0;
+}
+
+/* Searches f's segment; keeps at most `want` structures. */
+static mg_status mgi_se_search_segment(mgi_se_search *S, mg_graph *p, mgi_se_found *f, int want, mg_error *e) {
+  mg_error local;
+  f->done = 1;
+  mg_status st = mgi_se_seg_new(p, &S->cfg, &f->s, &local);
+  S->st.segments++;
+  if (f->s && f->s->eg) {
+    if (f->s->egraph_ms > S->st.egraph_ms) S->st.egraph_ms = f->s->egraph_ms;
+    if (S->st.segments == 1) S->st.egraph_nodes = mg_egraph_nodes(f->s->eg), S->st.egraph_classes = mg_egraph_classes(f->s->eg);
+    if (f->s->stop != MG_SATURATED) {
+      S->cut = 1;
+      if (!strcmp(S->st.egraph_stop, "SATURATED")) S->st.egraph_stop = mg_saturation_name(f->s->stop);
+    }
+    S->cut |= f->s->overflow;
+  }
+  if (st == MG_NO_MEMORY) { if (e) *e = local; return st; }
+  if (st != MG_OK) { S->cut = 1; return MG_OK; } /* no fused kernel here; library kernels remain */
+  const mgi_se_seg *s = f->s;
+  S->seg = s, S->n_pool = 0, S->oom = 0;
+  S->frame = (mgi_se_frame *)calloc((size_t)(32 * (s->n_cls + 1)), sizeof *S->frame);
+  if (!S->frame) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for frames");
+  mgi_se_frames(S, s);
+  S->cap_pool = S->n_frames * MGI_SE_KEEP;
+  S->pool = (mgi_se_structure *)malloc(((size_t)S->cap_pool + 1) * sizeof *S->pool);
+  if (S->pool) {
+    mgi_se_parallel(S, 0);
+    qsort(S->pool, (size_t)S->n_pool, sizeof *S->pool, mgi_se_structure_cmp);
+    if (S->n_pool > MGI_SE_KEEP) S->n_pool = MGI_SE_KEEP;
+    mgi_se_parallel(S, 1);
+    qsort(S->pool, (size_t)S->n_pool, sizeof *S->pool, mgi_se_structure_cmp);
+    f->st = (mgi_se_structure *)malloc(((size_t)want + 1) * sizeof *f->st);
+    f->tile = (int *)calloc((size_t)want + 1, sizeof *f->tile);
+    f->report = (mg_verify_report *)calloc((size_t)want + 1, sizeof *f->report);
+  }
+  if (!S->pool || !f->st || !f->tile || !f->report || S->oom) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for structures");
+  for (int k = 0; k < S->n_pool && st == MG_OK && f->n < want; k++) {
+    const mgi_se_structure *t = &S->pool[k];
+    if (t->us >= 1e9) break;
+    if (f->n && mgi_se_over(S)) break;
+    int tile = -1;
+    for (int i = 0; i < t->n_tiles && i < 4 && tile < 0 && t->tile_us[i] < 1e9; i++) {
+      mg_graph *g = mgi_se_one_kernel(s, s->p, t, s->real, t->count[i], S->cfg.gpu, &local);
+      S->st.candidates++;
+      if (g && (!S->cfg.emittable || S->cfg.emittable(S->cfg.user, g, &local) == MG_OK)) tile = i;
+      else S->st.refused++;
+      mg_graph_free(g);
+    }
+    if (tile < 0) continue;
+    if (!mgi_se_fast_check(S, s, t, &f->report[f->n])) { S->st.rejected++; continue; }
+    S->st.verified++;
+    f->st[f->n] = *t;
+    f->tile[f->n++] = tile;
+  }
+  if (f->n) f->us = f->st[0].tile_us[f->tile[0]];
+  free(S->frame), free(S->pool);
+  S->frame = NULL, S->pool = NULL, S->n_pool = 0;
+  return st;
+}
+
+/* The program's operators i .. j-1 as a program of their own; NULL if it has too many inputs or outputs. */
+static mg_graph *mgi_se_segment(const mg_graph *p, uint32_t i, uint32_t j, mgi_se_found *f, mg_error *e) {
+  mg_tensor *map = (mg_tensor *)calloc(p->n_tensors, sizeof *map);
+  mg_config c = mg_config_default();
+  mg_graph *g = mg_program_new(p->name, &c);
+  int n_in = 0, n_out = 0, bad = !map || !g, whole = i == 1 && j == p->n_ops;
+  uint8_t *need = (uint8_t *)calloc(p->n_tensors, 1), *later = (uint8_t *)calloc(p->n_tensors, 1);
+  bad |= !need || !later;
+  if (!bad) {
+    for (uint32_t k = i; k < j; k++) for (int q = 0; q < p->ops[k].n_in; q++) need[p->ops[k].in[q].id] = 1;
+    for (uint32_t k = j; k < p->n_ops; k++) for (int q = 0; q < p->ops[k].n_in; q++) later[p->ops[k].in[q].id] = 1;
+    for (uint32_t k = 0; k < p->n_out; k++) later[p->out[k].id] = 1;
+    for (uint32_t k = 0; k < p->n_in; k++) {
+      uint32_t t = p->in[k].id;
+      if (!need[t] && !whole) continue;
+      map[t] = mgi_se_copy_input(g, p, p->in[k]), f->in[n_in++] = p->in[k];
+    }
+    for (uint32_t t = 1; t < p->n_tensors && !bad; t++) {
+      uint32_t op = p->tensors[t].op;
+      if (!op || !need[t] || (op >= i && op < j)) continue;
+      if (n_in == MG_MAX_IN) bad = 1;
+      else { mg_tensor h = { t }; map[t] = mgi_se_copy_input(g, p, h), f->in[n_in++] = h; }
+    }
+    for (uint32_t k = i; k < j && !bad; k++) {
+      mg_tensor in[MG_MAX_IN];
+      const mg_op_node *o = &p->ops[k];
+      for (int q = 0; q < o->n_in; q++) in[q] = map[o->in[q].id];
+      map[o->out[0].id] = mg_named(g, mg_apply(g, o->code, &o->attr, o->n_in, in), mg_tensor_of(p, o->out[0])->name);
+    }
+    if (whole)
+      for (uint32_t k = 0; k < p->n_out; k++) f->out[n_out++] = p->out[k];
+    else
+      for (uint32_t k = i; k < j && !bad; k++)
+        if (later[p->ops[k].out[0].id]) {
+          if (n_out == MG_MAX_OUT) bad = 1;
+          else f->out[n_out++] = p->ops[k].out[0];
+        }
+    for (int k = 0; k < n_out; k++) mg_output(g, map[f->out[k].id]);
+    f->bound = 0;
+    for (int k = 0; k < n_in; k++) f->bound += (double)mg_shape_elements(&p->tensors[f->in[k].id].shape) * mg_dtype_bytes(p->tensors[f->in[k].id].dtype);
+    for (int k = 0; k < n_out; k++) f->bound += (double)mg_shape_elements(&p->tensors[f->out[k].id].shape) * mg_dtype_bytes(p->tensors[f->out[k].id].dtype);
+    if (!bad) bad = mg_check(g, e) != MG_OK;
+  }
+  free(map), free(need), free(later);
+  if (bad) { mg_graph_free(g); return NULL; }
+  return g;
+}
+
+static void mgi_se_found_free(mgi_se_found *f) {
+  if (f->s) mgi_se_seg_free(f->s);
+  free(f->st), free(f->tile), free(f->report);
+}
+
+mg_search_config mg_search_config_default(void) {
+  mg_search_config c;
+  memset(&c, 0, sizeof c);
+  c.prune = 1;
+  return c;
+}
+
+static int mgi_se_block_ops(const mg_graph *g) {
+  int most = 0;
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    if (g->ops[k].code != MG_OP_GRAPH) continue;
+    int n = 0;
+    const mg_graph *b = g->ops[k].sub;
+    for (uint32_t i = 1; i < b->n_ops; i++) n += mgi_se_counted(b->ops[i].code);
+    if (n > most) most = n;
+  }
+  return most;
+}
+
+/* Puts g in at its rank; takes it over. */
+static void mgi_se_result_add(mgi_se_search *S, mg_search_result *r, mg_graph *g, double us, const mg_verify_report *rep) {
+  uint64_t h = mg_hash(g);
+  int at = 0;
+  while (at < r->n && (r->predicted_us[at] < us || (r->predicted_us[at] == us && mg_hash(r->graph[at]) < h))) at++;
+  for (int k = 0; k < r->n; k++) if (mg_hash(r->graph[k]) == h) at = S->cfg.top_k;
+  if (at >= S->cfg.top_k) { mg_graph_free(g); return; }
+  if (r->n == S->cfg.top_k) mg_graph_free(r->graph[--r->n]);
+  for (int k = r->n++; k > at; k--) r->graph[k] = r->graph[k - 1], r->predicted_us[k] = r->predicted_us[k - 1], r->report[k] = r->report[k - 1];
+  r->graph[at] = g, r->predicted_us[at] = us, r->report[at] = *rep;
+}
+
+/* The program cut at cut[0] < .. < cut[n]: each segment by its best kernel, or by a library kernel. */
+static mg_graph *mgi_se_compose(mgi_se_search *S, mgi_se_found *seg, const uint32_t *cut, int n, mg_error *e) {
+  const mg_graph *p = S->p;
+  uint32_t N = p->n_ops;
+  mg_config c = mg_config_default();
+  mg_graph *g = mg_program_new(p->name, &c);
+  mg_tensor *map = (mg_tensor *)calloc(p->n_tensors, sizeof *map);
+  if (g && map) {
+    for (uint32_t k = 0; k < p->n_in; k++) map[p->in[k].id] = mgi_se_copy_input(g, p, p->in[k]);
+    for (int k = 0; k < n; k++) {
+      mgi_se_found *f = &seg[cut[k] * (N + 1) + cut[k + 1]];
+      mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT];
+      double lib = cut[k + 1] == cut[k] + 1 ? mgi_se_library_us(p, &p->ops[cut[k]], S->cfg.gpu) : 1e18;
+      if (f->n && f->us <= lib) {
+        for (uint32_t q = 0; q < f->s->p->n_in; q++) in[q] = map[f->in[q].id];
+        const mgi_se_structure *t = &f->st[0];
+        mgi_se_build_kernel(g, f->s, t, f->s->real, t->count[f->tile[0]], S->cfg.gpu, in, out);
+        for (uint32_t q = 0; q < f->s->p->n_out; q++) map[f->out[q].id] = mg_named(g, out[q], mg_tensor_of(p, f->out[q])->name);
+      } else {
+        const mg_op_node *o = &p->ops[cut[k]];
+        for (int q = 0; q < o->n_in; q++) in[q] = map[o->in[q].id];
+        map[o->out[0].id] = mg_named(g, mg_apply(g, o->code, &o->attr, o->n_in, in), mg_tensor_of(p, o->out[0])->name);
+      }
+    }
+    for (uint32_t k = 0; k < p->n_out; k++) mg_output(g, map[p->out[k].id]);
+  }
+  free(map);
+  if (!g || mg_check(g, e) != MG_OK) { mg_graph_free(g); return NULL; }
+  return g;
+}
+
+/* A graph of several kernels, resized to be small, against the program. */
+static int mgi_se_check_whole(mgi_se_search *S, const mg_graph *g, mg_verify_report *r) {
+  mg_classes a;
+  mg_error e;
+  mg_graph *ps = NULL, *gs = NULL;
+  memset(r, 0, sizeof *r);
+  if (mg_classes_of(S->p, &a, &e) != MG_OK) return 0;
+  int64_t ext[256];
+  int ok = 0;
+  for (uint32_t c = 0; c < a.n && c < 256; c++) ext[c] = a.fixed[c] || a.extent[c] < 4 ? a.extent[c] : 4 + c % 2;
+  mg_verify_config v = mg_verify_config_default();
+  v.tier = MG_TIER_FAST, v.seed = S->cfg.seed, v.threads = S->cfg.threads;
+  if (mg_is_program(g) && a.n <= 256 && mg_resize(S->p, ext, NULL, &ps, &e) == MG_OK && mg_resize(g, ext, NULL, &gs, &e) == MG_OK)
+    ok = mg_verify(ps, gs, &v, r, &e) == MG_OK;
+  else
+    ok = mg_verify(S->p, g, &v, r, &e) == MG_OK;
+  mg_graph_free(ps), mg_graph_free(gs);
+  mg_classes_free(&a);
+  return ok && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED);
+}
+
+static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_found *seg, mg_search_result *out, mg_error *e, mg_error *why) {
+  const mg_graph *p = S->p;
+  uint32_t N = p->n_ops, W = N + 1;
+  int K = S->cfg.max_kernel_ops;
+  double over = S->cfg.gpu->launch_us + 0.7, best = out->n ? out->predicted_us[0] : 1e18;
+  mg_status st = MG_OK;
+  /* lower bounds: of every segment, of every prefix, of every suffix */
+  double *lp = (double *)malloc((size_t)W * 2 * sizeof *lp), *cost = (double *)malloc((size_t)W * (size_t)(K + 1) * sizeof *cost);
+  uint32_t *from = (uint32_t *)calloc((size_t)W * (size_t)(K + 1), sizeof *from);
+  if (!lp || !cost || !from) { free(lp), free(cost), free(from); return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments"); }
+  double *ls = lp + W;
+  for (uint32_t i = 1; i < N; i++)
+    for (uint32_t j = i + 1; j <= N; j++) {
+      mg_error local;
+      mgi_se_found *f = &seg[i * W + j];
+      if (f->done) continue;
+      mg_graph *g = mgi_se_segment(p, i, j, f, &local);
+      f->bound = g ? over + f->bound / (S->cfg.gpu->dram_gbps * 1e3 * 3) : 1e18; /* a third: intermediate results may stay in L2 */
+      mg_graph_free(g);
+    }
+  lp[1] = 0, ls[N] = 0;
+  for (uint32_t j = 2; j <= N; j++) {
+    lp[j] = 1e18;
+    for (uint32_t i = 1; i < j; i++) if (lp[i] + seg[i * W + j].bound < lp[j]) lp[j] = lp[i] + seg[i * W + j].bound;
+  }
+  for (uint32_t i = N; i-- > 1;) {
+    ls[i] = 1e18;
+    for (uint32_t j = i + 1; j <= N; j++) if (ls[j] + seg[i * W + j].bound < ls[i]) ls[i] = ls[j] + seg[i * W + j].bound;
+  }
+  for (uint32_t len = 1; len < N - 1 && st == MG_OK; len++)
+    for (uint32_t i = 1; i + len <= N && st == MG_OK; i++) {
+      uint32_t j = i + len;
+      mgi_se_found *f = &seg[i * W + j];
+      if (f->done || f->bound >= 1e18) continue;
+      if (lp[i] + f->bound + ls[j] >= best) { S->st.pruned_bound++; continue; }
+      if (mgi_se_over(S)) continue;
+      mg_graph *g = mgi_se_segment(p, i, j, f, e);
+      if (g) st = mgi_se_search_segment(S, g, f, 1, e);
+    }
+  for (uint32_t j = 0; j < W * (uint32_t)(K + 1); j++) cost[j] = 1e18;
+  cost[1] = 0; /* cost[k * W + j]: operators before j in k kernels */
+  for (int k = 1; k <= K; k++)
+    for (uint32_t j = 2; j <= N; j++)
+      for (uint32_t i = 1; i < j; i++) {
+        double c = 1e18;
+        if (seg[i * W + j].n) c = seg[i * W + j].us;
+        if (j == i + 1) { double lib = mgi_se_library_us(p, &p->ops[i], S->cfg.gpu); if (lib < c) c = lib; }
+        if (cost[(k - 1) * (int)W + (int)i] + c < cost[k * (int)W + (int)j]) cost[k * (int)W + (int)j] = cost[(k - 1) * (int)W + (int)i] + c, from[k * (int)W + (int)j] = i;
+      }
+  for (int k = 2; k <= K && st == MG_OK; k++) {
+    if (cost[k * (int)W + (int)N] >= 1e17) continue;
+    uint32_t cut[64], j = N;
+    if (k > 60) break;
+    for (int q = k; q >= 0; q--) { cut[q] = j; if (q) j = from[q * (int)W + (int)j]; }
+    mg_error local;
+    mg_graph *g = mgi_se_compose(S, seg, cut, k, &local);
+    S->st.candidates++;
+    if (g && S->cfg.emittable && S->cfg.emittable(S->cfg.user, g, why) != MG_OK) { S->st.refused++, mg_graph_free(g); continue; }
+    if (!g) { S->st.rejected++; continue; }
+    mg_verify_report rep;
+    memset(&rep, 0, sizeof rep);
+    int ok = 1; /* every custom kernel of it passed on its own; by composition the whole does */
+    for (int q = 0; q < k; q++) {
+      mgi_se_found *f = &seg[cut[q] * W + cut[q + 1]];
+      if (f->n && (f->report[0].verdict == MG_EQUAL_SAMPLED || !rep.tests)) rep = f->report[0];
+    }
+    if (!rep.tests) ok = mgi_se_check_whole(S, g, &rep);
+    if (!ok) { S->st.rejected++, mg_graph_free(g); continue; }
+    S->st.verified++;
+    mgi_se_result_add(S, out, g, cost[k * (int)W + (int)N], &rep);
+  }
+  free(lp), free(cost), free(from);
+  return st;
+}
+
+mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_search_result *out, mg_error *e) {
+  mgi_se_search S;
+  mg_error why;
+  memset(&S, 0, sizeof S), memset(out, 0, sizeof *out), memset(&why, 0, sizeof why);
+  if (!program || program->level != MG_KERNEL || !mg_is_program(program) || !program->n_out)
+    return mg_fail(e, MG_BAD_INPUT, "mg_search", "expected a program of library operators with at least one output, got %s", program ? "a graph with graph-defined operators, or without outputs" : "nothing");
+  S.p = program, S.cfg = cfg ? *cfg : mg_search_config_default();
+  if (!S.cfg.gpu) S.cfg.gpu = &mgi_se_gpus[0];
+  if (S.cfg.threads <= 0) S.cfg.threads = 2;
+  if (S.cfg.max_kernel_ops <= 0) S.cfg.max_kernel_ops = 5;
+  if (S.cfg.max_block_ops <= 0) S.cfg.max_block_ops = 11;
+  if (S.cfg.max_block_ops > 40) S.cfg.max_block_ops = 40;
+  if (S.cfg.top_k <= 0) S.cfg.top_k = 8;
+  if (!S.cfg.seed) S.cfg.seed = 1;
+  if (S.cfg.max_states <= 0) S.cfg.max_states = 4096;
+  if (S.cfg.max_structures <= 0) S.cfg.max_structures = 20000;
+  S.t0 = S.shown = mgi_se_seconds();
+  S.end = S.cfg.time_limit_s > 0 ? S.t0 + S.cfg.time_limit_s : 1e300;
+  S.st.threads = S.cfg.threads, S.st.egraph_stop = "SATURATED";
+  uint32_t N = program->n_ops, W = N + 1;
+  mg_status st = MG_OK;
+  out->graph = (mg_graph **)calloc((size_t)S.cfg.top_k + 1, sizeof *out->graph);
+  out->predicted_us = (double *)calloc((size_t)S.cfg.top_k + 1, sizeof *out->predicted_us);
+  out->report = (mg_verify_report *)calloc((size_t)S.cfg.top_k + 1, sizeof *out->report);
+  mgi_se_found *seg = N <= 200 ? (mgi_se_found *)calloc((size_t)W * W, sizeof *seg) : NULL;
+  if (!out->graph || !out->predicted_us || !out->report || (N <= 200 && !seg)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for results");
+  if (N > 200) S.cut = 1;
+  pthread_mutex_init(&S.lock, NULL);
+  mgi_se_found *whole = seg && N > 1 ? &seg[1 * W + N] : NULL;
+  if (st == MG_OK && whole) {
+    mg_graph *g = mgi_se_segment(program, 1, N, whole, e);
+    if (g) st = mgi_se_search_segment(&S, g, whole, S.cfg.top_k, e);
+    for (int k = 0; k < whole->n && st == MG_OK; k++) {
+      const mgi_se_structure *t = &whole->st[k];
+      mg_graph *u = mgi_se_one_kernel(whole->s, program, t, whole->s->real, t->count[whole->tile[k]], S.cfg.gpu, e);
+      if (u) mgi_se_result_add(&S, out, u, t->tile_us[whole->tile[k]], &whole->report[k]);
+    }
+    if (st == MG_OK && S.cfg.max_kernel_ops > 1 && N > 2) st = mgi_se_search_cuts(&S, seg, out, e, &why);
+  }
+  if (st == MG_OK) { /* the program itself, a library kernel an operator */
+    mg_graph *g = NULL;
+    st = mg_resize(program, NULL, NULL, &g, e);
+    S.st.candidates++;
+    if (g && S.cfg.emittable && S.cfg.emittable(S.cfg.user, g, &why) != MG_OK) S.st.refused++, mg_graph_free(g);
+    else if (g) {
+      mg_verify_report rep;
+      if (mgi_se_check_whole(&S, g, &rep)) S.st.verified++, mgi_se_result_add(&S, out, g, mg_predict_us(g, S.cfg.gpu), &rep);
+      else S.st.rejected++, mg_graph_free(g), mg_fail(&why, MG_NOT_FOUND, "mg_search", "the program is not equal to itself: %.200s", rep.reason);
+    }
+  }
+  for (uint32_t k = 0; seg && k < W * W; k++) mgi_se_found_free(&seg[k]);
+  free(seg);
+  pthread_mutex_destroy(&S.lock);
+  mgi_se_over(&S);
+  S.st.seconds = mgi_se_seconds() - S.t0;
+  S.st.complete = !S.cut;
+  if (out->n) {
+    for (uint32_t k = 1; k < out->graph[0]->n_ops; k++) S.st.best_kernels++;
+    S.st.best_block_ops = mgi_se_block_ops(out->graph[0]);
+    S.st.predicted_us = out->predicted_us[0];
+  }
+  out->stats = S.st;
+  if (S.cfg.progress) S.cfg.progress(S.cfg.user, &S.st);
+  if (st == MG_OK && !out->n) st = mg_fail(e, MG_NOT_FOUND, "mg_search", "no µGraph is left%s%.200s", why.msg[0] ? "; the last was refused: " : "", why.msg);
+  if (st != MG_OK) { mg_search_stats keep = out->stats; mg_search_result_free(out); out->stats = keep; }
+  return st;
+}
+
+void mg_search_result_free(mg_search_result *r) {
+  for (int k = 0; k < r->n; k++) mg_graph_free(r->graph[k]);
+  free(r->graph), free(r->predicted_us), free(r->report);
+  memset(r, 0, sizeof *r);
+}
+
+mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, mg_graph **best, mg_verify_report *report,
+                           mg_search_stats *stats, mg_error *e) {
+  mg_search_result r;
+  mg_verify_report rep;
+  *best = NULL;
+  memset(&rep, 0, sizeof rep);
+  mg_status st = mg_search(program, cfg, &r, e);
+  if (stats) *stats = r.stats;
+  if (st != MG_OK) return st;
+  mg_verify_config c = v ? *v : mg_verify_config_default();
+  c.tier = MG_TIER_FULL;
+  int pick = -1;
+  for (int k = 0; k < r.n && pick < 0 && st == MG_OK; k++) {
+    st = mg_verify(program, r.graph[k], &c, &rep, e);
+    if (st == MG_OK && rep.verdict != MG_NOT_EQUAL) pick = k;
+    else if (stats && st == MG_OK) stats->rejected++;
+  }
+  if (st == MG_OK && pick < 0) st = mg_fail(e, MG_NOT_FOUND, "mg_superoptimize", "none of %d candidates is equal at full size", r.n);
+  if (pick >= 0) {
+    *best = r.graph[pick];
+    if (stats) stats->predicted_us = r.predicted_us[pick];
+    r.graph[pick] = r.graph[--r.n];
+  }
+  if (report) *report = rep;
+  mg_search_result_free(&r);
+  return st;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* MIRAGE_SEARCH_IMPLEMENTED */
+#endif /* MIRAGE_IMPLEMENTATION || MIRAGE_SEARCH_IMPLEMENTATION */
