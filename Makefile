@@ -1,0 +1,90 @@
+# make            build/mirage and the examples             make test       everything that can be tested here
+# make demo       search, verify, emit, compile, emulate    make gpu-test   link 3 on a GPU
+# make bench      times next to the peers' on a GPU         make fuzz       the fuzzers, for FUZZ_S seconds each
+# make deps       installs what is missing, if it may       make soak       long random tests
+CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
+CXX := $(if $(filter default,$(origin CXX)),g++,$(CXX))
+CLANG ?= clang
+NVCC ?= $(shell command -v nvcc 2>/dev/null || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
+export CC CXX CLANG NVCC
+
+WARN := -Wall -Wextra
+CFLAGS ?= -O2
+STD := -std=c11 $(WARN) -I.
+LIBS := -lm -lpthread -ldl
+SAN := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+HEADERS := mirage.h mirage_verify.h mirage_search.h mirage_cuda.cuh $(wildcard *.inc)
+TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
+FUZZERS := $(patsubst tests/%.c,%,$(wildcard tests/fuzz_*.c))
+FUZZ_S ?= 60
+FUZZ_N ?= 20000
+SEED ?= 1
+
+all: build/mirage build/rmsnorm build/user_op
+
+build build/san build/log:
+	@mkdir -p $@
+
+build/%: examples/%.c $(HEADERS) | build
+	$(CC) $(STD) $(CFLAGS) $< -o $@ $(LIBS)
+
+build/test_%: tests/test_%.c $(HEADERS) | build
+	$(CC) $(STD) $(CFLAGS) $< -o $@ -lcmocka $(LIBS)
+
+build/san/test_%: tests/test_%.c $(HEADERS) | build/san
+	$(CC) $(STD) $(SAN) $< -o $@ -lcmocka $(LIBS)
+
+build/san/mirage: examples/mirage.c $(HEADERS) | build/san
+	$(CC) $(STD) $(SAN) $< -o $@ $(LIBS)
+
+build/san/fuzz_%: tests/fuzz_%.c tests/fuzz.h $(HEADERS) | build/san
+	$(CC) $(STD) $(SAN) $< -o $@ $(LIBS)
+
+build/fuzz/fuzz_%: tests/fuzz_%.c tests/fuzz.h $(HEADERS)
+	@mkdir -p build/fuzz
+	$(CLANG) $(STD) -DMG_LIBFUZZER -O1 -g -fsanitize=fuzzer,address,undefined $< -o $@ $(LIBS)
+
+deps:
+	@tests/deps.sh
+
+demo:
+	@tests/deps.sh
+	@$(MAKE) --no-print-directory build/mirage
+	@tests/demo.sh
+
+# Builds first, with what -j gives; then every test in turn; the last line is the sum.
+test:
+	@tests/deps.sh
+	@$(MAKE) --no-print-directory test-build
+	@tests/run.sh $(TESTS:%=build/%) tests/test_docs.sh tests/test_compile.sh tests/test_tool.sh \
+	  $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
+
+test-build: build/mirage build/san/mirage build/rmsnorm build/user_op $(TESTS:%=build/%) $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
+
+# The tests and the fuzzers' corpora under the address and undefined-behaviour sanitizers.
+test-sanitize: $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
+	@tests/run.sh $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
+
+gpu-test: build/mirage
+	@tests/gpu.sh
+
+bench: build/mirage
+	@tests/bench/bench.sh
+
+# With clang: libFuzzer.  Without: the deterministic mutation loop.
+fuzz:
+	@if command -v $(CLANG) >/dev/null 2>&1; then \
+	  $(MAKE) --no-print-directory $(FUZZERS:%=build/fuzz/%) && \
+	  for f in $(FUZZERS); do mkdir -p build/fuzz/corpus/$$f && build/fuzz/$$f -max_total_time=$(FUZZ_S) -max_len=65536 -timeout=20 -rss_limit_mb=2048 build/fuzz/corpus/$$f tests/corpus/$${f#fuzz_} || exit 1; done; \
+	else \
+	  $(MAKE) --no-print-directory $(FUZZERS:%=build/san/%) && \
+	  for f in $(FUZZERS); do build/san/$$f $(FUZZ_N) $(SEED) || exit 1; done; \
+	fi
+
+soak: build/mirage $(TESTS:%=build/%) $(FUZZERS:%=build/san/%)
+	@tests/soak.sh $(TESTS:%=build/%) $(FUZZERS:%=build/san/%)
+
+clean:
+	rm -rf build
+
+.PHONY: all deps demo test test-build test-sanitize gpu-test bench fuzz soak clean

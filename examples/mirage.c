@@ -1,0 +1,572 @@
+/* The command line tool over the four headers.  Run from the repository's top directory:
+   gcc  -std=c11 -O2 -I. examples/mirage.c -o build/mirage -lm -lpthread -ldl
+   nvcc -O2 -I. examples/mirage.c -o build/mirage -lpthread -ldl
+   `build/mirage help` says what it does.  The GPU's part (run) is compiled by nvcc when it is asked for. */
+#define MIRAGE_IMPLEMENTATION
+#include "mirage.h"
+#include "mirage_verify.h"
+#include "mirage_search.h"
+#include "mirage_cuda.cuh"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "usage: mirage print FILE                       parse, check, lower, print\n"
+    "       mirage dot FILE                         Graphviz of all levels\n"
+    "       mirage search FILE [-o DIR]             best µGraph to stdout; DIR gets 00.mg, 01.mg .. by rank, 00.cert\n"
+    "              [--arch sm_90a] [--threads N] [--max-kernel-ops N] [--max-block-ops N] [--time-limit S]\n"
+    "              [--no-prune] [--seed N] [--stats FILE.json] [--top K] [--delta 2^-64]\n"
+    "       mirage verify A B [--delta 2^-64] [--seed N] [--threads N] [--certificate FILE]\n"
+    "       mirage verify FILE.cert                 checks a certificate again, from its text alone\n"
+    "       mirage emit FILE [--arch sm_90a] [-o OUT.cu]\n"
+    "       mirage check FILE [--seed N]            a .mg or an emitted .cu on the CPU: over finite fields and floats\n"
+    "       mirage run FILE [--arch sm_90a] [--reps N] [--cold] [--seed N] [--stats FILE.json]     on a GPU\n"
+    "exit:  0 done, equal; 1 nothing found, not equal; 2 unsupported, undecided; 3 bad input; 4 a fault of the machine\n";
+
+typedef struct options {
+  const char *out, *arch, *stats, *certificate;
+  int64_t threads, max_kernel_ops, max_block_ops, top, reps;
+  int no_prune, cold, seeded;
+  uint64_t seed;
+  double time_limit, log2_delta;
+  int n_files;
+  const char *file[2];
+} options;
+
+/* ---- errors: one line on standard error, the exit status back */
+
+static int report(mg_status s, const mg_error *e) {
+  char line[512];
+  size_t n = (size_t)snprintf(line, sizeof line, "mirage: %s%s%s", e->where, *e->where ? ": " : "", *e->msg ? e->msg : mg_status_text(s));
+  for (size_t k = 0; k < n && k < sizeof line && line[k]; k++)
+    if (line[k] == '\n' || line[k] == '\r') line[k] = ' ';
+  fprintf(stderr, "%s\n", line);
+  return mg_exit_code(s);
+}
+static int fault(mg_status s, const char *where, const char *msg) {
+  mg_error e;
+  mg_fail(&e, s, where, "%s", msg);
+  return report(s, &e);
+}
+
+/* ---- files */
+
+static char *read_all(const char *path, size_t *n, int *code) {
+  mg_error e;
+  size_t cap = 1 << 16, len = 0;
+  char *s = NULL, *p;
+  FILE *f = fopen(path, "rb");
+  if (!f) { mg_fail(&e, MG_BAD_INPUT, path, "%s", strerror(errno)); *code = report(MG_BAD_INPUT, &e); return NULL; }
+  for (;;) {
+    p = (char *)realloc(s, cap + 1);
+    if (!p) { free(s); fclose(f); *code = fault(MG_NO_MEMORY, path, "no memory for the file"); return NULL; }
+    s = p;
+    len += fread(s + len, 1, cap - len, f);
+    if (len < cap) break;
+    if (cap >= (size_t)64 << 20) { free(s); fclose(f); *code = fault(MG_BAD_INPUT, path, "the file has more than 64 MiB"); return NULL; }
+    cap *= 2;
+  }
+  if (ferror(f)) { free(s); fclose(f); *code = fault(MG_BAD_INPUT, path, "the file cannot be read"); return NULL; }
+  fclose(f);
+  s[len] = 0;
+  *n = len;
+  return s;
+}
+
+/* path NULL: standard output */
+static int write_all(const char *path, const char *head, const char *text) {
+  FILE *f = path ? fopen(path, "wb") : stdout;
+  mg_error e;
+  if (f) {
+    int bad = (head && fputs(head, f) < 0) || fputs(text, f) < 0;
+    bad |= path ? fclose(f) != 0 : fflush(f) != 0;
+    if (!bad) return 0;
+  }
+  mg_fail(&e, MG_MACHINE, path ? path : "standard output", "cannot be written: %s", strerror(errno));
+  return report(MG_MACHINE, &e);
+}
+
+/* ---- arguments */
+
+static int number(const char *s, int64_t least, int64_t most, int64_t *out) {
+  char *end;
+  errno = 0;
+  long long v = strtoll(s, &end, 0);
+  if (errno || end == s || *end || v < least || v > most) return 0;
+  *out = v;
+  return 1;
+}
+/* 2^-64, 2^-64.5, 1e-20, 0.001 */
+static int parse_delta(const char *s, double *log2_delta) {
+  char *end;
+  double v = s[0] == '2' && s[1] == '^' ? strtod(s + 2, &end) : strtod(s, &end);
+  if (end == s || *end) return 0;
+  if (!(s[0] == '2' && s[1] == '^')) v = v > 0 ? log2(v) : 1;
+  if (!(v < 0 && v >= -4096)) return 0;
+  *log2_delta = v;
+  return 1;
+}
+
+enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD };
+static const struct option long_options[] = {
+    {"arch", required_argument, NULL, O_ARCH}, {"threads", required_argument, NULL, O_THREADS},
+    {"max-kernel-ops", required_argument, NULL, O_KERNEL_OPS}, {"max-block-ops", required_argument, NULL, O_BLOCK_OPS},
+    {"time-limit", required_argument, NULL, O_TIME}, {"no-prune", no_argument, NULL, O_NO_PRUNE},
+    {"seed", required_argument, NULL, O_SEED}, {"stats", required_argument, NULL, O_STATS}, {"top", required_argument, NULL, O_TOP},
+    {"delta", required_argument, NULL, O_DELTA}, {"certificate", required_argument, NULL, O_CERT},
+    {"reps", required_argument, NULL, O_REPS}, {"cold", no_argument, NULL, O_COLD}, {NULL, 0, NULL, 0}};
+
+typedef struct command {
+  const char *name;
+  int least, most;    /* files */
+  const char *allows; /* its options, by name */
+  int (*run)(const options *o);
+} command;
+
+static int allowed(const command *c, const char *name) {
+  size_t n = strlen(name);
+  for (const char *p = c->allows; (p = strstr(p, name)); p += n)
+    if ((p == c->allows || p[-1] == ' ') && (p[n] == ' ' || !p[n])) return 1;
+  return 0;
+}
+
+static int parse_options(const command *c, int argc, char **argv, options *o) {
+  int k, index = 0;
+  char msg[200];
+  opterr = 0;
+  optind = 1;
+  memset(o, 0, sizeof *o);
+  while ((k = getopt_long(argc, argv, ":o:", long_options, &index)) != -1) {
+    const char *name = k == 'o' ? "o" : k >= 256 ? long_options[index].name : "";
+    int ok = 1;
+    int64_t v = 0;
+    if (k == '?' || k == ':') {
+      const char *bad = argv[optind - 1];
+      snprintf(msg, sizeof msg, k == ':' ? "%.100s needs a value" : "%.100s is no option; 'mirage help' lists them", bad);
+      return fault(MG_BAD_INPUT, c->name, msg);
+    }
+    if (!allowed(c, name)) {
+      snprintf(msg, sizeof msg, "takes no option %s%s", k == 'o' ? "-" : "--", name);
+      return fault(MG_BAD_INPUT, c->name, msg);
+    }
+    switch (k) {
+      case 'o': o->out = optarg; break;
+      case O_ARCH: o->arch = optarg; break;
+      case O_THREADS: ok = number(optarg, 1, 1024, &o->threads); break;
+      case O_KERNEL_OPS: ok = number(optarg, 1, 64, &o->max_kernel_ops); break;
+      case O_BLOCK_OPS: ok = number(optarg, 1, 64, &o->max_block_ops); break;
+      case O_TIME: {
+        char *end;
+        o->time_limit = strtod(optarg, &end);
+        ok = end != optarg && !*end && o->time_limit > 0 && o->time_limit < 1e9;
+        break;
+      }
+      case O_NO_PRUNE: o->no_prune = 1; break;
+      case O_SEED: ok = number(optarg, 0, INT64_MAX, &v), o->seed = (uint64_t)v, o->seeded = 1; break;
+      case O_STATS: o->stats = optarg; break;
+      case O_TOP: ok = number(optarg, 1, 100, &o->top); break;
+      case O_DELTA: ok = parse_delta(optarg, &o->log2_delta); break;
+      case O_CERT: o->certificate = optarg; break;
+      case O_REPS: ok = number(optarg, 1, 100000, &o->reps); break;
+      case O_COLD: o->cold = 1; break;
+      default: break;
+    }
+    if (!ok) {
+      snprintf(msg, sizeof msg, "--%s: '%.60s' is no %s", name, optarg, k == O_DELTA ? "bound such as 2^-64 or 1e-20" : "number in range");
+      return fault(MG_BAD_INPUT, c->name, msg);
+    }
+  }
+  o->n_files = argc - optind;
+  if (o->n_files < c->least || o->n_files > c->most) {
+    snprintf(msg, sizeof msg, "takes %d file%s%s, found %d", c->least, c->least == 1 ? "" : "s", c->most > c->least ? " or 2" : "", o->n_files);
+    return fault(MG_BAD_INPUT, c->name, msg);
+  }
+  for (int j = 0; j < o->n_files; j++) o->file[j] = argv[optind + j];
+  return 0;
+}
+
+/* ---- print, dot */
+
+static int print_or_dot(const options *o, mg_status (*f)(const mg_graph *, char **, mg_error *)) {
+  mg_error e;
+  mg_graph *g = NULL;
+  char *text = NULL;
+  mg_status s = mg_parse_file(o->file[0], NULL, &g, &e);
+  if (s == MG_OK) s = f(g, &text, &e);
+  int code = s == MG_OK ? write_all(NULL, NULL, text) : report(s, &e);
+  mg_string_free(text);
+  mg_graph_free(g);
+  return code;
+}
+static int do_print(const options *o) { return print_or_dot(o, mg_print); }
+static int do_dot(const options *o) { return print_or_dot(o, mg_dot); }
+
+/* ---- verdicts */
+
+/* Comment lines; the first is `# verdict: ...`.  The hash ties them to the µGraph that they speak of. */
+static void verdict_lines(char *buf, size_t n, const mg_verify_report *r, const mg_graph *program, const mg_graph *g) {
+  size_t k = (size_t)snprintf(buf, n, "# verdict: %s\n", mg_verdict_name(r->verdict));
+  if (r->verdict == MG_EQUAL && r->log2_delta < 0 && r->tier == MG_TIER_FULL)
+    k += (size_t)snprintf(buf + k, n - k, "# delta: <= 2^%.2f, by %s\n", r->log2_delta, r->theorem);
+  else if (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED)
+    k += (size_t)snprintf(buf + k, n - k, "# delta: none, not certified%s%s\n", r->tier == MG_TIER_FULL ? "" : ": fast tier only", *r->theorem && r->tier == MG_TIER_FULL ? "; " : "");
+  k += (size_t)snprintf(buf + k, n - k, "# tests: %d over finite fields, seed %llu; %s\n", r->tests, (unsigned long long)r->seed, r->reason);
+  if (r->verdict == MG_NOT_EQUAL && r->confirmed)
+    k += (size_t)snprintf(buf + k, n - k, "# counterexample: seed %llu, output %d, element %lld: %.17g and %.17g\n", (unsigned long long)r->cx_seed, r->cx_output, (long long)r->cx_element, r->cx_a, r->cx_b);
+  if (program && g) snprintf(buf + k, n - k, "# equal to: program %.64s %016llx\n# hash: %016llx\n", program->name, (unsigned long long)mg_hash(program), (unsigned long long)mg_hash(g));
+}
+
+static int verdict_code(mg_verdict v) { return v == MG_EQUAL || v == MG_EQUAL_SAMPLED ? 0 : v == MG_NOT_EQUAL ? 1 : 2; }
+
+static int do_verify(const options *o) {
+  mg_error e;
+  mg_verify_report r;
+  char lines[2048];
+  memset(&r, 0, sizeof r);
+  if (o->n_files == 1) {
+    int code = 0;
+    size_t n;
+    char *text = read_all(o->file[0], &n, &code);
+    if (!text) return code;
+    mg_status s = mg_certificate_check(text, n, &r, &e);
+    free(text);
+    if (s != MG_OK) return report(s, &e);
+    verdict_lines(lines, sizeof lines, &r, NULL, NULL);
+    code = write_all(NULL, lines, "# the certificate holds\n");
+    return code ? code : verdict_code(r.verdict);
+  }
+  mg_graph *a = NULL, *b = NULL;
+  mg_verify_config c = mg_verify_config_default();
+  if (o->log2_delta < 0) c.log2_delta = o->log2_delta;
+  if (o->seeded) c.seed = o->seed;
+  c.threads = (int)o->threads;
+  mg_status s = mg_parse_file(o->file[0], NULL, &a, &e);
+  if (s == MG_OK) s = mg_parse_file(o->file[1], NULL, &b, &e);
+  if (s == MG_OK) s = mg_verify(a, b, &c, &r, &e);
+  int code;
+  if (s != MG_OK) code = report(s, &e);
+  else {
+    verdict_lines(lines, sizeof lines, &r, a, b);
+    code = write_all(NULL, NULL, lines);
+    if (!code) code = verdict_code(r.verdict);
+    if (code == 1 || code == 2) fault(code == 1 ? MG_NOT_FOUND : MG_UNSUPPORTED, "verify", r.reason);
+    if (!code && o->certificate) {
+      char *text = NULL;
+      s = mg_certificate(a, b, &r, &text, &e);
+      code = s == MG_OK ? write_all(o->certificate, NULL, text) : report(s, &e);
+      mg_string_free(text);
+    }
+  }
+  mg_graph_free(a);
+  mg_graph_free(b);
+  return code;
+}
+
+/* ---- search */
+
+static volatile int interrupted;
+static void on_interrupt(int sig) {
+  (void)sig;
+  if (interrupted) _exit(130);
+  interrupted = 1;
+}
+
+static void on_progress(void *user, const mg_search_stats *s) {
+  (void)user;
+  fprintf(stderr, "\r\033[K%.1f s: %llu states, %llu pruned, %llu candidates, %llu verified, best %.2f us (model)", s->seconds,
+          (unsigned long long)s->states, (unsigned long long)(s->pruned_expression + s->pruned_shape + s->pruned_duplicate + s->pruned_limit),
+          (unsigned long long)s->candidates, (unsigned long long)s->verified, s->predicted_us);
+  fflush(stderr);
+}
+
+static mg_status may_emit(void *user, const mg_graph *g, mg_error *why) { return mg_cuda_emittable(g, (const char *)user, why); }
+
+static void json_string(FILE *f, const char *s) {
+  fputc('"', f);
+  for (; *s; s++) {
+    if (*s == '"' || *s == '\\') fputc('\\', f);
+    if ((unsigned char)*s < 32) fprintf(f, "\\u%04x", (unsigned)*s);
+    else fputc(*s, f);
+  }
+  fputc('"', f);
+}
+
+static int write_stats(const char *path, const char *program, const char *gpu, const mg_search_stats *s, const mg_verify_report *r, double verify_seconds) {
+  FILE *f = fopen(path, "w");
+  if (!f) return fault(MG_MACHINE, path, strerror(errno));
+  fprintf(f, "{\n  \"program\": ");
+  json_string(f, program);
+  fprintf(f, ",\n  \"gpu\": ");
+  json_string(f, gpu);
+  fprintf(f, ",\n  \"seconds\": %.6f,\n  \"egraph_ms\": %.3f,\n  \"verify_seconds\": %.3f,\n  \"threads\": %d,\n  \"states\": %llu,\n", s->seconds, s->egraph_ms, verify_seconds, s->threads, (unsigned long long)s->states);
+  fprintf(f, "  \"pruned\": {\"expression\": %llu, \"shape\": %llu, \"duplicate\": %llu, \"limit\": %llu, \"bound\": %llu},\n", (unsigned long long)s->pruned_expression,
+          (unsigned long long)s->pruned_shape, (unsigned long long)s->pruned_duplicate, (unsigned long long)s->pruned_limit, (unsigned long long)s->pruned_bound);
+  fprintf(f, "  \"frames\": %llu,\n  \"values\": %llu,\n  \"structures\": %llu,\n  \"segments\": %llu,\n  \"refused\": %llu,\n", (unsigned long long)s->frames,
+          (unsigned long long)s->values, (unsigned long long)s->structures, (unsigned long long)s->segments, (unsigned long long)s->refused);
+  fprintf(f, "  \"candidates\": %llu,\n  \"verified\": %llu,\n  \"rejected\": %llu,\n  \"complete\": %s,\n", (unsigned long long)s->candidates,
+          (unsigned long long)s->verified, (unsigned long long)s->rejected, s->complete ? "true" : "false");
+  fprintf(f, "  \"egraph\": {\"nodes\": %llu, \"classes\": %llu, \"stop\": \"%s\"},\n", (unsigned long long)s->egraph_nodes, (unsigned long long)s->egraph_classes, s->egraph_stop ? s->egraph_stop : "");
+  fprintf(f, "  \"best\": {\"kernels\": %d, \"block_ops\": %d, \"predicted_us\": %.4f, \"measured_us\": null, \"verdict\": \"%s\", \"log2_delta\": %.3f}\n}\n",
+          s->best_kernels, s->best_block_ops, s->predicted_us, r ? mg_verdict_name(r->verdict) : "none", r ? r->log2_delta : 0.0);
+  int bad = ferror(f);
+  bad |= fclose(f);
+  return bad ? fault(MG_MACHINE, path, "cannot be written") : 0;
+}
+
+static double now(void) {
+  struct timespec t;
+  timespec_get(&t, TIME_UTC);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int do_search(const options *o) {
+  mg_error e;
+  mg_graph *program = NULL;
+  mg_search_config c = mg_search_config_default();
+  mg_verify_config vc = mg_verify_config_default();
+  mg_search_result res;
+  char lines[2560], path[1024];
+  int code = 0;
+  memset(&res, 0, sizeof res);
+  const char *arch = o->arch ? o->arch : "sm_90a";
+  c.gpu = mg_gpu_find(arch);
+  if (!c.gpu) { mg_fail(&e, MG_BAD_INPUT, "search", "no GPU or architecture '%.40s' in the table", arch); return report(MG_BAD_INPUT, &e); }
+  if (o->threads) c.threads = (int)o->threads;
+  if (o->max_kernel_ops) c.max_kernel_ops = (int)o->max_kernel_ops;
+  if (o->max_block_ops) c.max_block_ops = (int)o->max_block_ops;
+  if (o->time_limit > 0) c.time_limit_s = o->time_limit;
+  if (o->no_prune) c.prune = 0;
+  if (o->seeded) c.seed = vc.seed = o->seed;
+  if (o->top) c.top_k = (int)o->top;
+  if (o->log2_delta < 0) vc.log2_delta = o->log2_delta;
+  vc.threads = (int)o->threads;
+  c.user = (void *)(uintptr_t)c.gpu->arch;
+  c.emittable = may_emit;
+  c.stop = &interrupted;
+  if (isatty(2)) c.progress = on_progress;
+  mg_status s = mg_parse_file(o->file[0], NULL, &program, &e);
+  if (s != MG_OK) return report(s, &e);
+  if (!mg_is_program(program)) { mg_graph_free(program); return fault(MG_BAD_INPUT, o->file[0], "expected a program without kernels, found a µGraph"); }
+  if (o->out && mkdir(o->out, 0777) != 0 && errno != EEXIST) { mg_graph_free(program); return fault(MG_MACHINE, o->out, strerror(errno)); }
+  signal(SIGINT, on_interrupt);
+  s = mg_search(program, &c, &res, &e);
+  if (c.progress) fputs("\r\033[K", stderr);
+  int best = -1;
+  double started = now();
+  mg_verify_report *full = (mg_verify_report *)calloc((size_t)(res.n > 0 ? res.n : 1), sizeof *full);
+  if (!full) s = mg_fail(&e, MG_NO_MEMORY, "search", "no memory for the reports");
+  /* The certificate run, at full size: the first that stands is the result. */
+  int refuted = 0, undecided = 0;
+  for (int k = 0; s == MG_OK && k < res.n && best < 0; k++) {
+    mg_status v = mg_verify(program, res.graph[k], &vc, &full[k], &e);
+    if (v != MG_OK) { s = v; break; }
+    if (full[k].verdict == MG_EQUAL || full[k].verdict == MG_EQUAL_SAMPLED) best = k;
+    else if (full[k].verdict == MG_NOT_EQUAL) refuted++;
+    else undecided++;
+  }
+  double verify_seconds = now() - started;
+  if (o->stats) code = write_stats(o->stats, program->name, c.gpu->name, &res.stats, best >= 0 ? &full[best] : NULL, verify_seconds);
+  if (s == MG_OK && best < 0)
+    s = undecided ? mg_fail(&e, MG_UNSUPPORTED, "search", "undecided: %.200s", res.n ? full[0].reason : "nothing was found")
+                  : mg_fail(&e, MG_NOT_FOUND, "search", "nothing found that is equal to the program at full size (%d refuted)", refuted);
+  if (s != MG_OK) code = report(s, &e);
+  /* Files by rank: those that the full tier refuted are left out, the result comes first. */
+  for (int k = best, rank = 0; s == MG_OK && !code && k < res.n; k++) {
+    const mg_verify_report *r = k == best ? &full[k] : &res.report[k];
+    char *text = NULL;
+    verdict_lines(lines, sizeof lines, r, program, res.graph[k]);
+    size_t n = strlen(lines);
+    snprintf(lines + n, sizeof lines - n, "# predicted: %.2f us on %s (model); %s%s\n", res.predicted_us[k], c.gpu->name,
+             k == best ? "links 2 and 3 not run: mirage check, mirage run" : "not certified", res.stats.complete ? "" : "; the search was cut short");
+    mg_status p = mg_print(res.graph[k], &text, &e);
+    if (p != MG_OK) { code = report(p, &e); break; }
+    if (k == best) code = write_all(NULL, lines, text);
+    if (!code && o->out) {
+      snprintf(path, sizeof path, "%s/%02d.mg", o->out, rank);
+      code = write_all(path, lines, text);
+    }
+    mg_string_free(text);
+    if (!code && o->out && k == best) {
+      text = NULL;
+      p = mg_certificate(program, res.graph[k], r, &text, &e);
+      snprintf(path, sizeof path, "%s/00.cert", o->out);
+      code = p == MG_OK ? write_all(path, NULL, text) : report(p, &e);
+      mg_string_free(text);
+    }
+    rank++;
+    if (!o->out) break;
+  }
+  free(full);
+  mg_search_result_free(&res);
+  mg_graph_free(program);
+  return code;
+}
+
+/* ---- emit, check, run: FILE is a .mg, or an emitted file, which holds its µGraph */
+
+/* The comment lines above `program` that speak of a verdict, if their hash is g's; malloc'ed, NULL if there are none. */
+static char *known_verdict(const char *text, const mg_graph *g) {
+  char hash[40], *out = (char *)malloc(strlen(text) + 2), *w = out;
+  int match = 0;
+  if (!out) return NULL;
+  snprintf(hash, sizeof hash, "# hash: %016llx", (unsigned long long)mg_hash(g));
+  while (*text == '#' || *text == '\n') {
+    const char *end = strchr(text, '\n');
+    size_t n = end ? (size_t)(end - text) : strlen(text);
+    if (n == strlen(hash) && !memcmp(text, hash, n)) match = 1;
+    if (n > 2 && !strstr(text, "*/")) { memcpy(w, text + 2, n - 2); w += n - 2; *w++ = '\n'; }
+    if (!end) break;
+    text = end + 1;
+  }
+  *w = 0;
+  if (!match) { free(out); return NULL; }
+  return out;
+}
+
+/* g and the emitted text of a .mg or .cu file. */
+static int load(const options *o, mg_graph **g, char **cu, mg_error *e) {
+  int code = 0;
+  size_t n;
+  char *text = read_all(o->file[0], &n, &code);
+  *g = NULL, *cu = NULL;
+  if (!text) return code;
+  size_t l = strlen(o->file[0]);
+  mg_status s;
+  if (l > 3 && !strcmp(o->file[0] + l - 3, ".cu")) {
+    s = mg_cuda_source_graph(text, n, g, e);
+    if (s == MG_OK) { *cu = text; return 0; }
+  } else {
+    s = mg_parse(text, n, o->file[0], NULL, g, e);
+    if (s == MG_OK) {
+      mg_emit_config c;
+      memset(&c, 0, sizeof c);
+      char *verdict = strlen(text) == n ? known_verdict(text, *g) : NULL;
+      c.arch = o->arch;
+      c.certificate = verdict;
+      s = mg_cuda_emit(*g, &c, cu, e);
+      free(verdict);
+    }
+  }
+  free(text);
+  if (s == MG_OK) return 0;
+  mg_graph_free(*g);
+  *g = NULL;
+  return report(s, e);
+}
+
+static int do_emit(const options *o) {
+  mg_error e;
+  mg_graph *g;
+  char *cu;
+  int code = load(o, &g, &cu, &e);
+  if (!code) code = write_all(o->out, NULL, cu);
+  free(cu);
+  mg_graph_free(g);
+  return code;
+}
+
+static int check_and_print(const options *o, const mg_graph *g, const char *cu, mg_check_report *r, FILE *f) {
+  mg_error e;
+  mg_check_config c;
+  memset(&c, 0, sizeof c);
+  c.seed = o->seed;
+  mg_status s = mg_cuda_check(g, cu, &c, r, &e);
+  if (s == MG_NOT_FOUND) {
+    fprintf(f, "link 2: DIFFERS\n%s\n", r->difference);
+    return fault(s, "check", r->difference);
+  }
+  if (s != MG_OK) return report(s, &e);
+  fprintf(f, "link 2: SAME over %d field%s, %d fiber orders each: %llu elements compared, %llu undefined%s%s\n", r->fields, r->fields == 1 ? "" : "s", r->seeds,
+          (unsigned long long)r->compared, (unsigned long long)r->undefined, r->exp_opaque ? "; exp uninterpreted" : "", r->reduced ? "; at reduced sizes" : "");
+  for (int k = 0; k < r->fields && k < 8; k++) fprintf(f, "  field: p=%llu q=%llu\n", (unsigned long long)r->p[k], (unsigned long long)r->q[k]);
+  if (r->float_checked) fprintf(f, "  floats: relative error %.3g against float64, tolerance %.3g\n", r->float_error, r->tolerance);
+  return 0;
+}
+
+static int do_check(const options *o) {
+  mg_error e;
+  mg_graph *g;
+  char *cu;
+  mg_check_report r;
+  memset(&r, 0, sizeof r);
+  int code = load(o, &g, &cu, &e);
+  if (!code) code = check_and_print(o, g, cu, &r, stdout);
+  free(cu);
+  mg_graph_free(g);
+  return code;
+}
+
+static int do_run(const options *o) {
+  mg_error e;
+  mg_graph *g;
+  char *cu;
+  mg_check_report cr;
+  mg_run_config c;
+  mg_run_report r;
+  memset(&cr, 0, sizeof cr);
+  memset(&c, 0, sizeof c);
+  memset(&r, 0, sizeof r);
+  int code = load(o, &g, &cu, &e);
+  if (!code) code = check_and_print(o, g, cu, &cr, stdout); /* nothing is timed before link 2 holds */
+  fflush(stdout);
+  if (!code) {
+    c.arch = o->arch, c.reps = (int)o->reps, c.cold = o->cold, c.seed = o->seed;
+    mg_status s = mg_cuda_run(g, cu, &c, &r, &e);
+    if (s != MG_OK) code = report(s, &e);
+    if (s == MG_OK || (s == MG_NOT_FOUND && r.tolerance > 0))
+      printf("link 3: %s, relative error %.3g against float64, tolerance %.3g, seed %llu, %llu elements unwritten\n", s == MG_OK ? "SAME" : "DIFFERS", r.relative_error, r.tolerance, (unsigned long long)r.seed, (unsigned long long)r.unwritten);
+    if (s == MG_OK) {
+      printf("gpu: %s, %d SMs, driver %d.%d\n", r.gpu, r.sms, r.driver / 1000, r.driver % 1000 / 10);
+      printf("hot: %.2f us (median), %.2f us (least), L2 warm, %d calls a CUDA graph\n", r.us_hot, r.us_hot_min, r.launches);
+      if (o->cold) printf("cold: %.2f us (median), %.2f us (least), %d buffer sets\n", r.us_cold, r.us_cold_min, r.cold_sets);
+    }
+    if (s == MG_OK && o->stats) {
+      FILE *f = fopen(o->stats, "w");
+      if (!f) code = fault(MG_MACHINE, o->stats, strerror(errno));
+      else {
+        fprintf(f, "{\"program\": ");
+        json_string(f, g->name);
+        fprintf(f, ", \"gpu\": ");
+        json_string(f, r.gpu);
+        fprintf(f, ", \"driver\": %d, \"runtime\": %d, \"relative_error\": %.6g, \"tolerance\": %.6g, \"seed\": %llu, \"us_hot\": %.4f, \"us_cold\": ", r.driver, r.runtime, r.relative_error, r.tolerance, (unsigned long long)r.seed, r.us_hot);
+        if (o->cold) fprintf(f, "%.4f", r.us_cold);
+        else fputs("null", f);
+        fprintf(f, ", \"us_hot_min\": %.4f, \"us_cold_min\": %.4f, \"cold_sets\": %d, \"bytes\": %llu, \"fields\": %d, \"compared\": %llu}\n", r.us_hot_min, r.us_cold_min, r.cold_sets, (unsigned long long)r.bytes, cr.fields, (unsigned long long)cr.compared);
+        if (fclose(f)) code = fault(MG_MACHINE, o->stats, "cannot be written");
+      }
+    }
+  }
+  free(cu);
+  mg_graph_free(g);
+  return code;
+}
+
+int main(int argc, char **argv) {
+  static const command commands[] = {
+      {"print", 1, 1, "", do_print},
+      {"dot", 1, 1, "", do_dot},
+      {"search", 1, 1, "o arch threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta", do_search},
+      {"verify", 1, 2, "delta seed certificate threads", do_verify},
+      {"emit", 1, 1, "o arch", do_emit},
+      {"check", 1, 1, "seed arch", do_check},
+      {"run", 1, 1, "arch reps cold seed stats", do_run},
+  };
+  options o;
+  if (argc >= 2 && (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) return write_all(NULL, NULL, usage);
+  if (argc >= 2 && !strcmp(argv[1], "--version")) return printf("mirage %d.%d.%d\n", MG_VERSION / 10000, MG_VERSION / 100 % 100, MG_VERSION % 100) < 0 ? 4 : 0;
+  for (size_t k = 0; argc >= 2 && k < sizeof commands / sizeof *commands; k++)
+    if (!strcmp(argv[1], commands[k].name)) {
+      int code = parse_options(&commands[k], argc - 1, argv + 1, &o);
+      return code ? code : commands[k].run(&o);
+    }
+  fprintf(stderr, "mirage: expected one of print, dot, search, verify, emit, check, run; 'mirage help' says more\n");
+  return 3;
+}

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Runs the test programs given, one after the other.  Last line: `N passed, N failed`.  A program that ends with a
+# failure which its own output does not count is one failed test.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+mkdir -p build/log
+passed=0 failed=0 bad=()
+for t in "$@"; do
+  log=build/log/$(echo "$t" | tr / _).log
+  start=$(date +%s)
+  echo "== $t"
+  ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1} timeout "${TEST_TIMEOUT:-900}" "$t" >"$log" 2>&1 </dev/null
+  rc=$?
+  p=$(sed -n -e 's/^\[  PASSED  \] \([0-9]*\) test(s).*/\1/p' "$log" | paste -sd+ | sed 's/^$/0/')
+  f=$(sed -n -e 's/^ *\([0-9]*\) FAILED TEST(S).*/\1/p' "$log" | paste -sd+ | sed 's/^$/0/')
+  p=$((p + $(grep -c '^ok - ' "$log"))) f=$((f + $(grep -c '^not ok - ' "$log")))
+  if [ $rc != 0 ] && [ $f = 0 ]; then f=1; echo "   ends with status $rc"; fi
+  if [ $f != 0 ]; then bad+=("$t"); grep -v -e '^\[ RUN' -e '^\[       OK' -e '^ok - ' "$log" | tail -n 60; fi
+  if [ $rc = 0 ] && [ $((p + f)) = 0 ]; then echo "   has no test"; f=1; bad+=("$t"); fi
+  grep '^skipped' "$log" | sed 's/^/   /'
+  passed=$((passed + p)) failed=$((failed + f))
+  echo "   $p passed, $f failed, $(($(date +%s) - start)) s"
+done
+[ ${#bad[@]} = 0 ] || echo "failed: ${bad[*]} (logs in build/log)"
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
