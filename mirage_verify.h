@@ -1130,12 +1130,13 @@ static mg_status mgi_verify_floats(const mg_graph *a, const mg_graph *b, uint64_
           if (isfinite(t.out[s][k][i])) most = mgi_bound_max2(most, fabs(t.out[s][k][i]));
       for (int64_t i = 0; i < n; i++) {
         double x = t.out[0][k][i], y = t.out[1][k][i], gap = fabs(x - y), scale = mgi_bound_max2(mgi_bound_max2(fabs(x), fabs(y)), most * 1e-3);
-        if (!isfinite(x) || !isfinite(y) || !(gap > 1e-9 * scale) || gap / scale <= worst) continue;
+        if (!isfinite(x) || !isfinite(y) || !(gap > 1e-7 * scale) || gap / scale <= worst) continue;
         worst = gap / scale;
         r->confirmed = 1, r->cx_output = (int)k, r->cx_element = i, r->cx_a = x, r->cx_b = y;
       }
     }
   }
+  if (!r->confirmed) r->cx_seed = 0;
   for (int k = 0; k < MG_MAX_IN; k++) free(t.in[k]);
   for (int s = 0; s < 2; s++)
     for (int k = 0; k < MG_MAX_OUT; k++) free(t.out[s][k]);
@@ -1148,7 +1149,7 @@ static mg_status mgi_verify_floats(const mg_graph *a, const mg_graph *b, uint64_
      3. Else float64: a difference is NOT_EQUAL.  None: NOT_EQUAL still if the output that differs involves neither an
         opaque function nor a maximum (a field cannot tell equal rational functions apart), else UNDECIDED.
      Where 1 or 2 agree and a maximum is involved: each side gets arbitrary maxima of its own.  Agreement then means that
-     they cancel; else EQUAL_SAMPLED. */
+     they cancel; else EQUAL_SAMPLED, unless float64 shows a difference. */
 
 const char *mg_verdict_name(mg_verdict v) {
   static const char *const name[4] = {"UNDECIDED", "EQUAL", "EQUAL_SAMPLED", "NOT_EQUAL"};
@@ -1178,6 +1179,10 @@ static mg_status mgi_verify_signature(const mg_graph *a, const mg_graph *b, mg_e
     if (x->dtype != y->dtype) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s %u has unlike types: %s in '%s', %s in '%s'", what, at, mg_dtype_name(x->dtype), a->name, mg_dtype_name(y->dtype), b->name);
   }
   return MG_OK;
+}
+
+static void mgi_verify_counterexample(const mg_graph *a, const mg_graph *b, mg_verify_report *r) {
+  snprintf(r->reason, sizeof r->reason, "float64 inputs of seed %llu: output %d, element %lld is %.9g in '%.40s', %.9g in '%.40s'", (unsigned long long)r->cx_seed, r->cx_output, (long long)r->cx_element, r->cx_a, a->name, r->cx_b, b->name);
 }
 
 mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r, mg_error *e) {
@@ -1227,6 +1232,15 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
       sampled = x != MGI_TRIAL_AGREE;
       r->tests = ran, r->compared = compared; /* those of the verdict */
     }
+    if (sampled && !c.skip_floats) { /* no theorem stands behind this one: doubles may object */
+      s = mgi_verify_floats(a, b, c.seed, threads, r, e);
+      if (s != MG_OK) return s;
+      if (r->confirmed) {
+        r->verdict = MG_NOT_EQUAL;
+        mgi_verify_counterexample(a, b, r);
+        return MG_OK;
+      }
+    }
     r->verdict = sampled ? MG_EQUAL_SAMPLED : MG_EQUAL;
     if (bounded && !r->two_field) {
       r->log2_delta = r->tests * r->log2_eps;
@@ -1252,7 +1266,7 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
   uint32_t inside = A.flags[output] | B.flags[output], doubt = MGI_HAS_OPAQUE | MGI_HAS_MAX | (r->two_field ? 0u : (uint32_t)MGI_HAS_EXP);
   if (r->confirmed) {
     r->verdict = MG_NOT_EQUAL;
-    snprintf(r->reason, sizeof r->reason, "float64 inputs of seed %llu: output %d, element %lld is %.9g in '%.40s', %.9g in '%.40s'", (unsigned long long)r->cx_seed, r->cx_output, (long long)r->cx_element, r->cx_a, a->name, r->cx_b, b->name);
+    mgi_verify_counterexample(a, b, r);
   } else if (o == MGI_TRIAL_DIFFER && !(inside & doubt)) {
     r->verdict = MG_NOT_EQUAL;
     snprintf(r->reason, sizeof r->reason, "output %d differs modulo p = %llu: not the same rational function, though float64 shows no difference", output, (unsigned long long)r->p[r->tests - 1]);

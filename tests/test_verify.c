@@ -1,0 +1,782 @@
+/* Tests of mirage_verify.h.
+   gcc -std=c11 -O2 -Wall -Wextra tests/test_verify.c -o build/test_verify -lcmocka -lm -lpthread && build/test_verify */
+#define MG_USER_OPS(E, T)                                                                                             \
+  E(TANH, "tanh", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(TANH, a), MG_TANH(a))                                            \
+  E(FMA, "avg2", 2, MG_KBT, RAT, OPAQUE, FF_ADD(FF_MUL(a, c), FF_MUL(b, c)), (a + b) * c)                             \
+  E(LEAKY, "softstep", 1, MG_KBT, RAT, OPAQUE, FF_OPAQUE(LEAKY, a), a / (MG_C(1, 1) + a * a * c * c))                 \
+  E(LOGISTIC, "logistic", 1, MG_KBT, NONE, OPAQUE, FF_DIV(FF_ADD(FF_ZERO, FF_EXP(a)), FF_ADD(FF_MUL(FF_EXP(a), FF_EXP(FF_ZERO)), FF_EXP(FF_ZERO))), MG_C(1, 1) / (MG_C(1, 1) + MG_EXP(-a)))
+#define MIRAGE_IMPLEMENTATION
+#include "../mirage_verify.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+static uint64_t seed;
+
+static uint64_t next(uint64_t *s) { return mgi_ff_mix(*s += MGI_FF_GOLD); }
+
+/* ---- helpers */
+
+static mg_graph *parse(const char *text) {
+  mg_graph *g = NULL;
+  mg_error e;
+  memset(&e, 0, sizeof e);
+  if (mg_parse(text, strlen(text), "test", NULL, &g, &e) != MG_OK) fail_msg("%s:%d:%d: %s\n%s", e.where, e.line, e.column, e.msg, text);
+  return g;
+}
+
+/* Programs a and b, each "inputs" and then statements that define O. */
+static mg_verify_report verify_cfg(const char *inputs, const char *a, const char *b, const mg_verify_config *c) {
+  char ta[4096], tb[4096];
+  mg_verify_report r;
+  mg_error e;
+  snprintf(ta, sizeof ta, "program a\n%s%s\noutput O\n", inputs, a);
+  snprintf(tb, sizeof tb, "program b\n%s%s\noutput O\n", inputs, b);
+  mg_graph *A = parse(ta), *B = parse(tb);
+  if (mg_verify(A, B, c, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  mg_graph_free(A), mg_graph_free(B);
+  return r;
+}
+
+static const int tiers[2] = {MG_TIER_FAST, MG_TIER_FULL};
+
+/* Both tiers give `want`; returns the full tier's report. */
+static mg_verify_report expect(mg_verdict want, const char *inputs, const char *a, const char *b) {
+  mg_verify_report r;
+  memset(&r, 0, sizeof r);
+  for (int t = 0; t < 2; t++) {
+    mg_verify_config c = mg_verify_config_default();
+    c.seed = seed, c.tier = tiers[t];
+    r = verify_cfg(inputs, a, b, &c);
+    if (r.verdict != want) fail_msg("expected %s, found %s (%s), tier %d, for\n%s\nand\n%s", mg_verdict_name(want), mg_verdict_name(r.verdict), r.reason, tiers[t], a, b);
+    if (want == MG_EQUAL || want == MG_EQUAL_SAMPLED) assert_true(r.compared > 0);
+    if (tiers[t] == MG_TIER_FAST) assert_true(r.log2_delta == 0);
+  }
+  return r;
+}
+static mg_verify_report expect_certified(const char *inputs, const char *a, const char *b) {
+  mg_verify_report r = expect(MG_EQUAL, inputs, a, b);
+  if (!(r.log2_delta <= -64)) fail_msg("not certified: %s", r.reason);
+  return r;
+}
+/* NOT_EQUAL, and the counterexample is what float64 gives. */
+static void expect_wrong(const char *inputs, const char *a, const char *b) {
+  mg_verify_report r = expect(MG_NOT_EQUAL, inputs, a, b);
+  assert_true(r.confirmed);
+  assert_true(r.log2_delta == 0);
+  char text[4096];
+  double got[2], *in[MG_MAX_IN];
+  for (int s = 0; s < 2; s++) {
+    snprintf(text, sizeof text, "program a\n%s%s\noutput O\n", inputs, s ? b : a);
+    mg_graph *g = parse(text);
+    mg_domain d = mg_domain_real();
+    mg_error e;
+    for (uint32_t k = 0; k < g->n_in; k++) {
+      in[k] = (double *)malloc((size_t)mgi_trial_elements(g, g->in[k]) * sizeof(double));
+      mg_verify_input_real(g, r.cx_seed, (int)k, in[k]);
+    }
+    double *out = (double *)malloc((size_t)mgi_trial_elements(g, g->out[r.cx_output]) * sizeof(double));
+    void *outs[1] = {out};
+    assert_int_equal(mg_eval(g, &d, (const void *const *)in, outs, &e), MG_OK);
+    got[s] = out[r.cx_element];
+    for (uint32_t k = 0; k < g->n_in; k++) free(in[k]);
+    free(out);
+    mg_graph_free(g);
+  }
+  assert_true(got[0] == r.cx_a && got[1] == r.cx_b);
+  assert_true(fabs(got[0] - got[1]) > 1e-7 * fabs(got[0]));
+}
+
+/* ---- arithmetic */
+
+static void moduli(void **state) {
+  (void)state;
+  uint64_t s = seed, primes = 0;
+  for (uint64_t n = 0; n < 3000; n++) {
+    int prime = n > 1;
+    for (uint64_t d = 2; d * d <= n; d++) prime &= n % d != 0;
+    assert_int_equal(mg_is_prime(n), prime);
+  }
+  assert_true(mg_is_prime(2305843009213693951u));   /* 2^61 - 1 */
+  assert_false(mg_is_prime(3215031751u));           /* strong pseudoprime to 2, 3, 5, 7 */
+  assert_false(mg_is_prime(3825123056546413051u));  /* to the first nine primes */
+  assert_true(mg_is_prime(18446744073709551557u));  /* the largest below 2^64 */
+  for (int bits = 2; bits <= 62; bits++) {
+    uint64_t m = mgi_ff_random_prime(&s, bits);
+    assert_true(m >> (bits - 1) == 1 && mg_is_prime(m));
+    primes++;
+    mg_modulus M = mgi_modulus(m);
+    for (int k = 0; k < 2000; k++) {
+      uint64_t a = next(&s) % m, b = next(&s) % m;
+      if (k < 4) a = k & 1 ? m - 1 : 0, b = k & 2 ? m - 1 : 0;
+      mgi_u128 x = ((mgi_u128)next(&s) << 64) | next(&s);
+      if (k == 5) x = ~(mgi_u128)0;
+      assert_true(mgi_addmod(&M, a, b) == (uint64_t)(((mgi_u128)a + b) % m));
+      assert_true(mgi_submod(&M, a, b) == (uint64_t)(((mgi_u128)a + m - b) % m));
+      assert_true(mgi_mulmod(&M, a, b) == (uint64_t)((mgi_u128)a * b % m));
+      assert_true(mgi_mod64(&M, (uint64_t)x) == (uint64_t)x % m);
+      assert_true(mgi_mod128(&M, x) == (uint64_t)(x % m));
+      if (a) assert_true((uint64_t)((mgi_u128)mgi_invmod(&M, a) * a % m) == 1 % m);
+    }
+  }
+  assert_int_equal(primes, 61);
+}
+
+static mg_field field_of(int which) {
+  mg_field F;
+  mg_error e;
+  mg_graph *g = parse("program g\ninput X : f16[4, 6]\nO = scale(X, 3/7)\noutput O\n");
+  const mg_graph *gs[1] = {g};
+  if (which < 2) assert_int_equal(mg_field_small(gs, 1, seed, which, &F, &e), MG_OK);
+  else assert_int_equal(mg_field_large(seed, which - 2, &F), MG_OK);
+  mg_graph_free(g);
+  return F;
+}
+static int same(mg_fv a, mg_fv b) { return a.p == b.p && a.q == b.q && (a.flags | (uint32_t)MGI_FV_TRACE) == (b.flags | (uint32_t)MGI_FV_TRACE); }
+/* A random value, now and then a special one or one without x_q. */
+static mg_fv any(const mg_field *F, uint64_t *s) {
+  mg_fv v = mg_ff_random(F, s);
+  switch (next(s) % 16) {
+    case 0: return mgi_fv(0, 0, MG_FV_NEGINF);
+    case 1: return mgi_fv(0, 0, MG_FV_UNDEF);
+    case 2: case 3: v.q = 0, v.flags = F->q ? MG_FV_NOQ : 0; return v;
+    case 4: return mgi_fv(0, 0, 0);
+    case 5: return mgi_fv(0, 0, MG_FV_EXP2 | MG_FV_NOQ);
+    default: return v;
+  }
+}
+
+static void axioms(void **state) {
+  (void)state;
+  for (int which = 0; which < 4; which++) {
+    mg_field F = field_of(which);
+    uint64_t s = seed + (uint64_t)which;
+    assert_true(mg_is_prime(F.p) && (!F.q || (mg_is_prime(F.q) && (F.p - 1) % F.q == 0)));
+    if (F.q) assert_true(F.omega != 1 && mgi_powmod(&F.mp, F.omega, F.q) == 1);
+    mg_fv zero = mg_ff_zero(&F), one = mg_ff_const(&F, mg_rat(1, 1));
+    int inverses = 0, exps = 0;
+    for (int k = 0; k < 20000; k++) {
+      mg_fv a = any(&F, &s), b = any(&F, &s), c = any(&F, &s);
+      assert_true(same(mg_ff_add(&F, a, b), mg_ff_add(&F, b, a)));
+      assert_true(same(mg_ff_mul(&F, a, b), mg_ff_mul(&F, b, a)));
+      assert_true(same(mg_ff_add(&F, mg_ff_add(&F, a, b), c), mg_ff_add(&F, a, mg_ff_add(&F, b, c))));
+      assert_true(same(mg_ff_mul(&F, mg_ff_mul(&F, a, b), c), mg_ff_mul(&F, a, mg_ff_mul(&F, b, c))));
+      assert_true(same(mg_ff_add(&F, a, zero), a));
+      assert_true(same(mg_ff_max(&F, a, b), mg_ff_max(&F, b, a)));
+      assert_true(same(mg_ff_max(&F, mg_ff_max(&F, a, b), c), mg_ff_max(&F, a, mg_ff_max(&F, b, c))));
+      assert_true(same(mg_ff_max(&F, a, a), a));
+      assert_true(same(mg_ff_max(&F, a, mgi_fv(0, 0, MG_FV_NEGINF)), a));
+      if ((a.flags | b.flags | c.flags) & MGI_FV_SPECIAL) continue;
+      assert_true(same(mg_ff_mul(&F, a, one), a));
+      assert_true(same(mg_ff_mul(&F, a, mg_ff_add(&F, b, c)), mg_ff_add(&F, mg_ff_mul(&F, a, b), mg_ff_mul(&F, a, c))));
+      assert_true(same(mg_ff_sub(&F, a, b), mg_ff_add(&F, a, mg_ff_sub(&F, zero, b))));
+      mg_fv d = mg_ff_div(&F, a, b), m = mg_ff_max(&F, a, b);
+      if (d.flags & MG_FV_UNDEF) assert_true(!b.p || (mgi_fv_has_q(&F, b.flags) && !b.q));
+      else inverses++, assert_true(same(mg_ff_mul(&F, d, b), mg_ff_add(&F, a, mg_ff_sub(&F, b, b))));
+      assert_true(same(m, a) || same(m, b));
+      if (F.exp_opaque || ((a.flags | b.flags) & MG_FV_NOQ)) continue;
+      exps++;
+      mg_fv x = mg_ff_exp(&F, mg_ff_add(&F, a, b));
+      assert_true(same(x, mg_ff_mul(&F, mg_ff_exp(&F, a), mg_ff_exp(&F, b))) && (x.flags & MG_FV_NOQ));
+    }
+    assert_true(inverses > 5000 && (exps > 5000) == !F.exp_opaque);
+  }
+}
+
+static void specials(void **state) {
+  (void)state;
+  for (int which = 0; which < 4; which++) {
+    mg_field F = field_of(which);
+    uint64_t s = seed;
+    mg_fv x = mg_ff_random(&F, &s), none = mgi_fv(0, 0, MG_FV_NEGINF), zero = mg_ff_zero(&F), y;
+    assert_true(mg_ff_div(&F, x, zero).flags & MG_FV_UNDEF);
+    assert_true(mg_ff_mul(&F, mg_ff_div(&F, x, zero), zero).flags & MG_FV_UNDEF);
+    assert_true(mg_ff_sub(&F, none, x).flags & MG_FV_NEGINF);
+    assert_true(mg_ff_sub(&F, x, none).flags & MG_FV_UNDEF);
+    y = mg_ff_exp(&F, mg_ff_sub(&F, none, x));
+    assert_true(y.p == 0 && !(y.flags & MGI_FV_SPECIAL));
+    assert_true(same(mg_ff_const(&F, mg_rat(-3, 7)), mg_ff_div(&F, mg_ff_sub(&F, zero, mg_ff_const(&F, mg_rat(3, 1))), mg_ff_const(&F, mg_rat(7, 1)))));
+    y = mg_ff_exp(&F, mg_ff_exp(&F, x));
+    assert_int_equal((y.flags & MG_FV_EXP2) != 0, !F.exp_opaque);
+    /* an opaque function restarts the count */
+    y = mg_ff_exp(&F, mg_ff_opaque(&F, MG_OP_SILU, 0, mg_ff_exp(&F, x)));
+    assert_false(y.flags & MGI_FV_SPECIAL);
+  }
+}
+
+static void opaque_functions(void **state) {
+  (void)state;
+  for (int which = 0; which < 4; which++) {
+    mg_field F = field_of(which), G;
+    uint64_t s = seed;
+    int zeros = 0, alike = 0, ops = 0, tries = which < 2 ? (int)F.p : 1000;
+    mg_fv zero = mg_ff_zero(&F);
+    mgi_field_fill(&G, F.p, F.q, F.seed + 1, F.exp_opaque);
+    for (int k = 0; k < tries; k++) {
+      mg_fv x = which < 2 ? mgi_fv((uint64_t)k, (uint64_t)k % F.q, 0) : mg_ff_random(&F, &s), y = x;
+      y.q = F.q ? (x.q + 1) % F.q : 0;
+      mg_fv r = mg_ff_apply(&F, MG_OP_SQRT, x, zero, zero), l = mg_ff_apply(&F, MG_OP_SILU, x, zero, zero);
+      assert_true(r.p != 0 && (!F.q || r.q != 0) && (r.flags & MG_FV_OPAQUE));
+      assert_true(same(r, mg_ff_apply(&F, MG_OP_SQRT, y, zero, zero))); /* of x_p alone */
+      zeros += l.p == 0, ops += l.p == r.p;
+      alike += l.p == mg_ff_apply(&G, MG_OP_SILU, x, zero, zero).p;
+      mg_fv c1 = mg_ff_const(&F, mg_rat(1, 2)), c2 = mg_ff_const(&F, mg_rat(1, 3));
+      ops += mg_ff_apply(&F, MG_OP_LEAKY, x, zero, c1).p == mg_ff_apply(&F, MG_OP_LEAKY, x, zero, c2).p;
+    }
+    assert_true(zeros < 12 && alike < 12 && ops < 24);
+    if (which >= 2) assert_int_equal(zeros + alike + ops, 0);
+  }
+}
+
+static void words(void **state) {
+  (void)state;
+  mg_error e;
+  for (int opaque = 0; opaque < 2; opaque++) {
+    uint64_t constant = 1;
+    for (int pair = 0; pair < 4; pair++) {
+      mg_field F;
+      mg_graph *g = mg_program_new("g", NULL);
+      int64_t n = pair == 3 ? 347 : 4;
+      mg_output(g, mg_scale(g, mg_input(g, "X", MG_F16, 1, &n), 1, (int64_t)constant));
+      assert_int_equal(mg_check(g, &e), MG_OK);
+      const mg_graph *gs[1] = {g};
+      assert_int_equal(mg_field_small(gs, 1, seed, opaque, &F, &e), MG_OK);
+      assert_true(F.p * (F.q + 1) + 2 <= 65535 && mg_is_prime(F.p) && mg_is_prime(F.q) && (F.p - 1) % F.q == 0 && F.p < 512);
+      assert_true(constant % F.p && constant % F.q && (uint64_t)n % F.p && (uint64_t)n % F.q);
+      for (uint32_t w = 0; w < 65536; w++) {
+        mg_fv v = mg_ff_unpack(&F, (uint16_t)w);
+        if (w < F.p * (F.q + 1) + 2) assert_int_equal(mg_ff_pack(&F, v), w);
+        else assert_true(v.flags & MG_FV_UNDEF);
+        if (w < F.p * (F.q + 1)) assert_true(v.p < F.p && v.q < F.q && !(v.flags & ~(uint32_t)MG_FV_NOQ));
+      }
+      for (uint64_t p = 0; p < F.p; p++)
+        for (uint64_t q = 0; q <= F.q; q++) {
+          mg_fv v = mgi_fv(p, q == F.q ? 0 : q, q == F.q ? MG_FV_NOQ : 0);
+          assert_true(same(mg_ff_unpack(&F, mg_ff_pack(&F, v)), v));
+        }
+      assert_true(mg_ff_unpack(&F, mg_ff_pack(&F, mgi_fv(0, 0, MG_FV_NEGINF))).flags == MG_FV_NEGINF);
+      assert_true(mg_ff_unpack(&F, mg_ff_pack(&F, mgi_fv(0, 0, MG_FV_UNDEF))).flags == MG_FV_UNDEF);
+      mg_graph_free(g);
+      if (constant < 60000) constant *= F.p;
+    }
+  }
+}
+
+/* The two representations, on a µGraph with every kind of callback, zero divisors and empty maxima. */
+static void domains_agree(void **state) {
+  (void)state;
+  mg_graph *g = parse("program g\ninput X : f16[5, 70]\ninput Y : f16[70, 11]\ninput Z : f16[1, 11]\n"
+                      "A = matmul(X, Y)\nB = div(A, sub(Z, mul(Z, Z)))\nC = max(B, dim=1)\nD = sum(exp(B), dim=0)\nE = relu(add(sub(C, D), neg(B)))\n"
+                      "O = mul(sqrt(add_scalar(scale(E, 3/5), 1/7)), silu(sqr(E)))\noutput O\n");
+  mg_field F;
+  mg_error e;
+  int undefined = 0;
+  for (int round = 0; round < 6; round++) {
+    if (round < 3) mg_field_large(seed + (uint64_t)round, 1, &F);
+    else mgi_field_fill(&F, 29, 0, seed + (uint64_t)round, 1); /* many zero divisors */
+    mg_fv *in[3], *out = (mg_fv *)malloc(55 * sizeof *out);
+    uint64_t *win[3], wout[55], s = seed + (uint64_t)round;
+    for (int k = 0; k < 3; k++) {
+      int64_t n = mgi_trial_elements(g, g->in[k]);
+      in[k] = (mg_fv *)malloc((size_t)n * sizeof **in), win[k] = (uint64_t *)malloc((size_t)n * sizeof **win);
+      for (int64_t i = 0; i < n; i++) in[k][i] = mg_ff_random(&F, &s), win[k][i] = in[k][i].p;
+    }
+    mg_domain pair = mg_domain_field(&F), word = mgi_domain_word(&F);
+    void *o1[1] = {out}, *o2[1] = {wout};
+    assert_int_equal(mg_eval(g, &pair, (const void *const *)in, o1, &e), MG_OK);
+    assert_int_equal(mg_eval(g, &word, (const void *const *)win, o2, &e), MG_OK);
+    for (int i = 0; i < 55; i++) {
+      assert_true(mgi_word_out(out[i]) == wout[i]);
+      undefined += wout[i] == MGI_WORD_UNDEF;
+    }
+    for (int k = 0; k < 3; k++) free(in[k]), free(win[k]);
+    free(out);
+  }
+  assert_true(undefined > 0 && undefined < 6 * 55);
+  mg_graph_free(g);
+}
+
+/* matmul against its definition, with strides, odd sizes and flagged elements. */
+static void matmul_definition(void **state) {
+  (void)state;
+  uint64_t s = seed;
+  for (int round = 0; round < 60; round++) {
+    mg_field F = field_of(round % 4);
+    int64_t m = 1 + (int64_t)(next(&s) % 70), n = 1 + (int64_t)(next(&s) % 20), k = 1 + (int64_t)(next(&s) % 140);
+    int turned = (int)(next(&s) & 1);
+    mg_fv *a = (mg_fv *)malloc((size_t)(m * k) * sizeof *a), *b = (mg_fv *)malloc((size_t)(k * n) * sizeof *b), *c = (mg_fv *)malloc((size_t)(m * n) * sizeof *c);
+    for (int64_t i = 0; i < m * k; i++) a[i] = next(&s) % 256 || round % 3 ? mg_ff_random(&F, &s) : any(&F, &s);
+    for (int64_t i = 0; i < k * n; i++) b[i] = next(&s) % 64 || round % 3 ? mg_ff_random(&F, &s) : any(&F, &s);
+    for (int64_t i = 0; i < m * n; i++) c[i] = mg_ff_zero(&F);
+    mg_view A, B, C;
+    memset(&A, 0, sizeof A), memset(&B, 0, sizeof B), memset(&C, 0, sizeof C);
+    A.data = a, A.shape.rank = 2, A.shape.dim[0] = m, A.shape.dim[1] = k, A.stride[0] = turned ? 1 : k, A.stride[1] = turned ? m : 1;
+    B.data = b, B.shape.rank = 2, B.shape.dim[0] = k, B.shape.dim[1] = n, B.stride[0] = turned ? 1 : n, B.stride[1] = turned ? k : 1;
+    C.data = c, C.shape.rank = 2, C.shape.dim[0] = m, C.shape.dim[1] = n, C.stride[0] = n, C.stride[1] = 1;
+    mg_domain d = mg_domain_field(&F);
+    assert_int_equal(d.matmul(d.user, &C, &A, &B), MG_OK);
+    for (int64_t i = 0; i < m; i++)
+      for (int64_t j = 0; j < n; j++) {
+        mg_fv sum = mg_ff_zero(&F);
+        for (int64_t l = 0; l < k; l++) sum = mg_ff_add(&F, sum, mg_ff_mul(&F, a[i * A.stride[0] + l * A.stride[1]], b[l * B.stride[0] + j * B.stride[1]]));
+        assert_true(same(sum, c[i * n + j]));
+      }
+    free(a), free(b), free(c);
+  }
+}
+
+/* ---- verdicts */
+
+#define XYZ "input X : f16[6, 8]\ninput Y : f16[6, 8]\ninput Z : f16[8, 10]\n"
+#define RMS "input X : f16[4, 32]\ninput G : f16[32]\ninput W : f16[32, 24]\n"
+#define RMS_PROGRAM "Y = rms_norm(X, G, eps=1/1000000)\nO = matmul(Y, W)"
+#define RMS_KERNEL(grid, loop, scale, eps, tail)                                                                                       \
+  "O = kernel grid=(x=" grid ") threads=128 {\n  for i=" loop " {\n    a = load X {x->*, i->1}\n    g = load G {x->*, i->0}\n"            \
+  "    w = load W {x->1, i->0}\n    b = matmul(mul(a, g), w)\n    s = sum(sqr(a), dim=1)\n  }\n"                                       \
+  "  o = " tail "(accum(b) {i->+}, sqrt(add_scalar(scale(accum(s) {i->+}, " scale "), " eps ")))\n  store o {x->1}\n}"
+#define ATT "input Q : f16[4, 6]\ninput K : f16[6, 12]\ninput V : f16[12, 5]\n"
+
+static void right_pairs(void **state) {
+  (void)state;
+  expect_certified(XYZ, "O = add(matmul(X, Z), matmul(Y, Z))", "O = matmul(add(X, Y), Z)");
+  expect_certified(XYZ, "O = matmul(X, Z)", "O = matmul(X, Z)");
+  expect_certified("input X : f16[3, 5]\ninput A : f16[5, 4]\ninput B : f16[4, 6]\n", "O = matmul(X, matmul(A, B))", "O = matmul(matmul(X, A), B)");
+  expect_certified("input X : f16[3, 5]\ninput Y : f16[3, 5]\ninput Z : f16[3, 5]\n", "O = div(X, mul(Y, Z))", "O = div(div(X, Y), Z)");
+  expect_certified("input X : f16[3, 5]\n", "O = mean(sqr(X), dim=1)", "O = scale(sum(mul(X, X), dim=1), 1/5)");
+  expect_certified("input X : f16[3, 5]\n", "O = transpose(neg(X), [1, 0])", "O = sub(transpose(X, [1, 0]), transpose(scale(X, 2), [1, 0]))");
+  expect_certified("input X : f16[3, 5]\ninput Y : f16[3, 4]\ninput A : f16[5, 6]\ninput B : f16[4, 6]\n", "O = concat_matmul(X, Y, A, B)", "O = add(matmul(X, A), matmul(Y, B))");
+  expect_certified(RMS, RMS_PROGRAM, "O = div(matmul(mul(X, G), W), sqrt(add_scalar(mean(sqr(X), dim=1), 1/1000000)))");
+  expect_certified(RMS, RMS_PROGRAM, RMS_KERNEL("3", "4", "1/32", "1/1000000", "div"));
+  expect_certified(RMS, RMS_PROGRAM, RMS_KERNEL("5", "7", "1/32", "1/1000000", "div")); /* ragged */
+  expect_certified("input X : f16[4, 16]\ninput A : f16[16, 12]\ninput B : f16[16, 12]\n", "O = mul(silu(matmul(X, A)), matmul(X, B))",
+                   "O = kernel grid=(x=3) threads=128 {\n  for i=4 {\n    x = load X {x->*, i->1}\n    a = load A {x->1, i->0}\n    b = load B {x->1, i->0}\n"
+                   "    p = matmul(x, a)\n    q = matmul(x, b)\n  }\n  o = mul(silu(accum(p) {i->+}), accum(q) {i->+})\n  store o {x->1}\n}");
+  /* exp opaque suffices */
+  mg_verify_report r = expect_certified(ATT, "E = exp(scale(matmul(Q, K), 1/8))\nO = matmul(div(E, sum(E, dim=1)), V)", "E = exp(scale(matmul(Q, K), 1/8))\nO = div(matmul(E, V), sum(E, dim=1))");
+  assert_false(r.two_field);
+}
+
+static void exponentials(void **state) {
+  (void)state;
+  mg_verify_report r = expect(MG_EQUAL, "input X : f16[4, 6]\ninput Y : f16[4, 6]\n", "O = mul(exp(X), exp(Y))", "O = exp(add(X, Y))");
+  assert_true(r.two_field && r.log2_delta == 0 && strstr(r.reason, "not certified"));
+  r = expect(MG_EQUAL, "input X : f16[4, 6]\ninput M : f16[4, 1]\n", "E = exp(X)\nO = div(E, sum(E, dim=1))", "E = exp(sub(X, M))\nO = div(E, sum(E, dim=1))");
+  assert_true(r.two_field);
+  expect_wrong("input X : f16[4, 6]\ninput Y : f16[4, 6]\n", "O = add(exp(X), exp(Y))", "O = exp(add(X, Y))");
+  expect_wrong("input X : f16[4, 6]\n", "O = exp(neg(X))", "O = neg(exp(X))");
+  /* exp of exp: equal as opaque, else a second exponential */
+  expect_certified("input X : f16[4, 6]\ninput Y : f16[4, 6]\n", "O = exp(exp(add(X, Y)))", "O = exp(exp(add(Y, X)))");
+  r = expect(MG_UNDECIDED, "input X : f16[4, 6]\ninput Y : f16[4, 6]\n", "O = exp(exp(add(X, Y)))", "O = exp(mul(exp(X), exp(Y)))");
+  assert_non_null(strstr(r.reason, "exponential of an exponential"));
+  expect_wrong("input X : f16[4, 6]\n", "O = exp(exp(X))", "O = exp(sqr(exp(X)))");
+  expect(MG_EQUAL, "input X : f16[4, 6]\n", "O = logistic(X)", "E = exp(X)\nO = div(E, add_scalar(E, 1))");
+}
+
+static void maxima(void **state) {
+  (void)state;
+  /* a stable softmax: the maximum cancels */
+  mg_verify_report r = expect(MG_EQUAL, "input X : f16[4, 6]\n", "E = exp(X)\nO = div(E, sum(E, dim=1))", "E = exp(sub(X, max(X, dim=1)))\nO = div(E, sum(E, dim=1))");
+  assert_true(r.two_field && r.log2_delta == 0);
+  r = expect(MG_EQUAL, "input X : f16[4, 6]\n", "M = max(X, dim=1)\nO = sub(add(X, M), M)", "O = scale(X, 1)");
+  assert_true(!r.two_field && r.log2_delta == 0);
+  r = expect(MG_EQUAL_SAMPLED, "input X : f16[4, 6]\n", "O = max(X, dim=1)", "O = reshape(max(max(reshape(X, [4, 2, 3]), dim=2), dim=1), [4, 1])");
+  assert_true(r.log2_delta == 0 && strstr(r.reason, "not certified"));
+  expect(MG_EQUAL_SAMPLED, "input X : f16[4, 13]\n", "O = max(X, dim=1)",
+         "O = kernel grid=(x=2) threads=128 {\n  for i=5 {\n    a = load X {x->0, i->1}\n    m = max(a, dim=1)\n  }\n  o = accum(m) {i->max}\n  store o {x->0}\n}");
+  expect(MG_EQUAL_SAMPLED, "input X : f16[4, 6]\n", "O = relu(X)", "O = relu(relu(X))");
+  expect_wrong("input X : f16[4, 6]\n", "O = relu(X)", "O = scale(X, 1)");
+  expect_wrong("input X : f16[4, 6]\n", "O = max(X, dim=1)", "O = sum(X, dim=1)");
+  expect_wrong("input X : f16[4, 6]\n", "E = exp(X)\nO = div(E, sum(E, dim=1))", "E = exp(sub(X, max(X, dim=1)))\nO = div(E, sum(exp(X), dim=1))");
+  /* true of the real maximum, not of every order */
+  expect(MG_UNDECIDED, "input X : f16[4, 6]\n", "O = relu(scale(X, 2))", "O = scale(relu(X), 2)");
+}
+
+static void wrong_pairs(void **state) {
+  (void)state;
+  expect_wrong(XYZ, "O = add(matmul(X, Z), matmul(Y, Z))", "O = matmul(sub(X, Y), Z)");
+  expect_wrong(XYZ, "O = add(matmul(X, Z), matmul(Y, Z))", "O = matmul(add(X, X), Z)");
+  expect_wrong(XYZ, "O = matmul(X, Z)", "O = matmul(Y, Z)");
+  expect_wrong("input X : f16[6, 6]\n", "O = sum(X, dim=0)", "O = transpose(sum(X, dim=1), [1, 0])");
+  expect_wrong("input X : f16[6, 6]\n", "O = scale(X, 1/3)", "O = scale(X, 333333/1000000)");
+  /* each is one change to the fused kernel */
+  expect_wrong(RMS, RMS_PROGRAM, RMS_KERNEL("3", "4", "1/31", "1/1000000", "div"));
+  expect_wrong(RMS, RMS_PROGRAM, RMS_KERNEL("3", "4", "1/32", "1/100000", "div"));
+  expect_wrong(RMS, RMS_PROGRAM, RMS_KERNEL("3", "4", "1/32", "1/999999", "div"));
+  expect_wrong(RMS, RMS_PROGRAM, RMS_KERNEL("3", "4", "1/32", "1/1000000", "mul"));
+  expect_wrong(RMS, RMS_PROGRAM, "O = matmul(mul(X, G), W)");
+  expect_wrong(RMS, RMS_PROGRAM, "O = matmul(div(X, sqrt(add_scalar(mean(sqr(X), dim=1), 1/1000000))), W)");
+  expect_wrong(RMS, RMS_PROGRAM, "O = div(matmul(mul(X, G), W), sqrt(add_scalar(mean(sqr(mul(X, G)), dim=1), 1/1000000)))");
+  expect_wrong(RMS, RMS_PROGRAM, "O = div(matmul(mul(X, G), W), add_scalar(mean(sqr(X), dim=1), 1/1000000))");
+  expect_wrong(ATT, "E = exp(matmul(Q, K))\nO = div(matmul(E, V), sum(E, dim=1))", "E = exp(matmul(Q, K))\nO = matmul(E, div(V, sum(V, dim=0)))");
+}
+
+static void undecided(void **state) {
+  (void)state;
+  mg_verify_report r = expect(MG_UNDECIDED, "input S : f16[4, 6]\n", "O = sqrt(scale(S, 1/4096))", "O = scale(sqrt(S), 1/64)");
+  assert_false(r.confirmed);
+  expect(MG_UNDECIDED, "input S : f16[4, 6]\n", "O = sqr(sqrt(S))", "O = scale(S, 1)");
+  /* a divisor that is zero everywhere */
+  r = expect(MG_UNDECIDED, "input S : f16[4, 6]\n", "O = div(S, sub(S, scale(S, 1)))", "O = div(S, sub(S, scale(S, 1)))");
+  assert_non_null(strstr(r.reason, "divided by zero"));
+  assert_true(r.undefined > 0);
+  /* floats may be left out: a wrong pair is then undecided, never equal */
+  mg_verify_config c = mg_verify_config_default();
+  c.skip_floats = 1, c.tier = MG_TIER_FAST, c.seed = seed;
+  assert_int_equal(verify_cfg("input S : f16[4, 6]\n", "O = sqrt(S)", "O = silu(S)", &c).verdict, MG_UNDECIDED);
+  assert_int_equal(verify_cfg("input S : f16[4, 6]\n", "O = add_scalar(S, 1)", "O = add_scalar(S, 2)", &c).verdict, MG_NOT_EQUAL);
+  /* a field tells rational functions apart where doubles do not */
+  r = expect(MG_NOT_EQUAL, "input S : f16[4, 6]\n", "O = add(S, scale(S, 1/2000000000))", "O = add(S, scale(S, 1/1999999999))");
+  assert_false(r.confirmed);
+}
+
+static void zero_divisors_never_mislead(void **state) {
+  (void)state;
+  expect_certified("input X : f16[40, 50]\ninput Y : f16[40, 50]\n", "O = div(mul(X, Y), Y)", "O = scale(X, 1)");
+  expect_certified("input X : f16[40, 50]\n", "O = div(sub(sqr(X), X), X)", "O = add_scalar(X, -1)");
+}
+
+static void user_rows(void **state) {
+  (void)state;
+  expect_certified(XYZ, "O = matmul(tanh(add(X, Y)), Z)", "O = matmul(tanh(add(Y, X)), Z)");
+  expect_wrong(XYZ, "O = matmul(tanh(add(X, Y)), Z)", "O = matmul(tanh(sub(X, Y)), Z)");
+  expect_wrong(XYZ, "O = tanh(X)", "O = silu(X)");
+  expect_certified(XYZ, "O = avg2(X, Y, 1/2)", "O = scale(add(X, Y), 1/2)");
+  expect_wrong(XYZ, "O = avg2(X, Y, 1/2)", "O = scale(add(X, Y), 1/3)");
+  expect_certified(XYZ, "O = softstep(add(X, Y), 1/2)", "O = softstep(add(Y, X), 1/2)");
+  expect_wrong(XYZ, "O = softstep(X, 1/2)", "O = softstep(X, 1/3)");
+}
+
+/* Every E row, alone and after a µGraph of one block, equals itself; the table is looped over. */
+static void every_row(void **state) {
+  (void)state;
+  int rows = 0;
+  for (int op = 1; op < MG_OP_TABLE_END; op++) {
+    const mg_op_info *row = mg_op_row((mg_opcode)op);
+    if (!row->elementwise) continue;
+    mg_graph *g[2];
+    mg_verify_report r;
+    mg_error e;
+    for (int k = 0; k < 2; k++) {
+      int64_t dim[2] = {3, 8}, grid[3] = {2, 1, 1};
+      mg_attr A;
+      memset(&A, 0, sizeof A);
+      A.c = mg_rat(2, 3);
+      g[k] = mg_program_new("row", NULL);
+      mg_tensor in[2] = {mg_input(g[k], "X", MG_F16, 2, dim), mg_input(g[k], "Y", MG_F16, 2, dim)}, out;
+      if (k == 0) out = mg_apply(g[k], (mg_opcode)op, &A, row->n_in, in);
+      else {
+        mg_graph *b = mg_graph_begin(g[k], grid, 128);
+        mg_map m = mg_map_set(mg_map_none(), mg_grid_axis(b, 0), 1);
+        mg_tensor t[2] = {mg_load(b, in[0], m), mg_load(b, in[1], m)};
+        mg_store(b, mg_apply(b, (mg_opcode)op, &A, row->n_in, t), m);
+        assert_int_equal(mg_graph_end(b, &out), 1);
+      }
+      mg_output(g[k], out);
+      if (mg_check(g[k], &e) != MG_OK) fail_msg("%s: %s", row->name, e.msg);
+    }
+    mg_verify_config c = mg_verify_config_default();
+    c.seed = seed;
+    assert_int_equal(mg_verify(g[0], g[1], &c, &r, &e), MG_OK);
+    if (r.verdict != MG_EQUAL && r.verdict != MG_EQUAL_SAMPLED) fail_msg("%s: %s", row->name, r.reason);
+    rows++;
+    mg_graph_free(g[0]), mg_graph_free(g[1]);
+  }
+  assert_true(rows >= 18);
+}
+
+/* ---- bounds: on a line x = u + t v every output element is N(t)/D(t); the degrees claimed must be enough for a pair
+   (N, D) to fit more points than they have coefficients. */
+
+static int fits(const mg_modulus *M, const uint64_t *t, const uint64_t *y, int points, int n, int d) {
+  int cols = n + d + 2, rank = 0;
+  uint64_t *a = (uint64_t *)calloc((size_t)points * (size_t)cols, sizeof *a);
+  for (int i = 0; i < points; i++) {
+    uint64_t w = 1;
+    for (int k = 0; k <= (n > d ? n : d); k++, w = mgi_mulmod(M, w, t[i])) {
+      if (k <= n) a[i * cols + k] = w;
+      if (k <= d) a[i * cols + n + 1 + k] = mgi_submod(M, 0, mgi_mulmod(M, w, y[i]));
+    }
+  }
+  for (int c = 0; c < cols && rank < points; c++) {
+    int pivot = rank;
+    while (pivot < points && !a[pivot * cols + c]) pivot++;
+    if (pivot == points) continue;
+    for (int k = 0; k < cols; k++) { uint64_t x = a[pivot * cols + k]; a[pivot * cols + k] = a[rank * cols + k], a[rank * cols + k] = x; }
+    uint64_t inv = mgi_invmod(M, a[rank * cols + c]);
+    for (int r = rank + 1; r < points; r++) {
+      uint64_t f = mgi_mulmod(M, a[r * cols + c], inv);
+      for (int k = c; f && k < cols; k++) a[r * cols + k] = mgi_submod(M, a[r * cols + k], mgi_mulmod(M, f, a[rank * cols + k]));
+    }
+    rank++;
+  }
+  free(a);
+  return rank < cols;
+}
+
+static void degree_bounds(void **state) {
+  (void)state;
+  static const char *const program[] = {
+    "O = add(div(X, Y), div(Y, X))", "O = matmul(div(X, Y), Z)", "O = div(matmul(X, Z), matmul(Y, Z))", "O = sum(div(sqr(X), add(X, Y)), dim=1)",
+    "O = mul(sum(mul(X, Y), dim=1), div(X, sum(sqr(Y), dim=1)))", "O = concat_matmul(X, Y, Z, div(Z, scale(Z, 2/3)))",
+    "O = avg2(div(X, Y), sub(X, Y), 3/5)", "O = sub(X, neg(add_scalar(div(X, Y), 1/7)))", "O = transpose(concat(X, div(X, Y), dim=1), [1, 0])",
+    "O = kernel grid=(x=1) threads=128 {\n  for i=3 {\n    a = load X {x->*, i->1}\n    b = load Y {x->*, i->1}\n    c = sum(div(a, b), dim=1)\n  }\n  o = accum(c) {i->+}\n  store o {x->*}\n}"};
+  static const double degree[] = {2, 0, 2, 0, 0, 0, 0, 0, 0, 0}; /* where the exact degree of N is plain to see */
+  mg_field F;
+  mg_field_large(seed, 1, &F);
+  mg_domain d = mg_domain_field(&F);
+  uint64_t s = seed;
+  for (size_t k = 0; k < sizeof program / sizeof *program; k++) {
+    char text[2048];
+    snprintf(text, sizeof text, "program p\ninput X : f16[2, 3]\ninput Y : f16[2, 3]\ninput Z : f16[3, 2]\n%s\noutput O\n", program[k]);
+    mg_graph *g = parse(text);
+    mgi_bounds B;
+    mg_error e;
+    assert_int_equal(mgi_bounds_of(g, &B, &e), MG_OK);
+    if (degree[k] > 0) assert_true(B.n == degree[k]);
+    assert_true(B.n + B.d < 100);
+    int points = (int)(B.n + B.d) + 8, loose = 0;
+    int64_t n_out = mgi_trial_elements(g, g->out[0]);
+    mg_fv u[3][6], v[3][6], x[3][6], out[64];
+    uint64_t t[128], y[128];
+    for (int j = 0; j < 18; j++) u[j / 6][j % 6] = mg_ff_random(&F, &s), v[j / 6][j % 6] = mg_ff_random(&F, &s);
+    for (int64_t i = 0; i < n_out; i += 3) {
+      for (int p = 0; p < points; p++) {
+        mg_fv at = mg_ff_random(&F, &s);
+        for (int j = 0; j < 18; j++) x[j / 6][j % 6] = mg_ff_add(&F, u[j / 6][j % 6], mg_ff_mul(&F, at, v[j / 6][j % 6]));
+        const void *in[3] = {x[0], x[1], x[2]};
+        void *outs[1] = {out};
+        assert_int_equal(mg_eval(g, &d, in, outs, &e), MG_OK);
+        assert_false(out[i].flags & MGI_FV_SPECIAL);
+        t[p] = at.p, y[p] = out[i].p;
+      }
+      if (!fits(&F.mp, t, y, points, (int)B.n, (int)B.d)) fail_msg("degrees %g / %g are too small for %s", B.n, B.d, program[k]);
+      loose |= B.n >= 1 && fits(&F.mp, t, y, points, (int)B.n - 1, (int)B.d);
+    }
+    if (degree[k] > 0) assert_false(loose); /* and the test can tell */
+    mg_graph_free(g);
+  }
+}
+
+/* Few opaque terms and low degrees: hand-computed quantities of Theorem A. */
+static void theorem_quantities(void **state) {
+  (void)state;
+  mg_verify_report r = expect_certified(XYZ, "O = add(matmul(X, Z), matmul(Y, Z))", "O = matmul(add(X, Y), Z)");
+  assert_true(r.degree == 2 && r.opaque_terms == 0 && r.degree_arg == 0 && r.tests == 2);
+  r = expect_certified(RMS, RMS_PROGRAM, RMS_KERNEL("3", "4", "1/32", "1/1000000", "div"));
+  assert_true(r.opaque_terms == 4 + 1 && r.degree_arg == 2); /* the 4 roots of X's rows, counted with repetition up to 4; the kernel's one */
+  assert_true(r.degree == 32 + 2 + 1); /* N: 2 + 31, D: 32; against N: 3, D: 1 */
+  assert_true(r.log2_delta <= -64 && r.log2_delta == r.tests * r.log2_eps);
+  /* an aim beyond reach is not certified; an easy one takes one test */
+  mg_verify_config c = mg_verify_config_default();
+  c.seed = seed, c.log2_delta = -100000;
+  r = verify_cfg(XYZ, "O = matmul(X, Z)", "O = matmul(X, Z)", &c);
+  assert_true(r.verdict == MG_EQUAL && r.log2_delta == 0 && strstr(r.reason, "not certified"));
+  c.log2_delta = -20;
+  r = verify_cfg(XYZ, "O = matmul(X, Z)", "O = matmul(X, Z)", &c);
+  assert_true(r.verdict == MG_EQUAL && r.tests == 1 && r.log2_delta < -20);
+}
+
+/* The seed decides everything; the number of threads nothing. */
+static void threads_do_not_matter(void **state) {
+  (void)state;
+  mg_verify_report first, r;
+  mg_verify_config c = mg_verify_config_default();
+  c.seed = seed, c.threads = 1;
+  first = verify_cfg(RMS, RMS_PROGRAM, RMS_KERNEL("3", "4", "1/32", "1/1000000", "div"), &c);
+  for (int threads = 2; threads < 12; threads += 3) {
+    c.threads = threads;
+    r = verify_cfg(RMS, RMS_PROGRAM, RMS_KERNEL("3", "4", "1/32", "1/1000000", "div"), &c);
+    assert_memory_equal(&r, &first, sizeof r);
+  }
+  c.seed++;
+  r = verify_cfg(RMS, RMS_PROGRAM, RMS_KERNEL("3", "4", "1/32", "1/1000000", "div"), &c);
+  assert_true(r.p[0] != first.p[0] && r.p[1] != first.p[1] && r.p[0] != r.p[1]);
+  assert_true(first.p[0] >> 60 == 1 && first.q[0] == 0);
+}
+
+static void signatures(void **state) {
+  (void)state;
+  static const char *const other[] = {"program b\ninput X : f16[6, 9]\nO = exp(X)\noutput O\n", "program b\ninput X : f16[6, 8]\ninput Y : f16[6, 8]\nO = exp(X)\noutput O\n",
+                                      "program b\ninput X : f32[6, 8]\nO = exp(X)\noutput O\n", "program b\ninput X : f16[6, 8]\nO = exp(X)\nP = neg(X)\noutput O\noutput P\n",
+                                      "program b\ninput X : f16[6, 8]\nO = sum(X, dim=1)\noutput O\n"};
+  mg_graph *a = parse("program a\ninput X : f16[6, 8]\nO = exp(X)\noutput O\n");
+  for (size_t k = 0; k < sizeof other / sizeof *other; k++) {
+    mg_graph *b = parse(other[k]);
+    mg_verify_report r;
+    mg_error e;
+    assert_int_equal(mg_verify(a, b, NULL, &r, &e), MG_BAD_INPUT);
+    assert_true(e.msg[0] != 0);
+    assert_int_equal(mg_verify(a, b, NULL, NULL, NULL), MG_BAD_INPUT);
+    mg_graph_free(b);
+  }
+  mg_graph_free(a);
+}
+
+/* ---- certificates */
+
+static void certificates(void **state) {
+  (void)state;
+  mg_graph *a = parse("program a\n" RMS RMS_PROGRAM "\noutput O\n"), *b = parse("program b\n" RMS RMS_KERNEL("3", "4", "1/32", "1/1000000", "div") "\noutput O\n");
+  mg_graph *wrong = parse("program b\n" RMS RMS_KERNEL("3", "4", "1/31", "1/1000000", "div") "\noutput O\n");
+  mg_verify_report r, again;
+  mg_error e;
+  char *text = NULL;
+  mg_verify_config c = mg_verify_config_default();
+  c.seed = seed;
+  assert_int_equal(mg_verify(a, b, &c, &r, &e), MG_OK);
+  assert_int_equal(mg_certificate(a, b, &r, &text, &e), MG_OK);
+  size_t len = strlen(text);
+  if (mg_certificate_check(text, len, &again, &e) != MG_OK) fail_msg("%s\n%s", e.msg, text);
+  assert_memory_equal(&r, &again, sizeof r);
+  assert_non_null(strstr(text, "theorem Theorem A"));
+  char *bad = (char *)malloc(len + 2);
+  uint64_t s = seed;
+  for (size_t at = 0; at < len; at++) /* every byte, changed */
+    for (int k = 0; k < 3; k++) {
+      memcpy(bad, text, len);
+      bad[at] = (char)(k == 0 ? bad[at] ^ 1 : k == 1 ? bad[at] ^ 0x20 : bad[at] + 1 + (int)(next(&s) % 255));
+      assert_int_equal(mg_certificate_check(bad, len, &again, &e), MG_BAD_INPUT);
+    }
+  for (size_t at = 0; at < len; at++) { /* cut off, and a byte lost or doubled */
+    assert_int_equal(mg_certificate_check(text, at, &again, &e), MG_BAD_INPUT);
+    memcpy(bad, text, at), memcpy(bad + at, text + at + 1, len - at - 1);
+    assert_int_equal(mg_certificate_check(bad, len - 1, &again, &e), MG_BAD_INPUT);
+    memcpy(bad, text, at + 1), memcpy(bad + at + 1, text + at, len - at);
+    assert_int_equal(mg_certificate_check(bad, len + 1, &again, &e), MG_BAD_INPUT);
+  }
+  /* forged: another byte and the sum made to fit.  Only bytes of names and of white space could pass. */
+  int refused = 0, tried = 0;
+  for (size_t at = 0; at < len - 21; at += 3) {
+    memcpy(bad, text, len);
+    if (text[at] < '0' || text[at] > '9') continue;
+    bad[at] = (char)('0' + (text[at] - '0' + 1 + (int)(next(&s) % 9)) % 10);
+    snprintf(bad + len - 21, 22, "sum %016llx", (unsigned long long)mgi_cert_sum(bad, len - 21));
+    bad[len - 1] = '\n';
+    tried++;
+    mg_status status = mg_certificate_check(bad, len, &again, &e);
+    refused += status != MG_OK;
+    if (status == MG_OK) assert_true(again.verdict == MG_EQUAL && again.log2_delta <= -64); /* a digit in a name */
+  }
+  assert_true(tried > 30 && tried - refused <= 8);
+  /* a certificate of another pair */
+  char *other = NULL;
+  again = r;
+  assert_int_equal(mg_certificate(a, wrong, &again, &other, &e), MG_OK); /* a lie: r is not of this pair */
+  assert_int_equal(mg_certificate_check(other, strlen(other), &again, &e), MG_BAD_INPUT);
+  mg_string_free(other);
+  assert_int_equal(mg_verify(a, wrong, &c, &r, &e), MG_OK);
+  assert_int_equal(mg_certificate(a, wrong, &r, &other, &e), MG_NOT_FOUND);
+  free(bad);
+  mg_string_free(text);
+  mg_graph_free(a), mg_graph_free(b), mg_graph_free(wrong);
+}
+
+static void uncertified_certificates(void **state) {
+  (void)state;
+  static const char *const pair[][2] = {{"program a\ninput X : f16[4, 6]\nO = relu(X)\noutput O\n", "program b\ninput X : f16[4, 6]\nO = relu(relu(X))\noutput O\n"},
+                                        {"program a\ninput X : f16[4, 6]\nO = sqr(exp(X))\noutput O\n", "program b\ninput X : f16[4, 6]\nO = exp(scale(X, 2))\noutput O\n"}};
+  for (int k = 0; k < 2; k++) {
+    mg_graph *a = parse(pair[k][0]), *b = parse(pair[k][1]);
+    mg_verify_report r, again;
+    mg_error e;
+    char *text = NULL;
+    assert_int_equal(mg_verify(a, b, NULL, &r, &e), MG_OK);
+    assert_int_equal(r.verdict, k ? MG_EQUAL : MG_EQUAL_SAMPLED);
+    assert_int_equal(mg_certificate(a, b, &r, &text, &e), MG_OK);
+    assert_non_null(strstr(text, "\ndelta none\n"));
+    assert_non_null(strstr(text, "not certified"));
+    if (mg_certificate_check(text, strlen(text), &again, &e) != MG_OK) fail_msg("%s\n%s", e.msg, text);
+    assert_memory_equal(&r, &again, sizeof r);
+    mg_string_free(text);
+    mg_graph_free(a), mg_graph_free(b);
+  }
+}
+
+/* Random programs against a random change of them: never EQUAL with a bound unless floats agree too. */
+static char *put(char *s, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  s += vsprintf(s, fmt, ap);
+  va_end(ap);
+  return s;
+}
+static void random_mutants(void **state) {
+  (void)state;
+  static const char *const unary[] = {"neg", "sqr", "exp", "silu", "relu"}, *const binary[] = {"add", "sub", "mul", "div"};
+  int count[4] = {0};
+  for (int round = 0; round < 400; round++) {
+    char text[2][2048], *s[2];
+    uint64_t state_of = seed + (uint64_t)round * 977, at = next(&state_of) % 6;
+    for (int k = 0; k < 2; k++) s[k] = put(text[k], "program p\ninput a0 : f16[3, 4]\ninput a1 : f16[3, 4]\n");
+    for (int line = 0; line < 6; line++) {
+      int kind = (int)(next(&state_of) % 3), op = (int)(next(&state_of) % 20), x = (int)(next(&state_of) % (uint64_t)(line + 2)), y = (int)(next(&state_of) % (uint64_t)(line + 2));
+      for (int k = 0; k < 2; k++) {
+        int o = op + (k && line == (int)at); /* the mutant has another operator here */
+        if (kind == 0) s[k] = put(s[k], "a%d = %s(a%d)\n", line + 2, unary[o % 5], x);
+        else if (kind == 1) s[k] = put(s[k], "a%d = %s(a%d, a%d)\n", line + 2, binary[o % 4], x, y);
+        else s[k] = put(s[k], "a%d = mul(a%d, sum(a%d, dim=%d))\n", line + 2, x, y, o % 2);
+      }
+    }
+    for (int k = 0; k < 2; k++) put(s[k], "output a7\n");
+    mg_graph *a = parse(text[0]), *b = parse(text[1]);
+    mg_verify_config c = mg_verify_config_default();
+    mg_verify_report r, f;
+    mg_error e;
+    c.seed = seed + (uint64_t)round, c.tier = MG_TIER_FAST;
+    assert_int_equal(mg_verify(a, a, &c, &r, &e), MG_OK);
+    if (r.verdict != MG_EQUAL && r.verdict != MG_EQUAL_SAMPLED && !strstr(r.reason, "divided by zero")) fail_msg("a program is not itself: %s\n%s", r.reason, text[0]);
+    assert_int_equal(mg_verify(a, b, &c, &r, &e), MG_OK);
+    memset(&f, 0, sizeof f);
+    assert_int_equal(mgi_verify_floats(a, b, c.seed + 7, 1, &f, &e), MG_OK);
+    if (f.confirmed && (r.verdict == MG_EQUAL || r.verdict == MG_EQUAL_SAMPLED)) {
+      double x = f.cx_a, y = f.cx_b; /* rounding alone may part ill-conditioned ones */
+      if (fabs(x - y) > 1e-3 * (fabs(x) + fabs(y))) fail_msg("%s, yet floats give %g and %g for\n%s\nand\n%s", mg_verdict_name(r.verdict), x, y, text[0], text[1]);
+    }
+    count[r.verdict]++;
+    mg_graph_free(a), mg_graph_free(b);
+  }
+  print_message("mutants: %d undecided, %d equal, %d sampled, %d not equal\n", count[0], count[1], count[2], count[3]);
+  assert_true(count[MG_NOT_EQUAL] > 100);
+}
+
+/* The figure of section 8: full size within 10 s.  A sanitizer build is slower; it takes a smaller size. */
+static void full_size(void **state) {
+  (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  const char *n = "512", *scale = "1/512";
+#else
+  const char *n = "4096", *scale = "1/4096";
+#endif
+  char ta[1024], tb[2048];
+  snprintf(ta, sizeof ta, "program a\ninput X : f16[16, %s]\ninput G : f16[%s]\ninput W : f16[%s, %s]\n" RMS_PROGRAM "\noutput O\n", n, n, n, n);
+  snprintf(tb, sizeof tb, "program b\ninput X : f16[16, %s]\ninput G : f16[%s]\ninput W : f16[%s, %s]\n" RMS_KERNEL("128", "64", "%s", "1/1000000", "div") "\noutput O\n", n, n, n, n, scale);
+  mg_graph *a = parse(ta), *b = parse(tb);
+  mg_verify_report r;
+  mg_error e;
+  struct timespec t0, t1;
+  timespec_get(&t0, TIME_UTC);
+  assert_int_equal(mg_verify(a, b, NULL, &r, &e), MG_OK);
+  timespec_get(&t1, TIME_UTC);
+  double seconds = (double)(t1.tv_sec - t0.tv_sec) + 1e-9 * (double)(t1.tv_nsec - t0.tv_nsec);
+  print_message("RMSNorm + linear, 16 x %s x %s: %s, delta 2^%.2f, %d tests, %.2f s\n", n, n, mg_verdict_name(r.verdict), r.log2_delta, r.tests, seconds);
+  assert_true(r.verdict == MG_EQUAL && r.log2_delta <= -64);
+  assert_true(seconds < 10);
+  mg_graph_free(a), mg_graph_free(b);
+}
+
+int main(int argc, char **argv) {
+  seed = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)time(NULL);
+  print_message("seed %llu (give it as the argument to repeat)\n", (unsigned long long)seed);
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(moduli), cmocka_unit_test(axioms), cmocka_unit_test(specials), cmocka_unit_test(opaque_functions), cmocka_unit_test(words),
+    cmocka_unit_test(domains_agree), cmocka_unit_test(matmul_definition), cmocka_unit_test(right_pairs), cmocka_unit_test(exponentials),
+    cmocka_unit_test(maxima), cmocka_unit_test(wrong_pairs), cmocka_unit_test(undecided), cmocka_unit_test(zero_divisors_never_mislead),
+    cmocka_unit_test(user_rows), cmocka_unit_test(every_row), cmocka_unit_test(degree_bounds), cmocka_unit_test(theorem_quantities),
+    cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(signatures), cmocka_unit_test(certificates), cmocka_unit_test(uncertified_certificates),
+    cmocka_unit_test(random_mutants), cmocka_unit_test(full_size),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
