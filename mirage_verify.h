@@ -301,7 +301,7 @@ MGI_FN mg_fv mg_ff_const(const mg_field *F, mg_rational c) {
 }
 /* Uniform; advances the state. */
 MGI_FN mg_fv mg_ff_random(const mg_field *F, uint64_t *state) {
-  uint64_t k = *state += MGI_FF_GOLD;
+  uint64_t k = mgi_ff_mix(*state += MGI_FF_GOLD); /* a rejected draw steps the key: keys must not be neighbours */
   return mgi_fv(mgi_ff_draw(&F->mp, k, 0, 0, 0), F->q ? mgi_ff_draw(&F->mq, k, 0, 1, 0) : 0, 0);
 }
 

@@ -186,6 +186,25 @@ static void axioms(void **state) {
   }
 }
 
+/* Draws of one stream are distinct, and spread over the residues. */
+static void draws(void **state) {
+  (void)state;
+  enum { N = 3000 };
+  static uint64_t v[N];
+  mg_field F = field_of(3), S = field_of(0);
+  uint64_t s = seed;
+  int top = 0, count[512] = {0};
+  for (int k = 0; k < N; k++) {
+    v[k] = mg_ff_random(&F, &s).p;
+    assert_true(v[k] < F.p);
+    top += v[k] >= F.p / 2;
+    for (int j = 0; j < k; j++) assert_true(v[j] != v[k]);
+  }
+  assert_true(abs(top - N / 2) < 300); /* eleven standard deviations */
+  for (int k = 0; k < 1000 * (int)S.p; k++) count[mg_ff_random(&S, &s).p]++;
+  for (uint64_t k = 0; k < S.p; k++) assert_true(abs(count[k] - 1000) < 300);
+}
+
 static void specials(void **state) {
   (void)state;
   for (int which = 0; which < 4; which++) {
@@ -771,7 +790,7 @@ int main(int argc, char **argv) {
   seed = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)time(NULL);
   print_message("seed %llu (give it as the argument to repeat)\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(moduli), cmocka_unit_test(axioms), cmocka_unit_test(specials), cmocka_unit_test(opaque_functions), cmocka_unit_test(words),
+    cmocka_unit_test(moduli), cmocka_unit_test(axioms), cmocka_unit_test(draws), cmocka_unit_test(specials), cmocka_unit_test(opaque_functions), cmocka_unit_test(words),
     cmocka_unit_test(domains_agree), cmocka_unit_test(matmul_definition), cmocka_unit_test(right_pairs), cmocka_unit_test(exponentials),
     cmocka_unit_test(maxima), cmocka_unit_test(wrong_pairs), cmocka_unit_test(undecided), cmocka_unit_test(zero_divisors_never_mislead),
     cmocka_unit_test(user_rows), cmocka_unit_test(every_row), cmocka_unit_test(degree_bounds), cmocka_unit_test(theorem_quantities),
