@@ -60,14 +60,14 @@
 
    MEMORY
      Results are freed by mg_search_result_free, e-graphs by mg_egraph_free.  A frame's values take at most
-     cfg.max_states times about 10 kB, a frame at a time and thread.
+     256 MiB, one frame at a time and thread.
 
    THREADS
      cfg.threads workers take frames from one queue.  The result does not depend on their number, nor on the seed.
 
    DOES NOT
      Search nested or sequential loops, accumulators over grid axes, kernels whose intermediate results are no tensors
-     of the program, or rewrite exp(a) exp(b).  stats.complete speaks of the space without these.
+     of the program or are exponentials that nothing has normalised yet (fp16 overflows), or rewrite exp(a) exp(b).  stats.complete speaks of the space without these.
 */
 #ifndef MIRAGE_SEARCH_H
 #define MIRAGE_SEARCH_H
@@ -162,7 +162,11 @@ uint32_t mg_egraph_add(mg_egraph *eg, mg_eop op, mg_eattr attr, uint32_t a, uint
 uint32_t mg_egraph_find(const mg_egraph *eg, uint32_t id); /* the representative of id's class */
 int mg_egraph_union(mg_egraph *eg, uint32_t a, uint32_t b); /* asserts a = b; 1 if that was new; rebuild before use */
 void mg_egraph_rebuild(mg_egraph *eg);                      /* closes under congruence */
-typedef struct mg_egraph_limits { uint32_t nodes; double seconds; } mg_egraph_limits; /* zero: 30000 nodes, 10 s */
+typedef struct mg_egraph_limits {
+  uint32_t nodes;  /* 0: 20000 */
+  double seconds;  /* 0: 10 */
+  int no_copies;   /* 1: only the directions that copy no term */
+} mg_egraph_limits;
 /* Applies the axioms until nothing changes: first the directions that copy no term, then those that do
    (distribution), so that a limit that ends it early leaves the cheap closure whole. */
 mg_status mg_egraph_saturate(mg_egraph *eg, const mg_egraph_limits *limits, mg_saturation *outcome, mg_error *e);
@@ -189,7 +193,8 @@ typedef struct mg_search_stats {
   uint64_t candidates, verified, rejected, refused; /* sized graphs built; passed and failed the fast tier; not emittable */
   int complete;                      /* 1: no limit, budget or early end cut anything off the stated space */
   uint64_t egraph_nodes, egraph_classes;
-  const char *egraph_stop;           /* "SATURATED", or what ended the first e-graph that did not saturate */
+  const char *egraph_stop;           /* "SATURATED", or what ended the first e-graph that did not saturate; its closure
+                                        under the axioms that copy no term is searched then */
   int best_kernels, best_block_ops;
   double predicted_us;
 } mg_search_stats;
@@ -204,7 +209,8 @@ typedef struct mg_search_config {
   double time_limit_s;               /* 0: none */
   uint64_t seed;                     /* of the field test; 0: 1 */
   int64_t max_states;                /* values a frame may hold; 0: 4096 */
-  int64_t max_structures;            /* structures a frame may yield; 0: 20000 */
+  int64_t max_structures;            /* structures a frame may yield, cheapest operators first; 0: 20000 */
+  int64_t max_steps;                 /* choices a frame may try to find them; 0: 200000 */
   mg_egraph_limits egraph;
   void *user;
   mg_status (*emittable)(void *user, const mg_graph *g, mg_error *why); /* may be NULL; refuses sized µGraphs */
@@ -715,7 +721,7 @@ static int mgi_se_rules(mg_egraph *eg, mgi_se_rule *rule, mg_error *e) {
 }
 
 mg_status mg_egraph_saturate(mg_egraph *eg, const mg_egraph_limits *limits, mg_saturation *outcome, mg_error *e) {
-  uint32_t max_nodes = limits && limits->nodes ? limits->nodes : 30000;
+  uint32_t max_nodes = limits && limits->nodes ? limits->nodes : 20000;
   double end = mgi_se_seconds() + (limits && limits->seconds > 0 ? limits->seconds : 10.0);
   *outcome = MG_SATURATED;
   mgi_se_rule *rule = (mgi_se_rule *)malloc(2 * (size_t)(mg_axiom_count() + 1) * sizeof *rule);
@@ -726,7 +732,7 @@ mg_status mg_egraph_saturate(mg_egraph *eg, const mg_egraph_limits *limits, mg_s
   memset(&M, 0, sizeof M);
   M.eg = eg;
   mg_egraph_rebuild(eg);
-  for (int phase = 0; phase < 2 && *outcome == MG_SATURATED; phase++) {
+  for (int phase = 0; phase < (limits && limits->no_copies ? 1 : 2) && *outcome == MG_SATURATED; phase++) {
     for (int changed = 1; changed && *outcome == MG_SATURATED && !eg->oom && !M.oom;) {
       changed = 0;
       M.n_hit = 0;
@@ -823,6 +829,7 @@ static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu) {
   for (int i = 0; i < k->n; i++) {
     const mgi_se_mop *o = &k->op[i];
     if (o->code == MG_OP_LOAD) *(o->inloop ? &ring : &once) += mgi_se_tile_bytes(o);
+    if (o->code == MG_OP_ACCUM && k->op[o->in[0]].rank == o->rank && mgi_se_elems(o) > mgi_se_elems(&k->op[o->in[0]])) once += mgi_se_elems(o) * 4; /* joined along a dimension */
     if (o->code != MG_OP_MATMUL) continue;
     int64_t mm, nn, cc, b;
     mgi_se_matmul_size(k, o, &mm, &nn, &cc, &b);
@@ -863,7 +870,7 @@ static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu) {
 static double mgi_se_weight(int code) { /* issue slots an element, roughly */
   switch (code) {
   case MG_OP_ADD: case MG_OP_SUB: case MG_OP_MUL: case MG_OP_SQR: case MG_OP_NEG: case MG_OP_SCALE: case MG_OP_ADD_SCALAR: return 2;
-  case MG_OP_DIV: return 8;
+  case MG_OP_DIV: return 4;
   case MG_OP_SUM: case MG_OP_MAX: return 2;
   default: return mgi_se_is_moving(code) ? 4 : 10;
   }
@@ -892,7 +899,9 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu) {
         if (a->code == MG_OP_LOAD || a->code == MG_OP_MATMUL || a->code == MG_OP_ACCUM) continue;
         alu += (double)mgi_se_elems(a) * (j ? 6 : 2) * o->trips;
       }
-    } else if (o->code != MG_OP_ACCUM) {
+    } else if (o->code == MG_OP_ACCUM) {
+      if (mgi_se_elems(o) > mgi_se_elems(&k->op[o->in[0]])) alu += el * 4;
+    } else {
       double in = o->n_in ? (double)mgi_se_elems(&k->op[o->in[0]]) : el;
       alu += (el > in ? el : in) * mgi_se_weight(o->code) * o->trips;
     }
@@ -912,7 +921,7 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu) {
   double big = t_mem > t_comp ? t_mem : t_comp, small = t_mem > t_comp ? t_comp : t_mem;
   double t = gpu->launch_us + 0.7 + big + 0.3 * small + waves / resident * (double)k->iters * gpu->barrier_us;
   if (p.warps_k > 1) t += 0.3;
-  t += 0.002 * (double)k->n; /* of two that cost the same, the shorter */
+  t += 0.01 * (double)k->n;  /* of two that cost the same, the shorter */
   if (penalty > 0) t *= 4;   /* not a matrix in the block: outside the device templates */
   return p.feasible ? t : 1e9 + t;
 }
@@ -1003,7 +1012,7 @@ void mg_plan_kernel(mg_graph *block, const mg_gpu *gpu) {
    A segment is a program of its own, with its e-graph and a small instance.  Every class has a small extent and a small
    count, by which an axis that is bound to it cuts it; the small instance's inputs are random field elements.      */
 
-enum { MGI_SE_MAX_CLASSES = 24, MGI_SE_MAX_CONST = 24, MGI_SE_MAX_INST = 24, MGI_SE_SMALL_LIMIT = 1 << 16 };
+enum { MGI_SE_MAX_CLASSES = 24, MGI_SE_MAX_CONST = 24, MGI_SE_MAX_INST = 24, MGI_SE_SMALL_LIMIT = 1 << 16, MGI_SE_FRAME_BYTES = 256 << 20 };
 
 typedef struct mgi_se_inst { /* an operator of the program that the generator may use elsewhere */
   mg_opcode op;
@@ -1106,10 +1115,10 @@ static void mgi_se_add_const(mg_rational *list, int *n, mg_rational c, int *over
   list[(*n)++] = c;
 }
 
-/* Builds the e-graph of the segment's program and freezes it. */
-static mg_status mgi_se_seg_egraph(mgi_se_seg *s, const mg_search_config *cfg, mg_error *e) {
+/* The program's terms: fills s->ecls, and the operators that the generator may use elsewhere. */
+static mg_status mgi_se_seg_terms(mgi_se_seg *s, mg_error *e) {
   const mg_graph *p = s->p;
-  double t0 = mgi_se_seconds();
+  s->n_inst = 0;
   s->eg = mg_egraph_new();
   s->ecls = (uint32_t *)calloc(p->n_tensors, sizeof *s->ecls);
   if (!s->eg || !s->ecls) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for the e-graph");
@@ -1164,7 +1173,24 @@ static mg_status mgi_se_seg_egraph(mgi_se_seg *s, const mg_search_config *cfg, m
     if (s->n_inst == MGI_SE_MAX_INST) s->overflow = 1;
     else s->inst[s->n_inst++] = in;
   }
-  mg_status st = mg_egraph_saturate(s->eg, &cfg->egraph, &s->stop, e);
+  return MG_OK;
+}
+
+/* Builds the e-graph of the segment's program, saturates and freezes it. */
+static mg_status mgi_se_seg_egraph(mgi_se_seg *s, const mg_search_config *cfg, mg_error *e) {
+  const mg_graph *p = s->p;
+  double t0 = mgi_se_seconds();
+  mg_egraph_limits limits = cfg->egraph;
+  mg_status st = mgi_se_seg_terms(s, e);
+  if (st == MG_OK) st = mg_egraph_saturate(s->eg, &limits, &s->stop, e);
+  if (st == MG_OK && s->stop != MG_SATURATED && !limits.no_copies) {
+    mg_saturation cheap;
+    mg_egraph_free(s->eg), free(s->ecls);
+    s->eg = NULL, s->ecls = NULL;
+    limits.no_copies = 1;
+    st = mgi_se_seg_terms(s, e);
+    if (st == MG_OK) st = mg_egraph_saturate(s->eg, &limits, &cheap, e);
+  }
   if (st != MG_OK) return st;
   mg_egraph_freeze(s->eg);
   s->egraph_ms = 1e3 * (mgi_se_seconds() - t0);
@@ -1262,7 +1288,7 @@ typedef struct mgi_se_frame {
   mgi_se_der *der;
   uint32_t n_val, cap_val, n_der, cap_der, *memo, memo_cap;
   mg_fv *scratch;
-  size_t scratch_cap;
+  size_t scratch_cap, bytes;
   mg_search_stats st;
   double end;
   int oom, cut; /* cut: a limit ended something */
@@ -1468,7 +1494,8 @@ static uint64_t mgi_se_fingerprint(const mgi_se_frame *f, const mgi_se_val *v, c
    first, probed in the e-graph second, evaluated last.
    Requirements: (1) a sum never runs over a dimension that the grid cuts: no accumulator could complete it; (2) an
    axis cuts at most one dimension of a value; (3) LOOP and POST values never meet in one operator: that would be a
-   second loop; (4) mul(x, x) is sqr(x).                                                                            */
+   second loop; (4) mul(x, x) is sqr(x), and
+   a matmul over an extent of 1 is a broadcast mul.                                                                            */
 
 static int mgi_se_counted(int code) {
   if (code == MG_OP_LOAD || code == MG_OP_STORE) return 0;
@@ -1503,11 +1530,12 @@ static void mgi_se_val_add(mgi_se_frame *f, mgi_se_val *v, const mgi_se_der *d) 
   if (!dp) { f->oom = 1; return; }
   f->der = dp;
   if (!at) {
-    if ((int64_t)f->n_val >= f->cfg->max_states) { f->st.pruned_limit++, f->cut = 1; return; }
+    size_t n = (size_t)(mgi_se_val_elems(f, v) * f->blocks * (v->scope == MGI_SE_LOOP ? f->iters : 1));
+    if ((int64_t)f->n_val >= f->cfg->max_states || f->bytes + n * sizeof(mg_fv) > MGI_SE_FRAME_BYTES) { f->st.pruned_limit++, f->cut = 1; return; }
+    f->bytes += n * sizeof(mg_fv);
     mgi_se_val *p = (mgi_se_val *)mgi_se_grow(f->val, &f->cap_val, f->n_val + 1, sizeof *p);
     if (!p) { f->oom = 1; return; }
     f->val = p;
-    size_t n = (size_t)(mgi_se_val_elems(f, v) * f->blocks * (v->scope == MGI_SE_LOOP ? f->iters : 1));
     v->data = (mg_fv *)malloc(n * sizeof(mg_fv));
     if (!v->data) { f->oom = 1; return; }
     memcpy(v->data, f->scratch, n * sizeof(mg_fv));
@@ -1607,13 +1635,13 @@ static void mgi_se_try_matmul(mgi_se_frame *f, uint32_t ia, uint32_t ib) {
   int scope = mgi_se_join_scope(a, b);
   if (scope < 0 || a->rank < 2 || b->rank < 2) { f->st.pruned_shape++; return; }
   int c = a->cls[a->rank - 1], m = a->mask[a->rank - 1];
-  if (c != b->cls[b->rank - 2] || m != b->mask[b->rank - 2] || (m && m != 4) || !mgi_se_broadcast_type(&v, a, b, 2)) { f->st.pruned_shape++; return; }
+  if (c < 0 || c != b->cls[b->rank - 2] || m != b->mask[b->rank - 2] || (m && m != 4) || !mgi_se_broadcast_type(&v, a, b, 2)) { f->st.pruned_shape++; return; }
   v.cls[v.rank - 2] = a->cls[a->rank - 2], v.mask[v.rank - 2] = a->mask[a->rank - 2];
   v.cls[v.rank - 1] = b->cls[b->rank - 1], v.mask[v.rank - 1] = b->mask[b->rank - 1];
   v.scope = (int8_t)scope;
   if (!mgi_se_axes_once(&v)) { f->st.pruned_shape++; return; }
   v.ecls = mgi_se_binary_term(f->s->eg, 0, MG_E_MUL, a->ecls, b->ecls);
-  if (c >= 0) v.ecls = mgi_se_reduce_term(f->s->eg, 0, MG_E_SUM, f->s->size_class[c], m ? 2 : 3, v.ecls);
+  v.ecls = mgi_se_reduce_term(f->s->eg, 0, MG_E_SUM, f->s->size_class[c], m ? 2 : 3, v.ecls);
   if (mgi_se_pruned(f, v.ecls) || mgi_se_deep(f, &v, MG_OP_MATMUL, a, b)) return;
   mgi_se_der d;
   memset(&d, 0, sizeof d);
@@ -1821,6 +1849,7 @@ typedef struct mgi_se_structure {
   int16_t out[MG_MAX_OUT];
   int8_t omap[MG_MAX_OUT][4];           /* dimension that axis 1 .. 3 cuts */
   uint64_t hash;
+  double foreign;                       /* tie-break, in us: constants that the program does not have */
   double us;                            /* predicted for the best tile */
   int n_tiles;
   int64_t count[MGI_SE_TILES][5];          /* axis counts, best first */
@@ -1835,9 +1864,13 @@ typedef struct mgi_se_walk {
   uint32_t out[MG_MAX_OUT];
   int8_t omap[MG_MAX_OUT][4];
   int16_t *slot;                        /* by value: index in need + 1 */
+  uint8_t *least;                       /* by value: 1 if each of its derivations is a counted operator */
+  uint32_t *order, *first;              /* derivations of value v, cheapest first: order[first[v]] .. order[first[v + 1] - 1] */
+  int64_t steps;
   mgi_se_structure *best;                  /* at most MGI_SE_KEEP, ordered */
   int n_best;
   int64_t made;
+  int full;
 } mgi_se_walk;
 
 /* Postorder from value v; 0 on a cycle. */
@@ -1944,7 +1977,7 @@ static void mgi_se_tune(const mgi_se_seg *s, mgi_se_structure *t, const mg_gpu *
     for (int a = 1; a <= 4; a++) count[a] = list[a][r % n[a]], r /= n[a];
     if (t->loop >= 0 && count[4] < 2) continue;
     mgi_se_structure_mkernel(s, t, count, k);
-    double us = mgi_se_model(k, gpu);
+    double us = mgi_se_model(k, gpu) + t->foreign;
     if (t->n_tiles == MGI_SE_TILES && us >= t->tile_us[MGI_SE_TILES - 1]) continue;
     int at = t->n_tiles < MGI_SE_TILES ? t->n_tiles++ : MGI_SE_TILES - 1;
     for (; at > 0 && t->tile_us[at - 1] > us; at--) {
@@ -1992,6 +2025,13 @@ static void mgi_se_structure_done(mgi_se_walk *w) {
   memcpy(s.omap, w->omap, sizeof s.omap);
   s.n_out = w->n_out, s.n_grid = w->f->n_grid, s.loop = w->f->loop, s.counted = w->counted;
   memcpy(s.gcls, w->f->gcls, sizeof s.gcls);
+  for (int k = 0; k < s.n; k++) {
+    const mg_op_info *row = mg_op_row((mg_opcode)s.op[k].code);
+    int own = row->attr != MG_ATTR_RAT;
+    const mg_graph *p = w->f->s->p;
+    for (uint32_t i = 1; i < p->n_ops && !own; i++) own = (int)p->ops[i].code == s.op[k].code && p->ops[i].attr.c.num == s.op[k].c.num && p->ops[i].attr.c.den == s.op[k].c.den;
+    if (!own) s.foreign += 0.001;
+  }
   s.hash = mgi_se_structure_hash(&s);
   w->made++;
   mgi_se_tune(w->f->s, &s, w->gpu, 1);
@@ -2002,25 +2042,72 @@ static void mgi_se_structure_done(mgi_se_walk *w) {
   w->best[at] = s;
 }
 
-static void mgi_se_walk_from(mgi_se_walk *w, int k) {
+/* Orders each value's derivations by the work of the whole tree below, at small sizes: a guess, for the order only. */
+static int mgi_se_walk_order(mgi_se_walk *w) {
   mgi_se_frame *f = w->f;
-  if (w->made >= f->cfg->max_structures || f->cut) { f->cut = 1; return; }
-  if (!(w->made & 63) && mgi_se_frame_over(f)) return;
+  double *best = (double *)malloc((f->n_val + 1) * sizeof *best), *cost = (double *)malloc((f->n_der + 1) * sizeof *cost);
+  w->slot = (int16_t *)calloc(f->n_val + 1, sizeof *w->slot), w->least = (uint8_t *)calloc(f->n_val + 1, 1);
+  w->order = (uint32_t *)malloc((f->n_der + 1) * sizeof *w->order), w->first = (uint32_t *)malloc((f->n_val + 1) * sizeof *w->first);
+  w->best = (mgi_se_structure *)malloc(MGI_SE_KEEP * sizeof *w->best);
+  int ok = best && cost && w->slot && w->least && w->order && w->first && w->best;
+  for (uint32_t v = 0; ok && v < f->n_val; v++) best[v] = 1e300;
+  for (int again = 1; ok && again;) {
+    again = 0;
+    for (uint32_t v = 0; v < f->n_val; v++)
+      for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
+        const mgi_se_der *d = &f->der[i - 1];
+        double c = (double)mgi_se_val_elems(f, &f->val[v]) * (f->val[v].scope == MGI_SE_LOOP ? (double)f->iters : 1);
+        if (d->n_in) {
+          double in = (double)mgi_se_val_elems(f, &f->val[d->in[0]]) * (f->val[d->in[0]].scope == MGI_SE_LOOP ? (double)f->iters : 1);
+          if (d->code == MG_OP_MATMUL) c *= (double)mgi_se_chunk(f, &f->val[d->in[0]], f->val[d->in[0]].rank - 1);
+          else if (in > c) c = in;
+          c += 1;
+        }
+        for (int j = 0; j < d->n_in; j++) c += best[d->in[j]];
+        cost[i - 1] = c;
+        if (c < best[v]) best[v] = c, again = 1;
+      }
+  }
+  uint32_t n = 0;
+  for (uint32_t v = 0; ok && v < f->n_val; v++) {
+    w->first[v] = n;
+    w->least[v] = 1;
+    for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
+      uint32_t at = n++;
+      for (; at > w->first[v] && cost[w->order[at - 1]] > cost[i - 1]; at--) w->order[at] = w->order[at - 1];
+      w->order[at] = i - 1;
+      if (!mgi_se_counted(f->der[i - 1].code)) w->least[v] = 0;
+    }
+  }
+  if (ok) w->first[f->n_val] = n;
+  free(best), free(cost);
+  return ok;
+}
+
+/* Chooses for need[k] and all after it; owed is how many counted operators need[k ..] will take at least. */
+static void mgi_se_walk_from(mgi_se_walk *w, int k, int owed) {
+  mgi_se_frame *f = w->f;
+  if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = w->full = 1; return; }
+  if (!(++w->steps & 63) && mgi_se_frame_over(f)) { w->full = 1; return; }
   if (k == w->n_need) { mgi_se_structure_done(w); return; }
   int was = w->n_need;
-  for (uint32_t i = f->val[w->need[k]].der; i; i = f->der[i - 1].next) {
-    const mgi_se_der *d = &f->der[i - 1];
-    int c = mgi_se_counted(d->code), fits = 1;
-    if (w->counted + c > f->cfg->max_block_ops) { f->st.pruned_limit++; continue; }
-    w->choice[k] = i - 1;
+  uint32_t v = w->need[k];
+  owed -= w->least[v];
+  for (uint32_t i = w->first[v]; i < w->first[v + 1] && !w->full; i++) {
+    const mgi_se_der *d = &f->der[w->order[i]];
+    int c = mgi_se_counted(d->code), fits = 1, more = 0;
+    w->choice[k] = w->order[i];
     for (int j = 0; j < d->n_in && fits; j++) {
       if (w->slot[d->in[j]]) continue;
-      if (w->n_need == MGI_SE_SOPS) { fits = 0, f->st.pruned_limit++; break; }
+      if (w->n_need == MGI_SE_SOPS) { fits = 0; break; }
       w->need[w->n_need++] = d->in[j];
       w->slot[d->in[j]] = (int16_t)w->n_need;
+      more += w->least[d->in[j]];
     }
+    if (w->counted + c + owed + more > f->cfg->max_block_ops) fits = 0;
     w->counted += c;
-    if (fits) mgi_se_walk_from(w, k + 1);
+    if (fits) mgi_se_walk_from(w, k + 1, owed + more);
+    else f->st.pruned_limit++;
     w->counted -= c;
     while (w->n_need > was) w->slot[w->need[--w->n_need]] = 0;
   }
@@ -2034,8 +2121,9 @@ static void mgi_se_outputs(mgi_se_walk *w, int k) {
     w->n_need = w->counted = 0, w->n_out = k;
     for (int j = 0; j < k; j++)
       if (!w->slot[w->out[j]]) w->need[w->n_need++] = w->out[j], w->slot[w->out[j]] = (int16_t)w->n_need;
-    int n = w->n_need;
-    mgi_se_walk_from(w, 0);
+    int n = w->n_need, owed = 0;
+    for (int j = 0; j < n; j++) owed += w->least[w->need[j]];
+    mgi_se_walk_from(w, 0, owed);
     w->n_need = n;
     while (w->n_need > 0) w->slot[w->need[--w->n_need]] = 0;
     return;
@@ -2213,11 +2301,9 @@ static void mgi_se_run_frame(mgi_se_search *S, mgi_se_frame *f) {
   mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
   f->s = S->seg, f->cfg = &S->cfg, f->end = S->end;
   mgi_se_closure(f);
-  if (w) w->slot = (int16_t *)calloc(f->n_val + 1, sizeof *w->slot), w->best = (mgi_se_structure *)malloc(MGI_SE_KEEP * sizeof *w->best);
-  if (w && w->slot && w->best && !f->oom) {
-    w->f = f, w->gpu = S->cfg.gpu;
-    mgi_se_outputs(w, 0);
-  } else f->oom = 1;
+  if (w) w->f = f, w->gpu = S->cfg.gpu;
+  if (w && !f->oom && mgi_se_walk_order(w)) mgi_se_outputs(w, 0);
+  else f->oom = 1;
   f->st.values = f->n_val, f->st.frames = 1;
   pthread_mutex_lock(&S->lock);
   if (w) {
@@ -2229,7 +2315,7 @@ static void mgi_se_run_frame(mgi_se_search *S, mgi_se_frame *f) {
   S->st.values += f->st.values, S->st.frames += 1, S->st.structures += f->st.structures;
   S->cut |= f->cut, S->oom |= f->oom;
   pthread_mutex_unlock(&S->lock);
-  if (w) free(w->slot), free(w->best);
+  if (w) free(w->slot), free(w->best), free(w->least), free(w->order), free(w->first);
   free(w);
   mgi_se_frame_free(f);
 }
@@ -2397,15 +2483,28 @@ static mg_status mgi_se_search_segment(mgi_se_search *S, mg_graph *p, mgi_se_fou
   return st;
 }
 
-/* The program's operators i .. j-1 as a program of their own; NULL if it has too many inputs or outputs. */
+/* Marks tensors that grow like an exponential: nothing has divided it out yet. */
+static void mgi_se_raw_exp(const mg_graph *p, uint8_t *raw) {
+  for (uint32_t k = 1; k < p->n_ops; k++) {
+    const mg_op_node *o = &p->ops[k];
+    int any = o->code == MG_OP_EXP, all = 1;
+    for (int q = 0; q < o->n_in; q++) any |= raw[o->in[q].id], all &= raw[o->in[q].id];
+    raw[o->out[0].id] = (uint8_t)(mg_op_row(o->code)->abstract == MG_ABS_DIV ? any && !all : any);
+  }
+}
+
+/* The program's operators i .. j-1 as a program of their own; NULL if it has too many inputs or outputs, or hands
+   another segment an exponential that is not normalised: fp16 in device memory would overflow. */
 static mg_graph *mgi_se_segment(const mg_graph *p, uint32_t i, uint32_t j, mgi_se_found *f, mg_error *e) {
   mg_tensor *map = (mg_tensor *)calloc(p->n_tensors, sizeof *map);
   mg_config c = mg_config_default();
   mg_graph *g = mg_program_new(p->name, &c);
   int n_in = 0, n_out = 0, bad = !map || !g, whole = i == 1 && j == p->n_ops;
   uint8_t *need = (uint8_t *)calloc(p->n_tensors, 1), *later = (uint8_t *)calloc(p->n_tensors, 1);
-  bad |= !need || !later;
+  uint8_t *raw = (uint8_t *)calloc(p->n_tensors, 1);
+  bad |= !need || !later || !raw;
   if (!bad) {
+    mgi_se_raw_exp(p, raw);
     for (uint32_t k = i; k < j; k++) for (int q = 0; q < p->ops[k].n_in; q++) need[p->ops[k].in[q].id] = 1;
     for (uint32_t k = j; k < p->n_ops; k++) for (int q = 0; q < p->ops[k].n_in; q++) later[p->ops[k].in[q].id] = 1;
     for (uint32_t k = 0; k < p->n_out; k++) later[p->out[k].id] = 1;
@@ -2431,7 +2530,9 @@ static mg_graph *mgi_se_segment(const mg_graph *p, uint32_t i, uint32_t j, mgi_s
     else
       for (uint32_t k = i; k < j && !bad; k++)
         if (later[p->ops[k].out[0].id]) {
-          if (n_out == MG_MAX_OUT) bad = 1;
+          int given = 0; /* an output of the program is as the program wants it */
+          for (uint32_t q = 0; q < p->n_out; q++) given |= p->out[q].id == p->ops[k].out[0].id;
+          if (n_out == MG_MAX_OUT || (raw[p->ops[k].out[0].id] && !given)) bad = 1;
           else f->out[n_out++] = p->ops[k].out[0];
         }
     for (int k = 0; k < n_out; k++) mg_output(g, map[f->out[k].id]);
@@ -2440,7 +2541,7 @@ static mg_graph *mgi_se_segment(const mg_graph *p, uint32_t i, uint32_t j, mgi_s
     for (int k = 0; k < n_out; k++) f->bound += (double)mg_shape_elements(&p->tensors[f->out[k].id].shape) * mg_dtype_bytes(p->tensors[f->out[k].id].dtype);
     if (!bad) bad = mg_check(g, e) != MG_OK;
   }
-  free(map), free(need), free(later);
+  free(map), free(need), free(later), free(raw);
   if (bad) { mg_graph_free(g); return NULL; }
   return g;
 }
@@ -2624,6 +2725,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   if (!S.cfg.seed) S.cfg.seed = 1;
   if (S.cfg.max_states <= 0) S.cfg.max_states = 4096;
   if (S.cfg.max_structures <= 0) S.cfg.max_structures = 20000;
+  if (S.cfg.max_steps <= 0) S.cfg.max_steps = 200000;
   S.t0 = S.shown = mgi_se_seconds();
   S.end = S.cfg.time_limit_s > 0 ? S.t0 + S.cfg.time_limit_s : 1e300;
   S.st.threads = S.cfg.threads, S.st.egraph_stop = "SATURATED";
