@@ -1,0 +1,618 @@
+/* Tests of mirage_search.h.
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_search.c -o build/test_search -lcmocka -lm -lpthread
+   Random tests print their seed; SEED=n repeats one. */
+#define MG_USER_OPS(E, T)                                                                                  \
+  E(TANH, "tanh", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(TANH, a), MG_TANH(a))                                 \
+  T(FLIP, "flip", 1, MG_KB_, DIM, SAME, OPAQUE, j[A->dim] = S->dim[A->dim] - 1 - i[A->dim])
+#define MG_USER_AXIOMS(A) A(tanh_odd, "tanh(scale[c](x))", "tanh(scale[c](x))", "a row that says nothing new")
+#define MIRAGE_IMPLEMENTATION
+#include "mirage_search.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+static uint64_t seed_of(const char *test) {
+  const char *s = getenv("SEED");
+  uint64_t v = s ? strtoull(s, NULL, 10) : (uint64_t)time(NULL);
+  printf("%s: SEED=%llu\n", test, (unsigned long long)v);
+  return v;
+}
+static uint64_t next(uint64_t *s) { /* splitmix64 */
+  uint64_t z = (*s += 0x9E3779B97F4A7C15ull);
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull, z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+  return z ^ z >> 31;
+}
+
+static mg_graph *parse(const char *text) {
+  mg_graph *g = NULL;
+  mg_error e;
+  if (mg_parse(text, strlen(text), "test", NULL, &g, &e) != MG_OK) fail_msg("%d:%d %s", e.line, e.column, e.msg);
+  return g;
+}
+
+/* ---------------------------------------------------------------- e-graph */
+
+/* Against a closure by definition: repeat until nothing changes, over all pairs of terms. */
+static void egraph_is_congruence_closure(void **state) {
+  (void)state;
+  uint64_t s = seed_of(__func__);
+  for (int round = 0; round < 300; round++) {
+    enum { N = 40 };
+    int op[N], kid[N][2], part[N], n = N;
+    uint32_t id[N];
+    mg_egraph *eg = mg_egraph_new();
+    for (int k = 0; k < n; k++) {
+      op[k] = k < 4 ? 0 : 1 + (int)(next(&s) % 4);
+      kid[k][0] = k < 4 ? -1 : (int)(next(&s) % (uint64_t)k);
+      kid[k][1] = op[k] == 1 || op[k] == 2 ? (int)(next(&s) % (uint64_t)k) : -1;
+      mg_eattr at = { op[k] == 0 ? k : op[k] == 4 ? 3 : 0, op[k] == 4 ? 2 : 0 };
+      static const mg_eop ops[] = { MG_E_VAR, MG_E_ADD, MG_E_MUL, MG_E_EXP, MG_E_SCALE };
+      id[k] = mg_egraph_add(eg, ops[op[k]], at, kid[k][0] < 0 ? 0 : id[kid[k][0]], kid[k][1] < 0 ? 0 : id[kid[k][1]]);
+      assert_int_not_equal(id[k], 0);
+      part[k] = k;
+    }
+    for (int u = 0; u < 6; u++) {
+      int a = (int)(next(&s) % N), b = (int)(next(&s) % N), from = part[a], to = part[b];
+      mg_egraph_union(eg, id[a], id[b]);
+      if (next(&s) & 1) mg_egraph_rebuild(eg);
+      for (int k = 0; k < n; k++) if (part[k] == from) part[k] = to;
+    }
+    mg_egraph_rebuild(eg);
+    for (int again = 1; again;) {
+      again = 0;
+      for (int a = 0; a < n; a++)
+        for (int b = 0; b < n; b++) {
+          if (part[a] == part[b] || op[a] != op[b] || (op[a] == 0 && a != b)) continue;
+          if (kid[a][0] >= 0 && part[kid[a][0]] != part[kid[b][0]]) continue;
+          if (kid[a][1] >= 0 && part[kid[a][1]] != part[kid[b][1]]) continue;
+          int from = part[a], to = part[b];
+          for (int k = 0; k < n; k++) if (part[k] == from) part[k] = to;
+          again = 1;
+        }
+    }
+    for (int a = 0; a < n; a++)
+      for (int b = 0; b < n; b++)
+        if ((mg_egraph_find(eg, id[a]) == mg_egraph_find(eg, id[b])) != (part[a] == part[b])) fail_msg("round %d: terms %d and %d", round, a, b);
+    mg_egraph_freeze(eg);
+    for (int k = 4; k < n; k++) { /* every term is found by one probe; one that was never built is not */
+      mg_eop o;
+      (void)o;
+      static const mg_eop ops[] = { MG_E_VAR, MG_E_ADD, MG_E_MUL, MG_E_EXP, MG_E_SCALE };
+      mg_eattr at = { op[k] == 4 ? 3 : 0, op[k] == 4 ? 2 : 0 };
+      uint32_t a = mg_egraph_find(eg, id[kid[k][0]]), b = kid[k][1] < 0 ? 0 : mg_egraph_find(eg, id[kid[k][1]]);
+      assert_int_equal(mg_egraph_probe(eg, ops[op[k]], at, a, b), mg_egraph_find(eg, id[k]));
+      assert_int_equal(mg_egraph_probe(eg, MG_E_DIV, at, a, a), 0);
+    }
+    mg_eattr none = { 99, 0 };
+    assert_int_equal(mg_egraph_add(eg, MG_E_VAR, none, 0, 0), 0); /* frozen */
+    mg_egraph_free(eg);
+  }
+}
+
+/* The value of a pattern, read from its text: sum[i] multiplies by i, as the axioms let it; max is the identity. */
+static double term_value(const char **s, const double *var) {
+  char name[32];
+  size_t n = 0;
+  while ((**s >= 'a' && **s <= 'z') || **s == '_') name[n++] = *(*s)++;
+  name[n] = 0;
+  if (**s != '(' && **s != '[') return var[name[0] - 'a'];
+  double at = 0, a, b = 0;
+  if (**s == '[') {
+    const char *q = *s + 1;
+    at = q[0] == '1' ? 1 / var[q[2] - 'a'] : q[1] == '*' ? var[q[0] - 'a'] * var[q[2] - 'a'] : q[1] == '/' ? var[q[0] - 'a'] / var[q[2] - 'a'] : var[q[0] - 'a'];
+    *s = strchr(q, ']') + 1;
+  }
+  ++*s;
+  a = term_value(s, var);
+  if (**s == ',') ++*s, b = term_value(s, var);
+  ++*s;
+  if (!strcmp(name, "add")) return a + b;
+  if (!strcmp(name, "mul")) return a * b;
+  if (!strcmp(name, "div")) return a / b;
+  if (!strcmp(name, "exp")) return exp(a);
+  if (!strcmp(name, "scale") || !strcmp(name, "sum")) return at * a;
+  if (!strcmp(name, "add_scalar")) return at + a;
+  if (!strcmp(name, "max")) return a;
+  if (!strcmp(name, "tanh")) return tanh(a);
+  fail_msg("no meaning for %s", name);
+  return 0;
+}
+static void axioms_hold(void **state) {
+  (void)state;
+  uint64_t s = seed_of(__func__);
+  assert_true(mg_axiom_count() >= 20);
+  for (int k = 0; k < mg_axiom_count(); k++)
+    for (int t = 0; t < 50; t++) {
+      double var[26];
+      for (int v = 0; v < 26; v++) var[v] = 0.25 + (double)(next(&s) % 1000) / 250;
+      const char *l = mg_axiom_at(k)->left, *r = mg_axiom_at(k)->right;
+      double a = term_value(&l, var), b = term_value(&r, var);
+      if (fabs(a - b) > 1e-9 * (fabs(a) + fabs(b))) fail_msg("%s: %g and %g", mg_axiom_at(k)->name, a, b);
+    }
+}
+
+static uint32_t ev(mg_egraph *eg, int k) { mg_eattr a = { k, 0 }; return mg_egraph_add(eg, MG_E_VAR, a, 0, 0); }
+static uint32_t e2(mg_egraph *eg, mg_eop op, uint32_t a, uint32_t b) { mg_eattr z = { 0, 0 }; return mg_egraph_add(eg, op, z, a, b); }
+static uint32_t es(mg_egraph *eg, int c, int f, uint32_t x) { mg_eattr a = { c, f }; return mg_egraph_add(eg, MG_E_SUM, a, x, 0); }
+static uint32_t p2(const mg_egraph *eg, mg_eop op, uint32_t a, uint32_t b) { mg_eattr z = { 0, 0 }; return mg_egraph_probe(eg, op, z, mg_egraph_find(eg, a), mg_egraph_find(eg, b)); }
+
+static void saturation_finds_subexpressions(void **state) {
+  (void)state;
+  mg_egraph *eg = mg_egraph_new();
+  mg_saturation out;
+  mg_error e;
+  uint32_t x = ev(eg, 0), y = ev(eg, 1), z = ev(eg, 2), unrelated = ev(eg, 3);
+  uint32_t xz = es(eg, 0, 0, es(eg, 0, 1, e2(eg, MG_E_MUL, x, z))), yz = es(eg, 0, 0, es(eg, 0, 1, e2(eg, MG_E_MUL, y, z)));
+  uint32_t target = e2(eg, MG_E_ADD, xz, yz);
+  assert_int_equal(mg_egraph_saturate(eg, NULL, &out, &e), MG_OK);
+  assert_int_equal(out, MG_SATURATED);
+  mg_egraph_freeze(eg);
+  uint32_t sum = p2(eg, MG_E_ADD, y, x); /* X + Y is part of an equal expression, X Y is not */
+  assert_int_not_equal(sum, 0);
+  uint32_t prod = p2(eg, MG_E_MUL, sum, z);
+  assert_int_not_equal(prod, 0);
+  mg_eattr rest = { 0, 1 }, loop = { 0, 0 };
+  uint32_t part = mg_egraph_probe(eg, MG_E_SUM, rest, prod, 0);
+  assert_int_equal(mg_egraph_probe(eg, MG_E_SUM, loop, part, 0), mg_egraph_find(eg, target));
+  assert_int_equal(p2(eg, MG_E_MUL, x, y), 0);
+  assert_int_equal(p2(eg, MG_E_MUL, x, unrelated), 0);
+  mg_egraph_free(eg);
+}
+
+static void saturation_stops_at_limits(void **state) {
+  (void)state;
+  mg_error e;
+  mg_saturation out;
+  for (int t = 0; t < 2; t++) {
+    mg_egraph *eg = mg_egraph_new();
+    uint32_t x = ev(eg, 0);
+    for (int k = 1; k < 14; k++) x = e2(eg, k % 2 ? MG_E_ADD : MG_E_MUL, x, ev(eg, k));
+    x = e2(eg, MG_E_MUL, x, x);
+    mg_egraph_limits l;
+    memset(&l, 0, sizeof l);
+    l.nodes = t ? 100000000u : 2000, l.seconds = t ? 0.05 : 100;
+    double t0 = mgi_se_seconds();
+    assert_int_equal(mg_egraph_saturate(eg, &l, &out, &e), MG_OK);
+    assert_int_equal(out, t ? MG_TIME : MG_NODES);
+    assert_true(mgi_se_seconds() - t0 < 10);
+    if (!t) assert_true(mg_egraph_nodes(eg) < 4000);
+    mg_egraph_free(eg);
+  }
+  assert_string_equal(mg_saturation_name(MG_SATURATED), "SATURATED");
+  assert_string_equal(mg_saturation_name(MG_NODES), "NODES");
+  assert_string_equal(mg_saturation_name(MG_TIME), "TIME");
+}
+
+/* ---------------------------------------------------------------- what the search finds */
+
+typedef struct found { int kernels, library, loops, accums, accum_scopes, mul_in_loop, div_after, matmuls, adds_before; const mg_graph *block; } found;
+
+/* 1 if t depends on an accumulator. */
+static int after_accum(const mg_graph *b, mg_tensor t) {
+  const mg_op_node *o = mg_op_of(b, mg_tensor_of(b, t)->op);
+  if (o->code == MG_OP_ACCUM) return 1;
+  if (o->code == MG_OP_LOAD) return 0;
+  for (int k = 0; k < o->n_in; k++) if (after_accum(b, o->in[k])) return 1;
+  return 0;
+}
+static found look(const mg_graph *g) {
+  found f;
+  memset(&f, 0, sizeof f);
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    if (g->ops[k].code != MG_OP_GRAPH) { f.library++; continue; }
+    f.kernels++;
+    const mg_graph *b = f.block = g->ops[k].sub;
+    uint32_t over = 0;
+    f.loops += (int)b->n_axes - 4;
+    for (uint32_t i = 1; i < b->n_ops; i++) {
+      const mg_op_node *o = &b->ops[i];
+      if (o->code == MG_OP_ACCUM) {
+        uint32_t s = mg_tensor_of(b, o->in[0])->scope;
+        f.accums++;
+        if (s != over) f.accum_scopes++, over = s;
+      }
+      f.matmuls += o->code == MG_OP_MATMUL;
+      f.mul_in_loop += o->code == MG_OP_MUL && o->scope;
+      f.adds_before += o->code == MG_OP_ADD && !after_accum(b, o->out[0]);
+      f.div_after += o->code == MG_OP_DIV && !o->scope && after_accum(b, o->in[0]) && after_accum(b, o->in[1]);
+    }
+  }
+  return f;
+}
+
+/* Every result is checked, printable, equal by the full tier at full size if small; ranked; planned. */
+static void sound(const mg_graph *p, const mg_search_result *r, int full) {
+  assert_true(r->n >= 1);
+  for (int k = 0; k < r->n; k++) {
+    mg_error e;
+    char *text = NULL;
+    mg_graph *again = NULL;
+    if (k) assert_true(r->predicted_us[k] >= r->predicted_us[k - 1]);
+    assert_true(r->report[k].verdict == MG_EQUAL || r->report[k].verdict == MG_EQUAL_SAMPLED);
+    assert_int_equal(mg_check(r->graph[k], &e), MG_OK);
+    assert_int_equal(mg_print(r->graph[k], &text, &e), MG_OK);
+    if (mg_parse(text, strlen(text), "printed", NULL, &again, &e) != MG_OK) fail_msg("%d:%d %s\n%s", e.line, e.column, e.msg, text);
+    assert_true(mg_hash(again) == mg_hash(r->graph[k]));
+    assert_int_equal(r->graph[k]->n_out, p->n_out);
+    for (uint32_t o = 0; o < p->n_out; o++) assert_string_equal(mg_tensor_of(r->graph[k], r->graph[k]->out[o])->name, mg_tensor_of(p, p->out[o])->name);
+    for (uint32_t i = 1; i < r->graph[k]->n_ops; i++) {
+      const mg_graph *b = r->graph[k]->ops[i].sub;
+      if (!b) continue;
+      int64_t warps = mg_plan_int(b, "warps_m", 0) * mg_plan_int(b, "warps_n", 0) * mg_plan_int(b, "warps_k", 0);
+      assert_int_equal(b->threads, 32 * warps);
+      assert_in_range(b->threads, 32, 1024);
+      assert_in_range(mg_plan_int(b, "stages", 0), 2, 6);
+    }
+    if (full && k < 3) {
+      mg_verify_config v = mg_verify_config_default();
+      mg_verify_report rep;
+      v.tier = full > 1 ? MG_TIER_FULL : MG_TIER_FAST;
+      assert_int_equal(mg_verify(p, r->graph[k], &v, &rep, &e), MG_OK);
+      if (rep.verdict != MG_EQUAL && rep.verdict != MG_EQUAL_SAMPLED) fail_msg("rank %d: %s: %s\n%s", k, mg_verdict_name(rep.verdict), rep.reason, text);
+    }
+    mg_graph_free(again);
+    mg_string_free(text);
+  }
+}
+
+static void search_with(mg_graph *p, const mg_search_config *c, mg_search_result *r) {
+  mg_error e;
+  mg_search_config d = mg_search_config_default();
+  if (mg_search(p, c ? c : &d, r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+}
+
+static void check_rmsnorm(const char *text, int full) {
+  mg_graph *p = parse(text);
+  mg_search_result r;
+  search_with(p, NULL, &r);
+  sound(p, &r, full);
+  found f = look(r.graph[0]);
+  assert_int_equal(f.kernels, 1), assert_int_equal(f.library, 0), assert_int_equal(f.loops, 1);
+  assert_int_equal(f.accums, 2), assert_int_equal(f.accum_scopes, 1);
+  assert_true(f.mul_in_loop >= 1), assert_int_equal(f.div_after, 1);
+  assert_true(r.stats.complete);
+  assert_string_equal(r.stats.egraph_stop, "SATURATED");
+  assert_true(r.stats.pruned_expression > 0 && r.stats.states > r.stats.pruned_expression && r.stats.verified > 0);
+  assert_int_equal(r.stats.best_kernels, 1);
+  assert_in_range(r.stats.best_block_ops, 5, 11);
+  mg_search_result_free(&r);
+  mg_graph_free(p);
+}
+static void finds_rmsnorm_linear(void **state) {
+  (void)state;
+  check_rmsnorm("program a\ninput X : f16[16, 4096]\ninput G : f16[4096]\ninput W : f16[4096, 4096]\nY = rms_norm(X, G, eps=1/1000000)\nO = matmul(Y, W)\noutput O\n", 0);
+  check_rmsnorm("program a\ninput X : f16[2, 4096]\ninput G : f16[4096]\ninput W : f16[4096, 6144]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n", 0);
+  check_rmsnorm("program a\ninput X : f16[16, 1024]\ninput G : f16[1024]\ninput W : f16[1024, 256]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n", 2);
+  /* renamed, permuted inputs, other sizes, gain first, bf16, a weight stored transposed */
+  check_rmsnorm("program q\ninput weight : bf16[3072, 1000] @ [1, 0]\ninput gain : bf16[3072]\ninput hidden : bf16[7, 3072]\nn = rms_norm(hidden, eps=1/100000)\nout = matmul(mul(gain, n), weight)\noutput out\n", 0);
+  check_rmsnorm("program q\ninput g : f16[1, 11008]\ninput w : f16[11008, 4096]\ninput a : f16[16, 11008]\ns = sqrt(add_scalar(scale(sum(sqr(a), dim=1), 1/11008), 1/1000000))\no = matmul(mul(div(a, s), g), w)\noutput o\n", 0);
+}
+
+static void finds_gated_mlp(void **state) {
+  (void)state;
+  static const char *const text[] = {
+    "program m\ninput X : f16[8, 4096]\ninput A : f16[4096, 4096]\ninput B : f16[4096, 4096]\nO = mul(silu(matmul(X, A)), matmul(X, B))\noutput O\n",
+    "program m\ninput up : f16[512, 100]\ninput in : f16[3, 512]\ninput gate : f16[512, 100]\nu = matmul(in, up)\ny = mul(u, silu(matmul(in, gate)))\noutput y\n",
+  };
+  for (int k = 0; k < 2; k++) {
+    mg_graph *p = parse(text[k]);
+    mg_search_result r;
+    search_with(p, NULL, &r);
+    sound(p, &r, k);
+    found f = look(r.graph[0]);
+    assert_int_equal(f.kernels, 1), assert_int_equal(f.library, 0), assert_int_equal(f.loops, 1);
+    assert_int_equal(f.accums, 2), assert_int_equal(f.accum_scopes, 1), assert_int_equal(f.matmuls, 2);
+    assert_true(r.stats.complete);
+    mg_search_result_free(&r);
+    mg_graph_free(p);
+  }
+}
+
+static void finds_common_factor(void **state) {
+  (void)state;
+  static const char *const text[] = {
+    "program s\ninput X : f16[16, 4096]\ninput Y : f16[16, 4096]\ninput Z : f16[4096, 4096]\nO = add(matmul(X, Z), matmul(Y, Z))\noutput O\n",
+    "program s\ninput c : f16[640, 96]\ninput b : f16[33, 640]\ninput a : f16[33, 640]\no = add(matmul(b, c), matmul(a, c))\noutput o\n",
+    "program s\ninput X : f16[64, 512]\ninput Y : f16[512, 128]\ninput Z : f16[512, 128]\nO = add(matmul(X, Z), matmul(X, Y))\noutput O\n",
+  };
+  for (int k = 0; k < 3; k++) {
+    mg_graph *p = parse(text[k]);
+    mg_search_result r;
+    search_with(p, NULL, &r);
+    sound(p, &r, k > 0 ? 2 : 0);
+    found f = look(r.graph[0]);
+    assert_int_equal(f.kernels, 1), assert_int_equal(f.library, 0), assert_int_equal(f.matmuls, 1), assert_int_equal(f.adds_before, 1);
+    mg_search_result_free(&r);
+    mg_graph_free(p);
+  }
+}
+
+/* X (A B) becomes (X A) B: the first matmul has X as its operand. */
+static void finds_low_rank_order(void **state) {
+  (void)state;
+  static const char *const text[] = {
+    "program l\ninput X : f16[16, 4096]\ninput A : f16[4096, 16]\ninput B : f16[16, 4096]\nO = matmul(X, matmul(A, B))\noutput O\n",
+    "program l\ninput down : f16[1024, 8]\ninput up : f16[8, 512]\ninput act : f16[5, 1024]\nO = matmul(act, matmul(down, up))\noutput O\n",
+  };
+  for (int k = 0; k < 2; k++) {
+    mg_graph *p = parse(text[k]);
+    mg_search_result r;
+    search_with(p, NULL, &r);
+    sound(p, &r, k);
+    const mg_graph *g = r.graph[0];
+    int right = 0;
+    uint32_t x = 0;
+    for (uint32_t i = 0; i < g->n_in; i++) if (g->tensors[g->in[i].id].shape.dim[0] <= 16 && g->tensors[g->in[i].id].shape.dim[1] >= 1024 && !x) x = g->in[i].id;
+    for (uint32_t i = 1; i < g->n_ops && !right; i++) {
+      const mg_graph *b = g->ops[i].sub;
+      if (!b) { right = g->ops[i].code == MG_OP_MATMUL && g->ops[i].in[0].id == x; continue; }
+      for (uint32_t q = 1; q < b->n_ops; q++) {
+        const mg_op_node *o = &b->ops[q];
+        if (o->code != MG_OP_MATMUL) continue;
+        const mg_op_node *a = mg_op_of(b, mg_tensor_of(b, o->in[0])->op);
+        right = a->code == MG_OP_LOAD && (k ? a->in[0].id == g->in[2].id : a->in[0].id == g->in[0].id);
+        break;
+      }
+    }
+    assert_true(right);
+    mg_search_result_free(&r);
+    mg_graph_free(p);
+  }
+}
+
+static void finds_other_kernels(void **state) {
+  (void)state;
+  static const struct { const char *text; int kernels, full; } t[] = {
+    { "program lora\ninput X : f16[16, 256]\ninput W : f16[256, 512]\ninput A : f16[256, 16]\ninput B : f16[16, 512]\nO = add(matmul(X, W), matmul(matmul(X, A), B))\noutput O\n", 1, 2 },
+    { "program ntrans\ninput X : f16[8, 4096]\ninput H : f16[8, 4096]\ninput A : f16[8, 4096]\nN = rms_norm(H, eps=1/1000000)\nO = rms_norm(add(X, mul(A, sub(N, X))), eps=1/1000000)\noutput O\n", 1, 0 },
+    { "program user\ninput X : f16[16, 512]\ninput W : f16[512, 64]\nO = tanh(matmul(X, W))\noutput O\n", 1, 2 },
+    { "program user\ninput X : f16[16, 64]\ninput W : f16[64, 64]\nO = matmul(flip(X, dim=1), W)\noutput O\n", 0, 2 },
+    { "program user\ninput X : f16[8, 32]\nO = flip(X, dim=0)\noutput O\n", 0, 2 },
+    { "program one\ninput X : f16[64, 32]\nO = exp(X)\noutput O\n", 1, 1 },
+    { "program red\ninput X : f16[64, 320]\nO = sum(X, dim=1)\noutput O\n", 1, 2 },
+    { "program mx\ninput X : f16[64, 320]\nO = max(X, dim=1)\noutput O\n", 1, 1 },
+    { "program tr\ninput X : f16[64, 32]\nO = transpose(X, [1, 0])\noutput O\n", 0, 2 },
+    { "program sm\ninput X : f16[8, 64]\nO = softmax(X, dim=1)\noutput O\n", 1, 1 },
+    { "program sq\ninput X : f16[32, 32]\nO = matmul(X, X)\noutput O\n", 1, 2 },
+  };
+  for (size_t k = 0; k < sizeof t / sizeof *t; k++) {
+    mg_graph *p = parse(t[k].text);
+    mg_search_result r;
+    mg_search_config c = mg_search_config_default();
+    search_with(p, &c, &r);
+    sound(p, &r, t[k].full);
+    if (t[k].kernels) {
+      found f = look(r.graph[0]);
+      if (f.kernels != t[k].kernels || f.library) fail_msg("%s: %d kernels, %d library", p->name, f.kernels, f.library);
+    }
+    mg_search_result_free(&r);
+    mg_graph_free(p);
+  }
+}
+
+static void finds_attention_kernel(void **state) { /* one kernel: sum of exp and P V from one pass, division after */
+  (void)state;
+  mg_graph *p = parse("program at\ninput Q : f16[8, 128, 64]\ninput K : f16[8, 64, 512] @ [0, 2, 1]\ninput V : f16[8, 512, 64]\nP = softmax(scale(matmul(Q, K), 1/8), dim=2)\nO = matmul(P, V)\noutput O\n");
+  mg_search_config c = mg_search_config_default();
+  mg_search_result r;
+  c.top_k = 64, c.max_kernel_ops = 1;
+  search_with(p, &c, &r);
+  sound(p, &r, 0);
+  found f = look(r.graph[0]);
+  assert_int_equal(f.kernels, 1);
+  int loops = 0;
+  for (int k = 0; k < r.n; k++) {
+    f = look(r.graph[k]);
+    loops += f.loops == 1 && f.accums == 2 && f.accum_scopes == 1 && f.div_after == 1;
+  }
+  assert_true(loops > 0);
+  mg_search_result_free(&r);
+  mg_graph_free(p);
+}
+
+static void several_outputs(void **state) {
+  (void)state;
+  mg_graph *p = parse("program two\ninput X : f16[16, 256]\ninput A : f16[256, 64]\ninput B : f16[256, 64]\nP = matmul(X, A)\nQ = silu(matmul(X, B))\nS = sum(X, dim=1)\noutput Q\noutput S\noutput P\n");
+  mg_search_result r;
+  search_with(p, NULL, &r);
+  sound(p, &r, 2);
+  mg_search_result_free(&r);
+  mg_graph_free(p);
+  p = parse("program two\ninput X : f16[16, 256]\ninput A : f16[256, 64]\ninput B : f16[256, 64]\nP = matmul(X, A)\nQ = mul(P, matmul(X, B))\noutput Q\noutput P\n");
+  search_with(p, NULL, &r);
+  sound(p, &r, 2);
+  assert_int_equal(look(r.graph[0]).kernels, 1);
+  mg_search_result_free(&r);
+  mg_graph_free(p);
+}
+
+static void same_result_for_any_threads_and_seed(void **state) {
+  (void)state;
+  mg_graph *p = parse("program d\ninput X : f16[16, 1024]\ninput G : f16[1024]\ninput W : f16[1024, 512]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n");
+  mg_search_result r[6];
+  for (int k = 0; k < 6; k++) {
+    mg_search_config c = mg_search_config_default();
+    c.threads = 1 + k % 3, c.seed = (uint64_t)(1 + 77 * (k / 2));
+    search_with(p, &c, &r[k]);
+    assert_int_equal(r[k].n, r[0].n);
+    assert_int_equal(r[k].stats.structures, r[0].stats.structures);
+    assert_int_equal(r[k].stats.states, r[0].stats.states);
+    for (int i = 0; i < r[0].n; i++) assert_true(mg_hash(r[k].graph[i]) == mg_hash(r[0].graph[i]));
+  }
+  for (int k = 0; k < 6; k++) mg_search_result_free(&r[k]);
+  mg_graph_free(p);
+}
+
+static void pruning_keeps_the_best(void **state) {
+  (void)state;
+  static const char *const text[] = {
+    "program s\ninput X : f16[16, 256]\ninput Y : f16[16, 256]\ninput Z : f16[256, 128]\nO = add(matmul(X, Z), matmul(Y, Z))\noutput O\n",
+    "program l\ninput X : f16[16, 512]\ninput A : f16[512, 16]\ninput B : f16[16, 512]\nO = matmul(X, matmul(A, B))\noutput O\n",
+    "program e\ninput X : f16[16, 64]\nO = div(X, sqrt(sum(sqr(X), dim=1)))\noutput O\n",
+  };
+  for (int k = 0; k < 3; k++) {
+    mg_graph *p = parse(text[k]);
+    mg_search_result a, b;
+    mg_search_config c = mg_search_config_default();
+    c.max_block_ops = 4, c.max_kernel_ops = 1;
+    search_with(p, &c, &a);
+    c.prune = 0, c.max_states = 1500, c.time_limit_s = 60;
+    search_with(p, &c, &b);
+    assert_true(b.stats.pruned_expression == 0 && b.stats.values > a.stats.values);
+    assert_true(mg_hash(a.graph[0]) == mg_hash(b.graph[0]));
+    mg_search_result_free(&a), mg_search_result_free(&b);
+    mg_graph_free(p);
+  }
+}
+
+static mg_status refuse_kernels(void *user, const mg_graph *g, mg_error *why) {
+  ++*(int *)user;
+  return mg_is_program(g) ? MG_OK : mg_fail(why, MG_UNSUPPORTED, "test", "no custom kernels here");
+}
+static mg_status refuse_all(void *user, const mg_graph *g, mg_error *why) {
+  (void)g;
+  ++*(int *)user;
+  return mg_fail(why, MG_UNSUPPORTED, "test", "nothing is good enough");
+}
+static void on_progress(void *user, const mg_search_stats *s) { if (s->seconds >= 0) ++*(int *)user; }
+
+static void limits_and_hooks(void **state) {
+  (void)state;
+  mg_graph *p = parse("program d\ninput X : f16[16, 1024]\ninput G : f16[1024]\ninput W : f16[1024, 512]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n");
+  mg_search_result r;
+  mg_error e;
+  int calls = 0;
+  mg_search_config c = mg_search_config_default();
+  c.user = &calls, c.emittable = refuse_kernels;
+  search_with(p, &c, &r);
+  assert_true(calls > 1 && r.stats.refused > 0 && r.n == 1);
+  assert_true(mg_is_program(r.graph[0]));
+  mg_search_result_free(&r);
+  c.emittable = refuse_all;
+  assert_int_equal(mg_search(p, &c, &r, &e), MG_NOT_FOUND);
+  assert_non_null(strstr(e.msg, "good enough"));
+  c = mg_search_config_default();
+  c.max_states = 10; /* too few values for any kernel: still the program itself */
+  search_with(p, &c, &r);
+  assert_int_equal(r.stats.complete, 0);
+  mg_search_result_free(&r);
+  c = mg_search_config_default();
+  c.max_block_ops = 2, c.max_kernel_ops = 1; /* a limit that is stated: complete */
+  search_with(p, &c, &r);
+  assert_int_equal(r.stats.complete, 1);
+  assert_true(r.stats.best_block_ops <= 2);
+  mg_search_result_free(&r);
+  volatile int stop = 1;
+  c = mg_search_config_default();
+  c.stop = &stop, c.progress = on_progress, c.user = &calls, calls = 0;
+  search_with(p, &c, &r);
+  assert_true(calls >= 1 && !r.stats.complete);
+  mg_search_result_free(&r);
+  mg_graph_free(p);
+  p = parse("program q\ninput Q : f16[2, 256, 64]\ninput K : f16[2, 64, 4096]\ninput V : f16[2, 4096, 64]\nA = rms_norm(Q, eps=1/1000000, dim=2)\nB = rms_norm(K, eps=1/1000000, dim=1)\nP = softmax(scale(matmul(A, B), 1/8), dim=2)\nO = matmul(P, V)\noutput O\n");
+  c = mg_search_config_default();
+  c.time_limit_s = 0.5;
+  double t0 = mgi_se_seconds();
+  search_with(p, &c, &r);
+  assert_true(mgi_se_seconds() - t0 < 10);
+  assert_int_equal(r.stats.complete, 0);
+  mg_search_result_free(&r);
+  mg_graph_free(p);
+  p = parse("program g\ninput X : f16[16, 32]\nO = kernel grid=(x=2) threads=128 {\n  x = load X {x->1}\n  store exp(x) {x->1}\n}\noutput O\n");
+  assert_int_equal(mg_search(p, NULL, &r, &e), MG_BAD_INPUT);
+  assert_int_equal(mg_search(NULL, NULL, &r, &e), MG_BAD_INPUT);
+  mg_graph_free(p);
+}
+
+static void superoptimize_certifies(void **state) {
+  (void)state;
+  mg_graph *p = parse("program d\ninput X : f16[16, 512]\ninput G : f16[512]\ninput W : f16[512, 96]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n"), *best = NULL;
+  mg_verify_report rep;
+  mg_search_stats st;
+  mg_error e;
+  assert_int_equal(mg_superoptimize(p, NULL, NULL, &best, &rep, &st, &e), MG_OK);
+  assert_int_equal(rep.verdict, MG_EQUAL);
+  assert_true(rep.log2_delta <= -64);
+  assert_int_equal(look(best).kernels, 1);
+  assert_true(st.predicted_us > 0 && fabs(mg_predict_us(best, NULL) - st.predicted_us) < 0.1 * st.predicted_us);
+  mg_graph_free(best);
+  mg_graph_free(p);
+}
+
+static void gpus_and_model(void **state) {
+  (void)state;
+  assert_string_equal(mg_gpu_find("sm_90a")->name, "H200");
+  assert_string_equal(mg_gpu_find("sm_80")->name, "A100");
+  assert_string_equal(mg_gpu_find("RTX3080")->arch, "sm_86");
+  assert_non_null(mg_gpu_find("H100"));
+  assert_null(mg_gpu_find("Z80"));
+  assert_null(mg_gpu_find(NULL));
+  assert_null(mg_gpu_at(mg_gpu_count()));
+  /* more bytes take longer; a smaller GPU takes longer; fused beats a kernel an operator */
+  double last = 0;
+  for (int n = 1024; n <= 16384; n *= 2) {
+    char text[400];
+    snprintf(text, sizeof text, "program d\ninput X : f16[16, 1024]\ninput W : f16[1024, %d]\nO = silu(matmul(X, W))\noutput O\n", n);
+    mg_graph *p = parse(text);
+    mg_search_result r;
+    search_with(p, NULL, &r);
+    assert_true(r.predicted_us[0] > last);
+    assert_true(r.predicted_us[0] < mg_predict_us(p, NULL));
+    assert_true(mg_predict_us(r.graph[0], mg_gpu_find("A100")) > r.predicted_us[0]);
+    last = r.predicted_us[0];
+    mg_search_result_free(&r);
+    mg_graph_free(p);
+  }
+}
+
+/* Random programs of a few operators: always something, always right. */
+static void random_programs(void **state) {
+  (void)state;
+  uint64_t s = seed_of(__func__);
+  for (int round = 0; round < 25; round++) {
+    mg_graph *g = mg_program_new("random", NULL);
+    mg_error e;
+    mg_tensor t[16];
+    int64_t m[] = { 5, 16, 8 }, n[] = { 24, 16, 40 }, mm = m[next(&s) % 3], nn = n[next(&s) % 3], d0[2] = { mm, nn }, d1[2] = { nn, nn }, d2[1] = { nn };
+    int c = 0, ops = 2 + (int)(next(&s) % 4);
+    t[c++] = mg_input(g, "A", MG_F16, 2, d0), t[c++] = mg_input(g, "B", MG_F16, 2, d0);
+    mg_tensor w = mg_input(g, "W", MG_F16, 2, d1), v = mg_input(g, "v", MG_F16, 1, d2);
+    for (int k = 0; k < ops; k++) {
+      mg_tensor a = t[next(&s) % (uint64_t)c], b = t[c - 1];
+      switch (next(&s) % 8) {
+      case 0: t[c++] = mg_add(g, a, b); break;
+      case 1: t[c++] = mg_mul(g, a, b); break;
+      case 2: t[c++] = mg_matmul(g, b, w); break;
+      case 3: t[c++] = mg_mul(g, b, v); break;
+      case 4: t[c++] = mg_silu(g, b); break;
+      case 5: t[c++] = mg_div(g, b, mg_sqrt(g, mg_add_scalar(g, mg_sum(g, mg_sqr(g, b), 1), 1, 3))); break;
+      case 6: t[c++] = mg_sub(g, a, b); break;
+      default: t[c++] = mg_scale(g, b, 3, 2); break;
+      }
+    }
+    mg_output(g, mg_named(g, t[c - 1], "O"));
+    if (mg_check(g, &e) != MG_OK) fail_msg("round %d: %s", round, e.msg);
+    mg_search_config cfg = mg_search_config_default();
+    cfg.time_limit_s = 5, cfg.top_k = 4;
+    mg_search_result r;
+    search_with(g, &cfg, &r);
+    sound(g, &r, 1);
+    mg_search_result_free(&r);
+    mg_graph_free(g);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(egraph_is_congruence_closure), cmocka_unit_test(axioms_hold),
+    cmocka_unit_test(saturation_finds_subexpressions), cmocka_unit_test(saturation_stops_at_limits),
+    cmocka_unit_test(finds_rmsnorm_linear), cmocka_unit_test(finds_gated_mlp),
+    cmocka_unit_test(finds_common_factor), cmocka_unit_test(finds_low_rank_order),
+    cmocka_unit_test(finds_other_kernels), cmocka_unit_test(finds_attention_kernel),
+    cmocka_unit_test(several_outputs), cmocka_unit_test(same_result_for_any_threads_and_seed),
+    cmocka_unit_test(pruning_keeps_the_best), cmocka_unit_test(limits_and_hooks),
+    cmocka_unit_test(superoptimize_certifies), cmocka_unit_test(gpus_and_model), cmocka_unit_test(random_programs),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
