@@ -1093,12 +1093,14 @@ void mg_verify_input_real(const mg_graph *g, uint64_t seed, int k, double *dst) 
   for (int64_t i = 0; i < n; i++) dst[i] = lo[range] + (hi[range] - lo[range]) * ldexp((double)(mgi_ff_hash(mgi_ff_hash(seed, (uint64_t)k, 9), (uint64_t)i, 0) >> 11), -53);
 }
 
-typedef struct mgi_float_run { const mg_graph *g[2]; double *in[MG_MAX_IN], *out[2][MG_MAX_OUT]; mg_status status[2]; mg_error error[2]; } mgi_float_run;
+/* Side s at the inputs, side s + 2 at inputs that differ by 2^-40 of themselves: what that moves is a measure of
+   conditioning, and of the noise where an output is 0 but for rounding. */
+typedef struct mgi_float_run { const mg_graph *g[2]; double *in[2][MG_MAX_IN], *out[4][MG_MAX_OUT]; mg_status status[4]; mg_error error[4]; } mgi_float_run;
 static void mgi_trial_job_float(void *ctx, int s) {
   mgi_float_run *t = (mgi_float_run *)ctx;
   mg_domain d = mg_domain_real();
   memset(&t->error[s], 0, sizeof t->error[s]);
-  t->status[s] = mg_eval(t->g[s], &d, (const void *const *)t->in, (void *const *)t->out[s], &t->error[s]);
+  t->status[s] = mg_eval(t->g[s % 2], &d, (const void *const *)t->in[s / 2], (void *const *)t->out[s], &t->error[s]);
 }
 
 /* Looks for a difference far above rounding; r->confirmed says whether there is one. */
@@ -1108,37 +1110,47 @@ static mg_status mgi_verify_floats(const mg_graph *a, const mg_graph *b, uint64_
   int good = 1;
   memset(&t, 0, sizeof t);
   t.g[0] = a, t.g[1] = b;
-  for (uint32_t k = 0; k < a->n_in; k++) good &= (t.in[k] = (double *)malloc((size_t)mgi_trial_elements(a, a->in[k]) * sizeof(double))) != NULL;
   for (int s = 0; s < 2; s++)
+    for (uint32_t k = 0; k < a->n_in; k++) good &= (t.in[s][k] = (double *)malloc((size_t)mgi_trial_elements(a, a->in[k]) * sizeof(double))) != NULL;
+  for (int s = 0; s < 4; s++)
     for (uint32_t k = 0; k < a->n_out; k++) good &= (t.out[s][k] = (double *)malloc((size_t)mgi_trial_elements(a, a->out[k]) * sizeof(double))) != NULL;
   if (!good) status = mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the float64 run");
   for (uint64_t round = 0; round < 4 && status == MG_OK && !r->confirmed; round++) {
     r->cx_seed = (mgi_ff_hash(seed, round, 10) & ~(uint64_t)3) | round;
-    for (uint32_t k = 0; k < a->n_in; k++) mg_verify_input_real(a, r->cx_seed, (int)k, t.in[k]);
-    mgi_verify_parallel(mgi_trial_job_float, &t, 2, threads);
-    for (int s = 0; s < 2; s++)
+    for (uint32_t k = 0; k < a->n_in; k++) {
+      int64_t n = mgi_trial_elements(a, a->in[k]);
+      mg_verify_input_real(a, r->cx_seed, (int)k, t.in[0][k]);
+      for (int64_t i = 0; i < n; i++) t.in[1][k][i] = t.in[0][k][i] * (1 + ldexp((double)(mgi_ff_hash(r->cx_seed, (uint64_t)i, k) >> 12) - 2251799813685248.0, -91));
+    }
+    mgi_verify_parallel(mgi_trial_job_float, &t, 4, threads);
+    for (int s = 0; s < 4; s++)
       if (t.status[s] != MG_OK && status == MG_OK) {
         status = t.status[s];
         *e = t.error[s];
       }
     double worst = 0;
     for (uint32_t k = 0; k < a->n_out && status == MG_OK; k++) {
-      int64_t n = mgi_trial_elements(a, a->out[k]);
-      double most = 0;
-      for (int64_t i = 0; i < n; i++)
-        for (int s = 0; s < 2; s++)
-          if (isfinite(t.out[s][k][i])) most = mgi_bound_max2(most, fabs(t.out[s][k][i]));
+      int64_t n = mgi_trial_elements(a, a->out[k]), finite = 0;
+      double most = 0, moved = 0;
+      const double *x = t.out[0][k], *y = t.out[1][k], *x2 = t.out[2][k], *y2 = t.out[3][k];
       for (int64_t i = 0; i < n; i++) {
-        double x = t.out[0][k][i], y = t.out[1][k][i], gap = fabs(x - y), scale = mgi_bound_max2(mgi_bound_max2(fabs(x), fabs(y)), most * 1e-3);
-        if (!isfinite(x) || !isfinite(y) || !(gap > 1e-7 * scale) || gap / scale <= worst) continue;
+        if (!isfinite(x[i]) || !isfinite(y[i]) || !isfinite(x2[i]) || !isfinite(y2[i])) continue;
+        most = mgi_bound_max2(most, mgi_bound_max2(fabs(x[i]), fabs(y[i])));
+        moved += fabs(x[i] - x2[i]) + fabs(y[i] - y2[i]), finite++;
+      }
+      if (finite) moved /= (double)finite;
+      for (int64_t i = 0; i < n; i++) {
+        double gap = fabs(x[i] - y[i]), scale = mgi_bound_max2(mgi_bound_max2(fabs(x[i]), fabs(y[i])), most * 1e-3), here = fabs(x[i] - x2[i]) + fabs(y[i] - y2[i]);
+        if (!isfinite(x[i]) || !isfinite(y[i]) || !isfinite(here) || !(gap > 1e-7 * scale) || !(gap > 64 * moved) || !(gap > 64 * here) || gap / scale <= worst) continue;
         worst = gap / scale;
-        r->confirmed = 1, r->cx_output = (int)k, r->cx_element = i, r->cx_a = x, r->cx_b = y;
+        r->confirmed = 1, r->cx_output = (int)k, r->cx_element = i, r->cx_a = x[i], r->cx_b = y[i];
       }
     }
   }
   if (!r->confirmed) r->cx_seed = 0;
-  for (int k = 0; k < MG_MAX_IN; k++) free(t.in[k]);
   for (int s = 0; s < 2; s++)
+    for (int k = 0; k < MG_MAX_IN; k++) free(t.in[s][k]);
+  for (int s = 0; s < 4; s++)
     for (int k = 0; k < MG_MAX_OUT; k++) free(t.out[s][k]);
   return status;
 }

@@ -293,7 +293,7 @@ static void domains_agree(void **state) {
   mg_field F;
   mg_error e;
   int undefined = 0;
-  for (int round = 0; round < 6; round++) {
+  for (int round = 0; round < 40; round++) {
     if (round < 3) mg_field_large(seed + (uint64_t)round, 1, &F);
     else mgi_field_fill(&F, 29, 0, seed + (uint64_t)round, 1); /* many zero divisors */
     mg_fv *in[3], *out = (mg_fv *)malloc(55 * sizeof *out);
@@ -314,7 +314,7 @@ static void domains_agree(void **state) {
     for (int k = 0; k < 3; k++) free(in[k]), free(win[k]);
     free(out);
   }
-  assert_true(undefined > 0 && undefined < 6 * 55);
+  assert_true(undefined > 0 && undefined < 40 * 55);
   mg_graph_free(g);
 }
 
@@ -406,6 +406,7 @@ static void maxima(void **state) {
   expect(MG_EQUAL_SAMPLED, "input X : f16[4, 13]\n", "O = max(X, dim=1)",
          "O = kernel grid=(x=2) threads=128 {\n  for i=5 {\n    a = load X {x->0, i->1}\n    m = max(a, dim=1)\n  }\n  o = accum(m) {i->max}\n  store o {x->0}\n}");
   expect(MG_EQUAL_SAMPLED, "input X : f16[4, 6]\n", "O = relu(X)", "O = relu(relu(X))");
+  expect(MG_EQUAL_SAMPLED, "input X : f16[4, 6]\ninput Y : f16[4, 6]\n", "R = relu(X)\nO = sub(sub(add(R, Y), R), Y)", "R = relu(X)\nO = sub(sub(add(R, Y), Y), relu(R))"); /* rounding noise is no difference */
   expect_wrong("input X : f16[4, 6]\n", "O = relu(X)", "O = scale(X, 1)");
   expect_wrong("input X : f16[4, 6]\n", "O = max(X, dim=1)", "O = sum(X, dim=1)");
   expect_wrong("input X : f16[4, 6]\n", "E = exp(X)\nO = div(E, sum(E, dim=1))", "E = exp(sub(X, max(X, dim=1)))\nO = div(E, sum(exp(X), dim=1))");
@@ -750,10 +751,8 @@ static void random_mutants(void **state) {
     assert_int_equal(mg_verify(a, b, &c, &r, &e), MG_OK);
     memset(&f, 0, sizeof f);
     assert_int_equal(mgi_verify_floats(a, b, c.seed + 7, 1, &f, &e), MG_OK);
-    if (f.confirmed && (r.verdict == MG_EQUAL || r.verdict == MG_EQUAL_SAMPLED)) {
-      double x = f.cx_a, y = f.cx_b; /* rounding alone may part ill-conditioned ones */
-      if (fabs(x - y) > 1e-3 * (fabs(x) + fabs(y))) fail_msg("%s, yet floats give %g and %g for\n%s\nand\n%s", mg_verdict_name(r.verdict), x, y, text[0], text[1]);
-    }
+    if (f.confirmed && (r.verdict == MG_EQUAL || r.verdict == MG_EQUAL_SAMPLED))
+      fail_msg("%s, yet floats give %g and %g for\n%s\nand\n%s", mg_verdict_name(r.verdict), f.cx_a, f.cx_b, text[0], text[1]);
     count[r.verdict]++;
     mg_graph_free(a), mg_graph_free(b);
   }
