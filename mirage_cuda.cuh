@@ -827,6 +827,7 @@ typedef struct mgi_cu_obj {
   int begin, end;            /* steps between which it is alive */
   int read, written;         /* since the last barrier */
   int pending;               /* cp.async under way */
+  int reads, writes;         /* what the step that is being written does: a barrier within stands before it */
 } mgi_cu_obj;
 
 typedef enum mgi_cu_home { MGI_CU_AT_NONE, MGI_CU_AT_INLINE, MGI_CU_AT_TILE, MGI_CU_AT_GLOBAL, MGI_CU_AT_FRAGMENT, MGI_CU_AT_PARTIAL } mgi_cu_home;
@@ -922,12 +923,16 @@ MGI_FN int mgi_cu_obj_new(mgi_cu_kernel *K, int64_t bytes) {
     o->begin = 1 << 30;
   }
   o->bytes = (bytes + 127) / 128 * 128;
-  o->read = o->written = o->pending = 0;
+  o->read = o->written = o->pending = o->reads = o->writes = 0;
   return K->n_obj++;
 }
 MGI_FN void mgi_cu_barrier(mgi_cu_kernel *K) {
   mgi_cu_line(K, "mg_sync();");
-  for (int k = 0; k < K->n_obj; k++) K->obj[k].read = K->obj[k].written = 0;
+  for (int k = 0; k < K->n_obj; k++) K->obj[k].read = K->obj[k].reads, K->obj[k].written = K->obj[k].writes;
+}
+/* A new step: barriers from here on stand after what came before. */
+MGI_FN void mgi_cu_begin(mgi_cu_kernel *K) {
+  for (int k = 0; k < K->n_obj; k++) K->obj[k].reads = K->obj[k].writes = 0;
 }
 /* Everything that cp.async still brings is there for the thread that asked for it. */
 MGI_FN void mgi_cu_arrive(mgi_cu_kernel *K) {
@@ -940,14 +945,14 @@ MGI_FN void mgi_cu_arrive(mgi_cu_kernel *K) {
 }
 MGI_FN void mgi_cu_obj_touch(mgi_cu_kernel *K, int obj, int write) {
   mgi_cu_obj *o = &K->obj[obj];
-  int hazard = write ? o->read || o->written : o->written;
+  int hazard = write ? (o->read && !o->reads) || (o->written && !o->writes) : o->written && !o->writes;
   if (o->pending) {
     mgi_cu_arrive(K);
     hazard = 1;
   }
   for (int k = 0; k < K->n_obj && K->pass && write; k++) {
     const mgi_cu_obj *p = &K->obj[k];
-    if (k != obj && (p->read || p->written) && p->offset < o->offset + o->bytes && o->offset < p->offset + p->bytes) hazard = 1;
+    if (k != obj && ((p->read && !p->reads) || (p->written && !p->writes)) && p->offset < o->offset + o->bytes && o->offset < p->offset + p->bytes) hazard = 1;
   }
   if (hazard) mgi_cu_barrier(K);
   K->step++;
@@ -955,8 +960,8 @@ MGI_FN void mgi_cu_obj_touch(mgi_cu_kernel *K, int obj, int write) {
   if (K->loop) at = K->loop_begin;
   if (at < o->begin) o->begin = at;
   if (K->step > o->end) o->end = K->step;
-  if (write) o->written = 1;
-  else o->read = 1;
+  if (write) o->written = o->writes = 1;
+  else o->read = o->reads = 1;
 }
 /* A piece that is alive at a step of a loop is alive all through the loop. */
 MGI_FN void mgi_cu_loop_lifetimes(mgi_cu_kernel *K, int begin) {
@@ -1117,6 +1122,7 @@ MGI_FN uint32_t mgi_cu_prepare(mgi_cu_kernel *K, uint32_t t, int fragments) {
   uint32_t acc = 0;
   mgi_cu_prepare_leaves(K, t, fragments, K->v[t].rows, K->v[t].cols, 0, &acc);
   acc = 0;
+  mgi_cu_begin(K);
   mgi_cu_prepare_leaves(K, t, fragments, K->v[t].rows, K->v[t].cols, 1, &acc);
   return acc;
 }
@@ -1258,11 +1264,13 @@ MGI_FN void mgi_cu_materialise(mgi_cu_kernel *K, uint32_t t, mg_dtype type) {
   int rows = mgi_cu_pad_to(v->rows, 16), cols = mgi_cu_pad_to(v->cols, 16), bytes = mg_dtype_bytes(type), pitch = mgi_cu_pitch(cols, bytes);
   char sink[200], rv[800], cv[800];
   if (K->em->st != MG_OK) return;
-  int home_fragment = v->home == MGI_CU_AT_FRAGMENT;
+  int home_fragment = v->home == MGI_CU_AT_FRAGMENT, from = K->step + 1;
   uint32_t acc = home_fragment ? t : mgi_cu_prepare(K, t, 1);
+  if (home_fragment) mgi_cu_begin(K);
   int obj = mgi_cu_obj_new(K, (int64_t)rows * pitch * bytes);
   mgi_cu_str_put(&K->decl, "  const mg_tile<%s, %d, %d, %d, false> m_%s(mg_shared() + %lld);\n", mgi_cu_type[type], rows, cols, pitch, name, (long long)K->obj[obj].offset);
   mgi_cu_obj_touch(K, obj, 1);
+  if (K->obj[obj].begin > from) K->obj[obj].begin = from; /* it is written while its leaves are read */
   mgi_cu_line(K, "// %s, into a tile", name);
   if (rows != v->rows || cols != v->cols || mgi_cu_is_ragged(K, t, 0) || mgi_cu_is_ragged(K, t, 1))
     mgi_cu_line(K, "mg_zero_outside<mg_tile<%s, %d, %d, %d, false>, %d>(m_%s, %s, %s);", mgi_cu_type[type], rows, cols, pitch, K->threads, name, mgi_cu_valid_text(K, t, 0, rv, sizeof rv),
@@ -1401,6 +1409,7 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
     return;
   }
   int64_t bytes = mgi_cu_load_tile_shape(K, op);
+  mgi_cu_begin(K);
   v->obj = mgi_cu_obj_new(K, bytes);
   v->home = MGI_CU_AT_TILE;
   snprintf(v->var, sizeof v->var, "t_%.70s", name);
@@ -1448,7 +1457,8 @@ MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left
     mgi_cu_str_put(s, "mg_%s(m_%s)", side, mgi_cu_tname(K->b, t));
     return;
   }
-  mgi_cu_prepare(K, t, 0);
+  uint32_t none = 0;
+  mgi_cu_prepare_leaves(K, t, 0, v->rows, v->cols, 1, &none);
   if (type == MG_F32) mgi_cu_lambda(K, s, t, 0);
   else {
     mgi_cu_str_put(s, "mg_%s_of<%s, %d>(%s, ", side, mgi_cu_type[type], left ? v->rows : v->cols, contracted);
@@ -1474,6 +1484,7 @@ MGI_FN void mgi_cu_acc_done(mgi_cu_kernel *K, uint32_t matmul, uint32_t t) {
     return;
   }
   int pitch = mgi_cu_pad_to(m->cols, 8) + 8;
+  mgi_cu_begin(K);
   int obj = mgi_cu_obj_new(K, (int64_t)K->wk * m->rows * pitch * 4);
   mgi_cu_str_put(&K->decl, "  const mg_partial<A_%s, %d> s_%s(mg_shared() + %lld);\n", name, K->wk, name, (long long)K->obj[obj].offset);
   mgi_cu_obj_touch(K, obj, 1);
@@ -1503,6 +1514,7 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     if (mgi_cu_has_acc(K, a)) mgi_cu_materialise(K, a, type);
     if (mgi_cu_has_acc(K, b)) mgi_cu_materialise(K, b, type);
     mgi_cu_valid_text(K, a, 1, end, sizeof end);
+    mgi_cu_begin(K);
     mgi_cu_operand(K, &l, a, 1, type, end);
     mgi_cu_operand(K, &r, b, 0, type, end);
     if (v->in_place && !k) mgi_cu_quote(K, o);
@@ -1539,6 +1551,7 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
     while (g * 2 * n <= K->threads) g *= 2;
     if (g > 32) scratch = (int64_t)n * (g / 32);
   } else if (n < K->threads && K->threads / n > 1) scratch = (int64_t)(K->threads / n) * n;
+  mgi_cu_begin(K);
   int obj = mgi_cu_obj_new(K, (n + scratch) * 4);
   mgi_cu_str_put(&K->decl, "  const mg_tile<mg_f32, %d, %d, %d, false> t_%s(mg_shared() + %lld);\n", row ? n : 1, row ? 1 : n, row ? 1 : n, name, (long long)K->obj[obj].offset);
   mgi_cu_obj_touch(K, obj, 1);
@@ -1653,6 +1666,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
       mgi_cu_line(K, "red_%s.init();", mgi_cu_tname(b, in));
     } else {
       int pitch = mgi_cu_pitch(v->cols, 4);
+      mgi_cu_begin(K);
       v->obj = mgi_cu_obj_new(K, (int64_t)v->rows * pitch * 4);
       v->home = MGI_CU_AT_TILE;
       v->type = MG_F32;
@@ -1664,6 +1678,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     }
   }
   if (ring->n) {
+    mgi_cu_begin(K);
     ring->obj = mgi_cu_obj_new(K, ring->stage * K->stages);
     mgi_cu_obj_touch(K, ring->obj, 1);
     K->obj[ring->obj].written = 0;
@@ -1695,6 +1710,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
   mgi_cu_indent(K, 1);
   K->loop = loop;
   K->loop_begin = ++K->step;
+  mgi_cu_begin(K);
   if (ring->n && K->stages > 1) mgi_cu_line(K, "mg_cp_async_wait<%d>();", K->stages - 2);
   mgi_cu_barrier(K);
   if (ring->n && K->stages > 1) {
