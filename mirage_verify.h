@@ -748,55 +748,66 @@ static mg_domain mgi_domain_word(const mg_field *F) {
 
 /* -------------------------------------------------------------------------------------------------- >>bounds
    Bounds for Theorem A, at tensor granularity.  Every element of a tensor is N/D with deg N <= n, deg D <= d, and the
-   sums of the magnitudes of their integer coefficients at most 2^hn and 2^hd; it mentions at most `terms` opaque terms,
-   counted with repetition.  A value over Q is brought to integer coefficients by multiplying N and D.
+   sums of the magnitudes of their integer coefficients at most 2^hn and 2^hd.  A value over Q is brought to integer
+   coefficients by multiplying N and D.
      a + b    (Na Db + Nb Da) / (Da Db)           sum of K: D^K, N D^(K-1), K times
      a * b    (Na Nb) / (Da Db)                   a / b: (Na Db) / (Da Nb)
      f(a)     a new variable                      constant r/s: r / s
+   terms[S] bounds how many opaque terms the elements of a slice mention together.  S says which dimensions the slice
+   runs over (bit 0 the last); the others are held.  So a reduction turns terms[S with its dimension] into terms[S]: a row of
+   a softmax mentions its own exponentials, once, however many rows there are.
    The rules for E rows are the operator table's `field` column itself, read over these bounds.
    Requirement 1: every rule is monotone, so a tensor's maxima stand for each of its elements.
-   Requirement 2: nothing is rounded down: degrees are doubles, exact below 2^53, and heights round up by mgi_bound_up. */
+   Requirement 2: nothing is rounded down: degrees are doubles, exact below 2^53, and heights round up by mgi_bound_up.
+   Requirement 3: a dimension of extent 1, or one that the tensor lacks, changes nothing in S; broadcasting is free then. */
 
-typedef struct mgi_bound { double n, d, hn, hd, terms; uint32_t flags; } mgi_bound;
+enum { MGI_BOUND_SLICES = 1 << MG_MAX_RANK };
+typedef struct mgi_bound { double n, d, hn, hd; uint32_t flags; double terms[MGI_BOUND_SLICES]; } mgi_bound;
 enum { MGI_HAS_EXP = 1, MGI_HAS_OPAQUE = 2, MGI_HAS_MAX = 4 };
 
 typedef struct mgi_bounds {
   double arg_n, arg_d, arg_hn, arg_hd; /* maxima over arguments of opaque functions */
   double applications;                 /* of opaque functions, over all elements, blocks and iterations */
-  double elements;                     /* of the operator being read, times how often it runs */
+  double runs;                         /* how often the operator being read runs */
+  double slice[MGI_BOUND_SLICES];      /* elements of the slices of its result */
   double terms, n, d, hn, hd;          /* maxima over the outputs */
   uint32_t flags[MG_MAX_OUT];          /* by output */
   int failed;
 } mgi_bounds;
 
 static double mgi_bound_max2(double a, double b) { return a > b ? a : b; }
+static double mgi_bound_min2(double a, double b) { return a < b ? a : b; }
 static double mgi_bound_up(double x) { return x * (1 + 1e-12); }
-static mgi_bound mgi_bound_of(double n, double d, double hn, double hd, double terms, uint32_t flags) {
+/* With the terms of a and b together (NULL: none). */
+static mgi_bound mgi_bound_of(double n, double d, double hn, double hd, const mgi_bound *a, const mgi_bound *b) {
   mgi_bound r;
-  r.n = n, r.d = d, r.hn = mgi_bound_up(hn), r.hd = mgi_bound_up(hd), r.terms = terms, r.flags = flags;
+  r.n = n, r.d = d, r.hn = mgi_bound_up(hn), r.hd = mgi_bound_up(hd);
+  r.flags = (a ? a->flags : 0) | (b ? b->flags : 0);
+  for (int S = 0; S < MGI_BOUND_SLICES; S++) r.terms[S] = (a ? a->terms[S] : 0) + (b ? b->terms[S] : 0);
   return r;
 }
 static mgi_bound mgi_bound_zero(mgi_bounds *F) {
   (void)F;
-  return mgi_bound_of(0, 0, 0, 0, 0, 0);
+  return mgi_bound_of(0, 0, 0, 0, NULL, NULL);
 }
 static mgi_bound mgi_bound_add(mgi_bounds *F, mgi_bound a, mgi_bound b) {
   (void)F;
-  return mgi_bound_of(mgi_bound_max2(a.n + b.d, b.n + a.d), a.d + b.d, mgi_bound_max2(a.hn + b.hd, b.hn + a.hd) + 1, a.hd + b.hd, a.terms + b.terms, a.flags | b.flags);
+  return mgi_bound_of(mgi_bound_max2(a.n + b.d, b.n + a.d), a.d + b.d, mgi_bound_max2(a.hn + b.hd, b.hn + a.hd) + 1, a.hd + b.hd, &a, &b);
 }
 static mgi_bound mgi_bound_sub(mgi_bounds *F, mgi_bound a, mgi_bound b) { return mgi_bound_add(F, a, b); }
 static mgi_bound mgi_bound_mul(mgi_bounds *F, mgi_bound a, mgi_bound b) {
   (void)F;
-  return mgi_bound_of(a.n + b.n, a.d + b.d, a.hn + b.hn, a.hd + b.hd, a.terms + b.terms, a.flags | b.flags);
+  return mgi_bound_of(a.n + b.n, a.d + b.d, a.hn + b.hn, a.hd + b.hd, &a, &b);
 }
 static mgi_bound mgi_bound_div(mgi_bounds *F, mgi_bound a, mgi_bound b) {
   (void)F;
-  return mgi_bound_of(a.n + b.d, a.d + b.n, a.hn + b.hd, a.hd + b.hn, a.terms + b.terms, a.flags | b.flags);
+  return mgi_bound_of(a.n + b.d, a.d + b.n, a.hn + b.hd, a.hd + b.hn, &a, &b);
 }
-/* Either operand: no bound is claimed where a maximum is involved. */
+/* Either operand. */
 static mgi_bound mgi_bound_join(mgi_bound a, mgi_bound b) {
-  return mgi_bound_of(mgi_bound_max2(a.n, b.n), mgi_bound_max2(a.d, b.d), mgi_bound_max2(a.hn, b.hn), mgi_bound_max2(a.hd, b.hd), mgi_bound_max2(a.terms, b.terms), a.flags | b.flags);
+  return mgi_bound_of(mgi_bound_max2(a.n, b.n), mgi_bound_max2(a.d, b.d), mgi_bound_max2(a.hn, b.hn), mgi_bound_max2(a.hd, b.hd), &a, &b);
 }
+/* No bound is claimed where a maximum is involved. */
 static mgi_bound mgi_bound_max(mgi_bounds *F, mgi_bound a, mgi_bound b) {
   mgi_bound r = mgi_bound_join(a, b);
   (void)F;
@@ -804,17 +815,20 @@ static mgi_bound mgi_bound_max(mgi_bounds *F, mgi_bound a, mgi_bound b) {
   return r;
 }
 static mgi_bound mgi_bound_opaque_c(mgi_bounds *F, int op, int nonzero, mgi_bound a, mgi_bound c) {
+  mgi_bound r = mgi_bound_of(1, 0, 0, 0, &a, NULL);
   (void)nonzero;
   F->arg_n = mgi_bound_max2(F->arg_n, a.n), F->arg_d = mgi_bound_max2(F->arg_d, a.d);
   F->arg_hn = mgi_bound_max2(F->arg_hn, mgi_bound_max2(a.hn, c.hn)), F->arg_hd = mgi_bound_max2(F->arg_hd, mgi_bound_max2(a.hd, c.hd));
-  F->applications += F->elements;
-  return mgi_bound_of(1, 0, 0, 0, a.terms + 1, a.flags | (op == MG_OP_EXP ? MGI_HAS_EXP : MGI_HAS_OPAQUE));
+  F->applications += F->runs * F->slice[MGI_BOUND_SLICES - 1];
+  for (int S = 0; S < MGI_BOUND_SLICES; S++) r.terms[S] += F->slice[S];
+  r.flags |= op == MG_OP_EXP ? (uint32_t)MGI_HAS_EXP : (uint32_t)MGI_HAS_OPAQUE;
+  return r;
 }
 static mgi_bound mgi_bound_exp(mgi_bounds *F, mgi_bound a) { return mgi_bound_opaque_c(F, MG_OP_EXP, 0, a, mgi_bound_zero(F)); }
-/* The sum of k elements like a. */
+/* The sum of k elements like a, whose terms a counts already. */
 static mgi_bound mgi_bound_sum(mgi_bound a, double k) {
   if (k < 1) k = 1;
-  return mgi_bound_of(a.n + (k - 1) * a.d, k * a.d, a.hn + (k - 1) * a.hd + log2(k), k * a.hd, k * a.terms, a.flags);
+  return mgi_bound_of(a.n + (k - 1) * a.d, k * a.d, a.hn + (k - 1) * a.hd + log2(k), k * a.hd, &a, NULL);
 }
 
 #undef MGI_FFN
@@ -833,32 +847,53 @@ static mgi_bound mgi_bound_apply(mgi_bounds *F, mg_opcode op, mgi_bound a, mgi_b
 #undef MGI_FFN
 #define MGI_FFN(f) mg_ff_##f
 
+/* The reduction over dimension `bit` (0 the last). */
+static mgi_bound mgi_bound_reduced(const mgi_bound *a, int bit) {
+  mgi_bound r = *a;
+  for (int S = 0; S < MGI_BOUND_SLICES; S++) r.terms[S] = a->terms[S | 1 << bit];
+  return r;
+}
+/* One product of [m, k] and [k, n], summed over k. */
+static mgi_bound mgi_bound_matmul(mgi_bounds *F, mgi_bound a, mgi_bound b, double k) {
+  mgi_bound x = a, y = b;
+  for (int S = 0; S < MGI_BOUND_SLICES; S++) x.terms[S] = a.terms[S | 1], y.terms[S] = b.terms[S | 2];
+  return mgi_bound_sum(mgi_bound_mul(F, x, y), k);
+}
+
 /* One level; `above` holds the bounds of the graph above, `times` how often this graph runs.  0 on success. */
 static int mgi_bounds_level(mgi_bounds *F, const mg_graph *g, mgi_bound *above, const mg_op_node *owner, double times) {
   mgi_bound *t = (mgi_bound *)calloc(g->n_tensors, sizeof *t);
   int stores = 0, bad = !t;
   if (!g->up)
-    for (uint32_t k = 0; k < g->n_in && !bad; k++) t[g->in[k].id] = mgi_bound_of(1, 0, 0, 0, 0, 0);
+    for (uint32_t k = 0; k < g->n_in && !bad; k++) t[g->in[k].id] = mgi_bound_of(1, 0, 0, 0, NULL, NULL);
   for (int a = 1; a <= 3 && g->up; a++) times *= (double)g->axes[a].extent;
   for (uint32_t k = 1; k < g->n_ops && !bad; k++) {
     const mg_op_node *o = &g->ops[k];
     const mg_op_info *row = mg_op_row(o->code);
-    mgi_bound a = t[o->in[0].id], b = t[o->in[o->n_in > 1 ? 1 : 0].id], r;
-    memset(&r, 0, sizeof r);
-    double runs = times;
-    for (uint32_t l = o->scope; l; l = g->axes[l].parent) runs *= (double)g->axes[l].extent;
-    const mg_shape *s = &g->tensors[o->in[0].id].shape;
+    mgi_bound a = t[o->in[0].id], b = t[o->in[o->n_in > 1 ? 1 : 0].id], r = mgi_bound_zero(F);
+    F->runs = times;
+    for (uint32_t l = o->scope; l; l = g->axes[l].parent) F->runs *= (double)g->axes[l].extent;
+    if (o->code == MG_OP_GRAPH) { bad = mgi_bounds_level(F, o->sub, t, o, F->runs); continue; }
+    const mg_shape *s = &g->tensors[o->in[0].id].shape; /* of the operand; of a STORE too */
+    const mg_shape *z = o->code == MG_OP_STORE ? &g->up->tensors[owner->out[stores].id].shape : &g->tensors[o->out[0].id].shape;
+    for (int S = 0; S < MGI_BOUND_SLICES; S++) {
+      F->slice[S] = 1;
+      for (int d = 0; d < z->rank; d++)
+        if (S >> (z->rank - 1 - d) & 1) F->slice[S] *= (double)z->dim[d];
+    }
     if (o->code == MG_OP_LOAD) r = above[o->in[0].id];
-    else if (o->code == MG_OP_STORE) { above[owner->out[stores++].id] = a; continue; }
-    else if (o->code == MG_OP_GRAPH) { bad = mgi_bounds_level(F, o->sub, t, o, runs); continue; }
-    else if (o->code == MG_OP_ACCUM) {
+    else if (o->code == MG_OP_STORE || o->code == MG_OP_ACCUM) {
       double n = 1;
       int maximum = 0;
-      for (uint32_t x = 1; x < g->n_axes; x++) {
+      for (uint32_t x = 1; x < g->n_axes; x++)
         if (o->map.to[x] == MG_MAP_SUM) n *= (double)g->axes[x].extent;
-        maximum |= o->map.to[x] == MG_MAP_MAX;
-      }
       r = mgi_bound_sum(a, n);
+      for (uint32_t x = 1; x < g->n_axes; x++) {
+        int to = o->map.to[x];
+        maximum |= to == MG_MAP_MAX;
+        for (int S = 0; S < MGI_BOUND_SLICES; S++) /* blocks and iterations have terms of their own */
+          if (to == MG_MAP_SUM || to == MG_MAP_MAX || (to >= 0 && (S >> (z->rank - 1 - to) & 1))) r.terms[S] *= (double)g->axes[x].extent;
+      }
       if (maximum) r.flags |= MGI_HAS_MAX;
     } else if (row->elementwise) {
       mgi_bound c = mgi_bound_zero(F);
@@ -866,27 +901,42 @@ static int mgi_bounds_level(mgi_bounds *F, const mg_graph *g, mgi_bound *above, 
         c.hn = o->attr.c.num ? mgi_bound_up(log2(fabs((double)o->attr.c.num))) : 0;
         c.hd = mgi_bound_up(log2((double)o->attr.c.den));
       }
-      F->elements = runs * (double)mg_shape_elements(&g->tensors[o->out[0].id].shape);
       r = mgi_bound_apply(F, o->code, a, row->n_in > 1 ? b : mgi_bound_zero(F), c);
-    } else if (o->code == MG_OP_MATMUL) r = mgi_bound_sum(mgi_bound_mul(F, a, b), (double)s->dim[s->rank - 1]);
+    } else if (o->code == MG_OP_MATMUL) r = mgi_bound_matmul(F, a, b, (double)s->dim[s->rank - 1]);
     else if (o->code == MG_OP_CONCAT_MATMUL) {
       const mg_shape *s2 = &g->tensors[o->in[1].id].shape;
-      mgi_bound x = mgi_bound_mul(F, a, t[o->in[2].id]), y = mgi_bound_mul(F, b, t[o->in[3].id]);
-      r = mgi_bound_add(F, mgi_bound_sum(x, (double)s->dim[s->rank - 1]), mgi_bound_sum(y, (double)s2->dim[s2->rank - 1]));
-    } else if (o->code == MG_OP_SUM) r = mgi_bound_sum(a, (double)s->dim[o->attr.dim]);
-    else if (o->code == MG_OP_MAX) r = mgi_bound_max(F, a, a);
-    else if (row->moves) {
+      r = mgi_bound_add(F, mgi_bound_matmul(F, a, t[o->in[2].id], (double)s->dim[s->rank - 1]), mgi_bound_matmul(F, b, t[o->in[3].id], (double)s2->dim[s2->rank - 1]));
+    } else if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) {
+      a = mgi_bound_reduced(&a, s->rank - 1 - o->attr.dim);
+      r = o->code == MG_OP_SUM ? mgi_bound_sum(a, (double)s->dim[o->attr.dim]) : mgi_bound_max(F, a, mgi_bound_zero(F));
+    } else if (row->moves) {
       r = a;
       for (int j = 1; j < o->n_in; j++) r = mgi_bound_join(r, t[o->in[j].id]);
+      for (int S = 0; S < MGI_BOUND_SLICES; S++) { /* concat and repeat keep their dimensions; others may mix them */
+        int from = o->code == MG_OP_CONCAT || o->code == MG_OP_REPEAT ? S : MGI_BOUND_SLICES - 1;
+        if (o->code == MG_OP_TRANSPOSE) {
+          from = 0;
+          for (int d = 0; d < z->rank; d++)
+            if (S >> (z->rank - 1 - d) & 1) from |= 1 << (s->rank - 1 - o->attr.perm[d]);
+        }
+        double x = 0;
+        for (int j = 0; j < o->n_in; j++) x += t[o->in[j].id].terms[from];
+        r.terms[S] = x;
+        if (o->code == MG_OP_CONCAT || o->code == MG_OP_REPEAT || o->code == MG_OP_TRANSPOSE) continue;
+        for (int j = 0; j < o->n_in; j++) x = j ? mgi_bound_max2(x, t[o->in[j].id].terms[0]) : t[o->in[j].id].terms[0];
+        r.terms[S] = mgi_bound_min2(r.terms[S], F->slice[S] * x);
+      }
     } else F->failed = 1;
-    t[o->out[0].id] = r;
+    for (int S = MGI_BOUND_SLICES - 1; S >= 0; S--) r.terms[S] = mgi_bound_min2(mgi_bound_min2(r.terms[S], F->slice[S] * r.terms[0]), F->applications);
+    if (o->code == MG_OP_STORE) above[owner->out[stores++].id] = r;
+    else t[o->out[0].id] = r;
   }
   if (!g->up && !bad)
     for (uint32_t k = 0; k < g->n_out; k++) {
-      mgi_bound x = t[g->out[k].id];
-      F->n = mgi_bound_max2(F->n, x.n), F->d = mgi_bound_max2(F->d, x.d), F->hn = mgi_bound_max2(F->hn, x.hn), F->hd = mgi_bound_max2(F->hd, x.hd);
-      F->terms = mgi_bound_max2(F->terms, x.terms);
-      F->flags[k] = x.flags;
+      const mgi_bound *x = &t[g->out[k].id];
+      F->n = mgi_bound_max2(F->n, x->n), F->d = mgi_bound_max2(F->d, x->d), F->hn = mgi_bound_max2(F->hn, x->hn), F->hd = mgi_bound_max2(F->hd, x->hd);
+      F->terms = mgi_bound_max2(F->terms, x->terms[0]);
+      F->flags[k] = x->flags;
     }
   free(t);
   return bad;
@@ -896,7 +946,6 @@ static mg_status mgi_bounds_of(const mg_graph *g, mgi_bounds *out, mg_error *e) 
   memset(out, 0, sizeof *out);
   if (mgi_bounds_level(out, g, NULL, NULL, 1)) return mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the degree bounds");
   if (out->failed) return mg_fail(e, MG_UNSUPPORTED, "mg_verify", "an operator of '%s' has no field meaning", g->name);
-  if (out->terms > out->applications) out->terms = out->applications; /* repetitions are one term */
   return MG_OK;
 }
 
