@@ -898,7 +898,7 @@ MGI_FN const char *mgi_cu_op_name(const mg_graph *b, const mg_op_node *o) {
 }
 MGI_FN void mgi_cu_line(mgi_cu_kernel *K, const char *fmt, ...) {
   va_list ap;
-  mgi_cu_str_put(&K->body, "%s", K->pad);
+  mgi_cu_str_put(&K->body, "%s", fmt[0] ? K->pad : "");
   va_start(ap, fmt);
   mgi_cu_str_vput(&K->body, fmt, ap);
   va_end(ap);
@@ -1788,6 +1788,9 @@ MGI_FN void mgi_cu_count_sites(mgi_cu_kernel *K, uint32_t t, int weight, int sto
 MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
   int M = 0, N = 0, depth = 0;
+  for (uint32_t a = 1; a <= 3; a++)
+    if (b->axes[a].extent > (a == 1 ? 0x7FFFFFFF : 65535))
+      mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "%lld blocks along %s: a grid has at most %d there", (long long)b->axes[a].extent, b->axes[a].name, a == 1 ? 0x7FFFFFFF : 65535);
   for (uint32_t a = 4; a < b->n_axes; a++)
     if (b->axes[a].parent) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, b->axes[a].name, "loop %s stands inside of loop %s: nested loops are not emitted", b->axes[a].name, b->axes[b->axes[a].parent].name);
   for (uint32_t k = 1; k < b->n_ops; k++) {
@@ -1809,10 +1812,10 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
                       (long long)i->shape.dim[d], d, rank);
         return;
       }
-      if (i->shape.dim[d] > 1 << 20) {
-        mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mgi_cu_op_name(b, o), "a block tensor with an extent of %lld", (long long)i->shape.dim[d]);
-        return;
-      }
+    }
+    if (mg_shape_elements(&i->shape) < 0 || mg_shape_elements(&i->shape) > 1 << 28) {
+      mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mgi_cu_op_name(b, o), "'%.60s' has more than 2^28 elements a block", mgi_cu_tname(b, t));
+      return;
     }
     v->cols = rank > 0 ? (int)i->shape.dim[rank - 1] : 1;
     v->rows = rank > 1 ? (int)i->shape.dim[rank - 2] : 1;

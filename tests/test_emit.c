@@ -1,0 +1,351 @@
+/* The emitter: µGraphs to CUDA text, checked on the CPU (link 2) and, where nvcc is, compiled for sm_80 and sm_90a.
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_emit.c -o build/test_emit -lcmocka -lm -lpthread && build/test_emit [SEED [CASES]] */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+#define MG_USER_OPS(E, T)                                                                                     \
+  E(TANH, "tanh", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(TANH, a), MG_TANH(a))                                    \
+  T(FLIP, "flip", 1, MG_KB_, DIM, FLIP, OPAQUE, j[A->dim] = S->dim[A->dim] - 1 - i[A->dim])
+#define MIRAGE_IMPLEMENTATION
+#include "mirage.h"
+#include "mirage_verify.h"
+#include "mirage_cuda.cuh"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+mg_status mgi_shape_FLIP(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
+  (void)n_in;
+  if (A->dim < 0 || A->dim >= in->rank) return mg_fail(e, MG_BAD_INPUT, "flip", "no dimension %d", (int)A->dim);
+  *out = *in;
+  return MG_OK;
+}
+
+static uint64_t seed = 1, rng;
+static int cases = 24;
+static int pick(int n) { /* below n */
+  rng ^= rng << 13;
+  rng ^= rng >> 7;
+  rng ^= rng << 17;
+  return (int)((rng >> 11) % (uint64_t)n);
+}
+
+static mg_graph *parse(const char *text) {
+  mg_error e;
+  mg_graph *g = NULL;
+  memset(&e, 0, sizeof e);
+  if (mg_parse(text, strlen(text), "test", NULL, &g, &e) != MG_OK) fail_msg("line %d: %s: %s\n%s", e.line, e.where, e.msg, text);
+  return g;
+}
+static char *emit(const mg_graph *g, const char *arch) {
+  mg_error e;
+  mg_emit_config cfg;
+  char *text = NULL;
+  memset(&e, 0, sizeof e);
+  memset(&cfg, 0, sizeof cfg);
+  cfg.arch = arch;
+  if (mg_cuda_emit(g, &cfg, &text, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  assert_int_equal(mg_cuda_emittable(g, arch, &e), MG_OK);
+  return text;
+}
+/* Emits and checks; the µGraph's text must pass. */
+static void passes(const char *text) {
+  mg_error e;
+  mg_check_report r;
+  mg_check_config cfg;
+  mg_graph *g = parse(text);
+  char *cu = emit(g, NULL);
+  memset(&e, 0, sizeof e);
+  memset(&cfg, 0, sizeof cfg);
+  cfg.seed = seed;
+  mg_status s = mg_cuda_check(g, cu, &cfg, &r, &e);
+  if (s != MG_OK) fail_msg("seed %llu: %s: %s\n%s", (unsigned long long)seed, e.where, e.msg, text);
+  assert_int_equal(r.fields, 2);
+  assert_int_equal(r.float_checked, 1);
+  assert_true(r.compared > 0);
+  assert_true(r.float_error < r.tolerance);
+  mg_string_free(cu);
+  mg_graph_free(g);
+}
+static void refused(const char *text, const char *arch, const char *why) {
+  mg_error e;
+  mg_emit_config cfg;
+  mg_graph *g = parse(text);
+  char *cu = NULL;
+  memset(&e, 0, sizeof e);
+  memset(&cfg, 0, sizeof cfg);
+  cfg.arch = arch;
+  assert_int_equal(mg_cuda_emittable(g, arch, &e), MG_UNSUPPORTED);
+  if (!strstr(e.msg, why)) fail_msg("expected a reason with '%s', got '%s'", why, e.msg);
+  memset(&e, 0, sizeof e);
+  assert_int_equal(mg_cuda_emit(g, &cfg, &cu, &e), MG_UNSUPPORTED);
+  assert_null(cu);
+  assert_non_null(strstr(e.msg, why));
+  mg_graph_free(g);
+}
+
+/* ---- µGraphs of the four programs, at any size */
+static int64_t count_of(int64_t extent, int64_t chunk) { /* no chunk is empty */
+  int64_t n = (extent + chunk - 1) / chunk;
+  while (n > 1 && (n - 1) * ((extent + n - 1) / n) >= extent) n--;
+  return n;
+}
+typedef struct size { int M, K, N, R, tm, tk, tn, threads; const char *type, *plan, *order_x, *order_w; } size;
+enum { RMSNORM, GATED, DISTRIBUTED, LOW_RANK, LORA, TWO_LOOPS, ATTENTION, KINDS };
+
+static char *ugraph(int kind, const size *s, char *out, size_t n) {
+  long long gx = count_of(s->N, s->tn), gy = count_of(s->M, s->tm), li = count_of(s->K, s->tk);
+  char inputs[600], body[1200];
+  switch (kind) {
+    case RMSNORM:
+      snprintf(inputs, sizeof inputs, "input X : %s[%d, %d] %s\ninput G : %s[%d]\ninput W : %s[%d, %d] %s\n", s->type, s->M, s->K, s->order_x, s->type, s->K, s->type, s->K, s->N, s->order_w);
+      snprintf(body, sizeof body,
+               "  for i=%lld {\n    a = load X {y->0, i->1}\n    g = load G {i->0}\n    w = load W {x->1, i->0}\n    b = matmul(mul(a, g), w)\n    s = sum(sqr(a), dim=1)\n  }\n"
+               "  o = div(accum(b) {i->+}, sqrt(add_scalar(scale(accum(s) {i->+}, 1/%d), 1/1000000)))\n", li, s->K);
+      break;
+    case GATED:
+      snprintf(inputs, sizeof inputs, "input X : %s[%d, %d] %s\ninput A : %s[%d, %d] %s\ninput B : %s[%d, %d]\n", s->type, s->M, s->K, s->order_x, s->type, s->K, s->N, s->order_w, s->type, s->K, s->N);
+      snprintf(body, sizeof body,
+               "  for i=%lld {\n    x = load X {y->0, i->1}\n    a = load A {x->1, i->0}\n    b = load B {x->1, i->0}\n    p = matmul(x, a)\n    q = matmul(x, b)\n  }\n"
+               "  o = mul(silu(accum(p) {i->+}), accum(q) {i->+})\n", li);
+      break;
+    case DISTRIBUTED:
+      snprintf(inputs, sizeof inputs, "input X : %s[%d, %d]\ninput Y : %s[%d, %d] %s\ninput Z : %s[%d, %d] %s\ninput C : %s[%d]\n", s->type, s->M, s->K, s->type, s->M, s->K, s->order_x, s->type, s->K, s->N,
+               s->order_w, s->type, s->N);
+      snprintf(body, sizeof body,
+               "  for i=%lld {\n    x = load X {y->0, i->1}\n    y = load Y {y->0, i->1}\n    z = load Z {x->1, i->0}\n    p = matmul(add(x, y), z)\n  }\n  c = load C {x->0}\n  o = add(accum(p) {i->+}, c)\n", li);
+      break;
+    case LOW_RANK: case LORA:
+      snprintf(inputs, sizeof inputs, "input X : %s[%d, %d] %s\ninput A : %s[%d, %d]\ninput B : %s[%d, %d] %s\n%s%s", s->type, s->M, s->K, s->order_x, s->type, s->K, s->R, s->type, s->R, s->N, s->order_w,
+               kind == LORA ? "input W : " : "", kind == LORA ? "" : "");
+      if (kind == LORA) snprintf(inputs + strlen(inputs), sizeof inputs - strlen(inputs), "%s[%d, %d]\n", s->type, s->K, s->N);
+      snprintf(body, sizeof body, "  for i=%lld {\n    x = load X {y->0, i->1}\n    a = load A {i->0}\n%s    p = matmul(x, a)\n%s  }\n  b = load B {x->1}\n  o = %smatmul(accum(p) {i->+}, b)%s\n", li,
+               kind == LORA ? "    w = load W {x->1, i->0}\n" : "", kind == LORA ? "    q = matmul(x, w)\n" : "", kind == LORA ? "add(accum(q) {i->+}, " : "", kind == LORA ? ")" : "");
+      break;
+    case TWO_LOOPS:
+      snprintf(inputs, sizeof inputs, "input X : %s[%d, %d] %s\ninput W : %s[%d, %d] %s\n", s->type, s->M, s->K, s->order_x, s->type, s->K, s->N, s->order_w);
+      snprintf(body, sizeof body,
+               "  for j=%lld {\n    x = load X {y->0, j->1}\n    s = sum(sqr(x), dim=1)\n  }\n  n = sqrt(add_scalar(accum(s) {j->+}, 1/1000))\n"
+               "  for i=%lld {\n    a = load X {y->0, i->1}\n    w = load W {x->1, i->0}\n    p = matmul(div(a, n), w)\n    m = max(a, dim=1)\n  }\n  o = sub(accum(p) {i->+}, accum(m) {i->max})\n", li, li);
+      break;
+    default: /* rows of queries, a loop over K keys, N columns of values */
+      snprintf(inputs, sizeof inputs, "input Q : %s[%d, %d]\ninput K : %s[%d, %d] %s\ninput V : %s[%d, %d]\n", s->type, s->M, s->R, s->type, s->R, s->K, s->order_w, s->type, s->K, s->N);
+      snprintf(body, sizeof body,
+               "  q = load Q {y->0}\n  for i=%lld {\n    k = load K {i->1}\n    v = load V {x->1, i->0}\n    p = exp(scale(matmul(q, k), 1/8))\n    s = sum(p, dim=1)\n    d = matmul(p, v)\n  }\n"
+               "  o = div(accum(d) {i->+}, accum(s) {i->+})\n", li);
+  }
+  snprintf(out, n, "program t\n%sO = kernel grid=(x=%lld, y=%lld) threads=%d {\n%s%s  store o {x->1, y->0}\n}\noutput O\n", inputs, gx, gy, s->threads, s->plan, body);
+  return out;
+}
+
+/* ---- tests */
+static const char rmsnorm[] = /* DESIGN's example */
+  "program rmsnorm\ninput X : f16[16, 4096]\ninput G : f16[4096]\ninput W : f16[4096, 4096]\n"
+  "O = kernel grid=(x=64) threads=256 {\n  for i=32 {\n    a = load X {x->*, i->1}\n    g = load G {x->*, i->0}\n    w = load W {x->1, i->0}\n    b = matmul(mul(a, g), w)\n    s = sum(sqr(a), dim=1)\n  }\n"
+  "  o = div(accum(b) {i->+}, sqrt(add_scalar(scale(accum(s) {i->+}, 1/4096), 1/1000000)))\n  store o {x->1}\n}\noutput O\n";
+
+static void test_file(void **state) {
+  (void)state;
+  mg_graph *g = parse(rmsnorm), *again = NULL;
+  mg_error e;
+  char *a = emit(g, "sm_90a"), *b = emit(g, "sm_90a");
+  assert_string_equal(a, b); /* deterministic */
+  assert_int_equal(strncmp(a, "/* nvcc ", 8), 0);
+  assert_non_null(strstr(a, "-gencode arch=compute_90a,code=sm_90a"));
+  assert_non_null(strstr(a, "extern \"C\" int rmsnorm_launch(const void *const *in, void *const *out, void *workspace, cudaStream_t stream)"));
+  assert_non_null(strstr(a, "extern \"C\" size_t rmsnorm_workspace_bytes(void)"));
+  assert_non_null(strstr(a, "extern \"C\" const mg_emitted_info rmsnorm_info"));
+  assert_non_null(strstr(a, "#ifndef rmsnorm_K0_x\n#define rmsnorm_K0_x 64\n#endif\n"));
+  assert_non_null(strstr(a, "#ifndef rmsnorm_K0_i\n#define rmsnorm_K0_i 32\n#endif\n"));
+  assert_non_null(strstr(a, "not certified"));
+  assert_non_null(strstr(a, "mg_const(1, 4096)"));
+  assert_null(strstr(a, "MG_USER_OPS"));
+  assert_int_equal(mg_cuda_source_graph(a, strlen(a), &again, &e), MG_OK);
+  assert_true(mg_hash(g) == mg_hash(again));
+  mg_graph_free(again);
+  mg_string_free(a);
+  mg_string_free(b);
+  mg_emit_config cfg = {"sm_80", "EQUAL, or is it */ int x; /*\nsecond line"};
+  assert_int_equal(mg_cuda_emit(g, &cfg, &a, &e), MG_OK);
+  assert_non_null(strstr(a, " * second line\n"));
+  assert_null(strstr(a, "is it */"));
+  assert_non_null(strstr(a, "code=sm_80"));
+  mg_string_free(a);
+  mg_graph_free(g);
+}
+
+static void test_four_programs(void **state) {
+  (void)state;
+  static const size sizes[] = {
+    {16, 4096, 4096, 16, 16, 128, 64, 256, "f16", "", "", ""},
+    {1, 4096, 100, 16, 1, 256, 64, 256, "f16", "", "", ""},
+    {2, 40, 24, 8, 2, 16, 24, 64, "f16", "", "", ""},
+    {33, 40, 100, 20, 16, 32, 64, 128, "bf16", "", "", ""},
+    {7, 4096, 24, 16, 7, 128, 24, 128, "f16", "  plan { stages=4 warps_m=1 warps_n=1 warps_k=4 }\n", "", ""},
+    {33, 256, 128, 16, 33, 64, 64, 128, "f16", "  plan { stages=2 warps_m=2 warps_n=2 warps_k=1 }\n", "@ [1, 0]", "@ [1, 0]"},
+    {20, 40, 50, 8, 10, 10, 25, 96, "f32", "", "", "@ [1, 0]"},
+  };
+  char text[2400];
+  for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+    for (int kind = RMSNORM; kind <= LOW_RANK; kind++) passes(ugraph(kind, &sizes[k], text, sizeof text));
+}
+
+static void test_random_sizes(void **state) {
+  (void)state;
+  static const int Ms[] = {1, 2, 7, 16, 33, 40, 64}, Ks[] = {40, 64, 96, 100, 128, 256}, Ns[] = {8, 20, 24, 64, 100, 128}, Rs[] = {8, 16, 20}, tiles[] = {8, 16, 24, 32, 64}, warps[] = {1, 2, 3, 4, 8};
+  static const char *const types[] = {"f16", "f16", "bf16", "f32"};
+  char text[2400], plan[100];
+  for (int k = 0; k < cases; k++) {
+    size s;
+    int w = warps[pick(5)];
+    s.M = Ms[pick(7)], s.K = Ks[pick(6)], s.N = Ns[pick(6)], s.R = Rs[pick(3)];
+    s.tm = pick(2) ? s.M : 16, s.tk = 16 * (1 + pick(4)), s.tn = tiles[pick(5)];
+    if (s.tm > s.M) s.tm = s.M;
+    if (s.tk > s.K) s.tk = s.K;
+    if (s.tn > s.N) s.tn = s.N;
+    s.threads = 32 * w, s.type = types[pick(4)], s.plan = "", s.order_x = pick(3) ? "" : "@ [1, 0]", s.order_w = pick(2) ? "" : "@ [1, 0]";
+    if (pick(2)) {
+      int a = 1 + pick(w), b;
+      while (w % a) a--;
+      for (b = 1 + pick(w / a); w / a % b;) b--;
+      snprintf(plan, sizeof plan, "  plan { warps_m=%d warps_n=%d warps_k=%d stages=%d }\n", a, b, w / a / b, 1 + pick(4));
+      s.plan = plan;
+    }
+    passes(ugraph(pick(KINDS), &s, text, sizeof text));
+  }
+}
+
+static void test_user_rows(void **state) {
+  (void)state;
+  static const char text[] =
+    "program user\ninput X : f16[16, 64]\ninput W : f16[64, 48]\n"
+    "O = kernel grid=(x=3) threads=64 {\n  for i=2 {\n    x = load X {i->1}\n    w = load W {x->1, i->0}\n    p = matmul(x, flip(tanh(w), dim=0))\n  }\n  o = flip(tanh(accum(p) {i->+}), dim=0)\n  store o {x->1}\n}\n"
+    "P = flip(tanh(O), dim=1)\noutput P\noutput O\n";
+  mg_graph *g = parse(text);
+  char *cu = emit(g, NULL);
+  assert_non_null(strstr(cu, "#define MG_USER_OPS(E, T)"));
+  assert_non_null(strstr(cu, "FF_OPAQUE(TANH, a)"));
+  assert_non_null(strstr(cu, "mg_dev_TANH("));
+  assert_non_null(strstr(cu, "mg_dev_index_FLIP("));
+  mg_string_free(cu);
+  mg_graph_free(g);
+  passes(text);
+}
+
+static void test_other_forms(void **state) {
+  (void)state;
+  /* whole tensors: every kind of operator at kernel level, memory orders, a batch */
+  passes("program lib\ninput X : f16[33, 40]\ninput G : f16[40]\ninput W : f16[40, 100]\ninput T : f16[33, 100] @ [1, 0]\n"
+         "Y = rms_norm(X, G, eps=1/1000000)\nO = matmul(Y, W)\nP = add(transpose(O, [1, 0]), transpose(T, [1, 0]))\nR = max(concat(P, P, dim=1), dim=0)\noutput R\noutput O\n");
+  passes("program batch\ninput Q : f16[3, 20, 16]\ninput K : f16[3, 16, 24] @ [0, 2, 1]\ninput V : f16[24, 8]\nP = softmax(scale(matmul(Q, K), 1/8), dim=2)\nO = matmul(P, V)\nS = sum(O, dim=0)\noutput S\n");
+  passes("program cat\ninput W : f16[20, 40]\ninput X : f16[20, 8]\ninput Y : f16[40, 24]\ninput Z : f16[8, 24]\nO = concat_matmul(W, X, Y, Z)\noutput O\n");
+  /* row-wise, no loop */
+  passes("program rows\ninput X : f16[8, 1000]\ninput H : f16[8, 1000]\nO = kernel grid=(x=8) threads=256 {\n  x = load X {x->0}\n  h = load H {x->0}\n"
+         "  y = add(x, div(h, sqrt(add_scalar(scale(sum(sqr(h), dim=1), 1/1000), 1/1000000))))\n  o = div(y, sqrt(add_scalar(scale(sum(sqr(y), dim=1), 1/1000), 1/1000000)))\n  store o {x->0}\n}\noutput O\n");
+  /* heads on the grid, keys in a memory order of their own, a loop over keys */
+  passes("program attention\ninput Q : f16[2, 64, 32]\ninput K : f16[2, 32, 256] @ [0, 2, 1]\ninput V : f16[2, 256, 32]\nO = kernel grid=(x=2, y=2) threads=128 {\n  q = load Q {x->0, y->1}\n  for i=4 {\n"
+         "    k = load K {x->0, i->2}\n    v = load V {x->0, i->1}\n    p = exp(scale(matmul(q, k), 1/8))\n    s = sum(p, dim=2)\n    d = matmul(p, v)\n  }\n  o = div(accum(d) {i->+}, accum(s) {i->+})\n  store o {x->0, y->1}\n}\noutput O\n");
+  /* a concatenating accumulator, a running maximum, moves in operands, two outputs, blocks that hold the same values */
+  passes("program moves\ninput X : f16[16, 128]\ninput W : f16[128, 64]\nO, S = kernel grid=(x=2, y=2) threads=64 {\n  a = load X {x->0}\n  for i=4 {\n    w = load W {i->1}\n    c = relu(matmul(a, w))\n    m = max(c, dim=1)\n  }\n"
+         "  o = sub(accum(c) {i->1}, accum(m) {i->max})\n  s = sum(o, dim=1)\n  store o {x->0}\n  store s {x->0}\n}\noutput O\noutput S\n");
+  passes("program deep\ninput X : f16[16, 32]\ninput W : f16[64, 32]\ninput V : f16[24, 64]\nO = kernel grid=(x=2) threads=128 {\n  a = load X {x->0}\n  w = load W {}\n  v = load V {}\n  c = matmul(a, transpose(w, [1, 0]))\n"
+         "  d = matmul(concat(c, repeat(a, dim=1, n=2), dim=1), transpose(reshape(concat(v, v, dim=0), [24, 128]), [1, 0]))\n  e = sum(d, dim=0)\n  o = mul(d, e)\n  store o {x->0}\n}\noutput O\n");
+}
+
+static void test_refused(void **state) {
+  (void)state;
+  char text[2400];
+  size s = {16, 4096, 4096, 16, 16, 128, 64, 256, "f16", "", "", ""};
+  refused(rmsnorm, "sm_70", "sm_80");
+  s.tk = 1024;
+  s.plan = "  plan { stages=4 }\n";
+  refused(ugraph(GATED, &s, text, sizeof text), "sm_80", "166912");
+  refused(ugraph(GATED, &s, text, sizeof text), "sm_90a", "232448");
+  s.tk = 128;
+  s.plan = "  plan { warps_m=3 }\n";
+  refused(ugraph(RMSNORM, &s, text, sizeof text), NULL, "warps");
+  s.plan = "  plan { stages=99 }\n";
+  refused(ugraph(RMSNORM, &s, text, sizeof text), NULL, "stages=99");
+  s.plan = "";
+  s.M = s.tm = 256;
+  s.tn = 256;
+  s.tk = 16;
+  s.threads = 64;
+  refused(ugraph(RMSNORM, &s, text, sizeof text), NULL, "registers");
+  refused("program t\ninput X : f16[4, 16, 16]\nO = kernel grid=(x=2) threads=32 {\n  x = load X {x->0}\n  o = exp(x)\n  store o {x->0}\n}\noutput O\n", NULL, "last two");
+  refused("program t\ninput X : f16[16, 64]\nO = kernel grid=(x=4) threads=32 {\n  x = load X {x->1}\n  o = accum(sum(x, dim=1)) {x->+}\n  store o {}\n}\noutput O\n", NULL, "grid axis x");
+  refused("program t\ninput X : f16[16, 64]\nO = kernel grid=(x=1) threads=32 {\n  for i=2 {\n    for j=2 {\n      x = load X {i->0, j->1}\n      s = sum(sum(x, dim=1), dim=0)\n    }\n    t = accum(s) {j->+}\n  }\n"
+          "  o = accum(t) {i->+}\n  store o {}\n}\noutput O\n", NULL, "nested");
+  refused("program t\ninput X : f16[16, 64]\nO = kernel grid=(x=1) threads=48 {\n  x = load X {}\n  o = exp(x)\n  store o {}\n}\noutput O\n", NULL, "multiple of 32");
+}
+
+/* Every allocation of the text may fail only by reporting it; here: names that are C keywords, or long, stay apart. */
+static void test_names(void **state) {
+  (void)state;
+  passes("program float_\ninput int_ : f16[8, 16]\ninput in : f16[8, 16]\nout = kernel grid=(x=1) threads=32 {\n  r = load int_ {}\n  c = load in {}\n  i = add(r, c)\n  v = sum(i, dim=1)\n  rc = mul(i, v)\n  store rc {}\n}\n"
+         "rest = add(out, in)\nspace = relu(rest)\noutput space\n");
+}
+
+static void test_nvcc(void **state) {
+  (void)state;
+  static const char *const archs[] = {"sm_80", "sm_90a"};
+  static const size full = {16, 4096, 4096, 16, 16, 128, 64, 256, "f16", "", "", ""}, ragged = {33, 40, 100, 20, 16, 32, 64, 128, "bf16", "", "", "@ [1, 0]"};
+  char text[2400], path[128], command[700], line[400];
+  FILE *p = popen("nvcc --version 2>/dev/null", "r");
+  int found = 0;
+  while (p && fgets(line, sizeof line, p)) found |= strstr(line, "release") != NULL;
+  if (p) pclose(p);
+  if (!found) {
+    print_message("no nvcc: nothing compiled for a GPU\n");
+    skip();
+  }
+  snprintf(path, sizeof path, "/tmp/mirage-emit-%ld", (long)getpid());
+  for (int a = 0; a < 2; a++)
+    for (int kind = 0; kind < KINDS + 2; kind++) {
+      int of = kind < KINDS ? kind : kind == KINDS ? RMSNORM : LORA, spills = 0, entries = 0, warnings = 0;
+      mg_graph *g = parse(ugraph(of, kind < KINDS ? &full : &ragged, text, sizeof text));
+      char *cu = emit(g, archs[a]), file[160];
+      snprintf(file, sizeof file, "%s.cu", path);
+      FILE *f = fopen(file, "w");
+      assert_non_null(f);
+      fputs(cu, f);
+      fclose(f);
+      snprintf(command, sizeof command, "nvcc -O3 -std=c++17 -gencode arch=compute_%s,code=%s -Xcompiler -fPIC,-Wall,-Wextra -Xptxas -v -shared -I. -o %s.so %s 2>&1", archs[a] + 3, archs[a], path, file);
+      p = popen(command, "r");
+      assert_non_null(p);
+      while (fgets(line, sizeof line, p)) {
+        warnings += strstr(line, "warning") != NULL;
+        entries += strstr(line, "Compiling entry") != NULL;
+        spills += strstr(line, "spill") && !strstr(line, " 0 bytes spill stores, 0 bytes spill loads");
+        if (strstr(line, "error") || strstr(line, "warning")) print_message("%s", line);
+      }
+      assert_int_equal(pclose(p), 0);
+      assert_int_equal(warnings, 0);
+      assert_int_equal(spills, 0);
+      assert_int_equal(entries, 1);
+      remove(file);
+      mg_string_free(cu);
+      mg_graph_free(g);
+    }
+  snprintf(command, sizeof command, "%s.so", path);
+  remove(command);
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1) seed = strtoull(argv[1], NULL, 0);
+  if (argc > 2) cases = atoi(argv[2]);
+  rng = seed * 0x9E3779B97F4A7C15u + 88172645463325252u;
+  printf("seed %llu\n", (unsigned long long)seed);
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_file), cmocka_unit_test(test_refused), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names),
+    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
