@@ -47,7 +47,8 @@
                     section 5).  So a value passes through at most one exponential; a second one is undecided.
      opaque         a function without field meaning (sqrt, silu, gelu, log; in the first test exp too): a pseudo-random
                     function keyed by operator, constant and seed, of x_p alone.  Equal as opaque is equal for the real
-                    function.  The converse fails: sqrt(s/4096) is not sqrt(s)/64 here.
+                    function.  The converse fails: sqrt(s/4096) is not sqrt(s)/64 here.  So such a mismatch is NOT_EQUAL
+                    only if float64 shows one too, above rounding and conditioning; else UNDECIDED.
      maximum        in a random total order of x_p: associative, commutative, idempotent, nothing more
      undefined      depends on a division by zero.  Nothing invents an inverse of zero.
 
@@ -62,7 +63,7 @@
 
      and k tests, drawn independently, all agree with probability at most eps^k, which is delta.
        deg      degree of the numerator of the difference of e's two readings: N_a D_b - N_b D_a
-       pairs    m (m - 1) / 2, where m bounds the classes of opaque terms that e depends on, in both programs
+       pairs    m (m - 1) / 2, where m bounds the opaque terms that e mentions, in both programs together
        deg_arg  degree of the numerator of the difference of two arguments
        height   log2 of the sum of the magnitudes of the integer coefficients of any of these numerators
        primes   p is uniform among the primes in [2^60, 2^61), of which there are at least 3 * 2^60 / (5 ln 2^60)
@@ -1068,7 +1069,10 @@ static void mgi_trial_compare(mgi_trial *t) {
   }
 }
 
-/* --------------------------------------------------------------------------------------------------- >>tests */
+/* --------------------------------------------------------------------------------------------------- >>tests
+   Both tiers draw large primes.  A small pair would leave elements undefined wherever a contraction follows a division
+   (1 in p divisors is zero), and it is no faster: a small fast-tier call takes some 30 microseconds, 8 of which find
+   the prime.  The small pairs serve the emulator, whose kernels store 16-bit words. */
 
 enum { MGI_OPAQUE_TEST, MGI_PAIR_TEST, MGI_CANCEL_TEST = 2 /* added: each side has arbitrary maxima of its own */ };
 typedef enum mgi_trial_outcome { MGI_TRIAL_AGREE, MGI_TRIAL_DIFFER, MGI_TRIAL_TWICE, MGI_TRIAL_ZERO_DIVISOR, MGI_TRIAL_FAULT } mgi_trial_outcome;
@@ -1459,4 +1463,6 @@ mg_status mg_certificate_check(const char *text, size_t len, mg_verify_report *r
 }
 #endif
 #endif /* MIRAGE_VERIFY_IMPLEMENTED */
-#endif
+#endif /* MIRAGE_IMPLEMENTATION || MIRAGE_VERIFY_IMPLEMENTATION */
+
+/* Licence: public domain (Unlicense), or MIT-0 where that is preferred.  History: 0.1.0, first version. */
