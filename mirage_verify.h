@@ -1156,7 +1156,8 @@ static void mgi_trial_job_float(void *ctx, int s) {
   t->status[s] = mg_eval(t->g[s % 2], &d, (const void *const *)t->in[s / 2], (void *const *)t->out[s], &t->error[s]);
 }
 
-/* Looks for a difference far above rounding; r->confirmed says whether there is one. */
+/* Looks for a difference far above rounding, that of constants and exponentials near 1 too; r->confirmed says whether
+   there is one. */
 static mg_status mgi_verify_floats(const mg_graph *a, const mg_graph *b, uint64_t seed, int threads, mg_verify_report *r, mg_error *e) {
   mgi_float_run t;
   mg_status status = MG_OK;
@@ -1194,7 +1195,7 @@ static mg_status mgi_verify_floats(const mg_graph *a, const mg_graph *b, uint64_
       if (finite) moved /= (double)finite;
       for (int64_t i = 0; i < n; i++) {
         double gap = fabs(x[i] - y[i]), scale = mgi_bound_max2(mgi_bound_max2(fabs(x[i]), fabs(y[i])), most * 1e-3), here = fabs(x[i] - x2[i]) + fabs(y[i] - y2[i]);
-        if (!isfinite(x[i]) || !isfinite(y[i]) || !isfinite(here) || !(gap > 1e-7 * scale) || !(gap > 64 * moved) || !(gap > 64 * here) || gap / scale <= worst) continue;
+        if (!isfinite(x[i]) || !isfinite(y[i]) || !isfinite(here) || !(gap > 1e-14) || !(gap > 1e-7 * scale) || !(gap > 64 * moved) || !(gap > 64 * here) || gap / scale <= worst) continue;
         worst = gap / scale;
         r->confirmed = 1, r->cx_output = (int)k, r->cx_element = i, r->cx_a = x[i], r->cx_b = y[i];
       }
