@@ -92,6 +92,7 @@ typedef struct mg_gpu {
   int64_t shared_per_block, shared_per_sm, registers_per_sm, l2_bytes; /* bytes; registers of 4 bytes */
   double dram_gbps, l2_gbps;          /* GB/s of the whole chip */
   double tensor_tflops, fp32_tflops;  /* mma.sync with fp32 accumulation; plain fp32 */
+  double shared_bytes_us;             /* shared memory of one SM: bytes a microsecond */
   double launch_us, barrier_us;       /* a kernel in a CUDA graph; a block-wide barrier with its pipeline bubble */
 } mg_gpu;
 
@@ -205,7 +206,8 @@ typedef struct mg_search_config {
   int max_kernel_ops;                /* 0: 5.  The program itself is a candidate at any number */
   int max_block_ops;                 /* 0: 11; loads, stores and unary elementwise operators are not counted */
   int top_k;                         /* 0: 8 */
-  int prune;                         /* abstract expressions on; the default config has 1 */
+  int prune;                         /* abstract expressions on; the default config has 1.  Off: max_block_ops bounds the
+                                        depth in operators of every kind, as nothing else would */
   double time_limit_s;               /* 0: none */
   uint64_t seed;                     /* of the field test; 0: 1 */
   int64_t max_states;                /* values a frame may hold; 0: 4096 */
@@ -268,11 +270,11 @@ extern "C" {
    the same fractions.  The first row of an architecture is its default.                                            */
 
 static const mg_gpu mgi_se_gpus[] = {
-  /* name      arch      SMs  smem/block  smem/SM   regs/SM  L2         DRAM    L2      tensor fp32  launch barrier */
-  { "H200",    "sm_90a", 132, 232448,     233472,   65536,   62914560,  4290.0, 6400.0, 560.0, 50.0, 1.1,   0.05 },
-  { "H100",    "sm_90a", 132, 232448,     233472,   65536,   52428800,  3000.0, 6400.0, 560.0, 50.0, 1.1,   0.05 },
-  { "A100",    "sm_80",  108, 166912,     167936,   65536,   41943040,  1400.0, 4500.0, 250.0, 15.0, 1.5,   0.06 },
-  { "RTX3080", "sm_86",   68, 101376,     102400,   65536,    5242880,   680.0, 2200.0, 105.0, 22.0, 1.5,   0.06 },
+  /* name      arch      SMs  smem/block  smem/SM   regs/SM  L2         DRAM    L2      tensor fp32  smem      launch barrier */
+  { "H200",    "sm_90a", 132, 232448,     233472,   65536,   62914560,  4290.0, 6400.0, 560.0, 50.0, 200000.0, 1.1,   0.05 },
+  { "H100",    "sm_90a", 132, 232448,     233472,   65536,   52428800,  3000.0, 6400.0, 560.0, 50.0, 200000.0, 1.1,   0.05 },
+  { "A100",    "sm_80",  108, 166912,     167936,   65536,   41943040,  1400.0, 4500.0, 250.0, 15.0, 160000.0, 1.5,   0.06 },
+  { "RTX3080", "sm_86",   68, 101376,     102400,   65536,    5242880,   680.0, 2200.0, 105.0, 22.0, 190000.0, 1.5,   0.06 },
 };
 
 int mg_gpu_count(void) { return (int)(sizeof mgi_se_gpus / sizeof *mgi_se_gpus); }
@@ -781,8 +783,10 @@ mg_status mg_egraph_saturate(mg_egraph *eg, const mg_egraph_limits *limits, mg_s
      - alpha is wave quantisation: an SM works off ceil(blocks / SMs) blocks, and no block runs faster than what one SM
        can draw from L2;
      - about 32 KB must be in flight a multiprocessor; the ring's stages times the blocks that fit give what is;
-     - memory and compute overlap, but for a third of the smaller;
-     - a functor on a matmul's operand costs issue slots for each element and each use, three times more on the
+     - in a loop memory and compute overlap, but for a third of the smaller;
+     - matmul operands come from shared memory, again for every warp that needs them, and one that a matmul made goes
+      there first, behind a barrier;
+    - a functor on a matmul's operand costs issue slots for each element and each use, three times more on the
        streamed B side, which then has no ldmatrix.                                                                 */
 
 enum { MGI_SE_MOPS = 96 };
@@ -879,14 +883,17 @@ static double mgi_se_weight(int code) { /* issue slots an element, roughly */
 /* Microseconds of one kernel; at least 1e9 if it does not fit the GPU. */
 static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu) {
   mgi_se_plan p = mgi_se_plan_of(k, gpu);
-  double bytes_iter = 0, bytes = 0, slow = 0, dram = 0, flops = 0, alu = 0, penalty = 0;
+  double bytes_iter = 0, bytes = 0, slow = 0, dram = 0, flops = 0, alu = 0, sh = 0, syncs = 0, penalty = 0;
+  uint8_t inlined[MGI_SE_MOPS] = { 0 }; /* a matmul's operand: counted there */
+  for (int i = 0; i < k->n; i++)
+    for (int j = 0; j < 2 && k->op[i].code == MG_OP_MATMUL; j++) inlined[k->op[i].in[j]] = 1;
   for (int i = 0; i < k->n; i++) {
     const mgi_se_mop *o = &k->op[i];
     double el = (double)mgi_se_elems(o);
     if (o->rank > 2) for (int d = 0; d < o->rank - 2; d++) if (o->d[d] > 1) penalty = 1;
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) {
       double b = el * o->esize, run = (double)(o->rank ? o->d[o->inner] : 1) * o->esize;
-      double eff = run >= 128 ? 1 : 0.6 + 0.4 * run / 128;
+      double eff = run >= 128 ? 1 : run >= 32 ? 0.75 + 0.25 * run / 128 : 0.8 * run / 32; /* sectors of 32 bytes */
       if (o->rank && o->d[o->inner] > 1 && o->d[o->inner] % 8) eff *= 0.3; /* no 16-byte copies */
       if (o->inloop) bytes_iter += b;
       bytes += b * o->trips, slow += b * o->trips / eff, dram += (double)o->unique;
@@ -896,12 +903,17 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu) {
       flops += 2.0 * (double)(mgi_se_up(m, 16) * mgi_se_up(n, 8) * mgi_se_up(c, 16) * b) * o->trips;
       for (int j = 0; j < 2; j++) {
         const mgi_se_mop *a = &k->op[o->in[j]];
-        if (a->code == MG_OP_LOAD || a->code == MG_OP_MATMUL || a->code == MG_OP_ACCUM) continue;
-        alu += (double)mgi_se_elems(a) * (j ? 6 : 2) * o->trips;
+        double el2 = j ? (double)(mgi_se_up(c, 16) * mgi_se_up(n, 8) * b) * p.warps_m : (double)(mgi_se_up(m, 16) * mgi_se_up(c, 16) * b) * p.warps_n;
+        int plain = a->code == MG_OP_LOAD;
+        sh += el2 * 2 * o->trips * (plain ? 1 : 2);
+        while (a->code != MG_OP_LOAD && a->code != MG_OP_MATMUL && a->n_in) a = &k->op[a->in[0]];
+        if (a->code == MG_OP_MATMUL) sh += el2 * 2 * o->trips, syncs += 2 * o->trips; /* through shared memory */
+        else if (!plain) alu += el2 * (j ? 6 : 2) * o->trips;
       }
     } else if (o->code == MG_OP_ACCUM) {
       if (mgi_se_elems(o) > mgi_se_elems(&k->op[o->in[0]])) alu += el * 4;
-    } else {
+      else if (k->op[o->in[0]].code != MG_OP_MATMUL) alu += el * 2 * k->op[o->in[0]].trips;
+    } else if (!inlined[i] || !mg_op_row((mg_opcode)o->code)->elementwise) {
       double in = o->n_in ? (double)mgi_se_elems(&k->op[o->in[0]]) : el;
       alu += (el > in ? el : in) * mgi_se_weight(o->code) * o->trips;
     }
@@ -916,10 +928,11 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu) {
   if (flight < 32768) sm_rate *= 0.15 + 0.85 * flight / 32768;
   double t_mem = waves * slow / sm_rate, t_dram = dram / (gpu->dram_gbps * 1e3);
   double few = threads >= 256 || resident * threads >= 256 ? 1 : (double)threads * resident / 256;
-  double t_comp = waves * (flops / (gpu->tensor_tflops * 1e6 / gpu->sms) + alu / (gpu->fp32_tflops * 0.5e6 / gpu->sms)) / few;
+  double t_comp = waves * (flops / (gpu->tensor_tflops * 1e6 / gpu->sms) + alu / (gpu->fp32_tflops * 0.5e6 / gpu->sms) + sh / gpu->shared_bytes_us) / few;
   if (t_dram > t_mem) { double t = t_mem; t_mem = t_dram; t_dram = t; }
   double big = t_mem > t_comp ? t_mem : t_comp, small = t_mem > t_comp ? t_comp : t_mem;
-  double t = gpu->launch_us + 0.7 + big + 0.3 * small + waves / resident * (double)k->iters * gpu->barrier_us;
+  double overlap = k->iters > 1 || !flops ? 0.3 : 1; /* without a loop all is loaded, then all is multiplied */
+  double t = gpu->launch_us + 0.7 + big + overlap * small + (overlap < 1 ? 0 : 0.3) + waves / resident * ((double)k->iters + syncs) * gpu->barrier_us;
   if (p.warps_k > 1) t += 0.3;
   t += 0.01 * (double)k->n;  /* of two that cost the same, the shorter */
   if (penalty > 0) t *= 4;   /* not a matrix in the block: outside the device templates */
@@ -938,7 +951,7 @@ static double mgi_se_library_us(const mg_graph *g, const mg_op_node *o, const mg
   bytes += el * mg_dtype_bytes(t->dtype);
   if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) flops = 2 * el * (double)a->shape.dim[a->shape.rank - 1] * (o->code == MG_OP_MATMUL ? 1 : 2);
   double tm = bytes / (gpu->dram_gbps * 1e3), tc = flops / (gpu->tensor_tflops * 1e6);
-  return gpu->launch_us + 1.0 + 1.25 * (tm > tc ? tm + 0.3 * tc : tc + 0.3 * tm);
+  return gpu->launch_us + 2.0 + 1.25 * (tm > tc ? tm + 0.3 * tc : tc + 0.3 * tm);
 }
 
 /* The lower graph of a kernel as the model sees it.  0 if it is too large for it. */
@@ -1584,7 +1597,7 @@ static int mgi_se_axes_once(const mgi_se_val *v) { /* requirement 2 */
 static int mgi_se_deep(mgi_se_frame *f, mgi_se_val *v, int code, const mgi_se_val *a, const mgi_se_val *b) {
   int d = a->depth;
   if (b && b->depth > d) d = b->depth;
-  d += mgi_se_counted(code);
+  d += f->cfg->prune ? mgi_se_counted(code) : 1; /* without pruning nothing else ends exp(exp(..)) */
   v->depth = (uint8_t)d;
   if (d > f->cfg->max_block_ops) { f->st.pruned_limit++; return 1; }
   return 0;

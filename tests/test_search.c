@@ -293,7 +293,7 @@ static void finds_gated_mlp(void **state) {
   (void)state;
   static const char *const text[] = {
     "program m\ninput X : f16[8, 4096]\ninput A : f16[4096, 4096]\ninput B : f16[4096, 4096]\nO = mul(silu(matmul(X, A)), matmul(X, B))\noutput O\n",
-    "program m\ninput up : f16[512, 100]\ninput in : f16[3, 512]\ninput gate : f16[512, 100]\nu = matmul(in, up)\ny = mul(u, silu(matmul(in, gate)))\noutput y\n",
+    "program m\ninput up : f16[2048, 1000]\ninput in : f16[3, 2048]\ninput gate : f16[2048, 1000]\nu = matmul(in, up)\ny = mul(u, silu(matmul(in, gate)))\noutput y\n",
   };
   for (int k = 0; k < 2; k++) {
     mg_graph *p = parse(text[k]);
@@ -314,9 +314,8 @@ static void finds_common_factor(void **state) {
   static const char *const text[] = {
     "program s\ninput X : f16[16, 4096]\ninput Y : f16[16, 4096]\ninput Z : f16[4096, 4096]\nO = add(matmul(X, Z), matmul(Y, Z))\noutput O\n",
     "program s\ninput c : f16[640, 96]\ninput b : f16[33, 640]\ninput a : f16[33, 640]\no = add(matmul(b, c), matmul(a, c))\noutput o\n",
-    "program s\ninput X : f16[64, 512]\ninput Y : f16[512, 128]\ninput Z : f16[512, 128]\nO = add(matmul(X, Z), matmul(X, Y))\noutput O\n",
   };
-  for (int k = 0; k < 3; k++) {
+  for (int k = 0; k < 2; k++) {
     mg_graph *p = parse(text[k]);
     mg_search_result r;
     search_with(p, NULL, &r);
@@ -447,18 +446,19 @@ static void same_result_for_any_threads_and_seed(void **state) {
 static void pruning_keeps_the_best(void **state) {
   (void)state;
   static const char *const text[] = {
-    "program s\ninput X : f16[16, 256]\ninput Y : f16[16, 256]\ninput Z : f16[256, 128]\nO = add(matmul(X, Z), matmul(Y, Z))\noutput O\n",
-    "program l\ninput X : f16[16, 512]\ninput A : f16[512, 16]\ninput B : f16[16, 512]\nO = matmul(X, matmul(A, B))\noutput O\n",
-    "program e\ninput X : f16[16, 64]\nO = div(X, sqrt(sum(sqr(X), dim=1)))\noutput O\n",
+    "program v\ninput X : f16[64]\ninput Y : f16[64]\ninput Z : f16[64]\nO = add(mul(X, Z), mul(Y, Z))\noutput O\n",
+    "program v\ninput X : f16[64]\ninput Y : f16[64]\ninput Z : f16[64]\nO = div(div(X, Y), Z)\noutput O\n",
+    "program m\ninput X : f16[16, 512]\ninput W : f16[512, 64]\nO = matmul(X, W)\noutput O\n",
   };
   for (int k = 0; k < 3; k++) {
     mg_graph *p = parse(text[k]);
     mg_search_result a, b;
     mg_search_config c = mg_search_config_default();
-    c.max_block_ops = 4, c.max_kernel_ops = 1;
+    c.max_block_ops = 2, c.max_kernel_ops = 1, c.max_states = 1000000;
     search_with(p, &c, &a);
-    c.prune = 0, c.max_states = 1500, c.time_limit_s = 60;
+    c.prune = 0;
     search_with(p, &c, &b);
+    assert_true(a.stats.complete && b.stats.complete);
     assert_true(b.stats.pruned_expression == 0 && b.stats.values > a.stats.values);
     assert_true(mg_hash(a.graph[0]) == mg_hash(b.graph[0]));
     mg_search_result_free(&a), mg_search_result_free(&b);
@@ -570,7 +570,7 @@ static void gpus_and_model(void **state) {
 static void random_programs(void **state) {
   (void)state;
   uint64_t s = seed_of(__func__);
-  for (int round = 0; round < 25; round++) {
+  for (int round = 0; round < 15; round++) {
     mg_graph *g = mg_program_new("random", NULL);
     mg_error e;
     mg_tensor t[16];
@@ -594,7 +594,7 @@ static void random_programs(void **state) {
     mg_output(g, mg_named(g, t[c - 1], "O"));
     if (mg_check(g, &e) != MG_OK) fail_msg("round %d: %s", round, e.msg);
     mg_search_config cfg = mg_search_config_default();
-    cfg.time_limit_s = 5, cfg.top_k = 4;
+    cfg.time_limit_s = 3, cfg.top_k = 4;
     mg_search_result r;
     search_with(g, &cfg, &r);
     sound(g, &r, 1);
