@@ -883,7 +883,7 @@ static double mgi_se_weight(int code) { /* issue slots an element, roughly */
 /* Microseconds of one kernel; at least 1e9 if it does not fit the GPU. */
 static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu) {
   mgi_se_plan p = mgi_se_plan_of(k, gpu);
-  double bytes_iter = 0, bytes = 0, slow = 0, dram = 0, flops = 0, alu = 0, sh = 0, syncs = 0, penalty = 0;
+  double bytes_iter = 0, bytes = 0, slow = 0, dram = 0, flops = 0, alu = 0, sh = 0, syncs = 0, outside = 0, penalty = 0;
   uint8_t inlined[MGI_SE_MOPS] = { 0 }; /* a matmul's operand: counted there */
   for (int i = 0; i < k->n; i++)
     for (int j = 0; j < 2 && k->op[i].code == MG_OP_MATMUL; j++) inlined[k->op[i].in[j]] = 1;
@@ -896,6 +896,7 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu) {
       double eff = run >= 128 ? 1 : run >= 32 ? 0.75 + 0.25 * run / 128 : 0.8 * run / 32; /* sectors of 32 bytes */
       if (o->rank && o->d[o->inner] > 1 && o->d[o->inner] % 8) eff *= 0.3; /* no 16-byte copies */
       if (o->inloop) bytes_iter += b;
+      else if (o->code == MG_OP_LOAD && k->iters > 1) outside += b / eff; /* the ring does not hide it */
       bytes += b * o->trips, slow += b * o->trips / eff, dram += (double)o->unique;
     } else if (o->code == MG_OP_MATMUL) {
       int64_t m, n, c, b;
@@ -933,6 +934,7 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu) {
   double big = t_mem > t_comp ? t_mem : t_comp, small = t_mem > t_comp ? t_comp : t_mem;
   double overlap = k->iters > 1 || !flops ? 0.3 : 1; /* without a loop all is loaded, then all is multiplied */
   double t = gpu->launch_us + 0.7 + big + overlap * small + (overlap < 1 ? 0 : 0.3) + waves / resident * ((double)k->iters + syncs) * gpu->barrier_us;
+  t += waves * outside / sm_rate;
   if (p.warps_k > 1) t += 0.3;
   t += 0.01 * (double)k->n;  /* of two that cost the same, the shorter */
   if (penalty > 0) t *= 4;   /* not a matrix in the block: outside the device templates */
