@@ -319,6 +319,78 @@ static void mm_bugs(void **state) {
   caught(mm_graph, mm_kernel, says, 11);
 }
 
+/* ----------------------------------------------------------------------------------------------- emitted kernels */
+
+static const char norm_graph[] =
+    "program norm\ninput X : f16[16, 1024]\ninput G : f16[1024]\ninput W : f16[1024, 256]\n"
+    "O = kernel grid=(x=8) threads=128 {\n"
+    "  for i=16 {\n    a = load X {x->*, i->1}\n    g = load G {x->*, i->0}\n    w = load W {x->1, i->0}\n    b = matmul(mul(a, g), w)\n    s = sum(sqr(a), dim=1)\n  }\n"
+    "  o = div(accum(b) {i->+}, sqrt(add_scalar(scale(accum(s) {i->+}, 1/1024), 1/1000000)))\n  store o {x->1}\n}\noutput O\n";
+static const char *const emitted_graphs[] = {
+    norm_graph,
+    "program mlp\ninput X : f16[8, 512]\ninput A : f16[512, 256]\ninput B : f16[512, 256]\n"
+    "O = kernel grid=(x=8) threads=256 {\n"
+    "  for i=8 {\n    x = load X {x->*, i->1}\n    a = load A {x->1, i->0}\n    b = load B {x->1, i->0}\n    p = matmul(x, a)\n    q = matmul(x, b)\n  }\n"
+    "  o = mul(silu(accum(p) {i->+}), accum(q) {i->+})\n  store o {x->1}\n}\noutput O\n",
+    "program chain\ninput X : f16[16, 256]\ninput A : f16[256, 16]\ninput B : f16[16, 512]\n"
+    "O = kernel grid=(x=8) threads=128 {\n  for i=4 {\n    x = load X {i->1}\n    a = load A {i->0}\n    p = matmul(x, a)\n  }\n"
+    "  b = load B {x->1}\n  o = matmul(accum(p) {i->+}, b)\n  store o {x->1}\n}\noutput O\n",
+    "program ragged\ninput X : bf16[7, 200]\ninput Y : bf16[7, 200]\ninput W : bf16[200, 100] @ [1, 0]\n"
+    "O = kernel grid=(x=3) threads=64 {\n  for i=7 {\n    x = load X {i->1}\n    y = load Y {i->1}\n    w = load W {x->1, i->0}\n    b = matmul(add(x, y), w)\n  }\n"
+    "  o = tanh(accum(b) {i->+})\n  store o {x->1}\n}\noutput O\n",
+    "program two\ninput X : f16[64, 200]\ninput G : f16[200]\n"
+    "O, S = kernel grid=(x=16) threads=128 {\n  a = load X {x->0}\n  g = load G {x->*}\n  s = sum(exp(a), dim=1)\n  o = mul(div(exp(a), s), g)\n  store o {x->0}\n  store s {x->0}\n}\n"
+    "output O\noutput S\n",
+    "program library\ninput X : f16[5, 72]\ninput W : f16[72, 40]\nY = matmul(X, W)\nS = sum(relu(Y), dim=1)\nO = div(Y, add_scalar(S, 3/2))\nP = flip(O, dim=1)\noutput P\n",
+};
+static void emitted_kernels(void **state) {
+  (void)state;
+  for (size_t k = 0; k < sizeof emitted_graphs / sizeof *emitted_graphs; k++) {
+    mg_check_config c = config();
+    mg_check_report r;
+    mg_error e;
+    mg_graph *g = parse(emitted_graphs[k]);
+    char *text = NULL;
+    memset(&e, 0, sizeof e);
+    if (mg_cuda_emit(g, NULL, &text, &e) != MG_OK) fail_msg("%s: %s: %s", g->name, e.where, e.msg);
+    mg_status s = mg_cuda_check(k % 2 ? NULL : g, text, &c, &r, &e); /* every other one by the µGraph in its text */
+    if (s != MG_OK) fail_msg("%s: %s: %s", g->name, e.where, e.msg);
+    print_message("%s: compared %d, float error %.2g%s\n", g->name, (int)r.compared, r.float_error, r.reduced ? ", reduced" : "");
+    mg_string_free(text);
+    mg_graph_free(g);
+  }
+}
+/* Each barrier, wait and commit of the emitted text in turn is left out; the kernel without it is refused. */
+static void emitted_without_barriers(void **state) {
+  (void)state;
+  static const char *const lines[] = {"mg_sync();", "mg_cp_async_wait<1>();", "mg_cp_async_commit();", "mg_zero(), mg_const(1, 1024)", "acc_b.zero();"};
+  mg_check_config c = config();
+  mg_check_report r;
+  mg_error e;
+  mg_graph *g = parse(norm_graph);
+  char *text = NULL;
+  int tried = 0;
+  assert_int_equal(mg_cuda_emit(g, NULL, &text, &e), MG_OK);
+  char *kernel = strstr(text, "MG_KERNEL");
+  assert_non_null(kernel);
+  c.seeds = 8;
+  for (size_t l = 0; l < sizeof lines / sizeof *lines; l++)
+    for (char *at = kernel; (at = strstr(at, lines[l])) != NULL; at++) {
+      size_t n = strlen(lines[l]);
+      if (l == 3) at[n - 2] = '5'; /* 1/1024 becomes 1/1025 */
+      else memset(at, ' ', n);
+      memset(&e, 0, sizeof e);
+      mg_status s = mg_cuda_check(g, text, &c, &r, &e);
+      print_message("without %s at byte %d: %s\n", lines[l], (int)(at - text), s == MG_NOT_FOUND ? r.difference : mg_status_text(s));
+      if (s != MG_NOT_FOUND) fail_msg("%s: %s", e.where, e.msg);
+      memcpy(at, lines[l], n);
+      tried++;
+    }
+  assert_true(tried >= 6);
+  mg_string_free(text);
+  mg_graph_free(g);
+}
+
 /* ------------------------------------------------------------------------------------- the text of an emitted file */
 
 static void finds_the_source(void **state) {
@@ -758,7 +830,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(conversions), cmocka_unit_test(field_scalar), cmocka_unit_test(finds_the_source), cmocka_unit_test(reduces), cmocka_unit_test(reduces_random),
       cmocka_unit_test(elements), cmocka_unit_test(copy_passes), cmocka_unit_test(rows_pass), cmocka_unit_test(mm_passes), cmocka_unit_test(mm_reduced), cmocka_unit_test(copy_bugs), cmocka_unit_test(rows_bugs),
-      cmocka_unit_test(mm_bugs), cmocka_unit_test(compiler_faults), cmocka_unit_test(compiles_once), cmocka_unit_test(run_without_gpu), cmocka_unit_test(run_on_stand_in),
+      cmocka_unit_test(mm_bugs), cmocka_unit_test(emitted_kernels), cmocka_unit_test(emitted_without_barriers), cmocka_unit_test(compiler_faults), cmocka_unit_test(compiles_once), cmocka_unit_test(run_without_gpu), cmocka_unit_test(run_on_stand_in),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
