@@ -86,8 +86,8 @@ static void expect_wrong(const char *inputs, const char *a, const char *b) {
     free(out);
     mg_graph_free(g);
   }
-  assert_true(got[0] == r.cx_a && got[1] == r.cx_b);
-  assert_true(fabs(got[0] - got[1]) > 1e-7 * fabs(got[0]));
+  assert_true(fabs(got[0] - r.cx_a) < 1e-12 * fabs(r.cx_a) + 1e-300 && fabs(got[1] - r.cx_b) < 1e-12 * fabs(r.cx_b) + 1e-300);
+  assert_true(fabs(got[0] - got[1]) > 1e-11 * fabs(got[0]));
 }
 
 /* ---- arithmetic */
