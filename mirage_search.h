@@ -827,6 +827,16 @@ static void mgi_se_matmul_size(const mgi_se_mkernel *k, const mgi_se_mop *o, int
   *batch = mgi_se_elems(o) / (*m * *n > 0 ? *m * *n : 1);
 }
 
+/* Whether a matmul's result is in op i's value. */
+static int mgi_se_made(const mgi_se_mkernel *k, int i) {
+  uint8_t made[MGI_SE_MOPS] = { 0 };
+  for (int q = 0; q <= i; q++) { /* operands precede */
+    made[q] = k->op[q].code == MG_OP_MATMUL;
+    for (int j = 0; j < k->op[q].n_in && j < 2; j++) made[q] |= made[k->op[q].in[j]];
+  }
+  return made[i];
+}
+
 static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu) {
   mgi_se_plan p = { 2, 1, 1, 1, 0, 1 };
   int64_t m = 0, n = 0, c = 0, work = 0, acc = 0, ring = 0, once = 0;
@@ -841,8 +851,7 @@ static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu) {
     if (mm * nn * cc > work) work = mm * nn * cc, m = mgi_se_up(mm, 16), n = mgi_se_up(nn, 8), c = cc;
     for (int j = 0; j < 2; j++) { /* an operand that a matmul made stands in shared memory, narrowed */
       const mgi_se_mop *a = &k->op[o->in[j]];
-      while (a->code != MG_OP_LOAD && a->code != MG_OP_MATMUL && a->n_in >= 1 && a->in[0] >= 0) a = &k->op[a->in[0]];
-      if (a->code == MG_OP_MATMUL) once += mgi_se_up(k->op[o->in[j]].d[k->op[o->in[j]].rank - 2], 16) * (mgi_se_up(k->op[o->in[j]].d[k->op[o->in[j]].rank - 1], 8) * 2 + 16);
+      if (mgi_se_made(k, o->in[j])) once += mgi_se_up(a->d[a->rank - 2], 16) * (mgi_se_up(a->d[a->rank - 1], 8) * 2 + 16);
     }
   }
   if (!work) {
@@ -863,7 +872,17 @@ static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu) {
     while (p.warps_m * p.warps_n * p.warps_k < 4 && mgi_se_up(c, 16) % (32 * p.warps_k) == 0) p.warps_k *= 2;
   }
   if (acc / (p.warps_m * p.warps_n) > 4096) p.feasible = 0; /* 128 registers a thread in accumulators */
-  int64_t merge = p.warps_k > 1 ? (int64_t)p.warps_k * m * (n + 8) * 4 : 0; /* partial fragments; the ring is free then */
+  int64_t merge = 0; /* partial fragments of the warps that split a contraction: after the loop the ring is free for them */
+  for (int i = 0; i < k->n && p.warps_k > 1; i++) {
+    if (k->op[i].code != MG_OP_MATMUL) continue;
+    int64_t mm, nn, cc, b, bytes;
+    mgi_se_matmul_size(k, &k->op[i], &mm, &nn, &cc, &b);
+    bytes = (int64_t)p.warps_k * mgi_se_up(mm, 16) * (mgi_se_up(nn, 8) + 8) * 4;
+    int summed = !k->op[i].inloop;
+    for (int q = 0; q < k->n; q++) summed |= k->op[q].code == MG_OP_ACCUM && k->op[q].in[0] == i;
+    if (!summed) once += bytes;
+    else if (bytes > merge) merge = bytes;
+  }
   p.stages = k->iters > 3 ? 4 : k->iters > 2 ? 3 : 2;
   while (p.stages > 2 && p.stages * ring + once > gpu->shared_per_block - 1024) p.stages--;
   p.shared = p.stages * ring > merge ? p.stages * ring + once : merge + once;
@@ -907,8 +926,7 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu) {
         double el2 = j ? (double)(mgi_se_up(c, 16) * mgi_se_up(n, 8) * b) * p.warps_m : (double)(mgi_se_up(m, 16) * mgi_se_up(c, 16) * b) * p.warps_n;
         int plain = a->code == MG_OP_LOAD;
         sh += el2 * 2 * o->trips * (plain ? 1 : 2);
-        while (a->code != MG_OP_LOAD && a->code != MG_OP_MATMUL && a->n_in) a = &k->op[a->in[0]];
-        if (a->code == MG_OP_MATMUL) sh += el2 * 2 * o->trips, syncs += 2 * o->trips; /* through shared memory */
+        if (mgi_se_made(k, o->in[j])) sh += el2 * 2 * o->trips, syncs += 2 * o->trips; /* through shared memory */
         else if (!plain) alu += el2 * (j ? 6 : 2) * o->trips;
       }
     } else if (o->code == MG_OP_ACCUM) {
@@ -2832,3 +2850,5 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
 #endif
 #endif /* MIRAGE_SEARCH_IMPLEMENTED */
 #endif /* MIRAGE_IMPLEMENTATION || MIRAGE_SEARCH_IMPLEMENTATION */
+
+/* Licence: public domain (Unlicense), or MIT-0 where that is preferred.  History: 0.1.0, first version. */

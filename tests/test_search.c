@@ -76,8 +76,6 @@ static void egraph_is_congruence_closure(void **state) {
         if ((mg_egraph_find(eg, id[a]) == mg_egraph_find(eg, id[b])) != (part[a] == part[b])) fail_msg("round %d: terms %d and %d", round, a, b);
     mg_egraph_freeze(eg);
     for (int k = 4; k < n; k++) { /* every term is found by one probe; one that was never built is not */
-      mg_eop o;
-      (void)o;
       static const mg_eop ops[] = { MG_E_VAR, MG_E_ADD, MG_E_MUL, MG_E_EXP, MG_E_SCALE };
       mg_eattr at = { op[k] == 4 ? 3 : 0, op[k] == 4 ? 2 : 0 };
       uint32_t a = mg_egraph_find(eg, id[kid[k][0]]), b = kid[k][1] < 0 ? 0 : mg_egraph_find(eg, id[kid[k][1]]);
