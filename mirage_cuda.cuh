@@ -300,8 +300,8 @@ template<> struct mgi_mma<mg_bf16> {
 template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) { mgi_mma<T>::go(c, a, b); }
 #endif /* MG_EMULATE */
 
+typedef uint32_t __attribute__((may_alias)) mg_word;
 struct alignas(8) mg_words2 { uint32_t w[2]; };
-struct alignas(16) mg_words4 { uint32_t w[4]; };
 
 /* Extent of the i-th chunk of `chunk` elements, of what has `extent` of them; 0 beyond the end. */
 MG_DEV int mg_cut(int64_t extent, int64_t i, int64_t chunk) {
@@ -321,6 +321,18 @@ template<class TYPE, int ROWS_, int COLS_, int PITCH_, bool TRANS_> struct mg_ti
   MG_DEV explicit mg_tile(unsigned char *at) : p((T *)at) {}
   MG_DEV T *place(int r, int c) const { return p + (TRANS ? c * PITCH + r : r * PITCH + c); }
   MG_DEV mg_num at(int r, int c) const { return mg_widen(*place(r, c)); }
+  /* Elements (r, c) and (r, c + 1), c even: one read of shared memory where they are 16-bit neighbours. */
+  MG_DEV void pair(int r, int c, mg_num &first, mg_num &second) const {
+    if constexpr (!TRANS && sizeof(T) == 2 && PITCH % 2 == 0) {
+      T lo, hi;
+      mg_unpack2<T>(*(const mg_word *)place(r, c), lo, hi);
+      first = mg_widen(lo);
+      second = mg_widen(hi);
+    } else {
+      first = at(r, c);
+      second = at(r, c + 1);
+    }
+  }
   MG_DEV void put(int r, int c, mg_num v) const { *place(r, c) = mg_narrow<T>(v); }
 };
 
@@ -416,18 +428,19 @@ template<class TILE> struct mg_left_tile {
     }
   }
 };
-/* A left operand that is computed: f on rows < ROWS, zero from column `end` of the contraction on. */
+/* A left operand that is computed: f on rows < ROWS, two columns at a time, zero from column `end` of the contraction on. */
 template<class T, int ROWS, class F> struct mg_left_value {
   F f;
   int end;
-  MG_DEV T one(int r, int k) const { return mg_narrow<T>(k < end ? f(r, k, 0) : mg_zero()); }
   MG_DEV void fragment(uint32_t (&a)[4], int row, int k) const {
     MG_UNROLL
     for (int x = 0; x < 4; x++) {
       int r = row + mg_lane() / 4 + (x & 1) * 8;
       if (r > ROWS - 1) r = ROWS - 1;
       const int kk = k + mg_lane() % 4 * 2 + (x >> 1) * 8;
-      a[x] = mg_pack2<T>(one(r, kk), one(r, kk + 1));
+      mg_num first = mg_zero(), second = mg_zero();
+      if (kk < end) f(r, kk, first, second);
+      a[x] = mg_pack2<T>(mg_narrow<T>(first), mg_narrow<T>(kk + 1 < end ? second : mg_zero()));
     }
   }
 };
@@ -567,7 +580,12 @@ template<class OP, int ROWS, int THREADS> struct mg_row_reduce {
       const int r = p * STEP + mg_tid() / G;
       if (mg_tid() / G < STEP && r < rows) {
         MG_UNROLL_BY(4)
-        for (int c = mg_tid() % G; c < cols; c += G) part[p] = OP::join(part[p], f(r, c, 0));
+        for (int c = mg_tid() % G * 2; c < cols; c += 2 * G) {
+          mg_num first, second;
+          f(r, c, first, second);
+          part[p] = OP::join(part[p], first);
+          if (c + 1 < cols) part[p] = OP::join(part[p], second);
+        }
       }
     }
   }
@@ -1127,77 +1145,48 @@ MGI_FN uint32_t mgi_cu_prepare(mgi_cu_kernel *K, uint32_t t, int fragments) {
   return acc;
 }
 
-typedef struct mgi_cu_context { uint8_t *done; const char *r, *c; int fragments, rows, cols, depth; } mgi_cu_context;
+/* Where an expression is written: names of the coordinates; `width` 2 computes columns c and c + 1 (c even), as v.. and
+   w.., with leaves that are read in pairs. */
+typedef struct mgi_cu_context { uint8_t *done; const char *r, *c; int fragments, rows, cols, depth, width; } mgi_cu_context;
 
-/* Writes the statements that compute t's element, unless they are there already; the value is v<depth>_<name>. */
-MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *x, uint32_t t) {
+MGI_FN void mgi_cu_shape_text(const mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t) {
+  const mg_shape *f = &K->b->tensors[t].shape;
+  char valid[800];
+  mgi_cu_str_put(s, "{%d, {", f->rank);
+  for (int d = 0; d < MG_MAX_RANK; d++) {
+    if (d < f->rank && d >= f->rank - 2) mgi_cu_str_put(s, "%s%s", d ? ", " : "", mgi_cu_valid_text(K, t, d == f->rank - 1, valid, sizeof valid));
+    else mgi_cu_str_put(s, "%s%lld", d ? ", " : "", (long long)(d < f->rank ? f->dim[d] : 0));
+  }
+  mgi_cu_str_put(s, "}, {0}}");
+}
+MGI_FN void mgi_cu_attr_text(mgi_cu_str *s, const mg_attr *A) {
+  mgi_cu_str_put(s, "{%d, %lld, {%lld, %lld}, {%d, {", A->dim, (long long)A->n, (long long)A->c.num, (long long)(A->c.den ? A->c.den : 1), A->shape.rank);
+  for (int d = 0; d < MG_MAX_RANK; d++) mgi_cu_str_put(s, "%s%lld", d ? ", " : "", (long long)(d < A->shape.rank ? A->shape.dim[d] : 0));
+  mgi_cu_str_put(s, "}, {0}}, {");
+  for (int d = 0; d < MG_MAX_RANK; d++) mgi_cu_str_put(s, "%s%d", d ? ", " : "", A->perm[d]);
+  mgi_cu_str_put(s, "}}");
+}
+
+MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *x, uint32_t t);
+
+/* A moving row: the table's index text says which element of which operand element (r, c) is. */
+MGI_FN void mgi_cu_moved(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *x, uint32_t t, const char *in, char v, const char *r, const char *c) {
   const mg_graph *b = K->b;
-  const mgi_cu_val_info *v = &K->v[t];
-  char in[100];
-  size_t indent = strlen(K->pad) + 2 + 2 * (size_t)x->depth;
-  if (x->done[t] || K->em->st != MG_OK) return;
-  x->done[t] = 1;
-  if (indent > sizeof in - 1) indent = sizeof in - 1;
-  memset(in, ' ', indent);
-  in[indent] = 0;
-  const char *r = v->rows == 1 ? "0" : x->r, *c = v->cols == 1 ? "0" : x->c, *name = mgi_cu_tname(b, t);
-  mgi_cu_str_put(s, "%s", in);
-  if (v->home == MGI_CU_AT_FRAGMENT && x->fragments && v->rows == x->rows && v->cols == x->cols) {
-    mgi_cu_str_put(s, "const mg_num v%d_%s = %s.at(i);\n", x->depth, name, v->var);
-    return;
-  }
-  if (v->copy) {
-    mgi_cu_str_put(s, "const mg_num v%d_%s = m_%s.at(%s, %s);\n", x->depth, name, name, r, c);
-    return;
-  }
-  if (v->home != MGI_CU_AT_INLINE) {
-    mgi_cu_str_put(s, "const mg_num v%d_%s = %s.at(%s, %s);\n", x->depth, name, v->var, r, c);
-    return;
-  }
-  s->n -= strlen(in);
   const mg_op_node *o = mgi_cu_producer(K, t);
-  const mg_op_info *row = mg_op_row(o->code);
-  if (o->code == MG_OP_ACCUM) { /* over axes of one block: nothing to do */
-    mgi_cu_value(K, s, x, o->in[0].id);
-    mgi_cu_str_put(s, "%sconst mg_num v%d_%s = v%d_%s;\n", in, x->depth, name, x->depth, mgi_cu_tname(b, o->in[0].id));
-    return;
-  }
-  if (row->elementwise) {
-    char arg[3][200];
-    for (int k = 0; k < 3; k++) snprintf(arg[k], sizeof arg[k], "mg_zero()");
-    for (int k = 0; k < o->n_in && k < 3; k++) {
-      mgi_cu_value(K, s, x, o->in[k].id);
-      snprintf(arg[k], sizeof arg[k], "v%d_%.160s", x->depth, mgi_cu_tname(b, o->in[k].id));
-    }
-    if (row->attr == MG_ATTR_RAT) snprintf(arg[2], sizeof arg[2], "mg_const(%lld, %lld)", (long long)o->attr.c.num, (long long)o->attr.c.den);
-    mgi_cu_str_put(s, "%sconst mg_num v%d_%s = mg_dev_%s(%s, %s, %s);\n", in, x->depth, name, mgi_cu_rows[o->code].id, arg[0], arg[1], arg[2]);
-    return;
-  }
-  /* A moving row: the table's index text says which element of which operand this one is. */
-  const mg_shape *to = &b->tensors[t].shape;
-  int d1 = x->depth + 1, rank = to->rank;
+  int d1 = x->depth + 1, rank = b->tensors[t].shape.rank;
   if (x->depth >= 8) {
-    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, row->name, "more than 8 moves nested in an expression");
+    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mg_op_row(o->code)->name, "more than 8 moves nested in an expression");
     return;
   }
-  mgi_cu_str_put(s, "%sconst mg_num v%d_%s = [&]() -> mg_num { // %s\n", in, x->depth, name, row->name);
+  mgi_cu_str_put(s, "%sconst mg_num %c%d_%s = [&]() -> mg_num { // %s\n", in, v, x->depth, mgi_cu_tname(b, t), mg_op_row(o->code)->name);
   mgi_cu_str_put(s, "%s  const int64_t to%d[MG_MAX_RANK] = {", in, d1);
   for (int d = 0; d < rank; d++) mgi_cu_str_put(s, "%s%s", d ? ", " : "", d == rank - 1 ? c : d == rank - 2 ? r : "0");
-  mgi_cu_str_put(s, "};\n%s  int64_t at%d[MG_MAX_RANK];\n%s  const mg_attr A%d = {%d, %lld, {%lld, %lld}, {%d, {", in, d1, in, d1, o->attr.dim, (long long)o->attr.n,
-              (long long)o->attr.c.num, (long long)(o->attr.c.den ? o->attr.c.den : 1), o->attr.shape.rank);
-  for (int d = 0; d < MG_MAX_RANK; d++) mgi_cu_str_put(s, "%s%lld", d ? ", " : "", (long long)(d < o->attr.shape.rank ? o->attr.shape.dim[d] : 0));
-  mgi_cu_str_put(s, "}, {0}}, {");
-  for (int d = 0; d < MG_MAX_RANK; d++) mgi_cu_str_put(s, "%s%d", d ? ", " : "", o->attr.perm[d]);
-  mgi_cu_str_put(s, "}};\n%s  const mg_shape S%d[] = {", in, d1);
+  mgi_cu_str_put(s, "};\n%s  int64_t at%d[MG_MAX_RANK];\n%s  const mg_attr A%d = ", in, d1, in, d1);
+  mgi_cu_attr_text(s, &o->attr);
+  mgi_cu_str_put(s, ";\n%s  const mg_shape S%d[] = {", in, d1);
   for (int k = 0; k < o->n_in; k++) {
-    const mg_shape *f = &b->tensors[o->in[k].id].shape;
-    char rv[800];
-    mgi_cu_str_put(s, "%s{%d, {", k ? ", " : "", f->rank);
-    for (int d = 0; d < MG_MAX_RANK; d++) {
-      if (d < f->rank && d >= f->rank - 2) mgi_cu_str_put(s, "%s%s", d ? ", " : "", mgi_cu_valid_text(K, o->in[k].id, d == f->rank - 1, rv, sizeof rv));
-      else mgi_cu_str_put(s, "%s%lld", d ? ", " : "", (long long)(d < f->rank ? f->dim[d] : 0));
-    }
-    mgi_cu_str_put(s, "}, {0}}");
+    mgi_cu_str_put(s, k ? ", " : "");
+    mgi_cu_shape_text(K, s, o->in[k].id);
   }
   mgi_cu_str_put(s, "};\n%s  const int from%d = mg_dev_index_%s(&A%d, S%d, to%d, at%d);\n", in, d1, mgi_cu_rows[o->code].id, d1, d1, d1, d1);
   for (int k = 0; k < o->n_in; k++) {
@@ -1210,30 +1199,80 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
     }
     snprintf(rr, sizeof rr, "r%d", d1);
     snprintf(cc, sizeof cc, "c%d", d1);
-    mgi_cu_context y = {done, rr, cc, 0, 0, 0, d1};
-    mgi_cu_str_put(s, "%s  if (from%d == %d) {\n", in, d1, k);
-    mgi_cu_str_put(s, "%s    const int r%d = ", in, d1);
+    mgi_cu_context y = {done, rr, cc, 0, 0, 0, d1, 1};
+    mgi_cu_str_put(s, "%s  if (from%d == %d) {\n%s    const int r%d = ", in, d1, k, in, d1);
     if (fr > 1) mgi_cu_str_put(s, "(int)at%d[%d]", d1, fr - 2);
     else mgi_cu_str_put(s, "0");
     mgi_cu_str_put(s, ", c%d = (int)at%d[%d];\n%s    (void)r%d; (void)c%d;\n", d1, d1, fr - 1, in, d1, d1);
-    y.depth = d1;
     mgi_cu_value(K, s, &y, o->in[k].id);
     mgi_cu_str_put(s, "%s    return v%d_%s;\n%s  }\n", in, d1, mgi_cu_tname(b, o->in[k].id), in);
     free(done);
   }
   mgi_cu_str_put(s, "%s  return mg_zero();\n%s}();\n", in, in);
 }
-/* The lambda that gives t's elements, without the last line's end. */
-MGI_FN void mgi_cu_lambda(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fragments) {
+
+/* Writes the statements that compute t's element, unless they are there already; the value is v<depth>_<name>. */
+MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *x, uint32_t t) {
+  const mg_graph *b = K->b;
+  const mgi_cu_val_info *v = &K->v[t];
+  const mg_op_node *o = mgi_cu_producer(K, t);
+  const mg_op_info *row = mg_op_row(o->code);
+  char in[100], leaf[200] = "", next[120];
+  size_t indent = strlen(K->pad) + 2 + 2 * (size_t)x->depth;
+  if (x->done[t] || K->em->st != MG_OK) return;
+  x->done[t] = 1;
+  if (indent > sizeof in - 1) indent = sizeof in - 1;
+  memset(in, ' ', indent);
+  in[indent] = 0;
+  const char *r = v->rows == 1 ? "0" : x->r, *c = v->cols == 1 ? "0" : x->c, *name = mgi_cu_tname(b, t);
+  int depth = x->depth, one = v->cols == 1; /* one: both columns have the same value */
+  if (v->home == MGI_CU_AT_FRAGMENT && x->fragments && v->rows == x->rows && v->cols == x->cols) {
+    mgi_cu_str_put(s, "%sconst mg_num v%d_%s = %s.at(i);\n", in, depth, name, v->var);
+    return;
+  }
+  if (v->copy) snprintf(leaf, sizeof leaf, "m_%s", name);
+  else if (v->home != MGI_CU_AT_INLINE) snprintf(leaf, sizeof leaf, "%s", v->var);
+  if (leaf[0]) {
+    if (x->width == 2 && !one && (v->copy || v->home == MGI_CU_AT_TILE)) {
+      mgi_cu_str_put(s, "%smg_num v%d_%s, w%d_%s;\n%s%s.pair(%s, %s, v%d_%s, w%d_%s);\n", in, depth, name, depth, name, in, leaf, r, c, depth, name, depth, name);
+      return;
+    }
+    mgi_cu_str_put(s, "%sconst mg_num v%d_%s = %s.at(%s, %s);\n", in, depth, name, leaf, r, c);
+    if (x->width == 2 && !one) mgi_cu_str_put(s, "%sconst mg_num w%d_%s = %s.at(%s, %s + 1);\n", in, depth, name, leaf, r, c);
+  } else if (!row->elementwise && row->moves) {
+    mgi_cu_moved(K, s, x, t, in, 'v', r, c);
+    snprintf(next, sizeof next, "(%s + 1 < %d ? %s + 1 : %s)", c, v->cols, c, c);
+    if (x->width == 2 && !one) mgi_cu_moved(K, s, x, t, in, 'w', r, next);
+  } else {
+    /* An elementwise row; or an accumulator over axes of one block, or a statistic over an extent of 1: no change. */
+    for (int k = 0; k < o->n_in; k++) mgi_cu_value(K, s, x, o->in[k].id);
+    for (int w = 0; w < (one ? 1 : x->width); w++) {
+      char arg[3][200];
+      for (int k = 0; k < 3; k++) {
+        if (k < o->n_in) snprintf(arg[k], sizeof arg[k], "%c%d_%.160s", w ? 'w' : 'v', depth, mgi_cu_tname(b, o->in[k].id));
+        else snprintf(arg[k], sizeof arg[k], "mg_zero()");
+      }
+      if (row->attr == MG_ATTR_RAT) snprintf(arg[2], sizeof arg[2], "mg_const(%lld, %lld)", (long long)o->attr.c.num, (long long)o->attr.c.den);
+      if (row->elementwise) mgi_cu_str_put(s, "%sconst mg_num %c%d_%s = mg_dev_%s(%s, %s, %s);\n", in, w ? 'w' : 'v', depth, name, mgi_cu_rows[o->code].id, arg[0], arg[1], arg[2]);
+      else mgi_cu_str_put(s, "%sconst mg_num %c%d_%s = %s;\n", in, w ? 'w' : 'v', depth, name, arg[0]);
+    }
+  }
+  if (x->width == 2 && one) mgi_cu_str_put(s, "%sconst mg_num w%d_%s = v%d_%s;\n%s(void)w%d_%s;\n", in, depth, name, depth, name, in, depth, name);
+}
+/* The lambda that gives t's elements, without the last line's end: (r, c, i) gives one; of width 2,
+   (r, c, first, second) gives those of columns c and c + 1. */
+MGI_FN void mgi_cu_lambda(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fragments, int width) {
   uint8_t *done = (uint8_t *)calloc(K->b->n_tensors, 1);
-  mgi_cu_context x = {done, "r", "c", fragments, K->v[t].rows, K->v[t].cols, 0};
+  const char *name = mgi_cu_tname(K->b, t);
+  mgi_cu_context x = {done, "r", "c", fragments, K->v[t].rows, K->v[t].cols, 0, width};
   if (!done) {
     mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
     return;
   }
-  mgi_cu_str_put(s, "[&](int r, int c, int i) {\n%s  (void)r; (void)c; (void)i;\n", K->pad);
+  mgi_cu_str_put(s, width == 2 ? "[&](int r, int c, mg_num &first, mg_num &second) {\n%s  (void)r; (void)c;\n" : "[&](int r, int c, int i) {\n%s  (void)r; (void)c; (void)i;\n", K->pad);
   mgi_cu_value(K, s, &x, t);
-  mgi_cu_str_put(s, "%s  return v0_%s;\n%s}", K->pad, mgi_cu_tname(K->b, t), K->pad);
+  if (width == 2) mgi_cu_str_put(s, "%s  first = v0_%s;\n%s  second = w0_%s;\n%s}", K->pad, name, K->pad, name, K->pad);
+  else mgi_cu_str_put(s, "%s  return v0_%s;\n%s}", K->pad, name, K->pad);
   free(done);
 }
 
@@ -1244,7 +1283,7 @@ MGI_FN void mgi_cu_site(mgi_cu_kernel *K, uint32_t t, uint32_t acc, const char *
   const mgi_cu_val_info *v = &K->v[t];
   mgi_cu_valid_text(K, t, 0, rv, sizeof rv);
   mgi_cu_valid_text(K, t, 1, cv, sizeof cv);
-  mgi_cu_lambda(K, &f, t, acc != 0);
+  mgi_cu_lambda(K, &f, t, acc != 0, 1);
   if (acc) mgi_cu_line(K, "mg_each_fragment<A_%s>(%s, %s, %s, %s);", K->v[acc].var + 4, rv, cv, mgi_cu_str_text(&f), sink);
   else mgi_cu_line(K, "mg_each_unit<%d, %d, %d>(%s, %s, %s, %s);", v->rows, v->cols, K->threads, rv, cv, mgi_cu_str_text(&f), sink);
   free(f.s);
@@ -1316,7 +1355,7 @@ MGI_FN void mgi_cu_quote(mgi_cu_kernel *K, const mg_op_node *o) {
 }
 
 /* ---- loads */
-typedef struct mgi_cu_load_text { int outer, inner, vec; char call[3000]; } mgi_cu_load_text;
+
 
 /* Shape of the tile of a load: which dimension is contiguous, padding, bytes. */
 MGI_FN int64_t mgi_cu_load_tile_shape(mgi_cu_kernel *K, uint32_t op) {
@@ -1459,10 +1498,10 @@ MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left
   }
   uint32_t none = 0;
   mgi_cu_prepare_leaves(K, t, 0, v->rows, v->cols, 1, &none);
-  if (type == MG_F32) mgi_cu_lambda(K, s, t, 0);
+  if (type == MG_F32) mgi_cu_lambda(K, s, t, 0, 1);
   else {
     mgi_cu_str_put(s, "mg_%s_of<%s, %d>(%s, ", side, mgi_cu_type[type], left ? v->rows : v->cols, contracted);
-    mgi_cu_lambda(K, s, t, 0);
+    mgi_cu_lambda(K, s, t, 0, left ? 2 : 1);
     mgi_cu_str_put(s, ")");
   }
 }
@@ -1572,7 +1611,7 @@ MGI_FN void mgi_cu_reduce_step(mgi_cu_kernel *K, uint32_t op) {
     mgi_cu_reduce_declare(K, op);
     mgi_cu_line(K, "red_%s.init();", mgi_cu_tname(K->b, t));
   }
-  mgi_cu_lambda(K, &f, in, 0);
+  mgi_cu_lambda(K, &f, in, 0, mgi_cu_reduced(K, o) ? 2 : 1);
   mgi_cu_line(K, "red_%s.add(%s, %s, %s);", mgi_cu_tname(K->b, t), mgi_cu_valid_text(K, in, 0, rv, sizeof rv), mgi_cu_valid_text(K, in, 1, cv, sizeof cv), mgi_cu_str_text(&f));
   free(f.s);
   if (!K->v[t].in_place) mgi_cu_reduce_done(K, op, t);
@@ -2216,12 +2255,9 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
     } else {
       mgi_cu_str_put(s, "    const int64_t to[MG_MAX_RANK] = {");
       for (int d = 0; d < rank; d++) mgi_cu_str_put(s, "%sx%d", d ? ", " : "", d);
-      mgi_cu_str_put(s, "};\n    int64_t at[MG_MAX_RANK];\n    const mg_attr A = {%d, %lld, {%lld, %lld}, {%d, {", o->attr.dim, (long long)o->attr.n, (long long)o->attr.c.num,
-                  (long long)(o->attr.c.den ? o->attr.c.den : 1), o->attr.shape.rank);
-      for (int d = 0; d < MG_MAX_RANK; d++) mgi_cu_str_put(s, "%s%lld", d ? ", " : "", (long long)(d < o->attr.shape.rank ? o->attr.shape.dim[d] : 0));
-      mgi_cu_str_put(s, "}, {0}}, {");
-      for (int d = 0; d < MG_MAX_RANK; d++) mgi_cu_str_put(s, "%s%d", d ? ", " : "", o->attr.perm[d]);
-      mgi_cu_str_put(s, "}};\n    const mg_shape S[] = {");
+      mgi_cu_str_put(s, "};\n    int64_t at[MG_MAX_RANK];\n    const mg_attr A = ");
+      mgi_cu_attr_text(s, &o->attr);
+      mgi_cu_str_put(s, ";\n    const mg_shape S[] = {");
       for (int k = 0; k < o->n_in; k++) {
         const mg_shape *f = &g->tensors[o->in[k].id].shape;
         mgi_cu_str_put(s, "%s{%d, {", k ? ", " : "", f->rank);

@@ -259,6 +259,32 @@ static void test_other_forms(void **state) {
          "  d = matmul(concat(c, repeat(a, dim=1, n=2), dim=1), transpose(reshape(concat(v, v, dim=0), [24, 128]), [1, 0]))\n  e = sum(d, dim=0)\n  o = mul(d, e)\n  store o {x->0}\n}\noutput O\n");
 }
 
+/* Every barrier that the emitter writes is needed: without it, link 2 sees a race. */
+static void test_barriers(void **state) {
+  (void)state;
+  static const size sizes[] = {{16, 512, 128, 16, 16, 128, 64, 128, "f16", "", "", ""}, {33, 256, 128, 16, 33, 64, 64, 64, "f16", "  plan { warps_m=2 warps_n=1 warps_k=1 stages=2 }\n", "", ""}};
+  char text[2400];
+  for (int k = 0; k < 2; k++)
+    for (int kind = k ? ATTENTION : RMSNORM; kind <= (k ? ATTENTION : RMSNORM); kind++) {
+      mg_graph *g = parse(ugraph(kind, &sizes[k], text, sizeof text));
+      char *cu = emit(g, NULL);
+      int n = 0;
+      for (char *at = cu; (at = strstr(at, "mg_sync();")) != NULL; at += 10, n++) {
+        mg_error e;
+        mg_check_report r;
+        mg_check_config cfg;
+        memset(&cfg, 0, sizeof cfg);
+        cfg.seeds = 24;
+        memcpy(at, "         ;", 10);
+        if (mg_cuda_check(g, cu, &cfg, &r, &e) != MG_NOT_FOUND) fail_msg("barrier %d of kind %d is not missed: %s\n%s", n, kind, e.msg, cu);
+        memcpy(at, "mg_sync();", 10);
+      }
+      assert_true(n >= 3);
+      mg_string_free(cu);
+      mg_graph_free(g);
+    }
+}
+
 static void test_refused(void **state) {
   (void)state;
   char text[2400];
@@ -344,7 +370,7 @@ int main(int argc, char **argv) {
   rng = seed * 0x9E3779B97F4A7C15u + 88172645463325252u;
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_file), cmocka_unit_test(test_refused), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names),
+    cmocka_unit_test(test_file), cmocka_unit_test(test_refused), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_barriers),
     cmocka_unit_test(test_four_programs), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
