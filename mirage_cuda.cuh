@@ -1356,7 +1356,6 @@ MGI_FN void mgi_cu_quote(mgi_cu_kernel *K, const mg_op_node *o) {
 
 /* ---- loads */
 
-
 /* Shape of the tile of a load: which dimension is contiguous, padding, bytes. */
 MGI_FN int64_t mgi_cu_load_tile_shape(mgi_cu_kernel *K, uint32_t op) {
   const mg_op_node *o = &K->b->ops[op];
@@ -1782,12 +1781,8 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
     if (mgi_cu_is_concat(K, o)) {
       int rank = b->tensors[t].shape.rank, d = o->map.to[loop];
       if (d < rank - 2) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "a concatenation along a leading dimension");
-      snprintf(sink, sizeof sink, "mg_into(t_%.60s, %s%.60s%.20s, %s%.60s%.20s)", mgi_cu_tname(b, t), d == rank - 2 ? "i_" : "0", d == rank - 2 ? b->axes[loop].name : "", "",
-               d == rank - 1 ? "i_" : "0", d == rank - 1 ? b->axes[loop].name : "", "");
-      char chunk[40];
-      snprintf(chunk, sizeof chunk, " * %d", d == rank - 1 ? K->v[in].cols : K->v[in].rows);
-      if (d == rank - 1) snprintf(sink, sizeof sink, "mg_into(t_%.60s, 0, i_%.60s%s)", mgi_cu_tname(b, t), b->axes[loop].name, chunk);
-      else snprintf(sink, sizeof sink, "mg_into(t_%.60s, i_%.60s%s, 0)", mgi_cu_tname(b, t), b->axes[loop].name, chunk);
+      if (d == rank - 1) snprintf(sink, sizeof sink, "mg_into(t_%.60s, 0, i_%.60s * %d)", mgi_cu_tname(b, t), b->axes[loop].name, K->v[in].cols);
+      else snprintf(sink, sizeof sink, "mg_into(t_%.60s, i_%.60s * %d, 0)", mgi_cu_tname(b, t), b->axes[loop].name, K->v[in].rows);
     } else snprintf(sink, sizeof sink, "mg_join<%s>(t_%.60s)", mgi_cu_is_max(K, o) ? "mg_by_max" : "mg_by_sum", mgi_cu_tname(b, t));
     mgi_cu_quote(K, o);
     K->obj[K->v[t].obj].end = ++K->step; /* every thread joins to its own elements: no barrier among iterations */
@@ -2117,9 +2112,6 @@ MGI_FN void mgi_cu_library_matmul(mgi_cu_emit *em, const mg_op_node *o, const ch
       }
       batch = d;
     }
-  if (pairs != 1 && g->tensors[o->in[0].id].shape.dim[rank - 1] != g->tensors[o->in[1].id].shape.dim[rank - 1]) {
-    /* two contractions of different extents: two loops */
-  }
   p = mg_program_new("library", NULL);
   if (!p) {
     mgi_cu_emit_fail(em, MG_NO_MEMORY, "matmul", "no memory");

@@ -312,7 +312,7 @@ static void test_refused(void **state) {
   refused("program t\ninput X : f16[16, 64]\nO = kernel grid=(x=1) threads=48 {\n  x = load X {}\n  o = exp(x)\n  store o {}\n}\noutput O\n", NULL, "multiple of 32");
 }
 
-/* Every allocation of the text may fail only by reporting it; here: names that are C keywords, or long, stay apart. */
+/* Names of tensors that the emitted code uses for something else stay apart from it. */
 static void test_names(void **state) {
   (void)state;
   passes("program float_\ninput int_ : f16[8, 16]\ninput in : f16[8, 16]\nout = kernel grid=(x=1) threads=32 {\n  r = load int_ {}\n  c = load in {}\n  i = add(r, c)\n  v = sum(i, dim=1)\n  rc = mul(i, v)\n  store rc {}\n}\n"
