@@ -945,6 +945,7 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu) {
   double flight = (k->iters > 1 ? bytes_iter * (p.stages - 1) : bytes) * resident;
   double sm_rate = gpu->l2_gbps * 1e3 / gpu->sms * 1.25; /* bytes a microsecond */
   if (flight < 32768) sm_rate *= 0.15 + 0.85 * flight / 32768;
+  if (k->iters > 1 && flight < 98304) sm_rate *= 0.8 + 0.2 * flight / 98304; /* measured: rings of 37 to 110 KB */
   double t_mem = waves * slow / sm_rate, t_dram = dram / (gpu->dram_gbps * 1e3);
   double few = threads >= 256 || resident * threads >= 256 ? 1 : (double)threads * resident / 256;
   double t_comp = waves * (flops / (gpu->tensor_tflops * 1e6 / gpu->sms) + alu / (gpu->fp32_tflops * 0.5e6 / gpu->sms) + sh / gpu->shared_bytes_us) / few;
@@ -953,25 +954,33 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu) {
   double overlap = k->iters > 1 || !flops ? 0.3 : 1; /* without a loop all is loaded, then all is multiplied */
   double t = gpu->launch_us + 0.7 + big + overlap * small + (overlap < 1 ? 0 : 0.3) + waves / resident * ((double)k->iters + syncs) * gpu->barrier_us;
   t += waves * outside / sm_rate;
+  if (k->iters > 1) t += big / (double)k->iters; /* the first load and the last product overlap with nothing */
   if (p.warps_k > 1) t += 0.3;
   t += 0.01 * (double)k->n;  /* of two that cost the same, the shorter */
   if (penalty > 0) t *= 4;   /* not a matrix in the block: outside the device templates */
   return p.feasible ? t : 1e9 + t;
 }
 
-/* A library kernel: one operator over whole tensors. */
+/* A library kernel: one operator over whole tensors.  A matmul is the emitter's: tiles of 64 columns and 16 or 64 rows, a
+   loop over the contraction in steps of 64, no split. */
 static double mgi_se_library_us(const mg_graph *g, const mg_op_node *o, const mg_gpu *gpu) {
-  double bytes = 0, flops = 0;
+  double bytes = 0;
   for (int k = 0; k < o->n_in; k++) {
     const mg_tensor_info *t = mg_tensor_of(g, o->in[k]);
     bytes += (double)mg_shape_elements(&t->shape) * mg_dtype_bytes(t->dtype);
   }
   const mg_tensor_info *t = mg_tensor_of(g, o->out[0]), *a = mg_tensor_of(g, o->in[0]);
-  double el = (double)mg_shape_elements(&t->shape);
-  bytes += el * mg_dtype_bytes(t->dtype);
-  if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) flops = 2 * el * (double)a->shape.dim[a->shape.rank - 1] * (o->code == MG_OP_MATMUL ? 1 : 2);
-  double tm = bytes / (gpu->dram_gbps * 1e3), tc = flops / (gpu->tensor_tflops * 1e6);
-  return gpu->launch_us + 2.0 + 1.25 * (tm > tc ? tm + 0.3 * tc : tc + 0.3 * tm);
+  double el = (double)mg_shape_elements(&t->shape), t_dram = bytes + el * mg_dtype_bytes(t->dtype);
+  t_dram /= gpu->dram_gbps * 1e3;
+  if (o->code != MG_OP_MATMUL && o->code != MG_OP_CONCAT_MATMUL) return gpu->launch_us + 2.0 + 1.25 * t_dram;
+  int r = t->shape.rank;
+  double m = (double)t->shape.dim[r - 2], n = (double)t->shape.dim[r - 1], tile = m <= 16 ? 16 : 64;
+  double depth = (double)a->shape.dim[a->shape.rank - 1] * (o->code == MG_OP_MATMUL ? 1 : 2);
+  double blocks = ceil(m / tile) * ceil(n / 64) * (el / (m * n)), waves = ceil(blocks / gpu->sms);
+  double t_l2 = waves * depth * (tile + 64) * mg_dtype_bytes(a->dtype) / (gpu->l2_gbps * 1e3 / gpu->sms * 1.25);
+  double t_comp = waves * 2 * tile * 64 * depth / (gpu->tensor_tflops * 1e6 / gpu->sms);
+  double t_mem = t_l2 > t_dram ? t_l2 : t_dram;
+  return gpu->launch_us + 2.0 + (t_mem > t_comp ? t_mem + 0.3 * t_comp : t_comp + 0.3 * t_mem) + ceil(depth / 64) * gpu->barrier_us;
 }
 
 /* The lower graph of a kernel as the model sees it.  0 if it is too large for it. */
