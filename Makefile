@@ -13,7 +13,7 @@ CFLAGS ?= -O2
 STD := -std=c11 $(WARN) -I.
 LIBS := -lm -lpthread -ldl
 SAN := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-HEADERS := mirage.h mirage_verify.h mirage_search.h mirage_cuda.cuh $(wildcard *.inc)
+HEADERS := mirage.h mirage_verify.h mirage_search.h mirage_cuda.cuh
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 FUZZERS := $(patsubst tests/%.c,%,$(wildcard tests/fuzz_*.c))
 FUZZ_S ?= 60

@@ -30,13 +30,17 @@
 
    CONTENTS (search for the tag)
      >>host        declarations: what an emitted file exports, the emitter
-     >>wrappers    CUDA's side of the wrappers that all device code is written over
+     >>links       declarations: check, compile, run
+     >>wrappers    what all device code is written over; CUDA's side of it
+     >>emulator    the other side, on the CPU
      >>tiles       shared-memory tiles and their loads
      >>matmul      tensor-core products into register fragments
      >>reduce      row and column statistics
      >>sites       loops over the elements of a result, and where the elements go
      >>library     whole-tensor kernels of the operators at kernel level
      >>launch      launching
+     >>runner      timing on a GPU, compiled into the shared object of a kernel that is run
+     >>driver      check (link 2), compile, run (link 3)
      >>text        emitter: text and names
      >>plan        emitter: which tensor lives where, shared memory, barriers
      >>values      emitter: elementwise expressions, inlined where they are used
@@ -119,6 +123,155 @@ mg_status mg_cuda_emit(const mg_graph *ugraph, const mg_emit_config *cfg, char *
 }
 #endif
 
+/* --------------------------------------------------------------------------------------------------- >>links
+   Links 2 and 3 of the chain of trust: the emitted text against its µGraph, on the CPU (mg_cuda_check) and on a GPU
+   (mg_cuda_run).  All of it is plain C; compilers are run as child processes, kernels are loaded with dlopen.        */
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How link 2 is run.  Zero means default. */
+typedef struct mg_check_config {
+  uint64_t seed;             /* of inputs, fields and fiber orders; 0: 1 */
+  int seeds;                 /* fiber orders tried over each field; 0: 8 */
+  const char *include_dir;   /* where mirage_cuda.cuh is; NULL: where it was when this was compiled */
+  const char *work_dir;      /* where the temporary directory goes; NULL: $TMPDIR or /tmp */
+  const char *cxx;           /* NULL: $CXX or g++ */
+  int keep;                  /* 1: keep the temporary directory */
+  int full_size;             /* 1: do not reduce the sizes */
+  int timeout_s;             /* for one compilation, and for one field's runs; 0: 300 */
+} mg_check_config;
+
+typedef struct mg_check_report {
+  int fields;                /* small pairs over which all outputs agreed */
+  int seeds;                 /* fiber orders tried over each of them */
+  int float_checked;         /* 1: compared over emulated floats too */
+  uint64_t compared;         /* output elements compared over the fields */
+  uint64_t undefined;        /* of the reference: skipped */
+  double float_error;        /* largest relative Frobenius error of an output, emulated floats against float64 */
+  double tolerance;          /* what float_error had to stay below */
+  int reduced;               /* 1: sizes were reduced for this */
+  int exp_opaque;            /* 1: exp was taken as an uninterpreted function */
+  uint64_t p[8], q[8];       /* the pairs */
+  char difference[256];      /* MG_NOT_FOUND: what differs: field or floats, fiber seed, output, element, got, expected */
+  char kept[256];            /* the temporary directory, with cfg->keep */
+} mg_check_report;
+
+/* Link 2: compiles the emitted text for the CPU, over field elements and over floats, runs it thread by thread under
+   several fiber orders, and compares every output element with the µGraph's.  `ugraph` NULL: the µGraph in the text.
+   MG_OK: same.  MG_NOT_FOUND: differs (r->difference), or the kernel faults (deadlock, out of bounds, misaligned).
+   MG_UNSUPPORTED: undecided.  MG_MACHINE: no compiler.  mg_error holds the compiler's message where it refuses. */
+mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_check_report *r, mg_error *e);
+
+/* The µGraph that an emitted file was made from: the text between its `mugraph {{{` and `}}} mugraph`.  Any bytes may come in. */
+mg_status mg_cuda_source_graph(const char *cu_text, size_t len, mg_graph **out, mg_error *e);
+
+/* Smaller sizes on which an emitted file runs unchanged but for its named constants: every chunk (so every tile, mask
+   and template argument) stays, only counts of grid and loop axes and the extents that they partition shrink: grid
+   axes to no less than 2, loops to no less than their pipeline's stages + 2, with the same remainder by the stages (by
+   12 where the plan does not say how many).  An extent keeps its remainder by every chunk and by 8.  What cannot shrink
+   so stays.  extent[] (by class) and counts[] (kernel * (MG_MAX_AXES + 1) + axis) are
+   malloc'ed.  *out is checked, and every tensor inside a kernel has the shape that it had. */
+typedef struct mg_reduced { mg_graph *graph; int64_t *extent, *counts; uint32_t n_classes, n_kernels; int changed; } mg_reduced;
+mg_status mg_cuda_reduce(const mg_graph *ugraph, mg_reduced *out, mg_error *e);
+void mg_reduced_free(mg_reduced *r);
+
+typedef struct mg_compile_config {
+  const char *arch;          /* NULL: sm_90a; or sm_80 */
+  const char *include_dir;   /* as in mg_check_config */
+  const char *cache_dir;     /* NULL: $XDG_CACHE_HOME/mirage, ~/.cache/mirage or /tmp/mirage-<uid> */
+  const char *nvcc;          /* NULL: $NVCC, nvcc on the PATH, or /usr/local/cuda/bin/nvcc */
+  int runner;                /* 1: with the part that mg_cuda_run calls */
+  int timeout_s;             /* 0: 300 */
+} mg_compile_config;
+
+/* nvcc -> shared object, kept in a cache under a hash of text, headers, flags and nvcc's version.  so_path gets its
+   path.  MG_MACHINE: no nvcc.  MG_BAD_INPUT: nvcc refuses; the message is its first lines. */
+mg_status mg_cuda_compile(const char *cu_text, const mg_compile_config *cfg, char *so_path, size_t n, mg_error *e);
+
+typedef struct mg_run_config {
+  const char *arch;          /* NULL: that of the first GPU, sm_90a if it has compute capability 9.0, else sm_80 */
+  int reps;                  /* timed replays, of which the median counts; 0: 15 */
+  int cold;                  /* 1: time over rotating buffers that exceed the L2 cache too */
+  uint64_t seed;             /* of the inputs; 0: drawn from the clock */
+  double tolerance;          /* relative Frobenius error of every output; 0: 2e-3 for f16 and f32, 1e-2 if bf16 occurs */
+  const char *include_dir, *cache_dir, *nvcc;
+  int timeout_s;             /* for the compilation; 0: 300 */
+  int no_time;               /* 1: compare only */
+} mg_run_config;
+
+typedef struct mg_run_report {
+  double relative_error;     /* largest of the outputs, against float64 */
+  double tolerance;
+  int worst_output;
+  uint64_t seed;
+  uint64_t unwritten;        /* output elements that still hold the poison */
+  double us_hot, us_cold;    /* median time of one call, microseconds, in a replayed CUDA graph; 0: not measured */
+  double us_hot_min, us_cold_min;
+  int launches, cold_sets;   /* calls a graph; buffer sets of the cold one */
+  size_t bytes;              /* inputs and outputs of one call */
+  char gpu[128];
+  int driver, runtime;       /* CUDA versions, 12080 is 12.8 */
+  int sms; size_t l2_bytes;
+  char so_path[512];
+} mg_run_report;
+
+/* Link 3: compiles with nvcc, runs on the first GPU with fresh random inputs and poisoned outputs, twice, compares
+   with mg_eval over float64 on the same rounded inputs, then times.  `ugraph` NULL: the µGraph in the text.
+   MG_NOT_FOUND: the error is above the tolerance, or the two runs differ.  MG_MACHINE: no nvcc, no GPU, no memory, or
+   the launch failed; the message has the driver's words. */
+mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_config *cfg, mg_run_report *r, mg_error *e);
+
+/* Between mg_cuda_check and a kernel compiled under MG_EMULATE.  A field element as the emulator holds it: residues,
+   or marks.  p: MGI_EMU_UNDEFINED, _NEGINF or _EXP2 for what is no residue; q: MGI_EMU_ABSENT inside an exponential. */
+typedef struct mgi_emu_value { uint16_t p, q; } mgi_emu_value;
+enum { MGI_EMU_UNDEFINED = 0xFFFF, MGI_EMU_NEGINF = 0xFFFE, MGI_EMU_EXP2 = 0xFFFD, MGI_EMU_MARK = 0xFFF0, MGI_EMU_ABSENT = 0xFFFF };
+typedef struct mgi_emu_range { const char *name; void *base; size_t bytes; int writable; } mgi_emu_range;
+enum { MGI_EMU_RANGES = 32 };
+typedef struct mgi_emulator {
+  int size;                  /* sizeof(mgi_emulator) */
+  uint64_t seed;             /* of fiber, block and copy order: below 6 the plain orders, else random */
+  uint32_t p, q;             /* field scalars: the small pair */
+  uint64_t key;              /* differs where any of its arithmetic does */
+  const void *user;          /* for the callbacks, which are mirage_verify.h's arithmetic on the same pair */
+  mgi_emu_value (*arith)(const void *user, int op /* + - * / or m for maximum */, mgi_emu_value a, mgi_emu_value b);
+  mgi_emu_value (*row)(const void *user, const char *name, mgi_emu_value a, mgi_emu_value b, mgi_emu_value c);
+  mgi_emu_value (*constant)(const void *user, int64_t num, int64_t den);
+  mgi_emu_value (*unpack)(const void *user, uint16_t word);
+  uint16_t (*pack)(const void *user, mgi_emu_value v);
+  size_t shared_limit;       /* bytes a block may have */
+  int n_ranges;              /* global memory that the kernel may touch; 0: any */
+  mgi_emu_range range[MGI_EMU_RANGES];
+  char error[256];           /* out: the first fault */
+  uint64_t blocks, barriers, collectives, copies; /* out: what ran */
+} mgi_emulator;
+/* Exported by such a kernel: from here on launches obey, and report to, *s.  Returns what it was compiled for:
+   1 field scalars, 0 floats, -1 if the struct is not the one that it knows. */
+typedef int (*mgi_emulate_setup_fn)(mgi_emulator *s);
+
+/* Between mg_cuda_run and a kernel compiled under MG_RUNNER. */
+typedef struct mgi_runner_job {
+  int size;                  /* sizeof(mgi_runner_job) */
+  int (*launch)(const void *const *in, void *const *out, void *workspace, void *stream);
+  int n_in, n_out;
+  const void *in[16]; size_t in_bytes[16];
+  void *out[8]; size_t out_bytes[8];
+  void *again[8];            /* outputs of the second run */
+  size_t workspace_bytes;
+  int reps, cold, no_time;
+  /* results */
+  char error[256];
+  double us_hot, us_cold, us_hot_min, us_cold_min;
+  int launches, cold_sets, driver, runtime, sms, major, minor;
+  size_t l2_bytes;
+  char gpu[128];
+} mgi_runner_job;
+typedef int (*mgi_runner_fn)(mgi_runner_job *job); /* 0, or the CUDA error, described in job->error */
+
+#ifdef __cplusplus
+}
+#endif
+
 #if defined(__CUDACC__) || defined(MG_EMULATE)
 /* ----------------------------------------------------------------------------------------------- >>wrappers
    All device code below and in emitted files is written over these names; nothing else touches the hardware.  Their
@@ -132,7 +285,834 @@ mg_status mg_cuda_emit(const mg_graph *ugraph, const mg_emit_config *cfg, char *
 #define MG_UNROLL
 #define MG_UNROLL_BY(n)
 #define MG_BOTH constexpr
-#include "mirage_cuda_emulate.inc"
+
+/* ------------------------------------------------------------------------------------------------------- >>emulator
+   The device wrappers on the CPU (MG_EMULATE), over floats or, with MG_EMULATE_FIELD, over elements of a small pair of
+   fields.  What stands above the wrappers is compiled unchanged.
+
+   Invariants
+   1. One block runs at a time; its threads are fibers.  A fiber runs until it has to wait: at a barrier, a warp
+      collective or an order point of the seed.  Which one runs next is drawn from the seed, so that code which relies
+      on an order that no barrier enforces gives a wrong value under some seed.
+   2. A collective (shuffle, mma, ldmatrix, warp barrier) happens when all 32 lanes have arrived, at the same one.
+   3. A cp.async lands at its issue, or later, at the latest at the wait that covers its group; until then its
+      destination holds poison, so that both a read too early and a write too early show.
+   4. Shared memory starts each block as poison.  Poison is a NaN among floats and "undefined" among field elements;
+      both spread through every operation.
+   5. Every fault ends the launch with a message: deadlock, lanes at different collectives, misaligned or
+      out-of-bounds access, limits of the launch.  Nothing hangs but a loop without any wrapper in it.             */
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#if defined(__x86_64__) && !defined(MG_EMULATE_UCONTEXT)
+#define MGI_EMU_ASM 1
+#else
+#define MGI_EMU_ASM 0
+#include <ucontext.h>
+#endif
+
+typedef void *cudaStream_t;
+#define MG_DEV inline __attribute__((unused))
+#define MG_KERNEL(threads) static
+#define MGI_EMU static inline __attribute__((unused))
+
+/* State of the emulator: one launch at a time, in one host thread.  It is the only mutable state of an emulated file. */
+enum { MGI_EMU_THREADS = 1024, MGI_EMU_STACK = 256 << 10, MGI_EMU_FRAME = 8 << 10 };
+typedef struct mgi_emu_copy { unsigned char *to; const unsigned char *from; int valid; uint32_t group; } mgi_emu_copy;
+typedef struct mgi_emu_collective { const char *name; void (*perform)(void *const *arg); } mgi_emu_collective;
+typedef struct mgi_emu_thread {
+#if MGI_EMU_ASM
+  void *sp;
+#else
+  ucontext_t context;
+#endif
+  mgi_emu_copy *copy;        /* ring of none: copies [0, n_copy) have not landed, oldest first */
+  int n_copy, cap_copy;
+  uint32_t group;            /* of the next cp.async */
+  uint8_t state;
+} mgi_emu_thread;
+enum { MGI_EMU_READY, MGI_EMU_AT_WARP, MGI_EMU_AT_BLOCK, MGI_EMU_EXITED };
+typedef struct mgi_emu_warp {
+  const mgi_emu_collective *at;
+  void *arg[32];
+  uint32_t ready;            /* lanes that may run */
+  int arrived;
+} mgi_emu_warp;
+typedef struct mgi_emu_state {
+  mgi_emulator *job;
+  mgi_emu_thread thread[MGI_EMU_THREADS];
+  mgi_emu_warp warp[MGI_EMU_THREADS / 32];
+  int priority[MGI_EMU_THREADS / 32];
+  int tid, bid[3], threads, exited, at_block, failed, order, landing;
+  uint64_t rng;
+  unsigned char *stacks, *shared, *shared_map;
+  size_t shared_bytes, shared_map_bytes;
+#if MGI_EMU_ASM
+  void *main_sp;
+#else
+  ucontext_t main_context;
+#endif
+  void (*body)(void *);
+  void *body_arg;
+} mgi_emu_state;
+static mgi_emu_state mgi_emu;
+
+MGI_EMU uint64_t mgi_emu_random(void) { /* splitmix64 */
+  uint64_t z = (mgi_emu.rng += 0x9E3779B97F4A7C15u);
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+/* ---- switching: fiber to fiber, and to and from the launch */
+#if MGI_EMU_ASM
+/* Saves the callee-saved registers and the stack pointer to *save, goes on at `load`. */
+extern "C" void mgi_emu_jump(void **save, void *load) __attribute__((visibility("hidden")));
+__asm__(".text\n.p2align 4\n.globl mgi_emu_jump\n.hidden mgi_emu_jump\n.type mgi_emu_jump,@function\nmgi_emu_jump:\n"
+        "  pushq %rbp\n  pushq %rbx\n  pushq %r12\n  pushq %r13\n  pushq %r14\n  pushq %r15\n"
+        "  movq %rsp, (%rdi)\n  movq %rsi, %rsp\n"
+        "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n  popq %rbx\n  popq %rbp\n  ret\n"
+        ".size mgi_emu_jump, .-mgi_emu_jump\n");
+#define MGI_EMU_JUMP(from, to) mgi_emu_jump(&(from), (to))
+#define MGI_EMU_SELF(t) mgi_emu.thread[t].sp
+#define MGI_EMU_MAIN mgi_emu.main_sp
+#else
+#define MGI_EMU_JUMP(from, to) swapcontext(&(from), &(to))
+#define MGI_EMU_SELF(t) mgi_emu.thread[t].context
+#define MGI_EMU_MAIN mgi_emu.main_context
+#endif
+
+/* Records the first fault; inside a fiber does not return. */
+MGI_EMU void mgi_emu_fault(int in_fiber, const char *fmt, ...) {
+  mgi_emu_state *s = &mgi_emu;
+  if (!s->failed && s->job && !s->job->error[0]) {
+    int n = 0;
+    if (in_fiber)
+      n = snprintf(s->job->error, sizeof s->job->error, "block (%d, %d, %d) thread %d: ", s->bid[0], s->bid[1], s->bid[2], s->tid);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(s->job->error + n, sizeof s->job->error - (size_t)n, fmt, ap);
+    va_end(ap);
+  }
+  s->failed = 1;
+  if (in_fiber) MGI_EMU_JUMP(MGI_EMU_SELF(s->tid), MGI_EMU_MAIN);
+}
+
+/* The next thread by the seed's order; -1 if none is ready. */
+MGI_EMU int mgi_emu_next(void) {
+  mgi_emu_state *s = &mgi_emu;
+  int warps = s->threads / 32, w = -1;
+  switch (s->order) {
+  case 0: /* lowest first */
+    for (w = 0; w < warps && !s->warp[w].ready; w++) {}
+    return w < warps ? w * 32 + __builtin_ctz(s->warp[w].ready) : -1;
+  case 1: /* highest first */
+    for (w = warps - 1; w >= 0 && !s->warp[w].ready; w--) {}
+    return w >= 0 ? w * 32 + 31 - __builtin_clz(s->warp[w].ready) : -1;
+  case 2: { /* any warp, now and then another */
+    int n = 0;
+    for (int v = 0; v < warps; v++)
+      if (s->warp[v].ready && mgi_emu_random() % (uint64_t)++n == 0) w = v;
+    break;
+  }
+  default: /* the favoured warp runs as far ahead as it can; favours change rarely */
+    if (mgi_emu_random() % 256 == 0) {
+      int a = (int)(mgi_emu_random() % (uint64_t)warps), b = (int)(mgi_emu_random() % (uint64_t)warps), t = s->priority[a];
+      s->priority[a] = s->priority[b];
+      s->priority[b] = t;
+    }
+    for (int v = 0; v < warps; v++)
+      if (s->warp[v].ready && (w < 0 || s->priority[v] < s->priority[w])) w = v;
+  }
+  if (w < 0) return -1;
+  uint32_t ready = s->warp[w].ready;
+  int lane = (int)(mgi_emu_random() & 31);
+  uint32_t turned = lane ? (ready >> lane) | (ready << (32 - lane)) : ready;
+  return w * 32 + ((lane + __builtin_ctz(turned)) & 31);
+}
+
+MGI_EMU void mgi_emu_stuck(void) {
+  mgi_emu_state *s = &mgi_emu;
+  int at_warp = 0, first = -1;
+  for (int t = 0; t < s->threads; t++)
+    if (s->thread[t].state == MGI_EMU_AT_WARP) {
+      at_warp++;
+      if (first < 0) first = t;
+    }
+  mgi_emu_fault(0, "deadlock in block (%d, %d, %d): of %d threads %d wait at mg_sync, %d in a warp at %s (thread %d among them), %d have exited",
+                s->bid[0], s->bid[1], s->bid[2], s->threads, s->at_block, at_warp, first < 0 ? "nothing" : s->warp[first / 32].at->name, first, s->exited);
+}
+
+/* Gives the processor to the next ready fiber; returns when it is this one's turn again. */
+MGI_EMU void mgi_emu_yield(void) {
+  mgi_emu_state *s = &mgi_emu;
+  int self = s->tid, next = mgi_emu_next();
+  if (next == self) return;
+  if (next < 0) {
+    if (s->exited < s->threads) mgi_emu_stuck();
+    MGI_EMU_JUMP(MGI_EMU_SELF(self), MGI_EMU_MAIN);
+    return;
+  }
+  s->tid = next;
+  MGI_EMU_JUMP(MGI_EMU_SELF(self), MGI_EMU_SELF(next));
+}
+
+MGI_EMU void mgi_emu_copy_land(int tid, int n);
+
+static void mgi_emu_fiber(void) {
+  mgi_emu_state *s = &mgi_emu;
+  s->body(s->body_arg);
+  int t = s->tid;
+  mgi_emu_copy_land(t, s->thread[t].n_copy);
+  s->thread[t].state = MGI_EMU_EXITED;
+  s->warp[t / 32].ready &= ~(1u << (t % 32));
+  s->exited++;
+  mgi_emu_yield();
+  abort(); /* not reached: an exited fiber is never ready */
+}
+
+/* ---- rendezvous */
+MGI_EMU void mgi_emu_collect(const mgi_emu_collective *what, void *arg) {
+  mgi_emu_state *s = &mgi_emu;
+  int t = s->tid, lane = t % 32;
+  mgi_emu_warp *w = &s->warp[t / 32];
+  if (!w->arrived) w->at = what;
+  if (w->at != what) mgi_emu_fault(1, "is at %s while other lanes of its warp are at %s", what->name, w->at->name);
+  w->arg[lane] = arg;
+  if (++w->arrived < 32) {
+    s->thread[t].state = MGI_EMU_AT_WARP;
+    w->ready &= ~(1u << lane);
+  } else {
+    if (what->perform) what->perform(w->arg);
+    s->job->collectives++;
+    w->arrived = 0;
+    w->ready = ~0u;
+    for (int k = t - lane; k < t - lane + 32; k++) s->thread[k].state = MGI_EMU_READY;
+  }
+  mgi_emu_yield();
+}
+
+MG_DEV void mg_sync() {
+  mgi_emu_state *s = &mgi_emu;
+  int t = s->tid;
+  if (++s->at_block < s->threads) {
+    s->thread[t].state = MGI_EMU_AT_BLOCK;
+    s->warp[t / 32].ready &= ~(1u << (t % 32));
+  } else {
+    s->at_block = 0;
+    s->job->barriers++;
+    for (int k = 0; k < s->threads; k++) s->thread[k].state = MGI_EMU_READY;
+    for (int w = 0; w < s->threads / 32; w++) s->warp[w].ready = ~0u;
+  }
+  mgi_emu_yield();
+}
+static const mgi_emu_collective mgi_emu_at_sync_warp = {"mg_sync_warp", 0};
+MG_DEV void mg_sync_warp() { mgi_emu_collect(&mgi_emu_at_sync_warp, 0); }
+
+MG_DEV int mg_tid() { return mgi_emu.tid; }
+MG_DEV int mg_lane() { return mgi_emu.tid % 32; }
+MG_DEV int mg_warp() { return mgi_emu.tid / 32; }
+MG_DEV int mg_bid(int axis) { return mgi_emu.bid[axis]; }
+MG_DEV unsigned char *mg_shared() { return mgi_emu.shared; }
+
+/* ---- memory */
+MGI_EMU void mgi_emu_global(const void *p, size_t bytes, size_t align, int write) {
+  mgi_emulator *job = mgi_emu.job;
+  uintptr_t a = (uintptr_t)p;
+  if (a % align) mgi_emu_fault(1, "a global %s of %d bytes is misaligned", write ? "write" : "read", (int)align);
+  if (!job->n_ranges) return;
+  const mgi_emu_range *near_ = 0;
+  for (int k = 0; k < job->n_ranges; k++) {
+    const mgi_emu_range *g = &job->range[k];
+    uintptr_t b = (uintptr_t)g->base;
+    if (a >= b && a + bytes <= b + g->bytes) {
+      if (write && !g->writable) mgi_emu_fault(1, "writes to %s, which is an input", g->name);
+      return;
+    }
+    if (a + 4096 >= b && a < b + g->bytes + 65536 && (!near_ || (a >= b && (uintptr_t)near_->base < b))) near_ = g;
+  }
+  if (near_)
+    mgi_emu_fault(1, "%s %d bytes at offset %lld of %s, which has %llu", write ? "writes" : "reads", (int)bytes,
+                  (long long)(a - (uintptr_t)near_->base), near_->name, (unsigned long long)near_->bytes);
+  mgi_emu_fault(1, "%s global memory that belongs to no tensor", write ? "writes" : "reads");
+}
+MGI_EMU void mgi_emu_in_shared(const void *p, size_t bytes, const char *who) {
+  const unsigned char *a = (const unsigned char *)p;
+  if ((uintptr_t)p % 16) mgi_emu_fault(1, "%s: the shared address is not a multiple of 16", who);
+  if (a < mgi_emu.shared || a + bytes > mgi_emu.shared + mgi_emu.shared_bytes)
+    mgi_emu_fault(1, "%s: offset %lld is outside the %llu bytes of shared memory", who, (long long)(a - mgi_emu.shared), (unsigned long long)mgi_emu.shared_bytes);
+}
+template<class V> MG_DEV V mg_ldg(const V *p) {
+  mgi_emu_global(p, sizeof(V), sizeof(V), 0);
+  V v;
+  memcpy(&v, (const void *)p, sizeof v);
+  return v;
+}
+template<class V> MG_DEV void mg_stg(V *p, V v) {
+  mgi_emu_global(p, sizeof(V), sizeof(V), 1);
+  memcpy((void *)p, &v, sizeof v);
+}
+
+/* ---- cp.async */
+MGI_EMU void mgi_emu_copy_one(const mgi_emu_copy *c) {
+  if (c->valid) memcpy(c->to, c->from, (size_t)c->valid);
+  memset(c->to + c->valid, 0, (size_t)(16 - c->valid));
+}
+MGI_EMU void mgi_emu_copy_land(int tid, int n) {
+  mgi_emu_thread *t = &mgi_emu.thread[tid];
+  for (int k = 0; k < n; k++) mgi_emu_copy_one(&t->copy[k]);
+  if (n) memmove(t->copy, t->copy + n, (size_t)(t->n_copy - n) * sizeof *t->copy);
+  t->n_copy -= n;
+}
+MG_DEV void mg_cp_async16(void *smem, const void *gmem, int valid_bytes) {
+  mgi_emu_state *s = &mgi_emu;
+  mgi_emu_thread *t = &s->thread[s->tid];
+  if (valid_bytes < 0 || valid_bytes > 16) mgi_emu_fault(1, "cp.async: %d valid bytes", valid_bytes);
+  mgi_emu_in_shared(smem, 16, "cp.async");
+  if (valid_bytes) mgi_emu_global(gmem, (size_t)valid_bytes, 16, 0);
+  s->job->copies++;
+  mgi_emu_copy c = {(unsigned char *)smem, (const unsigned char *)gmem, valid_bytes, t->group};
+  if (s->landing == 0 || (s->landing == 2 && (mgi_emu_random() & 1))) {
+    mgi_emu_copy_one(&c);
+    return;
+  }
+  memset(smem, 0xFF, 16);
+  if (t->n_copy == t->cap_copy) {
+    int cap = t->cap_copy ? 2 * t->cap_copy : 16;
+    mgi_emu_copy *more = (mgi_emu_copy *)realloc(t->copy, (size_t)cap * sizeof *more);
+    if (!more) {
+      mgi_emu_fault(1, "out of memory");
+      return;
+    }
+    t->copy = more;
+    t->cap_copy = cap;
+  }
+  t->copy[t->n_copy++] = c;
+}
+MG_DEV void mg_cp_async_commit() {
+  mgi_emu_thread *t = &mgi_emu.thread[mgi_emu.tid];
+  t->group++;
+  if (mgi_emu.landing == 2 && (mgi_emu_random() & 7) == 0) mgi_emu_copy_land(mgi_emu.tid, t->n_copy);
+}
+/* Groups older than the N newest have landed.  Copies of the group that is still open are not waited for. */
+template<int N> MG_DEV void mg_cp_async_wait() {
+  static_assert(N >= 0, "cp.async.wait_group takes a number of groups");
+  mgi_emu_thread *t = &mgi_emu.thread[mgi_emu.tid];
+  int n = 0;
+  while (n < t->n_copy && t->copy[n].group + (uint32_t)N < t->group) n++;
+  mgi_emu_copy_land(mgi_emu.tid, n);
+}
+
+/* ---- scalars */
+struct mg_f16 { uint16_t bits; };
+struct mg_bf16 { uint16_t bits; };
+struct mg_f32 { uint32_t bits; };
+
+#ifdef MG_EMULATE_FIELD
+/* An element of the small pair, four bytes like the float that it stands for; all bits set is "undefined". */
+struct mg_num { uint16_t p, q; };
+static struct mgi_emu_tables {
+  mgi_emu_value *unpacked;   /* by word */
+  uint16_t *packed;          /* by p * (q + 1) + (absent ? q : x_q) */
+  uint16_t undefined, neginf;
+} mgi_emu_tables;
+
+MGI_EMU mg_num mgi_emu_num(mgi_emu_value v) { mg_num r = {v.p, v.q}; return r; }
+MGI_EMU mgi_emu_value mgi_emu_val(mg_num v) { mgi_emu_value r = {v.p, v.q}; return r; }
+MGI_EMU int mgi_emu_marked(mg_num v) { return v.p >= MGI_EMU_MARK; }
+MGI_EMU mg_num mgi_emu_arith(int op, mg_num a, mg_num b) {
+  return mgi_emu_num(mgi_emu.job->arith(mgi_emu.job->user, op, mgi_emu_val(a), mgi_emu_val(b)));
+}
+MG_DEV mg_num operator+(mg_num a, mg_num b) {
+  if (mgi_emu_marked(a) || mgi_emu_marked(b)) return mgi_emu_arith('+', a, b);
+  uint32_t P = mgi_emu.job->p, Q = mgi_emu.job->q, p = (uint32_t)a.p + b.p, q = (uint32_t)a.q + b.q;
+  mg_num r = {(uint16_t)(p >= P ? p - P : p), (uint16_t)(q >= Q ? q - Q : q)};
+  if (a.q == MGI_EMU_ABSENT || b.q == MGI_EMU_ABSENT) r.q = MGI_EMU_ABSENT;
+  return r;
+}
+MG_DEV mg_num operator-(mg_num a, mg_num b) {
+  if (mgi_emu_marked(a) || mgi_emu_marked(b)) return mgi_emu_arith('-', a, b);
+  uint32_t P = mgi_emu.job->p, Q = mgi_emu.job->q, p = (uint32_t)a.p + P - b.p, q = (uint32_t)a.q + Q - b.q;
+  mg_num r = {(uint16_t)(p >= P ? p - P : p), (uint16_t)(q >= Q ? q - Q : q)};
+  if (a.q == MGI_EMU_ABSENT || b.q == MGI_EMU_ABSENT) r.q = MGI_EMU_ABSENT;
+  return r;
+}
+MG_DEV mg_num operator*(mg_num a, mg_num b) {
+  if (mgi_emu_marked(a) || mgi_emu_marked(b)) return mgi_emu_arith('*', a, b);
+  mg_num r = {(uint16_t)((uint32_t)a.p * b.p % mgi_emu.job->p), (uint16_t)((uint32_t)a.q * b.q % mgi_emu.job->q)};
+  if (a.q == MGI_EMU_ABSENT || b.q == MGI_EMU_ABSENT) r.q = MGI_EMU_ABSENT;
+  return r;
+}
+MG_DEV mg_num operator/(mg_num a, mg_num b) { return mgi_emu_arith('/', a, b); }
+MG_DEV mg_num operator-(mg_num a) { mg_num z = {0, 0}; return z - a; }
+MG_DEV mg_num &operator+=(mg_num &a, mg_num b) { return a = a + b; }
+MG_DEV mg_num &operator-=(mg_num &a, mg_num b) { return a = a - b; }
+MG_DEV mg_num &operator*=(mg_num &a, mg_num b) { return a = a * b; }
+MG_DEV mg_num &operator/=(mg_num &a, mg_num b) { return a = a / b; }
+MG_DEV mg_num mg_zero() { mg_num z = {0, 0}; return z; }
+MG_DEV mg_num mg_neg_inf() { mg_num z = {MGI_EMU_NEGINF, 0}; return z; }
+MG_DEV mg_num mg_dev_max(mg_num a, mg_num b) { return mgi_emu_arith('m', a, b); }
+MG_DEV mg_num mg_const(int64_t num, int64_t den) {
+  static struct { int64_t num, den; uint32_t p; uint64_t key; mg_num v; } kept[64];
+  uint64_t h = ((uint64_t)num * 31 + (uint64_t)den) % 64;
+  if (kept[h].den != den || kept[h].num != num || kept[h].p != mgi_emu.job->p || kept[h].key != mgi_emu.job->key) {
+    kept[h].num = num;
+    kept[h].den = den;
+    kept[h].p = mgi_emu.job->p;
+    kept[h].key = mgi_emu.job->key;
+    kept[h].v = mgi_emu_num(mgi_emu.job->constant(mgi_emu.job->user, num, den));
+  }
+  return kept[h].v;
+}
+MGI_EMU mg_num mgi_emu_unpack(uint16_t w) { return mgi_emu_num(mgi_emu_tables.unpacked[w]); }
+MGI_EMU uint16_t mgi_emu_pack(mg_num v) {
+  if (v.p == MGI_EMU_NEGINF) return mgi_emu_tables.neginf;
+  if (v.p == MGI_EMU_EXP2) return mgi_emu.job->pack(mgi_emu.job->user, mgi_emu_val(v));
+  if (mgi_emu_marked(v)) return mgi_emu_tables.undefined;
+  uint32_t q = mgi_emu.job->q;
+  return mgi_emu_tables.packed[v.p * (q + 1) + (v.q == MGI_EMU_ABSENT ? q : v.q)];
+}
+MG_DEV mg_num mg_widen(mg_f16 v) { return mgi_emu_unpack(v.bits); }
+MG_DEV mg_num mg_widen(mg_bf16 v) { return mgi_emu_unpack(v.bits); }
+MG_DEV mg_num mg_widen(mg_f32 v) { return v.bits > 0xFFFF ? mg_num{MGI_EMU_UNDEFINED, 0} : mgi_emu_unpack((uint16_t)v.bits); }
+template<class T> struct mgi_emu_narrow { static T of(mg_num v) { T r; r.bits = mgi_emu_pack(v); return r; } };
+
+/* A row of the operator table: asked of the host, remembered for one-operand rows without a constant. */
+MGI_EMU mg_num mgi_emu_row(const char *name, int n, int constant, mgi_emu_value **memo, mg_num a, mg_num b, mg_num c) {
+  mgi_emulator *job = mgi_emu.job;
+  if (n != 1 || constant || mgi_emu_marked(a)) return mgi_emu_num(job->row(job->user, name, mgi_emu_val(a), mgi_emu_val(b), mgi_emu_val(c)));
+  size_t words = (size_t)job->p * (job->q + 1);
+  if (!*memo) { /* {MARK, 0} is "not asked yet" */
+    *memo = (mgi_emu_value *)malloc(words * sizeof **memo);
+    if (!*memo) {
+      mgi_emu_fault(1, "out of memory");
+      return a;
+    }
+    for (size_t k = 0; k < words; k++) (*memo)[k].p = MGI_EMU_MARK, (*memo)[k].q = 0;
+  }
+  mgi_emu_value *r = &(*memo)[a.p * (job->q + 1) + (a.q == MGI_EMU_ABSENT ? job->q : a.q)];
+  if (r->p == MGI_EMU_MARK) *r = job->row(job->user, name, mgi_emu_val(a), mgi_emu_val(b), mgi_emu_val(c));
+  return mgi_emu_num(*r);
+}
+enum { /* a place in the memo for every row */
+#define MGI_E(id, name, n, lv, attr, abs, field, real) MGI_EMU_ROW_##id,
+#define MGI_T(id, name, n, lv, attr, shape, abs, index)
+  MG_OPS(MGI_E, MGI_T)
+#undef MGI_E
+  MGI_EMU_ROWS
+};
+static mgi_emu_value *mgi_emu_memo[MGI_EMU_ROWS];
+#define MGI_E(id, name, n, lv, attr, abs, field, real)                                                       \
+  MG_DEV mg_num mg_dev_##id(mg_num a, mg_num b, mg_num c) {                                                  \
+    return mgi_emu_row(name, n, MG_ATTR_##attr != MG_ATTR_NONE, &mgi_emu_memo[MGI_EMU_ROW_##id], a, b, c);   \
+  }
+MG_OPS(MGI_E, MGI_T)
+#undef MGI_E
+#undef MGI_T
+
+#else /* floats */
+typedef float mg_num;
+MGI_EMU uint32_t mgi_emu_bits(float f) { uint32_t u; memcpy(&u, &f, 4); return u; }
+MGI_EMU float mgi_emu_float(uint32_t u) { float f; memcpy(&f, &u, 4); return f; }
+MG_DEV mg_num mg_widen(mg_f32 v) { return mgi_emu_float(v.bits); }
+MG_DEV mg_num mg_widen(mg_bf16 v) { return mgi_emu_float((uint32_t)v.bits << 16); }
+MG_DEV mg_num mg_widen(mg_f16 v) {
+  uint32_t sign = (uint32_t)(v.bits & 0x8000) << 16, e = (v.bits >> 10) & 31, m = v.bits & 1023;
+  if (e == 31) return mgi_emu_float(sign | 0x7F800000u | m << 13);
+  if (e) return mgi_emu_float(sign | (e + 112) << 23 | m << 13);
+  float f = (float)m * 0x1p-24f; /* subnormal: exact */
+  return sign ? -f : f;
+}
+template<class T> struct mgi_emu_narrow;
+template<> struct mgi_emu_narrow<mg_f32> { static mg_f32 of(float f) { mg_f32 r = {mgi_emu_bits(f)}; return r; } };
+/* Round to nearest, ties to even; NaN becomes the device's 0x7FFF, so that it is never the poison 0xFFFF. */
+template<> struct mgi_emu_narrow<mg_bf16> {
+  static mg_bf16 of(float f) {
+    uint32_t u = mgi_emu_bits(f);
+    mg_bf16 r = {(uint16_t)0x7FFF};
+    if (f == f) r.bits = (uint16_t)((u + 0x7FFF + ((u >> 16) & 1)) >> 16);
+    return r;
+  }
+};
+template<> struct mgi_emu_narrow<mg_f16> {
+  static mg_f16 of(float f) {
+    uint32_t u = mgi_emu_bits(f), sign = (u >> 16) & 0x8000, a = u & 0x7FFFFFFF, r;
+    if (a > 0x7F800000u) r = 0x7FFF, sign = 0;
+    else if (a >= 0x477FF000u) r = 0x7C00;                                  /* 65520 and more round to infinity */
+    else if (a < 0x38800000u) {                                             /* below 2^-14: multiples of 2^-24 */
+      float scaled = mgi_emu_float(a) + 0.5f;                               /* ulp of [0.5, 1) is 2^-24: the add rounds */
+      r = mgi_emu_bits(scaled) - 0x3F000000u;
+    } else r = (a + 0xFFF + ((a >> 13) & 1) - 0x38000000u) >> 13;
+    mg_f16 h = {(uint16_t)(sign | r)};
+    return h;
+  }
+};
+MG_DEV mg_num mg_zero() { return 0.0f; }
+MG_DEV mg_num mg_neg_inf() { return -HUGE_VALF; }
+MG_DEV mg_num mg_const(int64_t num, int64_t den) { return (float)((double)num / (double)den); }
+/* Unlike fmaxf, spreads a NaN: poison must not vanish. */
+MG_DEV mg_num mg_dev_max(mg_num a, mg_num b) { return a != a ? a : b != b ? b : a > b ? a : b; }
+MG_DEV mg_num mg_dev_min(mg_num a, mg_num b) { return a != a ? a : b != b ? b : a < b ? a : b; }
+
+/* The table's real column over floats.  Its macros are typed by scalar; the ones of the evaluator are put back. */
+#pragma push_macro("MG_C")
+#pragma push_macro("MG_EXP")
+#pragma push_macro("MG_SQRT")
+#pragma push_macro("MG_LOG")
+#pragma push_macro("MG_ERF")
+#pragma push_macro("MG_TANH")
+#pragma push_macro("MG_MAX")
+#pragma push_macro("MG_MIN")
+#pragma push_macro("MG_ABS")
+#pragma push_macro("MG_SIN")
+#pragma push_macro("MG_COS")
+#pragma push_macro("MG_POW")
+#undef MG_C
+#undef MG_EXP
+#undef MG_SQRT
+#undef MG_LOG
+#undef MG_ERF
+#undef MG_TANH
+#undef MG_MAX
+#undef MG_MIN
+#undef MG_ABS
+#undef MG_SIN
+#undef MG_COS
+#undef MG_POW
+#define MG_C(num, den) mg_const(num, den)
+#define MG_EXP(x) expf(x)
+#define MG_SQRT(x) sqrtf(x)
+#define MG_LOG(x) logf(x)
+#define MG_ERF(x) erff(x)
+#define MG_TANH(x) tanhf(x)
+#define MG_MAX(x, y) mg_dev_max(x, y)
+#define MG_MIN(x, y) mg_dev_min(x, y)
+#define MG_ABS(x) fabsf(x)
+#define MG_SIN(x) sinf(x)
+#define MG_COS(x) cosf(x)
+#define MG_POW(x, y) powf(x, y)
+#define MGI_E(id, name, n, lv, attr, abs, field, real) \
+  MG_DEV mg_num mg_dev_##id(mg_num a, mg_num b, mg_num c) { (void)a; (void)b; (void)c; return real; }
+#define MGI_T(id, name, n, lv, attr, shape, abs, index)
+MG_OPS(MGI_E, MGI_T)
+#undef MGI_E
+#undef MGI_T
+#pragma pop_macro("MG_C")
+#pragma pop_macro("MG_EXP")
+#pragma pop_macro("MG_SQRT")
+#pragma pop_macro("MG_LOG")
+#pragma pop_macro("MG_ERF")
+#pragma pop_macro("MG_TANH")
+#pragma pop_macro("MG_MAX")
+#pragma pop_macro("MG_MIN")
+#pragma pop_macro("MG_ABS")
+#pragma pop_macro("MG_SIN")
+#pragma pop_macro("MG_COS")
+#pragma pop_macro("MG_POW")
+#endif /* scalars */
+
+static_assert(sizeof(mg_num) == 4, "shared memory layouts must be those of the device");
+template<class T> MG_DEV T mg_narrow(mg_num v) { return mgi_emu_narrow<T>::of(v); }
+
+template<class T> MG_DEV uint32_t mg_pack2(T lo, T hi) { return (uint32_t)lo.bits | (uint32_t)hi.bits << 16; }
+template<class T> MG_DEV void mg_unpack2(uint32_t r, T &lo, T &hi) {
+  lo.bits = (uint16_t)(r & 0xFFFF);
+  hi.bits = (uint16_t)(r >> 16);
+}
+
+/* Moving rows: the table's index text.  i and j have MG_MAX_RANK places. */
+MGI_EMU void mgi_emu_reshape_index(const int64_t *i, const mg_shape *to, int64_t *j, const mg_shape *from) {
+  int64_t at = 0;
+  for (int d = 0; d < to->rank; d++) at = at * to->dim[d] + i[d];
+  for (int d = from->rank; d-- > 0; at /= from->dim[d]) j[d] = at % from->dim[d];
+}
+#pragma push_macro("mg_reshape_index")
+#pragma push_macro("NOINDEX")
+#undef mg_reshape_index
+#undef NOINDEX
+#define mg_reshape_index mgi_emu_reshape_index
+#define NOINDEX (void)src
+#define MGI_E(id, name, n, lv, attr, abs, field, real)
+#define MGI_T(id, name, n, lv, attr, shape, abs, index)                                                      \
+  MG_DEV int mg_dev_index_##id(const mg_attr *A, const mg_shape *S, const int64_t *i, int64_t *j) {          \
+    int src = 0;                                                                                             \
+    (void)A; (void)S;                                                                                        \
+    for (int k_ = 0; k_ < MG_MAX_RANK; k_++) j[k_] = i[k_];                                                  \
+    index;                                                                                                   \
+    return src;                                                                                              \
+  }
+MG_OPS(MGI_E, MGI_T)
+#undef MGI_E
+#undef MGI_T
+#pragma pop_macro("mg_reshape_index")
+#pragma pop_macro("NOINDEX")
+
+/* ---- warp collectives */
+typedef struct mgi_emu_shfl { mg_num v, got; int mask; } mgi_emu_shfl;
+MGI_EMU void mgi_emu_do_shfl(void *const *arg) {
+  for (int l = 0; l < 32; l++) {
+    mgi_emu_shfl *me = (mgi_emu_shfl *)arg[l];
+    me->got = ((const mgi_emu_shfl *)arg[(l ^ me->mask) & 31])->v;
+  }
+}
+static const mgi_emu_collective mgi_emu_at_shfl = {"mg_shfl_xor", mgi_emu_do_shfl};
+MG_DEV mg_num mg_shfl_xor(mg_num v, int mask) {
+  mgi_emu_shfl s = {v, v, mask};
+  mgi_emu_collect(&mgi_emu_at_shfl, &s);
+  return s.got;
+}
+
+/* ldmatrix: lane l gives the address of row l % 8 of 8x8 matrix l / 8.  Lane t receives, of every matrix, the elements
+   (t / 4, 2 (t % 4)) and the next of its row; of a transposed one (2 (t % 4), t / 4) and the next of its column. */
+typedef struct mgi_emu_ldsm { uint32_t *r; const void *row; } mgi_emu_ldsm;
+template<int N, bool TRANS> MGI_EMU void mgi_emu_do_ldsm(void *const *arg) {
+  for (int m = 0; m < N; m++) {
+    uint16_t e[8][8];
+    for (int k = 0; k < 8; k++) memcpy(e[k], ((const mgi_emu_ldsm *)arg[m * 8 + k])->row, 16);
+    for (int t = 0; t < 32; t++) {
+      int a = t / 4, b = 2 * (t % 4);
+      uint32_t lo = TRANS ? e[b][a] : e[a][b], hi = TRANS ? e[b + 1][a] : e[a][b + 1];
+      ((const mgi_emu_ldsm *)arg[t])->r[m] = lo | hi << 16;
+    }
+  }
+}
+static const mgi_emu_collective mgi_emu_at_ldsm[4] = {{"mg_ldsm_x4", mgi_emu_do_ldsm<4, false>}, {"mg_ldsm_x4_trans", mgi_emu_do_ldsm<4, true>},
+                                                      {"mg_ldsm_x2", mgi_emu_do_ldsm<2, false>}, {"mg_ldsm_x2_trans", mgi_emu_do_ldsm<2, true>}};
+MGI_EMU void mgi_emu_load_matrix(int which, int n, uint32_t *r, const void *row) {
+  if (mg_lane() < 8 * n) mgi_emu_in_shared(row, 16, mgi_emu_at_ldsm[which].name);
+  mgi_emu_ldsm a = {r, row};
+  mgi_emu_collect(&mgi_emu_at_ldsm[which], &a);
+}
+MG_DEV void mg_ldsm_x4(uint32_t (&r)[4], const void *row) { mgi_emu_load_matrix(0, 4, r, row); }
+MG_DEV void mg_ldsm_x4_trans(uint32_t (&r)[4], const void *row) { mgi_emu_load_matrix(1, 4, r, row); }
+MG_DEV void mg_ldsm_x2(uint32_t (&r)[2], const void *row) { mgi_emu_load_matrix(2, 2, r, row); }
+MG_DEV void mg_ldsm_x2_trans(uint32_t (&r)[2], const void *row) { mgi_emu_load_matrix(3, 2, r, row); }
+
+/* mma.sync m16n8k16, A row, B column.  With g = lane / 4 and t = 2 (lane % 4), a lane holds
+     a[0] (g, t) (g, t+1)   a[1] (g+8, t) ..   a[2] (g, t+8) ..   a[3] (g+8, t+8) ..
+     b[0] (t, g) (t+1, g)   b[1] (t+8, g) ..   c[0] (g, t)  c[1] (g, t+1)  c[2] (g+8, t)  c[3] (g+8, t+1)            */
+typedef struct mgi_emu_mma { mg_num *c; const uint32_t *a, *b; } mgi_emu_mma;
+template<class T> MGI_EMU void mgi_emu_do_mma(void *const *arg) {
+  mg_num A[16][16], B[8][16]; /* B by column */
+  for (int l = 0; l < 32; l++) {
+    const mgi_emu_mma *m = (const mgi_emu_mma *)arg[l];
+    int g = l / 4, t = 2 * (l % 4);
+    for (int k = 0; k < 4; k++) {
+      T lo, hi;
+      mg_unpack2<T>(m->a[k], lo, hi);
+      int row = g + (k & 1) * 8, col = t + (k >> 1) * 8;
+      A[row][col] = mg_widen(lo);
+      A[row][col + 1] = mg_widen(hi);
+    }
+    for (int k = 0; k < 2; k++) {
+      T lo, hi;
+      mg_unpack2<T>(m->b[k], lo, hi);
+      B[g][t + k * 8] = mg_widen(lo);
+      B[g][t + k * 8 + 1] = mg_widen(hi);
+    }
+  }
+#ifdef MG_EMULATE_FIELD
+  /* Sums of products of clean elements are taken over 64-bit integers; a row or column with a mark goes one by one. */
+  int row_marked[16], col_marked[8], row_absent[16], col_absent[8];
+  for (int r = 0; r < 16; r++) {
+    row_marked[r] = row_absent[r] = 0;
+    for (int k = 0; k < 16; k++) row_marked[r] |= mgi_emu_marked(A[r][k]), row_absent[r] |= A[r][k].q == MGI_EMU_ABSENT;
+  }
+  for (int r = 0; r < 8; r++) {
+    col_marked[r] = col_absent[r] = 0;
+    for (int k = 0; k < 16; k++) col_marked[r] |= mgi_emu_marked(B[r][k]), col_absent[r] |= B[r][k].q == MGI_EMU_ABSENT;
+  }
+#endif
+  for (int l = 0; l < 32; l++) {
+    const mgi_emu_mma *m = (const mgi_emu_mma *)arg[l];
+    for (int k = 0; k < 4; k++) {
+      int r = l / 4 + (k >> 1) * 8, n = 2 * (l % 4) + (k & 1);
+#ifdef MG_EMULATE_FIELD
+      if (!row_marked[r] && !col_marked[n]) {
+        uint64_t p = 0, q = 0;
+        for (int j = 0; j < 16; j++) p += (uint32_t)A[r][j].p * B[n][j].p, q += (uint32_t)A[r][j].q * B[n][j].q;
+        mg_num s = {(uint16_t)(p % mgi_emu.job->p), (uint16_t)(q % mgi_emu.job->q)};
+        if (row_absent[r] || col_absent[n]) s.q = MGI_EMU_ABSENT;
+        m->c[k] = m->c[k] + s;
+        continue;
+      }
+#endif
+      mg_num s = m->c[k];
+      for (int j = 0; j < 16; j++) s = s + A[r][j] * B[n][j];
+      m->c[k] = s;
+    }
+  }
+}
+template<class T> struct mgi_emu_at_mma { static const mgi_emu_collective at; };
+template<class T> const mgi_emu_collective mgi_emu_at_mma<T>::at = {"mg_mma_16816", mgi_emu_do_mma<T>};
+template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  mgi_emu_mma m = {c, a, b};
+  mgi_emu_collect(&mgi_emu_at_mma<T>::at, &m);
+}
+
+/* ---- launch */
+MGI_EMU int mgi_emu_prepare(size_t shared) {
+  mgi_emu_state *s = &mgi_emu;
+  if (!s->stacks) {
+    size_t bytes = (size_t)MGI_EMU_THREADS * MGI_EMU_STACK;
+    void *m = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (m == MAP_FAILED) return 0;
+    s->stacks = (unsigned char *)m;
+    for (int t = 0; t < MGI_EMU_THREADS; t++) /* the lowest page of each stack catches an overflow */
+      if (mprotect(s->stacks + (size_t)t * MGI_EMU_STACK, 4096, PROT_NONE)) return 0;
+  }
+  /* Shared memory ends, up to its alignment, at a page that faults. */
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (shared + 127) / 128 * 128, need = (room + page - 1) / page * page + page;
+  if (!s->shared_map || s->shared_map_bytes != need) {
+    if (s->shared_map) munmap(s->shared_map, s->shared_map_bytes);
+    void *m = mmap(0, need, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (m == MAP_FAILED) {
+      s->shared_map = 0;
+      return 0;
+    }
+    s->shared_map = (unsigned char *)m;
+    s->shared_map_bytes = need;
+    if (mprotect(s->shared_map + need - page, page, PROT_NONE)) return 0;
+  }
+  s->shared = s->shared_map + need - page - room;
+  s->shared_bytes = shared;
+  return 1;
+}
+
+MGI_EMU void mgi_emu_block(void) {
+  mgi_emu_state *s = &mgi_emu;
+  size_t room = (s->shared_bytes + 127) / 128 * 128;
+  memset(s->shared, 0xFF, room);
+  s->exited = s->at_block = 0;
+  for (int w = 0; w < s->threads / 32; w++) {
+    s->warp[w].ready = ~0u;
+    s->warp[w].arrived = 0;
+    int k = (int)(mgi_emu_random() % (uint64_t)(w + 1)); /* priorities: a random permutation */
+    s->priority[w] = s->priority[k];
+    s->priority[k] = w;
+  }
+  for (int t = 0; t < s->threads; t++) {
+    mgi_emu_thread *f = &s->thread[t];
+    f->state = MGI_EMU_READY;
+    f->n_copy = 0;
+    f->group = 0;
+    unsigned char *low = s->stacks + (size_t)t * MGI_EMU_STACK;
+    memset(low + MGI_EMU_STACK - MGI_EMU_FRAME, 0xFF, MGI_EMU_FRAME); /* registers start as poison too */
+#if MGI_EMU_ASM
+    /* As mgi_emu_jump leaves it: six registers, then where to go on; above it stands a return address that is never used. */
+    void **top = (void **)(low + MGI_EMU_STACK);
+    top[-1] = 0;
+    top[-2] = (void *)mgi_emu_fiber;
+    for (int k = 3; k <= 8; k++) top[-k] = 0;
+    f->sp = top - 8;
+#else
+    getcontext(&f->context);
+    f->context.uc_stack.ss_sp = low;
+    f->context.uc_stack.ss_size = MGI_EMU_STACK;
+    f->context.uc_link = 0;
+    makecontext(&f->context, mgi_emu_fiber, 0);
+#endif
+  }
+  s->tid = mgi_emu_next();
+  MGI_EMU_JUMP(MGI_EMU_MAIN, MGI_EMU_SELF(s->tid));
+  if (s->failed) return;
+  s->job->blocks++;
+  for (size_t k = s->shared_bytes; k < room; k++)
+    if (s->shared[k] != 0xFF) {
+      mgi_emu_fault(0, "block (%d, %d, %d) writes past its %llu bytes of shared memory", s->bid[0], s->bid[1], s->bid[2], (unsigned long long)s->shared_bytes);
+      return;
+    }
+}
+
+template<class F> MGI_EMU int mgi_emu_launch(const char *name, int64_t gx, int64_t gy, int64_t gz, int64_t threads, int64_t shared, F body) {
+  mgi_emu_state *s = &mgi_emu;
+  mgi_emulator *job = s->job;
+  if (!job || s->failed) return 719;
+  size_t limit = job->shared_limit ? job->shared_limit : 232448;
+  if (gx < 1 || gy < 1 || gz < 1 || gx > 0x7FFFFFFF || gy > 65535 || gz > 65535)
+    mgi_emu_fault(0, "%s: a grid of %lld x %lld x %lld blocks cannot be launched", name, (long long)gx, (long long)gy, (long long)gz);
+  else if (threads < 32 || threads > MGI_EMU_THREADS || threads % 32)
+    mgi_emu_fault(0, "%s: %lld threads a block: want a multiple of 32, at most 1024", name, (long long)threads);
+  else if (shared < 0 || (size_t)shared > limit)
+    mgi_emu_fault(0, "%s: %lld bytes of shared memory a block, the limit is %llu", name, (long long)shared, (unsigned long long)limit);
+  else if (!mgi_emu_prepare((size_t)shared))
+    mgi_emu_fault(0, "%s: no memory for stacks and shared memory", name);
+  if (s->failed) return 719;
+  s->threads = (int)threads;
+  s->body = [](void *f) { (*(F *)f)(); };
+  s->body_arg = &body;
+  int64_t blocks = gx * gy * gz;
+  /* Block order: up, down, or up by a step that shares no divisor with their number. */
+  int64_t step = 1, from = 0;
+  if (s->order == 1) step = blocks - 1, from = blocks - 1;
+  else if (s->order > 1 && blocks > 2) {
+    from = (int64_t)(mgi_emu_random() % (uint64_t)blocks);
+    for (step = 1 + (int64_t)(mgi_emu_random() % (uint64_t)(blocks - 1));; step++) {
+      int64_t a = step, b = blocks;
+      while (b) { int64_t t = a % b; a = b; b = t; }
+      if (a == 1) break;
+    }
+  }
+  for (int64_t k = 0, at = from; k < blocks && !s->failed; k++, at = (at + step) % blocks) {
+    s->bid[0] = (int)(at % gx);
+    s->bid[1] = (int)(at / gx % gy);
+    s->bid[2] = (int)(at / gx / gy);
+    mgi_emu_block();
+  }
+  return s->failed ? 719 : 0;
+}
+#define MG_LAUNCH(kernel, gx, gy, gz, threads, smem, stream, ...) \
+  ((void)(stream), mgi_emu_launch(#kernel, (gx), (gy), (gz), (threads), (smem), [=]() { kernel(__VA_ARGS__); }))
+
+extern "C" __attribute__((visibility("default"))) int mgi_emulate_setup(mgi_emulator *job) {
+  mgi_emu_state *s = &mgi_emu;
+  if (job->size != (int)sizeof *job) return -1;
+  s->job = job;
+  s->failed = 0;
+  job->error[0] = 0;
+  job->blocks = job->barriers = job->collectives = job->copies = 0;
+  s->rng = job->seed * 0x9E3779B97F4A7C15u + 1;
+  s->order = (int)(job->seed % 2 ? 3 - 2 * (job->seed == 1) : job->seed ? 2 : 0); /* 0 up, 1 down, then any and ahead in turn */
+  s->landing = (int)((job->seed + 1 + job->seed / 3) % 3);
+#ifdef MG_EMULATE_FIELD
+  static uint32_t p, q;
+  static uint64_t key;
+  const void *user = job->user;
+  struct mgi_emu_tables *t = &mgi_emu_tables;
+  size_t words = (size_t)job->p * (job->q + 1);
+  if (!t->unpacked) t->unpacked = (mgi_emu_value *)malloc(65536 * sizeof *t->unpacked), t->packed = (uint16_t *)malloc(65536 * sizeof *t->packed);
+  if (!t->unpacked || !t->packed || words + 2 > 65536) {
+    mgi_emu_fault(0, "no tables for the pair (%u, %u)", job->p, job->q);
+    return 1;
+  }
+  if (p != job->p || q != job->q || key != job->key) {
+    p = job->p;
+    q = job->q;
+    key = job->key;
+    mgi_emu_value none = {MGI_EMU_UNDEFINED, 0}, inf = {MGI_EMU_NEGINF, 0};
+    for (uint32_t w = 0; w < 65536; w++) t->unpacked[w] = job->unpack(user, (uint16_t)w);
+    t->undefined = job->pack(user, none);
+    t->neginf = job->pack(user, inf);
+    for (uint32_t x = 0; x < p; x++)
+      for (uint32_t y = 0; y <= q; y++) {
+        mgi_emu_value v = {(uint16_t)x, (uint16_t)(y == q ? (uint32_t)MGI_EMU_ABSENT : y)};
+        t->packed[x * (q + 1) + y] = job->pack(user, v);
+      }
+    for (int k = 0; k < MGI_EMU_ROWS; k++) free(mgi_emu_memo[k]), mgi_emu_memo[k] = 0;
+    if (t->unpacked[0].p || t->unpacked[0].q || t->unpacked[0xFFFF].p != MGI_EMU_UNDEFINED)
+      mgi_emu_fault(0, "the pair's word 0 is not zero, or 0xFFFF not undefined");
+  }
+  return 1;
+#else
+  return 0;
+#endif
+}
+
 #else
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -760,13 +1740,1377 @@ static inline int mgi_launch(K *kernel, int64_t gx, int64_t gy, int64_t gz, int 
 #endif
 #endif /* __CUDACC__ or MG_EMULATE */
 
-/* Links 2 and 3: check, compile, run. */
-#ifndef MG_EMULATE
-#include "mirage_cuda_driver.inc"
+/* --------------------------------------------------------------------------------------------------------- >>runner
+   The part of mg_cuda_run that needs the CUDA runtime; compiled into the kernel's shared object (MG_RUNNER).
+
+   Times are those of one call in a replayed CUDA graph of at least 32 calls: the median of `reps` replays after 3 warm
+   ones.  Hot: one set of buffers.  Cold: the calls rotate over so many sets that together they exceed 4 times the L2
+   cache (capped by half of the free memory and by 512).                                                          */
+#if defined(MG_RUNNER) && defined(__CUDACC__) && !defined(MGI_CUDA_RUNNER)
+#define MGI_CUDA_RUNNER
+#include <cuda_runtime.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct mgi_runner_set { void *in[16], *out[8], *workspace; };
+
+static int mgi_runner_failed(mgi_runner_job *job, cudaError_t rc, const char *call) {
+  if (rc == cudaSuccess) return 0;
+  if (!job->error[0]) snprintf(job->error, sizeof job->error, "%s: %s (%s)", call, cudaGetErrorString(rc), cudaGetErrorName(rc));
+  return (int)rc;
+}
+#define MGI_CU(call)                                                          \
+  do {                                                                        \
+    char name_[64];                                                           \
+    snprintf(name_, sizeof name_, "%.*s", (int)strcspn(#call, "("), #call);   \
+    int rc_ = mgi_runner_failed(job, (call), name_);                          \
+    if (rc_) return rc_;                                                      \
+  } while (0)
+
+static int mgi_runner_launch(mgi_runner_job *job, const mgi_runner_set *s, cudaStream_t stream) {
+  return mgi_runner_failed(job, (cudaError_t)job->launch((const void *const *)s->in, (void *const *)s->out, s->workspace, (void *)stream), "the kernel's launch");
+}
+static int mgi_runner_order(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+/* One buffer set: inputs copied from `from`, or from the host. */
+static int mgi_runner_new_set(mgi_runner_job *job, mgi_runner_set *s, const mgi_runner_set *from, cudaStream_t stream) {
+  memset(s, 0, sizeof *s);
+  for (int k = 0; k < job->n_in; k++) {
+    MGI_CU(cudaMalloc(&s->in[k], job->in_bytes[k] + 16));
+    MGI_CU(cudaMemcpyAsync(s->in[k], from ? from->in[k] : job->in[k], job->in_bytes[k], from ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice, stream));
+  }
+  for (int k = 0; k < job->n_out; k++) {
+    MGI_CU(cudaMalloc(&s->out[k], job->out_bytes[k] + 16));
+    MGI_CU(cudaMemsetAsync(s->out[k], 0xFF, job->out_bytes[k], stream)); /* poison */
+  }
+  if (job->workspace_bytes) {
+    MGI_CU(cudaMalloc(&s->workspace, job->workspace_bytes));
+    MGI_CU(cudaMemsetAsync(s->workspace, 0, job->workspace_bytes, stream));
+  }
+  MGI_CU(cudaStreamSynchronize(stream));
+  return 0;
+}
+static void mgi_runner_free_set(mgi_runner_job *job, mgi_runner_set *s) {
+  for (int k = 0; k < job->n_in; k++) cudaFree(s->in[k]);
+  for (int k = 0; k < job->n_out; k++) cudaFree(s->out[k]);
+  cudaFree(s->workspace);
+}
+static int mgi_runner_time(mgi_runner_job *job, mgi_runner_set *set, int sets, cudaStream_t stream, double *median, double *least) {
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  cudaEvent_t from, to;
+  int launches = sets > 32 ? sets : (32 + sets - 1) / sets * sets, reps = job->reps < 1 ? 1 : job->reps > 1000 ? 1000 : job->reps;
+  double us[1000];
+  job->launches = launches;
+  MGI_CU(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  int failed = 0;
+  for (int k = 0; k < launches && !failed; k++) failed = mgi_runner_launch(job, &set[k % sets], stream);
+  cudaError_t ended = cudaStreamEndCapture(stream, &graph);
+  if (failed) return failed;
+  MGI_CU(ended);
+  MGI_CU(cudaGraphInstantiateWithFlags(&exec, graph, 0));
+  MGI_CU(cudaEventCreate(&from));
+  MGI_CU(cudaEventCreate(&to));
+  for (int k = -3; k < reps; k++) {
+    float ms = 0;
+    MGI_CU(cudaEventRecord(from, stream));
+    MGI_CU(cudaGraphLaunch(exec, stream));
+    MGI_CU(cudaEventRecord(to, stream));
+    MGI_CU(cudaEventSynchronize(to));
+    MGI_CU(cudaEventElapsedTime(&ms, from, to));
+    if (k >= 0) us[k] = 1000.0 * (double)ms / launches;
+  }
+  qsort(us, (size_t)reps, sizeof us[0], mgi_runner_order);
+  *median = reps % 2 ? us[reps / 2] : 0.5 * (us[reps / 2 - 1] + us[reps / 2]);
+  *least = us[0];
+  MGI_CU(cudaEventDestroy(from));
+  MGI_CU(cudaEventDestroy(to));
+  MGI_CU(cudaGraphExecDestroy(exec));
+  MGI_CU(cudaGraphDestroy(graph));
+  return 0;
+}
+static int mgi_runner_all(mgi_runner_job *job, mgi_runner_set **sets, int *n_sets) {
+  cudaDeviceProp p;
+  cudaStream_t stream;
+  size_t bytes = job->workspace_bytes, free_bytes, all_bytes;
+  MGI_CU(cudaSetDevice(0));
+  MGI_CU(cudaGetDeviceProperties(&p, 0));
+  MGI_CU(cudaDriverGetVersion(&job->driver));
+  MGI_CU(cudaRuntimeGetVersion(&job->runtime));
+  snprintf(job->gpu, sizeof job->gpu, "%.127s", p.name);
+  job->sms = p.multiProcessorCount;
+  job->major = p.major;
+  job->minor = p.minor;
+  job->l2_bytes = (size_t)p.l2CacheSize;
+  MGI_CU(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  for (int k = 0; k < job->n_in; k++) bytes += job->in_bytes[k];
+  for (int k = 0; k < job->n_out; k++) bytes += job->out_bytes[k];
+  MGI_CU(cudaMemGetInfo(&free_bytes, &all_bytes));
+  size_t want = bytes ? 4 * job->l2_bytes / bytes + 1 : 2;
+  if (bytes && want > free_bytes / 2 / bytes) want = free_bytes / 2 / bytes;
+  if (want > 512) want = 512;
+  if (want < 2) want = 2;
+  if (!job->cold || job->no_time) want = 1;
+  *sets = (mgi_runner_set *)calloc(want, sizeof **sets);
+  if (!*sets) return mgi_runner_failed(job, cudaErrorMemoryAllocation, "calloc");
+  for (size_t k = 0; k < want; k++) {
+    ++*n_sets;
+    int rc = mgi_runner_new_set(job, &(*sets)[k], k ? &(*sets)[0] : 0, stream);
+    if (rc) return rc;
+  }
+  for (int run = 0; run < 2; run++) { /* the second on the workspace that the first left */
+    for (int k = 0; k < job->n_out; k++) MGI_CU(cudaMemsetAsync((*sets)[0].out[k], 0xFF, job->out_bytes[k], stream));
+    int rc = mgi_runner_launch(job, &(*sets)[0], stream);
+    if (rc) return rc;
+    for (int k = 0; k < job->n_out; k++)
+      MGI_CU(cudaMemcpyAsync(run ? job->again[k] : job->out[k], (*sets)[0].out[k], job->out_bytes[k], cudaMemcpyDeviceToHost, stream));
+    MGI_CU(cudaStreamSynchronize(stream));
+  }
+  if (!job->no_time) {
+    int rc = mgi_runner_time(job, *sets, 1, stream, &job->us_hot, &job->us_hot_min);
+    if (!rc && job->cold) rc = mgi_runner_time(job, *sets, (int)want, stream, &job->us_cold, &job->us_cold_min);
+    if (rc) return rc;
+    job->cold_sets = job->cold ? (int)want : 0;
+  }
+  MGI_CU(cudaStreamDestroy(stream));
+  return 0;
+}
+extern "C" __attribute__((visibility("default"))) int mgi_runner_run(mgi_runner_job *job) {
+  mgi_runner_set *sets = 0;
+  int n = 0;
+  job->error[0] = 0;
+  if (job->size != (int)sizeof *job) {
+    snprintf(job->error, sizeof job->error, "the kernel was compiled with another version of mirage_cuda.cuh");
+    return -1;
+  }
+  int rc = mgi_runner_all(job, &sets, &n);
+  for (int k = 0; k < n; k++) mgi_runner_free_set(job, &sets[k]);
+  free(sets);
+  return rc;
+}
+#undef MGI_CU
+#endif /* runner */
+
+/* ---------------------------------------------------------------------------------------------------- >>driver
+   Requirements
+   1. Nothing that a kernel does, compiled for the CPU, ends or hangs the caller: it runs in a child process with a
+      time limit, which compares by itself and sends back one fixed-size record.
+   2. Compilers are started without a shell; their messages end up in mg_error.
+   3. Only what strict C11 headers of a POSIX system declare is used, so that -std=c11 needs no feature macro.       */
+#if (defined(MIRAGE_IMPLEMENTATION) || defined(MIRAGE_CUDA_IMPLEMENTATION)) && !defined(MGI_CUDA_DRIVER_IMPLEMENTED)
+#define MGI_CUDA_DRIVER_IMPLEMENTED
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef __cplusplus
+extern "C" {
 #endif
-#if defined(MG_RUNNER) && defined(__CUDACC__)
-#include "mirage_cuda_emulate.inc"
+
+/* ---- small things */
+MGI_FN uint64_t mgi_cd_random(uint64_t *state) { /* splitmix64 */
+  uint64_t z = (*state += 0x9E3779B97F4A7C15u);
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+MGI_FN double mgi_cd_normal(uint64_t *state) { /* Box and Muller's, one of the two */
+  double u = ((double)(mgi_cd_random(state) >> 11) + 1.0) * 0x1p-53, v = (double)(mgi_cd_random(state) >> 11) * 0x1p-53;
+  return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
+}
+MGI_FN int mgi_cd_number(const mg_graph *g, uint32_t op) { /* which graph-defined kernel of g, counted from 0 */
+  int k = 0;
+  for (uint32_t o = 1; o < op; o++) k += g->ops[o].code == MG_OP_GRAPH;
+  return k;
+}
+MGI_FN int64_t mgi_cd_gcd(int64_t a, int64_t b) {
+  while (b) {
+    int64_t t = a % b;
+    a = b;
+    b = t;
+  }
+  return a < 0 ? -a : a;
+}
+MGI_FN int64_t mgi_cd_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
+/* The element of logical index i (row-major number `at`) of an input, in its memory order. */
+MGI_FN int64_t mgi_cd_place(const mg_shape *s, const int64_t *stride, int64_t at) {
+  int64_t off = 0;
+  for (int d = s->rank; d-- > 0; at /= s->dim[d]) off += at % s->dim[d] * stride[d];
+  return off;
+}
+
+/* ---- child processes */
+typedef struct mgi_child { int pid, fd; size_t n; char out[16384]; } mgi_child; /* keeps the first 16 KiB of what it says */
+
+/* Starts argv[0] from the PATH, standard output and error to a pipe, killed after timeout_s.  0 if it could not. */
+MGI_FN int mgi_child_start(mgi_child *c, const char *const *argv, int timeout_s) {
+  int fd[2];
+  c->pid = -1;
+  c->n = 0;
+  c->out[0] = 0;
+  if (pipe(fd)) return 0;
+  c->pid = (int)fork();
+  if (c->pid < 0) {
+    close(fd[0]);
+    close(fd[1]);
+    return 0;
+  }
+  if (!c->pid) {
+    int null = open("/dev/null", O_RDONLY);
+    if (null >= 0) dup2(null, 0);
+    dup2(fd[1], 1);
+    dup2(fd[1], 2);
+    close(fd[0]);
+    if (fd[1] > 2) close(fd[1]);
+    alarm((unsigned)timeout_s);
+    execvp(argv[0], (char *const *)argv);
+    _exit(127);
+  }
+  close(fd[1]);
+  c->fd = fd[0];
+  return 1;
+}
+/* Reads to its end.  Exit status, 127 if there is no such program, or 256 + the signal that ended it. */
+MGI_FN int mgi_child_wait(mgi_child *c) {
+  char rest[4096];
+  int status = 0;
+  for (;;) {
+    size_t room = sizeof c->out - 1 - c->n;
+    ssize_t got = read(c->fd, room ? c->out + c->n : rest, room ? room : sizeof rest);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    if (room) c->n += (size_t)got;
+  }
+  c->out[c->n] = 0;
+  close(c->fd);
+  while (waitpid((pid_t)c->pid, &status, 0) < 0 && errno == EINTR) {}
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + (WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+}
+/* The part of a compiler's output that says what is wrong: from the first line with "error" on. */
+MGI_FN const char *mgi_child_says(const mgi_child *c) {
+  const char *at = strstr(c->out, "error"), *line = c->out;
+  if (!at) return c->out;
+  for (const char *s = c->out; s < at; s++)
+    if (*s == '\n') line = s + 1;
+  return line;
+}
+
+/* ---- files */
+MGI_FN int mgi_cd_write(const char *path, const char *text, size_t n) {
+  FILE *f = fopen(path, "wb");
+  if (!f) return 0;
+  int ok = fwrite(text, 1, n, f) == n;
+  return fclose(f) == 0 && ok;
+}
+MGI_FN mg_status mgi_cd_temp_dir(const char *under, char *path, size_t n, mg_error *e) {
+  uint64_t state = (uint64_t)time(NULL) ^ (uint64_t)getpid() << 32 ^ (uint64_t)clock() << 16 ^ (uint64_t)(uintptr_t)path;
+  const char *base = under ? under : getenv("TMPDIR");
+  if (!base || !base[0]) base = "/tmp";
+  for (int k = 0; k < 100; k++) {
+    if (snprintf(path, n, "%s/mirage-%08llx", base, (unsigned long long)(mgi_cd_random(&state) & 0xFFFFFFFF)) >= (int)n)
+      return mg_fail(e, MG_BAD_INPUT, base, "the path is too long");
+    if (!mkdir(path, 0700)) return MG_OK;
+    if (errno != EEXIST) break;
+  }
+  return mg_fail(e, MG_MACHINE, base, "cannot make a temporary directory: %s", strerror(errno));
+}
+MGI_FN void mgi_cd_header_dir(const char *given, char *dir, size_t n) {
+  const char *slash = strrchr(__FILE__, '/');
+  if (given) snprintf(dir, n, "%s", given);
+  else if (slash) snprintf(dir, n, "%.*s", (int)(slash - __FILE__), __FILE__);
+  else snprintf(dir, n, ".");
+}
+
+/* ---- the µGraph inside an emitted file */
+mg_status mg_cuda_source_graph(const char *cu_text, size_t len, mg_graph **out, mg_error *e) {
+  static const char open_[] = "mugraph {{{", close_[] = "}}} mugraph";
+  const char *from = NULL, *to = NULL, *end = cu_text + len;
+  *out = NULL;
+  for (const char *s = cu_text; s && s + sizeof close_ - 1 <= end; s++) {
+    if (!from && !memcmp(s, open_, sizeof open_ - 1)) from = s + sizeof open_ - 1;
+    else if (from && !memcmp(s, close_, sizeof close_ - 1)) {
+      to = s;
+      break;
+    }
+  }
+  if (!to) return mg_fail(e, MG_BAD_INPUT, "emitted file", "expected the markers `mugraph {{{` and `}}} mugraph`, found %s", from ? "only the first" : "none");
+  char *text = (char *)malloc((size_t)(to - from) + 1);
+  if (!text) return mg_fail(e, MG_NO_MEMORY, "emitted file", "no memory for %llu bytes of text", (unsigned long long)(to - from));
+  size_t n = 0;
+  while (from < to && *from != '\n') from++; /* the rest of the marker's line */
+  if (from < to) from++;
+  while (from < to) {
+    const char *eol = (const char *)memchr(from, '\n', (size_t)(to - from));
+    if (!eol) break; /* the closing marker's own line */
+    if (from < eol && *from == ' ') from++;
+    if (from < eol && *from == '*') from++;
+    if (from < eol && *from == ' ') from++;
+    memcpy(text + n, from, (size_t)(eol + 1 - from));
+    n += (size_t)(eol + 1 - from);
+    from = eol + 1;
+  }
+  mg_status s = mg_parse(text, n, "mugraph in the emitted file", NULL, out, e);
+  free(text);
+  return s;
+}
+
+/* ---- smaller sizes
+   Every chain of axes that cuts a dimension of class c begins with one axis: an edge c -- axis with the first chunk.
+   Taking d blocks (or iterations) away from the axis takes d * chunk away from the class, the same for every edge at the
+   class, and d the same for every edge at the axis.  Along a connected component this fixes all amounts up to one
+   factor s, which is then chosen as large as the least counts allow:
+
+       class u ----chunk---- axis v        u = v * chunk, over the whole component; extent' = extent - s u, count' = count - s v */
+typedef struct mgi_red_edge { int32_t cls, axis; int64_t chunk; } mgi_red_edge;
+typedef struct mgi_red_node { int64_t num, den, size, least, step; int fixed, seen; } mgi_red_node; /* step: what is taken away is a multiple of it */
+
+MGI_FN int mgi_red_same_shapes(const mg_graph *a, const mg_graph *b) {
+  if (a->n_tensors != b->n_tensors || a->n_ops != b->n_ops) return 0;
+  for (uint32_t t = 1; t < a->n_tensors && a->level != MG_KERNEL; t++) {
+    const mg_shape *s = &a->tensors[t].shape, *z = &b->tensors[t].shape;
+    if (s->rank != z->rank) return 0;
+    for (int d = 0; d < s->rank; d++)
+      if (s->dim[d] != z->dim[d]) return 0;
+  }
+  for (uint32_t o = 1; o < a->n_ops; o++)
+    if (a->ops[o].code == MG_OP_GRAPH && (b->ops[o].code != MG_OP_GRAPH || !mgi_red_same_shapes(a->ops[o].sub, b->ops[o].sub))) return 0;
+  return 1;
+}
+
+/* The edges of the map of one load or store: of each data dimension, the first axis that cuts it.  Later axes stay. */
+MGI_FN void mgi_red_map(const mg_graph *sub, int k, const mg_map *m, uint32_t tensor, const mg_classes *c, const mg_shape *shape, mgi_red_node *axes,
+                        mgi_red_edge *edge, int *n_edges, int most) {
+  for (int d = 0; d < shape->rank; d++) {
+    int first = 1;
+    for (uint32_t a = 1; a < sub->n_axes; a++) {
+      if (m->to[a] != d) continue;
+      int node = k * (MG_MAX_AXES + 1) + (int)a, cls = c->of[tensor * MG_MAX_RANK + (uint32_t)d];
+      if (sub->axes[a].extent == 1) continue; /* cuts nothing */
+      if (!first || cls < 0 || *n_edges == most) axes[node].fixed = 1;
+      else {
+        mgi_red_edge x = {cls, node, mgi_cd_ceil(shape->dim[d], sub->axes[a].extent)};
+        edge[(*n_edges)++] = x;
+      }
+      first = 0;
+    }
+  }
+}
+
+void mg_reduced_free(mg_reduced *r) {
+  if (!r) return;
+  mg_graph_free(r->graph);
+  free(r->extent);
+  free(r->counts);
+  memset(r, 0, sizeof *r);
+}
+
+mg_status mg_cuda_reduce(const mg_graph *ugraph, mg_reduced *out, mg_error *e) {
+  enum { LIBRARY_GRANULE = 256 }; /* tiles of kernel-level operators divide it */
+  memset(out, 0, sizeof *out);
+  mg_classes c;
+  mg_status s = mg_classes_of(ugraph, &c, e);
+  if (s != MG_OK) return s;
+  int kernels = mgi_cd_number(ugraph, ugraph->n_ops), per = MG_MAX_AXES + 1, n_edges = 0, most = 64;
+  for (uint32_t o = 1; o < ugraph->n_ops; o++)
+    most += (ugraph->ops[o].code == MG_OP_GRAPH ? (int)ugraph->ops[o].sub->n_ops : MG_MAX_IN + MG_MAX_OUT) * MG_MAX_RANK * 2;
+  /* Nodes: axes of kernels, then one for every class where library operators need a granule, then the classes. */
+  int n_axes = kernels * per, n_nodes = n_axes + 2 * (int)c.n, first_class = n_axes + (int)c.n;
+  mgi_red_node *node = (mgi_red_node *)calloc((size_t)n_nodes + 1, sizeof *node);
+  mgi_red_edge *edge = (mgi_red_edge *)calloc((size_t)most, sizeof *edge);
+  out->extent = (int64_t *)calloc(c.n + 1u, sizeof *out->extent);
+  out->counts = (int64_t *)calloc((size_t)n_axes + 1, sizeof *out->counts);
+  out->n_classes = c.n;
+  out->n_kernels = (uint32_t)kernels;
+  int *queue = (int *)calloc((size_t)n_nodes + 1, sizeof *queue);
+  if (!node || !edge || !queue || !out->extent || !out->counts) {
+    s = mg_fail(e, MG_NO_MEMORY, "mg_cuda_reduce", "no memory for %d classes", (int)c.n);
+    goto done;
+  }
+  for (uint32_t k = 0; k < c.n; k++) {
+    node[first_class + (int)k].size = out->extent[k] = c.extent[k];
+    node[first_class + (int)k].fixed = c.fixed[k];
+  }
+  for (uint32_t o = 1; o < ugraph->n_ops; o++) {
+    const mg_op_node *op = &ugraph->ops[o];
+    if (op->code != MG_OP_GRAPH) { /* a library operator: its classes shrink by whole granules */
+      for (int t = 0; t < op->n_in + op->n_out; t++) {
+        mg_tensor x = t < op->n_in ? op->in[t] : op->out[t - op->n_in];
+        for (int d = 0; d < mg_tensor_of(ugraph, x)->shape.rank; d++) {
+          int cls = c.of[x.id * MG_MAX_RANK + (uint32_t)d];
+          if (cls < 0 || node[n_axes + cls].size || n_edges == most) continue;
+          node[n_axes + cls].size = c.extent[cls] / LIBRARY_GRANULE;
+          node[n_axes + cls].least = 1;
+          if (!node[n_axes + cls].size) node[first_class + cls].fixed = node[n_axes + cls].size = 1;
+          mgi_red_edge x2 = {cls, n_axes + cls, LIBRARY_GRANULE};
+          edge[n_edges++] = x2;
+        }
+      }
+      continue;
+    }
+    const mg_graph *sub = op->sub;
+    int k = mgi_cd_number(ugraph, o), stores = 0;
+    int64_t stages = mg_plan_int(sub, "stages", 4);
+    for (uint32_t a = 1; a < sub->n_axes; a++) {
+      mgi_red_node *x = &node[k * per + (int)a];
+      x->size = out->counts[k * per + (int)a] = sub->axes[a].extent;
+      x->least = a <= 3 ? 2 : (stages > 0 && stages < 64 ? stages : 4) + 2;
+      x->step = a <= 3 ? 1 : mg_plan_get(sub, "stages") && stages > 0 && stages < 64 ? stages : 12; /* the last iteration's stage stays the same */
+      if (x->size <= x->least) x->fixed = 1;
+    }
+    for (uint32_t l = 1; l < sub->n_ops; l++) {
+      const mg_op_node *in = &sub->ops[l];
+      if (in->code == MG_OP_LOAD) mgi_red_map(sub, k, &in->map, in->in[0].id, &c, &mg_tensor_of(ugraph, in->in[0])->shape, node, edge, &n_edges, most);
+      if (in->code == MG_OP_STORE && stores < op->n_out) {
+        mg_tensor to = op->out[stores++];
+        mgi_red_map(sub, k, &in->map, to.id, &c, &mg_tensor_of(ugraph, to)->shape, node, edge, &n_edges, most);
+      }
+      if (in->code == MG_OP_ACCUM)
+        for (uint32_t a = 1; a < sub->n_axes; a++) /* a concatenation's width is a tile: its count is part of the text */
+          if (in->map.to[a] >= 0) node[k * per + (int)a].fixed = 1;
+    }
+  }
+  for (int root = first_class; root < n_nodes; root++) {
+    if (node[root].seen || c.extent[root - first_class] <= 1) continue;
+    int head = 0, tail = 0, fixed = 0, cut = 0;
+    int64_t scale = 1, most_s = INT64_MAX;
+    queue[tail++] = root;
+    node[root].seen = 1;
+    node[root].num = node[root].den = 1;
+    while (head < tail) {
+      int at = queue[head++];
+      fixed |= node[at].fixed;
+      for (int k = 0; k < n_edges; k++) {
+        int cls = first_class + edge[k].cls, ax = edge[k].axis;
+        if (cls != at && ax != at) continue;
+        int to = cls == at ? ax : cls;
+        int64_t num = node[at].num, den = node[at].den, chunk = edge[k].chunk, f;
+        if (to == ax) {
+          f = mgi_cd_gcd(num, chunk);
+          num /= f;
+          chunk /= f;
+          if (den > (INT64_C(1) << 31) / chunk) fixed = 1;
+          else den *= chunk;
+        } else {
+          f = mgi_cd_gcd(den, chunk);
+          den /= f;
+          chunk /= f;
+          if (num > (INT64_C(1) << 31) / chunk) fixed = 1;
+          else num *= chunk;
+        }
+        if (!node[to].seen) {
+          node[to].seen = 1;
+          node[to].num = num;
+          node[to].den = den;
+          queue[tail++] = to;
+        } else if (node[to].num != num || node[to].den != den) fixed = 1; /* no ratio fits all: the sizes stay */
+      }
+    }
+    for (int k = 0; k < tail && !fixed; k++) { /* the least integers in these ratios */
+      int64_t f = node[queue[k]].den / mgi_cd_gcd(node[queue[k]].den, scale);
+      if (scale > (INT64_C(1) << 31) / f) fixed = 1;
+      else scale *= f;
+    }
+    for (int k = 0; k < tail && !fixed; k++) {
+      mgi_red_node *x = &node[queue[k]];
+      x->num = x->num > INT64_MAX / scale ? INT64_MAX : x->num * scale / x->den;
+      if (queue[k] >= first_class) continue;
+      int64_t room = (x->size - x->least) / x->num;
+      cut = 1;
+      if (room < most_s) most_s = room;
+    }
+    if (fixed || !cut) continue;
+    for (int64_t take = most_s; take > 0; take--) { /* the first try holds unless trailing chunks are empty */
+      int ok = 1;
+      for (int k = 0; k < n_edges && ok; k++) {
+        if (!node[edge[k].axis].seen || node[first_class + edge[k].cls].num == 0) continue;
+        int in_component = 0;
+        for (int j = 0; j < tail; j++) in_component |= queue[j] == edge[k].axis;
+        if (!in_component || edge[k].axis >= n_axes) continue;
+        int64_t extent = c.extent[edge[k].cls] - take * node[first_class + edge[k].cls].num, count = node[edge[k].axis].size - take * node[edge[k].axis].num;
+        ok = extent >= 1 && mgi_cd_ceil(extent, count) == edge[k].chunk;
+      }
+      for (int k = 0; k < tail && ok; k++) /* 16-byte rows stay so, and others stay others */
+        ok = take * node[queue[k]].num % (queue[k] >= first_class ? 8 : queue[k] < n_axes ? node[queue[k]].step : 1) == 0;
+      if (!ok) continue;
+      for (int k = 0; k < tail; k++) {
+        int x = queue[k];
+        if (x >= first_class) out->extent[x - first_class] = c.extent[x - first_class] - take * node[x].num;
+        else if (x < n_axes) out->counts[x] = node[x].size - take * node[x].num;
+      }
+      out->changed = 1;
+      break;
+    }
+  }
+  s = mg_resize(ugraph, out->extent, out->counts, &out->graph, e);
+  if (out->changed && (s != MG_OK || !mgi_red_same_shapes(ugraph, out->graph))) { /* a size that cannot follow: keep all */
+    if (s == MG_OK) mg_graph_free(out->graph);
+    out->graph = NULL;
+    out->changed = 0;
+    memcpy(out->extent, c.extent, c.n * sizeof *out->extent);
+    for (int k = 0; k < n_axes; k++) out->counts[k] = node[k].size;
+    s = mg_resize(ugraph, out->extent, out->counts, &out->graph, e);
+  }
+done:
+  free(node);
+  free(edge);
+  free(queue);
+  mg_classes_free(&c);
+  if (s != MG_OK) {
+    out->graph = NULL;
+    mg_reduced_free(out);
+  }
+  return s;
+}
+
+/* ---- numbers as they are stored */
+MGI_FN float mgi_cd_rounded(mg_dtype t, float x, uint32_t *bits) { /* x rounded to nearest even in t, and its bits */
+  uint32_t u, r;
+  memcpy(&u, &x, 4);
+  if (t == MG_BF16) {
+    *bits = x == x ? (u + 0x7FFF + ((u >> 16) & 1)) >> 16 : 0x7FFF;
+    r = *bits << 16;
+  } else if (t == MG_F16) {
+    int exponent;
+    double m = frexp(fabs((double)x), &exponent), ulp = ldexp(1.0, (exponent < -13 ? -13 : exponent) - 11), v;
+    if (x != x) v = x, *bits = 0x7FFF;
+    else {
+      v = nearbyint(ldexp(m, exponent) / ulp) * ulp; /* ties to even: the default rounding mode */
+      if (v > 65504.0) v = HUGE_VAL, *bits = 0x7C00;
+      else if (v < 0x1p-14) *bits = (uint32_t)(v * 0x1p24);
+      else {
+        m = frexp(v, &exponent);
+        *bits = (uint32_t)(exponent + 14) << 10 | ((uint32_t)(m * 2048.0) & 1023);
+      }
+      if (u >> 31) v = -v, *bits |= 0x8000;
+    }
+    return (float)v;
+  } else *bits = r = u;
+  memcpy(&x, &r, 4);
+  return x;
+}
+MGI_FN double mgi_cd_value(mg_dtype t, uint32_t bits) {
+  float f;
+  if (t == MG_F16) {
+    int exponent = (int)(bits >> 10) & 31, m = (int)bits & 1023;
+    double v = exponent == 31 ? (m ? NAN : HUGE_VAL) : exponent ? ldexp(1024 + m, exponent - 25) : ldexp(m, -24);
+    return bits & 0x8000 ? -v : v;
+  }
+  if (t == MG_BF16) bits <<= 16;
+  memcpy(&f, &bits, 4);
+  return f;
+}
+MGI_FN void mgi_cd_put(void *at, mg_dtype t, int64_t k, uint32_t bits) {
+  if (t == MG_F32) ((uint32_t *)at)[k] = bits;
+  else ((uint16_t *)at)[k] = (uint16_t)bits;
+}
+MGI_FN uint32_t mgi_cd_get(const void *at, mg_dtype t, int64_t k) { return t == MG_F32 ? ((const uint32_t *)at)[k] : ((const uint16_t *)at)[k]; }
+
+/* Inputs, outputs and reference of one program: `in` in memory order as the kernel sees them, `given` row-major. */
+typedef struct mgi_tensors {
+  void *in[MG_MAX_IN], *given[MG_MAX_IN], *out[MG_MAX_OUT], *expected[MG_MAX_OUT];
+  size_t in_bytes[MG_MAX_IN], out_bytes[MG_MAX_OUT];
+  int64_t in_n[MG_MAX_IN], out_n[MG_MAX_OUT];
+} mgi_tensors;
+MGI_FN void mgi_tensors_free(mgi_tensors *t) {
+  for (int k = 0; k < MG_MAX_IN; k++) free(t->in[k]), free(t->given[k]);
+  for (int k = 0; k < MG_MAX_OUT; k++) free(t->out[k]), free(t->expected[k]);
+  memset(t, 0, sizeof *t);
+}
+MGI_FN mg_status mgi_tensors_new(const mg_graph *g, size_t elem, mgi_tensors *t, mg_error *e) {
+  memset(t, 0, sizeof *t);
+  for (uint32_t k = 0; k < g->n_in + g->n_out; k++) {
+    int out = k >= g->n_in, j = (int)(out ? k - g->n_in : k);
+    const mg_tensor_info *x = mg_tensor_of(g, out ? g->out[j] : g->in[j]);
+    int64_t n = mg_shape_elements(&x->shape);
+    if (n < 0 || n > (INT64_C(1) << 36)) return mg_fail(e, MG_LIMIT, x->name, "too many elements to run");
+    size_t bytes = (size_t)n * (size_t)mg_dtype_bytes(x->dtype);
+    void *device = malloc(bytes + 16), *host = malloc((size_t)n * elem + 16);
+    if (out) t->out[j] = device, t->expected[j] = host, t->out_bytes[j] = bytes, t->out_n[j] = n;
+    else t->in[j] = device, t->given[j] = host, t->in_bytes[j] = bytes, t->in_n[j] = n;
+    if (!device || !host) return mg_fail(e, MG_NO_MEMORY, x->name, "no memory for %llu elements", (unsigned long long)n);
+  }
+  return MG_OK;
+}
+/* Random normal inputs, rounded to their dtype; those with many rows scaled so that a sum over them keeps its size. */
+MGI_FN void mgi_tensors_real(const mg_graph *g, mgi_tensors *t, uint64_t seed) {
+  for (uint32_t k = 0; k < g->n_in; k++) {
+    const mg_tensor_info *x = mg_tensor_of(g, g->in[k]);
+    int64_t stride[MG_MAX_RANK], rows = x->shape.rank >= 2 ? x->shape.dim[x->shape.rank - 2] : 1;
+    double scale = rows > 64 ? 1.0 / sqrt((double)rows) : 1.0;
+    uint64_t state = seed * 0xD1342543DE82EF95u + k;
+    mg_strides(x, stride);
+    for (int64_t i = 0; i < t->in_n[k]; i++) {
+      uint32_t bits;
+      ((double *)t->given[k])[i] = mgi_cd_rounded(x->dtype, (float)(scale * mgi_cd_normal(&state)), &bits);
+      mgi_cd_put(t->in[k], x->dtype, mgi_cd_place(&x->shape, stride, i), bits);
+    }
+  }
+}
+/* Relative Frobenius error of output k; elements that the reference leaves undefined are skipped, poison is counted. */
+MGI_FN double mgi_tensors_error(const mg_graph *g, const mgi_tensors *t, int k, uint64_t *unwritten, uint64_t *undefined, int64_t *worst) {
+  mg_dtype type = mg_tensor_of(g, g->out[k])->dtype;
+  double difference = 0, norm = 0, most = -1;
+  *worst = 0;
+  for (int64_t i = 0; i < t->out_n[k]; i++) {
+    uint32_t bits = mgi_cd_get(t->out[k], type, i);
+    double want = ((const double *)t->expected[k])[i], got = mgi_cd_value(type, bits), d;
+    if (bits == (type == MG_F32 ? 0xFFFFFFFFu : 0xFFFFu)) ++*unwritten;
+    if (!(fabs(want) < 1e300)) {
+      ++*undefined;
+      continue;
+    }
+    d = got - want;
+    if (!(d * d <= most)) most = d == d ? d * d : HUGE_VAL, *worst = i;
+    difference += d == d ? d * d : HUGE_VAL;
+    norm += want * want;
+  }
+  return norm > 0 ? sqrt(difference / norm) : difference > 0 ? HUGE_VAL : 0;
+}
+MGI_FN void mgi_cd_index_text(const mg_shape *s, int64_t at, char *text, size_t n) {
+  int64_t i[MG_MAX_RANK];
+  size_t used = 0;
+  for (int d = s->rank; d-- > 0; at /= s->dim[d]) i[d] = at % s->dim[d];
+  text[0] = 0;
+  for (int d = 0; d < s->rank && used < n; d++) used += (size_t)snprintf(text + used, n - used, "%s%lld", d ? ", " : "[", (long long)i[d]);
+  if (used < n) snprintf(text + used, n - used, "]");
+}
+MGI_FN double mgi_cd_tolerance(const mg_graph *g) {
+  double most = 2e-3;
+  for (uint32_t t = 1; t < g->n_tensors; t++)
+    if (g->tensors[t].dtype == MG_BF16) most = 1e-2;
+  return most;
+}
+
+/* ---- link 2 */
+typedef int (*mgi_launch_fn)(const void *const *in, void *const *out, void *workspace, void *stream);
+typedef size_t (*mgi_workspace_fn)(void);
+
+#ifdef MIRAGE_VERIFY_H
+/* mirage_verify.h's arithmetic, as the emulator asks for it. */
+MGI_FN mgi_emu_value mgi_emu_from(mg_fv v) {
+  mgi_emu_value r = {0, 0};
+  if (v.flags & MG_FV_UNDEF) r.p = MGI_EMU_UNDEFINED;
+  else if (v.flags & MG_FV_EXP2) r.p = MGI_EMU_EXP2;
+  else if (v.flags & MG_FV_NEGINF) r.p = MGI_EMU_NEGINF;
+  else {
+    r.p = (uint16_t)v.p;
+    r.q = v.flags & MG_FV_NOQ ? (uint16_t)MGI_EMU_ABSENT : (uint16_t)v.q;
+  }
+  return r;
+}
+MGI_FN mg_fv mgi_emu_to(mgi_emu_value v) {
+  mg_fv r;
+  memset(&r, 0, sizeof r);
+  if (v.p == MGI_EMU_NEGINF) r.flags = MG_FV_NEGINF;
+  else if (v.p == MGI_EMU_EXP2) r.flags = MG_FV_EXP2 | MG_FV_NOQ;
+  else if (v.p >= MGI_EMU_MARK) r.flags = MG_FV_UNDEF;
+  else {
+    r.p = v.p;
+    if (v.q == MGI_EMU_ABSENT) r.flags = MG_FV_NOQ;
+    else r.q = v.q;
+  }
+  return r;
+}
+MGI_FN mgi_emu_value mgi_emu_cb_arith(const void *user, int op, mgi_emu_value a, mgi_emu_value b) {
+  const mg_field *F = (const mg_field *)user;
+  mg_fv x = mgi_emu_to(a), y = mgi_emu_to(b);
+  switch (op) {
+  case '+': return mgi_emu_from(mg_ff_add(F, x, y));
+  case '-': return mgi_emu_from(mg_ff_sub(F, x, y));
+  case '*': return mgi_emu_from(mg_ff_mul(F, x, y));
+  case '/': return mgi_emu_from(mg_ff_div(F, x, y));
+  default: return mgi_emu_from(mg_ff_max(F, x, y));
+  }
+}
+MGI_FN mgi_emu_value mgi_emu_cb_row(const void *user, const char *name, mgi_emu_value a, mgi_emu_value b, mgi_emu_value c) {
+  mg_opcode op = mg_op_find(name, strlen(name));
+  if (op == MG_OP_NONE) { /* a user row of the emitted file that this program was built without */
+    mgi_emu_value none = {MGI_EMU_UNDEFINED, 0};
+    return none;
+  }
+  return mgi_emu_from(mg_ff_apply((const mg_field *)user, op, mgi_emu_to(a), mgi_emu_to(b), mgi_emu_to(c)));
+}
+MGI_FN mgi_emu_value mgi_emu_cb_constant(const void *user, int64_t num, int64_t den) {
+  return mgi_emu_from(mg_ff_const((const mg_field *)user, mg_rat(num, den)));
+}
+MGI_FN mgi_emu_value mgi_emu_cb_unpack(const void *user, uint16_t w) {
+  const mg_field *F = (const mg_field *)user;
+  mgi_emu_value none = {MGI_EMU_UNDEFINED, 0};
+  return w >= F->p * (F->q + 1) + 2 ? none : mgi_emu_from(mg_ff_unpack(F, w));
+}
+MGI_FN uint16_t mgi_emu_cb_pack(const void *user, mgi_emu_value v) { return mg_ff_pack((const mg_field *)user, mgi_emu_to(v)); }
+
+/* What a child that ran one build sends back. */
+typedef struct mgi_check_record {
+  mg_status status;
+  uint64_t compared, undefined, twice; /* twice: reference elements that are undecided by a second exponential */
+  double float_error;
+  int seeds;
+  char difference[256];
+  mg_error error;
+} mgi_check_record;
+
+typedef struct mgi_check_task {
+  const mg_graph *g;         /* reduced */
+  const mg_field *F;         /* NULL: floats */
+  char so[512];
+  uint64_t seed;
+  int seeds;
+  double tolerance;
+} mgi_check_task;
+
+MGI_FN void mgi_check_emulator(mgi_emulator *m, const mg_field *F) {
+  memset(m, 0, sizeof *m);
+  m->size = (int)sizeof *m;
+  if (!F) return;
+  m->p = (uint32_t)F->p;
+  m->q = (uint32_t)F->q;
+  m->key = ((F->omega * 0x9E3779B97F4A7C15u + F->seed) * 0xBF58476D1CE4E5B9u) + (uint64_t)F->exp_opaque;
+  m->user = F;
+  m->arith = mgi_emu_cb_arith;
+  m->row = mgi_emu_cb_row;
+  m->constant = mgi_emu_cb_constant;
+  m->unpack = mgi_emu_cb_unpack;
+  m->pack = mgi_emu_cb_pack;
+}
+MGI_FN void mgi_check_range(mgi_emulator *m, const char *name, void *base, size_t bytes, int writable) {
+  if (m->n_ranges == MGI_EMU_RANGES) return;
+  mgi_emu_range *r = &m->range[m->n_ranges++];
+  r->name = name;
+  r->base = base;
+  r->bytes = bytes;
+  r->writable = writable;
+}
+/* Compares output k with the reference over a field.  1: same. */
+MGI_FN int mgi_check_words(const mgi_check_task *t, const mgi_tensors *x, int k, uint64_t order, mgi_check_record *r) {
+  const mg_tensor_info *o = mg_tensor_of(t->g, t->g->out[k]);
+  for (int64_t i = 0; i < x->out_n[k]; i++) {
+    mg_fv want = ((const mg_fv *)x->expected[k])[i], got;
+    uint32_t bits = mgi_cd_get(x->out[k], o->dtype, i), poison = o->dtype == MG_F32 ? 0xFFFFFFFFu : 0xFFFFu;
+    const char *what = NULL;
+    memset(&got, 0, sizeof got);
+    if (bits == poison) what = "was not written";
+    else if (want.flags & (MG_FV_UNDEF | MG_FV_EXP2)) {
+      r->twice += (want.flags & MG_FV_EXP2) != 0;
+      r->undefined++;
+      continue;
+    } else {
+      got = mgi_emu_to(bits > 0xFFFF ? mgi_emu_cb_unpack(t->F, 0xFFFF) : mgi_emu_cb_unpack(t->F, (uint16_t)bits));
+      if (got.flags & (MG_FV_UNDEF | MG_FV_EXP2)) what = "is undefined (a division by zero, or memory read before it was written)";
+      else if (bits != mg_ff_pack(t->F, want)) what = "differs";
+    }
+    r->compared++;
+    if (what) {
+      char at[128];
+      mgi_cd_index_text(&o->shape, i, at, sizeof at);
+      snprintf(r->difference, sizeof r->difference, "output %.40s%.40s %.80s: got (%u, %u), expected (%u, %u) in the fields (%u, %u), fiber order %u", o->name, at,
+               what, (unsigned)got.p, (unsigned)got.q, (unsigned)want.p, (unsigned)want.q, (unsigned)t->F->p, (unsigned)t->F->q, (unsigned)order);
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* Everything over one build, in the child. */
+MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
+  const mg_graph *g = t->g;
+  mgi_tensors x;
+  mgi_emulator m;
+  char name[256];
+  const void *given[MG_MAX_IN], *in[MG_MAX_IN];
+  memset(&x, 0, sizeof x);
+  void *so = dlopen(t->so, RTLD_NOW | RTLD_LOCAL);
+  if (!so) {
+    r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "cannot load it: %.180s", dlerror());
+    return;
+  }
+  mgi_emulate_setup_fn setup;
+  mgi_launch_fn launch;
+  mgi_workspace_fn workspace;
+  *(void **)&setup = dlsym(so, "mgi_emulate_setup");
+  snprintf(name, sizeof name, "%s_launch", g->name);
+  *(void **)&launch = dlsym(so, name);
+  snprintf(name, sizeof name, "%s_workspace_bytes", g->name);
+  *(void **)&workspace = dlsym(so, name);
+  if (!setup || !launch || !workspace) {
+    r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "expected the entry points %.80s_launch and %.80s_workspace_bytes, found no %s", g->name, g->name,
+                        !launch ? "launch" : !workspace ? "workspace_bytes" : "emulator");
+    return;
+  }
+  r->status = mgi_tensors_new(g, t->F ? sizeof(mg_fv) : sizeof(double), &x, &r->error);
+  if (r->status != MG_OK) return;
+  if (t->F) {
+    uint64_t state = t->seed;
+    for (uint32_t k = 0; k < g->n_in; k++) {
+      const mg_tensor_info *o = mg_tensor_of(g, g->in[k]);
+      int64_t stride[MG_MAX_RANK];
+      mg_strides(o, stride);
+      for (int64_t i = 0; i < x.in_n[k]; i++) {
+        mg_fv v = mg_ff_random(t->F, &state);
+        ((mg_fv *)x.given[k])[i] = v;
+        mgi_cd_put(x.in[k], o->dtype, mgi_cd_place(&o->shape, stride, i), mg_ff_pack(t->F, v));
+      }
+    }
+  } else mgi_tensors_real(g, &x, t->seed);
+  for (uint32_t k = 0; k < g->n_in; k++) given[k] = x.given[k], in[k] = x.in[k];
+  mg_domain d = t->F ? mg_domain_field(t->F) : mg_domain_real();
+  r->status = mg_eval(g, &d, given, x.expected, &r->error);
+  if (r->status != MG_OK) return;
+  size_t bytes = workspace();
+  unsigned char *space = (unsigned char *)malloc(bytes + 512), *aligned = space ? space + (256 - (uintptr_t)space % 256) % 256 : NULL;
+  if (!space) {
+    r->status = mg_fail(&r->error, MG_NO_MEMORY, "workspace", "no memory for %llu bytes", (unsigned long long)bytes);
+    return;
+  }
+  memset(aligned, 0, bytes); /* once, as the caller does; the launches that follow find what the last one left */
+  mgi_check_emulator(&m, t->F);
+  for (uint32_t k = 0; k < g->n_in; k++) mgi_check_range(&m, mg_tensor_of(g, g->in[k])->name, x.in[k], x.in_bytes[k], 0);
+  for (uint32_t k = 0; k < g->n_out; k++) mgi_check_range(&m, mg_tensor_of(g, g->out[k])->name, x.out[k], x.out_bytes[k], 1);
+  if (bytes) mgi_check_range(&m, "the workspace", aligned, bytes, 1);
+  for (int order = 0; order < t->seeds; order++) {
+    m.seed = (uint64_t)order < 6 ? (uint64_t)order : (uint64_t)order + (t->seed << 8);
+    for (uint32_t k = 0; k < g->n_out; k++) memset(x.out[k], 0xFF, x.out_bytes[k]);
+    if (setup(&m) != (t->F != NULL)) {
+      r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
+      return;
+    }
+    int rc = launch(in, x.out, bytes ? aligned : NULL, NULL);
+    r->seeds = order + 1;
+    if (rc || m.error[0]) {
+      snprintf(r->difference, sizeof r->difference, "the launch fails (%d, fiber order %llu): %.190s", rc, (unsigned long long)m.seed, m.error);
+      r->status = MG_NOT_FOUND;
+      return;
+    }
+    for (uint32_t k = 0; k < g->n_out; k++) {
+      if (t->F) {
+        if (mgi_check_words(t, &x, (int)k, m.seed, r)) continue;
+      } else {
+        uint64_t unwritten = 0;
+        int64_t worst;
+        double error = mgi_tensors_error(g, &x, (int)k, &unwritten, &r->undefined, &worst);
+        if (!(error <= r->float_error)) r->float_error = error;
+        if (!unwritten && error <= t->tolerance) continue;
+        const mg_tensor_info *o = mg_tensor_of(g, g->out[k]);
+        char at[128];
+        mgi_cd_index_text(&o->shape, worst, at, sizeof at);
+        if (unwritten)
+          snprintf(r->difference, sizeof r->difference, "%llu elements of output %s were not written (floats, fiber order %llu)", (unsigned long long)unwritten, o->name, (unsigned long long)m.seed);
+        else
+          snprintf(r->difference, sizeof r->difference, "output %.40s over floats: relative error %.3g, not %.3g; worst at %.40s: got %.6g, expected %.6g (fiber order %u)%s", o->name,
+                   error, t->tolerance, at, mgi_cd_value(o->dtype, mgi_cd_get(x.out[k], o->dtype, worst)), ((const double *)x.expected[k])[worst], (unsigned)order,
+                   isinf(error) ? ": overflow?" : "");
+      }
+      r->status = MG_NOT_FOUND;
+      return;
+    }
+  }
+  free(space);
+  mgi_tensors_free(&x);
+}
+
+/* Starts the task in a child; its record comes through the pipe. */
+MGI_FN int mgi_check_start(mgi_child *c, const mgi_check_task *t, int timeout_s) {
+  int fd[2];
+  if (pipe(fd)) return 0;
+  c->pid = (int)fork();
+  if (c->pid < 0) {
+    close(fd[0]);
+    close(fd[1]);
+    return 0;
+  }
+  if (!c->pid) {
+    mgi_check_record r;
+    memset(&r, 0, sizeof r);
+    close(fd[0]);
+    static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM}; /* the caller's handlers are not for us */
+    for (int k = 0; k < 6; k++) signal(fatal[k], SIG_DFL);
+    alarm((unsigned)timeout_s);
+    mgi_check_inside(t, &r);
+    const char *at = (const char *)&r;
+    for (size_t n = 0; n < sizeof r;) {
+      ssize_t put = write(fd[1], at + n, sizeof r - n);
+      if (put <= 0) _exit(1);
+      n += (size_t)put;
+    }
+    _exit(0);
+  }
+  close(fd[1]);
+  c->fd = fd[0];
+  c->n = 0;
+  return 1;
+}
+MGI_FN void mgi_check_finish(mgi_child *c, int timeout_s, mgi_check_record *r) {
+  int code = mgi_child_wait(c); /* a record is smaller than what it keeps */
+  memset(r, 0, sizeof *r);
+  if (code == 0 && c->n == sizeof *r) {
+    memcpy(r, c->out, sizeof *r);
+    return;
+  }
+  r->status = MG_NOT_FOUND;
+  if (code == 256 + SIGALRM) snprintf(r->difference, sizeof r->difference, "the emulated kernel did not end within %d s", timeout_s);
+  else snprintf(r->difference, sizeof r->difference, "the emulated kernel faults (signal %d): memory outside of every array", code - 256);
+}
+
+/* Both builds of the text, at the same time. */
+MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, const char *dir, const char *cxx, const char *headers, int timeout_s, const char *text,
+                                 mg_error *e) {
+  enum { MOST = 400 };
+  const char *argv[MOST + 16];
+  char *define = (char *)malloc((size_t)MOST * 300), source[600], out[2][600], include[600];
+  mgi_child child[2];
+  int n = 0, defines = 0, started = 0;
+  mg_status s = MG_OK;
+  mg_classes c;
+  if (!define) return mg_fail(e, MG_NO_MEMORY, "mg_cuda_check", "no memory");
+  s = mg_classes_of(g, &c, e);
+  if (s != MG_OK) {
+    free(define);
+    return s;
+  }
+  snprintf(include, sizeof include, "-I%s", headers);
+  snprintf(source, sizeof source, "%s/kernel.cu", dir);
+  const char *fixed[] = {cxx, "-std=c++17", "-O1", "-shared", "-fPIC", "-w", "-DMG_EMULATE", include};
+  for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) argv[n++] = fixed[k];
+  for (uint32_t k = 0, kernel = 0; small->changed && k < c.n + g->n_ops && s == MG_OK; k++) {
+    char name[200];
+    if (k < c.n) {
+      if (small->extent[k] == c.extent[k]) continue;
+      snprintf(name, sizeof name, "%s_D%u", g->name, (unsigned)k);
+      snprintf(define + 300 * defines, 300, "-D%s=%lld", name, (long long)small->extent[k]);
+    }
+    const mg_graph *sub = k < c.n || k == c.n || g->ops[k - c.n].code != MG_OP_GRAPH ? NULL : g->ops[k - c.n].sub;
+    for (uint32_t a = k < c.n ? 0 : 1; a < (k < c.n ? 1u : sub ? sub->n_axes : 0u) && s == MG_OK; a++) {
+      if (sub) {
+        int64_t count = small->counts[kernel * (MG_MAX_AXES + 1) + a];
+        if (count == sub->axes[a].extent) continue;
+        snprintf(name, sizeof name, "%s_K%u_%s", g->name, (unsigned)kernel, sub->axes[a].name);
+        snprintf(define + 300 * defines, 300, "-D%s=%lld", name, (long long)count);
+      }
+      char line[256];
+      snprintf(line, sizeof line, "#ifndef %s\n", name);
+      if (!strstr(text, line)) s = mg_fail(e, MG_BAD_INPUT, "emitted file", "expected the named constant %s, found none: it is not made from this µGraph", name);
+      else if (defines == MOST) s = mg_fail(e, MG_LIMIT, "emitted file", "more than %d named constants", (int)MOST);
+      else argv[n++] = define + 300 * defines++;
+    }
+    kernel += sub != NULL;
+  }
+  argv[n++] = "-o";
+  int at_out = n;
+  for (int k = 0; k < 2 && s == MG_OK; k++) {
+    n = at_out;
+    snprintf(out[k], sizeof out[k], "%s/%s.so", dir, k ? "floats" : "fields");
+    argv[n++] = out[k];
+    if (!k) argv[n++] = "-DMG_EMULATE_FIELD";
+    argv[n++] = "-x";
+    argv[n++] = "c++";
+    argv[n++] = source;
+    argv[n++] = NULL;
+    if (mgi_child_start(&child[k], argv, timeout_s)) started++;
+    else s = mg_fail(e, MG_MACHINE, cxx, "cannot start it: %s", strerror(errno));
+  }
+  for (int k = 0; k < started; k++) {
+    int code = mgi_child_wait(&child[k]);
+    if (s != MG_OK || !code) continue;
+    if (code == 127 && !child[k].n) s = mg_fail(e, MG_MACHINE, cxx, "no such C++ compiler: install g++ (Debian: apt-get install g++) or set CXX");
+    else if (code >= 256) s = mg_fail(e, MG_MACHINE, cxx, "the compiler was ended by signal %d%s", code - 256, code == 256 + SIGALRM ? ": out of time" : "");
+    else s = mg_fail(e, MG_BAD_INPUT, "emitted file", "%s refuses it: %.200s", cxx, mgi_child_says(&child[k]));
+  }
+  mg_classes_free(&c);
+  free(define);
+  return s;
+}
+
+mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_check_report *r, mg_error *e) {
+  mg_check_config none;
+  mg_check_report ignored;
+  mg_graph *own = NULL, *shun = NULL;
+  mg_reduced small;
+  mg_field F[2];
+  char dir[400] = "", headers[400], path[600];
+  mg_status s = MG_OK;
+  memset(&none, 0, sizeof none);
+  memset(&small, 0, sizeof small);
+  if (!cfg) cfg = &none;
+  if (!r) r = &ignored;
+  memset(r, 0, sizeof *r);
+  uint64_t seed = cfg->seed ? cfg->seed : 1;
+  int timeout_s = cfg->timeout_s > 0 ? cfg->timeout_s : 300;
+  const char *cxx = cfg->cxx ? cfg->cxx : getenv("CXX");
+  if (!cxx || !cxx[0] || strchr(cxx, ' ')) cxx = "g++";
+  mgi_cd_header_dir(cfg->include_dir, headers, sizeof headers);
+  if (!ugraph) {
+    s = mg_cuda_source_graph(cu_text, strlen(cu_text), &own, e);
+    if (s != MG_OK) return s;
+    ugraph = own;
+  }
+  r->tolerance = mgi_cd_tolerance(ugraph);
+  if (cfg->full_size) {
+    s = mg_cuda_reduce(ugraph, &small, e);
+    if (s == MG_OK && small.changed) {
+      mg_classes c;
+      mg_graph_free(small.graph);
+      small.graph = NULL;
+      small.changed = 0;
+      s = mg_classes_of(ugraph, &c, e);
+      if (s == MG_OK) {
+        s = mg_resize(ugraph, c.extent, NULL, &small.graph, e);
+        mg_classes_free(&c);
+      }
+    }
+  } else s = mg_cuda_reduce(ugraph, &small, e);
+  if (s == MG_OK) s = mgi_cd_temp_dir(cfg->work_dir, dir, sizeof dir, e);
+  if (s == MG_OK) {
+    snprintf(path, sizeof path, "%s/kernel.cu", dir);
+    if (!mgi_cd_write(path, cu_text, strlen(cu_text))) s = mg_fail(e, MG_MACHINE, path, "cannot write it: %s", strerror(errno));
+  }
+  if (s == MG_OK) s = mgi_check_build(ugraph, &small, dir, cxx, headers, timeout_s, cu_text, e);
+  r->reduced = small.changed;
+  for (int opaque = 0; opaque < 2 && s == MG_OK; opaque++) {
+    /* Two pairs; the second also avoids the first one's primes, as if a constant held them. */
+    const mg_graph *both[3];
+    int64_t one = 1;
+    both[0] = ugraph;
+    both[1] = small.graph;
+    s = mg_field_small(both, 2, seed, opaque, &F[0], e);
+    if (s != MG_OK) break;
+    shun = mg_program_new("shun", NULL);
+    mg_output(shun, mg_scale(shun, mg_input(shun, "X", MG_F16, 1, &one), 1, (int64_t)(F[0].p * F[0].q)));
+    s = mg_check(shun, e);
+    both[2] = shun;
+    if (s == MG_OK) s = mg_field_small(both, 3, seed + 1, opaque, &F[1], e);
+    mg_graph_free(shun);
+    if (s != MG_OK) break;
+    mgi_check_task task[3];
+    mgi_check_record record[3];
+    mgi_child child[3];
+    int started = 0;
+    for (int k = 0; k < 3; k++) {
+      task[k].g = small.graph;
+      task[k].F = k < 2 ? &F[k] : NULL;
+      task[k].seed = seed * 3 + (uint64_t)k;
+      task[k].seeds = k < 2 ? (cfg->seeds > 0 ? cfg->seeds : 8) : 2;
+      task[k].tolerance = r->tolerance;
+      snprintf(task[k].so, sizeof task[k].so, "%s/%s.so", dir, k < 2 ? "fields" : "floats");
+      if (mgi_check_start(&child[k], &task[k], timeout_s)) started++;
+      else {
+        s = mg_fail(e, MG_MACHINE, "mg_cuda_check", "cannot start a process: %s", strerror(errno));
+        break;
+      }
+    }
+    uint64_t twice = 0;
+    r->compared = r->undefined = 0;
+    r->fields = 0;
+    r->difference[0] = 0;
+    for (int k = 0; k < started; k++) {
+      mgi_check_finish(&child[k], timeout_s, &record[k]);
+      if (k < 2) {
+        r->compared += record[k].compared;
+        r->undefined += record[k].undefined;
+        twice += record[k].twice;
+        r->p[k] = F[k].p;
+        r->q[k] = F[k].q;
+        r->fields += record[k].status == MG_OK;
+        r->seeds = record[k].seeds;
+      } else {
+        r->float_error = record[k].float_error;
+        r->float_checked = record[k].status == MG_OK;
+      }
+      if (record[k].status == MG_NOT_FOUND) { /* a difference beats any other outcome */
+        if (!r->difference[0]) memcpy(r->difference, record[k].difference, sizeof r->difference);
+        s = MG_NOT_FOUND;
+      } else if (record[k].status != MG_OK && s == MG_OK) {
+        s = record[k].status;
+        if (e) *e = record[k].error;
+      }
+    }
+    r->exp_opaque = opaque;
+    if (s != MG_OK || !twice) break; /* else a second exponential hides elements: once more with exp uninterpreted */
+  }
+  if (s == MG_NOT_FOUND) mg_fail(e, MG_NOT_FOUND, ugraph->name, "the kernel is not its µGraph: %.200s", r->difference);
+  if (s == MG_OK && r->compared < r->undefined) /* the program divides by zero too often for a verdict */
+    s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "undecided: %llu of %llu output elements are undefined over the fields", (unsigned long long)r->undefined,
+                (unsigned long long)(r->undefined + r->compared));
+  if (dir[0] && cfg->keep) snprintf(r->kept, sizeof r->kept, "%.250s", dir);
+  else if (dir[0]) {
+    static const char *const files[] = {"kernel.cu", "fields.so", "floats.so"};
+    for (int k = 0; k < 3; k++) {
+      snprintf(path, sizeof path, "%s/%s", dir, files[k]);
+      unlink(path);
+    }
+    rmdir(dir);
+  }
+  mg_reduced_free(&small);
+  mg_graph_free(own);
+  return s;
+}
+#else
+mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_check_report *r, mg_error *e) {
+  (void)ugraph, (void)cu_text, (void)cfg;
+  if (r) memset(r, 0, sizeof *r);
+  return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_check", "it needs field arithmetic: include mirage_verify.h before mirage_cuda.cuh");
+}
+#endif /* MIRAGE_VERIFY_H */
+
+/* ---- nvcc, and the cache of what it made */
+MGI_FN uint64_t mgi_cd_hash(uint64_t h, const void *p, size_t n) { /* FNV-1a */
+  for (size_t k = 0; k < n; k++) h = (h ^ ((const unsigned char *)p)[k]) * 0x100000001B3u;
+  return h;
+}
+MGI_FN int mgi_cd_hash_file(const char *dir, const char *name, uint64_t h[2]) {
+  char path[700], buffer[8192];
+  size_t n;
+  snprintf(path, sizeof path, "%s/%s", dir, name);
+  FILE *f = fopen(path, "rb");
+  if (!f) return 0;
+  while ((n = fread(buffer, 1, sizeof buffer, f)) > 0) {
+    h[0] = mgi_cd_hash(h[0], buffer, n);
+    h[1] = mgi_cd_hash(h[1], buffer, n);
+  }
+  fclose(f);
+  return 1;
+}
+MGI_FN int mgi_cd_make_dirs(char *path) {
+  for (char *s = path + 1; *s; s++)
+    if (*s == '/') {
+      *s = 0;
+      int failed = mkdir(path, 0700) && errno != EEXIST;
+      *s = '/';
+      if (failed) return 0;
+    }
+  return !mkdir(path, 0700) || errno == EEXIST;
+}
+
+mg_status mg_cuda_compile(const char *cu_text, const mg_compile_config *cfg, char *so_path, size_t n, mg_error *e) {
+  mg_compile_config none;
+  char headers[400], include[410], cache[400], gencode[80], source[520], partial[520], version[64];
+  const char *home;
+  mgi_child child;
+  memset(&none, 0, sizeof none);
+  if (!cfg) cfg = &none;
+  const char *arch = cfg->arch ? cfg->arch : "sm_90a";
+  if (strncmp(arch, "sm_", 3) || strlen(arch) > 16 || strspn(arch + 3, "0123456789af") != strlen(arch + 3))
+    return mg_fail(e, MG_BAD_INPUT, "arch", "expected sm_80 or sm_90a, found %.40s", arch);
+  snprintf(gencode, sizeof gencode, "-gencode=arch=compute_%s,code=%s", arch + 3, arch);
+  mgi_cd_header_dir(cfg->include_dir, headers, sizeof headers);
+  snprintf(include, sizeof include, "-I%s", headers);
+  /* Which nvcc, and its version. */
+  const char *nvcc = cfg->nvcc ? cfg->nvcc : getenv("NVCC");
+  if (!nvcc || !nvcc[0]) nvcc = "nvcc";
+  int code = 127;
+  for (int k = 0; k < 2; k++) {
+    const char *ask[] = {nvcc, "--version", NULL};
+    if (!mgi_child_start(&child, ask, 60)) return mg_fail(e, MG_MACHINE, nvcc, "cannot start it: %s", strerror(errno));
+    code = mgi_child_wait(&child);
+    if (code != 127 || strcmp(nvcc, "nvcc")) break;
+    nvcc = "/usr/local/cuda/bin/nvcc";
+  }
+  if (code) return mg_fail(e, MG_MACHINE, "nvcc", "no working %s: install the CUDA toolkit (package cuda-nvcc or nvidia-cuda-toolkit), or set NVCC", cfg->nvcc ? cfg->nvcc : "nvcc");
+  const char *flags[] = {nvcc, "-shared", "-Xcompiler", "-fPIC", "-O3", "-std=c++17", gencode, cfg->runner ? "-DMG_RUNNER" : "-DMG_NO_RUNNER"};
+  enum { N_FLAGS = sizeof flags / sizeof *flags };
+  /* The key. */
+  uint64_t h[2] = {0xCBF29CE484222325u, 0x9AE16A3B2F90404Fu};
+  static const char *const parts[] = {"mirage.h", "mirage_cuda.cuh"};
+  for (int k = 0; k < 2; k++)
+    if (!mgi_cd_hash_file(headers, parts[k], h)) return mg_fail(e, MG_BAD_INPUT, headers, "expected %s there, found none: set include_dir", parts[k]);
+  for (int k = 0; k < 2; k++) {
+    h[k] = mgi_cd_hash(h[k], cu_text, strlen(cu_text) + 1);
+    h[k] = mgi_cd_hash(h[k], child.out, child.n);
+    for (int f = 0; f < N_FLAGS; f++) h[k] = mgi_cd_hash(h[k], flags[f], strlen(flags[f]) + 1);
+  }
+  if (cfg->cache_dir) snprintf(cache, sizeof cache, "%s", cfg->cache_dir);
+  else if ((home = getenv("XDG_CACHE_HOME")) != NULL && home[0]) snprintf(cache, sizeof cache, "%s/mirage", home);
+  else if ((home = getenv("HOME")) != NULL && home[0]) snprintf(cache, sizeof cache, "%s/.cache/mirage", home);
+  else snprintf(cache, sizeof cache, "/tmp/mirage-%u", (unsigned)getuid());
+  if (!mgi_cd_make_dirs(cache)) return mg_fail(e, MG_MACHINE, cache, "cannot make the cache directory: %s", strerror(errno));
+  struct stat st;
+  if (stat(cache, &st) || st.st_uid != getuid() || (st.st_mode & 022)) /* what lies there is loaded: nobody else may write it */
+    return mg_fail(e, MG_MACHINE, cache, "the cache directory has to belong to this user and be writable by nobody else");
+  if (snprintf(so_path, n, "%s/%016llx%016llx.so", cache, (unsigned long long)h[0], (unsigned long long)h[1]) >= (int)n) return mg_fail(e, MG_BAD_INPUT, cache, "the path is too long");
+  if (!access(so_path, R_OK)) return MG_OK;
+  snprintf(version, sizeof version, "%016llx-%ld", (unsigned long long)h[0], (long)getpid());
+  snprintf(source, sizeof source, "%s/%s.cu", cache, version);
+  snprintf(partial, sizeof partial, "%s/%s.part.so", cache, version);
+  if (!mgi_cd_write(source, cu_text, strlen(cu_text))) return mg_fail(e, MG_MACHINE, source, "cannot write it: %s", strerror(errno));
+  const char *argv[N_FLAGS + 8];
+  int a = 0;
+  for (int f = 0; f < N_FLAGS; f++) argv[a++] = flags[f];
+  argv[a++] = include;
+  argv[a++] = "-o";
+  argv[a++] = partial;
+  argv[a++] = source;
+  argv[a++] = NULL;
+  mg_status s = MG_OK;
+  if (!mgi_child_start(&child, argv, cfg->timeout_s > 0 ? cfg->timeout_s : 300)) s = mg_fail(e, MG_MACHINE, nvcc, "cannot start it: %s", strerror(errno));
+  else {
+    code = mgi_child_wait(&child);
+    if (code >= 256) s = mg_fail(e, MG_MACHINE, nvcc, "it was ended by signal %d%s", code - 256, code == 256 + SIGALRM ? ": out of time" : "");
+    else if (code) s = mg_fail(e, MG_BAD_INPUT, "emitted file", "nvcc refuses it: %.200s", mgi_child_says(&child));
+    else if (rename(partial, so_path)) s = mg_fail(e, MG_MACHINE, so_path, "cannot write it: %s", strerror(errno));
+  }
+  unlink(source);
+  unlink(partial);
+  return s;
+}
+
+/* ---- link 3 */
+/* Asks the driver for the first GPU, without the toolkit. */
+MGI_FN mg_status mgi_run_device(int *major, int *minor, mg_error *e) {
+  int (*init)(unsigned), (*count)(int *), (*get)(int *, int), (*attribute)(int *, int, int), (*text)(int, const char **), n = 0, device = 0;
+  const char *words = "no message";
+  void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!lib) return mg_fail(e, MG_MACHINE, "GPU", "no CUDA device: no NVIDIA driver is installed (%.120s)", dlerror());
+  *(void **)&init = dlsym(lib, "cuInit");
+  *(void **)&count = dlsym(lib, "cuDeviceGetCount");
+  *(void **)&get = dlsym(lib, "cuDeviceGet");
+  *(void **)&attribute = dlsym(lib, "cuDeviceGetAttribute");
+  *(void **)&text = dlsym(lib, "cuGetErrorString");
+  if (!init || !count || !get || !attribute || !text) return mg_fail(e, MG_MACHINE, "GPU", "no CUDA device: libcuda.so.1 is not a CUDA driver");
+  int rc = init(0);
+  if (!rc) rc = count(&n);
+  if (!rc && !n) return mg_fail(e, MG_MACHINE, "GPU", "no CUDA device: the driver finds none");
+  if (!rc) rc = get(&device, 0);
+  if (!rc) rc = attribute(major, 75, device);
+  if (!rc) rc = attribute(minor, 76, device);
+  if (!rc) return MG_OK;
+  text(rc, &words);
+  return mg_fail(e, MG_MACHINE, "GPU", "no CUDA device: %.180s", words);
+}
+
+mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_config *cfg, mg_run_report *r, mg_error *e) {
+  mg_run_config none;
+  mg_run_report ignored;
+  mg_compile_config compile;
+  mgi_runner_job job;
+  mgi_tensors x;
+  mg_graph *own = NULL;
+  const void *given[MG_MAX_IN];
+  char name[256], exact[16];
+  int major = 0, minor = 0;
+  memset(&none, 0, sizeof none);
+  memset(&x, 0, sizeof x);
+  memset(&job, 0, sizeof job);
+  memset(&compile, 0, sizeof compile);
+  if (!cfg) cfg = &none;
+  if (!r) r = &ignored;
+  memset(r, 0, sizeof *r);
+  mg_status s = mgi_run_device(&major, &minor, e);
+  if (s != MG_OK) return s;
+  if (major < 8) return mg_fail(e, MG_UNSUPPORTED, "GPU", "its compute capability is %d.%d; emitted kernels need 8.0", major, minor);
+  if (cfg->arch && !strcmp(cfg->arch, "sm_90a") && (major != 9 || minor != 0))
+    return mg_fail(e, MG_UNSUPPORTED, "GPU", "its compute capability is %d.%d; code for sm_90a runs on 9.0 only: use sm_80", major, minor);
+  compile.arch = cfg->arch ? cfg->arch : major == 9 && minor == 0 ? "sm_90a" : "sm_80";
+  if (!cfg->arch && !strcmp(compile.arch, "sm_80") && major > 8) { /* machine code of another major version would not load */
+    snprintf(exact, sizeof exact, "sm_%d%d", major, minor);
+    compile.arch = exact;
+  }
+  compile.include_dir = cfg->include_dir;
+  compile.cache_dir = cfg->cache_dir;
+  compile.nvcc = cfg->nvcc;
+  compile.timeout_s = cfg->timeout_s;
+  compile.runner = 1;
+  if (!ugraph) {
+    s = mg_cuda_source_graph(cu_text, strlen(cu_text), &own, e);
+    if (s != MG_OK) return s;
+    ugraph = own;
+  }
+  const mg_graph *g = ugraph;
+  r->seed = cfg->seed ? cfg->seed : (uint64_t)time(NULL) * 1000003u + (uint64_t)getpid();
+  r->tolerance = cfg->tolerance > 0 ? cfg->tolerance : mgi_cd_tolerance(g);
+  s = mg_cuda_compile(cu_text, &compile, r->so_path, sizeof r->so_path, e);
+  if (s == MG_OK) s = mgi_tensors_new(g, sizeof(double), &x, e);
+  void *so = NULL;
+  mgi_runner_fn run = NULL;
+  mgi_workspace_fn workspace = NULL;
+  if (s == MG_OK) {
+    so = dlopen(r->so_path, RTLD_NOW | RTLD_LOCAL);
+    if (!so) s = mg_fail(e, MG_MACHINE, r->so_path, "cannot load it: %.180s", dlerror());
+  }
+  if (s == MG_OK) {
+    *(void **)&run = dlsym(so, "mgi_runner_run");
+    snprintf(name, sizeof name, "%s_launch", g->name);
+    *(void **)&job.launch = dlsym(so, name);
+    snprintf(name, sizeof name, "%s_workspace_bytes", g->name);
+    *(void **)&workspace = dlsym(so, name);
+    if (!run || !job.launch || !workspace) s = mg_fail(e, MG_BAD_INPUT, "emitted file", "expected the entry points %.80s_launch and %.80s_workspace_bytes", g->name, g->name);
+  }
+  if (s == MG_OK) {
+    job.size = (int)sizeof job;
+    job.n_in = (int)g->n_in;
+    job.n_out = (int)g->n_out;
+    mgi_tensors_real(g, &x, r->seed);
+    for (uint32_t k = 0; k < g->n_in; k++) {
+      given[k] = x.given[k];
+      job.in[k] = x.in[k];
+      job.in_bytes[k] = x.in_bytes[k];
+      r->bytes += x.in_bytes[k];
+    }
+    for (uint32_t k = 0; k < g->n_out; k++) {
+      job.out[k] = x.out[k];
+      job.out_bytes[k] = x.out_bytes[k];
+      job.again[k] = malloc(x.out_bytes[k] + 16);
+      if (!job.again[k]) s = mg_fail(e, MG_NO_MEMORY, "mg_cuda_run", "no memory for the outputs");
+      r->bytes += x.out_bytes[k];
+    }
+    job.workspace_bytes = workspace();
+    job.reps = cfg->reps > 0 ? cfg->reps : 15;
+    job.cold = cfg->cold;
+    job.no_time = cfg->no_time;
+  }
+  if (s == MG_OK && run(&job)) s = mg_fail(e, MG_MACHINE, "GPU", "%.220s", job.error);
+  if (s == MG_OK) {
+    mg_domain d = mg_domain_real();
+    s = mg_eval(g, &d, given, x.expected, e);
+  }
+  if (s == MG_OK) {
+    uint64_t undefined = 0;
+    int differs = 0;
+    for (uint32_t k = 0; k < g->n_out; k++) {
+      int64_t worst;
+      double error = mgi_tensors_error(g, &x, (int)k, &r->unwritten, &undefined, &worst);
+      if (!(error <= r->relative_error)) r->relative_error = error, r->worst_output = (int)k;
+      differs |= memcmp(job.out[k], job.again[k], job.out_bytes[k]) != 0;
+    }
+    r->us_hot = job.us_hot;
+    r->us_cold = job.us_cold;
+    r->us_hot_min = job.us_hot_min;
+    r->us_cold_min = job.us_cold_min;
+    r->launches = job.launches;
+    r->cold_sets = job.cold_sets;
+    r->driver = job.driver;
+    r->runtime = job.runtime;
+    r->sms = job.sms;
+    r->l2_bytes = job.l2_bytes;
+    memcpy(r->gpu, job.gpu, sizeof r->gpu);
+    const char *o = mg_tensor_of(g, g->out[r->worst_output])->name;
+    if (r->unwritten) s = mg_fail(e, MG_NOT_FOUND, g->name, "%llu output elements were not written", (unsigned long long)r->unwritten);
+    else if (!(r->relative_error <= r->tolerance)) s = mg_fail(e, MG_NOT_FOUND, g->name, "relative error %.3g of output %s, the tolerance is %.3g (seed %llu)", r->relative_error, o, r->tolerance, (unsigned long long)r->seed);
+    else if (differs) s = mg_fail(e, MG_NOT_FOUND, g->name, "two runs on the same inputs give different outputs");
+  }
+  for (int k = 0; k < MG_MAX_OUT; k++) free(job.again[k]);
+  if (so) dlclose(so);
+  mgi_tensors_free(&x);
+  mg_graph_free(own);
+  return s;
+}
+
+#ifdef __cplusplus
+}
 #endif
+#endif /* driver */
 
 #if (defined(MIRAGE_IMPLEMENTATION) || defined(MIRAGE_CUDA_IMPLEMENTATION)) && !defined(MGI_CUDA_IMPLEMENTED)
 #define MGI_CUDA_IMPLEMENTED
