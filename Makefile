@@ -10,7 +10,7 @@ export CC CXX CLANG NVCC
 
 WARN := -Wall -Wextra
 CFLAGS ?= -O2
-STD := -std=c11 $(WARN) -I.
+STD := -std=c11 $(WARN) -I$(CURDIR)
 LIBS := -lm -lpthread -ldl
 SAN := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 HEADERS := mirage.h mirage_verify.h mirage_search.h mirage_cuda.cuh

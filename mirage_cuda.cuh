@@ -134,7 +134,7 @@ extern "C" {
 typedef struct mg_check_config {
   uint64_t seed;             /* of inputs, fields and fiber orders; 0: 1 */
   int seeds;                 /* fiber orders tried over each field; 0: 8 */
-  const char *include_dir;   /* where mirage_cuda.cuh is; NULL: where it was when this was compiled */
+  const char *include_dir;   /* where mirage_cuda.cuh is; NULL: $MIRAGE_INCLUDE, else where it was when this was compiled */
   const char *work_dir;      /* where the temporary directory goes; NULL: $TMPDIR or /tmp */
   const char *cxx;           /* NULL: $CXX or g++ */
   int keep;                  /* 1: keep the temporary directory */
@@ -2028,11 +2028,15 @@ MGI_FN mg_status mgi_cd_temp_dir(const char *under, char *path, size_t n, mg_err
   }
   return mg_fail(e, MG_MACHINE, base, "cannot make a temporary directory: %s", strerror(errno));
 }
+/* Where mirage_cuda.cuh is: `given`, $MIRAGE_INCLUDE, where it was when this was compiled, the current directory. */
 MGI_FN void mgi_cd_header_dir(const char *given, char *dir, size_t n) {
-  const char *slash = strrchr(__FILE__, '/');
-  if (given) snprintf(dir, n, "%s", given);
-  else if (slash) snprintf(dir, n, "%.*s", (int)(slash - __FILE__), __FILE__);
-  else snprintf(dir, n, ".");
+  const char *env = getenv("MIRAGE_INCLUDE"), *slash = strrchr(__FILE__, '/');
+  char file[1100];
+  if (!given && env && *env) given = env;
+  if (given) { snprintf(dir, n, "%s", given); return; }
+  snprintf(dir, n, "%.*s", slash ? (int)(slash - __FILE__) : 1, slash ? __FILE__ : ".");
+  snprintf(file, sizeof file, "%.1000s/mirage_cuda.cuh", dir);
+  if (access(file, R_OK)) snprintf(dir, n, ".");
 }
 
 /* ---- the µGraph inside an emitted file */
