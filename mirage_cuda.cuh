@@ -1408,8 +1408,9 @@ template<class TILE> struct mg_left_tile {
     }
   }
 };
-/* A left operand that is computed: f on rows < ROWS, two columns at a time, zero from column `end` of the contraction on. */
-template<class T, int ROWS, class F> struct mg_left_value {
+/* A left operand that is computed: f on rows < ROWS, two columns at a time, zero from column `end` of the
+   contraction on.  FULL: no step of 16 passes `end`, so nothing is asked there. */
+template<class T, int ROWS, bool FULL, class F> struct mg_left_value {
   F f;
   int end;
   MG_DEV void fragment(uint32_t (&a)[4], int row, int k) const {
@@ -1419,8 +1420,8 @@ template<class T, int ROWS, class F> struct mg_left_value {
       if (r > ROWS - 1) r = ROWS - 1;
       const int kk = k + mg_lane() % 4 * 2 + (x >> 1) * 8;
       mg_num first = mg_zero(), second = mg_zero();
-      if (kk < end) f(r, kk, first, second);
-      a[x] = mg_pack2<T>(mg_narrow<T>(first), mg_narrow<T>(kk + 1 < end ? second : mg_zero()));
+      if (FULL || kk < end) f(r, kk, first, second);
+      a[x] = mg_pack2<T>(mg_narrow<T>(first), mg_narrow<T>(FULL || kk + 1 < end ? second : mg_zero()));
     }
   }
 };
@@ -1450,10 +1451,10 @@ template<class TILE> struct mg_right_tile {
     b[1][1] = r[3];
   }
 };
-template<class T, int COLS, class F> struct mg_right_value {
+template<class T, int COLS, bool FULL, class F> struct mg_right_value {
   F f;
   int end;
-  MG_DEV T at(int k, int c) const { return mg_narrow<T>(k < end ? f(k, c, 0) : mg_zero()); }
+  MG_DEV T at(int k, int c) const { return mg_narrow<T>(FULL || k < end ? f(k, c, 0) : mg_zero()); }
   MG_DEV void one(uint32_t (&b)[2], int k, int n) const {
     int c = n + mg_lane() / 4;
     if (c > COLS - 1) c = COLS - 1;
@@ -1468,8 +1469,8 @@ template<class T, int COLS, class F> struct mg_right_value {
 };
 template<class TILE> MG_DEV mg_left_tile<TILE> mg_left(const TILE &t) { return mg_left_tile<TILE>{t}; }
 template<class TILE> MG_DEV mg_right_tile<TILE> mg_right(const TILE &t) { return mg_right_tile<TILE>{t}; }
-template<class T, int ROWS, class F> MG_DEV mg_left_value<T, ROWS, F> mg_left_of(int end, const F &f) { return mg_left_value<T, ROWS, F>{f, end}; }
-template<class T, int COLS, class F> MG_DEV mg_right_value<T, COLS, F> mg_right_of(int end, const F &f) { return mg_right_value<T, COLS, F>{f, end}; }
+template<class T, int ROWS, bool FULL, class F> MG_DEV mg_left_value<T, ROWS, FULL, F> mg_left_of(int end, const F &f) { return mg_left_value<T, ROWS, FULL, F>{f, end}; }
+template<class T, int COLS, bool FULL, class F> MG_DEV mg_right_value<T, COLS, FULL, F> mg_right_of(int end, const F &f) { return mg_right_value<T, COLS, FULL, F>{f, end}; }
 
 /* acc += left right over K (rounded up to 16; both operands are zero there). */
 template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract(ACC &acc, const L &left, const R &right) {
@@ -1564,7 +1565,7 @@ template<class OP, int ROWS, int THREADS> struct mg_row_reduce {
           mg_num first, second;
           f(r, c, first, second);
           part[p] = OP::join(part[p], first);
-          if (c + 1 < cols) part[p] = OP::join(part[p], second);
+          if (cols % 2 == 0 || c + 1 < cols) part[p] = OP::join(part[p], second);
         }
       }
     }
@@ -3847,7 +3848,8 @@ MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left
   mgi_cu_prepare_leaves(K, t, 0, v->rows, v->cols, 1, &none);
   if (type == MG_F32) mgi_cu_lambda(K, s, t, 0, 1);
   else {
-    mgi_cu_str_put(s, "mg_%s_of<%s, %d>(%s, ", side, mgi_cu_type[type], left ? v->rows : v->cols, contracted);
+    int full = !mgi_cu_is_ragged(K, t, left) && (left ? v->cols : v->rows) % 16 == 0; /* no step of 16 passes the end */
+    mgi_cu_str_put(s, "mg_%s_of<%s, %d, %s>(%s, ", side, mgi_cu_type[type], left ? v->rows : v->cols, full ? "true" : "false", contracted);
     mgi_cu_lambda(K, s, t, 0, left ? 2 : 1);
     mgi_cu_str_put(s, ")");
   }

@@ -1,0 +1,213 @@
+"""What a user would pick instead of an emitted kernel, timed on the GPU: eager PyTorch (cuBLAS), cuDNN and FlashAttention-2
+through scaled_dot_product_attention, torch.compile, and torch.compile with max-autotune.
+
+Each workload is timed as a replayed CUDA graph that holds CALLS calls, in two
+regimes: hot (one set of buffers, so small inputs stay in L2) and cold (the
+calls rotate over enough buffer sets to exceed 4x the L2). Figures are the
+median over REPS replays, in microseconds a call. fp16 inputs, randn.
+
+usage: peers.py [--only REGEX] [--modes eager,cudnn,flash,compile,autotune] [--out FILE]
+"""
+import argparse, json, math, re, sys, time
+import torch
+import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+dev = "cuda"
+torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = True
+L2 = 60 << 20
+CALLS, REPS = 32, 15
+
+
+def r(*s, scale=1.0):
+    return torch.randn(*s, device=dev, dtype=torch.float16) * scale
+
+
+def rms(x, eps=0.0):
+    return F.rms_norm(x, (x.shape[-1],), eps=1e-6)
+
+
+def workloads():
+    w = {}
+    # Weights as [K, N] in memory, and, under the suffix _wt, as [N, K] (torch.nn.Linear's own): the peer's best counts.
+    def wt(k, n, scale=1.0):
+        return r(n, k, scale=scale).t()
+
+    for sfx, w_ in (("", r), ("_wt", wt)):
+        for m, k, n in [(16, 1024, 4096), (2, 4096, 4096), (16, 4096, 4096), (2, 4096, 6144), (16, 4096, 6144)]:
+            w[f"rmsnorm_linear_m{m}_k{k}_n{n}{sfx}"] = (
+                lambda m=m, k=k, n=n, w_=w_: [r(m, k), r(k), w_(k, n, scale=k ** -0.5)],
+                lambda x, g, W: (F.rms_norm(x, (x.shape[-1],), g, 1e-6)) @ W, None)
+        for m in (1, 8, 16):
+            w[f"gated_mlp_m{m}{sfx}"] = (
+                lambda m=m, w_=w_: [r(m, 4096), w_(4096, 4096, scale=1 / 64), w_(4096, 4096, scale=1 / 64)],
+                lambda x, a, b: F.silu(x @ a) * (x @ b), None)
+        for k in (256, 4096):
+            w[f"lora_m16_k{k}{sfx}"] = (
+                lambda k=k, w_=w_: [r(16, k), w_(k, 4096, scale=k ** -.5), w_(k, 16, scale=k ** -.5), w_(16, 4096, scale=.25)],
+                lambda x, W, A, B: x @ W + (x @ A) @ B, None)
+
+    def attn(q, k, v):
+        return torch.softmax((q @ k) * q.shape[-1] ** -0.5, -1) @ v
+
+    # K is kept as [n, d] in memory and handed over as a [d, n] view: the layout every attention library wants.
+    def rk(b, d, n, scale):
+        return r(b, n, d, scale=scale).transpose(-1, -2)
+
+    def sdpa(q, k, v):
+        return F.scaled_dot_product_attention(q[None], k.transpose(-1, -2)[None], v[None])[0]
+
+    def cudnn(q, k, v):
+        with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+            return sdpa(q, k, v)
+
+    def flash(q, k, v):
+        with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+            return sdpa(q, k, v)
+
+    def rms_k(k):  # over d, which is the last dimension in memory
+        return rms(k.transpose(-1, -2)).transpose(-1, -2)
+
+    def qknorm(q, k, v):
+        return attn(rms(q), rms_k(k), v)
+
+    def qknorm_sdpa(q, k, v):
+        return sdpa(rms(q), rms_k(k), v)
+
+    def qknorm_cudnn(q, k, v):
+        return cudnn(rms(q), rms_k(k), v)
+
+    def qknorm_flash(q, k, v):
+        return flash(rms(q), rms_k(k), v)
+
+    sdpa.cudnn, qknorm_sdpa.cudnn = cudnn, qknorm_cudnn
+    sdpa.flash, qknorm_sdpa.flash = flash, qknorm_flash
+
+    for bs in (1, 8):
+        mk = lambda bs=bs: [r(2 * bs, 256, 64, scale=.2), rk(2 * bs, 64, 4096, scale=.2), r(2 * bs, 4096, 64)]
+        w[f"gqa_bs{bs}"] = (mk, attn, sdpa)
+        w[f"qknorm_bs{bs}"] = (mk, qknorm, qknorm_sdpa)
+        # LLaMA-3-70B decode, 1 of 4 GPUs: 2 KV heads, 8 query heads each, one new token
+        mk2 = lambda bs=bs: [r(2 * bs, 8, 128, scale=.2), rk(2 * bs, 128, 4096, scale=.2), r(2 * bs, 4096, 128)]
+        w[f"gqa_decode_bs{bs}"] = (mk2, attn, sdpa)
+    for m in (8, 64):
+        w[f"ntrans_m{m}"] = (
+            lambda m=m: [r(m, 4096), r(m, 4096), r(m, 4096)],
+            lambda x, h, a: rms(x + a * (rms(h) - x)), None)
+    G = [(1, 512, 256, 64, 64), (1, 512, 256, 64, 128), (1, 512, 256, 64, 256), (1, 512, 512, 256, 256),
+         (1, 512, 512, 512, 256), (1, 512, 512, 1024, 256), (1, 512, 512, 128, 128), (1, 1024, 512, 128, 128),
+         (1, 2048, 512, 128, 128), (1, 1024, 1024, 128, 128), (4, 1024, 1024, 128, 128), (8, 1024, 1024, 128, 128)]
+    for i, (b, M, N, K, H) in enumerate(G, 1):
+        w[f"gemm_chain_g{i}"] = (
+            lambda b=b, M=M, N=N, K=K, H=H: [r(b, M, K), r(b, K, N, scale=K ** -.5), r(b, N, H, scale=N ** -.5)],
+            lambda a, b_, d: (a @ b_) @ d, None)
+    S = [(8, 512, 512, 64, 64), (12, 512, 512, 64, 64), (16, 512, 512, 64, 64), (12, 256, 256, 64, 64),
+         (16, 256, 256, 64, 64), (16, 256, 256, 80, 80), (1, 512, 256, 64, 64), (1, 768, 384, 64, 64), (1, 1024, 512, 64, 64)]
+    for i, (b, M, N, K, H) in enumerate(S, 1):
+        w[f"attention_s{i}"] = (
+            lambda b=b, M=M, N=N, K=K, H=H: [r(b, M, K, scale=.3), rk(b, K, N, scale=.3), r(b, N, H)],
+            attn, sdpa)
+    return w
+
+
+def timed(fn, sets):
+    """us per call, graph replay over the given buffer sets."""
+    s = torch.cuda.Stream()
+    with torch.cuda.stream(s):
+        for a in sets[:2]:
+            for _ in range(3):
+                fn(*a)
+    torch.cuda.synchronize()
+    g = torch.cuda.CUDAGraph()
+    n = max(CALLS, len(sets))
+    with torch.cuda.graph(g):
+        for i in range(n):
+            fn(*sets[i % len(sets)])
+    for _ in range(3):
+        g.replay()
+    torch.cuda.synchronize()
+    ts = []
+    for _ in range(REPS):
+        a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        a.record(); g.replay(); b.record(); torch.cuda.synchronize()
+        ts.append(a.elapsed_time(b) * 1e3 / n)
+    ts.sort()
+    return ts[len(ts) // 2]
+
+
+def ceilings():
+    out = {}
+    a = torch.empty(1 << 32, dtype=torch.uint8, device=dev); b = torch.empty_like(a)
+    def t(f, n=5):
+        f(); torch.cuda.synchronize(); x, y = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        x.record(); [f() for _ in range(n)]; y.record(); torch.cuda.synchronize(); return x.elapsed_time(y) / n * 1e-3
+    out["copy_TBps"] = 2 * a.numel() / t(lambda: b.copy_(a)) / 1e12
+    f = a.view(torch.float16)
+    f.normal_()
+    out["read_sum_TBps"] = a.numel() / t(lambda: f.view(torch.int32).max()) / 1e12
+    del a, b, f
+    A, B = r(8192, 8192), r(8192, 8192)
+    out["fp16_matmul_TFLOPs"] = 2 * 8192 ** 3 / t(lambda: A @ B) / 1e12
+    x = r(16)
+    out["graph_node_us"] = timed(lambda v: v.add_(1), [[x]])
+    out["sms"] = torch.cuda.get_device_properties(0).multi_processor_count
+    out["l2"] = torch.cuda.get_device_properties(0).L2_cache_size
+    return out
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("--only", default=".")
+    ap.add_argument("--modes", default="eager,cudnn,flash,compile")
+    ap.add_argument("--out", default="")
+    args = ap.parse_args()
+    out = open(args.out, "a") if args.out else None
+
+    def emit(d):
+        line = json.dumps(d); print(line, flush=True)
+        if out:
+            out.write(line + "\n"); out.flush()
+
+    emit({"ceilings": ceilings()})
+    for name, (mk, fn, alt) in workloads().items():
+        if not re.search(args.only, name):
+            continue
+        base = mk()
+        nbytes = sum(t.numel() * 2 for t in base)
+        ncold = min(512, max(2, math.ceil(4 * L2 / nbytes)))
+        sets = [base] + [mk() for _ in range(ncold - 1)]
+        row = {"name": name, "in_bytes": nbytes, "ncold": ncold}
+        fns = {}
+        for m in args.modes.split(","):
+            if m == "eager":
+                fns[m] = fn
+            if m == "sdpa" and alt:
+                fns[m] = alt
+            if m in ("cudnn", "flash") and alt:
+                fns[m] = getattr(alt, m)
+            if m == "compile":
+                fns[m] = torch.compile(fn, dynamic=False)
+                if alt:
+                    fns["compile_flash"] = torch.compile(alt.flash, dynamic=False)
+                    fns["compile_cudnn"] = torch.compile(alt.cudnn, dynamic=False)
+            if m == "autotune":
+                fns[m] = torch.compile(fn, dynamic=False, mode="max-autotune-no-cudagraphs")
+                if alt:
+                    fns["autotune_sdpa"] = torch.compile(alt, dynamic=False, mode="max-autotune-no-cudagraphs")
+        for m, f in fns.items():
+            try:
+                t0 = time.time()
+                torch._dynamo.reset()
+                f(*base); torch.cuda.synchronize()
+                row[m + "_build_s"] = round(time.time() - t0, 1)
+                row[m + "_hot_us"] = round(timed(f, [base]), 2)
+                row[m + "_cold_us"] = round(timed(f, sets), 2)
+            except Exception as e:  # noqa
+                row[m + "_err"] = str(e)[:200]
+        emit(row)
+        del sets, base
+        torch.cuda.empty_cache()
+
+
+with torch.no_grad():
+    main()
