@@ -1401,7 +1401,7 @@ mg_graph *mg_graph_begin(mg_graph *g, const int64_t grid[3], int threads) {
   mg_graph *s = mgi_graph_new(g->root, g->level == MG_KERNEL ? MG_BLOCK : MG_THREAD);
   if (!s) return NULL;
   static const char *const name[] = {"x", "y", "z"};
-  s->name = g->name, s->up = g, s->threads = threads;
+  s->name = g->name, s->up = g, s->threads = s->level == MG_BLOCK ? threads : 0;
   for (int k = 0; k < 3; k++) s->axes[k + 1].name = name[k], s->axes[k + 1].extent = grid[k];
   s->n_axes = 4;
   return s;
