@@ -294,7 +294,7 @@ static mg_graph *one_op(mg_opcode op, const mg_attr *A, int n, const arr *in, in
   mg_graph *g = mg_program_new("one", NULL), *block = NULL, *thread = NULL;
   mg_tensor t[MG_MAX_IN], o;
   const int64_t unit[3] = {1, 1, 1};
-  char name[8];
+  char name[16];
   assert_non_null(g);
   for (int k = 0; k < n; k++) {
     snprintf(name, sizeof name, "X%d", k);
@@ -884,7 +884,7 @@ static void builder_errors_stick(void **state) {
   (void)state;
   mg_error e;
   mg_graph *g = mg_program_new("p", NULL);
-  int64_t s[2] = {4, 6};
+  int64_t s[6] = {4, 6, 1, 1, 1, 1};
   mg_tensor x = mg_input(g, "X", MG_F16, 2, s), none = {0};
   mg_tensor bad = mg_matmul(g, x, x); /* 6 against 4 */
   assert_int_equal(bad.id, 0);
@@ -913,7 +913,7 @@ static void builder_errors_stick(void **state) {
       case 4: mg_output(g, y); mg_output(g, y); break;
       case 5: mg_named(g, y, "for"); break;
       case 6: mg_exp(g, t77); break;
-      case 7: for (int j = 0; j < 16; j++) { char n[8]; snprintf(n, sizeof n, "I%d", j); mg_input(g, n, MG_F16, 2, s); } break;
+      case 7: for (int j = 0; j < 16; j++) { char n[16]; snprintf(n, sizeof n, "I%d", j); mg_input(g, n, MG_F16, 2, s); } break;
       case 8: mg_output(g, y); break;
       case 9: mg_input(g, "Y", MG_F16, 6, s); break;
       case 10: mg_input(g, "Y", (mg_dtype)7, 2, s); break;
@@ -1351,12 +1351,23 @@ static void noise(void **state) {
 /* ---- the operator table in Markdown */
 
 static void print_ops(void) {
-  static const char *const attr[] = {"", "constant", "dim", "dim, n", "shape", "permutation", "eps, dim"};
-  printf("| operator | operands | levels | attribute | kind |\n|---|---|---|---|---|\n");
+  static const char *const attr[] = {"", "constant", "`dim=`", "`dim=`, `n=`", "shape", "permutation", "`eps=`, `dim=`"};
+  printf("| operator | operands | levels | attribute | over the reals |\n|---|---|---|---|---|\n");
   for (int k = 1; k < MG_OP_TABLE_END; k++) {
     const mg_op_info *r = mg_op_row((mg_opcode)k);
-    printf("| `%s` | %s%d | %s%s%s | %s | %s |\n", r->name, k == MG_OP_RMS_NORM ? "1 or " : "", r->n_in, r->levels & MG_LEVEL_K ? "kernel" : "", r->levels & MG_LEVEL_B ? ", block" : "",
-           r->levels & MG_LEVEL_T ? ", thread" : "", attr[r->attr], r->elementwise ? "elementwise" : r->abstract == MG_ABS_SUGAR ? "sugar" : r->moves ? "moves elements" : "computes");
+    const char *what = "computed by the evaluator";
+    switch (k) {
+      case MG_OP_MATMUL: what = "matrix product of the last two dimensions; leading ones broadcast"; break;
+      case MG_OP_CONCAT_MATMUL: what = "`(W, X, Y, Z)`: (W‖X)(Y‖Z) = WY + XZ"; break;
+      case MG_OP_SUM: what = "sum over dim"; break;
+      case MG_OP_MAX: what = "maximum over dim"; break;
+      case MG_OP_MEAN: what = "sugar: sum, scale"; break;
+      case MG_OP_RMS_NORM: what = "sugar: x / sqrt(mean(x²) + eps) · gain"; break;
+      case MG_OP_SOFTMAX: what = "sugar: exp(x) / sum(exp(x))"; break;
+      default: if (r->moves) what = "moves elements"; break;
+    }
+    printf("| `%s` | %s%d | %s%s%s | %s | %s%s%s |\n", r->name, k == MG_OP_RMS_NORM ? "1 or " : "", r->n_in, r->levels & MG_LEVEL_K ? "kernel" : "", r->levels & MG_LEVEL_B ? ", block" : "",
+           r->levels & MG_LEVEL_T ? ", thread" : "", attr[r->attr], r->elementwise ? "`" : "", r->elementwise ? r->real : what, r->elementwise ? "`" : "");
   }
 }
 
