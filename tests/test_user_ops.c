@@ -1,0 +1,236 @@
+/* Operators from outside, one row each of MG_USER_OPS: an elementwise one (tanh), one with two operands and a constant
+   (blend), one that moves elements (flip) and one that moves some and invents zeros (shift).  Each is parsed, printed,
+   evaluated, verified, searched, emitted and checked like a built-in row.
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_user_ops.c -o build/test_user_ops -lcmocka -lm -lpthread -ldl
+   Run from the repository's top directory. */
+#define MG_USER_OPS(E, T)                                                                                          \
+  E(TANH,  "tanh",  1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(TANH, a), MG_TANH(a))                                       \
+  E(BLEND, "blend", 2, MG_KBT, RAT,  OPAQUE, FF_ADD(a, FF_MUL(c, FF_SUB(b, a))), a + c * (b - a))                  \
+  T(FLIP,  "flip",  1, MG_KB_, DIM,  SAME,   OPAQUE, j[A->dim] = S->dim[A->dim] - 1 - i[A->dim])                   \
+  T(SHIFT, "shift", 1, MG_KB_, DIM,  SHIFT,  OPAQUE, if (i[A->dim]) j[A->dim] = i[A->dim] - 1; else src = -1)
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#define MIRAGE_IMPLEMENTATION
+#include "mirage.h"
+#include "mirage_verify.h"
+#include "mirage_search.h"
+#include "mirage_cuda.cuh"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* shift's own shape rule: a dimension of one element has nothing to move. */
+mg_status mgi_shape_SHIFT(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
+  (void)n_in;
+  if (in[0].dim[A->dim] < 2) return mg_fail(e, MG_BAD_INPUT, "shift", "expected a dimension of 2 or more, found %lld", (long long)in[0].dim[A->dim]);
+  *out = in[0];
+  return MG_OK;
+}
+
+static mg_graph *parse_ok(const char *text) {
+  mg_graph *g = NULL;
+  mg_error e;
+  if (mg_parse(text, strlen(text), "test", NULL, &g, &e) != MG_OK) fail_msg("%s: %s\n%s", e.where, e.msg, text);
+  return g;
+}
+static void round_trip(const mg_graph *g) {
+  char *a = NULL, *b = NULL;
+  mg_error e;
+  assert_int_equal(mg_print(g, &a, &e), MG_OK);
+  mg_graph *h = parse_ok(a);
+  assert_int_equal(mg_print(h, &b, &e), MG_OK);
+  assert_string_equal(a, b);
+  assert_true(mg_hash(g) == mg_hash(h));
+  mg_string_free(a), mg_string_free(b);
+  mg_graph_free(h);
+}
+
+static void rows_stand_in_the_table(void **state) {
+  (void)state;
+  static const struct { mg_opcode op; const char *name; int n, elementwise, moves; } rows[] = {
+      {MG_OP_TANH, "tanh", 1, 1, 0}, {MG_OP_BLEND, "blend", 2, 1, 0}, {MG_OP_FLIP, "flip", 1, 0, 1}, {MG_OP_SHIFT, "shift", 1, 0, 1}};
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+    const mg_op_info *r = mg_op_row(rows[k].op);
+    assert_string_equal(r->name, rows[k].name);
+    assert_int_equal(mg_op_find(r->name, strlen(r->name)), rows[k].op);
+    assert_int_equal(r->n_in, rows[k].n);
+    assert_int_equal(r->elementwise, rows[k].elementwise);
+    assert_int_equal(r->moves, rows[k].moves);
+    assert_int_equal(r->user, 1);
+  }
+  assert_int_equal(mg_op_row(MG_OP_ADD)->user, 0);
+  assert_string_equal(mg_op_row(MG_OP_TANH)->real, "MG_TANH(a)");
+  assert_string_equal(mg_op_row(MG_OP_TANH)->field, "FF_OPAQUE(TANH, a)");
+  assert_true(fabs(mg_op_real(MG_OP_TANH, 0.7, 0, 0) - (1 - 2 / (exp(1.4) + 1))) < 1e-15);
+  assert_true(mg_op_real(MG_OP_BLEND, 2, 6, 0.25) == 3);
+}
+
+static void parsed_printed_evaluated(void **state) {
+  (void)state;
+  mg_graph *g = parse_ok("program p\ninput X : f32[2, 3]\ninput Y : f32[3]\nO = flip(tanh(X), dim=-1)\nP = shift(blend(X, Y, 1/4), dim=0)\nQ = shift(X, dim=1)\noutput O, P, Q\n");
+  const double x[6] = {0.5, -1, 2, 0.25, 3, -0.75}, y[3] = {1, 2, 4};
+  double o[6], p[6], q[6];
+  const void *in[2] = {x, y};
+  void *out[3] = {o, p, q};
+  mg_error e;
+  mg_domain d = mg_domain_real();
+  round_trip(g);
+  assert_int_equal(mg_eval(g, &d, in, out, &e), MG_OK);
+  for (int r = 0; r < 2; r++)
+    for (int c = 0; c < 3; c++) {
+      double t = x[r * 3 + 2 - c];
+      assert_true(fabs(o[r * 3 + c] - (exp(t) - exp(-t)) / (exp(t) + exp(-t))) < 1e-14);
+      assert_true(p[r * 3 + c] == (r ? 0.75 * x[c] + 0.25 * y[c] : 0));
+      assert_true(q[r * 3 + c] == (c ? x[r * 3 + c - 1] : 0));
+    }
+  mg_graph_free(g);
+}
+
+static void errors_name_the_operator(void **state) {
+  (void)state;
+  static const struct { const char *expr, *msg; int column; } bad[] = {
+      {"tanh(X, X)", "tanh takes 1 operand", 13}, {"blend(X, X)", "blend needs a constant", 5}, {"flip(X)", "flip needs dim=", 5},
+      {"flip(X, dim=7)", "flip: dim is between", 5}, {"shift(X, dim=1)", "expected a dimension of 2 or more, found 1", 5}, {"tanhh(X)", "is no operator", 5}};
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+    char text[200];
+    mg_graph *g;
+    mg_error e;
+    snprintf(text, sizeof text, "program p\ninput X : f16[4, 1]\nO = %s\noutput O\n", bad[k].expr);
+    assert_int_equal(mg_parse(text, strlen(text), "t", NULL, &g, &e), MG_BAD_INPUT);
+    if (!strstr(e.msg, bad[k].msg) || e.line != 3 || e.column != bad[k].column) fail_msg("%s: %d:%d %s", bad[k].expr, e.line, e.column, e.msg);
+  }
+}
+
+static mg_verdict verdict(const char *a, const char *b, double *log2_delta) {
+  mg_graph *A = parse_ok(a), *B = parse_ok(b);
+  mg_verify_report r;
+  mg_error e;
+  if (mg_verify(A, B, NULL, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  if (log2_delta) *log2_delta = r.log2_delta;
+  if (r.verdict == MG_EQUAL) { /* a certificate with user rows is rechecked too */
+    char *text;
+    mg_verify_report again;
+    assert_int_equal(mg_certificate(A, B, &r, &text, &e), MG_OK);
+    if (mg_certificate_check(text, strlen(text), &again, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    assert_int_equal(again.verdict, MG_EQUAL);
+    mg_string_free(text);
+  }
+  mg_graph_free(A), mg_graph_free(B);
+  return r.verdict;
+}
+
+#define HEAD "input X : f16[6, 8]\ninput Y : f16[6, 8]\n"
+static void verified(void **state) {
+  (void)state;
+  double delta = 0;
+  /* a permutation of the elements goes through elementwise rows; twice flipped is as it was */
+  assert_int_equal(verdict("program a\n" HEAD "O = tanh(add(flip(X, dim=1), flip(Y, dim=1)))\noutput O\n", "program b\n" HEAD "O = flip(tanh(add(Y, X)), dim=1)\noutput O\n", &delta), MG_EQUAL);
+  assert_true(delta <= -64);
+  assert_int_equal(verdict("program a\n" HEAD "O = mul(flip(flip(X, dim=0), dim=0), Y)\noutput O\n", "program b\n" HEAD "O = mul(X, Y)\noutput O\n", &delta), MG_EQUAL);
+  assert_true(delta <= -64);
+  /* blend has a field meaning: x + (y - x)/4 = 3x/4 + y/4 */
+  assert_int_equal(verdict("program a\n" HEAD "O = blend(X, Y, 1/4)\noutput O\n", "program b\n" HEAD "O = add(scale(X, 3/4), scale(Y, 1/4))\noutput O\n", &delta), MG_EQUAL);
+  /* shift in two dimensions commutes */
+  assert_int_equal(verdict("program a\n" HEAD "O = add(shift(shift(X, dim=0), dim=1), Y)\noutput O\n", "program b\n" HEAD "O = add(Y, shift(shift(X, dim=1), dim=0))\noutput O\n", NULL), MG_EQUAL);
+  /* and what differs, differs */
+  assert_int_equal(verdict("program a\n" HEAD "O = add(tanh(X), Y)\noutput O\n", "program b\n" HEAD "O = tanh(add(X, Y))\noutput O\n", NULL), MG_NOT_EQUAL);
+  assert_int_equal(verdict("program a\n" HEAD "O = add(flip(X, dim=1), Y)\noutput O\n", "program b\n" HEAD "O = add(flip(X, dim=0), Y)\noutput O\n", NULL), MG_NOT_EQUAL);
+  assert_int_equal(verdict("program a\n" HEAD "O = add(shift(X, dim=1), Y)\noutput O\n", "program b\n" HEAD "O = add(flip(X, dim=1), Y)\noutput O\n", NULL), MG_NOT_EQUAL);
+  /* true of the real tanh, and of no function in general: never EQUAL */
+  assert_int_not_equal(verdict("program a\n" HEAD "O = add(neg(tanh(X)), Y)\noutput O\n", "program b\n" HEAD "O = add(tanh(neg(X)), Y)\noutput O\n", NULL), MG_EQUAL);
+}
+
+/* In a µGraph: in a kernel's loop, after it, in a thread graph. */
+static void at_every_level(void **state) {
+  (void)state;
+  static const char *const u =
+      "program u\ninput X : f16[8, 12]\ninput W : f16[12, 8]\n"
+      "O = kernel grid=(x=2) {\n  for i=3 {\n    m = matmul(tanh(load X {i->1}), load W {x->1, i->0})\n  }\n  acc = flip(accum(m) {i->+}, dim=0)\n"
+      "  t = thread grid=(x=8) {\n    store tanh(load acc {x->0}) {x->0}\n  }\n  store t {x->1}\n}\noutput O\n";
+  static const char *const p = "program p\ninput X : f16[8, 12]\ninput W : f16[12, 8]\nO = tanh(flip(matmul(tanh(X), W), dim=0))\noutput O\n";
+  mg_graph *g = parse_ok(u);
+  round_trip(g);
+  mg_graph_free(g);
+  assert_int_equal(verdict(p, u, NULL), MG_EQUAL);
+  mg_error e;
+  g = NULL;
+  static const char *const bad = "program u\ninput X : f16[8, 8]\nO = kernel {\n  a = load X {}\n  t = thread {\n    store flip(load a {}, dim=0) {}\n  }\n  store t {}\n}\noutput O\n";
+  assert_int_equal(mg_parse(bad, strlen(bad), "t", NULL, &g, &e), MG_BAD_INPUT); /* MG_KB_: not in a thread graph */
+  assert_non_null(strstr(e.msg, "may not stand in a thread graph"));
+}
+
+static mg_status emittable(void *user, const mg_graph *g, mg_error *why) {
+  (void)user;
+  return mg_cuda_emittable(g, "sm_90a", why);
+}
+
+/* The whole chain that needs no GPU: search, certificate, emit, link 2 over fields and floats. */
+static void chain(const char *text, const char *must_contain, int least_kernels, int most_kernels) {
+  mg_graph *p = parse_ok(text), *best = NULL, *again = NULL;
+  mg_verify_report r;
+  mg_search_stats stats;
+  mg_check_report c;
+  mg_check_config cc;
+  mg_error e;
+  char *cu = NULL, *printed = NULL;
+  int kernels = 0;
+  mg_search_config cfg = mg_search_config_default();
+  cfg.emittable = emittable;
+  cfg.time_limit_s = 60;
+  if (mg_superoptimize(p, &cfg, NULL, &best, &r, &stats, &e) != MG_OK) fail_msg("search: %s: %s\n%s", e.where, e.msg, text);
+  assert_int_equal(r.verdict, MG_EQUAL);
+  assert_true(r.log2_delta <= -64);
+  for (uint32_t k = 1; k < best->n_ops; k++) kernels++;
+  assert_in_range(kernels, least_kernels, most_kernels);
+  assert_int_equal(kernels, stats.best_kernels);
+  round_trip(best);
+  assert_int_equal(mg_print(best, &printed, &e), MG_OK);
+  if (mg_cuda_emit(best, NULL, &cu, &e) != MG_OK) fail_msg("emit: %s: %s\n%s", e.where, e.msg, printed);
+  if (!strstr(cu, must_contain)) fail_msg("the emitted file lacks '%s':\n%s", must_contain, cu);
+  if (mg_cuda_source_graph(cu, strlen(cu), &again, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  assert_true(mg_hash(again) == mg_hash(best));
+  memset(&cc, 0, sizeof cc);
+  memset(&c, 0, sizeof c);
+  cc.seeds = 4;
+  if (mg_cuda_check(best, cu, &cc, &c, &e) != MG_OK) fail_msg("check: %s: %s\n%s\n%s", e.where, e.msg, c.difference, printed);
+  assert_true(c.fields >= 1 && c.compared > 0 && c.float_checked);
+  mg_string_free(printed), mg_string_free(cu);
+  mg_graph_free(p), mg_graph_free(best), mg_graph_free(again);
+}
+
+static void chain_of_tanh(void **state) {
+  (void)state;
+  chain("program tanh_linear\ninput X : f16[16, 128]\ninput W : f16[128, 64]\nO = tanh(matmul(X, W))\noutput O\n", "E(TANH, \"tanh\"", 1, 1);
+}
+static void chain_of_blend(void **state) {
+  (void)state;
+  chain("program blend_linear\ninput X : f16[16, 64]\ninput W : f16[64, 64]\ninput R : f16[16, 64]\nO = blend(matmul(X, W), R, 1/4)\noutput O\n", "E(BLEND, \"blend\"", 1, 2);
+}
+static void chain_of_flip(void **state) {
+  (void)state;
+  chain("program flip_add\ninput X : f16[16, 48]\ninput Y : f16[16, 48]\nO = tanh(add(flip(X, dim=1), Y))\noutput O\n", "T(FLIP, \"flip\"", 1, 3);
+}
+static void chain_of_flip_after_matmul(void **state) {
+  (void)state;
+  chain("program flip_linear\ninput X : f16[16, 64]\ninput W : f16[64, 40]\nO = flip(matmul(X, W), dim=0)\noutput O\n", "T(FLIP, \"flip\"", 1, 2);
+}
+static void chain_of_shift(void **state) {
+  (void)state;
+  chain("program shift_linear\ninput X : f16[16, 64]\ninput W : f16[64, 40]\ninput R : f16[16, 40]\nO = add(shift(matmul(X, W), dim=0), R)\noutput O\n", "T(SHIFT, \"shift\"", 1, 3);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(rows_stand_in_the_table), cmocka_unit_test(parsed_printed_evaluated), cmocka_unit_test(errors_name_the_operator),
+      cmocka_unit_test(verified),                cmocka_unit_test(at_every_level),           cmocka_unit_test(chain_of_tanh),
+      cmocka_unit_test(chain_of_blend),          cmocka_unit_test(chain_of_flip),            cmocka_unit_test(chain_of_flip_after_matmul),
+      cmocka_unit_test(chain_of_shift),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
