@@ -37,10 +37,10 @@ build/san/test_%: tests/test_%.c $(HEADERS) | build/san
 build/san/mirage: examples/mirage.c $(HEADERS) | build/san
 	$(CC) $(STD) $(SAN) $< -o $@ $(LIBS)
 
-build/san/fuzz_%: tests/fuzz_%.c tests/fuzz.h $(HEADERS) | build/san
+build/san/fuzz_%: tests/fuzz_%.c $(wildcard tests/*.h) $(HEADERS) | build/san
 	$(CC) $(STD) $(SAN) $< -o $@ $(LIBS)
 
-build/fuzz/fuzz_%: tests/fuzz_%.c tests/fuzz.h $(HEADERS)
+build/fuzz/fuzz_%: tests/fuzz_%.c $(wildcard tests/*.h) $(HEADERS)
 	@mkdir -p build/fuzz
 	$(CLANG) $(STD) -DMG_LIBFUZZER -O1 -g -fsanitize=fuzzer,address,undefined $< -o $@ $(LIBS)
 

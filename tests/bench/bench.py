@@ -30,7 +30,7 @@ def ours(mirage, path, tmp, limit):
     row["delta"] = m.group(1).split(",")[0] if m else None
     with open(stats) as f:
         st = json.load(f)
-    row["search_s"], row["predicted_us"] = st.get("seconds"), st.get("predicted_us")
+    row["search_s"], row["predicted_us"] = st["seconds"], st["best"]["predicted_us"]
     row["kernels"] = len(re.findall(r"^\S.* = ", s.stdout, re.M))
     r = subprocess.run([mirage, "run", best, "--cold"], capture_output=True, text=True)
     text = r.stdout

@@ -1,0 +1,37 @@
+/* One function of every header, called; 4 if each does what it says.  -DPART=name makes it call_name(). */
+#include "mirage_cuda.cuh" /* the last first: every header brings what it needs */
+#include "mirage_search.h"
+#include "mirage_verify.h"
+#include "mirage.h"
+#include <stdio.h>
+#include <string.h>
+
+#define CALL_(part) call_##part
+#define CALL(part) CALL_(part)
+
+#ifdef __cplusplus
+extern "C"
+#endif
+int CALL(PART)(void);
+
+int CALL(PART)(void) {
+  static const char text[] = "program p\ninput X : f16[16, 64]\ninput W : f16[64, 32]\nO = matmul(X, W)\noutput O\n";
+  mg_graph *g = NULL;
+  mg_error e;
+  mg_verify_report r;
+  mg_search_result found;
+  mg_search_config cfg = mg_search_config_default();
+  char *cu = NULL;
+  int good = 0;
+  if (mg_parse(text, strlen(text), "text", NULL, &g, &e) == MG_OK) good++;
+  if (good && mg_verify(g, g, NULL, &r, &e) == MG_OK && r.verdict == MG_EQUAL) good++;
+  if (good && mg_search(g, &cfg, &found, &e) == MG_OK && found.n > 0) {
+    good++;
+    if (mg_cuda_emit(found.graph[0], NULL, &cu, &e) == MG_OK && strstr(cu, "p_launch")) good++;
+    mg_search_result_free(&found);
+  }
+  if (good != 4) fprintf(stderr, "%s: %s\n", e.where, e.msg);
+  mg_string_free(cu);
+  mg_graph_free(g);
+  return good;
+}

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# The headers under gcc and clang as C11, g++ and clang++ as C++17, and nvcc, without a warning; linked, and called.
+# Usage: tests/test_compile.sh [CASE..]; prints `ok - ..` or `not ok - ..` a case.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+CC=${CC:-gcc} CXX=${CXX:-g++} CLANG=${CLANG:-clang}
+NVCC=${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)}
+dir=build/compile
+mkdir -p $dir
+failed=0
+W="-Wall -Wextra -Werror -I. -Itests -O0"
+
+ok() { # NAME COMMAND..: the command ends with 0 and prints no warning
+  local name=$1 log
+  shift
+  log=$(timeout 600 "$@" 2>&1)
+  local rc=$?
+  if [ $rc = 0 ] && ! grep -qi 'warning' <<<"$log"; then echo "ok - $name"; return 0; fi
+  echo "not ok - $name (status $rc)"
+  head -n 30 <<<"$log"
+  failed=1
+  return 1
+}
+refused() { # NAME TEXT COMMAND..: the command fails, and says TEXT
+  local name=$1 text=$2 log
+  shift 2
+  if log=$(timeout 600 "$@" 2>&1); then echo "not ok - $name (accepted)"; failed=1; return 1; fi
+  if grep -q "$text" <<<"$log"; then echo "ok - $name"; else echo "not ok - $name (said otherwise)"; head -n 10 <<<"$log"; failed=1; fi
+}
+link() { # NAME "COMPILER FLAGS" SOURCE LIBS
+  local name=$1 c=$2 src=$3 libs=$4
+  ok "$name: declarations, first file" $c -DPART=first -c tests/compile_part.c -o $dir/$name.first.o || return
+  ok "$name: declarations, second file" $c -DPART=second -c tests/compile_part.c -o $dir/$name.second.o || return
+  ok "$name: implementation" $c -c "$src" -o $dir/$name.o || return
+  ok "$name: links" $c $dir/$name.o $dir/$name.first.o $dir/$name.second.o -o $dir/$name $libs || return
+  ok "$name: every header called from three files" $dir/$name
+}
+LIBS="-lm -lpthread -ldl"
+
+link gcc_c11 "$CC -std=c11 $W" tests/compile_c.c "$LIBS"
+if command -v "$CLANG" >/dev/null; then
+  link clang_c11 "$CLANG -std=c11 $W" tests/compile_c.c "$LIBS"
+  ok "clang as C++17" "$CLANG" -x c++ -std=c++17 $W -fsyntax-only tests/compile_cpp.cpp
+else
+  echo "skipped: clang is not installed"
+fi
+# The C parts of the C++ build are compiled as C++.
+cat >$dir/gxx <<END
+#!/bin/sh
+for a; do case \$a in *.c|*.cpp) exec $CXX -x c++ -std=c++17 $W "\$@";; esac; done
+exec $CXX "\$@"
+END
+chmod +x $dir/gxx
+link gxx_cpp17 "$dir/gxx" tests/compile_cpp.cpp "$LIBS"
+
+# C and C++ objects of one program fit together.
+ok "C implementation, C++ callers: links" "$CXX" $dir/gcc_c11.o $dir/gxx_cpp17.first.o $dir/gxx_cpp17.second.o -o $dir/mixed $LIBS &&
+  ok "C implementation, C++ callers" $dir/mixed
+
+# One implementation macro a file.
+parts=()
+for h in CORE:mirage.h VERIFY:mirage_verify.h SEARCH:mirage_search.h CUDA:mirage_cuda.cuh; do
+  one=${h%%:*}
+  printf '#define MIRAGE_%s_IMPLEMENTATION\n#include "mirage.h"\n#include "mirage_verify.h"\n#include "mirage_search.h"\n#include "mirage_cuda.cuh"\n' $one >$dir/$one.c
+  ok "MIRAGE_${one}_IMPLEMENTATION alone" "$CC" -std=c11 $W -c $dir/$one.c -o $dir/$one.o && parts+=($dir/$one.o)
+done
+printf 'int call_whole(void);\nint call_first(void);\nint call_second(void);\nint main(void) { return call_whole() + call_first() + call_second() != 12; }\n' >$dir/main.c
+ok "four implementations in four files: links" "$CC" -std=c11 $W -DPART=whole tests/compile_part.c $dir/main.c "${parts[@]}" $dir/gcc_c11.first.o $dir/gcc_c11.second.o -o $dir/parts $LIBS &&
+  ok "four implementations in four files" $dir/parts
+
+# Each header by itself, and the macro from the command line.
+for h in mirage.h mirage_verify.h mirage_search.h mirage_cuda.cuh; do
+  printf '#include "%s"\nint main(void) { return mg_exit_code(MG_OK); }\n' $h >$dir/alone.c
+  ok "$h alone, -DMIRAGE_IMPLEMENTATION" "$CC" -std=c11 $W -DMIRAGE_IMPLEMENTATION $dir/alone.c -o $dir/alone $LIBS && ok "$h alone runs" $dir/alone
+  printf '#include "%s"\ntypedef int nothing;\n' $h >$dir/bare.c
+  ok "$h, declarations alone, -Wpedantic" "$CC" -std=c11 $W -Wpedantic -Wstrict-prototypes -c $dir/bare.c -o $dir/bare.o
+done
+printf '#define MIRAGE_IMPLEMENTATION\n#define MIRAGE_CORE_IMPLEMENTATION\n#include "mirage.h"\n#define MIRAGE_CORE_IMPLEMENTATION\n#include "mirage.h"\nint main(void) { return 0; }\n' >$dir/twice.c
+ok "the implementation macro defined twice" "$CC" -std=c11 -Wall -Wextra -I. -c $dir/twice.c -o $dir/twice.o
+
+# A companion of another release is an #error.
+mkdir -p $dir/other
+sed 's/^#define MG_VERSION .*/#define MG_VERSION 99999/' mirage.h >$dir/other/mirage.h
+for h in mirage_verify.h mirage_search.h mirage_cuda.cuh; do
+  cp mirage_verify.h mirage_search.h mirage_cuda.cuh $dir/other
+  printf '#include "%s"\n' $h >$dir/version.c
+  refused "$h refuses a mirage.h of another version" '#error' "$CC" -std=c11 -I$dir/other -fsyntax-only $dir/version.c
+done
+
+# Nothing unprefixed, and nothing that can be written to, in the objects.
+for one in CORE VERIFY SEARCH CUDA; do
+  o=$dir/$one.fixed.o # without position independence, so that tables of pointers stand in read-only data
+  "$CC" -std=c11 $W -fno-pic -c $dir/$one.c -o "$o" || failed=1
+  if bad=$(nm --defined-only "$o" | awk '$2 ~ /[A-Z]/ && $3 !~ /^(mg_|mgi_|call_)/ {print $3}') && [ -z "$bad" ]; then echo "ok - $(basename "$o"): names are prefixed"; else echo "not ok - $(basename "$o"): $bad"; failed=1; fi
+  if bad=$(nm --defined-only "$o" | awk '$2 ~ /^[dDbBC]$/ {print $3}') && [ -z "$bad" ]; then echo "ok - $(basename "$o"): no mutable globals"; else echo "not ok - $(basename "$o"): mutable $bad"; failed=1; fi
+done
+
+# Every example, with the gcc command of its own head.
+for f in examples/*.c; do
+  base=$(basename "$f" .c)
+  cmd=$(sed -n '1,6p' "$f" | grep -o "gcc .*$base\.c.*" | head -n 1 | sed -e 's,\*/.*,,' -e 's/  *(.*//')
+  if [ -z "$cmd" ]; then
+    sed -n '1,6p' "$f" | grep -q nvcc && { echo "ok - $f names its nvcc command"; continue; }
+    echo "not ok - $f names no gcc or nvcc command in its first lines"; failed=1; continue
+  fi
+  ok "$f by its own command" sh -c "$(sed -e "s,-o build/[a-z_]*,-o $dir/example_$base," -e "s/-O2/-O0 -Wall -Wextra -Werror/" <<<"$cmd")"
+done
+
+if [ -n "$NVCC" ]; then
+  NW="$NVCC -std=c++17 -arch=sm_80 -Wno-deprecated-gpu-targets -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror -I. -Itests -O0"
+  ok "nvcc: declarations, first file" $NW -x cu -DPART=first -c tests/compile_part.c -o $dir/nvcc.first.o
+  ok "nvcc: declarations, second file" $NW -x cu -DPART=second -c tests/compile_part.c -o $dir/nvcc.second.o
+  ok "nvcc: implementation" $NW -c tests/compile_cuda.cu -o $dir/nvcc.o &&
+    ok "nvcc: links" $NW $dir/nvcc.o $dir/nvcc.first.o $dir/nvcc.second.o -o $dir/nvcc -ldl &&
+    ok "nvcc: every header called from three files" $dir/nvcc
+else
+  echo "skipped: nvcc is not installed"
+fi
+exit $failed

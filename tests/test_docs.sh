@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# What the files say of themselves: the section tags in a header's contents are its sections; the README's operator list
+# is the table's; the README's program compiles, runs and prints what the README shows; nothing else at the top level.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+dir=build/docs
+rm -rf "$dir" && mkdir -p "$dir"
+ok() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; shift 2; [ $# = 0 ] || printf '%s\n' "$@" | head -n 20; fi; }
+
+for h in mirage.h mirage_verify.h mirage_search.h mirage_cuda.cuh; do
+  awk '/CONTENTS/ {on = 1} /CONFIGURATION/ {exit} on' "$h" | grep -o '>>[a-z-]*' | sort >"$dir/contents"
+  grep -E '^/\* -+ *>>' "$h" | grep -o '>>[a-z-]*' | sort >"$dir/sections"
+  d=$(diff "$dir/contents" "$dir/sections"); rc=$?
+  [ -s "$dir/sections" ] || rc=1
+  ok $rc "$h: the contents name the sections" "$d"
+  n=$(awk '/\*\// {print NR; exit}' "$h")
+  ok $([ "$n" -le 400 ]; echo $?) "$h: the head comment has at most 400 lines" "$n"
+  v=$(sed -n '1s/.* v\([0-9.]*\) .*/\1/p' "$h")
+  ok $([ "$v" = 0.1.0 ]; echo $?) "$h: line 1 names the version" "$v"
+done
+
+build/test_core --ops >"$dir/ops"
+sed -n '/^<!-- operators/,/^<!-- end of operators/p' README.md | grep '^|' >"$dir/readme-ops"
+d=$(diff "$dir/ops" "$dir/readme-ops"); ok $? "README: the operator list is the table's" "$d"
+
+awk '/^```c$/ {on = 1; next} /^```$/ {if (on) exit} on' README.md >"$dir/prog.c"
+"${CC:-gcc}" -std=c11 -O2 -Wall -Wextra -Werror -I. "$dir/prog.c" -o "$dir/prog" -lm -lpthread -ldl >"$dir/out" 2>&1
+ok $? "README: the program compiles" "$(cat "$dir/out")"
+here=$PWD
+(ln -sf "$here/examples" "$dir/examples" && cd "$dir" && ./prog) >"$dir/out" 2>&1
+awk '/Its output/ {seen = 1} seen && /^```$/ {if (on) exit; on = 1; next} on' README.md >"$dir/shown"
+d=$(diff "$dir/shown" "$dir/out"); ok $? "README: the program prints what is shown" "$d"
+[ -s "$dir/best.cu" ]; ok $? "README: the program writes best.cu"
+
+if git rev-parse --git-dir >/dev/null 2>&1; then
+  extra=$(git ls-files | cut -d/ -f1 | sort -u | grep -v -x -E 'mirage\.h|mirage_(search|verify)\.h|mirage_cuda\.cuh|examples|tests|Makefile|README\.md|\..*')
+  ok $([ -z "$extra" ]; echo $?) "nothing else at the top level" "$extra"
+fi
