@@ -871,18 +871,19 @@ static int mgi_bounds_level(mgi_bounds *F, const mg_graph *g, mgi_bound *above, 
   for (uint32_t k = 1; k < g->n_ops && !bad; k++) {
     const mg_op_node *o = &g->ops[k];
     const mg_op_info *row = mg_op_row(o->code);
-    mgi_bound a = t[o->in[0].id], b = t[o->in[o->n_in > 1 ? 1 : 0].id], r = mgi_bound_zero(F);
+    int load = o->code == MG_OP_LOAD; /* its operand is a tensor of the graph above */
+    mgi_bound a = load ? mgi_bound_zero(F) : t[o->in[0].id], b = o->n_in > 1 ? t[o->in[1].id] : a, r = mgi_bound_zero(F);
     F->runs = times;
     for (uint32_t l = o->scope; l; l = g->axes[l].parent) F->runs *= (double)g->axes[l].extent;
     if (o->code == MG_OP_GRAPH) { bad = mgi_bounds_level(F, o->sub, t, o, F->runs); continue; }
-    const mg_shape *s = &g->tensors[o->in[0].id].shape; /* of the operand; of a STORE too */
+    const mg_shape *s = &(load ? g->up : g)->tensors[o->in[0].id].shape; /* of the operand; of a STORE too */
     const mg_shape *z = o->code == MG_OP_STORE ? &g->up->tensors[owner->out[stores].id].shape : &g->tensors[o->out[0].id].shape;
     for (int S = 0; S < MGI_BOUND_SLICES; S++) {
       F->slice[S] = 1;
       for (int d = 0; d < z->rank; d++)
         if (S >> (z->rank - 1 - d) & 1) F->slice[S] *= (double)z->dim[d];
     }
-    if (o->code == MG_OP_LOAD) r = above[o->in[0].id];
+    if (load) r = above[o->in[0].id];
     else if (o->code == MG_OP_STORE || o->code == MG_OP_ACCUM) {
       double n = 1;
       int maximum = 0;
