@@ -1,0 +1,11 @@
+# loop and grid in one accumulator
+program p
+input X : f16[4, 12]
+input W : f16[12, 6]
+O = kernel grid=(x=3, z=2) {
+  for i=3 {
+    m = matmul(load X {z->1, i->1}, load W {x->1, z->0, i->0})
+  }
+  store accum(m) {z->+, i->+} {x->1}
+}
+output O
