@@ -12,11 +12,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "mirage.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* A property that does not hold: said, then as bad as a crash. */
 #define FUZZ_HOLDS(x) do { if (!(x)) { fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #x); abort(); } } while (0)
+
+/* An upper bound on the element operations of one evaluation. */
+MGI_FN double fuzz_work(const mg_graph *g, double times) {
+  double sum = 0, grid = 1;
+  for (uint32_t a = 1; a < g->n_axes && a <= 3; a++) grid *= (double)g->axes[a].extent;
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    const mg_op_node *o = &g->ops[k];
+    double here = times * grid, n = 1;
+    for (uint32_t s = o->scope; s; s = g->axes[s].parent) here *= (double)g->axes[s].extent;
+    for (int j = 0; j < o->n_in; j++)
+      if (o->code != MG_OP_LOAD) n += (double)mg_shape_elements(&g->tensors[o->in[j].id].shape);
+    for (int j = 0; j < o->n_out; j++) n += (double)mg_shape_elements(&g->tensors[o->out[j].id].shape);
+    if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) {
+      const mg_shape *a = &g->tensors[o->in[0].id].shape;
+      n *= (double)a->dim[a->rank - 1];
+    }
+    sum += here * n;
+    if (o->sub) sum += fuzz_work(o->sub, here);
+  }
+  return sum;
+}
 
 #ifndef MG_LIBFUZZER
 #include <dirent.h>

@@ -9,27 +9,6 @@
 #include "mirage.h"
 #include "mirage_verify.h"
 
-/* An upper bound on the element operations of one evaluation. */
-static double work_of(const mg_graph *g, double times) {
-  double sum = 0, grid = 1;
-  for (uint32_t a = 1; a < g->n_axes && a <= 3; a++) grid *= (double)g->axes[a].extent;
-  for (uint32_t k = 1; k < g->n_ops; k++) {
-    const mg_op_node *o = &g->ops[k];
-    double here = times * grid, n = 1;
-    for (uint32_t s = o->scope; s; s = g->axes[s].parent) here *= (double)g->axes[s].extent;
-    for (int j = 0; j < o->n_in; j++)
-      if (o->code != MG_OP_LOAD) n += (double)mg_shape_elements(&g->tensors[o->in[j].id].shape);
-    for (int j = 0; j < o->n_out; j++) n += (double)mg_shape_elements(&g->tensors[o->out[j].id].shape);
-    if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) {
-      const mg_shape *a = &g->tensors[o->in[0].id].shape;
-      n *= (double)a->dim[a->rank - 1];
-    }
-    sum += here * n;
-    if (o->sub) sum += work_of(o->sub, here);
-  }
-  return sum;
-}
-
 static void evaluate(const mg_graph *g) {
   const void *in[MG_MAX_IN];
   void *out[MG_MAX_OUT];
@@ -76,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (mg_resize(g, NULL, NULL, &h, &e) != MG_OK) { fprintf(stderr, "%s: %s\n%s", e.where, e.msg, a); abort(); }
   FUZZ_HOLDS(mg_hash(h) == mg_hash(g));
   mg_graph_free(h);
-  double work = work_of(g, 1);
+  double work = fuzz_work(g, 1);
   for (uint32_t k = 0; k < g->n_in; k++) work += (double)mg_shape_elements(&g->tensors[g->in[k].id].shape);
   if (work < 2e5) evaluate(g);
   if (work < 5e3) {
