@@ -1710,27 +1710,38 @@ mg_status mg_check(mg_graph *g, mg_error *e) {
   return g->root->err.status;
 }
 
+/* A tensor's number as if all inputs had come first, which is how they are printed. */
+static uint32_t mgi_hash_id(const mg_graph *g, mg_tensor t) {
+  uint32_t id = t.id;
+  if (g->level != MG_KERNEL || !id) return id;
+  for (uint32_t k = 0; k < g->n_in; k++) {
+    if (g->in[k].id == t.id) return k + 1;
+    id += g->in[k].id > t.id;
+  }
+  return id;
+}
+
 static uint64_t mgi_hash_graph(const mg_graph *g, uint64_t h) {
   h = mgi_mix(h, (uint64_t)g->level * 65536 + (uint64_t)g->n_axes);
   for (uint32_t k = 1; k < g->n_axes; k++) h = mgi_mix(h, (uint64_t)g->axes[k].extent * 16 + g->axes[k].parent);
   h = mgi_mix(h, (uint64_t)g->threads);
   for (uint32_t k = 0; k < g->n_in; k++) {
     const mg_tensor_info *t = &g->tensors[g->in[k].id];
-    h = mgi_mix(h, (uint64_t)t->dtype * 256 + (uint64_t)t->shape.rank + ((uint64_t)g->in[k].id << 32));
+    h = mgi_mix(h, (uint64_t)t->dtype * 256 + (uint64_t)t->shape.rank + ((uint64_t)mgi_hash_id(g, g->in[k]) << 32));
     for (int d = 0; d < t->shape.rank; d++) h = mgi_mix(h, (uint64_t)t->shape.dim[d] * 8 + (uint64_t)t->order[d]);
   }
   for (uint32_t k = 1; k < g->n_ops; k++) {
     const mg_op_node *o = &g->ops[k];
     h = mgi_mix(h, (uint64_t)o->code * 65536 + o->scope);
-    for (int j = 0; j < o->n_in; j++) h = mgi_mix(h, o->in[j].id);
-    for (int j = 0; j < o->n_out; j++) h = mgi_mix(h, o->out[j].id);
+    for (int j = 0; j < o->n_in; j++) h = mgi_mix(h, mgi_hash_id(o->code == MG_OP_LOAD ? g->up : g, o->in[j]));
+    for (int j = 0; j < o->n_out; j++) h = mgi_mix(h, mgi_hash_id(g, o->out[j]));
     h = mgi_mix(h, (uint64_t)o->attr.dim * 31 + (uint64_t)o->attr.n);
     h = mgi_mix(mgi_mix(h, (uint64_t)o->attr.c.num), (uint64_t)o->attr.c.den);
     for (int d = 0; d < MG_MAX_RANK; d++) h = mgi_mix(h, (uint64_t)o->attr.shape.dim[d] * 8 + (uint64_t)o->attr.perm[d]);
     for (uint32_t a = 1; a <= MG_MAX_AXES; a++) h = mgi_mix(h, (uint64_t)(o->map.to[a] + 8));
     if (o->sub) h = mgi_hash_graph(o->sub, h);
   }
-  for (uint32_t k = 0; k < g->n_out; k++) h = mgi_mix(h, g->out[k].id);
+  for (uint32_t k = 0; k < g->n_out; k++) h = mgi_mix(h, mgi_hash_id(g, g->out[k]));
   return h;
 }
 uint64_t mg_hash(const mg_graph *g) { return mgi_hash_graph(g, MG_VERSION); }
