@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# The command line tool: exit statuses, where output goes, hostile files.  Prints `ok - ` and `not ok - ` lines.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+dir=build/tool m=$PWD/build/mirage
+rm -rf "$dir" && mkdir -p "$dir" && cd "$dir" || exit 1
+programs=../../examples/programs
+ok() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; [ -s err ] && head -n 3 err; fi; }
+status() { # EXPECTED NAME COMMAND..: the exit status, nothing on stdout if it is not 0 or 1, one line on stderr if it fails
+  local want=$1 name=$2 rc
+  shift 2
+  timeout 120 "$@" >out 2>err </dev/null
+  rc=$?
+  [ $rc = "$want" ]; ok $? "$name: status $want (found $rc)"
+  if [ "$want" -ge 2 ]; then
+    [ ! -s out ] && [ "$(wc -l <err)" = 1 ]; ok $? "$name: one line on standard error, none on standard output"
+  fi
+}
+has() { grep -q -e "$1" out; ok $? "$2"; }
+
+cat >p.mg <<'E'
+program p
+input X : f16[16, 256]
+input G : f16[256]
+input W : f16[256, 128]
+O = matmul(rms_norm(X, G, eps=1/1000000), W)
+output O
+E
+sed 's/eps=1\/1000000/eps=1\/1000/' p.mg >other.mg
+sed 's/G : f16\[256\]/G : f16[255]/' p.mg >bad.mg
+printf 'program t\ninput X : f16[4, 8]\nY = exp(exp(X))\noutput Y\n' >exp2.mg
+printf 'program t\ninput X : f16[4, 8]\nY = log(exp(X))\noutput Y\n' >log.mg
+printf 'program t\ninput X : f16[4, 8]\nY = scale(X, 1)\noutput Y\n' >id.mg
+
+status 0 "help" "$m" help
+status 3 "no command" "$m"
+status 3 "an unknown command" "$m" frobnicate p.mg
+status 3 "an unknown option" "$m" print --frobnicate p.mg
+status 3 "an option of another command" "$m" print --cold p.mg
+status 3 "a bad number" "$m" search p.mg --threads many
+status 3 "a bad bound" "$m" verify p.mg p.mg --delta 2
+status 3 "a missing file" "$m" print missing.mg
+status 3 "a directory" "$m" print .
+status 3 "a shape that does not fit" "$m" print bad.mg
+"$m" print bad.mg 2>&1 | grep -q 'bad.mg:5:.*255'; ok $? "the error names file, line and sizes"
+
+status 0 "print" "$m" print p.mg
+cp out printed.mg
+status 0 "print what was printed" "$m" print printed.mg
+cmp -s out printed.mg; ok $? "print, parse and print give the same text"
+status 0 "dot" "$m" dot p.mg
+has '^digraph' "dot prints a digraph"
+for f in $programs/*.mg; do
+  "$m" print "$f" >a 2>err && "$m" print a >b 2>>err && cmp -s a b
+  ok $? "$(basename "$f") parses, prints and parses to the same"
+done
+
+status 0 "search" "$m" search p.mg -o found --stats stats.json --top 3
+cp out best.mg
+head -n 1 best.mg | grep -qx '# verdict: EQUAL'; ok $? "search: the first line is the verdict"
+[ "$(grep -c '= kernel ' best.mg)" = 1 ]; ok $? "search: one kernel"
+[ -s found/00.mg ] && [ -s found/01.mg ] && [ -s found/00.cert ] && [ ! -e found/03.mg ]; ok $? "search -o: ranked files and a certificate, --top obeyed"
+python3 -c 'import json; s = json.load(open("stats.json")); assert s["complete"] is True and s["states"] > 0 and s["best"]["kernels"] == 1 and set(s["pruned"]) and s["threads"] >= 1' 2>err
+ok $? "search --stats: JSON that says what it did"
+status 0 "search: the same with another seed and one thread" "$m" search p.mg --seed 77 --threads 1
+[ "$(grep -v '^#' out)" = "$(grep -v '^#' best.mg)" ]; ok $? "search: the result depends neither on seed nor on threads"
+status 0 "search within 0.001 s falls back to something" "$m" search p.mg --time-limit 0.001
+status 3 "search on a µGraph" "$m" search best.mg
+
+status 0 "verify: equal" "$m" verify p.mg best.mg --certificate c.cert
+has '^# verdict: EQUAL$' "verify: says EQUAL"
+status 0 "verify: a certificate" "$m" verify c.cert
+status 1 "verify: not equal" "$m" verify other.mg best.mg
+has '^# verdict: NOT_EQUAL$' "verify: says NOT_EQUAL"
+status 2 "verify: undecided" "$m" verify id.mg log.mg
+status 3 "verify: unlike signatures" "$m" verify p.mg id.mg
+sed 's/delta/dalte/' c.cert >d.cert
+status 3 "verify: a damaged certificate" "$m" verify d.cert
+head -c 300 c.cert >e.cert
+status 3 "verify: half a certificate" "$m" verify e.cert
+status 0 "exp of exp equals itself" "$m" verify exp2.mg exp2.mg
+
+status 0 "emit" "$m" emit best.mg -o best.cu
+head -n 1 best.cu | grep -q nvcc; ok $? "emit: the file opens with its nvcc command"
+"$m" emit best.mg >again.cu 2>err; cmp -s best.cu again.cu; ok $? "emit: the same text again, and to stdout"
+status 0 "emit for sm_80" "$m" emit best.mg --arch sm_80 -o best80.cu
+status 2 "emit for an unknown architecture" "$m" emit best.mg --arch sm_00
+status 0 "check a .mg" "$m" check best.mg
+status 0 "check a .cu" "$m" check best.cu
+sed 's/mg_dev_DIV/mg_dev_MUL/' best.cu >wrong.cu
+status 1 "check a .cu with another operator in it" "$m" check wrong.cu
+sed 's/mg_sync();//' best.cu >race.cu
+status 1 "check a .cu without barriers" "$m" check race.cu
+status 3 "check: no µGraph in it" "$m" check p.cu
+if ! command -v nvidia-smi >/dev/null 2>&1; then status 4 "run without a GPU" "$m" run best.mg; fi
+
+# Bytes of any kind: status 0 or 3, never a signal.
+python3 - <<'E'
+import random
+random.seed(5)
+src = [open(f, "rb").read() for f in ("p.mg", "best.mg", "other.mg")]
+for k in range(150):
+    if k < 50:
+        b = bytes(random.randrange(256) for _ in range(random.randrange(2000)))
+    else:
+        b = bytearray(random.choice(src))
+        for _ in range(random.randrange(1, 12)):
+            i = random.randrange(len(b))
+            c = random.random()
+            if c < .4: b[i] = random.randrange(256)
+            elif c < .7: del b[i:i + random.randrange(1, 30)]
+            else: b[i:i] = random.choice([b"{", b"(", b"[9999999999999999999]", b"1/0", b"\0", b"for i=2 {", b"}", b"->", b"kernel "])
+    open("r%03d.mg" % k, "wb").write(bytes(b))
+open("r150.mg", "w").write("program d\ninput X : f16[2]\nY = " + "exp(" * 100000 + "X" + ")" * 100000 + "\noutput Y\n")
+open("r151.mg", "w").write("program d\ninput X : f16[2, 1099511627776]\nY = matmul(X, X)\noutput Y\n")
+open("r152.mg", "wb").write(b"a" * 3000000)
+open("r153.mg", "w").write("program d\ninput X : f16[4]\nY = kernel grid=(x=1) {" + "for i=1 {" * 5000)
+E
+bad=0
+for f in r*.mg; do
+  for c in print dot; do
+    timeout 20 "$m" $c $f >out 2>err; rc=$?
+    [ $rc = 0 ] || [ $rc = 3 ] || { bad=$((bad + 1)); echo "# $c $f: status $rc"; }
+  done
+done
+[ $bad = 0 ]; ok $? "print and dot on 154 hostile files end with 0 or 3"
