@@ -1912,6 +1912,9 @@ extern "C" __attribute__((visibility("default"))) int mgi_runner_run(mgi_runner_
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
+#include <sys/auxv.h>
+#endif
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -2029,15 +2032,24 @@ MGI_FN mg_status mgi_cd_temp_dir(const char *under, char *path, size_t n, mg_err
   }
   return mg_fail(e, MG_MACHINE, base, "cannot make a temporary directory: %s", strerror(errno));
 }
-/* Where mirage_cuda.cuh is: `given`, $MIRAGE_INCLUDE, where it was when this was compiled, the current directory. */
+/* Where mirage_cuda.cuh is: `given`, $MIRAGE_INCLUDE, where it was when this was compiled, beside the program that runs or
+   one directory above it, the current directory: the first of the last four that has it. */
 MGI_FN void mgi_cd_header_dir(const char *given, char *dir, size_t n) {
-  const char *env = getenv("MIRAGE_INCLUDE"), *slash = strrchr(__FILE__, '/');
+  const char *env = getenv("MIRAGE_INCLUDE"), *slash = strrchr(__FILE__, '/'), *end = NULL, *exe = NULL;
   char file[1100];
   if (!given && env && *env) given = env;
   if (given) { snprintf(dir, n, "%s", given); return; }
-  snprintf(dir, n, "%.*s", slash ? (int)(slash - __FILE__) : 1, slash ? __FILE__ : ".");
-  snprintf(file, sizeof file, "%.1000s/mirage_cuda.cuh", dir);
-  if (access(file, R_OK)) snprintf(dir, n, ".");
+#ifdef __linux__
+  exe = (const char *)(uintptr_t)getauxval(AT_EXECFN);
+  end = exe ? strrchr(exe, '/') : NULL;
+#endif
+  for (int k = 0; k < 4; k++) {
+    snprintf(dir, n, ".");
+    if (k == 0 && slash) snprintf(dir, n, "%.*s", (int)(slash - __FILE__), __FILE__);
+    if (k > 0 && k < 3 && end) snprintf(dir, n, "%.*s%s", (int)(end - exe), exe, k == 1 ? "" : "/..");
+    snprintf(file, sizeof file, "%.1000s/mirage_cuda.cuh", dir);
+    if (!access(file, R_OK)) return;
+  }
 }
 
 /* ---- the µGraph inside an emitted file */
