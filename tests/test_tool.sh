@@ -42,7 +42,7 @@ status 3 "a bad bound" "$m" verify p.mg p.mg --delta 2
 status 3 "a missing file" "$m" print missing.mg
 status 3 "a directory" "$m" print .
 status 3 "a shape that does not fit" "$m" print bad.mg
-"$m" print bad.mg 2>&1 | grep -q 'bad.mg:5:.*256 against 255'; ok $? "the error names file, line and sizes"
+{ "$m" print bad.mg 2>&1 || true; } | grep -q 'bad.mg:5:.*256 against 255'; ok $? "the error names file, line and sizes"
 
 status 0 "print" "$m" print p.mg
 cp out printed.mg
