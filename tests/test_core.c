@@ -733,6 +733,22 @@ static const pair pairs[] = {
      "program p\ninput X : f16[3, 24]\nO = sum(sqr(X), dim=1)\noutput O\n",
      "program p\ninput X : f16[3, 24]\nO = kernel grid=(x=2, y=3) {\n  for i=2 {\n    for j=2 {\n      s = sum(sqr(load X {x->1, y->1, i->1, j->1}), dim=1)\n    }\n  }\n"
      "  store accum(accum(s) {i->+, j->+}) {x->+, y->+} {}\n}\noutput O\n", 20},
+    {"a dimension cut by grid and loop, put together by both",
+     "program p\ninput X : f16[3, 24]\ninput Y : f16[3, 1]\nO = mul(exp(X), Y)\noutput O\n",
+     "program p\ninput X : f16[3, 24]\ninput Y : f16[3, 1]\n"
+     "O = kernel grid=(x=3) {\n  for i=2 {\n    e = exp(load X {x->1, i->1})\n  }\n  store mul(accum(e) {i->1}, load Y {}) {x->1}\n}\noutput O\n", 20},
+    {"moves of uneven chunks: repeat, transpose, concat",
+     "program p\ninput X : f16[7, 4]\ninput Y : f16[7, 4]\nO = concat(repeat(transpose(X, [1, 0]), dim=0, n=2), transpose(Y, [1, 0]), dim=0)\noutput O\n",
+     "program p\ninput X : f16[7, 4]\ninput Y : f16[7, 4]\n"
+     "O = kernel grid=(y=4) {\n  a = repeat(transpose(load X {y->0}, [1, 0]), dim=0, n=2)\n  store concat(a, transpose(load Y {y->0}, [1, 0]), dim=0) {y->1}\n}\noutput O\n", 0},
+    {"batched matmuls whose batches broadcast, batches uneven",
+     "program p\ninput A : f16[7, 3, 4]\ninput B : f16[4, 5]\ninput C : f16[1, 4, 5]\ninput D : f16[7, 3, 2]\ninput E : f16[7, 2, 5]\nP = add(matmul(A, B), matmul(A, C))\nO = add(P, concat_matmul(A, D, B, E))\noutput O\n",
+     "program p\ninput A : f16[7, 3, 4]\ninput B : f16[4, 5]\ninput C : f16[1, 4, 5]\ninput D : f16[7, 3, 2]\ninput E : f16[7, 2, 5]\n"
+     "O = kernel grid=(x=4, y=2, z=3) {\n  a = load A {x->0, y->1}\n  b = load B {z->1}\n  p = add(matmul(a, b), matmul(a, load C {z->2}))\n"
+     "  q = concat_matmul(a, load D {x->0, y->1}, b, load E {x->0, z->2})\n  store add(p, q) {x->0, y->1, z->2}\n}\noutput O\n", 20},
+    {"an accumulator over an axis of one block",
+     "program p\ninput X : f16[4, 6]\nO = exp(X)\noutput O\n",
+     "program p\ninput X : f16[4, 6]\nO = kernel grid=(x=2) {\n  store accum(exp(load X {x->0})) {y->+} {x->0}\n}\noutput O\n", 0},
 };
 enum { N_PAIRS = sizeof pairs / sizeof *pairs };
 
@@ -914,9 +930,9 @@ static void builder_errors_stick(void **state) {
   mg_graph_free(NULL);
   static const struct { int what; const char *msg; } cases[] = {
       {0, "no input"}, {1, "no output"}, {2, "is an input: nothing computes it"}, {3, "the name is taken"}, {4, "is output 0 already"}, {5, "no keyword"},
-      {6, "operand 77 is no tensor"}, {7, "at most 16 inputs"}, {8, "is no name"}, {9, "rank 1 to 5"}, {10, "unknown dtype"}, {11, "'add' is no name"},
+      {6, "operand 77 is no tensor"}, {12, "loop i is still open"}, {13, "is no name for a loop"}, {14, "mg_loop_end without"}, {15, "mg_graph_end without"}, {16, "a thread graph has no lower graph"}, {7, "at most 16 inputs"}, {8, "is no name"}, {9, "rank 1 to 5"}, {10, "unknown dtype"},
   };
-  for (size_t k = 0; k < sizeof cases / sizeof *cases - 1; k++) {
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     g = mg_program_new(cases[k].what == 8 ? "9lives" : "p", NULL);
     if (cases[k].what != 0) x = mg_input(g, "X", MG_F16, 2, s);
     mg_tensor y = cases[k].what ? mg_exp(g, x) : none, t77 = {77};
@@ -930,6 +946,16 @@ static void builder_errors_stick(void **state) {
       case 8: mg_output(g, y); break;
       case 9: mg_input(g, "Y", MG_F16, 6, s); break;
       case 10: mg_input(g, "Y", (mg_dtype)7, 2, s); break;
+      case 12: case 13: case 14: case 15: case 16: {
+        const int64_t unit[3] = {1, 1, 1};
+        mg_graph *b = cases[k].what == 15 ? g : mg_graph_begin(g, unit, 32), *t;
+        if (cases[k].what == 14) mg_loop_end(b);
+        if (cases[k].what == 16) t = mg_graph_begin(b, unit, 1), mg_graph_begin(t, unit, 1);
+        if (cases[k].what < 14) mg_loop_begin(b, cases[k].what == 13 ? "9" : "i", 2);
+        if (cases[k].what < 14) mg_load(b, x, mg_map_none());
+        mg_graph_end(b, NULL);
+        break;
+      }
       default: break;
     }
     assert_int_not_equal(mg_check(g, &e), MG_OK);
@@ -1028,6 +1054,12 @@ static void errors_say_where(void **state) {
       {"program p\ninput X : f16[9]\nO = kernel grid=(x=4) {\n  store exp(load X {x->0}) {x->0}\n}\n", 0, 0, NULL}, /* 3 3 3 and none */
       {"program p\ninput X : f16[4]\nO = kernel grid=(x=2) {\n  store exp(load X {x->0}) {x->*}\n}\n", 4, 3, "blocks along x hold different values"},
       {"program p\ninput X : f16[4]\nO = kernel grid=(x=2) {\n  exp(load X {x->0})\n}\n", 4, 6, "expected '='"},
+      {"program p\ninput X : f16[4]\nO = kernel grid=(y=2) {\n  store exp(load X {y->0}) {}\n}\n", 4, 3, "blocks along y hold different values"},
+      {"program p\ninput X : f16[4]\nO = kernel grid=(z=2) {\n  store exp(load X {z->0}) {}\n}\n", 4, 3, "blocks along z hold different values"},
+      {"program p\ninput X : f16[4]\nO = kernel grid=(x=2, z=2) {\n  a = load X {z->0}\n  store accum(a) {z->+} {z->0}\n}\n", 5, 3, "must not depend on z"},
+      {"program p\ninput X : f16[5, 5]\nO = kernel grid=(x=2) {\n  a = repeat(load X {x->0}, dim=0, n=2)\n  store a {x->0}\n}\n", 4, 7, "cut unevenly has no meaning"},
+      {"program p\ninput X : f16[5, 5]\nO = kernel grid=(x=2) {\n  a = load X {x->0}\n  b = load X {}\n  store concat(a, b, dim=0) {x->0}\n}\n", 6, 9, "cut unevenly has no meaning"},
+      {"program p\ninput X : f16[5, 5]\nO = kernel grid=(x=2, y=2) {\n  a = load X {x->0}\n  b = load X {y->0}\n  store add(a, b) {x->0}\n}\n", 6, 9, "cut unevenly in different ways"},
       {"program p\ninput X : f16[4]\nO = kernel grid=(x=2) {\n  a = exp(load X {x->0})\n}\n", 3, 5, "a lower graph stores 1 to 8 tensors, got 0"},
       {"program p\ninput X : f16[4]\nO = kernel {\n  for i=2 {\n    a = exp(load X {i->0})\n  }\n  store a {}\n}\n", 7, 3, "lift 'a' with accum"},
       {"program p\ninput X : f16[4]\nO = kernel {\n  for i=2 {\n    a = exp(load X {i->0})\n  }\n  store exp(a) {}\n}\n", 7, 9, "lives in loop i, which is not open here"},
@@ -1165,6 +1197,28 @@ static void dot_takes_all_levels(void **state) {
   }
   mg_graph *g = parse_ok(pairs[16].program);
   dot_accepts("a program", g);
+  mg_graph_free(g);
+  static const char *const golden =
+      "digraph p {\n  node [shape=box, fontname=\"monospace\"];\n  \"ig_1\" [shape=oval, label=\"X : f16[8, 16]\"];\n"
+      "  subgraph \"cluster_g_1\" { label=\"kernel grid=(x=2)\";\n"
+      "    subgraph \"cluster_g_1_l4\" { label=\"for i=2\"; style=dashed;\n"
+      "      \"og_1_1\" [label=\"a = load X\\n[4, 8]\\n {x->0, i->1}\"];\n"
+      "      subgraph \"cluster_g_1_2\" { label=\"thread grid=(x=4)\";\n"
+      "        \"og_1_2_1\" [label=\"t1 = load a\\n[1, 8]\\n {x->0}\"];\n"
+      "        \"og_1_2_2\" [label=\"t2 = sum(t1, dim=1)\\n[1, 1]\"];\n"
+      "        \"og_1_2_3\" [label=\"store t2\\n {x->0}\"];\n      }\n    }\n"
+      "    \"og_1_3\" [label=\"t1 = accum(c)\\n[4, 1]\\n {i->+}\"];\n"
+      "    \"og_1_4\" [label=\"store t1\\n {x->0}\"];\n  }\n"
+      "  \"ig_1\" -> \"og_1_1\";\n  \"og_1_1\" -> \"og_1_2_1\";\n  \"og_1_2_1\" -> \"og_1_2_2\";\n  \"og_1_2_2\" -> \"og_1_2_3\";\n"
+      "  \"og_1_2_3\" -> \"og_1_3\";\n  \"og_1_3\" -> \"og_1_4\";\n"
+      "  \"out0\" [shape=oval, label=\"O [8, 1]\"];\n  \"og_1_4\" -> \"out0\";\n}\n";
+  char *s = NULL;
+  g = parse_ok("program p\ninput X : f16[8, 16]\nO = kernel grid=(x=2) {\n  for i=2 {\n    a = load X {x->0, i->1}\n    c = thread grid=(x=4) {\n"
+               "      store sum(load a {x->0}, dim=1) {x->0}\n    }\n  }\n  store accum(c) {i->+} {x->0}\n}\noutput O\n");
+  dot_accepts("the golden one", g);
+  assert_int_equal(mg_dot(g, &s, NULL), MG_OK);
+  assert_string_equal(s, golden);
+  mg_string_free(s);
   mg_graph_free(g);
 }
 
