@@ -165,6 +165,25 @@ static void at_every_level(void **state) {
   assert_non_null(strstr(e.msg, "may not stand in a thread graph"));
 }
 
+/* A row that moves along a dimension leaves its extents free: it can be resized. */
+static void resized(void **state) {
+  (void)state;
+  mg_graph *g = parse_ok("program p\ninput X : f16[4, 6]\ninput Y : f16[4, 6]\nO = add(tanh(flip(X, dim=1)), shift(Y, dim=0))\noutput O\n"), *r = NULL;
+  mg_classes c;
+  mg_error e;
+  assert_int_equal(mg_classes_of(g, &c, &e), MG_OK);
+  assert_int_equal(c.n, 2);
+  for (uint32_t k = 0; k < c.n; k++) assert_int_equal(c.fixed[k], 0);
+  for (int d = 0; d < 2; d++) assert_int_equal(c.of[g->in[0].id * MG_MAX_RANK + (uint32_t)d], c.of[g->in[1].id * MG_MAX_RANK + (uint32_t)d]);
+  int64_t x[2];
+  x[c.of[g->in[0].id * MG_MAX_RANK]] = 3, x[c.of[g->in[0].id * MG_MAX_RANK + 1]] = 5;
+  assert_int_equal(mg_resize(g, x, NULL, &r, &e), MG_OK);
+  assert_int_equal(mg_tensor_of(r, r->out[0])->shape.dim[0], 3);
+  assert_int_equal(mg_tensor_of(r, r->out[0])->shape.dim[1], 5);
+  mg_classes_free(&c);
+  mg_graph_free(g), mg_graph_free(r);
+}
+
 static mg_status emittable(void *user, const mg_graph *g, mg_error *why) {
   (void)user;
   return mg_cuda_emittable(g, "sm_90a", why);
@@ -230,7 +249,7 @@ int main(void) {
       cmocka_unit_test(rows_stand_in_the_table), cmocka_unit_test(parsed_printed_evaluated), cmocka_unit_test(errors_name_the_operator),
       cmocka_unit_test(verified),                cmocka_unit_test(at_every_level),           cmocka_unit_test(chain_of_tanh),
       cmocka_unit_test(chain_of_blend),          cmocka_unit_test(chain_of_flip),            cmocka_unit_test(chain_of_flip_after_matmul),
-      cmocka_unit_test(chain_of_shift),
+      cmocka_unit_test(chain_of_shift),          cmocka_unit_test(resized),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
