@@ -1,7 +1,8 @@
 # make            build/mirage and the examples             make test       everything that can be tested here
 # make demo       search, verify, emit, compile, emulate    make gpu-test   link 3 on a GPU
 # make bench      times next to the peers' on a GPU         make fuzz       the fuzzers, for FUZZ_S seconds each
-# make deps       installs what is missing, if it may       make soak       long random tests
+# make deps       installs what is missing, if it may       make soak       random tests for SOAK_S seconds
+# Options: make bench BENCH='--only REGEX --out DIR'
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 CXX := $(if $(filter default,$(origin CXX)),g++,$(CXX))
 CLANG ?= clang
@@ -18,6 +19,7 @@ TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 FUZZERS := $(patsubst tests/%.c,%,$(wildcard tests/fuzz_*.c))
 FUZZ_S ?= 60
 FUZZ_N ?= 20000
+SOAK_S ?= 3600
 SEED ?= 1
 
 all: build/mirage build/rmsnorm build/user_op
@@ -68,8 +70,9 @@ test-sanitize: $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
 gpu-test: build/mirage
 	@tests/gpu.sh
 
+# Needs a GPU, nvcc and PyTorch.
 bench: build/mirage
-	@tests/bench/bench.sh
+	python3 tests/bench/bench.py $(BENCH)
 
 # With clang: libFuzzer.  Without: the deterministic mutation loop.
 fuzz:
@@ -82,7 +85,7 @@ fuzz:
 	fi
 
 soak: build/mirage $(TESTS:%=build/%) $(FUZZERS:%=build/san/%)
-	@tests/soak.sh $(TESTS:%=build/%) $(FUZZERS:%=build/san/%)
+	@SOAK_S=$(SOAK_S) tests/soak.sh $(TESTS:%=build/%) $(FUZZERS:%=build/san/%)
 
 clean:
 	rm -rf build

@@ -217,7 +217,7 @@ static void verdict_lines(char *buf, size_t n, const mg_verify_report *r, const 
   if (r->verdict == MG_EQUAL && r->log2_delta < 0 && r->tier == MG_TIER_FULL)
     k += (size_t)snprintf(buf + k, n - k, "# delta: <= 2^%.2f, by %s\n", r->log2_delta, r->theorem);
   else if (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED)
-    k += (size_t)snprintf(buf + k, n - k, "# delta: none, not certified%s%s\n", r->tier == MG_TIER_FULL ? "" : ": fast tier only", *r->theorem && r->tier == MG_TIER_FULL ? "; " : "");
+    k += (size_t)snprintf(buf + k, n - k, "# delta: none, not certified%s\n", r->tier == MG_TIER_FULL ? "" : ": fast tier only");
   k += (size_t)snprintf(buf + k, n - k, "# tests: %d over finite fields, seed %llu; %s\n", r->tests, (unsigned long long)r->seed, r->reason);
   if (r->verdict == MG_NOT_EQUAL && r->confirmed)
     k += (size_t)snprintf(buf + k, n - k, "# counterexample: seed %llu, output %d, element %lld: %.17g and %.17g\n", (unsigned long long)r->cx_seed, r->cx_output, (long long)r->cx_element, r->cx_a, r->cx_b);
@@ -342,7 +342,7 @@ static int do_search(const options *o) {
   if (o->threads) c.threads = (int)o->threads;
   if (o->max_kernel_ops) c.max_kernel_ops = (int)o->max_kernel_ops;
   if (o->max_block_ops) c.max_block_ops = (int)o->max_block_ops;
-  if (o->time_limit > 0) c.time_limit_s = o->time_limit;
+  if (o->time_limit > 0) c.time_limit_s = vc.time_limit_s = o->time_limit; /* one each: the search, the certificate */
   if (o->no_prune) c.prune = 0;
   if (o->seeded) c.seed = vc.seed = o->seed;
   if (o->top) c.top_k = (int)o->top;
@@ -364,12 +364,13 @@ static int do_search(const options *o) {
   mg_verify_report *full = (mg_verify_report *)calloc((size_t)(res.n > 0 ? res.n : 1), sizeof *full);
   if (!full) s = mg_fail(&e, MG_NO_MEMORY, "search", "no memory for the reports");
   /* The certificate run, at full size: the first that stands is the result. */
-  int refuted = 0, undecided = 0;
+  int refuted = 0, undecided = 0, late = 0;
   for (int k = 0; s == MG_OK && k < res.n && best < 0; k++) {
     mg_status v = mg_verify(program, res.graph[k], &vc, &full[k], &e);
     if (v != MG_OK) { s = v; break; }
     if (full[k].verdict == MG_EQUAL || full[k].verdict == MG_EQUAL_SAMPLED) best = k;
     else if (full[k].verdict == MG_NOT_EQUAL) refuted++;
+    else if (vc.time_limit_s > 0 && now() - started >= vc.time_limit_s) best = k, late = 1; /* kept, not certified */
     else undecided++;
   }
   double verify_seconds = now() - started;
@@ -394,7 +395,7 @@ static int do_search(const options *o) {
       code = write_all(path, lines, text);
     }
     mg_string_free(text);
-    if (!code && o->out && k == best) {
+    if (!code && o->out && k == best && !late) {
       text = NULL;
       p = mg_certificate(program, res.graph[k], r, &text, &e);
       snprintf(path, sizeof path, "%s/00.cert", o->out);

@@ -36,3 +36,6 @@ if git rev-parse --git-dir >/dev/null 2>&1; then
   extra=$(git ls-files | cut -d/ -f1 | sort -u | grep -v -x -E 'mirage\.h|mirage_(search|verify)\.h|mirage_cuda\.cuh|examples|tests|Makefile|README\.md|\..*')
   ok $([ -z "$extra" ]; echo $?) "nothing else at the top level" "$extra"
 fi
+
+missing=$(grep -o 'tests/[A-Za-z0-9_/]*\.\(sh\|py\)' Makefile README.md .ci/run | cut -d: -f2 | sort -u | while read -r f; do [ -e "$f" ] || echo "$f"; done)
+ok $([ -z "$missing" ]; echo $?) "every script that Makefile and README name is there" "$missing"

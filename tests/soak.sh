@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Random tests with new seeds for SOAK_S seconds; stops at the first failure and says how to repeat it.
+# Last line: `N passed, N failed`.  `make soak` builds the programs and hands them over.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+mkdir -p build/log
+end=$(($(date +%s) + ${SOAK_S:-3600})) seed=${SEED:-$(date +%s)} passed=0
+while :; do
+  for t in "$@"; do
+    case $t in
+      */test_core) run=("$t" --seed "$seed") ;;
+      */test_search | */test_user_ops) continue ;; # these take no seed: `make test` runs them
+      */fuzz_*) run=("$t" "${FUZZ_N:-20000}" "$seed") ;;
+      *) run=("$t" "$seed") ;;
+    esac
+    [ "$(date +%s)" -lt $end ] || { echo "$passed passed, 0 failed"; exit 0; }
+    if ! timeout 3600 "${run[@]}" >build/log/soak.log 2>&1 </dev/null; then
+      tail -n 40 build/log/soak.log
+      echo "failed; to repeat: ${run[*]}"
+      echo "$passed passed, 1 failed"
+      exit 1
+    fi
+    passed=$((passed + 1))
+    echo "ok - ${run[*]}"
+  done
+  seed=$((seed + 1))
+done
