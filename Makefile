@@ -78,7 +78,7 @@ bench: build/mirage
 fuzz:
 	@if command -v $(CLANG) >/dev/null 2>&1; then \
 	  $(MAKE) --no-print-directory $(FUZZERS:%=build/fuzz/%) && \
-	  for f in $(FUZZERS); do mkdir -p build/fuzz/corpus/$$f && build/fuzz/$$f -max_total_time=$(FUZZ_S) -max_len=65536 -timeout=20 -rss_limit_mb=2048 build/fuzz/corpus/$$f tests/corpus/$${f#fuzz_} || exit 1; done; \
+	  for f in $(FUZZERS); do mkdir -p build/fuzz/corpus/$$f && build/fuzz/$$f -max_total_time=$(FUZZ_S) -max_len=65536 -timeout=20 -rss_limit_mb=2048 -artifact_prefix=build/fuzz/ build/fuzz/corpus/$$f tests/corpus/$${f#fuzz_} || exit 1; done; \
 	else \
 	  $(MAKE) --no-print-directory $(FUZZERS:%=build/san/%) && \
 	  for f in $(FUZZERS); do build/san/$$f $(FUZZ_N) $(SEED) || exit 1; done; \
