@@ -2542,6 +2542,59 @@ MGI_FN int mgi_check_words(const mgi_check_task *t, const mgi_tensors *x, int k,
   return 1;
 }
 
+/* The emulation replaces the file's named constants; what stands there otherwise must be the µGraph's: `#define name v` is
+   looked up, and a name that the file does not have is none of its constants. */
+MGI_FN int mgi_check_constant(const char *text, const char *name, int64_t want, mg_check_report *r) {
+  char line[400];
+  size_t n = (size_t)snprintf(line, sizeof line, "#define %.300s ", name);
+  for (const char *p = strstr(text, line); p; p = strstr(p + 1, line)) {
+    char *end;
+    long long found = strtoll(p + n, &end, 10);
+    if ((p != text && p[-1] != '\n') || (*end == '\n' && end != p + n && found == (long long)want)) continue;
+    snprintf(r->difference, sizeof r->difference, "the file defines %.100s as %.*s, its µGraph says %lld", name, (int)strcspn(p + n, "\n") > 40 ? 40 : (int)strcspn(p + n, "\n"), p + n, (long long)want);
+    return 0;
+  }
+  return 1;
+}
+MGI_FN mg_status mgi_check_constants(const mg_graph *g, const char *text, mg_check_report *r, mg_error *e) {
+  mg_classes c;
+  char name[300];
+  int ok = 1, kernel = 0;
+  mg_status s = mg_classes_of(g, &c, e);
+  if (s != MG_OK) return s;
+  for (uint32_t k = 0; k < c.n && ok; k++) {
+    snprintf(name, sizeof name, "%.100s_D%u", g->name, k);
+    ok = mgi_check_constant(text, name, c.extent[k], r);
+  }
+  for (uint32_t k = 1; k < g->n_ops && ok; k++) {
+    const mg_graph *b = g->ops[k].sub;
+    for (uint32_t a = 1; b && a < b->n_axes && ok; a++) {
+      snprintf(name, sizeof name, "%.100s_K%d_%.70s", g->name, kernel, b->axes[a].name);
+      ok = mgi_check_constant(text, name, b->axes[a].extent, r);
+    }
+    kernel += b != NULL;
+  }
+  mg_classes_free(&c);
+  return ok ? MG_OK : MG_NOT_FOUND;
+}
+/* NAME_info, if the file has it, against the µGraph of the sizes that it was compiled for. */
+MGI_FN int mgi_check_info(const mg_graph *g, const mg_emitted_info *info, mgi_check_record *r) {
+  int same = info->n_in == (int)g->n_in && info->n_out == (int)g->n_out && !strcmp(info->name, g->name);
+  const char *what = "the number of inputs or outputs, or the name";
+  for (uint32_t k = 0; same && k < g->n_in + g->n_out; k++) {
+    int out = k >= g->n_in;
+    const mg_tensor_info *t = mg_tensor_of(g, out ? g->out[k - g->n_in] : g->in[k]);
+    const mg_io_info *i = out ? &info->out[k - g->n_in] : &info->in[k];
+    int64_t stride[MG_MAX_RANK];
+    mg_strides(t, stride);
+    what = t->name;
+    same = i->dtype == t->dtype && i->rank == t->shape.rank && !strcmp(i->name, t->name);
+    for (int d = 0; same && d < t->shape.rank; d++) same = i->dim[d] == t->shape.dim[d] && i->order[d] == t->order[d] && (i->stride[d] == stride[d] || t->shape.dim[d] == 1);
+  }
+  if (!same) snprintf(r->difference, sizeof r->difference, "%.100s_info is not what the µGraph says: %.60s", g->name, what);
+  return same;
+}
+
 /* Everything over one build, in the child. */
 MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
   const mg_graph *g = t->g;
@@ -2566,6 +2619,12 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
   if (!setup || !launch || !workspace) {
     r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "expected the entry points %.80s_launch and %.80s_workspace_bytes, found no %s", g->name, g->name,
                         !launch ? "launch" : !workspace ? "workspace_bytes" : "emulator");
+    return;
+  }
+  snprintf(name, sizeof name, "%s_info", g->name);
+  const mg_emitted_info *info = (const mg_emitted_info *)dlsym(so, name);
+  if (info && !mgi_check_info(g, info, r)) {
+    r->status = MG_NOT_FOUND;
     return;
   }
   r->status = mgi_tensors_new(g, t->F ? sizeof(mg_fv) : sizeof(double), &x, &r->error);
@@ -2789,6 +2848,7 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
       }
     }
   } else s = mg_cuda_reduce(ugraph, &small, e);
+  if (s == MG_OK) s = mgi_check_constants(ugraph, cu_text, r, e);
   if (s == MG_OK) s = mgi_cd_temp_dir(cfg->work_dir, dir, sizeof dir, e);
   if (s == MG_OK) {
     snprintf(path, sizeof path, "%s/kernel.cu", dir);

@@ -128,6 +128,7 @@ typedef struct mg_field {
   uint64_t key[MG_OP_TABLE_END];/* keys of the opaque functions, by row */
   uint16_t power[512];          /* small pair: omega^k, k < q */
   uint16_t inverse[512];        /* small pair: 1/k mod p */
+  double deadline;              /* 0, or the time (seconds, UTC) after which matmul answers MG_LIMIT */
 } mg_field;
 
 enum {
@@ -367,6 +368,7 @@ typedef struct mg_verify_config {
   int tier;            /* MG_TIER_FULL by default */
   double log2_delta;   /* what the full tier aims at; 0: -64 */
   int threads;         /* 0: as many as the machine has for FULL, 1 for FAST */
+  double time_limit_s; /* 0: none; past it the verdict is UNDECIDED (the field tests are bounded, a float64 run is not) */
   int skip_floats;     /* 1: no float64 run after a mismatch, so UNDECIDED where that would say NOT_EQUAL */
 } mg_verify_config;
 mg_verify_config mg_verify_config_default(void);
@@ -398,7 +400,9 @@ typedef struct mg_verify_report {
 /* Compares a (the program) with b.  Inputs and outputs are matched by position; unlike signatures are MG_BAD_INPUT.
    MG_OK whenever there is a verdict.  cfg may be NULL. */
 mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r, mg_error *e);
-/* The random real values of input k, dense row-major: what cx_seed stands for. */
+/* The random real values of input k, dense row-major: what cx_seed stands for.  Its two low bits choose the range; if the
+   next five name an input, that one's values lie 64 above the range, or below it if bit 7 is set, so that they win or
+   lose every maximum. */
 void mg_verify_input_real(const mg_graph *g, uint64_t seed, int k, double *dst);
 
 /* --------------------------------------------------------------------------------------------- >>certificate */
@@ -425,6 +429,7 @@ mg_status mg_certificate_check(const char *text, size_t len, mg_verify_report *r
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef __cplusplus
@@ -664,12 +669,19 @@ static void mgi_ff_tile_dot(const mg_modulus *M, const uint64_t *a, const uint64
   }
 }
 
+static double mgi_verify_now(void) {
+  struct timespec t;
+  timespec_get(&t, TIME_UTC);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static mg_status mgi_ff_matmul(const mg_field *F, int word, const mg_view *c, const mg_view *a, const mg_view *b) {
   int64_t m = c->shape.dim[0], n = c->shape.dim[1], k = a->shape.dim[1];
   mgi_ff_tile *A = (mgi_ff_tile *)malloc(2 * sizeof *A), *B = A + 1;
   if (!A) return MG_NO_MEMORY;
   for (int64_t m0 = 0; m0 < m; m0 += MGI_FF_TILE)
     for (int64_t k0 = 0; k0 < k; k0 += MGI_FF_TILE) {
+      if (F->deadline > 0 && mgi_verify_now() > F->deadline) { free(A); return MG_LIMIT; }
       int rows = m - m0 < MGI_FF_TILE ? (int)(m - m0) : (int)MGI_FF_TILE, depth = k - k0 < MGI_FF_TILE ? (int)(k - k0) : (int)MGI_FF_TILE;
       mgi_ff_tile_pack(F, word, A, a, m0, k0, rows, depth, MGI_FF_TILE, 0);
       for (int64_t n0 = 0; n0 < n; n0 += MGI_FF_COLS) {
@@ -1078,18 +1090,19 @@ static void mgi_trial_compare(mgi_trial *t) {
 enum { MGI_OPAQUE_TEST, MGI_PAIR_TEST, MGI_CANCEL_TEST = 2 /* added: each side has arbitrary maxima of its own */ };
 typedef enum mgi_trial_outcome { MGI_TRIAL_AGREE, MGI_TRIAL_DIFFER, MGI_TRIAL_TWICE, MGI_TRIAL_ZERO_DIVISOR, MGI_TRIAL_FAULT } mgi_trial_outcome;
 
-static void mgi_trial_setup(mgi_trial *t, const mg_graph *a, const mg_graph *b, uint64_t seed, int kind, int test, int draw) {
+static void mgi_trial_setup(mgi_trial *t, const mg_graph *a, const mg_graph *b, uint64_t seed, int kind, int test, int draw, double deadline) {
   t->g[0] = a, t->g[1] = b;
   t->word = !(kind & MGI_PAIR_TEST);
   t->seed = mgi_ff_hash(mgi_ff_hash(seed, (uint64_t)kind, 8), (uint64_t)test, (uint64_t)draw);
   mg_field_large(t->seed, t->word, &t->F[0]);
   t->F[0].max_opaque = (kind & MGI_CANCEL_TEST) != 0;
+  t->F[0].deadline = deadline;
   t->F[1] = t->F[0];
   if (kind & MGI_CANCEL_TEST) t->F[1].order = mgi_ff_mix(~t->F[0].order);
 }
 
 /* `tests` tests of one kind; stops at the first that does not agree. Adds to the report's counts. */
-static mgi_trial_outcome mgi_tests(const mg_graph *a, const mg_graph *b, uint64_t seed, int kind, int tests, int threads, mg_verify_report *r, int *output, mg_error *e) {
+static mgi_trial_outcome mgi_tests(const mg_graph *a, const mg_graph *b, uint64_t seed, int kind, int tests, int threads, double deadline, mg_verify_report *r, int *output, mg_error *e) {
   int wave = threads / 2 < 1 ? 1 : threads > 8 ? 4 : threads / 2, done = 0; /* tests in flight: memory bounds them */
   if (wave > tests) wave = tests;
   mgi_trial_outcome result = MGI_TRIAL_AGREE;
@@ -1098,7 +1111,7 @@ static mgi_trial_outcome mgi_tests(const mg_graph *a, const mg_graph *b, uint64_
   while (done < tests && result == MGI_TRIAL_AGREE) {
     int n = tests - done < wave ? tests - done : wave;
     for (int k = 0; k < n; k++) {
-      mgi_trial_setup(&t[k], a, b, seed, kind, done + k, 0);
+      mgi_trial_setup(&t[k], a, b, seed, kind, done + k, 0, deadline);
       if (!t[k].in[0] && !mgi_trial_alloc(&t[k])) {
         mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the inputs and outputs of a test");
         result = MGI_TRIAL_FAULT;
@@ -1119,7 +1132,7 @@ static mgi_trial_outcome mgi_tests(const mg_graph *a, const mg_graph *b, uint64_
         r->undefined += t[k].undefined;
         r->redraws++;
         if (draw + 1 == MG_VERIFY_DRAWS) { result = MGI_TRIAL_ZERO_DIVISOR; break; }
-        mgi_trial_setup(&t[k], a, b, seed, kind, done + k, draw + 1);
+        mgi_trial_setup(&t[k], a, b, seed, kind, done + k, draw + 1, deadline);
         mgi_verify_parallel(mgi_trial_job_draw, &t[k], MGI_TRIAL_SLICES, threads);
         mgi_verify_parallel(mgi_trial_job_eval, &t[k], 2, threads);
       }
@@ -1144,7 +1157,8 @@ void mg_verify_input_real(const mg_graph *g, uint64_t seed, int k, double *dst) 
   static const double lo[4] = {-2, 0.25, -0.001, -8}, hi[4] = {2, 2, 0.001, 8};
   int64_t n = mgi_trial_elements(g, g->in[k]);
   int range = (int)(seed & 3);
-  for (int64_t i = 0; i < n; i++) dst[i] = lo[range] + (hi[range] - lo[range]) * ldexp((double)(mgi_ff_hash(mgi_ff_hash(seed, (uint64_t)k, 9), (uint64_t)i, 0) >> 11), -53);
+  double shift = (int)(seed >> 2 & 31) == k ? seed >> 7 & 1 ? -64 : 64 : 0;
+  for (int64_t i = 0; i < n; i++) dst[i] = shift + lo[range] + (hi[range] - lo[range]) * ldexp((double)(mgi_ff_hash(mgi_ff_hash(seed, (uint64_t)k, 9), (uint64_t)i, 0) >> 11), -53);
 }
 
 /* A double and a bound on how far it may be from the exact value: what the operands' bounds move (the row at the
@@ -1229,7 +1243,7 @@ static void mgi_trial_job_float(void *ctx, int s) {
 }
 
 /* Looks for a difference that rounding cannot explain; r->confirmed says whether there is one. */
-static mg_status mgi_verify_floats(const mg_graph *a, const mg_graph *b, uint64_t seed, int threads, mg_verify_report *r, mg_error *e) {
+static mg_status mgi_verify_floats(const mg_graph *a, const mg_graph *b, uint64_t seed, int threads, int maximum, mg_verify_report *r, mg_error *e) {
   mgi_float_run t;
   mg_status status = MG_OK;
   int good = 1;
@@ -1240,8 +1254,10 @@ static mg_status mgi_verify_floats(const mg_graph *a, const mg_graph *b, uint64_
   for (int s = 0; s < 2; s++)
     for (uint32_t k = 0; k < a->n_out; k++) good &= (t.out[s][k] = (mgi_ball *)malloc((size_t)mgi_trial_elements(a, a->out[k]) * sizeof(mgi_ball))) != NULL;
   if (!good) status = mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the float64 run");
-  for (uint64_t round = 0; round < 4 && status == MG_OK && worst < 1e-6; round++) {
-    uint64_t from = (mgi_ff_hash(seed, round, 10) & ~(uint64_t)3) | round;
+  uint64_t rounds = maximum ? 4 + 2 * (uint64_t)a->n_in : 4; /* with a maximum: each input once above and once below all others */
+  for (uint64_t round = 0; round < rounds && status == MG_OK && worst < 1e-6; round++) {
+    uint64_t loud = round < 4 ? 31 : ((round - 4) >> 1) | ((round & 1) << 5);
+    uint64_t from = (mgi_ff_hash(seed, round, 10) & ~(uint64_t)255) | loud << 2 | (round < 4 ? round : 0);
     for (uint32_t k = 0; k < a->n_in; k++) {
       double *d = (double *)(void *)t.in[k]; /* the doubles in the front half, spread from the back */
       mg_verify_input_real(a, from, (int)k, d);
@@ -1315,8 +1331,17 @@ static void mgi_verify_counterexample(const mg_graph *a, const mg_graph *b, mg_v
   snprintf(r->reason, sizeof r->reason, "float64 inputs of seed %llu: output %d, element %lld is %.9g in '%.40s', %.9g in '%.40s'", (unsigned long long)r->cx_seed, r->cx_output, (long long)r->cx_element, r->cx_a, a->name, r->cx_b, b->name);
 }
 
+/* A test did not end: for want of time, which is a verdict, or by a fault, which is not. */
+static mg_status mgi_verify_fault(const mg_verify_config *c, double deadline, mg_verify_report *r, const mg_error *e) {
+  if (e->status != MG_LIMIT || !(deadline > 0) || mgi_verify_now() < deadline) return e->status;
+  r->verdict = MG_UNDECIDED, r->log2_delta = 0;
+  snprintf(r->reason, sizeof r->reason, "not certified: the time limit of %g s ended the tests; %d agreed", c->time_limit_s, r->tests);
+  return MG_OK;
+}
+
 mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r, mg_error *e) {
   mg_verify_config c = cfg ? *cfg : mg_verify_config_default();
+  double deadline = c.time_limit_s > 0 ? mgi_verify_now() + c.time_limit_s : 0;
   mg_verify_report local;
   mg_error unread;
   mgi_bounds A, B;
@@ -1344,26 +1369,26 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
   if (maximum) tests = full ? 8 : 2;
 
   int kind = MGI_OPAQUE_TEST;
-  mgi_trial_outcome o = mgi_tests(a, b, c.seed, kind, tests, threads, r, &output, e);
-  if (o == MGI_TRIAL_FAULT) return e->status;
+  mgi_trial_outcome o = mgi_tests(a, b, c.seed, kind, tests, threads, deadline, r, &output, e);
+  if (o == MGI_TRIAL_FAULT) return mgi_verify_fault(&c, deadline, r, e);
   if (o == MGI_TRIAL_DIFFER && (flags & MGI_HAS_EXP)) {
     kind = MGI_PAIR_TEST, r->two_field = 1, r->tests = 0, r->compared = 0;
     tests = full ? 4 : maximum ? 2 : 1;
-    o = mgi_tests(a, b, c.seed, kind, tests, threads, r, &output, e);
-    if (o == MGI_TRIAL_FAULT) return e->status;
+    o = mgi_tests(a, b, c.seed, kind, tests, threads, deadline, r, &output, e);
+    if (o == MGI_TRIAL_FAULT) return mgi_verify_fault(&c, deadline, r, e);
   }
   if (o == MGI_TRIAL_AGREE) {
     int ran = r->tests, sampled = 0;
     uint64_t compared = r->compared;
     if (maximum) {
       int at;
-      mgi_trial_outcome x = mgi_tests(a, b, c.seed, kind | MGI_CANCEL_TEST, full ? 4 : 1, threads, r, &at, e);
-      if (x == MGI_TRIAL_FAULT) return e->status;
+      mgi_trial_outcome x = mgi_tests(a, b, c.seed, kind | MGI_CANCEL_TEST, full ? 4 : 1, threads, deadline, r, &at, e);
+      if (x == MGI_TRIAL_FAULT) return mgi_verify_fault(&c, deadline, r, e);
       sampled = x != MGI_TRIAL_AGREE;
       r->tests = ran, r->compared = compared; /* those of the verdict */
     }
     if (sampled && !c.skip_floats) { /* no theorem stands behind this one: doubles may object */
-      s = mgi_verify_floats(a, b, c.seed, threads, r, e);
+      s = mgi_verify_floats(a, b, c.seed, threads, maximum, r, e);
       if (s != MG_OK) return s;
       if (r->confirmed) {
         r->verdict = MG_NOT_EQUAL;
@@ -1389,7 +1414,7 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
     return MG_OK;
   }
   if (!c.skip_floats) {
-    s = mgi_verify_floats(a, b, c.seed, threads, r, e);
+    s = mgi_verify_floats(a, b, c.seed, threads, maximum, r, e);
     if (s != MG_OK) return s;
   }
   /* What the mismatch itself proves.  With exp opaque only, it needs the output to be free of exponentials. */

@@ -405,6 +405,10 @@ static int do_search(const options *o) {
     rank++;
     if (!o->out) break;
   }
+  if (late && !code) {
+    mg_fail(&e, MG_UNSUPPORTED, "search", "%.200s", full[best].reason);
+    code = report(MG_UNSUPPORTED, &e);
+  }
   free(full);
   mg_search_result_free(&res);
   mg_graph_free(program);

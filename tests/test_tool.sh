@@ -65,6 +65,9 @@ ok $? "search --stats: JSON that says what it did"
 status 0 "search: the same with another seed and one thread" "$m" search p.mg --seed 77 --threads 1
 [ "$(grep -v '^#' out)" = "$(grep -v '^#' best.mg)" ]; ok $? "search: the result depends neither on seed nor on threads"
 status 0 "search within 0.001 s falls back to something" "$m" search p.mg --time-limit 0.001
+printf 'program t\ninput X : f16[2048, 4096]\ninput W : f16[4096, 4096]\nY = matmul(X, W)\noutput Y\n' >large.mg
+status 2 "search whose certificate takes longer than --time-limit" "$m" search large.mg --time-limit 1
+has '^# verdict: UNDECIDED$' "it says UNDECIDED, and keeps what was found"
 status 3 "search on a µGraph" "$m" search best.mg
 
 status 0 "verify: equal" "$m" verify p.mg best.mg --certificate c.cert
@@ -91,6 +94,12 @@ sed 's/mg_dev_DIV/mg_dev_MUL/' best.cu >wrong.cu
 status 1 "check a .cu with another operator in it" "$m" check wrong.cu
 sed 's/mg_sync();//' best.cu >race.cu
 status 1 "check a .cu without barriers" "$m" check race.cu
+sed 's/^\(#define p_K0_x\) .*/\1 1/' best.cu >count.cu
+status 1 "check a .cu with another grid" "$m" check count.cu
+sed 's/^\(#define p_D[0-9]*\) 128$/\1 127/' best.cu >extent.cu
+status 1 "check a .cu with another extent" "$m" check extent.cu
+sed 's/{"W", MG_F16/{"W", MG_F32/' best.cu >info.cu
+status 1 "check a .cu with another type in its info" "$m" check info.cu
 status 3 "check: no µGraph in it" "$m" check p.cu
 if ! command -v nvidia-smi >/dev/null 2>&1; then status 4 "run without a GPU" "$m" run best.mg; fi
 
