@@ -1017,6 +1017,22 @@ static void strides(void **state) {
 
 /* ---- text: errors say where */
 
+/* The printed form, to the letter. */
+static void golden_text(void **state) {
+  (void)state;
+  static const char *const golden =
+      "program p\ninput X : f16[8, 16] @ [1, 0]\ninput Y : bf16[2, 3, 4] @ [0, 2, 1]\ninput Z : f32[4]\n"
+      "O = kernel grid=(x=2, z=2) threads=96 {\n  for i=2 {\n    for j=4 {\n      a = load X {x->0, z->*, i->*, j->1}\n      t1 = scale(a, -1/3)\n      t2 = sum(t1, dim=1)\n    }\n"
+      "    t3 = accum(t2) {j->+}\n  }\n  t4 = accum(t3) {i->max}\n  t5 = accum(t4) {z->+}\n  store t5 {x->0, z->*}\n  plan { stages=2 a.b-c=d_1 }\n}\n"
+      "P = transpose(Y, [0, 2, 1])\nQ = reshape(P, [24])\nR = repeat(Z, dim=0, n=6)\nt1 = add_scalar(R, 7)\nS = mul(t1, t1)\noutput S\noutput O\n";
+  mg_graph *g = parse_ok(golden);
+  char *s = print_ok(g);
+  assert_string_equal(s, golden);
+  mg_string_free(s);
+  round_trip(g, NULL);
+  mg_graph_free(g);
+}
+
 static void errors_say_where(void **state) {
   (void)state;
   static const struct { const char *text; int line, column; const char *msg; } cases[] = {
@@ -1068,6 +1084,7 @@ static void errors_say_where(void **state) {
       {"program p\ninput X : f16[4]\nO = kernel {\n  for x=2 {\n", 4, 3, "taken by another axis"},
       {"program p\ninput X : f16[4]\nO = kernel {\n  for i=0 {\n", 4, 3, "a loop runs 1 to"},
       {"program p\ninput X : f16[4]\nO = kernel grid=(x=2) {\n  a = load X {x->0}\n  b = accum(sum(a, dim=0)) {x->+}\n  store b {x->0}\n}\n", 6, 3, "must not depend on x"},
+      {"program p\ninput X : f16[4]\nO = kernel grid=(x=2, y=2) {\n  a = load X {x->0}\n  b = load X {y->0}\n  c = accum(a) {x->+}\n  d = accum(b) {y->+}\n  store add(c, d) {}\n}\n", 7, 7, "over the same grid axes"},
       {"program p\ninput X : f16[5]\nO = kernel grid=(x=2) {\n  a = load X {x->0}\n  store accum(a) {x->+} {}\n}\n", 5, 9, "cut unevenly by x"},
       {"program p\ninput X : f16[4]\nO = kernel {\n  store exp(load X {}) {}\n  plan { stages }\n}\n", 5, 17, "expected '='"},
       {"program p\ninput X : f16[4]\nO = kernel {\n  plan { st/ages=2 }\n}\n", 4, 12, "expected '='"},
@@ -1463,6 +1480,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_setup(builder_errors_stick, begin),
       cmocka_unit_test_setup(builder_makes_what_the_text_says, begin),
       cmocka_unit_test_setup(strides, begin),
+      cmocka_unit_test_setup(golden_text, begin),
       cmocka_unit_test_setup(errors_say_where, begin),
       cmocka_unit_test_setup(bounds_of_the_parser, begin),
       cmocka_unit_test_setup(program_files_round_trip, begin),
