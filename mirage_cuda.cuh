@@ -4464,9 +4464,10 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
     }
     mgi_cu_analyse(K);
     memcpy(fresh, v, b->n_tensors * sizeof *v);
-    int given = (int)mg_plan_int(b, "stages", 0);
-    if (given < 0 || given > 8) mgi_cu_emit_fail(em, MG_UNSUPPORTED, name, "the plan's stages=%d: want 1 to 8", given);
-    for (K->stages = given ? given : 3; K->stages && em->st == MG_OK; K->stages--) {
+    const char *stages = mg_plan_get(b, "stages");
+    int64_t given = stages ? mg_plan_int(b, "stages", 0) : 0;
+    if (stages && (given < 1 || given > 8)) mgi_cu_emit_fail(em, MG_UNSUPPORTED, name, "the plan's stages=%.40s: want 1 to 8", stages);
+    for (K->stages = given ? (int)given : 3; K->stages && em->st == MG_OK; K->stages--) {
       mgi_cu_pass(K, 0, fresh);
       mgi_cu_lay_out(K);
       if (K->shared <= em->shared_limit) break;
