@@ -103,6 +103,42 @@ status 1 "check a .cu with another type in its info" "$m" check info.cu
 status 3 "check: no µGraph in it" "$m" check p.cu
 if ! command -v nvidia-smi >/dev/null 2>&1; then status 4 "run without a GPU" "$m" run best.mg; fi
 
+# What the machine refuses, and what was tampered with.
+status 0 "--version" "$m" --version
+has '^mirage [0-9]*\.[0-9]*\.[0-9]*$' "--version: three numbers"
+if [ -e /dev/full ]; then status 4 "print to a full disk" sh -c "'$m' print p.mg >/dev/full"; fi
+status 4 "a certificate that cannot be written" "$m" verify p.mg best.mg --certificate nowhere/c.cert
+status 4 "search -o to a place that cannot be" "$m" search p.mg -o p.mg/found
+status 3 "search for an architecture that is none" "$m" search p.mg --arch sm_1
+status 4 "check without a C++ compiler" env CXX=/no_such_compiler "$m" check best.mg
+grep -q no_such_compiler err; ok $? "check: the message names the compiler"
+sed 's/mg_dev_SQRT(/mg_dev_NOTHING(/g' best.cu >broken.cu
+timeout 120 "$m" check broken.cu >out 2>err; rc=$?
+[ $rc = 3 ] || [ $rc = 4 ]; ok $? "check of a file that does not compile: status 3 or 4 (found $rc)"
+printf '/* nothing */\n' >nothing.cu
+status 3 "check of a .cu without a µGraph" "$m" check nothing.cu
+grep -q 'verdict: EQUAL' best.cu; ok $? "emit: the head quotes the verdict"
+sed 's/^# hash: ./# hash: g/' best.mg >forged.mg
+status 0 "emit with the verdict of another graph" "$m" emit forged.mg
+has 'not certified' "emit: a verdict of another graph is not quoted"
+printf 'program n\ninput X : f16[16, 64]\nO = kernel {\n  for i=2 {\n    for j=2 {\n      s = sum(load X {i->1, j->1}, dim=1)\n    }\n  }\n  store accum(s) {i->+, j->+} {}\n}\noutput O\n' >nested.mg
+status 2 "emit of nested loops" "$m" emit nested.mg
+printf 'program x\ninput X : f16[4, 8]\nO = max(max(X, dim=0), dim=1)\noutput O\n' >max_a.mg
+printf 'program x\ninput X : f16[4, 8]\nO = max(max(X, dim=1), dim=0)\noutput O\n' >max_b.mg
+status 0 "verify: maxima" "$m" verify max_a.mg max_b.mg --certificate max.cert
+has '^# verdict: EQUAL_SAMPLED$' "verify: a maximum that does not cancel is EQUAL_SAMPLED"
+status 0 "verify: its certificate" "$m" verify max.cert
+
+# The issue's own example; and an interrupt.
+status 0 "search of RMSNorm and a linear layer at full size" "$m" search $programs/rmsnorm_linear_m16_k4096_n4096.mg
+[ "$(head -n 1 out)" = "# verdict: EQUAL" ] && [ "$(grep -c '= kernel ' out)" = 1 ] && [ "$(grep -c '= accum(' out)" = 2 ] && [ "$(grep -c '^ *for ' out)" = 1 ]
+ok $? "it is EQUAL, one kernel, one loop, two accumulators"
+"$m" search $programs/gqa_bs1.mg --no-prune >out 2>err & pid=$!
+sleep 0.4
+kill -INT $pid 2>/dev/null
+wait $pid; rc=$?
+[ $rc -lt 128 ]; ok $? "an interrupted search ends in order (found $rc)"
+
 # Bytes of any kind: status 0 or 3, never a signal.
 python3 - <<'E'
 import random
