@@ -50,7 +50,7 @@ deps:
 	@tests/deps.sh
 
 demo:
-	@tests/deps.sh
+	@tests/deps.sh demo
 	@$(MAKE) --no-print-directory build/mirage
 	@tests/demo.sh
 
