@@ -468,8 +468,25 @@ mg_domain mg_domain_real(void);
 
 /* Evaluates program or µGraph as its definition says: block by block, iteration by iteration.  in[k] and out[k] are
    dense row-major arrays (whatever the memory order) of the domain's elements, matched by position; out is
-   overwritten.  Scratch memory is bounded by the kernel-level intermediates plus one block's tensors. */
+   overwritten.  Scratch memory is bounded by the kernel-level intermediates that are still needed plus one block's
+   tensors; where that is too much, evaluate in parts. */
 mg_status mg_eval(const mg_graph *program, const mg_domain *d, const void *const *in, void *const *out, mg_error *e);
+
+/* A part of a tensor: lo <= i < hi in each of its dimensions; none of it if all of these are 0. */
+typedef struct mg_box { int64_t lo[MG_MAX_RANK], hi[MG_MAX_RANK]; } mg_box;
+/* What a part of the outputs takes. */
+typedef struct mg_part {
+  mg_box *box;       /* by id of the kernel-level tensors: what is read of inputs and computed of the others */
+  double elements;   /* held at one time at most, the outputs' boxes included, the inputs' not */
+  double work;       /* scalar operations, about */
+} mg_part;
+/* From want[k], boxes of the outputs.  Custom kernels run whole blocks, so more than that may be computed.  A caller may
+   widen the boxes of inputs. */
+mg_status mg_part_of(const mg_graph *program, const mg_box *want, mg_part *out, mg_error *e);
+void mg_part_free(mg_part *p);
+int64_t mg_box_elements(const mg_box *b, int rank); /* -1 if that is beyond int64 */
+/* mg_eval for one part.  in[k] and out[k] are dense row-major arrays of the tensors' boxes. */
+mg_status mg_eval_part(const mg_graph *program, const mg_domain *d, const mg_part *p, const void *const *in, void *const *out, mg_error *e);
 
 /* ---------------------------------------------------------------------------------------------- >>transform */
 
@@ -2438,7 +2455,9 @@ mg_status mg_dot(const mg_graph *g, char **out, mg_error *e) {
    Loops: at the end of every iteration of loop L, each accumulator whose operand lives in L's own body takes it in; it
    was reset when the outermost loop that it lifts was entered.
    Grid accumulators: blocks are visited in groups that differ only along the merged axes.  In pass 1 every block of
-   the group runs what does not depend on the merged value and adds its part; in pass 2 the first block runs the rest. */
+   the group runs what does not depend on the merged value and adds its part; in pass 2 the first block runs the rest.
+   Parts: at kernel level every tensor may be a box of itself; an operator then sees its operands through what its own
+   box needs of them.  Only loads and stores of block graphs look at such boxes, so lower levels know nothing of them. */
 
 static void mgi_dense(mg_view *v) {
   int64_t s = 1;
@@ -2527,6 +2546,8 @@ typedef struct mgi_eval {
   const mg_graph *g;
   const mg_domain *d;
   struct mgi_eval *up;
+  const mg_box *box; /* kernel level: by tensor; NULL: all of every tensor */
+  uint32_t *last;   /* kernel level: by tensor, the last operator that reads it */
   mg_view *val;     /* by tensor */
   void **buf;       /* by tensor; NULL for views of others */
   struct mgi_eval **sub; /* by op: state of lower graphs */
@@ -2539,7 +2560,7 @@ static void mgi_eval_free(mgi_eval *E) {
   if (!E) return;
   for (uint32_t k = 1; E->buf && k < E->g->n_tensors; k++) free(E->buf[k]);
   for (uint32_t k = 1; E->sub && k < E->g->n_ops; k++) mgi_eval_free(E->sub[k]);
-  free(E->val), free(E->buf), free(E->sub), free(E);
+  free(E->val), free(E->buf), free(E->sub), free(E->last), free(E);
 }
 
 static mgi_eval *mgi_eval_new(const mg_graph *g, const mg_domain *d, mgi_eval *up, mg_error *e) {
@@ -2571,10 +2592,10 @@ static mg_status mgi_val(mgi_eval *E, mg_tensor t) {
   const mg_tensor_info *i = &E->g->tensors[t.id];
   mg_view *v = &E->val[t.id];
   v->shape = i->shape;
-  for (int d = 0; d < i->shape.rank; d++) v->shape.dim[d] = mgi_extent_at(E, i, d);
+  for (int d = 0; d < i->shape.rank; d++) v->shape.dim[d] = E->box ? E->box[t.id].hi[d] - E->box[t.id].lo[d] : mgi_extent_at(E, i, d);
   mgi_dense(v);
   if (!v->data) {
-    size_t n = (size_t)mg_shape_elements(&i->shape);
+    size_t n = (size_t)mg_shape_elements(E->box ? &v->shape : &i->shape);
     if (n > ((size_t)1 << 36) / E->d->elem) return mg_fail(E->e, MG_LIMIT, "mg_eval", "tensor '%s' takes more than 64 GiB", i->name);
     v->data = E->buf[t.id] = malloc(n * E->d->elem);
     if (!v->data) return mg_fail(E->e, MG_NO_MEMORY, "mg_eval", "no memory for tensor '%s' (%zu elements)", i->name, n);
@@ -2632,14 +2653,110 @@ static mg_status mgi_eval_matmul(mgi_eval *E, const mg_view *out, const mg_view 
   return MG_OK;
 }
 
+static mg_box mgi_box_whole(const mg_shape *s) {
+  mg_box b;
+  memset(&b, 0, sizeof b);
+  for (int d = 0; d < s->rank; d++) b.hi[d] = s->dim[d];
+  return b;
+}
+static int mgi_box_empty(const mg_box *b, int rank) {
+  for (int d = 0; d < rank; d++)
+    if (b->lo[d] >= b->hi[d]) return 1;
+  return 0;
+}
+static void mgi_box_join(mg_box *b, const mg_box *with, int rank) {
+  if (mgi_box_empty(with, rank)) return;
+  if (mgi_box_empty(b, rank)) { *b = *with; return; }
+  for (int d = 0; d < rank; d++) {
+    if (with->lo[d] < b->lo[d]) b->lo[d] = with->lo[d];
+    if (with->hi[d] > b->hi[d]) b->hi[d] = with->hi[d];
+  }
+}
+int64_t mg_box_elements(const mg_box *b, int rank) {
+  mg_shape s;
+  memset(&s, 0, sizeof s);
+  s.rank = rank;
+  for (int d = 0; d < rank; d++) s.dim[d] = b->hi[d] - b->lo[d];
+  return mg_shape_elements(&s);
+}
+
+/* Reshape: dimensions that group alike on both sides are handled group by group; within one, the flat indices from the
+   box's first element to its last. */
+static mg_box mgi_need_reshape(const mg_shape *from, const mg_shape *to, const mg_box *b) {
+  mg_box r = mgi_box_whole(from);
+  for (int i = 0, j = 0; i < from->rank && j < to->rank;) {
+    int i0 = i, j0 = j;
+    int64_t x = from->dim[i++], y = to->dim[j++], first = 0, last = 0;
+    while (x != y) {
+      if (x < y && i < from->rank) x *= from->dim[i++];
+      else if (y < x && j < to->rank) y *= to->dim[j++];
+      else return r; /* not reached: they have the same number of elements */
+    }
+    for (int d = j0; d < j; d++) first = first * to->dim[d] + b->lo[d], last = last * to->dim[d] + b->hi[d] - 1;
+    for (int d = i0, apart = 0; d < i; d++) {
+      x /= from->dim[d]; /* elements of one index of d */
+      int64_t u = first / x, v = last / x;
+      first %= x, last %= x;
+      r.lo[d] = apart ? 0 : u, r.hi[d] = apart ? from->dim[d] : v + 1;
+      apart |= u != v;
+    }
+  }
+  return r;
+}
+
+/* What box b, not empty, of o's result needs of operand k. */
+static mg_box mgi_need(const mg_graph *g, const mg_op_node *o, int k, const mg_box *b) {
+  const mg_shape *s = &g->tensors[o->in[k].id].shape, *z = &g->tensors[o->out[0].id].shape;
+  mg_box r = mgi_box_whole(s);
+  const mg_op_info *row = &mgi_rows[o->code];
+  int D = o->attr.dim;
+  if (row->elementwise || o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) {
+    int product = !row->elementwise, right = o->code == MG_OP_MATMUL ? k == 1 : k >= 2;
+    for (int d = 0; d < s->rank; d++) {
+      int at = d + z->rank - s->rank, depth = product && d == s->rank - (right ? 2 : 1); /* the dimension that is summed */
+      int batch = !product || d < s->rank - 2;
+      if (at >= 0 && !depth && !(batch && s->dim[d] == 1)) r.lo[d] = b->lo[at], r.hi[d] = b->hi[at];
+    }
+  } else if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) {
+    r = *b, r.lo[D] = 0, r.hi[D] = s->dim[D];
+  } else if (o->code == MG_OP_TRANSPOSE) {
+    for (int d = 0; d < z->rank; d++) r.lo[o->attr.perm[d]] = b->lo[d], r.hi[o->attr.perm[d]] = b->hi[d];
+  } else if (o->code == MG_OP_CONCAT) {
+    int64_t at = k ? z->dim[D] - s->dim[D] : 0, lo = b->lo[D] - at, hi = b->hi[D] - at;
+    r = *b, r.lo[D] = lo < 0 ? 0 : lo, r.hi[D] = hi > s->dim[D] ? s->dim[D] : hi;
+    if (r.lo[D] >= r.hi[D]) memset(&r, 0, sizeof r);
+  } else if (o->code == MG_OP_REPEAT) {
+    int64_t n = s->dim[D], lo = b->lo[D] % n, hi = lo + b->hi[D] - b->lo[D];
+    r = *b, r.lo[D] = hi > n ? 0 : lo, r.hi[D] = hi > n ? n : hi;
+  } else if (o->code == MG_OP_RESHAPE) r = mgi_need_reshape(s, z, b);
+  return r; /* rows of the user that move elements: all */
+}
+
+/* The part `need` of v, which holds the part `box`. */
+static mg_view mgi_view_part(const mg_view *v, const mg_box *box, const mg_box *need, size_t elem) {
+  mg_view r = *v;
+  for (int d = 0; d < v->shape.rank; d++) {
+    r.data = (char *)r.data + (size_t)((need->lo[d] - box->lo[d]) * v->stride[d]) * elem;
+    r.shape.dim[d] = need->hi[d] - need->lo[d];
+  }
+  return r;
+}
+
 /* Pre-defined operators: out is dense and has its shape. */
 static mg_status mgi_eval_op(mgi_eval *E, const mg_op_node *o) {
   const mg_op_info *row = &mgi_rows[o->code];
+  if (E->box && mgi_box_empty(&E->box[o->out[0].id], E->g->tensors[o->out[0].id].shape.rank)) return MG_OK;
   mg_status s = mgi_val(E, o->out[0]);
   if (s != MG_OK) return s;
-  mg_view *out = &E->val[o->out[0].id];
+  mg_view *out = &E->val[o->out[0].id], part[MG_MAX_IN];
   const mg_view *in[MG_MAX_IN];
-  for (int k = 0; k < o->n_in; k++) in[k] = &E->val[o->in[k].id];
+  for (int k = 0; k < o->n_in; k++) {
+    in[k] = &E->val[o->in[k].id];
+    if (!E->box || row->moves) continue;
+    mg_box need = mgi_need(E->g, o, k, &E->box[o->out[0].id]);
+    part[k] = mgi_view_part(in[k], &E->box[o->in[k].id], &need, E->d->elem);
+    in[k] = &part[k];
+  }
   int64_t n = mg_shape_elements(&out->shape);
   if (!n) return MG_OK;
   const mg_domain *d = E->d;
@@ -2659,15 +2776,18 @@ static mg_status mgi_eval_op(mgi_eval *E, const mg_op_node *o) {
     if (mg_shape_elements(&v.shape)) s = d->combine(d->user, o->code, &v, in[0]);
   } else if (row->moves) {
     mg_shape S[MG_MAX_IN];
-    int64_t i[MG_MAX_RANK] = {0}, j[MG_MAX_RANK];
-    for (int k = 0; k < o->n_in; k++) S[k] = in[k]->shape;
+    int64_t i[MG_MAX_RANK] = {0}, j[MG_MAX_RANK], at[MG_MAX_RANK] = {0};
+    const mg_box *B = E->box ? &E->box[o->out[0].id] : NULL;
+    for (int k = 0; k < o->n_in; k++) S[k] = B ? E->g->tensors[o->in[k].id].shape : in[k]->shape;
     do {
-      int src = mg_op_index(o->code, &o->attr, S, i, j);
+      for (int k = 0; k < out->shape.rank; k++) at[k] = i[k] + (B ? B->lo[k] : 0);
+      int src = mg_op_index(o->code, &o->attr, S, at, j);
       char *dst = (char *)out->data + (size_t)mgi_offset(out, i, out->shape.rank) * d->elem;
       if (src < 0) { d->fill(d->user, MG_OP_SUM, dst, 1); continue; }
       if (src >= o->n_in) return mg_fail(E->e, MG_BAD_INPUT, row->name, "the index text names operand %d of %d", src, o->n_in);
       for (int k = 0; k < S[src].rank; k++)
         if (j[k] < 0 || j[k] >= S[src].dim[k]) return mg_fail(E->e, MG_BAD_INPUT, row->name, "the index text reads element %lld of dimension %d, which has %lld", (long long)j[k], k, (long long)S[src].dim[k]);
+      if (B) for (int k = 0; k < S[src].rank; k++) j[k] -= E->box[o->in[src].id].lo[k];
       memcpy(dst, (const char *)in[src]->data + (size_t)mgi_offset(in[src], j, S[src].rank) * d->elem, d->elem);
     } while (mgi_step(&out->shape, 0, i));
   } else return mg_fail(E->e, MG_UNSUPPORTED, row->name, "the row says neither how to move elements nor how to compute them");
@@ -2684,6 +2804,12 @@ static void mgi_locate(const mgi_eval *E, const mg_map *m, uint32_t axes, mg_sha
     full->dim[d] = mgi_chunk_of(full->dim[d], E->g->axes[a].extent);
     off[d] += E->at[a] * full->dim[d];
   }
+}
+
+/* A tensor of the graph above whole, and where the part of it lies that is there. */
+static mg_shape mgi_up_shape(const mgi_eval *E, uint32_t t) { return E->box ? E->g->tensors[t].shape : E->val[t].shape; }
+static void mgi_up_offset(const mgi_eval *E, uint32_t t, int64_t *off) {
+  for (int d = 0; E->box && d < E->g->tensors[t].shape.rank; d++) off[d] -= E->box[t].lo[d];
 }
 
 static mg_opcode mgi_accum_kind(const mg_map *m) {
@@ -2753,9 +2879,10 @@ static mg_status mgi_eval_range(mgi_eval *E, uint32_t lo, uint32_t hi, uint32_t 
       case MG_OP_LOAD: {
         const mg_view *up = &E->up->val[o->in[0].id];
         mg_view *v = &E->val[o->out[0].id];
-        mg_shape full = up->shape;
+        mg_shape full = mgi_up_shape(E->up, o->in[0].id);
         int64_t off[MG_MAX_RANK];
         mgi_locate(E, &o->map, ~0u, &full, off);
+        mgi_up_offset(E->up, o->in[0].id, off);
         *v = *up;
         for (int d = 0; d < full.rank; d++) v->shape.dim[d] = g->tensors[o->out[0].id].cuts[d] ? mgi_extent_at(E, &g->tensors[o->out[0].id], d) : full.dim[d];
         if (mg_shape_elements(&v->shape)) v->data = (char *)up->data + (size_t)mgi_offset(up, off, full.rank) * E->d->elem;
@@ -2767,9 +2894,10 @@ static mg_status mgi_eval_range(mgi_eval *E, uint32_t lo, uint32_t hi, uint32_t 
         const mg_op_node *owner = &g->up->ops[g->up_op];
         for (uint32_t j = 1; j < k - 1; j++) index += g->ops[j].code == MG_OP_STORE;
         mg_view up = E->up->val[owner->out[index].id];
-        mg_shape full = up.shape;
+        mg_shape full = mgi_up_shape(E->up, owner->out[index].id);
         int64_t off[MG_MAX_RANK];
         mgi_locate(E, &o->map, ~0u, &full, off);
+        mgi_up_offset(E->up, owner->out[index].id, off);
         if (!mg_shape_elements(&v->shape)) break;
         up.data = (char *)up.data + (size_t)mgi_offset(&up, off, full.rank) * E->d->elem;
         mgi_copy(E->d->elem, &up, v);
@@ -2784,13 +2912,166 @@ static mg_status mgi_eval_range(mgi_eval *E, uint32_t lo, uint32_t hi, uint32_t 
       case MG_OP_GRAPH: s = mgi_eval_graph(E, o); break;
       default: s = mgi_eval_op(E, o);
     }
+    for (int j = 0; E->last && j < o->n_in; j++)
+      if (E->last[o->in[j].id] == k - 1 && E->buf[o->in[j].id]) free(E->buf[o->in[j].id]), E->buf[o->in[j].id] = E->val[o->in[j].id].data = NULL;
   }
   return s;
 }
 
-/* Runs all blocks (or threads) of a graph-defined operator of E->g. */
+/* Axes over whose blocks a grid accumulator merges. */
+static uint32_t mgi_merged_axes(const mg_graph *g) {
+  uint32_t r = 0;
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    if (g->ops[k].code == MG_OP_ACCUM) r |= mgi_grid_part(&g->ops[k].map);
+  return r;
+}
+
+/* The blocks lo[a] <= at[a] < hi[a] of o->sub that the boxes of o's results need; 0 if none. */
+static int mgi_block_range(const mg_graph *g, const mg_op_node *o, const mg_box *box, int64_t *lo, int64_t *hi) {
+  const mg_graph *s = o->sub;
+  uint32_t merged = mgi_merged_axes(s), store = 0;
+  int any = 0;
+  for (int a = 1; a <= 3; a++) lo[a] = s->axes[a].extent, hi[a] = 0;
+  for (int k = 0; k < o->n_out; k++) {
+    const mg_shape *z = &g->tensors[o->out[k].id].shape;
+    const mg_box *b = &box[o->out[k].id];
+    mg_shape full = *z;
+    int inside[MG_MAX_RANK] = {0}; /* the box spans several blocks of an axis: all of the next one's */
+    int64_t at[MG_MAX_RANK] = {0};
+    do store++; while (s->ops[store].code != MG_OP_STORE);
+    if (mgi_box_empty(b, z->rank)) continue;
+    any = 1;
+    for (int a = 1; a <= 3; a++) {
+      int d = s->ops[store].map.to[a];
+      int64_t first = 0, last = s->axes[a].extent - 1;
+      if (d >= 0 && !(merged >> a & 1)) {
+        full.dim[d] = mgi_chunk_of(full.dim[d], s->axes[a].extent);
+        if (!inside[d]) {
+          first = (b->lo[d] - at[d]) / full.dim[d], last = (b->hi[d] - 1 - at[d]) / full.dim[d];
+          at[d] += first * full.dim[d], inside[d] = first != last;
+        }
+      }
+      if (first < lo[a]) lo[a] = first;
+      if (last + 1 > hi[a]) hi[a] = last + 1;
+    }
+  }
+  return any;
+}
+
+/* What those blocks cover of a tensor of shape s under map m; loops run over all of theirs. */
+static mg_box mgi_block_cover(const mg_graph *g, const mg_map *m, const mg_shape *s, const int64_t *lo, const int64_t *hi) {
+  mg_box b;
+  mg_shape full = *s;
+  memset(&b, 0, sizeof b);
+  for (uint32_t a = 1; a < g->n_axes; a++) {
+    int d = m->to[a];
+    if (d < 0) continue;
+    full.dim[d] = mgi_chunk_of(full.dim[d], g->axes[a].extent);
+    b.lo[d] += (a <= 3 ? lo[a] : 0) * full.dim[d], b.hi[d] += (a <= 3 ? hi[a] - 1 : g->axes[a].extent - 1) * full.dim[d];
+  }
+  for (int d = 0; d < s->rank; d++) {
+    b.hi[d] += full.dim[d];
+    if (b.hi[d] > s->dim[d]) b.hi[d] = s->dim[d];
+  }
+  if (mgi_box_empty(&b, s->rank)) memset(&b, 0, sizeof b); /* blocks past the edge */
+  return b;
+}
+
+/* Elements of a lower graph's own tensors, and the work of one block of it. */
+static void mgi_block_cost(const mg_graph *g, double *elements, double *work) {
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    const mg_op_node *o = &g->ops[k];
+    double times = 1, n = 0;
+    for (uint32_t l = o->scope; l; l = g->axes[l].parent) times *= (double)g->axes[l].extent;
+    if (o->code == MG_OP_ACCUM)
+      for (uint32_t a = 4; a < g->n_axes; a++)
+        if (o->map.to[a] != MG_MAP_NONE) times *= (double)g->axes[a].extent;
+    if (o->code == MG_OP_GRAPH) {
+      double inner = 0;
+      mgi_block_cost(o->sub, elements, &inner);
+      *work += times * inner * (double)o->sub->axes[1].extent * (double)o->sub->axes[2].extent * (double)o->sub->axes[3].extent;
+    }
+    for (int j = 0; j < o->n_out; j++) n += (double)mg_shape_elements(&g->tensors[o->out[j].id].shape);
+    if (o->code != MG_OP_LOAD) *elements += n;
+    if (o->code == MG_OP_MATMUL) n *= (double)g->tensors[o->in[0].id].shape.dim[g->tensors[o->in[0].id].shape.rank - 1];
+    if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) n = (double)mg_shape_elements(&g->tensors[o->in[0].id].shape);
+    *work += times * (n + 16) * (o->code == MG_OP_MATMUL ? 1 : 4);
+  }
+}
+
+void mg_part_free(mg_part *p) {
+  if (p) free(p->box), memset(p, 0, sizeof *p);
+}
+
+mg_status mg_part_of(const mg_graph *g, const mg_box *want, mg_part *out, mg_error *e) {
+  memset(out, 0, sizeof *out);
+  if (!g || g->up) return mg_fail(e, MG_BAD_INPUT, "mg_part_of", "call it on a program");
+  mg_box *box = out->box = (mg_box *)calloc(g->n_tensors, sizeof *box);
+  uint32_t *last = (uint32_t *)calloc(g->n_tensors, sizeof *last);
+  if (!box || !last) {
+    free(last);
+    mg_part_free(out);
+    return mg_fail(e, MG_NO_MEMORY, "mg_part_of", "no memory for %u boxes", g->n_tensors);
+  }
+  for (uint32_t k = 0; k < g->n_out; k++)
+    for (int d = 0; d < g->tensors[g->out[k].id].shape.rank; d++)
+      if (want[k].lo[d] < 0 || want[k].lo[d] > want[k].hi[d] || want[k].hi[d] > g->tensors[g->out[k].id].shape.dim[d]) {
+        free(last);
+        mg_part_free(out);
+        return mg_fail(e, MG_BAD_INPUT, "mg_part_of", "output %u has no part %lld to %lld of dimension %d", k, (long long)want[k].lo[d], (long long)want[k].hi[d], d);
+      }
+  for (uint32_t k = 0; k < g->n_out; k++) mgi_box_join(&box[g->out[k].id], &want[k], g->tensors[g->out[k].id].shape.rank);
+  for (uint32_t k = g->n_ops; k-- > 1;) {
+    const mg_op_node *o = &g->ops[k];
+    int64_t lo[4], hi[4];
+    if (o->code == MG_OP_GRAPH) {
+      const mg_graph *s = o->sub;
+      int stores = 0;
+      double elements = 0, work = 0;
+      if (!mgi_block_range(g, o, box, lo, hi)) continue;
+      for (uint32_t j = 1; j < s->n_ops; j++) {
+        uint32_t t = s->ops[j].code == MG_OP_STORE ? o->out[stores++].id : s->ops[j].code == MG_OP_LOAD ? s->ops[j].in[0].id : 0;
+        if (!t) continue;
+        mg_box b = mgi_block_cover(s, &s->ops[j].map, &g->tensors[t].shape, lo, hi);
+        mgi_box_join(&box[t], &b, g->tensors[t].shape.rank);
+      }
+      mgi_block_cost(s, &elements, &work);
+      out->work += work * (double)(hi[1] - lo[1]) * (double)(hi[2] - lo[2]) * (double)(hi[3] - lo[3]) * (mgi_merged_axes(s) ? 2 : 1);
+      for (int j = 0; j < o->n_in; j++) if (!last[o->in[j].id]) last[o->in[j].id] = k;
+      continue;
+    }
+    const mg_shape *z = &g->tensors[o->out[0].id].shape;
+    if (mgi_box_empty(&box[o->out[0].id], z->rank)) continue;
+    double n = (double)mg_box_elements(&box[o->out[0].id], z->rank);
+    for (int j = 0; j < o->n_in; j++) {
+      const mg_shape *s = &g->tensors[o->in[j].id].shape;
+      mg_box b = mgi_need(g, o, j, &box[o->out[0].id]);
+      mgi_box_join(&box[o->in[j].id], &b, s->rank);
+      if (!last[o->in[j].id]) last[o->in[j].id] = k;
+      if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) out->work += j < o->n_in / 2 ? n * (double)s->dim[s->rank - 1] : 0;
+      else out->work += 4 * (double)mg_box_elements(&b, s->rank);
+    }
+  }
+  double held = 0;
+  for (uint32_t k = 0; k < g->n_out; k++) last[g->out[k].id] = g->n_ops;
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    const mg_op_node *o = &g->ops[k];
+    double own = 0, unused = 0;
+    for (int j = 0; j < o->n_out; j++) held += (double)mg_box_elements(&box[o->out[j].id], g->tensors[o->out[j].id].shape.rank);
+    if (o->code == MG_OP_GRAPH && o->n_out && !mgi_box_empty(&box[o->out[0].id], g->tensors[o->out[0].id].shape.rank)) mgi_block_cost(o->sub, &own, &unused);
+    if (held + own > out->elements) out->elements = held + own;
+    for (uint32_t t = 1; t < g->n_tensors; t++)
+      if (last[t] == k && g->tensors[t].op) held -= (double)mg_box_elements(&box[t], g->tensors[t].shape.rank);
+  }
+  free(last);
+  return MG_OK;
+}
+
+/* Runs all blocks (or threads) of a graph-defined operator of E->g, or those that its results' boxes need. */
 static mg_status mgi_eval_graph(mgi_eval *E, const mg_op_node *owner) {
   const mg_graph *g = owner->sub;
+  int64_t lo[4] = {0}, hi[4] = {0};
+  if (E->box && !mgi_block_range(E->g, owner, E->box, lo, hi)) return MG_OK;
   uint32_t index = (uint32_t)(owner - E->g->ops), merged = 0;
   mg_status s = MG_OK;
   for (int k = 0; k < owner->n_out && s == MG_OK; k++) s = mgi_val(E, owner->out[k]);
@@ -2798,12 +3079,11 @@ static mg_status mgi_eval_graph(mgi_eval *E, const mg_op_node *owner) {
   if (!E->sub[index]) E->sub[index] = mgi_eval_new(g, E->d, E, E->e);
   mgi_eval *S = E->sub[index];
   if (!S) return mg_fail(E->e, MG_NO_MEMORY, "mg_eval", "no memory for a lower graph");
-  for (uint32_t k = 1; k < g->n_ops; k++)
-    if (g->ops[k].code == MG_OP_ACCUM) merged |= mgi_grid_part(&g->ops[k].map);
+  merged = mgi_merged_axes(g);
   int64_t n[4] = {0, 1, 1, 1}, m[4] = {0, 1, 1, 1}; /* groups, and blocks of a group, by axis */
-  for (int a = 1; a <= 3; a++) *((merged >> a & 1) ? &m[a] : &n[a]) = g->axes[a].extent;
+  for (int a = 1; a <= 3; a++) *((merged >> a & 1) ? &m[a] : &n[a]) = E->box && !(merged >> a & 1) ? hi[a] - lo[a] : g->axes[a].extent;
   for (int64_t group = 0; group < n[1] * n[2] * n[3] && s == MG_OK; group++) {
-    S->at[1] = group % n[1], S->at[2] = group / n[1] % n[2], S->at[3] = group / n[1] / n[2];
+    S->at[1] = lo[1] + group % n[1], S->at[2] = lo[2] + group / n[1] % n[2], S->at[3] = lo[3] + group / n[1] / n[2];
     if (merged) {
       for (uint32_t k = 1; k < g->n_ops && s == MG_OK; k++)
         if (g->ops[k].code == MG_OP_ACCUM && mgi_grid_part(&g->ops[k].map)) s = mgi_accum_reset(S, &g->ops[k]);
@@ -2819,25 +3099,37 @@ static mg_status mgi_eval_graph(mgi_eval *E, const mg_op_node *owner) {
     if (s == MG_OK) s = mgi_eval_range(S, 1, g->n_ops, 0);
     S->pass = 0;
   }
+  if (!E->up) mgi_eval_free(S), E->sub[index] = NULL; /* a kernel runs once */
   return s;
 }
 
-mg_status mg_eval(const mg_graph *g, const mg_domain *d, const void *const *in, void *const *out, mg_error *e) {
+mg_status mg_eval_part(const mg_graph *g, const mg_domain *d, const mg_part *p, const void *const *in, void *const *out, mg_error *e) {
   if (!g || g->up) return mg_fail(e, MG_BAD_INPUT, "mg_eval", "call it on a program");
   mg_error local;
   mgi_eval *E = mgi_eval_new(g, d, NULL, e ? e : &local);
-  if (!E) return mg_fail(e, MG_NO_MEMORY, "mg_eval", "no memory for the evaluator");
+  if (E) E->last = (uint32_t *)calloc(g->n_tensors, sizeof *E->last);
+  if (!E || !E->last) {
+    mgi_eval_free(E);
+    return mg_fail(e, MG_NO_MEMORY, "mg_eval", "no memory for the evaluator");
+  }
+  E->box = p ? p->box : NULL;
   for (uint32_t k = 0; k < g->n_in + g->n_out; k++) {
     uint32_t t = k < g->n_in ? g->in[k].id : g->out[k - g->n_in].id;
-    E->val[t].data = k < g->n_in ? (void *)(uintptr_t)in[k] : out[k - g->n_in];
-    E->val[t].shape = g->tensors[t].shape;
-    mgi_dense(&E->val[t]);
+    mg_view *v = &E->val[t];
+    v->data = k < g->n_in ? (void *)(uintptr_t)in[k] : out[k - g->n_in];
+    v->shape = g->tensors[t].shape;
+    for (int j = 0; E->box && j < v->shape.rank; j++) v->shape.dim[j] = E->box[t].hi[j] - E->box[t].lo[j];
+    mgi_dense(v);
   }
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    for (int j = 0; j < g->ops[k].n_in; j++) E->last[g->ops[k].in[j].id] = k;
   mg_status s = mgi_eval_range(E, 1, g->n_ops, 0);
   if (s != MG_OK && e && e->status == MG_OK) mg_fail(e, s, "mg_eval", "%s", mg_status_text(s));
   mgi_eval_free(E);
   return s;
 }
+
+mg_status mg_eval(const mg_graph *g, const mg_domain *d, const void *const *in, void *const *out, mg_error *e) { return mg_eval_part(g, d, NULL, in, out, e); }
 
 /* -------------------------------------------------------------------------------------------- >>resize
    Dimension classes by union-find over the dimensions of all tensors at all levels; a chunk's dimension is of the class

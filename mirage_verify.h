@@ -45,12 +45,17 @@
    CONCEPTS
      residue pair   x_p in Z_p and x_q in Z_q with q | p-1; exp(x) = omega^x_q mod p, which leaves no x_q (Mirage paper,
                     section 5).  So a value passes through at most one exponential; a second one is undecided.
-     opaque         a function without field meaning (sqrt, silu, gelu, log; in the first test exp too): a pseudo-random
-                    function keyed by operator, constant and seed, of x_p alone.  Equal as opaque is equal for the real
-                    function.  The converse fails: sqrt(s/4096) is not sqrt(s)/64 here.  So such a mismatch is NOT_EQUAL
-                    only if float64, with a running bound on its error, shows one too; else UNDECIDED.
-     maximum        in a random total order of x_p: associative, commutative, idempotent, nothing more
+     opaque         a function without field meaning (sqrt, silu, gelu, log; in the first tests exp and max too): a
+                    pseudo-random function keyed by operator, constant and seed, of x_p alone.  Equal as opaque is equal
+                    for the real function.  The converse fails: sqrt(s/4096) is not sqrt(s)/64 here.  So such a mismatch
+                    is NOT_EQUAL only if float64, with a running bound on its error, shows one too; else UNDECIDED.
+     maximum        first opaque: any function of two, whatever their order.  That is enough where both programs take the
+                    same maxima, and where a maximum cancels, as in a stable softmax.  Else the maximum in a random total
+                    order of x_p: associative, commutative, idempotent, nothing more.  The verdict is then EQUAL_SAMPLED
+                    and says how many patterns of winners the tests saw; no bound is claimed.
      undefined      depends on a division by zero.  Nothing invents an inverse of zero.
+     function       what is compared.  Memory orders of inputs (`@ [0, 2, 1]`) are layouts, not functions: they may differ.
+                    Number, shapes and types of inputs and outputs, matched by position, may not; names may.
 
    WHAT IS PROVED
      Theorem A (Schwartz and Zippel, with opaque functions).  Let e be one element of an output.  Read each program as a
@@ -63,12 +68,14 @@
 
      and k tests, drawn independently, all agree with probability at most eps^k, which is delta.
        deg      degree of the numerator of the difference of e's two readings: N_a D_b - N_b D_a
-       pairs    m (m - 1) / 2, where m bounds the opaque terms that e mentions, in both programs together
+       pairs    m (m - 1) / 2, where m bounds the opaque terms that e mentions, in both programs together; twice that if
+                some are maxima (of an unordered pair: two ways to be the same)
        deg_arg  degree of the numerator of the difference of two arguments
        height   log2 of the sum of the magnitudes of the integer coefficients of any of these numerators
        primes   p is uniform among the primes in [2^60, 2^61), of which there are at least 3 * 2^60 / (5 ln 2^60)
                 (Rosser and Schoenfeld 1962, corollary 3); an integer of magnitude 2^height has at most height/60 of them
-       draws    a draw on which any element of either program divides by zero is replaced, at most draws - 1 times
+       draws    a draw on which any output of either program depends on a division by zero is replaced, at most draws - 1
+                times
      Proof.  Fix e.  Numerators nonzero over Q vanish mod p for at most height/60 primes: the last term, by a union over
      the difference and the pairs.  Else reveal the opaque values in order of depth.  Until two classes of one function
      have equal arguments the values are independent and uniform (sqrt: uniform over p - 1 values), so the experiment is
@@ -77,15 +84,39 @@
      over draws covers the condition that nothing divides by zero.
      deg, deg_arg, height, m are bounds from one pass over both graphs (>>bounds): sums of fractions with unlike
      denominators add degrees, K terms multiply the denominator K times; a polynomial's do not grow.
+
+     Theorem B (exponentials).  Let no exponential be inside an argument of another.  Read exp as e^a e^b = e^(a+b): an
+     element of an output is N/D, both sums of c e^l with c a polynomial over Z in inputs and opaque terms and l a rational
+     function of them, of other l unlike.  Equal readings are equal real functions.  Else one test agrees on e with
+     probability at most
+
+         eps = draws * ( (deg + pairs * deg_arg) / (p_min - 1)
+                         +  (1 + pairs) * ( T * (deg_exp / (q_min - 1) + height_exp / (b - 1) / primes_q)
+                                            +  candidates * height / 60 / N ) )
+       T        the most terms c e^l in the numerator of the difference of e's readings, or of two opaque arguments
+       deg_exp, height_exp     as deg and height, of the numerator of the difference of two l of that numerator
+       b, primes_q             q is uniform among the primes of b bits: in [2^(b-1), 2^b); b makes eps least
+       candidates, N           p is the first prime of at most that many numbers drawn from the N = floor(2^60 / 2q) numbers
+                               2jq + 1 from 2^60 on; omega is uniform among the q - 1 elements of order q mod p
+     Proof.  Let the numerator be the sum of c_j e^(l_j), and c_i not 0.  Mod q and at a random point, l_i meets one of the
+     others with probability at most T times the first parenthesis.  Else let z be a complex q-th root of unity, and take
+     a monomial of c_i: its coefficient in the sum of the c_j z^(l_j) is a polynomial in z of degree below q, with less
+     than q terms (T < q, or the bound says nothing), one of which is z^(l_i).  So it is no multiple of 1 + z + .. + z^(q-1),
+     and not 0 in Z[z].  Its norm, a nonzero integer, is at most 2^(height (q-1)).  A prime p = 1 mod q and an omega of
+     order q stand for the prime ideal (p, z - omega) of norm p >= 2^60, unlike pairs for unlike ideals, so at most
+     (q-1) height/60 pairs send that coefficient to 0.  Of the N (q-1) pairs of a number and an omega each candidate is
+     any with equal chance: the last term.  Else the sum is a nonzero polynomial mod p, at a random point.  Opaque values
+     are revealed in order of depth, as before; both their residues are independent and uniform.  T, deg_exp, height_exp
+     come from >>bounds.  This does without the sparsity that the paper's Theorem 2 pays for (k^4 d < q).
      Assumed: the keyed hash and the drawing of inputs behave as random functions; whoever chose the seed did not look
      for one that lets the pair pass (choose your own to exclude that); the code does what is written here.
-     Not certified, and said so: pairs that agree only by e^a e^b = e^(a+b) (the two-field test, the paper's Theorem 2,
-     whose k for a softmax is beyond q^(1/4)), and pairs that involve a maximum.
+     Not certified, and said so: pairs for which that takes more than MG_VERIFY_TESTS tests, an exponential inside of one
+     where 1 does not do, and pairs that agree by the properties of a maximum (EQUAL_SAMPLED).
 
    ERRORS, MEMORY, THREADS
-     As mirage.h.  mg_verify allocates by malloc: per test in flight 8 bytes (two-field test: 24) an element of inputs,
-     outputs and intermediates, plus doubles for the counterexample.  It starts up to `threads` threads of its own;
-     the result does not depend on how many.
+     As mirage.h.  mg_verify allocates by malloc.  It compares the outputs part by part (>>draws), so that a thread takes
+     some 128 MiB for tensors of any size that can be cut so, and runs fewer threads, or answers UNDECIDED, where
+     `memory_limit` asks for it.  It starts up to `threads` threads of its own; the result does not depend on how many.
 
    DOES NOT
      Bound floating-point error, decide real-function identities beyond the above, or look at emitted code.
@@ -122,13 +153,15 @@ typedef struct mg_modulus {
 typedef struct mg_field {
   uint64_t p, q, omega, seed;
   int exp_opaque;               /* 1: exp is an opaque function */
-  int max_opaque;               /* 1: a maximum is an arbitrary function of its operands: does it cancel? */
+  int max_opaque;               /* 1: a maximum of two is an opaque function of the unordered pair */
   mg_modulus mp, mq;
   uint64_t order;               /* key of the total order of max */
   uint64_t key[MG_OP_TABLE_END];/* keys of the opaque functions, by row */
   uint16_t power[512];          /* small pair: omega^k, k < q */
   uint16_t inverse[512];        /* small pair: 1/k mod p */
   double deadline;              /* 0, or the time (seconds, UTC) after which matmul answers MG_LIMIT */
+  const volatile int *stop;     /* NULL, or what is not 0 once matmul shall answer MG_LIMIT */
+  uint64_t *pattern;            /* NULL, or [0] a hash of who won each maximum so far, [1] how many there were */
 } mg_field;
 
 enum {
@@ -144,7 +177,8 @@ typedef struct mg_fv { uint64_t p, q; uint32_t flags; } mg_fv;
 /* The first pair of a table with p (q + 1) + 2 <= 65535 that avoids every prime factor of the graphs' constants and
    sizes; omega and the keys from the seed.  MG_UNSUPPORTED if no pair does. */
 mg_status mg_field_small(const mg_graph *const *g, int n, uint64_t seed, int exp_opaque, mg_field *out, mg_error *e);
-/* Random primes from the seed, p in [2^60, 2^61).  exp_opaque: q = 0; else q in [2^30, 2^31). */
+/* Random primes from the seed, p in [2^60, 2^61).  exp_opaque: q = 0; else q in [2^30, 2^31).  MG_LIMIT if none of
+   MG_VERIFY_CANDIDATES is prime (less likely than e^-45). */
 mg_status mg_field_large(uint64_t seed, int exp_opaque, mg_field *out);
 int mg_is_prime(uint64_t n); /* exact for all 64-bit n */
 
@@ -284,7 +318,9 @@ MGI_FN mg_fv mg_ff_max(const mg_field *F, mg_fv a, mg_fv b) {
   if (a.flags & MG_FV_NEGINF) r = b;
   else if (!(b.flags & MG_FV_NEGINF)) {
     uint64_t x = mgi_ff_mix(a.p + F->order), y = mgi_ff_mix(b.p + F->order);
-    if (x < y || (x == y && ((b.flags & MG_FV_NOQ) || (!(a.flags & MG_FV_NOQ) && a.q < b.q)))) r = b;
+    int second = x < y || (x == y && ((b.flags & MG_FV_NOQ) || (!(a.flags & MG_FV_NOQ) && a.q < b.q)));
+    if (second) r = b;
+    if (F->pattern) F->pattern[0] += mgi_ff_mix(2 * F->pattern[1]++ + (uint64_t)second);
     if (F->max_opaque) {
       uint64_t lo = a.p < b.p ? a.p : b.p, hi = a.p < b.p ? b.p : a.p;
       return mgi_fv(mgi_ff_draw(&F->mp, F->order, lo, hi, 0), F->q ? mgi_ff_draw(&F->mq, ~F->order, lo, hi, 0) : 0, f | MG_FV_MAX);
@@ -361,15 +397,30 @@ const char *mg_verdict_name(mg_verdict v); /* "UNDECIDED", "EQUAL", "EQUAL_SAMPL
 
 /* FAST: one test or two, no bound; for candidates in a search.  FULL: as many as the bound needs. */
 enum { MG_TIER_DEFAULT, MG_TIER_FAST, MG_TIER_FULL };
-enum { MG_VERIFY_TESTS = 64, MG_VERIFY_DRAWS = 4 }; /* the most tests; the most draws a test */
+enum {
+  MG_VERIFY_TESTS = 64,       /* the most tests */
+  MG_VERIFY_DRAWS = 4,        /* the most draws a test */
+  MG_VERIFY_CANDIDATES = 1024 /* the most numbers tried for one p with q | p-1 */
+};
+
+/* How far a verification is. */
+typedef struct mg_verify_progress {
+  int kind;          /* bit 0: two-field tests, bit 1: maxima in random orders; -1: the float64 run */
+  int test, tests;   /* of this kind: being run, to be run */
+  int part, parts;   /* of the test */
+} mg_verify_progress;
 
 typedef struct mg_verify_config {
   uint64_t seed;       /* of everything random */
   int tier;            /* MG_TIER_FULL by default */
   double log2_delta;   /* what the full tier aims at; 0: -64 */
   int threads;         /* 0: as many as the machine has for FULL, 1 for FAST */
-  double time_limit_s; /* 0: none; past it the verdict is UNDECIDED (the field tests are bounded, a float64 run is not) */
+  double time_limit_s; /* 0: none; past it the verdict is UNDECIDED */
   int skip_floats;     /* 1: no float64 run after a mismatch, so UNDECIDED where that would say NOT_EQUAL */
+  size_t memory_limit; /* bytes that tensors may take at one time, about; 0: 4 GiB.  UNDECIDED if that does not do */
+  const volatile int *stop; /* NULL, or what is not 0 once the verdict shall be UNDECIDED (a signal handler may set it) */
+  void (*progress)(void *user, const mg_verify_progress *now); /* NULL, or called ten times a second at most, by any thread, one at a time */
+  void *user;
 } mg_verify_config;
 mg_verify_config mg_verify_config_default(void);
 
@@ -389,6 +440,10 @@ typedef struct mg_verify_report {
   int redraws;
   /* the quantities of Theorem A */
   double degree, opaque_terms, degree_arg, height, log2_eps;
+  /* those that Theorem B adds */
+  double exp_terms, degree_exp, height_exp; /* exp_terms is a log2 */
+  int q_bits;
+  int patterns;              /* EQUAL_SAMPLED: how many of the tests had winners of maxima unlike all others' */
   /* the counterexample that float64 found: inputs by mg_verify_input_real(graph, seed, ..) */
   int confirmed;
   uint64_t cx_seed;
@@ -402,7 +457,7 @@ typedef struct mg_verify_report {
 mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r, mg_error *e);
 /* The random real values of input k, dense row-major: what cx_seed stands for.  Its two low bits choose the range; if the
    next five name an input, that one's values lie 64 above the range, or below it if bit 7 is set, so that they win or
-   lose every maximum. */
+   lose every maximum; if they are 30, each input keeps to a level of its own, within 1/256 of the range. */
 void mg_verify_input_real(const mg_graph *g, uint64_t seed, int k, double *dst);
 
 /* --------------------------------------------------------------------------------------------- >>certificate */
@@ -506,16 +561,25 @@ static void mgi_field_fill(mg_field *F, uint64_t p, uint64_t q, uint64_t seed, i
   }
 }
 
-mg_status mg_field_large(uint64_t seed, int exp_opaque, mg_field *out) {
-  uint64_t state = mgi_ff_hash(seed, 5, 0), p, q = 0;
-  if (exp_opaque) p = mgi_ff_random_prime(&state, 61);
-  else {
-    q = mgi_ff_random_prime(&state, 31);
-    uint64_t lo = (((uint64_t)1 << 60) + q - 1) / q, span = ((uint64_t)1 << 60) / q; /* p = k q + 1 in [2^60, 2^61) */
-    do p = (lo + mgi_ff_hash(state += MGI_FF_GOLD, 6, 0) % span) * q + 1;
-    while (p >> 61 || !mg_is_prime(p));
+/* q uniform among the primes of that many bits; p the first prime of uniform 2jq + 1 in [2^60, 2^61). */
+static mg_status mgi_field_pair(uint64_t seed, int q_bits, mg_field *out) {
+  uint64_t state = mgi_ff_hash(seed, 5, 0), q = mgi_ff_random_prime(&state, q_bits), p = 0;
+  uint64_t lo = (((uint64_t)1 << 60) + 2 * q - 1) / (2 * q), span = ((uint64_t)1 << 60) / (2 * q);
+  mg_modulus J = mgi_modulus(span);
+  for (int k = 0; k < MG_VERIFY_CANDIDATES; k++) {
+    p = (lo + mgi_ff_draw(&J, state += MGI_FF_GOLD, 6, 0, 0)) * 2 * q + 1;
+    if (!(p >> 61) && mg_is_prime(p)) break;
+    p = 0;
   }
-  mgi_field_fill(out, p, q, seed, exp_opaque);
+  if (!p) return MG_LIMIT;
+  mgi_field_fill(out, p, q, seed, 0);
+  return MG_OK;
+}
+
+mg_status mg_field_large(uint64_t seed, int exp_opaque, mg_field *out) {
+  uint64_t state = mgi_ff_hash(seed, 5, 0);
+  if (!exp_opaque) return mgi_field_pair(seed, 31, out);
+  mgi_field_fill(out, mgi_ff_random_prime(&state, 61), 0, seed, 1);
   return MG_OK;
 }
 
@@ -675,13 +739,15 @@ static double mgi_verify_now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static int mgi_ff_over(const mg_field *F) { return (F->stop && *F->stop) || (F->deadline > 0 && mgi_verify_now() > F->deadline); }
+
 static mg_status mgi_ff_matmul(const mg_field *F, int word, const mg_view *c, const mg_view *a, const mg_view *b) {
   int64_t m = c->shape.dim[0], n = c->shape.dim[1], k = a->shape.dim[1];
   mgi_ff_tile *A = (mgi_ff_tile *)malloc(2 * sizeof *A), *B = A + 1;
   if (!A) return MG_NO_MEMORY;
   for (int64_t m0 = 0; m0 < m; m0 += MGI_FF_TILE)
     for (int64_t k0 = 0; k0 < k; k0 += MGI_FF_TILE) {
-      if (F->deadline > 0 && mgi_verify_now() > F->deadline) { free(A); return MG_LIMIT; }
+      if (mgi_ff_over(F)) { free(A); return MG_LIMIT; }
       int rows = m - m0 < MGI_FF_TILE ? (int)(m - m0) : (int)MGI_FF_TILE, depth = k - k0 < MGI_FF_TILE ? (int)(k - k0) : (int)MGI_FF_TILE;
       mgi_ff_tile_pack(F, word, A, a, m0, k0, rows, depth, MGI_FF_TILE, 0);
       for (int64_t n0 = 0; n0 < n; n0 += MGI_FF_COLS) {
@@ -712,9 +778,30 @@ static mg_status mgi_ff_matmul(const mg_field *F, int word, const mg_view *c, co
 static mg_status mgi_pair_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) { return mgi_ff_matmul((const mg_field *)user, 0, c, a, b); }
 static mg_status mgi_word_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) { return mgi_ff_matmul((const mg_field *)user, 1, c, a, b); }
 
+/* Who won: the elements of `in` that the maximum now is, by their place.  One of a row only (ties are improbable), so two
+   runs with the same winners give the same. */
+static void mgi_ff_winners(const mg_field *F, int word, const mg_view *out, const mg_view *in) {
+  int64_t at[MG_MAX_RANK] = {0};
+  int r = in->shape.rank;
+  do {
+    int64_t o = mgi_ff_row_offset(out, at, r - 1), a = mgi_ff_row_offset(in, at, r - 1);
+    for (int64_t k = 0; k < in->shape.dim[r - 1]; k++, o += out->stride[r - 1], a += in->stride[r - 1]) {
+      uint64_t x = word ? ((const uint64_t *)out->data)[o] : ((const mg_fv *)out->data)[o].p, y = word ? ((const uint64_t *)in->data)[a] : ((const mg_fv *)in->data)[a].p;
+      F->pattern[0] += mgi_ff_mix(2 * F->pattern[1]++ + (x == y));
+    }
+  } while (mgi_ff_next_row(&in->shape, at));
+}
+
 static mg_status mgi_ff_combine(const mg_field *F, int word, mg_opcode op, const mg_view *out, const mg_view *in) {
   int64_t at[MG_MAX_RANK] = {0};
   int r = in->shape.rank;
+  if (F->pattern && op == MG_OP_MAX) {
+    mg_field quiet = *F;
+    quiet.pattern = NULL;
+    mg_status s = mgi_ff_combine(&quiet, word, op, out, in);
+    if (s == MG_OK) mgi_ff_winners(F, word, out, in);
+    return s;
+  }
   do {
     int64_t o = mgi_ff_row_offset(out, at, r - 1), a = mgi_ff_row_offset(in, at, r - 1);
     for (int64_t k = 0; k < in->shape.dim[r - 1]; k++, o += out->stride[r - 1], a += in->stride[r - 1])
@@ -760,88 +847,161 @@ static mg_domain mgi_domain_word(const mg_field *F) {
 }
 
 /* -------------------------------------------------------------------------------------------------- >>bounds
-   Bounds for Theorem A, at tensor granularity.  Every element of a tensor is N/D with deg N <= n, deg D <= d, and the
-   sums of the magnitudes of their integer coefficients at most 2^hn and 2^hd.  A value over Q is brought to integer
+   Bounds for Theorems A and B, at tensor granularity.  Every element of a tensor is N/D with deg N <= n, deg D <= d, and
+   the sums of the magnitudes of their integer coefficients at most 2^hn and 2^hd.  A value over Q is brought to integer
    coefficients by multiplying N and D.
-     a + b    (Na Db + Nb Da) / (Da Db)           sum of K: D^K, N D^(K-1), K times
+     a + b    (Na Db + Nb Da) / (Da Db)           sum of K: D^K, N D^(K-1), K times; of K that share D: D, N, K times
      a * b    (Na Nb) / (Da Db)                   a / b: (Na Db) / (Da Nb)
      f(a)     a new variable                      constant r/s: r / s
+   In the two-field reading exp(a) is no variable but a term: N and D are sums of c e^l, c a polynomial, l a sum of
+   arguments of exponentials, with their signs.  At most 2^en terms in N, each of at most wn arguments; ed, wd for D.  A
+   divisor whose N is one term with a constant c puts e^-l into N instead.
+   vary is a set of dimensions (bit 0 the last) and of axes outside of which the elements of a tensor are alike; vary_d
+   is that of their D.  So a row's sum is one D for all of the row, and no power of it.
    terms[S] bounds how many opaque terms the elements of a slice mention together.  S says which dimensions the slice
    runs over (bit 0 the last); the others are held.  So a reduction turns terms[S with its dimension] into terms[S]: a row of
    a softmax mentions its own exponentials, once, however many rows there are.
    The rules for E rows are the operator table's `field` column itself, read over these bounds.
    Requirement 1: every rule is monotone, so a tensor's maxima stand for each of its elements.
-   Requirement 2: nothing is rounded down: degrees are doubles, exact below 2^53, and heights round up by mgi_bound_up.
-   Requirement 3: a dimension of extent 1, or one that the tensor lacks, changes nothing in S; broadcasting is free then. */
+   Requirement 2: nothing is rounded down: degrees are doubles, exact below 2^53, and logarithms round up by mgi_bound_up.
+   Requirement 3: a dimension of extent 1, or one that the tensor lacks, changes nothing in S, and is in no vary;
+   broadcasting is free then. */
 
-enum { MGI_BOUND_SLICES = 1 << MG_MAX_RANK };
-typedef struct mgi_bound { double n, d, hn, hd; uint32_t flags; double terms[MGI_BOUND_SLICES]; } mgi_bound;
+enum { MGI_BOUND_SLICES = 1 << MG_MAX_RANK, MGI_Q_LEAST = 20, MGI_Q_MOST = 45 };
+typedef struct mgi_frac { double n, d, hn, hd, en, ed, wn, wd; } mgi_frac;
+typedef struct mgi_bound { mgi_frac f; uint32_t flags; uint64_t vary, vary_d; double terms[MGI_BOUND_SLICES]; } mgi_bound;
 enum { MGI_HAS_EXP = 1, MGI_HAS_OPAQUE = 2, MGI_HAS_MAX = 4 };
 
 typedef struct mgi_bounds {
-  double arg_n, arg_d, arg_hn, arg_hd; /* maxima over arguments of opaque functions */
+  int pair;                            /* 1: the two-field reading */
+  mgi_frac arg, exp, out;              /* maxima over arguments of opaque functions, over those of exp, over the outputs */
   double applications;                 /* of opaque functions, over all elements, blocks and iterations */
   double runs;                         /* how often the operator being read runs */
   double slice[MGI_BOUND_SLICES];      /* elements of the slices of its result */
-  double terms, n, d, hn, hd;          /* maxima over the outputs */
+  double terms;                        /* maximum over the outputs */
   uint32_t flags[MG_MAX_OUT];          /* by output */
+  int nested;                          /* an exponential of an exponential: no bound in the two-field reading */
   int failed;
 } mgi_bounds;
 
 static double mgi_bound_max2(double a, double b) { return a > b ? a : b; }
 static double mgi_bound_min2(double a, double b) { return a < b ? a : b; }
 static double mgi_bound_up(double x) { return x * (1 + 1e-12); }
-/* With the terms of a and b together (NULL: none). */
-static mgi_bound mgi_bound_of(double n, double d, double hn, double hd, const mgi_bound *a, const mgi_bound *b) {
+/* log2(2^x + 2^y), rounded up. */
+static double mgi_bound_log2_sum(double x, double y) {
+  double hi = mgi_bound_max2(x, y), lo = mgi_bound_min2(x, y);
+  return hi - lo > 1000 ? hi + 1e-9 : hi + log2(1 + exp2(lo - hi)) + 1e-9;
+}
+static mgi_frac mgi_frac_max(mgi_frac a, mgi_frac b) {
+  mgi_frac r;
+  r.n = mgi_bound_max2(a.n, b.n), r.d = mgi_bound_max2(a.d, b.d), r.hn = mgi_bound_max2(a.hn, b.hn), r.hd = mgi_bound_max2(a.hd, b.hd);
+  r.en = mgi_bound_max2(a.en, b.en), r.ed = mgi_bound_max2(a.ed, b.ed), r.wn = mgi_bound_max2(a.wn, b.wn), r.wd = mgi_bound_max2(a.wd, b.wd);
+  return r;
+}
+/* D is 1 */
+static int mgi_frac_whole(const mgi_frac *f) { return f->d == 0 && f->hd == 0 && f->ed == 0 && f->wd == 0; }
+
+/* Zero, with the terms and the variation of a and b together (NULL: none). */
+static mgi_bound mgi_bound_of(const mgi_bound *a, const mgi_bound *b) {
   mgi_bound r;
-  r.n = n, r.d = d, r.hn = mgi_bound_up(hn), r.hd = mgi_bound_up(hd);
+  memset(&r, 0, sizeof r);
   r.flags = (a ? a->flags : 0) | (b ? b->flags : 0);
+  r.vary = (a ? a->vary : 0) | (b ? b->vary : 0), r.vary_d = (a ? a->vary_d : 0) | (b ? b->vary_d : 0);
   for (int S = 0; S < MGI_BOUND_SLICES; S++) r.terms[S] = (a ? a->terms[S] : 0) + (b ? b->terms[S] : 0);
+  return r;
+}
+static mgi_bound mgi_bound_done(mgi_bound r) {
+  r.f.hn = mgi_bound_up(r.f.hn), r.f.hd = mgi_bound_up(r.f.hd), r.f.en = mgi_bound_up(r.f.en), r.f.ed = mgi_bound_up(r.f.ed);
   return r;
 }
 static mgi_bound mgi_bound_zero(mgi_bounds *F) {
   (void)F;
-  return mgi_bound_of(0, 0, 0, 0, NULL, NULL);
+  return mgi_bound_of(NULL, NULL);
 }
 static mgi_bound mgi_bound_add(mgi_bounds *F, mgi_bound a, mgi_bound b) {
+  mgi_bound r = mgi_bound_of(&a, &b);
   (void)F;
-  return mgi_bound_of(mgi_bound_max2(a.n + b.d, b.n + a.d), a.d + b.d, mgi_bound_max2(a.hn + b.hd, b.hn + a.hd) + 1, a.hd + b.hd, &a, &b);
+  r.f.n = mgi_bound_max2(a.f.n + b.f.d, b.f.n + a.f.d), r.f.d = a.f.d + b.f.d;
+  r.f.hn = mgi_bound_max2(a.f.hn + b.f.hd, b.f.hn + a.f.hd) + 1, r.f.hd = a.f.hd + b.f.hd;
+  r.f.en = mgi_bound_log2_sum(a.f.en + b.f.ed, b.f.en + a.f.ed), r.f.ed = a.f.ed + b.f.ed;
+  r.f.wn = mgi_bound_max2(a.f.wn + b.f.wd, b.f.wn + a.f.wd), r.f.wd = a.f.wd + b.f.wd;
+  return mgi_bound_done(r);
 }
 static mgi_bound mgi_bound_sub(mgi_bounds *F, mgi_bound a, mgi_bound b) { return mgi_bound_add(F, a, b); }
 static mgi_bound mgi_bound_mul(mgi_bounds *F, mgi_bound a, mgi_bound b) {
+  mgi_bound r = mgi_bound_of(&a, &b);
   (void)F;
-  return mgi_bound_of(a.n + b.n, a.d + b.d, a.hn + b.hn, a.hd + b.hd, &a, &b);
+  r.f.n = a.f.n + b.f.n, r.f.d = a.f.d + b.f.d, r.f.hn = a.f.hn + b.f.hn, r.f.hd = a.f.hd + b.f.hd;
+  r.f.en = a.f.en + b.f.en, r.f.ed = a.f.ed + b.f.ed, r.f.wn = a.f.wn + b.f.wn, r.f.wd = a.f.wd + b.f.wd;
+  return mgi_bound_done(r);
 }
 static mgi_bound mgi_bound_div(mgi_bounds *F, mgi_bound a, mgi_bound b) {
+  mgi_bound r = mgi_bound_of(&a, &b);
+  int one = b.f.n == 0 && b.f.en == 0; /* N of b is c e^l */
   (void)F;
-  return mgi_bound_of(a.n + b.d, a.d + b.n, a.hn + b.hd, a.hd + b.hn, &a, &b);
+  r.f.n = a.f.n + b.f.d, r.f.d = a.f.d + b.f.n, r.f.hn = a.f.hn + b.f.hd, r.f.hd = a.f.hd + b.f.hn;
+  r.f.en = a.f.en + b.f.ed, r.f.ed = a.f.ed + b.f.en;
+  r.f.wn = a.f.wn + b.f.wd + (one ? b.f.wn : 0), r.f.wd = a.f.wd + (one ? 0 : b.f.wn);
+  r.vary_d = a.vary_d | (one && b.f.hn == 0 ? 0 : b.vary);
+  return mgi_bound_done(r);
 }
 /* Either operand. */
 static mgi_bound mgi_bound_join(mgi_bound a, mgi_bound b) {
-  return mgi_bound_of(mgi_bound_max2(a.n, b.n), mgi_bound_max2(a.d, b.d), mgi_bound_max2(a.hn, b.hn), mgi_bound_max2(a.hd, b.hd), &a, &b);
+  mgi_bound r = mgi_bound_of(&a, &b);
+  r.f = mgi_frac_max(a.f, b.f);
+  return r;
 }
-/* No bound is claimed where a maximum is involved. */
+/* A new variable for a function of a and b (NULL: of a alone), applied `times` times an element. */
+static mgi_bound mgi_bound_variable(mgi_bounds *F, const mgi_bound *a, const mgi_bound *b, double times) {
+  mgi_bound r = mgi_bound_of(a, b);
+  r.f.n = 1, r.vary_d = 0;
+  F->arg = mgi_frac_max(F->arg, a->f);
+  if (b) F->arg = mgi_frac_max(F->arg, b->f);
+  F->applications += times * F->runs * F->slice[MGI_BOUND_SLICES - 1];
+  for (int S = 0; S < MGI_BOUND_SLICES; S++) r.terms[S] += times * F->slice[S];
+  return r;
+}
 static mgi_bound mgi_bound_max(mgi_bounds *F, mgi_bound a, mgi_bound b) {
-  mgi_bound r = mgi_bound_join(a, b);
-  (void)F;
+  mgi_bound r = mgi_bound_variable(F, &a, &b, 1);
+  r.flags |= MGI_HAS_MAX;
+  return r;
+}
+/* The maximum of k elements like a, whose terms a counts already; sure: there are two at least. */
+static mgi_bound mgi_bound_maximum(mgi_bounds *F, mgi_bound a, double k, int sure) {
+  mgi_bound r = mgi_bound_variable(F, &a, NULL, k);
+  F->arg.n = mgi_bound_max2(F->arg.n, 1); /* the maximum so far */
+  if (!sure) { /* one element is its own maximum */
+    r.f = mgi_frac_max(r.f, a.f);
+    if (!mgi_frac_whole(&a.f)) r.vary_d = ~(uint64_t)0;
+  }
   r.flags |= MGI_HAS_MAX;
   return r;
 }
 static mgi_bound mgi_bound_opaque_c(mgi_bounds *F, int op, int nonzero, mgi_bound a, mgi_bound c) {
-  mgi_bound r = mgi_bound_of(1, 0, 0, 0, &a, NULL);
   (void)nonzero;
-  F->arg_n = mgi_bound_max2(F->arg_n, a.n), F->arg_d = mgi_bound_max2(F->arg_d, a.d);
-  F->arg_hn = mgi_bound_max2(F->arg_hn, mgi_bound_max2(a.hn, c.hn)), F->arg_hd = mgi_bound_max2(F->arg_hd, mgi_bound_max2(a.hd, c.hd));
-  F->applications += F->runs * F->slice[MGI_BOUND_SLICES - 1];
-  for (int S = 0; S < MGI_BOUND_SLICES; S++) r.terms[S] += F->slice[S];
+  a.f.hn = mgi_bound_max2(a.f.hn, c.f.hn), a.f.hd = mgi_bound_max2(a.f.hd, c.f.hd);
+  mgi_bound r = mgi_bound_variable(F, &a, NULL, 1);
   r.flags |= op == MG_OP_EXP ? (uint32_t)MGI_HAS_EXP : (uint32_t)MGI_HAS_OPAQUE;
   return r;
 }
-static mgi_bound mgi_bound_exp(mgi_bounds *F, mgi_bound a) { return mgi_bound_opaque_c(F, MG_OP_EXP, 0, a, mgi_bound_zero(F)); }
-/* The sum of k elements like a, whose terms a counts already. */
-static mgi_bound mgi_bound_sum(mgi_bound a, double k) {
+static mgi_bound mgi_bound_exp(mgi_bounds *F, mgi_bound a) {
+  if (!F->pair) return mgi_bound_opaque_c(F, MG_OP_EXP, 0, a, mgi_bound_zero(F));
+  mgi_bound r = mgi_bound_of(&a, NULL);
+  r.f.wn = 1, r.vary_d = 0, r.flags |= MGI_HAS_EXP;
+  F->exp = mgi_frac_max(F->exp, a.f);
+  F->nested |= a.f.wn > 0 || a.f.wd > 0;
+  return r;
+}
+/* The sum of k elements like a, whose terms a counts already; `alike` of them at a time share D. */
+static mgi_bound mgi_bound_sum(mgi_bound a, double k, double alike) {
+  mgi_bound r = a;
   if (k < 1) k = 1;
-  return mgi_bound_of(a.n + (k - 1) * a.d, k * a.d, a.hn + (k - 1) * a.hd + log2(k), k * a.hd, &a, NULL);
+  double m = k / alike; /* exact: alike divides k */
+  r.f.n = a.f.n + (m - 1) * a.f.d, r.f.d = m * a.f.d;
+  r.f.hn = a.f.hn + (m - 1) * a.f.hd + log2(k), r.f.hd = m * a.f.hd;
+  r.f.en = a.f.en + (m - 1) * a.f.ed + log2(k), r.f.ed = m * a.f.ed;
+  r.f.wn = a.f.wn + (m - 1) * a.f.wd, r.f.wd = m * a.f.wd;
+  return mgi_bound_done(r);
 }
 
 #undef MGI_FFN
@@ -860,25 +1020,48 @@ static mgi_bound mgi_bound_apply(mgi_bounds *F, mg_opcode op, mgi_bound a, mgi_b
 #undef MGI_FFN
 #define MGI_FFN(f) mg_ff_##f
 
-/* The reduction over dimension `bit` (0 the last). */
+/* a along dimension `bit` (0 the last), which goes. */
 static mgi_bound mgi_bound_reduced(const mgi_bound *a, int bit) {
   mgi_bound r = *a;
   for (int S = 0; S < MGI_BOUND_SLICES; S++) r.terms[S] = a->terms[S | 1 << bit];
+  r.vary &= ~((uint64_t)1 << bit), r.vary_d &= ~((uint64_t)1 << bit);
   return r;
 }
 /* One product of [m, k] and [k, n], summed over k. */
 static mgi_bound mgi_bound_matmul(mgi_bounds *F, mgi_bound a, mgi_bound b, double k) {
-  mgi_bound x = a, y = b;
-  for (int S = 0; S < MGI_BOUND_SLICES; S++) x.terms[S] = a.terms[S | 1], y.terms[S] = b.terms[S | 2];
-  return mgi_bound_sum(mgi_bound_mul(F, x, y), k);
+  int differ = (a.vary_d & 1) || (b.vary_d & 2);
+  return mgi_bound_sum(mgi_bound_mul(F, mgi_bound_reduced(&a, 0), mgi_bound_reduced(&b, 1)), k, differ ? 1 : k);
+}
+/* The bits that the sets of operands become in the result of a row that moves elements. */
+static uint64_t mgi_bound_moved(const mg_op_node *o, const mg_shape *from, const mg_shape *z, uint64_t set) {
+  const uint64_t dims = ((uint64_t)1 << MG_MAX_RANK) - 1;
+  uint64_t r = set & ~dims;
+  if (o->code == MG_OP_CONCAT || o->code == MG_OP_REPEAT) return set;
+  if (o->code != MG_OP_TRANSPOSE) return set & dims ? r | dims : r;
+  for (int d = 0; d < z->rank; d++) r |= (set >> (from->rank - 1 - o->attr.perm[d]) & 1) << (z->rank - 1 - d);
+  return r;
+}
+
+/* The same for a slice's dimensions, backwards, of a transpose. */
+static int mgi_bound_moved_back(const mg_op_node *o, const mg_shape *from, const mg_shape *z, int S) {
+  int r = 0;
+  for (int d = 0; d < z->rank; d++)
+    if (S >> (z->rank - 1 - d) & 1) r |= 1 << (from->rank - 1 - o->attr.perm[d]);
+  return r;
 }
 
 /* One level; `above` holds the bounds of the graph above, `times` how often this graph runs.  0 on success. */
 static int mgi_bounds_level(mgi_bounds *F, const mg_graph *g, mgi_bound *above, const mg_op_node *owner, double times) {
   mgi_bound *t = (mgi_bound *)calloc(g->n_tensors, sizeof *t);
   int stores = 0, bad = !t;
-  if (!g->up)
-    for (uint32_t k = 0; k < g->n_in && !bad; k++) t[g->in[k].id] = mgi_bound_of(1, 0, 0, 0, NULL, NULL);
+  const int axis0 = MG_MAX_RANK + (g->level == MG_THREAD ? MG_MAX_AXES + 1 : 0); /* bit of axis 0 */
+  for (uint32_t k = 0; !g->up && k < g->n_in && !bad; k++) {
+    const mg_shape *s = &g->tensors[g->in[k].id].shape;
+    mgi_bound *x = &t[g->in[k].id];
+    x->f.n = 1;
+    for (int d = 0; d < s->rank; d++)
+      if (s->dim[d] > 1) x->vary |= (uint64_t)1 << (s->rank - 1 - d);
+  }
   for (int a = 1; a <= 3 && g->up; a++) times *= (double)g->axes[a].extent;
   for (uint32_t k = 1; k < g->n_ops && !bad; k++) {
     const mg_op_node *o = &g->ops[k];
@@ -888,32 +1071,50 @@ static int mgi_bounds_level(mgi_bounds *F, const mg_graph *g, mgi_bound *above, 
     F->runs = times;
     for (uint32_t l = o->scope; l; l = g->axes[l].parent) F->runs *= (double)g->axes[l].extent;
     if (o->code == MG_OP_GRAPH) { bad = mgi_bounds_level(F, o->sub, t, o, F->runs); continue; }
-    const mg_shape *s = &(load ? g->up : g)->tensors[o->in[0].id].shape; /* of the operand; of a STORE too */
+    const mg_tensor_info *from = &(load ? g->up : g)->tensors[o->in[0].id];
+    const mg_shape *s = &from->shape; /* of the operand; of a STORE too */
     const mg_shape *z = o->code == MG_OP_STORE ? &g->up->tensors[owner->out[stores].id].shape : &g->tensors[o->out[0].id].shape;
     for (int S = 0; S < MGI_BOUND_SLICES; S++) {
       F->slice[S] = 1;
       for (int d = 0; d < z->rank; d++)
         if (S >> (z->rank - 1 - d) & 1) F->slice[S] *= (double)z->dim[d];
     }
-    if (load) r = above[o->in[0].id];
-    else if (o->code == MG_OP_STORE || o->code == MG_OP_ACCUM) {
-      double n = 1;
-      int maximum = 0;
+    if (load) {
+      r = above[o->in[0].id];
       for (uint32_t x = 1; x < g->n_axes; x++)
-        if (o->map.to[x] == MG_MAP_SUM) n *= (double)g->axes[x].extent;
-      r = mgi_bound_sum(a, n);
+        if (o->map.to[x] >= 0) { /* blocks and iterations see other parts of that dimension */
+          r.vary |= (r.vary >> (z->rank - 1 - o->map.to[x]) & 1) << (axis0 + (int)x);
+          r.vary_d |= (r.vary_d >> (z->rank - 1 - o->map.to[x]) & 1) << (axis0 + (int)x);
+        }
+    } else if (o->code == MG_OP_STORE || o->code == MG_OP_ACCUM) {
+      double n = 1, alike = 1, most = 1;
+      int sure = 1;
+      for (int d = 0; d < from->shape.rank; d++) sure &= !from->cuts[d]; /* no chunk is empty */
       for (uint32_t x = 1; x < g->n_axes; x++) {
         int to = o->map.to[x];
-        maximum |= to == MG_MAP_MAX;
+        if (to == MG_MAP_MAX) most *= (double)g->axes[x].extent;
+        if (to == MG_MAP_SUM) {
+          n *= (double)g->axes[x].extent;
+          if (!(a.vary_d >> (axis0 + (int)x) & 1)) alike *= (double)g->axes[x].extent;
+        }
+      }
+      r = mgi_bound_sum(a, n, alike);
+      for (uint32_t x = 1; x < g->n_axes; x++) {
+        int to = o->map.to[x];
+        uint64_t bit = (uint64_t)1 << (axis0 + (int)x);
         for (int S = 0; S < MGI_BOUND_SLICES; S++) /* blocks and iterations have terms of their own */
           if (to == MG_MAP_SUM || to == MG_MAP_MAX || (to >= 0 && (S >> (z->rank - 1 - to) & 1))) r.terms[S] *= (double)g->axes[x].extent;
+        if (to >= 0 && (r.vary & bit)) r.vary |= (uint64_t)1 << (z->rank - 1 - to);
+        if (to >= 0 && (r.vary_d & bit)) r.vary_d |= (uint64_t)1 << (z->rank - 1 - to);
+        if (o->code == MG_OP_STORE || to != MG_MAP_NONE) r.vary &= ~bit, r.vary_d &= ~bit;
       }
-      if (maximum) r.flags |= MGI_HAS_MAX;
+      for (uint32_t x = 1; x < g->n_axes; x++)
+        if (o->map.to[x] == MG_MAP_MAX) { r = mgi_bound_maximum(F, r, most, sure && most > 1); break; }
     } else if (row->elementwise) {
       mgi_bound c = mgi_bound_zero(F);
       if (row->attr == MG_ATTR_RAT) {
-        c.hn = o->attr.c.num ? mgi_bound_up(log2(fabs((double)o->attr.c.num))) : 0;
-        c.hd = mgi_bound_up(log2((double)o->attr.c.den));
+        c.f.hn = o->attr.c.num ? mgi_bound_up(log2(fabs((double)o->attr.c.num))) : 0;
+        c.f.hd = mgi_bound_up(log2((double)o->attr.c.den));
       }
       r = mgi_bound_apply(F, o->code, a, row->n_in > 1 ? b : mgi_bound_zero(F), c);
     } else if (o->code == MG_OP_MATMUL) r = mgi_bound_matmul(F, a, b, (double)s->dim[s->rank - 1]);
@@ -921,20 +1122,31 @@ static int mgi_bounds_level(mgi_bounds *F, const mg_graph *g, mgi_bound *above, 
       const mg_shape *s2 = &g->tensors[o->in[1].id].shape;
       r = mgi_bound_add(F, mgi_bound_matmul(F, a, t[o->in[2].id], (double)s->dim[s->rank - 1]), mgi_bound_matmul(F, b, t[o->in[3].id], (double)s2->dim[s2->rank - 1]));
     } else if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) {
-      a = mgi_bound_reduced(&a, s->rank - 1 - o->attr.dim);
-      r = o->code == MG_OP_SUM ? mgi_bound_sum(a, (double)s->dim[o->attr.dim]) : mgi_bound_max(F, a, mgi_bound_zero(F));
+      int bit = s->rank - 1 - o->attr.dim, differ = (int)(a.vary_d >> bit & 1);
+      double n = (double)s->dim[o->attr.dim];
+      a = mgi_bound_reduced(&a, bit);
+      r = o->code == MG_OP_SUM ? mgi_bound_sum(a, n, differ ? 1 : n) : mgi_bound_maximum(F, a, n, n > 1 && !from->cuts[o->attr.dim]);
     } else if (row->moves) {
-      r = a;
-      for (int j = 1; j < o->n_in; j++) r = mgi_bound_join(r, t[o->in[j].id]);
+      r = a, r.vary = r.vary_d = 0;
+      int whole = 1;
+      for (int j = 0; j < o->n_in; j++) {
+        const mgi_bound *x = &t[o->in[j].id];
+        uint64_t vary = mgi_bound_moved(o, &g->tensors[o->in[j].id].shape, z, x->vary), vary_d = mgi_bound_moved(o, &g->tensors[o->in[j].id].shape, z, x->vary_d);
+        mgi_bound y = r;
+        if (j) r = mgi_bound_join(r, *x);
+        r.vary = y.vary | vary, r.vary_d = y.vary_d | vary_d;
+        whole &= mgi_frac_whole(&x->f);
+      }
+      if (o->n_in > 1) { /* the operands lie side by side */
+        uint64_t side = o->code == MG_OP_CONCAT ? (uint64_t)1 << (z->rank - 1 - o->attr.dim) : ((uint64_t)1 << MG_MAX_RANK) - 1;
+        r.vary |= side;
+        if (!whole) r.vary_d |= side;
+      }
       for (int S = 0; S < MGI_BOUND_SLICES; S++) { /* concat and repeat keep their dimensions; others may mix them */
-        int from = o->code == MG_OP_CONCAT || o->code == MG_OP_REPEAT ? S : MGI_BOUND_SLICES - 1;
-        if (o->code == MG_OP_TRANSPOSE) {
-          from = 0;
-          for (int d = 0; d < z->rank; d++)
-            if (S >> (z->rank - 1 - d) & 1) from |= 1 << (s->rank - 1 - o->attr.perm[d]);
-        }
+        int from_S = o->code == MG_OP_CONCAT || o->code == MG_OP_REPEAT ? S : MGI_BOUND_SLICES - 1;
+        if (o->code == MG_OP_TRANSPOSE) from_S = mgi_bound_moved_back(o, s, z, S);
         double x = 0;
-        for (int j = 0; j < o->n_in; j++) x += t[o->in[j].id].terms[from];
+        for (int j = 0; j < o->n_in; j++) x += t[o->in[j].id].terms[from_S];
         r.terms[S] = x;
         if (o->code == MG_OP_CONCAT || o->code == MG_OP_REPEAT || o->code == MG_OP_TRANSPOSE) continue;
         for (int j = 0; j < o->n_in; j++) x = j ? mgi_bound_max2(x, t[o->in[j].id].terms[0]) : t[o->in[j].id].terms[0];
@@ -942,13 +1154,15 @@ static int mgi_bounds_level(mgi_bounds *F, const mg_graph *g, mgi_bound *above, 
       }
     } else F->failed = 1;
     for (int S = MGI_BOUND_SLICES - 1; S >= 0; S--) r.terms[S] = mgi_bound_min2(mgi_bound_min2(r.terms[S], F->slice[S] * r.terms[0]), F->applications);
+    for (int bit = 0; bit < MG_MAX_RANK; bit++)
+      if (bit >= z->rank || z->dim[z->rank - 1 - bit] == 1) r.vary &= ~((uint64_t)1 << bit), r.vary_d &= ~((uint64_t)1 << bit);
     if (o->code == MG_OP_STORE) above[owner->out[stores++].id] = r;
     else t[o->out[0].id] = r;
   }
   if (!g->up && !bad)
     for (uint32_t k = 0; k < g->n_out; k++) {
       const mgi_bound *x = &t[g->out[k].id];
-      F->n = mgi_bound_max2(F->n, x->n), F->d = mgi_bound_max2(F->d, x->d), F->hn = mgi_bound_max2(F->hn, x->hn), F->hd = mgi_bound_max2(F->hd, x->hd);
+      F->out = mgi_frac_max(F->out, x->f);
       F->terms = mgi_bound_max2(F->terms, x->terms[0]);
       F->flags[k] = x->flags;
     }
@@ -956,130 +1170,356 @@ static int mgi_bounds_level(mgi_bounds *F, const mg_graph *g, mgi_bound *above, 
   return bad;
 }
 
-static mg_status mgi_bounds_of(const mg_graph *g, mgi_bounds *out, mg_error *e) {
+static mg_status mgi_bounds_of(const mg_graph *g, int pair, mgi_bounds *out, mg_error *e) {
   memset(out, 0, sizeof *out);
+  out->pair = pair;
   if (mgi_bounds_level(out, g, NULL, NULL, 1)) return mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the degree bounds");
   if (out->failed) return mg_fail(e, MG_UNSUPPORTED, "mg_verify", "an operator of '%s' has no field meaning", g->name);
   return MG_OK;
 }
 
-/* Fills the quantities of Theorem A; log2_eps >= 0 means no bound. */
+/* log2 of 3x/(5 ln x) for x = 2^bits: at most the number of primes in [x, 2x). */
+static double mgi_log2_primes(int bits) { return bits - log2(log(2.0) * bits * 5 / 3) - 1e-9; }
+static double mgi_bound_log2(double x) { return x > 0 ? mgi_bound_up(log2(x)) + 1e-9 : -1e9; }
+
+/* Fills the quantities of Theorem A, or of B in the two-field reading; log2_eps == 0 means no bound. */
 static void mgi_bound_theorem(const mgi_bounds *a, const mgi_bounds *b, mg_verify_report *r) {
-  const double primes = 60 - log2(log(2.0) * 60 * 5 / 3) - 1e-9; /* log2 of the number of primes in [2^60, 2^61) */
-  double arg_n = mgi_bound_max2(a->arg_n, b->arg_n), arg_d = mgi_bound_max2(a->arg_d, b->arg_d), arg_hn = mgi_bound_max2(a->arg_hn, b->arg_hn), arg_hd = mgi_bound_max2(a->arg_hd, b->arg_hd);
-  double m = a->terms + b->terms, pairs = m > 1 ? m * (m - 1) / 2 : 0;
-  r->degree = mgi_bound_max2(a->n + b->d, b->n + a->d);
+  mgi_frac arg = mgi_frac_max(a->arg, b->arg), e = mgi_frac_max(a->exp, b->exp);
+  const mgi_frac *x = &a->out, *y = &b->out;
+  uint32_t flags = 0;
+  for (int k = 0; k < MG_MAX_OUT; k++) flags |= a->flags[k] | b->flags[k];
+  double m = a->terms + b->terms, pairs = m > 1 ? m * (m - 1) / 2 * (flags & MGI_HAS_MAX ? 2 : 1) : 0, events = mgi_bound_log2(1 + pairs), eps;
+  r->degree = mgi_bound_max2(x->n + y->d, y->n + x->d);
   r->opaque_terms = m;
-  r->degree_arg = pairs > 0 ? arg_n + arg_d : 0;
-  r->height = mgi_bound_up(mgi_bound_max2(mgi_bound_max2(a->hn + b->hd, b->hn + a->hd), arg_hn + arg_hd) + 1);
-  double zeros = r->degree + pairs * r->degree_arg, unlucky = (1 + pairs) * r->height / 60;
-  double x = zeros > 0 ? log2(zeros) - 60 + 1e-9 : -1000, y = unlucky > 0 ? log2(unlucky) - primes : -1000; /* p - 1 >= 2^60 */
-  double hi = mgi_bound_max2(x, y), lo = x < y ? x : y;
-  r->log2_eps = hi + log2(1 + exp2(lo - hi)) + log2((double)MG_VERIFY_DRAWS) + 1e-6;
-  if (!(r->log2_eps < 0)) r->log2_eps = 0;
+  r->degree_arg = pairs > 0 ? arg.n + arg.d : 0;
+  r->height = mgi_bound_up(mgi_bound_max2(mgi_bound_max2(x->hn + y->hd, y->hn + x->hd), pairs > 0 ? arg.hn + arg.hd : 0) + 1);
+  r->exp_terms = r->degree_exp = r->height_exp = 0, r->q_bits = 0;
+  eps = mgi_bound_log2(r->degree + pairs * r->degree_arg) - 60 + 1e-9; /* p - 1 >= 2^60 */
+  if (!a->pair) eps = mgi_bound_log2_sum(eps, events + mgi_bound_log2(r->height / 60) - mgi_log2_primes(60));
+  else {
+    double w = 2 * mgi_bound_max2(mgi_bound_max2(x->wn + y->wd, y->wn + x->wd), pairs > 0 ? arg.wn + arg.wd : 0), best = 1e300;
+    if (w < 1) w = 1;
+    r->exp_terms = mgi_bound_max2(mgi_bound_max2(x->en + y->ed, y->en + x->ed), pairs > 0 ? arg.en + arg.ed : 0) + 1;
+    r->degree_exp = e.n + (w - 1) * e.d;
+    r->height_exp = mgi_bound_up(e.hn + (w - 1) * e.hd + log2(w));
+    for (int bits = MGI_Q_LEAST; bits <= MGI_Q_MOST; bits++) {
+      double meet = mgi_bound_log2_sum(mgi_bound_log2(r->degree_exp) - (bits - 1) + 1e-5, mgi_bound_log2(r->height_exp / (bits - 1)) - mgi_log2_primes(bits - 1));
+      double prime = mgi_bound_log2(MG_VERIFY_CANDIDATES * r->height / 60) - (60 - 1 - bits) + 1e-3; /* floor(2^60 / 2q) candidates */
+      double sum = events + mgi_bound_log2_sum(meet + r->exp_terms, prime);
+      if (sum < best) best = sum, r->q_bits = bits;
+    }
+    eps = mgi_bound_log2_sum(eps, best);
+  }
+  r->log2_eps = eps + log2((double)MG_VERIFY_DRAWS) + 1e-6;
+  if (!(r->log2_eps < 0) || a->nested || b->nested) r->log2_eps = 0;
 }
 
 /* --------------------------------------------------------------------------------------------------- >>draws
    Everything random follows from (seed, kind of test, number of the test, number of the draw), by counters: the result
-   depends neither on threads nor on order. */
+   depends neither on threads nor on order.
+   The outputs are compared part by part (mg_part_of): a part is drawn, evaluated on both sides and compared by one
+   thread, and takes little memory.  How the outputs are cut depends on the graphs and the memory limit alone.
+     memory   halves are taken until a part fits MGI_PART_BYTES, as long as that helps
+     work     and until it takes MGI_PART_WORK, as long as little is computed twice
+   Requirement 1: what a part says does not depend on how the outputs are cut, its counts of elements excepted. */
 
-/* fn(ctx, job) for every job, on up to `threads` threads; jobs are dealt round robin. */
-typedef struct mgi_verify_crew { void (*fn)(void *ctx, int job); void *ctx; int jobs, step, first; } mgi_verify_crew;
-static void *mgi_verify_crew_run(void *arg) {
-  const mgi_verify_crew *c = (const mgi_verify_crew *)arg;
-  for (int j = c->first; j < c->jobs; j += c->step) c->fn(c->ctx, j);
-  return NULL;
-}
-static void mgi_verify_parallel(void (*fn)(void *, int), void *ctx, int jobs, int threads) {
-  enum { MOST = 64 };
-  mgi_verify_crew crew[MOST];
-  pthread_t id[MOST];
-  int started[MOST];
-  int n = threads > MOST ? (int)MOST : threads;
-  if (n > jobs) n = jobs;
-  if (n < 1) n = 1;
-  for (int k = 0; k < n; k++) crew[k].fn = fn, crew[k].ctx = ctx, crew[k].jobs = jobs, crew[k].step = n, crew[k].first = k;
-  for (int k = 1; k < n; k++) started[k] = pthread_create(&id[k], NULL, mgi_verify_crew_run, &crew[k]) == 0;
-  mgi_verify_crew_run(&crew[0]);
-  for (int k = 1; k < n; k++) {
-    if (started[k]) pthread_join(id[k], NULL);
-    else mgi_verify_crew_run(&crew[k]);
+enum { MGI_PARTS_MOST = 4096, MGI_PART_WORK = 1 << 26, MGI_PART_BYTES = 1 << 27 };
+
+typedef struct mgi_want { mg_box out[MG_MAX_OUT]; } mgi_want;
+typedef struct mgi_cut { const mg_graph *g[2]; mgi_want *want; int n; double elements; } mgi_cut; /* elements: of the largest part */
+typedef struct mgi_cost { double elements, work; } mgi_cost;
+
+/* The parts that `want` takes on both sides, the inputs' boxes made alike. */
+static mg_status mgi_parts_of(const mgi_cut *c, const mgi_want *want, mg_part *part, mgi_cost *cost, mg_error *e) {
+  mg_status s = mg_part_of(c->g[0], want->out, &part[0], e);
+  memset(&part[1], 0, sizeof part[1]);
+  if (s == MG_OK) s = mg_part_of(c->g[1], want->out, &part[1], e);
+  if (s != MG_OK) { mg_part_free(&part[0]); return s; }
+  cost->elements = part[0].elements + part[1].elements, cost->work = part[0].work + part[1].work;
+  for (uint32_t k = 0; k < c->g[0]->n_in; k++) {
+    mg_box *x = &part[0].box[c->g[0]->in[k].id], *y = &part[1].box[c->g[1]->in[k].id];
+    int rank = c->g[0]->tensors[c->g[0]->in[k].id].shape.rank;
+    if (mg_box_elements(x, rank) == 0) *x = *y;
+    else if (mg_box_elements(y, rank) > 0)
+      for (int d = 0; d < rank; d++) {
+        if (y->lo[d] < x->lo[d]) x->lo[d] = y->lo[d];
+        if (y->hi[d] > x->hi[d]) x->hi[d] = y->hi[d];
+      }
+    *y = *x;
+    cost->elements += (double)mg_box_elements(x, rank), cost->work += 8 * (double)mg_box_elements(x, rank);
   }
+  return MG_OK;
 }
+static mgi_cost mgi_cost_of(const mgi_cut *c, const mgi_want *want) {
+  mg_part part[2];
+  mgi_cost cost = {1e300, 1e300};
+  if (mgi_parts_of(c, want, part, &cost, NULL) == MG_OK) mg_part_free(&part[0]), mg_part_free(&part[1]);
+  return cost;
+}
+/* Cuts `want` in two: along dimension `way`, or, if that is MG_MAX_RANK, some outputs here and some there. */
+static int mgi_want_halves(const mgi_cut *c, const mgi_want *want, int way, mgi_want *half) {
+  uint32_t n = c->g[0]->n_out, live = 0, seen = 0;
+  int cut = 0;
+  half[0] = half[1] = *want;
+  for (uint32_t k = 0; k < n; k++) live += mg_box_elements(&want->out[k], c->g[0]->tensors[c->g[0]->out[k].id].shape.rank) > 0;
+  for (uint32_t k = 0; k < n; k++) {
+    const mg_box *b = &want->out[k];
+    int rank = c->g[0]->tensors[c->g[0]->out[k].id].shape.rank;
+    if (mg_box_elements(b, rank) == 0) continue;
+    if (way < rank && b->hi[way] - b->lo[way] > 1) {
+      half[0].out[k].hi[way] = half[1].out[k].lo[way] = b->lo[way] + (b->hi[way] - b->lo[way] + 1) / 2;
+      cut = 1;
+    } else memset(&half[way == MG_MAX_RANK && 2 * seen >= live ? 0 : 1].out[k], 0, sizeof(mg_box));
+    seen++;
+  }
+  return cut || (way == MG_MAX_RANK && live > 1);
+}
+
+static void mgi_cut_free(mgi_cut *c) { free(c->want), c->want = NULL; }
+static mg_status mgi_cut_outputs(const mg_graph *a, const mg_graph *b, size_t elem, double bytes, mgi_cut *c, mg_error *e) {
+  int cap = 1;
+  memset(c, 0, sizeof *c);
+  c->g[0] = a, c->g[1] = b;
+  c->want = (mgi_want *)calloc(1, sizeof *c->want);
+  if (!c->want) return mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the parts of a test");
+  for (uint32_t k = 0; k < a->n_out; k++)
+    for (int d = 0; d < a->tensors[a->out[k].id].shape.rank; d++) c->want[0].out[k].hi[d] = a->tensors[a->out[k].id].shape.dim[d];
+  c->n = 1;
+  for (int k = 0; k < c->n;) { /* the list's order is that of the outputs' elements, roughly */
+    mgi_cost cost = mgi_cost_of(c, &c->want[k]), best = {0, 0};
+    mgi_want half[2], chosen[2];
+    int fits = cost.elements * (double)elem <= bytes, found = 0;
+    if ((!fits || cost.work > MGI_PART_WORK) && c->n < MGI_PARTS_MOST)
+      for (int way = 0; way <= MG_MAX_RANK; way++) {
+        if (!mgi_want_halves(c, &c->want[k], way, half)) continue;
+        mgi_cost x = mgi_cost_of(c, &half[0]), y = mgi_cost_of(c, &half[1]), both;
+        both.elements = x.elements > y.elements ? x.elements : y.elements, both.work = x.work + y.work;
+        int good = fits ? both.work < 1.1 * cost.work && both.elements < 1.01 * cost.elements : both.elements < 0.97 * cost.elements;
+        /* for memory's sake: what leaves the least to be computed, among what helps much, else what helps most */
+        int better = !found || (fits || (both.elements < 0.8 * cost.elements && best.elements < 0.8 * cost.elements) ? both.work < best.work : both.elements < best.elements);
+        if (good && better) best = both, found = 1, chosen[0] = half[0], chosen[1] = half[1];
+      }
+    if (!found) {
+      if (cost.elements > c->elements) c->elements = cost.elements;
+      k++;
+      continue;
+    }
+    if (c->n == cap) {
+      mgi_want *more = (mgi_want *)realloc(c->want, (size_t)(cap *= 2) * sizeof *more);
+      if (!more) { mgi_cut_free(c); return mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the parts of a test"); }
+      c->want = more;
+    }
+    memmove(&c->want[k + 2], &c->want[k + 1], (size_t)(c->n - k - 1) * sizeof *c->want);
+    c->want[k] = chosen[0], c->want[k + 1] = chosen[1], c->n++;
+  }
+  return MG_OK;
+}
+
+/* What ends a run early, and who is told how far it is. */
+typedef struct mgi_watch {
+  double deadline, told;
+  const volatile int *stop;
+  void (*progress)(void *user, const mg_verify_progress *now);
+  void *user;
+  mg_verify_progress now;
+} mgi_watch;
+static int mgi_watch_over(const mgi_watch *w) { return (w->stop && *w->stop) || (w->deadline > 0 && mgi_verify_now() > w->deadline); }
+
+enum { MGI_ELEM_WORD, MGI_ELEM_PAIR, MGI_ELEM_BALL };
+typedef struct mgi_ball { double v, err; } mgi_ball; /* >>floats */
 
 /* One draw of one test. */
 typedef struct mgi_trial {
-  const mg_graph *g[2];
-  mg_field F[2];             /* they differ in the order of max at most */
-  int word;                  /* the representation */
+  mg_field F;
+  int elem;                  /* the representation */
   uint64_t seed;
-  void *in[MG_MAX_IN], *out[2][MG_MAX_OUT];
-  mg_status status[2];
-  mg_error error[2];
-  /* the outcome */
-  uint64_t compared, undefined;
+  int worst;                 /* the first part that differs, so far */
+} mgi_trial;
+
+/* What came of one part of a trial. */
+typedef struct mgi_outcome {
+  mg_status status;
+  mg_error error;
+  uint64_t compared, undefined, pattern[2];
   int twice;                 /* a second exponential was met */
   int differs, output;
   int64_t element;
-} mgi_trial;
+  double gap, a, b;          /* floats: the largest relative gap that rounding cannot explain */
+} mgi_outcome;
 
+typedef struct mgi_run {
+  const mgi_cut *cut;
+  mgi_trial *trial;
+  mgi_outcome *outcome;      /* trial after trial, part after part */
+  int trials, next, done;
+  mgi_watch *watch;
+  pthread_mutex_t lock;
+} mgi_run;
+
+static size_t mgi_elem_bytes(int elem) { return elem == MGI_ELEM_WORD ? sizeof(uint64_t) : elem == MGI_ELEM_PAIR ? sizeof(mg_fv) : sizeof(mgi_ball); }
 static int64_t mgi_trial_elements(const mg_graph *g, mg_tensor t) { return mg_shape_elements(&g->tensors[t.id].shape); }
+static mg_domain mgi_domain_ball(const mg_field *F);
+static double mgi_real_input(uint64_t seed, int k, int64_t i);
+static double mgi_ball_gap(mgi_ball x, mgi_ball y);
 
-static void mgi_trial_free(mgi_trial *t) {
-  for (int k = 0; k < MG_MAX_IN; k++) free(t->in[k]), t->in[k] = NULL;
-  for (int s = 0; s < 2; s++)
-    for (int k = 0; k < MG_MAX_OUT; k++) free(t->out[s][k]), t->out[s][k] = NULL;
+/* The flat indices of a box, in order: the first of each row of its last dimension. */
+static int64_t mgi_box_row(const mg_box *b, const mg_shape *s, const int64_t *at) {
+  int64_t i = 0;
+  for (int d = 0; d < s->rank; d++) i = i * s->dim[d] + (d < s->rank - 1 ? at[d] : b->lo[d]);
+  return i;
 }
-
-static int mgi_trial_alloc(mgi_trial *t) {
-  size_t elem = t->word ? sizeof(uint64_t) : sizeof(mg_fv);
-  int good = 1;
-  for (uint32_t k = 0; k < t->g[0]->n_in; k++) good &= (t->in[k] = malloc((size_t)mgi_trial_elements(t->g[0], t->g[0]->in[k]) * elem)) != NULL;
-  for (int s = 0; s < 2; s++)
-    for (uint32_t k = 0; k < t->g[0]->n_out; k++) good &= (t->out[s][k] = malloc((size_t)mgi_trial_elements(t->g[0], t->g[0]->out[k]) * elem)) != NULL;
-  return good;
-}
-
-enum { MGI_TRIAL_SLICES = 8 }; /* inputs are drawn in this many pieces */
-
-/* >>tests draws job = trial * MGI_TRIAL_SLICES + slice. */
-static void mgi_trial_job_draw(void *ctx, int job) {
-  mgi_trial *t = (mgi_trial *)ctx + job / MGI_TRIAL_SLICES;
-  const mg_field *F = &t->F[0];
-  for (uint32_t k = 0; k < t->g[0]->n_in; k++) {
-    int64_t n = mgi_trial_elements(t->g[0], t->g[0]->in[k]), lo = n * (job % MGI_TRIAL_SLICES) / MGI_TRIAL_SLICES, hi = n * (job % MGI_TRIAL_SLICES + 1) / MGI_TRIAL_SLICES;
-    uint64_t key = mgi_ff_hash(t->seed, k, 7);
-    for (int64_t i = lo; i < hi; i++) {
-      uint64_t p = mgi_ff_draw(&F->mp, key, (uint64_t)i, 0, 0);
-      if (t->word) ((uint64_t *)t->in[k])[i] = p;
-      else ((mg_fv *)t->in[k])[i] = mgi_fv(p, F->q ? mgi_ff_draw(&F->mq, key, (uint64_t)i, 1, 0) : 0, 0);
-    }
+static int mgi_box_next_row(const mg_box *b, int rank, int64_t *at) {
+  for (int d = rank - 2; d >= 0; d--) {
+    if (++at[d] < b->hi[d]) return 1;
+    at[d] = b->lo[d];
   }
-}
-/* job = trial * 2 + side */
-static void mgi_trial_job_eval(void *ctx, int job) {
-  mgi_trial *t = (mgi_trial *)ctx + job / 2;
-  int s = job % 2;
-  mg_domain d = t->word ? mgi_domain_word(&t->F[s]) : mg_domain_field(&t->F[s]);
-  memset(&t->error[s], 0, sizeof t->error[s]);
-  t->status[s] = mg_eval(t->g[s], &d, (const void *const *)t->in, t->out[s], &t->error[s]);
+  return 0;
 }
 
-static void mgi_trial_compare(mgi_trial *t) {
-  t->compared = t->undefined = 0, t->twice = t->differs = 0;
-  for (uint32_t k = 0; k < t->g[0]->n_out; k++) {
-    int64_t n = mgi_trial_elements(t->g[0], t->g[0]->out[k]);
-    for (int64_t i = 0; i < n; i++) {
+static void mgi_part_draw(const mgi_trial *t, const mg_shape *s, const mg_box *b, uint32_t k, void *dst) {
+  int64_t at[MG_MAX_RANK], n = b->hi[s->rank - 1] - b->lo[s->rank - 1], o = 0;
+  uint64_t key = mgi_ff_hash(t->seed, k, 7);
+  memcpy(at, b->lo, sizeof at);
+  do {
+    int64_t first = mgi_box_row(b, s, at);
+    for (int64_t i = first; i < first + n; i++, o++) {
+      if (t->elem == MGI_ELEM_BALL) ((mgi_ball *)dst)[o].v = mgi_real_input(t->seed, (int)k, i), ((mgi_ball *)dst)[o].err = 0;
+      else {
+        uint64_t p = mgi_ff_draw(&t->F.mp, key, (uint64_t)i, 0, 0);
+        if (t->elem == MGI_ELEM_WORD) ((uint64_t *)dst)[o] = p;
+        else ((mg_fv *)dst)[o] = mgi_fv(p, t->F.q ? mgi_ff_draw(&t->F.mq, key, (uint64_t)i, 1, 0) : 0, 0);
+      }
+    }
+  } while (mgi_box_next_row(b, s->rank, at));
+}
+
+/* Compares what is wanted of output k; x and y hold the boxes bx and by of it. */
+static void mgi_part_compare(const mgi_trial *t, const mg_shape *s, const mg_box *want, uint32_t k, const void *x, const mg_box *bx, const void *y, const mg_box *by, mgi_outcome *r) {
+  int64_t at[MG_MAX_RANK], n = want->hi[s->rank - 1] - want->lo[s->rank - 1];
+  memcpy(at, want->lo, sizeof at);
+  do {
+    int64_t i = mgi_box_row(want, s, at), ox = 0, oy = 0;
+    for (int d = 0; d < s->rank; d++) {
+      int64_t c = d < s->rank - 1 ? at[d] : want->lo[d];
+      ox = ox * (bx->hi[d] - bx->lo[d]) + c - bx->lo[d], oy = oy * (by->hi[d] - by->lo[d]) + c - by->lo[d];
+    }
+    for (int64_t j = 0; j < n; j++, i++, ox++, oy++) {
+      if (t->elem == MGI_ELEM_BALL) {
+        mgi_ball u = ((const mgi_ball *)x)[ox], v = ((const mgi_ball *)y)[oy];
+        double gap = mgi_ball_gap(u, v);
+        r->compared += isfinite(u.err) && isfinite(v.err);
+        if (gap > r->gap) r->gap = gap, r->output = (int)k, r->element = i, r->a = u.v, r->b = v.v;
+        continue;
+      }
       mg_fv a, b;
-      if (t->word) a = mgi_word_in(((uint64_t *)t->out[0][k])[i]), b = mgi_word_in(((uint64_t *)t->out[1][k])[i]);
-      else a = ((mg_fv *)t->out[0][k])[i], b = ((mg_fv *)t->out[1][k])[i];
+      if (t->elem == MGI_ELEM_WORD) a = mgi_word_in(((const uint64_t *)x)[ox]), b = mgi_word_in(((const uint64_t *)y)[oy]);
+      else a = ((const mg_fv *)x)[ox], b = ((const mg_fv *)y)[oy];
       uint32_t f = a.flags | b.flags;
-      if (f & (MG_FV_UNDEF | MG_FV_EXP2)) { t->twice |= (f & MG_FV_EXP2) != 0, t->undefined++; continue; }
-      t->compared++;
-      int same = a.p == b.p && !((a.flags ^ b.flags) & MG_FV_NEGINF) && (!mgi_fv_has_q(&t->F[0], f) || a.q == b.q);
-      if (!same && !t->differs) t->differs = 1, t->output = (int)k, t->element = i;
+      if (f & (MG_FV_UNDEF | MG_FV_EXP2)) { r->twice |= (f & MG_FV_EXP2) != 0, r->undefined++; continue; }
+      r->compared++;
+      int same = a.p == b.p && !((a.flags ^ b.flags) & MG_FV_NEGINF) && (!mgi_fv_has_q(&t->F, f) || a.q == b.q);
+      if (!same && !r->differs) r->differs = 1, r->output = (int)k, r->element = i;
     }
+  } while (mgi_box_next_row(want, s->rank, at));
+}
+
+/* Draws, evaluates and compares one part of a trial. */
+static void mgi_part_run(const mgi_cut *c, const mgi_trial *t, const mgi_want *want, mgi_outcome *r) {
+  mg_part part[2];
+  mgi_cost cost;
+  mg_field F = t->F;
+  void *in[MG_MAX_IN] = {NULL}, *out[2][MG_MAX_OUT] = {{NULL}, {NULL}};
+  size_t bytes = mgi_elem_bytes(t->elem);
+  memset(r, 0, sizeof *r);
+  r->status = mgi_parts_of(c, want, part, &cost, &r->error);
+  if (r->status != MG_OK) return;
+  int good = 1;
+  for (uint32_t k = 0; k < c->g[0]->n_in && good; k++) {
+    const mg_shape *s = &c->g[0]->tensors[c->g[0]->in[k].id].shape;
+    const mg_box *b = &part[0].box[c->g[0]->in[k].id];
+    int64_t n = mg_box_elements(b, s->rank);
+    if (!n) continue;
+    good = (in[k] = malloc((size_t)n * bytes)) != NULL;
+    if (good) mgi_part_draw(t, s, b, k, in[k]);
   }
+  for (int side = 0; side < 2 && good; side++) {
+    const mg_graph *g = c->g[side];
+    for (uint32_t k = 0; k < g->n_out && good; k++) {
+      int64_t n = mg_box_elements(&part[side].box[g->out[k].id], g->tensors[g->out[k].id].shape.rank);
+      if (n) good = (out[side][k] = malloc((size_t)n * bytes)) != NULL;
+    }
+    if (!good) break;
+    F.pattern = side == 0 && !F.max_opaque ? r->pattern : NULL; /* who wins: in the first program */
+    mg_domain d = t->elem == MGI_ELEM_WORD ? mgi_domain_word(&F) : t->elem == MGI_ELEM_PAIR ? mg_domain_field(&F) : mgi_domain_ball(&F);
+    r->status = mg_eval_part(g, &d, &part[side], (const void *const *)in, out[side], &r->error);
+    if (r->status != MG_OK) break;
+  }
+  if (!good) r->status = mg_fail(&r->error, MG_NO_MEMORY, "mg_verify", "no memory for the inputs and outputs of a part of a test: %.3g elements", cost.elements);
+  for (uint32_t k = 0; k < c->g[0]->n_out && r->status == MG_OK; k++) {
+    const mg_shape *s = &c->g[0]->tensors[c->g[0]->out[k].id].shape;
+    if (mg_box_elements(&want->out[k], s->rank))
+      mgi_part_compare(t, s, &want->out[k], k, out[0][k], &part[0].box[c->g[0]->out[k].id], out[1][k], &part[1].box[c->g[1]->out[k].id], r);
+  }
+  for (int k = 0; k < MG_MAX_IN; k++) free(in[k]);
+  for (int k = 0; k < MG_MAX_OUT; k++) free(out[0][k]), free(out[1][k]);
+  mg_part_free(&part[0]), mg_part_free(&part[1]);
+}
+
+static void *mgi_run_thread(void *arg) {
+  mgi_run *R = (mgi_run *)arg;
+  for (;;) {
+    pthread_mutex_lock(&R->lock);
+    int job = R->next++, n = R->cut->n, t = job / n, skip = 0;
+    if (job < R->trials * n) {
+      mgi_watch *w = R->watch;
+      skip = job % n > R->trial[t].worst; /* the trial has differed already; what comes before is still run */
+      R->outcome[job].status = MG_OK;
+      if (mgi_watch_over(w)) R->outcome[job].status = MG_LIMIT, skip = 1;
+      else if (w->progress && mgi_verify_now() > w->told + 0.1) {
+        mg_verify_progress now = w->now;
+        now.test += t, now.part = job % n, now.parts = n, w->told = mgi_verify_now();
+        w->progress(w->user, &now);
+      }
+    }
+    pthread_mutex_unlock(&R->lock);
+    if (job >= R->trials * n) return NULL;
+    if (skip) continue;
+    mgi_part_run(R->cut, &R->trial[t], &R->cut->want[job % n], &R->outcome[job]);
+    pthread_mutex_lock(&R->lock);
+    if (R->outcome[job].differs && job % n < R->trial[t].worst) R->trial[t].worst = job % n;
+    pthread_mutex_unlock(&R->lock);
+  }
+}
+/* All parts of all trials, on up to `threads` threads; outcomes past a trial's `worst` are not to be read. */
+static void mgi_run_all(const mgi_cut *c, mgi_trial *t, int trials, mgi_outcome *outcome, int threads, mgi_watch *w) {
+  enum { MOST = 64 };
+  mgi_run R;
+  pthread_t id[MOST];
+  int n = 0;
+  memset(&R, 0, sizeof R);
+  R.cut = c, R.trial = t, R.trials = trials, R.outcome = outcome, R.watch = w;
+  for (int k = 0; k < trials; k++) t[k].worst = c->n;
+  pthread_mutex_init(&R.lock, NULL);
+  if (threads > MOST) threads = MOST;
+  if (threads > trials * c->n) threads = trials * c->n;
+  while (n < threads - 1 && pthread_create(&id[n], NULL, mgi_run_thread, &R) == 0) n++;
+  mgi_run_thread(&R);
+  while (n > 0) pthread_join(id[--n], NULL);
+  pthread_mutex_destroy(&R.lock);
+}
+/* Adds up a trial's outcomes, to the first that failed or differed. */
+static mgi_outcome mgi_trial_outcome_of(const mgi_cut *c, const mgi_outcome *part) {
+  mgi_outcome r;
+  memset(&r, 0, sizeof r);
+  for (int k = 0; k < c->n && r.status == MG_OK && !r.differs; k++) {
+    const mgi_outcome *x = &part[k];
+    r.status = x->status, r.error = x->error;
+    r.compared += x->compared, r.undefined += x->undefined, r.twice |= x->twice;
+    r.pattern[0] += mgi_ff_hash(x->pattern[0], (uint64_t)k, 12);
+    if (x->differs) r.differs = 1, r.output = x->output, r.element = x->element;
+    if (x->gap > r.gap) r.gap = x->gap, r.output = x->output, r.element = x->element, r.a = x->a, r.b = x->b;
+  }
+  return r;
 }
 
 /* --------------------------------------------------------------------------------------------------- >>tests
@@ -1087,83 +1527,115 @@ static void mgi_trial_compare(mgi_trial *t) {
    (1 in p divisors is zero), and it is no faster: a small fast-tier call takes some 30 microseconds, 8 of which find
    the prime.  The small pairs serve the emulator, whose kernels store 16-bit words. */
 
-enum { MGI_OPAQUE_TEST, MGI_PAIR_TEST, MGI_CANCEL_TEST = 2 /* added: each side has arbitrary maxima of its own */ };
-typedef enum mgi_trial_outcome { MGI_TRIAL_AGREE, MGI_TRIAL_DIFFER, MGI_TRIAL_TWICE, MGI_TRIAL_ZERO_DIVISOR, MGI_TRIAL_FAULT } mgi_trial_outcome;
+enum { MGI_OPAQUE_TEST, MGI_PAIR_TEST, MGI_ORDER_TEST = 2 /* added: a maximum is that of a random order, else opaque */ };
+typedef enum mgi_trial_result { MGI_TRIAL_AGREE, MGI_TRIAL_DIFFER, MGI_TRIAL_TWICE, MGI_TRIAL_ZERO_DIVISOR, MGI_TRIAL_FAULT } mgi_trial_result;
 
-static void mgi_trial_setup(mgi_trial *t, const mg_graph *a, const mg_graph *b, uint64_t seed, int kind, int test, int draw, double deadline) {
-  t->g[0] = a, t->g[1] = b;
-  t->word = !(kind & MGI_PAIR_TEST);
-  t->seed = mgi_ff_hash(mgi_ff_hash(seed, (uint64_t)kind, 8), (uint64_t)test, (uint64_t)draw);
-  mg_field_large(t->seed, t->word, &t->F[0]);
-  t->F[0].max_opaque = (kind & MGI_CANCEL_TEST) != 0;
-  t->F[0].deadline = deadline;
-  t->F[1] = t->F[0];
-  if (kind & MGI_CANCEL_TEST) t->F[1].order = mgi_ff_mix(~t->F[0].order);
+/* What all tests of a verification share. */
+typedef struct mgi_bench {
+  const mg_graph *g[2];
+  mgi_cut cut[3];            /* by representation; n == 0: not made yet */
+  double memory;             /* bytes */
+  uint64_t seed;
+  int threads, q_bits;
+  mgi_watch watch;
+} mgi_bench;
+
+/* How many parts may run at a time; 0 if not even one fits. */
+static int mgi_bench_threads(const mgi_bench *B, const mgi_cut *c, int elem) {
+  double fit = B->memory / (c->elements * (double)mgi_elem_bytes(elem));
+  return fit < 1 ? 0 : fit < B->threads ? (int)fit : B->threads;
+}
+static mg_status mgi_bench_cut(mgi_bench *B, int elem, mgi_cut **out, mg_error *e) {
+  mgi_cut *c = *out = &B->cut[elem];
+  if (!c->n) {
+    double bytes = mgi_bound_min2(MGI_PART_BYTES, B->memory / 2);
+    mg_status s = mgi_cut_outputs(B->g[0], B->g[1], mgi_elem_bytes(elem), bytes, c, e);
+    if (s != MG_OK) return s;
+  }
+  double need = c->elements * (double)mgi_elem_bytes(elem);
+  if (need > B->memory) return mg_fail(e, MG_LIMIT, "mg_verify", "memory: one part of a test takes %.3g GiB, the limit is %.3g GiB", need / ((size_t)1 << 30), B->memory / ((size_t)1 << 30));
+  return MG_OK;
+}
+
+static mg_status mgi_trial_setup(mgi_trial *t, const mgi_bench *B, int kind, int test, int draw) {
+  t->elem = kind & MGI_PAIR_TEST ? MGI_ELEM_PAIR : MGI_ELEM_WORD;
+  t->seed = mgi_ff_hash(mgi_ff_hash(B->seed, (uint64_t)kind, 8), (uint64_t)test, (uint64_t)draw);
+  mg_status s = kind & MGI_PAIR_TEST ? mgi_field_pair(t->seed, B->q_bits, &t->F) : mg_field_large(t->seed, 1, &t->F);
+  t->F.max_opaque = !(kind & MGI_ORDER_TEST);
+  t->F.deadline = B->watch.deadline, t->F.stop = B->watch.stop;
+  return s;
 }
 
 /* `tests` tests of one kind; stops at the first that does not agree. Adds to the report's counts. */
-static mgi_trial_outcome mgi_tests(const mg_graph *a, const mg_graph *b, uint64_t seed, int kind, int tests, int threads, double deadline, mg_verify_report *r, int *output, mg_error *e) {
-  int wave = threads / 2 < 1 ? 1 : threads > 8 ? 4 : threads / 2, done = 0; /* tests in flight: memory bounds them */
-  if (wave > tests) wave = tests;
-  mgi_trial_outcome result = MGI_TRIAL_AGREE;
+static mgi_trial_result mgi_tests(mgi_bench *B, int kind, int tests, mg_verify_report *r, int *output, mg_error *e) {
+  mgi_cut *c;
+  mgi_trial_result result = MGI_TRIAL_AGREE;
+  uint64_t pattern[MG_VERIFY_TESTS];
+  int elem = kind & MGI_PAIR_TEST ? MGI_ELEM_PAIR : MGI_ELEM_WORD;
+  r->tests = 0, r->compared = 0, r->patterns = 0;
+  if (mgi_bench_cut(B, elem, &c, e) != MG_OK) return MGI_TRIAL_FAULT;
+  int threads = mgi_bench_threads(B, c, elem), wave = (2 * threads + c->n - 1) / c->n;
+  if (wave > tests || threads == 1) wave = threads == 1 ? 1 : tests;
   mgi_trial *t = (mgi_trial *)calloc((size_t)wave, sizeof *t);
-  if (!t) { mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for a test"); return MGI_TRIAL_FAULT; }
-  while (done < tests && result == MGI_TRIAL_AGREE) {
-    int n = tests - done < wave ? tests - done : wave;
-    for (int k = 0; k < n; k++) {
-      mgi_trial_setup(&t[k], a, b, seed, kind, done + k, 0, deadline);
-      if (!t[k].in[0] && !mgi_trial_alloc(&t[k])) {
-        mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the inputs and outputs of a test");
+  mgi_outcome *o = (mgi_outcome *)calloc((size_t)wave * (size_t)c->n, sizeof *o);
+  if (!t || !o) mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for a test"), result = MGI_TRIAL_FAULT;
+  B->watch.now.kind = kind, B->watch.now.tests = tests;
+  for (int done = 0, n; done < tests && result == MGI_TRIAL_AGREE; done += n) {
+    n = tests - done < wave ? tests - done : wave;
+    B->watch.now.test = done;
+    for (int k = 0; k < n && result == MGI_TRIAL_AGREE; k++)
+      if (mgi_trial_setup(&t[k], B, kind, done + k, 0) != MG_OK) mg_fail(e, MG_UNSUPPORTED, "mg_verify", "no prime was found"), result = MGI_TRIAL_FAULT;
+    if (result == MGI_TRIAL_AGREE) mgi_run_all(c, t, n, o, threads, &B->watch);
+    for (int k = 0; k < n && result == MGI_TRIAL_AGREE; k++) {
+      mgi_outcome x;
+      for (int draw = 0;; draw++) {
+        x = mgi_trial_outcome_of(c, &o[k * c->n]);
+        if (x.status != MG_OK || !x.undefined || x.twice || x.differs) break;
+        r->undefined += x.undefined, r->redraws++;
+        if (draw + 1 == MG_VERIFY_DRAWS) { result = MGI_TRIAL_ZERO_DIVISOR; break; }
+        if (mgi_trial_setup(&t[k], B, kind, done + k, draw + 1) == MG_OK) mgi_run_all(c, &t[k], 1, &o[k * c->n], threads, &B->watch);
+      }
+      if (x.status != MG_OK) {
+        *e = x.error;
+        if (e->status == MG_OK) mg_fail(e, x.status, "mg_verify", "evaluation failed");
         result = MGI_TRIAL_FAULT;
       }
-    }
-    if (result == MGI_TRIAL_AGREE) mgi_verify_parallel(mgi_trial_job_draw, t, n * MGI_TRIAL_SLICES, threads), mgi_verify_parallel(mgi_trial_job_eval, t, n * 2, threads);
-    for (int k = 0; k < n && result == MGI_TRIAL_AGREE; k++) {
-      for (int draw = 0;; draw++) {
-        for (int s = 0; s < 2; s++)
-          if (t[k].status[s] != MG_OK) {
-            *e = t[k].error[s];
-            if (e->status == MG_OK) mg_fail(e, t[k].status[s], "mg_verify", "evaluation failed");
-            result = MGI_TRIAL_FAULT;
-          }
-        if (result != MGI_TRIAL_AGREE) break;
-        mgi_trial_compare(&t[k]);
-        if (!t[k].undefined || t[k].twice || t[k].differs) break;
-        r->undefined += t[k].undefined;
-        r->redraws++;
-        if (draw + 1 == MG_VERIFY_DRAWS) { result = MGI_TRIAL_ZERO_DIVISOR; break; }
-        mgi_trial_setup(&t[k], a, b, seed, kind, done + k, draw + 1, deadline);
-        mgi_verify_parallel(mgi_trial_job_draw, &t[k], MGI_TRIAL_SLICES, threads);
-        mgi_verify_parallel(mgi_trial_job_eval, &t[k], 2, threads);
-      }
       if (result != MGI_TRIAL_AGREE) break;
-      if (t[k].twice && !t[k].differs) { result = MGI_TRIAL_TWICE; break; }
-      if (r->tests < MG_VERIFY_TESTS) r->p[r->tests] = t[k].F[0].p, r->q[r->tests] = t[k].F[0].q;
-      r->tests++;
-      r->compared += t[k].compared;
-      if (t[k].differs) result = MGI_TRIAL_DIFFER, *output = t[k].output;
+      if (x.twice && !x.differs) { result = MGI_TRIAL_TWICE; break; }
+      if (r->tests < MG_VERIFY_TESTS) {
+        int known = 0;
+        for (int j = 0; j < r->tests; j++) known |= pattern[j] == x.pattern[0];
+        r->patterns += !known, pattern[r->tests] = x.pattern[0];
+        r->p[r->tests] = t[k].F.p, r->q[r->tests] = t[k].F.q;
+      }
+      r->tests++, r->compared += x.compared;
+      if (x.differs) result = MGI_TRIAL_DIFFER, *output = x.output;
     }
-    done += n;
   }
-  for (int k = 0; k < wave; k++) mgi_trial_free(&t[k]);
-  free(t);
+  if (!(kind & MGI_ORDER_TEST)) r->patterns = 0;
+  free(t), free(o);
   return result;
 }
 
 /* -------------------------------------------------------------------------------------------------- >>floats
    The same pair over doubles, on inputs of several ranges: signed, positive, small (so that an epsilon counts), large. */
 
-void mg_verify_input_real(const mg_graph *g, uint64_t seed, int k, double *dst) {
+enum { MGI_REAL_QUIET = 31, MGI_REAL_LEVELS = 30 }; /* bits 2 to 6 of a seed where they name no input */
+
+static double mgi_real_input(uint64_t seed, int k, int64_t i) {
   static const double lo[4] = {-2, 0.25, -0.001, -8}, hi[4] = {2, 2, 0.001, 8};
+  int range = (int)(seed & 3), loud = (int)(seed >> 2 & 31);
+  double shift = loud == k ? seed >> 7 & 1 ? -64 : 64 : 0, wide = hi[range] - lo[range], from = lo[range];
+  if (loud == MGI_REAL_LEVELS) from += wide * ldexp((double)(mgi_ff_hash(seed, (uint64_t)k, 11) >> 11), -53), wide /= 256;
+  return shift + from + wide * ldexp((double)(mgi_ff_hash(mgi_ff_hash(seed, (uint64_t)k, 9), (uint64_t)i, 0) >> 11), -53);
+}
+void mg_verify_input_real(const mg_graph *g, uint64_t seed, int k, double *dst) {
   int64_t n = mgi_trial_elements(g, g->in[k]);
-  int range = (int)(seed & 3);
-  double shift = (int)(seed >> 2 & 31) == k ? seed >> 7 & 1 ? -64 : 64 : 0;
-  for (int64_t i = 0; i < n; i++) dst[i] = shift + lo[range] + (hi[range] - lo[range]) * ldexp((double)(mgi_ff_hash(mgi_ff_hash(seed, (uint64_t)k, 9), (uint64_t)i, 0) >> 11), -53);
+  for (int64_t i = 0; i < n; i++) dst[i] = mgi_real_input(seed, k, i);
 }
 
 /* A double and a bound on how far it may be from the exact value: what the operands' bounds move (the row at the
    corners of their box) and rounding.  Infinite once anything on the way was not finite. */
-typedef struct mgi_ball { double v, err; } mgi_ball;
 #define MGI_BALL_U 2.3e-16
 
 static mg_status mgi_ball_map(void *user, mg_opcode op, mg_rational rc, const mg_view *out, const mg_view *in) {
@@ -1197,8 +1669,8 @@ static mg_status mgi_ball_map(void *user, mg_opcode op, mg_rational rc, const mg
 static mg_status mgi_ball_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
   int64_t m = c->shape.dim[0], n = c->shape.dim[1], k = a->shape.dim[1];
   double u = MGI_BALL_U * (double)(k + 2);
-  (void)user;
-  for (int64_t x = 0; x < m; x++)
+  for (int64_t x = 0; x < m; x++) {
+    if (mgi_ff_over((const mg_field *)user)) return MG_LIMIT;
     for (int64_t z = 0; z < k; z++) {
       mgi_ball f = ((const mgi_ball *)a->data)[x * a->stride[0] + z * a->stride[1]];
       mgi_ball *o = (mgi_ball *)c->data + x * c->stride[0];
@@ -1209,6 +1681,7 @@ static mg_status mgi_ball_matmul(void *user, const mg_view *c, const mg_view *a,
         o->err += fabs(f.v) * w->err + f.err * (fabs(w->v) + w->err) + u * fabs(t);
       }
     }
+  }
   return MG_OK;
 }
 static mg_status mgi_ball_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
@@ -1232,70 +1705,59 @@ static void mgi_ball_fill(void *user, mg_opcode op, void *dst, size_t n) {
   for (size_t k = 0; k < n; k++) d[k].v = op == MG_OP_SUM ? 0 : -INFINITY, d[k].err = 0;
 }
 
-typedef struct mgi_float_run { const mg_graph *g[2]; mgi_ball *in[MG_MAX_IN], *out[2][MG_MAX_OUT]; mg_status status[2]; mg_error error[2]; } mgi_float_run;
-static void mgi_trial_job_float(void *ctx, int s) {
-  mgi_float_run *t = (mgi_float_run *)ctx;
-  mg_domain d;
-  memset(&d, 0, sizeof d);
+static mg_domain mgi_domain_ball(const mg_field *F) {
+  mg_domain d = mg_domain_field(F); /* of which only the deadline is used */
   d.elem = sizeof(mgi_ball), d.map = mgi_ball_map, d.matmul = mgi_ball_matmul, d.combine = mgi_ball_combine, d.fill = mgi_ball_fill;
-  memset(&t->error[s], 0, sizeof t->error[s]);
-  t->status[s] = mg_eval(t->g[s], &d, (const void *const *)t->in, (void *const *)t->out[s], &t->error[s]);
+  return d;
+}
+/* The relative gap, if rounding cannot explain it; else 0. */
+static double mgi_ball_gap(mgi_ball x, mgi_ball y) {
+  double gap = fabs(x.v - y.v);
+  return gap > 2 * (x.err + y.err) && isfinite(gap) ? gap / mgi_bound_max2(fabs(x.v), fabs(y.v)) : 0;
 }
 
-/* Looks for a difference that rounding cannot explain; r->confirmed says whether there is one. */
-static mg_status mgi_verify_floats(const mg_graph *a, const mg_graph *b, uint64_t seed, int threads, int maximum, mg_verify_report *r, mg_error *e) {
-  mgi_float_run t;
-  mg_status status = MG_OK;
-  int good = 1;
+/* Looks for a difference that rounding cannot explain; r->confirmed says whether there is one.  Where no element was
+   finite on both sides (the root of a difference, say), inputs that keep to a level each may do. */
+static mg_status mgi_verify_floats(mgi_bench *B, int maximum, mg_verify_report *r, mg_error *e) {
+  mgi_cut *c;
+  mgi_trial t;
+  mg_status s = mgi_bench_cut(B, MGI_ELEM_BALL, &c, e);
+  if (s != MG_OK) return s;
+  mgi_outcome *o = (mgi_outcome *)calloc((size_t)c->n, sizeof *o);
+  if (!o) return mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the float64 run");
   double worst = 0; /* relative gap of the counterexample so far; a plain one ends the search */
+  uint64_t plain = maximum ? 4 + 2 * (uint64_t)B->g[0]->n_in : 4; /* with a maximum: each input once above and once below all others */
+  uint64_t compared = 0, rounds = plain + 8;
   memset(&t, 0, sizeof t);
-  t.g[0] = a, t.g[1] = b;
-  for (uint32_t k = 0; k < a->n_in; k++) good &= (t.in[k] = (mgi_ball *)malloc((size_t)mgi_trial_elements(a, a->in[k]) * sizeof(mgi_ball))) != NULL;
-  for (int s = 0; s < 2; s++)
-    for (uint32_t k = 0; k < a->n_out; k++) good &= (t.out[s][k] = (mgi_ball *)malloc((size_t)mgi_trial_elements(a, a->out[k]) * sizeof(mgi_ball))) != NULL;
-  if (!good) status = mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the float64 run");
-  uint64_t rounds = maximum ? 4 + 2 * (uint64_t)a->n_in : 4; /* with a maximum: each input once above and once below all others */
-  for (uint64_t round = 0; round < rounds && status == MG_OK && worst < 1e-6; round++) {
-    uint64_t loud = round < 4 ? 31 : ((round - 4) >> 1) | ((round & 1) << 5);
-    uint64_t from = (mgi_ff_hash(seed, round, 10) & ~(uint64_t)255) | loud << 2 | (round < 4 ? round : 0);
-    for (uint32_t k = 0; k < a->n_in; k++) {
-      double *d = (double *)(void *)t.in[k]; /* the doubles in the front half, spread from the back */
-      mg_verify_input_real(a, from, (int)k, d);
-      for (int64_t i = mgi_trial_elements(a, a->in[k]) - 1; i >= 0; i--) {
-        double v = d[i];
-        t.in[k][i].v = v, t.in[k][i].err = 0;
-      }
+  t.elem = MGI_ELEM_BALL, t.F.deadline = B->watch.deadline, t.F.stop = B->watch.stop;
+  B->watch.now.kind = -1, B->watch.now.tests = (int)plain;
+  for (uint64_t round = 0; round < rounds && s == MG_OK && worst < 1e-6; round++) {
+    if (round == plain && compared) break;
+    uint64_t loud = round >= plain ? (uint64_t)MGI_REAL_LEVELS : round < 4 ? (uint64_t)MGI_REAL_QUIET : ((round - 4) >> 1) | ((round & 1) << 5);
+    t.seed = (mgi_ff_hash(B->seed, round, 10) & ~(uint64_t)255) | loud << 2 | (round < 4 ? round : round >= plain ? round & 1 : 0);
+    B->watch.now.test = (int)round;
+    mgi_run_all(c, &t, 1, o, mgi_bench_threads(B, c, MGI_ELEM_BALL), &B->watch);
+    mgi_outcome x = mgi_trial_outcome_of(c, o);
+    if (x.status != MG_OK) {
+      s = x.status, *e = x.error;
+      if (e->status == MG_OK) mg_fail(e, s, "mg_verify", "the float64 run failed");
+    } else if (x.gap > worst) {
+      worst = x.gap;
+      r->confirmed = 1, r->cx_seed = t.seed, r->cx_output = x.output, r->cx_element = x.element, r->cx_a = x.a, r->cx_b = x.b;
     }
-    mgi_verify_parallel(mgi_trial_job_float, &t, 2, threads);
-    for (int s = 0; s < 2; s++)
-      if (t.status[s] != MG_OK && status == MG_OK) {
-        status = t.status[s];
-        *e = t.error[s];
-      }
-    for (uint32_t k = 0; k < a->n_out && status == MG_OK; k++) {
-      int64_t n = mgi_trial_elements(a, a->out[k]);
-      for (int64_t i = 0; i < n; i++) {
-        mgi_ball x = t.out[0][k][i], y = t.out[1][k][i];
-        double gap = fabs(x.v - y.v), scale = mgi_bound_max2(fabs(x.v), fabs(y.v));
-        if (!(gap > 2 * (x.err + y.err)) || !isfinite(gap) || gap / scale <= worst) continue;
-        worst = gap / scale;
-        r->confirmed = 1, r->cx_seed = from, r->cx_output = (int)k, r->cx_element = i, r->cx_a = x.v, r->cx_b = y.v;
-      }
-    }
+    compared += x.compared;
   }
-  for (int k = 0; k < MG_MAX_IN; k++) free(t.in[k]);
-  for (int s = 0; s < 2; s++)
-    for (int k = 0; k < MG_MAX_OUT; k++) free(t.out[s][k]);
-  return status;
+  free(o);
+  return s;
 }
 
 /* -------------------------------------------------------------------------------------------------- >>verify
-     1. exp opaque.  All agree: EQUAL, with Theorem A's bound in the full tier.
-     2. Else, if there is an exponential, the two-field test.  All agree: EQUAL, not certified.
-     3. Else float64: a difference is NOT_EQUAL.  None: NOT_EQUAL still if the output that differs involves neither an
-        opaque function nor a maximum (a field cannot tell equal rational functions apart), else UNDECIDED.
-     Where 1 or 2 agree and a maximum is involved: each side gets arbitrary maxima of its own.  Agreement then means that
-     they cancel; else EQUAL_SAMPLED, unless float64 shows a difference. */
+     1. exp and max opaque.  All agree: EQUAL, with Theorem A's bound in the full tier.
+     2. Else, if there is an exponential, the two-field test, max opaque.  All agree: EQUAL, with Theorem B's bound.
+     3. Else, if there is a maximum, 1 and 2 again with maxima in random total orders.  All agree: EQUAL_SAMPLED, unless
+        float64 shows a difference.
+     4. Else float64: a difference is NOT_EQUAL.  None: NOT_EQUAL still if the output that differs involves neither an
+        opaque function nor a maximum (a field cannot tell equal rational functions apart), else UNDECIDED. */
 
 const char *mg_verdict_name(mg_verdict v) {
   static const char *const name[4] = {"UNDECIDED", "EQUAL", "EQUAL_SAMPLED", "NOT_EQUAL"};
@@ -1331,103 +1793,126 @@ static void mgi_verify_counterexample(const mg_graph *a, const mg_graph *b, mg_v
   snprintf(r->reason, sizeof r->reason, "float64 inputs of seed %llu: output %d, element %lld is %.9g in '%.40s', %.9g in '%.40s'", (unsigned long long)r->cx_seed, r->cx_output, (long long)r->cx_element, r->cx_a, a->name, r->cx_b, b->name);
 }
 
-/* A test did not end: for want of time, which is a verdict, or by a fault, which is not. */
-static mg_status mgi_verify_fault(const mg_verify_config *c, double deadline, mg_verify_report *r, const mg_error *e) {
-  if (e->status != MG_LIMIT || !(deadline > 0) || mgi_verify_now() < deadline) return e->status;
+/* A test did not end: for want of time or memory, or stopped, which are verdicts; or by a fault, which is not. */
+static mg_status mgi_verify_fault(const mgi_bench *B, const mg_verify_config *c, mg_verify_report *r, const mg_error *e) {
+  int late = B->watch.deadline > 0 && mgi_verify_now() >= B->watch.deadline, stopped = c->stop && *c->stop;
+  if (e->status != MG_LIMIT) return e->status;
   r->verdict = MG_UNDECIDED, r->log2_delta = 0;
-  snprintf(r->reason, sizeof r->reason, "not certified: the time limit of %g s ended the tests; %d agreed", c->time_limit_s, r->tests);
+  if (stopped) snprintf(r->reason, sizeof r->reason, "not certified: interrupted; %d tests agreed", r->tests);
+  else if (late) snprintf(r->reason, sizeof r->reason, "not certified: the time limit of %g s ended the tests; %d agreed", c->time_limit_s, r->tests);
+  else snprintf(r->reason, sizeof r->reason, "not certified: %.200s", e->msg);
+  return MG_OK;
+}
+
+/* As many tests as delta takes, or, where no bound does, `else_tests`.  No product of doubles may round the count down. */
+static int mgi_verify_count(const mg_verify_report *r, int full, int else_tests, int *bounded) {
+  double need = full && r->log2_eps < 0 ? ceil(r->want_log2_delta / r->log2_eps) : MG_VERIFY_TESTS + 1;
+  *bounded = need <= MG_VERIFY_TESTS;
+  return !*bounded ? else_tests : need < 1 ? 1 : (int)need;
+}
+
+/* "exp", "exp and max" .. : what stood for any function. */
+static const char *mgi_verify_any(uint32_t flags, int pair) {
+  int exponential = !pair && (flags & MGI_HAS_EXP) != 0, maximum = (flags & MGI_HAS_MAX) != 0;
+  return exponential && maximum ? " for any functions exp and max" : exponential ? " for any function exp" : maximum ? " for any function max" : "";
+}
+
+/* Everything but signature and bounds; B's memory is freed by the caller. */
+static mg_status mgi_verify_run(mgi_bench *B, const mg_verify_config *c, const mgi_bounds *X, const mgi_bounds *Y, mg_verify_report *r, mg_error *e) {
+  int full = r->tier == MG_TIER_FULL, output = 0, bounded = 0, kind = 0;
+  uint32_t flags = 0;
+  for (uint32_t k = 0; k < B->g[0]->n_out; k++) flags |= X[0].flags[k] | Y[0].flags[k];
+  int maximum = (flags & MGI_HAS_MAX) != 0, exponential = (flags & MGI_HAS_EXP) != 0;
+  mgi_trial_result o = MGI_TRIAL_DIFFER;
+  for (; kind < 4; kind++) {
+    int ordered = (kind & MGI_ORDER_TEST) != 0, pair = kind & MGI_PAIR_TEST;
+    if ((pair && !exponential) || (ordered && !maximum)) continue;
+    mgi_bound_theorem(&X[pair], &Y[pair], r);
+    B->q_bits = r->q_bits ? r->q_bits : 31, r->q_bits = pair ? B->q_bits : 0;
+    int tests = mgi_verify_count(r, full && !ordered, full ? ordered ? 8 : 4 : ordered ? 2 : 1, &bounded);
+    if (pair && !bounded) B->q_bits = r->q_bits = 31;
+    r->two_field = pair;
+    o = mgi_tests(B, kind, tests, r, &output, e);
+    if (o == MGI_TRIAL_FAULT) return mgi_verify_fault(B, c, r, e);
+    if (o != MGI_TRIAL_DIFFER && !(o == MGI_TRIAL_TWICE && maximum && !ordered)) break;
+  }
+  if (o == MGI_TRIAL_AGREE) {
+    int sampled = (kind & MGI_ORDER_TEST) != 0, ran = r->tests, patterns = r->patterns;
+    if (sampled && !c->skip_floats) { /* no theorem stands behind this one: doubles may object */
+      mg_status s = mgi_verify_floats(B, maximum, r, e);
+      if (s != MG_OK) return mgi_verify_fault(B, c, r, e);
+      if (r->confirmed) {
+        r->verdict = MG_NOT_EQUAL;
+        mgi_verify_counterexample(B->g[0], B->g[1], r);
+        return MG_OK;
+      }
+    }
+    r->verdict = sampled ? MG_EQUAL_SAMPLED : MG_EQUAL;
+    const char *any = mgi_verify_any(sampled ? flags & ~(uint32_t)MGI_HAS_MAX : flags, r->two_field), *group = r->two_field ? " by exp(a+b) = exp(a)exp(b)" : "";
+    if (bounded) {
+      r->log2_delta = ran * r->log2_eps;
+      if (r->two_field) snprintf(r->theorem, sizeof r->theorem, "Theorem B: rational functions of exponentials over two fields%s", flags & (MGI_HAS_OPAQUE | MGI_HAS_MAX) ? ", other functions opaque" : "");
+      else snprintf(r->theorem, sizeof r->theorem, "Theorem A: Schwartz-Zippel over rational functions%s", flags & MGI_HAS_EXP ? ", exp and other functions opaque" : flags ? ", other functions opaque" : "");
+      snprintf(r->reason, sizeof r->reason, "equal%s%s; wrong with probability at most 2^%.2f", group, any, ceil(r->log2_delta * 100) / 100);
+    } else if (!full) snprintf(r->reason, sizeof r->reason, "%d test%s agreed%s; the fast tier claims no bound%s", ran, ran == 1 ? "" : "s", group, sampled ? " (a maximum does not cancel)" : "");
+    else if (sampled) snprintf(r->reason, sizeof r->reason, "not certified: a maximum does not cancel; %d tests agreed%s, each in a random total order of its own, %d winner pattern%s seen", ran, group, patterns, patterns == 1 ? "" : "s");
+    else if (r->two_field) snprintf(r->reason, sizeof r->reason, "not certified: rests on exp(a+b) = exp(a)exp(b), and 2^%.1f terms of degree %.3g are beyond %d tests over two fields; %d agreed", r->exp_terms, r->degree_exp, (int)MG_VERIFY_TESTS, ran);
+    else snprintf(r->reason, sizeof r->reason, "not certified: degree %.3g, %.3g opaque terms and height %.3g are beyond %d tests; %d agreed", r->degree, r->opaque_terms, r->height, (int)MG_VERIFY_TESTS, ran);
+    return MG_OK;
+  }
+  if (o == MGI_TRIAL_ZERO_DIVISOR) {
+    snprintf(r->reason, sizeof r->reason, "%d draws in a row divided by zero: a divisor seems to vanish identically", (int)MG_VERIFY_DRAWS);
+    return MG_OK;
+  }
+  if (!c->skip_floats) {
+    mg_status s = mgi_verify_floats(B, maximum, r, e);
+    if (s != MG_OK) return mgi_verify_fault(B, c, r, e);
+  }
+  /* What the mismatch itself proves.  With exp opaque only, it needs the output to be free of exponentials. */
+  uint32_t inside = X[0].flags[output] | Y[0].flags[output], doubt = MGI_HAS_OPAQUE | MGI_HAS_MAX | (r->two_field ? 0u : (uint32_t)MGI_HAS_EXP);
+  if (r->confirmed) {
+    r->verdict = MG_NOT_EQUAL;
+    mgi_verify_counterexample(B->g[0], B->g[1], r);
+  } else if (o == MGI_TRIAL_DIFFER && !(inside & doubt)) {
+    r->verdict = MG_NOT_EQUAL;
+    snprintf(r->reason, sizeof r->reason, "output %d differs modulo p = %llu: not the same rational function, though float64 shows no difference", output, (unsigned long long)r->p[r->tests - 1]);
+  } else if (o == MGI_TRIAL_TWICE) snprintf(r->reason, sizeof r->reason, "as opaque functions they differ, and the two-field test met an exponential of an exponential; float64 shows no difference");
+  else snprintf(r->reason, sizeof r->reason, "output %d differs with %s, which does not show that the real functions differ%s", output, inside & MGI_HAS_MAX ? "maxima in a random order" : "opaque functions", c->skip_floats ? "; float64 was not tried" : "; float64 shows no difference");
   return MG_OK;
 }
 
 mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r, mg_error *e) {
   mg_verify_config c = cfg ? *cfg : mg_verify_config_default();
-  double deadline = c.time_limit_s > 0 ? mgi_verify_now() + c.time_limit_s : 0;
   mg_verify_report local;
   mg_error unread;
-  mgi_bounds A, B;
+  mgi_bounds X[2], Y[2]; /* by reading */
+  mgi_bench B;
   if (!r) r = &local;
   if (!e) e = &unread;
   mg_status s = mgi_verify_signature(a, b, e);
   memset(r, 0, sizeof *r);
-  if (s == MG_OK) s = mgi_bounds_of(a, &A, e);
-  if (s == MG_OK) s = mgi_bounds_of(b, &B, e);
+  for (int pair = 0; pair < 2 && s == MG_OK; pair++) {
+    s = mgi_bounds_of(a, pair, &X[pair], e);
+    if (s == MG_OK) s = mgi_bounds_of(b, pair, &Y[pair], e);
+    uint32_t flags = 0;
+    for (int k = 0; k < MG_MAX_OUT && s == MG_OK; k++) flags |= X[0].flags[k] | Y[0].flags[k];
+    if (!(flags & MGI_HAS_EXP)) break; /* one reading then */
+  }
   if (s != MG_OK) return s;
   if (c.log2_delta > 0) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "log2_delta is %g; expected a negative number", c.log2_delta);
   if (c.log2_delta == 0) c.log2_delta = -64;
-  int full = c.tier != MG_TIER_FAST, threads = c.threads, output = 0;
-  if (threads <= 0) threads = full ? (int)sysconf(_SC_NPROCESSORS_ONLN) : 1;
+  int full = c.tier != MG_TIER_FAST;
+  memset(&B, 0, sizeof B);
+  B.g[0] = a, B.g[1] = b, B.seed = c.seed;
+  B.memory = c.memory_limit ? (double)c.memory_limit : 4.0 * ((size_t)1 << 30);
+  B.threads = c.threads > 0 ? c.threads : full ? (int)sysconf(_SC_NPROCESSORS_ONLN) : 1;
+  if (B.threads < 1) B.threads = 1;
+  B.watch.deadline = c.time_limit_s > 0 ? mgi_verify_now() + c.time_limit_s : 0;
+  B.watch.stop = c.stop, B.watch.progress = c.progress, B.watch.user = c.user;
   r->seed = c.seed, r->tier = full ? MG_TIER_FULL : MG_TIER_FAST, r->want_log2_delta = c.log2_delta;
-  mgi_bound_theorem(&A, &B, r);
-  uint32_t flags = 0;
-  for (uint32_t k = 0; k < a->n_out; k++) flags |= A.flags[k] | B.flags[k];
-  int maximum = (flags & MGI_HAS_MAX) != 0, tests = full ? 4 : 1, bounded = 0;
-  if (full && !maximum && r->log2_eps < 0) { /* no product of doubles may round the count down */
-    double need = ceil(c.log2_delta / r->log2_eps);
-    bounded = need <= MG_VERIFY_TESTS;
-    if (bounded) tests = need < 1 ? 1 : (int)need;
-  }
-  if (maximum) tests = full ? 8 : 2;
-
-  int kind = MGI_OPAQUE_TEST;
-  mgi_trial_outcome o = mgi_tests(a, b, c.seed, kind, tests, threads, deadline, r, &output, e);
-  if (o == MGI_TRIAL_FAULT) return mgi_verify_fault(&c, deadline, r, e);
-  if (o == MGI_TRIAL_DIFFER && (flags & MGI_HAS_EXP)) {
-    kind = MGI_PAIR_TEST, r->two_field = 1, r->tests = 0, r->compared = 0;
-    tests = full ? 4 : maximum ? 2 : 1;
-    o = mgi_tests(a, b, c.seed, kind, tests, threads, deadline, r, &output, e);
-    if (o == MGI_TRIAL_FAULT) return mgi_verify_fault(&c, deadline, r, e);
-  }
-  if (o == MGI_TRIAL_AGREE) {
-    int ran = r->tests, sampled = 0;
-    uint64_t compared = r->compared;
-    if (maximum) {
-      int at;
-      mgi_trial_outcome x = mgi_tests(a, b, c.seed, kind | MGI_CANCEL_TEST, full ? 4 : 1, threads, deadline, r, &at, e);
-      if (x == MGI_TRIAL_FAULT) return mgi_verify_fault(&c, deadline, r, e);
-      sampled = x != MGI_TRIAL_AGREE;
-      r->tests = ran, r->compared = compared; /* those of the verdict */
-    }
-    if (sampled && !c.skip_floats) { /* no theorem stands behind this one: doubles may object */
-      s = mgi_verify_floats(a, b, c.seed, threads, maximum, r, e);
-      if (s != MG_OK) return s;
-      if (r->confirmed) {
-        r->verdict = MG_NOT_EQUAL;
-        mgi_verify_counterexample(a, b, r);
-        return MG_OK;
-      }
-    }
-    r->verdict = sampled ? MG_EQUAL_SAMPLED : MG_EQUAL;
-    if (bounded && !r->two_field) {
-      r->log2_delta = r->tests * r->log2_eps;
-      snprintf(r->theorem, sizeof r->theorem, "Theorem A: Schwartz-Zippel over rational functions%s", flags & MGI_HAS_EXP ? ", exp and other functions opaque" : flags & MGI_HAS_OPAQUE ? ", other functions opaque" : "");
-      snprintf(r->reason, sizeof r->reason, "equal%s; wrong with probability at most 2^%.2f", flags & MGI_HAS_EXP ? " for any function exp" : "", ceil(r->log2_delta * 100) / 100);
-    } else if (!full) snprintf(r->reason, sizeof r->reason, "%d test%s agreed; the fast tier claims no bound%s", r->tests, r->tests == 1 ? "" : "s", sampled ? " (a maximum does not cancel)" : "");
-    else if (sampled) snprintf(r->reason, sizeof r->reason, "not certified: a maximum does not cancel; %d tests agreed, each in a random total order of its own", r->tests);
-    else if (maximum) snprintf(r->reason, sizeof r->reason, "not certified: maxima are involved; %d tests agreed, and they cancel: arbitrary ones on each side agreed too", r->tests);
-    else if (r->two_field) snprintf(r->reason, sizeof r->reason, "not certified: rests on exp(a+b) = exp(a)exp(b), tested over two fields; %d tests agreed", r->tests);
-    else snprintf(r->reason, sizeof r->reason, "not certified: degree %.3g, %.3g opaque terms and height %.3g are beyond %d tests; %d agreed", r->degree, r->opaque_terms, r->height, (int)MG_VERIFY_TESTS, r->tests);
-    return MG_OK;
-  }
-
-  if (o == MGI_TRIAL_ZERO_DIVISOR) {
-    snprintf(r->reason, sizeof r->reason, "%d draws in a row divided by zero: a divisor seems to vanish identically", (int)MG_VERIFY_DRAWS);
-    return MG_OK;
-  }
-  if (!c.skip_floats) {
-    s = mgi_verify_floats(a, b, c.seed, threads, maximum, r, e);
-    if (s != MG_OK) return s;
-  }
-  /* What the mismatch itself proves.  With exp opaque only, it needs the output to be free of exponentials. */
-  uint32_t inside = A.flags[output] | B.flags[output], doubt = MGI_HAS_OPAQUE | MGI_HAS_MAX | (r->two_field ? 0u : (uint32_t)MGI_HAS_EXP);
-  if (r->confirmed) {
-    r->verdict = MG_NOT_EQUAL;
-    mgi_verify_counterexample(a, b, r);
-  } else if (o == MGI_TRIAL_DIFFER && !(inside & doubt)) {
-    r->verdict = MG_NOT_EQUAL;
-    snprintf(r->reason, sizeof r->reason, "output %d differs modulo p = %llu: not the same rational function, though float64 shows no difference", output, (unsigned long long)r->p[r->tests - 1]);
-  } else if (o == MGI_TRIAL_TWICE) snprintf(r->reason, sizeof r->reason, "as opaque functions they differ, and the two-field test met an exponential of an exponential; float64 shows no difference");
-  else snprintf(r->reason, sizeof r->reason, "output %d differs with %s, which does not show that the real functions differ%s", output, inside & MGI_HAS_MAX ? "maxima in a random order" : "opaque functions", c.skip_floats ? "; float64 was not tried" : "; float64 shows no difference");
-  return MG_OK;
+  s = mgi_verify_run(&B, &c, X, Y, r, e);
+  for (int k = 0; k < 3; k++) mgi_cut_free(&B.cut[k]);
+  return s;
 }
 
 /* ------------------------------------------------------------------------------------- >>text-of-certificates
@@ -1459,6 +1944,8 @@ mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_r
     MGI_PUT("statement %s\n", r->reason);
     MGI_PUT("seed %llu\ntier %s\naim 2^%.17g\n", (unsigned long long)r->seed, r->tier == MG_TIER_FAST ? "fast" : "full", r->want_log2_delta);
     MGI_PUT("degree %.17g\nopaque_terms %.17g\ndegree_arg %.17g\nheight %.3f\nlog2_eps %.2f\ndraws %d\n", r->degree, r->opaque_terms, r->degree_arg, ceil(r->height * 1000) / 1000, ceil(r->log2_eps * 100) / 100, (int)MG_VERIFY_DRAWS);
+    if (r->two_field) MGI_PUT("exp_terms 2^%.3f\ndegree_exp %.17g\nheight_exp %.3f\nq_bits %d\ncandidates %d\n", ceil(r->exp_terms * 1000) / 1000, r->degree_exp, ceil(r->height_exp * 1000) / 1000, r->q_bits, (int)MG_VERIFY_CANDIDATES);
+    if (r->verdict == MG_EQUAL_SAMPLED) MGI_PUT("patterns %d\n", r->patterns);
     MGI_PUT("compared %llu\ntests %d\n", (unsigned long long)r->compared, r->tests);
     for (int k = 0; k < r->tests && k < MG_VERIFY_TESTS; k++) {
       if (r->q[k]) MGI_PUT("primes %llu %llu\n", (unsigned long long)r->p[k], (unsigned long long)r->q[k]);
