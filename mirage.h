@@ -2926,7 +2926,8 @@ static uint32_t mgi_merged_axes(const mg_graph *g) {
   return r;
 }
 
-/* The blocks lo[a] <= at[a] < hi[a] of o->sub that the boxes of o's results need; 0 if none. */
+/* The blocks lo[a] <= at[a] < hi[a] of o->sub that the boxes of o's results need; 0 if none.  Of blocks that hold replicas
+   one will do. */
 static int mgi_block_range(const mg_graph *g, const mg_op_node *o, const mg_box *box, int64_t *lo, int64_t *hi) {
   const mg_graph *s = o->sub;
   uint32_t merged = mgi_merged_axes(s), store = 0;
@@ -2944,6 +2945,7 @@ static int mgi_block_range(const mg_graph *g, const mg_op_node *o, const mg_box 
     for (int a = 1; a <= 3; a++) {
       int d = s->ops[store].map.to[a];
       int64_t first = 0, last = s->axes[a].extent - 1;
+      if (d < 0 && !(merged >> a & 1)) continue;
       if (d >= 0 && !(merged >> a & 1)) {
         full.dim[d] = mgi_chunk_of(full.dim[d], s->axes[a].extent);
         if (!inside[d]) {
@@ -2955,6 +2957,8 @@ static int mgi_block_range(const mg_graph *g, const mg_op_node *o, const mg_box 
       if (last + 1 > hi[a]) hi[a] = last + 1;
     }
   }
+  for (int a = 1; a <= 3; a++)
+    if (lo[a] >= hi[a]) lo[a] = 0, hi[a] = 1;
   return any;
 }
 
@@ -3029,9 +3033,24 @@ mg_status mg_part_of(const mg_graph *g, const mg_box *want, mg_part *out, mg_err
       int stores = 0;
       double elements = 0, work = 0;
       if (!mgi_block_range(g, o, box, lo, hi)) continue;
+      for (int grown = 1; grown;) { /* until all that the blocks store lies in the boxes, whose blocks they are */
+        int64_t lo1[4], hi1[4];
+        stores = grown = 0;
+        for (uint32_t j = 1; j < s->n_ops; j++) {
+          if (s->ops[j].code != MG_OP_STORE) continue;
+          uint32_t t = o->out[stores++].id;
+          mg_box b = mgi_block_cover(s, &s->ops[j].map, &g->tensors[t].shape, lo, hi);
+          mgi_box_join(&box[t], &b, g->tensors[t].shape.rank);
+        }
+        mgi_block_range(g, o, box, lo1, hi1);
+        for (int a = 1; a <= 3; a++) {
+          if (lo1[a] < lo[a]) lo[a] = lo1[a], grown = 1;
+          if (hi1[a] > hi[a]) hi[a] = hi1[a], grown = 1;
+        }
+      }
       for (uint32_t j = 1; j < s->n_ops; j++) {
-        uint32_t t = s->ops[j].code == MG_OP_STORE ? o->out[stores++].id : s->ops[j].code == MG_OP_LOAD ? s->ops[j].in[0].id : 0;
-        if (!t) continue;
+        uint32_t t = s->ops[j].in[0].id;
+        if (s->ops[j].code != MG_OP_LOAD) continue;
         mg_box b = mgi_block_cover(s, &s->ops[j].map, &g->tensors[t].shape, lo, hi);
         mgi_box_join(&box[t], &b, g->tensors[t].shape.rank);
       }

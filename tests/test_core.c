@@ -200,6 +200,72 @@ static char *print_ok(const mg_graph *g) {
   return s;
 }
 
+/* The box of a, dense. */
+static arr cut_out(const arr *a, const mg_box *b) {
+  int64_t dim[MG_MAX_RANK], i[MG_MAX_RANK];
+  for (int d = 0; d < a->rank; d++) dim[d] = b->hi[d] - b->lo[d];
+  arr r = make(a->rank, dim);
+  for (int64_t k = 0; k < count(&r); k++) {
+    coords(&r, k, i);
+    for (int d = 0; d < a->rank; d++) i[d] += b->lo[d];
+    r.v[k] = at(a, i, a->rank);
+  }
+  return r;
+}
+static mg_box pick_box(const mg_shape *s, int whole) {
+  mg_box b;
+  memset(&b, 0, sizeof b);
+  for (int d = 0; d < s->rank; d++) {
+    b.lo[d] = whole ? 0 : pick(0, s->dim[d] - 1);
+    b.hi[d] = whole ? s->dim[d] : pick(b.lo[d] + 1, s->dim[d]);
+  }
+  return b;
+}
+static long part_elements, part_inputs, all_inputs;
+
+/* Random parts of the outputs, from no more than what they are said to need of the inputs, are those of the whole. */
+static void parts_ok(const mg_graph *g, const arr *in, const arr *out, const char *what) {
+  mg_domain d = mg_domain_real();
+  for (int round = 0; round < 3; round++) {
+    mg_box want[MG_MAX_OUT];
+    mg_part p;
+    mg_error e;
+    arr pi[MG_MAX_IN], po[MG_MAX_OUT];
+    const void *vi[MG_MAX_IN];
+    void *vo[MG_MAX_OUT];
+    for (uint32_t k = 0; k < g->n_out; k++) {
+      want[k] = pick_box(&mg_tensor_of(g, g->out[k])->shape, round == 2);
+      if (k > 0 && pick(0, 2) == 0) memset(&want[k], 0, sizeof want[k]);
+    }
+    if (mg_part_of(g, want, &p, &e) != MG_OK) fail_msg("%s: %s: %s", what, e.where, e.msg);
+    double held = 0;
+    for (uint32_t k = 0; k < g->n_in; k++) {
+      mg_box *b = &p.box[g->in[k].id];
+      for (int x = 0; x < in[k].rank; x++) assert_true(b->lo[x] >= 0 && b->hi[x] <= in[k].dim[x]);
+      part_inputs += mg_box_elements(b, in[k].rank), all_inputs += count(&in[k]);
+      if (pick(0, 3) == 0) *b = pick_box(&mg_tensor_of(g, g->in[k])->shape, 1); /* wider does not matter */
+      pi[k] = cut_out(&in[k], b), vi[k] = pi[k].v;
+    }
+    for (uint32_t k = 0; k < g->n_out; k++) {
+      const mg_box *b = &p.box[g->out[k].id];
+      po[k] = cut_out(&out[k], b), vo[k] = po[k].v, held += (double)count(&po[k]);
+      for (int x = 0; x < out[k].rank; x++)
+        if (want[k].hi[x]) assert_true(b->lo[x] <= want[k].lo[x] && b->hi[x] >= want[k].hi[x]);
+      for (int64_t j = 0; j < count(&po[k]); j++) po[k].v[j] = 1e300; /* poison */
+    }
+    assert_true(p.elements >= held && p.work > 0);
+    if (mg_eval_part(g, &d, &p, vi, vo, &e) != MG_OK) fail_msg("%s: %s: %s", what, e.where, e.msg);
+    for (uint32_t k = 0; k < g->n_out; k++) { /* all that is in the box, not only what was wanted */
+      arr right = cut_out(&out[k], &p.box[g->out[k].id]);
+      for (int64_t j = 0; j < count(&right); j++, part_elements++) assert_close(po[k].v[j], right.v[j], what, j);
+      free(right.v);
+    }
+    for (uint32_t k = 0; k < g->n_in; k++) free(pi[k].v);
+    for (uint32_t k = 0; k < g->n_out; k++) free(po[k].v);
+    mg_part_free(&p);
+  }
+}
+
 /* Output k of g on the inputs given. */
 static void eval_ok(const mg_graph *g, const arr *in, arr *out, const char *what) {
   const void *pi[MG_MAX_IN];
@@ -214,6 +280,7 @@ static void eval_ok(const mg_graph *g, const arr *in, arr *out, const char *what
     po[k] = out[k].v;
   }
   if (mg_eval(g, &d, pi, po, &e) != MG_OK) fail_msg("%s: %s: %s", what, e.where, e.msg);
+  parts_ok(g, in, out, what);
 }
 static void drop(arr *a, uint32_t n) {
   for (uint32_t k = 0; k < n; k++) free(a[k].v);
@@ -701,6 +768,9 @@ static const pair pairs[] = {
     {"two outputs of one kernel",
      "program p\ninput X : f16[6, 8]\nS = sum(X, dim=1)\nE = exp(X)\noutput E, S\n",
      "program p\ninput X : f16[6, 8]\nS, E = kernel grid=(x=3) {\n  a = load X {x->0}\n  store sum(a, dim=1) {x->0}\n  store exp(a) {x->0}\n}\noutput E\noutput S\n", 20},
+    {"two outputs cut by one axis and by two",
+     "program p\ninput X : f16[12, 3]\ninput Y : f16[12]\nE = exp(X)\nS = sqr(Y)\noutput E, S\n",
+     "program p\ninput X : f16[12, 3]\ninput Y : f16[12]\nE, S = kernel grid=(x=3, y=2) {\n  store exp(load X {x->0, y->0}) {x->0, y->0}\n  store sqr(load Y {x->0}) {x->0, y->*}\n}\noutput E, S\n", 20},
     {"a store of a replica: one of the blocks writes",
      "program p\ninput X : f16[6, 8]\nS = sum(X, dim=1)\nE = exp(X)\noutput E, S\n",
      "program p\ninput X : f16[6, 8]\nE, S = kernel grid=(x=2, y=3) {\n  a = load X {x->*, y->0}\n  b = load X {x->1, y->0}\n  store exp(b) {x->1, y->0}\n  store sum(a, dim=1) {x->*, y->0}\n}\noutput E, S\n", 20},
@@ -1316,6 +1386,13 @@ static mg_status all_of(const char *text, char **printed) {
       po[k] = out[k].v;
     }
     s = mg_eval(r, &dom, pi, po, &e);
+    mg_box whole[MG_MAX_OUT];
+    mg_part part;
+    for (uint32_t k = 0; k < r->n_out; k++) whole[k] = pick_box(&mg_tensor_of(r, r->out[k])->shape, 1);
+    if (s == MG_OK && (s = mg_part_of(r, whole, &part, &e)) == MG_OK) {
+      s = mg_eval_part(r, &dom, &part, pi, po, &e);
+      mg_part_free(&part);
+    }
     drop(in, r->n_in), drop(out, r->n_out);
   }
   if (s != MG_OK) {
@@ -1455,6 +1532,46 @@ static void print_ops(void) {
   }
 }
 
+/* Reshapes of any kind, in parts, between operators that mix dimensions; and what is asked for in vain. */
+static void parts_of_outputs(void **state) {
+  (void)state;
+  static const char *const shape[] = {"[2, 3, 4, 5]", "[6, 20]", "[120]", "[4, 5, 6]", "[3, 1, 40]", "[2, 60]", "[1, 120, 1]", "[2, 3, 2, 2, 5]", "[10, 12]", "[24, 5]", "[8, 15]"};
+  enum { SHAPES = sizeof shape / sizeof *shape };
+  char text[1024];
+  mg_error e;
+  for (int a = 0; a < SHAPES; a++)
+    for (int b = 0; b < SHAPES; b++) {
+      arr in[MG_MAX_IN], out[MG_MAX_OUT];
+      snprintf(text, sizeof text, "program p\ninput X : f32%s\nY = reshape(sqr(X), %s)\nZ = reshape(transpose(concat(repeat(reshape(Y, [10, 12]), dim=1, n=3), reshape(X, [10, 12]), dim=1), [1, 0]), [%d, %d])\noutput Y, Z\n", shape[a], shape[b], 4 * (a + 1) * 120 / (a + 1) / 6, 6);
+      mg_graph *g = parse_ok(text);
+      random_inputs(g, in, 0);
+      for (int n = 0; n < 3; n++) eval_ok(g, in, out, text), drop(out, g->n_out);
+      drop(in, g->n_in);
+      mg_graph_free(g);
+    }
+  assert_true(part_elements > 10000);
+  /* one row of a matmul needs one row */
+  mg_graph *g = parse_ok("program p\ninput X : f16[50, 40]\ninput W : f16[40, 30]\nO = matmul(exp(X), W)\noutput O\n");
+  mg_box want[1] = {{{7, 3, 0, 0, 0}, {8, 5, 0, 0, 0}}};
+  mg_part part;
+  assert_int_equal(mg_part_of(g, want, &part, &e), MG_OK);
+  mg_box *x = &part.box[g->in[0].id], *w = &part.box[g->in[1].id];
+  assert_true(x->lo[0] == 7 && x->hi[0] == 8 && x->lo[1] == 0 && x->hi[1] == 40 && w->lo[0] == 0 && w->hi[0] == 40 && w->lo[1] == 3 && w->hi[1] == 5);
+  assert_true(part.elements == 40 + 2);
+  mg_part_free(&part);
+  static const mg_box wrong[] = {{{0, 0, 0, 0, 0}, {51, 30, 0, 0, 0}}, {{-1, 0, 0, 0, 0}, {5, 5, 0, 0, 0}}, {{3, 0, 0, 0, 0}, {2, 5, 0, 0, 0}}};
+  for (int k = 0; k < 3; k++) {
+    assert_int_equal(mg_part_of(g, &wrong[k], &part, &e), MG_BAD_INPUT);
+    assert_null(part.box);
+    assert_non_null(strstr(e.msg, "output 0 has no part"));
+  }
+  memset(want, 0, sizeof want); /* nothing */
+  assert_int_equal(mg_part_of(g, want, &part, &e), MG_OK);
+  assert_true(part.elements == 0 && part.work == 0 && mg_box_elements(&part.box[g->in[0].id], 2) == 0);
+  mg_part_free(&part);
+  mg_graph_free(g);
+}
+
 static int begin(void **state) {
   (void)state;
   rng = seed;
@@ -1475,6 +1592,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_setup(ugraphs_equal_their_programs, begin),
       cmocka_unit_test_setup(ugraphs_equal_their_programs_at_any_size, begin),
       cmocka_unit_test_setup(classes_and_resize, begin),
+      cmocka_unit_test_setup(parts_of_outputs, begin),
       cmocka_unit_test_setup(hashes, begin),
       cmocka_unit_test_setup(inputs_anywhere, begin),
       cmocka_unit_test_setup(builder_errors_stick, begin),
