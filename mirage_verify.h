@@ -438,6 +438,7 @@ typedef struct mg_verify_report {
   uint64_t compared;         /* output elements compared, over all tests */
   uint64_t undefined;        /* elements that were undefined, over all draws that were replaced */
   int redraws;
+  int unfinished;            /* UNDECIDED because time, memory or `stop` ended the tests */
   /* the quantities of Theorem A */
   double degree, opaque_terms, degree_arg, height, log2_eps;
   /* those that Theorem B adds */
@@ -469,6 +470,9 @@ mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_r
 /* Rechecks from the text alone: runs the tests again and compares every line.  MG_BAD_INPUT if the text is damaged or
    says what the tests do not give. */
 mg_status mg_certificate_check(const char *text, size_t len, mg_verify_report *r, mg_error *e);
+/* The same with the threads, limits, stop and progress of `how` (may be NULL); its other members do not count.
+   MG_UNSUPPORTED if they ended the tests. */
+mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_config *how, mg_verify_report *r, mg_error *e);
 
 #ifdef __cplusplus
 }
@@ -1797,8 +1801,8 @@ static void mgi_verify_counterexample(const mg_graph *a, const mg_graph *b, mg_v
 static mg_status mgi_verify_fault(const mgi_bench *B, const mg_verify_config *c, mg_verify_report *r, const mg_error *e) {
   int late = B->watch.deadline > 0 && mgi_verify_now() >= B->watch.deadline, stopped = c->stop && *c->stop;
   if (e->status != MG_LIMIT) return e->status;
-  r->verdict = MG_UNDECIDED, r->log2_delta = 0;
-  if (stopped) snprintf(r->reason, sizeof r->reason, "not certified: interrupted; %d tests agreed", r->tests);
+  r->verdict = MG_UNDECIDED, r->log2_delta = 0, r->unfinished = 1;
+  if (stopped) snprintf(r->reason, sizeof r->reason, "not certified: interrupted; %d test%s agreed", r->tests, r->tests == 1 ? "" : "s");
   else if (late) snprintf(r->reason, sizeof r->reason, "not certified: the time limit of %g s ended the tests; %d agreed", c->time_limit_s, r->tests);
   else snprintf(r->reason, sizeof r->reason, "not certified: %.200s", e->msg);
   return MG_OK;
@@ -1980,7 +1984,9 @@ static int mgi_cert_number(const char *s, size_t n, uint64_t *out) {
   return 1;
 }
 
-mg_status mg_certificate_check(const char *text, size_t len, mg_verify_report *r, mg_error *e) {
+mg_status mg_certificate_check(const char *text, size_t len, mg_verify_report *r, mg_error *e) { return mg_certificate_recheck(text, len, NULL, r, e); }
+
+mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_config *how, mg_verify_report *r, mg_error *e) {
   static const char where[] = "certificate";
   static const char *const skipped[] = {"verdict", "delta", "theorem", "statement"};
   const char *at = text, *end = text + len, *s;
@@ -1990,6 +1996,7 @@ mg_status mg_certificate_check(const char *text, size_t len, mg_verify_report *r
   mg_verify_config c = mg_verify_config_default();
   mg_verify_report local;
   mg_graph *g[2] = {NULL, NULL};
+  if (how) c.threads = how->threads, c.time_limit_s = how->time_limit_s, c.memory_limit = how->memory_limit, c.stop = how->stop, c.progress = how->progress, c.user = how->user;
   if (!r) r = &local;
   memset(r, 0, sizeof *r);
   if (len < head || memcmp(text, MGI_CERT_HEAD, head)) return mg_fail(e, MG_BAD_INPUT, where, "expected the first line 'mirage certificate 1'");
@@ -2020,6 +2027,7 @@ mg_status mg_certificate_check(const char *text, size_t len, mg_verify_report *r
     else if ((status = mg_parse(at, (size_t)size, k ? "certificate, second program" : "certificate, first program", NULL, &g[k], e)) == MG_OK) at += size;
   }
   if (status == MG_OK) status = mg_verify(g[0], g[1], &c, r, e);
+  if (status == MG_OK && r->unfinished) status = mg_fail(e, MG_UNSUPPORTED, where, "not rechecked: %.200s", r->reason);
   if (status == MG_OK && r->verdict != MG_EQUAL && r->verdict != MG_EQUAL_SAMPLED)
     status = mg_fail(e, MG_BAD_INPUT, where, "the tests give %s: %.180s", mg_verdict_name(r->verdict), r->reason);
   char *again = NULL;

@@ -211,6 +211,12 @@ static int do_dot(const options *o) { return print_or_dot(o, mg_dot); }
 
 /* ---- verdicts */
 
+static double now(void) {
+  struct timespec t;
+  timespec_get(&t, TIME_UTC);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 /* Comment lines; the first is `# verdict: ...`.  The hash ties them to the µGraph that they speak of. */
 static void verdict_lines(char *buf, size_t n, const mg_verify_report *r, const mg_graph *program, const mg_graph *g) {
   size_t k = (size_t)snprintf(buf, n, "# verdict: %s\n", mg_verdict_name(r->verdict));
@@ -226,7 +232,26 @@ static void verdict_lines(char *buf, size_t n, const mg_verify_report *r, const 
 
 static int verdict_code(mg_verdict v) { return v == MG_EQUAL || v == MG_EQUAL_SAMPLED ? 0 : v == MG_NOT_EQUAL ? 1 : 2; }
 
+static volatile int interrupted;
+static void on_interrupt(int sig) {
+  (void)sig;
+  if (interrupted) _exit(130);
+  interrupted = 1;
+}
+
+static void on_test(void *user, const mg_verify_progress *p) {
+  const double *started = (const double *)user;
+  fprintf(stderr, "\r\033[K%.1f s: %s test %d of %d, part %d of %d", now() - *started, p->kind < 0 ? "float64" : p->kind & 1 ? "two-field" : "field", p->test + 1, p->tests, p->part + 1, p->parts);
+  fflush(stderr);
+}
+
 static int do_verify(const options *o) {
+  double started = now();
+  mg_verify_config c = mg_verify_config_default();
+  c.threads = (int)o->threads, c.stop = &interrupted, c.user = &started;
+  if (isatty(2)) c.progress = on_test;
+  signal(SIGINT, on_interrupt);
+
   mg_error e;
   mg_verify_report r;
   char lines[2048];
@@ -236,7 +261,8 @@ static int do_verify(const options *o) {
     size_t n;
     char *text = read_all(o->file[0], &n, &code);
     if (!text) return code;
-    mg_status s = mg_certificate_check(text, n, &r, &e);
+    mg_status s = mg_certificate_recheck(text, n, &c, &r, &e);
+    if (c.progress) fputs("\r\033[K", stderr);
     free(text);
     if (s != MG_OK) return report(s, &e);
     verdict_lines(lines, sizeof lines, &r, NULL, NULL);
@@ -244,13 +270,12 @@ static int do_verify(const options *o) {
     return code ? code : verdict_code(r.verdict);
   }
   mg_graph *a = NULL, *b = NULL;
-  mg_verify_config c = mg_verify_config_default();
   if (o->log2_delta < 0) c.log2_delta = o->log2_delta;
   if (o->seeded) c.seed = o->seed;
-  c.threads = (int)o->threads;
   mg_status s = mg_parse_file(o->file[0], NULL, &a, &e);
   if (s == MG_OK) s = mg_parse_file(o->file[1], NULL, &b, &e);
   if (s == MG_OK) s = mg_verify(a, b, &c, &r, &e);
+  if (c.progress) fputs("\r\033[K", stderr);
   int code;
   if (s != MG_OK) code = report(s, &e);
   else {
@@ -271,13 +296,6 @@ static int do_verify(const options *o) {
 }
 
 /* ---- search */
-
-static volatile int interrupted;
-static void on_interrupt(int sig) {
-  (void)sig;
-  if (interrupted) _exit(130);
-  interrupted = 1;
-}
 
 static void on_progress(void *user, const mg_search_stats *s) {
   (void)user;
@@ -321,11 +339,6 @@ static int write_stats(const char *path, const char *program, const char *gpu, c
   return bad ? fault(MG_MACHINE, path, "cannot be written") : 0;
 }
 
-static double now(void) {
-  struct timespec t;
-  timespec_get(&t, TIME_UTC);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static int do_search(const options *o) {
   mg_error e;
@@ -351,7 +364,9 @@ static int do_search(const options *o) {
   c.user = (void *)(uintptr_t)c.gpu->arch;
   c.emittable = may_emit;
   c.stop = &interrupted;
-  if (isatty(2)) c.progress = on_progress;
+  double started_all = now();
+  vc.user = &started_all;
+  if (isatty(2)) c.progress = on_progress, vc.progress = on_test;
   mg_status s = mg_parse_file(o->file[0], NULL, &program, &e);
   if (s != MG_OK) return report(s, &e);
   if (!mg_is_program(program)) { mg_graph_free(program); return fault(MG_BAD_INPUT, o->file[0], "expected a program without kernels, found a µGraph"); }
@@ -374,6 +389,7 @@ static int do_search(const options *o) {
     else undecided++;
   }
   double verify_seconds = now() - started;
+  if (vc.progress) fputs("\r\033[K", stderr);
   if (o->stats) code = write_stats(o->stats, program->name, c.gpu->name, &res.stats, best >= 0 ? &full[best] : NULL, verify_seconds);
   if (s == MG_OK && best < 0)
     s = undecided ? mg_fail(&e, MG_UNSUPPORTED, "search", "undecided: %.200s", res.n ? full[0].reason : "nothing was found")
