@@ -578,7 +578,7 @@ static void degree_bounds(void **state) {
     "O = sum(concat(div(X, sum(Y, dim=1)), X, dim=1), dim=1)", "O = sum(reshape(div(X, sum(Y, dim=1)), [3, 2]), dim=1)", "O = sum(repeat(div(X, sum(Y, dim=1)), dim=1, n=2), dim=1)",
     "O = kernel grid=(x=2) threads=128 {\n  for i=3 {\n    a = load X {x->0, i->1}\n    b = load Y {x->0}\n    c = matmul(div(a, sum(b, dim=1)), load Z {i->0})\n  }\n  o = accum(c) {i->+}\n  store o {x->0}\n}",
     "O = kernel grid=(y=3) threads=128 {\n  a = load X {y->1}\n  b = load Y {y->1}\n  store accum(div(a, b)) {y->+} {y->*}\n}", "O = kernel grid=(y=3) threads=128 {\n  a = load X {y->1}\n  b = load Y {}\n  store accum(div(a, sum(b, dim=1))) {y->1} {y->*}\n}",
-    "O = sum(kernel grid=(x=2) threads=128 {\n  store div(load X {x->0}, sum(load Y {x->0}, dim=1)) {x->0}\n}, dim=1)",
+    "P = kernel grid=(x=2) threads=128 {\n  store div(load X {x->0}, sum(load Y {x->0}, dim=1)) {x->0}\n}\nO = sum(P, dim=1)",
     "O = avg2(div(X, Y), sub(X, Y), 3/5)", "O = sub(X, neg(add_scalar(div(X, Y), 1/7)))", "O = transpose(concat(X, div(X, Y), dim=1), [1, 0])",
     "O = kernel grid=(x=1) threads=128 {\n  for i=3 {\n    a = load X {x->*, i->1}\n    b = load Y {x->*, i->1}\n    c = sum(div(a, b), dim=1)\n  }\n  o = accum(c) {i->+}\n  store o {x->*}\n}"};
   static const double degree[64] = {2, 0, 2, 0, 0, 0, 2}; /* where the exact degree of N is plain to see */
