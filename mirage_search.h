@@ -33,8 +33,8 @@
      }
 
    CONTENTS (search for the tag)
-     >>gpus  >>egraph-api  >>search-api                                                     declarations
-     >>gpu-table  >>egraph  >>patterns  >>saturation  >>expressions  >>model  >>plan  >>values  >>closure
+     >>gpus  >>egraph-api  >>search-api  >>tilings-api                                      declarations
+     >>gpu-table  >>egraph  >>patterns  >>saturation  >>expressions  >>model  >>plan  >>tilings  >>values  >>closure
      >>structures  >>tuner  >>kernels  >>search                                             implementation
 
    CONFIGURATION (define before including)
@@ -244,6 +244,97 @@ double mg_predict_us(const mg_graph *ugraph, const mg_gpu *gpu);
 
 /* Writes block's plan: stages, warps_m, warps_n, warps_k, and block->threads = 32 * their product.  gpu NULL: H200. */
 void mg_plan_kernel(mg_graph *block, const mg_gpu *gpu);
+
+/* -------------------------------------------------------------------------------------------- >>tilings-api
+
+   Every way to tile a chain of matmuls, or an attention, as one kernel: the tiling expressions of the MCFuser paper
+   (section III).  Each class of dimensions that a matmul has is one cross-tile loop; an expression is a forest over
+   the loops in which all loops of one matmul are nested: `mhnk` is deep, `mn(k,h)` flat, k and h running one after
+   the other in n.  Loops are called m, k, n, h, p .. by the matmuls in order (rows, contraction, columns); batch
+   dimensions are no loops of an expression: the grid always has them, a tile has one.                              */
+
+enum { MG_TILING_LOOPS = 8, MG_TILING_MAX = 7 }; /* all loops, batch included; those of an expression */
+
+/* R(id, name, what it removes).  The first three judge expressions, in this order, the others tile sizes.  The
+   predicate of a row is mgi_ti_rule_<id> in >>tilings. */
+#define MG_TILING_RULES(R)                                                                                             \
+  R(DUPLICATE,  "rule 1",     "an earlier expression does the same in each block, spatial loops taken to the grid")     \
+  R(CACHED,     "rule 2",     "a loop that reduces an intermediate runs outside of one over its tiles: many are held")  \
+  R(DEPENDENCE, "dependence", "a value, recomputed in a loop that does not index it, is needed outside of that loop")   \
+  R(PADDING,    "rule 3",     "tiles pad a power of two, or another size by 5 % or more")                               \
+  R(SHARED,     "rule 4",     "the tiles pass 1.2 times the shared memory of a block")
+
+typedef enum mg_tiling_rule {
+  MG_TILING_KEPT,
+#define MGI_R(id, name, what) MG_TILING_##id,
+  MG_TILING_RULES(MGI_R)
+#undef MGI_R
+  MG_TILING_RULE_COUNT
+} mg_tiling_rule;
+const char *mg_tiling_rule_name(mg_tiling_rule r); /* "kept", "rule 1" .. */
+const char *mg_tiling_rule_text(mg_tiling_rule r); /* what the row removes */
+
+typedef struct mg_tiling_loop {
+  char name;
+  int spatial, batch;        /* spatial: indexes every output and is reduced nowhere */
+  int64_t extent;            /* elements */
+} mg_tiling_loop;
+
+typedef struct mg_tiling {
+  int8_t parent[MG_TILING_LOOPS]; /* the loop around each; -1 at the top */
+  uint32_t bound;            /* bit l: loop l is an axis of the grid.  A spatial loop is bound unless it stands beside
+                                another loop, and if all loops around it are bound, or every product that is computed
+                                inside of it is indexed by it. */
+  int flat;                  /* 1: some loops are sequential */
+  mg_tiling_rule rule;       /* the first row that removes the expression */
+  int same;                  /* the first expression of its class (rule 1): itself if that one */
+  char text[32], sub[32];    /* `mhnk`; what is left of it in each block, `nk` */
+} mg_tiling;
+
+typedef struct mg_tilings_config {
+  const mg_gpu *gpu;         /* NULL: H200 */
+  int deep_only;             /* 1: Chimera's subset, no sequential loops */
+  int step;                  /* tile sizes are the multiples of it, and the whole extent; 0: 16 */
+} mg_tilings_config;
+
+typedef struct mg_tilings {
+  int n_loops, n_all;        /* without and with batch loops, which come last */
+  mg_tiling_loop loop[MG_TILING_LOOPS];
+  int n;
+  mg_tiling *tiling;         /* deep ones first */
+  uint64_t candidates;       /* expressions times tile sizes; saturates */
+  int after[MG_TILING_RULE_COUNT]; /* expressions left after row r, rows 1 .. r applied; after[0] is n */
+  mg_tilings_config cfg;
+  struct mgi_ti_program *program;
+} mg_tilings;
+
+/* All expressions of `program`, which must outlive *out.  MG_UNSUPPORTED, with the reason, if it has no matmul, an
+   operator that is neither matmul, elementwise, sum, max nor transpose, or one class of dimensions twice in a tensor. */
+mg_status mg_tilings_of(const mg_graph *program, const mg_tilings_config *cfg, mg_tilings *out, mg_error *e);
+void mg_tilings_free(mg_tilings *t);
+int mg_tilings_find(const mg_tilings *t, const char *text); /* the expression's index, or -1 */
+
+/* Below, tile[l] is the tile size along loop l < n_loops, in elements, clipped to the extent; loops of one tile are
+   dead and vanish.  tile NULL: every loop has several. */
+
+/* The expression with its statements, loads (L), computation (C) and stores (S) each in the outermost loop that the
+   dependences allow: `mh(n(k(L_A,L_B,C_C),L_D,C_E),S_E)`.  Free with mg_string_free. */
+mg_status mg_tiling_statements(const mg_tilings *t, int which, const int64_t *tile, char **text, mg_error *e);
+/* The first row that removes the candidate. */
+mg_tiling_rule mg_tiling_judge(const mg_tilings *t, int which, const int64_t *tile);
+/* MCFuser's equations 2 to 5, in microseconds: (t_mem + t_comp)(blocks + SMs)/blocks; *shared (may be NULL) is the
+   bytes of all tiles, of those that are cached over a loop all of them.  Negative if DEPENDENCE removes it. */
+double mg_tiling_us(const mg_tilings *t, int which, const int64_t *tile, int64_t *shared);
+/* The candidate as a µGraph of one kernel.  Ragged sizes are cut as mirage.h cuts them: in as many chunks
+   as tile says, of equal size but for the last. */
+mg_status mg_tiling_graph(const mg_tilings *t, int which, const int64_t *tile, mg_graph **out, mg_error *e);
+
+/* For the search: at most `most` different planned µGraphs of one kernel for `program`, best first by mg_predict_us,
+   from every class of expressions: of each the tile sizes that the rules leave and equations 2 to 5 rank best.  All are
+   ranked; where a class has more than a million, every second size of the longest list is left out until it has not.
+   Here rule 2 and the dependence judge an expression without its dead loops: sizes for which these are the ones at
+   fault stay.  What does not fit the GPU by mg_predict_us is left out.  graph and us have room for `most`; the graphs are the caller's.  MG_UNSUPPORTED as above; *n may be 0. */
+mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg, int most, mg_graph **graph, double *us, int *n, mg_error *e);
 
 #ifdef __cplusplus
 }
@@ -1047,6 +1138,858 @@ void mg_plan_kernel(mg_graph *block, const mg_gpu *gpu) {
     block->threads = 32 * p.warps_m * p.warps_n * p.warps_k;
   }
   free(k);
+}
+
+/* ------------------------------------------------------------------------------------------------ >>tilings
+
+   1. The program becomes a list of operators whose dimensions are loops.  Divisions by what a loop of the divided
+      tensor's consumer has to sum up first are moved behind that consumer: table `mgi_ti_moves`, its right sides equal
+      to the left ones because the divisor has extent 1 along what is contracted.
+   2. Forests: the loops that are left fall into connected components (two loops of one matmul are connected); those of
+      one component share a root; components may be nested in each other or stand in sequence.
+   3. Placement, the DAG analysis (III-B): an operator runs in the innermost of its loops.  A value is raw in the scope
+      that makes it; an accumulator lifts it to where it is used, adding over the loops that it reduces and joining
+      tiles along those that index it.  Invariant: nothing uses a value that is not complete, or tiles of it that are
+      not those at hand; what would, moves outward, and its operands are lifted that far.  A loop that a value was
+      recomputed in cannot be left: its user sinks into it, and if that cannot be, the expression is removed.
+   4. Statements are then put in order, a loop opened when all it needs is there.  Text, graph and cost come from that.  */
+
+enum { MGI_TI_OPS = 96, MGI_TI_ITEMS = 224, MGI_TI_SIZES = 1024 };
+
+typedef struct mgi_ti_op {
+  mg_opcode code;                  /* LOAD for an input: in[0] is its tensor */
+  mg_attr attr;
+  int n_in, in[4], rank, bytes;    /* bytes of an element */
+  int64_t dim[MG_MAX_RANK];
+  int8_t loop[MG_MAX_RANK];        /* -1: no loop */
+  uint32_t idx, red;               /* loops that index it; that it reduces */
+  const char *name;
+} mgi_ti_op;
+
+typedef struct mgi_ti_program {
+  const mg_graph *g;
+  int n, n_out, out[MG_MAX_OUT], first[MG_TILING_LOOPS]; /* first: the first matmul that has the loop */
+  uint32_t with[MG_TILING_LOOPS];  /* loops that share a matmul with it */
+  uint8_t mid[MGI_TI_OPS];         /* a matmul whose value another matmul needs */
+  mgi_ti_op op[MGI_TI_OPS];
+} mgi_ti_program;
+
+enum { MGI_TI_OPEN = 1000, MGI_TI_CLOSE = 2000 }; /* events: an item, or one of these and a loop */
+typedef struct mgi_ti_item { mg_opcode code; int op, scope, dep[4], n_dep; uint32_t sum, join; } mgi_ti_item; /* LOAD, ACCUM, STORE, or the op's own code */
+typedef struct mgi_ti_place {
+  const mgi_ti_program *p;
+  int8_t parent[MG_TILING_LOOPS];  /* among live loops */
+  uint32_t live, path[MG_TILING_LOOPS + 1]; /* path[1 + l]: l and the loops around it */
+  int scope[MGI_TI_OPS], item_of[MGI_TI_OPS], n;
+  uint32_t pend[MGI_TI_OPS];       /* loops that a raw value has yet to be added over */
+  mgi_ti_item item[MGI_TI_ITEMS];
+  int n_events;
+  int16_t event[MGI_TI_ITEMS + 2 * MG_TILING_LOOPS];
+} mgi_ti_place;
+
+/* --- 1. the program --- */
+
+static int mgi_ti_same_dims(const mgi_ti_op *a, const mgi_ti_op *b) {
+  return a->rank == b->rank && !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim);
+}
+
+/* Rows: who consumes the quotient, which operand it is, which dimension from the end the divisor must not have. */
+typedef struct mgi_ti_move { const char *name, *left, *right; mg_opcode user; int side, without; } mgi_ti_move;
+static const mgi_ti_move mgi_ti_moves[] = {
+  { "left of a product",  "matmul(div(x,l),y)", "div(matmul(x,y),l)", MG_OP_MATMUL, 0, 1 },
+  { "right of a product", "matmul(x,div(y,l))", "div(matmul(x,y),l)", MG_OP_MATMUL, 1, 2 },
+  { "left of a factor",   "mul(div(x,l),y)",    "div(mul(x,y),l)",    MG_OP_MUL,    0, 0 },
+  { "right of a factor",  "mul(x,div(y,l))",    "div(mul(x,y),l)",    MG_OP_MUL,    1, 0 },
+  { "under a scale",      "scale(div(x,l))",    "div(scale(x),l)",    MG_OP_SCALE,  0, 0 },
+};
+
+/* Whether op i needs a sum that some loop makes. */
+static int mgi_ti_has_sum(const mgi_ti_program *p, int i) {
+  const mgi_ti_op *o = &p->op[i];
+  if (o->code == MG_OP_LOAD || o->code == MG_OP_MATMUL) return 0;
+  if (o->code == MG_OP_SUM && o->red) return 1;
+  for (int j = 0; j < o->n_in; j++) if (mgi_ti_has_sum(p, o->in[j])) return 1;
+  return 0;
+}
+static int mgi_ti_feeds_matmul(const mgi_ti_program *p, int i) {
+  for (int k = 0; k < p->n; k++)
+    for (int j = 0; j < p->op[k].n_in && p->op[k].code != MG_OP_LOAD; j++)
+      if (p->op[k].in[j] == i && (p->op[k].code == MG_OP_MATMUL || ((p->op[k].code == MG_OP_MUL || p->op[k].code == MG_OP_SCALE) && mgi_ti_feeds_matmul(p, k)))) return 1;
+  return 0;
+}
+/* One move, if a row fits.  The user's op becomes the quotient; a new op at the end is the inner one. */
+static int mgi_ti_move_once(mgi_ti_program *p) {
+  for (int i = 0; i < p->n; i++)
+    for (size_t r = 0; r < sizeof mgi_ti_moves / sizeof *mgi_ti_moves; r++) {
+      const mgi_ti_move *m = &mgi_ti_moves[r];
+      mgi_ti_op *o = &p->op[i];
+      if (o->code != m->user || p->n == MGI_TI_OPS) continue;
+      int d = o->in[m->side];
+      const mgi_ti_op *q = &p->op[d], *x = &p->op[q->in[0]], *l = &p->op[q->in[1]];
+      if (q->code != MG_OP_DIV || !mgi_ti_has_sum(p, q->in[1]) || !mgi_ti_same_dims(q, x)) continue;
+      if (m->without && l->rank >= m->without && l->dim[l->rank - m->without] != 1) continue;
+      if (!m->without && (!mgi_ti_same_dims(o, q) || !mgi_ti_feeds_matmul(p, i))) continue;
+      mgi_ti_op *n = &p->op[p->n];
+      *n = *o, n->name = NULL;
+      n->in[m->side] = q->in[0];
+      memset(&o->attr, 0, sizeof o->attr);
+      o->in[1] = q->in[1], o->in[0] = p->n++;
+      o->code = MG_OP_DIV, o->n_in = 2, o->red = 0;
+      return 1;
+    }
+  return 0;
+}
+
+static int mgi_ti_visit(const mgi_ti_program *p, int i, int *order, int n, int *to) {
+  if (to[i] >= 0) return n;
+  for (int j = 0; j < p->op[i].n_in && p->op[i].code != MG_OP_LOAD; j++) n = mgi_ti_visit(p, p->op[i].in[j], order, n, to);
+  order[n] = i, to[i] = n;
+  return n + 1;
+}
+
+/* Topological order, what no output needs dropped. */
+static int mgi_ti_sort(mgi_ti_program *p) {
+  int order[MGI_TI_OPS], to[MGI_TI_OPS], n = 0;
+  mgi_ti_op *old = (mgi_ti_op *)malloc(sizeof p->op);
+  if (!old) return 0;
+  memcpy(old, p->op, sizeof p->op);
+  memset(to, -1, sizeof to);
+  for (int k = 0; k < p->n_out; k++) n = mgi_ti_visit(p, p->out[k], order, n, to);
+  for (int k = 0; k < n; k++) {
+    p->op[k] = old[order[k]];
+    for (int j = 0; j < p->op[k].n_in && p->op[k].code != MG_OP_LOAD; j++) p->op[k].in[j] = to[p->op[k].in[j]];
+  }
+  for (int k = 0; k < p->n_out; k++) p->out[k] = to[p->out[k]];
+  p->n = n;
+  free(old);
+  return 1;
+}
+
+static int mgi_ti_loop_of(mg_tilings *t, int32_t *cls, int32_t c, int64_t extent, int batch) {
+  int l = 0;
+  while (l < t->n_all && cls[l] != c) l++;
+  if (l < t->n_all) return l;
+  if (t->n_all == MG_TILING_LOOPS) return -1;
+  cls[l] = c;
+  t->loop[l].extent = extent, t->loop[l].batch = batch;
+  t->n_all++;
+  return l;
+}
+
+static mg_status mgi_ti_read(mg_tilings *t, const mg_graph *g, const mg_classes *C, mg_error *e) {
+  mgi_ti_program *p = t->program;
+  int32_t cls[MG_TILING_LOOPS];
+  int of[1024];
+  const char *where = g->name;
+  if (!mg_is_program(g)) return mg_fail(e, MG_BAD_INPUT, where, "expected a program of library operators, found a µGraph");
+  if (g->n_tensors > 1024 || g->n_ops + g->n_in > MGI_TI_OPS / 2) return mg_fail(e, MG_UNSUPPORTED, where, "expected at most %d operators and inputs, found %u", MGI_TI_OPS / 2, (unsigned)(g->n_ops + g->n_in));
+#define MGI_TI_CLS(T, d) (mg_tensor_of(g, T)->shape.dim[d] == 1 ? -1 : C->of[(T).id * MG_MAX_RANK + (uint32_t)(d)])
+  for (int batch = 0; batch < 2; batch++) {
+    for (uint32_t i = 1; i < g->n_ops; i++) {
+      const mg_op_node *o = &g->ops[i];
+      if (o->code != MG_OP_MATMUL) continue;
+      int ra = mg_tensor_of(g, o->in[0])->shape.rank, r = mg_tensor_of(g, o->out[0])->shape.rank;
+      for (int k = 0; k < (batch ? r - 2 : 3); k++) { /* rows, contraction, columns; or what comes before them */
+        mg_tensor x = batch || k == 2 ? o->out[0] : o->in[0];
+        int d = batch ? k : k == 0 ? ra - 2 : k == 1 ? ra - 1 : r - 1;
+        int32_t c = MGI_TI_CLS(x, d);
+        if (c >= 0 && mgi_ti_loop_of(t, cls, c, mg_tensor_of(g, x)->shape.dim[d], batch) < 0) return mg_fail(e, MG_UNSUPPORTED, where, "expected at most %d classes of dimensions in matmuls, found more", MG_TILING_LOOPS);
+      }
+    }
+    if (!batch) t->n_loops = t->n_all;
+  }
+  if (t->n_loops > MG_TILING_MAX) return mg_fail(e, MG_UNSUPPORTED, where, "expected at most %d loops, found %d", MG_TILING_MAX, t->n_loops);
+  if (!t->n_loops) return mg_fail(e, MG_UNSUPPORTED, where, "expected a matmul of sizes above 1, found none");
+  memset(of, -1, sizeof of);
+  for (uint32_t i = 0; i < g->n_in + g->n_ops - 1; i++) {
+    const mg_op_node *o = i < g->n_in ? NULL : &g->ops[i - g->n_in + 1];
+    mg_tensor out = o ? o->out[0] : g->in[i];
+    const mg_tensor_info *x = mg_tensor_of(g, out);
+    mgi_ti_op *q = &p->op[p->n];
+    memset(q, 0, sizeof *q);
+    q->code = o ? o->code : MG_OP_LOAD, q->name = x->name, q->rank = x->shape.rank, q->bytes = mg_dtype_bytes(x->dtype);
+    if (!o) q->in[0] = (int)i;
+    for (int d = 0; d < q->rank; d++) {
+      int32_t c = MGI_TI_CLS(out, d);
+      int l = 0;
+      while (l < t->n_all && (c < 0 || cls[l] != c)) l++;
+      q->dim[d] = x->shape.dim[d], q->loop[d] = (int8_t)(l < t->n_all ? l : -1);
+      if (l < t->n_all && (q->idx >> l & 1)) return mg_fail(e, MG_UNSUPPORTED, where, "'%s' has two dimensions that must have one extent: one loop cannot cut both", x->name);
+      if (l < t->n_all) q->idx |= 1u << l;
+    }
+    if (o) {
+      int ok = mg_op_row(o->code)->elementwise || o->code == MG_OP_MATMUL || o->code == MG_OP_SUM || o->code == MG_OP_MAX || o->code == MG_OP_TRANSPOSE;
+      if (!ok) return mg_fail(e, MG_UNSUPPORTED, where, "expected matmul, sum, max, transpose or an elementwise operator, found %s", mg_op_row(o->code)->name);
+      q->attr = o->attr;
+      for (int j = 0; j < o->n_in; j++) {
+        q->in[q->n_in++] = of[o->in[j].id];
+        q->red |= p->op[of[o->in[j].id]].idx;
+      }
+      q->red &= ~q->idx;
+    }
+    of[out.id] = p->n++;
+  }
+#undef MGI_TI_CLS
+  p->n_out = (int)g->n_out;
+  for (int k = 0; k < p->n_out; k++) p->out[k] = of[g->out[k].id];
+  for (int k = 0; k < 64 && mgi_ti_move_once(p);) k++;
+  if (!mgi_ti_sort(p)) return mg_fail(e, MG_NO_MEMORY, where, "no memory for the operators");
+  /* what the loops are */
+  uint32_t spatial = ~0u;
+  for (int k = 0; k < p->n_out; k++) spatial &= p->op[p->out[k]].idx;
+  for (int k = 0; k < p->n; k++) if (p->op[k].code != MG_OP_LOAD) spatial &= ~p->op[k].red;
+  for (int l = 0; l < t->n_all; l++) {
+    p->first[l] = MGI_TI_OPS;
+    t->loop[l].spatial = spatial >> l & 1;
+    t->loop[l].name = l < t->n_loops ? "mknhpqrs"[l] : "bcdefgij"[l - t->n_loops];
+    if (t->loop[l].batch && !t->loop[l].spatial) return mg_fail(e, MG_UNSUPPORTED, where, "expected batch dimensions to index every output, found one of extent %lld that does not", (long long)t->loop[l].extent);
+  }
+  uint32_t batch = ~((1u << t->n_loops) - 1);
+  uint8_t need[MGI_TI_OPS] = { 0 };
+  for (int k = p->n; k-- > 0;) {
+    const mgi_ti_op *o = &p->op[k];
+    p->mid[k] = need[k] && o->code == MG_OP_MATMUL;
+    for (int j = 0; j < o->n_in && o->code != MG_OP_LOAD; j++) need[o->in[j]] |= need[k] | (o->code == MG_OP_MATMUL);
+    if (o->code != MG_OP_MATMUL) continue;
+    for (int l = 0; l < t->n_loops; l++)
+      if ((o->idx | o->red) >> l & 1) p->first[l] = k, p->with[l] |= (o->idx | o->red) & ~batch;
+  }
+  return MG_OK;
+}
+
+/* --- 2. the expressions --- */
+
+static uint32_t mgi_ti_component(const mgi_ti_program *p, uint32_t set) { /* that of the lowest loop */
+  uint32_t c = set & (~set + 1);
+  for (uint32_t old = 0; old != c;) {
+    old = c;
+    for (int l = 0; l < MG_TILING_LOOPS; l++) if (c >> l & 1) c |= p->with[l] & set;
+  }
+  return c;
+}
+
+static int mgi_ti_first(const mgi_ti_program *p, const int8_t *parent, int n, int l) { /* the first product inside of l */
+  int f = p->first[l];
+  for (int k = 0; k < n; k++)
+    if (parent[k] == l) { int g = mgi_ti_first(p, parent, n, k); f = g < f ? g : f; }
+  return f;
+}
+
+/* The loops whose parent is l, in the order of their first product. */
+static int mgi_ti_children(const mgi_ti_program *p, const int8_t *parent, int n, uint32_t live, int l, int *kid) {
+  int c = 0;
+  for (int k = 0; k < n; k++) {
+    if (parent[k] != l || !(live >> k & 1)) continue;
+    int j = c++;
+    while (j > 0 && mgi_ti_first(p, parent, n, kid[j - 1]) > mgi_ti_first(p, parent, n, k)) kid[j] = kid[j - 1], j--;
+    kid[j] = k;
+  }
+  return c;
+}
+
+static void mgi_ti_text(const mg_tilings *t, const int8_t *parent, uint32_t live, int l, char *s, size_t *n, size_t cap) {
+  int kid[MG_TILING_LOOPS], c = mgi_ti_children(t->program, parent, t->n_loops, live, l, kid);
+#define MGI_TI_PUT(ch) do { if (*n + 1 < cap) s[(*n)++] = (ch), s[*n] = 0; } while (0)
+  if (c > 1) MGI_TI_PUT('(');
+  for (int k = 0; k < c; k++) {
+    if (k) MGI_TI_PUT(',');
+    MGI_TI_PUT(t->loop[kid[k]].name);
+    mgi_ti_text(t, parent, live, kid[k], s, n, cap);
+  }
+  if (c > 1) MGI_TI_PUT(')');
+#undef MGI_TI_PUT
+}
+
+/* parent with the loops that are not in `live` taken out of the tree. */
+static void mgi_ti_without(const int8_t *parent, int n, uint32_t live, int8_t *out) {
+  for (int l = 0; l < n; l++) {
+    int q = parent[l];
+    while (q >= 0 && !(live >> q & 1)) q = parent[q];
+    out[l] = (int8_t)q;
+  }
+}
+
+static uint32_t mgi_ti_around(const int8_t *parent, int l) {
+  uint32_t m = 0;
+  for (; l >= 0; l = parent[l]) m |= 1u << l;
+  return m;
+}
+
+/* Rule 1's binding: see mg_tiling.bound. */
+static uint32_t mgi_ti_bind(const mg_tilings *t, const int8_t *parent) {
+  const mgi_ti_program *p = t->program;
+  uint32_t all = (1u << t->n_loops) - 1, bound = (1u << t->n_all) - 1 - all;
+  for (int again = 1; again;) {
+    again = 0;
+    for (int l = 0; l < t->n_loops; l++) {
+      if (!t->loop[l].spatial || (bound >> l & 1)) continue;
+      int beside = 0, free_ = !(mgi_ti_around(parent, parent[l]) & ~bound), whole = 1;
+      for (int x = l; x >= 0; x = parent[x])
+        for (int y = 0; y < t->n_loops; y++) beside |= y != x && parent[y] == parent[x];
+      for (int k = 0; k < p->n; k++) {
+        const mgi_ti_op *o = &p->op[k];
+        uint32_t loops = (o->idx | o->red) & all & ~bound;
+        int inside = 0;
+        for (int x = 0; x < t->n_loops; x++) inside |= (loops >> x & 1) && (mgi_ti_around(parent, x) >> l & 1);
+        if (o->code == MG_OP_MATMUL && inside && !(o->idx >> l & 1)) whole = 0;
+      }
+      if (!beside && (free_ || whole)) bound |= 1u << l, again = 1;
+    }
+  }
+  return bound;
+}
+
+typedef struct mgi_ti_task { uint32_t set; int parent; } mgi_ti_task;
+typedef struct mgi_ti_gen { mg_tilings *t; int flat, cap, oom; int8_t parent[MG_TILING_LOOPS]; } mgi_ti_gen;
+
+static void mgi_ti_record(mgi_ti_gen *G) {
+  mg_tilings *t = G->t;
+  if (t->n == G->cap) {
+    G->cap = G->cap ? G->cap * 2 : 32;
+    mg_tiling *x = (mg_tiling *)realloc(t->tiling, (size_t)G->cap * sizeof *x);
+    if (!x) { G->oom = 1; return; }
+    t->tiling = x;
+  }
+  mg_tiling *x = &t->tiling[t->n];
+  size_t n = 0;
+  memset(x, 0, sizeof *x);
+  memcpy(x->parent, G->parent, sizeof x->parent);
+  x->flat = G->flat, x->same = t->n;
+  mgi_ti_text(t, x->parent, ~0u, -1, x->text, &n, sizeof x->text);
+  x->bound = mgi_ti_bind(t, x->parent);
+  int8_t sub[MG_TILING_LOOPS];
+  mgi_ti_without(x->parent, t->n_loops, ~x->bound, sub);
+  n = 0;
+  mgi_ti_text(t, sub, ~x->bound, -1, x->sub, &n, sizeof x->sub);
+  t->n++;
+}
+
+/* Works off tasks: a set of loops that are to stand in one parent.  split: how often loops were put side by side. */
+static void mgi_ti_forests(mgi_ti_gen *G, const mgi_ti_task *task, int n, int split) {
+  const mgi_ti_program *p = G->t->program;
+  if (G->oom) return;
+  if (!n) { if ((split > 0) == G->flat) mgi_ti_record(G); return; }
+  mgi_ti_task next[2 * MG_TILING_LOOPS];
+  uint32_t set = task[n - 1].set, comp[MG_TILING_LOOPS], one = mgi_ti_component(p, set), left = set & ~one;
+  int at = task[n - 1].parent, c = 0;
+  while (left) comp[c] = mgi_ti_component(p, left), left &= ~comp[c++];
+  memcpy(next, task, (size_t)(n - 1) * sizeof *task);
+  for (uint32_t pick = 1u << c; pick-- > 0;) { /* components that are nested with the first one */
+    uint32_t group = one, rest;
+    for (int k = 0; k < c; k++) if (pick >> k & 1) group |= comp[k];
+    rest = set & ~group;
+    if (rest && !G->flat) continue;
+    for (int r = 0; r < G->t->n_loops; r++) {
+      if (!(group >> r & 1)) continue;
+      int m = n - 1;
+      G->parent[r] = (int8_t)at;
+      if (rest) next[m].set = rest, next[m++].parent = at;
+      if (group & ~(1u << r)) next[m].set = group & ~(1u << r), next[m++].parent = r;
+      mgi_ti_forests(G, next, m, split + (rest != 0));
+    }
+  }
+}
+
+/* --- 3. placement --- */
+
+static int mgi_ti_deepest(const mgi_ti_place *P, uint32_t set) { /* -1 for none; -2 if they do not nest */
+  int best = -1;
+  for (int l = 0; l < MG_TILING_LOOPS; l++)
+    if ((set >> l & 1) && (best < 0 || (P->path[1 + l] & ~P->path[1 + best]))) best = l;
+  return set & ~P->path[1 + best] ? -2 : best;
+}
+
+/* Where an operator with these operands runs that would best run in the innermost loop of `want`.  -2: nowhere. */
+static int mgi_ti_resolve(const mgi_ti_place *P, const int *in, int n, uint32_t want, uint32_t whole) {
+  const mgi_ti_program *p = P->p;
+  for (int round = 0; round < 4 * MG_TILING_LOOPS; round++) {
+    int s = mgi_ti_deepest(P, want), sink = -1;
+    if (s == -2) return s;
+    uint32_t bad = whole & P->path[1 + s]; /* loops in which an operand is not there, or not complete */
+    for (int j = 0; j < n; j++)
+      if (p->op[in[j]].code != MG_OP_LOAD) bad |= (P->pend[in[j]] | (p->op[in[j]].idx & P->live & ~P->path[1 + P->scope[in[j]]])) & P->path[1 + s];
+    if (bad) {
+      while (bad & P->path[1 + s]) s = P->parent[s];
+      want &= P->path[1 + s];
+      continue;
+    }
+    for (int j = 0; j < n; j++) {
+      int v = in[j];
+      if (p->op[v].code == MG_OP_LOAD) continue;
+      uint32_t leave = P->path[1 + P->scope[v]] & ~P->path[1 + s] & ~P->pend[v] & ~p->op[v].idx;
+      if (leave) sink = mgi_ti_deepest(P, leave);
+    }
+    if (sink < 0) return s;
+    if (P->path[1 + s] & ~P->path[1 + sink]) return -2;
+    want |= 1u << sink;
+  }
+  return -2;
+}
+
+static int mgi_ti_item_add(mgi_ti_place *P, mg_opcode code, int op, int scope) {
+  if (P->n == MGI_TI_ITEMS) return -1;
+  mgi_ti_item *x = &P->item[P->n];
+  memset(x, 0, sizeof *x);
+  x->code = code, x->op = op, x->scope = scope;
+  return P->n++;
+}
+
+/* The item whose value is operand v in scope s: a load, the operator, or an accumulator. */
+static int mgi_ti_lift(mgi_ti_place *P, int v, int s) {
+  const mgi_ti_op *o = &P->p->op[v];
+  mg_opcode code = o->code == MG_OP_LOAD ? MG_OP_LOAD : MG_OP_ACCUM;
+  uint32_t leave = 0;
+  if (code == MG_OP_LOAD) s = mgi_ti_deepest(P, o->idx & P->path[1 + s]);
+  else {
+    int from = P->scope[v];
+    leave = P->path[1 + from] & ~P->path[1 + s];
+    if (!leave) return P->item_of[v];
+    while (s >= 0 && !(P->path[1 + from] >> s & 1)) s = P->parent[s];
+  }
+  for (int k = 0; k < P->n; k++) if (P->item[k].code == code && P->item[k].op == v && P->item[k].scope == s) return k;
+  int k = mgi_ti_item_add(P, code, v, s);
+  if (k < 0) return k;
+  P->item[k].join = code == MG_OP_LOAD ? o->idx & P->path[1 + s] : leave & o->idx;
+  P->item[k].sum = leave & P->pend[v];
+  if (code == MG_OP_ACCUM) P->item[k].dep[P->item[k].n_dep++] = P->item_of[v];
+  return k;
+}
+
+/* Whether loop l's body has all that it needs from outside, loads aside; 2 if it has nothing to do. */
+static int mgi_ti_ready(const mgi_ti_place *P, const uint8_t *done, int l) {
+  int any = 0;
+  for (int k = 0; k < P->n; k++) {
+    if (!(P->path[1 + P->item[k].scope] >> l & 1)) continue;
+    any = 1;
+    for (int j = 0; j < P->item[k].n_dep; j++) {
+      int d = P->item[k].dep[j];
+      if (!done[d] && P->item[d].code != MG_OP_LOAD && !(P->path[1 + P->item[d].scope] >> l & 1)) return 0;
+    }
+  }
+  return any ? 1 : 2;
+}
+
+/* The loads of `scope` that item k, or what stands in loop l, needs. */
+static void mgi_ti_loads(mgi_ti_place *P, uint8_t *done, int scope, int item, int l) {
+  for (int k = 0; k < P->n; k++) {
+    if (item >= 0 ? k != item : !(P->path[1 + P->item[k].scope] >> l & 1)) continue;
+    for (int j = 0; j < P->item[k].n_dep; j++) {
+      int d = P->item[k].dep[j];
+      if (P->item[d].code == MG_OP_LOAD && P->item[d].scope == scope && !done[d]) P->event[P->n_events++] = (int16_t)d, done[d] = 1;
+    }
+  }
+}
+
+/* Statements as soon as they can be, then loops; a load right before what needs it. */
+static void mgi_ti_order(mgi_ti_place *P, int scope, uint8_t *done) {
+  int kid[MG_TILING_LOOPS], c = mgi_ti_children(P->p, P->parent, MG_TILING_LOOPS, P->live, scope, kid);
+  uint32_t opened = 0;
+  for (int again = 1; again;) {
+    again = 0;
+    for (int k = 0; k < P->n; k++) {
+      int ok = P->item[k].scope == scope && !done[k] && P->item[k].code != MG_OP_LOAD;
+      for (int j = 0; ok && j < P->item[k].n_dep; j++) ok = done[P->item[k].dep[j]] || P->item[P->item[k].dep[j]].code == MG_OP_LOAD;
+      if (!ok) continue;
+      mgi_ti_loads(P, done, scope, k, -1);
+      P->event[P->n_events++] = (int16_t)k, done[k] = 1, again = 1;
+    }
+    for (int k = 0; k < c && !again; k++) {
+      if (opened >> kid[k] & 1) continue;
+      int r = mgi_ti_ready(P, done, kid[k]);
+      if (!r) continue;
+      opened |= 1u << kid[k], again = 1;
+      if (r == 2) continue;
+      mgi_ti_loads(P, done, scope, -1, kid[k]);
+      P->event[P->n_events++] = (int16_t)(MGI_TI_OPEN + kid[k]);
+      mgi_ti_order(P, kid[k], done);
+      P->event[P->n_events++] = (int16_t)(MGI_TI_CLOSE + kid[k]);
+    }
+  }
+}
+
+/* Places the program under a forest of the live loops.  hoist: stores stand in loops, as the paper writes them; else
+   outside of all, as µGraphs have them.  0 if a dependence forbids it. */
+static int mgi_ti_place_all(mgi_ti_place *P, const mg_tilings *t, const int8_t *parent, uint32_t live, int hoist) {
+  const mgi_ti_program *p = t->program;
+  uint8_t done[MGI_TI_ITEMS] = { 0 };
+  P->p = p, P->live = live, P->n = P->n_events = 0, P->path[0] = 0;
+  memset(P->parent, -1, sizeof P->parent);
+  mgi_ti_without(parent, t->n_loops, live, P->parent);
+  for (int l = 0; l < MG_TILING_LOOPS; l++) P->path[1 + l] = live >> l & 1 ? mgi_ti_around(P->parent, l) : 0;
+  for (int i = 0; i < p->n; i++) {
+    const mgi_ti_op *o = &p->op[i];
+    if (o->code == MG_OP_LOAD) continue;
+    uint32_t whole = o->code == MG_OP_MAX ? o->red & live : 0;
+    int s = mgi_ti_resolve(P, o->in, o->n_in, (o->idx | o->red) & live & ~whole, whole);
+    if (s == -2) return 0;
+    P->scope[i] = s, P->pend[i] = whole ? 0 : o->red & P->path[1 + s];
+    int dep[4] = { 0, 0, 0, 0 };
+    for (int j = 0; j < o->n_in; j++) if ((dep[j] = mgi_ti_lift(P, o->in[j], s)) < 0) return 0;
+    int k = P->item_of[i] = mgi_ti_item_add(P, o->code, i, s);
+    if (k < 0) return 0;
+    memcpy(P->item[k].dep, dep, sizeof dep);
+    P->item[k].n_dep = o->n_in;
+  }
+  for (int k = 0; k < p->n_out; k++) {
+    int v = p->out[k], s;
+    if (p->op[v].code == MG_OP_LOAD) return 0;
+    s = mgi_ti_resolve(P, &v, 1, hoist ? p->op[v].idx & P->path[1 + P->scope[v]] : 0, 0);
+    if (s == -2 || (!hoist && s != -1)) return 0;
+    int d = mgi_ti_lift(P, v, s), i = d < 0 ? -1 : mgi_ti_item_add(P, MG_OP_STORE, v, s);
+    if (i < 0) return 0;
+    P->item[i].dep[P->item[i].n_dep++] = d;
+  }
+  mgi_ti_order(P, -1, done);
+  for (int k = 0; k < P->n; k++) if (!done[k]) return 0;
+  return 1;
+}
+
+/* Tiles along l, and elements of one; tile NULL: more than one. */
+static int64_t mgi_ti_trips(const mg_tilings *t, const int64_t *tile, int l) {
+  if (l >= t->n_loops) return t->loop[l].extent;
+  if (!tile) return 2;
+  int64_t s = tile[l] < 1 ? 1 : tile[l];
+  return s >= t->loop[l].extent ? 1 : (t->loop[l].extent + s - 1) / s;
+}
+static int64_t mgi_ti_chunk(const mg_tilings *t, const int64_t *tile, int l) {
+  int64_t n = mgi_ti_trips(t, tile, l);
+  return (t->loop[l].extent + n - 1) / n;
+}
+static uint32_t mgi_ti_live(const mg_tilings *t, const int64_t *tile) {
+  uint32_t live = 0;
+  for (int l = 0; l < t->n_loops; l++) live |= (uint32_t)(mgi_ti_trips(t, tile, l) > 1) << l;
+  return live;
+}
+static int mgi_ti_place_of(mgi_ti_place *P, const mg_tilings *t, int which, const int64_t *tile) {
+  const mg_tiling *x = &t->tiling[which];
+  return mgi_ti_place_all(P, t, x->parent, mgi_ti_live(t, tile) & ~x->bound, 0);
+}
+
+/* --- the rules --- */
+
+static int mgi_ti_rule_DUPLICATE(const mg_tilings *t, int which, const int64_t *tile) {
+  (void)tile;
+  return t->tiling[which].same != which;
+}
+static int mgi_ti_rule_CACHED(const mg_tilings *t, int which, const int64_t *tile) {
+  const mgi_ti_program *p = t->program;
+  const mg_tiling *x = &t->tiling[which];
+  uint32_t live = mgi_ti_live(t, tile) & ~x->bound;
+  for (int k = 0; k < p->n; k++)
+    for (int l = 0; l < t->n_loops && p->mid[k]; l++)
+      if ((p->op[k].idx & live) >> l & 1 && (mgi_ti_around(x->parent, l) & p->op[k].red & live)) return 1;
+  return 0;
+}
+static int mgi_ti_rule_DEPENDENCE(const mg_tilings *t, int which, const int64_t *tile) {
+  mgi_ti_place P;
+  return !mgi_ti_place_of(&P, t, which, tile);
+}
+static int mgi_ti_padded(int64_t extent, int64_t tile) {
+  int64_t s = tile < extent ? tile : extent, over = s < 1 ? extent : (extent + s - 1) / s * s - extent;
+  return (extent & (extent - 1)) ? over * 20 >= extent : over > 0;
+}
+static int mgi_ti_rule_PADDING(const mg_tilings *t, int which, const int64_t *tile) {
+  (void)which;
+  for (int l = 0; l < t->n_loops && tile; l++) if (mgi_ti_padded(t->loop[l].extent, tile[l])) return 1;
+  return 0;
+}
+static int mgi_ti_rule_SHARED(const mg_tilings *t, int which, const int64_t *tile) {
+  int64_t shared = 0;
+  if (!tile) return 0;
+  const mg_gpu *gpu = t->cfg.gpu;
+  return mg_tiling_us(t, which, tile, &shared) < 0 || (double)shared > 1.2 * (double)gpu->shared_per_block;
+}
+
+static const struct { const char *name, *text; int (*removes)(const mg_tilings *, int, const int64_t *); } mgi_ti_rules[] = {
+  { "kept", "nothing", NULL },
+#define MGI_R(id, name, what) { name, what, mgi_ti_rule_##id },
+  MG_TILING_RULES(MGI_R)
+#undef MGI_R
+};
+const char *mg_tiling_rule_name(mg_tiling_rule r) { return (unsigned)r < MG_TILING_RULE_COUNT ? mgi_ti_rules[r].name : "?"; }
+const char *mg_tiling_rule_text(mg_tiling_rule r) { return (unsigned)r < MG_TILING_RULE_COUNT ? mgi_ti_rules[r].text : "?"; }
+
+mg_tiling_rule mg_tiling_judge(const mg_tilings *t, int which, const int64_t *tile) {
+  for (int r = 1; r < MG_TILING_RULE_COUNT; r++) {
+    /* rules 1 and 2 speak of the expression, whatever the sizes */
+    if (mgi_ti_rules[r].removes(t, which, r <= MG_TILING_CACHED ? NULL : tile)) return (mg_tiling_rule)r;
+  }
+  return MG_TILING_KEPT;
+}
+
+mg_status mg_tilings_of(const mg_graph *program, const mg_tilings_config *cfg, mg_tilings *out, mg_error *e) {
+  memset(out, 0, sizeof *out);
+  if (cfg) out->cfg = *cfg;
+  if (!out->cfg.gpu) out->cfg.gpu = &mgi_se_gpus[0];
+  if (out->cfg.step < 1) out->cfg.step = 16;
+  mg_classes C;
+  if (!program) return mg_fail(e, MG_BAD_INPUT, "mg_tilings_of", "expected a program, found none");
+  mg_status s = mg_classes_of(program, &C, e);
+  if (s != MG_OK) return s;
+  out->program = (mgi_ti_program *)calloc(1, sizeof *out->program);
+  if (!out->program) s = mg_fail(e, MG_NO_MEMORY, "mg_tilings_of", "no memory for the program");
+  else out->program->g = program, s = mgi_ti_read(out, program, &C, e);
+  mg_classes_free(&C);
+  mgi_ti_gen G;
+  memset(&G, 0, sizeof G);
+  G.t = out;
+  mgi_ti_task all;
+  all.set = (1u << out->n_loops) - 1, all.parent = -1;
+  for (G.flat = 0; s == MG_OK && G.flat < (out->cfg.deep_only ? 1 : 2); G.flat++) mgi_ti_forests(&G, &all, 1, 0);
+  if (s == MG_OK && G.oom) s = mg_fail(e, MG_NO_MEMORY, "mg_tilings_of", "no memory for the expressions");
+  if (s != MG_OK) { mg_tilings_free(out); return s; }
+  for (int i = 0; i < out->n; i++) {
+    mg_tiling *x = &out->tiling[i];
+    for (int k = 0; k < i && x->same == i; k++)
+      if (out->tiling[k].bound == x->bound && !strcmp(out->tiling[k].sub, x->sub)) x->same = k;
+  }
+  out->after[0] = out->n;
+  for (int i = 0; i < out->n; i++) {
+    out->tiling[i].rule = mg_tiling_judge(out, i, NULL);
+    for (int r = 1; r < MG_TILING_RULE_COUNT; r++) out->after[r] += out->tiling[i].rule == MG_TILING_KEPT || (int)out->tiling[i].rule > r;
+  }
+  out->candidates = (uint64_t)out->n;
+  for (int l = 0; l < out->n_loops; l++) {
+    uint64_t k = (uint64_t)((out->loop[l].extent + out->cfg.step - 1) / out->cfg.step);
+    out->candidates = out->candidates > UINT64_MAX / k ? UINT64_MAX : out->candidates * k;
+  }
+  return MG_OK;
+}
+
+void mg_tilings_free(mg_tilings *t) {
+  if (!t) return;
+  free(t->tiling), free(t->program);
+  memset(t, 0, sizeof *t);
+}
+
+int mg_tilings_find(const mg_tilings *t, const char *text) {
+  for (int k = 0; k < t->n; k++) if (!strcmp(t->tiling[k].text, text)) return k;
+  return -1;
+}
+
+/* --- 4. text, cost, graph --- */
+
+static void mgi_ti_statement(mgi_text *s, const mgi_ti_place *P, int k) {
+  const mgi_ti_item *x = &P->item[k];
+  const mgi_ti_op *o = &P->p->op[x->op];
+  mgi_putf(s, "%c_", x->code == MG_OP_LOAD ? 'L' : x->code == MG_OP_STORE ? 'S' : 'C');
+  if (o->name) mgi_puts(s, o->name);
+  else mgi_putf(s, "%s%d", mg_op_row(o->code)->name, x->op); /* an operator that was moved has no tensor of the program */
+}
+
+/* Events up to the close of the scope; returns the index after it. */
+static int mgi_ti_print(mgi_text *s, const mg_tilings *t, const mgi_ti_place *P, int at) {
+  int n = 0, first = at, only;
+  for (int i = at, depth = 0; i < P->n_events && depth >= 0; i++) { /* statements and loops of this scope */
+    int v = P->event[i];
+    if (v >= MGI_TI_CLOSE) depth--;
+    else {
+      if (!depth && (v >= MGI_TI_OPEN || P->item[v].code != MG_OP_ACCUM)) n++;
+      if (v >= MGI_TI_OPEN) depth++;
+    }
+  }
+  only = n == 1 && P->event[first] >= MGI_TI_OPEN;
+  if (!only) mgi_puts(s, "(");
+  for (int any = 0; at < P->n_events && P->event[at] < MGI_TI_CLOSE;) {
+    int v = P->event[at++];
+    if (v < MGI_TI_OPEN && P->item[v].code == MG_OP_ACCUM) continue;
+    if (any++) mgi_puts(s, ",");
+    if (v < MGI_TI_OPEN) mgi_ti_statement(s, P, v);
+    else mgi_putf(s, "%c", t->loop[v - MGI_TI_OPEN].name), at = mgi_ti_print(s, t, P, at);
+  }
+  if (!only) mgi_puts(s, ")");
+  return at + 1;
+}
+
+static mg_status mgi_ti_asked(const mg_tilings *t, int which, const char *where, mg_error *e) {
+  if (which >= 0 && which < t->n) return MG_OK;
+  return mg_fail(e, MG_BAD_INPUT, where, "expected an expression from 0 to %d, found %d", t->n - 1, which);
+}
+
+mg_status mg_tiling_statements(const mg_tilings *t, int which, const int64_t *tile, char **text, mg_error *e) {
+  mgi_ti_place P;
+  mgi_text s = { NULL, 0, 0, 0 };
+  *text = NULL;
+  if (mgi_ti_asked(t, which, "mg_tiling_statements", e)) return MG_BAD_INPUT;
+  if (!mgi_ti_place_all(&P, t, t->tiling[which].parent, mgi_ti_live(t, tile), 1))
+    return mg_fail(e, MG_UNSUPPORTED, t->tiling[which].text, "%s", mg_tiling_rule_text(MG_TILING_DEPENDENCE));
+  mgi_ti_print(&s, t, &P, 0);
+  return mgi_text_done(&s, text, "mg_tiling_statements", e);
+}
+
+double mg_tiling_us(const mg_tilings *t, int which, const int64_t *tile, int64_t *shared) {
+  mgi_ti_place P;
+  const mgi_ti_program *p = t->program;
+  const mg_gpu *gpu = t->cfg.gpu;
+  double bytes = 0, flops = 0, held = 0, blocks = 1;
+  if (which < 0 || which >= t->n || !tile || !mgi_ti_place_of(&P, t, which, tile)) return -1;
+  for (int l = 0; l < t->n_all; l++) if (t->tiling[which].bound >> l & 1) blocks *= (double)mgi_ti_trips(t, tile, l);
+  for (int k = 0; k < P.n; k++) {
+    const mgi_ti_item *x = &P.item[k];
+    const mgi_ti_op *o = &p->op[x->op];
+    uint32_t cut = t->tiling[which].bound | P.path[1 + x->scope];
+    double el = 1, trips = blocks;
+    for (int d = 0; d < o->rank; d++) el *= o->loop[d] >= 0 && (cut >> o->loop[d] & 1) ? (o->loop[d] < t->n_loops ? (double)mgi_ti_chunk(t, tile, o->loop[d]) : 1) : (double)o->dim[d];
+    for (int l = 0; l < t->n_loops; l++) if (P.path[1 + x->scope] >> l & 1) trips *= (double)mgi_ti_trips(t, tile, l);
+    if (x->code == MG_OP_LOAD || x->code == MG_OP_STORE) bytes += el * o->bytes * trips;
+    if (x->code == MG_OP_LOAD) held += el * o->bytes;
+    if (x->code == MG_OP_ACCUM && o->code == MG_OP_MATMUL) held += el * o->bytes;
+    if (x->code != MG_OP_MATMUL) continue;
+    if (!P.pend[x->op]) held += el * o->bytes; /* no accumulator holds it */
+    for (int l = 0; l < t->n_loops; l++)
+      if (o->red >> l & 1) el *= P.path[1 + x->scope] >> l & 1 ? (double)mgi_ti_chunk(t, tile, l) : (double)t->loop[l].extent;
+    flops += 2 * el * trips;
+  }
+  if (shared) *shared = held < 9e18 ? (int64_t)held : INT64_MAX;
+  return (bytes / (gpu->dram_gbps * 1e3) + flops / (gpu->tensor_tflops * 1e6)) * (blocks + gpu->sms) / blocks;
+}
+
+static mg_map mgi_ti_map(const mg_graph *b, mg_map m, const mgi_ti_op *o, uint32_t loops, const mg_axis *axis) {
+  (void)b;
+  for (int d = 0; d < o->rank; d++)
+    if (o->loop[d] >= 0 && (loops >> o->loop[d] & 1) && axis[o->loop[d]].id) m = mg_map_set(m, axis[o->loop[d]], d);
+  return m;
+}
+
+mg_status mg_tiling_graph(const mg_tilings *t, int which, const int64_t *tile, mg_graph **out, mg_error *e) {
+  mgi_ti_place P;
+  *out = NULL;
+  if (mgi_ti_asked(t, which, "mg_tiling_graph", e)) return MG_BAD_INPUT;
+  const mg_tiling *x = &t->tiling[which];
+  const mgi_ti_program *p = t->program;
+  if (!tile) return mg_fail(e, MG_BAD_INPUT, x->text, "expected a tile size for each of %d loops, found none", t->n_loops);
+  if (!mgi_ti_place_of(&P, t, which, tile)) return mg_fail(e, MG_UNSUPPORTED, x->text, "%s", mg_tiling_rule_text(MG_TILING_DEPENDENCE));
+  int64_t grid[3] = { 1, 1, 1 };
+  mg_axis axis[MG_TILING_LOOPS];
+  int used = 0;
+  memset(axis, 0, sizeof axis);
+  for (int l = 0; l < t->n_all; l++) {
+    if (!(x->bound >> l & 1) || mgi_ti_trips(t, tile, l) == 1) continue;
+    if (used == 3) return mg_fail(e, MG_UNSUPPORTED, x->text, "expected at most 3 spatial loops of several tiles, found more");
+    grid[used++] = mgi_ti_trips(t, tile, l);
+    axis[l].id = (uint32_t)used;
+  }
+  mg_config c = mg_config_default();
+  mg_graph *g = mg_program_new(p->g->name, &c);
+  if (!g) return mg_fail(e, MG_NO_MEMORY, x->text, "no memory for a graph");
+  mg_tensor in[MG_MAX_IN], val[MGI_TI_ITEMS], made[MG_MAX_OUT];
+  memset(val, 0, sizeof val), memset(made, 0, sizeof made);
+  for (uint32_t k = 0; k < p->g->n_in; k++) {
+    const mg_tensor_info *i = mg_tensor_of(p->g, p->g->in[k]);
+    in[k] = mg_input_ordered(g, i->name, i->dtype, i->shape.rank, i->shape.dim, i->order);
+  }
+  mg_graph *b = mg_graph_begin(g, grid, 128);
+  for (int i = 0; b && i < P.n_events; i++) {
+    int v = P.event[i];
+    if (v >= MGI_TI_CLOSE) { mg_loop_end(b); continue; }
+    if (v >= MGI_TI_OPEN) {
+      char name[2] = { t->loop[v - MGI_TI_OPEN].name, 0 };
+      axis[v - MGI_TI_OPEN] = mg_loop_begin(b, name, mgi_ti_trips(t, tile, v - MGI_TI_OPEN));
+      continue;
+    }
+    const mgi_ti_item *m = &P.item[v];
+    const mgi_ti_op *o = &p->op[m->op];
+    mg_tensor a[4];
+    for (int j = 0; j < m->n_dep; j++) a[j] = val[m->dep[j]];
+    mg_map map = mg_map_none();
+    if (m->code == MG_OP_LOAD) val[v] = mg_load(b, in[o->in[0]], mgi_ti_map(b, map, o, m->join | x->bound, axis));
+    else if (m->code == MG_OP_STORE) mg_store(b, a[0], mgi_ti_map(b, map, o, x->bound, axis));
+    else if (m->code == MG_OP_ACCUM) {
+      map = mgi_ti_map(b, map, o, m->join, axis);
+      for (int l = 0; l < t->n_loops; l++) if (m->sum >> l & 1) map = mg_map_set(map, axis[l], MG_MAP_SUM);
+      val[v] = mg_accum(b, a[0], map);
+    } else val[v] = mg_apply(b, o->code, &o->attr, m->n_dep, a);
+  }
+  if (b) mg_plan_kernel(b, t->cfg.gpu), mg_graph_end(b, made);
+  for (int k = 0; k < p->n_out; k++) mg_output(g, mg_named(g, made[k], mg_tensor_of(p->g, p->g->out[k])->name));
+  mg_status s = mg_check(g, e);
+  if (s != MG_OK) { mg_graph_free(g); return s; }
+  *out = g;
+  return MG_OK;
+}
+
+/* --- the best --- */
+
+typedef struct mgi_ti_cand { double us; int which; int64_t tile[MG_TILING_LOOPS]; } mgi_ti_cand;
+
+/* Sizes along l that rule 3 leaves, largest first. */
+static int mgi_ti_sizes(const mg_tilings *t, int l, int64_t *size) {
+  int n = 0;
+  int64_t e = t->loop[l].extent, last = 0;
+  for (int64_t count = 1; count <= (e + t->cfg.step - 1) / t->cfg.step && n < MGI_TI_SIZES; count++) {
+    int64_t s = (e + count - 1) / count;
+    s = count == 1 ? e : (s + t->cfg.step - 1) / t->cfg.step * t->cfg.step;
+    if (s == last || mgi_ti_padded(e, s)) continue;
+    size[n++] = last = s;
+  }
+  return n;
+}
+
+mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg, int most, mg_graph **graph, double *us, int *n, mg_error *e) {
+  enum { POOL = 64 };
+  mg_tilings t;
+  *n = 0;
+  mg_status s = mg_tilings_of(program, cfg, &t, e);
+  if (s != MG_OK) return s;
+  int64_t (*size)[MGI_TI_SIZES] = (int64_t (*)[MGI_TI_SIZES])malloc(MG_TILING_LOOPS * sizeof *size);
+  int count[MG_TILING_LOOPS], classes = t.after[MG_TILING_DUPLICATE], share = classes ? most / classes : 0;
+  if (!size) { mg_tilings_free(&t); return mg_fail(e, MG_NO_MEMORY, "mg_tilings_best", "no memory for tile sizes"); }
+  for (int l = 0; l < t.n_loops; l++) count[l] = mgi_ti_sizes(&t, l, size[l]);
+  for (;;) {
+    double all = 1;
+    int longest = 0;
+    for (int l = 0; l < t.n_loops; l++) {
+      all *= count[l];
+      if (count[l] > count[longest]) longest = l;
+    }
+    if (all <= 1e6) break;
+    for (int k = 0; 2 * k < count[longest]; k++) size[longest][k] = size[longest][2 * k];
+    count[longest] = (count[longest] + 1) / 2;
+  }
+  if (share < 1) share = 1;
+  for (int w = 0; w < t.n; w++) {
+    if (t.tiling[w].same != w) continue;
+    mgi_ti_cand best[POOL];
+    int have = 0, at[MG_TILING_LOOPS] = { 0 }, kept = 0, l;
+    do {
+      mgi_ti_cand c;
+      int64_t shared = 0;
+      c.which = w;
+      for (l = 0; l < t.n_loops; l++) c.tile[l] = size[l][at[l]];
+      if (!mgi_ti_rule_CACHED(&t, w, c.tile)) {
+        c.us = mg_tiling_us(&t, w, c.tile, &shared);
+        if (c.us >= 0 && (double)shared <= 1.2 * (double)t.cfg.gpu->shared_per_block && (have < POOL || c.us < best[have - 1].us)) {
+          int k = have < POOL ? have++ : have - 1;
+          while (k > 0 && best[k - 1].us > c.us) best[k] = best[k - 1], k--;
+          best[k] = c;
+        }
+      }
+      for (l = 0; l < t.n_loops && ++at[l] == count[l]; l++) at[l] = 0;
+    } while (l < t.n_loops);
+    int from = *n; /* this class's graphs stand in [from, from + kept), best first */
+    for (int k = 0; k < have; k++) {
+      mg_graph *g;
+      int seen = 0;
+      if (mg_tiling_graph(&t, w, best[k].tile, &g, NULL) != MG_OK) continue; /* a grid that is too large */
+      for (int q = 0; q < from + kept; q++) seen |= mg_hash(graph[q]) == mg_hash(g);
+      double p = mg_predict_us(g, t.cfg.gpu);
+      int full = kept == share || from + kept == most;
+      if (seen || p >= 1e9 || (full && (!kept || p >= us[from + kept - 1]))) { mg_graph_free(g); continue; }
+      if (full) mg_graph_free(graph[from + --kept]);
+      int q = from + kept++;
+      while (q > from && us[q - 1] > p) us[q] = us[q - 1], graph[q] = graph[q - 1], q--;
+      us[q] = p, graph[q] = g;
+    }
+    *n = from + kept;
+  }
+  for (int i = 1; i < *n; i++) /* all classes together */
+    for (int k = i; k > 0 && us[k - 1] > us[k]; k--) {
+      double u = us[k]; mg_graph *g = graph[k];
+      us[k] = us[k - 1], graph[k] = graph[k - 1], us[k - 1] = u, graph[k - 1] = g;
+    }
+  free(size);
+  mg_tilings_free(&t);
+  return MG_OK;
 }
 
 /* --------------------------------------------------------------------------------------------- >>expressions

@@ -1,0 +1,443 @@
+/* Tests of mirage_search.h's tiling expressions and thread graphs.
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_tiling.c -o build/test_tiling -lcmocka -lm -lpthread
+   Random tests print their seed; SEED=n repeats one, ROUNDS=n makes them longer. */
+#define MIRAGE_IMPLEMENTATION
+#include "mirage_search.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+static uint64_t seed_of(const char *test) {
+  const char *s = getenv("SEED");
+  uint64_t v = s ? strtoull(s, NULL, 10) : (uint64_t)time(NULL);
+  printf("%s: SEED=%llu\n", test, (unsigned long long)v);
+  return v;
+}
+static int rounds(int few) {
+  const char *s = getenv("ROUNDS");
+  return s ? atoi(s) : few;
+}
+static uint64_t next(uint64_t *s) { /* splitmix64 */
+  uint64_t z = (*s += 0x9E3779B97F4A7C15ull);
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull, z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+  return z ^ z >> 31;
+}
+static int64_t draw(uint64_t *s, int64_t lo, int64_t hi) { return lo + (int64_t)(next(s) % (uint64_t)(hi - lo + 1)); }
+
+static mg_graph *parse(const char *text) {
+  mg_graph *g = NULL;
+  mg_error e;
+  if (mg_parse(text, strlen(text), "test", NULL, &g, &e) != MG_OK) fail_msg("%d:%d %s", e.line, e.column, e.msg);
+  return g;
+}
+static mg_tilings tilings(const mg_graph *g, int deep_only) {
+  mg_tilings_config c;
+  mg_tilings t;
+  mg_error e;
+  memset(&c, 0, sizeof c);
+  c.deep_only = deep_only;
+  if (mg_tilings_of(g, &c, &t, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  return t;
+}
+static void statements(const mg_tilings *t, const char *expression, const int64_t *tile, const char *expected) {
+  char *s;
+  mg_error e;
+  int k = mg_tilings_find(t, expression);
+  assert_true(k >= 0);
+  if (mg_tiling_statements(t, k, tile, &s, &e) != MG_OK) fail_msg("%s: %s", expression, e.msg);
+  assert_string_equal(s, expected);
+  mg_string_free(s);
+}
+
+/* ------------------------------------------------------------------------------------------- the worked example */
+
+static const char *const chain = "program chain\ninput A : f16[1024, 512]\ninput B : f16[512, 1024]\ninput D : f16[1024, 512]\n"
+                                 "C = matmul(A, B)\nE = matmul(C, D)\noutput E\n";
+
+/* MCFuser, III-C: M=N=1024, K=H=512.  The paper gives the counts 26, 5 and 3, and says that mhnk and mnkh are both nk;
+   it lists no class and does not say when a spatial loop is bound.  With our reading (mg_tiling.bound) the counts come
+   out as the paper's:
+     m indexes every product and is always bound; what is left of the 26 are the orders of n, k, h.
+     h outermost (hnk, hkn) is bound as nothing is around it: nk and kn.
+     h innermost (nkh, knh) holds no product but E's, which it indexes, and is bound: nk and kn.
+     h in the middle (nhk, khn) holds C's product, which it does not index: it stays, two classes.
+     h beside k, in mn(k,h) and nm(k,h), stays: one class.
+   Rule 2 then takes kn and khn, where k, which C sums over, is outside of n, which cuts C. */
+static void worked_example(void **state) {
+  static const struct { const char *sub, *members; uint32_t bound; mg_tiling_rule rule; } classes[] = {
+    { "nk",     "mnkh mhnk nmkh nkmh nkhm hmnk hnmk hnkm", 9, MG_TILING_KEPT },
+    { "kn",     "mknh mhkn kmnh knmh knhm hmkn hkmn hknm", 9, MG_TILING_CACHED },
+    { "nhk",    "mnhk nmhk nhmk nhkm",                     1, MG_TILING_KEPT },
+    { "khn",    "mkhn kmhn khmn khnm",                     1, MG_TILING_CACHED },
+    { "n(k,h)", "mn(k,h) nm(k,h)",                         1, MG_TILING_KEPT },
+  };
+  (void)state;
+  mg_graph *g = parse(chain);
+  mg_tilings t = tilings(g, 0);
+  assert_int_equal(t.n_loops, 4);
+  for (int l = 0; l < 4; l++) {
+    assert_int_equal(t.loop[l].name, "mknh"[l]);
+    assert_int_equal(t.loop[l].extent, l == 1 || l == 3 ? 512 : 1024);
+    assert_int_equal(t.loop[l].spatial, l == 0 || l == 3);
+  }
+  assert_int_equal(t.n, 26);
+  assert_true(t.candidates == 109051904);
+  assert_int_equal(t.after[MG_TILING_DUPLICATE], 5);
+  assert_int_equal(t.after[MG_TILING_CACHED], 3);
+  assert_int_equal(t.after[MG_TILING_DEPENDENCE], 3); /* a product of sums depends on nothing that these three break */
+  int all = 0;
+  for (size_t c = 0; c < sizeof classes / sizeof *classes; c++) {
+    char text[128];
+    int first = -1;
+    strcpy(text, classes[c].members);
+    for (char *s = strtok(text, " "); s; s = strtok(NULL, " ")) {
+      int k = mg_tilings_find(&t, s);
+      if (k < 0) fail_msg("no %s", s);
+      const mg_tiling *x = &t.tiling[k];
+      assert_string_equal(x->sub, classes[c].sub);
+      assert_int_equal(x->bound, classes[c].bound);
+      assert_int_equal(x->flat, strchr(s, '(') != NULL);
+      if (x->same == k) { assert_int_equal(first, -1); first = k; assert_int_equal(x->rule, classes[c].rule); }
+      else assert_int_equal(x->rule, MG_TILING_DUPLICATE);
+      all++;
+    }
+    assert_true(first >= 0);
+  }
+  assert_int_equal(all, 26);
+  /* Rule 3 leaves the powers of two: 7 sizes of 1024, 6 of 512, in each of three classes. */
+  int left = 0, fit = 0;
+  int64_t tile[4];
+  for (int k = 0; k < t.n; k++) {
+    if (t.tiling[k].rule) continue;
+    for (tile[0] = 16; tile[0] <= 1024; tile[0] += 16)
+      for (tile[1] = 16; tile[1] <= 512; tile[1] += 16)
+        for (tile[2] = 16; tile[2] <= 1024; tile[2] += 16) {
+          tile[3] = 48;
+          assert_int_equal(mg_tiling_judge(&t, k, tile), MG_TILING_PADDING);
+          if ((tile[0] & (tile[0] - 1)) || (tile[1] & (tile[1] - 1)) || (tile[2] & (tile[2] - 1))) continue;
+          for (tile[3] = 16; tile[3] <= 512; tile[3] *= 2) {
+            mg_tiling_rule r = mg_tiling_judge(&t, k, tile);
+            assert_true(r == MG_TILING_KEPT || r == MG_TILING_SHARED);
+            left++, fit += r == MG_TILING_KEPT;
+          }
+        }
+  }
+  assert_int_equal(left, 3 * 7 * 6 * 7 * 6);
+  assert_in_range(fit, left / 10, left * 9 / 10); /* the paper: rule 4 takes about 40 % on an A100 */
+  printf("  rules 1 to 3 leave %d candidates, rule 4 %d (H200)\n", left, fit);
+  mg_tilings_free(&t);
+  /* Chimera's subset */
+  t = tilings(g, 1);
+  assert_int_equal(t.n, 24);
+  assert_true(t.candidates == 24ull * 64 * 32 * 64 * 32);
+  assert_int_equal(t.after[MG_TILING_DUPLICATE], 4);
+  assert_int_equal(t.after[MG_TILING_CACHED], 2);
+  assert_int_equal(mg_tilings_find(&t, "mn(k,h)"), -1);
+  mg_tilings_free(&t);
+  mg_graph_free(g);
+}
+
+/* Where statements stand: the paper's Fig. 4 and Fig. 5, and the flat expression. */
+static void statements_stand_where_the_paper_has_them(void **state) {
+  int64_t k1[4] = { 128, 512, 128, 128 }, all1[4] = { 1024, 512, 1024, 512 };
+  (void)state;
+  mg_graph *g = parse(chain);
+  mg_tilings t = tilings(g, 0);
+  statements(&t, "mhnk", NULL, "mh(n(k(L_A,L_B,C_C),L_D,C_E),S_E)");
+  statements(&t, "mhnk", k1, "m(L_A,h(n(L_B,C_C,L_D,C_E),S_E))");
+  statements(&t, "mn(k,h)", NULL, "m(n(k(L_A,L_B,C_C),h(L_D,C_E)),S_E)");
+  statements(&t, "mhkn", NULL, "mh(k(L_A,n(L_B,C_C)),L_D,C_E,S_E)"); /* all of C is cached, then used */
+  statements(&t, "mhnk", all1, "(L_A,L_B,C_C,L_D,C_E,S_E)");
+  mg_tilings_free(&t);
+  mg_graph_free(g);
+  g = parse("program attention\ninput Q : f16[8, 512, 64]\ninput K : f16[8, 64, 512]\ninput V : f16[8, 512, 64]\n"
+            "S = matmul(Q, K)\nP = exp(S)\nL = sum(P, dim=2)\nO = matmul(div(P, L), V)\noutput O\n");
+  t = tilings(g, 0);
+  assert_int_equal(t.n_all, 5);
+  assert_true(t.loop[4].batch && t.loop[4].spatial);
+  /* matmul(div(P, L), V) has become div(matmul(P, V), L): O is the quotient, after the loop that sums */
+  statements(&t, "mhnk", NULL, "mh(n(k(L_Q,L_K,C_S),C_P,L_V,C_matmul5,C_L),C_O,S_O)");
+  assert_int_equal(t.after[MG_TILING_DUPLICATE], 5);
+  assert_int_equal(t.after[MG_TILING_CACHED], 3);
+  assert_int_equal(t.after[MG_TILING_DEPENDENCE], 2);
+  /* nhk computes P, and with it L, anew for every h, which does not index L: L cannot leave h to divide by it */
+  assert_int_equal(t.tiling[mg_tilings_find(&t, "mnhk")].rule, MG_TILING_DEPENDENCE);
+  mg_tilings_free(&t);
+  mg_graph_free(g);
+}
+
+/* ---------------------------------------------------------------------------------- against the definition itself */
+
+/* All forests over n loops in which the loops of every product nest: parents drawn from all maps, by brute force. */
+static int forests(int n, const uint32_t *product, int n_products, int *deep) {
+  int count = 0;
+  long total = 1;
+  *deep = 0;
+  for (int k = 0; k < n; k++) total *= n + 1;
+  for (long c = 0; c < total; c++) {
+    int parent[8], ok = 1, depth = 0;
+    uint32_t above[8];
+    long v = c;
+    for (int k = 0; k < n; k++) parent[k] = (int)(v % (n + 1)) - 1, v /= n + 1;
+    for (int k = 0; k < n && ok; k++) {
+      above[k] = 1u << k;
+      int q = parent[k], d = 1;
+      for (; q >= 0 && d <= n; q = parent[q]) above[k] |= 1u << q, d++;
+      ok = q < 0;
+      depth = d > depth ? d : depth;
+    }
+    for (int p = 0; p < n_products && ok; p++)
+      for (int a = 0; a < n; a++)
+        for (int b = 0; b < n; b++)
+          if ((product[p] >> a & 1) && (product[p] >> b & 1) && !(above[a] >> b & 1) && !(above[b] >> a & 1)) ok = 0;
+    count += ok, *deep += ok && depth == n;
+  }
+  return count;
+}
+
+static void expressions_are_all_forests(void **state) {
+  static const struct { const char *text; int n, products; uint32_t loops[4]; } programs[] = {
+    { "program p\ninput A : f16[32, 64]\ninput B : f16[64, 96]\nE = matmul(A, B)\noutput E\n", 3, 1, { 7 } },
+    { "program p\ninput A : f16[32, 64]\ninput B : f16[64, 96]\ninput D : f16[96, 48]\nE = matmul(matmul(A, B), D)\noutput E\n", 4, 2, { 7, 13 } },
+    { "program p\ninput A : f16[32, 64]\ninput B : f16[64, 96]\ninput D : f16[96, 48]\nE = matmul(A, matmul(B, D))\noutput E\n", 4, 2, { 7, 13 } },
+    { "program p\ninput A : f16[32, 64]\ninput B : f16[64, 96]\ninput D : f16[96, 48]\ninput F : f16[48, 80]\n"
+      "E = matmul(matmul(matmul(A, B), D), F)\noutput E\n", 5, 3, { 7, 13, 25 } },
+    { "program p\ninput A : f16[32, 64]\ninput B : f16[64, 96]\ninput D : f16[96, 48]\ninput F : f16[48, 80]\ninput G : f16[80, 112]\n"
+      "E = matmul(matmul(matmul(matmul(A, B), D), F), G)\noutput E\n", 6, 4, { 7, 13, 25, 49 } },
+    { "program p\ninput X : f16[32, 64]\ninput W : f16[64, 96]\ninput A : f16[64, 16]\ninput B : f16[16, 96]\n"
+      "E = add(matmul(X, W), matmul(matmul(X, A), B))\noutput E\n", 4, 3, { 7, 11, 13 } },
+  };
+  (void)state;
+  for (size_t k = 0; k < sizeof programs / sizeof *programs; k++) {
+    mg_graph *g = parse(programs[k].text);
+    mg_tilings t = tilings(g, 0);
+    int deep, n = forests(programs[k].n, programs[k].loops, programs[k].products, &deep), flat = 0;
+    assert_int_equal(t.n_loops, programs[k].n);
+    assert_int_equal(t.n, n);
+    for (int a = 0; a < t.n; a++) {
+      flat += t.tiling[a].flat;
+      assert_int_equal(mg_tilings_find(&t, t.tiling[a].text), a); /* each once */
+      for (int b = 0; b < a; b++) assert_true(memcmp(t.tiling[a].parent, t.tiling[b].parent, sizeof t.tiling[a].parent) != 0);
+    }
+    assert_int_equal(n - deep, flat);
+    printf("  %d loops: %d expressions, %d flat; after rules 1, 2 and dependence %d, %d, %d\n", t.n_loops, n, flat, t.after[1], t.after[2], t.after[3]);
+    mg_tilings_free(&t);
+    mg_graph_free(g);
+  }
+}
+
+/* ------------------------------------------------------------------------------------------------ the graphs */
+
+/* A maximum that does not cancel has no bound. */
+static void must_equal(const mg_graph *g, const mg_graph *u, int tier, const char *what) {
+  mg_verify_config c = mg_verify_config_default();
+  mg_verify_report r;
+  mg_error e;
+  char *text = NULL;
+  c.tier = tier, c.threads = 1;
+  if (mg_verify(g, u, &c, &r, &e) == MG_OK && (r.verdict == MG_EQUAL || (r.verdict == MG_EQUAL_SAMPLED && !strcmp(g->name, "maxima")))) return;
+  mg_print(u, &text, &e);
+  fail_msg("%s: verdict %d %s\n%s", what, (int)r.verdict, r.reason, text);
+}
+
+static const char *const shapes[] = { /* %d are the extents of m, k, n, h, p */
+  "program chain2\ninput A : f16[%1$d, %2$d]\ninput B : f16[%2$d, %3$d]\ninput D : f16[%3$d, %4$d]\nE = matmul(matmul(A, B), D)\noutput E\n",
+  "program right\ninput A : f16[%1$d, %2$d]\ninput B : f16[%2$d, %3$d]\ninput D : f16[%3$d, %4$d]\nE = matmul(A, matmul(B, D))\noutput E\n",
+  "program batched\ninput A : f16[3, %1$d, %2$d]\ninput B : f16[3, %2$d, %3$d]\ninput D : f16[3, %3$d, %4$d]\nE = matmul(silu(matmul(A, B)), D)\noutput E\n",
+  "program attention\ninput Q : f16[2, %1$d, %2$d]\ninput K : f16[2, %2$d, %3$d] @ [0, 2, 1]\ninput V : f16[2, %3$d, %4$d]\n"
+  "P = softmax(scale(matmul(Q, K), 1/8), dim=2)\nO = matmul(P, V)\noutput O\n",
+  "program qknorm\ninput Q : f16[%1$d, %2$d]\ninput K : f16[%2$d, %3$d] @ [1, 0]\ninput V : f16[%3$d, %4$d]\n"
+  "O = matmul(softmax(matmul(rms_norm(Q, eps=1/1000, dim=1), rms_norm(K, eps=1/1000, dim=0)), dim=1), V)\noutput O\n",
+  "program biased\ninput A : f16[%1$d, %2$d]\ninput B : f16[%2$d, %3$d]\ninput D : f16[%3$d, %4$d]\ninput b : f16[%3$d]\ninput R : f16[%1$d, %4$d]\n"
+  "E = add(matmul(gelu(add(matmul(A, B), b)), D), R)\noutput E\n",
+  "program lora\ninput X : f16[%1$d, %2$d]\ninput W : f16[%2$d, %4$d]\ninput A : f16[%2$d, %3$d]\ninput B : f16[%3$d, %4$d]\n"
+  "E = add(matmul(X, W), matmul(matmul(X, A), B))\noutput E\n",
+  "program gated\ninput X : f16[%1$d, %2$d]\ninput A : f16[%2$d, %3$d]\ninput B : f16[%2$d, %3$d]\nE = mul(silu(matmul(X, A)), matmul(X, B))\noutput E\n",
+  "program norm\ninput X : f16[%1$d, %2$d]\ninput G : f16[%2$d]\ninput W : f16[%2$d, %3$d]\nE = matmul(rms_norm(X, G, eps=1/1000), W)\noutput E\n",
+  "program chain3\ninput A : f16[%1$d, %2$d]\ninput B : f16[%2$d, %3$d]\ninput D : f16[%3$d, %4$d]\ninput F : f16[%4$d, %5$d]\n"
+  "E = matmul(matmul(matmul(A, B), D), F)\noutput E\n",
+  "program two_outputs\ninput A : f16[%1$d, %2$d]\ninput B : f16[%2$d, %3$d]\ninput D : f16[%3$d, %4$d]\nC = matmul(A, B)\nE = matmul(C, D)\noutput C\noutput E\n",
+  "program maxima\ninput A : f16[%1$d, %2$d]\ninput B : f16[%2$d, %3$d]\ninput D : f16[%3$d, %4$d]\nC = matmul(A, B)\nE = matmul(sub(C, max(C, dim=1)), D)\noutput E\n",
+  "program turned\ninput A : f16[%1$d, %2$d]\ninput B : f16[%3$d, %2$d]\ninput D : f16[%3$d, %4$d]\nE = matmul(matmul(A, transpose(B, [1, 0])), D)\noutput E\n",
+};
+
+/* Every expression of every program, at random sizes, most of them ragged: what the rows say can be built is built,
+   equals the program, and reads back the same. */
+static void graphs_equal_their_programs(void **state) {
+  (void)state;
+  uint64_t s = seed_of(__func__);
+  int built = 0, none = 0, flat = 0, ragged = 0;
+  for (int round = 0; round < rounds(1); round++)
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+      int d[5];
+      char text[1024];
+      for (int j = 0; j < 5; j++) d[j] = (int)draw(&s, 4, 10);
+      snprintf(text, sizeof text, shapes[k], d[0], d[1], d[2], d[3], d[4]);
+      mg_graph *g = parse(text), *u, *v;
+      mg_tilings t = tilings(g, 0);
+      for (int w = 0; w < t.n; w += t.n > 30 ? (int)draw(&s, 1, 24) : 1) {
+        int64_t tile[MG_TILING_LOOPS];
+        mg_error e;
+        char *p, what[160];
+        for (int l = 0; l < t.n_loops; l++) tile[l] = draw(&s, 1, (t.loop[l].extent * 4 + 2) / 3), ragged += t.loop[l].extent % tile[l] != 0;
+        snprintf(what, sizeof what, "%s %s %lld %lld %lld %lld", g->name, t.tiling[w].text, (long long)tile[0], (long long)tile[1], (long long)tile[2], (long long)tile[3]);
+        mg_status st = mg_tiling_graph(&t, w, tile, &u, &e);
+        double us = mg_tiling_us(&t, w, tile, NULL);
+        assert_int_equal(st == MG_OK, us >= 0);
+        if (st != MG_OK) {
+          if (st != MG_UNSUPPORTED) fail_msg("%s: %s", what, e.msg);
+          none++;
+          continue;
+        }
+        must_equal(g, u, built % 8 ? MG_TIER_FAST : MG_TIER_FULL, what);
+        assert_int_equal(mg_print(u, &p, &e), MG_OK);
+        v = parse(p);
+        assert_true(mg_hash(v) == mg_hash(u));
+        built++, flat += t.tiling[w].flat;
+        mg_string_free(p);
+        mg_graph_free(u), mg_graph_free(v);
+      }
+      mg_tilings_free(&t);
+      mg_graph_free(g);
+    }
+  printf("  %d graphs equal, %d flat, %d uneven cuts, %d removed by the dependence\n", built, flat, ragged, none);
+  assert_true(built > 100 && flat > 5 && ragged > 100 && none > 0);
+}
+
+/* A graph's structure is its expression's. */
+static void graphs_have_the_loops_of_their_expression(void **state) {
+  (void)state;
+  mg_graph *g = parse(chain), *u;
+  mg_tilings t = tilings(g, 0);
+  int64_t tile[4] = { 128, 64, 256, 128 };
+  mg_error e;
+  char *text;
+  assert_int_equal(mg_tiling_graph(&t, mg_tilings_find(&t, "mn(k,h)"), tile, &u, &e), MG_OK);
+  mg_graph *b = u->ops[1].sub;
+  assert_int_equal(b->axes[1].extent, 8);
+  assert_int_equal(b->axes[2].extent, 1);
+  assert_int_equal(b->n_axes, 7);
+  for (int l = 4; l < 7; l++) assert_string_equal(b->axes[l].name, l == 4 ? "n" : l == 5 ? "k" : "h");
+  assert_true(b->axes[4].parent == 0 && b->axes[5].parent == 4 && b->axes[6].parent == 4);
+  assert_true(b->axes[4].extent == 4 && b->axes[5].extent == 8 && b->axes[6].extent == 4);
+  mg_graph_free(u);
+  assert_int_equal(mg_tiling_graph(&t, mg_tilings_find(&t, "mhnk"), tile, &u, &e), MG_OK);
+  assert_int_equal(mg_print(u, &text, &e), MG_OK);
+  assert_non_null(strstr(text, "kernel grid=(x=8, y=4)"));
+  assert_non_null(strstr(text, "  for n=4 {\n    for k=8 {"));
+  mg_string_free(text);
+  mg_graph_free(u);
+  tile[0] = 1024, tile[1] = 512, tile[2] = 1 << 20, tile[3] = 512; /* dead loops vanish */
+  assert_int_equal(mg_tiling_graph(&t, mg_tilings_find(&t, "mn(k,h)"), tile, &u, &e), MG_OK);
+  assert_int_equal(u->ops[1].sub->n_axes, 4);
+  mg_graph_free(u);
+  mg_tilings_free(&t);
+  mg_graph_free(g);
+}
+
+/* Equations 2 to 5 by hand, for mhnk. */
+static void model_is_the_papers(void **state) {
+  (void)state;
+  mg_graph *g = parse(chain);
+  mg_tilings t = tilings(g, 0);
+  const mg_gpu *gpu = mg_gpu_find("H200");
+  int64_t tile[4] = { 128, 64, 256, 128 }, shared;
+  double m = 8, k = 8, n = 4, h = 4, blocks = m * h;
+  double bytes = 2 * (128 * 64 * m * h * n * k + 64 * 256 * m * h * n * k + 256 * 128 * m * h * n + 128 * 128 * m * h);
+  double flops = 2 * (128. * 64 * 256 * m * h * n * k + 128. * 256 * 128 * m * h * n);
+  double us = (bytes / (gpu->dram_gbps * 1e3) + flops / (gpu->tensor_tflops * 1e6)) * (blocks + gpu->sms) / blocks;
+  double got = mg_tiling_us(&t, mg_tilings_find(&t, "mhnk"), tile, &shared);
+  if (fabs(got - us) > 1e-9 * us) fail_msg("expected %g us, got %g", us, got);
+  assert_int_equal(shared, 2 * (128 * 64 + 64 * 256 + 128 * 256 + 256 * 128 + 128 * 128)); /* equation 1, in bytes */
+  /* k of one tile: A is loaded once a block, Fig. 4 (b) */
+  tile[1] = 512;
+  bytes = 2 * (128 * 512 * m * h + 512. * 256 * m * h * n + 256 * 128 * m * h * n + 128 * 128 * m * h);
+  us = (bytes / (gpu->dram_gbps * 1e3) + flops / (gpu->tensor_tflops * 1e6)) * (blocks + gpu->sms) / blocks;
+  got = mg_tiling_us(&t, mg_tilings_find(&t, "mhnk"), tile, NULL);
+  if (fabs(got - us) > 1e-9 * us) fail_msg("expected %g us, got %g", us, got);
+  /* flat: E is held for all of h, and the grid is m */
+  tile[1] = 64;
+  got = mg_tiling_us(&t, mg_tilings_find(&t, "mn(k,h)"), tile, &shared);
+  assert_int_equal(shared, 2 * (128 * 64 + 64 * 256 + 128 * 256 + 256 * 128 + 128 * 512));
+  bytes = 2 * (128 * 64 * m * n * k + 64 * 256 * m * n * k + 256 * 128 * m * n * h + 128 * 512 * m);
+  flops = 2 * (128. * 64 * 256 * m * n * k + 128. * 256 * 128 * m * n * h);
+  us = (bytes / (gpu->dram_gbps * 1e3) + flops / (gpu->tensor_tflops * 1e6)) * (m + gpu->sms) / m;
+  if (fabs(got - us) > 1e-9 * us) fail_msg("expected %g us, got %g", us, got);
+  mg_tilings_free(&t);
+  mg_graph_free(g);
+}
+
+/* ----------------------------------------------------------------------------------------- what the search gets */
+
+static void best_are_few_ranked_and_right(void **state) {
+  (void)state;
+  uint64_t seed = seed_of(__func__);
+  static const char *const programs[] = { "gemm_chain_g4", "attention_s1", "gqa_bs1", "qknorm_bs1", "lora_m16_k256", "gated_mlp_m8" };
+  for (size_t k = 0; k < sizeof programs / sizeof *programs; k++) {
+    char path[128];
+    mg_graph *g, *best[12];
+    double us[12];
+    int n;
+    mg_error e;
+    snprintf(path, sizeof path, "examples/programs/%s.mg", programs[k]);
+    if (mg_parse_file(path, NULL, &g, &e) != MG_OK) fail_msg("%s: %s", path, e.msg);
+    if (mg_tilings_best(g, NULL, 12, best, us, &n, &e) != MG_OK) fail_msg("%s: %s", path, e.msg);
+    assert_in_range(n, 4, 12);
+    int checked = (int)draw(&seed, 0, n - 1); /* full size takes its time: one of them, or all in a long run */
+    for (int i = 0; i < n; i++) {
+      assert_true(us[i] > 0 && us[i] < 1e9 && (!i || us[i - 1] <= us[i]));
+      assert_true(fabs(us[i] - mg_predict_us(best[i], NULL)) < 1e-9 * us[i]);
+      for (int j = 0; j < i; j++) assert_true(mg_hash(best[i]) != mg_hash(best[j]));
+      if (i == checked || rounds(1) > 1) must_equal(g, best[i], MG_TIER_FAST, programs[k]);
+    }
+    printf("  %s: %d graphs, %.2f to %.2f us; the program as library kernels %.2f us\n", programs[k], n, us[0], us[n - 1], mg_predict_us(g, NULL));
+    for (int i = 0; i < n; i++) mg_graph_free(best[i]);
+    mg_graph_free(g);
+  }
+}
+
+static void refusals_say_why(void **state) {
+  (void)state;
+  static const struct { const char *text, *say; } bad[] = {
+    { "program p\ninput A : f16[32, 64]\nE = exp(A)\noutput E\n", "a matmul" },
+    { "program p\ninput A : f16[32, 64]\nE = matmul(A, reshape(A, [64, 32]))\noutput E\n", "reshape" },
+    { "program p\ninput A : f16[32, 32]\nE = matmul(A, A)\noutput E\n", "two dimensions" },
+    { "program p\ninput A : f16[4, 32, 64]\ninput B : f16[4, 64, 32]\nE = sum(matmul(A, B), dim=0)\noutput E\n", "batch" },
+  };
+  mg_tilings t;
+  mg_error e;
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+    mg_graph *g = parse(bad[k].text);
+    assert_int_equal(mg_tilings_of(g, NULL, &t, &e), MG_UNSUPPORTED);
+    if (!strstr(e.msg, bad[k].say)) fail_msg("case %zu: %s", k, e.msg);
+    assert_null(t.tiling);
+    mg_graph_free(g);
+  }
+  mg_graph *g = parse(chain), *u;
+  int64_t tile[4] = { 64, 64, 64, 64 };
+  char *text;
+  t = tilings(g, 0);
+  assert_int_equal(mg_tiling_graph(&t, 26, tile, &u, &e), MG_BAD_INPUT);
+  assert_int_equal(mg_tiling_graph(&t, 0, NULL, &u, &e), MG_BAD_INPUT);
+  assert_int_equal(mg_tiling_graph(&t, mg_tilings_find(&t, "mkhn"), tile, &u, &e), MG_UNSUPPORTED);
+  assert_non_null(strstr(e.msg, "recomputed"));
+  assert_int_equal(mg_tiling_statements(&t, -1, NULL, &text, &e), MG_BAD_INPUT);
+  tile[0] = 0, tile[1] = -7; /* clipped to 1 */
+  assert_int_equal(mg_tiling_graph(&t, mg_tilings_find(&t, "mhnk"), tile, &u, &e), MG_OK);
+  assert_int_equal(u->ops[1].sub->axes[1].extent, 1024);
+  mg_graph_free(u);
+  mg_tilings_free(&t);
+  mg_graph_free(g);
+  assert_int_equal(mg_tilings_of(NULL, NULL, &t, &e), MG_BAD_INPUT);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(worked_example), cmocka_unit_test(statements_stand_where_the_paper_has_them),
+    cmocka_unit_test(expressions_are_all_forests), cmocka_unit_test(graphs_equal_their_programs),
+    cmocka_unit_test(graphs_have_the_loops_of_their_expression), cmocka_unit_test(model_is_the_papers),
+    cmocka_unit_test(best_are_few_ranked_and_right), cmocka_unit_test(refusals_say_why),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
