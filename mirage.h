@@ -2455,7 +2455,8 @@ mg_status mg_dot(const mg_graph *g, char **out, mg_error *e) {
    Loops: at the end of every iteration of loop L, each accumulator whose operand lives in L's own body takes it in; it
    was reset when the outermost loop that it lifts was entered.
    Grid accumulators: blocks are visited in groups that differ only along the merged axes.  In pass 1 every block of
-   the group runs what does not depend on the merged value and adds its part; in pass 2 the first block runs the rest.
+   the group runs what does not depend on the merged value, stores too, and adds its part; in pass 2 the first block
+   runs the rest.
    Parts: at kernel level every tensor may be a box of itself; an operator then sees its operands through what its own
    box needs of them.  Only loads and stores of block graphs look at such boxes, so lower levels know nothing of them. */
 
@@ -2838,10 +2839,10 @@ static mg_status mgi_accum_take(mgi_eval *E, const mg_op_node *o) {
   return E->d->combine(E->d->user, mgi_accum_kind(&o->map), &dst, src);
 }
 
-/* Pass 1 leaves out what needs a merged value, and all stores. */
+/* Pass 1 leaves out what needs a merged value. */
 static int mgi_left_out(const mgi_eval *E, const mg_op_node *o) {
   if (E->pass != 1 || (o->code == MG_OP_ACCUM && mgi_grid_part(&o->map))) return 0;
-  return o->code == MG_OP_STORE || E->g->tensors[o->out[0].id].merged != 0;
+  return E->g->tensors[(o->code == MG_OP_STORE ? o->in[0] : o->out[0]).id].merged != 0;
 }
 /* Pass 2 has the merged values already. */
 static int mgi_takes(const mgi_eval *E, const mg_op_node *o) { return !mgi_left_out(E, o) && !(E->pass == 2 && mgi_grid_part(&o->map)); }

@@ -759,6 +759,10 @@ static const pair pairs[] = {
      "program p\ninput X : f16[4, 12]\ninput W : f16[12, 6]\n"
      "O = kernel grid=(x=3, z=2) {\n  for i=3 {\n    m = matmul(load X {z->1, i->1}, load W {x->1, z->0, i->0})\n  }\n"
      "  store accum(m) {z->+, i->+} {x->1}\n}\noutput O\n", 20},
+    {"one output merged over the blocks of z, one that they cut",
+     "program p\ninput X : f16[4, 8]\ninput Y : f16[4, 8]\nS = sum(X, dim=1)\nE = exp(Y)\noutput S, E\n",
+     "program p\ninput X : f16[4, 8]\ninput Y : f16[4, 8]\nS, E = kernel grid=(x=2, z=4) {\n  s = sum(load X {x->0, z->1}, dim=1)\n"
+     "  store accum(s) {z->+} {x->0}\n  store exp(load Y {x->0, z->1}) {x->0, z->1}\n}\noutput S, E\n", 20},
     {"maximum over the blocks of y",
      "program p\ninput X : f16[4, 12]\nO = max(X, dim=1)\noutput O\n",
      "program p\ninput X : f16[4, 12]\nO = kernel grid=(x=2, y=3) {\n  m = max(load X {x->0, y->1}, dim=1)\n  store accum(m) {y->max} {x->0}\n}\noutput O\n", 20},
