@@ -30,10 +30,10 @@ build build/san build/log:
 build/%: examples/%.c $(HEADERS) | build
 	$(CC) $(STD) $(CFLAGS) $< -o $@ $(LIBS)
 
-build/test_%: tests/test_%.c $(HEADERS) | build
+build/test_%: tests/test_%.c $(wildcard tests/*.h) $(HEADERS) | build
 	$(CC) $(STD) $(CFLAGS) $< -o $@ -lcmocka $(LIBS)
 
-build/san/test_%: tests/test_%.c $(HEADERS) | build/san
+build/san/test_%: tests/test_%.c $(wildcard tests/*.h) $(HEADERS) | build/san
 	$(CC) $(STD) $(SAN) $< -o $@ -lcmocka $(LIBS)
 
 build/san/mirage: examples/mirage.c $(HEADERS) | build/san

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Random tests with new seeds for SOAK_S seconds; stops at the first failure and says how to repeat it.
 # Last line: `N passed, N failed`.  `make soak` builds the programs and hands them over.
+# test_adversary takes its long form: SOAK_MUTANTS mutants, SOAK_REWRITES rewrites, over SOAK_JOBS processes.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build/log
+export SOAK_MUTANTS=${SOAK_MUTANTS:-100000} SOAK_REWRITES=${SOAK_REWRITES:-10000} SOAK_SEARCHES=${SOAK_SEARCHES:-42} SOAK_JOBS=${SOAK_JOBS:-2}
 end=$(($(date +%s) + ${SOAK_S:-3600})) seed=${SEED:-$(date +%s)} passed=0
 while :; do
   for t in "$@"; do
@@ -21,6 +23,7 @@ while :; do
       exit 1
     fi
     passed=$((passed + 1))
+    case $t in */test_adversary) cat build/log/soak.log ;; esac # the table is the result
     echo "ok - ${run[*]}"
   done
   seed=$((seed + 1))
