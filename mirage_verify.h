@@ -1775,20 +1775,28 @@ mg_verify_config mg_verify_config_default(void) {
   return c;
 }
 
+/* "'X' : f16[6, 8]" */
+static const char *mgi_signature_text(const mg_tensor_info *t, char *buf, size_t size) {
+  size_t n = (size_t)snprintf(buf, size, "'%.20s' : %s[", t->name, mg_dtype_name(t->dtype));
+  for (int d = 0; d < t->shape.rank && n < size; d++) n += (size_t)snprintf(buf + n, size - n, "%s%lld", d ? ", " : "", (long long)t->shape.dim[d]);
+  if (n < size) snprintf(buf + n, size - n, "]");
+  return buf;
+}
+
 static mg_status mgi_verify_signature(const mg_graph *a, const mg_graph *b, mg_error *e) {
   if (!a || !b || a->up || b->up) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "expected two programs");
-  if (a->n_in != b->n_in) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "'%s' has %u inputs, '%s' has %u", a->name, a->n_in, b->name, b->n_in);
-  if (a->n_out != b->n_out) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "'%s' has %u outputs, '%s' has %u", a->name, a->n_out, b->name, b->n_out);
-  if (!a->n_out) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "'%s' has no output", a->name);
+  if (a->n_in != b->n_in) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "'%.60s' has %u input%s, '%.60s' has %u", a->name, a->n_in, a->n_in == 1 ? "" : "s", b->name, b->n_in);
+  if (a->n_out != b->n_out) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "'%.60s' has %u output%s, '%.60s' has %u", a->name, a->n_out, a->n_out == 1 ? "" : "s", b->name, b->n_out);
+  if (!a->n_out) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "'%.60s' has no output", a->name);
   for (uint32_t k = 0; k < a->n_in + a->n_out; k++) {
     const mg_tensor_info *x = &a->tensors[k < a->n_in ? a->in[k].id : a->out[k - a->n_in].id];
     const mg_tensor_info *y = &b->tensors[k < b->n_in ? b->in[k].id : b->out[k - b->n_in].id];
-    const char *what = k < a->n_in ? "input" : "output";
-    uint32_t at = k < a->n_in ? k : k - a->n_in;
-    int same = x->shape.rank == y->shape.rank;
+    char tx[96], ty[96];
+    int same = x->shape.rank == y->shape.rank && x->dtype == y->dtype;
     for (int d = 0; d < x->shape.rank && same; d++) same = x->shape.dim[d] == y->shape.dim[d];
-    if (!same) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s %u has unlike shapes: '%s' in '%s', '%s' in '%s'", what, at, x->name, a->name, y->name, b->name);
-    if (x->dtype != y->dtype) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s %u has unlike types: %s in '%s', %s in '%s'", what, at, mg_dtype_name(x->dtype), a->name, mg_dtype_name(y->dtype), b->name);
+    if (!same)
+      return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s %u is %s in '%.40s' and %s in '%.40s': types and shapes must be alike", k < a->n_in ? "input" : "output", k < a->n_in ? k : k - a->n_in,
+                     mgi_signature_text(x, tx, sizeof tx), a->name, mgi_signature_text(y, ty, sizeof ty), b->name);
   }
   return MG_OK;
 }
@@ -2027,6 +2035,10 @@ mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_c
     else if ((status = mg_parse(at, (size_t)size, k ? "certificate, second program" : "certificate, first program", NULL, &g[k], e)) == MG_OK) at += size;
   }
   if (status == MG_OK) status = mg_verify(g[0], g[1], &c, r, e);
+  if (status == MG_UNSUPPORTED || status == MG_LIMIT) { /* there is no certificate of such programs */
+    status = MG_BAD_INPUT;
+    if (e) e->status = status;
+  }
   if (status == MG_OK && r->unfinished) status = mg_fail(e, MG_UNSUPPORTED, where, "not rechecked: %.200s", r->reason);
   if (status == MG_OK && r->verdict != MG_EQUAL && r->verdict != MG_EQUAL_SAMPLED)
     status = mg_fail(e, MG_BAD_INPUT, where, "the tests give %s: %.180s", mg_verdict_name(r->verdict), r->reason);

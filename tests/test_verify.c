@@ -976,10 +976,117 @@ static void signatures(void **state) {
     assert_int_equal(mg_verify(a, b, NULL, NULL, NULL), MG_BAD_INPUT);
     mg_graph_free(b);
   }
+  mg_graph *b = parse(other[2]);
+  mg_error e;
+  mg_verify(a, b, NULL, NULL, &e);
+  assert_string_equal(e.msg, "input 0 is 'X' : f16[6, 8] in 'a' and 'X' : f32[6, 8] in 'b': types and shapes must be alike");
+  mg_graph_free(b);
+  b = parse(other[0]);
+  mg_verify(a, b, NULL, NULL, &e);
+  assert_string_equal(e.msg, "input 0 is 'X' : f16[6, 8] in 'a' and 'X' : f16[6, 9] in 'b': types and shapes must be alike");
+  mg_graph_free(b);
   mg_graph_free(a);
+  /* functions are compared: names and memory orders may differ; a transposed input is another function */
+  a = parse("program a\ninput X : f16[6, 8]\ninput Y : f16[8, 5] @ [1, 0]\nO = matmul(X, Y)\noutput O\n");
+  b = parse("program b\ninput left : f16[6, 8] @ [1, 0]\ninput right : f16[8, 5]\nproduct = matmul(left, right)\noutput product\n");
+  mg_verify_report r;
+  assert_int_equal(mg_verify(a, b, NULL, &r, &e), MG_OK);
+  assert_true(r.verdict == MG_EQUAL && r.log2_delta <= -64);
+  mg_graph_free(b);
+  b = parse("program b\ninput X : f16[6, 8]\ninput Y : f16[5, 8]\nO = matmul(X, transpose(Y, [1, 0]))\noutput O\n");
+  assert_int_equal(mg_verify(a, b, NULL, &r, &e), MG_BAD_INPUT);
+  mg_graph_free(a), mg_graph_free(b);
 }
 
 /* ---- certificates */
+
+/* One line deleted, doubled, swapped with the next, emptied, or one of its numbers changed. */
+static size_t damaged_line(const char *text, int line, int how, char *out) {
+  const char *s = text, *end;
+  size_t n = 0;
+  for (int k = 0; k < line; k++) s = strchr(s, '\n') + 1;
+  end = strchr(s, '\n') + 1;
+  memcpy(out, text, (size_t)(s - text)), n = (size_t)(s - text);
+  const char *next_end = *end ? strchr(end, '\n') + 1 : NULL;
+  switch (how) {
+    case 0: break;
+    case 1: for (int k = 0; k < 2; k++) memcpy(out + n, s, (size_t)(end - s)), n += (size_t)(end - s); break;
+    case 2:
+      if (!next_end) return 0;
+      memcpy(out + n, end, (size_t)(next_end - end)), n += (size_t)(next_end - end);
+      memcpy(out + n, s, (size_t)(end - s)), n += (size_t)(end - s), end = next_end;
+      break;
+    case 3: out[n++] = '\n'; break;
+    default: { /* the number that starts with its (how - 4)th run of digits: one more, or one less */
+      const char *d = s;
+      for (int k = 0;; k++) {
+        while (d < end && (*d < '0' || *d > '9')) d++;
+        if (d == end) return 0;
+        if (k == (how - 4) / 2) break;
+        while (d < end && *d >= '0' && *d <= '9') d++;
+      }
+      const char *last = d;
+      while (last[1] >= '0' && last[1] <= '9') last++;
+      memcpy(out + n, s, (size_t)(end - s));
+      char *digit = out + n + (last - s);
+      *digit = (char)(how % 2 ? (*digit == '0' ? '1' : *digit - 1) : (*digit == '9' ? '8' : *digit + 1));
+      n += (size_t)(end - s);
+    }
+  }
+  size_t rest = strlen(end);
+  memcpy(out + n, end, rest), n += rest, out[n] = 0;
+  return n == strlen(text) && !memcmp(out, text, n) ? 0 : n; /* two like lines swapped are no damage */
+}
+
+/* Every damage of one line is found.  With a sum that was made to fit as well, what passes is a certificate all the same:
+   of the same programs with statements, names or the aim changed so that all of it holds again. */
+static void damaged_lines(void **state) {
+  (void)state;
+  static const char *const pair[][2] = {
+    {"program a\n" RMS RMS_PROGRAM "\noutput O\n", "program b\n" RMS RMS_KERNEL("3", "4", "1/32", "1/1000000", "div") "\noutput O\n"},
+    {"program a\n" ATT "O = matmul(softmax(matmul(Q, K), dim=1), V)\noutput O\n", "program b\n" ATT "S = matmul(Q, K)\nE = exp(sub(S, max(S, dim=1)))\nO = div(matmul(E, V), sum(E, dim=1))\noutput O\n"},
+    {"program a\ninput X : f16[4, 6]\nO = max(X, dim=1)\noutput O\n", "program b\ninput X : f16[4, 6]\nY = concat(X, X, dim=1)\nO = max(Y, dim=1)\noutput O\n"}};
+  int passed = 0, forged = 0;
+  for (int k = 0; k < 3; k++) {
+    mg_graph *a = parse(pair[k][0]), *b = parse(pair[k][1]);
+    mg_verify_report r, again;
+    mg_verify_config c = mg_verify_config_default();
+    mg_error e;
+    char *text = NULL;
+    c.seed = seed;
+    assert_int_equal(mg_verify(a, b, &c, &r, &e), MG_OK);
+    assert_int_equal(r.verdict, k < 2 ? MG_EQUAL : MG_EQUAL_SAMPLED);
+    assert_int_equal(mg_certificate(a, b, &r, &text, &e), MG_OK);
+    size_t len = strlen(text);
+    char *bad = (char *)malloc(2 * len + 64);
+    int lines = 0, head = 0; /* head: lines before the first program's text */
+    for (const char *s = text; *s; s++) lines += *s == '\n';
+    for (const char *s = text; s < strstr(text, "\nfirst "); s++) head += *s == '\n';
+    assert_true(lines > 30 && head > 12);
+    for (int line = 0; line < lines; line++)
+      for (int how = 0; how < 24; how++) {
+        size_t n = damaged_line(text, line, how, bad);
+        if (!n) continue;
+        memset(&e, 0, sizeof e);
+        mg_status s = mg_certificate_check(bad, n, &again, &e);
+        if (s != MG_BAD_INPUT || !*e.msg) fail_msg("line %d, damage %d: status %d\n%s", line + 1, how, s, bad);
+        if (line == lines - 1 || n < 21) continue;
+        snprintf(bad + n - 21, 22, "sum %016llx", (unsigned long long)mgi_cert_sum(bad, n - 21)), bad[n - 1] = '\n';
+        s = mg_certificate_check(bad, n, &again, &e);
+        forged++;
+        if (s == MG_OK) {
+          passed++;
+          if (line <= head && strncmp(bad, text, strstr(text, "aim ") - text)) fail_msg("forged line %d, damage %d, passes:\n%s", line + 1, how, bad);
+          assert_true(again.verdict == r.verdict && again.log2_delta == r.log2_delta && again.p[0] == r.p[0]);
+        } else if (s != MG_BAD_INPUT) fail_msg("forged line %d, damage %d: %s", line + 1, how, e.msg);
+      }
+    free(bad);
+    mg_string_free(text);
+    mg_graph_free(a), mg_graph_free(b);
+  }
+  print_message("%d of %d forged certificates hold\n", passed, forged);
+  assert_true(forged > 400 && passed < forged / 5);
+}
 
 static void certificates(void **state) {
   (void)state;
@@ -1149,6 +1256,250 @@ static void a_dropped_operand_of_a_maximum(void **state) {
   for (int k = 0; k < 2; k++) mg_graph_free(g[k]);
 }
 
+/* A softmax with a running maximum: chunks of the keys, each under a maximum of its own, rescaled when they are merged. */
+#define ONLINE(second, rescale)                                                                                        \
+  "S = reshape(scale(matmul(Q, K), 1/8), [4, 2, 6])\nm = max(S, dim=2)\nM = max(m, dim=1)\ne = exp(sub(S, " second "))\n" \
+  "a = " rescale "\nL = sum(mul(a, sum(e, dim=2)), dim=1)\n"                                                           \
+  "n = matmul(transpose(e, [1, 0, 2]), reshape(V, [2, 6, 5]))\nN = sum(mul(transpose(n, [1, 0, 2]), a), dim=1)\nO = reshape(div(N, L), [4, 5])"
+static void a_running_maximum(void **state) {
+  (void)state;
+  static const char program[] = "O = matmul(softmax(scale(matmul(Q, K), 1/8), dim=1), V)";
+  mg_verify_report r = expect_certified(ATT, program, ONLINE("m", "exp(sub(m, M))"));
+  assert_true(r.two_field && r.q_bits >= 20 && r.exp_terms > 0 && strstr(r.reason, "for any function max"));
+  expect_certified(ATT, program, ONLINE("M", "exp(sub(m, m))")); /* one maximum for all */
+  expect_certified(ATT, program, ONLINE("m", "exp(m)"));           /* the maximum taken back in full */
+  expect_wrong(ATT, program, ONLINE("m", "exp(sub(M, m))"));
+  expect_wrong(ATT, program, ONLINE("m", "exp(sub(m, m))"));
+  expect_wrong(ATT, program, ONLINE("M", "exp(sub(m, M))"));
+  /* written out and stable, against a kernel without a maximum */
+  r = expect_certified(ATT, "S = scale(matmul(Q, K), 1/8)\nE = exp(sub(S, max(S, dim=1)))\nO = matmul(div(E, sum(E, dim=1)), V)",
+                       "O = kernel grid=(x=2) threads=128 {\n  q = load Q {x->0}\n  for i=3 {\n    e = exp(scale(matmul(q, load K {i->1}), 1/8))\n    n = matmul(e, load V {i->0})\n    d = sum(e, dim=1)\n  }\n"
+                       "  store div(accum(n) {i->+}, accum(d) {i->+}) {x->0}\n}");
+  assert_true(r.two_field);
+}
+
+/* Theorem B at its word: a pair that differs in one exponential of 2^k, over fields so small that it shows. */
+static void exponentials_at_small_primes(void **state) {
+  (void)state;
+  mg_graph *a = parse("program a\ninput X : f16[1, 4]\nE = exp(X)\nO = sqr(sum(E, dim=1))\noutput O\n");
+  mg_graph *b = parse("program b\ninput X : f16[1, 4]\nE = exp(X)\nO = mul(sum(E, dim=1), sum(concat(E, E, dim=1), dim=1))\noutput O\n"), *g[2] = {a, b};
+  mg_error e;
+  int agree = 0, rounds = 20000;
+  for (int round = 0; round < rounds; round++) {
+    mg_field F;
+    mg_fv in[4], out[2];
+    uint64_t s = mgi_ff_hash(seed, (uint64_t)round, 1);
+    mgi_field_fill(&F, 107, 53, s, 0);
+    for (int k = 0; k < 4; k++) in[k] = mg_ff_random(&F, &s);
+    mg_domain d = mg_domain_field(&F);
+    const void *ins[1] = {in};
+    for (int k = 0; k < 2; k++) {
+      void *outs[1] = {&out[k]};
+      assert_int_equal(mg_eval(g[k], &d, ins, outs, &e), MG_OK);
+    }
+    agree += out[0].p == out[1].p;
+  }
+  /* (sum e^x)^2 = 0 happens about once in 107; never less than that, and not much more */
+  assert_true(agree > rounds / 107 / 2 && agree < rounds / 107 * 2);
+  mg_graph_free(a), mg_graph_free(b);
+}
+
+/* Every form of a µGraph, against the float64 evaluator: right ones are EQUAL and agree; one change, and neither holds. */
+static void forms(void **state) {
+  (void)state;
+  static const struct { const char *inputs, *program, *right, *wrong; } form[] = {
+    /* broadcasts: rows, columns, scalars, lower ranks */
+    {"input X : f16[4, 6]\ninput R : f16[6]\ninput C : f16[4, 1]\ninput S : f16[1, 1]\n", "O = mul(add(X, R), sub(C, S))", "O = sub(mul(X, sub(C, S)), mul(neg(R), sub(C, S)))", "O = sub(mul(X, sub(C, S)), mul(R, sub(C, S)))"},
+    {"input X : f16[3, 4, 6]\ninput W : f16[6, 5]\ninput B : f16[4, 5]\n", "O = add(matmul(X, W), B)", "O = kernel grid=(x=3, y=2) threads=128 {\n  store add(matmul(load X {x->0}, load W {y->1}), load B {y->1}) {x->0, y->2}\n}",
+     "O = kernel grid=(x=3, y=2) threads=128 {\n  store sub(matmul(load X {x->0}, load W {y->1}), load B {y->1}) {x->0, y->2}\n}"},
+    /* concatenation */
+    {"input X : f16[4, 6]\ninput Y : f16[4, 3]\ninput A : f16[6, 5]\ninput B : f16[3, 5]\n", "O = concat_matmul(X, Y, A, B)", "O = matmul(concat(X, Y, dim=1), concat(A, B, dim=0))", "O = matmul(concat(X, Y, dim=1), concat(A, neg(B), dim=0))"},
+    {"input X : f16[4, 6]\ninput Y : f16[4, 6]\n", "O = concat(X, Y, dim=0)", "O = neg(concat(neg(X), neg(Y), dim=0))", "O = concat(Y, X, dim=0)"},
+    {"input X : f16[4, 6]\n", "O = exp(X)", "O = kernel grid=(x=2) threads=128 {\n  for i=3 {\n    e = exp(load X {x->0, i->1})\n  }\n  store accum(e) {i->1} {x->0}\n}",
+     "O = kernel grid=(x=2) threads=128 {\n  for i=3 {\n    e = exp(neg(load X {x->0, i->1}))\n  }\n  store accum(e) {i->1} {x->0}\n}"},
+    /* accumulators over the grid: sum, concatenation, with something after them */
+    {"input X : f16[4, 12]\ninput W : f16[12, 6]\ninput B : f16[6]\n", "O = silu(add(matmul(X, W), B))",
+     "O = kernel grid=(x=3, z=4) threads=128 {\n  m = matmul(load X {z->1}, load W {x->1, z->0})\n  store silu(add(accum(m) {z->+}, load B {x->0})) {x->1}\n}",
+     "O = kernel grid=(x=3, z=4) threads=128 {\n  m = matmul(load X {z->1}, load W {x->1, z->0})\n  store silu(sub(accum(m) {z->+}, load B {x->0})) {x->1}\n}"},
+    {"input X : f16[4, 12]\n", "O = div(X, sum(X, dim=1))", "O = kernel grid=(x=2, y=3) threads=128 {\n  all = accum(load X {x->0, y->1}) {y->1}\n  store div(all, sum(all, dim=1)) {x->0}\n}",
+     "O = kernel grid=(x=2, y=3) threads=128 {\n  all = accum(load X {x->0, y->1}) {y->1}\n  store mul(all, sum(all, dim=1)) {x->0}\n}"},
+    /* split-KV: two sums merged over the blocks of z */
+    {ATT, "E = exp(matmul(Q, K))\nO = div(matmul(E, V), sum(E, dim=1))",
+     "O = kernel grid=(x=2, z=3) threads=128 {\n  e = exp(matmul(load Q {x->0}, load K {z->1}))\n  n = accum(matmul(e, load V {z->0})) {z->+}\n  d = accum(sum(e, dim=1)) {z->+}\n  store div(n, d) {x->0}\n}",
+     "O = kernel grid=(x=2, z=3) threads=128 {\n  e = exp(matmul(load Q {x->0}, load K {z->1}))\n  n = accum(matmul(e, load V {z->0})) {z->+}\n  d = accum(sum(sqr(e), dim=1)) {z->+}\n  store div(n, d) {x->0}\n}"},
+    /* two kernels and a partial result between */
+    {"input X : f16[4, 12]\ninput W : f16[12, 6]\n", "O = matmul(X, W)",
+     "P = kernel grid=(x=3, z=4) threads=128 {\n  m = matmul(load X {z->1}, load W {x->1, z->0})\n  store reshape(m, [1, 4, 2]) {x->2, z->0}\n}\nO = reshape(sum(P, dim=0), [4, 6])",
+     "P = kernel grid=(x=3, z=4) threads=128 {\n  m = matmul(load X {z->1}, load W {x->1, z->0})\n  store reshape(m, [1, 4, 2]) {x->2, z->0}\n}\nO = reshape(sum(sqr(P), dim=0), [4, 6])"}};
+  for (size_t k = 0; k < sizeof form / sizeof *form; k++) {
+    char ta[4096], tb[4096];
+    mg_error e;
+    mg_verify_report f;
+    mgi_bench bench;
+    expect_certified(form[k].inputs, form[k].program, form[k].right);
+    expect_wrong(form[k].inputs, form[k].program, form[k].wrong);
+    snprintf(ta, sizeof ta, "program a\n%s%s\noutput O\n", form[k].inputs, form[k].program), snprintf(tb, sizeof tb, "program b\n%s%s\noutput O\n", form[k].inputs, form[k].right);
+    mg_graph *a = parse(ta), *b = parse(tb);
+    memset(&bench, 0, sizeof bench), memset(&f, 0, sizeof f);
+    bench.g[0] = a, bench.g[1] = b, bench.seed = seed, bench.threads = 1, bench.memory = 1e9;
+    assert_int_equal(mgi_verify_floats(&bench, 0, &f, &e), MG_OK);
+    if (f.confirmed) fail_msg("float64 gives %g and %g for\n%s\n%s", f.cx_a, f.cx_b, ta, tb);
+    mgi_cut_free(&bench.cut[MGI_ELEM_BALL]);
+    mg_graph_free(a), mg_graph_free(b);
+  }
+}
+
+/* Outputs are matched by position, and the output that differs is named. */
+static void many_outputs(void **state) {
+  (void)state;
+  static const char in[] = "program p\ninput X : f16[6, 8]\n";
+  static const char *const text[] = {"S = sum(X, dim=1)\nE = exp(X)\nT = transpose(X, [1, 0])\noutput E, S, T\n",
+                                     "E, S = kernel grid=(x=3) threads=128 {\n  a = load X {x->0}\n  store exp(a) {x->0}\n  store sum(a, dim=1) {x->0}\n}\nT = transpose(X, [1, 0])\noutput E, S, T\n",
+                                     "E, S = kernel grid=(x=3) threads=128 {\n  a = load X {x->0}\n  store exp(a) {x->0}\n  store sum(neg(a), dim=1) {x->0}\n}\nT = transpose(X, [1, 0])\noutput E, S, T\n",
+                                     "S = sum(X, dim=1)\nE = exp(X)\nT = transpose(scale(X, 2), [1, 0])\noutput E, S, T\n"};
+  mg_graph *g[4];
+  mg_verify_report r;
+  mg_verify_config c = mg_verify_config_default();
+  mg_error e;
+  c.seed = seed;
+  for (int k = 0; k < 4; k++) {
+    char t[1024];
+    snprintf(t, sizeof t, "%s%s", in, text[k]);
+    g[k] = parse(t);
+  }
+  assert_int_equal(mg_verify(g[0], g[1], &c, &r, &e), MG_OK);
+  assert_true(r.verdict == MG_EQUAL && r.log2_delta <= -64 && r.compared == (uint64_t)r.tests * (48 + 6 + 48));
+  for (int k = 2; k < 4; k++) {
+    assert_int_equal(mg_verify(g[0], g[k], &c, &r, &e), MG_OK);
+    assert_true(r.verdict == MG_NOT_EQUAL && r.confirmed && r.cx_output == k - 1);
+  }
+  for (int k = 0; k < 4; k++) mg_graph_free(g[k]);
+}
+
+/* Cut into parts or not, on any number of threads: the same verdict from the same primes; and little memory. */
+static void parts_and_threads(void **state) {
+  (void)state;
+  static const char *const text[2] = { /* an [n, n] score matrix between thin inputs and outputs */
+    "program p\ninput Q : f16[%d, 4]\ninput K : f16[4, %d]\ninput V : f16[%d, 3]\nE = exp(matmul(Q, K))\nO = div(matmul(E, V), sum(E, dim=1))\noutput O\n",
+    "program p\ninput Q : f16[%d, 4]\ninput K : f16[4, %d]\ninput V : f16[%d, 3]\nE = exp(matmul(Q, K))\nO = matmul(div(E, sum(E, dim=1)), V)\noutput O\n"};
+  char ta[512], tb[512];
+  mg_error e;
+  mg_verify_report first, r;
+  int n = 1500;
+  snprintf(ta, sizeof ta, text[0], n, n, n), snprintf(tb, sizeof tb, text[1], n, n, n);
+  mg_graph *a = parse(ta), *b = parse(tb);
+  mg_verify_config c = mg_verify_config_default();
+  c.seed = seed, c.threads = 1, c.log2_delta = -20;
+  assert_int_equal(mg_verify(a, b, &c, &first, &e), MG_OK);
+  assert_true(first.verdict == MG_EQUAL && first.tests >= 1);
+  for (int k = 0; k < 4; k++) {
+    long before = atomic_load(&heap_live);
+    c.threads = 1 + k % 3, c.memory_limit = (size_t)(k == 3 ? 1 : 4) << 20;
+    atomic_store(&heap_peak, before);
+    assert_int_equal(mg_verify(a, b, &c, &r, &e), MG_OK);
+    assert_true(r.verdict == MG_EQUAL && r.p[0] == first.p[0] && r.tests == first.tests && r.compared == first.compared && r.log2_delta == first.log2_delta);
+    long took = atomic_load(&heap_peak) - before;
+    if (took > (long)c.memory_limit * 5 / 4 + (1 << 18)) fail_msg("%ld bytes with a limit of %zu", took, c.memory_limit);
+    assert_int_equal(atomic_load(&heap_live), before);
+  }
+  /* the whole score matrix is 18 MB; a limit below one row's needs is said to be one */
+  c.memory_limit = 10000;
+  assert_int_equal(mg_verify(a, b, &c, &r, &e), MG_OK);
+  assert_true(r.verdict == MG_UNDECIDED && r.unfinished && strstr(r.reason, "memory") && strstr(r.reason, "limit"));
+  mg_graph_free(a), mg_graph_free(b);
+  /* a sum over everything cannot be cut */
+  a = parse("program p\ninput X : f16[3000, 1]\ninput Y : f16[1, 3000]\nO = sum(sum(matmul(X, Y), dim=1), dim=0)\noutput O\n");
+  c.memory_limit = 16 << 20;
+  assert_int_equal(mg_verify(a, a, &c, &r, &e), MG_OK);
+  assert_true(r.verdict == MG_UNDECIDED && r.unfinished && r.log2_delta == 0 && strstr(r.reason, "memory"));
+  mg_graph_free(a);
+  /* wrong in the last column only; and right, by a column of zeros there */
+  a = parse("program p\ninput X : f16[900, 4]\ninput Y : f16[4, 900]\nO = matmul(X, Y)\noutput O\n");
+  for (int wrong = 0; wrong < 2; wrong++) {
+    snprintf(ta, sizeof ta, "program p\ninput X : f16[900, 4]\ninput Y : f16[4, 900]\nZ = sum(sub(X, X), dim=1)\nO = add(matmul(X, Y), concat(repeat(Z, dim=1, n=899), %s, dim=1))\noutput O\n", wrong ? "exp(Z)" : "Z");
+    b = parse(ta);
+    c.memory_limit = 2 << 20;
+    for (c.threads = 1; c.threads < 4; c.threads++) {
+      assert_int_equal(mg_verify(a, b, &c, &r, &e), MG_OK);
+      assert_int_equal(r.verdict, wrong ? MG_NOT_EQUAL : MG_EQUAL);
+      if (wrong) assert_true(r.confirmed && r.cx_output == 0 && r.cx_element % 900 == 899);
+    }
+    mg_graph_free(b);
+  }
+  mg_graph_free(a);
+}
+
+/* Roots and logarithms of negative numbers: a wrong pair is shown wrong where both are defined. */
+static void not_a_number(void **state) {
+  (void)state;
+  static const char in[] = "input X : f16[8, 40]\ninput Y : f16[8, 40]\n";
+  expect_wrong(in, "O = sum(sqrt(sub(X, Y)), dim=1)", "O = sum(sqrt(scale(sub(X, Y), 2)), dim=1)");
+  expect_wrong(in, "O = sum(log(sub(Y, X)), dim=1)", "O = sum(log(sub(Y, scale(X, 2))), dim=1)");
+  expect_wrong(in, "O = sqrt(X)", "O = sqrt(Y)");
+  expect_wrong(in, "O = div(sum(sqrt(sub(X, Y)), dim=1), sum(Y, dim=1))", "O = div(sum(sqrt(sub(X, Y)), dim=1), sum(X, dim=1))");
+  expect_certified(in, "O = sum(sqrt(sub(X, Y)), dim=1)", "O = sum(sqrt(neg(sub(Y, X))), dim=1)");
+  expect(MG_UNDECIDED, in, "O = sqrt(neg(sqr(X)))", "O = log(neg(sqr(X)))"); /* nowhere defined */
+}
+
+static int progress_calls, progress_stop;
+static volatile int stopped;
+static void on_progress(void *user, const mg_verify_progress *p) {
+  assert_ptr_equal(user, &progress_calls);
+  assert_true(p->test >= 0 && p->test < p->tests && p->part >= 0 && p->part < p->parts);
+  progress_calls++;
+  if (progress_calls == progress_stop) stopped = 1;
+}
+static void progress_and_stop(void **state) {
+  (void)state;
+  mg_graph *g = parse("program p\ninput X : f16[400, 400]\ninput Y : f16[400, 400]\nO = matmul(matmul(X, Y), Y)\noutput O\n");
+  mg_verify_config c = mg_verify_config_default();
+  mg_verify_report r;
+  mg_error e;
+  char *text = NULL;
+  c.progress = on_progress, c.user = &progress_calls, c.stop = &stopped, c.log2_delta = -60, c.memory_limit = 4 << 20;
+  for (int k = 0; k < 2; k++) {
+    progress_calls = 0, progress_stop = k ? 2 : 0, stopped = 0;
+    assert_int_equal(mg_verify(g, g, &c, &r, &e), MG_OK);
+    if (!k) assert_true(r.verdict == MG_EQUAL && !r.unfinished);
+    if (progress_calls < 2) continue; /* too fast a machine to be told anything */
+    if (k) assert_true(r.verdict == MG_UNDECIDED && r.unfinished && strstr(r.reason, "interrupted"));
+  }
+  stopped = 1;
+  assert_int_equal(mg_verify(g, g, &c, &r, &e), MG_OK);
+  assert_true(r.verdict == MG_UNDECIDED && r.unfinished);
+  assert_int_equal(mg_certificate(g, g, &r, &text, &e), MG_NOT_FOUND);
+  stopped = 0;
+  assert_int_equal(mg_verify(g, g, &c, &r, &e), MG_OK);
+  assert_int_equal(mg_certificate(g, g, &r, &text, &e), MG_OK);
+  stopped = 1;
+  assert_int_equal(mg_certificate_recheck(text, strlen(text), &c, &r, &e), MG_UNSUPPORTED);
+  assert_non_null(strstr(e.msg, "not rechecked"));
+  stopped = 0, c.time_limit_s = 1e-9;
+  assert_int_equal(mg_certificate_recheck(text, strlen(text), &c, &r, &e), MG_UNSUPPORTED);
+  c.time_limit_s = 0;
+  assert_int_equal(mg_certificate_recheck(text, strlen(text), &c, &r, &e), MG_OK);
+  mg_string_free(text);
+  mg_graph_free(g);
+}
+
+/* Winner patterns: few where few are possible, as many as tests where there are many. */
+static void winner_patterns(void **state) {
+  (void)state;
+  mg_verify_report r = expect(MG_EQUAL_SAMPLED, "input X : f16[1, 1]\n", "O = relu(X)", "O = relu(relu(X))");
+  assert_true(r.patterns >= 1 && r.patterns <= 2); /* X wins or 0 does */
+  r = expect(MG_EQUAL_SAMPLED, "input X : f16[1, 1]\n", "O = relu(relu(X))", "O = relu(X)");
+  assert_true(r.patterns >= 1 && r.patterns <= 2);
+  r = expect(MG_EQUAL_SAMPLED, "input X : f16[1, 2, 1]\n", "O = max(X, dim=1)", "O = max(concat(X, X, dim=1), dim=1)");
+  assert_true(r.patterns >= 1 && r.patterns <= 2);
+  r = expect(MG_EQUAL_SAMPLED, "input X : f16[40, 40]\n", "O = max(X, dim=1)", "O = max(concat(X, X, dim=1), dim=1)");
+  assert_int_equal(r.patterns, r.tests);
+  char want[64];
+  snprintf(want, sizeof want, "%d winner patterns seen", r.tests);
+  assert_non_null(strstr(r.reason, want));
+  r = expect(MG_EQUAL, "input X : f16[4, 6]\n", "O = relu(X)", "O = relu(add_scalar(add_scalar(X, 1), -1))");
+  assert_int_equal(r.patterns, 0);
+}
+
 /* Past the time limit there is a verdict, and it is not EQUAL. */
 static void a_time_limit(void **state) {
   (void)state;
@@ -1170,13 +1521,14 @@ int main(int argc, char **argv) {
   seed = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)time(NULL);
   print_message("seed %llu (give it as the argument to repeat)\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_dropped_operand_of_a_maximum),
+      cmocka_unit_test(a_dropped_operand_of_a_maximum), cmocka_unit_test(a_running_maximum), cmocka_unit_test(exponentials_at_small_primes), cmocka_unit_test(forms), cmocka_unit_test(many_outputs),
+      cmocka_unit_test(parts_and_threads), cmocka_unit_test(not_a_number), cmocka_unit_test(progress_and_stop), cmocka_unit_test(winner_patterns),
       cmocka_unit_test(a_time_limit),
       cmocka_unit_test(moduli), cmocka_unit_test(axioms), cmocka_unit_test(draws), cmocka_unit_test(specials), cmocka_unit_test(opaque_functions), cmocka_unit_test(words),
     cmocka_unit_test(domains_agree), cmocka_unit_test(matmul_definition), cmocka_unit_test(right_pairs), cmocka_unit_test(exponentials),
     cmocka_unit_test(maxima), cmocka_unit_test(wrong_pairs), cmocka_unit_test(undecided), cmocka_unit_test(zero_divisors_never_mislead),
     cmocka_unit_test(user_rows), cmocka_unit_test(every_row), cmocka_unit_test(degree_bounds), cmocka_unit_test(term_bounds), cmocka_unit_test(exponential_bounds), cmocka_unit_test(theorem_quantities),
-    cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(signatures), cmocka_unit_test(certificates), cmocka_unit_test(uncertified_certificates),
+    cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(signatures), cmocka_unit_test(certificates), cmocka_unit_test(damaged_lines), cmocka_unit_test(uncertified_certificates),
     cmocka_unit_test(random_mutants), cmocka_unit_test(full_size),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
