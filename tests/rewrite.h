@@ -315,10 +315,11 @@ static int rw_sum_out(rw *C, int k) {
 static int rw_sum_in(rw *C, int k) {
   draft_op o = *RW_OP(k);
   int d, t;
-  if ((o.code != MG_OP_MUL && o.code != MG_OP_DIV) || (d = rw_src(C, o.in[0], MG_OP_SUM)) < 0) return 0;
+  int j = o.code == MG_OP_MUL ? rw_below(C->s, 2) : 0;
+  if ((o.code != MG_OP_MUL && o.code != MG_OP_DIV) || (d = rw_src(C, o.in[j], MG_OP_SUM)) < 0) return 0;
   draft_op s = *RW_OP(d);
-  if (!rw_fits(RW_SHAPE(o.in[1]), RW_SHAPE(o.in[0]))) return 0;
-  t = rw_put(C, &k, o.scope, o.code, s.in[0], o.in[1]);
+  if (!rw_fits(RW_SHAPE(o.in[!j]), RW_SHAPE(o.in[j]))) return 0;
+  t = rw_put(C, &k, o.scope, o.code, s.in[0], o.in[!j]);
   return rw_done(C, &k, o.out[0], rw_put_attr(C, &k, o.scope, MG_OP_SUM, &s.attr, t));
 }
 /* A sum over r s elements is a sum over r of sums over s. */
@@ -800,6 +801,77 @@ static int rw_exchange(rw *C, int k) {
     if (L->parent[c] == a) L->parent[c] = 0;
   return 1;
 }
+/* A loop and the loop that is all of its body change places. */
+static int rw_nest(rw *C, int k) {
+  draft_level *L = C->L;
+  int state[DRAFT_TENSORS], a, b = 0;
+  (void)k;
+  if (L->kind == MG_KERNEL || !(a = rw_pick_axis(C, 4)) || !rw_axis_free(C, a, state)) return 0;
+  for (int c = 4; c < L->n_axes; c++)
+    if (L->parent[c] == a && rw_used_axis(C, c)) b = c;
+  if (!b || !rw_axis_free(C, b, state)) return 0;
+  for (int m = 0; m < L->n; m++) { /* nothing stands between the two, and both are lifted at once, by sums */
+    const draft_op *o = &L->op[m];
+    if (o->scope == a) return 0;
+    if (o->map.to[a] == MG_MAP_NONE && o->map.to[b] == MG_MAP_NONE) continue;
+    if (o->code == MG_OP_ACCUM && (o->map.to[a] != o->map.to[b] || o->map.to[a] >= 0)) return 0;
+  }
+  for (int m = 0; m < L->n; m++) {
+    draft_op *o = &L->op[m];
+    int8_t t = o->map.to[a];
+    o->map.to[a] = o->map.to[b], o->map.to[b] = t;
+  }
+  int64_t t = L->extent[a];
+  L->extent[a] = L->extent[b], L->extent[b] = t;
+  return 1;
+}
+/* A grid axis becomes a loop around all of the body: blocks one after the other.  What it stores side by side, an
+   accumulator puts together. */
+static int rw_blocks_to_loop(rw *C, int k) {
+  draft_level *L = C->L;
+  int state[DRAFT_TENSORS], a, loop, n = 0;
+  (void)k;
+  if (L->kind != MG_BLOCK || !(a = rw_pick_axis(C, 1)) || a > 3 || !rw_axis_free(C, a, state)) return 0;
+  for (int m = 0; m < L->n; m++) { /* pieces are put together innermost first, and the new loop is not the innermost */
+    const draft_op *o = &L->op[m];
+    if (o->code == MG_OP_ACCUM && o->map.to[a] != MG_MAP_NONE) return 0;
+    for (int b = 1; b < L->n_axes; b++)
+      if (b != a && o->map.to[a] >= 0 && o->map.to[b] == o->map.to[a]) return 0;
+    n += o->code == MG_OP_STORE;
+  }
+  for (int c = 4; c < L->n_axes; c++)
+    if (rw_used_axis(C, c)) return 0;
+  if (L->n + n > DRAFT_OPS || !(loop = rw_new_loop(L, 0, L->extent[a]))) return 0;
+  draft_op store[DRAFT_OPS];
+  int stores = 0, ops = 0;
+  for (int m = 0; m < L->n; m++) {
+    draft_op o = L->op[m];
+    int to = o.map.to[a];
+    o.map.to[a] = MG_MAP_NONE;
+    if (o.code == MG_OP_STORE) {
+      int t = state[o.in[0]];
+      if (t < 0) return 0; /* what is the same in all blocks would be lifted as such: left to the other rules */
+      store[stores++] = o;
+      store[stores - 1].n_out = to; /* kept for below */
+      continue;
+    }
+    o.scope = loop, o.map.to[loop] = (int8_t)to;
+    L->op[ops++] = o;
+  }
+  for (int m = 0; m < stores; m++) {
+    int to = store[m].n_out, t = draft_tensor(L);
+    if (!t) return 0;
+    draft_op acc;
+    memset(&acc, 0, sizeof acc);
+    acc.code = MG_OP_ACCUM, acc.n_in = acc.n_out = 1, acc.in[0] = store[m].in[0], acc.out[0] = t, acc.map = mg_map_none();
+    acc.map.to[loop] = (int8_t)to;
+    store[m].n_out = 0, store[m].in[0] = t;
+    L->op[ops++] = acc, L->op[ops++] = store[m];
+  }
+  L->n = ops;
+  L->extent[a] = 1;
+  return 1;
+}
 /* Blocks that do the same. */
 static int rw_replica(rw *C, int k) {
   int a = 1 + rw_below(C->s, 3);
@@ -1020,7 +1092,7 @@ static const rw_rule rw_rules[] = {
     {"sum split", rw_sum_split, 2}, {"concat_matmul", rw_concat, 3}, {"transposes", rw_transpose, 1}, {"reshapes, batching", rw_reshape, 1}, {"repeat", rw_repeat, 1},
     {"matmul associate", rw_matmul_associate, 2}, {"gain into weights", rw_gain, 3}, {"computed twice", rw_twice, 1}, {"exp of a sum", rw_exp, 1}, {"stable softmax", rw_stable, 1},
     {"out of an accumulator", rw_accum_out, 6}, {"into an accumulator", rw_accum_in, 3}, {"accumulators of nested loops", rw_accum_split, 5}, {"number of blocks, iterations", rw_count, 3},
-    {"loop split", rw_split, 4}, {"loop to grid", rw_exchange, 4}, {"replicated blocks", rw_replica, 1}, {"ops to kernel", rw_kernel, 3}, {"op to thread graph", rw_thread, 1}, {"new grid axis or loop", rw_axis, 14}};
+    {"loop split", rw_split, 4}, {"loop to grid", rw_exchange, 4}, {"loops of a nest swapped", rw_nest, 4}, {"blocks to loop", rw_blocks_to_loop, 4}, {"replicated blocks", rw_replica, 1}, {"ops to kernel", rw_kernel, 3}, {"op to thread graph", rw_thread, 1}, {"new grid axis or loop", rw_axis, 14}};
 enum { RW_RULES = sizeof rw_rules / sizeof *rw_rules };
 
 /* Applies one rule to D at random; returns it, or -1 (D is then spoiled). */
@@ -1030,15 +1102,18 @@ static int rewrite_step(draft *D, uint64_t *s) {
   int pick = rw_below(s, total);
   while (pick >= rw_rules[r].often) pick -= rw_rules[r++].often;
   rw C = {D, 0, NULL, s};
-  for (int tries = 0; tries < 12; tries++) {
-    C.l = rw_below(s, D->n_levels), C.L = &D->level[C.l];
-    if (!C.L->n) continue;
+  int n = 0, all = 0, whole = rw_rules[r].apply == rw_axis || rw_rules[r].apply == rw_kernel || rw_rules[r].apply == rw_thread || rw_rules[r].apply == rw_blocks_to_loop;
+  for (int l = 0; l < D->n_levels; l++) all += D->level[l].n;
+  for (int start = rw_below(s, all), tries = 0; tries < (whole ? 1 : all); tries++) { /* the ops in turn, from anywhere */
+    n = (start + tries) % all;
+    for (C.l = 0; n >= D->level[C.l].n; C.l++) n -= D->level[C.l].n;
+    C.L = &D->level[C.l];
     int before = C.L->n;
-    if (rw_rules[r].apply(&C, rw_below(s, C.L->n))) {
+    if (rw_rules[r].apply(&C, n)) {
       draft_sweep(D);
       return r;
     }
-    if (C.L->n != before || rw_rules[r].apply == rw_axis || rw_rules[r].apply == rw_kernel || rw_rules[r].apply == rw_thread) return -1;
+    if (C.L->n != before) return -1;
   }
   return -1;
 }

@@ -3,8 +3,8 @@
      build/test_adversary [SEED]                a sample
      SOAK_MUTANTS=100000 SOAK_REWRITES=10000 SOAK_SEARCHES=42 SOAK_JOBS=2 build/test_adversary SEED
    µGraphs come from examples/programs (as they are; kernels that the rewriter makes of them; what mg_search finds for
-   them) and from the table of hand-written ones below, at small and uneven sizes.  A failure prints both texts and the
-   seed.
+   them), from the table of hand-written ones below and from random programs, at small and uneven sizes.  A failure
+   prints both texts and the seed.
    gcc -std=c11 -O2 -Wall -Wextra tests/test_adversary.c -o build/test_adversary -lcmocka -lm -lpthread */
 #define _GNU_SOURCE
 /* Moves that differ in their index text alone. */
@@ -31,7 +31,7 @@ enum { SAMPLE_MUTANTS = 600, SAMPLE_REWRITES = 150, SAMPLE_SEARCHES = 1 };
 #else
 enum { SAMPLE_MUTANTS = 3000, SAMPLE_REWRITES = 600, SAMPLE_SEARCHES = 3 };
 #endif
-enum { PROGRAMS = 64, FOUND = 512, ROUNDS = 4, PER_BASE = 40, SECONDS = 60, TABLE = 1 << 21, SLOT = 1 << 16, JOBS = 16, FAILURES = 5 };
+enum { PROGRAMS = 64, FOUND = 512, SPANS = 4, ROUNDS = 12, SOURCES = 5, PER_BASE = 40, SECONDS = 60, TABLE = 1 << 21, SLOT = 1 << 16, JOBS = 16, FAILURES = 5 };
 
 static uint64_t seed = 1;
 static long jobs = 1, want_mutants = SAMPLE_MUTANTS, want_rewrites = SAMPLE_REWRITES, want_searches = SAMPLE_SEARCHES;
@@ -396,8 +396,9 @@ typedef struct tally {
   uint64_t floats;                 /* equal by these floats, but the verifier's inputs showed a difference */
 } tally;
 typedef struct shared {
-  tally mutant[MUTATIONS], source[4];
+  tally mutant[MUTATIONS], source[SOURCES];
   uint64_t rewrites, rewrites_twice, rewrites_refused, rule[RW_RULES], rewrite_full[4], rewrite_fast[4], with_max, with_grid_accum, with_thread;
+  uint64_t parts, in_parts, unfinished, certificates; /* evaluated in part; verified in parts; not for want of memory; rechecked */
   uint64_t mutants, failures, next_round, programs_used[PROGRAMS], hand_used[HANDS];
   uint64_t seen[TABLE];
   char slot[JOBS][SLOT];
@@ -405,6 +406,7 @@ typedef struct shared {
 static shared *S;
 static char *slot; /* this worker's: what it is at, for when it dies of it */
 
+#define N(x) (unsigned long long)(x)
 #define ADD(x) __atomic_fetch_add(&(x), 1, __ATOMIC_RELAXED)
 
 /* 1 if h was not there. */
@@ -442,24 +444,121 @@ typedef struct values { double *out[ROUNDS][MG_MAX_OUT]; } values;
 
 static int64_t elements(const mg_graph *g, mg_tensor t) { return mg_shape_elements(&g->tensors[t.id].shape); }
 
-/* One round's inputs: signed, positive, small, and large ones with signs by halves. */
-static mg_status evaluate(const mg_graph *g, uint64_t s, int round, double **out, mg_error *e) {
-  static const double lo[ROUNDS] = {-1, 0.5, -0.02, -3}, hi[ROUNDS] = {1, 1.5, 0.02, 3};
-  double *in[MG_MAX_IN];
-  mg_domain d = mg_domain_real();
+/* One round's inputs: signed, positive, small, large; then each input in turn above all others, one element of it
+   higher yet, and below, so that every one wins or loses a maximum. */
+static int rounds_of(const mg_graph *g) { return g->n_in > (ROUNDS - SPANS) / 2 ? ROUNDS : SPANS + 2 * (int)g->n_in; }
+static void draw(const mg_graph *g, uint64_t s, int round, double **in) {
+  static const double lo[SPANS] = {-1, 0.5, -0.02, -3}, hi[SPANS] = {1, 1.5, 0.02, 3};
+  int span = round < SPANS ? round : 0;
   for (uint32_t k = 0; k < g->n_in; k++) {
     uint64_t state = s + (uint64_t)round * 1000 + k;
     int64_t n = elements(g, g->in[k]);
+    double shift = round >= SPANS && (round - SPANS) / 2 == (int)k ? (round & 1 ? -4 : 4) : 0;
     in[k] = (double *)malloc((size_t)n * sizeof(double));
-    for (int64_t i = 0; i < n; i++) in[k][i] = lo[round] + (hi[round] - lo[round]) * ldexp((double)(rw_next(&state) >> 11), -53);
+    for (int64_t i = 0; i < n; i++) in[k][i] = shift + lo[span] + (hi[span] - lo[span]) * ldexp((double)(rw_next(&state) >> 11), -53);
+    if (shift != 0) in[k][rw_next(&state) % (uint64_t)n] += shift;
   }
+}
+static mg_status evaluate(const mg_graph *g, uint64_t s, int round, double **out, mg_error *e) {
+  double *in[MG_MAX_IN];
+  mg_domain d = mg_domain_real();
+  draw(g, s, round, in);
   mg_status status = mg_eval(g, &d, (const void *const *)in, (void *const *)out, e);
   for (uint32_t k = 0; k < g->n_in; k++) free(in[k]);
   return status;
 }
+
+/* The same over long doubles, by a text of its own: where doubles differ by rounding, these differ otherwise. */
+typedef long double real;
+static real wide_op(mg_opcode op, real a, real b, real c) {
+  switch (op) {
+    case MG_OP_ADD: return a + b;
+    case MG_OP_SUB: return a - b;
+    case MG_OP_MUL: return a * b;
+    case MG_OP_DIV: return a / b;
+    case MG_OP_EXP: return expl(a);
+    case MG_OP_SQR: return a * a;
+    case MG_OP_SQRT: return sqrtl(a);
+    case MG_OP_SILU: return a / (1 + expl(-a));
+    case MG_OP_GELU: return a / 2 * (1 + erfl(a * sqrtl(0.5L)));
+    case MG_OP_RELU: return a > 0 ? a : 0;
+    case MG_OP_LOG: return logl(a);
+    case MG_OP_NEG: return -a;
+    case MG_OP_SCALE: return a * c;
+    case MG_OP_ADD_SCALAR: return a + c;
+    default: return NAN;
+  }
+}
+static real *wide_at(const mg_view *v, const int64_t *i) {
+  real *p = (real *)v->data;
+  for (int d = 0; d < v->shape.rank; d++) p += i[d] * v->stride[d];
+  return p;
+}
+static int wide_next(const mg_shape *s, int64_t *i) {
+  for (int d = s->rank - 1; d >= 0; i[d--] = 0)
+    if (++i[d] < s->dim[d]) return 1;
+  return 0;
+}
+static mg_status wide_map(void *user, mg_opcode op, mg_rational c, const mg_view *out, const mg_view *in) {
+  int64_t i[MG_MAX_RANK] = {0};
+  (void)user;
+  do *wide_at(out, i) = wide_op(op, *wide_at(&in[0], i), mg_op_row(op)->n_in > 1 ? *wide_at(&in[1], i) : 0, c.den ? (real)c.num / (real)c.den : 0);
+  while (wide_next(&out->shape, i));
+  return MG_OK;
+}
+static mg_status wide_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
+  (void)user;
+  for (int64_t x = 0; x < c->shape.dim[0]; x++)
+    for (int64_t y = 0; y < c->shape.dim[1]; y++)
+      for (int64_t z = 0; z < a->shape.dim[1]; z++) {
+        int64_t xy[2] = {x, y}, xz[2] = {x, z}, zy[2] = {z, y};
+        *wide_at(c, xy) += *wide_at(a, xz) * *wide_at(b, zy);
+      }
+  return MG_OK;
+}
+static mg_status wide_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
+  int64_t i[MG_MAX_RANK] = {0};
+  (void)user;
+  do {
+    real *o = wide_at(out, i), a = *wide_at(in, i);
+    *o = op == MG_OP_SUM ? *o + a : a > *o || isnan(a) ? a : *o;
+  } while (wide_next(&in->shape, i));
+  return MG_OK;
+}
+static void wide_fill(void *user, mg_opcode op, void *dst, size_t n) {
+  (void)user;
+  for (size_t k = 0; k < n; k++) ((real *)dst)[k] = op == MG_OP_SUM ? 0 : -INFINITY;
+}
+/* p[k][i] - g[k][i] over long doubles. */
+static real wide_gap(const mg_graph *p, const mg_graph *g, uint64_t s, int round, uint32_t output, int64_t element) {
+  double *in[MG_MAX_IN];
+  real *wide[MG_MAX_IN], *out[2][MG_MAX_OUT], gap = NAN;
+  mg_domain d;
+  mg_error e;
+  int good = 1;
+  memset(&d, 0, sizeof d);
+  d.elem = sizeof(real), d.map = wide_map, d.matmul = wide_matmul, d.combine = wide_combine, d.fill = wide_fill;
+  draw(p, s, round, in);
+  for (uint32_t k = 0; k < p->n_in; k++) {
+    int64_t n = elements(p, p->in[k]);
+    wide[k] = (real *)malloc((size_t)n * sizeof(real));
+    for (int64_t i = 0; i < n; i++) wide[k][i] = in[k][i];
+    free(in[k]);
+  }
+  for (int j = 0; j < 2; j++) {
+    for (uint32_t k = 0; k < p->n_out; k++) out[j][k] = (real *)calloc((size_t)elements(p, p->out[k]), sizeof(real));
+    good &= mg_eval(j ? g : p, &d, (const void *const *)wide, (void *const *)out[j], &e) == MG_OK;
+  }
+  if (good) gap = out[0][output][element] - out[1][output][element];
+  for (int j = 0; j < 2; j++)
+    for (uint32_t k = 0; k < p->n_out; k++) free(out[j][k]);
+  for (uint32_t k = 0; k < p->n_in; k++) free(wide[k]);
+  return gap;
+}
 enum { SAME_FLOATS, WRONG, UNDEFINED };
-/* Compares one round; *seen counts what both define. */
-static int differs(const mg_graph *p, double **x, double **y, uint64_t *seen) {
+/* Compares one round: where is the plainest difference?  *seen counts what both define. */
+static int differs(const mg_graph *p, double **x, double **y, uint64_t *seen, uint32_t *output, int64_t *element) {
+  double worst = 0;
   for (uint32_t k = 0; k < p->n_out; k++) {
     int64_t n = elements(p, p->out[k]);
     double top = 0;
@@ -472,10 +571,11 @@ static int differs(const mg_graph *p, double **x, double **y, uint64_t *seen) {
       double a = x[k][i], b = y[k][i];
       if (!isfinite(a) || !isfinite(b)) continue;
       ++*seen;
-      if (fabs(a - b) > 1e-7 * (fabs(a) + fabs(b)) && fabs(a - b) > 1e-10 * top) return 1;
+      double gap = fabs(a - b) / (fabs(a) + fabs(b));
+      if (gap > 1e-7 && fabs(a - b) > 1e-10 * top && gap > worst) worst = gap, *output = k, *element = i;
     }
   }
-  return 0;
+  return worst > 0;
 }
 static void values_new(values *v, const mg_graph *p, int rounds) {
   memset(v, 0, sizeof *v);
@@ -490,17 +590,23 @@ static int same_signature(const mg_graph *p, const mg_graph *g) {
   mg_error e;
   return mgi_verify_signature(p, g, &e) == MG_OK;
 }
+/* Wrong: doubles show a difference, and long doubles the same one.  Rounding shows itself by another. */
 static int judge(const mg_graph *p, const mg_graph *g, uint64_t s, const values *right, mg_error *e) {
   values v;
   uint64_t seen = 0;
-  int wrong = 0;
+  int result = SAME_FLOATS;
   values_new(&v, p, 1);
-  for (int r = 0; r < ROUNDS && !wrong; r++) {
-    if (evaluate(g, s, r, v.out[0], e) != MG_OK) { wrong = -1; break; }
-    wrong = differs(p, (double **)right->out[r], v.out[0], &seen);
+  for (int r = 0; r < rounds_of(p) && result >= 0 && result != WRONG; r++) {
+    uint32_t k = 0;
+    int64_t i = 0;
+    if (evaluate(g, s, r, v.out[0], e) != MG_OK) result = -1;
+    else if (differs(p, (double **)right->out[r], v.out[0], &seen, &k, &i)) {
+      double gap = right->out[r][k][i] - v.out[0][k][i];
+      result = fabs(gap - (double)wide_gap(p, g, s, r, k, i)) < 0.01 * fabs(gap) ? WRONG : UNDEFINED;
+    }
   }
   values_free(&v);
-  return wrong < 0 ? -1 : wrong ? WRONG : seen ? SAME_FLOATS : UNDEFINED;
+  return result == SAME_FLOATS && !seen ? UNDEFINED : result;
 }
 
 /* ---- bases */
@@ -514,7 +620,7 @@ static mg_graph *resized(const mg_graph *p, uint64_t *s, int evens) {
   mg_graph *g = NULL;
   if (mg_classes_of(p, &c, &e) != MG_OK) return NULL;
   for (uint32_t k = 0; k < c.n; k++)
-    if (!c.fixed[k]) c.extent[k] = evens ? 2 << rw_below(s, 2) : 2 + rw_below(s, 5);
+    if (!c.fixed[k]) c.extent[k] = evens ? 2 << rw_below(s, 2) | (rw_below(s, 4) == 0) * 2 : 2 + rw_below(s, 5);
   if (mg_resize(p, c.extent, NULL, &g, &e) != MG_OK) g = NULL;
   mg_classes_free(&c);
   return g;
@@ -561,13 +667,75 @@ static void base_free(base *B) {
   values_free(&B->right);
   mg_graph_free(B->p), mg_graph_free(B->g);
 }
-/* 1 if there is a base; every fourth is a program as it is, one of the rewriter's, one by hand, one of the search's. */
+static int any_broadcast(const mg_shape *a, const mg_shape *b) {
+  int r = a->rank > b->rank ? a->rank : b->rank;
+  for (int d = 0; d < r; d++)
+    if (rw_dim(a, r, d) != rw_dim(b, r, d) && rw_dim(a, r, d) != 1 && rw_dim(b, r, d) != 1) return 0;
+  return 1;
+}
+/* A random program over matrices, rows and columns.  Nothing divides by what may be zero, no exponential is inside of
+   another, roots and logarithms are of positive values. */
+static mg_graph *random_program(uint64_t *s) {
+  enum { MOST = 24 };
+  mg_graph *g = mg_program_new("random", NULL);
+  mg_tensor t[MOST];
+  int exps[MOST] = {0}, used[MOST] = {0}, n = 0, ops = 3 + rw_below(s, 6), outs = 0, batch = rw_below(s, 4) == 0;
+  int64_t m = 2 + rw_below(s, 4), k = 2 + rw_below(s, 4), c = 2 + rw_below(s, 4);
+  mg_error e;
+  int64_t dims[5][3] = {{2, m, k}, {2, k, c}, {2, m, c}, {1, m, 1}, {1, 1, k}};
+  for (int i = 0; i < 5; i++) {
+    char name[8];
+    if (i > 1 && rw_below(s, 3) == 0) continue;
+    snprintf(name, sizeof name, "x%d", i);
+    t[n++] = mg_input(g, name, MG_F32, batch && i < 3 ? 3 : 2, dims[i] + !(batch && i < 3));
+  }
+  while (ops > 0 && n < MOST - 2) {
+    int a = rw_below(s, 3) ? n - 1 - rw_below(s, n < 4 ? n : 4) : rw_below(s, n), b = rw_below(s, n), exp = exps[a];
+    const mg_shape *x = &g->tensors[t[a].id].shape, *y = &g->tensors[t[b].id].shape;
+    mg_tensor r = {0}, p;
+    int one = 1;
+    switch (rw_below(s, 16)) {
+      case 0: r = mg_unary(g, rw_below(s, 2) ? MG_OP_NEG : MG_OP_SQR, t[a]); break;
+      case 1: if (!exp) r = mg_exp(g, t[a]), exp = 1; break;
+      case 2: { static const mg_opcode f[] = {MG_OP_SILU, MG_OP_GELU, MG_OP_RELU}; r = mg_unary(g, f[rw_below(s, 3)], t[a]); break; }
+      case 3: p = mg_add_scalar(g, mg_sqr(g, t[a]), 1 + rw_below(s, 3), 2), r = mg_unary(g, rw_below(s, 2) ? MG_OP_SQRT : MG_OP_LOG, p); break;
+      case 4: r = mg_scale(g, t[a], 1 + rw_below(s, 5), 2 + rw_below(s, 3)); break;
+      case 5: r = mg_add_scalar(g, t[a], 1 - rw_below(s, 4), 1 + rw_below(s, 3)); break;
+      case 6: case 7: r = mg_with_dim(g, rw_below(s, 4) ? MG_OP_SUM : MG_OP_MAX, t[a], rw_below(s, x->rank)); break;
+      case 8: if (any_broadcast(x, y)) p = mg_add_scalar(g, mg_sqr(g, t[b]), 1, 1), r = mg_div(g, t[a], p), one = 0; break;
+      case 9: case 10: case 11: case 12: {
+        static const mg_opcode f[] = {MG_OP_ADD, MG_OP_SUB, MG_OP_MUL, MG_OP_ADD, MG_OP_MUL};
+        if (any_broadcast(x, y)) r = mg_binary(g, f[rw_below(s, 5)], t[a], t[b]), one = 0;
+        break;
+      }
+      case 13: case 14:
+        if (x->dim[x->rank - 1] == y->dim[y->rank - 2] && x->dim[x->rank - 1] > 1) r = mg_matmul(g, t[a], t[b]), one = 0;
+        break;
+      default: {
+        mg_attr A;
+        memset(&A, 0, sizeof A);
+        A.dim = rw_below(s, x->rank);
+        if (rw_below(s, 2)) rw_swap(&A, x->rank, x->rank - 1, x->rank - 2), r = mg_apply(g, MG_OP_TRANSPOSE, &A, 1, &t[a]);
+        else r = mg_apply(g, rw_below(s, 2) ? MG_OP_ROLL : MG_OP_FLIP, &A, 1, &t[a]);
+      }
+    }
+    if (!r.id) continue;
+    used[a] = 1, used[b] |= !one;
+    exps[n] = exp | (!one && exps[b]), t[n++] = r, ops--;
+  }
+  for (int i = n - 1; i >= 0 && outs < 3; i--)
+    if (!used[i] && i >= (int)g->n_in) mg_output(g, t[i]), outs++;
+  if (mg_check(g, &e) == MG_OK) return g;
+  mg_graph_free(g);
+  return NULL;
+}
+/* 1 if there is a base, of one source after the other. */
 static int base_new(base *B, uint64_t round, uint64_t *s) {
   mg_error e;
   memset(B, 0, offsetof(base, D));
   memset(&B->right, 0, sizeof B->right);
-  B->source = (int)(round % 4);
-  uint64_t turn = round / 4;
+  B->source = (int)(round % SOURCES);
+  uint64_t turn = round / SOURCES;
   if (B->source == 3 && !n_found) B->source = 1;
   if (B->source < 2) {
     int k = (int)(turn % (uint64_t)programs);
@@ -579,6 +747,10 @@ static int base_new(base *B, uint64_t round, uint64_t *s) {
     B->name = hand[k].name;
     B->p = parsed(hand[k].name, hand[k].inputs, hand[k].program), B->g = parsed("by_hand", hand[k].inputs, hand[k].ugraph);
     ADD(S->hand_used[k]);
+  } else if (B->source == 4) {
+    B->name = "random";
+    B->p = random_program(s), B->g = B->p ? copied(B->p) : NULL;
+    if (!B->p) return 0;
   } else {
     int k = (int)(turn % (uint64_t)n_found);
     B->name = found[k].p->name;
@@ -590,12 +762,14 @@ static int base_new(base *B, uint64_t round, uint64_t *s) {
     return 0;
   }
   if (B->source == 1) rewritten(B, s, 30, NULL);
+  else if (B->source == 4 && turn % 2) rewritten(B, s, 15, NULL);
   else if (B->source == 2 && turn / HANDS % 2) rewritten(B, s, 6, NULL);
   B->inputs = rw_next(s);
-  values_new(&B->right, B->p, ROUNDS);
-  for (int r = 0; r < ROUNDS; r++)
+  values_new(&B->right, B->p, rounds_of(B->p));
+  for (int r = 0; r < rounds_of(B->p); r++)
     if (evaluate(B->p, B->inputs, r, B->right.out[r], &e) != MG_OK) { blame(B->p, B->g, "%s: %s", e.where, e.msg); return 0; }
   int j = judge(B->p, B->g, B->inputs, &B->right, &e);
+  if (j == UNDEFINED && B->source == 4) return 0;
   if (j != SAME_FLOATS) {
     blame(B->p, B->g, "a base is not right by float64 (%s, source %d)", B->name, B->source);
     return 0;
@@ -620,10 +794,81 @@ static void describe(const base *B, const char *what) {
   mg_string_free(t);
   alarm(SECONDS);
 }
+/* The box b of a dense array of shape x, dense. */
+static double *box_of(const mg_shape *x, const mg_box *b, const double *all) {
+  int64_t i[MG_MAX_RANK], n = mg_box_elements(b, x->rank);
+  double *r = (double *)malloc((size_t)(n + 1) * sizeof(double));
+  for (int j = 0; j < x->rank; j++) i[j] = b->lo[j];
+  for (int64_t k = 0; k < n; k++) {
+    int64_t at = 0;
+    for (int j = 0; j < x->rank; j++) at = at * x->dim[j] + i[j];
+    r[k] = all[at];
+    for (int j = x->rank - 1; j >= 0; i[j] = b->lo[j], j--)
+      if (++i[j] < b->hi[j]) break;
+  }
+  return r;
+}
+/* Now and then also with little memory, so that outputs are compared part by part: the verdict must be the same. */
 static mg_status verdict(const base *B, const mg_graph *g, int tier, uint64_t s, mg_verify_report *r, mg_error *e) {
   mg_verify_config c = mg_verify_config_default();
   c.seed = s, c.tier = tier, c.threads = 1;
-  return mg_verify(B->p, g, &c, r, e);
+  mg_status status = mg_verify(B->p, g, &c, r, e);
+  if (status == MG_OK && s % 8 == 0) {
+    mg_verify_report parts;
+    c.memory_limit = (size_t)1 << (9 + s / 8 % 5), c.threads = s & 64 ? 2 : 1;
+    mg_error unread;
+    if (mg_verify(B->p, g, &c, &parts, &unread) != MG_OK) blame(B->p, g, "with %zu bytes: %s", c.memory_limit, unread.msg);
+    else if (parts.unfinished) ADD(S->unfinished);
+    else if (parts.verdict != r->verdict) blame(B->p, g, "%s (%s), but with %zu bytes and seed %llu %s (%s)", mg_verdict_name(r->verdict), r->reason, c.memory_limit, N(s), mg_verdict_name(parts.verdict), parts.reason);
+    else ADD(S->in_parts);
+  }
+  return status;
+}
+
+/* A random part of the outputs must be what it is of the whole. */
+static void parts_agree(const base *B, const mg_graph *g, uint64_t s) {
+  mg_box want[MG_MAX_OUT];
+  mg_part part;
+  mg_error e;
+  mg_domain d = mg_domain_real();
+  double *in[MG_MAX_IN], *cut[MG_MAX_IN], *out[MG_MAX_OUT];
+  values whole;
+  int any = 0;
+  memset(want, 0, sizeof want);
+  for (uint32_t k = 0; k < g->n_out; k++) {
+    const mg_shape *x = &g->tensors[g->out[k].id].shape;
+    if (rw_below(&s, 4) == 0 && (any || k + 1 < g->n_out)) continue;
+    for (int i = 0; i < x->rank; i++) want[k].lo[i] = rw_below(&s, (int)x->dim[i]), want[k].hi[i] = want[k].lo[i] + 1 + rw_below(&s, (int)(x->dim[i] - want[k].lo[i]));
+    any = 1;
+  }
+  if (mg_part_of(g, want, &part, &e) != MG_OK) { blame(B->p, g, "mg_part_of: %s", e.msg); return; }
+  values_new(&whole, g, 1);
+  draw(g, s, 0, in);
+  mg_status status = mg_eval(g, &d, (const void *const *)in, (void *const *)whole.out[0], &e);
+  for (uint32_t k = 0; k < g->n_in; k++) cut[k] = box_of(&g->tensors[g->in[k].id].shape, &part.box[g->in[k].id], in[k]);
+  for (uint32_t k = 0; k < g->n_out; k++) out[k] = (double *)calloc((size_t)elements(g, g->out[k]) + 1, sizeof(double));
+  if (status == MG_OK) status = mg_eval_part(g, &d, &part, (const void *const *)cut, (void *const *)out, &e);
+  if (status != MG_OK) blame(B->p, g, "mg_eval_part: %s", e.msg);
+  for (uint32_t k = 0; k < g->n_out && status == MG_OK; k++) {
+    const mg_shape *x = &g->tensors[g->out[k].id].shape;
+    const mg_box *b = &part.box[g->out[k].id];
+    double *right = box_of(x, b, whole.out[0][k]);
+    int64_t i[MG_MAX_RANK], n = 0;
+    for (int j = 0; j < x->rank; j++) i[j] = b->lo[j];
+    for (int64_t left = mg_box_elements(b, x->rank); left > 0; left--, n++) {
+      int inside = 1;
+      for (int j = 0; j < x->rank; j++) inside &= i[j] >= want[k].lo[j] && i[j] < want[k].hi[j];
+      if (inside && fabs(out[k][n] - right[n]) > 1e-12 * fabs(right[n])) { blame(B->p, g, "output %u, element %lld of a part is %.17g, of the whole %.17g", k, (long long)n, out[k][n], right[n]); break; }
+      for (int j = x->rank - 1; j >= 0; i[j] = b->lo[j], j--)
+        if (++i[j] < b->hi[j]) break;
+    }
+    free(right);
+  }
+  ADD(S->parts);
+  for (uint32_t k = 0; k < g->n_in; k++) free(in[k]), free(cut[k]);
+  for (uint32_t k = 0; k < g->n_out; k++) free(out[k]);
+  values_free(&whole);
+  mg_part_free(&part);
 }
 
 /* A counterexample holds if the evaluator gives what it says. */
@@ -679,6 +924,7 @@ static void mutate(base *B, int class, uint64_t s0) {
       if (!counterexample_holds(B->p, g, &full)) blame(B->p, g, "no counterexample: %s", full.reason);
       else if (j == SAME_FLOATS) BOTH(floats);
     }
+    if (s0 % 4 == 1) parts_agree(B, g, s0);
     ADD(S->mutants);
   }
   mg_graph_free(g);
@@ -732,6 +978,14 @@ static int accept(base *B, mg_graph *g, const draft *D, int rule, uint64_t *s) {
       else good = 1;
       if (!good) break;
     }
+  if (good) parts_agree(B, copy, rw_next(s));
+  if (good && rw_below(s, 16) == 0) { /* the certificate, from its text alone */
+    char *text = NULL;
+    mg_verify_report again;
+    if (mg_certificate(B->p, copy, &r[1], &text, &e) != MG_OK || mg_certificate_check(text, strlen(text), &again, &e) != MG_OK || again.verdict != r[1].verdict) blame(B->p, copy, "certificate: %s", e.msg);
+    else ADD(S->certificates);
+    mg_string_free(text);
+  }
   if (good) {
     ADD(S->rewrites), ADD(S->rule[rule]);
     ADD(S->rewrite_fast[r[0].verdict]), ADD(S->rewrite_full[r[1].verdict]);
@@ -783,7 +1037,6 @@ static void run(void (*one)(uint64_t round), const uint64_t *done, long want, ui
   if (S->failures) fail_msg("%llu failures, seed %llu", (unsigned long long)S->failures, (unsigned long long)seed);
 }
 
-#define N(x) (unsigned long long)(x)
 static void print_tally(const char *name, const tally *t) {
   const uint64_t *w = t->full[WRONG], *q = t->full[SAME_FLOATS], *f = t->fast[WRONG];
   print_message("%-28s %7llu %7llu | %7llu %6llu %4llu %4llu | %6llu %5llu %5llu %5llu %5llu | %5llu | %4llu %4llu | %7llu %6llu %6llu\n", name, N(t->n), N(t->wrong), N(w[MG_NOT_EQUAL]), N(w[MG_UNDECIDED]), N(w[MG_EQUAL]), N(w[MG_EQUAL_SAMPLED]),
@@ -794,18 +1047,18 @@ static void sum_tally(tally *to, const tally *t) {
 }
 
 static void no_wrong_one_is_accepted(void **state) {
-  static const char *const source[4] = {"programs as they are", "kernels by the rewriter", "kernels by hand", "kernels by the search"};
+  static const char *const source[SOURCES] = {"programs as they are", "kernels by the rewriter", "kernels by hand", "kernels by the search", "random programs, kernels"};
   tally all;
   (void)state;
   memset(&all, 0, sizeof all);
-  run(mutants, &S->mutants, want_mutants, 4 * HANDS);
+  run(mutants, &S->mutants, want_mutants, SOURCES * HANDS);
   print_message("%-28s %7s %7s | of wrong ones, full tier:   | of those equal by float64, full tier   | un-   | fast tier | not mutants:\n", "", "", "");
   print_message("%-28s %7s %7s | %7s %6s %4s %4s | %6s %5s %5s %5s %5s | %5s | %4s %4s | %7s %6s %6s\n", "mutation", "mutants", "wrong", "NOT_EQ", "UNDEC", "EQ", "SAMP", "EQ", "SAMP", "NOT", "conf", "UNDEC", "def", "EQ", "SAMP", "refused", "again", "unlike");
   for (int k = 0; k < MUTATIONS; k++) {
     print_tally(mutation[k].name, &S->mutant[k]);
     sum_tally(&all, &S->mutant[k]);
   }
-  for (int k = 0; k < 4; k++) print_tally(source[k], &S->source[k]);
+  for (int k = 0; k < SOURCES; k++) print_tally(source[k], &S->source[k]);
   print_tally("all", &all);
   assert_true(all.n >= (uint64_t)want_mutants && all.wrong * 2 >= all.n);
   assert_int_equal(all.full[WRONG][MG_EQUAL] + all.full[WRONG][MG_EQUAL_SAMPLED], 0);
@@ -817,12 +1070,13 @@ static void no_wrong_one_is_accepted(void **state) {
 
 static void no_right_one_is_refused(void **state) {
   (void)state;
-  run(rewrites, &S->rewrites, want_rewrites, 8);
+  run(rewrites, &S->rewrites, want_rewrites, 2 * SOURCES);
   for (int k = 0; k < RW_RULES; k++) print_message("%-32s %8llu\n", rw_rules[k].name, N(S->rule[k]));
   print_message("right by algebra: %llu (%llu seen before, %llu no valid graph); %llu with a maximum, %llu with an accumulator over blocks, %llu with a thread graph\n", N(S->rewrites), N(S->rewrites_twice), N(S->rewrites_refused), N(S->with_max),
                 N(S->with_grid_accum), N(S->with_thread));
   print_message("fast tier: %llu EQUAL, %llu EQUAL_SAMPLED; full tier: %llu EQUAL, %llu EQUAL_SAMPLED\n", N(S->rewrite_fast[MG_EQUAL]), N(S->rewrite_fast[MG_EQUAL_SAMPLED]), N(S->rewrite_full[MG_EQUAL]), N(S->rewrite_full[MG_EQUAL_SAMPLED]));
-  assert_true(S->rewrites >= (uint64_t)want_rewrites);
+  print_message("mutants and these: %llu evaluated in part, %llu verified again within 512 to 8192 bytes (%llu more want more); %llu certificates rechecked\n", N(S->parts), N(S->in_parts), N(S->unfinished), N(S->certificates));
+  assert_true(S->rewrites >= (uint64_t)want_rewrites && S->parts && S->in_parts && S->certificates);
   assert_int_equal(S->rewrite_full[MG_EQUAL] + S->rewrite_full[MG_EQUAL_SAMPLED], S->rewrites);
 }
 
