@@ -13,6 +13,7 @@ WARN := -Wall -Wextra
 CFLAGS ?= -O2
 STD := -std=c11 $(WARN) -I$(CURDIR)
 LIBS := -lm -lpthread -ldl
+CJSON := $(shell echo '\#include <cjson/cJSON.h>' | $(CC) -E -x c - >/dev/null 2>&1 && echo -DMIRAGE_CJSON -lcjson)
 SAN := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 HEADERS := mirage.h mirage_verify.h mirage_search.h mirage_cuda.cuh
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
@@ -26,6 +27,11 @@ all: build/mirage build/rmsnorm build/user_op
 
 build build/san build/log:
 	@mkdir -p $@
+
+# What reads JSON: the import of µGraphs.
+IMPORTS := $(addprefix build/,mirage san/mirage test_import san/test_import san/fuzz_import fuzz/fuzz_import)
+$(IMPORTS): LIBS += $(CJSON)
+$(IMPORTS): examples/import.c
 
 build/%: examples/%.c $(HEADERS) | build
 	$(CC) $(STD) $(CFLAGS) $< -o $@ $(LIBS)

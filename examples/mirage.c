@@ -1,12 +1,14 @@
 /* The command line tool over the four headers.  Run from the repository's top directory:
    gcc  -std=c11 -O2 -I. examples/mirage.c -o build/mirage -lm -lpthread -ldl
    nvcc -O2 -I. examples/mirage.c -o build/mirage -lpthread -ldl
+   `import` (examples/import.c) takes cJSON besides: -DMIRAGE_CJSON -lcjson.
    `build/mirage help` says what it does.  The GPU's part (run) is compiled by nvcc when it is asked for. */
 #define MIRAGE_IMPLEMENTATION
 #include "mirage.h"
 #include "mirage_verify.h"
 #include "mirage_search.h"
 #include "mirage_cuda.cuh"
+#include "import.c"
 
 #include <errno.h>
 #include <getopt.h>
@@ -29,6 +31,7 @@ static const char usage[] =
     "       mirage emit FILE [--arch sm_90a] [-o OUT.cu]\n"
     "       mirage check FILE [--seed N]            a .mg or an emitted .cu on the CPU: over finite fields and floats\n"
     "       mirage run FILE [--arch sm_90a] [--reps N] [--cold] [--seed N] [--stats FILE.json]     on a GPU\n"
+    "       mirage import CHECKPOINT.json [-o DIR]  µGraphs that the public Mirage saved, to DIR/00.mg, 01.mg ..\n"
     "exit:  0 done, equal; 1 nothing found, not equal; 2 unsupported, undecided; 3 bad input; 4 a fault of the machine\n";
 
 typedef struct options {
@@ -431,6 +434,49 @@ static int do_search(const options *o) {
   return code;
 }
 
+/* ---- import */
+
+/* One .mg a µGraph.  One that our form cannot hold is said and passed over (2 in the end); a malformed one ends it (3). */
+static int do_import(const options *o) {
+  mg_error e;
+  import_file *f = NULL;
+  char path[1024], head[400], name[80];
+  size_t len;
+  int n = 0, code = 0;
+  char *text = read_all(o->file[0], &len, &code);
+  if (!text) return code;
+  mg_status s = import_open(text, len, o->file[0], &f, &n, &e);
+  free(text);
+  if (s != MG_OK) return report(s, &e);
+  const char *base = strrchr(o->file[0], '/');
+  base = base ? base + 1 : o->file[0];
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(base, "."), base);
+  if (!o->out && n > 1) {
+    mg_fail(&e, MG_BAD_INPUT, o->file[0], "holds %d µGraphs: say -o DIR", n);
+    code = report(MG_BAD_INPUT, &e);
+  } else if (o->out && mkdir(o->out, 0777) != 0 && errno != EEXIST) code = fault(MG_MACHINE, o->out, strerror(errno));
+  for (int k = 0; k < n && (!code || code == 2); k++) {
+    mg_graph *g = NULL;
+    char *mg = NULL;
+    int written;
+    s = import_graph(f, k, name, NULL, &g, &e);
+    if (s == MG_OK) s = mg_print(g, &mg, &e);
+    if (s == MG_OK) {
+      snprintf(head, sizeof head, "# verdict: none: imported, not verified\n# source: µGraph %d of %d in ", k, n);
+      size_t at = strlen(head);
+      for (const char *c = base; *c && at + 2 < sizeof head; c++) head[at++] = (unsigned char)*c < 32 ? '?' : *c;
+      head[at++] = '\n', head[at] = 0;
+      if (o->out) snprintf(path, sizeof path, "%s/%02d.mg", o->out, k);
+      written = write_all(o->out ? path : NULL, head, mg);
+      if (written) code = written;
+    } else code = report(s, &e);
+    mg_string_free(mg);
+    mg_graph_free(g);
+  }
+  import_close(f);
+  return code;
+}
+
 /* ---- emit, check, run: FILE is a .mg, or an emitted file, which holds its µGraph */
 
 /* The comment lines above `program` that speak of a verdict, if their hash is g's; malloc'ed, NULL if there are none. */
@@ -579,6 +625,7 @@ int main(int argc, char **argv) {
       {"emit", 1, 1, "o arch", do_emit},
       {"check", 1, 1, "seed arch", do_check},
       {"run", 1, 1, "arch reps cold seed stats", do_run},
+      {"import", 1, 1, "o", do_import},
   };
   options o;
   if (argc >= 2 && (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) return write_all(NULL, NULL, usage);
@@ -588,6 +635,6 @@ int main(int argc, char **argv) {
       int code = parse_options(&commands[k], argc - 1, argv + 1, &o);
       return code ? code : commands[k].run(&o);
     }
-  fprintf(stderr, "mirage: expected one of print, dot, search, verify, emit, check, run; 'mirage help' says more\n");
+  fprintf(stderr, "mirage: expected one of print, dot, search, verify, emit, check, run, import; 'mirage help' says more\n");
   return 3;
 }

@@ -11,6 +11,7 @@ has python3 || need+=(python3)
 has "${CLANG:-clang}" || need+=(clang)
 has dot || need+=(graphviz)
 header cmocka.h || { need+=(libcmocka-dev); [ "${1:-}" = demo ] || must=1; }
+header cjson/cJSON.h || need+=(libcjson-dev)
 header z3.h || need+=(libz3-dev)
 [ ${#need[@]} = 0 ] && exit 0
 if has apt-get && { [ "$(id -u)" = 0 ] || { has sudo && sudo -n true 2>/dev/null; }; }; then
