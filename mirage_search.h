@@ -42,11 +42,12 @@
 
    CONCEPTS
      class        dimensions that must have one extent (mg_classes_of).  Structures are found with extents left open.
-     factor       a class's extent is the product of two symbolic factors, `loop` and `rest`.  A full sum over it is
-                  sum(loop, sum(rest, x)); in a loop's body, which sees one chunk, a sum is sum(rest, x), and an
-                  accumulator adds sum(loop, x).  Classes of equal extent share factors, so that the pruning is never
-                  stronger than the axioms are.  (A grid factor appears once accumulators sum over grid axes.)
-     frame        which classes the grid axes and the loop partition.  Each frame is searched on its own.
+     factor       a class's extent is the product of three symbolic factors, `grid`, `loop` and `rest`.  A full sum over
+                  it is sum(grid, sum(loop, sum(rest, x))); in a loop's body, which sees one chunk, a sum goes without
+                  sum(loop, ..), which an accumulator adds; in a block that sees one part of it, without sum(grid, ..).
+                  Classes of equal extent share factors, so that the pruning is never stronger than the axioms are.
+     frame        which classes the grid axes and the loops partition.  Each frame is searched on its own.  One grid axis
+                  may partition a class that is summed over: the group axis, over whose blocks accumulators sum.
      value        a tensor of a block graph, known by e-class, scope, dimension classes, partition and by what it is: a
                   hash of all its elements over a large prime field, at small sizes.  Two ways to compute one value are
                   one value with two derivations: nothing is searched twice.
@@ -111,7 +112,7 @@ typedef enum mg_eop {
   MG_E_VAR, MG_E_ADD, MG_E_MUL, MG_E_DIV, MG_E_EXP, MG_E_SCALE, MG_E_ADD_SCALAR, MG_E_SUM, MG_E_MAX, MG_E_OPAQUE, MG_E_COUNT
 } mg_eop;
 
-/* VAR: a = which atom.  SCALE, ADD_SCALAR: the rational a/b.  SUM, MAX: factor b (0 loop, 1 rest) of size class a.
+/* VAR: a = which atom.  SCALE, ADD_SCALAR: the rational a/b.  SUM, MAX: factor b (0 loop, 1 rest, 2 grid) of size class a.
    OPAQUE: a = key of operator and attributes.  Others: zero. */
 typedef struct mg_eattr { int64_t a, b; } mg_eattr;
 
@@ -204,6 +205,7 @@ typedef struct mg_search_config {
   const mg_gpu *gpu;                 /* NULL: H200 */
   int threads;                       /* 0: 2 */
   int max_kernel_ops;                /* 0: 5.  The program itself is a candidate at any number */
+  int max_loops;                     /* in a block, one after the other; 0: 1, at most 2 */
   int max_block_ops;                 /* 0: 11; loads, stores and unary elementwise operators are not counted */
   int top_k;                         /* 0: 8 */
   int prune;                         /* abstract expressions on; the default config has 1.  Off: max_block_ops bounds the
@@ -211,8 +213,8 @@ typedef struct mg_search_config {
   double time_limit_s;               /* 0: none */
   uint64_t seed;                     /* of the field test; 0: 1 */
   int64_t max_states;                /* values a frame may hold; 0: 4096 */
-  int64_t max_structures;            /* structures a frame may yield, cheapest operators first; 0: 20000 */
-  int64_t max_steps;                 /* choices a frame may try to find them; 0: 200000 */
+  int64_t max_structures;            /* structures a frame may yield, cheapest operators first; 0: 4000000 */
+  int64_t max_steps;                 /* choices a frame may try to find them; 0: 400000000 */
   mg_egraph_limits egraph;
   void *user;
   mg_status (*emittable)(void *user, const mg_graph *g, mg_error *why); /* may be NULL; refuses sized µGraphs */
@@ -883,7 +885,7 @@ mg_status mg_egraph_saturate(mg_egraph *eg, const mg_egraph_limits *limits, mg_s
 enum { MGI_SE_MOPS = 96 };
 typedef struct mgi_se_mop {
   int16_t code;
-  int8_t n_in, inloop, rank, esize, inner; /* inner: the load's innermost dimension in memory */
+  int8_t n_in, inloop, rank, esize, inner, across; /* inner: the load's innermost dimension in memory; across: accum over the group */
   int16_t in[4];
   int64_t d[MG_MAX_RANK];
   int64_t unique;                          /* load, store: bytes of the whole tensor; 0 if counted before */
@@ -892,7 +894,7 @@ typedef struct mgi_se_mop {
 typedef struct mgi_se_mkernel {
   int n;
   mgi_se_mop op[MGI_SE_MOPS];
-  int64_t blocks, iters;
+  int64_t blocks, iters, group; /* group: blocks that share a result */
 } mgi_se_mkernel;
 typedef struct mgi_se_plan { int stages, warps_m, warps_n, warps_k; int64_t shared; int feasible; } mgi_se_plan;
 
@@ -993,7 +995,7 @@ static double mgi_se_weight(int code) { /* issue slots an element, roughly */
 /* Microseconds of one kernel; at least 1e9 if it does not fit the GPU. */
 static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu) {
   mgi_se_plan p = mgi_se_plan_of(k, gpu);
-  double bytes_iter = 0, bytes = 0, slow = 0, dram = 0, flops = 0, alu = 0, sh = 0, syncs = 0, outside = 0, penalty = 0;
+  double bytes_iter = 0, bytes = 0, slow = 0, shared_out = 0, dram = 0, flops = 0, alu = 0, sh = 0, syncs = 0, outside = 0, penalty = 0;
   uint8_t inlined[MGI_SE_MOPS] = { 0 }; /* a matmul's operand: counted there */
   for (int i = 0; i < k->n; i++)
     for (int j = 0; j < 2 && k->op[i].code == MG_OP_MATMUL; j++) inlined[k->op[i].in[j]] = 1;
@@ -1021,6 +1023,7 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu) {
         else if (!plain) alu += el2 * (j ? 6 : 2) * o->trips;
       }
     } else if (o->code == MG_OP_ACCUM) {
+      if (o->across) shared_out += el * 4;
       if (mgi_se_elems(o) > mgi_se_elems(&k->op[o->in[0]])) alu += el * 4;
       else if (k->op[o->in[0]].code != MG_OP_MATMUL) alu += el * 2 * k->op[o->in[0]].trips;
     } else if (!inlined[i] || !mg_op_row((mg_opcode)o->code)->elementwise) {
@@ -1048,6 +1051,8 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu) {
   if (k->iters > 1) t += big / (double)k->iters; /* the first load and the last product overlap with nothing */
   if (p.warps_k > 1) t += 0.3;
   t += 0.01 * (double)k->n;  /* of two that cost the same, the shorter */
+  if (k->group > 1) /* a cluster's shared memory, or a workspace and the last block to arrive */
+    t += k->group <= 8 && !strncmp(gpu->arch, "sm_9", 4) ? 1.0 + shared_out / 5e4 : 2.0 + shared_out * (double)k->group / sm_rate;
   if (penalty > 0) t *= 4;   /* not a matrix in the block: outside the device templates */
   return p.feasible ? t : 1e9 + t;
 }
@@ -1078,11 +1083,19 @@ static double mgi_se_library_us(const mg_graph *g, const mg_op_node *o, const mg
 static int mgi_se_mkernel_of(const mg_graph *b, mgi_se_mkernel *k) {
   int16_t of[1024];
   memset(k, 0, sizeof *k);
-  k->blocks = k->iters = 1;
+  k->blocks = k->group = 1, k->iters = 0;
   for (uint32_t a = 1; a < b->n_axes; a++) {
+    int64_t trips = 1;
+    int leaf = a > 3;
     if (a <= 3) k->blocks *= b->axes[a].extent;
-    else if (b->axes[a].extent > k->iters) k->iters = b->axes[a].extent;
+    for (uint32_t c = a + 1; c < b->n_axes; c++) leaf &= b->axes[c].parent != a;
+    for (uint32_t s = a; leaf && s > 3; s = b->axes[s].parent) trips *= b->axes[s].extent;
+    if (leaf) k->iters += trips;
   }
+  if (!k->iters) k->iters = 1;
+  for (uint32_t i = 1; i < b->n_ops; i++)
+    for (uint32_t a = 1; a <= 3 && b->ops[i].code == MG_OP_ACCUM; a++)
+      if (b->ops[i].map.to[a] != MG_MAP_NONE && b->axes[a].extent > k->group) k->group = b->axes[a].extent;
   if (b->n_tensors > 1024) return 0;
   memset(of, -1, sizeof of);
   for (uint32_t i = 1; i < b->n_ops; i++) {
@@ -1104,7 +1117,8 @@ static int mgi_se_mkernel_of(const mg_graph *b, mgi_se_mkernel *k) {
         if (b->ops[j].code == MG_OP_LOAD && b->ops[j].in[0].id == o->in[0].id) m->unique = 0;
     } else {
       for (int j = 0; j < o->n_in && j < 4; j++) m->in[m->n_in++] = of[o->in[j].id] < 0 ? 0 : of[o->in[j].id];
-      if (o->code == MG_OP_STORE) m->unique = mgi_se_elems(m) * m->esize * k->blocks;
+      if (o->code == MG_OP_STORE) m->unique = mgi_se_elems(m) * m->esize * (k->blocks / k->group);
+      for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++) m->across |= o->map.to[a] != MG_MAP_NONE;
       if (o->code == MG_OP_CONCAT_MATMUL) m->code = MG_OP_MATMUL, m->in[1] = m->in[2], m->n_in = 2, m->trips *= 2;
     }
     for (int j = 0; j < o->n_out; j++) of[o->out[j].id] = (int16_t)k->n;
@@ -2012,7 +2026,7 @@ typedef struct mgi_se_seg {
   mg_classes cls;
   int n_cls, size_class[MGI_SE_MAX_CLASSES];
   int64_t real[MGI_SE_MAX_CLASSES], ext[MGI_SE_MAX_CLASSES], cnt[MGI_SE_MAX_CLASSES], ragged[MGI_SE_MAX_CLASSES];
-  uint8_t fixed[MGI_SE_MAX_CLASSES];
+  uint8_t fixed[MGI_SE_MAX_CLASSES], summed[MGI_SE_MAX_CLASSES]; /* summed: something reduces over it */
   mg_egraph *eg;
   uint32_t *ecls;
   mg_saturation stop;
@@ -2051,9 +2065,9 @@ static uint64_t mgi_se_attr_extra(const mg_op_info *row, const mg_attr *A) {
   return h;
 }
 
-/* sum or max over the factors of class c that the mask bits name: 1 loop, 2 rest. */
+/* sum or max over the factors of a class that the bits name: 1 loop, 2 rest, 4 grid. */
 static uint32_t mgi_se_reduce_term(mg_egraph *eg, int add, mg_eop op, int size_class, int factors, uint32_t x) {
-  for (int f = 1; f >= 0 && x; f--)
+  for (int f = 2; f >= 0 && x; f--)
     if (factors >> f & 1) {
       mg_eattr a = { size_class, f };
       x = add ? mg_egraph_add(eg, op, a, x, 0) : mg_egraph_probe(eg, op, a, x, 0);
@@ -2126,13 +2140,14 @@ static mg_status mgi_se_seg_terms(mgi_se_seg *s, mg_error *e) {
         int a = row->abstract == MG_ABS_MATMUL ? 0 : h, b = row->abstract == MG_ABS_MATMUL ? 1 : h + 2;
         int c = mgi_se_cls(s, o->in[a], mg_tensor_of(p, o->in[a])->shape.rank - 1);
         part[h] = mgi_se_binary_term(s->eg, 1, MG_E_MUL, x[a], x[b]);
-        if (c >= 0) part[h] = mgi_se_reduce_term(s->eg, 1, MG_E_SUM, s->size_class[c], 3, part[h]);
+        if (c >= 0) part[h] = mgi_se_reduce_term(s->eg, 1, MG_E_SUM, s->size_class[c], 7, part[h]), s->summed[c] = 1;
       }
       r = part[1] ? mgi_se_binary_term(s->eg, 1, MG_E_ADD, part[0], part[1]) : part[0];
     } else if (row->abstract == MG_ABS_SUM || row->abstract == MG_ABS_MAX) {
       int c = mgi_se_cls(s, o->in[0], o->attr.dim);
       s->has_max |= row->abstract == MG_ABS_MAX;
-      r = c < 0 ? x[0] : mgi_se_reduce_term(s->eg, 1, row->abstract == MG_ABS_SUM ? MG_E_SUM : MG_E_MAX, s->size_class[c], 3, x[0]);
+      r = c < 0 ? x[0] : mgi_se_reduce_term(s->eg, 1, row->abstract == MG_ABS_SUM ? MG_E_SUM : MG_E_MAX, s->size_class[c], 7, x[0]);
+      if (c >= 0) s->summed[c] = 1;
     } else {
       r = row->abstract == MG_ABS_SAME ? x[0] : mg_egraph_add(s->eg, MG_E_OPAQUE, mgi_se_opaque_attr(o->code, mgi_se_attr_extra(row, &o->attr)), x[0], x[1]);
       keep = row->moves && o->n_in <= 2;
@@ -2206,7 +2221,7 @@ static mg_status mgi_se_seg_new(mg_graph *p, const mg_search_config *cfg, mgi_se
     s->real[c] = s->cls.extent[c], s->fixed[c] = s->cls.fixed[c];
     for (s->size_class[c] = 0; s->real[s->size_class[c]] != s->real[c];) s->size_class[c]++;
     int64_t r = s->real[c];
-    s->ext[c] = s->fixed[c] || r < 4 ? r : c % 2 && r >= 6 ? 6 : 4;
+    s->ext[c] = s->fixed[c] || r < 4 ? r : r < 8 ? 4 : c % 2 && r >= 12 ? 12 : 8; /* an axis cuts it by 2, two by 4 */
     s->ragged[c] = s->fixed[c] || r < 5 ? s->ext[c] : c % 2 && r >= 7 ? 7 : 5;
     s->cnt[c] = s->ext[c];
     for (int64_t f = 2; f * f <= s->ext[c]; f++) if (s->ext[c] % f == 0) { s->cnt[c] = f; break; }
@@ -2242,16 +2257,20 @@ static mg_status mgi_se_seg_new(mg_graph *p, const mg_search_config *cfg, mgi_se
 
 /* ------------------------------------------------------------------------------------------------- >>values
 
-   A value of a frame holds its elements for every block and, in the loop's body, every iteration:
-   data[(block * iterations + iteration) * elements + element].  Axis numbers: 1 .. 3 grid, 4 the loop.             */
+   A value of a frame holds its elements for every block and, in a loop's body, every iteration:
+   data[(block * iterations + iteration) * elements + element].  Axis numbers: 1 .. 3 grid, 4 and 5 the loops, in
+   order.  A scope is where in the block an operator stands: before, in and after each loop, and after the
+   accumulators over the group axis, the grid axis whose blocks share one result.  Odd scopes are loops' bodies.    */
 
-enum { MGI_SE_PRE, MGI_SE_LOOP, MGI_SE_POST };
+enum { MGI_SE_PRE, MGI_SE_LOOP, MGI_SE_POST, MGI_SE_LOOP2, MGI_SE_POST2, MGI_SE_GROUP = 6, MGI_SE_AXES = 6 };
 
 typedef struct mgi_se_val {
   uint64_t fp;
   mg_fv *data;
   uint32_t ecls, der;      /* der: first derivation + 1 */
-  int8_t scope, rank, cls[MG_MAX_RANK], mask[MG_MAX_RANK];
+  int8_t scope, rank, cls[MG_MAX_RANK];
+  uint8_t mask[MG_MAX_RANK]; /* the axes that cut each dimension, as bits */
+  uint8_t dep;             /* the grid axes that it depends on, as bits */
   uint8_t depth;           /* counted operators on the longest path */
 } mgi_se_val;
 
@@ -2259,16 +2278,16 @@ typedef struct mgi_se_der {
   uint32_t next;
   int16_t code;
   int8_t n_in, arg;        /* LOAD: input; ACCUM: map entry; SUM, MAX: dimension; instance of a moving operator */
-  int8_t map[5];           /* LOAD: dimension cut by each axis, or MG_MAP_ALL */
-  uint32_t in[2];
+  int8_t map[MGI_SE_AXES]; /* LOAD: dimension cut by each axis, or MG_MAP_ALL; ACCUM: map[0] is the axis */
+  uint32_t in[4];
   mg_rational c;
 } mgi_se_der;
 
 typedef struct mgi_se_frame {
   const mgi_se_seg *s;
   const mg_search_config *cfg;
-  int n_grid, gcls[4], loop; /* gcls[1 .. n_grid]; loop's class or -1 */
-  int64_t cnt[5], blocks, iters;
+  int n_grid, gcls[4], group, loop[2]; /* gcls[1 .. n_grid]; group: an axis or 0; loops: classes or -1 */
+  int64_t cnt[MGI_SE_AXES], blocks;
   mgi_se_val *val;
   mgi_se_der *der;
   uint32_t n_val, cap_val, n_der, cap_der, *memo, memo_cap;
@@ -2279,8 +2298,15 @@ typedef struct mgi_se_frame {
   int oom, cut; /* cut: a limit ended something */
 } mgi_se_frame;
 
+static int mgi_se_axis_class(const mgi_se_frame *f, int a) { return a >= 4 ? f->loop[a - 4] : a <= f->n_grid ? f->gcls[a] : -1; }
+static int mgi_se_loop_axis(int scope) { return 4 + (scope >> 1); }
+static int64_t mgi_se_trips(const mgi_se_frame *f, int scope) { return scope & 1 ? f->cnt[mgi_se_loop_axis(scope)] : 1; }
+
 static int64_t mgi_se_chunk(const mgi_se_frame *f, const mgi_se_val *v, int d) {
-  return v->cls[d] < 0 ? 1 : v->mask[d] ? f->s->ext[v->cls[d]] / f->cnt[v->mask[d]] : f->s->ext[v->cls[d]];
+  if (v->cls[d] < 0) return 1;
+  int64_t n = f->s->ext[v->cls[d]];
+  for (int a = 1; v->mask[d] >> a; a++) if (v->mask[d] >> a & 1) n /= f->cnt[a];
+  return n;
 }
 static int64_t mgi_se_val_elems(const mgi_se_frame *f, const mgi_se_val *v) {
   int64_t n = 1;
@@ -2288,12 +2314,12 @@ static int64_t mgi_se_val_elems(const mgi_se_frame *f, const mgi_se_val *v) {
   return n;
 }
 static const mg_fv *mgi_se_val_at(const mgi_se_frame *f, const mgi_se_val *v, int64_t b, int64_t i, int64_t n) {
-  return v->data + (v->scope == MGI_SE_LOOP ? b * f->iters + i : b) * n;
+  return v->data + (v->scope & 1 ? b * mgi_se_trips(f, v->scope) + i : b) * n;
 }
 
 /* Room for v's elements in the frame's scratch. */
 static mg_fv *mgi_se_val_room(mgi_se_frame *f, const mgi_se_val *v) {
-  size_t n = (size_t)(mgi_se_val_elems(f, v) * f->blocks * (v->scope == MGI_SE_LOOP ? f->iters : 1));
+  size_t n = (size_t)(mgi_se_val_elems(f, v) * f->blocks * mgi_se_trips(f, v->scope));
   if (n > f->scratch_cap) {
     free(f->scratch);
     f->scratch = (mg_fv *)malloc((n * 2 + 64) * sizeof(mg_fv));
@@ -2307,13 +2333,16 @@ static mg_fv *mgi_se_val_room(mgi_se_frame *f, const mgi_se_val *v) {
 static void mgi_se_slice(mgi_se_frame *f, const mgi_se_val *v, const mg_fv *whole) {
   mg_fv *o = mgi_se_val_room(f, v);
   if (!o) return;
-  int64_t n = mgi_se_val_elems(f, v), ni = v->scope == MGI_SE_LOOP ? f->iters : 1, stride[MG_MAX_RANK + 1], ch[MG_MAX_RANK];
+  int64_t n = mgi_se_val_elems(f, v), ni = mgi_se_trips(f, v->scope), stride[MG_MAX_RANK + 1], ch[MG_MAX_RANK];
   stride[v->rank] = 1;
   for (int d = v->rank; d-- > 0;) stride[d] = stride[d + 1] * (v->cls[d] < 0 ? 1 : f->s->ext[v->cls[d]]), ch[d] = mgi_se_chunk(f, v, d);
   for (int64_t b = 0; b < f->blocks; b++)
     for (int64_t i = 0; i < ni; i++) {
-      int64_t at[5] = { 0, b % f->cnt[1], b / f->cnt[1] % f->cnt[2], b / f->cnt[1] / f->cnt[2], i }, base = 0;
-      for (int d = 0; d < v->rank; d++) if (v->mask[d]) base += at[v->mask[d]] * ch[d] * stride[d + 1];
+      int64_t at[MGI_SE_AXES] = { 0, b % f->cnt[1], b / f->cnt[1] % f->cnt[2], b / f->cnt[1] / f->cnt[2], i, i }, base = 0;
+      for (int d = 0; d < v->rank; d++) {
+        int64_t size = v->cls[d] < 0 ? 1 : f->s->ext[v->cls[d]];
+        for (int a = 1; v->mask[d] >> a; a++) if (v->mask[d] >> a & 1) size /= f->cnt[a], base += at[a] * size * stride[d + 1];
+      }
       for (int64_t k = 0; k < n; k++) {
         int64_t r = k, off = base;
         for (int d = v->rank; d-- > 0; r /= ch[d]) off += r % ch[d] * stride[d + 1];
@@ -2334,15 +2363,38 @@ static void mgi_se_strides_for(const mgi_se_frame *f, const mgi_se_val *v, const
   }
 }
 
+/* 1/y for every element of a value, by one inversion of the product of all (Montgomery); undefined where y is 0. */
+static mg_fv *mgi_se_inverses(const mgi_se_frame *f, const mgi_se_val *v) {
+  const mg_modulus *M = &f->s->F.mp;
+  int64_t n = mgi_se_val_elems(f, v) * f->blocks * mgi_se_trips(f, v->scope);
+  mg_fv *r = (mg_fv *)malloc((size_t)n * sizeof *r);
+  uint64_t all = 1;
+  for (int64_t k = 0; r && k < n; k++) {
+    r[k] = v->data[k].p ? v->data[k] : mgi_fv_special(v->data[k].flags | (uint32_t)MG_FV_UNDEF);
+    uint64_t y = r[k].p;
+    if (y) r[k].p = all, all = mgi_mulmod(M, all, y);
+  }
+  uint64_t inverse = mgi_invmod(M, all);
+  for (int64_t k = n; r && k-- > 0;) { /* inverse: of the product of elements 0 .. k; r[k].p: the product of those before k */
+    if (!r[k].p) continue;
+    r[k].p = mgi_mulmod(M, inverse, r[k].p);
+    inverse = mgi_mulmod(M, inverse, v->data[k].p);
+  }
+  return r;
+}
+
 static void mgi_se_eval_map(mgi_se_frame *f, const mgi_se_val *v, mg_opcode op, mg_rational c, int n_in, const mgi_se_val *const *in) {
   mg_fv *o = mgi_se_val_room(f, v), K = mg_ff_const(&f->s->F, c.den ? c : mg_rat(0, 1));
   if (!o) return;
-  int64_t n = mgi_se_val_elems(f, v), ni = v->scope == MGI_SE_LOOP ? f->iters : 1, st[2][MG_MAX_RANK], ch[MG_MAX_RANK], na[2] = { 1, 1 };
+  int64_t n = mgi_se_val_elems(f, v), ni = mgi_se_trips(f, v->scope), st[2][MG_MAX_RANK], ch[MG_MAX_RANK], na[2] = { 1, 1 };
   for (int j = 0; j < n_in; j++) mgi_se_strides_for(f, v, in[j], st[j]), na[j] = mgi_se_val_elems(f, in[j]);
   for (int d = 0; d < v->rank; d++) ch[d] = mgi_se_chunk(f, v, d);
+  mg_fv *inverse = op == MG_OP_DIV ? mgi_se_inverses(f, in[1]) : NULL;
+  if (inverse) op = MG_OP_MUL;
   for (int64_t b = 0; b < f->blocks; b++)
     for (int64_t i = 0; i < ni; i++) {
       const mg_fv *x = mgi_se_val_at(f, in[0], b, i, na[0]), *y = n_in > 1 ? mgi_se_val_at(f, in[1], b, i, na[1]) : x;
+      if (inverse) y = inverse + (y - in[1]->data);
       for (int64_t k = 0; k < n; k++) {
         int64_t r = k, p = 0, q = 0;
         for (int d = v->rank; d-- > 0; r /= ch[d]) {
@@ -2352,12 +2404,13 @@ static void mgi_se_eval_map(mgi_se_frame *f, const mgi_se_val *v, mg_opcode op, 
         *o++ = mg_ff_apply(&f->s->F, op, x[p], y[q], K);
       }
     }
+  free(inverse);
 }
 
 static void mgi_se_eval_matmul(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_val *a, const mgi_se_val *b) {
   mg_fv *o = mgi_se_val_room(f, v), zero = mg_ff_const(&f->s->F, mg_rat(0, 1));
   if (!o) return;
-  int64_t ni = v->scope == MGI_SE_LOOP ? f->iters : 1, na = mgi_se_val_elems(f, a), nb = mgi_se_val_elems(f, b);
+  int64_t ni = mgi_se_trips(f, v->scope), na = mgi_se_val_elems(f, a), nb = mgi_se_val_elems(f, b);
   int64_t M = mgi_se_chunk(f, v, v->rank - 2), N = mgi_se_chunk(f, v, v->rank - 1), K = mgi_se_chunk(f, a, a->rank - 1), batch = mgi_se_val_elems(f, v) / (M * N);
   int64_t sa[MG_MAX_RANK], sb[MG_MAX_RANK];
   mgi_se_strides_for(f, v, a, sa), mgi_se_strides_for(f, v, b, sb);
@@ -2386,7 +2439,7 @@ static void mgi_se_eval_matmul(mgi_se_frame *f, const mgi_se_val *v, const mgi_s
 static void mgi_se_eval_reduce(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_val *a, int d, int max) {
   mg_fv *o = mgi_se_val_room(f, v);
   if (!o) return;
-  int64_t ni = v->scope == MGI_SE_LOOP ? f->iters : 1, na = mgi_se_val_elems(f, a), inner = 1, len = mgi_se_chunk(f, a, d);
+  int64_t ni = mgi_se_trips(f, v->scope), na = mgi_se_val_elems(f, a), inner = 1, len = mgi_se_chunk(f, a, d);
   for (int k = d + 1; k < a->rank; k++) inner *= mgi_se_chunk(f, a, k);
   int64_t outer = na / (inner * len);
   for (int64_t b = 0; b < f->blocks; b++)
@@ -2404,28 +2457,30 @@ static void mgi_se_eval_reduce(mgi_se_frame *f, const mgi_se_val *v, const mgi_s
     }
 }
 
-/* v = accum(a): kind is MG_MAP_SUM, MG_MAP_MAX or the dimension along which iterations are joined. */
-static void mgi_se_eval_accum(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_val *a, int kind) {
+/* v = accum(a) over `axis`: kind is MG_MAP_SUM, MG_MAP_MAX or the dimension along which iterations are joined. */
+static void mgi_se_eval_accum(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_val *a, int axis, int kind) {
   mg_fv *o = mgi_se_val_room(f, v);
   if (!o) return;
-  int64_t na = mgi_se_val_elems(f, a), inner = 1, len = 1;
+  int64_t na = mgi_se_val_elems(f, a), inner = 1, len = 1, n = f->cnt[axis], stride = 1;
+  for (int x = 1; x < axis && axis < 4; x++) stride *= f->cnt[x];
   if (kind >= 0) {
     len = mgi_se_chunk(f, a, kind);
     for (int k = kind + 1; k < a->rank; k++) inner *= mgi_se_chunk(f, a, k);
   }
   for (int64_t b = 0; b < f->blocks; b++) {
+    int64_t first = axis < 4 ? b - b / stride % n * stride : b; /* of the group */
     if (kind < 0)
       for (int64_t k = 0; k < na; k++) {
-        mg_fv s = mgi_se_val_at(f, a, b, 0, na)[k];
-        for (int64_t i = 1; i < f->iters; i++) {
-          mg_fv y = mgi_se_val_at(f, a, b, i, na)[k];
+        mg_fv s = mgi_se_val_at(f, a, first, 0, na)[k];
+        for (int64_t i = 1; i < n; i++) {
+          mg_fv y = axis < 4 ? mgi_se_val_at(f, a, first + i * stride, 0, na)[k] : mgi_se_val_at(f, a, b, i, na)[k];
           s = kind == MG_MAP_MAX ? mg_ff_max(&f->s->F, s, y) : mg_ff_add(&f->s->F, s, y);
         }
         *o++ = s;
       }
     else
       for (int64_t p = 0; p < na / (inner * len); p++)
-        for (int64_t i = 0; i < f->iters; i++)
+        for (int64_t i = 0; i < n; i++)
           for (int64_t k = 0; k < len * inner; k++) *o++ = mgi_se_val_at(f, a, b, i, na)[p * len * inner + k];
   }
 }
@@ -2441,7 +2496,7 @@ static void mgi_se_eval_move(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_
   mg_fv *o = mgi_se_val_room(f, v), zero = mg_ff_const(&f->s->F, mg_rat(0, 1));
   if (!o) return;
   mg_shape S[2];
-  int64_t ext[MG_MAX_RANK] = { 0 }, n = mgi_se_val_elems(f, v), ni = v->scope == MGI_SE_LOOP ? f->iters : 1, na[2] = { 1, 1 };
+  int64_t ext[MG_MAX_RANK] = { 0 }, n = mgi_se_val_elems(f, v), ni = mgi_se_trips(f, v->scope), na[2] = { 1, 1 };
   memset(S, 0, sizeof S);
   for (int j = 0; j < in->n_in; j++) {
     S[j].rank = a[j]->rank, na[j] = mgi_se_val_elems(f, a[j]);
@@ -2465,7 +2520,7 @@ static void mgi_se_eval_move(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_
 }
 
 static uint64_t mgi_se_fingerprint(const mgi_se_frame *f, const mgi_se_val *v, const mg_fv *data) {
-  int64_t n = mgi_se_val_elems(f, v) * f->blocks * (v->scope == MGI_SE_LOOP ? f->iters : 1);
+  int64_t n = mgi_se_val_elems(f, v) * f->blocks * mgi_se_trips(f, v->scope);
   uint64_t h = 0x51ED270B;
   for (int64_t k = 0; k < n; k++) h = mgi_se_mix(h, data[k].flags & MG_FV_UNDEF ? 0x0DDu : data[k].p);
   return h;
@@ -2473,14 +2528,13 @@ static uint64_t mgi_se_fingerprint(const mgi_se_frame *f, const mgi_se_val *v, c
 
 /* ------------------------------------------------------------------------------------------------ >>closure
 
-   All values of a frame, bottom up, in three passes: what does not depend on the loop (PRE), the loop's body (LOOP),
-   and what follows the accumulators (POST).  A pass takes values in order and pairs each with all before it, so that
-   every operator is tried on every tuple of operands once, commutative ones in one order.  A candidate is typed
-   first, probed in the e-graph second, evaluated last.
-   Requirements: (1) a sum never runs over a dimension that the grid cuts: no accumulator could complete it; (2) an
-   axis cuts at most one dimension of a value; (3) LOOP and POST values never meet in one operator: that would be a
-   second loop; (4) mul(x, x) is sqr(x), and
-   a matmul over an extent of 1 is a broadcast mul.                                                                            */
+   All values of a frame, bottom up, a pass for each scope in order.  A pass takes values in order and pairs each with
+   all before it, so that every operator is tried on every tuple of operands once, commutative ones in one order.  A
+   candidate is typed first, probed in the e-graph second, evaluated last.
+   Requirements: (1) a sum never runs over a dimension that a grid axis cuts, but for the group axis: no accumulator
+   could complete it; (2) an axis cuts at most one dimension of a value; (3) a loop's body sees what precedes that loop
+   and nothing that follows it; (4) after the group's accumulators nothing depends on the group axis; (5) mul(x, x) is
+   sqr(x), and a matmul over an extent of 1 is a broadcast mul.                                                     */
 
 static int mgi_se_counted(int code) {
   if (code == MG_OP_LOAD || code == MG_OP_STORE) return 0;
@@ -2490,12 +2544,12 @@ static int mgi_se_counted(int code) {
 }
 
 static uint64_t mgi_se_val_hash(const mgi_se_val *v) {
-  uint64_t h = mgi_se_mix(mgi_se_mix(v->fp, v->ecls), (uint64_t)v->scope << 8 | (uint64_t)v->rank);
-  for (int d = 0; d < v->rank; d++) h = mgi_se_mix(h, (uint64_t)(v->cls[d] + 1) << 4 | (uint64_t)v->mask[d]);
+  uint64_t h = mgi_se_mix(mgi_se_mix(v->fp, v->ecls), (uint64_t)v->dep << 16 | (uint64_t)v->scope << 8 | (uint64_t)v->rank);
+  for (int d = 0; d < v->rank; d++) h = mgi_se_mix(h, (uint64_t)(v->cls[d] + 1) << 8 | (uint64_t)v->mask[d]);
   return h;
 }
 static int mgi_se_val_same(const mgi_se_val *a, const mgi_se_val *b) {
-  return a->fp == b->fp && a->ecls == b->ecls && a->scope == b->scope && a->rank == b->rank && !memcmp(a->cls, b->cls, (size_t)a->rank) &&
+  return a->fp == b->fp && a->ecls == b->ecls && a->scope == b->scope && a->dep == b->dep && a->rank == b->rank && !memcmp(a->cls, b->cls, (size_t)a->rank) &&
          !memcmp(a->mask, b->mask, (size_t)a->rank);
 }
 
@@ -2515,7 +2569,7 @@ static void mgi_se_val_add(mgi_se_frame *f, mgi_se_val *v, const mgi_se_der *d) 
   if (!dp) { f->oom = 1; return; }
   f->der = dp;
   if (!at) {
-    size_t n = (size_t)(mgi_se_val_elems(f, v) * f->blocks * (v->scope == MGI_SE_LOOP ? f->iters : 1));
+    size_t n = (size_t)(mgi_se_val_elems(f, v) * f->blocks * mgi_se_trips(f, v->scope));
     if ((int64_t)f->n_val >= f->cfg->max_states || f->bytes + n * sizeof(mg_fv) > MGI_SE_FRAME_BYTES) { f->st.pruned_limit++, f->cut = 1; return; }
     f->bytes += n * sizeof(mg_fv);
     mgi_se_val *p = (mgi_se_val *)mgi_se_grow(f->val, &f->cap_val, f->n_val + 1, sizeof *p);
@@ -2561,8 +2615,8 @@ static int mgi_se_pruned(mgi_se_frame *f, uint32_t ecls) {
 static int mgi_se_axes_once(const mgi_se_val *v) { /* requirement 2 */
   int seen = 0;
   for (int d = 0; d < v->rank; d++) {
-    if (v->mask[d] && (seen >> v->mask[d] & 1)) return 0;
-    seen |= 1 << v->mask[d];
+    if (v->mask[d] & seen) return 0;
+    seen |= v->mask[d];
   }
   return 1;
 }
@@ -2574,35 +2628,48 @@ static int mgi_se_deep(mgi_se_frame *f, mgi_se_val *v, int code, const mgi_se_va
   if (d > f->cfg->max_block_ops) { f->st.pruned_limit++; return 1; }
   return 0;
 }
-static int mgi_se_join_scope(const mgi_se_val *a, const mgi_se_val *b) { /* -1: requirement 3 */
-  if (a->scope == b->scope) return a->scope;
-  if (a->scope == MGI_SE_PRE) return b->scope;
-  if (b->scope == MGI_SE_PRE) return a->scope;
-  return -1;
+/* Where an operator on both stands; -1: requirements 3 and 4. */
+static int mgi_se_join_scope(const mgi_se_frame *f, const mgi_se_val *a, const mgi_se_val *b) {
+  const mgi_se_val *lo = a->scope < b->scope ? a : b, *hi = lo == a ? b : a;
+  if (lo->scope == hi->scope) return lo->scope;
+  if (lo->scope & 1) return -1;
+  if (hi->scope == MGI_SE_GROUP && (lo->dep >> f->group & 1)) return -1;
+  return hi->scope;
+}
+/* The factors of a dimension's class that its chunk spans, as bits of mgi_se_reduce_term; 0: requirement 1. */
+static int mgi_se_spans(const mgi_se_frame *f, int mask) {
+  int factors = 7;
+  for (int a = 1; mask >> a; a++) {
+    if (!(mask >> a & 1)) continue;
+    if (a < 4 && a != f->group) return 0;
+    factors &= a < 4 ? ~4 : ~1;
+  }
+  return factors;
 }
 
 /* NumPy broadcasting of the last dimensions, but `skip`; 0 if they do not fit. */
 static int mgi_se_broadcast_type(mgi_se_val *v, const mgi_se_val *a, const mgi_se_val *b, int skip) {
   v->rank = a->rank > b->rank ? a->rank : b->rank;
+  v->dep = a->dep | b->dep;
   for (int k = skip; k < v->rank; k++) {
     int da = a->rank - 1 - k, db = b->rank - 1 - k, d = v->rank - 1 - k;
     int ca = da >= 0 ? a->cls[da] : -1, cb = db >= 0 ? b->cls[db] : -1;
     if (ca >= 0 && cb >= 0 && (ca != cb || a->mask[da] != b->mask[db])) return 0;
     v->cls[d] = (int8_t)(ca >= 0 ? ca : cb);
-    v->mask[d] = (int8_t)(ca >= 0 ? a->mask[da] : cb >= 0 ? b->mask[db] : 0);
+    v->mask[d] = (uint8_t)(ca >= 0 ? a->mask[da] : cb >= 0 ? b->mask[db] : 0);
   }
   return 1;
 }
 
 static void mgi_se_try_map(mgi_se_frame *f, mg_opcode op, mg_rational c, uint32_t ia, uint32_t ib) {
   const mgi_se_val *in[2] = { &f->val[ia], &f->val[ib] };
-  int n = mg_op_row(op)->n_in, scope = n > 1 ? mgi_se_join_scope(in[0], in[1]) : in[0]->scope;
+  int n = mg_op_row(op)->n_in, scope = n > 1 ? mgi_se_join_scope(f, in[0], in[1]) : in[0]->scope;
   mgi_se_val v;
   memset(&v, 0, sizeof v);
   if (scope < 0) { f->st.pruned_shape++; return; }
   if (n > 1) {
     if (!mgi_se_broadcast_type(&v, in[0], in[1], 0) || !mgi_se_axes_once(&v)) { f->st.pruned_shape++; return; }
-  } else v.rank = in[0]->rank, memcpy(v.cls, in[0]->cls, sizeof v.cls), memcpy(v.mask, in[0]->mask, sizeof v.mask);
+  } else v.rank = in[0]->rank, v.dep = in[0]->dep, memcpy(v.cls, in[0]->cls, sizeof v.cls), memcpy(v.mask, in[0]->mask, sizeof v.mask);
   v.scope = (int8_t)scope;
   v.ecls = mgi_se_elementwise_term(f->s->eg, 0, op, c, in[0]->ecls, n > 1 ? in[1]->ecls : 0);
   if (mgi_se_pruned(f, v.ecls) || mgi_se_deep(f, &v, op, in[0], n > 1 ? in[1] : NULL)) return;
@@ -2617,16 +2684,16 @@ static void mgi_se_try_matmul(mgi_se_frame *f, uint32_t ia, uint32_t ib) {
   const mgi_se_val *a = &f->val[ia], *b = &f->val[ib];
   mgi_se_val v;
   memset(&v, 0, sizeof v);
-  int scope = mgi_se_join_scope(a, b);
+  int scope = mgi_se_join_scope(f, a, b);
   if (scope < 0 || a->rank < 2 || b->rank < 2) { f->st.pruned_shape++; return; }
   int c = a->cls[a->rank - 1], m = a->mask[a->rank - 1];
-  if (c < 0 || c != b->cls[b->rank - 2] || m != b->mask[b->rank - 2] || (m && m != 4) || !mgi_se_broadcast_type(&v, a, b, 2)) { f->st.pruned_shape++; return; }
+  if (c < 0 || c != b->cls[b->rank - 2] || m != b->mask[b->rank - 2] || !mgi_se_spans(f, m) || !mgi_se_broadcast_type(&v, a, b, 2)) { f->st.pruned_shape++; return; }
   v.cls[v.rank - 2] = a->cls[a->rank - 2], v.mask[v.rank - 2] = a->mask[a->rank - 2];
   v.cls[v.rank - 1] = b->cls[b->rank - 1], v.mask[v.rank - 1] = b->mask[b->rank - 1];
   v.scope = (int8_t)scope;
   if (!mgi_se_axes_once(&v)) { f->st.pruned_shape++; return; }
   v.ecls = mgi_se_binary_term(f->s->eg, 0, MG_E_MUL, a->ecls, b->ecls);
-  v.ecls = mgi_se_reduce_term(f->s->eg, 0, MG_E_SUM, f->s->size_class[c], m ? 2 : 3, v.ecls);
+  v.ecls = mgi_se_reduce_term(f->s->eg, 0, MG_E_SUM, f->s->size_class[c], mgi_se_spans(f, m), v.ecls);
   if (mgi_se_pruned(f, v.ecls) || mgi_se_deep(f, &v, MG_OP_MATMUL, a, b)) return;
   mgi_se_der d;
   memset(&d, 0, sizeof d);
@@ -2639,9 +2706,9 @@ static void mgi_se_try_reduce(mgi_se_frame *f, uint32_t ia, int dim, int max) {
   const mgi_se_val *a = &f->val[ia];
   mgi_se_val v = *a;
   int c = a->cls[dim], m = a->mask[dim];
-  if (c < 0 || (m && m != 4)) { f->st.pruned_shape++; return; }
+  if (c < 0 || !mgi_se_spans(f, m)) { f->st.pruned_shape++; return; }
   v.cls[dim] = -1, v.mask[dim] = 0;
-  v.ecls = mgi_se_reduce_term(f->s->eg, 0, max ? MG_E_MAX : MG_E_SUM, f->s->size_class[c], m ? 2 : 3, a->ecls);
+  v.ecls = mgi_se_reduce_term(f->s->eg, 0, max ? MG_E_MAX : MG_E_SUM, f->s->size_class[c], mgi_se_spans(f, m), a->ecls);
   if (mgi_se_pruned(f, v.ecls) || mgi_se_deep(f, &v, MG_OP_SUM, a, NULL)) return;
   mgi_se_der d;
   memset(&d, 0, sizeof d);
@@ -2655,8 +2722,8 @@ static void mgi_se_try_move(mgi_se_frame *f, int inst, uint32_t ia, uint32_t ib)
   const mgi_se_val *a[2] = { &f->val[ia], &f->val[ib] };
   mgi_se_val v;
   memset(&v, 0, sizeof v);
-  int scope = in->n_in > 1 ? mgi_se_join_scope(a[0], a[1]) : a[0]->scope, fits = scope >= 0;
-  v.scope = (int8_t)scope, v.rank = in->rank[in->n_in];
+  int scope = in->n_in > 1 ? mgi_se_join_scope(f, a[0], a[1]) : a[0]->scope, fits = scope >= 0;
+  v.scope = (int8_t)scope, v.rank = in->rank[in->n_in], v.dep = a[0]->dep | (in->n_in > 1 ? a[1]->dep : 0);
   memcpy(v.cls, in->cls[in->n_in], sizeof v.cls);
   for (int j = 0; j < in->n_in && fits; j++) {
     fits = a[j]->rank == in->rank[j];
@@ -2681,26 +2748,28 @@ static void mgi_se_try_move(mgi_se_frame *f, int inst, uint32_t ia, uint32_t ib)
   mgi_se_val_add(f, &v, &d);
 }
 
-/* The accumulators of a LOOP value. */
-static void mgi_se_try_accum(mgi_se_frame *f, uint32_t ia) {
+/* The accumulators of a value over `axis`: a loop's, of values of its body, or the group's. */
+static void mgi_se_try_accum(mgi_se_frame *f, uint32_t ia, int axis) {
   int cut = -1;
-  for (int d = 0; d < f->val[ia].rank; d++) if (f->val[ia].mask[d] == 4) cut = d;
+  for (int d = 0; d < f->val[ia].rank; d++) if (f->val[ia].mask[d] >> axis & 1) cut = d;
+  if (axis < 4 && (cut >= 0 || !(f->val[ia].dep >> axis & 1))) return;
   for (int max = 0; max <= (cut < 0 && f->s->has_max); max++) {
     const mgi_se_val *a = &f->val[ia];
     mgi_se_val v = *a;
-    v.scope = MGI_SE_POST;
     mgi_se_der d;
     memset(&d, 0, sizeof d);
-    d.code = MG_OP_ACCUM, d.n_in = 1, d.in[0] = ia;
+    d.code = MG_OP_ACCUM, d.n_in = 1, d.in[0] = ia, d.map[0] = (int8_t)axis;
     d.arg = (int8_t)(cut >= 0 ? cut : max ? MG_MAP_MAX : MG_MAP_SUM);
+    if (axis < 4) v.scope = MGI_SE_GROUP, v.dep = (uint8_t)(v.dep & ~(1 << axis));
+    else v.scope = (int8_t)(v.scope + 1);
     if (cut >= 0) {
       if (f->der[a->der - 1].code == MG_OP_LOAD) return; /* loading it at once, before the loop, is the same */
-      v.mask[cut] = 0;
+      v.mask[cut] = (uint8_t)(v.mask[cut] & ~(1 << axis));
     } else {
-      v.ecls = mgi_se_reduce_term(f->s->eg, 0, max ? MG_E_MAX : MG_E_SUM, f->s->size_class[f->loop], 1, a->ecls);
+      v.ecls = mgi_se_reduce_term(f->s->eg, 0, max ? MG_E_MAX : MG_E_SUM, f->s->size_class[mgi_se_axis_class(f, axis)], axis < 4 ? 4 : 1, a->ecls);
     }
     if (mgi_se_pruned(f, v.ecls) || mgi_se_deep(f, &v, MG_OP_ACCUM, a, NULL)) continue;
-    mgi_se_eval_accum(f, &v, a, d.arg);
+    mgi_se_eval_accum(f, &v, a, axis, d.arg);
     mgi_se_val_add(f, &v, &d);
   }
 }
@@ -2735,7 +2804,7 @@ static void mgi_se_expand(mgi_se_frame *f, uint32_t w) {
   for (int k = 0; k < s->n_scale; k++) negative |= s->scale[k].num == -1 && s->scale[k].den == 1;
   for (uint32_t u = 0; u <= w; u++) {
     if (!(u & 63) && mgi_se_frame_over(f)) return;
-    if (mgi_se_join_scope(&f->val[u], &f->val[w]) < 0) continue;
+    if (mgi_se_join_scope(f, &f->val[u], &f->val[w]) < 0) continue;
     mgi_se_try_map(f, MG_OP_ADD, none, u, w);
     if (u != w) mgi_se_try_map(f, MG_OP_MUL, none, u, w);
     for (int swap = 0; swap <= (u != w); swap++) {
@@ -2753,59 +2822,93 @@ static void mgi_se_expand(mgi_se_frame *f, uint32_t w) {
   }
 }
 
-/* Loads of input k whose map cuts by the loop, or not; every choice of dimension or `*` for each axis. */
-static void mgi_se_loads(mgi_se_frame *f, int k, int axis, mgi_se_val *v, int8_t *map, int in_loop) {
-  if (axis > 4) {
-    if (in_loop != (map[4] >= 0)) return;
-    v->scope = (int8_t)(in_loop ? MGI_SE_LOOP : MGI_SE_PRE);
+/* Loads of input k in `scope`, every choice of dimension or `*` for each axis from `axis` on; in a loop's body its axis
+   cuts one. */
+static void mgi_se_loads(mgi_se_frame *f, int k, int axis, mgi_se_val *v, int8_t *map, int scope) {
+  int la = mgi_se_loop_axis(scope), next = axis < f->n_grid ? axis + 1 : axis < la ? la : MGI_SE_AXES;
+  if (axis == MGI_SE_AXES || (!(scope & 1) && axis >= 4)) {
     mgi_se_der d;
     memset(&d, 0, sizeof d);
+    v->scope = (int8_t)scope, v->dep = 0;
+    for (int a = 1; a <= f->n_grid; a++) if (map[a] >= 0) v->dep = (uint8_t)(v->dep | 1 << a);
     d.code = MG_OP_LOAD, d.arg = (int8_t)k;
     memcpy(d.map, map, sizeof d.map);
     mgi_se_slice(f, v, f->s->in[k]);
     mgi_se_val_add(f, v, &d);
     return;
   }
-  map[axis] = MG_MAP_ALL;
-  mgi_se_loads(f, k, axis == f->n_grid ? 4 : axis == 4 ? 5 : axis + 1, v, map, in_loop);
-  int c = axis == 4 ? f->loop : f->gcls[axis];
+  if (axis != la || !(scope & 1)) mgi_se_loads(f, k, next, v, map, scope);
+  int c = mgi_se_axis_class(f, axis);
   for (int d = 0; d < v->rank && c >= 0; d++) {
-    if (v->cls[d] != c || v->mask[d]) continue;
-    map[axis] = (int8_t)d, v->mask[d] = (int8_t)axis;
-    mgi_se_loads(f, k, axis == f->n_grid ? 4 : axis == 4 ? 5 : axis + 1, v, map, in_loop);
-    map[axis] = MG_MAP_ALL, v->mask[d] = 0;
+    if (v->cls[d] != c) continue;
+    map[axis] = (int8_t)d, v->mask[d] = (uint8_t)(v->mask[d] | 1 << axis);
+    mgi_se_loads(f, k, next, v, map, scope);
+    map[axis] = MG_MAP_ALL, v->mask[d] = (uint8_t)(v->mask[d] & ~(1 << axis));
   }
+}
+
+/* A sum of two products is also one product of two concatenations: (w|x)(y|z) = w y + x z. */
+static void mgi_se_concat_matmuls(mgi_se_frame *f) {
+  for (uint32_t v = 0; v < f->n_val && !f->oom; v++)
+    for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
+      if (f->der[i - 1].code != MG_OP_ADD) continue;
+      for (uint32_t p = f->val[f->der[i - 1].in[0]].der; p; p = f->der[p - 1].next)
+        for (uint32_t q = f->val[f->der[i - 1].in[1]].der; q; q = f->der[q - 1].next) {
+          if (f->der[p - 1].code != MG_OP_MATMUL || f->der[q - 1].code != MG_OP_MATMUL) continue;
+          int fits = f->val[f->der[i - 1].in[0]].rank == f->val[v].rank && f->val[f->der[i - 1].in[1]].rank == f->val[v].rank;
+          for (int d = 0; d < f->val[v].rank && fits; d++) { /* no broadcast, in the sum or in the batch */
+            const mgi_se_val *x = &f->val[f->der[i - 1].in[0]], *y = &f->val[f->der[i - 1].in[1]];
+            fits = x->cls[d] == y->cls[d];
+          }
+          if (!fits) continue;
+          mgi_se_der *dp = (mgi_se_der *)mgi_se_grow(f->der, &f->cap_der, f->n_der + 1, sizeof *dp), d;
+          if (!dp) { f->oom = 1; return; }
+          f->der = dp;
+          memset(&d, 0, sizeof d);
+          d.code = MG_OP_CONCAT_MATMUL, d.n_in = 4;
+          d.in[0] = f->der[p - 1].in[0], d.in[1] = f->der[q - 1].in[0], d.in[2] = f->der[p - 1].in[1], d.in[3] = f->der[q - 1].in[1];
+          d.next = f->val[v].der; /* in front: the walk orders derivations by cost anyway */
+          f->der[f->n_der] = d;
+          f->val[v].der = ++f->n_der;
+        }
+    }
 }
 
 static void mgi_se_closure(mgi_se_frame *f) {
   const mgi_se_seg *s = f->s;
-  f->cnt[0] = f->cnt[1] = f->cnt[2] = f->cnt[3] = f->cnt[4] = 1;
-  for (int a = 1; a <= f->n_grid; a++) f->cnt[a] = s->cnt[f->gcls[a]];
-  if (f->loop >= 0) f->cnt[4] = s->cnt[f->loop];
-  f->blocks = f->cnt[1] * f->cnt[2] * f->cnt[3], f->iters = f->cnt[4];
+  for (int a = 0; a < MGI_SE_AXES; a++) {
+    int c = a ? mgi_se_axis_class(f, a) : -1;
+    f->cnt[a] = c >= 0 ? s->cnt[c] : 1;
+  }
+  f->blocks = f->cnt[1] * f->cnt[2] * f->cnt[3];
   f->memo_cap = 1024;
   f->memo = (uint32_t *)calloc(f->memo_cap, sizeof *f->memo);
   if (!f->memo) { f->oom = 1; return; }
-  uint32_t w = 0, loop0 = 0, loop1 = 0;
-  for (int pass = MGI_SE_PRE; pass <= MGI_SE_POST; pass++) {
-    if (pass != MGI_SE_PRE && f->loop < 0) break;
-    if (pass == MGI_SE_POST)
-      for (uint32_t i = loop0; i < loop1 && !f->oom; i++) mgi_se_try_accum(f, i);
+  uint32_t w = 0, from = 0; /* from: the first value of the pass before */
+  for (int pass = MGI_SE_PRE; pass <= MGI_SE_GROUP; pass++) {
+    uint32_t first = f->n_val;
+    if (pass == 5 || (pass == MGI_SE_GROUP && !f->group) || (pass && pass < MGI_SE_GROUP && f->loop[(pass - 1) / 2] < 0)) continue;
+    if (pass == MGI_SE_GROUP)
+      for (uint32_t i = 0; i < first && !f->oom; i++) {
+        if (!(f->val[i].scope & 1)) mgi_se_try_accum(f, i, f->group);
+      }
+    else if (pass && !(pass & 1))
+      for (uint32_t i = from; i < first && !f->oom; i++) mgi_se_try_accum(f, i, mgi_se_loop_axis(pass - 1));
     else
       for (uint32_t k = 0; k < s->p->n_in && !f->oom; k++) {
         mgi_se_val v;
-        int8_t map[5] = { MG_MAP_ALL, MG_MAP_ALL, MG_MAP_ALL, MG_MAP_ALL, MG_MAP_ALL };
-        memset(&v, 0, sizeof v);
+        int8_t map[MGI_SE_AXES];
+        memset(&v, 0, sizeof v), memset(map, MG_MAP_ALL, sizeof map);
         mg_tensor t = s->p->in[k];
         v.rank = (int8_t)s->p->tensors[t.id].shape.rank;
         v.ecls = s->ecls[t.id];
         for (int d = 0; d < v.rank; d++) v.cls[d] = (int8_t)mgi_se_cls(s, t, d);
-        mgi_se_loads(f, (int)k, f->n_grid ? 1 : 4, &v, map, pass == MGI_SE_LOOP);
+        mgi_se_loads(f, (int)k, f->n_grid ? 1 : mgi_se_loop_axis(pass), &v, map, pass);
       }
     for (; w < f->n_val && !mgi_se_frame_over(f); w++) mgi_se_expand(f, w);
-    if (pass == MGI_SE_PRE) loop0 = f->n_val;
-    if (pass == MGI_SE_LOOP) loop1 = f->n_val;
+    from = first;
   }
+  mgi_se_concat_matmuls(f);
 }
 
 static void mgi_se_frame_free(mgi_se_frame *f) {
@@ -2819,41 +2922,50 @@ static void mgi_se_frame_free(mgi_se_frame *f) {
    they were first needed; the choice for need[k] appends its operands; at the end of the list a choice is complete.
    Derivations may be cyclic (transpose twice): a depth-first order from the outputs finds that.                     */
 
-enum { MGI_SE_SOPS = 48, MGI_SE_KEEP = 96, MGI_SE_TILES = 8 };
+enum { MGI_SE_SOPS = 48, MGI_SE_KEEP = 96, MGI_SE_ALIKE = 4, MGI_SE_TILES = 8 };
 
 typedef struct mgi_se_sop {
   int16_t code;
-  int8_t n_in, arg, scope, rank, cls[MG_MAX_RANK], mask[MG_MAX_RANK], map[5];
-  int16_t in[2];
+  int8_t n_in, arg, scope, rank, cls[MG_MAX_RANK], map[MGI_SE_AXES];
+  uint8_t mask[MG_MAX_RANK];
+  int16_t in[4];
   mg_rational c;
 } mgi_se_sop;
 
 typedef struct mgi_se_structure {
-  int n, n_out, n_grid, gcls[4], loop, counted;
-  mgi_se_sop op[MGI_SE_SOPS];                 /* in execution order of each scope */
+  int n, n_out, n_grid, gcls[4], group, loop[2], counted;
+  mgi_se_sop op[MGI_SE_SOPS];           /* operands first */
   int16_t out[MG_MAX_OUT];
-  int8_t omap[MG_MAX_OUT][4];           /* dimension that axis 1 .. 3 cuts */
-  uint64_t hash;
+  int8_t omap[MG_MAX_OUT][4];           /* dimension that axis 1 .. 3 cuts, or MG_MAP_ALL */
+  uint64_t hash, work;                  /* work: equal for structures that the model cannot tell apart */
   double foreign;                       /* tie-break, in us: constants that the program does not have */
   double us;                            /* predicted for the best tile */
   int n_tiles;
-  int64_t count[MGI_SE_TILES][5];          /* axis counts, best first */
+  int64_t count[MGI_SE_TILES][MGI_SE_AXES]; /* axis counts, best first */
   double tile_us[MGI_SE_TILES];
 } mgi_se_structure;
+
+typedef struct mgi_se_cost { uint64_t work; double us; int64_t count[2][MGI_SE_AXES]; } mgi_se_cost;
 
 typedef struct mgi_se_walk {
   mgi_se_frame *f;
   const mg_gpu *gpu;
   uint32_t need[MGI_SE_SOPS], choice[MGI_SE_SOPS];
-  int n_need, counted, n_out;
+  int n_need, n_out;
+  int bound, extra;                     /* counted operators: of values that every choice needs; of the choices made beside them */
   uint32_t out[MG_MAX_OUT];
   int8_t omap[MG_MAX_OUT][4];
   int16_t *slot;                        /* by value: index in need + 1 */
   uint8_t *least;                       /* by value: 1 if each of its derivations is a counted operator */
+  uint16_t *must, *refs;                /* by value: how many, then which `least` values every derivation of it needs; who needs them */
+  int stride;                           /* of must; a value that needs more than the limit has a count of stride */
   uint32_t *order, *first;              /* derivations of value v, cheapest first: order[first[v]] .. order[first[v + 1] - 1] */
   int64_t steps;
-  mgi_se_structure *best;                  /* at most MGI_SE_KEEP, ordered */
+  mgi_se_structure *best;               /* at most MGI_SE_KEEP, ordered, at most MGI_SE_ALIKE of the same work */
   int n_best;
+  mgi_se_cost *cost;                    /* by work, and by skeleton with its best tiles: open addressing */
+  mgi_se_mkernel model;
+  uint32_t n_cost, cap_cost;
   int64_t made;
   int full;
 } mgi_se_walk;
@@ -2876,20 +2988,27 @@ static int mgi_se_order(mgi_se_walk *w, int k, uint8_t *mark, int16_t *pos, mgi_
   return 1;
 }
 
+static int mgi_se_structure_class(const mgi_se_structure *t, int a) { return a >= 4 ? t->loop[a - 4] : a <= t->n_grid ? t->gcls[a] : -1; }
+
+/* The chunk of an extent e under the axes of `mask`, nested in order. */
+static int64_t mgi_se_cut(int64_t e, int mask, const int64_t *count) {
+  for (int a = 1; mask >> a; a++) if (mask >> a & 1) e = (e + count[a] - 1) / count[a];
+  return e;
+}
+
 static void mgi_se_structure_mkernel(const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *count, mgi_se_mkernel *k) {
-  k->n = 0, k->iters = count[4], k->blocks = count[1] * count[2] * count[3];
+  k->n = 0, k->blocks = count[1] * count[2] * count[3], k->group = t->group ? count[t->group] : 1;
+  k->iters = t->loop[1] >= 0 ? count[4] + count[5] : count[4];
   uint32_t seen = 0;
   for (int i = 0; i < t->n; i++) {
     const mgi_se_sop *o = &t->op[i];
     mgi_se_mop *m = &k->op[k->n++];
-    m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope == MGI_SE_LOOP, m->rank = o->rank, m->esize = 2, m->unique = 0;
-    m->trips = m->inloop ? (double)count[4] : 1;
-    m->in[0] = o->in[0], m->in[1] = o->in[1];
+    m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2, m->unique = 0;
+    m->trips = m->inloop ? (double)count[mgi_se_loop_axis(o->scope)] : 1;
+    m->across = o->code == MG_OP_ACCUM && o->map[0] < 4;
+    for (int j = 0; j < o->n_in; j++) m->in[j] = o->in[j];
     m->inner = (int8_t)(o->rank ? o->rank - 1 : 0);
-    for (int d = 0; d < o->rank; d++) {
-      int64_t e = o->cls[d] < 0 ? 1 : s->real[o->cls[d]];
-      m->d[d] = o->mask[d] ? (e + count[o->mask[d]] - 1) / count[o->mask[d]] : e;
-    }
+    for (int d = 0; d < o->rank; d++) m->d[d] = mgi_se_cut(o->cls[d] < 0 ? 1 : s->real[o->cls[d]], o->mask[d], count);
     if (o->code == MG_OP_LOAD) {
       const mg_tensor_info *u = mg_tensor_of(s->p, s->p->in[o->arg]);
       m->esize = (int8_t)mg_dtype_bytes(u->dtype);
@@ -2897,6 +3016,7 @@ static void mgi_se_structure_mkernel(const mgi_se_seg *s, const mgi_se_structure
       if (!(seen >> o->arg & 1)) m->unique = mg_shape_elements(&u->shape) * m->esize;
       seen |= 1u << o->arg;
     }
+    if (o->code == MG_OP_CONCAT_MATMUL) m->code = MG_OP_MATMUL, m->in[1] = o->in[2], m->n_in = 2, m->trips *= 2;
   }
   for (int i = 0; i < t->n_out; i++) {
     mgi_se_mop *m = &k->op[k->n++];
@@ -2910,83 +3030,134 @@ static void mgi_se_structure_mkernel(const mgi_se_seg *s, const mgi_se_structure
 /* Whether axis a cuts a leading dimension somewhere: then its chunks are 1, as the device templates are of matrices. */
 static int mgi_se_leading(const mgi_se_structure *t, int a) {
   for (int i = 0; i < t->n; i++)
-    for (int d = 0; d < t->op[i].rank - 2; d++) if (t->op[i].mask[d] == a) return 1;
+    for (int d = 0; d < t->op[i].rank - 2; d++) if (t->op[i].mask[d] >> a & 1) return 1;
   return 0;
 }
 
-/* Counts that axis a may have, by growing chunk; at most `cap`. */
-static int mgi_se_counts(const mgi_se_seg *s, const mgi_se_structure *t, int a, int coarse, int64_t *out, int cap) {
-  static const int fine[] = { 1, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 512, 768, 1024, 2048, 4096 };
+enum { MGI_SE_COUNTS = 128 };
+
+/* Counts by which axis a may cut an extent e: every divisor; and, where divisors are few, those whose chunks are a multiple
+   of 8 and the last one short, else those whose chunks are 3 times a power of two.  Coarse: a few of them. */
+static int mgi_se_counts(const mgi_se_structure *t, int a, int64_t e, int coarse, int64_t *out) {
   static const int few[] = { 1, 16, 64, 256 };
-  int c = a == 4 ? t->loop : a <= t->n_grid ? t->gcls[a] : -1, n = 0;
-  if (c < 0) { out[0] = 1; return 1; }
-  int64_t e = s->real[c];
+  int n = 0, loop = a >= 4, divisors = 0;
   if (mgi_se_leading(t, a)) { out[0] = e; return 1; }
-  int total = coarse ? (int)(sizeof few / sizeof *few) : (int)(sizeof fine / sizeof *fine);
-  for (int k = 0; k < total && n < cap; k++) {
-    int64_t chunk = coarse ? few[k] : fine[k];
-    if (chunk >= e) break;
-    if (a == 4 && chunk < 16 && e > 16) continue;
-    if (chunk == 1 && e > 64) continue;
-    int64_t count = (e + chunk - 1) / chunk;
-    chunk = (e + count - 1) / count;
-    count = (e + chunk - 1) / chunk; /* no chunk is empty */
-    int seen = count < 2;
-    for (int j = 0; j < n; j++) seen |= out[j] == count;
-    if (!seen) out[n++] = count;
+  for (int k = 0; coarse && k < 4; k++) {
+    if (few[k] >= e || (loop && few[k] < 16 && e > 16) || (few[k] == 1 && e > 64)) continue;
+    out[n++] = (e + few[k] - 1) / few[k];
   }
-  for (int64_t q = 2; q <= 16 && !coarse && n < cap; q++) { /* exact divisors that make few, large chunks */
-    if (e % q) continue;
-    int seen = 0;
-    for (int j = 0; j < n; j++) seen |= out[j] == q;
-    if (!seen) out[n++] = q;
+  int64_t last = coarse ? 0 : e < 65536 ? e : 65536;
+  for (int64_t c = 1; c <= last; c++) divisors += e % c == 0;
+  for (int64_t count = 2; count <= last && n < MGI_SE_COUNTS - 2; count++) {
+    int64_t chunk = (e + count - 1) / count, odd = chunk;
+    while (odd % 2 == 0) odd /= 2;
+    if ((e + chunk - 1) / chunk != count) continue; /* no chunk is empty */
+    if (e % count && chunk > 8 && (divisors < 8 ? chunk % 8 != 0 : odd != 3 && odd != 1)) continue;
+    if (chunk < 8 && e > 64 && (loop || chunk > 1 || e > 1024)) continue;
+    out[n++] = count;
   }
-  if (a != 4 && n < cap) out[n++] = 1;
+  if (!loop) out[n++] = 1;
   if (!n) out[n++] = e > 1 ? 2 : 1;
   return n;
 }
 
 /* ------------------------------------------------------------------------------------------------- >>tuner
 
-   Every combination of counts of a structure, by the model.  Coarse: a few, to order structures.                   */
+   Every combination of counts of a structure, by the model; inner axes cut what outer ones left.  Coarse: a few, to
+   order structures.                                                                                                */
 
-static void mgi_se_tune(const mgi_se_seg *s, mgi_se_structure *t, const mg_gpu *gpu, int coarse) {
-  int64_t list[5][40], count[5] = { 1, 1, 1, 1, 1 };
-  int n[5] = { 1, 1, 1, 1, 1 };
-  mgi_se_mkernel *k = (mgi_se_mkernel *)malloc(sizeof *k);
-  t->n_tiles = 0, t->us = 2e9;
-  if (!k) return;
-  for (int a = 1; a <= 4; a++) n[a] = mgi_se_counts(s, t, a, coarse, list[a], 40);
-  for (int i = 0; i < n[1] * n[2] * n[3] * n[4]; i++) {
-    int r = i;
-    for (int a = 1; a <= 4; a++) count[a] = list[a][r % n[a]], r /= n[a];
-    if (t->loop >= 0 && count[4] < 2) continue;
-    mgi_se_structure_mkernel(s, t, count, k);
-    double us = mgi_se_model(k, gpu) + t->foreign;
-    if (t->n_tiles == MGI_SE_TILES && us >= t->tile_us[MGI_SE_TILES - 1]) continue;
+typedef struct mgi_se_tuner {
+  const mgi_se_seg *s;
+  mgi_se_structure *t;
+  const mg_gpu *gpu;
+  int coarse;
+  int64_t count[MGI_SE_AXES];
+  mgi_se_mkernel k;
+} mgi_se_tuner;
+
+static void mgi_se_tune_axis(mgi_se_tuner *T, int a) {
+  mgi_se_structure *t = T->t;
+  if (a == MGI_SE_AXES) {
+    mgi_se_structure_mkernel(T->s, t, T->count, &T->k);
+    double us = mgi_se_model(&T->k, T->gpu) + t->foreign;
+    if (t->n_tiles == MGI_SE_TILES && us >= t->tile_us[MGI_SE_TILES - 1]) return;
     int at = t->n_tiles < MGI_SE_TILES ? t->n_tiles++ : MGI_SE_TILES - 1;
     for (; at > 0 && t->tile_us[at - 1] > us; at--) {
       t->tile_us[at] = t->tile_us[at - 1];
-      memcpy(t->count[at], t->count[at - 1], sizeof count);
+      memcpy(t->count[at], t->count[at - 1], sizeof T->count);
     }
     t->tile_us[at] = us;
-    memcpy(t->count[at], count, sizeof count);
+    memcpy(t->count[at], T->count, sizeof T->count);
+    return;
   }
+  int c = mgi_se_structure_class(t, a), same = 0;
+  int64_t list[MGI_SE_COUNTS];
+  T->count[a] = 1;
+  if (c < 0) { mgi_se_tune_axis(T, a + 1); return; }
+  for (int x = 1; x < 4; x++) if (x < a && mgi_se_structure_class(t, x) == c) same |= 1 << x;
+  int n = mgi_se_counts(t, a, mgi_se_cut(T->s->real[c], same, T->count), T->coarse, list);
+  for (int i = 0; i < n; i++) {
+    T->count[a] = list[i];
+    if (list[i] < 2 && (a >= 4 || a == t->group)) continue;
+    mgi_se_tune_axis(T, a + 1);
+  }
+}
+
+static void mgi_se_tune(const mgi_se_seg *s, mgi_se_structure *t, const mg_gpu *gpu, int coarse) {
+  mgi_se_tuner *T = (mgi_se_tuner *)calloc(1, sizeof *T);
+  t->n_tiles = 0, t->us = 2e9;
+  if (!T) return;
+  T->s = s, T->t = t, T->gpu = gpu, T->coarse = coarse, T->count[0] = 1;
+  mgi_se_tune_axis(T, 1);
   if (t->n_tiles) t->us = t->tile_us[0];
-  free(k);
+  free(T);
 }
 
 static uint64_t mgi_se_structure_hash(const mgi_se_structure *t) {
-  uint64_t h = mgi_se_mix((uint64_t)t->n, (uint64_t)(t->loop + 1));
+  uint64_t h = mgi_se_mix((uint64_t)t->n, (uint64_t)(t->loop[0] + 1) << 16 | (uint64_t)(t->loop[1] + 1) << 8 | (uint64_t)t->group);
+  for (int a = 1; a <= t->n_grid; a++) h = mgi_se_mix(h, (uint64_t)t->gcls[a]);
   for (int i = 0; i < t->n; i++) {
     const mgi_se_sop *o = &t->op[i];
-    h = mgi_se_mix(h, (uint64_t)o->code << 32 | (uint64_t)(uint8_t)o->arg << 16 | (uint64_t)o->scope);
-    h = mgi_se_mix(h, (uint64_t)(o->in[0] + 1) << 16 | (uint64_t)(o->in[1] + 1));
+    h = mgi_se_mix(h, (uint64_t)o->code << 32 | (uint64_t)(uint8_t)o->arg << 16 | (uint64_t)(uint8_t)o->map[0] << 8 | (uint64_t)o->scope);
+    for (int j = 0; j < o->n_in; j++) h = mgi_se_mix(h, (uint64_t)(o->in[j] + 1));
     h = mgi_se_mix(mgi_se_mix(h, (uint64_t)o->c.num), (uint64_t)o->c.den);
     for (int d = 0; d < o->rank; d++) h = mgi_se_mix(h, (uint64_t)(o->cls[d] + 1) << 8 | (uint64_t)o->mask[d]);
   }
   for (int i = 0; i < t->n_out; i++) h = mgi_se_mix(h, (uint64_t)t->out[i]);
   return h;
+}
+
+/* Hashes of what the model looks at, of each operator apart, so that they do not depend on their order: of all of them, and
+   (skeleton) of loads, products, accumulators and stores, which decide the best tile. */
+static uint64_t mgi_se_structure_work(const mgi_se_structure *t, uint64_t *skeleton) {
+  uint8_t made[MGI_SE_SOPS] = { 0 }, fed[MGI_SE_SOPS] = { 0 };
+  uint64_t sum = 0, bones = 0;
+  for (int i = 0; i < t->n; i++) {
+    int product = t->op[i].code == MG_OP_MATMUL || t->op[i].code == MG_OP_CONCAT_MATMUL;
+    made[i] = (uint8_t)product;
+    for (int j = 0; j < t->op[i].n_in; j++) made[i] |= made[t->op[i].in[j]], fed[t->op[i].in[j]] |= (uint8_t)(product ? 1 : t->op[i].code == MG_OP_ACCUM ? 2 : 0);
+  }
+  for (int i = 0; i < t->n; i++) {
+    const mgi_se_sop *o = &t->op[i];
+    int elementwise = o->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)o->code)->elementwise, reads = elementwise || mgi_se_is_moving(o->code) ? 1 : o->n_in;
+    uint64_t h = mgi_se_mix(elementwise ? 1000 + (uint64_t)mgi_se_weight(o->code) : (uint64_t)o->code, (uint64_t)o->scope << 16 | (uint64_t)fed[i] << 8 | (uint64_t)(o->code == MG_OP_LOAD ? o->arg + 1 : 0));
+    if (o->code == MG_OP_ACCUM) h = mgi_se_mix(h, (uint64_t)(uint8_t)o->map[0] << 8 | (uint64_t)(uint8_t)o->arg);
+    for (int d = 0; d < o->rank; d++) h = mgi_se_mix(h, (uint64_t)(o->cls[d] + 1) << 8 | (uint64_t)o->mask[d]);
+    for (int j = 0; j < reads && j < o->n_in; j++) {
+      const mgi_se_sop *x = &t->op[o->in[j]];
+      h = mgi_se_mix(h, (uint64_t)(x->code == MG_OP_LOAD) | (uint64_t)(x->code == MG_OP_MATMUL) << 1 | (uint64_t)made[o->in[j]] << 2 | (uint64_t)(x->scope & 1) << 3);
+      for (int d = 0; d < x->rank; d++) h = mgi_se_mix(h, (uint64_t)(x->cls[d] + 1) << 8 | (uint64_t)x->mask[d]);
+    }
+    sum += mgi_se_mix(h, 77);
+    if (o->code >= MG_OP_TABLE_END || o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) bones += mgi_se_mix(h, 78);
+  }
+  for (int i = 0; i < t->n_out; i++) {
+    uint64_t h = 99;
+    for (int d = 0; d < t->op[t->out[i]].rank; d++) h = mgi_se_mix(h, (uint64_t)t->op[t->out[i]].mask[d]);
+    sum += h, bones += h;
+  }
+  *skeleton = bones | 1;
+  return sum | 1;
 }
 
 static int mgi_se_structure_before(const mgi_se_structure *a, const mgi_se_structure *b) {
@@ -2996,6 +3167,49 @@ static int mgi_se_structure_before(const mgi_se_structure *a, const mgi_se_struc
   return a->hash < b->hash;
 }
 
+/* The entry of a key, made where there is none (work is 0 then); NULL if memory is out. */
+static mgi_se_cost *mgi_se_cost_of(mgi_se_walk *w, uint64_t key) {
+  if (w->n_cost * 2 >= w->cap_cost) {
+    uint32_t cap = w->cap_cost ? w->cap_cost * 2 : 256;
+    mgi_se_cost *m = (mgi_se_cost *)calloc(cap, sizeof *m);
+    if (!m) return NULL;
+    for (uint32_t k = 0; k < w->cap_cost; k++) {
+      uint32_t h = (uint32_t)(w->cost[k].work >> 7) & (cap - 1);
+      while (m[h].work) h = (h + 1) & (cap - 1);
+      if (w->cost[k].work) m[h] = w->cost[k];
+    }
+    free(w->cost), w->cost = m, w->cap_cost = cap;
+  }
+  uint32_t h = (uint32_t)(key >> 7) & (w->cap_cost - 1);
+  while (w->cost[h].work && w->cost[h].work != key) h = (h + 1) & (w->cap_cost - 1);
+  return &w->cost[h];
+}
+
+/* The time of a structure at the coarse tiles that are best for its skeleton; remembered by its work. */
+static double mgi_se_coarse_us(mgi_se_walk *w, mgi_se_structure *s, uint64_t skeleton) {
+  mgi_se_cost *c = mgi_se_cost_of(w, s->work);
+  if (!c) { w->f->oom = 1; return 2e9; }
+  if (c->work) return c->us + s->foreign;
+  double foreign = s->foreign, us = 2e9;
+  c = mgi_se_cost_of(w, skeleton);
+  if (!c) { w->f->oom = 1; return 2e9; }
+  s->foreign = 0;
+  if (!c->work) {
+    mgi_se_tune(w->f->s, s, w->gpu, 1);
+    c->work = skeleton, c->us = s->us, w->n_cost++;
+    memcpy(c->count[0], s->count[0], sizeof c->count[0]), memcpy(c->count[1], s->count[s->n_tiles > 1], sizeof c->count[1]);
+  }
+  for (int k = 0; k < 2; k++) {
+    mgi_se_structure_mkernel(w->f->s, s, c->count[k], &w->model);
+    double t = mgi_se_model(&w->model, w->gpu);
+    if (t < us) us = t;
+  }
+  s->foreign = foreign;
+  c = mgi_se_cost_of(w, s->work);
+  if (c && !c->work) c->work = s->work, c->us = us, w->n_cost++;
+  return us + foreign;
+}
+
 static void mgi_se_structure_done(mgi_se_walk *w) {
   mgi_se_structure s;
   uint8_t mark[MGI_SE_SOPS] = { 0 };
@@ -3003,12 +3217,13 @@ static void mgi_se_structure_done(mgi_se_walk *w) {
   memset(&s, 0, sizeof s);
   for (int k = 0; k < w->n_out; k++)
     if (!mgi_se_order(w, w->slot[w->out[k]] - 1, mark, pos, &s)) return;
-  int any = w->f->loop < 0;
-  for (int k = 0; k < s.n; k++) any |= s.op[k].code == MG_OP_ACCUM;
-  if (!any) return; /* nothing in the loop: the frame without one has it */
+  int over = 0, all = (w->f->loop[0] >= 0) << 4 | (w->f->loop[1] >= 0) << 5 | (w->f->group ? 1 << w->f->group : 0);
+  for (int k = 0; k < s.n; k++) if (s.op[k].code == MG_OP_ACCUM) over |= 1 << s.op[k].map[0];
+  if (over != all) return; /* an axis without an accumulator: the frame without that axis has it */
   for (int k = 0; k < w->n_out; k++) s.out[k] = pos[w->slot[w->out[k]] - 1];
   memcpy(s.omap, w->omap, sizeof s.omap);
-  s.n_out = w->n_out, s.n_grid = w->f->n_grid, s.loop = w->f->loop, s.counted = w->counted;
+  s.n_out = w->n_out, s.n_grid = w->f->n_grid, s.group = w->f->group, s.counted = w->bound + w->extra;
+  memcpy(s.loop, w->f->loop, sizeof s.loop);
   memcpy(s.gcls, w->f->gcls, sizeof s.gcls);
   for (int k = 0; k < s.n; k++) {
     const mg_op_info *row = mg_op_row((mg_opcode)s.op[k].code);
@@ -3017,11 +3232,22 @@ static void mgi_se_structure_done(mgi_se_walk *w) {
     for (uint32_t i = 1; i < p->n_ops && !own; i++) own = (int)p->ops[i].code == s.op[k].code && p->ops[i].attr.c.num == s.op[k].c.num && p->ops[i].attr.c.den == s.op[k].c.den;
     if (!own) s.foreign += 0.001;
   }
-  s.hash = mgi_se_structure_hash(&s);
+  uint64_t skeleton;
+  s.work = mgi_se_structure_work(&s, &skeleton);
   w->made++;
-  mgi_se_tune(w->f->s, &s, w->gpu, 1);
+  s.us = mgi_se_coarse_us(w, &s, skeleton);
+  if (w->n_best == MGI_SE_KEEP && s.us > w->best[MGI_SE_KEEP - 1].us * (1 + 1e-9)) return;
+  s.hash = mgi_se_structure_hash(&s);
   if (w->n_best == MGI_SE_KEEP && !mgi_se_structure_before(&s, &w->best[MGI_SE_KEEP - 1])) return;
-  for (int k = 0; k < w->n_best; k++) if (w->best[k].hash == s.hash) return;
+  int alike = 0, last = -1;
+  for (int k = 0; k < w->n_best; k++) {
+    if (w->best[k].hash == s.hash) return;
+    if (w->best[k].work == s.work) alike++, last = k;
+  }
+  if (alike == MGI_SE_ALIKE) {
+    if (!mgi_se_structure_before(&s, &w->best[last])) return;
+    memmove(&w->best[last], &w->best[last + 1], (size_t)(--w->n_best - last) * sizeof s);
+  }
   int at = w->n_best < MGI_SE_KEEP ? w->n_best++ : MGI_SE_KEEP - 1;
   for (; at > 0 && mgi_se_structure_before(&s, &w->best[at - 1]); at--) w->best[at] = w->best[at - 1];
   w->best[at] = s;
@@ -3041,10 +3267,10 @@ static int mgi_se_walk_order(mgi_se_walk *w) {
     for (uint32_t v = 0; v < f->n_val; v++)
       for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
         const mgi_se_der *d = &f->der[i - 1];
-        double c = (double)mgi_se_val_elems(f, &f->val[v]) * (f->val[v].scope == MGI_SE_LOOP ? (double)f->iters : 1);
+        double c = (double)mgi_se_val_elems(f, &f->val[v]) * (double)mgi_se_trips(f, f->val[v].scope);
         if (d->n_in) {
-          double in = (double)mgi_se_val_elems(f, &f->val[d->in[0]]) * (f->val[d->in[0]].scope == MGI_SE_LOOP ? (double)f->iters : 1);
-          if (d->code == MG_OP_MATMUL) c *= (double)mgi_se_chunk(f, &f->val[d->in[0]], f->val[d->in[0]].rank - 1);
+          double in = (double)mgi_se_val_elems(f, &f->val[d->in[0]]) * (double)mgi_se_trips(f, f->val[d->in[0]].scope);
+          if (d->code == MG_OP_MATMUL || d->code == MG_OP_CONCAT_MATMUL) c *= (double)mgi_se_chunk(f, &f->val[d->in[0]], f->val[d->in[0]].rank - 1);
           else if (in > c) c = in;
           c += 1;
         }
@@ -3069,33 +3295,91 @@ static int mgi_se_walk_order(mgi_se_walk *w) {
   return ok;
 }
 
-/* Chooses for need[k] and all after it; owed is how many counted operators need[k ..] will take at least. */
-static void mgi_se_walk_from(mgi_se_walk *w, int k, int owed) {
+/* For each value the `least` values that it cannot do without, itself included: the greatest solution of
+   must(v) = {v if least} + what the must of each derivation's operands, united, have in common. */
+static int mgi_se_walk_must(mgi_se_walk *w) {
+  const mgi_se_frame *f = w->f;
+  uint32_t n = f->n_val, words = n / 64 + 1;
+  uint64_t *set = (uint64_t *)malloc((size_t)(n + 2) * words * sizeof *set), *one = set + (size_t)n * words, *all = one + words;
+  w->stride = f->cfg->max_block_ops + 2;
+  w->must = (uint16_t *)calloc((size_t)(n + 1) * (size_t)w->stride, sizeof *w->must), w->refs = (uint16_t *)calloc(n + 1, sizeof *w->refs);
+  if (!set || !w->must || !w->refs || n > 65535) { free(set); return 0; }
+  memset(set, 0xFF, (size_t)n * words * sizeof *set);
+  for (int again = 1; again;) {
+    again = 0;
+    for (uint32_t v = 0; v < n; v++) {
+      memset(all, 0xFF, words * sizeof *all);
+      for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
+        const mgi_se_der *d = &f->der[i - 1];
+        memset(one, 0, words * sizeof *one);
+        for (int j = 0; j < d->n_in; j++) for (uint32_t q = 0; q < words; q++) one[q] |= set[(size_t)d->in[j] * words + q];
+        for (uint32_t q = 0; q < words; q++) all[q] &= one[q];
+      }
+      if (w->least[v]) all[v / 64] |= 1ull << v % 64;
+      if (memcmp(all, set + (size_t)v * words, words * sizeof *all)) memcpy(set + (size_t)v * words, all, words * sizeof *all), again = 1;
+    }
+  }
+  for (uint32_t v = 0; v < n; v++) {
+    uint16_t *m = w->must + (size_t)v * (size_t)w->stride;
+    for (uint32_t u = 0; u < n && *m < w->stride; u++) {
+      if (!set[(size_t)v * words + u / 64]) { u |= 63; continue; }
+      if (!(set[(size_t)v * words + u / 64] >> u % 64 & 1)) continue;
+      if (*m + 1 == w->stride) { *m = (uint16_t)w->stride; break; }
+      m[++*m] = (uint16_t)u;
+    }
+  }
+  free(set);
+  return 1;
+}
+
+/* Puts value v on the list; 0 if the limits do not let it. */
+static int mgi_se_walk_need(mgi_se_walk *w, uint32_t v) {
+  if (w->slot[v]) return 1;
+  const uint16_t *m = w->must + (size_t)v * (size_t)w->stride;
+  if (w->n_need == MGI_SE_SOPS || *m == w->stride) return 0;
+  for (int k = 1; k <= *m; k++) w->bound += !w->refs[m[k]]++;
+  w->need[w->n_need++] = v;
+  w->slot[v] = (int16_t)w->n_need;
+  return 1;
+}
+static void mgi_se_walk_drop(mgi_se_walk *w, int n_need) {
+  while (w->n_need > n_need) {
+    uint32_t v = w->need[--w->n_need];
+    const uint16_t *m = w->must + (size_t)v * (size_t)w->stride;
+    for (int k = 1; k <= *m; k++) w->bound -= !--w->refs[m[k]];
+    w->slot[v] = 0;
+  }
+}
+
+static void mgi_se_walk_swap(mgi_se_walk *w, int a, int b) {
+  uint32_t v = w->need[a];
+  w->need[a] = w->need[b], w->need[b] = v;
+  w->slot[w->need[a]] = (int16_t)(a + 1), w->slot[w->need[b]] = (int16_t)(b + 1);
+}
+
+/* Chooses for need[k] and all after it; of these the one with the fewest derivations goes first. */
+static void mgi_se_walk_from(mgi_se_walk *w, int k) {
   mgi_se_frame *f = w->f;
   if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = w->full = 1; return; }
-  if (!(++w->steps & 63) && mgi_se_frame_over(f)) { w->full = 1; return; }
+  if (!(++w->steps & 1023) && mgi_se_frame_over(f)) { w->full = 1; return; }
   if (k == w->n_need) { mgi_se_structure_done(w); return; }
-  int was = w->n_need;
+  int was = w->n_need, next = k;
+  for (int j = k + 1; j < was; j++)
+    if (w->first[w->need[j] + 1] - w->first[w->need[j]] < w->first[w->need[next] + 1] - w->first[w->need[next]]) next = j;
+  mgi_se_walk_swap(w, k, next);
   uint32_t v = w->need[k];
-  owed -= w->least[v];
   for (uint32_t i = w->first[v]; i < w->first[v + 1] && !w->full; i++) {
     const mgi_se_der *d = &f->der[w->order[i]];
-    int c = mgi_se_counted(d->code), fits = 1, more = 0;
+    int c = mgi_se_counted(d->code) && !w->least[v], fits = 1;
     w->choice[k] = w->order[i];
-    for (int j = 0; j < d->n_in && fits; j++) {
-      if (w->slot[d->in[j]]) continue;
-      if (w->n_need == MGI_SE_SOPS) { fits = 0; break; }
-      w->need[w->n_need++] = d->in[j];
-      w->slot[d->in[j]] = (int16_t)w->n_need;
-      more += w->least[d->in[j]];
-    }
-    if (w->counted + c + owed + more > f->cfg->max_block_ops) fits = 0;
-    w->counted += c;
-    if (fits) mgi_se_walk_from(w, k + 1, owed + more);
+    for (int j = 0; j < d->n_in && fits; j++) fits = mgi_se_walk_need(w, d->in[j]);
+    w->extra += c;
+    if (fits && w->bound + w->extra <= f->cfg->max_block_ops) mgi_se_walk_from(w, k + 1);
     else f->st.pruned_limit++;
-    w->counted -= c;
-    while (w->n_need > was) w->slot[w->need[--w->n_need]] = 0;
+    w->extra -= c;
+    mgi_se_walk_drop(w, was);
   }
+  mgi_se_walk_swap(w, k, next);
 }
 
 /* Output k in every place where a value of the frame equals it; then the structures of each combination. */
@@ -3103,31 +3387,33 @@ static void mgi_se_outputs(mgi_se_walk *w, int k) {
   mgi_se_frame *f = w->f;
   const mg_graph *p = f->s->p;
   if (k == (int)p->n_out) {
-    w->n_need = w->counted = 0, w->n_out = k;
-    for (int j = 0; j < k; j++)
-      if (!w->slot[w->out[j]]) w->need[w->n_need++] = w->out[j], w->slot[w->out[j]] = (int16_t)w->n_need;
-    int n = w->n_need, owed = 0;
-    for (int j = 0; j < n; j++) owed += w->least[w->need[j]];
-    mgi_se_walk_from(w, 0, owed);
-    w->n_need = n;
-    while (w->n_need > 0) w->slot[w->need[--w->n_need]] = 0;
+    int fits = 1, cut = f->group ? 1 << f->group : 0;
+    for (int j = 0; j < k; j++) for (int a = 1; a <= f->n_grid; a++) if (w->omap[j][a] >= 0) cut |= 1 << a;
+    if (cut != (2 << f->n_grid) - 2) return; /* an axis that cuts no output: the frame without it */
+    w->n_need = w->bound = w->extra = 0, w->n_out = k;
+    for (int j = 0; j < k && fits; j++) fits = mgi_se_walk_need(w, w->out[j]);
+    if (fits && w->bound <= f->cfg->max_block_ops) mgi_se_walk_from(w, 0);
+    else f->st.pruned_limit++;
+    mgi_se_walk_drop(w, 0);
     return;
   }
   mg_tensor t = p->out[k];
-  int rank = p->tensors[t.id].shape.rank, perm[4];
-  int choices = 1; /* each grid axis takes one of the dimensions */
-  for (int a = 1; a <= f->n_grid; a++) choices *= rank;
+  int rank = p->tensors[t.id].shape.rank;
+  int8_t to[4] = { MG_MAP_ALL, MG_MAP_ALL, MG_MAP_ALL, MG_MAP_ALL };
+  int choices = 1; /* each grid axis takes one of the dimensions, or none */
+  for (int a = 1; a <= f->n_grid; a++) choices *= a == f->group ? 1 : rank + 1;
   for (int i = 0; i < choices; i++) {
     mgi_se_val v;
     memset(&v, 0, sizeof v);
     v.rank = (int8_t)rank, v.scope = MGI_SE_PRE;
     for (int d = 0; d < rank; d++) v.cls[d] = (int8_t)mgi_se_cls(f->s, t, d);
-    int r = i, ok = 1;
+    int r = i, ok = 1, none = 0;
     for (int a = 1; a <= f->n_grid; a++) {
-      perm[a] = r % rank, r /= rank;
-      ok &= v.cls[perm[a]] == f->gcls[a] && !v.mask[perm[a]];
-      v.mask[perm[a]] = (int8_t)a;
-      w->omap[k][a] = (int8_t)perm[a];
+      to[a] = MG_MAP_ALL;
+      if (a != f->group) to[a] = (int8_t)(r % (rank + 1) - 1), r /= rank + 1;
+      if (to[a] < 0) { none |= 1 << a; continue; } /* MG_MAP_ALL is -1 */
+      ok &= v.cls[to[a]] == f->gcls[a] && !v.mask[to[a]];
+      v.mask[to[a]] = (uint8_t)(1 << a);
     }
     if (!ok) continue;
     mgi_se_slice(f, &v, f->s->out[k]);
@@ -3135,9 +3421,9 @@ static void mgi_se_outputs(mgi_se_walk *w, int k) {
     v.fp = mgi_se_fingerprint(f, &v, f->scratch);
     for (uint32_t j = 0; j < f->n_val; j++) {
       const mgi_se_val *q = &f->val[j];
-      if (q->scope == MGI_SE_LOOP || q->fp != v.fp || q->rank != v.rank || memcmp(q->cls, v.cls, sizeof v.cls) || memcmp(q->mask, v.mask, sizeof v.mask)) continue;
+      if ((q->scope & 1) || q->fp != v.fp || q->rank != v.rank || memcmp(q->cls, v.cls, sizeof v.cls) || memcmp(q->mask, v.mask, sizeof v.mask) || (q->dep & none)) continue;
       w->out[k] = j;
-      for (int a = 1; a <= f->n_grid; a++) w->omap[k][a] = (int8_t)perm[a];
+      memcpy(w->omap[k], to, sizeof to);
       mgi_se_outputs(w, k + 1);
     }
   }
@@ -3158,26 +3444,39 @@ static int mgi_se_build_kernel(mg_graph *g, const mgi_se_seg *s, const mgi_se_st
                             const mg_tensor *in, mg_tensor *out) {
   int64_t grid[3] = { count[1], count[2], count[3] };
   mg_tensor val[MGI_SE_SOPS];
-  uint8_t early[MGI_SE_SOPS] = { 0 }; /* PRE values that the loop needs */
+  int when[MGI_SE_SOPS], uses[MGI_SE_SOPS] = { 0 };
+  uint8_t joined[MGI_SE_SOPS] = { 0 };
   int used[MG_MAX_IN] = { 0 };
   memset(val, 0, sizeof val);
-  for (int i = t->n; i-- > 0;)
-    for (int j = 0; j < t->op[i].n_in; j++)
-      if (t->op[i].scope == MGI_SE_LOOP || early[i]) early[t->op[i].in[j]] |= t->op[t->op[i].in[j]].scope == MGI_SE_PRE;
+  for (int i = 0; i < t->n; i++) for (int j = 0; j < t->op[i].n_in; j++) uses[t->op[i].in[j]]++;
+  for (int i = 0; i < t->n_out; i++) uses[t->out[i]]++;
+  for (int i = 0; i < t->n; i++) { /* accum over the group of an accum over a loop, used nowhere else: one accumulator */
+    const mgi_se_sop *o = &t->op[i], *x = &t->op[o->in[0]];
+    if (o->code == MG_OP_ACCUM && o->map[0] < 4 && x->code == MG_OP_ACCUM && x->arg == o->arg && uses[o->in[0]] == 1) joined[o->in[0]] = 1;
+  }
+  for (int i = t->n; i-- > 0;) { /* what precedes the loops stands where it is first needed */
+    if (t->op[i].scope != MGI_SE_PRE) when[i] = t->op[i].scope;
+    else {
+      when[i] = MGI_SE_GROUP;
+      for (int k = i + 1; k < t->n; k++)
+        for (int j = 0; j < t->op[k].n_in; j++)
+          if (t->op[k].in[j] == i && (when[k] & ~1) < when[i]) when[i] = when[k] & 1 ? when[k] - 1 : when[k];
+    }
+  }
   mg_graph *b = mg_graph_begin(g, grid, 128);
   if (!b) return 0;
-  mg_axis loop = { 0 };
-  for (int pass = 0; pass < 3; pass++) {
-    if (pass == 1) {
-      if (t->loop < 0) continue;
-      loop = mg_loop_begin(b, "i", count[4]);
+  mg_axis loop[2] = { { 0 }, { 0 } };
+  for (int pass = 0; pass <= MGI_SE_GROUP; pass++) {
+    if (pass == 5) continue;
+    if (pass & 1) {
+      if (t->loop[pass >> 1] < 0) continue;
+      loop[pass >> 1] = mg_loop_begin(b, pass >> 1 ? "j" : "i", count[4 + (pass >> 1)]);
     }
     for (int i = 0; i < t->n; i++) {
       const mgi_se_sop *o = &t->op[i];
-      int when = o->scope == MGI_SE_LOOP ? 1 : o->scope == MGI_SE_PRE && early[i] ? 0 : 2;
-      if (when != pass) continue;
+      if (when[i] != pass) continue;
       mg_map map = mg_map_none();
-      mg_tensor a[2] = { { 0 }, { 0 } };
+      mg_tensor a[4] = { { 0 }, { 0 }, { 0 }, { 0 } };
       mg_attr A;
       memset(&A, 0, sizeof A);
       for (int j = 0; j < o->n_in; j++) a[j] = val[o->in[j]];
@@ -3185,7 +3484,7 @@ static int mgi_se_build_kernel(mg_graph *g, const mgi_se_seg *s, const mgi_se_st
       if (o->code == MG_OP_LOAD) {
         char name[64];
         for (int x = 1; x <= t->n_grid; x++) map = mg_map_set(map, mg_grid_axis(b, x - 1), o->map[x]);
-        if (o->scope == MGI_SE_LOOP) map = mg_map_set(map, loop, o->map[4]);
+        if (o->scope & 1) map = mg_map_set(map, loop[o->scope >> 1], o->map[mgi_se_loop_axis(o->scope)]);
         val[i] = mg_load(b, in[o->arg], map);
         const char *n = mg_tensor_of(s->p, s->p->in[o->arg])->name;
         size_t len = 0;
@@ -3201,15 +3500,18 @@ static int mgi_se_build_kernel(mg_graph *g, const mgi_se_seg *s, const mgi_se_st
         if (used[o->arg]++) snprintf(name + len, sizeof name - len, "_%d", used[o->arg]);
         if (len) mg_named(b, val[i], name);
       } else if (o->code == MG_OP_ACCUM) {
-        val[i] = mg_accum(b, a[0], mg_map_set(map, loop, o->arg));
+        int x = o->map[0];
+        if (joined[i]) { val[i] = a[0]; continue; } /* the group's accumulator takes the loop's along */
+        map = mg_map_set(map, x >= 4 ? loop[x - 4] : mg_grid_axis(b, x - 1), o->arg);
+        if (x < 4 && joined[o->in[0]]) map = mg_map_set(map, loop[t->op[o->in[0]].map[0] - 4], t->op[o->in[0]].arg);
+        val[i] = mg_accum(b, a[0], map);
       } else if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) {
         A.dim = o->arg;
         val[i] = mg_apply(b, (mg_opcode)o->code, &A, 1, a);
       } else if (mgi_se_is_moving(o->code)) {
         int64_t e[MG_MAX_RANK] = { 0 };
         for (int d = 0; d < o->rank; d++) {
-          e[d] = o->cls[d] < 0 ? 1 : ext[o->cls[d]];
-          if (o->mask[d]) e[d] = (e[d] + count[o->mask[d]] - 1) / count[o->mask[d]];
+          e[d] = mgi_se_cut(o->cls[d] < 0 ? 1 : ext[o->cls[d]], o->mask[d], count);
         }
         A = mgi_se_chunk_attr(&s->inst[o->arg], e);
         val[i] = mg_apply(b, (mg_opcode)o->code, &A, o->n_in, a);
@@ -3217,7 +3519,7 @@ static int mgi_se_build_kernel(mg_graph *g, const mgi_se_seg *s, const mgi_se_st
         val[i] = mg_apply(b, (mg_opcode)o->code, &A, o->n_in, a);
       }
     }
-    if (pass == 1) mg_loop_end(b);
+    if (pass & 1) mg_loop_end(b);
   }
   for (int k = 0; k < t->n_out; k++) {
     mg_map map = mg_map_none();
@@ -3272,7 +3574,7 @@ typedef struct mgi_se_search {
   /* the segment in hand */
   const mgi_se_seg *seg;
   mgi_se_frame *frame;
-  int n_frames, next;
+  int n_frames, cap_frames, next;
   mgi_se_structure *pool;
   int n_pool, cap_pool, next_tune, oom;
 } mgi_se_search;
@@ -3287,7 +3589,7 @@ static void mgi_se_run_frame(mgi_se_search *S, mgi_se_frame *f) {
   f->s = S->seg, f->cfg = &S->cfg, f->end = S->end;
   mgi_se_closure(f);
   if (w) w->f = f, w->gpu = S->cfg.gpu;
-  if (w && !f->oom && mgi_se_walk_order(w)) mgi_se_outputs(w, 0);
+  if (w && !f->oom && mgi_se_walk_order(w) && mgi_se_walk_must(w)) mgi_se_outputs(w, 0);
   else f->oom = 1;
   f->st.values = f->n_val, f->st.frames = 1;
   pthread_mutex_lock(&S->lock);
@@ -3300,7 +3602,7 @@ static void mgi_se_run_frame(mgi_se_search *S, mgi_se_frame *f) {
   S->st.values += f->st.values, S->st.frames += 1, S->st.structures += f->st.structures;
   S->cut |= f->cut, S->oom |= f->oom;
   pthread_mutex_unlock(&S->lock);
-  if (w) free(w->slot), free(w->best), free(w->least), free(w->order), free(w->first);
+  if (w) free(w->slot), free(w->best), free(w->least), free(w->order), free(w->first), free(w->cost), free(w->must), free(w->refs);
   free(w);
   mgi_se_frame_free(f);
 }
@@ -3346,39 +3648,59 @@ static int mgi_se_structure_cmp(const void *a, const void *b) {
   return mgi_se_structure_before(x, y) ? -1 : mgi_se_structure_before(y, x) ? 1 : 0;
 }
 
-/* Frames: sets of the first output's dimensions for the grid (the last goes on x), times a loop or none. */
+static void mgi_se_frame_add(mgi_se_search *S, const mgi_se_seg *s, const mgi_se_frame *like) {
+  int axes[MGI_SE_MAX_CLASSES] = { 0 };
+  for (int a = 1; a < MGI_SE_AXES; a++) {
+    int c = mgi_se_axis_class(like, a);
+    if (c >= 0 && (a < 4 || a == 4 || like->loop[1] != like->loop[0])) axes[c]++;
+  }
+  for (int c = 0; c < s->n_cls; c++) /* axes that cut one class need room at the small size */
+    if (s->ext[c] < 2 ? axes[c] > 0 : axes[c] > 1 && s->ext[c] % (s->cnt[c] * s->cnt[c])) return;
+  if (S->n_frames == S->cap_frames) {
+    int cap = S->cap_frames ? S->cap_frames * 2 : 64;
+    mgi_se_frame *f = (mgi_se_frame *)realloc(S->frame, (size_t)cap * sizeof *f);
+    if (!f) { S->oom = 1; return; }
+    S->frame = f, S->cap_frames = cap;
+  }
+  S->frame[S->n_frames++] = *like;
+}
+
+/* Frames: sets of the outputs' classes for the grid (the last dimension goes on x), times a class that is summed over for
+   the group axis or none, times a class for each loop or none. */
 static void mgi_se_frames(mgi_se_search *S, const mgi_se_seg *s) {
-  mg_tensor o = s->p->out[0];
-  int rank = s->p->tensors[o.id].shape.rank;
+  int cls[MGI_SE_MAX_CLASSES], n = 0;
+  uint8_t loaded[MGI_SE_MAX_CLASSES] = { 0 };
   S->n_frames = 0;
-  for (int set = 0; set < 1 << rank; set++) {
+  for (uint32_t k = 0; k < s->p->n_out; k++)
+    for (int d = s->p->tensors[s->p->out[k].id].shape.rank; d-- > 0;) {
+      int c = mgi_se_cls(s, s->p->out[k], d), seen = c < 0;
+      for (int j = 0; j < n; j++) seen |= cls[j] == c;
+      if (!seen && n < 12) cls[n++] = c;
+      else if (!seen) S->cut = 1;
+    }
+  for (uint32_t k = 0; k < s->p->n_in; k++)
+    for (int d = 0; d < s->p->tensors[s->p->in[k].id].shape.rank; d++) {
+      int c = mgi_se_cls(s, s->p->in[k], d);
+      if (c >= 0) loaded[c] = 1;
+    }
+  for (int set = 0; set < 1 << n; set++) {
     mgi_se_frame f;
-    int ok = 1, repeated = 0, sorted[4] = { 0 };
+    uint8_t on[MGI_SE_MAX_CLASSES] = { 0 };
     memset(&f, 0, sizeof f);
-    for (int d = rank; d-- > 0;) {
-      if (!(set >> d & 1)) continue;
-      int c = mgi_se_cls(s, o, d);
-      if (c < 0 || f.n_grid == 3) { ok = 0; break; }
-      f.gcls[++f.n_grid] = c;
-    }
-    for (int a = 1; a <= f.n_grid && ok; a++) sorted[a] = f.gcls[a];
-    for (int k = 0; k < S->n_frames && ok; k++) { /* the same classes on the grid: the outputs' maps are all tried */
-      int eq = S->frame[k].n_grid == f.n_grid && S->frame[k].loop < 0;
-      for (int a = 1; a <= f.n_grid; a++) eq &= S->frame[k].gcls[a] == sorted[a];
-      repeated |= eq;
-    }
-    if (!ok || repeated) continue;
-    for (int c = -1; c < s->n_cls; c++) {
-      int used = c < 0, twice = 0, grid = 0;
-      for (uint32_t k = 0; k < s->p->n_in && c >= 0; k++) {
-        int n = 0;
-        for (int d = 0; d < s->p->tensors[s->p->in[k].id].shape.rank; d++) n += mgi_se_cls(s, s->p->in[k], d) == c;
-        used |= n > 0, twice |= n > 1;
-      }
-      for (int a = 1; a <= f.n_grid; a++) grid |= f.gcls[a] == c;
-      if (!used || (grid && !twice)) continue;
-      f.loop = c;
-      S->frame[S->n_frames++] = f;
+    int bits = 0;
+    for (int j = 0; j < n; j++) bits += set >> j & 1;
+    if (bits > 3) continue;
+    for (int j = 0; j < n; j++) if (set >> j & 1) f.gcls[++f.n_grid] = cls[j], on[cls[j]] = 1;
+    for (int g = -1; g < s->n_cls; g++) {
+      if (g >= 0 && (bits == 3 || on[g] || !s->summed[g] || !loaded[g])) continue;
+      f.n_grid = bits + (g >= 0), f.group = g >= 0 ? f.n_grid : 0;
+      if (g >= 0) f.gcls[f.n_grid] = g;
+      for (int c = -1; c < s->n_cls; c++)
+        for (int d = -1; d < (c >= 0 && S->cfg.max_loops > 1 ? s->n_cls : 0); d++) {
+          if ((c >= 0 && !loaded[c]) || (d >= 0 && !loaded[d])) continue;
+          f.loop[0] = c, f.loop[1] = d;
+          mgi_se_frame_add(S, s, &f);
+        }
     }
   }
 }
@@ -3389,10 +3711,15 @@ static int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se
   int ok = 0;
   memset(r, 0, sizeof *r);
   for (int ragged = 1; ragged >= 0 && !ok; ragged--) {
-    const int64_t *ext = ragged ? s->ragged : s->ext;
-    int64_t count[5] = { 1, 1, 1, 1, 1 };
-    for (int a = 1; a <= 4; a++) {
-      int c = a == 4 ? t->loop : a <= t->n_grid ? t->gcls[a] : -1;
+    int64_t ext[MGI_SE_MAX_CLASSES], count[MGI_SE_AXES] = { 1, 1, 1, 1, 1, 1 };
+    for (int c = 0; c < s->n_cls; c++) {
+      int axes = 0;
+      for (int a = 1; a < 5; a++) axes += mgi_se_structure_class(t, a) == c;
+      axes += t->loop[1] == c && t->loop[0] != c;
+      ext[c] = !ragged ? s->ext[c] : axes > 1 && !s->fixed[c] && s->real[c] >= 16 ? 11 + 2 * (c % 2) : axes > 1 ? s->ext[c] : s->ragged[c];
+    }
+    for (int a = 1; a < MGI_SE_AXES; a++) {
+      int c = mgi_se_structure_class(t, a);
       if (c >= 0) count[a] = ragged && !s->fixed[c] && ext[c] > 2 ? 2 : s->cnt[c];
     }
     mg_graph *p = NULL;
@@ -3428,8 +3755,6 @@ static mg_status mgi_se_search_segment(mgi_se_search *S, mg_graph *p, mgi_se_fou
   if (st != MG_OK) { S->cut = 1; return MG_OK; } /* no fused kernel here; library kernels remain */
   const mgi_se_seg *s = f->s;
   S->seg = s, S->n_pool = 0, S->oom = 0;
-  S->frame = (mgi_se_frame *)calloc((size_t)(32 * (s->n_cls + 1)), sizeof *S->frame);
-  if (!S->frame) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for frames");
   mgi_se_frames(S, s);
   S->cap_pool = S->n_frames * MGI_SE_KEEP;
   S->pool = (mgi_se_structure *)malloc(((size_t)S->cap_pool + 1) * sizeof *S->pool);
@@ -3464,7 +3789,7 @@ static mg_status mgi_se_search_segment(mgi_se_search *S, mg_graph *p, mgi_se_fou
   }
   if (f->n) f->us = f->st[0].tile_us[f->tile[0]];
   free(S->frame), free(S->pool);
-  S->frame = NULL, S->pool = NULL, S->n_pool = 0;
+  S->frame = NULL, S->pool = NULL, S->n_pool = S->cap_frames = 0;
   return st;
 }
 
@@ -3706,11 +4031,13 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   if (S.cfg.max_kernel_ops <= 0) S.cfg.max_kernel_ops = 5;
   if (S.cfg.max_block_ops <= 0) S.cfg.max_block_ops = 11;
   if (S.cfg.max_block_ops > 40) S.cfg.max_block_ops = 40;
+  if (S.cfg.max_loops <= 0) S.cfg.max_loops = 1;
+  if (S.cfg.max_loops > 2) S.cfg.max_loops = 2;
   if (S.cfg.top_k <= 0) S.cfg.top_k = 8;
   if (!S.cfg.seed) S.cfg.seed = 1;
   if (S.cfg.max_states <= 0) S.cfg.max_states = 4096;
-  if (S.cfg.max_structures <= 0) S.cfg.max_structures = 20000;
-  if (S.cfg.max_steps <= 0) S.cfg.max_steps = 200000;
+  if (S.cfg.max_structures <= 0) S.cfg.max_structures = 4000000;
+  if (S.cfg.max_steps <= 0) S.cfg.max_steps = 400000000;
   S.t0 = S.shown = mgi_se_seconds();
   S.end = S.cfg.time_limit_s > 0 ? S.t0 + S.cfg.time_limit_s : 1e300;
   S.st.threads = S.cfg.threads, S.st.egraph_stop = "SATURATED";
