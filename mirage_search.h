@@ -190,7 +190,7 @@ typedef struct mg_search_stats {
   uint64_t pruned_shape;             /* operands do not fit */
   uint64_t pruned_duplicate;         /* the value was there: a derivation was added */
   uint64_t pruned_limit;             /* past max_block_ops or max_states */
-  uint64_t pruned_bound;             /* segments that cannot be part of a better program */
+  uint64_t pruned_bound;             /* the model's bound: structures behind the best of their frame, segments behind the best program */
   uint64_t frames, values, structures, segments;
   uint64_t candidates, verified, rejected, refused; /* sized graphs built; passed and failed the fast tier; not emittable */
   int complete;                      /* 1: no limit, budget or early end cut anything off the stated space */
@@ -208,6 +208,7 @@ typedef struct mg_search_config {
   int max_loops;                     /* in a block, one after the other; 0: 1, at most 2 */
   int max_block_ops;                 /* 0: 11; loads, stores and unary elementwise operators are not counted */
   int top_k;                         /* 0: 8 */
+  int bound;                         /* leave out what the model's bound puts behind a frame's best; the default config has 1 */
   int prune;                         /* abstract expressions on; the default config has 1.  Off: max_block_ops bounds the
                                         depth in operators of every kind, as nothing else would */
   double time_limit_s;               /* 0: none */
@@ -992,8 +993,17 @@ static double mgi_se_weight(int code) { /* issue slots an element, roughly */
   }
 }
 
+/* What a byte from L2 and a microsecond of one SM's arithmetic add to a kernel's time, about where it is. */
+typedef struct mgi_se_rates { double mem, comp; int warps_m, warps_n; } mgi_se_rates;
+
+/* The bytes that a load costs for each that it needs: sectors of 32 bytes, 16-byte copies. */
+static double mgi_se_load_waste(int64_t inner, int rank, int esize) {
+  double run = (double)inner * esize, eff = run >= 128 ? 1 : run >= 32 ? 0.75 + 0.25 * run / 128 : 0.8 * run / 32;
+  return 1 / (rank && inner > 1 && inner % 8 ? eff * 0.3 : eff);
+}
+
 /* Microseconds of one kernel; at least 1e9 if it does not fit the GPU. */
-static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu) {
+static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_rates *rates) {
   mgi_se_plan p = mgi_se_plan_of(k, gpu);
   double bytes_iter = 0, bytes = 0, slow = 0, shared_out = 0, dram = 0, flops = 0, alu = 0, sh = 0, syncs = 0, outside = 0, penalty = 0;
   uint8_t inlined[MGI_SE_MOPS] = { 0 }; /* a matmul's operand: counted there */
@@ -1004,12 +1014,10 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu) {
     double el = (double)mgi_se_elems(o);
     if (o->rank > 2) for (int d = 0; d < o->rank - 2; d++) if (o->d[d] > 1) penalty = 1;
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) {
-      double b = el * o->esize, run = (double)(o->rank ? o->d[o->inner] : 1) * o->esize;
-      double eff = run >= 128 ? 1 : run >= 32 ? 0.75 + 0.25 * run / 128 : 0.8 * run / 32; /* sectors of 32 bytes */
-      if (o->rank && o->d[o->inner] > 1 && o->d[o->inner] % 8) eff *= 0.3; /* no 16-byte copies */
+      double b = el * o->esize, waste = mgi_se_load_waste(o->rank ? o->d[o->inner] : 1, o->rank, o->esize);
       if (o->inloop) bytes_iter += b;
-      else if (o->code == MG_OP_LOAD && k->iters > 1) outside += b / eff; /* the ring does not hide it */
-      bytes += b * o->trips, slow += b * o->trips / eff, dram += (double)o->unique;
+      else if (o->code == MG_OP_LOAD && k->iters > 1) outside += b * waste; /* the ring does not hide it */
+      bytes += b * o->trips, slow += b * o->trips * waste, dram += (double)o->unique;
     } else if (o->code == MG_OP_MATMUL) {
       int64_t m, n, c, b;
       mgi_se_matmul_size(k, o, &m, &n, &c, &b);
@@ -1043,7 +1051,8 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu) {
   double t_mem = waves * slow / sm_rate, t_dram = dram / (gpu->dram_gbps * 1e3);
   double few = threads >= 256 || resident * threads >= 256 ? 1 : (double)threads * resident / 256;
   double t_comp = waves * (flops / (gpu->tensor_tflops * 1e6 / gpu->sms) + alu / (gpu->fp32_tflops * 0.5e6 / gpu->sms) + sh / gpu->shared_bytes_us) / few;
-  if (t_dram > t_mem) { double t = t_mem; t_mem = t_dram; t_dram = t; }
+  if (rates) rates->mem = t_mem > t_comp ? 1 : 0.3, rates->comp = t_mem > t_comp ? 0.3 : 1, rates->mem *= waves / sm_rate, rates->comp *= waves / few, rates->warps_m = p.warps_m, rates->warps_n = p.warps_n;
+  if (t_dram > t_mem) t_mem = t_dram;
   double big = t_mem > t_comp ? t_mem : t_comp, small = t_mem > t_comp ? t_comp : t_mem;
   double overlap = k->iters > 1 || !flops ? 0.3 : 1; /* without a loop all is loaded, then all is multiplied */
   double t = gpu->launch_us + 0.7 + big + overlap * small + (overlap < 1 ? 0 : 0.3) + waves / resident * ((double)k->iters + syncs) * gpu->barrier_us;
@@ -1133,7 +1142,7 @@ double mg_predict_us(const mg_graph *g, const mg_gpu *gpu) {
   mgi_se_mkernel *k = (mgi_se_mkernel *)malloc(sizeof *k);
   for (uint32_t i = 1; g && k && i < g->n_ops; i++) {
     if (g->ops[i].code != MG_OP_GRAPH) t += mgi_se_library_us(g, &g->ops[i], gpu);
-    else if (mgi_se_mkernel_of(g->ops[i].sub, k)) t += mgi_se_model(k, gpu);
+    else if (mgi_se_mkernel_of(g->ops[i].sub, k)) t += mgi_se_model(k, gpu, NULL);
     else t += 1e6;
   }
   free(k);
@@ -2922,7 +2931,7 @@ static void mgi_se_frame_free(mgi_se_frame *f) {
    they were first needed; the choice for need[k] appends its operands; at the end of the list a choice is complete.
    Derivations may be cyclic (transpose twice): a depth-first order from the outputs finds that.                     */
 
-enum { MGI_SE_SOPS = 48, MGI_SE_KEEP = 96, MGI_SE_ALIKE = 4, MGI_SE_TILES = 8 };
+enum { MGI_SE_SOPS = 48, MGI_SE_KEEP = 96, MGI_SE_ALIKE = 4, MGI_SE_WORKS = 48, MGI_SE_TILES = 8 };
 
 typedef struct mgi_se_sop {
   int16_t code;
@@ -2957,8 +2966,14 @@ typedef struct mgi_se_walk {
   int8_t omap[MG_MAX_OUT][4];
   int16_t *slot;                        /* by value: index in need + 1 */
   uint8_t *least;                       /* by value: 1 if each of its derivations is a counted operator */
-  uint16_t *must, *refs;                /* by value: how many, then which `least` values every derivation of it needs; who needs them */
-  int stride;                           /* of must; a value that needs more than the limit has a count of stride */
+  uint8_t *over;                        /* by value: the axes that accumulators below it may run over, as bits */
+  int all;                              /* the axes that some accumulator must run over */
+  uint16_t *must, *refs;                /* by value: how many, then which values every derivation of it needs; who needs them */
+  int stride;                           /* of must; a value that needs too many has a count of stride */
+  int64_t ref[MGI_SE_AXES];             /* the frame's reference tile; ref[0] is 1 once there is one */
+  double *der_cost, *least_cost;        /* there, in us: of a derivation's own operator; by value, of the cheapest one */
+  double cost_now, cutoff, sum[MGI_SE_WORKS]; /* of what is chosen or surely needed; the lowest of different work */
+  int n_sum, first_only;
   uint32_t *order, *first;              /* derivations of value v, cheapest first: order[first[v]] .. order[first[v + 1] - 1] */
   int64_t steps;
   mgi_se_structure *best;               /* at most MGI_SE_KEEP, ordered, at most MGI_SE_ALIKE of the same work */
@@ -3079,7 +3094,7 @@ static void mgi_se_tune_axis(mgi_se_tuner *T, int a) {
   mgi_se_structure *t = T->t;
   if (a == MGI_SE_AXES) {
     mgi_se_structure_mkernel(T->s, t, T->count, &T->k);
-    double us = mgi_se_model(&T->k, T->gpu) + t->foreign;
+    double us = mgi_se_model(&T->k, T->gpu, NULL) + t->foreign;
     if (t->n_tiles == MGI_SE_TILES && us >= t->tile_us[MGI_SE_TILES - 1]) return;
     int at = t->n_tiles < MGI_SE_TILES ? t->n_tiles++ : MGI_SE_TILES - 1;
     for (; at > 0 && t->tile_us[at - 1] > us; at--) {
@@ -3190,6 +3205,12 @@ static double mgi_se_coarse_us(mgi_se_walk *w, mgi_se_structure *s, uint64_t ske
   mgi_se_cost *c = mgi_se_cost_of(w, s->work);
   if (!c) { w->f->oom = 1; return 2e9; }
   if (c->work) return c->us + s->foreign;
+  if (w->n_sum < MGI_SE_WORKS || w->cost_now < w->sum[MGI_SE_WORKS - 1]) { /* as much as so many others of different work: the cutoff */
+    int at = w->n_sum < MGI_SE_WORKS ? w->n_sum++ : MGI_SE_WORKS - 1;
+    for (; at > 0 && w->sum[at - 1] > w->cost_now; at--) w->sum[at] = w->sum[at - 1];
+    w->sum[at] = w->cost_now;
+    if (w->n_sum == MGI_SE_WORKS && w->f->cfg->bound) w->cutoff = w->sum[MGI_SE_WORKS - 1] * (1 + 1e-9);
+  }
   double foreign = s->foreign, us = 2e9;
   c = mgi_se_cost_of(w, skeleton);
   if (!c) { w->f->oom = 1; return 2e9; }
@@ -3197,17 +3218,75 @@ static double mgi_se_coarse_us(mgi_se_walk *w, mgi_se_structure *s, uint64_t ske
   if (!c->work) {
     mgi_se_tune(w->f->s, s, w->gpu, 1);
     c->work = skeleton, c->us = s->us, w->n_cost++;
-    memcpy(c->count[0], s->count[0], sizeof c->count[0]), memcpy(c->count[1], s->count[s->n_tiles > 1], sizeof c->count[1]);
+    if (!s->n_tiles) c->count[0][1] = 0;
+    else memcpy(c->count[0], s->count[0], sizeof c->count[0]), memcpy(c->count[1], s->count[s->n_tiles > 1], sizeof c->count[1]);
   }
-  for (int k = 0; k < 2; k++) {
+  for (int k = 0; k < 2 && c->count[0][1]; k++) {
     mgi_se_structure_mkernel(w->f->s, s, c->count[k], &w->model);
-    double t = mgi_se_model(&w->model, w->gpu);
+    double t = mgi_se_model(&w->model, w->gpu, NULL);
     if (t < us) us = t;
   }
   s->foreign = foreign;
   c = mgi_se_cost_of(w, s->work);
   if (c && !c->work) c->work = s->work, c->us = us, w->n_cost++;
   return us + foreign;
+}
+
+/* Fills in what each derivation's own operator costs at tile `ref` of a structure that the model found `rates` for.  Never
+   more than the model takes: an elementwise operator that a product may take in is free. */
+static void mgi_se_walk_costs(mgi_se_walk *w, const mgi_se_rates *r) {
+  const mgi_se_frame *f = w->f;
+  const mgi_se_seg *s = f->s;
+  uint8_t *loaded = (uint8_t *)calloc(f->n_val + 1, 1); /* 1: a load gives it; 2: a product takes it; 4: a product gives it */
+  if (!loaded) { w->f->oom = 1; return; }
+  for (uint32_t v = 0; v < f->n_val; v++)
+    for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
+      const mgi_se_der *d = &f->der[i - 1];
+      int product = d->code == MG_OP_MATMUL || d->code == MG_OP_CONCAT_MATMUL;
+      loaded[v] |= (uint8_t)((d->code == MG_OP_LOAD) | product << 2);
+      for (int j = 0; j < d->n_in && product; j++) loaded[d->in[j]] |= 2;
+    }
+  for (uint32_t v = 0; v < f->n_val; v++) {
+    const mgi_se_val *t = &f->val[v];
+    double el = 1, trips = t->scope & 1 ? (double)w->ref[mgi_se_loop_axis(t->scope)] : 1, least = 1e300;
+    for (int d = 0; d < t->rank; d++) el *= (double)mgi_se_cut(t->cls[d] < 0 ? 1 : s->real[t->cls[d]], t->mask[d], w->ref);
+    for (uint32_t i = t->der; i; i = f->der[i - 1].next) {
+      const mgi_se_der *d = &f->der[i - 1];
+      double alu = 0, flops = 0, sh = 0, c = 0;
+      if (d->code == MG_OP_LOAD) {
+        const mg_tensor_info *u = mg_tensor_of(s->p, s->p->in[d->arg]);
+        int inner = t->rank ? u->order[t->rank - 1] : 0;
+        int64_t run = t->rank ? mgi_se_cut(t->cls[inner] < 0 ? 1 : s->real[t->cls[inner]], t->mask[inner], w->ref) : 1;
+        c = el * mg_dtype_bytes(u->dtype) * trips * mgi_se_load_waste(run, t->rank, mg_dtype_bytes(u->dtype)) * r->mem;
+      } else if (d->code == MG_OP_MATMUL || d->code == MG_OP_CONCAT_MATMUL) {
+        const mgi_se_val *a = &f->val[d->in[0]];
+        int64_t m = mgi_se_cut(t->cls[t->rank - 2] < 0 ? 1 : s->real[t->cls[t->rank - 2]], t->mask[t->rank - 2], w->ref);
+        int64_t n = mgi_se_cut(t->cls[t->rank - 1] < 0 ? 1 : s->real[t->cls[t->rank - 1]], t->mask[t->rank - 1], w->ref);
+        int64_t k = mgi_se_up(mgi_se_cut(s->real[a->cls[a->rank - 1]], a->mask[a->rank - 1], w->ref), 16);
+        double batch = el / (double)(m * n), both = d->code == MG_OP_MATMUL ? 1 : 2;
+        m = mgi_se_up(m, 16), n = mgi_se_up(n, 8);
+        flops = 2.0 * (double)(m * n * k) * batch * trips * both;
+        for (int j = 0; j < 2; j++) {
+          double el2 = (double)(j ? k * n * r->warps_m : m * k * r->warps_n) * batch * trips * both;
+          int plain = loaded[d->in[d->code == MG_OP_MATMUL ? j : 2 * j]] & 1;
+          sh += el2 * 2 * (plain ? 1 : 2);
+          if (!plain && !(loaded[d->in[d->code == MG_OP_MATMUL ? j : 2 * j]] & 4)) alu += el2 * (j ? 6 : 2);
+        }
+      } else if (d->code == MG_OP_ACCUM) {
+        if (!(loaded[d->in[0]] & 4) && d->map[0] >= 4) alu += el * 2 * (double)w->ref[d->map[0]];
+      } else if (!(loaded[v] & 2) || !mg_op_row((mg_opcode)d->code)->elementwise) {
+        const mgi_se_val *a = &f->val[d->in[0]];
+        double in = 1;
+        for (int q = 0; q < a->rank; q++) in *= (double)mgi_se_cut(a->cls[q] < 0 ? 1 : s->real[a->cls[q]], a->mask[q], w->ref);
+        alu += (el > in ? el : in) * mgi_se_weight(d->code) * trips;
+      }
+      c += r->comp * (flops / (w->gpu->tensor_tflops * 1e6 / w->gpu->sms) + alu / (w->gpu->fp32_tflops * 0.5e6 / w->gpu->sms) + sh / w->gpu->shared_bytes_us);
+      w->der_cost[i - 1] = c;
+      if (c < least) least = c;
+    }
+    w->least_cost[v] = least;
+  }
+  free(loaded);
 }
 
 static void mgi_se_structure_done(mgi_se_walk *w) {
@@ -3217,9 +3296,6 @@ static void mgi_se_structure_done(mgi_se_walk *w) {
   memset(&s, 0, sizeof s);
   for (int k = 0; k < w->n_out; k++)
     if (!mgi_se_order(w, w->slot[w->out[k]] - 1, mark, pos, &s)) return;
-  int over = 0, all = (w->f->loop[0] >= 0) << 4 | (w->f->loop[1] >= 0) << 5 | (w->f->group ? 1 << w->f->group : 0);
-  for (int k = 0; k < s.n; k++) if (s.op[k].code == MG_OP_ACCUM) over |= 1 << s.op[k].map[0];
-  if (over != all) return; /* an axis without an accumulator: the frame without that axis has it */
   for (int k = 0; k < w->n_out; k++) s.out[k] = pos[w->slot[w->out[k]] - 1];
   memcpy(s.omap, w->omap, sizeof s.omap);
   s.n_out = w->n_out, s.n_grid = w->f->n_grid, s.group = w->f->group, s.counted = w->bound + w->extra;
@@ -3234,6 +3310,17 @@ static void mgi_se_structure_done(mgi_se_walk *w) {
   }
   uint64_t skeleton;
   s.work = mgi_se_structure_work(&s, &skeleton);
+  if (w->first_only) {
+    mgi_se_rates r;
+    mgi_se_tune(w->f->s, &s, w->gpu, 1);
+    if (!s.n_tiles) return;
+    mgi_se_structure_mkernel(w->f->s, &s, s.count[0], &w->model);
+    mgi_se_model(&w->model, w->gpu, &r);
+    memcpy(w->ref, s.count[0], sizeof w->ref);
+    w->ref[0] = 1, w->full = 1;
+    if (w->f->cfg->bound) mgi_se_walk_costs(w, &r);
+    return;
+  }
   w->made++;
   s.us = mgi_se_coarse_us(w, &s, skeleton);
   if (w->n_best == MGI_SE_KEEP && s.us > w->best[MGI_SE_KEEP - 1].us * (1 + 1e-9)) return;
@@ -3257,10 +3344,10 @@ static void mgi_se_structure_done(mgi_se_walk *w) {
 static int mgi_se_walk_order(mgi_se_walk *w) {
   mgi_se_frame *f = w->f;
   double *best = (double *)malloc((f->n_val + 1) * sizeof *best), *cost = (double *)malloc((f->n_der + 1) * sizeof *cost);
-  w->slot = (int16_t *)calloc(f->n_val + 1, sizeof *w->slot), w->least = (uint8_t *)calloc(f->n_val + 1, 1);
+  w->slot = (int16_t *)calloc(f->n_val + 1, sizeof *w->slot), w->least = (uint8_t *)calloc(f->n_val + 1, 1), w->over = (uint8_t *)calloc(f->n_val + 1, 1);
   w->order = (uint32_t *)malloc((f->n_der + 1) * sizeof *w->order), w->first = (uint32_t *)malloc((f->n_val + 1) * sizeof *w->first);
   w->best = (mgi_se_structure *)malloc(MGI_SE_KEEP * sizeof *w->best);
-  int ok = best && cost && w->slot && w->least && w->order && w->first && w->best;
+  int ok = best && cost && w->slot && w->least && w->over && w->order && w->first && w->best;
   for (uint32_t v = 0; ok && v < f->n_val; v++) best[v] = 1e300;
   for (int again = 1; ok && again;) {
     again = 0;
@@ -3274,12 +3361,15 @@ static int mgi_se_walk_order(mgi_se_walk *w) {
           else if (in > c) c = in;
           c += 1;
         }
-        for (int j = 0; j < d->n_in; j++) c += best[d->in[j]];
+        int over = d->code == MG_OP_ACCUM ? 1 << d->map[0] : 0;
+        for (int j = 0; j < d->n_in; j++) c += best[d->in[j]], over |= w->over[d->in[j]];
         cost[i - 1] = c;
         if (c < best[v]) best[v] = c, again = 1;
+        if (over & ~w->over[v]) w->over[v] = (uint8_t)(w->over[v] | over), again = 1;
       }
   }
   uint32_t n = 0;
+  w->all = (f->loop[0] >= 0) << 4 | (f->loop[1] >= 0) << 5 | (f->group ? 1 << f->group : 0);
   for (uint32_t v = 0; ok && v < f->n_val; v++) {
     w->first[v] = n;
     w->least[v] = 1;
@@ -3295,13 +3385,13 @@ static int mgi_se_walk_order(mgi_se_walk *w) {
   return ok;
 }
 
-/* For each value the `least` values that it cannot do without, itself included: the greatest solution of
-   must(v) = {v if least} + what the must of each derivation's operands, united, have in common. */
+/* For each value those that it cannot do without, itself included: the greatest solution of
+   must(v) = {v} + what the must of each derivation's operands, united, have in common. */
 static int mgi_se_walk_must(mgi_se_walk *w) {
   const mgi_se_frame *f = w->f;
   uint32_t n = f->n_val, words = n / 64 + 1;
   uint64_t *set = (uint64_t *)malloc((size_t)(n + 2) * words * sizeof *set), *one = set + (size_t)n * words, *all = one + words;
-  w->stride = f->cfg->max_block_ops + 2;
+  w->stride = MGI_SE_SOPS + 2;
   w->must = (uint16_t *)calloc((size_t)(n + 1) * (size_t)w->stride, sizeof *w->must), w->refs = (uint16_t *)calloc(n + 1, sizeof *w->refs);
   if (!set || !w->must || !w->refs || n > 65535) { free(set); return 0; }
   memset(set, 0xFF, (size_t)n * words * sizeof *set);
@@ -3315,7 +3405,7 @@ static int mgi_se_walk_must(mgi_se_walk *w) {
         for (int j = 0; j < d->n_in; j++) for (uint32_t q = 0; q < words; q++) one[q] |= set[(size_t)d->in[j] * words + q];
         for (uint32_t q = 0; q < words; q++) all[q] &= one[q];
       }
-      if (w->least[v]) all[v / 64] |= 1ull << v % 64;
+      all[v / 64] |= 1ull << v % 64;
       if (memcmp(all, set + (size_t)v * words, words * sizeof *all)) memcpy(set + (size_t)v * words, all, words * sizeof *all), again = 1;
     }
   }
@@ -3329,7 +3419,9 @@ static int mgi_se_walk_must(mgi_se_walk *w) {
     }
   }
   free(set);
-  return 1;
+  w->der_cost = (double *)calloc(f->n_der + 1, sizeof *w->der_cost), w->least_cost = (double *)calloc(n + 1, sizeof *w->least_cost);
+  w->cutoff = 1e300;
+  return w->der_cost && w->least_cost;
 }
 
 /* Puts value v on the list; 0 if the limits do not let it. */
@@ -3337,7 +3429,7 @@ static int mgi_se_walk_need(mgi_se_walk *w, uint32_t v) {
   if (w->slot[v]) return 1;
   const uint16_t *m = w->must + (size_t)v * (size_t)w->stride;
   if (w->n_need == MGI_SE_SOPS || *m == w->stride) return 0;
-  for (int k = 1; k <= *m; k++) w->bound += !w->refs[m[k]]++;
+  for (int k = 1; k <= *m; k++) if (!w->refs[m[k]]++) w->bound += w->least[m[k]], w->cost_now += w->least_cost[m[k]];
   w->need[w->n_need++] = v;
   w->slot[v] = (int16_t)w->n_need;
   return 1;
@@ -3346,7 +3438,7 @@ static void mgi_se_walk_drop(mgi_se_walk *w, int n_need) {
   while (w->n_need > n_need) {
     uint32_t v = w->need[--w->n_need];
     const uint16_t *m = w->must + (size_t)v * (size_t)w->stride;
-    for (int k = 1; k <= *m; k++) w->bound -= !--w->refs[m[k]];
+    for (int k = 1; k <= *m; k++) if (!--w->refs[m[k]]) w->bound -= w->least[m[k]], w->cost_now -= w->least_cost[m[k]];
     w->slot[v] = 0;
   }
 }
@@ -3357,12 +3449,16 @@ static void mgi_se_walk_swap(mgi_se_walk *w, int a, int b) {
   w->slot[w->need[a]] = (int16_t)(a + 1), w->slot[w->need[b]] = (int16_t)(b + 1);
 }
 
-/* Chooses for need[k] and all after it; of these the one with the fewest derivations goes first. */
-static void mgi_se_walk_from(mgi_se_walk *w, int k) {
+/* Chooses for need[k] and all after it; of these the one with the fewest derivations goes first.
+   over: the axes that the accumulators chosen run over; one that none does is the business of a frame without it. */
+static void mgi_se_walk_from(mgi_se_walk *w, int k, int over) {
   mgi_se_frame *f = w->f;
   if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = w->full = 1; return; }
   if (!(++w->steps & 1023) && mgi_se_frame_over(f)) { w->full = 1; return; }
-  if (k == w->n_need) { mgi_se_structure_done(w); return; }
+  if (k == w->n_need) { if (over == w->all) mgi_se_structure_done(w); return; }
+  int may = over;
+  for (int j = k; j < w->n_need; j++) may |= w->over[w->need[j]];
+  if (may != w->all) return;
   int was = w->n_need, next = k;
   for (int j = k + 1; j < was; j++)
     if (w->first[w->need[j] + 1] - w->first[w->need[j]] < w->first[w->need[next] + 1] - w->first[w->need[next]]) next = j;
@@ -3373,10 +3469,12 @@ static void mgi_se_walk_from(mgi_se_walk *w, int k) {
     int c = mgi_se_counted(d->code) && !w->least[v], fits = 1;
     w->choice[k] = w->order[i];
     for (int j = 0; j < d->n_in && fits; j++) fits = mgi_se_walk_need(w, d->in[j]);
-    w->extra += c;
-    if (fits && w->bound + w->extra <= f->cfg->max_block_ops) mgi_se_walk_from(w, k + 1);
-    else f->st.pruned_limit++;
-    w->extra -= c;
+    double more = w->der_cost[w->order[i]] - w->least_cost[v];
+    w->extra += c, w->cost_now += more;
+    if (!fits || w->bound + w->extra > f->cfg->max_block_ops) f->st.pruned_limit++;
+    else if (w->cost_now > w->cutoff) f->st.pruned_bound++;
+    else mgi_se_walk_from(w, k + 1, d->code == MG_OP_ACCUM ? over | 1 << d->map[0] : over);
+    w->extra -= c, w->cost_now -= more;
     mgi_se_walk_drop(w, was);
   }
   mgi_se_walk_swap(w, k, next);
@@ -3387,14 +3485,20 @@ static void mgi_se_outputs(mgi_se_walk *w, int k) {
   mgi_se_frame *f = w->f;
   const mg_graph *p = f->s->p;
   if (k == (int)p->n_out) {
-    int fits = 1, cut = f->group ? 1 << f->group : 0;
+    int fits = 1, cut = f->group ? 1 << f->group : 0, last = 0;
     for (int j = 0; j < k; j++) for (int a = 1; a <= f->n_grid; a++) if (w->omap[j][a] >= 0) cut |= 1 << a;
-    if (cut != (2 << f->n_grid) - 2) return; /* an axis that cuts no output: the frame without it */
-    w->n_need = w->bound = w->extra = 0, w->n_out = k;
-    for (int j = 0; j < k && fits; j++) fits = mgi_se_walk_need(w, w->out[j]);
-    if (fits && w->bound <= f->cfg->max_block_ops) mgi_se_walk_from(w, 0);
-    else f->st.pruned_limit++;
-    mgi_se_walk_drop(w, 0);
+    for (int j = 0; j < k; j++) if (f->val[w->out[j]].scope > last) last = f->val[w->out[j]].scope;
+    if (cut != (2 << f->n_grid) - 2) return; /* an axis that cuts no output, or */
+    if (last < (f->group ? MGI_SE_GROUP : f->loop[1] >= 0 ? MGI_SE_POST2 : f->loop[0] >= 0 ? MGI_SE_POST : MGI_SE_PRE)) return; /* lends it nothing: the frame without it */
+    for (int first = !w->ref[0]; first >= 0; first--) { /* first: up to one structure, whose best tile is the reference */
+      w->n_need = w->bound = w->extra = 0, w->n_out = k, w->cost_now = 0, w->first_only = first;
+      for (int j = 0; j < k && fits; j++) fits = mgi_se_walk_need(w, w->out[j]);
+      if (fits && w->bound <= f->cfg->max_block_ops) mgi_se_walk_from(w, 0, 0);
+      else f->st.pruned_limit++;
+      mgi_se_walk_drop(w, 0);
+      if (first && !w->ref[0]) break; /* there is none */
+      if (first && !w->f->cut) w->full = 0;
+    }
     return;
   }
   mg_tensor t = p->out[k];
@@ -3598,11 +3702,11 @@ static void mgi_se_run_frame(mgi_se_search *S, mgi_se_frame *f) {
     if (S->n_pool + w->n_best <= S->cap_pool && w->n_best) memcpy(S->pool + S->n_pool, w->best, (size_t)w->n_best * sizeof *w->best), S->n_pool += w->n_best;
   }
   S->st.states += f->st.states, S->st.pruned_expression += f->st.pruned_expression, S->st.pruned_shape += f->st.pruned_shape;
-  S->st.pruned_duplicate += f->st.pruned_duplicate, S->st.pruned_limit += f->st.pruned_limit;
+  S->st.pruned_duplicate += f->st.pruned_duplicate, S->st.pruned_limit += f->st.pruned_limit, S->st.pruned_bound += f->st.pruned_bound;
   S->st.values += f->st.values, S->st.frames += 1, S->st.structures += f->st.structures;
   S->cut |= f->cut, S->oom |= f->oom;
   pthread_mutex_unlock(&S->lock);
-  if (w) free(w->slot), free(w->best), free(w->least), free(w->order), free(w->first), free(w->cost), free(w->must), free(w->refs);
+  if (w) free(w->slot), free(w->best), free(w->least), free(w->over), free(w->order), free(w->first), free(w->cost), free(w->must), free(w->refs), free(w->der_cost), free(w->least_cost);
   free(w);
   mgi_se_frame_free(f);
 }
@@ -3864,7 +3968,7 @@ static void mgi_se_found_free(mgi_se_found *f) {
 mg_search_config mg_search_config_default(void) {
   mg_search_config c;
   memset(&c, 0, sizeof c);
-  c.prune = 1;
+  c.prune = c.bound = 1;
   return c;
 }
 
@@ -3944,6 +4048,18 @@ static int mgi_se_check_whole(mgi_se_search *S, const mg_graph *g, mg_verify_rep
   return ok && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED);
 }
 
+/* Whether a kernel may end before operator i: not if that is a unary elementwise operator on what the operator before it
+   makes for it alone, which costs no byte less anywhere else. */
+static int mgi_se_may_cut(const mg_graph *p, uint32_t i) {
+  if (i <= 1 || i >= p->n_ops) return 1;
+  const mg_op_info *row = mg_op_row(p->ops[i].code);
+  if (!row->elementwise || p->ops[i].n_in != 1 || p->tensors[p->ops[i].in[0].id].op != i - 1) return 1;
+  int users = 0;
+  for (uint32_t k = 1; k < p->n_ops; k++) for (int q = 0; q < p->ops[k].n_in; q++) users += p->ops[k].in[q].id == p->ops[i].in[0].id;
+  for (uint32_t k = 0; k < p->n_out; k++) users += p->out[k].id == p->ops[i].in[0].id;
+  return users > 1;
+}
+
 static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_found *seg, mg_search_result *out, mg_error *e, mg_error *why) {
   const mg_graph *p = S->p;
   uint32_t N = p->n_ops, W = N + 1;
@@ -3960,6 +4076,8 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_found *seg, mg_sear
       mg_error local;
       mgi_se_found *f = &seg[i * W + j];
       if (f->done) continue;
+      f->bound = 1e18;
+      if (!mgi_se_may_cut(p, i) || !mgi_se_may_cut(p, j)) continue;
       mg_graph *g = mgi_se_segment(p, i, j, f, &local);
       f->bound = g ? over + f->bound / (S->cfg.gpu->dram_gbps * 1e3 * 3) : 1e18; /* a third: intermediate results may stay in L2 */
       mg_graph_free(g);
