@@ -267,7 +267,7 @@ static void check_rmsnorm(const char *text, int full) {
   sound(p, &r, full);
   found f = look(r.graph[0]);
   assert_int_equal(f.kernels, 1), assert_int_equal(f.library, 0), assert_int_equal(f.loops, 1);
-  assert_int_equal(f.accums, 2), assert_int_equal(f.accum_scopes, 1);
+  assert_in_range(f.accums, 2, 3), assert_int_equal(f.accum_scopes, 1);
   assert_true(f.mul_in_loop >= 1), assert_int_equal(f.div_after, 1);
   assert_true(r.stats.complete);
   assert_string_equal(r.stats.egraph_stop, "SATURATED");
