@@ -220,6 +220,8 @@ typedef struct mg_search_config {
   void *user;
   mg_status (*emittable)(void *user, const mg_graph *g, mg_error *why); /* may be NULL; refuses sized µGraphs */
   void (*progress)(void *user, const mg_search_stats *s);               /* may be NULL; called from the caller's thread */
+  void (*structure)(void *user, const mg_graph *g);                     /* may be NULL; every structure of one kernel for the
+                                        whole program, axes at their smallest counts, not verified; by any thread, one at a time */
   volatile int *stop;                /* may be NULL; set non-zero to end the search, keeping what was found */
 } mg_search_config;
 mg_search_config mg_search_config_default(void);
@@ -2983,6 +2985,7 @@ typedef struct mgi_se_walk {
   uint32_t n_cost, cap_cost;
   int64_t made;
   int full;
+  pthread_mutex_t *show;                /* held while the caller looks at a structure */
 } mgi_se_walk;
 
 /* Postorder from value v; 0 on a cycle. */
@@ -3289,6 +3292,26 @@ static void mgi_se_walk_costs(mgi_se_walk *w, const mgi_se_rates *r) {
   free(loaded);
 }
 
+static mg_graph *mgi_se_one_kernel(const mgi_se_seg *s, const mg_graph *like, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const mg_gpu *gpu, mg_error *e);
+
+/* Hands t to the caller, every axis at the smallest divisor of what it cuts. */
+static void mgi_se_structure_show(const mgi_se_walk *w, const mgi_se_structure *t) {
+  const mgi_se_seg *s = w->f->s;
+  int64_t count[MGI_SE_AXES];
+  mg_error e;
+  for (int a = 0; a < MGI_SE_AXES; a++) {
+    int c = a ? mgi_se_structure_class(t, a) : -1;
+    count[a] = 1;
+    if (c < 0 || s->real[c] < 2) continue;
+    for (count[a] = 2; s->real[c] % count[a]; count[a]++) {}
+  }
+  mg_graph *g = mgi_se_one_kernel(s, s->p, t, s->real, count, NULL, &e);
+  pthread_mutex_lock(w->show);
+  if (g) w->f->cfg->structure(w->f->cfg->user, g);
+  pthread_mutex_unlock(w->show);
+  mg_graph_free(g);
+}
+
 static void mgi_se_structure_done(mgi_se_walk *w) {
   mgi_se_structure s;
   uint8_t mark[MGI_SE_SOPS] = { 0 };
@@ -3322,6 +3345,7 @@ static void mgi_se_structure_done(mgi_se_walk *w) {
     return;
   }
   w->made++;
+  if (w->f->cfg->structure) mgi_se_structure_show(w, &s);
   s.us = mgi_se_coarse_us(w, &s, skeleton);
   if (w->n_best == MGI_SE_KEEP && s.us > w->best[MGI_SE_KEEP - 1].us * (1 + 1e-9)) return;
   s.hash = mgi_se_structure_hash(&s);
@@ -3692,7 +3716,7 @@ static void mgi_se_run_frame(mgi_se_search *S, mgi_se_frame *f) {
   mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
   f->s = S->seg, f->cfg = &S->cfg, f->end = S->end;
   mgi_se_closure(f);
-  if (w) w->f = f, w->gpu = S->cfg.gpu;
+  if (w) w->f = f, w->gpu = S->cfg.gpu, w->show = &S->lock;
   if (w && !f->oom && mgi_se_walk_order(w) && mgi_se_walk_must(w)) mgi_se_outputs(w, 0);
   else f->oom = 1;
   f->st.values = f->n_val, f->st.frames = 1;
@@ -4172,6 +4196,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   if (st == MG_OK && whole) {
     mg_graph *g = mgi_se_segment(program, 1, N, whole, e);
     if (g) st = mgi_se_search_segment(&S, g, whole, S.cfg.top_k, e);
+    S.cfg.structure = NULL;
     for (int k = 0; k < whole->n && st == MG_OK; k++) {
       const mgi_se_structure *t = &whole->st[k];
       mg_graph *u = mgi_se_one_kernel(whole->s, program, t, whole->s->real, t->count[whole->tile[k]], S.cfg.gpu, e);
