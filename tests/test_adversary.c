@@ -468,29 +468,35 @@ static mg_status evaluate(const mg_graph *g, uint64_t s, int round, double **out
   return status;
 }
 
-/* The same over long doubles, by a text of its own: where doubles differ by rounding, these differ otherwise. */
-typedef long double real;
-static real wide_op(mg_opcode op, real a, real b, real c) {
+/* The same over long doubles, by a text of its own, with a bound on what rounding has done: a difference beyond it is
+   one of the real functions. */
+typedef struct wide { long double v, err; } wide;
+static const long double unit = 0x1p-62L;
+static wide wide_op(mg_opcode op, wide a, wide b, long double c) {
+  wide r = {NAN, INFINITY};
+  long double least = a.v - a.err;
   switch (op) {
-    case MG_OP_ADD: return a + b;
-    case MG_OP_SUB: return a - b;
-    case MG_OP_MUL: return a * b;
-    case MG_OP_DIV: return a / b;
-    case MG_OP_EXP: return expl(a);
-    case MG_OP_SQR: return a * a;
-    case MG_OP_SQRT: return sqrtl(a);
-    case MG_OP_SILU: return a / (1 + expl(-a));
-    case MG_OP_GELU: return a / 2 * (1 + erfl(a * sqrtl(0.5L)));
-    case MG_OP_RELU: return a > 0 ? a : 0;
-    case MG_OP_LOG: return logl(a);
-    case MG_OP_NEG: return -a;
-    case MG_OP_SCALE: return a * c;
-    case MG_OP_ADD_SCALAR: return a + c;
-    default: return NAN;
+    case MG_OP_ADD: r.v = a.v + b.v, r.err = a.err + b.err; break;
+    case MG_OP_SUB: r.v = a.v - b.v, r.err = a.err + b.err; break;
+    case MG_OP_SQR: b = a; /* fall through */
+    case MG_OP_MUL: r.v = a.v * b.v, r.err = fabsl(a.v) * b.err + a.err * fabsl(b.v) + a.err * b.err; break;
+    case MG_OP_DIV: r.v = a.v / b.v, r.err = fabsl(b.v) > b.err ? (a.err + fabsl(r.v) * b.err) / (fabsl(b.v) - b.err) : INFINITY; break;
+    case MG_OP_EXP: r.v = expl(a.v), r.err = r.v * expm1l(a.err); break;
+    case MG_OP_SQRT: r.v = sqrtl(a.v), r.err = least > 0 ? a.err / sqrtl(least) : a.err ? INFINITY : 0; break;
+    case MG_OP_LOG: r.v = logl(a.v), r.err = least > 0 ? a.err / least : INFINITY; break;
+    case MG_OP_SILU: r.v = a.v / (1 + expl(-a.v)), r.err = 2 * a.err + unit * fabsl(a.v); break;
+    case MG_OP_GELU: r.v = a.v / 2 * (1 + erfl(a.v * sqrtl(0.5L))), r.err = 2 * a.err + unit * fabsl(a.v); break;
+    case MG_OP_RELU: r.v = a.v > 0 ? a.v : 0, r.err = a.err; break;
+    case MG_OP_NEG: r.v = -a.v, r.err = a.err; break;
+    case MG_OP_SCALE: r.v = a.v * c, r.err = a.err * fabsl(c); break;
+    case MG_OP_ADD_SCALAR: r.v = a.v + c, r.err = a.err; break;
+    default: return r;
   }
+  r.err += 4 * unit * (fabsl(r.v) + fabsl(c));
+  return r;
 }
-static real *wide_at(const mg_view *v, const int64_t *i) {
-  real *p = (real *)v->data;
+static wide *wide_at(const mg_view *v, const int64_t *i) {
+  wide *p = (wide *)v->data;
   for (int d = 0; d < v->shape.rank; d++) p += i[d] * v->stride[d];
   return p;
 }
@@ -501,8 +507,9 @@ static int wide_next(const mg_shape *s, int64_t *i) {
 }
 static mg_status wide_map(void *user, mg_opcode op, mg_rational c, const mg_view *out, const mg_view *in) {
   int64_t i[MG_MAX_RANK] = {0};
+  wide none = {0, 0};
   (void)user;
-  do *wide_at(out, i) = wide_op(op, *wide_at(&in[0], i), mg_op_row(op)->n_in > 1 ? *wide_at(&in[1], i) : 0, c.den ? (real)c.num / (real)c.den : 0);
+  do *wide_at(out, i) = wide_op(op, *wide_at(&in[0], i), mg_op_row(op)->n_in > 1 ? *wide_at(&in[1], i) : none, c.den ? (long double)c.num / (long double)c.den : 0);
   while (wide_next(&out->shape, i));
   return MG_OK;
 }
@@ -512,7 +519,7 @@ static mg_status wide_matmul(void *user, const mg_view *c, const mg_view *a, con
     for (int64_t y = 0; y < c->shape.dim[1]; y++)
       for (int64_t z = 0; z < a->shape.dim[1]; z++) {
         int64_t xy[2] = {x, y}, xz[2] = {x, z}, zy[2] = {z, y};
-        *wide_at(c, xy) += *wide_at(a, xz) * *wide_at(b, zy);
+        *wide_at(c, xy) = wide_op(MG_OP_ADD, *wide_at(c, xy), wide_op(MG_OP_MUL, *wide_at(a, xz), *wide_at(b, zy), 0), 0);
       }
   return MG_OK;
 }
@@ -520,40 +527,44 @@ static mg_status wide_combine(void *user, mg_opcode op, const mg_view *out, cons
   int64_t i[MG_MAX_RANK] = {0};
   (void)user;
   do {
-    real *o = wide_at(out, i), a = *wide_at(in, i);
-    *o = op == MG_OP_SUM ? *o + a : a > *o || isnan(a) ? a : *o;
+    wide *o = wide_at(out, i), a = *wide_at(in, i);
+    if (op == MG_OP_SUM) *o = wide_op(MG_OP_ADD, *o, a, 0);
+    else o->v = a.v > o->v || isnan(a.v) ? a.v : o->v, o->err = a.err > o->err ? a.err : o->err;
   } while (wide_next(&in->shape, i));
   return MG_OK;
 }
 static void wide_fill(void *user, mg_opcode op, void *dst, size_t n) {
   (void)user;
-  for (size_t k = 0; k < n; k++) ((real *)dst)[k] = op == MG_OP_SUM ? 0 : -INFINITY;
+  for (size_t k = 0; k < n; k++) ((wide *)dst)[k].v = op == MG_OP_SUM ? 0 : -INFINITY, ((wide *)dst)[k].err = 0;
 }
-/* p[k][i] - g[k][i] over long doubles. */
-static real wide_gap(const mg_graph *p, const mg_graph *g, uint64_t s, int round, uint32_t output, int64_t element) {
+/* Do outputs p[k][i] and g[k][i] differ beyond all rounding? */
+static int wide_differ(const mg_graph *p, const mg_graph *g, uint64_t s, int round, uint32_t output, int64_t element) {
   double *in[MG_MAX_IN];
-  real *wide[MG_MAX_IN], *out[2][MG_MAX_OUT], gap = NAN;
+  wide *from[MG_MAX_IN], *out[2][MG_MAX_OUT];
   mg_domain d;
   mg_error e;
-  int good = 1;
+  int differ = 1;
   memset(&d, 0, sizeof d);
-  d.elem = sizeof(real), d.map = wide_map, d.matmul = wide_matmul, d.combine = wide_combine, d.fill = wide_fill;
+  d.elem = sizeof(wide), d.map = wide_map, d.matmul = wide_matmul, d.combine = wide_combine, d.fill = wide_fill;
   draw(p, s, round, in);
   for (uint32_t k = 0; k < p->n_in; k++) {
     int64_t n = elements(p, p->in[k]);
-    wide[k] = (real *)malloc((size_t)n * sizeof(real));
-    for (int64_t i = 0; i < n; i++) wide[k][i] = in[k][i];
+    from[k] = (wide *)malloc((size_t)n * sizeof(wide));
+    for (int64_t i = 0; i < n; i++) from[k][i].v = in[k][i], from[k][i].err = 0;
     free(in[k]);
   }
   for (int j = 0; j < 2; j++) {
-    for (uint32_t k = 0; k < p->n_out; k++) out[j][k] = (real *)calloc((size_t)elements(p, p->out[k]), sizeof(real));
-    good &= mg_eval(j ? g : p, &d, (const void *const *)wide, (void *const *)out[j], &e) == MG_OK;
+    for (uint32_t k = 0; k < p->n_out; k++) out[j][k] = (wide *)calloc((size_t)elements(p, p->out[k]), sizeof(wide));
+    differ &= mg_eval(j ? g : p, &d, (const void *const *)from, (void *const *)out[j], &e) == MG_OK;
   }
-  if (good) gap = out[0][output][element] - out[1][output][element];
+  if (differ) {
+    wide a = out[0][output][element], b = out[1][output][element];
+    differ = fabsl(a.v - b.v) > 2 * (a.err + b.err); /* false for what is not finite */
+  }
   for (int j = 0; j < 2; j++)
     for (uint32_t k = 0; k < p->n_out; k++) free(out[j][k]);
-  for (uint32_t k = 0; k < p->n_in; k++) free(wide[k]);
-  return gap;
+  for (uint32_t k = 0; k < p->n_in; k++) free(from[k]);
+  return differ;
 }
 enum { SAME_FLOATS, WRONG, UNDEFINED };
 /* Compares one round: where is the plainest difference?  *seen counts what both define. */
@@ -590,7 +601,7 @@ static int same_signature(const mg_graph *p, const mg_graph *g) {
   mg_error e;
   return mgi_verify_signature(p, g, &e) == MG_OK;
 }
-/* Wrong: doubles show a difference, and long doubles the same one.  Rounding shows itself by another. */
+/* Wrong: doubles show a difference, and rounding cannot explain it. */
 static int judge(const mg_graph *p, const mg_graph *g, uint64_t s, const values *right, mg_error *e) {
   values v;
   uint64_t seen = 0;
@@ -600,10 +611,7 @@ static int judge(const mg_graph *p, const mg_graph *g, uint64_t s, const values 
     uint32_t k = 0;
     int64_t i = 0;
     if (evaluate(g, s, r, v.out[0], e) != MG_OK) result = -1;
-    else if (differs(p, (double **)right->out[r], v.out[0], &seen, &k, &i)) {
-      double gap = right->out[r][k][i] - v.out[0][k][i];
-      result = fabs(gap - (double)wide_gap(p, g, s, r, k, i)) < 0.01 * fabs(gap) ? WRONG : UNDEFINED;
-    }
+    else if (differs(p, (double **)right->out[r], v.out[0], &seen, &k, &i)) result = wide_differ(p, g, s, r, k, i) ? WRONG : UNDEFINED;
   }
   values_free(&v);
   return result == SAME_FLOATS && !seen ? UNDEFINED : result;
@@ -611,16 +619,17 @@ static int judge(const mg_graph *p, const mg_graph *g, uint64_t s, const values 
 
 /* ---- bases */
 
-typedef struct base { mg_graph *p, *g; int source; const char *name; draft D; values right; uint64_t inputs; } base;
+typedef struct base { mg_graph *p, *g; int source, large; const char *name; draft D; values right; uint64_t inputs; } base;
 
-/* p with other extents, equal ones kept equal; those that an attribute pins stay. */
-static mg_graph *resized(const mg_graph *p, uint64_t *s, int evens) {
+/* p with other extents, equal ones kept equal; those that an attribute pins stay.  LARGE passes the widths of vectors. */
+enum { UNEVEN, EVEN, LARGE };
+static mg_graph *resized(const mg_graph *p, uint64_t *s, int kind) {
   mg_classes c;
   mg_error e;
   mg_graph *g = NULL;
   if (mg_classes_of(p, &c, &e) != MG_OK) return NULL;
   for (uint32_t k = 0; k < c.n; k++)
-    if (!c.fixed[k]) c.extent[k] = evens ? 2 << rw_below(s, 2) | (rw_below(s, 4) == 0) * 2 : 2 + rw_below(s, 5);
+    if (!c.fixed[k]) c.extent[k] = kind == LARGE ? 2 + rw_below(s, 22) : kind == EVEN ? 2 << rw_below(s, 2) | (rw_below(s, 4) == 0) * 2 : 2 + rw_below(s, 5);
   if (mg_resize(p, c.extent, NULL, &g, &e) != MG_OK) g = NULL;
   mg_classes_free(&c);
   return g;
@@ -684,7 +693,7 @@ static mg_graph *random_program(uint64_t *s) {
   mg_error e;
   int64_t dims[5][3] = {{2, m, k}, {2, k, c}, {2, m, c}, {1, m, 1}, {1, 1, k}};
   for (int i = 0; i < 5; i++) {
-    char name[8];
+    char name[16];
     if (i > 1 && rw_below(s, 3) == 0) continue;
     snprintf(name, sizeof name, "x%d", i);
     t[n++] = mg_input(g, name, MG_F32, batch && i < 3 ? 3 : 2, dims[i] + !(batch && i < 3));
@@ -740,7 +749,8 @@ static int base_new(base *B, uint64_t round, uint64_t *s) {
   if (B->source < 2) {
     int k = (int)(turn % (uint64_t)programs);
     B->name = program[k]->name;
-    B->p = resized(program[k], s, 0), B->g = B->p ? copied(B->p) : NULL;
+    B->large = turn % 23 == 22;
+    B->p = resized(program[k], s, B->large ? LARGE : UNEVEN), B->g = B->p ? copied(B->p) : NULL;
     ADD(S->programs_used[k]);
   } else if (B->source == 2) {
     int k = (int)(turn % HANDS);
@@ -936,7 +946,7 @@ static void mutants(uint64_t round) {
   int total = 0;
   for (int k = 0; k < MUTATIONS; k++) total += mutation[k].often;
   if (base_new(&B, round, &s))
-    for (int k = 0; k < PER_BASE; k++) {
+    for (int k = 0; k < (B.large ? PER_BASE / 4 : PER_BASE); k++) {
       int at = rw_below(&s, total), class = 0;
       while (at >= mutation[class].often) at -= mutation[class++].often;
       mutate(&B, class, rw_next(&s));
@@ -999,7 +1009,7 @@ static int accept(base *B, mg_graph *g, const draft *D, int rule, uint64_t *s) {
 static void rewrites(uint64_t round) {
   static base B;
   uint64_t s = (seed + 77) * 0xd6e8feb86659fd93u + round;
-  if (base_new(&B, round, &s)) rewritten(&B, &s, 40, accept);
+  if (base_new(&B, round, &s)) rewritten(&B, &s, B.large ? 10 : 40, accept);
   base_free(&B);
 }
 
@@ -1105,7 +1115,7 @@ static void search_programs(void) {
   uint64_t s = seed;
   int first = rw_below(&s, programs);
   for (long k = 0; k < want_searches && n_found + FOUND / PROGRAMS <= FOUND; k++) {
-    mg_graph *p = resized(program[(first + 5 * k) % programs], &s, 1);
+    mg_graph *p = resized(program[(first + 5 * k) % programs], &s, EVEN);
     mg_search_config c = mg_search_config_default();
     mg_search_result r;
     mg_error e;
