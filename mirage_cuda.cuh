@@ -37,6 +37,7 @@
      >>matmul      tensor-core products into register fragments
      >>reduce      row and column statistics
      >>sites       loops over the elements of a result, and where the elements go
+     >>merge       the parts of an accumulator over grid axes
      >>library     whole-tensor kernels of the operators at kernel level
      >>launch      launching
      >>runner      timing on a GPU, compiled into the shared object of a kernel that is run
@@ -58,7 +59,11 @@
                 value nowhere: its expression is inlined where it is used.  A matmul's result that another matmul
                 or a reduction consumes is materialised in a tile.
      site       a place where an inlined expression is evaluated, element by element, on valid elements only
-     plan       keys obeyed: stages (1..8), warps_m, warps_n, warps_k (their product times 32 is `threads`)
+     plan       keys obeyed: stages (1..8), warps_m, warps_n, warps_k (their product times 32 is `threads`), merge (cluster
+                or workspace)
+     merge      an accumulator over grid axes: each block computes its part; then one block of the group computes, and
+                stores, what depends on the whole.  On sm_90 and up to 16 blocks: a cluster, the parts pushed through
+                distributed shared memory.  Else the last block to write its part to the workspace goes on.
      masks      every tile is padded with zeros; a site never evaluates, and a store never writes, a padded element
 
    ERRORS
@@ -72,7 +77,7 @@
      No mutable globals; distinct graphs are independent.
 
    DOES NOT
-     Emit nested loops, accumulators over grid axes, or thread graphs yet; block tensors are effectively 2-D: all but
+     Emit nested loops, concatenations over grid axes, or thread graphs yet; block tensors are effectively 2-D: all but
      the last two dimensions have a chunk of extent 1.
 */
 #ifndef MIRAGE_CUDA_CUH
@@ -291,13 +296,13 @@ typedef int (*mgi_runner_fn)(mgi_runner_job *job); /* 0, or the CUDA error, desc
    fields.  What stands above the wrappers is compiled unchanged.
 
    Invariants
-   1. One block runs at a time; its threads are fibers.  A fiber runs until it has to wait: at a barrier, a warp
-      collective or an order point of the seed.  Which one runs next is drawn from the seed, so that code which relies
-      on an order that no barrier enforces gives a wrong value under some seed.
+   1. One block, or one cluster of blocks, runs at a time; its threads are fibers.  A fiber runs until it has to wait: at
+      a barrier, a warp collective or an order point of the seed.  Which one runs next is drawn from the seed, so that
+      code which relies on an order that no barrier enforces gives a wrong value under some seed.
    2. A collective (shuffle, mma, ldmatrix, warp barrier) happens when all 32 lanes have arrived, at the same one.
    3. A cp.async lands at its issue, or later, at the latest at the wait that covers its group; until then its
       destination holds poison, so that both a read too early and a write too early show.
-   4. Shared memory starts each block as poison.  Poison is a NaN among floats and "undefined" among field elements;
+   4. Shared memory starts each block as poison, and is poison again once the block has ended.  Poison is a NaN among floats and "undefined" among field elements;
       both spread through every operation.
    5. Every fault ends the launch with a message: deadlock, lanes at different collectives, misaligned or
       out-of-bounds access, limits of the launch.  Nothing hangs but a loop without any wrapper in it.             */
@@ -322,7 +327,7 @@ typedef void *cudaStream_t;
 #define MGI_EMU static inline __attribute__((unused))
 
 /* State of the emulator: one launch at a time, in one host thread.  It is the only mutable state of an emulated file. */
-enum { MGI_EMU_THREADS = 1024, MGI_EMU_STACK = 256 << 10, MGI_EMU_FRAME = 8 << 10 };
+enum { MGI_EMU_THREADS = 1024, MGI_EMU_CLUSTER = 16, MGI_EMU_FIBERS = MGI_EMU_THREADS * MGI_EMU_CLUSTER, MGI_EMU_STACK = 256 << 10, MGI_EMU_FRAME = 8 << 10 };
 typedef struct mgi_emu_copy { unsigned char *to; const unsigned char *from; int valid; uint32_t group; } mgi_emu_copy;
 typedef struct mgi_emu_collective { const char *name; void (*perform)(void *const *arg); } mgi_emu_collective;
 typedef struct mgi_emu_thread {
@@ -334,9 +339,15 @@ typedef struct mgi_emu_thread {
   mgi_emu_copy *copy;        /* ring of none: copies [0, n_copy) have not landed, oldest first */
   int n_copy, cap_copy;
   uint32_t group;            /* of the next cp.async */
+  uint32_t arrived, waited;  /* the cluster's barriers that it arrived at and waited for last, counted from 1 */
   uint8_t state;
 } mgi_emu_thread;
-enum { MGI_EMU_READY, MGI_EMU_AT_WARP, MGI_EMU_AT_BLOCK, MGI_EMU_EXITED };
+enum { MGI_EMU_READY, MGI_EMU_AT_WARP, MGI_EMU_AT_BLOCK, MGI_EMU_AT_CLUSTER, MGI_EMU_EXITED };
+typedef struct mgi_emu_part { /* a block of the cluster that runs */
+  unsigned char *shared, *shared_map;
+  size_t shared_map_bytes;
+  int bid[3], at_block, exited, vote, voted;
+} mgi_emu_part;
 typedef struct mgi_emu_warp {
   const mgi_emu_collective *at;
   void *arg[32];
@@ -345,13 +356,17 @@ typedef struct mgi_emu_warp {
 } mgi_emu_warp;
 typedef struct mgi_emu_state {
   mgi_emulator *job;
-  mgi_emu_thread thread[MGI_EMU_THREADS];
-  mgi_emu_warp warp[MGI_EMU_THREADS / 32];
-  int priority[MGI_EMU_THREADS / 32];
-  int tid, bid[3], threads, exited, at_block, failed, order, landing;
+  mgi_emu_thread thread[MGI_EMU_FIBERS];
+  mgi_emu_warp warp[MGI_EMU_FIBERS / 32];
+  int priority[MGI_EMU_FIBERS / 32];
+  mgi_emu_part part[MGI_EMU_CLUSTER];
+  int tid, threads, cluster, fibers, exited, failed, order, landing; /* tid: of the fiber, through the whole cluster */
+  uint32_t barrier;          /* the cluster's barrier that is open, from 1 */
+  int arrived, gone;         /* arrivals at it; fibers that ended without one */
   uint64_t rng;
-  unsigned char *stacks, *shared, *shared_map;
-  size_t shared_bytes, shared_map_bytes;
+  unsigned char *stacks;
+  int n_stacks;
+  size_t shared_bytes;
 #if MGI_EMU_ASM
   void *main_sp;
 #else
@@ -361,6 +376,7 @@ typedef struct mgi_emu_state {
   void *body_arg;
 } mgi_emu_state;
 static mgi_emu_state mgi_emu;
+MGI_EMU mgi_emu_part *mgi_emu_part_of(int tid) { return &mgi_emu.part[mgi_emu.cluster == 1 ? 0 : tid / mgi_emu.threads]; }
 
 MGI_EMU uint64_t mgi_emu_random(void) { /* splitmix64 */
   uint64_t z = (mgi_emu.rng += 0x9E3779B97F4A7C15u);
@@ -393,7 +409,7 @@ MGI_EMU void mgi_emu_fault(int in_fiber, const char *fmt, ...) {
   if (!s->failed && s->job && !s->job->error[0]) {
     int n = 0;
     if (in_fiber)
-      n = snprintf(s->job->error, sizeof s->job->error, "block (%d, %d, %d) thread %d: ", s->bid[0], s->bid[1], s->bid[2], s->tid);
+      n = snprintf(s->job->error, sizeof s->job->error, "block (%d, %d, %d) thread %d: ", mgi_emu_part_of(s->tid)->bid[0], mgi_emu_part_of(s->tid)->bid[1], mgi_emu_part_of(s->tid)->bid[2], s->tid % s->threads);
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(s->job->error + n, sizeof s->job->error - (size_t)n, fmt, ap);
@@ -406,7 +422,7 @@ MGI_EMU void mgi_emu_fault(int in_fiber, const char *fmt, ...) {
 /* The next thread by the seed's order; -1 if none is ready. */
 MGI_EMU int mgi_emu_next(void) {
   mgi_emu_state *s = &mgi_emu;
-  int warps = s->threads / 32, w = -1;
+  int warps = s->fibers / 32, w = -1;
   switch (s->order) {
   case 0: /* lowest first */
     for (w = 0; w < warps && !s->warp[w].ready; w++) {}
@@ -438,14 +454,19 @@ MGI_EMU int mgi_emu_next(void) {
 
 MGI_EMU void mgi_emu_stuck(void) {
   mgi_emu_state *s = &mgi_emu;
-  int at_warp = 0, first = -1;
-  for (int t = 0; t < s->threads; t++)
+  int at_warp = 0, at_block = 0, at_cluster = 0, first = -1;
+  for (int t = 0; t < s->fibers; t++) {
+    at_block += s->thread[t].state == MGI_EMU_AT_BLOCK;
+    at_cluster += s->thread[t].state == MGI_EMU_AT_CLUSTER;
     if (s->thread[t].state == MGI_EMU_AT_WARP) {
       at_warp++;
       if (first < 0) first = t;
     }
-  mgi_emu_fault(0, "deadlock in block (%d, %d, %d): of %d threads %d wait at mg_sync, %d in a warp at %s (thread %d among them), %d have exited",
-                s->bid[0], s->bid[1], s->bid[2], s->threads, s->at_block, at_warp, first < 0 ? "nothing" : s->warp[first / 32].at->name, first, s->exited);
+  }
+  char waits[64] = "";
+  if (at_cluster) snprintf(waits, sizeof waits, ", %d at the cluster's barrier", at_cluster);
+  mgi_emu_fault(0, "deadlock in block (%d, %d, %d): of %d threads %d wait at mg_sync%s, %d in a warp at %s (thread %d among them), %d have exited",
+                s->part[0].bid[0], s->part[0].bid[1], s->part[0].bid[2], s->fibers, at_block, waits, at_warp, first < 0 ? "nothing" : s->warp[first / 32].at->name, first, s->exited);
 }
 
 /* Gives the processor to the next ready fiber; returns when it is this one's turn again. */
@@ -454,7 +475,7 @@ MGI_EMU void mgi_emu_yield(void) {
   int self = s->tid, next = mgi_emu_next();
   if (next == self) return;
   if (next < 0) {
-    if (s->exited < s->threads) mgi_emu_stuck();
+    if (s->exited < s->fibers) mgi_emu_stuck();
     MGI_EMU_JUMP(MGI_EMU_SELF(self), MGI_EMU_MAIN);
     return;
   }
@@ -464,6 +485,25 @@ MGI_EMU void mgi_emu_yield(void) {
 
 MGI_EMU void mgi_emu_copy_land(int tid, int n);
 
+/* What a block wrote is gone with it, but for a write past the end, which is a fault. */
+MGI_EMU void mgi_emu_poison(mgi_emu_part *b) {
+  size_t room = (mgi_emu.shared_bytes + 127) / 128 * 128;
+  for (size_t k = mgi_emu.shared_bytes; k < room; k++)
+    if (b->shared[k] != 0xFF) mgi_emu_fault(0, "block (%d, %d, %d) writes past its %llu bytes of shared memory", b->bid[0], b->bid[1], b->bid[2], (unsigned long long)mgi_emu.shared_bytes);
+  memset(b->shared, 0xFF, room);
+}
+/* Opens the next barrier of the cluster if all that have not exited are at this one. */
+MGI_EMU void mgi_emu_cluster_passes(void) {
+  mgi_emu_state *s = &mgi_emu;
+  if (!s->arrived || s->arrived + s->gone < s->fibers) return;
+  s->barrier++;
+  s->arrived = 0;
+  s->gone = s->exited;
+  s->job->barriers++;
+  for (int t = 0; t < s->fibers; t++)
+    if (s->thread[t].state == MGI_EMU_AT_CLUSTER) s->thread[t].state = MGI_EMU_READY, s->warp[t / 32].ready |= 1u << (t % 32);
+}
+
 static void mgi_emu_fiber(void) {
   mgi_emu_state *s = &mgi_emu;
   s->body(s->body_arg);
@@ -472,6 +512,10 @@ static void mgi_emu_fiber(void) {
   s->thread[t].state = MGI_EMU_EXITED;
   s->warp[t / 32].ready &= ~(1u << (t % 32));
   s->exited++;
+  mgi_emu_part *b = mgi_emu_part_of(t);
+  if (++b->exited == s->threads && s->cluster > 1) mgi_emu_poison(b);
+  s->gone += s->thread[t].arrived != s->barrier;
+  mgi_emu_cluster_passes();
   mgi_emu_yield();
   abort(); /* not reached: an exited fiber is never ready */
 }
@@ -500,25 +544,67 @@ MGI_EMU void mgi_emu_collect(const mgi_emu_collective *what, void *arg) {
 MG_DEV void mg_sync() {
   mgi_emu_state *s = &mgi_emu;
   int t = s->tid;
-  if (++s->at_block < s->threads) {
+  mgi_emu_part *b = mgi_emu_part_of(t);
+  if (++b->at_block < s->threads) {
     s->thread[t].state = MGI_EMU_AT_BLOCK;
     s->warp[t / 32].ready &= ~(1u << (t % 32));
   } else {
-    s->at_block = 0;
+    int first = (int)(b - s->part) * s->threads;
+    b->at_block = 0;
+    b->voted = b->vote;
+    b->vote = 0;
     s->job->barriers++;
-    for (int k = 0; k < s->threads; k++) s->thread[k].state = MGI_EMU_READY;
-    for (int w = 0; w < s->threads / 32; w++) s->warp[w].ready = ~0u;
+    for (int k = 0; k < s->threads; k++) s->thread[first + k].state = MGI_EMU_READY;
+    for (int w = 0; w < s->threads / 32; w++) s->warp[first / 32 + w].ready = ~0u;
   }
   mgi_emu_yield();
+}
+/* A barrier that tells every thread whether one of them says yes. */
+MG_DEV bool mg_sync_or(bool yes) {
+  mgi_emu_part *b = mgi_emu_part_of(mgi_emu.tid);
+  b->vote |= yes;
+  mg_sync();
+  return b->voted;
 }
 static const mgi_emu_collective mgi_emu_at_sync_warp = {"mg_sync_warp", 0};
 MG_DEV void mg_sync_warp() { mgi_emu_collect(&mgi_emu_at_sync_warp, 0); }
 
-MG_DEV int mg_tid() { return mgi_emu.tid; }
+MG_DEV int mg_tid() { return mgi_emu.cluster == 1 ? mgi_emu.tid : mgi_emu.tid % mgi_emu.threads; }
 MG_DEV int mg_lane() { return mgi_emu.tid % 32; }
-MG_DEV int mg_warp() { return mgi_emu.tid / 32; }
-MG_DEV int mg_bid(int axis) { return mgi_emu.bid[axis]; }
-MG_DEV unsigned char *mg_shared() { return mgi_emu.shared; }
+MG_DEV int mg_warp() { return mg_tid() / 32; }
+MG_DEV int mg_bid(int axis) { return mgi_emu_part_of(mgi_emu.tid)->bid[axis]; }
+MG_DEV unsigned char *mg_shared() { return mgi_emu_part_of(mgi_emu.tid)->shared; }
+
+/* ---- clusters */
+MG_DEV int mg_cluster_rank() { return (int)(mgi_emu_part_of(mgi_emu.tid) - mgi_emu.part); }
+MG_DEV void mg_cluster_arrive() {
+  mgi_emu_state *s = &mgi_emu;
+  mgi_emu_thread *t = &s->thread[s->tid];
+  if (t->arrived == s->barrier) mgi_emu_fault(1, "arrives twice at the cluster's barrier");
+  t->arrived = s->barrier;
+  s->arrived++;
+  mgi_emu_cluster_passes();
+  mgi_emu_yield();
+}
+MG_DEV void mg_cluster_wait() {
+  mgi_emu_state *s = &mgi_emu;
+  mgi_emu_thread *t = &s->thread[s->tid];
+  if (t->arrived == t->waited) mgi_emu_fault(1, "waits at the cluster's barrier and has not arrived");
+  t->waited = t->arrived;
+  if (t->arrived == s->barrier) {
+    t->state = MGI_EMU_AT_CLUSTER;
+    s->warp[s->tid / 32].ready &= ~(1u << (s->tid % 32));
+  }
+  mgi_emu_yield();
+}
+/* Shared memory of the cluster's block `rank`, at the place that `mine` has in this block's. */
+MG_DEV unsigned char *mg_cluster_shared(unsigned char *mine, int rank) {
+  mgi_emu_state *s = &mgi_emu;
+  if (rank < 0 || rank >= s->cluster) mgi_emu_fault(1, "block %d of a cluster of %d", rank, s->cluster);
+  if (s->barrier < 2) mgi_emu_fault(1, "shared memory of another block, which may not have begun: no barrier of the cluster has passed");
+  if (s->part[rank].exited) mgi_emu_fault(1, "shared memory of a block that has exited");
+  return s->part[rank].shared + (mine - mg_shared());
+}
 
 /* ---- memory */
 MGI_EMU void mgi_emu_global(const void *p, size_t bytes, size_t align, int write) {
@@ -544,8 +630,8 @@ MGI_EMU void mgi_emu_global(const void *p, size_t bytes, size_t align, int write
 MGI_EMU void mgi_emu_in_shared(const void *p, size_t bytes, const char *who) {
   const unsigned char *a = (const unsigned char *)p;
   if ((uintptr_t)p % 16) mgi_emu_fault(1, "%s: the shared address is not a multiple of 16", who);
-  if (a < mgi_emu.shared || a + bytes > mgi_emu.shared + mgi_emu.shared_bytes)
-    mgi_emu_fault(1, "%s: offset %lld is outside the %llu bytes of shared memory", who, (long long)(a - mgi_emu.shared), (unsigned long long)mgi_emu.shared_bytes);
+  if (a < mg_shared() || a + bytes > mg_shared() + mgi_emu.shared_bytes)
+    mgi_emu_fault(1, "%s: offset %lld is outside the %llu bytes of shared memory", who, (long long)(a - mg_shared()), (unsigned long long)mgi_emu.shared_bytes);
 }
 template<class V> MG_DEV V mg_ldg(const V *p) {
   mgi_emu_global(p, sizeof(V), sizeof(V), 0);
@@ -556,6 +642,15 @@ template<class V> MG_DEV V mg_ldg(const V *p) {
 template<class V> MG_DEV void mg_stg(V *p, V v) {
   mgi_emu_global(p, sizeof(V), sizeof(V), 1);
   memcpy((void *)p, &v, sizeof v);
+}
+
+/* Global memory that other blocks wrote in the same launch. */
+template<class V> MG_DEV V mg_ldg_fresh(const V *p) { return mg_ldg(p); }
+/* The number of calls on *count before this one, which all that this thread's block wrote before precedes. */
+MG_DEV uint32_t mg_ticket(uint32_t *count) {
+  const uint32_t was = mg_ldg(count);
+  mg_stg(count, was + 1);
+  return was;
 }
 
 /* ---- cp.async */
@@ -958,49 +1053,59 @@ template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4
 /* ---- launch */
 MGI_EMU int mgi_emu_prepare(size_t shared) {
   mgi_emu_state *s = &mgi_emu;
-  if (!s->stacks) {
-    size_t bytes = (size_t)MGI_EMU_THREADS * MGI_EMU_STACK;
-    void *m = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (m == MAP_FAILED) return 0;
+  if (s->n_stacks < s->fibers) {
+    if (s->stacks) munmap(s->stacks, (size_t)s->n_stacks * MGI_EMU_STACK);
+    s->n_stacks = 0;
+    void *m = mmap(0, (size_t)s->fibers * MGI_EMU_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (m == MAP_FAILED) {
+      s->stacks = 0;
+      return 0;
+    }
     s->stacks = (unsigned char *)m;
-    for (int t = 0; t < MGI_EMU_THREADS; t++) /* the lowest page of each stack catches an overflow */
+    s->n_stacks = s->fibers;
+    for (int t = 0; t < s->fibers; t++) /* the lowest page of each stack catches an overflow */
       if (mprotect(s->stacks + (size_t)t * MGI_EMU_STACK, 4096, PROT_NONE)) return 0;
   }
   /* Shared memory ends, up to its alignment, at a page that faults. */
   size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (shared + 127) / 128 * 128, need = (room + page - 1) / page * page + page;
-  if (!s->shared_map || s->shared_map_bytes != need) {
-    if (s->shared_map) munmap(s->shared_map, s->shared_map_bytes);
-    void *m = mmap(0, need, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (m == MAP_FAILED) {
-      s->shared_map = 0;
-      return 0;
+  for (int k = 0; k < s->cluster; k++) {
+    mgi_emu_part *b = &s->part[k];
+    if (!b->shared_map || b->shared_map_bytes != need) {
+      if (b->shared_map) munmap(b->shared_map, b->shared_map_bytes);
+      void *m = mmap(0, need, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      b->shared_map = m == MAP_FAILED ? 0 : (unsigned char *)m;
+      if (m == MAP_FAILED) return 0;
+      b->shared_map_bytes = need;
+      if (mprotect(b->shared_map + need - page, page, PROT_NONE)) return 0;
     }
-    s->shared_map = (unsigned char *)m;
-    s->shared_map_bytes = need;
-    if (mprotect(s->shared_map + need - page, page, PROT_NONE)) return 0;
+    b->shared = b->shared_map + need - page - room;
   }
-  s->shared = s->shared_map + need - page - room;
   s->shared_bytes = shared;
   return 1;
 }
 
+/* Runs the blocks of one cluster, whose indices stand in part[]. */
 MGI_EMU void mgi_emu_block(void) {
   mgi_emu_state *s = &mgi_emu;
   size_t room = (s->shared_bytes + 127) / 128 * 128;
-  memset(s->shared, 0xFF, room);
-  s->exited = s->at_block = 0;
-  for (int w = 0; w < s->threads / 32; w++) {
+  s->exited = s->arrived = s->gone = 0;
+  s->barrier = 1;
+  for (int k = 0; k < s->cluster; k++) {
+    memset(s->part[k].shared, 0xFF, room);
+    s->part[k].exited = s->part[k].at_block = s->part[k].vote = 0;
+  }
+  for (int w = 0; w < s->fibers / 32; w++) {
     s->warp[w].ready = ~0u;
     s->warp[w].arrived = 0;
     int k = (int)(mgi_emu_random() % (uint64_t)(w + 1)); /* priorities: a random permutation */
     s->priority[w] = s->priority[k];
     s->priority[k] = w;
   }
-  for (int t = 0; t < s->threads; t++) {
+  for (int t = 0; t < s->fibers; t++) {
     mgi_emu_thread *f = &s->thread[t];
     f->state = MGI_EMU_READY;
     f->n_copy = 0;
-    f->group = 0;
+    f->group = f->arrived = f->waited = 0;
     unsigned char *low = s->stacks + (size_t)t * MGI_EMU_STACK;
     memset(low + MGI_EMU_STACK - MGI_EMU_FRAME, 0xFF, MGI_EMU_FRAME); /* registers start as poison too */
 #if MGI_EMU_ASM
@@ -1021,21 +1126,24 @@ MGI_EMU void mgi_emu_block(void) {
   s->tid = mgi_emu_next();
   MGI_EMU_JUMP(MGI_EMU_MAIN, MGI_EMU_SELF(s->tid));
   if (s->failed) return;
-  s->job->blocks++;
-  for (size_t k = s->shared_bytes; k < room; k++)
-    if (s->shared[k] != 0xFF) {
-      mgi_emu_fault(0, "block (%d, %d, %d) writes past its %llu bytes of shared memory", s->bid[0], s->bid[1], s->bid[2], (unsigned long long)s->shared_bytes);
-      return;
-    }
+  s->job->blocks += (uint64_t)s->cluster;
+  if (s->cluster == 1) mgi_emu_poison(&s->part[0]);
 }
 
-template<class F> MGI_EMU int mgi_emu_launch(const char *name, int64_t gx, int64_t gy, int64_t gz, int64_t threads, int64_t shared, F body) {
+template<class F> MGI_EMU int mgi_emu_launch(const char *name, int64_t gx, int64_t gy, int64_t gz, int64_t cx, int64_t cy, int64_t cz, int64_t threads, int64_t shared, F body) {
   mgi_emu_state *s = &mgi_emu;
   mgi_emulator *job = s->job;
   if (!job || s->failed) return 719;
   size_t limit = job->shared_limit ? job->shared_limit : 232448;
+  int in_range = cx >= 1 && cy >= 1 && cz >= 1 && cx <= MGI_EMU_CLUSTER && cy <= MGI_EMU_CLUSTER && cz <= MGI_EMU_CLUSTER && cx * cy * cz <= MGI_EMU_CLUSTER;
+  s->cluster = in_range ? (int)(cx * cy * cz) : 1;
+  s->threads = threads < 32 || threads > MGI_EMU_THREADS ? 32 : (int)threads;
+  s->fibers = s->cluster * s->threads;
   if (gx < 1 || gy < 1 || gz < 1 || gx > 0x7FFFFFFF || gy > 65535 || gz > 65535)
     mgi_emu_fault(0, "%s: a grid of %lld x %lld x %lld blocks cannot be launched", name, (long long)gx, (long long)gy, (long long)gz);
+  else if (!in_range || gx % cx || gy % cy || gz % cz)
+    mgi_emu_fault(0, "%s: clusters of %lld x %lld x %lld blocks in a grid of %lld x %lld x %lld: want divisors, at most %d blocks", name, (long long)cx, (long long)cy, (long long)cz, (long long)gx, (long long)gy,
+                  (long long)gz, (int)MGI_EMU_CLUSTER);
   else if (threads < 32 || threads > MGI_EMU_THREADS || threads % 32)
     mgi_emu_fault(0, "%s: %lld threads a block: want a multiple of 32, at most 1024", name, (long long)threads);
   else if (shared < 0 || (size_t)shared > limit)
@@ -1043,31 +1151,33 @@ template<class F> MGI_EMU int mgi_emu_launch(const char *name, int64_t gx, int64
   else if (!mgi_emu_prepare((size_t)shared))
     mgi_emu_fault(0, "%s: no memory for stacks and shared memory", name);
   if (s->failed) return 719;
-  s->threads = (int)threads;
   s->body = [](void *f) { (*(F *)f)(); };
   s->body_arg = &body;
-  int64_t blocks = gx * gy * gz;
-  /* Block order: up, down, or up by a step that shares no divisor with their number. */
+  int64_t clusters = gx / cx * (gy / cy) * (gz / cz);
+  /* Their order: up, down, or up by a step that shares no divisor with their number. */
   int64_t step = 1, from = 0;
-  if (s->order == 1) step = blocks - 1, from = blocks - 1;
-  else if (s->order > 1 && blocks > 2) {
-    from = (int64_t)(mgi_emu_random() % (uint64_t)blocks);
-    for (step = 1 + (int64_t)(mgi_emu_random() % (uint64_t)(blocks - 1));; step++) {
-      int64_t a = step, b = blocks;
+  if (s->order == 1) step = clusters - 1, from = clusters - 1;
+  else if (s->order > 1 && clusters > 2) {
+    from = (int64_t)(mgi_emu_random() % (uint64_t)clusters);
+    for (step = 1 + (int64_t)(mgi_emu_random() % (uint64_t)(clusters - 1));; step++) {
+      int64_t a = step, b = clusters;
       while (b) { int64_t t = a % b; a = b; b = t; }
       if (a == 1) break;
     }
   }
-  for (int64_t k = 0, at = from; k < blocks && !s->failed; k++, at = (at + step) % blocks) {
-    s->bid[0] = (int)(at % gx);
-    s->bid[1] = (int)(at / gx % gy);
-    s->bid[2] = (int)(at / gx / gy);
+  for (int64_t k = 0, at = from; k < clusters && !s->failed; k++, at = (at + step) % clusters) {
+    for (int r = 0; r < s->cluster; r++) { /* ranks: x fastest */
+      s->part[r].bid[0] = (int)(at % (gx / cx) * cx + r % cx);
+      s->part[r].bid[1] = (int)(at / (gx / cx) % (gy / cy) * cy + r / cx % cy);
+      s->part[r].bid[2] = (int)(at / (gx / cx) / (gy / cy) * cz + r / cx / cy);
+    }
     mgi_emu_block();
   }
   return s->failed ? 719 : 0;
 }
-#define MG_LAUNCH(kernel, gx, gy, gz, threads, smem, stream, ...) \
-  ((void)(stream), mgi_emu_launch(#kernel, (gx), (gy), (gz), (threads), (smem), [=]() { kernel(__VA_ARGS__); }))
+#define MG_LAUNCH(kernel, gx, gy, gz, threads, smem, stream, ...) MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, 1, 1, 1, threads, smem, stream, __VA_ARGS__)
+#define MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, cx, cy, cz, threads, smem, stream, ...) \
+  ((void)(stream), mgi_emu_launch(#kernel, (gx), (gy), (gz), (cx), (cy), (cz), (threads), (smem), [=]() { kernel(__VA_ARGS__); }))
 
 extern "C" __attribute__((visibility("default"))) int mgi_emulate_setup(mgi_emulator *job) {
   mgi_emu_state *s = &mgi_emu;
@@ -1238,10 +1348,47 @@ MG_DEV int mg_bid(int axis) { return (int)(axis == 0 ? blockIdx.x : axis == 1 ? 
 extern __shared__ __align__(128) unsigned char mgi_shared[];
 MG_DEV unsigned char *mg_shared() { return mgi_shared; }
 MG_DEV void mg_sync() { __syncthreads(); }
+MG_DEV bool mg_sync_or(bool yes) { return __syncthreads_or(yes) != 0; } /* a barrier: true for all if for one */
 MG_DEV void mg_sync_warp() { __syncwarp(); }
 MG_DEV mg_num mg_shfl_xor(mg_num v, int mask) { return __shfl_xor_sync(0xFFFFFFFFu, v, mask); }
 template<class V> MG_DEV V mg_ldg(const V *p) { return *p; }
 template<class V> MG_DEV void mg_stg(V *p, V v) { *p = v; }
+/* Global memory that other blocks wrote in the same launch: past the first-level cache. */
+template<class V> MG_DEV V mg_ldg_fresh(const V *p) {
+  static_assert(sizeof(V) == 4 || sizeof(V) == 16, "a word or four");
+  V v;
+  if constexpr (sizeof(V) == 4) {
+    const uint32_t w = __ldcg((const unsigned int *)p);
+    memcpy(&v, &w, 4);
+  } else {
+    const uint4 w = __ldcg((const uint4 *)p);
+    memcpy(&v, &w, 16);
+  }
+  return v;
+}
+/* The number of calls on *count before this one.  What the block wrote before its last barrier is seen by whoever
+   draws a later number, after its next barrier. */
+MG_DEV uint32_t mg_ticket(uint32_t *count) {
+  __threadfence();
+  const uint32_t was = atomicAdd(count, 1u);
+  __threadfence();
+  return was;
+}
+/* Clusters (sm_90): a barrier in two halves, releasing and acquiring, and the shared memory of another block. */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+MG_DEV int mg_cluster_rank() {
+  uint32_t r;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
+  return (int)r;
+}
+MG_DEV void mg_cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+MG_DEV void mg_cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+MG_DEV unsigned char *mg_cluster_shared(unsigned char *mine, int rank) {
+  uint64_t theirs;
+  asm volatile("mapa.u64 %0, %1, %2;" : "=l"(theirs) : "l"((uint64_t)mine), "r"(rank));
+  return (unsigned char *)theirs;
+}
+#endif
 
 MG_DEV uint32_t mgi_shared_address(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
 MG_DEV void mg_cp_async16(void *smem, const void *gmem, int valid_bytes) {
@@ -1281,7 +1428,8 @@ template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4
 #endif /* MG_EMULATE */
 
 typedef uint32_t __attribute__((may_alias)) mg_word;
-struct alignas(8) mg_words2 { uint32_t w[2]; };
+struct __attribute__((may_alias, aligned(8))) mg_words2 { uint32_t w[2]; };
+struct __attribute__((may_alias, aligned(16))) mg_words4 { uint32_t w[4]; };
 
 /* Extent of the i-th chunk of `chunk` elements, of what has `extent` of them; 0 beyond the end. */
 MG_DEV int mg_cut(int64_t extent, int64_t i, int64_t chunk) {
@@ -1678,6 +1826,12 @@ template<class T, int ALIGN> struct mg_to_global {
         } else mg_stg((uint32_t *)at, mg_pack2<T>(mg_narrow<T>(v[0]), mg_narrow<T>(v[1])));
         return;
       }
+    } else if constexpr (W > 1 && ALIGN >= W) {
+      if (n == W) {
+        if constexpr (W == 4) mg_stg((mg_words4 *)at, mg_words4{{mg_narrow<T>(v[0]).bits, mg_narrow<T>(v[1]).bits, mg_narrow<T>(v[2]).bits, mg_narrow<T>(v[3]).bits}});
+        else mg_stg((mg_words2 *)at, mg_words2{{mg_narrow<T>(v[0]).bits, mg_narrow<T>(v[1]).bits}});
+        return;
+      }
     }
     MG_UNROLL
     for (int j = 0; j < W; j++)
@@ -1689,6 +1843,14 @@ template<class TILE> struct mg_to_tile {
   TILE t;
   int r0, c0;
   template<int W> MG_DEV void put(int r, int c, const mg_num (&v)[W], int n) const {
+    typedef typename TILE::T T;
+    if constexpr (W > 1 && sizeof(T) == 4 && !TILE::TRANS && TILE::PITCH % W == 0) {
+      if (n == W && (c0 + c) % W == 0) {
+        if constexpr (W == 4) *(mg_words4 *)t.place(r0 + r, c0 + c) = mg_words4{{mg_narrow<T>(v[0]).bits, mg_narrow<T>(v[1]).bits, mg_narrow<T>(v[2]).bits, mg_narrow<T>(v[3]).bits}};
+        else *(mg_words2 *)t.place(r0 + r, c0 + c) = mg_words2{{mg_narrow<T>(v[0]).bits, mg_narrow<T>(v[1]).bits}};
+        return;
+      }
+    }
     MG_UNROLL
     for (int j = 0; j < W; j++)
       if (j < n) t.put(r0 + r, c0 + c + j, v[j]);
@@ -1704,6 +1866,43 @@ template<class OP, class TILE> struct mg_join_tile {
 };
 template<class TILE> MG_DEV mg_to_tile<TILE> mg_into(const TILE &t, int r0, int c0) { return mg_to_tile<TILE>{t, r0, c0}; }
 template<class OP, class TILE> MG_DEV mg_join_tile<OP, TILE> mg_join(const TILE &t) { return mg_join_tile<OP, TILE>{t}; }
+
+/* -------------------------------------------------------------------------------------------------- >>merge
+   An accumulator over grid axes joins the parts of Z blocks, each a tile of fp32.  In a cluster every block pushes its
+   part into the shared memory of the group's first one; else it writes it to the workspace, and whoever draws the
+   group's last ticket goes on.  The parts are read where the value is used, always in the blocks' order:
+
+     cluster     arrive .. loop .. wait | push | arrive; all but the first exit | wait | join, compute, store
+     workspace                     loop | write | ticket; all but the last exit         | join, compute, store     */
+template<class OP, class TILE, int Z, int BYTES> struct mg_merge_shared { /* part k lies k * BYTES behind `p` */
+  unsigned char *p;
+  MG_DEV explicit mg_merge_shared(unsigned char *at) : p(at) {}
+  MG_DEV mg_num at(int r, int c) const {
+    mg_num v = TILE(p).at(r, c);
+    MG_UNROLL
+    for (int k = 1; k < Z; k++) v = OP::join(v, TILE(p + k * BYTES).at(r, c));
+    return v;
+  }
+};
+template<class OP, class TILE, int Z, int BYTES> struct mg_merge_global {
+  const unsigned char *p;
+  MG_DEV explicit mg_merge_global(const unsigned char *at) : p(at) {}
+  MG_DEV mg_num part(int k, int r, int c) const { return mg_widen(mg_ldg_fresh((const mg_f32 *)(p + (int64_t)k * BYTES) + r * TILE::PITCH + c)); }
+  MG_DEV mg_num at(int r, int c) const {
+    mg_num v = part(0, r, c);
+    MG_UNROLL_BY(8)
+    for (int k = 1; k < Z; k++) v = OP::join(v, part(k, r, c));
+    return v;
+  }
+};
+/* True in the block of a group of z that comes last; what the others wrote before is there for it to read.  Leaves the
+   ticket as it was. */
+MG_DEV bool mg_last_of(uint32_t *ticket, int z) {
+  mg_sync();
+  const bool last = mg_sync_or(mg_tid() == 0 && mg_ticket(ticket) == (uint32_t)z - 1);
+  if (last && mg_tid() == 0) mg_stg(ticket, (uint32_t)0);
+  return last;
+}
 
 /* ------------------------------------------------------------------------------------------------ >>library */
 /* f(e) for every e < n, over all blocks of 256 threads. */
@@ -1729,15 +1928,31 @@ MG_BOTH size_t mg_round256(int64_t bytes) { return ((size_t)bytes + 255) / 256 *
 /* ------------------------------------------------------------------------------------------------- >>launch */
 #ifndef MG_EMULATE
 template<class K, class... ARGS>
-static inline int mgi_launch(K *kernel, int64_t gx, int64_t gy, int64_t gz, int threads, size_t shared, cudaStream_t stream, ARGS... args) {
-  if (shared > 48 * 1024) {
-    const cudaError_t rc = cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
-    if (rc != cudaSuccess) return (int)rc;
+static inline int mgi_launch(K *kernel, int64_t gx, int64_t gy, int64_t gz, int cx, int cy, int cz, int threads, size_t shared, cudaStream_t stream, ARGS... args) {
+  cudaError_t rc = cudaSuccess;
+  if (shared > 48 * 1024) rc = cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+  if (rc == cudaSuccess && cx * cy * cz > 8) rc = cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+  if (rc != cudaSuccess) return (int)rc;
+  if (cx * cy * cz == 1) {
+    kernel<<<dim3((unsigned)gx, (unsigned)gy, (unsigned)gz), (unsigned)threads, shared, stream>>>(args...);
+    return (int)cudaGetLastError();
   }
-  kernel<<<dim3((unsigned)gx, (unsigned)gy, (unsigned)gz), (unsigned)threads, shared, stream>>>(args...);
-  return (int)cudaGetLastError();
+  cudaLaunchConfig_t how = {};
+  cudaLaunchAttribute with[1] = {};
+  how.gridDim = dim3((unsigned)gx, (unsigned)gy, (unsigned)gz);
+  how.blockDim = dim3((unsigned)threads);
+  how.dynamicSmemBytes = shared;
+  how.stream = stream;
+  with[0].id = cudaLaunchAttributeClusterDimension;
+  with[0].val.clusterDim.x = (unsigned)cx;
+  with[0].val.clusterDim.y = (unsigned)cy;
+  with[0].val.clusterDim.z = (unsigned)cz;
+  how.attrs = with;
+  how.numAttrs = 1;
+  return (int)cudaLaunchKernelEx(&how, kernel, args...);
 }
-#define MG_LAUNCH(kernel, gx, gy, gz, threads, shared, stream, ...) mgi_launch(kernel, gx, gy, gz, threads, shared, stream, __VA_ARGS__)
+#define MG_LAUNCH(kernel, gx, gy, gz, threads, shared, stream, ...) mgi_launch(kernel, gx, gy, gz, 1, 1, 1, threads, shared, stream, __VA_ARGS__)
+#define MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, cx, cy, cz, threads, shared, stream, ...) mgi_launch(kernel, gx, gy, gz, cx, cy, cz, threads, shared, stream, __VA_ARGS__)
 #endif
 #endif /* __CUDACC__ or MG_EMULATE */
 
@@ -3299,6 +3514,8 @@ typedef struct mgi_cu_emit {
   mg_error *e;
   mg_status st;
   mgi_cu_str kernels, launches; /* device functions; statements of the launch function */
+  mgi_cu_str spaces;         /* constants: where in the workspace things lie */
+  char space_end[280];       /* text of its size so far */
   int n_launches, n_graphs;
 } mgi_cu_emit;
 
@@ -3320,6 +3537,11 @@ typedef struct mgi_cu_kernel {
   int loop_begin, loops_done;
   int registers;             /* accumulator registers a thread */
   int next_value;            /* names of nested moves */
+  uint32_t merged;           /* grid axes of more than one block over which accumulators merge, as bits */
+  int cluster, merge_open;   /* 1: by a cluster, else by the workspace; 1: the first part is still to come */
+  int64_t merge_bytes;       /* of the parts of one block in the workspace */
+  char group_size[400], group_rank[400], group[800]; /* texts: blocks a group, this one's place in it, the group */
+  uint8_t *late;             /* by operator: it stands behind the merge */
 } mgi_cu_kernel;
 
 MGI_FN void mgi_cu_emit_fail(mgi_cu_emit *em, mg_status s, const char *where, const char *fmt, ...) {
@@ -3550,17 +3772,26 @@ MGI_FN void mgi_cu_prepare_leaves(mgi_cu_kernel *K, uint32_t t, int fragments, i
   }
   switch (v->home) {
     case MGI_CU_AT_TILE: if (touch && v->obj >= 0) mgi_cu_obj_touch(K, v->obj, 0); return;
-    case MGI_CU_AT_PARTIAL: if (touch) mgi_cu_obj_touch(K, v->obj, 0); return;
+    case MGI_CU_AT_PARTIAL: if (touch && v->obj >= 0) mgi_cu_obj_touch(K, v->obj, 0); return;
     case MGI_CU_AT_INLINE: break;
     default: return;
   }
   const mg_op_node *o = mgi_cu_producer(K, t);
   for (int k = 0; k < o->n_in; k++) mgi_cu_prepare_leaves(K, o->in[k].id, fragments && (mg_op_row(o->code)->elementwise || o->code == MG_OP_ACCUM), rows, cols, touch, acc);
 }
+/* Waits for what cp.async brings into leaves of t's expression, so that one barrier serves them and all others. */
+MGI_FN void mgi_cu_arrive_for(mgi_cu_kernel *K, uint32_t t) {
+  const mgi_cu_val_info *v = &K->v[t];
+  if (v->home == MGI_CU_AT_TILE && !v->copy && v->obj >= 0 && K->obj[v->obj].pending) mgi_cu_arrive(K);
+  if (v->home != MGI_CU_AT_INLINE || v->copy) return;
+  const mg_op_node *o = mgi_cu_producer(K, t);
+  for (int k = 0; k < o->n_in; k++) mgi_cu_arrive_for(K, o->in[k].id);
+}
 MGI_FN uint32_t mgi_cu_prepare(mgi_cu_kernel *K, uint32_t t, int fragments) {
   uint32_t acc = 0;
   mgi_cu_prepare_leaves(K, t, fragments, K->v[t].rows, K->v[t].cols, 0, &acc);
   acc = 0;
+  mgi_cu_arrive_for(K, t);
   mgi_cu_begin(K);
   mgi_cu_prepare_leaves(K, t, fragments, K->v[t].rows, K->v[t].cols, 1, &acc);
   return acc;
@@ -3974,6 +4205,8 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     if (mgi_cu_has_acc(K, a)) mgi_cu_materialise(K, a, type);
     if (mgi_cu_has_acc(K, b)) mgi_cu_materialise(K, b, type);
     mgi_cu_valid_text(K, a, 1, end, sizeof end);
+    mgi_cu_arrive_for(K, a);
+    mgi_cu_arrive_for(K, b);
     mgi_cu_begin(K);
     mgi_cu_operand(K, &l, a, 1, type, end);
     mgi_cu_operand(K, &r, b, 0, type, end);
@@ -4061,7 +4294,7 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
   }
   mgi_cu_quote(K, o);
   for (uint32_t a = 1; a <= 3; a++)
-    if (b->axes[a].extent > 1 && o->map.to[a] < 0) mgi_cu_str_put(&cond, "%sb_%s == 0", ifs++ ? " && " : "", b->axes[a].name);
+    if (b->axes[a].extent > 1 && o->map.to[a] < 0 && !(K->late[op] && (K->merged >> a & 1))) mgi_cu_str_put(&cond, "%sb_%s == 0", ifs++ ? " && " : "", b->axes[a].name);
   if (ifs) {
     mgi_cu_line(K, "if (%s) { // other blocks along it hold the same values", mgi_cu_str_text(&cond));
     mgi_cu_indent(K, 1);
@@ -4077,6 +4310,123 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
   free(base.s);
   free(sink.s);
   free(cond.s);
+}
+
+/* ---- merges */
+/* This block's part of the accumulator `op` over grid axes, to where the whole is read; `in` is what holds the part. */
+MGI_FN void mgi_cu_merge_step(mgi_cu_kernel *K, uint32_t op, uint32_t in) {
+  const mg_op_node *o = &K->b->ops[op];
+  uint32_t t = o->out[0].id;
+  mgi_cu_val_info *v = &K->v[t];
+  const char *name = mgi_cu_tname(K->b, t), *by = "mg_by_sum";
+  int pitch = v->cols == 1 ? 1 : mgi_cu_pitch(v->cols, 4), fast = pitch > 1 ? 4 : 1;
+  int64_t bytes = ((int64_t)v->rows * pitch * 4 + 127) / 128 * 128;
+  char sink[900];
+  uint32_t acc;
+  for (uint32_t a = 1; a < K->b->n_axes; a++)
+    if (o->map.to[a] == MG_MAP_MAX) by = "mg_by_max";
+  mgi_cu_str_put(&K->decl, "  typedef mg_tile<mg_f32, %d, %d, %d, false> P_%s;\n", v->rows, v->cols, pitch, name);
+  if (K->cluster) {
+    if (K->merge_open) mgi_cu_line(K, "mg_cluster_wait(); // all blocks of the group have begun");
+    int64_t z = 1;
+    for (uint32_t a = 1; a <= 3; a++)
+      if (K->merged >> a & 1) z *= K->b->axes[a].extent;
+    acc = mgi_cu_prepare(K, in, 1);
+    int obj = mgi_cu_obj_new(K, bytes * z);
+    K->obj[obj].begin = 0; /* other blocks write it at any time */
+    K->obj[obj].end = 1 << 30;
+    mgi_cu_line(K, "// this block's part of %s", name);
+    snprintf(sink, sizeof sink, "mg_into(P_%.60s(mg_cluster_shared(mg_shared() + %lld + mg_cluster_rank() * %lld, 0)), 0, 0)", name, (long long)K->obj[obj].offset, (long long)bytes);
+    mgi_cu_site(K, in, acc, sink);
+    mgi_cu_str_put(&K->decl, "  const mg_merge_shared<%s, P_%s, %s, %lld> g_%s(mg_shared() + %lld);\n", by, name, K->group_size, (long long)bytes, name, (long long)K->obj[obj].offset);
+    v->obj = obj;
+  } else {
+    acc = mgi_cu_prepare(K, in, 1);
+    mgi_cu_line(K, "// this block's part of %s", name);
+    snprintf(sink, sizeof sink, "mg_to_global<mg_f32, %d>((mg_f32 *)(parts + (int64_t)(%.390s) * MERGE + %lld), %d, 1)", fast, K->group_rank, (long long)K->merge_bytes, pitch);
+    mgi_cu_site(K, in, acc, sink);
+    mgi_cu_str_put(&K->body, "%sconst mg_merge_global<%s, P_%s, %s, MERGE> g_%s(parts + %lld);\n", K->pad, by, name, K->group_size, name, (long long)K->merge_bytes);
+    K->merge_bytes += bytes;
+    v->obj = -1;
+  }
+  K->merge_open = 0;
+  v->home = MGI_CU_AT_PARTIAL;
+  snprintf(v->var, sizeof v->var, "g_%.70s", name);
+}
+/* All parts have been handed over: one block of the group goes on. */
+MGI_FN void mgi_cu_merge_done(mgi_cu_kernel *K) {
+  mgi_cu_arrive(K);
+  mgi_cu_line(K, "");
+  if (K->cluster) {
+    if (K->merge_open) mgi_cu_line(K, "mg_cluster_wait();");
+    mgi_cu_line(K, "mg_cluster_arrive();");
+    mgi_cu_line(K, "if (mg_cluster_rank() != 0) return; // the group's first block goes on");
+    mgi_cu_line(K, "mg_cluster_wait();");
+  } else mgi_cu_line(K, "if (!mg_last_of(ticket, %s)) return; // the last block of the group goes on", K->group_size);
+  for (int k = 0; k < K->n_obj; k++) K->obj[k].read = K->obj[k].written = 0;
+}
+/* Which axes merge, how, and what stands behind the merge: all that a merged value reaches, with the whole of a loop
+   that has some of it, and the loads that nothing before uses. */
+MGI_FN void mgi_cu_merge_analyse(mgi_cu_kernel *K) {
+  const mg_graph *b = K->b;
+  int64_t z = 1;
+  size_t at[3] = {0, 0, 0};
+  for (uint32_t k = 1; k < b->n_ops; k++)
+    for (uint32_t a = 1; a <= 3 && b->ops[k].code == MG_OP_ACCUM; a++)
+      if (b->ops[k].map.to[a] != MG_MAP_NONE && b->axes[a].extent > 1) {
+        if (b->ops[k].map.to[a] >= 0) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "'%.60s' concatenates over grid axis %s: only sums and maxima over the grid are emitted", mgi_cu_tname(b, b->ops[k].out[0].id), b->axes[a].name);
+        K->merged |= 1u << a;
+      }
+  if (!K->merged) return;
+  for (uint32_t a = 1; a <= 3; a++) { /* ranks: x fastest, as in a cluster */
+    if (b->axes[a].extent == 1) continue;
+    int in = K->merged >> a & 1;
+    char *rank = in ? K->group_rank : K->group;
+    size_t n = in ? sizeof K->group_rank : sizeof K->group, *to = &at[in];
+    if (in) z *= b->axes[a].extent;
+    *to += (size_t)snprintf(rank + *to, *to < n ? n - *to : 0, "%sb_%s", *to ? " + " : "", b->axes[a].name);
+    for (uint32_t c = 1; c < a; c++)
+      if (b->axes[c].extent > 1 && (int)(K->merged >> c & 1) == in) *to += (size_t)snprintf(rank + *to, *to < n ? n - *to : 0, " * %s", K->count[c]);
+    if (in) at[2] += (size_t)snprintf(K->group_size + at[2], at[2] < sizeof K->group_size ? sizeof K->group_size - at[2] : 0, "%s%s", at[2] ? " * " : "", K->count[a]);
+  }
+  if (!at[0]) snprintf(K->group, sizeof K->group, "0");
+  const char *how = mg_plan_get(b, "merge");
+  int clusters = !strncmp(K->em->arch, "sm_9", 4);
+  K->cluster = clusters && z <= 16;
+  if (how && !strcmp(how, "workspace")) K->cluster = 0;
+  else if (how && (strcmp(how, "cluster") || !K->cluster))
+    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's merge=%.40s: want workspace, or, on sm_90 and for at most 16 blocks, cluster (%s, %lld blocks)", how, K->em->arch, (long long)z);
+  for (int again = 1; again;) {
+    again = 0;
+    for (uint32_t k = 1; k < b->n_ops; k++) {
+      const mg_op_node *o = &b->ops[k];
+      int is = 0;
+      for (int j = 0; j < o->n_in && o->code != MG_OP_LOAD; j++) {
+        const mg_tensor_info *x = &b->tensors[o->in[j].id];
+        const mg_op_node *p = &b->ops[x->op];
+        int merges = 0;
+        for (uint32_t a = 1; a <= 3 && p->code == MG_OP_ACCUM; a++) merges |= p->map.to[a] != MG_MAP_NONE && (K->merged >> a & 1);
+        is |= merges || K->late[x->op];
+      }
+      for (uint32_t j = 1; j < b->n_ops && o->scope; j++) { /* the whole of the outermost loop */
+        uint32_t p = o->scope, q = b->ops[j].scope;
+        while (b->axes[p].parent) p = b->axes[p].parent;
+        while (q && b->axes[q].parent) q = b->axes[q].parent;
+        is |= K->late[j] && p == q;
+      }
+      if (o->code == MG_OP_LOAD && !o->scope) {
+        int early = 0;
+        for (uint32_t j = 1; j < b->n_ops; j++)
+          for (int i = 0; i < b->ops[j].n_in && b->ops[j].code != MG_OP_LOAD; i++) early |= b->ops[j].in[i].id == o->out[0].id && !K->late[j];
+        is |= !early;
+      }
+      if (is && !K->late[k]) K->late[k] = 1, again = 1;
+    }
+  }
+  for (uint32_t k = 1; k < b->n_ops; k++)
+    for (uint32_t a = 1; a <= 3 && b->ops[k].code == MG_OP_ACCUM; a++)
+      if ((K->merged >> a & 1) && b->ops[k].map.to[a] != MG_MAP_NONE && K->late[k])
+        mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "'%.60s' accumulates over the grid what stands in a loop with, or comes from, values that were merged over it", mgi_cu_tname(b, b->ops[k].out[0].id));
 }
 
 /* ---- loops */
@@ -4311,10 +4661,7 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
       for (uint32_t a = 1; a < b->n_axes; a++) {
         int to = o->map.to[a];
         if (to == MG_MAP_NONE) continue;
-        if (a <= 3) {
-          mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "'%.60s' accumulates over grid axis %s: accumulators over the grid are not emitted", mgi_cu_tname(b, t), b->axes[a].name);
-          return;
-        }
+        if (a <= 3) continue;
         if (to >= 0 && to == rank - 2) v->rr.last = a - 1;
         if (to >= 0 && to == rank - 1) v->cr.last = a - 1;
       }
@@ -4333,6 +4680,7 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
       return;
     }
   }
+  mgi_cu_merge_analyse(K);
   /* Accumulators that a matmul or a reduction fills directly: it has no other reader. */
   for (uint32_t t = 1; t < b->n_tensors; t++) {
     const mg_op_node *p = mgi_cu_producer(K, t);
@@ -4402,27 +4750,42 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
   K->loop = 0;
   memset(&ring, 0, sizeof ring);
   snprintf(K->pad, sizeof K->pad, "  ");
-  for (uint32_t k = 1; k <= b->n_ops && K->em->st == MG_OK; k++) {
-    uint32_t scope = k < b->n_ops ? b->ops[k].scope : 0;
-    if (K->loop && scope != K->loop) mgi_cu_loop_end(K, &ring);
-    if (k == b->n_ops) break;
-    if (scope && scope != K->loop) mgi_cu_loop_begin(K, scope, &ring);
-    const mg_op_node *o = &b->ops[k];
-    switch (o->code) {
-      case MG_OP_LOAD: if (!scope) mgi_cu_load_step(K, k); break;
-      case MG_OP_MATMUL: case MG_OP_CONCAT_MATMUL: mgi_cu_matmul_step(K, k); break;
-      case MG_OP_SUM: case MG_OP_MAX: if (K->v[o->out[0].id].home != MGI_CU_AT_INLINE) mgi_cu_reduce_step(K, k); break;
-      case MG_OP_STORE: mgi_cu_store_step(K, k, stores++); break;
-      case MG_OP_ACCUM: {
-        uint32_t in = o->in[0].id;
-        if (!mgi_cu_lifts(K, o) || !K->v[in].in_place) break;
-        mgi_cu_quote(K, o);
-        if (mgi_cu_is_op(mgi_cu_producer(K, in), MG_OP_SUM, MG_OP_MAX)) mgi_cu_reduce_done(K, b->tensors[in].op, o->out[0].id);
-        else mgi_cu_acc_done(K, in, o->out[0].id);
-        break;
+  K->merge_open = 1;
+  K->merge_bytes = 0;
+  if (K->merged && K->cluster) mgi_cu_line(K, "mg_cluster_arrive();");
+  for (int late = 0; late <= (K->merged != 0); late++) {
+    stores = 0;
+    for (uint32_t k = 1; k <= b->n_ops && K->em->st == MG_OK; k++) {
+      const mg_op_node *o = &b->ops[k];
+      if (k < b->n_ops && K->late[k] != late) {
+        stores += o->code == MG_OP_STORE;
+        continue;
       }
-      default: break;
+      uint32_t scope = k < b->n_ops ? o->scope : 0;
+      if (K->loop && scope != K->loop) mgi_cu_loop_end(K, &ring);
+      if (k == b->n_ops) break;
+      if (scope && scope != K->loop) mgi_cu_loop_begin(K, scope, &ring);
+      switch (o->code) {
+        case MG_OP_LOAD: if (!scope) mgi_cu_load_step(K, k); break;
+        case MG_OP_MATMUL: case MG_OP_CONCAT_MATMUL: mgi_cu_matmul_step(K, k); break;
+        case MG_OP_SUM: case MG_OP_MAX: if (K->v[o->out[0].id].home != MGI_CU_AT_INLINE) mgi_cu_reduce_step(K, k); break;
+        case MG_OP_STORE: mgi_cu_store_step(K, k, stores++); break;
+        case MG_OP_ACCUM: {
+          uint32_t in = o->in[0].id;
+          int merges = 0;
+          for (uint32_t a = 1; a <= 3; a++) merges |= o->map.to[a] != MG_MAP_NONE && (K->merged >> a & 1);
+          if (mgi_cu_lifts(K, o) && K->v[in].in_place) {
+            mgi_cu_quote(K, o);
+            if (mgi_cu_is_op(mgi_cu_producer(K, in), MG_OP_SUM, MG_OP_MAX)) mgi_cu_reduce_done(K, b->tensors[in].op, o->out[0].id);
+            else mgi_cu_acc_done(K, in, o->out[0].id);
+          } else if (merges) mgi_cu_quote(K, o);
+          if (merges) mgi_cu_merge_step(K, k, mgi_cu_lifts(K, o) ? o->out[0].id : in);
+          break;
+        }
+        default: break;
+      }
     }
+    if (K->merged && !late) mgi_cu_merge_done(K);
   }
 }
 
@@ -4449,9 +4812,11 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
   mgi_cu_kernel *K = (mgi_cu_kernel *)calloc(1, sizeof *K);
   mgi_cu_val_info *v = (mgi_cu_val_info *)calloc(b->n_tensors, sizeof *v), *fresh = (mgi_cu_val_info *)calloc(b->n_tensors, sizeof *v);
   char text[400];
-  if (!K || !v || !fresh) mgi_cu_emit_fail(em, MG_NO_MEMORY, name, "no memory");
+  uint8_t *late = (uint8_t *)calloc(b->n_ops, 1);
+  if (!K || !v || !fresh || !late) mgi_cu_emit_fail(em, MG_NO_MEMORY, name, "no memory");
   else {
     K->em = em;
+    K->late = late;
     K->b = b;
     K->above = above;
     K->number = number;
@@ -4482,7 +4847,10 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
     mgi_cu_str_put(s, "/* Grid (%s, %s, %s), %d threads: warps %d x %d x %d (rows, columns, contraction); %lld bytes of shared memory. */\n", K->count[1], K->count[2], K->count[3], K->threads, K->wm, K->wn,
                 K->wk, (long long)K->shared);
     mgi_cu_str_put(s, "MG_KERNEL(%d) void %s(", K->threads, name);
-    mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, %s, %s, %s, %d, %lld, stream", name, K->count[1], K->count[2], K->count[3], K->threads, (long long)K->shared);
+    if (K->merged && K->cluster)
+      mgi_cu_str_put(l, "  rc = MG_LAUNCH_CLUSTER(%s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", name, K->count[1], K->count[2], K->count[3], K->merged & 2 ? K->count[1] : "1", K->merged & 4 ? K->count[2] : "1",
+                  K->merged & 8 ? K->count[3] : "1", K->threads, (long long)K->shared);
+    else mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, %s, %s, %s, %d, %lld, stream", name, K->count[1], K->count[2], K->count[3], K->threads, (long long)K->shared);
     int params = 0, stores = 0;
     for (uint32_t k = 1; k < b->n_ops; k++) {
       const mg_op_node *o = &b->ops[k];
@@ -4497,9 +4865,26 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
       mgi_cu_str_put(s, "%s%s%s *p_%s", params++ ? ", " : "", o->code == MG_OP_LOAD ? "const " : "", mgi_cu_type[em->g->tensors[t].dtype], em->g->tensors[t].name);
       mgi_cu_str_put(l, ", %s", mgi_cu_pointer_text(em, t, text, sizeof text));
     }
+    if (K->merged && !K->cluster) {
+      const char *n = em->g->name;
+      mgi_cu_str_put(s, ", unsigned char *p_parts, uint32_t *p_tickets");
+      mgi_cu_str_put(l, ", space + %s_PARTS_K%d, (uint32_t *)(space + %s_TICKETS_K%d)", n, number, n, number);
+      mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_TICKETS_K%d = %s;\n", n, number, em->space_end[0] ? em->space_end : "0");
+      mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_PARTS_K%d = %s_TICKETS_K%d + mg_round256((int64_t)4", n, number, n, number);
+      for (uint32_t a = 1; a <= 3; a++)
+        if (b->axes[a].extent > 1 && !(K->merged >> a & 1)) mgi_cu_str_put(&em->spaces, " * %s", K->count[a]);
+      mgi_cu_str_put(&em->spaces, ");\nstatic constexpr size_t %s_MERGED_K%d = %s_PARTS_K%d + mg_round256((int64_t)%lld", n, number, n, number, (long long)K->merge_bytes);
+      for (uint32_t a = 1; a <= 3; a++)
+        if (b->axes[a].extent > 1) mgi_cu_str_put(&em->spaces, " * %s", K->count[a]);
+      mgi_cu_str_put(&em->spaces, ");\n");
+      snprintf(em->space_end, sizeof em->space_end, "%.120s_MERGED_K%d", n, number);
+    }
     mgi_cu_str_put(s, ") {\n");
     for (uint32_t a = 1; a <= 3; a++)
       if (b->axes[a].extent > 1 || counts) mgi_cu_str_put(s, "  const int b_%s = mg_bid(%u);\n  (void)b_%s;\n", b->axes[a].name, (unsigned)a - 1, b->axes[a].name);
+    if (K->merged && !K->cluster)
+      mgi_cu_str_put(s, "  enum { MERGE = %lld }; // bytes of a block's parts\n  unsigned char *const parts = p_parts + (int64_t)(%s) * (%s) * MERGE;\n  uint32_t *const ticket = p_tickets + (%s);\n", (long long)K->merge_bytes,
+                  K->group, K->group_size, K->group);
     mgi_cu_str_put(s, "%s%s}\n\n", mgi_cu_str_text(&K->decl), mgi_cu_str_text(&K->body));
     mgi_cu_str_put(l, ");\n  if (rc) return rc;\n");
     em->n_launches++;
@@ -4510,6 +4895,7 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
     free(K->body.s);
   }
   free(K);
+  free(late);
   free(v);
   free(fresh);
 }
@@ -4793,7 +5179,8 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
     /* Intermediates: one after the other, each aligned to 256 bytes. */
     mgi_cu_str_put(&out, "\n");
     char last[300];
-    snprintf(last, sizeof last, "0");
+    snprintf(last, sizeof last, "%.280s", em->space_end[0] ? em->space_end : "0");
+    mgi_cu_str_put(&out, "%s", mgi_cu_str_text(&em->spaces));
     for (uint32_t t = 1; t < g->n_tensors; t++) {
       int outer = !g->tensors[t].op;
       for (uint32_t k = 0; k < g->n_out; k++) outer |= g->out[k].id == t;
@@ -4822,6 +5209,7 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
   free(out.s);
   free(em->kernels.s);
   free(em->launches.s);
+  free(em->spaces.s);
   mg_classes_free(&em->cls);
   return em->st;
 }

@@ -97,12 +97,13 @@ static int64_t count_of(int64_t extent, int64_t chunk) { /* no chunk is empty */
   while (n > 1 && (n - 1) * ((extent + n - 1) / n) >= extent) n--;
   return n;
 }
-typedef struct size { int M, K, N, R, tm, tk, tn, threads; const char *type, *plan, *order_x, *order_w; } size;
+typedef struct size { int M, K, N, R, tm, tk, tn, threads; const char *type, *plan, *order_x, *order_w; int split; /* blocks that share the contraction; 0: 1 */ } size;
 enum { RMSNORM, GATED, DISTRIBUTED, LOW_RANK, LORA, TWO_LOOPS, ATTENTION, KINDS };
 
 static char *ugraph(int kind, const size *s, char *out, size_t n) {
-  long long gx = count_of(s->N, s->tn), gy = count_of(s->M, s->tm), li = count_of(s->K, s->tk);
-  char inputs[600], body[1200];
+  int split = s->split > 1 ? (int)count_of(s->K, (s->K + s->split - 1) / s->split) : 1, part = (s->K + split - 1) / split;
+  long long gx = count_of(s->N, s->tn), gy = count_of(s->M, s->tm), li = count_of(part, s->tk < part ? s->tk : part);
+  char inputs[600], body[1200], whole[1600], grid[24] = "";
   switch (kind) {
     case RMSNORM:
       snprintf(inputs, sizeof inputs, "input X : %s[%d, %d] %s\ninput G : %s[%d]\ninput W : %s[%d, %d] %s\n", s->type, s->M, s->K, s->order_x, s->type, s->K, s->type, s->K, s->N, s->order_w);
@@ -141,7 +142,14 @@ static char *ugraph(int kind, const size *s, char *out, size_t n) {
                "  q = load Q {y->0}\n  for i=%lld {\n    k = load K {i->1}\n    v = load V {x->1, i->0}\n    p = exp(scale(matmul(q, k), 1/8))\n    s = sum(p, dim=1)\n    d = matmul(p, v)\n  }\n"
                "  o = div(accum(d) {i->+}, accum(s) {i->+})\n", li);
   }
-  snprintf(out, n, "program t\n%sO = kernel grid=(x=%lld, y=%lld) threads=%d {\n%s%s  store o {x->1, y->0}\n}\noutput O\n", inputs, gx, gy, s->threads, s->plan, body);
+  size_t to = 0; /* what loop i takes its share of, the blocks along z share before */
+  for (const char *at = body; *at; at++) {
+    if (split > 1 && !strncmp(at, "i->", 3)) to += (size_t)sprintf(whole + to, "z->%.*s, ", (int)strcspn(at + 3, ",}"), at + 3);
+    whole[to++] = *at;
+  }
+  whole[to] = 0;
+  if (split > 1) snprintf(grid, sizeof grid, ", z=%d", split);
+  snprintf(out, n, "program t\n%sO = kernel grid=(x=%lld, y=%lld%s) threads=%d {\n%s%s  store o {x->1, y->0}\n}\noutput O\n", inputs, gx, gy, grid, s->threads, s->plan, whole);
   return out;
 }
 
@@ -184,13 +192,13 @@ static void test_file(void **state) {
 static void test_four_programs(void **state) {
   (void)state;
   static const size sizes[] = {
-    {16, 4096, 4096, 16, 16, 128, 64, 256, "f16", "", "", ""},
-    {1, 4096, 100, 16, 1, 256, 64, 256, "f16", "", "", ""},
-    {2, 40, 24, 8, 2, 16, 24, 64, "f16", "", "", ""},
-    {33, 40, 100, 20, 16, 32, 64, 128, "bf16", "", "", ""},
-    {7, 4096, 24, 16, 7, 128, 24, 128, "f16", "  plan { stages=4 warps_m=1 warps_n=1 warps_k=4 }\n", "", ""},
-    {33, 256, 128, 16, 33, 64, 64, 128, "f16", "  plan { stages=2 warps_m=2 warps_n=2 warps_k=1 }\n", "@ [1, 0]", "@ [1, 0]"},
-    {20, 40, 50, 8, 10, 10, 25, 96, "f32", "", "", "@ [1, 0]"},
+    {16, 4096, 4096, 16, 16, 128, 64, 256, "f16", "", "", "", 0},
+    {1, 4096, 100, 16, 1, 256, 64, 256, "f16", "", "", "", 0},
+    {2, 40, 24, 8, 2, 16, 24, 64, "f16", "", "", "", 0},
+    {33, 40, 100, 20, 16, 32, 64, 128, "bf16", "", "", "", 0},
+    {7, 4096, 24, 16, 7, 128, 24, 128, "f16", "  plan { stages=4 warps_m=1 warps_n=1 warps_k=4 }\n", "", "", 0},
+    {33, 256, 128, 16, 33, 64, 64, 128, "f16", "  plan { stages=2 warps_m=2 warps_n=2 warps_k=1 }\n", "@ [1, 0]", "@ [1, 0]", 0},
+    {20, 40, 50, 8, 10, 10, 25, 96, "f32", "", "", "@ [1, 0]", 0},
   };
   char text[2400];
   for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
@@ -218,8 +226,31 @@ static void test_random_sizes(void **state) {
       snprintf(plan, sizeof plan, "  plan { warps_m=%d warps_n=%d warps_k=%d stages=%d }\n", a, b, w / a / b, 1 + pick(4));
       s.plan = plan;
     }
+    s.split = pick(2) ? 1 + pick(5) : 1;
     passes(ugraph(pick(KINDS), &s, text, sizeof text));
   }
+}
+
+/* Accumulators over grid axes: blocks that share a contraction, in a cluster and through the workspace. */
+static void test_merges(void **state) {
+  (void)state;
+  static const size sizes[] = {
+    {16, 1024, 128, 16, 16, 64, 64, 128, "f16", "  plan { merge=cluster }\n", "", "", 2},
+    {16, 1024, 128, 16, 16, 64, 64, 128, "f16", "  plan { merge=workspace }\n", "", "", 2},
+    {7, 300, 40, 20, 7, 32, 24, 64, "bf16", "", "@ [1, 0]", "", 3},
+    {33, 200, 24, 8, 20, 16, 24, 96, "f32", "  plan { merge=workspace stages=1 }\n", "", "@ [1, 0]", 5},
+    {20, 640, 20, 16, 20, 32, 20, 64, "f16", "", "", "", 18},
+  };
+  char text[2400];
+  for (int kind = RMSNORM; kind < KINDS; kind++) passes(ugraph(kind, &sizes[(kind + seed) % 5], text, sizeof text));
+  /* no loop; two axes; a maximum; a loop behind the merge; stores that do not wait for it, of parts and of replicas */
+  passes("program a\ninput X : f16[24, 64]\ninput W : f16[64, 48]\nO, P, R = kernel grid=(x=2, y=3, z=2) threads=64 {\n  x = load X {x->1, z->1}\n  w = load W {x->0, z->0, y->1}\n  c = load X {}\n"
+         "  m = accum(max(x, dim=1)) {x->max, z->max}\n  p = accum(matmul(x, w)) {x->+, z->+}\n  for i=2 {\n    v = load W {i->0}\n    y = load X {i->1}\n    q = matmul(mul(y, m), v)\n  }\n"
+         "  o = mul(p, sum(accum(q) {i->+}, dim=1))\n  r = sum(c, dim=0)\n  s = exp(x)\n  store o {y->1}\n  store s {x->1, z->1}\n  store r {}\n}\noutput O\noutput P\noutput R\n");
+  /* two kernels that merge, and a tensor between them in the workspace */
+  passes("program b\ninput X : f16[16, 128]\ninput W : f16[128, 64]\ninput V : f16[64, 32]\nH = kernel grid=(x=2, y=4) threads=64 {\n  plan { merge=workspace }\n  x = load X {y->1}\n  w = load W {x->1, y->0}\n"
+         "  h = relu(accum(matmul(x, w)) {y->+})\n  store h {x->1}\n}\nO = kernel grid=(x=4) threads=64 {\n  plan { merge=workspace }\n  x = load H {x->1}\n  v = load V {x->0}\n  o = accum(matmul(x, v)) {x->+}\n"
+         "  store o {}\n}\noutput O\n");
 }
 
 static void test_user_rows(void **state) {
@@ -262,33 +293,41 @@ static void test_other_forms(void **state) {
 /* Every barrier that the emitter writes is needed: without it, link 2 sees a race. */
 static void test_barriers(void **state) {
   (void)state;
-  static const size sizes[] = {{16, 512, 128, 16, 16, 128, 64, 128, "f16", "", "", ""}, {33, 256, 128, 16, 33, 64, 64, 64, "f16", "  plan { warps_m=2 warps_n=1 warps_k=1 stages=2 }\n", "", ""}};
+  static const size sizes[] = {
+    {16, 512, 128, 16, 16, 128, 64, 128, "f16", "", "", "", 0},
+    {33, 256, 128, 16, 33, 64, 64, 64, "f16", "  plan { warps_m=2 warps_n=1 warps_k=1 stages=2 }\n", "", "", 0},
+    {16, 256, 48, 32, 16, 32, 24, 64, "f16", "  plan { merge=cluster stages=2 }\n", "", "", 3},
+    {16, 256, 48, 16, 16, 32, 24, 64, "f16", "  plan { merge=workspace stages=2 }\n", "", "", 3},
+  };
+  static const int kinds[] = {RMSNORM, ATTENTION, LOW_RANK, RMSNORM};
+  static const char *const barriers[] = {"mg_sync();", "mg_cluster_wait();", "mg_cluster_arrive();", "if (!mg_last_of(ticket, t_K0_z)) return;", "if (mg_cluster_rank() != 0) return;"};
   char text[2400];
-  for (int k = 0; k < 2; k++)
-    for (int kind = k ? ATTENTION : RMSNORM; kind <= (k ? ATTENTION : RMSNORM); kind++) {
-      mg_graph *g = parse(ugraph(kind, &sizes[k], text, sizeof text));
-      char *cu = emit(g, NULL);
-      int n = 0;
-      for (char *at = cu; (at = strstr(at, "mg_sync();")) != NULL; at += 10, n++) {
+  for (int k = 0; k < 4; k++) {
+    mg_graph *g = parse(ugraph(kinds[k], &sizes[k], text, sizeof text));
+    char *cu = emit(g, NULL);
+    int n = 0;
+    for (int what = 0; what < 5; what++)
+      for (char *at = cu; (at = strstr(at, barriers[what])) != NULL; at++) {
         mg_error e;
         mg_check_report r;
         mg_check_config cfg;
         memset(&cfg, 0, sizeof cfg);
         cfg.seeds = 24;
-        memcpy(at, "         ;", 10);
-        if (mg_cuda_check(g, cu, &cfg, &r, &e) != MG_NOT_FOUND) fail_msg("barrier %d of kind %d is not missed: %s\n%s", n, kind, e.msg, cu);
-        memcpy(at, "mg_sync();", 10);
+        memset(at, ' ', strlen(barriers[what]));
+        if (mg_cuda_check(g, cu, &cfg, &r, &e) != MG_NOT_FOUND) fail_msg("barrier %d of kind %d (%s) is not missed: %s\n%s", n, kinds[k], barriers[what], e.msg, cu);
+        memcpy(at, barriers[what], strlen(barriers[what]));
+        n++;
       }
-      assert_true(n >= 3);
-      mg_string_free(cu);
-      mg_graph_free(g);
-    }
+    assert_true(n >= (k < 2 ? 3 : k == 2 ? 7 : 3));
+    mg_string_free(cu);
+    mg_graph_free(g);
+  }
 }
 
 static void test_refused(void **state) {
   (void)state;
   char text[2400];
-  size s = {16, 4096, 4096, 16, 16, 128, 64, 256, "f16", "", "", ""};
+  size s = {16, 4096, 4096, 16, 16, 128, 64, 256, "f16", "", "", "", 0};
   refused(rmsnorm, "sm_70", "sm_80");
   s.tk = 1024;
   s.plan = "  plan { stages=4 }\n";
@@ -306,7 +345,14 @@ static void test_refused(void **state) {
   s.threads = 64;
   refused(ugraph(RMSNORM, &s, text, sizeof text), NULL, "registers");
   refused("program t\ninput X : f16[4, 16, 16]\nO = kernel grid=(x=2) threads=32 {\n  x = load X {x->0}\n  o = exp(x)\n  store o {x->0}\n}\noutput O\n", NULL, "last two");
-  refused("program t\ninput X : f16[16, 64]\nO = kernel grid=(x=4) threads=32 {\n  x = load X {x->1}\n  o = accum(sum(x, dim=1)) {x->+}\n  store o {}\n}\noutput O\n", NULL, "grid axis x");
+  refused("program t\ninput X : f16[16, 64]\nO = kernel grid=(x=4) threads=32 {\n  x = load X {x->1}\n  o = accum(exp(x)) {x->1}\n  store o {}\n}\noutput O\n", NULL, "grid axis x");
+  s = (size){16, 512, 128, 16, 16, 64, 64, 128, "f16", "  plan { merge=cluster }\n", "", "", 2};
+  refused(ugraph(RMSNORM, &s, text, sizeof text), "sm_80", "merge=cluster");
+  s.split = 32;
+  s.tk = 16;
+  refused(ugraph(RMSNORM, &s, text, sizeof text), NULL, "merge=cluster");
+  s.plan = "  plan { merge=never }\n";
+  refused(ugraph(RMSNORM, &s, text, sizeof text), NULL, "merge=never");
   refused("program t\ninput X : f16[16, 64]\nO = kernel grid=(x=1) threads=32 {\n  for i=2 {\n    for j=2 {\n      x = load X {i->0, j->1}\n      s = sum(sum(x, dim=1), dim=0)\n    }\n    t = accum(s) {j->+}\n  }\n"
           "  o = accum(t) {i->+}\n  store o {}\n}\noutput O\n", NULL, "nested");
   refused("program t\ninput X : f16[16, 64]\nO = kernel grid=(x=1) threads=48 {\n  x = load X {}\n  o = exp(x)\n  store o {}\n}\noutput O\n", NULL, "multiple of 32");
@@ -322,7 +368,8 @@ static void test_names(void **state) {
 static void test_nvcc(void **state) {
   (void)state;
   static const char *const archs[] = {"sm_80", "sm_90a"};
-  static const size full = {16, 4096, 4096, 16, 16, 128, 64, 256, "f16", "", "", ""}, ragged = {33, 40, 100, 20, 16, 32, 64, 128, "bf16", "", "", "@ [1, 0]"};
+  static const size full = {16, 4096, 4096, 16, 16, 128, 64, 256, "f16", "", "", "", 0}, ragged = {33, 40, 100, 20, 16, 32, 64, 128, "bf16", "", "", "@ [1, 0]", 0},
+                    shared = {16, 4096, 4096, 16, 16, 128, 64, 256, "f16", "", "", "", 2}; /* merged: by clusters on sm_90a */
   char text[2400], path[128], command[700], line[400];
   FILE *p = popen("nvcc --version 2>/dev/null", "r");
   int found = 0;
@@ -334,9 +381,9 @@ static void test_nvcc(void **state) {
   }
   snprintf(path, sizeof path, "/tmp/mirage-emit-%ld", (long)getpid());
   for (int a = 0; a < 2; a++)
-    for (int kind = 0; kind < KINDS + 2; kind++) {
-      int of = kind < KINDS ? kind : kind == KINDS ? RMSNORM : LORA, spills = 0, entries = 0, warnings = 0;
-      mg_graph *g = parse(ugraph(of, kind < KINDS ? &full : &ragged, text, sizeof text));
+    for (int kind = 0; kind < KINDS + 4; kind++) {
+      int of = kind < KINDS ? kind : (kind - KINDS) % 2 ? LORA : RMSNORM, spills = 0, entries = 0, warnings = 0;
+      mg_graph *g = parse(ugraph(of, kind < KINDS ? &full : kind < KINDS + 2 ? &ragged : &shared, text, sizeof text));
       char *cu = emit(g, archs[a]), file[160];
       snprintf(file, sizeof file, "%s.cu", path);
       FILE *f = fopen(file, "w");
@@ -371,7 +418,8 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_file), cmocka_unit_test(test_refused), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_barriers),
-    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
+    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_merges), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
   };
+  if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
