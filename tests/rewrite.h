@@ -825,50 +825,49 @@ static int rw_nest(rw *C, int k) {
   L->extent[a] = L->extent[b], L->extent[b] = t;
   return 1;
 }
-/* A grid axis becomes a loop around all of the body: blocks one after the other.  What it stores side by side, an
-   accumulator puts together. */
+/* A grid axis becomes a loop around what depends on it: blocks one after the other.  Accumulators over the blocks lift
+   out of the loop; what is stored side by side, an accumulator puts together. */
 static int rw_blocks_to_loop(rw *C, int k) {
   draft_level *L = C->L;
-  int state[DRAFT_TENSORS], a, loop, n = 0;
+  int state[DRAFT_TENSORS], late[DRAFT_TENSORS] = {0}, a, loop, n[3] = {0, 0, 0}; /* before, in and behind the loop */
+  static draft_op part[3][2 * DRAFT_OPS];
   (void)k;
   if (L->kind != MG_BLOCK || !(a = rw_pick_axis(C, 1)) || a > 3 || !rw_axis_free(C, a, state)) return 0;
-  for (int m = 0; m < L->n; m++) { /* pieces are put together innermost first, and the new loop is not the innermost */
-    const draft_op *o = &L->op[m];
-    if (o->code == MG_OP_ACCUM && o->map.to[a] != MG_MAP_NONE) return 0;
+  for (int m = 0; m < L->n; m++) /* pieces are put together innermost first, and the loop is not where the blocks were */
     for (int b = 1; b < L->n_axes; b++)
-      if (b != a && o->map.to[a] >= 0 && o->map.to[b] == o->map.to[a]) return 0;
-    n += o->code == MG_OP_STORE;
-  }
+      if (b != a && L->op[m].map.to[a] >= 0 && L->op[m].map.to[b] == L->op[m].map.to[a]) return 0;
   for (int c = 4; c < L->n_axes; c++)
     if (rw_used_axis(C, c)) return 0;
-  if (L->n + n > DRAFT_OPS || !(loop = rw_new_loop(L, 0, L->extent[a]))) return 0;
-  draft_op store[DRAFT_OPS];
-  int stores = 0, ops = 0;
+  if (!(loop = rw_new_loop(L, 0, L->extent[a]))) return 0;
   for (int m = 0; m < L->n; m++) {
     draft_op o = L->op[m];
-    int to = o.map.to[a];
+    int to = o.map.to[a], behind = o.code == MG_OP_STORE || (o.code == MG_OP_ACCUM && to != MG_MAP_NONE), in = 0;
     o.map.to[a] = MG_MAP_NONE;
-    if (o.code == MG_OP_STORE) {
-      int t = state[o.in[0]];
-      if (t < 0) return 0; /* what is the same in all blocks would be lifted as such: left to the other rules */
-      store[stores++] = o;
-      store[stores - 1].n_out = to; /* kept for below */
-      continue;
+    if (o.code == MG_OP_GRAPH) return 0;
+    for (int j = 0; j < o.n_in && o.code != MG_OP_LOAD; j++) {
+      behind |= late[o.in[j]];
+      in |= state[o.in[j]] != RW_SAME;
     }
-    o.scope = loop, o.map.to[loop] = (int8_t)to;
-    L->op[ops++] = o;
+    if (o.code == MG_OP_STORE) {
+      if (in) {
+        draft_op acc;
+        memset(&acc, 0, sizeof acc);
+        acc.code = MG_OP_ACCUM, acc.n_in = acc.n_out = 1, acc.in[0] = o.in[0], acc.out[0] = draft_tensor(L), acc.map = mg_map_none();
+        if (!(o.in[0] = acc.out[0])) return 0;
+        acc.map.to[loop] = (int8_t)to;
+        part[2][n[2]++] = acc;
+      }
+    } else if (o.code == MG_OP_ACCUM && to != MG_MAP_NONE) o.map.to[loop] = (int8_t)to;
+    else if (behind && in) return 0;
+    else if (!behind && state[o.out[0]] != RW_SAME) o.map.to[loop] = (int8_t)to, o.scope = loop;
+    for (int j = 0; j < o.n_out; j++) late[o.out[j]] = behind;
+    int p = behind ? 2 : o.scope ? 1 : 0;
+    part[p][n[p]++] = o;
   }
-  for (int m = 0; m < stores; m++) {
-    int to = store[m].n_out, t = draft_tensor(L);
-    if (!t) return 0;
-    draft_op acc;
-    memset(&acc, 0, sizeof acc);
-    acc.code = MG_OP_ACCUM, acc.n_in = acc.n_out = 1, acc.in[0] = store[m].in[0], acc.out[0] = t, acc.map = mg_map_none();
-    acc.map.to[loop] = (int8_t)to;
-    store[m].n_out = 0, store[m].in[0] = t;
-    L->op[ops++] = acc, L->op[ops++] = store[m];
-  }
-  L->n = ops;
+  if (!n[1] || n[0] + n[1] + n[2] > DRAFT_OPS) return 0;
+  L->n = 0;
+  for (int p = 0; p < 3; p++)
+    for (int m = 0; m < n[p]; m++) L->op[L->n++] = part[p][m];
   L->extent[a] = 1;
   return 1;
 }
