@@ -64,20 +64,21 @@
      of nesting makes that well defined.)  If the two readings of e are equal, then so are the two real programs wherever
      both are defined, whatever the functions are.  If they are not, one test agrees on e with probability at most
 
-         eps = draws * ( (deg + pairs * deg_arg) / (p_min - 1)  +  (1 + pairs) * (height / 60) / primes )
+         eps = draws * ( (deg + pairs * deg_arg) / (p_min - 1)  +  (bad + pairs * bad_arg) / primes )
 
      and k tests, drawn independently, all agree with probability at most eps^k, which is delta.
        deg      degree of the numerator of the difference of e's two readings: N_a D_b - N_b D_a
        pairs    m (m - 1) / 2, where m bounds the opaque terms that e mentions, in both programs together; twice that if
                 some are maxima (of an unordered pair: two ways to be the same)
        deg_arg  degree of the numerator of the difference of two arguments
-       height   log2 of the sum of the magnitudes of the integer coefficients of any of these numerators
+       bad, bad_arg    floor(height / 60), where the magnitudes of the integer coefficients of that numerator, of the outputs'
+                or of the arguments' difference, add up to 2^height at most: how many primes above 2^60 may divide all
        primes   p is uniform among the primes in [2^60, 2^61), of which there are at least 3 * 2^60 / (5 ln 2^60)
-                (Rosser and Schoenfeld 1962, corollary 3); an integer of magnitude 2^height has at most height/60 of them
+                (Rosser and Schoenfeld 1962, corollary 3)
        draws    a draw on which any output of either program depends on a division by zero is replaced, at most draws - 1
                 times
-     Proof.  Fix e.  Numerators nonzero over Q vanish mod p for at most height/60 primes: the last term, by a union over
-     the difference and the pairs.  Else reveal the opaque values in order of depth.  Until two classes of one function
+     Proof.  Fix e.  Numerators nonzero over Q vanish mod p for `bad` or `bad_arg` primes at most: the last term, by a union
+     over the difference and the pairs.  Else reveal the opaque values in order of depth.  Until two classes of one function
      have equal arguments the values are independent and uniform (sqrt: uniform over p - 1 values), so the experiment is
      that of a uniform point, in which the numerator of each pair vanishes with probability at most deg_arg/(p-1), and
      that of the difference with at most deg/(p-1).  Evaluation divides by nonzero values only, so it gives N/D.  The union
@@ -91,10 +92,11 @@
      probability at most
 
          eps = draws * ( (deg + pairs * deg_arg) / (p_min - 1)
-                         +  (1 + pairs) * ( T * (deg_exp / (q_min - 1) + height_exp / (b - 1) / primes_q)
-                                            +  candidates * height / 60 / N ) )
+                         +  events * ( T * (deg_exp / (q_min - 1) + bad_exp / primes_q)  +  candidates * height / 60 / N )
+                         +  pairs * candidates * bad_arg / N )
+       events   1, or 1 + pairs if opaque arguments hold exponentials (and no last term then)
        T        the most terms c e^l in the numerator of the difference of e's readings, or of two opaque arguments
-       deg_exp, height_exp     as deg and height, of the numerator of the difference of two l of that numerator
+       deg_exp, bad_exp        as deg and bad, with b - 1 for 60, of the numerator of the difference of two l there
        b, primes_q             q is uniform among the primes of b bits: in [2^(b-1), 2^b); b makes eps least
        candidates, N           p is the first prime of at most that many numbers drawn from the N = floor(2^60 / 2q) numbers
                                2jq + 1 from 2^60 on; omega is uniform among the q - 1 elements of order q mod p
@@ -105,8 +107,8 @@
      and not 0 in Z[z].  Its norm, a nonzero integer, is at most 2^(height (q-1)).  A prime p = 1 mod q and an omega of
      order q stand for the prime ideal (p, z - omega) of norm p >= 2^60, unlike pairs for unlike ideals, so at most
      (q-1) height/60 pairs send that coefficient to 0.  Of the N (q-1) pairs of a number and an omega each candidate is
-     any with equal chance: the last term.  Else the sum is a nonzero polynomial mod p, at a random point.  Opaque values
-     are revealed in order of depth, as before; both their residues are independent and uniform.  T, deg_exp, height_exp
+     any with equal chance; so for the `bad_arg` primes of each pair of arguments without exponentials.  Else the sum is a nonzero polynomial mod p, at a random point.  Opaque values
+     are revealed in order of depth, as before; both their residues are independent and uniform.  T, deg_exp, bad_exp
      come from >>bounds.  This does without the sparsity that the paper's Theorem 2 pays for (k^4 d < q).
      Assumed: the keyed hash and the drawing of inputs behave as random functions; whoever chose the seed did not look
      for one that lets the pair pass (choose your own to exclude that); the code does what is written here.
@@ -177,8 +179,7 @@ typedef struct mg_fv { uint64_t p, q; uint32_t flags; } mg_fv;
 /* The first pair of a table with p (q + 1) + 2 <= 65535 that avoids every prime factor of the graphs' constants and
    sizes; omega and the keys from the seed.  MG_UNSUPPORTED if no pair does. */
 mg_status mg_field_small(const mg_graph *const *g, int n, uint64_t seed, int exp_opaque, mg_field *out, mg_error *e);
-/* Random primes from the seed, p in [2^60, 2^61).  exp_opaque: q = 0; else q in [2^30, 2^31).  MG_LIMIT if none of
-   MG_VERIFY_CANDIDATES is prime (less likely than e^-45). */
+/* Random primes from the seed, p in [2^60, 2^61).  exp_opaque: q = 0; else q in [2^30, 2^31).  */
 mg_status mg_field_large(uint64_t seed, int exp_opaque, mg_field *out);
 int mg_is_prime(uint64_t n); /* exact for all 64-bit n */
 
@@ -400,7 +401,7 @@ enum { MG_TIER_DEFAULT, MG_TIER_FAST, MG_TIER_FULL };
 enum {
   MG_VERIFY_TESTS = 64,       /* the most tests */
   MG_VERIFY_DRAWS = 4,        /* the most draws a test */
-  MG_VERIFY_CANDIDATES = 1024 /* the most numbers tried for one p with q | p-1 */
+  MG_VERIFY_CANDIDATES = 256  /* the most numbers tried for one p with q | p-1 */
 };
 
 /* How far a verification is. */
@@ -440,9 +441,9 @@ typedef struct mg_verify_report {
   int redraws;
   int unfinished;            /* UNDECIDED because time, memory or `stop` ended the tests */
   /* the quantities of Theorem A */
-  double degree, opaque_terms, degree_arg, height, log2_eps;
+  double degree, opaque_terms, degree_arg, height, height_arg, log2_eps;
   /* those that Theorem B adds */
-  double exp_terms, degree_exp, height_exp; /* exp_terms is a log2 */
+  double exp_terms, degree_exp, height_exp, exp_events; /* exp_terms is a log2 */
   int q_bits;
   int patterns;              /* EQUAL_SAMPLED: how many of the tests had winners of maxima unlike all others' */
   /* the counterexample that float64 found: inputs by mg_verify_input_real(graph, seed, ..) */
@@ -565,7 +566,8 @@ static void mgi_field_fill(mg_field *F, uint64_t p, uint64_t q, uint64_t seed, i
   }
 }
 
-/* q uniform among the primes of that many bits; p the first prime of uniform 2jq + 1 in [2^60, 2^61). */
+/* q uniform among the primes of that many bits; p the first prime of uniform 2jq + 1 in [2^60, 2^61).  MG_NOT_FOUND if none
+   of MG_VERIFY_CANDIDATES is prime: about one seed in 200,000. */
 static mg_status mgi_field_pair(uint64_t seed, int q_bits, mg_field *out) {
   uint64_t state = mgi_ff_hash(seed, 5, 0), q = mgi_ff_random_prime(&state, q_bits), p = 0;
   uint64_t lo = (((uint64_t)1 << 60) + 2 * q - 1) / (2 * q), span = ((uint64_t)1 << 60) / (2 * q);
@@ -575,14 +577,17 @@ static mg_status mgi_field_pair(uint64_t seed, int q_bits, mg_field *out) {
     if (!(p >> 61) && mg_is_prime(p)) break;
     p = 0;
   }
-  if (!p) return MG_LIMIT;
+  if (!p) return MG_NOT_FOUND;
   mgi_field_fill(out, p, q, seed, 0);
   return MG_OK;
 }
 
 mg_status mg_field_large(uint64_t seed, int exp_opaque, mg_field *out) {
   uint64_t state = mgi_ff_hash(seed, 5, 0);
-  if (!exp_opaque) return mgi_field_pair(seed, 31, out);
+  if (!exp_opaque) {
+    while (mgi_field_pair(seed, 31, out) != MG_OK) seed = mgi_ff_mix(seed + 1);
+    return MG_OK;
+  }
   mgi_field_fill(out, mgi_ff_random_prime(&state, 61), 0, seed, 1);
   return MG_OK;
 }
@@ -1192,24 +1197,29 @@ static void mgi_bound_theorem(const mgi_bounds *a, const mgi_bounds *b, mg_verif
   const mgi_frac *x = &a->out, *y = &b->out;
   uint32_t flags = 0;
   for (int k = 0; k < MG_MAX_OUT; k++) flags |= a->flags[k] | b->flags[k];
-  double m = a->terms + b->terms, pairs = m > 1 ? m * (m - 1) / 2 * (flags & MGI_HAS_MAX ? 2 : 1) : 0, events = mgi_bound_log2(1 + pairs), eps;
+  double m = a->terms + b->terms, pairs = m > 1 ? m * (m - 1) / 2 * (flags & MGI_HAS_MAX ? 2 : 1) : 0, eps;
   r->degree = mgi_bound_max2(x->n + y->d, y->n + x->d);
   r->opaque_terms = m;
   r->degree_arg = pairs > 0 ? arg.n + arg.d : 0;
-  r->height = mgi_bound_up(mgi_bound_max2(mgi_bound_max2(x->hn + y->hd, y->hn + x->hd), pairs > 0 ? arg.hn + arg.hd : 0) + 1);
-  r->exp_terms = r->degree_exp = r->height_exp = 0, r->q_bits = 0;
+  r->height = mgi_bound_up(mgi_bound_max2(x->hn + y->hd, y->hn + x->hd) + 1);
+  r->height_arg = pairs > 0 ? mgi_bound_up(arg.hn + arg.hd + 1) : 0;
+  r->exp_terms = r->degree_exp = r->height_exp = r->exp_events = 0, r->q_bits = 0;
   eps = mgi_bound_log2(r->degree + pairs * r->degree_arg) - 60 + 1e-9; /* p - 1 >= 2^60 */
-  if (!a->pair) eps = mgi_bound_log2_sum(eps, events + mgi_bound_log2(r->height / 60) - mgi_log2_primes(60));
+  double unlucky = floor(r->height / 60), unlucky_arg = floor(r->height_arg / 60); /* primes p that may divide all coefficients */
+  if (!a->pair) eps = mgi_bound_log2_sum(eps, mgi_bound_log2(unlucky + pairs * unlucky_arg) - mgi_log2_primes(60));
   else {
-    double w = 2 * mgi_bound_max2(mgi_bound_max2(x->wn + y->wd, y->wn + x->wd), pairs > 0 ? arg.wn + arg.wd : 0), best = 1e300;
+    int inside = arg.wn > 0 || arg.wd > 0; /* exponentials in opaque arguments: these are sums like the outputs, else fractions */
+    double w = 2 * mgi_bound_max2(mgi_bound_max2(x->wn + y->wd, y->wn + x->wd), inside ? arg.wn + arg.wd : 0), best = 1e300;
     if (w < 1) w = 1;
-    r->exp_terms = mgi_bound_max2(mgi_bound_max2(x->en + y->ed, y->en + x->ed), pairs > 0 ? arg.en + arg.ed : 0) + 1;
+    r->exp_terms = mgi_bound_max2(mgi_bound_max2(x->en + y->ed, y->en + x->ed), inside ? arg.en + arg.ed : 0) + 1;
     r->degree_exp = e.n + (w - 1) * e.d;
     r->height_exp = mgi_bound_up(e.hn + (w - 1) * e.hd + log2(w));
+    r->exp_events = inside ? 1 + pairs : 1;
     for (int bits = MGI_Q_LEAST; bits <= MGI_Q_MOST; bits++) {
-      double meet = mgi_bound_log2_sum(mgi_bound_log2(r->degree_exp) - (bits - 1) + 1e-5, mgi_bound_log2(r->height_exp / (bits - 1)) - mgi_log2_primes(bits - 1));
-      double prime = mgi_bound_log2(MG_VERIFY_CANDIDATES * r->height / 60) - (60 - 1 - bits) + 1e-3; /* floor(2^60 / 2q) candidates */
-      double sum = events + mgi_bound_log2_sum(meet + r->exp_terms, prime);
+      double meet = mgi_bound_log2_sum(mgi_bound_log2(r->degree_exp) - (bits - 1) + 1e-5, mgi_bound_log2(floor(r->height_exp / (bits - 1))) - mgi_log2_primes(bits - 1));
+      double number = mgi_bound_log2(MG_VERIFY_CANDIDATES) - (60 - 1 - bits) + 1e-3; /* candidates / floor(2^60 / 2q) */
+      double prime = mgi_bound_log2_sum(number + mgi_bound_log2(mgi_bound_max2(r->height, inside ? r->height_arg : 0) / 60) + mgi_bound_log2(r->exp_events), number + mgi_bound_log2(inside ? 0 : pairs * unlucky_arg));
+      double sum = mgi_bound_log2_sum(mgi_bound_log2(r->exp_events) + meet + r->exp_terms, prime);
       if (sum < best) best = sum, r->q_bits = bits;
     }
     eps = mgi_bound_log2_sum(eps, best);
@@ -1337,6 +1347,7 @@ typedef struct mgi_trial {
   mg_field F;
   int elem;                  /* the representation */
   uint64_t seed;
+  int draw;                  /* how many there have been */
   int worst;                 /* the first part that differs, so far */
 } mgi_trial;
 
@@ -1561,13 +1572,18 @@ static mg_status mgi_bench_cut(mgi_bench *B, int elem, mgi_cut **out, mg_error *
   return MG_OK;
 }
 
-static mg_status mgi_trial_setup(mgi_trial *t, const mgi_bench *B, int kind, int test, int draw) {
-  t->elem = kind & MGI_PAIR_TEST ? MGI_ELEM_PAIR : MGI_ELEM_WORD;
-  t->seed = mgi_ff_hash(mgi_ff_hash(B->seed, (uint64_t)kind, 8), (uint64_t)test, (uint64_t)draw);
-  mg_status s = kind & MGI_PAIR_TEST ? mgi_field_pair(t->seed, B->q_bits, &t->F) : mg_field_large(t->seed, 1, &t->F);
+/* The next draw of a test, the first if t->draw is 0; one without a prime is replaced, like one with a zero divisor.  0 if
+   there have been MG_VERIFY_DRAWS. */
+static int mgi_trial_setup(mgi_trial *t, const mgi_bench *B, int kind, int test) {
+  mg_status s = MG_NOT_FOUND;
+  while (s != MG_OK && t->draw < MG_VERIFY_DRAWS) {
+    t->elem = kind & MGI_PAIR_TEST ? MGI_ELEM_PAIR : MGI_ELEM_WORD;
+    t->seed = mgi_ff_hash(mgi_ff_hash(B->seed, (uint64_t)kind, 8), (uint64_t)test, (uint64_t)t->draw++);
+    s = kind & MGI_PAIR_TEST ? mgi_field_pair(t->seed, B->q_bits, &t->F) : mg_field_large(t->seed, 1, &t->F);
+  }
   t->F.max_opaque = !(kind & MGI_ORDER_TEST);
   t->F.deadline = B->watch.deadline, t->F.stop = B->watch.stop;
-  return s;
+  return s == MG_OK;
 }
 
 /* `tests` tests of one kind; stops at the first that does not agree. Adds to the report's counts. */
@@ -1587,17 +1603,19 @@ static mgi_trial_result mgi_tests(mgi_bench *B, int kind, int tests, mg_verify_r
   for (int done = 0, n; done < tests && result == MGI_TRIAL_AGREE; done += n) {
     n = tests - done < wave ? tests - done : wave;
     B->watch.now.test = done;
-    for (int k = 0; k < n && result == MGI_TRIAL_AGREE; k++)
-      if (mgi_trial_setup(&t[k], B, kind, done + k, 0) != MG_OK) mg_fail(e, MG_UNSUPPORTED, "mg_verify", "no prime was found"), result = MGI_TRIAL_FAULT;
+    for (int k = 0; k < n && result == MGI_TRIAL_AGREE; k++) {
+      t[k].draw = 0;
+      if (!mgi_trial_setup(&t[k], B, kind, done + k)) mg_fail(e, MG_UNSUPPORTED, "mg_verify", "no prime was found"), result = MGI_TRIAL_FAULT;
+    }
     if (result == MGI_TRIAL_AGREE) mgi_run_all(c, t, n, o, threads, &B->watch);
     for (int k = 0; k < n && result == MGI_TRIAL_AGREE; k++) {
       mgi_outcome x;
-      for (int draw = 0;; draw++) {
+      for (;;) {
         x = mgi_trial_outcome_of(c, &o[k * c->n]);
         if (x.status != MG_OK || !x.undefined || x.twice || x.differs) break;
         r->undefined += x.undefined, r->redraws++;
-        if (draw + 1 == MG_VERIFY_DRAWS) { result = MGI_TRIAL_ZERO_DIVISOR; break; }
-        if (mgi_trial_setup(&t[k], B, kind, done + k, draw + 1) == MG_OK) mgi_run_all(c, &t[k], 1, &o[k * c->n], threads, &B->watch);
+        if (!mgi_trial_setup(&t[k], B, kind, done + k)) { result = MGI_TRIAL_ZERO_DIVISOR; break; }
+        mgi_run_all(c, &t[k], 1, &o[k * c->n], threads, &B->watch);
       }
       if (x.status != MG_OK) {
         *e = x.error;
@@ -1954,8 +1972,8 @@ mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_r
     else MGI_PUT("delta none\ntheorem none\n");
     MGI_PUT("statement %s\n", r->reason);
     MGI_PUT("seed %llu\ntier %s\naim 2^%.17g\n", (unsigned long long)r->seed, r->tier == MG_TIER_FAST ? "fast" : "full", r->want_log2_delta);
-    MGI_PUT("degree %.17g\nopaque_terms %.17g\ndegree_arg %.17g\nheight %.3f\nlog2_eps %.2f\ndraws %d\n", r->degree, r->opaque_terms, r->degree_arg, ceil(r->height * 1000) / 1000, ceil(r->log2_eps * 100) / 100, (int)MG_VERIFY_DRAWS);
-    if (r->two_field) MGI_PUT("exp_terms 2^%.3f\ndegree_exp %.17g\nheight_exp %.3f\nq_bits %d\ncandidates %d\n", ceil(r->exp_terms * 1000) / 1000, r->degree_exp, ceil(r->height_exp * 1000) / 1000, r->q_bits, (int)MG_VERIFY_CANDIDATES);
+    MGI_PUT("degree %.17g\nopaque_terms %.17g\ndegree_arg %.17g\nheight %.3f\nheight_arg %.3f\nlog2_eps %.2f\ndraws %d\n", r->degree, r->opaque_terms, r->degree_arg, ceil(r->height * 1000) / 1000, ceil(r->height_arg * 1000) / 1000, ceil(r->log2_eps * 100) / 100, (int)MG_VERIFY_DRAWS);
+    if (r->two_field) MGI_PUT("exp_terms 2^%.3f\ndegree_exp %.17g\nheight_exp %.3f\nexp_events %.17g\nq_bits %d\ncandidates %d\n", ceil(r->exp_terms * 1000) / 1000, r->degree_exp, ceil(r->height_exp * 1000) / 1000, r->exp_events, r->q_bits, (int)MG_VERIFY_CANDIDATES);
     if (r->verdict == MG_EQUAL_SAMPLED) MGI_PUT("patterns %d\n", r->patterns);
     MGI_PUT("compared %llu\ntests %d\n", (unsigned long long)r->compared, r->tests);
     for (int k = 0; k < r->tests && k < MG_VERIFY_TESTS; k++) {
