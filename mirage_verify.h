@@ -163,6 +163,7 @@ typedef struct mg_field {
   uint16_t inverse[512];        /* small pair: 1/k mod p */
   double deadline;              /* 0, or the time (seconds, UTC) after which matmul answers MG_LIMIT */
   const volatile int *stop;     /* NULL, or what is not 0 once matmul shall answer MG_LIMIT */
+  const uint64_t *powers;       /* NULL, or [k * 256 + j]: omega^(j 256^k) for k < 8 */
   uint64_t *pattern;            /* NULL, or [0] a hash of who won each maximum so far, [1] how many there were */
 } mg_field;
 
@@ -249,6 +250,15 @@ MGI_FN uint64_t mgi_invmod(const mg_modulus *M, uint64_t a) {
   return t1 < 0 ? (uint64_t)(t1 + (int64_t)M->m) : (uint64_t)t1;
 }
 
+/* omega^k, k < q. */
+MGI_FN uint64_t mgi_ff_power(const mg_field *F, uint64_t k) {
+  if (F->p < 512) return F->power[k];
+  if (!F->powers) return mgi_powmod(&F->mp, F->omega, k);
+  uint64_t r = F->powers[k & 255];
+  for (const uint64_t *t = F->powers + 256; k >>= 8; t += 256) r = mgi_mulmod(&F->mp, r, t[k & 255]);
+  return r;
+}
+
 #define MGI_FV_SPECIAL (MG_FV_UNDEF | MG_FV_NEGINF | MG_FV_EXP2)
 #define MGI_FV_TRACE (MG_FV_MAX | MG_FV_OPAQUE)
 
@@ -309,7 +319,7 @@ MGI_FN mg_fv mg_ff_exp(const mg_field *F, mg_fv a) {
   uint32_t f = a.flags;
   if ((f & MG_FV_NOQ) && !(f & MG_FV_UNDEF)) f |= MG_FV_EXP2;
   if (f & MGI_FV_SPECIAL) return mgi_fv_special(f);
-  return mgi_fv(F->p < 512 ? F->power[a.q] : mgi_powmod(&F->mp, F->omega, a.q), 0, f | MG_FV_NOQ);
+  return mgi_fv(mgi_ff_power(F, a.q), 0, f | MG_FV_NOQ);
 }
 /* In the order of mix(p + key), ties by q, an absent q last. */
 MGI_FN mg_fv mg_ff_max(const mg_field *F, mg_fv a, mg_fv b) {
@@ -654,7 +664,7 @@ static int mgi_ff_next_row(const mg_shape *s, int64_t *at) {
 static mg_status mgi_pair_map(void *user, mg_opcode op, mg_rational rc, const mg_view *out, const mg_view *in) {
   const mg_field *F = (const mg_field *)user;
   const mg_op_info *row = mg_op_row(op);
-  mg_fv c = row->attr == MG_ATTR_RAT ? mg_ff_const(F, rc) : mgi_fv(0, 0, 0), zero = mgi_fv(0, 0, 0);
+  mg_fv c = row->attr == MG_ATTR_RAT ? mg_ff_const(F, rc) : mgi_fv(0, 0, 0), zero = mgi_fv(0, 0, 0), last = zero, inverse = zero; /* inverse is 1/last */
   int64_t at[MG_MAX_RANK] = {0};
   int r = out->shape.rank;
   if (!row->elementwise) return MG_UNSUPPORTED;
@@ -663,7 +673,15 @@ static mg_status mgi_pair_map(void *user, mg_opcode op, mg_rational rc, const mg
     const mg_fv *a = (const mg_fv *)in[0].data + mgi_ff_row_offset(&in[0], at, r - 1);
     const mg_fv *b = row->n_in > 1 ? (const mg_fv *)in[1].data + mgi_ff_row_offset(&in[1], at, r - 1) : &zero;
     int64_t sa = in[0].stride[r - 1], sb = row->n_in > 1 ? in[1].stride[r - 1] : 0;
-    for (int64_t k = 0; k < out->shape.dim[r - 1]; k++) o[k * out->stride[r - 1]] = mg_ff_apply(F, op, a[k * sa], b[k * sb], c);
+    for (int64_t k = 0; k < out->shape.dim[r - 1]; k++) {
+      mg_fv x = a[k * sa], y = b[k * sb];
+      if (op == MG_OP_DIV && !((x.flags | y.flags) & MGI_FV_SPECIAL) && y.p && (y.q || !mgi_fv_has_q(F, y.flags))) { /* rows share divisors */
+        if (y.p != last.p) last.p = y.p, inverse.p = mgi_invmod(&F->mp, y.p);
+        if (mgi_fv_has_q(F, y.flags) && y.q != last.q) last.q = y.q, inverse.q = mgi_invmod(&F->mq, y.q);
+        uint32_t f = x.flags | y.flags;
+        o[k * out->stride[r - 1]] = mgi_fv(mgi_mulmod(&F->mp, x.p, inverse.p), mgi_fv_has_q(F, f) ? mgi_mulmod(&F->mq, x.q, inverse.q) : 0, f);
+      } else o[k * out->stride[r - 1]] = mg_ff_apply(F, op, x, y, c);
+    }
   } while (mgi_ff_next_row(&out->shape, at));
   return MG_OK;
 }
@@ -1348,6 +1366,7 @@ typedef struct mgi_trial {
   int elem;                  /* the representation */
   uint64_t seed;
   int draw;                  /* how many there have been */
+  uint64_t powers[8 * 256];  /* of F.omega */
   int worst;                 /* the first part that differs, so far */
 } mgi_trial;
 
@@ -1583,6 +1602,15 @@ static int mgi_trial_setup(mgi_trial *t, const mgi_bench *B, int kind, int test)
   }
   t->F.max_opaque = !(kind & MGI_ORDER_TEST);
   t->F.deadline = B->watch.deadline, t->F.stop = B->watch.stop;
+  if (s == MG_OK && t->F.q) {
+    uint64_t w = t->F.omega;
+    for (int k = 0; k < 8; k++) {
+      t->powers[k * 256] = 1;
+      for (int j = 1; j < 256; j++) t->powers[k * 256 + j] = mgi_mulmod(&t->F.mp, t->powers[k * 256 + j - 1], w);
+      w = mgi_mulmod(&t->F.mp, t->powers[k * 256 + 255], w);
+    }
+    t->F.powers = t->powers;
+  }
   return s == MG_OK;
 }
 

@@ -234,6 +234,34 @@ static void draws(void **state) {
   for (uint64_t k = 0; k < S.p; k++) assert_true(abs(count[k] - 1000) < 300);
 }
 
+/* Powers by a table are powers; a division by a row's divisor is a division. */
+static void shortcuts(void **state) {
+  (void)state;
+  static mgi_trial t;
+  mgi_bench B;
+  memset(&B, 0, sizeof B);
+  for (int bits = MGI_Q_LEAST; bits <= MGI_Q_MOST; bits += 5) {
+    B.seed = seed + (uint64_t)bits, B.q_bits = bits;
+    memset(&t, 0, sizeof t);
+    assert_true(mgi_trial_setup(&t, &B, MGI_PAIR_TEST, 0));
+    assert_true(t.F.powers == t.powers && t.F.q >> (bits - 1) == 1 && t.F.p >> 60 == 1 && (t.F.p - 1) % t.F.q == 0 && mg_is_prime(t.F.p) && mg_is_prime(t.F.q));
+    assert_true(t.F.omega != 1 && mgi_powmod(&t.F.mp, t.F.omega, t.F.q) == 1);
+    uint64_t s = seed;
+    for (int k = 0; k < 500; k++) {
+      uint64_t e = k < 3 ? (uint64_t)k : k == 3 ? t.F.q - 1 : next(&s) % t.F.q;
+      assert_true(mgi_ff_power(&t.F, e) == mgi_powmod(&t.F.mp, t.F.omega, e));
+    }
+    mg_fv a[200], b[200], o[200];
+    for (int k = 0; k < 200; k++) a[k] = any(&t.F, &s), b[k] = k && next(&s) % 2 ? b[k - 1] : any(&t.F, &s);
+    mg_view v[3];
+    memset(v, 0, sizeof v);
+    for (int k = 0; k < 3; k++) v[k].shape.rank = 1, v[k].shape.dim[0] = 200, v[k].stride[0] = 1;
+    v[0].data = o, v[1].data = a, v[2].data = b;
+    assert_int_equal(mgi_pair_map(&t.F, MG_OP_DIV, mg_rat(0, 1), &v[0], &v[1]), MG_OK);
+    for (int k = 0; k < 200; k++) assert_true(same(o[k], mg_ff_div(&t.F, a[k], b[k])));
+  }
+}
+
 static void specials(void **state) {
   (void)state;
   for (int which = 0; which < 4; which++) {
@@ -1524,7 +1552,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_dropped_operand_of_a_maximum), cmocka_unit_test(a_running_maximum), cmocka_unit_test(exponentials_at_small_primes), cmocka_unit_test(forms), cmocka_unit_test(many_outputs),
       cmocka_unit_test(parts_and_threads), cmocka_unit_test(not_a_number), cmocka_unit_test(progress_and_stop), cmocka_unit_test(winner_patterns),
       cmocka_unit_test(a_time_limit),
-      cmocka_unit_test(moduli), cmocka_unit_test(axioms), cmocka_unit_test(draws), cmocka_unit_test(specials), cmocka_unit_test(opaque_functions), cmocka_unit_test(words),
+      cmocka_unit_test(moduli), cmocka_unit_test(axioms), cmocka_unit_test(draws), cmocka_unit_test(specials), cmocka_unit_test(shortcuts), cmocka_unit_test(opaque_functions), cmocka_unit_test(words),
     cmocka_unit_test(domains_agree), cmocka_unit_test(matmul_definition), cmocka_unit_test(right_pairs), cmocka_unit_test(exponentials),
     cmocka_unit_test(maxima), cmocka_unit_test(wrong_pairs), cmocka_unit_test(undecided), cmocka_unit_test(zero_divisors_never_mislead),
     cmocka_unit_test(user_rows), cmocka_unit_test(every_row), cmocka_unit_test(degree_bounds), cmocka_unit_test(term_bounds), cmocka_unit_test(exponential_bounds), cmocka_unit_test(theorem_quantities),
