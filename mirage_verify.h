@@ -34,8 +34,9 @@
      }
 
    CONTENTS (search for the tag)
-     >>field  >>arithmetic  >>rows  >>words  >>verdict  >>certificate                    declarations
+     >>field  >>arithmetic  >>rows  >>words  >>verdict  >>certificate  >>axioms  >>solver   declarations
      >>primes  >>domains  >>bounds  >>draws  >>tests  >>floats  >>verify  >>text-of-certificates     implementation
+     >>terms  >>indices  >>facts  >>library  >>proofs  >>methods                                     of the solver
 
    CONFIGURATION
      None of its own.  Rows of MG_USER_OPS take part: the `field` column is written in these macros over values a, b, c:
@@ -485,6 +486,97 @@ mg_status mg_certificate_check(const char *text, size_t len, mg_verify_report *r
    MG_UNSUPPORTED if they ended the tests. */
 mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_config *how, mg_verify_report *r, mg_error *e);
 
+/* ------------------------------------------------------------------------------------------------- >>axioms
+   What the solver may use of functions over the reals, beside the theory of real arithmetic itself.  A(name, use, text).
+   The text is `condition & condition => term < term | term = term`: terms by rows of the operator table, max of two,
+   numbers, and one-letter variables over all reals; relations = < <= > >=.  Where the conditions hold the terms must be
+   finite and the statement true: a test draws values for each row, those of MG_USER_PROOF_AXIOMS too.
+     FORM   used by the normal form (>>terms), by name
+     FACT   given to the solver for every application in its question of the functions whose operands are variables in
+            the text; for each choice of them if there are several */
+enum { MG_PROOF_FORM, MG_PROOF_FACT };
+#define MG_BUILTIN_PROOF_AXIOMS(A)                                                                    \
+  A(exp_add,      FORM, "exp(add(x,y)) = mul(exp(x),exp(y))")                                         \
+  A(exp_neg,      FORM, "exp(neg(x)) = div(1,exp(x))")                                                \
+  A(exp_zero,     FORM, "exp(0) = 1")                                                                 \
+  A(exp_log,      FORM, "x > 0 => exp(log(x)) = x")                                                   \
+  A(log_exp,      FORM, "log(exp(x)) = x")                                                            \
+  A(log_exp_mul,  FORM, "y > 0 => log(mul(exp(x),y)) = add(x,log(y))")                                \
+  A(log_one,      FORM, "log(1) = 0")                                                                 \
+  A(sqrt_scale,   FORM, "x >= 0 & y >= 0 => sqrt(mul(sqr(y),x)) = mul(y,sqrt(x))")                    \
+  A(sqrt_square,  FORM, "x >= 0 => sqr(sqrt(x)) = x")                                                 \
+  A(relu_max,     FORM, "relu(x) = max(x,0)")                                                         \
+  A(max_shift,    FORM, "max(add(x,z),add(y,z)) = add(max(x,y),z)")                                   \
+  A(max_scale,    FORM, "z > 0 => max(mul(z,x),mul(z,y)) = mul(z,max(x,y))")                          \
+  A(max_assoc,    FORM, "max(x,max(y,z)) = max(max(x,y),z)")                                          \
+  A(max_same,     FORM, "max(x,x) = x")                                                               \
+  A(max_above,    FACT, "max(x,y) >= x")                                                              \
+  A(max_one,      FACT, "max(x,y) = x | max(x,y) = y")                                                \
+  A(exp_positive, FACT, "exp(x) > 0")                                                                 \
+  A(exp_monotone, FACT, "x < y => exp(x) < exp(y)")                                                   \
+  A(exp_above,    FACT, "x > 0 => exp(x) > add(1,x)")                                                 \
+  A(exp_none,     FACT, "x = 0 => exp(x) = 1")                                                        \
+  A(exp_below,    FACT, "x < 0 => exp(x) < 1")                                                        \
+  A(log_above,    FACT, "x > 1 => log(x) > 0")                                                        \
+  A(log_none,     FACT, "x = 1 => log(x) = 0")                                                        \
+  A(log_below,    FACT, "x > 0 & x < 1 => log(x) < 0")                                                \
+  A(log_monotone, FACT, "x > 0 & x < y => log(x) < log(y)")                                           \
+  A(log_mul,      FACT, "x > 0 & y > 0 => log(mul(x,y)) = add(log(x),log(y))")                        \
+  A(log_div,      FACT, "x > 0 & y > 0 => log(div(x,y)) = sub(log(x),log(y))")                        \
+  A(sqrt_least,   FACT, "x >= 0 => sqrt(x) >= 0")                                                     \
+  A(sqrt_root,    FACT, "x >= 0 => mul(sqrt(x),sqrt(x)) = x")                                         \
+  A(sqrt_mul,     FACT, "x >= 0 & y >= 0 => mul(sqrt(x),sqrt(y)) = sqrt(mul(x,y))")                   \
+  A(silu_exp,     FACT, "silu(x) = div(x,add(1,exp(neg(x))))")
+
+#ifndef MG_USER_PROOF_AXIOMS
+#define MG_USER_PROOF_AXIOMS(A)
+#endif
+typedef struct mg_proof_axiom { const char *name, *text; int use; } mg_proof_axiom;
+int mg_proof_axiom_count(void);
+const mg_proof_axiom *mg_proof_axiom_at(int k); /* NULL if there is none */
+/* The text over doubles, value[0] for x's letter 'a' and so on: 1 true, 0 false (or a term is not finite), -1 a condition
+   does not hold, -2 with *e for a text that cannot be read. */
+int mg_proof_axiom_holds(const char *text, const double value[26], mg_error *e);
+
+/* ------------------------------------------------------------------------------------------------- >>solver
+   A proof that two graphs are equal functions over the reals, for all inputs on which both are defined, at the sizes
+   that they have: no chance of error, no delta.  It covers what the field tests cannot: maxima that do not cancel, relu,
+   clamps, logarithms, roots.  libz3 is loaded when it is called for; nothing is linked.                              */
+
+enum { MG_PROVE_AUTO, MG_PROVE_INDEXED /* one element for all, indices symbolic */, MG_PROVE_ELEMENTS /* each element */ };
+
+typedef struct mg_prove_config {
+  double time_limit_s;   /* 0: 10 */
+  size_t memory_limit;   /* bytes for terms, and again for the solver; 0: 1 GiB */
+  uint64_t seed;         /* of the float64 inputs */
+  int method;            /* MG_PROVE_AUTO: indexed, then each element */
+  const char *library;   /* NULL: libz3.so.4, then libz3.so */
+  const volatile int *stop; /* when it becomes nonzero the verdict is UNDECIDED; may be NULL */
+} mg_prove_config;
+mg_prove_config mg_prove_config_default(void);
+
+typedef struct mg_prove_report {
+  mg_verdict verdict;    /* EQUAL; NOT_EQUAL, with a float64 counterexample; UNDECIDED.  Never EQUAL_SAMPLED */
+  char reason[256];      /* one line in words */
+  char axioms[256];      /* names of the rows that were in play */
+  char solver[32];       /* "Z3 4.8.12" */
+  int method;            /* that decided */
+  int64_t elements;      /* compared: symbolic ones, or all */
+  int queries;           /* questions to the solver; 0: the normal forms were the same */
+  uint32_t terms;        /* made */
+  double seconds;
+  /* as in mg_verify_report */
+  int confirmed;
+  uint64_t cx_seed;
+  int cx_output;
+  int64_t cx_element;
+  double cx_a, cx_b;
+} mg_prove_report;
+
+/* MG_OK whenever there is a verdict; MG_UNSUPPORTED without libz3; MG_BAD_INPUT for unlike signatures.  It ends by the
+   time limit, give or take what the solver takes to notice an interrupt. */
+mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *cfg, mg_prove_report *r, mg_error *e);
+
 #ifdef __cplusplus
 }
 #endif
@@ -496,6 +588,7 @@ mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_c
 #ifndef MIRAGE_VERIFY_IMPLEMENTED
 #define MIRAGE_VERIFY_IMPLEMENTED
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -2099,6 +2192,1885 @@ mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_c
   mg_string_free(again);
   mg_graph_free(g[0]), mg_graph_free(g[1]);
   return status;
+}
+
+/* --------------------------------------------------------------------------------------------------- >>terms
+   Real terms in a normal form, hash-consed: equal ids are equal terms.
+     polynomial   sum of rational * monomial, at least; a monomial is a product of atoms to powers, negative ones too
+     atom         an input element; f(polynomial ..); a maximum of polynomials; 1/(polynomial of two terms or more);
+                  a sum, or a maximum, over bound indices
+   An index is a list of digits, most significant first: digit (v, div, mod) is (v / div) % mod of an index variable v.
+   A reduction over an index that was cut into blocks and iterations so meets the one over the whole index: bound variables
+   are split where no digit crosses, then merged where two always stand side by side.
+     sum of a sum of terms           the sums of the terms; what does not depend on the index moves out
+     sum of a product over i and j   the product of the sums, where no factor has both; nested sums are flattened
+   Bound variables are named by the height of the term, in the order that gives the least id.
+   Requirement 1: every step is an identity of the reals wherever both sides are defined, by the FORM rows.
+   Requirement 2: a term that passes a limit sets `bad`; the result is then worthless, and the verdict UNDECIDED. */
+
+__extension__ typedef __int128 mgi_i128;
+
+enum { MGI_PV_IN = 1, MGI_PV_FN, MGI_PV_MAX, MGI_PV_INV, MGI_PV_SUM, MGI_PV_TOP, MGI_PV_MONO, MGI_PV_POLY, MGI_PV_KEY };
+enum { MGI_PV_ZERO = 1, MGI_PV_NONE = 2 };           /* ids: the polynomial 0; minus infinity, the maximum of nothing */
+enum { MGI_PV_FREE = 8, MGI_PV_TEMP = 40, MGI_PV_VARS = 64, MGI_PV_NAUGHT = 255 }; /* variables: 0.. free, 8.. bound, 40.. while building */
+enum { MGI_PV_BOUND = 5, MGI_PV_TERMS = 20000, MGI_PV_DIGITS = 12 };
+
+typedef struct mgi_pv_node { size_t off; uint32_t n, hash, top, value; uint64_t vars; } mgi_pv_node; /* top: past its bound variables */
+typedef struct mgi_pv_term { uint32_t mono; int64_t num, den; } mgi_pv_term;
+typedef struct mgi_pv_digit { uint32_t var, div, mod; } mgi_pv_digit;
+typedef struct mgi_pv_index { int n; mgi_pv_digit d[MGI_PV_DIGITS]; } mgi_pv_index;
+/* Variable `var` := hi * at + lo, each times a scale; at == 0: lo only. */
+typedef struct mgi_pv_sub { uint32_t var, at, lo, lo_scale, hi; } mgi_pv_sub;
+
+typedef struct mgi_prover {
+  uint32_t *w;
+  size_t nw, cw, limit;
+  mgi_pv_node *node;
+  uint32_t n, cap, *slot, slots;
+  int64_t extent[MGI_PV_VARS];
+  int temps, bad;
+  char why[160];
+  uint64_t used;             /* rows of the axiom table, by index */
+  double deadline;
+  const volatile int *stop;
+  uint64_t steps;
+  uint32_t from, to;         /* an atom that mgi_pv_map replaces, and the polynomial in its place */
+} mgi_prover;
+
+static uint32_t mgi_pv_fail(mgi_prover *P, const char *why) {
+  if (!P->bad) snprintf(P->why, sizeof P->why, "%.150s", why);
+  P->bad = 1;
+  return MGI_PV_ZERO;
+}
+static int mgi_pv_over(mgi_prover *P) {
+  if (!P->bad && (P->steps++ & 1023) == 0 && ((P->deadline > 0 && mgi_verify_now() > P->deadline) || (P->stop && *P->stop))) mgi_pv_fail(P, "the time limit ended it");
+  return P->bad;
+}
+static uint32_t mgi_pv_word(const mgi_prover *P, uint32_t id, uint32_t k) { return P->w[P->node[id].off + k]; }
+static int64_t mgi_pv_long(const mgi_prover *P, uint32_t id, uint32_t k) { return (int64_t)((uint64_t)mgi_pv_word(P, id, k) | (uint64_t)mgi_pv_word(P, id, k + 1) << 32); }
+static uint32_t mgi_pv_kind(const mgi_prover *P, uint32_t id) { return mgi_pv_word(P, id, 0); }
+
+#define MGI_X(name, use, text) MGI_PV_ROW_##name,
+enum { MG_BUILTIN_PROOF_AXIOMS(MGI_X) MG_USER_PROOF_AXIOMS(MGI_X) MGI_PV_ROWS };
+#undef MGI_X
+static_assert(MGI_PV_ROWS <= 64, "the rows in play are a 64-bit set");
+static void mgi_pv_use(mgi_prover *P, int row) { P->used |= (uint64_t)1 << row; }
+
+/* What a node's children say of its variables. */
+static void mgi_pv_look(mgi_prover *P, mgi_pv_node *x) {
+  const uint32_t *w = P->w + x->off;
+  uint32_t first = x->n, step = 1;
+  x->vars = 0, x->top = MGI_PV_FREE;
+  switch (w[0]) {
+    case MGI_PV_IN:
+      if (w[2] != UINT32_MAX)
+        for (uint32_t k = 2; k < x->n; k += 1 + 3 * w[k])
+          for (uint32_t j = 0; j < w[k]; j++)
+            if (w[k + 1 + 3 * j] < MGI_PV_VARS) x->vars |= (uint64_t)1 << w[k + 1 + 3 * j];
+      return;
+    case MGI_PV_FN: first = 6; break;
+    case MGI_PV_MAX: case MGI_PV_INV: first = 1; break;
+    case MGI_PV_SUM: case MGI_PV_TOP: first = x->n - 1; break;
+    case MGI_PV_MONO: first = 1, step = 2; break;
+    case MGI_PV_POLY: first = 1, step = 5; break;
+    default: return;
+  }
+  for (uint32_t k = first; k < x->n; k += step) {
+    const mgi_pv_node *c = &P->node[w[k]];
+    x->vars |= c->vars;
+    if (c->top > x->top) x->top = c->top;
+  }
+  if (w[0] == MGI_PV_SUM || w[0] == MGI_PV_TOP) {
+    for (uint32_t k = 0; k < w[1]; k++) x->vars &= ~((uint64_t)1 << (w[2] + k));
+    if (w[2] + w[1] > x->top) x->top = w[2] + w[1];
+  }
+}
+
+/* The id of the node with these words; 0 if memory is out. */
+static uint32_t mgi_pv_intern(mgi_prover *P, const uint32_t *w, uint32_t n) {
+  uint64_t h = n;
+  if (P->bad) return MGI_PV_ZERO;
+  for (uint32_t k = 0; k < n; k++) h = mgi_mix(h, w[k]);
+  if (2 * (size_t)P->n + 2 >= P->slots) {
+    uint32_t slots = P->slots ? 2 * P->slots : 4096, *s = (uint32_t *)calloc(slots, sizeof *s);
+    if (!s || slots > (uint32_t)1 << 30) { free(s); return mgi_pv_fail(P, "no memory for terms"); }
+    for (uint32_t id = 1; id < P->n; id++) {
+      uint32_t at = P->node[id].hash & (slots - 1);
+      while (s[at]) at = (at + 1) & (slots - 1);
+      s[at] = id;
+    }
+    free(P->slot);
+    P->slot = s, P->slots = slots;
+  }
+  uint32_t at = (uint32_t)h & (P->slots - 1);
+  for (; P->slot[at]; at = (at + 1) & (P->slots - 1)) {
+    const mgi_pv_node *x = &P->node[P->slot[at]];
+    if (x->hash == (uint32_t)h && x->n == n && !memcmp(P->w + x->off, w, n * sizeof *w)) return P->slot[at];
+  }
+  if (P->nw + n > P->cw || P->n == P->cap) {
+    size_t cw = 2 * P->cw + n + 4096;
+    uint32_t cap = 2 * P->cap + 1024;
+    if (cw * sizeof *P->w + cap * sizeof *P->node + P->slots * sizeof *P->slot > P->limit) return mgi_pv_fail(P, "too large: the terms pass the memory limit");
+    uint32_t *ww = (uint32_t *)realloc(P->w, cw * sizeof *ww);
+    if (ww) P->w = ww, P->cw = cw;
+    mgi_pv_node *nn = ww ? (mgi_pv_node *)realloc(P->node, cap * sizeof *nn) : NULL;
+    if (!nn) return mgi_pv_fail(P, "no memory for terms");
+    P->node = nn, P->cap = cap;
+  }
+  if (!P->n) memset(&P->node[P->n++], 0, sizeof *P->node);
+  mgi_pv_node x;
+  memset(&x, 0, sizeof x);
+  x.off = P->nw, x.n = n, x.hash = (uint32_t)h;
+  memcpy(P->w + P->nw, w, n * sizeof *w);
+  P->nw += n;
+  mgi_pv_look(P, &x);
+  P->node[P->n] = x;
+  P->slot[at] = P->n;
+  return P->n++;
+}
+
+/* ---- rationals and polynomials */
+
+static int mgi_pv_ratio(mgi_i128 num, mgi_i128 den, int64_t *n, int64_t *d) {
+  mgi_i128 a = num < 0 ? -num : num, b = den;
+  while (b) { mgi_i128 t = a % b; a = b, b = t; }
+  if (a > 1) num /= a, den /= a;
+  if (num > INT64_MAX / 2 || num < -(INT64_MAX / 2) || den > INT64_MAX / 2) return 0;
+  *n = (int64_t)num, *d = (int64_t)den;
+  return 1;
+}
+static int mgi_pv_by_mono(const void *a, const void *b) {
+  uint32_t x = ((const mgi_pv_term *)a)->mono, y = ((const mgi_pv_term *)b)->mono;
+  return x < y ? -1 : x > y;
+}
+/* Sorts and adds up; t is clobbered. */
+static uint32_t mgi_pv_poly(mgi_prover *P, mgi_pv_term *t, size_t n) {
+  size_t m = 0;
+  if (P->bad || !n) return MGI_PV_ZERO;
+  qsort(t, n, sizeof *t, mgi_pv_by_mono);
+  for (size_t k = 0; k < n; k++) {
+    if (m && t[m - 1].mono == t[k].mono) {
+      mgi_pv_term *x = &t[m - 1];
+      if (x->den == 1 && t[k].den == 1 ? !mgi_pv_ratio((mgi_i128)x->num + t[k].num, 1, &x->num, &x->den)
+                                       : !mgi_pv_ratio((mgi_i128)x->num * t[k].den + (mgi_i128)t[k].num * x->den, (mgi_i128)x->den * t[k].den, &x->num, &x->den)) return mgi_pv_fail(P, "too large: a coefficient");
+    } else t[m++] = t[k];
+    if (!t[m - 1].num) m--;
+  }
+  if (!m) return MGI_PV_ZERO;
+  if (m > MGI_PV_TERMS) return mgi_pv_fail(P, "too large: a polynomial");
+  uint32_t few[64], *w = m > 12 ? (uint32_t *)malloc((1 + 5 * m) * sizeof *w) : few, id;
+  if (!w) return mgi_pv_fail(P, "no memory for terms");
+  w[0] = MGI_PV_POLY;
+  for (size_t k = 0; k < m; k++) {
+    uint32_t *x = w + 1 + 5 * k;
+    x[0] = t[k].mono, x[1] = (uint32_t)t[k].num, x[2] = (uint32_t)((uint64_t)t[k].num >> 32), x[3] = (uint32_t)t[k].den, x[4] = (uint32_t)((uint64_t)t[k].den >> 32);
+  }
+  id = mgi_pv_intern(P, w, (uint32_t)(1 + 5 * m));
+  if (w != few) free(w);
+  return id;
+}
+static uint32_t mgi_pv_count(const mgi_prover *P, uint32_t p) { return (P->node[p].n - 1) / 5; }
+static mgi_pv_term mgi_pv_at(const mgi_prover *P, uint32_t p, uint32_t k) {
+  mgi_pv_term t;
+  t.mono = mgi_pv_word(P, p, 1 + 5 * k), t.num = mgi_pv_long(P, p, 2 + 5 * k), t.den = mgi_pv_long(P, p, 4 + 5 * k);
+  return t;
+}
+static uint32_t mgi_pv_unit(mgi_prover *P) { uint32_t w = MGI_PV_MONO; return mgi_pv_intern(P, &w, 1); }
+static uint32_t mgi_pv_single(mgi_prover *P, uint32_t mono, int64_t num, int64_t den) {
+  mgi_pv_term t;
+  t.mono = mono, t.num = num, t.den = den;
+  return mgi_pv_poly(P, &t, 1);
+}
+static uint32_t mgi_pv_number(mgi_prover *P, int64_t num, int64_t den) { return num ? mgi_pv_single(P, mgi_pv_unit(P), num, den) : (uint32_t)MGI_PV_ZERO; }
+static uint32_t mgi_pv_atom(mgi_prover *P, uint32_t atom, int power) {
+  uint32_t w[3];
+  w[0] = MGI_PV_MONO, w[1] = atom, w[2] = (uint32_t)power;
+  return mgi_pv_single(P, mgi_pv_intern(P, w, power ? 3 : 1), 1, 1);
+}
+static uint32_t mgi_pv_powers(const mgi_prover *P, uint32_t mono) { return (P->node[mono].n - 1) / 2; }
+
+/* x + c y */
+static uint32_t mgi_pv_axpy(mgi_prover *P, uint32_t x, uint32_t y, int64_t num, int64_t den) {
+  if (P->bad) return MGI_PV_ZERO;
+  if (x == MGI_PV_NONE || y == MGI_PV_NONE) return MGI_PV_NONE;
+  uint32_t n = mgi_pv_count(P, x), m = mgi_pv_count(P, y);
+  mgi_pv_term *t = (mgi_pv_term *)malloc((n + m + 1) * sizeof *t);
+  if (!t || mgi_pv_over(P)) { free(t); return mgi_pv_fail(P, "no memory for terms"); }
+  for (uint32_t k = 0; k < n; k++) t[k] = mgi_pv_at(P, x, k);
+  for (uint32_t k = 0; k < m; k++) {
+    t[n + k] = mgi_pv_at(P, y, k);
+    if (!mgi_pv_ratio((mgi_i128)t[n + k].num * num, (mgi_i128)t[n + k].den * den, &t[n + k].num, &t[n + k].den)) mgi_pv_fail(P, "too large: a coefficient");
+  }
+  uint32_t r = mgi_pv_poly(P, t, n + m);
+  free(t);
+  return r;
+}
+static uint32_t mgi_pv_add(mgi_prover *P, uint32_t x, uint32_t y) { return mgi_pv_axpy(P, x, y, 1, 1); }
+static uint32_t mgi_pv_sub2(mgi_prover *P, uint32_t x, uint32_t y) { return y == MGI_PV_NONE ? mgi_pv_fail(P, "minus infinity is subtracted") : mgi_pv_axpy(P, x, y, -1, 1); }
+static uint32_t mgi_pv_scale(mgi_prover *P, uint32_t x, int64_t num, int64_t den) { return num ? mgi_pv_axpy(P, MGI_PV_ZERO, x, num, den) : (uint32_t)MGI_PV_ZERO; }
+
+static uint32_t mgi_pv_mono_mul(mgi_prover *P, uint32_t x, uint32_t y) {
+  uint32_t n = mgi_pv_powers(P, x), m = mgi_pv_powers(P, y), few[64], *w = n + m > 30 ? (uint32_t *)malloc((1 + 2 * (size_t)(n + m)) * sizeof *w) : few, k = 1, i = 0, j = 0;
+  if (!w) return mgi_pv_fail(P, "no memory for terms");
+  w[0] = MGI_PV_MONO;
+  while (i < n || j < m) {
+    uint32_t a = i < n ? mgi_pv_word(P, x, 1 + 2 * i) : UINT32_MAX, b = j < m ? mgi_pv_word(P, y, 1 + 2 * j) : UINT32_MAX;
+    int32_t e = 0;
+    if (a <= b) e += (int32_t)mgi_pv_word(P, x, 2 + 2 * i++);
+    if (b <= a) e += (int32_t)mgi_pv_word(P, y, 2 + 2 * j++);
+    if (e > 4096 || e < -4096) mgi_pv_fail(P, "too large: a power");
+    if (e) w[k++] = a < b ? a : b, w[k++] = (uint32_t)e;
+  }
+  uint32_t r = mgi_pv_intern(P, w, k);
+  if (w != few) free(w);
+  return r;
+}
+static uint32_t mgi_pv_mul(mgi_prover *P, uint32_t x, uint32_t y) {
+  if (P->bad) return MGI_PV_ZERO;
+  if (x == MGI_PV_NONE || y == MGI_PV_NONE) return mgi_pv_fail(P, "minus infinity is multiplied");
+  uint32_t n = mgi_pv_count(P, x), m = mgi_pv_count(P, y);
+  if (!n || !m) return MGI_PV_ZERO;
+  if ((uint64_t)n * m > 4 * MGI_PV_TERMS) return mgi_pv_fail(P, "too large: a product of polynomials");
+  mgi_pv_term *t = (mgi_pv_term *)malloc((size_t)n * m * sizeof *t);
+  if (!t) return mgi_pv_fail(P, "no memory for terms");
+  for (uint32_t i = 0; i < n && !mgi_pv_over(P); i++)
+    for (uint32_t j = 0; j < m && !P->bad; j++) {
+      mgi_pv_term a = mgi_pv_at(P, x, i), b = mgi_pv_at(P, y, j), *o = &t[(size_t)i * m + j];
+      o->mono = mgi_pv_mono_mul(P, a.mono, b.mono);
+      if (!mgi_pv_ratio((mgi_i128)a.num * b.num, (mgi_i128)a.den * b.den, &o->num, &o->den)) mgi_pv_fail(P, "too large: a coefficient");
+    }
+  uint32_t r = mgi_pv_poly(P, t, (size_t)n * m);
+  free(t);
+  return r;
+}
+static uint32_t mgi_pv_power(mgi_prover *P, uint32_t x, int e) {
+  uint32_t r = mgi_pv_number(P, 1, 1);
+  for (; e > 0 && !P->bad; e--) r = mgi_pv_mul(P, r, x);
+  return r;
+}
+/* The product of the atoms of a monomial to `sign` times their powers. */
+static uint32_t mgi_pv_of_mono(mgi_prover *P, uint32_t mono, int sign) {
+  uint32_t r = mgi_pv_number(P, 1, 1);
+  for (uint32_t k = 0; k < mgi_pv_powers(P, mono) && !P->bad; k++) {
+    uint32_t a = mgi_pv_word(P, mono, 1 + 2 * k);
+    int e = sign * (int32_t)mgi_pv_word(P, mono, 2 + 2 * k);
+    r = mgi_pv_mul(P, r, mgi_pv_kind(P, a) == MGI_PV_INV && e < 0 ? mgi_pv_power(P, mgi_pv_word(P, a, 1), -e) : mgi_pv_atom(P, a, e));
+  }
+  return r;
+}
+/* The greatest monomial that divides all terms, powers of every sign counted. */
+static uint32_t mgi_pv_common(mgi_prover *P, uint32_t p) {
+  uint32_t n = mgi_pv_count(P, p), r = mgi_pv_unit(P);
+  for (uint32_t i = 0; i < n && !P->bad; i++) {
+    uint32_t m = mgi_pv_at(P, p, i).mono;
+    for (uint32_t k = 0; k < mgi_pv_powers(P, m) && !P->bad; k++) {
+      uint32_t a = mgi_pv_word(P, m, 1 + 2 * k);
+      int least = INT32_MAX, seen = 0;
+      for (uint32_t j = 0; j < n; j++) {
+        uint32_t y = mgi_pv_at(P, p, j).mono;
+        int e = 0;
+        for (uint32_t l = 0; l < mgi_pv_powers(P, y); l++)
+          if (mgi_pv_word(P, y, 1 + 2 * l) == a) e = (int32_t)mgi_pv_word(P, y, 2 + 2 * l);
+        if (j < i && e) seen = 1;
+        if (e < least) least = e;
+      }
+      if (!seen && least) {
+        uint32_t w[3];
+        w[0] = MGI_PV_MONO, w[1] = a, w[2] = (uint32_t)least;
+        r = mgi_pv_mono_mul(P, r, mgi_pv_intern(P, w, 3));
+      }
+    }
+  }
+  return r;
+}
+static uint32_t mgi_pv_inverse(mgi_prover *P, uint32_t x) {
+  if (P->bad) return MGI_PV_ZERO;
+  if (x == MGI_PV_ZERO || x == MGI_PV_NONE) return mgi_pv_fail(P, "a divisor vanishes identically");
+  mgi_pv_term t = mgi_pv_at(P, x, 0);
+  int64_t num = t.num < 0 ? -t.den : t.den, den = t.num < 0 ? -t.num : t.num;
+  if (mgi_pv_count(P, x) == 1) return mgi_pv_scale(P, mgi_pv_of_mono(P, t.mono, -1), num, den);
+  if (mgi_pv_count(P, x) > 512) return mgi_pv_fail(P, "too large: a divisor");
+  uint32_t common = mgi_pv_of_mono(P, mgi_pv_common(P, x), -1), w[2];
+  x = mgi_pv_scale(P, mgi_pv_mul(P, x, common), num, den);
+  if (mgi_pv_count(P, x) < 2) return mgi_pv_mul(P, mgi_pv_scale(P, common, num, den), mgi_pv_inverse(P, x));
+  t = mgi_pv_at(P, x, 0); /* the first coefficient becomes 1: the order of terms may have changed */
+  int64_t n2 = t.num < 0 ? -t.den : t.den, d2 = t.num < 0 ? -t.num : t.num;
+  x = mgi_pv_scale(P, x, n2, d2);
+  w[0] = MGI_PV_INV, w[1] = x;
+  return mgi_pv_scale(P, mgi_pv_mul(P, mgi_pv_scale(P, common, num, den), mgi_pv_atom(P, mgi_pv_intern(P, w, 2), 1)), n2, d2);
+}
+
+/* ---- functions */
+
+static uint32_t mgi_pv_fn(mgi_prover *P, int op, mg_rational c, int n, const uint32_t *arg) {
+  uint32_t w[8];
+  w[0] = MGI_PV_FN, w[1] = (uint32_t)op, w[2] = (uint32_t)c.num, w[3] = (uint32_t)((uint64_t)c.num >> 32), w[4] = (uint32_t)c.den, w[5] = (uint32_t)((uint64_t)c.den >> 32);
+  for (int k = 0; k < n; k++) {
+    if (arg[k] == MGI_PV_NONE) return mgi_pv_fail(P, "a function is applied to minus infinity");
+    w[6 + k] = arg[k];
+  }
+  return mgi_pv_atom(P, mgi_pv_intern(P, w, (uint32_t)(6 + n)), 1);
+}
+static int mgi_pv_is_fn(const mgi_prover *P, uint32_t atom, int op) { return mgi_pv_kind(P, atom) == MGI_PV_FN && mgi_pv_word(P, atom, 1) == (uint32_t)op; }
+/* The atom of a polynomial that is one atom to the power 1, times 1; else 0. */
+static uint32_t mgi_pv_alone(const mgi_prover *P, uint32_t p) {
+  if (P->bad || p == MGI_PV_NONE || mgi_pv_count(P, p) != 1) return 0;
+  mgi_pv_term t = mgi_pv_at(P, p, 0);
+  return t.num == 1 && t.den == 1 && mgi_pv_powers(P, t.mono) == 1 && mgi_pv_word(P, t.mono, 2) == 1 ? mgi_pv_word(P, t.mono, 1) : 0;
+}
+static mg_rational mgi_pv_no_constant(void) {
+  mg_rational r;
+  r.num = 0, r.den = 1;
+  return r;
+}
+/* exp of a sum is the product; exp(n/d m) = exp(m/d)^n. */
+static uint32_t mgi_pv_exp(mgi_prover *P, uint32_t x) {
+  if (x == MGI_PV_NONE) return MGI_PV_ZERO;
+  uint32_t r = mgi_pv_number(P, 1, 1), n = mgi_pv_count(P, x);
+  if (n > 256) return mgi_pv_fail(P, "too large: an exponent");
+  mgi_pv_use(P, n ? MGI_PV_ROW_exp_add : MGI_PV_ROW_exp_zero);
+  for (uint32_t k = 0; k < n && !P->bad; k++) {
+    mgi_pv_term t = mgi_pv_at(P, x, k);
+    uint32_t arg = mgi_pv_single(P, t.mono, 1, t.den), one = mgi_pv_alone(P, arg), y;
+    if (t.num < 0) mgi_pv_use(P, MGI_PV_ROW_exp_neg);
+    if (t.num > 64 || t.num < -64) y = mgi_pv_single(P, t.mono, t.num, t.den), y = mgi_pv_fn(P, MG_OP_EXP, mgi_pv_no_constant(), 1, &y), t.num = 1;
+    else if (one && mgi_pv_is_fn(P, one, MG_OP_LOG)) y = mgi_pv_word(P, one, 6), mgi_pv_use(P, MGI_PV_ROW_exp_log);
+    else y = mgi_pv_fn(P, MG_OP_EXP, mgi_pv_no_constant(), 1, &arg);
+    if (t.num < 0) y = mgi_pv_inverse(P, y), t.num = -t.num;
+    r = mgi_pv_mul(P, r, mgi_pv_power(P, y, (int)t.num));
+  }
+  return r;
+}
+/* log of what all terms have in common, as far as it is made of exponentials, comes out. */
+static uint32_t mgi_pv_log(mgi_prover *P, uint32_t x) {
+  uint32_t r = MGI_PV_ZERO, common = mgi_pv_common(P, x);
+  for (uint32_t k = 0; k < mgi_pv_powers(P, common) && !P->bad; k++) {
+    uint32_t a = mgi_pv_word(P, common, 1 + 2 * k);
+    int e = (int32_t)mgi_pv_word(P, common, 2 + 2 * k);
+    if (!mgi_pv_is_fn(P, a, MG_OP_EXP)) continue;
+    mgi_pv_use(P, MGI_PV_ROW_log_exp), mgi_pv_use(P, MGI_PV_ROW_log_exp_mul);
+    r = mgi_pv_axpy(P, r, mgi_pv_word(P, a, 6), e, 1);
+    x = mgi_pv_mul(P, x, mgi_pv_atom(P, a, -e));
+  }
+  if (x == mgi_pv_number(P, 1, 1)) mgi_pv_use(P, MGI_PV_ROW_log_one);
+  else r = mgi_pv_add(P, r, mgi_pv_fn(P, MG_OP_LOG, mgi_pv_no_constant(), 1, &x));
+  return r;
+}
+/* The greatest positive rational c with every coefficient an integer multiple of it. */
+static void mgi_pv_content(const mgi_prover *P, uint32_t p, int64_t *num, int64_t *den) {
+  for (uint32_t k = 0; k < mgi_pv_count(P, p); k++) {
+    mgi_pv_term t = mgi_pv_at(P, p, k);
+    int64_t g = mgi_gcd(*num, t.num), h = mgi_gcd(*den, t.den);
+    *num = g;
+    if (*den / h > (int64_t)1 << 40 || t.den > (int64_t)1 << 20) *den = 1, *num = 1; /* any common factor would do */
+    else *den = *den / h * t.den;
+  }
+}
+static int64_t mgi_pv_square_part(int64_t n) { /* the greatest s <= 2^16 with s^2 | n, by trial */
+  int64_t s = 1;
+  for (int64_t k = 2; k < 65536 && k * k <= n; k++)
+    while (n % (k * k) == 0) n /= k * k, s *= k;
+  return s;
+}
+static uint32_t mgi_pv_sqrt(mgi_prover *P, uint32_t x) {
+  int64_t num = 0, den = 1;
+  mgi_pv_content(P, x, &num, &den);
+  if (!num) num = 1;
+  int64_t s = mgi_pv_square_part(num), u = 1, v = den; /* sqrt(s^2 .. / (u^2 ..)) */
+  u = mgi_pv_square_part(v);
+  if (s * s > 1 || u > 1) {
+    mgi_pv_use(P, MGI_PV_ROW_sqrt_scale);
+    x = mgi_pv_scale(P, mgi_pv_scale(P, x, u * u, 1), 1, s * s);
+  }
+  return mgi_pv_scale(P, mgi_pv_fn(P, MG_OP_SQRT, mgi_pv_no_constant(), 1, &x), s, u);
+}
+
+static int mgi_pv_by_id(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return x < y ? -1 : x > y;
+}
+/* 1 if the term k of p stands in q, coefficient and all. */
+static int mgi_pv_has_term(const mgi_prover *P, uint32_t q, mgi_pv_term t) {
+  for (uint32_t k = 0; k < mgi_pv_count(P, q); k++) {
+    mgi_pv_term u = mgi_pv_at(P, q, k);
+    if (u.mono == t.mono) return u.num == t.num && u.den == t.den;
+  }
+  return 0;
+}
+/* The maximum of n polynomials: flat, without what all have in common, and with coefficients of greatest divisor 1. */
+static uint32_t mgi_pv_max(mgi_prover *P, const uint32_t *arg, uint32_t n) {
+  uint32_t a[512], m = 0, shared = MGI_PV_ZERO;
+  for (uint32_t k = 0; k < n && !P->bad; k++) {
+    uint32_t one = arg[k] == MGI_PV_NONE ? 0 : mgi_pv_alone(P, arg[k]), inner = one && mgi_pv_kind(P, one) == MGI_PV_MAX ? P->node[one].n - 1 : 0;
+    if (m + inner + 1 > 512) return mgi_pv_fail(P, "too large: a maximum");
+    if (inner) mgi_pv_use(P, MGI_PV_ROW_max_assoc);
+    for (uint32_t j = 0; j < inner; j++) a[m++] = mgi_pv_word(P, one, 1 + j);
+    if (!inner && arg[k] != MGI_PV_NONE) a[m++] = arg[k];
+  }
+  if (P->bad) return MGI_PV_ZERO;
+  if (!m) return MGI_PV_NONE;
+  for (int round = 0; round < 2; round++) { /* sort; take out what is shared; sort again */
+    qsort(a, m, sizeof *a, mgi_pv_by_id);
+    uint32_t u = 1;
+    for (uint32_t k = 1; k < m; k++) {
+      if (a[k] == a[u - 1]) mgi_pv_use(P, MGI_PV_ROW_max_same);
+      else a[u++] = a[k];
+    }
+    m = u;
+    if (m == 1) return mgi_pv_add(P, a[0], shared);
+    if (round) break;
+    for (uint32_t k = 0; k < mgi_pv_count(P, a[0]) && !P->bad; k++) {
+      mgi_pv_term t = mgi_pv_at(P, a[0], k);
+      int all = 1;
+      for (uint32_t j = 1; j < m && all; j++) all = mgi_pv_has_term(P, a[j], t);
+      if (all) shared = mgi_pv_add(P, shared, mgi_pv_single(P, t.mono, t.num, t.den));
+    }
+    if (shared != MGI_PV_ZERO) {
+      mgi_pv_use(P, MGI_PV_ROW_max_shift);
+      for (uint32_t j = 0; j < m; j++) a[j] = mgi_pv_sub2(P, a[j], shared);
+    }
+  }
+  int64_t num = 0, den = 1;
+  for (uint32_t j = 0; j < m; j++) mgi_pv_content(P, a[j], &num, &den);
+  if (num != 1 || den != 1) {
+    mgi_pv_use(P, MGI_PV_ROW_max_scale);
+    for (uint32_t j = 0; j < m; j++) a[j] = mgi_pv_scale(P, a[j], den, num);
+    qsort(a, m, sizeof *a, mgi_pv_by_id);
+  }
+  uint32_t w[513];
+  w[0] = MGI_PV_MAX;
+  memcpy(w + 1, a, m * sizeof *a);
+  return mgi_pv_add(P, mgi_pv_scale(P, mgi_pv_atom(P, mgi_pv_intern(P, w, m + 1), 1), num, den), shared);
+}
+
+/* An E row. */
+static uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const uint32_t *in) {
+  uint32_t two[2];
+  if (P->bad) return MGI_PV_ZERO;
+  switch (op) {
+    case MG_OP_ADD: return mgi_pv_add(P, in[0], in[1]);
+    case MG_OP_SUB: return mgi_pv_sub2(P, in[0], in[1]);
+    case MG_OP_MUL: return mgi_pv_mul(P, in[0], in[1]);
+    case MG_OP_DIV: return mgi_pv_mul(P, in[0], mgi_pv_inverse(P, in[1]));
+    case MG_OP_EXP: return mgi_pv_exp(P, in[0]);
+    case MG_OP_SQR: return mgi_pv_mul(P, in[0], in[0]);
+    case MG_OP_NEG: return mgi_pv_sub2(P, MGI_PV_ZERO, in[0]);
+    case MG_OP_SCALE: return mgi_pv_scale(P, in[0], c.num, c.den);
+    case MG_OP_ADD_SCALAR: return mgi_pv_add(P, in[0], mgi_pv_number(P, c.num, c.den));
+    case MG_OP_RELU: two[0] = in[0], two[1] = MGI_PV_ZERO; mgi_pv_use(P, MGI_PV_ROW_relu_max); return mgi_pv_max(P, two, 2);
+    case MG_OP_SQRT: return in[0] == MGI_PV_NONE ? mgi_pv_fail(P, "the root of minus infinity") : mgi_pv_sqrt(P, in[0]);
+    case MG_OP_LOG: return in[0] == MGI_PV_NONE ? mgi_pv_fail(P, "the logarithm of minus infinity") : mgi_pv_log(P, in[0]);
+    default: return mgi_pv_fn(P, op, mg_op_row(op)->attr == MG_ATTR_RAT ? c : mgi_pv_no_constant(), mg_op_row(op)->n_in, in);
+  }
+}
+
+/* -------------------------------------------------------------------------------------------------- >>indices
+   Reductions: how their variables are split, merged, taken apart and named (>>terms); and the element of a graph's output
+   at a symbolic index, asked for from the output down: loads, stores and accumulators turn into digits of an index.  What
+   is cut unevenly, and operators that pick operands by index, are left to the other method. */
+
+/* Adds a digit on the right. */
+static void mgi_pv_push(mgi_prover *P, mgi_pv_index *x, mgi_pv_digit d) {
+  mgi_pv_digit *l = x->n ? &x->d[x->n - 1] : NULL;
+  if (d.mod == 1 || (!x->n && d.var == MGI_PV_NAUGHT)) return;
+  if (l && l->var == d.var && (d.var == MGI_PV_NAUGHT || l->div == d.div * d.mod)) l->mod *= d.mod, l->div = d.div;
+  else if (x->n == MGI_PV_DIGITS) mgi_pv_fail(P, "an index of too many digits");
+  else x->d[x->n++] = d;
+}
+static void mgi_pv_join(mgi_prover *P, mgi_pv_index *x, const mgi_pv_index *low) {
+  for (int k = 0; k < low->n; k++) mgi_pv_push(P, x, low->d[k]);
+}
+static int64_t mgi_pv_span(const mgi_pv_index *x) {
+  int64_t n = 1;
+  for (int k = 0; k < x->n; k++) n *= x->d[k].mod;
+  return n;
+}
+/* x, as the index of `extent` elements: leading naughts kept, so that more digits may stand on its left. */
+static mgi_pv_index mgi_pv_padded(mgi_prover *P, const mgi_pv_index *x, int64_t extent) {
+  mgi_pv_index r;
+  int64_t span = mgi_pv_span(x);
+  memset(&r, 0, sizeof r);
+  if (span && extent % span) mgi_pv_fail(P, "an index is cut unevenly");
+  if (extent > span) r.n = 1, r.d[0].var = MGI_PV_NAUGHT, r.d[0].div = 1, r.d[0].mod = (uint32_t)(extent / span);
+  for (int k = 0; k < x->n; k++) { /* not merged with a naught on its left only by var, so push is right */
+    if (!r.n && x->d[k].var == MGI_PV_NAUGHT) r.d[r.n++] = x->d[k];
+    else mgi_pv_push(P, &r, x->d[k]);
+  }
+  return r;
+}
+/* x = hi * low + lo, 0 <= lo < low. */
+static void mgi_pv_cut(mgi_prover *P, const mgi_pv_index *x, int64_t low, mgi_pv_index *hi, mgi_pv_index *lo) {
+  mgi_pv_digit back[MGI_PV_DIGITS + 1];
+  int k = x->n, m = 0;
+  mgi_pv_index h, l;
+  memset(&h, 0, sizeof h), memset(&l, 0, sizeof l);
+  while (k && low > 1) {
+    mgi_pv_digit d = x->d[k - 1];
+    if (low % d.mod == 0) low /= d.mod, back[m++] = d, k--;
+    else if (d.mod % low == 0) {
+      mgi_pv_digit part = d;
+      part.mod = (uint32_t)low, back[m++] = part;
+      for (int j = 0; j < k - 1; j++) mgi_pv_push(P, &h, x->d[j]);
+      d.mod /= (uint32_t)low, d.div *= (uint32_t)low;
+      if (d.var == MGI_PV_NAUGHT) d.div = 1;
+      mgi_pv_push(P, &h, d);
+      k = 0, low = 1;
+      break;
+    } else { mgi_pv_fail(P, "an index is cut unevenly"); break; }
+  }
+  for (int j = 0; j < k; j++) mgi_pv_push(P, &h, x->d[j]);
+  while (m) mgi_pv_push(P, &l, back[--m]);
+  *hi = h, *lo = l;
+}
+static uint32_t mgi_pv_input(mgi_prover *P, uint32_t which, int rank, const mgi_pv_index *x) {
+  uint32_t w[2 + MG_MAX_RANK * (1 + 3 * MGI_PV_DIGITS)], n = 2;
+  w[0] = MGI_PV_IN, w[1] = which;
+  for (int d = 0; d < rank; d++) {
+    w[n++] = (uint32_t)x[d].n;
+    for (int k = 0; k < x[d].n; k++) w[n++] = x[d].d[k].var, w[n++] = x[d].d[k].div, w[n++] = x[d].d[k].mod;
+  }
+  return mgi_pv_intern(P, w, n);
+}
+
+/* ---- substitution and bound variables */
+
+static uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body);
+static uint32_t mgi_pv_map(mgi_prover *P, uint32_t p, int n, const mgi_pv_sub *s);
+
+static uint32_t mgi_pv_temp(mgi_prover *P, int64_t extent) {
+  if (P->temps == MGI_PV_VARS - MGI_PV_TEMP) { mgi_pv_fail(P, "too many reductions inside each other"); return MGI_PV_TEMP; }
+  uint32_t v = (uint32_t)(MGI_PV_TEMP + P->temps++);
+  P->extent[v] = extent;
+  return v;
+}
+/* The body of a sum or maximum over fresh variables. */
+static uint32_t mgi_pv_open(mgi_prover *P, uint32_t atom, uint32_t *var) {
+  int n = (int)mgi_pv_word(P, atom, 1);
+  mgi_pv_sub s[MGI_PV_BOUND];
+  memset(s, 0, sizeof s);
+  for (int k = 0; k < n; k++) s[k].var = mgi_pv_word(P, atom, 2) + (uint32_t)k, s[k].lo = var[k] = mgi_pv_temp(P, mgi_pv_word(P, atom, 3 + (uint32_t)k)), s[k].lo_scale = 1;
+  return P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_map(P, mgi_pv_word(P, atom, P->node[atom].n - 1), n, s);
+}
+static mgi_pv_digit mgi_pv_map_digit(mgi_pv_digit d, int n, const mgi_pv_sub *s) {
+  for (int k = 0; k < n; k++)
+    if (s[k].var == d.var) {
+      if (!s[k].at || d.div < s[k].at) d.var = s[k].lo, d.div *= s[k].lo_scale;
+      else d.var = s[k].hi, d.div /= s[k].at;
+      break;
+    }
+  return d;
+}
+static uint64_t mgi_pv_mask(int n, const mgi_pv_sub *s) {
+  uint64_t m = 0;
+  for (int k = 0; k < n; k++) m |= (uint64_t)1 << s[k].var;
+  return m;
+}
+/* The polynomial that an atom becomes under s, and under P->from := P->to. */
+static uint32_t mgi_pv_map_atom(mgi_prover *P, uint32_t a, int n, const mgi_pv_sub *s) {
+  uint32_t kind = mgi_pv_kind(P, a), in[512], m = 0;
+  if (P->from && a == P->from) return P->to;
+  if (mgi_pv_over(P) || (!P->from && !(P->node[a].vars & mgi_pv_mask(n, s))) || (P->from && a < P->from)) return mgi_pv_atom(P, a, 1);
+  switch (kind) {
+    case MGI_PV_IN: {
+      mgi_pv_index x[MG_MAX_RANK];
+      int rank = 0;
+      if (mgi_pv_word(P, a, 2) == UINT32_MAX || P->from) return mgi_pv_atom(P, a, 1);
+      memset(x, 0, sizeof x);
+      for (uint32_t k = 2; k < P->node[a].n; k += 1 + 3 * mgi_pv_word(P, a, k), rank++)
+        for (uint32_t j = 0; j < mgi_pv_word(P, a, k); j++) {
+          mgi_pv_digit d;
+          d.var = mgi_pv_word(P, a, k + 1 + 3 * j), d.div = mgi_pv_word(P, a, k + 2 + 3 * j), d.mod = mgi_pv_word(P, a, k + 3 + 3 * j);
+          mgi_pv_push(P, &x[rank], mgi_pv_map_digit(d, n, s));
+        }
+      return mgi_pv_atom(P, mgi_pv_input(P, mgi_pv_word(P, a, 1), rank, x), 1);
+    }
+    case MGI_PV_FN: {
+      mg_rational c;
+      c.num = mgi_pv_long(P, a, 2), c.den = mgi_pv_long(P, a, 4);
+      mg_opcode op = (mg_opcode)mgi_pv_word(P, a, 1);
+      for (; m + 6 < P->node[a].n; m++) in[m] = mgi_pv_map(P, mgi_pv_word(P, a, 6 + m), n, s);
+      return mgi_pv_apply(P, op, c, in);
+    }
+    case MGI_PV_MAX:
+      for (; m + 1 < P->node[a].n; m++) in[m] = mgi_pv_map(P, mgi_pv_word(P, a, 1 + m), n, s);
+      return mgi_pv_max(P, in, m);
+    case MGI_PV_INV: return mgi_pv_inverse(P, mgi_pv_map(P, mgi_pv_word(P, a, 1), n, s));
+    default: {
+      uint32_t var[MGI_PV_BOUND], from = P->from;
+      int temps = P->temps;
+      P->from = 0;
+      uint32_t body = mgi_pv_open(P, a, var);
+      P->from = from;
+      body = mgi_pv_map(P, body, n, s);
+      P->from = 0;
+      uint32_t r = mgi_pv_bind(P, kind, (int)mgi_pv_word(P, a, 1), var, body);
+      P->from = from, P->temps = temps;
+      return r;
+    }
+  }
+}
+static uint32_t mgi_pv_map(mgi_prover *P, uint32_t p, int n, const mgi_pv_sub *s) {
+  uint32_t r = MGI_PV_ZERO;
+  if (!P->from && !(P->node[p].vars & mgi_pv_mask(n, s))) return p;
+  for (uint32_t k = 0; k < mgi_pv_count(P, p) && !P->bad; k++) {
+    mgi_pv_term t = mgi_pv_at(P, p, k);
+    uint32_t q = mgi_pv_number(P, t.num, t.den);
+    for (uint32_t j = 0; j < mgi_pv_powers(P, t.mono) && !P->bad; j++) {
+      uint32_t a = mgi_pv_map_atom(P, mgi_pv_word(P, t.mono, 1 + 2 * j), n, s);
+      int e = (int32_t)mgi_pv_word(P, t.mono, 2 + 2 * j);
+      q = mgi_pv_mul(P, q, mgi_pv_power(P, e < 0 ? mgi_pv_inverse(P, a) : a, e < 0 ? -e : e));
+    }
+    r = mgi_pv_add(P, r, q);
+  }
+  return r;
+}
+
+/* The digits of v in p as pairs of places: where one begins, and where it ends. */
+typedef struct mgi_pv_places { uint32_t lo[64], hi[64]; int n, more; } mgi_pv_places;
+static void mgi_pv_place(const mgi_prover *P, uint32_t id, uint32_t v, mgi_pv_places *r) {
+  const mgi_pv_node *x = &P->node[id];
+  uint32_t kind = mgi_pv_kind(P, id);
+  if (!(x->vars >> v & 1)) return;
+  if (kind == MGI_PV_IN) {
+    for (uint32_t k = 2; k < x->n; k += 1 + 3 * mgi_pv_word(P, id, k))
+      for (uint32_t j = 0; j < mgi_pv_word(P, id, k); j++)
+        if (mgi_pv_word(P, id, k + 1 + 3 * j) == v) {
+          uint32_t lo = mgi_pv_word(P, id, k + 2 + 3 * j), hi = lo * mgi_pv_word(P, id, k + 3 + 3 * j);
+          int seen = 0;
+          for (int b = 0; b < r->n; b++) seen |= r->lo[b] == lo && r->hi[b] == hi;
+          if (!seen && r->n < 64) r->lo[r->n] = lo, r->hi[r->n++] = hi;
+          else r->more |= !seen;
+        }
+    return;
+  }
+  uint32_t first = kind == MGI_PV_FN ? 6 : kind == MGI_PV_SUM || kind == MGI_PV_TOP ? x->n - 1 : 1, step = kind == MGI_PV_MONO ? 2 : kind == MGI_PV_POLY ? 5 : 1;
+  for (uint32_t k = first; k < x->n; k += step) mgi_pv_place(P, mgi_pv_word(P, id, k), v, r);
+}
+/* The least place where v can be split and some digit ends; 0 if there is none. */
+static uint32_t mgi_pv_split_at(const mgi_prover *P, uint32_t p, uint32_t v) {
+  mgi_pv_places r;
+  uint32_t best = 0;
+  r.n = r.more = 0;
+  mgi_pv_place(P, p, v, &r);
+  for (int k = 0; k < 2 * r.n && !r.more; k++) {
+    uint32_t b = k & 1 ? r.hi[k >> 1] : r.lo[k >> 1];
+    int good = b > 1 && b < P->extent[v] && P->extent[v] % b == 0 && (!best || b < best);
+    for (int j = 0; j < r.n && good; j++) good = !(r.lo[j] < b && b < r.hi[j]);
+    if (good) best = b;
+  }
+  return best;
+}
+/* 1 if every digit of v reaches over `place`. */
+static int mgi_pv_whole(const mgi_prover *P, uint32_t p, uint32_t v, uint32_t place) {
+  mgi_pv_places r;
+  r.n = r.more = 0;
+  mgi_pv_place(P, p, v, &r);
+  int good = r.n > 0 && !r.more;
+  for (int k = 0; k < r.n; k++) good &= r.lo[k] < place && place < r.hi[k];
+  return good;
+}
+
+/* Splits and merges the variables of a reduction of p; *n and var change.  Returns p over the new ones. */
+static uint32_t mgi_pv_regroup(mgi_prover *P, uint32_t p, int *n, uint32_t *var, int most) {
+  mgi_pv_sub s[2];
+  memset(s, 0, sizeof s);
+  for (int k = 0; k < *n && !P->bad; k++) {
+    uint32_t at = mgi_pv_split_at(P, p, var[k]);
+    if (!at) continue;
+    if (*n == most) return mgi_pv_fail(P, "a reduction over too many indices");
+    uint32_t v = var[k];
+    s[0].var = v, s[0].at = at, s[0].lo_scale = 1, s[0].lo = mgi_pv_temp(P, at), s[0].hi = mgi_pv_temp(P, P->extent[v] / at);
+    if (P->bad) return MGI_PV_ZERO;
+    p = mgi_pv_map(P, p, 1, s);
+    var[k--] = s[0].lo, var[(*n)++] = s[0].hi;
+  }
+  for (int i = 0; i < *n && !P->bad; i++)
+    for (int j = 0; j < *n && !P->bad; j++) {
+      if (i == j || P->extent[var[i]] * P->extent[var[j]] > INT32_MAX || !(P->node[p].vars >> var[i] & 1) || !(P->node[p].vars >> var[j] & 1)) continue;
+      int temps = P->temps;
+      uint32_t v = mgi_pv_temp(P, P->extent[var[i]] * P->extent[var[j]]), q;
+      memset(s, 0, sizeof s);
+      s[0].var = var[i], s[0].lo = v, s[0].lo_scale = (uint32_t)P->extent[var[j]];
+      s[1].var = var[j], s[1].lo = v, s[1].lo_scale = 1;
+      if (P->bad) return MGI_PV_ZERO;
+      q = mgi_pv_map(P, p, 2, s);
+      if (P->bad || !mgi_pv_whole(P, q, v, s[0].lo_scale)) { P->temps = temps; continue; }
+      p = q, var[i] = v, var[j] = var[--*n];
+      i = -1;
+      break;
+    }
+  return p;
+}
+
+/* The atom over var, whose names are chosen so that it has the least id of all namings. */
+static uint32_t mgi_pv_close(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body) {
+  uint32_t base = P->node[body].top, best = 0;
+  int perm[MGI_PV_BOUND], done = 0;
+  if (n > MGI_PV_BOUND || base + (uint32_t)n > MGI_PV_TEMP) return mgi_pv_fail(P, "reductions nest too deep");
+  for (int k = 0; k < n; k++) perm[k] = k;
+  while (!done && !P->bad) {
+    mgi_pv_sub s[MGI_PV_BOUND];
+    uint32_t w[4 + MGI_PV_BOUND];
+    memset(s, 0, sizeof s);
+    w[0] = kind, w[1] = (uint32_t)n, w[2] = base;
+    for (int k = 0; k < n; k++) {
+      s[k].var = var[k], s[k].lo = base + (uint32_t)perm[k], s[k].lo_scale = 1;
+      w[3 + perm[k]] = (uint32_t)P->extent[var[k]], P->extent[base + (uint32_t)perm[k]] = P->extent[var[k]];
+    }
+    w[3 + n] = mgi_pv_map(P, body, n, s);
+    uint32_t id = mgi_pv_intern(P, w, (uint32_t)(4 + n));
+    if (!best || id < best) best = id;
+    done = 1;
+    for (int i = n - 2; i >= 0; i--)
+      if (perm[i] < perm[i + 1]) { /* the next permutation */
+        int j = n - 1;
+        while (perm[j] < perm[i]) j--;
+        int t = perm[i];
+        perm[i] = perm[j], perm[j] = t;
+        for (int a = i + 1, b = n - 1; a < b; a++, b--) t = perm[a], perm[a] = perm[b], perm[b] = t;
+        done = 0;
+        break;
+      }
+  }
+  return P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_atom(P, best, 1);
+}
+
+/* The sum of a monomial. */
+static uint32_t mgi_pv_sum_mono(mgi_prover *P, uint32_t mono, int n, const uint32_t *over) {
+  uint32_t var[MGI_PV_BOUND + 4], p = mgi_pv_single(P, mono, 1, 1), r = mgi_pv_number(P, 1, 1);
+  uint64_t mask = 0;
+  int m = n;
+  if (n > MGI_PV_BOUND) return mgi_pv_fail(P, "a reduction over too many indices");
+  for (int k = 0; k < n; k++) var[k] = over[k], mask |= (uint64_t)1 << over[k];
+  for (uint32_t k = 0; k < mgi_pv_powers(P, mono) && !P->bad; k++) { /* nested sums that depend on a variable: flattened */
+    uint32_t a = mgi_pv_word(P, mono, 1 + 2 * k), inner[MGI_PV_BOUND], few = mgi_pv_word(P, a, 1);
+    int e = (int32_t)mgi_pv_word(P, mono, 2 + 2 * k);
+    if (mgi_pv_kind(P, a) != MGI_PV_SUM || e < 1 || e > 2 || !(P->node[a].vars & mask) || m + (int)few > MGI_PV_BOUND) continue;
+    uint32_t body = mgi_pv_open(P, a, inner), rest = mgi_pv_mul(P, p, mgi_pv_atom(P, a, -1));
+    for (uint32_t j = 0; j < few; j++) var[m++] = inner[j];
+    return mgi_pv_bind(P, MGI_PV_SUM, m, var, mgi_pv_mul(P, rest, body));
+  }
+  p = mgi_pv_regroup(P, p, &m, var, MGI_PV_BOUND);
+  if (P->bad) return MGI_PV_ZERO;
+  if (mgi_pv_count(P, p) != 1) return mgi_pv_bind(P, MGI_PV_SUM, m, var, p);
+  mono = mgi_pv_at(P, p, 0).mono;
+  r = mgi_pv_number(P, mgi_pv_at(P, p, 0).num, mgi_pv_at(P, p, 0).den);
+  uint64_t group[MGI_PV_BOUND];
+  int groups = 0;
+  mask = 0;
+  for (int k = 0; k < m; k++) mask |= (uint64_t)1 << var[k];
+  for (uint32_t k = 0; k < mgi_pv_powers(P, mono); k++) { /* components of variables that meet in a factor */
+    uint64_t g = P->node[mgi_pv_word(P, mono, 1 + 2 * k)].vars & mask;
+    for (int j = 0; g && j < groups;) {
+      if (group[j] & g) g |= group[j], group[j] = group[--groups], j = 0;
+      else j++;
+    }
+    if (g) group[groups++] = g;
+  }
+  for (int k = 0; k < m; k++) {
+    int seen = 0;
+    for (int j = 0; j < groups; j++) seen |= (int)(group[j] >> var[k] & 1);
+    if (!seen) r = mgi_pv_scale(P, r, P->extent[var[k]], 1);
+  }
+  for (int j = -1; j < groups && !P->bad; j++) {
+    uint32_t part = mgi_pv_number(P, 1, 1), own[MGI_PV_BOUND];
+    int c = 0;
+    for (uint32_t k = 0; k < mgi_pv_powers(P, mono) && !P->bad; k++) {
+      uint32_t a = mgi_pv_word(P, mono, 1 + 2 * k);
+      uint64_t g = P->node[a].vars & mask;
+      if (j < 0 ? !g : (g & group[j]) != 0) part = mgi_pv_mul(P, part, mgi_pv_atom(P, a, (int32_t)mgi_pv_word(P, mono, 2 + 2 * k)));
+    }
+    for (int k = 0; j >= 0 && k < m; k++)
+      if (group[j] >> var[k] & 1) own[c++] = var[k];
+    r = mgi_pv_mul(P, r, j < 0 ? part : mgi_pv_close(P, MGI_PV_SUM, c, own, part));
+  }
+  return r;
+}
+
+/* The sum (SUM) or maximum (TOP) of body over var, temporaries or free. */
+static uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body) {
+  uint32_t r = MGI_PV_ZERO, v[MGI_PV_BOUND], dependent = MGI_PV_ZERO;
+  int temps = P->temps, m = 0;
+  uint64_t mask = 0;
+  if (P->bad || body == MGI_PV_NONE) return body;
+  if (kind == MGI_PV_SUM) {
+    for (uint32_t k = 0; k < mgi_pv_count(P, body) && !P->bad; k++) {
+      mgi_pv_term t = mgi_pv_at(P, body, k);
+      r = mgi_pv_axpy(P, r, mgi_pv_sum_mono(P, t.mono, n, var), t.num, t.den);
+      P->temps = temps;
+    }
+    return r;
+  }
+  for (int k = 0; k < n; k++) {
+    if (!(P->node[body].vars >> var[k] & 1)) continue;
+    if (m == MGI_PV_BOUND) return mgi_pv_fail(P, "a reduction over too many indices");
+    v[m++] = var[k], mask |= (uint64_t)1 << var[k];
+  }
+  if (!m) return body;
+  for (uint32_t k = 0; k < mgi_pv_count(P, body); k++) { /* what does not depend on the variables moves out */
+    mgi_pv_term t = mgi_pv_at(P, body, k);
+    uint32_t one = mgi_pv_single(P, t.mono, t.num, t.den);
+    if (P->node[t.mono].vars & mask) dependent = mgi_pv_add(P, dependent, one);
+    else r = mgi_pv_add(P, r, one);
+  }
+  int64_t num = 0, den = 1;
+  mgi_pv_content(P, dependent, &num, &den);
+  dependent = mgi_pv_scale(P, dependent, den, num);
+  if (r != MGI_PV_ZERO) mgi_pv_use(P, MGI_PV_ROW_max_shift);
+  if (num != 1 || den != 1) mgi_pv_use(P, MGI_PV_ROW_max_scale);
+  uint32_t one = mgi_pv_alone(P, dependent), inner[MGI_PV_BOUND];
+  if (one && mgi_pv_kind(P, one) == MGI_PV_TOP && m + (int)mgi_pv_word(P, one, 1) <= MGI_PV_BOUND) {
+    mgi_pv_use(P, MGI_PV_ROW_max_assoc);
+    dependent = mgi_pv_open(P, one, inner);
+    for (uint32_t k = 0; k < mgi_pv_word(P, one, 1); k++) v[m++] = inner[k];
+  }
+  dependent = mgi_pv_regroup(P, dependent, &m, v, MGI_PV_BOUND);
+  uint32_t top = P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_close(P, MGI_PV_TOP, m, v, dependent);
+  P->temps = temps;
+  return mgi_pv_add(P, mgi_pv_scale(P, top, num, den), r);
+}
+
+/* ---- from graphs: one element at a symbolic index */
+
+/* A graph that is being read, and where: an index for each of its axes. */
+typedef struct mgi_pv_frame { const mg_graph *g; const struct mgi_pv_frame *up; uint32_t serial; mgi_pv_index axis[MG_MAX_AXES + 1]; } mgi_pv_frame;
+
+static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t tensor, const mgi_pv_index *x);
+
+/* The index in a dimension of `extent` elements of local index x in the chunk that the axes in `map` cut. */
+static mgi_pv_index mgi_pv_located(mgi_prover *P, const mgi_pv_frame *f, const mg_map *map, int d, int64_t extent, const mgi_pv_index *x) {
+  mgi_pv_index r, part;
+  int64_t left = extent;
+  memset(&r, 0, sizeof r);
+  for (uint32_t a = 1; a < f->g->n_axes; a++)
+    if (map->to[a] == d) {
+      if (left % f->g->axes[a].extent) mgi_pv_fail(P, "a chunk is uneven");
+      left /= f->g->axes[a].extent;
+      part = mgi_pv_padded(P, &f->axis[a], f->g->axes[a].extent);
+      mgi_pv_join(P, &r, &part);
+    }
+  part = mgi_pv_padded(P, x, left);
+  mgi_pv_join(P, &r, &part);
+  return r;
+}
+/* The reverse: from the index x in the whole, those of the axes (into f) and the local one. */
+static mgi_pv_index mgi_pv_localised(mgi_prover *P, mgi_pv_frame *f, const mg_map *map, int d, int64_t local, mgi_pv_index x) {
+  mgi_pv_index lo, hi;
+  mgi_pv_cut(P, &x, local, &hi, &lo);
+  for (uint32_t a = f->g->n_axes; a-- > 1;)
+    if (map->to[a] == d) {
+      mgi_pv_index rest = hi;
+      mgi_pv_cut(P, &rest, f->g->axes[a].extent, &hi, &f->axis[a]);
+    }
+  return lo;
+}
+static int mgi_pv_same_shape(const mg_shape *s, int64_t d, int at) { return at >= 0 && s->dim[at] == d; }
+
+static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which, const mgi_pv_index *x) {
+  const mg_op_info *row = mg_op_row(o->code);
+  const mg_graph *g = f->g;
+  const mg_shape *z = &g->tensors[o->out[which].id].shape;
+  mgi_pv_index y[MG_MAX_RANK], flat;
+  memset(y, 0, sizeof y);
+  if (row->elementwise) {
+    uint32_t in[2] = {MGI_PV_ZERO, MGI_PV_ZERO};
+    for (int k = 0; k < o->n_in && k < 2; k++) {
+      const mg_shape *s = &g->tensors[o->in[k].id].shape;
+      for (int d = 0; d < s->rank; d++) {
+        int at = d + z->rank - s->rank;
+        y[d] = x[at];
+        if (!mgi_pv_same_shape(s, z->dim[at], d)) y[d].n = 0;
+      }
+      in[k] = mgi_pv_element(P, f, o->in[k].id, y);
+    }
+    return mgi_pv_apply(P, o->code, o->attr.c, in);
+  }
+  if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) {
+    int pairs = o->code == MG_OP_MATMUL ? 1 : 2;
+    uint32_t sum = MGI_PV_ZERO;
+    for (int k = 0; k < pairs && !P->bad; k++) {
+      uint32_t in[2];
+      const mg_shape *sa = &g->tensors[o->in[k].id].shape;
+      int temps = P->temps;
+      uint32_t v = mgi_pv_temp(P, sa->dim[sa->rank - 1]);
+      for (int side = 0; side < 2; side++) {
+        const mg_shape *s = &g->tensors[o->in[k + side * pairs].id].shape;
+        for (int d = 0; d < s->rank; d++) {
+          int at = d + z->rank - s->rank;
+          y[d] = x[at];
+          if (d < s->rank - 2 && !mgi_pv_same_shape(s, z->dim[at], d)) y[d].n = 0;
+        }
+        mgi_pv_index *depth = &y[side ? s->rank - 2 : s->rank - 1];
+        mgi_pv_digit digit;
+        digit.var = v, digit.div = 1, digit.mod = (uint32_t)P->extent[v];
+        depth->n = 0;
+        mgi_pv_push(P, depth, digit);
+        in[side] = mgi_pv_element(P, f, o->in[k + side * pairs].id, y);
+      }
+      sum = mgi_pv_add(P, sum, mgi_pv_bind(P, MGI_PV_SUM, 1, &v, mgi_pv_mul(P, in[0], in[1])));
+      P->temps = temps;
+    }
+    return sum;
+  }
+  for (int d = 0; d < z->rank; d++) y[d] = x[d];
+  switch (o->code) {
+    case MG_OP_SUM: case MG_OP_MAX: {
+      int temps = P->temps;
+      mgi_pv_digit digit;
+      digit.var = mgi_pv_temp(P, g->tensors[o->in[0].id].shape.dim[o->attr.dim]), digit.div = 1, digit.mod = (uint32_t)P->extent[digit.var];
+      y[o->attr.dim].n = 0;
+      mgi_pv_push(P, &y[o->attr.dim], digit);
+      uint32_t r = mgi_pv_bind(P, o->code == MG_OP_SUM ? MGI_PV_SUM : MGI_PV_TOP, 1, &digit.var, mgi_pv_element(P, f, o->in[0].id, y));
+      P->temps = temps;
+      return r;
+    }
+    case MG_OP_REPEAT: mgi_pv_cut(P, &x[o->attr.dim], g->tensors[o->in[0].id].shape.dim[o->attr.dim], &flat, &y[o->attr.dim]); break;
+    case MG_OP_TRANSPOSE:
+      for (int d = 0; d < z->rank; d++) y[o->attr.perm[d]] = x[d];
+      break;
+    case MG_OP_RESHAPE: {
+      const mg_shape *s = &g->tensors[o->in[0].id].shape;
+      memset(&flat, 0, sizeof flat);
+      for (int d = 0; d < z->rank; d++) {
+        mgi_pv_index part = mgi_pv_padded(P, &x[d], z->dim[d]);
+        mgi_pv_join(P, &flat, &part);
+      }
+      for (int d = s->rank - 1; d >= 0; d--) {
+        mgi_pv_index rest = flat;
+        mgi_pv_cut(P, &rest, s->dim[d], &flat, &y[d]);
+      }
+      break;
+    }
+    case MG_OP_LOAD: {
+      const mg_shape *s = &f->up->g->tensors[o->in[0].id].shape;
+      for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_located(P, f, &o->map, d, s->dim[d], &x[d]);
+      return mgi_pv_element(P, f->up, o->in[0].id, y);
+    }
+    case MG_OP_ACCUM: {
+      mgi_pv_frame inner = *f;
+      const mg_shape *s = &g->tensors[o->in[0].id].shape;
+      uint32_t var[MG_MAX_AXES], n = 0, kind = 0;
+      int temps = P->temps;
+      for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &o->map, d, s->dim[d], x[d]);
+      for (uint32_t a = 1; a < g->n_axes && !P->bad; a++)
+        if (o->map.to[a] == MG_MAP_SUM || o->map.to[a] == MG_MAP_MAX) {
+          uint32_t k = o->map.to[a] == MG_MAP_SUM ? MGI_PV_SUM : MGI_PV_TOP;
+          mgi_pv_digit digit;
+          if (kind && kind != k) return mgi_pv_fail(P, "an accumulator that sums and takes a maximum");
+          digit.var = mgi_pv_temp(P, g->axes[a].extent), digit.div = 1, digit.mod = (uint32_t)g->axes[a].extent;
+          inner.axis[a].n = 0, kind = k, var[n++] = digit.var;
+          mgi_pv_push(P, &inner.axis[a], digit);
+        }
+      uint32_t r = mgi_pv_element(P, &inner, o->in[0].id, y);
+      for (uint32_t k = n; k-- > 0;) r = mgi_pv_bind(P, kind, 1, &var[k], r);
+      P->temps = temps;
+      return r;
+    }
+    case MG_OP_GRAPH: {
+      mgi_pv_frame inner;
+      memset(&inner, 0, sizeof inner);
+      uint32_t name[3];
+      name[0] = MGI_PV_KEY, name[1] = f->serial, name[2] = (uint32_t)(o - g->ops);
+      inner.g = o->sub, inner.up = f, inner.serial = mgi_pv_intern(P, name, 3);
+      for (uint32_t k = 1; k < o->sub->n_ops; k++) {
+        const mg_op_node *store = &o->sub->ops[k];
+        if (store->code != MG_OP_STORE || which--) continue;
+        const mg_shape *s = &o->sub->tensors[store->in[0].id].shape;
+        for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &store->map, d, s->dim[d], x[d]);
+        return mgi_pv_element(P, &inner, store->in[0].id, y);
+      }
+      return mgi_pv_fail(P, "a result that nothing stores");
+    }
+    default: {
+      static const char say[] = "operator '%.40s' at a symbolic index";
+      char why[80];
+      snprintf(why, sizeof why, say, row->name);
+      return mgi_pv_fail(P, why);
+    }
+  }
+  return mgi_pv_element(P, f, o->in[0].id, y);
+}
+
+/* Element x of a tensor; each asked for once (the key: graph, tensor, index, axes). */
+static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t tensor, const mgi_pv_index *x) {
+  const mg_tensor_info *t = &f->g->tensors[tensor];
+  enum { MOST = 4 + (MG_MAX_RANK + 3 * (MG_MAX_AXES + 1)) * (1 + 3 * MGI_PV_DIGITS) };
+  uint32_t w[MOST], n = 0;
+  if (mgi_pv_over(P)) return MGI_PV_ZERO;
+  for (int d = 0; d < t->shape.rank; d++) {
+    if (t->shape.dim[d] > INT32_MAX) return mgi_pv_fail(P, "too large: a dimension");
+    if (t->cuts[d]) return mgi_pv_fail(P, "a chunk is uneven");
+  }
+  if (!f->up && !t->op) {
+    for (uint32_t k = 0; k < f->g->n_in; k++)
+      if (f->g->in[k].id == tensor) return mgi_pv_atom(P, mgi_pv_input(P, k, t->shape.rank, x), 1);
+    return mgi_pv_fail(P, "a tensor that nothing makes");
+  }
+  w[n++] = MGI_PV_KEY, w[n++] = f->serial, w[n++] = tensor;
+  for (const mgi_pv_frame *u = f; u; u = u->up)
+    for (uint32_t a = 0; a < (u == f ? (uint32_t)t->shape.rank : 0) + (u->up ? u->g->n_axes : 0); a++) {
+      const mgi_pv_index *i = u == f && a < (uint32_t)t->shape.rank ? &x[a] : &u->axis[a - (u == f ? (uint32_t)t->shape.rank : 0)];
+      if (n + 1 + 3 * (uint32_t)i->n > MOST) return mgi_pv_fail(P, "levels nest too deep");
+      w[n++] = (uint32_t)i->n;
+      for (int k = 0; k < i->n; k++) w[n++] = i->d[k].var, w[n++] = i->d[k].div, w[n++] = i->d[k].mod;
+    }
+  uint32_t key = mgi_pv_intern(P, w, n);
+  if (P->bad || P->node[key].value) return P->node[key].value;
+  const mg_op_node *o = &f->g->ops[t->op];
+  int which = 0;
+  while (which < o->n_out && o->out[which].id != tensor) which++;
+  uint32_t r = mgi_pv_element_of_op(P, f, o, which, x);
+  if (!P->bad) P->node[key].value = r;
+  return r;
+}
+
+/* -------------------------------------------------------------------------------------------------- >>facts
+   The text of an axiom, parsed; its value over doubles; and its instances for the applications in a question. */
+
+static const mg_proof_axiom mgi_pv_axioms[] = {
+#define MGI_X(name, use, text) { #name, text, MG_PROOF_##use },
+  MG_BUILTIN_PROOF_AXIOMS(MGI_X) MG_USER_PROOF_AXIOMS(MGI_X)
+#undef MGI_X
+  { NULL, NULL, 0 }
+};
+int mg_proof_axiom_count(void) { return (int)MGI_PV_ROWS; }
+const mg_proof_axiom *mg_proof_axiom_at(int k) { return k >= 0 && k < (int)MGI_PV_ROWS ? &mgi_pv_axioms[k] : NULL; }
+
+enum { MGI_FACT_VAR = -1, MGI_FACT_NUMBER = -2, MGI_FACT_MAX = -3 };
+enum { MGI_FACT_EQ, MGI_FACT_LT, MGI_FACT_LE, MGI_FACT_GT, MGI_FACT_GE };
+typedef struct mgi_fact_node { int op, kid[2], n; int64_t num, den; } mgi_fact_node; /* VAR: num is the letter */
+typedef struct mgi_fact_literal { int l, r, rel; } mgi_fact_literal;
+typedef struct mgi_fact { mgi_fact_node n[64]; int count; mgi_fact_literal c[8]; int conditions, literals; } mgi_fact; /* conditions first */
+
+static void mgi_fact_space(const char **s) { while (**s == ' ') ++*s; }
+/* The node of a term at *s; -1 if there is none. */
+static int mgi_fact_term(mgi_fact *f, const char **s, mg_error *e) {
+  mgi_fact_space(s);
+  const char *b = *s;
+  size_t n = 0;
+  mgi_fact_node x;
+  memset(&x, 0, sizeof x);
+  if (f->count == 64) { mg_fail(e, MG_BAD_INPUT, "axioms", "a text of more than 64 terms at '%.32s'", b); return -1; }
+  int self = f->count++;
+  if (*b == '-' || (*b >= '0' && *b <= '9')) {
+    char *end;
+    x.op = MGI_FACT_NUMBER, x.num = strtol(b, &end, 10), x.den = 1;
+    if (*end == '/') x.den = strtol(end + 1, &end, 10);
+    mg_rational r = mg_rat(x.num, x.den);
+    if (end == b || !r.den) { mg_fail(e, MG_BAD_INPUT, "axioms", "expected a number at '%.32s'", b); return -1; }
+    x.num = r.num, x.den = r.den, *s = end;
+    f->n[self] = x;
+    return self;
+  }
+  while ((b[n] >= 'a' && b[n] <= 'z') || b[n] == '_' || (n && b[n] >= '0' && b[n] <= '9')) n++;
+  *s = b + n;
+  if (n == 1 && **s != '(') {
+    x.op = MGI_FACT_VAR, x.num = *b - 'a';
+    f->n[self] = x;
+    return self;
+  }
+  mg_opcode op = mg_op_find(b, n);
+  if (n == 3 && !memcmp(b, "max", 3)) x.op = MGI_FACT_MAX, x.n = 2;
+  else if (n && op != MG_OP_NONE && mg_op_row(op)->elementwise && mg_op_row(op)->attr == MG_ATTR_NONE) x.op = (int)op, x.n = mg_op_row(op)->n_in;
+  else { mg_fail(e, MG_BAD_INPUT, "axioms", "expected a term at '%.32s'", b); return -1; }
+  for (int k = 0; k < x.n; k++) {
+    mgi_fact_space(s);
+    if (**s != (k ? ',' : '(')) { mg_fail(e, MG_BAD_INPUT, "axioms", "expected '%c' at '%.32s'", k ? ',' : '(', *s); return -1; }
+    ++*s;
+    if ((x.kid[k] = mgi_fact_term(f, s, e)) < 0) return -1;
+  }
+  mgi_fact_space(s);
+  if (**s != ')') { mg_fail(e, MG_BAD_INPUT, "axioms", "expected ')' at '%.32s'", *s); return -1; }
+  ++*s;
+  f->n[self] = x;
+  return self;
+}
+static mg_status mgi_fact_parse(const char *text, mgi_fact *f, mg_error *e) {
+  const char *s = text;
+  memset(f, 0, sizeof *f);
+  for (int arrow = strstr(text, "=>") != NULL;;) {
+    mgi_fact_literal l;
+    int *n = arrow ? &f->conditions : &f->literals;
+    if (f->conditions + f->literals == 8) return mg_fail(e, MG_BAD_INPUT, "axioms", "more than 8 relations");
+    if ((l.l = mgi_fact_term(f, &s, e)) < 0) return e ? e->status : MG_BAD_INPUT;
+    mgi_fact_space(&s);
+    l.rel = *s == '=' ? MGI_FACT_EQ : *s == '<' ? MGI_FACT_LT : *s == '>' ? MGI_FACT_GT : -1;
+    if (l.rel < 0) return mg_fail(e, MG_BAD_INPUT, "axioms", "expected a relation at '%.32s'", s);
+    s++;
+    if (*s == '=' && l.rel != MGI_FACT_EQ) l.rel++, s++;
+    if ((l.r = mgi_fact_term(f, &s, e)) < 0) return e ? e->status : MG_BAD_INPUT;
+    f->c[f->conditions + f->literals] = l, ++*n;
+    mgi_fact_space(&s);
+    if (!*s && !arrow) return MG_OK;
+    if (arrow && s[0] == '=' && s[1] == '>') arrow = 0, s += 2;
+    else if (*s == (arrow ? '&' : '|')) s++;
+    else return mg_fail(e, MG_BAD_INPUT, "axioms", "'%.32s' is left over", s);
+  }
+}
+
+static double mgi_fact_real(const mgi_fact *f, int k, const double *value) {
+  const mgi_fact_node *x = &f->n[k];
+  if (x->op == MGI_FACT_VAR) return value[x->num];
+  if (x->op == MGI_FACT_NUMBER) return (double)x->num / (double)x->den;
+  double a = mgi_fact_real(f, x->kid[0], value), b = x->n > 1 ? mgi_fact_real(f, x->kid[1], value) : 0;
+  return x->op == MGI_FACT_MAX ? (a > b || isnan(a) ? a : b) : mg_op_real((mg_opcode)x->op, a, b, 0);
+}
+/* Equal up to rounding: 1e-9 of the larger, or of 1. */
+static int mgi_fact_compare(double a, double b, int rel) {
+  double slack = 1e-9 * (1 + fabs(a) + fabs(b));
+  return rel == MGI_FACT_EQ ? fabs(a - b) <= slack : rel == MGI_FACT_LT ? a < b : rel == MGI_FACT_LE ? a <= b + slack : rel == MGI_FACT_GT ? a > b : a >= b - slack;
+}
+int mg_proof_axiom_holds(const char *text, const double value[26], mg_error *e) {
+  mgi_fact f;
+  if (mgi_fact_parse(text, &f, e) != MG_OK) return -2;
+  int holds = 0, finite = 1;
+  for (int k = 0; k < f.conditions + f.literals; k++) {
+    double a = mgi_fact_real(&f, f.c[k].l, value), b = mgi_fact_real(&f, f.c[k].r, value);
+    if (k < f.conditions) {
+      int rel = f.c[k].rel; /* conditions are taken as they are, without slack */
+      if (!(rel == MGI_FACT_EQ ? a == b : rel == MGI_FACT_LT ? a < b : rel == MGI_FACT_LE ? a <= b : rel == MGI_FACT_GT ? a > b : a >= b)) return -1;
+    } else finite &= isfinite(a) && isfinite(b), holds |= mgi_fact_compare(a, b, f.c[k].rel);
+  }
+  return finite && holds;
+}
+
+static uint32_t mgi_fact_poly(mgi_prover *P, const mgi_fact *f, int k, const uint32_t *value) {
+  const mgi_fact_node *x = &f->n[k];
+  uint32_t in[2] = {MGI_PV_ZERO, MGI_PV_ZERO};
+  if (x->op == MGI_FACT_VAR) return value[x->num];
+  if (x->op == MGI_FACT_NUMBER) return mgi_pv_number(P, x->num, x->den);
+  for (int j = 0; j < x->n; j++) in[j] = mgi_fact_poly(P, f, x->kid[j], value);
+  return x->op == MGI_FACT_MAX ? mgi_pv_max(P, in, 2) : mgi_pv_apply(P, (mg_opcode)x->op, mgi_pv_no_constant(), in);
+}
+
+/* Applications whose operands are distinct variables, enough of them to bind all variables; -1: they cannot be. */
+static int mgi_fact_triggers(const mgi_fact *f, int *trigger) {
+  uint32_t bound = 0, all = 0;
+  int n = 0;
+  for (int k = 0; k < f->count; k++) {
+    const mgi_fact_node *x = &f->n[k];
+    uint32_t here = 0;
+    int good = x->n > 0 && x->op != MGI_FACT_MAX && mg_op_row((mg_opcode)x->op)->abstract == MG_ABS_OPAQUE;
+    if (x->op == MG_OP_EXP) good = 1;
+    if (x->op == MGI_FACT_VAR) all |= (uint32_t)1 << x->num;
+    for (int j = 0; j < x->n && good; j++) {
+      const mgi_fact_node *y = &f->n[x->kid[j]];
+      if (y->op != MGI_FACT_VAR || (here >> y->num & 1)) good = 0;
+      else here |= (uint32_t)1 << y->num;
+    }
+    if (good && (here & ~bound) && !(here & bound) && n < 3) bound |= here, trigger[n++] = k;
+  }
+  return bound == all ? n : -1;
+}
+
+/* -------------------------------------------------------------------------------------------------- >>library
+   libz3 through its C interface, loaded at run time.  Its handles are pointers to it; no header of it is needed.
+   A watchdog interrupts a question that outlives its time or passes the memory limit, again and again until it ends. */
+
+typedef struct mgi_z3 {
+  void *lib;
+  void *(*mk_config)(void);
+  void (*del_config)(void *);
+  void *(*mk_context)(void *);
+  void (*del_context)(void *);
+  void (*interrupt)(void *);
+  void (*set_error_handler)(void *, void (*)(void *, int));
+  int (*get_error_code)(void *);
+  void (*get_version)(unsigned *, unsigned *, unsigned *, unsigned *);
+  uint64_t (*get_estimated_alloc_size)(void);
+  void *(*mk_string_symbol)(void *, const char *);
+  void *(*mk_real_sort)(void *);
+  void *(*mk_const)(void *, void *, void *);
+  void *(*mk_numeral)(void *, const char *, void *);
+  void *(*mk_add)(void *, unsigned, void *const *);
+  void *(*mk_mul)(void *, unsigned, void *const *);
+  void *(*mk_eq)(void *, void *, void *);
+  void *(*mk_lt)(void *, void *, void *);
+  void *(*mk_le)(void *, void *, void *);
+  void *(*mk_not)(void *, void *);
+  void *(*mk_or)(void *, unsigned, void *const *);
+  void *(*mk_solver_for_logic)(void *, void *);
+  void (*solver_inc_ref)(void *, void *);
+  void (*solver_dec_ref)(void *, void *);
+  void (*solver_assert)(void *, void *, void *);
+  int (*solver_check)(void *, void *);
+} mgi_z3;
+
+static void mgi_z3_quiet(void *context, int code) { (void)context, (void)code; }
+
+static mg_status mgi_z3_load(mgi_z3 *Z, const char *library, mg_error *e) {
+  const char *const names[2] = {library ? library : "libz3.so.4", library ? library : "libz3.so"};
+  memset(Z, 0, sizeof *Z);
+  for (int k = 0; k < 2 && !Z->lib; k++) Z->lib = dlopen(names[k], RTLD_NOW | RTLD_LOCAL);
+  if (!Z->lib) return mg_fail(e, MG_UNSUPPORTED, "mg_prove", "the solver needs %.60s, which cannot be loaded: install the package libz3-dev", names[0]);
+#define MGI_X(f) *(void **)(void *)&Z->f = dlsym(Z->lib, "Z3_" #f); if (!Z->f) { dlclose(Z->lib); return mg_fail(e, MG_UNSUPPORTED, "mg_prove", "%.60s has no Z3_" #f ": install a later libz3-dev", names[0]); }
+  MGI_X(mk_config) MGI_X(del_config) MGI_X(mk_context) MGI_X(del_context) MGI_X(interrupt) MGI_X(set_error_handler) MGI_X(get_error_code) MGI_X(get_version)
+  MGI_X(get_estimated_alloc_size) MGI_X(mk_string_symbol) MGI_X(mk_real_sort) MGI_X(mk_const) MGI_X(mk_numeral) MGI_X(mk_add) MGI_X(mk_mul) MGI_X(mk_eq) MGI_X(mk_lt)
+  MGI_X(mk_le) MGI_X(mk_not) MGI_X(mk_or) MGI_X(mk_solver_for_logic) MGI_X(solver_inc_ref) MGI_X(solver_dec_ref) MGI_X(solver_assert) MGI_X(solver_check)
+#undef MGI_X
+  return MG_OK;
+}
+
+typedef struct mgi_z3_watch {
+  const mgi_z3 *Z;
+  void *context;
+  double deadline;
+  uint64_t memory;
+  const volatile int *stop;
+  pthread_mutex_t lock;
+  pthread_cond_t ended;
+  int done;
+} mgi_z3_watch;
+static void *mgi_z3_watchdog(void *arg) {
+  mgi_z3_watch *W = (mgi_z3_watch *)arg;
+  pthread_mutex_lock(&W->lock);
+  while (!W->done) {
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    t.tv_nsec += 20000000;
+    if (t.tv_nsec >= 1000000000) t.tv_nsec -= 1000000000, t.tv_sec++;
+    pthread_cond_timedwait(&W->ended, &W->lock, &t);
+    if (!W->done && (mgi_verify_now() > W->deadline || W->Z->get_estimated_alloc_size() > W->memory || (W->stop && *W->stop))) W->Z->interrupt(W->context);
+  }
+  pthread_mutex_unlock(&W->lock);
+  return NULL;
+}
+
+/* -------------------------------------------------------------------------------------------------- >>proofs
+   To show that a difference of two normal forms vanishes:
+     1. multiply by its divisors, put x for sqrt(x)^2; if nothing is left, done
+     2. two sums, or two maxima, over the same extents are one if their bodies are (by the same means): replace one
+     3. a sum of sums over the same extents, each times what does not depend on them, is the sum of one body: if that
+        vanishes, done
+     4. ask the solver whether it can be other than 0: atoms are variables; facts are the instances of the rows, that equal
+        operands give equal results, and that the programs' divisors, roots and logarithms are defined
+   Requirement 1: an atom at a symbolic index stands for any element: sums and inputs are related by nothing but 1 to 3.
+   Requirement 2: definedness is taken for atoms of the programs only; what an instance adds is conditional on it. */
+
+enum { MGI_PV_DEPTH = 3, MGI_PV_INSTANCES = 2000 };
+typedef struct mgi_pv_list { uint32_t *p; uint32_t n, cap; } mgi_pv_list;
+
+typedef struct mgi_proof {
+  mgi_prover *P;
+  const mgi_z3 *Z;
+  uint64_t memory;
+  int queries, unknown;       /* asked; without an answer */
+} mgi_proof;
+
+static void mgi_pv_note(mgi_prover *P, mgi_pv_list *l, uint32_t x) {
+  for (uint32_t k = 0; k < l->n; k++)
+    if (l->p[k] == x) return;
+  if (l->n == 4096) { mgi_pv_fail(P, "too large: a question of more than 4096 atoms"); return; }
+  if (l->n == l->cap) {
+    uint32_t cap = 2 * l->cap + 64, *p = (uint32_t *)realloc(l->p, cap * sizeof *p);
+    if (!p) { mgi_pv_fail(P, "no memory for a question"); return; }
+    l->p = p, l->cap = cap;
+  }
+  l->p[l->n++] = x;
+}
+/* The atoms of p, and those in their operands; not those under a sum or maximum over an index. */
+static void mgi_pv_atoms(mgi_prover *P, uint32_t p, mgi_pv_list *l) {
+  for (uint32_t k = 0; k < mgi_pv_count(P, p) && !mgi_pv_over(P); k++) {
+    uint32_t m = mgi_pv_at(P, p, k).mono;
+    for (uint32_t j = 0; j < mgi_pv_powers(P, m) && !P->bad; j++) {
+      uint32_t a = mgi_pv_word(P, m, 1 + 2 * j), kind = mgi_pv_kind(P, a), was = l->n;
+      mgi_pv_note(P, l, a);
+      if (l->n == was) continue;
+      for (uint32_t i = kind == MGI_PV_FN ? 6 : 1; (kind == MGI_PV_FN || kind == MGI_PV_MAX || kind == MGI_PV_INV) && i < P->node[a].n; i++) mgi_pv_atoms(P, mgi_pv_word(P, a, i), l);
+    }
+  }
+}
+static int mgi_pv_degree(const mgi_prover *P, uint32_t mono, uint32_t atom) {
+  for (uint32_t l = 0; l < mgi_pv_powers(P, mono); l++)
+    if (mgi_pv_word(P, mono, 1 + 2 * l) == atom) return (int32_t)mgi_pv_word(P, mono, 2 + 2 * l);
+  return 0;
+}
+
+/* p times nonzero divisors, so that none is left, and with x for sqrt(x)^2: the atom made last first. */
+static uint32_t mgi_pv_clear(mgi_prover *P, uint32_t p) {
+  for (int round = 0; round < 256 && !mgi_pv_over(P); round++) {
+    uint32_t atom = 0;
+    int least = 0, most = 0;
+    for (uint32_t k = 0; k < mgi_pv_count(P, p); k++) {
+      uint32_t m = mgi_pv_at(P, p, k).mono;
+      for (uint32_t j = 0; j < mgi_pv_powers(P, m); j++) {
+        uint32_t a = mgi_pv_word(P, m, 1 + 2 * j);
+        int e = (int32_t)mgi_pv_word(P, m, 2 + 2 * j);
+        if (a > atom && (e < 0 || mgi_pv_kind(P, a) == MGI_PV_INV || (e > 1 && mgi_pv_is_fn(P, a, MG_OP_SQRT)))) atom = a;
+      }
+    }
+    if (!atom) return p;
+    for (uint32_t k = 0; k < mgi_pv_count(P, p); k++) {
+      int e = mgi_pv_degree(P, mgi_pv_at(P, p, k).mono, atom);
+      if (e < least) least = e;
+      if (e > most) most = e;
+    }
+    int inverse = mgi_pv_kind(P, atom) == MGI_PV_INV, root = mgi_pv_is_fn(P, atom, MG_OP_SQRT);
+    uint32_t r = MGI_PV_ZERO;
+    if (root) mgi_pv_use(P, MGI_PV_ROW_sqrt_square);
+    for (uint32_t k = 0; k < mgi_pv_count(P, p) && !P->bad; k++) {
+      mgi_pv_term t = mgi_pv_at(P, p, k);
+      int e = mgi_pv_degree(P, t.mono, atom), up = e - least;
+      uint32_t rest = mgi_pv_mul(P, mgi_pv_single(P, t.mono, t.num, t.den), mgi_pv_atom(P, atom, -e));
+      if (inverse) rest = mgi_pv_mul(P, rest, mgi_pv_power(P, mgi_pv_word(P, atom, 1), most - e));
+      else if (root) rest = mgi_pv_mul(P, mgi_pv_mul(P, rest, mgi_pv_power(P, mgi_pv_word(P, atom, 6), up / 2)), mgi_pv_atom(P, atom, up % 2));
+      else rest = mgi_pv_mul(P, rest, mgi_pv_atom(P, atom, up));
+      r = mgi_pv_add(P, r, rest);
+    }
+    p = r;
+  }
+  return p;
+}
+
+/* The value of p where the atoms that mean nothing to the solver have random values; NAN where it is not defined. */
+static double mgi_pv_value(mgi_prover *P, uint32_t p, uint64_t seed, double *size, int depth) {
+  double sum = 0;
+  if (depth > 200 || mgi_pv_over(P)) return NAN;
+  *size = 0;
+  for (uint32_t k = 0; k < mgi_pv_count(P, p); k++) {
+    mgi_pv_term t = mgi_pv_at(P, p, k);
+    double x = (double)t.num / (double)t.den, unused;
+    for (uint32_t j = 0; j < mgi_pv_powers(P, t.mono); j++) {
+      uint32_t a = mgi_pv_word(P, t.mono, 1 + 2 * j), kind = mgi_pv_kind(P, a);
+      double v = -INFINITY;
+      if (kind == MGI_PV_FN) {
+        double u = mgi_pv_value(P, mgi_pv_word(P, a, 6), seed, &unused, depth + 1), w = P->node[a].n > 7 ? mgi_pv_value(P, mgi_pv_word(P, a, 7), seed, &unused, depth + 1) : 0;
+        v = mg_op_real((mg_opcode)mgi_pv_word(P, a, 1), u, w, (double)mgi_pv_long(P, a, 2) / (double)mgi_pv_long(P, a, 4));
+      } else if (kind == MGI_PV_INV) v = 1 / mgi_pv_value(P, mgi_pv_word(P, a, 1), seed, &unused, depth + 1);
+      else if (kind == MGI_PV_MAX) {
+        for (uint32_t i = 1; i < P->node[a].n; i++) {
+          double u = mgi_pv_value(P, mgi_pv_word(P, a, i), seed, &unused, depth + 1);
+          v = u > v || isnan(u) ? u : v;
+        }
+      } else v = ((seed & 1) != 0 ? 0.25 : -1) + 2 * ldexp((double)(mgi_ff_hash(seed, a, 12) >> 11), -53);
+      x *= pow(v, (int32_t)mgi_pv_word(P, t.mono, 2 + 2 * j));
+    }
+    sum += x, *size += fabs(x);
+  }
+  return sum;
+}
+/* 1 if p is seen to be other than 0 for some values of its atoms: then there is nothing to ask. */
+static int mgi_pv_refuted(mgi_prover *P, uint32_t p) {
+  for (uint64_t seed = 1; seed <= 8; seed++) {
+    double size, v = mgi_pv_value(P, p, seed, &size, 0);
+    if (isfinite(v) && isfinite(size) && fabs(v) > 1e-7 * size) return 1;
+  }
+  return 0;
+}
+
+/* ---- the question */
+
+typedef struct mgi_ask {
+  mgi_proof *X;
+  void *context, *solver, *real, **expr, **inverse; /* expr: by node; inverse: of an atom */
+  uint32_t cap;
+  mgi_pv_list atoms;     /* in play; the first `own` are the programs' */
+  uint32_t own;
+  int failed;
+} mgi_ask;
+
+static int mgi_ask_room(mgi_ask *A) {
+  uint32_t n = A->X->P->n + 1;
+  if (n > A->cap) {
+    uint32_t cap = 2 * n;
+    void **p = (void **)realloc(A->expr, cap * sizeof *p), **q = NULL;
+    if (p) A->expr = p, q = (void **)realloc(A->inverse, cap * sizeof *q);
+    if (!q) { A->failed = 1; return 0; }
+    A->inverse = q;
+    memset(A->expr + A->cap, 0, (cap - A->cap) * sizeof *p), memset(A->inverse + A->cap, 0, (cap - A->cap) * sizeof *q);
+    A->cap = cap;
+  }
+  return !A->failed;
+}
+static void *mgi_ask_number(mgi_ask *A, int64_t num, int64_t den) {
+  char text[64];
+  snprintf(text, sizeof text, "%lld/%lld", (long long)num, (long long)den);
+  return A->X->Z->mk_numeral(A->context, text, A->real);
+}
+static void *mgi_ask_variable(mgi_ask *A, const char *what, uint32_t id) {
+  char name[32];
+  snprintf(name, sizeof name, "%s%u", what, id);
+  return A->X->Z->mk_const(A->context, A->X->Z->mk_string_symbol(A->context, name), A->real);
+}
+static void *mgi_ask_poly(mgi_ask *A, uint32_t p);
+static void mgi_ask_or(mgi_ask *A, void *x, void *y, void *z) {
+  void *any[3];
+  unsigned n = 0;
+  if (x) any[n++] = x;
+  if (y) any[n++] = y;
+  if (z) any[n++] = z;
+  A->X->Z->solver_assert(A->context, A->solver, n > 1 ? A->X->Z->mk_or(A->context, n, any) : any[0]);
+}
+/* The variable of an atom, or of its inverse. */
+static void *mgi_ask_atom(mgi_ask *A, uint32_t a, int inverse) {
+  const mgi_z3 *Z = A->X->Z;
+  mgi_prover *P = A->X->P;
+  if (!mgi_ask_room(A)) return mgi_ask_number(A, 0, 1);
+  if (!A->expr[a]) {
+    A->expr[a] = mgi_ask_variable(A, "a", a);
+    mgi_pv_note(P, &A->atoms, a);
+    if (mgi_pv_kind(P, a) == MGI_PV_INV) {
+      void *two[2], *x = mgi_ask_poly(A, mgi_pv_word(P, a, 1));
+      two[0] = A->expr[a], two[1] = x;
+      int theirs = 0;
+      for (uint32_t k = 0; k < A->own; k++) theirs |= A->atoms.p[k] == a;
+      mgi_ask_or(A, Z->mk_eq(A->context, Z->mk_mul(A->context, 2, two), mgi_ask_number(A, 1, 1)), theirs ? NULL : Z->mk_eq(A->context, x, mgi_ask_number(A, 0, 1)), NULL);
+    }
+  }
+  if (!inverse) return A->expr[a];
+  if (!A->inverse[a]) {
+    void *two[2];
+    two[0] = A->expr[a], two[1] = A->inverse[a] = mgi_ask_variable(A, "i", a);
+    mgi_ask_or(A, Z->mk_eq(A->context, Z->mk_mul(A->context, 2, two), mgi_ask_number(A, 1, 1)), Z->mk_eq(A->context, A->expr[a], mgi_ask_number(A, 0, 1)), NULL);
+  }
+  return A->inverse[a];
+}
+static void *mgi_ask_poly(mgi_ask *A, uint32_t p) {
+  const mgi_z3 *Z = A->X->Z;
+  mgi_prover *P = A->X->P;
+  uint32_t n = mgi_pv_count(P, p);
+  if (!mgi_ask_room(A) || !n) return mgi_ask_number(A, 0, 1);
+  if (A->expr[p]) return A->expr[p];
+  void **sum = (void **)malloc(n * sizeof *sum), *r;
+  for (uint32_t k = 0; sum && k < n; k++) {
+    mgi_pv_term t = mgi_pv_at(P, p, k);
+    void *factor[64];
+    unsigned m = 0;
+    factor[m++] = mgi_ask_number(A, t.num, t.den);
+    for (uint32_t j = 0; j < mgi_pv_powers(P, t.mono); j++) {
+      uint32_t a = mgi_pv_word(P, t.mono, 1 + 2 * j);
+      int e = (int32_t)mgi_pv_word(P, t.mono, 2 + 2 * j);
+      for (int l = e < 0 ? -e : e; l > 0; l--) {
+        if (m == 64) { A->failed = 1; break; }
+        factor[m++] = mgi_ask_atom(A, a, e < 0);
+      }
+    }
+    sum[k] = m > 1 ? Z->mk_mul(A->context, m, factor) : factor[0];
+  }
+  if (!sum) { A->failed = 1; return mgi_ask_number(A, 0, 1); }
+  r = n > 1 ? Z->mk_add(A->context, n, sum) : sum[0];
+  free(sum);
+  if (mgi_ask_room(A)) A->expr[p] = r;
+  return r;
+}
+static void *mgi_ask_relation(mgi_ask *A, uint32_t l, uint32_t r, int rel) {
+  const mgi_z3 *Z = A->X->Z;
+  void *x = mgi_ask_poly(A, l), *y = mgi_ask_poly(A, r);
+  return rel == MGI_FACT_EQ ? Z->mk_eq(A->context, x, y) : rel == MGI_FACT_LT ? Z->mk_lt(A->context, x, y) : rel == MGI_FACT_LE ? Z->mk_le(A->context, x, y)
+         : rel == MGI_FACT_GT ? Z->mk_lt(A->context, y, x) : Z->mk_le(A->context, y, x);
+}
+
+/* All instances of a row for the programs' applications. */
+static void mgi_ask_facts(mgi_ask *A, int row, int *budget) {
+  mgi_prover *P = A->X->P;
+  const mgi_z3 *Z = A->X->Z;
+  mgi_fact f;
+  int trigger[3], n, used = 0;
+  uint32_t pick[3] = {0, 0, 0}, value[26];
+  if (mgi_fact_parse(mgi_pv_axioms[row].text, &f, NULL) != MG_OK || (n = mgi_fact_triggers(&f, trigger)) < 1) return;
+  for (;;) {
+    int match = 1;
+    for (int k = 0; k < n && match; k++) {
+      uint32_t a = A->atoms.p[pick[k]];
+      const mgi_fact_node *x = &f.n[trigger[k]];
+      match = mgi_pv_is_fn(P, a, x->op);
+      for (int j = 0; j < x->n && match; j++) value[f.n[x->kid[j]].num] = mgi_pv_word(P, a, 6 + (uint32_t)j);
+      for (int j = 0; j < k && match; j++) match = f.n[trigger[j]].op != x->op || pick[j] != pick[k]; /* the same twice says nothing */
+    }
+    if (match) {
+      void *any[8];
+      unsigned m = 0;
+      if (--*budget < 0 || mgi_pv_over(P)) return;
+      for (int k = 0; k < f.conditions + f.literals; k++) {
+        void *l = mgi_ask_relation(A, mgi_fact_poly(P, &f, f.c[k].l, value), mgi_fact_poly(P, &f, f.c[k].r, value), f.c[k].rel);
+        any[m++] = k < f.conditions ? Z->mk_not(A->context, l) : l;
+      }
+      if (P->bad) return;
+      Z->solver_assert(A->context, A->solver, m > 1 ? Z->mk_or(A->context, m, any) : any[0]);
+      used = 1;
+    }
+    int k = 0;
+    while (k < n && ++pick[k] == A->own) pick[k++] = 0;
+    if (k == n) break;
+  }
+  if (used) mgi_pv_use(P, row);
+}
+
+/* 1: p is 0 wherever all is defined; 0: not shown. */
+static int mgi_ask_zero(mgi_proof *X, uint32_t p, double seconds) {
+  const mgi_z3 *Z = X->Z;
+  mgi_prover *P = X->P;
+  mgi_ask A;
+  mgi_z3_watch W;
+  pthread_t watchdog;
+  int answer = 0, budget = MGI_PV_INSTANCES;
+  memset(&A, 0, sizeof A), memset(&W, 0, sizeof W);
+  A.X = X;
+  mgi_pv_atoms(P, p, &A.atoms);
+  if (P->bad) { free(A.atoms.p); return 0; }
+  A.own = A.atoms.n;
+  void *config = Z->mk_config();
+  A.context = config ? Z->mk_context(config) : NULL;
+  if (config) Z->del_config(config);
+  if (!A.context) { free(A.atoms.p); return 0; }
+  Z->set_error_handler(A.context, mgi_z3_quiet);
+  A.real = Z->mk_real_sort(A.context);
+  A.solver = Z->mk_solver_for_logic(A.context, Z->mk_string_symbol(A.context, "QF_NRA"));
+  if (A.solver) Z->solver_inc_ref(A.context, A.solver);
+  else A.failed = 1;
+  if (!A.failed) {
+    uint32_t own = A.own;
+    Z->solver_assert(A.context, A.solver, Z->mk_not(A.context, mgi_ask_relation(&A, p, MGI_PV_ZERO, MGI_FACT_EQ)));
+    for (uint32_t k = 0; k < own && !A.failed; k++) { /* the inverses that they mention */
+      uint32_t a = A.atoms.p[k], kind = mgi_pv_kind(P, a);
+      for (uint32_t j = kind == MGI_PV_FN ? 6 : 1; (kind == MGI_PV_FN || kind == MGI_PV_MAX || kind == MGI_PV_INV) && j < P->node[a].n; j++) mgi_ask_poly(&A, mgi_pv_word(P, a, j));
+    }
+    for (uint32_t k = 0; k < own && !A.failed; k++) { /* where both programs are defined */
+      uint32_t a = A.atoms.p[k];
+      void *x = mgi_ask_atom(&A, a, 0), *naught = mgi_ask_number(&A, 0, 1);
+      if (mgi_pv_is_fn(P, a, MG_OP_SQRT)) mgi_ask_or(&A, Z->mk_le(A.context, naught, mgi_ask_poly(&A, mgi_pv_word(P, a, 6))), NULL, NULL);
+      if (mgi_pv_is_fn(P, a, MG_OP_LOG)) mgi_ask_or(&A, Z->mk_lt(A.context, naught, mgi_ask_poly(&A, mgi_pv_word(P, a, 6))), NULL, NULL);
+      if (A.inverse[a]) mgi_ask_or(&A, Z->mk_not(A.context, Z->mk_eq(A.context, x, naught)), NULL, NULL);
+    }
+    for (int row = 0; row < (int)MGI_PV_ROWS; row++)
+      if (mgi_pv_axioms[row].use == MG_PROOF_FACT) mgi_ask_facts(&A, row, &budget);
+    for (uint32_t k = 0; k < A.atoms.n && !A.failed && !P->bad; k++) { /* atoms.n may grow */
+      uint32_t a = A.atoms.p[k];
+      void *x = mgi_ask_atom(&A, a, 0), *any[512];
+      unsigned n = 0;
+      if (mgi_pv_kind(P, a) == MGI_PV_MAX && P->node[a].n < 512) {
+        for (uint32_t j = 1; j < P->node[a].n; j++) {
+          void *y = mgi_ask_poly(&A, mgi_pv_word(P, a, j));
+          mgi_ask_or(&A, Z->mk_le(A.context, y, x), NULL, NULL);
+          any[n++] = Z->mk_eq(A.context, x, y);
+        }
+        Z->solver_assert(A.context, A.solver, Z->mk_or(A.context, n, any));
+        mgi_pv_use(P, MGI_PV_ROW_max_above), mgi_pv_use(P, MGI_PV_ROW_max_one);
+      }
+      if (mgi_pv_kind(P, a) != MGI_PV_FN) continue;
+      for (uint32_t j = 0; j < k && --budget > -2 * MGI_PV_INSTANCES; j++) { /* equal operands, equal results */
+        uint32_t b = A.atoms.p[j], same = P->node[a].n == P->node[b].n;
+        for (uint32_t i = 0; i < 6 && same; i++) same = mgi_pv_word(P, a, i) == mgi_pv_word(P, b, i);
+        if (!same) continue;
+        void *y = mgi_ask_atom(&A, b, 0), *d[2] = {NULL, NULL};
+        for (uint32_t i = 6; i < P->node[a].n; i++) d[i - 6] = Z->mk_not(A.context, mgi_ask_relation(&A, mgi_pv_word(P, a, i), mgi_pv_word(P, b, i), MGI_FACT_EQ));
+        mgi_ask_or(&A, Z->mk_eq(A.context, x, y), d[0], d[1]);
+      }
+    }
+    double now = mgi_verify_now();
+    W.Z = Z, W.context = A.context, W.stop = P->stop, W.memory = Z->get_estimated_alloc_size() + X->memory;
+    W.deadline = now + seconds < P->deadline ? now + seconds : P->deadline;
+    if (!A.failed && !P->bad && Z->get_error_code(A.context) == 0) {
+      pthread_mutex_init(&W.lock, NULL), pthread_cond_init(&W.ended, NULL);
+      if (pthread_create(&watchdog, NULL, mgi_z3_watchdog, &W) == 0) {
+        answer = Z->solver_check(A.context, A.solver);
+        pthread_mutex_lock(&W.lock);
+        W.done = 1;
+        pthread_cond_signal(&W.ended);
+        pthread_mutex_unlock(&W.lock);
+        pthread_join(watchdog, NULL);
+        X->queries++;
+        X->unknown += answer == 0 || Z->get_error_code(A.context) != 0;
+        answer = answer == -1 && Z->get_error_code(A.context) == 0; /* unsatisfiable */
+      }
+      pthread_cond_destroy(&W.ended), pthread_mutex_destroy(&W.lock);
+    }
+  }
+  if (A.solver) Z->solver_dec_ref(A.context, A.solver);
+  Z->del_context(A.context);
+  free(A.expr), free(A.inverse), free(A.atoms.p);
+  return answer;
+}
+
+/* ---- the steps */
+
+static int mgi_pv_same_extents(const mgi_prover *P, uint32_t a, uint32_t b) {
+  int same = mgi_pv_kind(P, a) == mgi_pv_kind(P, b) && mgi_pv_word(P, a, 1) == mgi_pv_word(P, b, 1);
+  for (uint32_t k = 0; same && k < mgi_pv_word(P, a, 1); k++) same = mgi_pv_word(P, a, 3 + k) == mgi_pv_word(P, b, 3 + k);
+  return same;
+}
+static int mgi_pv_reduces(const mgi_prover *P, uint32_t a) { return mgi_pv_kind(P, a) == MGI_PV_SUM || mgi_pv_kind(P, a) == MGI_PV_TOP; }
+/* The body of b over the variables that a was opened with. */
+static uint32_t mgi_pv_body(mgi_prover *P, uint32_t atom, const uint32_t *var) {
+  mgi_pv_sub s[MGI_PV_BOUND];
+  int n = (int)mgi_pv_word(P, atom, 1);
+  memset(s, 0, sizeof s);
+  for (int k = 0; k < n; k++) s[k].var = mgi_pv_word(P, atom, 2) + (uint32_t)k, s[k].lo = var[k], s[k].lo_scale = 1;
+  return mgi_pv_map(P, mgi_pv_word(P, atom, P->node[atom].n - 1), n, s);
+}
+
+static int mgi_pv_vanishes(mgi_proof *X, uint32_t p, int depth) {
+  mgi_prover *P = X->P;
+  mgi_pv_list l;
+  memset(&l, 0, sizeof l);
+  for (int again = 1; again && !P->bad;) {
+    again = 0;
+    p = mgi_pv_clear(P, p);
+    if (P->bad || p == MGI_PV_ZERO) break;
+    if (depth == MGI_PV_DEPTH) break;
+    l.n = 0;
+    mgi_pv_atoms(P, p, &l);
+    for (uint32_t i = 0; i < l.n && !again && !P->bad; i++)
+      for (uint32_t j = 0; j < l.n && !again && !P->bad; j++) {
+        uint32_t a = l.p[i], b = l.p[j], var[MGI_PV_BOUND];
+        if (a >= b || !mgi_pv_reduces(P, a) || !mgi_pv_reduces(P, b) || !mgi_pv_same_extents(P, a, b)) continue;
+        int temps = P->temps;
+        uint32_t d = mgi_pv_open(P, a, var);
+        d = mgi_pv_sub2(P, d, mgi_pv_body(P, b, var));
+        if (mgi_pv_vanishes(X, d, depth + 1)) {
+          P->from = b, P->to = mgi_pv_atom(P, a, 1);
+          p = mgi_pv_map(P, p, 0, NULL);
+          P->from = 0, again = 1;
+        }
+        P->temps = temps;
+      }
+  }
+  free(l.p);
+  if (P->bad) return 0;
+  if (p == MGI_PV_ZERO) return 1;
+  uint32_t first = 0, n = mgi_pv_count(P, p), body = MGI_PV_ZERO, var[MGI_PV_BOUND];
+  int temps = P->temps, good = depth < MGI_PV_DEPTH;
+  for (uint32_t k = 0; k < n && good && !P->bad; k++) { /* one sum a term */
+    mgi_pv_term t = mgi_pv_at(P, p, k);
+    uint32_t sum = 0;
+    for (uint32_t j = 0; j < mgi_pv_powers(P, t.mono); j++) {
+      uint32_t a = mgi_pv_word(P, t.mono, 1 + 2 * j);
+      if (mgi_pv_kind(P, a) == MGI_PV_SUM && mgi_pv_word(P, t.mono, 2 + 2 * j) == 1 && (!first || mgi_pv_same_extents(P, first, a))) { sum = a; break; }
+    }
+    good = sum != 0;
+    if (!good) break;
+    uint32_t inside = first ? mgi_pv_body(P, sum, var) : mgi_pv_open(P, sum, var);
+    first = sum;
+    body = mgi_pv_add(P, body, mgi_pv_mul(P, inside, mgi_pv_mul(P, mgi_pv_single(P, t.mono, t.num, t.den), mgi_pv_atom(P, sum, -1))));
+  }
+  if (good && !P->bad && mgi_pv_vanishes(X, body, depth + 1)) { P->temps = temps; return 1; }
+  P->temps = temps;
+  if (P->bad || mgi_pv_refuted(P, p)) return 0;
+  double left = P->deadline - mgi_verify_now();
+  return mgi_ask_zero(X, p, depth ? mgi_bound_min2(left / 4, 2) : left / 2);
+}
+
+/* ------------------------------------------------------------------------------------------------- >>methods
+   One symbolic element an output, or each element by mg_eval over terms; and mg_prove, which tries both. */
+
+static uint32_t *mgi_pv_cell(const mg_view *v, const int64_t *at, int n) { return (uint32_t *)v->data + mgi_ff_row_offset(v, at, n); }
+static mg_status mgi_pv_state(const mgi_prover *P) { return P->bad ? MG_LIMIT : MG_OK; }
+static mg_status mgi_pv_eval_map(void *user, mg_opcode op, mg_rational c, const mg_view *out, const mg_view *in) {
+  mgi_prover *P = (mgi_prover *)user;
+  int64_t at[MG_MAX_RANK] = {0};
+  int r = out->shape.rank, two = mg_op_row(op)->n_in > 1;
+  do {
+    uint32_t *o = mgi_pv_cell(out, at, r - 1), *a = mgi_pv_cell(&in[0], at, r - 1), *b = two ? mgi_pv_cell(&in[1], at, r - 1) : NULL, x[2] = {MGI_PV_ZERO, MGI_PV_ZERO};
+    for (int64_t k = 0; k < out->shape.dim[r - 1] && !mgi_pv_over(P); k++) {
+      x[0] = a[k * in[0].stride[r - 1]];
+      if (two) x[1] = b[k * in[1].stride[r - 1]];
+      o[k * out->stride[r - 1]] = mgi_pv_apply(P, op, c, x);
+    }
+  } while (!P->bad && mgi_ff_next_row(&out->shape, at));
+  return mgi_pv_state(P);
+}
+static mg_status mgi_pv_eval_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
+  mgi_prover *P = (mgi_prover *)user;
+  for (int64_t i = 0; i < c->shape.dim[0]; i++)
+    for (int64_t j = 0; j < c->shape.dim[1]; j++)
+      for (int64_t k = 0; k < a->shape.dim[1] && !mgi_pv_over(P); k++) {
+        uint32_t *o = (uint32_t *)c->data + i * c->stride[0] + j * c->stride[1];
+        *o = mgi_pv_add(P, *o, mgi_pv_mul(P, ((uint32_t *)a->data)[i * a->stride[0] + k * a->stride[1]], ((uint32_t *)b->data)[k * b->stride[0] + j * b->stride[1]]));
+      }
+  return mgi_pv_state(P);
+}
+static mg_status mgi_pv_eval_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
+  mgi_prover *P = (mgi_prover *)user;
+  int64_t at[MG_MAX_RANK] = {0};
+  int r = in->shape.rank;
+  do {
+    uint32_t *o = mgi_pv_cell(out, at, r - 1), *a = mgi_pv_cell(in, at, r - 1), x[2];
+    for (int64_t k = 0; k < in->shape.dim[r - 1] && !mgi_pv_over(P); k++) {
+      x[0] = o[k * out->stride[r - 1]], x[1] = a[k * in->stride[r - 1]];
+      o[k * out->stride[r - 1]] = op == MG_OP_SUM ? mgi_pv_add(P, x[0], x[1]) : mgi_pv_max(P, x, 2);
+    }
+  } while (!P->bad && mgi_ff_next_row(&in->shape, at));
+  return mgi_pv_state(P);
+}
+static void mgi_pv_eval_fill(void *user, mg_opcode op, void *dst, size_t n) {
+  (void)user;
+  for (size_t k = 0; k < n; k++) ((uint32_t *)dst)[k] = op == MG_OP_SUM ? MGI_PV_ZERO : MGI_PV_NONE;
+}
+
+/* 1 proved, 0 not; *elements counts what was compared. */
+static int mgi_prove_indexed(mgi_proof *X, const mg_graph *const *g, int64_t *elements) {
+  mgi_prover *P = X->P;
+  int good = 1;
+  for (uint32_t k = 0; k < g[0]->n_out && good; k++) {
+    uint32_t r[2];
+    const mg_shape *s = &g[0]->tensors[g[0]->out[k].id].shape;
+    for (int side = 0; side < 2; side++) {
+      mgi_pv_frame f;
+      mgi_pv_index x[MG_MAX_RANK];
+      memset(&f, 0, sizeof f), memset(x, 0, sizeof x);
+      f.g = g[side], f.serial = (uint32_t)side + 1;
+      for (int d = 0; d < s->rank; d++) {
+        mgi_pv_digit digit;
+        if (s->dim[d] > INT32_MAX) mgi_pv_fail(P, "too large: a dimension");
+        digit.var = (uint32_t)d, digit.div = 1, digit.mod = (uint32_t)s->dim[d], P->extent[d] = s->dim[d];
+        mgi_pv_push(P, &x[d], digit);
+      }
+      r[side] = mgi_pv_element(P, &f, g[side]->out[k].id, x);
+    }
+    good = !P->bad && (r[0] == r[1] || mgi_pv_vanishes(X, mgi_pv_sub2(P, r[0], r[1]), 0)) && !P->bad;
+    *elements += good;
+  }
+  return good;
+}
+
+static int mgi_prove_elements(mgi_proof *X, const mg_graph *const *g, int64_t *elements, mg_error *e) {
+  mgi_prover *P = X->P;
+  uint32_t *in[MG_MAX_IN] = {NULL}, *out[2][MG_MAX_OUT] = {{NULL}};
+  double total = 0;
+  int good = 1;
+  mg_domain d;
+  memset(&d, 0, sizeof d);
+  d.user = P, d.elem = sizeof(uint32_t), d.map = mgi_pv_eval_map, d.matmul = mgi_pv_eval_matmul, d.combine = mgi_pv_eval_combine, d.fill = mgi_pv_eval_fill;
+  for (uint32_t k = 0; k < g[0]->n_in; k++) total += (double)mgi_trial_elements(g[0], g[0]->in[k]);
+  for (uint32_t k = 0; k < g[0]->n_out; k++) total += (double)mgi_trial_elements(g[0], g[0]->out[k]);
+  if (total > 65536) { mgi_pv_fail(P, "too large to be compared element by element"); return 0; }
+  for (uint32_t k = 0; k < g[0]->n_in && !P->bad; k++) {
+    int64_t n = mgi_trial_elements(g[0], g[0]->in[k]);
+    in[k] = (uint32_t *)malloc((size_t)(n + 1) * sizeof **in);
+    for (int64_t i = 0; in[k] && i < n; i++) {
+      uint32_t w[4];
+      w[0] = MGI_PV_IN, w[1] = k, w[2] = UINT32_MAX, w[3] = (uint32_t)i;
+      in[k][i] = mgi_pv_atom(P, mgi_pv_intern(P, w, 4), 1);
+    }
+    if (!in[k]) mgi_pv_fail(P, "no memory for terms");
+  }
+  for (int s = 0; s < 2 && !P->bad; s++) {
+    for (uint32_t k = 0; k < g[0]->n_out; k++)
+      if (!(out[s][k] = (uint32_t *)calloc((size_t)mgi_trial_elements(g[0], g[0]->out[k]) + 1, sizeof(uint32_t)))) mgi_pv_fail(P, "no memory for terms");
+    if (!P->bad && mg_eval(g[s], &d, (const void *const *)in, (void *const *)out[s], e) != MG_OK) mgi_pv_fail(P, e->msg);
+  }
+  for (uint32_t k = 0; k < g[0]->n_out && good && !P->bad; k++)
+    for (int64_t i = 0; i < mgi_trial_elements(g[0], g[0]->out[k]) && good && !P->bad; i++) {
+      uint32_t x = out[0][k][i], y = out[1][k][i];
+      good = x == y || (x != MGI_PV_NONE && y != MGI_PV_NONE && mgi_pv_vanishes(X, mgi_pv_sub2(P, x, y), 0));
+      *elements += good;
+    }
+  for (uint32_t k = 0; k < g[0]->n_in; k++) free(in[k]);
+  for (int s = 0; s < 2; s++)
+    for (uint32_t k = 0; k < g[0]->n_out; k++) free(out[s][k]);
+  return good && !P->bad;
+}
+
+/* Looks for a float64 counterexample, and for an element on which both are defined: at least the first part of the
+   outputs on four inputs, then others while `seconds` last. */
+static mg_status mgi_prove_floats(mgi_bench *B, double seconds, mg_prove_report *r, uint64_t *compared, mg_error *e) {
+  mgi_cut *c;
+  mgi_trial t;
+  double began = mgi_verify_now();
+  mg_status s = mgi_bench_cut(B, MGI_ELEM_BALL, &c, e);
+  if (s != MG_OK) return s;
+  memset(&t, 0, sizeof t);
+  t.elem = MGI_ELEM_BALL, t.F.deadline = B->watch.deadline, t.F.stop = B->watch.stop;
+  uint64_t plain = 4 + 2 * (uint64_t)B->g[0]->n_in;
+  for (uint64_t round = 0; round < plain + 8 && !r->confirmed; round++) {
+    uint64_t loud = round >= plain ? (uint64_t)MGI_REAL_LEVELS : round < 4 ? (uint64_t)MGI_REAL_QUIET : ((round - 4) >> 1) | ((round & 1) << 5);
+    t.seed = (mgi_ff_hash(B->seed, round, 10) & ~(uint64_t)255) | loud << 2 | (round < 4 ? round : round >= plain ? round & 1 : 0);
+    for (int k = 0; k < c->n && !r->confirmed; k++) {
+      mgi_outcome o;
+      if (*compared && mgi_verify_now() - began > seconds) return MG_OK;
+      memset(&o, 0, sizeof o);
+      mgi_part_run(c, &t, &c->want[k], &o);
+      if (o.status == MG_LIMIT) return MG_OK;
+      if (o.status != MG_OK) { *e = o.error; return o.status; }
+      *compared += o.compared;
+      if (o.gap > 0) r->confirmed = 1, r->cx_seed = t.seed, r->cx_output = o.output, r->cx_element = o.element, r->cx_a = o.a, r->cx_b = o.b;
+    }
+  }
+  return MG_OK;
+}
+
+static void mgi_prove_rows(uint64_t used, mg_prove_report *r) {
+  size_t n = 0;
+  for (int k = 0; k < (int)MGI_PV_ROWS; k++)
+    if (used >> k & 1 && n + strlen(mgi_pv_axioms[k].name) + 2 < sizeof r->axioms) n += (size_t)snprintf(r->axioms + n, sizeof r->axioms - n, "%s%s", n ? " " : "", mgi_pv_axioms[k].name);
+}
+
+/* The proof alone, by one method, without a look at floats; *why says what it lacks. */
+static int mgi_prove_by(const mg_graph *const *g, const mgi_z3 *Z, const mg_prove_config *c, double deadline, int method, mg_prove_report *r, char why[160], mg_error *e) {
+  mgi_prover P;
+  mgi_proof X;
+  uint32_t w[2];
+  memset(&P, 0, sizeof P), memset(&X, 0, sizeof X);
+  P.limit = c->memory_limit, P.stop = c->stop, P.deadline = deadline;
+  w[0] = MGI_PV_POLY, w[1] = MGI_PV_KEY;
+  if (mgi_pv_intern(&P, w, 1) != MGI_PV_ZERO || mgi_pv_intern(&P, w + 1, 1) != MGI_PV_NONE) mgi_pv_fail(&P, "no memory for terms");
+  X.P = &P, X.Z = Z, X.memory = c->memory_limit;
+  r->elements = 0, r->method = method;
+  int proved = !P.bad && (method == MG_PROVE_INDEXED ? mgi_prove_indexed(&X, g, &r->elements) : mgi_prove_elements(&X, g, &r->elements, e)) && !P.bad;
+  r->queries += X.queries, r->terms = P.n;
+  if (proved) mgi_prove_rows(P.used, r);
+  else snprintf(why, 160, "%s", P.bad ? P.why : X.unknown ? "the solver ended without an answer" : "the axioms do not show it");
+  free(P.w), free(P.node), free(P.slot);
+  return proved;
+}
+
+mg_prove_config mg_prove_config_default(void) {
+  mg_prove_config c;
+  memset(&c, 0, sizeof c);
+  c.time_limit_s = 10, c.memory_limit = (size_t)1 << 30, c.seed = 20250101;
+  return c;
+}
+
+mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *cfg, mg_prove_report *r, mg_error *e) {
+  mg_prove_config c = cfg ? *cfg : mg_prove_config_default();
+  mg_prove_report local;
+  mg_error unread;
+  mgi_z3 Z;
+  mgi_bench B;
+  const mg_graph *g[2];
+  uint64_t compared = 0;
+  double began = mgi_verify_now();
+  if (!r) r = &local;
+  if (!e) e = &unread;
+  memset(r, 0, sizeof *r), memset(&B, 0, sizeof B);
+  if (!(c.time_limit_s > 0)) c.time_limit_s = 10;
+  if (!c.memory_limit) c.memory_limit = (size_t)1 << 30;
+  mg_status s = mgi_verify_signature(a, b, e);
+  if (s == MG_OK) s = mgi_z3_load(&Z, c.library, e);
+  if (s != MG_OK) return s;
+  unsigned v[4] = {0, 0, 0, 0};
+  Z.get_version(&v[0], &v[1], &v[2], &v[3]);
+  snprintf(r->solver, sizeof r->solver, "Z3 %u.%u.%u", v[0], v[1], v[2]);
+  g[0] = B.g[0] = a, g[1] = B.g[1] = b;
+  B.seed = c.seed, B.memory = 4.0 * ((size_t)1 << 30), B.threads = 1;
+  B.watch.deadline = began + c.time_limit_s / 2, B.watch.stop = c.stop;
+  s = mgi_prove_floats(&B, c.time_limit_s / 10, r, &compared, e);
+  for (int k = 0; k < 3; k++) mgi_cut_free(&B.cut[k]);
+  char why[2][160] = {"", ""};
+  int proved = 0, tried = 0;
+  for (int method = MG_PROVE_INDEXED; s == MG_OK && !r->confirmed && compared && !proved && method <= MG_PROVE_ELEMENTS; method++) {
+    if (c.method != MG_PROVE_AUTO && c.method != method) continue;
+    tried = method;
+    proved = mgi_prove_by(g, &Z, &c, began + c.time_limit_s, method, r, why[method - 1], e);
+  }
+  dlclose(Z.lib);
+  r->seconds = mgi_verify_now() - began;
+  if (s != MG_OK) return s;
+  if (r->confirmed) {
+    mg_verify_report words;
+    memset(&words, 0, sizeof words);
+    words.cx_seed = r->cx_seed, words.cx_output = r->cx_output, words.cx_element = r->cx_element, words.cx_a = r->cx_a, words.cx_b = r->cx_b;
+    mgi_verify_counterexample(a, b, &words);
+    memcpy(r->reason, words.reason, sizeof r->reason);
+    r->verdict = MG_NOT_EQUAL;
+  } else if (!compared) snprintf(r->reason, sizeof r->reason, "no float64 input was found, within the limits, on which both are defined");
+  else if (proved) {
+    r->verdict = MG_EQUAL;
+    snprintf(r->reason, sizeof r->reason, "proved at these sizes, %s, wherever both are defined, by %s%s%s", r->method == MG_PROVE_INDEXED ? "for a symbolic index of each output" : "element by element",
+             r->queries ? r->solver : "one normal form", *r->axioms ? " and the axioms named" : "", r->queries ? "" : " (nothing was left to ask the solver)");
+  } else if (why[0][0] && why[1][0]) snprintf(r->reason, sizeof r->reason, "not proved: at a symbolic index %.100s; element by element %.100s", why[0], why[1]);
+  else snprintf(r->reason, sizeof r->reason, "not proved: %.150s", why[tried == MG_PROVE_ELEMENTS]);
+  return MG_OK;
 }
 
 #ifdef __cplusplus
