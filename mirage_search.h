@@ -3520,7 +3520,7 @@ static void mgi_se_outputs(mgi_se_walk *w, int k) {
       if (fits && w->bound <= f->cfg->max_block_ops) mgi_se_walk_from(w, 0, 0);
       else f->st.pruned_limit++;
       mgi_se_walk_drop(w, 0);
-      if (first && !w->ref[0]) break; /* there is none */
+      if (first && !w->ref[0] && !f->cfg->structure) break; /* there is none */
       if (first && !w->f->cut) w->full = 0;
     }
     return;

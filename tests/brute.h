@@ -13,7 +13,7 @@
 
    CANONICAL FORM, the same on both sides (br_canonical)
    (1) what does not depend on the loop stands outside of it; (2) a kernel holds no two operators that compute the same
-   tensor (equal values on every block, equal expression, same scope and shape), so none that returns its operand and
+   tensor (equal values on every block, same scope and shape), so none that returns its operand and
    none dead; (3) no mul(x, x), it is sqr(x); no reduction over an extent of 1; no concatenation of the pieces of a
    loaded tensor, it is a load; (4) a loop carries something; a grid axis cuts an output, or is summed over by an
    accumulator (one axis at most); no two grid axes cut one dimension of an output; (5) grid axes are interchangeable:
@@ -67,7 +67,7 @@ static uint64_t br_const(mg_rational c) {
 
 /* ---------------------------------------------------------------------------------------- abstract expressions */
 
-typedef struct br_mono { int d, k, na; int16_t atom[BR_ATOMS]; int64_t n; mg_rational c; } br_mono; /* d: denominator, 0 is one */
+typedef struct br_mono { int d, k, s, na; int16_t atom[BR_ATOMS]; int64_t n; mg_rational c; } br_mono; /* d: denominator, 0 is one; s: has a coefficient */
 enum { BR_VAR, BR_FN, BR_MAX };
 typedef struct br_atom { int kind, arg, arg2; int64_t key; } br_atom; /* MAX: key is its n */
 static struct {
@@ -92,6 +92,7 @@ static void br_nf_reset(void) {
 static int br_mono_key(const br_mono *x, const br_mono *y) { /* all but the coefficient */
   if (x->d != y->d) return x->d < y->d ? -1 : 1;
   if (x->k != y->k) return x->k < y->k ? -1 : 1;
+  if (x->s != y->s) return x->s < y->s ? -1 : 1;
   if (x->n != y->n) return x->n < y->n ? -1 : 1;
   if (x->na != y->na) return x->na < y->na ? -1 : 1;
   for (int i = 0; i < x->na; i++) if (x->atom[i] != y->atom[i]) return x->atom[i] < y->atom[i] ? -1 : 1;
@@ -107,7 +108,7 @@ static int br_mono_cmp(const void *a, const void *b) {
 static int br_slot(const br_mono *m, int len) {
   uint64_t h = (uint64_t)len;
   for (int i = 0; i < len; i++) {
-    h = br_mix(br_mix(br_mix(h, (uint64_t)m[i].d << 8 | (uint64_t)m[i].k), (uint64_t)m[i].n), (uint64_t)m[i].c.num << 20 ^ (uint64_t)m[i].c.den);
+    h = br_mix(br_mix(br_mix(h, (uint64_t)m[i].d << 8 | (uint64_t)m[i].k << 1 | (uint64_t)m[i].s), (uint64_t)m[i].n), (uint64_t)m[i].c.num << 20 ^ (uint64_t)m[i].c.den);
     for (int j = 0; j < m[i].na; j++) h = br_mix(h, (uint64_t)m[i].atom[j]);
   }
   int s = (int)(h & (uint64_t)(brn.n_slot - 1));
@@ -156,7 +157,7 @@ static int br_nf_mul(int x, int y);
 static int br_mono_mul(br_mono *r, const br_mono *x, const br_mono *y) {
   memset(r, 0, sizeof *r);
   if (x->na + y->na > BR_ATOMS || x->n > (int64_t)1 << 40 || y->n > 1 << 20 || !mg_rat_mul(x->c, y->c, &r->c)) return 0;
-  r->k = x->k + y->k, r->n = x->n * y->n, r->na = x->na + y->na;
+  r->k = x->k + y->k, r->s = !r->k && (x->s || y->s), r->n = x->n * y->n, r->na = x->na + y->na;
   for (int i = 0, p = 0, q = 0; i < r->na; i++) r->atom[i] = q == y->na || (p < x->na && x->atom[p] <= y->atom[q]) ? x->atom[p++] : y->atom[q++];
   r->d = !x->d ? y->d : !y->d ? x->d : br_nf_mul(x->d, y->d);
   return r->d >= 0;
@@ -179,36 +180,54 @@ static int br_nf_mul(int x, int y) {
     }
   return br_intern(m, n);
 }
-static int br_nf_times(int x, int64_t n, mg_rational c) { /* sum(n, c x) */
+static int br_nf_sum(int x, int64_t n) {
+  br_mono m[BR_TERMS];
+  if (x < 0) return -1;
+  for (int i = 0; i < brn.e[x].len; i++) {
+    m[i] = brn.m[brn.e[x].at + i];
+    m[i].n *= n;
+    if (m[i].n > (int64_t)1 << 40) return -1;
+  }
+  return br_intern(m, brn.e[x].len);
+}
+static int br_nf_scale(int x, mg_rational c) {
   br_mono m[BR_TERMS];
   if (x < 0 || !c.num) return -1;
   for (int i = 0; i < brn.e[x].len; i++) {
     m[i] = brn.m[brn.e[x].at + i];
-    m[i].n *= n;
-    if (m[i].n > (int64_t)1 << 40 || !mg_rat_mul(m[i].c, c, &m[i].c)) return -1;
+    m[i].s = !m[i].k;
+    if (!mg_rat_mul(m[i].c, c, &m[i].c)) return -1;
   }
   return br_intern(m, brn.e[x].len);
 }
 static mg_rational br_rat_inv(mg_rational c) { return mg_rat(c.den, c.num); }
+/* x / (c y) = (1/c)(x / y): takes the leading coefficient out of a denominator whose monomials all have one. */
+static int br_nf_lead(int y, mg_rational *c) {
+  br_mono m[BR_TERMS];
+  int all = 1, n = brn.e[y].len;
+  *c = mg_rat(1, 1);
+  for (int i = 0; i < n; i++) m[i] = brn.m[brn.e[y].at + i], all &= m[i].s || m[i].k;
+  if (!all || !m[0].s) return y;
+  *c = br_rat_inv(m[0].c);
+  for (int i = 0; i < n; i++) {
+    if (!mg_rat_mul(m[i].c, *c, &m[i].c)) return -1;
+    m[i].s = m[i].s && !(m[i].c.num == 1 && m[i].c.den == 1);
+  }
+  return br_intern(m, n);
+}
 static int br_nf_div(int x, int y) {
   br_mono m[BR_TERMS];
+  mg_rational c;
+  int n = x < 0 ? 0 : brn.e[x].len;
   if (x < 0 || y < 0) return -1;
-  mg_rational c = br_rat_inv(brn.m[brn.e[y].at].c); /* x / (c y) = (1/c)(x / y): denominators lead with 1 */
-  y = br_nf_times(y, 1, c);
-  if (y < 0) return -1;
-  for (int i = 0; i < brn.e[x].len; i++) {
+  for (int i = 0; i < n; i++) {
     br_mono t = brn.m[brn.e[x].at + i];
-    if (!mg_rat_mul(t.c, c, &t.c)) return -1;
-    t.d = t.d ? br_nf_mul(t.d, y) : y;
-    if (t.d < 0) return -1;
-    if (brn.m[brn.e[t.d].at].c.num != brn.m[brn.e[t.d].at].c.den) { /* the product may lead with another monomial */
-      mg_rational k = br_rat_inv(brn.m[brn.e[t.d].at].c);
-      t.d = br_nf_times(t.d, 1, k);
-      if (t.d < 0 || !mg_rat_mul(t.c, k, &t.c)) return -1;
-    }
+    int d = t.d ? br_nf_mul(t.d, y) : y, plain;
+    if (d < 0 || (plain = br_nf_lead(d, &c)) < 0 || !mg_rat_mul(t.c, c, &t.c)) return -1;
+    t.s |= plain != d && !t.k, t.d = plain;
     m[i] = t;
   }
-  return br_intern(m, brn.e[x].len);
+  return br_intern(m, n);
 }
 static int br_nf_shift(int x, mg_rational c) { /* x + K_c */
   br_mono m[BR_TERMS];
@@ -222,22 +241,22 @@ static int br_nf_shift(int x, mg_rational c) { /* x + K_c */
 static int br_nf_max(int x, int64_t n) { /* max(i, max(j, x)) = max(i j, x) */
   if (x < 0) return -1;
   const br_mono *m = &brn.m[brn.e[x].at];
-  if (brn.e[x].len == 1 && m->na == 1 && !m->d && !m->k && m->n == 1 && m->c.num == 1 && m->c.den == 1 && brn.a[m->atom[0]].kind == BR_MAX)
+  if (brn.e[x].len == 1 && m->na == 1 && !m->d && !m->k && m->n == 1 && !m->s && brn.a[m->atom[0]].kind == BR_MAX)
     return br_of_atom(BR_MAX, brn.a[m->atom[0]].key * n, brn.a[m->atom[0]].arg, 0);
   return br_of_atom(BR_MAX, n, x, 0);
 }
 /* Table 1: of an elementwise row. */
 static int br_nf_map(mg_opcode op, mg_rational c, int x, int y) {
-  mg_rational one = { 1, 1 }, minus = { -1, 1 };
+  mg_rational minus = { -1, 1 };
   const mg_op_info *row = mg_op_row(op);
   switch (row->abstract) {
   case MG_ABS_ADD: return br_nf_add(x, y);
-  case MG_ABS_SUB: return br_nf_add(x, br_nf_times(y, 1, minus));
+  case MG_ABS_SUB: return br_nf_add(x, br_nf_scale(y, minus));
   case MG_ABS_MUL: return br_nf_mul(x, y);
   case MG_ABS_DIV: return br_nf_div(x, y);
   case MG_ABS_SQR: return br_nf_mul(x, x);
-  case MG_ABS_NEG: return br_nf_times(x, 1, minus);
-  case MG_ABS_SCALE: return br_nf_times(x, 1, c.den ? c : one);
+  case MG_ABS_NEG: return br_nf_scale(x, minus);
+  case MG_ABS_SCALE: return br_nf_scale(x, c);
   case MG_ABS_ADD_SCALAR: return br_nf_shift(x, c);
   default: return br_of_atom(BR_FN, (int64_t)op << 40 ^ c.num << 20 ^ c.den, x, row->n_in > 1 ? y : 0);
   }
@@ -247,8 +266,8 @@ static int br_nf_quotient(int x, int y); /* z with y z = x, 0 for one, -1 if the
 /* r with x = y r */
 static int br_mono_div(br_mono *r, const br_mono *x, const br_mono *y) {
   memset(r, 0, sizeof *r);
-  if (x->k != y->k || x->n % y->n || !mg_rat_mul(x->c, br_rat_inv(y->c), &r->c)) return 0;
-  r->n = x->n / y->n;
+  if (x->k != y->k || (y->s && !x->s) || x->n % y->n || !mg_rat_mul(x->c, br_rat_inv(y->c), &r->c)) return 0;
+  r->n = x->n / y->n, r->s = !(r->c.num == 1 && r->c.den == 1) || x->s != y->s;
   int q = 0;
   for (int i = 0; i < x->na; i++) {
     if (q < y->na && y->atom[q] == x->atom[i]) q++;
@@ -298,7 +317,7 @@ static int br_nf_quotient(int x, int y) {
     }
     if (!found) return -1;
   }
-  if (nq == 1 && !q[0].na && !q[0].k && q[0].n == 1 && !q[0].d && q[0].c.num == q[0].c.den) return 0;
+  if (nq == 1 && !q[0].na && !q[0].k && q[0].n == 1 && !q[0].d && !q[0].s) return 0;
   return br_intern(q, nq);
 }
 
@@ -344,7 +363,7 @@ MGI_FN int br_nf_text(char *s, int cap, int e) {
     const br_mono *m = &brn.m[brn.e[e].at + i];
     if (i) BR_PUT(" + ");
     if (m->n > 1) BR_PUT("sum%lld ", (long long)m->n);
-    if (m->c.num != m->c.den || m->k) BR_PUT("%s%lld/%lld ", m->k ? "K" : "", (long long)m->c.num, (long long)m->c.den);
+    if (m->s || m->k) BR_PUT("%s%lld/%lld ", m->k ? "K" : "", (long long)m->c.num, (long long)m->c.den);
     for (int j = 0; j < m->na && n < cap; j++) {
       const br_atom *a = &brn.a[m->atom[j]];
       if (a->kind == BR_VAR) BR_PUT("%c", (char)('a' + a->key));
@@ -379,6 +398,7 @@ typedef struct br_term {
   int axis;                     /* of an accumulator */
   int odd;                      /* BR_ODD_* of this operator */
   uint8_t cut[BR_RANK];         /* by dimension: the axes that cut it */
+  int8_t cls[BR_RANK];          /* by dimension: its class (mg_classes_of), -1 for extent 1 */
   int8_t map[5];
   int64_t dim[BR_RANK];
   mg_rational c;
@@ -391,7 +411,11 @@ enum {
   BR_ODD_JOIN = 2,        /* an accumulator joins along a dimension that the loop does not cut */
   BR_ODD_NESTED = 4,      /* two axes cut one dimension of a load */
   BR_ODD_TWICE = 8,       /* one axis cuts two dimensions of a tensor */
-  BR_ODD_MIXED = 16       /* equal extents, cut by different axes, are paired */
+  BR_ODD_MIXED = 16,      /* equal extents, cut by different axes, are paired */
+  BR_ODD_CLASSES = 32,    /* equal extents of two classes are paired */
+  BR_ODD_AXIS = 64,       /* an axis cuts two classes of equal extent */
+  BR_ODD_MOVED = 128,     /* a transpose of other dimensions than the program transposes */
+  BR_ODDS = 8
 };
 typedef struct br_out { int term; int8_t omap[4]; } br_out; /* omap: by axis, a dimension or -1 */
 
@@ -402,11 +426,12 @@ typedef struct br {
   br_term *t;
   int n, cap;
   int64_t blocks;
+  mg_classes cls;
   uint64_t *in[MG_MAX_IN], *out[MG_MAX_OUT]; /* the program's whole tensors */
   int nf_out[MG_MAX_OUT], n_const, n_shift, n_perm, has[MG_OP_COUNT];
   mg_rational scale[BR_CONSTS], shift[BR_CONSTS];
   int32_t perm[BR_CONSTS][MG_MAX_RANK];
-  int perm_rank[BR_CONSTS];
+  int perm_rank[BR_CONSTS], perm_cls[BR_CONSTS][MG_MAX_RANK];
   br_out *match[MG_MAX_OUT];
   int n_match[MG_MAX_OUT], cap_match[MG_MAX_OUT];
   long tried, kept, not_sub;
@@ -545,7 +570,7 @@ static void br_eval(br *B, br_term *t) {
 }
 
 static int br_same_value(const br_term *a, const br_term *b) {
-  return a->fp == b->fp && a->nf == b->nf && a->scope == b->scope && a->rank == b->rank && !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim);
+  return a->fp == b->fp && a->scope == b->scope && a->rank == b->rank && !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim);
 }
 
 /* The outputs that t can be stored as. */
@@ -651,8 +676,10 @@ static int br_broadcast(br_term *t, const br_term *x, const br_term *y, int skip
     int64_t a = p >= 0 ? x->dim[p] : 1, b = q >= 0 ? y->dim[q] : 1;
     if (a != b && a != 1 && b != 1) return 0;
     if (a == b && a > 1 && x->cut[p] != y->cut[q]) t->odd |= BR_ODD_MIXED;
+    if (a == b && a > 1 && x->cls[p] != y->cls[q]) t->odd |= BR_ODD_CLASSES;
     t->dim[t->rank - 1 - k] = a > b ? a : b;
     t->cut[t->rank - 1 - k] = (uint8_t)((a > 1 || b == 1) && p >= 0 ? x->cut[p] : q >= 0 ? y->cut[q] : 0);
+    t->cls[t->rank - 1 - k] = (int8_t)((a > 1 || b == 1) && p >= 0 ? x->cls[p] : q >= 0 ? y->cls[q] : -1);
   }
   return 1;
 }
@@ -663,7 +690,7 @@ static int br_map_op(br *B, int op, mg_rational c, int a, int b, int exact) {
   t.c = c;
   int s = br_unite(B, &t);
   if (s < 0 || (exact && s != exact) || !br_join(B, &t)) return -1;
-  if (t.n_in == 1) t.rank = B->t[a].rank, memcpy(t.dim, B->t[a].dim, sizeof t.dim), memcpy(t.cut, B->t[a].cut, sizeof t.cut);
+  if (t.n_in == 1) t.rank = B->t[a].rank, memcpy(t.dim, B->t[a].dim, sizeof t.dim), memcpy(t.cut, B->t[a].cut, sizeof t.cut), memcpy(t.cls, B->t[a].cls, sizeof t.cls);
   else if (!br_broadcast(&t, &B->t[a], &B->t[b], 0)) return -1;
   t.nf = br_nf_map((mg_opcode)op, c, B->t[a].nf, t.n_in > 1 ? B->t[b].nf : 0);
   return br_put(B, &t);
@@ -677,8 +704,10 @@ static int br_matmul(br *B, int a, int b, int exact) {
   if (!br_broadcast(&t, x, y, 2)) return -1;
   t.dim[t.rank - 2] = x->dim[x->rank - 2], t.dim[t.rank - 1] = y->dim[y->rank - 1];
   t.cut[t.rank - 2] = x->cut[x->rank - 2], t.cut[t.rank - 1] = y->cut[y->rank - 1];
+  t.cls[t.rank - 2] = x->cls[x->rank - 2], t.cls[t.rank - 1] = y->cls[y->rank - 1];
   if (x->cut[x->rank - 1] != y->cut[y->rank - 2]) t.odd |= BR_ODD_MIXED;
-  t.nf = br_nf_times(br_nf_mul(x->nf, y->nf), x->dim[x->rank - 1], mg_rat(1, 1));
+  if (x->cls[x->rank - 1] != y->cls[y->rank - 2]) t.odd |= BR_ODD_CLASSES;
+  t.nf = br_nf_sum(br_nf_mul(x->nf, y->nf), x->dim[x->rank - 1]);
   return br_put(B, &t);
 }
 static int br_reduce(br *B, int op, int a, int dim, int exact) {
@@ -688,9 +717,9 @@ static int br_reduce(br *B, int op, int a, int dim, int exact) {
   int s = br_unite(B, &t);
   if (s < 0 || (exact && s != exact) || !br_join(B, &t) || B->t[a].dim[dim] < 2) return -1;
   t.rank = B->t[a].rank;
-  memcpy(t.dim, B->t[a].dim, sizeof t.dim), memcpy(t.cut, B->t[a].cut, sizeof t.cut);
-  t.dim[dim] = 1, t.cut[dim] = 0;
-  t.nf = op == MG_OP_SUM ? br_nf_times(B->t[a].nf, B->t[a].dim[dim], mg_rat(1, 1)) : br_nf_max(B->t[a].nf, B->t[a].dim[dim]);
+  memcpy(t.dim, B->t[a].dim, sizeof t.dim), memcpy(t.cut, B->t[a].cut, sizeof t.cut), memcpy(t.cls, B->t[a].cls, sizeof t.cls);
+  t.dim[dim] = 1, t.cut[dim] = 0, t.cls[dim] = -1;
+  t.nf = op == MG_OP_SUM ? br_nf_sum(B->t[a].nf, B->t[a].dim[dim]) : br_nf_max(B->t[a].nf, B->t[a].dim[dim]);
   return br_put(B, &t);
 }
 static int br_transpose(br *B, int a, const int32_t *perm, int exact) {
@@ -699,7 +728,13 @@ static int br_transpose(br *B, int a, const int32_t *perm, int exact) {
   int s = br_unite(B, &t);
   if (s < 0 || (exact && s != exact) || !br_join(B, &t)) return -1;
   t.rank = B->t[a].rank;
-  for (int d = 0; d < t.rank; d++) t.perm[d] = perm[d], t.dim[d] = B->t[a].dim[perm[d]], t.cut[d] = B->t[a].cut[perm[d]];
+  for (int d = 0; d < t.rank; d++) t.perm[d] = perm[d], t.dim[d] = B->t[a].dim[perm[d]], t.cut[d] = B->t[a].cut[perm[d]], t.cls[d] = B->t[a].cls[perm[d]];
+  int same = 0; /* as the program moves them */
+  for (int k = 0; k < B->n_perm && !same; k++) {
+    same = B->perm_rank[k] == t.rank && !memcmp(B->perm[k], perm, (size_t)t.rank * sizeof *perm);
+    for (int d = 0; d < t.rank; d++) same &= B->perm_cls[k][d] == B->t[a].cls[d];
+  }
+  if (!same) t.odd |= BR_ODD_MOVED;
   t.nf = B->t[a].nf;
   return br_put(B, &t);
 }
@@ -713,7 +748,7 @@ static int br_accum(br *B, int a, int axis, int kind, int exact) {
   int s = br_unite(B, &t);
   if (s < 0 || (exact && s != exact)) return -1;
   t.scope = axis == 4 ? BR_POST : x->scope, t.rank = x->rank, t.depends = x->depends, t.merged = x->merged;
-  memcpy(t.dim, x->dim, sizeof t.dim), memcpy(t.cut, x->cut, sizeof t.cut);
+  memcpy(t.dim, x->dim, sizeof t.dim), memcpy(t.cut, x->cut, sizeof t.cut), memcpy(t.cls, x->cls, sizeof t.cls);
   for (int d = 0; d < t.rank; d++) {
     if (kind < 0 && (t.cut[d] >> axis & 1)) t.odd |= BR_ODD_ADD_CHUNKS;
     if (kind == d && !(t.cut[d] >> axis & 1)) t.odd |= BR_ODD_JOIN;
@@ -723,7 +758,7 @@ static int br_accum(br *B, int a, int axis, int kind, int exact) {
   if (kind >= 0) {
     if (x->op == MG_OP_LOAD) return -1; /* canonical form (3) */
     t.dim[kind] *= B->f.cnt[4], t.nf = x->nf;
-  } else t.nf = kind == MG_MAP_SUM ? br_nf_times(x->nf, B->f.cnt[axis], mg_rat(1, 1)) : br_nf_max(x->nf, B->f.cnt[axis]);
+  } else t.nf = kind == MG_MAP_SUM ? br_nf_sum(x->nf, B->f.cnt[axis]) : br_nf_max(x->nf, B->f.cnt[axis]);
   return br_put(B, &t);
 }
 static void br_load(br *B, int input, int axis, int8_t *map) {
@@ -745,6 +780,7 @@ static void br_load(br *B, int input, int axis, int8_t *map) {
   memcpy(t.map, map, sizeof t.map);
   for (int d = 0; d < t.rank; d++) {
     t.dim[d] = s->dim[d];
+    t.cls[d] = (int8_t)B->cls.of[B->p->in[input].id * MG_MAX_RANK + (uint32_t)d];
     for (int a = 1; a <= 4; a++) {
       if (map[a] != d) continue;
       if (t.dim[d] % B->f.cnt[a] || t.dim[d] / B->f.cnt[a] < 2) return; /* bounds: even chunks, of 2 at least */
@@ -779,9 +815,13 @@ static void br_concat_matmuls(br *B, int n, int exact) {
           t.dim[r - 1] = k[2]->dim[r - 1];
           memcpy(t.cut, k[0]->cut, sizeof t.cut);
           t.cut[r - 1] = k[2]->cut[r - 1];
-          for (int d = 0; d < r - 1; d++) if (k[0]->cut[d] != k[1]->cut[d] && d < r - 1) t.odd |= BR_ODD_MIXED;
+          memcpy(t.cls, k[0]->cls, sizeof t.cls);
+          t.cls[r - 1] = k[2]->cls[r - 1];
+          for (int d = 0; d < r - 1; d++) if (k[0]->cls[d] != k[1]->cls[d]) t.odd |= BR_ODD_CLASSES;
+          if (k[2]->cls[r - 1] != k[3]->cls[r - 1] || k[0]->cls[r - 1] != k[2]->cls[r - 2] || k[1]->cls[r - 1] != k[3]->cls[r - 2]) t.odd |= BR_ODD_CLASSES;
+          for (int d = 0; d < r - 1; d++) if (k[0]->cut[d] != k[1]->cut[d]) t.odd |= BR_ODD_MIXED;
           if (k[2]->cut[r - 1] != k[3]->cut[r - 1] || k[0]->cut[r - 1] != k[2]->cut[r - 2] || k[1]->cut[r - 1] != k[3]->cut[r - 2]) t.odd |= BR_ODD_MIXED;
-          t.nf = br_nf_add(br_nf_times(br_nf_mul(k[0]->nf, k[2]->nf), k[0]->dim[r - 1], mg_rat(1, 1)), br_nf_times(br_nf_mul(k[1]->nf, k[3]->nf), k[1]->dim[r - 1], mg_rat(1, 1)));
+          t.nf = br_nf_add(br_nf_sum(br_nf_mul(k[0]->nf, k[2]->nf), k[0]->dim[r - 1]), br_nf_sum(br_nf_mul(k[1]->nf, k[3]->nf), k[1]->dim[r - 1]));
           br_put(B, &t);
         }
     }
@@ -836,11 +876,17 @@ static void br_enumerate(br *B) {
   }
 }
 
+static int br_perm_classes(br *B, int a) {
+  for (int d = 0; d < B->t[a].rank; d++) B->perm_cls[B->n_perm][d] = B->t[a].cls[d];
+  return B->t[a].rank;
+}
+
 /* The program's tensors, its normal forms, constants and attributes. */
 static void br_program(br *B, const mg_graph *p) {
   memset(B, 0, sizeof *B);
   br_nf_reset();
   B->p = p, B->blocks = 1;
+  if (mg_classes_of(p, &B->cls, NULL) != MG_OK) abort();
   for (int a = 0; a < 5; a++) B->f.cnt[a] = 1;
   uint64_t h = 12345;
   int *term = (int *)malloc(p->n_tensors * sizeof *term);
@@ -866,7 +912,7 @@ static void br_program(br *B, const mg_graph *p) {
     if (r < 0) { fprintf(stderr, "brute: operator %u of the program is beyond the enumerator\n", k); abort(); }
     if (o->code == MG_OP_SCALE && B->n_const < BR_CONSTS) B->scale[B->n_const++] = o->attr.c;
     if (o->code == MG_OP_ADD_SCALAR && B->n_shift < BR_CONSTS) B->shift[B->n_shift++] = o->attr.c;
-    if (o->code == MG_OP_TRANSPOSE && B->n_perm < BR_CONSTS) B->perm_rank[B->n_perm] = B->t[a].rank, memcpy(B->perm[B->n_perm++], o->attr.perm, sizeof o->attr.perm);
+    if (o->code == MG_OP_TRANSPOSE && B->n_perm < BR_CONSTS) B->perm_rank[B->n_perm] = br_perm_classes(B, a), memcpy(B->perm[B->n_perm++], o->attr.perm, sizeof o->attr.perm);
     term[o->out[0].id] = r;
   }
   for (int k = 0; k < B->n_const; k++) for (int j = k; j-- > 0;) if (B->scale[j].num == B->scale[k].num && B->scale[j].den == B->scale[k].den) { B->scale[k--] = B->scale[--B->n_const]; break; }
@@ -888,6 +934,7 @@ static void br_clear(br *B) { /* the frame's terms */
   B->t = NULL, B->n = B->cap = 0, B->tried = B->kept = B->not_sub = 0;
 }
 static void br_free(br *B) {
+  mg_classes_free(&B->cls);
   br_clear(B);
   for (int k = 0; k < MG_MAX_IN; k++) free(B->in[k]);
   for (int k = 0; k < MG_MAX_OUT; k++) free(B->out[k]);
@@ -955,17 +1002,28 @@ static void br_solutions(const br *B, uint32_t k, br_out *pick, void *user, void
   }
   uint8_t *seen = (uint8_t *)calloc((size_t)B->n, 1);
   if (!seen) abort();
-  int size = 0, list[BR_SUB * MG_MAX_OUT], n = 0, cut = 0, merged = 0, carried = B->f.cnt[4] < 2, twice = 0, odd = 0;
+  int size = 0, list[BR_SUB * MG_MAX_OUT], n = 0, cut = 0, merged = 0, carried = B->f.cnt[4] < 2, twice = 0, odd = 0, cuts[5] = { -1, -1, -1, -1, -1 };
   for (uint32_t j = 0; j < k; j++) {
     for (int i = 0; i < B->t[pick[j].term].n_sub; i++) {
       int id = B->t[pick[j].term].sub[i];
       if (!seen[id]++) list[n++] = id, size += B->t[id].op != MG_OP_LOAD;
     }
-    for (int a = 1; a <= B->f.n_grid; a++) if (pick[j].omap[a] >= 0) cut |= 1 << a;
+    for (int a = 1; a <= B->f.n_grid; a++) {
+      if (pick[j].omap[a] < 0) continue;
+      int c = B->cls.of[B->p->out[j].id * MG_MAX_RANK + (uint32_t)pick[j].omap[a]];
+      cut |= 1 << a;
+      if (cuts[a] != -1 && cuts[a] != c) odd |= BR_ODD_AXIS;
+      cuts[a] = c;
+    }
   }
   for (int i = 0; i < n; i++) {
     const br_term *t = &B->t[list[i]];
     odd |= t->odd;
+    for (int a = 1; a <= 4 && t->op == MG_OP_LOAD; a++) {
+      if (t->map[a] < 0) continue;
+      if (cuts[a] != -1 && cuts[a] != t->cls[t->map[a]]) odd |= BR_ODD_AXIS;
+      cuts[a] = t->cls[t->map[a]];
+    }
     if (t->op == MG_OP_ACCUM && t->axis == 4) carried = 1;
     if (t->op == MG_OP_ACCUM && t->axis < 4) merged |= 1 << t->axis;
     for (int j = 0; j < i; j++) twice |= br_same_value(&B->t[list[j]], t);
@@ -978,7 +1036,7 @@ static void br_solutions(const br *B, uint32_t k, br_out *pick, void *user, void
 
 /* ---------------------------------------------------------------------------------------------- canonical text */
 
-typedef struct br_text { const mg_graph *g, *b; int name[4]; char **of; int grid_ops, ops; } br_text;
+typedef struct br_text { const mg_graph *g, *b; int name[4], fused; char **of; } br_text;
 
 static char *br_join_text(char *head, const char *sep, const char *tail, const char *end) { /* takes head over */
   size_t n = strlen(head) + strlen(sep) + strlen(tail) + strlen(end) + 1;
@@ -995,17 +1053,18 @@ static char *br_copy(const char *s) {
 }
 static int br_text_cmp(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 /* The entries of a map: the grid axes' in the order of their new names, then the loop's. */
-static void br_map_text(const br_text *T, const mg_op_node *o, char *s, size_t cap) {
+/* part: 1 the grid axes, 2 the loops. */
+static void br_map_text(const br_text *T, const mg_op_node *o, int part, char *s, size_t cap) {
   size_t n = 0;
   s[0] = 0;
-  for (int name = 0; name < 3; name++)
+  for (int name = 0; name < 3 && (part & 1); name++)
     for (int a = 1; a <= 3; a++) {
       if (T->b->axes[a].extent < 2 || T->name[a] != name) continue;
       int to = o->map.to[a];
       if (o->code == MG_OP_ACCUM && to == MG_MAP_NONE) continue;
       n += (size_t)snprintf(s + n, cap - n, to >= 0 ? "%c%d" : to == MG_MAP_SUM ? "%c+" : to == MG_MAP_MAX ? "%cmax" : "%c*", 'A' + name, to);
     }
-  for (uint32_t a = 4; a < T->b->n_axes; a++)
+  for (uint32_t a = 4; a < T->b->n_axes && (part & 2); a++)
     if (o->map.to[a] != MG_MAP_NONE && o->map.to[a] != MG_MAP_ALL)
       n += (size_t)snprintf(s + n, cap - n, o->map.to[a] >= 0 ? "i%d" : o->map.to[a] == MG_MAP_SUM ? "i+" : "imax", o->map.to[a]);
 }
@@ -1014,10 +1073,16 @@ static const char *br_tensor_text(br_text *T, mg_tensor t) {
   const mg_op_node *o = mg_op_of(T->b, mg_tensor_of(T->b, t)->op);
   char buf[128], map[96];
   char *s;
-  br_map_text(T, o, map, sizeof map);
+  br_map_text(T, o, 3, map, sizeof map);
   if (o->code == MG_OP_LOAD) {
     snprintf(buf, sizeof buf, "%s{%s}", mg_tensor_of(T->g, o->in[0])->name, map);
     s = br_copy(buf);
+  } else if (o->code == MG_OP_ACCUM) { /* over a loop and a grid axis: one after the other */
+    char loops[64];
+    br_map_text(T, o, 1, map, sizeof map), br_map_text(T, o, 2, loops, sizeof loops);
+    T->fused += map[0] && loops[0];
+    snprintf(buf, sizeof buf, map[0] && loops[0] ? "accum%s(accum%s(" : "accum%s%s(", map, loops);
+    s = br_join_text(br_copy(buf), "", br_tensor_text(T, o->in[0]), map[0] && loops[0] ? "))" : ")");
   } else {
     int order[4] = { 0, 1, 2, 3 };
     const char *in[4] = { "", "", "", "" };
@@ -1034,7 +1099,7 @@ static const char *br_tensor_text(br_text *T, mg_tensor t) {
       int n = snprintf(buf, sizeof buf, "%s[", row->name);
       for (int d = 0; d < mg_tensor_of(T->b, t)->shape.rank; d++) n += snprintf(buf + n, sizeof buf - (size_t)n, "%d", o->attr.perm[d]);
       snprintf(buf + n, sizeof buf - (size_t)n, "](");
-    } else snprintf(buf, sizeof buf, "%s%s(", o->code == MG_OP_ACCUM ? "accum" : row->name, o->code == MG_OP_ACCUM ? map : "");
+    } else snprintf(buf, sizeof buf, "%s(", row->name);
     s = br_copy(buf);
     for (int j = 0; j < o->n_in; j++) s = br_join_text(s, j ? ", " : "", in[order[j]], j + 1 == o->n_in ? ")" : "");
   }
@@ -1059,7 +1124,7 @@ static char *br_canonical(const mg_graph *g, int *ops, int *edges) {
   }
   for (int p = 0; p < 6; p++) {
     br_text T;
-    T.g = g, T.b = b;
+    T.g = g, T.b = b, T.fused = 0;
     T.of = (char **)calloc(b->n_tensors, sizeof *T.of);
     if (!T.of) abort();
     int names = 0;
@@ -1075,7 +1140,7 @@ static char *br_canonical(const mg_graph *g, int *ops, int *edges) {
       char *s = br_copy(buf);
       for (uint32_t q = 1; q < b->n_ops; q++) {
         if (b->ops[q].code != MG_OP_STORE) continue;
-        br_map_text(&T, &b->ops[q], buf, sizeof buf);
+        br_map_text(&T, &b->ops[q], 3, buf, sizeof buf);
         s = br_join_text(s, "; ", buf, " = ");
         s = br_join_text(s, "", br_tensor_text(&T, b->ops[q].in[0]), "");
       }
@@ -1083,7 +1148,7 @@ static char *br_canonical(const mg_graph *g, int *ops, int *edges) {
       else free(s);
       int m = 0;
       for (uint32_t t = 1; t < b->n_tensors; t++) m += T.of[t] != NULL && b->ops[b->tensors[t].op].code != MG_OP_LOAD;
-      *ops = m;
+      *ops = m + T.fused;
     }
     for (uint32_t t = 1; t < b->n_tensors; t++) free(T.of[t]);
     free(T.of);
