@@ -505,6 +505,13 @@ void mg_classes_free(mg_classes *c);
    counts[k * (MG_MAX_AXES + 1) + a] (counts NULL: all kept).  Constants are kept.  Plans are kept. */
 mg_status mg_resize(const mg_graph *program, const int64_t *extent, const int64_t *counts, mg_graph **out, mg_error *e);
 
+/* A copy without thread graphs: their operators stand in the block graph, over whole block tensors.  That is the same
+   where they treat elements alike: no loop, elementwise operators over equal cuts, sums and maxima over dimensions that
+   no thread axis cuts, stores that undo the cuts.  MG_UNSUPPORTED, with the reason, for any other.  The reverse of
+   mg_fuse_threads (mirage_search.h). */
+mg_status mg_inline_threads(const mg_graph *ugraph, mg_graph **out, mg_error *e);
+int mg_has_threads(const mg_graph *ugraph); /* 1 if there is a thread graph */
+
 #ifdef __cplusplus
 }
 #endif
@@ -3298,8 +3305,9 @@ void mg_classes_free(mg_classes *c) {
   memset(c, 0, sizeof *c);
 }
 
-/* Rebuilds the ops of `from` in `to`; map[t] is the new handle of tensor t; `up` maps those of the graph above. */
-static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, const mg_tensor *up, const int64_t *counts, int *kernel) {
+/* Rebuilds the ops of `from` in `to`; map[t] is the new handle of tensor t; `up` maps those of the graph above.
+   flat: thread graphs are inlined, which mgi_flat_threads must have allowed. */
+static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, const mg_tensor *up, const int64_t *counts, int *kernel, int flat) {
   uint32_t scope = 0, axis[MG_MAX_AXES + 1] = {0, 1, 2, 3};
   for (uint32_t k = 1; k <= from->n_ops && to->root->err.status == MG_OK; k++) {
     uint32_t want = k < from->n_ops ? from->ops[k].scope : 0;
@@ -3325,12 +3333,25 @@ static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
         const mg_graph *s = o->sub;
         const int64_t *c = counts, *mine = NULL;
         int64_t grid[3];
+        if (from->level == MG_BLOCK && flat) {
+          mg_tensor *lower = (mg_tensor *)calloc(s->n_tensors, sizeof *lower);
+          if (!lower) { mgi_err(to, MG_NO_MEMORY, "mg_inline_threads", "no memory"); return; }
+          for (uint32_t j = 1, n = 0; j < s->n_ops; j++) {
+            const mg_op_node *l = &s->ops[j];
+            mg_tensor a[MG_MAX_IN];
+            for (int i = 0; i < l->n_in; i++) a[i] = l->code == MG_OP_LOAD ? map[l->in[i].id] : lower[l->in[i].id];
+            if (l->code == MG_OP_STORE) out[n++] = a[0];
+            else lower[l->out[0].id] = l->code == MG_OP_LOAD ? a[0] : mg_apply(to, l->code, &l->attr, l->n_in, a);
+          }
+          free(lower);
+          break;
+        }
         if (from->level == MG_KERNEL) mine = c ? c + *kernel * (MG_MAX_AXES + 1) : NULL, ++*kernel;
         for (int a = 0; a < 3; a++) grid[a] = mine ? mine[a + 1] : s->axes[a + 1].extent;
         mg_graph *sub = mg_graph_begin(to, grid, s->threads ? s->threads : 1);
         mg_tensor *lower = (mg_tensor *)calloc(s->n_tensors, sizeof *lower);
         if (!sub || !lower) { if (!lower) mgi_err(to, MG_NO_MEMORY, "mg_resize", "no memory"); free(lower); return; }
-        mgi_rebuild(sub, s, lower, map, mine, kernel);
+        mgi_rebuild(sub, s, lower, map, mine, kernel, flat);
         free(lower);
         for (uint32_t j = 0; j < s->n_plan; j++) mg_plan_set(sub, s->plan[j].key, s->plan[j].value);
         mg_graph_end(sub, out);
@@ -3340,12 +3361,63 @@ static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
     }
     for (int j = 0; j < o->n_out; j++) {
       map[o->out[j].id] = out[j];
-      if (from->tensors[o->out[j].id].name) mg_named(to, out[j], from->tensors[o->out[j].id].name);
+      const mg_tensor_info *t = mg_tensor_of(to, out[j]);
+      if (from->tensors[o->out[j].id].name && !(t->name && flat)) mg_named(to, out[j], from->tensors[o->out[j].id].name); /* inlined, two may be one */
     }
   }
 }
 
-mg_status mg_resize(const mg_graph *g, const int64_t *extent, const int64_t *counts, mg_graph **out, mg_error *e) {
+int mg_has_threads(const mg_graph *g) {
+  for (uint32_t k = 1; g && k < g->n_ops; k++)
+    if (g->ops[k].sub && (g->level == MG_BLOCK || mg_has_threads(g->ops[k].sub))) return 1;
+  return 0;
+}
+
+/* Whether the thread graph s may be inlined: where[t][a] is the dimension, counted from the last one, along which axis
+   a cut tensor t, or -1. */
+static mg_status mgi_flat_threads(const mg_graph *s, mg_error *e) {
+  int8_t (*where)[4] = (int8_t (*)[4])malloc(s->n_tensors * sizeof *where);
+  const char *why = NULL, *at = "thread graph";
+  if (!where) return mg_fail(e, MG_NO_MEMORY, "mg_inline_threads", "no memory");
+  memset(where, -1, s->n_tensors * sizeof *where);
+  if (s->n_axes > 4) why = "it has a loop";
+  for (uint32_t k = 1; k < s->n_ops && !why; k++) {
+    const mg_op_node *o = &s->ops[k];
+    const mg_op_info *row = &mgi_rows[o->code];
+    const mg_graph *g = o->code == MG_OP_LOAD ? s->up : s;
+    at = o->code == MG_OP_LOAD ? "load" : o->code == MG_OP_STORE ? "store" : row->name;
+    if (!row->elementwise && o->code != MG_OP_LOAD && o->code != MG_OP_STORE && o->code != MG_OP_SUM && o->code != MG_OP_MAX) why = "it is neither elementwise, sum nor max";
+    for (int a = 1; a < 4 && !why; a++) {
+      int8_t d = -1;
+      for (int j = 0; j < o->n_in && o->code != MG_OP_LOAD; j++) if (where[o->in[j].id][a] >= 0) d = where[o->in[j].id][a];
+      if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) {
+        int rank = g->tensors[o->in[0].id].shape.rank;
+        int8_t m = o->map.to[a] >= 0 && s->axes[a].extent > 1 ? (int8_t)(rank - 1 - o->map.to[a]) : -1;
+        if (o->code == MG_OP_LOAD) where[o->out[0].id][a] = m;
+        else if (m != d) why = "it does not undo the cut that the loads made";
+        continue;
+      }
+      for (int j = 0; j < o->n_in && d >= 0 && row->elementwise; j++) {
+        const mg_shape *x = &s->tensors[o->in[j].id].shape;
+        if (where[o->in[j].id][a] != d && !(where[o->in[j].id][a] < 0 && (d >= x->rank || x->dim[x->rank - 1 - d] == 1))) why = "its operands are cut along different dimensions";
+      }
+      if (!row->elementwise && d >= 0 && d == s->tensors[o->in[0].id].shape.rank - 1 - o->attr.dim) why = "it reduces a dimension that the threads cut";
+      where[o->out[0].id][a] = d;
+    }
+  }
+  free(where);
+  return why ? mg_fail(e, MG_UNSUPPORTED, at, "the thread graph cannot be inlined: %s", why) : MG_OK;
+}
+
+static mg_status mgi_flat_all(const mg_graph *g, mg_error *e) {
+  mg_status s = MG_OK;
+  for (uint32_t k = 1; k < g->n_ops && s == MG_OK; k++)
+    if (g->ops[k].sub) s = g->level == MG_BLOCK ? mgi_flat_threads(g->ops[k].sub, e) : mgi_flat_all(g->ops[k].sub, e);
+  return s;
+}
+
+/* A copy, of other sizes or without thread graphs. */
+static mg_status mgi_copy_program(const mg_graph *g, const int64_t *extent, const int64_t *counts, int flat, mg_graph **out, mg_error *e) {
   mg_classes C;
   int kernel = 0;
   *out = NULL;
@@ -3354,7 +3426,7 @@ mg_status mg_resize(const mg_graph *g, const int64_t *extent, const int64_t *cou
   mg_config cfg = g->root->cfg;
   mg_graph *r = mg_program_new(g->name, &cfg);
   mg_tensor *map = (mg_tensor *)calloc(g->n_tensors, sizeof *map);
-  if (!r || !map) s = mg_fail(e, MG_NO_MEMORY, "mg_resize", "no memory for the copy");
+  if (!r || !map) s = mg_fail(e, MG_NO_MEMORY, flat ? "mg_inline_threads" : "mg_resize", "no memory for the copy");
   else {
     for (uint32_t k = 0; k < g->n_in; k++) {
       const mg_tensor_info *t = &g->tensors[g->in[k].id];
@@ -3365,7 +3437,7 @@ mg_status mg_resize(const mg_graph *g, const int64_t *extent, const int64_t *cou
       }
       map[g->in[k].id] = mg_input_ordered(r, t->name, t->dtype, t->shape.rank, dim, t->order);
     }
-    mgi_rebuild(r, g, map, NULL, counts, &kernel);
+    mgi_rebuild(r, g, map, NULL, counts, &kernel, flat);
     for (uint32_t k = 0; k < g->n_out; k++) mg_output(r, map[g->out[k].id]);
     s = mg_check(r, e);
   }
@@ -3374,6 +3446,15 @@ mg_status mg_resize(const mg_graph *g, const int64_t *extent, const int64_t *cou
   if (s != MG_OK) { mg_graph_free(r); return s; }
   *out = r;
   return MG_OK;
+}
+
+mg_status mg_resize(const mg_graph *g, const int64_t *extent, const int64_t *counts, mg_graph **out, mg_error *e) { return mgi_copy_program(g, extent, counts, 0, out, e); }
+
+mg_status mg_inline_threads(const mg_graph *g, mg_graph **out, mg_error *e) {
+  *out = NULL;
+  if (!g || g->up) return mg_fail(e, MG_BAD_INPUT, "mg_inline_threads", "expected a program");
+  mg_status s = mgi_flat_all(g, e);
+  return s == MG_OK ? mgi_copy_program(g, NULL, NULL, 1, out, e) : s;
 }
 
 #ifdef __cplusplus

@@ -77,8 +77,8 @@
      No mutable globals; distinct graphs are independent.
 
    DOES NOT
-     Emit nested loops, concatenations over grid axes, or thread graphs yet; block tensors are effectively 2-D: all but
-     the last two dimensions have a chunk of extent 1.
+     Emit nested loops, concatenations over grid axes, or thread graphs that mg_inline_threads refuses; block tensors are
+     effectively 2-D: all but the last two dimensions have a chunk of extent 1.
 */
 #ifndef MIRAGE_CUDA_CUH
 #define MIRAGE_CUDA_CUH
@@ -121,7 +121,8 @@ typedef struct mg_emit_config {
 /* MG_OK if mg_cuda_emit would emit the µGraph for `arch`; else MG_UNSUPPORTED and why.  A program without kernels is
    emitted too: every operator becomes a kernel of its own. */
 mg_status mg_cuda_emittable(const mg_graph *ugraph, const char *arch, mg_error *why);
-/* The .cu text.  The same graph and configuration always give the same text. */
+/* The .cu text.  The same graph and configuration always give the same text.  Thread graphs are inlined first, by
+   mg_inline_threads, in the µGraph that the text quotes too. */
 mg_status mg_cuda_emit(const mg_graph *ugraph, const mg_emit_config *cfg, char **text, mg_error *e);
 
 #ifdef __cplusplus
@@ -3048,6 +3049,13 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
     if (s != MG_OK) return s;
     ugraph = own;
   }
+  if (mg_has_threads(ugraph)) { /* as mg_cuda_emit */
+    mg_graph *flat;
+    s = mg_inline_threads(ugraph, &flat, e);
+    mg_graph_free(own);
+    if (s != MG_OK) return s;
+    ugraph = own = flat;
+  }
   r->tolerance = mgi_cd_tolerance(ugraph);
   if (cfg->full_size) {
     s = mg_cuda_reduce(ugraph, &small, e);
@@ -3318,6 +3326,13 @@ mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_
     s = mg_cuda_source_graph(cu_text, strlen(cu_text), &own, e);
     if (s != MG_OK) return s;
     ugraph = own;
+  }
+  if (mg_has_threads(ugraph)) { /* as mg_cuda_emit */
+    mg_graph *flat;
+    s = mg_inline_threads(ugraph, &flat, e);
+    mg_graph_free(own);
+    if (s != MG_OK) return s;
+    ugraph = own = flat;
   }
   const mg_graph *g = ugraph;
   r->seed = cfg->seed ? cfg->seed : (uint64_t)time(NULL) * 1000003u + (uint64_t)getpid();
@@ -5214,10 +5229,18 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
   return em->st;
 }
 
-mg_status mg_cuda_emittable(const mg_graph *ugraph, const char *arch, mg_error *why) { return mgi_cu_emit_run(ugraph, arch, NULL, NULL, why); }
+/* Thread graphs are inlined: what they fuse is fused by residency, in registers, and the text says what is emitted. */
+MGI_FN mg_status mgi_cu_emit_flat(const mg_graph *ugraph, const char *arch, const char *certificate, char **text, mg_error *e) {
+  mg_graph *flat = NULL;
+  mg_status s = mg_has_threads(ugraph) ? mg_inline_threads(ugraph, &flat, e) : MG_OK;
+  if (s == MG_OK) s = mgi_cu_emit_run(flat ? flat : ugraph, arch, certificate, text, e);
+  mg_graph_free(flat);
+  return s;
+}
+mg_status mg_cuda_emittable(const mg_graph *ugraph, const char *arch, mg_error *why) { return mgi_cu_emit_flat(ugraph, arch, NULL, NULL, why); }
 mg_status mg_cuda_emit(const mg_graph *ugraph, const mg_emit_config *cfg, char **text, mg_error *e) {
   *text = NULL;
-  return mgi_cu_emit_run(ugraph, cfg ? cfg->arch : NULL, cfg ? cfg->certificate : NULL, text, e);
+  return mgi_cu_emit_flat(ugraph, cfg ? cfg->arch : NULL, cfg ? cfg->certificate : NULL, text, e);
 }
 
 #ifdef __cplusplus

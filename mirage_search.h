@@ -33,8 +33,8 @@
      }
 
    CONTENTS (search for the tag)
-     >>gpus  >>egraph-api  >>search-api  >>tilings-api                                      declarations
-     >>gpu-table  >>egraph  >>patterns  >>saturation  >>expressions  >>model  >>plan  >>tilings  >>values  >>closure
+     >>gpus  >>egraph-api  >>search-api  >>tilings-api  >>threads-api                       declarations
+     >>gpu-table  >>egraph  >>patterns  >>saturation  >>expressions  >>model  >>plan  >>tilings  >>threads  >>values  >>closure
      >>structures  >>tuner  >>kernels  >>search                                             implementation
 
    CONFIGURATION (define before including)
@@ -330,16 +330,40 @@ mg_tiling_rule mg_tiling_judge(const mg_tilings *t, int which, const int64_t *ti
 /* MCFuser's equations 2 to 5, in microseconds: (t_mem + t_comp)(blocks + SMs)/blocks; *shared (may be NULL) is the
    bytes of all tiles, of those that are cached over a loop all of them.  Negative if DEPENDENCE removes it. */
 double mg_tiling_us(const mg_tilings *t, int which, const int64_t *tile, int64_t *shared);
-/* The candidate as a µGraph of one kernel.  Ragged sizes are cut as mirage.h cuts them: in as many chunks
-   as tile says, of equal size but for the last. */
+/* The candidate as a µGraph of one kernel.  Ragged sizes are cut as mirage.h cuts them: in as many chunks as tile says,
+   of equal size but for the last. */
 mg_status mg_tiling_graph(const mg_tilings *t, int which, const int64_t *tile, mg_graph **out, mg_error *e);
 
 /* For the search: at most `most` different planned µGraphs of one kernel for `program`, best first by mg_predict_us,
    from every class of expressions: of each the tile sizes that the rules leave and equations 2 to 5 rank best.  All are
    ranked; where a class has more than a million, every second size of the longest list is left out until it has not.
    Here rule 2 and the dependence judge an expression without its dead loops: sizes for which these are the ones at
-   fault stay.  What does not fit the GPU by mg_predict_us is left out.  graph and us have room for `most`; the graphs are the caller's.  MG_UNSUPPORTED as above; *n may be 0. */
+   fault stay.  What does not fit the GPU by mg_predict_us is left out.  graph and us have room for `most`; the graphs
+   are the caller's.  MG_UNSUPPORTED as above; *n may be 0. */
 mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg, int most, mg_graph **graph, double *us, int *n, mg_error *e);
+
+/* --------------------------------------------------------------------------------------------- >>threads-api
+
+   Thread graphs by rule (Mirage paper, section 4.2).  R(id, name, pattern, condition): what may stand in one, and when
+   operators of one scope, one of which uses another, join in one.  The predicates are mgi_th_<id> in >>threads. */
+#define MG_THREAD_RULES(R)                                                                                             \
+  R(ELEMENTWISE, "elementwise", "f(x), f(x, y)",          "f is an elementwise operator")                              \
+  R(REDUCTION,   "reduction",   "sum(x, d), max(x, d)",   "a thread holds all of d: at most 128 elements")             \
+  R(EVEN,        "even",        "any",                    "no tensor is cut unevenly")                                 \
+  R(BROADCAST,   "broadcast",   "any",                    "every extent is 1 or that of the largest tensor")           \
+  R(FRAGMENT,    "fragment",    "with sum(x, d)",         "another dimension is left for the threads to cut")          \
+  R(SIGNATURE,   "signature",   "any",                    "at most 16 tensors come in, and 1 to 8 go out")             \
+  R(ORDER,       "order",       "any",                    "nothing outside needs one of them and is needed by another")
+
+typedef struct mg_thread_rule { const char *name, *pattern, *condition; } mg_thread_rule;
+int mg_thread_rule_count(void);
+const mg_thread_rule *mg_thread_rule_at(int k); /* NULL if there is none */
+
+/* A copy of ugraph in which every maximal chain of two or more operators that the rows let join, within one scope of a
+   block graph (of at most 128 operators), is a thread graph.  Its threads cut the dimensions that no operator in it reduces, with at most the
+   block's number of threads.  *joined (may be NULL) counts the operators that went into thread graphs.  Fusing again
+   changes nothing; mg_inline_threads undoes it. */
+mg_status mg_fuse_threads(const mg_graph *ugraph, mg_graph **out, int *joined, mg_error *e);
 
 #ifdef __cplusplus
 }
@@ -1140,7 +1164,9 @@ static int mgi_se_mkernel_of(const mg_graph *b, mgi_se_mkernel *k) {
 
 double mg_predict_us(const mg_graph *g, const mg_gpu *gpu) {
   double t = 0;
+  mg_graph *flat = NULL;
   if (!gpu) gpu = &mgi_se_gpus[0];
+  if (mg_has_threads(g) && mg_inline_threads(g, &flat, NULL) == MG_OK) g = flat; /* a thread graph is what it fuses */
   mgi_se_mkernel *k = (mgi_se_mkernel *)malloc(sizeof *k);
   for (uint32_t i = 1; g && k && i < g->n_ops; i++) {
     if (g->ops[i].code != MG_OP_GRAPH) t += mgi_se_library_us(g, &g->ops[i], gpu);
@@ -1148,6 +1174,7 @@ double mg_predict_us(const mg_graph *g, const mg_gpu *gpu) {
     else t += 1e6;
   }
   free(k);
+  mg_graph_free(flat);
   return t;
 }
 
@@ -1794,16 +1821,25 @@ int mg_tilings_find(const mg_tilings *t, const char *text) {
 
 /* --- 4. text, cost, graph --- */
 
-static void mgi_ti_statement(mgi_text *s, const mgi_ti_place *P, int k) {
+enum { MGI_TI_LINE = MGI_TI_ITEMS * 72 }; /* a statement is a name of at most 64 characters, and a few more */
+
+/* Appends to s, which has MGI_TI_LINE bytes. */
+static void mgi_ti_puts(char *s, const char *x) {
+  size_t n = strlen(s);
+  snprintf(s + n, MGI_TI_LINE - n, "%s", x);
+}
+
+static void mgi_ti_statement(char *s, const mgi_ti_place *P, int k) {
   const mgi_ti_item *x = &P->item[k];
   const mgi_ti_op *o = &P->p->op[x->op];
-  mgi_putf(s, "%c_", x->code == MG_OP_LOAD ? 'L' : x->code == MG_OP_STORE ? 'S' : 'C');
-  if (o->name) mgi_puts(s, o->name);
-  else mgi_putf(s, "%s%d", mg_op_row(o->code)->name, x->op); /* an operator that was moved has no tensor of the program */
+  char moved[48];
+  snprintf(moved, sizeof moved, "%s%d", mg_op_row(o->code)->name, x->op); /* an operator that was moved has no tensor of the program */
+  mgi_ti_puts(s, x->code == MG_OP_LOAD ? "L_" : x->code == MG_OP_STORE ? "S_" : "C_");
+  mgi_ti_puts(s, o->name ? o->name : moved);
 }
 
 /* Events up to the close of the scope; returns the index after it. */
-static int mgi_ti_print(mgi_text *s, const mg_tilings *t, const mgi_ti_place *P, int at) {
+static int mgi_ti_print(char *s, const mg_tilings *t, const mgi_ti_place *P, int at) {
   int n = 0, first = at, only;
   for (int i = at, depth = 0; i < P->n_events && depth >= 0; i++) { /* statements and loops of this scope */
     int v = P->event[i];
@@ -1814,15 +1850,19 @@ static int mgi_ti_print(mgi_text *s, const mg_tilings *t, const mgi_ti_place *P,
     }
   }
   only = n == 1 && P->event[first] >= MGI_TI_OPEN;
-  if (!only) mgi_puts(s, "(");
+  if (!only) mgi_ti_puts(s, "(");
   for (int any = 0; at < P->n_events && P->event[at] < MGI_TI_CLOSE;) {
     int v = P->event[at++];
     if (v < MGI_TI_OPEN && P->item[v].code == MG_OP_ACCUM) continue;
-    if (any++) mgi_puts(s, ",");
+    if (any++) mgi_ti_puts(s, ",");
     if (v < MGI_TI_OPEN) mgi_ti_statement(s, P, v);
-    else mgi_putf(s, "%c", t->loop[v - MGI_TI_OPEN].name), at = mgi_ti_print(s, t, P, at);
+    else {
+      char name[2] = { t->loop[v - MGI_TI_OPEN].name, 0 };
+      mgi_ti_puts(s, name);
+      at = mgi_ti_print(s, t, P, at);
+    }
   }
-  if (!only) mgi_puts(s, ")");
+  if (!only) mgi_ti_puts(s, ")");
   return at + 1;
 }
 
@@ -1833,13 +1873,15 @@ static mg_status mgi_ti_asked(const mg_tilings *t, int which, const char *where,
 
 mg_status mg_tiling_statements(const mg_tilings *t, int which, const int64_t *tile, char **text, mg_error *e) {
   mgi_ti_place P;
-  mgi_text s = { NULL, 0, 0, 0 };
   *text = NULL;
   if (mgi_ti_asked(t, which, "mg_tiling_statements", e)) return MG_BAD_INPUT;
   if (!mgi_ti_place_all(&P, t, t->tiling[which].parent, mgi_ti_live(t, tile), 1))
     return mg_fail(e, MG_UNSUPPORTED, t->tiling[which].text, "%s", mg_tiling_rule_text(MG_TILING_DEPENDENCE));
-  mgi_ti_print(&s, t, &P, 0);
-  return mgi_text_done(&s, text, "mg_tiling_statements", e);
+  *text = (char *)malloc(MGI_TI_LINE);
+  if (!*text) return mg_fail(e, MG_NO_MEMORY, "mg_tiling_statements", "no memory for the text");
+  **text = 0;
+  mgi_ti_print(*text, t, &P, 0);
+  return MG_OK;
 }
 
 double mg_tiling_us(const mg_tilings *t, int which, const int64_t *tile, int64_t *shared) {
@@ -2014,6 +2056,355 @@ mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg,
     }
   free(size);
   mg_tilings_free(&t);
+  return MG_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------- >>threads
+
+   In each scope, operators that ELEMENTWISE or REDUCTION lets in are united with their users, in order, where the other
+   rows hold for the union; else the union is undone.  ORDER: the scope's operators, its loops taken as one node each,
+   have no cycle once groups are taken as one node each.  The copy emits groups, loops and single operators by the last
+   operator of each, as soon as all that they need is there; stores keep their order.                              */
+
+enum { MGI_TH_FRAGMENT = 128 };
+
+typedef struct mgi_th_scope {
+  const mg_graph *b;
+  int *group;                       /* by op: an op of its group, 0 if in none */
+  uint8_t *stamp, *done;            /* by op: scratch */
+} mgi_th_scope;
+
+/* The extents of the largest tensor, from the last dimension on; bit d of *reduced: one reduces it. */
+static int mgi_th_full(const mgi_th_scope *S, int g, int64_t *full, uint32_t *reduced) {
+  const mg_graph *b = S->b;
+  int rank = 0;
+  *reduced = 0;
+  for (int d = 0; d < MG_MAX_RANK; d++) full[d] = 1;
+  for (uint32_t k = 1; k < b->n_ops; k++) {
+    if (S->group[k] != g) continue;
+    const mg_op_node *o = &b->ops[k];
+    for (int j = -1; j < o->n_in; j++) {
+      const mg_shape *x = &b->tensors[(j < 0 ? o->out[0] : o->in[j]).id].shape;
+      rank = x->rank > rank ? x->rank : rank;
+      for (int d = 0; d < x->rank; d++) if (x->dim[x->rank - 1 - d] > full[d]) full[d] = x->dim[x->rank - 1 - d];
+    }
+    if (!mg_op_row(o->code)->elementwise) *reduced |= 1u << (b->tensors[o->in[0].id].shape.rank - 1 - o->attr.dim);
+  }
+  return rank;
+}
+
+static int mgi_th_ELEMENTWISE(const mgi_th_scope *S, int k) {
+  const mg_op_info *row = mg_op_row(S->b->ops[k].code);
+  return row->elementwise && (row->levels & MG_LEVEL_T);
+}
+static int mgi_th_REDUCTION(const mgi_th_scope *S, int k) {
+  const mg_op_node *o = &S->b->ops[k];
+  if (o->code != MG_OP_SUM && o->code != MG_OP_MAX) return 0;
+  return S->b->tensors[o->in[0].id].shape.dim[o->attr.dim] <= MGI_TH_FRAGMENT;
+}
+static int mgi_th_EVEN(const mgi_th_scope *S, int g) {
+  for (uint32_t k = 1; k < S->b->n_ops; k++) {
+    const mg_op_node *o = &S->b->ops[k];
+    if (S->group[k] != g) continue;
+    for (int j = -1; j < o->n_in; j++)
+      for (int d = 0; d < MG_MAX_RANK; d++) if (S->b->tensors[(j < 0 ? o->out[0] : o->in[j]).id].cuts[d]) return 0;
+  }
+  return 1;
+}
+static int mgi_th_BROADCAST(const mgi_th_scope *S, int g) {
+  int64_t full[MG_MAX_RANK];
+  uint32_t reduced;
+  mgi_th_full(S, g, full, &reduced);
+  for (uint32_t k = 1; k < S->b->n_ops; k++) {
+    const mg_op_node *o = &S->b->ops[k];
+    if (S->group[k] != g) continue;
+    for (int j = -1; j < o->n_in; j++) {
+      const mg_shape *x = &S->b->tensors[(j < 0 ? o->out[0] : o->in[j]).id].shape;
+      for (int d = 0; d < x->rank; d++) if (x->dim[x->rank - 1 - d] != 1 && x->dim[x->rank - 1 - d] != full[d]) return 0;
+    }
+  }
+  return 1;
+}
+static int mgi_th_FRAGMENT(const mgi_th_scope *S, int g) {
+  int64_t full[MG_MAX_RANK], held = 1, rest = 1;
+  uint32_t reduced;
+  int rank = mgi_th_full(S, g, full, &reduced);
+  for (int d = 0; d < rank; d++) *(reduced >> d & 1 ? &held : &rest) *= full[d];
+  return !reduced || (held <= MGI_TH_FRAGMENT && rest > 1);
+}
+
+/* Whether tensor t is used outside of group g. */
+static int mgi_th_used(const mgi_th_scope *S, uint32_t t, int g) {
+  for (uint32_t k = 1; k < S->b->n_ops; k++)
+    for (int j = 0; j < S->b->ops[k].n_in; j++)
+      if (S->b->ops[k].in[j].id == t && S->b->ops[k].code != MG_OP_LOAD && S->group[k] != g) return 1;
+  return 0;
+}
+/* What comes in, and what goes out; in has room for one more than MG_MAX_IN. */
+static void mgi_th_signature(const mgi_th_scope *S, int g, uint32_t *in, int *n_in, uint32_t *out, int *n_out) {
+  const mg_graph *b = S->b;
+  *n_in = *n_out = 0;
+  for (uint32_t k = 1; k < b->n_ops; k++) {
+    if (S->group[k] != g) continue;
+    const mg_op_node *o = &b->ops[k];
+    for (int j = 0; j < o->n_in; j++) {
+      int seen = S->group[b->tensors[o->in[j].id].op] == g;
+      for (int i = 0; i < *n_in; i++) seen |= in[i] == o->in[j].id;
+      if (!seen && *n_in <= MG_MAX_IN) in[(*n_in)++] = o->in[j].id;
+    }
+    if (mgi_th_used(S, o->out[0].id, g) && *n_out <= MG_MAX_OUT) out[(*n_out)++] = o->out[0].id;
+  }
+}
+static int mgi_th_SIGNATURE(const mgi_th_scope *S, int g) {
+  uint32_t in[MG_MAX_IN + 1], out[MG_MAX_OUT + 1];
+  int n_in, n_out;
+  mgi_th_signature(S, g, in, &n_in, out, &n_out);
+  return n_in <= MG_MAX_IN && n_out >= 1 && n_out <= MG_MAX_OUT;
+}
+
+/* Whether op k is part of the node that op r stands for in scope s: itself, its group, or the loop around it. */
+static uint32_t mgi_th_child(const mg_graph *b, uint32_t s, uint32_t scope) { /* the loop of s's body around scope; 0: none */
+  while (scope && b->axes[scope].parent != s) scope = b->axes[scope].parent;
+  return scope;
+}
+static int mgi_th_inside(const mg_graph *b, uint32_t s, uint32_t scope) { /* scope is s or in it */
+  while (scope != s && scope) scope = b->axes[scope].parent;
+  return scope == s;
+}
+static int mgi_th_same(const mgi_th_scope *S, uint32_t s, uint32_t k, uint32_t r) {
+  const mg_graph *b = S->b;
+  if (k == r) return 1;
+  if (b->ops[k].scope == s && b->ops[r].scope == s) return S->group[k] && S->group[k] == S->group[r];
+  return b->ops[k].scope != s && b->ops[r].scope != s && mgi_th_child(b, s, b->ops[k].scope) == mgi_th_child(b, s, b->ops[r].scope);
+}
+/* Whether all that r's node needs in scope s is done. */
+static int mgi_th_ready(const mgi_th_scope *S, uint32_t s, uint32_t r) {
+  const mg_graph *b = S->b;
+  uint32_t store = 0;
+  for (uint32_t k = 1; k < b->n_ops; k++) {
+    const mg_op_node *o = &b->ops[k];
+    if (!mgi_th_inside(b, s, o->scope)) continue;
+    if (mgi_th_same(S, s, k, r)) {
+      for (int j = 0; j < o->n_in && o->code != MG_OP_LOAD; j++) {
+        uint32_t q = b->tensors[o->in[j].id].op;
+        if (q && mgi_th_inside(b, s, b->ops[q].scope) && !S->done[q] && !mgi_th_same(S, s, q, r)) return 0;
+      }
+      if (o->code == MG_OP_STORE && store && !S->done[store]) return 0;
+    }
+    if (o->code == MG_OP_STORE) store = k;
+  }
+  return 1;
+}
+/* The next node of scope s to emit, as its last op; 0 if none is left, or none is ready. */
+static uint32_t mgi_th_next(const mgi_th_scope *S, uint32_t s) {
+  const mg_graph *b = S->b;
+  for (uint32_t k = 1; k < b->n_ops; k++) {
+    int last = !S->done[k] && mgi_th_inside(b, s, b->ops[k].scope);
+    for (uint32_t q = k + 1; last && q < b->n_ops; q++) last = !mgi_th_inside(b, s, b->ops[q].scope) || !mgi_th_same(S, s, q, k);
+    if (last && mgi_th_ready(S, s, k)) return k;
+  }
+  return 0;
+}
+static void mgi_th_mark(const mgi_th_scope *S, uint32_t s, uint32_t r) {
+  for (uint32_t k = 1; k < S->b->n_ops; k++)
+    if (mgi_th_inside(S->b, s, S->b->ops[k].scope) && mgi_th_same(S, s, k, r)) S->done[k] = 1;
+}
+static int mgi_th_ORDER(const mgi_th_scope *S, int g) {
+  const mg_graph *b = S->b;
+  uint32_t s = b->ops[g].scope, k;
+  memset(S->done, 0, b->n_ops);
+  while ((k = mgi_th_next(S, s)) != 0) mgi_th_mark(S, s, k);
+  int all = 1;
+  for (k = 1; k < b->n_ops; k++) all &= S->done[k] || !mgi_th_inside(b, s, b->ops[k].scope);
+  memset(S->done, 0, b->n_ops);
+  return all;
+}
+
+static const struct { mg_thread_rule rule; int (*holds)(const mgi_th_scope *, int); } mgi_th_rules[] = {
+#define MGI_R(id, name, pattern, condition) { { name, pattern, condition }, mgi_th_##id },
+  MG_THREAD_RULES(MGI_R)
+#undef MGI_R
+};
+enum { MGI_TH_MEMBER = 2 }; /* rows that let an operator in; the rest judge a group */
+int mg_thread_rule_count(void) { return (int)(sizeof mgi_th_rules / sizeof *mgi_th_rules); }
+const mg_thread_rule *mg_thread_rule_at(int k) { return k >= 0 && k < mg_thread_rule_count() ? &mgi_th_rules[k].rule : NULL; }
+
+static int mgi_th_member(const mgi_th_scope *S, int k) {
+  for (int r = 0; r < MGI_TH_MEMBER; r++) if (mgi_th_rules[r].holds(S, k)) return 1;
+  return 0;
+}
+static int mgi_th_holds(const mgi_th_scope *S, int g) {
+  for (int r = MGI_TH_MEMBER; r < mg_thread_rule_count(); r++) if (!mgi_th_rules[r].holds(S, g)) return 0;
+  return 1;
+}
+
+/* Groups by op; those of one operator are dissolved.  Unions change what later ones find: repeated until none is left. */
+static void mgi_th_groups(const mgi_th_scope *S) {
+  const mg_graph *b = S->b;
+  for (uint32_t k = 1; k < b->n_ops; k++) S->group[k] = mgi_th_member(S, (int)k) ? (int)k : 0;
+  for (int again = 1; again;) {
+    again = 0;
+    for (uint32_t k = 1; k < b->n_ops; k++) {
+      const mg_op_node *o = &b->ops[k];
+      for (int j = 0; j < o->n_in && S->group[k]; j++) {
+        uint32_t q = b->tensors[o->in[j].id].op;
+        int from = S->group[k], to = S->group[q];
+        if (!to || to == from || b->ops[q].scope != o->scope) continue;
+        for (uint32_t i = 1; i < b->n_ops; i++) S->stamp[i] = S->group[i] == from;
+        for (uint32_t i = 1; i < b->n_ops; i++) if (S->stamp[i]) S->group[i] = to;
+        if (mgi_th_holds(S, to)) again = 1;
+        else for (uint32_t i = 1; i < b->n_ops; i++) if (S->stamp[i]) S->group[i] = from;
+      }
+    }
+  }
+  for (uint32_t k = 1; k < b->n_ops; k++) {
+    int n = 0;
+    for (uint32_t i = 1; i < b->n_ops; i++) n += S->group[i] == (int)k;
+    if (n == 1) for (uint32_t i = 1; i < b->n_ops; i++) if (S->group[i] == (int)k) S->group[i] = 0;
+  }
+}
+
+static void mgi_th_name(mg_graph *to, mg_tensor t, const mg_graph *from, mg_tensor was) {
+  const char *n = mg_tensor_of(from, was)->name;
+  if (n) mg_named(to, t, n);
+}
+
+/* Group g as a thread graph of `to`. */
+static void mgi_th_build(const mgi_th_scope *S, int g, mg_graph *to, mg_tensor *map, mg_tensor *lower) {
+  const mg_graph *b = S->b;
+  int64_t full[MG_MAX_RANK], grid[3] = { 1, 1, 1 }, left = b->threads < 1 ? 1 : b->threads;
+  uint32_t reduced, in[MG_MAX_IN + 1], out[MG_MAX_OUT + 1];
+  int n_in, n_out, rank = mgi_th_full(S, g, full, &reduced), dim[3], axes = 0;
+  for (int d = 0; d < rank && axes < 3; d++) { /* the last dimension first: neighbours in memory, neighbours in threads */
+    if ((reduced >> d & 1) || full[d] == 1) continue;
+    int64_t n = full[d] < left ? full[d] : left;
+    while (full[d] % n) n--;
+    grid[axes] = n, dim[axes++] = d, left /= n;
+  }
+  mg_graph *s = mg_graph_begin(to, grid, 1);
+  mgi_th_signature(S, g, in, &n_in, out, &n_out);
+  if (!s) return;
+#define MGI_TH_MAP(x, m) \
+  mg_map m = mg_map_none(); \
+  for (int a = 0; a < axes; a++) if (dim[a] < (x)->rank && (x)->dim[(x)->rank - 1 - dim[a]] > 1) m = mg_map_set(m, mg_grid_axis(s, a), (x)->rank - 1 - dim[a])
+  for (int i = 0; i < n_in; i++) {
+    const mg_shape *x = &b->tensors[in[i]].shape;
+    mg_tensor was = { in[i] };
+    MGI_TH_MAP(x, m);
+    lower[in[i]] = mg_load(s, map[in[i]], m);
+    mgi_th_name(s, lower[in[i]], b, was);
+  }
+  for (uint32_t k = 1; k < b->n_ops; k++) {
+    const mg_op_node *o = &b->ops[k];
+    mg_tensor a[MG_MAX_IN];
+    if (S->group[k] != g) continue;
+    for (int j = 0; j < o->n_in; j++) a[j] = lower[o->in[j].id];
+    lower[o->out[0].id] = mg_apply(s, o->code, &o->attr, o->n_in, a);
+    mgi_th_name(s, lower[o->out[0].id], b, o->out[0]);
+  }
+  mg_tensor made[MG_MAX_OUT];
+  memset(made, 0, sizeof made);
+  for (int i = 0; i < n_out; i++) {
+    const mg_shape *x = &b->tensors[out[i]].shape;
+    MGI_TH_MAP(x, m);
+    mg_store(s, lower[out[i]], m);
+  }
+#undef MGI_TH_MAP
+  mg_graph_end(s, made);
+  for (int i = 0; i < n_out; i++) {
+    mg_tensor was = { out[i] };
+    map[out[i]] = made[i];
+    mgi_th_name(to, made[i], b, was);
+  }
+}
+
+enum { MGI_TH_OPS = 128 }; /* a block graph of more stays as it is */
+typedef struct mgi_th_copy { mg_tensor *map, *lower; const mg_tensor *up; uint32_t axis[MG_MAX_AXES + 1]; int *joined; } mgi_th_copy;
+
+static int mgi_th_graph(const mg_graph *from, mg_graph *to, mg_tensor *map, const mg_tensor *up, int *joined);
+
+static int mgi_th_emit(const mgi_th_scope *S, uint32_t scope, mg_graph *to, mgi_th_copy *C) {
+  const mg_graph *b = S->b;
+  uint32_t k;
+  int ok = 1;
+  while (ok && (k = mgi_th_next(S, scope)) != 0) {
+    const mg_op_node *o = &b->ops[k];
+    mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT];
+    mg_map m = mg_map_none();
+    memset(out, 0, sizeof out);
+    if (o->scope != scope) {
+      uint32_t l = mgi_th_child(b, scope, o->scope);
+      C->axis[l] = mg_loop_begin(to, b->axes[l].name, b->axes[l].extent).id;
+      ok = mgi_th_emit(S, l, to, C);
+      mg_loop_end(to);
+      mgi_th_mark(S, scope, k);
+      continue;
+    }
+    mgi_th_mark(S, scope, k);
+    if (S->group[k]) {
+      for (uint32_t i = 1; i < b->n_ops; i++) *C->joined += S->group[i] == S->group[k];
+      mgi_th_build(S, S->group[k], to, C->map, C->lower);
+      continue;
+    }
+    for (uint32_t a = 1; a < b->n_axes; a++) if (o->map.to[a] != MG_MAP_NONE) m.to[C->axis[a]] = o->map.to[a];
+    for (int j = 0; j < o->n_in; j++) in[j] = o->code == MG_OP_LOAD ? C->up[o->in[j].id] : C->map[o->in[j].id];
+    if (o->code == MG_OP_GRAPH) {
+      int64_t grid[3];
+      for (int a = 0; a < 3; a++) grid[a] = o->sub->axes[a + 1].extent;
+      mg_graph *sub = mg_graph_begin(to, grid, o->sub->threads > 0 ? o->sub->threads : 1);
+      mg_tensor *lower = (mg_tensor *)calloc(o->sub->n_tensors, sizeof *lower);
+      ok = sub && lower && mgi_th_graph(o->sub, sub, lower, C->map, C->joined);
+      for (uint32_t j = 0; ok && j < o->sub->n_plan; j++) mg_plan_set(sub, o->sub->plan[j].key, o->sub->plan[j].value);
+      if (ok) mg_graph_end(sub, out);
+      free(lower);
+    } else if (o->code == MG_OP_STORE) mg_store(to, in[0], m);
+    else out[0] = o->code == MG_OP_LOAD ? mg_load(to, in[0], m) : o->code == MG_OP_ACCUM ? mg_accum(to, in[0], m) : mg_apply(to, o->code, &o->attr, o->n_in, in);
+    for (int j = 0; j < o->n_out; j++) {
+      C->map[o->out[j].id] = out[j];
+      mgi_th_name(to, out[j], b, o->out[j]);
+    }
+  }
+  return ok;
+}
+
+/* Copies `from` into `to`, fused if it is a block graph; map[t] becomes the handle of tensor t.  0: no memory. */
+static int mgi_th_graph(const mg_graph *from, mg_graph *to, mg_tensor *map, const mg_tensor *up, int *joined) {
+  mgi_th_scope S;
+  mgi_th_copy C;
+  S.b = from;
+  S.group = (int *)calloc(from->n_ops, sizeof *S.group);
+  S.stamp = (uint8_t *)calloc(from->n_ops, 1), S.done = (uint8_t *)calloc(from->n_ops, 1);
+  C.map = map, C.up = up, C.joined = joined;
+  C.lower = (mg_tensor *)calloc(from->n_tensors, sizeof *C.lower);
+  for (uint32_t a = 0; a <= MG_MAX_AXES; a++) C.axis[a] = a;
+  int ok = S.group && S.stamp && S.done && C.lower;
+  if (ok && from->level == MG_BLOCK && from->n_ops <= MGI_TH_OPS) mgi_th_groups(&S);
+  if (ok) ok = mgi_th_emit(&S, 0, to, &C);
+  free(S.group), free(S.stamp), free(S.done), free(C.lower);
+  return ok;
+}
+
+mg_status mg_fuse_threads(const mg_graph *g, mg_graph **out, int *joined, mg_error *e) {
+  int none = 0;
+  if (!joined) joined = &none;
+  *out = NULL, *joined = 0;
+  if (!g || g->up) return mg_fail(e, MG_BAD_INPUT, "mg_fuse_threads", "expected a program");
+  mg_config c = mg_config_default();
+  mg_graph *r = mg_program_new(g->name, &c);
+  mg_tensor *map = (mg_tensor *)calloc(g->n_tensors, sizeof *map);
+  int ok = r && map;
+  for (uint32_t k = 0; ok && k < g->n_in; k++) {
+    const mg_tensor_info *t = mg_tensor_of(g, g->in[k]);
+    map[g->in[k].id] = mg_input_ordered(r, t->name, t->dtype, t->shape.rank, t->shape.dim, t->order);
+  }
+  ok = ok && mgi_th_graph(g, r, map, NULL, joined);
+  for (uint32_t k = 0; ok && k < g->n_out; k++) mg_output(r, map[g->out[k].id]);
+  free(map);
+  mg_status s = r ? mg_check(r, e) : MG_NO_MEMORY; /* what the builder met, else memory */
+  if (s == MG_OK && !ok) s = MG_NO_MEMORY;
+  if (s == MG_NO_MEMORY) mg_fail(e, s, "mg_fuse_threads", "no memory for the copy");
+  if (s != MG_OK) { mg_graph_free(r); return s; }
+  *out = r;
   return MG_OK;
 }
 

@@ -1,21 +1,21 @@
 /* Tests of mirage_search.h's tiling expressions and thread graphs.
-   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_tiling.c -o build/test_tiling -lcmocka -lm -lpthread
-   Random tests print their seed; SEED=n repeats one, ROUNDS=n makes them longer. */
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_tiling.c -o build/test_tiling -lcmocka -lm -lpthread -ldl
+   An argument is the seed of the random tests, which they print; SOAK_ROUNDS=n makes them n times as long. */
 #define MIRAGE_IMPLEMENTATION
 #include "mirage_search.h"
+#include "mirage_cuda.cuh"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
 
+static uint64_t given_seed;
 static uint64_t seed_of(const char *test) {
-  const char *s = getenv("SEED");
-  uint64_t v = s ? strtoull(s, NULL, 10) : (uint64_t)time(NULL);
-  printf("%s: SEED=%llu\n", test, (unsigned long long)v);
-  return v;
+  printf("%s: seed %llu\n", test, (unsigned long long)given_seed);
+  return given_seed;
 }
 static int rounds(int few) {
-  const char *s = getenv("ROUNDS");
+  const char *s = getenv("SOAK_ROUNDS");
   return s ? atoi(s) : few;
 }
 static uint64_t next(uint64_t *s) { /* splitmix64 */
@@ -432,12 +432,252 @@ static void refusals_say_why(void **state) {
   assert_int_equal(mg_tilings_of(NULL, NULL, &t, &e), MG_BAD_INPUT);
 }
 
-int main(void) {
+/* --------------------------------------------------------------------------------------------- thread graphs */
+
+/* Operators of the block graphs, thread graphs as one; and how many of these there are. */
+static int block_ops(const mg_graph *g, int *threads) {
+  int n = 0;
+  *threads = 0;
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    for (uint32_t j = 1; g->ops[k].sub && j < g->ops[k].sub->n_ops; j++) n++, *threads += g->ops[k].sub->ops[j].code == MG_OP_GRAPH;
+  return n;
+}
+
+/* Fuses g, and checks all that holds of any fusion; returns the copy. */
+static mg_graph *fuse(const mg_graph *g, int tier, int *joined, const char *what) {
+  mg_graph *f, *again, *flat, *back;
+  mg_error e;
+  char *text, *twice;
+  int t0, t1, t2, n2;
+  if (mg_fuse_threads(g, &f, joined, &e) != MG_OK) fail_msg("%s: %s", what, e.msg);
+  must_equal(g, f, tier, what);
+  int before = block_ops(g, &t0), after = block_ops(f, &t1);
+  assert_int_equal(after, before - *joined + t1 - t0);
+  assert_true(*joined >= 2 * (t1 - t0));
+  assert_int_equal(mg_print(f, &text, &e), MG_OK);
+  back = parse(text);
+  assert_true(mg_hash(back) == mg_hash(f));
+  assert_int_equal(mg_fuse_threads(f, &again, &n2, &e), MG_OK); /* again: nothing new */
+  assert_int_equal(n2, 0);
+  assert_int_equal(mg_print(again, &twice, &e), MG_OK);
+  assert_string_equal(text, twice);
+  if (mg_inline_threads(f, &flat, &e) != MG_OK) fail_msg("%s: %s\n%s", what, e.msg, text); /* and back */
+  assert_int_equal(block_ops(flat, &t2), before);
+  assert_int_equal(t2, 0);
+  assert_false(mg_has_threads(flat));
+  assert_int_equal(mg_has_threads(f), t1 > 0);
+  must_equal(g, flat, tier, what);
+  assert_true(fabs(mg_predict_us(f, NULL) - mg_predict_us(flat, NULL)) < 1e-9);
+  mg_string_free(text), mg_string_free(twice);
+  mg_graph_free(again), mg_graph_free(flat), mg_graph_free(back);
+  return f;
+}
+
+static void fused_graphs_equal_theirs(void **state) {
+  (void)state;
+  uint64_t s = seed_of(__func__);
+  int graphs = 0, all = 0;
+  for (int round = 0; round < rounds(1); round++)
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+      int d[5];
+      char text[1024];
+      for (int j = 0; j < 5; j++) d[j] = 4 * (int)draw(&s, 1, 4) + (draw(&s, 0, 5) == 0);
+      snprintf(text, sizeof text, shapes[k], d[0], d[1], d[2], d[3], d[4]);
+      mg_graph *g = parse(text), *u;
+      mg_tilings t = tilings(g, 0);
+      for (int w = (int)draw(&s, 0, 3); w < t.n; w += t.n > 30 ? (int)draw(&s, 1, 48) : (int)draw(&s, 1, 6)) {
+        int64_t tile[MG_TILING_LOOPS];
+        int joined;
+        for (int l = 0; l < t.n_loops; l++) tile[l] = (int64_t)1 << draw(&s, 0, 4);
+        if (mg_tiling_graph(&t, w, tile, &u, NULL) != MG_OK) continue;
+        mg_graph *f = fuse(u, MG_TIER_FAST, &joined, g->name);
+        graphs++, all += joined;
+        mg_graph_free(f), mg_graph_free(u);
+      }
+      mg_tilings_free(&t);
+      mg_graph_free(g);
+    }
+  printf("  %d graphs, %d operators in thread graphs\n", graphs, all);
+  assert_true(graphs > 20 && all > 20);
+}
+
+/* Random elementwise graphs with sums and maxima, products, loops: what the rows make of any of them. */
+static void random_graphs_fuse(void **state) {
+  (void)state;
+  uint64_t s = seed_of(__func__);
+  int threads = 0, joined_all = 0, kept_apart = 0;
+  for (int round = 0; round < 60 * rounds(1); round++) {
+    int64_t m = 2 * draw(&s, 1, 4), n = 2 * draw(&s, 1, 6), dx[2] = { m, n }, dy[2] = { 1, n }, dz[2] = { m, 1 }, dw[2] = { n, n }, grid[3] = { draw(&s, 1, 2), 1, 1 };
+    mg_graph *g = mg_program_new("random", NULL);
+    mg_tensor in[4] = { mg_input(g, "X", MG_F16, 2, dx), mg_input(g, "Y", MG_F16, 2, dy), mg_input(g, "Z", MG_F16, 2, dz), mg_input(g, "W", MG_F16, 2, dw) };
+    int looped = (int)draw(&s, 0, 1);
+    mg_graph *b = mg_graph_begin(g, grid, (int)draw(&s, 1, 64));
+    mg_axis x = mg_grid_axis(b, 0), loop = { 0 };
+    mg_map rows = mg_map_set(mg_map_none(), x, 0), none = mg_map_none();
+    mg_tensor v[40], last;
+    int n_v = 0, from = 0;
+    for (int k = 0; k < 4; k++) v[n_v++] = mg_load(b, in[k], k == 0 || k == 2 ? rows : none);
+    v[n_v++] = mg_matmul(b, v[0], v[3]);
+    v[3] = v[4]; /* all are [m, n], [1, n] or [m, 1] now */
+    for (int part = 0; part < 2; part++) {
+      if (part && !looped) break;
+      if (part) loop = mg_loop_begin(b, "i", 2), from = n_v, v[n_v++] = mg_load(b, in[0], mg_map_set(rows, loop, MG_MAP_ALL));
+      for (int k = 0; k < (int)draw(&s, 2, 9); k++) {
+        mg_tensor a = v[draw(&s, 0, n_v - 1)], c = v[draw(&s, 0, n_v - 1)];
+        static const mg_opcode two[] = { MG_OP_ADD, MG_OP_SUB, MG_OP_MUL }, one[] = { MG_OP_SQR, MG_OP_NEG, MG_OP_SILU, MG_OP_EXP };
+        int what = (int)draw(&s, 0, 9);
+        const mg_tensor_info *ai = mg_tensor_of(b, a);
+        if (what < 5) v[n_v++] = mg_binary(b, two[draw(&s, 0, 2)], a, c);
+        else if (what < 7) v[n_v++] = mg_unary(b, one[draw(&s, 0, 2)], a);
+        else if (what == 7) v[n_v++] = mg_scale(b, a, draw(&s, 1, 5), 7);
+        else if (what == 8) v[n_v++] = mg_sum(b, a, (int)draw(&s, 0, 1));
+        else if (ai->shape.dim[1] == n && n > 1) { mg_tensor w = mg_load(b, in[3], none); v[n_v++] = mg_matmul(b, a, w); }
+      }
+      if (part) {
+        mg_tensor sum = v[n_v - 1];
+        mg_loop_end(b);
+        n_v = from;
+        v[n_v++] = mg_accum(b, sum, mg_map_set(mg_map_none(), loop, MG_MAP_SUM));
+        v[n_v] = mg_add(b, v[n_v - 1], v[0]), n_v++;
+      }
+    }
+    last = mg_mul(b, mg_add(b, v[n_v - 1], v[0]), v[0]); /* depends on x, and is [m, n] */
+    mg_store(b, last, rows);
+    mg_tensor out[2];
+    mg_store(b, mg_neg(b, v[0]), rows); /* the order of outputs stays */
+    assert_int_equal(mg_graph_end(b, out), 2);
+    mg_output(g, out[0]), mg_output(g, out[1]);
+    mg_error e;
+    if (mg_check(g, &e) != MG_OK) fail_msg("round %d: %s: %s", round, e.where, e.msg);
+    int joined, t;
+    mg_graph *f = fuse(g, MG_TIER_FAST, &joined, "random");
+    block_ops(f, &t);
+    threads += t, joined_all += joined, kept_apart += t > 1;
+    mg_graph_free(f), mg_graph_free(g);
+  }
+  printf("  %d operators in %d thread graphs; %d kernels with several\n", joined_all, threads, kept_apart);
+  assert_true(threads > 40 && kept_apart > 5);
+}
+
+/* One graph a row of the table: what its condition takes in, and what it keeps out. */
+static void each_row_takes_in_and_keeps_out(void **state) {
+  (void)state;
+  static const struct { const char *row, *body; int joined, threads; } cases[] = {
+    { "elementwise", "a = load X {x->0}\n c = exp(neg(a))\n store c {x->0}", 2, 1 },
+    { "elementwise", "a = load X {x->0}\n c = exp(a)\n store c {x->0}", 0, 0 },
+    { "elementwise", "a = load X {x->0}\n b = exp(a)\n w = load W {}\n c = neg(matmul(b, w))\n store c {x->0}", 0, 0 },
+    { "reduction",   "a = load X {x->0}\n c = mul(a, sum(exp(a), dim=1))\n store c {x->0}", 3, 1 },
+    { "reduction",   "a = load X {x->0}\n c = mul(a, max(exp(a), dim=0))\n store c {x->0}", 3, 1 },
+    { "reduction",   "a = load L {x->0}\n c = mul(a, sum(exp(a), dim=1))\n store c {x->0}", 0, 0 }, /* 256 elements */
+    { "fragment",    "a = load X {x->0}\n c = mul(a, sum(sum(exp(a), dim=1), dim=0))\n store c {x->0}", 4, 2 }, /* the second sum would leave no dimension to cut */
+    { "even",        "a = load U {x->0}\n c = exp(neg(a))\n store c {x->0}", 0, 0 },
+    { "broadcast",   "a = load X {x->0}\n b = load B {}\n c = exp(add(neg(a), scale(b, 2)))\n store c {x->0}", 4, 1 },
+    { "order",       "a = load X {x->0}\n b = exp(a)\n w = load W {}\n c = add(matmul(b, w), b)\n store c {x->0}", 0, 0 },
+    { "order",       "a = load X {x->0}\n b = exp(neg(a))\n w = load W {}\n c = neg(add(matmul(b, w), b))\n store c {x->0}", 4, 2 },
+    { "scope",       "a = load X {x->0}\n for i=2 {\n  b = exp(a)\n }\n c = neg(accum(b) {i->+})\n store c {x->0}", 0, 0 },
+  };
+  int seen = 0;
+  assert_null(mg_thread_rule_at(-1));
+  assert_null(mg_thread_rule_at(mg_thread_rule_count()));
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    char text[1024];
+    int joined, threads;
+    snprintf(text, sizeof text, "program p\ninput X : f16[8, 32]\ninput W : f16[32, 32]\ninput B : f16[32]\ninput L : f16[8, 256]\ninput U : f16[7, 32]\nO = kernel grid=(x=2) threads=64 {\n %s\n}\noutput O\n", cases[k].body);
+    mg_graph *g = parse(text), *f = fuse(g, MG_TIER_FAST, &joined, cases[k].row);
+    block_ops(f, &threads);
+    if (joined != cases[k].joined || threads != cases[k].threads) {
+      char *p;
+      mg_print(f, &p, NULL);
+      fail_msg("%s, case %zu: %d joined in %d\n%s", cases[k].row, k, joined, threads, p);
+    }
+    for (int r = 0; r < mg_thread_rule_count(); r++) seen |= !strcmp(mg_thread_rule_at(r)->name, cases[k].row) << r;
+    mg_graph_free(f), mg_graph_free(g);
+  }
+  /* signature: 20 sums of products of 20 inputs, of which 16 fit */
+  mg_graph *g = mg_program_new("wide", NULL);
+  int64_t d[2] = { 4, 8 }, grid[3] = { 1, 1, 1 };
+  mg_tensor in[16], sum = { 0 }, o;
+  char name[16];
+  for (int k = 0; k < 16; k++) snprintf(name, sizeof name, "I%d", k), in[k] = mg_input(g, name, MG_F16, 2, d);
+  mg_graph *b = mg_graph_begin(g, grid, 32);
+  for (int k = 0; k < 20; k++) {
+    mg_tensor a = mg_load(b, in[k % 16], mg_map_none());
+    sum = k ? mg_add(b, sum, a) : mg_neg(b, a);
+  }
+  mg_store(b, sum, mg_map_none());
+  mg_graph_end(b, &o);
+  mg_output(g, o);
+  mg_error e;
+  assert_int_equal(mg_check(g, &e), MG_OK);
+  int joined, threads;
+  mg_graph *f = fuse(g, MG_TIER_FAST, &joined, "signature");
+  block_ops(f, &threads);
+  assert_int_equal(joined, 20);
+  assert_int_equal(threads, 2);
+  for (uint32_t k = 1; k < f->ops[1].sub->n_ops; k++) assert_true(f->ops[1].sub->ops[k].n_in <= 16);
+  for (int r = 0; r < mg_thread_rule_count(); r++) seen |= !strcmp(mg_thread_rule_at(r)->name, "signature") << r;
+  assert_int_equal(seen, (1 << mg_thread_rule_count()) - 1); /* every row has a case */
+  mg_graph_free(f), mg_graph_free(g);
+}
+
+static void inlining_refuses_what_is_not_the_same(void **state) {
+  (void)state;
+  static const struct { const char *body, *say; } bad[] = {
+    { "c = thread grid=(x=4) {\n for k=4 {\n e = sum(exp(load a {x->0, k->1}), dim=1)\n }\n store accum(e) {k->+} {x->0}\n }", "loop" },
+    { "c = thread grid=(x=4) {\n store add(load a {x->0}, load b {x->1}) {x->0}\n }", "different dimensions" },
+    { "c = thread grid=(x=4) {\n store sum(load a {x->1}, dim=1) {x->1}\n }", "cut" },
+    { "c = thread grid=(x=4) {\n store exp(load a {x->0}) {x->1}\n }", "undo" },
+  };
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+    char text[512], *out;
+    mg_graph *flat;
+    mg_error e;
+    snprintf(text, sizeof text, "program p\ninput X : f16[4, 16]\ninput Y : f16[1, 16]\nO = kernel threads=32 {\n a = load X {}\n b = load %s {}\n %s\n store c {}\n}\noutput O\n", k == 1 ? "X" : "Y", bad[k].body);
+    if (k == 1) { /* [4, 16] cut by 4 along rows is [1, 16]; along columns [4, 4]: make them meet in [1, 4] */
+      snprintf(text, sizeof text, "program p\ninput X : f16[4, 4]\ninput Y : f16[1, 16]\nO = kernel threads=32 {\n a = load X {}\n b = load Y {}\n c = thread grid=(x=4) {\n store add(load a {x->0}, load b {x->1}) {x->0}\n }\n store c {}\n}\noutput O\n");
+    }
+    mg_graph *g = parse(text);
+    assert_int_equal(mg_inline_threads(g, &flat, &e), MG_UNSUPPORTED);
+    if (!strstr(e.msg, bad[k].say)) fail_msg("case %zu: %s", k, e.msg);
+    assert_null(flat);
+    assert_int_equal(mg_cuda_emit(g, NULL, &out, &e), MG_UNSUPPORTED);
+    mg_graph_free(g);
+  }
+}
+
+/* The emitter sees through thread graphs: what it makes of the fused graph is what it makes of the inlined one. */
+static void emitted_as_if_inlined(void **state) {
+  (void)state;
+  static const char *const ugraph =
+    "program norm\ninput X : f16[16, 256]\ninput W : f16[256, 128]\nO = kernel grid=(x=4) threads=128 {\n for i=4 {\n  a = load X {x->*, i->1}\n  w = load W {x->1, i->0}\n"
+    "  b = matmul(a, w)\n  s = sum(sqr(a), dim=1)\n }\n o = silu(div(accum(b) {i->+}, sqrt(add_scalar(scale(accum(s) {i->+}, 1/256), 1/1000))))\n store o {x->1}\n}\noutput O\n";
+  mg_graph *g = parse(ugraph), *flat, *own;
+  mg_error e;
+  int joined;
+  char *a, *b;
+  mg_graph *f = fuse(g, MG_TIER_FULL, &joined, "norm");
+  assert_int_equal(joined, 7);
+  assert_int_equal(mg_inline_threads(f, &flat, &e), MG_OK);
+  if (mg_cuda_emit(f, NULL, &a, &e) != MG_OK) fail_msg("%s", e.msg);
+  assert_int_equal(mg_cuda_emittable(f, NULL, &e), MG_OK);
+  assert_int_equal(mg_cuda_emit(flat, NULL, &b, &e), MG_OK);
+  assert_string_equal(a, b);
+  assert_int_equal(mg_cuda_source_graph(a, strlen(a), &own, &e), MG_OK);
+  assert_true(mg_hash(own) == mg_hash(flat));
+  mg_string_free(a), mg_string_free(b);
+  mg_graph_free(f), mg_graph_free(flat), mg_graph_free(g), mg_graph_free(own);
+}
+
+int main(int argc, char **argv) {
+  given_seed = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)time(NULL);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(worked_example), cmocka_unit_test(statements_stand_where_the_paper_has_them),
     cmocka_unit_test(expressions_are_all_forests), cmocka_unit_test(graphs_equal_their_programs),
     cmocka_unit_test(graphs_have_the_loops_of_their_expression), cmocka_unit_test(model_is_the_papers),
     cmocka_unit_test(best_are_few_ranked_and_right), cmocka_unit_test(refusals_say_why),
+    cmocka_unit_test(fused_graphs_equal_theirs), cmocka_unit_test(random_graphs_fuse),
+    cmocka_unit_test(each_row_takes_in_and_keeps_out), cmocka_unit_test(inlining_refuses_what_is_not_the_same),
+    cmocka_unit_test(emitted_as_if_inlined),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
