@@ -77,8 +77,8 @@
      No mutable globals; distinct graphs are independent.
 
    DOES NOT
-     Emit nested loops, concatenations over grid axes, or thread graphs that mg_inline_threads refuses; block tensors are
-     effectively 2-D: all but the last two dimensions have a chunk of extent 1.
+     Emit concatenations over grid axes, or thread graphs that mg_inline_threads refuses; block tensors are effectively
+     2-D: all but the last two dimensions have a chunk of extent 1.
 */
 #ifndef MIRAGE_CUDA_CUH
 #define MIRAGE_CUDA_CUH
@@ -3548,8 +3548,8 @@ typedef struct mgi_cu_kernel {
   int n_obj, pass, step;
   int64_t shared;            /* bytes */
   int threads, wm, wn, wk, stages, stages_given;
-  uint32_t loop;             /* the loop being written, or 0 */
-  int loop_begin, loops_done;
+  uint32_t loop;             /* the innermost loop being written, or 0 */
+  int loop_begin;            /* step at which the outermost one began */
   int registers;             /* accumulator registers a thread */
   int next_value;            /* names of nested moves */
   uint32_t merged;           /* grid axes of more than one block over which accumulators merge, as bits */
@@ -4458,6 +4458,19 @@ MGI_FN int mgi_cu_is_max(const mgi_cu_kernel *K, const mg_op_node *o) {
 /* An accumulator that lifts nothing: all axes that it names have one block. */
 MGI_FN int mgi_cu_lifts(const mgi_cu_kernel *K, const mg_op_node *o) { return K->b->tensors[o->in[0].id].scope != o->scope; }
 
+/* The outermost of the loops that it lifts out of. */
+MGI_FN uint32_t mgi_cu_lifted(const mgi_cu_kernel *K, const mg_op_node *o) {
+  uint32_t a = K->b->tensors[o->in[0].id].scope;
+  while (K->b->axes[a].parent != o->scope) a = K->b->axes[a].parent;
+  return a;
+}
+/* 1 if all loops that it lifts out of are joined as `how`. */
+MGI_FN int mgi_cu_lifts_by(const mgi_cu_kernel *K, const mg_op_node *o, int how) {
+  for (uint32_t a = K->b->tensors[o->in[0].id].scope; a != o->scope; a = K->b->axes[a].parent)
+    if (o->map.to[a] != how) return 0;
+  return 1;
+}
+
 typedef struct mgi_cu_ring { int obj, n; int64_t stage; uint32_t load[64]; int64_t at[64]; } mgi_cu_ring;
 
 MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring) {
@@ -4479,7 +4492,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
       ring->at[ring->n++] = ring->stage;
       ring->stage += (mgi_cu_load_tile_shape(K, k) + 127) / 128 * 128;
     }
-    if (o->code != MG_OP_ACCUM || !mgi_cu_lifts(K, o) || b->tensors[o->in[0].id].scope != loop) continue;
+    if (o->code != MG_OP_ACCUM || !mgi_cu_lifts(K, o) || mgi_cu_lifted(K, o) != loop) continue;
     uint32_t in = o->in[0].id, t = o->out[0].id;
     const mg_op_node *p = mgi_cu_producer(K, in);
     mgi_cu_val_info *v = &K->v[t];
@@ -4533,8 +4546,9 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     mgi_cu_line(K, "for (int i_%s = 0; i_%s < %s; i_%s++) {", L, L, K->count[loop], L);
   }
   mgi_cu_indent(K, 1);
+  ++K->step;
+  if (!K->loop) K->loop_begin = K->step;
   K->loop = loop;
-  K->loop_begin = ++K->step;
   mgi_cu_begin(K);
   if (ring->n && K->stages > 1) mgi_cu_line(K, "mg_cp_async_wait<%d>();", K->stages - 2);
   mgi_cu_barrier(K);
@@ -4566,10 +4580,23 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
     uint32_t in = o->in[0].id, t = o->out[0].id, acc = mgi_cu_prepare(K, in, 1);
     char sink[400];
     if (mgi_cu_is_concat(K, o)) {
-      int rank = b->tensors[t].shape.rank, d = o->map.to[loop];
-      if (d < rank - 2) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "a concatenation along a leading dimension");
-      if (d == rank - 1) snprintf(sink, sizeof sink, "mg_into(t_%.60s, 0, i_%.60s * %d)", mgi_cu_tname(b, t), b->axes[loop].name, K->v[in].cols);
-      else snprintf(sink, sizeof sink, "mg_into(t_%.60s, i_%.60s * %d, 0)", mgi_cu_tname(b, t), b->axes[loop].name, K->v[in].rows);
+      int rank = b->tensors[t].shape.rank, n[2] = {0, 0};
+      char at[2][160] = {"0", "0"};
+      int64_t chunk[2];
+      chunk[0] = K->v[t].rows, chunk[1] = K->v[t].cols;
+      for (uint32_t a = 4; a < b->n_axes; a++) { /* outermost first, as the dimension was cut */
+        int d = o->map.to[a] - (rank - 2);
+        if (o->map.to[a] == MG_MAP_NONE) continue;
+        if (d < 0 || d > 1) {
+          mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", o->map.to[a] < 0 ? "'%.60s' is summed over one loop and concatenated over another" : "'%.60s' is concatenated along a leading dimension", mgi_cu_tname(b, t));
+          break;
+        }
+        chunk[d] = mgi_cu_ceil_div(chunk[d], b->axes[a].extent);
+        n[d] += snprintf(at[d] + n[d], sizeof at[d] - (size_t)n[d], "%si_%.60s * %lld", n[d] ? " + " : "", b->axes[a].name, (long long)chunk[d]);
+        if (n[d] > (int)sizeof at[d] - 90) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "'%.60s': names of loops are too long", mgi_cu_tname(b, t));
+        if (K->em->st != MG_OK) break;
+      }
+      snprintf(sink, sizeof sink, "mg_into(t_%.60s, %s, %s)", mgi_cu_tname(b, t), at[0], at[1]);
     } else snprintf(sink, sizeof sink, "mg_join<%s>(t_%.60s)", mgi_cu_is_max(K, o) ? "mg_by_max" : "mg_by_sum", mgi_cu_tname(b, t));
     mgi_cu_quote(K, o);
     K->obj[K->v[t].obj].end = ++K->step; /* every thread joins to its own elements: no barrier among iterations */
@@ -4587,8 +4614,26 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
     K->obj[ring->obj].end = K->step;
     K->obj[ring->obj].read = K->obj[ring->obj].written = 1;
   }
-  mgi_cu_loop_lifetimes(K, K->loop_begin);
-  K->loop = 0;
+  K->loop = b->axes[loop].parent;
+  if (!K->loop) mgi_cu_loop_lifetimes(K, K->loop_begin);
+}
+/* Closes and opens loops until `scope` is the innermost one. */
+MGI_FN void mgi_cu_enter(mgi_cu_kernel *K, uint32_t scope, mgi_cu_ring *ring) {
+  const mg_graph *b = K->b;
+  uint32_t path[MG_MAX_AXES + 1];
+  int n = 0;
+  while (K->loop && K->em->st == MG_OK) {
+    uint32_t a = scope;
+    while (a && a != K->loop) a = b->axes[a].parent;
+    if (a) break;
+    mgi_cu_loop_end(K, &ring[K->loop]);
+  }
+  if (K->em->st != MG_OK) return; /* loops may not have been closed */
+  for (uint32_t a = scope; a != K->loop; a = b->axes[a].parent) path[n++] = a;
+  while (n && K->em->st == MG_OK) {
+    n--;
+    mgi_cu_loop_begin(K, path[n], &ring[path[n]]);
+  }
 }
 
 MGI_FN int mgi_cu_is_op(const mg_op_node *o, mg_opcode a, mg_opcode b) { return o->code == a || o->code == b; }
@@ -4612,8 +4657,6 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
   for (uint32_t a = 1; a <= 3; a++)
     if (b->axes[a].extent > (a == 1 ? 0x7FFFFFFF : 65535))
       mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "%lld blocks along %s: a grid has at most %d there", (long long)b->axes[a].extent, b->axes[a].name, a == 1 ? 0x7FFFFFFF : 65535);
-  for (uint32_t a = 4; a < b->n_axes; a++)
-    if (b->axes[a].parent) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, b->axes[a].name, "loop %s stands inside of loop %s: nested loops are not emitted", b->axes[a].name, b->axes[b->axes[a].parent].name);
   for (uint32_t k = 1; k < b->n_ops; k++) {
     const mg_op_node *o = &b->ops[k];
     const mg_op_info *row = mg_op_row(o->code);
@@ -4677,8 +4720,8 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
         int to = o->map.to[a];
         if (to == MG_MAP_NONE) continue;
         if (a <= 3) continue;
-        if (to >= 0 && to == rank - 2) v->rr.last = a - 1;
-        if (to >= 0 && to == rank - 1) v->cr.last = a - 1;
+        if (to >= 0 && to == rank - 2 && v->rr.last > a - 1) v->rr.last = a - 1;
+        if (to >= 0 && to == rank - 1 && v->cr.last > a - 1) v->cr.last = a - 1;
       }
     } else if (row->moves) {
       v->home = MGI_CU_AT_INLINE;
@@ -4706,9 +4749,8 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
         if (b->ops[k].in[j].id == t) uses++, by = k;
     const mg_op_node *o = &b->ops[by];
     if (uses != 1 || o->code != MG_OP_ACCUM || !mgi_cu_lifts(K, o) || K->v[t].home == MGI_CU_AT_INLINE) continue;
-    int to = o->map.to[b->tensors[t].scope];
-    if ((mgi_cu_is_op(p, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) || p->code == MG_OP_SUM) && to == MG_MAP_SUM) K->v[t].in_place = (int)by;
-    if (p->code == MG_OP_MAX && to == MG_MAP_MAX) K->v[t].in_place = (int)by;
+    if ((mgi_cu_is_op(p, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) || p->code == MG_OP_SUM) && mgi_cu_lifts_by(K, o, MG_MAP_SUM)) K->v[t].in_place = (int)by;
+    if (p->code == MG_OP_MAX && mgi_cu_lifts_by(K, o, MG_MAP_MAX)) K->v[t].in_place = (int)by;
   }
   for (uint32_t k = 1; k < b->n_ops; k++) {
     const mg_op_node *o = &b->ops[k];
@@ -4756,14 +4798,14 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
 /* Writes declarations and body for the layout so far. */
 MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh) {
   const mg_graph *b = K->b;
-  mgi_cu_ring ring;
+  mgi_cu_ring ring[MG_MAX_AXES + 1];
   int stores = 0;
   memcpy(K->v, fresh, b->n_tensors * sizeof *fresh);
   K->pass = pass;
   K->n_obj = K->step = K->registers = 0;
   K->decl.n = K->body.n = 0;
   K->loop = 0;
-  memset(&ring, 0, sizeof ring);
+  memset(ring, 0, sizeof ring);
   snprintf(K->pad, sizeof K->pad, "  ");
   K->merge_open = 1;
   K->merge_bytes = 0;
@@ -4777,9 +4819,8 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
         continue;
       }
       uint32_t scope = k < b->n_ops ? o->scope : 0;
-      if (K->loop && scope != K->loop) mgi_cu_loop_end(K, &ring);
+      if (scope != K->loop) mgi_cu_enter(K, scope, ring);
       if (k == b->n_ops) break;
-      if (scope && scope != K->loop) mgi_cu_loop_begin(K, scope, &ring);
       switch (o->code) {
         case MG_OP_LOAD: if (!scope) mgi_cu_load_step(K, k); break;
         case MG_OP_MATMUL: case MG_OP_CONCAT_MATMUL: mgi_cu_matmul_step(K, k); break;

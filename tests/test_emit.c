@@ -231,6 +231,29 @@ static void test_random_sizes(void **state) {
   }
 }
 
+/* Loops in loops, and one after the other inside of one: accumulators that lift out of one or several of them. */
+static void test_nested(void **state) {
+  (void)state;
+  static const char *const types[] = {"f16", "bf16", "f32"};
+  char text[2400];
+  for (int k = 0; k < 4; k++) {
+    const char *type = types[k ? pick(3) : 0];
+    int M = k ? 1 + pick(40) : 64, D = k ? 8 * (1 + pick(12)) : 64, N = k ? 20 + pick(200) : 256, E = k ? 8 + pick(60) : 64;
+    long long h = count_of(D, k ? 16 + pick(D) : 32), i = count_of(N, k ? 16 + pick(N) : 64), y = count_of(M, 20);
+    char plan[60] = "";
+    if (pick(2)) snprintf(plan, sizeof plan, "  plan { stages=%d }\n", 1 + pick(4));
+    snprintf(text, sizeof text, "program t\ninput Q : %s[%d, %d]\ninput K : %s[%d, %d] @ [1, 0]\ninput V : %s[%d, %d]\nO = kernel grid=(x=2, y=%lld) threads=%d {\n  for i=%lld {\n    for h=%lld {\n"
+             "      q = load Q {y->0, h->1}\n      k = load K {h->0, i->1}\n      s = matmul(q, k)\n    }\n    p = exp(scale(accum(s) {h->+}, 1/8))\n    v = load V {i->0, x->1}\n    l = sum(p, dim=1)\n    d = matmul(p, v)\n  }\n"
+             "  o = div(accum(d) {i->+}, accum(l) {i->+})\n%s  store o {x->1, y->0}\n}\noutput O\n", type, M, D, type, D, N, type, N, E, y, 32 << pick(3), i, h, plan);
+    passes(text);
+  }
+  /* two loops in one, lifted out of both at once; a maximum, a concatenation, a statistic of the outer loop used in the inner one */
+  passes("program t\ninput X : f16[20, 90]\ninput W : f16[90, 24]\nO, M, C = kernel grid=(x=2) threads=64 {\n  for i=3 {\n    g = load X {i->1}\n    n = sum(g, dim=1)\n    for j=2 {\n      a = load X {i->1, j->1}\n"
+         "      w = load W {i->0, j->0, x->1}\n      b = matmul(mul(a, n), w)\n      m = max(a, dim=1)\n    }\n    for k=5 {\n      c = load X {i->1, k->1}\n      e = exp(c)\n    }\n    f = accum(e) {k->1}\n  }\n"
+         "  o = accum(b) {i->+, j->+}\n  store o {x->1}\n  t = accum(m) {j->max, i->max}\n  store t {}\n  u = accum(f) {i->1}\n  store u {}\n}\noutput O\noutput M\noutput C\n");
+  passes("program t\ninput X : f16[24, 64]\nO = kernel grid=(x=1) threads=64 {\n  for i=3 {\n    for j=4 {\n      x = load X {i->0, j->1}\n      y = sqr(x)\n    }\n  }\n  o = accum(y) {i->0, j->1}\n  store o {}\n}\noutput O\n");
+}
+
 /* Accumulators over grid axes: blocks that share a contraction, in a cluster and through the workspace. */
 static void test_merges(void **state) {
   (void)state;
@@ -353,8 +376,8 @@ static void test_refused(void **state) {
   refused(ugraph(RMSNORM, &s, text, sizeof text), NULL, "merge=cluster");
   s.plan = "  plan { merge=never }\n";
   refused(ugraph(RMSNORM, &s, text, sizeof text), NULL, "merge=never");
-  refused("program t\ninput X : f16[16, 64]\nO = kernel grid=(x=1) threads=32 {\n  for i=2 {\n    for j=2 {\n      x = load X {i->0, j->1}\n      s = sum(sum(x, dim=1), dim=0)\n    }\n    t = accum(s) {j->+}\n  }\n"
-          "  o = accum(t) {i->+}\n  store o {}\n}\noutput O\n", NULL, "nested");
+  refused("program t\ninput X : f16[16, 64]\nO = kernel grid=(x=1) threads=32 {\n  for i=2 {\n    for j=2 {\n      x = load X {i->0, j->1}\n      s = exp(x)\n    }\n  }\n"
+          "  o = accum(s) {i->+, j->1}\n  store o {}\n}\noutput O\n", NULL, "summed over one loop");
   refused("program t\ninput X : f16[16, 64]\nO = kernel grid=(x=1) threads=48 {\n  x = load X {}\n  o = exp(x)\n  store o {}\n}\noutput O\n", NULL, "multiple of 32");
 }
 
@@ -418,7 +441,7 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_file), cmocka_unit_test(test_refused), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_barriers),
-    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_merges), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
+    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
