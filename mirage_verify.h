@@ -8,7 +8,8 @@
 
    DO THIS
      In one C or C++ file: #define MIRAGE_IMPLEMENTATION, then #include "mirage_verify.h".  Elsewhere just #include.
-     MIRAGE_VERIFY_IMPLEMENTATION means this header alone.  Link -lm -lpthread.
+     MIRAGE_VERIFY_IMPLEMENTATION means this header alone.  Link -lm -lpthread, and -ldl before glibc 2.34.  mg_prove loads
+     libz3 (package libz3-dev) when it is called; nothing else needs it.
 
    EXAMPLE
      #define MIRAGE_IMPLEMENTATION
@@ -42,6 +43,7 @@
      None of its own.  Rows of MG_USER_OPS take part: the `field` column is written in these macros over values a, b, c:
      FF_ADD FF_SUB FF_MUL FF_DIV FF_MAX (two values), FF_EXP (one), FF_ZERO, FF_OPAQUE(ID, a) and
      FF_OPAQUE_NONZERO(ID, a): a function of a, and of the row's constant, of which nothing else is known.
+     MG_USER_PROOF_AXIOMS(A) adds rows to what the solver may use, see >>axioms.
 
    CONCEPTS
      residue pair   x_p in Z_p and x_q in Z_q with q | p-1; exp(x) = omega^x_q mod p, which leaves no x_q (Mirage paper,
@@ -116,13 +118,23 @@
      Not certified, and said so: pairs for which that takes more than MG_VERIFY_TESTS tests, an exponential inside of one
      where 1 does not do, and pairs that agree by the properties of a maximum (EQUAL_SAMPLED).
 
+   WHAT THE SOLVER PROVES
+     mg_prove compares two graphs as functions of real numbers.  EQUAL: for all real inputs on which both are defined (no
+     division by zero, no root or logarithm outside its domain) all elements of all outputs are equal, at the sizes that the
+     graphs have, and nothing is said about others.  Each element is brought to a normal form by the laws of real arithmetic
+     and the FORM rows (>>axioms); at a symbolic index one element stands for all, at any size.  What the normal forms leave
+     open is one question a difference to Z3, with the instances of the FACT rows and the theory of real arithmetic.
+     There is no delta.  Assumed: the rows (tested against doubles), this code, and Z3.  Not assumed: that floats agree.
+     A float64 run comes first: it may show NOT_EQUAL, as in mg_verify, and must find inputs on which both are defined,
+     since where none is all would be equal.  UNDECIDED: by the rows it does not follow, or a limit was passed.
+
    ERRORS, MEMORY, THREADS
      As mirage.h.  mg_verify allocates by malloc.  It compares the outputs part by part (>>draws), so that a thread takes
      some 128 MiB for tensors of any size that can be cut so, and runs fewer threads, or answers UNDECIDED, where
      `memory_limit` asks for it.  It starts up to `threads` threads of its own; the result does not depend on how many.
 
    DOES NOT
-     Bound floating-point error, decide real-function identities beyond the above, or look at emitted code.
+     Bound floating-point error, decide all identities of real functions, prove anything at all sizes, or look at emitted code.
 */
 #ifndef MIRAGE_VERIFY_H
 #define MIRAGE_VERIFY_H

@@ -26,7 +26,8 @@ static const char usage[] =
     "       mirage search FILE [-o DIR]             best µGraph to stdout; DIR gets 00.mg, 01.mg .. by rank, 00.cert\n"
     "              [--arch sm_90a] [--threads N] [--max-kernel-ops N] [--max-block-ops N] [--time-limit S]\n"
     "              [--no-prune] [--seed N] [--stats FILE.json] [--top K] [--delta 2^-64]\n"
-    "       mirage verify A B [--delta 2^-64] [--seed N] [--threads N] [--certificate FILE]\n"
+    "       mirage verify A B [--delta 2^-64] [--seed N] [--threads N] [--certificate FILE] [--time-limit S]\n"
+    "              [--prove | --no-prove]           the solver: always, or never; else where the field tests do not decide\n"
     "       mirage verify FILE.cert                 checks a certificate again, from its text alone\n"
     "       mirage emit FILE [--arch sm_90a] [-o OUT.cu]\n"
     "       mirage check FILE [--seed N]            a .mg or an emitted .cu on the CPU: over finite fields and floats\n"
@@ -37,7 +38,7 @@ static const char usage[] =
 typedef struct options {
   const char *out, *arch, *stats, *certificate;
   int64_t threads, max_kernel_ops, max_block_ops, top, reps;
-  int no_prune, cold, seeded;
+  int no_prune, cold, seeded, prove, no_prove;
   uint64_t seed;
   double time_limit, log2_delta;
   int n_files;
@@ -118,14 +119,15 @@ static int parse_delta(const char *s, double *log2_delta) {
   return 1;
 }
 
-enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD };
+enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE };
 static const struct option long_options[] = {
     {"arch", required_argument, NULL, O_ARCH}, {"threads", required_argument, NULL, O_THREADS},
     {"max-kernel-ops", required_argument, NULL, O_KERNEL_OPS}, {"max-block-ops", required_argument, NULL, O_BLOCK_OPS},
     {"time-limit", required_argument, NULL, O_TIME}, {"no-prune", no_argument, NULL, O_NO_PRUNE},
     {"seed", required_argument, NULL, O_SEED}, {"stats", required_argument, NULL, O_STATS}, {"top", required_argument, NULL, O_TOP},
     {"delta", required_argument, NULL, O_DELTA}, {"certificate", required_argument, NULL, O_CERT},
-    {"reps", required_argument, NULL, O_REPS}, {"cold", no_argument, NULL, O_COLD}, {NULL, 0, NULL, 0}};
+    {"reps", required_argument, NULL, O_REPS}, {"cold", no_argument, NULL, O_COLD},
+    {"prove", no_argument, NULL, O_PROVE}, {"no-prove", no_argument, NULL, O_NO_PROVE}, {NULL, 0, NULL, 0}};
 
 typedef struct command {
   const char *name;
@@ -180,6 +182,8 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       case O_CERT: o->certificate = optarg; break;
       case O_REPS: ok = number(optarg, 1, 100000, &o->reps); break;
       case O_COLD: o->cold = 1; break;
+      case O_PROVE: o->prove = 1; break;
+      case O_NO_PROVE: o->no_prove = 1; break;
       default: break;
     }
     if (!ok) {
@@ -248,6 +252,33 @@ static void on_test(void *user, const mg_verify_progress *p) {
   fflush(stderr);
 }
 
+/* The solver, where it is asked for or the field tests leave something open.  lines[] is what they say; the solver's lines
+   are put into it.  Returns the verdict of both, MG_UNDECIDED with a fault on standard error if they contradict. */
+static mg_verdict second_opinion(const options *o, const mg_graph *a, const mg_graph *b, const mg_verify_report *r, char *lines, size_t size, const char **reason) {
+  static mg_prove_report p;
+  mg_error e;
+  mg_prove_config c = mg_prove_config_default();
+  int open = r->verdict == MG_UNDECIDED || r->verdict == MG_EQUAL_SAMPLED || (r->verdict == MG_EQUAL && !(r->log2_delta < 0));
+  *reason = r->reason;
+  if (o->no_prove || interrupted || !(o->prove || open)) return r->verdict;
+  c.seed = r->seed, c.stop = &interrupted;
+  if (o->time_limit > 0) c.time_limit_s = o->time_limit;
+  mg_status s = mg_prove(a, b, &c, &p, &e);
+  mg_verdict v = r->verdict;
+  if (s == MG_OK && ((p.verdict == MG_EQUAL && v == MG_NOT_EQUAL) || (p.verdict == MG_NOT_EQUAL && v == MG_EQUAL))) {
+    v = MG_UNDECIDED;
+    *reason = "field tests and solver contradict each other: one of them is at fault, please report it";
+  } else if (s == MG_OK && p.verdict != MG_UNDECIDED && open) v = p.verdict, *reason = p.reason;
+  char tail[2048], *rest = strchr(lines, '\n');
+  snprintf(tail, sizeof tail, "%s", rest ? rest + 1 : "");
+  size_t k = (size_t)snprintf(lines, size, "# verdict: %s\n# decided by: %s\n", mg_verdict_name(v), v == MG_UNDECIDED ? "nobody" : open && s == MG_OK && p.verdict == v ? "the solver" : "the field tests");
+  if (s != MG_OK) k += (size_t)snprintf(lines + k, size - k, "# solver: %s\n", e.msg);
+  else k += (size_t)snprintf(lines + k, size - k, "# solver: %s, %s; %d question%s, %.2f s; %s\n", p.solver, mg_verdict_name(p.verdict), p.queries, p.queries == 1 ? "" : "s", p.seconds, p.reason);
+  if (s == MG_OK && *p.axioms) k += (size_t)snprintf(lines + k, size - k, "# axioms: %s\n", p.axioms);
+  snprintf(lines + k, size - k, "%s", tail);
+  return v;
+}
+
 static int do_verify(const options *o) {
   double started = now();
   mg_verify_config c = mg_verify_config_default();
@@ -257,8 +288,9 @@ static int do_verify(const options *o) {
 
   mg_error e;
   mg_verify_report r;
-  char lines[2048];
+  char lines[4096];
   memset(&r, 0, sizeof r);
+  if (o->time_limit > 0) c.time_limit_s = o->time_limit;
   if (o->n_files == 1) {
     int code = 0;
     size_t n;
@@ -282,11 +314,14 @@ static int do_verify(const options *o) {
   int code;
   if (s != MG_OK) code = report(s, &e);
   else {
+    const char *reason;
     verdict_lines(lines, sizeof lines, &r, a, b);
+    mg_verdict v = second_opinion(o, a, b, &r, lines, sizeof lines, &reason);
     code = write_all(NULL, NULL, lines);
-    if (!code) code = verdict_code(r.verdict);
-    if (code == 1 || code == 2) fault(code == 1 ? MG_NOT_FOUND : MG_UNSUPPORTED, "verify", r.reason);
-    if (!code && o->certificate) {
+    if (!code) code = verdict_code(v);
+    if (code == 1 || code == 2) fault(code == 1 ? MG_NOT_FOUND : MG_UNSUPPORTED, "verify", reason);
+    if (!code && o->certificate && r.verdict == MG_UNDECIDED) code = fault(MG_UNSUPPORTED, "verify", "no certificate: it would speak of field tests, and the solver alone decided");
+    else if (!code && o->certificate) {
       char *text = NULL;
       s = mg_certificate(a, b, &r, &text, &e);
       code = s == MG_OK ? write_all(o->certificate, NULL, text) : report(s, &e);
@@ -621,7 +656,7 @@ int main(int argc, char **argv) {
       {"print", 1, 1, "", do_print},
       {"dot", 1, 1, "", do_dot},
       {"search", 1, 1, "o arch threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta", do_search},
-      {"verify", 1, 2, "delta seed certificate threads", do_verify},
+      {"verify", 1, 2, "delta seed certificate threads time-limit prove no-prove", do_verify},
       {"emit", 1, 1, "o arch", do_emit},
       {"check", 1, 1, "seed arch", do_check},
       {"run", 1, 1, "arch reps cold seed stats", do_run},

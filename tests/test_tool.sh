@@ -75,7 +75,15 @@ has '^# verdict: EQUAL$' "verify: says EQUAL"
 status 0 "verify: a certificate" "$m" verify c.cert
 status 1 "verify: not equal" "$m" verify other.mg best.mg
 has '^# verdict: NOT_EQUAL$' "verify: says NOT_EQUAL"
-status 2 "verify: undecided" "$m" verify id.mg log.mg
+status 2 "verify: undecided by the field tests" "$m" verify id.mg log.mg --no-prove
+status 0 "verify: a logarithm, by the solver" "$m" verify id.mg log.mg
+has '^# verdict: EQUAL$' "verify: the solver says EQUAL"
+has '^# decided by: the solver$' "verify: says who decided"
+status 2 "verify: no certificate of what the solver alone decided" "$m" verify id.mg log.mg --certificate no.cert
+[ ! -e no.cert ]; ok $? "verify: and none is written"
+status 0 "verify --prove: a second opinion" "$m" verify p.mg best.mg --prove --time-limit 20
+has '^# solver: Z3 .*, EQUAL; ' "verify --prove: both say EQUAL"
+status 1 "verify --prove: not equal" "$m" verify other.mg best.mg --prove
 status 3 "verify: unlike signatures" "$m" verify p.mg id.mg
 sed 's/delta/dalte/' c.cert >d.cert
 status 3 "verify: a damaged certificate" "$m" verify d.cert
@@ -125,7 +133,9 @@ printf 'program n\ninput X : f16[16, 64]\nO = kernel {\n  for i=2 {\n    for j=2
 status 2 "emit of nested loops" "$m" emit nested.mg
 printf 'program x\ninput X : f16[4, 8]\nO = max(max(X, dim=0), dim=1)\noutput O\n' >max_a.mg
 printf 'program x\ninput X : f16[4, 8]\nO = max(max(X, dim=1), dim=0)\noutput O\n' >max_b.mg
-status 0 "verify: maxima" "$m" verify max_a.mg max_b.mg --certificate max.cert
+status 0 "verify: maxima, by the solver" "$m" verify max_a.mg max_b.mg
+has '^# verdict: EQUAL$' "verify: maxima, the solver says EQUAL"
+status 0 "verify: maxima" "$m" verify max_a.mg max_b.mg --no-prove --certificate max.cert
 has '^# verdict: EQUAL_SAMPLED$' "verify: a maximum that does not cancel is EQUAL_SAMPLED"
 status 0 "verify: its certificate" "$m" verify max.cert
 
