@@ -3958,95 +3958,186 @@ static int mgi_se_keyword(const char *s) {
   return mg_op_find(s, strlen(s)) != MG_OP_NONE;
 }
 
-/* in[k] is the tensor of g that stands for input k of the segment's program; ext the extents by class. */
-static int mgi_se_build_kernel(mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const mg_gpu *gpu,
-                            const mg_tensor *in, mg_tensor *out) {
-  int64_t grid[3] = { count[1], count[2], count[3] };
+typedef struct mgi_se_builder {
+  mg_graph *g, *b;                /* under construction; the kernel's block graph */
+  const mgi_se_seg *s;
+  const mgi_se_structure *t;
+  const int64_t *ext, *count;     /* extents by class; counts by axis */
+  const mg_gpu *gpu;
+  const mg_tensor *in;            /* of g, for the inputs of the segment's program */
   mg_tensor val[MGI_SE_SOPS];
-  int when[MGI_SE_SOPS], uses[MGI_SE_SOPS] = { 0 };
-  uint8_t joined[MGI_SE_SOPS] = { 0 };
-  int used[MG_MAX_IN] = { 0 };
-  memset(val, 0, sizeof val);
+  mg_axis loop[2];
+  int when[MGI_SE_SOPS], used[MG_MAX_IN]; /* when: the scope in which each operator is emitted */
+  uint8_t joined[MGI_SE_SOPS];    /* a loop's accumulator that the group's takes along */
+} mgi_se_builder;
+
+static void mgi_se_builder_init(mgi_se_builder *B, mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext, const mg_gpu *gpu, const mg_tensor *in) {
+  int uses[MGI_SE_SOPS] = { 0 };
+  memset(B, 0, sizeof *B);
+  B->g = g, B->s = s, B->t = t, B->ext = ext, B->gpu = gpu, B->in = in;
   for (int i = 0; i < t->n; i++) for (int j = 0; j < t->op[i].n_in; j++) uses[t->op[i].in[j]]++;
   for (int i = 0; i < t->n_out; i++) uses[t->out[i]]++;
   for (int i = 0; i < t->n; i++) { /* accum over the group of an accum over a loop, used nowhere else: one accumulator */
     const mgi_se_sop *o = &t->op[i], *x = &t->op[o->in[0]];
-    if (o->code == MG_OP_ACCUM && o->map[0] < 4 && x->code == MG_OP_ACCUM && x->arg == o->arg && uses[o->in[0]] == 1) joined[o->in[0]] = 1;
+    if (o->code == MG_OP_ACCUM && o->map[0] < 4 && x->code == MG_OP_ACCUM && x->arg == o->arg && uses[o->in[0]] == 1) B->joined[o->in[0]] = 1;
   }
   for (int i = t->n; i-- > 0;) { /* what precedes the loops stands where it is first needed */
-    if (t->op[i].scope != MGI_SE_PRE) when[i] = t->op[i].scope;
-    else {
-      when[i] = MGI_SE_GROUP;
-      for (int k = i + 1; k < t->n; k++)
-        for (int j = 0; j < t->op[k].n_in; j++)
-          if (t->op[k].in[j] == i && (when[k] & ~1) < when[i]) when[i] = when[k] & 1 ? when[k] - 1 : when[k];
-    }
+    B->when[i] = t->op[i].scope;
+    if (t->op[i].scope != MGI_SE_PRE) continue;
+    B->when[i] = MGI_SE_GROUP;
+    for (int k = i + 1; k < t->n; k++)
+      for (int j = 0; j < t->op[k].n_in; j++)
+        if (t->op[k].in[j] == i && (B->when[k] & ~1) < B->when[i]) B->when[i] = B->when[k] & ~1;
   }
-  mg_graph *b = mg_graph_begin(g, grid, 128);
-  if (!b) return 0;
-  mg_axis loop[2] = { { 0 }, { 0 } };
-  for (int pass = 0; pass <= MGI_SE_GROUP; pass++) {
-    if (pass == 5) continue;
-    if (pass & 1) {
-      if (t->loop[pass >> 1] < 0) continue;
-      loop[pass >> 1] = mg_loop_begin(b, pass >> 1 ? "j" : "i", count[4 + (pass >> 1)]);
-    }
-    for (int i = 0; i < t->n; i++) {
-      const mgi_se_sop *o = &t->op[i];
-      if (when[i] != pass) continue;
-      mg_map map = mg_map_none();
-      mg_tensor a[4] = { { 0 }, { 0 }, { 0 }, { 0 } };
-      mg_attr A;
-      memset(&A, 0, sizeof A);
-      for (int j = 0; j < o->n_in; j++) a[j] = val[o->in[j]];
-      A.c = o->c;
-      if (o->code == MG_OP_LOAD) {
-        char name[64];
-        for (int x = 1; x <= t->n_grid; x++) map = mg_map_set(map, mg_grid_axis(b, x - 1), o->map[x]);
-        if (o->scope & 1) map = mg_map_set(map, loop[o->scope >> 1], o->map[mgi_se_loop_axis(o->scope)]);
-        val[i] = mg_load(b, in[o->arg], map);
-        const char *n = mg_tensor_of(s->p, s->p->in[o->arg])->name;
-        size_t len = 0;
-        for (; n && n[len] && len < 40; len++) name[len] = n[len] >= 'A' && n[len] <= 'Z' ? (char)(n[len] + 32) : n[len];
-        name[len] = 0;
-        if (mgi_se_keyword(name)) { name[len++] = '_'; name[len] = 0; }
-        for (int k = 0; k < o->arg; k++) { /* inputs that differ in case only */
-          const char *m = mg_tensor_of(s->p, s->p->in[k])->name;
-          size_t q = 0;
-          while (m && m[q] && q < len && (m[q] >= 'A' && m[q] <= 'Z' ? m[q] + 32 : m[q]) == name[q]) q++;
-          if (m && q == len && !m[q]) len += (size_t)snprintf(name + len, sizeof name - len, "_%d", o->arg);
-        }
-        if (used[o->arg]++) snprintf(name + len, sizeof name - len, "_%d", used[o->arg]);
-        if (len) mg_named(b, val[i], name);
-      } else if (o->code == MG_OP_ACCUM) {
-        int x = o->map[0];
-        if (joined[i]) { val[i] = a[0]; continue; } /* the group's accumulator takes the loop's along */
-        map = mg_map_set(map, x >= 4 ? loop[x - 4] : mg_grid_axis(b, x - 1), o->arg);
-        if (x < 4 && joined[o->in[0]]) map = mg_map_set(map, loop[t->op[o->in[0]].map[0] - 4], t->op[o->in[0]].arg);
-        val[i] = mg_accum(b, a[0], map);
-      } else if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) {
-        A.dim = o->arg;
-        val[i] = mg_apply(b, (mg_opcode)o->code, &A, 1, a);
-      } else if (mgi_se_is_moving(o->code)) {
-        int64_t e[MG_MAX_RANK] = { 0 };
-        for (int d = 0; d < o->rank; d++) {
-          e[d] = mgi_se_cut(o->cls[d] < 0 ? 1 : ext[o->cls[d]], o->mask[d], count);
-        }
-        A = mgi_se_chunk_attr(&s->inst[o->arg], e);
-        val[i] = mg_apply(b, (mg_opcode)o->code, &A, o->n_in, a);
-      } else {
-        val[i] = mg_apply(b, (mg_opcode)o->code, &A, o->n_in, a);
-      }
-    }
-    if (pass & 1) mg_loop_end(b);
+}
+
+static void mgi_se_build_load(mgi_se_builder *B, int i) {
+  const mgi_se_sop *o = &B->t->op[i];
+  const mg_graph *p = B->s->p;
+  mg_map map = mg_map_none();
+  char name[64];
+  for (int x = 1; x <= B->t->n_grid; x++) map = mg_map_set(map, mg_grid_axis(B->b, x - 1), o->map[x]);
+  if (o->scope & 1) map = mg_map_set(map, B->loop[o->scope >> 1], o->map[mgi_se_loop_axis(o->scope)]);
+  B->val[i] = mg_load(B->b, B->in[o->arg], map);
+  const char *n = mg_tensor_of(p, p->in[o->arg])->name;
+  size_t len = 0;
+  for (; n && n[len] && len < 40; len++) name[len] = n[len] >= 'A' && n[len] <= 'Z' ? (char)(n[len] + 32) : n[len];
+  name[len] = 0;
+  if (mgi_se_keyword(name)) { name[len++] = '_'; name[len] = 0; }
+  for (int k = 0; k < o->arg; k++) { /* inputs that differ in case only */
+    const char *m = mg_tensor_of(p, p->in[k])->name;
+    size_t q = 0;
+    while (m && m[q] && q < len && (m[q] >= 'A' && m[q] <= 'Z' ? m[q] + 32 : m[q]) == name[q]) q++;
+    if (m && q == len && !m[q]) len += (size_t)snprintf(name + len, sizeof name - len, "_%d", o->arg);
   }
-  for (int k = 0; k < t->n_out; k++) {
+  if (B->used[o->arg]++) snprintf(name + len, sizeof name - len, "_%d", B->used[o->arg]);
+  if (len) mg_named(B->b, B->val[i], name);
+}
+
+static void mgi_se_build_op(mgi_se_builder *B, int i) {
+  const mgi_se_structure *t = B->t;
+  const mgi_se_sop *o = &t->op[i];
+  mg_tensor a[4] = { { 0 }, { 0 }, { 0 }, { 0 } };
+  mg_attr A;
+  if (o->code == MG_OP_LOAD) { mgi_se_build_load(B, i); return; }
+  memset(&A, 0, sizeof A);
+  for (int j = 0; j < o->n_in; j++) a[j] = B->val[o->in[j]];
+  A.c = o->c;
+  if (o->code == MG_OP_ACCUM) {
+    int x = o->map[0];
+    B->val[i] = a[0];
+    if (B->joined[i]) return;
+    mg_map map = mg_map_set(mg_map_none(), x >= 4 ? B->loop[x - 4] : mg_grid_axis(B->b, x - 1), o->arg);
+    if (x < 4 && B->joined[o->in[0]]) map = mg_map_set(map, B->loop[t->op[o->in[0]].map[0] - 4], t->op[o->in[0]].arg);
+    B->val[i] = mg_accum(B->b, a[0], map);
+    return;
+  }
+  if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) A.dim = o->arg;
+  if (mgi_se_is_moving(o->code)) {
+    int64_t e[MG_MAX_RANK] = { 0 };
+    for (int d = 0; d < o->rank; d++) e[d] = mgi_se_cut(o->cls[d] < 0 ? 1 : B->ext[o->cls[d]], o->mask[d], B->count);
+    A = mgi_se_chunk_attr(&B->s->inst[o->arg], e);
+  }
+  B->val[i] = mg_apply(B->b, (mg_opcode)o->code, &A, o->n_in, a);
+}
+
+/* All operators of the scopes up to `last`, loops around them. */
+static void mgi_se_build_scopes(mgi_se_builder *B, int last) {
+  for (int scope = 0; scope <= last; scope++) {
+    int loop = scope & 1 ? scope >> 1 : -1;
+    if (scope == 5 || (loop >= 0 && B->t->loop[loop] < 0)) continue;
+    if (loop >= 0) B->loop[loop] = mg_loop_begin(B->b, loop ? "j" : "i", B->count[4 + loop]);
+    for (int i = 0; i < B->t->n; i++) if (B->when[i] == scope) mgi_se_build_op(B, i);
+    if (loop >= 0) mg_loop_end(B->b);
+  }
+}
+static int mgi_se_build_stores(mgi_se_builder *B, mg_tensor *out) {
+  for (int k = 0; k < B->t->n_out; k++) {
     mg_map map = mg_map_none();
-    for (int x = 1; x <= t->n_grid; x++) map = mg_map_set(map, mg_grid_axis(b, x - 1), t->omap[k][x]);
-    mg_store(b, val[t->out[k]], map);
+    for (int x = 1; x <= B->t->n_grid; x++) map = mg_map_set(map, mg_grid_axis(B->b, x - 1), B->t->omap[k][x]);
+    mg_store(B->b, B->val[B->t->out[k]], map);
   }
-  if (gpu) mg_plan_kernel(b, gpu);
-  return mg_graph_end(b, out);
+  if (B->gpu) mg_plan_kernel(B->b, B->gpu);
+  return mg_graph_end(B->b, out);
+}
+
+/* in[k] is the tensor of g that stands for input k of the segment's program; ext the extents by class. */
+static int mgi_se_build_kernel(mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const mg_gpu *gpu,
+                            const mg_tensor *in, mg_tensor *out) {
+  int64_t grid[3] = { count[1], count[2], count[3] };
+  mgi_se_builder B;
+  mgi_se_builder_init(&B, g, s, t, ext, gpu, in);
+  B.count = count, B.b = mg_graph_begin(g, grid, 128);
+  if (!B.b) return 0;
+  mgi_se_build_scopes(&B, MGI_SE_GROUP);
+  return mgi_se_build_stores(&B, out);
+}
+
+/* A structure with a group axis as two kernels: the first stores what the group's accumulators would take, the parts of the
+   group side by side along a dimension that no other grid axis cuts; the second loops over the parts, accumulates, and
+   goes on (FlashDecoding's form, where the structure is an attention).  count2: counts of the second.  0 where the
+   second would need more of the first than that. */
+static int mgi_se_build_split(mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const int64_t *count2,
+                              const mg_gpu *gpu, const mg_tensor *in, mg_tensor *out) {
+  int64_t grid[3] = { count[1], count[2], count[3] }, grid2[3] = { count2[1], count2[2], count2[3] };
+  int part[MG_MAX_OUT], along[MG_MAX_OUT], n = 0;
+  uint8_t early[MGI_SE_SOPS] = { 0 }, late[MGI_SE_SOPS] = { 0 }; /* the first kernel needs it; the second does */
+  mg_tensor between[MG_MAX_OUT];
+  mgi_se_builder B;
+  for (int i = t->n; i-- > 0;) {
+    late[i] |= t->op[i].scope == MGI_SE_GROUP;
+    for (int j = 0; j < t->op[i].n_in; j++) early[t->op[i].in[j]] |= early[i] || (t->op[i].code == MG_OP_ACCUM && t->op[i].map[0] == t->group);
+    if (!late[i] || (t->op[i].code == MG_OP_ACCUM && t->op[i].map[0] == t->group)) continue;
+    for (int j = 0; j < t->op[i].n_in; j++) late[t->op[i].in[j]] = 1;
+    if (t->op[i].scope != MGI_SE_PRE && t->op[i].scope != MGI_SE_GROUP) return 0;
+  }
+  mgi_se_builder_init(&B, g, s, t, ext, gpu, in);
+  for (int i = 0; i < t->n; i++) if (early[i] && B.when[i] == MGI_SE_GROUP) B.when[i] = MGI_SE_POST2;
+  B.count = count, B.b = mg_graph_begin(g, grid, 128);
+  if (!B.b) return 0;
+  mgi_se_build_scopes(&B, MGI_SE_POST2);
+  for (int i = 0; i < t->n; i++) {
+    const mgi_se_sop *o = &t->op[i], *x = &t->op[o->in[0]];
+    int seen = 0, free_dim = -1;
+    if (o->code != MG_OP_ACCUM || o->map[0] != t->group) continue;
+    for (int k = 0; k < n; k++) seen |= part[k] == o->in[0];
+    if (seen) continue;
+    for (int d = 0; d < x->rank; d++)
+      if (!(x->mask[d] & 15) && (free_dim < 0 || x->cls[d] < 0 || x->cls[free_dim] >= 0)) free_dim = d;
+    if (free_dim < 0 || n == MG_MAX_OUT) { mg_graph_end(B.b, between); return 0; }
+    mg_map map = mg_map_none();
+    for (int a = 1; a <= t->n_grid; a++) {
+      int to = a == t->group ? free_dim : MG_MAP_ALL;
+      for (int d = 0; d < x->rank && a != t->group; d++) if (x->mask[d] >> a & 1) to = d;
+      map = mg_map_set(map, mg_grid_axis(B.b, a - 1), to);
+    }
+    if (B.joined[o->in[0]]) B.joined[o->in[0]] = 0, B.val[o->in[0]] = mg_accum(B.b, B.val[o->in[0]], mg_map_set(mg_map_none(), B.loop[x->map[0] - 4], x->arg));
+    mg_store(B.b, B.val[o->in[0]], map);
+    part[n] = o->in[0], along[n++] = free_dim;
+  }
+  if (gpu) mg_plan_kernel(B.b, gpu);
+  if (mg_graph_end(B.b, between) != n) return 0;
+  memset(B.used, 0, sizeof B.used), memset(B.val, 0, sizeof B.val);
+  B.count = count2, B.b = mg_graph_begin(g, grid2, 128);
+  if (!B.b) return 0;
+  mg_axis loop = mg_loop_begin(B.b, "i", count[t->group]);
+  mg_tensor piece[MG_MAX_OUT];
+  for (int k = 0; k < n; k++) {
+    const mgi_se_sop *x = &t->op[part[k]];
+    mg_map map = mg_map_set(mg_map_none(), loop, along[k]);
+    for (int a = 1; a <= t->n_grid; a++)
+      for (int d = 0; d < x->rank && a != t->group; d++) if (x->mask[d] >> a & 1) map = mg_map_set(map, mg_grid_axis(B.b, a - 1), d);
+    for (int a = 1; a <= t->n_grid; a++) if (map.to[a] == MG_MAP_NONE) map = mg_map_set(map, mg_grid_axis(B.b, a - 1), MG_MAP_ALL);
+    piece[k] = mg_load(B.b, between[k], map);
+  }
+  mg_loop_end(B.b);
+  for (int i = 0; i < t->n; i++) {
+    if (!late[i]) continue;
+    if (t->op[i].code == MG_OP_ACCUM && t->op[i].map[0] == t->group) {
+      for (int k = 0; k < n; k++) if (part[k] == t->op[i].in[0]) B.val[i] = mg_accum(B.b, piece[k], mg_map_set(mg_map_none(), loop, t->op[i].arg));
+    } else mgi_se_build_op(&B, i);
+  }
+  return mgi_se_build_stores(&B, out);
 }
 
 static mg_tensor mgi_se_copy_input(mg_graph *g, const mg_graph *p, mg_tensor t) {
@@ -4054,14 +4145,16 @@ static mg_tensor mgi_se_copy_input(mg_graph *g, const mg_graph *p, mg_tensor t) 
   return mg_input_ordered(g, i->name, i->dtype, i->shape.rank, i->shape.dim, i->order);
 }
 
-/* A graph of one kernel with the signature of `like` (the segment's program at some size).  NULL if it does not check. */
-static mg_graph *mgi_se_one_kernel(const mgi_se_seg *s, const mg_graph *like, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const mg_gpu *gpu, mg_error *e) {
+/* A graph with the signature of `like` (the segment's program at some size): one kernel, or with count2 the two of
+   mgi_se_build_split.  NULL if it does not check. */
+static mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const int64_t *count2,
+                                     const mg_gpu *gpu, mg_error *e) {
   mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT];
   mg_config c = mg_config_default();
   mg_graph *g = mg_program_new(like->name, &c);
   if (!g) { mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for a graph"); return NULL; }
   for (uint32_t k = 0; k < like->n_in; k++) in[k] = mgi_se_copy_input(g, like, like->in[k]);
-  int n = mgi_se_build_kernel(g, s, t, ext, count, gpu, in, out);
+  int n = count2 ? mgi_se_build_split(g, s, t, ext, count, count2, gpu, in, out) : mgi_se_build_kernel(g, s, t, ext, count, gpu, in, out);
   for (int k = 0; k < n; k++) mg_output(g, mg_named(g, out[k], mg_tensor_of(like, like->out[k])->name));
   if (mg_check(g, e) != MG_OK) { mg_graph_free(g); return NULL; }
   return g;
@@ -4073,10 +4166,11 @@ static mg_graph *mgi_se_one_kernel(const mgi_se_seg *s, const mg_graph *like, co
    passed.  The whole program is the first segment.  Others are searched where a lower bound (launches and bytes) does
    not already show that a program cut there cannot win.                                                            */
 
+enum { MGI_SE_SPLITS = 6 };
 typedef struct mgi_se_found { /* of one segment */
   mgi_se_seg *s;
-  mgi_se_structure *st;
-  int n, done;
+  mgi_se_structure *st, split[MGI_SE_SPLITS]; /* split: the best ones with a group axis, of different work */
+  int n, n_split, done;
   int *tile;
   mg_verify_report *report;
   mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT]; /* tensors of the program */
@@ -4225,7 +4319,7 @@ static void mgi_se_frames(mgi_se_search *S, const mgi_se_seg *s) {
 }
 
 /* The small, uneven instance of structure t against the program's. */
-static int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se_structure *t, mg_verify_report *r) {
+static int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se_structure *t, int split, mg_verify_report *r) {
   mg_error e;
   int ok = 0;
   memset(r, 0, sizeof *r);
@@ -4243,7 +4337,10 @@ static int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se
     }
     mg_graph *p = NULL;
     if (mg_resize(s->p, ext, NULL, &p, &e) != MG_OK) continue;
-    mg_graph *g = mgi_se_one_kernel(s, p, t, ext, count, NULL, &e);
+    int64_t count2[MGI_SE_AXES];
+    memcpy(count2, count, sizeof count2);
+    if (split) count2[t->group] = 1;
+    mg_graph *g = mgi_se_kernel_graph(s, p, t, ext, count, split ? count2 : NULL, NULL, &e);
     if (g) {
       mg_verify_config v = mg_verify_config_default();
       v.tier = MG_TIER_FAST, v.seed = S->cfg.seed, v.threads = 1;
@@ -4280,7 +4377,9 @@ static mg_status mgi_se_search_segment(mgi_se_search *S, mg_graph *p, mgi_se_fou
   if (S->pool) {
     mgi_se_parallel(S, 0);
     qsort(S->pool, (size_t)S->n_pool, sizeof *S->pool, mgi_se_structure_cmp);
-    if (S->n_pool > MGI_SE_KEEP) S->n_pool = MGI_SE_KEEP;
+    int kept = S->n_pool < MGI_SE_KEEP ? S->n_pool : MGI_SE_KEEP, grouped = 0; /* the best, and some of those with a group axis */
+    for (int k = kept; k < S->n_pool && grouped < 4 * MGI_SE_SPLITS; k++) if (S->pool[k].group) S->pool[kept++] = S->pool[k], grouped++;
+    S->n_pool = kept;
     mgi_se_parallel(S, 1);
     qsort(S->pool, (size_t)S->n_pool, sizeof *S->pool, mgi_se_structure_cmp);
     f->st = (mgi_se_structure *)malloc(((size_t)want + 1) * sizeof *f->st);
@@ -4288,20 +4387,28 @@ static mg_status mgi_se_search_segment(mgi_se_search *S, mg_graph *p, mgi_se_fou
     f->report = (mg_verify_report *)calloc((size_t)want + 1, sizeof *f->report);
   }
   if (!S->pool || !f->st || !f->tile || !f->report || S->oom) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for structures");
+  for (int k = 0; k < S->n_pool && f->n_split < MGI_SE_SPLITS; k++) {
+    int seen = !S->pool[k].group || S->pool[k].us >= 1e9;
+    for (int j = 0; j < f->n_split; j++) seen |= f->split[j].work == S->pool[k].work;
+    if (!seen) f->split[f->n_split++] = S->pool[k];
+  }
   for (int k = 0; k < S->n_pool && st == MG_OK && f->n < want; k++) {
     const mgi_se_structure *t = &S->pool[k];
+    int alike = 0; /* of those that cost the same, the first that passes */
     if (t->us >= 1e9) break;
     if (f->n && mgi_se_over(S)) break;
+    for (int j = 0; j < f->n; j++) alike |= f->st[j].work == t->work;
+    if (alike) continue;
     int tile = -1;
     for (int i = 0; i < t->n_tiles && i < 4 && tile < 0 && t->tile_us[i] < 1e9; i++) {
-      mg_graph *g = mgi_se_one_kernel(s, s->p, t, s->real, t->count[i], S->cfg.gpu, &local);
+      mg_graph *g = mgi_se_kernel_graph(s, s->p, t, s->real, t->count[i], NULL, S->cfg.gpu, &local);
       S->st.candidates++;
       if (g && (!S->cfg.emittable || S->cfg.emittable(S->cfg.user, g, &local) == MG_OK)) tile = i;
       else S->st.refused++;
       mg_graph_free(g);
     }
     if (tile < 0) continue;
-    if (!mgi_se_fast_check(S, s, t, &f->report[f->n])) { S->st.rejected++; continue; }
+    if (!mgi_se_fast_check(S, s, t, 0, &f->report[f->n])) { S->st.rejected++; continue; }
     S->st.verified++;
     f->st[f->n] = *t;
     f->tile[f->n++] = tile;
@@ -4475,6 +4582,48 @@ static int mgi_se_may_cut(const mg_graph *p, uint32_t i) {
   return users > 1;
 }
 
+/* The structures of the whole program that have a group axis, in two kernels each: tiles near the best of the one kernel,
+   then for the second kernel one axis after the other. */
+static void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_search_result *out, mg_error *why) {
+  mg_error e;
+  for (int k = 0; k < f->n_split; k++) {
+    const mgi_se_structure *t = &f->split[k];
+    int64_t best[2][MGI_SE_AXES] = { { 0 } }, list[MGI_SE_COUNTS];
+    double us = 1e9;
+    if (mgi_se_over(S)) return;
+    for (int i = 0; i < t->n_tiles * 3; i++) {
+      int64_t c[MGI_SE_AXES], c2[MGI_SE_AXES];
+      memcpy(c, t->count[i / 3], sizeof c);
+      c[t->group] <<= i % 3;
+      if (c[t->group] > f->s->real[t->gcls[t->group]]) continue;
+      memcpy(c2, c, sizeof c2), c2[t->group] = 1;
+      mg_graph *g = mgi_se_kernel_graph(f->s, f->s->p, t, f->s->real, c, c2, S->cfg.gpu, &e);
+      double p = g ? mg_predict_us(g, S->cfg.gpu) : 1e9;
+      mg_graph_free(g);
+      if (p < us) us = p, memcpy(best[0], c, sizeof c), memcpy(best[1], c2, sizeof c2);
+    }
+    for (int a = 1; a <= t->n_grid && us < 1e9; a++) {
+      if (a == t->group) continue;
+      int n = mgi_se_counts(t, a, f->s->real[t->gcls[a]], 0, list);
+      for (int i = 0; i < n; i++) {
+        int64_t c2[MGI_SE_AXES];
+        memcpy(c2, best[1], sizeof c2), c2[a] = list[i];
+        mg_graph *g = mgi_se_kernel_graph(f->s, f->s->p, t, f->s->real, best[0], c2, S->cfg.gpu, &e);
+        double p = g ? mg_predict_us(g, S->cfg.gpu) : 1e9;
+        mg_graph_free(g);
+        if (p < us) us = p, memcpy(best[1], c2, sizeof c2);
+      }
+    }
+    mg_verify_report rep;
+    mg_graph *g = us < 1e9 ? mgi_se_kernel_graph(f->s, f->s->p, t, f->s->real, best[0], best[1], S->cfg.gpu, &e) : NULL;
+    if (!g) continue;
+    S->st.candidates++;
+    if (S->cfg.emittable && S->cfg.emittable(S->cfg.user, g, why) != MG_OK) S->st.refused++, mg_graph_free(g);
+    else if (!mgi_se_fast_check(S, f->s, t, 1, &rep)) S->st.rejected++, mg_graph_free(g);
+    else S->st.verified++, mgi_se_result_add(S, out, g, us, &rep);
+  }
+}
+
 static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_found *seg, mg_search_result *out, mg_error *e, mg_error *why) {
   const mg_graph *p = S->p;
   uint32_t N = p->n_ops, W = N + 1;
@@ -4590,9 +4739,10 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     S.cfg.structure = NULL;
     for (int k = 0; k < whole->n && st == MG_OK; k++) {
       const mgi_se_structure *t = &whole->st[k];
-      mg_graph *u = mgi_se_one_kernel(whole->s, program, t, whole->s->real, t->count[whole->tile[k]], S.cfg.gpu, e);
+      mg_graph *u = mgi_se_kernel_graph(whole->s, program, t, whole->s->real, t->count[whole->tile[k]], NULL, S.cfg.gpu, e);
       if (u) mgi_se_result_add(&S, out, u, t->tile_us[whole->tile[k]], &whole->report[k]);
     }
+    if (st == MG_OK && S.cfg.max_kernel_ops > 1 && whole->n_split) mgi_se_search_splits(&S, whole, out, &why);
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && N > 2) st = mgi_se_search_cuts(&S, seg, out, e, &why);
   }
   if (st == MG_OK) { /* the program itself, a library kernel an operator */
