@@ -3683,7 +3683,8 @@ static void mgi_se_walk_costs(mgi_se_walk *w, const mgi_se_rates *r) {
   free(loaded);
 }
 
-static mg_graph *mgi_se_one_kernel(const mgi_se_seg *s, const mg_graph *like, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const mg_gpu *gpu, mg_error *e);
+static mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const int64_t *count2,
+                                     const mg_gpu *gpu, mg_error *e);
 
 /* Hands t to the caller, every axis at the smallest divisor of what it cuts. */
 static void mgi_se_structure_show(const mgi_se_walk *w, const mgi_se_structure *t) {
@@ -3696,7 +3697,7 @@ static void mgi_se_structure_show(const mgi_se_walk *w, const mgi_se_structure *
     if (c < 0 || s->real[c] < 2) continue;
     for (count[a] = 2; s->real[c] % count[a]; count[a]++) {}
   }
-  mg_graph *g = mgi_se_one_kernel(s, s->p, t, s->real, count, NULL, &e);
+  mg_graph *g = mgi_se_kernel_graph(s, s->p, t, s->real, count, NULL, NULL, &e);
   pthread_mutex_lock(w->show);
   if (g) w->f->cfg->structure(w->f->cfg->user, g);
   pthread_mutex_unlock(w->show);
