@@ -1471,7 +1471,7 @@ typedef struct mgi_trial {
   int elem;                  /* the representation */
   uint64_t seed;
   int draw;                  /* how many there have been */
-  uint64_t powers[8 * 256];  /* of F.omega */
+  uint64_t *powers;          /* of F.omega; NULL without memory for them */
   int worst;                 /* the first part that differs, so far */
 } mgi_trial;
 
@@ -1707,7 +1707,8 @@ static int mgi_trial_setup(mgi_trial *t, const mgi_bench *B, int kind, int test)
   }
   t->F.max_opaque = !(kind & MGI_ORDER_TEST);
   t->F.deadline = B->watch.deadline, t->F.stop = B->watch.stop;
-  if (s == MG_OK && t->F.q) {
+  if (s == MG_OK && t->F.q && !t->powers) t->powers = (uint64_t *)malloc(8 * 256 * sizeof *t->powers);
+  if (s == MG_OK && t->F.q && t->powers) {
     uint64_t w = t->F.omega;
     for (int k = 0; k < 8; k++) {
       t->powers[k * 256] = 1;
@@ -1768,6 +1769,7 @@ static mgi_trial_result mgi_tests(mgi_bench *B, int kind, int tests, mg_verify_r
     }
   }
   if (!(kind & MGI_ORDER_TEST)) r->patterns = 0;
+  for (int k = 0; t && k < wave; k++) free(t[k].powers);
   free(t), free(o);
   return result;
 }
