@@ -607,8 +607,12 @@ mg_status import_open(const char *text, size_t len, const char *where, import_fi
   import_file *f = (import_file *)calloc(1, sizeof *f);
   if (!f) return mg_fail(e, MG_NO_MEMORY, where, "no memory for the file");
   snprintf(f->where, sizeof f->where, "%.60s", base && base[1] ? base + 1 : where);
-  f->root = cJSON_ParseWithLengthOpts(text, len, &end, 0);
-  size_t line = 1, at = end ? (size_t)(end - text) : 0;
+  char *copy = (char *)calloc(len + 8, 1); /* ends in zeros: some releases of cJSON look past a string that is cut off */
+  if (!copy) { free(f); return mg_fail(e, MG_NO_MEMORY, where, "no memory for the text"); }
+  if (len) memcpy(copy, text, len);
+  f->root = cJSON_ParseWithLengthOpts(copy, len, &end, 0);
+  size_t line = 1, at = end ? (size_t)(end - copy) : 0;
+  free(copy);
   if (at > len) at = len;
   for (size_t k = 0; k < at; k++) line += text[k] == '\n';
   size_t rest = at;

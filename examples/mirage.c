@@ -234,7 +234,7 @@ static void verdict_lines(char *buf, size_t n, const mg_verify_report *r, const 
   k += (size_t)snprintf(buf + k, n - k, "# tests: %d over finite fields, seed %llu; %s\n", r->tests, (unsigned long long)r->seed, r->reason);
   if (r->verdict == MG_NOT_EQUAL && r->confirmed)
     k += (size_t)snprintf(buf + k, n - k, "# counterexample: seed %llu, output %d, element %lld: %.17g and %.17g\n", (unsigned long long)r->cx_seed, r->cx_output, (long long)r->cx_element, r->cx_a, r->cx_b);
-  if (program && g) snprintf(buf + k, n - k, "# equal to: program %.64s %016llx\n# hash: %016llx\n", program->name, (unsigned long long)mg_hash(program), (unsigned long long)mg_hash(g));
+  if (program && g) snprintf(buf + k, n - k, "# %s: program %.64s %016llx\n# hash: %016llx\n", r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED ? "equal to" : "compared with", program->name, (unsigned long long)mg_hash(program), (unsigned long long)mg_hash(g));
 }
 
 static int verdict_code(mg_verdict v) { return v == MG_EQUAL || v == MG_EQUAL_SAMPLED ? 0 : v == MG_NOT_EQUAL ? 1 : 2; }
@@ -501,8 +501,8 @@ static int do_import(const options *o) {
       size_t at = strlen(head);
       for (const char *c = base; *c && at + 2 < sizeof head; c++) head[at++] = (unsigned char)*c < 32 ? '?' : *c;
       head[at++] = '\n', head[at] = 0;
-      if (o->out) snprintf(path, sizeof path, "%s/%02d.mg", o->out, k);
-      written = write_all(o->out ? path : NULL, head, mg);
+      if (o->out && snprintf(path, sizeof path, "%s/%02d.mg", o->out, k) >= (int)sizeof path) written = fault(MG_BAD_INPUT, "import", "the directory's name is too long");
+      else written = write_all(o->out ? path : NULL, head, mg);
       if (written) code = written;
     } else code = report(s, &e);
     mg_string_free(mg);

@@ -55,6 +55,34 @@ for f in $programs/*.mg; do
   ok $? "$(basename "$f") parses, prints and parses to the same"
 done
 
+gzip -dc ../../tests/mugraphs/lora.json.gz >lora.json
+if "$m" import lora.json 2>&1 | grep -q libcjson-dev; then
+  echo "skipped: import: no libcjson-dev"
+  status 2 "import without cJSON" "$m" import lora.json
+else
+  python3 - <<'E'
+import json
+d = json.load(open("lora.json"))
+json.dump(d[0], open("one.json", "w"))
+d[1][0]["output_tensors"][0]["data_type"] = 900
+json.dump(d, open("some.json", "w"))
+del d[2][0]["op_type"]
+json.dump(d[2:], open("malformed.json", "w"))
+E
+  status 0 "import" "$m" import one.json
+  cp out one.mg
+  head -n 1 one.mg | grep -qx '# verdict: none: imported, not verified'; ok $? "import: the first line is the verdict"
+  status 0 "an import verifies" "$m" verify $programs/mirage_lora.mg one.mg
+  status 0 "import to a directory" "$m" import lora.json -o lora
+  [ ! -s out ] && [ "$(ls lora)" = "$(printf '%02d.mg\n' 0 1 2 3)" ]; ok $? "import: a file a µGraph, nothing to standard output"
+  status 3 "import of several without a directory" "$m" import lora.json
+  status 2 "import, where our form lacks one" "$m" import some.json -o some
+  [ "$(ls some)" = "$(printf '%02d.mg\n' 0 2 3)" ]; ok $? "import: the others are written"
+  status 3 "import of a malformed file" "$m" import malformed.json -o malformed
+  status 3 "import of what is no JSON" "$m" import p.mg
+  status 3 "import of nothing" "$m" import /dev/null
+fi
+
 status 0 "search" "$m" search p.mg -o found --stats stats.json --top 3
 cp out best.mg
 head -n 1 best.mg | grep -qx '# verdict: EQUAL'; ok $? "search: the first line is the verdict"
