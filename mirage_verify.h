@@ -1360,7 +1360,7 @@ static void mgi_bound_theorem(const mgi_bounds *a, const mgi_bounds *b, mg_verif
      work     and until it takes MGI_PART_WORK, as long as little is computed twice
    Requirement 1: what a part says does not depend on how the outputs are cut, its counts of elements excepted. */
 
-enum { MGI_PARTS_MOST = 4096, MGI_PART_WORK = 1 << 26, MGI_PART_BYTES = 1 << 27 };
+enum { MGI_PARTS_MOST = 8192, MGI_PART_WORK = 1 << 26, MGI_PART_BYTES = 1 << 27 };
 
 typedef struct mgi_want { mg_box out[MG_MAX_OUT]; } mgi_want;
 typedef struct mgi_cut { const mg_graph *g[2]; mgi_want *want; int n; double elements; } mgi_cut; /* elements: of the largest part */
@@ -1413,8 +1413,25 @@ static int mgi_want_halves(const mgi_cut *c, const mgi_want *want, int way, mgi_
 }
 
 static void mgi_cut_free(mgi_cut *c) { free(c->want), c->want = NULL; }
+
+/* The better way to cut a part in two, if one is worth it. */
+static int mgi_cut_part(const mgi_cut *c, const mgi_want *want, mgi_cost cost, int fits, mgi_want *chosen) {
+  mgi_cost best = {0, 0};
+  mgi_want half[2];
+  int found = 0;
+  for (int way = 0; way <= MG_MAX_RANK; way++) {
+    if (!mgi_want_halves(c, want, way, half)) continue;
+    mgi_cost x = mgi_cost_of(c, &half[0]), y = mgi_cost_of(c, &half[1]), both;
+    both.elements = x.elements > y.elements ? x.elements : y.elements, both.work = x.work + y.work;
+    int good = fits ? both.work < 1.1 * cost.work && both.elements < 1.01 * cost.elements : both.elements < 0.97 * cost.elements;
+    /* for memory's sake: what leaves the least to be computed, among what helps much, else what helps most */
+    int better = !found || (fits || (both.elements < 0.8 * cost.elements && best.elements < 0.8 * cost.elements) ? both.work < best.work : both.elements < best.elements);
+    if (good && better) best = both, found = 1, chosen[0] = half[0], chosen[1] = half[1];
+  }
+  return found;
+}
+
 static mg_status mgi_cut_outputs(const mg_graph *a, const mg_graph *b, size_t elem, double bytes, mgi_cut *c, mg_error *e) {
-  int cap = 1;
   memset(c, 0, sizeof *c);
   c->g[0] = a, c->g[1] = b;
   c->want = (mgi_want *)calloc(1, sizeof *c->want);
@@ -1422,32 +1439,26 @@ static mg_status mgi_cut_outputs(const mg_graph *a, const mg_graph *b, size_t el
   for (uint32_t k = 0; k < a->n_out; k++)
     for (int d = 0; d < a->tensors[a->out[k].id].shape.rank; d++) c->want[0].out[k].hi[d] = a->tensors[a->out[k].id].shape.dim[d];
   c->n = 1;
-  for (int k = 0; k < c->n;) { /* the list's order is that of the outputs' elements, roughly */
-    mgi_cost cost = mgi_cost_of(c, &c->want[k]), best = {0, 0};
-    mgi_want half[2], chosen[2];
-    int fits = cost.elements * (double)elem <= bytes, found = 0;
-    if ((!fits || cost.work > MGI_PART_WORK) && c->n < MGI_PARTS_MOST)
-      for (int way = 0; way <= MG_MAX_RANK; way++) {
-        if (!mgi_want_halves(c, &c->want[k], way, half)) continue;
-        mgi_cost x = mgi_cost_of(c, &half[0]), y = mgi_cost_of(c, &half[1]), both;
-        both.elements = x.elements > y.elements ? x.elements : y.elements, both.work = x.work + y.work;
-        int good = fits ? both.work < 1.1 * cost.work && both.elements < 1.01 * cost.elements : both.elements < 0.97 * cost.elements;
-        /* for memory's sake: what leaves the least to be computed, among what helps much, else what helps most */
-        int better = !found || (fits || (both.elements < 0.8 * cost.elements && best.elements < 0.8 * cost.elements) ? both.work < best.work : both.elements < best.elements);
-        if (good && better) best = both, found = 1, chosen[0] = half[0], chosen[1] = half[1];
+  for (int more = 1; more;) { /* every part in two, as long as one wants it: so all are alike where their number ends it */
+    mgi_want *next = NULL, chosen[2];
+    int n = 0;
+    more = 0, c->elements = 0;
+    for (int k = 0; k < c->n; k++) {
+      mgi_cost cost = mgi_cost_of(c, &c->want[k]);
+      int fits = cost.elements * (double)elem <= bytes;
+      if ((!fits || cost.work > MGI_PART_WORK) && 2 * c->n <= MGI_PARTS_MOST && mgi_cut_part(c, &c->want[k], cost, fits, chosen)) {
+        if (!next) { /* the first that is cut: those before it stand */
+          next = (mgi_want *)malloc(2 * (size_t)c->n * sizeof *next);
+          if (!next) { mgi_cut_free(c); return mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the parts of a test"); }
+          memcpy(next, c->want, (size_t)k * sizeof *next), n = k, more = 1;
+        }
+        next[n++] = chosen[0], next[n++] = chosen[1];
+      } else {
+        if (next) next[n++] = c->want[k];
+        if (cost.elements > c->elements) c->elements = cost.elements;
       }
-    if (!found) {
-      if (cost.elements > c->elements) c->elements = cost.elements;
-      k++;
-      continue;
     }
-    if (c->n == cap) {
-      mgi_want *more = (mgi_want *)realloc(c->want, (size_t)(cap *= 2) * sizeof *more);
-      if (!more) { mgi_cut_free(c); return mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the parts of a test"); }
-      c->want = more;
-    }
-    memmove(&c->want[k + 2], &c->want[k + 1], (size_t)(c->n - k - 1) * sizeof *c->want);
-    c->want[k] = chosen[0], c->want[k + 1] = chosen[1], c->n++;
+    if (next) free(c->want), c->want = next, c->n = n;
   }
   return MG_OK;
 }

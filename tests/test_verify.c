@@ -1457,6 +1457,49 @@ static void parts_and_threads(void **state) {
   mg_graph_free(a);
 }
 
+/* However the outputs are cut, every element is in one part; parts are alike, and their number is bounded. */
+static void cuts(void **state) {
+  (void)state;
+  static const char *const text[] = {
+    "program p\ninput X : f16[1000000, 4]\ninput Y : f16[4, 1000000]\nO = sum(matmul(X, Y), dim=0)\noutput O\n", /* 10^12 elements between */
+    "program p\ninput X : f16[300, 7, 50]\ninput Y : f16[50, 33]\nA = matmul(X, Y)\nB = transpose(exp(X), [2, 0, 1])\nC = sum(A, dim=1)\noutput A, B, C\n",
+    "program p\ninput X : f16[4096, 64]\ninput W : f16[64, 4096]\nO, S = kernel grid=(x=37, y=5) threads=128 {\n  a = load X {x->0}\n  m = matmul(a, load W {y->1})\n  store m {x->0, y->1}\n  store sum(a, dim=1) {x->0, y->*}\n}\noutput O, S\n"};
+  for (int k = 0; k < 3; k++)
+    for (double bytes = 1e4; bytes < 1e10; bytes *= 100) {
+      mg_graph *g = parse(text[k]);
+      mgi_cut c;
+      mg_error e;
+      assert_int_equal(mgi_cut_outputs(g, g, 8, bytes, &c, &e), MG_OK);
+      assert_in_range(c.n, 1, MGI_PARTS_MOST);
+      double least = 1e300;
+      for (uint32_t o = 0; o < g->n_out; o++) {
+        const mg_shape *s = &mg_tensor_of(g, g->out[o])->shape;
+        int64_t covered = 0;
+        for (int j = 0; j < c.n; j++) {
+          const mg_box *b = &c.want[j].out[o];
+          for (int d = 0; d < s->rank; d++) assert_true(b->lo[d] >= 0 && b->lo[d] <= b->hi[d] && b->hi[d] <= s->dim[d]);
+          covered += mg_box_elements(b, s->rank);
+          for (int i = 0; i < 3; i++) { /* apart from some others */
+            const mg_box *x = &c.want[(j + 1 + i * i * i) % c.n].out[o];
+            int apart = x == b || !mg_box_elements(b, s->rank) || !mg_box_elements(x, s->rank);
+            for (int d = 0; d < s->rank; d++) apart |= x->hi[d] <= b->lo[d] || b->hi[d] <= x->lo[d];
+            assert_true(apart);
+          }
+        }
+        assert_true(covered == mg_shape_elements(s));
+      }
+      for (int j = 0; j < c.n; j++) {
+        mgi_cost x = mgi_cost_of(&c, &c.want[j]);
+        assert_true(x.elements <= c.elements);
+        if (x.elements < least) least = x.elements;
+      }
+      if (k == 0) assert_true(least > c.elements / 3 && c.elements < 2.5e12 / (c.n / 2)); /* both sides hold it */
+      if (c.elements * 8 > bytes && c.n * 2 <= MGI_PARTS_MOST / 2) assert_true(bytes < 1e7); /* a block, or an element, takes that */
+      mgi_cut_free(&c);
+      mg_graph_free(g);
+    }
+}
+
 /* Roots and logarithms of negative numbers: a wrong pair is shown wrong where both are defined. */
 static void not_a_number(void **state) {
   (void)state;
@@ -1550,7 +1593,7 @@ int main(int argc, char **argv) {
   print_message("seed %llu (give it as the argument to repeat)\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_dropped_operand_of_a_maximum), cmocka_unit_test(a_running_maximum), cmocka_unit_test(exponentials_at_small_primes), cmocka_unit_test(forms), cmocka_unit_test(many_outputs),
-      cmocka_unit_test(parts_and_threads), cmocka_unit_test(not_a_number), cmocka_unit_test(progress_and_stop), cmocka_unit_test(winner_patterns),
+      cmocka_unit_test(parts_and_threads), cmocka_unit_test(cuts), cmocka_unit_test(not_a_number), cmocka_unit_test(progress_and_stop), cmocka_unit_test(winner_patterns),
       cmocka_unit_test(a_time_limit),
       cmocka_unit_test(moduli), cmocka_unit_test(axioms), cmocka_unit_test(draws), cmocka_unit_test(specials), cmocka_unit_test(shortcuts), cmocka_unit_test(opaque_functions), cmocka_unit_test(words),
     cmocka_unit_test(domains_agree), cmocka_unit_test(matmul_definition), cmocka_unit_test(right_pairs), cmocka_unit_test(exponentials),
