@@ -54,6 +54,8 @@
      structure    a choice of derivations that makes the outputs: operators and maps, no sizes yet.
      segment      consecutive operators of the program that one kernel shall compute.  Programs that do not fit one
                   kernel are cut into segments by dynamic programming over predicted times.
+     tiling       an expression: a forest of the loops over a chain of matmuls (mg_tilings_of), and a tile size for each.
+     thread graph operators of one scope that pass values in registers: by rule, after the search (mg_fuse_threads).
 
    ERRORS
      mg_status and an optional mg_error, as in mirage.h.  A search that a limit ended returns what it has, and says so
@@ -334,12 +336,12 @@ double mg_tiling_us(const mg_tilings *t, int which, const int64_t *tile, int64_t
    of equal size but for the last. */
 mg_status mg_tiling_graph(const mg_tilings *t, int which, const int64_t *tile, mg_graph **out, mg_error *e);
 
-/* For the search: at most `most` different planned µGraphs of one kernel for `program`, best first by mg_predict_us,
-   from every class of expressions: of each the tile sizes that the rules leave and equations 2 to 5 rank best.  All are
-   ranked; where a class has more than a million, every second size of the longest list is left out until it has not.
-   Here rule 2 and the dependence judge an expression without its dead loops: sizes for which these are the ones at
-   fault stay.  What does not fit the GPU by mg_predict_us is left out.  graph and us have room for `most`; the graphs
-   are the caller's.  MG_UNSUPPORTED as above; *n may be 0. */
+/* For the search: at most `most` different planned µGraphs of one kernel for `program`, best first by mg_predict_us, no
+   class of expressions having more than its equal share, rounded up: of each the tile sizes that the rules leave and
+   equations 2 to 5 rank best.  All are ranked; where there are more than a million, every second size of the longest
+   list is left out until there are not.  Here rule 2 and the dependence judge an expression without its dead loops:
+   sizes for which these are the ones at fault stay.  What does not fit the GPU by mg_predict_us is left out.  graph and
+   us have room for `most`; the graphs are the caller's.  MG_UNSUPPORTED as above; *n may be 0. */
 mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg, int most, mg_graph **graph, double *us, int *n, mg_error *e);
 
 /* --------------------------------------------------------------------------------------------- >>threads-api
@@ -1255,18 +1257,34 @@ static const mgi_ti_move mgi_ti_moves[] = {
   { "under a scale",      "scale(div(x,l))",    "div(scale(x),l)",    MG_OP_SCALE,  0, 0 },
 };
 
-/* Whether op i needs a sum that some loop makes. */
+/* Whether op i needs a sum that some loop makes, products aside. */
 static int mgi_ti_has_sum(const mgi_ti_program *p, int i) {
-  const mgi_ti_op *o = &p->op[i];
-  if (o->code == MG_OP_LOAD || o->code == MG_OP_MATMUL) return 0;
-  if (o->code == MG_OP_SUM && o->red) return 1;
-  for (int j = 0; j < o->n_in; j++) if (mgi_ti_has_sum(p, o->in[j])) return 1;
+  uint8_t seen[MGI_TI_OPS] = { 0 };
+  int todo[MGI_TI_OPS], n = 0;
+  todo[n++] = i, seen[i] = 1;
+  while (n) {
+    const mgi_ti_op *o = &p->op[todo[--n]];
+    if (o->code == MG_OP_LOAD || o->code == MG_OP_MATMUL) continue;
+    if (o->code == MG_OP_SUM && o->red) return 1;
+    for (int j = 0; j < o->n_in; j++) if (!seen[o->in[j]]) seen[o->in[j]] = 1, todo[n++] = o->in[j];
+  }
   return 0;
 }
+/* Whether a product uses op i, directly or through factors and scales. */
 static int mgi_ti_feeds_matmul(const mgi_ti_program *p, int i) {
-  for (int k = 0; k < p->n; k++)
-    for (int j = 0; j < p->op[k].n_in && p->op[k].code != MG_OP_LOAD; j++)
-      if (p->op[k].in[j] == i && (p->op[k].code == MG_OP_MATMUL || ((p->op[k].code == MG_OP_MUL || p->op[k].code == MG_OP_SCALE) && mgi_ti_feeds_matmul(p, k)))) return 1;
+  uint8_t seen[MGI_TI_OPS] = { 0 };
+  int todo[MGI_TI_OPS], n = 0;
+  todo[n++] = i, seen[i] = 1;
+  while (n) {
+    int v = todo[--n];
+    for (int k = 0; k < p->n; k++) {
+      const mgi_ti_op *o = &p->op[k];
+      int uses = 0;
+      for (int j = 0; j < o->n_in && o->code != MG_OP_LOAD; j++) uses |= o->in[j] == v;
+      if (uses && o->code == MG_OP_MATMUL) return 1;
+      if (uses && (o->code == MG_OP_MUL || o->code == MG_OP_SCALE) && !seen[k]) seen[k] = 1, todo[n++] = k;
+    }
+  }
   return 0;
 }
 /* One move, if a row fits.  The user's op becomes the quotient; a new op at the end is the inner one. */
@@ -1999,8 +2017,12 @@ mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg,
   mg_status s = mg_tilings_of(program, cfg, &t, e);
   if (s != MG_OK) return s;
   int64_t (*size)[MGI_TI_SIZES] = (int64_t (*)[MGI_TI_SIZES])malloc(MG_TILING_LOOPS * sizeof *size);
-  int count[MG_TILING_LOOPS], classes = t.after[MG_TILING_DUPLICATE], share = classes ? most / classes : 0;
-  if (!size) { mg_tilings_free(&t); return mg_fail(e, MG_NO_MEMORY, "mg_tilings_best", "no memory for tile sizes"); }
+  int count[MG_TILING_LOOPS], classes = t.after[MG_TILING_DUPLICATE], share = classes ? (most + classes - 1) / classes : 0;
+  int *of = (int *)malloc((size_t)(most > 0 ? most : 1) * sizeof *of); /* the class of each graph */
+  if (!size || !of || most < 1) {
+    free(size), free(of), mg_tilings_free(&t);
+    return most < 1 ? MG_OK : mg_fail(e, MG_NO_MEMORY, "mg_tilings_best", "no memory for tile sizes");
+  }
   for (int l = 0; l < t.n_loops; l++) count[l] = mgi_ti_sizes(&t, l, size[l]);
   for (;;) {
     double all = 1;
@@ -2009,7 +2031,7 @@ mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg,
       all *= count[l];
       if (count[l] > count[longest]) longest = l;
     }
-    if (all <= 1e6) break;
+    if (all * classes <= 1e6) break;
     for (int k = 0; 2 * k < count[longest]; k++) size[longest][k] = size[longest][2 * k];
     count[longest] = (count[longest] + 1) / 2;
   }
@@ -2033,27 +2055,28 @@ mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg,
       }
       for (l = 0; l < t.n_loops && ++at[l] == count[l]; l++) at[l] = 0;
     } while (l < t.n_loops);
-    int from = *n; /* this class's graphs stand in [from, from + kept), best first */
     for (int k = 0; k < have; k++) {
       mg_graph *g;
-      int seen = 0;
+      int seen = 0, q = *n;
       if (mg_tiling_graph(&t, w, best[k].tile, &g, NULL) != MG_OK) continue; /* a grid that is too large */
-      for (int q = 0; q < from + kept; q++) seen |= mg_hash(graph[q]) == mg_hash(g);
+      for (int i = 0; i < *n; i++) seen |= mg_hash(graph[i]) == mg_hash(g);
       double p = mg_predict_us(g, t.cfg.gpu);
-      int full = kept == share || from + kept == most;
-      if (seen || p >= 1e9 || (full && (!kept || p >= us[from + kept - 1]))) { mg_graph_free(g); continue; }
-      if (full) mg_graph_free(graph[from + --kept]);
-      int q = from + kept++;
-      while (q > from && us[q - 1] > p) us[q] = us[q - 1], graph[q] = graph[q - 1], q--;
-      us[q] = p, graph[q] = g;
+      int drop = -1; /* the worst of this class if it has its share, else the worst of all if there is no room */
+      for (int i = 0; i < *n && kept == share; i++) if (of[i] == w) drop = i;
+      if (kept < share && *n == most) drop = most - 1;
+      if (seen || p >= 1e9 || (drop >= 0 && p >= us[drop])) { mg_graph_free(g); continue; }
+      if (drop >= 0) {
+        kept -= of[drop] == w;
+        mg_graph_free(graph[drop]);
+        for (int i = drop; i + 1 < *n; i++) us[i] = us[i + 1], graph[i] = graph[i + 1], of[i] = of[i + 1];
+        q = --*n;
+      }
+      while (q > 0 && us[q - 1] > p) us[q] = us[q - 1], graph[q] = graph[q - 1], of[q] = of[q - 1], q--;
+      us[q] = p, graph[q] = g, of[q] = w;
+      kept++, ++*n;
     }
-    *n = from + kept;
   }
-  for (int i = 1; i < *n; i++) /* all classes together */
-    for (int k = i; k > 0 && us[k - 1] > us[k]; k--) {
-      double u = us[k]; mg_graph *g = graph[k];
-      us[k] = us[k - 1], graph[k] = graph[k - 1], us[k - 1] = u, graph[k - 1] = g;
-    }
+  free(of);
   free(size);
   mg_tilings_free(&t);
   return MG_OK;

@@ -668,6 +668,35 @@ static void emitted_as_if_inlined(void **state) {
   mg_graph_free(f), mg_graph_free(flat), mg_graph_free(g), mg_graph_free(own);
 }
 
+/* Programs that are easy to write and hard to walk: shared operands 40 deep, and as many loops as there may be. */
+static void hostile_programs_take_no_time(void **state) {
+  (void)state;
+  char text[4096];
+  size_t n = (size_t)snprintf(text, sizeof text, "program deep\ninput X : f16[16, 32]\ninput W : f16[32, 48]\nt0 = exp(X)\n");
+  for (int k = 1; k <= 40; k++) n += (size_t)snprintf(text + n, sizeof text - n, "t%d = %s(t%d, t%d)\n", k, k % 2 ? "add" : "mul", k - 1, k - 1);
+  snprintf(text + n, sizeof text - n, "O = matmul(div(t40, t40), W)\noutput O\n");
+  mg_graph *g = parse(text), *best[4];
+  double us[4];
+  int found;
+  mg_error e;
+  clock_t from = clock();
+  mg_tilings t = tilings(g, 0);
+  assert_int_equal(t.n, 6);
+  mg_tilings_free(&t), mg_graph_free(g);
+  g = parse("program long\ninput A : f16[16, 32]\ninput B : f16[32, 48]\ninput C : f16[48, 64]\ninput D : f16[64, 80]\ninput E : f16[80, 96]\ninput F : f16[96, 112]\n"
+            "O = matmul(matmul(matmul(matmul(matmul(A, B), C), D), E), F)\noutput O\n");
+  if (mg_tilings_best(g, NULL, 4, best, us, &found, &e) != MG_OK) fail_msg("%s", e.msg);
+  for (int k = 0; k < found; k++) must_equal(g, best[k], MG_TIER_FAST, "long"), mg_graph_free(best[k]);
+  mg_graph_free(g);
+  g = parse("program longer\ninput A : f16[16, 32]\ninput B : f16[32, 48]\ninput C : f16[48, 64]\ninput D : f16[64, 80]\ninput E : f16[80, 96]\ninput F : f16[96, 112]\ninput G : f16[112, 128]\n"
+            "O = matmul(matmul(matmul(matmul(matmul(matmul(A, B), C), D), E), F), G)\noutput O\n");
+  assert_int_equal(mg_tilings_of(g, NULL, &t, &e), MG_UNSUPPORTED);
+  mg_graph_free(g);
+  double s = (double)(clock() - from) / CLOCKS_PER_SEC;
+  printf("  %.2f s, %d graphs\n", s, found);
+  assert_true(s < 20); /* under the sanitizers, on a slow core */
+}
+
 int main(int argc, char **argv) {
   given_seed = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)time(NULL);
   const struct CMUnitTest tests[] = {
@@ -677,7 +706,7 @@ int main(int argc, char **argv) {
     cmocka_unit_test(best_are_few_ranked_and_right), cmocka_unit_test(refusals_say_why),
     cmocka_unit_test(fused_graphs_equal_theirs), cmocka_unit_test(random_graphs_fuse),
     cmocka_unit_test(each_row_takes_in_and_keeps_out), cmocka_unit_test(inlining_refuses_what_is_not_the_same),
-    cmocka_unit_test(emitted_as_if_inlined),
+    cmocka_unit_test(emitted_as_if_inlined), cmocka_unit_test(hostile_programs_take_no_time),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
