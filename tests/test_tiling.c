@@ -645,6 +645,61 @@ static void inlining_refuses_what_is_not_the_same(void **state) {
   }
 }
 
+/* Random thread graphs with random maps, most of them unlike anything that fusion makes: what is inlined is the same. */
+static void inlined_graphs_equal_theirs(void **state) {
+  (void)state;
+  uint64_t s = seed_of(__func__);
+  int inlined = 0, refused = 0;
+  for (int round = 0; round < 3000 * rounds(1); round++) {
+    int64_t dims[4][2] = { { 4, 4 }, { 4, 4 }, { 1, 4 }, { 4, 1 } }, one[3] = { 1, 1, 1 }, grid[3] = { (int64_t)1 << draw(&s, 0, 2), (int64_t)1 << draw(&s, 0, 1), 1 };
+    mg_graph *g = mg_program_new("threads", NULL), *flat, *b, *t;
+    mg_tensor v[16], o;
+    int n = 0;
+    for (int k = 0; k < 4; k++) { char name[2] = { (char)('A' + k), 0 }; v[k] = mg_input(g, name, MG_F16, 2, dims[k]); }
+    b = mg_graph_begin(g, one, 32);
+    for (int k = 0; k < 4; k++) v[k] = mg_load(b, v[k], mg_map_none());
+    t = mg_graph_begin(b, grid, 1);
+    mg_map usual = mg_map_set(mg_map_set(mg_map_none(), mg_grid_axis(t, 0), (int)draw(&s, -1, 1)), mg_grid_axis(t, 1), (int)draw(&s, -1, 1));
+    for (int k = 0; k < 4; k++) {
+      mg_map m = usual;
+      for (int a = 1; a <= 2; a++) {
+        if (draw(&s, 0, 5) == 0) m.to[a] = (int8_t)draw(&s, -1, 1);
+        if (m.to[a] >= 0 && dims[k][m.to[a]] == 1) m.to[a] = MG_MAP_ALL;
+      }
+      v[n++] = mg_load(t, v[k], m);
+    }
+    for (int k = (int)draw(&s, 1, 5); k-- > 0 && n < 15;) {
+      mg_tensor a = v[draw(&s, 0, n - 1)], c = v[draw(&s, 0, n - 1)];
+      const mg_shape *x = &mg_tensor_of(t, a)->shape, *y = &mg_tensor_of(t, c)->shape;
+      int fit = 1, what = (int)draw(&s, 0, 6);
+      for (int d = 0; d < 2; d++) fit &= x->dim[d] == y->dim[d] || x->dim[d] == 1 || y->dim[d] == 1;
+      if (what < 4 && fit) v[n++] = mg_binary(t, what ? MG_OP_ADD : MG_OP_MUL, a, c);
+      else if (what == 4) v[n++] = mg_exp(t, a);
+      else if (what == 5) v[n++] = mg_sum(t, a, (int)draw(&s, 0, 1));
+      else v[n++] = mg_scale(t, a, 2, 3);
+    }
+    mg_map m = usual;
+    if (draw(&s, 0, 5) == 0) m.to[1] = (int8_t)draw(&s, -1, 1);
+    mg_store(t, v[n - 1], m);
+    mg_error e;
+    if (mg_graph_end(t, &o)) mg_store(b, o, mg_map_none());
+    mg_graph_end(b, &o);
+    mg_output(g, o);
+    if (mg_check(g, &e) == MG_OK) {
+      mg_status st = mg_inline_threads(g, &flat, &e);
+      assert_true(st == MG_OK || st == MG_UNSUPPORTED);
+      if (st == MG_OK) {
+        inlined++;
+        must_equal(g, flat, MG_TIER_FAST, "inlined");
+        mg_graph_free(flat);
+      } else refused++;
+    }
+    mg_graph_free(g);
+  }
+  printf("  %d inlined, %d refused\n", inlined, refused);
+  assert_true(inlined > 200 && refused > 200);
+}
+
 /* The emitter sees through thread graphs: what it makes of the fused graph is what it makes of the inlined one. */
 static void emitted_as_if_inlined(void **state) {
   (void)state;
@@ -706,6 +761,7 @@ int main(int argc, char **argv) {
     cmocka_unit_test(best_are_few_ranked_and_right), cmocka_unit_test(refusals_say_why),
     cmocka_unit_test(fused_graphs_equal_theirs), cmocka_unit_test(random_graphs_fuse),
     cmocka_unit_test(each_row_takes_in_and_keeps_out), cmocka_unit_test(inlining_refuses_what_is_not_the_same),
+    cmocka_unit_test(inlined_graphs_equal_theirs),
     cmocka_unit_test(emitted_as_if_inlined), cmocka_unit_test(hostile_programs_take_no_time),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
