@@ -2238,9 +2238,10 @@ __extension__ typedef __int128 mgi_i128;
 enum { MGI_PV_IN = 1, MGI_PV_FN, MGI_PV_MAX, MGI_PV_INV, MGI_PV_SUM, MGI_PV_TOP, MGI_PV_MONO, MGI_PV_POLY, MGI_PV_KEY };
 enum { MGI_PV_ZERO = 1, MGI_PV_NONE = 2 };           /* ids: the polynomial 0; minus infinity, the maximum of nothing */
 enum { MGI_PV_FREE = 8, MGI_PV_TEMP = 40, MGI_PV_VARS = 64, MGI_PV_NAUGHT = 255 }; /* variables: 0.. free, 8.. bound, 40.. while building */
-enum { MGI_PV_BOUND = 5, MGI_PV_TERMS = 20000, MGI_PV_DIGITS = 12 };
+enum { MGI_PV_BOUND = 5, MGI_PV_TERMS = 20000, MGI_PV_DIGITS = 12, MGI_PV_NEST = 200 /* functions in functions, operators on operators: recursion is as deep */ };
+enum { MGI_PV_KEY_WORDS = 4 + (MG_MAX_RANK + 3 * (MG_MAX_AXES + 1)) * (1 + 3 * MGI_PV_DIGITS) };
 
-typedef struct mgi_pv_node { size_t off; uint32_t n, hash, top, value; uint64_t vars; } mgi_pv_node; /* top: past its bound variables */
+typedef struct mgi_pv_node { size_t off; uint32_t n, hash, top, value, height; uint64_t vars; } mgi_pv_node; /* top: past its bound variables */
 typedef struct mgi_pv_term { uint32_t mono; int64_t num, den; } mgi_pv_term;
 typedef struct mgi_pv_digit { uint32_t var, div, mod; } mgi_pv_digit;
 typedef struct mgi_pv_index { int n; mgi_pv_digit d[MGI_PV_DIGITS]; } mgi_pv_index;
@@ -2259,6 +2260,8 @@ typedef struct mgi_prover {
   double deadline;
   const volatile int *stop;
   uint64_t steps;
+  int depth;                 /* of mgi_pv_element */
+  uint32_t key[MGI_PV_KEY_WORDS];
   uint32_t from, to;         /* an atom that mgi_pv_map replaces, and the polynomial in its place */
 } mgi_prover;
 
@@ -2304,6 +2307,7 @@ static void mgi_pv_look(mgi_prover *P, mgi_pv_node *x) {
     const mgi_pv_node *c = &P->node[w[k]];
     x->vars |= c->vars;
     if (c->top > x->top) x->top = c->top;
+    if (c->height >= x->height) x->height = c->height + 1;
   }
   if (w[0] == MGI_PV_SUM || w[0] == MGI_PV_TOP) {
     for (uint32_t k = 0; k < w[1]; k++) x->vars &= ~((uint64_t)1 << (w[2] + k));
@@ -2349,6 +2353,7 @@ static uint32_t mgi_pv_intern(mgi_prover *P, const uint32_t *w, uint32_t n) {
   memcpy(P->w + P->nw, w, n * sizeof *w);
   P->nw += n;
   mgi_pv_look(P, &x);
+  if (x.height > 3 * MGI_PV_NEST) return mgi_pv_fail(P, "terms nest too deep");
   P->node[P->n] = x;
   P->slot[at] = P->n;
   return P->n++;
@@ -2680,7 +2685,7 @@ static uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const u
     case MG_OP_EXP: return mgi_pv_exp(P, in[0]);
     case MG_OP_SQR: return mgi_pv_mul(P, in[0], in[0]);
     case MG_OP_NEG: return mgi_pv_sub2(P, MGI_PV_ZERO, in[0]);
-    case MG_OP_SCALE: return mgi_pv_scale(P, in[0], c.num, c.den);
+    case MG_OP_SCALE: return in[0] == MGI_PV_NONE && c.num <= 0 ? mgi_pv_fail(P, "minus infinity is multiplied") : mgi_pv_scale(P, in[0], c.num, c.den);
     case MG_OP_ADD_SCALAR: return mgi_pv_add(P, in[0], mgi_pv_number(P, c.num, c.den));
     case MG_OP_RELU: two[0] = in[0], two[1] = MGI_PV_ZERO; mgi_pv_use(P, MGI_PV_ROW_relu_max); return mgi_pv_max(P, two, 2);
     case MG_OP_SQRT: return in[0] == MGI_PV_NONE ? mgi_pv_fail(P, "the root of minus infinity") : mgi_pv_sqrt(P, in[0]);
@@ -2698,7 +2703,10 @@ static uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const u
 static void mgi_pv_push(mgi_prover *P, mgi_pv_index *x, mgi_pv_digit d) {
   mgi_pv_digit *l = x->n ? &x->d[x->n - 1] : NULL;
   if (d.mod == 1 || (!x->n && d.var == MGI_PV_NAUGHT)) return;
-  if (l && l->var == d.var && (d.var == MGI_PV_NAUGHT || l->div == d.div * d.mod)) l->mod *= d.mod, l->div = d.div;
+  if (l && l->var == d.var && (d.var == MGI_PV_NAUGHT || l->div == (uint64_t)d.div * d.mod)) {
+    if ((uint64_t)l->mod * d.mod > INT32_MAX) mgi_pv_fail(P, "too large: an index");
+    l->mod *= d.mod, l->div = d.div;
+  }
   else if (x->n == MGI_PV_DIGITS) mgi_pv_fail(P, "an index of too many digits");
   else x->d[x->n++] = d;
 }
@@ -3219,8 +3227,7 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
 /* Element x of a tensor; each asked for once (the key: graph, tensor, index, axes). */
 static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t tensor, const mgi_pv_index *x) {
   const mg_tensor_info *t = &f->g->tensors[tensor];
-  enum { MOST = 4 + (MG_MAX_RANK + 3 * (MG_MAX_AXES + 1)) * (1 + 3 * MGI_PV_DIGITS) };
-  uint32_t w[MOST], n = 0;
+  uint32_t *w = P->key, n = 0;
   if (mgi_pv_over(P)) return MGI_PV_ZERO;
   for (int d = 0; d < t->shape.rank; d++) {
     if (t->shape.dim[d] > INT32_MAX) return mgi_pv_fail(P, "too large: a dimension");
@@ -3235,7 +3242,7 @@ static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t te
   for (const mgi_pv_frame *u = f; u; u = u->up)
     for (uint32_t a = 0; a < (u == f ? (uint32_t)t->shape.rank : 0) + (u->up ? u->g->n_axes : 0); a++) {
       const mgi_pv_index *i = u == f && a < (uint32_t)t->shape.rank ? &x[a] : &u->axis[a - (u == f ? (uint32_t)t->shape.rank : 0)];
-      if (n + 1 + 3 * (uint32_t)i->n > MOST) return mgi_pv_fail(P, "levels nest too deep");
+      if (n + 1 + 3 * (uint32_t)i->n > MGI_PV_KEY_WORDS) return mgi_pv_fail(P, "levels nest too deep");
       w[n++] = (uint32_t)i->n;
       for (int k = 0; k < i->n; k++) w[n++] = i->d[k].var, w[n++] = i->d[k].div, w[n++] = i->d[k].mod;
     }
@@ -3244,7 +3251,9 @@ static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t te
   const mg_op_node *o = &f->g->ops[t->op];
   int which = 0;
   while (which < o->n_out && o->out[which].id != tensor) which++;
+  if (++P->depth > MGI_PV_NEST) return mgi_pv_fail(P, "operators nest too deep");
   uint32_t r = mgi_pv_element_of_op(P, f, o, which, x);
+  P->depth--;
   if (!P->bad) P->node[key].value = r;
   return r;
 }

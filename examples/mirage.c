@@ -275,7 +275,10 @@ static mg_verdict second_opinion(const options *o, const mg_graph *a, const mg_g
   if (s != MG_OK) k += (size_t)snprintf(lines + k, size - k, "# solver: %s\n", e.msg);
   else k += (size_t)snprintf(lines + k, size - k, "# solver: %s, %s; %d question%s, %.2f s; %s\n", p.solver, mg_verdict_name(p.verdict), p.queries, p.queries == 1 ? "" : "s", p.seconds, p.reason);
   if (s == MG_OK && *p.axioms) k += (size_t)snprintf(lines + k, size - k, "# axioms: %s\n", p.axioms);
-  snprintf(lines + k, size - k, "%s", tail);
+  const char *odd = v == MG_EQUAL || v == MG_EQUAL_SAMPLED ? "# compared with:" : "# equal to:", *even = odd[2] == 'c' ? "# equal to:" : "# compared with:";
+  char *at = strstr(tail, odd);
+  if (at) snprintf(lines + k, size - k, "%.*s%s%s", (int)(at - tail), tail, even, at + strlen(odd));
+  else snprintf(lines + k, size - k, "%s", tail);
   return v;
 }
 
