@@ -881,8 +881,9 @@ static int br_perm_classes(br *B, int a) {
   return B->t[a].rank;
 }
 
-/* The program's tensors, its normal forms, constants and attributes. */
-static void br_program(br *B, const mg_graph *p) {
+/* The program's tensors, its normal forms, constants and attributes; 0 if it computes one tensor twice, or has an
+   operator that the enumerator has not. */
+static int br_program(br *B, const mg_graph *p) {
   memset(B, 0, sizeof *B);
   br_nf_reset();
   B->p = p, B->blocks = 1;
@@ -909,7 +910,7 @@ static void br_program(br *B, const mg_graph *p) {
     else if (o->code == MG_OP_MATMUL) r = br_matmul(B, a, b, 0);
     else if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) r = br_reduce(B, o->code, a, o->attr.dim, 0);
     else if (o->code == MG_OP_TRANSPOSE) r = br_transpose(B, a, o->attr.perm, 0);
-    if (r < 0) { fprintf(stderr, "brute: operator %u of the program is beyond the enumerator\n", k); abort(); }
+    if (r < 0) { free(term); return 0; }
     if (o->code == MG_OP_SCALE && B->n_const < BR_CONSTS) B->scale[B->n_const++] = o->attr.c;
     if (o->code == MG_OP_ADD_SCALAR && B->n_shift < BR_CONSTS) B->shift[B->n_shift++] = o->attr.c;
     if (o->code == MG_OP_TRANSPOSE && B->n_perm < BR_CONSTS) B->perm_rank[B->n_perm] = br_perm_classes(B, a), memcpy(B->perm[B->n_perm++], o->attr.perm, sizeof o->attr.perm);
@@ -926,6 +927,7 @@ static void br_program(br *B, const mg_graph *p) {
     br_goal(t->nf);
   }
   free(term);
+  return 1;
 }
 static void br_clear(br *B) { /* the frame's terms */
   for (int k = 0; k < B->n; k++) free(B->t[k].data);
