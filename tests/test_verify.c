@@ -375,6 +375,30 @@ static void domains_agree(void **state) {
   mg_graph_free(g);
 }
 
+/* Both ways to multiply tiles are 128-bit sums reduced: random residues, and the largest. */
+static void wide_products(void **state) {
+  (void)state;
+  uint64_t s = seed, a[4 * MGI_FF_TILE], b[MGI_FF_TILE * MGI_FF_COLS], x[4 * MGI_FF_COLS], y[4 * MGI_FF_COLS];
+  print_message("eight lanes: %s\n", mgi_ff_has_dot4() ? "yes" : "no");
+  for (int round = 0; round < 300; round++) {
+    mg_modulus M = mgi_modulus(round % 3 == 2 ? 2305843009213693951u : mgi_ff_random_prime(&s, round % 3 ? 20 + round % 41 : 61));
+    int k = round < 4 ? 64 : 1 + (int)(next(&s) % 64);
+    for (int j = 0; j < 4 * MGI_FF_TILE; j++) a[j] = round % 5 == 0 ? M.m - 1 : next(&s) % M.m;
+    for (int j = 0; j < MGI_FF_TILE * MGI_FF_COLS; j++) b[j] = round % 5 == 0 ? M.m - 1 : next(&s) % M.m;
+    for (int r = 0; r < 4; r++) {
+      mgi_ff_tile_dot(&M, a + r * MGI_FF_TILE, b, k, x + r * MGI_FF_COLS);
+      for (int j = 0; j < MGI_FF_COLS; j++) {
+        uint64_t sum = 0;
+        for (int l = 0; l < k; l++) sum = (uint64_t)((sum + (mgi_u128)a[r * MGI_FF_TILE + l] * b[l * MGI_FF_COLS + j]) % M.m);
+        assert_true(x[r * MGI_FF_COLS + j] == sum);
+      }
+    }
+    if (!mgi_ff_has_dot4()) continue;
+    mgi_ff_tile_dot4(&M, a, b, k, y);
+    assert_memory_equal(x, y, sizeof x);
+  }
+}
+
 /* matmul against its definition, with strides, odd sizes and flagged elements. */
 static void matmul_definition(void **state) {
   (void)state;
@@ -1535,6 +1559,7 @@ static void progress_and_stop(void **state) {
     if (progress_calls < 2) continue; /* too fast a machine to be told anything */
     if (k) assert_true(r.verdict == MG_UNDECIDED && r.unfinished && strstr(r.reason, "interrupted"));
   }
+  progress_stop = 0;
   stopped = 1;
   assert_int_equal(mg_verify(g, g, &c, &r, &e), MG_OK);
   assert_true(r.verdict == MG_UNDECIDED && r.unfinished);
@@ -1596,7 +1621,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(parts_and_threads), cmocka_unit_test(cuts), cmocka_unit_test(not_a_number), cmocka_unit_test(progress_and_stop), cmocka_unit_test(winner_patterns),
       cmocka_unit_test(a_time_limit),
       cmocka_unit_test(moduli), cmocka_unit_test(axioms), cmocka_unit_test(draws), cmocka_unit_test(specials), cmocka_unit_test(shortcuts), cmocka_unit_test(opaque_functions), cmocka_unit_test(words),
-    cmocka_unit_test(domains_agree), cmocka_unit_test(matmul_definition), cmocka_unit_test(right_pairs), cmocka_unit_test(exponentials),
+    cmocka_unit_test(domains_agree), cmocka_unit_test(wide_products), cmocka_unit_test(matmul_definition), cmocka_unit_test(right_pairs), cmocka_unit_test(exponentials),
     cmocka_unit_test(maxima), cmocka_unit_test(wrong_pairs), cmocka_unit_test(undecided), cmocka_unit_test(zero_divisors_never_mislead),
     cmocka_unit_test(user_rows), cmocka_unit_test(every_row), cmocka_unit_test(degree_bounds), cmocka_unit_test(term_bounds), cmocka_unit_test(exponential_bounds), cmocka_unit_test(theorem_quantities),
     cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(signatures), cmocka_unit_test(certificates), cmocka_unit_test(damaged_lines), cmocka_unit_test(uncertified_certificates),
