@@ -266,7 +266,7 @@ static void search_equals_brute_force(void **state) {
 static void random_text(char *s, size_t cap, uint64_t *r, int *n_ops) {
   static const char *const unary[] = { "exp(%s)", "sqr(%s)", "sqrt(%s)", "silu(%s)", "log(%s)", "scale(%s, 1/3)", "add_scalar(%s, 1/7)", "sum(%s, dim=1)", "sum(%s, dim=0)", "max(%s, dim=1)" };
   static const char *const binary[] = { "add(%s, %s)", "add(%s, %s)", "mul(%s, %s)", "div(%s, %s)", "matmul(%s, %s)", "matmul(%s, %s)" };
-  typedef struct { char name[4]; int d[2]; } value;
+  typedef struct { char name[16]; int d[2]; } value;
   value v[8];
   size_t n = 0;
   int used = 0, ops = 2 + (int)(next(r) % 3), last = -1;
@@ -342,7 +342,7 @@ static void restriction_is_a_filter(void **state) {
   for (int k = 0; k < 4; k++) {
     br B;
     side all, part;
-    bounds w = { 3, k != 2, 1, 0 };
+    bounds w = { 3, everything && k != 2, 1, 0 };
     memset(&all, 0, sizeof all), memset(&part, 0, sizeof part);
     mg_graph *p = parse(text[k]);
     assert_true(br_program(&B, p));
