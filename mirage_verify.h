@@ -37,7 +37,7 @@
    CONTENTS (search for the tag)
      >>field  >>arithmetic  >>rows  >>words  >>verdict  >>certificate  >>axioms  >>solver   declarations
      >>primes  >>domains  >>bounds  >>draws  >>tests  >>floats  >>verify  >>text-of-certificates     implementation
-     >>terms  >>indices  >>facts  >>library  >>proofs  >>methods                                     of the solver
+     >>terms  >>indices  >>elements  >>facts  >>library  >>proofs  >>methods                         of the solver
 
    CONFIGURATION
      None of its own.  Rows of MG_USER_OPS take part: the `field` column is written in these macros over values a, b, c:
@@ -2737,9 +2737,10 @@ static uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const u
 }
 
 /* -------------------------------------------------------------------------------------------------- >>indices
-   Reductions: how their variables are split, merged, taken apart and named (>>terms); and the element of a graph's output
-   at a symbolic index, asked for from the output down: loads, stores and accumulators turn into digits of an index.  What
-   is cut unevenly, and operators that pick operands by index, are left to the other method. */
+   Indices, and reductions over them: how their variables are split, merged, taken apart and named (>>terms).
+   Requirement 1: a cut of an index is exact, or the term is given up: nothing is rounded, no bound is checked.
+   Requirement 2: what a binding returns depends on its body alone, not on the names or the grouping of its variables, as
+   far as they can be regrouped; so substitution binds anew whatever it goes through. */
 
 /* Adds a digit on the right. */
 static void mgi_pv_push(mgi_prover *P, mgi_pv_index *x, mgi_pv_digit d) {
@@ -3105,7 +3106,11 @@ static uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t 
   return mgi_pv_add(P, mgi_pv_scale(P, top, num, den), r);
 }
 
-/* ---- from graphs: one element at a symbolic index */
+/* ------------------------------------------------------------------------------------------------ >>elements
+   The element of a graph's output at a symbolic index, asked for from the output down: stores, loads and accumulators turn
+   into digits of an index, accumulators over axes into reductions.  Blocks along an axis that a store replicates hold the
+   same value (mg_check): block 0 stands for them.  What is cut unevenly, concatenations, and user rows that move elements
+   are left to the other method. */
 
 /* A graph that is being read, and where: an index for each of its axes. */
 typedef struct mgi_pv_frame { const mg_graph *g; const struct mgi_pv_frame *up; uint32_t serial; mgi_pv_index axis[MG_MAX_AXES + 1]; } mgi_pv_frame;
