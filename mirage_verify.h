@@ -688,7 +688,7 @@ static mg_status mgi_field_pair(uint64_t seed, int q_bits, mg_field *out) {
   uint64_t lo = (((uint64_t)1 << 60) + 2 * q - 1) / (2 * q), span = ((uint64_t)1 << 60) / (2 * q);
   mg_modulus J = mgi_modulus(span);
   for (int k = 0; k < MG_VERIFY_CANDIDATES; k++) {
-    p = (lo + mgi_ff_draw(&J, state += MGI_FF_GOLD, 6, 0, 0)) * 2 * q + 1;
+    p = (lo + mgi_ff_draw(&J, mgi_ff_mix(state += MGI_FF_GOLD), 6, 0, 0)) * 2 * q + 1; /* a rejected draw steps the key */
     if (!(p >> 61) && mg_is_prime(p)) break;
     p = 0;
   }

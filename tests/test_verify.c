@@ -234,6 +234,15 @@ static void draws(void **state) {
   for (uint64_t k = 0; k < S.p; k++) assert_true(abs(count[k] - 1000) < 300);
 }
 
+/* The candidates for p are not drawn twice: without a prime among so many is a rare thing. */
+static void primes_are_found(void **state) {
+  (void)state;
+  mg_field F;
+  int missed = 0;
+  for (uint64_t k = 0; k < 10000; k++) missed += mgi_field_pair(seed + k, MGI_Q_LEAST + (int)(k % (MGI_Q_MOST - MGI_Q_LEAST + 1)), &F) != MG_OK;
+  assert_true(missed <= 1); /* 0.04 expected */
+}
+
 /* Powers by a table are powers; a division by a row's divisor is a division. */
 static void shortcuts(void **state) {
   (void)state;
@@ -827,7 +836,7 @@ static int ring_terms(const mg_graph *g, uint64_t from, int *N, int *D) {
   mg_error e;
   fraction *in[MG_MAX_IN], *out[MG_MAX_OUT];
   *N = *D = 0;
-  assert_int_equal(mgi_field_pair(from, 40, &F), MG_OK);
+  while (mgi_field_pair(from, 40, &F) != MG_OK) from++;
   F.max_opaque = 1;
   memset(&ring, 0, sizeof ring), memset(&d, 0, sizeof d);
   ring.F = &F;
@@ -1620,7 +1629,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_dropped_operand_of_a_maximum), cmocka_unit_test(a_running_maximum), cmocka_unit_test(exponentials_at_small_primes), cmocka_unit_test(forms), cmocka_unit_test(many_outputs),
       cmocka_unit_test(parts_and_threads), cmocka_unit_test(cuts), cmocka_unit_test(not_a_number), cmocka_unit_test(progress_and_stop), cmocka_unit_test(winner_patterns),
       cmocka_unit_test(a_time_limit),
-      cmocka_unit_test(moduli), cmocka_unit_test(axioms), cmocka_unit_test(draws), cmocka_unit_test(specials), cmocka_unit_test(shortcuts), cmocka_unit_test(opaque_functions), cmocka_unit_test(words),
+      cmocka_unit_test(moduli), cmocka_unit_test(axioms), cmocka_unit_test(draws), cmocka_unit_test(specials), cmocka_unit_test(shortcuts), cmocka_unit_test(primes_are_found), cmocka_unit_test(opaque_functions), cmocka_unit_test(words),
     cmocka_unit_test(domains_agree), cmocka_unit_test(wide_products), cmocka_unit_test(matmul_definition), cmocka_unit_test(right_pairs), cmocka_unit_test(exponentials),
     cmocka_unit_test(maxima), cmocka_unit_test(wrong_pairs), cmocka_unit_test(undecided), cmocka_unit_test(zero_divisors_never_mislead),
     cmocka_unit_test(user_rows), cmocka_unit_test(every_row), cmocka_unit_test(degree_bounds), cmocka_unit_test(term_bounds), cmocka_unit_test(exponential_bounds), cmocka_unit_test(theorem_quantities),
