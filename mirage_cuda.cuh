@@ -57,7 +57,10 @@
                 by cp.async); a matmul's accumulator in register fragments, or, if warps split the contraction, in fp32
                 partials in shared memory once the loop is done; a sum or maximum as an fp32 vector; an elementwise
                 value nowhere: its expression is inlined where it is used.  A matmul's result that another matmul
-                or a reduction consumes is materialised in a tile.
+                or a reduction consumes stays in its fragments if warps_k is 1 and warps_n of 16 columns divide it, else
+                it is materialised in a tile.
+     maximum    an exponential of such a product runs under a maximum of its row, and what is summed from it carries the
+                factor, wherever that cancels in what is stored (softmax; not: exp stored by itself)
      site       a place where an inlined expression is evaluated, element by element, on valid elements only
      plan       keys obeyed: stages (1..8), warps_m, warps_n, warps_k (their product times 32 is `threads`), merge (cluster
                 or workspace)
@@ -1428,6 +1431,17 @@ template<> struct mgi_mma<mg_bf16> {
 template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) { mgi_mma<T>::go(c, a, b); }
 #endif /* MG_EMULATE */
 
+/* The shift of a row under an exponential: a running maximum, which in a field is 0 and changes nothing. */
+#ifdef MG_EMULATE_FIELD
+MG_DEV mg_num mg_shift_max(mg_num, mg_num) { return mg_zero(); }
+MG_DEV mg_num mg_shift_factor(mg_num, mg_num) { return mg_const(1, 1); }
+MG_DEV mg_num mg_shift_exp(mg_num v, mg_num) { return mg_dev_EXP(v, mg_zero(), mg_zero()); }
+#else
+MG_DEV mg_num mg_shift_max(mg_num a, mg_num b) { return mg_dev_max(a, b); }
+MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) { return was == is ? mg_const(1, 1) : mg_dev_EXP(was - is, mg_zero(), mg_zero()); }
+MG_DEV mg_num mg_shift_exp(mg_num v, mg_num m) { return mg_dev_EXP(v == m ? mg_zero() : v - m, mg_zero(), mg_zero()); } /* of -inf too */
+#endif
+
 typedef uint32_t __attribute__((may_alias)) mg_word;
 struct __attribute__((may_alias, aligned(8))) mg_words2 { uint32_t w[2]; };
 struct __attribute__((may_alias, aligned(16))) mg_words4 { uint32_t w[4]; };
@@ -1522,16 +1536,22 @@ template<class TILE, int THREADS> MG_DEV void mg_fill(const TILE &t, mg_num v) {
 /* ------------------------------------------------------------------------------------------------- >>matmul
    An M x N product on WM x WN x WK warps: WM x WN of them tile it, WK split the contraction, in steps of 16.  A warp owns
    MT x NT tiles of 16 x 8.  Element i of a lane's fragments (i = 4 * tile + k) lies at (row(i), col(i)); places beyond M
-   or N compute with clamped operands and are never stored. */
-template<int M_, int N_, int WM, int WN, int WK_> struct mg_acc {
-  enum { M = M_, N = N_, WK = WK_, MT = (M + 16 * WM - 1) / (16 * WM), NT = (N + 8 * WN - 1) / (8 * WN), COUNT = MT * NT * 4 };
+   or N compute with clamped operands and are never stored.  With CHAIN the warps of a row split the contraction: each owns
+   the columns of a product on WM x WK warps that it takes as its left operand. */
+template<int M_, int N_, int WM, int WN_, int WK_, bool CHAIN = false> struct mg_acc {
+  enum { M = M_, N = N_, WN = WN_, WK = WK_, ROWS = 2 * ((M + 16 * WM - 1) / (16 * WM)), MT = (M + 16 * WM - 1) / (16 * WM), NT = (N + 8 * WN - 1) / (8 * WN), COUNT = MT * NT * 4 };
   mg_num c[MT * NT][4];
-  static MG_DEV int warp_k() { return WK == 1 ? 0 : mg_warp() / (WM * WN); }
-  static MG_DEV int row0() { return WM == 1 ? 0 : mg_warp() % (WM * WN) / WN * (MT * 16); }
+  static MG_DEV int warp_k() { return WK == 1 ? 0 : CHAIN ? mg_warp() % WK : mg_warp() / (WM * WN); }
+  static MG_DEV int row0() { return WM == 1 ? 0 : (CHAIN ? mg_warp() / WK : mg_warp() % (WM * WN) / WN) * (MT * 16); }
   static MG_DEV int col0() { return WN == 1 ? 0 : mg_warp() % WN * (NT * 8); }
   static MG_DEV int row(int i) { return row0() + i / 4 / NT * 16 + mg_lane() / 4 + (i & 2) * 4; }
   static MG_DEV int col(int i) { return col0() + i / 4 % NT * 8 + mg_lane() % 4 * 2 + (i & 1); }
+  static MG_DEV int row_of(int i) { return i / 4 / NT * 2 + (i >> 1 & 1); } /* of the ROWS that a lane has a part of */
   MG_DEV mg_num at(int i) const { return c[i >> 2][i & 3]; }
+  MG_DEV void scale_rows(const mg_num (&f)[ROWS]) {
+    MG_UNROLL
+    for (int i = 0; i < COUNT; i++) c[i >> 2][i & 3] = c[i >> 2][i & 3] * f[row_of(i)];
+  }
   MG_DEV void zero() {
     MG_UNROLL
     for (int t = 0; t < MT * NT; t++) {
@@ -1621,6 +1641,43 @@ template<class TILE> MG_DEV mg_right_tile<TILE> mg_right(const TILE &t) { return
 template<class T, int ROWS, bool FULL, class F> MG_DEV mg_left_value<T, ROWS, FULL, F> mg_left_of(int end, const F &f) { return mg_left_value<T, ROWS, FULL, F>{f, end}; }
 template<class T, int COLS, bool FULL, class F> MG_DEV mg_right_value<T, COLS, FULL, F> mg_right_of(int end, const F &f) { return mg_right_value<T, COLS, FULL, F>{f, end}; }
 
+/* acc += a b over 16 of the contraction, from k. */
+template<class T, class ACC, class R> MG_DEV void mgi_contract_step(ACC &acc, const uint32_t (&a)[ACC::MT][4], const R &right, int col0, int k) {
+  MG_UNROLL
+  for (int n = 0; n + 1 < ACC::NT; n += 2) {
+    uint32_t b[2][2];
+    right.two(b, k, col0 + n * 8);
+    MG_UNROLL
+    for (int m = 0; m < ACC::MT; m++) {
+      mg_mma_16816<T>(acc.c[m * ACC::NT + n], a[m], b[0]);
+      mg_mma_16816<T>(acc.c[m * ACC::NT + n + 1], a[m], b[1]);
+    }
+  }
+  if (ACC::NT % 2) {
+    uint32_t b[2];
+    right.one(b, k, col0 + (ACC::NT - 1) * 8);
+    MG_UNROLL
+    for (int m = 0; m < ACC::MT; m++) mg_mma_16816<T>(acc.c[m * ACC::NT + ACC::NT - 1], a[m], b);
+  }
+}
+/* acc += p right: the fragments of the product p are, as they are, those of a left operand.  Its columns beyond the valid
+   ones are zero. */
+template<class T, class P, class ACC, class R> MG_DEV void mg_contract_chain(ACC &acc, const P &p, const R &right) {
+  static_assert(P::NT % 2 == 0 && (int)P::MT == (int)ACC::MT && (int)P::WN == (int)ACC::WK, "a warp owns whole steps of 16 columns, and the same rows");
+  MG_UNROLL
+  for (int j = 0; j < P::NT; j += 2) {
+    uint32_t a[ACC::MT][4];
+    MG_UNROLL
+    for (int m = 0; m < ACC::MT; m++) {
+      MG_UNROLL
+      for (int k = 0; k < 4; k++) {
+        const mg_num(&from)[4] = p.c[m * P::NT + j + (k >> 1)];
+        a[m][k] = mg_pack2<T>(mg_narrow<T>(from[(k & 1) * 2]), mg_narrow<T>(from[(k & 1) * 2 + 1]));
+      }
+    }
+    mgi_contract_step<T>(acc, a, right, 0, P::col0() + j * 8);
+  }
+}
 /* acc += left right over K (rounded up to 16; both operands are zero there). */
 template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract(ACC &acc, const L &left, const R &right) {
   constexpr int STEPS = (K + 15) / 16, MINE = (STEPS + ACC::WK - 1) / ACC::WK;
@@ -1633,22 +1690,7 @@ template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract(AC
       uint32_t a[ACC::MT][4];
       MG_UNROLL
       for (int m = 0; m < ACC::MT; m++) left.fragment(a[m], row0 + m * 16, k);
-      MG_UNROLL
-      for (int n = 0; n + 1 < ACC::NT; n += 2) {
-        uint32_t b[2][2];
-        right.two(b, k, col0 + n * 8);
-        MG_UNROLL
-        for (int m = 0; m < ACC::MT; m++) {
-          mg_mma_16816<T>(acc.c[m * ACC::NT + n], a[m], b[0]);
-          mg_mma_16816<T>(acc.c[m * ACC::NT + n + 1], a[m], b[1]);
-        }
-      }
-      if (ACC::NT % 2) {
-        uint32_t b[2];
-        right.one(b, k, col0 + (ACC::NT - 1) * 8);
-        MG_UNROLL
-        for (int m = 0; m < ACC::MT; m++) mg_mma_16816<T>(acc.c[m * ACC::NT + ACC::NT - 1], a[m], b);
-      }
+      mgi_contract_step<T>(acc, a, right, col0, k);
     }
   }
 }
@@ -1780,6 +1822,109 @@ template<class OP, int COLS, int THREADS> struct mg_col_reduce {
   }
 };
 
+/* Elements of a product, replaced by f of them where they are; zero from column `cols` on. */
+template<class ACC, class F> MG_DEV void mg_replace(ACC &acc, int cols, const F &f) {
+  MG_UNROLL
+  for (int i = 0; i < ACC::COUNT; i++) acc.c[i >> 2][i & 3] = ACC::col(i) < cols ? f(ACC::row(i), ACC::col(i), i) : mg_zero();
+}
+/* The running maximum of an exponential's argument, by row: values are kept as v exp(-m).  In a field m is 0. */
+template<class ACC> struct mg_row_shift {
+  mg_num m[ACC::ROWS], factor[ACC::ROWS]; /* factor: what values so far are to be multiplied by */
+  MG_DEV void init() {
+    MG_UNROLL
+    for (int k = 0; k < ACC::ROWS; k++) m[k] = mg_neg_inf();
+  }
+  /* acc = exp(f - m), with m raised to the maximum of its row in this warp. */
+  template<class F> MG_DEV void raise(ACC &acc, int cols, const F &f) {
+    mg_num top[ACC::ROWS];
+    MG_UNROLL
+    for (int k = 0; k < ACC::ROWS; k++) top[k] = m[k];
+    MG_UNROLL
+    for (int i = 0; i < ACC::COUNT; i++)
+      if (ACC::col(i) < cols) {
+        const mg_num v = f(ACC::row(i), ACC::col(i), i);
+        acc.c[i >> 2][i & 3] = v;
+        top[ACC::row_of(i)] = mg_shift_max(top[ACC::row_of(i)], v);
+      }
+    MG_UNROLL
+    for (int k = 0; k < ACC::ROWS; k++) {
+      top[k] = mg_shift_max(top[k], mg_shfl_xor(top[k], 1));
+      top[k] = mg_shift_max(top[k], mg_shfl_xor(top[k], 2));
+      factor[k] = mg_shift_factor(m[k], top[k]);
+      m[k] = top[k];
+    }
+    MG_UNROLL
+    for (int i = 0; i < ACC::COUNT; i++) acc.c[i >> 2][i & 3] = ACC::col(i) < cols ? mg_shift_exp(acc.c[i >> 2][i & 3], m[ACC::row_of(i)]) : mg_zero();
+  }
+  /* The warps of a row take the largest of their shifts; `shared` is a tile of WN x M. */
+  template<class TILE> MG_DEV void agree(const TILE &shared) {
+    MG_UNROLL
+    for (int k = 0; k < ACC::ROWS; k++) {
+      const int r = ACC::row0() + k / 2 * 16 + k % 2 * 8 + mg_lane() / 4;
+      if (mg_lane() % 4 == 0 && r < ACC::M) shared.put(mg_warp() % ACC::WN, r, m[k]);
+    }
+    mg_sync();
+    MG_UNROLL
+    for (int k = 0; k < ACC::ROWS; k++) {
+      const int r = ACC::row0() + k / 2 * 16 + k % 2 * 8 + mg_lane() / 4;
+      mg_num top = m[k];
+      if (r < ACC::M) {
+        MG_UNROLL
+        for (int w = 0; w < ACC::WN; w++) top = mg_shift_max(top, shared.at(w, r));
+      }
+      factor[k] = mg_shift_factor(m[k], top);
+      m[k] = top;
+    }
+  }
+  /* One value a row; the warps have agreed. */
+  template<class SINK> MG_DEV void put(const SINK &sink) const {
+    MG_UNROLL
+    for (int k = 0; k < ACC::ROWS; k++) {
+      const int r = ACC::row0() + k / 2 * 16 + k % 2 * 8 + mg_lane() / 4;
+      const mg_num v[1] = {m[k]};
+      if (mg_lane() % 4 == 0 && r < ACC::M && mg_warp() % ACC::WN == 0) sink.template put<1>(r, 0, v, 1);
+    }
+  }
+};
+/* Sums of the rows of a product that stays in fragments.  OUT is a tile of M x 1; WN * M words follow it if WN > 1. */
+template<class ACC> struct mg_fragment_sum {
+  mg_num part[ACC::ROWS];
+  MG_DEV void init() {
+    MG_UNROLL
+    for (int k = 0; k < ACC::ROWS; k++) part[k] = mg_zero();
+  }
+  MG_DEV void scale_rows(const mg_num (&f)[ACC::ROWS]) {
+    MG_UNROLL
+    for (int k = 0; k < ACC::ROWS; k++) part[k] = part[k] * f[k];
+  }
+  MG_DEV void add(const ACC &acc) {
+    MG_UNROLL
+    for (int i = 0; i < ACC::COUNT; i++) part[ACC::row_of(i)] = part[ACC::row_of(i)] + acc.at(i);
+  }
+  template<class OUT> MG_DEV void finish(const OUT &out) {
+    const mg_tile<mg_f32, ACC::WN, ACC::M, ACC::M, false> scratch((unsigned char *)(out.p + ACC::M));
+    MG_UNROLL
+    for (int k = 0; k < ACC::ROWS; k++) {
+      const int r = ACC::row0() + k / 2 * 16 + k % 2 * 8 + mg_lane() / 4;
+      mg_num v = part[k];
+      v = v + mg_shfl_xor(v, 1);
+      v = v + mg_shfl_xor(v, 2);
+      if (mg_lane() % 4 == 0 && r < ACC::M) {
+        if (ACC::WN == 1) out.put(r, 0, v);
+        else scratch.put(mg_warp() % ACC::WN, r, v);
+      }
+    }
+    if (ACC::WN > 1) {
+      mg_sync();
+      if (mg_tid() < ACC::M) {
+        mg_num v = scratch.at(0, mg_tid());
+        for (int w = 1; w < ACC::WN; w++) v = v + scratch.at(w, mg_tid());
+        out.put(mg_tid(), 0, v);
+      }
+    }
+  }
+};
+
 /* -------------------------------------------------------------------------------------------------- >>sites
    Loops over the valid elements of a result.  f(r, c, i) gives its element (r, c); i is the fragment element, where the
    loop runs over fragments.  The sink takes W neighbours of a row at a time, n of them valid. */
@@ -1877,16 +2022,19 @@ template<class OP, class TILE> MG_DEV mg_join_tile<OP, TILE> mg_join(const TILE 
      workspace                     loop | write | ticket; all but the last exit         | join, compute, store     */
 template<class OP, class TILE, int Z, int BYTES> struct mg_merge_shared { /* part k lies k * BYTES behind `p` */
   unsigned char *p;
+  enum { COUNT = Z };
   MG_DEV explicit mg_merge_shared(unsigned char *at) : p(at) {}
+  MG_DEV mg_num part(int k, int r, int c) const { return TILE(p + k * BYTES).at(r, c); }
   MG_DEV mg_num at(int r, int c) const {
-    mg_num v = TILE(p).at(r, c);
+    mg_num v = part(0, r, c);
     MG_UNROLL
-    for (int k = 1; k < Z; k++) v = OP::join(v, TILE(p + k * BYTES).at(r, c));
+    for (int k = 1; k < Z; k++) v = OP::join(v, part(k, r, c));
     return v;
   }
 };
 template<class OP, class TILE, int Z, int BYTES> struct mg_merge_global {
   const unsigned char *p;
+  enum { COUNT = Z };
   MG_DEV explicit mg_merge_global(const unsigned char *at) : p(at) {}
   MG_DEV mg_num part(int k, int r, int c) const { return mg_widen(mg_ldg_fresh((const mg_f32 *)(p + (int64_t)k * BYTES) + r * TILE::PITCH + c)); }
   MG_DEV mg_num at(int r, int c) const {
@@ -1896,6 +2044,26 @@ template<class OP, class TILE, int Z, int BYTES> struct mg_merge_global {
     return v;
   }
 };
+/* Parts whose rows have shifts of their own: each is weighted by what is to be undone of its shift.  The weights are a
+   tile of rows x Z. */
+template<class PARTS, class TILE> struct mg_merge_weighted {
+  PARTS parts;
+  TILE weights;
+  MG_DEV mg_merge_weighted(const PARTS &p, const TILE &w) : parts(p), weights(w) {}
+  MG_DEV mg_num at(int r, int c) const {
+    mg_num v = parts.part(0, r, c) * weights.at(r, 0);
+    MG_UNROLL_BY(8)
+    for (int k = 1; k < PARTS::COUNT; k++) v = v + parts.part(k, r, c) * weights.at(r, k);
+    return v;
+  }
+};
+template<int ROWS, int THREADS, class PARTS, class TILE> MG_DEV void mg_merge_weights(const PARTS &shifts, const TILE &weights) {
+  for (int r = mg_tid(); r < ROWS; r += THREADS) {
+    mg_num top = shifts.part(0, r, 0);
+    for (int k = 1; k < PARTS::COUNT; k++) top = mg_shift_max(top, shifts.part(k, r, 0));
+    for (int k = 0; k < PARTS::COUNT; k++) weights.put(r, k, mg_shift_factor(shifts.part(k, r, 0), top));
+  }
+}
 /* True in the block of a group of z that comes last; what the others wrote before is there for it to read.  Leaves the
    ticket as it was. */
 MG_DEV bool mg_last_of(uint32_t *ticket, int z) {
@@ -3519,6 +3687,9 @@ typedef struct mgi_cu_val_info {
   int contracted_rows, contracted_cols; /* LOAD: some matmul contracts that dimension of the tile as it is */
   int sites, site_store;     /* LOAD outside of loops: how many sites read it; the last is a store */
   int in_place;              /* MATMUL, SUM, MAX: the accumulator (op index) that it feeds directly */
+  uint32_t settles;          /* elementwise: the product whose fragments it takes over */
+  uint32_t chain;            /* MATMUL, SUM: the operand that is in fragments so */
+  int shifted;               /* it is kept as v exp(-m), with the shift m of K->shift */
 } mgi_cu_val_info;
 
 typedef struct mgi_cu_emit {
@@ -3557,6 +3728,9 @@ typedef struct mgi_cu_kernel {
   int64_t merge_bytes;       /* of the parts of one block in the workspace */
   char group_size[400], group_rank[400], group[800]; /* texts: blocks a group, this one's place in it, the group */
   uint8_t *late;             /* by operator: it stands behind the merge */
+  uint32_t shift;            /* the exponential whose rows have a running maximum, or 0 */
+  int shift_declared, agreed; /* agreed: the warps that share a row have the same one */
+  int shift_part, shift_obj; /* 1: the blocks' shifts are handed over; shift_obj: where, in a cluster */
 } mgi_cu_kernel;
 
 MGI_FN void mgi_cu_emit_fail(mgi_cu_emit *em, mg_status s, const char *where, const char *fmt, ...) {
@@ -3759,6 +3933,14 @@ MGI_FN int mgi_cu_is_ragged(const mgi_cu_kernel *K, uint32_t t, int which) {
 }
 
 MGI_FN void mgi_cu_materialise(mgi_cu_kernel *K, uint32_t t, mg_dtype type);
+MGI_FN int mgi_cu_is_op(const mg_op_node *o, mg_opcode a, mg_opcode b) { return o->code == a || o->code == b; }
+/* An accumulator that lifts nothing: all axes that it names have one block. */
+MGI_FN int mgi_cu_lifts(const mgi_cu_kernel *K, const mg_op_node *o) { return K->b->tensors[o->in[0].id].scope != o->scope; }
+/* -1: over a dimension of extent 1, which changes nothing; 0: rows are joined, 1: columns are. */
+MGI_FN int mgi_cu_reduced(const mgi_cu_kernel *K, const mg_op_node *o) {
+  int rank = K->b->tensors[o->in[0].id].shape.rank;
+  return o->attr.dim == rank - 1 ? 1 : o->attr.dim == rank - 2 ? 0 : -1;
+}
 
 /* 1 if t's expression has a leaf that only an accumulator holds. */
 MGI_FN int mgi_cu_has_acc(const mgi_cu_kernel *K, uint32_t t) {
@@ -4172,27 +4354,201 @@ MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left
     mgi_cu_str_put(s, ")");
   }
 }
+/* ---- products that stay in fragments: settled elementwise values, chained products, running maxima
+   An elementwise function p of a product that only row sums and left operands read takes over the product's fragments:
+
+       s = matmul(q, k)      acc_s                     warps_m x warps_n
+       p = exp(scale(s))     acc_s, in place           and, with a running maximum, exp(. - m) by row
+       l = sum(p, dim=1)     red_l: parts of lanes     times exp(m before - m now) wherever m was raised
+       d = matmul(p, v)      acc_d: left fragments     warps_m x 1 x warps_n: each warp its own columns of p
+
+   A product that a matmul takes as it is settles in itself.
+
+   The maximum is put in where its factor cancels in all that is stored: div(d, l).  Each warp runs one of its own; the
+   warps of a row agree before their parts are joined, the blocks of a group weight theirs (mg_merge_weighted). */
+MGI_FN void mgi_cu_agree(mgi_cu_kernel *K) {
+  const mgi_cu_val_info *p = &K->v[K->shift];
+  const char *name = mgi_cu_tname(K->b, K->shift);
+  if (K->agreed) return;
+  K->agreed = 1;
+  if (K->wn == 1) return;
+  mgi_cu_begin(K);
+  int obj = mgi_cu_obj_new(K, (int64_t)K->wn * p->rows * 4);
+  mgi_cu_str_put(&K->decl, "  const mg_tile<mg_f32, %d, %d, %d, false> x_%s(mg_shared() + %lld);\n", K->wn, p->rows, p->rows, name, (long long)K->obj[obj].offset);
+  mgi_cu_obj_touch(K, obj, 1);
+  mgi_cu_line(K, "shift_%s.agree(x_%s);", name, name);
+  for (int k = 0; k < K->n_obj; k++) K->obj[k].read = K->obj[k].written = k == obj; /* there is a barrier in it */
+  for (uint32_t t = 1; t < K->b->n_tensors; t++)
+    if (K->v[t].chain == K->shift && K->v[t].in_place) mgi_cu_line(K, "%s_%s.scale_rows(shift_%s.factor);", mgi_cu_producer(K, t)->code == MG_OP_SUM ? "red" : "acc", mgi_cu_tname(K->b, t), name);
+}
+MGI_FN void mgi_cu_shift_declare(mgi_cu_kernel *K) {
+  const mgi_cu_val_info *p = &K->v[K->shift];
+  if (K->shift_declared) return;
+  K->shift_declared = 1;
+  K->agreed = 0;
+  mgi_cu_str_put(&K->decl, "  mg_row_shift<mg_acc<%d, %d, %d, %d, 1>> shift_%s;\n", p->rows, p->cols, K->wm, K->wn, mgi_cu_tname(K->b, K->shift));
+  mgi_cu_line(K, "shift_%s.init();", mgi_cu_tname(K->b, K->shift));
+}
+/* Replaces the product's fragments by t's elements. */
+MGI_FN void mgi_cu_settle_step(mgi_cu_kernel *K, uint32_t t) {
+  mgi_cu_val_info *v = &K->v[t];
+  const char *name = mgi_cu_tname(K->b, t), *acc = K->v[v->settles].var;
+  const mg_op_node *o = mgi_cu_producer(K, t);
+  char cv[800];
+  mgi_cu_str f = {NULL, 0, 0, 0};
+  mgi_cu_prepare(K, t, 1);
+  mgi_cu_valid_text(K, t, 1, cv, sizeof cv);
+  mgi_cu_line(K, "// %s, in place of %s", name, mgi_cu_tname(K->b, v->settles));
+  if (K->shift == t) {
+    int in_loop = 0;
+    for (uint32_t k = 1; k < K->b->n_tensors; k++) in_loop |= K->v[k].chain == t && K->v[k].in_place;
+    if (!in_loop) { /* else where the loop begins */
+      K->shift_declared = 0;
+      mgi_cu_shift_declare(K);
+    }
+    mgi_cu_lambda(K, &f, o->in[0].id, 1, 1);
+    mgi_cu_line(K, "shift_%s.raise(%s, %s, %s);", name, acc, cv, mgi_cu_str_text(&f));
+    for (uint32_t k = 1; k < K->b->n_tensors; k++)
+      if (K->v[k].chain == t && K->v[k].in_place) mgi_cu_line(K, "%s_%s.scale_rows(shift_%s.factor);", mgi_cu_producer(K, k)->code == MG_OP_SUM ? "red" : "acc", mgi_cu_tname(K->b, k), name);
+    if (!in_loop) {
+      K->agreed = 0;
+      mgi_cu_agree(K);
+      if (K->wn > 1) mgi_cu_line(K, "%s.scale_rows(shift_%s.factor);", acc, name);
+    }
+  } else {
+    mgi_cu_lambda(K, &f, t, 1, 1);
+    mgi_cu_line(K, "mg_replace(%s, %s, %s);", acc, cv, mgi_cu_str_text(&f));
+  }
+  free(f.s);
+  v->home = MGI_CU_AT_FRAGMENT;
+  memcpy(v->var, K->v[v->settles].var, sizeof v->var);
+}
+/* All that reads tensor t stands in op's expression, or is op. */
+MGI_FN int mgi_cu_feeds_only(const mgi_cu_kernel *K, uint32_t t, uint32_t p) {
+  const mg_graph *b = K->b;
+  int any = 0;
+  if (t == p) return 1;
+  for (uint32_t k = 1; k < b->n_ops; k++)
+    for (int j = 0; j < b->ops[k].n_in && b->ops[k].code != MG_OP_LOAD; j++)
+      if (b->ops[k].in[j].id == t) {
+        if (b->ops[k].code == MG_OP_STORE || K->v[b->ops[k].out[0].id].home != MGI_CU_AT_INLINE || !mgi_cu_feeds_only(K, b->ops[k].out[0].id, p)) return 0;
+        any = 1;
+      }
+  return any;
+}
+/* The product of t's shape and scope in t's elementwise expression; 0 if none, or several. */
+MGI_FN uint32_t mgi_cu_product_in(const mgi_cu_kernel *K, uint32_t t, uint32_t p) {
+  const mg_op_node *o = mgi_cu_producer(K, t);
+  uint32_t found = 0;
+  int product = mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) && !K->v[t].in_place && !K->v[t].chain;
+  if (o->code == MG_OP_ACCUM && K->v[o->in[0].id].in_place && !K->v[o->in[0].id].chain) product = mgi_cu_is_op(mgi_cu_producer(K, o->in[0].id), MG_OP_MATMUL, MG_OP_CONCAT_MATMUL);
+  for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++)
+    if (o->map.to[a] != MG_MAP_NONE && (K->merged >> a & 1)) return 0;
+  if (product) return K->v[t].rows == K->v[p].rows && K->v[t].cols == K->v[p].cols && K->b->tensors[t].scope == K->b->tensors[p].scope ? t : 0;
+  if (K->v[t].home != MGI_CU_AT_INLINE || !mg_op_row(o->code)->elementwise) return 0;
+  for (int k = 0; k < o->n_in; k++) {
+    uint32_t x = mgi_cu_product_in(K, o->in[k].id, p);
+    if (x && found && x != found) return 0;
+    if (x) found = x;
+  }
+  return found;
+}
+/* Finds what settles, which products are chained, and whether a running maximum cancels.  After the warps are known. */
+MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
+  const mg_graph *b = K->b;
+  if (K->wk != 1) return;
+  for (uint32_t t = 1; t < b->n_tensors; t++) {
+    mgi_cu_val_info *v = &K->v[t];
+    int chains = 0, others = 0, registers = (mgi_cu_pad_to(v->rows, 16 * K->wm) / (16 * K->wm)) * 4;
+    int64_t total = (int64_t)registers * v->cols / (8 * K->wn);
+    if ((b->tensors[t].dtype != MG_F16 && b->tensors[t].dtype != MG_BF16) || mgi_cu_pad_to(v->cols, 16) % (16 * K->wn)) continue;
+    uint32_t s = mgi_cu_product_in(K, t, t); /* t itself: a product is a left operand as it is */
+    if (!s || (s != t && !mgi_cu_feeds_only(K, s, t)) || (s == t && K->b->tensors[t].scope != mgi_cu_producer(K, t)->scope)) continue;
+    for (uint32_t k = 1; k < b->n_ops; k++)
+      for (int j = 0; j < b->ops[k].n_in && b->ops[k].code != MG_OP_LOAD; j++) {
+        const mg_op_node *o = &b->ops[k];
+        if (o->in[j].id != t) continue;
+        if (o->scope == b->tensors[t].scope && o->code == MG_OP_MATMUL && j == 0 && b->tensors[o->in[1].id].dtype == b->tensors[t].dtype && o->in[1].id != t) {
+          chains++;
+          total += (int64_t)registers * mgi_cu_pad_to(K->v[o->out[0].id].cols, 8) / 8;
+        } else if (o->scope != b->tensors[t].scope || o->code != MG_OP_SUM || mgi_cu_reduced(K, o) != 1) others++;
+      }
+    if (!chains || (others && s != t) || total > 200) continue;
+    v->settles = s;
+    for (uint32_t k = 1; k < b->n_ops; k++) {
+      const mg_op_node *o = &b->ops[k];
+      if (!o->n_in || o->in[0].id != t || o->scope != b->tensors[t].scope || o->code == MG_OP_LOAD) continue;
+      if (o->code == MG_OP_MATMUL && o->in[1].id != t && b->tensors[o->in[1].id].dtype == b->tensors[t].dtype) K->v[o->out[0].id].chain = t;
+      if (o->code == MG_OP_SUM && s != t) K->v[o->out[0].id].chain = t;
+    }
+  }
+  /* Degrees: a value of degree n has the factor exp(-n m). */
+  uint32_t p = 0;
+  int many = 0, ok = 1, loops = 0, straight = 0;
+  for (uint32_t t = 1; t < b->n_tensors; t++)
+    if (K->v[t].settles && mgi_cu_producer(K, t)->code == MG_OP_EXP) p = t, many++;
+  int8_t *degree = (int8_t *)calloc(b->n_tensors, 1);
+  if (!degree) mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
+  if (!degree || many != 1) {
+    free(degree);
+    return;
+  }
+  for (uint32_t k = 1; k < b->n_ops && ok; k++) {
+    const mg_op_node *o = &b->ops[k];
+    int in[3] = {0, 0, 0}, all = 0, d = 0;
+    if (o->code == MG_OP_LOAD) continue;
+    for (int j = 0; j < o->n_in; j++) {
+      if (j < 3) in[j] = degree[o->in[j].id];
+      all |= degree[o->in[j].id];
+    }
+    if (o->code != MG_OP_STORE && K->v[o->out[0].id].chain == p) {
+      d = 1;
+      ok &= !all || o->in[0].id == p;
+      *(K->v[o->out[0].id].in_place ? &loops : &straight) = 1;
+    } else if (!all) continue;
+    else if (o->code == MG_OP_ACCUM) {
+      d = in[0];
+      for (uint32_t a = 1; a <= 3; a++) ok &= o->map.to[a] == MG_MAP_NONE || o->map.to[a] == MG_MAP_SUM || b->axes[a].extent == 1;
+      ok &= d == 1 && (K->v[o->in[0].id].in_place == (int)k || !mgi_cu_lifts(K, o));
+    } else if (o->code == MG_OP_DIV) d = in[0] - in[1];
+    else if (o->code == MG_OP_MUL) d = in[0] + in[1];
+    else if (o->code == MG_OP_SCALE || o->code == MG_OP_NEG) d = in[0];
+    else if (mgi_cu_is_op(o, MG_OP_ADD, MG_OP_SUB)) d = in[0], ok &= in[0] == in[1];
+    else ok = 0;
+    if (d > 8 || d < -8) ok = 0;
+    else if (o->code != MG_OP_STORE) degree[o->out[0].id] = (int8_t)d;
+  }
+  if (ok && !(loops && straight)) {
+    K->shift = p;
+    for (uint32_t t = 1; t < b->n_tensors; t++) K->v[t].shifted = degree[t] == 1;
+  }
+  free(degree);
+}
+
 MGI_FN void mgi_cu_acc_declare(mgi_cu_kernel *K, uint32_t t) {
   mgi_cu_val_info *v = &K->v[t];
   const char *name = mgi_cu_tname(K->b, t);
   snprintf(v->var, sizeof v->var, "acc_%.70s", name);
-  mgi_cu_str_put(&K->decl, "  typedef mg_acc<%d, %d, %d, %d, %d> A_%s;\n  A_%s acc_%s;\n", v->rows, v->cols, K->wm, K->wn, K->wk, name, name, name);
-  K->registers += (mgi_cu_pad_to(v->rows, 16 * K->wm) / (16 * K->wm)) * (mgi_cu_pad_to(v->cols, 8 * K->wn) / (8 * K->wn)) * 4;
+  if (v->chain) mgi_cu_str_put(&K->decl, "  typedef mg_acc<%d, %d, %d, 1, %d, true> A_%s;\n  A_%s acc_%s;\n", v->rows, v->cols, K->wm, K->wn, name, name, name);
+  else mgi_cu_str_put(&K->decl, "  typedef mg_acc<%d, %d, %d, %d, %d> A_%s;\n  A_%s acc_%s;\n", v->rows, v->cols, K->wm, K->wn, K->wk, name, name, name);
+  K->registers += (mgi_cu_pad_to(v->rows, 16 * K->wm) / (16 * K->wm)) * (mgi_cu_pad_to(v->cols, 8 * (v->chain ? 1 : K->wn)) / (8 * (v->chain ? 1 : K->wn))) * 4;
   if (K->registers > 224) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "matmul", "accumulators take %d registers a thread, more than 224: use more warps or smaller tiles", K->registers);
 }
 /* The result's place once acc is complete: `t` is the matmul's output, or the accumulator's that it feeds. */
 MGI_FN void mgi_cu_acc_done(mgi_cu_kernel *K, uint32_t matmul, uint32_t t) {
   const char *name = mgi_cu_tname(K->b, matmul);
   mgi_cu_val_info *m = &K->v[matmul], *v = &K->v[t];
-  if (K->wk == 1) {
+  int wk = m->chain ? K->wn : K->wk;
+  if (m->shifted) mgi_cu_agree(K);
+  if (wk == 1) {
     if (v != m) memcpy(v->var, m->var, sizeof v->var);
     v->home = MGI_CU_AT_FRAGMENT;
     return;
   }
   int pitch = mgi_cu_pad_to(m->cols, 8) + 8;
   mgi_cu_begin(K);
-  int obj = mgi_cu_obj_new(K, (int64_t)K->wk * m->rows * pitch * 4);
-  mgi_cu_str_put(&K->decl, "  const mg_partial<A_%s, %d> s_%s(mg_shared() + %lld);\n", name, K->wk, name, (long long)K->obj[obj].offset);
+  int obj = mgi_cu_obj_new(K, (int64_t)wk * m->rows * pitch * 4);
+  mgi_cu_str_put(&K->decl, "  const mg_partial<A_%s, %d> s_%s(mg_shared() + %lld);\n", name, wk, name, (long long)K->obj[obj].offset);
   mgi_cu_obj_touch(K, obj, 1);
   mgi_cu_line(K, "s_%s.spill(%s);", name, m->var);
   v->home = MGI_CU_AT_PARTIAL;
@@ -4217,6 +4573,17 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     int depth = K->v[a].cols;
     char end[800];
     mgi_cu_str l = {NULL, 0, 0, 0}, r = {NULL, 0, 0, 0};
+    if (v->chain) {
+      if (mgi_cu_has_acc(K, b)) mgi_cu_materialise(K, b, type);
+      mgi_cu_valid_text(K, a, 1, end, sizeof end);
+      mgi_cu_arrive_for(K, b);
+      mgi_cu_begin(K);
+      mgi_cu_operand(K, &r, b, 0, type, end);
+      if (v->in_place) mgi_cu_quote(K, o);
+      mgi_cu_line(K, "mg_contract_chain<%s>(%s, %s, %s);", mgi_cu_type[type], name, K->v[a].var, mgi_cu_str_text(&r));
+      free(r.s);
+      continue;
+    }
     if (mgi_cu_has_acc(K, a)) mgi_cu_materialise(K, a, type);
     if (mgi_cu_has_acc(K, b)) mgi_cu_materialise(K, b, type);
     mgi_cu_valid_text(K, a, 1, end, sizeof end);
@@ -4235,15 +4602,15 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
 }
 
 /* ---- reductions */
-/* -1: over a dimension of extent 1, which changes nothing; 0: rows are joined, 1: columns are. */
-MGI_FN int mgi_cu_reduced(const mgi_cu_kernel *K, const mg_op_node *o) {
-  int rank = K->b->tensors[o->in[0].id].shape.rank;
-  return o->attr.dim == rank - 1 ? 1 : o->attr.dim == rank - 2 ? 0 : -1;
-}
 MGI_FN void mgi_cu_reduce_declare(mgi_cu_kernel *K, uint32_t op) {
   const mg_op_node *o = &K->b->ops[op];
   const mgi_cu_val_info *in = &K->v[o->in[0].id];
-  const char *name = mgi_cu_tname(K->b, o->out[0].id), *what = o->code == MG_OP_MAX ? "mg_by_max" : "mg_by_sum";
+  const char *name = mgi_cu_tname(K->b, o->out[0].id);
+  if (K->v[o->out[0].id].chain) {
+    mgi_cu_str_put(&K->decl, "  mg_fragment_sum<mg_acc<%d, %d, %d, %d, 1>> red_%s;\n", in->rows, in->cols, K->wm, K->wn, name);
+    return;
+  }
+  const char *what = o->code == MG_OP_MAX ? "mg_by_max" : "mg_by_sum";
   if (mgi_cu_reduced(K, o)) mgi_cu_str_put(&K->decl, "  typedef mg_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->rows, K->threads, name, name, name);
   else mgi_cu_str_put(&K->decl, "  typedef mg_col_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->cols, K->threads, name, name, name);
 }
@@ -4254,7 +4621,10 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   const char *name = mgi_cu_tname(K->b, o->out[0].id);
   int row = mgi_cu_reduced(K, o), n = row ? in->rows : in->cols;
   int64_t scratch = 0; /* as mg_row_reduce and mg_col_reduce count it */
-  if (row) {
+  if (K->v[o->out[0].id].chain) {
+    if (K->v[o->out[0].id].shifted) mgi_cu_agree(K);
+    scratch = K->wn > 1 ? (int64_t)n * K->wn : 0;
+  } else if (row) {
     int g = 8;
     while (g * 2 * n <= K->threads) g *= 2;
     if (g > 32) scratch = (int64_t)n * (g / 32);
@@ -4274,11 +4644,16 @@ MGI_FN void mgi_cu_reduce_step(mgi_cu_kernel *K, uint32_t op) {
   uint32_t t = o->out[0].id, in = o->in[0].id;
   char rv[800], cv[800];
   mgi_cu_str f = {NULL, 0, 0, 0};
-  mgi_cu_prepare(K, in, 0);
+  if (!K->v[t].chain) mgi_cu_prepare(K, in, 0);
   mgi_cu_quote(K, o);
   if (!K->v[t].in_place) {
     mgi_cu_reduce_declare(K, op);
     mgi_cu_line(K, "red_%s.init();", mgi_cu_tname(K->b, t));
+  }
+  if (K->v[t].chain) {
+    mgi_cu_line(K, "red_%s.add(%s);", mgi_cu_tname(K->b, t), K->v[in].var);
+    if (!K->v[t].in_place) mgi_cu_reduce_done(K, op, t);
+    return;
   }
   mgi_cu_lambda(K, &f, in, 0, mgi_cu_reduced(K, o) ? 2 : 1);
   mgi_cu_line(K, "red_%s.add(%s, %s, %s);", mgi_cu_tname(K->b, t), mgi_cu_valid_text(K, in, 0, rv, sizeof rv), mgi_cu_valid_text(K, in, 1, cv, sizeof cv), mgi_cu_str_text(&f));
@@ -4328,45 +4703,51 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
 }
 
 /* ---- merges */
+/* A place for this block's part of `rows` x `cols` under `name`: the sink that takes it, and g_<name>, which reads all
+   blocks' parts.  Returns the piece of shared memory, -1 in the workspace. */
+MGI_FN int mgi_cu_merge_place(mgi_cu_kernel *K, const char *name, int rows, int cols, const char *by, char *sink, size_t n) {
+  int pitch = cols == 1 ? 1 : mgi_cu_pitch(cols, 4), obj = -1;
+  int64_t bytes = ((int64_t)rows * pitch * 4 + 127) / 128 * 128, z = 1;
+  mgi_cu_str_put(&K->decl, "  typedef mg_tile<mg_f32, %d, %d, %d, false> P_%s;\n", rows, cols, pitch, name);
+  if (K->cluster) {
+    for (uint32_t a = 1; a <= 3; a++)
+      if (K->merged >> a & 1) z *= K->b->axes[a].extent;
+    obj = mgi_cu_obj_new(K, bytes * z);
+    K->obj[obj].begin = 0; /* other blocks write it at any time */
+    K->obj[obj].end = 1 << 30;
+    snprintf(sink, n, "mg_into(P_%.60s(mg_cluster_shared(mg_shared() + %lld + mg_cluster_rank() * %lld, 0)), 0, 0)", name, (long long)K->obj[obj].offset, (long long)bytes);
+    mgi_cu_str_put(&K->decl, "  const mg_merge_shared<%s, P_%s, %s, %lld> g_%s(mg_shared() + %lld);\n", by, name, K->group_size, (long long)bytes, name, (long long)K->obj[obj].offset);
+  } else {
+    snprintf(sink, n, "mg_to_global<mg_f32, %d>((mg_f32 *)(parts + (int64_t)(%.390s) * MERGE + %lld), %d, 1)", pitch > 1 ? 4 : 1, K->group_rank, (long long)K->merge_bytes, pitch);
+    mgi_cu_line(K, "const mg_merge_global<%s, P_%s, %s, MERGE> g_%s(parts + %lld);", by, name, K->group_size, name, (long long)K->merge_bytes);
+    K->merge_bytes += bytes;
+  }
+  return obj;
+}
 /* This block's part of the accumulator `op` over grid axes, to where the whole is read; `in` is what holds the part. */
 MGI_FN void mgi_cu_merge_step(mgi_cu_kernel *K, uint32_t op, uint32_t in) {
   const mg_op_node *o = &K->b->ops[op];
   uint32_t t = o->out[0].id;
   mgi_cu_val_info *v = &K->v[t];
   const char *name = mgi_cu_tname(K->b, t), *by = "mg_by_sum";
-  int pitch = v->cols == 1 ? 1 : mgi_cu_pitch(v->cols, 4), fast = pitch > 1 ? 4 : 1;
-  int64_t bytes = ((int64_t)v->rows * pitch * 4 + 127) / 128 * 128;
   char sink[900];
-  uint32_t acc;
   for (uint32_t a = 1; a < K->b->n_axes; a++)
     if (o->map.to[a] == MG_MAP_MAX) by = "mg_by_max";
-  mgi_cu_str_put(&K->decl, "  typedef mg_tile<mg_f32, %d, %d, %d, false> P_%s;\n", v->rows, v->cols, pitch, name);
-  if (K->cluster) {
-    if (K->merge_open) mgi_cu_line(K, "mg_cluster_wait(); // all blocks of the group have begun");
-    int64_t z = 1;
-    for (uint32_t a = 1; a <= 3; a++)
-      if (K->merged >> a & 1) z *= K->b->axes[a].extent;
-    acc = mgi_cu_prepare(K, in, 1);
-    int obj = mgi_cu_obj_new(K, bytes * z);
-    K->obj[obj].begin = 0; /* other blocks write it at any time */
-    K->obj[obj].end = 1 << 30;
-    mgi_cu_line(K, "// this block's part of %s", name);
-    snprintf(sink, sizeof sink, "mg_into(P_%.60s(mg_cluster_shared(mg_shared() + %lld + mg_cluster_rank() * %lld, 0)), 0, 0)", name, (long long)K->obj[obj].offset, (long long)bytes);
-    mgi_cu_site(K, in, acc, sink);
-    mgi_cu_str_put(&K->decl, "  const mg_merge_shared<%s, P_%s, %s, %lld> g_%s(mg_shared() + %lld);\n", by, name, K->group_size, (long long)bytes, name, (long long)K->obj[obj].offset);
-    v->obj = obj;
-  } else {
-    acc = mgi_cu_prepare(K, in, 1);
-    mgi_cu_line(K, "// this block's part of %s", name);
-    snprintf(sink, sizeof sink, "mg_to_global<mg_f32, %d>((mg_f32 *)(parts + (int64_t)(%.390s) * MERGE + %lld), %d, 1)", fast, K->group_rank, (long long)K->merge_bytes, pitch);
-    mgi_cu_site(K, in, acc, sink);
-    mgi_cu_str_put(&K->body, "%sconst mg_merge_global<%s, P_%s, %s, MERGE> g_%s(parts + %lld);\n", K->pad, by, name, K->group_size, name, (long long)K->merge_bytes);
-    K->merge_bytes += bytes;
-    v->obj = -1;
-  }
+  if (K->cluster && K->merge_open) mgi_cu_line(K, "mg_cluster_wait(); // all blocks of the group have begun");
   K->merge_open = 0;
+  if (v->shifted && !K->shift_part) {
+    char shift[80];
+    snprintf(shift, sizeof shift, "shift_%.70s", mgi_cu_tname(K->b, K->shift));
+    K->shift_part = 1;
+    K->shift_obj = mgi_cu_merge_place(K, shift, K->v[K->shift].rows, 1, "mg_by_max", sink, sizeof sink);
+    mgi_cu_line(K, "%s.put(%s);", shift, sink);
+  }
+  uint32_t acc = mgi_cu_prepare(K, in, 1);
+  v->obj = mgi_cu_merge_place(K, name, v->rows, v->cols, by, sink, sizeof sink);
+  mgi_cu_line(K, "// this block's part of %s", name);
+  mgi_cu_site(K, in, acc, sink);
   v->home = MGI_CU_AT_PARTIAL;
-  snprintf(v->var, sizeof v->var, "g_%.70s", name);
+  snprintf(v->var, sizeof v->var, "%s_%.70s", v->shifted ? "h" : "g", name);
 }
 /* All parts have been handed over: one block of the group goes on. */
 MGI_FN void mgi_cu_merge_done(mgi_cu_kernel *K) {
@@ -4379,6 +4760,24 @@ MGI_FN void mgi_cu_merge_done(mgi_cu_kernel *K) {
     mgi_cu_line(K, "mg_cluster_wait();");
   } else mgi_cu_line(K, "if (!mg_last_of(ticket, %s)) return; // the last block of the group goes on", K->group_size);
   for (int k = 0; k < K->n_obj; k++) K->obj[k].read = K->obj[k].written = 0;
+  if (!K->shift_part) return;
+  const char *name = mgi_cu_tname(K->b, K->shift);
+  int rows = K->v[K->shift].rows;
+  int64_t z = 1;
+  for (uint32_t a = 1; a <= 3; a++)
+    if (K->merged >> a & 1) z *= K->b->axes[a].extent;
+  mgi_cu_begin(K);
+  int obj = mgi_cu_obj_new(K, rows * z * 4);
+  mgi_cu_str_put(&K->decl, "  typedef mg_tile<mg_f32, %d, %s, %s, false> W_%s;\n", rows, K->group_size, K->group_size, name);
+  mgi_cu_obj_touch(K, obj, 1);
+  mgi_cu_line(K, "const W_%s w_%s(mg_shared() + %lld);", name, name, (long long)K->obj[obj].offset);
+  mgi_cu_line(K, "mg_merge_weights<%d, %d>(g_shift_%s, w_%s);", rows, K->threads, name, name);
+  mgi_cu_barrier(K);
+  for (int k = 0; k < K->n_obj; k++) K->obj[k].read = K->obj[k].written = 0;
+  K->obj[obj].end = 1 << 30; /* it is read wherever such a value is */
+  for (uint32_t t = 1; t < K->b->n_tensors; t++)
+    if (K->v[t].shifted && K->v[t].home == MGI_CU_AT_PARTIAL && K->v[t].var[0] == 'h' && K->v[t].var[1] == '_')
+      mgi_cu_line(K, "const mg_merge_weighted<decltype(g_%s), W_%s> %s(g_%s, w_%s);", mgi_cu_tname(K->b, t), name, K->v[t].var, mgi_cu_tname(K->b, t), name);
 }
 /* Which axes merge, how, and what stands behind the merge: all that a merged value reaches, with the whole of a loop
    that has some of it, and the loads that nothing before uses. */
@@ -4455,8 +4854,6 @@ MGI_FN int mgi_cu_is_max(const mgi_cu_kernel *K, const mg_op_node *o) {
     if (o->map.to[a] == MG_MAP_MAX) return 1;
   return 0;
 }
-/* An accumulator that lifts nothing: all axes that it names have one block. */
-MGI_FN int mgi_cu_lifts(const mgi_cu_kernel *K, const mg_op_node *o) { return K->b->tensors[o->in[0].id].scope != o->scope; }
 
 /* The outermost of the loops that it lifts out of. */
 MGI_FN uint32_t mgi_cu_lifted(const mgi_cu_kernel *K, const mg_op_node *o) {
@@ -4496,6 +4893,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     uint32_t in = o->in[0].id, t = o->out[0].id;
     const mg_op_node *p = mgi_cu_producer(K, in);
     mgi_cu_val_info *v = &K->v[t];
+    if (K->shift && K->v[in].in_place && K->v[in].chain == K->shift) mgi_cu_shift_declare(K);
     if (K->v[in].in_place && (p->code == MG_OP_MATMUL || p->code == MG_OP_CONCAT_MATMUL)) {
       mgi_cu_acc_declare(K, in);
       mgi_cu_line(K, "acc_%s.zero();", mgi_cu_tname(b, in));
@@ -4636,7 +5034,6 @@ MGI_FN void mgi_cu_enter(mgi_cu_kernel *K, uint32_t scope, mgi_cu_ring *ring) {
   }
 }
 
-MGI_FN int mgi_cu_is_op(const mg_op_node *o, mg_opcode a, mg_opcode b) { return o->code == a || o->code == b; }
 
 /* Counts the loads outside of loops that t's expression reads. */
 MGI_FN void mgi_cu_count_sites(mgi_cu_kernel *K, uint32_t t, int weight, int store) {
@@ -4780,7 +5177,8 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
   while (K->wm * K->wn * 2 <= warps && K->wn * 32 < N && (M > 16 || depth < 16 * warps)) K->wn *= 2;
   K->wk = M ? warps / (K->wm * K->wn) : 1;
   if (!M) K->wm = K->wn = 1;
-  if (mg_plan_get(b, "warps_m") || mg_plan_get(b, "warps_n") || mg_plan_get(b, "warps_k")) {
+  int given = mg_plan_get(b, "warps_m") || mg_plan_get(b, "warps_n") || mg_plan_get(b, "warps_k");
+  if (given) {
     int64_t m = mg_plan_int(b, "warps_m", 1), n = mg_plan_int(b, "warps_n", 1), k = mg_plan_int(b, "warps_k", 1);
     if (m < 1 || n < 1 || k < 1 || m > 32 || n > 32 || k > 32 || m * n * k != warps) {
       mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's warps %lld x %lld x %lld are not the %d warps of threads=%d", (long long)m, (long long)n, (long long)k, warps, b->threads);
@@ -4789,10 +5187,20 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
     K->wm = (int)m;
     K->wn = (int)n;
     K->wk = (int)k;
-  } else if (M && K->wm * K->wn * K->wk != warps) { /* an odd number of warps: all of them split the contraction */
-    K->wm = K->wn = 1;
-    K->wk = warps;
+  } else {
+    if (M && K->wm * K->wn * K->wk != warps) { /* an odd number of warps: all of them split the contraction */
+      K->wm = K->wn = 1;
+      K->wk = warps;
+    }
+    int wn = K->wn, wk = K->wk, found = 0;
+    K->wn = wn * wk; /* with a product that can stay in fragments, its columns are split instead */
+    K->wk = 1;
+    mgi_cu_chain_analyse(K);
+    for (uint32_t t = 1; t < b->n_tensors; t++) found |= K->v[t].settles != 0;
+    if (!found) K->wn = wn, K->wk = wk;
+    return;
   }
+  mgi_cu_chain_analyse(K);
 }
 
 /* Writes declarations and body for the layout so far. */
@@ -4809,6 +5217,7 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
   snprintf(K->pad, sizeof K->pad, "  ");
   K->merge_open = 1;
   K->merge_bytes = 0;
+  K->shift_declared = K->agreed = K->shift_part = 0;
   if (K->merged && K->cluster) mgi_cu_line(K, "mg_cluster_arrive();");
   for (int late = 0; late <= (K->merged != 0); late++) {
     stores = 0;
@@ -4838,7 +5247,9 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
           if (merges) mgi_cu_merge_step(K, k, mgi_cu_lifts(K, o) ? o->out[0].id : in);
           break;
         }
-        default: break;
+        default:
+          if (o->n_out && K->v[o->out[0].id].settles) mgi_cu_settle_step(K, o->out[0].id);
+          break;
       }
     }
     if (K->merged && !late) mgi_cu_merge_done(K);

@@ -993,6 +993,13 @@ static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu) {
     while (p.warps_m * p.warps_n < 16 && acc / (p.warps_m * p.warps_n) > 4096 && n / 8 % (p.warps_n * 2) == 0) p.warps_n *= 2;
     while (p.warps_m * p.warps_n * p.warps_k < 4 && mgi_se_up(c, 16) % (32 * p.warps_k) == 0) p.warps_k *= 2;
   }
+  for (int i = 0; i < k->n && p.warps_k > 1; i++) { /* a product that is a left operand stays in fragments where no warps split a contraction */
+    const mgi_se_mop *o = &k->op[i], *a = o->code == MG_OP_MATMUL ? &k->op[o->in[0]] : NULL;
+    if (!a || !mgi_se_made(k, o->in[0]) || mgi_se_up(a->d[a->rank - 1], 16) % 32) continue;
+    int64_t most = p.warps_n * p.warps_k, cols = mgi_se_up(a->d[a->rank - 1], 16);
+    while (most > 1 && cols % (16 * most)) most /= 2;
+    p.warps_n = (int)most, p.warps_k = 1;
+  }
   if (acc / (p.warps_m * p.warps_n) > 4096) p.feasible = 0; /* 128 registers a thread in accumulators */
   int64_t merge = 0; /* partial fragments of the warps that split a contraction: after the loop the ring is free for them */
   for (int i = 0; i < k->n && p.warps_k > 1; i++) {

@@ -254,6 +254,45 @@ static void test_nested(void **state) {
   passes("program t\ninput X : f16[24, 64]\nO = kernel grid=(x=1) threads=64 {\n  for i=3 {\n    for j=4 {\n      x = load X {i->0, j->1}\n      y = sqr(x)\n    }\n  }\n  o = accum(y) {i->0, j->1}\n  store o {}\n}\noutput O\n");
 }
 
+/* Products that stay in fragments between two matmuls; exponentials of large logits under a running maximum. */
+static void test_chains(void **state) {
+  (void)state;
+  char text[2400];
+  static const char *const plans[] = {"", "  plan { warps_m=1 warps_n=4 warps_k=1 }\n", "  plan { warps_m=4 warps_n=1 warps_k=1 stages=2 }\n", "  plan { warps_m=2 warps_n=2 warps_k=1 stages=1 }\n"};
+  for (int k = 0; k < 4; k++) { /* logits have a deviation of about 60: exp overflows without a maximum, in the merged parts too */
+    int M = k ? 1 + pick(70) : 64, N = k ? 100 + pick(300) : 512, D = k ? 16 * (1 + pick(4)) : 64, E = k ? 8 + pick(60) : 64, z = k > 1 ? 2 + pick(3) : 1, chunk = 64 * (1 + pick(2));
+    long long i = count_of((N + z - 1) / z, chunk);
+    N = (int)(z * i * chunk - (k ? pick(16) : 0)); /* chunks of which the last 16 columns are not whole */
+    snprintf(text, sizeof text, "program t\ninput Q : f16[2, %d, %d]\ninput K : f16[2, %d, %d]\ninput V : f16[%d, %d]\nO = kernel grid=(x=2, z=%d) threads=128 {\n%s%s  q = load Q {x->0}\n  for i=%lld {\n"
+             "    k = load K {x->0, z->1, i->1}\n    v = load V {z->0, i->0}\n    p = exp(scale(matmul(q, transpose(k, [0, 2, 1])), %d/1))\n    l = sum(p, dim=2)\n    d = matmul(p, v)\n  }\n"
+             "  o = div(accum(d) {i->+, z->+}, accum(l) {i->+, z->+})\n  store o {x->0}\n}\noutput O\n", M, D, N, D, N, E, z, plans[k], k == 3 ? "  plan { merge=workspace }\n" : "", i, 60 / (D < 32 ? 4 : 8));
+    passes(text);
+    mg_graph *g = parse(text);
+    char *cu = emit(g, NULL);
+    assert_non_null(strstr(cu, "mg_contract_chain<"));
+    assert_non_null(strstr(cu, "mg_row_shift<"));
+    mg_string_free(cu);
+    mg_graph_free(g);
+  }
+  /* no loop, an epilogue between that is no exponential, a product taken as it is, with another reader */
+  passes("program t\ninput A : f16[40, 48]\ninput B : f16[48, 64]\ninput D : f16[64, 24]\nO, P = kernel grid=(x=2) threads=128 {\n  plan { warps_m=2 warps_n=2 warps_k=1 }\n  a = load A {x->0}\n  b = load B {}\n  d = load D {}\n"
+         "  c = matmul(a, b)\n  o = matmul(c, d)\n  store o {x->0}\n  store c {x->0}\n}\noutput O\noutput P\n");
+  passes("program t\ninput A : f16[33, 48]\ninput B : f16[48, 250]\ninput C : f16[33, 1]\ninput D : f16[250, 24]\nO, L = kernel grid=(x=1) threads=64 {\n  plan { warps_m=1 warps_n=2 warps_k=1 }\n  a = load A {}\n  g = load C {}\n  for i=4 {\n"
+         "    b = load B {i->1}\n    d = load D {i->0}\n    s = silu(mul(matmul(a, b), g))\n    e = matmul(s, d)\n    l = sum(s, dim=1)\n  }\n  o = accum(e) {i->+}\n  store o {}\n  t = accum(l) {i->+}\n  store t {}\n}\noutput O\noutput L\n");
+  passes("program t\ninput Q : bf16[20, 32]\ninput K : bf16[32, 64]\ninput V : bf16[64, 40]\nO = kernel grid=(x=1) threads=128 {\n  plan { warps_m=2 warps_n=2 warps_k=1 }\n  q = load Q {}\n  k = load K {}\n  v = load V {}\n"
+         "  p = exp(scale(matmul(q, k), 5/1))\n  o = div(matmul(p, v), sum(p, dim=1))\n  store o {}\n}\noutput O\n");
+  /* where the maximum does not cancel, there is none */
+  static const char apart[] = "program t\ninput Q : f16[16, 32]\ninput K : f16[32, 128]\ninput V : f16[128, 40]\nO, L = kernel grid=(x=1) threads=128 {\n  q = load Q {}\n  for i=2 {\n    k = load K {i->1}\n    v = load V {i->0}\n"
+    "    p = exp(scale(matmul(q, k), 1/16))\n    d = matmul(p, v)\n    l = sum(p, dim=1)\n  }\n  o = accum(d) {i->+}\n  t = accum(l) {i->+}\n  store o {}\n  store t {}\n}\noutput O\noutput L\n";
+  passes(apart);
+  mg_graph *g = parse(apart);
+  char *cu = emit(g, NULL);
+  assert_non_null(strstr(cu, "mg_contract_chain<"));
+  assert_null(strstr(cu, "mg_row_shift<"));
+  mg_string_free(cu);
+  mg_graph_free(g);
+}
+
 /* Accumulators over grid axes: blocks that share a contraction, in a cluster and through the workspace. */
 static void test_merges(void **state) {
   (void)state;
@@ -318,7 +357,7 @@ static void test_barriers(void **state) {
   (void)state;
   static const size sizes[] = {
     {16, 512, 128, 16, 16, 128, 64, 128, "f16", "", "", "", 0},
-    {33, 256, 128, 16, 33, 64, 64, 64, "f16", "  plan { warps_m=2 warps_n=1 warps_k=1 stages=2 }\n", "", "", 0},
+    {33, 256, 128, 32, 33, 64, 64, 64, "f16", "  plan { warps_m=2 warps_n=1 warps_k=1 stages=2 }\n", "", "", 0},
     {16, 256, 48, 32, 16, 32, 24, 64, "f16", "  plan { merge=cluster stages=2 }\n", "", "", 3},
     {16, 256, 48, 16, 16, 32, 24, 64, "f16", "  plan { merge=workspace stages=2 }\n", "", "", 3},
   };
@@ -441,7 +480,7 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_file), cmocka_unit_test(test_refused), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_barriers),
-    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
+    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_chains), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
