@@ -5303,6 +5303,11 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
       mgi_cu_pass(K, 0, fresh);
       mgi_cu_lay_out(K);
       if (K->shared <= em->shared_limit) break;
+      if ((given || K->stages == 1) && K->cluster && !mg_plan_get(b, "merge")) { /* the parts of a whole group may be too much for one block */
+        K->cluster = 0;
+        K->stages = (given ? (int)given : 3) + 1;
+        continue;
+      }
       if (given || K->stages == 1)
         mgi_cu_emit_fail(em, MG_UNSUPPORTED, name, "a block takes %lld bytes of shared memory at %d stage%s, %s gives it %lld", (long long)K->shared, K->stages, K->stages == 1 ? "" : "s", em->arch,
                       (long long)em->shared_limit);
