@@ -156,6 +156,7 @@ const char *mg_saturation_name(mg_saturation s); /* "SATURATED", "NODES", "TIME"
 
 typedef struct mg_axiom { const char *name, *left, *right, *equation; } mg_axiom;
 int mg_axiom_count(void);
+enum { MG_AXIOM_TIMES = 64 }; /* of so many axioms the times are kept */
 const mg_axiom *mg_axiom_at(int k); /* NULL if there is none */
 
 typedef struct mg_egraph mg_egraph;
@@ -186,6 +187,7 @@ uint32_t mg_egraph_node(const mg_egraph *eg, uint32_t k, mg_eop *op, mg_eattr *a
 
 typedef struct mg_search_stats {
   double seconds, egraph_ms;         /* egraph_ms: the slowest saturation */
+  double axiom_us[MG_AXIOM_TIMES];   /* of the whole program's saturation: matching each axiom, both directions */
   int threads;
   uint64_t states;                   /* operators tried in block graphs, shapes fitting */
   uint64_t pruned_expression;        /* not a subexpression of the program */
@@ -432,7 +434,9 @@ typedef struct mgi_se_enode { uint32_t op, attr, a, b, cls, next; } mgi_se_enode
 struct mg_egraph {
   mgi_se_enode *node;
   uint32_t n, cap;
-  uint32_t *uf, *first, n_cls, cap_cls; /* uf[0] unused */
+  uint32_t *uf, *first, *stamp, n_cls, cap_cls; /* uf[0] unused; stamp: the round that last changed a class */
+  uint32_t round;
+  double axiom_us[MG_AXIOM_TIMES];
   uint32_t *memo, memo_cap;             /* node index + 1 */
   mg_eattr *attr;
   uint32_t n_attr, cap_attr, *attr_memo, attr_memo_cap;
@@ -448,33 +452,9 @@ static void *mgi_se_grow(void *p, uint32_t *cap, uint32_t need, size_t elem) {
   return q;
 }
 
-mg_egraph *mg_egraph_new(void) {
-  mg_egraph *eg = (mg_egraph *)calloc(1, sizeof *eg);
-  if (!eg) return NULL;
-  eg->n_cls = 1;
-  eg->memo_cap = 256, eg->attr_memo_cap = 256;
-  eg->memo = (uint32_t *)calloc(eg->memo_cap, sizeof *eg->memo);
-  eg->attr_memo = (uint32_t *)calloc(eg->attr_memo_cap, sizeof *eg->attr_memo);
-  eg->uf = (uint32_t *)calloc(64, sizeof *eg->uf);
-  eg->first = (uint32_t *)calloc(64, sizeof *eg->first);
-  eg->cap_cls = 64;
-  if (!eg->memo || !eg->attr_memo || !eg->uf || !eg->first) { mg_egraph_free(eg); return NULL; }
-  return eg;
-}
-
-void mg_egraph_free(mg_egraph *eg) {
-  if (!eg) return;
-  free(eg->node), free(eg->uf), free(eg->first), free(eg->memo), free(eg->attr), free(eg->attr_memo), free(eg);
-}
-
-uint32_t mg_egraph_find(const mg_egraph *eg, uint32_t id) {
-  if (id == 0 || id >= eg->n_cls) return 0;
-  while (eg->uf[id] != id) id = eg->uf[id];
-  return id;
-}
-
 /* The attribute's index + 1; 0 if it is not there and add is 0, or memory is out. */
 static uint32_t mgi_se_eattr_id(mg_egraph *eg, mg_eattr at, int add) {
+  if (!at.a && !at.b && eg->n_attr) return 1; /* the first of all: none */
   uint32_t mask = eg->attr_memo_cap - 1, h = (uint32_t)mgi_se_mix(mgi_se_mix(7, (uint64_t)at.a), (uint64_t)at.b) & mask;
   for (; eg->attr_memo[h]; h = (h + 1) & mask) {
     const mg_eattr *k = &eg->attr[eg->attr_memo[h] - 1];
@@ -498,6 +478,33 @@ static uint32_t mgi_se_eattr_id(mg_egraph *eg, mg_eattr at, int add) {
     eg->attr_memo = m, eg->attr_memo_cap = cap;
   }
   return eg->n_attr;
+}
+
+mg_egraph *mg_egraph_new(void) {
+  mg_egraph *eg = (mg_egraph *)calloc(1, sizeof *eg);
+  mg_eattr none = { 0, 0 };
+  if (!eg) return NULL;
+  eg->n_cls = 1;
+  eg->memo_cap = 256, eg->attr_memo_cap = 256;
+  eg->memo = (uint32_t *)calloc(eg->memo_cap, sizeof *eg->memo);
+  eg->attr_memo = (uint32_t *)calloc(eg->attr_memo_cap, sizeof *eg->attr_memo);
+  eg->uf = (uint32_t *)calloc(64, sizeof *eg->uf);
+  eg->first = (uint32_t *)calloc(64, sizeof *eg->first);
+  eg->stamp = (uint32_t *)calloc(64, sizeof *eg->stamp);
+  eg->cap_cls = 64;
+  if (!eg->memo || !eg->attr_memo || !eg->uf || !eg->first || !eg->stamp || !mgi_se_eattr_id(eg, none, 1)) { mg_egraph_free(eg); return NULL; }
+  return eg;
+}
+
+void mg_egraph_free(mg_egraph *eg) {
+  if (!eg) return;
+  free(eg->node), free(eg->uf), free(eg->first), free(eg->stamp), free(eg->memo), free(eg->attr), free(eg->attr_memo), free(eg);
+}
+
+uint32_t mg_egraph_find(const mg_egraph *eg, uint32_t id) {
+  if (id == 0 || id >= eg->n_cls) return 0;
+  while (eg->uf[id] != id) id = eg->uf[id];
+  return id;
 }
 
 static uint32_t mgi_se_ehash(uint32_t op, uint32_t attr, uint32_t a, uint32_t b) {
@@ -539,17 +546,19 @@ static uint32_t mgi_se_eadd(mg_egraph *eg, uint32_t op, uint32_t attr, uint32_t 
   if (!p) { eg->oom = 1; return 0; }
   eg->node = p;
   if (eg->n_cls + 1 > eg->cap_cls) {
-    uint32_t c1 = eg->cap_cls, c2 = eg->cap_cls;
+    uint32_t c1 = eg->cap_cls, c2 = eg->cap_cls, c3 = eg->cap_cls;
     uint32_t *u = (uint32_t *)mgi_se_grow(eg->uf, &c1, eg->n_cls + 1, sizeof *u);
     if (u) eg->uf = u;
     uint32_t *f = (uint32_t *)mgi_se_grow(eg->first, &c2, eg->n_cls + 1, sizeof *f);
     if (f) eg->first = f;
-    if (!u || !f) { eg->oom = 1; return 0; }
+    uint32_t *t = (uint32_t *)mgi_se_grow(eg->stamp, &c3, eg->n_cls + 1, sizeof *t);
+    if (t) eg->stamp = t;
+    if (!u || !f || !t) { eg->oom = 1; return 0; }
     eg->cap_cls = c1;
   }
   uint32_t c = eg->n_cls++;
   mgi_se_enode x = { op, attr, a, b, c, 0 };
-  eg->uf[c] = c;
+  eg->uf[c] = c, eg->stamp[c] = eg->round;
   eg->node[eg->n++] = x;
   eg->first[c] = eg->n;
   eg->memo[h] = eg->n;
@@ -567,7 +576,7 @@ int mg_egraph_union(mg_egraph *eg, uint32_t a, uint32_t b) {
   a = mg_egraph_find(eg, a), b = mg_egraph_find(eg, b);
   if (!a || !b || a == b) return 0;
   if (a > b) { uint32_t t = a; a = b; b = t; } /* the older id stands for both: deterministic */
-  eg->uf[b] = a;
+  eg->uf[b] = a, eg->stamp[a] = eg->round;
   return 1;
 }
 
@@ -579,9 +588,11 @@ void mg_egraph_rebuild(mg_egraph *eg) {
     uint32_t kept = 0;
     for (uint32_t k = 0; k < eg->n; k++) {
       mgi_se_enode x = eg->node[k];
+      uint32_t a = x.a, b = x.b;
       x.a = x.a ? mg_egraph_find(eg, x.a) : 0;
       x.b = x.b ? mg_egraph_find(eg, x.b) : 0;
       x.cls = mg_egraph_find(eg, x.cls);
+      if (x.a != a || x.b != b) eg->stamp[x.cls] = eg->round;
       uint32_t h = mgi_se_eslot(eg, x.op, x.attr, x.a, x.b);
       if (eg->memo[h]) again |= mg_egraph_union(eg, eg->node[eg->memo[h] - 1].cls, x.cls);
       else {
@@ -706,7 +717,7 @@ static int mgi_se_pattern_parse(mg_egraph *eg, mgi_se_pattern *p, const char **s
 }
 
 typedef struct mgi_se_bind { uint32_t term[MGI_SE_PAT_VARS], attr[MGI_SE_PAT_VARS]; } mgi_se_bind;
-typedef struct mgi_se_rule { mgi_se_pattern from, to; int copies; uint64_t applied; } mgi_se_rule;
+typedef struct mgi_se_rule { mgi_se_pattern from, to; int axiom, copies, deep; uint64_t applied; } mgi_se_rule; /* deep: of more than two levels */
 
 /* How often each variable occurs; term variables in t, attribute variables in a; sets whether attributes are computed. */
 static int mgi_se_pattern_vars(const mgi_se_pattern *p, int *t, int *a) {
@@ -725,8 +736,9 @@ static int mgi_se_pattern_vars(const mgi_se_pattern *p, int *t, int *a) {
 
 /* ---------------------------------------------------------------------------------------------- >>saturation
 
-   Each round collects all matches of all rules over the clean e-graph, applies them, then rebuilds once.  Nodes and
-   the clock are checked inside both loops.                                                                         */
+   Each round collects the matches of all rules over the clean e-graph, applies them, then rebuilds once.  A pattern of two
+   levels at a node sees the node and its children's classes: where the last round changed none of these, it matches what
+   it matched before, and is not tried.  Nodes and the clock are checked inside both loops.                          */
 
 
 typedef struct mgi_se_matcher {
@@ -837,7 +849,10 @@ static int mgi_se_rules(mg_egraph *eg, mgi_se_rule *rule, mg_error *e) {
         }
       }
       if (!bound) continue;
-      rule[n].from = side[k], rule[n].to = side[1 - k], rule[n].copies = copies, rule[n].applied = 0;
+      rule[n].from = side[k], rule[n].to = side[1 - k], rule[n].copies = copies, rule[n].applied = 0, rule[n].deep = 0, rule[n].axiom = (int)(a - mgi_se_axioms);
+      for (int q = 0; q < side[k].count; q++)
+        for (int j = 0; j < 2 && q != side[k].root && side[k].n[q].var < 0; j++)
+          if (side[k].n[q].kid[j] >= 0 && side[k].n[side[k].n[q].kid[j]].var < 0) rule[n].deep = 1;
       n++;
     }
   }
@@ -857,10 +872,13 @@ mg_status mg_egraph_saturate(mg_egraph *eg, const mg_egraph_limits *limits, mg_s
   M.eg = eg;
   mg_egraph_rebuild(eg);
   for (int phase = 0; phase < (limits && limits->no_copies ? 1 : 2) && *outcome == MG_SATURATED; phase++) {
-    for (int changed = 1; changed && *outcome == MG_SATURATED && !eg->oom && !M.oom;) {
+    uint32_t since = 0; /* everything is new to a phase */
+    for (int changed = 1; changed && *outcome == MG_SATURATED && !eg->oom && !M.oom; since = eg->round) {
       changed = 0;
       M.n_hit = 0;
+      eg->round++;
       for (uint32_t r = 0; r < (uint32_t)n_rules; r++) {
+        double rule_t0 = mgi_se_seconds();
         if (rule[r].copies > phase) continue;
         M.rule = &rule[r], M.rule_index = r;
         uint32_t op = rule[r].from.n[rule[r].from.root].op;
@@ -868,6 +886,7 @@ mg_status mg_egraph_saturate(mg_egraph *eg, const mg_egraph_limits *limits, mg_s
           const mgi_se_enode *x = &eg->node[k];
           const mgi_se_pnode *q = &rule[r].from.n[rule[r].from.root];
           if (x->op != op || (q->key && x->attr != q->key)) continue;
+          if (!rule[r].deep && eg->stamp[x->cls] < since && (!x->a || eg->stamp[x->a] < since) && (!x->b || eg->stamp[x->b] < since)) continue;
           memset(&M.bind, 0, sizeof M.bind);
           if (q->how) M.bind.attr[q->at[0]] = x->attr;
           M.cls = x->cls;
@@ -877,6 +896,7 @@ mg_status mg_egraph_saturate(mg_egraph *eg, const mg_egraph_limits *limits, mg_s
           mgi_se_ematch(&M, d);
           if (!(k & 1023) && mgi_se_seconds() > end) { *outcome = MG_TIME; break; }
         }
+        if (rule[r].axiom < MG_AXIOM_TIMES) eg->axiom_us[rule[r].axiom] += 1e6 * (mgi_se_seconds() - rule_t0);
       }
       for (uint32_t m = 0; m < M.n_hit && *outcome == MG_SATURATED; m += MGI_SE_HIT) {
         const uint32_t *p = M.hit + m;
@@ -4391,6 +4411,7 @@ static mg_status mgi_se_search_segment(mgi_se_search *S, mg_graph *p, mgi_se_fou
   S->st.segments++;
   if (f->s && f->s->eg) {
     if (f->s->egraph_ms > S->st.egraph_ms) S->st.egraph_ms = f->s->egraph_ms;
+    if (S->st.segments == 1) memcpy(S->st.axiom_us, f->s->eg->axiom_us, sizeof S->st.axiom_us);
     if (S->st.segments == 1) S->st.egraph_nodes = mg_egraph_nodes(f->s->eg), S->st.egraph_classes = mg_egraph_classes(f->s->eg);
     if (f->s->stop != MG_SATURATED) {
       S->cut = 1;
