@@ -3416,7 +3416,7 @@ typedef struct mgi_se_walk {
   int64_t ref[MGI_SE_AXES];             /* the frame's reference tile; ref[0] is 1 once there is one */
   double *der_cost, *least_cost;        /* there, in us: of a derivation's own operator; by value, of the cheapest one */
   double cost_now, cutoff, sum[MGI_SE_WORKS]; /* of what is chosen or surely needed; the lowest of different work */
-  int n_sum, first_only;
+  int n_sum, first_only, ended;         /* ended: by a limit */
   uint32_t *order, *first;              /* derivations of value v, cheapest first: order[first[v]] .. order[first[v + 1] - 1] */
   int64_t steps;
   mgi_se_structure *best;               /* at most MGI_SE_KEEP, ordered, at most MGI_SE_ALIKE of the same work */
@@ -3919,8 +3919,8 @@ static void mgi_se_walk_swap(mgi_se_walk *w, int a, int b) {
    over: the axes that the accumulators chosen run over; one that none does is the business of a frame without it. */
 static void mgi_se_walk_from(mgi_se_walk *w, int k, int over) {
   mgi_se_frame *f = w->f;
-  if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = w->full = 1; return; }
-  if (!(++w->steps & 1023) && mgi_se_frame_over(f)) { w->full = 1; return; }
+  if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = w->full = w->ended = 1; return; }
+  if (!(++w->steps & 1023) && mgi_se_frame_over(f)) { w->full = w->ended = 1; return; }
   if (k == w->n_need) { if (over == w->all) mgi_se_structure_done(w); return; }
   int may = over;
   for (int j = k; j < w->n_need; j++) may |= w->over[w->need[j]];
@@ -3963,7 +3963,7 @@ static void mgi_se_outputs(mgi_se_walk *w, int k) {
       else f->st.pruned_limit++;
       mgi_se_walk_drop(w, 0);
       if (first && !w->ref[0] && !f->cfg->structure) break; /* there is none */
-      if (first && !w->f->cut) w->full = 0;
+      if (first && !w->ended) w->full = 0;
     }
     return;
   }

@@ -408,6 +408,104 @@ static void finds_attention_kernel(void **state) { /* one kernel: sum of exp and
   mg_graph_free(p);
 }
 
+/* What a µGraph must look like: the search hands out the best of these when everything else is refused as not emittable. */
+typedef struct wanted { int kernels, grid_accums, matmuls, roots, concats, loops; } wanted; /* -1: any number */
+
+static mg_status only_wanted(void *user, const mg_graph *g, mg_error *why) {
+  const wanted *w = (const wanted *)user;
+  wanted n = { 0, 0, 0, 0, 0, 0 };
+  int first = 1, partial = 0;
+  for (uint32_t i = 1; i < g->n_ops; i++) {
+    const mg_graph *b = g->ops[i].sub;
+    if (!b) return mg_fail(why, MG_UNSUPPORTED, "test", "a library kernel");
+    n.kernels++;
+    for (uint32_t a = 4; a < b->n_axes; a++) if (first) n.loops++;
+    for (uint32_t q = 1; q < b->n_ops; q++) {
+      const mg_op_node *o = &b->ops[q];
+      n.matmuls += o->code == MG_OP_MATMUL, n.roots += o->code == MG_OP_SQRT, n.concats += o->code == MG_OP_CONCAT_MATMUL;
+      for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++) n.grid_accums += o->map.to[a] == MG_MAP_SUM;
+      if (!first && o->code == MG_OP_MATMUL) partial = 1; /* the second kernel of a split only adds up */
+    }
+    first = 0;
+  }
+  if (w->kernels > 1 && partial) return mg_fail(why, MG_UNSUPPORTED, "test", "a product in the second kernel");
+  if ((w->kernels >= 0 && n.kernels != w->kernels) || (w->grid_accums >= 0 && n.grid_accums != w->grid_accums) || (w->matmuls >= 0 && n.matmuls != w->matmuls) ||
+      (w->roots >= 0 && n.roots != w->roots) || (w->concats >= 0 && n.concats != w->concats) || (w->loops >= 0 && n.loops != w->loops))
+    return mg_fail(why, MG_UNSUPPORTED, "test", "%d kernels, %d accumulators over the grid, %d products, %d roots", n.kernels, n.grid_accums, n.matmuls, n.roots);
+  return MG_OK;
+}
+
+static mg_graph *program_file(const char *name) {
+  char path[128], text[4096];
+  snprintf(path, sizeof path, "examples/programs/%s.mg", name);
+  FILE *f = fopen(path, "rb");
+  if (!f) fail_msg("cannot open %s: tests run at the top of the tree", path);
+  text[fread(text, 1, sizeof text - 1, f)] = 0;
+  fclose(f);
+  return parse(text);
+}
+
+/* full: verified at full size, by the certificate's tier. */
+static void search_wanted(mg_graph *p, wanted w, mg_search_config c, int full) {
+  mg_search_result r;
+  mg_error e;
+  c.emittable = only_wanted, c.user = &w, c.top_k = 1;
+  if (c.max_kernel_ops != 1) c.max_kernel_ops = w.kernels;
+  if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s: %s: %s", p->name, e.where, e.msg);
+  sound(p, &r, full);
+  assert_true(r.stats.complete);
+  assert_true(r.report[0].verdict == MG_EQUAL);
+  mg_search_result_free(&r);
+  mg_graph_free(p);
+}
+
+static void finds_split_attention(void **state) { /* the key-value dimension over the grid, in one kernel and in two */
+  (void)state;
+  static const char *const name[] = { "gqa_bs1", "gqa_bs8", "gqa_decode_bs1", "gqa_decode_bs8", "attention_s1", "attention_s9" };
+  for (size_t k = 0; k < sizeof name / sizeof *name; k++) {
+    wanted one = { 1, 2, 2, -1, 0, 1 }, two = { 2, 0, 2, -1, 0, 1 };
+    search_wanted(program_file(name[k]), one, mg_search_config_default(), 0);
+    search_wanted(program_file(name[k]), two, mg_search_config_default(), 0);
+  }
+  wanted one = { 1, 2, 2, -1, 0, -1 };
+  search_wanted(parse("program at\ninput Q : f16[3, 24, 16]\ninput K : f16[3, 16, 96] @ [0, 2, 1]\ninput V : f16[3, 96, 40]\nO = matmul(softmax(matmul(Q, K), dim=2), V)\noutput O\n"), one, mg_search_config_default(), 1);
+}
+
+static void finds_norms_in_attention(void **state) { /* both norms inside the one kernel, split over the grid and not */
+  (void)state;
+  mg_search_config c = mg_search_config_default();
+  c.max_kernel_ops = 1, c.max_block_ops = 10; /* the split form takes 10 */
+  wanted split = { 1, 2, 2, 2, 0, -1 };
+  search_wanted(program_file("qknorm_bs1"), split, c, 0);
+  search_wanted(program_file("qknorm_bs8"), split, c, 0);
+}
+
+static void finds_forms_on_request(void **state) { /* split-K, concatenated products, two loops */
+  (void)state;
+  mg_search_config c = mg_search_config_default();
+  wanted split_k = { 1, 2, 1, 1, 0, 1 }, concat = { 1, 0, 1, -1, 1, 1 }, both = { 1, 1, 1, -1, 1, 1 };
+  search_wanted(program_file("rmsnorm_linear_m16_k4096_n4096"), split_k, c, 0);
+  search_wanted(program_file("lora_m16_k256"), concat, c, 1);
+  search_wanted(parse("program c\ninput W : f16[16, 512]\ninput X : f16[16, 512]\ninput Y : f16[512, 64]\ninput Z : f16[512, 64]\nO = silu(add(add(matmul(W, Y), matmul(X, Z)), matmul(X, Y)))\noutput O\n"), both, c, 1);
+  wanted loops = { 1, 0, 1, 1, 0, 2 };
+  c.max_loops = 2;
+  search_wanted(parse("program two\ninput X : f16[16, 512]\ninput W : f16[512, 96]\nO = matmul(rms_norm(X, eps=1/1000000), W)\noutput O\n"), loops, c, 1);
+}
+
+static void finds_other_contractions(void **state) {
+  (void)state;
+  static const int k[] = { 3072, 5120, 6144, 7168, 11008, 14336 };
+  for (size_t i = 0; i < sizeof k / sizeof *k; i++) {
+    char text[512];
+    wanted w = { 1, 0, 1, 1, 0, 1 };
+    snprintf(text, sizeof text, "program r\ninput X : f16[16, %d]\ninput G : f16[%d]\ninput W : f16[%d, 4096]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n", k[i], k[i], k[i]);
+    search_wanted(parse(text), w, mg_search_config_default(), 0);
+    snprintf(text, sizeof text, "program m\ninput X : f16[8, %d]\ninput A : f16[%d, 4096]\ninput B : f16[%d, 4096]\nO = mul(silu(matmul(X, A)), matmul(X, B))\noutput O\n", k[i], k[i], k[i]);
+    wanted v = { 1, 0, 2, 0, 0, 1 };
+    search_wanted(parse(text), v, mg_search_config_default(), 0);
+  }
+}
+
 static void several_outputs(void **state) {
   (void)state;
   mg_graph *p = parse("program two\ninput X : f16[16, 256]\ninput A : f16[256, 64]\ninput B : f16[256, 64]\nP = matmul(X, A)\nQ = silu(matmul(X, B))\nS = sum(X, dim=1)\noutput Q\noutput S\noutput P\n");
@@ -608,6 +706,8 @@ int main(void) {
     cmocka_unit_test(finds_rmsnorm_linear), cmocka_unit_test(finds_gated_mlp),
     cmocka_unit_test(finds_common_factor), cmocka_unit_test(finds_low_rank_order),
     cmocka_unit_test(finds_other_kernels), cmocka_unit_test(finds_attention_kernel),
+    cmocka_unit_test(finds_split_attention), cmocka_unit_test(finds_norms_in_attention),
+    cmocka_unit_test(finds_forms_on_request), cmocka_unit_test(finds_other_contractions),
     cmocka_unit_test(several_outputs), cmocka_unit_test(same_result_for_any_threads_and_seed),
     cmocka_unit_test(pruning_keeps_the_best), cmocka_unit_test(limits_and_hooks),
     cmocka_unit_test(superoptimize_certifies), cmocka_unit_test(gpus_and_model), cmocka_unit_test(random_programs),
