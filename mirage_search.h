@@ -195,7 +195,7 @@ typedef struct mg_search_stats {
   uint64_t pruned_duplicate;         /* the value was there: a derivation was added */
   uint64_t pruned_limit;             /* past max_block_ops or max_states */
   uint64_t pruned_bound;             /* the model's bound: structures behind the best of their frame, segments behind the best program */
-  uint64_t frames, values, structures, segments;
+  uint64_t frames, values, structures, segments, tilings; /* tilings: µGraphs of tiling expressions looked at */
   uint64_t candidates, verified, rejected, refused; /* sized graphs built; passed and failed the fast tier; not emittable */
   int complete;                      /* 1: no limit, budget or early end cut anything off the stated space */
   uint64_t egraph_nodes, egraph_classes;
@@ -3505,12 +3505,12 @@ static int mgi_se_counts(const mgi_se_structure *t, int a, int64_t e, int coarse
     if (few[k] >= e || (loop && few[k] < 16 && e > 16) || (few[k] == 1 && e > 64)) continue;
     out[n++] = (e + few[k] - 1) / few[k];
   }
-  int64_t last = coarse ? 0 : e < 65536 ? e : 65536;
-  for (int64_t c = 1; c <= last; c++) divisors += e % c == 0;
-  for (int64_t count = 2; count <= last && n < MGI_SE_COUNTS - 2; count++) {
-    int64_t chunk = (e + count - 1) / count, odd = chunk;
+  int64_t last = coarse ? 0 : e, chunk;
+  for (int64_t c = 1; c * c <= last && divisors < 8; c++) divisors += e % c ? 0 : c * c == e ? 1 : 2;
+  for (int64_t count = 2; count <= last && n < MGI_SE_COUNTS - 2; count = chunk > 1 ? (e + chunk - 2) / (chunk - 1) : last + 1) { /* the next count of a smaller chunk: none is empty */
+    chunk = (e + count - 1) / count;
+    int64_t odd = chunk;
     while (odd % 2 == 0) odd /= 2;
-    if ((e + chunk - 1) / chunk != count) continue; /* no chunk is empty */
     if (e % count && chunk > 8 && (divisors < 8 ? chunk % 8 != 0 : odd != 3 && odd != 1)) continue;
     if (chunk < 8 && e > 64 && (loop || chunk > 1 || e > 1024)) continue;
     out[n++] = count;
@@ -4217,7 +4217,7 @@ static mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, 
    passed.  The whole program is the first segment.  Others are searched where a lower bound (launches and bytes) does
    not already show that a program cut there cannot win.                                                            */
 
-enum { MGI_SE_SPLITS = 6 };
+enum { MGI_SE_SPLITS = 6, MGI_SE_TILINGS = 8 };
 typedef struct mgi_se_found { /* of one segment */
   mgi_se_seg *s;
   mgi_se_structure *st, split[MGI_SE_SPLITS]; /* split: the best ones with a group axis, of different work */
@@ -4622,6 +4622,60 @@ static int mgi_se_check_whole(mgi_se_search *S, const mg_graph *g, mg_verify_rep
   return ok && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED);
 }
 
+/* Fast tier of g, a µGraph for the program, both at small sizes where g can be resized: extents by what the inputs say, every
+   axis of two or more at two. */
+static int mgi_se_check_small(mgi_se_search *S, const mg_graph *g, mg_verify_report *r) {
+  enum { SMALL = 16 };
+  mg_classes a, b;
+  mg_error e;
+  mg_graph *ps = NULL, *gs = NULL;
+  mg_verify_config v = mg_verify_config_default();
+  v.tier = MG_TIER_FAST, v.seed = S->cfg.seed, v.threads = S->cfg.threads, v.skip_floats = 1;
+  int ok = mg_classes_of(S->p, &a, &e) == MG_OK;
+  if (!ok) return 0;
+  if (mg_classes_of(g, &b, &e) != MG_OK) { mg_classes_free(&a); return 0; }
+  uint32_t kernels = 0;
+  for (uint32_t i = 1; i < g->n_ops; i++) kernels += g->ops[i].code == MG_OP_GRAPH;
+  int64_t *ea = (int64_t *)calloc(a.n + 1, sizeof *ea), *eb = (int64_t *)calloc(b.n + 1, sizeof *eb), *counts = (int64_t *)calloc((size_t)(kernels + 1) * (MG_MAX_AXES + 1), sizeof *counts);
+  ok = ea && eb && counts;
+  for (uint32_t c = 0; ok && c < a.n; c++) ea[c] = a.fixed[c] || a.extent[c] < SMALL ? a.extent[c] : SMALL;
+  for (uint32_t c = 0; ok && c < b.n; c++) eb[c] = b.fixed[c] || b.extent[c] < SMALL ? b.extent[c] : SMALL;
+  for (uint32_t i = 1, k = 0; ok && i < g->n_ops; i++) {
+    if (g->ops[i].code != MG_OP_GRAPH) continue;
+    for (uint32_t x = 1; x < g->ops[i].sub->n_axes && x <= MG_MAX_AXES; x++) counts[k * (MG_MAX_AXES + 1) + x] = g->ops[i].sub->axes[x].extent > 1 ? 2 : 1;
+    k++;
+  }
+  if (ok && mg_resize(S->p, ea, NULL, &ps, &e) == MG_OK && mg_resize(g, eb, counts, &gs, &e) == MG_OK) ok = mg_verify(ps, gs, &v, r, &e) == MG_OK;
+  else if (ok) ok = mg_verify(S->p, g, &v, r, &e) == MG_OK;
+  mg_graph_free(ps), mg_graph_free(gs);
+  free(ea), free(eb), free(counts);
+  mg_classes_free(&a), mg_classes_free(&b);
+  return ok && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED);
+}
+
+/* Tiling expressions, where the whole program is a chain of matmuls or an attention: nested and sequential loops. */
+static void mgi_se_search_tilings(mgi_se_search *S, mg_search_result *out, mg_error *why) {
+  mg_graph *g[MGI_SE_TILINGS] = { NULL };
+  double us[MGI_SE_TILINGS];
+  int n = 0;
+  mg_error e;
+  mg_tilings_config c;
+  memset(&c, 0, sizeof c);
+  c.gpu = S->cfg.gpu;
+  if (mgi_se_over(S) || mg_tilings_best(S->p, &c, MGI_SE_TILINGS, g, us, &n, &e) != MG_OK) return;
+  for (int k = 0; k < n; k++) {
+    mg_verify_report rep;
+    int known = 0;
+    for (int j = 0; j < out->n; j++) known |= mg_hash(out->graph[j]) == mg_hash(g[k]);
+    S->st.tilings++;
+    if (known || mgi_se_over(S) || (out->n == S->cfg.top_k && us[k] >= out->predicted_us[out->n - 1])) { mg_graph_free(g[k]); continue; }
+    S->st.candidates++;
+    if (S->cfg.emittable && S->cfg.emittable(S->cfg.user, g[k], why) != MG_OK) S->st.refused++, mg_graph_free(g[k]);
+    else if (!mgi_se_check_small(S, g[k], &rep)) S->st.rejected++, mg_graph_free(g[k]);
+    else S->st.verified++, mgi_se_result_add(S, out, g[k], us[k], &rep);
+  }
+}
+
 /* Whether a kernel may end before operator i: not if that is a unary elementwise operator on what the operator before it
    makes for it alone, which costs no byte less anywhere else. */
 static int mgi_se_may_cut(const mg_graph *p, uint32_t i) {
@@ -4794,6 +4848,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
       mg_graph *u = mgi_se_kernel_graph(whole->s, program, t, whole->s->real, t->count[whole->tile[k]], NULL, S.cfg.gpu, e);
       if (u) mgi_se_result_add(&S, out, u, t->tile_us[whole->tile[k]], &whole->report[k]);
     }
+    if (st == MG_OK) mgi_se_search_tilings(&S, out, &why);
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && whole->n_split) mgi_se_search_splits(&S, whole, out, &why);
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && N > 2) st = mgi_se_search_cuts(&S, seg, out, e, &why);
   }
