@@ -318,6 +318,7 @@ static int br_nf_quotient(int x, int y) {
     if (!found) return -1;
   }
   if (nq == 1 && !q[0].na && !q[0].k && q[0].n == 1 && !q[0].d && !q[0].s) return 0;
+  for (int i = 0; i < nq; i++) if (!q[i].na && !q[i].d) return -1; /* sums and constants alone divide nothing */
   return br_intern(q, nq);
 }
 
@@ -355,7 +356,7 @@ static int br_subexpr(int e) {
   brn.known[e] = (int8_t)yes;
   return yes;
 }
-MGI_FN int br_nf_text(char *s, int cap, int e) {
+static int br_nf_text(char *s, int cap, int e) {
   int n = 0;
 #define BR_PUT(...) n += n < cap ? snprintf(s + n, (size_t)(cap - n), __VA_ARGS__) : 0
   if (e < 0) BR_PUT("(too large)");
