@@ -391,6 +391,7 @@ typedef struct br_bounds {
   int restrict_to;              /* only terms that are subexpressions of the program */
   int group;                    /* accumulators over one grid axis */
   int concat;                   /* concat_matmul, which has four operands */
+  long most;                    /* candidates a frame may try; 0: any number */
 } br_bounds;
 
 enum { BR_PRE, BR_IN, BR_POST }; /* scope: before or without the loop, in it, after its accumulators */
@@ -436,6 +437,7 @@ typedef struct br {
   br_out *match[MG_MAX_OUT];
   int n_match[MG_MAX_OUT], cap_match[MG_MAX_OUT];
   long tried, kept, not_sub;
+  int over; /* b.most ended it */
 } br;
 
 static int64_t br_elems(const br_term *t) {
@@ -839,6 +841,7 @@ static void br_enumerate(br *B) {
   for (int s = 1; s <= B->b.n_ops; s++) {
     int n = B->n;
     for (int a = 0; a < n; a++) {
+      if (B->b.most && B->tried > B->b.most) { B->over = 1; return; }
       if (B->t[a].size == s - 1) {
         for (int op = 1; op < MG_OP_TABLE_END; op++) {
           const mg_op_info *row = mg_op_row((mg_opcode)op);
@@ -873,6 +876,7 @@ static void br_enumerate(br *B) {
         if (a != b) br_matmul(B, b, a, s);
       }
     }
+    if (B->b.concat && B->has[MG_OP_ADD] && B->b.most && n > 64) { B->over = 1; return; } /* n to the fourth */
     if (B->b.concat && B->has[MG_OP_ADD]) br_concat_matmuls(B, n, s);
   }
 }
