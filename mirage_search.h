@@ -2676,14 +2676,16 @@ static mg_status mgi_se_seg_new(mg_graph *p, const mg_search_config *cfg, mgi_se
   for (int c = 0; c < s->n_cls; c++) {
     s->real[c] = s->cls.extent[c], s->fixed[c] = s->cls.fixed[c];
     for (s->size_class[c] = 0; s->real[s->size_class[c]] != s->real[c];) s->size_class[c]++;
+  }
+  st = mgi_se_seg_egraph(s, cfg, e);
+  if (st != MG_OK) return st;
+  for (int c = 0; c < s->n_cls; c++) { /* an axis cuts a small extent by 2, two by 4 */
     int64_t r = s->real[c];
-    s->ext[c] = s->fixed[c] || r < 4 ? r : r < 8 ? 4 : c % 2 && r >= 12 ? 12 : 8; /* an axis cuts it by 2, two by 4 */
+    s->ext[c] = s->fixed[c] || r < 4 ? r : r < 8 || !s->summed[c] ? 4 : c % 2 && r >= 12 ? 12 : 8;
     s->ragged[c] = s->fixed[c] || r < 5 ? s->ext[c] : c % 2 && r >= 7 ? 7 : 5;
     s->cnt[c] = s->ext[c];
     for (int64_t f = 2; f * f <= s->ext[c]; f++) if (s->ext[c] % f == 0) { s->cnt[c] = f; break; }
   }
-  st = mgi_se_seg_egraph(s, cfg, e);
-  if (st != MG_OK) return st;
   st = mg_resize(p, s->ext, NULL, &s->small, e);
   if (st != MG_OK) return st;
   for (uint32_t k = 1; k < s->small->n_tensors; k++) {
@@ -4672,7 +4674,7 @@ static void mgi_se_search_tilings(mgi_se_search *S, mg_search_result *out, mg_er
     int known = 0;
     for (int j = 0; j < out->n; j++) known |= mg_hash(out->graph[j]) == mg_hash(g[k]);
     S->st.tilings++;
-    if (known || mgi_se_over(S) || (out->n == S->cfg.top_k && us[k] >= out->predicted_us[out->n - 1])) { mg_graph_free(g[k]); continue; }
+    if (known || mgi_se_block_ops(g[k]) > S->cfg.max_block_ops || mgi_se_over(S) || (out->n == S->cfg.top_k && us[k] >= out->predicted_us[out->n - 1])) { mg_graph_free(g[k]); continue; }
     S->st.candidates++;
     if (S->cfg.emittable && S->cfg.emittable(S->cfg.user, g[k], why) != MG_OK) S->st.refused++, mg_graph_free(g[k]);
     else if (!mgi_se_check_small(S, g[k], &rep)) S->st.rejected++, mg_graph_free(g[k]);
