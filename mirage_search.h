@@ -3667,6 +3667,7 @@ static double mgi_se_coarse_us(mgi_se_walk *w, mgi_se_structure *s, uint64_t ske
   s->foreign = 0;
   if (!c->work) {
     mgi_se_tune(w->f->s, s, w->gpu, 1);
+    if (!s->n_tiles) mgi_se_tune(w->f->s, s, w->gpu, 0);
     c->work = skeleton, c->us = s->us, w->n_cost++;
     if (!s->n_tiles) c->count[0][1] = 0;
     else memcpy(c->count[0], s->count[0], sizeof c->count[0]), memcpy(c->count[1], s->count[s->n_tiles > 1], sizeof c->count[1]);
@@ -3784,6 +3785,7 @@ static void mgi_se_structure_done(mgi_se_walk *w) {
   if (w->first_only) {
     mgi_se_rates r;
     mgi_se_tune(w->f->s, &s, w->gpu, 1);
+    if (!s.n_tiles) mgi_se_tune(w->f->s, &s, w->gpu, 0); /* small extents: no coarse tile may fit */
     if (!s.n_tiles) return;
     mgi_se_structure_mkernel(w->f->s, &s, s.count[0], &w->model);
     mgi_se_model(&w->model, w->gpu, &r);
