@@ -13,7 +13,7 @@ WARN := -Wall -Wextra
 CFLAGS ?= -O2
 STD := -std=c11 $(WARN) -I$(CURDIR)
 LIBS := -lm -lpthread -ldl
-CJSON := $(shell echo '\#include <cjson/cJSON.h>' | $(CC) -E -x c - >/dev/null 2>&1 && echo -DMIRAGE_CJSON -lcjson)
+CJSON := $(shell $(CC) -E -include cjson/cJSON.h -x c /dev/null >/dev/null 2>&1 && echo -DMIRAGE_CJSON -lcjson)
 SAN := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 HEADERS := mirage.h mirage_verify.h mirage_search.h mirage_cuda.cuh
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
