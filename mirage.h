@@ -3173,7 +3173,7 @@ static void mgi_uf_join(uint32_t *uf, uint32_t a, uint32_t b) {
   if (a != b) uf[a > b ? a : b] = a > b ? b : a;
 }
 
-typedef struct mgi_classer { uint32_t *uf; uint8_t *fixed; mgi_level *level; uint32_t n_levels; } mgi_classer;
+typedef struct mgi_classer { uint32_t *uf; uint8_t *fixed, *stacked; mgi_level *level; uint32_t n_levels; } mgi_classer; /* stacked: blocks' results side by side */
 
 static uint32_t mgi_node(const mgi_classer *C, const mg_graph *g, mg_tensor t, int d) {
   uint32_t k = 0;
@@ -3190,6 +3190,18 @@ static void mgi_fix_all(mgi_classer *C, const mg_graph *g, mg_tensor t) {
   for (int d = 0; d < g->tensors[t.id].shape.rank; d++) C->fixed[mgi_node(C, g, t, d)] = 1;
 }
 
+/* Whether x is of a class with a tensor of the kernel graph, of an extent other than 1 and n. */
+static int mgi_other_extent(const mgi_classer *C, uint32_t x, int64_t n) {
+  const mg_graph *g = C->level[0].g;
+  x = mgi_uf_find(C->uf, x);
+  for (uint32_t t = 1; t < g->n_tensors; t++)
+    for (int d = 0; d < g->tensors[t].shape.rank; d++) {
+      int64_t e = g->tensors[t].shape.dim[d];
+      if (e != 1 && e != n && mgi_uf_find(C->uf, t * MG_MAX_RANK + (uint32_t)d) == x) return 1;
+    }
+  return 0;
+}
+
 static void mgi_class_op(mgi_classer *C, const mg_graph *g, const mg_op_node *o) {
   const mg_op_info *row = &mgi_rows[o->code];
   mg_tensor out = o->n_out ? o->out[0] : o->in[0];
@@ -3202,16 +3214,22 @@ static void mgi_class_op(mgi_classer *C, const mg_graph *g, const mg_op_node *o)
   }
   switch (o->code) {
     case MG_OP_LOAD:
-      for (int d = 0; d < r; d++) mgi_uf_join(C->uf, mgi_node(C, g, out, d), mgi_node(C, g->up, o->in[0], d));
+      for (int d = 0; d < r; d++) {
+        int apart = 0; /* taken apart again: the piece has an extent of its own */
+        for (uint32_t a = 1; a < g->n_axes; a++) apart |= o->map.to[a] == d && C->stacked[mgi_node(C, g->up, o->in[0], d)];
+        if (!apart) mgi_uf_join(C->uf, mgi_node(C, g, out, d), mgi_node(C, g->up, o->in[0], d));
+      }
       return;
     case MG_OP_STORE: {
       const mg_op_node *owner = &g->up->ops[g->up_op];
       int index = 0;
       for (const mg_op_node *p = g->ops + 1; p < o; p++) index += p->code == MG_OP_STORE;
       for (int d = 0; d < r; d++) {
-        int stacked = 0; /* blocks side by side along a dimension that no load cut: its extent is the count itself */
+        int stacked = 0; /* blocks side by side along a dimension that no load cut: its extent is the count times the block's */
         for (int a = 1; a <= 3; a++) stacked |= o->map.to[a] == d && g->tensors[out.id].shape.dim[d] == 1;
+        stacked |= mgi_other_extent(C, mgi_node(C, g, out, d), g->up->tensors[owner->out[index].id].shape.dim[d]);
         if (!stacked) mgi_uf_join(C->uf, mgi_node(C, g, out, d), mgi_node(C, g->up, owner->out[index], d));
+        C->stacked[mgi_node(C, g->up, owner->out[index], d)] = (uint8_t)stacked;
       }
       return;
     }
@@ -3266,12 +3284,13 @@ mg_status mg_classes_of(const mg_graph *g, mg_classes *out, mg_error *e) {
   C.level = (mgi_level *)malloc(levels * sizeof *C.level);
   C.uf = (uint32_t *)malloc(nodes * sizeof *C.uf);
   C.fixed = (uint8_t *)calloc(nodes, 1);
+  C.stacked = (uint8_t *)calloc(nodes, 1);
   out->of = (int32_t *)malloc(g->n_tensors * MG_MAX_RANK * sizeof *out->of);
   out->extent = (int64_t *)malloc(g->n_tensors * MG_MAX_RANK * sizeof *out->extent);
   out->fixed = (uint8_t *)calloc(g->n_tensors * MG_MAX_RANK, 1);
   int32_t *number = (int32_t *)malloc(nodes * sizeof *number);
   mg_status s = MG_OK;
-  if (!C.level || !C.uf || !C.fixed || !out->of || !out->extent || !out->fixed || !number) s = mg_fail(e, MG_NO_MEMORY, "mg_classes_of", "no memory for the classes");
+  if (!C.level || !C.uf || !C.fixed || !C.stacked || !out->of || !out->extent || !out->fixed || !number) s = mg_fail(e, MG_NO_MEMORY, "mg_classes_of", "no memory for the classes");
   else {
     nodes = 0;
     mgi_levels(g, C.level, &n, &nodes);
@@ -3295,7 +3314,7 @@ mg_status mg_classes_of(const mg_graph *g, mg_classes *out, mg_error *e) {
         *of = number[root];
       }
   }
-  free(number), free(C.level), free(C.uf), free(C.fixed);
+  free(number), free(C.level), free(C.uf), free(C.fixed), free(C.stacked);
   if (s != MG_OK) mg_classes_free(out);
   return s;
 }

@@ -901,6 +901,28 @@ static void ugraphs_equal_their_programs_at_any_size(void **state) {
   assert_true(ragged_seen > 200);
 }
 
+/* Parts side by side along a dimension that no load cuts, taken apart by the next kernel: a class of its own. */
+static void classes_of_stacked_parts(void **state) {
+  (void)state;
+  const char *t = "program s\ninput A : f16[8, 32]\ninput B : f16[32, 40]\n"
+                  "P, L = kernel grid=(z=4) threads=128 {\n  a = load A {z->1}\n  b = load B {z->0}\n  store matmul(a, b) {z->1}\n  store sum(a, dim=1) {z->1}\n}\n"
+                  "O = kernel grid=(x=2) threads=128 {\n  for i=4 {\n    p = load P {x->*, i->1}\n    l = load L {x->*, i->1}\n  }\n  o = div(accum(p) {i->+}, accum(l) {i->+})\n  store o {x->*}\n}\noutput O\n";
+  mg_graph *g = NULL;
+  mg_error e;
+  mg_classes c;
+  if (mg_parse(t, strlen(t), "s", NULL, &g, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  assert_int_equal(mg_classes_of(g, &c, &e), MG_OK);
+  uint32_t a = g->in[0].id, b = g->in[1].id, p = g->ops[1].out[0].id, l = g->ops[1].out[1].id, o = g->out[0].id;
+#define CLASS(t, d) c.of[(t) * MG_MAX_RANK + (d)]
+  assert_true(CLASS(p, 1) != CLASS(b, 1) && CLASS(l, 1) != CLASS(b, 1) && CLASS(p, 1) != CLASS(a, 1));
+  assert_true(CLASS(p, 0) == CLASS(a, 0) && CLASS(l, 0) == CLASS(a, 0) && CLASS(o, 0) == CLASS(a, 0));
+  assert_int_equal(c.extent[CLASS(p, 1)], 160), assert_int_equal(c.extent[CLASS(l, 1)], 4), assert_int_equal(c.extent[CLASS(b, 1)], 40);
+  assert_true(CLASS(o, 1) == CLASS(b, 1));
+#undef CLASS
+  mg_classes_free(&c);
+  mg_graph_free(g);
+}
+
 static void classes_and_resize(void **state) {
   (void)state;
   mg_graph *g = parse_ok("program p\ninput X : f16[4, 6]\ninput W : f16[6, 8]\ninput B : f16[1, 8]\nY = add(matmul(X, W), B)\nR = reshape(B, [8])\nO = mul(Y, R)\noutput O\n"), *r = NULL;
@@ -1595,7 +1617,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_setup(rationals, begin),
       cmocka_unit_test_setup(ugraphs_equal_their_programs, begin),
       cmocka_unit_test_setup(ugraphs_equal_their_programs_at_any_size, begin),
-      cmocka_unit_test_setup(classes_and_resize, begin),
+      cmocka_unit_test_setup(classes_and_resize, begin), cmocka_unit_test_setup(classes_of_stacked_parts, begin),
       cmocka_unit_test_setup(parts_of_outputs, begin),
       cmocka_unit_test_setup(hashes, begin),
       cmocka_unit_test_setup(inputs_anywhere, begin),
