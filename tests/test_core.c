@@ -917,7 +917,8 @@ static void classes_of_stacked_parts(void **state) {
   assert_true(CLASS(p, 1) != CLASS(b, 1) && CLASS(l, 1) != CLASS(b, 1) && CLASS(p, 1) != CLASS(a, 1));
   assert_true(CLASS(p, 0) == CLASS(a, 0) && CLASS(l, 0) == CLASS(a, 0) && CLASS(o, 0) == CLASS(a, 0));
   assert_int_equal(c.extent[CLASS(p, 1)], 160), assert_int_equal(c.extent[CLASS(l, 1)], 4), assert_int_equal(c.extent[CLASS(b, 1)], 40);
-  assert_true(CLASS(o, 1) == CLASS(b, 1));
+  assert_true(CLASS(o, 1) != CLASS(p, 1));
+  assert_int_equal(c.extent[CLASS(o, 1)], 40);
 #undef CLASS
   mg_classes_free(&c);
   mg_graph_free(g);
