@@ -73,6 +73,14 @@ test-build: build/mirage build/san/mirage build/rmsnorm build/user_op $(TESTS:%=
 test-sanitize: $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
 	@tests/run.sh $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
 
+# The threads of a search under the thread sanitizer: a selection, as it is slow there.
+build/tsan/test_%: tests/test_%.c $(wildcard tests/*.h) $(HEADERS)
+	@mkdir -p build/tsan
+	$(CC) $(STD) -O1 -g -fsanitize=thread $< -o $@ -lcmocka $(LIBS)
+
+test-tsan: build/tsan/test_resume
+	MG_SHORT=1 TSAN_OPTIONS=halt_on_error=1 $<
+
 gpu-test: build/mirage
 	@tests/gpu.sh
 
@@ -96,4 +104,4 @@ soak: build/mirage $(TESTS:%=build/%) $(FUZZERS:%=build/san/%)
 clean:
 	rm -rf build
 
-.PHONY: all deps demo test test-build test-sanitize gpu-test bench fuzz soak clean
+.PHONY: all deps demo test test-build test-sanitize test-tsan gpu-test bench fuzz soak clean

@@ -203,6 +203,8 @@ typedef struct mg_search_stats {
   uint64_t candidates, verified, rejected, refused; /* sized graphs built; passed and failed the fast tier; not emittable */
   int complete;                      /* 1: no limit, budget or early end cut anything off the stated space */
   uint64_t egraph_nodes, egraph_classes;
+  uint64_t resumed;                  /* of the frames, those taken from the checkpoint */
+  int checkpoint_lost;               /* 1: the checkpoint could not be written again; the result is not touched by it */
   const char *egraph_stop;           /* "SATURATED", or what ended the first e-graph that did not saturate; its closure
                                         under the axioms that copy no term is searched then */
   int best_kernels, best_block_ops;
@@ -230,6 +232,11 @@ typedef struct mg_search_config {
   void (*progress)(void *user, const mg_search_stats *s);               /* may be NULL; called from the caller's thread */
   void (*structure)(void *user, const mg_graph *g);                     /* may be NULL; every structure of one kernel for the
                                         whole program, axes at their smallest counts, not verified; by any thread, one at a time */
+  const char *checkpoint;            /* a file, may be NULL: finished frames are kept there, written anew (to `checkpoint`.tmp, then
+                                        renamed) at most once a second and at the end.  The same search started again (program,
+                                        GPU, options but threads and time limit, version) skips these and gives the result of one
+                                        that nothing ended; hook `structure` does not see theirs.  MG_BAD_INPUT, and the file
+                                        is left alone, if it is damaged or of another search; MG_MACHINE if it cannot be written */
   volatile int *stop;                /* may be NULL; set non-zero to end the search, keeping what was found */
 } mg_search_config;
 mg_search_config mg_search_config_default(void);
@@ -411,6 +418,15 @@ const mg_gpu *mg_gpu_find(const char *name) {
   for (int k = 0; name && k < mg_gpu_count(); k++)
     if (!strcmp(mgi_se_gpus[k].name, name) || !strcmp(mgi_se_gpus[k].arch, name)) return &mgi_se_gpus[k];
   return name && !strcmp(name, "sm_90") ? &mgi_se_gpus[0] : NULL;
+}
+
+/* The caller's flag: another thread, or a signal's handler, may set it at any time. */
+static int mgi_se_stopped(const mg_search_config *c) {
+#if defined(__GNUC__) || defined(__clang__)
+  return c->stop && __atomic_load_n(c->stop, __ATOMIC_RELAXED);
+#else
+  return c->stop && *c->stop;
+#endif
 }
 
 static double mgi_se_seconds(void) {
@@ -2753,7 +2769,7 @@ typedef struct mgi_se_frame {
   size_t scratch_cap, bytes;
   mg_search_stats st;
   double end;
-  int oom, cut; /* cut: a limit ended something */
+  int oom, cut, late; /* cut: a limit ended something; late: the time limit or the caller did */
 } mgi_se_frame;
 
 static int mgi_se_axis_class(const mgi_se_frame *f, int a) { return a >= 4 ? f->loop[a - 4] : a <= f->n_grid ? f->gcls[a] : -1; }
@@ -3234,7 +3250,7 @@ static void mgi_se_try_accum(mgi_se_frame *f, uint32_t ia, int axis) {
 
 static int mgi_se_frame_over(mgi_se_frame *f) {
   if (f->oom) return 1;
-  if ((f->cfg->stop && *f->cfg->stop) || mgi_se_seconds() > f->end) { f->cut = 1; return 1; }
+  if (mgi_se_stopped(f->cfg) || mgi_se_seconds() > f->end) { f->cut = f->late = 1; return 1; }
   return 0;
 }
 
@@ -4249,30 +4265,181 @@ typedef struct mgi_se_search {
   int n_frames, cap_frames, next;
   mgi_se_structure *pool;
   int n_pool, cap_pool, next_tune, oom;
+  /* the checkpoint: its key, records of finished frames, when it may be written again */
+  uint64_t key, seg_id;
+  uint8_t *kept;
+  size_t n_kept, cap_kept, written;
+  double write_at;
 } mgi_se_search;
 
 static int mgi_se_over(mgi_se_search *S) {
-  if ((S->cfg.stop && *S->cfg.stop) || mgi_se_seconds() > S->end) { S->cut = 1; return 1; }
+  if (mgi_se_stopped(&S->cfg) || mgi_se_seconds() > S->end) { S->cut = 1; return 1; }
   return 0;
 }
 
-static void mgi_se_run_frame(mgi_se_search *S, mgi_se_frame *f) {
+/* A checkpoint: a head, then records, each of one finished frame with its structures as they lie in memory.  The key
+   mixes all that a frame's result depends on, the size of a structure too; the checksum covers every byte after itself. */
+typedef struct mgi_se_kept_head { char magic[8]; uint64_t check, key, bytes; } mgi_se_kept_head;
+typedef struct mgi_se_kept { uint64_t seg; int32_t frame, n, cut, zero; uint64_t count[8]; } mgi_se_kept;
+
+static uint64_t mgi_se_bytes_hash(uint64_t h, const void *data, size_t n) {
+  const uint8_t *b = (const uint8_t *)data;
+  for (size_t k = 0; k < n; k += 8) {
+    uint64_t v = 0;
+    memcpy(&v, b + k, n - k < 8 ? n - k : 8);
+    h = mgi_se_mix(h, v);
+  }
+  return mgi_se_mix(h, n);
+}
+static uint64_t mgi_se_text_hash(uint64_t h, const char *s) { return mgi_se_bytes_hash(h, s, strlen(s)); }
+
+/* Of the program's text and of what the result depends on in a complete configuration; 0 if there is no memory. */
+static uint64_t mgi_se_key(const mg_graph *program, const mg_search_config *c) {
+  char *text = NULL;
+  mg_error e;
+  if (mg_print(program, &text, &e) != MG_OK) return 0;
+  const mg_gpu *g = c->gpu;
+  int64_t n[] = { MG_VERSION, c->max_kernel_ops, c->max_loops, c->max_block_ops, c->top_k, c->bound, c->prune, (int64_t)c->seed, c->max_states, c->max_structures, c->max_steps,
+                  c->emittable != NULL, c->egraph.nodes, c->egraph.no_copies, g->sms, g->shared_per_block, g->shared_per_sm, g->registers_per_sm, g->l2_bytes, (int64_t)sizeof(mgi_se_structure), MG_OP_COUNT };
+  double d[] = { g->dram_gbps, g->l2_gbps, g->tensor_tflops, g->fp32_tflops, g->shared_bytes_us, g->launch_us, g->barrier_us, c->egraph.seconds };
+  uint64_t h = mgi_se_text_hash(1, text);
+  h = mgi_se_text_hash(mgi_se_text_hash(h, g->name), g->arch);
+  h = mgi_se_bytes_hash(mgi_se_bytes_hash(h, n, sizeof n), d, sizeof d);
+  for (int k = 0; mg_axiom_at(k); k++) h = mgi_se_text_hash(mgi_se_text_hash(mgi_se_text_hash(h, mg_axiom_at(k)->name), mg_axiom_at(k)->left), mg_axiom_at(k)->right);
+  mg_string_free(text);
+  return h ? h : 1;
+}
+
+/* The head's key and checksum, and every record's length. */
+static mg_status mgi_se_kept_load(mgi_se_search *S, FILE *f, mg_error *e) {
+  const char *path = S->cfg.checkpoint;
+  mgi_se_kept_head h;
+  uint8_t *b = NULL;
+  size_t n = 0, cap = 0;
+  if (fread(&h, 1, sizeof h, f) != sizeof h || memcmp(h.magic, "mirageK1", 8)) return mg_fail(e, MG_BAD_INPUT, path, "expected a checkpoint, found something else; it is left as it is");
+  for (;;) { /* what is there, not what the head says */
+    if (n == cap) {
+      uint8_t *g = cap >= (size_t)4 << 30 ? NULL : (uint8_t *)realloc(b, cap = cap ? cap * 2 : 1 << 16);
+      if (!g) { free(b); return mg_fail(e, MG_NO_MEMORY, path, "no memory for the checkpoint"); }
+      b = g;
+    }
+    size_t got = fread(b + n, 1, cap - n, f);
+    if (!got) break;
+    n += got;
+  }
+  if (h.bytes != n || mgi_se_bytes_hash(mgi_se_mix(h.key, h.bytes), b, n) != h.check) {
+    free(b);
+    return mg_fail(e, MG_BAD_INPUT, path, "the checkpoint is damaged; it is left as it is");
+  }
+  if (h.key != S->key) {
+    free(b);
+    return mg_fail(e, MG_BAD_INPUT, path, "expected a checkpoint of this program, GPU, version and options, found one of another search; it is left as it is");
+  }
+  for (size_t k = 0; k < n;) {
+    mgi_se_kept r;
+    int bad = n - k < sizeof r;
+    if (!bad) memcpy(&r, b + k, sizeof r), bad = r.n < 0 || r.n > MGI_SE_KEEP || (n - k - sizeof r) / sizeof(mgi_se_structure) < (size_t)r.n;
+    if (bad) { free(b); return mg_fail(e, MG_BAD_INPUT, path, "the checkpoint is damaged; it is left as it is"); }
+    k += sizeof r + (size_t)r.n * sizeof(mgi_se_structure);
+  }
+  S->kept = b, S->n_kept = S->written = n, S->cap_kept = cap;
+  return MG_OK;
+}
+
+/* Writes what there is; under the lock, or alone. */
+static int mgi_se_kept_write(mgi_se_search *S) {
+  size_t len = strlen(S->cfg.checkpoint);
+  char *tmp = (char *)malloc(len + 5);
+  if (!tmp) return 0;
+  memcpy(tmp, S->cfg.checkpoint, len), memcpy(tmp + len, ".tmp", 5);
+  double t = mgi_se_seconds();
+  mgi_se_kept_head h;
+  memset(&h, 0, sizeof h);
+  memcpy(h.magic, "mirageK1", 8), h.key = S->key, h.bytes = S->n_kept;
+  h.check = mgi_se_bytes_hash(mgi_se_mix(h.key, h.bytes), S->kept, S->n_kept);
+  FILE *f = fopen(tmp, "wb");
+  int ok = f && fwrite(&h, sizeof h, 1, f) == 1 && (!S->n_kept || fwrite(S->kept, S->n_kept, 1, f) == 1);
+  if (f) ok &= fclose(f) == 0;
+  ok = ok && rename(tmp, S->cfg.checkpoint) == 0;
+  if (f && !ok) remove(tmp);
+  free(tmp);
+  double now = mgi_se_seconds(), pause = 20 * (now - t); /* at most a twentieth of the time */
+  S->write_at = now + (pause > 1 ? pause : 1);
+  if (ok) S->written = S->n_kept;
+  return ok;
+}
+
+static mg_status mgi_se_kept_open(mgi_se_search *S, mg_error *e) {
+  if (!S->cfg.checkpoint) return MG_OK;
+  if (!(S->key = mgi_se_key(S->p, &S->cfg))) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for the checkpoint");
+  FILE *f = fopen(S->cfg.checkpoint, "rb");
+  if (f) {
+    mg_status st = mgi_se_kept_load(S, f, e);
+    fclose(f);
+    return st;
+  }
+  return mgi_se_kept_write(S) ? MG_OK : mg_fail(e, MG_MACHINE, S->cfg.checkpoint, "the checkpoint cannot be written");
+}
+
+/* Frame k of the segment in hand: its record, or NULL; the structures follow it. */
+static const uint8_t *mgi_se_kept_find(const mgi_se_search *S, int k) {
+  for (size_t i = 0; i < S->n_kept;) {
+    mgi_se_kept r;
+    memcpy(&r, S->kept + i, sizeof r);
+    if (r.seg == S->seg_id && r.frame == k) return S->kept + i;
+    i += sizeof r + (size_t)r.n * sizeof(mgi_se_structure);
+  }
+  return NULL;
+}
+
+/* What a frame found goes to the pool and to the sums; under the lock. */
+static void mgi_se_frame_done(mgi_se_search *S, const mgi_se_kept *r, const void *structures) {
+  if (r->n && S->n_pool + r->n <= S->cap_pool) memcpy(S->pool + S->n_pool, structures, (size_t)r->n * sizeof *S->pool), S->n_pool += r->n;
+  S->st.states += r->count[0], S->st.pruned_expression += r->count[1], S->st.pruned_shape += r->count[2], S->st.pruned_duplicate += r->count[3];
+  S->st.pruned_limit += r->count[4], S->st.pruned_bound += r->count[5], S->st.values += r->count[6], S->st.structures += r->count[7];
+  S->st.frames++;
+  S->cut |= r->cut;
+}
+
+/* A finished frame's record; under the lock.  What finds no memory is not kept. */
+static void mgi_se_kept_add(mgi_se_search *S, const mgi_se_kept *r, const void *structures) {
+  size_t body = (size_t)r->n * sizeof(mgi_se_structure), need = S->n_kept + sizeof *r + body;
+  if (need > S->cap_kept) {
+    size_t cap = need * 2;
+    uint8_t *b = (uint8_t *)realloc(S->kept, cap);
+    if (!b) { S->st.checkpoint_lost = 1; return; }
+    S->kept = b, S->cap_kept = cap;
+  }
+  memcpy(S->kept + S->n_kept, r, sizeof *r);
+  if (body) memcpy(S->kept + S->n_kept + sizeof *r, structures, body);
+  S->n_kept = need;
+  if (mgi_se_seconds() >= S->write_at && !mgi_se_kept_write(S)) S->st.checkpoint_lost = 1;
+}
+
+static void mgi_se_run_frame(mgi_se_search *S, int k) {
+  mgi_se_frame *f = &S->frame[k];
+  mgi_se_kept r;
+  memset(&r, 0, sizeof r);
+  if (S->cfg.checkpoint) {
+    pthread_mutex_lock(&S->lock);
+    const uint8_t *at = mgi_se_kept_find(S, k);
+    if (at) memcpy(&r, at, sizeof r), mgi_se_frame_done(S, &r, at + sizeof r), S->st.resumed++;
+    pthread_mutex_unlock(&S->lock);
+    if (at) return;
+  }
   mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
   f->s = S->seg, f->cfg = &S->cfg, f->end = S->end;
   mgi_se_closure(f);
   if (w) w->f = f, w->gpu = S->cfg.gpu, w->show = &S->lock;
   if (w && !f->oom && mgi_se_walk_order(w) && mgi_se_walk_must(w)) mgi_se_outputs(w, 0);
   else f->oom = 1;
-  f->st.values = f->n_val, f->st.frames = 1;
+  r.seg = S->seg_id, r.frame = k, r.n = w ? w->n_best : 0, r.cut = f->cut;
+  r.count[0] = f->st.states, r.count[1] = f->st.pruned_expression, r.count[2] = f->st.pruned_shape, r.count[3] = f->st.pruned_duplicate;
+  r.count[4] = f->st.pruned_limit, r.count[5] = f->st.pruned_bound, r.count[6] = f->n_val, r.count[7] = w ? (uint64_t)w->made : 0;
   pthread_mutex_lock(&S->lock);
-  if (w) {
-    f->st.structures = (uint64_t)w->made;
-    if (S->n_pool + w->n_best <= S->cap_pool && w->n_best) memcpy(S->pool + S->n_pool, w->best, (size_t)w->n_best * sizeof *w->best), S->n_pool += w->n_best;
-  }
-  S->st.states += f->st.states, S->st.pruned_expression += f->st.pruned_expression, S->st.pruned_shape += f->st.pruned_shape;
-  S->st.pruned_duplicate += f->st.pruned_duplicate, S->st.pruned_limit += f->st.pruned_limit, S->st.pruned_bound += f->st.pruned_bound;
-  S->st.values += f->st.values, S->st.frames += 1, S->st.structures += f->st.structures;
-  S->cut |= f->cut, S->oom |= f->oom;
+  mgi_se_frame_done(S, &r, w ? w->best : NULL);
+  if (S->cfg.checkpoint && !f->late && !f->oom) mgi_se_kept_add(S, &r, w ? w->best : NULL);
+  S->oom |= f->oom;
   pthread_mutex_unlock(&S->lock);
   if (w) free(w->slot), free(w->best), free(w->least), free(w->over), free(w->order), free(w->first), free(w->cost), free(w->must), free(w->refs), free(w->der_cost), free(w->least_cost);
   free(w);
@@ -4294,10 +4461,10 @@ static void *mgi_se_work(void *arg) {
     pthread_mutex_unlock(&S->lock);
     if (W->tune) {
       if (k >= S->n_pool) return NULL;
-      if (!((S->cfg.stop && *S->cfg.stop) || now > S->end)) mgi_se_tune(S->seg, &S->pool[k], S->cfg.gpu, 0);
+      if (!(mgi_se_stopped(&S->cfg) || now > S->end)) mgi_se_tune(S->seg, &S->pool[k], S->cfg.gpu, 0);
     } else {
       if (k >= S->n_frames) return NULL;
-      mgi_se_run_frame(S, &S->frame[k]);
+      mgi_se_run_frame(S, k);
     }
   }
 }
@@ -4431,6 +4598,7 @@ static mg_status mgi_se_search_segment(mgi_se_search *S, mg_graph *p, mgi_se_fou
   if (st != MG_OK) { S->cut = 1; return MG_OK; } /* no fused kernel here; library kernels remain */
   const mgi_se_seg *s = f->s;
   S->seg = s, S->n_pool = 0, S->oom = 0;
+  S->seg_id = mgi_se_mix(mg_hash(p), S->st.segments);
   mgi_se_frames(S, s);
   S->cap_pool = S->n_frames * MGI_SE_KEEP;
   S->pool = (mgi_se_structure *)malloc(((size_t)S->cap_pool + 1) * sizeof *S->pool);
@@ -4646,8 +4814,8 @@ static int mgi_se_check_small(mgi_se_search *S, const mg_graph *g, mg_verify_rep
   for (uint32_t i = 1; i < g->n_ops; i++) kernels += g->ops[i].code == MG_OP_GRAPH;
   int64_t *ea = (int64_t *)calloc(a.n + 1, sizeof *ea), *eb = (int64_t *)calloc(b.n + 1, sizeof *eb), *counts = (int64_t *)calloc((size_t)(kernels + 1) * (MG_MAX_AXES + 1), sizeof *counts);
   ok = ea && eb && counts;
-  for (uint32_t c = 0; ok && c < a.n; c++) ea[c] = a.fixed[c] || a.extent[c] < SMALL ? a.extent[c] : SMALL;
-  for (uint32_t c = 0; ok && c < b.n; c++) eb[c] = b.fixed[c] || b.extent[c] < SMALL ? b.extent[c] : SMALL;
+  for (uint32_t c = 0; ok && c < a.n; c++) ea[c] = a.fixed[c] || a.extent[c] < SMALL ? a.extent[c] : (int64_t)SMALL;
+  for (uint32_t c = 0; ok && c < b.n; c++) eb[c] = b.fixed[c] || b.extent[c] < SMALL ? b.extent[c] : (int64_t)SMALL;
   for (uint32_t i = 1, k = 0; ok && i < g->n_ops; i++) {
     if (g->ops[i].code != MG_OP_GRAPH) continue;
     for (uint32_t x = 1; x < g->ops[i].sub->n_axes && x <= MG_MAX_AXES; x++) counts[k * (MG_MAX_AXES + 1) + x] = g->ops[i].sub->axes[x].extent > 1 ? 2 : 1;
@@ -4845,6 +5013,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   mgi_se_found *seg = N <= 200 ? (mgi_se_found *)calloc((size_t)W * W, sizeof *seg) : NULL;
   if (!out->graph || !out->predicted_us || !out->report || (N <= 200 && !seg)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for results");
   if (N > 200) S.cut = 1;
+  if (st == MG_OK) st = mgi_se_kept_open(&S, e);
   pthread_mutex_init(&S.lock, NULL);
   mgi_se_found *whole = seg && N > 1 ? &seg[1 * W + N] : NULL;
   if (st == MG_OK && whole) {
@@ -4874,6 +5043,8 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   for (uint32_t k = 0; seg && k < W * W; k++) mgi_se_found_free(&seg[k]);
   free(seg);
   pthread_mutex_destroy(&S.lock);
+  if (S.key && S.written < S.n_kept && !mgi_se_kept_write(&S)) S.st.checkpoint_lost = 1;
+  free(S.kept);
   mgi_se_over(&S);
   S.st.seconds = mgi_se_seconds() - S.t0;
   S.st.complete = !S.cut;

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,7 +26,8 @@ static const char usage[] =
     "       mirage dot FILE                         Graphviz of all levels\n"
     "       mirage search FILE [-o DIR]             best µGraph to stdout; DIR gets 00.mg, 01.mg .. by rank, 00.cert\n"
     "              [--arch sm_90a] [--threads N] [--max-kernel-ops N] [--max-block-ops N] [--time-limit S]\n"
-    "              [--no-prune] [--seed N] [--stats FILE.json] [--top K] [--delta 2^-64]\n"
+    "              [--no-prune] [--seed N] [--stats FILE.json] [--top K] [--delta 2^-64] [--max-loops N]\n"
+    "              [--checkpoint FILE]              finished parts are kept there; the same search goes on from it\n"
     "       mirage verify A B [--delta 2^-64] [--seed N] [--threads N] [--certificate FILE] [--time-limit S]\n"
     "              [--prove | --no-prove]           the solver: always, or never; else where the field tests do not decide\n"
     "       mirage verify FILE.cert                 checks a certificate again, from its text alone\n"
@@ -36,8 +38,8 @@ static const char usage[] =
     "exit:  0 done, equal; 1 nothing found, not equal; 2 unsupported, undecided; 3 bad input; 4 a fault of the machine\n";
 
 typedef struct options {
-  const char *out, *arch, *stats, *certificate;
-  int64_t threads, max_kernel_ops, max_block_ops, top, reps;
+  const char *out, *arch, *stats, *certificate, *checkpoint;
+  int64_t threads, max_kernel_ops, max_block_ops, max_loops, top, reps;
   int no_prune, cold, seeded, prove, no_prove;
   uint64_t seed;
   double time_limit, log2_delta;
@@ -119,7 +121,7 @@ static int parse_delta(const char *s, double *log2_delta) {
   return 1;
 }
 
-enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE };
+enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT };
 static const struct option long_options[] = {
     {"arch", required_argument, NULL, O_ARCH}, {"threads", required_argument, NULL, O_THREADS},
     {"max-kernel-ops", required_argument, NULL, O_KERNEL_OPS}, {"max-block-ops", required_argument, NULL, O_BLOCK_OPS},
@@ -127,6 +129,7 @@ static const struct option long_options[] = {
     {"seed", required_argument, NULL, O_SEED}, {"stats", required_argument, NULL, O_STATS}, {"top", required_argument, NULL, O_TOP},
     {"delta", required_argument, NULL, O_DELTA}, {"certificate", required_argument, NULL, O_CERT},
     {"reps", required_argument, NULL, O_REPS}, {"cold", no_argument, NULL, O_COLD},
+    {"max-loops", required_argument, NULL, O_LOOPS}, {"checkpoint", required_argument, NULL, O_CHECKPOINT},
     {"prove", no_argument, NULL, O_PROVE}, {"no-prove", no_argument, NULL, O_NO_PROVE}, {NULL, 0, NULL, 0}};
 
 typedef struct command {
@@ -181,6 +184,8 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       case O_DELTA: ok = parse_delta(optarg, &o->log2_delta); break;
       case O_CERT: o->certificate = optarg; break;
       case O_REPS: ok = number(optarg, 1, 100000, &o->reps); break;
+      case O_LOOPS: ok = number(optarg, 1, 2, &o->max_loops); break;
+      case O_CHECKPOINT: o->checkpoint = optarg; break;
       case O_COLD: o->cold = 1; break;
       case O_PROVE: o->prove = 1; break;
       case O_NO_PROVE: o->no_prove = 1; break;
@@ -368,6 +373,17 @@ static int write_stats(const char *path, const char *program, const char *gpu, c
   fprintf(f, ",\n  \"seconds\": %.6f,\n  \"egraph_ms\": %.3f,\n  \"verify_seconds\": %.3f,\n  \"threads\": %d,\n  \"states\": %llu,\n", s->seconds, s->egraph_ms, verify_seconds, s->threads, (unsigned long long)s->states);
   fprintf(f, "  \"pruned\": {\"expression\": %llu, \"shape\": %llu, \"duplicate\": %llu, \"limit\": %llu, \"bound\": %llu},\n", (unsigned long long)s->pruned_expression,
           (unsigned long long)s->pruned_shape, (unsigned long long)s->pruned_duplicate, (unsigned long long)s->pruned_limit, (unsigned long long)s->pruned_bound);
+  fprintf(f, "  \"axiom_us\": {");
+  for (int k = 0, n = 0; k < MG_AXIOM_TIMES && mg_axiom_at(k); k++) {
+    int seen = 0; /* rows of one name are one */
+    double us = s->axiom_us[k];
+    for (int j = 0; j < k; j++) seen |= !strcmp(mg_axiom_at(j)->name, mg_axiom_at(k)->name);
+    for (int j = k + 1; j < MG_AXIOM_TIMES && mg_axiom_at(j); j++) us += strcmp(mg_axiom_at(j)->name, mg_axiom_at(k)->name) ? 0 : s->axiom_us[j];
+    if (seen) continue;
+    fputs(n++ ? ", " : "", f), json_string(f, mg_axiom_at(k)->name), fprintf(f, ": %.1f", us);
+  }
+  struct rusage use;
+  fprintf(f, "},\n  \"peak_kib\": %ld,\n  \"resumed\": %llu,\n", getrusage(RUSAGE_SELF, &use) ? 0L : (long)use.ru_maxrss, (unsigned long long)s->resumed);
   fprintf(f, "  \"frames\": %llu,\n  \"values\": %llu,\n  \"structures\": %llu,\n  \"segments\": %llu,\n  \"refused\": %llu,\n", (unsigned long long)s->frames,
           (unsigned long long)s->values, (unsigned long long)s->structures, (unsigned long long)s->segments, (unsigned long long)s->refused);
   fprintf(f, "  \"candidates\": %llu,\n  \"verified\": %llu,\n  \"rejected\": %llu,\n  \"complete\": %s,\n", (unsigned long long)s->candidates,
@@ -396,6 +412,8 @@ static int do_search(const options *o) {
   if (o->threads) c.threads = (int)o->threads;
   if (o->max_kernel_ops) c.max_kernel_ops = (int)o->max_kernel_ops;
   if (o->max_block_ops) c.max_block_ops = (int)o->max_block_ops;
+  if (o->max_loops) c.max_loops = (int)o->max_loops;
+  c.checkpoint = o->checkpoint;
   if (o->time_limit > 0) c.time_limit_s = vc.time_limit_s = o->time_limit; /* one each: the search, the certificate */
   if (o->no_prune) c.prune = 0;
   if (o->seeded) c.seed = vc.seed = o->seed;
@@ -415,6 +433,7 @@ static int do_search(const options *o) {
   signal(SIGINT, on_interrupt);
   s = mg_search(program, &c, &res, &e);
   if (c.progress) fputs("\r\033[K", stderr);
+  if (res.stats.checkpoint_lost) fprintf(stderr, "mirage: %s: the checkpoint cannot be written; what it held before stands\n", o->checkpoint);
   int best = -1;
   double started = now();
   mg_verify_report *full = (mg_verify_report *)calloc((size_t)(res.n > 0 ? res.n : 1), sizeof *full);
@@ -658,7 +677,7 @@ int main(int argc, char **argv) {
   static const command commands[] = {
       {"print", 1, 1, "", do_print},
       {"dot", 1, 1, "", do_dot},
-      {"search", 1, 1, "o arch threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta", do_search},
+      {"search", 1, 1, "o arch threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint", do_search},
       {"verify", 1, 2, "delta seed certificate threads time-limit prove no-prove", do_verify},
       {"emit", 1, 1, "o arch", do_emit},
       {"check", 1, 1, "seed arch", do_check},

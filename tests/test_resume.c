@@ -1,0 +1,212 @@
+/* Tests of checkpoints of mirage_search.h.
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_resume.c -o build/test_resume -lcmocka -lm -lpthread
+   Random tests print their seed; SEED=n repeats one.  MG_SHORT=1: a part, for the thread sanitizer. */
+#define MIRAGE_IMPLEMENTATION
+#include "mirage_search.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+#include <unistd.h>
+
+static const char *text[] = {
+  "program norm\ninput X : f16[16, 1024]\ninput W : f16[1024, 512]\nO = matmul(rms_norm(X, eps=1/100), W)\noutput O\n",
+  "program mlp\ninput X : f16[8, 256]\ninput A : f16[256, 512]\ninput B : f16[256, 512]\nO = mul(silu(matmul(X, A)), matmul(X, B))\noutput O\n",
+};
+static char path[64];
+
+static mg_graph *program(int k) {
+  mg_graph *g = NULL;
+  mg_error e;
+  if (mg_parse(text[k], strlen(text[k]), "test", NULL, &g, &e) != MG_OK) fail_msg("%s", e.msg);
+  return g;
+}
+
+/* Stops the search once it has shown `after` structures. */
+static uint64_t after, seen;
+static volatile int stop;
+static void count_structures(void *user, const mg_graph *g) {
+  (void)user, (void)g;
+  if (++seen >= after) __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+}
+
+static mg_search_config config(int threads) {
+  mg_search_config c = mg_search_config_default();
+  c.max_kernel_ops = 2, c.top_k = 4, c.threads = threads;
+  return c;
+}
+
+static void same(const mg_search_result *a, const mg_search_result *b) {
+  assert_int_equal(a->n, b->n);
+  for (int k = 0; k < a->n; k++) {
+    char *x = NULL, *y = NULL;
+    mg_error e;
+    assert_int_equal(mg_print(a->graph[k], &x, &e), MG_OK);
+    assert_int_equal(mg_print(b->graph[k], &y, &e), MG_OK);
+    assert_string_equal(x, y);
+    mg_string_free(x), mg_string_free(y);
+    assert_true(a->predicted_us[k] == b->predicted_us[k]);
+    assert_int_equal(a->report[k].verdict, b->report[k].verdict);
+  }
+  const mg_search_stats *s = &a->stats, *t = &b->stats;
+  assert_int_equal(s->complete, t->complete);
+  assert_int_equal(s->states, t->states);
+  assert_int_equal(s->pruned_expression, t->pruned_expression);
+  assert_int_equal(s->pruned_shape, t->pruned_shape);
+  assert_int_equal(s->pruned_duplicate, t->pruned_duplicate);
+  assert_int_equal(s->pruned_limit, t->pruned_limit);
+  assert_int_equal(s->pruned_bound, t->pruned_bound);
+  assert_int_equal(s->frames, t->frames);
+  assert_int_equal(s->values, t->values);
+  assert_int_equal(s->structures, t->structures);
+  assert_int_equal(s->segments, t->segments);
+  assert_int_equal(s->candidates, t->candidates);
+  assert_int_equal(s->verified, t->verified);
+}
+
+static void resumed_equals_uninterrupted(void **state) {
+  (void)state;
+  mg_error e;
+  for (int k = getenv("MG_SHORT") != NULL; k < 2; k++) {
+    mg_graph *p = program(k);
+    mg_search_config c = config(2);
+    mg_search_result whole, part, again;
+    assert_int_equal(mg_search(p, &c, &whole, &e), MG_OK);
+    assert_int_equal(whole.stats.resumed, 0);
+    int partly = 0;
+    static const uint64_t stops[] = { 1, 40, 400, 4000 };
+    for (int i = 0; i < 4; i++) {
+      unlink(path);
+      c = config(1 + i % 2);
+      c.checkpoint = path, c.stop = &stop, c.structure = count_structures;
+      stop = 0, seen = 0, after = stops[i];
+      mg_status st = mg_search(p, &c, &part, &e);
+      assert_true(st == MG_OK || st == MG_NOT_FOUND);
+      if (stop) assert_int_equal(part.stats.complete, 0);
+      mg_search_result_free(&part);
+      c = config(2 - i % 2);
+      c.checkpoint = path;
+      assert_int_equal(mg_search(p, &c, &again, &e), MG_OK);
+      same(&whole, &again);
+      partly |= again.stats.resumed > 0 && again.stats.resumed < again.stats.frames;
+      mg_search_result_free(&again);
+      assert_int_equal(mg_search(p, &c, &again, &e), MG_OK); /* all of it */
+      same(&whole, &again);
+      assert_int_equal(again.stats.resumed, again.stats.frames);
+      mg_search_result_free(&again);
+    }
+    assert_true(partly);
+    mg_search_result_free(&whole);
+    mg_graph_free(p);
+  }
+  unlink(path);
+}
+
+static uint8_t *slurp(size_t *n) {
+  FILE *f = fopen(path, "rb");
+  assert_non_null(f);
+  uint8_t *b = (uint8_t *)malloc((size_t)64 << 20);
+  *n = fread(b, 1, (size_t)64 << 20, f);
+  fclose(f);
+  return b;
+}
+static void put(const uint8_t *b, size_t n) {
+  FILE *f = fopen(path, "wb");
+  assert_non_null(f);
+  assert_int_equal(fwrite(b, 1, n, f), n);
+  fclose(f);
+}
+static void refused(mg_graph *p, const mg_search_config *c, const char *what) {
+  mg_search_result r;
+  mg_error e;
+  size_t n, m;
+  uint8_t *before = slurp(&n), *then;
+  assert_int_equal(mg_search(p, c, &r, &e), MG_BAD_INPUT);
+  if (!strstr(e.msg, what)) fail_msg("expected '%s' in: %s", what, e.msg);
+  assert_string_equal(e.where, path);
+  then = slurp(&m);
+  assert_int_equal(n, m);
+  assert_memory_equal(before, then, n);
+  free(before), free(then);
+  mg_search_result_free(&r);
+}
+
+static void damaged_and_foreign_are_refused(void **state) {
+  (void)state;
+  const char *env = getenv("SEED");
+  uint64_t s = env ? strtoull(env, NULL, 10) : (uint64_t)time(NULL);
+  printf("%s: SEED=%llu\n", __func__, (unsigned long long)s);
+  mg_error e;
+  mg_graph *p = program(0), *q = program(1);
+  mg_search_config c = config(2), d;
+  mg_search_result r;
+  unlink(path);
+  c.max_kernel_ops = 1, c.checkpoint = path;
+  assert_int_equal(mg_search(p, &c, &r, &e), MG_OK);
+  mg_search_result_free(&r);
+  size_t n;
+  uint8_t *good = slurp(&n), *bad = (uint8_t *)malloc(n + 1);
+  assert_true(n > 100);
+  for (int k = 0; k < 120; k++) {
+    memcpy(bad, good, n);
+    s = s * 6364136223846793005ull + 1442695040888963407ull;
+    size_t at = k < 32 ? (size_t)k : (size_t)(s >> 16) % n;
+    bad[at] = (uint8_t)(bad[at] ^ 1 << (s >> 60) % 8);
+    put(bad, n);
+    refused(p, &c, k < 8 ? "something else" : "damaged");
+    if (k % 8) continue;
+    put(good, (size_t)(s >> 16) % n); /* cut short */
+    refused(p, &c, "; it is left as it is");
+  }
+  memcpy(bad, good, n), bad[n] = 0;
+  put(bad, n + 1);
+  refused(p, &c, "damaged");
+  put(good, n);
+  refused(q, &c, "another search");
+  d = c, d.max_block_ops = 5, refused(p, &d, "another search");
+  d = c, d.prune = 0, refused(p, &d, "another search");
+  d = c, d.max_loops = 2, refused(p, &d, "another search");
+  d = c, d.seed = 7, refused(p, &d, "another search");
+  d = c, d.gpu = mg_gpu_find("A100"), refused(p, &d, "another search");
+  d = c, d.threads = 1, d.time_limit_s = 100; /* these change nothing */
+  assert_int_equal(mg_search(p, &d, &r, &e), MG_OK);
+  assert_int_equal(r.stats.resumed, r.stats.frames);
+  mg_search_result_free(&r);
+  d.checkpoint = "no such directory/checkpoint";
+  assert_int_equal(mg_search(p, &d, &r, &e), MG_MACHINE);
+  free(good), free(bad);
+  unlink(path);
+  mg_graph_free(p), mg_graph_free(q);
+}
+
+static void threads_and_seeds_agree(void **state) {
+  (void)state;
+  mg_error e;
+  mg_graph *p = program(0);
+  mg_search_config c = config(1);
+  mg_search_result one, r;
+  assert_int_equal(mg_search(p, &c, &one, &e), MG_OK);
+  static const int threads[] = { 2, 5 };
+  for (int k = 0; k < 2; k++) {
+    c = config(threads[k]);
+    assert_int_equal(mg_search(p, &c, &r, &e), MG_OK);
+    same(&one, &r);
+    mg_search_result_free(&r);
+  }
+  c = config(2), c.seed = 99;
+  assert_int_equal(mg_search(p, &c, &r, &e), MG_OK);
+  assert_int_equal(one.n, r.n);
+  for (int k = 0; k < r.n; k++) assert_true(mg_hash(one.graph[k]) == mg_hash(r.graph[k]));
+  mg_search_result_free(&r);
+  mg_search_result_free(&one);
+  mg_graph_free(p);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(resumed_equals_uninterrupted), cmocka_unit_test(damaged_and_foreign_are_refused),
+    cmocka_unit_test(threads_and_seeds_agree),
+  };
+  snprintf(path, sizeof path, "resume.%ld.checkpoint", (long)getpid());
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
