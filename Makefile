@@ -65,9 +65,9 @@ test:
 	@tests/deps.sh
 	@$(MAKE) --no-print-directory test-build
 	@tests/run.sh $(TESTS:%=build/%) tests/test_docs.sh tests/test_compile.sh tests/test_tool.sh \
-	  $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
+	  $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%) build/tsan/test_resume
 
-test-build: build/mirage build/san/mirage build/rmsnorm build/user_op $(TESTS:%=build/%) $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
+test-build: build/tsan/test_resume build/mirage build/san/mirage build/rmsnorm build/user_op $(TESTS:%=build/%) $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
 
 # The tests and the fuzzers' corpora under the address and undefined-behaviour sanitizers.
 test-sanitize: $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
@@ -79,7 +79,7 @@ build/tsan/test_%: tests/test_%.c $(wildcard tests/*.h) $(HEADERS)
 	$(CC) $(STD) -O1 -g -fsanitize=thread $< -o $@ -lcmocka $(LIBS)
 
 test-tsan: build/tsan/test_resume
-	MG_SHORT=1 TSAN_OPTIONS=halt_on_error=1 $<
+	@tests/run.sh $<
 
 gpu-test: build/mirage
 	@tests/gpu.sh
@@ -87,6 +87,10 @@ gpu-test: build/mirage
 # Needs a GPU, nvcc and PyTorch.
 bench: build/mirage
 	python3 tests/bench/bench.py $(BENCH)
+
+# Search times and memory, on this machine alone: BENCH='--only REGEX --limit S --out DIR'.
+bench-search: build/mirage
+	python3 tests/bench/search.py $(BENCH)
 
 # With clang: libFuzzer.  Without: the deterministic mutation loop.
 fuzz:
@@ -104,4 +108,4 @@ soak: build/mirage $(TESTS:%=build/%) $(FUZZERS:%=build/san/%)
 clean:
 	rm -rf build
 
-.PHONY: all deps demo test test-build test-sanitize test-tsan gpu-test bench fuzz soak clean
+.PHONY: all deps demo test test-build test-sanitize test-tsan gpu-test bench bench-search fuzz soak clean
