@@ -345,8 +345,8 @@ static int do_verify(const options *o) {
 
 static void on_progress(void *user, const mg_search_stats *s) {
   (void)user;
-  fprintf(stderr, "\r\033[K%.1f s: %llu states, %llu pruned, %llu candidates, %llu verified, best %.2f us (model)", s->seconds,
-          (unsigned long long)s->states, (unsigned long long)(s->pruned_expression + s->pruned_shape + s->pruned_duplicate + s->pruned_limit),
+  fprintf(stderr, "\r\033[K%.1f s: %llu frames, %llu states, %llu pruned, %llu candidates, %llu verified, best %.2f us (model)", s->seconds,
+          (unsigned long long)s->frames, (unsigned long long)s->states, (unsigned long long)(s->pruned_expression + s->pruned_shape + s->pruned_duplicate + s->pruned_limit),
           (unsigned long long)s->candidates, (unsigned long long)s->verified, s->predicted_us);
   fflush(stderr);
 }
