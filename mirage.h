@@ -1981,6 +1981,20 @@ static mg_tensor mgi_lookup(mgi_parser *P, mg_graph *g, const char *name, int li
   return t;
 }
 
+/* What the text form writes for an attribute. */
+MGI_FN const char *mgi_attr_text(mg_attr_kind k) {
+  switch (k) {
+    case MG_ATTR_RAT: return "a constant";
+    case MG_ATTR_DIM: return "dim=";
+    case MG_ATTR_DIMN: return "dim= and n=";
+    case MG_ATTR_NORM: return "eps= or dim=";
+    case MG_ATTR_SHAPE: return "a list of extents, such as [4, 64]";
+    case MG_ATTR_PERM: return "a list of dimensions, such as [1, 0]";
+    case MG_ATTR_NONE: break;
+  }
+  return "none";
+}
+
 static mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, int line, int column) {
   mg_tensor none = {0}, in[MG_MAX_IN];
   mg_opcode op = mg_op_find(name, strlen(name));
@@ -2020,7 +2034,7 @@ static mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, in
           A.dim = d < -64 || d > 64 ? 64 : (int32_t)d, have = 1;
         } else if (!strcmp(arg, "n") && row->attr == MG_ATTR_DIMN) A.n = mgi_int(P, "a count"), have_n = 1;
         else if ((!strcmp(arg, "eps") && row->attr == MG_ATTR_NORM) || (!strcmp(arg, "c") && row->attr == MG_ATTR_RAT)) A.c = mgi_rational(P), have = 1;
-        else { P->line = l, P->column = c; mgi_perr(P, MG_BAD_INPUT, "%s has no attribute '%s'", name, arg); return none; }
+        else { P->line = l, P->column = c; mgi_perr(P, MG_BAD_INPUT, "%s has no attribute '%s': expected %s", name, arg, mgi_attr_text(row->attr)); return none; }
       } else {
         *P = save;
         if (n == row->n_in) { P->line = l, P->column = c; mgi_perr(P, MG_BAD_INPUT, "%s takes %d operand%s", name, row->n_in, row->n_in == 1 ? "" : "s"); return none; }
