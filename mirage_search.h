@@ -2,7 +2,7 @@
 
    WHAT
      Takes a program (a µGraph of library operators, see mirage.h) and looks for faster equivalent µGraphs: custom
-     kernels with a grid, a loop, accumulators and an epilogue.  Candidates that cannot be part of the program are cut
+     kernels with a grid, loops, accumulators and an epilogue.  Candidates that cannot be part of the program are cut
      off by abstract expressions in a saturated e-graph (Mirage paper, section 4.3); what remains is told apart, and
      compared with the program, over a finite field; each result is checked again by mirage_verify.h, and its grid and
      loop sizes are chosen by an analytic model of the GPU.  Needs mirage.h, mirage_verify.h, libc, pthreads.
@@ -69,7 +69,7 @@
      cfg.threads workers take frames from one queue.  The result does not depend on their number, nor on the seed.
 
    DOES NOT
-     Search nested loops, accumulators over two grid axes, kernels whose intermediate results are no tensors of the
+     Search nested loops other than the tilings', accumulators over two grid axes, kernels whose intermediate results are no tensors of the
      program or are exponentials that nothing has normalised yet (fp16 overflows), or rewrite exp(a) exp(b).
      Add up, element by element, the pieces of a dimension that the loop cuts; join pieces along a dimension that it does
      not cut; cut two dimensions of a tensor by one axis; pair or cut dimensions of two classes because their extents are
