@@ -4461,7 +4461,7 @@ MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
     mgi_cu_val_info *v = &K->v[t];
     int chains = 0, others = 0, registers = (mgi_cu_pad_to(v->rows, 16 * K->wm) / (16 * K->wm)) * 4;
     int64_t total = (int64_t)registers * v->cols / (8 * K->wn);
-    if ((b->tensors[t].dtype != MG_F16 && b->tensors[t].dtype != MG_BF16) || mgi_cu_pad_to(v->cols, 16) % (16 * K->wn)) continue;
+    if ((b->tensors[t].dtype != MG_F16 && b->tensors[t].dtype != MG_BF16) || mgi_cu_pad_to(v->cols, 8 * K->wn) % (16 * K->wn)) continue; /* whole steps of 16 for every warp */
     uint32_t s = mgi_cu_product_in(K, t, t); /* t itself: a product is a left operand as it is */
     if (!s || (s != t && !mgi_cu_feeds_only(K, s, t)) || (s == t && K->b->tensors[t].scope != mgi_cu_producer(K, t)->scope)) continue;
     for (uint32_t k = 1; k < b->n_ops; k++)

@@ -2361,7 +2361,7 @@ static void mgi_pv_look(mgi_prover *P, mgi_pv_node *x) {
 static uint32_t mgi_pv_intern(mgi_prover *P, const uint32_t *w, uint32_t n) {
   uint64_t h = n;
   if (P->bad) return MGI_PV_ZERO;
-  for (uint32_t k = 0; k < n; k++) h = mgi_mix(h, w[k]);
+  for (uint32_t k = 0; k < n; k++) h = mgi_ff_mix(h ^ w[k]);
   if (2 * (size_t)P->n + 2 >= P->slots) {
     uint32_t slots = P->slots ? 2 * P->slots : 4096, *s = (uint32_t *)calloc(slots, sizeof *s);
     if (!s || slots > (uint32_t)1 << 30) { free(s); return mgi_pv_fail(P, "no memory for terms"); }
@@ -2574,6 +2574,10 @@ static uint32_t mgi_pv_inverse(mgi_prover *P, uint32_t x) {
 
 /* ---- functions */
 
+static int64_t mgi_pv_gcd(int64_t a, int64_t b) {
+  while (b) { int64_t r = a % b; a = b, b = r; }
+  return a < 0 ? -a : a;
+}
 static uint32_t mgi_pv_fn(mgi_prover *P, int op, mg_rational c, int n, const uint32_t *arg) {
   uint32_t w[8];
   w[0] = MGI_PV_FN, w[1] = (uint32_t)op, w[2] = (uint32_t)c.num, w[3] = (uint32_t)((uint64_t)c.num >> 32), w[4] = (uint32_t)c.den, w[5] = (uint32_t)((uint64_t)c.den >> 32);
@@ -2632,7 +2636,7 @@ static uint32_t mgi_pv_log(mgi_prover *P, uint32_t x) {
 static void mgi_pv_content(const mgi_prover *P, uint32_t p, int64_t *num, int64_t *den) {
   for (uint32_t k = 0; k < mgi_pv_count(P, p); k++) {
     mgi_pv_term t = mgi_pv_at(P, p, k);
-    int64_t g = mgi_gcd(*num, t.num), h = mgi_gcd(*den, t.den);
+    int64_t g = mgi_pv_gcd(*num, t.num), h = mgi_pv_gcd(*den, t.den);
     *num = g;
     if (*den / h > (int64_t)1 << 40 || t.den > (int64_t)1 << 20) *den = 1, *num = 1; /* any common factor would do */
     else *den = *den / h * t.den;

@@ -1,6 +1,6 @@
 /* Reads µGraphs that the public Mirage saved (JSON) and builds them as mg_graphs.  A part of examples/mirage.c, which
    includes it after mirage.h; it needs cJSON (Debian: libcjson-dev) and is built with -DMIRAGE_CJSON -lcjson.  Without that,
-   import_open answers MG_UNSUPPORTED.
+   import_open answers MG_UNSUPPORTED.  On its own:  gcc -std=c11 -O2 -I. -c examples/import.c -o build/import.o
 
      import_file *f;  int n;  mg_graph *g;  mg_error e;
      if (import_open(text, len, "rmsnorm.json", &f, &n, &e) == MG_OK)
