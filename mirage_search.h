@@ -4055,7 +4055,7 @@ static void mgi_se_builder_init(mgi_se_builder *B, mg_graph *g, const mgi_se_seg
   for (int i = 0; i < t->n_out; i++) uses[t->out[i]]++;
   for (int i = 0; i < t->n; i++) { /* accum over the group of an accum over a loop, used nowhere else: one accumulator */
     const mgi_se_sop *o = &t->op[i], *x = &t->op[o->in[0]];
-    if (o->code == MG_OP_ACCUM && o->map[0] < 4 && x->code == MG_OP_ACCUM && x->arg == o->arg && uses[o->in[0]] == 1) B->joined[o->in[0]] = 1;
+    if (o->code == MG_OP_ACCUM && o->map[0] < 4 && x->code == MG_OP_ACCUM && x->map[0] >= 4 && x->arg == o->arg && uses[o->in[0]] == 1) B->joined[o->in[0]] = 1;
   }
   for (int i = t->n; i-- > 0;) { /* what precedes the loops stands where it is first needed */
     B->when[i] = t->op[i].scope;
@@ -4271,6 +4271,7 @@ typedef struct mgi_se_search {
   uint8_t *kept;
   size_t n_kept, cap_kept, written;
   double write_at;
+  int damaged;                          /* a record was not what it must be: nothing is written any more */
 } mgi_se_search;
 
 static int mgi_se_over(mgi_se_search *S) {
@@ -4309,6 +4310,37 @@ static uint64_t mgi_se_key(const mg_graph *program, const mg_search_config *c) {
   for (int k = 0; mg_axiom_at(k); k++) h = mgi_se_text_hash(mgi_se_text_hash(mgi_se_text_hash(h, mg_axiom_at(k)->name), mg_axiom_at(k)->left), mg_axiom_at(k)->right);
   mg_string_free(text);
   return h ? h : 1;
+}
+
+/* Whether a structure that was read can be one of frame f's: all indices within their tables, operands first, and what
+   follows from the rest as it follows.  What it computes is for the verifier to say. */
+static int mgi_se_structure_fits(const mgi_se_seg *s, const mgi_se_frame *f, const mgi_se_structure *t) {
+  uint64_t skeleton;
+  if (t->n < 1 || t->n > MGI_SE_SOPS || t->n_out != (int)s->p->n_out || t->n_grid != f->n_grid || t->group != f->group) return 0;
+  if (memcmp(t->gcls, f->gcls, sizeof t->gcls) || memcmp(t->loop, f->loop, sizeof t->loop)) return 0;
+  if (!(t->us >= 0 && t->us <= 2e9 && t->foreign >= 0 && t->foreign <= 1) || t->n_tiles < 0 || t->n_tiles > MGI_SE_TILES) return 0;
+  for (int i = 0; i < t->n; i++) {
+    const mgi_se_sop *o = &t->op[i];
+    if (o->code <= MG_OP_NONE || o->code >= MG_OP_COUNT || o->code == MG_OP_STORE || o->n_in < 0 || o->n_in > 4 || o->n_in > i || (!o->n_in && o->code != MG_OP_LOAD)) return 0;
+    for (int j = 0; j < 4; j++) if (o->in[j] < 0 || (j < o->n_in ? o->in[j] >= i : o->in[j] != 0)) return 0;
+    if (o->scope < MGI_SE_PRE || o->scope > MGI_SE_GROUP || o->scope == 5 || ((o->scope & 1) && t->loop[o->scope >> 1] < 0) || o->rank < 0 || o->rank > MG_MAX_RANK) return 0;
+    for (int d = 0; d < o->rank; d++) if (o->cls[d] < -1 || o->cls[d] >= s->n_cls || o->mask[d] >> MGI_SE_AXES) return 0;
+    if (o->code == MG_OP_LOAD && (o->n_in || o->arg < 0 || o->arg >= (int)s->p->n_in)) return 0;
+    if (o->code == MG_OP_ACCUM) {
+      int x = o->map[0];
+      if (o->n_in != 1 || x < 1 || x >= MGI_SE_AXES || (x < 4 ? x > t->n_grid : t->loop[x - 4] < 0)) return 0;
+    }
+    if (mgi_se_is_moving(o->code) && (o->arg < 0 || o->arg >= s->n_inst || (int)s->inst[o->arg].op != o->code)) return 0;
+  }
+  for (int k = 0; k < t->n_out; k++) if (t->out[k] < 0 || t->out[k] >= t->n) return 0;
+  for (int k = 0; k < t->n_tiles; k++) {
+    if (!(t->tile_us[k] >= 0)) return 0;
+    for (int a = 1; a < MGI_SE_AXES; a++) {
+      int c = mgi_se_structure_class(t, a);
+      if (t->count[k][a] < 1 || t->count[k][a] > (c < 0 ? 1 : s->real[c])) return 0;
+    }
+  }
+  return t->hash == mgi_se_structure_hash(t) && t->work == mgi_se_structure_work(t, &skeleton);
 }
 
 /* The head's key and checksum, and every record's length. */
@@ -4414,7 +4446,7 @@ static void mgi_se_kept_add(mgi_se_search *S, const mgi_se_kept *r, const void *
   memcpy(S->kept + S->n_kept, r, sizeof *r);
   if (body) memcpy(S->kept + S->n_kept + sizeof *r, structures, body);
   S->n_kept = need;
-  if (mgi_se_seconds() >= S->write_at && !mgi_se_kept_write(S)) S->st.checkpoint_lost = 1;
+  if (!S->damaged && mgi_se_seconds() >= S->write_at && !mgi_se_kept_write(S)) S->st.checkpoint_lost = 1;
 }
 
 static void mgi_se_run_frame(mgi_se_search *S, int k) {
@@ -4424,9 +4456,17 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
   if (S->cfg.checkpoint) {
     pthread_mutex_lock(&S->lock);
     const uint8_t *at = mgi_se_kept_find(S, k);
-    if (at) memcpy(&r, at, sizeof r), mgi_se_frame_done(S, &r, at + sizeof r), S->st.resumed++;
+    if (at) {
+      memcpy(&r, at, sizeof r);
+      for (int i = 0; i < r.n && !S->damaged; i++) {
+        mgi_se_structure t;
+        memcpy(&t, at + sizeof r + (size_t)i * sizeof t, sizeof t);
+        S->damaged = !mgi_se_structure_fits(S->seg, f, &t);
+      }
+      if (!S->damaged) mgi_se_frame_done(S, &r, at + sizeof r), S->st.resumed++;
+    }
     pthread_mutex_unlock(&S->lock);
-    if (at) return;
+    if (at || S->damaged) return;
   }
   mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
   f->s = S->seg, f->cfg = &S->cfg, f->end = S->end;
@@ -4603,8 +4643,9 @@ static mg_status mgi_se_search_segment(mgi_se_search *S, mg_graph *p, mgi_se_fou
   mgi_se_frames(S, s);
   S->cap_pool = S->n_frames * MGI_SE_KEEP;
   S->pool = (mgi_se_structure *)malloc(((size_t)S->cap_pool + 1) * sizeof *S->pool);
-  if (S->pool) {
-    mgi_se_parallel(S, 0);
+  if (S->pool) mgi_se_parallel(S, 0);
+  if (S->damaged) st = mg_fail(e, MG_BAD_INPUT, S->cfg.checkpoint, "the checkpoint is damaged: a structure in it is none of this search; it is left as it is");
+  else if (S->pool) {
     qsort(S->pool, (size_t)S->n_pool, sizeof *S->pool, mgi_se_structure_cmp);
     int kept = S->n_pool < MGI_SE_KEEP ? S->n_pool : MGI_SE_KEEP, grouped = 0; /* the best, and some of those with a group axis */
     for (int k = kept; k < S->n_pool && grouped < 4 * MGI_SE_SPLITS; k++) if (S->pool[k].group) S->pool[kept++] = S->pool[k], grouped++;
@@ -4615,8 +4656,8 @@ static mg_status mgi_se_search_segment(mgi_se_search *S, mg_graph *p, mgi_se_fou
     f->tile = (int *)calloc((size_t)want + 1, sizeof *f->tile);
     f->report = (mg_verify_report *)calloc((size_t)want + 1, sizeof *f->report);
   }
-  if (!S->pool || !f->st || !f->tile || !f->report || S->oom) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for structures");
-  for (int k = 0; k < S->n_pool && f->n_split < MGI_SE_SPLITS; k++) {
+  if (st == MG_OK && (!S->pool || !f->st || !f->tile || !f->report || S->oom)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for structures");
+  for (int k = 0; k < S->n_pool && st == MG_OK && f->n_split < MGI_SE_SPLITS; k++) {
     int seen = !S->pool[k].group || S->pool[k].us >= 1e9;
     for (int j = 0; j < f->n_split; j++) seen |= f->split[j].work == S->pool[k].work;
     if (!seen) f->split[f->n_split++] = S->pool[k];
@@ -5044,7 +5085,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   for (uint32_t k = 0; seg && k < W * W; k++) mgi_se_found_free(&seg[k]);
   free(seg);
   pthread_mutex_destroy(&S.lock);
-  if (S.key && S.written < S.n_kept && !mgi_se_kept_write(&S)) S.st.checkpoint_lost = 1;
+  if (S.key && !S.damaged && S.written < S.n_kept && !mgi_se_kept_write(&S)) S.st.checkpoint_lost = 1;
   free(S.kept);
   mgi_se_over(&S);
   S.st.seconds = mgi_se_seconds() - S.t0;

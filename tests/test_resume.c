@@ -184,6 +184,86 @@ static void damaged_and_foreign_are_refused(void **state) {
   mg_graph_free(p), mg_graph_free(q);
 }
 
+/* A checkpoint whose key and checksum are right, with one field of a structure that cannot be: refused, not followed.  What
+   could be is searched on with, and then verified like anything else. */
+static void forged_are_refused(void **state) {
+  (void)state;
+  mg_error e;
+  mg_graph *p = program(1);
+  mg_search_config c = config(2);
+  mg_search_result r;
+  unlink(path);
+  c.max_kernel_ops = 1, c.checkpoint = path;
+  assert_int_equal(mg_search(p, &c, &r, &e), MG_OK);
+  mg_search_result_free(&r);
+  size_t n, at = sizeof(mgi_se_kept_head);
+  uint8_t *good = slurp(&n), *bad = (uint8_t *)malloc(n);
+  mgi_se_kept k;
+  for (;; at += sizeof k) { /* the first frame that found something */
+    memcpy(&k, good + at, sizeof k);
+    if (k.n) break;
+  }
+  at += sizeof k;
+  mgi_se_structure t, f;
+  memcpy(&t, good + at, sizeof t);
+  int load = 0, other = t.n - 1;
+  while (t.op[load].code != MG_OP_LOAD) load++;
+  while (!t.op[other].n_in) other--;
+  for (int i = 0;; i++) {
+    f = t;
+    int skip = 0;
+    switch (i) {
+      case 0: f.n = 0; break;
+      case 1: f.n = MGI_SE_SOPS + 1; break;
+      case 2: f.n_out = MG_MAX_OUT; break;
+      case 3: f.n_grid = 3 - f.n_grid; break;
+      case 4: f.gcls[1] = 1 << 20; break;
+      case 5: f.group = -1; break;
+      case 6: f.loop[0] = 1000; break;
+      case 7: f.op[other].code = -1; break;
+      case 8: f.op[other].code = 30000; break;
+      case 9: f.op[other].n_in = 100; break;
+      case 10: f.op[other].in[0] = (int16_t)other; break;
+      case 11: f.op[other].in[0] = -1; break;
+      case 12: f.op[other].in[3] = 30000; break;
+      case 13: f.op[other].scope = 5; break;
+      case 14: f.op[other].scope = -2; break;
+      case 15: f.op[other].rank = MG_MAX_RANK + 1; break;
+      case 16: f.op[load].cls[0] = 120; break;
+      case 17: f.op[load].mask[0] = 0xFF; break;
+      case 18: f.op[load].arg = 100; break;
+      case 19: f.op[load].arg = -1; break;
+      case 20: f.out[0] = (int16_t)f.n; break;
+      case 21: f.us = -1; break;
+      case 22: memset(&f.us, 0xFF, sizeof f.us); break; /* no number */
+      case 23: f.n_tiles = MGI_SE_TILES + 1; break;
+      case 24: f.n_tiles = 1, f.tile_us[0] = 1, memset(f.count, 0, sizeof f.count); break;
+      case 25: f.n_tiles = 1, f.tile_us[0] = 1, f.count[0][1] = (int64_t)1 << 40; break;
+      case 26: f.hash++; break;
+      case 27: f.work++; break;
+      case 28: f.op[load].code = MG_OP_STORE; break;
+      case 29: f.op[load].n_in = 1; break;
+      case 30:
+        skip = 1;
+        for (int j = 0; j < f.n; j++) if (f.op[j].code == MG_OP_ACCUM) f.op[j].map[0] = 9, skip = 0;
+        break;
+      default: skip = -1; break;
+    }
+    if (skip < 0) break;
+    if (skip) continue;
+    memcpy(bad, good, n), memcpy(bad + at, &f, sizeof f);
+    mgi_se_kept_head h;
+    memcpy(&h, bad, sizeof h);
+    h.check = mgi_se_bytes_hash(mgi_se_mix(h.key, h.bytes), bad + sizeof h, n - sizeof h);
+    memcpy(bad, &h, sizeof h);
+    put(bad, n);
+    refused(p, &c, "none of this search");
+  }
+  free(good), free(bad);
+  unlink(path);
+  mg_graph_free(p);
+}
+
 static void threads_and_seeds_agree(void **state) {
   (void)state;
   mg_error e;
@@ -209,7 +289,7 @@ static void threads_and_seeds_agree(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(resumed_equals_uninterrupted), cmocka_unit_test(damaged_and_foreign_are_refused),
+    cmocka_unit_test(resumed_equals_uninterrupted), cmocka_unit_test(damaged_and_foreign_are_refused), cmocka_unit_test(forged_are_refused),
     cmocka_unit_test(threads_and_seeds_agree),
   };
   snprintf(path, sizeof path, "resume.%ld.checkpoint", (long)getpid());
