@@ -34,13 +34,14 @@ static const char usage[] =
     "       mirage emit FILE [--arch sm_90a] [-o OUT.cu]\n"
     "       mirage check FILE [--seed N]            a .mg or an emitted .cu on the CPU: over finite fields and floats\n"
     "       mirage run FILE [--arch sm_90a] [--reps N] [--cold] [--seed N] [--stats FILE.json]     on a GPU\n"
+    "              [--no-check] [--no-time]         without link 2 before it; without the times after it\n"
     "       mirage import CHECKPOINT.json [-o DIR]  µGraphs that the public Mirage saved, to DIR/00.mg, 01.mg ..\n"
     "exit:  0 done, equal; 1 nothing found, not equal; 2 unsupported, undecided; 3 bad input; 4 a fault of the machine\n";
 
 typedef struct options {
   const char *out, *arch, *stats, *certificate, *checkpoint;
   int64_t threads, max_kernel_ops, max_block_ops, max_loops, top, reps;
-  int no_prune, cold, seeded, prove, no_prove;
+  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure;
   uint64_t seed;
   double time_limit, log2_delta;
   int n_files;
@@ -121,7 +122,7 @@ static int parse_delta(const char *s, double *log2_delta) {
   return 1;
 }
 
-enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT };
+enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE };
 static const struct option long_options[] = {
     {"arch", required_argument, NULL, O_ARCH}, {"threads", required_argument, NULL, O_THREADS},
     {"max-kernel-ops", required_argument, NULL, O_KERNEL_OPS}, {"max-block-ops", required_argument, NULL, O_BLOCK_OPS},
@@ -130,7 +131,8 @@ static const struct option long_options[] = {
     {"delta", required_argument, NULL, O_DELTA}, {"certificate", required_argument, NULL, O_CERT},
     {"reps", required_argument, NULL, O_REPS}, {"cold", no_argument, NULL, O_COLD},
     {"max-loops", required_argument, NULL, O_LOOPS}, {"checkpoint", required_argument, NULL, O_CHECKPOINT},
-    {"prove", no_argument, NULL, O_PROVE}, {"no-prove", no_argument, NULL, O_NO_PROVE}, {NULL, 0, NULL, 0}};
+    {"no-check", no_argument, NULL, O_NO_CHECK}, {"no-time", no_argument, NULL, O_NO_TIME},
+    {"no-measure", no_argument, NULL, O_NO_MEASURE}, {"prove", no_argument, NULL, O_PROVE}, {"no-prove", no_argument, NULL, O_NO_PROVE}, {NULL, 0, NULL, 0}};
 
 typedef struct command {
   const char *name;
@@ -187,6 +189,9 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       case O_LOOPS: ok = number(optarg, 1, 2, &o->max_loops); break;
       case O_CHECKPOINT: o->checkpoint = optarg; break;
       case O_COLD: o->cold = 1; break;
+      case O_NO_CHECK: o->no_check = 1; break;
+      case O_NO_TIME: o->no_time = 1; break;
+      case O_NO_MEASURE: o->no_measure = 1; break;
       case O_PROVE: o->prove = 1; break;
       case O_NO_PROVE: o->no_prove = 1; break;
       default: break;
@@ -639,18 +644,20 @@ static int do_run(const options *o) {
   memset(&c, 0, sizeof c);
   memset(&r, 0, sizeof r);
   int code = load(o, &g, &cu, &e);
-  if (!code) code = check_and_print(o, g, cu, &cr, stdout); /* nothing is timed before link 2 holds */
+  if (!code && !o->no_check) code = check_and_print(o, g, cu, &cr, stdout); /* nothing is timed before link 2 holds */
   fflush(stdout);
   if (!code) {
-    c.arch = o->arch, c.reps = (int)o->reps, c.cold = o->cold, c.seed = o->seed;
+    c.arch = o->arch, c.reps = (int)o->reps, c.cold = o->cold, c.seed = o->seed, c.no_time = o->no_time;
     mg_status s = mg_cuda_run(g, cu, &c, &r, &e);
     if (s != MG_OK) code = report(s, &e);
     if (s == MG_OK || (s == MG_NOT_FOUND && r.tolerance > 0))
       printf("link 3: %s, relative error %.3g against float64, tolerance %.3g, seed %llu, %llu elements unwritten\n", s == MG_OK ? "SAME" : "DIFFERS", r.relative_error, r.tolerance, (unsigned long long)r.seed, (unsigned long long)r.unwritten);
     if (s == MG_OK) {
       printf("gpu: %s, %d SMs, driver %d.%d\n", r.gpu, r.sms, r.driver / 1000, r.driver % 1000 / 10);
-      printf("hot: %.2f us (median), %.2f us (least), L2 warm, %d calls a CUDA graph\n", r.us_hot, r.us_hot_min, r.launches);
-      if (o->cold) printf("cold: %.2f us (median), %.2f us (least), %d buffer sets\n", r.us_cold, r.us_cold_min, r.cold_sets);
+      if (!o->no_time) printf("hot: %.2f us (median), %.2f us (least), L2 warm, %d calls a CUDA graph\n", r.us_hot, r.us_hot_min, r.launches);
+      if (!o->no_time && o->cold) printf("cold: %.2f us (median), %.2f us (least), %d buffer sets\n", r.us_cold, r.us_cold_min, r.cold_sets);
+      if (r.us_pdl_hot > 0) printf("hot, dependent launches: %.2f us (median)\n", r.us_pdl_hot);
+      if (r.us_pdl_cold > 0) printf("cold, dependent launches: %.2f us (median)\n", r.us_pdl_cold);
     }
     if (s == MG_OK && o->stats) {
       FILE *f = fopen(o->stats, "w");
@@ -660,10 +667,14 @@ static int do_run(const options *o) {
         json_string(f, g->name);
         fprintf(f, ", \"gpu\": ");
         json_string(f, r.gpu);
-        fprintf(f, ", \"driver\": %d, \"runtime\": %d, \"relative_error\": %.6g, \"tolerance\": %.6g, \"seed\": %llu, \"us_hot\": %.4f, \"us_cold\": ", r.driver, r.runtime, r.relative_error, r.tolerance, (unsigned long long)r.seed, r.us_hot);
-        if (o->cold) fprintf(f, "%.4f", r.us_cold);
-        else fputs("null", f);
-        fprintf(f, ", \"us_hot_min\": %.4f, \"us_cold_min\": %.4f, \"cold_sets\": %d, \"bytes\": %llu, \"fields\": %d, \"compared\": %llu}\n", r.us_hot_min, r.us_cold_min, r.cold_sets, (unsigned long long)r.bytes, cr.fields, (unsigned long long)cr.compared);
+        fprintf(f, ", \"driver\": %d, \"runtime\": %d, \"relative_error\": %.6g, \"tolerance\": %.6g, \"seed\": %llu", r.driver, r.runtime, r.relative_error, r.tolerance, (unsigned long long)r.seed);
+        const struct { const char *key; double us; } times[] = {{"us_hot", r.us_hot}, {"us_cold", r.us_cold}, {"us_hot_min", r.us_hot_min}, {"us_cold_min", r.us_cold_min}, {"us_pdl_hot", r.us_pdl_hot}, {"us_pdl_cold", r.us_pdl_cold}};
+        for (size_t k = 0; k < sizeof times / sizeof *times; k++) {
+          fprintf(f, ", \"%s\": ", times[k].key);
+          if (times[k].us > 0) fprintf(f, "%.4f", times[k].us);
+          else fputs("null", f); /* not measured */
+        }
+        fprintf(f, ", \"cold_sets\": %d, \"bytes\": %llu, \"fields\": %d, \"compared\": %llu}\n", r.cold_sets, (unsigned long long)r.bytes, cr.fields, (unsigned long long)cr.compared);
         if (fclose(f)) code = fault(MG_MACHINE, o->stats, "cannot be written");
       }
     }
@@ -677,11 +688,11 @@ int main(int argc, char **argv) {
   static const command commands[] = {
       {"print", 1, 1, "", do_print},
       {"dot", 1, 1, "", do_dot},
-      {"search", 1, 1, "o arch threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint", do_search},
+      {"search", 1, 1, "o arch threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint no-measure", do_search},
       {"verify", 1, 2, "delta seed certificate threads time-limit prove no-prove", do_verify},
       {"emit", 1, 1, "o arch", do_emit},
       {"check", 1, 1, "seed arch", do_check},
-      {"run", 1, 1, "arch reps cold seed stats", do_run},
+      {"run", 1, 1, "arch reps cold seed stats no-check no-time", do_run},
       {"import", 1, 1, "o", do_import},
   };
   options o;

@@ -1,74 +1,40 @@
-"""Emitted kernels next to the peers' in one run on one GPU: search, links 1 to 3 and the time of every program, then
-peers.py on the same programs.  Prints a table; writes bench-<date>.json and .txt.
+"""Emitted kernels next to their peers and to the floor in one run on one GPU.
 
-usage: bench.py [--only REGEX] [--modes eager,compile,autotune] [--out DIR] [--time-limit S] [--top K] [--mirage PATH]
-Needs nvcc, PyTorch and a GPU.  Figures are microseconds a call in a replayed CUDA graph, median of 15 replays; hot: one
-set of buffers; cold: rotating sets that exceed four times the L2 cache.  A peer's best counts, weights stored as
-[K, N] or as [N, K].
+usage: bench.py [--programs REGEX] [--modes eager,cudnn,flash,compile,autotune] [--top K] [--runs N] [--budget S]
+                [--time-limit S] [--out DIR] [--name STEM] [--mirage PATH] [--work DIR] [--prepare]
+
+First, with the GPU idle as far as anyone's choice depends on it: every program is searched, its best K candidates are
+compiled, and peers.py --build compiles the peers into Triton's cache, all in parallel.  Then, one after the other: the
+machine's ceilings and load-only floors; and for each program link 3 and the time of its candidates, the winner again
+(--runs), then the peers, whose autotuning chooses anew on the idle GPU.  Links 1 and 2 of the winner run beside.
+
+With --prepare only the first part is done, its results left in --work DIR; with --work DIR of such a run only the second.
+
+Writes STEM.json and STEM.txt after every program, so that a run which is cut keeps its rows.  Past --budget seconds no
+further program is begun; those left out are listed.  Needs nvcc, PyTorch and a GPU.  Figures are microseconds a call in
+a replayed CUDA graph, median of 15 replays; hot: one set of buffers; cold: rotating sets that exceed four times the L2
+cache.  A peer's best counts, over all modes, weights stored as [K, N] or as [N, K].  pdl: with programmatic dependent
+launch between the calls, which no peer has.  floor: a kernel that only loads the bytes of the inputs, cold.
 """
-import argparse, concurrent.futures, datetime, glob, json, math, os, re, subprocess, sys, tempfile
+import argparse, concurrent.futures, datetime, glob, json, math, os, re, subprocess, sys, tempfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-DEFAULT = r"^(rmsnorm_linear|gated_mlp|lora_m16)"
+DEFAULT = r"^(rmsnorm_linear|gated_mlp|lora_m16|gqa|qknorm|ntrans)"
+STARTED = time.time()
 
 
-def ours(mirage, path, tmp, limit, top):
-    """The row of one program: search; links 2 and 3 and the times of the best few; the fastest, cold, is the result."""
-    name = os.path.basename(path)[:-3]
-    row = {"program": name}
-    stats = os.path.join(tmp, name + ".json")
-    out = os.path.join(tmp, name)
-    s = subprocess.run([mirage, "search", path, "--time-limit", str(limit), "--top", str(top), "--stats", stats, "-o", out], capture_output=True, text=True)
-    if s.returncode:
-        return {**row, "error": s.stderr.strip()[:200]}
-    with open(stats) as f:
-        st = json.load(f)
-    row["search_s"], row["search_complete"] = st["seconds"], st["complete"]
-    files = sorted(glob.glob(os.path.join(out, "[0-9][0-9].mg")))
-    with concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 2) - 1)) as pool:  # compiled side by side, timed one by one
-        list(pool.map(lambda f: subprocess.run([mirage, "run", f, "--reps", "1"], capture_output=True), files))
-    row["candidates"] = [timed(mirage, f) for f in files]
-    good = [c for c in row["candidates"] if "ours_us_cold" in c]
-    if not good:
-        return {**row, "error": row["candidates"][0]["error"]}
-    best = min(good, key=lambda c: c["ours_us_cold"])
-    row.update(best)
-    v = subprocess.run([mirage, "verify", path, os.path.join(out, best["file"])], capture_output=True, text=True)
-    row["verdict"] = v.stdout.split("\n", 1)[0].replace("# verdict:", "").strip()
-    m = re.search(r"# delta: (.*)", v.stdout)
-    row["delta"] = m.group(1).split(",")[0] if m else None
-    if not row["verdict"].startswith("EQUAL"):
-        row["error"] = "link 1: " + row["verdict"]
-    return row
+def say(*words):
+    print("[%5.1f s]" % (time.time() - STARTED), *words, file=sys.stderr, flush=True)
 
 
-def timed(mirage, path):
-    """One candidate: links 2 and 3, then the time."""
-    with open(path) as f:
-        text = f.read()
-    m = re.search(r"# predicted: (\S+) us", text)
-    c = {"file": os.path.basename(path), "predicted_us": float(m.group(1)) if m else None, "kernels": len(re.findall(r"= kernel ", text))}
-    r = subprocess.run([mirage, "run", path, "--cold"], capture_output=True, text=True)
-    if r.returncode:
-        return {**c, "error": (r.stderr.strip() or r.stdout.strip())[-200:]}
-    for key, pat in (("relative_error", r"link 3: SAME, relative error (\S+)"), ("ours_us_hot", r"hot: (\S+) us"), ("ours_us_cold", r"cold: (\S+) us")):
-        m = re.search(pat, r.stdout)
-        if m:
-            c[key] = float(m.group(1))
-    return c
-
-
-def correlation(rows):
-    """Rank correlation (Spearman) of predicted and measured cold times over all candidates measured."""
-    pairs = [(c["predicted_us"], c["ours_us_cold"]) for r in rows for c in r.get("candidates", []) if c.get("ours_us_cold") and c.get("predicted_us")]
-    if len(pairs) < 3:
-        return None
-    rank = lambda v: [sorted(v).index(x) for x in v]
-    a, b = rank([p[0] for p in pairs]), rank([p[1] for p in pairs])
-    ma, mb = sum(a) / len(a), sum(b) / len(b)
-    var = lambda v, m: sum((x - m) ** 2 for x in v) or 1
-    return {"candidates": len(pairs), "spearman": round(sum((x - ma) * (y - mb) for x, y in zip(a, b)) / math.sqrt(var(a, ma) * var(b, mb)), 3)}
+def run(args, env=None, timeout=None):
+    """stdout, stderr, status; never raises on a failing command."""
+    try:
+        p = subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, timeout=timeout)
+        return p.stdout, p.stderr, p.returncode
+    except (OSError, subprocess.TimeoutExpired) as e:
+        return "", str(e)[:200], 4
 
 
 def program_bytes(path):
@@ -79,72 +45,266 @@ def program_bytes(path):
     return total
 
 
-def main():
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("--only", default=DEFAULT)
-    ap.add_argument("--modes", default="eager,compile")
-    ap.add_argument("--out", default=os.path.join(HERE, "results"))
-    ap.add_argument("--time-limit", default="20")
-    ap.add_argument("--top", default=6, type=int, help="candidates measured a program")
-    ap.add_argument("--mirage", default=os.path.join(ROOT, "build", "mirage"))
-    a = ap.parse_args()
-    os.makedirs(a.out, exist_ok=True)
-    rows, tmp = [], tempfile.mkdtemp(prefix="mirage-bench-")
-    for path in sorted(glob.glob(os.path.join(ROOT, "examples", "programs", "*.mg"))):
-        if re.search(a.only, os.path.basename(path)[:-3]):
-            rows.append({**ours(a.mirage, path, tmp, a.time_limit, a.top), "in_bytes": program_bytes(path)})
-            print(json.dumps(rows[-1]), flush=True)
-    names = "|".join(r["program"] for r in rows)
-    peers = os.path.join(tmp, "peers.jsonl")
-    p = subprocess.run([sys.executable, os.path.join(HERE, "peers.py"), "--only", f"^({names})(_wt)?$", "--modes", a.modes, "--out", peers],
-                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    ceilings, best = {}, {}
-    for line in open(peers) if os.path.exists(peers) else []:
-        d = json.loads(line)
-        ceilings = d.get("ceilings", ceilings)
-        if "name" not in d:
-            continue
-        for k, v in d.items():
-            m = re.match(r"(\w+)_(hot|cold)_us$", k)
-            if m:
-                key = (re.sub("_wt$", "", d["name"]), m.group(2))
-                mode = m.group(1) + (", weights [N, K]" if d["name"].endswith("_wt") else "")
-                if key not in best or v < best[key][0]:
-                    best[key] = (v, mode)
-    if p.returncode:
-        print("peers.py failed: " + p.stderr[-500:], file=sys.stderr)
-    for r in rows:
-        for t in ("hot", "cold"):
-            if (r["program"], t) in best:
-                r["best_peer_us_" + t], r["best_peer_" + t] = best[(r["program"], t)]
-        if ceilings:
-            r["floor_us"] = round(r["in_bytes"] / ceilings["copy_TBps"] / 1e6, 2)
-    lines = ["%-34s %8s %8s %9s %9s %7s %7s %8s %s" % ("program", "hot", "cold", "peer hot", "peer cold", "x hot", "x cold", "error", "best peer, cold")]
+def search(a, path, tmp):
+    """(row, candidate files): the best `top` µGraphs of a program by the model."""
+    name = os.path.basename(path)[:-3]
+    row = {"program": name, "in_bytes": program_bytes(path)}
+    stats, out = os.path.join(tmp, name + ".json"), os.path.join(tmp, name)
+    _, err, rc = run([a.mirage, "search", path, "--no-measure", "--time-limit", str(a.time_limit), "--top", str(a.top), "--stats", stats, "-o", out])
+    if rc:
+        return {**row, "error": "search: " + err.strip()[:200]}, []
+    with open(stats) as f:
+        st = json.load(f)
+    row["search_s"], row["search_complete"] = st["seconds"], st["complete"]
+    return row, sorted(glob.glob(os.path.join(out, "[0-9][0-9].mg")))
+
+
+def timed(a, path, stats):
+    """One run of one candidate: link 3, then the times; {"error"} if it does not hold."""
+    _, err, rc = run([a.mirage, "run", path, "--cold", "--no-check", "--stats", stats], timeout=120)
+    if rc:
+        return {"error": err.strip()[-200:]}
+    with open(stats) as f:
+        d = json.load(f)
+    return {"ours_us_hot": d["us_hot"], "ours_us_cold": d["us_cold"], "ours_pdl_us_hot": d.get("us_pdl_hot"), "ours_pdl_us_cold": d.get("us_pdl_cold"),
+            "relative_error": d["relative_error"]}
+
+
+def candidates(a, files, tmp):
+    rows = []
+    for path in files:
+        with open(path) as f:
+            text = f.read()
+        m = re.search(r"# predicted: (\S+) us", text)
+        rows.append({"file": os.path.basename(path), "predicted_us": float(m.group(1)) if m else None, "kernels": len(re.findall(r"= kernel ", text)),
+                     "plan": re.findall(r"plan \{ (.*) \}", text), "grid": re.findall(r"grid=\(([^)]*)\)", text), **timed(a, path, os.path.join(tmp, "run.json"))})
+    return rows
+
+
+def median(values):
+    v = sorted(x for x in values if x is not None)
+    return round(v[len(v) // 2], 3) if v else None
+
+
+def links(a, program, best):
+    """Links 1 and 2 of the winner."""
+    out, err, _ = run([a.mirage, "verify", program, best], timeout=240)
+    d = {"verdict": out.split("\n", 1)[0].replace("# verdict:", "").strip() or "none: " + err.strip()[-100:]}
+    m = re.search(r"# delta: (.*)", out)
+    d["delta"] = m.group(1).split(",")[0] if m else None
+    out, err, rc = run([a.mirage, "check", best], timeout=240)
+    d["link2"] = "SAME" if not rc else (err.strip() or out.strip())[-160:]
+    return d
+
+
+def correlation(rows):
+    """Rank correlation (Spearman) of predicted and measured cold times over all candidates measured, ties at their mean rank."""
+    pairs = [(c["predicted_us"], c["ours_us_cold"]) for r in rows for c in r.get("candidates", []) if c.get("ours_us_cold") and c.get("predicted_us")]
+    if len(pairs) < 3:
+        return None
+
+    def rank(v):
+        at = {x: [] for x in v}
+        for k, x in enumerate(sorted(v)):
+            at[x].append(k)
+        return [sum(at[x]) / len(at[x]) for x in v]
+    x, y = rank([p[0] for p in pairs]), rank([p[1] for p in pairs])
+    mx, my = sum(x) / len(x), sum(y) / len(y)
+    spread = lambda v, m: sum((t - m) ** 2 for t in v) or 1
+    return {"candidates": len(pairs), "spearman": round(sum((s - mx) * (t - my) for s, t in zip(x, y)) / math.sqrt(spread(x, mx) * spread(y, my)), 3)}
+
+
+class Peers:
+    """peers.py, compiling in several processes, then serving one program after the other."""
+    def __init__(self, a, names, tmp):
+        self.a, self.names, self.tmp, self.ceilings, self.child = a, names, tmp, {}, None
+        self.env = {**os.environ, "TRITON_CACHE_DIR": os.path.join(tmp, "triton")}
+
+    def command(self, *more):
+        return [sys.executable, os.path.join(HERE, "peers.py"), "--modes", self.a.modes, *more]
+
+    def build(self, workers):
+        """Fills Triton's cache.  Choices made here, on a busy GPU, go with the inductor cache of their own."""
+        def one(k):
+            mine = self.names[k::workers]
+            env = {**self.env, "TORCHINDUCTOR_CACHE_DIR": os.path.join(self.tmp, "build-%d" % k), "TORCHINDUCTOR_COMPILE_THREADS": "2"}
+            out, err, rc = run(self.command("--build", "--only", "^(%s)(_wt)?$" % "|".join(mine)), env, timeout=self.a.budget * 0.6)
+            return rc and "peers --build: " + err[-200:]
+        workers = max(1, min(workers, len(self.names)))
+        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+            for failed in pool.map(one, range(workers)):
+                if failed:
+                    say(failed)
+
+    def serve(self):
+        env = {**self.env, "TORCHINDUCTOR_CACHE_DIR": os.path.join(self.tmp, "timed")}
+        self.child = subprocess.Popen(self.command("--serve", "--runs", str(self.a.runs)), env=env, text=True, bufsize=1,
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=open(os.path.join(self.tmp, "peers.err"), "w"))
+        line = self.child.stdout.readline()
+        self.ceilings = json.loads(line).get("ceilings", {}) if line else {}
+        if not line:
+            say("peers.py failed:", open(os.path.join(self.tmp, "peers.err")).read()[-300:])
+
+    def ask(self, name):
+        """Best peer of a program, hot and cold, and all of them."""
+        found = {}
+        for full in (name, name + "_wt"):
+            try:
+                self.child.stdin.write(full + "\n")
+                d = json.loads(self.child.stdout.readline())
+            except (OSError, ValueError):
+                return {"peers_error": open(os.path.join(self.tmp, "peers.err")).read()[-200:]}
+            for k, v in d.items():
+                m = re.match(r"(\w+)_(hot|cold)_us$", k)
+                if m:
+                    found.setdefault(m.group(1) + (", weights [N, K]" if full != name else ""), {})[m.group(2)] = v
+        if not found:
+            return {}
+        hot, cold = (min(found, key=lambda m: found[m].get(t, 1e30)) for t in ("hot", "cold"))
+        return {"best_peer": cold, "best_peer_us_hot": found[hot]["hot"], "best_peer_us_cold": found[cold]["cold"], "best_peer_hot": hot, "peers": found}
+
+
+def table(head, rows):
+    num = lambda v, f="%.2f": "-" if v is None else f % v
+    out = ["# %s: %s" % (k, json.dumps(v) if isinstance(v, (dict, list)) else v) for k, v in head.items()]
+    out.append("%-31s %7s %7s %7s %7s %7s %7s %6s %6s %6s %8s %2s %-6s %s" % (
+        "program", "hot", "cold", "pdl hot", "cold", "peer h", "cold", "x hot", "x cold", "floor", "error", "k", "link 1", "best peer, cold"))
     for r in rows:
         if "error" in r:
-            lines.append("%-34s %s" % (r["program"], r["error"]))
+            out.append("%-31s %s" % (r["program"], r["error"]))
             continue
-        ph, pc = r.get("best_peer_us_hot"), r.get("best_peer_us_cold")
-        lines.append("%-34s %8.2f %8.2f %9s %9s %7s %7s %8.1e %s" % (
-            r["program"], r["ours_us_hot"], r["ours_us_cold"], ph or "-", pc or "-", "%.2f" % (ph / r["ours_us_hot"]) if ph else "-",
-            "%.2f" % (pc / r["ours_us_cold"]) if pc else "-", r["relative_error"], r.get("best_peer_cold", "-")))
-    def version(cmd):
-        try:
-            return subprocess.run(cmd, capture_output=True, text=True).stdout.strip().split("\n")[-1]
-        except OSError:
-            return None
-    head = {"date": datetime.date.today().isoformat(), "command": " ".join(["tests/bench/bench.py"] + sys.argv[1:]),
-            "gpu": version(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]), "nvcc": version(["nvcc", "--version"]),
-            "torch": version([sys.executable, "-c", "import torch; print(torch.__version__)"]),
-            "triton": version([sys.executable, "-c", "import triton; print(triton.__version__)"]), "ceilings": ceilings, "prediction": correlation(rows)}
-    text = "\n".join(["# %s: %s" % (k, json.dumps(v) if isinstance(v, dict) else v) for k, v in head.items()] + lines) + "\n"
-    stem = os.path.join(a.out, "bench-" + head["date"])
-    with open(stem + ".json", "w") as f:
-        json.dump({**head, "rows": rows}, f, indent=1)
-    with open(stem + ".txt", "w") as f:
-        f.write(text)
-    print(text)
-    return 1 if any("error" in r for r in rows) or p.returncode else 0
+        h, c, ph, pc = r["ours_us_hot"], r["ours_us_cold"], r.get("best_peer_us_hot"), r.get("best_peer_us_cold")
+        out.append("%-31s %7.2f %7.2f %7s %7s %7s %7s %6s %6s %6s %8.1e %2d %-6s %s" % (
+            r["program"], h, c, num(r.get("ours_pdl_us_hot")), num(r.get("ours_pdl_us_cold")), num(ph), num(pc), num(ph and ph / h), num(pc and pc / c),
+            num(r.get("floor_us")), r["relative_error"], r["kernels"], r.get("verdict", "...")[:6], r.get("best_peer", "-")))
+    ratio = [r["best_peer_us_cold"] / r["ours_us_cold"] for r in rows if r.get("best_peer_us_cold") and r.get("ours_us_cold")]
+    if ratio:
+        out.append("# cold, %d programs: geometric mean %.3f, least %.3f" % (len(ratio), math.exp(sum(map(math.log, ratio)) / len(ratio)), min(ratio)))
+    return "\n".join(out) + "\n"
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--programs", "--only", default=DEFAULT)
+    ap.add_argument("--modes", default="eager,cudnn,flash,compile,autotune")
+    ap.add_argument("--top", default=6, type=int, help="candidates measured a program")
+    ap.add_argument("--runs", default=5, type=int, help="runs of the winner and of every peer, of which the median counts")
+    ap.add_argument("--budget", default=540, type=float, help="seconds")
+    ap.add_argument("--time-limit", default=20, type=float, help="of a search, seconds")
+    ap.add_argument("--out", default=os.path.join(HERE, "results"))
+    ap.add_argument("--name", default="bench-" + datetime.date.today().isoformat())
+    ap.add_argument("--mirage", default=os.path.join(ROOT, "build", "mirage"))
+    ap.add_argument("--work", help="directory of what is searched and compiled")
+    ap.add_argument("--prepare", action="store_true")
+    a = ap.parse_args()
+    if a.prepare and not a.work:
+        ap.error("--prepare needs --work DIR")
+    os.makedirs(a.out, exist_ok=True)
+    tmp = os.path.abspath(a.work) if a.work else tempfile.mkdtemp(prefix="mirage-bench-")
+    os.makedirs(tmp, exist_ok=True)
+    prepared = os.path.join(tmp, "prepared.json")
+    paths = [p for p in sorted(glob.glob(os.path.join(ROOT, "examples", "programs", "*.mg"))) if re.search(a.programs, os.path.basename(p)[:-3])]
+    names = [os.path.basename(p)[:-3] for p in paths]
+    if not paths:
+        print("bench.py: no program in examples/programs matches " + a.programs, file=sys.stderr)
+        return 3
+    cores = os.cpu_count() or 2
+    peers = Peers(a, names, tmp)
+
+    def last(cmd):
+        out, _, rc = run(cmd)
+        return out.strip().split("\n")[-1] if not rc else None
+    floor = os.path.join(tmp, "floor")
+    if os.path.exists(prepared):
+        with open(prepared) as f:
+            kept = json.load(f)
+        found = [kept[n] for n in names if n in kept]
+        paths = [p for p, n in zip(paths, names) if n in kept]
+    else:
+        with concurrent.futures.ThreadPoolExecutor(2) as side:
+            built = side.submit(run, ["nvcc", "-O3", "-std=c++17", "-arch=native", os.path.join(HERE, "floor.cu"), "-o", floor])
+            building = side.submit(peers.build, max(1, cores // 2)) if a.modes else None
+            with concurrent.futures.ThreadPoolExecutor(max(1, cores // 2)) as pool:
+                found = list(pool.map(lambda p: search(a, p, tmp), paths))
+            say("searched")
+            with concurrent.futures.ThreadPoolExecutor(max(1, cores - 1)) as pool:
+                list(pool.map(lambda f: run([a.mirage, "run", f, "--no-time", "--no-check"], timeout=a.budget * 0.6), [f for _, fs in found for f in fs]))
+            say("candidates compiled")
+            if built.result()[2]:
+                say("floor.cu:", built.result()[1][-200:])
+            if building:
+                building.result()
+                say("peers compiled")
+        with open(prepared, "w") as f:
+            json.dump(dict(zip(names, found)), f)
+    if a.prepare:
+        return 0
+    with concurrent.futures.ThreadPoolExecutor(max(1, cores // 2)) as side:
+        if a.modes:
+            peers.serve()
+        out, err, rc = run([floor] + [str(b) for b in sorted({r["in_bytes"] for r, _ in found})], timeout=120)
+        floors = json.loads(out) if not rc else say("floor:", err) or {}
+        say("ceilings and floors measured")
+        head = {"date": datetime.date.today().isoformat(), "command": " ".join(["tests/bench/bench.py"] + sys.argv[1:]), "runs": a.runs,
+                "gpu": last(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]), "nvcc": last(["nvcc", "--version"]),
+                "torch": last([sys.executable, "-c", "import torch; print(torch.__version__)"]),
+                "triton": last([sys.executable, "-c", "import triton; print(triton.__version__)"]), "ceilings": peers.ceilings}
+        rows, open_, left_out = [], [], []
+
+        def write():
+            for r, job in list(open_):
+                if job.done():
+                    r.update(job.result())
+                    open_.remove((r, job))
+                    if not r["verdict"].startswith("EQUAL"):
+                        r["error"] = "link 1: " + r["verdict"]
+                    elif r["link2"] != "SAME":
+                        r["error"] = "link 2: " + r["link2"]
+            h = {**head, "prediction": correlation(rows), "seconds": round(time.time() - STARTED, 1)}
+            if left_out:
+                h["not_run"] = left_out
+            for suffix, text in ((".json", json.dumps({**h, "rows": rows}, indent=1)), (".txt", table(h, rows))):
+                with open(os.path.join(a.out, a.name + suffix + ".part"), "w") as f:
+                    f.write(text)
+                os.replace(os.path.join(a.out, a.name + suffix + ".part"), os.path.join(a.out, a.name + suffix))
+            return table(h, rows)
+        for path, (row, files) in zip(paths, found):
+            if time.time() - STARTED > a.budget:
+                left_out.append(row["program"])
+                continue
+            rows.append(row)
+            if str(row["in_bytes"]) in floors:
+                row["floor_us_hot"], row["floor_us"] = floors[str(row["in_bytes"])]
+            if files:
+                row["candidates"] = candidates(a, files, tmp)
+                good = [c for c in row["candidates"] if "error" not in c]
+                if good:
+                    best = min(good, key=lambda c: c["ours_us_cold"])
+                    row.update(best)
+                    mg = os.path.join(os.path.dirname(files[0]), best["file"])
+                    again = [best] + [timed(a, mg, os.path.join(tmp, "run.json")) for _ in range(a.runs - 1)]
+                    for k in ("ours_us_hot", "ours_us_cold", "ours_pdl_us_hot", "ours_pdl_us_cold"):
+                        row[k] = median([r.get(k) for r in again])
+                    row["ours_us_cold_all"] = [r.get("ours_us_cold") for r in again]
+                    row["relative_error"] = max(r.get("relative_error", 0) for r in again)
+                    failed = [r["error"] for r in again if "error" in r]
+                    if failed:
+                        row["error"] = failed[0]
+                    open_.append((row, side.submit(links, a, path, mg)))
+                else:
+                    row["error"] = row["candidates"][0]["error"]
+            if peers.child:
+                row.update(peers.ask(row["program"]))
+            say(row["program"], row.get("ours_us_cold"), row.get("best_peer_us_cold"), row.get("error", ""))
+            write()
+        while open_:
+            open_[0][1].result()
+            write()
+    if peers.child:
+        peers.child.stdin.close()
+        peers.child.wait()
+    print(write())
+    return 1 if any("error" in r for r in rows) or left_out else 0
 
 
 sys.exit(main())

@@ -6,7 +6,11 @@ regimes: hot (one set of buffers, so small inputs stay in L2) and cold (the
 calls rotate over enough buffer sets to exceed 4x the L2). Figures are the
 median over REPS replays, in microseconds a call. fp16 inputs, randn.
 
-usage: peers.py [--only REGEX] [--modes eager,cudnn,flash,compile,autotune] [--out FILE]
+usage: peers.py [--only REGEX] [--modes eager,cudnn,flash,compile,autotune] [--runs N] [--out FILE] [--build | --serve]
+  --build   only compiles: what this leaves in Triton's cache makes the timed run short.  Choices that inductor's
+            autotuning makes meanwhile are not kept where TORCHINDUCTOR_CACHE_DIR differs from the timed run's
+  --serve   reads workload names from standard input, a line each, and answers each by its line of JSON; the first
+            line out holds the ceilings
 """
 import argparse, json, math, re, sys, time
 import torch
@@ -155,11 +159,61 @@ def ceilings():
     return out
 
 
+def functions(fn, alt, modes):
+    """The modes' callables; torch.compile has not compiled yet."""
+    fns = {}
+    for m in modes:
+        if m == "eager":
+            fns[m] = fn
+        if m == "sdpa" and alt:
+            fns[m] = alt
+        if m in ("cudnn", "flash") and alt:
+            fns[m] = getattr(alt, m)
+        if m == "compile":
+            fns[m] = torch.compile(fn, dynamic=False)
+            if alt:
+                fns["compile_flash"] = torch.compile(alt.flash, dynamic=False)
+                fns["compile_cudnn"] = torch.compile(alt.cudnn, dynamic=False)
+        if m == "autotune":
+            fns[m] = torch.compile(fn, dynamic=False, mode="max-autotune-no-cudagraphs")
+            if alt:
+                fns["autotune_sdpa"] = torch.compile(alt, dynamic=False, mode="max-autotune-no-cudagraphs")
+    return fns
+
+
+def measured(name, workload, args):
+    """A workload's row: {"name", "in_bytes", MODE_hot_us, MODE_cold_us, MODE_build_s, or MODE_err}; medians of args.runs."""
+    mk, fn, alt = workload
+    base = mk()
+    nbytes = sum(t.numel() * 2 for t in base)
+    ncold = 1 if args.build else min(512, max(2, math.ceil(4 * L2 / nbytes)))
+    sets = [base] + [mk() for _ in range(ncold - 1)]
+    row = {"name": name, "in_bytes": nbytes, "ncold": ncold}
+    for m, f in functions(fn, alt, args.modes.split(",")).items():
+        try:
+            t0 = time.time()
+            torch._dynamo.reset()
+            f(*base); torch.cuda.synchronize()
+            row[m + "_build_s"] = round(time.time() - t0, 1)
+            if not args.build:
+                median = lambda v: round(sorted(v)[len(v) // 2], 2)
+                row[m + "_hot_us"] = median([timed(f, [base]) for _ in range(args.runs)])
+                row[m + "_cold_us"] = median([timed(f, sets) for _ in range(args.runs)])
+        except Exception as e:  # noqa
+            row[m + "_err"] = str(e)[:200]
+    del sets, base
+    torch.cuda.empty_cache()
+    return row
+
+
 def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("--only", default=".")
     ap.add_argument("--modes", default="eager,cudnn,flash,compile")
+    ap.add_argument("--runs", type=int, default=1)
     ap.add_argument("--out", default="")
+    ap.add_argument("--build", action="store_true")
+    ap.add_argument("--serve", action="store_true")
     args = ap.parse_args()
     out = open(args.out, "a") if args.out else None
 
@@ -168,45 +222,12 @@ def main():
         if out:
             out.write(line + "\n"); out.flush()
 
-    emit({"ceilings": ceilings()})
-    for name, (mk, fn, alt) in workloads().items():
-        if not re.search(args.only, name):
-            continue
-        base = mk()
-        nbytes = sum(t.numel() * 2 for t in base)
-        ncold = min(512, max(2, math.ceil(4 * L2 / nbytes)))
-        sets = [base] + [mk() for _ in range(ncold - 1)]
-        row = {"name": name, "in_bytes": nbytes, "ncold": ncold}
-        fns = {}
-        for m in args.modes.split(","):
-            if m == "eager":
-                fns[m] = fn
-            if m == "sdpa" and alt:
-                fns[m] = alt
-            if m in ("cudnn", "flash") and alt:
-                fns[m] = getattr(alt, m)
-            if m == "compile":
-                fns[m] = torch.compile(fn, dynamic=False)
-                if alt:
-                    fns["compile_flash"] = torch.compile(alt.flash, dynamic=False)
-                    fns["compile_cudnn"] = torch.compile(alt.cudnn, dynamic=False)
-            if m == "autotune":
-                fns[m] = torch.compile(fn, dynamic=False, mode="max-autotune-no-cudagraphs")
-                if alt:
-                    fns["autotune_sdpa"] = torch.compile(alt, dynamic=False, mode="max-autotune-no-cudagraphs")
-        for m, f in fns.items():
-            try:
-                t0 = time.time()
-                torch._dynamo.reset()
-                f(*base); torch.cuda.synchronize()
-                row[m + "_build_s"] = round(time.time() - t0, 1)
-                row[m + "_hot_us"] = round(timed(f, [base]), 2)
-                row[m + "_cold_us"] = round(timed(f, sets), 2)
-            except Exception as e:  # noqa
-                row[m + "_err"] = str(e)[:200]
-        emit(row)
-        del sets, base
-        torch.cuda.empty_cache()
+    if not args.build:
+        emit({"ceilings": ceilings()})
+    all_ = workloads()
+    names = (line.strip() for line in sys.stdin) if args.serve else [n for n in all_ if re.search(args.only, n)]
+    for name in names:
+        emit(measured(name, all_[name], args) if name in all_ else {"name": name, "err": "no such workload"})
 
 
 with torch.no_grad():
