@@ -593,6 +593,7 @@ MG_DEV void mg_cluster_arrive() {
   mgi_emu_cluster_passes();
   mgi_emu_yield();
 }
+MG_DEV void mg_cluster_begun() { mg_cluster_arrive(); }
 MG_DEV void mg_cluster_wait() {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_thread *t = &s->thread[s->tid];
@@ -671,7 +672,7 @@ MGI_EMU void mgi_emu_copy_land(int tid, int n) {
   if (n) memmove(t->copy, t->copy + n, (size_t)(t->n_copy - n) * sizeof *t->copy);
   t->n_copy -= n;
 }
-MG_DEV void mg_cp_async16(void *smem, const void *gmem, int valid_bytes) {
+template<bool ONCE = false> MG_DEV void mg_cp_async16(void *smem, const void *gmem, int valid_bytes) {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_thread *t = &s->thread[s->tid];
   if (valid_bytes < 0 || valid_bytes > 16) mgi_emu_fault(1, "cp.async: %d valid bytes", valid_bytes);
@@ -1389,6 +1390,7 @@ MG_DEV int mg_cluster_rank() {
   return (int)r;
 }
 MG_DEV void mg_cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+MG_DEV void mg_cluster_begun() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); } /* the same with nothing to release */
 MG_DEV void mg_cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 MG_DEV unsigned char *mg_cluster_shared(unsigned char *mine, int rank) {
   uint64_t theirs;
@@ -1398,8 +1400,12 @@ MG_DEV unsigned char *mg_cluster_shared(unsigned char *mine, int rank) {
 #endif
 
 MG_DEV uint32_t mgi_shared_address(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
-MG_DEV void mg_cp_async16(void *smem, const void *gmem, int valid_bytes) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(mgi_shared_address(smem)), "l"(gmem), "r"(valid_bytes) : "memory");
+template<bool ONCE = false> MG_DEV void mg_cp_async16(void *smem, const void *gmem, int valid_bytes) {
+  if constexpr (ONCE) {
+    uint64_t policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(mgi_shared_address(smem)), "l"(gmem), "r"(valid_bytes), "l"(policy) : "memory");
+  } else asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(mgi_shared_address(smem)), "l"(gmem), "r"(valid_bytes) : "memory");
 }
 MG_DEV void mg_cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template<int N> MG_DEV void mg_cp_async_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
@@ -1497,25 +1503,28 @@ template<class T> struct mg_global {
 
 /* Fills OUTER x INNER elements of a tile (its memory order) from global memory: outer x inner of them are valid, the
    rest becomes zero.  VEC: by cp.async in 16-byte pieces, which needs inner_stride 1 and 16-byte aligned rows; the
-   caller commits and waits.  Else element by element, visible after the next barrier. */
-template<class TILE, int OUTER, int INNER, bool VEC, int THREADS>
+   caller commits and waits.  Else element by element, visible after the next barrier.  THREADS: the block's; 32: every
+   warp fills a tile of its own.  ONCE: nothing reads those bytes again, so the L2 cache may drop them first. */
+template<class TILE, int OUTER, int INNER, bool VEC, int THREADS, bool ONCE = false>
 MG_DEV void mg_load_tile(const TILE &to, const typename TILE::T *from, int64_t outer_stride, int64_t inner_stride, int outer, int inner) {
   typedef typename TILE::T T;
   constexpr int E = 16 / (int)sizeof(T);
+  const int me = THREADS == 32 ? mg_lane() : mg_tid();
   if constexpr (VEC) {
     static_assert(INNER % E == 0, "a row of a tile is a whole number of 16-byte pieces");
     constexpr int ROW = INNER / E, UNITS = OUTER * ROW;
     MG_UNROLL_BY(8)
     for (int u0 = 0; u0 < UNITS; u0 += THREADS) {
-      const int u = u0 + mg_tid();
+      const int u = u0 + me;
       if (UNITS % THREADS == 0 || u < UNITS) {
-        const int o = u / ROW, i = u % ROW * E;
+        /* Whole rows a pass: a thread's places differ by constants. */
+        const int o = THREADS % ROW == 0 ? u0 / ROW + me / ROW : u / ROW, i = (THREADS % ROW == 0 ? me % ROW : u % ROW) * E;
         const int left = o < outer ? inner - i : 0, n = left < 0 ? 0 : left > E ? E : left;
-        mg_cp_async16(to.p + o * TILE::PITCH + i, n ? from + o * outer_stride + i : from, n * (int)sizeof(T));
+        mg_cp_async16<ONCE>(to.p + o * TILE::PITCH + i, n ? from + o * outer_stride + i : from, n * (int)sizeof(T));
       }
     }
   } else {
-    for (int u = mg_tid(); u < OUTER * INNER; u += THREADS) {
+    for (int u = me; u < OUTER * INNER; u += THREADS) {
       const int o = u / INNER, i = u % INNER;
       T v = mg_narrow<T>(mg_zero());
       if (o < outer && i < inner) v = mg_ldg(from + o * outer_stride + i * inner_stride);
@@ -1697,6 +1706,18 @@ template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract(AC
     }
   }
 }
+/* The same where K is the warp's own part of the contraction. */
+template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_own(ACC &acc, const L &left, const R &right) {
+  static_assert(K % 16 == 0 && ACC::M <= ACC::MT * 16 && ACC::N <= ACC::NT * 8, "whole steps of 16, all rows and columns in every warp");
+  uint32_t a[K / 16][ACC::MT][4];
+  MG_UNROLL
+  for (int s = 0; s < K / 16; s++) {
+    MG_UNROLL
+    for (int m = 0; m < ACC::MT; m++) left.fragment(a[s][m], m * 16, s * 16);
+  }
+  MG_UNROLL
+  for (int s = 0; s < K / 16; s++) mgi_contract_step<T>(acc, a[s], right, 0, s * 16);
+}
 /* The same without tensor cores, for operands that are no 16-bit type. */
 template<class ACC, class L, class R> MG_DEV void mg_contract_fma(ACC &acc, int end, const L &left, const R &right) {
   for (int k = ACC::warp_k(); k < end; k += ACC::WK) {
@@ -1782,6 +1803,53 @@ template<class OP, int ROWS, int THREADS> struct mg_row_reduce {
       for (int r = mg_tid(); r < ROWS; r += THREADS) {
         mg_num v = OP::identity();
         for (int k = 0; k < PER_ROW; k++) v = OP::join(v, scratch.at(r, k));
+        out.put(r, 0, v);
+      }
+    }
+  }
+};
+/* One value a row, where each of WARPS warps has columns of its own: a lane reads what it has of a left operand, rows
+   lane / 4 and lane / 4 + 8 of every 16, columns 2 (lane % 4) and the next of every 8.  OUT is a tile of ROWS x 1;
+   WARPS * ROWS words of shared memory follow it. */
+template<class OP, int ROWS, int WARPS> struct mg_own_row_reduce {
+  enum { PARTS = (ROWS + 15) / 16 * 2 };
+  mg_num part[PARTS];
+  MG_DEV void init() {
+    MG_UNROLL
+    for (int p = 0; p < PARTS; p++) part[p] = OP::identity();
+  }
+  template<int COLS, class F> MG_DEV void add(int rows, int cols, const F &f) {
+    MG_UNROLL
+    for (int p = 0; p < PARTS; p++) {
+      const int r = p * 8 + mg_lane() / 4;
+      MG_UNROLL
+      for (int c = mg_lane() % 4 * 2; c < COLS; c += 8)
+        if (r < rows && c < cols) {
+          mg_num first, second;
+          f(r, c, first, second);
+          part[p] = OP::join(part[p], first);
+          if (c + 1 < cols) part[p] = OP::join(part[p], second);
+        }
+    }
+  }
+  template<class OUT> MG_DEV void finish(const OUT &out) {
+    const mg_tile<mg_f32, ROWS, WARPS, WARPS, false> scratch((unsigned char *)(out.p + ROWS));
+    MG_UNROLL
+    for (int p = 0; p < PARTS; p++) {
+      const int r = p * 8 + mg_lane() / 4;
+      mg_num v = part[p];
+      v = OP::join(v, mg_shfl_xor(v, 1));
+      v = OP::join(v, mg_shfl_xor(v, 2));
+      if (mg_lane() % 4 == 0 && r < ROWS) scratch.put(r, mg_warp(), v);
+    }
+    mg_sync();
+    MG_UNROLL
+    for (int r0 = 0; r0 < ROWS; r0 += WARPS * 32) {
+      const int r = r0 + mg_tid();
+      if (r < ROWS) {
+        mg_num v = scratch.at(r, 0);
+        MG_UNROLL
+        for (int w = 1; w < WARPS; w++) v = OP::join(v, scratch.at(r, w));
         out.put(r, 0, v);
       }
     }
@@ -1936,7 +2004,7 @@ template<class ACC, class F, class S> MG_DEV void mg_each_fragment(int rows, int
   for (int i = 0; i < ACC::COUNT; i += 2) {
     const int r = ACC::row(i), c = ACC::col(i);
     if (r < rows && c < cols) {
-      const int n = cols - c < 2 ? 1 : 2;
+      const int n = cols % 2 != 0 && cols - c < 2 ? 1 : 2; /* c is even */
       mg_num v[2] = {f(r, c, i), mg_zero()};
       if (n > 1) v[1] = f(r, c + 1, i + 1);
       sink.template put<2>(r, c, v, n);
@@ -1944,11 +2012,12 @@ template<class ACC, class F, class S> MG_DEV void mg_each_fragment(int rows, int
   }
 }
 template<int ROWS, int COLS, int THREADS, class F, class S> MG_DEV void mg_each_unit(int rows, int cols, const F &f, const S &sink) {
-  constexpr int W = COLS < 4 ? 1 : 4, ROW = (COLS + W - 1) / W;
-  for (int u = mg_tid(); u < ROWS * ROW; u += THREADS) {
-    const int r = u / ROW, c = u % ROW * W;
-    if (r < rows && c < cols) {
-      const int n = cols - c < W ? cols - c : W;
+  constexpr int W = COLS < 4 ? 1 : 4, ROW = (COLS + W - 1) / W, UNITS = ROWS * ROW;
+  MG_UNROLL_BY(UNITS <= 4 * THREADS ? 4 : 1)
+  for (int u0 = 0; u0 < UNITS; u0 += THREADS) {
+    const int u = u0 + mg_tid(), r = u / ROW, c = u % ROW * W;
+    if ((UNITS % THREADS == 0 || u < UNITS) && r < rows && c < cols) {
+      const int n = cols % W != 0 && cols - c < W ? cols - c : W; /* c is a multiple of W */
       mg_num v[W];
       MG_UNROLL
       for (int j = 0; j < W; j++) v[j] = j < n ? f(r, c + j, 0) : mg_zero();
@@ -3394,7 +3463,7 @@ mg_status mg_cuda_compile(const char *cu_text, const mg_compile_config *cfg, cha
     nvcc = "/usr/local/cuda/bin/nvcc";
   }
   if (code) return mg_fail(e, MG_MACHINE, "nvcc", "no working %s: install the CUDA toolkit (package cuda-nvcc or nvidia-cuda-toolkit), or set NVCC", cfg->nvcc ? cfg->nvcc : "nvcc");
-  const char *flags[] = {nvcc, "-shared", "-Xcompiler", "-fPIC", "-O3", "-std=c++17", gencode, cfg->runner ? "-DMG_RUNNER" : "-DMG_NO_RUNNER"};
+  const char *flags[] = {nvcc, "-shared", "-Xcompiler", "-fPIC", "-O3", "-std=c++17", "-prec-div=false", "-prec-sqrt=false", gencode, cfg->runner ? "-DMG_RUNNER" : "-DMG_NO_RUNNER"};
   enum { N_FLAGS = sizeof flags / sizeof *flags };
   /* The key. */
   uint64_t h[2] = {0xCBF29CE484222325u, 0x9AE16A3B2F90404Fu};
@@ -3703,6 +3772,7 @@ typedef struct mgi_cu_val_info {
   uint32_t settles;          /* elementwise: the product whose fragments it takes over */
   uint32_t chain;            /* MATMUL, SUM: the operand that is in fragments so */
   int shifted;               /* it is kept as v exp(-m), with the shift m of K->shift */
+  int own[2];                /* rows, columns: of that extent's chunk each warp has a part of its own, of so many; 0: not cut */
 } mgi_cu_val_info;
 
 typedef struct mgi_cu_emit {
@@ -3741,6 +3811,7 @@ typedef struct mgi_cu_kernel {
   int64_t merge_bytes;       /* of the parts of one block in the workspace */
   char group_size[400], group_rank[400], group[800]; /* texts: blocks a group, this one's place in it, the group */
   uint8_t *late;             /* by operator: it stands behind the merge */
+  uint8_t own[MG_MAX_AXES + 1]; /* by loop: every warp has a ring of its own */
   uint32_t shift;            /* the exponential whose rows have a running maximum, or 0 */
   int shift_declared, agreed; /* agreed: the warps that share a row have the same one */
   int shift_part, shift_obj; /* 1: the blocks' shifts are handed over; shift_obj: where, in a cluster */
@@ -3925,6 +3996,14 @@ MGI_FN int64_t mgi_cu_chunk_text(const mgi_cu_kernel *K, const mg_map *m, uint32
    column), tensors in global memory, accumulator fragments and partial sums. */
 MGI_FN const mg_op_node *mgi_cu_producer(const mgi_cu_kernel *K, uint32_t t) { return &K->b->ops[K->b->tensors[t].op]; }
 
+/* A warp's part of a valid extent: a number stays one, as whole parts divide the chunk. */
+MGI_FN void mgi_cu_own_text(int own, char *valid, size_t n) {
+  char all[800];
+  if (!own) return;
+  snprintf(all, sizeof all, "%s", valid);
+  if (all[0] >= '0' && all[0] <= '9') snprintf(valid, n, "%d", own);
+  else snprintf(valid, n, "mg_cut(%.700s, mg_warp(), %d)", all, own);
+}
 /* Text of the valid rows (which 0) or columns (1) of tensor t. */
 MGI_FN const char *mgi_cu_valid_text(const mgi_cu_kernel *K, uint32_t t, int which, char *out, size_t n) {
   const mgi_cu_val_info *v = &K->v[t];
@@ -3936,6 +4015,7 @@ MGI_FN const char *mgi_cu_valid_text(const mgi_cu_kernel *K, uint32_t t, int whi
   }
   const mg_op_node *o = &K->b->ops[ref->op];
   mgi_cu_chunk_text(K, &o->map, mgi_cu_above(K, o->in[0]), ref->d, ref->last, offset, sizeof offset, out, n, NULL);
+  mgi_cu_own_text(v->own[which], out, n);
   return out;
 }
 /* 1 if some element within the nominal extent may be beyond the edge. */
@@ -4243,6 +4323,16 @@ MGI_FN int64_t mgi_cu_load_tile_shape(mgi_cu_kernel *K, uint32_t op) {
   if (K->pass >= 0) mgi_cu_str_put(&K->decl, "  typedef %s T_%s;\n", type, mgi_cu_tname(K->b, t));
   return (int64_t)outer * pitch * bytes;
 }
+/* 1 if no two blocks, and no two iterations, read the same element, and the plan has such loads leave the cache first. */
+MGI_FN int mgi_cu_once(const mgi_cu_kernel *K, const mg_op_node *o) {
+  const char *evict = mg_plan_get(K->b, "evict");
+  if (!evict || strcmp(evict, "first")) return 0;
+  for (uint32_t a = 1; a <= 3; a++)
+    if (K->b->axes[a].extent > 1 && o->map.to[a] < 0) return 0;
+  for (uint32_t a = o->scope; a; a = K->b->axes[a].parent)
+    if (K->b->axes[a].extent > 1 && o->map.to[a] < 0) return 0;
+  return 1;
+}
 /* The statement that fills the tile `to`. */
 MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to) {
   const mg_op_node *o = &K->b->ops[op];
@@ -4264,6 +4354,9 @@ MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to) {
       mgi_cu_str_put(&base, strcmp(stride, "1") ? " + (%s) * (%s)" : " + (%s)", offset, stride);
       if (d == in_d && align % e) vector = 0;
     }
+    int own = d == rd ? v->own[0] : d == cd ? v->own[1] : 0;
+    mgi_cu_own_text(own, valid, sizeof valid);
+    if (own) mgi_cu_str_put(&base, strcmp(mgi_cu_stride_text(K->em, above, d, stride, sizeof stride), "1") ? " + mg_warp() * (int64_t)%d * (%s)" : " + mg_warp() * (int64_t)%d", own, stride);
     if (d == rd) snprintf(extent[0], sizeof extent[0], "%s", valid);
     if (d == cd) snprintf(extent[1], sizeof extent[1], "%s", valid);
   }
@@ -4278,8 +4371,8 @@ MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to) {
   if (out_d >= 0) mgi_cu_stride_text(K->em, above, out_d, so, sizeof so);
   mgi_cu_stride_text(K->em, above, in_d, si, sizeof si);
   mgi_cu_quote(K, o);
-  mgi_cu_line(K, "mg_load_tile<T_%s, T_%s::%s, T_%s::%s, (%s), %d>(%s, %s, %s, %s, %s, %s);", name, name, v->trans ? "COLS" : "ROWS", name, v->trans ? "ROWS" : "COLS", mgi_cu_str_text(&vec),
-           K->threads, to, mgi_cu_str_text(&base), so, si, extent[v->trans ? 1 : 0], extent[v->trans ? 0 : 1]);
+  mgi_cu_line(K, "mg_load_tile<T_%s, T_%s::%s, T_%s::%s, (%s), %d%s>(%s, %s, %s, %s, %s, %s);", name, name, v->trans ? "COLS" : "ROWS", name, v->trans ? "ROWS" : "COLS", mgi_cu_str_text(&vec),
+           K->own[o->scope] ? 32 : K->threads, mgi_cu_once(K, o) ? ", true" : "", to, mgi_cu_str_text(&base), so, si, extent[v->trans ? 1 : 0], extent[v->trans ? 0 : 1]);
   free(base.s);
   free(vec.s);
 }
@@ -4607,7 +4700,7 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     mgi_cu_operand(K, &r, b, 0, type, end);
     if (v->in_place && !k) mgi_cu_quote(K, o);
     if (type == MG_F32) mgi_cu_line(K, "mg_contract_fma(%s, %s, %s, %s);", name, end, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
-    else mgi_cu_line(K, "mg_contract<%s, %d>(%s, %s, %s);", mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+    else mgi_cu_line(K, "mg_contract%s<%s, %d>(%s, %s, %s);", K->own[o->scope] ? "_own" : "", mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     free(l.s);
     free(r.s);
   }
@@ -4624,7 +4717,8 @@ MGI_FN void mgi_cu_reduce_declare(mgi_cu_kernel *K, uint32_t op) {
     return;
   }
   const char *what = o->code == MG_OP_MAX ? "mg_by_max" : "mg_by_sum";
-  if (mgi_cu_reduced(K, o)) mgi_cu_str_put(&K->decl, "  typedef mg_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->rows, K->threads, name, name, name);
+  if (K->own[o->scope]) mgi_cu_str_put(&K->decl, "  typedef mg_own_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->rows, K->wk, name, name, name);
+  else if (mgi_cu_reduced(K, o)) mgi_cu_str_put(&K->decl, "  typedef mg_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->rows, K->threads, name, name, name);
   else mgi_cu_str_put(&K->decl, "  typedef mg_col_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->cols, K->threads, name, name, name);
 }
 MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
@@ -4637,7 +4731,8 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   if (K->v[o->out[0].id].chain) {
     if (K->v[o->out[0].id].shifted) mgi_cu_agree(K);
     scratch = K->wn > 1 ? (int64_t)n * K->wn : 0;
-  } else if (row) {
+  } else if (K->own[o->scope]) scratch = (int64_t)n * K->wk;
+  else if (row) {
     int g = 8;
     while (g * 2 * n <= K->threads) g *= 2;
     if (g > 32) scratch = (int64_t)n * (g / 32);
@@ -4669,7 +4764,9 @@ MGI_FN void mgi_cu_reduce_step(mgi_cu_kernel *K, uint32_t op) {
     return;
   }
   mgi_cu_lambda(K, &f, in, 0, mgi_cu_reduced(K, o) ? 2 : 1);
-  mgi_cu_line(K, "red_%s.add(%s, %s, %s);", mgi_cu_tname(K->b, t), mgi_cu_valid_text(K, in, 0, rv, sizeof rv), mgi_cu_valid_text(K, in, 1, cv, sizeof cv), mgi_cu_str_text(&f));
+  char own[40] = "";
+  if (K->own[o->scope]) snprintf(own, sizeof own, "add<%d>", K->v[in].cols);
+  mgi_cu_line(K, "red_%s.%s(%s, %s, %s);", mgi_cu_tname(K->b, t), own[0] ? own : "add", mgi_cu_valid_text(K, in, 0, rv, sizeof rv), mgi_cu_valid_text(K, in, 1, cv, sizeof cv), mgi_cu_str_text(&f));
   free(f.s);
   if (!K->v[t].in_place) mgi_cu_reduce_done(K, op, t);
 }
@@ -4928,10 +5025,12 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
   }
   if (ring->n) {
     mgi_cu_begin(K);
-    ring->obj = mgi_cu_obj_new(K, ring->stage * K->stages);
+    const int own = K->own[loop];
+    ring->obj = mgi_cu_obj_new(K, ring->stage * K->stages * (own ? K->wk : 1));
     mgi_cu_obj_touch(K, ring->obj, 1);
     K->obj[ring->obj].written = 0;
-    mgi_cu_line(K, "unsigned char *const ring_%s = mg_shared() + %lld; // %d stages of %lld bytes", L, (long long)K->obj[ring->obj].offset, K->stages, (long long)ring->stage);
+    if (own) mgi_cu_line(K, "unsigned char *const ring_%s = mg_shared() + %lld + mg_warp() * %lld; // the warp's own: %d stages of %lld bytes", L, (long long)K->obj[ring->obj].offset, (long long)(K->stages * ring->stage), K->stages, (long long)ring->stage);
+    else mgi_cu_line(K, "unsigned char *const ring_%s = mg_shared() + %lld; // %d stages of %lld bytes", L, (long long)K->obj[ring->obj].offset, K->stages, (long long)ring->stage);
     mgi_cu_line(K, "const auto load_%s = [&](int i_%s, int at) {", L, L);
     mgi_cu_indent(K, 1);
     mgi_cu_line(K, "(void)i_%s;", L);
@@ -4950,7 +5049,14 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
       mgi_cu_line(K, "  if (s < %s) load_%s(s, s);", K->count[loop], L);
       mgi_cu_line(K, "  mg_cp_async_commit();");
       mgi_cu_line(K, "}");
-      mgi_cu_line(K, "for (int i_%s = 0, now = 0, next = %d; i_%s < %s; i_%s++) {", L, K->stages - 1, L, K->count[loop], L);
+      if (own) {
+        mgi_cu_line(K, "for (int turn = 0; turn < %s; turn += %d) {", K->count[loop], K->stages);
+        mgi_cu_indent(K, 1);
+        mgi_cu_line(K, "MG_UNROLL");
+        mgi_cu_line(K, "for (int now = 0; now < %d; now++) {", K->stages);
+        mgi_cu_line(K, "  const int i_%s = turn + now, next = (now + %d) %% %d;", L, K->stages - 1, K->stages);
+        mgi_cu_line(K, "  if (%s %% %d != 0 && i_%s >= %s) break;", K->count[loop], K->stages, L, K->count[loop]);
+      } else mgi_cu_line(K, "for (int i_%s = 0, now = 0, next = %d; i_%s < %s; i_%s++) {", L, K->stages - 1, L, K->count[loop], L);
     } else mgi_cu_line(K, "for (int i_%s = 0; i_%s < %s; i_%s++) {", L, L, K->count[loop], L);
   } else {
     mgi_cu_arrive(K);
@@ -4962,7 +5068,8 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
   K->loop = loop;
   mgi_cu_begin(K);
   if (ring->n && K->stages > 1) mgi_cu_line(K, "mg_cp_async_wait<%d>();", K->stages - 2);
-  mgi_cu_barrier(K);
+  if (K->own[loop]) mgi_cu_line(K, "mg_sync_warp();");
+  else mgi_cu_barrier(K);
   if (ring->n && K->stages > 1) {
     mgi_cu_line(K, "if (i_%s + %d < %s) load_%s(i_%s + %d, next);", L, K->stages - 1, K->count[loop], L, L, K->stages - 1);
     mgi_cu_line(K, "mg_cp_async_commit();");
@@ -4970,7 +5077,8 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     mgi_cu_line(K, "load_%s(i_%s, 0);", L, L);
     mgi_cu_line(K, "mg_cp_async_commit();");
     mgi_cu_line(K, "mg_cp_async_wait<0>();");
-    mgi_cu_barrier(K);
+    if (K->own[loop]) mgi_cu_line(K, "mg_sync_warp();");
+    else mgi_cu_barrier(K);
   }
   for (int k = 0; k < ring->n; k++) {
     uint32_t t = b->ops[ring->load[k]].out[0].id;
@@ -5014,7 +5122,10 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
     mgi_cu_site(K, in, acc, sink);
     K->obj[K->v[t].obj].written = 1;
   }
-  if (ring->n && K->stages > 1) {
+  if (ring->n && K->stages > 1 && K->own[loop]) {
+    mgi_cu_indent(K, -1);
+    mgi_cu_line(K, "}");
+  } else if (ring->n && K->stages > 1) {
     mgi_cu_line(K, "now = now + 1 == %d ? 0 : now + 1;", K->stages);
     mgi_cu_line(K, "next = next + 1 == %d ? 0 : next + 1;", K->stages);
   }
@@ -5047,6 +5158,87 @@ MGI_FN void mgi_cu_enter(mgi_cu_kernel *K, uint32_t scope, mgi_cu_ring *ring) {
   }
 }
 
+
+/* ---- rings of warps
+   Where warps split the contraction alone (warps_m = warps_n = 1), a plan with ring=warp cuts the chunk of a loop among
+   them: each brings by cp.async the part that it multiplies, into a ring of its own, and no barrier stands in the loop.
+
+       block    wait; mg_sync;      load for all; contract steps warp, warp + warps_k ..       one tile
+       warp     wait; mg_sync_warp; load own part; contract all of it                          warps_k tiles
+
+   It needs: every load has a dimension that all its readers contract, or sum by row, over the loop, of a whole number of
+   steps of 16 for every warp; products of 16-bit operands; nothing else is joined over the loop. */
+
+/* The readers of t contract its dimension `which` (0 rows, 1 columns): noted on all that it is made of.  0 if that cannot be. */
+MGI_FN int mgi_cu_own_cut(mgi_cu_kernel *K, uint32_t t, int which, uint32_t loop) {
+  const mg_op_node *o = mgi_cu_producer(K, t);
+  mgi_cu_val_info *v = &K->v[t];
+  int extent = which ? v->cols : v->rows, part = extent / K->wk;
+  if (K->b->tensors[t].scope != loop) return 0;
+  if (v->own[0] || v->own[1]) return v->own[which] != 0 && !v->own[!which]; /* cut before */
+  if (extent % (16 * K->wk)) return 0;
+  if (o->code == MG_OP_LOAD) {
+    if (o->map.to[loop] != K->b->tensors[t].shape.rank - 2 + which) return 0;
+  } else if (mgi_cu_swaps_last(o, K->b->tensors[t].shape.rank)) {
+    if (!mgi_cu_own_cut(K, o->in[0].id, !which, loop)) return 0;
+  } else if (v->home == MGI_CU_AT_INLINE && mg_op_row(o->code)->elementwise) {
+    for (int k = 0; k < o->n_in; k++) {
+      const mgi_cu_val_info *x = &K->v[o->in[k].id];
+      int full = (which ? x->cols : x->rows) * (x->own[which] ? K->wk : 1);
+      if (full == 1 || !mgi_cu_own_cut(K, o->in[k].id, which, loop)) return 0;
+    }
+  } else return 0;
+  v->own[which] = part;
+  *(which ? &v->cols : &v->rows) = part;
+  return 1;
+}
+MGI_FN int mgi_cu_own_loop(mgi_cu_kernel *K, uint32_t loop) {
+  const mg_graph *b = K->b;
+  int loads = 0;
+  if (b->axes[loop].parent) return 0;
+  for (uint32_t a = 4; a < b->n_axes; a++)
+    if (b->axes[a].parent == loop) return 0;
+  for (uint32_t k = 1; k < b->n_ops; k++) {
+    const mg_op_node *o = &b->ops[k];
+    if (o->code == MG_OP_ACCUM && mgi_cu_lifts(K, o) && mgi_cu_lifted(K, o) == loop && !K->v[o->in[0].id].in_place) return 0;
+    if (o->scope != loop) continue;
+    if (mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) {
+      int pairs = o->n_in / 2;
+      if (!K->v[o->out[0].id].in_place) return 0;
+      for (int j = 0; j < o->n_in; j++) {
+        mg_dtype type = b->tensors[o->in[j].id].dtype;
+        if (type == MG_F32 || type != b->tensors[o->in[0].id].dtype || !mgi_cu_own_cut(K, o->in[j].id, j < pairs, loop)) return 0;
+      }
+    } else if (mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX)) {
+      if (!K->v[o->out[0].id].in_place || mgi_cu_reduced(K, o) != 1 || !mgi_cu_own_cut(K, o->in[0].id, 1, loop)) return 0;
+    } else if (o->code == MG_OP_STORE || o->code == MG_OP_ACCUM) return 0;
+    loads += o->code == MG_OP_LOAD;
+  }
+  for (uint32_t t = 1; t < b->n_tensors; t++) /* all that is used has been cut, and nothing outside reads it */
+    if (b->tensors[t].scope == loop && mgi_cu_producer(K, t)->code == MG_OP_LOAD && !K->v[t].own[0] && !K->v[t].own[1]) return 0;
+  return loads > 0;
+}
+MGI_FN void mgi_cu_own_analyse(mgi_cu_kernel *K) {
+  const char *ring = mg_plan_get(K->b, "ring");
+  mgi_cu_val_info *was;
+  if (!ring || !strcmp(ring, "block")) return;
+  if (strcmp(ring, "warp")) {
+    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's ring=%.40s: want block or warp", ring);
+    return;
+  }
+  if (K->wm != 1 || K->wn != 1) return;
+  was = (mgi_cu_val_info *)malloc(K->b->n_tensors * sizeof *was);
+  if (!was) {
+    mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
+    return;
+  }
+  for (uint32_t a = 4; a < K->b->n_axes; a++) {
+    memcpy(was, K->v, K->b->n_tensors * sizeof *was);
+    K->own[a] = (uint8_t)mgi_cu_own_loop(K, a);
+    if (!K->own[a]) memcpy(K->v, was, K->b->n_tensors * sizeof *was);
+  }
+  free(was);
+}
 
 /* Counts the loads outside of loops that t's expression reads. */
 MGI_FN void mgi_cu_count_sites(mgi_cu_kernel *K, uint32_t t, int weight, int store) {
@@ -5211,9 +5403,9 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
     mgi_cu_chain_analyse(K);
     for (uint32_t t = 1; t < b->n_tensors; t++) found |= K->v[t].settles != 0;
     if (!found) K->wn = wn, K->wk = wk;
-    return;
   }
-  mgi_cu_chain_analyse(K);
+  if (given) mgi_cu_chain_analyse(K);
+  mgi_cu_own_analyse(K);
 }
 
 /* Writes declarations and body for the layout so far. */
@@ -5231,7 +5423,7 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
   K->merge_open = 1;
   K->merge_bytes = 0;
   K->shift_declared = K->agreed = K->shift_part = 0;
-  if (K->merged && K->cluster) mgi_cu_line(K, "mg_cluster_arrive();");
+  if (K->merged && K->cluster) mgi_cu_line(K, "mg_cluster_begun();");
   for (int late = 0; late <= (K->merged != 0); late++) {
     stores = 0;
     for (uint32_t k = 1; k <= b->n_ops && K->em->st == MG_OK; k++) {
@@ -5634,7 +5826,7 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
     memset(used, 0, sizeof used);
     em->st = mg_print(g, &source, e);
     const char *n = g->name;
-    mgi_cu_str_put(&out, "/* nvcc -O3 -std=c++17 -gencode arch=compute_%s,code=%s -Xcompiler -fPIC -shared -I<mirage> -o %s.so %s.cu\n *\n", em->arch + 3, em->arch, n, n);
+    mgi_cu_str_put(&out, "/* nvcc -O3 -std=c++17 -prec-div=false -prec-sqrt=false -gencode arch=compute_%s,code=%s -Xcompiler -fPIC -shared -I<mirage> -o %s.so %s.cu\n *\n", em->arch + 3, em->arch, n, n);
     mgi_cu_str_put(&out, " * <mirage> is the directory of mirage_cuda.cuh.  Exports %s_launch, %s_workspace_bytes, %s_info.\n *\n * mugraph {{{\n", n, n, n);
     mgi_cu_emit_quote(&out, source);
     mgi_cu_str_put(&out, " * }}} mugraph\n *\n * certificate:\n");
