@@ -1402,8 +1402,7 @@ MG_DEV unsigned char *mg_cluster_shared(unsigned char *mine, int rank) {
 MG_DEV uint32_t mgi_shared_address(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
 template<bool ONCE = false> MG_DEV void mg_cp_async16(void *smem, const void *gmem, int valid_bytes) {
   if constexpr (ONCE) {
-    uint64_t policy;
-    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    const uint64_t policy = 0x12F0000000000000; /* what createpolicy.fractional.L2::evict_first gives for 1.0 */
     asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(mgi_shared_address(smem)), "l"(gmem), "r"(valid_bytes), "l"(policy) : "memory");
   } else asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(mgi_shared_address(smem)), "l"(gmem), "r"(valid_bytes) : "memory");
 }
