@@ -1981,6 +1981,13 @@ mg_verify_config mg_verify_config_default(void) {
   return c;
 }
 
+/* What a message calls two graphs: by their names, or by their order where these are alike. */
+static void mgi_verify_names(const mg_graph *a, const mg_graph *b, char na[48], char nb[48]) {
+  int alike = !strcmp(a->name, b->name);
+  if (alike) strcpy(na, "the first"), strcpy(nb, "the second");
+  else snprintf(na, 48, "'%.40s'", a->name), snprintf(nb, 48, "'%.40s'", b->name);
+}
+
 /* "'X' : f16[6, 8]" */
 static const char *mgi_signature_text(const mg_tensor_info *t, char *buf, size_t size) {
   size_t n = (size_t)snprintf(buf, size, "'%.20s' : %s[", t->name, mg_dtype_name(t->dtype));
@@ -1990,9 +1997,11 @@ static const char *mgi_signature_text(const mg_tensor_info *t, char *buf, size_t
 }
 
 static mg_status mgi_verify_signature(const mg_graph *a, const mg_graph *b, mg_error *e) {
+  char na[48], nb[48];
   if (!a || !b || a->up || b->up) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "expected two programs");
-  if (a->n_in != b->n_in) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "'%.60s' has %u input%s, '%.60s' has %u", a->name, a->n_in, a->n_in == 1 ? "" : "s", b->name, b->n_in);
-  if (a->n_out != b->n_out) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "'%.60s' has %u output%s, '%.60s' has %u", a->name, a->n_out, a->n_out == 1 ? "" : "s", b->name, b->n_out);
+  mgi_verify_names(a, b, na, nb);
+  if (a->n_in != b->n_in) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s has %u input%s, %s has %u", na, a->n_in, a->n_in == 1 ? "" : "s", nb, b->n_in);
+  if (a->n_out != b->n_out) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s has %u output%s, %s has %u", na, a->n_out, a->n_out == 1 ? "" : "s", nb, b->n_out);
   if (!a->n_out) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "'%.60s' has no output", a->name);
   for (uint32_t k = 0; k < a->n_in + a->n_out; k++) {
     const mg_tensor_info *x = &a->tensors[k < a->n_in ? a->in[k].id : a->out[k - a->n_in].id];
@@ -2001,14 +2010,16 @@ static mg_status mgi_verify_signature(const mg_graph *a, const mg_graph *b, mg_e
     int same = x->shape.rank == y->shape.rank && x->dtype == y->dtype;
     for (int d = 0; d < x->shape.rank && same; d++) same = x->shape.dim[d] == y->shape.dim[d];
     if (!same)
-      return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s %u is %s in '%.40s' and %s in '%.40s': types and shapes must be alike", k < a->n_in ? "input" : "output", k < a->n_in ? k : k - a->n_in,
-                     mgi_signature_text(x, tx, sizeof tx), a->name, mgi_signature_text(y, ty, sizeof ty), b->name);
+      return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s %u is %s in %s and %s in %s: types and shapes must be alike", k < a->n_in ? "input" : "output", k < a->n_in ? k : k - a->n_in,
+                     mgi_signature_text(x, tx, sizeof tx), na, mgi_signature_text(y, ty, sizeof ty), nb);
   }
   return MG_OK;
 }
 
 static void mgi_verify_counterexample(const mg_graph *a, const mg_graph *b, mg_verify_report *r) {
-  snprintf(r->reason, sizeof r->reason, "float64 inputs of seed %llu: output %d, element %lld is %.9g in '%.40s', %.9g in '%.40s'", (unsigned long long)r->cx_seed, r->cx_output, (long long)r->cx_element, r->cx_a, a->name, r->cx_b, b->name);
+  char na[48], nb[48];
+  mgi_verify_names(a, b, na, nb);
+  snprintf(r->reason, sizeof r->reason, "float64 inputs of seed %llu: output %d, element %lld is %.9g in %s, %.9g in %s", (unsigned long long)r->cx_seed, r->cx_output, (long long)r->cx_element, r->cx_a, na, r->cx_b, nb);
 }
 
 /* A test did not end: for want of time or memory, or stopped, which are verdicts; or by a fault, which is not. */

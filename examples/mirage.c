@@ -103,8 +103,10 @@ static int write_all(const char *path, const char *head, const char *text) {
 
 /* ---- arguments */
 
-static int number(const char *s, int64_t least, int64_t most, int64_t *out) {
+static int number(const char *s, int64_t least, int64_t most, int64_t *out, char range[64]) {
   char *end;
+  if (most == INT64_MAX) snprintf(range, 64, "number from %lld to 2^63-1", (long long)least);
+  else snprintf(range, 64, "number from %lld to %lld", (long long)least, (long long)most);
   errno = 0;
   long long v = strtoll(s, &end, 0);
   if (errno || end == s || *end || v < least || v > most) return 0;
@@ -150,7 +152,7 @@ static int allowed(const command *c, const char *name) {
 
 static int parse_options(const command *c, int argc, char **argv, options *o) {
   int k, index = 0;
-  char msg[200];
+  char msg[200], range[64] = "number";
   opterr = 0;
   optind = 1;
   memset(o, 0, sizeof *o);
@@ -170,23 +172,24 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
     switch (k) {
       case 'o': o->out = optarg; break;
       case O_ARCH: o->arch = optarg; break;
-      case O_THREADS: ok = number(optarg, 1, 1024, &o->threads); break;
-      case O_KERNEL_OPS: ok = number(optarg, 1, 64, &o->max_kernel_ops); break;
-      case O_BLOCK_OPS: ok = number(optarg, 1, 64, &o->max_block_ops); break;
+      case O_THREADS: ok = number(optarg, 1, 1024, &o->threads, range); break;
+      case O_KERNEL_OPS: ok = number(optarg, 1, 64, &o->max_kernel_ops, range); break;
+      case O_BLOCK_OPS: ok = number(optarg, 1, 64, &o->max_block_ops, range); break;
       case O_TIME: {
         char *end;
+        snprintf(range, sizeof range, "number of seconds above 0");
         o->time_limit = strtod(optarg, &end);
         ok = end != optarg && !*end && o->time_limit > 0 && o->time_limit < 1e9;
         break;
       }
       case O_NO_PRUNE: o->no_prune = 1; break;
-      case O_SEED: ok = number(optarg, 0, INT64_MAX, &v), o->seed = (uint64_t)v, o->seeded = 1; break;
+      case O_SEED: ok = number(optarg, 0, INT64_MAX, &v, range), o->seed = (uint64_t)v, o->seeded = 1; break;
       case O_STATS: o->stats = optarg; break;
-      case O_TOP: ok = number(optarg, 1, 100, &o->top); break;
+      case O_TOP: ok = number(optarg, 1, 100, &o->top, range); break;
       case O_DELTA: ok = parse_delta(optarg, &o->log2_delta); break;
       case O_CERT: o->certificate = optarg; break;
-      case O_REPS: ok = number(optarg, 1, 100000, &o->reps); break;
-      case O_LOOPS: ok = number(optarg, 1, 2, &o->max_loops); break;
+      case O_REPS: ok = number(optarg, 1, 100000, &o->reps, range); break;
+      case O_LOOPS: ok = number(optarg, 1, 2, &o->max_loops, range); break;
       case O_CHECKPOINT: o->checkpoint = optarg; break;
       case O_COLD: o->cold = 1; break;
       case O_NO_CHECK: o->no_check = 1; break;
@@ -197,7 +200,7 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       default: break;
     }
     if (!ok) {
-      snprintf(msg, sizeof msg, "--%s: '%.60s' is no %s", name, optarg, k == O_DELTA ? "bound such as 2^-64 or 1e-20" : "number in range");
+      snprintf(msg, sizeof msg, "--%s: '%.60s' is no %s", name, optarg, k == O_DELTA ? "bound such as 2^-64 or 1e-20" : range);
       return fault(MG_BAD_INPUT, c->name, msg);
     }
   }

@@ -38,11 +38,19 @@ status 3 "an unknown command" "$m" frobnicate p.mg
 status 3 "an unknown option" "$m" print --frobnicate p.mg
 status 3 "an option of another command" "$m" print --cold p.mg
 status 3 "a bad number" "$m" search p.mg --threads many
+for o in "top 0 1 to 100" "top 101 1 to 100" "threads 0 1 to 1024" "max-loops 3 1 to 2" "seed -1 0 to 2^63-1" "time-limit nan of seconds above 0"; do
+  read -r name value range <<<"$o"
+  status 3 "--$name $value" "$m" search p.mg "--$name" "$value"
+  grep -q -e "--$name: '$value' is no number .*$range" err; ok $? "--$name $value: the message says the range"
+done
 status 3 "a bad bound" "$m" verify p.mg p.mg --delta 2
 status 3 "a missing file" "$m" print missing.mg
 status 3 "a directory" "$m" print .
 status 3 "a shape that does not fit" "$m" print bad.mg
 { "$m" print bad.mg 2>&1 || true; } | grep -q 'bad.mg:5:.*256 against 255'; ok $? "the error names file, line and sizes"
+
+status 1 "unequal programs of one name" "$m" verify p.mg other.mg
+grep -q "in the first, .* in the second" err; ok $? "programs of one name are told apart"
 
 status 0 "print" "$m" print p.mg
 cp out printed.mg
