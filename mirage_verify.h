@@ -113,8 +113,9 @@
      any with equal chance; so for the `bad_arg` primes of each pair of arguments without exponentials.  Else the sum is a nonzero polynomial mod p, at a random point.  Opaque values
      are revealed in order of depth, as before; both their residues are independent and uniform.  T, deg_exp, bad_exp
      come from >>bounds.  This does without the sparsity that the paper's Theorem 2 pays for (k^4 d < q).
-     Assumed: the keyed hash and the drawing of inputs behave as random functions; whoever chose the seed did not look
-     for one that lets the pair pass (choose your own to exclude that); the code does what is written here.
+     Assumed: the keyed hash and the drawing of inputs behave as random functions; whoever chose the seed or wrote the
+     graphs, of which all that is random depends, did not look for a choice that lets the pair pass (choose a seed of your
+     own, after you have the graphs, to exclude that); the code does what is written here.
      Not certified, and said so: pairs for which that takes more than MG_VERIFY_TESTS tests, an exponential inside of one
      where 1 does not do, and pairs that agree by the properties of a maximum (EQUAL_SAMPLED).
 
@@ -1394,8 +1395,9 @@ static void mgi_bound_theorem(const mgi_bounds *a, const mgi_bounds *b, mg_verif
 }
 
 /* --------------------------------------------------------------------------------------------------- >>draws
-   Everything random follows from (seed, kind of test, number of the test, number of the draw), by counters: the result
-   depends neither on threads nor on order.
+   Everything random follows from (seed, both graphs, kind of test, number of the test, number of the draw), by counters: the
+   result depends neither on threads nor on order.  The graphs take part because the default seed is known to everybody:
+   whoever knows the primes writes them into a graph as a factor, and that is 0 in every test.
    The outputs are compared part by part (mg_part_of): a part is drawn, evaluated on both sides and compared by one
    thread, and takes little memory.  How the outputs are cut depends on the graphs and the memory limit alone.
      memory   halves are taken until a part fits MGI_PART_BYTES, as long as that helps
@@ -2131,7 +2133,7 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
   if (c.log2_delta == 0) c.log2_delta = -64;
   int full = c.tier != MG_TIER_FAST;
   memset(&B, 0, sizeof B);
-  B.g[0] = a, B.g[1] = b, B.seed = c.seed;
+  B.g[0] = a, B.g[1] = b, B.seed = mgi_ff_hash(mgi_ff_hash(c.seed, mg_hash(a), 14), mg_hash(b), 15);
   B.memory = c.memory_limit ? (double)c.memory_limit : 4.0 * ((size_t)1 << 30);
   B.threads = c.threads > 0 ? c.threads : full ? (int)sysconf(_SC_NPROCESSORS_ONLN) : 1;
   if (B.threads < 1) B.threads = 1;
@@ -2153,7 +2155,7 @@ static uint64_t mgi_cert_sum(const char *s, size_t n) { /* every step is a bijec
   return mgi_ff_mix(h);
 }
 
-#define MGI_CERT_HEAD "mirage certificate 1\n"
+#define MGI_CERT_HEAD "mirage certificate 2\n" /* 1: the random numbers did not depend on the graphs */
 
 mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_report *r, char **text, mg_error *e) {
   *text = NULL;
@@ -2224,7 +2226,7 @@ mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_c
   if (how) c.threads = how->threads, c.time_limit_s = how->time_limit_s, c.memory_limit = how->memory_limit, c.stop = how->stop, c.progress = how->progress, c.user = how->user;
   if (!r) r = &local;
   memset(r, 0, sizeof *r);
-  if (len < head || memcmp(text, MGI_CERT_HEAD, head)) return mg_fail(e, MG_BAD_INPUT, where, "expected the first line 'mirage certificate 1'");
+  if (len < head || memcmp(text, MGI_CERT_HEAD, head)) return mg_fail(e, MG_BAD_INPUT, where, "expected the first line 'mirage certificate 2'");
   if (len < head + 21) return mg_fail(e, MG_BAD_INPUT, where, "it is cut off");
   snprintf(tail, sizeof tail, "sum %016llx\n", (unsigned long long)mgi_cert_sum(text, len - 21));
   if (memcmp(text + len - 21, tail, 21)) return mg_fail(e, MG_BAD_INPUT, where, "damaged: the sum in the last line is not that of the text");

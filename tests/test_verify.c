@@ -1622,6 +1622,27 @@ static void a_time_limit(void **state) {
   mg_graph_free(g);
 }
 
+/* The seed is known to everybody, and with it the primes of any pair that was verified: their product as a factor, put
+   together from constants below 2^31, is 0 modulo each of them.  It must not help. */
+static void known_primes_do_not_help(void **state) {
+  (void)state;
+  const char *inputs = "input X : f32[2, 3]\n", *a = "O = sum(X, dim=1)";
+  char b[4096];
+  mg_verify_config c = mg_verify_config_default();
+  mg_verify_report r = verify_cfg(inputs, a, a, &c);
+  for (int round = 0; round < 4; round++) {
+    size_t n = (size_t)snprintf(b, sizeof b, "S0 = sum(X, dim=1)\n");
+    int last = 0;
+    for (int k = 0; k < r.tests; k++, last++)
+      n += (size_t)snprintf(b + n, sizeof b - n, "S%d = add(add(scale(scale(S%d, %llu), 1073741824), scale(S%d, %llu)), scale(scale(scale(S%d, %llu), 1073741824), 1073741824))\n", last + 1, last, (unsigned long long)(r.p[k] >> 30 & 0x3FFFFFFF), last,
+                            (unsigned long long)(r.p[k] & 0x3FFFFFFF), last, (unsigned long long)(r.p[k] >> 60));
+    snprintf(b + n, sizeof b - n, "O = add(S0, S%d)", last);
+    assert_int_equal(verify_cfg(inputs, a, b, &c).verdict, MG_NOT_EQUAL);
+    r = verify_cfg(inputs, b, b, &c); /* then the primes of a pair with this program in it */
+    assert_int_equal(r.verdict, MG_EQUAL);
+  }
+}
+
 int main(int argc, char **argv) {
   seed = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)time(NULL);
   print_message("seed %llu (give it as the argument to repeat)\n", (unsigned long long)seed);
@@ -1634,7 +1655,7 @@ int main(int argc, char **argv) {
     cmocka_unit_test(maxima), cmocka_unit_test(wrong_pairs), cmocka_unit_test(undecided), cmocka_unit_test(zero_divisors_never_mislead),
     cmocka_unit_test(user_rows), cmocka_unit_test(every_row), cmocka_unit_test(degree_bounds), cmocka_unit_test(term_bounds), cmocka_unit_test(exponential_bounds), cmocka_unit_test(theorem_quantities),
     cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(signatures), cmocka_unit_test(certificates), cmocka_unit_test(damaged_lines), cmocka_unit_test(uncertified_certificates),
-    cmocka_unit_test(random_mutants), cmocka_unit_test(full_size),
+    cmocka_unit_test(known_primes_do_not_help), cmocka_unit_test(random_mutants), cmocka_unit_test(full_size),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
