@@ -33,6 +33,7 @@
      >>links       declarations: check, compile, run
      >>wrappers    what all device code is written over; CUDA's side of it
      >>emulator    the other side, on the CPU
+     >>races       of the emulator: which accesses no barrier orders
      >>tiles       shared-memory tiles and their loads
      >>matmul      tensor-core products into register fragments
      >>reduce      row and column statistics
@@ -49,7 +50,8 @@
      >>file        emitter: the whole file
 
    CONFIGURATION (define before including)
-     MG_EMULATE          host meaning of the wrappers; with MG_EMULATE_FIELD over field elements, else over floats
+     MG_EMULATE          host meaning of the wrappers; with MG_EMULATE_FIELD over field elements, else over floats;
+                         with MG_EMULATE_RACES, and -fsanitize=thread, every access to shared memory is watched
      MG_RUNNER           adds the part that mg_cuda_run calls
 
    CONCEPTS
@@ -162,13 +164,15 @@ typedef struct mg_check_report {
   int reduced;               /* 1: sizes were reduced for this */
   int exp_opaque;            /* 1: exp was taken as an uninterpreted function */
   uint64_t p[8], q[8];       /* the pairs */
-  char difference[256];      /* MG_NOT_FOUND: what differs: field or floats, fiber seed, output, element, got, expected */
+  int race;                  /* 1: two accesses race, whatever the values: who, where, at which lines */
+  char difference[512];      /* MG_NOT_FOUND: what differs: field or floats, fiber order, output, element, got, expected, who stored it */
   char kept[256];            /* the temporary directory, with cfg->keep */
 } mg_check_report;
 
 /* Link 2: compiles the emitted text for the CPU, over field elements and over floats, runs it thread by thread under
    several fiber orders, and compares every output element with the µGraph's.  `ugraph` NULL: the µGraph in the text.
-   MG_OK: same.  MG_NOT_FOUND: differs (r->difference), or the kernel faults (deadlock, out of bounds, misaligned).
+   MG_OK: same.  MG_NOT_FOUND: differs (r->difference), two accesses to shared or global memory race, or the kernel
+   faults (deadlock, out of bounds, misaligned, copies that nobody waits for).
    MG_UNSUPPORTED: undecided.  MG_MACHINE: no compiler.  mg_error holds the compiler's message where it refuses. */
 mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_check_report *r, mg_error *e);
 
@@ -252,12 +256,15 @@ typedef struct mgi_emulator {
   size_t shared_limit;       /* bytes a block may have */
   int n_ranges;              /* global memory that the kernel may touch; 0: any */
   mgi_emu_range range[MGI_EMU_RANGES];
-  char error[256];           /* out: the first fault */
+  char error[400];           /* out: the first fault; `@123` in it is an address of the code, from where it was loaded */
+  int race;                  /* out: 1 if it is a race */
   uint64_t blocks, barriers, collectives, copies; /* out: what ran */
 } mgi_emulator;
 /* Exported by such a kernel: from here on launches obey, and report to, *s.  Returns what it was compiled for:
    1 field scalars, 0 floats, -1 if the struct is not the one that it knows. */
 typedef int (*mgi_emulate_setup_fn)(mgi_emulator *s);
+/* Who stored to the global address last: 0 if nobody did since the setup. */
+typedef int (*mgi_emulate_writer_fn)(const void *p, int block[3], int *thread);
 
 /* Between mg_cuda_run and a kernel compiled under MG_RUNNER. */
 typedef struct mgi_runner_job {
@@ -312,7 +319,9 @@ typedef int (*mgi_runner_fn)(mgi_runner_job *job); /* 0, or the CUDA error, desc
    4. Shared memory starts each block as poison, and is poison again once the block has ended.  Poison is a NaN among floats and "undefined" among field elements;
       both spread through every operation.
    5. Every fault ends the launch with a message: deadlock, lanes at different collectives, misaligned or
-      out-of-bounds access, limits of the launch.  Nothing hangs but a loop without any wrapper in it.             */
+      out-of-bounds access, limits of the launch.  Nothing hangs but a loop without any wrapper in it.
+   6. Two accesses that no barrier orders are a fault, whatever the values (>>races): to global memory always, to shared
+      memory under MG_EMULATE_RACES.                                                                             */
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -335,7 +344,7 @@ typedef void *cudaStream_t;
 
 /* State of the emulator: one launch at a time, in one host thread.  It is the only mutable state of an emulated file. */
 enum { MGI_EMU_THREADS = 1024, MGI_EMU_CLUSTER = 16, MGI_EMU_FIBERS = MGI_EMU_THREADS * MGI_EMU_CLUSTER, MGI_EMU_STACK = 256 << 10, MGI_EMU_FRAME = 8 << 10 };
-typedef struct mgi_emu_copy { unsigned char *to; const unsigned char *from; int valid; uint32_t group; } mgi_emu_copy;
+typedef struct mgi_emu_copy { unsigned char *to; const unsigned char *from; int valid, landed; uint32_t group; } mgi_emu_copy;
 typedef struct mgi_emu_collective { const char *name; void (*perform)(void *const *arg); } mgi_emu_collective;
 typedef struct mgi_emu_thread {
 #if MGI_EMU_ASM
@@ -343,10 +352,11 @@ typedef struct mgi_emu_thread {
 #else
   ucontext_t context;
 #endif
-  mgi_emu_copy *copy;        /* ring of none: copies [0, n_copy) have not landed, oldest first */
+  mgi_emu_copy *copy;        /* [0, n_copy) have not been waited for, oldest first */
   int n_copy, cap_copy;
   uint32_t group;            /* of the next cp.async */
   uint32_t arrived, waited;  /* the cluster's barriers that it arrived at and waited for last, counted from 1 */
+  uint32_t arrived_at[4];    /* when, by the arrival's number modulo 4 */
   uint8_t state;
 } mgi_emu_thread;
 enum { MGI_EMU_READY, MGI_EMU_AT_WARP, MGI_EMU_AT_BLOCK, MGI_EMU_AT_CLUSTER, MGI_EMU_EXITED };
@@ -354,11 +364,18 @@ typedef struct mgi_emu_part { /* a block of the cluster that runs */
   unsigned char *shared, *shared_map;
   size_t shared_map_bytes;
   int bid[3], at_block, exited, vote, voted;
+  uint32_t began, since, block; /* its beginning, its last barrier; its number in the grid */
+  struct { const void *count; uint32_t when; int tid; } drawn[8]; /* tickets */
+  int n_drawn;
+#ifdef MG_EMULATE_RACES
+  struct mgi_emu_cell *cell; /* one a byte of shared_map */
+#endif
 } mgi_emu_part;
 typedef struct mgi_emu_warp {
   const mgi_emu_collective *at;
   void *arg[32];
   uint32_t ready;            /* lanes that may run */
+  uint32_t since;            /* its last barrier */
   int arrived;
 } mgi_emu_warp;
 typedef struct mgi_emu_state {
@@ -370,6 +387,12 @@ typedef struct mgi_emu_state {
   int tid, threads, cluster, fibers, exited, failed, order, landing; /* tid: of the fiber, through the whole cluster */
   uint32_t barrier;          /* the cluster's barrier that is open, from 1 */
   int arrived, gone;         /* arrivals at it; fibers that ended without one */
+  uint32_t now, launched;    /* counts barriers of any kind; where this launch began */
+  int grid[3];
+  struct mgi_emu_place *place[MGI_EMU_RANGES]; /* of every two bytes of a writable range */
+  size_t place_bytes[MGI_EMU_RANGES];
+  struct mgi_emu_release *release; /* of tickets, in this launch */
+  uint32_t n_release, cap_release;
   uint64_t rng;
   unsigned char *stacks;
   int n_stacks;
@@ -490,6 +513,259 @@ MGI_EMU void mgi_emu_yield(void) {
   MGI_EMU_JUMP(MGI_EMU_SELF(self), MGI_EMU_SELF(next));
 }
 
+/* ------------------------------------------------------------------------------------------------------- >>races
+   Which accesses no barrier orders.  s->now counts barriers of any kind; an access is stamped with it, and an earlier
+   access `a` of thread u is ordered before one of thread t now, if
+
+     u = t                            or
+     they share a warp, and the warp's last mg_sync_warp or mg_sync came after a       a.when < warp.since   or
+     they share a block, and its last mg_sync came after a                             a.when < part.since   or
+     they share a cluster, and u arrived after a at the barrier that t waited for      a.when < u.arrived_at or
+     u's block drew a ticket after a barrier after a, and t's block drew a later one of the same count (mg_last_of)
+
+   Every byte of shared memory has a cell: its last write, and the reads that no later access has shown to be ordered, of
+   which one thread and how many others are kept: all lanes of one warp, or of several, stand and fall together.  A
+   cp.async writes from its issue to the wait that covers it: whoever touches its bytes in between races, its own thread
+   too.  Every two bytes of a writable tensor or the workspace have a place, which also tells who stored there last.
+   Shuffles, ldmatrix and mma order no memory.  Accesses to shared memory are reported by the compiler's
+   instrumentation for thread sanitizers, whose entry points are defined here; nothing of a sanitizer is linked.     */
+#define MGI_EMU_PLAIN __attribute__((unused, no_sanitize("thread")))
+typedef struct mgi_emu_release { const void *count; uint32_t upto, when, block; int tid; } mgi_emu_release;
+typedef struct mgi_emu_place { uint32_t w_when, w_block, r_when, r_block; uint16_t w_tid, r_tid, many; } mgi_emu_place; /* tid: in the block */
+enum { MGI_EMU_ONE, MGI_EMU_WARP, MGI_EMU_BLOCK, MGI_EMU_GRID };
+
+/* Is what thread u (through the cluster) did at `when` ordered before thread t?  many: who else did. */
+static inline MGI_EMU_PLAIN int mgi_emu_ordered(int u, uint32_t when, int many, int t) {
+  const mgi_emu_state *s = &mgi_emu;
+  if (u == t && many == MGI_EMU_ONE) return 1;
+  if (u / 32 == t / 32 && many < MGI_EMU_BLOCK && when < s->warp[t / 32].since) return 1;
+  if (s->cluster == 1) return when < s->part[0].since;
+  if (u / s->threads == t / s->threads && when < s->part[t / s->threads].since) return 1;
+  const mgi_emu_thread *a = &s->thread[u];
+  const uint32_t waited = s->thread[t].waited;
+  return waited && a->arrived >= waited && a->arrived < waited + 4 && when < a->arrived_at[waited % 4];
+}
+/* The same across the launch: `block` is the number of u's block, u counts within it. */
+static MGI_EMU_PLAIN int mgi_emu_ordered_global(uint32_t block, int u, uint32_t when, int many, int *by_ticket) {
+  const mgi_emu_state *s = &mgi_emu;
+  const int t = s->tid;
+  const mgi_emu_part *me = mgi_emu_part_of(t);
+  if (when < s->launched) return 1;
+  if (many < MGI_EMU_GRID)
+    for (int k = 0; k < s->cluster; k++)
+      if (s->part[k].block == block && mgi_emu_ordered(k * s->threads + u, when, many, t)) return 1;
+  if (block == me->block) return 0;
+  for (int k = 0; k < me->n_drawn; k++) {
+    if (me->drawn[k].tid != t && me->drawn[k].when >= me->since) continue;
+    for (uint32_t r = 0; r < s->n_release; r++) {
+      const mgi_emu_release *x = &s->release[r];
+      if (x->block != block || x->count != me->drawn[k].count || x->when >= me->drawn[k].when) continue;
+      if (when < x->upto || (x->tid == u && many == MGI_EMU_ONE && when <= x->when)) return *by_ticket = 1;
+    }
+  }
+  return 0;
+}
+static MGI_EMU_PLAIN const char *mgi_emu_block_text(uint32_t block, char *text, size_t n) {
+  const mgi_emu_state *s = &mgi_emu;
+  const uint32_t x = (uint32_t)s->grid[0], y = (uint32_t)s->grid[1];
+  snprintf(text, n, "block (%u, %u, %u)", block % x, block / x % y, block / x / y);
+  return text;
+}
+static __attribute__((noinline)) MGI_EMU_PLAIN void mgi_emu_race_global(const mgi_emu_range *g, const void *p, int write, int was_write, uint32_t block, int u, int fresh) {
+  char who[64];
+  mgi_emu.job->race = 1;
+  mgi_emu_fault(1, "%s offset %lld of %s, which thread %d of %s %s: %s", write ? "writes" : "reads", (long long)((const char *)p - (const char *)g->base), g->name, u,
+                mgi_emu_block_text(block, who, sizeof who), was_write ? "wrote" : "read", fresh ? "that needs mg_ldg_fresh" : "nothing orders the two");
+}
+/* An access of this thread to a writable range. */
+static MGI_EMU_PLAIN void mgi_emu_touch_global(int range, const void *p, size_t bytes, int write, int fresh) {
+  mgi_emu_state *s = &mgi_emu;
+  const mgi_emu_range *g = &s->job->range[range];
+  const uint32_t block = mgi_emu_part_of(s->tid)->block;
+  const int t = s->tid % s->threads;
+  size_t at = (size_t)((const char *)p - (const char *)g->base);
+  int by_ticket = 0;
+  if (!s->place[range]) return;
+  for (size_t k = at / 2; k <= (at + bytes - 1) / 2; k++) {
+    mgi_emu_place *c = &s->place[range][k];
+    if (c->w_when && !(c->w_block == block && c->w_tid == t) && !mgi_emu_ordered_global(c->w_block, c->w_tid, c->w_when, MGI_EMU_ONE, &by_ticket))
+      mgi_emu_race_global(g, p, write, 1, c->w_block, c->w_tid, 0);
+    if (by_ticket && !write && !fresh) mgi_emu_race_global(g, p, write, 1, c->w_block, c->w_tid, 1);
+    const int alone = !c->r_when || (c->r_block == block && c->r_tid == t && c->many == MGI_EMU_ONE) || mgi_emu_ordered_global(c->r_block, c->r_tid, c->r_when, c->many, &by_ticket);
+    if (write) {
+      if (!alone) mgi_emu_race_global(g, p, 1, 0, c->r_block, c->r_tid, 0);
+      c->w_when = s->now;
+      c->w_block = block;
+      c->w_tid = (uint16_t)t;
+      c->r_when = 0;
+    } else {
+      if (alone) c->r_block = block, c->r_tid = (uint16_t)t, c->many = MGI_EMU_ONE;
+      else {
+        const int many = c->r_block != block ? MGI_EMU_GRID : c->r_tid / 32 != t / 32 ? MGI_EMU_BLOCK : MGI_EMU_WARP;
+        if (c->many < many) c->many = (uint16_t)many;
+      }
+      c->r_when = s->now;
+    }
+  }
+}
+/* Before a ticket is drawn, and after. */
+static MGI_EMU_PLAIN void mgi_emu_ticket(const void *count) {
+  mgi_emu_state *s = &mgi_emu;
+  mgi_emu_part *b = mgi_emu_part_of(s->tid);
+  if (s->n_release == s->cap_release) {
+    uint32_t cap = s->cap_release ? 2 * s->cap_release : 256;
+    mgi_emu_release *more = (mgi_emu_release *)realloc(s->release, cap * sizeof *more);
+    if (!more) {
+      mgi_emu_fault(1, "out of memory");
+      return;
+    }
+    s->release = more;
+    s->cap_release = cap;
+  }
+  if (b->n_drawn == 8) mgi_emu_fault(1, "draws more than 8 tickets in one block");
+  mgi_emu_release x = {count, b->since, ++s->now, b->block, s->tid % s->threads};
+  s->release[s->n_release++] = x;
+  b->drawn[b->n_drawn].count = count;
+  b->drawn[b->n_drawn].tid = s->tid;
+  b->drawn[b->n_drawn++].when = ++s->now;
+}
+MGI_EMU int mgi_emu_places(void) { /* memory for them, poured as it is touched */
+  mgi_emu_state *s = &mgi_emu;
+  for (int k = 0; k < MGI_EMU_RANGES; k++) {
+    size_t need = k < s->job->n_ranges && s->job->range[k].writable ? (s->job->range[k].bytes / 2 + 1) * sizeof(mgi_emu_place) : 0;
+    if (s->place[k]) munmap(s->place[k], s->place_bytes[k]);
+    s->place[k] = 0;
+    if (!need) continue;
+    void *m = mmap(0, need, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (m == MAP_FAILED) return 0;
+    s->place[k] = (mgi_emu_place *)m;
+    s->place_bytes[k] = need;
+  }
+  return 1;
+}
+extern "C" __attribute__((visibility("default"))) int mgi_emulate_writer(const void *p, int block[3], int *thread) {
+  const mgi_emu_state *s = &mgi_emu;
+  for (int k = 0; s->job && k < s->job->n_ranges; k++) {
+    const mgi_emu_range *g = &s->job->range[k];
+    if ((uintptr_t)p < (uintptr_t)g->base || (uintptr_t)p >= (uintptr_t)g->base + g->bytes || !s->place[k]) continue;
+    const mgi_emu_place *c = &s->place[k][((const char *)p - (const char *)g->base) / 2];
+    if (!c->w_when) return 0;
+    block[0] = (int)(c->w_block % (uint32_t)s->grid[0]);
+    block[1] = (int)(c->w_block / (uint32_t)s->grid[0] % (uint32_t)s->grid[1]);
+    block[2] = (int)(c->w_block / (uint32_t)s->grid[0] / (uint32_t)s->grid[1]);
+    *thread = c->w_tid;
+    return 1;
+  }
+  return 0;
+}
+
+#ifdef MG_EMULATE_RACES
+typedef struct mgi_emu_cell { uint32_t w_when, r_when, w_pc, r_pc; uint16_t w_tid, r_tid; uint8_t flying, many; } mgi_emu_cell; /* flying: a cp.async */
+extern "C" const char mgi_emu_image[] __asm__("__ehdr_start") __attribute__((visibility("hidden"))); /* the linker's: where the file was loaded */
+static MGI_EMU_PLAIN uint32_t mgi_emu_pc(const void *at) { return (uint32_t)((uintptr_t)at - (uintptr_t)mgi_emu_image) - 1; }
+
+static __attribute__((noinline)) MGI_EMU_PLAIN void mgi_emu_race(const mgi_emu_part *b, const mgi_emu_cell *c, const unsigned char *p, int write, int was_write, uint32_t pc) {
+  const mgi_emu_state *s = &mgi_emu;
+  const int u = was_write ? c->w_tid : c->r_tid;
+  char who[64] = "", by[128];
+  if (u / s->threads != s->tid / s->threads) mgi_emu_block_text(s->part[u / s->threads].block, who, sizeof who);
+  if (u == s->tid && c->flying) snprintf(by, sizeof by, "it");
+  else snprintf(by, sizeof by, "thread %d%s%s%s", u % s->threads, !was_write && c->many ? " and others" : "", who[0] ? " of " : "", who);
+  s->job->race = 1;
+  mgi_emu_fault(1, "race: it %s byte %lld of shared memory at @%u, which %s %s at @%u%s", write ? "writes" : "reads", (long long)(p - b->shared), pc, by,
+                was_write && c->flying ? "is copying to by cp.async" : was_write ? "wrote" : "read", was_write ? c->w_pc : c->r_pc, was_write && c->flying ? "" : ", and no barrier stands between");
+}
+/* An access of this thread to shared memory, or to anything else.  fly: the issue of a cp.async. */
+static MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, int fly, const void *at) {
+  mgi_emu_state *s = &mgi_emu;
+  mgi_emu_part *b = 0;
+  const unsigned char *a = (const unsigned char *)p;
+  for (int k = 0; k < s->cluster && !b; k++)
+    if ((uintptr_t)a - (uintptr_t)s->part[k].shared < s->shared_bytes) b = &s->part[k];
+  if (!b || s->failed) return;
+  const int t = s->tid;
+  const uint32_t pc = mgi_emu_pc(at);
+  mgi_emu_cell *c = b->cell + (a - b->shared_map);
+  for (size_t k = 0; k < bytes; k++, c++) {
+    if (c->flying || (c->w_tid != t && c->w_when >= b->began && !mgi_emu_ordered(c->w_tid, c->w_when, MGI_EMU_ONE, t))) mgi_emu_race(b, c, a + k, write, 1, pc);
+    const int alone = c->r_when < b->began || mgi_emu_ordered(c->r_tid, c->r_when, c->many, t);
+    if (write) {
+      if (!alone) mgi_emu_race(b, c, a + k, 1, 0, pc);
+      c->w_when = s->now;
+      c->w_tid = (uint16_t)t;
+      c->w_pc = pc;
+      c->flying = (uint8_t)fly;
+      c->r_when = 0;
+    } else {
+      if (alone) c->r_tid = (uint16_t)t, c->many = MGI_EMU_ONE;
+      else if (c->r_tid / 32 != t / 32) c->many = MGI_EMU_BLOCK;
+      else if (c->many < MGI_EMU_WARP) c->many = MGI_EMU_WARP;
+      c->r_when = s->now;
+      c->r_pc = pc;
+    }
+  }
+}
+/* A cp.async of thread t has been waited for: from here on it is an ordinary write. */
+static MGI_EMU_PLAIN void mgi_emu_touch_landed(const unsigned char *to) {
+  mgi_emu_part *b = mgi_emu_part_of(mgi_emu.tid);
+  mgi_emu_cell *c = b->cell + (to - b->shared_map);
+  for (int k = 0; k < 16; k++) c[k].flying = 0, c[k].w_when = mgi_emu.now;
+}
+#define MGI_EMU_TOUCH(p, bytes, write, fly) mgi_emu_touch(p, bytes, write, fly, __builtin_return_address(0))
+#define MGI_EMU_NOINLINE __attribute__((noinline))
+/* The entry points, by their names in the object file: as names in C++ they would be the compiler's own. */
+#define MGI_EMU_HOOK(name, call, ...)                                                      \
+  extern "C" __attribute__((visibility("hidden"), noinline)) MGI_EMU_PLAIN void mgi_emu_hook_##name(__VA_ARGS__) __asm__("__tsan_" #name); \
+  void mgi_emu_hook_##name(__VA_ARGS__) { call; }
+MGI_EMU_HOOK(init, (void)0, void)
+MGI_EMU_HOOK(func_entry, (void)pc, void *pc)
+MGI_EMU_HOOK(func_exit, (void)0, void)
+MGI_EMU_HOOK(vptr_update, (void)p; (void)v, void **p, void *v)
+MGI_EMU_HOOK(vptr_read, (void)p, void **p)
+MGI_EMU_HOOK(read_range, MGI_EMU_TOUCH(p, n, 0, 0), void *p, size_t n)
+MGI_EMU_HOOK(write_range, MGI_EMU_TOUCH(p, n, 1, 0), void *p, size_t n)
+#define MGI_EMU_HOOKS(n)                                     \
+  MGI_EMU_HOOK(read##n, MGI_EMU_TOUCH(p, n, 0, 0), void *p)  \
+  MGI_EMU_HOOK(write##n, MGI_EMU_TOUCH(p, n, 1, 0), void *p) \
+  MGI_EMU_HOOK(volatile_read##n, MGI_EMU_TOUCH(p, n, 0, 0), void *p)  \
+  MGI_EMU_HOOK(volatile_write##n, MGI_EMU_TOUCH(p, n, 1, 0), void *p)
+MGI_EMU_HOOKS(1)
+MGI_EMU_HOOKS(2)
+MGI_EMU_HOOKS(4)
+MGI_EMU_HOOKS(8)
+MGI_EMU_HOOKS(16)
+#define MGI_EMU_HOOKS_UNALIGNED(n)                                     \
+  MGI_EMU_HOOK(unaligned_read##n, MGI_EMU_TOUCH(p, n, 0, 0), void *p)  \
+  MGI_EMU_HOOK(unaligned_write##n, MGI_EMU_TOUCH(p, n, 1, 0), void *p)
+MGI_EMU_HOOKS_UNALIGNED(2)
+MGI_EMU_HOOKS_UNALIGNED(4)
+MGI_EMU_HOOKS_UNALIGNED(8)
+MGI_EMU_HOOKS_UNALIGNED(16)
+/* clang calls these where the source copies or fills memory. */
+extern "C" __attribute__((visibility("hidden"), noinline)) MGI_EMU_PLAIN void *mgi_emu_hook_memcpy(void *to, const void *from, size_t n) __asm__("__tsan_memcpy");
+void *mgi_emu_hook_memcpy(void *to, const void *from, size_t n) {
+  MGI_EMU_TOUCH(from, n, 0, 0);
+  MGI_EMU_TOUCH(to, n, 1, 0);
+  return memcpy(to, from, n);
+}
+extern "C" __attribute__((visibility("hidden"), noinline)) MGI_EMU_PLAIN void *mgi_emu_hook_memmove(void *to, const void *from, size_t n) __asm__("__tsan_memmove");
+void *mgi_emu_hook_memmove(void *to, const void *from, size_t n) {
+  MGI_EMU_TOUCH(from, n, 0, 0);
+  MGI_EMU_TOUCH(to, n, 1, 0);
+  return memmove(to, from, n);
+}
+extern "C" __attribute__((visibility("hidden"), noinline)) MGI_EMU_PLAIN void *mgi_emu_hook_memset(void *to, int v, size_t n) __asm__("__tsan_memset");
+void *mgi_emu_hook_memset(void *to, int v, size_t n) {
+  MGI_EMU_TOUCH(to, n, 1, 0);
+  return memset(to, v, n);
+}
+#else
+#define MGI_EMU_TOUCH(p, bytes, write, fly) (void)0
+#define MGI_EMU_NOINLINE
+MGI_EMU void mgi_emu_touch_landed(const unsigned char *to) { (void)to; }
+#endif
+
+/* ---- blocks and threads end */
 MGI_EMU void mgi_emu_copy_land(int tid, int n);
 
 /* What a block wrote is gone with it, but for a write past the end, which is a fault. */
@@ -515,7 +791,7 @@ static void mgi_emu_fiber(void) {
   mgi_emu_state *s = &mgi_emu;
   s->body(s->body_arg);
   int t = s->tid;
-  mgi_emu_copy_land(t, s->thread[t].n_copy);
+  if (s->thread[t].n_copy) mgi_emu_fault(1, "ends with %d cp.async that it has not waited for", s->thread[t].n_copy);
   s->thread[t].state = MGI_EMU_EXITED;
   s->warp[t / 32].ready &= ~(1u << (t % 32));
   s->exited++;
@@ -540,6 +816,7 @@ MGI_EMU void mgi_emu_collect(const mgi_emu_collective *what, void *arg) {
     w->ready &= ~(1u << lane);
   } else {
     if (what->perform) what->perform(w->arg);
+    else w->since = ++s->now; /* only the warp's barrier orders memory: the others move registers */
     s->job->collectives++;
     w->arrived = 0;
     w->ready = ~0u;
@@ -560,9 +837,10 @@ MG_DEV void mg_sync() {
     b->at_block = 0;
     b->voted = b->vote;
     b->vote = 0;
+    b->since = ++s->now;
     s->job->barriers++;
     for (int k = 0; k < s->threads; k++) s->thread[first + k].state = MGI_EMU_READY;
-    for (int w = 0; w < s->threads / 32; w++) s->warp[first / 32 + w].ready = ~0u;
+    for (int w = 0; w < s->threads / 32; w++) s->warp[first / 32 + w].ready = ~0u, s->warp[first / 32 + w].since = s->now;
   }
   mgi_emu_yield();
 }
@@ -589,6 +867,7 @@ MG_DEV void mg_cluster_arrive() {
   mgi_emu_thread *t = &s->thread[s->tid];
   if (t->arrived == s->barrier) mgi_emu_fault(1, "arrives twice at the cluster's barrier");
   t->arrived = s->barrier;
+  t->arrived_at[t->arrived % 4] = ++s->now;
   s->arrived++;
   mgi_emu_cluster_passes();
   mgi_emu_yield();
@@ -615,7 +894,7 @@ MG_DEV unsigned char *mg_cluster_shared(unsigned char *mine, int rank) {
 }
 
 /* ---- memory */
-MGI_EMU void mgi_emu_global(const void *p, size_t bytes, size_t align, int write) {
+MGI_EMU void mgi_emu_global(const void *p, size_t bytes, size_t align, int write, int fresh) {
   mgi_emulator *job = mgi_emu.job;
   uintptr_t a = (uintptr_t)p;
   if (a % align) mgi_emu_fault(1, "a global %s of %d bytes is misaligned", write ? "write" : "read", (int)align);
@@ -626,6 +905,7 @@ MGI_EMU void mgi_emu_global(const void *p, size_t bytes, size_t align, int write
     uintptr_t b = (uintptr_t)g->base;
     if (a >= b && a + bytes <= b + g->bytes) {
       if (write && !g->writable) mgi_emu_fault(1, "writes to %s, which is an input", g->name);
+      if (g->writable && fresh >= 0) mgi_emu_touch_global(k, p, bytes, write, fresh);
       return;
     }
     if (a + 4096 >= b && a < b + g->bytes + 65536 && (!near_ || (a >= b && (uintptr_t)near_->base < b))) near_ = g;
@@ -641,49 +921,55 @@ MGI_EMU void mgi_emu_in_shared(const void *p, size_t bytes, const char *who) {
   if (a < mg_shared() || a + bytes > mg_shared() + mgi_emu.shared_bytes)
     mgi_emu_fault(1, "%s: offset %lld is outside the %llu bytes of shared memory", who, (long long)(a - mg_shared()), (unsigned long long)mgi_emu.shared_bytes);
 }
-template<class V> MG_DEV V mg_ldg(const V *p) {
-  mgi_emu_global(p, sizeof(V), sizeof(V), 0);
+template<class V> MGI_EMU_PLAIN static inline V mgi_emu_load(const V *p, int fresh) {
+  mgi_emu_global(p, sizeof(V), sizeof(V), 0, fresh);
   V v;
   memcpy(&v, (const void *)p, sizeof v);
   return v;
 }
+template<class V> MG_DEV V mg_ldg(const V *p) { return mgi_emu_load(p, 0); }
 template<class V> MG_DEV void mg_stg(V *p, V v) {
-  mgi_emu_global(p, sizeof(V), sizeof(V), 1);
+  mgi_emu_global(p, sizeof(V), sizeof(V), 1, 0);
   memcpy((void *)p, &v, sizeof v);
 }
 
 /* Global memory that other blocks wrote in the same launch. */
-template<class V> MG_DEV V mg_ldg_fresh(const V *p) { return mg_ldg(p); }
+template<class V> MG_DEV V mg_ldg_fresh(const V *p) { return mgi_emu_load(p, 1); }
 /* The number of calls on *count before this one, which all that this thread's block wrote before precedes. */
 MG_DEV uint32_t mg_ticket(uint32_t *count) {
-  const uint32_t was = mg_ldg(count);
-  mg_stg(count, was + 1);
-  return was;
+  mgi_emu_global(count, 4, 4, 1, -1);
+  mgi_emu_ticket(count);
+  return (*count)++;
 }
 
 /* ---- cp.async */
-MGI_EMU void mgi_emu_copy_one(const mgi_emu_copy *c) {
+MGI_EMU void mgi_emu_copy_one(mgi_emu_copy *c) {
+  if (c->landed) return;
   if (c->valid) memcpy(c->to, c->from, (size_t)c->valid);
   memset(c->to + c->valid, 0, (size_t)(16 - c->valid));
+  c->landed = 1;
 }
+/* Copies [0, n) of a thread land, if they have not; what has been waited for is forgotten. */
 MGI_EMU void mgi_emu_copy_land(int tid, int n) {
   mgi_emu_thread *t = &mgi_emu.thread[tid];
   for (int k = 0; k < n; k++) mgi_emu_copy_one(&t->copy[k]);
+}
+MGI_EMU void mgi_emu_copy_drop(int tid, int n) {
+  mgi_emu_thread *t = &mgi_emu.thread[tid];
+  mgi_emu_copy_land(tid, n);
+  for (int k = 0; k < n; k++) mgi_emu_touch_landed(t->copy[k].to);
   if (n) memmove(t->copy, t->copy + n, (size_t)(t->n_copy - n) * sizeof *t->copy);
   t->n_copy -= n;
 }
-template<bool ONCE = false> MG_DEV void mg_cp_async16(void *smem, const void *gmem, int valid_bytes) {
+template<bool ONCE = false> MGI_EMU_NOINLINE MG_DEV void mg_cp_async16(void *smem, const void *gmem, int valid_bytes) {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_thread *t = &s->thread[s->tid];
   if (valid_bytes < 0 || valid_bytes > 16) mgi_emu_fault(1, "cp.async: %d valid bytes", valid_bytes);
   mgi_emu_in_shared(smem, 16, "cp.async");
-  if (valid_bytes) mgi_emu_global(gmem, (size_t)valid_bytes, 16, 0);
+  if (valid_bytes) mgi_emu_global(gmem, (size_t)valid_bytes, 16, 0, 0);
+  MGI_EMU_TOUCH(smem, 16, 1, 1);
   s->job->copies++;
-  mgi_emu_copy c = {(unsigned char *)smem, (const unsigned char *)gmem, valid_bytes, t->group};
-  if (s->landing == 0 || (s->landing == 2 && (mgi_emu_random() & 1))) {
-    mgi_emu_copy_one(&c);
-    return;
-  }
+  mgi_emu_copy c = {(unsigned char *)smem, (const unsigned char *)gmem, valid_bytes, 0, t->group};
   memset(smem, 0xFF, 16);
   if (t->n_copy == t->cap_copy) {
     int cap = t->cap_copy ? 2 * t->cap_copy : 16;
@@ -696,6 +982,7 @@ template<bool ONCE = false> MG_DEV void mg_cp_async16(void *smem, const void *gm
     t->cap_copy = cap;
   }
   t->copy[t->n_copy++] = c;
+  if (s->landing == 0 || (s->landing == 2 && (mgi_emu_random() & 1))) mgi_emu_copy_one(&t->copy[t->n_copy - 1]);
 }
 MG_DEV void mg_cp_async_commit() {
   mgi_emu_thread *t = &mgi_emu.thread[mgi_emu.tid];
@@ -708,7 +995,7 @@ template<int N> MG_DEV void mg_cp_async_wait() {
   mgi_emu_thread *t = &mgi_emu.thread[mgi_emu.tid];
   int n = 0;
   while (n < t->n_copy && t->copy[n].group + (uint32_t)N < t->group) n++;
-  mgi_emu_copy_land(mgi_emu.tid, n);
+  mgi_emu_copy_drop(mgi_emu.tid, n);
 }
 
 /* ---- scalars */
@@ -986,8 +1273,11 @@ template<int N, bool TRANS> MGI_EMU void mgi_emu_do_ldsm(void *const *arg) {
 }
 static const mgi_emu_collective mgi_emu_at_ldsm[4] = {{"mg_ldsm_x4", mgi_emu_do_ldsm<4, false>}, {"mg_ldsm_x4_trans", mgi_emu_do_ldsm<4, true>},
                                                       {"mg_ldsm_x2", mgi_emu_do_ldsm<2, false>}, {"mg_ldsm_x2_trans", mgi_emu_do_ldsm<2, true>}};
-MGI_EMU void mgi_emu_load_matrix(int which, int n, uint32_t *r, const void *row) {
-  if (mg_lane() < 8 * n) mgi_emu_in_shared(row, 16, mgi_emu_at_ldsm[which].name);
+MGI_EMU_NOINLINE MGI_EMU void mgi_emu_load_matrix(int which, int n, uint32_t *r, const void *row) {
+  if (mg_lane() < 8 * n) {
+    mgi_emu_in_shared(row, 16, mgi_emu_at_ldsm[which].name);
+    MGI_EMU_TOUCH(row, 16, 0, 0);
+  }
   mgi_emu_ldsm a = {r, row};
   mgi_emu_collect(&mgi_emu_at_ldsm[which], &a);
 }
@@ -1080,6 +1370,16 @@ MGI_EMU int mgi_emu_prepare(size_t shared) {
     mgi_emu_part *b = &s->part[k];
     if (!b->shared_map || b->shared_map_bytes != need) {
       if (b->shared_map) munmap(b->shared_map, b->shared_map_bytes);
+#ifdef MG_EMULATE_RACES
+      if (b->cell) munmap(b->cell, b->shared_map_bytes * sizeof *b->cell);
+      void *cells = mmap(0, need * sizeof *b->cell, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      b->cell = cells == MAP_FAILED ? 0 : (mgi_emu_cell *)cells;
+      b->shared_map_bytes = need;
+      if (!b->cell) {
+        b->shared_map = 0;
+        return 0;
+      }
+#endif
       void *m = mmap(0, need, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       b->shared_map = m == MAP_FAILED ? 0 : (unsigned char *)m;
       if (m == MAP_FAILED) return 0;
@@ -1098,13 +1398,16 @@ MGI_EMU void mgi_emu_block(void) {
   size_t room = (s->shared_bytes + 127) / 128 * 128;
   s->exited = s->arrived = s->gone = 0;
   s->barrier = 1;
+  s->now++;
   for (int k = 0; k < s->cluster; k++) {
     memset(s->part[k].shared, 0xFF, room);
-    s->part[k].exited = s->part[k].at_block = s->part[k].vote = 0;
+    s->part[k].exited = s->part[k].at_block = s->part[k].vote = s->part[k].n_drawn = 0;
+    s->part[k].began = s->part[k].since = s->now;
   }
   for (int w = 0; w < s->fibers / 32; w++) {
     s->warp[w].ready = ~0u;
     s->warp[w].arrived = 0;
+    s->warp[w].since = s->now;
     int k = (int)(mgi_emu_random() % (uint64_t)(w + 1)); /* priorities: a random permutation */
     s->priority[w] = s->priority[k];
     s->priority[k] = w;
@@ -1162,6 +1465,11 @@ template<class F> MGI_EMU int mgi_emu_launch(const char *name, int64_t gx, int64
   s->body = [](void *f) { (*(F *)f)(); };
   s->body_arg = &body;
   int64_t clusters = gx / cx * (gy / cy) * (gz / cz);
+  s->grid[0] = (int)gx;
+  s->grid[1] = (int)gy;
+  s->grid[2] = (int)gz;
+  s->launched = ++s->now;
+  s->n_release = 0;
   /* Their order: up, down, or up by a step that shares no divisor with their number. */
   int64_t step = 1, from = 0;
   if (s->order == 1) step = clusters - 1, from = clusters - 1;
@@ -1178,6 +1486,7 @@ template<class F> MGI_EMU int mgi_emu_launch(const char *name, int64_t gx, int64
       s->part[r].bid[0] = (int)(at % (gx / cx) * cx + r % cx);
       s->part[r].bid[1] = (int)(at / (gx / cx) % (gy / cy) * cy + r / cx % cy);
       s->part[r].bid[2] = (int)(at / (gx / cx) / (gy / cy) * cz + r / cx / cy);
+      s->part[r].block = (uint32_t)(s->part[r].bid[0] + gx * (s->part[r].bid[1] + gy * s->part[r].bid[2]));
     }
     mgi_emu_block();
   }
@@ -1192,8 +1501,20 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_setup(mgi_emul
   if (job->size != (int)sizeof *job) return -1;
   s->job = job;
   s->failed = 0;
+  s->now = 1;
+  for (int k = 0; k < MGI_EMU_CLUSTER; k++) {
+    mgi_emu_part *b = &s->part[k];
+    if (b->shared_map) munmap(b->shared_map, b->shared_map_bytes);
+#ifdef MG_EMULATE_RACES
+    if (b->cell) munmap(b->cell, b->shared_map_bytes * sizeof *b->cell);
+    b->cell = 0;
+#endif
+    b->shared_map = 0;
+  }
+  job->race = 0;
   job->error[0] = 0;
   job->blocks = job->barriers = job->collectives = job->copies = 0;
+  if (!mgi_emu_places()) mgi_emu_fault(0, "no memory to watch the outputs");
   s->rng = job->seed * 0x9E3779B97F4A7C15u + 1;
   s->order = (int)(job->seed % 2 ? 3 - 2 * (job->seed == 1) : job->seed ? 2 : 0); /* 0 up, 1 down, then any and ahead in turn */
   s->landing = (int)((job->seed + 1 + job->seed / 3) % 3);
@@ -2935,8 +3256,8 @@ typedef struct mgi_check_record {
   mg_status status;
   uint64_t compared, undefined, twice; /* twice: reference elements that are undecided by a second exponential */
   double float_error;
-  int seeds;
-  char difference[256];
+  int seeds, race;
+  char difference[512];
   mg_error error;
 } mgi_check_record;
 
@@ -2971,8 +3292,15 @@ MGI_FN void mgi_check_range(mgi_emulator *m, const char *name, void *base, size_
   r->bytes = bytes;
   r->writable = writable;
 }
+/* Adds who stored the element `at` of output k to the difference. */
+MGI_FN void mgi_check_writer(mgi_emulate_writer_fn writer, const mg_graph *g, const mgi_tensors *x, int k, int64_t at, mgi_check_record *r) {
+  int block[3], thread;
+  size_t n = strlen(r->difference);
+  if (writer && writer((const char *)x->out[k] + at * mg_dtype_bytes(mg_tensor_of(g, g->out[k])->dtype), block, &thread))
+    snprintf(r->difference + n, sizeof r->difference - n, "; stored by block (%d, %d, %d) thread %d", block[0], block[1], block[2], thread);
+}
 /* Compares output k with the reference over a field.  1: same. */
-MGI_FN int mgi_check_words(const mgi_check_task *t, const mgi_tensors *x, int k, uint64_t order, mgi_check_record *r) {
+MGI_FN int mgi_check_words(const mgi_check_task *t, const mgi_tensors *x, int k, uint64_t order, mgi_emulate_writer_fn writer, mgi_check_record *r) {
   const mg_tensor_info *o = mg_tensor_of(t->g, t->g->out[k]);
   for (int64_t i = 0; i < x->out_n[k]; i++) {
     mg_fv want = ((const mg_fv *)x->expected[k])[i], got;
@@ -2995,6 +3323,7 @@ MGI_FN int mgi_check_words(const mgi_check_task *t, const mgi_tensors *x, int k,
       mgi_cd_index_text(&o->shape, i, at, sizeof at);
       snprintf(r->difference, sizeof r->difference, "output %.40s%.40s %.80s: got (%u, %u), expected (%u, %u) in the fields (%u, %u), fiber order %u", o->name, at,
                what, (unsigned)got.p, (unsigned)got.q, (unsigned)want.p, (unsigned)want.q, (unsigned)t->F->p, (unsigned)t->F->q, (unsigned)order);
+      mgi_check_writer(writer, t->g, x, k, i, r);
       return 0;
     }
   }
@@ -3068,9 +3397,11 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
     return;
   }
   mgi_emulate_setup_fn setup;
+  mgi_emulate_writer_fn writer;
   mgi_launch_fn launch;
   mgi_workspace_fn workspace;
   *(void **)&setup = dlsym(so, "mgi_emulate_setup");
+  *(void **)&writer = dlsym(so, "mgi_emulate_writer");
   snprintf(name, sizeof name, "%s_launch", g->name);
   *(void **)&launch = dlsym(so, name);
   snprintf(name, sizeof name, "%s_workspace_bytes", g->name);
@@ -3126,13 +3457,14 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
     int rc = launch(in, x.out, bytes ? aligned : NULL, NULL);
     r->seeds = order + 1;
     if (rc || m.error[0]) {
-      snprintf(r->difference, sizeof r->difference, "the launch fails (%d, fiber order %llu): %.190s", rc, (unsigned long long)m.seed, m.error);
+      snprintf(r->difference, sizeof r->difference, "the launch fails (%d, fiber order %llu): %.350s", rc, (unsigned long long)m.seed, m.error);
+      r->race = m.race;
       r->status = MG_NOT_FOUND;
       return;
     }
     for (uint32_t k = 0; k < g->n_out; k++) {
       if (t->F) {
-        if (mgi_check_words(t, &x, (int)k, m.seed, r)) continue;
+        if (mgi_check_words(t, &x, (int)k, m.seed, writer, r)) continue;
       } else {
         uint64_t unwritten = 0;
         int64_t worst;
@@ -3148,6 +3480,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
           snprintf(r->difference, sizeof r->difference, "output %.40s over floats: relative error %.3g, not %.3g; worst at %.40s: got %.6g, expected %.6g (fiber order %u)%s", o->name,
                    error, t->tolerance, at, mgi_cd_value(o->dtype, mgi_cd_get(x.out[k], o->dtype, worst)), ((const double *)x.expected[k])[worst], (unsigned)order,
                    isinf(error) ? ": overflow?" : "");
+        if (!unwritten) mgi_check_writer(writer, g, &x, (int)k, worst, r);
       }
       r->status = MG_NOT_FOUND;
       return;
@@ -3219,6 +3552,7 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, con
   snprintf(include, sizeof include, "-I%s", headers);
   snprintf(source, sizeof source, "%s/kernel.cu", dir);
   const char *fixed[] = {cxx, "-std=c++17", "-O1", "-shared", "-fPIC", "-w", "-DMG_EMULATE", include};
+  static const char *const fields[] = {"-DMG_EMULATE_FIELD"}, *const floats[] = {"-DMG_EMULATE_RACES", "-fsanitize=thread", "-g1", "-fno-exceptions", "-nodefaultlibs", "-lm", "-lc"};
   for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) argv[n++] = fixed[k];
   for (uint32_t k = 0, kernel = 0; small->changed && k < c.n + g->n_ops && s == MG_OK; k++) {
     char name[200];
@@ -3249,7 +3583,7 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, con
     n = at_out;
     snprintf(out[k], sizeof out[k], "%s/%s.so", dir, k ? "floats" : "fields");
     argv[n++] = out[k];
-    if (!k) argv[n++] = "-DMG_EMULATE_FIELD";
+    for (int a = 0; a < (k ? 7 : 1); a++) argv[n++] = k ? floats[a] : fields[a]; /* races do not depend on values: one build watches */
     argv[n++] = "-x";
     argv[n++] = "c++";
     argv[n++] = source;
@@ -3267,6 +3601,45 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, con
   mg_classes_free(&c);
   free(define);
   return s;
+}
+
+/* Replaces the addresses `@123` of a message by lines of the emitted text, and by the comment that stands above them, where
+   addr2line (binutils) can tell. */
+MGI_FN void mgi_check_lines(const char *dir, const char *text, char *message, size_t size) {
+  char out[1024], so[600], source[600], address[32];
+  size_t n = 0, file = (size_t)snprintf(source, sizeof source, "%s/kernel.cu:", dir);
+  snprintf(so, sizeof so, "%s/floats.so", dir);
+  for (const char *p = message; *p && n + 1 < sizeof out;) {
+    char *end;
+    if (*p != '@' || p[1] < '0' || p[1] > '9') {
+      out[n++] = *p++;
+      continue;
+    }
+    snprintf(address, sizeof address, "0x%lx", strtoul(p + 1, &end, 10));
+    const char *argv[] = {"addr2line", "-i", "-e", so, address, NULL};
+    mgi_child c;
+    long line = 0, lines = 1;
+    for (const char *k = text; (k = strchr(k, '\n')) != NULL; k++) lines++;
+    if (mgi_child_start(&c, argv, 20) && !mgi_child_wait(&c))
+      for (const char *at = strstr(c.out, source); at && !line; at = strstr(at + file, source)) { /* the innermost */
+        line = strtol(at + file, NULL, 10);
+        if (line > lines) line = 0;
+      }
+    const char *comment = NULL, *at = text;
+    for (long k = 1; at && k <= line; k++) {
+      const char *word = at + strspn(at, " ");
+      if (!strncmp(word, "// ", 3)) comment = word + 3;
+      at = strchr(at, '\n');
+      if (at) at++;
+    }
+    size_t room = sizeof out - n;
+    int put = !line ? snprintf(out + n, room, "?") : !comment ? snprintf(out + n, room, "line %ld", line)
+              : snprintf(out + n, room, "line %ld (%.*s)", line, (int)strcspn(comment, "\n") > 60 ? 60 : (int)strcspn(comment, "\n"), comment);
+    n += put < 0 ? 0 : (size_t)put < room ? (size_t)put : room - 1;
+    p = end;
+  }
+  out[n] = 0;
+  snprintf(message, size, "%.*s", (int)size - 1, out);
 }
 
 mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_check_report *r, mg_error *e) {
@@ -3373,7 +3746,8 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
         r->float_checked = record[k].status == MG_OK;
       }
       if (record[k].status == MG_NOT_FOUND) { /* a difference beats any other outcome */
-        if (!r->difference[0]) memcpy(r->difference, record[k].difference, sizeof r->difference);
+        if (!r->difference[0] || (record[k].race && !r->race)) memcpy(r->difference, record[k].difference, sizeof r->difference); /* it says why */
+        r->race |= record[k].race;
         s = MG_NOT_FOUND;
       } else if (record[k].status != MG_OK && s == MG_OK) {
         s = record[k].status;
@@ -3383,6 +3757,7 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
     r->exp_opaque = opaque;
     if (s != MG_OK || !twice) break; /* else a second exponential hides elements: once more with exp uninterpreted */
   }
+  if (r->race) mgi_check_lines(dir, cu_text, r->difference, sizeof r->difference);
   if (s == MG_NOT_FOUND) mg_fail(e, MG_NOT_FOUND, ugraph->name, "the kernel is not its µGraph: %.200s", r->difference);
   if (s == MG_OK && r->compared < r->undefined) /* the program divides by zero too often for a verdict */
     s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "undecided: %llu of %llu output elements are undefined over the fields", (unsigned long long)r->undefined,
