@@ -862,17 +862,18 @@ MG_DEV unsigned char *mg_shared() { return mgi_emu_part_of(mgi_emu.tid)->shared;
 
 /* ---- clusters */
 MG_DEV int mg_cluster_rank() { return (int)(mgi_emu_part_of(mgi_emu.tid) - mgi_emu.part); }
-MG_DEV void mg_cluster_arrive() {
+MGI_EMU void mgi_emu_cluster_arrive(int release) {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_thread *t = &s->thread[s->tid];
   if (t->arrived == s->barrier) mgi_emu_fault(1, "arrives twice at the cluster's barrier");
   t->arrived = s->barrier;
-  t->arrived_at[t->arrived % 4] = ++s->now;
+  t->arrived_at[t->arrived % 4] = release ? ++s->now : t->arrived > 1 ? t->arrived_at[(t->arrived - 1) % 4] : 0;
   s->arrived++;
   mgi_emu_cluster_passes();
   mgi_emu_yield();
 }
-MG_DEV void mg_cluster_begun() { mg_cluster_arrive(); }
+MG_DEV void mg_cluster_arrive() { mgi_emu_cluster_arrive(1); }
+MG_DEV void mg_cluster_begun() { mgi_emu_cluster_arrive(0); } /* orders nothing that was done before */
 MG_DEV void mg_cluster_wait() {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_thread *t = &s->thread[s->tid];

@@ -353,6 +353,7 @@ static const struct { const char *name, *body, *says; } race_row[] = {
     {"a ticket, a cached read", "o = a; mg_stg(W + 1 + 64 * mg_bid(0) + t, 5u); mg_sync(); bool l = mg_sync_or(t == 0 && mg_ticket(W) == 1); if (l) { if (t == 0) mg_stg(W, 0u); o = o + (mg_ldg(W + 1 + 64 * (1 - mg_bid(0)) + t) == 5 ? z : a); }", "mg_ldg_fresh"},
     {"a cluster's barrier", "#2 w[t] = z; mg_cluster_arrive(); mg_cluster_wait(); ((mg_num *)mg_cluster_shared(mg_shared(), 1 - mg_cluster_rank()))[t] = z; mg_cluster_arrive(); mg_cluster_wait(); o = a + w[t];", NULL},
     {"a cluster, the second barrier left out", "#2 w[t] = z; mg_cluster_arrive(); mg_cluster_wait(); ((mg_num *)mg_cluster_shared(mg_shared(), 1 - mg_cluster_rank()))[t] = z; o = a + w[t]; mg_cluster_arrive(); mg_cluster_wait();", "race: it "},
+    {"a cluster, a relaxed arrival that was to order what is written", "#2 w[t] = z; mg_cluster_begun(); mg_cluster_wait(); ((mg_num *)mg_cluster_shared(mg_shared(), 1 - mg_cluster_rank()))[t] = z; mg_cluster_arrive(); mg_cluster_wait(); o = a;", "race: it writes"},
     {"a cluster, the first barrier too late", "#2 mg_cluster_arrive(); w[t] = z; mg_cluster_wait(); ((mg_num *)mg_cluster_shared(mg_shared(), 1 - mg_cluster_rank()))[t] = z; mg_cluster_arrive(); mg_cluster_wait(); o = a;", "race: it "},
 };
 static void races(void **state) {
