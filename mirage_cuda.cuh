@@ -41,6 +41,7 @@
      >>merge       the parts of an accumulator over grid axes
      >>library     whole-tensor kernels of the operators at kernel level
      >>launch      launching
+     >>glue        launching kernels that NVRTC compiled
      >>runner      timing on a GPU, compiled into the shared object of a kernel that is run
      >>driver      check (link 2), compile, run (link 3)
      >>text        emitter: text and names
@@ -53,6 +54,7 @@
      MG_EMULATE          host meaning of the wrappers; with MG_EMULATE_FIELD over field elements, else over floats;
                          with MG_EMULATE_RACES, and -fsanitize=thread, every access to shared memory is watched
      MG_RUNNER           adds the part that mg_cuda_run calls
+     MG_HOST_ONLY        the host half of an emitted file, for a C++ compiler; MG_CUBIN names the other half
 
    CONCEPTS
      residency  where a block tensor lives: a load in a shared-memory tile (in a loop: in a ring of `stages` tiles filled
@@ -194,13 +196,21 @@ typedef struct mg_compile_config {
   const char *include_dir;   /* as in mg_check_config */
   const char *cache_dir;     /* NULL: $XDG_CACHE_HOME/mirage, ~/.cache/mirage or /tmp/mirage-<uid> */
   const char *nvcc;          /* NULL: $NVCC, nvcc on the PATH, or /usr/local/cuda/bin/nvcc */
-  int runner;                /* 1: with the part that mg_cuda_run calls */
+  int runner;                /* 1: with the part that mg_cuda_run calls; by NVRTC and $CXX where the toolkit in $CUDA_HOME,
+                                $CUDA_PATH or /usr/local/cuda has it, `nvcc` is NULL and $MIRAGE_NVRTC is not 0 */
   int timeout_s;             /* 0: 300 */
+  int jobs;                  /* of mg_cuda_compile_all, compilers that run at a time; 0: one a processor */
+  int64_t cache_bytes;       /* past it the entries used longest ago are deleted; 0: 1 GiB */
 } mg_compile_config;
 
-/* nvcc -> shared object, kept in a cache under a hash of text, headers, flags and nvcc's version.  so_path gets its
-   path.  MG_MACHINE: no nvcc.  MG_BAD_INPUT: nvcc refuses; the message is its first lines. */
+/* nvcc -> shared object, kept in a cache under a hash of text, headers, flags and the compiler's version.  An entry ends
+   with a checksum; one that is damaged is made again.  so_path gets its path.  MG_MACHINE: no nvcc.  MG_BAD_INPUT: nvcc
+   refuses; the message is its first lines. */
 mg_status mg_cuda_compile(const char *cu_text, const mg_compile_config *cfg, char *so_path, size_t n, mg_error *e);
+/* Several, side by side.  status[k], why[k] and so_path[k] are those of text k; a text NULL is passed over, its status stays.
+   The result is MG_OK unless nothing could be started at all. */
+enum { MG_SO_PATH = 512 };
+mg_status mg_cuda_compile_all(const char *const *cu_text, int n, const mg_compile_config *cfg, char (*so_path)[MG_SO_PATH], mg_status *status, mg_error *why, mg_error *e);
 
 typedef struct mg_run_config {
   const char *arch;          /* NULL: that of the first GPU, sm_90a if it has compute capability 9.0, else sm_80 */
@@ -235,6 +245,15 @@ typedef struct mg_run_report {
    MG_NOT_FOUND: the error is above the tolerance, or the two runs differ.  MG_MACHINE: no nvcc, no GPU, no memory, or
    the launch failed; the message has the driver's words. */
 mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_config *cfg, mg_run_report *r, mg_error *e);
+
+/* Link 3 and the times of several µGraphs of one program: emitted, compiled side by side, then run one after the other in a
+   child process, on the same inputs, against the float64 values of `program` (NULL: each one's own).  A kernel that faults or
+   hangs ends its own measurement only.  status[k] is what mg_cuda_run would say of g[k], why[k] its message.  The result is
+   MG_OK if there is a GPU and a compiler; else MG_MACHINE, and nothing was measured: so too in a process that has used CUDA
+   before, as its children cannot.  Runs of one user take turns on the machine, by a lock in the cache. */
+mg_status mg_cuda_measure(const mg_graph *program, const mg_graph *const *g, int n, const mg_run_config *cfg, mg_run_report *r, mg_status *status, mg_error *why, mg_error *e);
+/* The same as mg_search_config's hook `measure`; user: NULL, or a mg_run_config.  us[k] is the cold time, 0 if g[k] failed. */
+mg_status mg_cuda_measure_us(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us, mg_error *e);
 
 /* Between mg_cuda_check and a kernel compiled under MG_EMULATE.  A field element as the emulator holds it: residues,
    or marks.  p: MGI_EMU_UNDEFINED, _NEGINF or _EXP2 for what is no residue; q: MGI_EMU_ABSENT inside an exponential. */
@@ -1556,9 +1575,13 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_setup(mgi_emul
 #else
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#ifdef __CUDACC_RTC__
+#define MG_KERNEL(threads) extern "C" __global__ __launch_bounds__(threads)
+#else
 #include <cuda_runtime.h>
-#define MG_DEV __device__ __forceinline__
 #define MG_KERNEL(threads) static __global__ __launch_bounds__(threads)
+#endif
+#define MG_DEV __device__ __forceinline__
 #define MG_BOTH __host__ __device__ constexpr
 #define MG_UNROLL _Pragma("unroll")
 #define MGI_PRAGMA(x) _Pragma(#x)
@@ -2481,14 +2504,9 @@ template<class OP, class F, class O> MG_DEV void mg_each_reduction(int64_t n, in
     if (mg_lane() == 0) out(e, v);
   }
 }
-MG_BOTH int64_t mg_library_blocks(int64_t n, int64_t per_block) {
-  return (n + per_block - 1) / per_block > 2112 ? 2112 : (n + per_block - 1) / per_block;
-}
-MG_BOTH int64_t mg_chunks(int64_t extent, int64_t chunk) { return (extent + chunk - 1) / chunk; }
-MG_BOTH size_t mg_round256(int64_t bytes) { return ((size_t)bytes + 255) / 256 * 256; }
 
 /* ------------------------------------------------------------------------------------------------- >>launch */
-#ifndef MG_EMULATE
+#if !defined(MG_EMULATE) && !defined(__CUDACC_RTC__)
 template<class K, class... ARGS>
 static inline int mgi_launch(K *kernel, int64_t gx, int64_t gy, int64_t gz, int cx, int cy, int cz, int threads, size_t shared, cudaStream_t stream, ARGS... args) {
   cudaError_t rc = cudaSuccess;
@@ -2518,13 +2536,98 @@ static inline int mgi_launch(K *kernel, int64_t gx, int64_t gy, int64_t gz, int 
 #endif
 #endif /* __CUDACC__ or MG_EMULATE */
 
+/* --------------------------------------------------------------------------------------------------- >>glue
+   The host half of an emitted file, compiled by a C++ compiler with MG_HOST_ONLY: the device half was compiled by NVRTC
+   into the machine code MG_CUBIN, a file name in quotes, which becomes part of this object.  The kernels are found by
+   their names and launched through the driver, in the context that is current.                                     */
+#if defined(MG_HOST_ONLY) && !defined(__CUDACC__) && !defined(MG_EMULATE)
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#define MG_BOTH constexpr
+struct mg_f16 { uint16_t bits; };
+struct mg_bf16 { uint16_t bits; };
+struct mg_f32 { uint32_t bits; };
+
+__asm__(".pushsection .rodata\n.balign 64\n.local mgi_cubin\nmgi_cubin:\n.incbin \"" MG_CUBIN "\"\n.byte 0\n.popsection\n");
+extern "C" __attribute__((visibility("hidden"))) const unsigned char mgi_cubin[];
+
+/* The driver's functions, and this object's module in the context that was current first. */
+struct mgi_glue {
+  CUmodule module;
+  CUresult (*get)(CUfunction *, CUmodule, const char *);
+  CUresult (*set)(CUfunction, CUfunction_attribute, int);
+  CUresult (*launch)(const CUlaunchConfig *, CUfunction, void **, void **);
+  CUresult rc;
+  mgi_glue() : module(0), get(0), set(0), launch(0), rc(CUDA_ERROR_NOT_FOUND) {
+    CUresult (*load)(CUmodule *, const void *) = 0;
+    void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!lib) return;
+    *(void **)&load = dlsym(lib, "cuModuleLoadData");
+    *(void **)&get = dlsym(lib, "cuModuleGetFunction");
+    *(void **)&set = dlsym(lib, "cuFuncSetAttribute");
+    *(void **)&launch = dlsym(lib, "cuLaunchKernelEx");
+    if (load && get && set && launch) rc = load(&module, mgi_cubin);
+  }
+};
+static mgi_glue &mgi_glued() {
+  static mgi_glue one;
+  return one;
+}
+struct mgi_kernel { /* one of its kernels, looked up at its first launch */
+  CUfunction f;
+  CUresult rc;
+  mgi_kernel(const char *name) : f(0) {
+    mgi_glue &g = mgi_glued();
+    rc = g.rc != CUDA_SUCCESS ? g.rc : g.get(&f, g.module, name);
+    if (rc == CUDA_SUCCESS) g.set(f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1); /* refused before sm_90 */
+  }
+};
+template<class... ARGS>
+static inline int mgi_launch(const mgi_kernel &k, int64_t gx, int64_t gy, int64_t gz, int cx, int cy, int cz, int threads, size_t shared, cudaStream_t stream, ARGS... args) {
+  void *at[] = {(void *)&args...};
+  CUlaunchConfig how = {};
+  CUlaunchAttribute with[1] = {};
+  CUresult rc = k.rc;
+  if (rc == CUDA_SUCCESS && shared > 48 * 1024) rc = mgi_glued().set(k.f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared);
+  if (rc != CUDA_SUCCESS) return (int)rc;
+  how.gridDimX = (unsigned)gx;
+  how.gridDimY = (unsigned)gy;
+  how.gridDimZ = (unsigned)gz;
+  how.blockDimX = (unsigned)threads;
+  how.blockDimY = how.blockDimZ = 1;
+  how.sharedMemBytes = (unsigned)shared;
+  how.hStream = stream;
+  if (cx * cy * cz > 1) {
+    with[0].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    with[0].value.clusterDim.x = (unsigned)cx;
+    with[0].value.clusterDim.y = (unsigned)cy;
+    with[0].value.clusterDim.z = (unsigned)cz;
+    how.attrs = with;
+    how.numAttrs = 1;
+  }
+  return (int)mgi_glued().launch(&how, k.f, at, 0);
+}
+#define MGI_KERNEL_OF(kernel) ([]() -> const mgi_kernel & { static const mgi_kernel k(#kernel); return k; }())
+#define MG_LAUNCH(kernel, gx, gy, gz, threads, shared, stream, ...) mgi_launch(MGI_KERNEL_OF(kernel), gx, gy, gz, 1, 1, 1, threads, shared, stream, __VA_ARGS__)
+#define MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, cx, cy, cz, threads, shared, stream, ...) mgi_launch(MGI_KERNEL_OF(kernel), gx, gy, gz, cx, cy, cz, threads, shared, stream, __VA_ARGS__)
+#endif
+
+#ifdef MG_BOTH /* what both halves count with */
+MG_BOTH int64_t mg_library_blocks(int64_t n, int64_t per_block) {
+  return (n + per_block - 1) / per_block > 2112 ? 2112 : (n + per_block - 1) / per_block;
+}
+MG_BOTH int64_t mg_chunks(int64_t extent, int64_t chunk) { return (extent + chunk - 1) / chunk; }
+MG_BOTH size_t mg_round256(int64_t bytes) { return ((size_t)bytes + 255) / 256 * 256; }
+#endif
+
 /* --------------------------------------------------------------------------------------------------------- >>runner
    The part of mg_cuda_run that needs the CUDA runtime; compiled into the kernel's shared object (MG_RUNNER).
 
    Times are those of one call in a replayed CUDA graph of at least 32 calls: the median of `reps` replays after 3 warm
    ones.  Hot: one set of buffers.  Cold: the calls rotate over so many sets that together they exceed 4 times the L2
    cache (capped by half of the free memory and by 512).                                                          */
-#if defined(MG_RUNNER) && defined(__CUDACC__) && !defined(MGI_CUDA_RUNNER)
+#if defined(MG_RUNNER) && (defined(__CUDACC__) || defined(MG_HOST_ONLY)) && !defined(MGI_CUDA_RUNNER)
 #define MGI_CUDA_RUNNER
 #include <cuda_runtime.h>
 #include <stdio.h>
@@ -2685,6 +2788,7 @@ extern "C" __attribute__((visibility("default"))) int mgi_runner_run(mgi_runner_
 #if (defined(MIRAGE_IMPLEMENTATION) || defined(MIRAGE_CUDA_IMPLEMENTATION)) && !defined(MGI_CUDA_DRIVER_IMPLEMENTED)
 #define MGI_CUDA_DRIVER_IMPLEMENTED
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -2696,11 +2800,13 @@ extern "C" __attribute__((visibility("default"))) int mgi_runner_run(mgi_runner_
 #ifdef __linux__
 #include <sys/auxv.h>
 #endif
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <utime.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -3813,75 +3919,326 @@ MGI_FN int mgi_cd_make_dirs(char *path) {
   return !mkdir(path, 0700) || errno == EEXIST;
 }
 
-mg_status mg_cuda_compile(const char *cu_text, const mg_compile_config *cfg, char *so_path, size_t n, mg_error *e) {
-  mg_compile_config none;
-  char headers[400], include[410], cache[400], gencode[80], source[520], partial[520], version[64];
-  const char *home;
+/* An entry of the cache ends with "mirage." and 16 digits, the hash of what stands before. */
+enum { MGI_SEAL = 24 };
+MGI_FN int mgi_cache_hash(FILE *f, long n, uint64_t *h) {
+  unsigned char buffer[65536];
+  *h = 0xCBF29CE484222325u;
+  for (size_t got; n > 0; n -= (long)got) {
+    got = fread(buffer, 1, n < (long)sizeof buffer ? (size_t)n : sizeof buffer, f);
+    if (!got) return 0;
+    *h = mgi_cd_hash(*h, buffer, got);
+  }
+  return 1;
+}
+MGI_FN int mgi_cache_seal(const char *path) {
+  uint64_t h;
+  FILE *f = fopen(path, "rb+");
+  if (!f) return 0;
+  int ok = !fseek(f, 0, SEEK_END);
+  long n = ftell(f);
+  rewind(f);
+  ok = ok && n > 0 && mgi_cache_hash(f, n, &h) && !fseek(f, 0, SEEK_END) && fprintf(f, "mirage. %016llx", (unsigned long long)h) == MGI_SEAL;
+  return fclose(f) == 0 && ok;
+}
+MGI_FN int mgi_cache_whole(const char *path) {
+  char seal[MGI_SEAL + 1] = "", want[MGI_SEAL + 1];
+  uint64_t h;
+  FILE *f = fopen(path, "rb");
+  if (!f) return 0;
+  int ok = !fseek(f, -MGI_SEAL, SEEK_END);
+  long n = ftell(f);
+  ok = ok && fread(seal, 1, MGI_SEAL, f) == MGI_SEAL;
+  rewind(f);
+  ok = ok && mgi_cache_hash(f, n, &h);
+  if (ok) snprintf(want, sizeof want, "mirage. %016llx", (unsigned long long)h), ok = !strcmp(seal, want);
+  fclose(f);
+  return ok;
+}
+/* Deletes the entries of `dir` used longest ago until they have no more than `most` bytes together; `keep` stays. */
+MGI_FN void mgi_cache_trim(const char *dir, int64_t most, const char *keep) {
+  for (;;) {
+    char path[MG_SO_PATH + 300], oldest[MG_SO_PATH + 300] = "";
+    int64_t all = 0;
+    time_t at = 0;
+    struct stat st;
+    DIR *d = opendir(dir);
+    if (!d) return;
+    for (struct dirent *x; (x = readdir(d)) != NULL;) {
+      size_t n = strlen(x->d_name);
+      if (n != 35 || strcmp(x->d_name + 32, ".so") || strspn(x->d_name, "0123456789abcdef") != 32) continue;
+      snprintf(path, sizeof path, "%.500s/%s", dir, x->d_name);
+      if (stat(path, &st)) continue;
+      all += (int64_t)st.st_size;
+      if (strcmp(path, keep) && (!oldest[0] || st.st_mtime < at)) snprintf(oldest, sizeof oldest, "%s", path), at = st.st_mtime;
+    }
+    closedir(d);
+    if (all <= most || !oldest[0] || unlink(oldest)) return;
+  }
+}
+
+/* ---- compilers: nvcc; or NVRTC for the kernels and a C++ compiler for their launch, a quarter of the time */
+typedef struct mgi_rtc { /* NULL functions: it is not there */
+  int (*version)(int *, int *), (*create)(void **, const char *, const char *, int, const char *const *, const char *const *), (*compile)(void *, int, const char *const *);
+  int (*log_size)(void *, size_t *), (*log)(void *, char *), (*cubin_size)(void *, size_t *), (*cubin)(void *, char *);
+  int major, minor;
+  char root[300];
+} mgi_rtc;
+MGI_FN int mgi_rtc_open(mgi_rtc *r) {
+  const char *off = getenv("MIRAGE_NVRTC"), *root[3];
+  char path[400];
+  memset(r, 0, sizeof *r);
+  if (off && !strcmp(off, "0")) return 0;
+  root[0] = getenv("CUDA_HOME"), root[1] = getenv("CUDA_PATH"), root[2] = "/usr/local/cuda";
+  for (int k = 0; k < 3; k++) {
+    static const char *const needs[] = {"include/cuda.h", "include/cuda_fp16.h", "include/cuda_runtime_api.h", "lib64/libcudart_static.a", "lib64/libnvrtc.so"};
+    int all = root[k] && root[k][0] && strlen(root[k]) < sizeof r->root;
+    for (size_t j = 0; all && j < sizeof needs / sizeof *needs; j++) {
+      snprintf(path, sizeof path, "%.300s/%s", root[k], needs[j]);
+      all = !access(path, R_OK);
+    }
+    void *lib = all ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!lib) continue;
+    snprintf(r->root, sizeof r->root, "%s", root[k]);
+    *(void **)&r->version = dlsym(lib, "nvrtcVersion");
+    *(void **)&r->create = dlsym(lib, "nvrtcCreateProgram");
+    *(void **)&r->compile = dlsym(lib, "nvrtcCompileProgram");
+    *(void **)&r->log_size = dlsym(lib, "nvrtcGetProgramLogSize");
+    *(void **)&r->log = dlsym(lib, "nvrtcGetProgramLog");
+    *(void **)&r->cubin_size = dlsym(lib, "nvrtcGetCUBINSize");
+    *(void **)&r->cubin = dlsym(lib, "nvrtcGetCUBIN");
+    if (r->version && r->create && r->compile && r->log_size && r->log && r->cubin_size && r->cubin && !r->version(&r->major, &r->minor)) return 1;
+  }
+  memset(r, 0, sizeof *r);
+  return 0;
+}
+/* In the child: text -> machine code in the file `cubin`.  What is wrong goes to standard output.  1 if it is done. */
+MGI_FN int mgi_rtc_compile(const mgi_rtc *r, const char *text, const char *arch, const char *headers, const char *cubin) {
+  /* What mirage.h includes, for a compiler that knows no host headers; of the C library only types are used. */
+  static const char *const name[] = {"assert.h", "math.h", "stddef.h", "stdint.h", "cuda_runtime.h"};
+  static const char *const held[] = {"", "", "#define NULL 0\n",
+      "#pragma once\ntypedef signed char int8_t;\ntypedef unsigned char uint8_t;\ntypedef short int16_t;\ntypedef unsigned short uint16_t;\ntypedef int int32_t;\n"
+      "typedef unsigned uint32_t;\ntypedef long int64_t;\ntypedef unsigned long uint64_t;\ntypedef long intptr_t;\ntypedef unsigned long uintptr_t;\n"
+      "#define INT32_MAX 0x7FFFFFFF\n#define UINT32_MAX 0xFFFFFFFFu\n#define INT64_MAX 0x7FFFFFFFFFFFFFFFL\n#define UINT64_MAX 0xFFFFFFFFFFFFFFFFuL\n"
+      "#define INT64_C(x) x##L\n#define UINT64_C(x) x##uL\n",
+      ""};
+  char gpu[40], mirage[410], toolkit[320];
+  void *program = NULL;
+  size_t n = 0;
+  snprintf(gpu, sizeof gpu, "--gpu-architecture=%.20s", arch);
+  snprintf(mirage, sizeof mirage, "-I%.400s", headers);
+  snprintf(toolkit, sizeof toolkit, "-I%.300s/include", r->root);
+  const char *option[] = {gpu, "-std=c++17", "-default-device", mirage, toolkit};
+  int rc = r->create(&program, text, "emitted.cu", 5, held, name);
+  if (!rc) rc = r->compile(program, 5, option);
+  if (rc && program && !r->log_size(program, &n) && n) {
+    char *log = (char *)malloc(n + 1);
+    if (log && !r->log(program, log)) printf("%s\n", log);
+    free(log);
+  }
+  char *code = NULL;
+  if (!rc) rc = r->cubin_size(program, &n);
+  if (!rc && !(code = (char *)malloc(n + 1))) rc = -1;
+  if (!rc) rc = r->cubin(program, code);
+  if (!rc && !mgi_cd_write(cubin, code, n)) rc = -1;
+  fflush(stdout);
+  free(code);
+  return !rc;
+}
+
+typedef struct mgi_tools { /* what all compilations of one configuration share */
+  char headers[400], cache[400], gencode[80], arch[20], nvcc[300];
+  int runner, timeout_s, nvcc_works; /* nvcc_works: 0 not asked yet, 1, -1 */
+  int64_t cache_bytes;
+  mgi_rtc rtc;               /* rtc.compile NULL: nvcc is used */
+  uint64_t h[2];             /* of what does not depend on the text */
+} mgi_tools;
+typedef struct mgi_build {   /* one compilation */
   mgi_child child;
-  memset(&none, 0, sizeof none);
-  if (!cfg) cfg = &none;
-  const char *arch = cfg->arch ? cfg->arch : "sm_90a";
-  if (strncmp(arch, "sm_", 3) || strlen(arch) > 16 || strspn(arch + 3, "0123456789af") != strlen(arch + 3))
-    return mg_fail(e, MG_BAD_INPUT, "arch", "expected sm_80 or sm_90a, found %.40s", arch);
-  snprintf(gencode, sizeof gencode, "-gencode=arch=compute_%s,code=%s", arch + 3, arch);
-  mgi_cd_header_dir(cfg->include_dir, headers, sizeof headers);
-  snprintf(include, sizeof include, "-I%s", headers);
-  /* Which nvcc, and its version. */
+  int running, by_rtc;
+  char so[MG_SO_PATH], source[MG_SO_PATH + 40], cubin[MG_SO_PATH + 40], partial[MG_SO_PATH + 40];
+} mgi_build;
+
+/* Finds nvcc; its version goes into the key. */
+MGI_FN mg_status mgi_tools_nvcc(mgi_tools *t, const mg_compile_config *cfg, mg_error *e) {
   const char *nvcc = cfg->nvcc ? cfg->nvcc : getenv("NVCC");
-  if (!nvcc || !nvcc[0]) nvcc = "nvcc";
+  mgi_child *c = (mgi_child *)malloc(sizeof *c);
   int code = 127;
+  if (!c) return mg_fail(e, MG_NO_MEMORY, "nvcc", "no memory");
+  if (!nvcc || !nvcc[0]) nvcc = "nvcc";
   for (int k = 0; k < 2; k++) {
     const char *ask[] = {nvcc, "--version", NULL};
-    if (!mgi_child_start(&child, ask, 60)) return mg_fail(e, MG_MACHINE, nvcc, "cannot start it: %s", strerror(errno));
-    code = mgi_child_wait(&child);
+    if (!mgi_child_start(c, ask, 60)) {
+      free(c);
+      return mg_fail(e, MG_MACHINE, nvcc, "cannot start it: %s", strerror(errno));
+    }
+    code = mgi_child_wait(c);
     if (code != 127 || strcmp(nvcc, "nvcc")) break;
     nvcc = "/usr/local/cuda/bin/nvcc";
   }
-  if (code) return mg_fail(e, MG_MACHINE, "nvcc", "no working %s: install the CUDA toolkit (package cuda-nvcc or nvidia-cuda-toolkit), or set NVCC", cfg->nvcc ? cfg->nvcc : "nvcc");
-  const char *flags[] = {nvcc, "-shared", "-Xcompiler", "-fPIC", "-O3", "-std=c++17", "-prec-div=false", "-prec-sqrt=false", gencode, cfg->runner ? "-DMG_RUNNER" : "-DMG_NO_RUNNER"};
-  enum { N_FLAGS = sizeof flags / sizeof *flags };
-  /* The key. */
-  uint64_t h[2] = {0xCBF29CE484222325u, 0x9AE16A3B2F90404Fu};
+  for (int k = 0; k < 2; k++) t->h[k] = mgi_cd_hash(t->h[k], c->out, c->n);
+  free(c);
+  t->nvcc_works = code || strlen(nvcc) >= sizeof t->nvcc ? -1 : 1;
+  if (t->nvcc_works < 0) return mg_fail(e, MG_MACHINE, "nvcc", "no working %s: install the CUDA toolkit (package cuda-nvcc or nvidia-cuda-toolkit), or set NVCC", cfg->nvcc ? cfg->nvcc : "nvcc");
+  snprintf(t->nvcc, sizeof t->nvcc, "%s", nvcc);
+  return MG_OK;
+}
+MGI_FN mg_status mgi_tools_open(const mg_compile_config *cfg, mgi_tools *t, mg_error *e) {
+  const char *home, *arch = cfg->arch ? cfg->arch : "sm_90a";
+  struct stat st;
+  memset(t, 0, sizeof *t);
+  if (strncmp(arch, "sm_", 3) || strlen(arch) > 16 || strspn(arch + 3, "0123456789af") != strlen(arch + 3))
+    return mg_fail(e, MG_BAD_INPUT, "arch", "expected sm_80 or sm_90a, found %.40s", arch);
+  snprintf(t->arch, sizeof t->arch, "%s", arch);
+  snprintf(t->gencode, sizeof t->gencode, "-gencode=arch=compute_%s,code=%s", arch + 3, arch);
+  mgi_cd_header_dir(cfg->include_dir, t->headers, sizeof t->headers);
+  t->runner = cfg->runner;
+  t->timeout_s = cfg->timeout_s > 0 ? cfg->timeout_s : 300;
+  t->cache_bytes = cfg->cache_bytes > 0 ? cfg->cache_bytes : INT64_C(1) << 30;
+  t->h[0] = 0xCBF29CE484222325u, t->h[1] = 0x9AE16A3B2F90404Fu;
+  if (!t->runner || cfg->nvcc || !mgi_rtc_open(&t->rtc)) {
+    mg_status s = mgi_tools_nvcc(t, cfg, e);
+    if (s != MG_OK) return s;
+  }
   static const char *const parts[] = {"mirage.h", "mirage_cuda.cuh"};
   for (int k = 0; k < 2; k++)
-    if (!mgi_cd_hash_file(headers, parts[k], h)) return mg_fail(e, MG_BAD_INPUT, headers, "expected %s there, found none: set include_dir", parts[k]);
+    if (!mgi_cd_hash_file(t->headers, parts[k], t->h)) return mg_fail(e, MG_BAD_INPUT, t->headers, "expected %s there, found none: set include_dir", parts[k]);
   for (int k = 0; k < 2; k++) {
-    h[k] = mgi_cd_hash(h[k], cu_text, strlen(cu_text) + 1);
-    h[k] = mgi_cd_hash(h[k], child.out, child.n);
-    for (int f = 0; f < N_FLAGS; f++) h[k] = mgi_cd_hash(h[k], flags[f], strlen(flags[f]) + 1);
+    int how[4] = {t->runner, t->rtc.compile != NULL, t->rtc.major, t->rtc.minor};
+    t->h[k] = mgi_cd_hash(mgi_cd_hash(t->h[k], t->gencode, strlen(t->gencode) + 1), how, sizeof how);
   }
-  if (cfg->cache_dir) snprintf(cache, sizeof cache, "%s", cfg->cache_dir);
-  else if ((home = getenv("XDG_CACHE_HOME")) != NULL && home[0]) snprintf(cache, sizeof cache, "%s/mirage", home);
-  else if ((home = getenv("HOME")) != NULL && home[0]) snprintf(cache, sizeof cache, "%s/.cache/mirage", home);
-  else snprintf(cache, sizeof cache, "/tmp/mirage-%u", (unsigned)getuid());
-  if (!mgi_cd_make_dirs(cache)) return mg_fail(e, MG_MACHINE, cache, "cannot make the cache directory: %s", strerror(errno));
+  if (cfg->cache_dir) snprintf(t->cache, sizeof t->cache, "%s", cfg->cache_dir);
+  else if ((home = getenv("XDG_CACHE_HOME")) != NULL && home[0]) snprintf(t->cache, sizeof t->cache, "%s/mirage", home);
+  else if ((home = getenv("HOME")) != NULL && home[0]) snprintf(t->cache, sizeof t->cache, "%s/.cache/mirage", home);
+  else snprintf(t->cache, sizeof t->cache, "/tmp/mirage-%u", (unsigned)getuid());
+  if (!mgi_cd_make_dirs(t->cache)) return mg_fail(e, MG_MACHINE, t->cache, "cannot make the cache directory: %s", strerror(errno));
+  if (stat(t->cache, &st) || st.st_uid != getuid() || (st.st_mode & 022)) /* what lies there is loaded: nobody else may write it */
+    return mg_fail(e, MG_MACHINE, t->cache, "the cache directory has to belong to this user and be writable by nobody else");
+  return MG_OK;
+}
+
+MGI_FN mg_status mgi_build_nvcc(const mgi_tools *t, mgi_build *b, mg_error *e) {
+  char include[410];
+  snprintf(include, sizeof include, "-I%s", t->headers);
+  const char *argv[] = {t->nvcc, "-shared", "-Xcompiler", "-fPIC", "-O3", "-std=c++17", t->gencode, t->runner ? "-DMG_RUNNER" : "-DMG_NO_RUNNER", include, "-o", b->partial, b->source, NULL};
+  b->by_rtc = 0;
+  if (!mgi_child_start(&b->child, argv, t->timeout_s)) return mg_fail(e, MG_MACHINE, t->nvcc, "cannot start it: %s", strerror(errno));
+  b->running = 1;
+  return MG_OK;
+}
+MGI_FN mg_status mgi_build_rtc(const mgi_tools *t, const char *text, mgi_build *b, mg_error *e) {
+  int fd[2];
+  memset(&b->child, 0, sizeof b->child);
+  b->by_rtc = 1;
+  fflush(stdout);
+  if (pipe(fd)) return mg_fail(e, MG_MACHINE, "NVRTC", "cannot start it: %s", strerror(errno));
+  b->child.pid = (int)fork();
+  if (b->child.pid < 0) {
+    close(fd[0]), close(fd[1]);
+    return mg_fail(e, MG_MACHINE, "NVRTC", "cannot start it: %s", strerror(errno));
+  }
+  if (!b->child.pid) {
+    char include[410], toolkit[320], lib[320], cubin[MG_SO_PATH + 80];
+    const char *cxx = getenv("CXX");
+    int null = open("/dev/null", O_RDONLY);
+    if (null >= 0) dup2(null, 0);
+    dup2(fd[1], 1), dup2(fd[1], 2);
+    close(fd[0]);
+    alarm((unsigned)t->timeout_s);
+    if (strpbrk(b->cubin, "\"\\") || !mgi_rtc_compile(&t->rtc, text, t->arch, t->headers, b->cubin)) _exit(1);
+    snprintf(include, sizeof include, "-I%s", t->headers);
+    snprintf(toolkit, sizeof toolkit, "-I%.300s/include", t->rtc.root);
+    snprintf(lib, sizeof lib, "-L%.300s/lib64", t->rtc.root);
+    snprintf(cubin, sizeof cubin, "-DMG_CUBIN=\"%s\"", b->cubin);
+    const char *argv[] = {cxx && cxx[0] ? cxx : "g++", "-shared", "-fPIC", "-O1", "-std=c++17", "-DMG_HOST_ONLY", "-DMG_RUNNER", cubin, include, toolkit,
+                          "-o", b->partial, "-x", "c++", b->source, lib, "-lcudart_static", "-lrt", "-lpthread", "-ldl", NULL};
+    execvp(argv[0], (char *const *)argv);
+    _exit(127);
+  }
+  close(fd[1]);
+  b->child.fd = fd[0];
+  b->running = 1;
+  return MG_OK;
+}
+/* Starts a compilation, or finds its result. */
+MGI_FN mg_status mgi_build_begin(const mgi_tools *t, const char *text, mgi_build *b, mg_error *e) {
+  uint64_t h[2];
   struct stat st;
-  if (stat(cache, &st) || st.st_uid != getuid() || (st.st_mode & 022)) /* what lies there is loaded: nobody else may write it */
-    return mg_fail(e, MG_MACHINE, cache, "the cache directory has to belong to this user and be writable by nobody else");
-  if (snprintf(so_path, n, "%s/%016llx%016llx.so", cache, (unsigned long long)h[0], (unsigned long long)h[1]) >= (int)n) return mg_fail(e, MG_BAD_INPUT, cache, "the path is too long");
-  if (!access(so_path, R_OK)) return MG_OK;
-  snprintf(version, sizeof version, "%016llx-%ld", (unsigned long long)h[0], (long)getpid());
-  snprintf(source, sizeof source, "%s/%s.cu", cache, version);
-  snprintf(partial, sizeof partial, "%s/%s.part.so", cache, version);
-  if (!mgi_cd_write(source, cu_text, strlen(cu_text))) return mg_fail(e, MG_MACHINE, source, "cannot write it: %s", strerror(errno));
-  const char *argv[N_FLAGS + 8];
-  int a = 0;
-  for (int f = 0; f < N_FLAGS; f++) argv[a++] = flags[f];
-  argv[a++] = include;
-  argv[a++] = "-o";
-  argv[a++] = partial;
-  argv[a++] = source;
-  argv[a++] = NULL;
-  mg_status s = MG_OK;
-  if (!mgi_child_start(&child, argv, cfg->timeout_s > 0 ? cfg->timeout_s : 300)) s = mg_fail(e, MG_MACHINE, nvcc, "cannot start it: %s", strerror(errno));
-  else {
-    code = mgi_child_wait(&child);
-    if (code >= 256) s = mg_fail(e, MG_MACHINE, nvcc, "it was ended by signal %d%s", code - 256, code == 256 + SIGALRM ? ": out of time" : "");
-    else if (code) s = mg_fail(e, MG_BAD_INPUT, "emitted file", "nvcc refuses it: %.200s", mgi_child_says(&child));
-    else if (rename(partial, so_path)) s = mg_fail(e, MG_MACHINE, so_path, "cannot write it: %s", strerror(errno));
+  memset(b, 0, sizeof *b);
+  for (int k = 0; k < 2; k++) h[k] = mgi_cd_hash(t->h[k], text, strlen(text) + 1);
+  if (snprintf(b->so, sizeof b->so, "%s/%016llx%016llx.so", t->cache, (unsigned long long)h[0], (unsigned long long)h[1]) >= (int)sizeof b->so)
+    return mg_fail(e, MG_BAD_INPUT, t->cache, "the path is too long");
+  if (!stat(b->so, &st)) {
+    if (mgi_cache_whole(b->so)) {
+      utime(b->so, NULL); /* used now */
+      return MG_OK;
+    }
+    unlink(b->so);
   }
-  unlink(source);
-  unlink(partial);
+  snprintf(b->source, sizeof b->source, "%s/%016llx-%ld.cu", t->cache, (unsigned long long)h[0], (long)getpid());
+  snprintf(b->cubin, sizeof b->cubin, "%s/%016llx-%ld.cubin", t->cache, (unsigned long long)h[0], (long)getpid());
+  snprintf(b->partial, sizeof b->partial, "%s/%016llx-%ld.part.so", t->cache, (unsigned long long)h[0], (long)getpid());
+  if (!mgi_cd_write(b->source, text, strlen(text))) return mg_fail(e, MG_MACHINE, b->source, "cannot write it: %s", strerror(errno));
+  mg_status s = t->rtc.compile ? mgi_build_rtc(t, text, b, e) : mgi_build_nvcc(t, b, e);
+  if (s != MG_OK) unlink(b->source);
+  return s;
+}
+/* Waits for it.  What NVRTC refuses, nvcc decides on. */
+MGI_FN mg_status mgi_build_end(mgi_tools *t, const mg_compile_config *cfg, mgi_build *b, mg_error *e) {
+  if (!b->running) return MG_OK;
+  mg_status s = MG_OK;
+  int code = mgi_child_wait(&b->child);
+  b->running = 0;
+  if (b->by_rtc && code) {
+    if (!t->nvcc_works) mgi_tools_nvcc(t, cfg, e);
+    if (t->nvcc_works > 0) {
+      s = mgi_build_nvcc(t, b, e);
+      if (s == MG_OK) code = mgi_child_wait(&b->child), b->running = 0;
+    }
+  }
+  const char *who = b->by_rtc ? "NVRTC" : "nvcc";
+  if (s != MG_OK) {}
+  else if (code >= 256) s = mg_fail(e, MG_MACHINE, who, "it was ended by signal %d%s", code - 256, code == 256 + SIGALRM ? ": out of time" : "");
+  else if (code) s = mg_fail(e, MG_BAD_INPUT, "emitted file", "%s refuses it: %.200s", who, mgi_child_says(&b->child));
+  else if (!mgi_cache_seal(b->partial) || rename(b->partial, b->so)) s = mg_fail(e, MG_MACHINE, b->so, "cannot write it: %s", strerror(errno));
+  unlink(b->source);
+  unlink(b->cubin);
+  unlink(b->partial);
+  return s;
+}
+
+mg_status mg_cuda_compile_all(const char *const *cu_text, int n, const mg_compile_config *cfg, char (*so_path)[MG_SO_PATH], mg_status *status, mg_error *why, mg_error *e) {
+  mg_compile_config none;
+  memset(&none, 0, sizeof none);
+  if (!cfg) cfg = &none;
+  mgi_tools *t = (mgi_tools *)malloc(sizeof *t);
+  mgi_build *b = (mgi_build *)calloc((size_t)(n > 0 ? n : 1), sizeof *b);
+  mg_status s = t && b ? mgi_tools_open(cfg, t, e) : mg_fail(e, MG_NO_MEMORY, "compile", "no memory for %d compilations", n);
+  long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  int jobs = cfg->jobs > 0 ? cfg->jobs : processors > 0 && processors < 1024 ? (int)processors : 2, ended = 0;
+  for (int k = 0; s == MG_OK && k < n + jobs; k++) { /* a window of `jobs` of them */
+    if (k >= jobs && k - jobs < n && cu_text[k - jobs] && status[k - jobs] == MG_OK) status[k - jobs] = mgi_build_end(t, cfg, &b[k - jobs], &why[k - jobs]), ended = k - jobs;
+    if (k < n && cu_text[k]) {
+      status[k] = mgi_build_begin(t, cu_text[k], &b[k], &why[k]);
+      snprintf(so_path[k], MG_SO_PATH, "%s", b[k].so);
+    }
+  }
+  if (s == MG_OK && n > 0) mgi_cache_trim(t->cache, t->cache_bytes, b[ended].so);
+  free(t);
+  free(b);
+  return s;
+}
+mg_status mg_cuda_compile(const char *cu_text, const mg_compile_config *cfg, char *so_path, size_t n, mg_error *e) {
+  char so[1][MG_SO_PATH] = {""};
+  mg_status status = MG_OK;
+  mg_error why;
+  memset(&why, 0, sizeof why);
+  mg_status s = mg_cuda_compile_all(&cu_text, 1, cfg, so, &status, &why, e);
+  if (s == MG_OK && status != MG_OK) {
+    if (e) *e = why;
+    s = status;
+  }
+  if (s == MG_OK && snprintf(so_path, n, "%s", so[0]) >= (int)n) s = mg_fail(e, MG_BAD_INPUT, so[0], "the path is too long");
   return s;
 }
 
@@ -3909,107 +4266,85 @@ MGI_FN mg_status mgi_run_device(int *major, int *minor, mg_error *e) {
   return mg_fail(e, MG_MACHINE, "GPU", "no CUDA device: %.180s", words);
 }
 
-mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_config *cfg, mg_run_report *r, mg_error *e) {
-  mg_run_config none;
-  mg_run_report ignored;
-  mg_compile_config compile;
-  mgi_runner_job job;
-  mgi_tensors x;
-  mg_graph *own = NULL;
-  const void *given[MG_MAX_IN];
-  char name[256], exact[16];
+/* The GPU's architecture as kernels are compiled for it; given: what the caller asks for, or NULL. */
+MGI_FN mg_status mgi_run_arch(const char *given, char *arch, size_t n, mg_error *e) {
   int major = 0, minor = 0;
-  memset(&none, 0, sizeof none);
-  memset(&x, 0, sizeof x);
-  memset(&job, 0, sizeof job);
-  memset(&compile, 0, sizeof compile);
-  if (!cfg) cfg = &none;
-  if (!r) r = &ignored;
-  memset(r, 0, sizeof *r);
   mg_status s = mgi_run_device(&major, &minor, e);
   if (s != MG_OK) return s;
   if (major < 8) return mg_fail(e, MG_UNSUPPORTED, "GPU", "its compute capability is %d.%d; emitted kernels need 8.0", major, minor);
-  if (cfg->arch && !strcmp(cfg->arch, "sm_90a") && (major != 9 || minor != 0))
+  if (given && !strcmp(given, "sm_90a") && (major != 9 || minor != 0))
     return mg_fail(e, MG_UNSUPPORTED, "GPU", "its compute capability is %d.%d; code for sm_90a runs on 9.0 only: use sm_80", major, minor);
-  compile.arch = cfg->arch ? cfg->arch : major == 9 && minor == 0 ? "sm_90a" : "sm_80";
-  if (!cfg->arch && !strcmp(compile.arch, "sm_80") && major > 8) { /* machine code of another major version would not load */
-    snprintf(exact, sizeof exact, "sm_%d%d", major, minor);
-    compile.arch = exact;
-  }
-  compile.include_dir = cfg->include_dir;
-  compile.cache_dir = cfg->cache_dir;
-  compile.nvcc = cfg->nvcc;
-  compile.timeout_s = cfg->timeout_s;
-  compile.runner = 1;
-  if (!ugraph) {
-    s = mg_cuda_source_graph(cu_text, strlen(cu_text), &own, e);
-    if (s != MG_OK) return s;
-    ugraph = own;
-  }
-  if (mg_has_threads(ugraph)) { /* as mg_cuda_emit */
-    mg_graph *flat;
-    s = mg_inline_threads(ugraph, &flat, e);
-    mg_graph_free(own);
-    if (s != MG_OK) return s;
-    ugraph = own = flat;
-  }
-  const mg_graph *g = ugraph;
+  if (given) snprintf(arch, n, "%s", given);
+  else snprintf(arch, n, "sm_%d%d%s", major, minor, major == 9 && minor == 0 ? "a" : "");
+  return MG_OK;
+}
+MGI_FN void mgi_run_compiler(const mg_run_config *cfg, const char *arch, mg_compile_config *c) {
+  memset(c, 0, sizeof *c);
+  c->arch = arch;
+  c->include_dir = cfg->include_dir;
+  c->cache_dir = cfg->cache_dir;
+  c->nvcc = cfg->nvcc;
+  c->timeout_s = cfg->timeout_s;
+  c->runner = 1;
+}
+MGI_FN void mgi_run_begin(const mg_graph *g, const mg_run_config *cfg, mg_run_report *r) {
+  memset(r, 0, sizeof *r);
   r->seed = cfg->seed ? cfg->seed : (uint64_t)time(NULL) * 1000003u + (uint64_t)getpid();
   r->tolerance = cfg->tolerance > 0 ? cfg->tolerance : mgi_cd_tolerance(g);
-  s = mg_cuda_compile(cu_text, &compile, r->so_path, sizeof r->so_path, e);
-  if (s == MG_OK) s = mgi_tensors_new(g, sizeof(double), &x, e);
-  void *so = NULL;
+}
+/* Runs the compiled kernel r->so_path of g on the inputs in x, and compares with x->expected; r was begun. */
+MGI_FN mg_status mgi_run_compiled(const mg_graph *g, const mg_run_config *cfg, mgi_tensors *x, mg_run_report *r, mg_error *e) {
+  mgi_runner_job job;
   mgi_runner_fn run = NULL;
   mgi_workspace_fn workspace = NULL;
-  if (s == MG_OK) {
-    so = dlopen(r->so_path, RTLD_NOW | RTLD_LOCAL);
-    if (!so) s = mg_fail(e, MG_MACHINE, r->so_path, "cannot load it: %.180s", dlerror());
-  }
-  if (s == MG_OK) {
-    *(void **)&run = dlsym(so, "mgi_runner_run");
-    snprintf(name, sizeof name, "%s_launch", g->name);
-    *(void **)&job.launch = dlsym(so, name);
-    snprintf(name, sizeof name, "%s_launch_pdl", g->name);
-    *(void **)&job.launch_pdl = dlsym(so, name);
-    snprintf(name, sizeof name, "%s_workspace_bytes", g->name);
-    *(void **)&workspace = dlsym(so, name);
-    if (!run || !job.launch || !workspace) s = mg_fail(e, MG_BAD_INPUT, "emitted file", "expected the entry points %.80s_launch and %.80s_workspace_bytes", g->name, g->name);
-  }
+  char name[256];
+  memset(&job, 0, sizeof job);
+  void *so = dlopen(r->so_path, RTLD_NOW | RTLD_LOCAL);
+  if (!so) return mg_fail(e, MG_MACHINE, r->so_path, "cannot load it: %.180s", dlerror());
+  mg_status s = MG_OK;
+  *(void **)&run = dlsym(so, "mgi_runner_run");
+  snprintf(name, sizeof name, "%s_launch", g->name);
+  *(void **)&job.launch = dlsym(so, name);
+  snprintf(name, sizeof name, "%s_launch_pdl", g->name);
+  *(void **)&job.launch_pdl = dlsym(so, name);
+  snprintf(name, sizeof name, "%s_workspace_bytes", g->name);
+  *(void **)&workspace = dlsym(so, name);
+  if (!run || !job.launch || !workspace) s = mg_fail(e, MG_BAD_INPUT, "emitted file", "expected the entry points %.80s_launch and %.80s_workspace_bytes", g->name, g->name);
   if (s == MG_OK) {
     job.size = (int)sizeof job;
     job.n_in = (int)g->n_in;
     job.n_out = (int)g->n_out;
-    mgi_tensors_real(g, &x, r->seed);
     for (uint32_t k = 0; k < g->n_in; k++) {
-      given[k] = x.given[k];
-      job.in[k] = x.in[k];
-      job.in_bytes[k] = x.in_bytes[k];
-      r->bytes += x.in_bytes[k];
+      job.in[k] = x->in[k];
+      job.in_bytes[k] = x->in_bytes[k];
+      r->bytes += x->in_bytes[k];
     }
     for (uint32_t k = 0; k < g->n_out; k++) {
-      job.out[k] = x.out[k];
-      job.out_bytes[k] = x.out_bytes[k];
-      job.again[k] = malloc(x.out_bytes[k] + 16);
-      job.pdl[k] = malloc(x.out_bytes[k] + 16);
+      job.out[k] = x->out[k];
+      job.out_bytes[k] = x->out_bytes[k];
+      job.again[k] = malloc(x->out_bytes[k] + 16);
+      job.pdl[k] = malloc(x->out_bytes[k] + 16);
       if (!job.again[k] || !job.pdl[k]) s = mg_fail(e, MG_NO_MEMORY, "mg_cuda_run", "no memory for the outputs");
-      r->bytes += x.out_bytes[k];
+      r->bytes += x->out_bytes[k];
     }
     job.workspace_bytes = workspace();
     job.reps = cfg->reps > 0 ? cfg->reps : 15;
     job.cold = cfg->cold;
     job.no_time = cfg->no_time;
   }
-  if (s == MG_OK && run(&job)) s = mg_fail(e, MG_MACHINE, "GPU", "%.220s", job.error);
   if (s == MG_OK) {
-    mg_domain d = mg_domain_real();
-    s = mg_eval(g, &d, given, x.expected, e);
+    snprintf(name, sizeof name, "%.*s/gpu.lock", (int)(strrchr(r->so_path, '/') ? strrchr(r->so_path, '/') - r->so_path : 0), r->so_path);
+    int turn = open(name, O_CREAT | O_RDWR, 0600); /* others that time kernels wait meanwhile; without the file, nobody does */
+    if (turn >= 0) while (flock(turn, LOCK_EX) && errno == EINTR) {}
+    if (run(&job)) s = mg_fail(e, MG_MACHINE, "GPU", "%.220s", job.error);
+    if (turn >= 0) close(turn);
   }
   if (s == MG_OK) {
     uint64_t undefined = 0;
     int differs = 0;
     for (uint32_t k = 0; k < g->n_out; k++) {
       int64_t worst;
-      double error = mgi_tensors_error(g, &x, (int)k, &r->unwritten, &undefined, &worst);
+      double error = mgi_tensors_error(g, x, (int)k, &r->unwritten, &undefined, &worst);
       if (!(error <= r->relative_error)) r->relative_error = error, r->worst_output = (int)k;
       differs |= memcmp(job.out[k], job.again[k], job.out_bytes[k]) != 0;
       if (job.launch_pdl && memcmp(job.out[k], job.pdl[k], job.out_bytes[k])) differs |= 2;
@@ -4030,12 +4365,206 @@ mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_
     const char *o = mg_tensor_of(g, g->out[r->worst_output])->name;
     if (r->unwritten) s = mg_fail(e, MG_NOT_FOUND, g->name, "%llu output elements were not written", (unsigned long long)r->unwritten);
     else if (!(r->relative_error <= r->tolerance)) s = mg_fail(e, MG_NOT_FOUND, g->name, "relative error %.3g of output %s, the tolerance is %.3g (seed %llu)", r->relative_error, o, r->tolerance, (unsigned long long)r->seed);
-    else if (differs) s = mg_fail(e, MG_NOT_FOUND, g->name, differs & 1 ? "two runs on the same inputs give different outputs" : "launched with programmatic dependent launch it gives other outputs");
+    else if (differs) s = mg_fail(e, MG_NOT_FOUND, g->name, differs & 1 ? "two runs on the same inputs give different outputs" : "with programmatic dependent launch it gives other outputs");
   }
   for (int k = 0; k < MG_MAX_OUT; k++) free(job.again[k]), free(job.pdl[k]);
-  if (so) dlclose(so);
+  dlclose(so);
+  return s;
+}
+/* Inputs by the report's seed, and what g makes of them over float64. */
+MGI_FN mg_status mgi_run_expected(const mg_graph *g, uint64_t seed, mgi_tensors *x, mg_error *e) {
+  const void *given[MG_MAX_IN];
+  mg_domain d = mg_domain_real();
+  mg_status s = mgi_tensors_new(g, sizeof(double), x, e);
+  if (s != MG_OK) return s;
+  mgi_tensors_real(g, x, seed);
+  for (uint32_t k = 0; k < g->n_in; k++) given[k] = x->given[k];
+  return mg_eval(g, &d, given, x->expected, e);
+}
+
+mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_config *cfg, mg_run_report *r, mg_error *e) {
+  mg_run_config none;
+  mg_run_report ignored;
+  mg_compile_config compile;
+  mgi_tensors x;
+  mg_graph *own = NULL;
+  char arch[24];
+  memset(&none, 0, sizeof none);
+  memset(&x, 0, sizeof x);
+  if (!cfg) cfg = &none;
+  if (!r) r = &ignored;
+  memset(r, 0, sizeof *r);
+  mg_status s = mgi_run_arch(cfg->arch, arch, sizeof arch, e);
+  if (s != MG_OK) return s;
+  mgi_run_compiler(cfg, arch, &compile);
+  if (!ugraph) {
+    s = mg_cuda_source_graph(cu_text, strlen(cu_text), &own, e);
+    if (s != MG_OK) return s;
+    ugraph = own;
+  }
+  if (mg_has_threads(ugraph)) { /* as mg_cuda_emit */
+    mg_graph *flat;
+    s = mg_inline_threads(ugraph, &flat, e);
+    mg_graph_free(own);
+    if (s != MG_OK) return s;
+    ugraph = own = flat;
+  }
+  mgi_run_begin(ugraph, cfg, r);
+  s = mg_cuda_compile(cu_text, &compile, r->so_path, sizeof r->so_path, e);
+  if (s == MG_OK) s = mgi_run_expected(ugraph, r->seed, &x, e);
+  if (s == MG_OK) s = mgi_run_compiled(ugraph, cfg, &x, r, e);
   mgi_tensors_free(&x);
   mg_graph_free(own);
+  return s;
+}
+
+/* ---- several candidates: the parent evaluates and compiles; a child that alone touches the GPU sends a record for each.
+   Where a kernel ends or hangs the child, or leaves it a broken context, the next child goes on behind it.            */
+typedef struct mgi_measured { int k; mg_status s; mg_error e; mg_run_report r; } mgi_measured;
+enum { MGI_MEASURE_S = 60 }; /* a candidate's share of wall time, with the wait for its turn */
+
+MGI_FN int mgi_whole_io(int fd, void *p, size_t n, int out) {
+  for (char *at = (char *)p; n > 0;) {
+    ssize_t got = out ? write(fd, at, n) : read(fd, at, n);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return 0;
+    at += got;
+    n -= (size_t)got;
+  }
+  return 1;
+}
+/* The first record, k = -1, says whether there is a GPU, and its architecture in r.gpu; then those of the candidates from
+   `from` on that are ready. */
+MGI_FN int mgi_measure_child(const mg_graph *const *g, int from, int n, const mg_run_config *cfg, mgi_tensors *x, const mg_run_report *r, const mg_status *status, int *fd) {
+  int p[2];
+  if (pipe(p)) return -1;
+  fflush(stdout), fflush(stderr);
+  int pid = (int)fork();
+  if (pid) {
+    close(p[1]);
+    *fd = p[0];
+    if (pid < 0) close(p[0]);
+    return pid;
+  }
+  mgi_measured m;
+  close(p[0]);
+  signal(SIGPIPE, SIG_DFL);
+  memset(&m, 0, sizeof m);
+  m.k = -1;
+  alarm(MGI_MEASURE_S);
+  m.s = mgi_run_arch(cfg->arch, m.r.gpu, sizeof m.r.gpu, &m.e);
+  if (!mgi_whole_io(p[1], &m, sizeof m, 1) || m.s != MG_OK) _exit(0);
+  for (int k = from; k < n; k++) {
+    if (status[k] != MG_OK) continue;
+    memset(&m, 0, sizeof m);
+    m.k = k;
+    m.r = r[k];
+    alarm(MGI_MEASURE_S);
+    m.s = mgi_run_compiled(g[k], cfg, &x[k], &m.r, &m.e);
+    if (!mgi_whole_io(p[1], &m, sizeof m, 1) || m.s == MG_MACHINE) _exit(0); /* the context may be broken */
+  }
+  _exit(0);
+}
+MGI_FN void mgi_measure_end(int pid, int fd) {
+  close(fd);
+  while (waitpid((pid_t)pid, NULL, 0) < 0 && errno == EINTR) {}
+}
+
+mg_status mg_cuda_measure(const mg_graph *program, const mg_graph *const *g, int n, const mg_run_config *cfg, mg_run_report *r, mg_status *status, mg_error *why, mg_error *e) {
+  mg_run_config c;
+  mg_compile_config compile;
+  mgi_measured m;
+  memset(&c, 0, sizeof c);
+  if (cfg) c = *cfg;
+  if (n <= 0) return MG_OK;
+  int fd, pid = mgi_measure_child(g, 0, 0, &c, NULL, NULL, NULL, &fd); /* is there a GPU? */
+  if (pid < 0) return mg_fail(e, MG_MACHINE, "mg_cuda_measure", "cannot start a process: %s", strerror(errno));
+  int told = mgi_whole_io(fd, &m, sizeof m, 0);
+  mgi_measure_end(pid, fd);
+  if (!told) return mg_fail(e, MG_MACHINE, "GPU", "the process that asked for it ended without an answer");
+  if (m.s != MG_OK) {
+    if (e) *e = m.e;
+    return m.s == MG_UNSUPPORTED ? MG_MACHINE : m.s;
+  }
+  char arch[24];
+  snprintf(arch, sizeof arch, "%.23s", m.r.gpu);
+  mgi_run_compiler(&c, arch, &compile);
+  mgi_tensors *x = (mgi_tensors *)calloc((size_t)n, sizeof *x);
+  char **text = (char **)calloc((size_t)n, sizeof *text), (*so)[MG_SO_PATH] = (char(*)[MG_SO_PATH])calloc((size_t)n, sizeof *so);
+  mg_graph **flat = (mg_graph **)calloc((size_t)n, sizeof *flat);
+  const mg_graph **u = (const mg_graph **)calloc((size_t)n, sizeof *u);
+  mg_status s = x && text && so && flat && u ? MG_OK : mg_fail(e, MG_NO_MEMORY, "mg_cuda_measure", "no memory for %d candidates", n);
+  if (!c.seed) c.seed = (uint64_t)time(NULL) * 1000003u + (uint64_t)getpid();
+  for (int k = 0; s == MG_OK && k < n; k++) {
+    mg_emit_config how;
+    memset(&how, 0, sizeof how);
+    memset(&why[k], 0, sizeof why[k]);
+    how.arch = !strcmp(arch, "sm_90a") || !strcmp(arch, "sm_86") || !strcmp(arch, "sm_89") || !strcmp(arch, "sm_90") ? arch : "sm_80";
+    u[k] = g[k];
+    status[k] = MG_OK;
+    if (mg_has_threads(g[k])) {
+      status[k] = mg_inline_threads(g[k], &flat[k], &why[k]);
+      u[k] = flat[k];
+    }
+    if (status[k] == MG_OK) status[k] = mg_cuda_emit(u[k], &how, &text[k], &why[k]);
+    if (status[k] == MG_OK) mgi_run_begin(u[k], &c, &r[k]);
+  }
+  if (s == MG_OK) s = mg_cuda_compile_all((const char *const *)text, n, &compile, so, status, why, e);
+  int reference = -1; /* whose inputs and expected values all share */
+  for (int k = 0; s == MG_OK && k < n; k++) {
+    if (status[k] != MG_OK) continue;
+    snprintf(r[k].so_path, sizeof r[k].so_path, "%s", so[k]);
+    if (program && reference >= 0) x[k] = x[reference];
+    else {
+      status[k] = mgi_run_expected(program ? program : u[k], r[k].seed, &x[k], &why[k]);
+      if (status[k] == MG_OK) reference = k;
+      else mgi_tensors_free(&x[k]);
+    }
+  }
+  for (int from = 0; s == MG_OK && from < n;) {
+    while (from < n && status[from] != MG_OK) from++;
+    if (from == n) break;
+    int last = from - 1;
+    pid = mgi_measure_child(u, from, n, &c, x, r, status, &fd);
+    if (pid < 0) s = mg_fail(e, MG_MACHINE, "mg_cuda_measure", "cannot start a process: %s", strerror(errno));
+    else {
+      while (mgi_whole_io(fd, &m, sizeof m, 0)) {
+        if (m.k < 0) continue;
+        last = m.k;
+        status[last] = m.s, why[last] = m.e, r[last] = m.r;
+      }
+      mgi_measure_end(pid, fd);
+      int next = last + 1;
+      while (next < n && status[next] != MG_OK) next++;
+      if (next < n && !(last >= from && status[last] == MG_MACHINE)) { /* it did not come back from this one */
+        status[next] = mg_fail(&why[next], MG_MACHINE, u[next]->name, "its run was ended: a fault, or more than %d s", MGI_MEASURE_S);
+        next++;
+      }
+      from = next;
+    }
+  }
+  for (int k = 0; k < n; k++) {
+    if (x && !(program && reference >= 0 && k != reference)) mgi_tensors_free(&x[k]);
+    if (text) mg_string_free(text[k]);
+    if (flat) mg_graph_free(flat[k]);
+  }
+  free(x), free(text), free(so), free(flat), free(u);
+  return s;
+}
+
+mg_status mg_cuda_measure_us(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us, mg_error *e) {
+  mg_run_config c;
+  memset(&c, 0, sizeof c);
+  if (user) c = *(const mg_run_config *)user;
+  c.cold = 1, c.no_time = 0;
+  for (int k = 0; k < n; k++) us[k] = 0;
+  mg_run_report *r = (mg_run_report *)calloc((size_t)(n > 0 ? n : 1), sizeof *r);
+  mg_status *status = (mg_status *)calloc((size_t)(n > 0 ? n : 1), sizeof *status);
+  mg_error *why = (mg_error *)calloc((size_t)(n > 0 ? n : 1), sizeof *why);
+  mg_status s = r && status && why ? mg_cuda_measure(program, g, n, &c, r, status, why, e) : mg_fail(e, MG_NO_MEMORY, "mg_cuda_measure_us", "no memory for %d candidates", n);
+  for (int k = 0; s == MG_OK && k < n; k++)
+    if (status[k] == MG_OK) us[k] = r[k].us_cold;
+  free(r), free(status), free(why);
   return s;
 }
 
@@ -6243,14 +6772,14 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
       mgi_cu_str_put(&out, ");\n");
       snprintf(last, sizeof last, "%.120s_END_%.100s", n, g->tensors[t].name);
     }
-    mgi_cu_str_put(&out, "\n%s", mgi_cu_str_text(&em->kernels));
+    mgi_cu_str_put(&out, "\n#ifndef MG_HOST_ONLY /* the kernels */\n%s#endif\n\n#ifndef __CUDACC_RTC__ /* their launch */\n", mgi_cu_str_text(&em->kernels));
     mgi_cu_str_put(&out, "extern \"C\" size_t %s_workspace_bytes(void) { return %s; }\n\n", n, last);
     mgi_cu_str_put(&out, "extern \"C\" int %s_launch(const void *const *in, void *const *out, void *workspace, cudaStream_t stream) {\n", n);
     mgi_cu_str_put(&out, "%s  int rc = 0;\n%s  return rc;\n}\n\n", strcmp(last, "0") ? "  unsigned char *const space = (unsigned char *)workspace;\n" : "  (void)workspace;\n",
                 mgi_cu_str_text(&em->launches));
     mgi_cu_emit_io(em, &out, "in", g->in, g->n_in);
     mgi_cu_emit_io(em, &out, "out", g->out, g->n_out);
-    mgi_cu_str_put(&out, "extern \"C\" const mg_emitted_info %s_info;\nextern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, %d, %s_in, %s_out};\n", n, n, n, (unsigned)g->n_in, (unsigned)g->n_out,
+    mgi_cu_str_put(&out, "extern \"C\" const mg_emitted_info %s_info;\nextern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, %d, %s_in, %s_out};\n#endif\n", n, n, n, (unsigned)g->n_in, (unsigned)g->n_out,
                 em->n_launches, n, n);
     if (out.oom) em->st = mg_fail(e, MG_NO_MEMORY, "mg_cuda_emit", "no memory for the text");
   }

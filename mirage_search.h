@@ -210,6 +210,8 @@ typedef struct mg_search_stats {
                                         under the axioms that copy no term is searched then */
   int best_kernels, best_block_ops;
   double predicted_us;
+  double measured_us;                /* of the best, by the hook `measure`; 0: the order is predicted */
+  char unmeasured[256];              /* then: why, or empty without a hook */
 } mg_search_stats;
 
 typedef struct mg_search_config {
@@ -233,6 +235,11 @@ typedef struct mg_search_config {
   void (*progress)(void *user, const mg_search_stats *s);               /* may be NULL; called from the caller's thread */
   void (*structure)(void *user, const mg_graph *g);                     /* may be NULL; every structure of one kernel for the
                                         whole program, axes at their smallest counts, not verified; by any thread, one at a time */
+  void *measure_user;
+  mg_status (*measure)(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us, mg_error *e); /* may be
+                                        NULL; times the results: us[k] of g[k], 0 where it failed.  They are then ranked by it, those
+                                        that failed last.  Not MG_OK: the predicted order stands, and stats.unmeasured says why.
+                                        mg_cuda_measure_us of mirage_cuda.cuh is one */
   const char *checkpoint;            /* a file, may be NULL: finished frames are kept there, written anew (to `checkpoint`.tmp, then
                                         renamed) at most once a second and at the end.  The same search started again (program,
                                         GPU, options but threads and time limit, version) skips these and gives the result of one
@@ -247,6 +254,7 @@ typedef struct mg_search_result {
   int n;
   mg_graph **graph;
   double *predicted_us;
+  double *measured_us;               /* by the hook `measure`; 0: not measured, or it failed */
   mg_verify_report *report;
   mg_search_stats stats;
 } mg_search_result;
@@ -5025,6 +5033,27 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_found *seg, mg_sear
   return st;
 }
 
+/* Ranks the results by the time that they take: a stable insertion of each behind those that are not slower. */
+static void mgi_se_measure(mgi_se_search *S, mg_search_result *r) {
+  mg_error why;
+  memset(&why, 0, sizeof why);
+  if (S->cfg.measure(S->cfg.measure_user, S->p, (const mg_graph *const *)r->graph, r->n, r->measured_us, &why) != MG_OK) {
+    memset(r->measured_us, 0, (size_t)r->n * sizeof *r->measured_us);
+    snprintf(S->st.unmeasured, sizeof S->st.unmeasured, "%.250s", why.msg[0] ? why.msg : "the hook failed");
+    return;
+  }
+  for (int k = 1; k < r->n; k++) {
+    mg_graph *g = r->graph[k];
+    double predicted = r->predicted_us[k], us = r->measured_us[k];
+    mg_verify_report report = r->report[k];
+    int at = k;
+    for (; at > 0 && us > 0 && (!(r->measured_us[at - 1] > 0) || r->measured_us[at - 1] > us); at--)
+      r->graph[at] = r->graph[at - 1], r->predicted_us[at] = r->predicted_us[at - 1], r->measured_us[at] = r->measured_us[at - 1], r->report[at] = r->report[at - 1];
+    r->graph[at] = g, r->predicted_us[at] = predicted, r->measured_us[at] = us, r->report[at] = report;
+  }
+  if (!(r->measured_us[0] > 0)) snprintf(S->st.unmeasured, sizeof S->st.unmeasured, "none of the %d candidates ran rightly", r->n);
+}
+
 mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_search_result *out, mg_error *e) {
   mgi_se_search S;
   mg_error why;
@@ -5051,9 +5080,10 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   mg_status st = MG_OK;
   out->graph = (mg_graph **)calloc((size_t)S.cfg.top_k + 1, sizeof *out->graph);
   out->predicted_us = (double *)calloc((size_t)S.cfg.top_k + 1, sizeof *out->predicted_us);
+  out->measured_us = (double *)calloc((size_t)S.cfg.top_k + 1, sizeof *out->measured_us);
   out->report = (mg_verify_report *)calloc((size_t)S.cfg.top_k + 1, sizeof *out->report);
   mgi_se_found *seg = N <= 200 ? (mgi_se_found *)calloc((size_t)W * W, sizeof *seg) : NULL;
-  if (!out->graph || !out->predicted_us || !out->report || (N <= 200 && !seg)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for results");
+  if (!out->graph || !out->predicted_us || !out->measured_us || !out->report || (N <= 200 && !seg)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for results");
   if (N > 200) S.cut = 1;
   if (st == MG_OK) st = mgi_se_kept_open(&S, e);
   pthread_mutex_init(&S.lock, NULL);
@@ -5090,10 +5120,12 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   mgi_se_over(&S);
   S.st.seconds = mgi_se_seconds() - S.t0;
   S.st.complete = !S.cut;
+  if (st == MG_OK && out->n && S.cfg.measure) mgi_se_measure(&S, out);
   if (out->n) {
     for (uint32_t k = 1; k < out->graph[0]->n_ops; k++) S.st.best_kernels++;
     S.st.best_block_ops = mgi_se_block_ops(out->graph[0]);
     S.st.predicted_us = out->predicted_us[0];
+    S.st.measured_us = out->measured_us[0];
   }
   out->stats = S.st;
   if (S.cfg.progress) S.cfg.progress(S.cfg.user, &S.st);
@@ -5104,7 +5136,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
 
 void mg_search_result_free(mg_search_result *r) {
   for (int k = 0; k < r->n; k++) mg_graph_free(r->graph[k]);
-  free(r->graph), free(r->predicted_us), free(r->report);
+  free(r->graph), free(r->predicted_us), free(r->measured_us), free(r->report);
   memset(r, 0, sizeof *r);
 }
 
@@ -5128,7 +5160,7 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
   if (st == MG_OK && pick < 0) st = mg_fail(e, MG_NOT_FOUND, "mg_superoptimize", "none of %d candidates is equal at full size", r.n);
   if (pick >= 0) {
     *best = r.graph[pick];
-    if (stats) stats->predicted_us = r.predicted_us[pick];
+    if (stats) stats->predicted_us = r.predicted_us[pick], stats->measured_us = r.measured_us[pick];
     r.graph[pick] = r.graph[--r.n];
   }
   if (report) *report = rep;

@@ -27,6 +27,7 @@ static const char usage[] =
     "       mirage search FILE [-o DIR]             best µGraph to stdout; DIR gets 00.mg, 01.mg .. by rank, 00.cert\n"
     "              [--arch sm_90a] [--threads N] [--max-kernel-ops N] [--max-block-ops N] [--time-limit S]\n"
     "              [--no-prune] [--seed N] [--stats FILE.json] [--top K] [--delta 2^-64] [--max-loops N]\n"
+    "              [--no-measure]                   ranked by the model, not by their times on the GPU that is here\n"
     "              [--checkpoint FILE]              finished parts are kept there; the same search goes on from it\n"
     "       mirage verify A B [--delta 2^-64] [--seed N] [--threads N] [--certificate FILE] [--time-limit S]\n"
     "              [--prove | --no-prove]           the solver: always, or never; else where the field tests do not decide\n"
@@ -391,27 +392,63 @@ static int write_stats(const char *path, const char *program, const char *gpu, c
     fputs(n++ ? ", " : "", f), json_string(f, mg_axiom_at(k)->name), fprintf(f, ": %.1f", us);
   }
   struct rusage use;
+  char measured[40] = "null";
+  if (s->measured_us > 0) snprintf(measured, sizeof measured, "%.4f", s->measured_us);
   fprintf(f, "},\n  \"peak_kib\": %ld,\n  \"resumed\": %llu,\n", getrusage(RUSAGE_SELF, &use) ? 0L : (long)use.ru_maxrss, (unsigned long long)s->resumed);
   fprintf(f, "  \"frames\": %llu,\n  \"values\": %llu,\n  \"structures\": %llu,\n  \"segments\": %llu,\n  \"refused\": %llu,\n", (unsigned long long)s->frames,
           (unsigned long long)s->values, (unsigned long long)s->structures, (unsigned long long)s->segments, (unsigned long long)s->refused);
   fprintf(f, "  \"candidates\": %llu,\n  \"verified\": %llu,\n  \"rejected\": %llu,\n  \"complete\": %s,\n", (unsigned long long)s->candidates,
           (unsigned long long)s->verified, (unsigned long long)s->rejected, s->complete ? "true" : "false");
   fprintf(f, "  \"egraph\": {\"nodes\": %llu, \"classes\": %llu, \"stop\": \"%s\"},\n", (unsigned long long)s->egraph_nodes, (unsigned long long)s->egraph_classes, s->egraph_stop ? s->egraph_stop : "");
-  fprintf(f, "  \"best\": {\"kernels\": %d, \"block_ops\": %d, \"predicted_us\": %.4f, \"measured_us\": null, \"verdict\": \"%s\", \"log2_delta\": %.3f}\n}\n",
-          s->best_kernels, s->best_block_ops, s->predicted_us, r ? mg_verdict_name(r->verdict) : "none", r ? r->log2_delta : 0.0);
+  fprintf(f, "  \"best\": {\"kernels\": %d, \"block_ops\": %d, \"predicted_us\": %.4f, \"measured_us\": %s, \"verdict\": \"%s\", \"log2_delta\": %.3f}\n}\n",
+          s->best_kernels, s->best_block_ops, s->predicted_us, measured, r ? mg_verdict_name(r->verdict) : "none", r ? r->log2_delta : 0.0);
   int bad = ferror(f);
   bad |= fclose(f);
   return bad ? fault(MG_MACHINE, path, "cannot be written") : 0;
 }
 
 
+/* The hook that times the candidates, and what it found of each: by the hash, as they are ranked anew behind it. */
+typedef struct timed { const char *arch; int n, quiet; uint64_t hash[100]; mg_status status[100]; mg_error why[100]; mg_run_report r[100]; } timed;
+static mg_status on_measure(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us, mg_error *e) {
+  timed *t = (timed *)user;
+  mg_run_config c;
+  memset(&c, 0, sizeof c);
+  c.arch = t->arch, c.cold = 1;
+  if (n > 100) n = 100;
+  if (!t->quiet) fprintf(stderr, "\r\033[Kcompiling and timing %d candidates", n), fflush(stderr);
+  mg_status s = mg_cuda_measure(program, g, n, &c, t->r, t->status, t->why, e);
+  if (s != MG_OK) return s;
+  for (int k = 0; k < n; k++) t->hash[k] = mg_hash(g[k]), us[k] = t->status[k] == MG_OK ? t->r[k].us_cold : 0;
+  t->n = n;
+  return MG_OK;
+}
+/* How fast it is: predicted, and measured or why not. */
+static void time_lines(char *lines, size_t size, const mg_search_result *res, int k, const char *gpu, const timed *t, int certified) {
+  size_t n = strlen(lines);
+  int m = -1;
+  for (int j = 0; j < t->n; j++)
+    if (t->hash[j] == mg_hash(res->graph[k])) m = j;
+  n += (size_t)snprintf(lines + n, size - n, "# predicted: %.2f us on %s (model); %s%s\n", res->predicted_us[k], gpu,
+                        !certified ? "not certified" : m >= 0 ? "link 2 not run: mirage check" : "links 2 and 3 not run: mirage check, mirage run",
+                        res->stats.complete ? "" : "; the search was cut short");
+  if (m < 0) snprintf(lines + n, size - n, "# measured: no, the order is predicted%s%.250s\n", res->stats.unmeasured[0] ? ": " : "", res->stats.unmeasured);
+  else if (t->status[m] != MG_OK) snprintf(lines + n, size - n, "# measured: no: %.300s\n", t->why[m].msg);
+  else {
+    const mg_run_report *r = &t->r[m];
+    n += (size_t)snprintf(lines + n, size - n, "# measured: %.2f us hot, %.2f us cold on %.100s; link 3: SAME, relative error %.3g, seed %llu\n", r->us_hot, r->us_cold, r->gpu, r->relative_error, (unsigned long long)r->seed);
+    if (r->us_pdl_cold > 0) snprintf(lines + n, size - n, "# measured: %.2f us hot, %.2f us cold with programmatic dependent launch between the calls\n", r->us_pdl_hot, r->us_pdl_cold);
+  }
+}
+
 static int do_search(const options *o) {
+  static timed times;
   mg_error e;
   mg_graph *program = NULL;
   mg_search_config c = mg_search_config_default();
   mg_verify_config vc = mg_verify_config_default();
   mg_search_result res;
-  char lines[2560], path[1024];
+  char lines[4096], path[1024];
   int code = 0;
   memset(&res, 0, sizeof res);
   const char *arch = o->arch ? o->arch : "sm_90a";
@@ -430,6 +467,8 @@ static int do_search(const options *o) {
   vc.threads = (int)o->threads;
   c.user = (void *)(uintptr_t)c.gpu->arch;
   c.emittable = may_emit;
+  times.arch = c.gpu->arch, times.quiet = !isatty(2);
+  if (!o->no_measure) c.measure = on_measure, c.measure_user = &times;
   c.stop = &interrupted;
   double started_all = now();
   vc.user = &started_all;
@@ -468,9 +507,7 @@ static int do_search(const options *o) {
     const mg_verify_report *r = k == best ? &full[k] : &res.report[k];
     char *text = NULL;
     verdict_lines(lines, sizeof lines, r, program, res.graph[k]);
-    size_t n = strlen(lines);
-    snprintf(lines + n, sizeof lines - n, "# predicted: %.2f us on %s (model); %s%s\n", res.predicted_us[k], c.gpu->name,
-             k == best ? "links 2 and 3 not run: mirage check, mirage run" : "not certified", res.stats.complete ? "" : "; the search was cut short");
+    time_lines(lines, sizeof lines, &res, k, c.gpu->name, &times, k == best);
     mg_status p = mg_print(res.graph[k], &text, &e);
     if (p != MG_OK) { code = report(p, &e); break; }
     if (k == best) code = write_all(NULL, lines, text);

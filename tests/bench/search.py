@@ -19,7 +19,7 @@ def search(program, limit, *options):
     """One run of the tool; its statistics, or what it said instead."""
     with tempfile.TemporaryDirectory() as d:
         stats = os.path.join(d, "stats.json")
-        cmd = [os.path.join(top, "build/mirage"), "search", program, "--stats", stats, "--time-limit", str(limit), *map(str, options)]
+        cmd = [os.path.join(top, "build/mirage"), "search", program, "--no-measure", "--stats", stats, "--time-limit", str(limit), *map(str, options)]
         try:
             p = subprocess.run(cmd, capture_output=True, text=True, timeout=3 * limit + 60)
         except subprocess.TimeoutExpired:
