@@ -206,12 +206,18 @@ typedef struct mg_search_stats {
   uint64_t egraph_nodes, egraph_classes;
   uint64_t resumed;                  /* of the frames, those taken from the checkpoint */
   int checkpoint_lost;               /* 1: the checkpoint could not be written again; the result is not touched by it */
+  int cached;                        /* 1: from cfg.cache; all but seconds and threads is what the search that found it said */
+  char cache_note[200];              /* one line: why the cache's entry was not used, or why none was written; else empty */
   const char *egraph_stop;           /* "SATURATED", or what ended the first e-graph that did not saturate; its closure
                                         under the axioms that copy no term is searched then */
   int best_kernels, best_block_ops;
-  double predicted_us;
+  double predicted_us;               /* of the best µGraph; 0 before there is one that passed the fast tier */
   double measured_us;                /* of the best, by the hook `measure`; 0: the order is predicted */
   char unmeasured[256];              /* then: why, or empty without a hook */
+  /* while it runs: of the frames of the segments begun, how many there are; an estimate of the seconds left for the segment in
+     hand, negative if there is none yet; the fastest one-kernel structure of the whole program yet, not verified, 0: none */
+  uint64_t frames_begun;
+  double left_s, structure_us;
 } mg_search_stats;
 
 typedef struct mg_search_config {
@@ -245,6 +251,12 @@ typedef struct mg_search_config {
                                         GPU, options but threads and time limit, version) skips these and gives the result of one
                                         that nothing ended; hook `structure` does not see theirs.  MG_BAD_INPUT, and the file
                                         is left alone, if it is damaged or of another search; MG_MACHINE if it cannot be written */
+  const char *cache;                 /* a directory, may be NULL: a result that neither time nor `stop` ended is kept there, in a file
+                                        named by a hash of what a checkpoint's key holds.  Found there again, each µGraph is
+                                        checked, priced, asked of `emittable`, passes the fast tier anew and is measured before it is a
+                                        result; `structure` sees none.  What is damaged, or was made otherwise, is searched
+                                        anew and replaced (stats.cache_note).  Written whole and then renamed: processes
+                                        may share the directory */
   volatile int *stop;                /* may be NULL; set non-zero to end the search, keeping what was found */
 } mg_search_config;
 mg_search_config mg_search_config_default(void);
@@ -2778,6 +2790,7 @@ typedef struct mgi_se_frame {
   size_t scratch_cap, bytes;
   mg_search_stats st;
   double end;
+  struct mgi_se_search *tell; /* not NULL: the caller is told how far the search is now and then */
   int oom, cut, late; /* cut: a limit ended something; late: the time limit or the caller did */
 } mgi_se_frame;
 
@@ -3257,7 +3270,9 @@ static void mgi_se_try_accum(mgi_se_frame *f, uint32_t ia, int axis) {
   }
 }
 
+static void mgi_se_tell(struct mgi_se_search *S, int locked);
 static int mgi_se_frame_over(mgi_se_frame *f) {
+  if (f->tell) mgi_se_tell(f->tell, 0);
   if (f->oom) return 1;
   if (mgi_se_stopped(f->cfg) || mgi_se_seconds() > f->end) { f->cut = f->late = 1; return 1; }
   return 0;
@@ -4267,11 +4282,12 @@ typedef struct mgi_se_search {
   mg_search_stats st;
   double t0, end, shown;
   pthread_mutex_t lock;
-  int cut;
+  int cut, late;                        /* cut: something was left out; late: time or `stop` did it */
   /* the segment in hand */
   const mgi_se_seg *seg;
   mgi_se_frame *frame;
-  int n_frames, cap_frames, next;
+  int n_frames, cap_frames, next, frames_done;
+  double seg_t0;
   mgi_se_structure *pool;
   int n_pool, cap_pool, next_tune, oom;
   /* the checkpoint: its key, records of finished frames, when it may be written again */
@@ -4283,7 +4299,7 @@ typedef struct mgi_se_search {
 } mgi_se_search;
 
 static int mgi_se_over(mgi_se_search *S) {
-  if (mgi_se_stopped(&S->cfg) || mgi_se_seconds() > S->end) { S->cut = 1; return 1; }
+  if (mgi_se_stopped(&S->cfg) || mgi_se_seconds() > S->end) { S->cut = S->late = 1; return 1; }
   return 0;
 }
 
@@ -4351,31 +4367,50 @@ static int mgi_se_structure_fits(const mgi_se_seg *s, const mgi_se_frame *f, con
   return t->hash == mgi_se_structure_hash(t) && t->work == mgi_se_structure_work(t, &skeleton);
 }
 
+/* A file of a head, with magic and key, and a body: *b of *n bytes in room for *cap.  `kind` and `fate` name it, and what
+   becomes of it, in messages. */
+static mg_status mgi_se_kept_read(FILE *f, const char *path, const char *magic, uint64_t key, const char *kind, const char *fate, uint8_t **b, size_t *n, size_t *cap, mg_error *e) {
+  mgi_se_kept_head h;
+  *b = NULL, *n = *cap = 0;
+  if (fread(&h, 1, sizeof h, f) != sizeof h || memcmp(h.magic, magic, 8)) return mg_fail(e, MG_BAD_INPUT, path, "expected a %s, found something else; %s", kind, fate);
+  for (;;) { /* what is there, not what the head says */
+    if (*n == *cap) {
+      uint8_t *g = *cap >= (size_t)4 << 30 ? NULL : (uint8_t *)realloc(*b, *cap = *cap ? *cap * 2 : 1 << 16);
+      if (!g) { free(*b); *b = NULL; return mg_fail(e, MG_NO_MEMORY, path, "no memory for the %s", kind); }
+      *b = g;
+    }
+    size_t got = fread(*b + *n, 1, *cap - *n, f);
+    if (!got) break;
+    *n += got;
+  }
+  mg_status st = MG_OK;
+  if (h.bytes != *n || mgi_se_bytes_hash(mgi_se_mix(h.key, h.bytes), *b, *n) != h.check) st = mg_fail(e, MG_BAD_INPUT, path, "the %s is damaged; %s", kind, fate);
+  else if (h.key != key) st = mg_fail(e, MG_BAD_INPUT, path, "expected a %s of this program, GPU, version and options, found one of another search; %s", kind, fate);
+  if (st != MG_OK) free(*b), *b = NULL;
+  return st;
+}
+
+/* Writes such a file as `tmp`, which is opened in `mode`, and renames it. */
+static int mgi_se_kept_put(const char *path, const char *tmp, const char *mode, const char *magic, uint64_t key, const uint8_t *b, size_t n) {
+  mgi_se_kept_head h;
+  memset(&h, 0, sizeof h);
+  memcpy(h.magic, magic, 8), h.key = key, h.bytes = n;
+  h.check = mgi_se_bytes_hash(mgi_se_mix(h.key, h.bytes), b, n);
+  FILE *f = fopen(tmp, mode);
+  int ok = f && fwrite(&h, sizeof h, 1, f) == 1 && (!n || fwrite(b, n, 1, f) == 1);
+  if (f) ok &= fclose(f) == 0;
+  ok = ok && rename(tmp, path) == 0;
+  if (f && !ok) remove(tmp);
+  return ok;
+}
+
 /* The head's key and checksum, and every record's length. */
 static mg_status mgi_se_kept_load(mgi_se_search *S, FILE *f, mg_error *e) {
   const char *path = S->cfg.checkpoint;
-  mgi_se_kept_head h;
-  uint8_t *b = NULL;
-  size_t n = 0, cap = 0;
-  if (fread(&h, 1, sizeof h, f) != sizeof h || memcmp(h.magic, "mirageK1", 8)) return mg_fail(e, MG_BAD_INPUT, path, "expected a checkpoint, found something else; it is left as it is");
-  for (;;) { /* what is there, not what the head says */
-    if (n == cap) {
-      uint8_t *g = cap >= (size_t)4 << 30 ? NULL : (uint8_t *)realloc(b, cap = cap ? cap * 2 : 1 << 16);
-      if (!g) { free(b); return mg_fail(e, MG_NO_MEMORY, path, "no memory for the checkpoint"); }
-      b = g;
-    }
-    size_t got = fread(b + n, 1, cap - n, f);
-    if (!got) break;
-    n += got;
-  }
-  if (h.bytes != n || mgi_se_bytes_hash(mgi_se_mix(h.key, h.bytes), b, n) != h.check) {
-    free(b);
-    return mg_fail(e, MG_BAD_INPUT, path, "the checkpoint is damaged; it is left as it is");
-  }
-  if (h.key != S->key) {
-    free(b);
-    return mg_fail(e, MG_BAD_INPUT, path, "expected a checkpoint of this program, GPU, version and options, found one of another search; it is left as it is");
-  }
+  uint8_t *b;
+  size_t n, cap;
+  mg_status st = mgi_se_kept_read(f, path, "mirageK1", S->key, "checkpoint", "it is left as it is", &b, &n, &cap, e);
+  if (st != MG_OK) return st;
   for (size_t k = 0; k < n;) {
     mgi_se_kept r;
     int bad = n - k < sizeof r;
@@ -4394,15 +4429,7 @@ static int mgi_se_kept_write(mgi_se_search *S) {
   if (!tmp) return 0;
   memcpy(tmp, S->cfg.checkpoint, len), memcpy(tmp + len, ".tmp", 5);
   double t = mgi_se_seconds();
-  mgi_se_kept_head h;
-  memset(&h, 0, sizeof h);
-  memcpy(h.magic, "mirageK1", 8), h.key = S->key, h.bytes = S->n_kept;
-  h.check = mgi_se_bytes_hash(mgi_se_mix(h.key, h.bytes), S->kept, S->n_kept);
-  FILE *f = fopen(tmp, "wb");
-  int ok = f && fwrite(&h, sizeof h, 1, f) == 1 && (!S->n_kept || fwrite(S->kept, S->n_kept, 1, f) == 1);
-  if (f) ok &= fclose(f) == 0;
-  ok = ok && rename(tmp, S->cfg.checkpoint) == 0;
-  if (f && !ok) remove(tmp);
+  int ok = mgi_se_kept_put(S->cfg.checkpoint, tmp, "wb", "mirageK1", S->key, S->kept, S->n_kept);
   free(tmp);
   double now = mgi_se_seconds(), pause = 20 * (now - t); /* at most a twentieth of the time */
   S->write_at = now + (pause > 1 ? pause : 1);
@@ -4438,8 +4465,27 @@ static void mgi_se_frame_done(mgi_se_search *S, const mgi_se_kept *r, const void
   if (r->n && S->n_pool + r->n <= S->cap_pool) memcpy(S->pool + S->n_pool, structures, (size_t)r->n * sizeof *S->pool), S->n_pool += r->n;
   S->st.states += r->count[0], S->st.pruned_expression += r->count[1], S->st.pruned_shape += r->count[2], S->st.pruned_duplicate += r->count[3];
   S->st.pruned_limit += r->count[4], S->st.pruned_bound += r->count[5], S->st.values += r->count[6], S->st.structures += r->count[7];
-  S->st.frames++;
+  S->st.frames++, S->frames_done++;
+  if (r->n && S->st.segments == 1) {
+    mgi_se_structure t;
+    memcpy(&t, structures, sizeof t);
+    if (t.us < 1e9 && (S->st.structure_us <= 0 || t.us < S->st.structure_us)) S->st.structure_us = t.us;
+  }
   S->cut |= r->cut;
+}
+
+/* Tells the caller how far the search is, at most five times a second; the main thread, with or without the lock. */
+static void mgi_se_tell(mgi_se_search *S, int locked) {
+  double now = mgi_se_seconds(), left = -1;
+  if (!S->cfg.progress || now - S->shown <= 0.2) return;
+  if (!locked) pthread_mutex_lock(&S->lock);
+  S->shown = now;
+  mg_search_stats st = S->st;
+  if (S->frames_done && now - S->seg_t0 > 0.5) left = (now - S->seg_t0) * (S->n_frames - S->frames_done) / S->frames_done;
+  if (left > S->end - now) left = S->end - now;
+  if (!locked) pthread_mutex_unlock(&S->lock);
+  st.seconds = now - S->t0, st.left_s = left;
+  S->cfg.progress(S->cfg.user, &st);
 }
 
 /* A finished frame's record; under the lock.  What finds no memory is not kept. */
@@ -4488,7 +4534,7 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
   pthread_mutex_lock(&S->lock);
   mgi_se_frame_done(S, &r, w ? w->best : NULL);
   if (S->cfg.checkpoint && !f->late && !f->oom) mgi_se_kept_add(S, &r, w ? w->best : NULL);
-  S->oom |= f->oom;
+  S->oom |= f->oom, S->late |= f->late;
   pthread_mutex_unlock(&S->lock);
   if (w) free(w->slot), free(w->best), free(w->least), free(w->over), free(w->order), free(w->first), free(w->cost), free(w->must), free(w->refs), free(w->der_cost), free(w->least_cost);
   free(w);
@@ -4503,16 +4549,14 @@ static void *mgi_se_work(void *arg) {
     pthread_mutex_lock(&S->lock);
     int k = W->tune ? S->next_tune++ : S->next++;
     double now = mgi_se_seconds();
-    if (W->main && S->cfg.progress && now - S->shown > 0.2) {
-      S->shown = now, S->st.seconds = now - S->t0;
-      S->cfg.progress(S->cfg.user, &S->st);
-    }
+    if (W->main) mgi_se_tell(S, 1);
     pthread_mutex_unlock(&S->lock);
     if (W->tune) {
       if (k >= S->n_pool) return NULL;
       if (!(mgi_se_stopped(&S->cfg) || now > S->end)) mgi_se_tune(S->seg, &S->pool[k], S->cfg.gpu, 0);
     } else {
       if (k >= S->n_frames) return NULL;
+      if (W->main) S->frame[k].tell = S;
       mgi_se_run_frame(S, k);
     }
   }
@@ -4641,7 +4685,7 @@ static mg_status mgi_se_search_segment(mgi_se_search *S, mg_graph *p, mgi_se_fou
       S->cut = 1;
       if (!strcmp(S->st.egraph_stop, "SATURATED")) S->st.egraph_stop = mg_saturation_name(f->s->stop);
     }
-    S->cut |= f->s->overflow;
+    S->cut |= f->s->overflow, S->late |= f->s->stop == MG_TIME;
   }
   if (st == MG_NO_MEMORY) { if (e) *e = local; return st; }
   if (st != MG_OK) { S->cut = 1; return MG_OK; } /* no fused kernel here; library kernels remain */
@@ -4650,6 +4694,7 @@ static mg_status mgi_se_search_segment(mgi_se_search *S, mg_graph *p, mgi_se_fou
   S->seg_id = mgi_se_mix(mg_hash(p), S->st.segments);
   mgi_se_frames(S, s);
   S->cap_pool = S->n_frames * MGI_SE_KEEP;
+  S->st.frames_begun += (uint64_t)S->n_frames, S->frames_done = 0, S->seg_t0 = mgi_se_seconds();
   S->pool = (mgi_se_structure *)malloc(((size_t)S->cap_pool + 1) * sizeof *S->pool);
   if (S->pool) mgi_se_parallel(S, 0);
   if (S->damaged) st = mg_fail(e, MG_BAD_INPUT, S->cfg.checkpoint, "the checkpoint is damaged: a structure in it is none of this search; it is left as it is");
@@ -4794,6 +4839,7 @@ static void mgi_se_result_add(mgi_se_search *S, mg_search_result *r, mg_graph *g
   if (r->n == S->cfg.top_k) mg_graph_free(r->graph[--r->n]);
   for (int k = r->n++; k > at; k--) r->graph[k] = r->graph[k - 1], r->predicted_us[k] = r->predicted_us[k - 1], r->report[k] = r->report[k - 1];
   r->graph[at] = g, r->predicted_us[at] = us, r->report[at] = *rep;
+  S->st.predicted_us = r->predicted_us[0];
 }
 
 /* The program cut at cut[0] < .. < cut[n]: each segment by its best kernel, or by a library kernel. */
@@ -5054,6 +5100,125 @@ static void mgi_se_measure(mgi_se_search *S, mg_search_result *r) {
   if (!(r->measured_us[0] > 0)) snprintf(S->st.unmeasured, sizeof S->st.unmeasured, "none of the %d candidates ran rightly", r->n);
 }
 
+/* A cache entry's body: the program's text, the statistics, how many µGraphs; of each its time, what mg_predict_us says of
+   it, and its text.  A text is a length, 64 bits, and as many bytes. */
+typedef struct mgi_se_buffer { uint8_t *b; size_t n, cap; int bad; } mgi_se_buffer;
+
+static void mgi_se_put(mgi_se_buffer *w, const void *data, size_t n) {
+  if (!w->bad && w->n + n > w->cap) {
+    size_t cap = (w->n + n) * 2;
+    uint8_t *b = (uint8_t *)realloc(w->b, cap);
+    if (b) w->b = b, w->cap = cap;
+    else w->bad = 1;
+  }
+  if (!w->bad && n) memcpy(w->b + w->n, data, n), w->n += n;
+}
+static void mgi_se_put_text(mgi_se_buffer *w, const mg_graph *g) {
+  char *text = NULL;
+  mg_error e;
+  uint64_t n;
+  if (mg_print(g, &text, &e) != MG_OK) { w->bad = 1; return; }
+  n = strlen(text);
+  mgi_se_put(w, &n, sizeof n), mgi_se_put(w, text, (size_t)n);
+  mg_string_free(text);
+}
+/* The next n bytes, or NULL; here n is what was written and cap how much of it was read. */
+static const uint8_t *mgi_se_get(mgi_se_buffer *r, uint64_t n) {
+  if (r->bad || n > r->n - r->cap) { r->bad = 1; return NULL; }
+  r->cap += (size_t)n;
+  return r->b + r->cap - n;
+}
+static int mgi_se_get_to(mgi_se_buffer *r, void *to, size_t n) {
+  const uint8_t *b = mgi_se_get(r, n);
+  if (b) memcpy(to, b, n);
+  return b != NULL;
+}
+
+static uint64_t mgi_se_cache_path(const mgi_se_search *S, char *path, size_t size) {
+  uint64_t key = mgi_se_key(S->p, &S->cfg);
+  if (!key) return 0;
+  key = mgi_se_mix(mgi_se_mix(key, sizeof(mg_search_stats)), MG_AXIOM_TIMES);
+  int n = snprintf(path, size, "%s/%016llx.search", S->cfg.cache, (unsigned long long)key);
+  return n > 0 && (size_t)n + 32 < size ? key : 0; /* room for what a temporary name adds */
+}
+
+/* 1: *out is filled in.  0: there is nothing to use; stats.cache_note says why, if there is a file. */
+static int mgi_se_cache_load(mgi_se_search *S, mg_search_result *out) {
+  char path[1024];
+  mg_error e;
+  uint64_t key = mgi_se_cache_path(S, path, sizeof path), n = 0;
+  FILE *f = key ? fopen(path, "rb") : NULL;
+  if (!f) return 0;
+  mgi_se_buffer r;
+  memset(&r, 0, sizeof r);
+  mg_status st = mgi_se_kept_read(f, path, "mirageC1", key, "cache entry", "searched anew", &r.b, &r.n, &r.cap, &e);
+  fclose(f);
+  if (st != MG_OK) { snprintf(S->st.cache_note, sizeof S->st.cache_note, "%.90s: %.100s", path, e.msg); return 0; }
+  r.cap = 0;
+  mg_search_stats stats;
+  char *own = NULL;
+  const char *why = "the cache entry is malformed";
+  int32_t count = 0, stop = 0;
+  const uint8_t *text = mgi_se_get_to(&r, &n, sizeof n) ? mgi_se_get(&r, n) : NULL;
+  int ok = text && mg_print(S->p, &own, &e) == MG_OK && strlen(own) == n && !memcmp(own, text, (size_t)n);
+  if (text && !ok) why = "the cache entry is of another program";
+  mg_string_free(own);
+  ok = ok && mgi_se_get_to(&r, &stats, sizeof stats) && mgi_se_get_to(&r, &stop, sizeof stop) && mgi_se_get_to(&r, &count, sizeof count);
+  ok = ok && count > 0 && count <= S->cfg.top_k && stop >= MG_SATURATED && stop <= MG_TIME;
+  for (int k = 0; k < count && ok; k++) {
+    double us = 0, model = 0;
+    mg_graph *g = NULL;
+    ok = mgi_se_get_to(&r, &us, sizeof us) && mgi_se_get_to(&r, &model, sizeof model) && mgi_se_get_to(&r, &n, sizeof n) && (text = mgi_se_get(&r, n)) != NULL;
+    if (!ok) break;
+    if (mgi_se_stopped(&S->cfg)) { ok = 0, why = "interrupted"; break; }
+    ok = mg_parse((const char *)text, (size_t)n, path, NULL, &g, &e) == MG_OK && us >= 0 && (!k || us >= out->predicted_us[k - 1]);
+    if (ok && mg_predict_us(g, S->cfg.gpu) != model) ok = 0, why = "the model prices a cached µGraph otherwise";
+    if (ok && S->cfg.emittable && S->cfg.emittable(S->cfg.user, g, &e) != MG_OK) ok = 0, why = "a cached µGraph is not emitted any more";
+    if (ok && !mgi_se_check_small(S, g, &out->report[k])) ok = 0, why = "a cached µGraph is not equal to the program";
+    if (ok) out->graph[out->n] = g, out->predicted_us[out->n++] = us;
+    else mg_graph_free(g);
+  }
+  ok = ok && r.cap == r.n;
+  free(r.b);
+  if (ok) {
+    stats.cached = 1, stats.cache_note[0] = 0, stats.egraph_stop = mg_saturation_name((mg_saturation)stop), stats.threads = S->st.threads;
+    stats.resumed = 0, stats.checkpoint_lost = 0;
+    S->st = stats;
+    return 1;
+  }
+  while (out->n) mg_graph_free(out->graph[--out->n]);
+  snprintf(S->st.cache_note, sizeof S->st.cache_note, "%.90s: %s; searched anew", path, why);
+  return 0;
+}
+
+/* Keeps *out as the model ranks it, and the statistics. */
+static void mgi_se_cache_store(mgi_se_search *S, const mg_search_result *out) {
+  char path[1024], tmp[1064];
+  uint64_t key = mgi_se_cache_path(S, path, sizeof path);
+  mgi_se_buffer w;
+  memset(&w, 0, sizeof w);
+  mg_search_stats stats = S->st;
+  int32_t count = out->n, stop = MG_SATURATED;
+  while (stop < MG_TIME && strcmp(mg_saturation_name((mg_saturation)stop), stats.egraph_stop)) stop++;
+  stats.egraph_stop = NULL;
+  mgi_se_put_text(&w, S->p);
+  mgi_se_put(&w, &stats, sizeof stats), mgi_se_put(&w, &stop, sizeof stop), mgi_se_put(&w, &count, sizeof count);
+  for (int k = 0; k < out->n; k++) {
+    double model = mg_predict_us(out->graph[k], S->cfg.gpu);
+    mgi_se_put(&w, &out->predicted_us[k], sizeof(double)), mgi_se_put(&w, &model, sizeof model);
+    mgi_se_put_text(&w, out->graph[k]);
+  }
+  int ok = key && !w.bad;
+  if (ok) { /* a name that no other thread or process takes, and none takes over */
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    snprintf(tmp, sizeof tmp, "%s.%016llx", path, (unsigned long long)mgi_se_mix(mgi_se_mix((uint64_t)t.tv_nsec, (uint64_t)t.tv_sec), (uint64_t)(uintptr_t)&w));
+    ok = mgi_se_kept_put(path, tmp, "wbx", "mirageC1", key, w.b, w.n);
+  }
+  free(w.b);
+  if (!ok) snprintf(S->st.cache_note, sizeof S->st.cache_note, "%.120s: the cache entry cannot be written", S->cfg.cache);
+}
+
 mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_search_result *out, mg_error *e) {
   mgi_se_search S;
   mg_error why;
@@ -5084,11 +5249,12 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   out->report = (mg_verify_report *)calloc((size_t)S.cfg.top_k + 1, sizeof *out->report);
   mgi_se_found *seg = N <= 200 ? (mgi_se_found *)calloc((size_t)W * W, sizeof *seg) : NULL;
   if (!out->graph || !out->predicted_us || !out->measured_us || !out->report || (N <= 200 && !seg)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for results");
-  if (N > 200) S.cut = 1;
-  if (st == MG_OK) st = mgi_se_kept_open(&S, e);
   pthread_mutex_init(&S.lock, NULL);
+  int hit = st == MG_OK && S.cfg.cache && mgi_se_cache_load(&S, out);
+  if (!hit && N > 200) S.cut = 1;
+  if (st == MG_OK && !hit) st = mgi_se_kept_open(&S, e);
   mgi_se_found *whole = seg && N > 1 ? &seg[1 * W + N] : NULL;
-  if (st == MG_OK && whole) {
+  if (st == MG_OK && whole && !hit) {
     mg_graph *g = mgi_se_segment(program, 1, N, whole, e);
     if (g) st = mgi_se_search_segment(&S, g, whole, S.cfg.top_k, e);
     S.cfg.structure = NULL;
@@ -5101,7 +5267,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && whole->n_split) mgi_se_search_splits(&S, whole, out, &why);
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && N > 2) st = mgi_se_search_cuts(&S, seg, out, e, &why);
   }
-  if (st == MG_OK) { /* the program itself, a library kernel an operator */
+  if (st == MG_OK && !hit) { /* the program itself, a library kernel an operator */
     mg_graph *g = NULL;
     st = mg_resize(program, NULL, NULL, &g, e);
     S.st.candidates++;
@@ -5117,12 +5283,12 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   pthread_mutex_destroy(&S.lock);
   if (S.key && !S.damaged && S.written < S.n_kept && !mgi_se_kept_write(&S)) S.st.checkpoint_lost = 1;
   free(S.kept);
-  mgi_se_over(&S);
+  if (!hit) mgi_se_over(&S), S.st.complete = !S.cut;
   S.st.seconds = mgi_se_seconds() - S.t0;
-  S.st.complete = !S.cut;
+  if (!hit && S.cfg.cache && st == MG_OK && out->n && !S.late) mgi_se_cache_store(&S, out);
   if (st == MG_OK && out->n && S.cfg.measure) mgi_se_measure(&S, out);
   if (out->n) {
-    for (uint32_t k = 1; k < out->graph[0]->n_ops; k++) S.st.best_kernels++;
+    S.st.best_kernels = (int)out->graph[0]->n_ops - 1;
     S.st.best_block_ops = mgi_se_block_ops(out->graph[0]);
     S.st.predicted_us = out->predicted_us[0];
     S.st.measured_us = out->measured_us[0];

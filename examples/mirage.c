@@ -29,6 +29,7 @@ static const char usage[] =
     "              [--no-prune] [--seed N] [--stats FILE.json] [--top K] [--delta 2^-64] [--max-loops N]\n"
     "              [--no-measure]                   ranked by the model, not by their times on the GPU that is here\n"
     "              [--checkpoint FILE]              finished parts are kept there; the same search goes on from it\n"
+    "              [--cache DIR]                    finished results are kept there; the same search verifies and takes them\n"
     "       mirage verify A B [--delta 2^-64] [--seed N] [--threads N] [--certificate FILE] [--time-limit S]\n"
     "              [--prove | --no-prove]           the solver: always, or never; else where the field tests do not decide\n"
     "       mirage verify FILE.cert                 checks a certificate again, from its text alone\n"
@@ -40,7 +41,7 @@ static const char usage[] =
     "exit:  0 done, equal; 1 nothing found, not equal; 2 unsupported, undecided; 3 bad input; 4 a fault of the machine\n";
 
 typedef struct options {
-  const char *out, *arch, *stats, *certificate, *checkpoint;
+  const char *out, *arch, *stats, *certificate, *checkpoint, *cache;
   int64_t threads, max_kernel_ops, max_block_ops, max_loops, top, reps;
   int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure;
   uint64_t seed;
@@ -125,7 +126,7 @@ static int parse_delta(const char *s, double *log2_delta) {
   return 1;
 }
 
-enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE };
+enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE };
 static const struct option long_options[] = {
     {"arch", required_argument, NULL, O_ARCH}, {"threads", required_argument, NULL, O_THREADS},
     {"max-kernel-ops", required_argument, NULL, O_KERNEL_OPS}, {"max-block-ops", required_argument, NULL, O_BLOCK_OPS},
@@ -133,7 +134,7 @@ static const struct option long_options[] = {
     {"seed", required_argument, NULL, O_SEED}, {"stats", required_argument, NULL, O_STATS}, {"top", required_argument, NULL, O_TOP},
     {"delta", required_argument, NULL, O_DELTA}, {"certificate", required_argument, NULL, O_CERT},
     {"reps", required_argument, NULL, O_REPS}, {"cold", no_argument, NULL, O_COLD},
-    {"max-loops", required_argument, NULL, O_LOOPS}, {"checkpoint", required_argument, NULL, O_CHECKPOINT},
+    {"max-loops", required_argument, NULL, O_LOOPS}, {"checkpoint", required_argument, NULL, O_CHECKPOINT}, {"cache", required_argument, NULL, O_CACHE},
     {"no-check", no_argument, NULL, O_NO_CHECK}, {"no-time", no_argument, NULL, O_NO_TIME},
     {"no-measure", no_argument, NULL, O_NO_MEASURE}, {"prove", no_argument, NULL, O_PROVE}, {"no-prove", no_argument, NULL, O_NO_PROVE}, {NULL, 0, NULL, 0}};
 
@@ -192,6 +193,7 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       case O_REPS: ok = number(optarg, 1, 100000, &o->reps, range); break;
       case O_LOOPS: ok = number(optarg, 1, 2, &o->max_loops, range); break;
       case O_CHECKPOINT: o->checkpoint = optarg; break;
+      case O_CACHE: o->cache = optarg; break;
       case O_COLD: o->cold = 1; break;
       case O_NO_CHECK: o->no_check = 1; break;
       case O_NO_TIME: o->no_time = 1; break;
@@ -353,10 +355,14 @@ static int do_verify(const options *o) {
 /* ---- search */
 
 static void on_progress(void *user, const mg_search_stats *s) {
+  char best[64] = "nothing yet", left[48] = "";
   (void)user;
-  fprintf(stderr, "\r\033[K%.1f s: %llu frames, %llu states, %llu pruned, %llu candidates, %llu verified, best %.2f us (model)", s->seconds,
-          (unsigned long long)s->frames, (unsigned long long)s->states, (unsigned long long)(s->pruned_expression + s->pruned_shape + s->pruned_duplicate + s->pruned_limit),
-          (unsigned long long)s->candidates, (unsigned long long)s->verified, s->predicted_us);
+  if (s->predicted_us > 0) snprintf(best, sizeof best, "best %.2f us (model)", s->predicted_us);
+  else if (s->structure_us > 0) snprintf(best, sizeof best, "best %.2f us (model, unverified)", s->structure_us);
+  if (s->left_s >= 0) snprintf(left, sizeof left, ", about %.0f s left in it", s->left_s);
+  fprintf(stderr, "\r\033[K%.1f s: frame %llu of %llu in segment %llu%s; %llu states, %llu pruned, %llu verified; %s", s->seconds, (unsigned long long)s->frames,
+          (unsigned long long)s->frames_begun, (unsigned long long)s->segments, left, (unsigned long long)s->states,
+          (unsigned long long)(s->pruned_expression + s->pruned_shape + s->pruned_duplicate + s->pruned_limit + s->pruned_bound), (unsigned long long)s->verified, best);
   fflush(stderr);
 }
 
@@ -394,7 +400,7 @@ static int write_stats(const char *path, const char *program, const char *gpu, c
   struct rusage use;
   char measured[40] = "null";
   if (s->measured_us > 0) snprintf(measured, sizeof measured, "%.4f", s->measured_us);
-  fprintf(f, "},\n  \"peak_kib\": %ld,\n  \"resumed\": %llu,\n", getrusage(RUSAGE_SELF, &use) ? 0L : (long)use.ru_maxrss, (unsigned long long)s->resumed);
+  fprintf(f, "},\n  \"peak_kib\": %ld,\n  \"resumed\": %llu,\n  \"cached\": %s,\n", getrusage(RUSAGE_SELF, &use) ? 0L : (long)use.ru_maxrss, (unsigned long long)s->resumed, s->cached ? "true" : "false");
   fprintf(f, "  \"frames\": %llu,\n  \"values\": %llu,\n  \"structures\": %llu,\n  \"segments\": %llu,\n  \"refused\": %llu,\n", (unsigned long long)s->frames,
           (unsigned long long)s->values, (unsigned long long)s->structures, (unsigned long long)s->segments, (unsigned long long)s->refused);
   fprintf(f, "  \"candidates\": %llu,\n  \"verified\": %llu,\n  \"rejected\": %llu,\n  \"complete\": %s,\n", (unsigned long long)s->candidates,
@@ -458,7 +464,7 @@ static int do_search(const options *o) {
   if (o->max_kernel_ops) c.max_kernel_ops = (int)o->max_kernel_ops;
   if (o->max_block_ops) c.max_block_ops = (int)o->max_block_ops;
   if (o->max_loops) c.max_loops = (int)o->max_loops;
-  c.checkpoint = o->checkpoint;
+  c.checkpoint = o->checkpoint, c.cache = o->cache;
   if (o->time_limit > 0) c.time_limit_s = vc.time_limit_s = o->time_limit; /* one each: the search, the certificate */
   if (o->no_prune) c.prune = 0;
   if (o->seeded) c.seed = vc.seed = o->seed;
@@ -477,10 +483,16 @@ static int do_search(const options *o) {
   if (s != MG_OK) return report(s, &e);
   if (!mg_is_program(program)) { mg_graph_free(program); return fault(MG_BAD_INPUT, o->file[0], "expected a program without kernels, found a µGraph"); }
   if (o->out && mkdir(o->out, 0777) != 0 && errno != EEXIST) { mg_graph_free(program); return fault(MG_MACHINE, o->out, strerror(errno)); }
+  if (o->cache) {
+    struct stat at;
+    int bad = mkdir(o->cache, 0777) != 0 && errno != EEXIST ? errno : stat(o->cache, &at) ? errno : S_ISDIR(at.st_mode) ? 0 : ENOTDIR;
+    if (bad) { mg_graph_free(program); return fault(MG_MACHINE, o->cache, strerror(bad)); }
+  }
   signal(SIGINT, on_interrupt);
   s = mg_search(program, &c, &res, &e);
   if (c.progress) fputs("\r\033[K", stderr);
   if (res.stats.checkpoint_lost) fprintf(stderr, "mirage: %s: the checkpoint cannot be written; what it held before stands\n", o->checkpoint);
+  if (*res.stats.cache_note) fprintf(stderr, "mirage: %s\n", res.stats.cache_note);
   int best = -1;
   double started = now();
   mg_verify_report *full = (mg_verify_report *)calloc((size_t)(res.n > 0 ? res.n : 1), sizeof *full);
@@ -728,7 +740,7 @@ int main(int argc, char **argv) {
   static const command commands[] = {
       {"print", 1, 1, "", do_print},
       {"dot", 1, 1, "", do_dot},
-      {"search", 1, 1, "o arch threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint no-measure", do_search},
+      {"search", 1, 1, "o arch threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint cache no-measure", do_search},
       {"verify", 1, 2, "delta seed certificate threads time-limit prove no-prove", do_verify},
       {"emit", 1, 1, "o arch", do_emit},
       {"check", 1, 1, "seed arch", do_check},

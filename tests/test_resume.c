@@ -1,4 +1,4 @@
-/* Tests of checkpoints of mirage_search.h.
+/* Tests of checkpoints and of the cache of mirage_search.h.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_resume.c -o build/test_resume -lcmocka -lm -lpthread
    Random tests print their seed; SEED=n repeats one.  Under the thread sanitizer: a part. */
 #define MIRAGE_IMPLEMENTATION
@@ -7,6 +7,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
+#include <dirent.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *text[] = {
@@ -287,11 +289,187 @@ static void threads_and_seeds_agree(void **state) {
   mg_graph_free(p);
 }
 
+/* The cache: a directory of files. */
+
+static char dir[64], entry[320];
+
+/* How many files it holds; the last one's path goes to `entry`. */
+static int entries(void) {
+  DIR *d = opendir(dir);
+  assert_non_null(d);
+  int n = 0;
+  for (struct dirent *f; (f = readdir(d));)
+    if (f->d_name[0] != '.') n++, snprintf(entry, sizeof entry, "%s/%s", dir, f->d_name);
+  closedir(d);
+  return n;
+}
+static void empty(void) {
+  while (entries()) assert_int_equal(unlink(entry), 0);
+}
+
+static mg_search_result cached(mg_graph *p, const mg_search_config *c, int hit, const char *note) {
+  mg_search_result r;
+  mg_error e;
+  if (mg_search(p, c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  if (r.stats.cached != hit) fail_msg("expected %s, found %s (%s)", hit ? "a hit" : "none", r.stats.cached ? "a hit" : "none", r.stats.cache_note);
+  if (note ? !strstr(r.stats.cache_note, note) : *r.stats.cache_note) fail_msg("expected '%s' in: '%s'", note ? note : "", r.stats.cache_note);
+  return r;
+}
+
+static void cache_gives_the_same_result(void **state) {
+  (void)state;
+  assert_int_equal(mkdir(dir, 0777), 0);
+  for (int k = SHORT; k < 2; k++) {
+    mg_graph *p = program(k), *q = program(!k);
+    mg_search_config c = config(2), d;
+    mg_search_result plain = cached(p, &c, 0, NULL), r;
+    c.cache = dir;
+    r = cached(p, &c, 0, NULL), same(&plain, &r), mg_search_result_free(&r);
+    assert_int_equal(entries(), 1);
+    for (int threads = 1; threads < 4; threads += 2) { /* nor does the time limit matter: what was found needs none */
+      c.threads = threads, c.time_limit_s = threads == 3 ? 1e-9 : 0;
+      r = cached(p, &c, 1, NULL), same(&plain, &r);
+      assert_int_equal(r.stats.threads, threads);
+      mg_search_result_free(&r);
+    }
+    c = config(2), c.cache = dir;
+    d = c, d.max_block_ops = 6, r = cached(p, &d, 0, NULL), mg_search_result_free(&r);
+    d = c, d.max_kernel_ops = 1, r = cached(p, &d, 0, NULL), mg_search_result_free(&r);
+    d = c, d.top_k = 2, r = cached(p, &d, 0, NULL), assert_int_equal(r.n, 2), mg_search_result_free(&r);
+    d = c, d.seed = 5, r = cached(p, &d, 0, NULL), mg_search_result_free(&r);
+    d = c, d.gpu = mg_gpu_find("A100"), r = cached(p, &d, 0, NULL), mg_search_result_free(&r);
+    if (!SHORT) r = cached(q, &c, 0, NULL), mg_search_result_free(&r);
+    assert_int_equal(entries(), SHORT ? 6 : 7);
+    r = cached(p, &c, 1, NULL), same(&plain, &r), mg_search_result_free(&r);
+    empty();
+    mg_search_result_free(&plain), mg_graph_free(p), mg_graph_free(q);
+  }
+}
+
+/* What time or the caller ended is not kept; a directory that is none is said. */
+static void cache_keeps_what_is_final(void **state) {
+  (void)state;
+  mg_graph *p = program(1);
+  mg_search_config c = config(2);
+  mg_search_result r;
+  mg_error e;
+  c.cache = dir, c.time_limit_s = 1e-9;
+  mg_status st = mg_search(p, &c, &r, &e);
+  assert_true(st == MG_OK || st == MG_NOT_FOUND);
+  assert_int_equal(r.stats.complete, 0);
+  mg_search_result_free(&r);
+  c.time_limit_s = 0, c.stop = &stop, c.structure = count_structures, stop = 0, seen = 0, after = 10;
+  st = mg_search(p, &c, &r, &e);
+  assert_true((st == MG_OK || st == MG_NOT_FOUND) && stop && !r.stats.complete);
+  mg_search_result_free(&r);
+  assert_int_equal(entries(), 0);
+  c = config(2), c.cache = "no such directory";
+  r = cached(p, &c, 0, "cannot be written"), mg_search_result_free(&r);
+  mg_graph_free(p);
+}
+
+static mg_status refuses(void *user, const mg_graph *g, mg_error *why) {
+  return *(int *)user && !mg_is_program(g) ? mg_fail(why, MG_UNSUPPORTED, "test", "not today") : MG_OK;
+}
+
+/* Every damaged entry is searched anew and replaced; so is one whose µGraphs are others, checksum and all. */
+static void cache_believes_nothing(void **state) {
+  (void)state;
+  const char *env = getenv("SEED");
+  uint64_t s = env ? strtoull(env, NULL, 10) : (uint64_t)time(NULL);
+  printf("%s: SEED=%llu\n", __func__, (unsigned long long)s);
+  mg_graph *p = program(1);
+  mg_search_config c = config(2);
+  c.max_kernel_ops = 1, c.max_block_ops = 8, c.cache = dir;
+  mg_search_result plain = cached(p, &c, 0, NULL), r;
+  assert_int_equal(entries(), 1);
+  snprintf(path, sizeof path, "%.63s", entry);
+  size_t n, m;
+  uint8_t *good = slurp(&n), *bad = (uint8_t *)malloc(n + 1), *then;
+  for (int k = 0; k < (SHORT ? 3 : 12); k++) {
+    memcpy(bad, good, n);
+    s = s * 6364136223846793005ull + 1442695040888963407ull;
+    size_t at = k < 5 ? (size_t)k * 7 : (size_t)(s >> 16) % n;
+    bad[at] = (uint8_t)(bad[at] ^ 1 << (s >> 60) % 8);
+    put(bad, k % 3 == 2 ? (size_t)(s >> 20) % n : n);
+    r = cached(p, &c, 0, "searched anew"), same(&plain, &r), mg_search_result_free(&r);
+    assert_int_equal(entries(), 1);
+    then = slurp(&m);
+    assert_int_equal(m, n); /* replaced: all but the times are as they were */
+    free(then);
+    r = cached(p, &c, 1, NULL), same(&plain, &r), mg_search_result_free(&r);
+  }
+  /* in the first µGraph's text a product becomes a sum; a count is another; it is cut short */
+  static const char *edit[][2] = { { "= mul(", "= add(" }, { "= silu(", "= gelu(" }, { "for i=", "for j=" }, { "store ", "stone " } };
+  char *text = NULL;
+  mg_error e;
+  assert_int_equal(mg_print(plain.graph[0], &text, &e), MG_OK);
+  size_t start = 0;
+  for (size_t k = sizeof(mgi_se_kept_head); k + strlen(text) <= n && !start; k++) if (!memcmp(good + k, text, strlen(text))) start = k;
+  assert_true(start > 0);
+  int tried = 0;
+  for (int k = 0; k < 4; k++) {
+    const char *at = strstr(text, edit[k][0]);
+    if (!at) continue;
+    memcpy(bad, good, n), memcpy(bad + start + (at - text), edit[k][1], strlen(edit[k][1]));
+    mgi_se_kept_head h;
+    memcpy(&h, bad, sizeof h);
+    h.check = mgi_se_bytes_hash(mgi_se_mix(h.key, h.bytes), bad + sizeof h, n - sizeof h);
+    memcpy(bad, &h, sizeof h);
+    put(bad, n);
+    r = cached(p, &c, 0, "searched anew"), same(&plain, &r), mg_search_result_free(&r);
+    tried++;
+  }
+  assert_true(tried >= 2);
+  /* what is not emitted any more is no result */
+  int no = 0;
+  empty();
+  c.emittable = refuses, c.user = &no;
+  r = cached(p, &c, 0, NULL), mg_search_result_free(&r);
+  no = 1;
+  r = cached(p, &c, 0, "not emitted any more");
+  for (int k = 0; k < r.n; k++) assert_true(mg_is_program(r.graph[k]));
+  mg_search_result_free(&r);
+  empty();
+  mg_string_free(text), free(good), free(bad);
+  mg_search_result_free(&plain), mg_graph_free(p);
+}
+
+/* Several searches at once, in one directory, two of each program. */
+static void *one_search(void *arg) {
+  mg_search_result *r = (mg_search_result *)arg;
+  mg_search_config c = config(1);
+  mg_error e;
+  mg_graph *p = program(r->n);
+  c.cache = dir;
+  if (mg_search(p, &c, r, &e) != MG_OK) memset(r, 0, sizeof *r);
+  mg_graph_free(p);
+  return NULL;
+}
+static void cache_is_shared(void **state) {
+  (void)state;
+  enum { N = 4 };
+  mg_search_result r[N];
+  pthread_t t[N];
+  empty();
+  for (int k = 0; k < N; k++) memset(&r[k], 0, sizeof r[k]), r[k].n = SHORT ? 1 : k / 2;
+  for (int k = 0; k < N; k++) assert_int_equal(pthread_create(&t[k], NULL, one_search, &r[k]), 0);
+  for (int k = 0; k < N; k++) pthread_join(t[k], NULL);
+  for (int k = 0; k < N; k++) assert_true(r[k].n > 0 && !*r[k].stats.cache_note);
+  same(&r[0], &r[1]), same(&r[2], &r[3]);
+  assert_int_equal(entries(), SHORT ? 1 : 2); /* no temporary file is left */
+  for (int k = 0; k < N; k++) mg_search_result_free(&r[k]);
+  empty();
+  assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(resumed_equals_uninterrupted), cmocka_unit_test(damaged_and_foreign_are_refused), cmocka_unit_test(forged_are_refused),
-    cmocka_unit_test(threads_and_seeds_agree),
+    cmocka_unit_test(threads_and_seeds_agree), cmocka_unit_test(cache_gives_the_same_result), cmocka_unit_test(cache_keeps_what_is_final),
+    cmocka_unit_test(cache_believes_nothing), cmocka_unit_test(cache_is_shared),
   };
   snprintf(path, sizeof path, "resume.%ld.checkpoint", (long)getpid());
+  snprintf(dir, sizeof dir, "resume.%ld.cache", (long)getpid());
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -185,6 +185,54 @@ kill -INT $pid 2>/dev/null
 wait $pid; rc=$?
 [ $rc -lt 128 ]; ok $? "an interrupted search ends in order (found $rc)"
 
+# What an interrupt leaves in a checkpoint is gone on from; the cache gives what was found.
+sed 's/16, 256/16, 512/; s/256/512/g' p.mg >long.mg
+status 0 "search, uninterrupted" "$m" search long.mg --max-loops 2 --stats whole.json
+cp out whole.mg
+for after in 0.05 0.2 0.6; do # one of them finds it under way, on any machine
+  "$m" search long.mg --max-loops 2 --checkpoint part.ck --stats part.json >out 2>err & pid=$!
+  sleep $after
+  kill -INT $pid 2>/dev/null
+  wait $pid; rc=$?
+  [ $rc -lt 128 ]; ok $? "search --checkpoint, interrupted after $after s: ends in order (found $rc)"
+done
+status 0 "search --checkpoint, to the end" "$m" search long.mg --max-loops 2 --checkpoint part.ck --stats end.json
+cmp -s out whole.mg; ok $? "interrupted and resumed gives what the uninterrupted search gives"
+python3 -c 'import json; a, b = (json.load(open(f)) for f in ("whole.json", "end.json")); assert b["resumed"] > 0 and a["complete"] and b["complete"] and all(a[k] == b[k] for k in ("states", "pruned", "frames", "values", "structures", "candidates", "verified"))' 2>err
+ok $? "and counts what it counts"
+status 3 "search with the checkpoint of another search" "$m" search long.mg --checkpoint part.ck
+status 3 "search with a checkpoint that is none" "$m" search long.mg --checkpoint p.mg
+grep -q 'output O' p.mg; ok $? "and leaves that file alone"
+status 4 "search with a checkpoint that cannot be written" "$m" search long.mg --checkpoint nowhere/part.ck
+for k in 1 2; do
+  status 0 "search --cache, time $k" "$m" search long.mg --max-loops 2 --cache cache --stats cache$k.json -o cached$k
+  cmp -s out whole.mg; ok $? "it gives what the search without a cache gives"
+done
+grep -q '"cached": false' cache1.json && grep -q '"cached": true' cache2.json; ok $? "the second took it from the cache"
+diff -r cached1 cached2 >err; ok $? "with the same files and the same certificate"
+status 0 "the certificate of a cached result" "$m" verify cached2/00.cert
+entry=$(ls -d cache/*)
+printf x | dd of="$entry" bs=1 seek=400 conv=notrunc 2>/dev/null
+status 0 "search with a damaged cache" "$m" search long.mg --max-loops 2 --cache cache
+[ "$(wc -l <err)" = 1 ] && grep -q 'searched anew' err && cmp -s out whole.mg; ok $? "one line, and the result"
+status 4 "search with a cache that is a file" "$m" search long.mg --cache p.mg
+status 4 "search with a cache that cannot be" "$m" search long.mg --cache p.mg/cache
+status 3 "search with a cache without a name" "$m" search long.mg --cache
+for bad in '--max-loops 0' '--max-loops 3' '--top 0' '--top 101' '--max-block-ops 0' '--max-block-ops x' '--max-kernel-ops 0' '--max-kernel-ops 65' '--threads 0' '--threads 1025' \
+  '--time-limit 0' '--time-limit -1' '--time-limit nan' '--time-limit soon' '--seed -1' '--seed 1.5' '--delta 1' '--delta 0' '--arch h200x' '--stats' '--checkpoint'; do
+  status 3 "search $bad" "$m" search p.mg $bad
+done
+
+# Progress, on a terminal alone: never a time before there is one.
+cat >terminal.py <<'E'
+import os, pty, sys
+sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))
+E
+timeout 120 python3 terminal.py "$m" search long.mg --max-loops 2 >terminal.txt 2>err </dev/null; ok $? "search on a terminal"
+grep -q 'frame [0-9]* of [0-9]* in segment' terminal.txt; ok $? "it says how far it is"
+! grep -q 'best 0\.00' terminal.txt; ok $? "and no time of nothing"
+"$m" search long.mg --max-loops 2 >out 2>err; [ ! -s err ]; ok $? "not a terminal: nothing on standard error"
+
 # Bytes of any kind: status 0 or 3, never a signal.
 python3 - <<'E'
 import random
