@@ -103,6 +103,9 @@ extern "C" {
 
 /* What an emitted file NAME.cu exports, beside
      int NAME_launch(const void *const *in, void *const *out, void *workspace, cudaStream_t stream);  0 or the CUDA error
+     int NAME_launch_pdl(...);    the same, by programmatic dependent launch (sm_90): it may begin while the kernel before
+                                  it in the stream is still running, and waits for that one's end before it reads
+                                  anything but NAME_info's `early` inputs, which nothing in flight may write: weights
      size_t NAME_workspace_bytes(void);
      extern const mg_emitted_info NAME_info;
    Inputs and outputs stand in the program's order, inputs dense in their memory `order`, outputs row-major.  The
@@ -118,6 +121,7 @@ typedef struct mg_emitted_info {
   const char *name;
   int n_in, n_out, n_kernels;
   const mg_io_info *in, *out;
+  uint32_t early;            /* by input, as bits: NAME_launch_pdl reads it before the kernel before has ended */
 } mg_emitted_info;
 
 typedef struct mg_emit_config {
@@ -893,6 +897,9 @@ MGI_EMU void mgi_emu_cluster_arrive(int release) {
 }
 MG_DEV void mg_cluster_arrive() { mgi_emu_cluster_arrive(1); }
 MG_DEV void mg_cluster_begun() { mgi_emu_cluster_arrive(0); } /* orders nothing that was done before */
+template<class T> MG_DEV T *mg_once(T *p) { return p; }
+MG_DEV void mg_grid_next() {}
+MG_DEV void mg_grid_wait() {}
 MG_DEV void mg_cluster_wait() {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_thread *t = &s->thread[s->tid];
@@ -1512,6 +1519,7 @@ template<class F> MGI_EMU int mgi_emu_launch(const char *name, int64_t gx, int64
   }
   return s->failed ? 719 : 0;
 }
+#define MG_LAUNCH_AFTER(early, kernel, gx, gy, gz, cx, cy, cz, threads, smem, stream, ...) MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, cx, cy, cz, threads, smem, stream, __VA_ARGS__)
 #define MG_LAUNCH(kernel, gx, gy, gz, threads, smem, stream, ...) MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, 1, 1, 1, threads, smem, stream, __VA_ARGS__)
 #define MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, cx, cy, cz, threads, smem, stream, ...) \
   ((void)(stream), mgi_emu_launch(#kernel, (gx), (gy), (gz), (cx), (cy), (cz), (threads), (smem), [=]() { kernel(__VA_ARGS__); }))
@@ -1727,6 +1735,11 @@ MG_DEV uint32_t mg_ticket(uint32_t *count) {
   __threadfence();
   return was;
 }
+/* Dependent launches (sm_90): what follows may begin; and what the kernels before wrote is there. */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+MG_DEV void mg_grid_next() { asm volatile("griddepcontrol.launch_dependents;"); }
+MG_DEV void mg_grid_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+#endif
 /* Clusters (sm_90): a barrier in two halves, releasing and acquiring, and the shared memory of another block. */
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 MG_DEV int mg_cluster_rank() {
@@ -1744,6 +1757,11 @@ MG_DEV unsigned char *mg_cluster_shared(unsigned char *mine, int rank) {
 }
 #endif
 
+/* An address that is computed once, not again for each of the constants added to it. */
+template<class T> MG_DEV T *mg_once(T *p) {
+  asm("" : "+l"(p));
+  return p;
+}
 MG_DEV uint32_t mgi_shared_address(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
 template<bool ONCE = false> MG_DEV void mg_cp_async16(void *smem, const void *gmem, int valid_bytes) {
   if constexpr (ONCE) {
@@ -1857,14 +1875,25 @@ MG_DEV void mg_load_tile(const TILE &to, const typename TILE::T *from, int64_t o
   if constexpr (VEC) {
     static_assert(INNER % E == 0, "a row of a tile is a whole number of 16-byte pieces");
     constexpr int ROW = INNER / E, UNITS = OUTER * ROW;
-    MG_UNROLL_BY(8)
-    for (int u0 = 0; u0 < UNITS; u0 += THREADS) {
-      const int u = u0 + me;
-      if (UNITS % THREADS == 0 || u < UNITS) {
-        /* Whole rows a pass: a thread's places differ by constants. */
-        const int o = THREADS % ROW == 0 ? u0 / ROW + me / ROW : u / ROW, i = (THREADS % ROW == 0 ? me % ROW : u % ROW) * E;
-        const int left = o < outer ? inner - i : 0, n = left < 0 ? 0 : left > E ? E : left;
-        mg_cp_async16<ONCE>(to.p + o * TILE::PITCH + i, n ? from + o * outer_stride + i : from, n * (int)sizeof(T));
+    if constexpr (THREADS % ROW == 0) { /* whole rows a pass: a thread's places differ by constants */
+      const int o = me / ROW, i = me % ROW * E;
+      const T *const get = mg_once(from + o * outer_stride + i);
+      T *const put = to.p + o * TILE::PITCH + i;
+      MG_UNROLL_BY(8)
+      for (int u0 = 0; u0 < UNITS; u0 += THREADS)
+        if (UNITS % THREADS == 0 || u0 + me < UNITS) {
+          const int left = u0 / ROW + o < outer ? inner - i : 0, n = left < 0 ? 0 : left > E ? E : left;
+          mg_cp_async16<ONCE>(put + u0 / ROW * TILE::PITCH, n ? get + u0 / ROW * outer_stride : from, n * (int)sizeof(T));
+        }
+    } else {
+      MG_UNROLL_BY(8)
+      for (int u0 = 0; u0 < UNITS; u0 += THREADS) {
+        const int u = u0 + me;
+        if (UNITS % THREADS == 0 || u < UNITS) {
+          const int o = u / ROW, i = u % ROW * E;
+          const int left = o < outer ? inner - i : 0, n = left < 0 ? 0 : left > E ? E : left;
+          mg_cp_async16<ONCE>(to.p + o * TILE::PITCH + i, n ? from + o * outer_stride + i : from, n * (int)sizeof(T));
+        }
       }
     }
   } else {
@@ -2507,32 +2536,39 @@ template<class OP, class F, class O> MG_DEV void mg_each_reduction(int64_t n, in
 
 /* ------------------------------------------------------------------------------------------------- >>launch */
 #if !defined(MG_EMULATE) && !defined(__CUDACC_RTC__)
+/* early: it may begin before the kernel before has ended. */
 template<class K, class... ARGS>
-static inline int mgi_launch(K *kernel, int64_t gx, int64_t gy, int64_t gz, int cx, int cy, int cz, int threads, size_t shared, cudaStream_t stream, ARGS... args) {
+static inline int mgi_launch(int early, K *kernel, int64_t gx, int64_t gy, int64_t gz, int cx, int cy, int cz, int threads, size_t shared, cudaStream_t stream, ARGS... args) {
   cudaError_t rc = cudaSuccess;
   if (shared > 48 * 1024) rc = cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
   if (rc == cudaSuccess && cx * cy * cz > 8) rc = cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
   if (rc != cudaSuccess) return (int)rc;
-  if (cx * cy * cz == 1) {
+  if (cx * cy * cz == 1 && !early) {
     kernel<<<dim3((unsigned)gx, (unsigned)gy, (unsigned)gz), (unsigned)threads, shared, stream>>>(args...);
     return (int)cudaGetLastError();
   }
   cudaLaunchConfig_t how = {};
-  cudaLaunchAttribute with[1] = {};
+  cudaLaunchAttribute with[2] = {};
   how.gridDim = dim3((unsigned)gx, (unsigned)gy, (unsigned)gz);
   how.blockDim = dim3((unsigned)threads);
   how.dynamicSmemBytes = shared;
   how.stream = stream;
-  with[0].id = cudaLaunchAttributeClusterDimension;
-  with[0].val.clusterDim.x = (unsigned)cx;
-  with[0].val.clusterDim.y = (unsigned)cy;
-  with[0].val.clusterDim.z = (unsigned)cz;
   how.attrs = with;
-  how.numAttrs = 1;
+  if (cx * cy * cz > 1) {
+    with[how.numAttrs].id = cudaLaunchAttributeClusterDimension;
+    with[how.numAttrs].val.clusterDim.x = (unsigned)cx;
+    with[how.numAttrs].val.clusterDim.y = (unsigned)cy;
+    with[how.numAttrs++].val.clusterDim.z = (unsigned)cz;
+  }
+  if (early) {
+    with[how.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    with[how.numAttrs++].val.programmaticStreamSerializationAllowed = 1;
+  }
   return (int)cudaLaunchKernelEx(&how, kernel, args...);
 }
-#define MG_LAUNCH(kernel, gx, gy, gz, threads, shared, stream, ...) mgi_launch(kernel, gx, gy, gz, 1, 1, 1, threads, shared, stream, __VA_ARGS__)
-#define MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, cx, cy, cz, threads, shared, stream, ...) mgi_launch(kernel, gx, gy, gz, cx, cy, cz, threads, shared, stream, __VA_ARGS__)
+#define MG_LAUNCH(kernel, gx, gy, gz, threads, shared, stream, ...) mgi_launch(0, kernel, gx, gy, gz, 1, 1, 1, threads, shared, stream, __VA_ARGS__)
+#define MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, cx, cy, cz, threads, shared, stream, ...) mgi_launch(0, kernel, gx, gy, gz, cx, cy, cz, threads, shared, stream, __VA_ARGS__)
+#define MG_LAUNCH_AFTER(early, kernel, gx, gy, gz, cx, cy, cz, threads, shared, stream, ...) mgi_launch(early, kernel, gx, gy, gz, cx, cy, cz, threads, shared, stream, __VA_ARGS__)
 #endif
 #endif /* __CUDACC__ or MG_EMULATE */
 
@@ -2584,10 +2620,10 @@ struct mgi_kernel { /* one of its kernels, looked up at its first launch */
   }
 };
 template<class... ARGS>
-static inline int mgi_launch(const mgi_kernel &k, int64_t gx, int64_t gy, int64_t gz, int cx, int cy, int cz, int threads, size_t shared, cudaStream_t stream, ARGS... args) {
+static inline int mgi_launch(int early, const mgi_kernel &k, int64_t gx, int64_t gy, int64_t gz, int cx, int cy, int cz, int threads, size_t shared, cudaStream_t stream, ARGS... args) {
   void *at[] = {(void *)&args...};
   CUlaunchConfig how = {};
-  CUlaunchAttribute with[1] = {};
+  CUlaunchAttribute with[2] = {};
   CUresult rc = k.rc;
   if (rc == CUDA_SUCCESS && shared > 48 * 1024) rc = mgi_glued().set(k.f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)shared);
   if (rc != CUDA_SUCCESS) return (int)rc;
@@ -2599,18 +2635,22 @@ static inline int mgi_launch(const mgi_kernel &k, int64_t gx, int64_t gy, int64_
   how.sharedMemBytes = (unsigned)shared;
   how.hStream = stream;
   if (cx * cy * cz > 1) {
-    with[0].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    with[0].value.clusterDim.x = (unsigned)cx;
-    with[0].value.clusterDim.y = (unsigned)cy;
-    with[0].value.clusterDim.z = (unsigned)cz;
-    how.attrs = with;
-    how.numAttrs = 1;
+    with[how.numAttrs].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    with[how.numAttrs].value.clusterDim.x = (unsigned)cx;
+    with[how.numAttrs].value.clusterDim.y = (unsigned)cy;
+    with[how.numAttrs++].value.clusterDim.z = (unsigned)cz;
   }
+  if (early) {
+    with[how.numAttrs].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    with[how.numAttrs++].value.programmaticStreamSerializationAllowed = 1;
+  }
+  how.attrs = with;
   return (int)mgi_glued().launch(&how, k.f, at, 0);
 }
 #define MGI_KERNEL_OF(kernel) ([]() -> const mgi_kernel & { static const mgi_kernel k(#kernel); return k; }())
-#define MG_LAUNCH(kernel, gx, gy, gz, threads, shared, stream, ...) mgi_launch(MGI_KERNEL_OF(kernel), gx, gy, gz, 1, 1, 1, threads, shared, stream, __VA_ARGS__)
-#define MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, cx, cy, cz, threads, shared, stream, ...) mgi_launch(MGI_KERNEL_OF(kernel), gx, gy, gz, cx, cy, cz, threads, shared, stream, __VA_ARGS__)
+#define MG_LAUNCH(kernel, gx, gy, gz, threads, shared, stream, ...) mgi_launch(0, MGI_KERNEL_OF(kernel), gx, gy, gz, 1, 1, 1, threads, shared, stream, __VA_ARGS__)
+#define MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, cx, cy, cz, threads, shared, stream, ...) mgi_launch(0, MGI_KERNEL_OF(kernel), gx, gy, gz, cx, cy, cz, threads, shared, stream, __VA_ARGS__)
+#define MG_LAUNCH_AFTER(early, kernel, gx, gy, gz, cx, cy, cz, threads, shared, stream, ...) mgi_launch(early, MGI_KERNEL_OF(kernel), gx, gy, gz, cx, cy, cz, threads, shared, stream, __VA_ARGS__)
 #endif
 
 #ifdef MG_BOTH /* what both halves count with */
@@ -4028,9 +4068,9 @@ MGI_FN int mgi_rtc_compile(const mgi_rtc *r, const char *text, const char *arch,
   snprintf(gpu, sizeof gpu, "--gpu-architecture=%.20s", arch);
   snprintf(mirage, sizeof mirage, "-I%.400s", headers);
   snprintf(toolkit, sizeof toolkit, "-I%.300s/include", r->root);
-  const char *option[] = {gpu, "-std=c++17", "-default-device", mirage, toolkit};
+  const char *option[] = {gpu, "-std=c++17", "-default-device", "-prec-div=false", "-prec-sqrt=false", mirage, toolkit};
   int rc = r->create(&program, text, "emitted.cu", 5, held, name);
-  if (!rc) rc = r->compile(program, 5, option);
+  if (!rc) rc = r->compile(program, 7, option);
   if (rc && program && !r->log_size(program, &n) && n) {
     char *log = (char *)malloc(n + 1);
     if (log && !r->log(program, log)) printf("%s\n", log);
@@ -4120,7 +4160,7 @@ MGI_FN mg_status mgi_tools_open(const mg_compile_config *cfg, mgi_tools *t, mg_e
 MGI_FN mg_status mgi_build_nvcc(const mgi_tools *t, mgi_build *b, mg_error *e) {
   char include[410];
   snprintf(include, sizeof include, "-I%s", t->headers);
-  const char *argv[] = {t->nvcc, "-shared", "-Xcompiler", "-fPIC", "-O3", "-std=c++17", t->gencode, t->runner ? "-DMG_RUNNER" : "-DMG_NO_RUNNER", include, "-o", b->partial, b->source, NULL};
+  const char *argv[] = {t->nvcc, "-shared", "-Xcompiler", "-fPIC", "-O3", "-std=c++17", "-prec-div=false", "-prec-sqrt=false", t->gencode, t->runner ? "-DMG_RUNNER" : "-DMG_NO_RUNNER", include, "-o", b->partial, b->source, NULL};
   b->by_rtc = 0;
   if (!mgi_child_start(&b->child, argv, t->timeout_s)) return mg_fail(e, MG_MACHINE, t->nvcc, "cannot start it: %s", strerror(errno));
   b->running = 1;
@@ -4689,6 +4729,7 @@ typedef struct mgi_cu_emit {
   mgi_cu_str kernels, launches; /* device functions; statements of the launch function */
   mgi_cu_str spaces;         /* constants: where in the workspace things lie */
   char space_end[280];       /* text of its size so far */
+  uint32_t early;            /* inputs that a dependent launch reads ahead, as bits */
   int n_launches, n_graphs;
 } mgi_cu_emit;
 
@@ -4716,6 +4757,7 @@ typedef struct mgi_cu_kernel {
   char group_size[400], group_rank[400], group[800]; /* texts: blocks a group, this one's place in it, the group */
   uint8_t *late;             /* by operator: it stands behind the merge */
   uint8_t own[MG_MAX_AXES + 1]; /* by loop: every warp has a ring of its own */
+  int dependent, waited;     /* 1: it has mg_grid_wait; 1: that has been written */
   uint32_t shift;            /* the exponential whose rows have a running maximum, or 0 */
   int shift_declared, agreed; /* agreed: the warps that share a row have the same one */
   int shift_part, shift_obj; /* 1: the blocks' shifts are handed over; shift_obj: where, in a cluster */
@@ -5227,18 +5269,28 @@ MGI_FN int64_t mgi_cu_load_tile_shape(mgi_cu_kernel *K, uint32_t op) {
   if (K->pass >= 0) mgi_cu_str_put(&K->decl, "  typedef %s T_%s;\n", type, mgi_cu_tname(K->b, t));
   return (int64_t)outer * pitch * bytes;
 }
-/* 1 if no two blocks, and no two iterations, read the same element, and the plan has such loads leave the cache first. */
-MGI_FN int mgi_cu_once(const mgi_cu_kernel *K, const mg_op_node *o) {
-  const char *evict = mg_plan_get(K->b, "evict");
-  if (!evict || strcmp(evict, "first")) return 0;
+/* Before whatever reads what earlier kernels made, or writes what they read. */
+MGI_FN void mgi_cu_wait(mgi_cu_kernel *K) {
+  if (K->dependent && !K->waited) mgi_cu_line(K, "mg_grid_wait();");
+  K->waited = 1;
+}
+/* 1 if no two blocks, and no two iterations, read the same element. */
+MGI_FN int mgi_cu_streams(const mgi_cu_kernel *K, const mg_op_node *o) {
   for (uint32_t a = 1; a <= 3; a++)
     if (K->b->axes[a].extent > 1 && o->map.to[a] < 0) return 0;
   for (uint32_t a = o->scope; a; a = K->b->axes[a].parent)
     if (K->b->axes[a].extent > 1 && o->map.to[a] < 0) return 0;
   return 1;
 }
+/* The input of the program that a LOAD in a loop streams, and that a dependent launch so reads ahead; -1 if it does not. */
+MGI_FN int mgi_cu_ahead(const mgi_cu_kernel *K, const mg_op_node *o) {
+  uint32_t t = mgi_cu_above(K, o->in[0]);
+  for (uint32_t k = 0; k < K->em->g->n_in && k < 32; k++)
+    if (K->em->g->in[k].id == t) return K->dependent && !K->waited && o->scope && mgi_cu_streams(K, o) ? (int)k : -1;
+  return -1;
+}
 /* The statement that fills the tile `to`. */
-MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to) {
+MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, const char *when) {
   const mg_op_node *o = &K->b->ops[op];
   uint32_t above = mgi_cu_above(K, o->in[0]), t = o->out[0].id;
   const mg_tensor_info *up = &K->em->g->tensors[above];
@@ -5274,9 +5326,11 @@ MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to) {
   char so[1400] = "0", si[1400];
   if (out_d >= 0) mgi_cu_stride_text(K->em, above, out_d, so, sizeof so);
   mgi_cu_stride_text(K->em, above, in_d, si, sizeof si);
+  const char *evict = mg_plan_get(K->b, "evict");
+  int once = evict && !strcmp(evict, "first") && mgi_cu_streams(K, o);
   mgi_cu_quote(K, o);
-  mgi_cu_line(K, "mg_load_tile<T_%s, T_%s::%s, T_%s::%s, (%s), %d%s>(%s, %s, %s, %s, %s, %s);", name, name, v->trans ? "COLS" : "ROWS", name, v->trans ? "ROWS" : "COLS", mgi_cu_str_text(&vec),
-           K->own[o->scope] ? 32 : K->threads, mgi_cu_once(K, o) ? ", true" : "", to, mgi_cu_str_text(&base), so, si, extent[v->trans ? 1 : 0], extent[v->trans ? 0 : 1]);
+  mgi_cu_line(K, "%smg_load_tile<T_%s, T_%s::%s, T_%s::%s, (%s), %d%s>(%s, %s, %s, %s, %s, %s);", when, name, name, v->trans ? "COLS" : "ROWS", name, v->trans ? "ROWS" : "COLS", mgi_cu_str_text(&vec),
+           K->own[o->scope] ? 32 : K->threads, once ? ", true" : "", to, mgi_cu_str_text(&base), so, si, extent[v->trans ? 1 : 0], extent[v->trans ? 0 : 1]);
   free(base.s);
   free(vec.s);
 }
@@ -5287,6 +5341,7 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
   mgi_cu_val_info *v = &K->v[t];
   const char *name = mgi_cu_tname(K->b, t);
   char to[200];
+  mgi_cu_wait(K);
   if (v->sites == 1 && v->site_store) { /* one reader, elementwise: straight from global memory */
     int rank = up->shape.rank;
     char offset[800], valid[800], stride[1400];
@@ -5313,7 +5368,7 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
   mgi_cu_str_put(&K->decl, "  const T_%s t_%s(mg_shared() + %lld);\n", name, name, (long long)K->obj[v->obj].offset);
   mgi_cu_obj_touch(K, v->obj, 1);
   snprintf(to, sizeof to, "t_%.150s", name);
-  mgi_cu_load_call(K, op, to);
+  mgi_cu_load_call(K, op, to, "");
   mgi_cu_line(K, "mg_cp_async_commit();");
   K->obj[v->obj].pending = 1;
 }
@@ -5687,6 +5742,7 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
   mgi_cu_str base = {NULL, 0, 0, 0}, sink = {NULL, 0, 0, 0}, cond = {NULL, 0, 0, 0};
   char offset[800], valid[800], stride[1400], dim[200];
   uint32_t acc = mgi_cu_prepare(K, t, 1);
+  mgi_cu_wait(K);
   mgi_cu_str_put(&base, "p_%s", up->name);
   for (int d = 0; d < rank; d++) {
     int64_t align;
@@ -5747,6 +5803,7 @@ MGI_FN void mgi_cu_merge_step(mgi_cu_kernel *K, uint32_t op, uint32_t in) {
   char sink[900];
   for (uint32_t a = 1; a < K->b->n_axes; a++)
     if (o->map.to[a] == MG_MAP_MAX) by = "mg_by_max";
+  mgi_cu_wait(K);
   if (K->cluster && K->merge_open) mgi_cu_line(K, "mg_cluster_wait(); // all blocks of the group have begun");
   K->merge_open = 0;
   if (v->shifted && !K->shift_part) {
@@ -5765,6 +5822,7 @@ MGI_FN void mgi_cu_merge_step(mgi_cu_kernel *K, uint32_t op, uint32_t in) {
 }
 /* All parts have been handed over: one block of the group goes on. */
 MGI_FN void mgi_cu_merge_done(mgi_cu_kernel *K) {
+  mgi_cu_wait(K);
   mgi_cu_arrive(K);
   mgi_cu_line(K, "");
   if (K->cluster) {
@@ -5882,12 +5940,12 @@ MGI_FN int mgi_cu_lifts_by(const mgi_cu_kernel *K, const mg_op_node *o, int how)
   return 1;
 }
 
-typedef struct mgi_cu_ring { int obj, n; int64_t stage; uint32_t load[64]; int64_t at[64]; } mgi_cu_ring;
+typedef struct mgi_cu_ring { int obj, n, ahead; int64_t stage; uint32_t load[64]; int64_t at[64]; } mgi_cu_ring;
 
 MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring) {
   const mg_graph *b = K->b;
   const char *L = b->axes[loop].name;
-  ring->n = 0;
+  ring->n = ring->ahead = 0;
   ring->stage = 0;
   ring->obj = -1;
   mgi_cu_line(K, "");
@@ -5935,32 +5993,58 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     K->obj[ring->obj].written = 0;
     if (own) mgi_cu_line(K, "unsigned char *const ring_%s = mg_shared() + %lld + mg_warp() * %lld; // the warp's own: %d stages of %lld bytes", L, (long long)K->obj[ring->obj].offset, (long long)(K->stages * ring->stage), K->stages, (long long)ring->stage);
     else mgi_cu_line(K, "unsigned char *const ring_%s = mg_shared() + %lld; // %d stages of %lld bytes", L, (long long)K->obj[ring->obj].offset, K->stages, (long long)ring->stage);
-    mgi_cu_line(K, "const auto load_%s = [&](int i_%s, int at) {", L, L);
+    uint32_t ahead = 0; /* what streams in is asked for before the kernels before have ended */
+    for (int k = 0; k < ring->n && K->stages > 1; k++)
+      if (mgi_cu_ahead(K, &b->ops[ring->load[k]]) >= 0) ahead |= 1u << mgi_cu_ahead(K, &b->ops[ring->load[k]]);
+    K->em->early |= ahead;
+    ring->ahead = ahead != 0;
+    if (!ahead) mgi_cu_wait(K);
+    if (own) { /* blocks that read the same tensor begin at different places of it, so that they do not all ask for one line */
+      char block[800] = "0";
+      size_t at = 0;
+      for (uint32_t a = 1; a <= 3; a++) {
+        if (b->axes[a].extent == 1) continue;
+        at += (size_t)snprintf(block + at, at < sizeof block ? sizeof block - at : 0, "%sb_%.60s", at ? " + " : "", b->axes[a].name);
+        for (uint32_t c = 1; c < a; c++)
+          if (b->axes[c].extent > 1) at += (size_t)snprintf(block + at, at < sizeof block ? sizeof block - at : 0, " * %s", K->count[c]);
+      }
+      mgi_cu_line(K, "const int first_%s = (%s) %% %s;", L, block, K->count[loop]);
+      mgi_cu_line(K, "const auto turn_%s = [&](int step) { return step + first_%s < %s ? step + first_%s : step + first_%s - %s; };", L, L, K->count[loop], L, L, K->count[loop]);
+      mgi_cu_line(K, "const auto load_%s = [&](int step, int at%s) {", L, ahead ? ", bool streams, bool others" : "");
+    } else mgi_cu_line(K, "const auto load_%s = [&](int i_%s, int at%s) {", L, L, ahead ? ", bool streams, bool others" : "");
     mgi_cu_indent(K, 1);
+    if (own) mgi_cu_line(K, "const int i_%s = turn_%s(step);", L, L);
     mgi_cu_line(K, "(void)i_%s;", L);
     for (int k = 0; k < ring->n; k++) {
       uint32_t t = b->ops[ring->load[k]].out[0].id;
       char to[200];
       snprintf(to, sizeof to, "T_%.60s(ring_%.60s + at * %lld + %lld)", mgi_cu_tname(b, t), L, (long long)ring->stage, (long long)ring->at[k]);
-      mgi_cu_load_call(K, ring->load[k], to);
+      mgi_cu_load_call(K, ring->load[k], to, !ahead ? "" : mgi_cu_ahead(K, &b->ops[ring->load[k]]) >= 0 ? "if (streams) " : "if (others) ");
     }
     mgi_cu_indent(K, -1);
     mgi_cu_line(K, "};");
     for (int k = 0; k < K->n_obj; k++) /* earlier groups arrive before the ring's first */
       if (K->obj[k].pending) K->obj[k].pending = 0, K->obj[k].written = 1;
     if (K->stages > 1) {
+      if (ahead) mgi_cu_line(K, "for (int s = 0; early && s < %d && s < %s; s++) load_%s(s, s, true, false);", K->stages - 1, K->count[loop], L);
+      mgi_cu_wait(K);
       mgi_cu_line(K, "for (int s = 0; s < %d; s++) {", K->stages - 1);
-      mgi_cu_line(K, "  if (s < %s) load_%s(s, s);", K->count[loop], L);
+      mgi_cu_line(K, ahead ? "  if (s < %s) load_%s(s, s, !early, true);" : "  if (s < %s) load_%s(s, s);", K->count[loop], L);
       mgi_cu_line(K, "  mg_cp_async_commit();");
       mgi_cu_line(K, "}");
       if (own) {
-        mgi_cu_line(K, "for (int turn = 0; turn < %s; turn += %d) {", K->count[loop], K->stages);
+        mgi_cu_line(K, "for (int step0 = 0; step0 < %s; step0 += %d) {", K->count[loop], K->stages);
         mgi_cu_indent(K, 1);
         mgi_cu_line(K, "MG_UNROLL");
         mgi_cu_line(K, "for (int now = 0; now < %d; now++) {", K->stages);
-        mgi_cu_line(K, "  const int i_%s = turn + now, next = (now + %d) %% %d;", L, K->stages - 1, K->stages);
-        mgi_cu_line(K, "  if (%s %% %d != 0 && i_%s >= %s) break;", K->count[loop], K->stages, L, K->count[loop]);
+        mgi_cu_line(K, "  const int step = step0 + now, next = (now + %d) %% %d, i_%s = turn_%s(step);", K->stages - 1, K->stages, L, L);
+        mgi_cu_line(K, "  (void)i_%s;", L);
+        mgi_cu_line(K, "  if (%s %% %d != 0 && step >= %s) break;", K->count[loop], K->stages, K->count[loop]);
       } else mgi_cu_line(K, "for (int i_%s = 0, now = 0, next = %d; i_%s < %s; i_%s++) {", L, K->stages - 1, L, K->count[loop], L);
+    } else if (own) {
+      mgi_cu_line(K, "for (int step = 0; step < %s; step++) {", K->count[loop]);
+      mgi_cu_line(K, "  const int i_%s = turn_%s(step);", L, L);
+      mgi_cu_line(K, "  (void)i_%s;", L);
     } else mgi_cu_line(K, "for (int i_%s = 0; i_%s < %s; i_%s++) {", L, L, K->count[loop], L);
   } else {
     mgi_cu_arrive(K);
@@ -5975,10 +6059,12 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
   if (K->own[loop]) mgi_cu_line(K, "mg_sync_warp();");
   else mgi_cu_barrier(K);
   if (ring->n && K->stages > 1) {
-    mgi_cu_line(K, "if (i_%s + %d < %s) load_%s(i_%s + %d, next);", L, K->stages - 1, K->count[loop], L, L, K->stages - 1);
+    char step[100] = "step";
+    if (!K->own[loop]) snprintf(step, sizeof step, "i_%.80s", L);
+    mgi_cu_line(K, "if (%s + %d < %s) load_%s(%s + %d, next%s);", step, K->stages - 1, K->count[loop], L, step, K->stages - 1, ring->ahead ? ", true, true" : "");
     mgi_cu_line(K, "mg_cp_async_commit();");
   } else if (ring->n) {
-    mgi_cu_line(K, "load_%s(i_%s, 0);", L, L);
+    mgi_cu_line(K, K->own[loop] ? "load_%s(step, 0);" : "load_%s(i_%s, 0);", L, L);
     mgi_cu_line(K, "mg_cp_async_commit();");
     mgi_cu_line(K, "mg_cp_async_wait<0>();");
     if (K->own[loop]) mgi_cu_line(K, "mg_sync_warp();");
@@ -6059,6 +6145,8 @@ MGI_FN void mgi_cu_enter(mgi_cu_kernel *K, uint32_t scope, mgi_cu_ring *ring) {
   while (n && K->em->st == MG_OK) {
     n--;
     mgi_cu_loop_begin(K, path[n], &ring[path[n]]);
+    for (uint32_t k = 1; k < b->n_ops && K->own[path[n]]; k++) /* first: what they read, a computed operand reads again */
+      if (b->ops[k].scope == path[n] && mgi_cu_is_op(&b->ops[k], MG_OP_SUM, MG_OP_MAX)) mgi_cu_reduce_step(K, k);
   }
 }
 
@@ -6327,6 +6415,9 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
   K->merge_open = 1;
   K->merge_bytes = 0;
   K->shift_declared = K->agreed = K->shift_part = 0;
+  K->dependent = !strncmp(K->em->arch, "sm_9", 4);
+  K->waited = 0;
+  if (K->dependent) mgi_cu_line(K, "mg_grid_next();");
   if (K->merged && K->cluster) mgi_cu_line(K, "mg_cluster_begun();");
   for (int late = 0; late <= (K->merged != 0); late++) {
     stores = 0;
@@ -6342,7 +6433,7 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
       switch (o->code) {
         case MG_OP_LOAD: if (!scope) mgi_cu_load_step(K, k); break;
         case MG_OP_MATMUL: case MG_OP_CONCAT_MATMUL: mgi_cu_matmul_step(K, k); break;
-        case MG_OP_SUM: case MG_OP_MAX: if (K->v[o->out[0].id].home != MGI_CU_AT_INLINE) mgi_cu_reduce_step(K, k); break;
+        case MG_OP_SUM: case MG_OP_MAX: if (K->v[o->out[0].id].home != MGI_CU_AT_INLINE && !K->own[scope]) mgi_cu_reduce_step(K, k); break;
         case MG_OP_STORE: mgi_cu_store_step(K, k, stores++); break;
         case MG_OP_ACCUM: {
           uint32_t in = o->in[0].id;
@@ -6428,7 +6519,10 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
     mgi_cu_str_put(s, "/* Grid (%s, %s, %s), %d threads: warps %d x %d x %d (rows, columns, contraction); %lld bytes of shared memory. */\n", K->count[1], K->count[2], K->count[3], K->threads, K->wm, K->wn,
                 K->wk, (long long)K->shared);
     mgi_cu_str_put(s, "MG_KERNEL(%d) void %s(", K->threads, name);
-    if (K->merged && K->cluster)
+    if (K->dependent)
+      mgi_cu_str_put(l, "  rc = MG_LAUNCH_AFTER(early, %s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", name, K->count[1], K->count[2], K->count[3], K->merged & 2 && K->cluster ? K->count[1] : "1",
+                  K->merged & 4 && K->cluster ? K->count[2] : "1", K->merged & 8 && K->cluster ? K->count[3] : "1", K->threads, (long long)K->shared);
+    else if (K->merged && K->cluster)
       mgi_cu_str_put(l, "  rc = MG_LAUNCH_CLUSTER(%s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", name, K->count[1], K->count[2], K->count[3], K->merged & 2 ? K->count[1] : "1", K->merged & 4 ? K->count[2] : "1",
                   K->merged & 8 ? K->count[3] : "1", K->threads, (long long)K->shared);
     else mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, %s, %s, %s, %d, %lld, stream", name, K->count[1], K->count[2], K->count[3], K->threads, (long long)K->shared);
@@ -6460,7 +6554,11 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
       mgi_cu_str_put(&em->spaces, ");\n");
       snprintf(em->space_end, sizeof em->space_end, "%.120s_MERGED_K%d", n, number);
     }
-    mgi_cu_str_put(s, ") {\n");
+    if (K->dependent) {
+      mgi_cu_str_put(s, ", int early");
+      mgi_cu_str_put(l, ", early");
+    }
+    mgi_cu_str_put(s, ") {\n%s", K->dependent ? "  (void)early; // 1: streamed inputs are asked for before the kernel before has ended\n" : "");
     for (uint32_t a = 1; a <= 3; a++)
       if (b->axes[a].extent > 1 || counts) mgi_cu_str_put(s, "  const int b_%s = mg_bid(%u);\n  (void)b_%s;\n", b->axes[a].name, (unsigned)a - 1, b->axes[a].name);
     if (K->merged && !K->cluster)
@@ -6774,13 +6872,18 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
     }
     mgi_cu_str_put(&out, "\n#ifndef MG_HOST_ONLY /* the kernels */\n%s#endif\n\n#ifndef __CUDACC_RTC__ /* their launch */\n", mgi_cu_str_text(&em->kernels));
     mgi_cu_str_put(&out, "extern \"C\" size_t %s_workspace_bytes(void) { return %s; }\n\n", n, last);
-    mgi_cu_str_put(&out, "extern \"C\" int %s_launch(const void *const *in, void *const *out, void *workspace, cudaStream_t stream) {\n", n);
+    const char *args = "const void *const *in, void *const *out, void *workspace, cudaStream_t stream";
+    int dependent = !strncmp(em->arch, "sm_9", 4);
+    if (dependent) mgi_cu_str_put(&out, "static int %s_launch_all(int early, %s) {\n  (void)early;\n", n, args);
+    else mgi_cu_str_put(&out, "extern \"C\" int %s_launch(%s) {\n", n, args);
     mgi_cu_str_put(&out, "%s  int rc = 0;\n%s  return rc;\n}\n\n", strcmp(last, "0") ? "  unsigned char *const space = (unsigned char *)workspace;\n" : "  (void)workspace;\n",
                 mgi_cu_str_text(&em->launches));
+    for (int early = 0; early < 2 && dependent; early++)
+      mgi_cu_str_put(&out, "extern \"C\" int %s_launch%s(%s) {\n  return %s_launch_all(%d, in, out, workspace, stream);\n}\n\n", n, early ? "_pdl" : "", args, n, early);
     mgi_cu_emit_io(em, &out, "in", g->in, g->n_in);
     mgi_cu_emit_io(em, &out, "out", g->out, g->n_out);
-    mgi_cu_str_put(&out, "extern \"C\" const mg_emitted_info %s_info;\nextern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, %d, %s_in, %s_out};\n#endif\n", n, n, n, (unsigned)g->n_in, (unsigned)g->n_out,
-                em->n_launches, n, n);
+    mgi_cu_str_put(&out, "extern \"C\" const mg_emitted_info %s_info;\nextern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, %d, %s_in, %s_out, 0x%x};\n#endif\n", n, n, n, (unsigned)g->n_in, (unsigned)g->n_out,
+                em->n_launches, n, n, (unsigned)em->early);
     if (out.oom) em->st = mg_fail(e, MG_NO_MEMORY, "mg_cuda_emit", "no memory for the text");
   }
   if (em->st == MG_OK && text) {

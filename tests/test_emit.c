@@ -315,6 +315,43 @@ static void test_merges(void **state) {
          "  store o {}\n}\noutput O\n");
 }
 
+/* Every warp has a ring of its own: in loops where that can be, and the other loops of the same kernel keep the block's. */
+static void test_warp_rings(void **state) {
+  (void)state;
+  static const char with[] = "  plan { ring=warp stages=%d warps_m=1 warps_n=1 warps_k=%d evict=first }\n";
+  static const struct { size s; int stages, warps, own[LORA + 2]; } cases_[] = { /* own: loops that it holds for, by kind */
+    {{16, 1024, 128, 16, 16, 128, 64, 256, "f16", "", "", "", 0}, 3, 8, {1, 1, 1, 1, 1, 1}},
+    {{2, 512, 48, 8, 2, 64, 24, 64, "bf16", "", "", "", 2}, 2, 2, {1, 1, 1, 1, 1, 1}},
+    {{7, 300, 40, 20, 7, 64, 24, 128, "f16", "", "", "", 0}, 4, 4, {0, 0, 0, 0, 0, 0}}, /* 300 in chunks of 60 */
+    {{33, 600, 64, 16, 33, 128, 32, 128, "f16", "", "@ [1, 0]", "@ [1, 0]", 0}, 1, 4, {0, 0, 0, 0, 0, 0}},
+    {{33, 504, 64, 16, 33, 128, 32, 128, "f16", "", "@ [1, 0]", "@ [1, 0]", 0}, 1, 4, {0, 0, 0, 0, 0, 0}}, /* chunks of 126 */
+    {{20, 640, 50, 16, 20, 64, 25, 64, "f16", "", "@ [1, 0]", "@ [1, 0]", 0}, 5, 2, {1, 1, 1, 1, 1, 1}},
+    {{16, 256, 48, 16, 16, 64, 24, 64, "f32", "", "", "", 0}, 2, 2, {0, 0, 0, 0, 0, 1}}, /* no tensor cores; a sum needs none */
+  };
+  char text[2400], plan[160];
+  for (size_t k = 0; k < sizeof cases_ / sizeof *cases_; k++)
+    for (int kind = RMSNORM; kind <= TWO_LOOPS; kind++) {
+      size s = cases_[k].s;
+      snprintf(plan, sizeof plan, with, cases_[k].stages, cases_[k].warps);
+      s.plan = plan;
+      if (kind == TWO_LOOPS && s.split > 1) continue;
+      ugraph(kind, &s, text, sizeof text);
+      mg_graph *g = parse(text);
+      char *cu = emit(g, NULL);
+      int own = 0;
+      for (const char *at = cu; (at = strstr(at, "the warp's own:")) != NULL; at++) own++;
+      if (own != cases_[k].own[kind]) fail_msg("%d loops with rings of warps, expected %d\n%s%s", own, cases_[k].own[kind], text, cu);
+      mg_string_free(cu);
+      mg_graph_free(g);
+      if (kind % 3 == (int)((k + seed) % 3)) passes(text);
+    }
+  /* a ragged last chunk of the contraction, cut among the warps */
+  passes("program t\ninput X : f16[16, 180]\ninput W : f16[180, 48]\nO = kernel grid=(x=2) threads=64 {\n  plan { ring=warp stages=2 warps_m=1 warps_n=1 warps_k=2 }\n  for i=3 {\n    x = load X {i->1}\n"
+         "    w = load W {x->1, i->0}\n    p = matmul(x, w)\n    m = max(x, dim=1)\n  }\n  o = sub(accum(p) {i->+}, accum(m) {i->max})\n  store o {x->1}\n}\noutput O\n");
+  passes("program t\ninput X : f16[16, 160]\ninput W : f16[160, 48]\nO = kernel grid=(x=2) threads=64 {\n  plan { ring=warp stages=2 warps_m=1 warps_n=1 warps_k=2 }\n  for i=3 {\n    x = load X {i->1}\n"
+         "    w = load W {x->1, i->0}\n    p = matmul(exp(x), w)\n  }\n  o = accum(p) {i->+}\n  store o {x->1}\n}\noutput O\n");
+}
+
 static void test_user_rows(void **state) {
   (void)state;
   static const char text[] =
@@ -360,15 +397,16 @@ static void test_barriers(void **state) {
     {33, 256, 128, 32, 33, 64, 64, 64, "f16", "  plan { warps_m=2 warps_n=1 warps_k=1 stages=2 }\n", "", "", 0},
     {16, 256, 48, 32, 16, 32, 24, 64, "f16", "  plan { merge=cluster stages=2 }\n", "", "", 3},
     {16, 256, 48, 16, 16, 32, 24, 64, "f16", "  plan { merge=workspace stages=2 }\n", "", "", 3},
+    {16, 512, 48, 16, 16, 64, 24, 64, "f16", "  plan { ring=warp stages=2 warps_m=1 warps_n=1 warps_k=2 }\n", "", "", 0},
   };
-  static const int kinds[] = {RMSNORM, ATTENTION, LOW_RANK, RMSNORM};
-  static const char *const barriers[] = {"mg_sync();", "mg_cluster_wait();", "mg_cluster_arrive();", "if (!mg_last_of(ticket, t_K0_z)) return;", "if (mg_cluster_rank() != 0) return;"};
+  static const int kinds[] = {RMSNORM, ATTENTION, LOW_RANK, RMSNORM, RMSNORM};
+  static const char *const barriers[] = {"mg_sync_warp();", "mg_sync();", "mg_cluster_wait();", "mg_cluster_arrive();", "if (!mg_last_of(ticket, t_K0_z)) return;", "if (mg_cluster_rank() != 0) return;"};
   char text[2400];
-  for (int k = 0; k < 4; k++) {
+  for (int k = 0; k < 5; k++) {
     mg_graph *g = parse(ugraph(kinds[k], &sizes[k], text, sizeof text));
     char *cu = emit(g, NULL);
     int n = 0;
-    for (int what = 0; what < 5; what++)
+    for (int what = 0; what < 6; what++)
       for (char *at = cu; (at = strstr(at, barriers[what])) != NULL; at++) {
         mg_error e;
         mg_check_report r;
@@ -480,7 +518,7 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_file), cmocka_unit_test(test_refused), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_barriers),
-    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_chains), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
+    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_chains), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
