@@ -2051,6 +2051,7 @@ template<class T, class P, class ACC, class R> MG_DEV void mg_contract_chain(ACC
   static_assert(P::NT % 2 == 0 && (int)P::MT == (int)ACC::MT && (int)P::WN == (int)ACC::WK, "a warp owns whole steps of 16 columns, and the same rows");
   MG_UNROLL
   for (int j = 0; j < P::NT; j += 2) {
+    if (P::WN * P::NT * 8 > (P::N + 15) / 16 * 16 && P::col0() + j * 8 >= P::N) break; /* the right operand ends there */
     uint32_t a[ACC::MT][4];
     MG_UNROLL
     for (int m = 0; m < ACC::MT; m++) {

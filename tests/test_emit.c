@@ -281,6 +281,10 @@ static void test_chains(void **state) {
          "    b = load B {i->1}\n    d = load D {i->0}\n    s = silu(mul(matmul(a, b), g))\n    e = matmul(s, d)\n    l = sum(s, dim=1)\n  }\n  o = accum(e) {i->+}\n  store o {}\n  t = accum(l) {i->+}\n  store t {}\n}\noutput O\noutput L\n");
   passes("program t\ninput Q : bf16[20, 32]\ninput K : bf16[32, 64]\ninput V : bf16[64, 40]\nO = kernel grid=(x=1) threads=128 {\n  plan { warps_m=2 warps_n=2 warps_k=1 }\n  q = load Q {}\n  k = load K {}\n  v = load V {}\n"
          "  p = exp(scale(matmul(q, k), 5/1))\n  o = div(matmul(p, v), sum(p, dim=1))\n  store o {}\n}\noutput O\n");
+  /* the warps' columns go beyond the product's: 4 x 16 for 46 */
+  passes("program t\ninput Q : f16[20, 32]\ninput K : f16[32, 184]\ninput V : f16[184, 40]\nO = kernel grid=(x=2, z=2) threads=128 {\n  plan { stages=2 warps_m=1 warps_n=4 warps_k=1 merge=cluster }\n  q = load Q {}\n  for i=2 {\n"
+         "    k = load K {z->1, i->1}\n    v = load V {x->1, z->0, i->0}\n    p = exp(scale(matmul(q, k), 1/8))\n    s = sum(p, dim=1)\n    d = matmul(p, v)\n  }\n"
+         "  o = div(accum(d) {z->+, i->+}, accum(s) {z->+, i->+})\n  store o {x->1}\n}\noutput O\n");
   /* where the maximum does not cancel, there is none */
   static const char apart[] = "program t\ninput Q : f16[16, 32]\ninput K : f16[32, 128]\ninput V : f16[128, 40]\nO, L = kernel grid=(x=1) threads=128 {\n  q = load Q {}\n  for i=2 {\n    k = load K {i->1}\n    v = load V {i->0}\n"
     "    p = exp(scale(matmul(q, k), 1/16))\n    d = matmul(p, v)\n    l = sum(p, dim=1)\n  }\n  o = accum(d) {i->+}\n  t = accum(l) {i->+}\n  store o {}\n  store t {}\n}\noutput O\noutput L\n";
