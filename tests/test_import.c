@@ -1,4 +1,4 @@
-/* Tests of examples/import.c: the µGraphs that the public Mirage saved, read and then verified; every operator of the format;
+/* Tests of examples/import.c: the µGraphs that the public Mirage saved, read and then verified and compared with what the search finds; every operator of the format;
    damaged files.  tests/mugraphs holds three files of mirage-project/mirage, benchmark/saved_mugraphs (Apache-2.0), gzipped.
    gcc -std=c11 -O2 -I. -DMIRAGE_CJSON tests/test_import.c -o build/test_import -lcmocka -lcjson -lm -lpthread -ldl && build/test_import [SEED]
    At full size a few are verified, drawn by the seed; with SOAK_IMPORTS=1 all 212. */
@@ -8,6 +8,7 @@
 #define MIRAGE_IMPLEMENTATION
 #include "../mirage.h"
 #include "../mirage_verify.h"
+#include "../mirage_search.h"
 #include "../examples/import.c"
 
 #include <setjmp.h>
@@ -637,12 +638,47 @@ static void no_memory(void **state) {
   import_close(f), free(text);
 }
 
+/* The search finds what the model says is at least as fast as every right µGraph that was saved. */
+static void search_is_as_good(void **state) {
+  (void)state;
+  int gpus = getenv("SOAK_IMPORTS") && strcmp(getenv("SOAK_IMPORTS"), "0") ? mg_gpu_count() : 2, best_saved = 0;
+  for (int k = 0; k < SAVED; k++) {
+    if (saved[k].verdict != MG_EQUAL) continue;
+    mg_graph *p = program(k);
+    import_file *f = open_saved(k);
+    for (int gpu = 0; gpu < gpus; gpu++) {
+      mg_search_config c = mg_search_config_default();
+      mg_search_result r;
+      mg_error e;
+      c.gpu = mg_gpu_find(gpus > 2 ? mg_gpu_at(gpu)->name : gpu ? "A100" : "H200"), c.top_k = 1;
+      assert_non_null(c.gpu);
+      if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+      assert_true(r.stats.complete);
+      double found = mg_predict_us(r.graph[0], c.gpu), least = 1e300;
+      for (int i = 0; i < saved[k].n; i++) {
+        mg_graph *g = imported(f, i);
+        double us = mg_predict_us(g, c.gpu);
+        assert_true(us > 0);
+        if (us < least) least = us;
+        if (found > us * (1 + 1e-9)) fail_msg("%s, µGraph %d, on %s: %.4f us, the search's best takes %.4f", saved[k].name, i, c.gpu->name, us, found);
+        mg_graph_free(g);
+      }
+      print_message("%s on %s: %.2f us, the best saved one %.2f\n", saved[k].name, c.gpu->name, found, least);
+      best_saved += least < 1e9; /* one that fits at all */
+      mg_search_result_free(&r);
+    }
+    import_close(f);
+    mg_graph_free(p);
+  }
+  assert_true(best_saved >= 2);
+}
+
 int main(int argc, char **argv) {
   if (argc > 1) seed = strtoull(argv[1], NULL, 0);
   print_message("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {cmocka_unit_test(all_are_read), cmocka_unit_test(as_read_by_hand), cmocka_unit_test(accumulators), cmocka_unit_test(operators),
                                      cmocka_unit_test(refusals), cmocka_unit_test(strides), cmocka_unit_test(truncated_deep_and_large), cmocka_unit_test(no_memory),
-                                     cmocka_unit_test(qknorm_at_small_sizes), cmocka_unit_test(verdicts)};
+                                     cmocka_unit_test(qknorm_at_small_sizes), cmocka_unit_test(verdicts), cmocka_unit_test(search_is_as_good)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
