@@ -50,7 +50,7 @@ build/san/fuzz_%: tests/fuzz_%.c $(wildcard tests/*.h) $(HEADERS) | build/san
 
 build/fuzz/fuzz_%: tests/fuzz_%.c $(wildcard tests/*.h) $(HEADERS)
 	@mkdir -p build/fuzz
-	$(CLANG) $(STD) -DMG_LIBFUZZER -O1 -g -fsanitize=fuzzer,address,undefined $< -o $@ $(LIBS)
+	$(CLANG) $(STD) -DMG_LIBFUZZER -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $< -o $@ $(LIBS)
 
 deps:
 	@tests/deps.sh

@@ -1,6 +1,6 @@
-/* Fuzzes the reading of checkpoints: any bytes may come in, with a right checksum and key too.  What is read is refused in one
-   line, or the search goes on from it, and every result equals the program.  An input is the number of a small program and
-   edits of that program's own checkpoint, so that the corpus outlives a change of the format.  See tests/fuzz.h.
+/* Fuzzes the reading of checkpoints and of cached results: any bytes may come in, with a right checksum and key too.  What is
+   read is refused in one line, or used, and every result equals the program.  An input is the number of a small program and
+   edits of that program's own file, so that the corpus outlives a change of the format.  See tests/fuzz.h.
    clang -std=c11 -O1 -g -I. -DMG_LIBFUZZER -fsanitize=fuzzer,address,undefined tests/fuzz_checkpoint.c -o build/fuzz_checkpoint -lm -lpthread -ldl
    gcc -std=c11 -O1 -g -I. -fsanitize=address,undefined tests/fuzz_checkpoint.c -o build/fuzz_checkpoint -lm -lpthread -ldl && build/fuzz_checkpoint 1000 1 */
 #define FUZZ_CORPUS "tests/corpus/checkpoint"
@@ -9,6 +9,8 @@
 #define MIRAGE_IMPLEMENTATION
 #include "mirage_search.h"
 
+#include <dirent.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const text[] = {
@@ -18,40 +20,66 @@ static const char *const text[] = {
     "program d\ninput X : f16[16, 32]\ninput Y : f16[16, 32]\nO = mul(X, Y)\nS = sum(O, dim=1)\noutput O\noutput S\n"};
 enum { PROGRAMS = sizeof text / sizeof *text, CAP = 1 << 20 };
 
-static char path[64];
-static struct { mg_graph *p; uint8_t *bytes; size_t n; } good[PROGRAMS];
+/* By what is read, CHECKPOINT or CACHE: the file, and what a search leaves there. */
+enum { CHECKPOINT, CACHE };
+static char directory[64];
+static struct good { mg_graph *p; char path[2][400]; uint8_t *bytes[2]; size_t n[2]; } good[PROGRAMS];
 
-static mg_search_config config(void) {
+static mg_search_config config(int k, int what) {
   mg_search_config c = mg_search_config_default();
-  c.max_kernel_ops = 1, c.max_block_ops = 3, c.top_k = 3, c.threads = 1, c.checkpoint = path;
+  c.max_kernel_ops = 1, c.max_block_ops = 3, c.top_k = 3, c.threads = 1;
+  if (what == CHECKPOINT) c.checkpoint = good[k].path[what];
+  else c.cache = directory;
   return c;
 }
-static void put(const void *b, size_t n) {
+static void put(const char *path, const void *b, size_t n) {
   FILE *f = fopen(path, "wb");
   FUZZ_HOLDS(f && fwrite(b, 1, n, f) == n && !fclose(f));
 }
-static size_t get(uint8_t *b, size_t cap) {
+static uint8_t *get(const char *path, size_t *n) {
+  uint8_t *b = (uint8_t *)malloc(CAP);
   FILE *f = fopen(path, "rb");
-  FUZZ_HOLDS(f != NULL);
-  size_t n = fread(b, 1, cap, f);
+  FUZZ_HOLDS(f && b);
+  *n = fread(b, 1, CAP, f);
+  FUZZ_HOLDS(*n > sizeof(mgi_se_kept_head) && *n < CAP / 2);
   fclose(f);
-  return n;
+  return b;
 }
-static void clean(void) { unlink(path); }
+/* The name of the one file in the directory that no program has yet. */
+static void new_file(int k) {
+  DIR *d = opendir(directory);
+  struct dirent *f;
+  FUZZ_HOLDS(d != NULL);
+  while ((f = readdir(d))) {
+    int known = f->d_name[0] == '.';
+    snprintf(good[k].path[CACHE], sizeof good[k].path[CACHE], "%s/%.255s", directory, f->d_name);
+    for (int j = 0; j < k; j++) known |= !strcmp(good[j].path[CACHE], good[k].path[CACHE]);
+    if (!known) break;
+  }
+  FUZZ_HOLDS(f != NULL);
+  closedir(d);
+}
+static void clean(void) {
+  for (int k = 0; k < PROGRAMS; k++) unlink(good[k].path[CHECKPOINT]), unlink(good[k].path[CACHE]);
+  rmdir(directory);
+}
 
 static void start(void) {
-  snprintf(path, sizeof path, "build/fuzz.%ld.checkpoint", (long)getpid());
+  snprintf(directory, sizeof directory, "build/fuzz.%ld", (long)getpid());
+  FUZZ_HOLDS(mkdir(directory, 0777) == 0);
   for (int k = 0; k < PROGRAMS; k++) {
-    mg_search_config c = config();
-    mg_search_result r;
     mg_error e;
-    clean();
-    if (mg_parse(text[k], strlen(text[k]), "text", NULL, &good[k].p, &e) || mg_search(good[k].p, &c, &r, &e)) { fprintf(stderr, "%s: %s\n", e.where, e.msg); abort(); }
-    mg_search_result_free(&r);
-    good[k].bytes = (uint8_t *)malloc(CAP);
-    FUZZ_HOLDS(good[k].bytes != NULL);
-    good[k].n = get(good[k].bytes, CAP);
-    FUZZ_HOLDS(good[k].n > sizeof(mgi_se_kept_head) + sizeof(mgi_se_kept) && good[k].n < CAP / 2);
+    FUZZ_HOLDS(mg_parse(text[k], strlen(text[k]), "text", NULL, &good[k].p, &e) == MG_OK);
+    for (int what = CACHE; what >= CHECKPOINT; what--) {
+      if (what == CHECKPOINT) snprintf(good[k].path[what], sizeof good[k].path[what], "%s/%d.checkpoint", directory, k);
+      mg_search_config c = config(k, what);
+      mg_search_result r;
+      if (mg_search(good[k].p, &c, &r, &e) != MG_OK) { fprintf(stderr, "%s: %s\n", e.where, e.msg); abort(); }
+      mg_search_result_free(&r);
+      if (what == CACHE) new_file(k);
+      good[k].bytes[what] = get(good[k].path[what], &good[k].n[what]);
+      unlink(good[k].path[what]); /* what is left is not yet known */
+    }
   }
   atexit(clean);
 }
@@ -88,30 +116,32 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   mg_search_result r;
   mg_error e;
   size_t n;
-  if (!*path) start();
+  if (!*directory) start();
   if (!size) return 0;
-  int k = *data % PROGRAMS;
+  int k = *data % PROGRAMS, what = *data & 32 ? CACHE : CHECKPOINT;
+  const struct good *g = &good[k];
   if (*data & 128) memcpy(b, data + 1, n = size - 1 < CAP ? size - 1 : CAP);
   else {
-    memcpy(b, good[k].bytes, n = good[k].n);
+    memcpy(b, g->bytes[what], n = g->n[what]);
     for (size_t at = 1; at + 7 <= size && at < 400 && n; at += 7) n = edit(b, n, data + at);
   }
   if (!(*data & 64) && n >= sizeof(mgi_se_kept_head)) { /* so that a damage reaches what stands behind the checksum */
     mgi_se_kept_head h;
-    memcpy(&h, good[k].bytes, sizeof h);
+    memcpy(&h, g->bytes[what], sizeof h);
     h.bytes = n - sizeof h;
     h.check = mgi_se_bytes_hash(mgi_se_mix(h.key, h.bytes), b + sizeof h, n - sizeof h);
     memcpy(b, &h, sizeof h);
   }
-  put(b, n);
-  mg_search_config c = config();
-  mg_status s = mg_search(good[k].p, &c, &r, &e);
-  FUZZ_HOLDS(s == MG_OK || s == MG_NOT_FOUND || s == MG_BAD_INPUT);
-  FUZZ_HOLDS(s != MG_BAD_INPUT || (e.status == s && *e.msg && !strcmp(e.where, path)));
+  put(g->path[what], b, n);
+  mg_search_config c = config(k, what);
+  mg_status s = mg_search(g->p, &c, &r, &e);
+  FUZZ_HOLDS(s == MG_OK || (what == CHECKPOINT && (s == MG_NOT_FOUND || s == MG_BAD_INPUT)));
+  FUZZ_HOLDS(s != MG_BAD_INPUT || (e.status == s && *e.msg && !strcmp(e.where, g->path[what])));
+  if (what == CACHE) FUZZ_HOLDS(memchr(r.stats.cache_note, 0, sizeof r.stats.cache_note) && memchr(r.stats.unmeasured, 0, sizeof r.stats.unmeasured) && (r.stats.cached || *r.stats.cache_note));
   for (int i = 0; s == MG_OK && i < r.n; i++) {
     mg_verify_report v;
     FUZZ_HOLDS(mg_check(r.graph[i], &e) == MG_OK);
-    FUZZ_HOLDS(mg_verify(good[k].p, r.graph[i], NULL, &v, &e) == MG_OK && (v.verdict == MG_EQUAL || v.verdict == MG_EQUAL_SAMPLED));
+    FUZZ_HOLDS(mg_verify(g->p, r.graph[i], NULL, &v, &e) == MG_OK && (v.verdict == MG_EQUAL || v.verdict == MG_EQUAL_SAMPLED));
   }
   mg_search_result_free(&r);
   return 0;
