@@ -42,6 +42,7 @@
      >>library     whole-tensor kernels of the operators at kernel level
      >>launch      launching
      >>glue        launching kernels that NVRTC compiled
+     >>blas        cuBLAS for matmuls at kernel level
      >>runner      timing on a GPU, compiled into the shared object of a kernel that is run
      >>driver      check (link 2), compile, run (link 3)
      >>text        emitter: text and names
@@ -54,6 +55,7 @@
      MG_EMULATE          host meaning of the wrappers; with MG_EMULATE_FIELD over field elements, else over floats;
                          with MG_EMULATE_RACES, and -fsanitize=thread, every access to shared memory is watched
      MG_RUNNER           adds the part that mg_cuda_run calls
+     MG_CUBLAS           matmuls at kernel level ask cuBLAS first (emitted files define it)
      MG_HOST_ONLY        the host half of an emitted file, for a C++ compiler; MG_CUBIN names the other half
 
    CONCEPTS
@@ -2654,6 +2656,57 @@ static inline int mgi_launch(int early, const mgi_kernel &k, int64_t gx, int64_t
 #define MG_LAUNCH_AFTER(early, kernel, gx, gy, gz, cx, cy, cz, threads, shared, stream, ...) mgi_launch(early, MGI_KERNEL_OF(kernel), gx, gy, gz, cx, cy, cz, threads, shared, stream, __VA_ARGS__)
 #endif
 
+/* --------------------------------------------------------------------------------------------------- >>blas
+   A matmul at kernel level is cuBLAS's where the library is found when the file is first launched: it is looked for by
+   name, not linked; $MIRAGE_CUBLAS=0 leaves it alone.  Else, and under emulation, the templates' kernel runs.  Emitted
+   files that have one define MG_CUBLAS.  Its handle is the calling thread's and stays; its workspace is part of ours. */
+#ifdef MG_CUBLAS
+#if defined(MG_EMULATE) || defined(__CUDACC_RTC__)
+#define MG_CUBLAS_BYTES 0
+#define mg_cublas(...) 0
+#else
+#include <dlfcn.h>
+#include <stdlib.h>
+#define MG_CUBLAS_BYTES (32 << 20) /* what NVIDIA recommends for sm_90 */
+struct mg_blas_operand { const void *p; int64_t row, col, batch; }; /* strides in elements; row or col is 1 */
+struct mgi_blas {
+  int there; /* 0 not looked for yet, 1, -1 */
+  void *handle;
+  int (*stream)(void *, cudaStream_t), (*space)(void *, void *, size_t);
+  int (*gemm)(void *, int, int, int, int, int, const void *, const void *, int, int, long long, const void *, int, int, long long, const void *, void *, int, int, long long, int, int, int);
+};
+/* C[b] = A[b] B[b], row-major, m x n, over k; type: MG_F16, MG_BF16 or MG_F32, sums in fp32.  0: no cuBLAS; else *rc is its answer. */
+static inline int mg_cublas(int type, int64_t m, int64_t n, int64_t k, int64_t batches, mg_blas_operand a, mg_blas_operand b, void *c, void *space, cudaStream_t stream, int *rc) {
+  static thread_local mgi_blas l;
+  static const int cuda_type[] = {2, 14, 0}; /* CUDA_R_16F, CUDA_R_16BF, CUDA_R_32F */
+  if (!l.there) {
+    static const char *const name[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "/usr/local/cuda/lib64/libcublas.so"};
+    const char *off = getenv("MIRAGE_CUBLAS");
+    void *lib = 0;
+    int (*create)(void **) = 0;
+    for (int i = 0; i < 4 && !lib && !(off && off[0] == '0'); i++) lib = dlopen(name[i], RTLD_NOW | RTLD_LOCAL);
+    if (lib) {
+      *(void **)&create = dlsym(lib, "cublasCreate_v2");
+      *(void **)&l.stream = dlsym(lib, "cublasSetStream_v2");
+      *(void **)&l.space = dlsym(lib, "cublasSetWorkspace_v2");
+      *(void **)&l.gemm = dlsym(lib, "cublasGemmStridedBatchedEx");
+    }
+    l.there = create && l.stream && l.space && l.gemm && !create(&l.handle) ? 1 : -1;
+  }
+  if (l.there < 0) return 0;
+  const float one = 1, zero = 0;
+  /* Column-major by its book: C^T = B^T A^T, where a row-major matrix is its transpose already. */
+  *rc = l.stream(l.handle, stream);
+  if (!*rc) *rc = l.space(l.handle, space, MG_CUBLAS_BYTES);
+  if (!*rc)
+    *rc = l.gemm(l.handle, b.col == 1 ? 0 : 1, a.col == 1 ? 0 : 1, (int)n, (int)m, (int)k, &one, b.p, cuda_type[type], (int)(b.col == 1 ? b.row : b.col), b.batch, a.p,
+                 cuda_type[type], (int)(a.col == 1 ? a.row : a.col), a.batch, &zero, c, cuda_type[type], (int)n, m * n, (int)batches, 68 /* fp32 sums */, -1);
+  if (*rc) *rc += 10000; /* its codes are not CUDA's */
+  return 1;
+}
+#endif
+#endif
+
 #ifdef MG_BOTH /* what both halves count with */
 MG_BOTH int64_t mg_library_blocks(int64_t n, int64_t per_block) {
   return (n + per_block - 1) / per_block > 2112 ? 2112 : (n + per_block - 1) / per_block;
@@ -2757,7 +2810,7 @@ static int mgi_runner_time(mgi_runner_job *job, int pdl, mgi_runner_set *set, in
 static int mgi_runner_all(mgi_runner_job *job, mgi_runner_set **sets, int *n_sets) {
   cudaDeviceProp p;
   cudaStream_t stream;
-  size_t bytes = job->workspace_bytes, free_bytes, all_bytes;
+  size_t bytes = 0, free_bytes, all_bytes;
   MGI_CU(cudaSetDevice(0));
   MGI_CU(cudaGetDeviceProperties(&p, 0));
   MGI_CU(cudaDriverGetVersion(&job->driver));
@@ -2772,7 +2825,7 @@ static int mgi_runner_all(mgi_runner_job *job, mgi_runner_set **sets, int *n_set
   for (int k = 0; k < job->n_out; k++) bytes += job->out_bytes[k];
   MGI_CU(cudaMemGetInfo(&free_bytes, &all_bytes));
   size_t want = bytes ? 4 * job->l2_bytes / bytes + 1 : 2;
-  if (bytes && want > free_bytes / 2 / bytes) want = free_bytes / 2 / bytes;
+  if (bytes && want > free_bytes / 2 / (bytes + job->workspace_bytes)) want = free_bytes / 2 / (bytes + job->workspace_bytes);
   if (want > 512) want = 512;
   if (want < 2) want = 2;
   if (!job->cold || job->no_time) want = 1;
@@ -2915,6 +2968,11 @@ MGI_FN int mgi_child_start(mgi_child *c, const char *const *argv, int timeout_s)
   close(fd[1]);
   c->fd = fd[0];
   return 1;
+}
+/* In a forked child: a fault ends it, whatever its parent does about faults. */
+MGI_FN void mgi_child_signals(void) {
+  static const int all[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGPIPE, SIGTERM, SIGINT};
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) signal(all[k], SIG_DFL);
 }
 /* Reads to its end.  Exit status, 127 if there is no such program, or 256 + the signal that ended it. */
 MGI_FN int mgi_child_wait(mgi_child *c) {
@@ -4185,6 +4243,7 @@ MGI_FN mg_status mgi_build_rtc(const mgi_tools *t, const char *text, mgi_build *
     if (null >= 0) dup2(null, 0);
     dup2(fd[1], 1), dup2(fd[1], 2);
     close(fd[0]);
+    mgi_child_signals();
     alarm((unsigned)t->timeout_s);
     if (strpbrk(b->cubin, "\"\\") || !mgi_rtc_compile(&t->rtc, text, t->arch, t->headers, b->cubin)) _exit(1);
     snprintf(include, sizeof include, "-I%s", t->headers);
@@ -4489,7 +4548,7 @@ MGI_FN int mgi_measure_child(const mg_graph *const *g, int from, int n, const mg
   }
   mgi_measured m;
   close(p[0]);
-  signal(SIGPIPE, SIG_DFL);
+  mgi_child_signals();
   memset(&m, 0, sizeof m);
   m.k = -1;
   alarm(MGI_MEASURE_S);
@@ -4731,6 +4790,7 @@ typedef struct mgi_cu_emit {
   mgi_cu_str spaces;         /* constants: where in the workspace things lie */
   char space_end[280];       /* text of its size so far */
   uint32_t early;            /* inputs that a dependent launch reads ahead, as bits */
+  int blas;                  /* 1: cuBLAS is called, and has its workspace */
   int n_launches, n_graphs;
 } mgi_cu_emit;
 
@@ -6582,6 +6642,46 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
 
 /* ---- operators at kernel level */
 
+/* The call of cuBLAS before a matmul's own kernel, which becomes its else: 0 if cuBLAS has no such product.  `batch`: the
+   output's leading dimension that has more than one element, or -1. */
+MGI_FN int mgi_cu_library_blas(mgi_cu_emit *em, const mg_op_node *o, int batch) {
+  const mg_graph *g = em->g;
+  mgi_cu_str *l = &em->launches;
+  const mg_tensor_info *out = &g->tensors[o->out[0].id], *a = &g->tensors[o->in[0].id];
+  static const char *const types[] = {"MG_F16", "MG_BF16", "MG_F32"};
+  char text[1400], dim[3][200];
+  if (!mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_MATMUL)) return 0;
+  for (int side = 0; side < 2; side++) {
+    const mg_tensor_info *x = &g->tensors[o->in[side].id];
+    int r = x->shape.rank;
+    for (int d = 0; d < r; d++)
+      if (x->shape.dim[d] > INT32_MAX) return 0;
+    if (!mgi_cu_stride_is_one(em, o->in[side].id, r - 1) && !mgi_cu_stride_is_one(em, o->in[side].id, r - 2)) return 0;
+  }
+  int rank = out->shape.rank;
+  mgi_cu_str_put(l, "  /* %s = matmul(%s, %s): by cuBLAS where it is found. */\n  if (mg_cublas(%s, %s, %s, %s, ", out->name, a->name, g->tensors[o->in[1].id].name, types[out->dtype],
+                 mgi_cu_dim_text(em, o->out[0].id, rank - 2, dim[0], sizeof dim[0]), mgi_cu_dim_text(em, o->out[0].id, rank - 1, dim[1], sizeof dim[1]),
+                 mgi_cu_dim_text(em, o->in[0].id, a->shape.rank - 1, dim[2], sizeof dim[2]));
+  mgi_cu_str_put(l, "%s", batch >= 0 ? mgi_cu_dim_text(em, o->out[0].id, batch, dim[0], sizeof dim[0]) : "1");
+  for (int side = 0; side < 2; side++) {
+    uint32_t t = o->in[side].id;
+    const mg_tensor_info *x = &g->tensors[t];
+    int r = x->shape.rank, xb = batch < 0 ? -1 : batch - (rank - r), col = mgi_cu_stride_is_one(em, t, r - 1);
+    mgi_cu_str_put(l, ", {%s, ", mgi_cu_pointer_text(em, t, text, sizeof text));
+    mgi_cu_str_put(l, "%s, ", col ? mgi_cu_stride_text(em, t, r - 2, text, sizeof text) : "1");
+    mgi_cu_str_put(l, "%s, ", col ? "1" : mgi_cu_stride_text(em, t, r - 1, text, sizeof text));
+    mgi_cu_str_put(l, "%s}", xb >= 0 && x->shape.dim[xb] != 1 ? mgi_cu_stride_text(em, t, xb, text, sizeof text) : "0");
+  }
+  mgi_cu_str_put(l, ", %s, ", mgi_cu_pointer_text(em, o->out[0].id, text, sizeof text));
+  mgi_cu_str_put(l, "space + %s_CUBLAS, stream, &rc)) {\n    if (rc) return rc;\n  } else {\n", g->name);
+  if (!em->blas) {
+    mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_CUBLAS = %s;\nstatic constexpr size_t %s_CUBLAS_END = %s_CUBLAS + mg_round256(MG_CUBLAS_BYTES);\n", g->name,
+                   em->space_end[0] ? em->space_end : "0", g->name, g->name);
+    snprintf(em->space_end, sizeof em->space_end, "%.120s_CUBLAS_END", g->name);
+  }
+  em->blas = 1;
+  return 1;
+}
 /* A matmul becomes a block graph over the same templates: 64 x 64 tiles, or 16 rows where there are few. */
 MGI_FN void mgi_cu_library_matmul(mgi_cu_emit *em, const mg_op_node *o, const char *name) {
   const mg_graph *g = em->g;
@@ -6658,7 +6758,11 @@ MGI_FN void mgi_cu_library_matmul(mgi_cu_emit *em, const mg_op_node *o, const ch
   }
   mg_error err;
   if (mg_check(p, &err) != MG_OK) mgi_cu_emit_fail(em, MG_UNSUPPORTED, "matmul", "%s", err.msg);
-  else mgi_cu_kernel_of(em, k, above, -1, name, (const char (*)[400])counts);
+  else {
+    int blas = mgi_cu_library_blas(em, o, batch);
+    mgi_cu_kernel_of(em, k, above, -1, name, (const char (*)[400])counts);
+    if (blas) mgi_cu_str_put(&em->launches, "  }\n");
+  }
   mg_graph_free(p);
 }
 
@@ -6845,7 +6949,7 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
       if (used[k] && mgi_cu_rows[k].row) {
         mgi_cu_str_put(&out, "%s  %s", any++ ? " \\\n" : "#define MG_USER_OPS(E, T) \\\n", mgi_cu_rows[k].row);
       }
-    mgi_cu_str_put(&out, "%s#include \"mirage_cuda.cuh\"\n\n/* Extents, and the counts of grid and loop axes.  Chunks are fixed: extent = (count - 1) * chunk + the last one. */\n", any ? "\n" : "");
+    mgi_cu_str_put(&out, "%s%s#include \"mirage_cuda.cuh\"\n\n/* Extents, and the counts of grid and loop axes.  Chunks are fixed: extent = (count - 1) * chunk + the last one. */\n", any ? "\n" : "", em->blas ? "#define MG_CUBLAS\n" : "");
     for (uint32_t c = 0; c < em->cls.n; c++) mgi_cu_str_put(&out, "#ifndef %s_D%u\n#define %s_D%u %lld\n#endif\n", n, (unsigned)c, n, (unsigned)c, (long long)em->cls.extent[c]);
     int number = 0;
     for (uint32_t k = 1; k < g->n_ops; k++) {

@@ -56,7 +56,11 @@ def search(a, path, tmp):
     with open(stats) as f:
         st = json.load(f)
     row["search_s"], row["search_complete"] = st["seconds"], st["complete"]
-    return row, sorted(glob.glob(os.path.join(out, "[0-9][0-9].mg")))
+    text, _, rc = run([a.mirage, "print", path])  # the program itself: library kernels, cuBLAS for its matmuls
+    if not rc:
+        with open(os.path.join(out, "program.mg"), "w") as f:
+            f.write(text)
+    return row, sorted(glob.glob(os.path.join(out, "[0-9][0-9].mg"))) + ([] if rc else [os.path.join(out, "program.mg")])
 
 
 def timed(a, path, stats):
@@ -76,7 +80,7 @@ def candidates(a, files, tmp):
         with open(path) as f:
             text = f.read()
         m = re.search(r"# predicted: (\S+) us", text)
-        rows.append({"file": os.path.basename(path), "predicted_us": float(m.group(1)) if m else None, "kernels": len(re.findall(r"= kernel ", text)),
+        rows.append({"file": os.path.basename(path), "predicted_us": float(m.group(1)) if m else None, "kernels": len(re.findall(r"^\S.* = ", text, re.M)),
                      "plan": re.findall(r"plan \{ (.*) \}", text), "grid": re.findall(r"grid=\(([^)]*)\)", text), **timed(a, path, os.path.join(tmp, "run.json"))})
     return rows
 

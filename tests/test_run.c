@@ -1,0 +1,479 @@
+/* Link 3 and its drivers: compilers and their cache, runs and measurements, on stand-ins for nvcc, driver and runtime where
+   there is no GPU.  Run from the top directory.
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_run.c -o build/test_run -lcmocka -lm -lpthread -ldl && build/test_run */
+#define _DEFAULT_SOURCE /* setenv, truncate */
+#define MG_USER_OPS(E, T) E(TANH, "tanh", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(TANH, a), MG_TANH(a))
+#define MIRAGE_IMPLEMENTATION
+#include "mirage.h"
+#include "mirage_verify.h"
+#include "mirage_search.h"
+#include "mirage_cuda.cuh"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static mg_graph *parse(const char *text) {
+  mg_error e;
+  mg_graph *g = NULL;
+  memset(&e, 0, sizeof e);
+  if (mg_parse(text, strlen(text), "test", NULL, &g, &e) != MG_OK) fail_msg("line %d: %s: %s", e.line, e.where, e.msg);
+  return g;
+}
+static const char *include_dir(void) { return getenv("MIRAGE_INCLUDE") ? getenv("MIRAGE_INCLUDE") : "."; }
+/* prefix + body, as an emitted file would stand. */
+static char *join(const char *prefix, const char *body) {
+  char *s = (char *)malloc(strlen(prefix) + strlen(body) + 1);
+  assert_non_null(s);
+  strcpy(s, prefix);
+  return strcat(s, body);
+}
+
+static const char copy_graph[] =
+    "program copy\n"
+    "input X : f16[24, 40]\n"
+    "O = kernel grid=(x=3) threads=64 {\n"
+    "  a = load X {x->0}\n"
+    "  o = tanh(scale(a, 1/3))\n"
+    "  store o {x->0}\n"
+    "}\n"
+    "output O\n";
+static const char copy_kernel[] =
+    "#define MG_USER_OPS(E, T) E(TANH, \"tanh\", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(TANH, a), MG_TANH(a))\n"
+    "#include \"mirage_cuda.cuh\"\n"
+    "MG_KERNEL(64) void copy_k0(const mg_f16 *X, mg_f16 *O) {\n"
+    "  for (int k = mg_tid(); k < 320; k += 64) {\n"
+    "    mg_num a = mg_widen(mg_ldg(X + mg_bid(0) * 320 + k + (BUG == 9)));\n"
+    "    mg_num s = mg_dev_SCALE(a, mg_zero(), mg_const(1, BUG == 2 ? 4 : 3));\n"
+    "    if (BUG == 3 && k == 319) continue;\n"
+    "    mg_stg(O + mg_bid(0) * 320 + k, mg_narrow<mg_f16>(BUG == 1 ? s : mg_dev_TANH(s, mg_zero(), mg_zero())));\n"
+    "  }\n"
+    "  if (BUG == 4) mg_stg((mg_f16 *)X, mg_narrow<mg_f16>(mg_zero()));\n"
+    "  if (BUG == 5) *(volatile int *)16 = 1;\n"
+    "  if (BUG == 6) for (volatile int k = 0;;) k = k + 1;\n"
+    "  if (BUG == 7) mg_shared()[200] = 0;\n"
+    "}\n"
+    "extern \"C\" size_t copy_workspace_bytes(void) { return 0; }\n"
+    "extern \"C\" int copy_launch(const void *const *in, void *const *out, void *workspace, cudaStream_t stream) {\n"
+    "  (void)workspace;\n"
+    "  return MG_LAUNCH(copy_k0, BUG == 8 ? 2 : 3, 1, 1, BUG == 10 ? 2048 : 64, BUG == 11 ? 300000 : BUG == 7 ? 200 : 0, stream, (const mg_f16 *)in[0], (mg_f16 *)out[0]);\n"
+    "}\n";
+
+/* nvcc's result is kept under a key of everything that it depends on; what it refuses is said in its words. */
+static void compiles_once(void **state) {
+  (void)state;
+  mg_compile_config c;
+  mg_error e;
+  char dir[400], a[600], b[600];
+  struct stat st, again;
+  memset(&c, 0, sizeof c);
+  memset(&e, 0, sizeof e);
+  c.include_dir = include_dir();
+  c.runner = 1;
+  assert_int_equal(mgi_cd_temp_dir(NULL, dir, sizeof dir, NULL), MG_OK);
+  c.cache_dir = dir;
+  static const char text[] = "#include \"mirage_cuda.cuh\"\nextern \"C\" int one(void) { return 1; }\n";
+  mg_status s = mg_cuda_compile(text, &c, a, sizeof a, &e);
+  if (s == MG_MACHINE) {
+    print_message("%s\n", e.msg);
+    rmdir(dir);
+    skip();
+  }
+  if (s != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  void *so = dlopen(a, RTLD_NOW);
+  if (!so) fail_msg("%s", dlerror());
+  assert_non_null(dlsym(so, "one"));
+  assert_non_null(dlsym(so, "mgi_runner_run"));
+  dlclose(so);
+  assert_int_equal(stat(a, &st), 0);
+  assert_int_equal(mg_cuda_compile(text, &c, b, sizeof b, &e), MG_OK);
+  assert_string_equal(a, b);
+  assert_int_equal(stat(a, &again), 0);
+  assert_true(st.st_ino == again.st_ino && st.st_mtime == again.st_mtime);
+  c.arch = "sm_80";
+  assert_int_equal(mg_cuda_compile(text, &c, b, sizeof b, &e), MG_OK);
+  assert_string_not_equal(a, b);
+  unlink(b);
+  assert_int_equal(mg_cuda_compile("#error \"this is no kernel\"\n", &c, b, sizeof b, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "this is no kernel"));
+  unlink(a);
+  assert_int_equal(rmdir(dir), 0); /* nothing else was left */
+}
+/* Without a GPU there is one clear line. */
+static void run_without_gpu(void **state) {
+  (void)state;
+  mg_error e;
+  mg_run_report r;
+  int major, minor;
+  if (mgi_run_device(&major, &minor, &e) == MG_OK) skip();
+  mg_graph *g = parse(copy_graph);
+  assert_int_equal(mg_cuda_run(g, copy_kernel, NULL, &r, &e), MG_MACHINE);
+  assert_non_null(strstr(e.msg, "no CUDA device"));
+  mg_graph_free(g);
+}
+
+/* --------------------------------------------------------------------------------------------- link 3 without a GPU
+   A driver library, an nvcc and a CUDA runtime that stand in: memory is the host's, launches are emulated. */
+static const char fake_driver[] =
+    "#include <string.h>\nstatic int at_init;\n"
+    "extern \"C\" {\n"
+    "void fake_init_result(int rc) { at_init = rc; }\n"
+    "int cuInit(unsigned) { return at_init; }\n"
+    "int cuDeviceGetCount(int *n) { *n = 1; return 0; }\n"
+    "int cuDeviceGet(int *d, int) { *d = 0; return 0; }\n"
+    "int cuDeviceGetAttribute(int *v, int what, int) { *v = what == 75 ? 9 : 0; return 0; }\n"
+    "int cuModuleLoadData(void **m, const void *) { *m = &at_init; return 0; }\n"
+    "int cuModuleGetFunction(void **f, void *, const char *name) { *f = strcmp(name, \"copy_kernel0\") ? 0 : &at_init; return *f ? 0 : 500; }\n"
+    "int cuFuncSetAttribute(void *, int, int) { return 0; }\n"
+    "unsigned fake_launch[8]; const void *fake_args[2];\n"
+    "int cuLaunchKernelEx(const unsigned *how, void *, void **args, void **) { memcpy(fake_launch, how, sizeof fake_launch); for (int k = 0; k < 2; k++) fake_args[k] = *(void **)args[k]; return 0; }\n"
+    "int cuGetErrorString(int, const char **s) { *s = \"the fake driver is too old\"; return 0; }\n"
+    "}\n";
+static const char fake_nvcc[] =
+    "#!/bin/sh\n"
+    "here=$(dirname \"$0\")\n"
+    "[ \"$1\" = --version ] && { echo stand-in; exit 0; }\n"
+    "for a; do last=$a; case $prev in -o) so=$a;; esac; case $a in -I*) inc=$a;; esac; prev=$a; done\n"
+    "exec g++ -std=c++17 -O1 -w -shared -fPIC -DMG_EMULATE -DMG_RUNNER -D__CUDACC__ -I$here $inc -o \"$so\" -x c++ \"$last\"\n";
+static const char fake_runtime[] =
+    "#pragma once\n"
+    "#include <stdlib.h>\n#include <string.h>\n"
+    "typedef void *cudaStream_t, *cudaGraph_t, *cudaGraphExec_t, *cudaEvent_t;\n"
+    "enum cudaError_t { cudaSuccess = 0, cudaErrorMemoryAllocation = 2 };\n"
+    "enum { cudaMemcpyDeviceToDevice, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaStreamNonBlocking, cudaStreamCaptureModeThreadLocal };\n"
+    "struct cudaDeviceProp { char name[256]; int multiProcessorCount, major, minor, l2CacheSize; };\n"
+    "#define FAKE static inline cudaError_t\n"
+    "FAKE cudaSetDevice(int) { static mgi_emulator m; m.size = sizeof m; mgi_emulate_setup(&m); return cudaSuccess; }\n"
+    "FAKE cudaGetDeviceProperties(cudaDeviceProp *p, int) { strcpy(p->name, \"stand-in\"); p->multiProcessorCount = 7; p->major = 9; p->minor = 0; p->l2CacheSize = 10000; return cudaSuccess; }\n"
+    "FAKE cudaDriverGetVersion(int *v) { *v = 13000; return cudaSuccess; }\nFAKE cudaRuntimeGetVersion(int *v) { *v = 12080; return cudaSuccess; }\n"
+    "FAKE cudaStreamCreateWithFlags(cudaStream_t *s, int) { *s = 0; return cudaSuccess; }\nFAKE cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }\n"
+    "FAKE cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }\n"
+    "FAKE cudaMemGetInfo(size_t *f, size_t *a) { *f = *a = 1 << 20; return cudaSuccess; }\n"
+    "FAKE cudaMalloc(void **p, size_t n) { if (getenv(\"FAKE_FAULT\") && n == strtoul(getenv(\"FAKE_FAULT\"), 0, 10)) abort(); *p = malloc(n); return *p ? cudaSuccess : cudaErrorMemoryAllocation; }\nFAKE cudaFree(void *p) { free(p); return cudaSuccess; }\n"
+    "FAKE cudaMemcpyAsync(void *d, const void *s, size_t n, int, cudaStream_t) { memcpy(d, s, n); return cudaSuccess; }\n"
+    "FAKE cudaMemsetAsync(void *d, int v, size_t n, cudaStream_t) { memset(d, v, n); return cudaSuccess; }\n"
+    "FAKE cudaStreamBeginCapture(cudaStream_t, int) { return cudaSuccess; }\nFAKE cudaStreamEndCapture(cudaStream_t, cudaGraph_t *g) { *g = 0; return cudaSuccess; }\n"
+    "FAKE cudaGraphInstantiateWithFlags(cudaGraphExec_t *e, cudaGraph_t, int) { *e = 0; return cudaSuccess; }\nFAKE cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }\n"
+    "FAKE cudaGraphExecDestroy(cudaGraphExec_t) { return cudaSuccess; }\nFAKE cudaGraphDestroy(cudaGraph_t) { return cudaSuccess; }\n"
+    "FAKE cudaEventCreate(cudaEvent_t *e) { *e = 0; return cudaSuccess; }\nFAKE cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }\n"
+    "FAKE cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }\nFAKE cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }\n"
+    "FAKE cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t) { static float t; *ms = 0.5f + (t += 0.25f); return cudaSuccess; }\n"
+    "static inline const char *cudaGetErrorString(cudaError_t) { return \"stand-in error\"; }\nstatic inline const char *cudaGetErrorName(cudaError_t) { return \"cudaErrorStandIn\"; }\n";
+
+static mg_status run_bug(const mg_graph *g, int bug, const mg_run_config *c, mg_run_report *r, mg_error *e) {
+  char head[64];
+  snprintf(head, sizeof head, "#define BUG %d\n", bug);
+  char *text = join(head, copy_kernel);
+  memset(e, 0, sizeof *e);
+  mg_status s = mg_cuda_run(g, text, c, r, e);
+  free(text);
+  return s;
+}
+/* ---- a place where the stand-ins are built */
+typedef struct stand_in { char dir[400], path[4][500], cache[500]; void *driver; void (*init_result)(int); } stand_in;
+static void stand_in_begin(stand_in *w) {
+  assert_int_equal(mgi_cd_temp_dir(NULL, w->dir, sizeof w->dir, NULL), MG_OK);
+  static const char *const name[] = {"driver.cc", "nvcc", "cuda_runtime.h", "libcuda.so.1"}, *const text[] = {fake_driver, fake_nvcc, fake_runtime};
+  for (int k = 0; k < 4; k++) {
+    snprintf(w->path[k], sizeof w->path[k], "%s/%s", w->dir, name[k]);
+    if (k < 3) assert_true(mgi_cd_write(w->path[k], text[k], strlen(text[k])));
+  }
+  assert_int_equal(chmod(w->path[1], 0700), 0);
+  const char *argv[] = {"g++", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", w->path[0], "-o", w->path[3], NULL};
+  mgi_child child;
+  assert_true(mgi_child_start(&child, argv, 60));
+  assert_int_equal(mgi_child_wait(&child), 0);
+  w->driver = dlopen(w->path[3], RTLD_NOW); /* from here on found by its name */
+  assert_non_null(w->driver);
+  *(void **)&w->init_result = dlsym(w->driver, "fake_init_result");
+  snprintf(w->cache, sizeof w->cache, "%s/cache", w->dir);
+}
+static void stand_in_end(stand_in *w) {
+  char line[600];
+  dlclose(w->driver);
+  snprintf(line, sizeof line, "rm -rf '%s'", w->dir);
+  assert_int_equal(system(line), 0);
+}
+static int gpu_here; /* asked in a child, before any stand-in */
+static int ask_gpu(void) {
+  mgi_measured m;
+  mg_run_config c;
+  int fd, pid;
+  memset(&c, 0, sizeof c);
+  pid = mgi_measure_child(NULL, 0, 0, &c, NULL, NULL, NULL, &fd);
+  if (pid < 0) return 0;
+  int told = mgi_whole_io(fd, &m, sizeof m, 0);
+  mgi_measure_end(pid, fd);
+  return told && m.s == MG_OK;
+}
+
+static void run_on_stand_in(void **state) {
+  (void)state;
+  stand_in w;
+  mg_error e;
+  mg_run_config c;
+  mg_run_report r, again;
+  if (gpu_here) skip();
+  stand_in_begin(&w);
+  memset(&c, 0, sizeof c);
+  c.include_dir = include_dir();
+  c.cache_dir = w.cache;
+  c.nvcc = w.path[1];
+  c.cold = 1;
+  mg_graph *g = parse(copy_graph);
+  mg_status s = run_bug(g, 0, &c, &r, &e);
+  if (s != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  assert_string_equal(r.gpu, "stand-in");
+  assert_true(r.relative_error > 0 && r.relative_error < 1e-3);
+  assert_int_equal(r.cold_sets, 4 * 10000 / 3840 + 1);
+  assert_int_equal(r.launches, 33); /* 11 sets, three times */
+  assert_int_equal(r.bytes, 3840);
+  assert_true(r.us_hot > 0 && r.us_hot_min <= r.us_hot && r.us_cold > r.us_hot);
+  c.seed = 7;
+  c.no_time = 1;
+  assert_int_equal(run_bug(g, 0, &c, &again, &e), MG_OK);
+  assert_true(again.seed == 7 && again.relative_error != r.relative_error); /* fresh inputs by default */
+  assert_int_equal(run_bug(g, 1, &c, &r, &e), MG_NOT_FOUND);
+  assert_non_null(strstr(e.msg, "relative error"));
+  assert_int_equal(run_bug(g, 3, &c, &r, &e), MG_NOT_FOUND);
+  assert_non_null(strstr(e.msg, "3 output elements were not written"));
+  assert_int_equal(run_bug(g, 11, &c, &r, &e), MG_MACHINE);
+  assert_non_null(strstr(e.msg, "launch: stand-in error"));
+  w.init_result(100);
+  assert_int_equal(run_bug(g, 0, &c, &r, &e), MG_MACHINE);
+  assert_non_null(strstr(e.msg, "no CUDA device: the fake driver is too old"));
+  w.init_result(0);
+  mg_graph_free(g);
+  stand_in_end(&w);
+}
+
+/* Candidates of one program, one after the other: a right one, one of another function, one that faults, one that cannot
+   be emitted, and a right one behind them. */
+#define SPLIT(last, op, plan)                                                                                                                  \
+  "program split\ninput A : f16[16, 64]\ninput B : f16[64, 32]\nC = kernel grid=(x=2, y=2) threads=32 {\n  for i=2 {\n    a = load A {y->1, i->1}\n" \
+  "    b = load B {x->1, y->0, i->0}\n    t = matmul(a, b)\n  }\n  s = accum(t) {y->+, i->+}\n  o = " op "\n  store o {x->1, y->" last "}\n" plan "}\noutput C\n"
+static void measures(void **state) {
+  (void)state;
+  static const char *const text[] = {SPLIT("*", "relu(s)", "  plan { stages=2 merge=cluster }\n"), SPLIT("*", "exp(s)", "  plan { stages=2 merge=cluster }\n"),
+                                     SPLIT("*", "relu(s)", "  plan { stages=2 merge=workspace }\n"), SPLIT("*", "relu(s)", "  plan { stages=99 }\n"),
+                                     "program split\ninput A : f16[16, 64]\ninput B : f16[64, 32]\nt = matmul(A, B)\nC = relu(t)\noutput C\n"};
+  stand_in w;
+  mg_error e, why[5];
+  mg_run_config c;
+  mg_run_report r[5];
+  mg_status status[5];
+  mg_graph *g[5];
+  double us[5];
+  char *cu;
+  if (gpu_here) skip();
+  memset(&c, 0, sizeof c);
+  for (int k = 0; k < 5; k++) g[k] = parse(text[k]);
+  assert_int_equal(mg_cuda_measure(g[4], (const mg_graph *const *)g, 5, &c, r, status, why, &e), MG_MACHINE);
+  assert_non_null(strstr(e.msg, "no CUDA device"));
+  stand_in_begin(&w);
+  c.include_dir = include_dir();
+  c.cache_dir = w.cache;
+  c.nvcc = w.path[1];
+  c.cold = 1;
+  for (int fault = 0; fault < 2; fault++) {
+    if (fault) { /* the workspace that only the third has, as the runner asks for it */
+      char bytes[40];
+      mgi_workspace_fn workspace;
+      assert_int_equal(mg_cuda_emit(g[2], NULL, &cu, &e), MG_OK);
+      void *so = dlopen(r[2].so_path, RTLD_NOW);
+      assert_non_null(so);
+      *(void **)&workspace = dlsym(so, "split_workspace_bytes");
+      snprintf(bytes, sizeof bytes, "%llu", (unsigned long long)workspace());
+      assert_int_not_equal(workspace(), 0);
+      dlclose(so);
+      mg_string_free(cu);
+      setenv("FAKE_FAULT", bytes, 1);
+    }
+    memset(why, 0, sizeof why);
+    mg_status s = mg_cuda_measure(g[4], (const mg_graph *const *)g, 5, &c, r, status, why, &e);
+    if (s != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    assert_int_equal(status[0], MG_OK);
+    assert_true(r[0].us_hot > 0 && r[0].us_cold > 0 && r[0].relative_error < 1e-3 && !strcmp(r[0].gpu, "stand-in"));
+    assert_int_equal(status[1], MG_NOT_FOUND);
+    assert_non_null(strstr(why[1].msg, "relative error"));
+    assert_int_equal(status[2], fault ? MG_MACHINE : MG_OK);
+    if (fault) assert_non_null(strstr(why[2].msg, "its run was ended"));
+    assert_true(status[3] != MG_OK && why[3].msg[0]);
+    if (status[4] != MG_OK) fail_msg("the program itself: %s", why[4].msg);
+    assert_true(r[4].us_cold > 0 && r[4].seed == r[0].seed);
+  }
+  unsetenv("FAKE_FAULT");
+  assert_int_equal(mg_cuda_measure_us(&c, g[4], (const mg_graph *const *)g, 5, us, &e), MG_OK);
+  assert_true(us[0] > 0 && us[1] == 0 && us[2] > 0 && us[3] == 0 && us[4] > 0);
+  for (int k = 0; k < 5; k++) mg_graph_free(g[k]);
+  stand_in_end(&w);
+}
+
+/* Several texts, two compilers at a time; the refused one is told, and stops nobody.  A damaged entry is made again, and
+   those used longest ago go when the cache is too large. */
+static void compiles_many(void **state) {
+  (void)state;
+  stand_in w;
+  mg_error e, why[6];
+  mg_compile_config c;
+  mg_status status[6];
+  char so[6][MG_SO_PATH], text[6][80], again[MG_SO_PATH];
+  const char *texts[6];
+  struct stat st;
+  stand_in_begin(&w);
+  memset(&c, 0, sizeof c);
+  c.include_dir = include_dir();
+  c.cache_dir = w.cache;
+  c.nvcc = w.path[1];
+  c.jobs = 2;
+  for (int k = 0; k < 6; k++) {
+    snprintf(text[k], sizeof text[k], k == 2 ? "#error \"no kernel\"\n" : "extern \"C\" int number(void) { return %d; }\n", k);
+    texts[k] = k == 4 ? NULL : text[k];
+    status[k] = MG_LIMIT;
+  }
+  assert_int_equal(mg_cuda_compile_all(texts, 6, &c, so, status, why, &e), MG_OK);
+  for (int k = 0; k < 6; k++) {
+    if (k == 2) {
+      assert_int_equal(status[k], MG_BAD_INPUT);
+      assert_non_null(strstr(why[k].msg, "no kernel"));
+      continue;
+    }
+    if (k == 4) {
+      assert_int_equal(status[k], MG_LIMIT);
+      continue;
+    }
+    if (status[k] != MG_OK) fail_msg("%s: %s", why[k].where, why[k].msg);
+    int (*number)(void);
+    void *lib = dlopen(so[k], RTLD_NOW);
+    assert_non_null(lib);
+    *(void **)&number = dlsym(lib, "number");
+    assert_int_equal(number(), k);
+    dlclose(lib);
+  }
+  for (int damage = 0; damage < 3; damage++) {
+    assert_int_equal(stat(so[0], &st), 0);
+    if (damage == 0) assert_int_equal(truncate(so[0], st.st_size / 2), 0);
+    else {
+      FILE *f = fopen(so[0], damage == 1 ? "rb+" : "wb");
+      assert_non_null(f);
+      if (damage == 1) fseek(f, 200, SEEK_SET), fputc('!', f), fputc('?', f);
+      fclose(f);
+    }
+    assert_int_equal(mgi_cache_whole(so[0]), 0);
+    assert_int_equal(mg_cuda_compile(text[0], &c, again, sizeof again, &e), MG_OK);
+    assert_string_equal(again, so[0]);
+    assert_int_equal(mgi_cache_whole(so[0]), 1);
+  }
+  struct utimbuf old = {1000, 1000};
+  assert_int_equal(utime(so[1], &old), 0);
+  old.modtime = 2000;
+  assert_int_equal(utime(so[3], &old), 0);
+  assert_int_equal(mg_cuda_compile(text[1], &c, again, sizeof again, &e), MG_OK); /* used now */
+  c.cache_bytes = (int64_t)st.st_size * 7 / 2; /* there are four */
+  assert_int_equal(mg_cuda_compile(text[0], &c, again, sizeof again, &e), MG_OK);
+  assert_true(!access(so[0], R_OK) && !access(so[1], R_OK) && access(so[3], R_OK) && !access(so[5], R_OK));
+  stand_in_end(&w);
+}
+
+/* By NVRTC: the machine code travels in the object, and the driver is asked to launch its kernel with what the file says. */
+static void nvrtc_launches(void **state) {
+  (void)state;
+  stand_in w;
+  mgi_rtc rtc;
+  mg_error e;
+  mg_compile_config c;
+  mg_graph *g = parse("program copy\ninput X : f16[24, 40]\nO = kernel grid=(x=3) threads=64 {\n  a = load X {x->0}\n  o = exp(a)\n  store o {x->0}\n}\noutput O\n");
+  char so[MG_SO_PATH], cache[400], *cu;
+  if (gpu_here || !mgi_rtc_open(&rtc)) {
+    mg_graph_free(g);
+    skip();
+  }
+  memset(&c, 0, sizeof c);
+  c.include_dir = include_dir();
+  assert_int_equal(mgi_cd_temp_dir(NULL, cache, sizeof cache, NULL), MG_OK);
+  c.cache_dir = cache;
+  c.runner = 1;
+  assert_int_equal(mg_cuda_emit(g, NULL, &cu, &e), MG_OK);
+  if (mg_cuda_compile(cu, &c, so, sizeof so, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  int status = 0, pid = (int)fork(); /* the driver that the object loads stays */
+  assert_true(pid >= 0);
+  if (!pid) {
+    mgi_child_signals();
+    stand_in_begin(&w);
+    mgi_launch_fn launch = NULL;
+    void *lib = dlopen(so, RTLD_NOW);
+    if (!lib) _exit(1);
+    *(void **)&launch = dlsym(lib, "copy_launch");
+    if (!launch || !dlsym(lib, "mgi_runner_run")) _exit(2);
+    const void *in[1] = {&w};
+    void *out[1] = {&rtc};
+    if (launch(in, out, NULL, NULL)) _exit(3);
+    const unsigned *how = (const unsigned *)dlsym(w.driver, "fake_launch");
+    const void **args = (const void **)dlsym(w.driver, "fake_args");
+    if (how[0] != 3 || how[1] != 1 || how[2] != 1 || how[3] != 64 || how[4] != 1 || how[5] != 1) _exit(4);
+    if (args[0] != &w || args[1] != &rtc) _exit(5);
+    stand_in_end(&w);
+    _exit(0);
+  }
+  assert_true(waitpid(pid, &status, 0) == pid);
+  assert_int_equal(status, 0);
+  assert_int_equal(unlink(so), 0);
+  assert_int_equal(rmdir(cache), 0);
+  mg_string_free(cu);
+  mg_graph_free(g);
+}
+
+/* A search ranks by the hook's times, those that failed last; where the hook cannot, the predicted order stands, and why is told. */
+static int hook_fails, hook_saw, hook_program;
+static mg_status hook(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us, mg_error *e) {
+  assert_ptr_equal(user, &hook_saw);
+  hook_saw = n;
+  hook_program = 0;
+  for (int k = 0; k < n; k++) {
+    us[k] = k == 1 ? 0 : 100.0 - k;
+    hook_program += mg_is_program(g[k]) && g[k]->n_ops == program->n_ops;
+  }
+  return hook_fails ? mg_fail(e, MG_MACHINE, "hook", "no GPU today") : MG_OK;
+}
+static void search_ranks(void **state) {
+  (void)state;
+  mg_graph *p = parse("program two\ninput X : f16[16, 256]\ninput A : f16[256, 64]\ninput B : f16[256, 64]\nO = mul(silu(matmul(X, A)), matmul(X, B))\noutput O\n");
+  mg_search_config c = mg_search_config_default();
+  mg_search_result plain, r;
+  mg_error e;
+  c.top_k = 4;
+  assert_int_equal(mg_search(p, &c, &plain, &e), MG_OK);
+  assert_true(plain.n == 4 && plain.stats.measured_us == 0 && !plain.stats.unmeasured[0]);
+  c.measure = hook, c.measure_user = &hook_saw;
+  assert_int_equal(mg_search(p, &c, &r, &e), MG_OK);
+  assert_int_equal(hook_saw, 5);
+  assert_int_equal(hook_program, 1);
+  assert_int_equal(r.n, 4);
+  assert_true(mg_is_program(r.graph[0]) && r.measured_us[0] == 96 && r.stats.measured_us == 96 && !r.stats.unmeasured[0]); /* the last of the five */
+  static const int was[] = {4, 3, 2, 0}; /* the second failed, and is behind the four */
+  for (int k = 1; k < 4; k++) assert_true(r.measured_us[k] == 100 - was[k] && r.predicted_us[k] == plain.predicted_us[was[k]]);
+  mg_search_result_free(&r);
+  hook_fails = 1;
+  assert_int_equal(mg_search(p, &c, &r, &e), MG_OK);
+  assert_int_equal(r.n, 4);
+  for (int k = 0; k < 4; k++) assert_true(mg_hash(r.graph[k]) == mg_hash(plain.graph[k]) && r.measured_us[k] == 0);
+  assert_string_equal(r.stats.unmeasured, "no GPU today");
+  hook_fails = 0;
+  mg_search_result_free(&r);
+  mg_search_result_free(&plain);
+  mg_graph_free(p);
+}
+
+int main(int argc, char **argv) {
+  (void)argc, (void)argv; /* nothing here is random */
+  gpu_here = ask_gpu();
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(search_ranks), cmocka_unit_test(compiles_many), cmocka_unit_test(compiles_once), cmocka_unit_test(nvrtc_launches),
+      cmocka_unit_test(run_without_gpu), cmocka_unit_test(measures), cmocka_unit_test(run_on_stand_in)}; /* the last: mg_cuda_run keeps the driver open */
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
