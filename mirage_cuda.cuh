@@ -45,6 +45,7 @@
      >>blas        cuBLAS for matmuls at kernel level
      >>runner      timing on a GPU, compiled into the shared object of a kernel that is run
      >>driver      check (link 2), compile, run (link 3)
+     >>memory      emitter: shared memory as dynamic storage allocation
      >>text        emitter: text and names
      >>plan        emitter: which tensor lives where, shared memory, barriers
      >>values      emitter: elementwise expressions, inlined where they are used
@@ -137,6 +138,19 @@ mg_status mg_cuda_emittable(const mg_graph *ugraph, const char *arch, mg_error *
 /* The .cu text.  The same graph and configuration always give the same text.  Thread graphs are inlined first, by
    mg_inline_threads, in the µGraph that the text quotes too. */
 mg_status mg_cuda_emit(const mg_graph *ugraph, const mg_emit_config *cfg, char **text, mg_error *e);
+
+/* Dynamic storage allocation.  A piece takes `bytes` (0 and up) from step `begin` to step `end`, both included; none if
+   end < begin.  mg_memory_plan fills in the offsets, multiples of `align`, so that pieces alive at one step share no byte,
+   and returns how many bytes that takes; -1 for a negative size, an align below 1, more than MG_MEMORY_PIECES pieces
+   or a sum beyond 2^62.  *exact (may be NULL): 1 if no plan takes less, which up to MG_MEMORY_EXACT pieces always holds.  The same
+   pieces always give the same plan.  Thread safety: as a pure function. */
+enum { MG_MEMORY_EXACT = 12, MG_MEMORY_PIECES = 128 };
+typedef struct mg_memory_piece {
+  int64_t bytes;
+  int begin, end;
+  int64_t offset;            /* out */
+} mg_memory_piece;
+int64_t mg_memory_plan(mg_memory_piece *piece, int n, int64_t align, int *exact);
 
 #ifdef __cplusplus
 }
@@ -4685,6 +4699,151 @@ mg_status mg_cuda_measure_us(void *user, const mg_graph *program, const mg_graph
 extern "C" {
 #endif
 
+/* --------------------------------------------------------------------------------------------------- >>memory
+   Dynamic storage allocation: a piece is a rectangle, steps by bytes, whose steps are given and whose offset is sought.
+   Pieces that share a step may not share a byte, so one of each such pair lies below the other; in a smallest plan every
+   piece can be let down until it rests on the floor or on a piece that it shares a step with.  Such plans are listed by
+   branch and bound in the order of their offsets: the next piece rests on the highest of those placed before that it
+   shares a step with, and no lower than the one before it.
+
+       bytes |      ####c###           a rests on the floor, b too; c on the higher of the two.
+             | ##a##    #b#            Order: a, b, c.
+             +----------------- steps
+
+   Bound: at each step the pieces still to come stand on each other, none below the place where it could rest now: the
+   makespan of one machine with release dates, exact in order of these.  Of equal pieces the first comes first.
+   Beyond MG_MEMORY_EXACT pieces a budget of nodes ends it; what it starts from is the best of four orders by first fit. */
+typedef struct mgi_mem {
+  const mg_memory_piece *piece;
+  int id[MG_MEMORY_PIECES], n;       /* pieces that take anything, largest first */
+  int64_t size[MG_MEMORY_PIECES], at[MG_MEMORY_PIECES], best_at[MG_MEMORY_PIECES]; /* in units of align */
+  uint8_t meets[MG_MEMORY_PIECES][MG_MEMORY_PIECES], placed[MG_MEMORY_PIECES];
+  int64_t best, least;               /* least: what is alive at some step at once */
+  int64_t low[MG_MEMORY_PIECES + 1][MG_MEMORY_PIECES]; /* by depth: where each could rest */
+  int64_t nodes, budget;             /* budget 0: none */
+} mgi_mem;
+
+MGI_FN int64_t mgi_mem_bound(const mgi_mem *M, const int64_t *low, const int *order, int n) {
+  int64_t bound = 0;
+  for (int s = 0; s < M->n; s++) { /* the steps at which a piece begins see every largest set that is alive at once */
+    const int begin = M->piece[M->id[s]].begin;
+    int64_t h = 0;
+    for (int k = 0; k < n; k++) {
+      const mg_memory_piece *p = &M->piece[M->id[order[k]]];
+      if (p->begin > begin || p->end < begin) continue;
+      if (low[order[k]] > h) h = low[order[k]];
+      h += M->size[order[k]];
+    }
+    if (h > bound) bound = h;
+  }
+  return bound;
+}
+/* Places one more piece at or above `floor`; `top` is the height so far. */
+MGI_FN void mgi_mem_branch(mgi_mem *M, int depth, int64_t floor, int last, int64_t top) {
+  int64_t *low = M->low[depth];
+  int order[MG_MEMORY_PIECES], n = 0;
+  if (M->best == M->least || (M->budget && ++M->nodes > M->budget)) return;
+  if (depth == M->n) {
+    M->best = top;
+    memcpy(M->best_at, M->at, sizeof M->at);
+    return;
+  }
+  for (int k = 0; k < M->n; k++) {
+    if (M->placed[k]) continue;
+    if (low[k] < floor) low[k] = floor;
+    int j = n++;
+    for (; j && low[order[j - 1]] > low[k]; j--) order[j] = order[j - 1];
+    order[j] = k;
+  }
+  int64_t bound = mgi_mem_bound(M, low, order, n);
+  if (bound >= M->best) return;
+  for (int j = 0; j < n; j++) {
+    const int k = order[j];
+    int64_t rest = 0;
+    int again = 0;
+    for (int q = 0; q < M->n; q++) {
+      if (M->placed[q] && M->meets[q][k] && M->at[q] + M->size[q] > rest) rest = M->at[q] + M->size[q];
+      again |= q < k && !M->placed[q] && M->size[q] == M->size[k] && M->piece[M->id[q]].begin == M->piece[M->id[k]].begin && M->piece[M->id[q]].end == M->piece[M->id[k]].end;
+    }
+    if (again || rest < floor || (rest == floor && k < last) || rest + M->size[k] >= M->best) continue; /* another order of offsets lists that plan */
+    M->at[k] = rest;
+    M->placed[k] = 1;
+    int64_t *next = M->low[depth + 1], end = rest + M->size[k];
+    for (int q = 0; q < M->n; q++) next[q] = M->meets[q][k] && low[q] < end ? end : low[q];
+    mgi_mem_branch(M, depth + 1, rest, k, end > top ? end : top);
+    M->placed[k] = 0;
+  }
+}
+/* Each piece in `order` at the lowest place that is free for it. */
+MGI_FN void mgi_mem_first_fit(mgi_mem *M, const int *order) {
+  int64_t peak = 0;
+  for (int j = 0; j < M->n; j++) {
+    const int k = order[j];
+    int64_t at = 0;
+    for (int moved = 1; moved;) {
+      moved = 0;
+      for (int i = 0; i < j; i++) {
+        const int q = order[i];
+        if (M->meets[q][k] && M->at[q] < at + M->size[k] && at < M->at[q] + M->size[q]) at = M->at[q] + M->size[q], moved = 1;
+      }
+    }
+    M->at[k] = at;
+    if (at + M->size[k] > peak) peak = at + M->size[k];
+  }
+  if (peak >= M->best) return;
+  M->best = peak;
+  memcpy(M->best_at, M->at, sizeof M->at);
+}
+
+int64_t mg_memory_plan(mg_memory_piece *piece, int n, int64_t align, int *exact) {
+  int64_t sum = 0, peak;
+  int order[MG_MEMORY_PIECES];
+  if (exact) *exact = 0;
+  if (n < 0 || n > MG_MEMORY_PIECES || align < 1) return -1;
+  for (int k = 0; k < n; k++) {
+    if (piece[k].bytes < 0 || piece[k].bytes > ((int64_t)1 << 62) - align - sum) return -1;
+    sum += (piece[k].bytes + align - 1) / align * align;
+    piece[k].offset = 0;
+  }
+  mgi_mem *M = (mgi_mem *)calloc(1, sizeof *M);
+  if (!M) return -1;
+  M->piece = piece;
+  for (int k = 0; k < n; k++) { /* largest first: the number of a piece is its rank */
+    if (!piece[k].bytes || piece[k].end < piece[k].begin) continue;
+    int j = M->n++;
+    for (; j && piece[M->id[j - 1]].bytes < piece[k].bytes; j--) M->id[j] = M->id[j - 1];
+    M->id[j] = k;
+  }
+  for (int k = 0; k < M->n; k++) {
+    const mg_memory_piece *p = &piece[M->id[k]];
+    M->size[k] = (p->bytes + align - 1) / align;
+    for (int q = 0; q < M->n; q++) M->meets[k][q] = q != k && piece[M->id[q]].begin <= p->end && p->begin <= piece[M->id[q]].end;
+  }
+  M->best = sum / align + 1;
+  for (int how = 0; how < 4; how++) { /* as given; by size; by size times steps; by begin */
+    for (int k = 0; k < M->n; k++) {
+      int j = k;
+      for (; j; j--) {
+        const mg_memory_piece *a = &piece[M->id[order[j - 1]]], *b = &piece[M->id[k]];
+        const double la = (double)a->bytes * ((double)a->end - a->begin + 1), lb = (double)b->bytes * ((double)b->end - b->begin + 1);
+        if (how == 0 ? M->id[order[j - 1]] < M->id[k] : how == 1 ? 1 : how == 2 ? la >= lb : a->begin <= b->begin) break;
+        order[j] = order[j - 1];
+      }
+      order[j] = k;
+    }
+    mgi_mem_first_fit(M, order);
+  }
+  for (int k = 0; k < M->n; k++) order[k] = k;
+  M->least = mgi_mem_bound(M, M->low[0], order, M->n);
+  M->budget = M->n > MG_MEMORY_EXACT ? 100000 : 0;
+  mgi_mem_branch(M, 0, 0, -1, 0);
+  if (exact) *exact = M->best == M->least || !M->budget || M->nodes <= M->budget;
+  for (int k = 0; k < M->n; k++) piece[M->id[k]].offset = M->best_at[k] * align;
+  peak = M->n ? M->best * align : 0;
+  free(M);
+  return peak;
+}
+
 /* --------------------------------------------------------------------------------------------------- >>text
    A growing string, and the spelling of table rows. */
 typedef struct mgi_cu_str { char *s; size_t n, cap; int oom; } mgi_cu_str;
@@ -4739,15 +4898,21 @@ static_assert(MG_DTYPE_COUNT == 3, "one device type a dtype");
 
 /* --------------------------------------------------------------------------------------------------- >>plan
    One pass over a block graph's operators writes the kernel.  It is run twice: the first run finds out when each piece
-   of shared memory is first and last touched, then they are laid out (pieces alive at different times share
+   of shared memory is first and last touched, then mg_memory_plan lays them out (pieces alive at different times share
    addresses), and the second run writes the text with the offsets and the barriers that the layout needs.
+
+   Lifetimes: from the first touch to the last; what was there before a loop and is touched in it, to the loop's end; what
+   is written in every iteration, of that iteration alone, as a barrier stands where it begins.  Two layouts are compared.
+   In the tight one pieces share addresses as soon as the steps allow it; in the loose one only if a barrier stands between
+   them anyway, so that sharing adds none.  The loose one counts unless more blocks fit an SM by the tight one.
 
    Barriers: of every piece it is known whether it was written or read since the last mg_sync().  Reading what was
    written, or writing what (or what shares addresses with something that) was read or written, puts a barrier before. */
-enum { MGI_CU_OBJECTS = 128 };
+enum { MGI_CU_OBJECTS = MG_MEMORY_PIECES };
 typedef struct mgi_cu_obj {
   int64_t bytes, offset;
   int begin, end;            /* steps between which it is alive */
+  int first, last;           /* the barriers that have passed then */
   int read, written;         /* since the last barrier */
   int pending;               /* cp.async under way */
   int reads, writes;         /* what the step that is being written does: a barrier within stands before it */
@@ -4806,10 +4971,11 @@ typedef struct mgi_cu_kernel {
   char pad[64];              /* indentation of the body */
   mgi_cu_obj obj[MGI_CU_OBJECTS];
   int n_obj, pass, step;
+  int passed;                /* barriers so far that all threads meet at */
   int64_t shared;            /* bytes */
   int threads, wm, wn, wk, stages, stages_given;
   uint32_t loop;             /* the innermost loop being written, or 0 */
-  int loop_begin;            /* step at which the outermost one began */
+  int body_step[MG_MAX_AXES + 1], body_obj[MG_MAX_AXES + 1]; /* by open loop: step and pieces where its body begins */
   int registers;             /* accumulator registers a thread */
   int next_value;            /* names of nested moves */
   uint32_t merged;           /* grid axes of more than one block over which accumulators merge, as bits */
@@ -4869,6 +5035,7 @@ MGI_FN int mgi_cu_obj_new(mgi_cu_kernel *K, int64_t bytes) {
 }
 MGI_FN void mgi_cu_barrier(mgi_cu_kernel *K) {
   mgi_cu_line(K, "mg_sync();");
+  K->passed++;
   for (int k = 0; k < K->n_obj; k++) K->obj[k].read = K->obj[k].reads, K->obj[k].written = K->obj[k].writes;
 }
 /* A new step: barriers from here on stand after what came before. */
@@ -4897,37 +5064,41 @@ MGI_FN void mgi_cu_obj_touch(mgi_cu_kernel *K, int obj, int write) {
   }
   if (hazard) mgi_cu_barrier(K);
   K->step++;
-  int at = K->step;
-  if (K->loop) at = K->loop_begin;
-  if (at < o->begin) o->begin = at;
-  if (K->step > o->end) o->end = K->step;
+  if (K->step < o->begin) o->begin = K->step, o->first = K->passed;
+  if (K->step >= o->end) o->end = K->step, o->last = K->passed;
   if (write) o->written = o->writes = 1;
   else o->read = o->reads = 1;
 }
-/* A piece that is alive at a step of a loop is alive all through the loop. */
-MGI_FN void mgi_cu_loop_lifetimes(mgi_cu_kernel *K, int begin) {
-  for (int k = 0; k < K->n_obj; k++)
-    if (K->obj[k].end >= begin && K->obj[k].begin <= K->step) {
-      K->obj[k].end = K->step;
-      if (K->obj[k].begin > begin) K->obj[k].begin = begin;
-    }
-}
-/* First fit, in order of creation. */
-MGI_FN void mgi_cu_lay_out(mgi_cu_kernel *K) {
-  K->shared = 0;
+/* At a loop's end: what was there before its body and is touched in it is alive to here.  Without a barrier where an
+   iteration begins (`open`) all that is touched in it is. */
+MGI_FN void mgi_cu_loop_lifetimes(mgi_cu_kernel *K, uint32_t loop, int open) {
   for (int k = 0; k < K->n_obj; k++) {
     mgi_cu_obj *o = &K->obj[k];
-    int64_t at = 0;
-    for (int moved = 1; moved;) {
-      moved = 0;
-      for (int j = 0; j < k; j++) {
-        const mgi_cu_obj *p = &K->obj[j];
-        if (p->begin <= o->end && o->begin <= p->end && p->offset < at + o->bytes && at < p->offset + p->bytes) at = p->offset + p->bytes, moved = 1;
-      }
-    }
-    o->offset = at;
-    if (at + o->bytes > K->shared) K->shared = at + o->bytes;
+    if (o->end < K->body_step[loop] || (k >= K->body_obj[loop] && !open)) continue;
+    if (o->end <= K->step) o->end = K->step, o->last = K->passed;
+    if (o->begin > K->body_step[loop]) o->begin = K->body_step[loop];
   }
+}
+MGI_FN void mgi_cu_lay_out(mgi_cu_kernel *K) {
+  const int64_t sm = K->em->shared_limit + 1024; /* of an SM; each block takes 1024 bytes more than it asks for */
+  mg_memory_piece tight[MGI_CU_OBJECTS], loose[MGI_CU_OBJECTS];
+  for (int k = 0; k < K->n_obj; k++) {
+    const mgi_cu_obj *o = &K->obj[k];
+    const mg_memory_piece steps = {o->bytes, o->begin, o->end, 0}, barriers = {o->bytes, o->first, o->begin > o->end ? o->first - 1 : o->last, 0};
+    tight[k] = steps;
+    loose[k] = barriers;
+  }
+  const int64_t least = mg_memory_plan(tight, K->n_obj, 128, NULL), room = mg_memory_plan(loose, K->n_obj, 128, NULL);
+  if (least < 0 || room < 0) {
+    mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory, or more than 2^62 bytes of shared memory");
+    return;
+  }
+  int64_t most = 2048 / K->threads, by_tight = sm / (least + 1024), by_loose = sm / (room + 1024);
+  if (by_tight > most) by_tight = most;
+  if (by_loose > most) by_loose = most;
+  const mg_memory_piece *plan = by_loose < by_tight || by_loose < 1 ? tight : loose;
+  K->shared = plan == tight ? least : room;
+  for (int k = 0; k < K->n_obj; k++) K->obj[k].offset = plan[k].offset;
 }
 
 /* ---- extents and offsets */
@@ -5252,13 +5423,14 @@ MGI_FN void mgi_cu_materialise(mgi_cu_kernel *K, uint32_t t, mg_dtype type) {
   int rows = mgi_cu_pad_to(v->rows, 16), cols = mgi_cu_pad_to(v->cols, 16), bytes = mg_dtype_bytes(type), pitch = mgi_cu_pitch(cols, bytes);
   char sink[200], rv[800], cv[800];
   if (K->em->st != MG_OK) return;
-  int home_fragment = v->home == MGI_CU_AT_FRAGMENT, from = K->step + 1;
+  int home_fragment = v->home == MGI_CU_AT_FRAGMENT, from = K->step + 1, barriers = K->passed;
   uint32_t acc = home_fragment ? t : mgi_cu_prepare(K, t, 1);
   if (home_fragment) mgi_cu_begin(K);
   int obj = mgi_cu_obj_new(K, (int64_t)rows * pitch * bytes);
   mgi_cu_str_put(&K->decl, "  const mg_tile<%s, %d, %d, %d, false> m_%s(mg_shared() + %lld);\n", mgi_cu_type[type], rows, cols, pitch, name, (long long)K->obj[obj].offset);
   mgi_cu_obj_touch(K, obj, 1);
   if (K->obj[obj].begin > from) K->obj[obj].begin = from; /* it is written while its leaves are read */
+  if (K->obj[obj].first > barriers) K->obj[obj].first = barriers;
   mgi_cu_line(K, "// %s, into a tile", name);
   if (rows != v->rows || cols != v->cols || mgi_cu_is_ragged(K, t, 0) || mgi_cu_is_ragged(K, t, 1))
     mgi_cu_line(K, "mg_zero_outside<mg_tile<%s, %d, %d, %d, false>, %d>(m_%s, %s, %s);", mgi_cu_type[type], rows, cols, pitch, K->threads, name, mgi_cu_valid_text(K, t, 0, rv, sizeof rv),
@@ -5503,6 +5675,7 @@ MGI_FN void mgi_cu_agree(mgi_cu_kernel *K) {
   mgi_cu_str_put(&K->decl, "  const mg_tile<mg_f32, %d, %d, %d, false> x_%s(mg_shared() + %lld);\n", K->wn, p->rows, p->rows, name, (long long)K->obj[obj].offset);
   mgi_cu_obj_touch(K, obj, 1);
   mgi_cu_line(K, "shift_%s.agree(x_%s);", name, name);
+  K->passed++;
   for (int k = 0; k < K->n_obj; k++) K->obj[k].read = K->obj[k].written = k == obj; /* there is a barrier in it */
   for (uint32_t t = 1; t < K->b->n_tensors; t++)
     if (K->v[t].chain == K->shift && K->v[t].in_place) mgi_cu_line(K, "%s_%s.scale_rows(shift_%s.factor);", mgi_cu_producer(K, t)->code == MG_OP_SUM ? "red" : "acc", mgi_cu_tname(K->b, t), name);
@@ -5844,8 +6017,8 @@ MGI_FN int mgi_cu_merge_place(mgi_cu_kernel *K, const char *name, int rows, int 
     for (uint32_t a = 1; a <= 3; a++)
       if (K->merged >> a & 1) z *= K->b->axes[a].extent;
     obj = mgi_cu_obj_new(K, bytes * z);
-    K->obj[obj].begin = 0; /* other blocks write it at any time */
-    K->obj[obj].end = 1 << 30;
+    K->obj[obj].begin = K->obj[obj].first = 0; /* other blocks write it at any time */
+    K->obj[obj].end = K->obj[obj].last = 1 << 30;
     snprintf(sink, n, "mg_into(P_%.60s(mg_cluster_shared(mg_shared() + %lld + mg_cluster_rank() * %lld, 0)), 0, 0)", name, (long long)K->obj[obj].offset, (long long)bytes);
     mgi_cu_str_put(&K->decl, "  const mg_merge_shared<%s, P_%s, %s, %lld> g_%s(mg_shared() + %lld);\n", by, name, K->group_size, (long long)bytes, name, (long long)K->obj[obj].offset);
   } else {
@@ -5892,6 +6065,7 @@ MGI_FN void mgi_cu_merge_done(mgi_cu_kernel *K) {
     mgi_cu_line(K, "if (mg_cluster_rank() != 0) return; // the group's first block goes on");
     mgi_cu_line(K, "mg_cluster_wait();");
   } else mgi_cu_line(K, "if (!mg_last_of(ticket, %s)) return; // the last block of the group goes on", K->group_size);
+  K->passed++;
   for (int k = 0; k < K->n_obj; k++) K->obj[k].read = K->obj[k].written = 0;
   if (!K->shift_part) return;
   const char *name = mgi_cu_tname(K->b, K->shift);
@@ -5907,7 +6081,7 @@ MGI_FN void mgi_cu_merge_done(mgi_cu_kernel *K) {
   mgi_cu_line(K, "mg_merge_weights<%d, %d>(g_shift_%s, w_%s);", rows, K->threads, name, name);
   mgi_cu_barrier(K);
   for (int k = 0; k < K->n_obj; k++) K->obj[k].read = K->obj[k].written = 0;
-  K->obj[obj].end = 1 << 30; /* it is read wherever such a value is */
+  K->obj[obj].end = K->obj[obj].last = 1 << 30; /* it is read wherever such a value is */
   for (uint32_t t = 1; t < K->b->n_tensors; t++)
     if (K->v[t].shifted && K->v[t].home == MGI_CU_AT_PARTIAL && K->v[t].var[0] == 'h' && K->v[t].var[1] == '_')
       mgi_cu_line(K, "const mg_merge_weighted<decltype(g_%s), W_%s> %s(g_%s, w_%s);", mgi_cu_tname(K->b, t), name, K->v[t].var, mgi_cu_tname(K->b, t), name);
@@ -6112,8 +6286,8 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     mgi_cu_line(K, "for (int i_%s = 0; i_%s < %s; i_%s++) {", L, L, K->count[loop], L);
   }
   mgi_cu_indent(K, 1);
-  ++K->step;
-  if (!K->loop) K->loop_begin = K->step;
+  K->body_step[loop] = ++K->step;
+  K->body_obj[loop] = K->n_obj;
   K->loop = loop;
   mgi_cu_begin(K);
   if (ring->n && K->stages > 1) mgi_cu_line(K, "mg_cp_async_wait<%d>();", K->stages - 2);
@@ -6169,7 +6343,7 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
       snprintf(sink, sizeof sink, "mg_into(t_%.60s, %s, %s)", mgi_cu_tname(b, t), at[0], at[1]);
     } else snprintf(sink, sizeof sink, "mg_join<%s>(t_%.60s)", mgi_cu_is_max(K, o) ? "mg_by_max" : "mg_by_sum", mgi_cu_tname(b, t));
     mgi_cu_quote(K, o);
-    K->obj[K->v[t].obj].end = ++K->step; /* every thread joins to its own elements: no barrier among iterations */
+    K->obj[K->v[t].obj].end = ++K->step, K->obj[K->v[t].obj].last = K->passed; /* every thread joins to its own elements: no barrier among iterations */
     mgi_cu_site(K, in, acc, sink);
     K->obj[K->v[t].obj].written = 1;
   }
@@ -6184,11 +6358,11 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
   mgi_cu_line(K, "}");
   K->step++;
   if (ring->n) {
-    K->obj[ring->obj].end = K->step;
+    K->obj[ring->obj].end = K->step, K->obj[ring->obj].last = K->passed;
     K->obj[ring->obj].read = K->obj[ring->obj].written = 1;
   }
+  mgi_cu_loop_lifetimes(K, loop, K->own[loop]);
   K->loop = b->axes[loop].parent;
-  if (!K->loop) mgi_cu_loop_lifetimes(K, K->loop_begin);
 }
 /* Closes and opens loops until `scope` is the innermost one. */
 MGI_FN void mgi_cu_enter(mgi_cu_kernel *K, uint32_t scope, mgi_cu_ring *ring) {
@@ -6468,7 +6642,7 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
   int stores = 0;
   memcpy(K->v, fresh, b->n_tensors * sizeof *fresh);
   K->pass = pass;
-  K->n_obj = K->step = K->registers = 0;
+  K->n_obj = K->step = K->registers = K->passed = 0;
   K->decl.n = K->body.n = 0;
   K->loop = 0;
   memset(ring, 0, sizeof ring);

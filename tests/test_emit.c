@@ -422,7 +422,7 @@ static void test_barriers(void **state) {
         memcpy(at, barriers[what], strlen(barriers[what]));
         n++;
       }
-    assert_true(n >= (k < 2 ? 3 : k == 2 ? 7 : 3));
+    assert_true(n >= (k == 2 ? 5 : 2));
     mg_string_free(cu);
     mg_graph_free(g);
   }

@@ -1,0 +1,234 @@
+/* The optimizer: shared memory as dynamic storage allocation, against brute force and Z3.
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_optimizer.c -o build/test_optimizer -lcmocka -lm -lpthread -ldl && build/test_optimizer [SEED [CASES]] */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+#define MIRAGE_IMPLEMENTATION
+#include "mirage.h"
+#include "mirage_verify.h"
+#include "mirage_search.h"
+#include "mirage_cuda.cuh"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static uint64_t seed = 1, rng;
+static int cases = 300;
+static int pick(int n) { /* below n */
+  rng ^= rng << 13;
+  rng ^= rng >> 7;
+  rng ^= rng << 17;
+  return (int)((rng >> 11) % (uint64_t)n);
+}
+
+/* ---- shared memory */
+static void pieces(mg_memory_piece *p, int n, int steps, int sizes) {
+  for (int k = 0; k < n; k++) {
+    int a = pick(steps), b = pick(steps);
+    mg_memory_piece q = {128 * (1 + pick(sizes)) - (pick(3) == 0 ? pick(127) : 0), a < b ? a : b, a < b ? b : a, -1};
+    p[k] = q;
+  }
+}
+static int meet(const mg_memory_piece *a, const mg_memory_piece *b) { return a->begin <= b->end && b->begin <= a->end && a->bytes && b->bytes; }
+static int64_t up(int64_t bytes) { return (bytes + 127) / 128 * 128; }
+static void is_a_plan(const mg_memory_piece *p, int n, int64_t peak) {
+  int64_t most = 0;
+  for (int k = 0; k < n; k++) {
+    assert_true(p[k].offset >= 0 && p[k].offset % 128 == 0);
+    if (p[k].bytes && p[k].begin <= p[k].end && p[k].offset + up(p[k].bytes) > most) most = p[k].offset + up(p[k].bytes);
+    for (int j = 0; j < k; j++)
+      if (meet(&p[j], &p[k])) assert_true(p[j].offset + p[j].bytes <= p[k].offset || p[k].offset + p[k].bytes <= p[j].offset);
+  }
+  assert_int_equal(most, peak);
+}
+/* The least peak: first fit in every order. */
+static void every_order(const mg_memory_piece *p, int n, int *order, int depth, int64_t *at, int64_t top, int64_t *best) {
+  if (depth == n && top < *best) *best = top;
+  for (int k = 0; k < n; k++) {
+    int used = 0;
+    int64_t o = 0;
+    for (int j = 0; j < depth; j++) used |= order[j] == k;
+    if (used) continue;
+    for (int again = 1; again;) {
+      again = 0;
+      for (int j = 0; j < depth; j++) {
+        int q = order[j];
+        if (meet(&p[q], &p[k]) && at[q] < o + up(p[k].bytes) && o < at[q] + up(p[q].bytes)) o = at[q] + up(p[q].bytes), again = 1;
+      }
+    }
+    order[depth] = k;
+    at[k] = o;
+    every_order(p, n, order, depth + 1, at, o + up(p[k].bytes) > top ? o + up(p[k].bytes) : top, best);
+  }
+}
+static void test_memory_brute(void **state) {
+  (void)state;
+  for (int c = 0; c < cases; c++) {
+    mg_memory_piece p[6], q[6];
+    int n = pick(7), order[6], exact = 0;
+    int64_t at[6], best = (int64_t)1 << 60;
+    pieces(p, n, 2 + pick(8), 1 + pick(9));
+    memcpy(q, p, sizeof p);
+    int64_t peak = mg_memory_plan(p, n, 128, &exact);
+    is_a_plan(p, n, peak);
+    assert_int_equal(exact, 1);
+    every_order(p, n, order, 0, at, 0, &best);
+    assert_int_equal(peak, best);
+    assert_int_equal(mg_memory_plan(q, n, 128, NULL), peak); /* always the same plan */
+    for (int k = 0; k < n; k++) assert_int_equal(q[k].offset, p[k].offset);
+  }
+}
+
+/* Z3: offsets are reals, one of each two pieces that meet lies below the other, all end at `peak` (strict: before it). */
+static int fits_by_z3(const mgi_z3 *Z, const mg_memory_piece *p, int n, int64_t peak, int strict) {
+  void *config = Z->mk_config(), *c = Z->mk_context(config), *real, *zero, *x[16], *top[16];
+  char text[40];
+  Z->del_config(config);
+  Z->set_error_handler(c, mgi_z3_quiet);
+  real = Z->mk_real_sort(c);
+  zero = Z->mk_numeral(c, "0", real);
+  void *s = Z->mk_solver_for_logic(c, Z->mk_string_symbol(c, "QF_LRA"));
+  Z->solver_inc_ref(c, s);
+  snprintf(text, sizeof text, "%lld", (long long)peak);
+  void *limit = Z->mk_numeral(c, text, real);
+  for (int k = 0; k < n; k++) {
+    snprintf(text, sizeof text, "o%d", k);
+    x[k] = Z->mk_const(c, Z->mk_string_symbol(c, text), real);
+    snprintf(text, sizeof text, "%lld", (long long)up(p[k].bytes));
+    void *sum[2] = {x[k], Z->mk_numeral(c, text, real)};
+    top[k] = Z->mk_add(c, 2, sum);
+    Z->solver_assert(c, s, Z->mk_le(c, zero, x[k]));
+    Z->solver_assert(c, s, strict ? Z->mk_lt(c, top[k], limit) : Z->mk_le(c, top[k], limit));
+    for (int j = 0; j < k; j++) {
+      void *either[2] = {Z->mk_le(c, top[j], x[k]), Z->mk_le(c, top[k], x[j])};
+      if (meet(&p[j], &p[k])) Z->solver_assert(c, s, Z->mk_or(c, 2, either));
+    }
+  }
+  int answer = Z->solver_check(c, s);
+  Z->solver_dec_ref(c, s);
+  Z->del_context(c);
+  return answer;
+}
+static void test_memory_z3(void **state) {
+  mgi_z3 Z;
+  mg_error e;
+  (void)state;
+  if (mgi_z3_load(&Z, NULL, &e) != MG_OK) {
+    print_message("skipped: %s\n", e.msg);
+    skip();
+  }
+  for (int c = 0; c < cases / 10; c++) {
+    mg_memory_piece p[7];
+    int n = 1 + pick(7), exact = 0; /* it takes minutes for some of ten */
+    pieces(p, n, 3 + pick(8), 1 + pick(12));
+    int64_t peak = mg_memory_plan(p, n, 128, &exact);
+    is_a_plan(p, n, peak);
+    assert_int_equal(exact, 1);
+    assert_int_equal(fits_by_z3(&Z, p, n, peak, 0), 1);
+    assert_int_equal(fits_by_z3(&Z, p, n, peak, 1), -1);
+  }
+  dlclose(Z.lib);
+}
+/* What is alive at once at some step: no plan takes less. */
+static int64_t clique(const mg_memory_piece *p, int n) {
+  int64_t most = 0;
+  for (int k = 0; k < n; k++) {
+    int64_t here = 0;
+    for (int j = 0; j < n; j++) here += p[j].begin <= p[k].begin && p[k].begin <= p[j].end ? up(p[j].bytes) : 0;
+    if (here > most) most = here;
+  }
+  return most;
+}
+/* Eight pieces of which 8 units are alive at once at most, and that do not fit 8: so says every order of first fit too.
+   Then many up to twelve. */
+static void test_memory_beyond_the_clique(void **state) {
+  mg_memory_piece eight[8] = {{4, 5, 6, 0}, {2, 2, 4, 0}, {2, 2, 5, 0}, {4, 0, 3, 0}, {1, 4, 5, 0}, {1, 7, 9, 0}, {4, 6, 9, 0}, {3, 0, 0, 0}};
+  int order[8], exact, beaten = 0;
+  int64_t at[12], best = (int64_t)1 << 60;
+  (void)state;
+  for (int k = 0; k < 8; k++) eight[k].bytes *= 128;
+  assert_int_equal(clique(eight, 8), 8 * 128);
+  assert_int_equal(mg_memory_plan(eight, 8, 128, &exact), 9 * 128);
+  assert_int_equal(exact, 1);
+  is_a_plan(eight, 8, 9 * 128);
+  every_order(eight, 8, order, 0, at, 0, &best);
+  assert_int_equal(best, 9 * 128);
+  for (int c = 0; c < cases * 20; c++) {
+    mg_memory_piece p[12];
+    int n = 8 + pick(5);
+    int64_t first = 0;
+    for (int k = 0; k < n; k++) {
+      int begin = pick(10);
+      mg_memory_piece q = {128 * (1 + pick(4)), begin, begin + pick(4), -1};
+      p[k] = q;
+    }
+    int64_t peak = mg_memory_plan(p, n, 128, &exact);
+    is_a_plan(p, n, peak);
+    assert_int_equal(exact, 1);
+    for (int k = 0; k < n; k++) { /* first fit as given */
+      int64_t o = 0;
+      for (int again = 1; again;) {
+        again = 0;
+        for (int j = 0; j < k; j++)
+          if (meet(&p[j], &p[k]) && at[j] < o + up(p[k].bytes) && o < at[j] + up(p[j].bytes)) o = at[j] + up(p[j].bytes), again = 1;
+      }
+      at[k] = o;
+      if (o + up(p[k].bytes) > first) first = o + up(p[k].bytes);
+    }
+    assert_true(peak >= clique(p, n) && peak <= first);
+    beaten += peak < first;
+  }
+  print_message("%d of %d plans are smaller than first fit's\n", beaten, cases * 20);
+  assert_true(beaten > 0);
+}
+static void test_memory_large(void **state) {
+  (void)state;
+  int proven = 0;
+  for (int c = 0; c < 20; c++) {
+    mg_memory_piece p[MG_MEMORY_PIECES];
+    int n = 13 + pick(MG_MEMORY_PIECES - 12), exact;
+    pieces(p, n, 40, 100);
+    int64_t peak = mg_memory_plan(p, n, 128, &exact);
+    is_a_plan(p, n, peak);
+    proven += exact;
+  }
+  print_message("13 to %d pieces: %d of 20 plans proven to be the smallest\n", (int)MG_MEMORY_PIECES, proven);
+}
+static void test_memory_edges(void **state) {
+  mg_memory_piece none[3] = {{0, 0, 5, -1}, {500, 5, 4, -1}, {1, 2, 2, -1}}, p[MG_MEMORY_PIECES + 1];
+  int exact;
+  (void)state;
+  assert_int_equal(mg_memory_plan(NULL, 0, 128, &exact), 0);
+  assert_int_equal(mg_memory_plan(none, 3, 128, &exact), 128);
+  assert_int_equal(none[2].offset, 0);
+  assert_int_equal(mg_memory_plan(none, 3, 0, &exact), -1);
+  memset(p, 0, sizeof p);
+  assert_int_equal(mg_memory_plan(p, MG_MEMORY_PIECES + 1, 128, &exact), -1);
+  assert_int_equal(mg_memory_plan(p, -1, 128, &exact), -1);
+  p[1].bytes = -1;
+  assert_int_equal(mg_memory_plan(p, 2, 128, &exact), -1);
+  p[0].bytes = p[1].bytes = (int64_t)1 << 61;
+  p[0].end = p[1].end = 1;
+  assert_int_equal(mg_memory_plan(p, 2, 128, &exact), -1);
+  p[1].bytes = (int64_t)1 << 60;
+  assert_int_equal(mg_memory_plan(p, 2, 1, &exact), 3 * ((int64_t)1 << 60));
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1) seed = strtoull(argv[1], NULL, 10);
+  if (argc > 2) cases = atoi(argv[2]);
+  rng = seed * 0x9E3779B97F4A7C15u + 1;
+  print_message("seed %llu, %d cases\n", (unsigned long long)seed, cases);
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_memory_brute), cmocka_unit_test(test_memory_z3), cmocka_unit_test(test_memory_beyond_the_clique), cmocka_unit_test(test_memory_large), cmocka_unit_test(test_memory_edges),
+  };
+  return cmocka_run_group_tests_name("optimizer", tests, NULL, NULL);
+}
