@@ -4584,6 +4584,18 @@ MGI_FN void mgi_measure_end(int pid, int fd) {
   while (waitpid((pid_t)pid, NULL, 0) < 0 && errno == EINTR) {}
 }
 
+/* 1: inputs and outputs of the two lie alike in memory. */
+MGI_FN int mgi_run_same_io(const mg_graph *a, const mg_graph *b) {
+  if (a->n_in != b->n_in || a->n_out != b->n_out) return 0;
+  for (uint32_t k = 0; k < a->n_in + a->n_out; k++) {
+    const mg_tensor_info *x = mg_tensor_of(a, k < a->n_in ? a->in[k] : a->out[k - a->n_in]), *y = mg_tensor_of(b, k < a->n_in ? b->in[k] : b->out[k - a->n_in]);
+    if (x->dtype != y->dtype || x->shape.rank != y->shape.rank) return 0;
+    for (int d = 0; d < x->shape.rank; d++)
+      if (x->shape.dim[d] != y->shape.dim[d] || (k < a->n_in && x->order[d] != y->order[d])) return 0;
+  }
+  return 1;
+}
+
 mg_status mg_cuda_measure(const mg_graph *program, const mg_graph *const *g, int n, const mg_run_config *cfg, mg_run_report *r, mg_status *status, mg_error *why, mg_error *e) {
   mg_run_config c;
   mg_compile_config compile;
@@ -4615,8 +4627,8 @@ mg_status mg_cuda_measure(const mg_graph *program, const mg_graph *const *g, int
     memset(&why[k], 0, sizeof why[k]);
     how.arch = !strcmp(arch, "sm_90a") || !strcmp(arch, "sm_86") || !strcmp(arch, "sm_89") || !strcmp(arch, "sm_90") ? arch : "sm_80";
     u[k] = g[k];
-    status[k] = MG_OK;
-    if (mg_has_threads(g[k])) {
+    status[k] = !program || mgi_run_same_io(program, g[k]) ? MG_OK : mg_fail(&why[k], MG_BAD_INPUT, g[k]->name, "expected the inputs and outputs of %.60s, found others", program->name);
+    if (status[k] == MG_OK && mg_has_threads(g[k])) {
       status[k] = mg_inline_threads(g[k], &flat[k], &why[k]);
       u[k] = flat[k];
     }

@@ -5080,7 +5080,7 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_found *seg, mg_sear
 }
 
 /* Ranks the results by the time that they take: a stable insertion of each behind those that are not slower. */
-static void mgi_se_measure(mgi_se_search *S, mg_search_result *r) {
+static void mgi_se_timed(mgi_se_search *S, mg_search_result *r) {
   mg_error why;
   memset(&why, 0, sizeof why);
   if (S->cfg.measure(S->cfg.measure_user, S->p, (const mg_graph *const *)r->graph, r->n, r->measured_us, &why) != MG_OK) {
@@ -5098,6 +5098,21 @@ static void mgi_se_measure(mgi_se_search *S, mg_search_result *r) {
     r->graph[at] = g, r->predicted_us[at] = predicted, r->measured_us[at] = us, r->report[at] = report;
   }
   if (!(r->measured_us[0] > 0)) snprintf(S->st.unmeasured, sizeof S->st.unmeasured, "none of the %d candidates ran rightly", r->n);
+}
+/* The program itself is timed beside them where the model left it out: its matmuls are the library's.  r has room for one more. */
+static void mgi_se_measure(mgi_se_search *S, mg_search_result *r) {
+  mg_error why;
+  mg_graph *own = NULL;
+  int there = 0;
+  memset(&why, 0, sizeof why);
+  if (mg_resize(S->p, NULL, NULL, &own, &why) == MG_OK) {
+    for (int k = 0; k < r->n; k++) there |= mg_hash(r->graph[k]) == mg_hash(own);
+    if (!there && (!S->cfg.emittable || S->cfg.emittable(S->cfg.user, own, &why) == MG_OK) && mgi_se_check_whole(S, own, &r->report[r->n]))
+      r->predicted_us[r->n] = mg_predict_us(own, S->cfg.gpu), r->graph[r->n++] = own, own = NULL;
+  }
+  mg_graph_free(own);
+  mgi_se_timed(S, r);
+  if (r->n > S->cfg.top_k) mg_graph_free(r->graph[--r->n]);
 }
 
 /* A cache entry's body: the program's text, the statistics, how many µGraphs; of each its time, what mg_predict_us says of
@@ -5271,7 +5286,6 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     mg_graph *g = NULL;
     st = mg_resize(program, NULL, NULL, &g, e);
     S.st.candidates++;
-    S.cfg.top_k += S.cfg.measure != NULL; /* timed beside the best: its matmuls are the library's */
     if (g && S.cfg.emittable && S.cfg.emittable(S.cfg.user, g, &why) != MG_OK) S.st.refused++, mg_graph_free(g);
     else if (g) {
       mg_verify_report rep;
@@ -5288,7 +5302,6 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   S.st.seconds = mgi_se_seconds() - S.t0;
   if (!hit && S.cfg.cache && st == MG_OK && out->n && !S.late) mgi_se_cache_store(&S, out);
   if (st == MG_OK && out->n && S.cfg.measure) mgi_se_measure(&S, out);
-  if (S.cfg.measure && out->n == S.cfg.top_k) mg_graph_free(out->graph[--out->n]);
   if (out->n) {
     S.st.best_kernels = (int)out->graph[0]->n_ops - 1;
     S.st.best_block_ops = mgi_se_block_ops(out->graph[0]);

@@ -36,6 +36,7 @@ static const char usage[] =
     "       mirage emit FILE [--arch sm_90a] [-o OUT.cu]\n"
     "       mirage check FILE [--seed N]            a .mg or an emitted .cu on the CPU: over finite fields and floats\n"
     "       mirage run FILE [--arch sm_90a] [--reps N] [--cold] [--seed N] [--stats FILE.json]     on a GPU\n"
+    "       mirage run FILE FILE ..                 the same of several for one program, the first's values compared; no link 2\n"
     "              [--no-check] [--no-time]         without link 2 before it; without the times after it\n"
     "       mirage import CHECKPOINT.json [-o DIR]  µGraphs that the public Mirage saved, to DIR/00.mg, 01.mg ..\n"
     "exit:  0 done, equal; 1 nothing found, not equal; 2 unsupported, undecided; 3 bad input; 4 a fault of the machine\n";
@@ -47,7 +48,7 @@ typedef struct options {
   uint64_t seed;
   double time_limit, log2_delta;
   int n_files;
-  const char *file[2];
+  char **file;
 } options;
 
 /* ---- errors: one line on standard error, the exit status back */
@@ -209,10 +210,10 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
   }
   o->n_files = argc - optind;
   if (o->n_files < c->least || o->n_files > c->most) {
-    snprintf(msg, sizeof msg, "takes %d file%s%s, found %d", c->least, c->least == 1 ? "" : "s", c->most > c->least ? " or 2" : "", o->n_files);
+    snprintf(msg, sizeof msg, "takes %d file%s%s, found %d", c->least, c->least == 1 ? "" : "s", c->most > 2 ? " or more" : c->most > c->least ? " or 2" : "", o->n_files);
     return fault(MG_BAD_INPUT, c->name, msg);
   }
-  for (int j = 0; j < o->n_files; j++) o->file[j] = argv[optind + j];
+  o->file = argv + optind;
   return 0;
 }
 
@@ -685,7 +686,65 @@ static int do_check(const options *o) {
   return code;
 }
 
+static void run_json(FILE *f, const char *program, const mg_run_report *r) {
+  fprintf(f, "{\"program\": ");
+  json_string(f, program);
+  fprintf(f, ", \"gpu\": ");
+  json_string(f, r->gpu);
+  fprintf(f, ", \"driver\": %d, \"runtime\": %d, \"relative_error\": %.6g, \"tolerance\": %.6g, \"seed\": %llu", r->driver, r->runtime, r->relative_error, r->tolerance, (unsigned long long)r->seed);
+  const struct { const char *key; double us; } times[] = {{"us_hot", r->us_hot}, {"us_cold", r->us_cold}, {"us_hot_min", r->us_hot_min}, {"us_cold_min", r->us_cold_min}, {"us_pdl_hot", r->us_pdl_hot}, {"us_pdl_cold", r->us_pdl_cold}};
+  for (size_t k = 0; k < sizeof times / sizeof *times; k++) {
+    fprintf(f, ", \"%s\": ", times[k].key);
+    if (times[k].us > 0) fprintf(f, "%.4f", times[k].us);
+    else fputs("null", f); /* not measured */
+  }
+  fprintf(f, ", \"cold_sets\": %d, \"bytes\": %llu", r->cold_sets, (unsigned long long)r->bytes);
+}
+
+/* Several µGraphs of one program: a line each, and with --stats a list of what --stats says of one, or {"error": ..}. */
+static int run_several(const options *o) {
+  enum { MOST = 200 };
+  static mg_run_report r[MOST];
+  static mg_error why[MOST];
+  static mg_status status[MOST];
+  mg_graph *g[MOST];
+  mg_run_config c;
+  mg_error e;
+  int n = 0, code = 0, bad = 0;
+  memset(&c, 0, sizeof c);
+  for (; n < o->n_files && n < MOST && !code; n++) {
+    size_t len, l = strlen(o->file[n]);
+    char *text = read_all(o->file[n], &len, &code);
+    g[n] = NULL;
+    if (!text) continue;
+    mg_status s = l > 3 && !strcmp(o->file[n] + l - 3, ".cu") ? mg_cuda_source_graph(text, len, &g[n], &e) : mg_parse(text, len, o->file[n], NULL, &g[n], &e);
+    free(text);
+    if (s != MG_OK) code = report(s, &e);
+  }
+  c.arch = o->arch, c.reps = (int)o->reps, c.cold = o->cold, c.seed = o->seed, c.no_time = o->no_time;
+  mg_status s = code ? MG_OK : mg_cuda_measure(g[0], (const mg_graph *const *)g, n, &c, r, status, why, &e);
+  if (s != MG_OK) code = report(s, &e);
+  FILE *f = !code && o->stats ? fopen(o->stats, "w") : NULL;
+  if (!code && o->stats && !f) code = fault(MG_MACHINE, o->stats, strerror(errno));
+  for (int k = 0; k < n && !code; k++) {
+    if (status[k] != MG_OK) printf("%s: %s\n", o->file[k], why[k].msg), bad = mg_exit_code(status[k]);
+    else if (o->no_time) printf("%s: relative error %.3g\n", o->file[k], r[k].relative_error);
+    else printf("%s: %.2f us hot, %.2f us cold, relative error %.3g\n", o->file[k], r[k].us_hot, r[k].us_cold, r[k].relative_error);
+    if (!f) continue;
+    fputs(k ? ",\n" : "[", f);
+    if (status[k] == MG_OK) run_json(f, g[k]->name, &r[k]), fputs("}", f);
+    else fputs("{\"error\": ", f), json_string(f, why[k].msg), fputs("}", f);
+  }
+  if (f) {
+    fputs("]\n", f);
+    if (fclose(f)) code = fault(MG_MACHINE, o->stats, "cannot be written");
+  }
+  for (int k = 0; k < n; k++) mg_graph_free(g[k]);
+  return code ? code : bad;
+}
+
 static int do_run(const options *o) {
+  if (o->n_files > 1) return run_several(o);
   mg_error e;
   mg_graph *g;
   char *cu;
@@ -715,18 +774,8 @@ static int do_run(const options *o) {
       FILE *f = fopen(o->stats, "w");
       if (!f) code = fault(MG_MACHINE, o->stats, strerror(errno));
       else {
-        fprintf(f, "{\"program\": ");
-        json_string(f, g->name);
-        fprintf(f, ", \"gpu\": ");
-        json_string(f, r.gpu);
-        fprintf(f, ", \"driver\": %d, \"runtime\": %d, \"relative_error\": %.6g, \"tolerance\": %.6g, \"seed\": %llu", r.driver, r.runtime, r.relative_error, r.tolerance, (unsigned long long)r.seed);
-        const struct { const char *key; double us; } times[] = {{"us_hot", r.us_hot}, {"us_cold", r.us_cold}, {"us_hot_min", r.us_hot_min}, {"us_cold_min", r.us_cold_min}, {"us_pdl_hot", r.us_pdl_hot}, {"us_pdl_cold", r.us_pdl_cold}};
-        for (size_t k = 0; k < sizeof times / sizeof *times; k++) {
-          fprintf(f, ", \"%s\": ", times[k].key);
-          if (times[k].us > 0) fprintf(f, "%.4f", times[k].us);
-          else fputs("null", f); /* not measured */
-        }
-        fprintf(f, ", \"cold_sets\": %d, \"bytes\": %llu, \"fields\": %d, \"compared\": %llu}\n", r.cold_sets, (unsigned long long)r.bytes, cr.fields, (unsigned long long)cr.compared);
+        run_json(f, g->name, &r);
+        fprintf(f, ", \"fields\": %d, \"compared\": %llu}\n", cr.fields, (unsigned long long)cr.compared);
         if (fclose(f)) code = fault(MG_MACHINE, o->stats, "cannot be written");
       }
     }
@@ -744,7 +793,7 @@ int main(int argc, char **argv) {
       {"verify", 1, 2, "delta seed certificate threads time-limit prove no-prove", do_verify},
       {"emit", 1, 1, "o arch", do_emit},
       {"check", 1, 1, "seed arch", do_check},
-      {"run", 1, 1, "arch reps cold seed stats no-check no-time", do_run},
+      {"run", 1, 200, "arch reps cold seed stats no-check no-time", do_run},
       {"import", 1, 1, "o", do_import},
   };
   options o;
