@@ -23,6 +23,12 @@ build/test_core --ops >"$dir/ops"
 sed -n '/^<!-- operators/,/^<!-- end of operators/p' README.md | grep '^|' >"$dir/readme-ops"
 d=$(diff "$dir/ops" "$dir/readme-ops"); ok $? "README: the operator list is the table's" "$d"
 
+if command -v python3 >/dev/null; then
+  cp README.md "$dir/README.md"
+  d=$(python3 tests/bench/table.py --readme "$dir/README.md" 2>&1 && diff README.md "$dir/README.md")
+  ok $? "README: the measured tables are those of the results" "$d"
+fi
+
 awk '/^```c$/ {on = 1; next} /^```$/ {if (on) exit} on' README.md >"$dir/prog.c"
 "${CC:-gcc}" -std=c11 -O2 -Wall -Wextra -Werror -I. "$dir/prog.c" -o "$dir/prog" -lm -lpthread -ldl >"$dir/out" 2>&1
 ok $? "README: the program compiles" "$(cat "$dir/out")"

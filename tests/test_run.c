@@ -177,10 +177,12 @@ static mg_status run_bug(const mg_graph *g, int bug, const mg_run_config *c, mg_
 /* ---- a place where the stand-ins are built */
 typedef struct stand_in { char dir[400], path[4][500], cache[500]; void *driver; void (*init_result)(int); } stand_in;
 static void stand_in_begin(stand_in *w) {
-  assert_int_equal(mgi_cd_temp_dir(NULL, w->dir, sizeof w->dir, NULL), MG_OK);
+  char dir[400];
+  assert_int_equal(mgi_cd_temp_dir(NULL, dir, sizeof dir, NULL), MG_OK);
+  snprintf(w->dir, sizeof w->dir, "%s", dir);
   static const char *const name[] = {"driver.cc", "nvcc", "cuda_runtime.h", "libcuda.so.1"}, *const text[] = {fake_driver, fake_nvcc, fake_runtime};
   for (int k = 0; k < 4; k++) {
-    snprintf(w->path[k], sizeof w->path[k], "%s/%s", w->dir, name[k]);
+    snprintf(w->path[k], sizeof w->path[k], "%s/%s", dir, name[k]);
     if (k < 3) assert_true(mgi_cd_write(w->path[k], text[k], strlen(text[k])));
   }
   assert_int_equal(chmod(w->path[1], 0700), 0);
@@ -191,7 +193,7 @@ static void stand_in_begin(stand_in *w) {
   w->driver = dlopen(w->path[3], RTLD_NOW); /* from here on found by its name */
   assert_non_null(w->driver);
   *(void **)&w->init_result = dlsym(w->driver, "fake_init_result");
-  snprintf(w->cache, sizeof w->cache, "%s/cache", w->dir);
+  snprintf(w->cache, sizeof w->cache, "%s/cache", dir);
 }
 static void stand_in_end(stand_in *w) {
   char line[600];
@@ -428,6 +430,88 @@ static void nvrtc_launches(void **state) {
   mg_graph_free(g);
 }
 
+/* Matmuls at kernel level through a cuBLAS that stands in: what is handed over makes the products of the program. */
+static const char fake_blas[] =
+    "extern \"C\" {\nint fake_calls;\n"
+    "int cublasCreate_v2(void **h) { *h = &fake_calls; return 0; }\nint cublasSetStream_v2(void *, void *) { return 0; }\n"
+    "int cublasSetWorkspace_v2(void *, void *p, unsigned long n) { return p && n == 32 << 20 ? 0 : 1; }\n"
+    "int cublasGemmStridedBatchedEx(void *, int ta, int tb, int m, int n, int k, const float *one, const float *A, int at, int lda, long long sa, const float *B, int bt, int ldb,\n"
+    "                               long long sb, const float *zero, float *C, int ct, int ldc, long long sc, int batch, int sums, int) {\n"
+    "  if (at || bt || ct || sums != 68 || *one != 1 || *zero != 0 || lda < (ta ? k : m) || ldb < (tb ? n : k) || ldc < m) return 7;\n"
+    "  for (int z = 0; z < batch; z++) for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) {\n"
+    "    double v = 0;\n"
+    "    for (int x = 0; x < k; x++) v += (double)A[z * sa + (ta ? x + (long)i * lda : i + (long)x * lda)] * B[z * sb + (tb ? j + (long)x * ldb : x + (long)j * ldb)];\n"
+    "    C[z * sc + i + (long)j * ldc] = (float)v;\n"
+    "  }\n  fake_calls++;\n  return 0;\n}\n}\n";
+static int blas_matches(const mg_graph *g, const char *so, int calls, void *blas) { /* in a child */
+  mgi_tensors x;
+  mg_error e;
+  mgi_launch_fn launch = NULL;
+  mgi_workspace_fn workspace = NULL;
+  uint64_t unwritten = 0, undefined = 0;
+  int64_t worst;
+  void *lib = dlopen(so, RTLD_NOW);
+  if (!lib || mgi_run_expected(g, 5, &x, &e) != MG_OK) return 0;
+  *(void **)&launch = dlsym(lib, "blas_launch");
+  *(void **)&workspace = dlsym(lib, "blas_workspace_bytes");
+  if (!launch || !workspace || workspace() < 32 << 20) return 0;
+  void *space = calloc(1, workspace());
+  if (!space || launch((const void *const *)x.in, x.out, space, NULL)) return 0;
+  free(space);
+  return *(int *)dlsym(blas, "fake_calls") == calls && mgi_tensors_error(g, &x, 0, &unwritten, &undefined, &worst) < 1e-6;
+}
+static void library_products(void **state) {
+  (void)state;
+  static const char *const text[] = {
+      "program blas\ninput A : f32[5, 7]\ninput B : f32[7, 4]\nC = matmul(A, B)\noutput C\n",
+      "program blas\ninput A : f32[5, 7] @ [1, 0]\ninput B : f32[7, 4] @ [1, 0]\nC = matmul(A, B)\noutput C\n",
+      "program blas\ninput A : f32[3, 5, 7]\ninput B : f32[3, 7, 4] @ [0, 2, 1]\ninput D : f32[4, 6]\nC = matmul(A, B)\nO = matmul(C, D)\noutput O\n",
+      "program blas\ninput A : f32[1, 7]\ninput B : f32[7, 1] @ [1, 0]\nC = matmul(A, B)\noutput C\n"};
+  mgi_rtc rtc;
+  mg_error e;
+  mg_compile_config c;
+  stand_in w;
+  char so[4][MG_SO_PATH], source[500], lib[500], *cu;
+  mg_graph *g[4];
+  if (!mgi_rtc_open(&rtc)) skip();
+  stand_in_begin(&w);
+  dlclose(w.driver); /* NVRTC asks a driver that is loaded for more than the stand-in has */
+  memset(&c, 0, sizeof c);
+  c.include_dir = include_dir();
+  c.cache_dir = w.cache;
+  c.runner = 1;
+  for (int k = 0; k < 4; k++) {
+    g[k] = parse(text[k]);
+    if (mg_cuda_emit(g[k], NULL, &cu, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    if (mg_cuda_compile(cu, &c, so[k], sizeof so[k], &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    mg_string_free(cu);
+  }
+  snprintf(source, sizeof source, "%s/blas.cc", w.dir);
+  snprintf(lib, sizeof lib, "%s/libcublas.so.13", w.dir);
+  assert_true(mgi_cd_write(source, fake_blas, strlen(fake_blas)));
+  const char *argv[] = {"g++", "-shared", "-fPIC", "-Wl,-soname,libcublas.so.13", source, "-o", lib, NULL};
+  mgi_child child;
+  assert_true(mgi_child_start(&child, argv, 60));
+  assert_int_equal(mgi_child_wait(&child), 0);
+  int status = 0, pid = (int)fork();
+  assert_true(pid >= 0);
+  if (!pid) {
+    mgi_child_signals();
+    void *blas = dlopen(lib, RTLD_NOW);
+    for (int k = 0, calls = 0; k < 4; k++) {
+      calls += k == 2 ? 2 : 1;
+      if (!blas || !blas_matches(g[k], so[k], calls, blas)) _exit(10 + k);
+    }
+    _exit(0);
+  }
+  assert_true(waitpid(pid, &status, 0) == pid);
+  assert_int_equal(status >> 8, 0);
+  assert_int_equal(status, 0);
+  for (int k = 0; k < 4; k++) mg_graph_free(g[k]);
+  snprintf(source, sizeof source, "rm -rf '%s'", w.dir);
+  assert_int_equal(system(source), 0);
+}
+
 /* A search ranks by the hook's times, those that failed last; where the hook cannot, the predicted order stands, and why is told. */
 static int hook_fails, hook_saw, hook_program;
 static mg_status hook(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us, mg_error *e) {
@@ -473,7 +557,7 @@ int main(int argc, char **argv) {
   (void)argc, (void)argv; /* nothing here is random */
   gpu_here = ask_gpu();
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(search_ranks), cmocka_unit_test(compiles_many), cmocka_unit_test(compiles_once), cmocka_unit_test(nvrtc_launches),
+      cmocka_unit_test(search_ranks), cmocka_unit_test(compiles_many), cmocka_unit_test(compiles_once), cmocka_unit_test(nvrtc_launches), cmocka_unit_test(library_products),
       cmocka_unit_test(run_without_gpu), cmocka_unit_test(measures), cmocka_unit_test(run_on_stand_in)}; /* the last: mg_cuda_run keeps the driver open */
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

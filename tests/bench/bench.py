@@ -252,7 +252,8 @@ def main():
         out, err, rc = run([floor] + [str(b) for b in sorted({r["in_bytes"] for r, _ in found})], timeout=120)
         floors = json.loads(out) if not rc else say("floor:", err) or {}
         say("ceilings and floors measured")
-        head = {"date": datetime.date.today().isoformat(), "command": " ".join(["tests/bench/bench.py"] + sys.argv[1:]), "runs": a.runs,
+        head = {"date": datetime.date.today().isoformat(), "runs": a.runs,
+                "command": "tests/bench/bench.py --programs '%s' --modes %s --top %d --runs %d" % (a.programs, a.modes, a.top, a.runs),
                 "gpu": last(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]), "nvcc": last(["nvcc", "--version"]),
                 "torch": last([sys.executable, "-c", "import torch; print(torch.__version__)"]),
                 "triton": last([sys.executable, "-c", "import triton; print(triton.__version__)"]), "ceilings": peers.ceilings}
