@@ -2481,7 +2481,74 @@ template<class OP, class TILE> MG_DEV mg_join_tile<OP, TILE> mg_join(const TILE 
    group's last ticket goes on.  The parts are read where the value is used, always in the blocks' order:
 
      cluster     arrive .. loop .. wait | push | arrive; all but the first exit | wait | join, compute, store
-     workspace                     loop | write | ticket; all but the last exit         | join, compute, store     */
+     owners      arrive .. loop .. wait | push | arrive                         | wait | join, compute, store one's own
+     workspace                     loop | write | ticket; all but the last exit         | join, compute, store
+
+   Owners: where all that depends on the whole is elementwise and stored, every block of a cluster owns PER of the result's
+   units, which are up to four neighbours of a row, and gets all blocks' parts of these; vectors go to every block. */
+template<int ROWS_, int COLS_, int Z_> struct mg_owners {
+  enum { ROWS = ROWS_, COLS = COLS_, Z = Z_, W = COLS < 4 ? 1 : 4, ROW = (COLS + W - 1) / W, UNITS = ROWS * ROW, PER = (UNITS + Z - 1) / Z, BYTES = PER * W * 4 };
+};
+/* To the owners' shared memory: `at` is where the parts begin, in this block. */
+template<class O> struct mg_to_owners {
+  unsigned char *at;
+  MG_DEV explicit mg_to_owners(unsigned char *parts) : at(parts + mg_cluster_rank() * O::BYTES) {}
+  template<int N> MG_DEV void put(int r, int c, const mg_num (&v)[N], int n) const {
+    if constexpr (N > 1 && N <= O::W) { /* neighbours have one owner: columns are multiples of N */
+      const int u = r * O::ROW + c / O::W;
+      mg_f32 *to = (mg_f32 *)mg_cluster_shared(at, u / O::PER) + u % O::PER * O::W + c % O::W;
+      if constexpr (N == 4) *(mg_words4 *)to = mg_words4{{mg_narrow<mg_f32>(v[0]).bits, mg_narrow<mg_f32>(v[1]).bits, mg_narrow<mg_f32>(v[2]).bits, mg_narrow<mg_f32>(v[3]).bits}};
+      else *(mg_words2 *)to = mg_words2{{mg_narrow<mg_f32>(v[0]).bits, mg_narrow<mg_f32>(v[1]).bits}};
+    } else {
+      MG_UNROLL
+      for (int j = 0; j < N; j++)
+        if (j < n) {
+          const int u = r * O::ROW + (c + j) / O::W;
+          ((mg_f32 *)mg_cluster_shared(at, u / O::PER))[u % O::PER * O::W + (c + j) % O::W] = mg_narrow<mg_f32>(v[j]);
+        }
+    }
+  }
+};
+/* The same tile in every block of the cluster. */
+template<class TILE, int Z> struct mg_to_all {
+  unsigned char *at;
+  MG_DEV explicit mg_to_all(unsigned char *mine) : at(mine) {}
+  template<int N> MG_DEV void put(int r, int c, const mg_num (&v)[N], int n) const {
+    for (int k = 0; k < Z; k++) {
+      const TILE to(mg_cluster_shared(at, k));
+      MG_UNROLL
+      for (int j = 0; j < N; j++)
+        if (j < n) to.put(r, c + j, v[j]);
+    }
+  }
+};
+/* All blocks' parts of what this block owns; nothing else may be asked for. */
+template<class OP, class O> struct mg_merge_owned {
+  const mg_f32 *p;
+  int first;
+  enum { COUNT = O::Z };
+  MG_DEV explicit mg_merge_owned(unsigned char *at) : p((const mg_f32 *)at), first(mg_cluster_rank() * O::PER) {}
+  MG_DEV mg_num part(int k, int r, int c) const { return mg_widen(p[(k * O::PER + r * O::ROW + c / O::W - first) * O::W + c % O::W]); }
+  MG_DEV mg_num at(int r, int c) const {
+    mg_num v = part(0, r, c);
+    MG_UNROLL
+    for (int k = 1; k < O::Z; k++) v = OP::join(v, part(k, r, c));
+    return v;
+  }
+};
+template<class O, int THREADS, class F, class S> MG_DEV void mg_each_owned(int rows, int cols, const F &f, const S &sink) {
+  const int first = mg_cluster_rank() * O::PER;
+  for (int k = mg_tid(); k < O::PER; k += THREADS) {
+    const int r = (first + k) / O::ROW, c = (first + k) % O::ROW * O::W;
+    if (r < rows && c < cols) {
+      const int n = cols - c < O::W ? cols - c : O::W;
+      mg_num v[O::W];
+      MG_UNROLL
+      for (int j = 0; j < O::W; j++) v[j] = j < n ? f(r, c + j, 0) : mg_zero();
+      sink.template put<O::W>(r, c, v, n);
+    }
+  }
+}
 template<class OP, class TILE, int Z, int BYTES> struct mg_merge_shared { /* part k lies k * BYTES behind `p` */
   unsigned char *p;
   enum { COUNT = Z };
@@ -4920,13 +4987,13 @@ static_assert(MG_DTYPE_COUNT == 3, "one device type a dtype");
 
    Barriers: of every piece it is known whether it was written or read since the last mg_sync().  Reading what was
    written, or writing what (or what shares addresses with something that) was read or written, puts a barrier before. */
-enum { MGI_CU_OBJECTS = MG_MEMORY_PIECES };
+enum { MGI_CU_OBJECTS = MG_MEMORY_PIECES, MGI_CU_SOME = 1 << 30 }; /* SOME: a group older than those of a ring that is under way */
 typedef struct mgi_cu_obj {
   int64_t bytes, offset;
   int begin, end;            /* steps between which it is alive */
   int first, last;           /* the barriers that have passed then */
   int read, written;         /* since the last barrier */
-  int pending;               /* cp.async under way */
+  int pending;               /* cp.async under way: the number of its group, or MGI_CU_SOME */
   int reads, writes;         /* what the step that is being written does: a barrier within stands before it */
 } mgi_cu_obj;
 
@@ -4955,6 +5022,8 @@ typedef struct mgi_cu_val_info {
   int shifted;               /* it is kept as v exp(-m), with the shift m of K->shift */
   int own[2];                /* rows, columns: of that extent's chunk each warp has a part of its own, of so many; 0: not cut */
 } mgi_cu_val_info;
+
+typedef struct mgi_cu_ring { int obj, n, open, ahead; int64_t stage; uint32_t load[64]; int64_t at[64]; } mgi_cu_ring; /* open: its first stages are under way */
 
 typedef struct mgi_cu_emit {
   const mg_graph *g;
@@ -4991,7 +5060,10 @@ typedef struct mgi_cu_kernel {
   int registers;             /* accumulator registers a thread */
   int next_value;            /* names of nested moves */
   uint32_t merged;           /* grid axes of more than one block over which accumulators merge, as bits */
+  int ahead, groups;         /* 1: loads go out ahead; groups of cp.async outside of rings so far */
   int cluster, merge_open;   /* 1: by a cluster, else by the workspace; 1: the first part is still to come */
+  int owners, behind;        /* 1: every block of a cluster owns units of a result of own_rows x own_cols; 1: behind the merge */
+  int own_rows, own_cols;
   int64_t merge_bytes;       /* of the parts of one block in the workspace */
   char group_size[400], group_rank[400], group[800]; /* texts: blocks a group, this one's place in it, the group */
   uint8_t *late;             /* by operator: it stands behind the merge */
@@ -5054,20 +5126,19 @@ MGI_FN void mgi_cu_barrier(mgi_cu_kernel *K) {
 MGI_FN void mgi_cu_begin(mgi_cu_kernel *K) {
   for (int k = 0; k < K->n_obj; k++) K->obj[k].reads = K->obj[k].writes = 0;
 }
-/* Everything that cp.async still brings is there for the thread that asked for it. */
-MGI_FN void mgi_cu_arrive(mgi_cu_kernel *K) {
-  int any = 0;
-  for (int k = 0; k < K->n_obj; k++) {
-    any |= K->obj[k].pending;
-    if (K->obj[k].pending) K->obj[k].pending = 0, K->obj[k].written = 1;
-  }
-  if (any) mgi_cu_line(K, "mg_cp_async_wait<0>();");
+/* What cp.async brings, up to that group, is there for the thread that asked for it. */
+MGI_FN void mgi_cu_arrive_to(mgi_cu_kernel *K, int group) {
+  int any = 0, newer = group == MGI_CU_SOME ? 0 : K->groups - group;
+  for (int k = 0; k < K->n_obj; k++)
+    if (K->obj[k].pending && (!newer || K->obj[k].pending <= group)) K->obj[k].pending = 0, K->obj[k].written = any = 1;
+  if (any) mgi_cu_line(K, "mg_cp_async_wait<%d>();", newer);
 }
+MGI_FN void mgi_cu_arrive(mgi_cu_kernel *K) { mgi_cu_arrive_to(K, MGI_CU_SOME); }
 MGI_FN void mgi_cu_obj_touch(mgi_cu_kernel *K, int obj, int write) {
   mgi_cu_obj *o = &K->obj[obj];
   int hazard = write ? (o->read && !o->reads) || (o->written && !o->writes) : o->written && !o->writes;
   if (o->pending) {
-    mgi_cu_arrive(K);
+    mgi_cu_arrive_to(K, o->pending);
     hazard = 1;
   }
   for (int k = 0; k < K->n_obj && K->pass && write; k++) {
@@ -5262,7 +5333,7 @@ MGI_FN void mgi_cu_prepare_leaves(mgi_cu_kernel *K, uint32_t t, int fragments, i
 /* Waits for what cp.async brings into leaves of t's expression, so that one barrier serves them and all others. */
 MGI_FN void mgi_cu_arrive_for(mgi_cu_kernel *K, uint32_t t) {
   const mgi_cu_val_info *v = &K->v[t];
-  if (v->home == MGI_CU_AT_TILE && !v->copy && v->obj >= 0 && K->obj[v->obj].pending) mgi_cu_arrive(K);
+  if (v->home == MGI_CU_AT_TILE && !v->copy && v->obj >= 0 && K->obj[v->obj].pending) mgi_cu_arrive_to(K, K->obj[v->obj].pending);
   if (v->home != MGI_CU_AT_INLINE || v->copy) return;
   const mg_op_node *o = mgi_cu_producer(K, t);
   for (int k = 0; k < o->n_in; k++) mgi_cu_arrive_for(K, o->in[k].id);
@@ -5278,8 +5349,8 @@ MGI_FN uint32_t mgi_cu_prepare(mgi_cu_kernel *K, uint32_t t, int fragments) {
 }
 
 /* Where an expression is written: names of the coordinates; `width` 2 computes columns c and c + 1 (c even), as v.. and
-   w.., with leaves that are read in pairs. */
-typedef struct mgi_cu_context { uint8_t *done; const char *r, *c; int fragments, rows, cols, depth, width; } mgi_cu_context;
+   w.., with leaves that are read in pairs; with `down` rows r and r + 1. */
+typedef struct mgi_cu_context { uint8_t *done; const char *r, *c; int fragments, rows, cols, depth, width, down; } mgi_cu_context;
 
 MGI_FN void mgi_cu_shape_text(const mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t) {
   const mg_shape *f = &K->b->tensors[t].shape;
@@ -5331,7 +5402,7 @@ MGI_FN void mgi_cu_moved(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
     }
     snprintf(rr, sizeof rr, "r%d", d1);
     snprintf(cc, sizeof cc, "c%d", d1);
-    mgi_cu_context y = {done, rr, cc, 0, 0, 0, d1, 1};
+    mgi_cu_context y = {done, rr, cc, 0, 0, 0, d1, 1, 0};
     mgi_cu_str_put(s, "%s  if (from%d == %d) {\n%s    const int r%d = ", in, d1, k, in, d1);
     if (fr > 1) mgi_cu_str_put(s, "(int)at%d[%d]", d1, fr - 2);
     else mgi_cu_str_put(s, "0");
@@ -5357,7 +5428,7 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
   memset(in, ' ', indent);
   in[indent] = 0;
   const char *r = v->rows == 1 ? "0" : x->r, *c = v->cols == 1 ? "0" : x->c, *name = mgi_cu_tname(b, t);
-  int depth = x->depth, one = v->cols == 1; /* one: both columns have the same value */
+  int depth = x->depth, one = (x->down ? v->rows : v->cols) == 1; /* one: both have the same value */
   if (v->home == MGI_CU_AT_FRAGMENT && x->fragments && v->rows == x->rows && v->cols == x->cols) {
     mgi_cu_str_put(s, "%sconst mg_num v%d_%s = %s.at(i);\n", in, depth, name, v->var);
     return;
@@ -5366,15 +5437,17 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
   else if (v->home != MGI_CU_AT_INLINE) snprintf(leaf, sizeof leaf, "%s", v->var);
   if (leaf[0]) {
     if (x->width == 2 && !one && (v->copy || v->home == MGI_CU_AT_TILE)) {
-      mgi_cu_str_put(s, "%smg_num v%d_%s, w%d_%s;\n%s%s.pair(%s, %s, v%d_%s, w%d_%s);\n", in, depth, name, depth, name, in, leaf, r, c, depth, name, depth, name);
+      mgi_cu_str_put(s, x->down ? "%smg_num v%d_%s, w%d_%s;\n%smg_transposed(%s).pair(%s, %s, v%d_%s, w%d_%s);\n" : "%smg_num v%d_%s, w%d_%s;\n%s%s.pair(%s, %s, v%d_%s, w%d_%s);\n", in, depth, name,
+                     depth, name, in, leaf, x->down ? c : r, x->down ? r : c, depth, name, depth, name);
       return;
     }
     mgi_cu_str_put(s, "%sconst mg_num v%d_%s = %s.at(%s, %s);\n", in, depth, name, leaf, r, c);
-    if (x->width == 2 && !one) mgi_cu_str_put(s, "%sconst mg_num w%d_%s = %s.at(%s, %s + 1);\n", in, depth, name, leaf, r, c);
+    if (x->width == 2 && !one) mgi_cu_str_put(s, "%sconst mg_num w%d_%s = %s.at(%s%s, %s%s);\n", in, depth, name, leaf, r, x->down ? " + 1" : "", c, x->down ? "" : " + 1");
   } else if (!row->elementwise && row->moves) {
     mgi_cu_moved(K, s, x, t, in, 'v', r, c);
-    snprintf(next, sizeof next, "(%s + 1 < %d ? %s + 1 : %s)", c, v->cols, c, c);
-    if (x->width == 2 && !one) mgi_cu_moved(K, s, x, t, in, 'w', r, next);
+    const char *first = x->down ? r : c;
+    snprintf(next, sizeof next, "(%s + 1 < %d ? %s + 1 : %s)", first, x->down ? v->rows : v->cols, first, first);
+    if (x->width == 2 && !one) mgi_cu_moved(K, s, x, t, in, 'w', x->down ? next : r, x->down ? c : next);
   } else {
     /* An elementwise row; or an accumulator over axes of one block, or a statistic over an extent of 1: no change. */
     for (int k = 0; k < o->n_in; k++) mgi_cu_value(K, s, x, o->in[k].id);
@@ -5392,18 +5465,18 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
   if (x->width == 2 && one) mgi_cu_str_put(s, "%sconst mg_num w%d_%s = v%d_%s;\n%s(void)w%d_%s;\n", in, depth, name, depth, name, in, depth, name);
 }
 /* The lambda that gives t's elements, without the last line's end: (r, c, i) gives one; of width 2,
-   (r, c, first, second) gives those of columns c and c + 1. */
+   (r, c, first, second) gives those of columns c and c + 1; of width -2, (c, r, first, second) those of rows r and r + 1. */
 MGI_FN void mgi_cu_lambda(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fragments, int width) {
   uint8_t *done = (uint8_t *)calloc(K->b->n_tensors, 1);
   const char *name = mgi_cu_tname(K->b, t);
-  mgi_cu_context x = {done, "r", "c", fragments, K->v[t].rows, K->v[t].cols, 0, width};
+  mgi_cu_context x = {done, "r", "c", fragments, K->v[t].rows, K->v[t].cols, 0, width < 0 ? -width : width, width < 0};
   if (!done) {
     mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
     return;
   }
-  mgi_cu_str_put(s, width == 2 ? "[&](int r, int c, mg_num &first, mg_num &second) {\n%s  (void)r; (void)c;\n" : "[&](int r, int c, int i) {\n%s  (void)r; (void)c; (void)i;\n", K->pad);
+  mgi_cu_str_put(s, width == 2 ? "[&](int r, int c, mg_num &first, mg_num &second) {\n%s  (void)r; (void)c;\n" : width == -2 ? "[&](int c, int r, mg_num &first, mg_num &second) {\n%s  (void)r; (void)c;\n" : "[&](int r, int c, int i) {\n%s  (void)r; (void)c; (void)i;\n", K->pad);
   mgi_cu_value(K, s, &x, t);
-  if (width == 2) mgi_cu_str_put(s, "%s  first = v0_%s;\n%s  second = w0_%s;\n%s}", K->pad, name, K->pad, name, K->pad);
+  if (width == 2 || width == -2) mgi_cu_str_put(s, "%s  first = v0_%s;\n%s  second = w0_%s;\n%s}", K->pad, name, K->pad, name, K->pad);
   else mgi_cu_str_put(s, "%s  return v0_%s;\n%s}", K->pad, name, K->pad);
   free(done);
 }
@@ -5416,7 +5489,8 @@ MGI_FN void mgi_cu_site(mgi_cu_kernel *K, uint32_t t, uint32_t acc, const char *
   mgi_cu_valid_text(K, t, 0, rv, sizeof rv);
   mgi_cu_valid_text(K, t, 1, cv, sizeof cv);
   mgi_cu_lambda(K, &f, t, acc != 0, 1);
-  if (acc) mgi_cu_line(K, "mg_each_fragment<A_%s>(%s, %s, %s, %s);", K->v[acc].var + 4, rv, cv, mgi_cu_str_text(&f), sink);
+  if (K->owners && K->behind) mgi_cu_line(K, "mg_each_owned<owners, %d>(%s, %s, %s, %s);", K->threads, rv, cv, mgi_cu_str_text(&f), sink);
+  else if (acc) mgi_cu_line(K, "mg_each_fragment<A_%s>(%s, %s, %s, %s);", K->v[acc].var + 4, rv, cv, mgi_cu_str_text(&f), sink);
   else mgi_cu_line(K, "mg_each_unit<%d, %d, %d>(%s, %s, %s, %s);", v->rows, v->cols, K->threads, rv, cv, mgi_cu_str_text(&f), sink);
   free(f.s);
 }
@@ -5489,24 +5563,27 @@ MGI_FN void mgi_cu_quote(mgi_cu_kernel *K, const mg_op_node *o) {
 
 /* ---- loads */
 
+/* 1 if the tile of a load is contiguous along its rows' dimension, as the tensor is. */
+MGI_FN int mgi_cu_load_trans(const mgi_cu_kernel *K, uint32_t op) {
+  const mg_tensor_info *up = &K->em->g->tensors[mgi_cu_above(K, K->b->ops[op].in[0])];
+  int rank = up->shape.rank, rd = rank - 2, cd = rank - 1, pr = 0, pc = 0;
+  if (rank < 2) return 0;
+  for (int k = 0; k < rank; k++) {
+    int d = up->op ? k : up->order[k];
+    if (d == rd) pr = k;
+    if (d == cd) pc = k;
+  }
+  return pr > pc || (up->shape.dim[cd] == 1 && up->shape.dim[rd] > 1);
+}
 /* Shape of the tile of a load: which dimension is contiguous, padding, bytes. */
 MGI_FN int64_t mgi_cu_load_tile_shape(mgi_cu_kernel *K, uint32_t op) {
   const mg_op_node *o = &K->b->ops[op];
   uint32_t above = mgi_cu_above(K, o->in[0]), t = o->out[0].id;
   const mg_tensor_info *up = &K->em->g->tensors[above];
   mgi_cu_val_info *v = &K->v[t];
-  int rank = up->shape.rank, rd = rank - 2, cd = rank - 1, e = 16 / mg_dtype_bytes(up->dtype);
+  int e = 16 / mg_dtype_bytes(up->dtype);
   v->type = up->dtype;
-  v->trans = 0;
-  if (rank >= 2) {
-    int pr = 0, pc = 0;
-    for (int k = 0; k < rank; k++) {
-      int d = up->op ? k : up->order[k];
-      if (d == rd) pr = k;
-      if (d == cd) pc = k;
-    }
-    v->trans = pr > pc || (up->shape.dim[cd] == 1 && up->shape.dim[rd] > 1);
-  }
+  v->trans = mgi_cu_load_trans(K, op);
   int rows = mgi_cu_pad_to(v->rows, v->contracted_rows ? 16 : v->trans ? e : 1), cols = mgi_cu_pad_to(v->cols, v->contracted_cols ? 16 : v->trans ? 1 : e);
   int inner = v->trans ? rows : cols, outer = v->trans ? cols : rows, bytes = mg_dtype_bytes(up->dtype), pitch = mgi_cu_pitch(inner, bytes);
   char type[200];
@@ -5615,7 +5692,25 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
   snprintf(to, sizeof to, "t_%.150s", name);
   mgi_cu_load_call(K, op, to, "");
   mgi_cu_line(K, "mg_cp_async_commit();");
-  K->obj[v->obj].pending = 1;
+  K->obj[v->obj].pending = ++K->groups;
+}
+/* Loads outside of loops go out ahead, in their order: those up to the first loop where the block begins, those that stand
+   behind a loop once its ring has been filled (`loop`; 0: the block's begin). */
+MGI_FN void mgi_cu_load_ahead(mgi_cu_kernel *K, uint32_t loop) {
+  uint32_t k = 1, last = 0;
+  const int before = K->groups;
+  for (uint32_t j = 1; j < K->b->n_ops && loop; j++) {
+    uint32_t a = K->b->ops[j].scope;
+    while (a && a != loop) a = K->b->axes[a].parent;
+    if (a) last = j;
+  }
+  for (k = last + 1; k < K->b->n_ops && K->ahead && K->em->st == MG_OK; k++) {
+    const mg_op_node *o = &K->b->ops[k];
+    if (o->scope) break;
+    if (o->code == MG_OP_LOAD && !K->late[k] && !K->v[o->out[0].id].var[0]) mgi_cu_load_step(K, k);
+  }
+  for (int j = 0; j < K->n_obj && loop; j++)
+    if (K->obj[j].pending > before) K->obj[j].pending = MGI_CU_SOME;
 }
 
 /* ---- matmul */
@@ -5912,7 +6007,46 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
   if (!v->in_place) mgi_cu_acc_done(K, t, t);
 }
 
+/* 1 if t, computed from loads, is better computed once than wherever a product takes it as an operand: before the loop of
+   the product, or by one warp instead of several. */
+MGI_FN int mgi_cu_wants_tile(const mgi_cu_kernel *K, uint32_t t) {
+  const mg_graph *b = K->b;
+  const mg_dtype type = b->tensors[t].dtype;
+  int swapped;
+  if ((type != MG_F16 && type != MG_BF16) || b->tensors[t].scope || K->v[t].home != MGI_CU_AT_INLINE || K->v[t].copy || mgi_cu_plain_load(K, t, &swapped)) return 0;
+  for (uint32_t k = 1; k < b->n_ops; k++) {
+    const mg_op_node *o = &b->ops[k];
+    if (!mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) continue;
+    const int pairs = o->n_in / 2;
+    for (int j = 0; j < o->n_in; j++)
+      if (o->in[j].id == t && b->tensors[o->in[(j + pairs) % o->n_in].id].dtype == type && (o->scope || (j < pairs ? K->wn : K->wm) > 1)) return 1;
+  }
+  return 0;
+}
+
 /* ---- reductions */
+/* 1 if t's expression reads tiles that are contiguous along its rows' dimension, and no other. */
+MGI_FN int mgi_cu_runs_down(const mgi_cu_kernel *K, uint32_t t) {
+  const mgi_cu_val_info *v = &K->v[t];
+  const uint32_t op = K->b->tensors[t].op;
+  const mg_op_node *o = &K->b->ops[op];
+  int any = 0;
+  if (v->rows == 1 || v->cols == 1) return 2; /* a vector: either way */
+  if (v->copy) return 0;
+  if (o->code == MG_OP_LOAD) return mgi_cu_load_trans(K, op);
+  if (v->home != MGI_CU_AT_INLINE || !mg_op_row(o->code)->elementwise) return 0;
+  for (int k = 0; k < o->n_in; k++) {
+    int down = mgi_cu_runs_down(K, o->in[k].id);
+    if (!down) return 0;
+    any |= down;
+  }
+  return any;
+}
+/* How a sum or maximum runs over its operand's elements: 1 by rows, 0 by columns, -1 by columns whose elements are
+   neighbours in memory. */
+MGI_FN int mgi_cu_reduce_way(const mgi_cu_kernel *K, const mg_op_node *o) {
+  return mgi_cu_reduced(K, o) ? 1 : mgi_cu_runs_down(K, o->in[0].id) == 1 ? -1 : 0;
+}
 MGI_FN void mgi_cu_reduce_declare(mgi_cu_kernel *K, uint32_t op) {
   const mg_op_node *o = &K->b->ops[op];
   const mgi_cu_val_info *in = &K->v[o->in[0].id];
@@ -5922,8 +6056,9 @@ MGI_FN void mgi_cu_reduce_declare(mgi_cu_kernel *K, uint32_t op) {
     return;
   }
   const char *what = o->code == MG_OP_MAX ? "mg_by_max" : "mg_by_sum";
+  const int way = mgi_cu_reduce_way(K, o);
   if (K->own[o->scope]) mgi_cu_str_put(&K->decl, "  typedef mg_own_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->rows, K->wk, name, name, name);
-  else if (mgi_cu_reduced(K, o)) mgi_cu_str_put(&K->decl, "  typedef mg_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->rows, K->threads, name, name, name);
+  else if (way) mgi_cu_str_put(&K->decl, "  typedef mg_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, way > 0 ? in->rows : in->cols, K->threads, name, name, name);
   else mgi_cu_str_put(&K->decl, "  typedef mg_col_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->cols, K->threads, name, name, name);
 }
 MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
@@ -5931,13 +6066,13 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   const mgi_cu_val_info *in = &K->v[o->in[0].id];
   mgi_cu_val_info *v = &K->v[t];
   const char *name = mgi_cu_tname(K->b, o->out[0].id);
-  int row = mgi_cu_reduced(K, o), n = row ? in->rows : in->cols;
+  int row = mgi_cu_reduced(K, o), n = row ? in->rows : in->cols, way = mgi_cu_reduce_way(K, o);
   int64_t scratch = 0; /* as mg_row_reduce and mg_col_reduce count it */
   if (K->v[o->out[0].id].chain) {
     if (K->v[o->out[0].id].shifted) mgi_cu_agree(K);
     scratch = K->wn > 1 ? (int64_t)n * K->wn : 0;
   } else if (K->own[o->scope]) scratch = (int64_t)n * K->wk;
-  else if (row) {
+  else if (way) {
     int g = 8;
     while (g * 2 * n <= K->threads) g *= 2;
     if (g > 32) scratch = (int64_t)n * (g / 32);
@@ -5946,7 +6081,7 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   int obj = mgi_cu_obj_new(K, (n + scratch) * 4);
   mgi_cu_str_put(&K->decl, "  const mg_tile<mg_f32, %d, %d, %d, false> t_%s(mg_shared() + %lld);\n", row ? n : 1, row ? 1 : n, row ? 1 : n, name, (long long)K->obj[obj].offset);
   mgi_cu_obj_touch(K, obj, 1);
-  mgi_cu_line(K, "red_%s.finish(t_%s);", name, name);
+  mgi_cu_line(K, way < 0 ? "red_%s.finish(mg_transposed(t_%s));" : "red_%s.finish(t_%s);", name, name);
   v->home = MGI_CU_AT_TILE;
   v->obj = obj;
   v->type = MG_F32;
@@ -5968,10 +6103,13 @@ MGI_FN void mgi_cu_reduce_step(mgi_cu_kernel *K, uint32_t op) {
     if (!K->v[t].in_place) mgi_cu_reduce_done(K, op, t);
     return;
   }
-  mgi_cu_lambda(K, &f, in, 0, mgi_cu_reduced(K, o) ? 2 : 1);
-  char own[40] = "";
+  const int way = mgi_cu_reduce_way(K, o);
+  char own[40] = "add";
+  mgi_cu_lambda(K, &f, in, 0, way > 0 ? 2 : way < 0 ? -2 : 1);
   if (K->own[o->scope]) snprintf(own, sizeof own, "add<%d>", K->v[in].cols);
-  mgi_cu_line(K, "red_%s.%s(%s, %s, %s);", mgi_cu_tname(K->b, t), own[0] ? own : "add", mgi_cu_valid_text(K, in, 0, rv, sizeof rv), mgi_cu_valid_text(K, in, 1, cv, sizeof cv), mgi_cu_str_text(&f));
+  mgi_cu_valid_text(K, in, 0, rv, sizeof rv);
+  mgi_cu_valid_text(K, in, 1, cv, sizeof cv);
+  mgi_cu_line(K, "red_%s.%s(%s, %s, %s);", mgi_cu_tname(K->b, t), own, way < 0 ? cv : rv, way < 0 ? rv : cv, mgi_cu_str_text(&f));
   free(f.s);
   if (!K->v[t].in_place) mgi_cu_reduce_done(K, op, t);
 }
@@ -6020,18 +6158,27 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
 
 /* ---- merges */
 /* A place for this block's part of `rows` x `cols` under `name`: the sink that takes it, and g_<name>, which reads all
-   blocks' parts.  Returns the piece of shared memory, -1 in the workspace. */
-MGI_FN int mgi_cu_merge_place(mgi_cu_kernel *K, const char *name, int rows, int cols, const char *by, char *sink, size_t n) {
+   blocks' parts.  `all`: every block reads all of it.  Returns the piece of shared memory, -1 in the workspace. */
+MGI_FN int mgi_cu_merge_place(mgi_cu_kernel *K, const char *name, int rows, int cols, int all, const char *by, char *sink, size_t n) {
   int pitch = cols == 1 ? 1 : mgi_cu_pitch(cols, 4), obj = -1;
   int64_t bytes = ((int64_t)rows * pitch * 4 + 127) / 128 * 128, z = 1;
   mgi_cu_str_put(&K->decl, "  typedef mg_tile<mg_f32, %d, %d, %d, false> P_%s;\n", rows, cols, pitch, name);
   if (K->cluster) {
+    const int w = cols < 4 ? 1 : 4, owned = K->owners && !all && rows == K->own_rows && cols == K->own_cols;
     for (uint32_t a = 1; a <= 3; a++)
       if (K->merged >> a & 1) z *= K->b->axes[a].extent;
-    obj = mgi_cu_obj_new(K, bytes * z);
+    obj = mgi_cu_obj_new(K, owned ? ((int64_t)rows * ((cols + w - 1) / w) + z - 1) * w * 4 : bytes * z);
     K->obj[obj].begin = K->obj[obj].first = 0; /* other blocks write it at any time */
     K->obj[obj].end = K->obj[obj].last = 1 << 30;
-    snprintf(sink, n, "mg_into(P_%.60s(mg_cluster_shared(mg_shared() + %lld + mg_cluster_rank() * %lld, 0)), 0, 0)", name, (long long)K->obj[obj].offset, (long long)bytes);
+    if (owned) {
+      snprintf(sink, n, "mg_to_owners<owners>(mg_shared() + %lld)", (long long)K->obj[obj].offset);
+      mgi_cu_str_put(&K->decl, "  const mg_merge_owned<%s, owners> g_%s(mg_shared() + %lld);\n", by, name, (long long)K->obj[obj].offset);
+      return obj;
+    }
+    if (K->owners)
+      snprintf(sink, n, "mg_to_all<P_%.60s, %s>(mg_shared() + %lld + mg_cluster_rank() * %lld)", name, K->group_size, (long long)K->obj[obj].offset, (long long)bytes);
+    else
+      snprintf(sink, n, "mg_into(P_%.60s(mg_cluster_shared(mg_shared() + %lld + mg_cluster_rank() * %lld, 0)), 0, 0)", name, (long long)K->obj[obj].offset, (long long)bytes);
     mgi_cu_str_put(&K->decl, "  const mg_merge_shared<%s, P_%s, %s, %lld> g_%s(mg_shared() + %lld);\n", by, name, K->group_size, (long long)bytes, name, (long long)K->obj[obj].offset);
   } else {
     snprintf(sink, n, "mg_to_global<mg_f32, %d>((mg_f32 *)(parts + (int64_t)(%.390s) * MERGE + %lld), %d, 1)", pitch > 1 ? 4 : 1, K->group_rank, (long long)K->merge_bytes, pitch);
@@ -6056,11 +6203,11 @@ MGI_FN void mgi_cu_merge_step(mgi_cu_kernel *K, uint32_t op, uint32_t in) {
     char shift[80];
     snprintf(shift, sizeof shift, "shift_%.70s", mgi_cu_tname(K->b, K->shift));
     K->shift_part = 1;
-    K->shift_obj = mgi_cu_merge_place(K, shift, K->v[K->shift].rows, 1, "mg_by_max", sink, sizeof sink);
+    K->shift_obj = mgi_cu_merge_place(K, shift, K->v[K->shift].rows, 1, 1, "mg_by_max", sink, sizeof sink);
     mgi_cu_line(K, "%s.put(%s);", shift, sink);
   }
   uint32_t acc = mgi_cu_prepare(K, in, 1);
-  v->obj = mgi_cu_merge_place(K, name, v->rows, v->cols, by, sink, sizeof sink);
+  v->obj = mgi_cu_merge_place(K, name, v->rows, v->cols, 0, by, sink, sizeof sink);
   mgi_cu_line(K, "// this block's part of %s", name);
   mgi_cu_site(K, in, acc, sink);
   v->home = MGI_CU_AT_PARTIAL;
@@ -6074,7 +6221,7 @@ MGI_FN void mgi_cu_merge_done(mgi_cu_kernel *K) {
   if (K->cluster) {
     if (K->merge_open) mgi_cu_line(K, "mg_cluster_wait();");
     mgi_cu_line(K, "mg_cluster_arrive();");
-    mgi_cu_line(K, "if (mg_cluster_rank() != 0) return; // the group's first block goes on");
+    if (!K->owners) mgi_cu_line(K, "if (mg_cluster_rank() != 0) return; // the group's first block goes on");
     mgi_cu_line(K, "mg_cluster_wait();");
   } else mgi_cu_line(K, "if (!mg_last_of(ticket, %s)) return; // the last block of the group goes on", K->group_size);
   K->passed++;
@@ -6097,6 +6244,39 @@ MGI_FN void mgi_cu_merge_done(mgi_cu_kernel *K) {
   for (uint32_t t = 1; t < K->b->n_tensors; t++)
     if (K->v[t].shifted && K->v[t].home == MGI_CU_AT_PARTIAL && K->v[t].var[0] == 'h' && K->v[t].var[1] == '_')
       mgi_cu_line(K, "const mg_merge_weighted<decltype(g_%s), W_%s> %s(g_%s, w_%s);", mgi_cu_tname(K->b, t), name, K->v[t].var, mgi_cu_tname(K->b, t), name);
+}
+/* 1 if all behind the merge is elementwise, of merged values and loads, and stored in one shape: each block of a cluster
+   can then do a share of it. */
+MGI_FN int mgi_cu_can_share(mgi_cu_kernel *K) {
+  const mg_graph *b = K->b;
+  K->own_rows = K->own_cols = 0;
+  for (int merged = 0; merged < 2; merged++) /* the stores first: they give the shape */
+    for (uint32_t k = 1; k < b->n_ops; k++) {
+      const mg_op_node *o = &b->ops[k];
+      const mgi_cu_val_info *v = &K->v[o->code == MG_OP_STORE ? o->in[0].id : o->out[0].id];
+      int merges = 0;
+      for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++) merges |= o->map.to[a] != MG_MAP_NONE && (K->merged >> a & 1);
+      if (merged) {
+        if (merges && ((v->rows != K->own_rows && v->rows != 1) || (v->cols != K->own_cols && v->cols != 1))) return 0;
+        continue;
+      }
+      if (!K->late[k]) {
+        if (o->code == MG_OP_STORE) return 0; /* the order of the phases is another one there */
+        continue;
+      }
+      if (o->scope) return 0;
+      if (o->code == MG_OP_STORE) {
+        if (K->own_rows && (v->rows != K->own_rows || v->cols != K->own_cols)) return 0;
+        K->own_rows = v->rows, K->own_cols = v->cols;
+      } else if (o->code != MG_OP_LOAD && !mg_op_row(o->code)->elementwise) return 0;
+      for (int j = 0; j < o->n_in && o->code != MG_OP_LOAD; j++) {
+        const uint32_t from = b->tensors[o->in[j].id].op;
+        merges = 0;
+        for (uint32_t a = 1; a <= 3 && b->ops[from].code == MG_OP_ACCUM; a++) merges |= b->ops[from].map.to[a] != MG_MAP_NONE && (K->merged >> a & 1);
+        if (!merges && !K->late[from] && b->ops[from].code != MG_OP_LOAD) return 0;
+      }
+    }
+  return K->own_rows > 0;
 }
 /* Which axes merge, how, and what stands behind the merge: all that a merged value reaches, with the whole of a loop
    that has some of it, and the loads that nothing before uses. */
@@ -6160,6 +6340,7 @@ MGI_FN void mgi_cu_merge_analyse(mgi_cu_kernel *K) {
     for (uint32_t a = 1; a <= 3 && b->ops[k].code == MG_OP_ACCUM; a++)
       if ((K->merged >> a & 1) && b->ops[k].map.to[a] != MG_MAP_NONE && K->late[k])
         mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "'%.60s' accumulates over the grid what stands in a loop with, or comes from, values that were merged over it", mgi_cu_tname(b, b->ops[k].out[0].id));
+  K->owners = K->cluster && mgi_cu_can_share(K);
 }
 
 /* ---- loops */
@@ -6187,27 +6368,95 @@ MGI_FN int mgi_cu_lifts_by(const mgi_cu_kernel *K, const mg_op_node *o, int how)
   return 1;
 }
 
-typedef struct mgi_cu_ring { int obj, n, ahead; int64_t stage; uint32_t load[64]; int64_t at[64]; } mgi_cu_ring;
-
-MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring) {
+/* The loads of a loop, and its first stages on their way. */
+MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring) {
   const mg_graph *b = K->b;
   const char *L = b->axes[loop].name;
   ring->n = ring->ahead = 0;
   ring->stage = 0;
   ring->obj = -1;
+  ring->open = 1;
+  for (uint32_t k = 1; k < b->n_ops; k++) {
+    const mg_op_node *o = &b->ops[k];
+    if (o->scope != loop || o->code != MG_OP_LOAD) continue;
+    if (ring->n == 64) {
+      mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "load", "more than 64 loads in a loop");
+      return;
+    }
+    ring->load[ring->n] = k;
+    ring->at[ring->n++] = ring->stage;
+    ring->stage += (mgi_cu_load_tile_shape(K, k) + 127) / 128 * 128;
+  }
+  if (!ring->n) return;
+  mgi_cu_begin(K);
+  const int own = K->own[loop];
+  ring->obj = mgi_cu_obj_new(K, ring->stage * K->stages * (own ? K->wk : 1));
+  mgi_cu_obj_touch(K, ring->obj, 1);
+  K->obj[ring->obj].written = 0;
+  if (own) mgi_cu_line(K, "unsigned char *const ring_%s = mg_shared() + %lld + mg_warp() * %lld; // the warp's own: %d stages of %lld bytes", L, (long long)K->obj[ring->obj].offset, (long long)(K->stages * ring->stage), K->stages, (long long)ring->stage);
+  else mgi_cu_line(K, "unsigned char *const ring_%s = mg_shared() + %lld; // %d stages of %lld bytes", L, (long long)K->obj[ring->obj].offset, K->stages, (long long)ring->stage);
+  uint32_t ahead = 0; /* what streams in is asked for before the kernels before have ended */
+  for (int k = 0; k < ring->n && K->stages > 1; k++)
+    if (mgi_cu_ahead(K, &b->ops[ring->load[k]]) >= 0) ahead |= 1u << mgi_cu_ahead(K, &b->ops[ring->load[k]]);
+  K->em->early |= ahead;
+  ring->ahead = ahead != 0;
+  if (!ahead) mgi_cu_wait(K);
+  if (own) { /* blocks that read the same tensor begin at different places of it, so that they do not all ask for one line */
+    char block[800] = "0";
+    size_t at = 0;
+    for (uint32_t a = 1; a <= 3; a++) {
+      if (b->axes[a].extent == 1) continue;
+      at += (size_t)snprintf(block + at, at < sizeof block ? sizeof block - at : 0, "%sb_%.60s", at ? " + " : "", b->axes[a].name);
+      for (uint32_t c = 1; c < a; c++)
+        if (b->axes[c].extent > 1) at += (size_t)snprintf(block + at, at < sizeof block ? sizeof block - at : 0, " * %s", K->count[c]);
+    }
+    mgi_cu_line(K, "const int first_%s = (%s) %% %s;", L, block, K->count[loop]);
+    mgi_cu_line(K, "const auto turn_%s = [&](int step) { return step + first_%s < %s ? step + first_%s : step + first_%s - %s; };", L, L, K->count[loop], L, L, K->count[loop]);
+    mgi_cu_line(K, "const auto load_%s = [&](int step, int at%s) {", L, ahead ? ", bool streams, bool others" : "");
+  } else mgi_cu_line(K, "const auto load_%s = [&](int i_%s, int at%s) {", L, L, ahead ? ", bool streams, bool others" : "");
+  mgi_cu_indent(K, 1);
+  if (own) mgi_cu_line(K, "const int i_%s = turn_%s(step);", L, L);
+  mgi_cu_line(K, "(void)i_%s;", L);
+  for (int k = 0; k < ring->n; k++) {
+    uint32_t t = b->ops[ring->load[k]].out[0].id;
+    char to[200];
+    snprintf(to, sizeof to, "T_%.60s(ring_%.60s + at * %lld + %lld)", mgi_cu_tname(b, t), L, (long long)ring->stage, (long long)ring->at[k]);
+    mgi_cu_load_call(K, ring->load[k], to, !ahead ? "" : mgi_cu_ahead(K, &b->ops[ring->load[k]]) >= 0 ? "if (streams) " : "if (others) ");
+  }
+  mgi_cu_indent(K, -1);
+  mgi_cu_line(K, "};");
+  if (K->stages > 1) {
+    if (ahead) mgi_cu_line(K, "for (int s = 0; early && s < %d && s < %s; s++) load_%s(s, s, true, false);", K->stages - 1, K->count[loop], L);
+    mgi_cu_wait(K);
+    mgi_cu_line(K, "for (int s = 0; s < %d; s++) {", K->stages - 1);
+    mgi_cu_line(K, ahead ? "  if (s < %s) load_%s(s, s, !early, true);" : "  if (s < %s) load_%s(s, s);", K->count[loop], L);
+    mgi_cu_line(K, "  mg_cp_async_commit();");
+    mgi_cu_line(K, "}");
+    K->groups += K->stages - 1;
+    if (!K->loop) mgi_cu_load_ahead(K, loop);
+  }
+}
+/* Before anything is computed: the loads ahead, and the first stages of a loop that comes first. */
+MGI_FN void mgi_cu_start_loads(mgi_cu_kernel *K, mgi_cu_ring *ring) {
+  const mg_graph *b = K->b;
+  uint32_t k = 1;
+  mgi_cu_load_ahead(K, 0);
+  while (k < b->n_ops && !b->ops[k].scope) k++;
+  if (!K->ahead || k == b->n_ops || K->late[k] || b->axes[b->ops[k].scope].parent) return;
+  for (uint32_t j = 1; j < b->n_ops; j++)
+    if (b->ops[j].scope == b->ops[k].scope && b->ops[j].code == MG_OP_LOAD) {
+      mgi_cu_line(K, "");
+      mgi_cu_ring_open(K, b->ops[k].scope, &ring[b->ops[k].scope]);
+      return;
+    }
+}
+MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring) {
+  const mg_graph *b = K->b;
+  const char *L = b->axes[loop].name;
   mgi_cu_line(K, "");
   mgi_cu_line(K, "// for %s=%lld", L, (long long)b->axes[loop].extent);
   for (uint32_t k = 1; k < b->n_ops; k++) {
     const mg_op_node *o = &b->ops[k];
-    if (o->scope == loop && o->code == MG_OP_LOAD) {
-      if (ring->n == 64) {
-        mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "load", "more than 64 loads in a loop");
-        return;
-      }
-      ring->load[ring->n] = k;
-      ring->at[ring->n++] = ring->stage;
-      ring->stage += (mgi_cu_load_tile_shape(K, k) + 127) / 128 * 128;
-    }
     if (o->code != MG_OP_ACCUM || !mgi_cu_lifts(K, o) || mgi_cu_lifted(K, o) != loop) continue;
     uint32_t in = o->in[0].id, t = o->out[0].id;
     const mg_op_node *p = mgi_cu_producer(K, in);
@@ -6232,53 +6481,14 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
       if (!mgi_cu_is_concat(K, o)) mgi_cu_line(K, "mg_fill<T_%s, %d>(t_%s, %s);", mgi_cu_tname(b, t), K->threads, mgi_cu_tname(b, t), mgi_cu_is_max(K, o) ? "mg_neg_inf()" : "mg_zero()");
     }
   }
+  const int open = ring->open, older = K->n_obj;
+  if (!open) mgi_cu_ring_open(K, loop, ring);
+  ring->open = 0;
   if (ring->n) {
-    mgi_cu_begin(K);
     const int own = K->own[loop];
-    ring->obj = mgi_cu_obj_new(K, ring->stage * K->stages * (own ? K->wk : 1));
-    mgi_cu_obj_touch(K, ring->obj, 1);
-    K->obj[ring->obj].written = 0;
-    if (own) mgi_cu_line(K, "unsigned char *const ring_%s = mg_shared() + %lld + mg_warp() * %lld; // the warp's own: %d stages of %lld bytes", L, (long long)K->obj[ring->obj].offset, (long long)(K->stages * ring->stage), K->stages, (long long)ring->stage);
-    else mgi_cu_line(K, "unsigned char *const ring_%s = mg_shared() + %lld; // %d stages of %lld bytes", L, (long long)K->obj[ring->obj].offset, K->stages, (long long)ring->stage);
-    uint32_t ahead = 0; /* what streams in is asked for before the kernels before have ended */
-    for (int k = 0; k < ring->n && K->stages > 1; k++)
-      if (mgi_cu_ahead(K, &b->ops[ring->load[k]]) >= 0) ahead |= 1u << mgi_cu_ahead(K, &b->ops[ring->load[k]]);
-    K->em->early |= ahead;
-    ring->ahead = ahead != 0;
-    if (!ahead) mgi_cu_wait(K);
-    if (own) { /* blocks that read the same tensor begin at different places of it, so that they do not all ask for one line */
-      char block[800] = "0";
-      size_t at = 0;
-      for (uint32_t a = 1; a <= 3; a++) {
-        if (b->axes[a].extent == 1) continue;
-        at += (size_t)snprintf(block + at, at < sizeof block ? sizeof block - at : 0, "%sb_%.60s", at ? " + " : "", b->axes[a].name);
-        for (uint32_t c = 1; c < a; c++)
-          if (b->axes[c].extent > 1) at += (size_t)snprintf(block + at, at < sizeof block ? sizeof block - at : 0, " * %s", K->count[c]);
-      }
-      mgi_cu_line(K, "const int first_%s = (%s) %% %s;", L, block, K->count[loop]);
-      mgi_cu_line(K, "const auto turn_%s = [&](int step) { return step + first_%s < %s ? step + first_%s : step + first_%s - %s; };", L, L, K->count[loop], L, L, K->count[loop]);
-      mgi_cu_line(K, "const auto load_%s = [&](int step, int at%s) {", L, ahead ? ", bool streams, bool others" : "");
-    } else mgi_cu_line(K, "const auto load_%s = [&](int i_%s, int at%s) {", L, L, ahead ? ", bool streams, bool others" : "");
-    mgi_cu_indent(K, 1);
-    if (own) mgi_cu_line(K, "const int i_%s = turn_%s(step);", L, L);
-    mgi_cu_line(K, "(void)i_%s;", L);
-    for (int k = 0; k < ring->n; k++) {
-      uint32_t t = b->ops[ring->load[k]].out[0].id;
-      char to[200];
-      snprintf(to, sizeof to, "T_%.60s(ring_%.60s + at * %lld + %lld)", mgi_cu_tname(b, t), L, (long long)ring->stage, (long long)ring->at[k]);
-      mgi_cu_load_call(K, ring->load[k], to, !ahead ? "" : mgi_cu_ahead(K, &b->ops[ring->load[k]]) >= 0 ? "if (streams) " : "if (others) ");
-    }
-    mgi_cu_indent(K, -1);
-    mgi_cu_line(K, "};");
-    for (int k = 0; k < K->n_obj; k++) /* earlier groups arrive before the ring's first */
-      if (K->obj[k].pending) K->obj[k].pending = 0, K->obj[k].written = 1;
+    for (int k = 0; k < (open ? K->n_obj : older); k++) /* earlier groups arrive before the ring's first */
+      if (K->obj[k].pending && !(open && K->obj[k].pending == MGI_CU_SOME)) K->obj[k].pending = 0, K->obj[k].written = 1;
     if (K->stages > 1) {
-      if (ahead) mgi_cu_line(K, "for (int s = 0; early && s < %d && s < %s; s++) load_%s(s, s, true, false);", K->stages - 1, K->count[loop], L);
-      mgi_cu_wait(K);
-      mgi_cu_line(K, "for (int s = 0; s < %d; s++) {", K->stages - 1);
-      mgi_cu_line(K, ahead ? "  if (s < %s) load_%s(s, s, !early, true);" : "  if (s < %s) load_%s(s, s);", K->count[loop], L);
-      mgi_cu_line(K, "  mg_cp_async_commit();");
-      mgi_cu_line(K, "}");
       if (own) {
         mgi_cu_line(K, "for (int step0 = 0; step0 < %s; step0 += %d) {", K->count[loop], K->stages);
         mgi_cu_indent(K, 1);
@@ -6295,6 +6505,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     } else mgi_cu_line(K, "for (int i_%s = 0; i_%s < %s; i_%s++) {", L, L, K->count[loop], L);
   } else {
     mgi_cu_arrive(K);
+    if (!K->loop) mgi_cu_load_ahead(K, loop);
     mgi_cu_line(K, "for (int i_%s = 0; i_%s < %s; i_%s++) {", L, L, K->count[loop], L);
   }
   mgi_cu_indent(K, 1);
@@ -6661,13 +6872,16 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
   snprintf(K->pad, sizeof K->pad, "  ");
   K->merge_open = 1;
   K->merge_bytes = 0;
-  K->shift_declared = K->agreed = K->shift_part = 0;
+  K->shift_declared = K->agreed = K->shift_part = K->groups = 0;
   K->dependent = !strncmp(K->em->arch, "sm_9", 4);
   K->waited = 0;
   if (K->dependent) mgi_cu_line(K, "mg_grid_next();");
   if (K->merged && K->cluster) mgi_cu_line(K, "mg_cluster_begun();");
+  if (K->owners) mgi_cu_str_put(&K->decl, "  typedef mg_owners<%d, %d, %s> owners;\n", K->own_rows, K->own_cols, K->group_size);
+  mgi_cu_start_loads(K, ring);
   for (int late = 0; late <= (K->merged != 0); late++) {
     stores = 0;
+    K->behind = late;
     for (uint32_t k = 1; k <= b->n_ops && K->em->st == MG_OK; k++) {
       const mg_op_node *o = &b->ops[k];
       if (k < b->n_ops && K->late[k] != late) {
@@ -6678,7 +6892,7 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
       if (scope != K->loop) mgi_cu_enter(K, scope, ring);
       if (k == b->n_ops) break;
       switch (o->code) {
-        case MG_OP_LOAD: if (!scope) mgi_cu_load_step(K, k); break;
+        case MG_OP_LOAD: if (!scope && !K->v[o->out[0].id].var[0]) mgi_cu_load_step(K, k); break; /* not yet under way */
         case MG_OP_MATMUL: case MG_OP_CONCAT_MATMUL: mgi_cu_matmul_step(K, k); break;
         case MG_OP_SUM: case MG_OP_MAX: if (K->v[o->out[0].id].home != MGI_CU_AT_INLINE && !K->own[scope]) mgi_cu_reduce_step(K, k); break;
         case MG_OP_STORE: mgi_cu_store_step(K, k, stores++); break;
@@ -6696,6 +6910,7 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
         }
         default:
           if (o->n_out && K->v[o->out[0].id].settles) mgi_cu_settle_step(K, o->out[0].id);
+          else if (o->n_out && mgi_cu_wants_tile(K, o->out[0].id)) mgi_cu_materialise(K, o->out[0].id, b->tensors[o->out[0].id].dtype);
           break;
       }
     }
@@ -6746,16 +6961,17 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
     const char *stages = mg_plan_get(b, "stages");
     int64_t given = stages ? mg_plan_int(b, "stages", 0) : 0;
     if (stages && (given < 1 || given > 8)) mgi_cu_emit_fail(em, MG_UNSUPPORTED, name, "the plan's stages=%.40s: want 1 to 8", stages);
-    for (K->stages = given ? (int)given : 3; K->stages && em->st == MG_OK; K->stages--) {
+    const int want = given ? (int)given : 3;
+    K->ahead = 1;
+    for (K->stages = want; em->st == MG_OK;) {
       mgi_cu_pass(K, 0, fresh);
       mgi_cu_lay_out(K);
       if (K->shared <= em->shared_limit) break;
-      if ((given || K->stages == 1) && K->cluster && !mg_plan_get(b, "merge")) { /* the parts of a whole group may be too much for one block */
-        K->cluster = 0;
-        K->stages = (given ? (int)given : 3) + 1;
-        continue;
-      }
-      if (given || K->stages == 1)
+      const int least = given || K->stages == 1;
+      if (K->ahead) K->ahead = 0; /* loads that are needed at different times may share addresses */
+      else if (least && K->cluster && !mg_plan_get(b, "merge")) K->cluster = K->owners = 0, K->ahead = 1, K->stages = want; /* the parts of a whole group may be too much for one block */
+      else if (!least) K->ahead = 1, K->stages--;
+      else
         mgi_cu_emit_fail(em, MG_UNSUPPORTED, name, "a block takes %lld bytes of shared memory at %d stage%s, %s gives it %lld", (long long)K->shared, K->stages, K->stages == 1 ? "" : "s", em->arch,
                       (long long)em->shared_limit);
     }
