@@ -1253,6 +1253,7 @@ static_assert(sizeof(mg_num) == 4, "shared memory layouts must be those of the d
 template<class T> MG_DEV T mg_narrow(mg_num v) { return mgi_emu_narrow<T>::of(v); }
 
 template<class T> MG_DEV uint32_t mg_pack2(T lo, T hi) { return (uint32_t)lo.bits | (uint32_t)hi.bits << 16; }
+template<class T> MG_DEV uint32_t mg_narrow2(mg_num lo, mg_num hi) { return mg_pack2<T>(mg_narrow<T>(lo), mg_narrow<T>(hi)); }
 template<class T> MG_DEV void mg_unpack2(uint32_t r, T &lo, T &hi) {
   lo.bits = (uint16_t)(r & 0xFFFF);
   hi.bits = (uint16_t)(r >> 16);
@@ -1620,10 +1621,25 @@ MG_DEV mg_num mg_widen(mg_f16 v) { return __half2float(__ushort_as_half(v.bits))
 MG_DEV mg_num mg_widen(mg_bf16 v) { return __uint_as_float((uint32_t)v.bits << 16); }
 MG_DEV mg_num mg_widen(mg_f32 v) { return __uint_as_float(v.bits); }
 template<class T> struct mgi_narrow;
-template<> struct mgi_narrow<mg_f16> { static MG_DEV mg_f16 of(mg_num v) { mg_f16 r = {__half_as_ushort(__float2half_rn(v))}; return r; } };
-template<> struct mgi_narrow<mg_bf16> { static MG_DEV mg_bf16 of(mg_num v) { mg_bf16 r = {__bfloat16_as_ushort(__float2bfloat16_rn(v))}; return r; } };
+template<> struct mgi_narrow<mg_f16> {
+  static MG_DEV mg_f16 of(mg_num v) { mg_f16 r = {__half_as_ushort(__float2half_rn(v))}; return r; }
+  static MG_DEV uint32_t two(mg_num lo, mg_num hi) {
+    uint32_t r;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo));
+    return r;
+  }
+};
+template<> struct mgi_narrow<mg_bf16> {
+  static MG_DEV mg_bf16 of(mg_num v) { mg_bf16 r = {__bfloat16_as_ushort(__float2bfloat16_rn(v))}; return r; }
+  static MG_DEV uint32_t two(mg_num lo, mg_num hi) {
+    uint32_t r;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo));
+    return r;
+  }
+};
 template<> struct mgi_narrow<mg_f32> { static MG_DEV mg_f32 of(mg_num v) { mg_f32 r = {__float_as_uint(v)}; return r; } };
 template<class T> MG_DEV T mg_narrow(mg_num v) { return mgi_narrow<T>::of(v); }
+template<class T> MG_DEV uint32_t mg_narrow2(mg_num lo, mg_num hi) { return mgi_narrow<T>::two(lo, hi); } /* 16-bit neighbours in a word */
 MG_DEV constexpr mg_num mg_const(int64_t num, int64_t den) { return (float)((double)num / (double)den); }
 MG_DEV constexpr mg_num mg_zero() { return 0.0f; }
 MG_DEV mg_num mg_neg_inf() { return __uint_as_float(0xFF800000u); }
@@ -1718,9 +1734,9 @@ template<class T> MG_DEV void mg_unpack2(uint32_t r, T &lo, T &hi) {
   lo.bits = (uint16_t)(r & 0xFFFF);
   hi.bits = (uint16_t)(r >> 16);
 }
-MG_DEV int mg_tid() { return (int)threadIdx.x; }
-MG_DEV int mg_lane() { return (int)threadIdx.x & 31; }
-MG_DEV int mg_warp() { return (int)threadIdx.x >> 5; }
+MG_DEV int mg_tid() { return (int)(threadIdx.x & 1023u); }
+MG_DEV int mg_lane() { return (int)(threadIdx.x & 31u); }
+MG_DEV int mg_warp() { return (int)(threadIdx.x >> 5); }
 MG_DEV int mg_bid(int axis) { return (int)(axis == 0 ? blockIdx.x : axis == 1 ? blockIdx.y : blockIdx.z); }
 extern __shared__ __align__(128) unsigned char mgi_shared[];
 MG_DEV unsigned char *mg_shared() { return mgi_shared; }
@@ -1823,6 +1839,17 @@ template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4
 MG_DEV mg_num mg_shift_max(mg_num, mg_num) { return mg_zero(); }
 MG_DEV mg_num mg_shift_factor(mg_num, mg_num) { return mg_const(1, 1); }
 MG_DEV mg_num mg_shift_exp(mg_num v, mg_num) { return mg_dev_EXP(v, mg_zero(), mg_zero()); }
+#elif !defined(MG_EMULATE)
+/* exp(v - m) is 2^(v log2 e - m log2 e): one multiplication and addition, one 2^x.  A NaN in v stays; m = -inf, a row of
+   -inf so far, gives 0 for them. */
+MG_DEV mg_num mg_shift_max(mg_num a, mg_num b) { return fmaxf(a, b); }
+MG_DEV mg_num mg_shift_exp(mg_num v, mg_num m) {
+  mg_num r;
+  const mg_num base = fmaxf(m, -1e30f) * -1.4426950408889634f;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(fmaf(v, 1.4426950408889634f, base)));
+  return r;
+}
+MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) { return was == is ? 1.0f : mg_shift_exp(was, is); }
 #else
 MG_DEV mg_num mg_shift_max(mg_num a, mg_num b) { return mg_dev_max(a, b); }
 MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) { return was == is ? mg_const(1, 1) : mg_dev_EXP(was - is, mg_zero(), mg_zero()); }
@@ -1941,12 +1968,14 @@ template<class TILE, int THREADS> MG_DEV void mg_fill(const TILE &t, mg_num v) {
    the columns of a product on WM x WK warps that it takes as its left operand. */
 template<int M_, int N_, int WM, int WN_, int WK_, bool CHAIN = false> struct mg_acc {
   enum { M = M_, N = N_, WN = WN_, WK = WK_, ROWS = 2 * ((M + 16 * WM - 1) / (16 * WM)), MT = (M + 16 * WM - 1) / (16 * WM), NT = (N + 8 * WN - 1) / (8 * WN), COUNT = MT * NT * 4 };
+  static constexpr bool ALL_ROWS = WM * MT * 16 == M, ALL_COLS = WN * NT * 8 == N; /* no place lies beyond M, beyond N */
   mg_num c[MT * NT][4];
   static MG_DEV int warp_k() { return WK == 1 ? 0 : CHAIN ? mg_warp() % WK : mg_warp() / (WM * WN); }
   static MG_DEV int row0() { return WM == 1 ? 0 : (CHAIN ? mg_warp() / WK : mg_warp() % (WM * WN) / WN) * (MT * 16); }
   static MG_DEV int col0() { return WN == 1 ? 0 : mg_warp() % WN * (NT * 8); }
   static MG_DEV int row(int i) { return row0() + i / 4 / NT * 16 + mg_lane() / 4 + (i & 2) * 4; }
   static MG_DEV int col(int i) { return col0() + i / 4 % NT * 8 + mg_lane() % 4 * 2 + (i & 1); }
+  static MG_DEV bool within(int i, int cols) { return (ALL_COLS && cols == N) || col(i) < cols; }
   static MG_DEV int row_of(int i) { return i / 4 / NT * 2 + (i >> 1 & 1); } /* of the ROWS that a lane has a part of */
   MG_DEV mg_num at(int i) const { return c[i >> 2][i & 3]; }
   MG_DEV void scale_rows(const mg_num (&f)[ROWS]) {
@@ -1965,15 +1994,15 @@ template<int M_, int N_, int WM, int WN_, int WK_, bool CHAIN = false> struct mg
 /* A left operand in a tile. */
 template<class TILE> struct mg_left_tile {
   TILE t;
-  MG_DEV void fragment(uint32_t (&a)[4], int row, int k) const {
+  template<bool ALL> MG_DEV void fragment(uint32_t (&a)[4], int row, int k) const { /* ALL: no row is beyond the tile */
     const int l = mg_lane();
     if (TILE::TRANS) {
       int m = row + ((l >> 3) & 1) * 8;
-      if (TILE::ROWS % 16 && m > TILE::ROWS - 8) m = TILE::ROWS - 8;
+      if (!ALL && TILE::ROWS % 16 && m > TILE::ROWS - 8) m = TILE::ROWS - 8;
       mg_ldsm_x4_trans(a, t.place(m, k + (l & 7) + (l >> 4) * 8));
     } else {
       int m = row + (l & 15);
-      if (m > TILE::ROWS - 1) m = TILE::ROWS - 1;
+      if (!ALL && m > TILE::ROWS - 1) m = TILE::ROWS - 1;
       mg_ldsm_x4(a, t.place(m, k + (l >> 4) * 8));
     }
   }
@@ -1983,38 +2012,38 @@ template<class TILE> struct mg_left_tile {
 template<class T, int ROWS, bool FULL, class F> struct mg_left_value {
   F f;
   int end;
-  MG_DEV void fragment(uint32_t (&a)[4], int row, int k) const {
+  template<bool ALL> MG_DEV void fragment(uint32_t (&a)[4], int row, int k) const {
     MG_UNROLL
     for (int x = 0; x < 4; x++) {
       int r = row + mg_lane() / 4 + (x & 1) * 8;
-      if (r > ROWS - 1) r = ROWS - 1;
+      if (!ALL && r > ROWS - 1) r = ROWS - 1;
       const int kk = k + mg_lane() % 4 * 2 + (x >> 1) * 8;
       mg_num first = mg_zero(), second = mg_zero();
       if (FULL || kk < end) f(r, kk, first, second);
-      a[x] = mg_pack2<T>(mg_narrow<T>(first), mg_narrow<T>(FULL || kk + 1 < end ? second : mg_zero()));
+      a[x] = mg_narrow2<T>(first, FULL || kk + 1 < end ? second : mg_zero());
     }
   }
 };
 /* Right operands: one fragment, or those of two neighbouring tiles of 8 columns. */
 template<class TILE> struct mg_right_tile {
   TILE t;
-  MG_DEV const typename TILE::T *place(int k, int n, int l) const {
+  template<bool ALL> MG_DEV const typename TILE::T *place(int k, int n, int l) const { /* ALL: no column is beyond the tile */
     if (TILE::TRANS) {
       int c = n + (l & 7);
-      if (c > TILE::COLS - 1) c = TILE::COLS - 1;
+      if (!ALL && c > TILE::COLS - 1) c = TILE::COLS - 1;
       return t.place(k + ((l >> 3) & 1) * 8, c);
     }
-    if (n > TILE::COLS - 8) n = TILE::COLS - 8;
+    if (!ALL && n > TILE::COLS - 8) n = TILE::COLS - 8;
     return t.place(k + (l & 15), n);
   }
-  MG_DEV void one(uint32_t (&b)[2], int k, int n) const {
-    if (TILE::TRANS) mg_ldsm_x2(b, place(k, n, mg_lane()));
-    else mg_ldsm_x2_trans(b, place(k, n, mg_lane()));
+  template<bool ALL> MG_DEV void one(uint32_t (&b)[2], int k, int n) const {
+    if (TILE::TRANS) mg_ldsm_x2(b, place<ALL>(k, n, mg_lane()));
+    else mg_ldsm_x2_trans(b, place<ALL>(k, n, mg_lane()));
   }
-  MG_DEV void two(uint32_t (&b)[2][2], int k, int n) const {
+  template<bool ALL> MG_DEV void two(uint32_t (&b)[2][2], int k, int n) const {
     uint32_t r[4];
-    if (TILE::TRANS) mg_ldsm_x4(r, place(k, n + (mg_lane() >> 4) * 8, mg_lane()));
-    else mg_ldsm_x4_trans(r, place(k, n + (mg_lane() >> 4) * 8, mg_lane()));
+    if (TILE::TRANS) mg_ldsm_x4(r, place<ALL>(k, n + (mg_lane() >> 4) * 8, mg_lane()));
+    else mg_ldsm_x4_trans(r, place<ALL>(k, n + (mg_lane() >> 4) * 8, mg_lane()));
     b[0][0] = r[0];
     b[0][1] = r[1];
     b[1][0] = r[2];
@@ -2025,16 +2054,16 @@ template<class T, int COLS, bool FULL, class F> struct mg_right_value {
   F f;
   int end;
   MG_DEV T at(int k, int c) const { return mg_narrow<T>(FULL || k < end ? f(k, c, 0) : mg_zero()); }
-  MG_DEV void one(uint32_t (&b)[2], int k, int n) const {
+  template<bool ALL> MG_DEV void one(uint32_t (&b)[2], int k, int n) const {
     int c = n + mg_lane() / 4;
-    if (c > COLS - 1) c = COLS - 1;
+    if (!ALL && c > COLS - 1) c = COLS - 1;
     const int kk = k + mg_lane() % 4 * 2;
     b[0] = mg_pack2<T>(at(kk, c), at(kk + 1, c));
     b[1] = mg_pack2<T>(at(kk + 8, c), at(kk + 9, c));
   }
-  MG_DEV void two(uint32_t (&b)[2][2], int k, int n) const {
-    one(b[0], k, n);
-    one(b[1], k, n + 8);
+  template<bool ALL> MG_DEV void two(uint32_t (&b)[2][2], int k, int n) const {
+    one<ALL>(b[0], k, n);
+    one<ALL>(b[1], k, n + 8);
   }
 };
 template<class TILE> MG_DEV mg_left_tile<TILE> mg_left(const TILE &t) { return mg_left_tile<TILE>{t}; }
@@ -2047,7 +2076,7 @@ template<class T, class ACC, class R> MG_DEV void mgi_contract_step(ACC &acc, co
   MG_UNROLL
   for (int n = 0; n + 1 < ACC::NT; n += 2) {
     uint32_t b[2][2];
-    right.two(b, k, col0 + n * 8);
+    right.template two<ACC::ALL_COLS>(b, k, col0 + n * 8);
     MG_UNROLL
     for (int m = 0; m < ACC::MT; m++) {
       mg_mma_16816<T>(acc.c[m * ACC::NT + n], a[m], b[0]);
@@ -2056,7 +2085,7 @@ template<class T, class ACC, class R> MG_DEV void mgi_contract_step(ACC &acc, co
   }
   if (ACC::NT % 2) {
     uint32_t b[2];
-    right.one(b, k, col0 + (ACC::NT - 1) * 8);
+    right.template one<ACC::ALL_COLS>(b, k, col0 + (ACC::NT - 1) * 8);
     MG_UNROLL
     for (int m = 0; m < ACC::MT; m++) mg_mma_16816<T>(acc.c[m * ACC::NT + ACC::NT - 1], a[m], b);
   }
@@ -2074,7 +2103,7 @@ template<class T, class P, class ACC, class R> MG_DEV void mg_contract_chain(ACC
       MG_UNROLL
       for (int k = 0; k < 4; k++) {
         const mg_num(&from)[4] = p.c[m * P::NT + j + (k >> 1)];
-        a[m][k] = mg_pack2<T>(mg_narrow<T>(from[(k & 1) * 2]), mg_narrow<T>(from[(k & 1) * 2 + 1]));
+        a[m][k] = mg_narrow2<T>(from[(k & 1) * 2], from[(k & 1) * 2 + 1]);
       }
     }
     mgi_contract_step<T>(acc, a, right, 0, P::col0() + j * 8);
@@ -2091,7 +2120,7 @@ template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract(AC
       const int k = step * 16;
       uint32_t a[ACC::MT][4];
       MG_UNROLL
-      for (int m = 0; m < ACC::MT; m++) left.fragment(a[m], row0 + m * 16, k);
+      for (int m = 0; m < ACC::MT; m++) left.template fragment<ACC::ALL_ROWS>(a[m], row0 + m * 16, k);
       mgi_contract_step<T>(acc, a, right, col0, k);
     }
   }
@@ -2103,7 +2132,7 @@ template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_ow
   MG_UNROLL
   for (int s = 0; s < K / 16; s++) {
     MG_UNROLL
-    for (int m = 0; m < ACC::MT; m++) left.fragment(a[s][m], m * 16, s * 16);
+    for (int m = 0; m < ACC::MT; m++) left.template fragment<ACC::ALL_ROWS>(a[s][m], m * 16, s * 16);
   }
   MG_UNROLL
   for (int s = 0; s < K / 16; s++) mgi_contract_step<T>(acc, a[s], right, 0, s * 16);
@@ -2129,7 +2158,7 @@ template<class ACC, int WK> struct mg_partial {
     MG_UNROLL
     for (int i = 0; i < ACC::COUNT; i++) {
       const int r = ACC::row(i), c = ACC::col(i);
-      if (r < M && c < PITCH - 8) p[(ACC::warp_k() * M + r) * PITCH + c] = mg_narrow<mg_f32>(acc.at(i));
+      if ((ACC::ALL_ROWS || r < M) && (ACC::ALL_COLS || c < PITCH - 8)) p[(ACC::warp_k() * M + r) * PITCH + c] = mg_narrow<mg_f32>(acc.at(i));
     }
   }
   MG_DEV mg_num at(int r, int c) const {
@@ -2286,7 +2315,7 @@ template<class OP, int COLS, int THREADS> struct mg_col_reduce {
 /* Elements of a product, replaced by f of them where they are; zero from column `cols` on. */
 template<class ACC, class F> MG_DEV void mg_replace(ACC &acc, int cols, const F &f) {
   MG_UNROLL
-  for (int i = 0; i < ACC::COUNT; i++) acc.c[i >> 2][i & 3] = ACC::col(i) < cols ? f(ACC::row(i), ACC::col(i), i) : mg_zero();
+  for (int i = 0; i < ACC::COUNT; i++) acc.c[i >> 2][i & 3] = ACC::within(i, cols) ? f(ACC::row(i), ACC::col(i), i) : mg_zero();
 }
 /* The running maximum of an exponential's argument, by row: values are kept as v exp(-m).  In a field m is 0. */
 template<class ACC> struct mg_row_shift {
@@ -2302,7 +2331,7 @@ template<class ACC> struct mg_row_shift {
     for (int k = 0; k < ACC::ROWS; k++) top[k] = m[k];
     MG_UNROLL
     for (int i = 0; i < ACC::COUNT; i++)
-      if (ACC::col(i) < cols) {
+      if (ACC::within(i, cols)) {
         const mg_num v = f(ACC::row(i), ACC::col(i), i);
         acc.c[i >> 2][i & 3] = v;
         top[ACC::row_of(i)] = mg_shift_max(top[ACC::row_of(i)], v);
@@ -2315,7 +2344,7 @@ template<class ACC> struct mg_row_shift {
       m[k] = top[k];
     }
     MG_UNROLL
-    for (int i = 0; i < ACC::COUNT; i++) acc.c[i >> 2][i & 3] = ACC::col(i) < cols ? mg_shift_exp(acc.c[i >> 2][i & 3], m[ACC::row_of(i)]) : mg_zero();
+    for (int i = 0; i < ACC::COUNT; i++) acc.c[i >> 2][i & 3] = ACC::within(i, cols) ? mg_shift_exp(acc.c[i >> 2][i & 3], m[ACC::row_of(i)]) : mg_zero();
   }
   /* The warps of a row take the largest of their shifts; `shared` is a tile of WN x M. */
   template<class TILE> MG_DEV void agree(const TILE &shared) {
@@ -2393,7 +2422,7 @@ template<class ACC, class F, class S> MG_DEV void mg_each_fragment(int rows, int
   MG_UNROLL
   for (int i = 0; i < ACC::COUNT; i += 2) {
     const int r = ACC::row(i), c = ACC::col(i);
-    if (r < rows && c < cols) {
+    if (((ACC::ALL_ROWS && rows == ACC::M) || r < rows) && ACC::within(i, cols)) {
       const int n = cols % 2 != 0 && cols - c < 2 ? 1 : 2; /* c is even */
       mg_num v[2] = {f(r, c, i), mg_zero()};
       if (n > 1) v[1] = f(r, c + 1, i + 1);
@@ -2429,9 +2458,9 @@ template<class T, int ALIGN> struct mg_to_global {
     if constexpr (W > 1 && ALIGN >= W && sizeof(T) == 2) {
       if (n == W) {
         if constexpr (W == 4) {
-          const mg_words2 both = {{mg_pack2<T>(mg_narrow<T>(v[0]), mg_narrow<T>(v[1])), mg_pack2<T>(mg_narrow<T>(v[2]), mg_narrow<T>(v[3]))}};
+          const mg_words2 both = {{mg_narrow2<T>(v[0], v[1]), mg_narrow2<T>(v[2], v[3])}};
           mg_stg((mg_words2 *)at, both);
-        } else mg_stg((uint32_t *)at, mg_pack2<T>(mg_narrow<T>(v[0]), mg_narrow<T>(v[1])));
+        } else mg_stg((uint32_t *)at, mg_narrow2<T>(v[0], v[1]));
         return;
       }
     } else if constexpr (W > 1 && ALIGN >= W) {
