@@ -5043,6 +5043,7 @@ typedef struct mgi_cu_val_info {
   int trans;                 /* TILE */
   int copy, copy_obj;        /* materialised as `copy_type` under the name m_<name> */
   mg_dtype copy_type;
+  int inverse;               /* the copy holds 1 / t */
   int contracted_rows, contracted_cols; /* LOAD: some matmul contracts that dimension of the tile as it is */
   int sites, site_store;     /* LOAD outside of loops: how many sites read it; the last is a store */
   int in_place;              /* MATMUL, SUM, MAX: the accumulator (op index) that it feeds directly */
@@ -5487,18 +5488,20 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
         else snprintf(arg[k], sizeof arg[k], "mg_zero()");
       }
       if (row->attr == MG_ATTR_RAT) snprintf(arg[2], sizeof arg[2], "mg_const(%lld, %lld)", (long long)o->attr.c.num, (long long)o->attr.c.den);
-      if (row->elementwise) mgi_cu_str_put(s, "%sconst mg_num %c%d_%s = mg_dev_%s(%s, %s, %s);\n", in, w ? 'w' : 'v', depth, name, mgi_cu_rows[o->code].id, arg[0], arg[1], arg[2]);
+      const int times = o->code == MG_OP_DIV && K->v[o->in[1].id].inverse;
+      if (row->elementwise) mgi_cu_str_put(s, "%sconst mg_num %c%d_%s = mg_dev_%s(%s, %s, %s);\n", in, w ? 'w' : 'v', depth, name, times ? "MUL" : mgi_cu_rows[o->code].id, arg[0], arg[1], arg[2]);
       else mgi_cu_str_put(s, "%sconst mg_num %c%d_%s = %s;\n", in, w ? 'w' : 'v', depth, name, arg[0]);
     }
   }
   if (x->width == 2 && one) mgi_cu_str_put(s, "%sconst mg_num w%d_%s = v%d_%s;\n%s(void)w%d_%s;\n", in, depth, name, depth, name, in, depth, name);
 }
 /* The lambda that gives t's elements, without the last line's end: (r, c, i) gives one; of width 2,
-   (r, c, first, second) gives those of columns c and c + 1; of width -2, (c, r, first, second) those of rows r and r + 1. */
+   (r, c, first, second) gives those of columns c and c + 1; of width -2, (c, r, first, second) those of rows r and r + 1; of width 0, (r, c, i) gives
+   one's inverse. */
 MGI_FN void mgi_cu_lambda(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fragments, int width) {
   uint8_t *done = (uint8_t *)calloc(K->b->n_tensors, 1);
   const char *name = mgi_cu_tname(K->b, t);
-  mgi_cu_context x = {done, "r", "c", fragments, K->v[t].rows, K->v[t].cols, 0, width < 0 ? -width : width, width < 0};
+  mgi_cu_context x = {done, "r", "c", fragments, K->v[t].rows, K->v[t].cols, 0, width < 0 ? -width : width ? width : 1, width < 0};
   if (!done) {
     mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
     return;
@@ -5506,7 +5509,7 @@ MGI_FN void mgi_cu_lambda(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fragm
   mgi_cu_str_put(s, width == 2 ? "[&](int r, int c, mg_num &first, mg_num &second) {\n%s  (void)r; (void)c;\n" : width == -2 ? "[&](int c, int r, mg_num &first, mg_num &second) {\n%s  (void)r; (void)c;\n" : "[&](int r, int c, int i) {\n%s  (void)r; (void)c; (void)i;\n", K->pad);
   mgi_cu_value(K, s, &x, t);
   if (width == 2 || width == -2) mgi_cu_str_put(s, "%s  first = v0_%s;\n%s  second = w0_%s;\n%s}", K->pad, name, K->pad, name, K->pad);
-  else mgi_cu_str_put(s, "%s  return v0_%s;\n%s}", K->pad, name, K->pad);
+  else mgi_cu_str_put(s, width ? "%s  return v0_%s;\n%s}" : "%s  return mg_dev_DIV(mg_const(1, 1), v0_%s, mg_zero());\n%s}", K->pad, name, K->pad);
   free(done);
 }
 
@@ -6051,6 +6054,56 @@ MGI_FN int mgi_cu_wants_tile(const mgi_cu_kernel *K, uint32_t t) {
       if (o->in[j].id == t && b->tensors[o->in[(j + pairs) % o->n_in].id].dtype == type && (o->scope || (j < pairs ? K->wn : K->wm) > 1)) return 1;
   }
   return 0;
+}
+
+/* Whether the inlined expression of t has an operator that takes more than a few instructions. */
+MGI_FN int mgi_cu_is_dear(const mgi_cu_kernel *K, uint32_t t) {
+  const mg_op_node *o = mgi_cu_producer(K, t);
+  if (K->v[t].copy || K->v[t].home != MGI_CU_AT_INLINE) return 0;
+  if (!mg_op_row(o->code)->elementwise) return 0;
+  switch (o->code) {
+    case MG_OP_ADD: case MG_OP_SUB: case MG_OP_MUL: case MG_OP_SQR: case MG_OP_NEG: case MG_OP_SCALE: case MG_OP_ADD_SCALAR: break;
+    default: return 1;
+  }
+  for (int k = 0; k < o->n_in; k++)
+    if (mgi_cu_is_dear(K, o->in[k].id)) return 1;
+  return 0;
+}
+/* A vector whose elements many elements of something larger take, and that is dear to compute, gets a tile in fp32; where
+   all divide by it, of its inverse. */
+MGI_FN void mgi_cu_vector_step(mgi_cu_kernel *K, uint32_t t) {
+  const mg_graph *b = K->b;
+  mgi_cu_val_info *v = &K->v[t];
+  const char *name = mgi_cu_tname(b, t);
+  char sink[200], rv[800], cv[800];
+  int larger = 0, divides = 1, same = 0;
+  mgi_cu_str f = {NULL, 0, 0, 0};
+  if (v->home != MGI_CU_AT_INLINE || v->copy || K->behind || K->own[b->tensors[t].scope] || (v->rows == 1) == (v->cols == 1) || !mgi_cu_is_dear(K, t) || mgi_cu_has_acc(K, t)) return;
+  for (uint32_t k = 1; k < b->n_ops; k++)
+    for (int j = 0; j < b->ops[k].n_in && b->ops[k].code != MG_OP_LOAD; j++) {
+      const mg_op_node *o = &b->ops[k];
+      if (o->in[j].id != t) continue;
+      const mgi_cu_val_info *to = o->code == MG_OP_STORE ? v : &K->v[o->out[0].id];
+      if (o->code != MG_OP_STORE && mg_op_row(o->code)->elementwise && (int64_t)to->rows * to->cols >= 8 * (int64_t)K->threads && (to->rows > v->rows || to->cols > v->cols)) larger = 1;
+      else same = 1;
+      divides &= o->code == MG_OP_DIV && j == 1 && o->in[0].id != t;
+    }
+  if (!larger || same) return;
+  mgi_cu_prepare(K, t, 0);
+  int obj = mgi_cu_obj_new(K, (int64_t)v->rows * v->cols * 4);
+  mgi_cu_str_put(&K->decl, "  const mg_tile<mg_f32, %d, %d, %d, false> m_%s(mg_shared() + %lld);\n", v->rows, v->cols, v->cols, name, (long long)K->obj[obj].offset);
+  mgi_cu_obj_touch(K, obj, 1);
+  mgi_cu_line(K, divides ? "// 1 / %s, into a tile" : "// %s, into a tile", name);
+  mgi_cu_valid_text(K, t, 0, rv, sizeof rv);
+  mgi_cu_valid_text(K, t, 1, cv, sizeof cv);
+  mgi_cu_lambda(K, &f, t, 0, divides ? 0 : 1);
+  snprintf(sink, sizeof sink, "mg_into(m_%.60s, 0, 0)", name);
+  mgi_cu_line(K, "mg_each_unit<%d, %d, %d>(%s, %s, %s, %s);", v->rows, v->cols, K->threads, rv, cv, mgi_cu_str_text(&f), sink);
+  free(f.s);
+  v->copy = 1;
+  v->copy_obj = obj;
+  v->copy_type = MG_F32;
+  v->inverse = divides;
 }
 
 /* ---- reductions */
@@ -6940,6 +6993,7 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
         default:
           if (o->n_out && K->v[o->out[0].id].settles) mgi_cu_settle_step(K, o->out[0].id);
           else if (o->n_out && mgi_cu_wants_tile(K, o->out[0].id)) mgi_cu_materialise(K, o->out[0].id, b->tensors[o->out[0].id].dtype);
+          else if (o->n_out && mg_op_row(o->code)->elementwise) mgi_cu_vector_step(K, o->out[0].id);
           break;
       }
     }
