@@ -563,7 +563,7 @@ MGI_EMU void mgi_emu_yield(void) {
      u's block drew a ticket after a barrier after a, and t's block drew a later one of the same count (mg_last_of)
 
    Every byte of shared memory has a cell: its last write, and the reads that no later access has shown to be ordered, of
-   which one thread and how many others are kept: all lanes of one warp, or of several, stand and fall together.  A
+   which the latest thread and how many others are kept: all lanes of one warp, or of several, stand and fall together.  A
    cp.async writes from its issue to the wait that covers it: whoever touches its bytes in between races, its own thread
    too.  Every two bytes of a writable tensor or the workspace have a place, which also tells who stored there last.
    Shuffles, ldmatrix and mma order no memory.  Accesses to shared memory are reported by the compiler's
@@ -642,6 +642,7 @@ static MGI_EMU_PLAIN void mgi_emu_touch_global(int range, const void *p, size_t 
       else {
         const int many = c->r_block != block ? MGI_EMU_GRID : c->r_tid / 32 != t / 32 ? MGI_EMU_BLOCK : MGI_EMU_WARP;
         if (c->many < many) c->many = (uint16_t)many;
+        c->r_block = block, c->r_tid = (uint16_t)t;
       }
       c->r_when = s->now;
     }
@@ -739,6 +740,7 @@ static MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, 
       if (alone) c->r_tid = (uint16_t)t, c->many = MGI_EMU_ONE;
       else if (c->r_tid / 32 != t / 32) c->many = MGI_EMU_BLOCK;
       else if (c->many < MGI_EMU_WARP) c->many = MGI_EMU_WARP;
+      c->r_tid = (uint16_t)t; /* the latest reader's arrival at a cluster's barrier is what its time is held against */
       c->r_when = s->now;
       c->r_pc = pc;
     }
