@@ -237,13 +237,13 @@ def main():
             with concurrent.futures.ThreadPoolExecutor(max(1, cores - 1)) as pool:
                 list(pool.map(lambda fs: run([a.mirage, "run", *fs, *fs[:1], "--no-time"], timeout=a.budget * 0.6), [fs for _, fs in found if fs]))
             say("candidates compiled")
+            with open(prepared, "w") as f:
+                json.dump(dict(zip(names, found)), f)
             if built.result()[2]:
                 say("floor.cu:", built.result()[1][-200:])
             if building:
                 building.result()
                 say("peers compiled")
-        with open(prepared, "w") as f:
-            json.dump(dict(zip(names, found)), f)
     if a.prepare:
         return 0
     with concurrent.futures.ThreadPoolExecutor(max(1, cores // 2)) as side:
