@@ -46,7 +46,7 @@ def section(paths):
         got = [r for r in rows if "error" not in r and re.search(pattern, r["program"]) and r.get("best_peer_us_cold")]
         if got:
             plain = [r["best_peer_us_cold"] / r["ours_us_cold"] for r in got]
-            pdl = [r["best_peer_us_cold"] / min(r["ours_pdl_us_cold"] or 1e30, r["ours_us_cold"]) for r in got]
+            pdl = [r["best_peer_us_cold"] / min(r.get("ours_pdl_us_cold") or 1e30, r["ours_us_cold"]) for r in got]
             out.append("Cold, %s, %d programs: geometric mean %.2fx, least %.2fx; with dependent launches where they pay %.2fx." % (name, len(got), mean(plain), min(plain), mean(pdl)))
     return "\n".join(out) + "\n"
 
