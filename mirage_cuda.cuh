@@ -172,6 +172,7 @@ typedef struct mg_check_config {
   const char *cxx;           /* NULL: $CXX or g++ */
   int keep;                  /* 1: keep the temporary directory */
   int full_size;             /* 1: do not reduce the sizes */
+  int samples;               /* places of the grid at which blocks run at full size too, where sizes are reduced; 0: 6; -1: none */
   int timeout_s;             /* for one compilation, and for one field's runs; 0: 300 */
 } mg_check_config;
 
@@ -186,6 +187,9 @@ typedef struct mg_check_report {
   int reduced;               /* 1: sizes were reduced for this */
   int exp_opaque;            /* 1: exp was taken as an uninterpreted function */
   uint64_t p[8], q[8];       /* the pairs */
+  uint64_t sampled;          /* blocks run at full size, where sizes were reduced: the first, the last, edges, others at random */
+  uint64_t sampled_compared; /* output elements that they stored */
+  char unsampled[160];       /* why there are none, or not as many as asked for; empty: no reason */
   int race;                  /* 1: two accesses race, whatever the values: who, where, at which lines */
   char difference[512];      /* MG_NOT_FOUND: what differs: field or floats, fiber order, output, element, got, expected, who stored it */
   char kept[256];            /* the temporary directory, with cfg->keep */
@@ -293,6 +297,8 @@ typedef struct mgi_emulator {
   mgi_emu_value (*unpack)(const void *user, uint16_t word);
   uint16_t (*pack)(const void *user, mgi_emu_value v);
   size_t shared_limit;       /* bytes a block may have */
+  const char *only;          /* of the kernel of this name only the blocks from lo to below hi run; NULL: all do */
+  int64_t lo[3], hi[3];
   int n_ranges;              /* global memory that the kernel may touch; 0: any */
   mgi_emu_range range[MGI_EMU_RANGES];
   char error[400];           /* out: the first fault; `@123` in it is an address of the code, from where it was loaded */
@@ -1528,13 +1534,17 @@ template<class F> MGI_EMU int mgi_emu_launch(const char *name, int64_t gx, int64
     }
   }
   for (int64_t k = 0, at = from; k < clusters && !s->failed; k++, at = (at + step) % clusters) {
+    int runs = !job->only || strcmp(job->only, name);
     for (int r = 0; r < s->cluster; r++) { /* ranks: x fastest */
       s->part[r].bid[0] = (int)(at % (gx / cx) * cx + r % cx);
       s->part[r].bid[1] = (int)(at / (gx / cx) % (gy / cy) * cy + r / cx % cy);
       s->part[r].bid[2] = (int)(at / (gx / cx) / (gy / cy) * cz + r / cx / cy);
       s->part[r].block = (uint32_t)(s->part[r].bid[0] + gx * (s->part[r].bid[1] + gy * s->part[r].bid[2]));
+      int inside = 1;
+      for (int x = 0; x < 3; x++) inside &= s->part[r].bid[x] >= job->lo[x] && s->part[r].bid[x] < job->hi[x];
+      runs |= inside;
     }
-    mgi_emu_block();
+    if (runs) mgi_emu_block();
   }
   return s->failed ? 719 : 0;
 }
@@ -3574,8 +3584,9 @@ typedef struct mgi_check_record {
   mg_status status;
   uint64_t compared, undefined, twice; /* twice: reference elements that are undecided by a second exponential */
   double float_error;
+  uint64_t sampled;
   int seeds, race;
-  char difference[512];
+  char difference[512], unsampled[160];
   mg_error error;
 } mgi_check_record;
 
@@ -3585,6 +3596,7 @@ typedef struct mgi_check_task {
   char so[512];
   uint64_t seed;
   int seeds;
+  int samples;               /* > 0: g is at full size, and blocks at so many places run */
   double tolerance;
 } mgi_check_task;
 
@@ -3617,11 +3629,33 @@ MGI_FN void mgi_check_writer(mgi_emulate_writer_fn writer, const mg_graph *g, co
   if (writer && writer((const char *)x->out[k] + at * mg_dtype_bytes(mg_tensor_of(g, g->out[k])->dtype), block, &thread))
     snprintf(r->difference + n, sizeof r->difference - n, "; stored by block (%d, %d, %d) thread %d", block[0], block[1], block[2], thread);
 }
-/* Compares output k with the reference over a field.  1: same. */
-MGI_FN int mgi_check_words(const mgi_check_task *t, const mgi_tensors *x, int k, uint64_t order, mgi_emulate_writer_fn writer, mgi_check_record *r) {
+/* The row-major number within a tensor of element i of a box of it. */
+MGI_FN int64_t mgi_box_place(const mg_shape *s, const mg_box *b, int64_t i) {
+  int64_t at = 0, step = 1;
+  for (int d = s->rank; d-- > 0; step *= s->dim[d]) {
+    const int64_t n = b->hi[d] - b->lo[d];
+    at += (b->lo[d] + i % n) * step;
+    i /= n;
+  }
+  return at;
+}
+/* The other way round. */
+MGI_FN int64_t mgi_box_number(const mg_shape *s, const mg_box *b, int64_t at) {
+  int64_t i = 0, step = 1;
+  for (int d = s->rank; d-- > 0; at /= s->dim[d]) {
+    i += (at % s->dim[d] - b->lo[d]) * step;
+    step *= b->hi[d] - b->lo[d];
+  }
+  return i;
+}
+/* Compares output k with the reference over a field; `box`: that part of it, and `whole` what the reference is of, or both
+   NULL.  1: same. */
+MGI_FN int mgi_check_words(const mgi_check_task *t, const mgi_tensors *x, int k, const mg_box *box, const mg_box *whole, uint64_t order, mgi_emulate_writer_fn writer, mgi_check_record *r) {
   const mg_tensor_info *o = mg_tensor_of(t->g, t->g->out[k]);
-  for (int64_t i = 0; i < x->out_n[k]; i++) {
-    mg_fv want = ((const mg_fv *)x->expected[k])[i], got;
+  const int64_t n = box ? mg_box_elements(box, o->shape.rank) : x->out_n[k];
+  for (int64_t j = 0; j < n; j++) {
+    const int64_t i = box ? mgi_box_place(&o->shape, box, j) : j;
+    mg_fv want = ((const mg_fv *)x->expected[k])[whole ? mgi_box_number(&o->shape, whole, i) : i], got;
     uint32_t bits = mgi_cd_get(x->out[k], o->dtype, i), poison = o->dtype == MG_F32 ? 0xFFFFFFFFu : 0xFFFFu;
     const char *what = NULL;
     memset(&got, 0, sizeof got);
@@ -3701,36 +3735,260 @@ MGI_FN int mgi_check_info(const mg_graph *g, const mg_emitted_info *info, mgi_ch
   return same;
 }
 
+/* A build's entry points.  0: it has not all of them, as the record says. */
+typedef struct mgi_check_entry {
+  void *so;
+  mgi_emulate_setup_fn setup;
+  mgi_emulate_writer_fn writer;
+  mgi_launch_fn launch;
+  mgi_workspace_fn workspace;
+} mgi_check_entry;
+MGI_FN int mgi_check_open(const mgi_check_task *t, mgi_check_entry *n, mgi_check_record *r) {
+  char name[256];
+  n->so = dlopen(t->so, RTLD_NOW | RTLD_LOCAL);
+  if (!n->so) {
+    r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "cannot load it: %.180s", dlerror());
+    return 0;
+  }
+  *(void **)&n->setup = dlsym(n->so, "mgi_emulate_setup");
+  *(void **)&n->writer = dlsym(n->so, "mgi_emulate_writer");
+  snprintf(name, sizeof name, "%s_launch", t->g->name);
+  *(void **)&n->launch = dlsym(n->so, name);
+  snprintf(name, sizeof name, "%s_workspace_bytes", t->g->name);
+  *(void **)&n->workspace = dlsym(n->so, name);
+  if (n->setup && n->launch && n->workspace) return 1;
+  r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "expected the entry points %.80s_launch and %.80s_workspace_bytes, found no %s", t->g->name, t->g->name,
+                      !n->launch ? "launch" : !n->workspace ? "workspace_bytes" : "emulator");
+  return 0;
+}
+
+/* ---- blocks at full size
+   Where all blocks run at reduced sizes only, some run once more at full size, over one pair: at places of the grid (the
+   axes over which nothing is merged: along the others all blocks of the group run) that are the first, the last, edges and
+   others at random.  What they store is compared with a part of the µGraph's outputs (mg_eval_part).  Inputs are functions
+   of the element's number: only what such a part reads is filled in, and pages of the rest are never touched.  It is the last
+   kernel of which some blocks run; what stands before it runs whole. */
+typedef struct mgi_sample { int64_t at[4]; mg_box want[MG_MAX_OUT]; } mgi_sample; /* by axis 1, 2, 3 */
+enum { MGI_SAMPLE_WORK = 60000000, MGI_SAMPLE_MIB = 1536 };
+
+/* The box of output tensor `to` that the store `o` of the block graph writes at a place of the grid; merged: by axis bits. */
+MGI_FN int mgi_sample_box(const mg_graph *sub, const mg_op_node *o, const mg_shape *to, const int64_t *at, unsigned merged, mg_box *box) {
+  memset(box, 0, sizeof *box);
+  for (uint32_t a = 1; a <= 3; a++)
+    if (sub->axes[a].extent > 1 && !(merged >> a & 1) && o->map.to[a] < 0 && at[a]) return 1; /* another block stores it */
+  for (int d = 0; d < to->rank; d++) {
+    int64_t lo = 0, n = to->dim[d];
+    int whole = 0, cut = 0;
+    for (uint32_t a = 1; a <= 3; a++)
+      if (o->map.to[a] == d && sub->axes[a].extent > 1) *(merged >> a & 1 ? &whole : &cut) = 1;
+    if (whole && cut) return 0;
+    for (uint32_t a = 1; a <= 3 && cut; a++) {
+      if (o->map.to[a] != d) continue;
+      const int64_t chunk = mgi_cd_ceil(n, sub->axes[a].extent), from = at[a] * chunk < n ? at[a] * chunk : n;
+      lo += from;
+      n = n - from < chunk ? n - from : chunk;
+    }
+    box->lo[d] = lo;
+    box->hi[d] = lo + n;
+    if (!n) {
+      memset(box, 0, sizeof *box);
+      return 1;
+    }
+  }
+  return 1;
+}
+/* Fills in what a box of input k holds. */
+MGI_FN int mgi_sample_fill(const mgi_check_task *t, const mgi_tensors *x, uint32_t k, const mg_box *b, mg_fv *given) {
+  const mg_tensor_info *o = mg_tensor_of(t->g, t->g->in[k]);
+  const int64_t n = mg_box_elements(b, o->shape.rank);
+  int64_t stride[MG_MAX_RANK];
+  mg_strides(o, stride);
+  for (int64_t j = 0; j < n; j++) {
+    const int64_t i = mgi_box_place(&o->shape, b, j);
+    uint64_t state = (t->seed * 64 + k) * 0x9E3779B97F4A7C15u ^ (uint64_t)i * 0xD1342543DE82EF95u;
+    const mg_fv v = mg_ff_random(t->F, &state);
+    if (given) given[j] = v;
+    mgi_cd_put(x->in[k], o->dtype, mgi_cd_place(&o->shape, stride, i), mg_ff_pack(t->F, v));
+  }
+  return 1;
+}
+MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
+  const mg_graph *g = t->g;
+  const mg_op_node *last = &g->ops[g->n_ops - 1];
+  const mg_graph *sub = last->sub;
+  mgi_check_entry n;
+  mgi_tensors x;
+  mgi_emulator m;
+  mgi_sample sample[16];
+  char name[300];
+  unsigned merged = 0, stored = 0;
+  int n_samples = 0, most = t->samples > 16 ? 16 : t->samples, outs = 0, of[MG_MAX_OUT]; /* the store's number of each output; -1: made before */
+  uint32_t store[MG_MAX_OUT];
+  double bytes = 0, work = 0, spent = 0;
+  memset(&x, 0, sizeof x);
+  r->status = MG_OK;
+  if (last->code != MG_OP_GRAPH) {
+    snprintf(r->unsampled, sizeof r->unsampled, "its last kernel is that of a whole operator");
+    return;
+  }
+  for (uint32_t k = 1; k < sub->n_ops; k++) {
+    const mg_op_node *o = &sub->ops[k];
+    if (o->code == MG_OP_STORE && outs < MG_MAX_OUT) {
+      store[outs++] = k;
+      for (uint32_t a = 1; a <= 3; a++)
+        if (o->map.to[a] >= 0) stored |= 1u << a;
+    }
+    for (uint32_t a = 1; a <= 3; a++)
+      if (o->code == MG_OP_ACCUM && o->map.to[a] != MG_MAP_NONE && sub->axes[a].extent > 1) merged |= 1u << a;
+  }
+  for (uint32_t k = 0; k < g->n_out; k++) {
+    of[k] = -1;
+    for (int j = 0; j < outs; j++)
+      if (last->out[j].id == g->out[k].id) of[k] = j;
+  }
+  uint64_t state = t->seed;
+  for (int tries = 0; n_samples < most && tries < 8 * most; tries++) { /* places, none twice */
+    mgi_sample *s = &sample[n_samples];
+    int again = 0;
+    memset(s, 0, sizeof *s);
+    for (uint32_t a = 1; a <= 3; a++) {
+      const int64_t extent = sub->axes[a].extent, any = (int64_t)(mgi_cd_random(&state) % (uint64_t)(extent > 0 ? extent : 1));
+      if (extent > 1 && !(merged >> a & 1) && (stored >> a & 1)) s->at[a] = tries == 0 ? 0 : tries == 1 ? extent - 1 : tries == 2 ? (a == 1 ? extent - 1 : 0) : tries == 3 ? (a == 1 ? 0 : extent - 1) : any;
+    }
+    for (int k = 0; k < n_samples; k++) again |= !memcmp(s->at, sample[k].at, sizeof s->at);
+    for (uint32_t k = 0; k < g->n_out; k++) {
+      const mg_shape *shape = &mg_tensor_of(g, g->out[k])->shape;
+      if (of[k] < 0) continue;
+      if (!mgi_sample_box(sub, &sub->ops[store[of[k]]], shape, s->at, merged, &s->want[k])) {
+        snprintf(r->unsampled, sizeof r->unsampled, "a dimension of %.60s is cut over merged and other axes", mg_tensor_of(g, g->out[k])->name);
+        return;
+      }
+    }
+    n_samples += !again;
+  }
+  for (uint32_t k = 0; k < g->n_in + g->n_out; k++) {
+    const mg_tensor_info *o = mg_tensor_of(g, k < g->n_in ? g->in[k] : g->out[k - g->n_in]);
+    bytes += (double)mg_shape_elements(&o->shape) * mg_dtype_bytes(o->dtype);
+  }
+  if (bytes > MGI_SAMPLE_MIB * 1048576.0) {
+    snprintf(r->unsampled, sizeof r->unsampled, "its tensors are %.0f MiB, the limit is %d", bytes / 1048576, (int)MGI_SAMPLE_MIB);
+    return;
+  }
+  const int before = g->n_ops > 2; /* kernels that run whole */
+  if (before) {
+    mg_box all[MG_MAX_OUT];
+    mg_part part;
+    for (uint32_t k = 0; k < g->n_out; k++) {
+      const mg_shape *shape = &mg_tensor_of(g, g->out[k])->shape;
+      memset(&all[k], 0, sizeof all[k]);
+      for (int d = 0; d < shape->rank; d++) all[k].hi[d] = shape->dim[d];
+    }
+    r->status = mg_part_of(g, all, &part, &r->error);
+    if (r->status != MG_OK) return;
+    work = part.work;
+    mg_part_free(&part);
+    if (work > MGI_SAMPLE_WORK) {
+      snprintf(r->unsampled, sizeof r->unsampled, "the kernels before the last would have to run whole: %.2g operations, the limit is %.2g", work, (double)MGI_SAMPLE_WORK);
+      return;
+    }
+  }
+  if (!mgi_check_open(t, &n, r)) return;
+  for (uint32_t k = 0; k < g->n_in + g->n_out; k++) { /* pages that are not touched cost nothing */
+    const int out = k >= g->n_in, j = (int)(out ? k - g->n_in : k);
+    const mg_tensor_info *o = mg_tensor_of(g, out ? g->out[j] : g->in[j]);
+    const size_t size = (size_t)mg_shape_elements(&o->shape) * (size_t)mg_dtype_bytes(o->dtype);
+    void *p = calloc(size + 16, 1);
+    if (out) x.out[j] = p, x.out_bytes[j] = size;
+    else x.in[j] = p, x.in_bytes[j] = size;
+    if (!p) r->status = mg_fail(&r->error, MG_NO_MEMORY, o->name, "no memory for %llu bytes", (unsigned long long)size);
+  }
+  const size_t space_bytes = n.workspace();
+  unsigned char *space = (unsigned char *)calloc(space_bytes + 512, 1), *aligned = space ? space + (256 - (uintptr_t)space % 256) % 256 : NULL;
+  if (!space) r->status = mg_fail(&r->error, MG_NO_MEMORY, "workspace", "no memory for %llu bytes", (unsigned long long)space_bytes);
+  mgi_check_emulator(&m, t->F);
+  for (uint32_t k = 0; k < g->n_in; k++) mgi_check_range(&m, mg_tensor_of(g, g->in[k])->name, x.in[k], x.in_bytes[k], 0);
+  for (uint32_t k = 0; k < g->n_out; k++) mgi_check_range(&m, mg_tensor_of(g, g->out[k])->name, x.out[k], x.out_bytes[k], 1);
+  if (space_bytes) mgi_check_range(&m, "the workspace", aligned, space_bytes, 1);
+  snprintf(name, sizeof name, "%.200s_kernel%d", g->name, mgi_cd_number(g, g->n_ops - 1));
+  mg_domain d = mg_domain_field(t->F);
+  for (int q = 0; q < n_samples && r->status == MG_OK; q++) {
+    const mgi_sample *s = &sample[q];
+    const void *given[MG_MAX_IN];
+    mg_part part;
+    r->status = mg_part_of(g, s->want, &part, &r->error);
+    if (r->status != MG_OK) break;
+    double held = part.elements;
+    for (uint32_t k = 0; k < g->n_in; k++) held += (double)mg_box_elements(&part.box[g->in[k].id], mg_tensor_of(g, g->in[k])->shape.rank);
+    spent += part.work + work;
+    if (spent > MGI_SAMPLE_WORK * (q ? 1.0 : 4.0) || held * sizeof(mg_fv) > MGI_SAMPLE_MIB * 1048576.0) {
+      snprintf(r->unsampled, sizeof r->unsampled, "%.2g operations and %.0f MiB for %s place are beyond the limits of %.2g and %d", part.work, held * sizeof(mg_fv) / 1048576, q ? "one more" : "the first",
+               MGI_SAMPLE_WORK * (q ? 1.0 : 4.0), (int)MGI_SAMPLE_MIB);
+      mg_part_free(&part);
+      break;
+    }
+    for (uint32_t k = 0; k < g->n_in && r->status == MG_OK; k++) {
+      const mg_tensor_info *o = mg_tensor_of(g, g->in[k]);
+      mg_box *b = &part.box[g->in[k].id];
+      for (int e = 0; e < o->shape.rank && before; e++) b->lo[e] = 0, b->hi[e] = o->shape.dim[e];
+      x.given[k] = malloc((size_t)mg_box_elements(b, o->shape.rank) * sizeof(mg_fv) + 16);
+      given[k] = x.given[k];
+      if (!x.given[k]) r->status = mg_fail(&r->error, MG_NO_MEMORY, o->name, "no memory for a part of it");
+      else mgi_sample_fill(t, &x, k, b, (mg_fv *)x.given[k]);
+    }
+    for (uint32_t k = 0; k < g->n_out && r->status == MG_OK; k++) {
+      const mg_tensor_info *o = mg_tensor_of(g, g->out[k]);
+      const int64_t count = mg_box_elements(&part.box[g->out[k].id], o->shape.rank), poison = mg_box_elements(&s->want[k], o->shape.rank);
+      x.expected[k] = malloc((size_t)count * sizeof(mg_fv) + 16);
+      if (!x.expected[k]) r->status = mg_fail(&r->error, MG_NO_MEMORY, o->name, "no memory for a part of it");
+      for (int64_t j = 0; j < poison; j++) mgi_cd_put(x.out[k], o->dtype, mgi_box_place(&o->shape, &s->want[k], j), 0xFFFFFFFFu);
+    }
+    if (r->status == MG_OK) r->status = mg_eval_part(g, &d, &part, given, x.expected, &r->error);
+    m.only = name;
+    m.seed = q < 6 ? (uint64_t)(q + 2) : (uint64_t)q + (t->seed << 8);
+    for (uint32_t a = 1; a <= 3; a++) {
+      m.lo[a - 1] = merged >> a & 1 ? 0 : s->at[a];
+      m.hi[a - 1] = merged >> a & 1 ? sub->axes[a].extent : s->at[a] + 1;
+    }
+    if (r->status == MG_OK && n.setup(&m) != 1) r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
+    if (r->status == MG_OK) {
+      const int rc = n.launch((const void *const *)x.in, x.out, space_bytes ? aligned : NULL, NULL);
+      if (rc || m.error[0]) {
+        snprintf(r->difference, sizeof r->difference, "at full size the launch fails (%d, fiber order %llu): %.350s", rc, (unsigned long long)m.seed, m.error);
+        r->status = MG_NOT_FOUND;
+      }
+      for (uint32_t k = 0; k < g->n_out && r->status == MG_OK; k++) {
+        if (of[k] < 0 || mg_box_elements(&s->want[k], mg_tensor_of(g, g->out[k])->shape.rank) <= 0) continue;
+        if (mgi_check_words(t, &x, (int)k, &s->want[k], &part.box[g->out[k].id], m.seed, n.writer, r)) continue;
+        const size_t used = strlen(r->difference);
+        snprintf(r->difference + used, sizeof r->difference - used, "; at full size");
+        r->status = MG_NOT_FOUND;
+      }
+      r->sampled += before ? 0 : m.blocks;
+      for (int64_t b = 1, a = 1; a <= 3 && before; a++) {
+        b *= m.hi[a - 1] - m.lo[a - 1];
+        if (a == 3) r->sampled += (uint64_t)b;
+      }
+    }
+    for (uint32_t k = 0; k < g->n_in; k++) free(x.given[k]), x.given[k] = NULL;
+    for (uint32_t k = 0; k < g->n_out; k++) free(x.expected[k]), x.expected[k] = NULL;
+    mg_part_free(&part);
+  }
+  free(space);
+  mgi_tensors_free(&x);
+}
+
 /* Everything over one build, in the child. */
 MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
   const mg_graph *g = t->g;
   mgi_tensors x;
   mgi_emulator m;
+  mgi_check_entry n;
   char name[256];
   const void *given[MG_MAX_IN], *in[MG_MAX_IN];
   memset(&x, 0, sizeof x);
-  void *so = dlopen(t->so, RTLD_NOW | RTLD_LOCAL);
-  if (!so) {
-    r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "cannot load it: %.180s", dlerror());
-    return;
-  }
-  mgi_emulate_setup_fn setup;
-  mgi_emulate_writer_fn writer;
-  mgi_launch_fn launch;
-  mgi_workspace_fn workspace;
-  *(void **)&setup = dlsym(so, "mgi_emulate_setup");
-  *(void **)&writer = dlsym(so, "mgi_emulate_writer");
-  snprintf(name, sizeof name, "%s_launch", g->name);
-  *(void **)&launch = dlsym(so, name);
-  snprintf(name, sizeof name, "%s_workspace_bytes", g->name);
-  *(void **)&workspace = dlsym(so, name);
-  if (!setup || !launch || !workspace) {
-    r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "expected the entry points %.80s_launch and %.80s_workspace_bytes, found no %s", g->name, g->name,
-                        !launch ? "launch" : !workspace ? "workspace_bytes" : "emulator");
-    return;
-  }
+  if (!mgi_check_open(t, &n, r)) return;
   snprintf(name, sizeof name, "%s_info", g->name);
-  const mg_emitted_info *info = (const mg_emitted_info *)dlsym(so, name);
+  const mg_emitted_info *info = (const mg_emitted_info *)dlsym(n.so, name);
   if (info && !mgi_check_info(g, info, r)) {
     r->status = MG_NOT_FOUND;
     return;
@@ -3754,7 +4012,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
   mg_domain d = t->F ? mg_domain_field(t->F) : mg_domain_real();
   r->status = mg_eval(g, &d, given, x.expected, &r->error);
   if (r->status != MG_OK) return;
-  size_t bytes = workspace();
+  size_t bytes = n.workspace();
   unsigned char *space = (unsigned char *)malloc(bytes + 512), *aligned = space ? space + (256 - (uintptr_t)space % 256) % 256 : NULL;
   if (!space) {
     r->status = mg_fail(&r->error, MG_NO_MEMORY, "workspace", "no memory for %llu bytes", (unsigned long long)bytes);
@@ -3768,11 +4026,11 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
   for (int order = 0; order < t->seeds; order++) {
     m.seed = (uint64_t)order < 6 ? (uint64_t)order : (uint64_t)order + (t->seed << 8);
     for (uint32_t k = 0; k < g->n_out; k++) memset(x.out[k], 0xFF, x.out_bytes[k]);
-    if (setup(&m) != (t->F != NULL)) {
+    if (n.setup(&m) != (t->F != NULL)) {
       r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
       return;
     }
-    int rc = launch(in, x.out, bytes ? aligned : NULL, NULL);
+    int rc = n.launch(in, x.out, bytes ? aligned : NULL, NULL);
     r->seeds = order + 1;
     if (rc || m.error[0]) {
       snprintf(r->difference, sizeof r->difference, "the launch fails (%d, fiber order %llu): %.350s", rc, (unsigned long long)m.seed, m.error);
@@ -3782,7 +4040,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
     }
     for (uint32_t k = 0; k < g->n_out; k++) {
       if (t->F) {
-        if (mgi_check_words(t, &x, (int)k, m.seed, writer, r)) continue;
+        if (mgi_check_words(t, &x, (int)k, NULL, NULL, m.seed, n.writer, r)) continue;
       } else {
         uint64_t unwritten = 0;
         int64_t worst;
@@ -3798,7 +4056,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
           snprintf(r->difference, sizeof r->difference, "output %.40s over floats: relative error %.3g, not %.3g; worst at %.40s: got %.6g, expected %.6g (fiber order %u)%s", o->name,
                    error, t->tolerance, at, mgi_cd_value(o->dtype, mgi_cd_get(x.out[k], o->dtype, worst)), ((const double *)x.expected[k])[worst], (unsigned)order,
                    isinf(error) ? ": overflow?" : "");
-        if (!unwritten) mgi_check_writer(writer, g, &x, (int)k, worst, r);
+        if (!unwritten) mgi_check_writer(n.writer, g, &x, (int)k, worst, r);
       }
       r->status = MG_NOT_FOUND;
       return;
@@ -3825,7 +4083,8 @@ MGI_FN int mgi_check_start(mgi_child *c, const mgi_check_task *t, int timeout_s)
     static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM}; /* the caller's handlers are not for us */
     for (int k = 0; k < 6; k++) signal(fatal[k], SIG_DFL);
     alarm((unsigned)timeout_s);
-    mgi_check_inside(t, &r);
+    if (t->samples > 0) mgi_check_sampled(t, &r);
+    else mgi_check_inside(t, &r);
     const char *at = (const char *)&r;
     for (size_t n = 0; n < sizeof r;) {
       ssize_t put = write(fd[1], at + n, sizeof r - n);
@@ -3851,13 +4110,13 @@ MGI_FN void mgi_check_finish(mgi_child *c, int timeout_s, mgi_check_record *r) {
   else snprintf(r->difference, sizeof r->difference, "the emulated kernel faults (signal %d): memory outside of every array", code - 256);
 }
 
-/* Both builds of the text, at the same time. */
-MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, const char *dir, const char *cxx, const char *headers, int timeout_s, const char *text,
+/* The builds of the text, at the same time: over field elements, over floats and, with `full`, over field elements at full size. */
+MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int full, const char *dir, const char *cxx, const char *headers, int timeout_s, const char *text,
                                  mg_error *e) {
   enum { MOST = 400 };
   const char *argv[MOST + 16];
-  char *define = (char *)malloc((size_t)MOST * 300), source[600], out[2][600], include[600];
-  mgi_child child[2];
+  char *define = (char *)malloc((size_t)MOST * 300), source[600], out[3][600], include[600];
+  mgi_child child[3];
   int n = 0, defines = 0, started = 0;
   mg_status s = MG_OK;
   mg_classes c;
@@ -3897,11 +4156,15 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, con
   }
   argv[n++] = "-o";
   int at_out = n;
-  for (int k = 0; k < 2 && s == MG_OK; k++) {
+  for (int k = 0; k < 2 + full && s == MG_OK; k++) {
     n = at_out;
-    snprintf(out[k], sizeof out[k], "%s/%s.so", dir, k ? "floats" : "fields");
+    if (k == 2) { /* without the sizes */
+      n -= 1 + defines;
+      argv[n++] = "-o";
+    }
+    snprintf(out[k], sizeof out[k], "%s/%s.so", dir, k == 2 ? "full" : k ? "floats" : "fields");
     argv[n++] = out[k];
-    for (int a = 0; a < (k ? 7 : 1); a++) argv[n++] = k ? floats[a] : fields[a]; /* races do not depend on values: one build watches */
+    for (int a = 0; a < (k == 1 ? 7 : 1); a++) argv[n++] = k == 1 ? floats[a] : fields[a]; /* races do not depend on values: one build watches */
     argv[n++] = "-x";
     argv[n++] = "c++";
     argv[n++] = source;
@@ -3921,8 +4184,8 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, con
   return s;
 }
 
-/* Replaces the addresses `@123` of a message by lines of the emitted text, and by the comment that stands above them, where
-   addr2line (binutils) can tell. */
+/* Replaces the addresses `@123` of a message by lines of the emitted text, and by the comment that stands above them, or by
+   lines of a template, where addr2line (binutils) can tell. */
 MGI_FN void mgi_check_lines(const char *dir, const char *text, char *message, size_t size) {
   char out[1024], so[600], source[600], address[32];
   size_t n = 0, file = (size_t)snprintf(source, sizeof source, "%s/kernel.cu:", dir);
@@ -3936,13 +4199,15 @@ MGI_FN void mgi_check_lines(const char *dir, const char *text, char *message, si
     snprintf(address, sizeof address, "0x%lx", strtoul(p + 1, &end, 10));
     const char *argv[] = {"addr2line", "-i", "-e", so, address, NULL};
     mgi_child c;
-    long line = 0, lines = 1;
+    long line = 0, lines = 1, inside = 0;
     for (const char *k = text; (k = strchr(k, '\n')) != NULL; k++) lines++;
     if (mgi_child_start(&c, argv, 20) && !mgi_child_wait(&c))
       for (const char *at = strstr(c.out, source); at && !line; at = strstr(at + file, source)) { /* the innermost */
         line = strtol(at + file, NULL, 10);
         if (line > lines) line = 0;
       }
+    const char *header = line ? NULL : strstr(c.out, "/mirage_cuda.cuh:"); /* a template that was not inlined */
+    if (header) inside = strtol(header + 17, NULL, 10);
     const char *comment = NULL, *at = text;
     for (long k = 1; at && k <= line; k++) {
       const char *word = at + strspn(at, " ");
@@ -3951,7 +4216,7 @@ MGI_FN void mgi_check_lines(const char *dir, const char *text, char *message, si
       if (at) at++;
     }
     size_t room = sizeof out - n;
-    int put = !line ? snprintf(out + n, room, "?") : !comment ? snprintf(out + n, room, "line %ld", line)
+    int put = !line && inside > 0 ? snprintf(out + n, room, "mirage_cuda.cuh:%ld", inside) : !line ? snprintf(out + n, room, "?") : !comment ? snprintf(out + n, room, "line %ld", line)
               : snprintf(out + n, room, "line %ld (%.*s)", line, (int)strcspn(comment, "\n") > 60 ? 60 : (int)strcspn(comment, "\n"), comment);
     n += put < 0 ? 0 : (size_t)put < room ? (size_t)put : room - 1;
     p = end;
@@ -3977,6 +4242,7 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
   int timeout_s = cfg->timeout_s > 0 ? cfg->timeout_s : 300;
   const char *cxx = cfg->cxx ? cfg->cxx : getenv("CXX");
   if (!cxx || !cxx[0] || strchr(cxx, ' ')) cxx = "g++";
+  int full = 0;
   mgi_cd_header_dir(cfg->include_dir, headers, sizeof headers);
   if (!ugraph) {
     s = mg_cuda_source_graph(cu_text, strlen(cu_text), &own, e);
@@ -4005,13 +4271,14 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
       }
     }
   } else s = mg_cuda_reduce(ugraph, &small, e);
+  full = small.changed && cfg->samples >= 0;
   if (s == MG_OK) s = mgi_check_constants(ugraph, cu_text, r, e);
   if (s == MG_OK) s = mgi_cd_temp_dir(cfg->work_dir, dir, sizeof dir, e);
   if (s == MG_OK) {
     snprintf(path, sizeof path, "%s/kernel.cu", dir);
     if (!mgi_cd_write(path, cu_text, strlen(cu_text))) s = mg_fail(e, MG_MACHINE, path, "cannot write it: %s", strerror(errno));
   }
-  if (s == MG_OK) s = mgi_check_build(ugraph, &small, dir, cxx, headers, timeout_s, cu_text, e);
+  if (s == MG_OK) s = mgi_check_build(ugraph, &small, full, dir, cxx, headers, timeout_s, cu_text, e);
   r->reduced = small.changed;
   for (int opaque = 0; opaque < 2 && s == MG_OK; opaque++) {
     /* Two pairs; the second also avoids the first one's primes, as if a constant held them. */
@@ -4028,17 +4295,18 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
     if (s == MG_OK) s = mg_field_small(both, 3, seed + 1, opaque, &F[1], e);
     mg_graph_free(shun);
     if (s != MG_OK) break;
-    mgi_check_task task[3];
-    mgi_check_record record[3];
-    mgi_child child[3];
+    mgi_check_task task[4];
+    mgi_check_record record[4];
+    mgi_child child[4];
     int started = 0;
-    for (int k = 0; k < 3; k++) {
-      task[k].g = small.graph;
-      task[k].F = k < 2 ? &F[k] : NULL;
+    for (int k = 0; k < 3 + full; k++) {
+      task[k].g = k < 3 ? small.graph : ugraph;
+      task[k].F = k < 2 ? &F[k] : k == 3 ? &F[0] : NULL;
+      task[k].samples = k < 3 ? 0 : cfg->samples ? cfg->samples : 6;
       task[k].seed = seed * 3 + (uint64_t)k;
       task[k].seeds = k < 2 ? (cfg->seeds > 0 ? cfg->seeds : 8) : 2;
       task[k].tolerance = r->tolerance;
-      snprintf(task[k].so, sizeof task[k].so, "%s/%s.so", dir, k < 2 ? "fields" : "floats");
+      snprintf(task[k].so, sizeof task[k].so, "%s/%s.so", dir, k < 2 ? "fields" : k == 3 ? "full" : "floats");
       if (mgi_check_start(&child[k], &task[k], timeout_s)) started++;
       else {
         s = mg_fail(e, MG_MACHINE, "mg_cuda_check", "cannot start a process: %s", strerror(errno));
@@ -4059,9 +4327,14 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
         r->q[k] = F[k].q;
         r->fields += record[k].status == MG_OK;
         r->seeds = record[k].seeds;
-      } else {
+      } else if (k == 2) {
         r->float_error = record[k].float_error;
         r->float_checked = record[k].status == MG_OK;
+      } else {
+        r->sampled = record[k].sampled;
+        r->sampled_compared = record[k].compared;
+        twice += record[k].twice;
+        memcpy(r->unsampled, record[k].unsampled, sizeof r->unsampled);
       }
       if (record[k].status == MG_NOT_FOUND) { /* a difference beats any other outcome */
         if (!r->difference[0] || (record[k].race && !r->race)) memcpy(r->difference, record[k].difference, sizeof r->difference); /* it says why */
@@ -4082,8 +4355,8 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
                 (unsigned long long)(r->undefined + r->compared));
   if (dir[0] && cfg->keep) snprintf(r->kept, sizeof r->kept, "%.250s", dir);
   else if (dir[0]) {
-    static const char *const files[] = {"kernel.cu", "fields.so", "floats.so"};
-    for (int k = 0; k < 3; k++) {
+    static const char *const files[] = {"kernel.cu", "fields.so", "floats.so", "full.so"};
+    for (int k = 0; k < 4; k++) {
       snprintf(path, sizeof path, "%s/%s", dir, files[k]);
       unlink(path);
     }

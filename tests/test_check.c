@@ -419,6 +419,57 @@ static const char *const emitted_graphs[] = {
     "output O\noutput S\n",
     "program library\ninput X : f16[5, 72]\ninput W : f16[72, 40]\nY = matmul(X, W)\nS = sum(relu(Y), dim=1)\nO = div(Y, add_scalar(S, 3/2))\nP = flip(O, dim=1)\noutput P\n",
 };
+/* What is wrong at full size only is found in the blocks that run there too: the first, the last, others; groups whole. */
+static void sampled_blocks(void **state) {
+  (void)state;
+  static const char whole[] =
+      "program norm\ninput X : f16[16, 1024]\ninput G : f16[1024]\ninput W : f16[1024, 256]\nO = kernel grid=(x=8) threads=128 {\n  plan { stages=2 }\n  for i=16 {\n    a = load X {i->1}\n    g = load G {i->0}\n    w = load W {x->1, i->0}\n"
+      "    b = matmul(mul(a, g), w)\n    s = sum(sqr(a), dim=1)\n  }\n  o = div(accum(b) {i->+}, sqrt(add_scalar(scale(accum(s) {i->+}, 1/1024), 1/1000000)))\n  store o {x->1}\n}\noutput O\n";
+  static const char merged[] =
+      "program norm\ninput X : f16[16, 2048]\ninput W : f16[2048, 256]\nO, S = kernel grid=(x=8, z=2) threads=128 {\n  plan { merge=workspace stages=2 }\n  for i=16 {\n    a = load X {z->1, i->1}\n    w = load W {x->1, z->0, i->0}\n"
+      "    b = matmul(a, w)\n    s = sum(a, dim=1)\n  }\n  o = accum(b) {z->+, i->+}\n  t = accum(s) {z->+, i->+}\n  store o {x->1}\n  store t {}\n}\noutput O\noutput S\n";
+  static const struct { const char *graph, *find, *wrong, *says; } row[] = {
+      {whole, "(i_i * (int64_t)64)", "((i_i < 15 ? i_i : 14) * (int64_t)64)", "at full size"},                 /* a late iteration */
+      {whole, "(b_x * (int64_t)32)", "((b_x == 7 ? 3 : b_x) * (int64_t)32)", "at full size"},                 /* the last block */
+      {merged, "(b_x * (int64_t)32)", "((b_x == 7 ? 3 : b_x) * (int64_t)32)", "at full size"},
+      {whole, "(i_i * (int64_t)64)", "((i_i == 15 ? 1000000 : i_i) * (int64_t)64)", "at full size the launch fails"}, /* out of bounds */
+  };
+  for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+    mg_check_config c = config();
+    mg_check_report r;
+    mg_error e;
+    mg_graph *g = parse(row[k].graph);
+    char *text = NULL;
+    memset(&e, 0, sizeof e);
+    if (mg_cuda_emit(g, NULL, &text, &e) != MG_OK) fail_msg("%s", e.msg);
+    const size_t from = strlen(row[k].find), to = strlen(row[k].wrong);
+    char *bad = (char *)malloc(strlen(text) + 20 * to);
+    assert_non_null(bad);
+    size_t n = 0, found = 0;
+    for (const char *at = text; *at;) {
+      if (!strncmp(at, row[k].find, from)) memcpy(bad + n, row[k].wrong, to), n += to, at += from, found++;
+      else bad[n++] = *at++;
+    }
+    bad[n] = 0;
+    assert_true(found > 0 && found < 20);
+    if (k == 0 || k == 2) {
+      mg_status s = mg_cuda_check(g, text, &c, &r, &e);
+      if (s != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+      assert_true(r.reduced && r.sampled == (k ? 12 : 6) && r.sampled_compared >= 6 * 16 * 32);
+      assert_string_equal(r.unsampled, "");
+    }
+    if (mg_cuda_check(g, bad, &c, &r, &e) != MG_NOT_FOUND || !strstr(r.difference, row[k].says)) fail_msg("%d: %s: expected \"%s\"", (int)k, r.difference, row[k].says);
+    if (k == 0) assert_non_null(strstr(r.difference, "stored by block ("));
+    c.samples = -1; /* reduced sizes alone do not show it */
+    mg_status s = mg_cuda_check(g, bad, &c, &r, &e);
+    if (s != MG_OK) fail_msg("%d: %s: %s", (int)k, e.where, e.msg);
+    assert_int_equal(r.sampled, 0);
+    free(bad);
+    mg_string_free(text);
+    mg_graph_free(g);
+  }
+}
+
 static void emitted_kernels(void **state) {
   (void)state;
   for (size_t k = 0; k < sizeof emitted_graphs / sizeof *emitted_graphs; k++) {
@@ -743,7 +794,8 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(conversions), cmocka_unit_test(field_scalar), cmocka_unit_test(finds_the_source), cmocka_unit_test(reduces), cmocka_unit_test(reduces_random),
       cmocka_unit_test(elements), cmocka_unit_test(copy_passes), cmocka_unit_test(rows_pass), cmocka_unit_test(mm_passes), cmocka_unit_test(mm_reduced), cmocka_unit_test(copy_bugs), cmocka_unit_test(rows_bugs),
-      cmocka_unit_test(mm_bugs), cmocka_unit_test(races), cmocka_unit_test(emitted_kernels), cmocka_unit_test(emitted_without_barriers), cmocka_unit_test(compiler_faults),
+      cmocka_unit_test(mm_bugs), cmocka_unit_test(races), cmocka_unit_test(emitted_kernels), cmocka_unit_test(sampled_blocks), cmocka_unit_test(emitted_without_barriers), cmocka_unit_test(compiler_faults),
   };
+  if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,833 @@
+/* Planted bugs (the third claim of link 2): one line of a template of mirage_cuda.cuh, or of an emitted file, is made
+   wrong at a time, and mg_cuda_check must say so.
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_plant.c -o build/test_plant -lcmocka -lm -lpthread && build/test_plant [SEED [all | COUNT [TABLE.txt]]]
+
+   How.  A plant is a range of text and what stands there instead.  All plants of a file are put into one copy of it, each
+   behind a switch, `(mgt_planted(17) ? (wrong) : (right))`, so that a kernel is compiled once; the switch is an environment
+   variable.  The copies with all switches off must pass, and tell which plants they reach: one that no kernel reaches, and a
+   pattern that matches nothing, fail the test.  A plant in a template counts as caught if one of the kernels that reach it
+   is refused: on some it may change nothing, as an edge mask does where nothing is ragged.  A plant in an emitted file must
+   be caught in that file.  Some are no bugs there; `harmless` names them, with the reason, and they are not counted. */
+#ifndef _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE 1
+#endif
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+#define MIRAGE_IMPLEMENTATION
+#include "mirage.h"
+#include "mirage_verify.h"
+#include "mirage_cuda.cuh"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <fcntl.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static uint64_t seed = 1, rng;
+static int all = 0, sample = 24;
+static const char *table_path;
+static uint64_t pick(uint64_t n) { /* below n */
+  rng ^= rng << 13;
+  rng ^= rng >> 7;
+  rng ^= rng << 17;
+  return (rng >> 11) % n;
+}
+
+/* -------------------------------------------------------------------------------------------------- the plants
+   find: what is looked for; `~` matches a run of letters, digits and `_`, a backquote the rest of the line, and `[` `]` enclose what is replaced (all, if
+   there are none).  wrong: what stands there instead; $0 is what was replaced, $1 the first `~`, and so on.
+   kind: x an expression, s a statement, c at compile time (lines). */
+enum { BARRIER, WAIT, INDEX, LANE, STAGE, EPILOGUE, EDGE, REUSE, SHUFFLE, FRAGMENT, STRIDE, RESET, SCALE, STATISTIC, WORKSPACE, CLUSTER, DROPPED, CLASSES };
+static const char *const class_name[CLASSES] = {"barrier", "wait", "off by one", "lane or warp", "stage", "epilogue", "edge", "reuse", "shuffle", "fragment", "stride", "reset", "scale", "statistic", "workspace", "cluster", "dropped part"};
+typedef struct plant { int cls, kind; const char *anchor; const char *find, *wrong; int nth; } plant;
+static const plant in_templates[] = {
+    {FRAGMENT, 'x', "struct mg_tile {", "TRANS ? c * PITCH + r : r * PITCH + c", "TRANS ? r * PITCH + c : c * PITCH + r", 0},
+    {STRIDE, 'x', "struct mg_tile {", "TRANS ? c * PITCH + r : r * PITCH + c", "TRANS ? c * ROWS + r : r * COLS + c", 0},
+    {FRAGMENT, 's', "struct mg_tile {", "first = mg_widen(lo);", "first = mg_widen(hi);", 0},
+    {FRAGMENT, 's', "struct mg_tile {", "second = mg_widen(hi);", "second = mg_widen(lo);", 0},
+    {INDEX, 's', "struct mg_tile {", "second = at(r, c + 1);", "second = at(r, c);", 0},
+    {STRIDE, 'x', "struct mg_global {", "r * row + c * col", "r * col + c * row", 0},
+    {INDEX, 'x', "struct mg_global {", "r * row + c * col", "r * row + (c + 1) * col", 0},
+    {EDGE, 'x', "MG_DEV void mg_load_tile", "u0 / ROW + o < outer ? inner - i : 0", "inner - i", 0},
+    {EDGE, 'x', "MG_DEV void mg_load_tile", "u0 / ROW + o < outer ? inner - i : 0", "u0 / ROW + o < outer ? E : 0", 0},
+    {EDGE, 'x', "MG_DEV void mg_load_tile", "u0 / ROW + o < outer ? inner - i : 0", "u0 / ROW + o <= outer ? inner - i : 0", 0},
+    {EDGE, 'x', "MG_DEV void mg_load_tile", "left = [o < outer ? inner - i : 0]", "inner - i", 0},
+    {EDGE, 'x', "MG_DEV void mg_load_tile", "left = [o < outer ? inner - i : 0]", "o < outer ? E : 0", 0},
+    {EDGE, 'x', "MG_DEV void mg_load_tile", "left = [o < outer ? inner - i : 0]", "o <= outer ? inner - i : 0", 0},
+    {STRIDE, 'x', "MG_DEV void mg_load_tile", "to.p + o * TILE::PITCH + i", "to.p + o * INNER + i", 0},
+    {STRIDE, 'x', "MG_DEV void mg_load_tile", "to.p + o * TILE::PITCH + i", "to.p + o * INNER + i", 1},
+    {STRIDE, 'x', "MG_DEV void mg_load_tile", "from + o * outer_stride + i", "from + o * INNER + i", 0},
+    {STRIDE, 'x', "MG_DEV void mg_load_tile", "from + o * outer_stride + i", "from + o * INNER + i", 1},
+    {INDEX, 'x', "MG_DEV void mg_load_tile", "from + o * outer_stride + i", "from + o * outer_stride + i + E", 0},
+    {INDEX, 'x', "MG_DEV void mg_load_tile", "from + o * outer_stride + i", "from + o * outer_stride + i + E", 1},
+    {STRIDE, 'x', "MG_DEV void mg_load_tile", "put + u0 / ROW * TILE::PITCH", "put + u0 / ROW * INNER", 0},
+    {INDEX, 'x', "MG_DEV void mg_load_tile", "get + u0 / ROW * outer_stride", "get", 0},
+    {EDGE, 'x', "MG_DEV void mg_load_tile", "n * (int)sizeof(T)", "16", 0},
+    {STRIDE, 'x', "MG_DEV void mg_load_tile", "n * (int)sizeof(T)", "n", 0},
+    {EDGE, 'x', "MG_DEV void mg_load_tile", "n * (int)sizeof(T)", "16", 1},
+    {STRIDE, 'x', "MG_DEV void mg_load_tile", "n * (int)sizeof(T)", "n", 1},
+    {EDGE, 'x', "MG_DEV void mg_load_tile", "UNITS % THREADS == 0 || u0 + me < UNITS", "true", 0},
+    {DROPPED, 'x', "MG_DEV void mg_load_tile", "UNITS % THREADS == 0 || u0 + me < UNITS", "u0 + me < UNITS - 1", 0},
+    {EDGE, 'x', "MG_DEV void mg_load_tile", "UNITS % THREADS == 0 || u < UNITS", "true", 0},
+    {DROPPED, 'x', "MG_DEV void mg_load_tile", "UNITS % THREADS == 0 || u < UNITS", "u < UNITS - 1", 0},
+    {LANE, 'x', "MG_DEV void mg_load_tile", "THREADS == 32 ? mg_lane() : mg_tid()", "mg_lane()", 0},
+    {LANE, 'x', "MG_DEV void mg_load_tile", "THREADS == 32 ? mg_lane() : mg_tid()", "mg_tid()", 0},
+    {LANE, 'x', "MG_DEV void mg_load_tile", "o = [me / ROW]", "me % ROW", 0},
+    {DROPPED, 'x', "MG_DEV void mg_load_tile", "u0 += THREADS", "u0 += 2 * THREADS", 0},
+    {DROPPED, 'x', "MG_DEV void mg_load_tile", "u0 += THREADS", "u0 += 2 * THREADS", 1},
+    {EDGE, 'x', "MG_DEV void mg_load_tile", "o < outer && i < inner", "i < inner", 0},
+    {EDGE, 'x', "MG_DEV void mg_load_tile", "o < outer && i < inner", "o < outer", 0},
+    {EDGE, 'x', "MG_DEV void mg_load_tile", "o < outer && i < inner", "o <= outer && i < inner", 0},
+    {EDGE, 'x', "MG_DEV void mg_load_tile", "o < outer && i < inner", "o < outer && i <= inner", 0},
+    {INDEX, 'x', "MG_DEV void mg_load_tile", "i = [u % INNER]", "u % OUTER", 0},
+    {STRIDE, 'x', "MG_DEV void mg_load_tile", "o * outer_stride + i * inner_stride", "o * inner_stride + i * outer_stride", 0},
+    {STRIDE, 's', "MG_DEV void mg_load_tile", "to.p\\[o * TILE::PITCH + i\\] = v;", "to.p[o * INNER + i] = v;", 0},
+    {RESET, 'x', "MG_DEV void mg_load_tile", "T v = [mg_narrow<T>(mg_zero())]", "mg_narrow<T>(mg_const(1, 1))", 0},
+    {EDGE, 'x', "MG_DEV void mg_zero_outside", "rows == TILE::ROWS && cols == TILE::COLS", "true", 0},
+    {EDGE, 'x', "MG_DEV void mg_zero_outside", "r >= rows || c >= cols", "c >= cols", 0},
+    {EDGE, 'x', "MG_DEV void mg_zero_outside", "r >= rows || c >= cols", "r >= rows", 0},
+    {INDEX, 'x', "MG_DEV void mg_zero_outside", "r >= rows || c >= cols", "r > rows || c > cols", 0},
+    {RESET, 's', "MG_DEV void mg_fill", "t.put(u / TILE::COLS, u % TILE::COLS, v);", "", 0},
+    {INDEX, 'x', "MG_DEV void mg_fill", "u < TILE::ROWS * TILE::COLS", "u < TILE::ROWS * TILE::COLS - 1", 0},
+    {LANE, 'x', "struct mg_acc {", "mg_warp() / (WM * WN)", "0", 0},
+    {LANE, 'x', "struct mg_acc {", "CHAIN ? [mg_warp() % WK]", "mg_warp() / WK", 0},
+    {LANE, 'x', "struct mg_acc {", "mg_warp() % (WM * WN) / WN", "mg_warp() % WM", 0},
+    {LANE, 'x', "struct mg_acc {", "CHAIN ? [mg_warp() / WK]", "mg_warp() % WK", 0},
+    {STRIDE, 'x', "struct mg_acc {", "* [(MT * 16)]", "16", 0},
+    {STRIDE, 'x', "struct mg_acc {", "mg_warp() % WN * (NT * 8)", "mg_warp() % WN * 8", 0},
+    {LANE, 'x', "struct mg_acc {", "mg_warp() % WN * (NT * 8)", "mg_warp() / WN * (NT * 8)", 0},
+    {FRAGMENT, 'x', "struct mg_acc {", "i / 4 / NT * 16", "i / 4 % NT * 16", 0},
+    {FRAGMENT, 'x', "struct mg_acc {", "mg_lane() / 4 + (i & 2) * 4", "mg_lane() / 4 + (i & 1) * 8", 0},
+    {LANE, 'x', "struct mg_acc {", "mg_lane() / 4 + (i & 2) * 4", "mg_lane() % 8 + (i & 2) * 4", 0},
+    {FRAGMENT, 'x', "struct mg_acc {", "i / 4 % NT * 8", "i / 4 / NT * 8", 0},
+    {LANE, 'x', "struct mg_acc {", "mg_lane() % 4 * 2 + (i & 1)", "mg_lane() % 4 + (i & 1)", 0},
+    {FRAGMENT, 'x', "struct mg_acc {", "mg_lane() % 4 * 2 + (i & 1)", "mg_lane() % 4 * 2 + (i >> 1 & 1)", 0},
+    {FRAGMENT, 'x', "struct mg_acc {", "i / 4 / NT * 2 + (i >> 1 & 1)", "i / 4 / NT * 2 + (i & 1)", 0},
+    {FRAGMENT, 'x', "struct mg_acc {", "i / 4 / NT * 2 + (i >> 1 & 1)", "i >> 1 & 1", 0},
+    {SCALE, 'x', "struct mg_acc {", "c\\[i >> 2\\]\\[i & 3\\] = [c\\[i >> 2\\]\\[i & 3\\] * f\\[row_of(i)\\]]", "c[i >> 2][i & 3] * f[0]", 0},
+    {SCALE, 'x', "struct mg_acc {", "c\\[i >> 2\\]\\[i & 3\\] = [c\\[i >> 2\\]\\[i & 3\\] * f\\[row_of(i)\\]]", "c[i >> 2][i & 3]", 0},
+    {RESET, 's', "struct mg_acc {", "c\\[t\\]\\[k\\] = mg_zero();", "", 0},
+    {RESET, 'x', "struct mg_acc {", "t < MT * NT", "t < MT * NT - 1", 0},
+    {FRAGMENT, 'x', "struct mg_left_tile {", "((l >> 3) & 1) * 8", "((l >> 4) & 1) * 8", 0},
+    {FRAGMENT, 'x', "struct mg_left_tile {", "(l & 7) + (l >> 4) * 8", "(l & 7) + ((l >> 3) & 1) * 8", 0},
+    {LANE, 'x', "struct mg_left_tile {", "row + (l & 15)", "row + (l & 7)", 0},
+    {EDGE, 'x', "struct mg_left_tile {", "m > TILE::ROWS - 1", "false", 0},
+    {FRAGMENT, 'x', "struct mg_left_tile {", "m, [k + (l >> 4) * 8]", "k", 0},
+    {STRIDE, 'x', "struct mg_left_tile {", "m, [k + (l >> 4) * 8]", "k + (l >> 4) * 4", 0},
+    {FRAGMENT, 'x', "struct mg_left_value {", "mg_lane() / 4 + (x & 1) * 8", "mg_lane() / 4 + (x >> 1) * 8", 0},
+    {FRAGMENT, 'x', "struct mg_left_value {", "mg_lane() % 4 * 2 + (x >> 1) * 8", "mg_lane() % 4 * 2 + (x & 1) * 8", 0},
+    {LANE, 'x', "struct mg_left_value {", "mg_lane() % 4 * 2 + (x >> 1) * 8", "mg_lane() % 8 + (x >> 1) * 8", 0},
+    {EDGE, 'x', "struct mg_left_value {", "FULL || kk < end", "true", 0},
+    {EDGE, 'x', "struct mg_left_value {", "FULL || kk + 1 < end ? second : mg_zero()", "second", 0},
+    {DROPPED, 'x', "struct mg_left_value {", "FULL || kk + 1 < end ? second : mg_zero()", "mg_zero()", 0},
+    {LANE, 'x', "struct mg_right_tile {", "n + (l & 7)", "n + (l & 3)", 0},
+    {FRAGMENT, 'x', "struct mg_right_tile {", "k + ((l >> 3) & 1) * 8", "k", 0},
+    {FRAGMENT, 'x', "struct mg_right_tile {", "k + (l & 15)", "k + (l & 7)", 0},
+    {LANE, 'x', "struct mg_right_tile {", "k + (l & 15)", "k + (l >> 1)", 0},
+    {LANE, 's', "struct mg_right_tile {", "mg_ldsm_x4(r, place(k, n + (mg_lane() >> 4) * 8, mg_lane()));", "mg_ldsm_x4(r, place(k, n, mg_lane()));", 0},
+    {LANE, 's', "struct mg_right_tile {", "mg_ldsm_x4_trans(r, place(k, n + (mg_lane() >> 4) * 8, mg_lane()));", "mg_ldsm_x4_trans(r, place(k, n, mg_lane()));", 0},
+    {FRAGMENT, 's', "struct mg_right_tile {", "b\\[0\\]\\[1\\] = r\\[1\\];", "b[0][1] = r[2];", 0},
+    {FRAGMENT, 's', "struct mg_right_tile {", "b\\[1\\]\\[0\\] = r\\[2\\];", "b[1][0] = r[1];", 0},
+    {FRAGMENT, 's', "struct mg_right_tile {", "b\\[1\\]\\[1\\] = r\\[3\\];", "b[1][1] = r[0];", 0},
+    {EDGE, 'x', "struct mg_right_value {", "FULL || k < end ? f(k, c, 0) : mg_zero()", "f(k, c, 0)", 0},
+    {LANE, 'x', "struct mg_right_value {", "n + mg_lane() / 4", "n + mg_lane() % 8", 0},
+    {LANE, 'x', "struct mg_right_value {", "k + mg_lane() % 4 * 2", "k + mg_lane() % 4", 0},
+    {INDEX, 'x', "struct mg_right_value {", "kk + 9", "kk + 8", 0},
+    {FRAGMENT, 's', "struct mg_right_value {", "one(b\\[1\\], k, n + 8);", "one(b[1], k, n);", 0},
+    {DROPPED, 'x', "MG_DEV void mgi_contract_step", "n + 1 < ACC::NT", "n + 2 < ACC::NT", 0},
+    {INDEX, 's', "MG_DEV void mgi_contract_step", "right.two(b, k, col0 + n * 8);", "right.two(b, k, col0);", 0},
+    {LANE, 's', "MG_DEV void mgi_contract_step", "right.two(b, k, col0 + n * 8);", "right.two(b, k, n * 8);", 0},
+    {FRAGMENT, 's', "MG_DEV void mgi_contract_step", "mg_mma_16816<T>(acc.c\\[m * ACC::NT + n + 1\\], a\\[m\\], b\\[1\\]);", "mg_mma_16816<T>(acc.c[m * ACC::NT + n + 1], a[m], b[0]);", 0},
+    {DROPPED, 's', "MG_DEV void mgi_contract_step", "mg_mma_16816<T>(acc.c\\[m * ACC::NT + n + 1\\], a\\[m\\], b\\[1\\]);", "", 0},
+    {FRAGMENT, 's', "MG_DEV void mgi_contract_step", "mg_mma_16816<T>(acc.c\\[m * ACC::NT + n + 1\\], a\\[m\\], b\\[1\\]);", "mg_mma_16816<T>(acc.c[m * ACC::NT + n], a[m], b[1]);", 0},
+    {EDGE, 'x', "MG_DEV void mgi_contract_step", "if ([ACC::NT % 2])", "false", 0},
+    {INDEX, 'x', "MG_DEV void mgi_contract_step", "(ACC::NT - 1) * 8", "ACC::NT * 8 - 16", 0},
+    {FRAGMENT, 'x', "MG_DEV void mg_contract_chain", "from\\[[(k & 1) * 2]\\]", "(k >> 1) * 2", 0},
+    {FRAGMENT, 'x', "MG_DEV void mg_contract_chain", "from\\[[(k & 1) * 2 + 1]\\]", "(k & 1) * 2", 0},
+    {FRAGMENT, 'x', "MG_DEV void mg_contract_chain", "j + (k >> 1)", "j + (k & 1)", 0},
+    {LANE, 'x', "MG_DEV void mg_contract_chain", "right, 0, [P::col0() + j * 8]", "j * 8", 0},
+    {DROPPED, 'x', "MG_DEV void mg_contract_chain", "j += 2", "j += 4", 0},
+    {LANE, 'x', "MG_DEV void mg_contract(", "s * ACC::WK + warp_k", "s + warp_k", 0},
+    {LANE, 'x', "MG_DEV void mg_contract(", "s * ACC::WK + warp_k", "s * ACC::WK", 0},
+    {DROPPED, 'x', "MG_DEV void mg_contract(", "STEPS % ACC::WK == 0 || step < STEPS", "step < STEPS - 1", 0},
+    {EDGE, 'x', "MG_DEV void mg_contract(", "STEPS % ACC::WK == 0 || step < STEPS", "true", 0},
+    {STRIDE, 'x', "MG_DEV void mg_contract(", "step * 16", "step * 8", 0},
+    {INDEX, 'x', "MG_DEV void mg_contract(", "row0 + m * 16", "row0", 0},
+    {LANE, 'x', "MG_DEV void mg_contract(", "row0 + m * 16", "m * 16", 0},
+    {EDGE, 'c', "MG_DEV void mg_contract(", "constexpr int STEPS = (K + 15) / 16, MINE = (STEPS + ACC::WK - 1) / ACC::WK;", "constexpr int STEPS = K / 16, MINE = (STEPS + ACC::WK - 1) / ACC::WK;", 0},
+    {INDEX, 's', "MG_DEV void mg_contract_own", "left.fragment(a\\[s\\]\\[m\\], m * 16, s * 16);", "left.fragment(a[s][m], m * 16, 0);", 0},
+    {STAGE, 's', "MG_DEV void mg_contract_own", "mgi_contract_step<T>(acc, a\\[s\\], right, 0, s * 16);", "mgi_contract_step<T>(acc, a[0], right, 0, s * 16);", 0},
+    {DROPPED, 's', "MG_DEV void mg_contract_own", "mgi_contract_step<T>(acc, a\\[s\\], right, 0, s * 16);", "if (s) mgi_contract_step<T>(acc, a[s], right, 0, s * 16);", 0},
+    {LANE, 'x', "MG_DEV void mg_contract_fma", "ACC::warp_k()", "0", 0},
+    {EDGE, 'x', "MG_DEV void mg_contract_fma", "k < end", "k <= end", 0},
+    {DROPPED, 'x', "MG_DEV void mg_contract_fma", "k < end", "k < end - 1", 0},
+    {INDEX, 'x', "MG_DEV void mg_contract_fma", "r < ACC::M ? r : ACC::M - 1", "0", 0},
+    {INDEX, 'x', "MG_DEV void mg_contract_fma", "c < ACC::N ? c : ACC::N - 1", "0", 0},
+    {DROPPED, 'x', "MG_DEV void mg_contract_fma", "k += ACC::WK", "k += 2 * ACC::WK", 0},
+    {EDGE, 'x', "struct mg_partial {", "r < M && c < PITCH - 8", "c < PITCH - 8", 0},
+    {REUSE, 'x', "struct mg_partial {", "(ACC::warp_k() * M + r) * PITCH + c", "r * PITCH + c", 0},
+    {STRIDE, 'x', "struct mg_partial {", "(ACC::warp_k() * M + r) * PITCH + c", "(ACC::warp_k() * M + r) * (PITCH - 8) + c", 0},
+    {INDEX, 'x', "struct mg_partial {", "[(k * M + r) * PITCH + c]\\]);", "r * PITCH + c", 0},
+    {DROPPED, 'x', "struct mg_partial {", "k < WK", "k < WK - 1", 0},
+    {RESET, 's', "struct mg_by_max {", "return mg_neg_inf();", "return mg_const(1000, 1);", 0},
+    {RESET, 's', "struct mg_by_sum {", "return mg_zero();", "return mg_const(1, 1);", 0},
+    {RESET, 's', "struct mg_row_reduce {", "part\\[p\\] = OP::identity();", "", 0},
+    {INDEX, 'x', "struct mg_row_reduce {", "p * STEP + mg_tid() / G", "mg_tid() / G", 0},
+    {EDGE, 'x', "struct mg_row_reduce {", "mg_tid() / G < STEP && r < rows", "mg_tid() / G < STEP", 0},
+    {LANE, 'x', "struct mg_row_reduce {", "mg_tid() % G * 2", "mg_tid() % G", 0},
+    {STRIDE, 'x', "struct mg_row_reduce {", "c += 2 * G", "c += G", 0},
+    {EDGE, 'x', "struct mg_row_reduce {", "cols % 2 == 0 || c + 1 < cols", "true", 0},
+    {STATISTIC, 'x', "struct mg_row_reduce {", "cols % 2 == 0 || c + 1 < cols", "false", 0},
+    {STATISTIC, 's', "struct mg_row_reduce {", "part\\[p\\] = OP::join(part\\[p\\], first);", "part[p] = first;", 0},
+    {SHUFFLE, 'x', "struct mg_row_reduce {", "mg_shfl_xor(v, [m])", "m / 2", 0},
+    {SHUFFLE, 'x', "struct mg_row_reduce {", "int m = [LANES / 2]", "LANES / 4", 0},
+    {LANE, 's', "struct mg_row_reduce {", "scratch.put(r, mg_tid() % G / LANES, v);", "scratch.put(r, 0, v);", 0},
+    {BARRIER, 's', "struct mg_row_reduce {", "mg_sync();", "", 0},
+    {DROPPED, 'x', "struct mg_row_reduce {", "k < PER_ROW", "k < PER_ROW - 1", 0},
+    {RESET, 'x', "struct mg_row_reduce {", "mg_num v = [OP::identity()];", "mg_const(3, 1)", 0},
+    {RESET, 's', "struct mg_own_row_reduce {", "part\\[p\\] = OP::identity();", "", 0},
+    {LANE, 'x', "struct mg_own_row_reduce {", "p * 8 + mg_lane() / 4", "p * 8 + mg_lane() % 8", 0},
+    {LANE, 'x', "struct mg_own_row_reduce {", "mg_lane() % 4 * 2", "mg_lane() % 4", 0},
+    {EDGE, 'x', "struct mg_own_row_reduce {", "r < rows && c < cols", "r < rows", 0},
+    {STATISTIC, 'x', "struct mg_own_row_reduce {", "if ([c + 1 < cols])", "false", 0},
+    {SHUFFLE, 'x', "struct mg_own_row_reduce {", "mg_shfl_xor(v, [1])", "4", 0},
+    {SHUFFLE, 'x', "struct mg_own_row_reduce {", "mg_shfl_xor(v, [2])", "1", 0},
+    {LANE, 'x', "struct mg_own_row_reduce {", "scratch.put(r, [mg_warp()], v);", "0", 0},
+    {LANE, 'x', "struct mg_own_row_reduce {", "mg_lane() % 4 == 0 && r < ROWS", "r < ROWS", 0},
+    {BARRIER, 's', "struct mg_own_row_reduce {", "mg_sync();", "", 0},
+    {DROPPED, 'x', "struct mg_own_row_reduce {", "w < WARPS", "w < WARPS - 1", 0},
+    {RESET, 's', "struct mg_col_reduce {", "part\\[p\\] = OP::identity();", "", 0},
+    {STRIDE, 'x', "struct mg_col_reduce {", "r += PARTS", "r += 1", 0},
+    {STATISTIC, 'x', "struct mg_col_reduce {", "r < rows", "r < rows - 1", 0},
+    {LANE, 's', "struct mg_col_reduce {", "scratch.put(mg_tid() / STEP, c, part\\[p\\]);", "scratch.put(0, c, part[p]);", 0},
+    {BARRIER, 's', "struct mg_col_reduce {", "mg_sync();", "", 0},
+    {DROPPED, 'x', "struct mg_col_reduce {", "k < PARTS", "k < PARTS - 1", 0},
+    {EDGE, 'x', "MG_DEV void mg_replace(", "ACC::col(i) < cols", "true", 0},
+    {INDEX, 'x', "MG_DEV void mg_replace(", "ACC::col(i) < cols", "ACC::col(i) < cols - 1", 0},
+    {RESET, 's', "struct mg_row_shift {", "m\\[k\\] = mg_neg_inf();", "", 0},
+    {EDGE, 'x', "struct mg_row_shift {", "[ACC::col(i) < cols] ? mg_shift_exp", "true", 0},
+    {SHUFFLE, 'x', "struct mg_row_shift {", "mg_shfl_xor(top\\[k\\], [1])", "2", 0},
+    {SHUFFLE, 'x', "struct mg_row_shift {", "mg_shfl_xor(top\\[k\\], [2])", "4", 0},
+    {SCALE, 's', "struct mg_row_shift {", "factor\\[k\\] = mg_shift_factor(m\\[k\\], top\\[k\\]);", "factor[k] = mg_const(1, 1);", 0},
+    {STATISTIC, 's', "struct mg_row_shift {", "m\\[k\\] = top\\[k\\];", "", 0},
+    {STATISTIC, 'x', "struct mg_row_shift {", "m\\[ACC::row_of(i)\\]", "m[0]", 0},
+    {LANE, 'x', "struct mg_row_shift {", "shared.put([mg_warp() % ACC::WN], r, m\\[k\\]);", "0", 0},
+    {BARRIER, 's', "struct mg_row_shift {", "mg_sync();", "", 0},
+    {DROPPED, 'x', "struct mg_row_shift {", "w < ACC::WN", "w < ACC::WN - 1", 0},
+    {SCALE, 's', "struct mg_row_shift {", "factor\\[k\\] = mg_shift_factor(m\\[k\\], top);", "factor[k] = mg_const(1, 1);", 0},
+    {STATISTIC, 's', "struct mg_row_shift {", "m\\[k\\] = top;", "", 0},
+    {LANE, 'x', "struct mg_row_shift {", "mg_lane() % 4 == 0 && r < ACC::M && mg_warp() % ACC::WN == 0", "r < ACC::M", 0},
+    {RESET, 's', "struct mg_fragment_sum {", "part\\[k\\] = mg_zero();", "", 0},
+    {SCALE, 's', "struct mg_fragment_sum {", "part\\[k\\] = part\\[k\\] * f\\[k\\];", "", 0},
+    {FRAGMENT, 'x', "struct mg_fragment_sum {", "part\\[ACC::row_of(i)\\] + [acc.at(i)]", "acc.at(0)", 0},
+    {SHUFFLE, 'x', "struct mg_fragment_sum {", "mg_shfl_xor(v, [1])", "8", 0},
+    {SHUFFLE, 'x', "struct mg_fragment_sum {", "mg_shfl_xor(v, [2])", "1", 0},
+    {LANE, 'x', "struct mg_fragment_sum {", "scratch.put([mg_warp() % ACC::WN], r, v);", "0", 0},
+    {BARRIER, 's', "struct mg_fragment_sum {", "mg_sync();", "", 0},
+    {DROPPED, 'x', "struct mg_fragment_sum {", "w < ACC::WN", "w < ACC::WN - 1", 0},
+    {INDEX, 'x', "struct mg_fragment_sum {", "mg_tid() < ACC::M", "mg_tid() < ACC::M - 1", 0},
+    {EDGE, 'x', "MG_DEV void mg_each_fragment", "r < rows && c < cols", "c < cols", 0},
+    {EDGE, 'x', "MG_DEV void mg_each_fragment", "r < rows && c < cols", "r < rows", 0},
+    {EDGE, 'x', "MG_DEV void mg_each_fragment", "cols % 2 != 0 && cols - c < 2 ? 1 : 2", "2", 0},
+    {FRAGMENT, 'x', "MG_DEV void mg_each_fragment", "f(r, c + 1, i + 1)", "f(r, c + 1, i)", 0},
+    {DROPPED, 'x', "MG_DEV void mg_each_fragment", "i < ACC::COUNT", "i < ACC::COUNT - 2", 0},
+    {EDGE, 'x', "MG_DEV void mg_each_unit", "(UNITS % THREADS == 0 || u < UNITS) && r < rows && c < cols", "(UNITS % THREADS == 0 || u < UNITS) && c < cols", 0},
+    {EDGE, 'x', "MG_DEV void mg_each_unit", "(UNITS % THREADS == 0 || u < UNITS) && r < rows && c < cols", "(UNITS % THREADS == 0 || u < UNITS) && r < rows", 0},
+    {EDGE, 'x', "MG_DEV void mg_each_unit", "cols % W != 0 && cols - c < W ? cols - c : W", "W", 0},
+    {LANE, 'x', "MG_DEV void mg_each_unit", "u0 + mg_tid()", "u0 + mg_lane()", 0},
+    {INDEX, 'x', "MG_DEV void mg_each_unit", "f(r, c + j, 0)", "f(r, c, 0)", 0},
+    {DROPPED, 'x', "MG_DEV void mg_each_unit", "u0 += THREADS", "u0 += 2 * THREADS", 0},
+    {STRIDE, 'x', "struct mg_to_global {", "r * row + c * col", "r * col + c * row", 0},
+    {FRAGMENT, 'x', "struct mg_to_global {", "mg_pack2<T>(mg_narrow<T>(v\\[0\\]), mg_narrow<T>(v\\[1\\]))", "mg_pack2<T>(mg_narrow<T>(v[1]), mg_narrow<T>(v[0]))", 0},
+    {FRAGMENT, 'x', "struct mg_to_global {", "mg_pack2<T>(mg_narrow<T>(v\\[2\\]), mg_narrow<T>(v\\[3\\]))", "mg_pack2<T>(mg_narrow<T>(v[3]), mg_narrow<T>(v[2]))", 0},
+    {FRAGMENT, 'x', "struct mg_to_global {", "mg_pack2<T>(mg_narrow<T>(v\\[0\\]), mg_narrow<T>(v\\[1\\]))", "mg_pack2<T>(mg_narrow<T>(v[1]), mg_narrow<T>(v[0]))", 1},
+    {STRIDE, 'x', "struct mg_to_global {", "at + j * col", "at + j * row", 0},
+    {EDGE, 'x', "struct mg_to_global {", "if ([j < n]) mg_stg", "true", 0},
+    {FRAGMENT, 'x', "struct mg_to_tile {", "mg_narrow<T>(v\\[1\\]).bits, mg_narrow<T>(v\\[2\\]).bits, [mg_narrow<T>(v\\[3\\]).bits]", "mg_narrow<T>(v[0]).bits", 0},
+    {FRAGMENT, 'x', "struct mg_to_tile {", "mg_words2{{mg_narrow<T>(v\\[0\\]).bits, [mg_narrow<T>(v\\[1\\]).bits]}}", "mg_narrow<T>(v[0]).bits", 0},
+    {INDEX, 's', "struct mg_to_tile {", "t.put(r0 + r, c0 + c + j, v\\[j\\]);", "t.put(r, c + j, v[j]);", 0},
+    {INDEX, 's', "struct mg_to_tile {", "t.put(r0 + r, c0 + c + j, v\\[j\\]);", "t.put(r0 + r, c0 + c, v[j]);", 0},
+    {EDGE, 'x', "struct mg_to_tile {", "if ([j < n]) t.put", "true", 0},
+    {RESET, 'x', "struct mg_join_tile {", "OP::join(t.at(r, c + j), v\\[j\\])", "v[j]", 0},
+    {INDEX, 'x', "struct mg_join_tile {", "OP::join(t.at(r, c + j), v\\[j\\])", "OP::join(t.at(r, c), v[j])", 0},
+    {INDEX, 'x', "struct mg_merge_shared {", "p + k * BYTES", "p", 0},
+    {DROPPED, 'x', "struct mg_merge_shared {", "k < Z", "k < Z - 1", 0},
+    {INDEX, 'x', "struct mg_merge_global {", "(int64_t)k * BYTES", "0", 0},
+    {STRIDE, 'x', "struct mg_merge_global {", "r * TILE::PITCH + c", "r * (TILE::PITCH + 1) + c", 0},
+    {WORKSPACE, 's', "struct mg_merge_global {", "return mg_widen(mg_ldg_fresh((const mg_f32 *)(p + (int64_t)k * BYTES) + r * TILE::PITCH + c));", "return mg_widen(mg_ldg((const mg_f32 *)(p + (int64_t)k * BYTES) + r * TILE::PITCH + c));", 0},
+    {DROPPED, 'x', "struct mg_merge_global {", "k < Z", "k < Z - 1", 0},
+    {SCALE, 'x', "struct mg_merge_weighted {", "parts.part(0, r, c) * weights.at(r, 0)", "parts.part(0, r, c)", 0},
+    {SCALE, 'x', "struct mg_merge_weighted {", "weights.at(r, k)", "weights.at(r, 0)", 0},
+    {DROPPED, 'x', "struct mg_merge_weighted {", "k < PARTS::COUNT", "k < PARTS::COUNT - 1", 0},
+    {SCALE, 'x', "MG_DEV void mg_merge_weights", "mg_shift_factor(shifts.part(k, r, 0), top)", "mg_shift_factor(shifts.part(0, r, 0), top)", 0},
+    {DROPPED, 'x', "MG_DEV void mg_merge_weights", "r < ROWS", "r < ROWS - 1", 0},
+    {BARRIER, 's', "MG_DEV bool mg_last_of", "mg_sync();", "", 0},
+    {WORKSPACE, 'x', "MG_DEV bool mg_last_of", "(uint32_t)z - 1", "(uint32_t)z - 2", 0},
+    {WORKSPACE, 's', "MG_DEV bool mg_last_of", "mg_stg(ticket, (uint32_t)0);", "", 0},
+    {WORKSPACE, 's', "MG_DEV bool mg_last_of", "mg_stg(ticket, (uint32_t)0);", "mg_stg(ticket, (uint32_t)1);", 0},
+    {WORKSPACE, 'x', "MG_DEV bool mg_last_of", "last && mg_tid() == 0", "mg_tid() == 0", 0},
+    {BARRIER, 'x', "MG_DEV bool mg_last_of", "mg_sync_or(mg_tid() == 0 && mg_ticket(ticket) == (uint32_t)z - 1)", "mg_tid() == 0 && mg_ticket(ticket) == (uint32_t)z - 1", 0},
+    {EDGE, 'x', "MG_DEV void mg_each_element", "e < n", "e <= n", 0},
+    {DROPPED, 'x', "MG_DEV void mg_each_element", "e < n", "e < n - 1", 0},
+    {LANE, 'x', "MG_DEV void mg_each_element", "[mg_tid()]; e", "mg_lane()", 0},
+    {STRIDE, 'x', "MG_DEV void mg_each_element", "(int64_t)mg_bid(0) * 256", "(int64_t)mg_bid(0) * 255", 0},
+    {STATISTIC, 'x', "MG_DEV void mg_each_reduction", "k += 32", "k += 64", 0},
+    {STATISTIC, 'x', "MG_DEV void mg_each_reduction", "k < extent", "k < extent - 1", 0},
+    {SHUFFLE, 'x', "MG_DEV void mg_each_reduction", "mg_shfl_xor(v, [m])", "m ^ 1", 0},
+    {LANE, 'x', "MG_DEV void mg_each_reduction", "mg_lane() == 0", "true", 0},
+    {RESET, 'x', "MG_DEV void mg_each_reduction", "mg_num v = [OP::identity()];", "mg_const(3, 1)", 0},
+    {STRIDE, 'x', "MG_DEV void mg_each_reduction", "(int64_t)mg_bid(0) * 8", "(int64_t)mg_bid(0) * 7", 0},
+    {WORKSPACE, 'c', "mg_round256", "return ((size_t)bytes + 255) / 256 * 256;", "return (size_t)bytes / 256 * 256;", 0},
+};
+/* In the kernels of emitted files: every place that matches, on lines that hold the third text. */
+static const plant in_files[] = {
+    {BARRIER, 's', "", "mg_sync();", "", 0},
+    {BARRIER, 's', "", "mg_sync_warp();", "", 0},
+    {WAIT, 's', "", "mg_cp_async_wait<~>();", "", 0},
+    {WAIT, 's', "", "mg_cp_async_wait<~>();", "mg_cp_async_wait<$1 + 1>();", 0},
+    {WAIT, 's', "", "    mg_cp_async_commit();", "", 0},
+    {CLUSTER, 's', "", "mg_cluster_wait();", "", 0},
+    {CLUSTER, 's', "", "mg_cluster_arrive();", "", 0},
+    {CLUSTER, 's', "", "if (mg_cluster_rank() != 0) return;", "", 0},
+    {CLUSTER, 'x', "", "[mg_cluster_rank()] * ~", "0", 0},
+    {WORKSPACE, 's', "", "if (!mg_last_of(~, ~)) return;", "", 0},
+    {RESET, 's', "", "  ~.zero();", "", 0},
+    {RESET, 's', "", "  ~.init();", "", 0},
+    {SCALE, 's', "", "  ~.scale_rows(~.factor);", "", 0},
+    {STAGE, 's', "", "now = now + 1 == ~ ? 0 : now + 1;", "", 0},
+    {STAGE, 's', "", "next = next + 1 == ~ ? 0 : next + 1;", "", 0},
+    {REUSE, 'x', "", "load_~(i_~ + ~, [next]);", "now", 0},
+    {STAGE, 'x', "", "t_~(ring_~ + [now] * ~ + ~)", "next", 0},
+    {STAGE, 'x', "", "T_~(ring_~ + [at] * ~ + ~)", "0", 0},
+    {INDEX, 'x', "", "load_~([i_~ + ~], ", "$0 - 1", 0},
+    {DROPPED, 'x', "", "; [i_~ < ~]; i_~++", "$0 - 1", 0},
+    {INDEX, 'x', "", "[b_~] * (int64_t)~", "($0 + 1)", 0},
+    {INDEX, 'x', "", "[b_~] * (int64_t)~", "0", 0},
+    {INDEX, 'x', "", "[i_~] * (int64_t)~", "($0 + 1)", 0},
+    {EDGE, 'x', "mg_load_tile<", "[mg_cut(~, ~, ~)]", "$0 + 1", 0},
+    {EDGE, 'x', "mg_load_tile<", "mg_cut(~, ~, [~])", "$0 + 1", 0},
+    {STRIDE, 'x', "", ", [(int64_t)~], 1, ", "$0 + 8", 0},
+    {STRIDE, 'x', "", ", [(int64_t)~], 1));", "$0 + 1", 0},
+    {EPILOGUE, 'x', "", " = [mg_dev_~(~, mg_zero(), mg_zero())];", "$2", 0},
+    {EPILOGUE, 'x', "", " = [mg_dev_~(~, ~, mg_zero())];", "$2", 0},
+    {SCALE, 'x', "", " = [mg_dev_~(~, mg_zero(), mg_const(~, ~))];", "$2", 0},
+    {SCALE, 'x', "", "mg_const([~], ~)", "$0 + 1", 0},
+    {LANE, 'x', "", "[b_~ == 0]", "true", 0},
+    {WORKSPACE, 'x', "", "parts + (int64_t)([b_~]) * MERGE", "0", 0},
+    {EDGE, 's', "", "  mg_zero_outside<`", "", 0},
+    {RESET, 's', "", "  mg_fill<`", "", 0},
+    {REUSE, 'x', "", "t_~(mg_shared() + [~])", "0", 0},
+    {REUSE, 'x', "", " s_~(mg_shared() + [~])", "0", 0},
+    {STATISTIC, 's', "", "  red_~.finish(~);", "", 0},
+    {DROPPED, 's', "", "  s_~.spill(acc_~);", "", 0},
+};
+
+/* ------------------------------------------------------------------------------------------------- the kernels */
+static const struct { const char *name, *text; } kernels[] = {
+    {"skinny", /* split over warps, ragged, a ring of three stages */
+     "program k\ninput X : f16[7, 440]\ninput G : f16[440]\ninput W : f16[440, 48]\nO = kernel grid=(x=2) threads=128 {\n  plan { stages=3 warps_m=1 warps_n=1 warps_k=4 }\n  for i=7 {\n    a = load X {i->1}\n    g = load G {i->0}\n"
+     "    w = load W {x->1, i->0}\n    t = div(a, sqrt(sqr(g)))\n    b = matmul(t, w)\n    s = sum(sqr(t), dim=1)\n  }\n  o = div(accum(b) {i->+}, sqrt(add_scalar(scale(accum(s) {i->+}, 1/440), 1/1000)))\n  store o {x->1}\n}\noutput O\n"},
+    {"own ring", /* a ring for every warp */
+     "program k\ninput X : f16[20, 568]\ninput G : f16[568]\ninput W : f16[568, 48]\nO = kernel grid=(x=2) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp }\n  for i=9 {\n    a = load X {i->1}\n    g = load G {i->0}\n"
+     "    w = load W {x->1, i->0}\n    b = matmul(mul(a, g), w)\n    s = sum(exp(a), dim=1)\n  }\n  o = div(accum(b) {i->+}, sqrt(add_scalar(scale(accum(s) {i->+}, 1/568), 1/1000)))\n  store o {x->1}\n}\noutput O\n"},
+    {"gated", /* warps on rows and columns, transposed operands, steps that are not whole */
+     "program k\ninput X : bf16[40, 96] @ [1, 0]\ninput A : bf16[96, 112] @ [1, 0]\ninput B : bf16[96, 112]\nO = kernel grid=(x=2) threads=128 {\n  plan { stages=2 warps_m=2 warps_n=2 warps_k=1 }\n  for i=4 {\n"
+     "    x = load X {i->1}\n    a = load A {x->1, i->0}\n    b = load B {x->1, i->0}\n    p = matmul(x, a)\n    q = matmul(x, div(b, sqrt(sqr(b))))\n  }\n  o = mul(silu(accum(p) {i->+}), accum(q) {i->+})\n"
+     "  store o {x->1}\n}\noutput O\n"},
+    {"wide", /* rows over the grid, several tiles of 16 a warp, whole units */
+     "program k\ninput X : f16[72, 160]\ninput Y : f16[72, 160]\ninput Z : f16[160, 96]\ninput C : f16[96]\nO = kernel grid=(x=2, y=2) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=2 warps_k=1 }\n  for i=5 {\n"
+     "    x = load X {y->0, i->1}\n    y = load Y {y->0, i->1}\n    z = load Z {x->1, i->0}\n    p = matmul(add(x, y), z)\n  }\n  c = load C {x->0}\n  o = add(accum(p) {i->+}, c)\n  store o {x->1, y->0}\n}\noutput O\n"},
+    {"low rank", /* a product that goes through shared memory to the next */
+     "program k\ninput X : f16[20, 160]\ninput A : f16[160, 20]\ninput B : f16[20, 112]\ninput W : f16[160, 112]\nO = kernel grid=(x=2) threads=96 {\n  plan { stages=2 warps_m=1 warps_n=3 warps_k=1 }\n  for i=5 {\n"
+     "    x = load X {i->1}\n    a = load A {i->0}\n    w = load W {x->1, i->0}\n    p = matmul(x, a)\n    q = matmul(x, w)\n  }\n  b = load B {x->1}\n  o = add(accum(q) {i->+}, matmul(accum(p) {i->+}, b))\n"
+     "  store o {x->1}\n}\noutput O\n"},
+    {"without tensor cores", /* f32; odd strides; parts through the workspace */
+     "program k\ninput X : f32[33, 50]\ninput W : f32[50, 23] @ [1, 0]\nO = kernel grid=(x=2, z=2) threads=64 {\n  plan { merge=workspace stages=1 warps_m=1 warps_n=1 warps_k=2 }\n  for i=3 {\n    x = load X {z->1, i->1}\n    w = load W {x->1, z->0, i->0}\n    b = matmul(exp(x), add_scalar(w, 1/2))\n"
+     "    s = sum(sqr(x), dim=1)\n  }\n  o = div(accum(b) {z->+, i->+}, sqrt(add_scalar(accum(s) {z->+, i->+}, 1/1000)))\n  store o {x->1}\n}\noutput O\n"},
+    {"attention, cluster", /* fragments between two products, a running maximum, parts in a cluster */
+     "program k\ninput Q : f16[20, 32]\ninput K : f16[32, 384]\ninput V : f16[384, 40]\nO = kernel grid=(x=2, z=2) threads=128 {\n  plan { stages=2 warps_m=1 warps_n=4 warps_k=1 merge=cluster }\n  q = load Q {}\n  for i=3 {\n    k = load K {z->1, i->1}\n"
+     "    v = load V {x->1, z->0, i->0}\n    p = exp(scale(matmul(q, k), 3/1))\n    s = sum(p, dim=1)\n    d = matmul(p, v)\n  }\n  o = div(accum(d) {z->+, i->+}, accum(s) {z->+, i->+})\n  store o {x->1}\n}\noutput O\n"},
+    {"attention, workspace",
+     "program k\ninput Q : f16[40, 32]\ninput K : f16[32, 376] @ [1, 0]\ninput V : f16[376, 24]\nO = kernel grid=(x=1, z=3) threads=128 {\n  plan { stages=1 warps_m=2 warps_n=2 warps_k=1 merge=workspace }\n  q = load Q {}\n  for i=2 {\n    k = load K {z->1, i->1}\n"
+     "    v = load V {x->1, z->0, i->0}\n    p = exp(scale(matmul(q, k), 3/1))\n    s = sum(p, dim=1)\n    d = matmul(p, v)\n  }\n  o = div(accum(d) {z->+, i->+}, accum(s) {z->+, i->+})\n  store o {x->1}\n}\noutput O\n"},
+    {"chain", /* the same without an exponential */
+     "program k\ninput A : f16[33, 48]\ninput B : f16[48, 250]\ninput C : f16[33, 1]\ninput D : f16[250, 24]\nO, L = kernel grid=(x=1) threads=64 {\n  plan { warps_m=1 warps_n=2 warps_k=1 stages=2 }\n  a = load A {}\n  g = load C {}\n  for i=4 {\n"
+     "    b = load B {i->1}\n    d = load D {i->0}\n    s = silu(mul(matmul(a, b), g))\n    e = matmul(s, d)\n    l = sum(s, dim=1)\n  }\n  o = accum(e) {i->+}\n  store o {}\n  t = accum(l) {i->+}\n  store t {}\n}\noutput O\noutput L\n"},
+    {"moves", /* a concatenating accumulator, a running maximum, replicas */
+     "program k\ninput X : f16[16, 128]\ninput W : f16[128, 60]\nO, S = kernel grid=(x=2, y=2) threads=64 {\n  a = load X {x->0}\n  for i=4 {\n    w = load W {i->1}\n    p = matmul(a, w)\n    c = relu(p)\n"
+     "    m = max(p, dim=1)\n  }\n  o = sub(accum(c) {i->1}, accum(m) {i->max})\n  s = sum(o, dim=1)\n  store o {x->0}\n  store s {x->0}\n}\noutput O\noutput S\n"},
+    {"operands", /* concatenated, repeated, reshaped; a sum of columns */
+     "program k\ninput X : f16[18, 36]\ninput W : f16[60, 36]\ninput V : f16[24, 66]\nO = kernel grid=(x=2) threads=128 {\n  a = load X {x->0}\n  w = load W {}\n  v = load V {}\n  c = matmul(a, transpose(w, [1, 0]))\n"
+     "  d = matmul(concat(c, repeat(a, dim=1, n=2), dim=1), transpose(reshape(concat(v, v, dim=0), [24, 132]), [1, 0]))\n  e = sum(d, dim=0)\n  o = mul(d, e)\n  store o {x->0}\n}\noutput O\n"},
+    {"rows", /* row-wise, several warps a row */
+     "program k\ninput X : f16[6, 251]\ninput H : f16[6, 251]\nO = kernel grid=(x=2) threads=256 {\n  x = load X {x->0}\n  h = load H {x->0}\n  y = add(x, div(h, sqrt(add_scalar(scale(sum(sqr(h), dim=1), 1/251), 1/1000))))\n"
+     "  o = div(y, sqrt(add_scalar(scale(sum(sqr(y), dim=1), 1/251), 1/1000)))\n  store o {x->0}\n}\noutput O\n"},
+    {"merges", /* two axes, a maximum, a loop behind the merge, stores that do not wait for it */
+     "program k\ninput X : f16[24, 64]\ninput W : f16[64, 48]\nO, P, R = kernel grid=(x=2, y=3, z=2) threads=64 {\n  x = load X {x->1, z->1}\n  w = load W {x->0, z->0, y->1}\n  c = load X {}\n  m = accum(max(x, dim=1)) {x->max, z->max}\n"
+     "  p = accum(matmul(x, w)) {x->+, z->+}\n  for i=4 {\n    v = load W {i->0}\n    y = load X {i->1}\n    q = matmul(mul(y, m), v)\n  }\n  o = mul(p, sum(accum(q) {i->+}, dim=1))\n  r = sum(c, dim=0)\n  s = exp(x)\n  store o {y->1}\n"
+     "  store s {x->1, z->1}\n  store r {}\n}\noutput O\noutput P\noutput R\n"},
+    {"two kernels", /* each merges through the workspace, a tensor between them */
+     "program k\ninput X : f16[16, 128]\ninput W : f16[128, 64]\ninput V : f16[64, 32]\nH = kernel grid=(x=2, y=4) threads=64 {\n  plan { merge=workspace }\n  x = load X {y->1}\n  w = load W {x->1, y->0}\n  h = relu(accum(matmul(x, w)) {y->+})\n"
+     "  store h {x->1}\n}\nO = kernel grid=(x=4) threads=64 {\n  plan { merge=workspace }\n  x = load H {x->1}\n  v = load V {x->0}\n  o = accum(matmul(x, v)) {x->+}\n  store o {}\n}\noutput O\n"},
+    {"library", /* operators on whole tensors */
+     "program k\ninput X : f16[33, 300]\ninput G : f16[300]\ninput W : f16[300, 100]\ninput T : f16[33, 100] @ [1, 0]\nY = rms_norm(X, G, eps=1/1000)\nO = matmul(Y, W)\n"
+     "P = add(transpose(O, [1, 0]), transpose(T, [1, 0]))\nR = max(concat(P, P, dim=1), dim=0)\noutput R\noutput O\noutput P\n"},
+    {"odd", /* nothing is a multiple of anything: loads and stores element by element */
+     "program k\ninput X : f16[19, 45]\ninput W : f16[45, 37] @ [1, 0]\ninput V : f32[19, 37] @ [1, 0]\nO, P = kernel grid=(x=3) threads=64 {\n  plan { warps_m=1 warps_n=2 warps_k=1 stages=2 }\n  for i=3 {\n    x = load X {i->1}\n    w = load W {x->1, i->0}\n"
+     "    b = matmul(sub(x, sum(x, dim=0)), w)\n    c = sum(w, dim=0)\n  }\n  v = load V {x->1}\n  o = add(accum(b) {i->+}, mul(v, accum(c) {i->+}))\n  p = transpose(o, [1, 0])\n  store o {x->1}\n  store p {x->0}\n}\noutput O\noutput P\n"},
+    {"right product", /* its rows are a contraction that is not whole steps */
+     "program k\ninput A : f16[24, 18]\ninput B : f16[18, 40]\ninput C : f16[40, 32]\nO = kernel grid=(x=1) threads=64 {\n  plan { warps_m=1 warps_n=2 warps_k=1 }\n  a = load A {}\n  b = load B {}\n  c = load C {}\n"
+     "  m = matmul(b, c)\n  o = matmul(a, m)\n  store o {}\n}\noutput O\n"},
+    {"strips", /* the last block has fewer columns, in whole words */
+     "program k\ninput X : f16[9, 56]\nO = kernel grid=(x=5) threads=64 {\n  x = load X {x->1}\n  o = mul(exp(x), sum(x, dim=0))\n  store o {x->1}\n}\noutput O\n"},
+    {"short steps", /* chunks that are not whole steps of 16, on both sides */
+     "program k\ninput X : f16[16, 120]\ninput W : f16[120, 128]\nO = kernel grid=(x=2) threads=128 {\n  plan { stages=2 warps_m=1 warps_n=2 warps_k=2 }\n  for i=5 {\n    x = load X {i->1}\n    w = load W {x->1, i->0}\n    b = matmul(x, w)\n  }\n"
+     "  o = accum(b) {i->+}\n  store o {x->1}\n}\noutput O\n"},
+    {"short steps, odd rows", /* the same with rows of 5 and 7 pieces */
+     "program k\ninput X : f16[40, 120] @ [1, 0]\ninput W : f16[120, 112]\nO = kernel grid=(x=2) threads=128 {\n  plan { stages=2 warps_m=1 warps_n=2 warps_k=2 }\n  for i=5 {\n    x = load X {i->1}\n    w = load W {x->1, i->0}\n    b = matmul(x, w)\n  }\n"
+     "  o = accum(b) {i->+}\n  store o {x->1}\n}\noutput O\n"},
+    {"accumulators", /* in shared memory, of what is no product */
+     "program k\ninput X : f16[9, 60]\ninput Y : f16[9, 60]\nO, M = kernel grid=(x=1) threads=64 {\n  for i=4 {\n    x = load X {i->1}\n    y = load Y {i->1}\n    p = mul(exp(x), y)\n    q = add(x, y)\n  }\n  o = accum(p) {i->+}\n  m = accum(q) {i->max}\n"
+     "  store o {}\n  store m {}\n}\noutput O\noutput M\n"},
+};
+enum { KERNELS = sizeof kernels / sizeof *kernels, TEMPLATES = sizeof in_templates / sizeof *in_templates, PATTERNS = sizeof in_files / sizeof *in_files, MOST = 4096, FIRST = 1000 };
+
+/* Plants of emitted files that are no bugs: kernel, pattern, what the lines before, with and after it hold, and why. */
+static const struct { const char *kernel, *find, *lines, *why; } harmless[] = {
+    {"attention, cluster", "mg_sync();", "red_s.finish(t_s);", "the thread that reads a row's sum is the one that wrote it"},
+    {"attention, workspace", "mg_sync();", "red_s.finish(t_s);", "the thread that reads a row's sum is the one that wrote it"},
+    {"moves", "    mg_cp_async_commit();", "", "the loop copies nothing asynchronously"},
+    {"moves", "mg_cp_async_wait<~>();", "    mg_sync();", "the loop copies nothing asynchronously, and the group before is older than two"},
+    {"library", "[mg_cut(~, ~, ~)]", "p_Y + ", "the other operand is zero there"},
+    {"chain", "mg_sync();", "red_l.finish(t_l);", "the thread that reads a row's sum is the one that wrote it"},
+};
+
+/* ---------------------------------------------------------------------------------------------------- planting */
+typedef struct site { size_t from, to; int id, kind; const char *find, *wrong_pattern; char wrong[512]; int cls; int pattern, line; char group[9][120]; } site;
+
+static int word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+/* Matches `find` at text + at; the range that its brackets enclose, and what its `~` stand for. */
+static int matches(const char *text, size_t at, const char *find, site *s) {
+  int n = 0;
+  size_t k = at;
+  s->from = at;
+  s->to = 0;
+  for (const char *f = find; *f; f++) {
+    if (*f == '[') s->from = k;
+    else if (*f == ']') s->to = k;
+    else if (*f == '~') {
+      size_t begin = k;
+      while (word(text[k])) k++;
+      if (k == begin || n == 9 || k - begin >= sizeof s->group[0]) return 0;
+      memcpy(s->group[n], text + begin, k - begin);
+      s->group[n++][k - begin] = 0;
+    } else if (*f == '`') {
+      while (text[k] && text[k] != '\n') k++;
+    } else {
+      if (*f == '\\') f++;
+      if (text[k] != *f) return 0;
+      k++;
+    }
+  }
+  if (!s->to) s->to = k;
+  while (s->kind != 'x' && text[s->from] == ' ') s->from++; /* an indentation that a pattern begins with */
+  return 1;
+}
+static void fill(const char *text, const char *wrong, site *s) {
+  s->wrong[0] = 0;
+  size_t n = 0;
+  for (const char *w = wrong; *w; w++) {
+    char one[2] = {*w, 0}, whole[400];
+    const char *put = one;
+    if (*w == '$') {
+      w++;
+      snprintf(whole, sizeof whole, "%.*s", (int)(s->to - s->from), text + s->from);
+      put = *w == '0' ? whole : s->group[*w - '1'];
+    }
+    n += (size_t)snprintf(s->wrong + n, sizeof s->wrong - n, "%s", put);
+    assert_true(n < sizeof s->wrong);
+  }
+}
+static int outer_first(const void *a, const void *b) {
+  const site *x = (const site *)a, *y = (const site *)b;
+  if (x->from != y->from) return x->from < y->from ? -1 : 1;
+  if (x->to != y->to) return x->to > y->to ? -1 : 1;
+  return x->id < y->id ? -1 : 1;
+}
+/* The text with all plants in it: a switch opens where a range begins and closes where it ends, so that ranges nest. */
+static char *planted(const char *text, site *s, int n) {
+  size_t length = strlen(text), room = length + 1, to = 0;
+  site *open[64];
+  int depth = 0;
+  qsort(s, (size_t)n, sizeof *s, outer_first);
+  for (int k = 0; k < n; k++) room += strlen(s[k].wrong) + 200;
+  char *out = (char *)malloc(room);
+  assert_non_null(out);
+  for (size_t at = 0, next = 0; at <= length; at++) {
+    for (; depth && open[depth - 1]->to == at; depth--)
+      to += (size_t)sprintf(out + to, "%s", open[depth - 1]->kind == 'x' ? "))" : open[depth - 1]->kind == 's' ? " } }" : "\n#endif\n");
+    for (; next < (size_t)n && s[next].from == at; next++) {
+      const site *p = &s[next];
+      if (depth && p->to > open[depth - 1]->to) fail_msg("plants \"%s\" and \"%s\" overlap", p->find, open[depth - 1]->find);
+      to += (size_t)sprintf(out + to, p->kind == 'x' ? "(mgt_planted(%d) ? (%s) : (" : p->kind == 's' ? "{ if (mgt_planted(%d)) { %s } else { " : "\n#if MGT_COMPILED == %d\n%s\n#else\n", p->id, p->wrong);
+      assert_true(depth < 64);
+      open[depth++] = &s[next];
+    }
+    out[to++] = text[at];
+  }
+  return out;
+}
+
+static const char switch_[] = /* before the first template */
+    "\n#ifdef MG_EMULATE\n#include <stdlib.h>\n#include <fcntl.h>\n#include <unistd.h>\n#include <sys/mman.h>\n"
+    "static int mgt_plant;\nstatic volatile unsigned char *mgt_hit;\n"
+    "static __attribute__((constructor, no_sanitize(\"thread\"))) void mgt_begin(void) {\n"
+    "  const char *n = getenv(\"MGT_PLANT\"), *file = getenv(\"MGT_HITS\");\n  mgt_plant = n ? atoi(n) : -1;\n"
+    "  int fd = file && *file ? open(file, O_RDWR) : -1;\n"
+    "  void *m = fd >= 0 ? mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;\n  if (m != MAP_FAILED) mgt_hit = (volatile unsigned char *)m;\n}\n"
+    "static inline __attribute__((unused, no_sanitize(\"thread\"))) bool mgt_planted(int n) {\n  if (mgt_hit) mgt_hit[n] = 1;\n  return n == mgt_plant;\n}\n"
+    "#define MGI_PLANTED 1\n#endif\n";
+
+/* ------------------------------------------------------------------------------------------------------ the run */
+static char dir[64], hits_path[100], compiler[100];
+static unsigned char hits[4096];
+static site found[TEMPLATES], in_file[MOST];
+static int n_in_file;
+/* What all processes count. */
+static struct counts { int reached[TEMPLATES], caught[TEMPLATES], matched[PATTERNS], file_planted[PATTERNS], file_caught[PATTERNS], file_harmless[PATTERNS], missed; } *count;
+
+static char *read_all(const char *path) {
+  FILE *f = fopen(path, "rb");
+  if (!f) fail_msg("cannot read %s", path);
+  fseek(f, 0, SEEK_END);
+  long n = ftell(f);
+  rewind(f);
+  char *text = (char *)malloc((size_t)n + 1);
+  assert_non_null(text);
+  assert_int_equal(fread(text, 1, (size_t)n, f), n);
+  text[n] = 0;
+  fclose(f);
+  return text;
+}
+static void write_all(const char *path, const char *text) {
+  FILE *f = fopen(path, "wb");
+  assert_non_null(f);
+  assert_int_equal(fwrite(text, 1, strlen(text), f), strlen(text));
+  assert_int_equal(fclose(f), 0);
+}
+
+/* The copy of mirage_cuda.cuh with all plants of the templates; every pattern must match where it is looked for. */
+static void plant_templates(void) {
+  char path[100];
+  char *text = read_all("mirage_cuda.cuh");
+  int lost = 0;
+  for (int k = 0; k < TEMPLATES; k++) {
+    const plant *p = &in_templates[k];
+    const char *anchor = strstr(text, p->anchor);
+    int nth = p->nth, ok = 0;
+    size_t at = anchor ? (size_t)(anchor - text) : 0, end = at;
+    const char *close = anchor ? strstr(anchor, "\n}") : NULL; /* a function or a struct ends at the margin */
+    if (close) end = (size_t)(close - text);
+    if (anchor && strstr(p->anchor, "mg_by_")) end = at + strcspn(anchor, "\n"); /* but for these, on one line */
+    for (; at < end && !ok; at++) {
+      found[k].kind = p->kind;
+      ok = matches(text, at, p->find, &found[k]) && nth-- == 0;
+    }
+    if (!ok) {
+      print_message("\"%s\" is not found behind \"%s\": the plant no longer applies\n", p->find, p->anchor);
+      lost++;
+      continue;
+    }
+    found[k].find = p->find;
+    found[k].id = k;
+    found[k].cls = p->cls;
+    fill(text, p->wrong, &found[k]);
+  }
+  if (lost) fail_msg("%d plants no longer apply", lost);
+  site sorted[TEMPLATES];
+  memcpy(sorted, found, sizeof found);
+  char *with = planted(text, sorted, TEMPLATES);
+  const char *mark = "#if defined(__CUDACC__) || defined(MG_EMULATE)\n";
+  char *at = strstr(with, mark);
+  assert_non_null(at);
+  at += strlen(mark);
+  char *out = (char *)malloc(strlen(with) + sizeof switch_);
+  assert_non_null(out);
+  sprintf(out, "%.*s%s%s", (int)(at - with), with, switch_, at);
+  snprintf(path, sizeof path, "%s/mirage_cuda.cuh", dir);
+  write_all(path, out);
+  free(out);
+  free(with);
+  free(text);
+  text = read_all("mirage.h");
+  snprintf(path, sizeof path, "%s/mirage.h", dir);
+  write_all(path, text);
+  free(text);
+}
+/* The emitted file with all plants of its kernels. */
+static char *plant_file(const char *cu) {
+  const char *begin = strstr(cu, "\nMG_KERNEL("), *end = strstr(cu, "\nextern \"C\" size_t ");
+  n_in_file = 0;
+  assert_non_null(begin);
+  assert_non_null(end);
+  for (int k = 0; k < PATTERNS; k++)
+    for (const char *at = begin; at < end; at++) {
+      site *s = &in_file[n_in_file];
+      s->kind = in_files[k].kind;
+      const char *first = in_files[k].find + (in_files[k].find[0] == '[');
+      if ((word(*first) || *first == '~') && word(at[-1])) continue;
+      if (!matches(cu, (size_t)(at - cu), in_files[k].find, s)) continue;
+      const char *line = cu + s->from, *on;
+      while (line[-1] != '\n') line--;
+      on = strstr(line, in_files[k].anchor);
+      if (!on || on > line + strcspn(line, "\n")) continue;
+      s->id = FIRST + n_in_file;
+      s->find = in_files[k].find;
+      s->wrong_pattern = in_files[k].wrong;
+      s->cls = in_files[k].cls;
+      s->pattern = k;
+      s->line = 1;
+      fill(cu, in_files[k].wrong, s);
+      for (const char *c = cu; c < at; c++) s->line += *c == '\n';
+      if (s->to - s->from == strlen(s->wrong) && !memcmp(cu + s->from, s->wrong, s->to - s->from)) continue;
+      count->matched[k]++;
+      assert_true(n_in_file + 1 < MOST - FIRST);
+      n_in_file++;
+    }
+  return planted(cu, in_file, n_in_file);
+}
+
+/* One compilation a kernel: the compiler that link 2 calls keeps what it made under MGT_KEY. */
+static void make_compiler(void) {
+  char text[1200];
+  const char *cxx = getenv("CXX") && *getenv("CXX") && !strchr(getenv("CXX"), ' ') ? getenv("CXX") : "g++";
+  snprintf(compiler, sizeof compiler, "%s/cxx", dir);
+  snprintf(text, sizeof text,
+           "#!/bin/sh\nout= was=\nfor a in \"$@\"; do [ \"$was\" = -o ] && out=$a; was=$a; done\nkept=%s/$MGT_KEY.${out##*/}\n"
+           "[ -f \"$kept\" ] || %s -DMGT_COMPILED=$MGT_COMPILED \"$@\" || exit 1\n[ -f \"$kept\" ] && cp \"$kept\" \"$out\" || cp \"$out\" \"$kept\"\n", dir, cxx);
+  write_all(compiler, text);
+  assert_int_equal(chmod(compiler, 0700), 0);
+}
+static void number(const char *name, int n) {
+  char text[20];
+  snprintf(text, sizeof text, "%d", n);
+  setenv(name, text, 1);
+}
+static int64_t now_ms(void) {
+  struct timespec t;
+  timespec_get(&t, TIME_UTC);
+  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+/* Link 2 on the file of kernel k with plant n, -1: none. */
+static mg_status check(const mg_graph *g, const char *cu, int k, int n, int compiled, mg_check_report *r, mg_error *e) {
+  mg_check_config c;
+  char key[40];
+  memset(&c, 0, sizeof c);
+  memset(e, 0, sizeof *e);
+  c.seed = seed;
+  c.include_dir = dir;
+  c.work_dir = dir;
+  c.cxx = compiler;
+  c.timeout_s = 60;
+  snprintf(key, sizeof key, "%d.%d", k, compiled);
+  setenv("MGT_KEY", key, 1);
+  number("MGT_PLANT", n);
+  number("MGT_COMPILED", compiled);
+  return mg_cuda_check(g, cu, &c, r, e);
+}
+/* Why the plant is no bug there, or NULL. */
+static const char *is_harmless(int k, const site *s, const char *cu, int asynchronous) {
+  const char *from = cu + s->from, *to = cu + s->to;
+  char text[2000];
+  if (s->cls == WAIT && !asynchronous) return "nothing is copied asynchronously";
+  if (s->cls == STAGE && !strcmp(s->wrong, "0") && strstr(cu, "// 1 stages of")) return "there is one stage";
+  for (int n = 0; n < 2 && from > cu + 1; n++)
+    for (from--; from[-1] != '\n';) from--;
+  for (int n = 0; n < 2 && *to; n++) to += strcspn(to, "\n") + 1;
+  snprintf(text, sizeof text, "%.*s", (int)(to - from), from);
+  for (size_t h = 0; h < sizeof harmless / sizeof *harmless; h++)
+    if (!strcmp(harmless[h].kernel, kernels[k].name) && !strcmp(harmless[h].find, s->find) && strstr(text, harmless[h].lines)) return harmless[h].why;
+  return NULL;
+}
+
+static void one_kernel(int k, int templates_left, int files_left) {
+  mg_error e;
+  mg_check_report r;
+  mg_graph *g = NULL;
+  mg_emit_config cfg;
+  char *text = NULL;
+  int64_t began = now_ms();
+  int n_caught = 0, n_run = 0, asynchronous = 0;
+  memset(&e, 0, sizeof e);
+  memset(&cfg, 0, sizeof cfg);
+  snprintf(hits_path, sizeof hits_path, "%s/hits.%d", dir, k);
+  if (mg_parse(kernels[k].text, strlen(kernels[k].text), kernels[k].name, NULL, &g, &e) != MG_OK) fail_msg("%s: line %d: %s: %s", kernels[k].name, e.line, e.where, e.msg);
+  if (mg_cuda_emit(g, &cfg, &text, &e) != MG_OK) fail_msg("%s: %s: %s", kernels[k].name, e.where, e.msg);
+  char *cu = plant_file(text);
+  memset(hits, 0, sizeof hits);
+  FILE *f = fopen(hits_path, "wb");
+  assert_non_null(f);
+  assert_int_equal(fwrite(hits, 1, sizeof hits, f), sizeof hits);
+  fclose(f);
+  setenv("MGT_HITS", hits_path, 1);
+  if (getenv("KEEP")) {
+    char path[120];
+    snprintf(path, sizeof path, "%s/%d.cu", dir, k);
+    write_all(path, text);
+  }
+  if (check(g, cu, k, -1, -1, &r, &e) != MG_OK) fail_msg("%s, nothing planted: %s: %s\n%s", kernels[k].name, e.where, e.msg, r.difference);
+  f = fopen(hits_path, "rb");
+  assert_non_null(f);
+  assert_int_equal(fread(hits, 1, sizeof hits, f), sizeof hits);
+  fclose(f);
+  setenv("MGT_HITS", "", 1);
+  for (int p = 0; p < TEMPLATES; p++) {
+    const int compiled = in_templates[p].kind == 'c';
+    if (!compiled && !hits[p]) continue;
+    count->reached[p]++;
+    asynchronous |= !strcmp(in_templates[p].find, "n * (int)sizeof(T)");
+    if (count->caught[p] || (!all && templates_left <= 0)) continue;
+    if (!all && pick(TEMPLATES) >= 30) continue;
+    templates_left--;
+    n_run++;
+    mg_status s = check(g, cu, k, compiled ? -1 : p, compiled ? p : -1, &r, &e);
+    if (s == MG_NOT_FOUND) {
+      assert_true(r.difference[0]);
+      count->caught[p] = 1;
+      n_caught++;
+      if (getenv("VERBOSE")) print_message("%s, %s -> %s: %s\n", kernels[k].name, in_templates[p].find, in_templates[p].wrong, r.difference);
+    } else if (s != MG_OK) fail_msg("%s, \"%s\" -> \"%s\": %s: %s", kernels[k].name, in_templates[p].find, in_templates[p].wrong, e.where, e.msg);
+    else if (getenv("VERBOSE")) print_message("%s, %s %s -> %s: nothing seen here\n", kernels[k].name, in_templates[p].anchor, in_templates[p].find, in_templates[p].wrong);
+  }
+  for (int j = 0; j < n_in_file; j++) {
+    const site *s = &in_file[j];
+    if (!hits[s->id] || (!all && (files_left <= 0 || pick((uint64_t)n_in_file) >= 12))) continue;
+    const char *why = is_harmless(k, s, text, asynchronous);
+    if (why) {
+      print_message("%s, line %d: \"%s\" -> \"%s\" is no bug here: %s\n", kernels[k].name, s->line, s->find, s->wrong_pattern, why);
+      count->file_harmless[s->pattern]++;
+      continue;
+    }
+    files_left--;
+    n_run++;
+    count->file_planted[s->pattern]++;
+    mg_status st = check(g, cu, k, s->id, -1, &r, &e);
+    if (st == MG_NOT_FOUND) {
+      assert_true(r.difference[0]);
+      count->file_caught[s->pattern]++;
+      n_caught++;
+      if (getenv("VERBOSE")) print_message("%s, line %d, %s -> %s: %s\n", kernels[k].name, s->line, s->find, s->wrong, r.difference);
+    } else if (st == MG_OK || st == MG_UNSUPPORTED) {
+      const char *line = text + s->from;
+      while (line > text && line[-1] != '\n') line--;
+      print_message("MISSED in %s, line %d: \"%s\" -> \"%s\": %.*s%s\n", kernels[k].name, s->line, s->find, s->wrong_pattern, (int)strcspn(line, "\n"), line, st == MG_OK ? "" : " (undecided)");
+      count->missed++;
+    } else fail_msg("%s, line %d, \"%s\" -> \"%s\": %s: %s", kernels[k].name, s->line, s->find, s->wrong, e.where, e.msg);
+  }
+  print_message("%s: %d plants tried, %d caught, %.1f s\n", kernels[k].name, n_run, n_caught, (double)(now_ms() - began) / 1000);
+  free(cu);
+  mg_string_free(text);
+  mg_graph_free(g);
+}
+
+static void table(FILE *f) {
+  int sum_planted = 0, sum_caught = 0;
+  const char *done = "";
+  fprintf(f, "%-34s %-14s %8s %8s\n", "template", "class", "planted", "caught");
+  for (int k = 0; k < TEMPLATES; k++) {
+    const char *anchor = in_templates[k].anchor;
+    if (!strcmp(anchor, done)) continue;
+    done = anchor;
+    char name[40];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(strstr(anchor, "mg"), " ({"), strstr(anchor, "mg"));
+    for (int c = 0; c < CLASSES; c++) {
+      int n = 0, m = 0;
+      for (int j = 0; j < TEMPLATES; j++)
+        if (!strcmp(in_templates[j].anchor, anchor) && in_templates[j].cls == c && count->reached[j]) n++, m += count->caught[j];
+      if (n) fprintf(f, "%-34s %-14s %8d %8d\n", name, class_name[c], n, m);
+      sum_planted += n;
+      sum_caught += m;
+    }
+  }
+  for (int c = 0; c < CLASSES; c++) {
+    int n = 0, m = 0;
+    for (int k = 0; k < PATTERNS; k++)
+      if (in_files[k].cls == c) n += count->file_planted[k], m += count->file_caught[k];
+    if (n) fprintf(f, "%-34s %-14s %8d %8d\n", "emitted kernels", class_name[c], n, m);
+    sum_planted += n;
+    sum_caught += m;
+  }
+  fprintf(f, "%-34s %-14s %8d %8d\n", "all", "", sum_planted, sum_caught);
+}
+
+static void plants(void **state) {
+  (void)state;
+  snprintf(dir, sizeof dir, "/tmp/mirage-plant-%ld", (long)getpid());
+  assert_int_equal(mkdir(dir, 0700), 0);
+  make_compiler();
+  plant_templates();
+  const char *only = getenv("ONLY"), *jobs = getenv("SOAK_JOBS");
+  const int some = 3, start = (int)pick(KERNELS), n_kernels = all ? KERNELS : some, n_jobs = !all ? 1 : jobs && atoi(jobs) > 0 ? atoi(jobs) : 2;
+  void *shared = mmap(NULL, sizeof *count, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  assert_true(shared != MAP_FAILED);
+  count = (struct counts *)shared;
+  fflush(NULL);
+  for (int j = 0; j < n_jobs; j++) {
+    const pid_t child = n_jobs > 1 ? fork() : 0;
+    assert_true(child >= 0);
+    if (child) continue;
+    for (int n = j; n < n_kernels; n += n_jobs) {
+      const int k = all ? n : (start + n * (KERNELS / some)) % KERNELS;
+      if (only && !strstr(only, kernels[k].name)) continue; /* ONLY="rows;odd" */
+      one_kernel(k, (sample / 2 + some - 1 - n) / some, (sample / 2 + some - 1 - n) / some);
+    }
+    fflush(NULL);
+    if (n_jobs > 1) _exit(0);
+  }
+  for (int j = 0; j < n_jobs && n_jobs > 1; j++) {
+    int status;
+    assert_true(wait(&status) > 0);
+    assert_int_equal(status, 0);
+  }
+  for (int k = 0; k < TEMPLATES; k++) {
+    if (all && !only && !count->reached[k]) print_message("no kernel reaches \"%s\" -> \"%s\" of \"%s\"\n", in_templates[k].find, in_templates[k].wrong, in_templates[k].anchor), count->missed++;
+    if (all && count->reached[k] && !count->caught[k]) print_message("MISSED in a template: \"%s\" -> \"%s\" of \"%s\"\n", in_templates[k].find, in_templates[k].wrong, in_templates[k].anchor), count->missed++;
+  }
+  for (int k = 0; k < PATTERNS; k++) {
+    if (all && !only && !count->matched[k]) print_message("no emitted file has \"%s\"\n", in_files[k].find), count->missed++;
+  }
+  table(stdout);
+  if (table_path) {
+    FILE *f = fopen(table_path, "w");
+    assert_non_null(f);
+    table(f);
+    fclose(f);
+  }
+  if (!getenv("KEEP")) {
+    char command[120];
+    snprintf(command, sizeof command, "rm -rf %s", dir);
+    assert_int_equal(system(command), 0);
+  }
+  if (count->missed) fail_msg("%d planted bugs were not caught, seed %llu", count->missed, (unsigned long long)seed);
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1) seed = strtoull(argv[1], NULL, 0);
+  if (argc > 2) all = !strcmp(argv[2], "all"), sample = all ? 0 : atoi(argv[2]);
+  if (argc > 3) table_path = argv[3];
+  rng = seed * 0x9E3779B97F4A7C15u + 88172645463325252u;
+  printf("seed %llu\n", (unsigned long long)seed);
+  const struct CMUnitTest tests[] = {cmocka_unit_test(plants)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
