@@ -16,7 +16,7 @@ a replayed CUDA graph, median of 15 replays; hot: one set of buffers; cold: rota
 cache.  A peer's best counts, over all modes, weights stored as [K, N] or as [N, K].  pdl: with programmatic dependent
 launch between the calls, which no peer has.  floor: a kernel that only loads the bytes of the inputs, cold.
 """
-import argparse, concurrent.futures, datetime, glob, json, math, os, re, subprocess, sys, tempfile, time
+import argparse, concurrent.futures, datetime, glob, json, math, os, re, select, subprocess, sys, tempfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -147,10 +147,16 @@ class Peers:
         env = {**self.env, "TORCHINDUCTOR_CACHE_DIR": os.path.join(self.tmp, "timed")}
         self.child = subprocess.Popen(self.command("--serve", "--runs", str(self.a.runs)), env=env, text=True, bufsize=1,
                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=open(os.path.join(self.tmp, "peers.err"), "w"))
-        line = self.child.stdout.readline()
-        self.ceilings = json.loads(line).get("ceilings", {}) if line else {}
-        if not line:
+        try:
+            self.ceilings = self.answer().get("ceilings", {})
+        except (OSError, ValueError):
             say("peers.py failed:", open(os.path.join(self.tmp, "peers.err")).read()[-300:])
+
+    def answer(self, seconds=150):
+        """The next line that the child says; one that says nothing for so long is ended."""
+        if not select.select([self.child.stdout], [], [], seconds)[0]:
+            self.child.kill()
+        return json.loads(self.child.stdout.readline())
 
     def ask(self, name):
         """Best peer of a program, hot and cold, and all of them."""
@@ -158,7 +164,7 @@ class Peers:
         for full in (name, name + "_wt"):
             try:
                 self.child.stdin.write(full + "\n")
-                d = json.loads(self.child.stdout.readline())
+                d = self.answer()
             except (OSError, ValueError):
                 return {"peers_error": open(os.path.join(self.tmp, "peers.err")).read()[-200:]}
             for k, v in d.items():
@@ -311,7 +317,7 @@ def main():
         while open_:
             open_[0][1].result()
             write()
-    if peers.child:
+    if peers.child and peers.child.poll() is None:
         peers.child.stdin.close()
         peers.child.wait()
     print(write())

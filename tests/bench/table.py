@@ -1,7 +1,8 @@
 """The measured part of the README from what bench.py wrote.
 
-usage: table.py RESULT.json ..           prints it
-       table.py --readme [README.md]     puts it between README's marks, from the files that the first mark names
+usage: table.py RESULT.json ..                      prints it
+       table.py --readme README.md [RESULT.json ..]  puts it between README's marks; without files from those that the
+                                                     first mark names
 """
 import json, math, os, re, sys
 
@@ -52,15 +53,22 @@ def section(paths):
 
 
 def main():
-    if len(sys.argv) > 1 and sys.argv[1] != "--readme":
+    if len(sys.argv) < 2 or sys.argv[1:] == ["--readme"]:
+        print(__doc__.strip(), file=sys.stderr)
+        return 3
+    if sys.argv[1] != "--readme":
         print(section(sys.argv[1:]), end="")
         return 0
-    path = sys.argv[2] if len(sys.argv) > 2 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "README.md")
+    path, files = sys.argv[2], sys.argv[3:]
     text = open(path).read()
     if not MARK.search(text):
         print("table.py: %s has no marks" % path, file=sys.stderr)
         return 3
-    new = MARK.sub(lambda m: m.group(1) + section(m.group(2).split()) + m.group(3), text)
+
+    def filled(m):
+        names = files or m.group(2).split()
+        return m.group(1).replace(m.group(2), " ".join(names)) + section(names) + m.group(3)
+    new = MARK.sub(filled, text)
     if new != text:
         open(path, "w").write(new)
     return 0
