@@ -66,7 +66,8 @@
      256 MiB, one frame at a time and thread.
 
    THREADS
-     cfg.threads workers take frames from one queue.  The result does not depend on their number, nor on the seed.
+     cfg.threads workers (at most 64) take the frames of all segments under way, and begin another segment when none is left.
+     The result does not depend on their number, nor on the seed.
 
    DOES NOT
      Search nested loops other than the tilings', accumulators over two grid axes, kernels whose intermediate results are
@@ -237,7 +238,7 @@ typedef struct mg_search_config {
   int64_t max_steps;                 /* choices a frame may try to find them; 0: 400000000 */
   mg_egraph_limits egraph;
   void *user;
-  mg_status (*emittable)(void *user, const mg_graph *g, mg_error *why); /* may be NULL; refuses sized µGraphs */
+  mg_status (*emittable)(void *user, const mg_graph *g, mg_error *why); /* may be NULL; refuses sized µGraphs; by any thread, one at a time */
   void (*progress)(void *user, const mg_search_stats *s);               /* may be NULL; called from the caller's thread */
   void (*structure)(void *user, const mg_graph *g);                     /* may be NULL; every structure of one kernel for the
                                         whole program, axes at their smallest counts, not verified; by any thread, one at a time */
@@ -4263,7 +4264,10 @@ static mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, 
 
    A segment is searched by frames, in parallel; its best structures are tuned, then checked in order until enough
    passed.  The whole program is the first segment.  Others are searched where a lower bound (launches and bytes) does
-   not already show that a program cut there cannot win.                                                            */
+   not already show that a program cut there cannot win: which ones is known before the first of them is begun, so they
+   are searched at once.  A worker takes the next frame of a segment that is under way; if there is none it begins another
+   segment; who finishes a segment's last frame tunes and checks what it found.  A segment's result depends on nothing
+   but the segment, and segments are put together in their order: any number of workers gives the same.              */
 
 enum { MGI_SE_SPLITS = 6, MGI_SE_TILINGS = 8 };
 typedef struct mgi_se_found { /* of one segment */
@@ -4276,18 +4280,22 @@ typedef struct mgi_se_found { /* of one segment */
   double us, bound;
 } mgi_se_found;
 
+/* One for the whole search, the root, and one for each segment beside the whole program.  What several threads use, lock,
+   checkpoint and `failed`, is the root's. */
 typedef struct mgi_se_search {
+  struct mgi_se_search *root;
   const mg_graph *p;
   mg_search_config cfg;
   mg_search_stats st;
   double t0, end, shown;
-  pthread_mutex_t lock;
+  pthread_mutex_t lock, hook;
   int cut, late;                        /* cut: something was left out; late: time or `stop` did it */
   /* the segment in hand */
   const mgi_se_seg *seg;
   mgi_se_frame *frame;
-  int n_frames, cap_frames, next, frames_done;
+  int n_frames, cap_frames, next;
   double seg_t0;
+  mgi_se_found *found;                  /* of a segment under way: what it becomes */
   mgi_se_structure *pool;
   int n_pool, cap_pool, next_tune, oom;
   /* the checkpoint: its key, records of finished frames, when it may be written again */
@@ -4295,8 +4303,18 @@ typedef struct mgi_se_search {
   uint8_t *kept;
   size_t n_kept, cap_kept, written;
   double write_at;
+  int units, units_done;                /* for the caller: frames of the whole program, then segments */
   int damaged;                          /* a record was not what it must be: nothing is written any more */
 } mgi_se_search;
+
+/* The hook's answer; one thread at a time asks. */
+static mg_status mgi_se_emittable(mgi_se_search *S, const mg_graph *g, mg_error *why) {
+  if (!S->cfg.emittable) return MG_OK;
+  pthread_mutex_lock(&S->root->hook);
+  mg_status st = S->cfg.emittable(S->cfg.user, g, why);
+  pthread_mutex_unlock(&S->root->hook);
+  return st;
+}
 
 static int mgi_se_over(mgi_se_search *S) {
   if (mgi_se_stopped(&S->cfg) || mgi_se_seconds() > S->end) { S->cut = S->late = 1; return 1; }
@@ -4451,27 +4469,33 @@ static mg_status mgi_se_kept_open(mgi_se_search *S, mg_error *e) {
 
 /* Frame k of the segment in hand: its record, or NULL; the structures follow it. */
 static const uint8_t *mgi_se_kept_find(const mgi_se_search *S, int k) {
-  for (size_t i = 0; i < S->n_kept;) {
+  const mgi_se_search *R = S->root;
+  for (size_t i = 0; i < R->n_kept;) {
     mgi_se_kept r;
-    memcpy(&r, S->kept + i, sizeof r);
-    if (r.seg == S->seg_id && r.frame == k) return S->kept + i;
+    memcpy(&r, R->kept + i, sizeof r);
+    if (r.seg == S->seg_id && r.frame == k) return R->kept + i;
     i += sizeof r + (size_t)r.n * sizeof(mgi_se_structure);
   }
   return NULL;
 }
 
-/* What a frame found goes to the pool and to the sums; under the lock. */
+/* What a frame found goes to the segment's pool and to the sums; under the lock. */
 static void mgi_se_frame_done(mgi_se_search *S, const mgi_se_kept *r, const void *structures) {
+  mgi_se_search *R = S->root;
+  mg_search_stats *st = &R->st;
   if (r->n && S->n_pool + r->n <= S->cap_pool) memcpy(S->pool + S->n_pool, structures, (size_t)r->n * sizeof *S->pool), S->n_pool += r->n;
-  S->st.states += r->count[0], S->st.pruned_expression += r->count[1], S->st.pruned_shape += r->count[2], S->st.pruned_duplicate += r->count[3];
-  S->st.pruned_limit += r->count[4], S->st.pruned_bound += r->count[5], S->st.values += r->count[6], S->st.structures += r->count[7];
-  S->st.frames++, S->frames_done++;
-  if (r->n && S->st.segments == 1) {
+  st->states += r->count[0], st->pruned_expression += r->count[1], st->pruned_shape += r->count[2], st->pruned_duplicate += r->count[3];
+  st->pruned_limit += r->count[4], st->pruned_bound += r->count[5], st->values += r->count[6], st->structures += r->count[7];
+  st->frames++;
+  if (S == R) {
+    S->units_done++;
     mgi_se_structure t;
-    memcpy(&t, structures, sizeof t);
-    if (t.us < 1e9 && (S->st.structure_us <= 0 || t.us < S->st.structure_us)) S->st.structure_us = t.us;
+    if (r->n) {
+      memcpy(&t, structures, sizeof t);
+      if (t.us < 1e9 && (st->structure_us <= 0 || t.us < st->structure_us)) st->structure_us = t.us;
+    }
   }
-  S->cut |= r->cut;
+  R->cut |= r->cut;
 }
 
 /* Tells the caller how far the search is, at most five times a second; the main thread, with or without the lock. */
@@ -4481,61 +4505,63 @@ static void mgi_se_tell(mgi_se_search *S, int locked) {
   if (!locked) pthread_mutex_lock(&S->lock);
   S->shown = now;
   mg_search_stats st = S->st;
-  if (S->frames_done && now - S->seg_t0 > 0.5) left = (now - S->seg_t0) * (S->n_frames - S->frames_done) / S->frames_done;
+  if (S->units_done && now - S->seg_t0 > 0.5) left = (now - S->seg_t0) * (S->units - S->units_done) / S->units_done;
   if (left > S->end - now) left = S->end - now;
   if (!locked) pthread_mutex_unlock(&S->lock);
   st.seconds = now - S->t0, st.left_s = left;
   S->cfg.progress(S->cfg.user, &st);
 }
 
-/* A finished frame's record; under the lock.  What finds no memory is not kept. */
-static void mgi_se_kept_add(mgi_se_search *S, const mgi_se_kept *r, const void *structures) {
-  size_t body = (size_t)r->n * sizeof(mgi_se_structure), need = S->n_kept + sizeof *r + body;
-  if (need > S->cap_kept) {
+/* A finished frame's record goes to the root; under the lock.  What finds no memory is not kept. */
+static void mgi_se_kept_add(mgi_se_search *R, const mgi_se_kept *r, const void *structures) {
+  size_t body = (size_t)r->n * sizeof(mgi_se_structure), need = R->n_kept + sizeof *r + body;
+  if (need > R->cap_kept) {
     size_t cap = need * 2;
-    uint8_t *b = (uint8_t *)realloc(S->kept, cap);
-    if (!b) { S->st.checkpoint_lost = 1; return; }
-    S->kept = b, S->cap_kept = cap;
+    uint8_t *b = (uint8_t *)realloc(R->kept, cap);
+    if (!b) { R->st.checkpoint_lost = 1; return; }
+    R->kept = b, R->cap_kept = cap;
   }
-  memcpy(S->kept + S->n_kept, r, sizeof *r);
-  if (body) memcpy(S->kept + S->n_kept + sizeof *r, structures, body);
-  S->n_kept = need;
-  if (!S->damaged && mgi_se_seconds() >= S->write_at && !mgi_se_kept_write(S)) S->st.checkpoint_lost = 1;
+  memcpy(R->kept + R->n_kept, r, sizeof *r);
+  if (body) memcpy(R->kept + R->n_kept + sizeof *r, structures, body);
+  R->n_kept = need;
+  if (!R->damaged && mgi_se_seconds() >= R->write_at && !mgi_se_kept_write(R)) R->st.checkpoint_lost = 1;
 }
 
 static void mgi_se_run_frame(mgi_se_search *S, int k) {
+  mgi_se_search *R = S->root;
   mgi_se_frame *f = &S->frame[k];
   mgi_se_kept r;
   memset(&r, 0, sizeof r);
   if (S->cfg.checkpoint) {
-    pthread_mutex_lock(&S->lock);
+    pthread_mutex_lock(&R->lock);
     const uint8_t *at = mgi_se_kept_find(S, k);
     if (at) {
       memcpy(&r, at, sizeof r);
-      for (int i = 0; i < r.n && !S->damaged; i++) {
+      for (int i = 0; i < r.n && !R->damaged; i++) {
         mgi_se_structure t;
         memcpy(&t, at + sizeof r + (size_t)i * sizeof t, sizeof t);
-        S->damaged = !mgi_se_structure_fits(S->seg, f, &t);
+        R->damaged = !mgi_se_structure_fits(S->seg, f, &t);
       }
-      if (!S->damaged) mgi_se_frame_done(S, &r, at + sizeof r), S->st.resumed++;
+      if (!R->damaged) mgi_se_frame_done(S, &r, at + sizeof r), R->st.resumed++;
     }
-    pthread_mutex_unlock(&S->lock);
-    if (at || S->damaged) return;
+    int done = at || R->damaged;
+    pthread_mutex_unlock(&R->lock);
+    if (done) return;
   }
   mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
   f->s = S->seg, f->cfg = &S->cfg, f->end = S->end;
   mgi_se_closure(f);
-  if (w) w->f = f, w->gpu = S->cfg.gpu, w->show = &S->lock;
+  if (w) w->f = f, w->gpu = S->cfg.gpu, w->show = &R->lock;
   if (w && !f->oom && mgi_se_walk_order(w) && mgi_se_walk_must(w)) mgi_se_outputs(w, 0);
   else f->oom = 1;
   r.seg = S->seg_id, r.frame = k, r.n = w ? w->n_best : 0, r.cut = f->cut;
   r.count[0] = f->st.states, r.count[1] = f->st.pruned_expression, r.count[2] = f->st.pruned_shape, r.count[3] = f->st.pruned_duplicate;
   r.count[4] = f->st.pruned_limit, r.count[5] = f->st.pruned_bound, r.count[6] = f->n_val, r.count[7] = w ? (uint64_t)w->made : 0;
-  pthread_mutex_lock(&S->lock);
+  pthread_mutex_lock(&R->lock);
   mgi_se_frame_done(S, &r, w ? w->best : NULL);
-  if (S->cfg.checkpoint && !f->late && !f->oom) mgi_se_kept_add(S, &r, w ? w->best : NULL);
-  S->oom |= f->oom, S->late |= f->late;
-  pthread_mutex_unlock(&S->lock);
+  if (S->cfg.checkpoint && !f->late && !f->oom) mgi_se_kept_add(R, &r, w ? w->best : NULL);
+  S->oom |= f->oom, R->late |= f->late;
+  pthread_mutex_unlock(&R->lock);
   if (w) free(w->slot), free(w->best), free(w->least), free(w->over), free(w->order), free(w->first), free(w->cost), free(w->must), free(w->refs), free(w->der_cost), free(w->least_cost);
   free(w);
   mgi_se_frame_free(f);
@@ -4671,34 +4697,46 @@ static int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se
   return ok > 0;
 }
 
-/* Searches f's segment; keeps at most `want` structures. */
-static mg_status mgi_se_search_segment(mgi_se_search *S, mg_graph *p, mgi_se_found *f, int want, mg_error *e) {
+/* Begins f's segment, the ordinal-th of the search; p becomes its own.  *frames: there are frames to search.  Only S is written,
+   and of the root what is written under its lock. */
+static mg_status mgi_se_segment_begin(mgi_se_search *S, mg_graph *p, mgi_se_found *f, int ordinal, int *frames, mg_error *e) {
+  mgi_se_search *R = S->root;
   mg_error local;
-  f->done = 1;
+  *frames = 0, f->done = 1;
   mg_status st = mgi_se_seg_new(p, &S->cfg, &f->s, &local);
-  S->st.segments++;
+  pthread_mutex_lock(&R->lock);
+  R->st.segments++;
   if (f->s && f->s->eg) {
-    if (f->s->egraph_ms > S->st.egraph_ms) S->st.egraph_ms = f->s->egraph_ms;
-    if (S->st.segments == 1) memcpy(S->st.axiom_us, f->s->eg->axiom_us, sizeof S->st.axiom_us);
-    if (S->st.segments == 1) S->st.egraph_nodes = mg_egraph_nodes(f->s->eg), S->st.egraph_classes = mg_egraph_classes(f->s->eg);
-    if (f->s->stop != MG_SATURATED) {
-      S->cut = 1;
-      if (!strcmp(S->st.egraph_stop, "SATURATED")) S->st.egraph_stop = mg_saturation_name(f->s->stop);
-    }
-    S->cut |= f->s->overflow, S->late |= f->s->stop == MG_TIME;
+    if (f->s->egraph_ms > R->st.egraph_ms) R->st.egraph_ms = f->s->egraph_ms;
+    if (S == R) memcpy(R->st.axiom_us, f->s->eg->axiom_us, sizeof R->st.axiom_us);
+    if (S == R) R->st.egraph_nodes = mg_egraph_nodes(f->s->eg), R->st.egraph_classes = mg_egraph_classes(f->s->eg);
+    R->cut |= f->s->stop != MG_SATURATED || f->s->overflow, R->late |= f->s->stop == MG_TIME;
   }
+  if (st != MG_OK && st != MG_NO_MEMORY) R->cut = 1;
+  pthread_mutex_unlock(&R->lock);
   if (st == MG_NO_MEMORY) { if (e) *e = local; return st; }
-  if (st != MG_OK) { S->cut = 1; return MG_OK; } /* no fused kernel here; library kernels remain */
-  const mgi_se_seg *s = f->s;
-  S->seg = s, S->n_pool = 0, S->oom = 0;
-  S->seg_id = mgi_se_mix(mg_hash(p), S->st.segments);
-  mgi_se_frames(S, s);
+  if (st != MG_OK) return MG_OK; /* no fused kernel here; library kernels remain */
+  S->seg = f->s, S->n_pool = S->oom = S->next = 0;
+  S->seg_id = mgi_se_mix(mg_hash(p), (uint64_t)ordinal);
+  mgi_se_frames(S, f->s);
   S->cap_pool = S->n_frames * MGI_SE_KEEP;
-  S->st.frames_begun += (uint64_t)S->n_frames, S->frames_done = 0, S->seg_t0 = mgi_se_seconds();
   S->pool = (mgi_se_structure *)malloc(((size_t)S->cap_pool + 1) * sizeof *S->pool);
-  if (S->pool) mgi_se_parallel(S, 0);
-  if (S->damaged) st = mg_fail(e, MG_BAD_INPUT, S->cfg.checkpoint, "the checkpoint is damaged: a structure in it is none of this search; it is left as it is");
-  else if (S->pool) {
+  if (!S->pool || S->oom) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for structures");
+  pthread_mutex_lock(&R->lock);
+  R->st.frames_begun += (uint64_t)S->n_frames;
+  pthread_mutex_unlock(&R->lock);
+  S->found = f, *frames = 1;
+  return MG_OK;
+}
+
+/* When its frames are done: keeps at most `want` structures, those of the root tuned by all threads. */
+static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
+  mgi_se_found *f = S->found;
+  const mgi_se_seg *s = S->seg;
+  mg_error local;
+  mg_status st = MG_OK;
+  if (S->root->damaged) st = mg_fail(e, MG_BAD_INPUT, S->cfg.checkpoint, "the checkpoint is damaged: a structure in it is none of this search; it is left as it is");
+  else {
     qsort(S->pool, (size_t)S->n_pool, sizeof *S->pool, mgi_se_structure_cmp);
     int kept = S->n_pool < MGI_SE_KEEP ? S->n_pool : MGI_SE_KEEP, grouped = 0; /* the best, and some of those with a group axis */
     for (int k = kept; k < S->n_pool && grouped < 4 * MGI_SE_SPLITS; k++) if (S->pool[k].group) S->pool[kept++] = S->pool[k], grouped++;
@@ -4709,7 +4747,7 @@ static mg_status mgi_se_search_segment(mgi_se_search *S, mg_graph *p, mgi_se_fou
     f->tile = (int *)calloc((size_t)want + 1, sizeof *f->tile);
     f->report = (mg_verify_report *)calloc((size_t)want + 1, sizeof *f->report);
   }
-  if (st == MG_OK && (!S->pool || !f->st || !f->tile || !f->report || S->oom)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for structures");
+  if (st == MG_OK && (!f->st || !f->tile || !f->report || S->oom)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for structures");
   for (int k = 0; k < S->n_pool && st == MG_OK && f->n_split < MGI_SE_SPLITS; k++) {
     int seen = !S->pool[k].group || S->pool[k].us >= 1e9;
     for (int j = 0; j < f->n_split; j++) seen |= f->split[j].work == S->pool[k].work;
@@ -4726,7 +4764,7 @@ static mg_status mgi_se_search_segment(mgi_se_search *S, mg_graph *p, mgi_se_fou
     for (int i = 0; i < t->n_tiles && i < 4 && tile < 0 && t->tile_us[i] < 1e9; i++) {
       mg_graph *g = mgi_se_kernel_graph(s, s->p, t, s->real, t->count[i], NULL, S->cfg.gpu, &local);
       S->st.candidates++;
-      if (g && (!S->cfg.emittable || S->cfg.emittable(S->cfg.user, g, &local) == MG_OK)) tile = i;
+      if (g && mgi_se_emittable(S, g, &local) == MG_OK) tile = i;
       else S->st.refused++;
       mg_graph_free(g);
     }
@@ -4737,8 +4775,21 @@ static mg_status mgi_se_search_segment(mgi_se_search *S, mg_graph *p, mgi_se_fou
     f->tile[f->n++] = tile;
   }
   if (f->n) f->us = f->st[0].tile_us[f->tile[0]];
+  return st;
+}
+
+static void mgi_se_segment_free(mgi_se_search *S) {
   free(S->frame), free(S->pool);
-  S->frame = NULL, S->pool = NULL, S->n_pool = S->cap_frames = 0;
+  S->frame = NULL, S->pool = NULL, S->n_pool = S->cap_frames = S->n_frames = 0;
+}
+
+/* The whole program. */
+static mg_status mgi_se_search_whole(mgi_se_search *S, mg_graph *p, mgi_se_found *f, mg_error *e) {
+  int frames;
+  mg_status st = mgi_se_segment_begin(S, p, f, 1, &frames, e);
+  S->units = S->n_frames, S->units_done = 0, S->seg_t0 = mgi_se_seconds();
+  if (st == MG_OK && frames) mgi_se_parallel(S, 0), st = mgi_se_segment_end(S, S->cfg.top_k, e);
+  mgi_se_segment_free(S);
   return st;
 }
 
@@ -4803,6 +4854,98 @@ static mg_graph *mgi_se_segment(const mg_graph *p, uint32_t i, uint32_t j, mgi_s
   free(map), free(need), free(later), free(raw);
   if (bad) { mg_graph_free(g); return NULL; }
   return g;
+}
+
+/* The other segments: list[k] holds first and last operator of the k-th. */
+typedef struct mgi_se_queue {
+  mgi_se_search *root;
+  mgi_se_found *seg;
+  const uint32_t (*list)[2];
+  int n, begun, beginning, n_live;     /* beginning: how many workers are about to add to live */
+  mgi_se_search *live[64];              /* each with frames that nobody took, or with a worker at its last ones */
+  int left[64];                         /* its frames not done */
+  pthread_cond_t more;
+  mg_status st;                         /* the first that failed: all stop */
+  mg_error e;
+} mgi_se_queue;
+
+static void mgi_se_queue_failed(mgi_se_queue *q, mg_status st, const mg_error *e) {
+  if (st != MG_OK && q->st == MG_OK) q->st = st, q->e = *e;
+}
+
+static void mgi_se_queue_work(mgi_se_queue *q, int main) {
+  mgi_se_search *R = q->root;
+  mg_error e;
+  memset(&e, 0, sizeof e);
+  pthread_mutex_lock(&R->lock);
+  while (q->st == MG_OK) {
+    mgi_se_search *T = NULL;
+    int k = 0;
+    if (main) mgi_se_tell(R, 1);
+    for (int i = 0; i < q->n_live && !T; i++) if (q->live[i]->next < q->live[i]->n_frames) T = q->live[i], k = T->next++;
+    if (T) {
+      if (main) T->frame[k].tell = R;
+      pthread_mutex_unlock(&R->lock);
+      mgi_se_run_frame(T, k);
+      pthread_mutex_lock(&R->lock);
+      int at = 0;
+      while (q->live[at] != T) at++;
+      if (--q->left[at]) continue;
+      for (q->n_live--; at < q->n_live; at++) q->live[at] = q->live[at + 1], q->left[at] = q->left[at + 1];
+    } else if (q->begun < q->n) {
+      int which = q->n - 1 - q->begun++, frames = 0; /* the largest first */
+      mgi_se_found *f = &q->seg[q->list[which][0] * (R->p->n_ops + 1) + q->list[which][1]];
+      q->beginning++;
+      T = (mgi_se_search *)calloc(1, sizeof *T);
+      if (T) T->root = R, T->p = R->p, T->cfg = R->cfg, T->t0 = R->t0, T->end = R->end, T->cfg.threads = 1, T->cfg.progress = NULL;
+      pthread_mutex_unlock(&R->lock);
+      mg_status st = T ? MG_OK : mg_fail(&e, MG_NO_MEMORY, "mg_search", "no memory for a segment");
+      mg_graph *g = T && !mgi_se_over(T) ? mgi_se_segment(R->p, q->list[which][0], q->list[which][1], f, &e) : NULL;
+      if (g) st = mgi_se_segment_begin(T, g, f, which + 2, &frames, &e);
+      pthread_mutex_lock(&R->lock);
+      q->beginning--;
+      mgi_se_queue_failed(q, st, &e);
+      pthread_cond_broadcast(&q->more);
+      if (frames && T->n_frames) { q->left[q->n_live] = T->n_frames, q->live[q->n_live++] = T; continue; }
+    } else if (q->beginning) {
+      pthread_cond_wait(&q->more, &R->lock);
+      continue;
+    } else break;
+    /* T has no frame left: what came of it */
+    pthread_mutex_unlock(&R->lock);
+    mg_status st = T && T->found ? mgi_se_segment_end(T, 1, &e) : MG_OK;
+    pthread_mutex_lock(&R->lock);
+    mgi_se_queue_failed(q, st, &e);
+    if (T) {
+      R->st.candidates += T->st.candidates, R->st.verified += T->st.verified, R->st.rejected += T->st.rejected, R->st.refused += T->st.refused;
+      R->cut |= T->cut, R->late |= T->late, R->units_done++;
+      mgi_se_segment_free(T);
+      free(T);
+    }
+  }
+  pthread_cond_broadcast(&q->more);
+  pthread_mutex_unlock(&R->lock);
+}
+static void *mgi_se_queue_thread(void *q) {
+  mgi_se_queue_work((mgi_se_queue *)q, 0);
+  return NULL;
+}
+
+static mg_status mgi_se_search_segments(mgi_se_search *R, mgi_se_found *seg, const uint32_t (*list)[2], int n, mg_error *e) {
+  pthread_t thread[64];
+  mgi_se_queue q;
+  int started = 0;
+  memset(&q, 0, sizeof q);
+  q.root = R, q.seg = seg, q.list = list, q.n = n;
+  R->units = n, R->units_done = 0, R->seg_t0 = mgi_se_seconds();
+  pthread_cond_init(&q.more, NULL);
+  for (int k = 1; k < R->cfg.threads && k < 64; k++) if (!pthread_create(&thread[started], NULL, mgi_se_queue_thread, &q)) started++;
+  mgi_se_queue_work(&q, 1);
+  for (int k = 0; k < started; k++) pthread_join(thread[k], NULL);
+  pthread_cond_destroy(&q.more);
+  for (int k = 0; k < q.n_live; k++) mgi_se_segment_free(q.live[k]), free(q.live[k]); /* where it failed */
+  if (q.st != MG_OK && e) *e = q.e;
+  return q.st;
 }
 
 static void mgi_se_found_free(mgi_se_found *f) {
@@ -5011,7 +5154,8 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_found *seg, mg_sear
   /* lower bounds: of every segment, of every prefix, of every suffix */
   double *lp = (double *)malloc((size_t)W * 2 * sizeof *lp), *cost = (double *)malloc((size_t)W * (size_t)(K + 1) * sizeof *cost);
   uint32_t *from = (uint32_t *)calloc((size_t)W * (size_t)(K + 1), sizeof *from);
-  if (!lp || !cost || !from) { free(lp), free(cost), free(from); return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments"); }
+  uint32_t (*list)[2] = (uint32_t (*)[2])malloc((size_t)W * W * sizeof *list);
+  if (!lp || !cost || !from || !list) { free(lp), free(cost), free(from), free(list); return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments"); }
   double *ls = lp + W;
   for (uint32_t i = 1; i < N; i++)
     for (uint32_t j = i + 1; j <= N; j++) {
@@ -5033,16 +5177,19 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_found *seg, mg_sear
     ls[i] = 1e18;
     for (uint32_t j = i + 1; j <= N; j++) if (ls[j] + seg[i * W + j].bound < ls[i]) ls[i] = ls[j] + seg[i * W + j].bound;
   }
-  for (uint32_t len = 1; len < N - 1 && st == MG_OK; len++)
-    for (uint32_t i = 1; i + len <= N && st == MG_OK; i++) {
-      uint32_t j = i + len;
-      mgi_se_found *f = &seg[i * W + j];
+  int n = 0;
+  for (uint32_t len = 1; len < N - 1; len++)
+    for (uint32_t i = 1; i + len <= N; i++) {
+      mgi_se_found *f = &seg[i * W + i + len];
       if (f->done || f->bound >= 1e18) continue;
-      if (lp[i] + f->bound + ls[j] >= best) { S->st.pruned_bound++; continue; }
-      if (mgi_se_over(S)) continue;
-      mg_graph *g = mgi_se_segment(p, i, j, f, e);
-      if (g) st = mgi_se_search_segment(S, g, f, 1, e);
+      if (lp[i] + f->bound + ls[i + len] >= best) { S->st.pruned_bound++; continue; }
+      list[n][0] = i, list[n++][1] = i + len;
     }
+  st = mgi_se_search_segments(S, seg, (const uint32_t (*)[2])list, n, e);
+  for (int k = 0; k < n; k++) { /* in their order, whoever was first */
+    const mgi_se_found *f = &seg[list[k][0] * W + list[k][1]];
+    if (f->s && f->s->eg && f->s->stop != MG_SATURATED && !strcmp(S->st.egraph_stop, "SATURATED")) S->st.egraph_stop = mg_saturation_name(f->s->stop);
+  }
   for (uint32_t j = 0; j < W * (uint32_t)(K + 1); j++) cost[j] = 1e18;
   cost[1] = 0; /* cost[k * W + j]: operators before j in k kernels */
   for (int k = 1; k <= K; k++)
@@ -5075,7 +5222,7 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_found *seg, mg_sear
     S->st.verified++;
     mgi_se_result_add(S, out, g, cost[k * (int)W + (int)N], &rep);
   }
-  free(lp), free(cost), free(from);
+  free(lp), free(cost), free(from), free(list);
   return st;
 }
 
@@ -5264,15 +5411,17 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   out->report = (mg_verify_report *)calloc((size_t)S.cfg.top_k + 1, sizeof *out->report);
   mgi_se_found *seg = N <= 200 ? (mgi_se_found *)calloc((size_t)W * W, sizeof *seg) : NULL;
   if (!out->graph || !out->predicted_us || !out->measured_us || !out->report || (N <= 200 && !seg)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for results");
-  pthread_mutex_init(&S.lock, NULL);
+  S.root = &S;
+  pthread_mutex_init(&S.lock, NULL), pthread_mutex_init(&S.hook, NULL);
   int hit = st == MG_OK && S.cfg.cache && mgi_se_cache_load(&S, out);
   if (!hit && N > 200) S.cut = 1;
   if (st == MG_OK && !hit) st = mgi_se_kept_open(&S, e);
   mgi_se_found *whole = seg && N > 1 ? &seg[1 * W + N] : NULL;
   if (st == MG_OK && whole && !hit) {
     mg_graph *g = mgi_se_segment(program, 1, N, whole, e);
-    if (g) st = mgi_se_search_segment(&S, g, whole, S.cfg.top_k, e);
+    if (g) st = mgi_se_search_whole(&S, g, whole, e);
     S.cfg.structure = NULL;
+    if (whole->s && whole->s->eg && whole->s->stop != MG_SATURATED) S.st.egraph_stop = mg_saturation_name(whole->s->stop);
     for (int k = 0; k < whole->n && st == MG_OK; k++) {
       const mgi_se_structure *t = &whole->st[k];
       mg_graph *u = mgi_se_kernel_graph(whole->s, program, t, whole->s->real, t->count[whole->tile[k]], NULL, S.cfg.gpu, e);
@@ -5295,7 +5444,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   }
   for (uint32_t k = 0; seg && k < W * W; k++) mgi_se_found_free(&seg[k]);
   free(seg);
-  pthread_mutex_destroy(&S.lock);
+  pthread_mutex_destroy(&S.lock), pthread_mutex_destroy(&S.hook);
   if (S.key && !S.damaged && S.written < S.n_kept && !mgi_se_kept_write(&S)) S.st.checkpoint_lost = 1;
   free(S.kept);
   if (!hit) mgi_se_over(&S), S.st.complete = !S.cut;
