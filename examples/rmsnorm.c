@@ -40,10 +40,16 @@ int main(int argc, char **argv) {
   mg_graph *best = NULL;
   char arch[] = "sm_90a", *text = NULL, *cu = NULL;
   cfg.emittable = emittable, cfg.user = arch;
+  mg_run_config timing;
+  memset(&timing, 0, sizeof timing);
+  timing.arch = arch;
+  cfg.measure = mg_cuda_measure_us, cfg.measure_user = &timing; /* with a GPU the fastest of the best, else the model's choice */
   if (mg_superoptimize(program, &cfg, NULL, &best, &equal, &stats, &e) != MG_OK) return failed(&e);
   if (mg_print(best, &text, &e) != MG_OK) return failed(&e);
   printf("%s# %.2f s, %llu states, %d kernel(s), %.1f us predicted on an %s\n", text, stats.seconds, (unsigned long long)stats.states,
          stats.best_kernels, stats.predicted_us, "H200");
+  if (stats.measured_us > 0) printf("# %.2f us measured, cold\n", stats.measured_us);
+  else printf("# the order is predicted: %s\n", stats.unmeasured);
   printf("# link 1: %s, delta <= 2^%.1f (%s)\n", mg_verdict_name(equal.verdict), ceil(equal.log2_delta * 10) / 10, equal.reason);
 
   /* 3. Emit, and link 2: the emitted kernel, run on the CPU thread by thread over finite fields, equals the µGraph. */
