@@ -5124,7 +5124,7 @@ MGI_FN int64_t mgi_mem_bound(const mgi_mem *M, const int64_t *low, const int *or
 /* Places one more piece at or above `floor`; `top` is the height so far. */
 MGI_FN void mgi_mem_branch(mgi_mem *M, int depth, int64_t floor, int last, int64_t top) {
   int64_t *low = M->low[depth];
-  int order[MG_MEMORY_PIECES], n = 0;
+  int order[MG_MEMORY_PIECES] = {0}, n = 0;
   if (M->best == M->least || (M->budget && ++M->nodes > M->budget)) return;
   if (depth == M->n) {
     M->best = top;
