@@ -284,7 +284,7 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
 /* The analytic model's time of a µGraph or a program (each operator a library kernel), in microseconds. */
 double mg_predict_us(const mg_graph *ugraph, const mg_gpu *gpu);
 
-/* Writes block's plan: stages, warps_m, warps_n, warps_k, and block->threads = 32 * their product.  gpu NULL: H200. */
+/* Writes block's plan: stages, warps_m, warps_n, warps_k, ring where warps have their own, and block->threads = 32 * their product.  gpu NULL: H200. */
 void mg_plan_kernel(mg_graph *block, const mg_gpu *gpu);
 
 /* -------------------------------------------------------------------------------------------- >>tilings-api
@@ -987,7 +987,7 @@ typedef struct mgi_se_mkernel {
   mgi_se_mop op[MGI_SE_MOPS];
   int64_t blocks, iters, group; /* group: blocks that share a result */
 } mgi_se_mkernel;
-typedef struct mgi_se_plan { int stages, warps_m, warps_n, warps_k; int64_t shared; int feasible; } mgi_se_plan;
+typedef struct mgi_se_plan { int stages, warps_m, warps_n, warps_k; int64_t shared; int feasible, own; } mgi_se_plan; /* own: rings of warps */
 
 static int64_t mgi_se_up(int64_t x, int64_t m) { return (x + m - 1) / m * m; }
 static int64_t mgi_se_elems(const mgi_se_mop *o) {
@@ -1021,8 +1021,37 @@ static int mgi_se_made(const mgi_se_mkernel *k, int i) {
   return made[i];
 }
 
+/* Notes, for each load that value i is made of, which of its dimensions a product or a row's sum contracts, as 1 + d. */
+static void mgi_se_contracts(const mgi_se_mkernel *k, int i, int d, int8_t *at) {
+  const mgi_se_mop *o = &k->op[i];
+  if (d < 0 || d >= o->rank || o->code == MG_OP_MATMUL || o->code == MG_OP_ACCUM || (o->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)o->code)->moves)) return;
+  if (o->code == MG_OP_LOAD) at[i] = (int8_t)(d + 1);
+  for (int j = 0; j < o->n_in && j < 4; j++) mgi_se_contracts(k, o->in[j], d - o->rank + k->op[o->in[j]].rank, at);
+}
+/* Bytes of one stage of the rings of `warps` warps that split the contraction (mirage_cuda.cuh, "rings of warps"); 0 if
+   some load of the loop is not cut by it, or a warp's part is no multiple of 16. */
+static int64_t mgi_se_own_ring(const mgi_se_mkernel *k, int warps) {
+  int8_t at[MGI_SE_MOPS] = { 0 };
+  int64_t bytes = 0;
+  for (int i = 0; i < k->n; i++) {
+    const mgi_se_mop *o = &k->op[i];
+    if (!o->inloop) continue;
+    if (o->code == MG_OP_MATMUL) mgi_se_contracts(k, o->in[0], k->op[o->in[0]].rank - 1, at), mgi_se_contracts(k, o->in[1], k->op[o->in[1]].rank - 2, at);
+    if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) mgi_se_contracts(k, o->in[0], k->op[o->in[0]].rank - 1, at);
+  }
+  for (int i = 0; i < k->n; i++) {
+    const mgi_se_mop *o = &k->op[i];
+    if (o->code != MG_OP_LOAD || !o->inloop) continue;
+    if (!at[i] || o->esize != 2 || o->d[at[i] - 1] % (16 * warps)) return 0;
+    mgi_se_mop part = *o;
+    part.d[at[i] - 1] /= warps;
+    bytes += mgi_se_up(mgi_se_tile_bytes(&part), 128) * warps;
+  }
+  return bytes;
+}
+
 static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu) {
-  mgi_se_plan p = { 2, 1, 1, 1, 0, 1 };
+  mgi_se_plan p = { 2, 1, 1, 1, 0, 1, 0 };
   int64_t m = 0, n = 0, c = 0, work = 0, acc = 0, ring = 0, once = 0;
   for (int i = 0; i < k->n; i++) {
     const mgi_se_mop *o = &k->op[i];
@@ -1046,8 +1075,10 @@ static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu) {
     while (warps < 16 && warps * 32 * 16 <= most) warps *= 2;
     p.warps_n = warps;
   } else if (m <= 16) {
-    while (n / p.warps_n > 64 && p.warps_n < 8 && n / 8 % (p.warps_n * 2) == 0) p.warps_n *= 2;
-    while (p.warps_n * p.warps_k < 8 && mgi_se_up(c, 16) % (32 * p.warps_k) == 0) p.warps_k *= 2;
+    int64_t least = k->iters > 1 ? 64 : 32; /* measured: rings of warps want 32 of the contraction for each */
+    while (n / p.warps_n > (k->iters > 1 ? 128 : 64) && p.warps_n < 8 && n / 8 % (p.warps_n * 2) == 0) p.warps_n *= 2;
+    while (p.warps_n * p.warps_k < 8 && mgi_se_up(c, 16) % (least * p.warps_k) == 0) p.warps_k *= 2;
+    while (p.warps_n * p.warps_k < 4 && mgi_se_up(c, 16) % (32 * p.warps_k) == 0) p.warps_k *= 2;
     while (p.warps_n * p.warps_k < 4 && n / 8 % (p.warps_n * 2) == 0) p.warps_n *= 2;
   } else {
     while (p.warps_m < 4 && m / 16 % (p.warps_m * 2) == 0) p.warps_m *= 2;
@@ -1074,6 +1105,8 @@ static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu) {
     if (!summed) once += bytes;
     else if (bytes > merge) merge = bytes;
   }
+  int64_t own = k->iters > 1 && p.warps_m * p.warps_n == 1 && p.warps_k > 1 ? mgi_se_own_ring(k, p.warps_k) : 0;
+  if (own) p.own = 1, ring = own;
   p.stages = k->iters > 3 ? 4 : k->iters > 2 ? 3 : 2;
   while (p.stages > 2 && p.stages * ring + once > gpu->shared_per_block - 1024) p.stages--;
   p.shared = p.stages * ring > merge ? p.stages * ring + once : merge + once;
@@ -1112,9 +1145,10 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
     if (o->rank > 2) for (int d = 0; d < o->rank - 2; d++) if (o->d[d] > 1) penalty = 1;
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) {
       double b = el * o->esize, waste = mgi_se_load_waste(o->rank ? o->d[o->inner] : 1, o->rank, o->esize);
+      if (p.own && o->inloop && o->rank && o->d[o->inner] * o->esize == 64) waste *= 1.15; /* measured: half lines, from DRAM too */
       if (o->inloop) bytes_iter += b;
       else if (o->code == MG_OP_LOAD && k->iters > 1) outside += b * waste; /* the ring does not hide it */
-      bytes += b * o->trips, slow += b * o->trips * waste, dram += (double)o->unique;
+      bytes += b * o->trips, slow += b * o->trips * waste, dram += (double)o->unique * (p.own ? waste : 1);
     } else if (o->code == MG_OP_MATMUL) {
       int64_t m, n, c, b;
       mgi_se_matmul_size(k, o, &m, &n, &c, &b);
@@ -1139,6 +1173,10 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
   int threads = 32 * p.warps_m * p.warps_n * p.warps_k;
   double waves = (double)((k->blocks + gpu->sms - 1) / gpu->sms), resident = (double)(gpu->shared_per_sm / (p.shared + 1024));
   if (resident > 1536 / threads) resident = 1536 / threads;
+  if (resident < 2 && k->group > 2 && k->group <= 16 && !strncmp(gpu->arch, "sm_9", 4)) { /* larger clusters do not fill all multiprocessors: 30 of 4, 15 of 8, 7 of 16 on 132 */
+    int64_t fit = (int64_t)gpu->sms * (k->group > 8 ? 112 : 120) / 132;
+    waves = (double)((k->blocks + fit - 1) / fit);
+  }
   if (resident > waves) resident = waves;
   if (resident < 1) resident = 1;
   double flight = (k->iters > 1 ? bytes_iter * (p.stages - 1) : bytes) * resident;
@@ -1150,11 +1188,15 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
   double t_comp = waves * (flops / (gpu->tensor_tflops * 1e6 / gpu->sms) + alu / (gpu->fp32_tflops * 0.5e6 / gpu->sms) + sh / gpu->shared_bytes_us) / few;
   if (rates) rates->mem = t_mem > t_comp ? 1 : 0.3, rates->comp = t_mem > t_comp ? 0.3 : 1, rates->mem *= waves / sm_rate, rates->comp *= waves / few, rates->warps_m = p.warps_m, rates->warps_n = p.warps_n;
   if (t_dram > t_mem) t_mem = t_dram;
+  if (p.own) { /* what blocks read again comes on top of the stream */
+    double again = (slow * (double)k->blocks - dram) / (gpu->l2_gbps * 1e3);
+    if (t_mem < t_dram + 0.8 * again) t_mem = t_dram + 0.8 * again;
+  }
   double big = t_mem > t_comp ? t_mem : t_comp, small = t_mem > t_comp ? t_comp : t_mem;
   double overlap = k->iters > 1 || !flops ? 0.3 : 1; /* without a loop all is loaded, then all is multiplied */
-  double t = gpu->launch_us + 0.7 + big + overlap * small + (overlap < 1 ? 0 : 0.3) + waves / resident * ((double)k->iters + syncs) * gpu->barrier_us;
+  double t = gpu->launch_us + 0.7 + big + overlap * small + (overlap < 1 ? 0 : 0.3) + waves / resident * ((double)k->iters * (p.own ? 0.4 : 1) + syncs) * gpu->barrier_us;
   t += waves * outside / sm_rate;
-  if (k->iters > 1) t += big / (double)k->iters; /* the first load and the last product overlap with nothing */
+  if (k->iters > 1) t += (p.own ? 0.3 : 1) * big / (double)k->iters; /* the first load and the last product overlap with nothing */
   if (p.warps_k > 1) t += 0.3;
   t += 0.01 * (double)k->n;  /* of two that cost the same, the shorter */
   if (k->group > 1) /* a cluster's shared memory, or a workspace and the last block to arrive */
@@ -1258,6 +1300,7 @@ void mg_plan_kernel(mg_graph *block, const mg_gpu *gpu) {
     snprintf(text, sizeof text, "%d", p.warps_m), mg_plan_set(block, "warps_m", text);
     snprintf(text, sizeof text, "%d", p.warps_n), mg_plan_set(block, "warps_n", text);
     snprintf(text, sizeof text, "%d", p.warps_k), mg_plan_set(block, "warps_k", text);
+    if (p.own) mg_plan_set(block, "ring", "warp");
     block->threads = 32 * p.warps_m * p.warps_n * p.warps_k;
   }
   free(k);
