@@ -1979,7 +1979,7 @@ template<class TILE, int THREADS> MG_DEV void mg_fill(const TILE &t, mg_num v) {
    or N compute with clamped operands and are never stored.  With CHAIN the warps of a row split the contraction: each owns
    the columns of a product on WM x WK warps that it takes as its left operand. */
 template<int M_, int N_, int WM, int WN_, int WK_, bool CHAIN = false> struct mg_acc {
-  enum { M = M_, N = N_, WN = WN_, WK = WK_, ROWS = 2 * ((M + 16 * WM - 1) / (16 * WM)), MT = (M + 16 * WM - 1) / (16 * WM), NT = (N + 8 * WN - 1) / (8 * WN), COUNT = MT * NT * 4 };
+  enum { M = M_, N = N_, WN = WN_, WK = WK_, RUN = 2, ROWS = 2 * ((M + 16 * WM - 1) / (16 * WM)), MT = (M + 16 * WM - 1) / (16 * WM), NT = (N + 8 * WN - 1) / (8 * WN), COUNT = MT * NT * 4 };
   static constexpr bool ALL_ROWS = WM * MT * 16 == M, ALL_COLS = WN * NT * 8 == N; /* no place lies beyond M, beyond N */
   mg_num c[MT * NT][4];
   static MG_DEV int warp_k() { return WK == 1 ? 0 : CHAIN ? mg_warp() % WK : mg_warp() / (WM * WN); }
@@ -2324,6 +2324,63 @@ template<class OP, int COLS, int THREADS> struct mg_col_reduce {
   }
 };
 
+/* ROWS x COLS elements of T in the registers of a block, RUN neighbours of a row to a thread, then the next run: element
+   i of a thread, as of fragments, lies at (row(i), col(i)).  The threads of a row are a power of two, or all. */
+template<class T, int ROWS_, int COLS_, int THREADS_> struct mg_strip {
+  enum { M = ROWS_, ROWS = ROWS_, COLS = COLS_, THREADS = THREADS_, RUN = 8, PER_ROW = COLS / RUN, PASSES = ROWS * PER_ROW / THREADS, COUNT = PASSES * RUN, GROUP = PER_ROW < THREADS ? PER_ROW : THREADS,
+         PARTS = PER_ROW < THREADS ? PASSES : ROWS };
+  static_assert(sizeof(T) == 2 && COLS % RUN == 0 && PASSES * THREADS == ROWS * PER_ROW && (PER_ROW % THREADS == 0 || THREADS % PER_ROW == 0), "whole passes, of whole rows or of a part of one");
+  static constexpr bool ALL_ROWS = true; /* no place lies beyond them */
+  mg_words4 raw[PASSES];
+  static MG_DEV bool within(int i, int cols) { return cols == COLS || col(i) < cols; }
+  static MG_DEV int row(int i) { return PER_ROW < THREADS ? i / RUN * (THREADS / GROUP) + mg_tid() / GROUP : i / RUN / (PER_ROW / GROUP); }
+  static MG_DEV int col(int i) { return (PER_ROW < THREADS ? mg_tid() % GROUP : i / RUN % (PER_ROW / GROUP) * THREADS + mg_tid()) * RUN + i % RUN; }
+  static MG_DEV int part(int i) { return PER_ROW < THREADS ? i / RUN : i / RUN / (PER_ROW / GROUP); } /* of the rows that a thread has a part of */
+  static MG_DEV int row_of_part(int k) { return PER_ROW < THREADS ? k * (THREADS / GROUP) + mg_tid() / GROUP : k; }
+  MG_DEV void load(const T *from, int64_t stride) { /* 16-byte aligned */
+    MG_UNROLL
+    for (int p = 0; p < PASSES; p++) raw[p] = mg_ldg((const mg_words4 *)(from + row(p * RUN) * stride + col(p * RUN)));
+  }
+  MG_DEV mg_num at(int i) const {
+    T lo, hi;
+    mg_unpack2<T>(raw[i / RUN].w[i % RUN / 2], lo, hi);
+    return mg_widen(i % 2 ? hi : lo);
+  }
+};
+/* Parts of one value a row, joined where it is read. */
+template<class OP, int ROWS, int PARTS> struct mg_row_parts {
+  mg_f32 *p;
+  MG_DEV explicit mg_row_parts(unsigned char *at) : p((mg_f32 *)at) {}
+  MG_DEV mg_num at(int r, int) const {
+    mg_num v = mg_widen(p[r * PARTS]);
+    MG_UNROLL
+    for (int k = 1; k < PARTS; k++) v = OP::join(v, mg_widen(p[r * PARTS + k]));
+    return v;
+  }
+};
+template<class OP, class S> struct mg_strip_reduce {
+  enum { LANES = S::GROUP < 32 ? S::GROUP : 32, WARPS = S::GROUP / LANES };
+  typedef mg_row_parts<OP, S::ROWS, WARPS> OUT;
+  mg_num part[S::PARTS];
+  MG_DEV void init() {
+    MG_UNROLL
+    for (int k = 0; k < S::PARTS; k++) part[k] = OP::identity();
+  }
+  template<class F> MG_DEV void add(const F &f) {
+    MG_UNROLL
+    for (int i = 0; i < S::COUNT; i++) part[S::part(i)] = OP::join(part[S::part(i)], f(S::row(i), S::col(i), i));
+  }
+  MG_DEV void finish(const OUT &out) {
+    MG_UNROLL
+    for (int k = 0; k < S::PARTS; k++) {
+      mg_num v = part[k];
+      MG_UNROLL
+      for (int m = LANES / 2; m > 0; m /= 2) v = OP::join(v, mg_shfl_xor(v, m));
+      if (mg_tid() % LANES == 0) out.p[S::row_of_part(k) * WARPS + mg_tid() % S::GROUP / LANES] = mg_narrow<mg_f32>(v);
+    }
+  }
+};
+
 /* Elements of a product, replaced by f of them where they are; zero from column `cols` on. */
 template<class ACC, class F> MG_DEV void mg_replace(ACC &acc, int cols, const F &f) {
   MG_UNROLL
@@ -2432,13 +2489,14 @@ template<class ACC> struct mg_fragment_sum {
    loop runs over fragments.  The sink takes W neighbours of a row at a time, n of them valid. */
 template<class ACC, class F, class S> MG_DEV void mg_each_fragment(int rows, int cols, const F &f, const S &sink) {
   MG_UNROLL
-  for (int i = 0; i < ACC::COUNT; i += 2) {
+  for (int i = 0; i < ACC::COUNT; i += ACC::RUN) {
     const int r = ACC::row(i), c = ACC::col(i);
     if (((ACC::ALL_ROWS && rows == ACC::M) || r < rows) && ACC::within(i, cols)) {
-      const int n = cols % 2 != 0 && cols - c < 2 ? 1 : 2; /* c is even */
-      mg_num v[2] = {f(r, c, i), mg_zero()};
-      if (n > 1) v[1] = f(r, c + 1, i + 1);
-      sink.template put<2>(r, c, v, n);
+      const int n = cols % ACC::RUN != 0 && cols - c < ACC::RUN ? cols - c : (int)ACC::RUN; /* c is a multiple of RUN */
+      mg_num v[ACC::RUN];
+      MG_UNROLL
+      for (int j = 0; j < ACC::RUN; j++) v[j] = j < n ? f(r, c + j, i + j) : mg_zero();
+      sink.template put<ACC::RUN>(r, c, v, n);
     }
   }
 }
@@ -2458,7 +2516,7 @@ template<int ROWS, int COLS, int THREADS, class F, class S> MG_DEV void mg_each_
 }
 
 /* How many elements, at most `most`, a run may have that starts at multiples of them in rows of `stride`. */
-MG_BOTH int mg_run(int most, int64_t stride) { return most >= 4 && stride % 4 == 0 ? 4 : most >= 2 && stride % 2 == 0 ? 2 : 1; }
+MG_BOTH int mg_run(int most, int64_t stride) { return most >= 8 && stride % 8 == 0 ? 8 : most >= 4 && stride % 4 == 0 ? 4 : most >= 2 && stride % 2 == 0 ? 2 : 1; }
 
 /* To global memory; runs of ALIGN elements from a column that is a multiple of ALIGN are aligned to their size. */
 template<class T, int ALIGN> struct mg_to_global {
@@ -2467,6 +2525,20 @@ template<class T, int ALIGN> struct mg_to_global {
   MG_DEV mg_to_global(T *at, int64_t r, int64_t c) : p(at), row(r), col(c) {}
   template<int W> MG_DEV void put(int r, int c, const mg_num (&v)[W], int n) const {
     T *at = p + r * row + c * col;
+    if constexpr (W == 8) {
+      if constexpr (ALIGN >= 8 && sizeof(T) == 2)
+        if (n == 8) {
+          mg_words4 all;
+          MG_UNROLL
+          for (int j = 0; j < 4; j++) all.w[j] = mg_pack2<T>(mg_narrow<T>(v[2 * j]), mg_narrow<T>(v[2 * j + 1]));
+          mg_stg((mg_words4 *)at, all);
+          return;
+        }
+      MG_UNROLL
+      for (int j = 0; j < 8; j += 4)
+        if (n > j) put<4>(r, c + j, {v[j], v[j + 1], v[j + 2], v[j + 3]}, n - j < 4 ? n - j : 4);
+      return;
+    }
     if constexpr (W > 1 && ALIGN >= W && sizeof(T) == 2) {
       if (n == W) {
         if constexpr (W == 4) {
@@ -2493,7 +2565,7 @@ template<class TILE> struct mg_to_tile {
   int r0, c0;
   template<int W> MG_DEV void put(int r, int c, const mg_num (&v)[W], int n) const {
     typedef typename TILE::T T;
-    if constexpr (W > 1 && sizeof(T) == 4 && !TILE::TRANS && TILE::PITCH % W == 0) {
+    if constexpr (W > 1 && W <= 4 && sizeof(T) == 4 && !TILE::TRANS && TILE::PITCH % W == 0) {
       if (n == W && (c0 + c) % W == 0) {
         if constexpr (W == 4) *(mg_words4 *)t.place(r0 + r, c0 + c) = mg_words4{{mg_narrow<T>(v[0]).bits, mg_narrow<T>(v[1]).bits, mg_narrow<T>(v[2]).bits, mg_narrow<T>(v[3]).bits}};
         else *(mg_words2 *)t.place(r0 + r, c0 + c) = mg_words2{{mg_narrow<T>(v[0]).bits, mg_narrow<T>(v[1]).bits}};
@@ -5373,6 +5445,7 @@ typedef struct mgi_cu_kernel {
   char group_size[400], group_rank[400], group[800]; /* texts: blocks a group, this one's place in it, the group */
   uint8_t *late;             /* by operator: it stands behind the merge */
   uint8_t own[MG_MAX_AXES + 1]; /* by loop: every warp has a ring of its own */
+  uint32_t strip;            /* a load whose elements, and those of its like, are in registers (rows, threads); or 0 */
   int dependent, waited;     /* 1: it has mg_grid_wait; 1: that has been written */
   uint32_t shift;            /* the exponential whose rows have a running maximum, or 0 */
   int shift_declared, agreed; /* agreed: the warps that share a row have the same one */
@@ -5971,6 +6044,24 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
   const char *name = mgi_cu_tname(K->b, t);
   char to[200];
   mgi_cu_wait(K);
+  if (K->strip && v->rows == K->v[K->strip].rows && v->cols == K->v[K->strip].cols) {
+    int rank = up->shape.rank;
+    char offset[800], valid[800], stride[1400];
+    mgi_cu_str base = {NULL, 0, 0, 0};
+    for (int d = 0; d < rank; d++) {
+      mgi_cu_chunk_text(K, &o->map, above, d, MG_MAX_AXES, offset, sizeof offset, valid, sizeof valid, NULL);
+      if (!offset[0]) continue;
+      mgi_cu_stride_text(K->em, above, d, stride, sizeof stride);
+      mgi_cu_str_put(&base, strcmp(stride, "1") ? " + (%s) * (%s)" : " + (%s)", offset, stride);
+    }
+    v->home = MGI_CU_AT_FRAGMENT;
+    snprintf(v->var, sizeof v->var, "acc_%.70s", name);
+    mgi_cu_str_put(&K->decl, "  typedef mg_strip<%s, %d, %d, %d> A_%s;\n  A_%s acc_%s;\n", mgi_cu_type[up->dtype], v->rows, v->cols, K->threads, name, name, name);
+    mgi_cu_quote(K, o);
+    mgi_cu_line(K, "acc_%s.load(p_%s%s, %s);", name, up->name, mgi_cu_str_text(&base), rank > 1 ? mgi_cu_stride_text(K->em, above, rank - 2, stride, sizeof stride) : "0");
+    free(base.s);
+    return;
+  }
   if (v->sites == 1 && v->site_store) { /* one reader, elementwise: straight from global memory */
     int rank = up->shape.rank;
     char offset[800], valid[800], stride[1400];
@@ -6414,7 +6505,8 @@ MGI_FN void mgi_cu_reduce_declare(mgi_cu_kernel *K, uint32_t op) {
   }
   const char *what = o->code == MG_OP_MAX ? "mg_by_max" : "mg_by_sum";
   const int way = mgi_cu_reduce_way(K, o);
-  if (K->own[o->scope]) mgi_cu_str_put(&K->decl, "  typedef mg_own_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->rows, K->wk, name, name, name);
+  if (K->strip) mgi_cu_str_put(&K->decl, "  typedef mg_strip_reduce<%s, A_%s> R_%s;\n  R_%s red_%s;\n", what, mgi_cu_tname(K->b, K->strip), name, name, name);
+  else if (K->own[o->scope]) mgi_cu_str_put(&K->decl, "  typedef mg_own_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->rows, K->wk, name, name, name);
   else if (way) mgi_cu_str_put(&K->decl, "  typedef mg_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, way > 0 ? in->rows : in->cols, K->threads, name, name, name);
   else mgi_cu_str_put(&K->decl, "  typedef mg_col_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->cols, K->threads, name, name, name);
 }
@@ -6425,6 +6517,16 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   const char *name = mgi_cu_tname(K->b, o->out[0].id);
   int row = mgi_cu_reduced(K, o), n = row ? in->rows : in->cols, way = mgi_cu_reduce_way(K, o);
   int64_t scratch = 0; /* as mg_row_reduce and mg_col_reduce count it */
+  if (K->strip) {
+    mgi_cu_begin(K);
+    v->obj = mgi_cu_obj_new(K, (int64_t)n * mgi_cu_ceil_div(K->threads, 32) * 4); /* at most */
+    mgi_cu_str_put(&K->decl, "  const R_%s::OUT t_%s(mg_shared() + %lld);\n", name, name, (long long)K->obj[v->obj].offset);
+    mgi_cu_obj_touch(K, v->obj, 1);
+    mgi_cu_line(K, "red_%s.finish(t_%s);", name, name);
+    v->home = MGI_CU_AT_PARTIAL;
+    snprintf(v->var, sizeof v->var, "t_%.70s", name);
+    return;
+  }
   if (K->v[o->out[0].id].chain) {
     if (K->v[o->out[0].id].shifted) mgi_cu_agree(K);
     scratch = K->wn > 1 ? (int64_t)n * K->wn : 0;
@@ -6449,7 +6551,7 @@ MGI_FN void mgi_cu_reduce_step(mgi_cu_kernel *K, uint32_t op) {
   uint32_t t = o->out[0].id, in = o->in[0].id;
   char rv[800], cv[800];
   mgi_cu_str f = {NULL, 0, 0, 0};
-  if (!K->v[t].chain) mgi_cu_prepare(K, in, 0);
+  if (!K->v[t].chain) mgi_cu_prepare(K, in, K->strip != 0);
   mgi_cu_quote(K, o);
   if (!K->v[t].in_place) {
     mgi_cu_reduce_declare(K, op);
@@ -6462,7 +6564,13 @@ MGI_FN void mgi_cu_reduce_step(mgi_cu_kernel *K, uint32_t op) {
   }
   const int way = mgi_cu_reduce_way(K, o);
   char own[40] = "add";
-  mgi_cu_lambda(K, &f, in, 0, way > 0 ? 2 : way < 0 ? -2 : 1);
+  mgi_cu_lambda(K, &f, in, K->strip != 0, K->strip ? 1 : way > 0 ? 2 : way < 0 ? -2 : 1);
+  if (K->strip) {
+    mgi_cu_line(K, "red_%s.add(%s);", mgi_cu_tname(K->b, t), mgi_cu_str_text(&f));
+    free(f.s);
+    mgi_cu_reduce_done(K, op, t);
+    return;
+  }
   if (K->own[o->scope]) snprintf(own, sizeof own, "add<%d>", K->v[in].cols);
   mgi_cu_valid_text(K, in, 0, rv, sizeof rv);
   mgi_cu_valid_text(K, in, 1, cv, sizeof cv);
@@ -6479,7 +6587,7 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
   mg_tensor made = b->up->ops[b->up_op].out[index];
   uint32_t above = mgi_cu_above(K, made);
   const mg_tensor_info *up = &K->em->g->tensors[above];
-  int rank = up->shape.rank, most = 4, ifs = 0;
+  int rank = up->shape.rank, most = 8, ifs = 0;
   mgi_cu_str base = {NULL, 0, 0, 0}, sink = {NULL, 0, 0, 0}, cond = {NULL, 0, 0, 0};
   char offset[800], valid[800], stride[1400], dim[200];
   uint32_t acc = mgi_cu_prepare(K, t, 1);
@@ -6491,7 +6599,7 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
     if (!offset[0]) continue;
     mgi_cu_stride_text(K->em, above, d, stride, sizeof stride);
     mgi_cu_str_put(&base, strcmp(stride, "1") ? " + (%s) * (%s)" : " + (%s)", offset, stride);
-    if (d == rank - 1) most = align % 4 == 0 ? 4 : align % 2 == 0 ? 2 : 1;
+    if (d == rank - 1) most = align % 8 == 0 ? 8 : align % 4 == 0 ? 4 : align % 2 == 0 ? 2 : 1;
   }
   mgi_cu_quote(K, o);
   for (uint32_t a = 1; a <= 3; a++)
@@ -7047,6 +7155,42 @@ MGI_FN void mgi_cu_own_analyse(mgi_cu_kernel *K) {
   free(was);
 }
 
+/* ---- strips
+   A kernel that only reads whole rows, joins them to one value a row, and writes whole rows keeps what it reads in
+   registers: every thread loads 16 bytes at a time and stores what it loaded, and only the parts of its sums go through
+   shared memory.  It needs: no loops, products, moves or merges; tensors of 16-bit elements of one shape, beside
+   vectors; rows of whole 16-byte pieces, as many as whole passes of the block's threads take; registers for them. */
+MGI_FN void mgi_cu_strip_analyse(mgi_cu_kernel *K) {
+  const mg_graph *b = K->b;
+  uint32_t first = 0;
+  int loads = 0, joins = 0;
+  if (K->merged) return;
+  for (uint32_t k = 1; k < b->n_ops; k++) {
+    const mg_op_node *o = &b->ops[k];
+    const mg_tensor_info *i = &b->tensors[(o->code == MG_OP_STORE ? o->in[0] : o->out[0]).id];
+    const mgi_cu_val_info *v = &K->v[(o->code == MG_OP_STORE ? o->in[0] : o->out[0]).id];
+    if (o->scope) return;
+    if (o->code == MG_OP_STORE) continue;
+    if (mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX)) {
+      const mgi_cu_val_info *x = &K->v[o->in[0].id];
+      if (mgi_cu_reduced(K, o) != 1 || !first || x->rows != K->v[first].rows || x->cols != K->v[first].cols) return;
+      joins++;
+    } else if (o->code == MG_OP_LOAD) {
+      const mg_tensor_info *up = &K->em->g->tensors[mgi_cu_above(K, o->in[0])];
+      int rank = up->shape.rank, per_row = v->cols / 8, c = rank - 1;
+      if (v->cols == 1 || (v->rows == 1 && first && K->v[first].rows != 1)) continue; /* a vector */
+      if (rank < 1 || i->dtype == MG_F32 || v->cols % 8 || up->shape.dim[c] % 8 || mgi_cu_is_ragged(K, o->out[0].id, 0) || mgi_cu_is_ragged(K, o->out[0].id, 1)) return;
+      if (!mgi_cu_stride_is_one(K->em, mgi_cu_above(K, o->in[0]), c)) return;
+      if (per_row >= K->threads ? per_row % K->threads : K->threads % per_row || per_row & (per_row - 1) || v->rows % (K->threads / per_row)) return;
+      if (K->threads & (K->threads - 1)) return;
+      if (first && (K->v[first].rows != v->rows || K->v[first].cols != v->cols)) return;
+      if (!first) first = o->out[0].id;
+      loads++;
+    } else if (!mg_op_row(o->code)->elementwise) return;
+  }
+  if (first && joins && (int64_t)loads * K->v[first].rows * K->v[first].cols <= (int64_t)64 * 2 * K->threads) K->strip = first;
+}
+
 /* Counts the loads outside of loops that t's expression reads. */
 MGI_FN void mgi_cu_count_sites(mgi_cu_kernel *K, uint32_t t, int weight, int store) {
   const mg_op_node *o = mgi_cu_producer(K, t);
@@ -7213,6 +7357,7 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
   }
   if (given) mgi_cu_chain_analyse(K);
   mgi_cu_own_analyse(K);
+  mgi_cu_strip_analyse(K);
 }
 
 /* Writes declarations and body for the layout so far. */

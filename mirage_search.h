@@ -1173,7 +1173,7 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
   int threads = 32 * p.warps_m * p.warps_n * p.warps_k;
   double waves = (double)((k->blocks + gpu->sms - 1) / gpu->sms), resident = (double)(gpu->shared_per_sm / (p.shared + 1024));
   if (resident > 1536 / threads) resident = 1536 / threads;
-  if (resident < 2 && k->group > 2 && k->group <= 16 && !strncmp(gpu->arch, "sm_9", 4)) { /* larger clusters do not fill all multiprocessors: 30 of 4, 15 of 8, 7 of 16 on 132 */
+  if (k->group > 2 && k->group <= 16 && !strncmp(gpu->arch, "sm_9", 4)) { /* larger clusters do not fill all multiprocessors: 30 of 4, 15 of 8, 7 of 16 on 132 */
     int64_t fit = (int64_t)gpu->sms * (k->group > 8 ? 112 : 120) / 132;
     waves = (double)((k->blocks + fit - 1) / fit);
   }
