@@ -1030,9 +1030,9 @@ static void mgi_se_contracts(const mgi_se_mkernel *k, int i, int d, int8_t *at) 
 }
 /* Bytes of one stage of the rings of `warps` warps that split the contraction (mirage_cuda.cuh, "rings of warps"); 0 if
    some load of the loop is not cut by it, or a warp's part is no multiple of 16. */
-static int64_t mgi_se_own_ring(const mgi_se_mkernel *k, int warps) {
-  int8_t at[MGI_SE_MOPS] = { 0 };
+static int64_t mgi_se_own_ring(const mgi_se_mkernel *k, int warps, int8_t *at) {
   int64_t bytes = 0;
+  memset(at, 0, MGI_SE_MOPS);
   for (int i = 0; i < k->n; i++) {
     const mgi_se_mop *o = &k->op[i];
     if (!o->inloop) continue;
@@ -1105,7 +1105,8 @@ static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu) {
     if (!summed) once += bytes;
     else if (bytes > merge) merge = bytes;
   }
-  int64_t own = k->iters > 1 && p.warps_m * p.warps_n == 1 && p.warps_k > 1 ? mgi_se_own_ring(k, p.warps_k) : 0;
+  int8_t at[MGI_SE_MOPS];
+  int64_t own = k->iters > 1 && p.warps_m * p.warps_n == 1 && p.warps_k > 1 ? mgi_se_own_ring(k, p.warps_k, at) : 0;
   if (own) p.own = 1, ring = own;
   p.stages = k->iters > 3 ? 4 : k->iters > 2 ? 3 : 2;
   while (p.stages > 2 && p.stages * ring + once > gpu->shared_per_block - 1024) p.stages--;
@@ -1137,6 +1138,11 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
   mgi_se_plan p = mgi_se_plan_of(k, gpu);
   double bytes_iter = 0, bytes = 0, slow = 0, shared_out = 0, dram = 0, flops = 0, alu = 0, sh = 0, syncs = 0, outside = 0, penalty = 0;
   uint8_t inlined[MGI_SE_MOPS] = { 0 }; /* a matmul's operand: counted there */
+  int8_t at[MGI_SE_MOPS];
+  int streams = k->iters > 1 && p.warps_m == 1; /* few rows, products of what a loop brings: memory alone counts */
+  if (p.own) mgi_se_own_ring(k, p.warps_k, at);
+  for (int i = 0; i < k->n; i++)
+    if (k->op[i].code == MG_OP_MATMUL && k->op[i].inloop) streams &= !mgi_se_made(k, k->op[i].in[0]) && !mgi_se_made(k, k->op[i].in[1]) && k->op[i].d[k->op[i].rank - 2] <= 16;
   for (int i = 0; i < k->n; i++)
     for (int j = 0; j < 2 && k->op[i].code == MG_OP_MATMUL; j++) inlined[k->op[i].in[j]] = 1;
   for (int i = 0; i < k->n; i++) {
@@ -1144,11 +1150,13 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
     double el = (double)mgi_se_elems(o);
     if (o->rank > 2) for (int d = 0; d < o->rank - 2; d++) if (o->d[d] > 1) penalty = 1;
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) {
-      double b = el * o->esize, waste = mgi_se_load_waste(o->rank ? o->d[o->inner] : 1, o->rank, o->esize);
-      if (p.own && o->inloop && o->rank && o->d[o->inner] * o->esize == 64) waste *= 1.15; /* measured: half lines, from DRAM too */
+      int64_t run = o->rank ? o->d[o->inner] : 1;
+      if (p.own && o->code == MG_OP_LOAD && o->inloop && o->rank && at[i] == o->inner + 1) run /= p.warps_k;
+      double b = el * o->esize, waste = mgi_se_load_waste(run, o->rank, o->esize);
+      if (streams && o->inloop && o->unique && run * o->esize == 64) waste *= 1.15; /* measured: half lines, from DRAM too */
       if (o->inloop) bytes_iter += b;
       else if (o->code == MG_OP_LOAD && k->iters > 1) outside += b * waste; /* the ring does not hide it */
-      bytes += b * o->trips, slow += b * o->trips * waste, dram += (double)o->unique * (p.own ? waste : 1);
+      bytes += b * o->trips, slow += b * o->trips * waste, dram += (double)o->unique * (streams ? waste : 1);
     } else if (o->code == MG_OP_MATMUL) {
       int64_t m, n, c, b;
       mgi_se_matmul_size(k, o, &m, &n, &c, &b);
@@ -1188,7 +1196,7 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
   double t_comp = waves * (flops / (gpu->tensor_tflops * 1e6 / gpu->sms) + alu / (gpu->fp32_tflops * 0.5e6 / gpu->sms) + sh / gpu->shared_bytes_us) / few;
   if (rates) rates->mem = t_mem > t_comp ? 1 : 0.3, rates->comp = t_mem > t_comp ? 0.3 : 1, rates->mem *= waves / sm_rate, rates->comp *= waves / few, rates->warps_m = p.warps_m, rates->warps_n = p.warps_n;
   if (t_dram > t_mem) t_mem = t_dram;
-  if (p.own) { /* what blocks read again comes on top of the stream */
+  if (streams) { /* what blocks read again comes on top of the stream */
     double again = (slow * (double)k->blocks - dram) / (gpu->l2_gbps * 1e3);
     if (t_mem < t_dram + 0.8 * again) t_mem = t_dram + 0.8 * again;
   }
@@ -1200,7 +1208,7 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
   if (p.warps_k > 1) t += 0.3;
   t += 0.01 * (double)k->n;  /* of two that cost the same, the shorter */
   if (k->group > 1) /* a cluster's shared memory, or a workspace and the last block to arrive */
-    t += k->group <= 8 && !strncmp(gpu->arch, "sm_9", 4) ? 1.0 + shared_out / 5e4 : 2.0 + shared_out * (double)k->group / sm_rate;
+    t += k->group <= 8 && !strncmp(gpu->arch, "sm_9", 4) ? 1.0 + shared_out / 5e4 + (streams ? 0.3 * (double)(k->group - 2) : 0) : 2.0 + shared_out * (double)k->group / sm_rate;
   if (penalty > 0) t *= 4;   /* not a matrix in the block: outside the device templates */
   return p.feasible ? t : 1e9 + t;
 }

@@ -356,6 +356,42 @@ static void test_warp_rings(void **state) {
          "    w = load W {x->1, i->0}\n    p = matmul(exp(x), w)\n  }\n  o = accum(p) {i->+}\n  store o {x->1}\n}\noutput O\n");
 }
 
+/* Rows in registers: a row a block in one pass, and in several; rows and vectors; several rows a pass; what is no such kernel. */
+static void test_strips(void **state) {
+  (void)state;
+  static const struct { int strips, rows, cols, blocks, threads; const char *type, *vector; int more; } cases_[] = {
+    {1, 3, 512, 3, 64, "f16", "f16[512]", 0},
+    {1, 4, 512, 2, 32, "bf16", "bf16[512]", 0}, /* two passes a row */
+    {1, 8, 128, 1, 64, "f16", "f16[8, 1]", 0},
+    {0, 3, 500, 3, 64, "f16", "f16[500]", 0},        /* rows of no whole pieces */
+    {0, 3, 768, 3, 64, "f16", "f16[768]", 0},        /* no whole passes */
+    {0, 3, 512, 2, 64, "f16", "f16[512]", 0},        /* a ragged last block */
+    {0, 3, 512, 3, 64, "f32", "f32[512]", 0},
+    {0, 4, 512, 2, 64, "f16", "f16[512]", 1},
+  };
+  char text[1200];
+  for (size_t k = 0; k < sizeof cases_ / sizeof *cases_; k++) {
+    int cols = cases_[k].cols, more = cases_[k].more;
+    snprintf(text, sizeof text, "program t\ninput X : %s[%d, %d]\ninput H : %s[%d, %d]\ninput G : %s\nO, S = kernel grid=(x=%d) threads=%d {\n  x = load X {x->0}\n  h = load H {x->0}\n  g = load G {%s}\n"
+             "  s = sum(sqr(h), dim=1)\n  y = add(x, mul(g, div(h, sqrt(add_scalar(scale(s, 1/100), 1/1000)))))\n  m = max(y, dim=1)\n  %s = sub(y, m)\n%s  store o {x->0}\n  store m {x->0}\n}\noutput O\noutput S\n",
+             cases_[k].type, cases_[k].rows, cols, cases_[k].type, cases_[k].rows, cols, cases_[k].vector, cases_[k].blocks, cases_[k].threads, strchr(cases_[k].vector, ',') ? "x->0" : "", more ? "n" : "o",
+             more ? "  k = sum(n, dim=0)\n  o = add(n, k)\n" : "");
+    mg_graph *g = parse(text);
+    char *cu = emit(g, NULL);
+    if ((strstr(cu, "mg_strip<") != NULL) != cases_[k].strips) fail_msg("case %d: rows are%s in registers\n%s%s", (int)k, cases_[k].strips ? " not" : "", text, cu);
+    for (char *at = cu; cases_[k].strips && k < 2 && (at = strstr(at, "mg_sync();")) != NULL; at++) { /* every barrier is needed */
+      mg_error e;
+      mg_check_report r;
+      memset(at, ' ', 10);
+      if (mg_cuda_check(g, cu, NULL, &r, &e) != MG_NOT_FOUND) fail_msg("a barrier is not missed: %s\n%s", e.msg, cu);
+      memcpy(at, "mg_sync();", 10);
+    }
+    mg_string_free(cu);
+    mg_graph_free(g);
+    passes(text);
+  }
+}
+
 static void test_user_rows(void **state) {
   (void)state;
   static const char text[] =
@@ -522,7 +558,7 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_file), cmocka_unit_test(test_refused), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_barriers),
-    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_chains), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
+    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_chains), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
