@@ -70,7 +70,10 @@
                 factor, wherever that cancels in what is stored (softmax; not: exp stored by itself)
      site       a place where an inlined expression is evaluated, element by element, on valid elements only
      plan       keys obeyed: stages (1..8), warps_m, warps_n, warps_k (their product times 32 is `threads`), merge (cluster
-                or workspace)
+                or workspace), ring (block or warp), evict (first: what no two blocks read leaves the L2 cache first)
+     ring       with ring=warp, where warps_m = warps_n = 1 and the loop permits it, every warp brings the part of the
+                contraction that it multiplies into a ring of its own, and no barrier stands in the loop
+     strip      a kernel that reads whole rows, joins each to one value and writes whole rows keeps them in registers
      merge      an accumulator over grid axes: each block computes its part; then one block of the group computes, and
                 stores, what depends on the whole.  On sm_90 and up to 16 blocks: a cluster, the parts pushed through
                 distributed shared memory.  Else the last block to write its part to the workspace goes on.
