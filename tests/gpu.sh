@@ -62,6 +62,19 @@ for name in $names; do
   fi
 done
 
+# A search that times its candidates: ranked by the cold times, the first the least; cuBLAS's products beside our own.
+if build/mirage search "$dir/mlp_r0.mg" --top 4 -o "$dir/timed" >"$dir/timed.best" 2>"$dir/timed.err"; then
+  grep -h '^# measured: .* us cold on ' "$dir"/timed/0*.mg | sed 's/.*, \([0-9.]*\) us cold on .*/\1/' >"$dir/timed.us"
+  [ "$(wc -l <"$dir/timed.us")" -ge 2 ] && sort -g -c "$dir/timed.us" 2>/dev/null
+  tell $? "search ranks by the time that it measures ($(tr '\n' ' ' <"$dir/timed.us")us)" "$(grep '^# measured' "$dir/timed.best")"
+else
+  tell 1 "search ranks by the time that it measures" "$(tail -n 1 "$dir/timed.err")"
+fi
+for blas in 0 1; do
+  MIRAGE_CUBLAS=$blas build/mirage run examples/programs/gemm_chain_g4.mg --no-check --cold >"$dir/blas.out" 2>"$dir/blas.err"
+  tell $? "gemm_chain_g4 as it stands, MIRAGE_CUBLAS=$blas: $(sed -n 's/^link 3: //p' "$dir/blas.out" | cut -d, -f1-2), $(sed -n 's/^cold: \([0-9.]* us\).*/\1/p' "$dir/blas.out") cold" "$(tail -n 1 "$dir/blas.err")"
+done
+
 sanitize() { # TOOL NAME
   timeout 300 compute-sanitizer --tool "$1" --error-exitcode 9 build/mirage run "$dir/$2.best.mg" --no-check --no-time >"$dir/$2.$1" 2>&1
   echo $? >"$dir/$2.$1.rc"
