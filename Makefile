@@ -2,7 +2,7 @@
 # make demo       search, verify, emit, compile, emulate    make gpu-test   link 3 on a GPU
 # make bench      times next to the peers' on a GPU         make fuzz       the fuzzers, for FUZZ_S seconds each
 # make deps       installs what is missing, if it may       make soak       random tests for SOAK_S seconds
-# Options: make bench BENCH='--only REGEX --out DIR'
+# Options: make bench BENCH='--programs REGEX --modes eager,compile --top K --runs N --budget S --out DIR'
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 CXX := $(if $(filter default,$(origin CXX)),g++,$(CXX))
 CLANG ?= clang

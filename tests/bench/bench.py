@@ -83,7 +83,7 @@ def candidates(a, files, tmp):
         with open(path) as f:
             text = f.read()
         m = re.search(r"# predicted: (\S+) us", text)
-        rows.append({"file": os.path.basename(path), "predicted_us": float(m.group(1)) if m else None, "kernels": len(re.findall(r"^\S.* = ", text, re.M)),
+        rows.append({"file": os.path.basename(path), "predicted_us": float(m.group(1)) if m else None, "kernels": len(re.findall(r"^[^#\s].* = ", text, re.M)),
                      "plan": re.findall(r"plan \{ (.*) \}", text), "grid": re.findall(r"grid=\(([^)]*)\)", text), **times})
     return rows
 
