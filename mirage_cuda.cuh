@@ -1616,10 +1616,10 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_setup(mgi_emul
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #ifdef __CUDACC_RTC__
-#define MG_KERNEL(threads) extern "C" __global__ __launch_bounds__(threads)
+#define MG_KERNEL(threads) extern "C" __global__ __launch_bounds__(threads, 1)
 #else
 #include <cuda_runtime.h>
-#define MG_KERNEL(threads) static __global__ __launch_bounds__(threads)
+#define MG_KERNEL(threads) static __global__ __launch_bounds__(threads, 1)
 #endif
 #define MG_DEV __device__ __forceinline__
 #define MG_BOTH __host__ __device__ constexpr

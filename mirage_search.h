@@ -987,7 +987,7 @@ typedef struct mgi_se_mkernel {
   mgi_se_mop op[MGI_SE_MOPS];
   int64_t blocks, iters, group; /* group: blocks that share a result */
 } mgi_se_mkernel;
-typedef struct mgi_se_plan { int stages, warps_m, warps_n, warps_k; int64_t shared; int feasible, own; } mgi_se_plan; /* own: rings of warps */
+typedef struct mgi_se_plan { int stages, warps_m, warps_n, warps_k; int64_t shared; int feasible, own; } mgi_se_plan; /* own: rings of warps; feasible: 2: parts too large for a cluster's shared memory */
 
 static int64_t mgi_se_up(int64_t x, int64_t m) { return (x + m - 1) / m * m; }
 static int64_t mgi_se_elems(const mgi_se_mop *o) {
@@ -1050,6 +1050,42 @@ static int64_t mgi_se_own_ring(const mgi_se_mkernel *k, int warps, int8_t *at) {
   return bytes;
 }
 
+/* Whether op i's value has one use more than those that leave it in fragments: left operand of a product, row sums. */
+static int mgi_se_elsewhere(const mgi_se_mkernel *k, int i) {
+  for (int q = i + 1; q < k->n; q++)
+    for (int j = 0; j < k->op[q].n_in && j < 4; j++)
+      if (k->op[q].in[j] == i && !(k->op[q].inloop == k->op[i].inloop && (k->op[q].code == MG_OP_SUM || (k->op[q].code == MG_OP_MATMUL && j == 0)))) return 1;
+  return 0;
+}
+/* 1 if product i takes its left operand, an elementwise function of another product, from that one's fragments
+   (mirage_cuda.cuh, "products that stay in fragments"). */
+static int mgi_se_chained(const mgi_se_mkernel *k, const mgi_se_plan *p, int i) {
+  const mgi_se_mop *o = &k->op[i], *a = &k->op[o->in[0]];
+  int q = o->in[0];
+  int64_t cols = mgi_se_up(a->rank ? a->d[a->rank - 1] : 1, 8 * p->warps_n), rows = mgi_se_up(o->d[o->rank - 2], 16 * p->warps_m) / p->warps_m;
+  if (o->code != MG_OP_MATMUL || p->warps_k != 1 || a->esize != 2 || cols % (16 * p->warps_n) || a->inloop != o->inloop) return 0;
+  if (rows / 32 * (cols / p->warps_n + mgi_se_up(o->d[o->rank - 1], 8)) > 200 * 4) return 0; /* registers: rows x columns / 32 lanes */
+  if (a->code != MG_OP_MATMUL && mgi_se_elsewhere(k, q)) return 0;
+  while (k->op[q].code != MG_OP_MATMUL) {
+    const mgi_se_mop *x = &k->op[q];
+    int next = -1;
+    if (x->code != MG_OP_ACCUM && !(x->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)x->code)->elementwise)) return 0;
+    if (x->code == MG_OP_ACCUM && (k->op[x->in[0]].code != MG_OP_MATMUL || x->across)) return 0;
+    for (int j = 0; j < x->n_in && j < 4; j++) if (mgi_se_made(k, x->in[j]) && mgi_se_elems(&k->op[x->in[j]]) == mgi_se_elems(x)) next = x->in[j];
+    if (next < 0) return 0;
+    q = next;
+  }
+  return 1;
+}
+/* Whether an exponential, not yet divided by anything, is op i's value. */
+static int mgi_se_raised(const mgi_se_mkernel *k, int i) {
+  const mgi_se_mop *o = &k->op[i];
+  if (o->code == MG_OP_EXP) return 1;
+  if (o->code == MG_OP_DIV || o->code >= MG_OP_TABLE_END || !mg_op_row((mg_opcode)o->code)->elementwise) return 0;
+  for (int j = 0; j < o->n_in && j < 4; j++) if (mgi_se_raised(k, o->in[j])) return 1;
+  return 0;
+}
+
 static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu) {
   mgi_se_plan p = { 2, 1, 1, 1, 0, 1, 0 };
   int64_t m = 0, n = 0, c = 0, work = 0, acc = 0, ring = 0, once = 0;
@@ -1093,16 +1129,33 @@ static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu) {
     while (most > 1 && cols % (16 * most)) most /= 2;
     p.warps_n = (int)most, p.warps_k = 1;
   }
-  if (acc / (p.warps_m * p.warps_n) > 4096) p.feasible = 0; /* 128 registers a thread in accumulators */
+  int chained = 0;
+  for (int i = 0; i < k->n; i++) { /* measured: eight warps, of 16 rows each where there are 64 */
+    const mgi_se_mop *o = &k->op[i];
+    if (o->code != MG_OP_MATMUL || !mgi_se_made(k, o->in[0])) continue;
+    mgi_se_plan c = p;
+    if (m > 16) {
+      c.warps_k = c.warps_m = 1, c.warps_n = 8;
+      while (c.warps_m < 4 && m / 16 % (c.warps_m * 2) == 0) c.warps_m *= 2;
+      c.warps_n = 8 / c.warps_m;
+      while (c.warps_n > 1 && !mgi_se_chained(k, &c, i) && c.warps_m * c.warps_n > 4) c.warps_n /= 2;
+      if (!mgi_se_chained(k, &c, i)) c.warps_n = 16 / c.warps_m;
+    }
+    if (!mgi_se_chained(k, &c, i)) continue;
+    p = c, chained = 1;
+    once -= mgi_se_up(k->op[o->in[0]].d[k->op[o->in[0]].rank - 2], 16) * (mgi_se_up(k->op[o->in[0]].d[k->op[o->in[0]].rank - 1], 8) * 2 + 16);
+  }
+  if (!chained && acc / (p.warps_m * p.warps_n) > 4096) p.feasible = 0; /* 128 registers a thread in accumulators */
   int64_t merge = 0; /* partial fragments of the warps that split a contraction: after the loop the ring is free for them */
-  for (int i = 0; i < k->n && p.warps_k > 1; i++) {
+  for (int i = 0; i < k->n; i++) {
     if (k->op[i].code != MG_OP_MATMUL) continue;
-    int64_t mm, nn, cc, b, bytes;
+    int64_t mm, nn, cc, b, bytes, split = chained && mgi_se_chained(k, &p, i) ? p.warps_n : p.warps_k;
+    if (split == 1) continue;
     mgi_se_matmul_size(k, &k->op[i], &mm, &nn, &cc, &b);
-    bytes = (int64_t)p.warps_k * mgi_se_up(mm, 16) * (mgi_se_up(nn, 8) + 8) * 4;
+    bytes = split * mgi_se_up(mm, 16) * (mgi_se_up(nn, 8) + 8) * 4;
     int summed = !k->op[i].inloop;
     for (int q = 0; q < k->n; q++) summed |= k->op[q].code == MG_OP_ACCUM && k->op[q].in[0] == i;
-    if (!summed) once += bytes;
+    if (!summed && k->iters > 1) once += bytes;
     else if (bytes > merge) merge = bytes;
   }
   int8_t at[MGI_SE_MOPS];
@@ -1110,7 +1163,17 @@ static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu) {
   if (own) p.own = 1, ring = own;
   p.stages = k->iters > 3 ? 4 : k->iters > 2 ? 3 : 2;
   while (p.stages > 2 && p.stages * ring + once > gpu->shared_per_block - 1024) p.stages--;
-  p.shared = p.stages * ring > merge ? p.stages * ring + once : merge + once;
+  int64_t parts = 0; /* of what the blocks of a cluster merge: each owns a share, of which it gets all parts */
+  for (int i = 0; i < k->n && k->group > 1 && k->group <= 16 && !strncmp(gpu->arch, "sm_9", 4); i++)
+    if (k->op[i].code == MG_OP_ACCUM && k->op[i].across) parts += mgi_se_up(mgi_se_elems(&k->op[i]) * 4, 1024);
+  if (chained && k->iters > 2) { /* a stage less, where two blocks then share a multiprocessor that has to take two */
+    int64_t fit = (int64_t)gpu->sms * (k->group > 8 ? 112 : k->group > 2 ? 120 : 132) / 132, half = gpu->shared_per_sm / 2 - 1024;
+    for (int less = p.stages - 1; less >= 2 && k->blocks > fit && p.stages * ring + once + parts > half; less--)
+      if (less * ring + once + parts <= half) p.stages = less;
+  }
+  p.shared = k->iters < 2 ? (once > merge ? once : merge) : p.stages * ring > merge ? p.stages * ring + once : merge + once; /* without a loop the loads are done with by then */
+  if (parts && p.shared + parts > gpu->shared_per_block - 1024) p.feasible = p.feasible ? 2 : 0;
+  else p.shared += parts;
   if (p.shared > gpu->shared_per_block - 1024) p.feasible = 0;
   return p;
 }
@@ -1137,6 +1200,7 @@ static double mgi_se_load_waste(int64_t inner, int rank, int esize) {
 static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_rates *rates) {
   mgi_se_plan p = mgi_se_plan_of(k, gpu);
   double bytes_iter = 0, bytes = 0, slow = 0, shared_out = 0, dram = 0, flops = 0, alu = 0, sh = 0, syncs = 0, outside = 0, penalty = 0;
+  int overflow = 0, chained = 0;
   uint8_t inlined[MGI_SE_MOPS] = { 0 }; /* a matmul's operand: counted there */
   int8_t at[MGI_SE_MOPS];
   int streams = k->iters > 1 && p.warps_m == 1; /* few rows, products of what a loop brings: memory alone counts */
@@ -1166,6 +1230,17 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
         double el2 = j ? (double)(mgi_se_up(c, 16) * mgi_se_up(n, 8) * b) * p.warps_m : (double)(mgi_se_up(m, 16) * mgi_se_up(c, 16) * b) * p.warps_n;
         int plain = a->code == MG_OP_LOAD;
         sh += el2 * 2 * o->trips * (plain ? 1 : 2);
+        if (!j && mgi_se_made(k, o->in[0])) {
+          int divided = 0; /* the factor of a maximum cancels in a quotient only */
+          for (int q = i + 1; q < k->n; q++) divided |= k->op[q].code == MG_OP_DIV;
+          if (!divided && mgi_se_raised(k, o->in[0])) overflow = 1;
+          if (mgi_se_chained(k, &p, i)) { /* out of fragments; the warps' parts are added up once */
+            sh -= el2 * 4 * o->trips, chained = 1;
+            if (p.warps_n > 1) sh += 8.0 * (double)(p.warps_n * m * n * b) * (o->inloop ? 1 : o->trips), syncs += 2;
+            continue;
+          }
+          if (mgi_se_raised(k, o->in[0])) overflow = 1;
+        }
         if (mgi_se_made(k, o->in[j])) sh += el2 * 2 * o->trips, syncs += 2 * o->trips; /* through shared memory */
         else if (!plain) alu += el2 * (j ? 6 : 2) * o->trips;
       }
@@ -1201,14 +1276,16 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
     if (t_mem < t_dram + 0.8 * again) t_mem = t_dram + 0.8 * again;
   }
   double big = t_mem > t_comp ? t_mem : t_comp, small = t_mem > t_comp ? t_comp : t_mem;
-  double overlap = k->iters > 1 || !flops ? 0.3 : 1; /* without a loop all is loaded, then all is multiplied */
-  double t = gpu->launch_us + 0.7 + big + overlap * small + (overlap < 1 ? 0 : 0.3) + waves / resident * ((double)k->iters * (p.own ? 0.4 : 1) + syncs) * gpu->barrier_us;
+  double overlap = k->iters > 1 || !flops ? 0.3 : chained ? 0.6 : 1; /* without a loop all is loaded, then all is multiplied; of chained products each waits for its own */
+  double t = gpu->launch_us + 0.7 + big + overlap * small + (overlap < 1 && !(chained && k->iters < 2) ? 0 : 0.3) + waves / resident * ((double)k->iters * (p.own ? 0.4 : 1) + syncs) * gpu->barrier_us;
   t += waves * outside / sm_rate;
   if (k->iters > 1) t += (p.own ? 0.3 : 1) * big / (double)k->iters; /* the first load and the last product overlap with nothing */
   if (p.warps_k > 1) t += 0.3;
   t += 0.01 * (double)k->n;  /* of two that cost the same, the shorter */
   if (k->group > 1) /* a cluster's shared memory, or a workspace and the last block to arrive */
-    t += k->group <= 8 && !strncmp(gpu->arch, "sm_9", 4) ? 1.0 + shared_out / 5e4 + (streams ? 0.3 * (double)(k->group - 2) : 0) : 2.0 + shared_out * (double)k->group / sm_rate;
+    t += k->group <= (chained ? 16 : 8) && p.feasible != 2 && !strncmp(gpu->arch, "sm_9", 4) ? (k->group > 8 ? 2.0 : 1.0) + shared_out / 5e4 + (streams ? 0.3 * (double)(k->group - 2) : 0)
+         : 2.0 + (chained ? 0.35 * (double)k->group : 0) + shared_out * (double)k->group / sm_rate;
+  if (overflow) t *= 8;      /* exp without its row's maximum, in 16 bits: right for small arguments only */
   if (penalty > 0) t *= 4;   /* not a matrix in the block: outside the device templates */
   return p.feasible ? t : 1e9 + t;
 }
