@@ -1233,13 +1233,13 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
         if (!j && mgi_se_made(k, o->in[0])) {
           int divided = 0; /* the factor of a maximum cancels in a quotient only */
           for (int q = i + 1; q < k->n; q++) divided |= k->op[q].code == MG_OP_DIV;
-          if (!divided && mgi_se_raised(k, o->in[0])) overflow = 1;
+          if (!divided && mgi_se_raised(k, o->in[0]) && !overflow) overflow = 1;
           if (mgi_se_chained(k, &p, i)) { /* out of fragments; the warps' parts are added up once */
             sh -= el2 * 4 * o->trips, chained = 1;
             if (p.warps_n > 1) sh += 8.0 * (double)(p.warps_n * m * n * b) * (o->inloop ? 1 : o->trips), syncs += 2;
             continue;
           }
-          if (mgi_se_raised(k, o->in[0])) overflow = 1;
+          if (mgi_se_raised(k, o->in[0])) overflow = 2;
         }
         if (mgi_se_made(k, o->in[j])) sh += el2 * 2 * o->trips, syncs += 2 * o->trips; /* through shared memory */
         else if (!plain) alu += el2 * (j ? 6 : 2) * o->trips;
@@ -1276,7 +1276,7 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
     if (t_mem < t_dram + 0.8 * again) t_mem = t_dram + 0.8 * again;
   }
   double big = t_mem > t_comp ? t_mem : t_comp, small = t_mem > t_comp ? t_comp : t_mem;
-  double overlap = k->iters > 1 || !flops ? 0.3 : chained ? 0.6 : 1; /* without a loop all is loaded, then all is multiplied; of chained products each waits for its own */
+  double overlap = k->iters > 1 || !flops ? 0.3 : chained ? 0.9 : 1; /* without a loop all is loaded, then all is multiplied; of chained products each waits for its own */
   double t = gpu->launch_us + 0.7 + big + overlap * small + (overlap < 1 && !(chained && k->iters < 2) ? 0 : 0.3) + waves / resident * ((double)k->iters * (p.own ? 0.4 : 1) + syncs) * gpu->barrier_us;
   t += waves * outside / sm_rate;
   if (k->iters > 1) t += (p.own ? 0.3 : 1) * big / (double)k->iters; /* the first load and the last product overlap with nothing */
@@ -1285,7 +1285,7 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
   if (k->group > 1) /* a cluster's shared memory, or a workspace and the last block to arrive */
     t += k->group <= (chained ? 16 : 8) && p.feasible != 2 && !strncmp(gpu->arch, "sm_9", 4) ? (k->group > 8 ? 2.0 : 1.0) + shared_out / 5e4 + (streams ? 0.3 * (double)(k->group - 2) : 0)
          : 2.0 + (chained ? 0.35 * (double)k->group : 0) + shared_out * (double)k->group / sm_rate;
-  if (overflow) t *= 8;      /* exp without its row's maximum, in 16 bits: right for small arguments only */
+  if (overflow) t *= overflow > 1 ? 8 : 1.25; /* exp without its row's maximum, in 16 bits, is right for small arguments only: last of all */
   if (penalty > 0) t *= 4;   /* not a matrix in the block: outside the device templates */
   return p.feasible ? t : 1e9 + t;
 }
