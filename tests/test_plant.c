@@ -409,6 +409,13 @@ static const struct { const char *kernel, *find, *lines, *why; } harmless[] = {
     {"attention, workspace", "mg_sync();", "red_s.finish(t_s);", "the thread that reads a row's sum is the one that wrote it"},
     {"moves", "    mg_cp_async_commit();", "", "the loop copies nothing asynchronously"},
     {"moves", "mg_cp_async_wait<~>();", "    mg_sync();", "the loop copies nothing asynchronously, and the group before is older than two"},
+    {"low rank", "mg_cp_async_wait<~>();", "}, mg_into(m_t2, 0, 0));", "the loop has waited for it"},
+    {"low rank", "  mg_zero_outside<`", "m_t2", "the other operand is zero there, and what lies there are numbers: parts of inputs"},
+    {"odd", "  mg_zero_outside<`", "m_t3", "nothing reads outside"},
+    {"merges", "  mg_zero_outside<`", "m_t3", "rows of a left operand, which are not stored"},
+    {"merges", "  mg_zero_outside<`", "m_t4", "nothing reads outside"},
+    {"merges", ", [(int64_t)~], 1));", "(p_R, ", "there is one row"},
+    {"accumulators", "mg_sync();", "// store o", "the thread that reads an element is the one that added it up"},
     {"library", "[mg_cut(~, ~, ~)]", "p_Y + ", "the other operand is zero there"},
     {"chain", "mg_sync();", "red_l.finish(t_l);", "the thread that reads a row's sum is the one that wrote it"},
 };
@@ -652,6 +659,9 @@ static const char *is_harmless(int k, const site *s, const char *cu, int asynchr
   char text[2000];
   if (s->cls == WAIT && !asynchronous) return "nothing is copied asynchronously";
   if (s->cls == STAGE && !strcmp(s->wrong, "0") && strstr(cu, "// 1 stages of")) return "there is one stage";
+  const char *commit = strstr(to, "mg_cp_async_commit();"), *wait = strstr(to, "mg_cp_async_wait<");
+  if (s->cls == WAIT && strstr(s->find, "commit") && commit && wait && commit < wait && !strncmp(wait, "mg_cp_async_wait<0>", 19)) return "the next commit takes the copies along, and the next wait is for all";
+  if (s->cls == WAIT && strstr(s->find, "wait") && wait && strspn(to, " \n") == (size_t)(wait - to) && !strncmp(wait, "mg_cp_async_wait<0>", 19)) return "a wait for all follows";
   for (int n = 0; n < 2 && from > cu + 1; n++)
     for (from--; from[-1] != '\n';) from--;
   for (int n = 0; n < 2 && *to; n++) to += strcspn(to, "\n") + 1;
