@@ -199,7 +199,7 @@ typedef struct mg_check_report {
 } mg_check_report;
 
 /* Link 2: compiles the emitted text for the CPU, over field elements and over floats, runs it thread by thread under
-   several fiber orders, and compares every output element with the µGraph's.  `ugraph` NULL: the µGraph in the text.
+   several fiber orders (every other one by NAME_launch_pdl, where the file has it), and compares every output element with the µGraph's.  `ugraph` NULL: the µGraph in the text.
    MG_OK: same.  MG_NOT_FOUND: differs (r->difference), two accesses to shared or global memory race, or the kernel
    faults (deadlock, out of bounds, misaligned, copies that nobody waits for).
    MG_UNSUPPORTED: undecided.  MG_MACHINE: no compiler.  mg_error holds the compiler's message where it refuses. */
@@ -368,7 +368,9 @@ typedef int (*mgi_runner_fn)(mgi_runner_job *job); /* 0, or the CUDA error, desc
       both spread through every operation.
    5. Every fault ends the launch with a message: deadlock, lanes at different collectives, misaligned or
       out-of-bounds access, limits of the launch.  Nothing hangs but a loop without any wrapper in it.
-   6. Two accesses that no barrier orders are a fault, whatever the values (>>races): to global memory always, to shared
+   6. A kernel that is launched without waiting for the one before must not write, nor read what that one wrote, before
+      mg_grid_wait.
+   7. Two accesses that no barrier orders are a fault, whatever the values (>>races): to global memory always, to shared
       memory under MG_EMULATE_RACES.                                                                             */
 #include <math.h>
 #include <stdarg.h>
@@ -405,7 +407,7 @@ typedef struct mgi_emu_thread {
   uint32_t group;            /* of the next cp.async */
   uint32_t arrived, waited;  /* the cluster's barriers that it arrived at and waited for last, counted from 1 */
   uint32_t arrived_at[4];    /* when, by the arrival's number modulo 4 */
-  uint8_t state;
+  uint8_t state, granted;    /* granted: it has passed mg_grid_wait */
 } mgi_emu_thread;
 enum { MGI_EMU_READY, MGI_EMU_AT_WARP, MGI_EMU_AT_BLOCK, MGI_EMU_AT_CLUSTER, MGI_EMU_EXITED };
 typedef struct mgi_emu_part { /* a block of the cluster that runs */
@@ -435,6 +437,7 @@ typedef struct mgi_emu_state {
   int tid, threads, cluster, fibers, exited, failed, order, landing; /* tid: of the fiber, through the whole cluster */
   uint32_t barrier;          /* the cluster's barrier that is open, from 1 */
   int arrived, gone;         /* arrivals at it; fibers that ended without one */
+  int early;                 /* 1: this launch does not wait for the one before */
   uint32_t now, launched;    /* counts barriers of any kind; where this launch began */
   int grid[3];
   struct mgi_emu_place *place[MGI_EMU_RANGES]; /* of every two bytes of a writable range */
@@ -634,6 +637,12 @@ static MGI_EMU_PLAIN void mgi_emu_touch_global(int range, const void *p, size_t 
   size_t at = (size_t)((const char *)p - (const char *)g->base);
   int by_ticket = 0;
   if (!s->place[range]) return;
+  if (s->early && !s->thread[s->tid].granted) { /* the launch before may still run */
+    if (write || (s->place[range][at / 2].w_when && s->place[range][at / 2].w_when < s->launched)) {
+      s->job->race = 1;
+      mgi_emu_fault(1, "%s offset %lld of %s before mg_grid_wait, in a launch that does not wait for the one before", write ? "writes" : "reads", (long long)at, g->name);
+    }
+  }
   for (size_t k = at / 2; k <= (at + bytes - 1) / 2; k++) {
     mgi_emu_place *c = &s->place[range][k];
     if (c->w_when && !(c->w_block == block && c->w_tid == t) && !mgi_emu_ordered_global(c->w_block, c->w_tid, c->w_when, MGI_EMU_ONE, &by_ticket))
@@ -926,7 +935,7 @@ MG_DEV void mg_cluster_arrive() { mgi_emu_cluster_arrive(1); }
 MG_DEV void mg_cluster_begun() { mgi_emu_cluster_arrive(0); } /* orders nothing that was done before */
 template<class T> MG_DEV T *mg_once(T *p) { return p; }
 MG_DEV void mg_grid_next() {}
-MG_DEV void mg_grid_wait() {}
+MG_DEV void mg_grid_wait() { mgi_emu.thread[mgi_emu.tid].granted = 1; }
 MG_DEV void mg_cluster_wait() {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_thread *t = &s->thread[s->tid];
@@ -1470,7 +1479,7 @@ MGI_EMU void mgi_emu_block(void) {
   for (int t = 0; t < s->fibers; t++) {
     mgi_emu_thread *f = &s->thread[t];
     f->state = MGI_EMU_READY;
-    f->n_copy = 0;
+    f->n_copy = f->granted = 0;
     f->group = f->arrived = f->waited = 0;
     unsigned char *low = s->stacks + (size_t)t * MGI_EMU_STACK;
     memset(low + MGI_EMU_STACK - MGI_EMU_FRAME, 0xFF, MGI_EMU_FRAME); /* registers start as poison too */
@@ -1549,9 +1558,11 @@ template<class F> MGI_EMU int mgi_emu_launch(const char *name, int64_t gx, int64
     }
     if (runs) mgi_emu_block();
   }
+  s->early = 0;
   return s->failed ? 719 : 0;
 }
-#define MG_LAUNCH_AFTER(early, kernel, gx, gy, gz, cx, cy, cz, threads, smem, stream, ...) MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, cx, cy, cz, threads, smem, stream, __VA_ARGS__)
+#define MG_LAUNCH_AFTER(early_, kernel, gx, gy, gz, cx, cy, cz, threads, smem, stream, ...) \
+  (mgi_emu.early = (early_), MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, cx, cy, cz, threads, smem, stream, __VA_ARGS__))
 #define MG_LAUNCH(kernel, gx, gy, gz, threads, smem, stream, ...) MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, 1, 1, 1, threads, smem, stream, __VA_ARGS__)
 #define MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, cx, cy, cz, threads, smem, stream, ...) \
   ((void)(stream), mgi_emu_launch(#kernel, (gx), (gy), (gz), (cx), (cy), (cz), (threads), (smem), [=]() { kernel(__VA_ARGS__); }))
@@ -1571,6 +1582,7 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_setup(mgi_emul
 #endif
     b->shared_map = 0;
   }
+  s->early = 0;
   job->race = 0;
   job->error[0] = 0;
   job->blocks = job->barriers = job->collectives = job->copies = 0;
@@ -3815,7 +3827,7 @@ typedef struct mgi_check_entry {
   void *so;
   mgi_emulate_setup_fn setup;
   mgi_emulate_writer_fn writer;
-  mgi_launch_fn launch;
+  mgi_launch_fn launch, launch_pdl; /* launch_pdl: NULL where there is none */
   mgi_workspace_fn workspace;
 } mgi_check_entry;
 MGI_FN int mgi_check_open(const mgi_check_task *t, mgi_check_entry *n, mgi_check_record *r) {
@@ -3829,6 +3841,8 @@ MGI_FN int mgi_check_open(const mgi_check_task *t, mgi_check_entry *n, mgi_check
   *(void **)&n->writer = dlsym(n->so, "mgi_emulate_writer");
   snprintf(name, sizeof name, "%s_launch", t->g->name);
   *(void **)&n->launch = dlsym(n->so, name);
+  snprintf(name, sizeof name, "%s_launch_pdl", t->g->name);
+  *(void **)&n->launch_pdl = dlsym(n->so, name);
   snprintf(name, sizeof name, "%s_workspace_bytes", t->g->name);
   *(void **)&n->workspace = dlsym(n->so, name);
   if (n->setup && n->launch && n->workspace) return 1;
@@ -4105,7 +4119,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
       r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
       return;
     }
-    int rc = n.launch(in, x.out, bytes ? aligned : NULL, NULL);
+    int rc = (n.launch_pdl && order % 2 ? n.launch_pdl : n.launch)(in, x.out, bytes ? aligned : NULL, NULL);
     r->seeds = order + 1;
     if (rc || m.error[0]) {
       snprintf(r->difference, sizeof r->difference, "the launch fails (%d, fiber order %llu): %.350s", rc, (unsigned long long)m.seed, m.error);

@@ -294,6 +294,7 @@ static const plant in_templates[] = {
 static const plant in_files[] = {
     {BARRIER, 's', "", "mg_sync();", "", 0},
     {BARRIER, 's', "", "mg_sync_warp();", "", 0},
+    {BARRIER, 's', "", "mg_grid_wait();", "", 0},
     {WAIT, 's', "", "mg_cp_async_wait<~>();", "", 0},
     {WAIT, 's', "", "mg_cp_async_wait<~>();", "mg_cp_async_wait<$1 + 1>();", 0},
     {WAIT, 's', "", "    mg_cp_async_commit();", "", 0},
