@@ -430,8 +430,7 @@ static void sampled_blocks(void **state) {
       "    b = matmul(a, w)\n    s = sum(a, dim=1)\n  }\n  o = accum(b) {z->+, i->+}\n  t = accum(s) {z->+, i->+}\n  store o {x->1}\n  store t {}\n}\noutput O\noutput S\n";
   static const struct { const char *graph, *find, *wrong, *says; } row[] = {
       {whole, "(i_i * (int64_t)64)", "((i_i < 15 ? i_i : 14) * (int64_t)64)", "at full size"},                 /* a late iteration */
-      {whole, "(b_x * (int64_t)32)", "((b_x == 7 ? 3 : b_x) * (int64_t)32)", "at full size"},                 /* the last block */
-      {merged, "(b_x * (int64_t)32)", "((b_x == 7 ? 3 : b_x) * (int64_t)32)", "at full size"},
+      {merged, "(b_x * (int64_t)32)", "((b_x == 7 ? 3 : b_x) * (int64_t)32)", "at full size"},                     /* the last block */
       {whole, "(i_i * (int64_t)64)", "((i_i == 15 ? 1000000 : i_i) * (int64_t)64)", "at full size the launch fails"}, /* out of bounds */
   };
   for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
@@ -452,7 +451,7 @@ static void sampled_blocks(void **state) {
     }
     bad[n] = 0;
     assert_true(found > 0 && found < 20);
-    if (k == 0 || k == 2) {
+    if (k < 2) {
       mg_status s = mg_cuda_check(g, text, &c, &r, &e);
       if (s != MG_OK) fail_msg("%s: %s", e.where, e.msg);
       assert_true(r.reduced && r.sampled == (k ? 12 : 6) && r.sampled_compared >= 6 * 16 * 32);
@@ -461,9 +460,10 @@ static void sampled_blocks(void **state) {
     if (mg_cuda_check(g, bad, &c, &r, &e) != MG_NOT_FOUND || !strstr(r.difference, row[k].says)) fail_msg("%d: %s: expected \"%s\"", (int)k, r.difference, row[k].says);
     if (k == 0) assert_non_null(strstr(r.difference, "stored by block ("));
     c.samples = -1; /* reduced sizes alone do not show it */
-    mg_status s = mg_cuda_check(g, bad, &c, &r, &e);
-    if (s != MG_OK) fail_msg("%d: %s: %s", (int)k, e.where, e.msg);
-    assert_int_equal(r.sampled, 0);
+    if (k == 0) {
+      assert_int_equal(mg_cuda_check(g, bad, &c, &r, &e), MG_OK);
+      assert_int_equal(r.sampled, 0);
+    }
     free(bad);
     mg_string_free(text);
     mg_graph_free(g);
