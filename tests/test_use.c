@@ -1,0 +1,196 @@
+/* Tests of the search as it is used: programs that it was not written for, small and odd, from the search to a verdict on
+   everything that it returns; limits and GPUs.
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_use.c -o build/test_use -lcmocka -lm -lpthread -ldl && build/test_use [SEED]
+   The seed, which is printed, draws the programs (SOAK_SEARCHES=n: how many; n = 100: all) and one that link 2 sees too. */
+#define MIRAGE_IMPLEMENTATION
+#include "mirage.h"
+#include "mirage_verify.h"
+#include "mirage_search.h"
+#include "mirage_cuda.cuh"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+static uint64_t seed = 1;
+
+/* name, inputs and statements, the fewest kernels that the best may have more than: 1 where one kernel must do */
+static const struct { const char *name, *text; int kernels; } odd[] = {
+  { "two outputs", "input X : f16[7, 48]\ninput W : f16[48, 40]\nA = matmul(X, W)\nB = silu(A)\noutput A, B\n", 1 },
+  { "outputs of two shapes", "input X : f16[12, 64]\nS = sum(sqr(X), dim=1)\nY = div(X, sqrt(S))\noutput Y, S\n", 1 },
+  { "three outputs", "input X : f16[16, 64]\ninput A : f16[64, 32]\ninput B : f16[64, 32]\ninput C : f16[64, 96]\nQ = matmul(X, A)\nK = matmul(X, B)\nV = matmul(X, C)\noutput Q, K, V\n", 3 },
+  { "an output of an output", "input X : f16[8, 8]\nY = scale(X, 1/3)\nZ = add_scalar(Y, 5)\noutput Z, Y\n", 1 },
+  { "primes", "input X : f16[13, 37]\ninput W : f16[37, 29]\nY = gelu(matmul(X, W))\noutput Y\n", 1 },
+  { "one element", "input X : f16[1, 1]\ninput W : f16[1, 1]\nY = matmul(X, W)\noutput Y\n", 1 },
+  { "one row", "input X : f16[1, 100]\ninput W : f16[100, 3]\nY = matmul(rms_norm(X, eps=1/100), W)\noutput Y\n", 1 },
+  { "softmax", "input X : f16[6, 50]\nY = softmax(X, dim=1)\noutput Y\n", 1 },
+  { "stable softmax", "input X : f16[6, 48]\nM = max(X, dim=1)\nE = exp(sub(X, M))\nY = div(E, sum(E, dim=1))\noutput Y\n", 1 },
+  { "attention, odd", "input Q : f16[3, 5, 16]\ninput K : f16[3, 16, 44]\ninput V : f16[3, 44, 24]\nP = softmax(scale(matmul(Q, K), 1/4), dim=2)\nO = matmul(P, V)\noutput O\n", 1 },
+  { "attention with a bias", "input Q : f16[2, 16, 32]\ninput K : f16[2, 32, 64]\ninput B : f16[16, 64]\ninput V : f16[2, 64, 32]\nP = softmax(add(scale(matmul(Q, K), 1/6), B), dim=2)\nO = matmul(P, V)\noutput O\n", 1 },
+  { "a residual", "input X : f16[16, 64]\ninput W : f16[64, 128]\ninput U : f16[128, 64]\nH = relu(matmul(X, W))\nY = add(X, matmul(H, U))\noutput Y\n", 1 },
+  { "low rank", "input X : f16[8, 96]\ninput W : f16[96, 64]\ninput A : f16[96, 8]\ninput B : f16[8, 64]\nY = add(matmul(X, W), scale(matmul(matmul(X, A), B), 3/2))\noutput Y\n", 1 },
+  { "a square", "input X : f16[24, 24]\nY = matmul(X, X)\noutput Y\n", 1 },
+  { "its own transpose", "input X : f16[20, 36]\nY = matmul(X, transpose(X, [1, 0]))\noutput Y\n", 2 },
+  { "elementwise", "input X : f16[9, 17]\ninput Y : f16[9, 17]\nZ = add(mul(X, Y), exp(neg(sub(X, Y))))\noutput Z\n", 1 },
+  { "broadcast both ways", "input X : f16[4, 1, 16]\ninput Y : f16[1, 6, 16]\nZ = mul(X, Y)\noutput Z\n", 1 },
+  { "all summed", "input X : f16[20, 30]\nY = sum(sum(X, dim=0), dim=1)\noutput Y\n", 1 },
+  { "columns summed", "input X : f16[40, 24]\nY = div(X, sum(X, dim=0))\noutput Y\n", 1 },
+  { "f32", "input X : f32[16, 32]\ninput W : f32[32, 48]\nY = silu(matmul(X, W))\noutput Y\n", 1 },
+  { "bf16", "input X : bf16[16, 128]\ninput W : bf16[128, 64]\nY = matmul(rms_norm(X, eps=1/1000), W)\noutput Y\n", 1 },
+  { "other memory orders", "input X : f16[16, 64] @ [1, 0]\ninput W : f16[64, 48] @ [1, 0]\nY = relu(matmul(X, W))\noutput Y\n", 1 },
+  { "a concatenation", "input X : f16[8, 32]\ninput Y : f16[8, 48]\ninput W : f16[80, 24]\nZ = matmul(concat(X, Y, dim=1), W)\noutput Z\n", 1 },
+  { "heads by reshape", "input X : f16[8, 64]\ninput W : f16[4, 16, 24]\nZ = matmul(transpose(reshape(X, [8, 4, 16]), [1, 0, 2]), W)\noutput Z\n", 3 },
+  { "an input for nothing", "input X : f16[8, 16]\ninput U : f16[5, 5]\nY = sqr(X)\noutput Y\n", 1 },
+  { "a quotient before a product", "input X : f16[6, 40]\ninput D : f16[40]\ninput W : f16[40, 56]\nY = matmul(div(X, D), W)\noutput Y\n", 1 },
+  { "log of a sum", "input X : f16[6, 64]\nY = log(sum(exp(X), dim=1))\noutput Y\n", 1 },
+  { "four dimensions", "input X : f16[2, 3, 8, 16]\ninput W : f16[16, 24]\nY = matmul(X, W)\noutput Y\n", 1 },
+  { "a long row", "input X : f16[1, 4096]\ninput W : f16[4096, 33]\nY = matmul(X, W)\noutput Y\n", 1 },
+};
+enum { ODD = sizeof odd / sizeof *odd };
+
+static mg_graph *parse(const char *text) {
+  char all[2048];
+  mg_graph *g = NULL;
+  mg_error e;
+  snprintf(all, sizeof all, "program odd\n%s", text);
+  if (mg_parse(all, strlen(all), "odd", NULL, &g, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  return g;
+}
+static mg_status emittable(void *user, const mg_graph *g, mg_error *why) { return mg_cuda_emittable(g, (const char *)user, why); }
+static char arch[] = "sm_90a";
+
+static mg_search_config config(void) {
+  mg_search_config c = mg_search_config_default();
+  c.top_k = 4, c.user = arch, c.emittable = emittable;
+  return c;
+}
+
+/* Everything returned is equal by the full tier, and prints and parses to itself. */
+static void all_stand(const char *name, const mg_graph *p, const mg_search_result *r) {
+  mg_error e;
+  assert_true(r->n > 0);
+  for (int k = 0; k < r->n; k++) {
+    mg_verify_config v = mg_verify_config_default();
+    mg_verify_report rep;
+    char *text = NULL;
+    mg_graph *again = NULL;
+    v.seed = seed + 1;
+    if (mg_verify(p, r->graph[k], &v, &rep, &e) != MG_OK) fail_msg("%s: %s", name, e.msg);
+    if (rep.verdict != MG_EQUAL && rep.verdict != MG_EQUAL_SAMPLED) fail_msg("%s, result %d: %s: %s", name, k, mg_verdict_name(rep.verdict), rep.reason);
+    assert_int_equal(mg_print(r->graph[k], &text, &e), MG_OK);
+    assert_int_equal(mg_parse(text, strlen(text), "again", NULL, &again, &e), MG_OK);
+    assert_true(mg_hash(again) == mg_hash(r->graph[k]));
+    assert_true(!k || r->predicted_us[k] >= r->predicted_us[k - 1]);
+    mg_string_free(text), mg_graph_free(again);
+  }
+}
+
+static void odd_programs(void **state) {
+  (void)state;
+  const char *env = getenv("SOAK_SEARCHES");
+  int n = env ? atoi(env) : 12, start = (int)(seed % ODD);
+  mg_error e;
+  for (int i = 0; i < ODD && i < n; i++) {
+    int k = (start + i * 5) % ODD; /* 5 and ODD have no common factor: each once */
+    mg_graph *p = parse(odd[k].text);
+    mg_search_config c = config();
+    mg_search_result r;
+    if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s: %s", odd[k].name, e.msg);
+    all_stand(odd[k].name, p, &r);
+    if (r.stats.best_kernels > odd[k].kernels) fail_msg("%s: %d kernels", odd[k].name, r.stats.best_kernels);
+    assert_true(r.stats.complete || strcmp(r.stats.egraph_stop, "SATURATED")); /* nothing else ended one of them */
+    if (!i || n >= 100) { /* the kernel that is written for it */
+      char *cu = NULL; /* for the default architecture, which is that of the search */
+      mg_check_config cc;
+      mg_check_report rep;
+      memset(&cc, 0, sizeof cc), memset(&rep, 0, sizeof rep);
+      if (mg_cuda_emit(r.graph[0], NULL, &cu, &e) != MG_OK) fail_msg("%s: %s", odd[k].name, e.msg);
+      mg_status st = mg_cuda_check(r.graph[0], cu, &cc, &rep, &e);
+      if (st == MG_MACHINE) print_message("link 2 not run: %s\n", e.msg);
+      else if (st != MG_OK) fail_msg("%s: %s %s", odd[k].name, e.msg, rep.difference);
+      free(cu);
+    }
+    mg_search_result_free(&r);
+    mg_graph_free(p);
+  }
+}
+
+/* A larger space never has a worse best, nor a smaller one more operators, kernels or loops than it may. */
+static void limits_are_monotone(void **state) {
+  (void)state;
+  static const char *text[] = {
+    "input X : f16[16, 1024]\ninput W : f16[1024, 512]\nO = matmul(rms_norm(X, eps=1/100), W)\noutput O\n",
+    "input X : f16[16, 256]\ninput A : f16[256, 512]\ninput B : f16[256, 512]\nO = mul(silu(matmul(X, A)), matmul(X, B))\nS = sum(X, dim=1)\noutput O, S\n",
+  };
+  mg_error e;
+  for (int t = 0; t < 2; t++) {
+    mg_graph *p = parse(text[t]);
+    mg_search_result r;
+    double last = 1e300, first = 0;
+    for (int ops = 1; ops <= 11; ops += ops < 5 ? 2 : 1) {
+      mg_search_config c = config();
+      c.max_block_ops = ops, c.max_kernel_ops = 1, c.top_k = 1;
+      mg_status st = mg_search(p, &c, &r, &e);
+      if (st == MG_NOT_FOUND) continue;
+      assert_int_equal(st, MG_OK);
+      assert_true(r.stats.complete);
+      assert_true(r.stats.best_block_ops <= ops);
+      if (r.predicted_us[0] > last * (1 + 1e-9)) fail_msg("program %d: %d operators %.4f us, fewer %.4f", t, ops, r.predicted_us[0], last);
+      last = r.predicted_us[0];
+      if (first <= 0) first = last;
+      mg_search_result_free(&r);
+    }
+    assert_true(last < first); /* more operators were of use */
+    last = 1e300;
+    for (int kernels = 1; kernels <= 4; kernels++) {
+      mg_search_config c = config();
+      c.max_kernel_ops = kernels, c.top_k = 1;
+      assert_int_equal(mg_search(p, &c, &r, &e), MG_OK);
+      assert_true(r.stats.complete && r.predicted_us[0] <= last * (1 + 1e-9));
+      assert_true(r.stats.best_kernels <= kernels || mg_is_program(r.graph[0])); /* the program itself always is a candidate */
+      last = r.predicted_us[0];
+      mg_search_result_free(&r);
+    }
+    mg_search_config c = config();
+    c.max_loops = 2, c.max_kernel_ops = 1, c.top_k = 1;
+    assert_int_equal(mg_search(p, &c, &r, &e), MG_OK);
+    assert_true(r.predicted_us[0] <= last * (1 + 1e-9) || !r.stats.complete);
+    mg_search_result_free(&r);
+    mg_graph_free(p);
+  }
+}
+
+/* Each GPU of the table gets µGraphs that fit it; each time is its own. */
+static void every_gpu(void **state) {
+  (void)state;
+  mg_graph *p = parse("input X : f16[64, 2048]\ninput W : f16[2048, 1024]\nO = matmul(rms_norm(X, eps=1/100), W)\noutput O\n");
+  mg_error e;
+  double us[16] = { 0 };
+  for (int k = 0; k < mg_gpu_count(); k++) {
+    mg_search_config c = config();
+    char own[32];
+    mg_search_result r;
+    c.gpu = mg_gpu_at(k);
+    snprintf(own, sizeof own, "%s", c.gpu->arch);
+    c.user = own, c.top_k = 2, c.max_kernel_ops = 1;
+    assert_int_equal(mg_search(p, &c, &r, &e), MG_OK);
+    assert_true(r.stats.complete);
+    all_stand(c.gpu->name, p, &r);
+    us[k] = r.predicted_us[0];
+    assert_true(us[k] > 0 && fabs(mg_predict_us(r.graph[0], c.gpu) - us[k]) < 1e-6 * us[k]);
+    mg_search_result_free(&r);
+  }
+  for (int k = 0; k < mg_gpu_count(); k++) /* the model knows them apart: none with less of everything is faster */
+    for (int j = 0; j < mg_gpu_count(); j++) {
+      const mg_gpu *a = mg_gpu_at(j), *b = mg_gpu_at(k);
+      if (a->sms <= b->sms && a->dram_gbps < b->dram_gbps && a->tensor_tflops < b->tensor_tflops && a->l2_gbps < b->l2_gbps) assert_true(us[j] > us[k]);
+    }
+  mg_graph_free(p);
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = { cmocka_unit_test(odd_programs), cmocka_unit_test(limits_are_monotone), cmocka_unit_test(every_gpu) };
+  if (argc > 1) seed = strtoull(argv[1], NULL, 0);
+  print_message("seed %llu\n", (unsigned long long)seed);
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
