@@ -4863,7 +4863,10 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
   const mgi_se_seg *s = S->seg;
   mg_error local;
   mg_status st = MG_OK;
-  if (S->root->damaged) st = mg_fail(e, MG_BAD_INPUT, S->cfg.checkpoint, "the checkpoint is damaged: a structure in it is none of this search; it is left as it is");
+  pthread_mutex_lock(&S->root->lock);
+  int damaged = S->root->damaged;
+  pthread_mutex_unlock(&S->root->lock);
+  if (damaged) st = mg_fail(e, MG_BAD_INPUT, S->cfg.checkpoint, "the checkpoint is damaged: a structure in it is none of this search; it is left as it is");
   else {
     qsort(S->pool, (size_t)S->n_pool, sizeof *S->pool, mgi_se_structure_cmp);
     int kept = S->n_pool < MGI_SE_KEEP ? S->n_pool : MGI_SE_KEEP, grouped = 0; /* the best, and some of those with a group axis */
