@@ -70,7 +70,7 @@
                 factor, wherever that cancels in what is stored (softmax; not: exp stored by itself)
      site       a place where an inlined expression is evaluated, element by element, on valid elements only
      plan       keys obeyed: stages (1..8), warps_m, warps_n, warps_k (their product times 32 is `threads`), merge (cluster
-                or workspace), ring (block or warp), evict (first: what no two blocks read leaves the L2 cache first)
+                or workspace), ring (block or warp)
      ring       with ring=warp, where warps_m = warps_n = 1 and the loop permits it, every warp brings the part of the
                 contraction that it multiplies into a ring of its own, and no barrier stands in the loop
      strip      a kernel that reads whole rows, joins each to one value and writes whole rows keeps them in registers
@@ -728,6 +728,7 @@ static __attribute__((noinline)) MGI_EMU_PLAIN void mgi_emu_race(const mgi_emu_p
   char who[64] = "", by[128];
   if (u / s->threads != s->tid / s->threads) mgi_emu_block_text(s->part[u / s->threads].block, who, sizeof who);
   if (u == s->tid && c->flying) snprintf(by, sizeof by, "it");
+  else if (u == s->tid && !was_write && c->many) snprintf(by, sizeof by, "other threads"); /* it read too, the last of them */
   else snprintf(by, sizeof by, "thread %d%s%s%s", u % s->threads, !was_write && c->many ? " and others" : "", who[0] ? " of " : "", who);
   s->job->race = 1;
   mgi_emu_fault(1, "race: it %s byte %lld of shared memory at @%u, which %s %s at @%u%s", write ? "writes" : "reads", (long long)(p - b->shared), pc, by,
@@ -1024,7 +1025,7 @@ MGI_EMU void mgi_emu_copy_drop(int tid, int n) {
   if (n) memmove(t->copy, t->copy + n, (size_t)(t->n_copy - n) * sizeof *t->copy);
   t->n_copy -= n;
 }
-template<bool ONCE = false> MGI_EMU_NOINLINE MG_DEV void mg_cp_async16(void *smem, const void *gmem, int valid_bytes) {
+MGI_EMU_NOINLINE MG_DEV void mg_cp_async16(void *smem, const void *gmem, int valid_bytes) {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_thread *t = &s->thread[s->tid];
   if (valid_bytes < 0 || valid_bytes > 16) mgi_emu_fault(1, "cp.async: %d valid bytes", valid_bytes);
@@ -1822,11 +1823,8 @@ template<class T> MG_DEV T *mg_once(T *p) {
   return p;
 }
 MG_DEV uint32_t mgi_shared_address(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
-template<bool ONCE = false> MG_DEV void mg_cp_async16(void *smem, const void *gmem, int valid_bytes) {
-  if constexpr (ONCE) {
-    const uint64_t policy = 0x12F0000000000000; /* what createpolicy.fractional.L2::evict_first gives for 1.0 */
-    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(mgi_shared_address(smem)), "l"(gmem), "r"(valid_bytes), "l"(policy) : "memory");
-  } else asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(mgi_shared_address(smem)), "l"(gmem), "r"(valid_bytes) : "memory");
+MG_DEV void mg_cp_async16(void *smem, const void *gmem, int valid_bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(mgi_shared_address(smem)), "l"(gmem), "r"(valid_bytes) : "memory");
 }
 MG_DEV void mg_cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template<int N> MG_DEV void mg_cp_async_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
@@ -1936,8 +1934,8 @@ template<class T> struct mg_global {
 /* Fills OUTER x INNER elements of a tile (its memory order) from global memory: outer x inner of them are valid, the
    rest becomes zero.  VEC: by cp.async in 16-byte pieces, which needs inner_stride 1 and 16-byte aligned rows; the
    caller commits and waits.  Else element by element, visible after the next barrier.  THREADS: the block's; 32: every
-   warp fills a tile of its own.  ONCE: nothing reads those bytes again, so the L2 cache may drop them first. */
-template<class TILE, int OUTER, int INNER, bool VEC, int THREADS, bool ONCE = false>
+   warp fills a tile of its own. */
+template<class TILE, int OUTER, int INNER, bool VEC, int THREADS>
 MG_DEV void mg_load_tile(const TILE &to, const typename TILE::T *from, int64_t outer_stride, int64_t inner_stride, int outer, int inner) {
   typedef typename TILE::T T;
   constexpr int E = 16 / (int)sizeof(T);
@@ -1953,7 +1951,7 @@ MG_DEV void mg_load_tile(const TILE &to, const typename TILE::T *from, int64_t o
       for (int u0 = 0; u0 < UNITS; u0 += THREADS)
         if (UNITS % THREADS == 0 || u0 + me < UNITS) {
           const int left = u0 / ROW + o < outer ? inner - i : 0, n = left < 0 ? 0 : left > E ? E : left;
-          mg_cp_async16<ONCE>(put + u0 / ROW * TILE::PITCH, n ? get + u0 / ROW * outer_stride : from, n * (int)sizeof(T));
+          mg_cp_async16(put + u0 / ROW * TILE::PITCH, n ? get + u0 / ROW * outer_stride : from, n * (int)sizeof(T));
         }
     } else {
       MG_UNROLL_BY(8)
@@ -1962,7 +1960,7 @@ MG_DEV void mg_load_tile(const TILE &to, const typename TILE::T *from, int64_t o
         if (UNITS % THREADS == 0 || u < UNITS) {
           const int o = u / ROW, i = u % ROW * E;
           const int left = o < outer ? inner - i : 0, n = left < 0 ? 0 : left > E ? E : left;
-          mg_cp_async16<ONCE>(to.p + o * TILE::PITCH + i, n ? from + o * outer_stride + i : from, n * (int)sizeof(T));
+          mg_cp_async16(to.p + o * TILE::PITCH + i, n ? from + o * outer_stride + i : from, n * (int)sizeof(T));
         }
       }
     }
@@ -5652,6 +5650,11 @@ MGI_FN int64_t mgi_cu_chunk_text(const mgi_cu_kernel *K, const mg_map *m, uint32
    column), tensors in global memory, accumulator fragments and partial sums. */
 MGI_FN const mg_op_node *mgi_cu_producer(const mgi_cu_kernel *K, uint32_t t) { return &K->b->ops[K->b->tensors[t].op]; }
 
+/* The extent of the whole dimension that a reference names, 0 for none: one element a block of a long dimension is at its edge
+   at times, one of a dimension of one element never. */
+MGI_FN int64_t mgi_cu_ref_extent(const mgi_cu_kernel *K, const mgi_cu_dim_ref *ref) {
+  return ref->op ? K->em->g->tensors[mgi_cu_above(K, K->b->ops[ref->op].in[0])].shape.dim[ref->d] : 0;
+}
 /* A warp's part of a valid extent: a number stays one, as whole parts divide the chunk. */
 MGI_FN void mgi_cu_own_text(int own, char *valid, size_t n) {
   char all[800];
@@ -6045,11 +6048,9 @@ MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, cons
   char so[1400] = "0", si[1400];
   if (out_d >= 0) mgi_cu_stride_text(K->em, above, out_d, so, sizeof so);
   mgi_cu_stride_text(K->em, above, in_d, si, sizeof si);
-  const char *evict = mg_plan_get(K->b, "evict");
-  int once = evict && !strcmp(evict, "first") && mgi_cu_streams(K, o);
   mgi_cu_quote(K, o);
-  mgi_cu_line(K, "%smg_load_tile<T_%s, T_%s::%s, T_%s::%s, (%s), %d%s>(%s, %s, %s, %s, %s, %s);", when, name, name, v->trans ? "COLS" : "ROWS", name, v->trans ? "ROWS" : "COLS", mgi_cu_str_text(&vec),
-           K->own[o->scope] ? 32 : K->threads, once ? ", true" : "", to, mgi_cu_str_text(&base), so, si, extent[v->trans ? 1 : 0], extent[v->trans ? 0 : 1]);
+  mgi_cu_line(K, "%smg_load_tile<T_%s, T_%s::%s, T_%s::%s, (%s), %d>(%s, %s, %s, %s, %s, %s);", when, name, name, v->trans ? "COLS" : "ROWS", name, v->trans ? "ROWS" : "COLS", mgi_cu_str_text(&vec),
+           K->own[o->scope] ? 32 : K->threads, to, mgi_cu_str_text(&base), so, si, extent[v->trans ? 1 : 0], extent[v->trans ? 0 : 1]);
   free(base.s);
   free(vec.s);
 }
@@ -7261,8 +7262,8 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
       v->home = MGI_CU_AT_INLINE;
       for (int j = 0; j < o->n_in; j++) {
         const mgi_cu_val_info *z = &K->v[o->in[j].id];
-        if (v->rows > 1 && z->rows == v->rows && z->rr.op) v->rr = z->rr;
-        if (v->cols > 1 && z->cols == v->cols && z->cr.op) v->cr = z->cr;
+        if (z->rows == v->rows && mgi_cu_ref_extent(K, &z->rr) > mgi_cu_ref_extent(K, &v->rr)) v->rr = z->rr;
+        if (z->cols == v->cols && mgi_cu_ref_extent(K, &z->cr) > mgi_cu_ref_extent(K, &v->cr)) v->cr = z->cr;
       }
     } else if (mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) {
       const mgi_cu_val_info *right = &K->v[o->in[o->code == MG_OP_MATMUL ? 1 : 2].id];

@@ -332,7 +332,7 @@ static const struct { const char *name, *body, *says; } race_row[] = {
     {"read by the warp", "w[t] = z; o = a; mg_shfl_xor(z, 1); if (t == 63) o = a + w[62];", "reads byte 248"},
     {"read by the other warp after a barrier of the warp", "w[t] = z; mg_sync_warp(); o = a; if (t >= 32) o = a + w[0];", "reads byte 0"},
     {"read by all, then written", "if (t == 0) w[0] = z; mg_sync(); o = a + w[0]; mg_sync(); if (t == 5) w[0] = a;", NULL},
-    {"read by all, written too early", "if (t == 0) w[0] = z; mg_sync(); o = a + w[0]; if (t == 63) w[0] = z;", "thread 0 and others read"},
+    {"read by all, written too early", "if (t == 0) w[0] = z; mg_sync(); o = a + w[0]; if (t == 63) w[0] = z;", "other threads read"},
     {"read by another, written too early by its warp", "if (t == 0) w[0] = z; mg_sync(); o = a; if (t == 1) o = a + w[0]; if (t == 2) w[0] = z;", "which thread 1 read"},
     {"bytes side by side", "((volatile unsigned char *)w)[t] = 0; mg_sync(); o = a;", NULL},
     {"half of a word", "if (t == 0) w[0] = z; if (t == 63) ((volatile unsigned char *)w)[3] = 0; mg_sync(); o = a;", "byte 3 of"},

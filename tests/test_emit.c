@@ -319,10 +319,19 @@ static void test_merges(void **state) {
          "  store o {}\n}\noutput O\n");
 }
 
+/* Rows of one element a step, cut unevenly: some steps and blocks have none. */
+static void test_single_rows(void **state) {
+  (void)state;
+  passes("program rows\ninput X : f16[13, 37]\ninput W : f16[37, 29]\nY = kernel grid=(x=4, y=7) threads=32 {\n  w = load W {x->1}\n  for i=2 {\n    x = load X {y->0, i->0}\n    t = gelu(matmul(x, w))\n  }\n"
+         "  o = accum(t) {i->0}\n  store o {x->1, y->0}\n}\noutput Y\n");
+  passes("program columns\ninput X : f16[3, 13]\ninput C : f16[13]\nY = kernel grid=(x=7) threads=32 {\n  for i=2 {\n    x = load X {x->1, i->1}\n    c = load C {x->0, i->0}\n    t = mul(exp(x), c)\n  }\n"
+         "  o = accum(t) {i->1}\n  store o {x->1}\n}\noutput Y\n");
+}
+
 /* Every warp has a ring of its own: in loops where that can be, and the other loops of the same kernel keep the block's. */
 static void test_warp_rings(void **state) {
   (void)state;
-  static const char with[] = "  plan { ring=warp stages=%d warps_m=1 warps_n=1 warps_k=%d evict=first }\n";
+  static const char with[] = "  plan { ring=warp stages=%d warps_m=1 warps_n=1 warps_k=%d }\n";
   static const struct { size s; int stages, warps, own[LORA + 2]; } cases_[] = { /* own: loops that it holds for, by kind */
     {{16, 1024, 128, 16, 16, 128, 64, 256, "f16", "", "", "", 0}, 3, 8, {1, 1, 1, 1, 1, 1}},
     {{2, 512, 48, 8, 2, 64, 24, 64, "bf16", "", "", "", 2}, 2, 2, {1, 1, 1, 1, 1, 1}},
@@ -558,7 +567,7 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_file), cmocka_unit_test(test_refused), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_barriers),
-    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_chains), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
+    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_chains), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
