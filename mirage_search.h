@@ -5464,7 +5464,7 @@ static int mgi_se_cache_load(mgi_se_search *S, mg_search_result *out) {
     ok = mgi_se_get_to(&r, &us, sizeof us) && mgi_se_get_to(&r, &model, sizeof model) && mgi_se_get_to(&r, &n, sizeof n) && (text = mgi_se_get(&r, n)) != NULL;
     if (!ok) break;
     if (mgi_se_stopped(&S->cfg)) { ok = 0, why = "interrupted"; break; }
-    ok = mg_parse((const char *)text, (size_t)n, path, NULL, &g, &e) == MG_OK && mgi_verify_signature(S->p, g, &e) == MG_OK && us >= 0 && (!k || us >= out->predicted_us[k - 1]);
+    ok = mg_parse((const char *)text, (size_t)n, path, NULL, &g, &e) == MG_OK && mg_verify_signature(S->p, g, &e) == MG_OK && us >= 0 && (!k || us >= out->predicted_us[k - 1]);
     if (ok && mg_predict_us(g, S->cfg.gpu) != model) ok = 0, why = "the model prices a cached µGraph otherwise";
     if (ok && S->cfg.emittable && S->cfg.emittable(S->cfg.user, g, &e) != MG_OK) ok = 0, why = "a cached µGraph is not emitted any more";
     if (ok && !mgi_se_check_small(S, g, &out->report[k])) ok = 0, why = "a cached µGraph is not equal to the program";

@@ -478,6 +478,9 @@ typedef struct mg_verify_report {
   double cx_a, cx_b;
 } mg_verify_report;
 
+/* MG_OK if mg_verify can compare the two: as many inputs and outputs, of the same types and shapes; else MG_BAD_INPUT and
+   which differ. */
+mg_status mg_verify_signature(const mg_graph *a, const mg_graph *b, mg_error *e);
 /* Compares a (the program) with b.  Inputs and outputs are matched by position; unlike signatures are MG_BAD_INPUT.
    MG_OK whenever there is a verdict.  cfg may be NULL. */
 mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r, mg_error *e);
@@ -1998,7 +2001,7 @@ static const char *mgi_signature_text(const mg_tensor_info *t, char *buf, size_t
   return buf;
 }
 
-static mg_status mgi_verify_signature(const mg_graph *a, const mg_graph *b, mg_error *e) {
+mg_status mg_verify_signature(const mg_graph *a, const mg_graph *b, mg_error *e) {
   char na[48], nb[48];
   if (!a || !b || a->up || b->up) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "expected two programs");
   mgi_verify_names(a, b, na, nb);
@@ -2124,7 +2127,7 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
   mgi_bench B;
   if (!r) r = &local;
   if (!e) e = &unread;
-  mg_status s = mgi_verify_signature(a, b, e);
+  mg_status s = mg_verify_signature(a, b, e);
   memset(r, 0, sizeof *r);
   if (s == MG_OK) s = mgi_bounds_of(a, 0, &X, e);
   if (s == MG_OK) s = mgi_bounds_of(b, 0, &Y, e);
@@ -4133,7 +4136,7 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
   memset(r, 0, sizeof *r), memset(&B, 0, sizeof B);
   if (!(c.time_limit_s > 0)) c.time_limit_s = 10;
   if (!c.memory_limit) c.memory_limit = (size_t)1 << 30;
-  mg_status s = mgi_verify_signature(a, b, e);
+  mg_status s = mg_verify_signature(a, b, e);
   if (s == MG_OK) s = mgi_z3_load(&Z, c.library, e);
   if (s != MG_OK) return s;
   unsigned v[4] = {0, 0, 0, 0};

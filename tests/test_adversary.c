@@ -599,7 +599,7 @@ static void values_free(values *v) {
 }
 static int same_signature(const mg_graph *p, const mg_graph *g) {
   mg_error e;
-  return mgi_verify_signature(p, g, &e) == MG_OK;
+  return mg_verify_signature(p, g, &e) == MG_OK;
 }
 /* Wrong: doubles show a difference, and rounding cannot explain it. */
 static int judge(const mg_graph *p, const mg_graph *g, uint64_t s, const values *right, mg_error *e) {
