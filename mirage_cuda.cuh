@@ -4312,6 +4312,21 @@ MGI_FN void mgi_check_lines(const char *dir, const char *text, char *message, si
   snprintf(message, size, "%.*s", (int)size - 1, out);
 }
 
+/* What a file is compared with: the µGraph given, else the one that its text quotes, without thread graphs as mg_cuda_emit has
+   it.  *own is the caller's to free, whatever comes back. */
+static mg_status mgi_cd_meant(const char *cu_text, const mg_graph **ugraph, mg_graph **own, mg_error *e) {
+  mg_status s = MG_OK;
+  mg_graph *flat = NULL;
+  *own = NULL;
+  if (!*ugraph && (s = mg_cuda_source_graph(cu_text, strlen(cu_text), own, e)) == MG_OK) *ugraph = *own;
+  if (s == MG_OK && mg_has_threads(*ugraph) && (s = mg_inline_threads(*ugraph, &flat, e)) == MG_OK) {
+    mg_graph_free(*own);
+    *ugraph = *own = flat;
+  }
+  if (s != MG_OK) mg_graph_free(*own), *own = NULL;
+  return s;
+}
+
 mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_check_report *r, mg_error *e) {
   mg_check_config none;
   mg_check_report ignored;
@@ -4331,18 +4346,8 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
   if (!cxx || !cxx[0] || strchr(cxx, ' ')) cxx = "g++";
   int full = 0;
   mgi_cd_header_dir(cfg->include_dir, headers, sizeof headers);
-  if (!ugraph) {
-    s = mg_cuda_source_graph(cu_text, strlen(cu_text), &own, e);
-    if (s != MG_OK) return s;
-    ugraph = own;
-  }
-  if (mg_has_threads(ugraph)) { /* as mg_cuda_emit */
-    mg_graph *flat;
-    s = mg_inline_threads(ugraph, &flat, e);
-    mg_graph_free(own);
-    if (s != MG_OK) return s;
-    ugraph = own = flat;
-  }
+  s = mgi_cd_meant(cu_text, &ugraph, &own, e);
+  if (s != MG_OK) return s;
   r->tolerance = mgi_cd_tolerance(ugraph);
   if (cfg->full_size) {
     s = mg_cuda_reduce(ugraph, &small, e);
@@ -4969,18 +4974,8 @@ mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_
   mg_status s = mgi_run_arch(cfg->arch, arch, sizeof arch, e);
   if (s != MG_OK) return s;
   mgi_run_compiler(cfg, arch, &compile);
-  if (!ugraph) {
-    s = mg_cuda_source_graph(cu_text, strlen(cu_text), &own, e);
-    if (s != MG_OK) return s;
-    ugraph = own;
-  }
-  if (mg_has_threads(ugraph)) { /* as mg_cuda_emit */
-    mg_graph *flat;
-    s = mg_inline_threads(ugraph, &flat, e);
-    mg_graph_free(own);
-    if (s != MG_OK) return s;
-    ugraph = own = flat;
-  }
+  s = mgi_cd_meant(cu_text, &ugraph, &own, e);
+  if (s != MG_OK) return s;
   mgi_run_begin(ugraph, cfg, r);
   s = mg_cuda_compile(cu_text, &compile, r->so_path, sizeof r->so_path, e);
   if (s == MG_OK) s = mgi_run_expected(ugraph, r->seed, &x, e);
