@@ -3609,6 +3609,21 @@ MGI_FN double mgi_cd_tolerance(const mg_graph *g) {
 typedef int (*mgi_launch_fn)(const void *const *in, void *const *out, void *workspace, void *stream);
 typedef size_t (*mgi_workspace_fn)(void);
 
+/* What a file is compared with: the µGraph given, else the one that its text quotes, without thread graphs as mg_cuda_emit has
+   it.  *own is the caller's to free, whatever comes back. */
+MGI_FN mg_status mgi_cd_meant(const char *cu_text, const mg_graph **ugraph, mg_graph **own, mg_error *e) {
+  mg_status s = MG_OK;
+  mg_graph *flat = NULL;
+  *own = NULL;
+  if (!*ugraph && (s = mg_cuda_source_graph(cu_text, strlen(cu_text), own, e)) == MG_OK) *ugraph = *own;
+  if (s == MG_OK && mg_has_threads(*ugraph) && (s = mg_inline_threads(*ugraph, &flat, e)) == MG_OK) {
+    mg_graph_free(*own);
+    *ugraph = *own = flat;
+  }
+  if (s != MG_OK) mg_graph_free(*own), *own = NULL;
+  return s;
+}
+
 #ifdef MIRAGE_VERIFY_H
 /* mirage_verify.h's arithmetic, as the emulator asks for it. */
 MGI_FN mgi_emu_value mgi_emu_from(mg_fv v) {
@@ -4310,21 +4325,6 @@ MGI_FN void mgi_check_lines(const char *dir, const char *text, char *message, si
   }
   out[n] = 0;
   snprintf(message, size, "%.*s", (int)size - 1, out);
-}
-
-/* What a file is compared with: the µGraph given, else the one that its text quotes, without thread graphs as mg_cuda_emit has
-   it.  *own is the caller's to free, whatever comes back. */
-static mg_status mgi_cd_meant(const char *cu_text, const mg_graph **ugraph, mg_graph **own, mg_error *e) {
-  mg_status s = MG_OK;
-  mg_graph *flat = NULL;
-  *own = NULL;
-  if (!*ugraph && (s = mg_cuda_source_graph(cu_text, strlen(cu_text), own, e)) == MG_OK) *ugraph = *own;
-  if (s == MG_OK && mg_has_threads(*ugraph) && (s = mg_inline_threads(*ugraph, &flat, e)) == MG_OK) {
-    mg_graph_free(*own);
-    *ugraph = *own = flat;
-  }
-  if (s != MG_OK) mg_graph_free(*own), *own = NULL;
-  return s;
 }
 
 mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_check_report *r, mg_error *e) {

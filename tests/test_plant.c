@@ -622,8 +622,8 @@ static void make_compiler(void) {
   const char *cxx = getenv("CXX") && *getenv("CXX") && !strchr(getenv("CXX"), ' ') ? getenv("CXX") : "g++";
   snprintf(compiler, sizeof compiler, "%s/cxx", dir);
   snprintf(text, sizeof text,
-           "#!/bin/sh\nout= was=\nfor a in \"$@\"; do [ \"$was\" = -o ] && out=$a; was=$a; done\nkept=%s/$MGT_KEY.${out##*/}\n"
-           "[ -f \"$kept\" ] || %s -DMGT_COMPILED=$MGT_COMPILED \"$@\" || exit 1\n[ -f \"$kept\" ] && cp \"$kept\" \"$out\" || cp \"$out\" \"$kept\"\n", dir, cxx);
+           "#!/bin/sh\nmade= was=\nfor a in \"$@\"; do [ \"$was\" = -o ] && made=$a; was=$a; done\nkept=%s/$MGT_KEY.${made##*/}\n"
+           "[ -f \"$kept\" ] || %s -DMGT_COMPILED=$MGT_COMPILED \"$@\" || exit 1\n[ -f \"$kept\" ] && cp \"$kept\" \"$made\" || cp \"$made\" \"$kept\"\n", dir, cxx);
   write_all(compiler, text);
   assert_int_equal(chmod(compiler, 0700), 0);
 }
