@@ -977,9 +977,9 @@ enum { MGI_SE_MOPS = 96 };
 typedef struct mgi_se_mop {
   int16_t code;
   int8_t n_in, inloop, rank, esize, inner, across; /* inner: the load's innermost dimension in memory; across: accum over the group */
-  int16_t in[4];
+  int16_t in[4];                           /* of a load in[0]: which tensor */
   int64_t d[MG_MAX_RANK];
-  int64_t unique;                          /* load, store: bytes of the whole tensor; 0 if counted before */
+  int64_t unique;                          /* load, store: bytes of the whole tensor; 0 if another load has them */
   double trips;
 } mgi_se_mop;
 typedef struct mgi_se_mkernel {
@@ -994,6 +994,19 @@ static int64_t mgi_se_elems(const mgi_se_mop *o) {
   int64_t n = 1;
   for (int d = 0; d < o->rank; d++) n *= o->d[d];
   return n;
+}
+/* Of the loads of one tensor, all with its bytes in `unique`, one keeps them: one in a loop, then the largest, then the one
+   with the shortest runs, so that the order of independent operators does not matter. */
+static void mgi_se_once(mgi_se_mkernel *k) {
+  for (int i = 0; i < k->n; i++)
+    for (int j = 0; j < i && k->op[i].code == MG_OP_LOAD; j++) {
+      mgi_se_mop *a = &k->op[j], *b = &k->op[i];
+      if (a->code != MG_OP_LOAD || a->in[0] != b->in[0] || !a->unique) continue;
+      int64_t x = mgi_se_elems(a), y = mgi_se_elems(b), s = a->rank ? a->d[a->inner] : 1, t = b->rank ? b->d[b->inner] : 1;
+      int later = a->inloop != b->inloop ? b->inloop : x != y ? y > x : t < s;
+      if (later) a->unique = 0;
+      else b->unique = 0;
+    }
 }
 static int mgi_se_is_moving(int code) { return code < MG_OP_TABLE_END && mg_op_row((mg_opcode)code)->moves; }
 
@@ -1331,6 +1344,8 @@ static int mgi_se_mkernel_of(const mg_graph *b, mgi_se_mkernel *k) {
       if (b->ops[i].map.to[a] != MG_MAP_NONE && b->axes[a].extent > k->group) k->group = b->axes[a].extent;
   if (b->n_tensors > 1024) return 0;
   memset(of, -1, sizeof of);
+  const mg_op_node *owner = b->up && b->up_op ? &b->up->ops[b->up_op] : NULL; /* none yet while it is under construction */
+  int stores = 0;
   for (uint32_t i = 1; i < b->n_ops; i++) {
     const mg_op_node *o = &b->ops[i];
     if (k->n == MGI_SE_MOPS) return 0;
@@ -1346,17 +1361,21 @@ static int mgi_se_mkernel_of(const mg_graph *b, mgi_se_mkernel *k) {
       const mg_tensor_info *u = mg_tensor_of(b->up, o->in[0]);
       m->inner = (int8_t)(u->shape.rank ? u->order[u->shape.rank - 1] : 0);
       m->unique = mg_shape_elements(&u->shape) * m->esize;
-      for (uint32_t j = 1; j < i; j++)
-        if (b->ops[j].code == MG_OP_LOAD && b->ops[j].in[0].id == o->in[0].id) m->unique = 0;
+      m->in[0] = (int16_t)o->in[0].id;
     } else {
       for (int j = 0; j < o->n_in && j < 4; j++) m->in[m->n_in++] = of[o->in[j].id] < 0 ? 0 : of[o->in[j].id];
-      if (o->code == MG_OP_STORE) m->unique = mgi_se_elems(m) * m->esize * (k->blocks / k->group);
+      if (o->code == MG_OP_STORE) {
+        m->unique = mgi_se_elems(m) * m->esize * (k->blocks / k->group);
+        if (owner && stores < owner->n_out) m->unique = mg_shape_elements(&mg_tensor_of(b->up, owner->out[stores])->shape) * m->esize;
+        stores++;
+      }
       for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++) m->across |= o->map.to[a] != MG_MAP_NONE;
       if (o->code == MG_OP_CONCAT_MATMUL) m->code = MG_OP_MATMUL, m->in[1] = m->in[2], m->n_in = 2, m->trips *= 2;
     }
     for (int j = 0; j < o->n_out; j++) of[o->out[j].id] = (int16_t)k->n;
     k->n++;
   }
+  mgi_se_once(k);
   return 1;
 }
 
@@ -3566,7 +3585,7 @@ typedef struct mgi_se_structure {
   int8_t omap[MG_MAX_OUT][4];           /* dimension that axis 1 .. 3 cuts, or MG_MAP_ALL */
   uint64_t hash, work;                  /* work: equal for structures that the model cannot tell apart */
   double foreign;                       /* tie-break, in us: constants that the program does not have */
-  double us;                            /* predicted for the best tile */
+  double us;                            /* predicted for the best tile, and `foreign` */
   int n_tiles;
   int64_t count[MGI_SE_TILES][MGI_SE_AXES]; /* axis counts, best first */
   double tile_us[MGI_SE_TILES];
@@ -3630,35 +3649,56 @@ static int64_t mgi_se_cut(int64_t e, int mask, const int64_t *count) {
   return e;
 }
 
+/* Notes a loop's accumulators that the group's take along: accum over the group of an accum over a loop that nothing else
+   uses is one accumulator in the kernel. */
+static void mgi_se_joined(const mgi_se_structure *t, uint8_t *joined) {
+  int uses[MGI_SE_SOPS] = { 0 };
+  memset(joined, 0, MGI_SE_SOPS);
+  if (!t->group) return;
+  for (int i = 0; i < t->n; i++) for (int j = 0; j < t->op[i].n_in; j++) uses[t->op[i].in[j]]++;
+  for (int i = 0; i < t->n_out; i++) uses[t->out[i]]++;
+  for (int i = 0; i < t->n; i++) {
+    const mgi_se_sop *o = &t->op[i], *x = &t->op[o->in[0]];
+    if (o->code == MG_OP_ACCUM && o->map[0] < 4 && x->code == MG_OP_ACCUM && x->map[0] >= 4 && x->arg == o->arg && uses[o->in[0]] == 1) joined[o->in[0]] = 1;
+  }
+}
+
+/* The kernel of a structure as the model sees it: what mgi_se_mkernel_of says of the graph that is built from it. */
 static void mgi_se_structure_mkernel(const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *count, mgi_se_mkernel *k) {
+  uint8_t joined[MGI_SE_SOPS];
+  int16_t at[MGI_SE_SOPS];
+  mgi_se_joined(t, joined);
   k->n = 0, k->blocks = count[1] * count[2] * count[3], k->group = t->group ? count[t->group] : 1;
   k->iters = t->loop[1] >= 0 ? count[4] + count[5] : count[4];
-  uint32_t seen = 0;
   for (int i = 0; i < t->n; i++) {
     const mgi_se_sop *o = &t->op[i];
-    mgi_se_mop *m = &k->op[k->n++];
-    m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2, m->unique = 0;
+    if (joined[i]) { at[i] = at[o->in[0]]; continue; }
+    mgi_se_mop *m = &k->op[at[i] = (int16_t)k->n++];
+    m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2, m->unique = 0; /* esize: as operands are widened */
     m->trips = m->inloop ? (double)count[mgi_se_loop_axis(o->scope)] : 1;
     m->across = o->code == MG_OP_ACCUM && o->map[0] < 4;
-    for (int j = 0; j < o->n_in; j++) m->in[j] = o->in[j];
+    for (int j = 0; j < o->n_in; j++) {
+      m->in[j] = at[o->in[j]];
+      if (k->op[m->in[j]].esize > m->esize) m->esize = k->op[m->in[j]].esize;
+    }
     m->inner = (int8_t)(o->rank ? o->rank - 1 : 0);
     for (int d = 0; d < o->rank; d++) m->d[d] = mgi_se_cut(o->cls[d] < 0 ? 1 : s->real[o->cls[d]], o->mask[d], count);
     if (o->code == MG_OP_LOAD) {
       const mg_tensor_info *u = mg_tensor_of(s->p, s->p->in[o->arg]);
       m->esize = (int8_t)mg_dtype_bytes(u->dtype);
       m->inner = (int8_t)(o->rank ? u->order[o->rank - 1] : 0);
-      if (!(seen >> o->arg & 1)) m->unique = mg_shape_elements(&u->shape) * m->esize;
-      seen |= 1u << o->arg;
+      m->in[0] = o->arg, m->unique = mg_shape_elements(&u->shape) * m->esize;
     }
-    if (o->code == MG_OP_CONCAT_MATMUL) m->code = MG_OP_MATMUL, m->in[1] = o->in[2], m->n_in = 2, m->trips *= 2;
+    if (o->code == MG_OP_CONCAT_MATMUL) m->code = MG_OP_MATMUL, m->in[1] = m->in[2], m->n_in = 2, m->trips *= 2;
   }
   for (int i = 0; i < t->n_out; i++) {
     mgi_se_mop *m = &k->op[k->n++];
-    *m = k->op[t->out[i]];
-    m->code = MG_OP_STORE, m->n_in = 1, m->in[0] = t->out[i], m->trips = 1, m->inloop = 0, m->esize = 2;
-    m->unique = mg_shape_elements(&mg_tensor_of(s->p, s->p->out[i])->shape) * 2;
+    *m = k->op[at[t->out[i]]];
+    m->code = MG_OP_STORE, m->n_in = 1, m->in[0] = at[t->out[i]], m->trips = 1, m->inloop = 0;
+    m->unique = mg_shape_elements(&mg_tensor_of(s->p, s->p->out[i])->shape) * m->esize;
     m->inner = (int8_t)(m->rank ? m->rank - 1 : 0);
   }
+  mgi_se_once(k);
 }
 
 /* Whether axis a cuts a leading dimension somewhere: then its chunks are 1, as the device templates are of matrices. */
@@ -3713,7 +3753,7 @@ static void mgi_se_tune_axis(mgi_se_tuner *T, int a) {
   mgi_se_structure *t = T->t;
   if (a == MGI_SE_AXES) {
     mgi_se_structure_mkernel(T->s, t, T->count, &T->k);
-    double us = mgi_se_model(&T->k, T->gpu, NULL) + t->foreign;
+    double us = mgi_se_model(&T->k, T->gpu, NULL);
     if (t->n_tiles == MGI_SE_TILES && us >= t->tile_us[MGI_SE_TILES - 1]) return;
     int at = t->n_tiles < MGI_SE_TILES ? t->n_tiles++ : MGI_SE_TILES - 1;
     for (; at > 0 && t->tile_us[at - 1] > us; at--) {
@@ -3743,7 +3783,7 @@ static void mgi_se_tune(const mgi_se_seg *s, mgi_se_structure *t, const mg_gpu *
   if (!T) return;
   T->s = s, T->t = t, T->gpu = gpu, T->coarse = coarse, T->count[0] = 1;
   mgi_se_tune_axis(T, 1);
-  if (t->n_tiles) t->us = t->tile_us[0];
+  if (t->n_tiles) t->us = t->tile_us[0] + t->foreign;
   free(T);
 }
 
@@ -3764,8 +3804,9 @@ static uint64_t mgi_se_structure_hash(const mgi_se_structure *t) {
 /* Hashes of what the model looks at, of each operator apart, so that they do not depend on their order: of all of them, and
    (skeleton) of loads, products, accumulators and stores, which decide the best tile. */
 static uint64_t mgi_se_structure_work(const mgi_se_structure *t, uint64_t *skeleton) {
-  uint8_t made[MGI_SE_SOPS] = { 0 }, fed[MGI_SE_SOPS] = { 0 };
+  uint8_t made[MGI_SE_SOPS] = { 0 }, fed[MGI_SE_SOPS] = { 0 }, joined[MGI_SE_SOPS];
   uint64_t sum = 0, bones = 0;
+  mgi_se_joined(t, joined);
   for (int i = 0; i < t->n; i++) {
     int product = t->op[i].code == MG_OP_MATMUL || t->op[i].code == MG_OP_CONCAT_MATMUL;
     made[i] = (uint8_t)product;
@@ -3775,7 +3816,7 @@ static uint64_t mgi_se_structure_work(const mgi_se_structure *t, uint64_t *skele
     const mgi_se_sop *o = &t->op[i];
     int elementwise = o->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)o->code)->elementwise, reads = elementwise || mgi_se_is_moving(o->code) ? 1 : o->n_in;
     uint64_t h = mgi_se_mix(elementwise ? 1000 + (uint64_t)mgi_se_weight(o->code) : (uint64_t)o->code, (uint64_t)o->scope << 16 | (uint64_t)fed[i] << 8 | (uint64_t)(o->code == MG_OP_LOAD ? o->arg + 1 : 0));
-    if (o->code == MG_OP_ACCUM) h = mgi_se_mix(h, (uint64_t)(uint8_t)o->map[0] << 8 | (uint64_t)(uint8_t)o->arg);
+    if (o->code == MG_OP_ACCUM) h = mgi_se_mix(h, (uint64_t)joined[i] << 16 | (uint64_t)(uint8_t)o->map[0] << 8 | (uint64_t)(uint8_t)o->arg);
     for (int d = 0; d < o->rank; d++) h = mgi_se_mix(h, (uint64_t)(o->cls[d] + 1) << 8 | (uint64_t)o->mask[d]);
     for (int j = 0; j < reads && j < o->n_in; j++) {
       const mgi_se_sop *x = &t->op[o->in[j]];
@@ -4200,15 +4241,9 @@ typedef struct mgi_se_builder {
 } mgi_se_builder;
 
 static void mgi_se_builder_init(mgi_se_builder *B, mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext, const mg_gpu *gpu, const mg_tensor *in) {
-  int uses[MGI_SE_SOPS] = { 0 };
   memset(B, 0, sizeof *B);
   B->g = g, B->s = s, B->t = t, B->ext = ext, B->gpu = gpu, B->in = in;
-  for (int i = 0; i < t->n; i++) for (int j = 0; j < t->op[i].n_in; j++) uses[t->op[i].in[j]]++;
-  for (int i = 0; i < t->n_out; i++) uses[t->out[i]]++;
-  for (int i = 0; i < t->n; i++) { /* accum over the group of an accum over a loop, used nowhere else: one accumulator */
-    const mgi_se_sop *o = &t->op[i], *x = &t->op[o->in[0]];
-    if (o->code == MG_OP_ACCUM && o->map[0] < 4 && x->code == MG_OP_ACCUM && x->map[0] >= 4 && x->arg == o->arg && uses[o->in[0]] == 1) B->joined[o->in[0]] = 1;
-  }
+  mgi_se_joined(t, B->joined);
   for (int i = t->n; i-- > 0;) { /* what precedes the loops stands where it is first needed */
     B->when[i] = t->op[i].scope;
     if (t->op[i].scope != MGI_SE_PRE) continue;
