@@ -302,10 +302,13 @@ typedef struct mgi_emulator {
   size_t shared_limit;       /* bytes a block may have */
   const char *only;          /* of the kernel of this name only the blocks from lo to below hi run; NULL: all do */
   int64_t lo[3], hi[3];
+  int64_t grid[3];           /* what `only` has to be launched with; 0: any */
+  const char *text;          /* NULL, or the emitted file: no launch has more threads than its MG_KERNEL says */
   int n_ranges;              /* global memory that the kernel may touch; 0: any */
   mgi_emu_range range[MGI_EMU_RANGES];
   char error[400];           /* out: the first fault; `@123` in it is an address of the code, from where it was loaded */
   int race;                  /* out: 1 if it is a race */
+  uint32_t ahead;            /* out: ranges that were read before mg_grid_wait, in a launch that does not wait for the one before; as bits */
   uint64_t blocks, barriers, collectives, copies; /* out: what ran */
 } mgi_emulator;
 /* Exported by such a kernel: from here on launches obey, and report to, *s.  Returns what it was compiled for:
@@ -969,6 +972,7 @@ MGI_EMU void mgi_emu_global(const void *p, size_t bytes, size_t align, int write
     uintptr_t b = (uintptr_t)g->base;
     if (a >= b && a + bytes <= b + g->bytes) {
       if (write && !g->writable) mgi_emu_fault(1, "writes to %s, which is an input", g->name);
+      if (mgi_emu.early && !mgi_emu.thread[mgi_emu.tid].granted) job->ahead |= 1u << k;
       if (g->writable && fresh >= 0) mgi_emu_touch_global(k, p, bytes, write, fresh);
       return;
     }
@@ -1506,6 +1510,17 @@ MGI_EMU void mgi_emu_block(void) {
   if (s->cluster == 1) mgi_emu_poison(&s->part[0]);
 }
 
+/* The threads that the file's MG_KERNEL(..) promises of a kernel; what is not found may have all. */
+MGI_EMU int64_t mgi_emu_bound(const char *text, const char *name) {
+  static const char open[] = "\nMG_KERNEL(";
+  for (const char *at = text ? strstr(text, open) : 0; at; at = strstr(at + 1, open)) {
+    char *end;
+    const long long bound = strtoll(at + sizeof open - 1, &end, 10);
+    const size_t n = strlen(name);
+    if (!strncmp(end, ") void ", 7) && !strncmp(end + 7, name, n) && end[7 + n] == '(') return bound;
+  }
+  return MGI_EMU_THREADS;
+}
 template<class F> MGI_EMU int mgi_emu_launch(const char *name, int64_t gx, int64_t gy, int64_t gz, int64_t cx, int64_t cy, int64_t cz, int64_t threads, int64_t shared, F body) {
   mgi_emu_state *s = &mgi_emu;
   mgi_emulator *job = s->job;
@@ -1522,6 +1537,11 @@ template<class F> MGI_EMU int mgi_emu_launch(const char *name, int64_t gx, int64
                   (long long)gz, (int)MGI_EMU_CLUSTER);
   else if (threads < 32 || threads > MGI_EMU_THREADS || threads % 32)
     mgi_emu_fault(0, "%s: %lld threads a block: want a multiple of 32, at most 1024", name, (long long)threads);
+  else if (threads > mgi_emu_bound(job->text, name))
+    mgi_emu_fault(0, "%s: %lld threads a block, its MG_KERNEL allows %lld", name, (long long)threads, (long long)mgi_emu_bound(job->text, name));
+  else if (job->only && !strcmp(job->only, name) && job->grid[0] && (gx != job->grid[0] || gy != job->grid[1] || gz != job->grid[2]))
+    mgi_emu_fault(0, "%s: a grid of %lld x %lld x %lld blocks, its \xC2\xB5Graph's is %lld x %lld x %lld", name, (long long)gx, (long long)gy, (long long)gz, (long long)job->grid[0],
+                  (long long)job->grid[1], (long long)job->grid[2]);
   else if (shared < 0 || (size_t)shared > limit)
     mgi_emu_fault(0, "%s: %lld bytes of shared memory a block, the limit is %llu", name, (long long)shared, (unsigned long long)limit);
   else if (!mgi_emu_prepare((size_t)shared))
@@ -1585,6 +1605,7 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_setup(mgi_emul
   }
   s->early = 0;
   job->race = 0;
+  job->ahead = 0;
   job->error[0] = 0;
   job->blocks = job->barriers = job->collectives = job->copies = 0;
   if (!mgi_emu_places()) mgi_emu_fault(0, "no memory to watch the outputs");
@@ -3692,6 +3713,7 @@ typedef struct mgi_check_record {
 
 typedef struct mgi_check_task {
   const mg_graph *g;         /* reduced */
+  const char *text;          /* the file */
   const mg_field *F;         /* NULL: floats */
   char so[512];
   uint64_t seed;
@@ -3700,9 +3722,10 @@ typedef struct mgi_check_task {
   double tolerance;
 } mgi_check_task;
 
-MGI_FN void mgi_check_emulator(mgi_emulator *m, const mg_field *F) {
+MGI_FN void mgi_check_emulator(mgi_emulator *m, const char *text, const mg_field *F) {
   memset(m, 0, sizeof *m);
   m->size = (int)sizeof *m;
+  m->text = text;
   if (!F) return;
   m->p = (uint32_t)F->p;
   m->q = (uint32_t)F->q;
@@ -4007,7 +4030,7 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
   const size_t space_bytes = n.workspace();
   unsigned char *space = (unsigned char *)calloc(space_bytes + 512, 1), *aligned = space ? space + (256 - (uintptr_t)space % 256) % 256 : NULL;
   if (!space) r->status = mg_fail(&r->error, MG_NO_MEMORY, "workspace", "no memory for %llu bytes", (unsigned long long)space_bytes);
-  mgi_check_emulator(&m, t->F);
+  mgi_check_emulator(&m, t->text, t->F);
   for (uint32_t k = 0; k < g->n_in; k++) mgi_check_range(&m, mg_tensor_of(g, g->in[k])->name, x.in[k], x.in_bytes[k], 0);
   for (uint32_t k = 0; k < g->n_out; k++) mgi_check_range(&m, mg_tensor_of(g, g->out[k])->name, x.out[k], x.out_bytes[k], 1);
   if (space_bytes) mgi_check_range(&m, "the workspace", aligned, space_bytes, 1);
@@ -4046,6 +4069,7 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
     }
     if (r->status == MG_OK) r->status = mg_eval_part(g, &d, &part, given, x.expected, &r->error);
     m.only = name;
+    for (int a = 0; a < 3; a++) m.grid[a] = sub->axes[a + 1].extent;
     m.seed = q < 6 ? (uint64_t)(q + 2) : (uint64_t)q + (t->seed << 8);
     for (uint32_t a = 1; a <= 3; a++) {
       m.lo[a - 1] = merged >> a & 1 ? 0 : s->at[a];
@@ -4053,7 +4077,7 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
     }
     if (r->status == MG_OK && n.setup(&m) != 1) r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
     if (r->status == MG_OK) {
-      const int rc = n.launch((const void *const *)x.in, x.out, space_bytes ? aligned : NULL, NULL);
+      const int rc = (n.launch_pdl && q % 2 ? n.launch_pdl : n.launch)((const void *const *)x.in, x.out, space_bytes ? aligned : NULL, NULL);
       if (rc || m.error[0]) {
         snprintf(r->difference, sizeof r->difference, "at full size the launch fails (%d, fiber order %llu): %.350s", rc, (unsigned long long)m.seed, m.error);
         r->status = MG_NOT_FOUND;
@@ -4091,6 +4115,11 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
   if (!mgi_check_open(t, &n, r)) return;
   snprintf(name, sizeof name, "%s_info", g->name);
   const mg_emitted_info *info = (const mg_emitted_info *)dlsym(n.so, name);
+  if (!info && strstr(t->text, "mugraph {{{")) { /* what mg_cuda_emit wrote has one */
+    snprintf(r->difference, sizeof r->difference, "the file does not export %.100s_info", g->name);
+    r->status = MG_NOT_FOUND;
+    return;
+  }
   if (info && !mgi_check_info(g, info, r)) {
     r->status = MG_NOT_FOUND;
     return;
@@ -4121,7 +4150,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
     return;
   }
   memset(aligned, 0, bytes); /* once, as the caller does; the launches that follow find what the last one left */
-  mgi_check_emulator(&m, t->F);
+  mgi_check_emulator(&m, t->text, t->F);
   for (uint32_t k = 0; k < g->n_in; k++) mgi_check_range(&m, mg_tensor_of(g, g->in[k])->name, x.in[k], x.in_bytes[k], 0);
   for (uint32_t k = 0; k < g->n_out; k++) mgi_check_range(&m, mg_tensor_of(g, g->out[k])->name, x.out[k], x.out_bytes[k], 1);
   if (bytes) mgi_check_range(&m, "the workspace", aligned, bytes, 1);
@@ -4134,6 +4163,15 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
     }
     int rc = (n.launch_pdl && order % 2 ? n.launch_pdl : n.launch)(in, x.out, bytes ? aligned : NULL, NULL);
     r->seeds = order + 1;
+    const uint32_t unsaid = m.ahead & ~(n.launch_pdl && order % 2 && info ? info->early : 0u);
+    if (!rc && !m.error[0] && unsaid) {
+      int k = 0;
+      while (!(unsaid >> k & 1)) k++;
+      snprintf(r->difference, sizeof r->difference, "%.100s_launch%s reads %.60s before the kernel before it in the stream has ended%s", g->name, order % 2 ? "_pdl" : "", m.range[k].name,
+               order % 2 ? ": its info does not say so" : "");
+      r->status = MG_NOT_FOUND;
+      return;
+    }
     if (rc || m.error[0]) {
       snprintf(r->difference, sizeof r->difference, "the launch fails (%d, fiber order %llu): %.350s", rc, (unsigned long long)m.seed, m.error);
       r->race = m.race;
@@ -4393,6 +4431,7 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
     int started = 0;
     for (int k = 0; k < 3 + full; k++) {
       task[k].g = k < 3 ? small.graph : ugraph;
+      task[k].text = cu_text;
       task[k].F = k < 2 ? &F[k] : k == 3 ? &F[0] : NULL;
       task[k].samples = k < 3 ? 0 : cfg->samples ? cfg->samples : 6;
       task[k].seed = seed * 3 + (uint64_t)k;

@@ -391,6 +391,9 @@ static void sampled_blocks(void **state) {
       {whole, "(i_i * (int64_t)64)", "((i_i < 15 ? i_i : 14) * (int64_t)64)", "at full size"},                 /* a late iteration */
       {merged, "(b_x * (int64_t)32)", "((b_x == 7 ? 3 : b_x) * (int64_t)32)", "at full size"},                     /* the last block */
       {whole, "(i_i * (int64_t)64)", "((i_i == 15 ? 1000000 : i_i) * (int64_t)64)", "at full size the launch fails"}, /* out of bounds */
+      {whole, "norm_kernel0, norm_K0_x", "norm_kernel0, (norm_K0_x > 4 ? norm_K0_x + 3 : norm_K0_x)", "its \xC2\xB5Graph's is 8 x 1 x 1"}, /* more blocks than there are tiles */
+      {whole, "norm_kernel0, norm_K0_x", "norm_kernel0, (early && norm_K0_x > 4 ? 4 : norm_K0_x)", "its \xC2\xB5Graph's is 8 x 1 x 1"}, /* by the other entry */
+      {whole, "norm_kernel0, norm_K0_x, 1, 1", "norm_kernel0, norm_K0_x, norm_K0_x > 4 ? 2 : 1, 1", "its \xC2\xB5Graph's is 8 x 1 x 1"},
   };
   for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
     mg_check_config c = config();
@@ -427,6 +430,44 @@ static void sampled_blocks(void **state) {
     mg_string_free(text);
     mg_graph_free(g);
   }
+}
+
+/* What surrounds the kernels: the bound of their threads, the entry points, NAME_info. */
+static void surroundings(void **state) {
+  (void)state;
+  static const char graph[] =
+      "program norm\ninput X : f16[16, 128]\ninput W : f16[128, 64]\nO = kernel grid=(x=2) threads=64 {\n  plan { stages=2 }\n  for i=4 {\n    a = load X {i->1}\n    w = load W {x->1, i->0}\n    b = matmul(a, w)\n  }\n"
+      "  o = accum(b) {i->+}\n  store o {x->1}\n}\noutput O\n";
+  static const struct { const char *find, *wrong, *says; } row[] = {
+      {"MG_KERNEL(64)", "MG_KERNEL(32)", "norm_kernel0: 64 threads a block, its MG_KERNEL allows 32"},
+      {"norm_out, 0x2}", "norm_out, 0x0}", "norm_launch_pdl reads W before the kernel before it in the stream has ended: its info does not say so"},
+      {"norm_out, 0x2}", "norm_out, 0x1}", "norm_launch_pdl reads W before the kernel before it in the stream has ended: its info does not say so"},
+      {"norm_launch_all(0, ", "norm_launch_all(1, ", "norm_launch reads W before the kernel before it in the stream has ended"},
+      {"extern \"C\" const mg_emitted_info norm_info;\nextern \"C\" const mg_emitted_info norm_info", "static __attribute__((unused)) const mg_emitted_info norm_info", "the file does not export norm_info"},
+  };
+  mg_graph *g = parse(graph);
+  for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+    mg_check_config c = config();
+    mg_check_report r;
+    mg_error e;
+    char *text = NULL;
+    memset(&e, 0, sizeof e);
+    if (mg_cuda_emit(g, NULL, &text, &e) != MG_OK) fail_msg("%s", e.msg);
+    if (!k && mg_cuda_check(g, text, &c, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    char *bad = (char *)malloc(strlen(text) + 400), *to = bad;
+    int found = 0;
+    assert_non_null(bad);
+    for (const char *at = text; *at;) {
+      if (!strncmp(at, row[k].find, strlen(row[k].find))) to += sprintf(to, "%s", row[k].wrong), at += strlen(row[k].find), found++;
+      else *to++ = *at++;
+    }
+    *to = 0;
+    assert_true(found > 0 && found < 3);
+    if (mg_cuda_check(g, bad, &c, &r, &e) != MG_NOT_FOUND || !strstr(r.difference, row[k].says)) fail_msg("%d: \"%s\", expected \"%s\"", (int)k, r.difference, row[k].says);
+    free(bad);
+    mg_string_free(text);
+  }
+  mg_graph_free(g);
 }
 
 static void emitted_kernels(void **state) {
@@ -711,7 +752,7 @@ static void field_scalar(void **state) {
   const mg_graph *gs[1] = {g};
   for (int opaque = 0; opaque < 2; opaque++) {
     assert_int_equal(mg_field_small(gs, 1, seed, opaque, &F, &e), MG_OK);
-    mgi_check_emulator(&m, &F);
+    mgi_check_emulator(&m, NULL, &F);
     assert_int_equal(setup(&m), 1);
     assert_string_equal(m.error, "");
     uint32_t words = (uint32_t)(F.p * (F.q + 1) + 2);
@@ -753,7 +794,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(conversions), cmocka_unit_test(field_scalar), cmocka_unit_test(finds_the_source), cmocka_unit_test(reduces), cmocka_unit_test(reduces_random),
       cmocka_unit_test(elements), cmocka_unit_test(copy_passes), cmocka_unit_test(rows_pass), cmocka_unit_test(mm_passes), cmocka_unit_test(mm_reduced), cmocka_unit_test(copy_bugs), cmocka_unit_test(rows_bugs),
-      cmocka_unit_test(mm_bugs), cmocka_unit_test(races), cmocka_unit_test(emitted_kernels), cmocka_unit_test(sampled_blocks), cmocka_unit_test(emitted_without_barriers), cmocka_unit_test(compiler_faults),
+      cmocka_unit_test(mm_bugs), cmocka_unit_test(races), cmocka_unit_test(emitted_kernels), cmocka_unit_test(sampled_blocks), cmocka_unit_test(surroundings), cmocka_unit_test(emitted_without_barriers), cmocka_unit_test(compiler_faults),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
