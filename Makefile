@@ -18,6 +18,7 @@ SAN := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-f
 HEADERS := mirage.h mirage_verify.h mirage_search.h mirage_cuda.cuh
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 FUZZERS := $(patsubst tests/%.c,%,$(wildcard tests/fuzz_*.c))
+THREADED := build/tsan/test_resume build/tsan/test_search
 FUZZ_S ?= 60
 FUZZ_N ?= 20000
 SOAK_S ?= 3600
@@ -65,9 +66,9 @@ test:
 	@tests/deps.sh
 	@$(MAKE) --no-print-directory test-build
 	@tests/run.sh $(TESTS:%=build/%) tests/test_docs.sh tests/test_compile.sh tests/test_tool.sh \
-	  $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%) build/tsan/test_resume
+	  $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%) $(THREADED)
 
-test-build: build/tsan/test_resume build/mirage build/san/mirage build/rmsnorm build/user_op $(TESTS:%=build/%) $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
+test-build: $(THREADED) build/mirage build/san/mirage build/rmsnorm build/user_op $(TESTS:%=build/%) $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
 
 # The tests and the fuzzers' corpora under the address and undefined-behaviour sanitizers.
 test-sanitize: $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
@@ -78,8 +79,8 @@ build/tsan/test_%: tests/test_%.c $(wildcard tests/*.h) $(HEADERS)
 	@mkdir -p build/tsan
 	$(CC) $(STD) -O1 -g -fsanitize=thread $< -o $@ -lcmocka $(LIBS)
 
-test-tsan: build/tsan/test_resume
-	@tests/run.sh $<
+test-tsan: $(THREADED)
+	@tests/run.sh $^
 
 gpu-test: build/mirage
 	@tests/gpu.sh

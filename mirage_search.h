@@ -193,6 +193,7 @@ uint32_t mg_egraph_node(const mg_egraph *eg, uint32_t k, mg_eop *op, mg_eattr *a
 
 typedef struct mg_search_stats {
   double seconds, egraph_ms;         /* egraph_ms: the slowest saturation */
+  double probe_ns;                   /* the median check of a candidate operator's expression, every 64th being timed, less the clock's own time; 0: none was */
   double axiom_us[MG_AXIOM_TIMES];   /* of the whole program's saturation: matching each axiom, both directions */
   int threads;
   uint64_t states;                   /* operators tried in block graphs, shapes fitting */
@@ -455,6 +456,12 @@ static double mgi_se_seconds(void) {
   struct timespec t;
   timespec_get(&t, TIME_UTC);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int64_t mgi_se_ns(void) {
+  struct timespec t;
+  timespec_get(&t, TIME_UTC);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 static uint64_t mgi_se_mix(uint64_t h, uint64_t v) {
@@ -2926,6 +2933,8 @@ typedef struct mgi_se_der {
   mg_rational c;
 } mgi_se_der;
 
+enum { MGI_SE_PROBES = 512 };
+
 typedef struct mgi_se_frame {
   const mgi_se_seg *s;
   const mg_search_config *cfg;
@@ -2940,6 +2949,8 @@ typedef struct mgi_se_frame {
   double end;
   struct mgi_se_search *tell; /* not NULL: the caller is told how far the search is now and then */
   int oom, cut, late; /* cut: a limit ended something; late: the time limit or the caller did */
+  int64_t probe_t0;   /* not 0: the check in hand is timed */
+  uint32_t n_probes, probe_ns[MGI_SE_PROBES]; /* checks that took so many ns, the last: or more */
 } mgi_se_frame;
 
 static int mgi_se_axis_class(const mgi_se_frame *f, int a) { return a >= 4 ? f->loop[a - 4] : a <= f->n_grid ? f->gcls[a] : -1; }
@@ -3251,7 +3262,35 @@ static void mgi_se_val_add(mgi_se_frame *f, mgi_se_val *v, const mgi_se_der *d) 
   *link = ++f->n_der;
 }
 
+/* A check of a candidate's expression begins; mgi_se_pruned ends it.  One in 64 is timed. */
+static void mgi_se_probe_begin(mgi_se_frame *f) {
+  if (!(++f->n_probes & 63) && f->cfg->prune) f->probe_t0 = mgi_se_ns();
+}
+static void mgi_se_probe_end(mgi_se_frame *f) {
+  int64_t ns = mgi_se_ns() - f->probe_t0;
+  f->probe_ns[ns < 0 ? 0 : ns < MGI_SE_PROBES ? ns : MGI_SE_PROBES - 1]++;
+  f->probe_t0 = 0;
+}
+/* The median of so many counts by ns, less that of reading the clock; 0 if there are none. */
+static double mgi_se_probe_median(const uint32_t *count) {
+  uint32_t empty[MGI_SE_PROBES] = { 0 };
+  int at[2] = { 0, 0 };
+  for (int k = 0; k < 255; k++) {
+    int64_t t = mgi_se_ns(), ns = mgi_se_ns() - t;
+    empty[ns < 0 ? 0 : ns < MGI_SE_PROBES ? ns : MGI_SE_PROBES - 1]++;
+  }
+  for (int j = 0; j < 2; j++) {
+    const uint32_t *c = j ? empty : count;
+    uint64_t all = 0, n = 0;
+    for (int k = 0; k < MGI_SE_PROBES; k++) all += c[k];
+    if (!all) return 0;
+    while ((n += c[at[j]]) * 2 <= all) at[j]++;
+  }
+  return at[0] > at[1] ? at[0] - at[1] : 1; /* the clock's step is a nanosecond at best */
+}
+
 static int mgi_se_pruned(mgi_se_frame *f, uint32_t ecls) {
+  if (f->probe_t0) mgi_se_probe_end(f);
   f->st.states++;
   if (!ecls && f->cfg->prune) { f->st.pruned_expression++; return 1; }
   return 0;
@@ -3315,6 +3354,7 @@ static void mgi_se_try_map(mgi_se_frame *f, mg_opcode op, mg_rational c, uint32_
     if (!mgi_se_broadcast_type(&v, in[0], in[1], 0) || !mgi_se_axes_once(&v)) { f->st.pruned_shape++; return; }
   } else v.rank = in[0]->rank, v.dep = in[0]->dep, memcpy(v.cls, in[0]->cls, sizeof v.cls), memcpy(v.mask, in[0]->mask, sizeof v.mask);
   v.scope = (int8_t)scope;
+  mgi_se_probe_begin(f);
   v.ecls = mgi_se_elementwise_term(f->s->eg, 0, op, c, in[0]->ecls, n > 1 ? in[1]->ecls : 0);
   if (mgi_se_pruned(f, v.ecls) || mgi_se_deep(f, &v, op, in[0], n > 1 ? in[1] : NULL)) return;
   mgi_se_der d;
@@ -3336,6 +3376,7 @@ static void mgi_se_try_matmul(mgi_se_frame *f, uint32_t ia, uint32_t ib) {
   v.cls[v.rank - 1] = b->cls[b->rank - 1], v.mask[v.rank - 1] = b->mask[b->rank - 1];
   v.scope = (int8_t)scope;
   if (!mgi_se_axes_once(&v)) { f->st.pruned_shape++; return; }
+  mgi_se_probe_begin(f);
   v.ecls = mgi_se_binary_term(f->s->eg, 0, MG_E_MUL, a->ecls, b->ecls);
   v.ecls = mgi_se_reduce_term(f->s->eg, 0, MG_E_SUM, f->s->size_class[c], mgi_se_spans(f, m), v.ecls);
   if (mgi_se_pruned(f, v.ecls) || mgi_se_deep(f, &v, MG_OP_MATMUL, a, b)) return;
@@ -3352,6 +3393,7 @@ static void mgi_se_try_reduce(mgi_se_frame *f, uint32_t ia, int dim, int max) {
   int c = a->cls[dim], m = a->mask[dim];
   if (c < 0 || !mgi_se_spans(f, m)) { f->st.pruned_shape++; return; }
   v.cls[dim] = -1, v.mask[dim] = 0;
+  mgi_se_probe_begin(f);
   v.ecls = mgi_se_reduce_term(f->s->eg, 0, max ? MG_E_MAX : MG_E_SUM, f->s->size_class[c], mgi_se_spans(f, m), a->ecls);
   if (mgi_se_pruned(f, v.ecls) || mgi_se_deep(f, &v, MG_OP_SUM, a, NULL)) return;
   mgi_se_der d;
@@ -3383,6 +3425,7 @@ static void mgi_se_try_move(mgi_se_frame *f, int inst, uint32_t ia, uint32_t ib)
   if (fits && in->op == MG_OP_TRANSPOSE) for (int d = 0; d < v.rank; d++) v.mask[d] = a[0]->mask[in->attr.perm[d]];
   if (!fits) { f->st.pruned_shape++; return; }
   const mg_op_info *row = mg_op_row(in->op);
+  if (row->abstract != MG_ABS_SAME) mgi_se_probe_begin(f);
   v.ecls = row->abstract == MG_ABS_SAME ? a[0]->ecls : mg_egraph_probe(f->s->eg, MG_E_OPAQUE, in->key, a[0]->ecls, in->n_in > 1 ? a[1]->ecls : 0);
   if (mgi_se_pruned(f, v.ecls) || mgi_se_deep(f, &v, in->op, a[0], in->n_in > 1 ? a[1] : NULL)) return;
   mgi_se_der d;
@@ -3410,6 +3453,7 @@ static void mgi_se_try_accum(mgi_se_frame *f, uint32_t ia, int axis) {
       if (f->der[a->der - 1].code == MG_OP_LOAD) return; /* loading it at once, before the loop, is the same */
       v.mask[cut] = (uint8_t)(v.mask[cut] & ~(1 << axis));
     } else {
+      mgi_se_probe_begin(f);
       v.ecls = mgi_se_reduce_term(f->s->eg, 0, max ? MG_E_MAX : MG_E_SUM, f->s->size_class[mgi_se_axis_class(f, axis)], axis < 4 ? 4 : 1, a->ecls);
     }
     if (mgi_se_pruned(f, v.ecls) || mgi_se_deep(f, &v, MG_OP_ACCUM, a, NULL)) continue;
@@ -4468,6 +4512,7 @@ typedef struct mgi_se_search {
   double write_at;
   int units, units_done;                /* for the caller: frames of the whole program, then segments */
   int damaged;                          /* a record was not what it must be: nothing is written any more */
+  uint32_t probe_ns[MGI_SE_PROBES];     /* sums of the frames' */
 } mgi_se_search;
 
 /* The hook's answer; one thread at a time asks. */
@@ -4724,6 +4769,7 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
   mgi_se_frame_done(S, &r, w ? w->best : NULL);
   if (S->cfg.checkpoint && !f->late && !f->oom) mgi_se_kept_add(R, &r, w ? w->best : NULL);
   S->oom |= f->oom, R->late |= f->late;
+  for (int i = 0; i < MGI_SE_PROBES; i++) R->probe_ns[i] += f->probe_ns[i];
   pthread_mutex_unlock(&R->lock);
   if (w) free(w->slot), free(w->best), free(w->least), free(w->over), free(w->order), free(w->first), free(w->cost), free(w->must), free(w->refs), free(w->der_cost), free(w->least_cost);
   free(w);
@@ -5615,6 +5661,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   free(S.kept);
   if (!hit) mgi_se_over(&S), S.st.complete = !S.cut;
   S.st.seconds = mgi_se_seconds() - S.t0;
+  if (!hit) S.st.probe_ns = mgi_se_probe_median(S.probe_ns);
   if (!hit && S.cfg.cache && st == MG_OK && out->n && !S.late) mgi_se_cache_store(&S, out);
   if (st == MG_OK && out->n && S.cfg.measure) mgi_se_measure(&S, out);
   if (out->n) {

@@ -386,7 +386,7 @@ static int write_stats(const char *path, const char *program, const char *gpu, c
   json_string(f, program);
   fprintf(f, ",\n  \"gpu\": ");
   json_string(f, gpu);
-  fprintf(f, ",\n  \"seconds\": %.6f,\n  \"egraph_ms\": %.3f,\n  \"verify_seconds\": %.3f,\n  \"threads\": %d,\n  \"states\": %llu,\n", s->seconds, s->egraph_ms, verify_seconds, s->threads, (unsigned long long)s->states);
+  fprintf(f, ",\n  \"seconds\": %.6f,\n  \"egraph_ms\": %.3f,\n  \"probe_ns\": %.0f,\n  \"verify_seconds\": %.3f,\n  \"threads\": %d,\n  \"states\": %llu,\n", s->seconds, s->egraph_ms, s->probe_ns, verify_seconds, s->threads, (unsigned long long)s->states);
   fprintf(f, "  \"pruned\": {\"expression\": %llu, \"shape\": %llu, \"duplicate\": %llu, \"limit\": %llu, \"bound\": %llu},\n", (unsigned long long)s->pruned_expression,
           (unsigned long long)s->pruned_shape, (unsigned long long)s->pruned_duplicate, (unsigned long long)s->pruned_limit, (unsigned long long)s->pruned_bound);
   fprintf(f, "  \"axiom_us\": {");

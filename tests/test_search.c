@@ -1,6 +1,6 @@
 /* Tests of mirage_search.h.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_search.c -o build/test_search -lcmocka -lm -lpthread
-   Random tests print their seed; SEED=n repeats one. */
+   Random tests print their seed; SEED=n repeats one.  Under the thread sanitizer: what threads do. */
 #define MG_USER_OPS(E, T)                                                                                  \
   E(TANH, "tanh", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(TANH, a), MG_TANH(a))                                 \
   T(FLIP, "flip", 1, MG_KB_, DIM, SAME, OPAQUE, j[A->dim] = S->dim[A->dim] - 1 - i[A->dim])
@@ -11,6 +11,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifdef __SANITIZE_THREAD__
+enum { SHORT = 1 }; /* what several threads do, at small sizes: it is slow there */
+#else
+enum { SHORT = 0 };
+#endif
 
 static uint64_t seed_of(const char *test) {
   const char *s = getenv("SEED");
@@ -272,6 +280,7 @@ static void check_rmsnorm(const char *text, int full) {
   assert_true(r.stats.complete);
   assert_string_equal(r.stats.egraph_stop, "SATURATED");
   assert_true(r.stats.pruned_expression > 0 && r.stats.states > r.stats.pruned_expression && r.stats.verified > 0);
+  assert_in_range(r.stats.probe_ns, 1, 10000); /* sampled: hundreds of thousands of checks; 100 is what they are to take */
   assert_int_equal(r.stats.best_kernels, 1);
   assert_in_range(r.stats.best_block_ops, 5, 11);
   mg_search_result_free(&r);
@@ -522,21 +531,106 @@ static void several_outputs(void **state) {
   mg_graph_free(p);
 }
 
+/* The texts, times and verdicts of all results, and everything counted; the seed draws elements, not choices. */
+static void same(const mg_search_result *a, const mg_search_result *b) {
+  mg_error e;
+  assert_int_equal(a->n, b->n);
+  for (int k = 0; k < a->n; k++) {
+    char *x = NULL, *y = NULL;
+    assert_int_equal(mg_print(a->graph[k], &x, &e), MG_OK);
+    assert_int_equal(mg_print(b->graph[k], &y, &e), MG_OK);
+    assert_string_equal(x, y);
+    mg_string_free(x), mg_string_free(y);
+    assert_true(a->predicted_us[k] == b->predicted_us[k]);
+    assert_int_equal(a->report[k].verdict, b->report[k].verdict);
+  }
+  const mg_search_stats *s = &a->stats, *t = &b->stats;
+  uint64_t x[] = { s->states, s->pruned_expression, s->pruned_shape, s->pruned_duplicate, s->pruned_limit, s->pruned_bound, s->frames, s->values, s->structures, s->segments, s->candidates, s->verified, s->rejected, (uint64_t)s->complete };
+  uint64_t y[] = { t->states, t->pruned_expression, t->pruned_shape, t->pruned_duplicate, t->pruned_limit, t->pruned_bound, t->frames, t->values, t->structures, t->segments, t->candidates, t->verified, t->rejected, (uint64_t)t->complete };
+  for (size_t k = 0; k < sizeof x / sizeof *x; k++) if (x[k] != y[k]) fail_msg("count %zu: %llu and %llu", k, (unsigned long long)x[k], (unsigned long long)y[k]);
+}
+
+/* Programs, and operators a block may have: many structures of one cost; segments of a program that is not one kernel then. */
+static const struct { const char *text; int ops, segments; } shared[] = {
+  { "program s\ninput X : f16[8, 64]\ninput Y : f16[8, 64]\nA = exp(add(X, Y))\nO = div(A, sum(A, dim=1))\noutput O\n", 6, 1 },
+  { "program c\ninput X : f16[16, 64]\ninput W : f16[64, 32]\ninput V : f16[32, 48]\nO = relu(matmul(silu(matmul(X, W)), V))\noutput O\n", 1, 3 },
+  { "program d\ninput X : f16[16, 1024]\ninput G : f16[1024]\ninput W : f16[1024, 512]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n", 11, 9 },
+};
+
 static void same_result_for_any_threads_and_seed(void **state) {
   (void)state;
-  mg_graph *p = parse("program d\ninput X : f16[16, 1024]\ninput G : f16[1024]\ninput W : f16[1024, 512]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n");
-  mg_search_result r[6];
-  for (int k = 0; k < 6; k++) {
-    mg_search_config c = mg_search_config_default();
-    c.threads = 1 + k % 3, c.seed = (uint64_t)(1 + 77 * (k / 2));
-    search_with(p, &c, &r[k]);
-    assert_int_equal(r[k].n, r[0].n);
-    assert_int_equal(r[k].stats.structures, r[0].stats.structures);
-    assert_int_equal(r[k].stats.states, r[0].stats.states);
-    for (int i = 0; i < r[0].n; i++) assert_true(mg_hash(r[k].graph[i]) == mg_hash(r[0].graph[i]));
+  for (size_t i = 0; i < (SHORT ? 2 : sizeof shared / sizeof *shared); i++) {
+    mg_graph *p = parse(shared[i].text);
+    mg_search_result first, r;
+    memset(&first, 0, sizeof first);
+    for (int k = 0; k < (SHORT ? 3 : 6); k++) {
+      static const int threads[] = { 1, 2, 5 };
+      mg_search_config c = mg_search_config_default();
+      c.threads = threads[k % 3], c.seed = k / 3 ? 0x9E3779B97F4A7C15ull : 1, c.top_k = 24, c.max_block_ops = shared[i].ops;
+      search_with(p, &c, k ? &r : &first);
+      assert_true(first.n >= 2);
+      if (k) same(&first, &r), mg_search_result_free(&r);
+    }
+    assert_true(first.stats.complete && first.stats.segments >= (uint64_t)shared[i].segments);
+    mg_search_result_free(&first);
+    mg_graph_free(p);
   }
-  for (int k = 0; k < 6; k++) mg_search_result_free(&r[k]);
+}
+
+/* Several searches at once, each with threads of its own, hooks, a cache that they share, and one that is ended: what the thread
+   sanitizer is for.  Their results are those of one thread alone. */
+typedef struct racer { int k, threads, asked, shown, told, last; volatile int stop; const char *cache; mg_search_result r; mg_status st; } racer;
+static mg_status race_emittable(void *user, const mg_graph *g, mg_error *why) { (void)g, (void)why; ((racer *)user)->asked++; return MG_OK; }
+static void race_shown(void *user, const mg_graph *g) {
+  racer *R = (racer *)user;
+  (void)g;
+  if (++R->shown == R->last) __atomic_store_n(&R->stop, 1, __ATOMIC_RELAXED);
+}
+static void race_told(void *user, const mg_search_stats *s) { ((racer *)user)->told += s->seconds >= 0; }
+static void *race(void *user) {
+  racer *R = (racer *)user;
+  mg_error e;
+  mg_graph *p = parse(shared[R->k].text);
+  mg_search_config c = mg_search_config_default();
+  c.threads = R->threads, c.max_block_ops = shared[R->k].ops, c.top_k = 4;
+  c.user = R, c.emittable = race_emittable, c.structure = race_shown, c.progress = race_told, c.cache = R->cache, c.stop = &R->stop;
+  R->st = mg_search(p, &c, &R->r, &e);
   mg_graph_free(p);
+  return NULL;
+}
+static void searches_side_by_side(void **state) {
+  (void)state;
+  enum { N = 5 };
+  racer alone[2], R[N];
+  pthread_t t[N];
+  char cache[64], cmd[80];
+  snprintf(cache, sizeof cache, "search.%ld.cache", (long)getpid());
+  assert_int_equal(mkdir(cache, 0777), 0);
+  memset(alone, 0, sizeof alone);
+  for (int k = 0; k < 2; k++) alone[k].k = k, alone[k].threads = 1, race(&alone[k]);
+  for (int round = 0; round < 2; round++) { /* the second time from the cache */
+    memset(R, 0, sizeof R);
+    for (int k = 0; k < N; k++) R[k].k = k % 2, R[k].cache = cache, R[k].threads = 3;
+    R[N - 1].last = 2, R[N - 1].cache = NULL;
+    for (int k = 0; k < N; k++) assert_int_equal(pthread_create(&t[k], NULL, race, &R[k]), 0);
+    for (int k = 0; k < N; k++) pthread_join(t[k], NULL);
+    for (int k = 0; k < N; k++) {
+      assert_true(R[k].st == MG_OK || (k == N - 1 && R[k].st == MG_NOT_FOUND));
+      if (k == N - 1) assert_true(R[k].stop && !R[k].r.stats.complete);
+      else {
+        same(&alone[k % 2].r, &R[k].r);
+        assert_true(R[k].told >= 1 && R[k].asked >= 1);
+        if (round) assert_int_equal(R[k].r.stats.cached, 1);
+      }
+      mg_search_result_free(&R[k].r);
+    }
+  }
+  for (int k = 0; k < 2; k++) {
+    assert_true((k || alone[k].shown > 0) && alone[k].asked > 0);
+    mg_search_result_free(&alone[k].r);
+  }
+  snprintf(cmd, sizeof cmd, "rm -r %s", cache);
+  assert_int_equal(system(cmd), 0);
 }
 
 static void pruning_keeps_the_best(void **state) {
@@ -556,6 +650,8 @@ static void pruning_keeps_the_best(void **state) {
     search_with(p, &c, &b);
     assert_true(a.stats.complete && b.stats.complete);
     assert_true(b.stats.pruned_expression == 0 && b.stats.values > a.stats.values);
+    assert_true(a.stats.states < 200 || (a.stats.probe_ns >= 1 && a.stats.probe_ns < 1e5));
+    assert_true(b.stats.probe_ns == 0); /* nothing was checked */
     assert_true(mg_hash(a.graph[0]) == mg_hash(b.graph[0]));
     mg_search_result_free(&a), mg_search_result_free(&b);
     mg_graph_free(p);
@@ -700,6 +796,8 @@ static void random_programs(void **state) {
 }
 
 int main(void) {
+  const struct CMUnitTest threads[] = { cmocka_unit_test(same_result_for_any_threads_and_seed), cmocka_unit_test(searches_side_by_side) };
+  if (SHORT) return cmocka_run_group_tests(threads, NULL, NULL);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(egraph_is_congruence_closure), cmocka_unit_test(axioms_hold),
     cmocka_unit_test(saturation_finds_subexpressions), cmocka_unit_test(saturation_stops_at_limits),
@@ -708,7 +806,7 @@ int main(void) {
     cmocka_unit_test(finds_other_kernels), cmocka_unit_test(finds_attention_kernel),
     cmocka_unit_test(finds_split_attention), cmocka_unit_test(finds_norms_in_attention),
     cmocka_unit_test(finds_forms_on_request), cmocka_unit_test(finds_other_contractions),
-    cmocka_unit_test(several_outputs), cmocka_unit_test(same_result_for_any_threads_and_seed),
+    cmocka_unit_test(several_outputs), cmocka_unit_test(same_result_for_any_threads_and_seed), cmocka_unit_test(searches_side_by_side),
     cmocka_unit_test(pruning_keeps_the_best), cmocka_unit_test(limits_and_hooks),
     cmocka_unit_test(superoptimize_certifies), cmocka_unit_test(gpus_and_model), cmocka_unit_test(random_programs),
   };
