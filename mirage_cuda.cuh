@@ -1880,11 +1880,13 @@ template<> struct mgi_mma<mg_bf16> {
 template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) { mgi_mma<T>::go(c, a, b); }
 #endif /* MG_EMULATE */
 
-/* The shift of a row under an exponential: a running maximum, which in a field is 0 and changes nothing. */
+/* The shift of a row under an exponential: a running maximum, which in a field is 0 and changes nothing.  One that was read
+   before it was written, or is that of undefined values, makes what depends on it undefined. */
 #ifdef MG_EMULATE_FIELD
-MG_DEV mg_num mg_shift_max(mg_num, mg_num) { return mg_zero(); }
-MG_DEV mg_num mg_shift_factor(mg_num, mg_num) { return mg_const(1, 1); }
-MG_DEV mg_num mg_shift_exp(mg_num v, mg_num) { return mg_dev_EXP(v, mg_zero(), mg_zero()); }
+MGI_EMU mg_num mgi_shift_or(mg_num a, mg_num v) { return a.p == MGI_EMU_UNDEFINED ? a : v; }
+MG_DEV mg_num mg_shift_max(mg_num a, mg_num b) { return mgi_shift_or(a, mgi_shift_or(b, mg_zero())); }
+MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) { return mgi_shift_or(was, mgi_shift_or(is, mg_const(1, 1))); }
+MG_DEV mg_num mg_shift_exp(mg_num v, mg_num m) { return mgi_shift_or(m, mg_dev_EXP(v, mg_zero(), mg_zero())); }
 #elif !defined(MG_EMULATE)
 /* exp(v - m) is 2^(v log2 e - m log2 e): one multiplication and addition, one 2^x.  A NaN in v stays; m = -inf, a row of
    -inf so far, gives 0 for them. */
@@ -4062,10 +4064,9 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
     }
     for (uint32_t k = 0; k < g->n_out && r->status == MG_OK; k++) {
       const mg_tensor_info *o = mg_tensor_of(g, g->out[k]);
-      const int64_t count = mg_box_elements(&part.box[g->out[k].id], o->shape.rank), poison = mg_box_elements(&s->want[k], o->shape.rank);
+      const int64_t count = mg_box_elements(&part.box[g->out[k].id], o->shape.rank);
       x.expected[k] = malloc((size_t)count * sizeof(mg_fv) + 16);
       if (!x.expected[k]) r->status = mg_fail(&r->error, MG_NO_MEMORY, o->name, "no memory for a part of it");
-      for (int64_t j = 0; j < poison; j++) mgi_cd_put(x.out[k], o->dtype, mgi_box_place(&o->shape, &s->want[k], j), 0xFFFFFFFFu);
     }
     if (r->status == MG_OK) r->status = mg_eval_part(g, &d, &part, given, x.expected, &r->error);
     m.only = name;
@@ -4077,7 +4078,14 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
     }
     if (r->status == MG_OK && n.setup(&m) != 1) r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
     if (r->status == MG_OK) {
-      const int rc = (n.launch_pdl && q % 2 ? n.launch_pdl : n.launch)((const void *const *)x.in, x.out, space_bytes ? aligned : NULL, NULL);
+      int rc = 0;
+      for (int again = q == 0 && space_bytes; again >= 0 && !rc && !m.error[0]; again--) { /* the second launch finds the workspace as the first has left it */
+        for (uint32_t k = 0; k < g->n_out; k++)
+          for (int64_t j = 0, count = mg_box_elements(&s->want[k], mg_tensor_of(g, g->out[k])->shape.rank); j < count; j++)
+            mgi_cd_put(x.out[k], mg_tensor_of(g, g->out[k])->dtype, mgi_box_place(&mg_tensor_of(g, g->out[k])->shape, &s->want[k], j), 0xFFFFFFFFu);
+        m.blocks = 0;
+        rc = (n.launch_pdl && q % 2 ? n.launch_pdl : n.launch)((const void *const *)x.in, x.out, space_bytes ? aligned : NULL, NULL);
+      }
       if (rc || m.error[0]) {
         snprintf(r->difference, sizeof r->difference, "at full size the launch fails (%d, fiber order %llu): %.350s", rc, (unsigned long long)m.seed, m.error);
         r->status = MG_NOT_FOUND;

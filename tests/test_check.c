@@ -387,6 +387,9 @@ static void sampled_blocks(void **state) {
   static const char merged[] =
       "program norm\ninput X : f16[16, 2048]\ninput W : f16[2048, 256]\nO, S = kernel grid=(x=8, z=2) threads=128 {\n  plan { merge=workspace stages=2 }\n  for i=16 {\n    a = load X {z->1, i->1}\n    w = load W {x->1, z->0, i->0}\n"
       "    b = matmul(a, w)\n    s = sum(a, dim=1)\n  }\n  o = accum(b) {z->+, i->+}\n  t = accum(s) {z->+, i->+}\n  store o {x->1}\n  store t {}\n}\noutput O\noutput S\n";
+  static const char shifted[] = /* parts whose rows have shifts of their own; at reduced sizes there are two of them */
+      "program att\ninput Q : f16[16, 32]\ninput K : f16[32, 1024]\ninput V : f16[1024, 32]\nO = kernel grid=(x=1, z=8) threads=128 {\n  plan { stages=1 warps_m=1 warps_n=4 warps_k=1 merge=cluster }\n  q = load Q {}\n"
+      "  for i=2 {\n    k = load K {z->1, i->1}\n    v = load V {z->0, i->0}\n    p = exp(matmul(q, k))\n    s = sum(p, dim=1)\n    d = matmul(p, v)\n  }\n  o = div(accum(d) {z->+, i->+}, accum(s) {z->+, i->+})\n  store o {}\n}\noutput O\n";
   static const struct { const char *graph, *find, *wrong, *says; } row[] = {
       {whole, "(i_i * (int64_t)64)", "((i_i < 15 ? i_i : 14) * (int64_t)64)", "at full size"},                 /* a late iteration */
       {merged, "(b_x * (int64_t)32)", "((b_x == 7 ? 3 : b_x) * (int64_t)32)", "at full size"},                     /* the last block */
@@ -394,6 +397,8 @@ static void sampled_blocks(void **state) {
       {whole, "norm_kernel0, norm_K0_x", "norm_kernel0, (norm_K0_x > 4 ? norm_K0_x + 3 : norm_K0_x)", "its \xC2\xB5Graph's is 8 x 1 x 1"}, /* more blocks than there are tiles */
       {whole, "norm_kernel0, norm_K0_x", "norm_kernel0, (early && norm_K0_x > 4 ? 4 : norm_K0_x)", "its \xC2\xB5Graph's is 8 x 1 x 1"}, /* by the other entry */
       {whole, "norm_kernel0, norm_K0_x, 1, 1", "norm_kernel0, norm_K0_x, norm_K0_x > 4 ? 2 : 1, 1", "its \xC2\xB5Graph's is 8 x 1 x 1"},
+      {shifted, "mg_to_all<P_shift_p, att_K0_z>", "mg_to_all<P_shift_p, 2>", "is undefined"}, /* the other blocks never get the shifts */
+      {merged, "if (!mg_last_of(ticket, norm_K0_z)) return;", "if (!mg_last_of(ticket, norm_K0_z)) return; if (norm_K0_x > 4 && mg_tid() == 0) mg_stg(ticket, (uint32_t)1);", "at full size"}, /* the next launch */
   };
   for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
     mg_check_config c = config();

@@ -213,6 +213,19 @@ static const plant in_templates[] = {
     {LANE, 's', "struct mg_col_reduce {", "scratch.put(mg_tid() / STEP, c, part\\[p\\]);", "scratch.put(0, c, part[p]);", 0},
     {BARRIER, 's', "struct mg_col_reduce {", "mg_sync();", "", 0},
     {DROPPED, 'x', "struct mg_col_reduce {", "k < PARTS", "k < PARTS - 1", 0},
+    {LANE, 'x', "struct mg_strip {", "int row(int i) { return [PER_ROW < THREADS ? i / RUN * (THREADS / GROUP) + mg_tid() / GROUP : i / RUN / (PER_ROW / GROUP)]", "i / RUN", 0},
+    {LANE, 'x', "struct mg_strip {", "int col(int i) { return ([PER_ROW < THREADS ? mg_tid() % GROUP : i / RUN % (PER_ROW / GROUP) * THREADS + mg_tid()])", "mg_lane()", 0},
+    {LANE, 'x', "struct mg_strip {", "int row_of_part(int k) { return [PER_ROW < THREADS ? k * (THREADS / GROUP) + mg_tid() / GROUP : k]", "k", 0},
+    {STRIDE, 'x', "struct mg_strip {", "row(p * RUN) * stride + col(p * RUN)", "row(p * RUN) * (stride - RUN) + col(p * RUN)", 0},
+    {FRAGMENT, 'x', "struct mg_strip {", "mg_widen(i % 2 ? hi : lo)", "mg_widen(i % 2 ? lo : hi)", 0},
+    {FRAGMENT, 'x', "struct mg_strip {", "i % RUN / 2", "i % RUN / 4", 0},
+    {INDEX, 'x', "struct mg_row_parts {", "p\\[[r * PARTS]\\]", "0", 0},
+    {DROPPED, 'x', "struct mg_row_parts {", "k < PARTS", "k < PARTS - 1", 0},
+    {RESET, 's', "struct mg_strip_reduce {", "part\\[k\\] = OP::identity();", "", 0},
+    {STATISTIC, 'x', "struct mg_strip_reduce {", "i < S::COUNT", "i < S::COUNT - 1", 0},
+    {SHUFFLE, 'x', "struct mg_strip_reduce {", "int m = [LANES / 2]", "LANES / 4", 0},
+    {LANE, 'x', "struct mg_strip_reduce {", "if ([mg_tid() % LANES == 0]) out", "true", 0},
+    {LANE, 'x', "struct mg_strip_reduce {", "[mg_tid() % S::GROUP / LANES]", "0", 0},
     {EDGE, 'x', "MG_DEV void mg_replace(", "ACC::within(i, cols)", "true", 0},
     {INDEX, 'x', "MG_DEV void mg_replace(", "ACC::within(i, cols)", "ACC::col(i) < cols - 1", 0},
     {RESET, 's', "struct mg_row_shift {", "m\\[k\\] = mg_neg_inf();", "", 0},
@@ -261,6 +274,23 @@ static const plant in_templates[] = {
     {EDGE, 'x', "struct mg_to_tile {", "if ([j < n]) t.put", "true", 0},
     {RESET, 'x', "struct mg_join_tile {", "OP::join(t.at(r, c + j), v\\[j\\])", "v[j]", 0},
     {INDEX, 'x', "struct mg_join_tile {", "OP::join(t.at(r, c + j), v\\[j\\])", "OP::join(t.at(r, c), v[j])", 0},
+    {DROPPED, 'c', "struct mg_owners {", "PER = (UNITS + Z - 1) / Z", "PER = UNITS / Z", 0},
+    {INDEX, 'x', "struct mg_to_owners {", "mg_cluster_rank() * O::BYTES", "0", 0},
+    {CLUSTER, 'x', "struct mg_to_owners {", "mg_cluster_shared(at, [u / O::PER])", "mg_cluster_rank()", 0},
+    {CLUSTER, 'x', "struct mg_to_owners {", "mg_cluster_shared(at, [u / O::PER])", "u % O::Z", 0},
+    {STRIDE, 'x', "struct mg_to_owners {", "[u % O::PER] * O::W + c % O::W", "u", 0},
+    {INDEX, 'x', "struct mg_to_owners {", "r * O::ROW + c / O::W", "r * (O::ROW + 1) + c / O::W", 0},
+    {FRAGMENT, 'x', "struct mg_to_owners {", "mg_narrow<mg_f32>(v\\[[2]\\]).bits", "1", 0},
+    {CLUSTER, 'x', "struct mg_to_all {", "k < Z", "k < Z - 1", 0},
+    {CLUSTER, 'x', "struct mg_to_all {", "mg_cluster_shared(at, [k])", "0", 0},
+    {DROPPED, 'x', "struct mg_merge_owned {", "k < O::Z", "k < O::Z - 1", 0},
+    {INDEX, 'x', "struct mg_merge_owned {", "mg_cluster_rank() * O::PER", "0", 0},
+    {INDEX, 'x', "struct mg_merge_owned {", "[k] * O::PER", "0", 0},
+    {EDGE, 'x', "MG_DEV void mg_each_owned", "r < rows && c < cols", "c < cols", 0},
+    {DROPPED, 'x', "MG_DEV void mg_each_owned", "k < O::PER", "k < O::PER - 1", 0},
+    {INDEX, 'x', "MG_DEV void mg_each_owned", "mg_cluster_rank() * O::PER", "0", 0},
+    {LANE, 'x', "MG_DEV void mg_each_owned", "k = [mg_tid()]", "mg_lane()", 0},
+    {INDEX, 'x', "MG_DEV void mg_each_owned", "f(r, c + j, 0)", "f(r, c, 0)", 0},
     {INDEX, 'x', "struct mg_merge_shared {", "p + k * BYTES", "p", 0},
     {DROPPED, 'x', "struct mg_merge_shared {", "k < Z", "k < Z - 1", 0},
     {INDEX, 'x', "struct mg_merge_global {", "(int64_t)k * BYTES", "0", 0},
@@ -401,6 +431,12 @@ static const struct { const char *name, *text; } kernels[] = {
     {"accumulators", /* in shared memory, of what is no product */
      "program k\ninput X : f16[9, 60]\ninput Y : f16[9, 60]\nO, M = kernel grid=(x=1) threads=64 {\n  for i=4 {\n    x = load X {i->1}\n    y = load Y {i->1}\n    p = mul(exp(x), y)\n    q = add(x, y)\n  }\n  o = accum(p) {i->+}\n  m = accum(q) {i->max}\n"
      "  store o {}\n  store m {}\n}\noutput O\noutput M\n"},
+    {"owners", /* every block of a cluster stores its own share, the last a smaller one */
+     "program k\ninput X : f16[7, 576]\ninput W : f16[576, 40]\nO = kernel grid=(x=2, z=3) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=2 merge=cluster }\n  for i=3 {\n    x = load X {z->1, i->1}\n"
+     "    w = load W {x->1, z->0, i->0}\n    b = matmul(x, w)\n    s = sum(sqr(x), dim=1)\n  }\n  o = div(accum(b) {z->+, i->+}, sqrt(add_scalar(accum(s) {z->+, i->+}, 1/1000)))\n  store o {x->1}\n}\noutput O\n"},
+    {"strips of rows", /* rows in registers, two groups of warps a row */
+     "program k\ninput X : f16[12, 512]\ninput H : f16[12, 512]\nO = kernel grid=(x=3) threads=128 {\n  x = load X {x->0}\n  h = load H {x->0}\n  y = add(x, div(h, sqrt(add_scalar(scale(sum(sqr(h), dim=1), 1/512), 1/1000))))\n"
+     "  o = div(y, sqrt(add_scalar(scale(sum(sqr(y), dim=1), 1/512), 1/1000)))\n  store o {x->0}\n}\noutput O\n"},
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels, TEMPLATES = sizeof in_templates / sizeof *in_templates, PATTERNS = sizeof in_files / sizeof *in_files, MOST = 4096, FIRST = 1000 };
 
