@@ -29,7 +29,7 @@
          fprintf(stderr, "%s: %s\n", e.where, e.msg);
          return mg_exit_code(e.status);
        }
-       printf("%s, error at most 2^%.2f\n%s\n", mg_verdict_name(r.verdict), r.log2_delta, r.reason);
+       printf("%s: %s\n", mg_verdict_name(r.verdict), r.reason);
        mg_graph_free(A), mg_graph_free(B);
        return 0;
      }

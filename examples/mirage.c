@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -245,7 +246,7 @@ static double now(void) {
 static void verdict_lines(char *buf, size_t n, const mg_verify_report *r, const mg_graph *program, const mg_graph *g) {
   size_t k = (size_t)snprintf(buf, n, "# verdict: %s\n", mg_verdict_name(r->verdict));
   if (r->verdict == MG_EQUAL && r->log2_delta < 0 && r->tier == MG_TIER_FULL)
-    k += (size_t)snprintf(buf + k, n - k, "# delta: <= 2^%.2f, by %s\n", r->log2_delta, r->theorem);
+    k += (size_t)snprintf(buf + k, n - k, "# delta: <= 2^%.2f, by %s\n", ceil(r->log2_delta * 100) / 100, r->theorem);
   else if (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED)
     k += (size_t)snprintf(buf + k, n - k, "# delta: none, not certified%s\n", r->tier == MG_TIER_FULL ? "" : ": fast tier only");
   k += (size_t)snprintf(buf + k, n - k, "# tests: %d over finite fields, seed %llu; %s\n", r->tests, (unsigned long long)r->seed, r->reason);
@@ -408,7 +409,7 @@ static int write_stats(const char *path, const char *program, const char *gpu, c
           (unsigned long long)s->verified, (unsigned long long)s->rejected, s->complete ? "true" : "false");
   fprintf(f, "  \"egraph\": {\"nodes\": %llu, \"classes\": %llu, \"stop\": \"%s\"},\n", (unsigned long long)s->egraph_nodes, (unsigned long long)s->egraph_classes, s->egraph_stop ? s->egraph_stop : "");
   fprintf(f, "  \"best\": {\"kernels\": %d, \"block_ops\": %d, \"predicted_us\": %.4f, \"measured_us\": %s, \"verdict\": \"%s\", \"log2_delta\": %.3f}\n}\n",
-          s->best_kernels, s->best_block_ops, s->predicted_us, measured, r ? mg_verdict_name(r->verdict) : "none", r ? r->log2_delta : 0.0);
+          s->best_kernels, s->best_block_ops, s->predicted_us, measured, r ? mg_verdict_name(r->verdict) : "none", r ? ceil(r->log2_delta * 1000) / 1000 : 0.0);
   int bad = ferror(f);
   bad |= fclose(f);
   return bad ? fault(MG_MACHINE, path, "cannot be written") : 0;

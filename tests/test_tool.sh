@@ -110,6 +110,9 @@ status 3 "search on a µGraph" "$m" search best.mg
 status 0 "verify: equal" "$m" verify p.mg best.mg --certificate c.cert
 has '^# verdict: EQUAL$' "verify: says EQUAL"
 status 0 "verify: a certificate" "$m" verify c.cert
+for o in 'exp(add(X, Y))' 'mul(exp(X), exp(Y))'; do printf 'program e\ninput X : f16[6, 10]\ninput Y : f16[6, 10]\nO = %s\noutput O\n' "$o"; done | csplit -s -f exp_ - 6
+status 0 "verify: a bound that is no round number" "$m" verify exp_00 exp_01 --certificate exp.cert
+grep -q "^# delta: <= $(sed -n 's/^delta //p' exp.cert)," out; ok $? "verify: the bound that is shown is the certificate's, rounded the same way"
 status 1 "verify: not equal" "$m" verify other.mg best.mg
 has '^# verdict: NOT_EQUAL$' "verify: says NOT_EQUAL"
 status 2 "verify: undecided by the field tests" "$m" verify id.mg log.mg --no-prove
