@@ -34,7 +34,7 @@
 
    CONTENTS (search for the tag)
      >>gpus  >>egraph-api  >>search-api  >>tilings-api  >>threads-api                       declarations
-     >>gpu-table  >>egraph  >>patterns  >>saturation  >>expressions  >>model  >>plan  >>tilings  >>threads  >>values  >>closure
+     >>gpu-table  >>egraph  >>patterns  >>saturation  >>polynomials  >>expressions  >>model  >>plan  >>tilings  >>threads  >>values  >>closure
      >>structures  >>tuner  >>kernels  >>search                                             implementation
 
    CONFIGURATION (define before including)
@@ -696,6 +696,12 @@ static const mg_axiom mgi_se_axioms[] = {
 #undef MGI_X
   { NULL, NULL, NULL, NULL }
 };
+enum {
+  MGI_SE_BUILTIN_AXIOMS = 0
+#define MGI_X(name, left, right, equation) + 1
+  MG_BUILTIN_AXIOMS(MGI_X)
+#undef MGI_X
+};
 int mg_axiom_count(void) { return (int)(sizeof mgi_se_axioms / sizeof *mgi_se_axioms) - 1; }
 const mg_axiom *mg_axiom_at(int k) { return k >= 0 && k < mg_axiom_count() ? &mgi_se_axioms[k] : NULL; }
 
@@ -964,6 +970,749 @@ mg_status mg_egraph_saturate(mg_egraph *eg, const mg_egraph_limits *limits, mg_s
   free(M.hit), free(rule);
   if (eg->oom || M.oom) return mg_fail(e, MG_NO_MEMORY, "mg_egraph_saturate", "no memory for the e-graph");
   return MG_OK;
+}
+
+/* ----------------------------------------------------------------------------------------------- >>polynomials
+
+   The closure of a program's expressions, written down at once instead of found by rewriting.
+   Under the axioms every expression is a multiset of monomials, and a monomial a multiset of atoms: inputs, functions of
+   expressions, inverses of atoms, constants (scale), factors of sums; and K_d, a monomial that stands for `+ d`.
+     add        unites the multisets of monomials                            add_comm, add_assoc
+     mul        unites the atoms, every monomial with every monomial         mul_*, mul_add
+     div        by a monomial: joins the inverses of its atoms; by several: what they share, and one inverse of the rest
+                                                                             div_*, mul_div
+     sum, scale join one atom to every monomial                              sum_*, scale_*, div_scale
+     add_scalar joins K_d; scale c makes K_d K_(c d)                          shift_*
+   Each axiom's two sides have the same normal form, and each step above is an instance of an axiom, so two expressions are
+   equal under the axioms iff their normal forms are (constants are kept as factors: 6 is not taken for 2 * 3).
+
+   Lemma.  Let T be a normal form.  E is a part of an expression equal to T, outside of its atoms, iff a monomial M, or none,
+   has E M inside T as multisets.  Proof.  What surrounds E up to the next atom is add, mul, div, sum and scale; each is
+   linear, so the whole is E C + R for sums of monomials C and R; all coefficients being positive, E M lies in T for every
+   monomial M of C.  Conversely E M + (T - E M) is an expression equal to T, if M can be joined: a factor of a sum under an
+   inverse needs something in that denominator that it sums (requirement 1).  Within atoms the lemma holds for their
+   arguments, and for denominators: for the product of all inverses of a monomial, of which the others are parts.
+
+   Indices.  The axioms let sum(i, x) y stand for sum(i, x y) whatever y's shape is; the elements are equal only if y does
+   not have the dimension that is summed over.  Let T be of tensors without a dimension of size s, and a monomial of T have one sum
+   over s.  Then all its atoms with such a dimension stand under that sum; a part that has the sum, or a factor of it, but
+   not all these atoms has elements (X_i X_j for X_i X_i) that no monomial of T has, unless another one, equal but for its constants,
+   cancels them.  So if T has no two such monomials, those parts are in no right µGraph, and are no classes.
+
+   So the classes are the sub-multisets of T / M, for all T and M; each has as nodes its splits in two (add), its
+   factorisations (mul), and what is left when an inverse, a sum or a constant is taken off.  A product of two polynomials
+   is looked for among the pairs of those that share no atom, and the shared atoms go to either side in every way.
+   Requirements: (1) a class has an input or function in every monomial that is no K, and a sum or another inverse inverted
+   only beside one.  (2) What has no such form is left to rewriting: max, products of shifted expressions, denominators of
+   4 or more monomials that might be products, user axioms.                                                             */
+
+enum { MGI_SE_PL_DEG = 23, MGI_SE_PL_TERMS = 24, MGI_SE_PL_GOALS = 64 };
+enum { MGI_SE_PL_VAR, MGI_SE_PL_FN, MGI_SE_PL_SUM, MGI_SE_PL_CONST, MGI_SE_PL_SHIFT, MGI_SE_PL_INV, MGI_SE_PL_INVP };
+typedef struct mgi_se_patom { int kind; uint32_t op; mg_eattr at; uint32_t x, y; } mgi_se_patom; /* FN: of polynomials x, y; INV: of atom x; INVP: of polynomial x */
+typedef struct mgi_se_mono { uint8_t n, a[MGI_SE_PL_DEG]; } mgi_se_mono;                         /* sorted; unused places 0 */
+typedef struct mgi_se_poly { uint32_t at, n, cls, prim; } mgi_se_poly;                           /* prim: first factorisation + 1 */
+typedef struct mgi_se_pfact { uint32_t x, y, next; } mgi_se_pfact;
+typedef enum mgi_se_pl_fail { MGI_SE_PL_OK, MGI_SE_PL_NONE, MGI_SE_PL_MEMORY, MGI_SE_PL_NODES } mgi_se_pl_fail;
+
+typedef struct mgi_se_pl {
+  mgi_se_patom atom[256];
+  mgi_se_mono *mono;       /* [0] unused */
+  mgi_se_poly *poly;       /* [0] unused */
+  uint32_t *term, *mslot, *pslot, *stamp, *cls; /* cls: polynomial of a class */
+  mgi_se_pfact *fact;
+  uint32_t n_atom, n_mono, n_poly, n_term, n_cls, n_fact, cap_mono, cap_poly, cap_term, cap_stamp, cap_cls, cap_fact, mcap, pcap, round;
+  uint32_t goal[MGI_SE_PL_GOALS], n_goal, max_nodes;
+  uint32_t has[256];       /* by atom: the size classes of which it has a dimension, as bits */
+  uint32_t loose;          /* size classes for which some goal does not fulfil what `Indices` asks for */
+  mgi_se_pl_fail fail;
+} mgi_se_pl;
+
+static uint32_t mgi_se_pl_atom(mgi_se_pl *L, int kind, uint32_t op, mg_eattr at, uint32_t x, uint32_t y) {
+  for (uint32_t k = 0; k < L->n_atom; k++) {
+    const mgi_se_patom *p = &L->atom[k];
+    if (p->kind == kind && p->op == op && p->at.a == at.a && p->at.b == at.b && p->x == x && p->y == y) return k;
+  }
+  if (L->n_atom == 256) { L->fail = MGI_SE_PL_NONE; return 0; }
+  mgi_se_patom *p = &L->atom[L->n_atom];
+  p->kind = kind, p->op = op, p->at = at, p->x = x, p->y = y;
+  return L->n_atom++;
+}
+
+static uint32_t mgi_se_pl_hash(const void *p, size_t n) { /* of words */
+  uint64_t h = n;
+  const uint32_t *w = (const uint32_t *)p;
+  for (size_t k = 0; k < n; k++) h = (h ^ w[k]) * 0x9E3779B97F4A7C15ull, h ^= h >> 29;
+  return (uint32_t)(h ^ h >> 32);
+}
+
+/* The monomial's number; 0 if it is not there and add is 0. */
+static uint32_t mgi_se_pl_mono(mgi_se_pl *L, const mgi_se_mono *m, int add) {
+  uint32_t w[sizeof *m / 4];
+  memcpy(w, m, sizeof *m);
+  uint32_t h = mgi_se_pl_hash(w, sizeof *m / 4) & (L->mcap - 1);
+  for (; L->mslot[h]; h = (h + 1) & (L->mcap - 1)) if (!memcmp(&L->mono[L->mslot[h]], m, sizeof *m)) return L->mslot[h];
+  if (!add || L->fail) return 0;
+  mgi_se_mono *p = (mgi_se_mono *)mgi_se_grow(L->mono, &L->cap_mono, L->n_mono + 1, sizeof *p);
+  if (p) L->mono = p;
+  uint32_t *st = (uint32_t *)mgi_se_grow(L->stamp, &L->cap_stamp, L->n_mono + 1, sizeof *st);
+  if (st) L->stamp = st;
+  if (!p || !st) { L->fail = MGI_SE_PL_MEMORY; return 0; }
+  L->mono[L->n_mono] = *m, L->stamp[L->n_mono] = 0;
+  L->mslot[h] = L->n_mono++;
+  if (L->n_mono * 2 > L->mcap) {
+    uint32_t cap = L->mcap * 4, *s = (uint32_t *)calloc(cap, sizeof *s);
+    if (!s) { L->fail = MGI_SE_PL_MEMORY; return L->n_mono - 1; }
+    for (uint32_t k = 1; k < L->n_mono; k++) {
+      memcpy(w, &L->mono[k], sizeof *m);
+      uint32_t j = mgi_se_pl_hash(w, sizeof *m / 4) & (cap - 1);
+      while (s[j]) j = (j + 1) & (cap - 1);
+      s[j] = k;
+    }
+    free(L->mslot);
+    L->mslot = s, L->mcap = cap;
+  }
+  return L->n_mono - 1;
+}
+
+/* The polynomial of n monomials, which are sorted on the way; 0 if it is not there and add is 0. */
+static uint32_t mgi_se_pl_poly(mgi_se_pl *L, uint32_t *t, uint32_t n, int add) {
+  for (uint32_t i = 1; i < n; i++) {
+    uint32_t x = t[i], j = i;
+    for (; j && t[j - 1] > x; j--) t[j] = t[j - 1];
+    t[j] = x;
+  }
+  uint32_t h = mgi_se_pl_hash(t, n) & (L->pcap - 1);
+  for (; L->pslot[h]; h = (h + 1) & (L->pcap - 1)) {
+    const mgi_se_poly *p = &L->poly[L->pslot[h]];
+    if (p->n == n && !memcmp(L->term + p->at, t, n * sizeof *t)) return L->pslot[h];
+  }
+  if (!add || L->fail) return 0;
+  mgi_se_poly *p = (mgi_se_poly *)mgi_se_grow(L->poly, &L->cap_poly, L->n_poly + 1, sizeof *p);
+  if (p) L->poly = p;
+  uint32_t *q = (uint32_t *)mgi_se_grow(L->term, &L->cap_term, L->n_term + n, sizeof *q);
+  if (q) L->term = q;
+  if (!p || !q || !n) { L->fail = p && q ? MGI_SE_PL_NONE : MGI_SE_PL_MEMORY; return 0; }
+  memcpy(L->term + L->n_term, t, n * sizeof *t);
+  p = &L->poly[L->n_poly];
+  p->at = L->n_term, p->n = n, p->cls = p->prim = 0;
+  L->n_term += n;
+  L->pslot[h] = L->n_poly++;
+  if (L->n_poly * 2 > L->pcap) {
+    uint32_t cap = L->pcap * 4, *s = (uint32_t *)calloc(cap, sizeof *s);
+    if (!s) { L->fail = MGI_SE_PL_MEMORY; return L->n_poly - 1; }
+    for (uint32_t k = 1; k < L->n_poly; k++) {
+      uint32_t j = mgi_se_pl_hash(L->term + L->poly[k].at, L->poly[k].n) & (cap - 1);
+      while (s[j]) j = (j + 1) & (cap - 1);
+      s[j] = k;
+    }
+    free(L->pslot);
+    L->pslot = s, L->pcap = cap;
+  }
+  return L->n_poly - 1;
+}
+
+static int mgi_se_pl_mul(mgi_se_mono *r, const mgi_se_mono *x, const mgi_se_mono *y) {
+  mgi_se_mono o;
+  memset(&o, 0, sizeof o);
+  if (x->n + y->n > MGI_SE_PL_DEG) return 0;
+  for (int i = 0, j = 0; o.n < x->n + y->n; o.n++) o.a[o.n] = j == y->n || (i < x->n && x->a[i] <= y->a[j]) ? x->a[i++] : y->a[j++];
+  *r = o;
+  return 1;
+}
+static int mgi_se_pl_quo(mgi_se_mono *r, const mgi_se_mono *x, const mgi_se_mono *y) { /* r = x / y; 0 if y is no part of x */
+  mgi_se_mono o;
+  int j = 0;
+  memset(&o, 0, sizeof o);
+  for (int i = 0; i < x->n; i++)
+    if (j < y->n && y->a[j] == x->a[i]) j++;
+    else o.a[o.n++] = x->a[i];
+  *r = o;
+  return j == y->n;
+}
+static void mgi_se_pl_gcd(mgi_se_mono *g, const mgi_se_mono *x) {
+  mgi_se_mono o;
+  memset(&o, 0, sizeof o);
+  for (int i = 0, j = 0; i < g->n && j < x->n;)
+    if (g->a[i] == x->a[j]) o.a[o.n++] = g->a[i], i++, j++;
+    else if (g->a[i] < x->a[j]) i++;
+    else j++;
+  *g = o;
+}
+static int mgi_se_pl_is_k(const mgi_se_pl *L, const mgi_se_mono *m) { return m->n == 1 && L->atom[m->a[0]].kind == MGI_SE_PL_SHIFT; }
+static int mgi_se_pl_has_k(const mgi_se_pl *L, uint32_t p) {
+  for (uint32_t i = 0; i < L->poly[p].n; i++) if (mgi_se_pl_is_k(L, &L->mono[L->term[L->poly[p].at + i]])) return 1;
+  return 0;
+}
+/* Requirement 1, of a class's monomial or, with whole 0, of what surrounds one. */
+static int mgi_se_pl_valid(const mgi_se_pl *L, const mgi_se_mono *m, int whole) {
+  int up = 0, down = 0, odd = 0;
+  for (int i = 0; i < m->n; i++) {
+    const mgi_se_patom *a = &L->atom[m->a[i]];
+    int inner = a->kind == MGI_SE_PL_INV ? L->atom[a->x].kind : -1;
+    if (a->kind <= MGI_SE_PL_FN) up = 1;
+    if (a->kind == MGI_SE_PL_INVP || (inner >= 0 && inner <= MGI_SE_PL_FN)) down = 1;
+    else if (inner >= 0) odd = 1;
+  }
+  return (up || !whole) && (down || !odd);
+}
+
+/* The monomial that dividing by p joins. */
+static void mgi_se_pl_inverse(mgi_se_pl *L, uint32_t p, mgi_se_mono *r) {
+  mg_eattr none = { 0, 0 };
+  mgi_se_mono g = L->mono[L->term[L->poly[p].at]], t;
+  uint32_t n = L->poly[p].n, rest[MGI_SE_PL_TERMS];
+  memset(r, 0, sizeof *r);
+  for (uint32_t i = 1; i < n; i++) mgi_se_pl_gcd(&g, &L->mono[L->term[L->poly[p].at + i]]);
+  uint8_t out[MGI_SE_PL_DEG + 1];
+  int n_out = 0;
+  for (int i = 0; i < g.n; i++) {
+    mgi_se_patom a = L->atom[g.a[i]];
+    mg_eattr inv = { a.at.b, a.at.a };
+    if (inv.b < 0) inv.a = -inv.a, inv.b = -inv.b;
+    out[n_out++] = (uint8_t)(a.kind == MGI_SE_PL_CONST ? mgi_se_pl_atom(L, MGI_SE_PL_CONST, 0, inv, 0, 0) : mgi_se_pl_atom(L, MGI_SE_PL_INV, 0, none, g.a[i], 0));
+  }
+  if (n > 1) {
+    int prime = 1;
+    for (uint32_t q = 2; q * q <= n; q++) prime &= n % q != 0;
+    if (!prime && !mgi_se_pl_has_k(L, p)) { L->fail = MGI_SE_PL_NONE; return; } /* requirement 2 */
+    for (uint32_t i = 0; i < n; i++) {
+      mgi_se_pl_quo(&t, &L->mono[L->term[L->poly[p].at + i]], &g);
+      if (!t.n) { L->fail = MGI_SE_PL_NONE; return; }
+      rest[i] = mgi_se_pl_mono(L, &t, 1);
+    }
+    uint32_t q = mgi_se_pl_poly(L, rest, n, 1);
+    if (n_out < MGI_SE_PL_DEG) out[n_out++] = (uint8_t)mgi_se_pl_atom(L, MGI_SE_PL_INVP, 0, none, q, 0);
+    else L->fail = MGI_SE_PL_NONE;
+  }
+  for (int i = 0; i < n_out && !L->fail; i++) {
+    mgi_se_mono one;
+    memset(&one, 0, sizeof one);
+    one.n = 1, one.a[0] = out[i];
+    if (!mgi_se_pl_mul(r, r, &one)) L->fail = MGI_SE_PL_NONE;
+  }
+}
+
+/* x y for polynomials without K; 0 and a failure if it is too large. */
+static uint32_t mgi_se_pl_times(mgi_se_pl *L, uint32_t x, uint32_t y, int add) {
+  uint32_t t[MGI_SE_PL_TERMS], n = 0;
+  if (L->poly[x].n * L->poly[y].n > MGI_SE_PL_TERMS) { if (add) L->fail = MGI_SE_PL_NONE; return 0; }
+  for (uint32_t i = 0; i < L->poly[x].n; i++)
+    for (uint32_t j = 0; j < L->poly[y].n; j++) {
+      mgi_se_mono m;
+      if (!mgi_se_pl_mul(&m, &L->mono[L->term[L->poly[x].at + i]], &L->mono[L->term[L->poly[y].at + j]])) { if (add) L->fail = MGI_SE_PL_NONE; return 0; }
+      if (!(t[n++] = mgi_se_pl_mono(L, &m, add))) return 0;
+    }
+  return mgi_se_pl_poly(L, t, n, add);
+}
+/* x m; K_d by a constant. */
+static uint32_t mgi_se_pl_join(mgi_se_pl *L, uint32_t x, const mgi_se_mono *m, int add) {
+  uint32_t t[MGI_SE_PL_TERMS], n = L->poly[x].n;
+  for (uint32_t i = 0; i < n; i++) {
+    mgi_se_mono r;
+    if (!mgi_se_pl_mul(&r, &L->mono[L->term[L->poly[x].at + i]], m)) { if (add) L->fail = MGI_SE_PL_NONE; return 0; }
+    if (!(t[i] = mgi_se_pl_mono(L, &r, add))) return 0;
+  }
+  return mgi_se_pl_poly(L, t, n, add);
+}
+static void mgi_se_pl_one(mgi_se_mono *m, uint32_t a) { memset(m, 0, sizeof *m), m->n = 1, m->a[0] = (uint8_t)a; }
+
+/* x c, or with inverse set x / c, for a constant; K_d becomes K_(c d). */
+static uint32_t mgi_se_pl_scaled(mgi_se_pl *L, uint32_t x, mg_eattr c) {
+  uint32_t t[MGI_SE_PL_TERMS], n = L->poly[x].n;
+  mgi_se_mono m, r;
+  mgi_se_pl_one(&m, mgi_se_pl_atom(L, MGI_SE_PL_CONST, 0, c, 0, 0));
+  for (uint32_t i = 0; i < n && !L->fail; i++) {
+    r = L->mono[L->term[L->poly[x].at + i]];
+    if (mgi_se_pl_is_k(L, &r)) {
+      mg_eattr d = L->atom[r.a[0]].at;
+      mg_rational p = { d.a, d.b }, q = { c.a, c.b }, v;
+      if (!mg_rat_mul(p, q, &v)) { L->fail = MGI_SE_PL_NONE; return 0; }
+      d.a = v.num, d.b = v.den;
+      mgi_se_pl_one(&r, mgi_se_pl_atom(L, MGI_SE_PL_SHIFT, 0, d, 0, 0));
+    } else if (!mgi_se_pl_mul(&r, &r, &m)) L->fail = MGI_SE_PL_NONE;
+    t[i] = mgi_se_pl_mono(L, &r, 1);
+  }
+  return L->fail ? 0 : mgi_se_pl_poly(L, t, n, 1);
+}
+
+/* The normal form of node k, children's in of. */
+static uint32_t mgi_se_pl_term(mgi_se_pl *L, mg_eop op, mg_eattr at, uint32_t x, uint32_t y) {
+  mgi_se_mono m;
+  uint32_t t[MGI_SE_PL_TERMS], n = 0;
+  switch (op) {
+  case MG_E_VAR: case MG_E_EXP: case MG_E_OPAQUE:
+    mgi_se_pl_one(&m, mgi_se_pl_atom(L, op == MG_E_VAR ? MGI_SE_PL_VAR : MGI_SE_PL_FN, (uint32_t)op, at, x, y));
+    t[n++] = mgi_se_pl_mono(L, &m, 1);
+    return mgi_se_pl_poly(L, t, n, 1);
+  case MG_E_ADD:
+    if (L->poly[x].n + L->poly[y].n > MGI_SE_PL_TERMS) break;
+    for (uint32_t i = 0; i < L->poly[x].n; i++) t[n++] = L->term[L->poly[x].at + i];
+    for (uint32_t i = 0; i < L->poly[y].n; i++) t[n++] = L->term[L->poly[y].at + i];
+    return mgi_se_pl_poly(L, t, n, 1);
+  case MG_E_ADD_SCALAR:
+    if (L->poly[x].n + 1 > MGI_SE_PL_TERMS || !at.a) break;
+    for (; n < L->poly[x].n; n++) t[n] = L->term[L->poly[x].at + n];
+    mgi_se_pl_one(&m, mgi_se_pl_atom(L, MGI_SE_PL_SHIFT, 0, at, 0, 0));
+    t[n++] = mgi_se_pl_mono(L, &m, 1);
+    return mgi_se_pl_poly(L, t, n, 1);
+  case MG_E_SCALE: return at.a ? mgi_se_pl_scaled(L, x, at) : 0;
+  case MG_E_MUL: return mgi_se_pl_has_k(L, x) || mgi_se_pl_has_k(L, y) ? 0 : mgi_se_pl_times(L, x, y, 1);
+  case MG_E_DIV:
+    if (mgi_se_pl_has_k(L, x)) break;
+    mgi_se_pl_inverse(L, y, &m);
+    return L->fail ? 0 : mgi_se_pl_join(L, x, &m, 1);
+  case MG_E_SUM:
+    if (mgi_se_pl_has_k(L, x)) break;
+    mgi_se_pl_one(&m, mgi_se_pl_atom(L, MGI_SE_PL_SUM, 0, at, 0, 0));
+    return mgi_se_pl_join(L, x, &m, 1);
+  default: break;
+  }
+  return 0;
+}
+
+/* The product of the inverses in m, upside down; 0 if there is none. */
+static uint32_t mgi_se_pl_denominator(mgi_se_pl *L, const mgi_se_mono *m, int add) {
+  mgi_se_mono d;
+  uint32_t p = 0, k = 0;
+  memset(&d, 0, sizeof d);
+  for (int i = 0; i < m->n; i++) {
+    const mgi_se_patom *a = &L->atom[m->a[i]];
+    mgi_se_mono one;
+    if (a->kind == MGI_SE_PL_INV) mgi_se_pl_one(&one, a->x), mgi_se_pl_mul(&d, &d, &one);
+    if (a->kind != MGI_SE_PL_INVP) continue;
+    if (p && (k || mgi_se_pl_has_k(L, a->x))) { if (add) L->fail = MGI_SE_PL_NONE; return 0; }
+    p = p ? mgi_se_pl_times(L, p, a->x, add) : a->x, k = mgi_se_pl_has_k(L, a->x);
+    if (!p) return 0;
+  }
+  if (!d.n) return p;
+  if (p) return k ? 0 : mgi_se_pl_join(L, p, &d, add);
+  uint32_t t = mgi_se_pl_mono(L, &d, add);
+  return t ? mgi_se_pl_poly(L, &t, 1, add) : 0;
+}
+
+static void mgi_se_pl_goal(mgi_se_pl *L, uint32_t p) {
+  if (!p || L->fail) return;
+  for (uint32_t i = 0; i < L->n_goal; i++) if (L->goal[i] == p) return;
+  if (L->n_goal == MGI_SE_PL_GOALS) { L->fail = MGI_SE_PL_NODES; return; }
+  L->goal[L->n_goal++] = p;
+  for (uint32_t i = 0; i < L->poly[p].n && !L->fail; i++) {
+    mgi_se_mono m = L->mono[L->term[L->poly[p].at + i]];
+    mgi_se_pl_goal(L, mgi_se_pl_denominator(L, &m, 1));
+    for (int j = 0; j < m.n; j++)
+      if (L->atom[m.a[j]].kind == MGI_SE_PL_FN) mgi_se_pl_goal(L, L->atom[m.a[j]].x), mgi_se_pl_goal(L, L->atom[m.a[j]].y);
+  }
+}
+
+/* Sub-multisets of g's atoms whose kinds are in the set, the empty one first: for (start; ; ) { .. if (!next) break; } */
+typedef struct mgi_se_psub { int n; uint8_t a[MGI_SE_PL_DEG], most[MGI_SE_PL_DEG], now[MGI_SE_PL_DEG]; } mgi_se_psub;
+static void mgi_se_pl_sub_start(const mgi_se_pl *L, mgi_se_psub *s, const mgi_se_mono *g, int kinds) {
+  memset(s, 0, sizeof *s);
+  for (int i = 0; i < g->n; i++) {
+    if (!(kinds >> L->atom[g->a[i]].kind & 1)) continue;
+    if (s->n && s->a[s->n - 1] == g->a[i]) s->most[s->n - 1]++;
+    else s->a[s->n] = g->a[i], s->most[s->n++] = 1;
+  }
+}
+static int mgi_se_pl_sub_next(mgi_se_psub *s) {
+  for (int i = 0; i < s->n; i++) {
+    if (s->now[i] < s->most[i]) { s->now[i]++; return 1; }
+    s->now[i] = 0;
+  }
+  return 0;
+}
+static void mgi_se_pl_sub_mono(const mgi_se_psub *s, mgi_se_mono *m) {
+  memset(m, 0, sizeof *m);
+  for (int i = 0; i < s->n; i++) for (int k = 0; k < s->now[i]; k++) m->a[m->n++] = s->a[i];
+}
+
+/* The value of a product of constants; 0 if it overflows. */
+static int mgi_se_pl_value(const mgi_se_pl *L, const mgi_se_mono *m, mg_eattr *v) {
+  mg_rational r = { 1, 1 };
+  for (int i = 0; i < m->n; i++) {
+    mg_rational c = { L->atom[m->a[i]].at.a, L->atom[m->a[i]].at.b };
+    if (!mg_rat_mul(r, c, &r)) return 0;
+  }
+  v->a = r.num, v->b = r.den;
+  return 1;
+}
+
+static void mgi_se_pl_class(mgi_se_pl *L, uint32_t p) {
+  if (!p || L->fail || L->poly[p].cls) return;
+  uint32_t *c = (uint32_t *)mgi_se_grow(L->cls, &L->cap_cls, L->n_cls + 2, sizeof *c);
+  if (!c) { L->fail = MGI_SE_PL_MEMORY; return; }
+  L->cls = c;
+  L->cls[++L->n_cls] = p, L->poly[p].cls = L->n_cls;
+  if (L->n_cls > L->max_nodes) L->fail = MGI_SE_PL_NODES;
+}
+
+/* Sub-multisets of t[0 .. n), sorted: each to `then`, with what it leaves. */
+typedef void (*mgi_se_pl_part)(mgi_se_pl *L, uint32_t *in, uint32_t n_in, uint32_t *out, uint32_t n_out, void *user);
+static void mgi_se_pl_parts(mgi_se_pl *L, const uint32_t *t, uint32_t n, mgi_se_pl_part then, void *user) {
+  uint32_t most[MGI_SE_PL_TERMS], now[MGI_SE_PL_TERMS], v[MGI_SE_PL_TERMS], g = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    if (g && v[g - 1] == t[i]) most[g - 1]++;
+    else v[g] = t[i], now[g] = 0, most[g++] = 1;
+  }
+  for (;;) {
+    uint32_t i = 0, in[MGI_SE_PL_TERMS], out[MGI_SE_PL_TERMS], n_in = 0, n_out = 0;
+    for (; i < g && now[i] == most[i]; i++) now[i] = 0;
+    if (i == g || L->fail) return;
+    now[i]++;
+    for (uint32_t j = 0; j < g; j++)
+      for (uint32_t k = 0; k < most[j]; k++)
+        if (k < now[j]) in[n_in++] = v[j];
+        else out[n_out++] = v[j];
+    then(L, in, n_in, out, n_out, user);
+  }
+}
+static void mgi_se_pl_part_class(mgi_se_pl *L, uint32_t *in, uint32_t n_in, uint32_t *out, uint32_t n_out, void *user) {
+  (void)out, (void)n_out, (void)user;
+  for (uint32_t i = 0; i < n_in; i++)
+    if (!mgi_se_pl_is_k(L, &L->mono[in[i]])) { mgi_se_pl_class(L, mgi_se_pl_poly(L, in, n_in, 1)); return; }
+}
+
+/* The size classes over which m has one sum, as bits; in *any, those over which it has some part of one. */
+static uint32_t mgi_se_pl_sums(const mgi_se_pl *L, const mgi_se_mono *m, uint32_t *any) {
+  uint32_t part[3] = { 0, 0, 0 }, twice = 0;
+  for (int i = 0; i < m->n; i++) {
+    const mgi_se_patom *a = &L->atom[m->a[i]];
+    if (a->kind != MGI_SE_PL_SUM || a->at.a < 0 || a->at.a > 31 || a->at.b < 0 || a->at.b > 2) continue;
+    twice |= part[a->at.b] & (uint32_t)1 << a->at.a, part[a->at.b] |= (uint32_t)1 << a->at.a;
+  }
+  *any = part[0] | part[1] | part[2];
+  return part[0] & part[1] & part[2] & ~twice;
+}
+
+/* Whether two monomials of T differ in constants alone. */
+static int mgi_se_pl_cancels(const mgi_se_pl *L, uint32_t T) {
+  for (uint32_t i = 0; i < L->poly[T].n; i++)
+    for (uint32_t j = 0; j < i; j++) {
+      const mgi_se_mono *x = &L->mono[L->term[L->poly[T].at + i]], *y = &L->mono[L->term[L->poly[T].at + j]];
+      int p = 0, q = 0;
+      if (x == y) continue;
+      for (;;) {
+        while (p < x->n && L->atom[x->a[p]].kind == MGI_SE_PL_CONST) p++;
+        while (q < y->n && L->atom[y->a[q]].kind == MGI_SE_PL_CONST) q++;
+        if (p == x->n || q == y->n || x->a[p] != y->a[q]) break;
+        p++, q++;
+      }
+      if (p == x->n && q == y->n) return 1;
+    }
+  return 0;
+}
+
+/* The lemma: every class of goal T, whose tensors have dimensions of the size classes in `dims`. */
+static void mgi_se_pl_classes(mgi_se_pl *L, uint32_t T, uint32_t dims) {
+  if (mgi_se_pl_cancels(L, T)) dims = ~(uint32_t)0;
+  L->round++;
+  for (uint32_t i = 0; i < L->poly[T].n && !L->fail; i++) {
+    mgi_se_mono m = L->mono[L->term[L->poly[T].at + i]], by;
+    mgi_se_psub s;
+    if (mgi_se_pl_is_k(L, &m)) continue;
+    mgi_se_pl_sub_start(L, &s, &m, ~0);
+    do {
+      mgi_se_pl_sub_mono(&s, &by);
+      uint32_t id = mgi_se_pl_mono(L, &by, 1), t[MGI_SE_PL_TERMS], n = 0;
+      if (!id || L->stamp[id] == L->round) continue;
+      L->stamp[id] = L->round;
+      if (!mgi_se_pl_valid(L, &by, 0)) continue;
+      mg_eattr v;
+      int constant = 1;
+      for (int k = 0; k < by.n; k++) constant &= L->atom[by.a[k]].kind == MGI_SE_PL_CONST;
+      if (constant && !mgi_se_pl_value(L, &by, &v)) constant = 0;
+      uint32_t left = 0; /* size classes that what surrounds the part has */
+      for (int k = 0; k < by.n; k++) left |= L->has[by.a[k]];
+      for (uint32_t j = 0; j < L->poly[T].n; j++) {
+        mgi_se_mono x = L->mono[L->term[L->poly[T].at + j]], q;
+        if (mgi_se_pl_is_k(L, &x)) {
+          mg_rational d = { L->atom[x.a[0]].at.a, L->atom[x.a[0]].at.b }, r;
+          if (!constant || !mg_rat_mul(d, mg_rat(v.b, v.a), &r)) continue;
+          mg_eattr at = { r.num, r.den };
+          mgi_se_pl_one(&q, mgi_se_pl_atom(L, MGI_SE_PL_SHIFT, 0, at, 0, 0));
+        } else {
+          if (!mgi_se_pl_quo(&q, &x, &by) || !mgi_se_pl_valid(L, &q, 1)) continue;
+          uint32_t some, one = mgi_se_pl_sums(L, &x, &some) & ~dims;
+          mgi_se_pl_sums(L, &q, &some);
+          L->loose |= some & ~one;
+          if (one & some & left) continue;
+        }
+        t[n++] = mgi_se_pl_mono(L, &q, 1);
+      }
+      if (!n || L->fail) continue;
+      for (uint32_t a = 1; a < n; a++) /* equal ones together */
+        for (uint32_t b = a; b && t[b - 1] > t[b]; b--) { uint32_t x = t[b]; t[b] = t[b - 1], t[b - 1] = x; }
+      mgi_se_pl_parts(L, t, n, mgi_se_pl_part_class, NULL);
+    } while (mgi_se_pl_sub_next(&s));
+  }
+}
+
+static uint32_t mgi_se_pl_dims(const mgi_se_pl *L, const mgi_se_mono *m) {
+  uint32_t h = 0;
+  for (int i = 0; i < m->n; i++) h |= L->has[m->a[i]];
+  return h;
+}
+/* Whether a sum in g, or in what goes with it, would have to reach over to m, or the other way round: no node. */
+static int mgi_se_pl_apart(const mgi_se_pl *L, const mgi_se_mono *g, const mgi_se_mono *m) {
+  uint32_t x, y;
+  mgi_se_pl_sums(L, g, &x), mgi_se_pl_sums(L, m, &y);
+  return ((x & mgi_se_pl_dims(L, m)) | (y & mgi_se_pl_dims(L, g))) & ~L->loose ? 1 : 0;
+}
+
+static int mgi_se_pl_joins(const mgi_se_pl *L, uint32_t x, uint32_t y) { /* of all monomials */
+  for (uint32_t i = 0; i < L->poly[x].n; i++)
+    for (uint32_t j = 0; j < L->poly[y].n; j++)
+      if (mgi_se_pl_apart(L, &L->mono[L->term[L->poly[x].at + i]], &L->mono[L->term[L->poly[y].at + j]])) return 0;
+  return 1;
+}
+
+/* One node of class cls. */
+static void mgi_se_pl_put(mgi_se_pl *L, mg_egraph *eg, mg_eop op, mg_eattr at, uint32_t a, uint32_t b, uint32_t cls) {
+  uint32_t attr = mgi_se_eattr_id(eg, at, 1);
+  if (!attr || L->fail) { if (!attr) L->fail = MGI_SE_PL_MEMORY; return; }
+  uint32_t h = mgi_se_eslot(eg, (uint32_t)op, attr, a, b);
+  if (eg->memo[h]) return;
+  mgi_se_enode *p = (mgi_se_enode *)mgi_se_grow(eg->node, &eg->cap, eg->n + 1, sizeof *p), x = { (uint32_t)op, attr, a, b, cls, 0 };
+  if (!p) { L->fail = MGI_SE_PL_MEMORY; return; }
+  eg->node = p;
+  eg->node[eg->n++] = x;
+  eg->memo[h] = eg->n;
+  if (eg->n * 2 > eg->memo_cap && !mgi_se_ememo(eg, eg->n * 2)) L->fail = MGI_SE_PL_MEMORY;
+  if (eg->n > L->max_nodes) L->fail = MGI_SE_PL_NODES;
+}
+typedef struct mgi_se_pl_split { mg_egraph *eg; uint32_t cls; } mgi_se_pl_split;
+static void mgi_se_pl_part_add(mgi_se_pl *L, uint32_t *in, uint32_t n_in, uint32_t *out, uint32_t n_out, void *user) {
+  mgi_se_pl_split *s = (mgi_se_pl_split *)user;
+  mg_eattr none = { 0, 0 };
+  if (!n_out) return;
+  uint32_t a = mgi_se_pl_poly(L, in, n_in, 0), b = a && L->poly[a].cls ? mgi_se_pl_poly(L, out, n_out, 0) : 0;
+  if (b && L->poly[b].cls) mgi_se_pl_put(L, s->eg, MG_E_ADD, none, L->poly[a].cls, L->poly[b].cls, s->cls);
+}
+/* The class of p / by; 0 if it is none. */
+static uint32_t mgi_se_pl_without(mgi_se_pl *L, uint32_t p, const mgi_se_mono *by) {
+  uint32_t t[MGI_SE_PL_TERMS], n = L->poly[p].n;
+  for (uint32_t i = 0; i < n; i++) {
+    mgi_se_mono q;
+    if (!mgi_se_pl_quo(&q, &L->mono[L->term[L->poly[p].at + i]], by) || !q.n || !(t[i] = mgi_se_pl_mono(L, &q, 0))) return 0;
+  }
+  return mgi_se_pl_poly(L, t, n, 0);
+}
+
+/* What the monomials of p share. */
+static void mgi_se_pl_content(const mgi_se_pl *L, uint32_t p, mgi_se_mono *g) {
+  *g = L->mono[L->term[L->poly[p].at]];
+  for (uint32_t i = 1; i < L->poly[p].n; i++) mgi_se_pl_gcd(g, &L->mono[L->term[L->poly[p].at + i]]);
+}
+
+/* Polynomials of several monomials that share nothing, and which of them are products of two of them. */
+static void mgi_se_pl_factors(mgi_se_pl *L) {
+  uint32_t *prim = NULL, n = 0, cap = 0, most = 0;
+  for (uint32_t c = 1; c <= L->n_cls && !L->fail; c++) {
+    uint32_t p = L->cls[c], k = L->poly[p].n, t[MGI_SE_PL_TERMS];
+    mgi_se_mono g;
+    if (k < 2 || mgi_se_pl_has_k(L, p)) continue;
+    mgi_se_pl_content(L, p, &g);
+    for (uint32_t i = 0; i < k; i++) {
+      mgi_se_mono q;
+      mgi_se_pl_quo(&q, &L->mono[L->term[L->poly[p].at + i]], &g);
+      t[i] = mgi_se_pl_mono(L, &q, 1);
+    }
+    uint32_t q = mgi_se_pl_poly(L, t, k, 1);
+    if (L->fail || L->poly[q].prim) continue;
+    uint32_t *list = (uint32_t *)mgi_se_grow(prim, &cap, n + 1, sizeof *list);
+    mgi_se_pfact *f = (mgi_se_pfact *)mgi_se_grow(L->fact, &L->cap_fact, L->n_fact + 1, sizeof *f);
+    if (list) prim = list;
+    if (f) L->fact = f;
+    if (!list || !f) { L->fail = MGI_SE_PL_MEMORY; break; }
+    if (k > most) most = k;
+    mgi_se_pfact self = { q, 0, 0 };
+    prim[n++] = q, L->fact[L->n_fact++] = self, L->poly[q].prim = L->n_fact;
+  }
+  for (uint32_t i = 0; i < n && !L->fail; i++)
+    for (uint32_t j = 0; j <= i && !L->fail; j++) {
+      if (L->poly[prim[i]].n * L->poly[prim[j]].n > most) continue;
+      uint32_t p = mgi_se_pl_times(L, prim[i], prim[j], 0);
+      if (!p || !L->poly[p].prim) continue;
+      mgi_se_pfact *f = (mgi_se_pfact *)mgi_se_grow(L->fact, &L->cap_fact, L->n_fact + 1, sizeof *f), x = { prim[i], prim[j], L->poly[p].prim };
+      if (!f) { L->fail = MGI_SE_PL_MEMORY; break; }
+      L->fact = f, L->fact[L->n_fact++] = x, L->poly[p].prim = L->n_fact;
+    }
+  free(prim);
+}
+
+/* The class of q g, q 0 standing for one. */
+static uint32_t mgi_se_pl_find(mgi_se_pl *L, uint32_t q, const mgi_se_mono *g) {
+  if (q) q = g->n ? mgi_se_pl_join(L, q, g, 0) : q;
+  else {
+    uint32_t t = g->n ? mgi_se_pl_mono(L, g, 0) : 0;
+    q = t ? mgi_se_pl_poly(L, &t, 1, 0) : 0;
+  }
+  return q ? L->poly[q].cls : 0;
+}
+
+/* All nodes of class c. */
+static void mgi_se_pl_nodes(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
+  uint32_t p = L->cls[c], n = L->poly[p].n, t[MGI_SE_PL_TERMS], q = 0;
+  mg_eattr none = { 0, 0 }, v;
+  mgi_se_pl_split split = { eg, c };
+  mgi_se_mono g, m, rest;
+  mgi_se_psub s;
+  memcpy(t, L->term + L->poly[p].at, n * sizeof *t);
+  if (n > 1) mgi_se_pl_parts(L, t, n, mgi_se_pl_part_add, &split);
+  int shifted = 0, first = -1;
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t u[MGI_SE_PL_TERMS], k = 0;
+    const mgi_se_mono *x = &L->mono[t[i]];
+    if (!mgi_se_pl_is_k(L, x)) { /* what all others share */
+      if (first < 0) g = *x, first = (int)i;
+      else mgi_se_pl_gcd(&g, x);
+      continue;
+    }
+    shifted = 1;
+    mg_eattr d = L->atom[x->a[0]].at;
+    for (uint32_t j = 0; j < n; j++) if (j != i) u[k++] = t[j];
+    if (k && (q = mgi_se_pl_poly(L, u, k, 0)) && L->poly[q].cls) mgi_se_pl_put(L, eg, MG_E_ADD_SCALAR, d, L->poly[q].cls, 0, c);
+  }
+  if (first < 0) return;
+  for (mgi_se_pl_sub_start(L, &s, &g, 1 << MGI_SE_PL_CONST); mgi_se_pl_sub_next(&s);) {
+    uint32_t u[MGI_SE_PL_TERMS];
+    mgi_se_pl_sub_mono(&s, &m);
+    if (!mgi_se_pl_value(L, &m, &v)) continue;
+    for (uint32_t i = 0; i < n; i++) {
+      mgi_se_mono x = L->mono[t[i]];
+      if (mgi_se_pl_is_k(L, &x)) {
+        mg_rational d = { L->atom[x.a[0]].at.a, L->atom[x.a[0]].at.b }, r;
+        uint32_t a = 0;
+        if (!mg_rat_mul(d, mg_rat(v.b, v.a), &r)) { u[i] = 0; break; }
+        while (a < L->n_atom && !(L->atom[a].kind == MGI_SE_PL_SHIFT && L->atom[a].at.a == r.num && L->atom[a].at.b == r.den)) a++;
+        if (a == L->n_atom) { u[i] = 0; break; }
+        mgi_se_pl_one(&rest, a);
+      } else mgi_se_pl_quo(&rest, &x, &m);
+      if (!(u[i] = mgi_se_pl_mono(L, &rest, 0))) break;
+      if (i == n - 1 && (q = mgi_se_pl_poly(L, u, n, 0)) && L->poly[q].cls) mgi_se_pl_put(L, eg, MG_E_SCALE, v, L->poly[q].cls, 0, c);
+    }
+  }
+  if (n == 1 && g.n == 1 && L->atom[g.a[0]].kind <= MGI_SE_PL_FN) {
+    const mgi_se_patom *a = &L->atom[g.a[0]];
+    mgi_se_pl_put(L, eg, (mg_eop)a->op, a->at, a->x ? L->poly[a->x].cls : 0, a->y ? L->poly[a->y].cls : 0, c);
+  }
+  if (shifted) return;
+  for (int i = 0; i < g.n; i++) {
+    if (L->atom[g.a[i]].kind != MGI_SE_PL_SUM) continue;
+    mgi_se_pl_one(&m, g.a[i]);
+    q = mgi_se_pl_without(L, p, &m);
+    if (q && L->poly[q].cls) mgi_se_pl_put(L, eg, MG_E_SUM, L->atom[g.a[i]].at, L->poly[q].cls, 0, c);
+  }
+  for (mgi_se_pl_sub_start(L, &s, &g, 1 << MGI_SE_PL_INV | 1 << MGI_SE_PL_INVP | 1 << MGI_SE_PL_CONST); mgi_se_pl_sub_next(&s);) {
+    mgi_se_mono con;
+    mgi_se_pl_sub_mono(&s, &m);
+    mgi_se_pl_quo(&rest, &g, &m);
+    q = mgi_se_pl_apart(L, &rest, &m) ? 0 : mgi_se_pl_without(L, p, &m);
+    uint32_t d = q && L->poly[q].cls ? mgi_se_pl_denominator(L, &m, 0) : 0;
+    if (!d) continue;
+    memset(&con, 0, sizeof con);
+    for (int i = 0; i < m.n; i++) { /* x / (c y) = (1/c) (x / y) */
+      const mgi_se_patom *a = &L->atom[m.a[i]];
+      if (a->kind != MGI_SE_PL_CONST) continue;
+      uint32_t k = 0;
+      mg_rational r = mg_rat(a->at.b, a->at.a);
+      while (k < L->n_atom && !(L->atom[k].kind == MGI_SE_PL_CONST && L->atom[k].at.a == r.num && L->atom[k].at.b == r.den)) k++;
+      mgi_se_pl_one(&rest, k < L->n_atom ? k : 0);
+      if (k == L->n_atom || !mgi_se_pl_mul(&con, &con, &rest)) { d = 0; break; }
+    }
+    if (d && con.n) d = mgi_se_pl_has_k(L, d) ? 0 : mgi_se_pl_join(L, d, &con, 0);
+    if (d && L->poly[d].cls) mgi_se_pl_put(L, eg, MG_E_DIV, none, L->poly[q].cls, L->poly[d].cls, c);
+  }
+  if (n > 1) {
+    mgi_se_pl_content(L, p, &g);
+    for (uint32_t i = 0; i < n; i++) {
+      mgi_se_pl_quo(&rest, &L->mono[L->term[L->poly[p].at + i]], &g);
+      if (!(t[i] = mgi_se_pl_mono(L, &rest, 0))) return;
+    }
+    q = mgi_se_pl_poly(L, t, n, 0);
+    if (!q) return;
+  }
+  mgi_se_pl_sub_start(L, &s, &g, ~0);
+  do {
+    mgi_se_pl_sub_mono(&s, &m);
+    mgi_se_pl_quo(&rest, &g, &m);
+    uint32_t f = n > 1 ? L->poly[q].prim : 0;
+    do {
+      uint32_t x = f ? L->fact[f - 1].x : 0, y = f ? L->fact[f - 1].y : 0;
+      uint32_t a = mgi_se_pl_find(L, x, &m), b = a ? mgi_se_pl_find(L, y, &rest) : 0;
+      if (a && b && mgi_se_pl_joins(L, L->cls[a], L->cls[b])) mgi_se_pl_put(L, eg, MG_E_MUL, none, a, b, c), mgi_se_pl_put(L, eg, MG_E_MUL, none, b, a, c);
+      f = f ? L->fact[f - 1].next : 0;
+    } while (f);
+  } while (mgi_se_pl_sub_next(&s) && !L->fail);
+}
+
+/* The closure of eg's terms, of which `out` are the outputs; dims[k] are the size classes of the dimensions of tensor k, of
+   class of_tensor[k], 0 < k < n_tensors.  As a frozen e-graph in *closed; map[c], for c below eg's
+   number of classes, becomes the class in it.  MG_UNSUPPORTED: requirement 2.  *outcome MG_NODES: over the limit. */
+static mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n_out, const uint32_t *of_tensor, const uint32_t *dims, uint32_t n_tensors, uint32_t max_nodes, mg_egraph **closed, uint32_t *map, mg_saturation *outcome) {
+  mgi_se_pl *L = (mgi_se_pl *)calloc(1, sizeof *L);
+  mg_egraph *g = mg_egraph_new();
+  uint32_t *of = (uint32_t *)calloc(eg->n_cls, sizeof *of);
+  *closed = NULL, *outcome = MG_SATURATED;
+  if (L) {
+    L->n_mono = L->n_poly = 1, L->mcap = L->pcap = 4096, L->max_nodes = max_nodes;
+    L->mslot = (uint32_t *)calloc(L->mcap, sizeof *L->mslot), L->pslot = (uint32_t *)calloc(L->pcap, sizeof *L->pslot);
+  }
+  if (!L || !g || !of || !L->mslot || !L->pslot) {
+    if (L) free(L->mslot), free(L->pslot);
+    free(L), free(of), mg_egraph_free(g);
+    return MG_NO_MEMORY;
+  }
+  if (mg_axiom_count() != MGI_SE_BUILTIN_AXIOMS) L->fail = MGI_SE_PL_NONE;
+  for (uint32_t k = 0; k < eg->n && !L->fail; k++) {
+    const mgi_se_enode *x = &eg->node[k];
+    of[x->cls] = mgi_se_pl_term(L, (mg_eop)x->op, eg->attr[x->attr - 1], of[x->a], of[x->b]);
+    if (!of[x->cls] && !L->fail) L->fail = MGI_SE_PL_NONE;
+  }
+  for (int k = 0; k < n_out && !L->fail; k++) mgi_se_pl_goal(L, of[out[k]]);
+  for (uint32_t k = 0; k < eg->n && !L->fail; k++) { /* denominators as they stand: their constants have left the inverses */
+    const mgi_se_enode *x = &eg->node[k];
+    if (x->op == MG_E_DIV) mgi_se_pl_goal(L, of[x->b]);
+  }
+  for (uint32_t a = 0; a < L->n_atom && !L->fail; a++) {
+    const mgi_se_patom *p = &L->atom[a];
+    if (p->kind > MGI_SE_PL_FN) continue; /* an inverse may stand under a sum of its own: it asks for none */
+    int some = 0;
+    for (uint32_t t = 1; t < n_tensors; t++) {
+      const mgi_se_poly *q = &L->poly[of[of_tensor[t]]];
+      if (!of[of_tensor[t]] || q->n != 1 || L->mono[L->term[q->at]].n != 1 || L->mono[L->term[q->at]].a[0] != a) continue;
+      L->has[a] = some ? L->has[a] & dims[t] : dims[t], some = 1;
+    }
+  }
+  for (uint32_t k = 0; k < L->n_goal && !L->fail; k++) {
+    uint32_t free_dims = 0, some = 0;
+    for (uint32_t t = 1; t < n_tensors; t++) if (of[of_tensor[t]] == L->goal[k]) free_dims |= dims[t], some = 1;
+    mgi_se_pl_classes(L, L->goal[k], some ? free_dims : ~(uint32_t)0);
+  }
+  if (!L->fail) mgi_se_pl_factors(L);
+  if (!L->fail) {
+    uint32_t n = L->n_cls + 1;
+    uint32_t *u = (uint32_t *)realloc(g->uf, n * sizeof *u);
+    if (u) g->uf = u;
+    uint32_t *f = (uint32_t *)realloc(g->first, n * sizeof *f);
+    if (f) g->first = f;
+    uint32_t *t = (uint32_t *)realloc(g->stamp, n * sizeof *t);
+    if (t) g->stamp = t;
+    if (!u || !f || !t) L->fail = MGI_SE_PL_MEMORY;
+    else {
+      g->n_cls = g->cap_cls = n;
+      for (uint32_t c = 0; c < n; c++) g->uf[c] = c, g->first[c] = g->stamp[c] = 0;
+    }
+  }
+  for (uint32_t c = 1; c <= L->n_cls && !L->fail; c++) mgi_se_pl_nodes(L, g, c);
+  mgi_se_pl_fail fail = L->fail;
+  if (!fail) {
+    for (uint32_t k = g->n; k-- > 0;) g->node[k].next = g->first[g->node[k].cls], g->first[g->node[k].cls] = k + 1;
+    for (uint32_t c = 0; c < eg->n_cls; c++) map[c] = of[c] ? L->poly[of[c]].cls : 0;
+    g->frozen = 1, *closed = g;
+  } else mg_egraph_free(g);
+  if (fail == MGI_SE_PL_NODES) *outcome = MG_NODES;
+  free(L->mono), free(L->poly), free(L->term), free(L->mslot), free(L->pslot), free(L->stamp), free(L->cls), free(L->fact), free(L), free(of);
+  return fail == MGI_SE_PL_MEMORY ? MG_NO_MEMORY : fail == MGI_SE_PL_NONE ? MG_UNSUPPORTED : MG_OK;
 }
 
 /* -------------------------------------------------------------------------------------------------- >>model
@@ -2677,6 +3426,7 @@ typedef struct mgi_se_seg {
   uint8_t fixed[MGI_SE_MAX_CLASSES], summed[MGI_SE_MAX_CLASSES]; /* summed: something reduces over it */
   mg_egraph *eg;
   uint32_t *ecls;
+  uint32_t *partner, *partner_at, n_classes; /* of class c: partner[partner_at[c]] .. partner[partner_at[c + 1] - 1], classes below n_classes */
   mg_saturation stop;
   double egraph_ms;
   int has_max, n_scale, n_shift, n_inst;
@@ -2693,7 +3443,7 @@ static void mgi_se_seg_free(mgi_se_seg *s) {
   for (int k = 0; k < MG_MAX_IN; k++) free(s->in[k]);
   for (int k = 0; k < MG_MAX_OUT; k++) free(s->out[k]);
   mg_egraph_free(s->eg);
-  free(s->ecls);
+  free(s->ecls), free(s->partner), free(s->partner_at);
   mg_classes_free(&s->cls);
   mg_graph_free(s->small);
   mg_graph_free(s->p);
@@ -2824,13 +3574,74 @@ static mg_status mgi_se_seg_terms(mgi_se_seg *s, mg_error *e) {
   return MG_OK;
 }
 
+/* The classes that some binary operator joins with each: all others need not be tried.  Counted, then filled in. */
+static mg_status mgi_se_seg_partners(mgi_se_seg *s, mg_error *e) {
+  const mg_egraph *eg = s->eg;
+  uint32_t n = eg->n_cls, *neg = (uint32_t *)calloc((size_t)eg->n_cls + eg->n + 1, sizeof *neg), *next = neg ? neg + n : NULL, *seen = (uint32_t *)calloc(n, sizeof *seen);
+  s->n_classes = n;
+  s->partner_at = (uint32_t *)calloc((size_t)n + 2, sizeof *s->partner_at);
+  if (!neg || !seen || !s->partner_at) { free(neg), free(seen); return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for the e-graph"); }
+  for (uint32_t k = 0; k < eg->n; k++) { /* neg[c]: nodes that are -1 times something, in class c; next: the list */
+    const mgi_se_enode *x = &eg->node[k];
+    if (x->op != MG_E_SCALE || eg->attr[x->attr - 1].a != -1 || eg->attr[x->attr - 1].b != 1) continue;
+    uint32_t c = mg_egraph_find(eg, x->cls);
+    next[k] = neg[c], neg[c] = k + 1;
+  }
+  for (int fill = 0; fill < 2; fill++) {
+    for (uint32_t k = 0; k < eg->n; k++) {
+      const mgi_se_enode *x = &eg->node[k];
+      if (!x->b) continue;
+      uint32_t a = mg_egraph_find(eg, x->a), b = mg_egraph_find(eg, x->b);
+      for (uint32_t i = neg[b] && x->op == MG_E_ADD ? neg[b] : 0, first = 1; first || i; i = first ? i : next[i - 1], first = 0) {
+        uint32_t y = first ? b : mg_egraph_find(eg, eg->node[i - 1].a);
+        if (!fill) s->partner_at[a]++, s->partner_at[y]++;
+        else s->partner[--s->partner_at[a]] = y, s->partner[--s->partner_at[y]] = a;
+      }
+    }
+    if (fill) break;
+    for (uint32_t c = 1; c <= n; c++) s->partner_at[c] += s->partner_at[c - 1]; /* ends; filling moves them to the starts */
+    s->partner_at[n + 1] = s->partner_at[n];
+    s->partner = (uint32_t *)malloc(((size_t)s->partner_at[n] + 1) * sizeof *s->partner);
+    if (!s->partner) { free(neg), free(seen); return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for the e-graph"); }
+  }
+  uint32_t kept = 0;
+  for (uint32_t c = 0; c < n; c++) { /* each once */
+    uint32_t from = s->partner_at[c], to = s->partner_at[c + 1];
+    s->partner_at[c] = kept;
+    for (uint32_t k = from; k < to; k++)
+      if (seen[s->partner[k]] != c + 1) seen[s->partner[k]] = c + 1, s->partner[kept++] = s->partner[k];
+  }
+  s->partner_at[n] = kept;
+  free(neg), free(seen);
+  return MG_OK;
+}
+
 /* Builds the e-graph of the segment's program, saturates and freezes it. */
 static mg_status mgi_se_seg_egraph(mgi_se_seg *s, const mg_search_config *cfg, mg_error *e) {
   const mg_graph *p = s->p;
   double t0 = mgi_se_seconds();
   mg_egraph_limits limits = cfg->egraph;
   mg_status st = mgi_se_seg_terms(s, e);
-  if (st == MG_OK) st = mg_egraph_saturate(s->eg, &limits, &s->stop, e);
+  if (st != MG_OK) return st;
+  mg_egraph *closed = NULL;
+  uint32_t out[MG_MAX_OUT], *map = (uint32_t *)calloc(s->eg->n_cls, sizeof *map), *dims = (uint32_t *)calloc(p->n_tensors, sizeof *dims);
+  if (!map || !dims) { free(map), free(dims); return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for the e-graph"); }
+  for (uint32_t k = 1; k < p->n_tensors; k++)
+    for (int d = 0; d < p->tensors[k].shape.rank; d++) {
+      mg_tensor t = { k };
+      int c = mgi_se_cls(s, t, d);
+      if (c >= 0) dims[k] |= (uint32_t)1 << s->size_class[c];
+    }
+  for (uint32_t k = 0; k < p->n_out; k++) out[k] = s->ecls[p->out[k].id];
+  st = limits.no_copies ? MG_UNSUPPORTED : mgi_se_pl_close(s->eg, out, (int)p->n_out, s->ecls, dims, p->n_tensors, limits.nodes ? limits.nodes : 20000, &closed, map, &s->stop);
+  if (closed) {
+    for (uint32_t k = 1; k < p->n_tensors; k++) s->ecls[k] = map[s->ecls[k]];
+    mg_egraph_free(s->eg);
+    s->eg = closed;
+  }
+  free(map), free(dims);
+  if (st == MG_NO_MEMORY) return mg_fail(e, st, "mg_search", "no memory for the e-graph");
+  if (st == MG_UNSUPPORTED) st = mg_egraph_saturate(s->eg, &limits, &s->stop, e);
   if (st == MG_OK && s->stop != MG_SATURATED && !limits.no_copies) {
     mg_saturation cheap;
     mg_egraph_free(s->eg), free(s->ecls);
@@ -2840,7 +3651,7 @@ static mg_status mgi_se_seg_egraph(mgi_se_seg *s, const mg_search_config *cfg, m
     if (st == MG_OK) st = mg_egraph_saturate(s->eg, &limits, &cheap, e);
   }
   if (st != MG_OK) return st;
-  mg_egraph_freeze(s->eg);
+  if (!closed) mg_egraph_freeze(s->eg);
   s->egraph_ms = 1e3 * (mgi_se_seconds() - t0);
   for (uint32_t k = 1; k < p->n_tensors; k++) s->ecls[k] = mg_egraph_find(s->eg, s->ecls[k]);
   for (uint32_t k = 0; k < mg_egraph_nodes(s->eg); k++) {
@@ -2852,7 +3663,7 @@ static mg_status mgi_se_seg_egraph(mgi_se_seg *s, const mg_search_config *cfg, m
     if (op == MG_E_SCALE) mgi_se_add_const(s->scale, &s->n_scale, c, &s->overflow);
     if (op == MG_E_ADD_SCALAR) mgi_se_add_const(s->shift, &s->n_shift, c, &s->overflow);
   }
-  return MG_OK;
+  return mgi_se_seg_partners(s, e);
 }
 
 /* Takes p over.  MG_UNSUPPORTED: no small instance, so no fused kernels for this segment. */
@@ -2943,6 +3754,9 @@ typedef struct mgi_se_frame {
   mgi_se_val *val;
   mgi_se_der *der;
   uint32_t n_val, cap_val, n_der, cap_der, *memo, memo_cap;
+  uint32_t *of_class, *alike, cap_alike; /* by e-class: the last value of it + 1; by value: the one before */
+  uint64_t *may;                         /* bits of the values that a value may be joined with */
+  uint32_t cap_may, listed;              /* listed: values in the lists */
   mg_fv *scratch;
   size_t scratch_cap, bytes;
   mg_search_stats st;
@@ -3470,6 +4284,23 @@ static int mgi_se_frame_over(mgi_se_frame *f) {
   return 0;
 }
 
+/* The values up to w of classes that some operator joins with w's, as bits; 0 if memory is out. */
+static int mgi_se_partners(mgi_se_frame *f, uint32_t w) {
+  const mgi_se_seg *s = f->s;
+  uint32_t words = w / 64 + 1;
+  uint32_t *p = (uint32_t *)mgi_se_grow(f->alike, &f->cap_alike, w + 1, sizeof *p);
+  if (p) f->alike = p;
+  uint64_t *m = (uint64_t *)mgi_se_grow(f->may, &f->cap_may, words, sizeof *m);
+  if (m) f->may = m;
+  if (!p || !m) { f->oom = 1; return 0; }
+  for (; f->listed <= w; f->listed++) f->alike[f->listed] = f->of_class[f->val[f->listed].ecls], f->of_class[f->val[f->listed].ecls] = f->listed + 1;
+  memset(f->may, 0, words * sizeof *f->may);
+  uint32_t c = f->val[w].ecls;
+  for (uint32_t k = s->partner_at[c]; k < s->partner_at[c + 1]; k++)
+    for (uint32_t u = f->of_class[s->partner[k]]; u; u = f->alike[u - 1]) f->may[(u - 1) / 64] |= (uint64_t)1 << ((u - 1) % 64);
+  return 1;
+}
+
 /* Everything with value w as an operand and no later one. */
 static void mgi_se_expand(mgi_se_frame *f, uint32_t w) {
   mg_rational none = { 0, 1 };
@@ -3492,8 +4323,16 @@ static void mgi_se_expand(mgi_se_frame *f, uint32_t w) {
   }
   int negative = 0;
   for (int k = 0; k < s->n_scale; k++) negative |= s->scale[k].num == -1 && s->scale[k].den == 1;
+  int all = !f->cfg->prune; /* without classes, and for moves that keep the expression, no pair is left out */
+  for (int k = 0; k < s->n_inst; k++) all |= s->inst[k].n_in == 2 && mg_op_row(s->inst[k].op)->abstract == MG_ABS_SAME;
+  if (!all && !mgi_se_partners(f, w)) return;
   for (uint32_t u = 0; u <= w; u++) {
     if (!(u & 63) && mgi_se_frame_over(f)) return;
+    if (!all && !(f->may[u / 64] >> (u % 64) & 1)) {
+      if (!f->may[u / 64] && u / 64 < w / 64) f->st.states += 64 - u % 64, f->st.pruned_expression += 64 - u % 64, u |= 63;
+      else f->st.states++, f->st.pruned_expression++;
+      continue;
+    }
     if (mgi_se_join_scope(f, &f->val[u], &f->val[w]) < 0) continue;
     mgi_se_try_map(f, MG_OP_ADD, none, u, w);
     if (u != w) mgi_se_try_map(f, MG_OP_MUL, none, u, w);
@@ -3573,7 +4412,8 @@ static void mgi_se_closure(mgi_se_frame *f) {
   f->blocks = f->cnt[1] * f->cnt[2] * f->cnt[3];
   f->memo_cap = 1024;
   f->memo = (uint32_t *)calloc(f->memo_cap, sizeof *f->memo);
-  if (!f->memo) { f->oom = 1; return; }
+  f->of_class = (uint32_t *)calloc(s->n_classes, sizeof *f->of_class);
+  if (!f->memo || !f->of_class) { f->oom = 1; return; }
   uint32_t w = 0, from = 0; /* from: the first value of the pass before */
   for (int pass = MGI_SE_PRE; pass <= MGI_SE_GROUP; pass++) {
     uint32_t first = f->n_val;
@@ -3603,7 +4443,7 @@ static void mgi_se_closure(mgi_se_frame *f) {
 
 static void mgi_se_frame_free(mgi_se_frame *f) {
   for (uint32_t k = 0; k < f->n_val; k++) free(f->val[k].data);
-  free(f->val), free(f->der), free(f->memo), free(f->scratch);
+  free(f->val), free(f->der), free(f->memo), free(f->scratch), free(f->of_class), free(f->alike), free(f->may);
 }
 
 /* --------------------------------------------------------------------------------------------- >>structures
