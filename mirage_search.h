@@ -1646,7 +1646,7 @@ static void mgi_se_pl_nodes(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
 }
 
 /* The closure of eg's terms, of which `out` are the outputs; dims[k] are the size classes of the dimensions of tensor k, of
-   class of_tensor[k], 0 < k < n_tensors.  As a frozen e-graph in *closed; map[c], for c below eg's
+   class of_tensor[k], 0 < k < n_tensors; NULL: without `Indices`, what rewriting finds.  As a frozen e-graph in *closed; map[c], for c below eg's
    number of classes, becomes the class in it.  MG_UNSUPPORTED: requirement 2.  *outcome MG_NODES: over the limit. */
 static mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n_out, const uint32_t *of_tensor, const uint32_t *dims, uint32_t n_tensors, uint32_t max_nodes, mg_egraph **closed, uint32_t *map, mg_saturation *outcome) {
   mgi_se_pl *L = (mgi_se_pl *)calloc(1, sizeof *L);
@@ -1673,7 +1673,8 @@ static mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n
     const mgi_se_enode *x = &eg->node[k];
     if (x->op == MG_E_DIV) mgi_se_pl_goal(L, of[x->b]);
   }
-  for (uint32_t a = 0; a < L->n_atom && !L->fail; a++) {
+  if (!dims) L->loose = ~(uint32_t)0;
+  for (uint32_t a = 0; a < L->n_atom && !L->fail && dims; a++) {
     const mgi_se_patom *p = &L->atom[a];
     if (p->kind > MGI_SE_PL_FN) continue; /* an inverse may stand under a sum of its own: it asks for none */
     int some = 0;
@@ -1685,7 +1686,7 @@ static mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n
   }
   for (uint32_t k = 0; k < L->n_goal && !L->fail; k++) {
     uint32_t free_dims = 0, some = 0;
-    for (uint32_t t = 1; t < n_tensors; t++) if (of[of_tensor[t]] == L->goal[k]) free_dims |= dims[t], some = 1;
+    for (uint32_t t = 1; t < n_tensors && dims; t++) if (of[of_tensor[t]] == L->goal[k]) free_dims |= dims[t], some = 1;
     mgi_se_pl_classes(L, L->goal[k], some ? free_dims : ~(uint32_t)0);
   }
   if (!L->fail) mgi_se_pl_factors(L);
@@ -4475,6 +4476,12 @@ typedef struct mgi_se_structure {
   double tile_us[MGI_SE_TILES];
 } mgi_se_structure;
 
+/* Counted operators by kind: no operator is of two, so the sum over kinds of what is least of each is a bound. */
+enum { MGI_SE_KINDS = 7, MGI_SE_COSTS = 16, MGI_SE_NEVER = 100 }; /* add and sub, mul, div, sum and max, accumulators, matmul, others */
+typedef struct mgi_se_paths { uint8_t of[MGI_SE_KINDS], all; double us[MGI_SE_COSTS]; } mgi_se_paths; /* us: for the uncounted too, each input's loads apart */
+
+typedef struct mgi_se_exit { uint32_t val; int8_t omap[4]; } mgi_se_exit;
+
 typedef struct mgi_se_cost { uint64_t work; double us; int64_t count[2][MGI_SE_AXES]; } mgi_se_cost;
 
 typedef struct mgi_se_walk {
@@ -4486,9 +4493,17 @@ typedef struct mgi_se_walk {
   uint32_t out[MG_MAX_OUT];
   int8_t omap[MG_MAX_OUT][4];
   int16_t *slot;                        /* by value: index in need + 1 */
+  uint64_t above[MGI_SE_SOPS], kind[MGI_SE_KINDS]; /* by index in need: what is chosen that uses it; by kind: what is chosen of it */
+  mgi_se_paths *paths;                  /* by value, below; then above */
+  uint8_t *dead;                        /* by derivation: no structure has it */
+  double trimmed;                       /* the cutoff of the last trim */
+  int64_t trim_at;                      /* steps before the next */
+  mgi_se_exit *exit;                    /* by output, where values of the frame equal it: exit[n_exit[k]] .. exit[n_exit[k + 1] - 1] */
+  uint32_t n_exit[MG_MAX_OUT + 1], cap_exit;
   uint8_t *least;                       /* by value: 1 if each of its derivations is a counted operator */
   uint8_t *over;                        /* by value: the axes that accumulators below it may run over, as bits */
   int all;                              /* the axes that some accumulator must run over */
+  uint32_t *mark, seen;                 /* mark: by value, when mgi_se_walk_choices saw it last */
   uint16_t *must, *refs;                /* by value: how many, then which values every derivation of it needs; who needs them */
   int stride;                           /* of must; a value that needs too many has a count of stride */
   int64_t ref[MGI_SE_AXES];             /* the frame's reference tile; ref[0] is 1 once there is one */
@@ -4908,9 +4923,162 @@ static void mgi_se_structure_done(mgi_se_walk *w) {
   w->best[at] = s;
 }
 
+/* Where the values of the frame equal an output, each way of cutting it by the grid's axes. */
+static int mgi_se_walk_exits(mgi_se_walk *w) {
+  mgi_se_frame *f = w->f;
+  const mg_graph *p = f->s->p;
+  for (uint32_t k = 0; k < p->n_out; k++) {
+    mg_tensor t = p->out[k];
+    int rank = p->tensors[t.id].shape.rank, choices = 1; /* each grid axis takes one of the dimensions, or none */
+    int8_t to[4] = { MG_MAP_ALL, MG_MAP_ALL, MG_MAP_ALL, MG_MAP_ALL };
+    w->n_exit[k + 1] = w->n_exit[k];
+    for (int a = 1; a <= f->n_grid; a++) choices *= a == f->group ? 1 : rank + 1;
+    for (int i = 0; i < choices; i++) {
+      mgi_se_val v;
+      memset(&v, 0, sizeof v);
+      v.rank = (int8_t)rank, v.scope = MGI_SE_PRE;
+      for (int d = 0; d < rank; d++) v.cls[d] = (int8_t)mgi_se_cls(f->s, t, d);
+      int r = i, ok = 1, none = 0;
+      for (int a = 1; a <= f->n_grid; a++) {
+        to[a] = MG_MAP_ALL;
+        if (a != f->group) to[a] = (int8_t)(r % (rank + 1) - 1), r /= rank + 1;
+        if (to[a] < 0) { none |= 1 << a; continue; } /* MG_MAP_ALL is -1 */
+        ok &= v.cls[to[a]] == f->gcls[a] && !v.mask[to[a]];
+        v.mask[to[a]] = (uint8_t)(1 << a);
+      }
+      if (!ok) continue;
+      mgi_se_slice(f, &v, f->s->out[k]);
+      if (f->oom) return 0;
+      v.fp = mgi_se_fingerprint(f, &v, f->scratch);
+      for (uint32_t j = 0; j < f->n_val; j++) {
+        const mgi_se_val *q = &f->val[j];
+        if ((q->scope & 1) || q->fp != v.fp || q->rank != v.rank || memcmp(q->cls, v.cls, sizeof v.cls) || memcmp(q->mask, v.mask, sizeof v.mask) || (q->dep & none)) continue;
+        mgi_se_exit *x = (mgi_se_exit *)mgi_se_grow(w->exit, &w->cap_exit, w->n_exit[k + 1] + 1, sizeof *x);
+        if (!x) return 0;
+        w->exit = x, x += w->n_exit[k + 1]++;
+        x->val = j;
+        memcpy(x->omap, to, sizeof to);
+      }
+    }
+  }
+  return 1;
+}
+
+/* The kind of a counted operator, -1 of another. */
+static int mgi_se_kind(int code) {
+  switch (code) {
+  case MG_OP_ADD: case MG_OP_SUB: return 0;
+  case MG_OP_MUL: return 1;
+  case MG_OP_DIV: return 2;
+  case MG_OP_SUM: case MG_OP_MAX: return 3;
+  case MG_OP_ACCUM: return 4;
+  case MG_OP_MATMUL: case MG_OP_CONCAT_MATMUL: return 5;
+  default: return mgi_se_counted(code) ? 6 : -1;
+  }
+}
+static int mgi_se_cost_kind(const mgi_se_der *d) {
+  int kind = mgi_se_kind(d->code);
+  return d->code == MG_OP_LOAD ? MGI_SE_KINDS + 1 + d->arg % (MGI_SE_COSTS - MGI_SE_KINDS - 1) : kind < 0 ? MGI_SE_KINDS : kind;
+}
+
+/* Below its value, the path through derivation i with the most operators of each kind, and of all; and the costliest. */
+static void mgi_se_paths_through(const mgi_se_walk *w, const mgi_se_paths *p, uint32_t i, mgi_se_paths *m) {
+  const mgi_se_der *d = &w->f->der[i];
+  int kind = mgi_se_kind(d->code);
+  memset(m, 0, sizeof *m);
+  for (int j = 0; j < d->n_in; j++) {
+    const mgi_se_paths *q = &p[d->in[j]];
+    for (int t = 0; t < MGI_SE_KINDS; t++) if (q->of[t] > m->of[t]) m->of[t] = q->of[t];
+    for (int t = 0; t < MGI_SE_COSTS; t++) if (q->us[t] > m->us[t]) m->us[t] = q->us[t];
+    if (q->all > m->all) m->all = q->all;
+  }
+  if (kind >= 0) m->of[kind]++, m->all++;
+  m->us[mgi_se_cost_kind(d)] += w->der_cost[i];
+}
+static int mgi_se_paths_lower(mgi_se_paths *p, const mgi_se_paths *m) { /* the least of both; 1 if that is less */
+  int less = m->all < p->all;
+  if (less) p->all = m->all;
+  for (int t = 0; t < MGI_SE_KINDS; t++) if (m->of[t] < p->of[t]) p->of[t] = m->of[t], less = 1;
+  for (int t = 0; t < MGI_SE_COSTS; t++) if (m->us[t] < p->us[t]) p->us[t] = m->us[t], less = 1;
+  return less;
+}
+static void mgi_se_paths_never(mgi_se_paths *p, uint32_t n) {
+  for (uint32_t v = 0; v < n; v++) {
+    memset(&p[v], MGI_SE_NEVER, sizeof *p);
+    for (int t = 0; t < MGI_SE_COSTS; t++) p[v].us[t] = 1e100;
+  }
+}
+
+/* Marks the derivations that no structure within the operator limit and the cutoff has, until there is no other.  Of each kind a
+   structure has as many operators, and they cost as much, as the path through the derivation, from an output down to a load, that
+   has the least; and as any output asks. */
+static void mgi_se_walk_trim(mgi_se_walk *w) {
+  mgi_se_frame *f = w->f;
+  uint32_t n = f->n_val;
+  mgi_se_paths *below = w->paths, *above = w->paths + n + 1, out, m;
+  for (int more = 1, again; more;) {
+    mgi_se_paths_never(w->paths, 2 * n + 2);
+    for (again = 1; again;) {
+      again = 0;
+      for (uint32_t v = 0; v < n; v++)
+        for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
+          if (w->dead[i - 1]) continue;
+          mgi_se_paths_through(w, below, i - 1, &m);
+          if (m.all < MGI_SE_NEVER) again |= mgi_se_paths_lower(&below[v], &m);
+        }
+    }
+    memset(&out, 0, sizeof out);
+    for (uint32_t k = 0; k < f->s->p->n_out; k++) {
+      mgi_se_paths_never(&m, 1);
+      for (uint32_t x = w->n_exit[k]; x < w->n_exit[k + 1]; x++) mgi_se_paths_lower(&m, &below[w->exit[x].val]), memset(&above[w->exit[x].val], 0, sizeof *above);
+      for (int t = 0; t < MGI_SE_KINDS; t++) if (m.of[t] > out.of[t]) out.of[t] = m.of[t];
+      for (int t = 0; t < MGI_SE_COSTS; t++) if (m.us[t] > out.us[t]) out.us[t] = m.us[t];
+    }
+    for (again = 1; again;) {
+      again = 0;
+      for (uint32_t v = n; v-- > 0;)
+        for (uint32_t i = above[v].all < MGI_SE_NEVER ? f->val[v].der : 0; i; i = f->der[i - 1].next) {
+          const mgi_se_der *d = &f->der[i - 1];
+          int kind = mgi_se_kind(d->code);
+          if (w->dead[i - 1]) continue;
+          m = above[v];
+          if (kind >= 0) m.of[kind]++, m.all++;
+          m.us[mgi_se_cost_kind(d)] += w->der_cost[i - 1];
+          for (int j = 0; j < d->n_in; j++) again |= mgi_se_paths_lower(&above[d->in[j]], &m);
+        }
+    }
+    more = 0;
+    for (uint32_t v = 0; v < n; v++)
+      for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
+        int sum = 0;
+        double us = 0;
+        if (w->dead[i - 1]) continue;
+        mgi_se_paths_through(w, below, i - 1, &m);
+        for (int t = 0; t < MGI_SE_KINDS; t++) sum += m.of[t] + above[v].of[t] > out.of[t] ? m.of[t] + above[v].of[t] : out.of[t];
+        for (int t = 0; t < MGI_SE_COSTS; t++) us += m.us[t] + above[v].us[t] > out.us[t] ? m.us[t] + above[v].us[t] : out.us[t];
+        if (m.all + above[v].all > f->cfg->max_block_ops || sum > f->cfg->max_block_ops || us > w->cutoff) w->dead[i - 1] = 1, more = 1;
+      }
+  }
+  w->trimmed = w->cutoff, w->trim_at = w->steps * 2 + 20000;
+}
+
+/* Takes out the derivations that are marked. */
+static void mgi_se_walk_drop_dead(mgi_se_walk *w) {
+  mgi_se_frame *f = w->f;
+  for (uint32_t v = 0; v < f->n_val; v++)
+    for (uint32_t *link = &f->val[v].der; *link;)
+      if (w->dead[*link - 1]) *link = f->der[*link - 1].next;
+      else link = &f->der[*link - 1].next;
+}
+
 /* Orders each value's derivations by the work of the whole tree below, at small sizes: a guess, for the order only. */
 static int mgi_se_walk_order(mgi_se_walk *w) {
   mgi_se_frame *f = w->f;
+  w->paths = (mgi_se_paths *)malloc((2 * (size_t)f->n_val + 2) * sizeof *w->paths), w->dead = (uint8_t *)calloc(f->n_der + 1, 1);
+  w->der_cost = (double *)calloc(f->n_der + 1, sizeof *w->der_cost), w->cutoff = 1e300;
+  if (!w->paths || !w->dead || !w->der_cost) return 0;
+  mgi_se_walk_trim(w);
+  mgi_se_walk_drop_dead(w);
   double *best = (double *)malloc((f->n_val + 1) * sizeof *best), *cost = (double *)malloc((f->n_der + 1) * sizeof *cost);
   w->slot = (int16_t *)calloc(f->n_val + 1, sizeof *w->slot), w->least = (uint8_t *)calloc(f->n_val + 1, 1), w->over = (uint8_t *)calloc(f->n_val + 1, 1);
   w->order = (uint32_t *)malloc((f->n_der + 1) * sizeof *w->order), w->first = (uint32_t *)malloc((f->n_val + 1) * sizeof *w->first);
@@ -4960,8 +5128,8 @@ static int mgi_se_walk_must(mgi_se_walk *w) {
   uint32_t n = f->n_val, words = n / 64 + 1;
   uint64_t *set = (uint64_t *)malloc((size_t)(n + 2) * words * sizeof *set), *one = set + (size_t)n * words, *all = one + words;
   w->stride = MGI_SE_SOPS + 2;
-  w->must = (uint16_t *)calloc((size_t)(n + 1) * (size_t)w->stride, sizeof *w->must), w->refs = (uint16_t *)calloc(n + 1, sizeof *w->refs);
-  if (!set || !w->must || !w->refs || n > 65535) { free(set); return 0; }
+  w->must = (uint16_t *)calloc((size_t)(n + 1) * (size_t)w->stride, sizeof *w->must), w->refs = (uint16_t *)calloc(n + 1, sizeof *w->refs), w->mark = (uint32_t *)calloc(n + 1, sizeof *w->mark);
+  if (!set || !w->must || !w->refs || !w->mark || n > 65535) { free(set); return 0; }
   memset(set, 0xFF, (size_t)n * words * sizeof *set);
   for (int again = 1; again;) {
     again = 0;
@@ -4987,9 +5155,8 @@ static int mgi_se_walk_must(mgi_se_walk *w) {
     }
   }
   free(set);
-  w->der_cost = (double *)calloc(f->n_der + 1, sizeof *w->der_cost), w->least_cost = (double *)calloc(n + 1, sizeof *w->least_cost);
-  w->cutoff = 1e300;
-  return w->der_cost && w->least_cost;
+  w->least_cost = (double *)calloc(n + 1, sizeof *w->least_cost);
+  return w->least_cost != NULL;
 }
 
 /* Puts value v on the list; 0 if the limits do not let it. */
@@ -4998,6 +5165,7 @@ static int mgi_se_walk_need(mgi_se_walk *w, uint32_t v) {
   const uint16_t *m = w->must + (size_t)v * (size_t)w->stride;
   if (w->n_need == MGI_SE_SOPS || *m == w->stride) return 0;
   for (int k = 1; k <= *m; k++) if (!w->refs[m[k]]++) w->bound += w->least[m[k]], w->cost_now += w->least_cost[m[k]];
+  w->above[w->n_need] = 0;
   w->need[w->n_need++] = v;
   w->slot[v] = (int16_t)w->n_need;
   return 1;
@@ -5011,10 +5179,60 @@ static void mgi_se_walk_drop(mgi_se_walk *w, int n_need) {
   }
 }
 
+static int mgi_se_bits(uint64_t x) {
+  int n = 0;
+  for (; x; x &= x - 1) n++;
+  return n;
+}
+
 static void mgi_se_walk_swap(mgi_se_walk *w, int a, int b) {
   uint32_t v = w->need[a];
   w->need[a] = w->need[b], w->need[b] = v;
+  uint64_t above = w->above[a];
+  w->above[a] = w->above[b], w->above[b] = above;
   w->slot[w->need[a]] = (int16_t)(a + 1), w->slot[w->need[b]] = (int16_t)(b + 1);
+}
+
+/* How many derivations of need[j] the limits let, by what each needs that is not needed yet; not counted past `most`. */
+static int mgi_se_walk_choices(mgi_se_walk *w, int j, int most) {
+  const mgi_se_frame *f = w->f;
+  uint32_t v = w->need[j];
+  int n = 0;
+  for (uint32_t i = w->first[v]; i < w->first[v + 1] && n < most; i++) {
+    if (w->dead[w->order[i]]) continue;
+    const mgi_se_der *d = &f->der[w->order[i]];
+    int counted = w->bound + w->extra + (mgi_se_counted(d->code) && !w->least[v]), fits = 1;
+    double cost = w->cost_now + w->der_cost[w->order[i]] - w->least_cost[v];
+    w->seen++;
+    for (int x = 0; x < d->n_in && fits; x++) {
+      uint32_t u = d->in[x];
+      if (w->slot[u]) { fits = u != v && !(w->above[j] >> (w->slot[u] - 1) & 1); continue; } /* no cycles */
+      const uint16_t *m = w->must + (size_t)u * (size_t)w->stride;
+      fits = *m < w->stride;
+      for (int q = 1; q <= *m && fits; q++) {
+        if (w->refs[m[q]] || w->mark[m[q]] == w->seen) continue;
+        w->mark[m[q]] = w->seen, counted += w->least[m[q]], cost += w->least_cost[m[q]];
+        fits = counted <= f->cfg->max_block_ops && cost <= w->cutoff;
+      }
+    }
+    n += fits && counted <= f->cfg->max_block_ops && cost <= w->cutoff;
+  }
+  return n;
+}
+
+/* At least so many counted operators has a choice for need[k] and all after it: of each kind those chosen, and those that are
+   chosen above a value and needed below it. */
+static int mgi_se_walk_least(const mgi_se_walk *w, int k) {
+  int sum = 0;
+  for (int t = 0; t < MGI_SE_KINDS; t++) {
+    int most = mgi_se_bits(w->kind[t]);
+    for (int j = k; j < w->n_need; j++) {
+      int m = w->paths[w->need[j]].of[t];
+      if (m && (m += mgi_se_bits(w->kind[t] & w->above[j])) > most) most = m;
+    }
+    sum += most;
+  }
+  return sum;
 }
 
 /* Chooses for need[k] and all after it; of these the one with the fewest derivations goes first.
@@ -5023,81 +5241,67 @@ static void mgi_se_walk_from(mgi_se_walk *w, int k, int over) {
   mgi_se_frame *f = w->f;
   if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = w->full = w->ended = 1; return; }
   if (!(++w->steps & 1023) && mgi_se_frame_over(f)) { w->full = w->ended = 1; return; }
-  if (k == w->n_need) { if (over == w->all) mgi_se_structure_done(w); return; }
+  if (k == w->n_need) {
+    if (over == w->all) mgi_se_structure_done(w);
+    if (w->cutoff < w->trimmed && w->steps >= w->trim_at) mgi_se_walk_trim(w);
+    return;
+  }
   int may = over;
   for (int j = k; j < w->n_need; j++) may |= w->over[w->need[j]];
   if (may != w->all) return;
-  int was = w->n_need, next = k;
-  for (int j = k + 1; j < was; j++)
-    if (w->first[w->need[j] + 1] - w->first[w->need[j]] < w->first[w->need[next] + 1] - w->first[w->need[next]]) next = j;
+  int was = w->n_need, next = k, least = 1 << 30;
+  for (int j = k; j < was && least; j++) {
+    int n = mgi_se_walk_choices(w, j, least);
+    if (n < least) least = n, next = j;
+  }
+  if (!least) return;
   mgi_se_walk_swap(w, k, next);
   uint32_t v = w->need[k];
   for (uint32_t i = w->first[v]; i < w->first[v + 1] && !w->full; i++) {
+    if (w->dead[w->order[i]]) continue;
     const mgi_se_der *d = &f->der[w->order[i]];
-    int c = mgi_se_counted(d->code) && !w->least[v], fits = 1;
+    int c = mgi_se_counted(d->code) && !w->least[v], fits = 1, kind = mgi_se_kind(d->code), n_in = 0;
+    uint64_t above[4];
     w->choice[k] = w->order[i];
-    for (int j = 0; j < d->n_in && fits; j++) fits = mgi_se_walk_need(w, d->in[j]);
+    if (kind >= 0) w->kind[kind] |= 1ull << k;
+    for (; n_in < d->n_in && (fits = mgi_se_walk_need(w, d->in[n_in])); n_in++) above[n_in] = w->above[w->slot[d->in[n_in]] - 1], w->above[w->slot[d->in[n_in]] - 1] |= w->above[k] | 1ull << k;
     double more = w->der_cost[w->order[i]] - w->least_cost[v];
     w->extra += c, w->cost_now += more;
-    if (!fits || w->bound + w->extra > f->cfg->max_block_ops) f->st.pruned_limit++;
+    if (!fits || w->bound + w->extra > f->cfg->max_block_ops || mgi_se_walk_least(w, k + 1) > f->cfg->max_block_ops) f->st.pruned_limit++;
     else if (w->cost_now > w->cutoff) f->st.pruned_bound++;
     else mgi_se_walk_from(w, k + 1, d->code == MG_OP_ACCUM ? over | 1 << d->map[0] : over);
     w->extra -= c, w->cost_now -= more;
+    while (n_in-- > 0) w->above[w->slot[d->in[n_in]] - 1] = above[n_in];
+    if (kind >= 0) w->kind[kind] &= ~(1ull << k);
     mgi_se_walk_drop(w, was);
   }
   mgi_se_walk_swap(w, k, next);
 }
 
-/* Output k in every place where a value of the frame equals it; then the structures of each combination. */
+/* The structures of each combination of the exits of outputs k and after. */
 static void mgi_se_outputs(mgi_se_walk *w, int k) {
   mgi_se_frame *f = w->f;
-  const mg_graph *p = f->s->p;
-  if (k == (int)p->n_out) {
-    int fits = 1, cut = f->group ? 1 << f->group : 0, last = 0;
-    for (int j = 0; j < k; j++) for (int a = 1; a <= f->n_grid; a++) if (w->omap[j][a] >= 0) cut |= 1 << a;
-    for (int j = 0; j < k; j++) if (f->val[w->out[j]].scope > last) last = f->val[w->out[j]].scope;
-    if (cut != (2 << f->n_grid) - 2) return; /* an axis that cuts no output, or */
-    if (last < (f->group ? MGI_SE_GROUP : f->loop[1] >= 0 ? MGI_SE_POST2 : f->loop[0] >= 0 ? MGI_SE_POST : MGI_SE_PRE)) return; /* lends it nothing: the frame without it */
-    for (int first = !w->ref[0]; first >= 0; first--) { /* first: up to one structure, whose best tile is the reference */
-      w->n_need = w->bound = w->extra = 0, w->n_out = k, w->cost_now = 0, w->first_only = first;
-      for (int j = 0; j < k && fits; j++) fits = mgi_se_walk_need(w, w->out[j]);
-      if (fits && w->bound <= f->cfg->max_block_ops) mgi_se_walk_from(w, 0, 0);
-      else f->st.pruned_limit++;
-      mgi_se_walk_drop(w, 0);
-      if (first && !w->ref[0] && !f->cfg->structure) break; /* there is none */
-      if (first && !w->ended) w->full = 0;
+  if (k < (int)f->s->p->n_out) {
+    for (uint32_t x = w->n_exit[k]; x < w->n_exit[k + 1]; x++) {
+      w->out[k] = w->exit[x].val;
+      memcpy(w->omap[k], w->exit[x].omap, sizeof w->omap[k]);
+      mgi_se_outputs(w, k + 1);
     }
     return;
   }
-  mg_tensor t = p->out[k];
-  int rank = p->tensors[t.id].shape.rank;
-  int8_t to[4] = { MG_MAP_ALL, MG_MAP_ALL, MG_MAP_ALL, MG_MAP_ALL };
-  int choices = 1; /* each grid axis takes one of the dimensions, or none */
-  for (int a = 1; a <= f->n_grid; a++) choices *= a == f->group ? 1 : rank + 1;
-  for (int i = 0; i < choices; i++) {
-    mgi_se_val v;
-    memset(&v, 0, sizeof v);
-    v.rank = (int8_t)rank, v.scope = MGI_SE_PRE;
-    for (int d = 0; d < rank; d++) v.cls[d] = (int8_t)mgi_se_cls(f->s, t, d);
-    int r = i, ok = 1, none = 0;
-    for (int a = 1; a <= f->n_grid; a++) {
-      to[a] = MG_MAP_ALL;
-      if (a != f->group) to[a] = (int8_t)(r % (rank + 1) - 1), r /= rank + 1;
-      if (to[a] < 0) { none |= 1 << a; continue; } /* MG_MAP_ALL is -1 */
-      ok &= v.cls[to[a]] == f->gcls[a] && !v.mask[to[a]];
-      v.mask[to[a]] = (uint8_t)(1 << a);
-    }
-    if (!ok) continue;
-    mgi_se_slice(f, &v, f->s->out[k]);
-    if (f->oom) return;
-    v.fp = mgi_se_fingerprint(f, &v, f->scratch);
-    for (uint32_t j = 0; j < f->n_val; j++) {
-      const mgi_se_val *q = &f->val[j];
-      if ((q->scope & 1) || q->fp != v.fp || q->rank != v.rank || memcmp(q->cls, v.cls, sizeof v.cls) || memcmp(q->mask, v.mask, sizeof v.mask) || (q->dep & none)) continue;
-      w->out[k] = j;
-      memcpy(w->omap[k], to, sizeof to);
-      mgi_se_outputs(w, k + 1);
-    }
+  int fits = 1, cut = f->group ? 1 << f->group : 0, last = 0;
+  for (int j = 0; j < k; j++) for (int a = 1; a <= f->n_grid; a++) if (w->omap[j][a] >= 0) cut |= 1 << a;
+  for (int j = 0; j < k; j++) if (f->val[w->out[j]].scope > last) last = f->val[w->out[j]].scope;
+  if (cut != (2 << f->n_grid) - 2) return; /* an axis that cuts no output, or */
+  if (last < (f->group ? MGI_SE_GROUP : f->loop[1] >= 0 ? MGI_SE_POST2 : f->loop[0] >= 0 ? MGI_SE_POST : MGI_SE_PRE)) return; /* lends it nothing: the frame without it */
+  for (int first = !w->ref[0]; first >= 0; first--) { /* first: up to one structure, whose best tile is the reference */
+    w->n_need = w->bound = w->extra = 0, w->n_out = k, w->cost_now = 0, w->first_only = first;
+    for (int j = 0; j < k && fits; j++) fits = mgi_se_walk_need(w, w->out[j]);
+    if (fits && w->bound <= f->cfg->max_block_ops) mgi_se_walk_from(w, 0, 0);
+    else f->st.pruned_limit++;
+    mgi_se_walk_drop(w, 0);
+    if (first && !w->ref[0] && !f->cfg->structure) break; /* there is none */
+    if (first && !w->ended) w->full = 0;
   }
 }
 
@@ -5600,7 +5804,7 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
   f->s = S->seg, f->cfg = &S->cfg, f->end = S->end;
   mgi_se_closure(f);
   if (w) w->f = f, w->gpu = S->cfg.gpu, w->show = &R->lock;
-  if (w && !f->oom && mgi_se_walk_order(w) && mgi_se_walk_must(w)) mgi_se_outputs(w, 0);
+  if (w && !f->oom && mgi_se_walk_exits(w) && mgi_se_walk_order(w) && mgi_se_walk_must(w)) mgi_se_outputs(w, 0);
   else f->oom = 1;
   r.seg = S->seg_id, r.frame = k, r.n = w ? w->n_best : 0, r.cut = f->cut;
   r.count[0] = f->st.states, r.count[1] = f->st.pruned_expression, r.count[2] = f->st.pruned_shape, r.count[3] = f->st.pruned_duplicate;
@@ -5611,7 +5815,7 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
   S->oom |= f->oom, R->late |= f->late;
   for (int i = 0; i < MGI_SE_PROBES; i++) R->probe_ns[i] += f->probe_ns[i];
   pthread_mutex_unlock(&R->lock);
-  if (w) free(w->slot), free(w->best), free(w->least), free(w->over), free(w->order), free(w->first), free(w->cost), free(w->must), free(w->refs), free(w->der_cost), free(w->least_cost);
+  if (w) free(w->slot), free(w->best), free(w->least), free(w->over), free(w->order), free(w->first), free(w->cost), free(w->must), free(w->refs), free(w->der_cost), free(w->least_cost), free(w->paths), free(w->exit), free(w->mark), free(w->dead);
   free(w);
   mgi_se_frame_free(f);
 }
