@@ -3125,6 +3125,7 @@ extern "C" __attribute__((visibility("default"))) int mgi_runner_run(mgi_runner_
 #include <sys/auxv.h>
 #endif
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -3171,8 +3172,9 @@ MGI_FN int64_t mgi_cd_place(const mg_shape *s, const int64_t *stride, int64_t at
 /* ---- child processes */
 typedef struct mgi_child { int pid, fd; size_t n; char out[16384]; } mgi_child; /* keeps the first 16 KiB of what it says */
 
-/* Starts argv[0] from the PATH, standard output and error to a pipe, killed after timeout_s.  0 if it could not. */
-MGI_FN int mgi_child_start(mgi_child *c, const char *const *argv, int timeout_s) {
+/* Starts argv[0] from the PATH, standard output and error to a pipe, killed after timeout_s; what it starts has as much
+   processor time, and `bytes` of memory (0: any).  0 if it could not. */
+MGI_FN int mgi_child_limited(mgi_child *c, const char *const *argv, int timeout_s, int64_t bytes) {
   int fd[2];
   c->pid = -1;
   c->n = 0;
@@ -3191,6 +3193,10 @@ MGI_FN int mgi_child_start(mgi_child *c, const char *const *argv, int timeout_s)
     dup2(fd[1], 2);
     close(fd[0]);
     if (fd[1] > 2) close(fd[1]);
+    struct rlimit most = {(rlim_t)timeout_s, (rlim_t)timeout_s}; /* its children hold the pipe, and no alarm ends them */
+    setrlimit(RLIMIT_CPU, &most);
+    most.rlim_cur = most.rlim_max = (rlim_t)bytes;
+    if (bytes) setrlimit(RLIMIT_AS, &most);
     alarm((unsigned)timeout_s);
     execvp(argv[0], (char *const *)argv);
     _exit(127);
@@ -3199,6 +3205,7 @@ MGI_FN int mgi_child_start(mgi_child *c, const char *const *argv, int timeout_s)
   c->fd = fd[0];
   return 1;
 }
+MGI_FN int mgi_child_start(mgi_child *c, const char *const *argv, int timeout_s) { return mgi_child_limited(c, argv, timeout_s, 0); }
 /* In a forked child: a fault ends it, whatever its parent does about faults. */
 MGI_FN void mgi_child_signals(void) {
   static const int all[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGPIPE, SIGTERM, SIGINT};
@@ -4255,6 +4262,7 @@ MGI_FN void mgi_check_finish(mgi_child *c, int timeout_s, mgi_check_record *r) {
   }
   r->status = MG_NOT_FOUND;
   if (code == 256 + SIGALRM) snprintf(r->difference, sizeof r->difference, "the emulated kernel did not end within %d s", timeout_s);
+  else if (code < 256) snprintf(r->difference, sizeof r->difference, "the emulated kernel ends its process (status %d)", code);
   else snprintf(r->difference, sizeof r->difference, "the emulated kernel faults (signal %d): memory outside of every array", code - 256);
 }
 
@@ -4317,7 +4325,7 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int
     argv[n++] = "c++";
     argv[n++] = source;
     argv[n++] = NULL;
-    if (mgi_child_start(&child[k], argv, timeout_s)) started++;
+    if (mgi_child_limited(&child[k], argv, timeout_s, (int64_t)4 << 30)) started++; /* any text may come in */
     else s = mg_fail(e, MG_MACHINE, cxx, "cannot start it: %s", strerror(errno));
   }
   for (int k = 0; k < started; k++) {

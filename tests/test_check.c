@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "copy.h"
@@ -556,6 +557,11 @@ static void compiler_faults(void **state) {
   assert_non_null(strstr(e.msg, "this is no kernel"));
   assert_int_equal(mg_cuda_check(g, "int other;\n", &c, &r, &e), MG_BAD_INPUT);
   assert_non_null(strstr(e.msg, "entry points"));
+  c.timeout_s = 2; /* what the compiler starts ends too: it holds the pipe, and would read on until no memory is left */
+  const time_t began = time(NULL);
+  assert_true(mg_cuda_check(g, "#include \"/dev/zero\"\n", &c, &r, &e) != MG_OK);
+  assert_true(time(NULL) - began < 60);
+  c.timeout_s = 0;
   c.full_size = 0;
   assert_int_equal(mg_cuda_check(g, copy_kernel, &c, &r, &e), MG_BAD_INPUT);
   assert_non_null(strstr(e.msg, "named constant"));
