@@ -50,6 +50,7 @@
      >>plan        emitter: which tensor lives where, shared memory, barriers
      >>values      emitter: elementwise expressions, inlined where they are used
      >>steps       emitter: one operator after the other
+     >>schedule    emitter: in which order, for the fewest barriers
      >>file        emitter: the whole file
 
    CONFIGURATION (define before including)
@@ -70,7 +71,8 @@
                 factor, wherever that cancels in what is stored (softmax; not: exp stored by itself)
      site       a place where an inlined expression is evaluated, element by element, on valid elements only
      plan       keys obeyed: stages (1..8), warps_m, warps_n, warps_k (their product times 32 is `threads`), merge (cluster
-                or workspace), ring (block or warp)
+                or workspace), ring (block or warp), schedule (written, depth
+                or room; else the best of these: >>schedule)
      ring       with ring=warp, where warps_m = warps_n = 1 and the loop permits it, every warp brings the part of the
                 contraction that it multiplies into a ring of its own, and no barrier stands in the loop
      strip      a kernel that reads whole rows, joins each to one value and writes whole rows keeps them in registers
@@ -5471,6 +5473,7 @@ typedef struct mgi_cu_emit {
   const mg_graph *g;
   const char *arch;
   int64_t shared_limit;
+  int sms, sm_threads;
   mg_classes cls;
   mg_error *e;
   mg_status st;
@@ -5481,6 +5484,10 @@ typedef struct mgi_cu_emit {
   int blas;                  /* 1: cuBLAS is called, and has its workspace */
   int n_launches, n_graphs;
 } mgi_cu_emit;
+
+/* A step of the schedule: an operator; a tensor that is materialised; or neither, where a loop begins. */
+typedef struct mgi_cu_entry { uint32_t op, tensor, scope; mg_dtype type; } mgi_cu_entry;
+enum { MGI_CU_WANTS = 32 };
 
 typedef struct mgi_cu_kernel {
   mgi_cu_emit *em;
@@ -5511,6 +5518,14 @@ typedef struct mgi_cu_kernel {
   uint8_t *late;             /* by operator: it stands behind the merge */
   uint8_t own[MG_MAX_AXES + 1]; /* by loop: every warp has a ring of its own */
   uint32_t strip;            /* a load whose elements, and those of its like, are in registers (rows, threads); or 0 */
+  mgi_cu_entry *order;       /* what is written, in which order: n_ops + MG_MAX_AXES + MGI_CU_WANTS entries at most */
+  int n_order, merge_at;     /* merge_at: from this entry on all stands behind the merge */
+  uint32_t writing;          /* the operator that is being written */
+  mgi_cu_entry want[MGI_CU_WANTS]; /* what was materialised when it was needed, and for which operator */
+  int n_want;
+  uint8_t *tiled;            /* by elementwise operator: as written it makes a tile of its own */
+  int64_t meets;             /* barriers that one block comes to */
+  int roomy;                 /* 1: shared memory that no block of the grid would use may be spent */
   int dependent, waited;     /* 1: it has mg_grid_wait; 1: that has been written */
   uint32_t shift;            /* the exponential whose rows have a running maximum, or 0 */
   int shift_declared, agreed; /* agreed: the warps that share a row have the same one */
@@ -5560,9 +5575,16 @@ MGI_FN int mgi_cu_obj_new(mgi_cu_kernel *K, int64_t bytes) {
   o->read = o->written = o->pending = o->reads = o->writes = 0;
   return K->n_obj++;
 }
+/* How often a block comes to what stands here. */
+MGI_FN int64_t mgi_cu_trips(const mgi_cu_kernel *K) {
+  int64_t n = 1;
+  for (uint32_t a = K->loop; a && n < 1 << 20; a = K->b->axes[a].parent) n *= K->b->axes[a].extent;
+  return n;
+}
 MGI_FN void mgi_cu_barrier(mgi_cu_kernel *K) {
   mgi_cu_line(K, "mg_sync();");
   K->passed++;
+  K->meets += mgi_cu_trips(K);
   for (int k = 0; k < K->n_obj; k++) K->obj[k].read = K->obj[k].reads, K->obj[k].written = K->obj[k].writes;
 }
 /* A new step: barriers from here on stand after what came before. */
@@ -5605,6 +5627,14 @@ MGI_FN void mgi_cu_loop_lifetimes(mgi_cu_kernel *K, uint32_t loop, int open) {
     if (o->begin > K->body_step[loop]) o->begin = K->body_step[loop];
   }
 }
+/* The blocks that an SM may have at once by its threads and, with K->roomy, by what the grid has for it; at least 1. */
+MGI_FN int64_t mgi_cu_most(const mgi_cu_kernel *K) {
+  int64_t blocks = 1, most = K->em->sm_threads / K->threads;
+  if (!K->roomy) return most;
+  for (uint32_t a = 1; a <= 3 && blocks < 1 << 30; a++) blocks *= K->b->axes[a].extent;
+  blocks = (blocks + K->em->sms - 1) / K->em->sms;
+  return blocks < most ? blocks : most;
+}
 MGI_FN void mgi_cu_lay_out(mgi_cu_kernel *K) {
   const int64_t sm = K->em->shared_limit + 1024; /* of an SM; each block takes 1024 bytes more than it asks for */
   mg_memory_piece tight[MGI_CU_OBJECTS], loose[MGI_CU_OBJECTS];
@@ -5619,7 +5649,7 @@ MGI_FN void mgi_cu_lay_out(mgi_cu_kernel *K) {
     mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory, or more than 2^62 bytes of shared memory");
     return;
   }
-  int64_t most = 2048 / K->threads, by_tight = sm / (least + 1024), by_loose = sm / (room + 1024);
+  int64_t most = mgi_cu_most(K), by_tight = sm / (least + 1024), by_loose = sm / (room + 1024);
   if (by_tight > most) by_tight = most;
   if (by_loose > most) by_loose = most;
   const mg_memory_piece *plan = by_loose < by_tight || by_loose < 1 ? tight : loose;
@@ -5959,6 +5989,10 @@ MGI_FN void mgi_cu_materialise(mgi_cu_kernel *K, uint32_t t, mg_dtype type) {
   int rows = mgi_cu_pad_to(v->rows, 16), cols = mgi_cu_pad_to(v->cols, 16), bytes = mg_dtype_bytes(type), pitch = mgi_cu_pitch(cols, bytes);
   char sink[200], rv[800], cv[800];
   if (K->em->st != MG_OK) return;
+  if (!K->pass && K->writing && K->b->tensors[t].scope == K->loop && K->n_want < MGI_CU_WANTS) {
+    const mgi_cu_entry want = {K->writing, t, K->loop, type};
+    K->want[K->n_want++] = want;
+  }
   int home_fragment = v->home == MGI_CU_AT_FRAGMENT, from = K->step + 1, barriers = K->passed;
   uint32_t acc = home_fragment ? t : mgi_cu_prepare(K, t, 1);
   if (home_fragment) mgi_cu_begin(K);
@@ -7428,14 +7462,244 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
   mgi_cu_strip_analyse(K);
 }
 
-/* Writes declarations and body for the layout so far. */
+/* ------------------------------------------------------------------------------------------------- >>schedule
+   The steps of a scope, as a graph without cycles: i after j, and, where i reads in shared memory what j writes there, a
+   barrier between them.  A loop begins with a barrier of its own, so it is one for what stands before it too.
+
+   The fewest barriers: between two of them everything runs that can; with nothing left to run, a loop comes next if one
+   can, else a barrier.  Running a step that needs nothing never hurts, as it only adds to what is done; a loop first costs
+   nothing, as it has to come, and whatever it would have separated later a barrier separates for the same price.  Which of
+   several loops comes first, or whether a load is waited for first, is tried out.  Loads under way arrive in their order: a
+   node that reads one waits for it and for those before it, with a barrier after; of the ready ones the node that waits for
+   the latest goes first.
+
+   Loads are no steps where they go out ahead; else each comes no earlier than what is written before it.  Three schedules
+   are compared: `written`, in the order of the text; `depth`, with the fewest barriers; and `room`, the same where pieces
+   share addresses only if more blocks of the grid fit an SM by it.  The plan names one; else the first with the fewest
+   barriers counts that takes no more shared memory than `written`. */
+enum { MGI_CU_NODES = 64 };
+typedef struct mgi_cu_dag {
+  int n, loops;
+  uint64_t after[MGI_CU_NODES], apart[MGI_CU_NODES]; /* sets of nodes; apart: with a barrier between */
+  uint64_t load, loop;
+  int need[MGI_CU_NODES];    /* loads that are under way have numbers: the last one that the node reads; 0: none */
+  int brings[MGI_CU_NODES];  /* LOOP: what has arrived when it begins */
+} mgi_cu_dag;
+
+MGI_FN int mgi_cu_dag_run(const mgi_cu_dag *d, uint64_t done, uint64_t fresh, int arrived, int n, int barriers, int best, int *order, int *out) {
+  const uint64_t all = d->n == 64 ? ~(uint64_t)0 : ((uint64_t)1 << d->n) - 1;
+  while (barriers < best) {
+    for (int pass = 0; pass < 2; pass++) /* loads first */
+      for (int k = 0; k < d->n; k++) {
+        const uint64_t bit = (uint64_t)1 << k;
+        if ((done & bit) || (d->loop & bit) || (!pass && !(d->load & bit)) || (d->after[k] & ~done) || (d->apart[k] & fresh) || d->need[k] > arrived) continue;
+        done |= bit, fresh |= bit;
+        order[n++] = k;
+        pass = 0, k = -1;
+      }
+    if (done == all) {
+      memcpy(out, order, (size_t)n * sizeof *order);
+      return barriers;
+    }
+    int next = -1, ready = 0, many = 0;
+    for (int k = 0; k < d->n; k++) { /* who waits for the latest load goes first: the others' have arrived then */
+      if ((done >> k & 1) || (d->after[k] & ~done)) continue;
+      if (d->loop >> k & 1) ready++;
+      else if (d->need[k] > arrived && (next < 0 || d->need[k] > d->need[next])) next = k;
+    }
+    many = d->loops <= 5 && ready + (next >= 0) > 1;
+    for (int k = 0; k < d->n && ready; k++) {
+      if (!(d->loop >> k & 1) || (done >> k & 1) || (d->after[k] & ~done)) continue;
+      const int here = d->brings[k] > arrived ? d->brings[k] : arrived;
+      order[n] = k;
+      best = mgi_cu_dag_run(d, done | (uint64_t)1 << k, (uint64_t)1 << k, here, n + 1, barriers, best, order, out);
+      if (!many) return best;
+    }
+    if (ready && next < 0) return best;
+    barriers++;
+    fresh = 0;
+    if (next < 0) continue;
+    arrived = d->need[next];
+    order[n++] = next;
+    done |= (uint64_t)1 << next;
+    fresh = (uint64_t)1 << next;
+  }
+  return best;
+}
+/* The order of the nodes with the fewest barriers, and their number. */
+MGI_FN int mgi_cu_dag_order(const mgi_cu_dag *d, int *out) {
+  int order[MGI_CU_NODES];
+  return mgi_cu_dag_run(d, 0, 0, 0, 0, 0, 1 << 20, order, out);
+}
+
+typedef enum mgi_cu_how { MGI_CU_WRITTEN, MGI_CU_DEPTH, MGI_CU_ROOM, MGI_CU_HOWS } mgi_cu_how;
+static const char *const mgi_cu_how_name[] = {"written", "depth", "room"};
+static_assert(sizeof mgi_cu_how_name / sizeof *mgi_cu_how_name == MGI_CU_HOWS, "one name a schedule");
+
+MGI_FN int mgi_cu_merges(const mgi_cu_kernel *K, const mg_op_node *o) {
+  int merges = 0;
+  for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++) merges |= o->map.to[a] != MG_MAP_NONE && (K->merged >> a & 1);
+  return merges;
+}
+/* Whether writing operator k writes anything; values that are inlined, and loads of a ring, do not. */
+MGI_FN int mgi_cu_is_step(const mgi_cu_kernel *K, const mgi_cu_val_info *fresh, uint32_t k) {
+  const mg_op_node *o = &K->b->ops[k];
+  if (o->code == MG_OP_LOAD) return !o->scope && !(K->ahead && !K->late[k]);
+  if (mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX)) return fresh[o->out[0].id].home != MGI_CU_AT_INLINE && !K->own[o->scope];
+  if (o->code == MG_OP_ACCUM) return (mgi_cu_lifts(K, o) && fresh[o->in[0].id].in_place) || mgi_cu_merges(K, o);
+  return o->code == MG_OP_STORE || mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) || fresh[o->out[0].id].settles != 0 || K->tiled[k];
+}
+/* What operator k leaves behind is read in shared memory. */
+MGI_FN int mgi_cu_leaves_shared(const mgi_cu_kernel *K, const mgi_cu_val_info *fresh, uint32_t k) {
+  const mg_op_node *o = &K->b->ops[k];
+  const mgi_cu_val_info *v = &fresh[o->out[0].id];
+  if (o->code == MG_OP_LOAD) return !(v->sites == 1 && v->site_store);
+  if (o->code == MG_OP_ACCUM && fresh[o->in[0].id].in_place) return mgi_cu_leaves_shared(K, fresh, K->b->tensors[o->in[0].id].op);
+  if (mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) return (v->chain ? K->wn : K->wk) > 1;
+  return !v->settles;
+}
+
+/* The nodes of one scope, on one side of the merge. */
+typedef struct mgi_cu_scope {
+  mgi_cu_dag dag;
+  mgi_cu_entry node[MGI_CU_NODES];
+  const mgi_cu_val_info *fresh;
+  uint32_t scope;
+  int late;
+} mgi_cu_scope;
+
+/* The loop right inside of `scope` that `inner` is in, or 0. */
+MGI_FN uint32_t mgi_cu_child(const mg_graph *b, uint32_t inner, uint32_t scope) {
+  uint32_t a = inner;
+  while (a && b->axes[a].parent != scope) a = b->axes[a].parent;
+  return a;
+}
+/* Node i reads tensor t: it comes after what makes t's leaves. */
+MGI_FN void mgi_cu_node_reads(const mgi_cu_kernel *K, mgi_cu_scope *S, int i, uint32_t t) {
+  const uint32_t p = K->b->tensors[t].op;
+  const mg_op_node *o = &K->b->ops[p];
+  for (int j = 0; j < S->dag.n; j++)
+    if (j != i && S->node[j].tensor == t) {
+      S->dag.after[i] |= (uint64_t)1 << j, S->dag.apart[i] |= (uint64_t)1 << j;
+      return;
+    }
+  for (int j = 0; j < S->dag.n; j++) {
+    const mgi_cu_entry *n = &S->node[j];
+    const int loop = !n->op && !n->tensor;
+    if (j == i || n->tensor || (loop ? o->scope == S->scope || mgi_cu_child(K->b, o->scope, S->scope) != n->scope : n->op != p)) continue;
+    S->dag.after[i] |= (uint64_t)1 << j;
+    if (!loop && mgi_cu_leaves_shared(K, S->fresh, p)) S->dag.apart[i] |= (uint64_t)1 << j;
+  }
+  if (o->code == MG_OP_LOAD && !S->scope && !o->scope && K->ahead && !K->late[p] && mgi_cu_leaves_shared(K, S->fresh, p)) {
+    int number = 1;
+    for (uint32_t k = 1; k < p; k++) number += K->b->ops[k].code == MG_OP_LOAD && !K->b->ops[k].scope && !K->late[k];
+    if (number > S->dag.need[i]) S->dag.need[i] = number;
+  }
+  if (mgi_cu_is_step(K, S->fresh, p) || o->code == MG_OP_LOAD) return;
+  if (o->code == MG_OP_ACCUM && mgi_cu_lifts(K, o)) { /* a loop joins it, in a tile */
+    const uint32_t child = mgi_cu_child(K->b, K->b->tensors[o->in[0].id].scope, S->scope);
+    for (int j = 0; j < S->dag.n; j++)
+      if (j != i && child && !S->node[j].op && !S->node[j].tensor && S->node[j].scope == child) S->dag.after[i] |= (uint64_t)1 << j, S->dag.apart[i] |= (uint64_t)1 << j;
+    return;
+  }
+  for (int k = 0; k < o->n_in; k++) mgi_cu_node_reads(K, S, i, o->in[k].id);
+}
+/* Appends the steps of `scope` to K->order, scheduled; 0 if there are too many. */
+MGI_FN int mgi_cu_schedule_scope(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, uint32_t scope, int late) {
+  const mg_graph *b = K->b;
+  mgi_cu_scope *S = (mgi_cu_scope *)calloc(1, sizeof *S);
+  int order[MGI_CU_NODES], ok = S != NULL;
+  if (!S) return 0;
+  S->fresh = fresh;
+  S->scope = scope;
+  S->late = late;
+  for (uint32_t k = 1; k < b->n_ops && ok; k++) {
+    mgi_cu_entry n = {k, 0, scope, MG_F32};
+    if (K->late[k] != late) continue;
+    if (b->ops[k].scope != scope) {
+      n.op = 0;
+      n.scope = mgi_cu_child(b, b->ops[k].scope, scope);
+      for (int j = 0; j < S->dag.n; j++)
+        if (!S->node[j].op && !S->node[j].tensor && S->node[j].scope == n.scope) n.scope = 0;
+      if (!n.scope) continue;
+    } else if (!mgi_cu_is_step(K, fresh, k)) continue;
+    for (int w = 0; w < K->n_want && n.op; w++) { /* what this operator needs in a tile comes first */
+      int there = 0;
+      for (int j = 0; j < S->dag.n; j++) there |= S->node[j].tensor == K->want[w].tensor;
+      if (K->want[w].op != k || K->want[w].scope != scope || there) continue;
+      ok &= S->dag.n < MGI_CU_NODES - 1;
+      if (!ok) break;
+      S->node[S->dag.n] = K->want[w];
+      S->node[S->dag.n++].op = 0;
+    }
+    ok &= S->dag.n < MGI_CU_NODES;
+    if (!ok) break;
+    if (!n.op && !K->own[n.scope]) S->dag.loop |= (uint64_t)1 << S->dag.n, S->dag.loops++;
+    if (n.op && b->ops[k].code == MG_OP_LOAD) S->dag.load |= (uint64_t)1 << S->dag.n;
+    S->node[S->dag.n++] = n;
+  }
+  for (int i = 0; i < S->dag.n && ok; i++) {
+    const mgi_cu_entry *n = &S->node[i];
+    if (n->op) {
+      for (int j = 0; j < b->ops[n->op].n_in && b->ops[n->op].code != MG_OP_LOAD; j++) mgi_cu_node_reads(K, S, i, b->ops[n->op].in[j].id);
+      if (b->ops[n->op].code == MG_OP_LOAD) /* not before what is written before it, other loads apart */
+        S->dag.after[i] |= (((uint64_t)1 << i) - 1) & ~S->dag.load;
+    } else if (n->tensor) mgi_cu_node_reads(K, S, i, n->tensor);
+    else {
+      for (uint32_t k = 1; k < b->n_ops; k++)
+        for (int j = 0; j < b->ops[k].n_in && b->ops[k].code != MG_OP_LOAD; j++)
+          if (b->ops[k].scope && K->late[k] == late && mgi_cu_child(b, b->ops[k].scope, scope) == n->scope) {
+            const uint32_t t = b->ops[k].in[j].id;
+            if (b->tensors[t].scope == scope || !mgi_cu_child(b, b->tensors[t].scope, n->scope)) mgi_cu_node_reads(K, S, i, t);
+          }
+      S->dag.after[i] &= ~((uint64_t)1 << i);
+      if (!K->own[n->scope]) { /* it begins with a barrier, when all that was asked for before it is there */
+        S->dag.apart[i] = 0;
+        S->dag.need[i] = 0;
+        for (uint32_t k = 1; k < b->n_ops && (!b->ops[k].scope || mgi_cu_child(b, b->ops[k].scope, scope) != n->scope) && !scope; k++)
+          S->dag.brings[i] += b->ops[k].code == MG_OP_LOAD && !b->ops[k].scope && !K->late[k];
+      }
+    }
+  }
+  if (ok && mgi_cu_dag_order(&S->dag, order) == 1 << 20) ok = 0;
+  for (int i = 0; i < S->dag.n && ok; i++) {
+    const mgi_cu_entry *n = &S->node[order[i]];
+    K->order[K->n_order++] = *n;
+    if (!n->op && !n->tensor) ok = mgi_cu_schedule_scope(K, fresh, n->scope, late);
+  }
+  free(S);
+  return ok;
+}
+/* Fills in K->order.  0 if it is not to be had so. */
+MGI_FN int mgi_cu_schedule(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, mgi_cu_how how) {
+  const mg_graph *b = K->b;
+  K->n_order = 0;
+  for (int late = 0; late < 2; late++) {
+    if (late) K->merge_at = K->n_order;
+    if (how != MGI_CU_WRITTEN) {
+      if (!mgi_cu_schedule_scope(K, fresh, 0, late)) return 0;
+      continue;
+    }
+    uint32_t in = 0;
+    for (uint32_t k = 1; k < b->n_ops; k++) {
+      const mgi_cu_entry step = {k, 0, b->ops[k].scope, MG_F32}, enter = {0, 0, b->ops[k].scope, MG_F32};
+      if (K->late[k] != late) continue;
+      if (mgi_cu_is_step(K, fresh, k) || (b->ops[k].n_out && mg_op_row(b->ops[k].code)->elementwise)) K->order[K->n_order++] = step;
+      else if (b->ops[k].scope && b->ops[k].scope != in) K->order[K->n_order++] = enter;
+      in = b->ops[k].scope;
+    }
+  }
+  return 1;
+}
+
+/* Writes declarations and body for the layout and the schedule so far. */
 MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh) {
   const mg_graph *b = K->b;
   mgi_cu_ring ring[MG_MAX_AXES + 1];
-  int stores = 0;
   memcpy(K->v, fresh, b->n_tensors * sizeof *fresh);
   K->pass = pass;
   K->n_obj = K->step = K->registers = K->passed = 0;
+  K->meets = 0;
   K->decl.n = K->body.n = 0;
   K->loop = 0;
   memset(ring, 0, sizeof ring);
@@ -7449,44 +7713,92 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
   if (K->merged && K->cluster) mgi_cu_line(K, "mg_cluster_begun();");
   if (K->owners) mgi_cu_str_put(&K->decl, "  typedef mg_owners<%d, %d, %s> owners;\n", K->own_rows, K->own_cols, K->group_size);
   mgi_cu_start_loads(K, ring);
-  for (int late = 0; late <= (K->merged != 0); late++) {
-    stores = 0;
-    K->behind = late;
-    for (uint32_t k = 1; k <= b->n_ops && K->em->st == MG_OK; k++) {
-      const mg_op_node *o = &b->ops[k];
-      if (k < b->n_ops && K->late[k] != late) {
-        stores += o->code == MG_OP_STORE;
-        continue;
+  K->behind = 0;
+  for (int i = 0; i <= K->n_order && K->em->st == MG_OK; i++) {
+    const mgi_cu_entry end = {0, 0, 0, MG_F32}, *n = i < K->n_order ? &K->order[i] : &end;
+    const uint32_t k = n->op;
+    const mg_op_node *o = &b->ops[k];
+    if (K->merged && i == K->merge_at) {
+      if (K->loop) mgi_cu_enter(K, 0, ring);
+      mgi_cu_merge_done(K);
+      K->behind = 1;
+    }
+    if (n->scope != K->loop || (!k && !n->tensor)) mgi_cu_enter(K, n->scope, ring);
+    K->writing = k;
+    if (n->tensor && !K->v[n->tensor].copy) mgi_cu_materialise(K, n->tensor, n->type);
+    if (!k || K->em->st != MG_OK) continue;
+    switch (o->code) {
+      case MG_OP_LOAD: if (!K->v[o->out[0].id].var[0]) mgi_cu_load_step(K, k); break; /* not yet under way */
+      case MG_OP_MATMUL: case MG_OP_CONCAT_MATMUL: mgi_cu_matmul_step(K, k); break;
+      case MG_OP_SUM: case MG_OP_MAX: mgi_cu_reduce_step(K, k); break;
+      case MG_OP_STORE: {
+        int index = 0;
+        for (uint32_t j = 1; j < k; j++) index += b->ops[j].code == MG_OP_STORE;
+        mgi_cu_store_step(K, k, index);
+        break;
       }
-      uint32_t scope = k < b->n_ops ? o->scope : 0;
-      if (scope != K->loop) mgi_cu_enter(K, scope, ring);
-      if (k == b->n_ops) break;
-      switch (o->code) {
-        case MG_OP_LOAD: if (!scope && !K->v[o->out[0].id].var[0]) mgi_cu_load_step(K, k); break; /* not yet under way */
-        case MG_OP_MATMUL: case MG_OP_CONCAT_MATMUL: mgi_cu_matmul_step(K, k); break;
-        case MG_OP_SUM: case MG_OP_MAX: if (K->v[o->out[0].id].home != MGI_CU_AT_INLINE && !K->own[scope]) mgi_cu_reduce_step(K, k); break;
-        case MG_OP_STORE: mgi_cu_store_step(K, k, stores++); break;
-        case MG_OP_ACCUM: {
-          uint32_t in = o->in[0].id;
-          int merges = 0;
-          for (uint32_t a = 1; a <= 3; a++) merges |= o->map.to[a] != MG_MAP_NONE && (K->merged >> a & 1);
-          if (mgi_cu_lifts(K, o) && K->v[in].in_place) {
-            mgi_cu_quote(K, o);
-            if (mgi_cu_is_op(mgi_cu_producer(K, in), MG_OP_SUM, MG_OP_MAX)) mgi_cu_reduce_done(K, b->tensors[in].op, o->out[0].id);
-            else mgi_cu_acc_done(K, in, o->out[0].id);
-          } else if (merges) mgi_cu_quote(K, o);
-          if (merges) mgi_cu_merge_step(K, k, mgi_cu_lifts(K, o) ? o->out[0].id : in);
-          break;
-        }
-        default:
-          if (o->n_out && K->v[o->out[0].id].settles) mgi_cu_settle_step(K, o->out[0].id);
-          else if (o->n_out && mgi_cu_wants_tile(K, o->out[0].id)) mgi_cu_materialise(K, o->out[0].id, b->tensors[o->out[0].id].dtype);
-          else if (o->n_out && mg_op_row(o->code)->elementwise) mgi_cu_vector_step(K, o->out[0].id);
-          break;
+      case MG_OP_ACCUM: {
+        uint32_t in = o->in[0].id;
+        const int merges = mgi_cu_merges(K, o);
+        if (mgi_cu_lifts(K, o) && K->v[in].in_place) {
+          mgi_cu_quote(K, o);
+          if (mgi_cu_is_op(mgi_cu_producer(K, in), MG_OP_SUM, MG_OP_MAX)) mgi_cu_reduce_done(K, b->tensors[in].op, o->out[0].id);
+          else mgi_cu_acc_done(K, in, o->out[0].id);
+        } else if (merges) mgi_cu_quote(K, o);
+        if (merges) mgi_cu_merge_step(K, k, mgi_cu_lifts(K, o) ? o->out[0].id : in);
+        break;
+      }
+      default: {
+        const uint32_t t = o->out[0].id;
+        const int was = K->v[t].copy;
+        if (K->v[t].settles) mgi_cu_settle_step(K, t);
+        else if (mgi_cu_wants_tile(K, t)) mgi_cu_materialise(K, t, b->tensors[t].dtype);
+        else if (mg_op_row(o->code)->elementwise) mgi_cu_vector_step(K, t);
+        if (!pass && !was && K->v[t].copy) K->tiled[k] = 1;
+        break;
       }
     }
-    if (K->merged && !late) mgi_cu_merge_done(K);
   }
+  K->writing = 0;
+}
+/* One schedule, written out twice: for its layout, then for the barriers that this one asks for.  0 if it is not to be had. */
+MGI_FN int mgi_cu_try(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, mgi_cu_how how) {
+  const int wants = K->n_want;
+  K->roomy = how == MGI_CU_ROOM;
+  if (K->em->st != MG_OK || !mgi_cu_schedule(K, fresh, how)) return 0;
+  mgi_cu_pass(K, 0, fresh);
+  if (how) K->n_want = wants; /* those of the first pass count */
+  if (K->em->st == MG_OK) mgi_cu_lay_out(K);
+  if (K->em->st == MG_OK) mgi_cu_pass(K, 1, fresh);
+  return K->em->st == MG_OK;
+}
+/* Schedule and layout for K->stages: as the plan has it, else as written, or another that is better by the rule above. */
+MGI_FN void mgi_cu_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
+  const char *plan = mg_plan_get(K->b, "schedule");
+  const int64_t limit = K->em->shared_limit;
+  int given = -1, best = MGI_CU_WRITTEN, at = MGI_CU_WRITTEN;
+  for (int how = 0; how < MGI_CU_HOWS && plan; how++)
+    if (!strcmp(plan, mgi_cu_how_name[how])) given = how;
+  if (plan && given < 0) {
+    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's schedule=%.40s: want written, depth or room", plan);
+    return;
+  }
+  K->n_want = 0;
+  memset(K->tiled, 0, K->b->n_ops);
+  if (!mgi_cu_try(K, fresh, MGI_CU_WRITTEN)) return;
+  const int64_t room = K->shared;
+  int64_t meets = K->meets;
+  for (int how = MGI_CU_WRITTEN + 1; how < MGI_CU_HOWS; how++) {
+    if (given >= 0 && given != how) continue;
+    const int had = mgi_cu_try(K, fresh, (mgi_cu_how)how);
+    at = how;
+    if (K->em->st != MG_OK) return;
+    if (!had && given == how) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "schedule=%s: more than %d steps in one scope", plan, (int)MGI_CU_NODES);
+    if (!had || (given < 0 && (K->shared > room || room > limit || K->meets >= meets))) continue;
+    best = how;
+    meets = K->meets;
+  }
+  if (at != best) mgi_cu_try(K, fresh, (mgi_cu_how)best);
 }
 
 /* Pointer to kernel-level tensor t, as the launch function has it. */
@@ -7513,10 +7825,14 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
   mgi_cu_val_info *v = (mgi_cu_val_info *)calloc(b->n_tensors, sizeof *v), *fresh = (mgi_cu_val_info *)calloc(b->n_tensors, sizeof *v);
   char text[400];
   uint8_t *late = (uint8_t *)calloc(b->n_ops, 1);
-  if (!K || !v || !fresh || !late) mgi_cu_emit_fail(em, MG_NO_MEMORY, name, "no memory");
+  mgi_cu_entry *order = (mgi_cu_entry *)calloc(b->n_ops + MG_MAX_AXES + MGI_CU_WANTS, sizeof *order);
+  uint8_t *tiled = (uint8_t *)calloc(b->n_ops, 1);
+  if (!K || !v || !fresh || !late || !order || !tiled) mgi_cu_emit_fail(em, MG_NO_MEMORY, name, "no memory");
   else {
     K->em = em;
     K->late = late;
+    K->order = order;
+    K->tiled = tiled;
     K->b = b;
     K->above = above;
     K->number = number;
@@ -7535,9 +7851,8 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
     const int want = given ? (int)given : 3;
     K->ahead = 1;
     for (K->stages = want; em->st == MG_OK;) {
-      mgi_cu_pass(K, 0, fresh);
-      mgi_cu_lay_out(K);
-      if (K->shared <= em->shared_limit) break;
+      mgi_cu_decide(K, fresh);
+      if (em->st != MG_OK || K->shared <= em->shared_limit) break;
       const int least = given || K->stages == 1;
       if (K->ahead) K->ahead = 0; /* loads that are needed at different times may share addresses */
       else if (least && K->cluster && !mg_plan_get(b, "merge")) K->cluster = K->owners = 0, K->ahead = 1, K->stages = want; /* the parts of a whole group may be too much for one block */
@@ -7546,7 +7861,6 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
         mgi_cu_emit_fail(em, MG_UNSUPPORTED, name, "a block takes %lld bytes of shared memory at %d stage%s, %s gives it %lld", (long long)K->shared, K->stages, K->stages == 1 ? "" : "s", em->arch,
                       (long long)em->shared_limit);
     }
-    if (em->st == MG_OK) mgi_cu_pass(K, 1, fresh);
   }
   if (em->st == MG_OK) {
     mgi_cu_str *s = &em->kernels, *l = &em->launches;
@@ -7609,6 +7923,8 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
   }
   free(K);
   free(late);
+  free(order);
+  free(tiled);
   free(v);
   free(fresh);
 }
@@ -7865,7 +8181,8 @@ MGI_FN void mgi_cu_emit_io(const mgi_cu_emit *em, mgi_cu_str *s, const char *wha
 }
 
 MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char *certificate, char **text, mg_error *e) {
-  static const struct { const char *arch; int64_t shared; } archs[] = {{"sm_80", 166912}, {"sm_86", 101376}, {"sm_89", 101376}, {"sm_90", 232448}, {"sm_90a", 232448}};
+  static const struct { const char *arch; int64_t shared; int sms, threads; } archs[] = {/* of a block; of the GPU; of an SM */
+    {"sm_80", 166912, 108, 2048}, {"sm_86", 101376, 68, 1536}, {"sm_89", 101376, 128, 1536}, {"sm_90", 232448, 132, 2048}, {"sm_90a", 232448, 132, 2048}};
   mgi_cu_emit em_, *em = &em_;
   mgi_cu_str out = {NULL, 0, 0, 0};
   char name[300], dim[1400];
@@ -7874,7 +8191,7 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
   em->e = e;
   em->arch = arch ? arch : "sm_90a";
   for (size_t k = 0; k < sizeof archs / sizeof *archs; k++)
-    if (!strcmp(archs[k].arch, em->arch)) em->shared_limit = archs[k].shared;
+    if (!strcmp(archs[k].arch, em->arch)) em->shared_limit = archs[k].shared, em->sms = archs[k].sms, em->sm_threads = archs[k].threads;
   if (!em->shared_limit) return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_emit", "architecture '%.40s': want sm_80, sm_86, sm_89, sm_90 or sm_90a", em->arch);
   if (!g || g->level != MG_KERNEL) return mg_fail(e, MG_BAD_INPUT, "mg_cuda_emit", "want a program");
   if (strlen(g->name) > 100) return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_emit", "the program's name has more than 100 characters");

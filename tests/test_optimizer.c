@@ -1,4 +1,4 @@
-/* The optimizer: shared memory as dynamic storage allocation, against brute force and Z3.
+/* The optimizer: shared memory as dynamic storage allocation, against brute force and Z3; schedules, against every order.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_optimizer.c -o build/test_optimizer -lcmocka -lm -lpthread -ldl && build/test_optimizer [SEED [CASES]] */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
@@ -222,6 +222,170 @@ static void test_memory_edges(void **state) {
   assert_int_equal(mg_memory_plan(p, 2, 1, &exact), 3 * ((int64_t)1 << 60));
 }
 
+/* ---- schedules */
+/* Barriers of the best order: one stands where a node reads what was written since the last; a loop is one. */
+static int every_schedule(const mgi_cu_dag *d, uint64_t done, uint64_t fresh, int arrived, int barriers, int best) {
+  if (barriers >= best) return best;
+  if (done == ((uint64_t)1 << d->n) - 1) return barriers;
+  for (int k = 0; k < d->n; k++) {
+    const uint64_t bit = (uint64_t)1 << k;
+    if ((done & bit) || (d->after[k] & ~done)) continue;
+    if (d->loop & bit) best = every_schedule(d, done | bit, bit, d->brings[k] > arrived ? d->brings[k] : arrived, barriers, best);
+    else if ((d->apart[k] & fresh) || d->need[k] > arrived) best = every_schedule(d, done | bit, bit, d->need[k] > arrived ? d->need[k] : arrived, barriers + 1, best);
+    else best = every_schedule(d, done | bit, fresh | bit, arrived, barriers, best);
+  }
+  return best;
+}
+static void test_schedule_brute(void **state) {
+  int several = 0;
+  (void)state;
+  for (int c = 0; c < cases; c++) {
+    mgi_cu_dag d;
+    int order[MGI_CU_NODES], at[8], p[8];
+    memset(&d, 0, sizeof d);
+    d.n = 1 + pick(7);
+    for (int k = 0; k < d.n; k++) p[k] = k;
+    for (int k = d.n - 1; k > 0; k--) { /* node p[k] comes after some of p[0 .. k-1] */
+      int j = pick(k + 1), t = p[k];
+      p[k] = p[j], p[j] = t;
+    }
+    for (int k = 0; k < d.n; k++) {
+      const int loop = pick(4) == 0;
+      if (loop) d.loop |= (uint64_t)1 << p[k], d.loops++;
+      else if (pick(4) == 0) d.load |= (uint64_t)1 << p[k];
+      if (loop) d.brings[p[k]] = pick(3);
+      else if (pick(3) == 0) d.need[p[k]] = 1 + pick(4);
+      for (int j = 0; j < k; j++)
+        if (pick(3) == 0) {
+          d.after[p[k]] |= (uint64_t)1 << p[j];
+          if (!loop && pick(3)) d.apart[p[k]] |= (uint64_t)1 << p[j];
+        }
+    }
+    several += d.loops > 1;
+    const int barriers = mgi_cu_dag_order(&d, order), least = every_schedule(&d, 0, 0, 0, 0, 100);
+    assert_int_equal(barriers, least);
+    uint64_t done = 0, fresh = 0;
+    int n = 0, arrived = 0;
+    for (int k = 0; k < d.n; k++) at[order[k]] = k;
+    for (int k = 0; k < d.n; k++) {
+      const uint64_t bit = (uint64_t)1 << order[k];
+      assert_int_equal(at[order[k]], k); /* each once */
+      assert_false(d.after[order[k]] & ~done);
+      if (d.loop & bit) {
+        fresh = 0;
+        if (d.brings[order[k]] > arrived) arrived = d.brings[order[k]];
+      } else if ((d.apart[order[k]] & fresh) || d.need[order[k]] > arrived) {
+        fresh = 0, n++;
+        if (d.need[order[k]] > arrived) arrived = d.need[order[k]];
+      }
+      done |= bit, fresh |= bit;
+    }
+    assert_int_equal(n, barriers);
+  }
+  assert_true(several > 0);
+}
+
+static mg_graph *parse(const char *text) {
+  mg_error e;
+  mg_graph *g = NULL;
+  memset(&e, 0, sizeof e);
+  if (mg_parse(text, strlen(text), "test", NULL, &g, &e) != MG_OK) fail_msg("line %d: %s: %s\n%s", e.line, e.where, e.msg, text);
+  return g;
+}
+static int barriers_of(const char *text) {
+  mg_error e;
+  char *cu = NULL;
+  mg_graph *g = parse(text);
+  int n = 0;
+  if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s: %s\n%s", e.where, e.msg, text);
+  for (char *at = cu; (at = strstr(at, "mg_sync();")) != NULL; at++) n++;
+  mg_string_free(cu);
+  mg_graph_free(g);
+  return n;
+}
+/* Statements in every order in which each is defined before it is used, loads and loops in the one that they have; *least and *most get their fewest and most barriers. */
+typedef struct body { const char *head, *tail, *line[12]; int n; } body;
+static int names(const char *line, const char *name) { /* `name` stands in it as a word */
+  size_t n = strlen(name);
+  for (const char *at = line; (at = strstr(at, name)) != NULL; at++) {
+    const char *word = "abcdefghijklmnopqrstuvwxyz0123456789_";
+    if ((at == line || !strchr(word, at[-1])) && (!at[n] || !strchr(word, at[n]))) return 1;
+  }
+  return 0;
+}
+static void every_text(const body *B, int *order, int depth, int *least, int *most, int *count) {
+  if (depth == B->n) {
+    char text[3000];
+    size_t at = (size_t)snprintf(text, sizeof text, "%s", B->head);
+    for (int k = 0; k < B->n; k++) at += (size_t)snprintf(text + at, sizeof text - at, "  %s\n", B->line[order[k]]);
+    snprintf(text + at, sizeof text - at, "  plan { schedule=written%s", B->tail);
+    int n = barriers_of(text);
+    if (n < *least) *least = n;
+    if (n > *most) *most = n;
+    ++*count;
+    return;
+  }
+  for (int k = 0; k < B->n; k++) {
+    int ready = 1;
+    for (int j = 0; j < depth; j++) ready &= order[j] != k;
+    for (int j = 0; j < k && (strstr(B->line[k], "load ") || !strncmp(B->line[k], "for", 3)); j++) { /* loads go out in their order */
+      int done = !strstr(B->line[j], "load ") && strncmp(B->line[j], "for", 3) != 0;
+      for (int i = 0; i < depth; i++) done |= order[i] == j;
+      ready &= done;
+    }
+    for (int j = 0; j < B->n && ready; j++) { /* all that it names is defined */
+      char line[200], *name, *rest;
+      int done = j == k;
+      for (int i = 0; i < depth; i++) done |= order[i] == j;
+      if (done) continue;
+      snprintf(line, sizeof line, "%s", B->line[j]);
+      for (name = strtok_r(line, "\n", &rest); name; name = strtok_r(NULL, "\n", &rest)) { /* a loop defines several */
+        char *is = strstr(name, " = ");
+        if (!is) continue;
+        *is = 0;
+        while (*name == ' ') name++;
+        ready &= !names(B->line[k], name);
+      }
+    }
+    if (!ready) continue;
+    order[depth] = k;
+    every_text(B, order, depth + 1, least, most, count);
+  }
+}
+static const body bodies[] = {
+  {"program rows\ninput X : f16[32, 256]\nO = kernel grid=(x=2) threads=128 {\n", " }\n}\noutput O\n",
+   {"a = load X {x->0}", "s = sum(a, dim=1)", "m = max(a, dim=1)", "n = div(a, s)", "t = sum(sqr(n), dim=1)", "u = sum(sub(a, m), dim=1)", "o = add(div(n, t), u)", "store o {x->0}"}, 8},
+  {"program lora\ninput X : f16[16, 256]\ninput W : f16[256, 64]\ninput A : f16[256, 16]\ninput B : f16[16, 64]\nO = kernel grid=(x=2) threads=128 {\n", " warps_m=1 warps_n=1 warps_k=4 }\n}\noutput O\n",
+   {"x = load X {x->*}", "w = load W {x->1}", "a = load A {x->*}", "b = load B {x->1}", "p = matmul(x, w)", "q = matmul(x, a)", "r = matmul(q, b)", "o = add(p, r)", "store o {x->1}"}, 9},
+  {"program loop\ninput X : f16[16, 256]\ninput W : f16[256, 64]\ninput G : f16[16, 32]\ninput B : f16[32, 64]\nO = kernel grid=(x=2) threads=128 {\n", " warps_m=1 warps_n=1 warps_k=4 stages=2 }\n}\noutput O\n",
+   {"g = load G {x->*}", "v = sum(sqr(g), dim=1)", "h = div(g, v)", "y = sum(h, dim=1)", "for i=4 {\n  a = load X {x->*, i->1}\n  w = load W {x->1, i->0}\n  p = matmul(a, w)\n  }", "c = accum(p) {i->+}",
+    "b = load B {x->1}", "o = add(add(c, matmul(h, b)), y)", "store o {x->1}"}, 9},
+};
+static void test_schedule_every_order(void **state) {
+  (void)state;
+  for (size_t k = 0; k < sizeof bodies / sizeof *bodies; k++) {
+    const body *B = &bodies[k];
+    int order[12], least = 1 << 20, most = 0, count = 0;
+    char text[3000];
+    size_t at = (size_t)snprintf(text, sizeof text, "%s", B->head);
+    every_text(B, order, 0, &least, &most, &count);
+    for (int j = 0; j < B->n; j++) at += (size_t)snprintf(text + at, sizeof text - at, "  %s\n", B->line[j]);
+    snprintf(text + at, sizeof text - at, "  plan { schedule=room%s", B->tail);
+    const int n = barriers_of(text);
+    print_message("%d orders: %d to %d barriers; scheduled: %d\n", count, least, most, n);
+    assert_true(n <= least); /* fewer where a tile that an operator needs is made before its turn */
+    assert_true(count >= 5 && most > least);
+  }
+}
+static void test_schedule_given(void **state) {
+  mg_error e;
+  mg_graph *g = parse("program bad\ninput X : f16[32, 256]\nO = kernel grid=(x=2) threads=128 {\n  a = load X {x->0}\n  store exp(a) {x->0}\n  plan { schedule=late }\n}\noutput O\n");
+  (void)state;
+  assert_int_equal(mg_cuda_emittable(g, NULL, &e), MG_UNSUPPORTED);
+  assert_non_null(strstr(e.msg, "schedule=late: want written, depth or room"));
+  mg_graph_free(g);
+}
+
 int main(int argc, char **argv) {
   if (argc > 1) seed = strtoull(argv[1], NULL, 10);
   if (argc > 2) cases = atoi(argv[2]);
@@ -229,6 +393,8 @@ int main(int argc, char **argv) {
   print_message("seed %llu, %d cases\n", (unsigned long long)seed, cases);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_memory_brute), cmocka_unit_test(test_memory_z3), cmocka_unit_test(test_memory_beyond_the_clique), cmocka_unit_test(test_memory_large), cmocka_unit_test(test_memory_edges),
+    cmocka_unit_test(test_schedule_brute), cmocka_unit_test(test_schedule_every_order), cmocka_unit_test(test_schedule_given),
   };
+  if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests_name("optimizer", tests, NULL, NULL);
 }
