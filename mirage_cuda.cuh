@@ -2617,14 +2617,15 @@ template<class TILE> struct mg_to_tile {
 };
 template<class OP, class TILE> struct mg_join_tile {
   TILE t;
+  int r0, c0;
   template<int W> MG_DEV void put(int r, int c, const mg_num (&v)[W], int n) const {
     MG_UNROLL
     for (int j = 0; j < W; j++)
-      if (j < n) t.put(r, c + j, OP::join(t.at(r, c + j), v[j]));
+      if (j < n) t.put(r0 + r, c0 + c + j, OP::join(t.at(r0 + r, c0 + c + j), v[j]));
   }
 };
 template<class TILE> MG_DEV mg_to_tile<TILE> mg_into(const TILE &t, int r0, int c0) { return mg_to_tile<TILE>{t, r0, c0}; }
-template<class OP, class TILE> MG_DEV mg_join_tile<OP, TILE> mg_join(const TILE &t) { return mg_join_tile<OP, TILE>{t}; }
+template<class OP, class TILE> MG_DEV mg_join_tile<OP, TILE> mg_join(const TILE &t, int r0 = 0, int c0 = 0) { return mg_join_tile<OP, TILE>{t, r0, c0}; }
 
 /* -------------------------------------------------------------------------------------------------- >>merge
    An accumulator over grid axes joins the parts of Z blocks, each a tile of fp32.  In a cluster every block pushes its
@@ -6362,10 +6363,11 @@ MGI_FN uint32_t mgi_cu_product_in(const mgi_cu_kernel *K, uint32_t t, uint32_t p
 /* Finds what settles, which products are chained, and whether a running maximum cancels.  After the warps are known. */
 MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
+  uint32_t lent = 0; /* an exponential that other expressions of its shape read too: only under a maximum */
   if (K->wk != 1) return;
   for (uint32_t t = 1; t < b->n_tensors; t++) {
     mgi_cu_val_info *v = &K->v[t];
-    int chains = 0, others = 0, registers = (mgi_cu_pad_to(v->rows, 16 * K->wm) / (16 * K->wm)) * 4;
+    int chains = 0, others = 0, beside = 0, registers = (mgi_cu_pad_to(v->rows, 16 * K->wm) / (16 * K->wm)) * 4;
     int64_t total = (int64_t)registers * v->cols / (8 * K->wn);
     if ((b->tensors[t].dtype != MG_F16 && b->tensors[t].dtype != MG_BF16) || mgi_cu_pad_to(v->cols, 8 * K->wn) % (16 * K->wn)) continue; /* whole steps of 16 for every warp */
     uint32_t s = mgi_cu_product_in(K, t, t); /* t itself: a product is a left operand as it is */
@@ -6377,9 +6379,14 @@ MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
         if (o->scope == b->tensors[t].scope && o->code == MG_OP_MATMUL && j == 0 && b->tensors[o->in[1].id].dtype == b->tensors[t].dtype && o->in[1].id != t) {
           chains++;
           total += (int64_t)registers * mgi_cu_pad_to(K->v[o->out[0].id].cols, 8) / 8;
-        } else if (o->scope != b->tensors[t].scope || o->code != MG_OP_SUM || mgi_cu_reduced(K, o) != 1) others++;
+        } else if (o->scope != b->tensors[t].scope || o->code != MG_OP_SUM || mgi_cu_reduced(K, o) != 1) {
+          others++;
+          beside += o->code != MG_OP_STORE && mg_op_row(o->code)->elementwise && K->v[o->out[0].id].rows == v->rows && K->v[o->out[0].id].cols == v->cols;
+        }
       }
-    if (!chains || (others && s != t) || total > 200) continue;
+    const int lends = others && others == beside && s != t && !lent && !b->tensors[t].scope && mgi_cu_producer(K, t)->code == MG_OP_EXP;
+    if (!chains || (others && s != t && !lends) || total > 200) continue;
+    if (lends) lent = t;
     v->settles = s;
     for (uint32_t k = 1; k < b->n_ops; k++) {
       const mg_op_node *o = &b->ops[k];
@@ -6395,14 +6402,15 @@ MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
     if (K->v[t].settles && mgi_cu_producer(K, t)->code == MG_OP_EXP) p = t, many++;
   int8_t *degree = (int8_t *)calloc(b->n_tensors, 1);
   if (!degree) mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
-  if (!degree || many != 1) {
-    free(degree);
-    return;
-  }
-  for (uint32_t k = 1; k < b->n_ops && ok; k++) {
+  if (many != 1) ok = 0;
+  for (uint32_t k = 1; k < b->n_ops && ok && degree; k++) {
     const mg_op_node *o = &b->ops[k];
     int in[3] = {0, 0, 0}, all = 0, d = 0;
     if (o->code == MG_OP_LOAD) continue;
+    if (o->code != MG_OP_STORE && o->out[0].id == p && p == lent) {
+      degree[p] = 1;
+      continue;
+    }
     for (int j = 0; j < o->n_in; j++) {
       if (j < 3) in[j] = degree[o->in[j].id];
       all |= degree[o->in[j].id];
@@ -6424,9 +6432,14 @@ MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
     if (d > 8 || d < -8) ok = 0;
     else if (o->code != MG_OP_STORE) degree[o->out[0].id] = (int8_t)d;
   }
-  if (ok && !(loops && straight)) {
+  if (ok && degree && !(loops && straight)) {
     K->shift = p;
     for (uint32_t t = 1; t < b->n_tensors; t++) K->v[t].shifted = degree[t] == 1;
+  }
+  if (lent && K->shift != lent) { /* it is no one's then */
+    K->v[lent].settles = 0;
+    for (uint32_t t = 1; t < b->n_tensors; t++)
+      if (K->v[t].chain == lent) K->v[t].chain = 0;
   }
   free(degree);
 }
@@ -6921,6 +6934,12 @@ MGI_FN int mgi_cu_is_max(const mgi_cu_kernel *K, const mg_op_node *o) {
     if (o->map.to[a] == MG_MAP_MAX) return 1;
   return 0;
 }
+/* Over one loop at least it joins what it has to what comes. */
+MGI_FN int mgi_cu_is_joined(const mgi_cu_kernel *K, const mg_op_node *o) {
+  for (uint32_t a = 4; a < K->b->n_axes; a++)
+    if (o->map.to[a] == MG_MAP_SUM || o->map.to[a] == MG_MAP_MAX) return 1;
+  return 0;
+}
 
 /* The outermost of the loops that it lifts out of. */
 MGI_FN uint32_t mgi_cu_lifted(const mgi_cu_kernel *K, const mg_op_node *o) {
@@ -7045,7 +7064,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
       mgi_cu_str_put(&K->decl, "  typedef mg_tile<mg_f32, %d, %d, %d, false> T_%s;\n  const T_%s t_%s(mg_shared() + %lld);\n", v->rows, v->cols, pitch, mgi_cu_tname(b, t), mgi_cu_tname(b, t), mgi_cu_tname(b, t),
                   (long long)K->obj[v->obj].offset);
       mgi_cu_obj_touch(K, v->obj, 1);
-      if (!mgi_cu_is_concat(K, o)) mgi_cu_line(K, "mg_fill<T_%s, %d>(t_%s, %s);", mgi_cu_tname(b, t), K->threads, mgi_cu_tname(b, t), mgi_cu_is_max(K, o) ? "mg_neg_inf()" : "mg_zero()");
+      if (mgi_cu_is_joined(K, o)) mgi_cu_line(K, "mg_fill<T_%s, %d>(t_%s, %s);", mgi_cu_tname(b, t), K->threads, mgi_cu_tname(b, t), mgi_cu_is_max(K, o) ? "mg_neg_inf()" : "mg_zero()");
     }
   }
   const int open = ring->open, older = K->n_obj;
@@ -7112,7 +7131,7 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
     const mg_op_node *o = &b->ops[k];
     if (o->code != MG_OP_ACCUM || !mgi_cu_lifts(K, o) || b->tensors[o->in[0].id].scope != loop || K->v[o->in[0].id].in_place) continue;
     uint32_t in = o->in[0].id, t = o->out[0].id, acc = mgi_cu_prepare(K, in, 1);
-    char sink[400];
+    char sink[500];
     if (mgi_cu_is_concat(K, o)) {
       int rank = b->tensors[t].shape.rank, n[2] = {0, 0};
       char at[2][160] = {"0", "0"};
@@ -7120,9 +7139,9 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
       chunk[0] = K->v[t].rows, chunk[1] = K->v[t].cols;
       for (uint32_t a = 4; a < b->n_axes; a++) { /* outermost first, as the dimension was cut */
         int d = o->map.to[a] - (rank - 2);
-        if (o->map.to[a] == MG_MAP_NONE) continue;
+        if (o->map.to[a] == MG_MAP_NONE || o->map.to[a] == MG_MAP_SUM || o->map.to[a] == MG_MAP_MAX) continue;
         if (d < 0 || d > 1) {
-          mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", o->map.to[a] < 0 ? "'%.60s' is summed over one loop and concatenated over another" : "'%.60s' is concatenated along a leading dimension", mgi_cu_tname(b, t));
+          mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "'%.60s' is concatenated along a leading dimension", mgi_cu_tname(b, t));
           break;
         }
         chunk[d] = mgi_cu_ceil_div(chunk[d], b->axes[a].extent);
@@ -7130,7 +7149,11 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
         if (n[d] > (int)sizeof at[d] - 90) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "'%.60s': names of loops are too long", mgi_cu_tname(b, t));
         if (K->em->st != MG_OK) break;
       }
-      snprintf(sink, sizeof sink, "mg_into(t_%.60s, %s, %s)", mgi_cu_tname(b, t), at[0], at[1]);
+      for (uint32_t p = 1; p < b->n_tensors && mgi_cu_is_joined(K, o); p++) /* the factors would have to follow the part that is joined */
+        if (mgi_cu_producer(K, p)->code == MG_OP_EXP && b->tensors[p].scope)
+          mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "'%.60s' is joined over one loop and concatenated over another: exponentials in it would have no running maximum", mgi_cu_tname(b, t));
+      if (mgi_cu_is_joined(K, o)) snprintf(sink, sizeof sink, "mg_join<%s>(t_%.60s, %s, %s)", mgi_cu_is_max(K, o) ? "mg_by_max" : "mg_by_sum", mgi_cu_tname(b, t), at[0], at[1]);
+      else snprintf(sink, sizeof sink, "mg_into(t_%.60s, %s, %s)", mgi_cu_tname(b, t), at[0], at[1]);
     } else snprintf(sink, sizeof sink, "mg_join<%s>(t_%.60s)", mgi_cu_is_max(K, o) ? "mg_by_max" : "mg_by_sum", mgi_cu_tname(b, t));
     mgi_cu_quote(K, o);
     K->obj[K->v[t].obj].end = ++K->step, K->obj[K->v[t].obj].last = K->passed; /* every thread joins to its own elements: no barrier among iterations */
