@@ -5912,6 +5912,7 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
     mgi_cu_str_put(s, "%sconst mg_num v%d_%s = %s.at(i);\n", in, depth, name, v->var);
     return;
   }
+  if (o->code == MG_OP_LOAD && !v->var[0]) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the schedule reads '%.60s' before it is loaded", name);
   if (v->copy) snprintf(leaf, sizeof leaf, "m_%s", name);
   else if (v->home != MGI_CU_AT_INLINE) snprintf(leaf, sizeof leaf, "%s", v->var);
   if (leaf[0]) {
@@ -7564,10 +7565,21 @@ MGI_FN int mgi_cu_merges(const mgi_cu_kernel *K, const mg_op_node *o) {
   for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++) merges |= o->map.to[a] != MG_MAP_NONE && (K->merged >> a & 1);
   return merges;
 }
+/* Whether load k, which stands in no loop, goes out ahead: before the first loop, or with the first stages of the loop before it. */
+MGI_FN int mgi_cu_goes_ahead(const mgi_cu_kernel *K, uint32_t k) {
+  const mg_graph *b = K->b;
+  uint32_t loop = 0;
+  int ring = 0;
+  if (!K->ahead || K->late[k] || b->ops[k].code != MG_OP_LOAD || b->ops[k].scope) return 0;
+  for (uint32_t j = k - 1; j > 0 && !loop; j--) loop = b->ops[j].scope;
+  while (loop && b->axes[loop].parent) loop = b->axes[loop].parent;
+  for (uint32_t j = 1; j < b->n_ops && loop; j++) ring |= b->ops[j].scope == loop && b->ops[j].code == MG_OP_LOAD;
+  return !ring || K->stages > 1;
+}
 /* Whether writing operator k writes anything; values that are inlined, and loads of a ring, do not. */
 MGI_FN int mgi_cu_is_step(const mgi_cu_kernel *K, const mgi_cu_val_info *fresh, uint32_t k) {
   const mg_op_node *o = &K->b->ops[k];
-  if (o->code == MG_OP_LOAD) return !o->scope && !(K->ahead && !K->late[k]);
+  if (o->code == MG_OP_LOAD) return !o->scope && !mgi_cu_goes_ahead(K, k);
   if (mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX)) return fresh[o->out[0].id].home != MGI_CU_AT_INLINE && !K->own[o->scope];
   if (o->code == MG_OP_ACCUM) return (mgi_cu_lifts(K, o) && fresh[o->in[0].id].in_place) || mgi_cu_merges(K, o);
   return o->code == MG_OP_STORE || mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) || fresh[o->out[0].id].settles != 0 || K->tiled[k];
@@ -7613,9 +7625,9 @@ MGI_FN void mgi_cu_node_reads(const mgi_cu_kernel *K, mgi_cu_scope *S, int i, ui
     S->dag.after[i] |= (uint64_t)1 << j;
     if (!loop && mgi_cu_leaves_shared(K, S->fresh, p)) S->dag.apart[i] |= (uint64_t)1 << j;
   }
-  if (o->code == MG_OP_LOAD && !S->scope && !o->scope && K->ahead && !K->late[p] && mgi_cu_leaves_shared(K, S->fresh, p)) {
+  if (!S->scope && mgi_cu_goes_ahead(K, p) && mgi_cu_leaves_shared(K, S->fresh, p)) {
     int number = 1;
-    for (uint32_t k = 1; k < p; k++) number += K->b->ops[k].code == MG_OP_LOAD && !K->b->ops[k].scope && !K->late[k];
+    for (uint32_t k = 1; k < p; k++) number += mgi_cu_goes_ahead(K, k);
     if (number > S->dag.need[i]) S->dag.need[i] = number;
   }
   if (mgi_cu_is_step(K, S->fresh, p) || o->code == MG_OP_LOAD) return;
@@ -7680,7 +7692,7 @@ MGI_FN int mgi_cu_schedule_scope(mgi_cu_kernel *K, const mgi_cu_val_info *fresh,
         S->dag.apart[i] = 0;
         S->dag.need[i] = 0;
         for (uint32_t k = 1; k < b->n_ops && (!b->ops[k].scope || mgi_cu_child(b, b->ops[k].scope, scope) != n->scope) && !scope; k++)
-          S->dag.brings[i] += b->ops[k].code == MG_OP_LOAD && !b->ops[k].scope && !K->late[k];
+          S->dag.brings[i] += mgi_cu_goes_ahead(K, k);
       }
     }
   }
