@@ -3733,7 +3733,7 @@ typedef struct mgi_se_val {
   int8_t scope, rank, cls[MG_MAX_RANK];
   uint8_t mask[MG_MAX_RANK]; /* the axes that cut each dimension, as bits */
   uint8_t dep;             /* the grid axes that it depends on, as bits */
-  uint8_t depth;           /* counted operators on the longest path */
+  uint8_t depth, low, old; /* counted operators on the longest path, of the derivation first found; of the best; in the round before */
 } mgi_se_val;
 
 typedef struct mgi_se_der {
@@ -3764,6 +3764,7 @@ typedef struct mgi_se_frame {
   double end;
   struct mgi_se_search *tell; /* not NULL: the caller is told how far the search is now and then */
   int oom, cut, late; /* cut: a limit ended something; late: the time limit or the caller did */
+  int refused, retry; /* candidates that depth refused; 1: only what was refused in the round before is tried */
   int64_t probe_t0;   /* not 0: the check in hand is timed */
   uint32_t n_probes, probe_ns[MGI_SE_PROBES]; /* checks that took so many ns, the last: or more */
 } mgi_se_frame;
@@ -4048,7 +4049,7 @@ static void mgi_se_val_add(mgi_se_frame *f, mgi_se_val *v, const mgi_se_der *d) 
     v->data = (mg_fv *)malloc(n * sizeof(mg_fv));
     if (!v->data) { f->oom = 1; return; }
     memcpy(v->data, f->scratch, n * sizeof(mg_fv));
-    v->der = 0;
+    v->der = 0, v->low = v->depth, v->old = 255;
     f->val[f->n_val++] = *v;
     at = f->n_val;
     if (f->n_val * 2 > f->memo_cap) {
@@ -4068,7 +4069,7 @@ static void mgi_se_val_add(mgi_se_frame *f, mgi_se_val *v, const mgi_se_der *d) 
     }
   } else {
     f->st.pruned_duplicate++;
-    if (v->depth < f->val[at - 1].depth) f->val[at - 1].depth = v->depth;
+    if (v->depth < f->val[at - 1].low) f->val[at - 1].low = v->depth;
   }
   f->der[f->n_der] = *d;
   f->der[f->n_der].next = 0;
@@ -4118,12 +4119,14 @@ static int mgi_se_axes_once(const mgi_se_val *v) { /* requirement 2 */
   }
   return 1;
 }
+/* 1: more counted operators on a path than a block may have.  In a retry also: it was not refused for that before. */
 static int mgi_se_deep(mgi_se_frame *f, mgi_se_val *v, int code, const mgi_se_val *a, const mgi_se_val *b) {
-  int d = a->depth;
+  int d = a->depth, was = a->old, one = f->cfg->prune ? mgi_se_counted(code) : 1; /* without pruning nothing else ends exp(exp(..)) */
   if (b && b->depth > d) d = b->depth;
-  d += f->cfg->prune ? mgi_se_counted(code) : 1; /* without pruning nothing else ends exp(exp(..)) */
-  v->depth = (uint8_t)d;
-  if (d > f->cfg->max_block_ops) { f->st.pruned_limit++; return 1; }
+  if (b && b->old > was) was = b->old;
+  v->depth = (uint8_t)(d + one);
+  if (f->retry && (d + one > f->cfg->max_block_ops || was + one <= f->cfg->max_block_ops)) return 1;
+  if (d + one > f->cfg->max_block_ops) { f->st.pruned_limit++, f->refused++; return 1; }
   return 0;
 }
 /* Where an operator on both stands; -1: requirements 3 and 4. */
@@ -4404,6 +4407,34 @@ static void mgi_se_concat_matmuls(mgi_se_frame *f) {
     }
 }
 
+/* After a pass: a value may have got a derivation of fewer operators than the one that it was expanded with.  Depths are
+   lowered until they are those of the best derivations, and what they had refused is tried again; 0: there is nothing to try. */
+static int mgi_se_retry(mgi_se_frame *f) {
+  int lower = 0;
+  uint32_t n = f->n_val;
+  for (int again = 1; again;) {
+    again = 0;
+    for (uint32_t v = 0; v < n; v++)
+      for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
+        const mgi_se_der *d = &f->der[i - 1];
+        int deep = 0;
+        for (int j = 0; j < d->n_in; j++) if (f->val[d->in[j]].low > deep) deep = f->val[d->in[j]].low;
+        deep += f->cfg->prune ? mgi_se_counted(d->code) : d->n_in > 0;
+        if (deep < f->val[v].low) f->val[v].low = (uint8_t)deep, again = 1;
+      }
+  }
+  for (uint32_t v = 0; v < n; v++) {
+    lower |= f->val[v].low < f->val[v].depth;
+    f->val[v].old = f->val[v].depth, f->val[v].depth = f->val[v].low;
+  }
+  if (!lower || !f->refused) return 0;
+  mg_search_stats st = f->st; /* these were counted */
+  f->retry = 1;
+  for (uint32_t v = 0; v < n && !mgi_se_frame_over(f); v++) mgi_se_expand(f, v);
+  f->retry = 0, f->st = st;
+  return 1;
+}
+
 static void mgi_se_closure(mgi_se_frame *f) {
   const mgi_se_seg *s = f->s;
   for (int a = 0; a < MGI_SE_AXES; a++) {
@@ -4436,7 +4467,9 @@ static void mgi_se_closure(mgi_se_frame *f) {
         for (int d = 0; d < v.rank; d++) v.cls[d] = (int8_t)mgi_se_cls(s, t, d);
         mgi_se_loads(f, (int)k, f->n_grid ? 1 : mgi_se_loop_axis(pass), &v, map, pass);
       }
-    for (; w < f->n_val && !mgi_se_frame_over(f); w++) mgi_se_expand(f, w);
+    do
+      for (; w < f->n_val && !mgi_se_frame_over(f); w++) mgi_se_expand(f, w);
+    while (w == f->n_val && mgi_se_retry(f));
     from = first;
   }
   mgi_se_concat_matmuls(f);

@@ -658,6 +658,59 @@ static void pruning_keeps_the_best(void **state) {
   }
 }
 
+/* A frame's closure under a limit on the operators of a path holds what the closure without one holds within that limit:
+   a value that later gets a shorter derivation than its first has nothing refused for the first. */
+static void depth_refuses_no_more_than_the_limit(void **state) {
+  (void)state;
+  static const char *const text[] = {
+    "program p\ninput X0 : f16[4, 9]\ninput X1 : f16[4, 9]\ninput X2 : f16[4, 9]\nv0 = sum(X1, dim=1)\nv1 = add(X1, X1)\nv2 = mul(v1, v0)\nv3 = add(v0, v2)\noutput v3\n",
+    "program p\ninput X0 : f16[1, 9]\ninput X1 : f16[4, 9]\ninput X2 : f16[4, 9]\ninput X3 : f16[4, 9]\nv0 = silu(X2)\nv1 = add(X3, X1)\nv2 = scale(v1, 1/3)\nv3 = mul(v1, v2)\noutput v3\n",
+  };
+  int shorter = 0;
+  for (size_t k = 0; k < sizeof text / sizeof *text; k++) {
+    mg_graph *p = parse(text[k]);
+    mg_search_config c = mg_search_config_default();
+    mgi_se_search S;
+    mgi_se_seg *seg = NULL;
+    mg_error e;
+    memset(&S, 0, sizeof S);
+    c.gpu = mg_gpu_at(0), c.max_states = 4096, c.seed = 1, c.max_loops = 1;
+    S.cfg = c;
+    assert_int_equal(mgi_se_seg_new(p, &c, &seg, &e), MG_OK);
+    mgi_se_frames(&S, seg);
+    assert_true(S.n_frames > 1);
+    for (int i = 0; i < S.n_frames; i++) {
+      mgi_se_frame all = S.frame[i];
+      mg_search_config none = c;
+      none.max_block_ops = 40, all.s = seg, all.cfg = &none, all.end = 1e300;
+      mgi_se_closure(&all);
+      assert_true(!all.oom && !all.cut);
+      for (int limit = 1; limit < 6; limit++) {
+        mgi_se_frame f = S.frame[i];
+        mg_search_config own = c;
+        uint32_t values = 0, derivations = 0;
+        own.max_block_ops = limit, f.s = seg, f.cfg = &own, f.end = 1e300;
+        mgi_se_closure(&f);
+        for (uint32_t v = 0; v < all.n_val; v++) {
+          values += all.val[v].depth <= limit;
+          for (uint32_t d = all.val[v].der; d; d = all.der[d - 1].next) {
+            int deep = 0;
+            for (int j = 0; j < all.der[d - 1].n_in; j++) if (all.val[all.der[d - 1].in[j]].depth > deep) deep = all.val[all.der[d - 1].in[j]].depth;
+            deep += mgi_se_counted(all.der[d - 1].code);
+            derivations += deep <= limit, shorter += deep > all.val[v].depth && d == all.val[v].der;
+          }
+        }
+        if (f.n_val != values || f.n_der != derivations) fail_msg("program %zu, frame %d, %d operators: %u values and %u derivations, without a limit %u and %u", k, i, limit, f.n_val, f.n_der, values, derivations);
+        mgi_se_frame_free(&f);
+      }
+      mgi_se_frame_free(&all);
+    }
+    free(S.frame);
+    mgi_se_seg_free(seg); /* and p */
+  }
+  assert_true(shorter > 0); /* there are such values */
+}
+
 static mg_status refuse_kernels(void *user, const mg_graph *g, mg_error *why) {
   ++*(int *)user;
   return mg_is_program(g) ? MG_OK : mg_fail(why, MG_UNSUPPORTED, "test", "no custom kernels here");
@@ -807,7 +860,7 @@ int main(void) {
     cmocka_unit_test(finds_split_attention), cmocka_unit_test(finds_norms_in_attention),
     cmocka_unit_test(finds_forms_on_request), cmocka_unit_test(finds_other_contractions),
     cmocka_unit_test(several_outputs), cmocka_unit_test(same_result_for_any_threads_and_seed), cmocka_unit_test(searches_side_by_side),
-    cmocka_unit_test(pruning_keeps_the_best), cmocka_unit_test(limits_and_hooks),
+    cmocka_unit_test(pruning_keeps_the_best), cmocka_unit_test(depth_refuses_no_more_than_the_limit), cmocka_unit_test(limits_and_hooks),
     cmocka_unit_test(superoptimize_certifies), cmocka_unit_test(gpus_and_model), cmocka_unit_test(random_programs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
