@@ -194,6 +194,7 @@ typedef struct mg_check_report {
   uint64_t p[8], q[8];       /* the pairs */
   uint64_t sampled;          /* blocks run at full size, where sizes were reduced: the first, the last, edges, others at random */
   uint64_t sampled_compared; /* output elements that they stored */
+  uint64_t sampled_floats;   /* blocks run at full size over floats, at most three places of the grid */
   char unsampled[160];       /* why there are none, or not as many as asked for; empty: no reason */
   int race;                  /* 1: two accesses race, whatever the values: who, where, at which lines */
   char difference[512];      /* MG_NOT_FOUND: what differs: field or floats, fiber order, output, element, got, expected, who stored it */
@@ -3588,12 +3589,14 @@ MGI_FN mg_status mgi_tensors_new(const mg_graph *g, size_t elem, mgi_tensors *t,
   }
   return MG_OK;
 }
-/* Random normal inputs, rounded to their dtype; those with many rows scaled so that a sum over them keeps its size. */
+/* What inputs are scaled by: those with many rows so that a sum over them keeps its size. */
+MGI_FN double mgi_cd_scale(const mg_shape *s) { return s->rank >= 2 && s->dim[s->rank - 2] > 64 ? 1.0 / sqrt((double)s->dim[s->rank - 2]) : 1.0; }
+/* Random normal inputs, rounded to their dtype. */
 MGI_FN void mgi_tensors_real(const mg_graph *g, mgi_tensors *t, uint64_t seed) {
   for (uint32_t k = 0; k < g->n_in; k++) {
     const mg_tensor_info *x = mg_tensor_of(g, g->in[k]);
-    int64_t stride[MG_MAX_RANK], rows = x->shape.rank >= 2 ? x->shape.dim[x->shape.rank - 2] : 1;
-    double scale = rows > 64 ? 1.0 / sqrt((double)rows) : 1.0;
+    int64_t stride[MG_MAX_RANK];
+    const double scale = mgi_cd_scale(&x->shape);
     uint64_t state = seed * 0xD1342543DE82EF95u + k;
     mg_strides(x, stride);
     for (int64_t i = 0; i < t->in_n[k]; i++) {
@@ -3603,14 +3606,36 @@ MGI_FN void mgi_tensors_real(const mg_graph *g, mgi_tensors *t, uint64_t seed) {
     }
   }
 }
-/* Relative Frobenius error of output k; elements that the reference leaves undefined are skipped, poison is counted. */
-MGI_FN double mgi_tensors_error(const mg_graph *g, const mgi_tensors *t, int k, uint64_t *unwritten, uint64_t *undefined, int64_t *worst) {
+/* The row-major number within a tensor of element i of a box of it. */
+MGI_FN int64_t mgi_box_place(const mg_shape *s, const mg_box *b, int64_t i) {
+  int64_t at = 0, step = 1;
+  for (int d = s->rank; d-- > 0; step *= s->dim[d]) {
+    const int64_t n = b->hi[d] - b->lo[d];
+    at += (b->lo[d] + i % n) * step;
+    i /= n;
+  }
+  return at;
+}
+/* The other way round. */
+MGI_FN int64_t mgi_box_number(const mg_shape *s, const mg_box *b, int64_t at) {
+  int64_t i = 0, step = 1;
+  for (int d = s->rank; d-- > 0; at /= s->dim[d]) {
+    i += (at % s->dim[d] - b->lo[d]) * step;
+    step *= b->hi[d] - b->lo[d];
+  }
+  return i;
+}
+/* Relative Frobenius error of output k; elements that the reference leaves undefined are skipped, poison is counted.  `box`: of
+   that part of it, and `whole` what the reference is of, or both NULL. */
+MGI_FN double mgi_tensors_error(const mg_graph *g, const mgi_tensors *t, int k, const mg_box *box, const mg_box *whole, uint64_t *unwritten, uint64_t *undefined, int64_t *worst) {
+  const mg_shape *shape = &mg_tensor_of(g, g->out[k])->shape;
   mg_dtype type = mg_tensor_of(g, g->out[k])->dtype;
   double difference = 0, norm = 0, most = -1;
   *worst = 0;
-  for (int64_t i = 0; i < t->out_n[k]; i++) {
+  for (int64_t j = 0, n = box ? mg_box_elements(box, shape->rank) : t->out_n[k]; j < n; j++) {
+    const int64_t i = box ? mgi_box_place(shape, box, j) : j;
     uint32_t bits = mgi_cd_get(t->out[k], type, i);
-    double want = ((const double *)t->expected[k])[i], got = mgi_cd_value(type, bits), d;
+    double want = ((const double *)t->expected[k])[whole ? mgi_box_number(shape, whole, i) : i], got = mgi_cd_value(type, bits), d;
     if (bits == (type == MG_F32 ? 0xFFFFFFFFu : 0xFFFFu)) ++*unwritten;
     if (!(fabs(want) < 1e300)) {
       ++*undefined;
@@ -3764,25 +3789,6 @@ MGI_FN void mgi_check_writer(mgi_emulate_writer_fn writer, const mg_graph *g, co
   if (writer && writer((const char *)x->out[k] + at * mg_dtype_bytes(mg_tensor_of(g, g->out[k])->dtype), block, &thread))
     snprintf(r->difference + n, sizeof r->difference - n, "; stored by block (%d, %d, %d) thread %d", block[0], block[1], block[2], thread);
 }
-/* The row-major number within a tensor of element i of a box of it. */
-MGI_FN int64_t mgi_box_place(const mg_shape *s, const mg_box *b, int64_t i) {
-  int64_t at = 0, step = 1;
-  for (int d = s->rank; d-- > 0; step *= s->dim[d]) {
-    const int64_t n = b->hi[d] - b->lo[d];
-    at += (b->lo[d] + i % n) * step;
-    i /= n;
-  }
-  return at;
-}
-/* The other way round. */
-MGI_FN int64_t mgi_box_number(const mg_shape *s, const mg_box *b, int64_t at) {
-  int64_t i = 0, step = 1;
-  for (int d = s->rank; d-- > 0; at /= s->dim[d]) {
-    i += (at % s->dim[d] - b->lo[d]) * step;
-    step *= b->hi[d] - b->lo[d];
-  }
-  return i;
-}
 /* Compares output k with the reference over a field; `box`: that part of it, and `whole` what the reference is of, or both
    NULL.  1: same. */
 MGI_FN int mgi_check_words(const mgi_check_task *t, const mgi_tensors *x, int k, const mg_box *box, const mg_box *whole, uint64_t order, mgi_emulate_writer_fn writer, mgi_check_record *r) {
@@ -3815,6 +3821,27 @@ MGI_FN int mgi_check_words(const mgi_check_task *t, const mgi_tensors *x, int k,
     }
   }
   return 1;
+}
+
+/* The same over floats, by the relative error of the whole part. */
+MGI_FN int mgi_check_reals(const mgi_check_task *t, const mgi_tensors *x, int k, const mg_box *box, const mg_box *whole, uint64_t order, mgi_emulate_writer_fn writer, mgi_check_record *r) {
+  const mg_tensor_info *o = mg_tensor_of(t->g, t->g->out[k]);
+  uint64_t unwritten = 0;
+  int64_t worst;
+  char at[128];
+  const double error = mgi_tensors_error(t->g, x, k, box, whole, &unwritten, &r->undefined, &worst);
+  if (!(error <= r->float_error)) r->float_error = error;
+  if (!unwritten && error <= t->tolerance) return 1;
+  mgi_cd_index_text(&o->shape, worst, at, sizeof at);
+  if (unwritten)
+    snprintf(r->difference, sizeof r->difference, "%llu elements of output %s were not written (floats, fiber order %llu)", (unsigned long long)unwritten, o->name, (unsigned long long)order);
+  else {
+    snprintf(r->difference, sizeof r->difference, "output %.40s over floats: relative error %.3g, not %.3g; worst at %.40s: got %.6g, expected %.6g (fiber order %u)%s", o->name, error, t->tolerance, at,
+             mgi_cd_value(o->dtype, mgi_cd_get(x->out[k], o->dtype, worst)), ((const double *)x->expected[k])[whole ? mgi_box_number(&o->shape, whole, worst) : worst], (unsigned)order,
+             isinf(error) ? ": overflow?" : "");
+    mgi_check_writer(writer, t->g, x, k, worst, r);
+  }
+  return 0;
 }
 
 /* The emulation replaces the file's named constants; what stands there otherwise must be the µGraph's: `#define name v` is
@@ -3900,7 +3927,7 @@ MGI_FN int mgi_check_open(const mgi_check_task *t, mgi_check_entry *n, mgi_check
 }
 
 /* ---- blocks at full size
-   Where all blocks run at reduced sizes only, some run once more at full size, over one pair: at places of the grid (the
+   Where all blocks run at reduced sizes only, some run once more at full size, over one pair and over floats: at places of the grid (the
    axes over which nothing is merged: along the others all blocks of the group run) that are the first, the last, edges and
    others at random.  What they store is compared with a part of the µGraph's outputs (mg_eval_part).  Inputs are functions
    of the element's number: only what such a part reads is filled in, and pages of the rest are never touched.  It is the last
@@ -3934,20 +3961,23 @@ MGI_FN int mgi_sample_box(const mg_graph *sub, const mg_op_node *o, const mg_sha
   }
   return 1;
 }
-/* Fills in what a box of input k holds. */
-MGI_FN int mgi_sample_fill(const mgi_check_task *t, const mgi_tensors *x, uint32_t k, const mg_box *b, mg_fv *given) {
+/* Fills in what a box of input k holds: elements of the field, or normal ones as mgi_tensors_real's. */
+MGI_FN void mgi_sample_fill(const mgi_check_task *t, const mgi_tensors *x, uint32_t k, const mg_box *b, void *given) {
   const mg_tensor_info *o = mg_tensor_of(t->g, t->g->in[k]);
   const int64_t n = mg_box_elements(b, o->shape.rank);
+  const double scale = mgi_cd_scale(&o->shape);
   int64_t stride[MG_MAX_RANK];
   mg_strides(o, stride);
   for (int64_t j = 0; j < n; j++) {
     const int64_t i = mgi_box_place(&o->shape, b, j);
     uint64_t state = (t->seed * 64 + k) * 0x9E3779B97F4A7C15u ^ (uint64_t)i * 0xD1342543DE82EF95u;
-    const mg_fv v = mg_ff_random(t->F, &state);
-    if (given) given[j] = v;
-    mgi_cd_put(x->in[k], o->dtype, mgi_cd_place(&o->shape, stride, i), mg_ff_pack(t->F, v));
+    uint32_t bits;
+    if (t->F) {
+      const mg_fv v = mg_ff_random(t->F, &state);
+      ((mg_fv *)given)[j] = v, bits = mg_ff_pack(t->F, v);
+    } else ((double *)given)[j] = mgi_cd_rounded(o->dtype, (float)(scale * mgi_cd_normal(&state)), &bits);
+    mgi_cd_put(x->in[k], o->dtype, mgi_cd_place(&o->shape, stride, i), bits);
   }
-  return 1;
 }
 MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
   const mg_graph *g = t->g;
@@ -4047,7 +4077,8 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
   for (uint32_t k = 0; k < g->n_out; k++) mgi_check_range(&m, mg_tensor_of(g, g->out[k])->name, x.out[k], x.out_bytes[k], 1);
   if (space_bytes) mgi_check_range(&m, "the workspace", aligned, space_bytes, 1);
   snprintf(name, sizeof name, "%.200s_kernel%d", g->name, mgi_cd_number(g, g->n_ops - 1));
-  mg_domain d = mg_domain_field(t->F);
+  const mg_domain d = t->F ? mg_domain_field(t->F) : mg_domain_real();
+  const size_t unit = t->F ? sizeof(mg_fv) : sizeof(double);
   for (int q = 0; q < n_samples && r->status == MG_OK; q++) {
     const mgi_sample *s = &sample[q];
     const void *given[MG_MAX_IN];
@@ -4057,8 +4088,8 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
     double held = part.elements;
     for (uint32_t k = 0; k < g->n_in; k++) held += (double)mg_box_elements(&part.box[g->in[k].id], mg_tensor_of(g, g->in[k])->shape.rank);
     spent += part.work + work;
-    if (spent > MGI_SAMPLE_WORK * (q ? 1.0 : 4.0) || held * sizeof(mg_fv) > MGI_SAMPLE_MIB * 1048576.0) {
-      snprintf(r->unsampled, sizeof r->unsampled, "%.2g operations and %.0f MiB for %s place are beyond the limits of %.2g and %d", part.work, held * sizeof(mg_fv) / 1048576, q ? "one more" : "the first",
+    if (spent > MGI_SAMPLE_WORK * (q ? 1.0 : 4.0) || held * (double)unit > MGI_SAMPLE_MIB * 1048576.0) {
+      snprintf(r->unsampled, sizeof r->unsampled, "%.2g operations and %.0f MiB for %s place are beyond the limits of %.2g and %d", part.work, held * (double)unit / 1048576, q ? "one more" : "the first",
                MGI_SAMPLE_WORK * (q ? 1.0 : 4.0), (int)MGI_SAMPLE_MIB);
       mg_part_free(&part);
       break;
@@ -4067,15 +4098,15 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
       const mg_tensor_info *o = mg_tensor_of(g, g->in[k]);
       mg_box *b = &part.box[g->in[k].id];
       for (int e = 0; e < o->shape.rank && before; e++) b->lo[e] = 0, b->hi[e] = o->shape.dim[e];
-      x.given[k] = malloc((size_t)mg_box_elements(b, o->shape.rank) * sizeof(mg_fv) + 16);
+      x.given[k] = malloc((size_t)mg_box_elements(b, o->shape.rank) * unit + 16);
       given[k] = x.given[k];
       if (!x.given[k]) r->status = mg_fail(&r->error, MG_NO_MEMORY, o->name, "no memory for a part of it");
-      else mgi_sample_fill(t, &x, k, b, (mg_fv *)x.given[k]);
+      else mgi_sample_fill(t, &x, k, b, x.given[k]);
     }
     for (uint32_t k = 0; k < g->n_out && r->status == MG_OK; k++) {
       const mg_tensor_info *o = mg_tensor_of(g, g->out[k]);
       const int64_t count = mg_box_elements(&part.box[g->out[k].id], o->shape.rank);
-      x.expected[k] = malloc((size_t)count * sizeof(mg_fv) + 16);
+      x.expected[k] = malloc((size_t)count * unit + 16);
       if (!x.expected[k]) r->status = mg_fail(&r->error, MG_NO_MEMORY, o->name, "no memory for a part of it");
     }
     if (r->status == MG_OK) r->status = mg_eval_part(g, &d, &part, given, x.expected, &r->error);
@@ -4086,7 +4117,7 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
       m.lo[a - 1] = merged >> a & 1 ? 0 : s->at[a];
       m.hi[a - 1] = merged >> a & 1 ? sub->axes[a].extent : s->at[a] + 1;
     }
-    if (r->status == MG_OK && n.setup(&m) != 1) r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
+    if (r->status == MG_OK && n.setup(&m) != (t->F != NULL)) r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
     if (r->status == MG_OK) {
       int rc = 0;
       for (int again = q == 0 && space_bytes; again >= 0 && !rc && !m.error[0]; again--) { /* the second launch finds the workspace as the first has left it */
@@ -4102,7 +4133,7 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
       }
       for (uint32_t k = 0; k < g->n_out && r->status == MG_OK; k++) {
         if (of[k] < 0 || mg_box_elements(&s->want[k], mg_tensor_of(g, g->out[k])->shape.rank) <= 0) continue;
-        if (mgi_check_words(t, &x, (int)k, &s->want[k], &part.box[g->out[k].id], m.seed, n.writer, r)) continue;
+        if ((t->F ? mgi_check_words : mgi_check_reals)(t, &x, (int)k, &s->want[k], &part.box[g->out[k].id], m.seed, n.writer, r)) continue;
         const size_t used = strlen(r->difference);
         snprintf(r->difference + used, sizeof r->difference - used, "; at full size");
         r->status = MG_NOT_FOUND;
@@ -4197,25 +4228,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
       return;
     }
     for (uint32_t k = 0; k < g->n_out; k++) {
-      if (t->F) {
-        if (mgi_check_words(t, &x, (int)k, NULL, NULL, m.seed, n.writer, r)) continue;
-      } else {
-        uint64_t unwritten = 0;
-        int64_t worst;
-        double error = mgi_tensors_error(g, &x, (int)k, &unwritten, &r->undefined, &worst);
-        if (!(error <= r->float_error)) r->float_error = error;
-        if (!unwritten && error <= t->tolerance) continue;
-        const mg_tensor_info *o = mg_tensor_of(g, g->out[k]);
-        char at[128];
-        mgi_cd_index_text(&o->shape, worst, at, sizeof at);
-        if (unwritten)
-          snprintf(r->difference, sizeof r->difference, "%llu elements of output %s were not written (floats, fiber order %llu)", (unsigned long long)unwritten, o->name, (unsigned long long)m.seed);
-        else
-          snprintf(r->difference, sizeof r->difference, "output %.40s over floats: relative error %.3g, not %.3g; worst at %.40s: got %.6g, expected %.6g (fiber order %u)%s", o->name,
-                   error, t->tolerance, at, mgi_cd_value(o->dtype, mgi_cd_get(x.out[k], o->dtype, worst)), ((const double *)x.expected[k])[worst], (unsigned)order,
-                   isinf(error) ? ": overflow?" : "");
-        if (!unwritten) mgi_check_writer(n.writer, g, &x, (int)k, worst, r);
-      }
+      if ((t->F ? mgi_check_words : mgi_check_reals)(t, &x, (int)k, NULL, NULL, m.seed, n.writer, r)) continue;
       r->status = MG_NOT_FOUND;
       return;
     }
@@ -4269,13 +4282,14 @@ MGI_FN void mgi_check_finish(mgi_child *c, int timeout_s, mgi_check_record *r) {
   else snprintf(r->difference, sizeof r->difference, "the emulated kernel faults (signal %d): memory outside of every array", code - 256);
 }
 
-/* The builds of the text, at the same time: over field elements, over floats and, with `full`, over field elements at full size. */
+static const char *const mgi_check_builds[] = {"fields", "floats", "full", "full_floats"};
+/* The builds of the text, at the same time: over field elements, over floats and, with `full`, both at full size. */
 MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int full, const char *dir, const char *cxx, const char *headers, int timeout_s, const char *text,
                                  mg_error *e) {
   enum { MOST = 400 };
   const char *argv[MOST + 16];
-  char *define = (char *)malloc((size_t)MOST * 300), source[600], out[3][600], include[600];
-  mgi_child child[3];
+  char *define = (char *)malloc((size_t)MOST * 300), source[600], out[4][600], include[600];
+  mgi_child child[4];
   int n = 0, defines = 0, started = 0;
   mg_status s = MG_OK;
   mg_classes c;
@@ -4315,15 +4329,15 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int
   }
   argv[n++] = "-o";
   int at_out = n;
-  for (int k = 0; k < 2 + full && s == MG_OK; k++) {
+  for (int k = 0; k < 2 + 2 * full && s == MG_OK; k++) {
     n = at_out;
-    if (k == 2) { /* without the sizes */
+    if (k >= 2) { /* without the sizes */
       n -= 1 + defines;
       argv[n++] = "-o";
     }
-    snprintf(out[k], sizeof out[k], "%s/%s.so", dir, k == 2 ? "full" : k ? "floats" : "fields");
+    snprintf(out[k], sizeof out[k], "%s/%s.so", dir, mgi_check_builds[k]);
     argv[n++] = out[k];
-    for (int a = 0; a < (k == 1 ? 7 : 1); a++) argv[n++] = k == 1 ? floats[a] : fields[a]; /* races do not depend on values: one build watches */
+    for (int a = 0; a < (k == 1 ? 7 : k == 3 ? 0 : 1); a++) argv[n++] = k == 1 ? floats[a] : fields[a]; /* races do not depend on values: one build watches */
     argv[n++] = "-x";
     argv[n++] = "c++";
     argv[n++] = source;
@@ -4444,19 +4458,19 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
     if (s == MG_OK) s = mg_field_small(both, 3, seed + 1, opaque, &F[1], e);
     mg_graph_free(shun);
     if (s != MG_OK) break;
-    mgi_check_task task[4];
-    mgi_check_record record[4];
-    mgi_child child[4];
+    mgi_check_task task[5];
+    mgi_check_record record[5];
+    mgi_child child[5];
     int started = 0;
-    for (int k = 0; k < 3 + full; k++) {
+    for (int k = 0; k < 3 + 2 * full; k++) { /* two fields, floats; at full size a field and floats */
       task[k].g = k < 3 ? small.graph : ugraph;
       task[k].text = cu_text;
       task[k].F = k < 2 ? &F[k] : k == 3 ? &F[0] : NULL;
-      task[k].samples = k < 3 ? 0 : cfg->samples ? cfg->samples : 6;
+      task[k].samples = k < 3 ? 0 : k == 4 && (cfg->samples <= 0 || cfg->samples > 3) ? 3 : cfg->samples ? cfg->samples : 6;
       task[k].seed = seed * 3 + (uint64_t)k;
       task[k].seeds = k < 2 ? (cfg->seeds > 0 ? cfg->seeds : 8) : 2;
       task[k].tolerance = r->tolerance;
-      snprintf(task[k].so, sizeof task[k].so, "%s/%s.so", dir, k < 2 ? "fields" : k == 3 ? "full" : "floats");
+      snprintf(task[k].so, sizeof task[k].so, "%s/%s.so", dir, mgi_check_builds[k < 2 ? 0 : k - 1]);
       if (mgi_check_start(&child[k], &task[k], timeout_s)) started++;
       else {
         s = mg_fail(e, MG_MACHINE, "mg_cuda_check", "cannot start a process: %s", strerror(errno));
@@ -4480,6 +4494,10 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
       } else if (k == 2) {
         r->float_error = record[k].float_error;
         r->float_checked = record[k].status == MG_OK;
+      } else if (k == 4) {
+        r->sampled_floats = record[k].sampled;
+        if (record[k].float_error > r->float_error) r->float_error = record[k].float_error;
+        r->float_checked = r->float_checked && record[k].status == MG_OK;
       } else {
         r->sampled = record[k].sampled;
         r->sampled_compared = record[k].compared;
@@ -4505,9 +4523,9 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
                 (unsigned long long)(r->undefined + r->compared));
   if (dir[0] && cfg->keep) snprintf(r->kept, sizeof r->kept, "%.250s", dir);
   else if (dir[0]) {
-    static const char *const files[] = {"kernel.cu", "fields.so", "floats.so", "full.so"};
-    for (int k = 0; k < 4; k++) {
-      snprintf(path, sizeof path, "%s/%s", dir, files[k]);
+    for (int k = 0; k < 5; k++) {
+      if (k) snprintf(path, sizeof path, "%s/%s.so", dir, mgi_check_builds[k - 1]);
+      else snprintf(path, sizeof path, "%s/kernel.cu", dir);
       unlink(path);
     }
     rmdir(dir);
@@ -4979,7 +4997,7 @@ MGI_FN mg_status mgi_run_compiled(const mg_graph *g, const mg_run_config *cfg, m
     int differs = 0;
     for (uint32_t k = 0; k < g->n_out; k++) {
       int64_t worst;
-      double error = mgi_tensors_error(g, x, (int)k, &r->unwritten, &undefined, &worst);
+      double error = mgi_tensors_error(g, x, (int)k, NULL, NULL, &r->unwritten, &undefined, &worst);
       if (!(error <= r->relative_error)) r->relative_error = error, r->worst_output = (int)k;
       differs |= memcmp(job.out[k], job.again[k], job.out_bytes[k]) != 0;
       if (job.launch_pdl && memcmp(job.out[k], job.pdl[k], job.out_bytes[k])) differs |= 2;
