@@ -165,9 +165,12 @@ typedef struct mg_attr {
      attr      NONE, or RAT: one exact constant c
      abstract  what the search's e-graph makes of it: ADD SUB MUL DIV EXP SQR NEG SCALE ADD_SCALAR have axioms;
                OPAQUE means a function of its own, of which only equality of arguments is known
-     field     meaning over finite fields, in FF_* macros of mirage_verify.h over values a, b, c
-     real      meaning over the reals, in a, b, c and the macros below: the evaluator's text over double, and the
-               device's over float.  Typed by scalar: MG_C(num, den) is a constant, MG_EXP .. MG_TANH functions.
+     field     meaning over finite fields, over values a, b, c: FF_ADD, FF_SUB, FF_MUL, FF_DIV, FF_MAX (x, y), FF_EXP(x),
+               FF_ZERO, FF_OPAQUE(id, x): a function of x and c of which nothing is known, id being the row's,
+               FF_OPAQUE_NONZERO(id, x): the same, nowhere 0
+     real      meaning over the reals, in a, b, c and these macros: the evaluator's text over double, and the device's
+               over float.  Typed by scalar: MG_C(num, den) is a constant; MG_EXP, MG_SQRT, MG_LOG, MG_ERF, MG_TANH,
+               MG_SIN, MG_COS, MG_ABS take x; MG_MAX, MG_MIN, MG_POW take x, y.
 
    T(id, name, n, levels, attr, shape, abstract, index)
      shape     suffix of the shape rule: mg_status mgi_shape_<shape>(const mg_attr *A, const mg_shape *in, int n,
@@ -414,7 +417,8 @@ mg_tensor mg_concat(mg_graph *g, mg_tensor a, mg_tensor b, int dim);
 mg_tensor mg_concat_matmul(mg_graph *g, mg_tensor w, mg_tensor x, mg_tensor y, mg_tensor z); /* (w|x)(y|z) = wy + xz */
 
 /* Opens a graph-defined operator in g: a kernel (g is a program) or a thread graph (g is a block graph).  grid holds
-   the extents of x, y, z (blocks, or threads of a thread graph).  Build into the graph returned; then close it. */
+   the extents of x, y, z (blocks, or threads of a thread graph); threads, of a kernel's blocks, is a multiple of 32, at
+   most 1024.  Build into the graph returned; then close it. */
 mg_graph *mg_graph_begin(mg_graph *g, const int64_t grid[3], int threads);
 mg_axis mg_grid_axis(mg_graph *sub, int which);                         /* 0, 1, 2: x, y, z */
 mg_axis mg_loop_begin(mg_graph *sub, const char *name, int64_t extent); /* statements up to mg_loop_end are its body */
@@ -429,7 +433,8 @@ int64_t mg_plan_int(const mg_graph *sub, const char *key, int64_t otherwise);
 int mg_graph_end(mg_graph *sub, mg_tensor *out);
 
 /* The first error of building, else a validation of all levels: shapes, scopes, maps, stores, accumulators, names
-   (unnamed tensors get fresh names).  A graph that passed may be given to every function of every header. */
+   (unnamed tensors get fresh names).  A graph that passed may be given to every function of every header.  What is only
+   missing yet, an output or the end of a kernel, may be added after it: it does not stick. */
 mg_status mg_check(mg_graph *program, mg_error *e);
 
 /* --------------------------------------------------------------------------------------------------- >>text */
@@ -546,6 +551,7 @@ typedef struct mgi_root {
   mgi_chunk *chunks;
   size_t bytes, allocations;
   mg_error err; /* the first error of building */
+  uint32_t open; /* graphs begun and not ended */
 } mgi_root;
 
 /* How one dimension was cut, outermost cut first: before[k] is the extent before axis[k] cut it into its chunks. */
@@ -765,6 +771,11 @@ mg_opcode mg_op_find(const char *name, size_t len) {
 #define MG_ERF(x) erf(x)
 #define MG_TANH(x) tanh(x)
 #define MG_MAX(x, y) fmax(x, y)
+#define MG_MIN(x, y) fmin(x, y)
+#define MG_ABS(x) fabs(x)
+#define MG_SIN(x) sin(x)
+#define MG_COS(x) cos(x)
+#define MG_POW(x, y) pow(x, y)
 #define MGI_E(id, name, n, lv, attr, abs, field, real) \
   MGI_FN double mgi_real_##id(double a, double b, double c) { (void)a; (void)b; (void)c; return real; }
 #define MGI_T(id, name, n, lv, attr, shape, abs, index)
@@ -778,6 +789,11 @@ MG_OPS(MGI_E, MGI_T)
 #undef MG_ERF
 #undef MG_TANH
 #undef MG_MAX
+#undef MG_MIN
+#undef MG_ABS
+#undef MG_SIN
+#undef MG_COS
+#undef MG_POW
 
 double mg_op_real(mg_opcode op, double a, double b, double c) {
   switch (op) {
@@ -1095,7 +1111,7 @@ mg_tensor mg_input_ordered(mg_graph *g, const char *name, mg_dtype dtype, int ra
   mg_shape s;
   memset(&s, 0, sizeof s);
   s.rank = rank;
-  for (int d = 0; d < rank && d < MG_MAX_RANK; d++) s.dim[d] = dim[d];
+  for (int d = 0; d < rank && rank <= MG_MAX_RANK; d++) s.dim[d] = dim[d];
   if (!mgi_good_shape(g, where, &s)) return none;
   unsigned seen = 0;
   for (int d = 0; order && d < rank; d++) {
@@ -1385,7 +1401,7 @@ mg_tensor mg_reshape(mg_graph *g, mg_tensor a, int rank, const int64_t *dim) {
   mg_attr A;
   memset(&A, 0, sizeof A);
   A.shape.rank = rank;
-  for (int d = 0; d < rank && d < MG_MAX_RANK; d++) A.shape.dim[d] = dim[d];
+  for (int d = 0; d < rank && rank <= MG_MAX_RANK; d++) A.shape.dim[d] = dim[d];
   return mg_apply(g, MG_OP_RESHAPE, &A, 1, &a);
 }
 mg_tensor mg_transpose(mg_graph *g, mg_tensor a, const int32_t *perm) {
@@ -1417,7 +1433,7 @@ mg_tensor mg_concat_matmul(mg_graph *g, mg_tensor w, mg_tensor x, mg_tensor y, m
 mg_graph *mg_graph_begin(mg_graph *g, const int64_t grid[3], int threads) {
   if (!g || g->root->err.status != MG_OK) return NULL;
   if (g->level == MG_THREAD) { mgi_err(g, MG_BAD_INPUT, "graph", "a thread graph has no lower graph"); return NULL; }
-  if (g->level == MG_KERNEL && (threads < 1 || threads > 1024)) { mgi_err(g, MG_BAD_INPUT, "kernel", "threads is between 1 and 1024, got %d", threads); return NULL; }
+  if (g->level == MG_KERNEL && (threads < 32 || threads > 1024 || threads % 32)) { mgi_err(g, MG_BAD_INPUT, "kernel", "threads is a multiple of 32 between 32 and 1024, got %d", threads); return NULL; }
   for (int k = 0; k < 3; k++) {
     int64_t top = g->level == MG_THREAD ? 1024 : k ? 65535 : 2147483647;
     if (grid[k] < 1 || grid[k] > top) { mgi_err(g, MG_BAD_INPUT, "grid", "grid %c is between 1 and %lld, got %lld", "xyz"[k], (long long)top, (long long)grid[k]); return NULL; }
@@ -1428,6 +1444,7 @@ mg_graph *mg_graph_begin(mg_graph *g, const int64_t grid[3], int threads) {
   s->name = g->name, s->up = g, s->threads = s->level == MG_BLOCK ? threads : 0;
   for (int k = 0; k < 3; k++) s->axes[k + 1].name = name[k], s->axes[k + 1].extent = grid[k];
   s->n_axes = 4;
+  g->root->open++;
   return s;
 }
 
@@ -1702,6 +1719,7 @@ int mg_graph_end(mg_graph *s, mg_tensor *out) {
     n++;
   }
   g->ops[index].n_out = (uint8_t)n;
+  g->root->open--;
   return n;
 }
 
@@ -1724,11 +1742,12 @@ static void mgi_name_all(mg_graph *g) {
 mg_status mg_check(mg_graph *g, mg_error *e) {
   if (!g) return mg_fail(e, MG_NO_MEMORY, "mg_check", "there is no graph");
   if (g->root->err.status == MG_OK) {
-    if (g->up) mgi_err(g, MG_BAD_INPUT, "mg_check", "call it on the program");
-    else if (!mgi_good_name(g->name)) mgi_err(g, MG_BAD_INPUT, "program", "'%.40s' is no name", g->name);
-    else if (!g->n_in) mgi_err(g, MG_BAD_INPUT, g->name, "the program has no input");
-    else if (!g->n_out) mgi_err(g, MG_BAD_INPUT, g->name, "the program has no output");
-    else mgi_name_all(g);
+    if (g->up) return mg_fail(e, MG_BAD_INPUT, "mg_check", "call it on the program");
+    if (!mgi_good_name(g->name)) return mg_fail(e, MG_BAD_INPUT, "program", "'%.40s' is no name", g->name);
+    if (g->root->open) return mg_fail(e, MG_BAD_INPUT, g->name, "mg_graph_begin without mg_graph_end: %u graph%s not closed", g->root->open, g->root->open == 1 ? " is" : "s are");
+    if (!g->n_in) return mg_fail(e, MG_BAD_INPUT, g->name, "the program has no input");
+    if (!g->n_out) return mg_fail(e, MG_BAD_INPUT, g->name, "the program has no output");
+    mgi_name_all(g);
   }
   if (g->root->err.status != MG_OK && e) *e = g->root->err;
   return g->root->err.status;
@@ -2249,7 +2268,9 @@ mg_status mg_parse(const char *text, size_t len, const char *where, const mg_con
   if (!g) return mg_fail(e, MG_NO_MEMORY, P.where, "no memory for the program");
   P.root = g;
   mgi_parse_program(&P, g);
-  if (!P.failed && mg_check(g, NULL) != MG_OK) mgi_built(&P, P.line, P.column);
+  mg_error found;
+  mg_status checked = P.failed ? MG_OK : mg_check(g, &found);
+  if (checked != MG_OK) mgi_perr(&P, checked, "%.60s: %.180s", found.where, found.msg);
   if (P.failed) { mg_graph_free(g); return (mg_status)P.failed; }
   *out = g;
   return MG_OK;

@@ -1034,6 +1034,7 @@ static void builder_errors_stick(void **state) {
   static const struct { int what; const char *msg; } cases[] = {
       {0, "no input"}, {1, "no output"}, {2, "is an input: nothing computes it"}, {3, "the name is taken"}, {4, "is output 0 already"}, {5, "no keyword"},
       {6, "operand 77 is no tensor"}, {12, "loop i is still open"}, {13, "is no name for a loop"}, {14, "mg_loop_end without"}, {15, "mg_graph_end without"}, {16, "a thread graph has no lower graph"}, {7, "at most 16 inputs"}, {8, "is no name"}, {9, "rank 1 to 5"}, {10, "unknown dtype"},
+      {11, "rank 1 to 5, got 9"}, {17, "rank 1 to 5, got 9"}, {18, "1 graph is not closed"}, {19, "multiple of 32 between 32 and 1024, got 100"}, {20, "got 0"}, {21, "2 graphs are not closed"},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     g = mg_program_new(cases[k].what == 8 ? "9lives" : "p", NULL);
@@ -1049,6 +1050,15 @@ static void builder_errors_stick(void **state) {
       case 8: mg_output(g, y); break;
       case 9: mg_input(g, "Y", MG_F16, 6, s); break;
       case 10: mg_input(g, "Y", (mg_dtype)7, 2, s); break;
+      case 11: mg_input(g, "Y", MG_F16, 9, NULL); break; /* no extent is read */
+      case 17: mg_reshape(g, y, 9, NULL); break;
+      case 18: case 19: case 20: case 21: {
+        const int64_t unit[3] = {1, 1, 1};
+        mg_graph *b = mg_graph_begin(g, unit, cases[k].what == 19 ? 100 : cases[k].what == 20 ? 0 : 128);
+        if (cases[k].what == 21) mg_graph_begin(b, unit, 1);
+        mg_output(g, y);
+        break;
+      }
       case 12: case 13: case 14: case 15: case 16: {
         const int64_t unit[3] = {1, 1, 1};
         mg_graph *b = cases[k].what == 15 ? g : mg_graph_begin(g, unit, 32), *t;
@@ -1065,6 +1075,30 @@ static void builder_errors_stick(void **state) {
     if (!strstr(e.msg, cases[k].msg)) fail_msg("case %d said '%s', expected '%s'", cases[k].what, e.msg, cases[k].msg);
     mg_graph_free(g);
   }
+}
+
+/* What mg_check finds missing may be added: it does not stick. */
+static void what_is_missing_may_be_added(void **state) {
+  (void)state;
+  mg_error e;
+  const int64_t s[2] = {4, 6}, unit[3] = {1, 1, 1};
+  mg_graph *g = mg_program_new("p", NULL);
+  assert_int_equal(mg_check(g, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "no input"));
+  mg_tensor x = mg_input(g, "X", MG_F16, 2, s), y = {0};
+  assert_int_equal(mg_check(g, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "no output"));
+  mg_graph *b = mg_graph_begin(g, unit, 32);
+  mg_store(b, mg_exp(b, mg_load(b, x, mg_map_none())), mg_map_none());
+  assert_int_equal(mg_check(g, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "1 graph is not closed"));
+  assert_int_equal(mg_check(b, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "call it on the program"));
+  assert_int_equal(mg_graph_end(b, &y), 1);
+  mg_output(g, y);
+  if (mg_check(g, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  round_trip(g, NULL);
+  mg_graph_free(g);
 }
 
 static void builder_makes_what_the_text_says(void **state) {
@@ -1163,7 +1197,8 @@ static void errors_say_where(void **state) {
       {"program p\ninput X : f16[2]\nO = kernel grid=(w=2) {\n", 3, 18, "expected x, y or z"},
       {"program p\ninput X : f16[2]\nO = kernel grid=(x=2, x=2) {\n", 3, 23, "once"},
       {"program p\ninput X : f16[2]\nO = kernel grid=(x=0) {\n}\n", 3, 5, "grid x is between 1"},
-      {"program p\ninput X : f16[2]\nO = kernel threads=5000 {\n}\n", 3, 5, "threads is between 1 and 1024"},
+      {"program p\ninput X : f16[2]\nO = kernel threads=5000 {\n}\n", 3, 5, "threads is a multiple of 32 between 32 and 1024, got 0"},
+      {"program p\ninput X : f16[2]\nO = kernel threads=100 {\n}\n", 3, 5, "threads is a multiple of 32 between 32 and 1024, got 100"},
       {"program p\ninput X : f16[2]\nO = kernel warps=2 {\n", 3, 12, "expected grid=, threads= or '{'"},
       {"program p\ninput X : f16[4]\nO = kernel grid=(x=2) {\n  store exp(load X {q->0}) {x->0}\n}\n", 4, 21, "'q' is no grid dimension or loop"},
       {"program p\ninput X : f16[4]\nO = kernel grid=(x=2) {\n  store exp(load X {x->0, x->0}) {x->0}\n}\n", 4, 27, "the map names x twice"},
@@ -1628,7 +1663,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_setup(parts_of_outputs, begin),
       cmocka_unit_test_setup(hashes, begin),
       cmocka_unit_test_setup(inputs_anywhere, begin),
-      cmocka_unit_test_setup(builder_errors_stick, begin),
+      cmocka_unit_test_setup(builder_errors_stick, begin), cmocka_unit_test_setup(what_is_missing_may_be_added, begin),
       cmocka_unit_test_setup(builder_makes_what_the_text_says, begin),
       cmocka_unit_test_setup(strides, begin),
       cmocka_unit_test_setup(golden_text, begin),

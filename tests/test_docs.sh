@@ -19,6 +19,21 @@ for h in mirage.h mirage_verify.h mirage_search.h mirage_cuda.cuh; do
   ok $([ "$v" = 0.1.0 ]; echo $?) "$h: line 1 names the version" "$v"
 done
 
+# The functions that a row may use: the evaluator's, those of both scalars of the device, the header's and the README's list.
+typed() { grep -o "$1" "$2" | grep -o 'MG_[A-Z]*' | sort; }
+typed '^#define MG_[A-Z]*(' mirage.h | sort -u >"$dir/defined"
+typed '^#undef MG_[A-Z]*' mirage.h | comm -12 "$dir/defined" - >"$dir/evaluator"
+typed 'push_macro("MG_[A-Z]*' mirage_cuda.cuh | uniq -c >"$dir/device"
+sed 's/^/      2 /' "$dir/evaluator" | diff - "$dir/device" >"$dir/out"; rc=$?
+[ "$(wc -l <"$dir/evaluator")" -ge 12 ] || rc=1
+ok $rc "the functions of a row's real column are the same on the host and on the device" "$(cat "$dir/out")"
+grep -o 'FF_[A-Z_]*' mirage_verify.h | sort -u | grep -x -f <(grep -o '^#define FF_[A-Z_]*' mirage_verify.h | cut -d' ' -f2) >"$dir/field"
+sort "$dir/evaluator" "$dir/field" >"$dir/macros"
+awk '/>>ops$/ {next} /^   E\(id, name/ {on = 1} /^   T\(id, name/ {exit} on' mirage.h | grep -o '\(MG\|FF\)_[A-Z_]*' | grep -v '^MG_KB\|^MG_K_\|^MG__' | sort -u | diff "$dir/macros" - >"$dir/out"
+ok $? "mirage.h: the functions that a row may use are listed" "$(cat "$dir/out")"
+sed -n '/^## Adding an operator/,/^## Measured/p' README.md | awk '/^```/ {code = !code; next} !code' | grep -o '\(MG\|FF\)_[A-Z_]*' | grep -v '^MG_USER\|^MG_KB' | sort -u | diff "$dir/macros" - >"$dir/out"
+ok $? "README: the functions that a row may use are listed" "$(cat "$dir/out")"
+
 build/test_core --ops >"$dir/ops"
 sed -n '/^<!-- operators/,/^<!-- end of operators/p' README.md | grep '^|' >"$dir/readme-ops"
 d=$(diff "$dir/ops" "$dir/readme-ops"); ok $? "README: the operator list is the table's" "$d"

@@ -1,10 +1,14 @@
 /* Operators from outside, one row each of MG_USER_OPS: an elementwise one (tanh), one with two operands and a constant
-   (blend), one that moves elements (flip) and one that moves some and invents zeros (shift).  Each is parsed, printed,
+   (blend), one of every function that a
+   row may use (every), one that moves elements (flip) and one that moves some and invents zeros (shift).  Each is parsed, printed,
    evaluated, verified, searched, emitted and checked like a built-in row.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_user_ops.c -o build/test_user_ops -lcmocka -lm -lpthread -ldl
    Run from the repository's top directory. */
 #define MG_USER_OPS(E, T)                                                                                          \
   E(TANH,  "tanh",  1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(TANH, a), MG_TANH(a))                                       \
+  E(EVERY, "every", 2, MG_KBT, NONE, OPAQUE, FF_OPAQUE(EVERY, FF_ADD(a, b)),                                       \
+    MG_MAX(MG_EXP(-a * a), MG_C(1, 4)) + MG_MIN(MG_SQRT(MG_ABS(b)), MG_C(1, 1)) + MG_LOG(MG_C(1, 1) + MG_ABS(a)) + \
+    MG_ERF(a) * MG_SIN(b) + MG_COS(a) * MG_TANH(b) + MG_POW(MG_ABS(a) + MG_C(1, 2), b))                            \
   E(BLEND, "blend", 2, MG_KBT, RAT,  OPAQUE, FF_ADD(a, FF_MUL(c, FF_SUB(b, a))), a + c * (b - a))                  \
   T(FLIP,  "flip",  1, MG_KB_, DIM,  SAME,   OPAQUE, j[A->dim] = S->dim[A->dim] - 1 - i[A->dim])                   \
   T(SHIFT, "shift", 1, MG_KB_, DIM,  SHIFT,  OPAQUE, if (i[A->dim]) j[A->dim] = i[A->dim] - 1; else src = -1)
@@ -69,6 +73,9 @@ static void rows_stand_in_the_table(void **state) {
   assert_string_equal(mg_op_row(MG_OP_TANH)->field, "FF_OPAQUE(TANH, a)");
   assert_true(fabs(mg_op_real(MG_OP_TANH, 0.7, 0, 0) - (1 - 2 / (exp(1.4) + 1))) < 1e-15);
   assert_true(mg_op_real(MG_OP_BLEND, 2, 6, 0.25) == 3);
+  for (double a = -2; a <= 2; a += 0.25)
+    for (double b = -2; b <= 2; b += 0.375)
+      assert_true(mg_op_real(MG_OP_EVERY, a, b, 0) == fmax(exp(-a * a), 0.25) + fmin(sqrt(fabs(b)), 1) + log(1 + fabs(a)) + erf(a) * sin(b) + cos(a) * tanh(b) + pow(fabs(a) + 0.5, b));
 }
 
 static void parsed_printed_evaluated(void **state) {
@@ -227,6 +234,10 @@ static void chain_of_tanh(void **state) {
   (void)state;
   chain("program tanh_linear\ninput X : f16[16, 128]\ninput W : f16[128, 64]\nO = tanh(matmul(X, W))\noutput O\n", "E(TANH, \"tanh\"", 1, 1);
 }
+static void chain_of_every_function(void **state) {
+  (void)state;
+  chain("program every_linear\ninput X : f16[16, 64]\ninput W : f16[64, 32]\ninput R : f16[16, 32]\nO = every(matmul(X, W), R)\noutput O\n", "E(EVERY, \"every\"", 1, 2);
+}
 static void chain_of_blend(void **state) {
   (void)state;
   chain("program blend_linear\ninput X : f16[16, 64]\ninput W : f16[64, 64]\ninput R : f16[16, 64]\nO = blend(matmul(X, W), R, 1/4)\noutput O\n", "E(BLEND, \"blend\"", 1, 2);
@@ -249,7 +260,7 @@ int main(void) {
       cmocka_unit_test(rows_stand_in_the_table), cmocka_unit_test(parsed_printed_evaluated), cmocka_unit_test(errors_name_the_operator),
       cmocka_unit_test(verified),                cmocka_unit_test(at_every_level),           cmocka_unit_test(chain_of_tanh),
       cmocka_unit_test(chain_of_blend),          cmocka_unit_test(chain_of_flip),            cmocka_unit_test(chain_of_flip_after_matmul),
-      cmocka_unit_test(chain_of_shift),          cmocka_unit_test(resized),
+      cmocka_unit_test(chain_of_shift),          cmocka_unit_test(resized), cmocka_unit_test(chain_of_every_function),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
