@@ -41,7 +41,8 @@
      MG_USER_AXIOMS(A)     rows added to the axiom table: A(name, "pattern", "pattern", "equation")
 
    CONCEPTS
-     class        dimensions that must have one extent (mg_classes_of).  Structures are found with extents left open.
+     class        dimensions that must have one extent (mg_classes_of); and those of equal extent that no output and no
+                  tensor together has, so that one loop may run over several sums.  Structures leave extents open.
      factor       a class's extent is the product of three symbolic factors, `grid`, `loop` and `rest`.  A full sum over
                   it is sum(grid, sum(loop, sum(rest, x))); in a loop's body, which sees one chunk, a sum goes without
                   sum(loop, ..), which an accumulator adds; in a block that sees one part of it, without sum(grid, ..).
@@ -75,7 +76,7 @@
      exp(a) exp(b).
      Add up, element by element, the pieces of a dimension that the loop cuts; join pieces along a dimension that it does
      not cut; cut two dimensions of a tensor by one axis; pair or cut dimensions of two classes because their extents are
-     equal; move other dimensions than the program moves.  (tests/test_theorem.c counts what these leave out.)
+     equal, where an output or a tensor together has them; move other dimensions than the program moves.  (tests/test_theorem.c counts what these leave out.)
      stats.complete speaks of the space without these.
 */
 #ifndef MIRAGE_SEARCH_H
@@ -3422,7 +3423,7 @@ typedef struct mgi_se_inst { /* an operator of the program that the generator ma
 typedef struct mgi_se_seg {
   mg_graph *p, *small;
   mg_classes cls;
-  int n_cls, size_class[MGI_SE_MAX_CLASSES];
+  int n_cls, size_class[MGI_SE_MAX_CLASSES], as[MGI_SE_MAX_CLASSES]; /* as: the class that it is searched as */
   int64_t real[MGI_SE_MAX_CLASSES], ext[MGI_SE_MAX_CLASSES], cnt[MGI_SE_MAX_CLASSES], ragged[MGI_SE_MAX_CLASSES];
   uint8_t fixed[MGI_SE_MAX_CLASSES], summed[MGI_SE_MAX_CLASSES]; /* summed: something reduces over it */
   mg_egraph *eg;
@@ -3667,6 +3668,27 @@ static mg_status mgi_se_seg_egraph(mgi_se_seg *s, const mg_search_config *cfg, m
   return mgi_se_seg_partners(s, e);
 }
 
+/* Classes of one extent that no output and no tensor together has are searched as one, so that one loop can cut the
+   dimensions of several sums. */
+static void mgi_se_seg_merge(mgi_se_seg *s) {
+  const mg_graph *p = s->p;
+  for (int a = 0; a < s->n_cls; a++) s->as[a] = a;
+  for (int a = 0; a < s->n_cls; a++)
+    for (int b = a + 1; b < s->n_cls; b++) {
+      int apart = s->as[a] == a && s->as[b] == b && s->real[a] == s->real[b] && !s->fixed[a] && !s->fixed[b];
+      for (uint32_t t = 1; t < p->n_tensors && apart; t++) {
+        int has = 0, out = 0;
+        mg_tensor h = { t };
+        for (int d = 0; d < p->tensors[t].shape.rank; d++) has |= mgi_se_cls(s, h, d) == a ? 1 : mgi_se_cls(s, h, d) == b ? 2 : 0;
+        for (uint32_t k = 0; k < p->n_out; k++) out |= p->out[k].id == t;
+        apart = has < 3 && !(has && out);
+      }
+      if (!apart) continue;
+      s->as[b] = a;
+      for (uint32_t i = 0; i < p->n_tensors * MG_MAX_RANK; i++) if (s->cls.of[i] == b) s->cls.of[i] = a;
+    }
+}
+
 /* Takes p over.  MG_UNSUPPORTED: no small instance, so no fused kernels for this segment. */
 static mg_status mgi_se_seg_new(mg_graph *p, const mg_search_config *cfg, mgi_se_seg **out, mg_error *e) {
   mgi_se_seg *s = (mgi_se_seg *)calloc(1, sizeof *s);
@@ -3681,6 +3703,7 @@ static mg_status mgi_se_seg_new(mg_graph *p, const mg_search_config *cfg, mgi_se
     s->real[c] = s->cls.extent[c], s->fixed[c] = s->cls.fixed[c];
     for (s->size_class[c] = 0; s->real[s->size_class[c]] != s->real[c];) s->size_class[c]++;
   }
+  mgi_se_seg_merge(s);
   st = mgi_se_seg_egraph(s, cfg, e);
   if (st != MG_OK) return st;
   for (int c = 0; c < s->n_cls; c++) { /* an axis cuts a small extent by 2, two by 4 */
@@ -3689,6 +3712,7 @@ static mg_status mgi_se_seg_new(mg_graph *p, const mg_search_config *cfg, mgi_se
     s->ragged[c] = s->fixed[c] || r < 5 ? s->ext[c] : c % 2 && r >= 7 ? 7 : 5;
     s->cnt[c] = s->ext[c];
     for (int64_t f = 2; f * f <= s->ext[c]; f++) if (s->ext[c] % f == 0) { s->cnt[c] = f; break; }
+    if (s->as[c] != c) s->ext[c] = s->ext[s->as[c]], s->ragged[c] = s->ragged[s->as[c]], s->cnt[c] = s->cnt[s->as[c]];
   }
   st = mg_resize(p, s->ext, NULL, &s->small, e);
   if (st != MG_OK) return st;
@@ -5961,6 +5985,7 @@ static int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se
       for (int a = 1; a < 5; a++) axes += mgi_se_structure_class(t, a) == c;
       axes += t->loop[1] == c && t->loop[0] != c;
       ext[c] = !ragged ? s->ext[c] : axes > 1 && !s->fixed[c] && s->real[c] >= 16 ? 11 + 2 * (c % 2) : axes > 1 ? s->ext[c] : s->ragged[c];
+      if (s->as[c] != c) ext[c] = ext[s->as[c]];
     }
     for (int a = 1; a < MGI_SE_AXES; a++) {
       int c = mgi_se_structure_class(t, a);

@@ -400,7 +400,7 @@ typedef struct br_term {
   int axis;                     /* of an accumulator */
   int odd;                      /* BR_ODD_* of this operator */
   uint8_t cut[BR_RANK];         /* by dimension: the axes that cut it */
-  int8_t cls[BR_RANK];          /* by dimension: its class (mg_classes_of), -1 for extent 1 */
+  int8_t cls[BR_RANK];          /* by dimension: its class (mg_classes_of, br_merge), -1 for extent 1 */
   int8_t map[5];
   int64_t dim[BR_RANK];
   mg_rational c;
@@ -886,6 +886,27 @@ static int br_perm_classes(br *B, int a) {
   return B->t[a].rank;
 }
 
+/* Joins a class with the first of its extent, where neither is an output's and no tensor has dimensions of both. */
+static void br_merge(br *B, const mg_graph *p) {
+  int32_t *of = B->cls.of;
+  for (uint32_t b = 1; b < B->cls.n; b++) {
+    int done = 0;
+    for (uint32_t a = 0; a < b && !done; a++) {
+      int a_used = 0, ok = B->cls.extent[a] == B->cls.extent[b] && !B->cls.fixed[a] && !B->cls.fixed[b];
+      for (uint32_t t = 1; t < p->n_tensors; t++) {
+        int in_a = 0, in_b = 0;
+        for (int d = 0; d < MG_MAX_RANK; d++) in_a |= of[t * MG_MAX_RANK + (uint32_t)d] == (int32_t)a, in_b |= of[t * MG_MAX_RANK + (uint32_t)d] == (int32_t)b;
+        if (in_a && in_b) ok = 0;
+        for (uint32_t k = 0; k < p->n_out; k++) if (p->out[k].id == t && (in_a || in_b)) ok = 0;
+        a_used |= in_a;
+      }
+      if (!ok || !a_used) continue;
+      for (uint32_t t = 0; t < p->n_tensors * MG_MAX_RANK; t++) if (of[t] == (int32_t)b) of[t] = (int32_t)a;
+      done = 1;
+    }
+  }
+}
+
 /* The program's tensors, its normal forms, constants and attributes; 0 if it computes one tensor twice, or has an
    operator that the enumerator has not. */
 static int br_program(br *B, const mg_graph *p) {
@@ -893,6 +914,7 @@ static int br_program(br *B, const mg_graph *p) {
   br_nf_reset();
   B->p = p, B->blocks = 1;
   if (mg_classes_of(p, &B->cls, NULL) != MG_OK) abort();
+  br_merge(B, p);
   for (int a = 0; a < 5; a++) B->f.cnt[a] = 1;
   uint64_t h = 12345;
   int *term = (int *)malloc(p->n_tensors * sizeof *term);

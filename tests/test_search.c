@@ -496,6 +496,18 @@ static void finds_forms_on_request(void **state) { /* split-K, concatenated prod
   search_wanted(program_file("rmsnorm_linear_m16_k4096_n4096"), split_k, c, 0);
   search_wanted(program_file("lora_m16_k256"), concat, c, 1);
   search_wanted(parse("program c\ninput W : f16[16, 512]\ninput X : f16[16, 512]\ninput Y : f16[512, 64]\ninput Z : f16[512, 64]\nO = silu(add(add(matmul(W, Y), matmul(X, Z)), matmul(X, Y)))\noutput O\n"), both, c, 1);
+  /* one loop over the contractions of two products that have nothing but their extent in common */
+  mg_graph *p = parse("program t\ninput W : f16[16, 4096]\ninput X : f16[16, 4096]\ninput Y : f16[4096, 4096]\ninput Z : f16[4096, 4096]\nO = silu(add(matmul(W, Y), matmul(X, Z)))\noutput O\n");
+  mg_search_result r;
+  search_with(p, NULL, &r);
+  sound(p, &r, 0);
+  found f = look(r.graph[0]);
+  assert_int_equal(f.kernels, 1), assert_int_equal(f.library, 0), assert_int_equal(f.loops, 1);
+  for (uint32_t i = 1; i < f.block->n_ops; i++)
+    if (f.block->ops[i].code == MG_OP_LOAD || f.block->ops[i].code == MG_OP_MATMUL || f.block->ops[i].code == MG_OP_CONCAT_MATMUL) assert_true(f.block->ops[i].scope != 0);
+  assert_true(r.stats.complete);
+  mg_search_result_free(&r);
+  mg_graph_free(p);
   wanted loops = { 1, 0, 1, 1, 0, 2 };
   c.max_loops = 2;
   search_wanted(parse("program two\ninput X : f16[16, 512]\ninput W : f16[512, 96]\nO = matmul(rms_norm(X, eps=1/1000000), W)\noutput O\n"), loops, c, 1);
