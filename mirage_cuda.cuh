@@ -72,7 +72,8 @@
      site       a place where an inlined expression is evaluated, element by element, on valid elements only
      plan       keys obeyed: stages (1..8), warps_m, warps_n, warps_k (their product times 32 is `threads`), merge (cluster
                 or workspace), ring (block or warp), schedule (written, depth
-                or room; else the best of these: >>schedule)
+                or room; else the best of these: >>schedule), ahead (0: loads stand where they are needed), NAME.at
+                (where tensor NAME lives: a word of MGI_CU_RULES).  The emitted text's µGraph has all of them
      ring       with ring=warp, where warps_m = warps_n = 1 and the loop permits it, every warp brings the part of the
                 contraction that it multiplies into a ring of its own, and no barrier stands in the loop
      strip      a kernel that reads whole rows, joins each to one value and writes whole rows keeps them in registers
@@ -5499,11 +5500,13 @@ typedef struct mgi_cu_emit {
   mgi_cu_str kernels, launches; /* device functions; statements of the launch function */
   mgi_cu_str spaces;         /* constants: where in the workspace things lie */
   char space_end[280];       /* text of its size so far */
+  mgi_cu_str plans;          /* what was decided: lines of kernel's number, key, value */
   uint32_t early;            /* inputs that a dependent launch reads ahead, as bits */
   int blas;                  /* 1: cuBLAS is called, and has its workspace */
   int n_launches, n_graphs;
 } mgi_cu_emit;
 
+typedef enum mgi_cu_how { MGI_CU_WRITTEN, MGI_CU_DEPTH, MGI_CU_ROOM, MGI_CU_HOWS } mgi_cu_how; /* >>schedule */
 /* A step of the schedule: an operator; a tensor that is materialised; or neither, where a loop begins. */
 typedef struct mgi_cu_entry { uint32_t op, tensor, scope; mg_dtype type; } mgi_cu_entry;
 enum { MGI_CU_WANTS = 32 };
@@ -5543,6 +5546,9 @@ typedef struct mgi_cu_kernel {
   mgi_cu_entry want[MGI_CU_WANTS]; /* what was materialised when it was needed, and for which operator */
   int n_want;
   uint8_t *tiled;            /* by elementwise operator: as written it makes a tile of its own */
+  uint8_t *rule;             /* by tensor: the row of MGI_CU_RULES that it lives by */
+  uint32_t lent;             /* a settled exponential that other expressions of its shape read too, or 0 */
+  mgi_cu_how how;            /* the schedule */
   int64_t meets;             /* barriers that one block comes to */
   int roomy;                 /* 1: shared memory that no block of the grid would use may be spent */
   int dependent, waited;     /* 1: it has mg_grid_wait; 1: that has been written */
@@ -6095,6 +6101,64 @@ MGI_FN int64_t mgi_cu_load_tile_shape(mgi_cu_kernel *K, uint32_t op) {
   if (K->pass >= 0) mgi_cu_str_put(&K->decl, "  typedef %s T_%s;\n", type, mgi_cu_tname(K->b, t));
   return (int64_t)outer * pitch * bytes;
 }
+/* ---- residency
+   Where a value lives follows from what makes it, but for the values that a row of this table takes.  The rows are looked at in
+   the order of the stages that they belong to; mgi_cu_rule_<id> says whether tensor t may live so (the product that it
+   settles in, for SETTLE).  The plan's key NAME.at=<word> keeps tensor NAME from all rows but that one. */
+#define MGI_CU_RULES(R) /* id, word, what */                                                                                     \
+  R(PLAIN,  "plain",     "loads in tiles, products in fragments until warps are joined, statistics in vectors, all else inline") \
+  R(STRIP,  "registers", "a load of whole rows, in a kernel that joins rows and stores rows")                                    \
+  R(SETTLE, "fragment",  "a product, or an elementwise function of it, that another product takes as its left operand")          \
+  R(DIRECT, "global",    "a load outside of loops that one store alone reads")                                                   \
+  R(ONCE,   "tile",      "an operand computed from loads that a loop, or several warps, would compute again")                    \
+  R(VECTOR, "vector",    "a dear vector that many elements of something larger take: once, in fp32")
+enum {
+#define MGI_R(id, word, what) MGI_CU_BY_##id,
+  MGI_CU_RULES(MGI_R)
+#undef MGI_R
+  MGI_CU_RULE_COUNT
+};
+MGI_FN int mgi_cu_rule_PLAIN(const mgi_cu_kernel *K, uint32_t t) { (void)K; return t != 0; }
+MGI_FN int mgi_cu_rule_STRIP(const mgi_cu_kernel *K, uint32_t t) {
+  return K->strip && mgi_cu_producer(K, t)->code == MG_OP_LOAD && K->v[t].rows == K->v[K->strip].rows && K->v[t].cols == K->v[K->strip].cols;
+}
+MGI_FN int mgi_cu_rule_SETTLE(const mgi_cu_kernel *K, uint32_t t);
+MGI_FN int mgi_cu_rule_DIRECT(const mgi_cu_kernel *K, uint32_t t) { return K->v[t].sites == 1 && K->v[t].site_store; }
+MGI_FN int mgi_cu_rule_ONCE(const mgi_cu_kernel *K, uint32_t t);
+MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t);
+static const struct { const char *word; int (*may)(const mgi_cu_kernel *K, uint32_t t); } mgi_cu_rules[] = {
+#define MGI_R(id, word, what) {word, mgi_cu_rule_##id},
+  MGI_CU_RULES(MGI_R)
+#undef MGI_R
+};
+/* What the rule says of t, 0 where the plan has t live otherwise. */
+MGI_FN int mgi_cu_may_live(const mgi_cu_kernel *K, uint32_t t, int rule) {
+  char key[80];
+  snprintf(key, sizeof key, "%.60s.at", mgi_cu_tname(K->b, t));
+  const char *said = mg_plan_get(K->b, key);
+  return said && strcmp(said, mgi_cu_rules[rule].word) ? 0 : mgi_cu_rules[rule].may(K, t);
+}
+MGI_FN int mgi_cu_lives(mgi_cu_kernel *K, uint32_t t, int rule) {
+  const int may = mgi_cu_may_live(K, t, rule);
+  if (may) K->rule[t] = (uint8_t)rule;
+  return may;
+}
+/* Every NAME.at of the plan is obeyed. */
+MGI_FN void mgi_cu_rules_obeyed(mgi_cu_kernel *K) {
+  const mg_graph *b = K->b;
+  for (uint32_t k = 0; k < b->n_plan; k++) {
+    const char *key = b->plan[k].key, *dot = strrchr(key, '.');
+    uint32_t t = 1;
+    int known = 0;
+    if (!dot || strcmp(dot, ".at")) continue;
+    while (t < b->n_tensors && (strncmp(mgi_cu_tname(b, t), key, (size_t)(dot - key)) || mgi_cu_tname(b, t)[dot - key])) t++;
+    for (int r = 0; r < MGI_CU_RULE_COUNT; r++) known |= !strcmp(mgi_cu_rules[r].word, b->plan[k].value);
+    if (t == b->n_tensors) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=%.20s: there is no such tensor", key, b->plan[k].value);
+    else if (!known) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=%.20s: want plain, registers, fragment, global, tile or vector", key, b->plan[k].value);
+    else if (strcmp(mgi_cu_rules[K->rule[t]].word, b->plan[k].value)) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=%.20s: it can only be %s", key, b->plan[k].value, mgi_cu_rules[K->rule[t]].word);
+  }
+}
+
 /* Before whatever reads what earlier kernels made, or writes what they read. */
 MGI_FN void mgi_cu_wait(mgi_cu_kernel *K) {
   if (K->dependent && !K->waited) mgi_cu_line(K, "mg_grid_wait();");
@@ -6166,7 +6230,7 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
   const char *name = mgi_cu_tname(K->b, t);
   char to[200];
   mgi_cu_wait(K);
-  if (K->strip && v->rows == K->v[K->strip].rows && v->cols == K->v[K->strip].cols) {
+  if (mgi_cu_lives(K, t, MGI_CU_BY_STRIP)) {
     int rank = up->shape.rank;
     char offset[800], valid[800], stride[1400];
     mgi_cu_str base = {NULL, 0, 0, 0};
@@ -6184,7 +6248,7 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
     free(base.s);
     return;
   }
-  if (v->sites == 1 && v->site_store) { /* one reader, elementwise: straight from global memory */
+  if (mgi_cu_lives(K, t, MGI_CU_BY_DIRECT)) { /* one reader, elementwise: straight from global memory */
     int rank = up->shape.rank;
     char offset[800], valid[800], stride[1400];
     mgi_cu_str base = {NULL, 0, 0, 0};
@@ -6379,33 +6443,42 @@ MGI_FN uint32_t mgi_cu_product_in(const mgi_cu_kernel *K, uint32_t t, uint32_t p
   }
   return found;
 }
+/* The product whose fragments t takes over; negative if other expressions of its shape read t beside it: an exponential outside
+   of loops may have them, but only under a maximum. */
+MGI_FN int mgi_cu_rule_SETTLE(const mgi_cu_kernel *K, uint32_t t) {
+  const mg_graph *b = K->b;
+  const mgi_cu_val_info *v = &K->v[t];
+  int chains = 0, others = 0, beside = 0, registers = (mgi_cu_pad_to(v->rows, 16 * K->wm) / (16 * K->wm)) * 4;
+  int64_t total = (int64_t)registers * v->cols / (8 * K->wn);
+  if ((b->tensors[t].dtype != MG_F16 && b->tensors[t].dtype != MG_BF16) || mgi_cu_pad_to(v->cols, 8 * K->wn) % (16 * K->wn)) return 0; /* whole steps of 16 for every warp */
+  uint32_t s = mgi_cu_product_in(K, t, t); /* t itself: a product is a left operand as it is */
+  if (!s || (s != t && !mgi_cu_feeds_only(K, s, t)) || (s == t && K->b->tensors[t].scope != mgi_cu_producer(K, t)->scope)) return 0;
+  for (uint32_t k = 1; k < b->n_ops; k++)
+    for (int j = 0; j < b->ops[k].n_in && b->ops[k].code != MG_OP_LOAD; j++) {
+      const mg_op_node *o = &b->ops[k];
+      if (o->in[j].id != t) continue;
+      if (o->scope == b->tensors[t].scope && o->code == MG_OP_MATMUL && j == 0 && b->tensors[o->in[1].id].dtype == b->tensors[t].dtype && o->in[1].id != t) {
+        chains++;
+        total += (int64_t)registers * mgi_cu_pad_to(K->v[o->out[0].id].cols, 8) / 8;
+      } else if (o->scope != b->tensors[t].scope || o->code != MG_OP_SUM || mgi_cu_reduced(K, o) != 1) {
+        others++;
+        beside += o->code != MG_OP_STORE && mg_op_row(o->code)->elementwise && K->v[o->out[0].id].rows == v->rows && K->v[o->out[0].id].cols == v->cols;
+      }
+    }
+  const int lends = others && others == beside && s != t && !K->lent && !b->tensors[t].scope && mgi_cu_producer(K, t)->code == MG_OP_EXP;
+  if (!chains || (others && s != t && !lends) || total > 200) return 0;
+  return lends ? -(int)s : (int)s;
+}
 /* Finds what settles, which products are chained, and whether a running maximum cancels.  After the warps are known. */
 MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
-  uint32_t lent = 0; /* an exponential that other expressions of its shape read too: only under a maximum */
   if (K->wk != 1) return;
   for (uint32_t t = 1; t < b->n_tensors; t++) {
     mgi_cu_val_info *v = &K->v[t];
-    int chains = 0, others = 0, beside = 0, registers = (mgi_cu_pad_to(v->rows, 16 * K->wm) / (16 * K->wm)) * 4;
-    int64_t total = (int64_t)registers * v->cols / (8 * K->wn);
-    if ((b->tensors[t].dtype != MG_F16 && b->tensors[t].dtype != MG_BF16) || mgi_cu_pad_to(v->cols, 8 * K->wn) % (16 * K->wn)) continue; /* whole steps of 16 for every warp */
-    uint32_t s = mgi_cu_product_in(K, t, t); /* t itself: a product is a left operand as it is */
-    if (!s || (s != t && !mgi_cu_feeds_only(K, s, t)) || (s == t && K->b->tensors[t].scope != mgi_cu_producer(K, t)->scope)) continue;
-    for (uint32_t k = 1; k < b->n_ops; k++)
-      for (int j = 0; j < b->ops[k].n_in && b->ops[k].code != MG_OP_LOAD; j++) {
-        const mg_op_node *o = &b->ops[k];
-        if (o->in[j].id != t) continue;
-        if (o->scope == b->tensors[t].scope && o->code == MG_OP_MATMUL && j == 0 && b->tensors[o->in[1].id].dtype == b->tensors[t].dtype && o->in[1].id != t) {
-          chains++;
-          total += (int64_t)registers * mgi_cu_pad_to(K->v[o->out[0].id].cols, 8) / 8;
-        } else if (o->scope != b->tensors[t].scope || o->code != MG_OP_SUM || mgi_cu_reduced(K, o) != 1) {
-          others++;
-          beside += o->code != MG_OP_STORE && mg_op_row(o->code)->elementwise && K->v[o->out[0].id].rows == v->rows && K->v[o->out[0].id].cols == v->cols;
-        }
-      }
-    const int lends = others && others == beside && s != t && !lent && !b->tensors[t].scope && mgi_cu_producer(K, t)->code == MG_OP_EXP;
-    if (!chains || (others && s != t && !lends) || total > 200) continue;
-    if (lends) lent = t;
+    const int found = mgi_cu_lives(K, t, MGI_CU_BY_SETTLE);
+    const uint32_t s = (uint32_t)(found < 0 ? -found : found);
+    if (!found) continue;
+    if (found < 0) K->lent = t;
     v->settles = s;
     for (uint32_t k = 1; k < b->n_ops; k++) {
       const mg_op_node *o = &b->ops[k];
@@ -6426,7 +6499,7 @@ MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
     const mg_op_node *o = &b->ops[k];
     int in[3] = {0, 0, 0}, all = 0, d = 0;
     if (o->code == MG_OP_LOAD) continue;
-    if (o->code != MG_OP_STORE && o->out[0].id == p && p == lent) {
+    if (o->code != MG_OP_STORE && o->out[0].id == p && p == K->lent) {
       degree[p] = 1;
       continue;
     }
@@ -6455,10 +6528,11 @@ MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
     K->shift = p;
     for (uint32_t t = 1; t < b->n_tensors; t++) K->v[t].shifted = degree[t] == 1;
   }
-  if (lent && K->shift != lent) { /* it is no one's then */
-    K->v[lent].settles = 0;
+  if (K->lent && K->shift != K->lent) { /* it is no one's then */
+    K->v[K->lent].settles = 0;
+    K->rule[K->lent] = MGI_CU_BY_PLAIN;
     for (uint32_t t = 1; t < b->n_tensors; t++)
-      if (K->v[t].chain == lent) K->v[t].chain = 0;
+      if (K->v[t].chain == K->lent) K->v[t].chain = 0;
   }
   free(degree);
 }
@@ -6541,7 +6615,7 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
 
 /* 1 if t, computed from loads, is better computed once than wherever a product takes it as an operand: before the loop of
    the product, or by one warp instead of several. */
-MGI_FN int mgi_cu_wants_tile(const mgi_cu_kernel *K, uint32_t t) {
+MGI_FN int mgi_cu_rule_ONCE(const mgi_cu_kernel *K, uint32_t t) {
   const mg_graph *b = K->b;
   const mg_dtype type = b->tensors[t].dtype;
   int swapped;
@@ -6569,16 +6643,12 @@ MGI_FN int mgi_cu_is_dear(const mgi_cu_kernel *K, uint32_t t) {
     if (mgi_cu_is_dear(K, o->in[k].id)) return 1;
   return 0;
 }
-/* A vector whose elements many elements of something larger take, and that is dear to compute, gets a tile in fp32; where
-   all divide by it, of its inverse. */
-MGI_FN void mgi_cu_vector_step(mgi_cu_kernel *K, uint32_t t) {
+/* A vector whose elements many elements of something larger take, and that is dear to compute; 2 where all divide by it. */
+MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t) {
   const mg_graph *b = K->b;
-  mgi_cu_val_info *v = &K->v[t];
-  const char *name = mgi_cu_tname(b, t);
-  char sink[200], rv[800], cv[800];
+  const mgi_cu_val_info *v = &K->v[t];
   int larger = 0, divides = 1, same = 0;
-  mgi_cu_str f = {NULL, 0, 0, 0};
-  if (v->home != MGI_CU_AT_INLINE || v->copy || K->behind || K->own[b->tensors[t].scope] || (v->rows == 1) == (v->cols == 1) || !mgi_cu_is_dear(K, t) || mgi_cu_has_acc(K, t)) return;
+  if (v->home != MGI_CU_AT_INLINE || v->copy || K->behind || K->own[b->tensors[t].scope] || (v->rows == 1) == (v->cols == 1) || !mgi_cu_is_dear(K, t) || mgi_cu_has_acc(K, t)) return 0;
   for (uint32_t k = 1; k < b->n_ops; k++)
     for (int j = 0; j < b->ops[k].n_in && b->ops[k].code != MG_OP_LOAD; j++) {
       const mg_op_node *o = &b->ops[k];
@@ -6588,7 +6658,16 @@ MGI_FN void mgi_cu_vector_step(mgi_cu_kernel *K, uint32_t t) {
       else same = 1;
       divides &= o->code == MG_OP_DIV && j == 1 && o->in[0].id != t;
     }
-  if (!larger || same) return;
+  return larger && !same ? 1 + divides : 0;
+}
+/* It gets a tile in fp32; where all divide by it, of its inverse. */
+MGI_FN void mgi_cu_vector_step(mgi_cu_kernel *K, uint32_t t) {
+  mgi_cu_val_info *v = &K->v[t];
+  const char *name = mgi_cu_tname(K->b, t);
+  char sink[200], rv[800], cv[800];
+  mgi_cu_str f = {NULL, 0, 0, 0};
+  const int found = mgi_cu_lives(K, t, MGI_CU_BY_VECTOR), divides = found == 2;
+  if (!found) return;
   mgi_cu_prepare(K, t, 0);
   int obj = mgi_cu_obj_new(K, (int64_t)v->rows * v->cols * 4);
   mgi_cu_str_put(&K->decl, "  const mg_tile<mg_f32, %d, %d, %d, false> m_%s(mg_shared() + %lld);\n", v->rows, v->cols, v->cols, name, (long long)K->obj[obj].offset);
@@ -7333,6 +7412,8 @@ MGI_FN void mgi_cu_strip_analyse(mgi_cu_kernel *K) {
     } else if (!mg_op_row(o->code)->elementwise) return;
   }
   if (first && joins && (int64_t)loads * K->v[first].rows * K->v[first].cols <= (int64_t)64 * 2 * K->threads) K->strip = first;
+  for (uint32_t t = 1; t < b->n_tensors && K->strip; t++) /* all or none */
+    if (mgi_cu_rule_STRIP(K, t) && !mgi_cu_may_live(K, t, MGI_CU_BY_STRIP)) K->strip = 0;
 }
 
 /* Counts the loads outside of loops that t's expression reads. */
@@ -7574,7 +7655,6 @@ MGI_FN int mgi_cu_dag_order(const mgi_cu_dag *d, int *out) {
   return mgi_cu_dag_run(d, 0, 0, 0, 0, 0, 1 << 20, order, out);
 }
 
-typedef enum mgi_cu_how { MGI_CU_WRITTEN, MGI_CU_DEPTH, MGI_CU_ROOM, MGI_CU_HOWS } mgi_cu_how;
 static const char *const mgi_cu_how_name[] = {"written", "depth", "room"};
 static_assert(sizeof mgi_cu_how_name / sizeof *mgi_cu_how_name == MGI_CU_HOWS, "one name a schedule");
 
@@ -7606,7 +7686,7 @@ MGI_FN int mgi_cu_is_step(const mgi_cu_kernel *K, const mgi_cu_val_info *fresh, 
 MGI_FN int mgi_cu_leaves_shared(const mgi_cu_kernel *K, const mgi_cu_val_info *fresh, uint32_t k) {
   const mg_op_node *o = &K->b->ops[k];
   const mgi_cu_val_info *v = &fresh[o->out[0].id];
-  if (o->code == MG_OP_LOAD) return !(v->sites == 1 && v->site_store);
+  if (o->code == MG_OP_LOAD) return !mgi_cu_may_live(K, o->out[0].id, MGI_CU_BY_DIRECT);
   if (o->code == MG_OP_ACCUM && fresh[o->in[0].id].in_place) return mgi_cu_leaves_shared(K, fresh, K->b->tensors[o->in[0].id].op);
   if (mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) return (v->chain ? K->wn : K->wk) > 1;
   return !v->settles;
@@ -7753,6 +7833,8 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
   K->pass = pass;
   K->n_obj = K->step = K->registers = K->passed = 0;
   K->meets = 0;
+  for (uint32_t t = 1; t < b->n_tensors; t++)
+    if (K->rule[t] != MGI_CU_BY_SETTLE) K->rule[t] = MGI_CU_BY_PLAIN;
   K->decl.n = K->body.n = 0;
   K->loop = 0;
   memset(ring, 0, sizeof ring);
@@ -7805,7 +7887,7 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
         const uint32_t t = o->out[0].id;
         const int was = K->v[t].copy;
         if (K->v[t].settles) mgi_cu_settle_step(K, t);
-        else if (mgi_cu_wants_tile(K, t)) mgi_cu_materialise(K, t, b->tensors[t].dtype);
+        else if (mgi_cu_lives(K, t, MGI_CU_BY_ONCE)) mgi_cu_materialise(K, t, b->tensors[t].dtype);
         else if (mg_op_row(o->code)->elementwise) mgi_cu_vector_step(K, t);
         if (!pass && !was && K->v[t].copy) K->tiled[k] = 1;
         break;
@@ -7817,6 +7899,7 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
 /* One schedule, written out twice: for its layout, then for the barriers that this one asks for.  0 if it is not to be had. */
 MGI_FN int mgi_cu_try(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, mgi_cu_how how) {
   const int wants = K->n_want;
+  K->how = how;
   K->roomy = how == MGI_CU_ROOM;
   if (K->em->st != MG_OK || !mgi_cu_schedule(K, fresh, how)) return 0;
   mgi_cu_pass(K, 0, fresh);
@@ -7872,6 +7955,38 @@ MGI_FN const char *mgi_cu_pointer_text(const mgi_cu_emit *em, uint32_t t, char *
   return out;
 }
 
+/* Notes all that was decided, in the plan's words: emitted again with them, the kernel is the same. */
+MGI_FN void mgi_cu_plan_say(mgi_cu_kernel *K) {
+  mgi_cu_str *s = &K->em->plans;
+  const mg_graph *b = K->b;
+  int own = 0;
+  for (uint32_t a = 4; a < b->n_axes; a++) own |= K->own[a];
+  mgi_cu_str_put(s, "%d stages %d\n%d warps_m %d\n%d warps_n %d\n%d warps_k %d\n", K->number, K->stages, K->number, K->wm, K->number, K->wn, K->number, K->wk);
+  if (own) mgi_cu_str_put(s, "%d ring warp\n", K->number);
+  if (K->merged && !K->cluster) mgi_cu_str_put(s, "%d merge workspace\n", K->number);
+  if (!K->ahead) mgi_cu_str_put(s, "%d ahead 0\n", K->number);
+  mgi_cu_str_put(s, "%d schedule %s\n", K->number, mgi_cu_how_name[K->how]);
+  for (uint32_t t = 1; t < b->n_tensors; t++)
+    if (K->rule[t]) mgi_cu_str_put(s, "%d %s.at %s\n", K->number, mgi_cu_tname(b, t), mgi_cu_rules[K->rule[t]].word);
+}
+/* The program's text with these plans, as far as a plan has room: what is left out is decided again the same way. */
+MGI_FN mg_status mgi_cu_planned_text(mgi_cu_emit *em, char **text) {
+  mg_graph *own = NULL;
+  const char *at = mgi_cu_str_text(&em->plans);
+  char key[72], value[72];
+  int number, n, k = 0;
+  mg_status s = mg_resize(em->g, NULL, NULL, &own, em->e);
+  if (s != MG_OK) return s;
+  for (uint32_t op = 1; op < own->n_ops; op++) {
+    if (own->ops[op].code != MG_OP_GRAPH) continue;
+    for (; sscanf(at, "%d %71s %71s%n", &number, key, value, &n) == 3 && number == k; at += n)
+      if (own->ops[op].sub->n_plan < MG_MAX_PLAN || mg_plan_get(own->ops[op].sub, key)) mg_plan_set(own->ops[op].sub, key, value);
+    k++;
+  }
+  s = mg_print(own, text, em->e);
+  mg_graph_free(own);
+  return s;
+}
 /* Emits block graph b as a kernel: op `owner` of em->g, or, with `above`, of a graph made for a library operator. */
 MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t *above, int number, const char *name, const char (*counts)[400]) {
   mgi_cu_kernel *K = (mgi_cu_kernel *)calloc(1, sizeof *K);
@@ -7879,13 +7994,14 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
   char text[400];
   uint8_t *late = (uint8_t *)calloc(b->n_ops, 1);
   mgi_cu_entry *order = (mgi_cu_entry *)calloc(b->n_ops + MG_MAX_AXES + MGI_CU_WANTS, sizeof *order);
-  uint8_t *tiled = (uint8_t *)calloc(b->n_ops, 1);
-  if (!K || !v || !fresh || !late || !order || !tiled) mgi_cu_emit_fail(em, MG_NO_MEMORY, name, "no memory");
+  uint8_t *tiled = (uint8_t *)calloc(b->n_ops, 1), *rule = (uint8_t *)calloc(b->n_tensors, 1);
+  if (!K || !v || !fresh || !late || !order || !tiled || !rule) mgi_cu_emit_fail(em, MG_NO_MEMORY, name, "no memory");
   else {
     K->em = em;
     K->late = late;
     K->order = order;
     K->tiled = tiled;
+    K->rule = rule;
     K->b = b;
     K->above = above;
     K->number = number;
@@ -7902,18 +8018,22 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
     int64_t given = stages ? mg_plan_int(b, "stages", 0) : 0;
     if (stages && (given < 1 || given > 8)) mgi_cu_emit_fail(em, MG_UNSUPPORTED, name, "the plan's stages=%.40s: want 1 to 8", stages);
     const int want = given ? (int)given : 3;
-    K->ahead = 1;
+    const char *ahead = mg_plan_get(b, "ahead");
+    if (ahead && strcmp(ahead, "0") && strcmp(ahead, "1")) mgi_cu_emit_fail(em, MG_UNSUPPORTED, name, "the plan's ahead=%.40s: want 0 or 1", ahead);
+    K->ahead = !ahead || ahead[0] == '1';
     for (K->stages = want; em->st == MG_OK;) {
       mgi_cu_decide(K, fresh);
       if (em->st != MG_OK || K->shared <= em->shared_limit) break;
       const int least = given || K->stages == 1;
-      if (K->ahead) K->ahead = 0; /* loads that are needed at different times may share addresses */
-      else if (least && K->cluster && !mg_plan_get(b, "merge")) K->cluster = K->owners = 0, K->ahead = 1, K->stages = want; /* the parts of a whole group may be too much for one block */
-      else if (!least) K->ahead = 1, K->stages--;
+      if (K->ahead && !ahead) K->ahead = 0; /* loads that are needed at different times may share addresses */
+      else if (least && K->cluster && !mg_plan_get(b, "merge")) K->cluster = K->owners = 0, K->ahead = !ahead || ahead[0] == '1', K->stages = want; /* the parts of a whole group may be too much for one block */
+      else if (!least) K->ahead = !ahead || ahead[0] == '1', K->stages--;
       else
         mgi_cu_emit_fail(em, MG_UNSUPPORTED, name, "a block takes %lld bytes of shared memory at %d stage%s, %s gives it %lld", (long long)K->shared, K->stages, K->stages == 1 ? "" : "s", em->arch,
                       (long long)em->shared_limit);
     }
+    if (em->st == MG_OK) mgi_cu_rules_obeyed(K);
+    if (em->st == MG_OK && number >= 0) mgi_cu_plan_say(K);
   }
   if (em->st == MG_OK) {
     mgi_cu_str *s = &em->kernels, *l = &em->launches;
@@ -7978,6 +8098,7 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
   free(late);
   free(order);
   free(tiled);
+  free(rule);
   free(v);
   free(fresh);
 }
@@ -8274,7 +8395,7 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
     uint8_t used[MG_OP_TABLE_END];
     int any = 0;
     memset(used, 0, sizeof used);
-    em->st = mg_print(g, &source, e);
+    em->st = mgi_cu_planned_text(em, &source);
     const char *n = g->name;
     mgi_cu_str_put(&out, "/* nvcc -O3 -std=c++17 -prec-div=false -prec-sqrt=false -gencode arch=compute_%s,code=%s -Xcompiler -fPIC -shared -I<mirage> -o %s.so %s.cu\n *\n", em->arch + 3, em->arch, n, n);
     mgi_cu_str_put(&out, " * <mirage> is the directory of mirage_cuda.cuh.  Exports %s_launch, %s_workspace_bytes, %s_info.\n *\n * mugraph {{{\n", n, n, n);
@@ -8342,6 +8463,7 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
   free(em->kernels.s);
   free(em->launches.s);
   free(em->spaces.s);
+  free(em->plans.s);
   mg_classes_free(&em->cls);
   return em->st;
 }

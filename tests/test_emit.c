@@ -494,6 +494,46 @@ static void test_barriers(void **state) {
   }
 }
 
+/* Where a value lives: by a rule's row, or, where the plan has it so, by none.  The emitted text's plan names the row. */
+static void test_residency(void **state) {
+  (void)state;
+  static const struct { const char *plan, *at, *word, *sign, *text; } rows[] = {
+    {"warps_m=1 warps_n=2 warps_k=2", "x", "registers", "mg_strip<", "program t\ninput X : f16[32, 256]\nO = kernel grid=(x=4) threads=128 {\n%s  x = load X {x->0}\n  s = sum(sqr(x), dim=1)\n  o = div(x, sqrt(s))\n  store o {x->0}\n}\noutput O\n"},
+    {"warps_m=1 warps_n=4 warps_k=1", "p", "fragment", "mg_contract_chain<", "program t\ninput Q : f16[16, 32]\ninput K : f16[32, 64]\ninput V : f16[64, 32]\nO = kernel grid=(x=2) threads=128 {\n%s  q = load Q {}\n  k = load K {}\n  v = load V {x->1}\n"
+      "  c = matmul(q, k)\n  p = exp(scale(c, 1/16))\n  o = div(matmul(p, v), sum(p, dim=1))\n  store o {x->1}\n}\noutput O\n"},
+    {"warps_m=1 warps_n=1 warps_k=4", "r", "global", "mg_global<", "program t\ninput A : f16[16, 128]\ninput B : f16[128, 64]\ninput R : f16[16, 64]\nO = kernel grid=(x=2) threads=128 {\n%s  for i=4 {\n    a = load A {i->1}\n    b = load B {i->0, x->1}\n    c = matmul(a, b)\n  }\n  r = load R {x->1}\n  o = add(accum(c) {i->+}, r)\n  store o {x->1}\n}\noutput O\n"},
+    {"warps_m=1 warps_n=4 warps_k=1", "h", "tile", "m_h", "program t\ninput A : f16[16, 64]\ninput B : f16[64, 64]\nO = kernel grid=(x=2) threads=128 {\n%s  a = load A {}\n  b = load B {x->1}\n  h = silu(a)\n  o = matmul(h, b)\n  store o {x->1}\n}\noutput O\n"},
+    {"warps_m=1 warps_n=1 warps_k=4", "n", "vector", "m_n", "program t\ninput A : f16[64, 128]\ninput B : f16[128, 64]\ninput R : f16[64, 1]\nO = kernel grid=(x=1) threads=128 {\n%s  for i=4 {\n    a = load A {i->1}\n    b = load B {i->0, x->1}\n    c = matmul(a, b)\n  }\n  r = load R {}\n  n = sqrt(sqr(r))\n  o = add(div(accum(c) {i->+}, n), n)\n  store o {x->1}\n}\noutput O\n"},
+  };
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+    char *cu[3], plan[160], text[1200], entry[60];
+    const char *words[] = {"", rows[k].word, "plain"};
+    for (int w = 0; w < 3; w++) {
+      if (w) snprintf(entry, sizeof entry, " %s.at=%s", rows[k].at, words[w]);
+      snprintf(plan, sizeof plan, "  plan { %s%s }\n", rows[k].plan, w ? entry : "");
+      snprintf(text, sizeof text, rows[k].text, plan);
+      mg_graph *g = parse(text);
+      cu[w] = emit(g, NULL);
+      mg_graph_free(g);
+    }
+    snprintf(entry, sizeof entry, " %s.at=%s", rows[k].at, rows[k].word);
+    if (!strstr(cu[0], entry) || !strstr(cu[0], rows[k].sign)) fail_msg("%s lives by no rule, or not by %s:\n%s", rows[k].at, rows[k].word, cu[0]);
+    assert_string_equal(strstr(cu[0], "#include"), strstr(cu[1], "#include"));
+    assert_null(strstr(cu[2], rows[k].sign));
+    passes(text); /* the plain one */
+    for (int w = 0; w < 3; w++) mg_string_free(cu[w]);
+    snprintf(plan, sizeof plan, "  plan { %s %s.at=%s }\n", rows[k].plan, rows[k].at, k ? "registers" : "tile");
+    snprintf(text, sizeof text, rows[k].text, plan);
+    refused(text, NULL, "it can only be plain");
+    snprintf(plan, sizeof plan, "  plan { %s %s.at=moon }\n", rows[k].plan, rows[k].at);
+    snprintf(text, sizeof text, rows[k].text, plan);
+    refused(text, NULL, "moon: want plain, registers");
+    snprintf(plan, sizeof plan, "  plan { %s nobody.at=plain }\n", rows[k].plan);
+    snprintf(text, sizeof text, rows[k].text, plan);
+    refused(text, NULL, "no such tensor");
+  }
+}
+
 static void test_refused(void **state) {
   (void)state;
   char text[2400];
@@ -587,7 +627,7 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_file), cmocka_unit_test(test_refused), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_barriers),
-    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_chains), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
+    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_residency), cmocka_unit_test(test_chains), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
