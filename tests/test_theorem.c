@@ -46,8 +46,15 @@ static mg_graph *parse(const char *text) {
 typedef struct bounds { int n_ops, grid, loop, slow; long most; } bounds; /* slow: not in the sample */
 typedef struct side { const mg_graph *p; set all, beyond; bounds w; int bad, sampled, refused, odd[BR_ODDS]; long seen, tried; const br *B; } side;
 
-/* What the search leaves out by its own statement (head of mirage_search.h): counted, printed, not compared.  What is not among
-   them, as one axis that cuts two dimensions of a tensor or equal extents cut by different axes, must be found if it is right. */
+/* What the search leaves out by its own statement (head of mirage_search.h): counted, printed, not compared.
+     ADD_CHUNKS    the pieces of a dimension, added up element by element, and a sum over what is left of it: the additions of
+                   a sum in the loop and an accumulator, in another order, and only where the loop cuts evenly
+     JOIN          the results of all iterations side by side, and a sum over them: what an accumulator does
+     CLASSES, AXIS dimensions of equal extent that a tensor, or an output, tells apart: right for these sizes only, or a loop
+                   over one of them that runs along another
+     MOVED         transposes that the program does not have: Y Xᵀ, transposed, for X Yᵀ, and so on without end
+   What is not among them, as one axis that cuts two dimensions of a tensor, or equal extents cut by different axes and
+   paired, must be found if it is right. */
 enum { LEFT_OUT = BR_ODD_ADD_CHUNKS | BR_ODD_JOIN | BR_ODD_CLASSES | BR_ODD_AXIS | BR_ODD_MOVED };
 
 static int is_equal(const mg_graph *p, const mg_graph *g) {
