@@ -6097,12 +6097,16 @@ static void mgi_se_segment_free(mgi_se_search *S) {
   S->frame = NULL, S->pool = NULL, S->n_pool = S->cap_frames = S->n_frames = 0;
 }
 
-/* The whole program. */
+/* The whole program: its frames get at most two thirds of the time where there are cuts to try after it. */
 static mg_status mgi_se_search_whole(mgi_se_search *S, mg_graph *p, mgi_se_found *f, mg_error *e) {
+  double end = S->end;
   int frames;
+  if (S->cfg.time_limit_s > 0 && S->cfg.max_kernel_ops > 1 && S->p->n_ops > 2) S->end = S->t0 + S->cfg.time_limit_s * 2 / 3;
   mg_status st = mgi_se_segment_begin(S, p, f, 1, &frames, e);
   S->units = S->n_frames, S->units_done = 0, S->seg_t0 = mgi_se_seconds();
-  if (st == MG_OK && frames) mgi_se_parallel(S, 0), st = mgi_se_segment_end(S, S->cfg.top_k, e);
+  if (st == MG_OK && frames) mgi_se_parallel(S, 0);
+  S->end = end;
+  if (st == MG_OK && frames) st = mgi_se_segment_end(S, S->cfg.top_k, e);
   mgi_se_segment_free(S);
   return st;
 }
@@ -6207,7 +6211,7 @@ static void mgi_se_queue_work(mgi_se_queue *q, int main) {
       if (--q->left[at]) continue;
       for (q->n_live--; at < q->n_live; at++) q->live[at] = q->live[at + 1], q->left[at] = q->left[at + 1];
     } else if (q->begun < q->n) {
-      int which = q->n - 1 - q->begun++, frames = 0; /* the largest first */
+      int which = q->begun++, frames = 0; /* the smallest first: what time is left gives whole programs */
       mgi_se_found *f = &q->seg[q->list[which][0] * (R->p->n_ops + 1) + q->list[which][1]];
       q->beginning++;
       T = (mgi_se_search *)calloc(1, sizeof *T);

@@ -782,6 +782,23 @@ static void limits_and_hooks(void **state) {
   mg_graph_free(p);
 }
 
+/* A limit that ends the search of the whole program leaves time for its segments. */
+static void time_is_shared(void **state) {
+  (void)state;
+  mg_graph *p = parse("program resnorm2\ninput X : f16[16, 2048]\ninput R : f16[16, 2048]\ninput G : f16[2048]\ninput W1 : f16[2048, 4096]\ninput W2 : f16[2048, 1024]\n"
+                      "S = add(X, R)\nN = rms_norm(S, G, eps=1e-6)\nA = matmul(N, W1)\nB = matmul(N, W2)\noutput S, A, B\n");
+  mg_search_config cfg = mg_search_config_default();
+  mg_search_result r;
+  mg_error e;
+  cfg.time_limit_s = 6;
+  assert_int_equal(mg_search(p, &cfg, &r, &e), MG_OK);
+  print_message("%llu segments, %d kernels, %.2f us; a library kernel an operator: %.2f us\n", (unsigned long long)r.stats.segments, r.stats.best_kernels, r.predicted_us[0], mg_predict_us(p, NULL));
+  assert_true(r.stats.segments > 10);
+  assert_true(r.predicted_us[0] < mg_predict_us(p, NULL));
+  mg_search_result_free(&r);
+  mg_graph_free(p);
+}
+
 static void superoptimize_certifies(void **state) {
   (void)state;
   mg_graph *p = parse("program d\ninput X : f16[16, 512]\ninput G : f16[512]\ninput W : f16[512, 96]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n"), *best = NULL;
@@ -873,7 +890,7 @@ int main(void) {
     cmocka_unit_test(finds_forms_on_request), cmocka_unit_test(finds_other_contractions),
     cmocka_unit_test(several_outputs), cmocka_unit_test(same_result_for_any_threads_and_seed), cmocka_unit_test(searches_side_by_side),
     cmocka_unit_test(pruning_keeps_the_best), cmocka_unit_test(depth_refuses_no_more_than_the_limit), cmocka_unit_test(limits_and_hooks),
-    cmocka_unit_test(superoptimize_certifies), cmocka_unit_test(gpus_and_model), cmocka_unit_test(random_programs),
+    cmocka_unit_test(time_is_shared), cmocka_unit_test(superoptimize_certifies), cmocka_unit_test(gpus_and_model), cmocka_unit_test(random_programs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
