@@ -528,6 +528,7 @@ int mg_has_threads(const mg_graph *ugraph); /* 1 if there is a thread graph */
 #ifndef MIRAGE_CORE_IMPLEMENTED
 #define MIRAGE_CORE_IMPLEMENTED
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -2014,10 +2015,37 @@ MGI_FN const char *mgi_attr_text(mg_attr_kind k) {
   return "none";
 }
 
+/* The row whose name differs from `name`, of at most 64 characters, in the fewest characters put in, left out or changed:
+   in one a third of its length, at most two.  NULL if there is none. */
+static const char *mgi_nearest_op(const char *name) {
+  int n = (int)strlen(name), least = n < 6 ? 2 : 3;
+  const char *best = NULL;
+  for (int k = 1; k < MG_OP_TABLE_END; k++) {
+    const char *row = mgi_rows[k].name;
+    int m = (int)strlen(row), d[65]; /* d[i]: of the first i characters of name and the first j of row */
+    if (m < 3 || m > n + 2 || n > m + 2) continue;
+    for (int i = 0; i <= n; i++) d[i] = i;
+    for (int j = 1; j <= m; j++)
+      for (int i = 0, corner = 0; i <= n; i++) {
+        int up = d[i], v = up + 1;
+        if (i && d[i - 1] + 1 < v) v = d[i - 1] + 1;
+        if (i && corner + (name[i - 1] != row[j - 1]) < v) v = corner + (name[i - 1] != row[j - 1]);
+        corner = up, d[i] = v;
+      }
+    if (d[n] < least) least = d[n], best = row;
+  }
+  return best;
+}
+
 static mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, int line, int column) {
   mg_tensor none = {0}, in[MG_MAX_IN];
   mg_opcode op = mg_op_find(name, strlen(name));
-  if (!op) { P->line = line, P->column = column; mgi_perr(P, MG_BAD_INPUT, "'%s' is no operator", name); return none; }
+  if (!op) {
+    const char *near = mgi_nearest_op(name);
+    P->line = line, P->column = column;
+    mgi_perr(P, MG_BAD_INPUT, near ? "'%s' is no operator: '%s' is one" : "'%s' is no operator", name, near);
+    return none;
+  }
   const mg_op_info *row = mg_op_row(op);
   mg_attr A;
   memset(&A, 0, sizeof A);
@@ -2030,7 +2058,12 @@ static mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, in
     const mgi_parser at = *P;
     if (P->failed) return none;
     if (P->tok == MGI_NUMBER || mgi_is(P, "-")) {
-      if (row->attr != MG_ATTR_RAT || n < row->n_in) { mgi_expected(P, "a tensor"); return none; }
+      if (row->attr != MG_ATTR_RAT || n < row->n_in) {
+        mgi_expected(P, op == MG_OP_MUL || op == MG_OP_DIV   ? "a tensor (a constant goes with scale, as in scale(x, 1/8))"
+                        : op == MG_OP_ADD || op == MG_OP_SUB ? "a tensor (a constant goes with add_scalar, as in add_scalar(x, 1/8))"
+                                                             : "a tensor");
+        return none;
+      }
       A.c = mgi_rational(P), have = 1;
     } else if (mgi_is(P, "[")) {
       int64_t v[MG_MAX_RANK];
@@ -2056,7 +2089,7 @@ static mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, in
         else { P->line = l, P->column = c; mgi_perr(P, MG_BAD_INPUT, "%s has no attribute '%s': expected %s", name, arg, mgi_attr_text(row->attr)); return none; }
       } else {
         *P = save;
-        if (n == row->n_in) { P->line = l, P->column = c; mgi_perr(P, MG_BAD_INPUT, "%s takes %d operand%s", name, row->n_in, row->n_in == 1 ? "" : "s"); return none; }
+        if (n == row->n_in) { P->line = l, P->column = c; mgi_perr(P, MG_BAD_INPUT, "%s takes %d operand%s%s", name, row->n_in, row->n_in == 1 ? "" : "s", row->attr == MG_ATTR_RAT ? " and a constant, a number such as 1/8" : ""); return none; }
         in[n] = mgi_parse_expr(P, g);
         n++;
       }
@@ -2279,7 +2312,7 @@ mg_status mg_parse(const char *text, size_t len, const char *where, const mg_con
 mg_status mg_parse_file(const char *path, const mg_config *cfg, mg_graph **out, mg_error *e) {
   *out = NULL;
   FILE *f = fopen(path, "rb");
-  if (!f) return mg_fail(e, MG_BAD_INPUT, path, "the file cannot be opened");
+  if (!f) return mg_fail(e, MG_BAD_INPUT, path, "cannot be opened: %s", strerror(errno));
   char *buf = (char *)malloc(MGI_MAX_TEXT + 1);
   size_t n = buf ? fread(buf, 1, MGI_MAX_TEXT + 1, f) : 0;
   int bad = !buf || ferror(f);

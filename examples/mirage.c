@@ -40,12 +40,13 @@ static const char usage[] =
     "       mirage run FILE FILE ..                 the same of several for one program, the first's values compared; no link 2\n"
     "              [--no-check] [--no-time]         without link 2 before it; without the times after it\n"
     "       mirage import CHECKPOINT.json [-o DIR]  µGraphs that the public Mirage saved, to DIR/00.mg, 01.mg ..\n"
+    "       mirage help, mirage COMMAND --help      this; what is said here of one command\n"
     "exit:  0 done, equal; 1 nothing found, not equal; 2 unsupported, undecided; 3 bad input; 4 a fault of the machine\n";
 
 typedef struct options {
   const char *out, *arch, *stats, *certificate, *checkpoint, *cache;
   int64_t threads, max_kernel_ops, max_block_ops, max_loops, top, reps;
-  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure;
+  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, help;
   uint64_t seed;
   double time_limit, log2_delta;
   int n_files;
@@ -75,7 +76,7 @@ static char *read_all(const char *path, size_t *n, int *code) {
   size_t cap = 1 << 16, len = 0;
   char *s = NULL, *p;
   FILE *f = fopen(path, "rb");
-  if (!f) { mg_fail(&e, MG_BAD_INPUT, path, "%s", strerror(errno)); *code = report(MG_BAD_INPUT, &e); return NULL; }
+  if (!f) { mg_fail(&e, MG_BAD_INPUT, path, "cannot be opened: %s", strerror(errno)); *code = report(MG_BAD_INPUT, &e); return NULL; }
   for (;;) {
     p = (char *)realloc(s, cap + 1);
     if (!p) { free(s); fclose(f); *code = fault(MG_NO_MEMORY, path, "no memory for the file"); return NULL; }
@@ -128,7 +129,7 @@ static int parse_delta(const char *s, double *log2_delta) {
   return 1;
 }
 
-enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE };
+enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_HELP };
 static const struct option long_options[] = {
     {"arch", required_argument, NULL, O_ARCH}, {"threads", required_argument, NULL, O_THREADS},
     {"max-kernel-ops", required_argument, NULL, O_KERNEL_OPS}, {"max-block-ops", required_argument, NULL, O_BLOCK_OPS},
@@ -138,7 +139,8 @@ static const struct option long_options[] = {
     {"reps", required_argument, NULL, O_REPS}, {"cold", no_argument, NULL, O_COLD},
     {"max-loops", required_argument, NULL, O_LOOPS}, {"checkpoint", required_argument, NULL, O_CHECKPOINT}, {"cache", required_argument, NULL, O_CACHE},
     {"no-check", no_argument, NULL, O_NO_CHECK}, {"no-time", no_argument, NULL, O_NO_TIME},
-    {"no-measure", no_argument, NULL, O_NO_MEASURE}, {"prove", no_argument, NULL, O_PROVE}, {"no-prove", no_argument, NULL, O_NO_PROVE}, {NULL, 0, NULL, 0}};
+    {"no-measure", no_argument, NULL, O_NO_MEASURE}, {"prove", no_argument, NULL, O_PROVE}, {"no-prove", no_argument, NULL, O_NO_PROVE},
+    {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
 
 typedef struct command {
   const char *name;
@@ -160,13 +162,14 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
   opterr = 0;
   optind = 1;
   memset(o, 0, sizeof *o);
-  while ((k = getopt_long(argc, argv, ":o:", long_options, &index)) != -1) {
+  while ((k = getopt_long(argc, argv, ":o:h", long_options, &index)) != -1) {
     const char *name = k == 'o' ? "o" : k >= 256 ? long_options[index].name : "";
     int ok = 1;
     int64_t v = 0;
+    if (k == 'h' || k == O_HELP) { o->help = 1; return 0; }
     if (k == '?' || k == ':') {
       const char *bad = argv[optind - 1];
-      snprintf(msg, sizeof msg, k == ':' ? "%.100s needs a value" : "%.100s is no option; 'mirage help' lists them", bad);
+      snprintf(msg, sizeof msg, k == ':' ? "%.100s needs a value" : "%.100s is no option; --help lists them", bad);
       return fault(MG_BAD_INPUT, c->name, msg);
     }
     if (!allowed(c, name)) {
@@ -176,7 +179,7 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
     switch (k) {
       case 'o': o->out = optarg; break;
       case O_ARCH: o->arch = optarg; break;
-      case O_THREADS: ok = number(optarg, 1, 1024, &o->threads, range); break;
+      case O_THREADS: ok = number(optarg, 1, 64, &o->threads, range); break;
       case O_KERNEL_OPS: ok = number(optarg, 1, 64, &o->max_kernel_ops, range); break;
       case O_BLOCK_OPS: ok = number(optarg, 1, 64, &o->max_block_ops, range); break;
       case O_TIME: {
@@ -209,6 +212,7 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       return fault(MG_BAD_INPUT, c->name, msg);
     }
   }
+  if (o->prove && o->no_prove) return fault(MG_BAD_INPUT, c->name, "--prove and --no-prove exclude each other");
   o->n_files = argc - optind;
   if (o->n_files < c->least || o->n_files > c->most) {
     snprintf(msg, sizeof msg, "takes %d file%s%s, found %d", c->least, c->least == 1 ? "" : "s", c->most > 2 ? " or more" : c->most > c->least ? " or 2" : "", o->n_files);
@@ -216,6 +220,28 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
   }
   o->file = argv + optind;
   return 0;
+}
+
+/* The lines of the usage that speak of one command: its own, and those indented below them. */
+static int command_help(const char *name) {
+  size_t n = strlen(name);
+  int on = 0;
+  for (const char *line = usage, *next; *line; line = next) {
+    next = strchr(line, '\n') + 1;
+    if (!strncmp(line + 7, "mirage ", 7)) on = !strncmp(line + 14, name, n) && line[14 + n] == ' ';
+    else if (strncmp(line, "        ", 8)) on = 1; /* the exit statuses */
+    if (on && fprintf(stdout, "%.*s", (int)(next - line), line) < 0) return 4;
+  }
+  return 0;
+}
+
+/* A directory for the results, made if it is not there.  0, or the exit status. */
+static int make_directory(const char *path) {
+  struct stat at;
+  if (!mkdir(path, 0777)) return 0;
+  int why = errno;
+  if (why == EEXIST && !stat(path, &at) && !S_ISDIR(at.st_mode)) return fault(MG_BAD_INPUT, path, "expected a directory for the results, found a file");
+  return why == EEXIST ? 0 : fault(MG_MACHINE, path, strerror(why));
 }
 
 /* ---- print, dot */
@@ -259,8 +285,7 @@ static int verdict_code(mg_verdict v) { return v == MG_EQUAL || v == MG_EQUAL_SA
 
 static volatile int interrupted;
 static void on_interrupt(int sig) {
-  (void)sig;
-  if (interrupted) _exit(130);
+  if (interrupted) _exit(128 + sig);
   interrupted = 1;
 }
 
@@ -305,7 +330,7 @@ static int do_verify(const options *o) {
   mg_verify_config c = mg_verify_config_default();
   c.threads = (int)o->threads, c.stop = &interrupted, c.user = &started;
   if (isatty(2)) c.progress = on_test;
-  signal(SIGINT, on_interrupt);
+  signal(SIGINT, on_interrupt), signal(SIGTERM, on_interrupt);
 
   mg_error e;
   mg_verify_report r;
@@ -317,6 +342,10 @@ static int do_verify(const options *o) {
     size_t n;
     char *text = read_all(o->file[0], &n, &code);
     if (!text) return code;
+    if (strncmp(text, "mirage certificate", 18)) {
+      free(text);
+      return fault(MG_BAD_INPUT, o->file[0], "one file is a certificate, and this is none; two are compared: mirage verify A B");
+    }
     mg_status s = mg_certificate_recheck(text, n, &c, &r, &e);
     if (c.progress) fputs("\r\033[K", stderr);
     free(text);
@@ -431,15 +460,27 @@ static mg_status on_measure(void *user, const mg_graph *program, const mg_graph 
   t->n = n;
   return MG_OK;
 }
+/* What ended the search before it had seen its whole space, and what lets it go on; empty if nothing did. */
+static void cut_short(char *buf, size_t n, const options *o, const mg_search_stats *s, const mg_search_config *c, int stopped) {
+  *buf = 0;
+  if (s->complete || !s->egraph_stop) return;
+  size_t k = (size_t)snprintf(buf, n, "; the search was cut short by ");
+  if (stopped) snprintf(buf + k, n - k, "the interrupt%s", o->checkpoint ? ": the same command goes on from the checkpoint" : " (--checkpoint FILE would let it go on)");
+  else if (c->time_limit_s > 0 && s->seconds >= c->time_limit_s) snprintf(buf + k, n - k, "--time-limit %g", c->time_limit_s);
+  else if (!strcmp(s->egraph_stop, "NODES")) snprintf(buf + k, n - k, "the e-graph's limit of %u terms (no option; egraph.nodes of mg_search_config)", c->egraph.nodes ? c->egraph.nodes : 20000u);
+  else if (!strcmp(s->egraph_stop, "TIME")) snprintf(buf + k, n - k, "the e-graph's limit of %g s (no option; egraph.seconds of mg_search_config)", c->egraph.seconds > 0 ? c->egraph.seconds : 10.0);
+  else snprintf(buf + k, n - k, "a frame's limit of values, structures, steps or memory (no option; max_states, max_structures, max_steps of mg_search_config)");
+}
+
 /* How fast it is: predicted, and measured or why not. */
-static void time_lines(char *lines, size_t size, const mg_search_result *res, int k, const char *gpu, const timed *t, int certified) {
+static void time_lines(char *lines, size_t size, const mg_search_result *res, int k, const char *gpu, const timed *t, int certified, const char *cut) {
   size_t n = strlen(lines);
   int m = -1;
   for (int j = 0; j < t->n; j++)
     if (t->hash[j] == mg_hash(res->graph[k])) m = j;
   n += (size_t)snprintf(lines + n, size - n, "# predicted: %.2f us on %s (model); %s%s\n", res->predicted_us[k], gpu,
                         !certified ? "not certified" : m >= 0 ? "link 2 not run: mirage check" : "links 2 and 3 not run: mirage check, mirage run",
-                        res->stats.complete ? "" : "; the search was cut short");
+                        cut);
   if (m < 0) snprintf(lines + n, size - n, "# measured: no, the order is predicted%s%.250s\n", res->stats.unmeasured[0] ? ": " : "", res->stats.unmeasured);
   else if (t->status[m] != MG_OK) snprintf(lines + n, size - n, "# measured: no: %.300s\n", t->why[m].msg);
   else {
@@ -456,12 +497,17 @@ static int do_search(const options *o) {
   mg_search_config c = mg_search_config_default();
   mg_verify_config vc = mg_verify_config_default();
   mg_search_result res;
-  char lines[4096], path[1024];
+  char lines[4096], path[1024], cut[240];
   int code = 0;
   memset(&res, 0, sizeof res);
   const char *arch = o->arch ? o->arch : "sm_90a";
   c.gpu = mg_gpu_find(arch);
-  if (!c.gpu) { mg_fail(&e, MG_BAD_INPUT, "search", "no GPU or architecture '%.40s' in the table", arch); return report(MG_BAD_INPUT, &e); }
+  if (!c.gpu) {
+    char known[160] = "";
+    for (int k = 0; k < mg_gpu_count(); k++) snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s (%s)", k ? ", " : "", mg_gpu_at(k)->arch, mg_gpu_at(k)->name);
+    mg_fail(&e, MG_BAD_INPUT, "search", "--arch: '%.40s' is no GPU or architecture of the table: %s", arch, known);
+    return report(MG_BAD_INPUT, &e);
+  }
   if (o->threads) c.threads = (int)o->threads;
   if (o->max_kernel_ops) c.max_kernel_ops = (int)o->max_kernel_ops;
   if (o->max_block_ops) c.max_block_ops = (int)o->max_block_ops;
@@ -484,14 +530,15 @@ static int do_search(const options *o) {
   mg_status s = mg_parse_file(o->file[0], NULL, &program, &e);
   if (s != MG_OK) return report(s, &e);
   if (!mg_is_program(program)) { mg_graph_free(program); return fault(MG_BAD_INPUT, o->file[0], "expected a program without kernels, found a µGraph"); }
-  if (o->out && mkdir(o->out, 0777) != 0 && errno != EEXIST) { mg_graph_free(program); return fault(MG_MACHINE, o->out, strerror(errno)); }
+  if (o->out && (code = make_directory(o->out)) != 0) { mg_graph_free(program); return code; }
   if (o->cache) {
     struct stat at;
     int bad = mkdir(o->cache, 0777) != 0 && errno != EEXIST ? errno : stat(o->cache, &at) ? errno : S_ISDIR(at.st_mode) ? 0 : ENOTDIR;
     if (bad) { mg_graph_free(program); return fault(MG_MACHINE, o->cache, strerror(bad)); }
   }
-  signal(SIGINT, on_interrupt);
+  signal(SIGINT, on_interrupt), signal(SIGTERM, on_interrupt);
   s = mg_search(program, &c, &res, &e);
+  cut_short(cut, sizeof cut, o, &res.stats, &c, interrupted);
   if (c.progress) fputs("\r\033[K", stderr);
   if (res.stats.checkpoint_lost) fprintf(stderr, "mirage: %s: the checkpoint cannot be written; what it held before stands\n", o->checkpoint);
   if (*res.stats.cache_note) fprintf(stderr, "mirage: %s\n", res.stats.cache_note);
@@ -521,7 +568,7 @@ static int do_search(const options *o) {
     const mg_verify_report *r = k == best ? &full[k] : &res.report[k];
     char *text = NULL;
     verdict_lines(lines, sizeof lines, r, program, res.graph[k]);
-    time_lines(lines, sizeof lines, &res, k, c.gpu->name, &times, k == best);
+    time_lines(lines, sizeof lines, &res, k, c.gpu->name, &times, k == best, cut);
     mg_status p = mg_print(res.graph[k], &text, &e);
     if (p != MG_OK) { code = report(p, &e); break; }
     if (k == best) code = write_all(NULL, lines, text);
@@ -558,7 +605,7 @@ static int do_import(const options *o) {
   import_file *f = NULL;
   char path[1024], head[400], name[80];
   size_t len;
-  int n = 0, code = 0;
+  int n = 0, code = 0, wrote = 0;
   char *text = read_all(o->file[0], &len, &code);
   if (!text) return code;
   mg_status s = import_open(text, len, o->file[0], &f, &n, &e);
@@ -570,7 +617,7 @@ static int do_import(const options *o) {
   if (!o->out && n > 1) {
     mg_fail(&e, MG_BAD_INPUT, o->file[0], "holds %d µGraphs: say -o DIR", n);
     code = report(MG_BAD_INPUT, &e);
-  } else if (o->out && mkdir(o->out, 0777) != 0 && errno != EEXIST) code = fault(MG_MACHINE, o->out, strerror(errno));
+  } else if (o->out) code = make_directory(o->out);
   for (int k = 0; k < n && (!code || code == 2); k++) {
     mg_graph *g = NULL;
     char *mg = NULL;
@@ -585,11 +632,13 @@ static int do_import(const options *o) {
       if (o->out && snprintf(path, sizeof path, "%s/%02d.mg", o->out, k) >= (int)sizeof path) written = fault(MG_BAD_INPUT, "import", "the directory's name is too long");
       else written = write_all(o->out ? path : NULL, head, mg);
       if (written) code = written;
+      else wrote++;
     } else code = report(s, &e);
     mg_string_free(mg);
     mg_graph_free(g);
   }
   import_close(f);
+  if (o->out && (!code || code == 2)) printf("%d of %d µGraphs written to %s\n", wrote, n, o->out);
   return code;
 }
 
@@ -805,8 +854,10 @@ int main(int argc, char **argv) {
   for (size_t k = 0; argc >= 2 && k < sizeof commands / sizeof *commands; k++)
     if (!strcmp(argv[1], commands[k].name)) {
       int code = parse_options(&commands[k], argc - 1, argv + 1, &o);
-      return code ? code : commands[k].run(&o);
+      return code ? code : o.help ? command_help(argv[1]) : commands[k].run(&o);
     }
-  fprintf(stderr, "mirage: expected one of print, dot, search, verify, emit, check, run, import; 'mirage help' says more\n");
+  char found[80] = "";
+  if (argc >= 2) snprintf(found, sizeof found, ", found '%.60s'", argv[1]);
+  fprintf(stderr, "mirage: expected one of print, dot, search, verify, emit, check, run, import%s; 'mirage help' says more\n", found);
   return 3;
 }

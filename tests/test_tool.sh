@@ -38,7 +38,7 @@ status 3 "an unknown command" "$m" frobnicate p.mg
 status 3 "an unknown option" "$m" print --frobnicate p.mg
 status 3 "an option of another command" "$m" print --cold p.mg
 status 3 "a bad number" "$m" search p.mg --threads many
-for o in "top 0 1 to 100" "top 101 1 to 100" "threads 0 1 to 1024" "max-loops 3 1 to 2" "seed -1 0 to 2^63-1" "time-limit nan of seconds above 0"; do
+for o in "top 0 1 to 100" "top 101 1 to 100" "threads 0 1 to 64" "threads 65 1 to 64" "max-loops 3 1 to 2" "seed -1 0 to 2^63-1" "time-limit nan of seconds above 0"; do
   read -r name value range <<<"$o"
   status 3 "--$name $value" "$m" search p.mg "--$name" "$value"
   grep -q -e "--$name: '$value' is no number .*$range" err; ok $? "--$name $value: the message says the range"
@@ -46,6 +46,15 @@ done
 status 3 "a bad bound" "$m" verify p.mg p.mg --delta 2
 status 3 "a missing file" "$m" print missing.mg
 status 3 "a directory" "$m" print .
+for c in print search check verify import; do
+  status 3 "$c of a missing file" "$m" $c missing.mg
+  grep -q '^mirage: missing.mg: cannot be opened: No such file' err; ok $? "$c of a missing file: the same words everywhere"
+done
+for c in print dot search verify emit check run import; do
+  status 0 "$c --help" "$m" $c --help
+  [ "$(grep -c ' mirage ' out)" -ge 1 ] && ! grep ' mirage ' out | grep -v " mirage $c " >err && tail -n 1 out | grep -q '^exit: '; ok $? "$c --help: the lines of $c, and the exit statuses"
+done
+"$m" search p.mg -h | grep -q -e '--checkpoint FILE'; ok $? "search -h: its options"
 status 3 "a shape that does not fit" "$m" print bad.mg
 { "$m" print bad.mg 2>&1 || true; } | grep -q 'bad.mg:5:.*256 against 255'; ok $? "the error names file, line and sizes"
 
@@ -82,10 +91,10 @@ E
   head -n 1 one.mg | grep -qx '# verdict: none: imported, not verified'; ok $? "import: the first line is the verdict"
   status 0 "an import verifies" "$m" verify $programs/mirage_lora.mg one.mg
   status 0 "import to a directory" "$m" import lora.json -o lora
-  [ ! -s out ] && [ "$(ls lora)" = "$(printf '%02d.mg\n' 0 1 2 3)" ]; ok $? "import: a file a µGraph, nothing to standard output"
+  [ "$(cat out)" = "4 of 4 µGraphs written to lora" ] && [ "$(ls lora)" = "$(printf '%02d.mg\n' 0 1 2 3)" ]; ok $? "import: a file a µGraph, and it says how many"
   status 3 "import of several without a directory" "$m" import lora.json
   status 2 "import, where our form lacks one" "$m" import some.json -o some
-  [ "$(ls some)" = "$(printf '%02d.mg\n' 0 2 3)" ]; ok $? "import: the others are written"
+  [ "$(cat out)" = "3 of 4 µGraphs written to some" ] && [ "$(ls some)" = "$(printf '%02d.mg\n' 0 2 3)" ]; ok $? "import: the others are written"
   status 3 "import of a malformed file" "$m" import malformed.json -o malformed
   status 3 "import of what is no JSON" "$m" import p.mg
   status 3 "import of nothing" "$m" import /dev/null
@@ -103,9 +112,21 @@ status 0 "search: the same with another seed and one thread" "$m" search p.mg --
 [ "$(grep -v '^#' out)" = "$(grep -v '^#' best.mg)" ]; ok $? "search: the result depends neither on seed nor on threads"
 status 0 "search within half a second" "$m" search p.mg --time-limit 0.5
 printf 'program t\ninput X : f16[2048, 4096]\ninput W : f16[4096, 4096]\nY = matmul(X, W)\noutput Y\n' >large.mg
+timeout 120 "$m" search $programs/gqa_bs1.mg --no-prune --time-limit 0.3 >out 2>err
+has '; the search was cut short by --time-limit 0.3$' "search: it says that the time limit ended it"
+status 0 "search whose e-graph may not fit" "$m" search $programs/ntrans_m8.mg --top 1 --stats ntrans.json
+[ "$(grep -c 'cut short by the e-graph.s limit of 20000 terms' out)" = "$(grep -c '"stop": "NODES"' ntrans.json)" ]; ok $? "search: it says that the e-graph ended it, where that is so"
+[ "$(grep -c 'cut short' best.mg)" = 0 ]; ok $? "search: and nothing where nothing ended it"
 status 2 "search whose certificate takes longer than --time-limit" "$m" search large.mg --time-limit 1
 has '^# verdict: UNDECIDED$' "it says UNDECIDED, and keeps what was found"
 status 3 "search on a µGraph" "$m" search best.mg
+status 3 "search -o FILE" "$m" search p.mg -o bad.mg
+grep -q 'bad.mg: expected a directory' err && grep -q 'output O' bad.mg; ok $? "search -o FILE: refused before the search, the file is left alone"
+status 3 "import -o FILE" "$m" import one.json -o bad.mg
+for a in 90 sm_70; do
+  status 3 "search --arch $a" "$m" search p.mg --arch $a
+  grep -q "'$a' is no .*sm_90a (H200).*sm_80 (A100)" err; ok $? "search --arch $a: the known ones are listed"
+done
 
 status 0 "verify: equal" "$m" verify p.mg best.mg --certificate c.cert
 has '^# verdict: EQUAL$' "verify: says EQUAL"
@@ -123,6 +144,10 @@ status 2 "verify: no certificate of what the solver alone decided" "$m" verify i
 [ ! -e no.cert ]; ok $? "verify: and none is written"
 status 0 "verify --prove: a second opinion" "$m" verify p.mg best.mg --prove --time-limit 20
 has '^# solver: Z3 .*, EQUAL; ' "verify --prove: both say EQUAL"
+status 3 "verify --prove --no-prove" "$m" verify p.mg best.mg --prove --no-prove
+grep -q 'exclude each other' err; ok $? "verify --prove --no-prove: the message says so"
+status 3 "verify of one program" "$m" verify p.mg
+grep -q 'mirage verify A B' err; ok $? "verify of one program: it says that two are compared"
 status 1 "verify --prove: not equal" "$m" verify other.mg best.mg --prove
 status 3 "verify: unlike signatures" "$m" verify p.mg id.mg
 sed 's/delta/dalte/' c.cert >d.cert
@@ -183,11 +208,14 @@ status 0 "verify: its certificate" "$m" verify max.cert
 status 0 "search of RMSNorm and a linear layer at full size" "$m" search $programs/rmsnorm_linear_m16_k4096_n4096.mg
 [ "$(head -n 1 out)" = "# verdict: EQUAL" ] && [ "$(grep -c '= kernel ' out)" = 1 ] && [ "$(grep -c '= accum(' out)" = 2 ] && [ "$(grep -c '^ *for ' out)" = 1 ]
 ok $? "it is EQUAL, one kernel, one loop, two accumulators"
-"$m" search $programs/gqa_bs1.mg --no-prune >out 2>err & pid=$!
-sleep 0.4
-kill -INT $pid 2>/dev/null
-wait $pid; rc=$?
-[ $rc -lt 128 ]; ok $? "an interrupted search ends in order (found $rc)"
+for sig in INT TERM; do
+  "$m" search $programs/gqa_bs1.mg --no-prune >out 2>err & pid=$!
+  sleep 1
+  kill -$sig $pid 2>/dev/null
+  wait $pid; rc=$?
+  [ $rc -lt 128 ]; ok $? "SIG$sig ends a search in order (found $rc)"
+  has 'cut short by the interrupt (--checkpoint' "SIG$sig: the best so far is kept, and it says why it is cut short"
+done
 
 # What an interrupt leaves in a checkpoint is gone on from; the cache gives what was found.
 sed 's/16, 256/16, 512/; s/256/512/g' p.mg >long.mg
@@ -222,7 +250,7 @@ status 0 "search with a damaged cache" "$m" search long.mg --max-loops 2 --cache
 status 4 "search with a cache that is a file" "$m" search long.mg --cache p.mg
 status 4 "search with a cache that cannot be" "$m" search long.mg --cache p.mg/cache
 status 3 "search with a cache without a name" "$m" search long.mg --cache
-for bad in '--max-loops 0' '--max-loops 3' '--top 0' '--top 101' '--max-block-ops 0' '--max-block-ops x' '--max-kernel-ops 0' '--max-kernel-ops 65' '--threads 0' '--threads 1025' \
+for bad in '--max-loops 0' '--max-loops 3' '--top 0' '--top 101' '--max-block-ops 0' '--max-block-ops x' '--max-kernel-ops 0' '--max-kernel-ops 65' '--threads 0' '--threads 65' \
   '--time-limit 0' '--time-limit -1' '--time-limit nan' '--time-limit soon' '--seed -1' '--seed 1.5' '--delta 1' '--delta 0' '--arch h200x' '--stats' '--checkpoint'; do
   status 3 "search $bad" "$m" search p.mg $bad
 done
