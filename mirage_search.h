@@ -4533,10 +4533,6 @@ typedef struct mgi_se_structure {
   double tile_us[MGI_SE_TILES];
 } mgi_se_structure;
 
-/* Counted operators by kind: no operator is of two, so the sum over kinds of what is least of each is a bound. */
-enum { MGI_SE_KINDS = 7, MGI_SE_COSTS = 16, MGI_SE_NEVER = 100 }; /* add and sub, mul, div, sum and max, accumulators, matmul, others */
-typedef struct mgi_se_paths { uint8_t of[MGI_SE_KINDS], all; double us[MGI_SE_COSTS]; } mgi_se_paths; /* us: for the uncounted too, each input's loads apart */
-
 typedef struct mgi_se_exit { uint32_t val; int8_t omap[4]; } mgi_se_exit;
 
 typedef struct mgi_se_cost { uint64_t work; double us; int64_t count[2][MGI_SE_AXES]; } mgi_se_cost;
@@ -4550,11 +4546,7 @@ typedef struct mgi_se_walk {
   uint32_t out[MG_MAX_OUT];
   int8_t omap[MG_MAX_OUT][4];
   int16_t *slot;                        /* by value: index in need + 1 */
-  uint64_t above[MGI_SE_SOPS], kind[MGI_SE_KINDS]; /* by index in need: what is chosen that uses it; by kind: what is chosen of it */
-  mgi_se_paths *paths;                  /* by value, below; then above */
-  uint8_t *dead;                        /* by derivation: no structure has it */
-  double trimmed;                       /* the cutoff of the last trim */
-  int64_t trim_at;                      /* steps before the next */
+  uint64_t above[MGI_SE_SOPS];          /* by index in need: what is chosen and uses it, as bits */
   mgi_se_exit *exit;                    /* by output, where values of the frame equal it: exit[n_exit[k]] .. exit[n_exit[k + 1] - 1] */
   uint32_t n_exit[MG_MAX_OUT + 1], cap_exit;
   uint8_t *least;                       /* by value: 1 if each of its derivations is a counted operator */
@@ -5021,121 +5013,9 @@ static int mgi_se_walk_exits(mgi_se_walk *w) {
   return 1;
 }
 
-/* The kind of a counted operator, -1 of another. */
-static int mgi_se_kind(int code) {
-  switch (code) {
-  case MG_OP_ADD: case MG_OP_SUB: return 0;
-  case MG_OP_MUL: return 1;
-  case MG_OP_DIV: return 2;
-  case MG_OP_SUM: case MG_OP_MAX: return 3;
-  case MG_OP_ACCUM: return 4;
-  case MG_OP_MATMUL: case MG_OP_CONCAT_MATMUL: return 5;
-  default: return mgi_se_counted(code) ? 6 : -1;
-  }
-}
-static int mgi_se_cost_kind(const mgi_se_der *d) {
-  int kind = mgi_se_kind(d->code);
-  return d->code == MG_OP_LOAD ? MGI_SE_KINDS + 1 + d->arg % (MGI_SE_COSTS - MGI_SE_KINDS - 1) : kind < 0 ? MGI_SE_KINDS : kind;
-}
-
-/* Below its value, the path through derivation i with the most operators of each kind, and of all; and the costliest. */
-static void mgi_se_paths_through(const mgi_se_walk *w, const mgi_se_paths *p, uint32_t i, mgi_se_paths *m) {
-  const mgi_se_der *d = &w->f->der[i];
-  int kind = mgi_se_kind(d->code);
-  memset(m, 0, sizeof *m);
-  for (int j = 0; j < d->n_in; j++) {
-    const mgi_se_paths *q = &p[d->in[j]];
-    for (int t = 0; t < MGI_SE_KINDS; t++) if (q->of[t] > m->of[t]) m->of[t] = q->of[t];
-    for (int t = 0; t < MGI_SE_COSTS; t++) if (q->us[t] > m->us[t]) m->us[t] = q->us[t];
-    if (q->all > m->all) m->all = q->all;
-  }
-  if (kind >= 0) m->of[kind]++, m->all++;
-  m->us[mgi_se_cost_kind(d)] += w->der_cost[i];
-}
-static int mgi_se_paths_lower(mgi_se_paths *p, const mgi_se_paths *m) { /* the least of both; 1 if that is less */
-  int less = m->all < p->all;
-  if (less) p->all = m->all;
-  for (int t = 0; t < MGI_SE_KINDS; t++) if (m->of[t] < p->of[t]) p->of[t] = m->of[t], less = 1;
-  for (int t = 0; t < MGI_SE_COSTS; t++) if (m->us[t] < p->us[t]) p->us[t] = m->us[t], less = 1;
-  return less;
-}
-static void mgi_se_paths_never(mgi_se_paths *p, uint32_t n) {
-  for (uint32_t v = 0; v < n; v++) {
-    memset(&p[v], MGI_SE_NEVER, sizeof *p);
-    for (int t = 0; t < MGI_SE_COSTS; t++) p[v].us[t] = 1e100;
-  }
-}
-
-/* Marks the derivations that no structure within the operator limit and the cutoff has, until there is no other.  Of each kind a
-   structure has as many operators, and they cost as much, as the path through the derivation, from an output down to a load, that
-   has the least; and as any output asks. */
-static void mgi_se_walk_trim(mgi_se_walk *w) {
-  mgi_se_frame *f = w->f;
-  uint32_t n = f->n_val;
-  mgi_se_paths *below = w->paths, *above = w->paths + n + 1, out, m;
-  for (int more = 1, again; more;) {
-    mgi_se_paths_never(w->paths, 2 * n + 2);
-    for (again = 1; again;) {
-      again = 0;
-      for (uint32_t v = 0; v < n; v++)
-        for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
-          if (w->dead[i - 1]) continue;
-          mgi_se_paths_through(w, below, i - 1, &m);
-          if (m.all < MGI_SE_NEVER) again |= mgi_se_paths_lower(&below[v], &m);
-        }
-    }
-    memset(&out, 0, sizeof out);
-    for (uint32_t k = 0; k < f->s->p->n_out; k++) {
-      mgi_se_paths_never(&m, 1);
-      for (uint32_t x = w->n_exit[k]; x < w->n_exit[k + 1]; x++) mgi_se_paths_lower(&m, &below[w->exit[x].val]), memset(&above[w->exit[x].val], 0, sizeof *above);
-      for (int t = 0; t < MGI_SE_KINDS; t++) if (m.of[t] > out.of[t]) out.of[t] = m.of[t];
-      for (int t = 0; t < MGI_SE_COSTS; t++) if (m.us[t] > out.us[t]) out.us[t] = m.us[t];
-    }
-    for (again = 1; again;) {
-      again = 0;
-      for (uint32_t v = n; v-- > 0;)
-        for (uint32_t i = above[v].all < MGI_SE_NEVER ? f->val[v].der : 0; i; i = f->der[i - 1].next) {
-          const mgi_se_der *d = &f->der[i - 1];
-          int kind = mgi_se_kind(d->code);
-          if (w->dead[i - 1]) continue;
-          m = above[v];
-          if (kind >= 0) m.of[kind]++, m.all++;
-          m.us[mgi_se_cost_kind(d)] += w->der_cost[i - 1];
-          for (int j = 0; j < d->n_in; j++) again |= mgi_se_paths_lower(&above[d->in[j]], &m);
-        }
-    }
-    more = 0;
-    for (uint32_t v = 0; v < n; v++)
-      for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
-        int sum = 0;
-        double us = 0;
-        if (w->dead[i - 1]) continue;
-        mgi_se_paths_through(w, below, i - 1, &m);
-        for (int t = 0; t < MGI_SE_KINDS; t++) sum += m.of[t] + above[v].of[t] > out.of[t] ? m.of[t] + above[v].of[t] : out.of[t];
-        for (int t = 0; t < MGI_SE_COSTS; t++) us += m.us[t] + above[v].us[t] > out.us[t] ? m.us[t] + above[v].us[t] : out.us[t];
-        if (m.all + above[v].all > f->cfg->max_block_ops || sum > f->cfg->max_block_ops || us > w->cutoff) w->dead[i - 1] = 1, more = 1;
-      }
-  }
-  w->trimmed = w->cutoff, w->trim_at = w->steps * 2 + 20000;
-}
-
-/* Takes out the derivations that are marked. */
-static void mgi_se_walk_drop_dead(mgi_se_walk *w) {
-  mgi_se_frame *f = w->f;
-  for (uint32_t v = 0; v < f->n_val; v++)
-    for (uint32_t *link = &f->val[v].der; *link;)
-      if (w->dead[*link - 1]) *link = f->der[*link - 1].next;
-      else link = &f->der[*link - 1].next;
-}
-
 /* Orders each value's derivations by the work of the whole tree below, at small sizes: a guess, for the order only. */
 static int mgi_se_walk_order(mgi_se_walk *w) {
   mgi_se_frame *f = w->f;
-  w->paths = (mgi_se_paths *)malloc((2 * (size_t)f->n_val + 2) * sizeof *w->paths), w->dead = (uint8_t *)calloc(f->n_der + 1, 1);
-  w->der_cost = (double *)calloc(f->n_der + 1, sizeof *w->der_cost), w->cutoff = 1e300;
-  if (!w->paths || !w->dead || !w->der_cost) return 0;
-  mgi_se_walk_trim(w);
-  mgi_se_walk_drop_dead(w);
   double *best = (double *)malloc((f->n_val + 1) * sizeof *best), *cost = (double *)malloc((f->n_der + 1) * sizeof *cost);
   w->slot = (int16_t *)calloc(f->n_val + 1, sizeof *w->slot), w->least = (uint8_t *)calloc(f->n_val + 1, 1), w->over = (uint8_t *)calloc(f->n_val + 1, 1);
   w->order = (uint32_t *)malloc((f->n_der + 1) * sizeof *w->order), w->first = (uint32_t *)malloc((f->n_val + 1) * sizeof *w->first);
@@ -5212,8 +5092,9 @@ static int mgi_se_walk_must(mgi_se_walk *w) {
     }
   }
   free(set);
-  w->least_cost = (double *)calloc(n + 1, sizeof *w->least_cost);
-  return w->least_cost != NULL;
+  w->der_cost = (double *)calloc(f->n_der + 1, sizeof *w->der_cost), w->least_cost = (double *)calloc(n + 1, sizeof *w->least_cost);
+  w->cutoff = 1e300;
+  return w->der_cost && w->least_cost;
 }
 
 /* Puts value v on the list; 0 if the limits do not let it. */
@@ -5236,12 +5117,6 @@ static void mgi_se_walk_drop(mgi_se_walk *w, int n_need) {
   }
 }
 
-static int mgi_se_bits(uint64_t x) {
-  int n = 0;
-  for (; x; x &= x - 1) n++;
-  return n;
-}
-
 static void mgi_se_walk_swap(mgi_se_walk *w, int a, int b) {
   uint32_t v = w->need[a];
   w->need[a] = w->need[b], w->need[b] = v;
@@ -5256,7 +5131,6 @@ static int mgi_se_walk_choices(mgi_se_walk *w, int j, int most) {
   uint32_t v = w->need[j];
   int n = 0;
   for (uint32_t i = w->first[v]; i < w->first[v + 1] && n < most; i++) {
-    if (w->dead[w->order[i]]) continue;
     const mgi_se_der *d = &f->der[w->order[i]];
     int counted = w->bound + w->extra + (mgi_se_counted(d->code) && !w->least[v]), fits = 1;
     double cost = w->cost_now + w->der_cost[w->order[i]] - w->least_cost[v];
@@ -5277,32 +5151,13 @@ static int mgi_se_walk_choices(mgi_se_walk *w, int j, int most) {
   return n;
 }
 
-/* At least so many counted operators has a choice for need[k] and all after it: of each kind those chosen, and those that are
-   chosen above a value and needed below it. */
-static int mgi_se_walk_least(const mgi_se_walk *w, int k) {
-  int sum = 0;
-  for (int t = 0; t < MGI_SE_KINDS; t++) {
-    int most = mgi_se_bits(w->kind[t]);
-    for (int j = k; j < w->n_need; j++) {
-      int m = w->paths[w->need[j]].of[t];
-      if (m && (m += mgi_se_bits(w->kind[t] & w->above[j])) > most) most = m;
-    }
-    sum += most;
-  }
-  return sum;
-}
-
-/* Chooses for need[k] and all after it; of these the one with the fewest derivations goes first.
+/* Chooses for need[k] and all after it; of these the one goes first of which the limits let the fewest derivations; if none, back.
    over: the axes that the accumulators chosen run over; one that none does is the business of a frame without it. */
 static void mgi_se_walk_from(mgi_se_walk *w, int k, int over) {
   mgi_se_frame *f = w->f;
   if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = w->full = w->ended = 1; return; }
   if (!(++w->steps & 1023) && mgi_se_frame_over(f)) { w->full = w->ended = 1; return; }
-  if (k == w->n_need) {
-    if (over == w->all) mgi_se_structure_done(w);
-    if (w->cutoff < w->trimmed && w->steps >= w->trim_at) mgi_se_walk_trim(w);
-    return;
-  }
+  if (k == w->n_need) { if (over == w->all) mgi_se_structure_done(w); return; }
   int may = over;
   for (int j = k; j < w->n_need; j++) may |= w->over[w->need[j]];
   if (may != w->all) return;
@@ -5315,21 +5170,18 @@ static void mgi_se_walk_from(mgi_se_walk *w, int k, int over) {
   mgi_se_walk_swap(w, k, next);
   uint32_t v = w->need[k];
   for (uint32_t i = w->first[v]; i < w->first[v + 1] && !w->full; i++) {
-    if (w->dead[w->order[i]]) continue;
     const mgi_se_der *d = &f->der[w->order[i]];
-    int c = mgi_se_counted(d->code) && !w->least[v], fits = 1, kind = mgi_se_kind(d->code), n_in = 0;
+    int c = mgi_se_counted(d->code) && !w->least[v], fits = 1, n_in = 0;
     uint64_t above[4];
     w->choice[k] = w->order[i];
-    if (kind >= 0) w->kind[kind] |= 1ull << k;
     for (; n_in < d->n_in && (fits = mgi_se_walk_need(w, d->in[n_in])); n_in++) above[n_in] = w->above[w->slot[d->in[n_in]] - 1], w->above[w->slot[d->in[n_in]] - 1] |= w->above[k] | 1ull << k;
     double more = w->der_cost[w->order[i]] - w->least_cost[v];
     w->extra += c, w->cost_now += more;
-    if (!fits || w->bound + w->extra > f->cfg->max_block_ops || mgi_se_walk_least(w, k + 1) > f->cfg->max_block_ops) f->st.pruned_limit++;
+    if (!fits || w->bound + w->extra > f->cfg->max_block_ops) f->st.pruned_limit++;
     else if (w->cost_now > w->cutoff) f->st.pruned_bound++;
     else mgi_se_walk_from(w, k + 1, d->code == MG_OP_ACCUM ? over | 1 << d->map[0] : over);
     w->extra -= c, w->cost_now -= more;
     while (n_in-- > 0) w->above[w->slot[d->in[n_in]] - 1] = above[n_in];
-    if (kind >= 0) w->kind[kind] &= ~(1ull << k);
     mgi_se_walk_drop(w, was);
   }
   mgi_se_walk_swap(w, k, next);
@@ -5872,7 +5724,7 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
   S->oom |= f->oom, R->late |= f->late;
   for (int i = 0; i < MGI_SE_PROBES; i++) R->probe_ns[i] += f->probe_ns[i];
   pthread_mutex_unlock(&R->lock);
-  if (w) free(w->slot), free(w->best), free(w->least), free(w->over), free(w->order), free(w->first), free(w->cost), free(w->must), free(w->refs), free(w->der_cost), free(w->least_cost), free(w->paths), free(w->exit), free(w->mark), free(w->dead);
+  if (w) free(w->slot), free(w->best), free(w->least), free(w->over), free(w->order), free(w->first), free(w->cost), free(w->must), free(w->refs), free(w->der_cost), free(w->least_cost), free(w->exit), free(w->mark);
   free(w);
   mgi_se_frame_free(f);
 }
