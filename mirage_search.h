@@ -195,7 +195,9 @@ uint32_t mg_egraph_node(const mg_egraph *eg, uint32_t k, mg_eop *op, mg_eattr *a
 typedef struct mg_search_stats {
   double seconds, egraph_ms;         /* egraph_ms: the slowest saturation */
   double probe_ns;                   /* the median check of a candidate operator's expression, every 64th being timed, less the clock's own time; 0: none was */
-  double axiom_us[MG_AXIOM_TIMES];   /* of the whole program's saturation: matching each axiom, both directions */
+  double closure_us[4];              /* of the whole program's closure by normal forms: the program's terms, classes, factors,
+                                        terms of the classes.  Zero where rewriting found it: then, by axiom, both directions: */
+  double axiom_us[MG_AXIOM_TIMES];
   int threads;
   uint64_t states;                   /* operators tried in block graphs, shapes fitting */
   uint64_t pruned_expression;        /* not a subexpression of the program */
@@ -486,7 +488,7 @@ struct mg_egraph {
   uint32_t n, cap;
   uint32_t *uf, *first, *stamp, n_cls, cap_cls; /* uf[0] unused; stamp: the round that last changed a class */
   uint32_t round;
-  double axiom_us[MG_AXIOM_TIMES];
+  double axiom_us[MG_AXIOM_TIMES], closure_us[4];
   uint32_t *memo, memo_cap;             /* node index + 1 */
   mg_eattr *attr;
   uint32_t n_attr, cap_attr, *attr_memo, attr_memo_cap;
@@ -1653,6 +1655,7 @@ static mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n
   mgi_se_pl *L = (mgi_se_pl *)calloc(1, sizeof *L);
   mg_egraph *g = mg_egraph_new();
   uint32_t *of = (uint32_t *)calloc(eg->n_cls, sizeof *of);
+  double at[5] = { mgi_se_seconds(), 0, 0, 0, 0 };
   *closed = NULL, *outcome = MG_SATURATED;
   if (L) {
     L->n_mono = L->n_poly = 1, L->mcap = L->pcap = 4096, L->max_nodes = max_nodes;
@@ -1674,6 +1677,7 @@ static mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n
     const mgi_se_enode *x = &eg->node[k];
     if (x->op == MG_E_DIV) mgi_se_pl_goal(L, of[x->b]);
   }
+  at[1] = mgi_se_seconds();
   if (!dims) L->loose = ~(uint32_t)0;
   for (uint32_t a = 0; a < L->n_atom && !L->fail && dims; a++) {
     const mgi_se_patom *p = &L->atom[a];
@@ -1690,7 +1694,9 @@ static mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n
     for (uint32_t t = 1; t < n_tensors && dims; t++) if (of[of_tensor[t]] == L->goal[k]) free_dims |= dims[t], some = 1;
     mgi_se_pl_classes(L, L->goal[k], some ? free_dims : ~(uint32_t)0);
   }
+  at[2] = mgi_se_seconds();
   if (!L->fail) mgi_se_pl_factors(L);
+  at[3] = mgi_se_seconds();
   if (!L->fail) {
     uint32_t n = L->n_cls + 1;
     uint32_t *u = (uint32_t *)realloc(g->uf, n * sizeof *u);
@@ -1706,6 +1712,8 @@ static mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n
     }
   }
   for (uint32_t c = 1; c <= L->n_cls && !L->fail; c++) mgi_se_pl_nodes(L, g, c);
+  at[4] = mgi_se_seconds();
+  for (int k = 0; k < 4; k++) g->closure_us[k] = 1e6 * (at[k + 1] - at[k]);
   mgi_se_pl_fail fail = L->fail;
   if (!fail) {
     for (uint32_t k = g->n; k-- > 0;) g->node[k].next = g->first[g->node[k].cls], g->first[g->node[k].cls] = k + 1;
@@ -5871,7 +5879,7 @@ static mg_status mgi_se_segment_begin(mgi_se_search *S, mg_graph *p, mgi_se_foun
   R->st.segments++;
   if (f->s && f->s->eg) {
     if (f->s->egraph_ms > R->st.egraph_ms) R->st.egraph_ms = f->s->egraph_ms;
-    if (S == R) memcpy(R->st.axiom_us, f->s->eg->axiom_us, sizeof R->st.axiom_us);
+    if (S == R) memcpy(R->st.axiom_us, f->s->eg->axiom_us, sizeof R->st.axiom_us), memcpy(R->st.closure_us, f->s->eg->closure_us, sizeof R->st.closure_us);
     if (S == R) R->st.egraph_nodes = mg_egraph_nodes(f->s->eg), R->st.egraph_classes = mg_egraph_classes(f->s->eg);
     R->cut |= f->s->stop != MG_SATURATED || f->s->overflow, R->late |= f->s->stop == MG_TIME;
   }

@@ -419,6 +419,7 @@ static int write_stats(const char *path, const char *program, const char *gpu, c
   fprintf(f, ",\n  \"seconds\": %.6f,\n  \"egraph_ms\": %.3f,\n  \"probe_ns\": %.0f,\n  \"verify_seconds\": %.3f,\n  \"threads\": %d,\n  \"states\": %llu,\n", s->seconds, s->egraph_ms, s->probe_ns, verify_seconds, s->threads, (unsigned long long)s->states);
   fprintf(f, "  \"pruned\": {\"expression\": %llu, \"shape\": %llu, \"duplicate\": %llu, \"limit\": %llu, \"bound\": %llu},\n", (unsigned long long)s->pruned_expression,
           (unsigned long long)s->pruned_shape, (unsigned long long)s->pruned_duplicate, (unsigned long long)s->pruned_limit, (unsigned long long)s->pruned_bound);
+  fprintf(f, "  \"closure_us\": {\"normal_forms\": %.1f, \"classes\": %.1f, \"factors\": %.1f, \"terms\": %.1f},\n", s->closure_us[0], s->closure_us[1], s->closure_us[2], s->closure_us[3]);
   fprintf(f, "  \"axiom_us\": {");
   for (int k = 0, n = 0; k < MG_AXIOM_TIMES && mg_axiom_at(k); k++) {
     int seen = 0; /* rows of one name are one */
