@@ -1865,6 +1865,27 @@ static int mgi_se_raised(const mgi_se_mkernel *k, int i) {
   return 0;
 }
 
+/* Whether some quotient has another exponential above than the sum below is of, while a product takes the latter: there the
+   emitter has no running maximum (mirage_cuda.cuh). */
+static int mgi_se_unshifted(const mgi_se_mkernel *k) {
+  uint64_t of[MGI_SE_MOPS][2], product[2] = { 0, 0 };
+  int any = 0;
+  for (int i = 0; i < k->n; i++) any |= k->op[i].code == MG_OP_EXP ? 1 : k->op[i].code == MG_OP_DIV ? 2 : k->op[i].code == MG_OP_MATMUL ? 4 : 0;
+  for (int i = 0; i < k->n && any == 7; i++) { /* the exponentials in each value that nothing has divided */
+    const mgi_se_mop *o = &k->op[i];
+    of[i][0] = of[i][1] = 0;
+    for (int j = 0; j < (o->code == MG_OP_DIV ? 0 : o->n_in) && j < 4; j++) of[i][0] |= of[o->in[j]][0], of[i][1] |= of[o->in[j]][1];
+    if (o->code == MG_OP_EXP) of[i][i / 64] |= (uint64_t)1 << i % 64;
+    if (o->code == MG_OP_MATMUL) product[0] |= of[o->in[0]][0], product[1] |= of[o->in[0]][1];
+  }
+  for (int i = 0; i < k->n && any == 7; i++) {
+    if (k->op[i].code != MG_OP_DIV) continue;
+    const uint64_t *a = of[k->op[i].in[0]], *b = of[k->op[i].in[1]];
+    if (((a[0] & ~b[0]) | (a[1] & ~b[1])) && ((b[0] & product[0]) | (b[1] & product[1]))) return 1;
+  }
+  return 0;
+}
+
 static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu) {
   mgi_se_plan p = { 2, 1, 1, 1, 0, 1, 0 };
   int64_t m = 0, n = 0, c = 0, work = 0, acc = 0, ring = 0, once = 0;
@@ -2064,6 +2085,7 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
   if (k->group > 1) /* a cluster's shared memory, or a workspace and the last block to arrive */
     t += k->group <= (chained ? 16 : 8) && p.feasible != 2 && !strncmp(gpu->arch, "sm_9", 4) ? (k->group > 8 ? 2.4 : 1.0) + shared_out / 5e4 + (streams ? 0.3 * (double)(k->group - 2) : 0)
          : 2.0 + (chained ? 0.35 * (double)k->group : 0) + shared_out * (double)k->group / sm_rate;
+  if (mgi_se_unshifted(k)) overflow = 2;
   if (overflow) t *= overflow > 1 ? 8 : 1.25; /* exp without its row's maximum, in 16 bits, is right for small arguments only: last of all */
   if (penalty > 0) t *= 4;   /* not a matrix in the block: outside the device templates */
   return p.feasible ? t : 1e9 + t;
