@@ -66,8 +66,9 @@ static mg_search_config config(void) {
   return c;
 }
 
-/* Everything returned is equal by the full tier, prints and parses to itself, and was ranked by what mg_predict_us says of it. */
-static void all_stand(const char *name, const mg_graph *p, const mg_gpu *gpu, const mg_search_result *r) {
+/* Everything returned prints and parses to itself, and was ranked by what mg_predict_us says of it; the best `full` are equal by the
+   full tier. */
+static void all_stand(const char *name, const mg_graph *p, const mg_gpu *gpu, const mg_search_result *r, int full) {
   mg_error e;
   assert_true(r->n > 0);
   for (int k = 0; k < r->n; k++) {
@@ -76,8 +77,8 @@ static void all_stand(const char *name, const mg_graph *p, const mg_gpu *gpu, co
     char *text = NULL;
     mg_graph *again = NULL;
     v.seed = seed + 1;
-    if (mg_verify(p, r->graph[k], &v, &rep, &e) != MG_OK) fail_msg("%s: %s", name, e.msg);
-    if (rep.verdict != MG_EQUAL && rep.verdict != MG_EQUAL_SAMPLED) fail_msg("%s, result %d: %s: %s", name, k, mg_verdict_name(rep.verdict), rep.reason);
+    if (k < full && mg_verify(p, r->graph[k], &v, &rep, &e) != MG_OK) fail_msg("%s: %s", name, e.msg);
+    if (k < full && rep.verdict != MG_EQUAL && rep.verdict != MG_EQUAL_SAMPLED) fail_msg("%s, result %d: %s: %s", name, k, mg_verdict_name(rep.verdict), rep.reason);
     assert_int_equal(mg_print(r->graph[k], &text, &e), MG_OK);
     assert_int_equal(mg_parse(text, strlen(text), "again", NULL, &again, &e), MG_OK);
     assert_true(mg_hash(again) == mg_hash(r->graph[k]));
@@ -128,7 +129,7 @@ static void odd_programs(void **state) {
     mg_search_config c = config();
     mg_search_result r;
     if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s: %s", odd[k].name, e.msg);
-    all_stand(odd[k].name, p, c.gpu, &r);
+    all_stand(odd[k].name, p, c.gpu, &r, r.n);
     if (r.stats.best_kernels > odd[k].kernels) fail_msg("%s: %d kernels", odd[k].name, r.stats.best_kernels);
     assert_true(r.stats.complete || strcmp(r.stats.egraph_stop, "SATURATED")); /* nothing else ended one of them */
     if (!i || n >= 100) link_2(odd[k].name, r.graph[0]);
@@ -197,7 +198,7 @@ static void every_gpu(void **state) {
     c.user = own, c.top_k = 8, c.max_kernel_ops = 1;
     assert_int_equal(mg_search(p, &c, &r, &e), MG_OK);
     assert_true(r.stats.complete);
-    all_stand(c.gpu->name, p, c.gpu, &r);
+    all_stand(c.gpu->name, p, c.gpu, &r, 2);
     us[k] = r.predicted_us[0];
     mg_search_result_free(&r);
   }
