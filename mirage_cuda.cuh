@@ -46,6 +46,7 @@
      >>runner      timing on a GPU, compiled into the shared object of a kernel that is run
      >>driver      check (link 2), compile, run (link 3)
      >>memory      emitter: shared memory as dynamic storage allocation
+     >>layouts     emitter: padded or dense tiles
      >>text        emitter: text and names
      >>plan        emitter: which tensor lives where, shared memory, barriers
      >>values      emitter: elementwise expressions, inlined where they are used
@@ -73,7 +74,7 @@
      plan       keys obeyed: stages (1..8), warps_m, warps_n, warps_k (their product times 32 is `threads`), merge (cluster
                 or workspace), ring (block or warp), schedule (written, depth
                 or room; else the best of these: >>schedule), ahead (0: loads stand where they are needed), NAME.at
-                (where tensor NAME lives: a word of MGI_CU_RULES).  The emitted text's µGraph has all of them
+                (where tensor NAME lives: a word of MGI_CU_RULES), NAME.in=dense (that load's tile: >>layouts).  The emitted text's µGraph has all of them
      ring       with ring=warp, where warps_m = warps_n = 1 and the loop permits it, every warp brings the part of the
                 contraction that it multiplies into a ring of its own, and no barrier stands in the loop
      strip      a kernel that reads whole rows, joins each to one value and writes whole rows keeps them in registers
@@ -5386,6 +5387,65 @@ int64_t mg_memory_plan(mg_memory_piece *piece, int n, int64_t align, int *exact)
   return peak;
 }
 
+/* ------------------------------------------------------------------------------------------------ >>layouts
+   A load's tile is padded: its rows begin an odd number of 16-byte units apart, so that eight rows, which a product reads at
+   a time, lie in different banks.  Dense, without the padding, it takes fewer bytes and up to eight times as long to read.
+   Where a kernel does not fit the shared memory, some tiles become dense: those of the integer program
+
+       minimise   sum cost[k] x[k]                               x[k] in {0, 1}; 1: tile k is dense
+       subject to sum over k alive at s  save[k] x[k]  >=  over[s]    for every step s of the kernel
+
+   with cost[k] the bytes read once more a conflict, save[k] the padding of all its stages, over[s] what is alive beyond the
+   limit.  Depth first, dearest first, with what the rest can still save as the bound: exact. */
+enum { MGI_CU_TILES = 24, MGI_CU_ROWS = 64 };
+typedef struct mgi_cu_layout {
+  int n, rows;
+  int64_t cost[MGI_CU_TILES], save[MGI_CU_TILES];
+  uint64_t alive[MGI_CU_TILES]; /* rows in which tile k is, as bits */
+  int64_t over[MGI_CU_ROWS];
+} mgi_cu_layout;
+
+MGI_FN void mgi_cu_layout_run(const mgi_cu_layout *L, const int *order, int depth, uint32_t dense, int64_t cost, const int64_t *over, int64_t *best, uint32_t *chosen) {
+  int done = 1;
+  if (cost >= *best) return;
+  for (int s = 0; s < L->rows; s++) {
+    int64_t rest = 0;
+    if (over[s] <= 0) continue;
+    done = 0;
+    for (int k = depth; k < L->n; k++) rest += L->alive[order[k]] >> s & 1 ? L->save[order[k]] : 0;
+    if (rest < over[s]) return;
+  }
+  if (done) {
+    *best = cost;
+    *chosen = dense;
+    return;
+  }
+  int64_t less[MGI_CU_ROWS];
+  const int k = order[depth];
+  for (int s = 0; s < L->rows; s++) less[s] = over[s] - (L->alive[k] >> s & 1 ? L->save[k] : 0);
+  mgi_cu_layout_run(L, order, depth + 1, dense, cost, over, best, chosen);
+  mgi_cu_layout_run(L, order, depth + 1, dense | (uint32_t)1 << k, cost + L->cost[k], less, best, chosen);
+}
+/* The least cost, and which tiles are dense, as bits; -1 if nothing fits. */
+MGI_FN int64_t mgi_cu_layout_solve(const mgi_cu_layout *L, uint32_t *dense) {
+  int order[MGI_CU_TILES];
+  int64_t best = INT64_MAX;
+  for (int k = 0; k < L->n; k++) {
+    int at = k;
+    for (; at > 0 && L->cost[order[at - 1]] < L->cost[k]; at--) order[at] = order[at - 1];
+    order[at] = k;
+  }
+  *dense = 0;
+  mgi_cu_layout_run(L, order, 0, 0, 0, L->over, &best, dense);
+  return best == INT64_MAX ? -1 : best;
+}
+/* How many of eight rows that lie `bytes` apart, a multiple of 16, share a bank: 1, 2, 4 or 8. */
+MGI_FN int mgi_cu_conflicts(int64_t bytes) {
+  int ways = 1;
+  for (int64_t units = bytes / 16; ways < 8 && units % 2 == 0; units /= 2) ways *= 2;
+  return ways;
+}
+
 /* --------------------------------------------------------------------------------------------------- >>text
    A growing string, and the spelling of table rows. */
 typedef struct mgi_cu_str { char *s; size_t n, cap; int oom; } mgi_cu_str;
@@ -5539,6 +5599,7 @@ typedef struct mgi_cu_kernel {
   char group_size[400], group_rank[400], group[800]; /* texts: blocks a group, this one's place in it, the group */
   uint8_t *late;             /* by operator: it stands behind the merge */
   uint8_t own[MG_MAX_AXES + 1]; /* by loop: every warp has a ring of its own */
+  int ring_obj[MG_MAX_AXES + 1]; /* by loop: its ring's piece */
   uint32_t strip;            /* a load whose elements, and those of its like, are in registers (rows, threads); or 0 */
   mgi_cu_entry *order;       /* what is written, in which order: n_ops + MG_MAX_AXES + MGI_CU_WANTS entries at most */
   int n_order, merge_at;     /* merge_at: from this entry on all stands behind the merge */
@@ -5546,6 +5607,7 @@ typedef struct mgi_cu_kernel {
   mgi_cu_entry want[MGI_CU_WANTS]; /* what was materialised when it was needed, and for which operator */
   int n_want;
   uint8_t *tiled;            /* by elementwise operator: as written it makes a tile of its own */
+  uint8_t *dense;            /* by tensor: its tile has no padding (>>layouts) */
   uint8_t *rule;             /* by tensor: the row of MGI_CU_RULES that it lives by */
   uint32_t lent;             /* a settled exponential that other expressions of its shape read too, or 0 */
   mgi_cu_how how;            /* the schedule */
@@ -6095,7 +6157,7 @@ MGI_FN int64_t mgi_cu_load_tile_shape(mgi_cu_kernel *K, uint32_t op) {
   v->type = up->dtype;
   v->trans = mgi_cu_load_trans(K, op);
   int rows = mgi_cu_pad_to(v->rows, v->contracted_rows ? 16 : v->trans ? e : 1), cols = mgi_cu_pad_to(v->cols, v->contracted_cols ? 16 : v->trans ? 1 : e);
-  int inner = v->trans ? rows : cols, outer = v->trans ? cols : rows, bytes = mg_dtype_bytes(up->dtype), pitch = mgi_cu_pitch(inner, bytes);
+  int inner = v->trans ? rows : cols, outer = v->trans ? cols : rows, bytes = mg_dtype_bytes(up->dtype), pitch = K->dense[t] ? mgi_cu_pad_to(inner, e) : mgi_cu_pitch(inner, bytes);
   char type[200];
   snprintf(type, sizeof type, "mg_tile<%s, %d, %d, %d, %s>", mgi_cu_type[up->dtype], rows, cols, pitch, v->trans ? "true" : "false");
   if (K->pass >= 0) mgi_cu_str_put(&K->decl, "  typedef %s T_%s;\n", type, mgi_cu_tname(K->b, t));
@@ -7074,7 +7136,7 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
   if (!ring->n) return;
   mgi_cu_begin(K);
   const int own = K->own[loop];
-  ring->obj = mgi_cu_obj_new(K, ring->stage * K->stages * (own ? K->wk : 1));
+  K->ring_obj[loop] = ring->obj = mgi_cu_obj_new(K, ring->stage * K->stages * (own ? K->wk : 1));
   mgi_cu_obj_touch(K, ring->obj, 1);
   K->obj[ring->obj].written = 0;
   if (own) mgi_cu_line(K, "unsigned char *const ring_%s = mg_shared() + %lld + mg_warp() * %lld; // the warp's own: %d stages of %lld bytes", L, (long long)K->obj[ring->obj].offset, (long long)(K->stages * ring->stage), K->stages, (long long)ring->stage);
@@ -7955,6 +8017,60 @@ MGI_FN const char *mgi_cu_pointer_text(const mgi_cu_emit *em, uint32_t t, char *
   return out;
 }
 
+/* The plan's NAME.in=dense: that load's tile has no padding. */
+MGI_FN void mgi_cu_pitches_given(mgi_cu_kernel *K) {
+  const mg_graph *b = K->b;
+  for (uint32_t k = 0; k < b->n_plan && K->em->st == MG_OK; k++) {
+    const char *key = b->plan[k].key, *dot = strrchr(key, '.');
+    uint32_t t = 1;
+    if (!dot || strcmp(dot, ".in")) continue;
+    while (t < b->n_tensors && (strncmp(mgi_cu_tname(b, t), key, (size_t)(dot - key)) || mgi_cu_tname(b, t)[dot - key])) t++;
+    if (t == b->n_tensors || mgi_cu_producer(K, t)->code != MG_OP_LOAD) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=%.20s: there is no such load", key, b->plan[k].value);
+    else if (strcmp(b->plan[k].value, "dense")) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=%.20s: want dense", key, b->plan[k].value);
+    else K->dense[t] = 1;
+  }
+}
+/* A kernel that does not fit: more of its tiles become dense, the cheapest ones that do.  0 if none do. */
+MGI_FN int mgi_cu_pack(mgi_cu_kernel *K) {
+  const mg_graph *b = K->b;
+  mgi_cu_layout L;
+  uint32_t tile[MGI_CU_TILES], dense = 0;
+  int obj[MGI_CU_TILES], first = 0;
+  memset(&L, 0, sizeof L);
+  for (uint32_t k = 1; k < b->n_ops; k++) {
+    const mg_op_node *o = &b->ops[k];
+    if (o->code != MG_OP_LOAD) continue;
+    const uint32_t t = o->out[0].id;
+    const mgi_cu_val_info *v = &K->v[t];
+    if (v->home != MGI_CU_AT_TILE || K->dense[t]) continue;
+    const int bytes = mg_dtype_bytes(v->type), e = 16 / bytes, inner = mgi_cu_pad_to(v->trans ? v->rows : v->cols, (v->trans ? v->contracted_rows : v->contracted_cols) ? 16 : e);
+    const int outer = mgi_cu_pad_to(v->trans ? v->cols : v->rows, (v->trans ? v->contracted_cols : v->contracted_rows) ? 16 : 1);
+    const int64_t padded = mgi_cu_pitch(inner, bytes), packed = mgi_cu_pad_to(inner, e);
+    int64_t reads = (int64_t)outer * packed * bytes;
+    for (uint32_t a = o->scope; a && reads < (int64_t)1 << 40; a = b->axes[a].parent) reads *= b->axes[a].extent;
+    if (padded == packed) continue;
+    if (L.n == MGI_CU_TILES) return 0;
+    tile[L.n] = t;
+    obj[L.n] = v->obj >= 0 ? v->obj : K->ring_obj[o->scope];
+    L.cost[L.n] = reads * (mgi_cu_conflicts(packed * bytes) - 1);
+    L.save[L.n++] = (((int64_t)outer * padded * bytes + 127) / 128 - ((int64_t)outer * packed * bytes + 127) / 128) * 128 * (o->scope ? K->stages * (K->own[o->scope] ? K->wk : 1) : 1);
+  }
+  for (int k = 0; k < K->n_obj; k++) { /* a row where something begins: there the most is alive */
+    int64_t alive = 0;
+    int again = 0;
+    for (int j = 0; j < k; j++) again |= K->obj[j].begin == K->obj[k].begin;
+    for (int j = 0; j < K->n_obj; j++) alive += K->obj[j].begin <= K->obj[k].begin && K->obj[k].begin <= K->obj[j].end ? K->obj[j].bytes : 0;
+    if (again || alive <= K->em->shared_limit) continue;
+    if (L.rows == MGI_CU_ROWS) return 0;
+    for (int j = 0; j < L.n; j++)
+      if (K->obj[obj[j]].begin <= K->obj[k].begin && K->obj[k].begin <= K->obj[obj[j]].end) L.alive[j] |= (uint64_t)1 << L.rows;
+    L.over[L.rows++] = alive - K->em->shared_limit;
+  }
+  if (!L.rows || mgi_cu_layout_solve(&L, &dense) < 0) return 0; /* no rows: it is the addresses that do not fit */
+  for (int k = 0; k < L.n; k++)
+    if (dense >> k & 1) K->dense[tile[k]] = 1, first++;
+  return first > 0;
+}
 /* Notes all that was decided, in the plan's words: emitted again with them, the kernel is the same. */
 MGI_FN void mgi_cu_plan_say(mgi_cu_kernel *K) {
   mgi_cu_str *s = &K->em->plans;
@@ -7968,6 +8084,8 @@ MGI_FN void mgi_cu_plan_say(mgi_cu_kernel *K) {
   mgi_cu_str_put(s, "%d schedule %s\n", K->number, mgi_cu_how_name[K->how]);
   for (uint32_t t = 1; t < b->n_tensors; t++)
     if (K->rule[t]) mgi_cu_str_put(s, "%d %s.at %s\n", K->number, mgi_cu_tname(b, t), mgi_cu_rules[K->rule[t]].word);
+  for (uint32_t t = 1; t < b->n_tensors; t++)
+    if (K->dense[t]) mgi_cu_str_put(s, "%d %s.in dense\n", K->number, mgi_cu_tname(b, t));
 }
 /* The program's text with these plans, as far as a plan has room: what is left out is decided again the same way. */
 MGI_FN mg_status mgi_cu_planned_text(mgi_cu_emit *em, char **text) {
@@ -7994,14 +8112,15 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
   char text[400];
   uint8_t *late = (uint8_t *)calloc(b->n_ops, 1);
   mgi_cu_entry *order = (mgi_cu_entry *)calloc(b->n_ops + MG_MAX_AXES + MGI_CU_WANTS, sizeof *order);
-  uint8_t *tiled = (uint8_t *)calloc(b->n_ops, 1), *rule = (uint8_t *)calloc(b->n_tensors, 1);
-  if (!K || !v || !fresh || !late || !order || !tiled || !rule) mgi_cu_emit_fail(em, MG_NO_MEMORY, name, "no memory");
+  uint8_t *tiled = (uint8_t *)calloc(b->n_ops, 1), *rule = (uint8_t *)calloc(b->n_tensors, 1), *dense = (uint8_t *)calloc(b->n_tensors, 1);
+  if (!K || !v || !fresh || !late || !order || !tiled || !rule || !dense) mgi_cu_emit_fail(em, MG_NO_MEMORY, name, "no memory");
   else {
     K->em = em;
     K->late = late;
     K->order = order;
     K->tiled = tiled;
     K->rule = rule;
+    K->dense = dense;
     K->b = b;
     K->above = above;
     K->number = number;
@@ -8021,6 +8140,7 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
     const char *ahead = mg_plan_get(b, "ahead");
     if (ahead && strcmp(ahead, "0") && strcmp(ahead, "1")) mgi_cu_emit_fail(em, MG_UNSUPPORTED, name, "the plan's ahead=%.40s: want 0 or 1", ahead);
     K->ahead = !ahead || ahead[0] == '1';
+    mgi_cu_pitches_given(K);
     for (K->stages = want; em->st == MG_OK;) {
       mgi_cu_decide(K, fresh);
       if (em->st != MG_OK || K->shared <= em->shared_limit) break;
@@ -8028,7 +8148,7 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
       if (K->ahead && !ahead) K->ahead = 0; /* loads that are needed at different times may share addresses */
       else if (least && K->cluster && !mg_plan_get(b, "merge")) K->cluster = K->owners = 0, K->ahead = !ahead || ahead[0] == '1', K->stages = want; /* the parts of a whole group may be too much for one block */
       else if (!least) K->ahead = !ahead || ahead[0] == '1', K->stages--;
-      else
+      else if (!mgi_cu_pack(K))
         mgi_cu_emit_fail(em, MG_UNSUPPORTED, name, "a block takes %lld bytes of shared memory at %d stage%s, %s gives it %lld", (long long)K->shared, K->stages, K->stages == 1 ? "" : "s", em->arch,
                       (long long)em->shared_limit);
     }
@@ -8099,6 +8219,7 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
   free(order);
   free(tiled);
   free(rule);
+  free(dense);
   free(v);
   free(fresh);
 }

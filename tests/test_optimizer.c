@@ -1,4 +1,4 @@
-/* The optimizer: shared memory as dynamic storage allocation, against brute force and Z3; schedules, against every order.
+/* The optimizer: shared memory as dynamic storage allocation and layouts, against brute force and Z3; schedules, against every order.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_optimizer.c -o build/test_optimizer -lcmocka -lm -lpthread -ldl && build/test_optimizer [SEED [CASES]] */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
@@ -386,6 +386,154 @@ static void test_schedule_given(void **state) {
   mg_graph_free(g);
 }
 
+/* ---- layouts: the integer program, against every choice and against Z3 */
+static int64_t every_layout(const mgi_cu_layout *L) {
+  int64_t best = -1;
+  for (uint32_t x = 0; x < (uint32_t)1 << L->n; x++) {
+    int64_t cost = 0;
+    int fits = 1;
+    for (int s = 0; s < L->rows; s++) {
+      int64_t less = 0;
+      for (int k = 0; k < L->n; k++) less += (x >> k & 1) && (L->alive[k] >> s & 1) ? L->save[k] : 0;
+      fits &= less >= L->over[s];
+    }
+    for (int k = 0; k < L->n; k++) cost += x >> k & 1 ? L->cost[k] : 0;
+    if (fits && (best < 0 || cost < best)) best = cost;
+  }
+  return best;
+}
+/* 1 if some choice fits at a cost of at most `cost`; -1 if none. */
+static int layout_by_z3(const mgi_z3 *Z, const mgi_cu_layout *L, int64_t cost) {
+  void *config = Z->mk_config(), *c = Z->mk_context(config), *zero, *one, *x[MGI_CU_TILES], *sum[MGI_CU_TILES + 1];
+  char text[40];
+  Z->del_config(config);
+  Z->set_error_handler(c, mgi_z3_quiet);
+  void *real = Z->mk_real_sort(c), *s = Z->mk_solver_for_logic(c, Z->mk_string_symbol(c, "QF_LRA"));
+  Z->solver_inc_ref(c, s);
+  zero = Z->mk_numeral(c, "0", real), one = Z->mk_numeral(c, "1", real);
+  for (int k = 0; k < L->n; k++) { /* x is 0 or 1 */
+    snprintf(text, sizeof text, "x%d", k);
+    x[k] = Z->mk_const(c, Z->mk_string_symbol(c, text), real);
+    void *either[2] = {Z->mk_eq(c, x[k], zero), Z->mk_eq(c, x[k], one)};
+    Z->solver_assert(c, s, Z->mk_or(c, 2, either));
+  }
+  for (int row = -1; row < L->rows; row++) { /* the cost, then what has to be saved */
+    int n = 0;
+    sum[n++] = zero;
+    for (int k = 0; k < L->n; k++) {
+      if (row >= 0 && !(L->alive[k] >> row & 1)) continue;
+      snprintf(text, sizeof text, "%lld", (long long)(row < 0 ? L->cost[k] : L->save[k]));
+      void *of[2] = {Z->mk_numeral(c, text, real), x[k]};
+      sum[n++] = Z->mk_mul(c, 2, of);
+    }
+    snprintf(text, sizeof text, "%lld", (long long)(row < 0 ? cost : L->over[row]));
+    void *all = Z->mk_add(c, (unsigned)n, sum), *limit = Z->mk_numeral(c, text, real);
+    Z->solver_assert(c, s, row < 0 ? Z->mk_le(c, all, limit) : Z->mk_le(c, limit, all));
+  }
+  const int answer = Z->solver_check(c, s);
+  Z->solver_dec_ref(c, s);
+  Z->del_context(c);
+  return answer;
+}
+/* Costs, savings and lives of the loads of a µGraph's blocks, at random limits: rows as an emitter would meet them. */
+static int layout_of(const mg_graph *b, mgi_cu_layout *L) {
+  memset(L, 0, sizeof *L);
+  for (uint32_t k = 1; k < b->n_ops && L->n < 12; k++) {
+    const mg_shape *f = &b->tensors[b->ops[k].out[0].id].shape;
+    if (b->ops[k].code != MG_OP_LOAD || f->rank < 2) continue;
+    const int64_t rows = f->dim[f->rank - 2], cols = (f->dim[f->rank - 1] + 7) / 8 * 8, packed = cols * 2, padded = mgi_cu_pitch((int)cols, 2) * 2;
+    L->cost[L->n] = rows * packed * (mgi_cu_conflicts(packed) - 1);
+    L->save[L->n] = rows * (padded - packed);
+    L->alive[L->n++] = (uint64_t)(1 + pick(7));
+  }
+  L->rows = 3;
+  for (int s = 0; s < L->rows; s++) {
+    int64_t most = 0;
+    for (int k = 0; k < L->n; k++) most += L->alive[k] >> s & 1 ? L->save[k] : 0;
+    L->over[s] = most * pick(9) / 8 + (pick(20) == 0);
+  }
+  return L->n;
+}
+static void test_layouts(void **state) {
+  mgi_z3 Z;
+  mg_error e;
+  const int z3 = mgi_z3_load(&Z, NULL, &e) == MG_OK;
+  int graphs = 0, dense = 0, none = 0;
+  char path[] = "tests/programs.ugraphs", *text = (char *)malloc(1 << 20);
+  FILE *f = fopen(path, "rb");
+  (void)state;
+  assert_non_null(text);
+  assert_non_null(f);
+  text[fread(text, 1, (1 << 20) - 1, f)] = 0;
+  fclose(f);
+  for (int c = 0; c < cases; c++) { /* any numbers */
+    mgi_cu_layout L;
+    uint32_t x;
+    memset(&L, 0, sizeof L);
+    L.n = pick(11), L.rows = 1 + pick(5);
+    for (int k = 0; k < L.n; k++) L.cost[k] = pick(50) * pick(8), L.save[k] = pick(40), L.alive[k] = (uint64_t)pick(1 << L.rows);
+    for (int s = 0; s < L.rows; s++) L.over[s] = pick(20 * (L.n + 1));
+    assert_int_equal(mgi_cu_layout_solve(&L, &x), every_layout(&L));
+  }
+  for (char *at = strstr(text, "#@ "); at;) { /* those of real blocks */
+    char *body = strchr(at, '\n'), *next = strstr(body, "\n#@ ");
+    if (next) *next = 0;
+    mg_graph *g = parse(body);
+    for (uint32_t k = 1; k < g->n_ops; k++) {
+      mgi_cu_layout L;
+      uint32_t x;
+      if (g->ops[k].code != MG_OP_GRAPH || !layout_of(g->ops[k].sub, &L)) continue;
+      const int64_t cost = mgi_cu_layout_solve(&L, &x);
+      int64_t mine = 0;
+      for (int j = 0; j < L.n; j++) mine += x >> j & 1 ? L.cost[j] : 0;
+      assert_int_equal(cost, every_layout(&L));
+      if (cost >= 0) assert_int_equal(cost, mine);
+      if (z3 && cost >= 0) assert_int_equal(layout_by_z3(&Z, &L, cost), 1);
+      if (z3) assert_int_equal(layout_by_z3(&Z, &L, cost >= 0 ? cost - 1 : (int64_t)1 << 50), -1);
+      graphs++, dense += cost > 0, none += cost < 0;
+    }
+    mg_graph_free(g);
+    at = next ? next + 1 : NULL;
+  }
+  print_message("%d blocks: %d with dense tiles at a cost, %d that do not fit%s\n", graphs, dense, none, z3 ? "; Z3 agrees" : "; no Z3");
+  assert_true(graphs >= 50 && dense > 10 && none > 0);
+  free(text);
+  if (z3) dlclose(Z.lib);
+}
+/* A kernel that fits only without padding: the plan says so, and it comes back the same. */
+static void test_layout_dense(void **state) {
+  mg_error e;
+  mg_graph *g, *again = NULL;
+  char *cu = NULL, *second = NULL, text[900];
+  mg_emit_config cfg = {"sm_80", NULL};
+  (void)state;
+  for (int what = 0; what < 3; what++) { /* 163840 bytes of tiles without padding, 166912 a block may have; then more than that */
+    snprintf(text, sizeof text, "program t\ninput A : f16[64, 1024]\ninput B : f16[1024, 64]\nO = kernel grid=(x=1) threads=128 {\n  for i=%d {\n    a = load A {i->1}\n    b = load B {i->0}\n    c = matmul(a, b)\n  }\n  o = accum(c) {i->+}\n  store o {}\n  plan { stages=%d warps_m=2 warps_n=2 warps_k=1%s }\n}\noutput O\n",
+             what == 1 ? 4 : 8, 5, what == 2 ? " a.in=dense b.in=loose" : "");
+    g = parse(text);
+    const mg_status s = mg_cuda_emit(g, &cfg, &cu, &e);
+    if (what) {
+      assert_int_equal(s, MG_UNSUPPORTED);
+      assert_non_null(strstr(e.msg, what == 1 ? "bytes of shared memory" : "b.in=loose: want dense"));
+    } else {
+      if (s != MG_OK) fail_msg("%s", e.msg);
+      if (!strstr(cu, ".in=dense")) fail_msg("nothing is dense:\n%s", cu);
+      assert_int_equal(mg_cuda_source_graph(cu, strlen(cu), &again, &e), MG_OK);
+      assert_int_equal(mg_cuda_emit(again, &cfg, &second, &e), MG_OK);
+      assert_string_equal(cu, second);
+      mg_check_config cc;
+      mg_check_report r;
+      memset(&cc, 0, sizeof cc);
+      cc.seeds = 3;
+      if (mg_cuda_check(g, cu, &cc, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+      mg_string_free(cu), mg_string_free(second);
+      mg_graph_free(again);
+      cu = NULL;
+    }
+    mg_graph_free(g);
+  }
+}
+
 int main(int argc, char **argv) {
   if (argc > 1) seed = strtoull(argv[1], NULL, 10);
   if (argc > 2) cases = atoi(argv[2]);
@@ -394,6 +542,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_memory_brute), cmocka_unit_test(test_memory_z3), cmocka_unit_test(test_memory_beyond_the_clique), cmocka_unit_test(test_memory_large), cmocka_unit_test(test_memory_edges),
     cmocka_unit_test(test_schedule_brute), cmocka_unit_test(test_schedule_every_order), cmocka_unit_test(test_schedule_given),
+    cmocka_unit_test(test_layouts), cmocka_unit_test(test_layout_dense),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests_name("optimizer", tests, NULL, NULL);
