@@ -491,6 +491,100 @@ static void time_lines(char *lines, size_t size, const mg_search_result *res, in
   }
 }
 
+/* ---- exponentials without a bound: exp(a) is at most 1 where a is s - max(s), a square's opposite, or a multiple of these.
+   A tensor of a lower graph is known by what it is a part of: through loads, maxima of parts and other kernels' results.
+   `left` bounds the work, as a graph's paths may be many: what was not looked at is not bounded. */
+
+typedef struct value { const mg_graph *g; mg_tensor t; int *left; } value;
+static const mg_op_node *made_by(value v) { return mg_op_of(v.g, mg_tensor_of(v.g, v.t)->op); }
+static value operand(value v, int k) { v.t = made_by(v)->in[k]; return v; }
+static value whole(value v) {
+  for (;;) {
+    const mg_op_node *n = made_by(v);
+    int joins = n->code == MG_OP_ACCUM;
+    for (uint32_t a = 1; joins && a < v.g->n_axes; a++) joins = n->map.to[a] != MG_MAP_SUM;
+    if (n->code == MG_OP_LOAD) v.t = n->in[0], v.g = v.g->up;
+    else if (joins) v.t = n->in[0];
+    else if (n->code == MG_OP_GRAPH) {
+      int store = 0;
+      while (n->out[store].id != v.t.id) store++;
+      for (uint32_t k = 1; k < n->sub->n_ops; k++)
+        if (n->sub->ops[k].code == MG_OP_STORE && store-- == 0) v.t = n->sub->ops[k].in[0];
+      v.g = n->sub;
+    } else return v;
+  }
+}
+static int same_value(value a, value b) {
+  if (--*a.left < 0) return 0;
+  a = whole(a), b = whole(b);
+  if (a.g == b.g && a.t.id == b.t.id) return 1;
+  const mg_op_node *x = made_by(a), *y = made_by(b);
+  int same = x->code && x->code == y->code && x->n_in == y->n_in && x->attr.dim == y->attr.dim && x->attr.n == y->attr.n && x->attr.c.num == y->attr.c.num && x->attr.c.den == y->attr.c.den &&
+             !memcmp(x->attr.perm, y->attr.perm, sizeof x->attr.perm);
+  for (int k = 0; same && k < x->n_in; k++) same = same_value(operand(a, k), operand(b, k));
+  return same;
+}
+static int is_maximum_of(value m, value s) {
+  if (--*m.left < 0) return 0;
+  m = whole(m), s = whole(s);
+  const mg_op_node *x = made_by(m), *y = made_by(s);
+  if (x->code == MG_OP_MAX) return same_value(operand(m, 0), s) || is_maximum_of(operand(m, 0), s);
+  return x->code == MG_OP_SCALE && y->code == MG_OP_SCALE && x->attr.c.num > 0 && x->attr.c.num == y->attr.c.num && x->attr.c.den == y->attr.c.den && is_maximum_of(operand(m, 0), operand(s, 0));
+}
+/* 1 if sign * v is never above 0, as far as this sees. */
+static int never_above(value v, int sign) {
+  if (--*v.left < 0) return 0;
+  v = whole(v);
+  const mg_op_node *n = made_by(v);
+  switch (n->code) {
+    case MG_OP_SQR: case MG_OP_SQRT: case MG_OP_EXP: case MG_OP_RELU: return sign < 0;
+    case MG_OP_NEG: return never_above(operand(v, 0), -sign);
+    case MG_OP_SCALE: return !n->attr.c.num || never_above(operand(v, 0), n->attr.c.num > 0 ? sign : -sign);
+    case MG_OP_SUM: case MG_OP_MAX: case MG_OP_ACCUM: return never_above(operand(v, 0), sign);
+    case MG_OP_ADD:
+      for (int k = 0; k < 2 && sign > 0; k++) {
+        value m = whole(operand(v, k));
+        const mg_op_node *x = made_by(m);
+        if ((x->code == MG_OP_NEG || (x->code == MG_OP_SCALE && x->attr.c.num == -x->attr.c.den)) && is_maximum_of(operand(m, 0), operand(v, 1 - k))) return 1;
+      }
+      return never_above(operand(v, 0), sign) && never_above(operand(v, 1), sign);
+    case MG_OP_SUB: return (sign > 0 && is_maximum_of(operand(v, 1), operand(v, 0))) || (never_above(operand(v, 0), sign) && never_above(operand(v, 1), -sign));
+    default: return 0;
+  }
+}
+/* The first exponential in g and below whose argument nothing is seen to bound, and that the emitted text does not give a
+   running maximum; its name, or NULL. */
+static const char *open_exponential(const mg_graph *g, const char *cu) {
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    const mg_op_node *n = &g->ops[k];
+    const char *found = n->sub ? open_exponential(n->sub, cu) : NULL;
+    if (found) return found;
+    if (n->code != MG_OP_EXP) continue;
+    value a;
+    char raise[96];
+    int left = 4000;
+    a.g = g, a.t = n->in[0], a.left = &left;
+    if (never_above(a, 1)) continue;
+    const char *name = mg_tensor_of(g, n->out[0])->name;
+    snprintf(raise, sizeof raise, "shift_%.64s.raise(", name);
+    if (!cu || !strstr(cu, raise)) return name;
+  }
+  return NULL;
+}
+static void note_lines(char *lines, size_t size, const mg_graph *g, const char *arch) {
+  mg_emit_config c;
+  mg_error e;
+  char *cu = NULL;
+  size_t n = strlen(lines);
+  memset(&c, 0, sizeof c);
+  c.arch = arch;
+  if (!open_exponential(g, NULL)) return;
+  if (mg_cuda_emit(g, &c, &cu, &e) != MG_OK) cu = NULL;
+  const char *name = open_exponential(g, cu);
+  if (name) snprintf(lines + n, size - n, "# note: nothing is seen to bound s in %.64s = exp(s): it overflows where s passes 88 (f32; 11 where it is stored as f16).  A stable softmax: E = exp(sub(S, max(S, dim=D))), O = div(E, sum(E, dim=D))\n", name);
+  mg_string_free(cu);
+}
+
 static int do_search(const options *o) {
   static timed times;
   mg_error e;
@@ -570,6 +664,7 @@ static int do_search(const options *o) {
     char *text = NULL;
     verdict_lines(lines, sizeof lines, r, program, res.graph[k]);
     time_lines(lines, sizeof lines, &res, k, c.gpu->name, &times, k == best, cut);
+    note_lines(lines, sizeof lines, res.graph[k], c.gpu->arch);
     mg_status p = mg_print(res.graph[k], &text, &e);
     if (p != MG_OK) { code = report(p, &e); break; }
     if (k == best) code = write_all(NULL, lines, text);

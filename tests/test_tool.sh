@@ -119,6 +119,22 @@ status 0 "search whose e-graph may not fit" "$m" search $programs/ntrans_m8.mg -
 [ "$(grep -c 'cut short' best.mg)" = 0 ]; ok $? "search: and nothing where nothing ended it"
 status 2 "search whose certificate takes longer than --time-limit" "$m" search large.mg --time-limit 1
 has '^# verdict: UNDECIDED$' "it says UNDECIDED, and keeps what was found"
+# An exponential without a bound is said, one with a maximum, or with the emitter's running maximum, is not.
+soft() { printf 'program s\ninput X : f16[16, 64]\ninput W : f16[64, 128]\ninput V : f16[128, 64]\n%s\noutput O\n' "$2" >"$1.mg"; status 0 "search: $1" "$m" search "$1.mg" --top 2 -o "$1" --no-measure; }
+note='^# note: nothing is seen to bound s in t[0-9]* = exp(s): it overflows where s passes 88 .*exp(sub(S, max(S, dim=D)))'
+soft plain 'O = softmax(scale(X, 40), dim=1)'
+has "$note" "a plain softmax of large values: a note"
+grep -q "$note" plain/00.mg && "$m" emit plain/00.mg | grep -q 'note: nothing is seen to bound s in t[0-9]* = exp'; ok $? "in the file, and in what is emitted of it, too"
+soft product 'O = softmax(matmul(X, W), dim=1)'
+has "$note" "a softmax of a product: a note"
+for e in 'L = scale(X, 40)
+E = exp(sub(L, max(L, dim=1)))
+O = div(E, sum(E, dim=1))' 'O = exp(scale(sqr(X), -1/2))' 'O = matmul(softmax(matmul(X, W), dim=1), V)'; do
+  soft bounded "$e"
+  grep -q '= exp(' out && ! grep -q 'note' out; ok $? "no note: $(tail -n 2 bounded.mg | head -n 1)"
+done
+python3 -c 'print("program s\ninput X : f16[4, 8]\nA0 = sqr(X)\nB0 = sqr(X)\n" + "".join("%s%d = add(%s%d, %s%d)\n" % (c, k, c, k - 1, c, k - 1) for k in range(1, 33) for c in "AB") + "O = exp(sub(A32, max(B32, dim=1)))\noutput O")' >paths.mg
+status 0 "search: a graph of 2^32 paths" "$m" search paths.mg --time-limit 3 --no-measure
 status 3 "search on a µGraph" "$m" search best.mg
 status 3 "search -o FILE" "$m" search p.mg -o bad.mg
 grep -q 'bad.mg: expected a directory' err && grep -q 'output O' bad.mg; ok $? "search -o FILE: refused before the search, the file is left alone"
