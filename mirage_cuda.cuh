@@ -7228,6 +7228,8 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     }
   }
   const int open = ring->open, older = K->n_obj;
+  char inner[80] = ""; /* a ring within a ring has names of its own */
+  if (b->axes[loop].parent) snprintf(inner, sizeof inner, "_%.70s", L);
   if (!open) mgi_cu_ring_open(K, loop, ring);
   ring->open = 0;
   if (ring->n) {
@@ -7243,7 +7245,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
         mgi_cu_line(K, "  const int step = step0 + now, next = (now + %d) %% %d, i_%s = turn_%s(step);", K->stages - 1, K->stages, L, L);
         mgi_cu_line(K, "  (void)i_%s;", L);
         mgi_cu_line(K, "  if (%s %% %d != 0 && step >= %s) break;", K->count[loop], K->stages, K->count[loop]);
-      } else mgi_cu_line(K, "for (int i_%s = 0, now = 0, next = %d; i_%s < %s; i_%s++) {", L, K->stages - 1, L, K->count[loop], L);
+      } else mgi_cu_line(K, "for (int i_%s = 0, now%s = 0, next%s = %d; i_%s < %s; i_%s++) {", L, inner, inner, K->stages - 1, L, K->count[loop], L);
     } else if (own) {
       mgi_cu_line(K, "for (int step = 0; step < %s; step++) {", K->count[loop]);
       mgi_cu_line(K, "  const int i_%s = turn_%s(step);", L, L);
@@ -7265,7 +7267,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
   if (ring->n && K->stages > 1) {
     char step[100] = "step";
     if (!K->own[loop]) snprintf(step, sizeof step, "i_%.80s", L);
-    mgi_cu_line(K, "if (%s + %d < %s) load_%s(%s + %d, next%s);", step, K->stages - 1, K->count[loop], L, step, K->stages - 1, ring->ahead ? ", true, true" : "");
+    mgi_cu_line(K, "if (%s + %d < %s) load_%s(%s + %d, next%s%s);", step, K->stages - 1, K->count[loop], L, step, K->stages - 1, inner, ring->ahead ? ", true, true" : "");
     mgi_cu_line(K, "mg_cp_async_commit();");
   } else if (ring->n) {
     mgi_cu_line(K, K->own[loop] ? "load_%s(step, 0);" : "load_%s(i_%s, 0);", L, L);
@@ -7280,7 +7282,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     v->home = MGI_CU_AT_TILE;
     v->obj = -1;
     snprintf(v->var, sizeof v->var, "t_%.70s", mgi_cu_tname(b, t));
-    if (K->stages > 1) mgi_cu_line(K, "const T_%s t_%s(ring_%s + now * %lld + %lld);", mgi_cu_tname(b, t), mgi_cu_tname(b, t), L, (long long)ring->stage, (long long)ring->at[k]);
+    if (K->stages > 1) mgi_cu_line(K, "const T_%s t_%s(ring_%s + now%s * %lld + %lld);", mgi_cu_tname(b, t), mgi_cu_tname(b, t), L, inner, (long long)ring->stage, (long long)ring->at[k]);
     else mgi_cu_line(K, "const T_%s t_%s(ring_%s + %lld);", mgi_cu_tname(b, t), mgi_cu_tname(b, t), L, (long long)ring->at[k]);
   }
 }
@@ -7324,8 +7326,10 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
     mgi_cu_indent(K, -1);
     mgi_cu_line(K, "}");
   } else if (ring->n && K->stages > 1) {
-    mgi_cu_line(K, "now = now + 1 == %d ? 0 : now + 1;", K->stages);
-    mgi_cu_line(K, "next = next + 1 == %d ? 0 : next + 1;", K->stages);
+    char inner[80] = "";
+    if (b->axes[loop].parent) snprintf(inner, sizeof inner, "_%.70s", b->axes[loop].name);
+    mgi_cu_line(K, "now%s = now%s + 1 == %d ? 0 : now%s + 1;", inner, inner, K->stages, inner);
+    mgi_cu_line(K, "next%s = next%s + 1 == %d ? 0 : next%s + 1;", inner, inner, K->stages, inner);
   }
   mgi_cu_indent(K, -1);
   mgi_cu_line(K, "}");
