@@ -1336,7 +1336,7 @@ mg_tensor mg_apply(mg_graph *g, mg_opcode op, const mg_attr *A_in, int n, const 
   int least = op == MG_OP_RMS_NORM ? 1 : row->n_in;
   if (n < least || n > row->n_in) { mgi_err(g, MG_BAD_INPUT, row->name, "takes %d operand%s, got %d", row->n_in, row->n_in == 1 ? "" : "s", n); return none; }
   mg_shape shape[MG_MAX_IN], out;
-  mg_dtype dtype = MG_DTYPE_COUNT;
+  mg_dtype dtype = MG_DTYPE_COUNT, half = MG_F32; /* half: the 16-bit type among the operands */
   uint32_t depends = 0, merged = 0;
   for (int k = 0; k < n; k++) {
     if (!mgi_valid(g, in[k], row->name)) return none;
@@ -1348,7 +1348,8 @@ mg_tensor mg_apply(mg_graph *g, mg_opcode op, const mg_attr *A_in, int n, const 
     shape[k] = t->shape;
     depends |= t->depends, merged |= t->merged;
     if (dtype == MG_DTYPE_COUNT || t->dtype == MG_F32) dtype = t->dtype;
-    else if (dtype != t->dtype && dtype != MG_F32) { mgi_err(g, MG_BAD_INPUT, row->name, "operands of dtype f16 and bf16 do not mix"); return none; }
+    if (half == MG_F32) half = t->dtype;
+    else if (t->dtype != MG_F32 && half != t->dtype) { mgi_err(g, MG_BAD_INPUT, row->name, "operands of dtype f16 and bf16 do not mix"); return none; }
   }
   if (!mgi_attr_ok(g, row, &A, &shape[0])) return none;
   if (row->abstract == MG_ABS_SUGAR) return mgi_lower(g, op, &A, n, in);

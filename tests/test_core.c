@@ -673,6 +673,26 @@ static void shape_rules(void **state) {
   }
 }
 
+/* Operands of one operator are of one 16-bit type, or f32, which the result then is. */
+static void types_of_results(void **state) {
+  (void)state;
+  static const struct { const char *a, *b, *expr; mg_dtype type; } cases[] = {
+      {"f16", "f16", "add(X, Y)", MG_F16}, {"bf16", "bf16", "matmul(X, Y)", MG_BF16}, {"f16", "f32", "add(X, Y)", MG_F32}, {"f32", "bf16", "mul(X, Y)", MG_F32},
+      {"f16", "f32", "matmul(X, Y)", MG_F32}, {"f32", "f16", "concat(X, Y, dim=0)", MG_F32}, {"f16", "f32", "exp(X)", MG_F16},
+      {"f16", "f32", "concat_matmul(Y, X, X, Y)", MG_F32}, {"f16", "bf16", "concat_matmul(F, X, Y, F)", MG_DTYPE_COUNT},
+      {"f16", "bf16", "matmul(X, Y)", MG_DTYPE_COUNT}, {"bf16", "f16", "add(X, Y)", MG_DTYPE_COUNT}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    char text[200];
+    mg_graph *g = NULL;
+    mg_error e;
+    snprintf(text, sizeof text, "program p\ninput X : %s[4, 4]\ninput Y : %s[4, 4]\ninput F : f32[4, 4]\nO = %s\noutput O\n", cases[k].a, cases[k].b, cases[k].expr);
+    mg_status s = mg_parse(text, strlen(text), "t", NULL, &g, &e);
+    assert_int_equal(s, cases[k].type == MG_DTYPE_COUNT ? MG_BAD_INPUT : MG_OK);
+    if (s == MG_OK) assert_int_equal(mg_tensor_of(g, g->out[0])->dtype, cases[k].type);
+    mg_graph_free(g);
+  }
+}
+
 /* ---- rationals */
 
 static void rationals(void **state) {
@@ -1665,7 +1685,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_setup(elementwise_rows_mean_what_they_say, begin),
       cmocka_unit_test_setup(elementwise_rows_broadcast, begin),
       cmocka_unit_test_setup(structural_rows_mean_what_they_say, begin),
-      cmocka_unit_test_setup(shape_rules, begin),
+      cmocka_unit_test_setup(shape_rules, begin), cmocka_unit_test_setup(types_of_results, begin),
       cmocka_unit_test_setup(rationals, begin),
       cmocka_unit_test_setup(ugraphs_equal_their_programs, begin),
       cmocka_unit_test_setup(ugraphs_equal_their_programs_at_any_size, begin),

@@ -281,6 +281,14 @@ grep -q 'frame [0-9]* of [0-9]* in segment' terminal.txt; ok $? "it says how far
 ! grep -q 'best 0\.00' terminal.txt; ok $? "and no time of nothing"
 "$m" search long.mg --max-loops 2 >out 2>err; [ ! -s err ]; ok $? "not a terminal: nothing on standard error"
 
+# The tool with an operator of one's own, as the README says.
+printf '#define MG_USER_OPS(E, T) E(TWICE, "twice", 1, MG_KBT, NONE, OPAQUE, FF_ADD(a, a), MG_MIN(a + a, MG_C(9, 1)))\n' >myops.h
+printf 'program t\ninput X : f16[4, 8]\nY = twice(X)\noutput Y\n' >twice.mg
+"${CC:-gcc}" -std=c11 -O0 -Wall -Wextra -Werror -I../.. -include myops.h ../../examples/mirage.c -o mine -lm -lpthread -ldl 2>err; ok $? "the tool compiles with another operator"
+status 0 "and reads what uses it" ./mine print twice.mg
+has '= twice(X)' "and prints it"
+status 3 "which the tool without it refuses" "$m" print twice.mg
+
 # Bytes of any kind: status 0 or 3, never a signal.
 python3 - <<'E'
 import random
