@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
+#include "same.h"
 #include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -42,34 +43,6 @@ static mg_search_config config(int threads) {
   mg_search_config c = mg_search_config_default();
   c.max_kernel_ops = 2, c.top_k = 4, c.threads = threads;
   return c;
-}
-
-static void same(const mg_search_result *a, const mg_search_result *b) {
-  assert_int_equal(a->n, b->n);
-  for (int k = 0; k < a->n; k++) {
-    char *x = NULL, *y = NULL;
-    mg_error e;
-    assert_int_equal(mg_print(a->graph[k], &x, &e), MG_OK);
-    assert_int_equal(mg_print(b->graph[k], &y, &e), MG_OK);
-    assert_string_equal(x, y);
-    mg_string_free(x), mg_string_free(y);
-    assert_true(a->predicted_us[k] == b->predicted_us[k]);
-    assert_int_equal(a->report[k].verdict, b->report[k].verdict);
-  }
-  const mg_search_stats *s = &a->stats, *t = &b->stats;
-  assert_int_equal(s->complete, t->complete);
-  assert_int_equal(s->states, t->states);
-  assert_int_equal(s->pruned_expression, t->pruned_expression);
-  assert_int_equal(s->pruned_shape, t->pruned_shape);
-  assert_int_equal(s->pruned_duplicate, t->pruned_duplicate);
-  assert_int_equal(s->pruned_limit, t->pruned_limit);
-  assert_int_equal(s->pruned_bound, t->pruned_bound);
-  assert_int_equal(s->frames, t->frames);
-  assert_int_equal(s->values, t->values);
-  assert_int_equal(s->structures, t->structures);
-  assert_int_equal(s->segments, t->segments);
-  assert_int_equal(s->candidates, t->candidates);
-  assert_int_equal(s->verified, t->verified);
 }
 
 static void resumed_equals_uninterrupted(void **state) {
