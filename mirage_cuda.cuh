@@ -8081,7 +8081,9 @@ MGI_FN void mgi_cu_plan_say(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
   int own = 0;
   for (uint32_t a = 4; a < b->n_axes; a++) own |= K->own[a];
-  mgi_cu_str_put(s, "%d stages %d\n%d warps_m %d\n%d warps_n %d\n%d warps_k %d\n", K->number, K->stages, K->number, K->wm, K->number, K->wn, K->number, K->wk);
+  mgi_cu_str_put(s, "%d stages %d\n", K->number, K->stages);
+  if (32 * K->wm * K->wn * K->wk == K->threads) /* without a product nobody splits the warps */
+    mgi_cu_str_put(s, "%d warps_m %d\n%d warps_n %d\n%d warps_k %d\n", K->number, K->wm, K->number, K->wn, K->number, K->wk);
   if (own) mgi_cu_str_put(s, "%d ring warp\n", K->number);
   if (K->merged && !K->cluster) mgi_cu_str_put(s, "%d merge workspace\n", K->number);
   if (!K->ahead) mgi_cu_str_put(s, "%d ahead 0\n", K->number);

@@ -587,7 +587,12 @@ mg_status import_graph(const import_file *f, int k, const char *name, const mg_c
       I->op++;
     }
   I->op = -1, I->type = NULL;
-  if (import_ok(I) && mg_check(I->g, I->e) != MG_OK) import_ok(I);
+  mg_error found;
+  if (import_ok(I) && mg_check(I->g, &found) != MG_OK) {
+    char text[200];
+    snprintf(text, sizeof text, "%.50s: %.140s", found.where, found.msg);
+    import_fail(I, found.status, "cannot be built", text);
+  }
   mg_status s = I->status;
   if (s == MG_OK) *out = I->g;
   else mg_graph_free(I->g);

@@ -546,6 +546,20 @@ static void test_residency(void **state) {
   }
 }
 
+/* Without a plan and without a product nobody splits the warps: what is emitted says nothing of them, and is emitted again. */
+static void test_unplanned(void **state) {
+  (void)state;
+  mg_graph *again, *g = parse("program t\ninput X : f16[4, 12]\nO = kernel grid=(x=4) threads=128 {\n  for i=3 {\n    a = load X {x->0, i->1}\n    b = sum(exp(a), dim=1)\n  }\n  c = accum(b) {i->+}\n"
+                              "  for j=4 {\n    d = load X {x->0, j->1}\n    e = div(exp(d), c)\n  }\n  o = accum(e) {j->1}\n  store o {x->0}\n}\noutput O\n");
+  char *a = emit(g, NULL), *b;
+  mg_error e;
+  assert_int_equal(mg_cuda_source_graph(a, strlen(a), &again, &e), MG_OK);
+  b = emit(again, NULL);
+  assert_string_equal(a, b);
+  mg_graph_free(g), mg_graph_free(again);
+  mg_string_free(a), mg_string_free(b);
+}
+
 static void test_refused(void **state) {
   (void)state;
   char text[2400];
@@ -641,7 +655,7 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_file), cmocka_unit_test(test_refused), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_barriers),
-    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_residency), cmocka_unit_test(test_chains), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
+    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -551,6 +551,16 @@ static void refusals(void **state) {
   }
 }
 
+/* A µGraph without operators is none, and no failure of the builder. */
+static void empty(void **state) {
+  (void)state;
+  mg_graph *g;
+  mg_error e;
+  assert_int_equal(import_text("[[]]", &g, &e), MG_BAD_INPUT);
+  assert_null(g);
+  assert_non_null(strstr(e.msg, "no input"));
+}
+
 /* Where memory lies: strides become an order, or nothing where they say what is so anyway. */
 static void strides(void **state) {
   (void)state;
@@ -677,7 +687,7 @@ int main(int argc, char **argv) {
   if (argc > 1) seed = strtoull(argv[1], NULL, 0);
   print_message("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {cmocka_unit_test(all_are_read), cmocka_unit_test(as_read_by_hand), cmocka_unit_test(accumulators), cmocka_unit_test(operators),
-                                     cmocka_unit_test(refusals), cmocka_unit_test(strides), cmocka_unit_test(truncated_deep_and_large), cmocka_unit_test(no_memory),
+                                     cmocka_unit_test(refusals), cmocka_unit_test(empty), cmocka_unit_test(strides), cmocka_unit_test(truncated_deep_and_large), cmocka_unit_test(no_memory),
                                      cmocka_unit_test(qknorm_at_small_sizes), cmocka_unit_test(verdicts), cmocka_unit_test(search_is_as_good)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
