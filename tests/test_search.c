@@ -775,11 +775,15 @@ static void time_is_shared(void **state) {
   mg_search_config cfg = mg_search_config_default();
   mg_search_result r;
   mg_error e;
+#ifdef __SANITIZE_ADDRESS__
+  cfg.time_limit_s = 30; /* as far as 6 s get without the sanitizers */
+#else
   cfg.time_limit_s = 6;
+#endif
   assert_int_equal(mg_search(p, &cfg, &r, &e), MG_OK);
   print_message("%llu segments, %d kernels, %.2f us; a library kernel an operator: %.2f us\n", (unsigned long long)r.stats.segments, r.stats.best_kernels, r.predicted_us[0], mg_predict_us(p, NULL));
-  assert_true(r.stats.segments > 1); /* how many, and how good, is a matter of the machine */
-  assert_true(r.predicted_us[0] <= mg_predict_us(p, NULL));
+  assert_true(r.stats.segments > 10);
+  assert_true(r.predicted_us[0] < mg_predict_us(p, NULL));
   mg_search_result_free(&r);
   mg_graph_free(p);
 }
