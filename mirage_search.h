@@ -35,7 +35,7 @@
    CONTENTS (search for the tag)
      >>gpus  >>egraph-api  >>search-api  >>tilings-api  >>threads-api                       declarations
      >>gpu-table  >>egraph  >>patterns  >>saturation  >>polynomials  >>expressions  >>model  >>plan  >>tilings  >>threads  >>values  >>closure
-     >>structures  >>tuner  >>kernels  >>search                                             implementation
+     >>structures  >>tuner  >>kernels  >>kept  >>search                                     implementation
 
    CONFIGURATION (define before including)
      MG_USER_AXIOMS(A)     rows added to the axiom table: A(name, "pattern", "pattern", "equation")
@@ -251,8 +251,8 @@ typedef struct mg_search_config {
                                         NULL; times the results: us[k] of g[k], 0 where it failed.  They are then ranked by it, those
                                         that failed last.  Not MG_OK: the predicted order stands, and stats.unmeasured says why.
                                         mg_cuda_measure_us of mirage_cuda.cuh is one */
-  const char *checkpoint;            /* a file, may be NULL: finished frames are kept there, written anew (to `checkpoint`.tmp, then
-                                        renamed) at most once a second and at the end.  The same search started again (program,
+  const char *checkpoint;            /* a file, may be NULL: finished frames are kept there, appended at most ten times a second and
+                                        at the end; one that a kill has torn is dropped when it is read.  The same search started again (program,
                                         GPU, options but threads and time limit, version) skips these and gives the result of one
                                         that nothing ended; hook `structure` does not see theirs.  MG_BAD_INPUT, and the file
                                         is left alone, if it is damaged or of another search; MG_MACHINE if it cannot be written */
@@ -4551,7 +4551,7 @@ typedef struct mgi_se_sop {
 } mgi_se_sop;
 
 typedef struct mgi_se_structure {
-  int n, n_out, n_grid, gcls[4], group, loop[2], counted;
+  int n, n_out, n_grid, gcls[4], group, loop[2];
   mgi_se_sop op[MGI_SE_SOPS];           /* operands first */
   int16_t out[MG_MAX_OUT];
   int8_t omap[MG_MAX_OUT][4];           /* dimension that axis 1 .. 3 cuts, or MG_MAP_ALL */
@@ -4949,6 +4949,18 @@ static void mgi_se_structure_show(const mgi_se_walk *w, const mgi_se_structure *
   mg_graph_free(g);
 }
 
+/* What breaks ties, in us: a thousandth for each constant that the program p does not have. */
+static double mgi_se_structure_foreign(const mg_graph *p, const mgi_se_structure *t) {
+  double foreign = 0;
+  for (int k = 0; k < t->n; k++) {
+    const mgi_se_sop *o = &t->op[k];
+    int own = mg_op_row((mg_opcode)o->code)->attr != MG_ATTR_RAT;
+    for (uint32_t i = 1; i < p->n_ops && !own; i++) own = (int)p->ops[i].code == o->code && p->ops[i].attr.c.num == o->c.num && p->ops[i].attr.c.den == o->c.den;
+    if (!own) foreign += 0.001;
+  }
+  return foreign;
+}
+
 static void mgi_se_structure_done(mgi_se_walk *w) {
   mgi_se_structure s;
   uint8_t mark[MGI_SE_SOPS] = { 0 };
@@ -4958,16 +4970,10 @@ static void mgi_se_structure_done(mgi_se_walk *w) {
     if (!mgi_se_order(w, w->slot[w->out[k]] - 1, mark, pos, &s)) return;
   for (int k = 0; k < w->n_out; k++) s.out[k] = pos[w->slot[w->out[k]] - 1];
   memcpy(s.omap, w->omap, sizeof s.omap);
-  s.n_out = w->n_out, s.n_grid = w->f->n_grid, s.group = w->f->group, s.counted = w->bound + w->extra;
+  s.n_out = w->n_out, s.n_grid = w->f->n_grid, s.group = w->f->group;
   memcpy(s.loop, w->f->loop, sizeof s.loop);
   memcpy(s.gcls, w->f->gcls, sizeof s.gcls);
-  for (int k = 0; k < s.n; k++) {
-    const mg_op_info *row = mg_op_row((mg_opcode)s.op[k].code);
-    int own = row->attr != MG_ATTR_RAT;
-    const mg_graph *p = w->f->s->p;
-    for (uint32_t i = 1; i < p->n_ops && !own; i++) own = (int)p->ops[i].code == s.op[k].code && p->ops[i].attr.c.num == s.op[k].c.num && p->ops[i].attr.c.den == s.op[k].c.den;
-    if (!own) s.foreign += 0.001;
-  }
+  s.foreign = mgi_se_structure_foreign(w->f->s->p, &s);
   uint64_t skeleton;
   s.work = mgi_se_structure_work(&s, &skeleton);
   if (w->first_only) {
@@ -5450,6 +5456,265 @@ static mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, 
   return g;
 }
 
+/* --------------------------------------------------------------------------------------------------- >>kept
+
+   What a search keeps in files: its checkpoint, and results in a cache.  Both are named by a key: the program, the GPU's
+   row, the options that choose what is found, and the version, with the limits above, the tables of operators and axioms,
+   and what the model says of sample kernels.
+
+   A checkpoint is a head and, appended as frames are finished, their records: nothing is written twice.  A record holds the
+   frame's counts and those of its structures that were among their segment's best then: as the best of a part of the
+   frames hold all of the part that are among the best of the whole (mgi_se_pool_add), a record needs no other.  Of a
+   structure it holds what cannot be derived: operators, maps, the predicted time that orders it; numbers as bytes of 7 bits.
+   Each record has a checksum of its own, seeded with the key, and its length has another, so that an end that is torn
+   (the search was killed) is told from a file that is damaged: the one is dropped, the other refused.  Whatever frames the
+   records are of, and in whatever order, the others are searched: the result is the same.                           */
+
+/* SPLITS: structures with a group axis that become two kernels; POOL: structures that a segment has at once. */
+enum { MGI_SE_SPLITS = 6, MGI_SE_TILINGS = 8, MGI_SE_POOL = MGI_SE_KEEP + 4 * MGI_SE_SPLITS };
+typedef struct mgi_se_kept { uint64_t seg; int32_t frame, n, cut; uint64_t count[8]; } mgi_se_kept; /* a frame's record; n structures follow */
+typedef struct mgi_se_record { uint64_t seg; int32_t frame; uint32_t bytes; size_t at; } mgi_se_record;
+typedef struct mgi_se_key { uint64_t part[4]; } mgi_se_key;
+static const char *const mgi_se_key_other[4] = { "another program", "another GPU", "other options", "another version, or another model" };
+
+typedef struct mgi_se_buffer { uint8_t *b; size_t n, at; int bad, reads; } mgi_se_buffer; /* n: bytes there; at: those read, or the room that there is */
+
+static void mgi_se_put(mgi_se_buffer *w, const void *data, size_t n) {
+  if (!w->bad && w->n + n > w->at) {
+    size_t room = (w->n + n) * 2;
+    uint8_t *b = (uint8_t *)realloc(w->b, room);
+    if (b) w->b = b, w->at = room;
+    else w->bad = 1;
+  }
+  if (!w->bad && n) memcpy(w->b + w->n, data, n), w->n += n;
+}
+/* The next n bytes, or NULL. */
+static const uint8_t *mgi_se_get(mgi_se_buffer *r, uint64_t n) {
+  if (r->bad || n > r->n - r->at) { r->bad = 1; return NULL; }
+  r->at += (size_t)n;
+  return r->b + r->at - n;
+}
+static int mgi_se_get_to(mgi_se_buffer *r, void *to, size_t n) {
+  const uint8_t *b = mgi_se_get(r, n);
+  if (b) memcpy(to, b, n);
+  return b != NULL;
+}
+/* Writes v, or reads what is returned: 7 bits a byte, the lowest first, the sign in the lowest of all. */
+static int64_t mgi_se_number(mgi_se_buffer *c, int64_t v) {
+  uint64_t u = (uint64_t)v << 1 ^ (v < 0 ? ~(uint64_t)0 : 0);
+  uint8_t b[10];
+  int n = 0;
+  if (c->reads) {
+    const uint8_t *p = NULL;
+    for (u = 0; n < 10 && (!n || p[0] >> 7); n++) {
+      if (!(p = mgi_se_get(c, 1))) return 0;
+      u |= (uint64_t)(p[0] & 127) << 7 * n;
+    }
+    if (p[0] >> 7) c->bad = 1;
+    return (int64_t)(u >> 1 ^ (u & 1 ? ~(uint64_t)0 : 0));
+  }
+  for (; n < 10; n++, u >>= 7) {
+    b[n] = (uint8_t)((u & 127) | (u > 127) << 7);
+    if (u < 128) { n++; break; }
+  }
+  mgi_se_put(c, b, (size_t)n);
+  return v;
+}
+/* One text of a record for both directions: field = what is read, which must fit, or written. */
+#define MGI_SE_FIELD(c, field)                                                                                          \
+  do {                                                                                                                 \
+    int64_t v_ = mgi_se_number(c, (int64_t)(field));                                                                   \
+    if ((c)->reads) memset(&(field), 0, sizeof(field)), (field) += v_, (c)->bad |= (int64_t)(field) != v_;              \
+  } while (0)
+
+static uint64_t mgi_se_bytes_hash(uint64_t h, const void *data, size_t n) {
+  const uint8_t *b = (const uint8_t *)data;
+  for (size_t k = 0; k < n; k += 8) {
+    uint64_t v = 0;
+    memcpy(&v, b + k, n - k < 8 ? n - k : 8);
+    h = mgi_se_mix(h, v);
+  }
+  return mgi_se_mix(h, n);
+}
+static uint64_t mgi_se_text_hash(uint64_t h, const char *s) { return mgi_se_bytes_hash(h, s, strlen(s)); }
+
+static int mgi_se_sample_op(mgi_se_mkernel *k, int code, int inloop, int in0, int in1, int64_t rows, int64_t cols) {
+  mgi_se_mop *o = &k->op[k->n];
+  memset(o, 0, sizeof *o);
+  o->code = (int16_t)code, o->inloop = (int8_t)inloop, o->trips = inloop ? (double)k->iters : 1, o->esize = 2;
+  o->rank = 2, o->inner = 1, o->d[0] = rows, o->d[1] = cols;
+  o->in[0] = (int16_t)in0, o->in[1] = (int16_t)in1, o->n_in = (int8_t)(code == MG_OP_LOAD ? 0 : in1 >= 0 ? 2 : 1);
+  if (in1 < 0) o->in[1] = 0;
+  return k->n++;
+}
+/* A hash of what the model says of kernels of every kind: functions of one or two products, with and without a loop, row
+   sums, accumulators over a group of blocks.  The seed is fixed: another hash is another model. */
+static uint64_t mgi_se_model_hash(const mg_gpu *gpu) {
+  static const int64_t rows[] = { 1, 16, 16, 64, 128, 40 }, cols[] = { 8, 64, 128, 256, 37 }, inner[] = { 16, 64, 128, 512, 90 };
+  static const int64_t iters[] = { 1, 1, 2, 3, 8, 64 }, blocks[] = { 1, 32, 132, 300, 2000 }, groups[] = { 1, 1, 2, 8, 16, 32 };
+  mgi_se_mkernel *k = (mgi_se_mkernel *)malloc(sizeof *k);
+  uint64_t h = 0, s = 1;
+  int unary[64], n_unary = 0;
+#define MGI_SE_DRAW(n) (s = s * 6364136223846793005ull + 1442695040888963407ull, (int)((s >> 33) % (uint64_t)(n)))
+  for (int i = MG_OP_NONE + 1; i < MG_OP_TABLE_END && n_unary < 64; i++)
+    if (mg_op_row((mg_opcode)i)->elementwise && mg_op_row((mg_opcode)i)->n_in == 1) unary[n_unary++] = i;
+  for (int i = 0; k && i < 400; i++) {
+    memset(k, 0, sizeof *k);
+    k->iters = iters[MGI_SE_DRAW(6)], k->blocks = blocks[MGI_SE_DRAW(5)], k->group = groups[MGI_SE_DRAW(6)];
+    int64_t m = rows[MGI_SE_DRAW(6)], n = cols[MGI_SE_DRAW(5)], c = inner[MGI_SE_DRAW(5)], z = cols[MGI_SE_DRAW(5)];
+    int loop = k->iters > 1, product = MGI_SE_DRAW(4) > 0, second = product && MGI_SE_DRAW(2), summed = MGI_SE_DRAW(2), sum = -1;
+    int a = mgi_se_sample_op(k, MG_OP_LOAD, loop && MGI_SE_DRAW(4), 0, -1, m, c);
+    k->op[a].unique = m * c * 2 * k->blocks, k->op[a].esize = (int8_t)(MGI_SE_DRAW(4) ? 2 : 4);
+    if (MGI_SE_DRAW(8) == 0) k->op[a].inner = 0;
+    if (MGI_SE_DRAW(3) == 0) a = mgi_se_sample_op(k, unary[MGI_SE_DRAW(n_unary)], loop, a, -1, m, c);
+    if (product) {
+      int b = mgi_se_sample_op(k, MG_OP_LOAD, loop, 1, -1, c, n);
+      k->op[b].unique = c * n * 2 * k->iters;
+      if (MGI_SE_DRAW(4) == 0) b = mgi_se_sample_op(k, unary[MGI_SE_DRAW(n_unary)], loop, b, -1, c, n);
+      a = mgi_se_sample_op(k, MG_OP_MATMUL, loop, a, b, m, n);
+    } else n = c;
+    if (!second && loop && MGI_SE_DRAW(2)) a = mgi_se_sample_op(k, MG_OP_ACCUM, loop = 0, a, -1, m, MGI_SE_DRAW(4) ? n : n * 2);
+    if (MGI_SE_DRAW(2)) a = mgi_se_sample_op(k, MGI_SE_DRAW(2) ? MG_OP_EXP : MG_OP_SQR, loop, a, -1, m, n);
+    if (summed) sum = mgi_se_sample_op(k, MGI_SE_DRAW(4) ? MG_OP_SUM : MG_OP_MAX, loop, a, -1, m, 1);
+    if (second) {
+      int b = mgi_se_sample_op(k, MG_OP_LOAD, loop && MGI_SE_DRAW(4), 2, -1, n, z);
+      k->op[b].unique = n * z * 2;
+      a = mgi_se_sample_op(k, MG_OP_MATMUL, loop, a, b, m, n = z);
+    }
+    if (loop) a = mgi_se_sample_op(k, MG_OP_ACCUM, 0, a, -1, m, n);
+    if (loop && sum >= 0) sum = mgi_se_sample_op(k, MG_OP_ACCUM, 0, sum, -1, m, 1);
+    if (k->group > 1) a = mgi_se_sample_op(k, MG_OP_ACCUM, 0, a, -1, m, n), k->op[a].across = 1;
+    if (k->group > 1 && sum >= 0) sum = mgi_se_sample_op(k, MG_OP_ACCUM, 0, sum, -1, m, 1), k->op[sum].across = 1;
+    if (sum >= 0) a = mgi_se_sample_op(k, MGI_SE_DRAW(4) ? MG_OP_DIV : MG_OP_MUL, 0, a, sum, m, n);
+    if (MGI_SE_DRAW(8) == 0) a = mgi_se_sample_op(k, MG_OP_TRANSPOSE, 0, a, -1, m, n);
+    a = mgi_se_sample_op(k, MG_OP_STORE, 0, a, -1, m, n), k->op[a].unique = m * n * 2 * (k->blocks / k->group);
+    if (MGI_SE_DRAW(10) == 0) for (int j = 0; j < k->n; j++) { /* three dimensions, the first of two */
+      k->op[j].rank = 3, k->op[j].inner++, k->op[j].d[2] = k->op[j].d[1], k->op[j].d[1] = k->op[j].d[0], k->op[j].d[0] = 2;
+    }
+    double us = mgi_se_model(k, gpu, NULL);
+    mgi_se_plan p = mgi_se_plan_of(k, gpu);
+    int64_t plan[] = { p.stages, p.warps_m, p.warps_n, p.warps_k, p.shared, p.feasible, p.own };
+    h = mgi_se_bytes_hash(mgi_se_bytes_hash(h, &us, sizeof us), plan, sizeof plan);
+  }
+#undef MGI_SE_DRAW
+  free(k);
+  return h;
+}
+
+/* Of what the result depends on, in a complete configuration.  0 if there is no memory. */
+static int mgi_se_key_of(const mg_graph *program, const mg_search_config *c, mgi_se_key *key) {
+  char *text = NULL;
+  mg_error e;
+  if (mg_print(program, &text, &e) != MG_OK) return 0;
+  const mg_gpu *g = c->gpu;
+  int64_t row[] = { g->sms, g->shared_per_block, g->shared_per_sm, g->registers_per_sm, g->l2_bytes };
+  double rates[] = { g->dram_gbps, g->l2_gbps, g->tensor_tflops, g->fp32_tflops, g->shared_bytes_us, g->launch_us, g->barrier_us };
+  int64_t option[] = { c->max_kernel_ops, c->max_loops, c->max_block_ops, c->top_k, c->bound, c->prune, (int64_t)c->seed, c->max_states, c->max_structures, c->max_steps,
+                       c->emittable != NULL, c->egraph.nodes, c->egraph.no_copies };
+  int64_t limit[] = { MG_VERSION, MG_OP_COUNT, MG_MAX_RANK, MG_MAX_IN, MG_MAX_OUT, MGI_SE_SOPS, MGI_SE_KEEP, MGI_SE_ALIKE, MGI_SE_WORKS, MGI_SE_TILES, MGI_SE_SPLITS, MGI_SE_TILINGS };
+  double seconds = c->egraph.seconds;
+  uint64_t h = mgi_se_bytes_hash(mgi_se_model_hash(g), limit, sizeof limit);
+  double library = mg_predict_us(program, g);
+  h = mgi_se_bytes_hash(h, &library, sizeof library);
+  for (int k = 0; mg_axiom_at(k); k++) h = mgi_se_text_hash(mgi_se_text_hash(mgi_se_text_hash(h, mg_axiom_at(k)->name), mg_axiom_at(k)->left), mg_axiom_at(k)->right);
+  for (int k = MG_OP_NONE + 1; k < MG_OP_COUNT; k++) h = mgi_se_text_hash(h, mg_op_row((mg_opcode)k)->name);
+  key->part[0] = mgi_se_text_hash(1, text);
+  key->part[1] = mgi_se_bytes_hash(mgi_se_bytes_hash(mgi_se_text_hash(mgi_se_text_hash(2, g->name), g->arch), row, sizeof row), rates, sizeof rates);
+  key->part[2] = mgi_se_bytes_hash(mgi_se_bytes_hash(3, option, sizeof option), &seconds, sizeof seconds);
+  key->part[3] = h;
+  mg_string_free(text);
+  return 1;
+}
+static uint64_t mgi_se_key_hash(const mgi_se_key *k) { return mgi_se_bytes_hash(4, k, sizeof *k); }
+
+/* Reads all of a file that begins with `magic`, as far as it goes.  `kind` and `fate` name it, and what becomes of it, in messages. */
+static mg_status mgi_se_kept_read(FILE *f, const char *path, const char *kind, const char *fate, const char *magic, mgi_se_buffer *to, mg_error *e) {
+  size_t room = 0, n = 0;
+  for (;; to->n = n) { /* what is there, not what a head says */
+    if (n == room) {
+      uint8_t *b = room >= (size_t)4 << 30 ? NULL : (uint8_t *)realloc(to->b, room = room ? room * 2 : 1 << 16);
+      if (!b) return mg_fail(e, MG_NO_MEMORY, path, "no memory for the %s", kind);
+      to->b = b;
+    }
+    size_t got = fread(to->b + n, 1, room - n, f);
+    n += got;
+    if (memcmp(to->b, magic, n < 8 ? n : 8)) return mg_fail(e, MG_BAD_INPUT, path, "expected a %s, found something else; %s", kind, fate);
+    if (!got) return MG_OK;
+  }
+}
+
+/* Writes head and body to `tmp`, which is opened in `mode`, and renames it. */
+static int mgi_se_kept_put(const char *path, const char *tmp, const char *mode, const void *head, size_t bytes, const uint8_t *b, size_t n) {
+  FILE *f = fopen(tmp, mode);
+  int ok = f && (!bytes || fwrite(head, bytes, 1, f) == 1) && (!n || fwrite(b, n, 1, f) == 1);
+  if (f) ok &= fclose(f) == 0;
+  ok = ok && rename(tmp, path) == 0;
+  if (f && !ok) remove(tmp);
+  return ok;
+}
+
+/* Whether a structure that was read can be one of frame f's: all indices within their tables, operands first.  What it
+   computes is for the verifier to say. */
+static int mgi_se_structure_fits(const mgi_se_seg *s, const mgi_se_structure *t) {
+  if (t->n < 1 || t->n > MGI_SE_SOPS || !(t->us >= 0 && t->us <= 2e9)) return 0;
+  for (int i = 0; i < t->n; i++) {
+    const mgi_se_sop *o = &t->op[i];
+    if (o->code <= MG_OP_NONE || o->code >= MG_OP_COUNT || o->code == MG_OP_STORE || o->n_in < 0 || o->n_in > 4 || o->n_in > i || (!o->n_in && o->code != MG_OP_LOAD)) return 0;
+    for (int j = 0; j < 4; j++) if (o->in[j] < 0 || (j < o->n_in ? o->in[j] >= i : o->in[j] != 0)) return 0;
+    if (o->scope < MGI_SE_PRE || o->scope > MGI_SE_GROUP || o->scope == 5 || ((o->scope & 1) && t->loop[o->scope >> 1] < 0) || o->rank < 0 || o->rank > MG_MAX_RANK) return 0;
+    for (int d = 0; d < o->rank; d++) if (o->cls[d] < -1 || o->cls[d] >= s->n_cls || o->mask[d] >> MGI_SE_AXES) return 0;
+    if (o->code == MG_OP_LOAD && (o->n_in || o->arg < 0 || o->arg >= (int)s->p->n_in)) return 0;
+    if (o->code == MG_OP_ACCUM) {
+      int x = o->map[0];
+      if (o->n_in != 1 || x < 1 || x >= MGI_SE_AXES || (x < 4 ? x > t->n_grid : t->loop[x - 4] < 0)) return 0;
+    }
+    if (mgi_se_is_moving(o->code) && (o->arg < 0 || o->arg >= s->n_inst || (int)s->inst[o->arg].op != o->code)) return 0;
+  }
+  for (int k = 0; k < t->n_out; k++) {
+    if (t->out[k] < 0 || t->out[k] >= t->n) return 0;
+    for (int a = 1; a < 4; a++) if (t->omap[k][a] < MG_MAP_ALL || t->omap[k][a] >= t->op[t->out[k]].rank) return 0;
+  }
+  return 1;
+}
+
+/* Writes a structure, or reads one of frame f; axis counts are not kept, as the tuner finds them anew. */
+static void mgi_se_structure_code(mgi_se_buffer *c, const mgi_se_seg *s, const mgi_se_frame *f, mgi_se_structure *t) {
+  if (c->reads) {
+    memset(t, 0, sizeof *t);
+    t->n_out = (int)s->p->n_out, t->n_grid = f->n_grid, t->group = f->group;
+    memcpy(t->loop, f->loop, sizeof t->loop), memcpy(t->gcls, f->gcls, sizeof t->gcls);
+    c->bad |= !mgi_se_get_to(c, &t->us, sizeof t->us);
+  } else mgi_se_put(c, &t->us, sizeof t->us);
+  MGI_SE_FIELD(c, t->n);
+  for (int i = 0; i < t->n && i < MGI_SE_SOPS && !c->bad; i++) {
+    mgi_se_sop *o = &t->op[i];
+    MGI_SE_FIELD(c, o->code);
+    MGI_SE_FIELD(c, o->n_in);
+    MGI_SE_FIELD(c, o->arg);
+    MGI_SE_FIELD(c, o->scope);
+    MGI_SE_FIELD(c, o->rank);
+    for (int d = 0; d < o->rank && d < MG_MAX_RANK; d++) {
+      MGI_SE_FIELD(c, o->cls[d]);
+      MGI_SE_FIELD(c, o->mask[d]);
+    }
+    for (int j = 0; j < o->n_in && j < 4; j++) MGI_SE_FIELD(c, o->in[j]);
+    MGI_SE_FIELD(c, o->c.num);
+    MGI_SE_FIELD(c, o->c.den);
+    if (o->code == MG_OP_ACCUM) MGI_SE_FIELD(c, o->map[0]);
+    if (o->code != MG_OP_LOAD || !c->reads) continue;
+    memset(o->map, MG_MAP_ALL, sizeof o->map);
+    for (int a = 1; a < MGI_SE_AXES; a++)
+      for (int d = 0; d < o->rank && d < MG_MAX_RANK; d++) if (o->mask[d] >> a & 1) o->map[a] = (int8_t)d;
+  }
+  for (int k = 0; k < t->n_out; k++) {
+    MGI_SE_FIELD(c, t->out[k]);
+    for (int a = 1; a <= t->n_grid; a++) MGI_SE_FIELD(c, t->omap[k][a]);
+  }
+  if (!c->reads || c->bad || !mgi_se_structure_fits(s, t)) { c->bad |= c->reads; return; }
+  uint64_t skeleton;
+  t->hash = mgi_se_structure_hash(t), t->work = mgi_se_structure_work(t, &skeleton), t->foreign = mgi_se_structure_foreign(s->p, t);
+}
+
 /* ------------------------------------------------------------------------------------------------- >>search
 
    A segment is searched by frames, in parallel; its best structures are tuned, then checked in order until enough
@@ -5459,7 +5724,6 @@ static mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, 
    segment; who finishes a segment's last frame tunes and checks what it found.  A segment's result depends on nothing
    but the segment, and segments are put together in their order: any number of workers gives the same.              */
 
-enum { MGI_SE_SPLITS = 6, MGI_SE_TILINGS = 8 };
 typedef struct mgi_se_found { /* of one segment */
   mgi_se_seg *s;
   mgi_se_structure *st, split[MGI_SE_SPLITS]; /* split: the best ones with a group axis, of different work */
@@ -5486,12 +5750,15 @@ typedef struct mgi_se_search {
   int n_frames, cap_frames, next;
   double seg_t0;
   mgi_se_found *found;                  /* of a segment under way: what it becomes */
-  mgi_se_structure *pool;
-  int n_pool, cap_pool, next_tune, oom;
-  /* the checkpoint: its key, records of finished frames, when it may be written again */
-  uint64_t key, seg_id;
-  uint8_t *kept;
-  size_t n_kept, cap_kept, written;
+  mgi_se_structure *pool;               /* at most MGI_SE_POOL */
+  int16_t order[MGI_SE_POOL];           /* of them, the best first */
+  int n_pool, next_tune, oom, unkept;   /* unkept: in the pool is what a frame that was cut short has found */
+  /* the checkpoint: what was there, where each frame's record is, sorted; what is not yet written, and when it may be */
+  uint64_t seed, seg_id;
+  mgi_se_buffer kept, news;
+  mgi_se_record *record;
+  uint32_t n_record;
+  FILE *file;
   double write_at;
   int units, units_done;                /* for the caller: frames of the whole program, then segments */
   int damaged;                          /* a record was not what it must be: nothing is written any more */
@@ -5512,179 +5779,141 @@ static int mgi_se_over(mgi_se_search *S) {
   return 0;
 }
 
-/* A checkpoint: a head, then records, each of one finished frame with its structures as they lie in memory.  The key
-   mixes all that a frame's result depends on, the size of a structure too; the checksum covers every byte after itself. */
-typedef struct mgi_se_kept_head { char magic[8]; uint64_t check, key, bytes; } mgi_se_kept_head;
-typedef struct mgi_se_kept { uint64_t seg; int32_t frame, n, cut, zero; uint64_t count[8]; } mgi_se_kept;
+/* The file's head and a record's.  mark: of `bytes` alone. */
+typedef struct mgi_se_kept_head { char magic[8]; mgi_se_key key; uint64_t check; } mgi_se_kept_head;
+typedef struct mgi_se_kept_mark { uint32_t bytes, mark; uint64_t check; } mgi_se_kept_mark;
 
-static uint64_t mgi_se_bytes_hash(uint64_t h, const void *data, size_t n) {
-  const uint8_t *b = (const uint8_t *)data;
-  for (size_t k = 0; k < n; k += 8) {
-    uint64_t v = 0;
-    memcpy(&v, b + k, n - k < 8 ? n - k : 8);
-    h = mgi_se_mix(h, v);
-  }
-  return mgi_se_mix(h, n);
-}
-static uint64_t mgi_se_text_hash(uint64_t h, const char *s) { return mgi_se_bytes_hash(h, s, strlen(s)); }
-
-/* Of the program's text and of what the result depends on in a complete configuration; 0 if there is no memory. */
-static uint64_t mgi_se_key(const mg_graph *program, const mg_search_config *c) {
-  char *text = NULL;
-  mg_error e;
-  if (mg_print(program, &text, &e) != MG_OK) return 0;
-  const mg_gpu *g = c->gpu;
-  int64_t n[] = { MG_VERSION, c->max_kernel_ops, c->max_loops, c->max_block_ops, c->top_k, c->bound, c->prune, (int64_t)c->seed, c->max_states, c->max_structures, c->max_steps,
-                  c->emittable != NULL, c->egraph.nodes, c->egraph.no_copies, g->sms, g->shared_per_block, g->shared_per_sm, g->registers_per_sm, g->l2_bytes, (int64_t)sizeof(mgi_se_structure), MG_OP_COUNT };
-  double d[] = { g->dram_gbps, g->l2_gbps, g->tensor_tflops, g->fp32_tflops, g->shared_bytes_us, g->launch_us, g->barrier_us, c->egraph.seconds };
-  uint64_t h = mgi_se_text_hash(1, text);
-  h = mgi_se_text_hash(mgi_se_text_hash(h, g->name), g->arch);
-  h = mgi_se_bytes_hash(mgi_se_bytes_hash(h, n, sizeof n), d, sizeof d);
-  for (int k = 0; mg_axiom_at(k); k++) h = mgi_se_text_hash(mgi_se_text_hash(mgi_se_text_hash(h, mg_axiom_at(k)->name), mg_axiom_at(k)->left), mg_axiom_at(k)->right);
-  mg_string_free(text);
-  return h ? h : 1;
-}
-
-/* Whether a structure that was read can be one of frame f's: all indices within their tables, operands first, and what
-   follows from the rest as it follows.  What it computes is for the verifier to say. */
-static int mgi_se_structure_fits(const mgi_se_seg *s, const mgi_se_frame *f, const mgi_se_structure *t) {
-  uint64_t skeleton;
-  if (t->n < 1 || t->n > MGI_SE_SOPS || t->n_out != (int)s->p->n_out || t->n_grid != f->n_grid || t->group != f->group) return 0;
-  if (memcmp(t->gcls, f->gcls, sizeof t->gcls) || memcmp(t->loop, f->loop, sizeof t->loop)) return 0;
-  if (!(t->us >= 0 && t->us <= 2e9 && t->foreign >= 0 && t->foreign <= 1) || t->n_tiles < 0 || t->n_tiles > MGI_SE_TILES) return 0;
-  for (int i = 0; i < t->n; i++) {
-    const mgi_se_sop *o = &t->op[i];
-    if (o->code <= MG_OP_NONE || o->code >= MG_OP_COUNT || o->code == MG_OP_STORE || o->n_in < 0 || o->n_in > 4 || o->n_in > i || (!o->n_in && o->code != MG_OP_LOAD)) return 0;
-    for (int j = 0; j < 4; j++) if (o->in[j] < 0 || (j < o->n_in ? o->in[j] >= i : o->in[j] != 0)) return 0;
-    if (o->scope < MGI_SE_PRE || o->scope > MGI_SE_GROUP || o->scope == 5 || ((o->scope & 1) && t->loop[o->scope >> 1] < 0) || o->rank < 0 || o->rank > MG_MAX_RANK) return 0;
-    for (int d = 0; d < o->rank; d++) if (o->cls[d] < -1 || o->cls[d] >= s->n_cls || o->mask[d] >> MGI_SE_AXES) return 0;
-    if (o->code == MG_OP_LOAD && (o->n_in || o->arg < 0 || o->arg >= (int)s->p->n_in)) return 0;
-    if (o->code == MG_OP_ACCUM) {
-      int x = o->map[0];
-      if (o->n_in != 1 || x < 1 || x >= MGI_SE_AXES || (x < 4 ? x > t->n_grid : t->loop[x - 4] < 0)) return 0;
-    }
-    if (mgi_se_is_moving(o->code) && (o->arg < 0 || o->arg >= s->n_inst || (int)s->inst[o->arg].op != o->code)) return 0;
-  }
-  for (int k = 0; k < t->n_out; k++) if (t->out[k] < 0 || t->out[k] >= t->n) return 0;
-  for (int k = 0; k < t->n_tiles; k++) {
-    if (!(t->tile_us[k] >= 0)) return 0;
-    for (int a = 1; a < MGI_SE_AXES; a++) {
-      int c = mgi_se_structure_class(t, a);
-      if (t->count[k][a] < 1 || t->count[k][a] > (c < 0 ? 1 : s->real[c])) return 0;
-    }
-  }
-  return t->hash == mgi_se_structure_hash(t) && t->work == mgi_se_structure_work(t, &skeleton);
-}
-
-/* A file of a head, with magic and key, and a body: *b of *n bytes in room for *cap.  `kind` and `fate` name it, and what
-   becomes of it, in messages. */
-static mg_status mgi_se_kept_read(FILE *f, const char *path, const char *magic, uint64_t key, const char *kind, const char *fate, uint8_t **b, size_t *n, size_t *cap, mg_error *e) {
-  mgi_se_kept_head h;
-  *b = NULL, *n = *cap = 0;
-  if (fread(&h, 1, sizeof h, f) != sizeof h || memcmp(h.magic, magic, 8)) return mg_fail(e, MG_BAD_INPUT, path, "expected a %s, found something else; %s", kind, fate);
-  for (;;) { /* what is there, not what the head says */
-    if (*n == *cap) {
-      uint8_t *g = *cap >= (size_t)4 << 30 ? NULL : (uint8_t *)realloc(*b, *cap = *cap ? *cap * 2 : 1 << 16);
-      if (!g) { free(*b); *b = NULL; return mg_fail(e, MG_NO_MEMORY, path, "no memory for the %s", kind); }
-      *b = g;
-    }
-    size_t got = fread(*b + *n, 1, *cap - *n, f);
-    if (!got) break;
-    *n += got;
-  }
-  mg_status st = MG_OK;
-  if (h.bytes != *n || mgi_se_bytes_hash(mgi_se_mix(h.key, h.bytes), *b, *n) != h.check) st = mg_fail(e, MG_BAD_INPUT, path, "the %s is damaged; %s", kind, fate);
-  else if (h.key != key) st = mg_fail(e, MG_BAD_INPUT, path, "expected a %s of this program, GPU, version and options, found one of another search; %s", kind, fate);
-  if (st != MG_OK) free(*b), *b = NULL;
-  return st;
-}
-
-/* Writes such a file as `tmp`, which is opened in `mode`, and renames it. */
-static int mgi_se_kept_put(const char *path, const char *tmp, const char *mode, const char *magic, uint64_t key, const uint8_t *b, size_t n) {
+static mgi_se_kept_head mgi_se_kept_head_of(const mgi_se_key *key) {
   mgi_se_kept_head h;
   memset(&h, 0, sizeof h);
-  memcpy(h.magic, magic, 8), h.key = key, h.bytes = n;
-  h.check = mgi_se_bytes_hash(mgi_se_mix(h.key, h.bytes), b, n);
-  FILE *f = fopen(tmp, mode);
-  int ok = f && fwrite(&h, sizeof h, 1, f) == 1 && (!n || fwrite(b, n, 1, f) == 1);
-  if (f) ok &= fclose(f) == 0;
-  ok = ok && rename(tmp, path) == 0;
-  if (f && !ok) remove(tmp);
-  return ok;
+  memcpy(h.magic, "mirageK2", 8), h.key = *key, h.check = mgi_se_key_hash(key);
+  return h;
+}
+static uint32_t mgi_se_kept_marked(uint64_t seed, uint32_t bytes) { return (uint32_t)mgi_se_mix(seed, bytes); }
+
+/* The body of a record but its structures, in both directions. */
+static void mgi_se_kept_code(mgi_se_buffer *c, mgi_se_kept *r) {
+  if (c->reads) memset(r, 0, sizeof *r), mgi_se_get_to(c, &r->seg, sizeof r->seg);
+  else mgi_se_put(c, &r->seg, sizeof r->seg);
+  MGI_SE_FIELD(c, r->frame);
+  MGI_SE_FIELD(c, r->n);
+  MGI_SE_FIELD(c, r->cut);
+  for (int k = 0; k < 8; k++) MGI_SE_FIELD(c, r->count[k]);
+  c->bad |= r->frame < 0 || r->n < 0 || r->n > MGI_SE_KEEP;
 }
 
-/* The head's key and checksum, and every record's length. */
-static mg_status mgi_se_kept_load(mgi_se_search *S, FILE *f, mg_error *e) {
-  const char *path = S->cfg.checkpoint;
-  uint8_t *b;
-  size_t n, cap;
-  mg_status st = mgi_se_kept_read(f, path, "mirageK1", S->key, "checkpoint", "it is left as it is", &b, &n, &cap, e);
-  if (st != MG_OK) return st;
-  for (size_t k = 0; k < n;) {
+static int mgi_se_record_cmp(const void *a, const void *b) {
+  const mgi_se_record *x = (const mgi_se_record *)a, *y = (const mgi_se_record *)b;
+  return x->seg != y->seg ? x->seg < y->seg ? -1 : 1 : x->frame != y->frame ? x->frame < y->frame ? -1 : 1 : 0;
+}
+
+/* Notes where the records are; *whole is what is left of the file without an end that is torn: a last record that is not whole,
+   or zeros. */
+static mg_status mgi_se_kept_index(mgi_se_search *S, size_t *whole, mg_error *e) {
+  const uint8_t *b = S->kept.b;
+  size_t n = S->kept.n, at = sizeof(mgi_se_kept_head), end = n;
+  uint32_t cap = 0;
+  while (end > at && !b[end - 1]) end--;
+  for (mgi_se_kept_mark m; n - at >= sizeof m && end > at; at += sizeof m + m.bytes) {
+    memcpy(&m, b + at, sizeof m);
+    int torn = m.bytes > n - at - sizeof m, bad = m.mark != mgi_se_kept_marked(S->seed, m.bytes);
+    if (torn && !bad) break;
     mgi_se_kept r;
-    int bad = n - k < sizeof r;
-    if (!bad) memcpy(&r, b + k, sizeof r), bad = r.n < 0 || r.n > MGI_SE_KEEP || (n - k - sizeof r) / sizeof(mgi_se_structure) < (size_t)r.n;
-    if (bad) { free(b); return mg_fail(e, MG_BAD_INPUT, path, "the checkpoint is damaged; it is left as it is"); }
-    k += sizeof r + (size_t)r.n * sizeof(mgi_se_structure);
+    mgi_se_buffer c;
+    memset(&r, 0, sizeof r), memset(&c, 0, sizeof c);
+    if (!bad) {
+      c.b = S->kept.b, c.at = at + sizeof m, c.n = c.at + m.bytes, c.reads = 1;
+      bad = mgi_se_bytes_hash(S->seed, b + c.at, m.bytes) != m.check;
+      if (!bad) mgi_se_kept_code(&c, &r), bad = c.bad;
+    }
+    if (bad && !torn && m.mark == mgi_se_kept_marked(S->seed, m.bytes) && end <= at + sizeof m + m.bytes) break; /* nothing follows */
+    if (bad) return mg_fail(e, MG_BAD_INPUT, S->cfg.checkpoint, "the checkpoint is damaged at byte %llu of %llu; it is left as it is", (unsigned long long)at, (unsigned long long)n);
+    mgi_se_record *to = (mgi_se_record *)mgi_se_grow(S->record, &cap, S->n_record + 1, sizeof *to);
+    if (!to) return mg_fail(e, MG_NO_MEMORY, S->cfg.checkpoint, "no memory for the checkpoint");
+    S->record = to, to += S->n_record++;
+    to->seg = r.seg, to->frame = r.frame, to->at = at + sizeof m, to->bytes = m.bytes;
   }
-  S->kept = b, S->n_kept = S->written = n, S->cap_kept = cap;
+  *whole = at;
+  if (S->n_record) qsort(S->record, S->n_record, sizeof *S->record, mgi_se_record_cmp);
   return MG_OK;
 }
 
-/* Writes what there is; under the lock, or alone. */
-static int mgi_se_kept_write(mgi_se_search *S) {
-  size_t len = strlen(S->cfg.checkpoint);
-  char *tmp = (char *)malloc(len + 5);
-  if (!tmp) return 0;
-  memcpy(tmp, S->cfg.checkpoint, len), memcpy(tmp + len, ".tmp", 5);
-  double t = mgi_se_seconds();
-  int ok = mgi_se_kept_put(S->cfg.checkpoint, tmp, "wb", "mirageK1", S->key, S->kept, S->n_kept);
-  free(tmp);
-  double now = mgi_se_seconds(), pause = 20 * (now - t); /* at most a twentieth of the time */
-  S->write_at = now + (pause > 1 ? pause : 1);
-  if (ok) S->written = S->n_kept;
-  return ok;
-}
-
+/* Opens the checkpoint for more records, if one is asked for.  What has no whole head, as it was begun only, or a torn end, is
+   first written anew beside it. */
 static mg_status mgi_se_kept_open(mgi_se_search *S, mg_error *e) {
-  if (!S->cfg.checkpoint) return MG_OK;
-  if (!(S->key = mgi_se_key(S->p, &S->cfg))) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for the checkpoint");
-  FILE *f = fopen(S->cfg.checkpoint, "rb");
+  const char *path = S->cfg.checkpoint;
+  mgi_se_key key;
+  if (!path) return MG_OK;
+  if (!mgi_se_key_of(S->p, &S->cfg, &key)) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for the checkpoint");
+  mgi_se_kept_head h = mgi_se_kept_head_of(&key), was;
+  size_t whole = 0;
+  S->seed = h.check;
+  FILE *f = fopen(path, "rb");
   if (f) {
-    mg_status st = mgi_se_kept_load(S, f, e);
+    mg_status st = mgi_se_kept_read(f, path, "checkpoint", "it is left as it is", "mirageK2", &S->kept, e);
     fclose(f);
-    return st;
+    if (st != MG_OK) return st;
+    const mgi_se_buffer *b = &S->kept;
+    if (b->n >= sizeof h) {
+      memcpy(&was, b->b, sizeof was);
+      if (was.check != mgi_se_key_hash(&was.key)) return mg_fail(e, MG_BAD_INPUT, path, "the checkpoint is damaged at byte 8 of %llu; it is left as it is", (unsigned long long)b->n);
+      for (int k = 0; k < 4; k++)
+        if (was.key.part[k] != key.part[k]) return mg_fail(e, MG_BAD_INPUT, path, "expected a checkpoint of this search, found one of %s; it is left as it is", mgi_se_key_other[k]);
+      st = mgi_se_kept_index(S, &whole, e);
+      if (st != MG_OK) return st;
+    } else if (memcmp(b->b, &h, b->n)) return mg_fail(e, MG_BAD_INPUT, path, "expected a checkpoint of this search, found the beginning of another's; it is left as it is");
   }
-  return mgi_se_kept_write(S) ? MG_OK : mg_fail(e, MG_MACHINE, S->cfg.checkpoint, "the checkpoint cannot be written");
+  if (!f || whole < S->kept.n || !whole) {
+    size_t len = strlen(path), head = whole ? 0 : sizeof h;
+    char *tmp = (char *)malloc(len + 5);
+    if (!tmp) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for the checkpoint");
+    memcpy(tmp, path, len), memcpy(tmp + len, ".tmp", 5);
+    int ok = mgi_se_kept_put(path, tmp, "wb", &h, head, S->kept.b, whole);
+    free(tmp);
+    if (!ok) return mg_fail(e, MG_MACHINE, path, "the checkpoint cannot be written");
+  }
+  S->file = fopen(path, "ab");
+  return S->file ? MG_OK : mg_fail(e, MG_MACHINE, path, "the checkpoint cannot be written");
 }
 
-/* Frame k of the segment in hand: its record, or NULL; the structures follow it. */
-static const uint8_t *mgi_se_kept_find(const mgi_se_search *S, int k) {
-  const mgi_se_search *R = S->root;
-  for (size_t i = 0; i < R->n_kept;) {
-    mgi_se_kept r;
-    memcpy(&r, R->kept + i, sizeof r);
-    if (r.seg == S->seg_id && r.frame == k) return R->kept + i;
-    i += sizeof r + (size_t)r.n * sizeof(mgi_se_structure);
+/* Appends what is new; under the lock, or alone.  What fails leaves a torn end: nothing follows it. */
+static void mgi_se_kept_write(mgi_se_search *S) {
+  double t = mgi_se_seconds();
+  int ok = !S->news.bad && S->file && (!S->news.n || fwrite(S->news.b, 1, S->news.n, S->file) == S->news.n) && fflush(S->file) == 0;
+  S->news.n = 0;
+  if (!ok) {
+    S->st.checkpoint_lost = 1;
+    if (S->file) fclose(S->file);
+    S->file = NULL;
   }
-  return NULL;
+  double now = mgi_se_seconds(), pause = 20 * (now - t); /* at most a twentieth of the time */
+  S->write_at = now + (pause > 0.1 ? pause : 0.1);
 }
 
-/* What a frame found goes to the segment's pool and to the sums; under the lock. */
-static void mgi_se_frame_done(mgi_se_search *S, const mgi_se_kept *r, const void *structures) {
+/* Takes t to the segment's pool, which holds the MGI_SE_KEEP best that it was given and, of the others, the best with a group
+   axis; 0 if t is not among them.  Who is left out here is left out by all: more that are better do not bring it back. */
+static int mgi_se_pool_add(mgi_se_search *S, const mgi_se_structure *t) {
+  int at = S->n_pool, out = -1;
+  while (at > 0 && mgi_se_structure_before(t, &S->pool[S->order[at - 1]])) at--;
+  if (at >= MGI_SE_POOL || (at >= MGI_SE_KEEP && !t->group)) return 0;
+  if (S->n_pool >= MGI_SE_KEEP && at < MGI_SE_KEEP && !S->pool[S->order[MGI_SE_KEEP - 1]].group) out = MGI_SE_KEEP - 1;
+  else if (S->n_pool == MGI_SE_POOL) out = MGI_SE_POOL - 1;
+  int slot = out < 0 ? S->n_pool : S->order[out], end = out < 0 ? S->n_pool++ : out;
+  memmove(&S->order[at + 1], &S->order[at], (size_t)(end - at) * sizeof *S->order);
+  S->order[at] = (int16_t)slot, S->pool[slot] = *t;
+  return 1;
+}
+
+/* What a frame says of itself, and the fastest of its structures that anyone wants, NULL: none, go to the sums; under the lock. */
+static void mgi_se_frame_done(mgi_se_search *S, const mgi_se_kept *r, const mgi_se_structure *best) {
   mgi_se_search *R = S->root;
   mg_search_stats *st = &R->st;
-  if (r->n && S->n_pool + r->n <= S->cap_pool) memcpy(S->pool + S->n_pool, structures, (size_t)r->n * sizeof *S->pool), S->n_pool += r->n;
   st->states += r->count[0], st->pruned_expression += r->count[1], st->pruned_shape += r->count[2], st->pruned_duplicate += r->count[3];
   st->pruned_limit += r->count[4], st->pruned_bound += r->count[5], st->values += r->count[6], st->structures += r->count[7];
   st->frames++;
   if (S == R) {
     S->units_done++;
-    mgi_se_structure t;
-    if (r->n) {
-      memcpy(&t, structures, sizeof t);
-      if (t.us < 1e9 && (st->structure_us <= 0 || t.us < st->structure_us)) st->structure_us = t.us;
-    }
+    if (best && best->us < 1e9 && (st->structure_us <= 0 || best->us < st->structure_us)) st->structure_us = best->us;
   }
   R->cut |= r->cut;
 }
@@ -5703,54 +5932,72 @@ static void mgi_se_tell(mgi_se_search *S, int locked) {
   S->cfg.progress(S->cfg.user, &st);
 }
 
-/* A finished frame's record goes to the root; under the lock.  What finds no memory is not kept. */
-static void mgi_se_kept_add(mgi_se_search *R, const mgi_se_kept *r, const void *structures) {
-  size_t body = (size_t)r->n * sizeof(mgi_se_structure), need = R->n_kept + sizeof *r + body;
-  if (need > R->cap_kept) {
-    size_t cap = need * 2;
-    uint8_t *b = (uint8_t *)realloc(R->kept, cap);
-    if (!b) { R->st.checkpoint_lost = 1; return; }
-    R->kept = b, R->cap_kept = cap;
+/* 1: frame k of the segment in hand has a record, whose part it then takes; under the lock. */
+static int mgi_se_kept_take(mgi_se_search *S, int k) {
+  mgi_se_search *R = S->root;
+  mgi_se_record key = { S->seg_id, k, 0, 0 };
+  const mgi_se_record *at = R->n_record ? (const mgi_se_record *)bsearch(&key, R->record, R->n_record, sizeof key, mgi_se_record_cmp) : NULL;
+  if (!at || R->damaged) return 0;
+  mgi_se_buffer c = R->kept;
+  mgi_se_kept r;
+  mgi_se_structure t, best;
+  c.at = at->at, c.n = at->at + at->bytes, c.reads = 1;
+  mgi_se_kept_code(&c, &r);
+  for (int i = 0; i < r.n && !c.bad; i++) {
+    mgi_se_structure_code(&c, S->seg, &S->frame[k], &t);
+    if (!c.bad) mgi_se_pool_add(S, &t);
+    if (!i) best = t;
   }
-  memcpy(R->kept + R->n_kept, r, sizeof *r);
-  if (body) memcpy(R->kept + R->n_kept + sizeof *r, structures, body);
-  R->n_kept = need;
-  if (!R->damaged && mgi_se_seconds() >= R->write_at && !mgi_se_kept_write(R)) R->st.checkpoint_lost = 1;
+  if (c.bad || c.at != c.n) R->damaged = 1;
+  else mgi_se_frame_done(S, &r, r.n ? &best : NULL), R->st.resumed++;
+  return 1;
+}
+
+/* The record of a finished frame, with those of its structures that `keep` marks; under the lock. */
+static void mgi_se_kept_add(mgi_se_search *S, mgi_se_kept *r, mgi_se_structure *t, const uint8_t *keep) {
+  mgi_se_search *R = S->root;
+  mgi_se_buffer *w = &R->news;
+  mgi_se_kept_mark m;
+  size_t at = w->n;
+  if (!R->file || R->damaged) return;
+  memset(&m, 0, sizeof m);
+  mgi_se_put(w, &m, sizeof m);
+  mgi_se_kept_code(w, r);
+  for (int i = 0, n = r->n; n; i++) if (keep[i]) mgi_se_structure_code(w, S->seg, &S->frame[r->frame], &t[i]), n--;
+  if (!w->bad) {
+    m.bytes = (uint32_t)(w->n - at - sizeof m), m.mark = mgi_se_kept_marked(R->seed, m.bytes);
+    m.check = mgi_se_bytes_hash(R->seed, w->b + at + sizeof m, m.bytes);
+    memcpy(w->b + at, &m, sizeof m);
+  }
+  if (w->bad || mgi_se_seconds() >= R->write_at) mgi_se_kept_write(R);
 }
 
 static void mgi_se_run_frame(mgi_se_search *S, int k) {
   mgi_se_search *R = S->root;
   mgi_se_frame *f = &S->frame[k];
   mgi_se_kept r;
-  memset(&r, 0, sizeof r);
   if (S->cfg.checkpoint) {
     pthread_mutex_lock(&R->lock);
-    const uint8_t *at = mgi_se_kept_find(S, k);
-    if (at) {
-      memcpy(&r, at, sizeof r);
-      for (int i = 0; i < r.n && !R->damaged; i++) {
-        mgi_se_structure t;
-        memcpy(&t, at + sizeof r + (size_t)i * sizeof t, sizeof t);
-        R->damaged = !mgi_se_structure_fits(S->seg, f, &t);
-      }
-      if (!R->damaged) mgi_se_frame_done(S, &r, at + sizeof r), R->st.resumed++;
-    }
-    int done = at || R->damaged;
+    int done = mgi_se_kept_take(S, k) || R->damaged;
     pthread_mutex_unlock(&R->lock);
     if (done) return;
   }
+  memset(&r, 0, sizeof r);
   mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
   f->s = S->seg, f->cfg = &S->cfg, f->end = S->end;
   mgi_se_closure(f);
   if (w) w->f = f, w->gpu = S->cfg.gpu, w->show = &R->lock;
   if (w && !f->oom && mgi_se_walk_exits(w) && mgi_se_walk_order(w) && mgi_se_walk_must(w)) mgi_se_outputs(w, 0);
   else f->oom = 1;
-  r.seg = S->seg_id, r.frame = k, r.n = w ? w->n_best : 0, r.cut = f->cut;
+  r.seg = S->seg_id, r.frame = k, r.cut = f->cut;
   r.count[0] = f->st.states, r.count[1] = f->st.pruned_expression, r.count[2] = f->st.pruned_shape, r.count[3] = f->st.pruned_duplicate;
   r.count[4] = f->st.pruned_limit, r.count[5] = f->st.pruned_bound, r.count[6] = f->n_val, r.count[7] = w ? (uint64_t)w->made : 0;
   pthread_mutex_lock(&R->lock);
-  mgi_se_frame_done(S, &r, w ? w->best : NULL);
-  if (S->cfg.checkpoint && !f->late && !f->oom) mgi_se_kept_add(R, &r, w ? w->best : NULL);
+  uint8_t keep[MGI_SE_KEEP] = { 0 };
+  S->unkept |= f->late || f->oom;
+  for (int i = 0; w && i < w->n_best; i++) keep[i] = (uint8_t)(mgi_se_pool_add(S, &w->best[i]) || S->unkept), r.n += keep[i];
+  mgi_se_frame_done(S, &r, w && w->n_best ? w->best : NULL);
+  if (S->cfg.checkpoint && !f->late && !f->oom) mgi_se_kept_add(S, &r, w ? w->best : NULL, keep);
   S->oom |= f->oom, R->late |= f->late;
   for (int i = 0; i < MGI_SE_PROBES; i++) R->probe_ns[i] += f->probe_ns[i];
   pthread_mutex_unlock(&R->lock);
@@ -5771,7 +6018,8 @@ static void *mgi_se_work(void *arg) {
     pthread_mutex_unlock(&S->lock);
     if (W->tune) {
       if (k >= S->n_pool) return NULL;
-      if (!(mgi_se_stopped(&S->cfg) || now > S->end)) mgi_se_tune(S->seg, &S->pool[k], S->cfg.gpu, 0);
+      int over = mgi_se_stopped(&S->cfg) || now > S->end; /* then a coarse tile will do, where there is none yet */
+      if (!over || !S->pool[k].n_tiles) mgi_se_tune(S->seg, &S->pool[k], S->cfg.gpu, over);
     } else {
       if (k >= S->n_frames) return NULL;
       if (W->main) S->frame[k].tell = S;
@@ -5909,11 +6157,10 @@ static mg_status mgi_se_segment_begin(mgi_se_search *S, mg_graph *p, mgi_se_foun
   pthread_mutex_unlock(&R->lock);
   if (st == MG_NO_MEMORY) { if (e) *e = local; return st; }
   if (st != MG_OK) return MG_OK; /* no fused kernel here; library kernels remain */
-  S->seg = f->s, S->n_pool = S->oom = S->next = 0;
+  S->seg = f->s, S->n_pool = S->oom = S->next = S->unkept = 0;
   S->seg_id = mgi_se_mix(mg_hash(p), (uint64_t)ordinal);
   mgi_se_frames(S, f->s);
-  S->cap_pool = S->n_frames * MGI_SE_KEEP;
-  S->pool = (mgi_se_structure *)malloc(((size_t)S->cap_pool + 1) * sizeof *S->pool);
+  S->pool = (mgi_se_structure *)malloc(MGI_SE_POOL * sizeof *S->pool);
   if (!S->pool || S->oom) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for structures");
   pthread_mutex_lock(&R->lock);
   R->st.frames_begun += (uint64_t)S->n_frames;
@@ -5933,10 +6180,6 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
   pthread_mutex_unlock(&S->root->lock);
   if (damaged) st = mg_fail(e, MG_BAD_INPUT, S->cfg.checkpoint, "the checkpoint is damaged: a structure in it is none of this search; it is left as it is");
   else {
-    qsort(S->pool, (size_t)S->n_pool, sizeof *S->pool, mgi_se_structure_cmp);
-    int kept = S->n_pool < MGI_SE_KEEP ? S->n_pool : MGI_SE_KEEP, grouped = 0; /* the best, and some of those with a group axis */
-    for (int k = kept; k < S->n_pool && grouped < 4 * MGI_SE_SPLITS; k++) if (S->pool[k].group) S->pool[kept++] = S->pool[k], grouped++;
-    S->n_pool = kept;
     mgi_se_parallel(S, 1);
     qsort(S->pool, (size_t)S->n_pool, sizeof *S->pool, mgi_se_structure_cmp);
     f->st = (mgi_se_structure *)malloc(((size_t)want + 1) * sizeof *f->st);
@@ -6464,17 +6707,7 @@ static void mgi_se_measure(mgi_se_search *S, mg_search_result *r) {
 
 /* A cache entry's body: the program's text, the statistics, how many µGraphs; of each its time, what mg_predict_us says of
    it, and its text.  A text is a length, 64 bits, and as many bytes. */
-typedef struct mgi_se_buffer { uint8_t *b; size_t n, cap; int bad; } mgi_se_buffer;
 
-static void mgi_se_put(mgi_se_buffer *w, const void *data, size_t n) {
-  if (!w->bad && w->n + n > w->cap) {
-    size_t cap = (w->n + n) * 2;
-    uint8_t *b = (uint8_t *)realloc(w->b, cap);
-    if (b) w->b = b, w->cap = cap;
-    else w->bad = 1;
-  }
-  if (!w->bad && n) memcpy(w->b + w->n, data, n), w->n += n;
-}
 static void mgi_se_put_text(mgi_se_buffer *w, const mg_graph *g) {
   char *text = NULL;
   mg_error e;
@@ -6484,22 +6717,20 @@ static void mgi_se_put_text(mgi_se_buffer *w, const mg_graph *g) {
   mgi_se_put(w, &n, sizeof n), mgi_se_put(w, text, (size_t)n);
   mg_string_free(text);
 }
-/* The next n bytes, or NULL; here n is what was written and cap how much of it was read. */
-static const uint8_t *mgi_se_get(mgi_se_buffer *r, uint64_t n) {
-  if (r->bad || n > r->n - r->cap) { r->bad = 1; return NULL; }
-  r->cap += (size_t)n;
-  return r->b + r->cap - n;
-}
-static int mgi_se_get_to(mgi_se_buffer *r, void *to, size_t n) {
-  const uint8_t *b = mgi_se_get(r, n);
-  if (b) memcpy(to, b, n);
-  return b != NULL;
+
+typedef struct mgi_se_cache_head { char magic[8]; uint64_t check, key, bytes; } mgi_se_cache_head; /* check: of all that follows it */
+static mgi_se_cache_head mgi_se_cache_head_of(uint64_t key, const uint8_t *b, size_t n) {
+  mgi_se_cache_head h;
+  memset(&h, 0, sizeof h);
+  memcpy(h.magic, "mirageC2", 8), h.key = key, h.bytes = n;
+  h.check = mgi_se_bytes_hash(mgi_se_mix(h.key, h.bytes), b, n);
+  return h;
 }
 
 static uint64_t mgi_se_cache_path(const mgi_se_search *S, char *path, size_t size) {
-  uint64_t key = mgi_se_key(S->p, &S->cfg);
-  if (!key) return 0;
-  key = mgi_se_mix(mgi_se_mix(key, sizeof(mg_search_stats)), MG_AXIOM_TIMES);
+  mgi_se_key parts;
+  if (!mgi_se_key_of(S->p, &S->cfg, &parts)) return 0;
+  uint64_t key = mgi_se_mix(mgi_se_mix(mgi_se_key_hash(&parts), sizeof(mg_search_stats)), MG_AXIOM_TIMES) | 1;
   int n = snprintf(path, size, "%s/%016llx.search", S->cfg.cache, (unsigned long long)key);
   return n > 0 && (size_t)n + 32 < size ? key : 0; /* room for what a temporary name adds */
 }
@@ -6513,10 +6744,15 @@ static int mgi_se_cache_load(mgi_se_search *S, mg_search_result *out) {
   if (!f) return 0;
   mgi_se_buffer r;
   memset(&r, 0, sizeof r);
-  mg_status st = mgi_se_kept_read(f, path, "mirageC1", key, "cache entry", "searched anew", &r.b, &r.n, &r.cap, &e);
+  mg_status st = mgi_se_kept_read(f, path, "cache entry", "searched anew", "mirageC2", &r, &e);
   fclose(f);
-  if (st != MG_OK) { snprintf(S->st.cache_note, sizeof S->st.cache_note, "%.90s: %.100s", path, e.msg); return 0; }
-  r.cap = 0;
+  mgi_se_cache_head h;
+  memset(&h, 0, sizeof h);
+  if (st == MG_OK && mgi_se_get_to(&r, &h, sizeof h)) {
+    mgi_se_cache_head own = mgi_se_cache_head_of(key, r.b + sizeof h, r.n - sizeof h);
+    if (memcmp(&h, &own, sizeof h)) st = mg_fail(&e, MG_BAD_INPUT, path, "the cache entry is damaged; searched anew");
+  } else if (st == MG_OK) st = mg_fail(&e, MG_BAD_INPUT, path, "the cache entry is cut off; searched anew");
+  if (st != MG_OK) { free(r.b), snprintf(S->st.cache_note, sizeof S->st.cache_note, "%.90s: %.100s", path, e.msg); return 0; }
   mg_search_stats stats;
   char *own = NULL;
   const char *why = "the cache entry is malformed";
@@ -6540,7 +6776,7 @@ static int mgi_se_cache_load(mgi_se_search *S, mg_search_result *out) {
     if (ok) out->graph[out->n] = g, out->predicted_us[out->n++] = us;
     else mg_graph_free(g);
   }
-  ok = ok && r.cap == r.n;
+  ok = ok && r.at == r.n;
   free(r.b);
   if (ok) {
     stats.cached = 1, stats.cache_note[0] = 0, stats.egraph_stop = mg_saturation_name((mg_saturation)stop), stats.threads = S->st.threads;
@@ -6575,7 +6811,8 @@ static void mgi_se_cache_store(mgi_se_search *S, const mg_search_result *out) {
     struct timespec t;
     timespec_get(&t, TIME_UTC);
     snprintf(tmp, sizeof tmp, "%s.%016llx", path, (unsigned long long)mgi_se_mix(mgi_se_mix((uint64_t)t.tv_nsec, (uint64_t)t.tv_sec), (uint64_t)(uintptr_t)&w));
-    ok = mgi_se_kept_put(path, tmp, "wbx", "mirageC1", key, w.b, w.n);
+    mgi_se_cache_head h = mgi_se_cache_head_of(key, w.b, w.n);
+    ok = mgi_se_kept_put(path, tmp, "wbx", &h, sizeof h, w.b, w.n);
   }
   free(w.b);
   if (!ok) snprintf(S->st.cache_note, sizeof S->st.cache_note, "%.120s: the cache entry cannot be written", S->cfg.cache);
@@ -6645,8 +6882,9 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   for (uint32_t k = 0; seg && k < W * W; k++) mgi_se_found_free(&seg[k]);
   free(seg);
   pthread_mutex_destroy(&S.lock), pthread_mutex_destroy(&S.hook);
-  if (S.key && !S.damaged && S.written < S.n_kept && !mgi_se_kept_write(&S)) S.st.checkpoint_lost = 1;
-  free(S.kept);
+  if (S.file && S.news.n) mgi_se_kept_write(&S);
+  if (S.file && fclose(S.file)) S.st.checkpoint_lost = 1;
+  free(S.kept.b), free(S.news.b), free(S.record);
   if (!hit) mgi_se_over(&S), S.st.complete = !S.cut;
   S.st.seconds = mgi_se_seconds() - S.t0;
   if (!hit) S.st.probe_ns = mgi_se_probe_median(S.probe_ns);

@@ -18,7 +18,7 @@ static const char *const text[] = {
     "program b\ninput X : f16[16, 32]\ninput W : f16[32, 16]\nO = matmul(X, W)\noutput O\n",
     "program c\ninput X : f32[4, 8]\nO = transpose(exp(X), [1, 0])\noutput O\n",
     "program d\ninput X : f16[16, 32]\ninput Y : f16[16, 32]\nO = mul(X, Y)\nS = sum(O, dim=1)\noutput O\noutput S\n"};
-enum { PROGRAMS = sizeof text / sizeof *text, CAP = 1 << 20 };
+enum { PROGRAMS = sizeof text / sizeof *text, CAP = 1 << 20, HEAD = sizeof(mgi_se_kept_head) };
 
 /* By what is read, CHECKPOINT or CACHE: the file, and what a search leaves there. */
 enum { CHECKPOINT, CACHE };
@@ -41,7 +41,7 @@ static uint8_t *get(const char *path, size_t *n) {
   FILE *f = fopen(path, "rb");
   FUZZ_HOLDS(f && b);
   *n = fread(b, 1, CAP, f);
-  FUZZ_HOLDS(*n > sizeof(mgi_se_kept_head) && *n < CAP / 2);
+  FUZZ_HOLDS(*n > HEAD && *n < CAP / 2);
   fclose(f);
   return b;
 }
@@ -84,13 +84,35 @@ static void start(void) {
   atexit(clean);
 }
 
-/* Seven bytes an edit: what, where (of a record's head, of an operator's fields, or of all), with which value. */
+/* Makes every length and checksum right, so that a damage reaches what stands behind them. */
+static void seal(const struct good *g, int what, uint8_t *b, size_t n) {
+  if (what == CACHE) {
+    mgi_se_cache_head h;
+    if (n < sizeof h) return;
+    memcpy(&h, g->bytes[what], sizeof h);
+    h = mgi_se_cache_head_of(h.key, b + sizeof h, n - sizeof h);
+    memcpy(b, &h, sizeof h);
+    return;
+  }
+  mgi_se_kept_head h;
+  if (n < sizeof h) return;
+  memcpy(&h, g->bytes[what], sizeof h), memcpy(b, &h, sizeof h);
+  mgi_se_kept_mark m;
+  for (size_t at = sizeof h; n - at >= sizeof m; at += sizeof m + m.bytes) {
+    memcpy(&m, b + at, sizeof m);
+    if (m.bytes > n - at - sizeof m) m.bytes = (uint32_t)(n - at - sizeof m);
+    m.mark = mgi_se_kept_marked(h.check, m.bytes), m.check = mgi_se_bytes_hash(h.check, b + at + sizeof m, m.bytes);
+    memcpy(b + at, &m, sizeof m);
+  }
+}
+
+/* Seven bytes an edit: what, where (of the first record, or a little more than it, or of all), with which value. */
 static size_t edit(uint8_t *b, size_t n, const uint8_t *s) {
   static const double odd[] = {0.0, -1.0, 1e300, -1e300, 1e-300, 4294967296.0};
-  size_t at = ((size_t)s[1] | (size_t)s[2] << 8 | (size_t)s[3] << 16) % n, from = sizeof(mgi_se_kept_head);
+  size_t at = ((size_t)s[1] | (size_t)s[2] << 8 | (size_t)s[3] << 16) % n, from = HEAD, few = s[0] & 128 ? 60 : 400;
   int64_t v = (int8_t)s[4] + (int8_t)s[5] * 256 + (int8_t)s[6] * ((int64_t)1 << 24);
   double d = odd[s[5] % 6] / odd[s[6] % 6]; /* infinities and what is no number too */
-  if (s[0] & 64 && n > from) at = from + at % ((s[0] & 128 ? sizeof(mgi_se_kept) : 2 * sizeof(mgi_se_sop) + 100) < n - from ? (s[0] & 128 ? sizeof(mgi_se_kept) : 2 * sizeof(mgi_se_sop) + 100) : n - from);
+  if (s[0] & 64 && n > from) at = from + at % (few < n - from ? few : n - from);
   switch (s[0] & 7) {
     case 0: b[at] = s[4]; break;
     case 1: b[at] = (uint8_t)(b[at] ^ 1 << s[4] % 8); break;
@@ -125,13 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memcpy(b, g->bytes[what], n = g->n[what]);
     for (size_t at = 1; at + 7 <= size && at < 400 && n; at += 7) n = edit(b, n, data + at);
   }
-  if (!(*data & 64) && n >= sizeof(mgi_se_kept_head)) { /* so that a damage reaches what stands behind the checksum */
-    mgi_se_kept_head h;
-    memcpy(&h, g->bytes[what], sizeof h);
-    h.bytes = n - sizeof h;
-    h.check = mgi_se_bytes_hash(mgi_se_mix(h.key, h.bytes), b + sizeof h, n - sizeof h);
-    memcpy(b, &h, sizeof h);
-  }
+  if (!(*data & 64)) seal(g, what, b, n);
   put(g->path[what], b, n);
   mg_search_config c = config(k, what);
   mg_status s = mg_search(g->p, &c, &r, &e);
