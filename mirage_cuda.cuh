@@ -1700,6 +1700,18 @@ MG_DEV mg_num mg_neg_inf() { return __uint_as_float(0xFF800000u); }
 MG_DEV mg_num mg_dev_max(mg_num a, mg_num b) { return a != a ? a : b != b ? b : a > b ? a : b; } /* a NaN stays */
 MG_DEV mg_num mg_dev_min(mg_num a, mg_num b) { return a != a ? a : b != b ? b : a < b ? a : b; }
 
+/* One instruction, one unit in the last place; an IEEE root or quotient takes ten, and a call in rare cases. */
+MG_DEV float mgi_sqrt(float v) {
+  float r;
+  asm("sqrt.approx.f32 %0, %1;" : "=f"(r) : "f"(v));
+  return r;
+}
+MG_DEV mg_num mg_inverse(mg_num v) {
+  mg_num r;
+  asm("rcp.approx.f32 %0, %1;" : "=f"(r) : "f"(v));
+  return r;
+}
+
 /* The table's real column over floats.  The evaluator's macros of the same names are put back below. */
 #pragma push_macro("MG_C")
 #pragma push_macro("MG_EXP")
@@ -1727,7 +1739,7 @@ MG_DEV mg_num mg_dev_min(mg_num a, mg_num b) { return a != a ? a : b != b ? b : 
 #undef MG_POW
 #define MG_C(num, den) mg_const(num, den)
 #define MG_EXP(x) __expf(x)
-#define MG_SQRT(x) sqrtf(x)
+#define MG_SQRT(x) mgi_sqrt(x)
 #define MG_LOG(x) logf(x)
 #define MG_ERF(x) erff(x)
 #define MG_TANH(x) tanhf(x)
@@ -1884,6 +1896,10 @@ template<> struct mgi_mma<mg_bf16> {
 };
 template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) { mgi_mma<T>::go(c, a, b); }
 #endif /* MG_EMULATE */
+
+#ifdef MG_EMULATE
+MG_DEV mg_num mg_inverse(mg_num v) { return mg_dev_DIV(mg_const(1, 1), v, mg_zero()); }
+#endif
 
 /* The shift of a row under an exponential: a running maximum, which in a field is 0 and changes nothing.  One that was read
    before it was written, or is that of undefined values, makes what depends on it undefined. */
@@ -2233,7 +2249,8 @@ MG_BOTH int mg_row_group(int rows, int threads) { /* threads that share a row: a
   while (g * 2 * rows <= threads) g *= 2;
   return g;
 }
-/* One value a row.  OUT is a tile of ROWS x 1; SCRATCH words of shared memory follow it. */
+struct mg_same { MG_DEV mg_num operator()(mg_num v) const { return v; } };
+/* One value a row.  OUT is a tile of ROWS x 1; SCRATCH words of shared memory follow it.  finish(out, f) stores f of it. */
 template<class OP, int ROWS, int THREADS> struct mg_row_reduce {
   enum { G = mg_row_group(ROWS, THREADS), STEP = THREADS / G, PASSES = (ROWS + STEP - 1) / STEP, LANES = G < 32 ? G : 32, PER_ROW = G / LANES,
          SCRATCH = PER_ROW > 1 ? ROWS * PER_ROW : 0 };
@@ -2257,7 +2274,7 @@ template<class OP, int ROWS, int THREADS> struct mg_row_reduce {
       }
     }
   }
-  template<class OUT> MG_DEV void finish(const OUT &out) {
+  template<class OUT, class F = mg_same> MG_DEV void finish(const OUT &out, const F &f = F()) {
     const mg_tile<mg_f32, ROWS, PER_ROW, PER_ROW, false> scratch((unsigned char *)(out.p + ROWS));
     MG_UNROLL
     for (int p = 0; p < PASSES; p++) {
@@ -2266,7 +2283,7 @@ template<class OP, int ROWS, int THREADS> struct mg_row_reduce {
       MG_UNROLL
       for (int m = LANES / 2; m > 0; m /= 2) v = OP::join(v, mg_shfl_xor(v, m));
       if (mg_tid() / G < STEP && r < ROWS && mg_tid() % LANES == 0) {
-        if (PER_ROW == 1) out.put(r, 0, v);
+        if (PER_ROW == 1) out.put(r, 0, f(v));
         else scratch.put(r, mg_tid() % G / LANES, v);
       }
     }
@@ -2275,11 +2292,37 @@ template<class OP, int ROWS, int THREADS> struct mg_row_reduce {
       for (int r = mg_tid(); r < ROWS; r += THREADS) {
         mg_num v = OP::identity();
         for (int k = 0; k < PER_ROW; k++) v = OP::join(v, scratch.at(r, k));
-        out.put(r, 0, v);
+        out.put(r, 0, f(v));
       }
     }
   }
 };
+/* out(r, 0) = f(sum over c of t(r, c)^2) by tensor cores, for t of 16-bit elements that is zero to whole steps of 16 columns: rows
+   r .. r + 15 times themselves.  Half of a left operand's fragment, registers 0 and 2, is the right operand of its rows 0..7,
+   1 and 3 that of rows 8..15; the diagonal of the product lies in lanes 0, 4, 9, 13, 18, 22, 27, 31. */
+template<int ROWS, int COLS, int WARPS, class TILE, class OUT, class F = mg_same> MG_DEV void mg_row_squares(const TILE &t, const OUT &out, const F &f = F()) {
+  enum { GROUPS = (ROWS + 15) / 16 };
+  MG_UNROLL
+  for (int g0 = 0; g0 < GROUPS; g0 += WARPS) {
+    const int g = g0 + mg_warp(), r = g * 16 + mg_lane() / 4;
+    if (GROUPS % WARPS == 0 || g < GROUPS) {
+      mg_num upper[4] = {mg_zero(), mg_zero(), mg_zero(), mg_zero()}, lower[4] = {mg_zero(), mg_zero(), mg_zero(), mg_zero()};
+      MG_UNROLL
+      for (int k = 0; k < COLS; k += 16) {
+        uint32_t a[4];
+        mg_left(t).template fragment<ROWS % 16 == 0>(a, g * 16, k);
+        const uint32_t b[2][2] = {{a[0], a[2]}, {a[1], a[3]}};
+        mg_mma_16816<typename TILE::T>(upper, a, b[0]);
+        mg_mma_16816<typename TILE::T>(lower, a, b[1]);
+      }
+      if (mg_lane() % 4 == mg_lane() / 8) {
+        const bool odd = mg_lane() / 4 % 2;
+        if (ROWS % 16 == 0 || r < ROWS) out.put(r, 0, f(odd ? upper[1] : upper[0]));
+        if (ROWS % 16 == 0 || r + 8 < ROWS) out.put(r + 8, 0, f(odd ? lower[3] : lower[2]));
+      }
+    }
+  }
+}
 /* One value a row, where each of WARPS warps has columns of its own: a lane reads what it has of a left operand, rows
    lane / 4 and lane / 4 + 8 of every 16, columns 2 (lane % 4) and the next of every 8.  OUT is a tile of ROWS x 1;
    WARPS * ROWS words of shared memory follow it. */
@@ -2344,13 +2387,13 @@ template<class OP, int COLS, int THREADS> struct mg_col_reduce {
         for (int r = mg_tid() / STEP; r < rows; r += PARTS) part[p] = OP::join(part[p], f(r, c, 0));
     }
   }
-  template<class OUT> MG_DEV void finish(const OUT &out) {
+  template<class OUT, class F = mg_same> MG_DEV void finish(const OUT &out, const F &f = F()) {
     const mg_tile<mg_f32, PARTS, COLS, COLS, false> scratch((unsigned char *)(out.p + COLS));
     MG_UNROLL
     for (int p = 0; p < PASSES; p++) {
       const int c = p * STEP + mg_tid() % STEP;
       if (mg_tid() / STEP < PARTS && c < COLS) {
-        if (PARTS == 1) out.put(0, c, part[p]);
+        if (PARTS == 1) out.put(0, c, f(part[p]));
         else scratch.put(mg_tid() / STEP, c, part[p]);
       }
     }
@@ -2359,7 +2402,7 @@ template<class OP, int COLS, int THREADS> struct mg_col_reduce {
       for (int c = mg_tid(); c < COLS; c += THREADS) {
         mg_num v = OP::identity();
         for (int k = 0; k < PARTS; k++) v = OP::join(v, scratch.at(k, c));
-        out.put(0, c, v);
+        out.put(0, c, f(v));
       }
     }
   }
@@ -2398,6 +2441,15 @@ template<class OP, int ROWS, int PARTS> struct mg_row_parts {
     for (int k = 1; k < PARTS; k++) v = OP::join(v, mg_widen(p[r * PARTS + k]));
     return v;
   }
+};
+/* One value a row in the registers of the threads of strip S that have a part of it: f(r, 0, 0). */
+template<class S> struct mg_strip_row {
+  mg_num v[S::PARTS];
+  template<class F> MG_DEV explicit mg_strip_row(const F &f) {
+    MG_UNROLL
+    for (int k = 0; k < S::PARTS; k++) v[k] = f(S::row_of_part(k), 0, 0);
+  }
+  MG_DEV mg_num at(int i) const { return v[S::part(i)]; }
 };
 template<class OP, class S> struct mg_strip_reduce {
   enum { LANES = S::GROUP < 32 ? S::GROUP : 32, WARPS = S::GROUP / LANES };
@@ -5883,7 +5935,7 @@ MGI_FN void mgi_cu_prepare_leaves(mgi_cu_kernel *K, uint32_t t, int fragments, i
   }
   if (v->home == MGI_CU_AT_FRAGMENT && !v->copy) mgi_cu_materialise(K, t, MG_F32);
   if (v->copy) {
-    if (touch) mgi_cu_obj_touch(K, v->copy_obj, 0);
+    if (touch && v->copy_obj >= 0) mgi_cu_obj_touch(K, v->copy_obj, 0);
     return;
   }
   switch (v->home) {
@@ -5999,6 +6051,10 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
     return;
   }
   if (o->code == MG_OP_LOAD && !v->var[0]) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the schedule reads '%.60s' before it is loaded", name);
+  if (v->copy && v->copy_obj < 0) { /* of a strip's row, in registers */
+    mgi_cu_str_put(s, "%sconst mg_num v%d_%s = m_%s.at(i);\n", in, depth, name, name);
+    return;
+  }
   if (v->copy) snprintf(leaf, sizeof leaf, "m_%s", name);
   else if (v->home != MGI_CU_AT_INLINE) snprintf(leaf, sizeof leaf, "%s", v->var);
   if (leaf[0]) {
@@ -6033,8 +6089,8 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
 }
 /* The lambda that gives t's elements, without the last line's end: (r, c, i) gives one; of width 2,
    (r, c, first, second) gives those of columns c and c + 1; of width -2, (c, r, first, second) those of rows r and r + 1; of width 0, (r, c, i) gives
-   one's inverse. */
-MGI_FN void mgi_cu_lambda(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fragments, int width) {
+   one's inverse.  With `of`, its only leaf, of width 1 or 0: (the leaf's value). */
+MGI_FN void mgi_cu_lambda_of(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fragments, int width, uint32_t of) {
   uint8_t *done = (uint8_t *)calloc(K->b->n_tensors, 1);
   const char *name = mgi_cu_tname(K->b, t);
   mgi_cu_context x = {done, "r", "c", fragments, K->v[t].rows, K->v[t].cols, 0, width < 0 ? -width : width ? width : 1, width < 0};
@@ -6042,12 +6098,17 @@ MGI_FN void mgi_cu_lambda(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fragm
     mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
     return;
   }
-  mgi_cu_str_put(s, width == 2 ? "[&](int r, int c, mg_num &first, mg_num &second) {\n%s  (void)r; (void)c;\n" : width == -2 ? "[&](int c, int r, mg_num &first, mg_num &second) {\n%s  (void)r; (void)c;\n" : "[&](int r, int c, int i) {\n%s  (void)r; (void)c; (void)i;\n", K->pad);
+  if (of) {
+    done[of] = 1;
+    mgi_cu_str_put(s, "[](mg_num v0_%s) {\n", mgi_cu_tname(K->b, of));
+  } else mgi_cu_str_put(s, width == 2 ? "[&](int r, int c, mg_num &first, mg_num &second) {\n%s  (void)r; (void)c;\n" : width == -2 ? "[&](int c, int r, mg_num &first, mg_num &second) {\n%s  (void)r; (void)c;\n" : "[&](int r, int c, int i) {\n%s  (void)r; (void)c; (void)i;\n", K->pad);
   mgi_cu_value(K, s, &x, t);
   if (width == 2 || width == -2) mgi_cu_str_put(s, "%s  first = v0_%s;\n%s  second = w0_%s;\n%s}", K->pad, name, K->pad, name, K->pad);
-  else mgi_cu_str_put(s, width ? "%s  return v0_%s;\n%s}" : "%s  return mg_dev_DIV(mg_const(1, 1), v0_%s, mg_zero());\n%s}", K->pad, name, K->pad);
+  else mgi_cu_str_put(s, width ? "%s  return v0_%s;\n%s}" : "%s  return mg_inverse(v0_%s);\n%s}", K->pad, name, K->pad);
   free(done);
 }
+
+MGI_FN void mgi_cu_lambda(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fragments, int width) { mgi_cu_lambda_of(K, s, t, fragments, width, 0); }
 
 /* Evaluates t at every valid element, into `sink`. */
 MGI_FN void mgi_cu_site(mgi_cu_kernel *K, uint32_t t, uint32_t acc, const char *sink) {
@@ -6705,12 +6766,31 @@ MGI_FN int mgi_cu_is_dear(const mgi_cu_kernel *K, uint32_t t) {
     if (mgi_cu_is_dear(K, o->in[k].id)) return 1;
   return 0;
 }
+/* 1 if t's expression has no leaf but the joined rows of a strip. */
+MGI_FN int mgi_cu_of_parts(const mgi_cu_kernel *K, uint32_t t) {
+  const mg_op_node *o = mgi_cu_producer(K, t);
+  if (K->v[t].home == MGI_CU_AT_PARTIAL || K->v[t].copy) return 1;
+  if (K->v[t].home != MGI_CU_AT_INLINE || !mg_op_row(o->code)->elementwise) return 0;
+  for (int k = 0; k < o->n_in; k++)
+    if (!mgi_cu_of_parts(K, o->in[k].id)) return 0;
+  return 1;
+}
+/* 1 if t's expression has no leaf but x, in t's scope. */
+MGI_FN int mgi_cu_only_of(const mgi_cu_kernel *K, uint32_t t, uint32_t x) {
+  const mg_op_node *o = mgi_cu_producer(K, t);
+  if (t == x) return 1;
+  if (K->v[t].home != MGI_CU_AT_INLINE || K->v[t].copy || K->b->tensors[t].scope != K->b->tensors[x].scope || o->code >= MG_OP_TABLE_END || !mg_op_row(o->code)->elementwise) return 0;
+  for (int k = 0; k < o->n_in; k++)
+    if (!mgi_cu_only_of(K, o->in[k].id, x)) return 0;
+  return 1;
+}
 /* A vector whose elements many elements of something larger take, and that is dear to compute; 2 where all divide by it. */
 MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t) {
   const mg_graph *b = K->b;
   const mgi_cu_val_info *v = &K->v[t];
   int larger = 0, divides = 1, same = 0;
-  if (v->home != MGI_CU_AT_INLINE || v->copy || K->behind || K->own[b->tensors[t].scope] || (v->rows == 1) == (v->cols == 1) || !mgi_cu_is_dear(K, t) || mgi_cu_has_acc(K, t)) return 0;
+  if (v->home != MGI_CU_AT_INLINE || v->copy || K->behind || K->own[b->tensors[t].scope] || !mgi_cu_is_dear(K, t)) return 0;
+  if (K->strip ? v->rows != K->v[K->strip].rows || v->cols != 1 || !mgi_cu_of_parts(K, t) : (v->rows == 1) == (v->cols == 1) || mgi_cu_has_acc(K, t)) return 0;
   for (uint32_t k = 1; k < b->n_ops; k++)
     for (int j = 0; j < b->ops[k].n_in && b->ops[k].code != MG_OP_LOAD; j++) {
       const mg_op_node *o = &b->ops[k];
@@ -6722,7 +6802,25 @@ MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t) {
     }
   return larger && !same ? 1 + divides : 0;
 }
-/* It gets a tile in fp32; where all divide by it, of its inverse. */
+/* The vector of that kind that is all that x, a sum or maximum, is read for, so that it is stored in x's place; or 0. */
+MGI_FN uint32_t mgi_cu_vector_from(mgi_cu_kernel *K, uint32_t x, int *divides) {
+  for (uint32_t t = 1; t < K->b->n_tensors; t++) {
+    if (t == x || K->b->tensors[t].scope != K->loop || K->v[t].rows != K->v[x].rows || K->v[t].cols != K->v[x].cols) continue;
+    if (!mgi_cu_only_of(K, t, x) || !mgi_cu_feeds_only(K, x, t)) continue;
+    const int found = mgi_cu_lives(K, t, MGI_CU_BY_VECTOR);
+    *divides = found == 2;
+    if (found) return t;
+  }
+  return 0;
+}
+MGI_FN void mgi_cu_vector_is(mgi_cu_kernel *K, uint32_t t, int obj, int divides) {
+  mgi_cu_val_info *v = &K->v[t];
+  v->copy = 1;
+  v->copy_obj = obj;
+  v->copy_type = MG_F32;
+  v->inverse = divides;
+}
+/* It gets a tile in fp32, or a strip's registers; where all divide by it, of its inverse. */
 MGI_FN void mgi_cu_vector_step(mgi_cu_kernel *K, uint32_t t) {
   mgi_cu_val_info *v = &K->v[t];
   const char *name = mgi_cu_tname(K->b, t);
@@ -6731,6 +6829,14 @@ MGI_FN void mgi_cu_vector_step(mgi_cu_kernel *K, uint32_t t) {
   const int found = mgi_cu_lives(K, t, MGI_CU_BY_VECTOR), divides = found == 2;
   if (!found) return;
   mgi_cu_prepare(K, t, 0);
+  if (K->strip) {
+    mgi_cu_line(K, divides ? "// 1 / %s, once a row" : "// %s, once a row", name);
+    mgi_cu_lambda(K, &f, t, 0, divides ? 0 : 1);
+    mgi_cu_line(K, "const mg_strip_row<A_%s> m_%s(%s);", mgi_cu_tname(K->b, K->strip), name, mgi_cu_str_text(&f));
+    free(f.s);
+    mgi_cu_vector_is(K, t, -1, divides);
+    return;
+  }
   int obj = mgi_cu_obj_new(K, (int64_t)v->rows * v->cols * 4);
   mgi_cu_str_put(&K->decl, "  const mg_tile<mg_f32, %d, %d, %d, false> m_%s(mg_shared() + %lld);\n", v->rows, v->cols, v->cols, name, (long long)K->obj[obj].offset);
   mgi_cu_obj_touch(K, obj, 1);
@@ -6741,10 +6847,7 @@ MGI_FN void mgi_cu_vector_step(mgi_cu_kernel *K, uint32_t t) {
   snprintf(sink, sizeof sink, "mg_into(m_%.60s, 0, 0)", name);
   mgi_cu_line(K, "mg_each_unit<%d, %d, %d>(%s, %s, %s, %s);", v->rows, v->cols, K->threads, rv, cv, mgi_cu_str_text(&f), sink);
   free(f.s);
-  v->copy = 1;
-  v->copy_obj = obj;
-  v->copy_type = MG_F32;
-  v->inverse = divides;
+  mgi_cu_vector_is(K, t, obj, divides);
 }
 
 /* ---- reductions */
@@ -6770,6 +6873,22 @@ MGI_FN int mgi_cu_runs_down(const mgi_cu_kernel *K, uint32_t t) {
 MGI_FN int mgi_cu_reduce_way(const mgi_cu_kernel *K, const mg_op_node *o) {
   return mgi_cu_reduced(K, o) ? 1 : mgi_cu_runs_down(K, o->in[0].id) == 1 ? -1 : 0;
 }
+/* The tile, by its load, whose squares a SUM joins row by row or column by column in one go on tensor cores, where that takes fewer
+   instructions; 0 if it does not.  *swapped: the operand is that tile transposed. */
+MGI_FN uint32_t mgi_cu_squares_of(const mgi_cu_kernel *K, const mg_op_node *o, int *swapped) {
+  const mg_op_node *p = mgi_cu_producer(K, o->in[0].id);
+  const mgi_cu_val_info *in = &K->v[o->in[0].id];
+  const int row = mgi_cu_reduced(K, o), n = row ? in->rows : in->cols, depth = row ? in->cols : in->rows, warps = K->threads / 32;
+  if (o->code != MG_OP_SUM || K->strip || K->own[o->scope] || K->v[o->out[0].id].in_place || K->v[o->out[0].id].chain || K->v[o->in[0].id].copy) return 0;
+  if (p->code != MG_OP_SQR && (p->code != MG_OP_MUL || p->in[0].id != p->in[1].id)) return 0;
+  const uint32_t load = mgi_cu_plain_load(K, p->in[0].id, swapped);
+  if (!load) return 0;
+  const mgi_cu_val_info *l = &K->v[K->b->ops[load].out[0].id];
+  if (l->home != MGI_CU_AT_TILE || (l->type != MG_F16 && l->type != MG_BF16)) return 0;
+  if (depth % 16 && !(row ^ *swapped ? l->contracted_cols : l->contracted_rows)) return 0; /* it is no whole steps of 16 */
+  const int64_t steps = (int64_t)mgi_cu_ceil_div(mgi_cu_ceil_div(n, 16), warps) * mgi_cu_ceil_div(depth, 16);
+  return 3 * steps <= (int64_t)n * depth / K->threads ? load : 0;
+}
 MGI_FN void mgi_cu_reduce_declare(mgi_cu_kernel *K, uint32_t op) {
   const mg_op_node *o = &K->b->ops[op];
   const mgi_cu_val_info *in = &K->v[o->in[0].id];
@@ -6785,6 +6904,7 @@ MGI_FN void mgi_cu_reduce_declare(mgi_cu_kernel *K, uint32_t op) {
   else if (way) mgi_cu_str_put(&K->decl, "  typedef mg_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, way > 0 ? in->rows : in->cols, K->threads, name, name, name);
   else mgi_cu_str_put(&K->decl, "  typedef mg_col_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->cols, K->threads, name, name, name);
 }
+MGI_FN int mgi_cu_merges(const mgi_cu_kernel *K, const mg_op_node *o);
 MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   const mg_op_node *o = &K->b->ops[op];
   const mgi_cu_val_info *in = &K->v[o->in[0].id];
@@ -6792,6 +6912,9 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   const char *name = mgi_cu_tname(K->b, o->out[0].id);
   int row = mgi_cu_reduced(K, o), n = row ? in->rows : in->cols, way = mgi_cu_reduce_way(K, o);
   int64_t scratch = 0; /* as mg_row_reduce and mg_col_reduce count it */
+  int swapped = 0;
+  const uint32_t load = mgi_cu_squares_of(K, o, &swapped);
+  mgi_cu_str f = {NULL, 0, 0, 0};
   if (K->strip) {
     mgi_cu_begin(K);
     v->obj = mgi_cu_obj_new(K, (int64_t)n * mgi_cu_ceil_div(K->threads, 32) * 4); /* at most */
@@ -6806,16 +6929,34 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
     if (K->v[o->out[0].id].shifted) mgi_cu_agree(K);
     scratch = K->wn > 1 ? (int64_t)n * K->wn : 0;
   } else if (K->own[o->scope]) scratch = (int64_t)n * K->wk;
+  else if (load) scratch = 0;
   else if (way) {
     int g = 8;
     while (g * 2 * n <= K->threads) g *= 2;
     if (g > 32) scratch = (int64_t)n * (g / 32);
   } else if (n < K->threads && K->threads / n > 1) scratch = (int64_t)(K->threads / n) * n;
+  int divides = 0;
+  const int plain = K->v[o->out[0].id].chain || K->own[o->scope] || (t != o->out[0].id && mgi_cu_merges(K, mgi_cu_producer(K, t)));
+  const uint32_t of = plain ? 0 : mgi_cu_vector_from(K, t, &divides);
   mgi_cu_begin(K);
   int obj = mgi_cu_obj_new(K, (n + scratch) * 4);
-  mgi_cu_str_put(&K->decl, "  const mg_tile<mg_f32, %d, %d, %d, false> t_%s(mg_shared() + %lld);\n", row ? n : 1, row ? 1 : n, row ? 1 : n, name, (long long)K->obj[obj].offset);
+  char to[200];
+  if (of) snprintf(to, sizeof to, "m_%.150s", mgi_cu_tname(K->b, of));
+  else snprintf(to, sizeof to, "t_%.150s", name);
+  mgi_cu_str_put(&K->decl, "  const mg_tile<mg_f32, %d, %d, %d, false> %s(mg_shared() + %lld);\n", row ? n : 1, row ? 1 : n, row ? 1 : n, to, (long long)K->obj[obj].offset);
   mgi_cu_obj_touch(K, obj, 1);
-  mgi_cu_line(K, way < 0 ? "red_%s.finish(mg_transposed(t_%s));" : "red_%s.finish(t_%s);", name, name);
+  if (of) {
+    mgi_cu_line(K, divides ? "// 1 / %s in its place" : "// %s in its place", mgi_cu_tname(K->b, of));
+    mgi_cu_str_put(&f, ", ");
+    mgi_cu_lambda_of(K, &f, of, 0, divides ? 0 : 1, t);
+    mgi_cu_vector_is(K, of, obj, divides);
+  }
+  if (load) {
+    const mgi_cu_val_info *l = &K->v[K->b->ops[load].out[0].id];
+    mgi_cu_line(K, row ^ swapped ? "mg_row_squares<%d, %d, %d>(%s, %s%s%s%s);" : "mg_row_squares<%d, %d, %d>(mg_transposed(%s), %s%s%s%s);", n, row ? in->cols : in->rows, K->threads / 32, l->var,
+                row ? "" : "mg_transposed(", to, row ? "" : ")", mgi_cu_str_text(&f));
+  } else mgi_cu_line(K, way < 0 ? "red_%s.finish(mg_transposed(%s)%s);" : "red_%s.finish(%s%s);", name, to, mgi_cu_str_text(&f));
+  free(f.s);
   v->home = MGI_CU_AT_TILE;
   v->obj = obj;
   v->type = MG_F32;
@@ -6825,9 +6966,14 @@ MGI_FN void mgi_cu_reduce_step(mgi_cu_kernel *K, uint32_t op) {
   const mg_op_node *o = &K->b->ops[op];
   uint32_t t = o->out[0].id, in = o->in[0].id;
   char rv[800], cv[800];
+  int swapped;
   mgi_cu_str f = {NULL, 0, 0, 0};
   if (!K->v[t].chain) mgi_cu_prepare(K, in, K->strip != 0);
   mgi_cu_quote(K, o);
+  if (mgi_cu_squares_of(K, o, &swapped)) {
+    mgi_cu_reduce_done(K, op, t);
+    return;
+  }
   if (!K->v[t].in_place) {
     mgi_cu_reduce_declare(K, op);
     mgi_cu_line(K, "red_%s.init();", mgi_cu_tname(K->b, t));
@@ -7755,6 +7901,7 @@ MGI_FN int mgi_cu_leaves_shared(const mgi_cu_kernel *K, const mgi_cu_val_info *f
   if (o->code == MG_OP_LOAD) return !mgi_cu_may_live(K, o->out[0].id, MGI_CU_BY_DIRECT);
   if (o->code == MG_OP_ACCUM && fresh[o->in[0].id].in_place) return mgi_cu_leaves_shared(K, fresh, K->b->tensors[o->in[0].id].op);
   if (mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) return (v->chain ? K->wn : K->wk) > 1;
+  if (K->strip && K->tiled[k]) return 0; /* a strip's registers */
   return !v->settles;
 }
 
