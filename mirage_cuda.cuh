@@ -1700,12 +1700,7 @@ MG_DEV mg_num mg_neg_inf() { return __uint_as_float(0xFF800000u); }
 MG_DEV mg_num mg_dev_max(mg_num a, mg_num b) { return a != a ? a : b != b ? b : a > b ? a : b; } /* a NaN stays */
 MG_DEV mg_num mg_dev_min(mg_num a, mg_num b) { return a != a ? a : b != b ? b : a < b ? a : b; }
 
-/* One instruction, one unit in the last place; an IEEE root or quotient takes ten, and a call in rare cases. */
-MG_DEV float mgi_sqrt(float v) {
-  float r;
-  asm("sqrt.approx.f32 %0, %1;" : "=f"(r) : "f"(v));
-  return r;
-}
+/* One instruction, to one unit in the last place. */
 MG_DEV mg_num mg_inverse(mg_num v) {
   mg_num r;
   asm("rcp.approx.f32 %0, %1;" : "=f"(r) : "f"(v));
@@ -1739,7 +1734,7 @@ MG_DEV mg_num mg_inverse(mg_num v) {
 #undef MG_POW
 #define MG_C(num, den) mg_const(num, den)
 #define MG_EXP(x) __expf(x)
-#define MG_SQRT(x) mgi_sqrt(x)
+#define MG_SQRT(x) sqrtf(x)
 #define MG_LOG(x) logf(x)
 #define MG_ERF(x) erff(x)
 #define MG_TANH(x) tanhf(x)
@@ -2436,6 +2431,15 @@ template<class OP, int ROWS, int PARTS> struct mg_row_parts {
   mg_f32 *p;
   MG_DEV explicit mg_row_parts(unsigned char *at) : p((mg_f32 *)at) {}
   MG_DEV mg_num at(int r, int) const {
+    if constexpr (PARTS % 4 == 0) { /* 16 bytes at a time */
+      mg_num v = OP::identity();
+      MG_UNROLL
+      for (int k = 0; k < PARTS; k += 4) {
+        const mg_words4 four = *(const mg_words4 *)(p + r * PARTS + k);
+        v = OP::join(v, OP::join(OP::join(mg_widen(mg_f32{four.w[0]}), mg_widen(mg_f32{four.w[1]})), OP::join(mg_widen(mg_f32{four.w[2]}), mg_widen(mg_f32{four.w[3]}))));
+      }
+      return v;
+    }
     mg_num v = mg_widen(p[r * PARTS]);
     MG_UNROLL
     for (int k = 1; k < PARTS; k++) v = OP::join(v, mg_widen(p[r * PARTS + k]));
@@ -8016,6 +8020,19 @@ MGI_FN int mgi_cu_schedule_scope(mgi_cu_kernel *K, const mgi_cu_val_info *fresh,
   free(S);
   return ok;
 }
+/* 1 if operator k is a sum or maximum, of each iteration's own, of values that are computed from loads of its loop alone. */
+MGI_FN int mgi_cu_from_loads(const mgi_cu_kernel *K, const mgi_cu_val_info *fresh, uint32_t t, uint32_t loop) {
+  const mg_op_node *o = mgi_cu_producer(K, t);
+  if (o->code == MG_OP_LOAD) return o->scope == loop;
+  if (fresh[t].home != MGI_CU_AT_INLINE || o->code >= MG_OP_TABLE_END) return 0;
+  for (int k = 0; k < o->n_in; k++)
+    if (!mgi_cu_from_loads(K, fresh, o->in[k].id, loop)) return 0;
+  return 1;
+}
+MGI_FN int mgi_cu_of_loads(const mgi_cu_kernel *K, const mgi_cu_val_info *fresh, uint32_t k) {
+  const mg_op_node *o = &K->b->ops[k];
+  return mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX) && !fresh[o->out[0].id].in_place && !fresh[o->out[0].id].chain && mgi_cu_from_loads(K, fresh, o->in[0].id, o->scope);
+}
 /* Fills in K->order.  0 if it is not to be had so. */
 MGI_FN int mgi_cu_schedule(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, mgi_cu_how how) {
   const mg_graph *b = K->b;
@@ -8027,12 +8044,18 @@ MGI_FN int mgi_cu_schedule(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, mgi_c
       continue;
     }
     uint32_t in = 0;
+    int first = K->n_order;
     for (uint32_t k = 1; k < b->n_ops; k++) {
       const mgi_cu_entry step = {k, 0, b->ops[k].scope, MG_F32}, enter = {0, 0, b->ops[k].scope, MG_F32};
       if (K->late[k] != late) continue;
+      if (b->ops[k].scope != in) first = K->n_order;
       if (mgi_cu_is_step(K, fresh, k) || (b->ops[k].n_out && mg_op_row(b->ops[k].code)->elementwise)) K->order[K->n_order++] = step;
-      else if (b->ops[k].scope && b->ops[k].scope != in) K->order[K->n_order++] = enter;
+      else if (b->ops[k].scope && b->ops[k].scope != in) K->order[K->n_order++] = enter, first = K->n_order;
       in = b->ops[k].scope;
+      if (in && mgi_cu_is_step(K, fresh, k) && mgi_cu_of_loads(K, fresh, k)) { /* its readers wait at a barrier: before products, which they need not wait for */
+        for (int j = K->n_order - 1; j > first; j--) K->order[j] = K->order[j - 1];
+        K->order[first++] = step;
+      }
     }
   }
   return 1;

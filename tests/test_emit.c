@@ -433,6 +433,50 @@ static void test_strips(void **state) {
   }
 }
 
+/* Squares of a tile's rows or columns are summed on tensor cores, and what is made of the sum alone stands in its place: one
+   barrier between them and who reads it. */
+static void test_squares(void **state) {
+  (void)state;
+  static const struct { int squares, d, keys, loops, warps_m, warps_n; const char *type, *order, *square; } cases_[] = {
+    {2, 64, 256, 2, 2, 2, "f16", "@ [1, 0]", "sqr(k)"},
+    {2, 48, 256, 2, 1, 4, "bf16", "", "mul(k, k)"},           /* the memory runs along the keys */
+    {1, 40, 188, 3, 1, 2, "f16", "@ [1, 0]", "sqr(k)"},       /* no whole steps of 16, but for zeros in what a product takes; a ragged last iteration */
+    {1, 64, 256, 2, 2, 2, "f16", "@ [1, 0]", "mul(k, exp(k))"},
+    {0, 64, 256, 2, 2, 2, "f32", "@ [1, 0]", "sqr(k)"},
+  };
+  char text[1200];
+  for (size_t k = 0; k < sizeof cases_ / sizeof *cases_; k++) {
+    const char *type = cases_[k].type;
+    int squares = 0;
+    snprintf(text, sizeof text, "program t\ninput Q : %s[40, %d]\ninput K : %s[%d, %d] %s\ninput V : %s[%d, 32]\nO = kernel grid=(x=1) threads=%d {\n  q = load Q {}\n  r = div(q, sqrt(add_scalar(scale(sum(sqr(q), dim=1), 1/%d), 1/1000)))\n  for i=%d {\n    k = load K {i->1}\n"
+             "    n = sqrt(add_scalar(scale(sum(%s, dim=0), 1/%d), 1/1000))\n    p = exp(div(matmul(r, k), n))\n    v = load V {i->0}\n    d = matmul(p, v)\n    l = sum(p, dim=1)\n  }\n  o = div(accum(d) {i->+}, accum(l) {i->+})\n  store o {}\n"
+             "  plan { stages=2 warps_m=%d warps_n=%d warps_k=1 }\n}\noutput O\n",
+             type, cases_[k].d, type, cases_[k].d, cases_[k].keys, cases_[k].order, type, cases_[k].keys, 32 * cases_[k].warps_m * cases_[k].warps_n, cases_[k].d, cases_[k].loops, cases_[k].square, cases_[k].d, cases_[k].warps_m, cases_[k].warps_n);
+    mg_graph *g = parse(text);
+    char *cu = emit(g, NULL);
+    for (const char *at = cu; (at = strstr(at, "  mg_row_squares<")) != NULL; at++) squares++;
+    if (squares != cases_[k].squares) fail_msg("case %d: %d sums of squares on tensor cores, expected %d\n%s%s", (int)k, squares, cases_[k].squares, text, cu);
+    if (k < 2) { /* the loop has the barrier it begins with, and that one; neither can go */
+      int barriers = 0;
+      char *loop = strstr(strstr(cu, "MG_KERNEL("), "// for i="), *end = loop ? strstr(loop, "// o = ") : NULL;
+      if (!end && loop) end = strstr(loop, "accum(");
+      assert_non_null(end);
+      for (char *at = loop; (at = strstr(at, "    mg_sync();")) != NULL && at < end; at++) {
+        mg_error e;
+        mg_check_report r;
+        memset(at, ' ', 14);
+        if (mg_cuda_check(g, cu, NULL, &r, &e) != MG_NOT_FOUND) fail_msg("case %d: a barrier is not missed: %s\n%s", (int)k, e.msg, cu);
+        memcpy(at, "    mg_sync();", 14);
+        barriers++;
+      }
+      assert_int_equal(barriers, 2);
+    }
+    mg_string_free(cu);
+    mg_graph_free(g);
+    passes(text);
+  }
+}
+
 static void test_user_rows(void **state) {
   (void)state;
   static const char text[] =
@@ -655,7 +699,7 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_file), cmocka_unit_test(test_refused), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_barriers),
-    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
+    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_squares), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -196,6 +196,22 @@ static const plant in_templates[] = {
     {BARRIER, 's', "struct mg_row_reduce {", "mg_sync();", "", 0},
     {DROPPED, 'x', "struct mg_row_reduce {", "k < PER_ROW", "k < PER_ROW - 1", 0},
     {RESET, 'x', "struct mg_row_reduce {", "mg_num v = [OP::identity()];", "mg_const(3, 1)", 0},
+    {SCALE, 'x', "struct mg_row_reduce {", "out.put(r, 0, [f(v)]);", "v", 0},
+    {SCALE, 'x', "struct mg_row_reduce {", "out.put(r, 0, [f(v)]);", "v", 1},
+    {FRAGMENT, 'x', "MG_DEV void mg_row_squares", "{a\\[0\\], [a\\[2\\]]}", "a[1]", 0},
+    {FRAGMENT, 'x', "MG_DEV void mg_row_squares", "{[a\\[1\\]], a\\[3\\]}", "a[0]", 0},
+    {LANE, 'x', "MG_DEV void mg_row_squares", "mg_lane() % 4 == mg_lane() / 8", "mg_lane() % 4 == 0", 0},
+    {LANE, 'x', "MG_DEV void mg_row_squares", "odd = [mg_lane() / 4 % 2]", "mg_lane() % 2", 0},
+    {LANE, 'x', "MG_DEV void mg_row_squares", "r = g * 16 + [mg_lane() / 4]", "mg_lane() % 8", 0},
+    {LANE, 'x', "MG_DEV void mg_row_squares", "g0 + [mg_warp()]", "0", 0},
+    {INDEX, 'x', "MG_DEV void mg_row_squares", "out.put([r + 8], 0", "r", 0},
+    {STATISTIC, 'x', "MG_DEV void mg_row_squares", "odd ? lower\\[3\\] : lower\\[2\\]", "lower[2]", 0},
+    {STATISTIC, 'x', "MG_DEV void mg_row_squares", "odd ? upper\\[1\\] : upper\\[0\\]", "upper[1]", 0},
+    {DROPPED, 'x', "MG_DEV void mg_row_squares", "k < COLS", "k < COLS - 16", 0},
+    {DROPPED, 'x', "MG_DEV void mg_row_squares", "g0 < GROUPS", "g0 < GROUPS - WARPS", 0},
+    {EDGE, 'x', "MG_DEV void mg_row_squares", "ROWS % 16 == 0 || r + 8 < ROWS", "true", 0},
+    {INDEX, 'x', "struct mg_strip_row {", "f([S::row_of_part(k)], 0, 0)", "k", 0},
+    {INDEX, 'x', "struct mg_strip_row {", "v\\[[S::part(i)]\\]", "0", 0},
     {RESET, 's', "struct mg_own_row_reduce {", "part\\[p\\] = OP::identity();", "", 0},
     {LANE, 'x', "struct mg_own_row_reduce {", "p * 8 + mg_lane() / 4", "p * 8 + mg_lane() % 8", 0},
     {LANE, 'x', "struct mg_own_row_reduce {", "mg_lane() % 4 * 2", "mg_lane() % 4", 0},
@@ -220,7 +236,10 @@ static const plant in_templates[] = {
     {FRAGMENT, 'x', "struct mg_strip {", "mg_widen(i % 2 ? hi : lo)", "mg_widen(i % 2 ? lo : hi)", 0},
     {FRAGMENT, 'x', "struct mg_strip {", "i % RUN / 2", "i % RUN / 4", 0},
     {INDEX, 'x', "struct mg_row_parts {", "p\\[[r * PARTS]\\]", "0", 0},
-    {DROPPED, 'x', "struct mg_row_parts {", "k < PARTS", "k < PARTS - 1", 0},
+    {DROPPED, 'x', "struct mg_row_parts {", "k < PARTS", "k < PARTS - 4", 0},
+    {INDEX, 'x', "struct mg_row_parts {", "p + r * PARTS + [k]", "0", 0},
+    {STATISTIC, 'x', "struct mg_row_parts {", "mg_widen(mg_f32{four.w\\[[3]\\]})", "2", 0},
+    {DROPPED, 'x', "struct mg_row_parts {", "k < PARTS", "k < PARTS - 1", 1},
     {RESET, 's', "struct mg_strip_reduce {", "part\\[k\\] = OP::identity();", "", 0},
     {STATISTIC, 'x', "struct mg_strip_reduce {", "i < S::COUNT", "i < S::COUNT - 1", 0},
     {SHUFFLE, 'x', "struct mg_strip_reduce {", "int m = [LANES / 2]", "LANES / 4", 0},
@@ -392,6 +411,10 @@ static const struct { const char *name, *text; } kernels[] = {
     {"attention, workspace",
      "program k\ninput Q : f16[40, 32]\ninput K : f16[32, 376] @ [1, 0]\ninput V : f16[376, 24]\nO = kernel grid=(x=1, z=3) threads=128 {\n  plan { stages=1 warps_m=2 warps_n=2 warps_k=1 merge=workspace }\n  q = load Q {}\n  for i=2 {\n    k = load K {z->1, i->1}\n"
      "    v = load V {x->1, z->0, i->0}\n    p = exp(scale(matmul(q, k), 3/1))\n    s = sum(p, dim=1)\n    d = matmul(p, v)\n  }\n  o = div(accum(d) {z->+, i->+}, accum(s) {z->+, i->+})\n  store o {x->1}\n}\noutput O\n"},
+    {"attention of norms", /* squares summed on tensor cores, of rows and of columns, fewer than whole tiles of 16 */
+     "program k\ninput Q : f16[20, 48]\ninput K : f16[48, 376] @ [1, 0]\ninput V : f16[376, 24]\nO = kernel grid=(x=1) threads=96 {\n  plan { stages=2 warps_m=1 warps_n=3 warps_k=1 }\n  q = load Q {}\n  r = div(q, sqrt(add_scalar(sum(sqr(q), dim=1), 1/1000)))\n"
+     "  for i=3 {\n    k = load K {i->1}\n    v = load V {i->0}\n    n = sqrt(add_scalar(sum(sqr(k), dim=0), 1/1000))\n    p = exp(scale(div(matmul(r, k), n), 3/1))\n    s = sum(p, dim=1)\n    d = matmul(p, v)\n  }\n"
+     "  o = div(accum(d) {i->+}, accum(s) {i->+})\n  store o {}\n}\noutput O\n"},
     {"chain", /* the same without an exponential */
      "program k\ninput A : f16[33, 48]\ninput B : f16[48, 250]\ninput C : f16[33, 1]\ninput D : f16[250, 24]\nO, L = kernel grid=(x=1) threads=64 {\n  plan { warps_m=1 warps_n=2 warps_k=1 stages=2 }\n  a = load A {}\n  g = load C {}\n  for i=4 {\n"
      "    b = load B {i->1}\n    d = load D {i->0}\n    s = silu(mul(matmul(a, b), g))\n    e = matmul(s, d)\n    l = sum(s, dim=1)\n  }\n  o = accum(e) {i->+}\n  store o {}\n  t = accum(l) {i->+}\n  store t {}\n}\noutput O\noutput L\n"},
