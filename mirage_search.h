@@ -200,7 +200,8 @@ typedef struct mg_search_stats {
   double axiom_us[MG_AXIOM_TIMES];
   int threads;
   uint64_t states;                   /* operators tried in block graphs, shapes fitting */
-  uint64_t pruned_expression;        /* not a subexpression of the program */
+  uint64_t pruned_pairs;             /* not tried: pairs of values that no operator joins to a subexpression of the program */
+  uint64_t pruned_expression;        /* of the states: not a subexpression of the program */
   uint64_t pruned_shape;             /* operands do not fit */
   uint64_t pruned_duplicate;         /* the value was there: a derivation was added */
   uint64_t pruned_limit;             /* past max_block_ops or max_states */
@@ -4387,8 +4388,8 @@ static void mgi_se_expand(mgi_se_frame *f, uint32_t w) {
   for (uint32_t u = 0; u <= w; u++) {
     if (!(u & 63) && mgi_se_frame_over(f)) return;
     if (!all && !(f->may[u / 64] >> (u % 64) & 1)) {
-      if (!f->may[u / 64] && u / 64 < w / 64) f->st.states += 64 - u % 64, f->st.pruned_expression += 64 - u % 64, u |= 63;
-      else f->st.states++, f->st.pruned_expression++;
+      if (!f->may[u / 64] && u / 64 < w / 64) f->st.pruned_pairs += 64 - u % 64, u |= 63;
+      else f->st.pruned_pairs++;
       continue;
     }
     if (mgi_se_join_scope(f, &f->val[u], &f->val[w]) < 0) continue;
@@ -5472,7 +5473,7 @@ static mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, 
 
 /* SPLITS: structures with a group axis that become two kernels; POOL: structures that a segment has at once. */
 enum { MGI_SE_SPLITS = 6, MGI_SE_TILINGS = 8, MGI_SE_POOL = MGI_SE_KEEP + 4 * MGI_SE_SPLITS };
-typedef struct mgi_se_kept { uint64_t seg; int32_t frame, n, cut; uint64_t count[8]; } mgi_se_kept; /* a frame's record; n structures follow */
+typedef struct mgi_se_kept { uint64_t seg; int32_t frame, n, cut; uint64_t count[9]; } mgi_se_kept; /* a frame's record; n structures follow */
 typedef struct mgi_se_record { uint64_t seg; int32_t frame; uint32_t bytes; size_t at; } mgi_se_record;
 typedef struct mgi_se_key { uint64_t part[4]; } mgi_se_key;
 static const char *const mgi_se_key_other[4] = { "another program", "another GPU", "other options", "another version, or another model" };
@@ -5798,7 +5799,7 @@ static void mgi_se_kept_code(mgi_se_buffer *c, mgi_se_kept *r) {
   MGI_SE_FIELD(c, r->frame);
   MGI_SE_FIELD(c, r->n);
   MGI_SE_FIELD(c, r->cut);
-  for (int k = 0; k < 8; k++) MGI_SE_FIELD(c, r->count[k]);
+  for (int k = 0; k < 9; k++) MGI_SE_FIELD(c, r->count[k]);
   c->bad |= r->frame < 0 || r->n < 0 || r->n > MGI_SE_KEEP;
 }
 
@@ -5909,7 +5910,7 @@ static void mgi_se_frame_done(mgi_se_search *S, const mgi_se_kept *r, const mgi_
   mgi_se_search *R = S->root;
   mg_search_stats *st = &R->st;
   st->states += r->count[0], st->pruned_expression += r->count[1], st->pruned_shape += r->count[2], st->pruned_duplicate += r->count[3];
-  st->pruned_limit += r->count[4], st->pruned_bound += r->count[5], st->values += r->count[6], st->structures += r->count[7];
+  st->pruned_limit += r->count[4], st->pruned_bound += r->count[5], st->values += r->count[6], st->structures += r->count[7], st->pruned_pairs += r->count[8];
   st->frames++;
   if (S == R) {
     S->units_done++;
@@ -5991,7 +5992,7 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
   else f->oom = 1;
   r.seg = S->seg_id, r.frame = k, r.cut = f->cut;
   r.count[0] = f->st.states, r.count[1] = f->st.pruned_expression, r.count[2] = f->st.pruned_shape, r.count[3] = f->st.pruned_duplicate;
-  r.count[4] = f->st.pruned_limit, r.count[5] = f->st.pruned_bound, r.count[6] = f->n_val, r.count[7] = w ? (uint64_t)w->made : 0;
+  r.count[4] = f->st.pruned_limit, r.count[5] = f->st.pruned_bound, r.count[6] = f->n_val, r.count[7] = w ? (uint64_t)w->made : 0, r.count[8] = f->st.pruned_pairs;
   pthread_mutex_lock(&R->lock);
   uint8_t keep[MGI_SE_KEEP] = { 0 };
   S->unkept |= f->late || f->oom;

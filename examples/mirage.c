@@ -393,7 +393,7 @@ static void on_progress(void *user, const mg_search_stats *s) {
   if (s->left_s >= 0) snprintf(left, sizeof left, ", about %.0f s left in it", s->left_s);
   fprintf(stderr, "\r\033[K%.1f s: frame %llu of %llu in segment %llu%s; %llu states, %llu pruned, %llu verified; %s", s->seconds, (unsigned long long)s->frames,
           (unsigned long long)s->frames_begun, (unsigned long long)s->segments, left, (unsigned long long)s->states,
-          (unsigned long long)(s->pruned_expression + s->pruned_shape + s->pruned_duplicate + s->pruned_limit + s->pruned_bound), (unsigned long long)s->verified, best);
+          (unsigned long long)(s->pruned_pairs + s->pruned_expression + s->pruned_shape + s->pruned_duplicate + s->pruned_limit + s->pruned_bound), (unsigned long long)s->verified, best);
   fflush(stderr);
 }
 
@@ -417,7 +417,7 @@ static int write_stats(const char *path, const char *program, const char *gpu, c
   fprintf(f, ",\n  \"gpu\": ");
   json_string(f, gpu);
   fprintf(f, ",\n  \"seconds\": %.6f,\n  \"egraph_ms\": %.3f,\n  \"probe_ns\": %.0f,\n  \"verify_seconds\": %.3f,\n  \"threads\": %d,\n  \"states\": %llu,\n", s->seconds, s->egraph_ms, s->probe_ns, verify_seconds, s->threads, (unsigned long long)s->states);
-  fprintf(f, "  \"pruned\": {\"expression\": %llu, \"shape\": %llu, \"duplicate\": %llu, \"limit\": %llu, \"bound\": %llu},\n", (unsigned long long)s->pruned_expression,
+  fprintf(f, "  \"pruned\": {\"pairs\": %llu, \"expression\": %llu, \"shape\": %llu, \"duplicate\": %llu, \"limit\": %llu, \"bound\": %llu},\n", (unsigned long long)s->pruned_pairs, (unsigned long long)s->pruned_expression,
           (unsigned long long)s->pruned_shape, (unsigned long long)s->pruned_duplicate, (unsigned long long)s->pruned_limit, (unsigned long long)s->pruned_bound);
   fprintf(f, "  \"closure_us\": {\"normal_forms\": %.1f, \"classes\": %.1f, \"factors\": %.1f, \"terms\": %.1f},\n", s->closure_us[0], s->closure_us[1], s->closure_us[2], s->closure_us[3]);
   fprintf(f, "  \"axiom_us\": {");

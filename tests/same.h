@@ -16,8 +16,8 @@ static void same(const mg_search_result *a, const mg_search_result *b) {
     assert_int_equal(a->report[k].verdict, b->report[k].verdict);
   }
   const mg_search_stats *s = &a->stats, *t = &b->stats;
-  uint64_t x[] = { s->states, s->pruned_expression, s->pruned_shape, s->pruned_duplicate, s->pruned_limit, s->pruned_bound, s->frames, s->values, s->structures, s->segments, s->candidates, s->verified, s->rejected, (uint64_t)s->complete };
-  uint64_t y[] = { t->states, t->pruned_expression, t->pruned_shape, t->pruned_duplicate, t->pruned_limit, t->pruned_bound, t->frames, t->values, t->structures, t->segments, t->candidates, t->verified, t->rejected, (uint64_t)t->complete };
+  uint64_t x[] = { s->states, s->pruned_pairs, s->pruned_expression, s->pruned_shape, s->pruned_duplicate, s->pruned_limit, s->pruned_bound, s->frames, s->values, s->structures, s->segments, s->candidates, s->verified, s->rejected, (uint64_t)s->complete };
+  uint64_t y[] = { t->states, t->pruned_pairs, t->pruned_expression, t->pruned_shape, t->pruned_duplicate, t->pruned_limit, t->pruned_bound, t->frames, t->values, t->structures, t->segments, t->candidates, t->verified, t->rejected, (uint64_t)t->complete };
   for (size_t k = 0; k < sizeof x / sizeof *x; k++) if (x[k] != y[k]) fail_msg("count %zu: %llu and %llu", k, (unsigned long long)x[k], (unsigned long long)y[k]);
 }
 

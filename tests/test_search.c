@@ -281,6 +281,10 @@ static void check_rmsnorm(const char *text, int full) {
   assert_true(r.stats.complete);
   assert_string_equal(r.stats.egraph_stop, "SATURATED");
   assert_true(r.stats.pruned_expression > 0 && r.stats.states > r.stats.pruned_expression && r.stats.verified > 0);
+  const mg_search_stats *s = &r.stats; /* an operator that is tried is pruned, or gives a value, a new one or one that is there; so does a load */
+  uint64_t ends = s->pruned_expression + s->pruned_limit + s->pruned_duplicate + s->values;
+  assert_true(s->states < ends && ends - s->states < 100 * s->frames && ends - s->states >= 2 * s->frames);
+  assert_true(s->pruned_pairs > s->states); /* these are apart */
   assert_in_range(r.stats.probe_ns, 1, 10000); /* sampled: hundreds of thousands of checks; 100 is what they are to take */
   assert_int_equal(r.stats.best_kernels, 1);
   assert_in_range(r.stats.best_block_ops, 5, 11);
