@@ -4,15 +4,8 @@
 #define MG_TESTS_COPY_H
 
 #include <stdlib.h>
-#include <string.h>
+#include "parse.h"
 
-static mg_graph *parse(const char *text) {
-  mg_error e;
-  mg_graph *g = NULL;
-  memset(&e, 0, sizeof e);
-  if (mg_parse(text, strlen(text), "test", NULL, &g, &e) != MG_OK) fail_msg("line %d: %s: %s", e.line, e.where, e.msg);
-  return g;
-}
 /* prefix + body, as an emitted file would stand. */
 static char *join(const char *prefix, const char *body) {
   char *s = (char *)malloc(strlen(prefix) + strlen(body) + 1);

@@ -47,6 +47,7 @@ static void heap_free(void *p) {
 #define free heap_free
 #define MIRAGE_CORE_IMPLEMENTATION
 #include "mirage.h"
+#include "parse.h"
 #undef malloc
 #undef calloc
 #undef realloc
@@ -186,13 +187,6 @@ static void assert_close(double got, double want, const char *what, int64_t k) {
   if (fabs(got - want) <= 1e-9 * (1 + fabs(want))) return;
   fail_msg("%s: element %lld is %.17g, expected %.17g", what, (long long)k, got, want);
 }
-static mg_graph *parse_cfg(const char *text, const mg_config *cfg) {
-  mg_graph *g = NULL;
-  mg_error e;
-  if (mg_parse(text, strlen(text), "test", cfg, &g, &e) != MG_OK) fail_msg("%s: %s\n%s", e.where, e.msg, text);
-  return g;
-}
-static mg_graph *parse_ok(const char *text) { return parse_cfg(text, NULL); }
 static char *print_ok(const mg_graph *g) {
   char *s = NULL;
   mg_error e;
@@ -299,7 +293,7 @@ static void assert_same(const arr *got, const arr *want, const char *what) {
 /* Print, parse, print: the same text, the same hash. */
 static void round_trip(const mg_graph *g, const mg_config *cfg) {
   char *a = print_ok(g);
-  mg_graph *h = parse_cfg(a, cfg);
+  mg_graph *h = parse_with(a, cfg);
   char *b = print_ok(h);
   if (strcmp(a, b)) fail_msg("printed twice, the texts differ:\n%s\n%s", a, b);
   if (mg_hash(g) != mg_hash(h)) fail_msg("printed and parsed, the hash differs:\n%s", a);
@@ -727,7 +721,7 @@ static void rationals(void **state) {
   for (size_t k = 0; k < sizeof parsed / sizeof *parsed; k++) {
     char text[128];
     snprintf(text, sizeof text, "program p\ninput X : f16[2]\nO = scale(X, %s)\noutput O\n", parsed[k].text);
-    mg_graph *g = parse_ok(text);
+    mg_graph *g = parse(text);
     mg_rational c = g->ops[1].attr.c;
     if (c.num != parsed[k].num || c.den != parsed[k].den) fail_msg("%s: %lld/%lld", parsed[k].text, (long long)c.num, (long long)c.den);
     round_trip(g, NULL);
@@ -876,7 +870,7 @@ static void compare_pair(const mg_graph *p, const mg_graph *u, const char *name)
 static void ugraphs_equal_their_programs(void **state) {
   (void)state;
   for (int k = 0; k < N_PAIRS; k++) {
-    mg_graph *p = parse_ok(pairs[k].program), *u = parse_ok(pairs[k].ugraph);
+    mg_graph *p = parse(pairs[k].program), *u = parse(pairs[k].ugraph);
     assert_true(mg_is_program(p));
     assert_false(mg_is_program(u));
     round_trip(p, NULL);
@@ -892,7 +886,7 @@ static void ugraphs_equal_their_programs_at_any_size(void **state) {
   (void)state;
   int ragged_seen = 0;
   for (int k = 0; k < N_PAIRS; k++) {
-    mg_graph *p = parse_ok(pairs[k].program), *u = parse_ok(pairs[k].ugraph);
+    mg_graph *p = parse(pairs[k].program), *u = parse(pairs[k].ugraph);
     mg_classes cp, cu;
     mg_error e;
     int resized = 0, kernels = 0;
@@ -962,7 +956,7 @@ static void classes_of_stacked_parts(void **state) {
 
 static void classes_and_resize(void **state) {
   (void)state;
-  mg_graph *g = parse_ok("program p\ninput X : f16[4, 6]\ninput W : f16[6, 8]\ninput B : f16[1, 8]\nY = add(matmul(X, W), B)\nR = reshape(B, [8])\nO = mul(Y, R)\noutput O\n"), *r = NULL;
+  mg_graph *g = parse("program p\ninput X : f16[4, 6]\ninput W : f16[6, 8]\ninput B : f16[1, 8]\nY = add(matmul(X, W), B)\nR = reshape(B, [8])\nO = mul(Y, R)\noutput O\n"), *r = NULL;
   mg_classes c;
   mg_error e;
   assert_int_equal(mg_classes_of(g, &c, &e), MG_OK);
@@ -995,7 +989,7 @@ static void classes_and_resize(void **state) {
   mg_classes_free(&c);
   mg_graph_free(g);
   for (int k = 0; k < N_PAIRS; k++) { /* plans, names, maps survive a copy */
-    g = parse_ok(pairs[k].ugraph);
+    g = parse(pairs[k].ugraph);
     if (mg_resize(g, NULL, NULL, &r, &e) != MG_OK) fail_msg("%s: %s: %s", pairs[k].name, e.where, e.msg);
     a = print_ok(g), b = print_ok(r);
     assert_string_equal(a, b);
@@ -1019,7 +1013,7 @@ static void hashes(void **state) {
     memcpy(p, part, sizeof p);
     if (k >= 0) p[change[k].at] = change[k].with;
     snprintf(text, sizeof text, body, p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9]);
-    mg_graph *g = parse_ok(text);
+    mg_graph *g = parse(text);
     uint64_t h = mg_hash(g);
     if (k < 0) first = h;
     else if ((h == first) != change[k].same) fail_msg("hash with '%s' in place of '%s'", change[k].with, part[change[k].at]);
@@ -1030,9 +1024,9 @@ static void hashes(void **state) {
 /* An input may follow a statement; printed, it stands first: the graph is the same. */
 static void inputs_anywhere(void **state) {
   (void)state;
-  mg_graph *g = parse_ok("program p\ninput X : f16[4, 6]\nY = exp(X)\ninput W : f16[6, 8]\n"
+  mg_graph *g = parse("program p\ninput X : f16[4, 6]\nY = exp(X)\ninput W : f16[6, 8]\n"
                          "O = kernel grid=(x=2) {\n  store matmul(load Y {}, load W {x->1}) {x->1}\n}\noutput O\n");
-  mg_graph *h = parse_ok("program p\ninput X : f16[4, 6]\ninput W : f16[6, 8]\nY = exp(X)\n"
+  mg_graph *h = parse("program p\ninput X : f16[4, 6]\ninput W : f16[6, 8]\nY = exp(X)\n"
                          "O = kernel grid=(x=2) {\n  store matmul(load Y {}, load W {x->1}) {x->1}\n}\noutput O\n");
   round_trip(g, NULL);
   assert_true(mg_hash(g) == mg_hash(h));
@@ -1159,7 +1153,7 @@ static void builder_makes_what_the_text_says(void **state) {
   mg_output(g, mg_named(g, O, "O"));
   mg_error e;
   if (mg_check(g, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
-  mg_graph *t = parse_ok(pairs[0].ugraph), *p = parse_ok(pairs[0].program);
+  mg_graph *t = parse(pairs[0].ugraph), *p = parse(pairs[0].program);
   round_trip(g, NULL);
   compare_pair(p, g, "built");
   assert_int_equal(mg_tensor_of(b, w)->shape.dim[0], 8);
@@ -1173,7 +1167,7 @@ static void builder_makes_what_the_text_says(void **state) {
 
 static void strides(void **state) {
   (void)state;
-  mg_graph *g = parse_ok("program p\ninput K : f16[2, 3, 5] @ [0, 2, 1]\ninput L : f16[2, 3, 5]\nO = add(K, L)\noutput O\n");
+  mg_graph *g = parse("program p\ninput K : f16[2, 3, 5] @ [0, 2, 1]\ninput L : f16[2, 3, 5]\nO = add(K, L)\noutput O\n");
   int64_t s[MG_MAX_RANK];
   mg_strides(mg_tensor_of(g, g->in[0]), s);
   assert_true(s[0] == 15 && s[1] == 1 && s[2] == 3);
@@ -1192,7 +1186,7 @@ static void golden_text(void **state) {
       "O = kernel grid=(x=2, z=2) threads=96 {\n  for i=2 {\n    for j=4 {\n      a = load X {x->0, z->*, i->*, j->1}\n      t1 = scale(a, -1/3)\n      t2 = sum(t1, dim=1)\n    }\n"
       "    t3 = accum(t2) {j->+}\n  }\n  t4 = accum(t3) {i->max}\n  t5 = accum(t4) {z->+}\n  store t5 {x->0, z->*}\n  plan { stages=2 a.b-c=d_1 }\n}\n"
       "P = transpose(Y, [0, 2, 1])\nQ = reshape(P, [24])\nR = repeat(Z, dim=0, n=6)\nt1 = add_scalar(R, 7)\nS = mul(t1, t1)\noutput S\noutput O\n";
-  mg_graph *g = parse_ok(golden);
+  mg_graph *g = parse(golden);
   char *s = print_ok(g);
   assert_string_equal(s, golden);
   mg_string_free(s);
@@ -1370,7 +1364,7 @@ static void dot_takes_all_levels(void **state) {
   have_dot = system("command -v dot >/dev/null 2>&1 && mkdir -p build") == 0;
   if (!have_dot) print_message("skipped: dot is not installed (package graphviz), its reading of the output\n");
   for (int k = 0; k < N_PAIRS; k++) {
-    mg_graph *g = parse_ok(pairs[k].ugraph);
+    mg_graph *g = parse(pairs[k].ugraph);
     dot_accepts(pairs[k].name, g);
     char *s = NULL;
     assert_int_equal(mg_dot(g, &s, NULL), MG_OK);
@@ -1380,7 +1374,7 @@ static void dot_takes_all_levels(void **state) {
     mg_string_free(s);
     mg_graph_free(g);
   }
-  mg_graph *g = parse_ok(pairs[16].program);
+  mg_graph *g = parse(pairs[16].program);
   dot_accepts("a program", g);
   mg_graph_free(g);
   static const char *const golden =
@@ -1398,7 +1392,7 @@ static void dot_takes_all_levels(void **state) {
       "  \"og_1_2_3\" -> \"og_1_3\";\n  \"og_1_3\" -> \"og_1_4\";\n"
       "  \"out0\" [shape=oval, label=\"O [8, 1]\"];\n  \"og_1_4\" -> \"out0\";\n}\n";
   char *s = NULL;
-  g = parse_ok("program p\ninput X : f16[8, 16]\nO = kernel grid=(x=2) {\n  for i=2 {\n    a = load X {x->0, i->1}\n    c = thread grid=(x=4) {\n"
+  g = parse("program p\ninput X : f16[8, 16]\nO = kernel grid=(x=2) {\n  for i=2 {\n    a = load X {x->0, i->1}\n    c = thread grid=(x=4) {\n"
                "      store sum(load a {x->0}, dim=1) {x->0}\n    }\n  }\n  store accum(c) {i->+} {x->0}\n}\noutput O\n");
   dot_accepts("the golden one", g);
   assert_int_equal(mg_dot(g, &s, NULL), MG_OK);
@@ -1552,7 +1546,7 @@ static void separate_mode(void **state) {
   c.separate = 1;
   each_program(separate_graph, &c);
   for (int k = 0; k < N_PAIRS; k++) {
-    mg_graph *p = parse_cfg(pairs[k].program, &c), *u = parse_cfg(pairs[k].ugraph, &c);
+    mg_graph *p = parse_with(pairs[k].program, &c), *u = parse_with(pairs[k].ugraph, &c);
     round_trip(u, &c);
     compare_pair(p, u, pairs[k].name);
     mg_graph_free(p), mg_graph_free(u);
@@ -1567,7 +1561,7 @@ static mg_status refuse(void *user, mg_opcode op, mg_rational c, const mg_view *
 }
 static void a_domain_may_refuse(void **state) {
   (void)state;
-  mg_graph *g = parse_ok(pairs[0].ugraph);
+  mg_graph *g = parse(pairs[0].ugraph);
   arr in[MG_MAX_IN], out = make(2, mg_tensor_of(g, g->out[0])->shape.dim);
   const void *pi[MG_MAX_IN];
   void *po[1];
@@ -1641,7 +1635,7 @@ static void parts_of_outputs(void **state) {
     for (int b = 0; b < SHAPES; b++) {
       arr in[MG_MAX_IN], out[MG_MAX_OUT];
       snprintf(text, sizeof text, "program p\ninput X : f32%s\nY = reshape(sqr(X), %s)\nZ = reshape(transpose(concat(repeat(reshape(Y, [10, 12]), dim=1, n=3), reshape(X, [10, 12]), dim=1), [1, 0]), [%d, %d])\noutput Y, Z\n", shape[a], shape[b], 4 * (a + 1) * 120 / (a + 1) / 6, 6);
-      mg_graph *g = parse_ok(text);
+      mg_graph *g = parse(text);
       random_inputs(g, in, 0);
       for (int n = 0; n < 3; n++) eval_ok(g, in, out, text), drop(out, g->n_out);
       drop(in, g->n_in);
@@ -1649,7 +1643,7 @@ static void parts_of_outputs(void **state) {
     }
   assert_true(part_elements > 10000);
   /* one row of a matmul needs one row */
-  mg_graph *g = parse_ok("program p\ninput X : f16[50, 40]\ninput W : f16[40, 30]\nO = matmul(exp(X), W)\noutput O\n");
+  mg_graph *g = parse("program p\ninput X : f16[50, 40]\ninput W : f16[40, 30]\nO = matmul(exp(X), W)\noutput O\n");
   mg_box want[1] = {{{7, 3, 0, 0, 0}, {8, 5, 0, 0, 0}}};
   mg_part part;
   assert_int_equal(mg_part_of(g, want, &part, &e), MG_OK);

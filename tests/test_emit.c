@@ -21,6 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "parse.h"
 
 mg_status mgi_shape_FLIP(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
   (void)n_in;
@@ -38,13 +39,6 @@ static int pick(int n) { /* below n */
   return (int)((rng >> 11) % (uint64_t)n);
 }
 
-static mg_graph *parse(const char *text) {
-  mg_error e;
-  mg_graph *g = NULL;
-  memset(&e, 0, sizeof e);
-  if (mg_parse(text, strlen(text), "test", NULL, &g, &e) != MG_OK) fail_msg("line %d: %s: %s\n%s", e.line, e.where, e.msg, text);
-  return g;
-}
 static char *emit(const mg_graph *g, const char *arch) {
   mg_error e;
   mg_emit_config cfg;

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "parse.h"
 
 static uint64_t seed = 1, rng;
 static int cases = 300;
@@ -285,13 +286,6 @@ static void test_schedule_brute(void **state) {
   assert_true(several > 0);
 }
 
-static mg_graph *parse(const char *text) {
-  mg_error e;
-  mg_graph *g = NULL;
-  memset(&e, 0, sizeof e);
-  if (mg_parse(text, strlen(text), "test", NULL, &g, &e) != MG_OK) fail_msg("line %d: %s: %s\n%s", e.line, e.where, e.msg, text);
-  return g;
-}
 static int barriers_of(const char *text) {
   mg_error e;
   char *cu = NULL;

@@ -23,6 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "parse.h"
 
 static uint64_t seed = 1;
 static int soak; /* programs that are searched anew; 0: the short form */
@@ -40,12 +41,6 @@ static char *read_all(const char *path) {
   s[n] = 0;
   fclose(f);
   return s;
-}
-static mg_graph *parse(const char *text, size_t n, const char *what) {
-  mg_error e;
-  mg_graph *g = NULL;
-  if (mg_parse(text, n, what, NULL, &g, &e) != MG_OK) fail_msg("%s, line %d: %s: %s", what, e.line, e.where, e.msg);
-  return g;
 }
 static char *emit(const mg_graph *g, const char *arch) {
   mg_error e;
@@ -79,7 +74,7 @@ static int load(void **state) {
     snprintf(path, sizeof path, "examples/programs/%.60s.mg", name[k]);
     snprintf(program[k].name, sizeof program[k].name, "%.60s", name[k]);
     all = read_all(path);
-    program[k].g = parse(all, strlen(all), path);
+    program[k].g = parse_part(all, strlen(all), path, NULL);
     free(all);
     free(name[k]);
   }
@@ -89,7 +84,7 @@ static int load(void **state) {
     assert_non_null(text);
     assert_true(n_known < KNOWN);
     snprintf(known[n_known].arch, sizeof known[n_known].arch, "%.*s", (int)(text - at - 3), at + 3);
-    known[n_known].g = parse(text, next ? (size_t)(next - text) : strlen(text), "tests/programs.ugraphs");
+    known[n_known].g = parse_part(text, next ? (size_t)(next - text) : strlen(text), "tests/programs.ugraphs", NULL);
     known[n_known].of = -1;
     for (int k = 0; k < n_programs; k++)
       if (!strcmp(program[k].g->name, known[n_known].g->name)) known[n_known].of = k;
@@ -214,7 +209,7 @@ static void test_templates(void **state) {
   for (int k = 0; k < n_known + (int)(sizeof others / sizeof *others); k++) {
     const int other = k - n_known;
     uint8_t seen[NODES] = {0};
-    mg_graph *g = other < 0 ? known[k].g : parse(others[other], strlen(others[other]), "other");
+    mg_graph *g = other < 0 ? known[k].g : parse_part(others[other], strlen(others[other]), "other", NULL);
     char *cu = emit(g, other < 0 ? known[k].arch : "sm_90a"), *from = strstr(cu, "#include \"mirage_cuda.cuh\"");
     assert_non_null(from);
     mark(from, strlen(from), seen);

@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
+#include "parse.h"
 #include "same.h"
 #include <dirent.h>
 #include <signal.h>
@@ -33,12 +34,7 @@ enum { CUTS = 12 };
 enum { CUTS = SHORT ? 8 : 40 };
 #endif
 
-static mg_graph *program(int k) {
-  mg_graph *g = NULL;
-  mg_error e;
-  if (mg_parse(text[k], strlen(text[k]), "test", NULL, &g, &e) != MG_OK) fail_msg("%s", e.msg);
-  return g;
-}
+static mg_graph *program(int k) { return parse(text[k]); }
 
 static mg_status refuses(void *user, const mg_graph *g, mg_error *why) {
   return *(int *)user && !mg_is_program(g) ? mg_fail(why, MG_UNSUPPORTED, "test", "not today") : MG_OK;
@@ -443,11 +439,10 @@ static void killed_goes_on(void **state) {
   if (SHORT) return; /* a process of its own, not a thread */
   uint64_t s = seed(__func__);
   mg_error e;
-  mg_graph *p = NULL;
+  mg_graph *p = parse(many);
   mg_search_result whole, r;
   const char *env = getenv("SOAK_KILLS");
   int kills = env ? atoi(env) : 6, killed = 0, kept = 0;
-  assert_int_equal(mg_parse(many, strlen(many), "test", NULL, &p, &e), MG_OK);
   mg_search_config c = mg_search_config_default();
   c.threads = 2, c.max_block_ops = 5, c.top_k = 4;
   assert_int_equal(mg_search(p, &c, &whole, &e), MG_OK);
@@ -558,7 +553,7 @@ static void threads_and_seeds_agree(void **state) {
   mg_search_result_free(&one);
   mg_graph_free(p);
   /* segments by the dozen, searched at once; uninterrupted, then resumed where many were under way */
-  assert_int_equal(mg_parse(many, strlen(many), "test", NULL, &p, &e), MG_OK);
+  p = parse(many);
   c = config(1), c.max_block_ops = 4, c.max_kernel_ops = 5;
   assert_int_equal(mg_search(p, &c, &one, &e), MG_OK);
   assert_true(one.stats.segments > 8);

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include <cmocka.h>
+#include "parse.h"
 
 static uint64_t seed;
 static int pairs = 60, have_z3;
@@ -20,13 +21,6 @@ static int pairs = 60, have_z3;
 static uint64_t next(uint64_t *s) { return mgi_ff_mix(*s += MGI_FF_GOLD); }
 static int below(uint64_t *s, int n) { return (int)(next(s) % (uint64_t)n); }
 
-static mg_graph *parse(const char *text) {
-  mg_graph *g = NULL;
-  mg_error e;
-  memset(&e, 0, sizeof e);
-  if (mg_parse(text, strlen(text), "test", NULL, &g, &e) != MG_OK) fail_msg("%s:%d:%d: %s\n%s", e.where, e.line, e.column, e.msg, text);
-  return g;
-}
 static mg_graph *program(const char *inputs, const char *body) {
   char text[8192];
   snprintf(text, sizeof text, "program p\n%s%s\noutput O\n", inputs, body);

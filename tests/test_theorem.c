@@ -12,6 +12,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
+#include "parse.h"
 
 static uint64_t seed = 1;
 static int everything;
@@ -32,13 +33,6 @@ static uint64_t next(uint64_t *s) { /* splitmix64 */
   uint64_t z = (*s += 0x9E3779B97F4A7C15ull);
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull, z = (z ^ z >> 27) * 0x94D049BB133111EBull;
   return z ^ z >> 31;
-}
-
-static mg_graph *parse(const char *text) {
-  mg_graph *g = NULL;
-  mg_error e;
-  if (mg_parse(text, strlen(text), "test", NULL, &g, &e) != MG_OK) fail_msg("%d:%d %s in\n%s", e.line, e.column, e.msg, text);
-  return g;
 }
 
 /* ---------------------------------------------------------------- the two sides */

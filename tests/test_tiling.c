@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
+#include "parse.h"
 
 static uint64_t given_seed;
 static uint64_t seed_of(const char *test) {
@@ -25,12 +26,6 @@ static uint64_t next(uint64_t *s) { /* splitmix64 */
 }
 static int64_t draw(uint64_t *s, int64_t lo, int64_t hi) { return lo + (int64_t)(next(s) % (uint64_t)(hi - lo + 1)); }
 
-static mg_graph *parse(const char *text) {
-  mg_graph *g = NULL;
-  mg_error e;
-  if (mg_parse(text, strlen(text), "test", NULL, &g, &e) != MG_OK) fail_msg("%d:%d %s", e.line, e.column, e.msg);
-  return g;
-}
 static mg_tilings tilings(const mg_graph *g, int deep_only) {
   mg_tilings_config c;
   mg_tilings t;

@@ -11,6 +11,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
+#include "parse.h"
 #include <dirent.h>
 
 static uint64_t seed = 1;
@@ -49,13 +50,10 @@ static const struct { const char *name, *text; int kernels; } odd[] = {
 };
 enum { ODD = sizeof odd / sizeof *odd };
 
-static mg_graph *parse(const char *text) {
+static mg_graph *odd_program(const char *text) {
   char all[2048];
-  mg_graph *g = NULL;
-  mg_error e;
   snprintf(all, sizeof all, "program odd\n%s", text);
-  if (mg_parse(all, strlen(all), "odd", NULL, &g, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
-  return g;
+  return parse(all);
 }
 static mg_status emittable(void *user, const mg_graph *g, mg_error *why) { return mg_cuda_emittable(g, (const char *)user, why); }
 static char arch[] = "sm_90a";
@@ -107,7 +105,7 @@ static void link_2(const char *name, const mg_graph *g) {
    latter, there is no running maximum, and large logits overflow.  Such a form is not the best. */
 static void probabilities_stored_too(void **state) {
   (void)state;
-  mg_graph *p = parse("input Q : f16[2, 16, 32]\ninput K : f16[2, 32, 64]\ninput V : f16[2, 64, 32]\nP = softmax(matmul(Q, K), dim=2)\nO = matmul(P, V)\noutput P, O\n");
+  mg_graph *p = odd_program("input Q : f16[2, 16, 32]\ninput K : f16[2, 32, 64]\ninput V : f16[2, 64, 32]\nP = softmax(matmul(Q, K), dim=2)\nO = matmul(P, V)\noutput P, O\n");
   mg_search_config c = config();
   mg_search_result r;
   mg_error e;
@@ -125,7 +123,7 @@ static void odd_programs(void **state) {
   mg_error e;
   for (int i = 0; i < ODD && i < n; i++) {
     int k = (start + i * 5) % ODD; /* 5 and ODD have no common factor: each once */
-    mg_graph *p = parse(odd[k].text);
+    mg_graph *p = odd_program(odd[k].text);
     mg_search_config c = config();
     mg_search_result r;
     if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s: %s", odd[k].name, e.msg);
@@ -147,7 +145,7 @@ static void limits_are_monotone(void **state) {
   };
   mg_error e;
   for (int t = 0; t < 2; t++) {
-    mg_graph *p = parse(text[t]);
+    mg_graph *p = odd_program(text[t]);
     mg_search_result r;
     double last = 1e300, first = 0;
     for (int ops = 1; ops <= 11; ops += ops < 5 ? 2 : 1) {
@@ -186,7 +184,7 @@ static void limits_are_monotone(void **state) {
 /* Each GPU of the table gets µGraphs that fit it; each time is its own. */
 static void every_gpu(void **state) {
   (void)state;
-  mg_graph *p = parse("input X : f16[64, 2048]\ninput W : f16[2048, 1024]\nO = matmul(rms_norm(X, eps=1/100), W)\noutput O\n");
+  mg_graph *p = odd_program("input X : f16[64, 2048]\ninput W : f16[2048, 1024]\nO = matmul(rms_norm(X, eps=1/100), W)\noutput O\n");
   mg_error e;
   double us[16] = { 0 };
   for (int k = 0; k < mg_gpu_count(); k++) {

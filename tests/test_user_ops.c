@@ -24,6 +24,7 @@
 #include "mirage_verify.h"
 #include "mirage_search.h"
 #include "mirage_cuda.cuh"
+#include "parse.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,17 +38,11 @@ mg_status mgi_shape_SHIFT(const mg_attr *A, const mg_shape *in, int n_in, mg_sha
   return MG_OK;
 }
 
-static mg_graph *parse_ok(const char *text) {
-  mg_graph *g = NULL;
-  mg_error e;
-  if (mg_parse(text, strlen(text), "test", NULL, &g, &e) != MG_OK) fail_msg("%s: %s\n%s", e.where, e.msg, text);
-  return g;
-}
 static void round_trip(const mg_graph *g) {
   char *a = NULL, *b = NULL;
   mg_error e;
   assert_int_equal(mg_print(g, &a, &e), MG_OK);
-  mg_graph *h = parse_ok(a);
+  mg_graph *h = parse(a);
   assert_int_equal(mg_print(h, &b, &e), MG_OK);
   assert_string_equal(a, b);
   assert_true(mg_hash(g) == mg_hash(h));
@@ -80,7 +75,7 @@ static void rows_stand_in_the_table(void **state) {
 
 static void parsed_printed_evaluated(void **state) {
   (void)state;
-  mg_graph *g = parse_ok("program p\ninput X : f32[2, 3]\ninput Y : f32[3]\nO = flip(tanh(X), dim=-1)\nP = shift(blend(X, Y, 1/4), dim=0)\nQ = shift(X, dim=1)\noutput O, P, Q\n");
+  mg_graph *g = parse("program p\ninput X : f32[2, 3]\ninput Y : f32[3]\nO = flip(tanh(X), dim=-1)\nP = shift(blend(X, Y, 1/4), dim=0)\nQ = shift(X, dim=1)\noutput O, P, Q\n");
   const double x[6] = {0.5, -1, 2, 0.25, 3, -0.75}, y[3] = {1, 2, 4};
   double o[6], p[6], q[6];
   const void *in[2] = {x, y};
@@ -115,7 +110,7 @@ static void errors_name_the_operator(void **state) {
 }
 
 static mg_verdict verdict(const char *a, const char *b, double *log2_delta) {
-  mg_graph *A = parse_ok(a), *B = parse_ok(b);
+  mg_graph *A = parse(a), *B = parse(b);
   mg_verify_report r;
   mg_error e;
   if (mg_verify(A, B, NULL, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
@@ -161,7 +156,7 @@ static void at_every_level(void **state) {
       "O = kernel grid=(x=2) {\n  for i=3 {\n    m = matmul(tanh(load X {i->1}), load W {x->1, i->0})\n  }\n  acc = flip(accum(m) {i->+}, dim=0)\n"
       "  t = thread grid=(x=8) {\n    store tanh(load acc {x->0}) {x->0}\n  }\n  store t {x->1}\n}\noutput O\n";
   static const char *const p = "program p\ninput X : f16[8, 12]\ninput W : f16[12, 8]\nO = tanh(flip(matmul(tanh(X), W), dim=0))\noutput O\n";
-  mg_graph *g = parse_ok(u);
+  mg_graph *g = parse(u);
   round_trip(g);
   mg_graph_free(g);
   assert_int_equal(verdict(p, u, NULL), MG_EQUAL);
@@ -175,7 +170,7 @@ static void at_every_level(void **state) {
 /* A row that moves along a dimension leaves its extents free: it can be resized. */
 static void resized(void **state) {
   (void)state;
-  mg_graph *g = parse_ok("program p\ninput X : f16[4, 6]\ninput Y : f16[4, 6]\nO = add(tanh(flip(X, dim=1)), shift(Y, dim=0))\noutput O\n"), *r = NULL;
+  mg_graph *g = parse("program p\ninput X : f16[4, 6]\ninput Y : f16[4, 6]\nO = add(tanh(flip(X, dim=1)), shift(Y, dim=0))\noutput O\n"), *r = NULL;
   mg_classes c;
   mg_error e;
   assert_int_equal(mg_classes_of(g, &c, &e), MG_OK);
@@ -198,7 +193,7 @@ static mg_status emittable(void *user, const mg_graph *g, mg_error *why) {
 
 /* The whole chain that needs no GPU: search, certificate, emit, link 2 over fields and floats. */
 static void chain(const char *text, const char *must_contain, int least_kernels, int most_kernels) {
-  mg_graph *p = parse_ok(text), *best = NULL, *again = NULL;
+  mg_graph *p = parse(text), *best = NULL, *again = NULL;
   mg_verify_report r;
   mg_search_stats stats;
   mg_check_report c;

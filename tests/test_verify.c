@@ -42,20 +42,13 @@ static void *heap_realloc(void *old, size_t n) {
 #include <time.h>
 
 #include <cmocka.h>
+#include "parse.h"
 
 static uint64_t seed;
 
 static uint64_t next(uint64_t *s) { return mgi_ff_mix(*s += MGI_FF_GOLD); }
 
 /* ---- helpers */
-
-static mg_graph *parse(const char *text) {
-  mg_graph *g = NULL;
-  mg_error e;
-  memset(&e, 0, sizeof e);
-  if (mg_parse(text, strlen(text), "test", NULL, &g, &e) != MG_OK) fail_msg("%s:%d:%d: %s\n%s", e.where, e.line, e.column, e.msg, text);
-  return g;
-}
 
 /* Programs a and b, each "inputs" and then statements that define O. */
 static mg_verify_report verify_cfg(const char *inputs, const char *a, const char *b, const mg_verify_config *c) {
