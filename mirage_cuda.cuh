@@ -1415,6 +1415,12 @@ template<class T> MGI_EMU void mgi_emu_do_mma(void *const *arg) {
     }
   }
 }
+template<class T> MG_DEV uint32_t mg_mul2(uint32_t a, uint32_t b) {
+  T x[2], y[2];
+  mg_unpack2<T>(a, x[0], x[1]);
+  mg_unpack2<T>(b, y[0], y[1]);
+  return mg_narrow2<T>(mg_widen(x[0]) * mg_widen(y[0]), mg_widen(x[1]) * mg_widen(y[1]));
+}
 template<class T> struct mgi_emu_at_mma { static const mgi_emu_collective at; };
 template<class T> const mgi_emu_collective mgi_emu_at_mma<T>::at = {"mg_mma_16816", mgi_emu_do_mma<T>};
 template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
@@ -1890,6 +1896,15 @@ template<> struct mgi_mma<mg_bf16> {
   }
 };
 template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) { mgi_mma<T>::go(c, a, b); }
+template<class A, class B> struct mgi_same { static constexpr bool yes = false; };
+template<class A> struct mgi_same<A, A> { static constexpr bool yes = true; };
+/* Two products of neighbours, each rounded once: what fp32 would give, rounded to T. */
+template<class T> MG_DEV uint32_t mg_mul2(uint32_t a, uint32_t b) {
+  uint32_t v;
+  if constexpr (mgi_same<T, mg_f16>::yes) asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(v) : "r"(a), "r"(b));
+  else asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(v) : "r"(a), "r"(b), "r"(0x80008000u));
+  return v;
+}
 #endif /* MG_EMULATE */
 
 #ifdef MG_EMULATE
@@ -2055,6 +2070,17 @@ template<int M_, int N_, int WM, int WN_, int WK_, bool CHAIN = false> struct mg
   }
 };
 
+/* An M x N product of few rows, computed as the N x M one of the operands exchanged: M <= 8 then fills the 8 columns of a
+   tile, not half of its 16 rows.  All warps split the contraction. */
+template<int M_, int N_, int WK_> struct mg_acc_turned : mg_acc<N_, M_, 1, 1, WK_> {
+  typedef mg_acc<N_, M_, 1, 1, WK_> TURNED;
+  enum { M = M_, N = N_, RUN = 1 };
+  static constexpr bool ALL_ROWS = TURNED::ALL_COLS, ALL_COLS = TURNED::ALL_ROWS;
+  static MG_DEV int row(int i) { return TURNED::col(i); }
+  static MG_DEV int col(int i) { return TURNED::row(i); }
+  MG_DEV TURNED &turned() { return *this; }
+};
+
 /* A left operand in a tile. */
 template<class TILE> struct mg_left_tile {
   TILE t;
@@ -2069,6 +2095,23 @@ template<class TILE> struct mg_left_tile {
       if (!ALL && m > TILE::ROWS - 1) m = TILE::ROWS - 1;
       mg_ldsm_x4(a, t.place(m, k + (l >> 4) * 8));
     }
+  }
+};
+/* Two neighbours, from an even column on, of a row in a tile. */
+template<class TILE> MG_DEV uint32_t mgi_two(const TILE &t, int c) {
+  static_assert(!TILE::TRANS && TILE::PITCH % 2 == 0 && sizeof(typename TILE::T) == 2, "a row of pairs");
+  return *(const mg_word *)t.place(0, c);
+}
+/* An operand whose elements along the contraction are multiplied by a row's: fragments times pairs of it. */
+template<class L, class ROW> struct mg_left_scaled {
+  L left;
+  ROW row_of;
+  template<bool ALL> MG_DEV void fragment(uint32_t (&a)[4], int row, int k) const {
+    const int at = k + mg_lane() % 4 * 2;
+    const uint32_t s[2] = {mgi_two(row_of, at), mgi_two(row_of, at + 8)};
+    left.template fragment<ALL>(a, row, k);
+    MG_UNROLL
+    for (int x = 0; x < 4; x++) a[x] = mg_mul2<typename ROW::T>(a[x], s[x >> 1]);
   }
 };
 /* A left operand that is computed: f on rows < ROWS, two columns at a time, zero from column `end` of the
@@ -2130,6 +2173,22 @@ template<class T, int COLS, bool FULL, class F> struct mg_right_value {
     one<ALL>(b[1], k, n + 8);
   }
 };
+template<class R, class ROW> struct mg_right_scaled {
+  R right;
+  ROW row_of;
+  template<bool ALL> MG_DEV void one(uint32_t (&b)[2], int k, int n) const {
+    const int at = k + mg_lane() % 4 * 2;
+    right.template one<ALL>(b, k, n);
+    b[0] = mg_mul2<typename ROW::T>(b[0], mgi_two(row_of, at));
+    b[1] = mg_mul2<typename ROW::T>(b[1], mgi_two(row_of, at + 8));
+  }
+  template<bool ALL> MG_DEV void two(uint32_t (&b)[2][2], int k, int n) const {
+    one<ALL>(b[0], k, n);
+    one<ALL>(b[1], k, n + 8);
+  }
+};
+template<class L, class ROW> MG_DEV mg_left_scaled<L, ROW> mg_left_times(const L &left, const ROW &row) { return mg_left_scaled<L, ROW>{left, row}; }
+template<class R, class ROW> MG_DEV mg_right_scaled<R, ROW> mg_right_times(const R &right, const ROW &row) { return mg_right_scaled<R, ROW>{right, row}; }
 template<class TILE> MG_DEV mg_left_tile<TILE> mg_left(const TILE &t) { return mg_left_tile<TILE>{t}; }
 template<class TILE> MG_DEV mg_right_tile<TILE> mg_right(const TILE &t) { return mg_right_tile<TILE>{t}; }
 template<class T, int ROWS, bool FULL, class F> MG_DEV mg_left_value<T, ROWS, FULL, F> mg_left_of(int end, const F &f) { return mg_left_value<T, ROWS, FULL, F>{f, end}; }
@@ -2155,9 +2214,9 @@ template<class T, class ACC, class R> MG_DEV void mgi_contract_step(ACC &acc, co
   }
 }
 /* acc += p right: the fragments of the product p are, as they are, those of a left operand.  Its columns beyond the valid
-   ones are zero. */
+   ones are zero.  Where the warps have parts of p, they get parts of acc. */
 template<class T, class P, class ACC, class R> MG_DEV void mg_contract_chain(ACC &acc, const P &p, const R &right) {
-  static_assert(P::NT % 2 == 0 && (int)P::MT == (int)ACC::MT && (int)P::WN == (int)ACC::WK, "a warp owns whole steps of 16 columns, and the same rows");
+  static_assert(P::NT % 2 == 0 && (int)P::MT == (int)ACC::MT && ((int)P::WN == (int)ACC::WK || (P::WN == 1 && (int)P::WK == (int)ACC::WK)), "a warp owns whole steps of 16 columns, or has a part of all, and the same rows");
   MG_UNROLL
   for (int j = 0; j < P::NT; j += 2) {
     if (P::WN * P::NT * 8 > (P::N + 15) / 16 * 16 && P::col0() + j * 8 >= P::N) break; /* the right operand ends there */
@@ -2318,19 +2377,47 @@ template<int ROWS, int COLS, int WARPS, class TILE, class OUT, class F = mg_same
     }
   }
 }
+/* Parts of one value a row, joined where it is read. */
+template<class OP, int ROWS, int PARTS> struct mg_row_parts {
+  mg_f32 *p;
+  MG_DEV explicit mg_row_parts(unsigned char *at) : p((mg_f32 *)at) {}
+  MG_DEV mg_num at(int r, int) const {
+    if constexpr (PARTS % 4 == 0) { /* 16 bytes at a time */
+      mg_num v = OP::identity();
+      MG_UNROLL
+      for (int k = 0; k < PARTS; k += 4) {
+        const mg_words4 four = *(const mg_words4 *)(p + r * PARTS + k);
+        v = OP::join(v, OP::join(OP::join(mg_widen(mg_f32{four.w[0]}), mg_widen(mg_f32{four.w[1]})), OP::join(mg_widen(mg_f32{four.w[2]}), mg_widen(mg_f32{four.w[3]}))));
+      }
+      return v;
+    }
+    mg_num v = mg_widen(p[r * PARTS]);
+    MG_UNROLL
+    for (int k = 1; k < PARTS; k++) v = OP::join(v, mg_widen(p[r * PARTS + k]));
+    return v;
+  }
+};
+/* The parts of WARPS warps that lie behind `out`, joined into it. */
+template<class OP, int ROWS, int WARPS, class OUT> MG_DEV void mgi_join_parts(const OUT &out, const mg_row_parts<OP, ROWS, WARPS> &parts) {
+  mg_sync();
+  MG_UNROLL
+  for (int r0 = 0; r0 < ROWS; r0 += WARPS * 32)
+    if (r0 + mg_tid() < ROWS) out.put(r0 + mg_tid(), 0, parts.at(r0 + mg_tid(), 0));
+}
 /* One value a row, where each of WARPS warps has columns of its own: a lane reads what it has of a left operand, rows
-   lane / 4 and lane / 4 + 8 of every 16, columns 2 (lane % 4) and the next of every 8.  OUT is a tile of ROWS x 1;
-   WARPS * ROWS words of shared memory follow it. */
+   lane / 4 and lane / 4 + 8 of every 16, columns 2 (lane % 4) and the next of every 8.  put() leaves the warps' parts;
+   finish() joins them: its OUT is a tile of ROWS x 1, and WARPS * ROWS words follow the multiple of 4 words that holds it. */
 template<class OP, int ROWS, int WARPS> struct mg_own_row_reduce {
-  enum { PARTS = (ROWS + 15) / 16 * 2 };
-  mg_num part[PARTS];
+  typedef mg_row_parts<OP, ROWS, WARPS> PARTS;
+  enum { HALVES = (ROWS + 15) / 16 * 2 };
+  mg_num part[HALVES];
   MG_DEV void init() {
     MG_UNROLL
-    for (int p = 0; p < PARTS; p++) part[p] = OP::identity();
+    for (int p = 0; p < HALVES; p++) part[p] = OP::identity();
   }
   template<int COLS, class F> MG_DEV void add(int rows, int cols, const F &f) {
     MG_UNROLL
-    for (int p = 0; p < PARTS; p++) {
+    for (int p = 0; p < HALVES; p++) {
       const int r = p * 8 + mg_lane() / 4;
       MG_UNROLL
       for (int c = mg_lane() % 4 * 2; c < COLS; c += 8)
@@ -2342,27 +2429,62 @@ template<class OP, int ROWS, int WARPS> struct mg_own_row_reduce {
         }
     }
   }
-  template<class OUT> MG_DEV void finish(const OUT &out) {
-    const mg_tile<mg_f32, ROWS, WARPS, WARPS, false> scratch((unsigned char *)(out.p + ROWS));
+  MG_DEV void put(const PARTS &parts) const {
     MG_UNROLL
-    for (int p = 0; p < PARTS; p++) {
+    for (int p = 0; p < HALVES; p++) {
       const int r = p * 8 + mg_lane() / 4;
       mg_num v = part[p];
       v = OP::join(v, mg_shfl_xor(v, 1));
       v = OP::join(v, mg_shfl_xor(v, 2));
-      if (mg_lane() % 4 == 0 && r < ROWS) scratch.put(r, mg_warp(), v);
+      if (mg_lane() % 4 == 0 && r < ROWS) parts.p[r * WARPS + mg_warp()] = mg_narrow<mg_f32>(v);
     }
-    mg_sync();
+  }
+  template<class OUT> MG_DEV void finish(const OUT &out) {
+    const PARTS parts((unsigned char *)(out.p + (ROWS + 3) / 4 * 4));
+    put(parts);
+    mgi_join_parts(out, parts);
+  }
+};
+/* The same of the squares of a left operand: the diagonal of its product with itself, on tensor cores.  Of the fragments of
+   16 rows, registers 0 and 2 are the right operand of the first 8 of them, 1 and 3 of the others. */
+template<class T, int ROWS, int WARPS> struct mg_own_row_squares {
+  typedef mg_row_parts<mg_by_sum, ROWS, WARPS> PARTS;
+  enum { TILES = (ROWS + 15) / 16, HALVES = (ROWS + 7) / 8 };
+  mg_num c[HALVES][4];
+  MG_DEV void init() {
     MG_UNROLL
-    for (int r0 = 0; r0 < ROWS; r0 += WARPS * 32) {
-      const int r = r0 + mg_tid();
-      if (r < ROWS) {
-        mg_num v = scratch.at(r, 0);
+    for (int h = 0; h < HALVES; h++) {
+      MG_UNROLL
+      for (int k = 0; k < 4; k++) c[h][k] = mg_zero();
+    }
+  }
+  template<int COLS, class L> MG_DEV void add(const L &left) {
+    MG_UNROLL
+    for (int s = 0; s < COLS / 16; s++) {
+      MG_UNROLL
+      for (int m = 0; m < TILES; m++) {
+        uint32_t a[4];
+        left.template fragment<ROWS % 16 == 0>(a, m * 16, s * 16);
         MG_UNROLL
-        for (int w = 1; w < WARPS; w++) v = OP::join(v, scratch.at(r, w));
-        out.put(r, 0, v);
+        for (int h = 0; h < 2 && m * 2 + h < HALVES; h++) {
+          const uint32_t b[2] = {a[h], a[h + 2]};
+          mg_mma_16816<T>(c[m * 2 + h], a, b);
+        }
       }
     }
+  }
+  MG_DEV void put(const PARTS &parts) const {
+    MG_UNROLL
+    for (int h = 0; h < HALVES; h++) {
+      const int g = mg_lane() / 4, r = h * 8 + g;
+      const mg_num even = c[h][h % 2 * 2], odd = c[h][h % 2 * 2 + 1];
+      if (mg_lane() % 4 == g / 2 && r < ROWS) parts.p[r * WARPS + mg_warp()] = mg_narrow<mg_f32>(g % 2 ? odd : even);
+    }
+  }
+  template<class OUT> MG_DEV void finish(const OUT &out) {
+    const PARTS parts((unsigned char *)(out.p + (ROWS + 3) / 4 * 4));
+    put(parts);
+    mgi_join_parts(out, parts);
   }
 };
 /* One value a column.  OUT is a tile of 1 x COLS; SCRATCH words of shared memory follow it. */
@@ -2424,26 +2546,6 @@ template<class T, int ROWS_, int COLS_, int THREADS_> struct mg_strip {
     T lo, hi;
     mg_unpack2<T>(raw[i / RUN].w[i % RUN / 2], lo, hi);
     return mg_widen(i % 2 ? hi : lo);
-  }
-};
-/* Parts of one value a row, joined where it is read. */
-template<class OP, int ROWS, int PARTS> struct mg_row_parts {
-  mg_f32 *p;
-  MG_DEV explicit mg_row_parts(unsigned char *at) : p((mg_f32 *)at) {}
-  MG_DEV mg_num at(int r, int) const {
-    if constexpr (PARTS % 4 == 0) { /* 16 bytes at a time */
-      mg_num v = OP::identity();
-      MG_UNROLL
-      for (int k = 0; k < PARTS; k += 4) {
-        const mg_words4 four = *(const mg_words4 *)(p + r * PARTS + k);
-        v = OP::join(v, OP::join(OP::join(mg_widen(mg_f32{four.w[0]}), mg_widen(mg_f32{four.w[1]})), OP::join(mg_widen(mg_f32{four.w[2]}), mg_widen(mg_f32{four.w[3]}))));
-      }
-      return v;
-    }
-    mg_num v = mg_widen(p[r * PARTS]);
-    MG_UNROLL
-    for (int k = 1; k < PARTS; k++) v = OP::join(v, mg_widen(p[r * PARTS + k]));
-    return v;
   }
 };
 /* One value a row in the registers of the threads of strip S that have a part of it: f(r, 0, 0). */
@@ -5600,6 +5702,9 @@ typedef struct mgi_cu_val_info {
   uint32_t settles;          /* elementwise: the product whose fragments it takes over */
   uint32_t chain;            /* MATMUL, SUM: the operand that is in fragments so */
   int shifted;               /* it is kept as v exp(-m), with the shift m of K->shift */
+  uint32_t split;            /* MATMUL behind a ring of warps: the product of it whose parts, in fragments, are its left operand */
+  uint32_t into, sum;        /* then: the product of that ring to whose parts it is added, and the tensor that is the sum; or 0 */
+  int kept;                  /* such products, and the accumulators that they feed: they stay in fragments */
   int own[2];                /* rows, columns: of that extent's chunk each warp has a part of its own, of so many; 0: not cut */
 } mgi_cu_val_info;
 
@@ -5917,6 +6022,11 @@ MGI_FN int mgi_cu_reduced(const mgi_cu_kernel *K, const mg_op_node *o) {
   return o->attr.dim == rank - 1 ? 1 : o->attr.dim == rank - 2 ? 0 : -1;
 }
 
+MGI_FN int mgi_cu_merges(const mgi_cu_kernel *K, const mg_op_node *o) {
+  int merges = 0;
+  for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++) merges |= o->map.to[a] != MG_MAP_NONE && (K->merged >> a & 1);
+  return merges;
+}
 /* 1 if t's expression has a leaf that only an accumulator holds. */
 MGI_FN int mgi_cu_has_acc(const mgi_cu_kernel *K, uint32_t t) {
   const mgi_cu_val_info *v = &K->v[t];
@@ -6443,6 +6553,41 @@ MGI_FN uint32_t mgi_cu_plain_load(const mgi_cu_kernel *K, uint32_t t, int *swapp
     t = o->in[0].id;
   }
 }
+/* In a ring of warps: the LOADs that left operand t is, times a row, element by element, if *row is not 0.  0 if t is not that. */
+MGI_FN uint32_t mgi_cu_scaled_load(const mgi_cu_kernel *K, uint32_t t, int *swapped, uint32_t *row) {
+  const mg_op_node *o = mgi_cu_producer(K, t);
+  uint32_t load = mgi_cu_plain_load(K, t, swapped);
+  *row = 0;
+  if (load || !K->own[K->b->tensors[t].scope]) return load;
+  for (int k = 0; k < 2 && o->code == MG_OP_MUL && !K->v[t].copy; k++) {
+    int across;
+    load = mgi_cu_plain_load(K, o->in[k].id, swapped), *row = mgi_cu_plain_load(K, o->in[!k].id, &across);
+    if (!load || !*row) continue;
+    const mg_tensor_info *x = &K->b->tensors[K->b->ops[load].out[0].id], *r = &K->b->tensors[K->b->ops[*row].out[0].id];
+    if (across || K->v[o->in[!k].id].rows != 1 || mgi_cu_load_trans(K, *row) || x->dtype != r->dtype || x->dtype != K->b->tensors[t].dtype || x->dtype == MG_F32) continue;
+    if (K->v[o->in[k].id].rows == K->v[t].rows && K->v[o->in[k].id].cols == K->v[t].cols && K->v[o->in[!k].id].cols == K->v[t].cols) return load;
+  }
+  return *row = 0;
+}
+/* In a ring of warps: 1 if the product t, of at most 8 rows, is computed as that of its operands exchanged (mg_acc_turned). */
+MGI_FN int mgi_cu_turned(const mgi_cu_kernel *K, uint32_t t) {
+  const mg_op_node *o = mgi_cu_producer(K, t);
+  if (K->v[t].kept || !mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) || !K->own[o->scope] || !K->v[t].in_place || K->v[t].chain || K->v[t].rows > 8 || K->v[t].cols < 16) return 0;
+  for (int k = 0; k < o->n_in; k++) {
+    int swapped;
+    uint32_t row = 0;
+    if (!(k < o->n_in / 2 ? mgi_cu_scaled_load(K, o->in[k].id, &swapped, &row) : mgi_cu_plain_load(K, o->in[k].id, &swapped))) return 0;
+  }
+  return 1;
+}
+/* The load whose squares SUM `op` adds up by rows, in a ring of warps; 0 if it does something else. */
+MGI_FN uint32_t mgi_cu_squared(const mgi_cu_kernel *K, uint32_t op) {
+  const mg_op_node *o = &K->b->ops[op], *p = mgi_cu_producer(K, o->in[0].id);
+  int swapped;
+  if (o->code != MG_OP_SUM || !K->own[o->scope] || !(p->code == MG_OP_SQR || (p->code == MG_OP_MUL && p->in[0].id == p->in[1].id))) return 0;
+  const uint32_t load = mgi_cu_plain_load(K, p->in[0].id, &swapped);
+  return load && !swapped && K->b->tensors[K->b->ops[load].out[0].id].dtype != MG_F32 ? load : 0;
+}
 /* Text of a matmul operand.  `contracted`: its valid extent along the contraction. */
 MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left, mg_dtype type, const char *contracted) {
   int swapped;
@@ -6454,6 +6599,14 @@ MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left
     if (l->obj >= 0) mgi_cu_obj_touch(K, l->obj, 0);
     mgi_cu_str_put(s, swapped ? "mg_%s(mg_transposed(%s))" : "mg_%s(%s)", side, l->var);
     return;
+  }
+  if (left && K->own[K->b->tensors[t].scope] && type != MG_F32) {
+    uint32_t row;
+    load = mgi_cu_scaled_load(K, t, &swapped, &row);
+    if (load && row) {
+      mgi_cu_str_put(s, swapped ? "mg_left_times(mg_left(mg_transposed(%s)), %s)" : "mg_left_times(mg_left(%s), %s)", K->v[K->b->ops[load].out[0].id].var, K->v[K->b->ops[row].out[0].id].var);
+      return;
+    }
   }
   if (v->copy && v->copy_type == type && type != MG_F32) {
     mgi_cu_obj_touch(K, v->copy_obj, 0);
@@ -6669,6 +6822,7 @@ MGI_FN void mgi_cu_acc_declare(mgi_cu_kernel *K, uint32_t t) {
   const char *name = mgi_cu_tname(K->b, t);
   snprintf(v->var, sizeof v->var, "acc_%.70s", name);
   if (v->chain) mgi_cu_str_put(&K->decl, "  typedef mg_acc<%d, %d, %d, 1, %d, true> A_%s;\n  A_%s acc_%s;\n", v->rows, v->cols, K->wm, K->wn, name, name, name);
+  else if (mgi_cu_turned(K, t)) mgi_cu_str_put(&K->decl, "  typedef mg_acc_turned<%d, %d, %d> A_%s;\n  A_%s acc_%s;\n", v->rows, v->cols, K->wk, name, name, name);
   else mgi_cu_str_put(&K->decl, "  typedef mg_acc<%d, %d, %d, %d, %d> A_%s;\n  A_%s acc_%s;\n", v->rows, v->cols, K->wm, K->wn, K->wk, name, name, name);
   K->registers += (mgi_cu_pad_to(v->rows, 16 * K->wm) / (16 * K->wm)) * (mgi_cu_pad_to(v->cols, 8 * (v->chain ? 1 : K->wn)) / (8 * (v->chain ? 1 : K->wn))) * 4;
   if (K->registers > 224) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "matmul", "accumulators take %d registers a thread, more than 224: use more warps or smaller tiles", K->registers);
@@ -6700,7 +6854,26 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
   mgi_cu_val_info *v = &K->v[t];
   int pairs = o->code == MG_OP_MATMUL ? 1 : 2;
   char name[100];
-  snprintf(name, sizeof name, "acc_%.70s", mgi_cu_tname(K->b, t));
+  snprintf(name, sizeof name, "acc_%.70s", mgi_cu_tname(K->b, v->into ? v->into : t));
+  if (v->split) {
+    const uint32_t b = o->in[1].id;
+    const mg_dtype type = K->b->tensors[b].dtype;
+    char end[800];
+    mgi_cu_str r = {NULL, 0, 0, 0};
+    if (!v->into) mgi_cu_acc_declare(K, t);
+    mgi_cu_quote(K, o);
+    if (!v->into) mgi_cu_line(K, "%s.zero();", name);
+    if (mgi_cu_has_acc(K, b)) mgi_cu_materialise(K, b, type);
+    mgi_cu_valid_text(K, b, 0, end, sizeof end);
+    mgi_cu_arrive_for(K, b);
+    mgi_cu_begin(K);
+    mgi_cu_operand(K, &r, b, 0, type, end);
+    mgi_cu_line(K, "mg_contract_chain<%s>(%s, %s, %s);", mgi_cu_type[type], name, K->v[v->split].var, mgi_cu_str_text(&r));
+    free(r.s);
+    if (v->into) mgi_cu_quote(K, mgi_cu_producer(K, v->sum));
+    mgi_cu_acc_done(K, v->into ? v->into : t, v->into ? v->sum : t);
+    return;
+  }
   if (!v->in_place) {
     mgi_cu_acc_declare(K, t);
     mgi_cu_quote(K, o);
@@ -6729,9 +6902,21 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     mgi_cu_arrive_for(K, a);
     mgi_cu_arrive_for(K, b);
     mgi_cu_begin(K);
+    if (v->in_place && !k) mgi_cu_quote(K, o);
+    if (mgi_cu_turned(K, t)) {
+      int across, swapped;
+      uint32_t row, load = mgi_cu_plain_load(K, b, &across);
+      mgi_cu_str_put(&l, across ? "mg_left(%s)" : "mg_left(mg_transposed(%s))", K->v[K->b->ops[load].out[0].id].var);
+      load = mgi_cu_scaled_load(K, a, &swapped, &row);
+      mgi_cu_str_put(&r, swapped ? "mg_right(%s)" : "mg_right(mg_transposed(%s))", K->v[K->b->ops[load].out[0].id].var);
+      if (row) mgi_cu_line(K, "mg_contract_own<%s, %d>(%s.turned(), %s, mg_right_times(%s, %s));", mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r), K->v[K->b->ops[row].out[0].id].var);
+      else mgi_cu_line(K, "mg_contract_own<%s, %d>(%s.turned(), %s, %s);", mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+      free(l.s);
+      free(r.s);
+      continue;
+    }
     mgi_cu_operand(K, &l, a, 1, type, end);
     mgi_cu_operand(K, &r, b, 0, type, end);
-    if (v->in_place && !k) mgi_cu_quote(K, o);
     if (type == MG_F32) mgi_cu_line(K, "mg_contract_fma(%s, %s, %s, %s);", name, end, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     else mgi_cu_line(K, "mg_contract%s<%s, %d>(%s, %s, %s);", K->own[o->scope] ? "_own" : "", mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     free(l.s);
@@ -6904,11 +7089,11 @@ MGI_FN void mgi_cu_reduce_declare(mgi_cu_kernel *K, uint32_t op) {
   const char *what = o->code == MG_OP_MAX ? "mg_by_max" : "mg_by_sum";
   const int way = mgi_cu_reduce_way(K, o);
   if (K->strip) mgi_cu_str_put(&K->decl, "  typedef mg_strip_reduce<%s, A_%s> R_%s;\n  R_%s red_%s;\n", what, mgi_cu_tname(K->b, K->strip), name, name, name);
+  else if (mgi_cu_squared(K, op)) mgi_cu_str_put(&K->decl, "  typedef mg_own_row_squares<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", mgi_cu_type[K->b->tensors[K->b->ops[mgi_cu_squared(K, op)].out[0].id].dtype], in->rows, K->wk, name, name, name);
   else if (K->own[o->scope]) mgi_cu_str_put(&K->decl, "  typedef mg_own_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->rows, K->wk, name, name, name);
   else if (way) mgi_cu_str_put(&K->decl, "  typedef mg_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, way > 0 ? in->rows : in->cols, K->threads, name, name, name);
   else mgi_cu_str_put(&K->decl, "  typedef mg_col_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->cols, K->threads, name, name, name);
 }
-MGI_FN int mgi_cu_merges(const mgi_cu_kernel *K, const mg_op_node *o);
 MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   const mg_op_node *o = &K->b->ops[op];
   const mgi_cu_val_info *in = &K->v[o->in[0].id];
@@ -6919,6 +7104,16 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   int swapped = 0;
   const uint32_t load = mgi_cu_squares_of(K, o, &swapped);
   mgi_cu_str f = {NULL, 0, 0, 0};
+  if (K->own[o->scope] && mgi_cu_merges(K, mgi_cu_producer(K, t))) { /* read once, where the block's part is handed over */
+    mgi_cu_begin(K);
+    v->obj = mgi_cu_obj_new(K, (int64_t)n * K->wk * 4);
+    mgi_cu_str_put(&K->decl, "  const R_%s::PARTS t_%s(mg_shared() + %lld);\n", name, name, (long long)K->obj[v->obj].offset);
+    mgi_cu_obj_touch(K, v->obj, 1);
+    mgi_cu_line(K, "red_%s.put(t_%s);", name, name);
+    v->home = MGI_CU_AT_PARTIAL;
+    snprintf(v->var, sizeof v->var, "t_%.70s", name);
+    return;
+  }
   if (K->strip) {
     mgi_cu_begin(K);
     v->obj = mgi_cu_obj_new(K, (int64_t)n * mgi_cu_ceil_div(K->threads, 32) * 4); /* at most */
@@ -6932,7 +7127,7 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   if (K->v[o->out[0].id].chain) {
     if (K->v[o->out[0].id].shifted) mgi_cu_agree(K);
     scratch = K->wn > 1 ? (int64_t)n * K->wn : 0;
-  } else if (K->own[o->scope]) scratch = (int64_t)n * K->wk;
+  } else if (K->own[o->scope]) scratch = (int64_t)n * K->wk + 3;
   else if (load) scratch = 0;
   else if (way) {
     int g = 8;
@@ -6976,6 +7171,10 @@ MGI_FN void mgi_cu_reduce_step(mgi_cu_kernel *K, uint32_t op) {
   mgi_cu_quote(K, o);
   if (mgi_cu_squares_of(K, o, &swapped)) {
     mgi_cu_reduce_done(K, op, t);
+    return;
+  }
+  if (mgi_cu_squared(K, op)) {
+    mgi_cu_line(K, "red_%s.add<%d>(mg_left(%s));", mgi_cu_tname(K->b, t), K->v[in].cols, K->v[K->b->ops[mgi_cu_squared(K, op)].out[0].id].var);
     return;
   }
   if (!K->v[t].in_place) {
@@ -7520,6 +7719,10 @@ MGI_FN void mgi_cu_enter(mgi_cu_kernel *K, uint32_t scope, mgi_cu_ring *ring) {
        block    wait; mg_sync;      load for all; contract steps warp, warp + warps_k ..       one tile
        warp     wait; mg_sync_warp; load own part; contract all of it                          warps_k tiles
 
+   There a left operand that is a load times a row is multiplied in its fragments, two elements at a time (mg_left_times);
+   a product of at most 8 rows is that of its operands exchanged (mg_acc_turned); a sum of squares of a load is the diagonal
+   of a product (mg_own_row_squares); and a product behind the loop may take the warps' parts (mgi_cu_split_analyse).
+
    It needs: every load has a dimension that all its readers contract, or sum by row, over the loop, of a whole number of
    steps of 16 for every warp; products of 16-bit operands; nothing else is joined over the loop. */
 
@@ -7592,6 +7795,45 @@ MGI_FN void mgi_cu_own_analyse(mgi_cu_kernel *K) {
     if (!K->own[a]) memcpy(K->v, was, K->b->n_tensors * sizeof *was);
   }
   free(was);
+}
+
+/* The accumulator t, of a product in a ring of warps that it joins over its loop alone, and that one operator reads: the product; else 0. */
+MGI_FN uint32_t mgi_cu_parts_of(const mgi_cu_kernel *K, uint32_t t) {
+  const mg_graph *b = K->b;
+  const mg_op_node *o = mgi_cu_producer(K, t);
+  int readers = 0;
+  if (o->code != MG_OP_ACCUM || !mgi_cu_lifts(K, o) || mgi_cu_merges(K, o) || !K->v[o->in[0].id].in_place || !K->own[b->tensors[o->in[0].id].scope]) return 0;
+  for (uint32_t k = 1; k < b->n_ops; k++)
+    for (int j = 0; j < b->ops[k].n_in && b->ops[k].code != MG_OP_LOAD; j++) readers += b->ops[k].in[j].id == t;
+  return readers == 1 && mgi_cu_is_op(mgi_cu_producer(K, o->in[0].id), MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) ? o->in[0].id : 0;
+}
+/* (sum over warps of p) b = sum over warps of (p b): a product behind such a ring, of one of its products, is taken of every
+   warp's part, in its fragments; and a sum of it and of another product of the ring is one of parts:
+
+       p = accum(matmul(x, a));  q = accum(matmul(x, w));  s = add(q, matmul(p, b))        acc_q += acc_p b: no barrier */
+MGI_FN void mgi_cu_split_analyse(mgi_cu_kernel *K) {
+  const mg_graph *b = K->b;
+  for (uint32_t k = 1; k < b->n_ops; k++) {
+    const mg_op_node *o = &b->ops[k];
+    if (o->code != MG_OP_MATMUL || K->wk == 1) continue;
+    mgi_cu_val_info *v = &K->v[o->out[0].id];
+    const uint32_t a = o->in[0].id, p = mgi_cu_parts_of(K, a);
+    const mg_dtype type = b->tensors[a].dtype;
+    if (!p || o->scope || v->in_place || v->chain || type == MG_F32 || b->tensors[o->in[1].id].dtype != type || K->v[p].cols % 16 || K->v[p].kept) continue;
+    v->split = p;
+    K->v[p].kept = K->v[a].kept = 1;
+    uint32_t reader = 0;
+    for (uint32_t j = 1; j < b->n_ops; j++)
+      for (int i = 0; i < b->ops[j].n_in && b->ops[j].code != MG_OP_LOAD; i++)
+        if (b->ops[j].in[i].id == o->out[0].id) reader = reader ? UINT32_MAX : j;
+    if (!reader || reader == UINT32_MAX || b->ops[reader].code != MG_OP_ADD || b->ops[reader].scope) continue;
+    const mg_op_node *add = &b->ops[reader];
+    const uint32_t u = add->in[add->in[0].id == o->out[0].id].id, q = mgi_cu_parts_of(K, u);
+    if (!q || K->v[q].kept || K->v[q].chain || b->tensors[q].scope != b->tensors[p].scope || K->v[q].rows != v->rows || K->v[q].cols != v->cols) continue;
+    v->into = q;
+    v->sum = add->out[0].id;
+    K->v[q].kept = K->v[u].kept = 1;
+  }
 }
 
 /* ---- strips
@@ -7798,6 +8040,7 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
   }
   if (given) mgi_cu_chain_analyse(K);
   mgi_cu_own_analyse(K);
+  mgi_cu_split_analyse(K);
   mgi_cu_strip_analyse(K);
 }
 
@@ -7874,11 +8117,6 @@ MGI_FN int mgi_cu_dag_order(const mgi_cu_dag *d, int *out) {
 static const char *const mgi_cu_how_name[] = {"written", "depth", "room"};
 static_assert(sizeof mgi_cu_how_name / sizeof *mgi_cu_how_name == MGI_CU_HOWS, "one name a schedule");
 
-MGI_FN int mgi_cu_merges(const mgi_cu_kernel *K, const mg_op_node *o) {
-  int merges = 0;
-  for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++) merges |= o->map.to[a] != MG_MAP_NONE && (K->merged >> a & 1);
-  return merges;
-}
 /* Whether load k, which stands in no loop, goes out ahead: before the first loop, or with the first stages of the loop before it. */
 MGI_FN int mgi_cu_goes_ahead(const mgi_cu_kernel *K, uint32_t k) {
   const mg_graph *b = K->b;
@@ -8061,6 +8299,15 @@ MGI_FN int mgi_cu_schedule(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, mgi_c
   return 1;
 }
 
+/* What an accumulator that an operator feeds in place has when its loop is done, to where it is read. */
+MGI_FN void mgi_cu_accum_done(mgi_cu_kernel *K, uint32_t op) {
+  const mg_op_node *o = &K->b->ops[op];
+  const uint32_t in = o->in[0].id, t = o->out[0].id;
+  if (K->v[t].var[0]) return; /* before, with another */
+  mgi_cu_quote(K, o);
+  if (mgi_cu_is_op(mgi_cu_producer(K, in), MG_OP_SUM, MG_OP_MAX)) mgi_cu_reduce_done(K, K->b->tensors[in].op, t);
+  else mgi_cu_acc_done(K, in, t);
+}
 /* Writes declarations and body for the layout and the schedule so far. */
 MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh) {
   const mg_graph *b = K->b;
@@ -8111,10 +8358,12 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
       case MG_OP_ACCUM: {
         uint32_t in = o->in[0].id;
         const int merges = mgi_cu_merges(K, o);
+        if (K->v[o->out[0].id].kept) break;
         if (mgi_cu_lifts(K, o) && K->v[in].in_place) {
-          mgi_cu_quote(K, o);
-          if (mgi_cu_is_op(mgi_cu_producer(K, in), MG_OP_SUM, MG_OP_MAX)) mgi_cu_reduce_done(K, b->tensors[in].op, o->out[0].id);
-          else mgi_cu_acc_done(K, in, o->out[0].id);
+          mgi_cu_accum_done(K, k);
+          for (uint32_t j = 1; j < b->n_ops && merges && K->own[b->tensors[in].scope]; j++) /* all warps' parts, then one barrier for all */
+            if (b->ops[j].code == MG_OP_ACCUM && mgi_cu_merges(K, &b->ops[j]) && mgi_cu_lifts(K, &b->ops[j]) && b->tensors[b->ops[j].in[0].id].scope == b->tensors[in].scope && K->v[b->ops[j].in[0].id].in_place)
+              mgi_cu_accum_done(K, j);
         } else if (merges) mgi_cu_quote(K, o);
         if (merges) mgi_cu_merge_step(K, k, mgi_cu_lifts(K, o) ? o->out[0].id : in);
         break;

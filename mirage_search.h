@@ -1801,23 +1801,28 @@ static int mgi_se_made(const mgi_se_mkernel *k, int i) {
   return made[i];
 }
 
-/* Notes, for each load that value i is made of, which of its dimensions a product or a row's sum contracts, as 1 + d. */
-static void mgi_se_contracts(const mgi_se_mkernel *k, int i, int d, int8_t *at) {
+/* Notes, for each load that value i is made of, which of its dimensions a product or a row's sum contracts, as 1 + d.  0 if
+   it is made of more than loads of the loop, element by element. */
+static int mgi_se_contracts(const mgi_se_mkernel *k, int i, int d, int8_t *at) {
   const mgi_se_mop *o = &k->op[i];
-  if (d < 0 || d >= o->rank || o->code == MG_OP_MATMUL || o->code == MG_OP_ACCUM || (o->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)o->code)->moves)) return;
+  int all = o->inloop && (o->code == MG_OP_LOAD || mgi_se_is_moving(o->code) || (o->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)o->code)->elementwise));
+  if (d < 0 || d >= o->rank || mgi_se_is_moving(o->code)) return all;
   if (o->code == MG_OP_LOAD) at[i] = (int8_t)(d + 1);
-  for (int j = 0; j < o->n_in && j < 4; j++) mgi_se_contracts(k, o->in[j], d - o->rank + k->op[o->in[j]].rank, at);
+  for (int j = 0; j < o->n_in && j < 4 && all && o->code != MG_OP_LOAD; j++) all = mgi_se_contracts(k, o->in[j], d - o->rank + k->op[o->in[j]].rank, at);
+  return all;
 }
 /* Bytes of one stage of the rings of `warps` warps that split the contraction (mirage_cuda.cuh, "rings of warps"); 0 if
-   some load of the loop is not cut by it, or a warp's part is no multiple of 16. */
+   some load of the loop is not cut by it, a warp's part is no multiple of 16, or accumulators take anything but products
+   and sums of the loop, and those anything but its loads. */
 static int64_t mgi_se_own_ring(const mgi_se_mkernel *k, int warps, int8_t *at) {
   int64_t bytes = 0;
   memset(at, 0, MGI_SE_MOPS);
   for (int i = 0; i < k->n; i++) {
     const mgi_se_mop *o = &k->op[i];
+    if (o->code == MG_OP_ACCUM && k->op[o->in[0]].inloop && k->op[o->in[0]].code != MG_OP_MATMUL && k->op[o->in[0]].code != MG_OP_SUM && k->op[o->in[0]].code != MG_OP_MAX) return 0;
     if (!o->inloop) continue;
-    if (o->code == MG_OP_MATMUL) mgi_se_contracts(k, o->in[0], k->op[o->in[0]].rank - 1, at), mgi_se_contracts(k, o->in[1], k->op[o->in[1]].rank - 2, at);
-    if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) mgi_se_contracts(k, o->in[0], k->op[o->in[0]].rank - 1, at);
+    if (o->code == MG_OP_MATMUL && (!mgi_se_contracts(k, o->in[0], k->op[o->in[0]].rank - 1, at) || !mgi_se_contracts(k, o->in[1], k->op[o->in[1]].rank - 2, at))) return 0;
+    if ((o->code == MG_OP_SUM || o->code == MG_OP_MAX) && !mgi_se_contracts(k, o->in[0], k->op[o->in[0]].rank - 1, at)) return 0;
   }
   for (int i = 0; i < k->n; i++) {
     const mgi_se_mop *o = &k->op[i];
@@ -1856,6 +1861,12 @@ static int mgi_se_chained(const mgi_se_mkernel *k, const mgi_se_plan *p, int i) 
     q = next;
   }
   return 1;
+}
+/* 1 if product i, behind the loop, takes its left operand from the fragments of one of a ring of warps, part by part
+   (mirage_cuda.cuh, "rings of warps"). */
+static int mgi_se_split(const mgi_se_mkernel *k, const mgi_se_plan *p, int i) {
+  const mgi_se_mop *o = &k->op[i], *a = o->code == MG_OP_MATMUL ? &k->op[o->in[0]] : NULL;
+  return a && p->own && !o->inloop && a->code == MG_OP_ACCUM && !a->across && k->op[a->in[0]].code == MG_OP_MATMUL && k->op[a->in[0]].inloop && a->esize == 2 && a->d[a->rank - 1] % 16 == 0;
 }
 /* Whether an exponential, not yet divided by anything, is op i's value. */
 static int mgi_se_raised(const mgi_se_mkernel *k, int i) {
@@ -2007,7 +2018,7 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
   int streams = k->iters > 1 && p.warps_m == 1; /* few rows, products of what a loop brings: memory alone counts */
   if (p.own) mgi_se_own_ring(k, p.warps_k, at);
   for (int i = 0; i < k->n; i++)
-    if (k->op[i].code == MG_OP_MATMUL && k->op[i].inloop) streams &= !mgi_se_made(k, k->op[i].in[0]) && !mgi_se_made(k, k->op[i].in[1]) && k->op[i].d[k->op[i].rank - 2] <= 16;
+    if (k->op[i].code == MG_OP_MATMUL && k->op[i].inloop) streams &= !mgi_se_chained(k, &p, i) && !mgi_se_made(k, k->op[i].in[1]) && k->op[i].d[k->op[i].rank - 2] <= 16;
   for (int i = 0; i < k->n; i++)
     for (int j = 0; j < 2 && k->op[i].code == MG_OP_MATMUL; j++) inlined[k->op[i].in[j]] = 1;
   for (int i = 0; i < k->n; i++) {
@@ -2042,6 +2053,7 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
           }
           if (mgi_se_raised(k, o->in[0])) overflow = 2;
         }
+        if (!j && mgi_se_split(k, &p, i)) continue;
         if (mgi_se_made(k, o->in[j])) sh += el2 * 2 * o->trips, syncs += 2 * o->trips; /* through shared memory */
         else if (!plain) alu += el2 * (j ? 6 : 2) * o->trips;
       }

@@ -380,6 +380,13 @@ static void test_warp_rings(void **state) {
       int own = 0;
       for (const char *at = cu; (at = strstr(at, "the warp's own:")) != NULL; at++) own++;
       if (own != cases_[k].own[kind]) fail_msg("%d loops with rings of warps, expected %d\n%s%s", own, cases_[k].own[kind], text, cu);
+      /* what such rings have: rows that fill half of a tile, operands times a row, squares, products of parts */
+      const int half = own && s.tm <= 8 && strcmp(s.type, "f32");
+      assert_int_equal(strstr(cu, "mg_acc_turned<") != NULL, half && (kind == RMSNORM || kind == GATED || (kind == LORA && s.R % 16)));
+      assert_int_equal(strstr(cu, half ? "mg_right_times(" : "mg_left_times(") != NULL, own && kind == RMSNORM);
+      assert_int_equal(strstr(cu, "mg_own_row_squares<") != NULL, own && strcmp(s.type, "f32") && (kind == RMSNORM || kind == TWO_LOOPS));
+      assert_int_equal(strstr(cu, "mg_contract_chain<") != NULL, own && s.R % 16 == 0 && (kind == LOW_RANK || kind == LORA));
+      if (own && s.R % 16 == 0 && kind == LORA) assert_null(strstr(cu, "s_p.spill"));
       mg_string_free(cu);
       mg_graph_free(g);
       if (kind % 3 == (int)((k + seed) % 3)) passes(text);

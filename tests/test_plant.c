@@ -219,10 +219,27 @@ static const plant in_templates[] = {
     {STATISTIC, 'x', "struct mg_own_row_reduce {", "if ([c + 1 < cols])", "false", 0},
     {SHUFFLE, 'x', "struct mg_own_row_reduce {", "mg_shfl_xor(v, [1])", "4", 0},
     {SHUFFLE, 'x', "struct mg_own_row_reduce {", "mg_shfl_xor(v, [2])", "1", 0},
-    {LANE, 'x', "struct mg_own_row_reduce {", "scratch.put(r, [mg_warp()], v);", "0", 0},
+    {LANE, 'x', "struct mg_own_row_reduce {", "[r * WARPS + mg_warp()]", "r * WARPS", 0},
     {LANE, 'x', "struct mg_own_row_reduce {", "mg_lane() % 4 == 0 && r < ROWS", "r < ROWS", 0},
-    {BARRIER, 's', "struct mg_own_row_reduce {", "mg_sync();", "", 0},
-    {DROPPED, 'x', "struct mg_own_row_reduce {", "w < WARPS", "w < WARPS - 1", 0},
+    {BARRIER, 's', "MG_DEV void mgi_join_parts", "mg_sync();", "", 0},
+    {RESET, 's', "struct mg_own_row_squares {", "c\\[h\\]\\[k\\] = mg_zero();", "", 0},
+    {INDEX, 'x', "struct mg_own_row_squares {", "(a, m * 16, [s * 16]);", "0", 0},
+    {INDEX, 'x', "struct mg_own_row_squares {", "(a, [m * 16], s * 16);", "0", 0},
+    {DROPPED, 'x', "struct mg_own_row_squares {", "s < COLS / 16", "s < COLS / 16 - 1", 0},
+    {FRAGMENT, 'x', "struct mg_own_row_squares {", "{a\\[h\\], a\\[[h + 2]\\]}", "3 - h", 0},
+    {FRAGMENT, 'x', "struct mg_own_row_squares {", "c\\[[m * 2 + h]\\], a, b", "m * 2", 0},
+    {FRAGMENT, 'x', "struct mg_own_row_squares {", "even = c\\[h\\]\\[[h % 2 * 2]\\]", "0", 0},
+    {LANE, 'x', "struct mg_own_row_squares {", "g % 2 ? odd : even", "even", 0},
+    {LANE, 'x', "struct mg_own_row_squares {", "mg_lane() % 4 == [g / 2]", "0", 0},
+    {LANE, 'x', "struct mg_own_row_squares {", "[r * WARPS + mg_warp()]", "r * WARPS", 0},
+    {FRAGMENT, 'x', "struct mg_left_scaled {", "s\\[[x >> 1]\\]", "x & 1", 0},
+    {INDEX, 'x', "struct mg_left_scaled {", "mgi_two(row_of, [at + 8])", "at", 0},
+    {INDEX, 'x', "struct mg_left_scaled {", "at = [k + mg_lane() % 4 * 2]", "mg_lane() % 4 * 2", 0},
+    {SCALE, 'x', "struct mg_left_scaled {", "x < 4", "x < 3", 0},
+    {INDEX, 'x', "struct mg_right_scaled {", "mgi_two(row_of, [at + 8])", "at", 0},
+    {INDEX, 'x', "struct mg_right_scaled {", "at = [k + mg_lane() % 4 * 2]", "mg_lane() % 4 * 2", 0},
+    {SCALE, 's', "struct mg_right_scaled {", "b\\[0\\] = mg_mul2<typename ROW::T>(b\\[0\\], mgi_two(row_of, at));", "", 0},
+    {FRAGMENT, 's', "struct mg_acc_turned ", "return TURNED::row(i);", "return TURNED::col(i);", 0},
     {RESET, 's', "struct mg_col_reduce {", "part\\[p\\] = OP::identity();", "", 0},
     {STRIDE, 'x', "struct mg_col_reduce {", "r += PARTS", "r += 1", 0},
     {STATISTIC, 'x', "struct mg_col_reduce {", "r < rows", "r < rows - 1", 0},
@@ -380,6 +397,7 @@ static const plant in_files[] = {
     {REUSE, 'x', "", "t_~(mg_shared() + [~])", "0", 0},
     {REUSE, 'x', "", " s_~(mg_shared() + [~])", "0", 0},
     {STATISTIC, 's', "", "  red_~.finish(~);", "", 0},
+    {STATISTIC, 's', "", "  red_~.put(~);", "", 0},
     {DROPPED, 's', "", "  s_~.spill(acc_~);", "", 0},
 };
 
@@ -391,6 +409,13 @@ static const struct { const char *name, *text; } kernels[] = {
     {"own ring", /* a ring for every warp */
      "program k\ninput X : f16[20, 568]\ninput G : f16[568]\ninput W : f16[568, 48]\nO = kernel grid=(x=2) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp }\n  for i=9 {\n    a = load X {i->1}\n    g = load G {i->0}\n"
      "    w = load W {x->1, i->0}\n    b = matmul(mul(a, g), w)\n    s = sum(exp(a), dim=1)\n  }\n  o = div(accum(b) {i->+}, sqrt(add_scalar(scale(accum(s) {i->+}, 1/568), 1/1000)))\n  store o {x->1}\n}\noutput O\n"},
+    {"few rows", /* the same for rows that fill half of a tile, which squares are summed of */
+     "program k\ninput X : f16[7, 568]\ninput G : f16[568]\ninput W : f16[568, 48]\nO = kernel grid=(x=2) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp }\n  for i=9 {\n    a = load X {i->1}\n    g = load G {i->0}\n"
+     "    w = load W {x->1, i->0}\n    b = matmul(mul(a, g), w)\n    s = sum(sqr(a), dim=1)\n  }\n  o = div(accum(b) {i->+}, sqrt(add_scalar(scale(accum(s) {i->+}, 1/568), 1/1000)))\n  store o {x->1}\n}\noutput O\n"},
+    {"split products", /* behind such rings a product of the warps' parts, which joins another's; parts of sums in a cluster */
+     "program k\ninput X : bf16[27, 768]\ninput A : bf16[768, 16]\ninput B : bf16[16, 80]\ninput W : bf16[768, 80]\nO = kernel grid=(x=2, z=2) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp merge=cluster }\n  for i=6 {\n"
+     "    x = load X {z->1, i->1}\n    a = load A {z->0, i->0}\n    w = load W {x->1, z->0, i->0}\n    p = matmul(x, a)\n    q = matmul(x, w)\n    s = sum(mul(x, x), dim=1)\n  }\n  b = load B {x->1}\n"
+     "  t = add(accum(q) {i->+}, matmul(accum(p) {i->+}, b))\n  o = div(accum(t) {z->+}, sqrt(add_scalar(accum(s) {z->+, i->+}, 1/1000)))\n  store o {x->1}\n}\noutput O\n"},
     {"gated", /* warps on rows and columns, transposed operands, steps that are not whole */
      "program k\ninput X : bf16[40, 96] @ [1, 0]\ninput A : bf16[96, 112] @ [1, 0]\ninput B : bf16[96, 112]\nO = kernel grid=(x=2) threads=128 {\n  plan { stages=2 warps_m=2 warps_n=2 warps_k=1 }\n  for i=4 {\n"
      "    x = load X {i->1}\n    a = load A {x->1, i->0}\n    b = load B {x->1, i->0}\n    p = matmul(x, a)\n    q = matmul(x, div(b, sqrt(sqr(b))))\n  }\n  o = mul(silu(accum(p) {i->+}), accum(q) {i->+})\n"
@@ -470,6 +495,7 @@ static const struct { const char *kernel, *find, *lines, *why; } harmless[] = {
     {"moves", "    mg_cp_async_commit();", "", "the loop copies nothing asynchronously"},
     {"moves", "mg_cp_async_wait<~>();", "    mg_sync();", "the loop copies nothing asynchronously, and the group before is older than two"},
     {"low rank", "mg_cp_async_wait<~>();", "}, mg_into(m_t2, 0, 0));", "the loop has waited for it"},
+    {"split products", "mg_cp_async_wait<~>();", "  // t4 = matmul(t3, b)", "the loop has waited for it"},
     {"low rank", "  mg_zero_outside<`", "m_t2", "the other operand is zero there, and what lies there are numbers: parts of inputs"},
     {"odd", "  mg_zero_outside<`", "m_t3", "nothing reads outside"},
     {"merges", "  mg_zero_outside<`", "m_t3", "rows of a left operand, which are not stored"},

@@ -194,12 +194,17 @@ static void mark(const char *s, size_t n, uint8_t *seen) {
     k += w;
   }
 }
-/* Two programs each for what no program of examples/programs has: fp32 products, statistics of columns. */
+/* Two programs each for what no program of examples/programs has: fp32 products, statistics of columns, and statistics, beside
+   a skinny product, that are no sum of squares. */
 static const char *const others[] = {
   "program a\ninput X : f32[16, 64]\ninput W : f32[64, 32]\nO = silu(matmul(X, W))\noutput O\n",
   "program b\ninput X : f32[16, 64]\ninput A : f32[64, 16]\ninput B : f32[16, 32]\nO = matmul(matmul(X, A), B)\noutput O\n",
   "program c\ninput X : f16[64, 48]\nO = kernel grid=(x=2) threads=128 {\n  x = load X {x->1}\n  o = div(x, sum(x, dim=0))\n  store o {x->1}\n}\noutput O\n",
   "program d\ninput X : f16[64, 48]\nO = kernel grid=(x=2) threads=128 {\n  for i=4 {\n    x = load X {x->1, i->0}\n    m = max(x, dim=0)\n  }\n  store accum(m) {i->max} {x->1}\n}\noutput O\n",
+  "program e\ninput X : f16[16, 256]\ninput W : f16[256, 64]\nO = kernel grid=(x=2) threads=64 {\n  plan { ring=warp stages=2 warps_m=1 warps_n=1 warps_k=2 }\n  for i=4 {\n    x = load X {i->1}\n    w = load W {x->1, i->0}\n    p = matmul(x, w)\n"
+  "    s = sum(x, dim=1)\n  }\n  o = sub(accum(p) {i->+}, accum(s) {i->+})\n  store o {x->1}\n}\noutput O\n",
+  "program f\ninput X : f16[8, 256]\ninput W : f16[256, 64]\nO = kernel grid=(x=2) threads=64 {\n  plan { ring=warp stages=2 warps_m=1 warps_n=1 warps_k=2 }\n  for i=4 {\n    x = load X {i->1}\n    w = load W {x->1, i->0}\n    p = matmul(x, w)\n"
+  "    m = max(x, dim=1)\n  }\n  o = div(accum(p) {i->+}, accum(m) {i->max})\n  store o {x->1}\n}\noutput O\n",
 };
 static void test_templates(void **state) {
   char *text = read_all("mirage_cuda.cuh");
