@@ -76,7 +76,8 @@
                 or room; else the best of these: >>schedule), ahead (0: loads stand where they are needed), NAME.at
                 (where tensor NAME lives: a word of MGI_CU_RULES), NAME.in=dense (that load's tile: >>layouts).  The emitted text's µGraph has all of them
      ring       with ring=warp, where warps_m = warps_n = 1 and the loop permits it, every warp brings the part of the
-                contraction that it multiplies into a ring of its own, and no barrier stands in the loop
+                contraction that it multiplies into a ring of its own, and no barrier stands in the loop; where
+                warps_m = warps_k = 1 and products are chained, its columns of the one and its rows of the next
      strip      a kernel that reads whole rows, joins each to one value and writes whole rows keeps them in registers
      merge      an accumulator over grid axes: each block computes its part; then one block of the group computes, and
                 stores, what depends on the whole.  On sm_90 and up to 16 blocks: a cluster, the parts pushed through
@@ -5706,6 +5707,7 @@ typedef struct mgi_cu_val_info {
   uint32_t into, sum;        /* then: the product of that ring to whose parts it is added, and the tensor that is the sum; or 0 */
   int kept;                  /* such products, and the accumulators that they feed: they stay in fragments */
   int own[2];                /* rows, columns: of that extent's chunk each warp has a part of its own, of so many; 0: not cut */
+  int part[2], pitch;        /* LOAD: rows, columns that each warp brings into the block's tile, 0: all; bytes between its rows */
 } mgi_cu_val_info;
 
 typedef struct mgi_cu_ring { int obj, n, open, ahead; int64_t stage; uint32_t load[64]; int64_t at[64]; } mgi_cu_ring; /* open: its first stages are under way */
@@ -5760,6 +5762,7 @@ typedef struct mgi_cu_kernel {
   char group_size[400], group_rank[400], group[800]; /* texts: blocks a group, this one's place in it, the group */
   uint8_t *late;             /* by operator: it stands behind the merge */
   uint8_t own[MG_MAX_AXES + 1]; /* by loop: every warp has a ring of its own */
+  uint8_t parts[MG_MAX_AXES + 1]; /* by loop: every warp brings its part of the block's ring */
   int ring_obj[MG_MAX_AXES + 1]; /* by loop: its ring's piece */
   uint32_t strip;            /* a load whose elements, and those of its like, are in registers (rows, threads); or 0 */
   mgi_cu_entry *order;       /* what is written, in which order: n_ops + MG_MAX_AXES + MGI_CU_WANTS entries at most */
@@ -6336,6 +6339,7 @@ MGI_FN int64_t mgi_cu_load_tile_shape(mgi_cu_kernel *K, uint32_t op) {
   char type[200];
   snprintf(type, sizeof type, "mg_tile<%s, %d, %d, %d, %s>", mgi_cu_type[up->dtype], rows, cols, pitch, v->trans ? "true" : "false");
   if (K->pass >= 0) mgi_cu_str_put(&K->decl, "  typedef %s T_%s;\n", type, mgi_cu_tname(K->b, t));
+  v->pitch = pitch * bytes;
   return (int64_t)outer * pitch * bytes;
 }
 /* ---- residency
@@ -6437,7 +6441,7 @@ MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, cons
       mgi_cu_str_put(&base, strcmp(stride, "1") ? " + (%s) * (%s)" : " + (%s)", offset, stride);
       if (d == in_d && align % e) vector = 0;
     }
-    int own = d == rd ? v->own[0] : d == cd ? v->own[1] : 0;
+    int own = d == rd ? v->own[0] + v->part[0] : d == cd ? v->own[1] + v->part[1] : 0; /* the one or the other */
     mgi_cu_own_text(own, valid, sizeof valid);
     if (own) mgi_cu_str_put(&base, strcmp(mgi_cu_stride_text(K->em, above, d, stride, sizeof stride), "1") ? " + mg_warp() * (int64_t)%d * (%s)" : " + mg_warp() * (int64_t)%d", own, stride);
     if (d == rd) snprintf(extent[0], sizeof extent[0], "%s", valid);
@@ -6454,8 +6458,13 @@ MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, cons
   if (out_d >= 0) mgi_cu_stride_text(K->em, above, out_d, so, sizeof so);
   mgi_cu_stride_text(K->em, above, in_d, si, sizeof si);
   mgi_cu_quote(K, o);
-  mgi_cu_line(K, "%smg_load_tile<T_%s, T_%s::%s, T_%s::%s, (%s), %d>(%s, %s, %s, %s, %s, %s);", when, name, name, v->trans ? "COLS" : "ROWS", name, v->trans ? "ROWS" : "COLS", mgi_cu_str_text(&vec),
-           K->own[o->scope] ? 32 : K->threads, to, mgi_cu_str_text(&base), so, si, extent[v->trans ? 1 : 0], extent[v->trans ? 0 : 1]);
+  char size[2][100]; /* of the tile, rows and columns of its memory */
+  for (int w = 0; w < 2; w++) {
+    const int part = v->part[w ^ v->trans];
+    if (part) snprintf(size[w], sizeof size[w], "%d", part);
+    else snprintf(size[w], sizeof size[w], "T_%.80s::%s", name, w ^ v->trans ? "COLS" : "ROWS");
+  }
+  mgi_cu_line(K, "%smg_load_tile<T_%s, %s, %s, (%s), %d>(%s, %s, %s, %s, %s, %s);", when, name, size[0], size[1], mgi_cu_str_text(&vec), K->own[o->scope] || K->parts[o->scope] ? 32 : K->threads, to, mgi_cu_str_text(&base), so, si, extent[v->trans ? 1 : 0], extent[v->trans ? 0 : 1]);
   free(base.s);
   free(vec.s);
 }
@@ -7515,7 +7524,11 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
   for (int k = 0; k < ring->n; k++) {
     uint32_t t = b->ops[ring->load[k]].out[0].id;
     char to[200];
-    snprintf(to, sizeof to, "T_%.60s(ring_%.60s + at * %lld + %lld)", mgi_cu_tname(b, t), L, (long long)ring->stage, (long long)ring->at[k]);
+    const mgi_cu_val_info *v = &K->v[t];
+    const int outer = v->part[!v->trans ? 0 : 1], inner = v->part[v->trans ? 0 : 1]; /* of the tile's memory */
+    int n = snprintf(to, sizeof to, "T_%.60s(ring_%.60s + at * %lld + %lld", mgi_cu_tname(b, t), L, (long long)ring->stage, (long long)ring->at[k]);
+    if (outer || inner) n += snprintf(to + n, sizeof to - (size_t)n, " + mg_warp() * %d", outer ? outer * v->pitch : inner * mg_dtype_bytes(v->type));
+    snprintf(to + n, sizeof to - (size_t)n, ")");
     mgi_cu_load_call(K, ring->load[k], to, !ahead ? "" : mgi_cu_ahead(K, &b->ops[ring->load[k]]) >= 0 ? "if (streams) " : "if (others) ");
   }
   mgi_cu_indent(K, -1);
@@ -7585,6 +7598,10 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     const int own = K->own[loop];
     for (int k = 0; k < (open ? K->n_obj : older); k++) /* earlier groups arrive before the ring's first */
       if (K->obj[k].pending && !(open && K->obj[k].pending == MGI_CU_SOME)) K->obj[k].pending = 0, K->obj[k].written = 1;
+    if (K->parts[loop]) { /* what was asked for or written before is there for all */
+      mgi_cu_line(K, "mg_cp_async_wait<%d>();", K->stages - 1);
+      mgi_cu_barrier(K);
+    }
     if (K->stages > 1) {
       if (own) {
         mgi_cu_line(K, "for (int step0 = 0; step0 < %s; step0 += %d) {", K->count[loop], K->stages);
@@ -7611,7 +7628,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
   K->loop = loop;
   mgi_cu_begin(K);
   if (ring->n && K->stages > 1) mgi_cu_line(K, "mg_cp_async_wait<%d>();", K->stages - 2);
-  if (K->own[loop]) mgi_cu_line(K, "mg_sync_warp();");
+  if (K->own[loop] || K->parts[loop]) mgi_cu_line(K, "mg_sync_warp();");
   else mgi_cu_barrier(K);
   if (ring->n && K->stages > 1) {
     char step[100] = "step";
@@ -7622,7 +7639,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     mgi_cu_line(K, K->own[loop] ? "load_%s(step, 0);" : "load_%s(i_%s, 0);", L, L);
     mgi_cu_line(K, "mg_cp_async_commit();");
     mgi_cu_line(K, "mg_cp_async_wait<0>();");
-    if (K->own[loop]) mgi_cu_line(K, "mg_sync_warp();");
+    if (K->own[loop] || K->parts[loop]) mgi_cu_line(K, "mg_sync_warp();");
     else mgi_cu_barrier(K);
   }
   for (int k = 0; k < ring->n; k++) {
@@ -7687,7 +7704,7 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
     K->obj[ring->obj].end = K->step, K->obj[ring->obj].last = K->passed;
     K->obj[ring->obj].read = K->obj[ring->obj].written = 1;
   }
-  mgi_cu_loop_lifetimes(K, loop, K->own[loop]);
+  mgi_cu_loop_lifetimes(K, loop, K->own[loop] || K->parts[loop]);
   K->loop = b->axes[loop].parent;
 }
 /* Closes and opens loops until `scope` is the innermost one. */
@@ -7775,6 +7792,53 @@ MGI_FN int mgi_cu_own_loop(mgi_cu_kernel *K, uint32_t loop) {
     if (b->tensors[t].scope == loop && mgi_cu_producer(K, t)->code == MG_OP_LOAD && !K->v[t].own[0] && !K->v[t].own[1]) return 0;
   return loads > 0;
 }
+/* All that reads t multiplies by it from the right. */
+MGI_FN int mgi_cu_right_only(const mgi_cu_kernel *K, uint32_t t) {
+  const mg_graph *b = K->b;
+  for (uint32_t k = 1; k < b->n_ops; k++)
+    for (int j = 0; j < b->ops[k].n_in && b->ops[k].code != MG_OP_LOAD; j++) {
+      const mg_op_node *o = &b->ops[k];
+      if (o->in[j].id != t) continue;
+      if (mgi_cu_swaps_last(o, b->tensors[t].shape.rank) ? !mgi_cu_right_only(K, o->out[0].id) : o->code != MG_OP_MATMUL || j != 1) return 0;
+    }
+  return 1;
+}
+/* Chained products: warp w has the columns of the first, and so the rows of the second's right operand, from w * columns /
+   warps_n on, and brings what it reads of both into its part of the block's tiles.  Each load in the loop is such an operand,
+   of whole steps of 16 for every warp; nothing else in the loop is in shared memory but what is from before it. */
+MGI_FN int mgi_cu_parts_loop(mgi_cu_kernel *K, uint32_t loop) {
+  const mg_graph *b = K->b;
+  int loads = 0;
+  if (b->axes[loop].parent) return 0;
+  for (uint32_t a = 4; a < b->n_axes; a++)
+    if (b->axes[a].parent == loop) return 0;
+  for (uint32_t k = 1; k < b->n_ops; k++) {
+    const mg_op_node *o = &b->ops[k];
+    if (o->code == MG_OP_ACCUM && mgi_cu_lifts(K, o) && mgi_cu_lifted(K, o) == loop && !K->v[o->in[0].id].in_place) return 0;
+    if (o->scope != loop) continue;
+    if (o->code == MG_OP_LOAD) {
+      if (!mgi_cu_right_only(K, o->out[0].id)) return 0;
+      loads++;
+    } else if (o->code == MG_OP_MATMUL) {
+      int swapped, settled = K->v[o->out[0].id].settles != 0;
+      const uint32_t right = o->in[1].id, load = mgi_cu_plain_load(K, right, &swapped), chain = K->v[o->out[0].id].chain;
+      const int which = !chain, extent = which ? K->v[right].cols : K->v[right].rows;
+      for (uint32_t t = 1; t < b->n_tensors; t++) settled |= K->v[t].settles == o->out[0].id;
+      if (!load || b->ops[load].scope != loop || b->tensors[right].dtype == MG_F32 || b->tensors[right].dtype != b->tensors[o->in[0].id].dtype) return 0;
+      if (chain ? !K->v[o->out[0].id].in_place : !settled || b->tensors[o->in[0].id].scope == loop) return 0;
+      if (extent % (16 * K->wn)) return 0;
+      mgi_cu_val_info *l = &K->v[b->ops[load].out[0].id];
+      const int at = which ^ swapped;
+      if (l->part[!at] || (l->part[at] && l->part[at] != extent / K->wn)) return 0;
+      l->part[at] = extent / K->wn;
+    } else if (o->code == MG_OP_SUM) {
+      if (!K->v[o->out[0].id].chain || !K->v[o->out[0].id].in_place) return 0;
+    } else if (o->code >= MG_OP_TABLE_END || !mg_op_row(o->code)->elementwise) {
+      if (!mgi_cu_swaps_last(o, b->tensors[o->in[0].id].shape.rank)) return 0;
+    } else if (mgi_cu_is_dear(K, o->out[0].id) && (K->v[o->out[0].id].rows == 1 || K->v[o->out[0].id].cols == 1)) return 0; /* it may become a vector in shared memory */
+  }
+  return loads > 0;
+}
 MGI_FN void mgi_cu_own_analyse(mgi_cu_kernel *K) {
   const char *ring = mg_plan_get(K->b, "ring");
   mgi_cu_val_info *was;
@@ -7783,7 +7847,7 @@ MGI_FN void mgi_cu_own_analyse(mgi_cu_kernel *K) {
     mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's ring=%.40s: want block or warp", ring);
     return;
   }
-  if (K->wm != 1 || K->wn != 1) return;
+  if (K->wm != 1 || (K->wn != 1 && K->wk != 1)) return;
   was = (mgi_cu_val_info *)malloc(K->b->n_tensors * sizeof *was);
   if (!was) {
     mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
@@ -7791,8 +7855,9 @@ MGI_FN void mgi_cu_own_analyse(mgi_cu_kernel *K) {
   }
   for (uint32_t a = 4; a < K->b->n_axes; a++) {
     memcpy(was, K->v, K->b->n_tensors * sizeof *was);
-    K->own[a] = (uint8_t)mgi_cu_own_loop(K, a);
-    if (!K->own[a]) memcpy(K->v, was, K->b->n_tensors * sizeof *was);
+    if (K->wn == 1) K->own[a] = (uint8_t)mgi_cu_own_loop(K, a);
+    else K->parts[a] = (uint8_t)mgi_cu_parts_loop(K, a);
+    if (!K->own[a] && !K->parts[a]) memcpy(K->v, was, K->b->n_tensors * sizeof *was);
   }
   free(was);
 }
@@ -8499,7 +8564,7 @@ MGI_FN void mgi_cu_plan_say(mgi_cu_kernel *K) {
   mgi_cu_str *s = &K->em->plans;
   const mg_graph *b = K->b;
   int own = 0;
-  for (uint32_t a = 4; a < b->n_axes; a++) own |= K->own[a];
+  for (uint32_t a = 4; a < b->n_axes; a++) own |= K->own[a] || K->parts[a];
   mgi_cu_str_put(s, "%d stages %d\n", K->number, K->stages);
   if (32 * K->wm * K->wn * K->wk == K->threads) /* without a product nobody splits the warps */
     mgi_cu_str_put(s, "%d warps_m %d\n%d warps_n %d\n%d warps_k %d\n", K->number, K->wm, K->number, K->wn, K->number, K->wk);

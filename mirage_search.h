@@ -1754,7 +1754,7 @@ typedef struct mgi_se_mkernel {
   mgi_se_mop op[MGI_SE_MOPS];
   int64_t blocks, iters, group; /* group: blocks that share a result */
 } mgi_se_mkernel;
-typedef struct mgi_se_plan { int stages, warps_m, warps_n, warps_k; int64_t shared; int feasible, own; } mgi_se_plan; /* own: rings of warps; feasible: 2: parts too large for a cluster's shared memory */
+typedef struct mgi_se_plan { int stages, warps_m, warps_n, warps_k; int64_t shared; int feasible, own, parts; } mgi_se_plan; /* own: rings of warps; parts: of chained products; feasible: 2: parts too large for a cluster's shared memory */
 
 static int64_t mgi_se_up(int64_t x, int64_t m) { return (x + m - 1) / m * m; }
 static int64_t mgi_se_elems(const mgi_se_mop *o) {
@@ -1868,6 +1868,42 @@ static int mgi_se_split(const mgi_se_mkernel *k, const mgi_se_plan *p, int i) {
   const mgi_se_mop *o = &k->op[i], *a = o->code == MG_OP_MATMUL ? &k->op[o->in[0]] : NULL;
   return a && p->own && !o->inloop && a->code == MG_OP_ACCUM && !a->across && k->op[a->in[0]].code == MG_OP_MATMUL && k->op[a->in[0]].inloop && a->esize == 2 && a->d[a->rank - 1] % 16 == 0;
 }
+/* 1 if every load of the loop is a right operand of which each warp reads a part of its own: columns, or rows where the product
+   is chained (mirage_cuda.cuh, "rings of warps"). */
+static int mgi_se_parts(const mgi_se_mkernel *k, const mgi_se_plan *p) {
+  if (k->iters < 2 || p->warps_m != 1 || p->warps_k != 1 || p->warps_n == 1) return 0;
+  for (int i = 0; i < k->n; i++) {
+    const mgi_se_mop *o = &k->op[i];
+    if (!o->inloop || o->code != MG_OP_LOAD) continue;
+    for (int q = i + 1; q < k->n; q++)
+      for (int j = 0; j < k->op[q].n_in && j < 4; j++) {
+        if (k->op[q].in[j] != i) continue;
+        if (k->op[q].code != MG_OP_MATMUL || j != 1) return 0;
+        if (o->d[o->rank - (mgi_se_chained(k, p, q) ? 2 : 1)] % (16 * p->warps_n)) return 0;
+      }
+  }
+  return 1;
+}
+/* 1 if op i sums the squares of a load's rows or columns, not over a loop: on tensor cores (mirage_cuda.cuh). */
+static int mgi_se_squares(const mgi_se_mkernel *k, int i) {
+  const mgi_se_mop *o = &k->op[i], *x = &k->op[o->in[0]];
+  if (o->code != MG_OP_SUM || !(x->code == MG_OP_SQR || (x->code == MG_OP_MUL && x->in[0] == x->in[1]))) return 0;
+  if (k->op[x->in[0]].code != MG_OP_LOAD || x->esize != 2 || mgi_se_elems(o) < 64) return 0;
+  for (int q = i + 1; q < k->n; q++)
+    for (int j = 0; j < k->op[q].n_in && j < 4; j++) if (k->op[q].in[j] == i && k->op[q].code == MG_OP_ACCUM) return 0;
+  return 1;
+}
+/* 1 if op i is what such sums alone are of. */
+static int mgi_se_squares_only(const mgi_se_mkernel *k, int i) {
+  int any = 0;
+  for (int q = i + 1; q < k->n; q++)
+    for (int j = 0; j < k->op[q].n_in && j < 4; j++)
+      if (k->op[q].in[j] == i) {
+        if (!mgi_se_squares(k, q)) return 0;
+        any = 1;
+      }
+  return any;
+}
 /* Whether an exponential, not yet divided by anything, is op i's value. */
 static int mgi_se_raised(const mgi_se_mkernel *k, int i) {
   const mgi_se_mop *o = &k->op[i];
@@ -1899,7 +1935,7 @@ static int mgi_se_unshifted(const mgi_se_mkernel *k) {
 }
 
 static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu) {
-  mgi_se_plan p = { 2, 1, 1, 1, 0, 1, 0 };
+  mgi_se_plan p = { 2, 1, 1, 1, 0, 1, 0, 0 };
   int64_t m = 0, n = 0, c = 0, work = 0, acc = 0, ring = 0, once = 0;
   for (int i = 0; i < k->n; i++) {
     const mgi_se_mop *o = &k->op[i];
@@ -1973,6 +2009,7 @@ static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu) {
   int8_t at[MGI_SE_MOPS];
   int64_t own = k->iters > 1 && p.warps_m * p.warps_n == 1 && p.warps_k > 1 ? mgi_se_own_ring(k, p.warps_k, at) : 0;
   if (own) p.own = 1, ring = own;
+  p.parts = chained && mgi_se_parts(k, &p);
   p.stages = k->iters > 3 ? 4 : k->iters > 2 ? 3 : 2;
   while (p.stages > 2 && p.stages * ring + once > gpu->shared_per_block - 1024) p.stages--;
   int64_t parts = 0; /* of what the blocks of a cluster merge: each owns a share, of which it gets all parts */
@@ -2040,7 +2077,9 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
       for (int j = 0; j < 2; j++) {
         const mgi_se_mop *a = &k->op[o->in[j]];
         double el2 = j ? (double)(mgi_se_up(c, 16) * mgi_se_up(n, 8) * b) * p.warps_m : (double)(mgi_se_up(m, 16) * mgi_se_up(c, 16) * b) * p.warps_n;
-        int plain = a->code == MG_OP_LOAD;
+        int once = !a->inloop && o->inloop && !mgi_se_made(k, o->in[j]); /* computed before the loop, into a tile */
+        int plain = a->code == MG_OP_LOAD || once;
+        if (once && a->code != MG_OP_LOAD) alu += 2 * (double)mgi_se_elems(a);
         sh += el2 * 2 * o->trips * (plain ? 1 : 2);
         if (!j && mgi_se_made(k, o->in[0])) {
           int divided = 0; /* the factor of a maximum cancels in a quotient only */
@@ -2063,7 +2102,9 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
       else if (k->op[o->in[0]].code != MG_OP_MATMUL) alu += el * 2 * k->op[o->in[0]].trips;
     } else if (!inlined[i] || !mg_op_row((mg_opcode)o->code)->elementwise) {
       double in = o->n_in ? (double)mgi_se_elems(&k->op[o->in[0]]) : el;
-      alu += (el > in ? el : in) * mgi_se_weight(o->code) * o->trips;
+      const int squares = o->code == MG_OP_SUM ? mgi_se_squares(k, i) : mgi_se_squares_only(k, i);
+      if (squares && o->code == MG_OP_SUM) sh += 2 * in * o->trips, flops += 32 * in * o->trips, syncs += o->trips; /* by tensor cores: 16 x 16 products, of which the diagonal counts */
+      else if (!squares) alu += (el > in ? el : in) * (o->code == MG_OP_DIV && mgi_se_elems(&k->op[o->in[1]]) * 8 <= el ? 2 : mgi_se_weight(o->code)) * o->trips; /* a vector's inverse is taken once */
     }
   }
   int threads = 32 * p.warps_m * p.warps_n * p.warps_k;
@@ -2080,7 +2121,7 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
   if (flight < 32768) sm_rate *= 0.15 + 0.85 * flight / 32768;
   if (k->iters > 1 && flight < 98304) sm_rate *= 0.8 + 0.2 * flight / 98304; /* measured: rings of 37 to 110 KB */
   double t_mem = waves * slow / sm_rate, t_dram = dram / (gpu->dram_gbps * 1e3);
-  double few = threads >= 256 || resident * threads >= 256 ? 1 : (double)threads * resident / 256;
+  double few = p.parts || threads >= 256 || resident * threads >= 256 ? 1 : (double)threads * resident / 256;
   double t_comp = waves * (flops / (gpu->tensor_tflops * 1e6 / gpu->sms) + alu / (gpu->fp32_tflops * 0.5e6 / gpu->sms) + sh / gpu->shared_bytes_us) / few;
   if (rates) rates->mem = t_mem > t_comp ? 1 : 0.3, rates->comp = t_mem > t_comp ? 0.3 : 1, rates->mem *= waves / sm_rate, rates->comp *= waves / few, rates->warps_m = p.warps_m, rates->warps_n = p.warps_n;
   if (t_dram > t_mem) t_mem = t_dram;
@@ -2090,7 +2131,7 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
   }
   double big = t_mem > t_comp ? t_mem : t_comp, small = t_mem > t_comp ? t_comp : t_mem;
   double overlap = k->iters > 1 || !flops ? 0.3 : chained ? 0.9 : 1; /* without a loop all is loaded, then all is multiplied; of chained products each waits for its own */
-  double t = gpu->launch_us + 0.7 + big + overlap * small + (overlap < 1 && !(chained && k->iters < 2) ? 0 : 0.3) + waves / resident * ((double)k->iters * (p.own ? 0.4 : 1) + syncs) * gpu->barrier_us;
+  double t = gpu->launch_us + 0.7 + big + overlap * small + (overlap < 1 && !(chained && k->iters < 2) ? 0 : 0.3) + waves / resident * ((double)k->iters * (p.own || p.parts ? 0.4 : 1) + syncs) * gpu->barrier_us;
   t += waves * outside / sm_rate;
   if (k->iters > 1) t += (p.own ? 0.3 : 1) * big / (double)k->iters; /* the first load and the last product overlap with nothing */
   if (p.warps_k > 1) t += 0.3;
@@ -2205,7 +2246,7 @@ void mg_plan_kernel(mg_graph *block, const mg_gpu *gpu) {
     snprintf(text, sizeof text, "%d", p.warps_m), mg_plan_set(block, "warps_m", text);
     snprintf(text, sizeof text, "%d", p.warps_n), mg_plan_set(block, "warps_n", text);
     snprintf(text, sizeof text, "%d", p.warps_k), mg_plan_set(block, "warps_k", text);
-    if (p.own) mg_plan_set(block, "ring", "warp");
+    if (p.own || p.parts) mg_plan_set(block, "ring", "warp");
     block->threads = 32 * p.warps_m * p.warps_n * p.warps_k;
   }
   free(k);

@@ -434,6 +434,42 @@ static void test_strips(void **state) {
   }
 }
 
+/* Of chained products every warp brings what it multiplies, where whole steps of 16 are its own: no barrier in the loop. */
+static void test_chain_rings(void **state) {
+  (void)state;
+  static const struct { int rings, keys, loops, warps, stages; const char *type, *k, *v, *more; } cases_[] = {
+    {1, 384, 3, 4, 3, "f16", "@ [1, 0]", "", ""},
+    {1, 568, 9, 2, 2, "bf16", "", "@ [1, 0]", ""},       /* a last iteration of fewer keys */
+    {1, 256, 2, 4, 1, "f16", "@ [1, 0]", "", ""},
+    {0, 384, 4, 4, 2, "f16", "@ [1, 0]", "", ""},        /* 24 keys a warp */
+    {0, 384, 3, 4, 2, "f16", "@ [1, 0]", "", "    w = add(p, k)\n    u = sum(w, dim=1)\n"}, /* all read all of K */
+  };
+  char text[1200];
+  for (size_t k = 0; k < sizeof cases_ / sizeof *cases_; k++) {
+    const char *type = cases_[k].type;
+    const int more = *cases_[k].more != 0;
+    snprintf(text, sizeof text, "program t\ninput Q : %s[32, 32]\ninput K : %s[32, %d] %s\ninput V : %s[%d, 24] %s\n%s = kernel grid=(x=1) threads=%d {\n  q = load Q {}\n  for i=%d {\n    k = load K {i->1}\n    v = load V {i->0}\n    s = matmul(q, k)\n    p = exp(scale(s, 1/16))\n"
+             "    d = matmul(p, v)\n    l = sum(p, dim=1)\n%s  }\n  o = div(accum(d) {i->+}, accum(l) {i->+})\n  store o {}\n%s  plan { stages=%d warps_m=1 warps_n=%d warps_k=1 ring=warp }\n}\noutput O\n%s",
+             type, type, cases_[k].keys, cases_[k].k, type, cases_[k].keys, cases_[k].v, more ? "O, U" : "O", 32 * cases_[k].warps, cases_[k].loops, cases_[k].more, more ? "  r = accum(u) {i->+}\n  store r {}\n" : "", cases_[k].stages,
+             cases_[k].warps, more ? "output U\n" : "");
+    mg_graph *g = parse(text);
+    char *cu = emit(g, NULL), *from = strstr(cu, "  for (int i_i = 0"), *end = from ? strstr(from, "\n  }\n") : NULL;
+    assert_non_null(end);
+    const char *sync = strstr(from, "    mg_sync();"), *warp = strstr(from, "    mg_sync_warp();");
+    if ((warp && warp < end && (!sync || sync > end)) != cases_[k].rings) fail_msg("case %d: warps have%s rings of their own\n%s%s", (int)k, cases_[k].rings ? " no" : "", text, cu);
+    for (char *at = from; k == 0 && (at = strstr(at, "mg_sync_warp();")) != NULL && at < end; at++) { /* it is needed */
+      mg_error e;
+      mg_check_report r;
+      memset(at, ' ', 15);
+      if (mg_cuda_check(g, cu, NULL, &r, &e) != MG_NOT_FOUND) fail_msg("a barrier of a warp is not missed: %s\n%s", e.msg, cu);
+      memcpy(at, "mg_sync_warp();", 15);
+    }
+    mg_string_free(cu);
+    mg_graph_free(g);
+    passes(text);
+  }
+}
+
 /* Squares of a tile's rows or columns are summed on tensor cores, and what is made of the sum alone stands in its place: one
    barrier between them and who reads it. */
 static void test_squares(void **state) {
@@ -700,7 +736,7 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_file), cmocka_unit_test(test_refused), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_barriers),
-    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_squares), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
+    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -209,7 +209,6 @@ static const plant in_templates[] = {
     {STATISTIC, 'x', "MG_DEV void mg_row_squares", "odd ? upper\\[1\\] : upper\\[0\\]", "upper[1]", 0},
     {DROPPED, 'x', "MG_DEV void mg_row_squares", "k < COLS", "k < COLS - 16", 0},
     {DROPPED, 'x', "MG_DEV void mg_row_squares", "g0 < GROUPS", "g0 < GROUPS - WARPS", 0},
-    {EDGE, 'x', "MG_DEV void mg_row_squares", "ROWS % 16 == 0 || r + 8 < ROWS", "true", 0},
     {INDEX, 'x', "struct mg_strip_row {", "f([S::row_of_part(k)], 0, 0)", "k", 0},
     {INDEX, 'x', "struct mg_strip_row {", "v\\[[S::part(i)]\\]", "0", 0},
     {RESET, 's', "struct mg_own_row_reduce {", "part\\[p\\] = OP::identity();", "", 0},
@@ -384,6 +383,7 @@ static const plant in_files[] = {
     {INDEX, 'x', "", "[i_~] * (int64_t)~", "($0 + 1)", 0},
     {EDGE, 'x', "mg_load_tile<", "[mg_cut(~, ~, ~)]", "$0 + 1", 0},
     {EDGE, 'x', "mg_load_tile<", "mg_cut(~, ~, [~])", "$0 + 1", 0},
+    {LANE, 'x', "mg_load_tile<", "[mg_warp()] * ~", "0", 0},
     {STRIDE, 'x', "", ", [(int64_t)~], 1, ", "$0 + 8", 0},
     {STRIDE, 'x', "", ", [(int64_t)~], 1));", "$0 + 1", 0},
     {EPILOGUE, 'x', "", " = [mg_dev_~(~, mg_zero(), mg_zero())];", "$2", 0},
@@ -436,8 +436,11 @@ static const struct { const char *name, *text; } kernels[] = {
     {"attention, workspace",
      "program k\ninput Q : f16[40, 32]\ninput K : f16[32, 376] @ [1, 0]\ninput V : f16[376, 24]\nO = kernel grid=(x=1, z=3) threads=128 {\n  plan { stages=1 warps_m=2 warps_n=2 warps_k=1 merge=workspace }\n  q = load Q {}\n  for i=2 {\n    k = load K {z->1, i->1}\n"
      "    v = load V {x->1, z->0, i->0}\n    p = exp(scale(matmul(q, k), 3/1))\n    s = sum(p, dim=1)\n    d = matmul(p, v)\n  }\n  o = div(accum(d) {z->+, i->+}, accum(s) {z->+, i->+})\n  store o {x->1}\n}\noutput O\n"},
-    {"attention of norms", /* squares summed on tensor cores, of rows and of columns, fewer than whole tiles of 16 */
-     "program k\ninput Q : f16[20, 48]\ninput K : f16[48, 376] @ [1, 0]\ninput V : f16[376, 24]\nO = kernel grid=(x=1) threads=96 {\n  plan { stages=2 warps_m=1 warps_n=3 warps_k=1 }\n  q = load Q {}\n  r = div(q, sqrt(add_scalar(sum(sqr(q), dim=1), 1/1000)))\n"
+    {"attention, rings of warps", /* every warp brings its own columns of K and rows of V; K along its rows, V transposed */
+     "program k\ninput Q : f16[12, 32]\ninput K : f16[32, 568]\ninput V : f16[568, 24] @ [1, 0]\nO = kernel grid=(x=1) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=2 warps_k=1 ring=warp }\n  q = load Q {}\n  for i=9 {\n    k = load K {i->1}\n"
+     "    v = load V {i->0}\n    p = exp(scale(matmul(q, k), 3/1))\n    s = sum(p, dim=1)\n    d = matmul(p, v)\n  }\n  o = div(accum(d) {i->+}, accum(s) {i->+})\n  store o {}\n}\noutput O\n"},
+    {"attention of norms", /* squares summed on tensor cores, of columns that are no whole tiles of 16; vectors in the place of sums */
+     "program k\ninput Q : f16[20, 48]\ninput K : f16[48, 376] @ [1, 0]\ninput V : f16[376, 24]\nO = kernel grid=(x=1) threads=96 {\n  plan { stages=2 warps_m=1 warps_n=3 warps_k=1 }\n  q = load Q {}\n  r = div(q, sqrt(add_scalar(sum(exp(q), dim=1), 1/1000)))\n"
      "  for i=3 {\n    k = load K {i->1}\n    v = load V {i->0}\n    n = sqrt(add_scalar(sum(sqr(k), dim=0), 1/1000))\n    p = exp(scale(div(matmul(r, k), n), 3/1))\n    s = sum(p, dim=1)\n    d = matmul(p, v)\n  }\n"
      "  o = div(accum(d) {i->+}, accum(s) {i->+})\n  store o {}\n}\noutput O\n"},
     {"chain", /* the same without an exponential */
@@ -450,8 +453,8 @@ static const struct { const char *name, *text; } kernels[] = {
      "program k\ninput X : f16[18, 36]\ninput W : f16[60, 36]\ninput V : f16[24, 66]\nO = kernel grid=(x=2) threads=128 {\n  a = load X {x->0}\n  w = load W {}\n  v = load V {}\n  c = matmul(a, transpose(w, [1, 0]))\n"
      "  d = matmul(concat(c, repeat(a, dim=1, n=2), dim=1), transpose(reshape(concat(v, v, dim=0), [24, 132]), [1, 0]))\n  e = sum(d, dim=0)\n  o = mul(d, e)\n  store o {x->0}\n}\noutput O\n"},
     {"rows", /* row-wise, several warps a row */
-     "program k\ninput X : f16[6, 251]\ninput H : f16[6, 251]\nO = kernel grid=(x=2) threads=256 {\n  x = load X {x->0}\n  h = load H {x->0}\n  y = add(x, div(h, sqrt(add_scalar(scale(sum(sqr(h), dim=1), 1/251), 1/1000))))\n"
-     "  o = div(y, sqrt(add_scalar(scale(sum(sqr(y), dim=1), 1/251), 1/1000)))\n  store o {x->0}\n}\noutput O\n"},
+     "program k\ninput X : f16[6, 521]\ninput H : f16[6, 521]\nO = kernel grid=(x=3) threads=128 {\n  x = load X {x->0}\n  h = load H {x->0}\n  y = add(x, div(h, sqrt(add_scalar(scale(sum(sqr(h), dim=1), 1/521), 1/1000))))\n"
+     "  o = div(y, sqrt(add_scalar(scale(sum(sqr(y), dim=1), 1/521), 1/1000)))\n  store o {x->0}\n}\noutput O\n"},
     {"merges", /* two axes, a maximum, a loop behind the merge, stores that do not wait for it */
      "program k\ninput X : f16[24, 64]\ninput W : f16[64, 48]\nO, P, R = kernel grid=(x=2, y=3, z=2) threads=64 {\n  x = load X {x->1, z->1}\n  w = load W {x->0, z->0, y->1}\n  c = load X {}\n  m = accum(max(x, dim=1)) {x->max, z->max}\n"
      "  p = accum(matmul(x, w)) {x->+, z->+}\n  for i=4 {\n    v = load W {i->0}\n    y = load X {i->1}\n    q = matmul(mul(y, m), v)\n  }\n  o = mul(p, sum(accum(q) {i->+}, dim=1))\n  r = sum(c, dim=0)\n  s = exp(x)\n  store o {y->1}\n"
@@ -485,6 +488,8 @@ static const struct { const char *name, *text; } kernels[] = {
     {"strips of rows", /* rows in registers, two groups of warps a row */
      "program k\ninput X : f16[12, 512]\ninput H : f16[12, 512]\nO = kernel grid=(x=3) threads=128 {\n  x = load X {x->0}\n  h = load H {x->0}\n  y = add(x, div(h, sqrt(add_scalar(scale(sum(sqr(h), dim=1), 1/512), 1/1000))))\n"
      "  o = div(y, sqrt(add_scalar(scale(sum(sqr(y), dim=1), 1/512), 1/1000)))\n  store o {x->0}\n}\noutput O\n"},
+    {"strips of long rows", /* all warps on a row, two rows a block */
+     "program k\ninput X : f16[4, 2048]\nO = kernel grid=(x=2) threads=256 {\n  x = load X {x->0}\n  o = div(x, sqrt(add_scalar(scale(sum(sqr(x), dim=1), 1/512), 1/1000)))\n  store o {x->0}\n}\noutput O\n"},
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels, TEMPLATES = sizeof in_templates / sizeof *in_templates, PATTERNS = sizeof in_files / sizeof *in_files, MOST = 4096, FIRST = 1000 };
 
@@ -498,6 +503,7 @@ static const struct { const char *kernel, *find, *lines, *why; } harmless[] = {
     {"split products", "mg_cp_async_wait<~>();", "  // t4 = matmul(t3, b)", "the loop has waited for it"},
     {"low rank", "  mg_zero_outside<`", "m_t2", "the other operand is zero there, and what lies there are numbers: parts of inputs"},
     {"odd", "  mg_zero_outside<`", "m_t3", "nothing reads outside"},
+    {"attention of norms", "  mg_zero_outside<`", "m_r", "rows of a left operand, which are not stored"},
     {"merges", "  mg_zero_outside<`", "m_t3", "rows of a left operand, which are not stored"},
     {"merges", "  mg_zero_outside<`", "m_t4", "nothing reads outside"},
     {"merges", ", [(int64_t)~], 1));", "(p_R, ", "there is one row"},
