@@ -72,12 +72,15 @@
                 factor, wherever that cancels in what is stored (softmax; not: exp stored by itself)
      site       a place where an inlined expression is evaluated, element by element, on valid elements only
      plan       keys obeyed: stages (1..8), warps_m, warps_n, warps_k (their product times 32 is `threads`), merge (cluster
-                or workspace), ring (block or warp), schedule (written, depth
+                or workspace), ring (block or warp), mma (warp or warpgroup), schedule (written, depth
                 or room; else the best of these: >>schedule), ahead (0: loads stand where they are needed), NAME.at
                 (where tensor NAME lives: a word of MGI_CU_RULES), NAME.in=dense (that load's tile: >>layouts).  The emitted text's µGraph has all of them
      ring       with ring=warp, where warps_m = warps_n = 1 and the loop permits it, every warp brings the part of the
                 contraction that it multiplies into a ring of its own, and no barrier stands in the loop; where
                 warps_m = warps_k = 1 and products are chained, its columns of the one and its rows of the next
+     mma        with mma=warpgroup (sm_90a only; else refused, with the reason) four warps with 64 rows multiply as one: left
+                operands come in registers, right ones from swizzled tiles; fragments are those of mma=warp, so all else is
+                the same.  A product whose operands do not allow it is made by warps, in the same fragments
      strip      a kernel that reads whole rows, joins each to one value and writes whole rows keeps them in registers
      merge      an accumulator over grid axes: each block computes its part; then one block of the group computes, and
                 stores, what depends on the whole.  On sm_90 and up to 16 blocks: a cluster, the parts pushed through
@@ -380,7 +383,10 @@ typedef int (*mgi_runner_fn)(mgi_runner_job *job); /* 0, or the CUDA error, desc
    6. A kernel that is launched without waiting for the one before must not write, nor read what that one wrote, before
       mg_grid_wait.
    7. Two accesses that no barrier orders are a fault, whatever the values (>>races): to global memory always, to shared
-      memory under MG_EMULATE_RACES.                                                                             */
+      memory under MG_EMULATE_RACES.
+   8. A product of a warpgroup happens warp by warp, at a moment of the seed between its issue and the wait; only then is
+      its right operand read.  The four warps issue the same ones; what they read has to be published, under
+      MG_EMULATE_RACES.                                                                                            */
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -417,6 +423,7 @@ typedef struct mgi_emu_thread {
   uint32_t arrived, waited;  /* the cluster's barriers that it arrived at and waited for last, counted from 1 */
   uint32_t arrived_at[4];    /* when, by the arrival's number modulo 4 */
   uint8_t state, granted;    /* granted: it has passed mg_grid_wait */
+  uint16_t published;        /* calls of mg_group_publish */
 } mgi_emu_thread;
 enum { MGI_EMU_READY, MGI_EMU_AT_WARP, MGI_EMU_AT_BLOCK, MGI_EMU_AT_CLUSTER, MGI_EMU_EXITED };
 typedef struct mgi_emu_part { /* a block of the cluster that runs */
@@ -430,12 +437,16 @@ typedef struct mgi_emu_part { /* a block of the cluster that runs */
   struct mgi_emu_cell *cell; /* one a byte of shared_map */
 #endif
 } mgi_emu_part;
+typedef struct mgi_emu_product mgi_emu_product;
 typedef struct mgi_emu_warp {
   const mgi_emu_collective *at;
   void *arg[32];
   uint32_t ready;            /* lanes that may run */
   uint32_t since;            /* its last barrier */
   int arrived;
+  mgi_emu_product *product;  /* issued and not yet computed, oldest first */
+  int n_product, cap_product, n_committed, fenced;
+  uint64_t issued;           /* of all of them a hash: the warps of a warpgroup issue the same */
 } mgi_emu_warp;
 typedef struct mgi_emu_state {
   mgi_emulator *job;
@@ -727,7 +738,7 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_writer(const v
 }
 
 #ifdef MG_EMULATE_RACES
-typedef struct mgi_emu_cell { uint32_t w_when, r_when, w_pc, r_pc; uint16_t w_tid, r_tid; uint8_t flying, many; } mgi_emu_cell; /* flying: a cp.async */
+typedef struct mgi_emu_cell { uint32_t w_when, r_when, w_pc, r_pc; uint16_t w_tid, r_tid, w_published; uint8_t flying, many; } mgi_emu_cell; /* flying: a cp.async; w_published: the writer's count */
 extern "C" const char mgi_emu_image[] __asm__("__ehdr_start") __attribute__((visibility("hidden"))); /* the linker's: where the file was loaded */
 static MGI_EMU_PLAIN uint32_t mgi_emu_pc(const void *at) { return (uint32_t)((uintptr_t)at - (uintptr_t)mgi_emu_image) - 1; }
 
@@ -743,7 +754,7 @@ static __attribute__((noinline)) MGI_EMU_PLAIN void mgi_emu_race(const mgi_emu_p
   mgi_emu_fault(1, "race: it %s byte %lld of shared memory at @%u, which %s %s at @%u%s", write ? "writes" : "reads", (long long)(p - b->shared), pc, by,
                 was_write && c->flying ? "is copying to by cp.async" : was_write ? "wrote" : "read", was_write ? c->w_pc : c->r_pc, was_write && c->flying ? "" : ", and no barrier stands between");
 }
-/* An access of this thread to shared memory, or to anything else.  fly: the issue of a cp.async. */
+/* An access of this thread to shared memory, or to anything else.  fly: 1 the issue of a cp.async, 2 by the tensor cores. */
 static MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, int fly, const void *at) {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_part *b = 0;
@@ -756,12 +767,17 @@ static MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, 
   mgi_emu_cell *c = b->cell + (a - b->shared_map);
   for (size_t k = 0; k < bytes; k++, c++) {
     if (c->flying || (c->w_tid != t && c->w_when >= b->began && !mgi_emu_ordered(c->w_tid, c->w_when, MGI_EMU_ONE, t))) mgi_emu_race(b, c, a + k, write, 1, pc);
+    if (fly == 2 && c->w_when >= b->began && c->w_published == s->thread[c->w_tid].published) {
+      s->job->race = 1;
+      mgi_emu_fault(1, "race: a product of a warpgroup reads byte %lld of shared memory, which thread %d wrote at @%u and has not published", (long long)(a + k - b->shared), c->w_tid % s->threads, c->w_pc);
+    }
     const int alone = c->r_when < b->began || mgi_emu_ordered(c->r_tid, c->r_when, c->many, t);
     if (write) {
       if (!alone) mgi_emu_race(b, c, a + k, 1, 0, pc);
       c->w_when = s->now;
       c->w_tid = (uint16_t)t;
       c->w_pc = pc;
+      c->w_published = s->thread[t].published;
       c->flying = (uint8_t)fly;
       c->r_when = 0;
     } else {
@@ -778,7 +794,7 @@ static MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, 
 static MGI_EMU_PLAIN void mgi_emu_touch_landed(const unsigned char *to) {
   mgi_emu_part *b = mgi_emu_part_of(mgi_emu.tid);
   mgi_emu_cell *c = b->cell + (to - b->shared_map);
-  for (int k = 0; k < 16; k++) c[k].flying = 0, c[k].w_when = mgi_emu.now;
+  for (int k = 0; k < 16; k++) c[k].flying = 0, c[k].w_when = mgi_emu.now, c[k].w_published = mgi_emu.thread[mgi_emu.tid].published;
 }
 #define MGI_EMU_TOUCH(p, bytes, write, fly) mgi_emu_touch(p, bytes, write, fly, __builtin_return_address(0))
 #define MGI_EMU_NOINLINE __attribute__((noinline))
@@ -861,6 +877,7 @@ static void mgi_emu_fiber(void) {
   s->body(s->body_arg);
   int t = s->tid;
   if (s->thread[t].n_copy) mgi_emu_fault(1, "ends with %d cp.async that it has not waited for", s->thread[t].n_copy);
+  if (s->warp[t / 32].n_product) mgi_emu_fault(1, "ends with %d products of a warpgroup that it has not waited for", s->warp[t / 32].n_product);
   s->thread[t].state = MGI_EMU_EXITED;
   s->warp[t / 32].ready &= ~(1u << (t % 32));
   s->exited++;
@@ -1429,6 +1446,99 @@ template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4
   mgi_emu_collect(&mgi_emu_at_mma<T>::at, &m);
 }
 
+/* Products of a warpgroup: every warp computes its rows, at the issue or later, at the latest at the wait; only then B is
+   read, at the places that the swizzle gives. */
+struct mgi_emu_product { mg_num (*c[32])[4]; uint32_t a[32][4]; const unsigned char *b; int n, along, panel, add; void (*mma)(void *const *arg); };
+typedef struct mgi_emu_issue { mg_num (*c)[4]; const uint32_t *a; const unsigned char *b; int n, along, panel, add; void (*mma)(void *const *arg); } mgi_emu_issue;
+MGI_EMU_PLAIN static inline void mgi_emu_group_read(const unsigned char *b, size_t off, uint16_t *to) { /* 8 elements */
+  const size_t at = (size_t)(b - mg_shared()) + off;
+  const unsigned char *p = mg_shared() + (at ^ ((at >> 7 & 7) << 4));
+  mgi_emu_in_shared(p, 16, "mg_group_mma");
+  MGI_EMU_TOUCH(p, 16, 0, 2);
+  memcpy(to, p, 16);
+}
+MGI_EMU void mgi_emu_group_go(const mgi_emu_product *g) {
+  uint16_t line[16 * 128], b[16][128]; /* b by row */
+  if (g->along) {
+    for (int k = 0; k < 16; k++)
+      for (int n = 0; n < g->n; n += 8) mgi_emu_group_read(g->b, (size_t)(n / 64) * (size_t)g->panel + (size_t)(k / 8 * 1024 + k % 8 * 128 + n % 64 * 2), &b[k][n]);
+  } else
+    for (int n = 0; n < g->n; n++) {
+      for (int k = 0; k < 16; k += 8) mgi_emu_group_read(g->b, (size_t)(n / 8 * 1024 + n % 8 * 128 + k * 2), &line[k]);
+      for (int k = 0; k < 16; k++) b[k][n] = line[k];
+    }
+  for (int n = 0; n < g->n; n += 8) {
+    uint32_t right[32][2];
+    mgi_emu_mma m[32];
+    void *arg[32];
+    for (int l = 0; l < 32; l++) {
+      const int k = 2 * (l % 4), j = n + l / 4;
+      mg_num *const c = g->c[l][n / 8];
+      if (!g->add)
+        for (int i = 0; i < 4; i++) c[i] = mg_zero();
+      right[l][0] = (uint32_t)b[k][j] | (uint32_t)b[k + 1][j] << 16;
+      right[l][1] = (uint32_t)b[k + 8][j] | (uint32_t)b[k + 9][j] << 16;
+      m[l].c = c;
+      m[l].a = g->a[l];
+      m[l].b = right[l];
+      arg[l] = &m[l];
+    }
+    g->mma(arg);
+  }
+}
+/* The first n of the warp's products that have not been computed. */
+MGI_EMU void mgi_emu_group_land(mgi_emu_warp *w, int n) {
+  for (int k = 0; k < n; k++) mgi_emu_group_go(&w->product[k]);
+  if (n) memmove(w->product, w->product + n, (size_t)(w->n_product - n) * sizeof *w->product);
+  w->n_product -= n;
+  w->n_committed = w->n_committed > n ? w->n_committed - n : 0;
+}
+MGI_EMU void mgi_emu_do_group(void *const *arg) {
+  mgi_emu_state *s = &mgi_emu;
+  mgi_emu_warp *w = &s->warp[s->tid / 32];
+  const mgi_emu_issue *x = (const mgi_emu_issue *)arg[0];
+  if (s->threads % 128) mgi_emu_fault(1, "mg_group_mma: a block of %d threads is no whole number of warpgroups", s->threads);
+  if (!w->fenced) mgi_emu_fault(1, "mg_group_mma without mg_group_fence");
+  if ((x->b - mg_shared()) % 1024 / 128) mgi_emu_fault(1, "mg_group_mma: its operand starts at byte %lld, not in the first of eight lines", (long long)(x->b - mg_shared()));
+  mgi_emu_in_shared(x->b, 16, "mg_group_mma");
+  if (w->n_product == w->cap_product) {
+    const int cap = w->cap_product ? 2 * w->cap_product : 16;
+    mgi_emu_product *more = (mgi_emu_product *)realloc(w->product, (size_t)cap * sizeof *more);
+    if (!more) {
+      mgi_emu_fault(1, "out of memory");
+      return;
+    }
+    w->product = more;
+    w->cap_product = cap;
+  }
+  mgi_emu_product *g = &w->product[w->n_product++];
+  g->b = x->b, g->n = x->n, g->along = x->along, g->panel = x->panel, g->add = x->add, g->mma = x->mma;
+  for (int l = 0; l < 32; l++) {
+    const mgi_emu_issue *y = (const mgi_emu_issue *)arg[l];
+    if (y->b != x->b || y->add != x->add) mgi_emu_fault(1, "mg_group_mma: lanes with different operands");
+    g->c[l] = y->c;
+    for (int k = 0; k < 4; k++) g->a[l][k] = y->a[k];
+  }
+  w->issued = (w->issued * 31 + (uint64_t)(x->b - mg_shared())) * 31 + (uint64_t)(x->n * 2 + x->add);
+  if (s->landing == 0 || (s->landing == 2 && (mgi_emu_random() & 1))) mgi_emu_group_land(w, w->n_product);
+}
+MGI_EMU void mgi_emu_do_group_fence(void *const *) { mgi_emu.warp[mgi_emu.tid / 32].fenced = 1; }
+MGI_EMU void mgi_emu_do_group_commit(void *const *) { mgi_emu.warp[mgi_emu.tid / 32].n_committed = mgi_emu.warp[mgi_emu.tid / 32].n_product; }
+MGI_EMU void mgi_emu_do_group_wait(void *const *) {
+  mgi_emu_warp *w = &mgi_emu.warp[mgi_emu.tid / 32];
+  mgi_emu_group_land(w, w->n_committed);
+  w->fenced = 0;
+}
+static const mgi_emu_collective mgi_emu_at_group[4] = {{"mg_group_mma", mgi_emu_do_group}, {"mg_group_fence", mgi_emu_do_group_fence}, {"mg_group_commit", mgi_emu_do_group_commit}, {"mg_group_wait", mgi_emu_do_group_wait}};
+MG_DEV void mg_group_publish() { mgi_emu.thread[mgi_emu.tid].published++; }
+MG_DEV void mg_group_fence() { mgi_emu_collect(&mgi_emu_at_group[1], 0); }
+MG_DEV void mg_group_commit() { mgi_emu_collect(&mgi_emu_at_group[2], 0); }
+template<int TILES> MG_DEV void mg_group_wait(mg_num (&)[TILES][4]) { mgi_emu_collect(&mgi_emu_at_group[3], 0); }
+template<class T, int N, bool ALONG, int PANEL> MG_DEV void mg_group_mma(mg_num (*c)[4], const uint32_t (&a)[4], const T *b, bool add) {
+  mgi_emu_issue x = {c, a, (const unsigned char *)b, N, ALONG, PANEL, add, mgi_emu_do_mma<T>};
+  mgi_emu_collect(&mgi_emu_at_group[0], &x);
+}
+
 /* ---- launch */
 MGI_EMU int mgi_emu_prepare(size_t shared) {
   mgi_emu_state *s = &mgi_emu;
@@ -1487,7 +1597,8 @@ MGI_EMU void mgi_emu_block(void) {
   }
   for (int w = 0; w < s->fibers / 32; w++) {
     s->warp[w].ready = ~0u;
-    s->warp[w].arrived = 0;
+    s->warp[w].arrived = s->warp[w].n_product = s->warp[w].n_committed = s->warp[w].fenced = 0;
+    s->warp[w].issued = 0;
     s->warp[w].since = s->now;
     int k = (int)(mgi_emu_random() % (uint64_t)(w + 1)); /* priorities: a random permutation */
     s->priority[w] = s->priority[k];
@@ -1497,6 +1608,7 @@ MGI_EMU void mgi_emu_block(void) {
     mgi_emu_thread *f = &s->thread[t];
     f->state = MGI_EMU_READY;
     f->n_copy = f->granted = 0;
+    f->published = 0;
     f->group = f->arrived = f->waited = 0;
     unsigned char *low = s->stacks + (size_t)t * MGI_EMU_STACK;
     memset(low + MGI_EMU_STACK - MGI_EMU_FRAME, 0xFF, MGI_EMU_FRAME); /* registers start as poison too */
@@ -1517,6 +1629,9 @@ MGI_EMU void mgi_emu_block(void) {
   }
   s->tid = mgi_emu_next();
   MGI_EMU_JUMP(MGI_EMU_MAIN, MGI_EMU_SELF(s->tid));
+  if (s->failed) return;
+  for (int w = 0; w < s->fibers / 32; w++)
+    if (s->warp[w].issued != s->warp[w & ~3].issued) mgi_emu_fault(0, "block (%d, %d, %d): warps %d and %d of a warpgroup issue different products", s->part[0].bid[0], s->part[0].bid[1], s->part[0].bid[2], w & ~3, w);
   if (s->failed) return;
   s->job->blocks += (uint64_t)s->cluster;
   if (s->cluster == 1) mgi_emu_poison(&s->part[0]);
@@ -1806,7 +1921,7 @@ MG_DEV int mg_tid() { return (int)(threadIdx.x & 1023u); }
 MG_DEV int mg_lane() { return (int)(threadIdx.x & 31u); }
 MG_DEV int mg_warp() { return (int)(threadIdx.x >> 5); }
 MG_DEV int mg_bid(int axis) { return (int)(axis == 0 ? blockIdx.x : axis == 1 ? blockIdx.y : blockIdx.z); }
-extern __shared__ __align__(128) unsigned char mgi_shared[];
+extern __shared__ __align__(1024) unsigned char mgi_shared[];
 MG_DEV unsigned char *mg_shared() { return mgi_shared; }
 MG_DEV void mg_sync() { __syncthreads(); }
 MG_DEV bool mg_sync_or(bool yes) { return __syncthreads_or(yes) != 0; } /* a barrier: true for all if for one */
@@ -1906,6 +2021,50 @@ template<class T> MG_DEV uint32_t mg_mul2(uint32_t a, uint32_t b) {
   else asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(v) : "r"(a), "r"(b), "r"(0x80008000u));
   return v;
 }
+/* Products of a warpgroup (sm_90a), four consecutive warps from a multiple of 4 on, all of their lanes: c += A B, or c = A B
+   without `add`, A 64 x 16 in registers, warp w rows 16 w, laid out as for mg_mma_16816, as is c, N / 8 fragments of it; B
+   16 x N in shared memory, swizzled (>>tiles), from its element (0, 0) on.  ALONG: a line is a row of B, 64 columns of it, the
+   next 64 PANEL bytes on; else a column.  Asynchronous: between mg_group_fence and mg_group_wait nobody touches c and a; and
+   what was written to shared memory is seen after its writers' mg_group_publish and a barrier. */
+#if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+MG_DEV void mg_group_publish() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+MG_DEV void mg_group_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+MG_DEV void mg_group_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template<int TILES> MG_DEV void mg_group_wait(float (&c)[TILES][4]) {
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  MG_UNROLL
+  for (int i = 0; i < TILES * 4; i++) asm volatile("" : "+f"(c[i >> 2][i & 3])::"memory"); /* from here on, not before */
+}
+#define MGI_GROUP_C1(t) "+f"(c[t][0]), "+f"(c[t][1]), "+f"(c[t][2]), "+f"(c[t][3])
+#define MGI_GROUP_C2(t) MGI_GROUP_C1(t), MGI_GROUP_C1(t + 1)
+#define MGI_GROUP_C4(t) MGI_GROUP_C2(t), MGI_GROUP_C2(t + 2)
+#define MGI_GROUP_C8(t) MGI_GROUP_C4(t), MGI_GROUP_C4(t + 4)
+#define MGI_GROUP_C16(t) MGI_GROUP_C8(t), MGI_GROUP_C8(t + 8)
+#define MGI_GROUP_R16 "%0, %1, %2, %3, %4, %5, %6, %7"
+#define MGI_GROUP_R32 MGI_GROUP_R16 ", %8, %9, %10, %11, %12, %13, %14, %15"
+#define MGI_GROUP_R64 MGI_GROUP_R32 ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define MGI_GROUP_R128 MGI_GROUP_R64 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+template<class T, int N> struct mgi_group_mma;
+#define MGI_GROUP_MMA(T, TYPE, N, TILES, A0, A1, A2, A3, B, ADD, ALONG_) \
+  template<> struct mgi_group_mma<T, N> { \
+    template<bool ALONG> static MG_DEV void go(float (*c)[4], const uint32_t (&a)[4], uint64_t b, int add) { \
+      asm volatile("{.reg .pred p; setp.ne.b32 p, " ADD ", 0; wgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPE "." TYPE " {" MGI_GROUP_R##N "}, {" A0 ", " A1 ", " A2 ", " A3 "}, " B ", p, 1, 1, " ALONG_ ";}" \
+                   : MGI_GROUP_C##TILES(0) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add), "n"((int)ALONG)); \
+    } \
+  };
+#define MGI_GROUP_MMAS(T, TYPE) \
+  MGI_GROUP_MMA(T, TYPE, 16, 2, "%8", "%9", "%10", "%11", "%12", "%13", "%14") \
+  MGI_GROUP_MMA(T, TYPE, 32, 4, "%16", "%17", "%18", "%19", "%20", "%21", "%22") \
+  MGI_GROUP_MMA(T, TYPE, 64, 8, "%32", "%33", "%34", "%35", "%36", "%37", "%38") \
+  MGI_GROUP_MMA(T, TYPE, 128, 16, "%64", "%65", "%66", "%67", "%68", "%69", "%70")
+MGI_GROUP_MMAS(mg_f16, "f16")
+MGI_GROUP_MMAS(mg_bf16, "bf16")
+template<class T, int N, bool ALONG, int PANEL> MG_DEV void mg_group_mma(float (*c)[4], const uint32_t (&a)[4], const T *b, bool add) {
+  /* its address, panels PANEL bytes apart, groups of 8 lines 1024, swizzle over 128 bytes */
+  const uint64_t d = (uint64_t)1 << 62 | (uint64_t)(1024 / 16) << 32 | (uint64_t)(PANEL / 16) << 16 | (mgi_shared_address(b) & 0x3FFFF) >> 4;
+  mgi_group_mma<T, N>::template go<ALONG>(c, a, d, add);
+}
+#endif
 #endif /* MG_EMULATE */
 
 #ifdef MG_EMULATE
@@ -1949,14 +2108,18 @@ MG_DEV int mg_cut(int64_t extent, int64_t i, int64_t chunk) {
 /* -------------------------------------------------------------------------------------------------- >>tiles
    A tile holds ROWS x COLS elements of T (extents after padding) in shared memory: element (r, c) at r * PITCH + c, or,
    transposed, at c * PITCH + r.  PITCH * sizeof(T) is an odd multiple of 16 bytes wherever ldmatrix may read it: eight
-   consecutive rows then start in eight different groups of banks. */
+   consecutive rows then start in eight different groups of banks.  PITCH 0: swizzled, without padding, as warpgroup products
+   read it: panels of 64 elements (128 bytes) a line, each of all lines; the 16-byte piece j of line o stands where piece
+   j ^ (o % 8) would.  Such a tile starts at a multiple of 1024 bytes. */
 template<class TYPE, int ROWS_, int COLS_, int PITCH_, bool TRANS_> struct mg_tile {
   typedef TYPE T;
-  enum { ROWS = ROWS_, COLS = COLS_, PITCH = PITCH_ };
+  enum { ROWS = ROWS_, COLS = COLS_, PITCH = PITCH_, LINES = TRANS_ ? COLS_ : ROWS_, ACROSS = TRANS_ ? ROWS_ : COLS_ };
   static constexpr bool TRANS = TRANS_;
+  static_assert(PITCH > 0 || (sizeof(TYPE) == 2 && ACROSS % 64 == 0), "a swizzled tile has whole panels of 64 elements of 16 bits");
   T *p;
   MG_DEV explicit mg_tile(unsigned char *at) : p((T *)at) {}
-  MG_DEV T *place(int r, int c) const { return p + (TRANS ? c * PITCH + r : r * PITCH + c); }
+  static MG_DEV int offset(int line, int i) { return PITCH > 0 ? line * PITCH + i : i / 64 * (LINES * 64) + line * 64 + ((i / 8 ^ line) & 7) * 8 + i % 8; }
+  MG_DEV T *place(int r, int c) const { return p + (TRANS ? offset(c, r) : offset(r, c)); }
   MG_DEV mg_num at(int r, int c) const { return mg_widen(*place(r, c)); }
   /* Elements (r, c) and (r, c + 1), c even: one read of shared memory where they are 16-bit neighbours. */
   MG_DEV void pair(int r, int c, mg_num &first, mg_num &second) const {
@@ -1998,15 +2161,15 @@ MG_DEV void mg_load_tile(const TILE &to, const typename TILE::T *from, int64_t o
   if constexpr (VEC) {
     static_assert(INNER % E == 0, "a row of a tile is a whole number of 16-byte pieces");
     constexpr int ROW = INNER / E, UNITS = OUTER * ROW;
-    if constexpr (THREADS % ROW == 0) { /* whole rows a pass: a thread's places differ by constants */
+    if constexpr (THREADS % ROW == 0 && (TILE::PITCH > 0 || THREADS / ROW % 8 == 0)) { /* whole rows a pass: a thread's places differ by constants */
       const int o = me / ROW, i = me % ROW * E;
       const T *const get = mg_once(from + o * outer_stride + i);
-      T *const put = to.p + o * TILE::PITCH + i;
+      T *const put = to.p + TILE::offset(o, i);
       MG_UNROLL_BY(8)
       for (int u0 = 0; u0 < UNITS; u0 += THREADS)
         if (UNITS % THREADS == 0 || u0 + me < UNITS) {
-          const int left = u0 / ROW + o < outer ? inner - i : 0, n = left < 0 ? 0 : left > E ? E : left;
-          mg_cp_async16(put + u0 / ROW * TILE::PITCH, n ? get + u0 / ROW * outer_stride : from, n * (int)sizeof(T));
+          const int left = outer == OUTER && inner == INNER ? E : u0 / ROW + o < outer ? inner - i : 0, n = left < 0 ? 0 : left > E ? E : left;
+          mg_cp_async16(put + u0 / ROW * (TILE::PITCH > 0 ? TILE::PITCH : 64), n ? get + u0 / ROW * outer_stride : from, n * (int)sizeof(T));
         }
     } else {
       MG_UNROLL_BY(8)
@@ -2014,8 +2177,8 @@ MG_DEV void mg_load_tile(const TILE &to, const typename TILE::T *from, int64_t o
         const int u = u0 + me;
         if (UNITS % THREADS == 0 || u < UNITS) {
           const int o = u / ROW, i = u % ROW * E;
-          const int left = o < outer ? inner - i : 0, n = left < 0 ? 0 : left > E ? E : left;
-          mg_cp_async16(to.p + o * TILE::PITCH + i, n ? from + o * outer_stride + i : from, n * (int)sizeof(T));
+          const int left = outer == OUTER && inner == INNER ? E : o < outer ? inner - i : 0, n = left < 0 ? 0 : left > E ? E : left;
+          mg_cp_async16(to.p + TILE::offset(o, i), n ? from + o * outer_stride + i : from, n * (int)sizeof(T));
         }
       }
     }
@@ -2024,7 +2187,7 @@ MG_DEV void mg_load_tile(const TILE &to, const typename TILE::T *from, int64_t o
       const int o = u / INNER, i = u % INNER;
       T v = mg_narrow<T>(mg_zero());
       if (o < outer && i < inner) v = mg_ldg(from + o * outer_stride + i * inner_stride);
-      to.p[o * TILE::PITCH + i] = v;
+      to.p[TILE::offset(o, i)] = v;
     }
   }
 }
@@ -2045,14 +2208,22 @@ template<class TILE, int THREADS> MG_DEV void mg_fill(const TILE &t, mg_num v) {
    An M x N product on WM x WN x WK warps: WM x WN of them tile it, WK split the contraction, in steps of 16.  A warp owns
    MT x NT tiles of 16 x 8.  Element i of a lane's fragments (i = 4 * tile + k) lies at (row(i), col(i)); places beyond M
    or N compute with clamped operands and are never stored.  With CHAIN the warps of a row split the contraction: each owns
-   the columns of a product on WM x WK warps that it takes as its left operand. */
-template<int M_, int N_, int WM, int WN_, int WK_, bool CHAIN = false> struct mg_acc {
+   the columns of a product on WM x WK warps that it takes as its left operand.  With GROUP four consecutive warps, a
+   warpgroup, own 64 neighbouring rows and the same columns. */
+template<int M_, int N_, int WM, int WN_, int WK_, bool CHAIN = false, bool GROUP_ = false> struct mg_acc {
   enum { M = M_, N = N_, WN = WN_, WK = WK_, RUN = 2, ROWS = 2 * ((M + 16 * WM - 1) / (16 * WM)), MT = (M + 16 * WM - 1) / (16 * WM), NT = (N + 8 * WN - 1) / (8 * WN), COUNT = MT * NT * 4 };
   static constexpr bool ALL_ROWS = WM * MT * 16 == M, ALL_COLS = WN * NT * 8 == N; /* no place lies beyond M, beyond N */
   mg_num c[MT * NT][4];
-  static MG_DEV int warp_k() { return WK == 1 ? 0 : CHAIN ? mg_warp() % WK : mg_warp() / (WM * WN); }
-  static MG_DEV int row0() { return WM == 1 ? 0 : (CHAIN ? mg_warp() / WK : mg_warp() % (WM * WN) / WN) * (MT * 16); }
-  static MG_DEV int col0() { return WN == 1 ? 0 : mg_warp() % WN * (NT * 8); }
+  static constexpr bool GROUP = GROUP_;
+  static_assert(!GROUP || (WM % 4 == 0 && MT == 1 && ALL_ROWS), "a warpgroup owns 64 rows, a warp 16 of them");
+  static MG_DEV int unit() { return GROUP ? mg_warp() / 4 : mg_warp(); } /* what is dealt out: a warpgroup or a warp */
+  static MG_DEV int warp_k() { return WK == 1 ? 0 : CHAIN ? unit() % WK : mg_warp() / (WM * WN); }
+  static MG_DEV int warp_n() { return WN == 1 ? 0 : unit() % WN; }
+  static MG_DEV int row0() {
+    if constexpr (GROUP) return (CHAIN ? unit() / WK : unit() % (WM / 4 * WN) / WN) * 64 + mg_warp() % 4 * 16;
+    else return WM == 1 ? 0 : (CHAIN ? mg_warp() / WK : mg_warp() % (WM * WN) / WN) * (MT * 16);
+  }
+  static MG_DEV int col0() { return warp_n() * (NT * 8); }
   static MG_DEV int row(int i) { return row0() + i / 4 / NT * 16 + mg_lane() / 4 + (i & 2) * 4; }
   static MG_DEV int col(int i) { return col0() + i / 4 % NT * 8 + mg_lane() % 4 * 2 + (i & 1); }
   static MG_DEV bool within(int i, int cols) { return (ALL_COLS && cols == N) || col(i) < cols; }
@@ -2248,6 +2419,48 @@ template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract(AC
       mgi_contract_step<T>(acc, a, right, col0, k);
     }
   }
+}
+/* What a warpgroup multiplies with: the element (k, n) of a swizzled tile, k and n multiples of 16, n % 64 + columns within
+   a panel if the panels run along n. */
+template<class TILE> MG_DEV const typename TILE::T *mgi_group_place(const TILE &t, int k, int n) {
+  static_assert(TILE::PITCH == 0, "warpgroups read swizzled tiles");
+  const int line = TILE::TRANS ? n : k, i = TILE::TRANS ? k : n;
+  return t.p + i / 64 * (TILE::LINES * 64) + line * 64 + i % 64;
+}
+/* Columns from J of acc += a right over 16 * STEPS of the contraction, from k0; the first step writes acc if CLEAR. */
+template<class T, int STEPS, bool CLEAR, int J, class ACC, class TILE> MG_DEV void mgi_group_columns(ACC &acc, const uint32_t (&a)[STEPS][4], const TILE &right, int k0) {
+  if constexpr (J < ACC::NT) {
+    constexpr int LEFT = (ACC::NT - J) * 8, N = LEFT >= 128 ? 128 : LEFT >= 64 ? 64 : LEFT >= 32 ? 32 : 16;
+    MG_UNROLL
+    for (int s = 0; s < STEPS; s++) mg_group_mma<T, N, !TILE::TRANS, TILE::LINES * 128>(&acc.c[J], a[s], mgi_group_place(right, k0 + s * 16, ACC::col0() + J * 8), !CLEAR || s > 0);
+    mgi_group_columns<T, STEPS, CLEAR, J + N / 8>(acc, a, right, k0);
+  }
+}
+template<class T, int STEPS, bool CLEAR, class ACC, class TILE> MG_DEV void mgi_group_contract(ACC &acc, const uint32_t (&a)[STEPS][4], const TILE &right, int k0) {
+  static_assert(ACC::GROUP && ACC::ALL_COLS && (ACC::NT * 8 % 64 == 0 || ACC::NT == 2 || ACC::NT == 4), "16, 32 or a multiple of 64 columns a warpgroup");
+  mg_group_fence();
+  mgi_group_columns<T, STEPS, CLEAR, 0>(acc, a, right, k0);
+  mg_group_commit();
+  mg_group_wait(acc.c);
+}
+/* acc = left right (CLEAR) or acc += left right by warpgroups over K, a multiple of 16; `right` is a swizzled tile. */
+template<class T, int K, bool CLEAR, class ACC, class L, class TILE> MG_DEV void mg_group_contract(ACC &acc, const L &left, const mg_right_tile<TILE> &right) {
+  static_assert(K % 16 == 0 && ACC::WK == 1, "whole steps of 16, all of them in every warpgroup");
+  uint32_t a[K / 16][4];
+  MG_UNROLL
+  for (int s = 0; s < K / 16; s++) left.template fragment<true>(a[s], ACC::row0(), s * 16);
+  mgi_group_contract<T, K / 16, CLEAR>(acc, a, right.t, 0);
+}
+/* acc += p right by warpgroups, as mg_contract_chain. */
+template<class T, class P, class ACC, class TILE> MG_DEV void mg_group_chain(ACC &acc, const P &p, const mg_right_tile<TILE> &right) {
+  static_assert(P::GROUP && P::ALL_COLS && P::NT % 2 == 0 && (int)P::WN == (int)ACC::WK, "a warpgroup owns whole steps of 16 columns, and the same rows");
+  uint32_t a[P::NT / 2][4];
+  MG_UNROLL
+  for (int j = 0; j < P::NT; j++) {
+    a[j / 2][j % 2 * 2] = mg_narrow2<T>(p.c[j][0], p.c[j][1]);
+    a[j / 2][j % 2 * 2 + 1] = mg_narrow2<T>(p.c[j][2], p.c[j][3]);
+  }
+  mgi_group_contract<T, P::NT / 2, false>(acc, a, right.t, P::col0());
 }
 /* The same where K is the warp's own part of the contraction. */
 template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_own(ACC &acc, const L &left, const R &right) {
@@ -2620,7 +2833,7 @@ template<class ACC> struct mg_row_shift {
     MG_UNROLL
     for (int k = 0; k < ACC::ROWS; k++) {
       const int r = ACC::row0() + k / 2 * 16 + k % 2 * 8 + mg_lane() / 4;
-      if (mg_lane() % 4 == 0 && r < ACC::M) shared.put(mg_warp() % ACC::WN, r, m[k]);
+      if (mg_lane() % 4 == 0 && r < ACC::M) shared.put(ACC::warp_n(), r, m[k]);
     }
     mg_sync();
     MG_UNROLL
@@ -2641,7 +2854,7 @@ template<class ACC> struct mg_row_shift {
     for (int k = 0; k < ACC::ROWS; k++) {
       const int r = ACC::row0() + k / 2 * 16 + k % 2 * 8 + mg_lane() / 4;
       const mg_num v[1] = {m[k]};
-      if (mg_lane() % 4 == 0 && r < ACC::M && mg_warp() % ACC::WN == 0) sink.template put<1>(r, 0, v, 1);
+      if (mg_lane() % 4 == 0 && r < ACC::M && ACC::warp_n() == 0) sink.template put<1>(r, 0, v, 1);
     }
   }
 };
@@ -2670,7 +2883,7 @@ template<class ACC> struct mg_fragment_sum {
       v = v + mg_shfl_xor(v, 2);
       if (mg_lane() % 4 == 0 && r < ACC::M) {
         if (ACC::WN == 1) out.put(r, 0, v);
-        else scratch.put(mg_warp() % ACC::WN, r, v);
+        else scratch.put(ACC::warp_n(), r, v);
       }
     }
     if (ACC::WN > 1) {
@@ -5761,6 +5974,7 @@ typedef struct mgi_cu_kernel {
   int64_t merge_bytes;       /* of the parts of one block in the workspace */
   char group_size[400], group_rank[400], group[800]; /* texts: blocks a group, this one's place in it, the group */
   uint8_t *late;             /* by operator: it stands behind the merge */
+  int by_group;              /* 1: warpgroups multiply, where they can (mgi_cu_group_why) */
   uint8_t own[MG_MAX_AXES + 1]; /* by loop: every warp has a ring of its own */
   uint8_t parts[MG_MAX_AXES + 1]; /* by loop: every warp brings its part of the block's ring */
   int ring_obj[MG_MAX_AXES + 1]; /* by loop: its ring's piece */
@@ -5771,7 +5985,7 @@ typedef struct mgi_cu_kernel {
   mgi_cu_entry want[MGI_CU_WANTS]; /* what was materialised when it was needed, and for which operator */
   int n_want;
   uint8_t *tiled;            /* by elementwise operator: as written it makes a tile of its own */
-  uint8_t *dense;            /* by tensor: its tile has no padding (>>layouts) */
+  uint8_t *dense;            /* by tensor: its tile has no padding: 1 (>>layouts), 2 swizzled */
   uint8_t *rule;             /* by tensor: the row of MGI_CU_RULES that it lives by */
   uint32_t lent;             /* a settled exponential that other expressions of its shape read too, or 0 */
   mgi_cu_how how;            /* the schedule */
@@ -5848,6 +6062,7 @@ MGI_FN void mgi_cu_arrive_to(mgi_cu_kernel *K, int group) {
   for (int k = 0; k < K->n_obj; k++)
     if (K->obj[k].pending && (!newer || K->obj[k].pending <= group)) K->obj[k].pending = 0, K->obj[k].written = any = 1;
   if (any) mgi_cu_line(K, "mg_cp_async_wait<%d>();", newer);
+  if (any && K->by_group) mgi_cu_line(K, "mg_group_publish();");
 }
 MGI_FN void mgi_cu_arrive(mgi_cu_kernel *K) { mgi_cu_arrive_to(K, MGI_CU_SOME); }
 MGI_FN void mgi_cu_obj_touch(mgi_cu_kernel *K, int obj, int write) {
@@ -5895,7 +6110,8 @@ MGI_FN void mgi_cu_lay_out(mgi_cu_kernel *K) {
     tight[k] = steps;
     loose[k] = barriers;
   }
-  const int64_t least = mg_memory_plan(tight, K->n_obj, 128, NULL), room = mg_memory_plan(loose, K->n_obj, 128, NULL);
+  const int align = K->by_group ? 1024 : 128;
+  const int64_t least = mg_memory_plan(tight, K->n_obj, align, NULL), room = mg_memory_plan(loose, K->n_obj, align, NULL);
   if (least < 0 || room < 0) {
     mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory, or more than 2^62 bytes of shared memory");
     return;
@@ -6337,7 +6553,7 @@ MGI_FN int64_t mgi_cu_load_tile_shape(mgi_cu_kernel *K, uint32_t op) {
   int rows = mgi_cu_pad_to(v->rows, v->contracted_rows ? 16 : v->trans ? e : 1), cols = mgi_cu_pad_to(v->cols, v->contracted_cols ? 16 : v->trans ? 1 : e);
   int inner = v->trans ? rows : cols, outer = v->trans ? cols : rows, bytes = mg_dtype_bytes(up->dtype), pitch = K->dense[t] ? mgi_cu_pad_to(inner, e) : mgi_cu_pitch(inner, bytes);
   char type[200];
-  snprintf(type, sizeof type, "mg_tile<%s, %d, %d, %d, %s>", mgi_cu_type[up->dtype], rows, cols, pitch, v->trans ? "true" : "false");
+  snprintf(type, sizeof type, "mg_tile<%s, %d, %d, %d, %s>", mgi_cu_type[up->dtype], rows, cols, K->dense[t] == 2 ? 0 : pitch, v->trans ? "true" : "false");
   if (K->pass >= 0) mgi_cu_str_put(&K->decl, "  typedef %s T_%s;\n", type, mgi_cu_tname(K->b, t));
   v->pitch = pitch * bytes;
   return (int64_t)outer * pitch * bytes;
@@ -6544,6 +6760,11 @@ MGI_FN void mgi_cu_load_ahead(mgi_cu_kernel *K, uint32_t loop) {
 }
 
 /* ---- matmul */
+/* The type of a product's accumulator. */
+MGI_FN const char *mgi_cu_acc_type(const mgi_cu_kernel *K, int rows, int cols, int chain, char *out, size_t n) {
+  snprintf(out, n, "mg_acc<%d, %d, %d, %d, %d%s%s>", rows, cols, K->wm, chain ? 1 : K->wn, chain ? K->wn : K->wk, chain ? ", true" : K->by_group ? ", false" : "", K->by_group ? ", true" : "");
+  return out;
+}
 MGI_FN int mgi_cu_swaps_last(const mg_op_node *o, int rank) {
   if (o->code != MG_OP_TRANSPOSE || rank < 2) return 0;
   for (int d = 0; d < rank - 2; d++)
@@ -6596,6 +6817,64 @@ MGI_FN uint32_t mgi_cu_squared(const mgi_cu_kernel *K, uint32_t op) {
   if (o->code != MG_OP_SUM || !K->own[o->scope] || !(p->code == MG_OP_SQR || (p->code == MG_OP_MUL && p->in[0].id == p->in[1].id))) return 0;
   const uint32_t load = mgi_cu_plain_load(K, p->in[0].id, &swapped);
   return load && !swapped && K->b->tensors[K->b->ops[load].out[0].id].dtype != MG_F32 ? load : 0;
+}
+/* Why operator k is no product that warpgroups make; "" if they do.  Its left operand comes in registers, its right operand from a
+   load's tile, which has to be swizzled: whole panels of 64 neighbours. */
+MGI_FN const char *mgi_cu_group_why(const mgi_cu_kernel *K, uint32_t k) {
+  const mg_op_node *o = &K->b->ops[k];
+  int swapped;
+  if (o->code != MG_OP_MATMUL) return "it is no matmul";
+  const mg_dtype type = K->b->tensors[o->in[0].id].dtype;
+  const mgi_cu_val_info *v = &K->v[o->out[0].id];
+  const int cols = v->chain ? v->cols : v->cols / K->wn, depth = K->v[o->in[0].id].cols;
+  if (type == MG_F32 || type != K->b->tensors[o->in[1].id].dtype) return "its operands are not of one 16-bit type";
+  const uint32_t load = mgi_cu_plain_load(K, o->in[1].id, &swapped);
+  if (!load) return "its right operand is no load";
+  const mgi_cu_val_info *l = &K->v[K->b->ops[load].out[0].id];
+  const int down = mgi_cu_load_trans(K, load);
+  if ((down ? l->rows : l->cols) % 64 || (down ? l->cols : l->rows) % 16) return "its right operand has no whole panels of 64 neighbours in memory, by 16";
+  if (depth % 16 || (v->chain && depth % (16 * K->wn))) return "its contraction is no whole number of steps of 16";
+  if ((!v->chain && v->cols % K->wn) || (cols != 16 && cols != 32 && cols % 64)) return "a warpgroup has not 16, 32 or a multiple of 64 columns of it";
+  return "";
+}
+/* Registers that the products take, if warpgroups make them: accumulators, and left operands of the one with the most. */
+MGI_FN int mgi_cu_group_registers(const mgi_cu_kernel *K) {
+  int sum = 0, most = 0;
+  for (uint32_t k = 1; k < K->b->n_ops; k++) {
+    const mg_op_node *o = &K->b->ops[k];
+    if (!mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) continue;
+    const mgi_cu_val_info *v = &K->v[o->out[0].id];
+    const int left = K->v[o->in[0].id].cols / (v->chain ? K->wn : 1) / 4;
+    sum += v->cols / (v->chain ? 1 : K->wn) / 2;
+    if (left > most) most = left;
+  }
+  return sum + most;
+}
+/* The plan's mma=warpgroup: obeyed, or refused with the reason. */
+MGI_FN void mgi_cu_group_analyse(mgi_cu_kernel *K) {
+  const char *mma = mg_plan_get(K->b, "mma"), *why = "there is no product";
+  const int room = 65536 / K->threads < 256 ? 65536 / K->threads : 255, some = K->em->st == MG_OK;
+  int taken = 0, swapped;
+  if (!some || !mma || !strcmp(mma, "warp")) return;
+  if (strcmp(mma, "warpgroup")) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's mma=%.40s: want warp or warpgroup", mma);
+  else if (strcmp(K->em->arch, "sm_90a")) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's mma=warpgroup: %.20s has no products of warpgroups, sm_90a has", K->em->arch);
+  else if (K->wk != 1 || K->wm % 4) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's mma=warpgroup: want warps_k=1 and warps_m a multiple of 4, not %d and %d", K->wk, K->wm);
+  for (uint32_t k = 1; k < K->b->n_ops && K->em->st == MG_OK; k++) {
+    const mg_op_node *o = &K->b->ops[k];
+    if (!mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) continue;
+    const mgi_cu_val_info *v = &K->v[o->out[0].id];
+    if (v->rows != 16 * K->wm) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's mma=warpgroup: '%.60s' has %d rows a block, %d warps want %d", mgi_cu_tname(K->b, o->out[0].id), v->rows, K->wm, 16 * K->wm);
+    const char *no = mgi_cu_group_why(K, k);
+    if (*no) why = no;
+    else taken++;
+  }
+  if (K->em->st == MG_OK && !taken) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's mma=warpgroup: no product is one for them: %s", why);
+  if (K->em->st == MG_OK && mgi_cu_group_registers(K) > room - 24)
+    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's mma=warpgroup: products take %d registers a thread, %d threads leave %d: use smaller tiles", mgi_cu_group_registers(K), K->threads, room - 24);
+  if (K->em->st != MG_OK) return;
+  K->by_group = 1;
+  for (uint32_t k = 1; k < K->b->n_ops; k++)
+    if (mgi_cu_is_op(&K->b->ops[k], MG_OP_MATMUL, MG_OP_MATMUL) && !*mgi_cu_group_why(K, k)) K->dense[K->b->ops[mgi_cu_plain_load(K, K->b->ops[k].in[1].id, &swapped)].out[0].id] = 2;
 }
 /* Text of a matmul operand.  `contracted`: its valid extent along the contraction. */
 MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left, mg_dtype type, const char *contracted) {
@@ -6665,7 +6944,8 @@ MGI_FN void mgi_cu_shift_declare(mgi_cu_kernel *K) {
   if (K->shift_declared) return;
   K->shift_declared = 1;
   K->agreed = 0;
-  mgi_cu_str_put(&K->decl, "  mg_row_shift<mg_acc<%d, %d, %d, %d, 1>> shift_%s;\n", p->rows, p->cols, K->wm, K->wn, mgi_cu_tname(K->b, K->shift));
+  char type[100];
+  mgi_cu_str_put(&K->decl, "  mg_row_shift<%s> shift_%s;\n", mgi_cu_acc_type(K, p->rows, p->cols, 0, type, sizeof type), mgi_cu_tname(K->b, K->shift));
   mgi_cu_line(K, "shift_%s.init();", mgi_cu_tname(K->b, K->shift));
 }
 /* Replaces the product's fragments by t's elements. */
@@ -6830,9 +7110,10 @@ MGI_FN void mgi_cu_acc_declare(mgi_cu_kernel *K, uint32_t t) {
   mgi_cu_val_info *v = &K->v[t];
   const char *name = mgi_cu_tname(K->b, t);
   snprintf(v->var, sizeof v->var, "acc_%.70s", name);
-  if (v->chain) mgi_cu_str_put(&K->decl, "  typedef mg_acc<%d, %d, %d, 1, %d, true> A_%s;\n  A_%s acc_%s;\n", v->rows, v->cols, K->wm, K->wn, name, name, name);
-  else if (mgi_cu_turned(K, t)) mgi_cu_str_put(&K->decl, "  typedef mg_acc_turned<%d, %d, %d> A_%s;\n  A_%s acc_%s;\n", v->rows, v->cols, K->wk, name, name, name);
-  else mgi_cu_str_put(&K->decl, "  typedef mg_acc<%d, %d, %d, %d, %d> A_%s;\n  A_%s acc_%s;\n", v->rows, v->cols, K->wm, K->wn, K->wk, name, name, name);
+  char type[100];
+  if (!v->chain && mgi_cu_turned(K, t)) snprintf(type, sizeof type, "mg_acc_turned<%d, %d, %d>", v->rows, v->cols, K->wk);
+  else mgi_cu_acc_type(K, v->rows, v->cols, v->chain != 0, type, sizeof type);
+  mgi_cu_str_put(&K->decl, "  typedef %s A_%s;\n  A_%s acc_%s;\n", type, name, name, name);
   K->registers += (mgi_cu_pad_to(v->rows, 16 * K->wm) / (16 * K->wm)) * (mgi_cu_pad_to(v->cols, 8 * (v->chain ? 1 : K->wn)) / (8 * (v->chain ? 1 : K->wn))) * 4;
   if (K->registers > 224) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "matmul", "accumulators take %d registers a thread, more than 224: use more warps or smaller tiles", K->registers);
 }
@@ -6862,6 +7143,7 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
   uint32_t t = o->out[0].id;
   mgi_cu_val_info *v = &K->v[t];
   int pairs = o->code == MG_OP_MATMUL ? 1 : 2;
+  const int group = K->by_group && !*mgi_cu_group_why(K, op);
   char name[100];
   snprintf(name, sizeof name, "acc_%.70s", mgi_cu_tname(K->b, v->into ? v->into : t));
   if (v->split) {
@@ -6886,7 +7168,7 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
   if (!v->in_place) {
     mgi_cu_acc_declare(K, t);
     mgi_cu_quote(K, o);
-    mgi_cu_line(K, "acc_%s.zero();", mgi_cu_tname(K->b, t));
+    if (!group || v->chain) mgi_cu_line(K, "acc_%s.zero();", mgi_cu_tname(K->b, t));
   }
   for (int k = 0; k < pairs; k++) {
     uint32_t a = o->in[k].id, b = o->in[k + pairs].id;
@@ -6901,7 +7183,7 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
       mgi_cu_begin(K);
       mgi_cu_operand(K, &r, b, 0, type, end);
       if (v->in_place) mgi_cu_quote(K, o);
-      mgi_cu_line(K, "mg_contract_chain<%s>(%s, %s, %s);", mgi_cu_type[type], name, K->v[a].var, mgi_cu_str_text(&r));
+      mgi_cu_line(K, "mg_%s_chain<%s>(%s, %s, %s);", group ? "group" : "contract", mgi_cu_type[type], name, K->v[a].var, mgi_cu_str_text(&r));
       free(r.s);
       continue;
     }
@@ -6927,6 +7209,7 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     mgi_cu_operand(K, &l, a, 1, type, end);
     mgi_cu_operand(K, &r, b, 0, type, end);
     if (type == MG_F32) mgi_cu_line(K, "mg_contract_fma(%s, %s, %s, %s);", name, end, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+    else if (group) mgi_cu_line(K, "mg_group_contract<%s, %d, %s>(%s, %s, %s);", mgi_cu_type[type], depth, v->in_place ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     else mgi_cu_line(K, "mg_contract%s<%s, %d>(%s, %s, %s);", K->own[o->scope] ? "_own" : "", mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     free(l.s);
     free(r.s);
@@ -7092,7 +7375,8 @@ MGI_FN void mgi_cu_reduce_declare(mgi_cu_kernel *K, uint32_t op) {
   const mgi_cu_val_info *in = &K->v[o->in[0].id];
   const char *name = mgi_cu_tname(K->b, o->out[0].id);
   if (K->v[o->out[0].id].chain) {
-    mgi_cu_str_put(&K->decl, "  mg_fragment_sum<mg_acc<%d, %d, %d, %d, 1>> red_%s;\n", in->rows, in->cols, K->wm, K->wn, name);
+    char type[100];
+    mgi_cu_str_put(&K->decl, "  mg_fragment_sum<%s> red_%s;\n", mgi_cu_acc_type(K, in->rows, in->cols, 0, type, sizeof type), name);
     return;
   }
   const char *what = o->code == MG_OP_MAX ? "mg_by_max" : "mg_by_sum";
@@ -7489,7 +7773,7 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
     }
     ring->load[ring->n] = k;
     ring->at[ring->n++] = ring->stage;
-    ring->stage += (mgi_cu_load_tile_shape(K, k) + 127) / 128 * 128;
+    ring->stage += K->by_group ? (mgi_cu_load_tile_shape(K, k) + 1023) / 1024 * 1024 : (mgi_cu_load_tile_shape(K, k) + 127) / 128 * 128;
   }
   if (!ring->n) return;
   mgi_cu_begin(K);
@@ -7628,6 +7912,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
   K->loop = loop;
   mgi_cu_begin(K);
   if (ring->n && K->stages > 1) mgi_cu_line(K, "mg_cp_async_wait<%d>();", K->stages - 2);
+  if (ring->n && K->stages > 1 && K->by_group) mgi_cu_line(K, "mg_group_publish();");
   if (K->own[loop] || K->parts[loop]) mgi_cu_line(K, "mg_sync_warp();");
   else mgi_cu_barrier(K);
   if (ring->n && K->stages > 1) {
@@ -7639,6 +7924,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     mgi_cu_line(K, K->own[loop] ? "load_%s(step, 0);" : "load_%s(i_%s, 0);", L, L);
     mgi_cu_line(K, "mg_cp_async_commit();");
     mgi_cu_line(K, "mg_cp_async_wait<0>();");
+    if (K->by_group) mgi_cu_line(K, "mg_group_publish();");
     if (K->own[loop] || K->parts[loop]) mgi_cu_line(K, "mg_sync_warp();");
     else mgi_cu_barrier(K);
   }
@@ -8104,6 +8390,7 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
     if (!found) K->wn = wn, K->wk = wk;
   }
   if (given) mgi_cu_chain_analyse(K);
+  mgi_cu_group_analyse(K);
   mgi_cu_own_analyse(K);
   mgi_cu_split_analyse(K);
   mgi_cu_strip_analyse(K);
@@ -8515,6 +8802,7 @@ MGI_FN void mgi_cu_pitches_given(mgi_cu_kernel *K) {
     while (t < b->n_tensors && (strncmp(mgi_cu_tname(b, t), key, (size_t)(dot - key)) || mgi_cu_tname(b, t)[dot - key])) t++;
     if (t == b->n_tensors || mgi_cu_producer(K, t)->code != MG_OP_LOAD) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=%.20s: there is no such load", key, b->plan[k].value);
     else if (strcmp(b->plan[k].value, "dense")) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=%.20s: want dense", key, b->plan[k].value);
+    else if (K->dense[t] == 2) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=dense: a product of warpgroups reads that tile swizzled", key);
     else K->dense[t] = 1;
   }
 }
@@ -8569,13 +8857,14 @@ MGI_FN void mgi_cu_plan_say(mgi_cu_kernel *K) {
   if (32 * K->wm * K->wn * K->wk == K->threads) /* without a product nobody splits the warps */
     mgi_cu_str_put(s, "%d warps_m %d\n%d warps_n %d\n%d warps_k %d\n", K->number, K->wm, K->number, K->wn, K->number, K->wk);
   if (own) mgi_cu_str_put(s, "%d ring warp\n", K->number);
+  if (K->by_group) mgi_cu_str_put(s, "%d mma warpgroup\n", K->number);
   if (K->merged && !K->cluster) mgi_cu_str_put(s, "%d merge workspace\n", K->number);
   if (!K->ahead) mgi_cu_str_put(s, "%d ahead 0\n", K->number);
   mgi_cu_str_put(s, "%d schedule %s\n", K->number, mgi_cu_how_name[K->how]);
   for (uint32_t t = 1; t < b->n_tensors; t++)
     if (K->rule[t]) mgi_cu_str_put(s, "%d %s.at %s\n", K->number, mgi_cu_tname(b, t), mgi_cu_rules[K->rule[t]].word);
   for (uint32_t t = 1; t < b->n_tensors; t++)
-    if (K->dense[t]) mgi_cu_str_put(s, "%d %s.in dense\n", K->number, mgi_cu_tname(b, t));
+    if (K->dense[t] == 1) mgi_cu_str_put(s, "%d %s.in dense\n", K->number, mgi_cu_tname(b, t));
 }
 /* The program's text with these plans, as far as a plan has room: what is left out is decided again the same way. */
 MGI_FN mg_status mgi_cu_planned_text(mgi_cu_emit *em, char **text) {

@@ -1754,7 +1754,10 @@ typedef struct mgi_se_mkernel {
   mgi_se_mop op[MGI_SE_MOPS];
   int64_t blocks, iters, group; /* group: blocks that share a result */
 } mgi_se_mkernel;
-typedef struct mgi_se_plan { int stages, warps_m, warps_n, warps_k; int64_t shared; int feasible, own, parts; } mgi_se_plan; /* own: rings of warps; parts: of chained products; feasible: 2: parts too large for a cluster's shared memory */
+typedef struct mgi_se_plan { int stages, warps_m, warps_n, warps_k; int64_t shared; int feasible, own, parts, group; } mgi_se_plan; /* own: rings of warps; parts: of chained products; group: products of warpgroups; feasible: 2: parts too large for a cluster's shared memory */
+
+/* What a byte from L2 and a microsecond of one SM's arithmetic add to a kernel's time, about where it is. */
+typedef struct mgi_se_rates { double mem, comp; int warps_m, warps_n; } mgi_se_rates;
 
 static int64_t mgi_se_up(int64_t x, int64_t m) { return (x + m - 1) / m * m; }
 static int64_t mgi_se_elems(const mgi_se_mop *o) {
@@ -1934,8 +1937,31 @@ static int mgi_se_unshifted(const mgi_se_mkernel *k) {
   return 0;
 }
 
-static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu) {
-  mgi_se_plan p = { 2, 1, 1, 1, 0, 1, 0, 0 };
+/* Whether warpgroups can make all products, on these warps (mirage_cuda.cuh, mgi_cu_group_why): 64 rows each, their right
+   operands in tiles of whole panels of 64 neighbours; and the registers that they take. */
+static int mgi_se_grouped(const mgi_se_mkernel *k, const mgi_se_plan *p) {
+  const int threads = 32 * p->warps_m * p->warps_n;
+  int64_t sum = 0, most = 0;
+  if (p->warps_m % 4 || p->warps_k != 1 || threads > 512) return 0;
+  for (int i = 0; i < k->n; i++) {
+    const mgi_se_mop *o = &k->op[i], *r;
+    if (o->code != MG_OP_MATMUL) continue;
+    int64_t m, n, c, b;
+    mgi_se_matmul_size(k, o, &m, &n, &c, &b);
+    r = &k->op[o->in[1]];
+    const int chain = mgi_se_made(k, o->in[0]);
+    const int64_t cols = chain ? n : n / p->warps_n, deep = chain ? c / p->warps_n : c;
+    if (r->code != MG_OP_LOAD || r->esize != 2 || k->op[o->in[0]].esize != 2 || r->rank < 2 || r->inner < r->rank - 2 || (chain && (o->trips != k->op[o->in[0]].trips || !mgi_se_chained(k, p, i)))) return 0;
+    if (m != 16 * p->warps_m || r->d[r->inner] % 64 || r->d[2 * r->rank - 3 - r->inner] % 16 || n % p->warps_n || c % (chain ? 16 * p->warps_n : 16) || (cols != 16 && cols != 32 && cols % 64)) return 0;
+    sum += cols / 2;
+    if (deep / 4 > most) most = deep / 4;
+  }
+  return sum && sum + most <= (65536 / threads < 255 ? 65536 / threads : 255) - 24;
+}
+
+/* The plan with products of warps (across 0), or with those of warpgroups, which mgi_se_grouped allows: `across` of them share the columns. */
+static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, int across) {
+  mgi_se_plan p = { 2, 1, 1, 1, 0, 1, 0, 0, 0 };
   int64_t m = 0, n = 0, c = 0, work = 0, acc = 0, ring = 0, once = 0;
   for (int i = 0; i < k->n; i++) {
     const mgi_se_mop *o = &k->op[i];
@@ -1993,6 +2019,16 @@ static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu) {
     p = c, chained = 1;
     once -= mgi_se_up(k->op[o->in[0]].d[k->op[o->in[0]].rank - 2], 16) * (mgi_se_up(k->op[o->in[0]].d[k->op[o->in[0]].rank - 1], 8) * 2 + 16);
   }
+  if (across) {
+    p.warps_m = (int)(m / 16), p.warps_n = across, p.warps_k = 1, p.group = 1;
+    for (int i = 0; i < k->n; i++) chained |= k->op[i].code == MG_OP_MATMUL && mgi_se_made(k, k->op[i].in[0]);
+    for (int i = 0; i < k->n; i++) /* no padding */
+      for (int q = 0; q < k->n; q++)
+        if (k->op[q].code == MG_OP_MATMUL && k->op[q].in[1] == i) {
+          *(k->op[i].inloop ? &ring : &once) -= mgi_se_elems(&k->op[i]) / k->op[i].d[k->op[i].inner] * 16;
+          break;
+        }
+  }
   if (!chained && acc / (p.warps_m * p.warps_n) > 4096) p.feasible = 0; /* 128 registers a thread in accumulators */
   int64_t merge = 0; /* partial fragments of the warps that split a contraction: after the loop the ring is free for them */
   for (int i = 0; i < k->n; i++) {
@@ -2009,7 +2045,7 @@ static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu) {
   int8_t at[MGI_SE_MOPS];
   int64_t own = k->iters > 1 && p.warps_m * p.warps_n == 1 && p.warps_k > 1 ? mgi_se_own_ring(k, p.warps_k, at) : 0;
   if (own) p.own = 1, ring = own;
-  p.parts = chained && mgi_se_parts(k, &p);
+  p.parts = !across && chained && mgi_se_parts(k, &p);
   p.stages = k->iters > 3 ? 4 : k->iters > 2 ? 3 : 2;
   while (p.stages > 2 && p.stages * ring + once > gpu->shared_per_block - 1024) p.stages--;
   int64_t parts = 0; /* of what the blocks of a cluster merge: each owns a share, of which it gets all parts */
@@ -2027,6 +2063,27 @@ static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu) {
   return p;
 }
 
+static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi_se_plan *plan, mgi_se_rates *rates);
+/* The plan with the least price, and that; the rates are for it. */
+static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu, double *us, mgi_se_rates *rates) {
+  mgi_se_plan best = mgi_se_plan_with(k, gpu, 0);
+  int64_t rows = 0;
+  *us = mgi_se_price(k, gpu, &best, rates);
+  for (int i = 0; i < k->n; i++)
+    if (k->op[i].code == MG_OP_MATMUL) rows |= k->op[i].d[k->op[i].rank - 2];
+  for (int across = 1; across <= 4 && (rows == 64 || rows == 128) && !strcmp(gpu->arch, "sm_90a"); across *= 2) {
+    mgi_se_plan p = { 0, (int)(rows / 16), across, 1, 0, 0, 0, 0, 1 };
+    mgi_se_rates r;
+    if (!mgi_se_grouped(k, &p)) continue;
+    p = mgi_se_plan_with(k, gpu, across);
+    const double t = p.feasible ? mgi_se_price(k, gpu, &p, &r) : 1e9;
+    if (t >= *us) continue;
+    *us = t, best = p;
+    if (rates) *rates = r;
+  }
+  return best;
+}
+
 static double mgi_se_weight(int code) { /* issue slots an element, roughly */
   switch (code) {
   case MG_OP_ADD: case MG_OP_SUB: case MG_OP_MUL: case MG_OP_SQR: case MG_OP_NEG: case MG_OP_SCALE: case MG_OP_ADD_SCALAR: return 2;
@@ -2036,8 +2093,6 @@ static double mgi_se_weight(int code) { /* issue slots an element, roughly */
   }
 }
 
-/* What a byte from L2 and a microsecond of one SM's arithmetic add to a kernel's time, about where it is. */
-typedef struct mgi_se_rates { double mem, comp; int warps_m, warps_n; } mgi_se_rates;
 
 /* The bytes that a load costs for each that it needs: sectors of 32 bytes, 16-byte copies. */
 static double mgi_se_load_waste(int64_t inner, int rank, int esize) {
@@ -2045,11 +2100,11 @@ static double mgi_se_load_waste(int64_t inner, int rank, int esize) {
   return 1 / (rank && inner > 1 && inner % 8 ? eff * 0.3 : eff);
 }
 
-/* Microseconds of one kernel; at least 1e9 if it does not fit the GPU. */
-static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_rates *rates) {
-  mgi_se_plan p = mgi_se_plan_of(k, gpu);
+/* Microseconds of one kernel by its plan; at least 1e9 if it does not fit the GPU. */
+static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi_se_plan *plan, mgi_se_rates *rates) {
+  const mgi_se_plan p = *plan;
   double bytes_iter = 0, bytes = 0, slow = 0, shared_out = 0, dram = 0, flops = 0, alu = 0, sh = 0, syncs = 0, outside = 0, penalty = 0;
-  int overflow = 0, chained = 0;
+  int overflow = 0, chained = 0, powers = 0;
   uint8_t inlined[MGI_SE_MOPS] = { 0 }; /* a matmul's operand: counted there */
   int8_t at[MGI_SE_MOPS];
   int streams = k->iters > 1 && p.warps_m == 1; /* few rows, products of what a loop brings: memory alone counts */
@@ -2061,6 +2116,7 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
   for (int i = 0; i < k->n; i++) {
     const mgi_se_mop *o = &k->op[i];
     double el = (double)mgi_se_elems(o);
+    powers |= o->code == MG_OP_EXP;
     if (o->rank > 2) for (int d = 0; d < o->rank - 2; d++) if (o->d[d] > 1) penalty = 1;
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) {
       int64_t run = o->rank ? o->d[o->inner] : 1;
@@ -2076,7 +2132,7 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
       flops += 2.0 * (double)(mgi_se_up(m, 16) * mgi_se_up(n, 8) * mgi_se_up(c, 16) * b) * o->trips;
       for (int j = 0; j < 2; j++) {
         const mgi_se_mop *a = &k->op[o->in[j]];
-        double el2 = j ? (double)(mgi_se_up(c, 16) * mgi_se_up(n, 8) * b) * p.warps_m : (double)(mgi_se_up(m, 16) * mgi_se_up(c, 16) * b) * p.warps_n;
+        double el2 = j ? p.group ? 0 /* warpgroups read it as they multiply */ : (double)(mgi_se_up(c, 16) * mgi_se_up(n, 8) * b) * p.warps_m : (double)(mgi_se_up(m, 16) * mgi_se_up(c, 16) * b) * p.warps_n;
         int once = !a->inloop && o->inloop && !mgi_se_made(k, o->in[j]); /* computed before the loop, into a tile */
         int plain = a->code == MG_OP_LOAD || once;
         if (once && a->code != MG_OP_LOAD) alu += 2 * (double)mgi_se_elems(a);
@@ -2122,7 +2178,8 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
   if (k->iters > 1 && flight < 98304) sm_rate *= 0.8 + 0.2 * flight / 98304; /* measured: rings of 37 to 110 KB */
   double t_mem = waves * slow / sm_rate, t_dram = dram / (gpu->dram_gbps * 1e3);
   double few = p.parts || threads >= 256 || resident * threads >= 256 ? 1 : (double)threads * resident / 256;
-  double t_comp = waves * (flops / (gpu->tensor_tflops * 1e6 / gpu->sms) + alu / (gpu->fp32_tflops * 0.5e6 / gpu->sms) + sh / gpu->shared_bytes_us) / few;
+  if (p.group && chained && powers && resident * threads < 512) few *= 0.8; /* measured: with four warpgroups one multiplies while another takes exponentials */
+  double t_comp = waves * (flops / (gpu->tensor_tflops * (p.group ? 1.5 : 1) * 1e6 / gpu->sms) + alu / (gpu->fp32_tflops * 0.5e6 / gpu->sms) + sh / gpu->shared_bytes_us) / few;
   if (rates) rates->mem = t_mem > t_comp ? 1 : 0.3, rates->comp = t_mem > t_comp ? 0.3 : 1, rates->mem *= waves / sm_rate, rates->comp *= waves / few, rates->warps_m = p.warps_m, rates->warps_n = p.warps_n;
   if (t_dram > t_mem) t_mem = t_dram;
   if (streams) { /* what blocks read again comes on top of the stream */
@@ -2143,6 +2200,12 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
   if (overflow) t *= overflow > 1 ? 8 : 1.25; /* exp without its row's maximum, in 16 bits, is right for small arguments only: last of all */
   if (penalty > 0) t *= 4;   /* not a matrix in the block: outside the device templates */
   return p.feasible ? t : 1e9 + t;
+}
+
+static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_rates *rates) {
+  double us;
+  mgi_se_plan_of(k, gpu, &us, rates);
+  return us;
 }
 
 /* A library kernel: one operator over whole tensors.  A matmul is the emitter's: tiles of 64 columns and 16 or 64 rows, a
@@ -2241,12 +2304,14 @@ void mg_plan_kernel(mg_graph *block, const mg_gpu *gpu) {
   mgi_se_mkernel *k = (mgi_se_mkernel *)malloc(sizeof *k);
   char text[24];
   if (k && mgi_se_mkernel_of(block, k)) {
-    mgi_se_plan p = mgi_se_plan_of(k, gpu ? gpu : &mgi_se_gpus[0]);
+    double us;
+    const mgi_se_plan p = mgi_se_plan_of(k, gpu ? gpu : &mgi_se_gpus[0], &us, NULL);
     snprintf(text, sizeof text, "%d", p.stages), mg_plan_set(block, "stages", text);
     snprintf(text, sizeof text, "%d", p.warps_m), mg_plan_set(block, "warps_m", text);
     snprintf(text, sizeof text, "%d", p.warps_n), mg_plan_set(block, "warps_n", text);
     snprintf(text, sizeof text, "%d", p.warps_k), mg_plan_set(block, "warps_k", text);
     if (p.own || p.parts) mg_plan_set(block, "ring", "warp");
+    if (p.group) mg_plan_set(block, "mma", "warpgroup");
     block->threads = 32 * p.warps_m * p.warps_n * p.warps_k;
   }
   free(k);
@@ -5645,9 +5710,9 @@ static uint64_t mgi_se_model_hash(const mg_gpu *gpu) {
     if (MGI_SE_DRAW(10) == 0) for (int j = 0; j < k->n; j++) { /* three dimensions, the first of two */
       k->op[j].rank = 3, k->op[j].inner++, k->op[j].d[2] = k->op[j].d[1], k->op[j].d[1] = k->op[j].d[0], k->op[j].d[0] = 2;
     }
-    double us = mgi_se_model(k, gpu, NULL);
-    mgi_se_plan p = mgi_se_plan_of(k, gpu);
-    int64_t plan[] = { p.stages, p.warps_m, p.warps_n, p.warps_k, p.shared, p.feasible, p.own };
+    double us;
+    const mgi_se_plan p = mgi_se_plan_of(k, gpu, &us, NULL);
+    int64_t plan[] = { p.stages, p.warps_m, p.warps_n, p.warps_k, p.shared, p.feasible, p.own, p.parts, p.group };
     h = mgi_se_bytes_hash(mgi_se_bytes_hash(h, &us, sizeof us), plan, sizeof plan);
   }
 #undef MGI_SE_DRAW

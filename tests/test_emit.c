@@ -96,6 +96,44 @@ static void refused(const char *text, const char *arch, const char *why) {
   mg_graph_free(g);
 }
 
+static int has_nvcc(void) {
+  char line[400];
+  int found = 0;
+  FILE *p = popen("nvcc --version 2>/dev/null", "r");
+  while (p && fgets(line, sizeof line, p)) found |= strstr(line, "release") != NULL;
+  if (p) pclose(p);
+  return found;
+}
+/* nvcc takes the emitted kernel without a warning, a spill, or warpgroups that wait for one another's products. */
+static void compiles(const mg_graph *g, const char *arch) {
+  char path[128], file[160], command[700], line[400];
+  int spills = 0, entries = 0, warnings = 0;
+  char *cu = emit(g, arch);
+  snprintf(path, sizeof path, "/tmp/mirage-emit-%ld", (long)getpid());
+  snprintf(file, sizeof file, "%s.cu", path);
+  FILE *f = fopen(file, "w");
+  assert_non_null(f);
+  fputs(cu, f);
+  fclose(f);
+  snprintf(command, sizeof command, "nvcc -O3 -std=c++17 -gencode arch=compute_%s,code=%s -Xcompiler -fPIC,-Wall,-Wextra -Xptxas -v -shared -I. -o %s.so %s 2>&1", arch + 3, arch, path, file);
+  FILE *p = popen(command, "r");
+  assert_non_null(p);
+  while (fgets(line, sizeof line, p)) {
+    warnings += strstr(line, "warning") != NULL || strstr(line, "Performance Loss") != NULL;
+    entries += strstr(line, "Compiling entry") != NULL;
+    spills += strstr(line, "spill") && !strstr(line, " 0 bytes spill stores, 0 bytes spill loads");
+    if (strstr(line, "error") || strstr(line, "warning") || strstr(line, "Performance Loss")) print_message("%s", line);
+  }
+  assert_int_equal(pclose(p), 0);
+  assert_int_equal(warnings, 0);
+  assert_int_equal(spills, 0);
+  assert_int_equal(entries, 1);
+  remove(file);
+  snprintf(file, sizeof file, "%s.so", path);
+  remove(file);
+  mg_string_free(cu);
+}
+
 /* ---- µGraphs of the four programs, at any size */
 static int64_t count_of(int64_t extent, int64_t chunk) { /* no chunk is empty */
   int64_t n = (extent + chunk - 1) / chunk;
@@ -321,6 +359,53 @@ static void test_chains(void **state) {
   assert_null(strstr(cu, "mg_row_shift<"));
   mg_string_free(cu);
   mg_graph_free(g);
+}
+
+/* Products of warpgroups: both layouts of the right operand, several panels, few columns, ragged edges, left operands of all kinds;
+   `group` and `warp`: how many of the products are written so. */
+static void test_warpgroups(void **state) {
+  (void)state;
+  static const struct { int group, warp; const char *text; } forms[] = {
+    {2, 0, "program a\ninput Q : f16[64, 64]\ninput K : f16[64, 1024] @ [1, 0]\ninput V : f16[1024, 64]\nO = kernel grid=(x=1, z=2) threads=256 {\n  plan { mma=warpgroup stages=2 warps_m=4 warps_n=2 warps_k=1 }\n  q = load Q {}\n  for i=4 {\n"
+           "    k = load K {z->1, i->1}\n    v = load V {z->0, i->0}\n    p = exp(scale(matmul(q, k), 15/1))\n    s = sum(p, dim=1)\n    d = matmul(p, v)\n  }\n  o = div(accum(d) {z->+, i->+}, accum(s) {z->+, i->+})\n  store o {}\n}\noutput O\n"},
+    {2, 0, "program b\ninput Q : bf16[2, 255, 32]\ninput K : bf16[2, 32, 510]\ninput V : bf16[2, 510, 64]\nO = kernel grid=(x=2, y=2, z=2) threads=256 {\n  plan { mma=warpgroup stages=3 warps_m=8 warps_n=1 warps_k=1 merge=workspace }\n  q = load Q {x->0, y->1}\n"
+           "  for i=4 {\n    k = load K {x->0, z->2, i->2}\n    v = load V {x->0, z->1, i->1}\n    p = exp(scale(matmul(q, k), 5/1))\n    s = sum(p, dim=2)\n    d = matmul(p, v)\n  }\n  o = div(accum(d) {z->+, i->+}, accum(s) {z->+, i->+})\n  store o {x->0, y->1}\n}\noutput O\n"},
+    {2, 0, "program c\ninput A : f16[64, 128]\ninput B : f16[128, 512]\ninput D : f16[512, 128]\nE = kernel grid=(x=1) threads=256 {\n  plan { mma=warpgroup stages=2 warps_m=4 warps_n=2 warps_k=1 }\n  a = load A {}\n  for i=4 {\n    b = load B {i->1}\n"
+           "    d = load D {i->0}\n    e = matmul(relu(matmul(a, b)), d)\n  }\n  o = accum(e) {i->+}\n  store o {}\n}\noutput E\n"},
+    {1, 0, "program d\ninput X : f16[256, 255] @ [1, 0]\ninput W : f16[255, 384]\nO = kernel grid=(x=2, y=2) threads=256 {\n  plan { mma=warpgroup stages=2 warps_m=8 warps_n=1 warps_k=1 }\n  for i=4 {\n    x = load X {y->0, i->1}\n    w = load W {x->1, i->0}\n"
+           "    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n  store o {x->1, y->0}\n}\noutput O\n"},
+    {1, 0, "program e\ninput X : f16[128, 192]\ninput G : f16[192]\ninput W : f16[96, 192]\nO = kernel grid=(x=2, y=2) threads=384 {\n  plan { mma=warpgroup stages=1 warps_m=4 warps_n=3 warps_k=1 }\n  for i=3 {\n    x = load X {y->0, i->1}\n    g = load G {i->0}\n"
+           "    w = load W {x->0, i->1}\n    p = matmul(mul(x, g), transpose(w, [1, 0]))\n    s = sum(sqr(x), dim=1)\n  }\n  o = div(accum(p) {i->+}, sqrt(accum(s) {i->+}))\n  store o {x->1, y->0}\n}\noutput O\n"},
+    {1, 1, "program f\ninput X : bf16[64, 64]\ninput W : bf16[64, 32] @ [1, 0]\ninput V : bf16[64, 48]\nO, P = kernel grid=(x=1) threads=128 {\n  plan { mma=warpgroup warps_m=4 warps_n=1 warps_k=1 }\n  x = load X {}\n  w = load W {}\n  v = load V {}\n"
+           "  o = add(matmul(x, w), sum(w, dim=0))\n  p = matmul(x, v)\n  store o {}\n  store p {}\n}\noutput O\noutput P\n"},
+    {1, 0, "program g\ninput X : f16[64, 127]\ninput W : f16[127, 383]\nO = kernel grid=(x=2) threads=384 {\n  plan { mma=warpgroup warps_m=4 warps_n=3 warps_k=1 stages=2 }\n  for i=2 {\n    x = load X {i->1}\n    w = load W {x->1, i->0}\n"
+           "    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n  store o {x->1}\n}\noutput O\n"},
+  };
+  const int nvcc = has_nvcc();
+  for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+    int group = 0, warp = 0;
+    mg_graph *g = parse(forms[k].text);
+    char *cu = emit(g, NULL);
+    for (const char *at = cu; (at = strstr(at, " mg_group_c")) != NULL; at++) group += !strncmp(at, " mg_group_contract<", 19) || !strncmp(at, " mg_group_chain<", 16);
+    for (const char *at = cu; (at = strstr(at, " mg_contract")) != NULL; at++) warp++;
+    if (group != forms[k].group || warp != forms[k].warp) fail_msg("%d products by warpgroups and %d by warps, expected %d and %d\n%s", group, warp, forms[k].group, forms[k].warp, cu);
+    mg_string_free(cu);
+    if (nvcc && in_sample(4)) compiles(g, "sm_90a");
+    mg_graph_free(g);
+    passes(forms[k].text);
+    refused(forms[k].text, "sm_80", "sm_90a");
+    refused(forms[k].text, "sm_90", "sm_90a");
+  }
+  static const char form[] = "program t\ninput X : %s[%d, 64]\ninput W : %s[64, %d]\nO = kernel grid=(x=1) threads=%d {\n  plan { mma=%s warps_m=%d warps_n=1 warps_k=1%s }\n  for i=1 {\n    x = load X {i->1}\n    w = load W {i->0}\n    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n  store o {}\n}\noutput O\n";
+  static const struct { const char *type; int m, n, threads; const char *mma; int warps; const char *more, *why; } no[] = {
+    {"f16", 64, 64, 128, "tcgen", 4, "", "mma=tcgen"}, {"f16", 32, 64, 64, "warpgroup", 2, "", "warps_m"}, {"f16", 48, 64, 128, "warpgroup", 4, "", "48 rows"}, {"f16", 64, 48, 128, "warpgroup", 4, "", "panels"},
+    {"f32", 64, 64, 128, "warpgroup", 4, "", "16-bit"}, {"f16", 64, 512, 128, "warpgroup", 4, "", "registers"}, {"f16", 64, 64, 128, "warpgroup", 4, " w.in=dense", "swizzled"},
+  };
+  for (size_t k = 0; k < sizeof no / sizeof *no; k++) {
+    char text[700];
+    snprintf(text, sizeof text, form, no[k].type, no[k].m, no[k].type, no[k].n, no[k].threads, no[k].mma, no[k].warps, no[k].more);
+    refused(text, NULL, no[k].why);
+  }
 }
 
 /* Accumulators over grid axes: blocks that share a contraction, in a cluster and through the workspace. */
@@ -686,46 +771,19 @@ static void test_nvcc(void **state) {
   static const char *const archs[] = {"sm_80", "sm_90a"};
   static const size full = {16, 4096, 4096, 16, 16, 128, 64, 256, "f16", "", "", "", 0}, ragged = {33, 40, 100, 20, 16, 32, 64, 128, "bf16", "", "", "@ [1, 0]", 0},
                     shared = {16, 4096, 4096, 16, 16, 128, 64, 256, "f16", "", "", "", 2}; /* merged: by clusters on sm_90a */
-  char text[2400], path[128], command[700], line[400];
-  FILE *p = popen("nvcc --version 2>/dev/null", "r");
-  int found = 0;
-  while (p && fgets(line, sizeof line, p)) found |= strstr(line, "release") != NULL;
-  if (p) pclose(p);
-  if (!found) {
+  char text[2400];
+  if (!has_nvcc()) {
     print_message("no nvcc: nothing compiled for a GPU\n");
     skip();
   }
-  snprintf(path, sizeof path, "/tmp/mirage-emit-%ld", (long)getpid());
   for (int a = 0; a < 2; a++)
     for (int kind = 0; kind < KINDS + 4; kind++) {
-      int of = kind < KINDS ? kind : (kind - KINDS) % 2 ? LORA : RMSNORM, spills = 0, entries = 0, warnings = 0;
+      int of = kind < KINDS ? kind : (kind - KINDS) % 2 ? LORA : RMSNORM;
       if (!in_sample(5)) continue;
       mg_graph *g = parse(ugraph(of, kind < KINDS ? &full : kind < KINDS + 2 ? &ragged : &shared, text, sizeof text));
-      char *cu = emit(g, archs[a]), file[160];
-      snprintf(file, sizeof file, "%s.cu", path);
-      FILE *f = fopen(file, "w");
-      assert_non_null(f);
-      fputs(cu, f);
-      fclose(f);
-      snprintf(command, sizeof command, "nvcc -O3 -std=c++17 -gencode arch=compute_%s,code=%s -Xcompiler -fPIC,-Wall,-Wextra -Xptxas -v -shared -I. -o %s.so %s 2>&1", archs[a] + 3, archs[a], path, file);
-      p = popen(command, "r");
-      assert_non_null(p);
-      while (fgets(line, sizeof line, p)) {
-        warnings += strstr(line, "warning") != NULL;
-        entries += strstr(line, "Compiling entry") != NULL;
-        spills += strstr(line, "spill") && !strstr(line, " 0 bytes spill stores, 0 bytes spill loads");
-        if (strstr(line, "error") || strstr(line, "warning")) print_message("%s", line);
-      }
-      assert_int_equal(pclose(p), 0);
-      assert_int_equal(warnings, 0);
-      assert_int_equal(spills, 0);
-      assert_int_equal(entries, 1);
-      remove(file);
-      mg_string_free(cu);
+      compiles(g, archs[a]);
       mg_graph_free(g);
     }
-  snprintf(command, sizeof command, "%s.so", path);
-  remove(command);
 }
 
 int main(int argc, char **argv) {
@@ -736,7 +794,7 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_file), cmocka_unit_test(test_refused), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_barriers),
-    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
+    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
