@@ -1822,7 +1822,12 @@ MG_DEV mg_num mg_neg_inf() { return __uint_as_float(0xFF800000u); }
 MG_DEV mg_num mg_dev_max(mg_num a, mg_num b) { return a != a ? a : b != b ? b : a > b ? a : b; } /* a NaN stays */
 MG_DEV mg_num mg_dev_min(mg_num a, mg_num b) { return a != a ? a : b != b ? b : a < b ? a : b; }
 
-/* One instruction, to one unit in the last place. */
+/* One instruction each, to one or two units in the last place. */
+MG_DEV mg_num mg_inverse_root(mg_num v) {
+  mg_num r;
+  asm("rsqrt.approx.f32 %0, %1;" : "=f"(r) : "f"(v));
+  return r;
+}
 MG_DEV mg_num mg_inverse(mg_num v) {
   mg_num r;
   asm("rcp.approx.f32 %0, %1;" : "=f"(r) : "f"(v));
@@ -2069,6 +2074,7 @@ template<class T, int N, bool ALONG, int PANEL> MG_DEV void mg_group_mma(float (
 
 #ifdef MG_EMULATE
 MG_DEV mg_num mg_inverse(mg_num v) { return mg_dev_DIV(mg_const(1, 1), v, mg_zero()); }
+MG_DEV mg_num mg_inverse_root(mg_num v) { return mg_inverse(mg_dev_SQRT(v, mg_zero(), mg_zero())); }
 #endif
 
 /* The shift of a row under an exponential: a running maximum, which in a field is 0 and changes nothing.  One that was read
@@ -6435,9 +6441,12 @@ MGI_FN void mgi_cu_lambda_of(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fr
     done[of] = 1;
     mgi_cu_str_put(s, "[](mg_num v0_%s) {\n", mgi_cu_tname(K->b, of));
   } else mgi_cu_str_put(s, width == 2 ? "[&](int r, int c, mg_num &first, mg_num &second) {\n%s  (void)r; (void)c;\n" : width == -2 ? "[&](int c, int r, mg_num &first, mg_num &second) {\n%s  (void)r; (void)c;\n" : "[&](int r, int c, int i) {\n%s  (void)r; (void)c; (void)i;\n", K->pad);
-  mgi_cu_value(K, s, &x, t);
+  const mg_op_node *o = mgi_cu_producer(K, t);
+  const int root = !width && o->code == MG_OP_SQRT && K->v[t].home == MGI_CU_AT_INLINE && !K->v[t].copy;
+  if (root) name = mgi_cu_tname(K->b, o->in[0].id);
+  mgi_cu_value(K, s, &x, root ? o->in[0].id : t);
   if (width == 2 || width == -2) mgi_cu_str_put(s, "%s  first = v0_%s;\n%s  second = w0_%s;\n%s}", K->pad, name, K->pad, name, K->pad);
-  else mgi_cu_str_put(s, width ? "%s  return v0_%s;\n%s}" : "%s  return mg_inverse(v0_%s);\n%s}", K->pad, name, K->pad);
+  else mgi_cu_str_put(s, width ? "%s  return v0_%s;\n%s}" : root ? "%s  return mg_inverse_root(v0_%s);\n%s}" : "%s  return mg_inverse(v0_%s);\n%s}", K->pad, name, K->pad);
   free(done);
 }
 

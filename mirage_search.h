@@ -4995,13 +4995,13 @@ static double mgi_se_coarse_us(mgi_se_walk *w, mgi_se_structure *s, uint64_t ske
 static void mgi_se_walk_costs(mgi_se_walk *w, const mgi_se_rates *r) {
   const mgi_se_frame *f = w->f;
   const mgi_se_seg *s = f->s;
-  uint8_t *loaded = (uint8_t *)calloc(f->n_val + 1, 1); /* 1: a load gives it; 2: a product takes it; 4: a product gives it */
+  uint8_t *loaded = (uint8_t *)calloc(f->n_val + 1, 1); /* 1: a load gives it; 2: a product takes it; 4: a product gives it; 8: a square */
   if (!loaded) { w->f->oom = 1; return; }
   for (uint32_t v = 0; v < f->n_val; v++)
     for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
       const mgi_se_der *d = &f->der[i - 1];
       int product = d->code == MG_OP_MATMUL || d->code == MG_OP_CONCAT_MATMUL;
-      loaded[v] |= (uint8_t)((d->code == MG_OP_LOAD) | product << 2);
+      loaded[v] |= (uint8_t)((d->code == MG_OP_LOAD) | product << 2 | (d->code == MG_OP_SQR || (d->code == MG_OP_MUL && d->in[0] == d->in[1])) << 3);
       for (int j = 0; j < d->n_in && product; j++) loaded[d->in[j]] |= 2;
     }
   for (uint32_t v = 0; v < f->n_val; v++) {
@@ -5026,7 +5026,8 @@ static void mgi_se_walk_costs(mgi_se_walk *w, const mgi_se_rates *r) {
         flops = 2.0 * (double)(m * n * k) * batch * trips * both;
         for (int j = 0; j < 2; j++) {
           double el2 = (double)(j ? k * n * r->warps_m : m * k * r->warps_n) * batch * trips * both;
-          int plain = loaded[d->in[d->code == MG_OP_MATMUL ? j : 2 * j]] & 1;
+          const uint32_t from = d->in[d->code == MG_OP_MATMUL ? j : 2 * j];
+          int plain = (loaded[from] & 1) || ((t->scope & 1) && !(f->val[from].scope & 1)); /* from before the loop: computed once */
           sh += el2 * 2 * (plain ? 1 : 2);
           if (!plain && !(loaded[d->in[d->code == MG_OP_MATMUL ? j : 2 * j]] & 4)) alu += el2 * (j ? 6 : 2);
         }
@@ -5036,7 +5037,8 @@ static void mgi_se_walk_costs(mgi_se_walk *w, const mgi_se_rates *r) {
         const mgi_se_val *a = &f->val[d->in[0]];
         double in = 1;
         for (int q = 0; q < a->rank; q++) in *= (double)mgi_se_cut(a->cls[q] < 0 ? 1 : s->real[a->cls[q]], a->mask[q], w->ref);
-        alu += (el > in ? el : in) * mgi_se_weight(d->code) * trips;
+        if (d->code == MG_OP_SQR || (d->code == MG_OP_MUL && d->in[0] == d->in[1]) || (d->code == MG_OP_SUM && (loaded[d->in[0]] & 8))) alu += 0; /* tensor cores may take it */
+        else alu += (el > in ? el : in) * (d->code == MG_OP_DIV ? 2 : mgi_se_weight(d->code)) * trips;
       }
       c += r->comp * (flops / (w->gpu->tensor_tflops * 1e6 / w->gpu->sms) + alu / (w->gpu->fp32_tflops * 0.5e6 / w->gpu->sms) + sh / w->gpu->shared_bytes_us);
       w->der_cost[i - 1] = c;
