@@ -35,7 +35,7 @@
    CONTENTS (search for the tag)
      >>gpus  >>egraph-api  >>search-api  >>tilings-api  >>threads-api                       declarations
      >>gpu-table  >>egraph  >>patterns  >>saturation  >>polynomials  >>expressions  >>model  >>plan  >>tilings  >>threads  >>values  >>closure
-     >>structures  >>tuner  >>kernels  >>kept  >>search                                     implementation
+     >>structures  >>tuner  >>bounds  >>kernels  >>kept  >>search                                     implementation
 
    CONFIGURATION (define before including)
      MG_USER_AXIOMS(A)     rows added to the axiom table: A(name, "pattern", "pattern", "equation")
@@ -3936,6 +3936,7 @@ typedef struct mgi_se_frame {
   mg_search_stats st;
   double end;
   struct mgi_se_search *tell; /* not NULL: the caller is told how far the search is now and then */
+  int kept;           /* the grid axes by which what has their class must be cut, as no operator takes that dimension away, as bits */
   int oom, cut, late; /* cut: a limit ended something; late: the time limit or the caller did */
   int refused, retry; /* candidates that depth refused; 1: only what was refused in the round before is tried */
   int64_t probe_t0;   /* not 0: the check in hand is timed */
@@ -4543,8 +4544,9 @@ static void mgi_se_loads(mgi_se_frame *f, int k, int axis, mgi_se_val *v, int8_t
     mgi_se_val_add(f, v, &d);
     return;
   }
-  if (axis != la || !(scope & 1)) mgi_se_loads(f, k, next, v, map, scope);
-  int c = mgi_se_axis_class(f, axis);
+  int c = mgi_se_axis_class(f, axis), whole = axis != la || !(scope & 1);
+  for (int d = 0; d < v->rank && axis < 4 && (f->kept >> axis & 1); d++) whole &= v->cls[d] != c;
+  if (whole) mgi_se_loads(f, k, next, v, map, scope);
   for (int d = 0; d < v->rank && c >= 0; d++) {
     if (v->cls[d] != c) continue;
     map[axis] = (int8_t)d, v->mask[d] = (uint8_t)(v->mask[d] | 1 << axis);
@@ -4608,6 +4610,22 @@ static int mgi_se_retry(mgi_se_frame *f) {
   return 1;
 }
 
+/* The grid axes of one output's dimensions whose class nothing sums over or moves: a tensor with that dimension whole would hand
+   it on to the output, which must be cut. */
+static int mgi_se_kept_axes(const mgi_se_frame *f) {
+  const mgi_se_seg *s = f->s;
+  int kept = 0;
+  if (s->p->n_out > 1) return 0;
+  for (int k = 0; k < s->n_inst; k++) if (mg_op_row(s->inst[k].op)->moves) return 0;
+  for (int a = 1; a <= f->n_grid; a++) {
+    int n = 0, summed = 0;
+    for (int d = 0; d < s->p->tensors[s->p->out[0].id].shape.rank; d++) n += mgi_se_cls(s, s->p->out[0], d) == f->gcls[a];
+    for (int c = 0; c < s->n_cls; c++) summed |= s->summed[c] && s->size_class[c] == s->size_class[f->gcls[a]];
+    if (n == 1 && !summed && a != f->group) kept |= 1 << a;
+  }
+  return kept;
+}
+
 static void mgi_se_closure(mgi_se_frame *f) {
   const mgi_se_seg *s = f->s;
   for (int a = 0; a < MGI_SE_AXES; a++) {
@@ -4615,6 +4633,7 @@ static void mgi_se_closure(mgi_se_frame *f) {
     f->cnt[a] = c >= 0 ? s->cnt[c] : 1;
   }
   f->blocks = f->cnt[1] * f->cnt[2] * f->cnt[3];
+  f->kept = mgi_se_kept_axes(f);
   f->memo_cap = 1024;
   f->memo = (uint32_t *)calloc(f->memo_cap, sizeof *f->memo);
   f->of_class = (uint32_t *)calloc(s->n_classes, sizeof *f->of_class);
@@ -4694,6 +4713,7 @@ typedef struct mgi_se_walk {
   int bound, extra;                     /* counted operators: of values that every choice needs; of the choices made beside them */
   uint32_t out[MG_MAX_OUT];
   int8_t omap[MG_MAX_OUT][4];
+  int cut[MG_MAX_OUT];                  /* the axes that cut each output, the group axis too, as bits */
   int16_t *slot;                        /* by value: index in need + 1 */
   uint64_t above[MGI_SE_SOPS];          /* by index in need: what is chosen and uses it, as bits */
   mgi_se_exit *exit;                    /* by output, where values of the frame equal it: exit[n_exit[k]] .. exit[n_exit[k + 1] - 1] */
@@ -4717,6 +4737,8 @@ typedef struct mgi_se_walk {
   uint32_t n_cost, cap_cost;
   int64_t made;
   int full;
+  struct mgi_se_bound *guide;           /* NULL: without */
+  int filled;                           /* its bounds are those of the costs */
   pthread_mutex_t *show;                /* held while the caller looks at a structure */
 } mgi_se_walk;
 
@@ -5177,7 +5199,9 @@ static int mgi_se_walk_order(mgi_se_walk *w) {
   w->slot = (int16_t *)calloc(f->n_val + 1, sizeof *w->slot), w->least = (uint8_t *)calloc(f->n_val + 1, 1), w->over = (uint8_t *)calloc(f->n_val + 1, 1);
   w->order = (uint32_t *)malloc((f->n_der + 1) * sizeof *w->order), w->first = (uint32_t *)malloc((f->n_val + 1) * sizeof *w->first);
   w->best = (mgi_se_structure *)malloc(MGI_SE_KEEP * sizeof *w->best);
-  int ok = best && cost && w->slot && w->least && w->over && w->order && w->first && w->best;
+  w->der_cost = (double *)calloc(f->n_der + 1, sizeof *w->der_cost), w->least_cost = (double *)calloc(f->n_val + 1, sizeof *w->least_cost);
+  w->cutoff = 1e300;
+  int ok = best && cost && w->slot && w->least && w->over && w->order && w->first && w->best && w->der_cost && w->least_cost;
   for (uint32_t v = 0; ok && v < f->n_val; v++) best[v] = 1e300;
   for (int again = 1; ok && again;) {
     again = 0;
@@ -5249,9 +5273,7 @@ static int mgi_se_walk_must(mgi_se_walk *w) {
     }
   }
   free(set);
-  w->der_cost = (double *)calloc(f->n_der + 1, sizeof *w->der_cost), w->least_cost = (double *)calloc(n + 1, sizeof *w->least_cost);
-  w->cutoff = 1e300;
-  return w->der_cost && w->least_cost;
+  return 1;
 }
 
 /* Puts value v on the list; 0 if the limits do not let it. */
@@ -5344,6 +5366,299 @@ static void mgi_se_walk_from(mgi_se_walk *w, int k, int over) {
   mgi_se_walk_swap(w, k, next);
 }
 
+/* -------------------------------------------------------------------------------------------------- >>bounds
+
+   What the structures that a walk is after cost at least, and the walk that these bounds guide.
+   Where no value is made of itself, values have an order, operands first, and the walk makes of the values still open the
+   last one first: it is never needed again after that, so that what is still to be paid depends on the set of open values
+   alone.  Let D(v) be all that any derivation under v makes, v included.  Bounds, of counted operators and of costs alike:
+     chain        a structure for the open values a, b, c .. has under a only operators that make something of D(a): at least
+                  h(a).  What it has for b outside of D(a) is other operators: at least h(b | D(a)), the least for b if all of
+                  D(a) were there.  So h({a, b, c}) >= h(a) + h(b | D(a)) + h(c | D(a), D(b)), in any order.
+     h(v)         the least over the derivations of v of their own operator and the chain of the operands, both ways.
+     h(b | F)     the costliest path below b that leaves out what is in F, in the cheapest choice of derivations: cheap.
+   For the programs at hand h(outputs) is what the best structure costs, and few sets of open values that pass their bound
+   lead nowhere.  (Helmert and Domshlak's landmarks of delete-free planning are the model: the parts of a chain are such.)  */
+
+typedef struct mgi_se_bder {
+  uint32_t der, in[4]; /* places of the operands */
+  uint8_t n_in, counted;
+  double us;
+} mgi_se_bder;
+
+typedef struct mgi_se_bcand { double us; uint32_t der; } mgi_se_bcand; /* a derivation, and what a structure with it still costs */
+
+typedef struct mgi_se_bound {
+  uint32_t n;                /* values below the outputs */
+  uint32_t *val, *at;        /* by place; by value: its place + 1, or 0 */
+  uint32_t *first;           /* derivations of place p, cheapest first: der[first[p]] .. der[first[p + 1] - 1] */
+  mgi_se_bder *der;
+  uint64_t *below, *have;    /* D of each place, as bits, the row of place p up to it; a set in hand */
+  uint8_t *over;             /* by place: the axes that accumulators in D may run over */
+  int *ops, *t_ops, *own_ops; /* by place: h; of the pass in hand; the least of its derivations' own operators */
+  double *us, *t_us, *own_us;
+  mgi_se_bcand *cand;        /* of all steps of the walk in hand */
+  uint32_t n_cand, cap_cand;
+} mgi_se_bound;
+
+static size_t mgi_se_bound_row(uint32_t p) { return 32 * (size_t)(p / 64) * (p / 64 + 1) + (size_t)(p % 64) * (p / 64 + 1); }
+static uint32_t mgi_se_lowest(uint64_t m) { /* the lowest bit that is set */
+#ifdef __GNUC__
+  return (uint32_t)__builtin_ctzll(m);
+#else
+  uint32_t k = 0;
+  while (!(m >> k & 1)) k++;
+  return k;
+#endif
+}
+static int mgi_se_bound_in(const uint64_t *set, uint32_t p) { return (int)(set[p / 64] >> (p % 64) & 1); }
+
+static void mgi_se_bound_free(mgi_se_bound *B) {
+  if (!B) return;
+  free(B->val), free(B->at), free(B->first), free(B->der), free(B->below), free(B->have), free(B->over), free(B->ops), free(B->t_ops), free(B->own_ops), free(B->us), free(B->t_us), free(B->own_us), free(B->cand);
+  free(B);
+}
+
+/* The axes that cut an exit, as bits; the group axis cuts none, and all know it. */
+static int mgi_se_exit_cuts(const mgi_se_frame *f, const mgi_se_exit *x) {
+  int cut = f->group ? 1 << f->group : 0;
+  for (int a = 1; a <= f->n_grid; a++) if (x->omap[a] >= 0) cut |= 1 << a;
+  return cut;
+}
+
+/* The values below the outputs in an order, operands first, with their derivations and D.  NULL, and *cyclic where that is why,
+   if there is none, or no memory. */
+static mgi_se_bound *mgi_se_bound_new(const mgi_se_walk *w, int *cyclic) {
+  const mgi_se_frame *f = w->f;
+  mgi_se_bound *B = (mgi_se_bound *)calloc(1, sizeof *B);
+  uint32_t *stack = (uint32_t *)malloc(((size_t)f->n_val + 1) * sizeof *stack), *next = (uint32_t *)malloc(((size_t)f->n_val + 1) * sizeof *next), n_der = 0;
+  *cyclic = 0;
+  if (B) B->val = (uint32_t *)malloc(((size_t)f->n_val + 1) * sizeof *B->val), B->at = (uint32_t *)calloc((size_t)f->n_val + 1, sizeof *B->at);
+  int ok = B && stack && next && B->val && B->at;
+  int cuts[MG_MAX_OUT] = { 0 }, n_out = (int)f->s->p->n_out, of = 0; /* the axes that each output's exits may cut */
+  for (int o = 0; o < n_out; o++) for (uint32_t x = w->n_exit[o]; x < w->n_exit[o + 1]; x++) cuts[o] |= mgi_se_exit_cuts(f, &w->exit[x]);
+  for (uint32_t x = 0; ok && !*cyclic && x < w->n_exit[n_out]; x++) { /* depth first; at: ~0 while a value is on the stack */
+    uint32_t top = 0;
+    while (x >= w->n_exit[of + 1]) of++;
+    int all = mgi_se_exit_cuts(f, &w->exit[x]);
+    for (int o = 0; o < n_out; o++) if (o != of) all |= cuts[o];
+    if (B->at[w->exit[x].val] || all != (2 << f->n_grid) - 2) continue; /* an axis would cut no output */
+    stack[0] = w->exit[x].val, next[0] = f->val[stack[0]].der, B->at[stack[0]] = ~(uint32_t)0;
+    for (uint32_t j = 0; top != ~(uint32_t)0 && !*cyclic;) {
+      if (!next[top]) { B->val[B->n++] = stack[top], B->at[stack[top]] = B->n, top--, j = 0; continue; }
+      const mgi_se_der *d = &f->der[next[top] - 1];
+      while (j < (uint32_t)d->n_in && B->at[d->in[j]] && B->at[d->in[j]] != ~(uint32_t)0) j++;
+      if (j == (uint32_t)d->n_in) { next[top] = d->next, n_der++, j = 0; continue; }
+      if (B->at[d->in[j]]) { *cyclic = 1; break; }
+      uint32_t u = d->in[j];
+      stack[++top] = u, next[top] = f->val[u].der, B->at[u] = ~(uint32_t)0, j = 0;
+    }
+  }
+  free(stack), free(next);
+  if (ok && !*cyclic) {
+    uint32_t n = B->n, k = 0; /* k: derivations */
+    B->first = (uint32_t *)malloc(((size_t)n + 1) * sizeof *B->first), B->der = (mgi_se_bder *)malloc(((size_t)n_der + 1) * sizeof *B->der);
+    B->below = (uint64_t *)calloc(mgi_se_bound_row(n) + n / 64 + 1, sizeof *B->below), B->have = (uint64_t *)calloc(n / 64 + 1, sizeof *B->have);
+    B->over = (uint8_t *)calloc((size_t)n + 1, 1);
+    B->ops = (int *)calloc((size_t)n + 1, sizeof *B->ops), B->t_ops = (int *)calloc((size_t)n + 1, sizeof *B->t_ops), B->own_ops = (int *)calloc((size_t)n + 1, sizeof *B->own_ops);
+    B->us = (double *)calloc((size_t)n + 1, sizeof *B->us), B->t_us = (double *)calloc((size_t)n + 1, sizeof *B->t_us), B->own_us = (double *)calloc((size_t)n + 1, sizeof *B->own_us);
+    ok = B->first && B->der && B->below && B->have && B->over && B->ops && B->t_ops && B->own_ops && B->us && B->t_us && B->own_us;
+    for (uint32_t p = 0; ok && p < n; p++) {
+      uint32_t v = B->val[p];
+      uint64_t *row = B->below + mgi_se_bound_row(p);
+      B->first[p] = k, B->over[p] = w->over[v];
+      row[p / 64] |= (uint64_t)1 << (p % 64);
+      for (uint32_t i = w->first[v]; i < w->first[v + 1]; i++) {
+        const mgi_se_der *d = &f->der[w->order[i]];
+        mgi_se_bder *b = &B->der[k++];
+        b->der = w->order[i], b->n_in = 0, b->counted = (uint8_t)mgi_se_counted(d->code), b->us = 0;
+        for (int j = 0; j < d->n_in; j++) {
+          uint32_t u = B->at[d->in[j]] - 1;
+          int same = 0;
+          for (int q = 0; q < b->n_in; q++) same |= b->in[q] == u;
+          if (same) continue;
+          const uint64_t *under = B->below + mgi_se_bound_row(u);
+          for (uint32_t q = 0; q <= u / 64; q++) row[q] |= under[q];
+          b->in[b->n_in++] = u;
+        }
+      }
+    }
+    if (ok) B->first[n] = k;
+  }
+  if (!ok || *cyclic) { mgi_se_bound_free(B); return NULL; }
+  return B;
+}
+
+/* h(p | have), of both. */
+static void mgi_se_bound_given(mgi_se_bound *B, uint32_t p, const uint64_t *have, int *ops, double *us) {
+  const uint64_t *row = B->below + mgi_se_bound_row(p);
+  *ops = 1 << 20, *us = 1e300;
+  for (const mgi_se_bder *b = &B->der[B->first[p]], *end = &B->der[B->first[p + 1]]; b < end; b++) {
+    int all = 1;
+    for (int j = 0; j < b->n_in && all; j++) all = mgi_se_bound_in(have, b->in[j]);
+    if (all && b->counted < *ops) *ops = b->counted;
+    if (all && b->us < *us) *us = b->us;
+  }
+  if (*ops <= B->own_ops[p] && *us <= B->own_us[p]) return; /* there is one operator missing, and no less would do */
+  for (uint32_t x = 0; x <= p / 64; x++)
+    for (uint64_t m = row[x] & ~have[x]; m; m &= m - 1) {
+      uint32_t q = x * 64 + mgi_se_lowest(m);
+      int o = 1 << 20;
+      double c = 1e300;
+      for (const mgi_se_bder *b = &B->der[B->first[q]], *end = &B->der[B->first[q + 1]]; b < end; b++) {
+        int bo = 0;
+        double bc = 0;
+        for (int j = 0; j < b->n_in; j++) {
+          uint32_t u = b->in[j];
+          if (mgi_se_bound_in(have, u)) continue;
+          if (B->t_ops[u] > bo) bo = B->t_ops[u];
+          if (B->t_us[u] > bc) bc = B->t_us[u];
+        }
+        if (bo + b->counted < o) o = bo + b->counted;
+        if (bc + b->us < c) c = bc + b->us;
+      }
+      B->t_ops[q] = o, B->t_us[q] = c;
+    }
+  *ops = B->t_ops[p], *us = B->t_us[p];
+}
+
+/* As mgi_se_bound_chain, but of each place that is not below s[first] its own operator only. */
+static void mgi_se_bound_quick(const mgi_se_bound *B, const uint32_t *s, int n, int first, int *ops, double *us) {
+  uint32_t lead = s[first];
+  const uint64_t *under = B->below + mgi_se_bound_row(lead);
+  *ops = B->ops[lead], *us = B->us[lead];
+  for (int i = 0; i < n; i++) if (s[i] > lead || !mgi_se_bound_in(under, s[i])) *ops += B->own_ops[s[i]], *us += B->own_us[s[i]];
+}
+
+/* The bounds of n open places, by the chain that begins with s[first]; 0 as soon as it passes what is allowed. */
+static int mgi_se_bound_chain(mgi_se_bound *B, const uint32_t *s, int n, int first, int max_ops, double max_us, int *ops, double *us) {
+  uint32_t top = 0, lead = s[first];
+  mgi_se_bound_quick(B, s, n, first, ops, us);
+  if (*ops > max_ops || *us > max_us) return 0;
+  *ops = B->ops[lead], *us = B->us[lead];
+  for (int i = 0; i < n; i++) if (s[i] > top) top = s[i];
+  memset(B->have, 0, ((size_t)top / 64 + 1) * sizeof *B->have);
+  for (int i = -1; i < n; i++) {
+    uint32_t p = i < 0 ? lead : s[i];
+    if (i >= 0) {
+      int o;
+      double c;
+      if (mgi_se_bound_in(B->have, p)) continue;
+      mgi_se_bound_given(B, p, B->have, &o, &c);
+      *ops += o, *us += c;
+      if (*ops > max_ops || *us > max_us) return 0;
+    }
+    const uint64_t *row = B->below + mgi_se_bound_row(p);
+    for (uint32_t x = 0; i + 1 < n && x <= p / 64; x++) B->have[x] |= row[x];
+  }
+  return 1;
+}
+
+/* Fills in h for what the walk's derivations cost now; 0 if the time is over. */
+static int mgi_se_bound_fill(mgi_se_bound *B, const mgi_se_walk *w) {
+  for (uint32_t p = 0; p < B->n; p++) {
+    int least = 1 << 20;
+    double us = 1e300;
+    B->own_ops[p] = 1, B->own_us[p] = us;
+    for (uint32_t k = B->first[p]; k < B->first[p + 1]; k++) {
+      mgi_se_bder *b = &B->der[k];
+      b->us = w->der_cost[b->der];
+      if (b->counted < B->own_ops[p]) B->own_ops[p] = b->counted;
+      if (b->us < B->own_us[p]) B->own_us[p] = b->us;
+    }
+    if (!(p & 63) && mgi_se_frame_over(w->f)) return 0;
+    for (uint32_t k = B->first[p]; k < B->first[p + 1]; k++) {
+      mgi_se_bder *b = &B->der[k];
+      int ops = 0, o;
+      double cost = 0, c;
+      for (int j = 0; j < b->n_in; j++) { /* most are no better than the best yet by this alone */
+        mgi_se_bound_quick(B, b->in, b->n_in, j, &o, &c);
+        if (o > ops) ops = o;
+        if (c > cost) cost = c;
+      }
+      for (int j = 0; j < b->n_in && b->n_in > 1 && (ops + b->counted < least || cost + b->us < us); j++) {
+        mgi_se_bound_chain(B, b->in, b->n_in, j, 1 << 20, 1e300, &o, &c);
+        if (o > ops) ops = o;
+        if (c > cost) cost = c;
+      }
+      if (ops + b->counted < least) least = ops + b->counted;
+      if (cost + b->us < us) us = cost + b->us;
+    }
+    B->ops[p] = least, B->us[p] = us;
+  }
+  return 1;
+}
+
+/* The open places s, n of them and the last one first, with derivation b chosen for s[0], to t; how many, or -1 if too many. */
+static int mgi_se_bound_open(const uint32_t *s, int n, const mgi_se_bder *b, int most, uint32_t *t) {
+  int m = n - 1;
+  memcpy(t, s + 1, (size_t)m * sizeof *t);
+  for (int j = 0; j < b->n_in; j++) {
+    int at = 0;
+    while (at < m && t[at] > b->in[j]) at++;
+    if (at < m && t[at] == b->in[j]) continue;
+    if (m == most) return -1;
+    memmove(&t[at + 1], &t[at], (size_t)(m++ - at) * sizeof *t);
+    t[at] = b->in[j];
+  }
+  return m;
+}
+
+/* Every structure of what is chosen and of the open places s, n of them and the last one first, that the limits and the cutoff
+   let; the cheapest first.  over: the axes that the accumulators chosen run over; one that none does is the business of a frame
+   without it. */
+static void mgi_se_bound_from(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s, int n, int over) {
+  mgi_se_frame *f = w->f;
+  if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = w->full = w->ended = 1; return; }
+  if (!(++w->steps & 15) && mgi_se_frame_over(f)) { w->full = w->ended = 1; return; }
+  if (!n) { if (over == w->all) mgi_se_structure_done(w); return; }
+  uint32_t from = B->n_cand, v = B->val[s[0]], t[MGI_SE_SOPS];
+  for (uint32_t k = B->first[s[0]]; k < B->first[s[0] + 1]; k++) {
+    const mgi_se_bder *b = &B->der[k];
+    const mgi_se_der *d = &f->der[b->der];
+    int m = mgi_se_bound_open(s, n, b, MGI_SE_SOPS - w->n_need - 1, t), may = d->code == MG_OP_ACCUM ? over | 1 << d->map[0] : over, left = f->cfg->max_block_ops - w->extra - b->counted, ops = 0, best[2] = { 0, 0 }, o;
+    double us = 0, c;
+    if (m < 0 || left < 0) { f->st.pruned_limit++; continue; }
+    for (int j = 0; j < m; j++) {
+      may |= B->over[t[j]];
+      if (B->us[t[j]] > B->us[t[best[0]]]) best[0] = j;
+      if (B->ops[t[j]] > B->ops[t[best[1]]]) best[1] = j;
+    }
+    if (may != w->all) continue;
+    int fits = !m || B->ops[t[best[1]]] <= left;
+    for (int j = 0; j < 2 && m && fits; j++) { /* two chains: from the costliest, from that of the most operators */
+      if (j && best[1] == best[0]) continue;
+      fits = mgi_se_bound_chain(B, t, m, best[j], left, w->cutoff - w->cost_now - b->us, &o, &c);
+      if (o > ops) ops = o;
+      if (c > us) us = c;
+    }
+    if (!fits || w->cost_now + b->us + us > w->cutoff) {
+      if (ops > left) f->st.pruned_limit++;
+      else f->st.pruned_bound++;
+      continue;
+    }
+    mgi_se_bcand *q = (mgi_se_bcand *)mgi_se_grow(B->cand, &B->cap_cand, B->n_cand + 1, sizeof *q);
+    if (!q) { f->oom = w->full = 1; break; }
+    B->cand = q;
+    uint32_t at = B->n_cand++;
+    for (; at > from && q[at - 1].us > b->us + us; at--) q[at] = q[at - 1];
+    q[at].us = b->us + us, q[at].der = k;
+  }
+  uint32_t to = B->n_cand;
+  w->need[w->n_need++] = v, w->slot[v] = (int16_t)w->n_need;
+  for (uint32_t k = from; k < to && !w->full; k++) {
+    const mgi_se_bder *b = &B->der[B->cand[k].der];
+    const mgi_se_der *d = &f->der[b->der];
+    if (w->cost_now + B->cand[k].us > w->cutoff) { f->st.pruned_bound += to - k; break; }
+    int m = mgi_se_bound_open(s, n, b, MGI_SE_SOPS, t);
+    double was = w->cost_now;
+    w->choice[w->n_need - 1] = b->der, w->extra += b->counted, w->cost_now = was + b->us;
+    mgi_se_bound_from(w, B, t, m, d->code == MG_OP_ACCUM ? over | 1 << d->map[0] : over);
+    w->extra -= b->counted, w->cost_now = was;
+  }
+  w->slot[v] = 0, w->n_need--, B->n_cand = from;
+}
+
 /* The structures of each combination of the exits of outputs k and after. */
 static void mgi_se_outputs(mgi_se_walk *w, int k) {
   mgi_se_frame *f = w->f;
@@ -5351,21 +5666,39 @@ static void mgi_se_outputs(mgi_se_walk *w, int k) {
     for (uint32_t x = w->n_exit[k]; x < w->n_exit[k + 1]; x++) {
       w->out[k] = w->exit[x].val;
       memcpy(w->omap[k], w->exit[x].omap, sizeof w->omap[k]);
+      w->cut[k] = mgi_se_exit_cuts(f, &w->exit[x]);
       mgi_se_outputs(w, k + 1);
     }
     return;
   }
-  int fits = 1, cut = f->group ? 1 << f->group : 0, last = 0;
-  for (int j = 0; j < k; j++) for (int a = 1; a <= f->n_grid; a++) if (w->omap[j][a] >= 0) cut |= 1 << a;
+  int fits = 1, cut = 0, last = 0;
+  for (int j = 0; j < k; j++) cut |= w->cut[j];
   for (int j = 0; j < k; j++) if (f->val[w->out[j]].scope > last) last = f->val[w->out[j]].scope;
   if (cut != (2 << f->n_grid) - 2) return; /* an axis that cuts no output, or */
   if (last < (f->group ? MGI_SE_GROUP : f->loop[1] >= 0 ? MGI_SE_POST2 : f->loop[0] >= 0 ? MGI_SE_POST : MGI_SE_PRE)) return; /* lends it nothing: the frame without it */
   for (int first = !w->ref[0]; first >= 0; first--) { /* first: up to one structure, whose best tile is the reference */
     w->n_need = w->bound = w->extra = 0, w->n_out = k, w->cost_now = 0, w->first_only = first;
-    for (int j = 0; j < k && fits; j++) fits = mgi_se_walk_need(w, w->out[j]);
-    if (fits && w->bound <= f->cfg->max_block_ops) mgi_se_walk_from(w, 0, 0);
-    else f->st.pruned_limit++;
-    mgi_se_walk_drop(w, 0);
+    if (w->guide) {
+      uint32_t s[MG_MAX_OUT];
+      int n = 0;
+      if (!w->filled && !mgi_se_bound_fill(w->guide, w)) { w->full = w->ended = 1; return; }
+      w->filled = 1;
+      for (int j = 0; j < k; j++) {
+        uint32_t p = w->guide->at[w->out[j]] - 1;
+        int at = 0;
+        while (at < n && s[at] > p) at++;
+        if (at < n && s[at] == p) continue;
+        memmove(&s[at + 1], &s[at], (size_t)(n++ - at) * sizeof *s);
+        s[at] = p;
+      }
+      mgi_se_bound_from(w, w->guide, s, n, 0);
+    } else {
+      for (int j = 0; j < k && fits; j++) fits = mgi_se_walk_need(w, w->out[j]);
+      if (fits && w->bound <= f->cfg->max_block_ops) mgi_se_walk_from(w, 0, 0);
+      else f->st.pruned_limit++;
+      mgi_se_walk_drop(w, 0);
+    }
+    if (first && w->ref[0]) w->filled = 0; /* now there are costs */
     if (first && !w->ref[0] && !f->cfg->structure) break; /* there is none */
     if (first && !w->ended) w->full = 0;
   }
@@ -5592,7 +5925,7 @@ static mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, 
    records are of, and in whatever order, the others are searched: the result is the same.                           */
 
 /* SPLITS: structures with a group axis that become two kernels; POOL: structures that a segment has at once. */
-enum { MGI_SE_SPLITS = 6, MGI_SE_TILINGS = 8, MGI_SE_POOL = MGI_SE_KEEP + 4 * MGI_SE_SPLITS };
+enum { MGI_SE_SPLITS = 6, MGI_SE_TILINGS = 8, MGI_SE_POOL = MGI_SE_KEEP + 16 * MGI_SE_SPLITS };
 typedef struct mgi_se_kept { uint64_t seg; int32_t frame, n, cut; uint64_t count[9]; } mgi_se_kept; /* a frame's record; n structures follow */
 typedef struct mgi_se_record { uint64_t seg; int32_t frame; uint32_t bytes; size_t at; } mgi_se_record;
 typedef struct mgi_se_key { uint64_t part[4]; } mgi_se_key;
@@ -6108,7 +6441,9 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
   f->s = S->seg, f->cfg = &S->cfg, f->end = S->end;
   mgi_se_closure(f);
   if (w) w->f = f, w->gpu = S->cfg.gpu, w->show = &R->lock;
-  if (w && !f->oom && mgi_se_walk_exits(w) && mgi_se_walk_order(w) && mgi_se_walk_must(w)) mgi_se_outputs(w, 0);
+  int ok = w && !f->oom && mgi_se_walk_exits(w) && mgi_se_walk_order(w), cyclic = 1;
+  if (ok && S->cfg.bound) w->guide = mgi_se_bound_new(w, &cyclic);
+  if (ok && (w->guide || (cyclic && mgi_se_walk_must(w)))) mgi_se_outputs(w, 0);
   else f->oom = 1;
   r.seg = S->seg_id, r.frame = k, r.cut = f->cut;
   r.count[0] = f->st.states, r.count[1] = f->st.pruned_expression, r.count[2] = f->st.pruned_shape, r.count[3] = f->st.pruned_duplicate;
@@ -6122,7 +6457,7 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
   S->oom |= f->oom, R->late |= f->late;
   for (int i = 0; i < MGI_SE_PROBES; i++) R->probe_ns[i] += f->probe_ns[i];
   pthread_mutex_unlock(&R->lock);
-  if (w) free(w->slot), free(w->best), free(w->least), free(w->over), free(w->order), free(w->first), free(w->cost), free(w->must), free(w->refs), free(w->der_cost), free(w->least_cost), free(w->exit), free(w->mark);
+  if (w) free(w->slot), free(w->best), free(w->least), free(w->over), free(w->order), free(w->first), free(w->cost), free(w->must), free(w->refs), free(w->der_cost), free(w->least_cost), free(w->exit), free(w->mark), mgi_se_bound_free(w->guide);
   free(w);
   mgi_se_frame_free(f);
 }
