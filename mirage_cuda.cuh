@@ -2114,17 +2114,28 @@ MG_DEV int mg_cut(int64_t extent, int64_t i, int64_t chunk) {
 /* -------------------------------------------------------------------------------------------------- >>tiles
    A tile holds ROWS x COLS elements of T (extents after padding) in shared memory: element (r, c) at r * PITCH + c, or,
    transposed, at c * PITCH + r.  PITCH * sizeof(T) is an odd multiple of 16 bytes wherever ldmatrix may read it: eight
-   consecutive rows then start in eight different groups of banks.  PITCH 0: swizzled, without padding, as warpgroup products
-   read it: panels of 64 elements (128 bytes) a line, each of all lines; the 16-byte piece j of line o stands where piece
-   j ^ (o % 8) would.  Such a tile starts at a multiple of 1024 bytes. */
-template<class TYPE, int ROWS_, int COLS_, int PITCH_, bool TRANS_> struct mg_tile {
+   consecutive rows then start in eight different groups of banks.  SWIZZLED: rows lie close, and the 16-byte pieces of
+   every 128 bytes are exchanged, by a number that is the row's; then eight consecutive rows have what stands at one place
+   of theirs in different groups of banks too, and copies fill whole lines of 128 bytes, which is twice as fast:
+
+       row    0  1  2  3  4  5  6  7        rows of 64 bytes, two a line:   0 1 2 3 | 0 1 2 3
+         1    1  0  3  2  5  4  7  6                                        1 0 3 2 | 1 0 3 2
+         2    2  3  0  1  6  7  4  5                                        2 3 0 1 | 2 3 0 1       pieces where they lie
+
+   PITCH 0: the same as warpgroup products read it: panels of 64 elements (128 bytes) a line, each of all lines.  Such a
+   tile starts at a multiple of 1024 bytes. */
+template<class TYPE, int ROWS_, int COLS_, int PITCH_, bool TRANS_, bool SWIZZLED_ = PITCH_ == 0> struct mg_tile {
   typedef TYPE T;
   enum { ROWS = ROWS_, COLS = COLS_, PITCH = PITCH_, LINES = TRANS_ ? COLS_ : ROWS_, ACROSS = TRANS_ ? ROWS_ : COLS_ };
-  static constexpr bool TRANS = TRANS_;
-  static_assert(PITCH > 0 || (sizeof(TYPE) == 2 && ACROSS % 64 == 0), "a swizzled tile has whole panels of 64 elements of 16 bits");
+  static constexpr bool TRANS = TRANS_, SWIZZLED = SWIZZLED_;
+  static_assert(PITCH > 0 || (sizeof(TYPE) == 2 && ACROSS % 64 == 0), "panels are whole: 64 elements of 16 bits");
   T *p;
   MG_DEV explicit mg_tile(unsigned char *at) : p((T *)at) {}
-  static MG_DEV int offset(int line, int i) { return PITCH > 0 ? line * PITCH + i : i / 64 * (LINES * 64) + line * 64 + ((i / 8 ^ line) & 7) * 8 + i % 8; }
+  static MG_DEV int offset(int line, int i) { /* of the element, in memory order; both at least 0 */
+    constexpr int E = 16 / (int)sizeof(T), PIECES = PITCH / E, TURN = PIECES % 8 == 0 ? 8 : PIECES % 4 == 0 ? 4 : PIECES % 2 == 0 ? 2 : 1;
+    if (PITCH == 0) return i / 64 * (LINES * 64) + line * 64 + ((i / 8 ^ line) & 7) * 8 + i % 8;
+    return line * PITCH + (SWIZZLED ? i ^ (int)((unsigned)line / (8 / TURN) % TURN * E) : i);
+  }
   MG_DEV T *place(int r, int c) const { return p + (TRANS ? offset(c, r) : offset(r, c)); }
   MG_DEV mg_num at(int r, int c) const { return mg_widen(*place(r, c)); }
   /* Elements (r, c) and (r, c + 1), c even: one read of shared memory where they are 16-bit neighbours. */
@@ -2143,8 +2154,8 @@ template<class TYPE, int ROWS_, int COLS_, int PITCH_, bool TRANS_> struct mg_ti
 };
 
 /* The same memory, rows and columns exchanged. */
-template<class TILE> MG_DEV mg_tile<typename TILE::T, TILE::COLS, TILE::ROWS, TILE::PITCH, !TILE::TRANS> mg_transposed(const TILE &t) {
-  return mg_tile<typename TILE::T, TILE::COLS, TILE::ROWS, TILE::PITCH, !TILE::TRANS>((unsigned char *)t.p);
+template<class TILE> MG_DEV mg_tile<typename TILE::T, TILE::COLS, TILE::ROWS, TILE::PITCH, !TILE::TRANS, TILE::SWIZZLED> mg_transposed(const TILE &t) {
+  return mg_tile<typename TILE::T, TILE::COLS, TILE::ROWS, TILE::PITCH, !TILE::TRANS, TILE::SWIZZLED>((unsigned char *)t.p);
 }
 
 /* A tensor read from global memory in place, element by element. */
@@ -2170,12 +2181,11 @@ MG_DEV void mg_load_tile(const TILE &to, const typename TILE::T *from, int64_t o
     if constexpr (THREADS % ROW == 0 && (TILE::PITCH > 0 || THREADS / ROW % 8 == 0)) { /* whole rows a pass: a thread's places differ by constants */
       const int o = me / ROW, i = me % ROW * E;
       const T *const get = mg_once(from + o * outer_stride + i);
-      T *const put = to.p + TILE::offset(o, i);
       MG_UNROLL_BY(8)
       for (int u0 = 0; u0 < UNITS; u0 += THREADS)
         if (UNITS % THREADS == 0 || u0 + me < UNITS) {
           const int left = outer == OUTER && inner == INNER ? E : u0 / ROW + o < outer ? inner - i : 0, n = left < 0 ? 0 : left > E ? E : left;
-          mg_cp_async16(put + u0 / ROW * (TILE::PITCH > 0 ? TILE::PITCH : 64), n ? get + u0 / ROW * outer_stride : from, n * (int)sizeof(T));
+          mg_cp_async16(to.p + TILE::offset(o + u0 / ROW, i), n ? get + u0 / ROW * outer_stride : from, n * (int)sizeof(T));
         }
     } else {
       MG_UNROLL_BY(8)
@@ -6551,6 +6561,7 @@ MGI_FN int mgi_cu_load_trans(const mgi_cu_kernel *K, uint32_t op) {
   return pr > pc || (up->shape.dim[cd] == 1 && up->shape.dim[rd] > 1);
 }
 /* Shape of the tile of a load: which dimension is contiguous, padding, bytes. */
+MGI_FN int mgi_cu_is_swizzled(const mgi_cu_kernel *K, uint32_t op) { return K->own[K->b->ops[op].scope] != 0; }
 MGI_FN int64_t mgi_cu_load_tile_shape(mgi_cu_kernel *K, uint32_t op) {
   const mg_op_node *o = &K->b->ops[op];
   uint32_t above = mgi_cu_above(K, o->in[0]), t = o->out[0].id;
@@ -6560,9 +6571,10 @@ MGI_FN int64_t mgi_cu_load_tile_shape(mgi_cu_kernel *K, uint32_t op) {
   v->type = up->dtype;
   v->trans = mgi_cu_load_trans(K, op);
   int rows = mgi_cu_pad_to(v->rows, v->contracted_rows ? 16 : v->trans ? e : 1), cols = mgi_cu_pad_to(v->cols, v->contracted_cols ? 16 : v->trans ? 1 : e);
-  int inner = v->trans ? rows : cols, outer = v->trans ? cols : rows, bytes = mg_dtype_bytes(up->dtype), pitch = K->dense[t] ? mgi_cu_pad_to(inner, e) : mgi_cu_pitch(inner, bytes);
+  int inner = v->trans ? rows : cols, outer = v->trans ? cols : rows, bytes = mg_dtype_bytes(up->dtype), swizzled = mgi_cu_is_swizzled(K, op);
+  int pitch = K->dense[t] || swizzled ? mgi_cu_pad_to(inner, e) : mgi_cu_pitch(inner, bytes);
   char type[200];
-  snprintf(type, sizeof type, "mg_tile<%s, %d, %d, %d, %s>", mgi_cu_type[up->dtype], rows, cols, K->dense[t] == 2 ? 0 : pitch, v->trans ? "true" : "false");
+  snprintf(type, sizeof type, "mg_tile<%s, %d, %d, %d, %s%s>", mgi_cu_type[up->dtype], rows, cols, K->dense[t] == 2 ? 0 : pitch, v->trans ? "true" : "false", swizzled ? ", true" : "");
   if (K->pass >= 0) mgi_cu_str_put(&K->decl, "  typedef %s T_%s;\n", type, mgi_cu_tname(K->b, t));
   v->pitch = pitch * bytes;
   return (int64_t)outer * pitch * bytes;
@@ -7827,13 +7839,14 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
   mgi_cu_indent(K, -1);
   mgi_cu_line(K, "};");
   if (K->stages > 1) {
-    if (ahead) mgi_cu_line(K, "for (int s = 0; early && s < %d && s < %s; s++) load_%s(s, s, true, false);", K->stages - 1, K->count[loop], L);
+    const int first = own ? K->stages : K->stages - 1;
+    if (ahead) mgi_cu_line(K, "for (int s = 0; early && s < %d && s < %s; s++) load_%s(s, s, true, false);", first, K->count[loop], L);
     mgi_cu_wait(K);
-    mgi_cu_line(K, "for (int s = 0; s < %d; s++) {", K->stages - 1);
+    mgi_cu_line(K, "for (int s = 0; s < %d; s++) {", first);
     mgi_cu_line(K, ahead ? "  if (s < %s) load_%s(s, s, !early, true);" : "  if (s < %s) load_%s(s, s);", K->count[loop], L);
     mgi_cu_line(K, "  mg_cp_async_commit();");
     mgi_cu_line(K, "}");
-    K->groups += K->stages - 1;
+    K->groups += first;
     if (!K->loop) mgi_cu_load_ahead(K, loop);
   }
 }
@@ -7901,7 +7914,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
         mgi_cu_indent(K, 1);
         mgi_cu_line(K, "MG_UNROLL");
         mgi_cu_line(K, "for (int now = 0; now < %d; now++) {", K->stages);
-        mgi_cu_line(K, "  const int step = step0 + now, next = (now + %d) %% %d, i_%s = turn_%s(step);", K->stages - 1, K->stages, L, L);
+        mgi_cu_line(K, "  const int step = step0 + now, i_%s = turn_%s(step);", L, L);
         mgi_cu_line(K, "  (void)i_%s;", L);
         mgi_cu_line(K, "  if (%s %% %d != 0 && step >= %s) break;", K->count[loop], K->stages, K->count[loop]);
       } else mgi_cu_line(K, "for (int i_%s = 0, now%s = 0, next%s = %d; i_%s < %s; i_%s++) {", L, inner, inner, K->stages - 1, L, K->count[loop], L);
@@ -7920,16 +7933,14 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
   K->body_obj[loop] = K->n_obj;
   K->loop = loop;
   mgi_cu_begin(K);
-  if (ring->n && K->stages > 1) mgi_cu_line(K, "mg_cp_async_wait<%d>();", K->stages - 2);
+  if (ring->n && K->stages > 1) mgi_cu_line(K, "mg_cp_async_wait<%d>();", K->own[loop] ? K->stages - 1 : K->stages - 2);
   if (ring->n && K->stages > 1 && K->by_group) mgi_cu_line(K, "mg_group_publish();");
   if (K->own[loop] || K->parts[loop]) mgi_cu_line(K, "mg_sync_warp();");
   else mgi_cu_barrier(K);
-  if (ring->n && K->stages > 1) {
-    char step[100] = "step";
-    if (!K->own[loop]) snprintf(step, sizeof step, "i_%.80s", L);
-    mgi_cu_line(K, "if (%s + %d < %s) load_%s(%s + %d, next%s%s);", step, K->stages - 1, K->count[loop], L, step, K->stages - 1, inner, ring->ahead ? ", true, true" : "");
+  if (ring->n && K->stages > 1 && !K->own[loop]) {
+    mgi_cu_line(K, "if (i_%s + %d < %s) load_%s(i_%s + %d, next%s%s);", L, K->stages - 1, K->count[loop], L, L, K->stages - 1, inner, ring->ahead ? ", true, true" : "");
     mgi_cu_line(K, "mg_cp_async_commit();");
-  } else if (ring->n) {
+  } else if (ring->n && K->stages == 1) {
     mgi_cu_line(K, K->own[loop] ? "load_%s(step, 0);" : "load_%s(i_%s, 0);", L, L);
     mgi_cu_line(K, "mg_cp_async_commit();");
     mgi_cu_line(K, "mg_cp_async_wait<0>();");
@@ -7983,7 +7994,10 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
     mgi_cu_site(K, in, acc, sink);
     K->obj[K->v[t].obj].written = 1;
   }
-  if (ring->n && K->stages > 1 && K->own[loop]) {
+  if (ring->n && K->stages > 1 && K->own[loop]) { /* the stage is free as soon as the warp has read it */
+    mgi_cu_line(K, "mg_sync_warp();");
+    mgi_cu_line(K, "if (step + %d < %s) load_%s(step + %d, now%s);", K->stages, K->count[loop], b->axes[loop].name, K->stages, ring->ahead ? ", true, true" : "");
+    mgi_cu_line(K, "mg_cp_async_commit();");
     mgi_cu_indent(K, -1);
     mgi_cu_line(K, "}");
   } else if (ring->n && K->stages > 1) {
@@ -8029,7 +8043,7 @@ MGI_FN void mgi_cu_enter(mgi_cu_kernel *K, uint32_t scope, mgi_cu_ring *ring) {
    them: each brings by cp.async the part that it multiplies, into a ring of its own, and no barrier stands in the loop.
 
        block    wait; mg_sync;      load for all; contract steps warp, warp + warps_k ..       one tile
-       warp     wait; mg_sync_warp; load own part; contract all of it                          warps_k tiles
+       warp     wait; mg_sync_warp; contract all of own part; mg_sync_warp; load the next      warps_k tiles
 
    There a left operand that is a load times a row is multiplied in its fragments, two elements at a time (mg_left_times);
    a product of at most 8 rows is that of its operands exchanged (mg_acc_turned); a sum of squares of a load is the diagonal
@@ -8827,7 +8841,7 @@ MGI_FN int mgi_cu_pack(mgi_cu_kernel *K) {
     if (o->code != MG_OP_LOAD) continue;
     const uint32_t t = o->out[0].id;
     const mgi_cu_val_info *v = &K->v[t];
-    if (v->home != MGI_CU_AT_TILE || K->dense[t]) continue;
+    if (v->home != MGI_CU_AT_TILE || K->dense[t] || mgi_cu_is_swizzled(K, b->tensors[t].op)) continue;
     const int bytes = mg_dtype_bytes(v->type), e = 16 / bytes, inner = mgi_cu_pad_to(v->trans ? v->rows : v->cols, (v->trans ? v->contracted_rows : v->contracted_cols) ? 16 : e);
     const int outer = mgi_cu_pad_to(v->trans ? v->cols : v->rows, (v->trans ? v->contracted_cols : v->contracted_rows) ? 16 : 1);
     const int64_t padded = mgi_cu_pitch(inner, bytes), packed = mgi_cu_pad_to(inner, e);

@@ -1780,10 +1780,10 @@ static void mgi_se_once(mgi_se_mkernel *k) {
 }
 static int mgi_se_is_moving(int code) { return code < MG_OP_TABLE_END && mg_op_row((mg_opcode)code)->moves; }
 
-/* Bytes of a tile in shared memory: its rows padded by 16 bytes. */
-static int64_t mgi_se_tile_bytes(const mgi_se_mop *o) {
+/* Bytes of a tile in shared memory, its rows padded by 16 bytes or by none. */
+static int64_t mgi_se_tile_bytes(const mgi_se_mop *o, int pad) {
   int64_t cols = o->rank ? o->d[o->inner] : 1, rows = mgi_se_elems(o) / (cols ? cols : 1);
-  return rows * (mgi_se_up(cols * o->esize, 16) + 16);
+  return rows * (mgi_se_up(cols * o->esize, 16) + pad);
 }
 
 /* ------------------------------------------------------------------------------------------------- >>plan */
@@ -1833,7 +1833,7 @@ static int64_t mgi_se_own_ring(const mgi_se_mkernel *k, int warps, int8_t *at) {
     if (!at[i] || o->esize != 2 || o->d[at[i] - 1] % (16 * warps)) return 0;
     mgi_se_mop part = *o;
     part.d[at[i] - 1] /= warps;
-    bytes += mgi_se_up(mgi_se_tile_bytes(&part), 128) * warps;
+    bytes += mgi_se_up(mgi_se_tile_bytes(&part, 0), 128) * warps;
   }
   return bytes;
 }
@@ -1965,7 +1965,7 @@ static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, 
   int64_t m = 0, n = 0, c = 0, work = 0, acc = 0, ring = 0, once = 0;
   for (int i = 0; i < k->n; i++) {
     const mgi_se_mop *o = &k->op[i];
-    if (o->code == MG_OP_LOAD) *(o->inloop ? &ring : &once) += mgi_se_tile_bytes(o);
+    if (o->code == MG_OP_LOAD) *(o->inloop ? &ring : &once) += mgi_se_tile_bytes(o, 16);
     if (o->code == MG_OP_ACCUM && k->op[o->in[0]].rank == o->rank && mgi_se_elems(o) > mgi_se_elems(&k->op[o->in[0]])) once += mgi_se_elems(o) * 4; /* joined along a dimension */
     if (o->code != MG_OP_MATMUL) continue;
     int64_t mm, nn, cc, b;
