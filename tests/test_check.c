@@ -439,6 +439,39 @@ static void sampled_blocks(void **state) {
   }
 }
 
+/* Blocks of one element each: a sum of 32 that cancels is off by more than a hundredth of itself, and right.  One that is wrong
+   is found all the same. */
+static void sampled_blocks_of_few(void **state) {
+  (void)state;
+  mg_graph *g = parse("program few\ninput X : f16[5, 32] @ [1, 0]\ninput W : f16[32, 33]\nO = kernel grid=(x=33, y=5) threads=32 {\n  for i=4 {\n    x = load X {x->*, y->0, i->1}\n    e = exp(scale(x, 1/8))\n"
+                      "    w = load W {x->1, y->*, i->0}\n    m = matmul(e, w)\n  }\n  o = accum(m) {i->+}\n  store o {x->1, y->0}\n  plan { stages=4 warps_m=1 warps_n=1 warps_k=1 }\n}\noutput O\n");
+  mg_error e;
+  char *text = NULL;
+  memset(&e, 0, sizeof e);
+  if (mg_cuda_emit(g, NULL, &text, &e) != MG_OK) fail_msg("%s", e.msg);
+  for (int k = 0; k < 2; k++) {
+    mg_check_config c = config();
+    mg_check_report r;
+    c.seed = k ? 3 : 11;
+    if (mg_cuda_check(g, text, &c, &r, &e) != MG_OK) fail_msg("seed %d: %s", (int)c.seed, e.msg);
+    assert_true(r.reduced && r.sampled == 6 && r.sampled_floats == 16 && r.float_error > 0 && r.float_error < r.tolerance);
+  }
+  static const char right[] = "(b_x * (int64_t)1)", wrong[] = "((b_x < 32 ? b_x : 2) * (int64_t)1)"; /* the last block, at full size only */
+  char *bad = (char *)malloc(2 * strlen(text) + 1), *to = bad;
+  int found = 0;
+  assert_non_null(bad);
+  for (const char *at = text; (*to = *at); at++, to++)
+    if (!strncmp(at, right, sizeof right - 1)) strcpy(to, wrong), to += sizeof wrong - 2, at += sizeof right - 2, found++;
+  assert_in_range(found, 1, 4);
+  mg_check_config c = config();
+  mg_check_report r;
+  assert_int_equal(mg_cuda_check(g, bad, &c, &r, &e), MG_NOT_FOUND);
+  if (!strstr(r.difference, "at full size")) fail_msg("%s", r.difference);
+  free(bad);
+  mg_string_free(text);
+  mg_graph_free(g);
+}
+
 /* What surrounds the kernels: the bound of their threads, the entry points, NAME_info. */
 static void surroundings(void **state) {
   (void)state;
@@ -806,7 +839,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(conversions), cmocka_unit_test(field_scalar), cmocka_unit_test(finds_the_source), cmocka_unit_test(reduces), cmocka_unit_test(reduces_random),
       cmocka_unit_test(elements), cmocka_unit_test(copy_passes), cmocka_unit_test(rows_pass), cmocka_unit_test(mm_passes), cmocka_unit_test(mm_reduced), cmocka_unit_test(copy_bugs), cmocka_unit_test(rows_bugs),
-      cmocka_unit_test(mm_bugs), cmocka_unit_test(races), cmocka_unit_test(emitted_kernels), cmocka_unit_test(sampled_blocks), cmocka_unit_test(surroundings), cmocka_unit_test(emitted_without_barriers), cmocka_unit_test(compiler_faults),
+      cmocka_unit_test(mm_bugs), cmocka_unit_test(races), cmocka_unit_test(emitted_kernels), cmocka_unit_test(sampled_blocks), cmocka_unit_test(sampled_blocks_of_few), cmocka_unit_test(surroundings), cmocka_unit_test(emitted_without_barriers), cmocka_unit_test(compiler_faults),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
