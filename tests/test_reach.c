@@ -1,0 +1,311 @@
+/* What the search reaches, the emitter writes: random small programs are searched with random options, and every µGraph seen,
+   ranked or only a structure, is refused with a reason or emitted; what is emitted passes link 2 and compiles for sm_80 and
+   sm_90a without a warning or a spill.
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_reach.c -o build/test_reach -lcmocka -lm -lpthread -ldl && build/test_reach [SEED]
+   The seed, which is printed, draws the programs.  SOAK_REACH=n: of so many programs, instead of a sample's. */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+#define MIRAGE_IMPLEMENTATION
+#include "mirage.h"
+#include "mirage_verify.h"
+#include "mirage_search.h"
+#include "mirage_cuda.cuh"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+#include "parse.h"
+#include <unistd.h>
+
+enum { SHOWN = 12 }; /* of a program's structures, so many are emitted, drawn by chance */
+static uint64_t seed = 1, rng;
+static int below(int n) {
+  rng ^= rng << 13, rng ^= rng >> 7, rng ^= rng << 17;
+  return (int)((rng >> 11) % (uint64_t)n);
+}
+
+/* ---- programs: a few operators on tensors of odd sizes, in a random type and memory order */
+typedef struct value { char name[8]; int rank; int dim[3]; } value;
+typedef struct draft { char in[1600], body[1600]; value v[24]; int n, n_in, used[24]; const char *type; } draft;
+
+static void shape_text(const value *v, char *out, size_t n) {
+  size_t at = 0;
+  for (int d = 0; d < v->rank; d++) at += (size_t)snprintf(out + at, n - at, "%s%d", d ? ", " : "", v->dim[d]);
+}
+static int an_input(draft *p, const value *like) {
+  char dims[64], name[16];
+  value own = *like, *v = &p->v[p->n];
+  *v = own;
+  snprintf(name, sizeof name, "I%d", p->n_in++);
+  memcpy(v->name, name, sizeof v->name);
+  shape_text(v, dims, sizeof dims);
+  size_t at = strlen(p->in);
+  at += (size_t)snprintf(p->in + at, sizeof p->in - at, "input %s : %s[%s]", name, p->type, dims);
+  if (v->rank == 2 && !below(4)) at += (size_t)snprintf(p->in + at, sizeof p->in - at, " @ [1, 0]");
+  if (v->rank == 3 && !below(4)) at += (size_t)snprintf(p->in + at, sizeof p->in - at, below(2) ? " @ [0, 2, 1]" : " @ [1, 0, 2]");
+  snprintf(p->in + at, sizeof p->in - at, "\n");
+  p->used[p->n] = 0;
+  return p->n++;
+}
+static int an_op(draft *p, const value *like, const char *text, int a, int b) {
+  value own = *like, *v = &p->v[p->n];
+  *v = own;
+  snprintf(v->name, sizeof v->name, "T%d", p->n);
+  size_t at = strlen(p->body);
+  snprintf(p->body + at, sizeof p->body - at, "%s = %s\n", v->name, text);
+  p->used[a] = 1;
+  if (b >= 0) p->used[b] = 1;
+  p->used[p->n] = 0;
+  return p->n++;
+}
+static int a_size(void) {
+  static const int size[] = { 1, 3, 5, 8, 12, 16, 17, 24, 32, 33, 40, 48, 64, 64, 72, 96, 100, 128 };
+  return size[below((int)(sizeof size / sizeof *size))];
+}
+/* A value of an attention, a gated unit, a normed or a low-rank product, of sizes at which loops and splits pay; its name. */
+static int a_family(draft *p) {
+  static const int rows[] = { 1, 5, 16, 16, 33, 64 }, wide[] = { 48, 64, 200, 256, 512, 1000 };
+  int m = rows[below(6)], k = wide[below(5)], n = wide[below(6)], h = wide[below(3)], b = 1 + below(3), kind = below(4), batch = kind == 0 && below(2);
+  value x = { "", 2 + batch, { m, k, 0 } }, w = { "", 2 + batch, { k, n, 0 } }, o = { "", 2 + batch, { m, n, 0 } }, v = { "", 2 + batch, { n, h, 0 } };
+  char t[200];
+  if (batch) x.dim[0] = w.dim[0] = o.dim[0] = v.dim[0] = b, x.dim[1] = m, x.dim[2] = w.dim[1] = k > 200 ? 64 : k, w.dim[2] = o.dim[2] = v.dim[1] = n, v.dim[2] = h;
+  int i = an_input(p, &x), j = an_input(p, &w), q = -1;
+  const char *X = p->v[i].name, *W = p->v[j].name;
+  switch (kind) {
+    case 0:
+      snprintf(t, sizeof t, "softmax(scale(matmul(%s, %s), 1/%d), dim=%d)", X, W, 4 + below(9), 1 + batch), q = an_op(p, &o, t, i, j);
+      i = an_input(p, &v), o.dim[1 + batch] = h;
+      snprintf(t, sizeof t, "matmul(%s, %s)", p->v[q].name, p->v[i].name);
+      return an_op(p, &o, t, q, i);
+    case 1:
+      q = an_input(p, &w);
+      snprintf(t, sizeof t, "mul(silu(matmul(%s, %s)), matmul(%s, %s))", X, W, X, p->v[q].name), p->used[q] = 1;
+      return an_op(p, &o, t, i, j);
+    case 2: snprintf(t, sizeof t, "matmul(rms_norm(%s, eps=1/1000), %s)", X, W); return an_op(p, &o, t, i, j);
+    default:
+      w.dim[1] = v.dim[0] = 4 + below(13), v.dim[1] = n;
+      q = an_input(p, &w), p->used[q] = 1;
+      snprintf(t, sizeof t, "add(matmul(%s, %s), matmul(matmul(%s, %s), I%d))", X, W, X, p->v[q].name, p->n_in);
+      p->used[an_input(p, &v)] = 1;
+      return an_op(p, &o, t, i, j);
+  }
+}
+static void draw(draft *p, char *text, size_t n) {
+  static const char *const types[] = { "f16", "f16", "bf16", "f32" };
+  static const char *const unary[] = { "silu(%s)", "relu(%s)", "sqr(%s)", "scale(%s, 1/3)", "gelu(%s)", "exp(neg(relu(%s)))", "add_scalar(%s, 1/2)", "neg(%s)", "sqrt(add_scalar(sqr(%s), 1/9))" };
+  static const char *const binary[] = { "add(%s, %s)", "mul(%s, %s)", "sub(%s, %s)", "div(%s, add_scalar(sqr(%s), 1))", "mul(%s, silu(%s))" };
+  char t[96];
+  memset(p, 0, sizeof *p);
+  p->type = types[below(4)];
+  value v;
+  memset(&v, 0, sizeof v);
+  v.rank = below(4) ? 2 : 3;
+  for (int d = 0; d < v.rank; d++) v.dim[d] = v.rank == 3 && !d ? 1 + below(3) : a_size();
+  int family = below(3) == 0, x = family ? a_family(p) : an_input(p, &v), steps = family ? below(2) : 1 + below(4);
+  for (int k = 0; k < steps; k++) {
+    const value *a = &p->v[x];
+    v = *a;
+    int r = a->rank, d = below(r);
+    switch (below(12)) {
+      case 0: case 1: case 2: {
+        value w = *a;
+        w.dim[r - 2] = a->dim[r - 1], w.dim[r - 1] = a_size(), v.dim[r - 1] = w.dim[r - 1];
+        if (r == 3 && below(2)) w.rank = 2, w.dim[0] = w.dim[1], w.dim[1] = w.dim[2];
+        int y = an_input(p, &w);
+        snprintf(t, sizeof t, "matmul(%s, %s)", p->v[x].name, p->v[y].name);
+        x = an_op(p, &v, t, x, y);
+        break;
+      }
+      case 3: case 4: snprintf(t, sizeof t, unary[below(9)], a->name), x = an_op(p, &v, t, x, -1); break;
+      case 5: case 6: {
+        value w = *a;
+        int y = -1;
+        for (int j = 0; j < p->n && y < 0; j++) if (j != x && p->v[j].rank == r && !memcmp(p->v[j].dim, a->dim, sizeof a->dim) && below(2)) y = j;
+        if (y < 0) {
+          if (below(2)) w.dim[below(r)] = 1;
+          y = an_input(p, &w);
+        }
+        snprintf(t, sizeof t, binary[below(5)], p->v[x].name, p->v[y].name), x = an_op(p, &v, t, x, y);
+        break;
+      }
+      case 7: snprintf(t, sizeof t, "rms_norm(%s, dim=%d, eps=1/100)", a->name, d), x = an_op(p, &v, t, x, -1); break;
+      case 8: snprintf(t, sizeof t, "softmax(%s, dim=%d)", a->name, d), x = an_op(p, &v, t, x, -1); break;
+      case 9: v.dim[d] = 1, snprintf(t, sizeof t, "%s(%s, dim=%d)", below(3) ? "sum" : "mean", a->name, d), x = an_op(p, &v, t, x, -1); break;
+      case 10:
+        v.dim[r - 2] = a->dim[r - 1], v.dim[r - 1] = a->dim[r - 2];
+        snprintf(t, sizeof t, r == 2 ? "transpose(%s, [1, 0])" : "transpose(%s, [0, 2, 1])", a->name), x = an_op(p, &v, t, x, -1);
+        break;
+      default: {
+        value w = *a;
+        w.dim[d] = a_size(), v.dim[d] += w.dim[d];
+        int y = an_input(p, &w);
+        snprintf(t, sizeof t, "concat(%s, %s, dim=%d)", p->v[x].name, p->v[y].name, d), x = an_op(p, &v, t, x, y);
+        break;
+      }
+    }
+  }
+  int m = snprintf(text, n, "program reach\n%s%s", p->in, p->body), outs = 0;
+  for (int k = 0; k < p->n; k++) if (p->v[k].name[0] == 'T' && (!p->used[k] || !below(6))) m += snprintf(text + m, n - (size_t)m, "%s%s", outs++ ? ", " : "output ", p->v[k].name);
+  snprintf(text + m, n - (size_t)m, "\n");
+}
+
+/* ---- what is seen */
+static mg_graph *shown[SHOWN];
+static int n_shown, n_emitted, n_refused, n_checked;
+static pthread_mutex_t show = PTHREAD_MUTEX_INITIALIZER;
+static void sees(void *user, const mg_graph *g) { /* each has the same chance to be kept */
+  mg_error e;
+  mg_graph *own = NULL;
+  (void)user;
+  pthread_mutex_lock(&show);
+  int at = n_shown < SHOWN ? n_shown : below(n_shown + 1);
+  n_shown++;
+  if (at < SHOWN && mg_resize(g, NULL, NULL, &own, &e) == MG_OK) mg_graph_free(shown[at]), shown[at] = own;
+  pthread_mutex_unlock(&show);
+}
+
+static char reasons[64][256];
+static int n_reasons;
+static void refusal(const char *msg, const char *text) { /* a first one of its kind is shown */
+  char plain[256];
+  size_t n = 0;
+  for (; *msg && n + 1 < sizeof plain; msg++) if (!(*msg >= '0' && *msg <= '9')) plain[n++] = *msg;
+  plain[n] = 0;
+  for (int k = 0; k < n_reasons; k++) if (!strcmp(reasons[k], plain)) return;
+  if (n_reasons < 64) strcpy(reasons[n_reasons++], plain), print_message("refused: %s\n%s", plain, getenv("SOAK_REACH") ? text : "");
+}
+
+/* ---- nvcc: all that is to be compiled for an architecture is one file */
+static const char *const archs[] = { "sm_80", "sm_90a" };
+static FILE *source[2];
+static char path[2][64];
+static int n_compiled;
+static void compiled_later(const mg_graph *g) {
+  mg_error e;
+  char *text = NULL, *named;
+  if (!source[0]) return;
+  assert_int_equal(mg_print(g, &text, &e), MG_OK);
+  const char *rest = strchr(strstr(text, "program "), '\n');
+  assert_non_null(named = (char *)malloc(strlen(rest) + 64)); /* a name of its own */
+  sprintf(named, "program reach%d%s", n_compiled++, rest);
+  mg_graph *own = parse(named);
+  for (int a = 0; a < 2; a++) {
+    mg_emit_config cfg = { archs[a], NULL };
+    char *cu = NULL;
+    if (mg_cuda_emittable(own, archs[a], &e) != MG_OK) continue;
+    assert_int_equal(mg_cuda_emit(own, &cfg, &cu, &e), MG_OK);
+    fputs(cu, source[a]);
+    mg_string_free(cu);
+  }
+  mg_string_free(text), free(named), mg_graph_free(own);
+}
+static void compile(void) {
+  char command[400], line[400], entry[400] = "";
+  int bad = 0, entries = 0;
+  for (int a = 0; a < 2 && source[a]; a++) {
+    assert_int_equal(fclose(source[a]), 0);
+    snprintf(command, sizeof command, "nvcc -O3 -std=c++17 -prec-div=false -prec-sqrt=false -gencode arch=compute_%s,code=%s -Xcompiler -fPIC,-Wall,-Wextra -Xptxas -v -c -I. -o %s.o %s 2>&1", archs[a] + 3, archs[a], path[a], path[a]);
+    FILE *p = popen(command, "r");
+    assert_non_null(p);
+    while (fgets(line, sizeof line, p)) {
+      int spill = strstr(line, "spill") && !strstr(line, " 0 bytes spill stores, 0 bytes spill loads");
+      if (strstr(line, "Compiling entry")) entries++, strcpy(entry, line);
+      if (spill) print_message("%s", entry);
+      if (spill || strstr(line, "error") || strstr(line, "warning")) print_message("%s", line), bad++;
+    }
+    if (pclose(p) || bad) fail_msg("%s: nvcc does not take it as it is to be taken", path[a]);
+    strcpy(command, path[a]), strcat(command, ".o"), remove(command), remove(path[a]);
+  }
+  if (n_compiled) print_message("%d µGraphs, %d kernels compiled for %s and %s\n", n_compiled, entries, archs[0], archs[1]);
+}
+
+/* Refused with a reason: 0; else it passes link 2. */
+static int stands(const mg_graph *g, const char *arch, int check) {
+  mg_error e;
+  mg_emit_config cfg;
+  char *cu = NULL, *again = NULL, *text = NULL;
+  mg_graph *back = NULL;
+  memset(&e, 0, sizeof e), memset(&cfg, 0, sizeof cfg);
+  cfg.arch = arch;
+  assert_int_equal(mg_print(g, &text, &e), MG_OK);
+  mg_status may = mg_cuda_emittable(g, arch, &e);
+  if (may != MG_OK) {
+    if (may != MG_UNSUPPORTED || !*e.msg || strchr(e.msg, '\n')) fail_msg("%s: status %d, '%s'\n%s", arch, may, e.msg, text);
+    refusal(e.msg, text);
+    n_refused++;
+    mg_string_free(text);
+    return 0;
+  }
+  if (mg_cuda_emit(g, &cfg, &cu, &e) != MG_OK) fail_msg("emittable for %s, but not emitted: %s\n%s", arch, e.msg, text);
+  n_emitted++;
+  if (mg_cuda_source_graph(cu, strlen(cu), &back, &e) != MG_OK) fail_msg("the emitted file's µGraph: %s\n%s", e.msg, text);
+  if (mg_cuda_emit(back, &cfg, &again, &e) != MG_OK) fail_msg("not emitted again: %s\n%s", e.msg, text);
+  assert_string_equal(cu, again);
+  if (check) {
+    mg_check_config cc;
+    mg_check_report r;
+    memset(&cc, 0, sizeof cc), memset(&r, 0, sizeof r);
+    cc.seed = seed;
+    mg_status s = mg_cuda_check(g, cu, &cc, &r, &e);
+    if (s == MG_MACHINE) print_message("link 2 not run: %s\n", e.msg);
+    else if (s != MG_OK) fail_msg("link 2 for %s: %s %s\n%s", arch, e.msg, r.difference, text);
+    n_checked++;
+  }
+  mg_string_free(cu), mg_string_free(again), mg_string_free(text), mg_graph_free(back);
+  return 1;
+}
+static mg_status emittable(void *user, const mg_graph *g, mg_error *why) { return mg_cuda_emittable(g, (const char *)user, why); }
+
+static void reached(void **state) {
+  (void)state;
+  const char *env = getenv("SOAK_REACH"), *only = getenv("REACH_FROM");
+  int programs = env ? atoi(env) : 2, found = 0;
+  for (int a = 0; a < 2 && system("nvcc --version >/dev/null 2>&1") == 0; a++) {
+    snprintf(path[a], sizeof path[a], "/tmp/mirage-reach-%ld-%s.cu", (long)getpid(), archs[a]);
+    assert_non_null(source[a] = fopen(path[a], "w"));
+    fputs("#define MG_CUBLAS\n", source[a]); /* before the header's first inclusion, as some of the files have it */
+  }
+  for (int k = 0; k < programs; k++) {
+    static draft p;
+    char text[4096], arch[16];
+    mg_error e;
+    mg_search_result r;
+    mg_search_config c = mg_search_config_default();
+    rng = (seed * 1000 + (uint64_t)k) * 0x9E3779B97F4A7C15u + 88172645463325252u;
+    for (int j = 0; j < 8; j++) below(2);
+    draw(&p, text, sizeof text);
+    c.gpu = mg_gpu_at(below(mg_gpu_count()));
+    c.max_loops = 1 + below(2), c.max_kernel_ops = 1 + below(3), c.max_block_ops = 3 + below(6), c.top_k = 4 + below(8), c.bound = below(3) > 0;
+    c.max_states = 200, c.max_structures = 1000, c.max_steps = 20000, c.egraph.nodes = 2000, c.seed = seed;
+    snprintf(arch, sizeof arch, "%s", c.gpu->arch);
+    c.user = arch, c.emittable = emittable, c.structure = sees, c.time_limit_s = 3;
+    n_shown = 0;
+    if (only && k < atoi(only)) continue;
+    mg_graph *g = parse(text);
+    memset(&e, 0, sizeof e);
+    mg_status st = mg_search(g, &c, &r, &e);
+    if (env) print_message("%d: %s, loops %d, kernels %d, ops %d: %d results, %d structures, %.1f s\n%s", k, arch, c.max_loops, c.max_kernel_ops, c.max_block_ops, st == MG_OK ? r.n : 0, n_shown, r.stats.seconds, text);
+    if (st != MG_OK) fail_msg("program %d of seed %llu: %s\n%s", k, (unsigned long long)seed, e.msg, text);
+    found += r.n;
+    int one = below(r.n);
+    for (int j = 0; j < r.n; j++)
+      if (!stands(r.graph[j], arch, j == one)) fail_msg("program %d of seed %llu: result %d of %d is not emitted\n%s", k, (unsigned long long)seed, j, r.n, text);
+    compiled_later(r.graph[one]);
+    for (int j = 0, check = 1; j < SHOWN && shown[j]; j++) {
+      if (stands(shown[j], archs[below(2)], check) && check) check = 0, compiled_later(shown[j]);
+      mg_graph_free(shown[j]), shown[j] = NULL;
+    }
+    mg_search_result_free(&r), mg_graph_free(g);
+  }
+  compile();
+  print_message("%d programs: %d results; %d emitted, %d of them through link 2; %d refused\n", programs, found, n_emitted, n_checked, n_refused);
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1) seed = strtoull(argv[1], NULL, 0);
+  printf("seed %llu\n", (unsigned long long)seed);
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  const struct CMUnitTest tests[] = { cmocka_unit_test(reached) };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
