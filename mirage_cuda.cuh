@@ -8514,14 +8514,19 @@ MGI_FN int mgi_cu_dag_order(const mgi_cu_dag *d, int *out) {
 static const char *const mgi_cu_how_name[] = {"written", "depth", "room"};
 static_assert(sizeof mgi_cu_how_name / sizeof *mgi_cu_how_name == MGI_CU_HOWS, "one name a schedule");
 
+/* The loop that stands before operator k, the outermost there, or 0. */
+MGI_FN uint32_t mgi_cu_loop_before(const mg_graph *b, uint32_t k) {
+  uint32_t loop = 0;
+  for (uint32_t j = k - 1; j > 0 && !loop; j--) loop = b->ops[j].scope;
+  while (loop && b->axes[loop].parent) loop = b->axes[loop].parent;
+  return loop;
+}
 /* Whether load k, which stands in no loop, goes out ahead: before the first loop, or with the first stages of the loop before it. */
 MGI_FN int mgi_cu_goes_ahead(const mgi_cu_kernel *K, uint32_t k) {
   const mg_graph *b = K->b;
-  uint32_t loop = 0;
   int ring = 0;
   if (!K->ahead || K->late[k] || b->ops[k].code != MG_OP_LOAD || b->ops[k].scope) return 0;
-  for (uint32_t j = k - 1; j > 0 && !loop; j--) loop = b->ops[j].scope;
-  while (loop && b->axes[loop].parent) loop = b->axes[loop].parent;
+  const uint32_t loop = mgi_cu_loop_before(b, k);
   for (uint32_t j = 1; j < b->n_ops && loop; j++) ring |= b->ops[j].scope == loop && b->ops[j].code == MG_OP_LOAD;
   return !ring || K->stages > 1;
 }
@@ -8575,6 +8580,9 @@ MGI_FN void mgi_cu_node_reads(const mgi_cu_kernel *K, mgi_cu_scope *S, int i, ui
     S->dag.after[i] |= (uint64_t)1 << j;
     if (!loop && mgi_cu_leaves_shared(K, S->fresh, p)) S->dag.apart[i] |= (uint64_t)1 << j;
   }
+  const uint32_t with = !S->scope && mgi_cu_goes_ahead(K, p) ? mgi_cu_loop_before(K->b, p) : 0;
+  for (int j = 0; j < S->dag.n && with; j++) /* the loop that the load goes out with */
+    if (j != i && !S->node[j].op && !S->node[j].tensor && S->node[j].scope == with) S->dag.after[i] |= (uint64_t)1 << j;
   if (!S->scope && mgi_cu_goes_ahead(K, p) && mgi_cu_leaves_shared(K, S->fresh, p)) {
     int number = 1;
     for (uint32_t k = 1; k < p; k++) number += mgi_cu_goes_ahead(K, k);

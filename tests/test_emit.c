@@ -634,6 +634,9 @@ static void test_other_forms(void **state) {
          "  o = sub(accum(c) {i->1}, accum(m) {i->max})\n  s = sum(o, dim=1)\n  store o {x->0}\n  store s {x->0}\n}\noutput O\noutput S\n");
   passes("program deep\ninput X : f16[16, 32]\ninput W : f16[64, 32]\ninput V : f16[24, 64]\nO = kernel grid=(x=2) threads=128 {\n  a = load X {x->0}\n  w = load W {}\n  v = load V {}\n  c = matmul(a, transpose(w, [1, 0]))\n"
          "  d = matmul(concat(c, repeat(a, dim=1, n=2), dim=1), transpose(reshape(concat(v, v, dim=0), [24, 128]), [1, 0]))\n  e = sum(d, dim=0)\n  o = mul(d, e)\n  store o {x->0}\n}\noutput O\n");
+  /* a load behind two loops goes out with the second: what reads it does not come between the two */
+  passes("program behind\ninput X : f16[72, 17]\nA, B = kernel grid=(x=1) threads=128 {\n  for i=2 {\n    a = load X {i->0}\n    b = gelu(a)\n  }\n  c = accum(b) {i->0}\n"
+         "  for j=2 {\n    p = load X {j->0}\n    q = gelu(p)\n  }\n  r = accum(q) {j->0}\n  d = mul(c, r)\n  e = load X {}\n  f = neg(e)\n  store f {}\n  store d {}\n}\noutput A, B\n");
 }
 
 /* Every barrier that the emitter writes is needed: without it, link 2 sees a race. */
