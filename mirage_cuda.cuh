@@ -74,7 +74,8 @@
      plan       keys obeyed: stages (1..8), warps_m, warps_n, warps_k (their product times 32 is `threads`), merge (cluster
                 or workspace), ring (block or warp), mma (warp or warpgroup), schedule (written, depth
                 or room; else the best of these: >>schedule), ahead (0: loads stand where they are needed), NAME.at
-                (where tensor NAME lives: a word of MGI_CU_RULES), NAME.in=dense (that load's tile: >>layouts).  The emitted text's µGraph has all of them
+                (where tensor NAME lives: a word of MGI_CU_RULES), NAME.in=dense (that load's tile: >>layouts; else it is
+                swizzled, >>tiles, where products take it as it is, or padded).  The emitted text's µGraph has all of them
      ring       with ring=warp, where warps_m = warps_n = 1 and the loop permits it, every warp brings the part of the
                 contraction that it multiplies into a ring of its own, and no barrier stands in the loop; where
                 warps_m = warps_k = 1 and products are chained, its columns of the one and its rows of the next
@@ -5798,8 +5799,8 @@ int64_t mg_memory_plan(mg_memory_piece *piece, int n, int64_t align, int *exact)
 }
 
 /* ------------------------------------------------------------------------------------------------ >>layouts
-   A load's tile is padded: its rows begin an odd number of 16-byte units apart, so that eight rows, which a product reads at
-   a time, lie in different banks.  Dense, without the padding, it takes fewer bytes and up to eight times as long to read.
+   A load's tile that is not swizzled is padded: its rows begin an odd number of 16-byte units apart, so that eight rows, which
+   a product reads at a time, lie in different banks.  Dense, without the padding, it takes fewer bytes and up to eight times as long to read.
    Where a kernel does not fit the shared memory, some tiles become dense: those of the integer program
 
        minimise   sum cost[k] x[k]                               x[k] in {0, 1}; 1: tile k is dense
@@ -6582,8 +6583,15 @@ MGI_FN int mgi_cu_load_trans(const mgi_cu_kernel *K, uint32_t op) {
   }
   return pr > pc || (up->shape.dim[cd] == 1 && up->shape.dim[rd] > 1);
 }
+/* 1 if a load's tile is swizzled (>>tiles): in rings of warps, and where products take it as it is; not where the plan has it
+   dense, nor where warps bring parts of its rows that are no whole lines of 128 bytes. */
+MGI_FN int mgi_cu_is_swizzled(const mgi_cu_kernel *K, uint32_t op) {
+  const mg_op_node *o = &K->b->ops[op];
+  const mgi_cu_val_info *v = &K->v[o->out[0].id];
+  if (K->own[o->scope]) return 1;
+  return !K->dense[o->out[0].id] && mg_dtype_bytes(K->b->tensors[o->out[0].id].dtype) == 2 && (v->contracted_rows || v->contracted_cols) && v->part[mgi_cu_load_trans(K, op) ? 0 : 1] % 64 == 0;
+}
 /* Shape of the tile of a load: which dimension is contiguous, padding, bytes. */
-MGI_FN int mgi_cu_is_swizzled(const mgi_cu_kernel *K, uint32_t op) { return K->own[K->b->ops[op].scope] != 0; }
 MGI_FN int64_t mgi_cu_load_tile_shape(mgi_cu_kernel *K, uint32_t op) {
   const mg_op_node *o = &K->b->ops[op];
   uint32_t above = mgi_cu_above(K, o->in[0]), t = o->out[0].id;

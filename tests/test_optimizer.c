@@ -502,7 +502,7 @@ static void test_layout_dense(void **state) {
   mg_emit_config cfg = {"sm_80", NULL};
   (void)state;
   for (int what = 0; what < 3; what++) { /* 163840 bytes of tiles without padding, 166912 a block may have; then more than that */
-    snprintf(text, sizeof text, "program t\ninput A : f16[64, 1024]\ninput B : f16[1024, 64]\nO = kernel grid=(x=1) threads=128 {\n  for i=%d {\n    a = load A {i->1}\n    b = load B {i->0}\n    c = matmul(a, b)\n  }\n  o = accum(c) {i->+}\n  store o {}\n  plan { stages=%d warps_m=2 warps_n=2 warps_k=1%s }\n}\noutput O\n",
+    snprintf(text, sizeof text, "program t\ninput A : f32[64, 512]\ninput B : f32[512, 64]\nO = kernel grid=(x=1) threads=128 {\n  for i=%d {\n    a = load A {i->1}\n    b = load B {i->0}\n    c = matmul(a, b)\n  }\n  o = accum(c) {i->+}\n  store o {}\n  plan { stages=%d warps_m=2 warps_n=2 warps_k=1%s }\n}\noutput O\n",
              what == 1 ? 4 : 8, 5, what == 2 ? " a.in=dense b.in=loose" : "");
     g = parse(text);
     const mg_status s = mg_cuda_emit(g, &cfg, &cu, &e);
