@@ -2184,14 +2184,15 @@ static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi
   if (t_dram > t_mem) t_mem = t_dram;
   if (streams) { /* what blocks read again comes on top of the stream */
     double again = (slow * (double)k->blocks - dram) / (gpu->l2_gbps * 1e3);
+    if (p.own) again *= 0.5; /* measured: whole lines go into swizzled tiles at twice the rate */
     if (t_mem < t_dram + 0.8 * again) t_mem = t_dram + 0.8 * again;
   }
   double big = t_mem > t_comp ? t_mem : t_comp, small = t_mem > t_comp ? t_comp : t_mem;
   double overlap = k->iters > 1 || !flops ? 0.3 : chained ? 0.9 : 1; /* without a loop all is loaded, then all is multiplied; of chained products each waits for its own */
   double t = gpu->launch_us + 0.7 + big + overlap * small + (overlap < 1 && !(chained && k->iters < 2) ? 0 : 0.3) + waves / resident * ((double)k->iters * (p.own || p.parts ? 0.4 : 1) + syncs) * gpu->barrier_us;
   t += waves * outside / sm_rate;
-  if (k->iters > 1) t += (p.own ? 0.3 : 1) * big / (double)k->iters; /* the first load and the last product overlap with nothing */
-  if (p.warps_k > 1) t += 0.3;
+  if (k->iters > 1) t += (p.own ? 0.1 : 1) * big / (double)k->iters; /* the first load and the last product overlap with nothing */
+  if (p.warps_k > 1) t += p.own ? 0.1 : 0.3;
   t += 0.01 * (double)k->n;  /* of two that cost the same, the shorter */
   if (k->group > 1) /* a cluster's shared memory, or a workspace and the last block to arrive */
     t += k->group <= (chained ? 16 : 8) && p.feasible != 2 && !strncmp(gpu->arch, "sm_9", 4) ? (k->group > 8 ? 2.4 : 1.0) + shared_out / 5e4 + (streams ? 0.3 * (double)(k->group - 2) : 0)
