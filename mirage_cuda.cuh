@@ -2085,21 +2085,27 @@ MGI_EMU mg_num mgi_shift_or(mg_num a, mg_num v) { return a.p == MGI_EMU_UNDEFINE
 MG_DEV mg_num mg_shift_max(mg_num a, mg_num b) { return mgi_shift_or(a, mgi_shift_or(b, mg_zero())); }
 MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) { return mgi_shift_or(was, mgi_shift_or(is, mg_const(1, 1))); }
 MG_DEV mg_num mg_shift_exp(mg_num v, mg_num m) { return mgi_shift_or(m, mg_dev_EXP(v, mg_zero(), mg_zero())); }
+MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) { return mg_shift_exp(v * by, m); }
+MG_DEV mg_num mg_shift_times(mg_num m, mg_num by) { (void)by; return m; }
 #elif !defined(MG_EMULATE)
 /* exp(v - m) is 2^(v log2 e - m log2 e): one multiplication and addition, one 2^x.  A NaN in v stays; m = -inf, a row of
    -inf so far, gives 0 for them. */
 MG_DEV mg_num mg_shift_max(mg_num a, mg_num b) { return fmaxf(a, b); }
-MG_DEV mg_num mg_shift_exp(mg_num v, mg_num m) {
+MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) { /* of v * by */
   mg_num r;
   const mg_num base = fmaxf(m, -1e30f) * -1.4426950408889634f;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(fmaf(v, 1.4426950408889634f, base)));
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(fmaf(v, by * 1.4426950408889634f, base)));
   return r;
 }
+MG_DEV mg_num mg_shift_exp(mg_num v, mg_num m) { return mg_shift_exp_by(v, 1.0f, m); }
+MG_DEV mg_num mg_shift_times(mg_num m, mg_num by) { return m * by; }
 MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) { return was == is ? 1.0f : mg_shift_exp(was, is); }
 #else
 MG_DEV mg_num mg_shift_max(mg_num a, mg_num b) { return mg_dev_max(a, b); }
 MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) { return was == is ? mg_const(1, 1) : mg_dev_EXP(was - is, mg_zero(), mg_zero()); }
 MG_DEV mg_num mg_shift_exp(mg_num v, mg_num m) { return mg_dev_EXP(v == m ? mg_zero() : v - m, mg_zero(), mg_zero()); } /* of -inf too */
+MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) { return mg_shift_exp(v * by, m); }
+MG_DEV mg_num mg_shift_times(mg_num m, mg_num by) { return m * by; }
 #endif
 
 typedef uint32_t __attribute__((may_alias)) mg_word;
@@ -2823,11 +2829,11 @@ template<class ACC> struct mg_row_shift {
     MG_UNROLL
     for (int k = 0; k < ACC::ROWS; k++) m[k] = mg_neg_inf();
   }
-  /* acc = exp(f - m), with m raised to the maximum of its row in this warp. */
-  template<class F> MG_DEV void raise(ACC &acc, int cols, const F &f) {
+  /* acc = exp(by f - m), by > 0, with m raised to the maximum of its row of by f in this warp. */
+  template<class F> MG_DEV void raise(ACC &acc, int cols, const F &f, mg_num by = mg_const(1, 1)) {
     mg_num top[ACC::ROWS];
     MG_UNROLL
-    for (int k = 0; k < ACC::ROWS; k++) top[k] = m[k];
+    for (int k = 0; k < ACC::ROWS; k++) top[k] = mg_neg_inf();
     MG_UNROLL
     for (int i = 0; i < ACC::COUNT; i++)
       if (ACC::within(i, cols)) {
@@ -2838,12 +2844,12 @@ template<class ACC> struct mg_row_shift {
     MG_UNROLL
     for (int k = 0; k < ACC::ROWS; k++) {
       top[k] = mg_shift_max(top[k], mg_shfl_xor(top[k], 1));
-      top[k] = mg_shift_max(top[k], mg_shfl_xor(top[k], 2));
+      top[k] = mg_shift_max(m[k], mg_shift_times(mg_shift_max(top[k], mg_shfl_xor(top[k], 2)), by));
       factor[k] = mg_shift_factor(m[k], top[k]);
       m[k] = top[k];
     }
     MG_UNROLL
-    for (int i = 0; i < ACC::COUNT; i++) acc.c[i >> 2][i & 3] = ACC::within(i, cols) ? mg_shift_exp(acc.c[i >> 2][i & 3], m[ACC::row_of(i)]) : mg_zero();
+    for (int i = 0; i < ACC::COUNT; i++) acc.c[i >> 2][i & 3] = ACC::within(i, cols) ? mg_shift_exp_by(acc.c[i >> 2][i & 3], by, m[ACC::row_of(i)]) : mg_zero();
   }
   /* The warps of a row take the largest of their shifts; `shared` is a tile of WN x M. */
   template<class TILE> MG_DEV void agree(const TILE &shared) {
@@ -6032,6 +6038,7 @@ typedef struct mgi_cu_kernel {
   int roomy;                 /* 1: shared memory that no block of the grid would use may be spent */
   int dependent, waited;     /* 1: it has mg_grid_wait; 1: that has been written */
   uint32_t shift;            /* the exponential whose rows have a running maximum, or 0 */
+  uint32_t bare[8];          /* SCALEs that are left out of an expression, as they come after it; 0 ends them */
   int shift_declared, agreed; /* agreed: the warps that share a row have the same one */
   int shift_part, shift_obj; /* 1: the blocks' shifts are handed over; shift_obj: where, in a cluster */
 } mgi_cu_kernel;
@@ -6429,6 +6436,12 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
   }
   if (v->copy) snprintf(leaf, sizeof leaf, "m_%s", name);
   else if (v->home != MGI_CU_AT_INLINE) snprintf(leaf, sizeof leaf, "%s", v->var);
+  for (int k = 0; k < 8 && K->bare[k]; k++)
+    if (K->bare[k] == t) {
+      mgi_cu_value(K, s, x, o->in[0].id);
+      mgi_cu_str_put(s, "%sconst mg_num v%d_%s = v%d_%s;\n", in, depth, name, depth, mgi_cu_tname(b, o->in[0].id));
+      return;
+    }
   if (leaf[0]) {
     if (x->width == 2 && !one && (v->copy || v->home == MGI_CU_AT_TILE)) {
       mgi_cu_str_put(s, x->down ? "%smg_num v%d_%s, w%d_%s;\n%smg_transposed(%s).pair(%s, %s, v%d_%s, w%d_%s);\n" : "%smg_num v%d_%s, w%d_%s;\n%s%s.pair(%s, %s, v%d_%s, w%d_%s);\n", in, depth, name,
@@ -6999,6 +7012,29 @@ MGI_FN void mgi_cu_shift_declare(mgi_cu_kernel *K) {
   mgi_cu_str_put(&K->decl, "  mg_row_shift<%s> shift_%s;\n", mgi_cu_acc_type(K, p->rows, p->cols, 0, type, sizeof type), mgi_cu_tname(K->b, K->shift));
   mgi_cu_line(K, "shift_%s.init();", mgi_cu_tname(K->b, K->shift));
 }
+/* The product of the positive constants that an exponential's argument t has as factors: by it the maximum is multiplied, and
+   each element on its way to a power of 2.  They are left out of t's expression then (K->bare). */
+MGI_FN mg_rational mgi_cu_bare(mgi_cu_kernel *K, uint32_t t) {
+  const mg_graph *b = K->b;
+  mg_rational by = {1, 1};
+  int n = 0;
+  for (const int rows = K->v[t].rows, cols = K->v[t].cols; n < 7;) {
+    const mg_op_node *o = mgi_cu_producer(K, t);
+    int uses = 0;
+    for (uint32_t k = 1; k < b->n_ops; k++)
+      for (int j = 0; j < b->ops[k].n_in && b->ops[k].code != MG_OP_LOAD; j++) uses += b->ops[k].in[j].id == t;
+    if (uses != 1 || K->v[t].home != MGI_CU_AT_INLINE || K->v[t].copy || K->v[t].rows != rows || K->v[t].cols != cols) break;
+    if (o->code == MG_OP_SCALE) {
+      mg_rational both;
+      if (o->attr.c.num <= 0 || !mg_rat_mul(by, o->attr.c, &both)) break;
+      by = both;
+      K->bare[n++] = t;
+    } else if (!mgi_cu_is_op(o, MG_OP_MUL, MG_OP_DIV)) break;
+    t = o->in[0].id;
+  }
+  K->bare[n] = 0;
+  return by;
+}
 /* Replaces the product's fragments by t's elements. */
 MGI_FN void mgi_cu_settle_step(mgi_cu_kernel *K, uint32_t t) {
   mgi_cu_val_info *v = &K->v[t];
@@ -7016,8 +7052,11 @@ MGI_FN void mgi_cu_settle_step(mgi_cu_kernel *K, uint32_t t) {
       K->shift_declared = 0;
       mgi_cu_shift_declare(K);
     }
+    const mg_rational by = mgi_cu_bare(K, o->in[0].id);
     mgi_cu_lambda(K, &f, o->in[0].id, 1, 1);
-    mgi_cu_line(K, "shift_%s.raise(%s, %s, %s);", name, acc, cv, mgi_cu_str_text(&f));
+    if (K->bare[0]) mgi_cu_line(K, "shift_%s.raise(%s, %s, %s, mg_const(%lld, %lld));", name, acc, cv, mgi_cu_str_text(&f), (long long)by.num, (long long)by.den);
+    else mgi_cu_line(K, "shift_%s.raise(%s, %s, %s);", name, acc, cv, mgi_cu_str_text(&f));
+    K->bare[0] = 0;
     for (uint32_t k = 1; k < K->b->n_tensors; k++)
       if (K->v[k].chain == t && K->v[k].in_place) mgi_cu_line(K, "%s_%s.scale_rows(shift_%s.factor);", mgi_cu_producer(K, k)->code == MG_OP_SUM ? "red" : "acc", mgi_cu_tname(K->b, k), name);
     if (!in_loop) {
@@ -8703,7 +8742,7 @@ MGI_FN int mgi_cu_schedule(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, mgi_c
       if (mgi_cu_is_step(K, fresh, k) || (b->ops[k].n_out && mg_op_row(b->ops[k].code)->elementwise)) K->order[K->n_order++] = step;
       else if (b->ops[k].scope && b->ops[k].scope != in) K->order[K->n_order++] = enter, first = K->n_order;
       in = b->ops[k].scope;
-      if (in && mgi_cu_is_step(K, fresh, k) && mgi_cu_of_loads(K, fresh, k)) { /* its readers wait at a barrier: before products, which they need not wait for */
+      if (in && !K->by_group && mgi_cu_is_step(K, fresh, k) && mgi_cu_of_loads(K, fresh, k)) { /* before products, which need not wait for its barrier; measured: behind those of warpgroups */
         for (int j = K->n_order - 1; j > first; j--) K->order[j] = K->order[j - 1];
         K->order[first++] = step;
       }

@@ -2104,7 +2104,7 @@ static double mgi_se_load_waste(int64_t inner, int rank, int esize) {
 static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi_se_plan *plan, mgi_se_rates *rates) {
   const mgi_se_plan p = *plan;
   double bytes_iter = 0, bytes = 0, slow = 0, shared_out = 0, dram = 0, flops = 0, alu = 0, sh = 0, syncs = 0, outside = 0, penalty = 0;
-  int overflow = 0, chained = 0, powers = 0;
+  int overflow = 0, chained = 0, powers = 0, tiled = 0;
   uint8_t inlined[MGI_SE_MOPS] = { 0 }; /* a matmul's operand: counted there */
   int8_t at[MGI_SE_MOPS];
   int streams = k->iters > 1 && p.warps_m == 1; /* few rows, products of what a loop brings: memory alone counts */
@@ -2135,7 +2135,7 @@ static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi
         double el2 = j ? p.group ? 0 /* warpgroups read it as they multiply */ : (double)(mgi_se_up(c, 16) * mgi_se_up(n, 8) * b) * p.warps_m : (double)(mgi_se_up(m, 16) * mgi_se_up(c, 16) * b) * p.warps_n;
         int once = !a->inloop && o->inloop && !mgi_se_made(k, o->in[j]); /* computed before the loop, into a tile */
         int plain = a->code == MG_OP_LOAD || once;
-        if (once && a->code != MG_OP_LOAD) alu += 2 * (double)mgi_se_elems(a);
+        if (once && a->code != MG_OP_LOAD) alu += 2 * (double)mgi_se_elems(a), tiled = 1;
         sh += el2 * 2 * o->trips * (plain ? 1 : 2);
         if (!j && mgi_se_made(k, o->in[0])) {
           int divided = 0; /* the factor of a maximum cancels in a quotient only */
@@ -2193,6 +2193,7 @@ static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi
   t += waves * outside / sm_rate;
   if (k->iters > 1) t += (p.own ? 0.1 : 1) * big / (double)k->iters; /* the first load and the last product overlap with nothing */
   if (p.warps_k > 1) t += p.own ? 0.1 : 0.3;
+  if (tiled) t += 0.6; /* measured: 0.5 to 1.9 before the loop can begin */
   t += 0.01 * (double)k->n;  /* of two that cost the same, the shorter */
   if (k->group > 1) /* a cluster's shared memory, or a workspace and the last block to arrive */
     t += k->group <= (chained ? 16 : 8) && p.feasible != 2 && !strncmp(gpu->arch, "sm_9", 4) ? (k->group > 8 ? 2.4 : 1.0) + shared_out / 5e4 + (streams ? 0.3 * (double)(k->group - 2) : 0)
