@@ -231,7 +231,7 @@ typedef struct mg_search_config {
   int threads;                       /* 0: 2 */
   int max_kernel_ops;                /* 0: 5.  The program itself is a candidate at any number */
   int max_loops;                     /* in a block, one after the other; 0: 1, at most 2 */
-  int max_block_ops;                 /* 0: 11; loads, stores and unary elementwise operators are not counted */
+  int max_block_ops;                 /* 0: 12; loads, stores and unary elementwise operators are not counted */
   int top_k;                         /* 0: 8 */
   int bound;                         /* leave out what the model's bound puts behind a frame's best; the default config has 1 */
   int prune;                         /* abstract expressions on; the default config has 1.  Off: max_block_ops bounds the
@@ -7286,7 +7286,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   if (!S.cfg.gpu) S.cfg.gpu = &mgi_se_gpus[0];
   if (S.cfg.threads <= 0) S.cfg.threads = 2;
   if (S.cfg.max_kernel_ops <= 0) S.cfg.max_kernel_ops = 5;
-  if (S.cfg.max_block_ops <= 0) S.cfg.max_block_ops = 11;
+  if (S.cfg.max_block_ops <= 0) S.cfg.max_block_ops = 12;
   if (S.cfg.max_block_ops > 40) S.cfg.max_block_ops = 40;
   if (S.cfg.max_loops <= 0) S.cfg.max_loops = 1;
   if (S.cfg.max_loops > 2) S.cfg.max_loops = 2;
