@@ -7879,21 +7879,8 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
   K->em->early |= ahead;
   ring->ahead = ahead != 0;
   if (!ahead) mgi_cu_wait(K);
-  if (own) { /* blocks that read the same tensor begin at different places of it, so that they do not all ask for one line */
-    char block[800] = "0";
-    size_t at = 0;
-    for (uint32_t a = 1; a <= 3; a++) {
-      if (b->axes[a].extent == 1) continue;
-      at += (size_t)snprintf(block + at, at < sizeof block ? sizeof block - at : 0, "%sb_%.60s", at ? " + " : "", b->axes[a].name);
-      for (uint32_t c = 1; c < a; c++)
-        if (b->axes[c].extent > 1) at += (size_t)snprintf(block + at, at < sizeof block ? sizeof block - at : 0, " * %s", K->count[c]);
-    }
-    mgi_cu_line(K, "const int first_%s = (%s) %% %s;", L, block, K->count[loop]);
-    mgi_cu_line(K, "const auto turn_%s = [&](int step) { return step + first_%s < %s ? step + first_%s : step + first_%s - %s; };", L, L, K->count[loop], L, L, K->count[loop]);
-    mgi_cu_line(K, "const auto load_%s = [&](int step, int at%s) {", L, ahead ? ", bool streams, bool others" : "");
-  } else mgi_cu_line(K, "const auto load_%s = [&](int i_%s, int at%s) {", L, L, ahead ? ", bool streams, bool others" : "");
+  mgi_cu_line(K, "const auto load_%s = [&](int i_%s, int at%s) {", L, L, ahead ? ", bool streams, bool others" : "");
   mgi_cu_indent(K, 1);
-  if (own) mgi_cu_line(K, "const int i_%s = turn_%s(step);", L, L);
   mgi_cu_line(K, "(void)i_%s;", L);
   for (int k = 0; k < ring->n; k++) {
     uint32_t t = b->ops[ring->load[k]].out[0].id;
@@ -7979,18 +7966,13 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     }
     if (K->stages > 1) {
       if (own) {
-        mgi_cu_line(K, "for (int step0 = 0; step0 < %s; step0 += %d) {", K->count[loop], K->stages);
+        mgi_cu_line(K, "for (int from_%s = 0; from_%s < %s; from_%s += %d) {", L, L, K->count[loop], L, K->stages);
         mgi_cu_indent(K, 1);
         mgi_cu_line(K, "MG_UNROLL");
         mgi_cu_line(K, "for (int now = 0; now < %d; now++) {", K->stages);
-        mgi_cu_line(K, "  const int step = step0 + now, i_%s = turn_%s(step);", L, L);
-        mgi_cu_line(K, "  (void)i_%s;", L);
-        mgi_cu_line(K, "  if (%s %% %d != 0 && step >= %s) break;", K->count[loop], K->stages, K->count[loop]);
+        mgi_cu_line(K, "  const int i_%s = from_%s + now;", L, L);
+        mgi_cu_line(K, "  if (%s %% %d != 0 && i_%s >= %s) break;", K->count[loop], K->stages, L, K->count[loop]);
       } else mgi_cu_line(K, "for (int i_%s = 0, now%s = 0, next%s = %d; i_%s < %s; i_%s++) {", L, inner, inner, K->stages - 1, L, K->count[loop], L);
-    } else if (own) {
-      mgi_cu_line(K, "for (int step = 0; step < %s; step++) {", K->count[loop]);
-      mgi_cu_line(K, "  const int i_%s = turn_%s(step);", L, L);
-      mgi_cu_line(K, "  (void)i_%s;", L);
     } else mgi_cu_line(K, "for (int i_%s = 0; i_%s < %s; i_%s++) {", L, L, K->count[loop], L);
   } else {
     mgi_cu_arrive(K);
@@ -8010,7 +7992,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     mgi_cu_line(K, "if (i_%s + %d < %s) load_%s(i_%s + %d, next%s%s);", L, K->stages - 1, K->count[loop], L, L, K->stages - 1, inner, ring->ahead ? ", true, true" : "");
     mgi_cu_line(K, "mg_cp_async_commit();");
   } else if (ring->n && K->stages == 1) {
-    mgi_cu_line(K, K->own[loop] ? "load_%s(step, 0);" : "load_%s(i_%s, 0);", L, L);
+    mgi_cu_line(K, "load_%s(i_%s, 0);", L, L);
     mgi_cu_line(K, "mg_cp_async_commit();");
     mgi_cu_line(K, "mg_cp_async_wait<0>();");
     if (K->by_group) mgi_cu_line(K, "mg_group_publish();");
@@ -8065,7 +8047,8 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
   }
   if (ring->n && K->stages > 1 && K->own[loop]) { /* the stage is free as soon as the warp has read it */
     mgi_cu_line(K, "mg_sync_warp();");
-    mgi_cu_line(K, "if (step + %d < %s) load_%s(step + %d, now%s);", K->stages, K->count[loop], b->axes[loop].name, K->stages, ring->ahead ? ", true, true" : "");
+    const char *L = b->axes[loop].name;
+    mgi_cu_line(K, "if (i_%s + %d < %s) load_%s(i_%s + %d, now%s);", L, K->stages, K->count[loop], L, L, K->stages, ring->ahead ? ", true, true" : "");
     mgi_cu_line(K, "mg_cp_async_commit();");
     mgi_cu_indent(K, -1);
     mgi_cu_line(K, "}");

@@ -472,6 +472,7 @@ static void test_warp_rings(void **state) {
       assert_int_equal(strstr(cu, "mg_own_row_squares<") != NULL, own && strcmp(s.type, "f32") && (kind == RMSNORM || kind == TWO_LOOPS));
       assert_int_equal(strstr(cu, "mg_contract_chain<") != NULL, own && s.R % 16 == 0 && (kind == LOW_RANK || kind == LORA));
       if (own && s.R % 16 == 0 && kind == LORA) assert_null(strstr(cu, "s_p.spill"));
+      if (kind == GATED) assert_int_equal(strstr(cu, "e, true> T_b;") != NULL, strcmp(s.type, "f32") != 0); /* swizzled, in rings of the block too */
       mg_string_free(cu);
       mg_graph_free(g);
       if (kind % 3 == (int)((k + seed) % 3)) passes(text);
