@@ -2051,6 +2051,7 @@ static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, 
   int64_t parts = 0; /* of what the blocks of a cluster merge: each owns a share, of which it gets all parts */
   for (int i = 0; i < k->n && k->group > 1 && k->group <= 16 && !strncmp(gpu->arch, "sm_9", 4); i++)
     if (k->op[i].code == MG_OP_ACCUM && k->op[i].across) parts += mgi_se_up(mgi_se_elems(&k->op[i]) * 4, 1024);
+  while (across && p.stages > 2 && p.stages * ring + once + parts > gpu->shared_per_block - 1024) p.stages--;
   if (chained && k->iters > 2) { /* a stage less, where two blocks then share a multiprocessor that has to take two */
     int64_t fit = (int64_t)gpu->sms * (k->group > 8 ? 112 : k->group > 2 ? 120 : 132) / 132, half = gpu->shared_per_sm / 2 - 1024;
     for (int less = p.stages - 1; less >= 2 && k->blocks > fit && p.stages * ring + once + parts > half; less--)
@@ -2188,16 +2189,18 @@ static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi
     if (t_mem < t_dram + 0.8 * again) t_mem = t_dram + 0.8 * again;
   }
   double big = t_mem > t_comp ? t_mem : t_comp, small = t_mem > t_comp ? t_comp : t_mem;
-  double overlap = k->iters > 1 || !flops ? 0.3 : chained ? 0.9 : 1; /* without a loop all is loaded, then all is multiplied; of chained products each waits for its own */
+  double overlap = p.group && k->iters > 1 ? (powers ? 0.4 : 0.1) : k->iters > 1 || !flops ? 0.3 : chained ? 0.9 : 1; /* without a loop all is loaded, then all is multiplied; of chained products each waits for its own */
   double t = gpu->launch_us + 0.7 + big + overlap * small + (overlap < 1 && !(chained && k->iters < 2) ? 0 : 0.3) + waves / resident * ((double)k->iters * (p.own || p.parts ? 0.4 : 1) + syncs) * gpu->barrier_us;
   t += waves * outside / sm_rate;
-  if (k->iters > 1) t += (p.own ? 0.1 : 1) * big / (double)k->iters; /* the first load and the last product overlap with nothing */
+  if (k->iters > 1) t += (p.own ? 0.1 : p.group ? 0.6 : 1) * big / (double)k->iters; /* the first load and the last product overlap with nothing */
   if (p.warps_k > 1) t += p.own ? 0.1 : 0.3;
   if (tiled) t += 0.6; /* measured: 0.5 to 1.9 before the loop can begin */
   t += 0.01 * (double)k->n;  /* of two that cost the same, the shorter */
   if (k->group > 1) /* a cluster's shared memory, or a workspace and the last block to arrive */
     t += k->group <= (chained ? 16 : 8) && p.feasible != 2 && !strncmp(gpu->arch, "sm_9", 4) ? (k->group > 8 ? 2.4 : 1.0) + shared_out / 5e4 + (streams ? 0.3 * (double)(k->group - 2) : 0)
          : 2.0 + (chained ? 0.35 * (double)k->group : 0) + shared_out * (double)k->group / sm_rate;
+  if (p.group && p.warps_m == 8 && k->iters > 4) t += 0.3 * (double)(k->iters - 4); /* measured: loops of 8 and 16 steps on 128 rows */
+  if (p.group && k->group > 1 && shared_out > 32768) t += (shared_out - 32768) / 2.5e4; /* measured: parts of 64 KB */
   if (mgi_se_unshifted(k)) overflow = 2;
   if (overflow) t *= overflow > 1 ? 8 : 1.25; /* exp without its row's maximum, in 16 bits, is right for small arguments only: last of all */
   if (penalty > 0) t *= 4;   /* not a matrix in the block: outside the device templates */
