@@ -2199,7 +2199,7 @@ static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi
   if (k->group > 1) /* a cluster's shared memory, or a workspace and the last block to arrive */
     t += k->group <= (chained ? 16 : 8) && p.feasible != 2 && !strncmp(gpu->arch, "sm_9", 4) ? (k->group > 8 ? 2.4 : 1.0) + shared_out / 5e4 + (streams ? 0.3 * (double)(k->group - 2) : 0)
          : 2.0 + (chained ? 0.35 * (double)k->group : 0) + shared_out * (double)k->group / sm_rate;
-  if (p.group && p.warps_m == 8 && k->iters > 4) t += 0.3 * (double)(k->iters - 4); /* measured: loops of 8 and 16 steps on 128 rows */
+  if (p.group && p.warps_m == 8 && k->iters > 1) t += 0.25 * (double)k->iters - 0.75; /* measured: loops of 4, 8 and 16 steps on 128 rows */
   if (p.group && k->group > 1 && shared_out > 32768) t += (shared_out - 32768) / 2.5e4; /* measured: parts of 64 KB */
   if (mgi_se_unshifted(k)) overflow = 2;
   if (overflow) t *= overflow > 1 ? 8 : 1.25; /* exp without its row's maximum, in 16 bits, is right for small arguments only: last of all */
