@@ -64,7 +64,7 @@
 
    MEMORY
      Results are freed by mg_search_result_free, e-graphs by mg_egraph_free.  A frame's values take at most
-     256 MiB, one frame at a time and thread.
+     256 MiB, and what bounds the walk over n of them n * n / 16 bytes, one frame at a time and thread.
 
    THREADS
      cfg.threads workers (at most 64) take the frames of all segments under way, and begin another segment when none is left.
@@ -175,7 +175,7 @@ uint32_t mg_egraph_find(const mg_egraph *eg, uint32_t id); /* the representative
 int mg_egraph_union(mg_egraph *eg, uint32_t a, uint32_t b); /* asserts a = b; 1 if that was new; rebuild before use */
 void mg_egraph_rebuild(mg_egraph *eg);                      /* closes under congruence */
 typedef struct mg_egraph_limits {
-  uint32_t nodes;  /* 0: 20000 */
+  uint32_t nodes;  /* 0: 20000; in a search 200000 where the closure is written down at once, see >>polynomials */
   double seconds;  /* 0: 10 */
   int no_copies;   /* 1: only the directions that copy no term */
 } mg_egraph_limits;
@@ -238,8 +238,8 @@ typedef struct mg_search_config {
                                         depth in operators of every kind, as nothing else would */
   double time_limit_s;               /* 0: none */
   uint64_t seed;                     /* of the field test; 0: 1 */
-  int64_t max_states;                /* values a frame may hold; 0: 4096 */
-  int64_t max_structures;            /* structures a frame may yield, cheapest operators first; 0: 4000000 */
+  int64_t max_states;                /* values a frame may hold; 0: 32768 */
+  int64_t max_structures;            /* structures a frame may yield, cheapest operators first; 0: 500000 */
   int64_t max_steps;                 /* choices a frame may try to find them; 0: 400000000 */
   mg_egraph_limits egraph;
   void *user;
@@ -3789,7 +3789,7 @@ static mg_status mgi_se_seg_egraph(mgi_se_seg *s, const mg_search_config *cfg, m
       if (c >= 0) dims[k] |= (uint32_t)1 << s->size_class[c];
     }
   for (uint32_t k = 0; k < p->n_out; k++) out[k] = s->ecls[p->out[k].id];
-  st = limits.no_copies ? MG_UNSUPPORTED : mgi_se_pl_close(s->eg, out, (int)p->n_out, s->ecls, dims, p->n_tensors, limits.nodes ? limits.nodes : 20000, &closed, map, &s->stop);
+  st = limits.no_copies ? MG_UNSUPPORTED : mgi_se_pl_close(s->eg, out, (int)p->n_out, s->ecls, dims, p->n_tensors, limits.nodes ? limits.nodes : 200000, &closed, map, &s->stop);
   if (closed) {
     for (uint32_t k = 1; k < p->n_tensors; k++) s->ecls[k] = map[s->ecls[k]];
     mg_egraph_free(s->eg);
@@ -5335,7 +5335,8 @@ static int mgi_se_walk_choices(mgi_se_walk *w, int j, int most) {
   return n;
 }
 
-/* Chooses for need[k] and all after it; of these the one goes first of which the limits let the fewest derivations; if none, back.
+/* Without bounds (cfg.bound = 0), and where a value may be made of itself: transposed twice.
+   Chooses for need[k] and all after it; of these the one goes first of which the limits let the fewest derivations; if none, back.
    over: the axes that the accumulators chosen run over; one that none does is the business of a frame without it. */
 static void mgi_se_walk_from(mgi_se_walk *w, int k, int over) {
   mgi_se_frame *f = w->f;
@@ -5383,11 +5384,12 @@ static void mgi_se_walk_from(mgi_se_walk *w, int k, int over) {
      h(v)         the least over the derivations of v of their own operator and the chain of the operands, both ways.
      h(b | F)     the costliest path below b that leaves out what is in F, in the cheapest choice of derivations: cheap.
    For the programs at hand h(outputs) is what the best structure costs, and few sets of open values that pass their bound
-   lead nowhere.  (Helmert and Domshlak's landmarks of delete-free planning are the model: the parts of a chain are such.)  */
+   lead nowhere.  What operators alone rule out (mgi_se_bound_trim) is gone before costs are known.  (Helmert and Domshlak's landmarks of delete-free planning are the model: the parts of a chain are such.)  */
 
 typedef struct mgi_se_bder {
   uint32_t der, in[4]; /* places of the operands */
   uint8_t n_in, counted;
+  int ops;             /* at least so many operators has a structure for the value by this derivation */
   double us;
 } mgi_se_bder;
 
@@ -5397,6 +5399,7 @@ typedef struct mgi_se_bound {
   uint32_t n;                /* values below the outputs */
   uint32_t *val, *at;        /* by place; by value: its place + 1, or 0 */
   uint32_t *first;           /* derivations of place p, cheapest first: der[first[p]] .. der[first[p + 1] - 1] */
+  uint32_t *root, n_root;    /* places of outputs */
   mgi_se_bder *der;
   uint64_t *below, *have;    /* D of each place, as bits, the row of place p up to it; a set in hand */
   uint8_t *over;             /* by place: the axes that accumulators in D may run over */
@@ -5420,8 +5423,22 @@ static int mgi_se_bound_in(const uint64_t *set, uint32_t p) { return (int)(set[p
 
 static void mgi_se_bound_free(mgi_se_bound *B) {
   if (!B) return;
-  free(B->val), free(B->at), free(B->first), free(B->der), free(B->below), free(B->have), free(B->over), free(B->ops), free(B->t_ops), free(B->own_ops), free(B->us), free(B->t_us), free(B->own_us), free(B->cand);
+  free(B->val), free(B->at), free(B->root), free(B->first), free(B->der), free(B->below), free(B->have), free(B->over), free(B->ops), free(B->t_ops), free(B->own_ops), free(B->us), free(B->t_us), free(B->own_us), free(B->cand);
   free(B);
+}
+
+/* D of each place. */
+static void mgi_se_bound_rows(mgi_se_bound *B) {
+  memset(B->below, 0, (mgi_se_bound_row(B->n) + B->n / 64 + 1) * sizeof *B->below);
+  for (uint32_t p = 0; p < B->n; p++) {
+    uint64_t *row = B->below + mgi_se_bound_row(p);
+    row[p / 64] |= (uint64_t)1 << (p % 64);
+    for (const mgi_se_bder *b = &B->der[B->first[p]], *end = &B->der[B->first[p + 1]]; b < end; b++)
+      for (int j = 0; j < b->n_in; j++) {
+        const uint64_t *under = B->below + mgi_se_bound_row(b->in[j]);
+        for (uint32_t q = 0; q <= b->in[j] / 64; q++) row[q] |= under[q];
+      }
+  }
 }
 
 /* The axes that cut an exit, as bits; the group axis cuts none, and all know it. */
@@ -5438,8 +5455,8 @@ static mgi_se_bound *mgi_se_bound_new(const mgi_se_walk *w, int *cyclic) {
   mgi_se_bound *B = (mgi_se_bound *)calloc(1, sizeof *B);
   uint32_t *stack = (uint32_t *)malloc(((size_t)f->n_val + 1) * sizeof *stack), *next = (uint32_t *)malloc(((size_t)f->n_val + 1) * sizeof *next), n_der = 0;
   *cyclic = 0;
-  if (B) B->val = (uint32_t *)malloc(((size_t)f->n_val + 1) * sizeof *B->val), B->at = (uint32_t *)calloc((size_t)f->n_val + 1, sizeof *B->at);
-  int ok = B && stack && next && B->val && B->at;
+  if (B) B->val = (uint32_t *)malloc(((size_t)f->n_val + 1) * sizeof *B->val), B->at = (uint32_t *)calloc((size_t)f->n_val + 1, sizeof *B->at), B->root = (uint32_t *)malloc(((size_t)w->n_exit[f->s->p->n_out] + 1) * sizeof *B->root);
+  int ok = B && stack && next && B->val && B->at && B->root;
   int cuts[MG_MAX_OUT] = { 0 }, n_out = (int)f->s->p->n_out, of = 0; /* the axes that each output's exits may cut */
   for (int o = 0; o < n_out; o++) for (uint32_t x = w->n_exit[o]; x < w->n_exit[o + 1]; x++) cuts[o] |= mgi_se_exit_cuts(f, &w->exit[x]);
   for (uint32_t x = 0; ok && !*cyclic && x < w->n_exit[n_out]; x++) { /* depth first; at: ~0 while a value is on the stack */
@@ -5447,7 +5464,9 @@ static mgi_se_bound *mgi_se_bound_new(const mgi_se_walk *w, int *cyclic) {
     while (x >= w->n_exit[of + 1]) of++;
     int all = mgi_se_exit_cuts(f, &w->exit[x]);
     for (int o = 0; o < n_out; o++) if (o != of) all |= cuts[o];
-    if (B->at[w->exit[x].val] || all != (2 << f->n_grid) - 2) continue; /* an axis would cut no output */
+    if (all != (2 << f->n_grid) - 2) continue; /* an axis would cut no output */
+    B->root[B->n_root++] = w->exit[x].val; /* its place later */
+    if (B->at[w->exit[x].val]) continue;
     stack[0] = w->exit[x].val, next[0] = f->val[stack[0]].der, B->at[stack[0]] = ~(uint32_t)0;
     for (uint32_t j = 0; top != ~(uint32_t)0 && !*cyclic;) {
       if (!next[top]) { B->val[B->n++] = stack[top], B->at[stack[top]] = B->n, top--, j = 0; continue; }
@@ -5462,6 +5481,7 @@ static mgi_se_bound *mgi_se_bound_new(const mgi_se_walk *w, int *cyclic) {
   free(stack), free(next);
   if (ok && !*cyclic) {
     uint32_t n = B->n, k = 0; /* k: derivations */
+    for (uint32_t x = 0; x < B->n_root; x++) B->root[x] = B->at[B->root[x]] - 1;
     B->first = (uint32_t *)malloc(((size_t)n + 1) * sizeof *B->first), B->der = (mgi_se_bder *)malloc(((size_t)n_der + 1) * sizeof *B->der);
     B->below = (uint64_t *)calloc(mgi_se_bound_row(n) + n / 64 + 1, sizeof *B->below), B->have = (uint64_t *)calloc(n / 64 + 1, sizeof *B->have);
     B->over = (uint8_t *)calloc((size_t)n + 1, 1);
@@ -5470,9 +5490,7 @@ static mgi_se_bound *mgi_se_bound_new(const mgi_se_walk *w, int *cyclic) {
     ok = B->first && B->der && B->below && B->have && B->over && B->ops && B->t_ops && B->own_ops && B->us && B->t_us && B->own_us;
     for (uint32_t p = 0; ok && p < n; p++) {
       uint32_t v = B->val[p];
-      uint64_t *row = B->below + mgi_se_bound_row(p);
       B->first[p] = k, B->over[p] = w->over[v];
-      row[p / 64] |= (uint64_t)1 << (p % 64);
       for (uint32_t i = w->first[v]; i < w->first[v + 1]; i++) {
         const mgi_se_der *d = &f->der[w->order[i]];
         mgi_se_bder *b = &B->der[k++];
@@ -5482,13 +5500,11 @@ static mgi_se_bound *mgi_se_bound_new(const mgi_se_walk *w, int *cyclic) {
           int same = 0;
           for (int q = 0; q < b->n_in; q++) same |= b->in[q] == u;
           if (same) continue;
-          const uint64_t *under = B->below + mgi_se_bound_row(u);
-          for (uint32_t q = 0; q <= u / 64; q++) row[q] |= under[q];
           b->in[b->n_in++] = u;
         }
       }
     }
-    if (ok) B->first[n] = k;
+    if (ok) B->first[n] = k, mgi_se_bound_rows(B);
   }
   if (!ok || *cyclic) { mgi_se_bound_free(B); return NULL; }
   return B;
@@ -5559,8 +5575,8 @@ static int mgi_se_bound_chain(mgi_se_bound *B, const uint32_t *s, int n, int fir
   return 1;
 }
 
-/* Fills in h for what the walk's derivations cost now; 0 if the time is over. */
-static int mgi_se_bound_fill(mgi_se_bound *B, const mgi_se_walk *w) {
+/* Fills in h for what the walk's derivations cost now, quick: by own operators instead of chains; 0 if the time is over. */
+static int mgi_se_bound_fill(mgi_se_bound *B, const mgi_se_walk *w, int quick) {
   for (uint32_t p = 0; p < B->n; p++) {
     int least = 1 << 20;
     double us = 1e300;
@@ -5581,16 +5597,70 @@ static int mgi_se_bound_fill(mgi_se_bound *B, const mgi_se_walk *w) {
         if (o > ops) ops = o;
         if (c > cost) cost = c;
       }
-      for (int j = 0; j < b->n_in && b->n_in > 1 && (ops + b->counted < least || cost + b->us < us); j++) {
+      for (int j = 0; j < b->n_in && b->n_in > 1 && !quick && (ops + b->counted < least || cost + b->us < us); j++) {
         mgi_se_bound_chain(B, b->in, b->n_in, j, 1 << 20, 1e300, &o, &c);
         if (o > ops) ops = o;
         if (c > cost) cost = c;
       }
-      if (ops + b->counted < least) least = ops + b->counted;
+      b->ops = ops + b->counted;
+      if (b->ops < least) least = b->ops;
       if (cost + b->us < us) us = cost + b->us;
     }
     B->ops[p] = least, B->us[p] = us;
   }
+  return 1;
+}
+
+/* Takes out what no structure of `most` counted operators has.  above: of what is not in D(p) a structure with p makes at least
+   so many values by counted operators: those above p, each with its operands that are not in D(p). */
+static void mgi_se_bound_trim(mgi_se_bound *B, int most) {
+  uint32_t n = 0, k = 0, root = 0;
+  int *above = B->t_ops, *place = (int *)malloc(((size_t)B->n + 1) * sizeof *place); /* place: the new one, or -1 */
+  if (!place) return; /* it does without */
+  for (uint32_t p = 0; p < B->n; p++) above[p] = 1 << 20;
+  for (uint32_t x = 0; x < B->n_root; x++) above[B->root[x]] = 0;
+  for (uint32_t p = B->n; p-- > 0;) {
+    if (above[p] + B->ops[p] > most) { above[p] = 1 << 20; continue; }
+    for (const mgi_se_bder *b = &B->der[B->first[p]], *end = &B->der[B->first[p + 1]]; b < end; b++)
+      for (int j = 0; j < b->n_in && above[p] + b->ops <= most; j++) {
+        const uint64_t *under = B->below + mgi_se_bound_row(b->in[j]);
+        int a = above[p] + b->counted;
+        for (int i = 0; i < b->n_in; i++) if (b->in[i] > b->in[j] || !mgi_se_bound_in(under, b->in[i])) a += B->own_ops[b->in[i]];
+        if (a < above[b->in[j]]) above[b->in[j]] = a;
+      }
+  }
+  for (uint32_t p = 0; p < B->n; p++) {
+    uint32_t from = B->first[p], to = B->first[p + 1];
+    place[p] = -1;
+    B->at[B->val[p]] = 0;
+    if (above[p] + B->ops[p] > most) continue;
+    uint32_t was = k;
+    for (uint32_t i = from; i < to; i++) {
+      mgi_se_bder b = B->der[i];
+      int fits = above[p] + b.ops <= most;
+      for (int j = 0; j < b.n_in && fits; j++) fits = place[b.in[j]] >= 0;
+      for (int j = 0; j < b.n_in && fits; j++) b.in[j] = (uint32_t)place[b.in[j]];
+      if (fits) B->der[k++] = b;
+    }
+    if (k == was) continue; /* nothing makes it any more */
+    B->val[n] = B->val[p], B->over[n] = B->over[p], B->ops[n] = B->ops[p], B->us[n] = B->us[p], B->own_ops[n] = B->own_ops[p], B->own_us[n] = B->own_us[p], B->first[n] = was;
+    place[p] = (int)n++;
+    B->at[B->val[n - 1]] = n;
+  }
+  for (uint32_t x = 0; x < B->n_root; x++) if (place[B->root[x]] >= 0) B->root[root++] = (uint32_t)place[B->root[x]];
+  B->n_root = root, B->n = n, B->first[n] = k;
+  mgi_se_bound_rows(B);
+  free(place);
+}
+
+/* Bounds for what derivations cost now; 0 if the time is over. */
+static int mgi_se_bound_ready(mgi_se_walk *w) {
+  int most = w->f->cfg->max_block_ops;
+  for (int quick = !w->ref[0]; quick >= 0 && !w->filled; quick--) { /* what operators alone rule out goes before costs are known */
+    if (!mgi_se_bound_fill(w->guide, w, quick)) return 0;
+    if (!w->ref[0]) mgi_se_bound_trim(w->guide, most);
+  }
+  w->filled = 1;
   return 1;
 }
 
@@ -5686,8 +5756,8 @@ static void mgi_se_outputs(mgi_se_walk *w, int k) {
     if (w->guide) {
       uint32_t s[MG_MAX_OUT];
       int n = 0;
-      if (!w->filled && !mgi_se_bound_fill(w->guide, w)) { w->full = w->ended = 1; return; }
-      w->filled = 1;
+      if (!mgi_se_bound_ready(w)) { w->full = w->ended = 1; return; }
+      for (int j = 0; j < k; j++) if (!w->guide->at[w->out[j]]) return; /* too many operators */
       for (int j = 0; j < k; j++) {
         uint32_t p = w->guide->at[w->out[j]] - 1;
         int at = 0;
@@ -6070,7 +6140,7 @@ static int mgi_se_key_of(const mg_graph *program, const mg_search_config *c, mgi
   double rates[] = { g->dram_gbps, g->l2_gbps, g->tensor_tflops, g->fp32_tflops, g->shared_bytes_us, g->launch_us, g->barrier_us };
   int64_t option[] = { c->max_kernel_ops, c->max_loops, c->max_block_ops, c->top_k, c->bound, c->prune, (int64_t)c->seed, c->max_states, c->max_structures, c->max_steps,
                        c->emittable != NULL, c->egraph.nodes, c->egraph.no_copies };
-  int64_t limit[] = { MG_VERSION, MG_OP_COUNT, MG_MAX_RANK, MG_MAX_IN, MG_MAX_OUT, MGI_SE_SOPS, MGI_SE_KEEP, MGI_SE_ALIKE, MGI_SE_WORKS, MGI_SE_TILES, MGI_SE_SPLITS, MGI_SE_TILINGS };
+  int64_t limit[] = { MG_VERSION, MG_OP_COUNT, MG_MAX_RANK, MG_MAX_IN, MG_MAX_OUT, MGI_SE_SOPS, MGI_SE_KEEP, MGI_SE_ALIKE, MGI_SE_WORKS, MGI_SE_TILES, MGI_SE_SPLITS, MGI_SE_TILINGS, MGI_SE_POOL };
   double seconds = c->egraph.seconds;
   uint64_t h = mgi_se_bytes_hash(mgi_se_model_hash(g), limit, sizeof limit);
   double library = mg_predict_us(program, g);
@@ -7295,8 +7365,8 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   if (S.cfg.max_loops > 2) S.cfg.max_loops = 2;
   if (S.cfg.top_k <= 0) S.cfg.top_k = 8;
   if (!S.cfg.seed) S.cfg.seed = 1;
-  if (S.cfg.max_states <= 0) S.cfg.max_states = 4096;
-  if (S.cfg.max_structures <= 0) S.cfg.max_structures = 4000000;
+  if (S.cfg.max_states <= 0) S.cfg.max_states = 32768;
+  if (S.cfg.max_structures <= 0) S.cfg.max_structures = 500000;
   if (S.cfg.max_steps <= 0) S.cfg.max_steps = 400000000;
   S.t0 = S.shown = mgi_se_seconds();
   S.end = S.cfg.time_limit_s > 0 ? S.t0 + S.cfg.time_limit_s : 1e300;

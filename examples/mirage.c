@@ -468,7 +468,7 @@ static void cut_short(char *buf, size_t n, const options *o, const mg_search_sta
   size_t k = (size_t)snprintf(buf, n, "; the search was cut short by ");
   if (stopped) snprintf(buf + k, n - k, "the interrupt%s", o->checkpoint ? ": the same command goes on from the checkpoint" : " (--checkpoint FILE would let it go on)");
   else if (c->time_limit_s > 0 && s->seconds >= c->time_limit_s) snprintf(buf + k, n - k, "--time-limit %g", c->time_limit_s);
-  else if (!strcmp(s->egraph_stop, "NODES")) snprintf(buf + k, n - k, "the e-graph's limit of %u terms (no option; egraph.nodes of mg_search_config)", c->egraph.nodes ? c->egraph.nodes : 20000u);
+  else if (!strcmp(s->egraph_stop, "NODES")) snprintf(buf + k, n - k, "the e-graph's limit of terms (no option; egraph.nodes of mg_search_config)");
   else if (!strcmp(s->egraph_stop, "TIME")) snprintf(buf + k, n - k, "the e-graph's limit of %g s (no option; egraph.seconds of mg_search_config)", c->egraph.seconds > 0 ? c->egraph.seconds : 10.0);
   else snprintf(buf + k, n - k, "a frame's limit of values, structures, steps or memory (no option; max_states, max_structures, max_steps of mg_search_config)");
 }

@@ -385,6 +385,7 @@ static void finds_other_kernels(void **state) {
     mg_graph *p = parse(t[k].text);
     mg_search_result r;
     mg_search_config c = mg_search_config_default();
+    c.egraph.nodes = 20000; /* what nTrans' whole closure has is for test_use's long form */
     search_with(p, &c, &r);
     sound(p, &r, t[k].full);
     if (t[k].kernels) {
@@ -414,6 +415,56 @@ static void finds_attention_kernel(void **state) { /* one kernel: sum of exp and
   assert_true(loops > 0);
   mg_search_result_free(&r);
   mg_graph_free(p);
+}
+
+/* The walk that bounds guide, and the one that visits everything (bound = 0): where the bound leaves nothing out they make the same
+   structures, each once; else the first makes some of those of the other. */
+typedef struct made { uint64_t hash[200000]; int n; } made;
+static void structure_made(void *user, const mg_graph *g) {
+  made *m = (made *)user;
+  assert_in_range(m->n, 0, 199999);
+  m->hash[m->n++] = mg_hash(g);
+}
+static int by_hash(const void *a, const void *b) { return *(const uint64_t *)a < *(const uint64_t *)b ? -1 : *(const uint64_t *)a > *(const uint64_t *)b; }
+
+static void walks_agree(void **state) {
+  (void)state;
+  static const struct { const char *text; int ops; } t[] = {
+    { "program a\ninput X : f16[8, 64]\ninput W : f16[64, 32]\nO = matmul(rms_norm(X, eps=1/1000000), W)\noutput O\n", 5 },
+    { "program b\ninput X : f16[8, 64]\ninput Y : f16[8, 64]\ninput Z : f16[8, 64]\nO = div(add(X, Y), sum(add(mul(X, Y), Z), dim=1))\noutput O\n", 5 },
+    { "program c\ninput X : f16[8, 64]\ninput Y : f16[8, 64]\nO = sum(mul(X, sub(X, Y)), dim=1)\noutput O\n", 7 },
+    { "program d\ninput X : f16[16, 64]\ninput Y : f16[64, 32]\ninput Z : f16[64, 32]\nO = add(matmul(X, Y), matmul(X, Z))\noutput O\n", 6 },
+    { "program e\ninput X : f16[8, 64]\ninput Y : f16[8, 64]\nP = div(X, Y)\nQ = sum(P, dim=1)\noutput P\noutput Q\n", 6 },
+    { "program f\ninput X : f16[8, 64]\ninput Y : f16[8, 64]\nO = mul(add(X, Y), div(X, Y))\noutput O\n", 5 },
+  };
+  static made m[2];
+  int whole = 0, part = 0;
+  for (size_t k = 0; k < sizeof t / sizeof *t; k++) {
+    int left = 0;
+    for (int bound = 0; bound < 2; bound++) {
+      mg_graph *p = parse(t[k].text);
+      mg_search_config c = mg_search_config_default();
+      mg_search_result r;
+      mg_error e;
+      c.threads = 1, c.max_kernel_ops = 1, c.top_k = 1, c.max_block_ops = t[k].ops, c.bound = bound, c.structure = structure_made, c.user = &m[bound];
+      m[bound].n = 0;
+      assert_int_equal(mg_search(p, &c, &r, &e), MG_OK);
+      assert_true(r.stats.complete);
+      if (bound) left = r.stats.pruned_bound > 0;
+      mg_search_result_free(&r);
+      mg_graph_free(p);
+      qsort(m[bound].hash, (size_t)m[bound].n, sizeof *m[bound].hash, by_hash);
+    }
+    print_message("%.9s: %d structures, guided by bounds %d\n", t[k].text, m[0].n, m[1].n);
+    assert_true(m[1].n > 0);
+    if (!left) assert_int_equal(m[0].n, m[1].n);
+    *(left ? &part : &whole) += 1;
+    for (int i = 0, j = 0; i < m[1].n; i++, j++) { /* a structure of two frames, of axes that stand for each other, is there twice */
+      while (j < m[0].n && m[0].hash[j] < m[1].hash[i]) j++;
+      if (j == m[0].n || m[0].hash[j] != m[1].hash[i]) fail_msg("program %d: a structure that the walk without bounds does not make", (int)k);
+    }
+  }
+  assert_true(whole >= 2 && part >= 1);
 }
 
 /* What a µGraph must look like: the search hands out the best of these when everything else is refused as not emittable. */
@@ -889,7 +940,7 @@ int main(void) {
     cmocka_unit_test(saturation_finds_subexpressions), cmocka_unit_test(saturation_stops_at_limits),
     cmocka_unit_test(finds_rmsnorm_linear), cmocka_unit_test(finds_gated_mlp),
     cmocka_unit_test(finds_common_factor), cmocka_unit_test(finds_low_rank_order),
-    cmocka_unit_test(finds_other_kernels), cmocka_unit_test(finds_attention_kernel),
+    cmocka_unit_test(walks_agree), cmocka_unit_test(finds_other_kernels), cmocka_unit_test(finds_attention_kernel),
     cmocka_unit_test(finds_split_attention), cmocka_unit_test(finds_norms_in_attention),
     cmocka_unit_test(finds_forms_on_request), cmocka_unit_test(finds_other_contractions),
     cmocka_unit_test(several_outputs), cmocka_unit_test(same_result_for_any_threads_and_seed), cmocka_unit_test(searches_side_by_side),

@@ -114,8 +114,6 @@ status 0 "search within half a second" "$m" search p.mg --time-limit 0.5
 printf 'program t\ninput X : f16[2048, 4096]\ninput W : f16[4096, 4096]\nY = matmul(X, W)\noutput Y\n' >large.mg
 timeout 120 "$m" search $programs/gqa_bs1.mg --no-prune --time-limit 0.3 >out 2>err
 has '; the search was cut short by --time-limit 0.3$' "search: it says that the time limit ended it"
-status 0 "search whose e-graph may not fit" "$m" search $programs/ntrans_m8.mg --top 1 --stats ntrans.json
-[ "$(grep -c 'cut short by the e-graph.s limit of 20000 terms' out)" = "$(grep -c '"stop": "NODES"' ntrans.json)" ]; ok $? "search: it says that the e-graph ended it, where that is so"
 [ "$(grep -c 'cut short' best.mg)" = 0 ]; ok $? "search: and nothing where nothing ended it"
 status 2 "search whose certificate takes longer than --time-limit" "$m" search large.mg --time-limit 1
 has '^# verdict: UNDECIDED$' "it says UNDECIDED, and keeps what was found"
