@@ -231,7 +231,7 @@ typedef struct mg_search_config {
   int threads;                       /* 0: 2 */
   int max_kernel_ops;                /* 0: 5.  The program itself is a candidate at any number */
   int max_loops;                     /* in a block, one after the other; 0: 1, at most 2 */
-  int max_block_ops;                 /* 0: 12; loads, stores and unary elementwise operators are not counted */
+  int max_block_ops;                 /* 0: 11; loads, stores and unary elementwise operators are not counted */
   int top_k;                         /* 0: 8 */
   int bound;                         /* leave out what the model's bound puts behind a frame's best; the default config has 1 */
   int prune;                         /* abstract expressions on; the default config has 1.  Off: max_block_ops bounds the
@@ -5797,7 +5797,7 @@ typedef struct mgi_se_builder {
   const mg_gpu *gpu;
   const mg_tensor *in;            /* of g, for the inputs of the segment's program */
   mg_tensor val[MGI_SE_SOPS];
-  mg_axis loop[2];
+  mg_axis grid[4], loop[2];       /* the axes of the block graph that stand for the structure's 1, 2, 3 */
   int when[MGI_SE_SOPS], used[MG_MAX_IN]; /* when: the scope in which each operator is emitted */
   uint8_t joined[MGI_SE_SOPS];    /* a loop's accumulator that the group's takes along */
 } mgi_se_builder;
@@ -5816,12 +5816,24 @@ static void mgi_se_builder_init(mgi_se_builder *B, mg_graph *g, const mgi_se_seg
   }
 }
 
+/* The block graph.  Axes of one block stand behind the others: what a structure cuts by fewer axes than it has is the same
+   graph as another's that has no more. */
+static int mgi_se_build_begin(mgi_se_builder *B, const int64_t *count) {
+  int64_t size[3] = { 1, 1, 1 };
+  int place[4], n = 0;
+  for (int cut = 1; cut >= 0; cut--)
+    for (int x = 1; x <= 3; x++) if ((count[x] > 1) == cut) size[n] = count[x], place[x] = n++;
+  B->count = count, B->b = mg_graph_begin(B->g, size, 128);
+  for (int x = 1; x <= 3 && B->b; x++) B->grid[x] = mg_grid_axis(B->b, place[x]);
+  return B->b != NULL;
+}
+
 static void mgi_se_build_load(mgi_se_builder *B, int i) {
   const mgi_se_sop *o = &B->t->op[i];
   const mg_graph *p = B->s->p;
   mg_map map = mg_map_none();
   char name[64];
-  for (int x = 1; x <= B->t->n_grid; x++) map = mg_map_set(map, mg_grid_axis(B->b, x - 1), o->map[x]);
+  for (int x = 1; x <= B->t->n_grid; x++) map = mg_map_set(map, B->grid[x], o->map[x]);
   if (o->scope & 1) map = mg_map_set(map, B->loop[o->scope >> 1], o->map[mgi_se_loop_axis(o->scope)]);
   B->val[i] = mg_load(B->b, B->in[o->arg], map);
   const char *n = mg_tensor_of(p, p->in[o->arg])->name;
@@ -5852,7 +5864,7 @@ static void mgi_se_build_op(mgi_se_builder *B, int i) {
     int x = o->map[0];
     B->val[i] = a[0];
     if (B->joined[i]) return;
-    mg_map map = mg_map_set(mg_map_none(), x >= 4 ? B->loop[x - 4] : mg_grid_axis(B->b, x - 1), o->arg);
+    mg_map map = mg_map_set(mg_map_none(), x >= 4 ? B->loop[x - 4] : B->grid[x], o->arg);
     if (x < 4 && B->joined[o->in[0]]) map = mg_map_set(map, B->loop[t->op[o->in[0]].map[0] - 4], t->op[o->in[0]].arg);
     B->val[i] = mg_accum(B->b, a[0], map);
     return;
@@ -5879,7 +5891,7 @@ static void mgi_se_build_scopes(mgi_se_builder *B, int last) {
 static int mgi_se_build_stores(mgi_se_builder *B, mg_tensor *out) {
   for (int k = 0; k < B->t->n_out; k++) {
     mg_map map = mg_map_none();
-    for (int x = 1; x <= B->t->n_grid; x++) map = mg_map_set(map, mg_grid_axis(B->b, x - 1), B->t->omap[k][x]);
+    for (int x = 1; x <= B->t->n_grid; x++) map = mg_map_set(map, B->grid[x], B->t->omap[k][x]);
     mg_store(B->b, B->val[B->t->out[k]], map);
   }
   if (B->gpu) mg_plan_kernel(B->b, B->gpu);
@@ -5889,11 +5901,9 @@ static int mgi_se_build_stores(mgi_se_builder *B, mg_tensor *out) {
 /* in[k] is the tensor of g that stands for input k of the segment's program; ext the extents by class. */
 static int mgi_se_build_kernel(mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const mg_gpu *gpu,
                             const mg_tensor *in, mg_tensor *out) {
-  int64_t grid[3] = { count[1], count[2], count[3] };
   mgi_se_builder B;
   mgi_se_builder_init(&B, g, s, t, ext, gpu, in);
-  B.count = count, B.b = mg_graph_begin(g, grid, 128);
-  if (!B.b) return 0;
+  if (!mgi_se_build_begin(&B, count)) return 0;
   mgi_se_build_scopes(&B, MGI_SE_GROUP);
   return mgi_se_build_stores(&B, out);
 }
@@ -5904,7 +5914,6 @@ static int mgi_se_build_kernel(mg_graph *g, const mgi_se_seg *s, const mgi_se_st
    second would need more of the first than that. */
 static int mgi_se_build_split(mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const int64_t *count2,
                               const mg_gpu *gpu, const mg_tensor *in, mg_tensor *out) {
-  int64_t grid[3] = { count[1], count[2], count[3] }, grid2[3] = { count2[1], count2[2], count2[3] };
   int part[MG_MAX_OUT], along[MG_MAX_OUT], n = 0;
   uint8_t early[MGI_SE_SOPS] = { 0 }, late[MGI_SE_SOPS] = { 0 }; /* the first kernel needs it; the second does */
   mg_tensor between[MG_MAX_OUT];
@@ -5918,8 +5927,7 @@ static int mgi_se_build_split(mg_graph *g, const mgi_se_seg *s, const mgi_se_str
   }
   mgi_se_builder_init(&B, g, s, t, ext, gpu, in);
   for (int i = 0; i < t->n; i++) if (early[i] && B.when[i] == MGI_SE_GROUP) B.when[i] = MGI_SE_POST2;
-  B.count = count, B.b = mg_graph_begin(g, grid, 128);
-  if (!B.b) return 0;
+  if (!mgi_se_build_begin(&B, count)) return 0;
   mgi_se_build_scopes(&B, MGI_SE_POST2);
   for (int i = 0; i < t->n; i++) {
     const mgi_se_sop *o = &t->op[i], *x = &t->op[o->in[0]];
@@ -5934,7 +5942,7 @@ static int mgi_se_build_split(mg_graph *g, const mgi_se_seg *s, const mgi_se_str
     for (int a = 1; a <= t->n_grid; a++) {
       int to = a == t->group ? free_dim : MG_MAP_ALL;
       for (int d = 0; d < x->rank && a != t->group; d++) if (x->mask[d] >> a & 1) to = d;
-      map = mg_map_set(map, mg_grid_axis(B.b, a - 1), to);
+      map = mg_map_set(map, B.grid[a], to);
     }
     if (B.joined[o->in[0]]) B.joined[o->in[0]] = 0, B.val[o->in[0]] = mg_accum(B.b, B.val[o->in[0]], mg_map_set(mg_map_none(), B.loop[x->map[0] - 4], x->arg));
     mg_store(B.b, B.val[o->in[0]], map);
@@ -5943,16 +5951,17 @@ static int mgi_se_build_split(mg_graph *g, const mgi_se_seg *s, const mgi_se_str
   if (gpu) mg_plan_kernel(B.b, gpu);
   if (mg_graph_end(B.b, between) != n) return 0;
   memset(B.used, 0, sizeof B.used), memset(B.val, 0, sizeof B.val);
-  B.count = count2, B.b = mg_graph_begin(g, grid2, 128);
-  if (!B.b) return 0;
+  if (!mgi_se_build_begin(&B, count2)) return 0;
   mg_axis loop = mg_loop_begin(B.b, "i", count[t->group]);
   mg_tensor piece[MG_MAX_OUT];
   for (int k = 0; k < n; k++) {
     const mgi_se_sop *x = &t->op[part[k]];
     mg_map map = mg_map_set(mg_map_none(), loop, along[k]);
-    for (int a = 1; a <= t->n_grid; a++)
-      for (int d = 0; d < x->rank && a != t->group; d++) if (x->mask[d] >> a & 1) map = mg_map_set(map, mg_grid_axis(B.b, a - 1), d);
-    for (int a = 1; a <= t->n_grid; a++) if (map.to[a] == MG_MAP_NONE) map = mg_map_set(map, mg_grid_axis(B.b, a - 1), MG_MAP_ALL);
+    for (int a = 1; a <= t->n_grid; a++) {
+      int to = MG_MAP_ALL;
+      for (int d = 0; d < x->rank && a != t->group; d++) if (x->mask[d] >> a & 1) to = d;
+      map = mg_map_set(map, B.grid[a], to);
+    }
     piece[k] = mg_load(B.b, between[k], map);
   }
   mg_loop_end(B.b);
@@ -7359,7 +7368,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   if (!S.cfg.gpu) S.cfg.gpu = &mgi_se_gpus[0];
   if (S.cfg.threads <= 0) S.cfg.threads = 2;
   if (S.cfg.max_kernel_ops <= 0) S.cfg.max_kernel_ops = 5;
-  if (S.cfg.max_block_ops <= 0) S.cfg.max_block_ops = 12;
+  if (S.cfg.max_block_ops <= 0) S.cfg.max_block_ops = 11;
   if (S.cfg.max_block_ops > 40) S.cfg.max_block_ops = 40;
   if (S.cfg.max_loops <= 0) S.cfg.max_loops = 1;
   if (S.cfg.max_loops > 2) S.cfg.max_loops = 2;

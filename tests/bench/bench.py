@@ -1,7 +1,7 @@
 """Emitted kernels next to their peers and to the floor in one run on one GPU.
 
 usage: bench.py [--programs REGEX] [--modes eager,cudnn,flash,compile,autotune] [--top K] [--runs N] [--budget S]
-                [--time-limit S] [--out DIR] [--name STEM] [--mirage PATH] [--work DIR] [--prepare]
+                [--time-limit S] [--ops N] [--out DIR] [--name STEM] [--mirage PATH] [--work DIR] [--prepare]
 
 First, with the GPU idle as far as anyone's choice depends on it: every program is searched, its best K candidates are
 compiled, and peers.py --build compiles the peers into Triton's cache, all in parallel.  Then, one after the other: the
@@ -50,7 +50,7 @@ def search(a, path, tmp):
     name = os.path.basename(path)[:-3]
     row = {"program": name, "in_bytes": program_bytes(path)}
     stats, out = os.path.join(tmp, name + ".json"), os.path.join(tmp, name)
-    _, err, rc = run([a.mirage, "search", path, "--no-measure", "--time-limit", str(a.time_limit), "--top", str(a.top), "--stats", stats, "-o", out])
+    _, err, rc = run([a.mirage, "search", path, "--no-measure", "--time-limit", str(a.time_limit), "--top", str(a.top), "--max-block-ops", str(a.ops), "--threads", str(max(2, (os.cpu_count() or 2) // 2)), "--stats", stats, "-o", out])
     if rc:
         return {**row, "error": "search: " + err.strip()[:200]}, []
     with open(stats) as f:
@@ -203,7 +203,8 @@ def main():
     ap.add_argument("--top", default=6, type=int, help="candidates measured a program")
     ap.add_argument("--runs", default=5, type=int, help="runs of the winner and of every peer, of which the median counts")
     ap.add_argument("--budget", default=540, type=float, help="seconds")
-    ap.add_argument("--time-limit", default=20, type=float, help="of a search, seconds")
+    ap.add_argument("--time-limit", default=60, type=float, help="of a search, seconds")
+    ap.add_argument("--ops", default=12, type=int, help="operators in a block")
     ap.add_argument("--out", default=os.path.join(HERE, "results"))
     ap.add_argument("--name", default="bench-" + datetime.date.today().isoformat())
     ap.add_argument("--mirage", default=os.path.join(ROOT, "build", "mirage"))
