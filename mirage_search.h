@@ -252,6 +252,8 @@ typedef struct mg_search_config {
                                         NULL; times the results: us[k] of g[k], 0 where it failed.  They are then ranked by it, those
                                         that failed last.  Not MG_OK: the predicted order stands, and stats.unmeasured says why.
                                         mg_cuda_measure_us of mirage_cuda.cuh is one */
+  int (*wary)(void *user, const mg_graph *g); /* may be NULL; with `user`; 1: whatever its time, g is ranked behind the measured
+                                        ones that are 0: one that overflows where these do not, say */
   const char *checkpoint;            /* a file, may be NULL: finished frames are kept there, appended at most ten times a second and
                                         at the end; one that a kill has torn is dropped when it is read.  The same search started again (program,
                                         GPU, options but threads and time limit, version) skips these and gives the result of one
@@ -7209,7 +7211,11 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_found *seg, mg_sear
   return st;
 }
 
-/* Ranks the results by the time that they take: a stable insertion of each behind those that are not slower. */
+/* Ranks the results by the time that they take: a stable insertion of each behind those that are not slower.  Those that
+   failed are last, those that `wary` names just before them. */
+static int mgi_se_timed_class(mgi_se_search *S, const mg_search_result *r, int k) {
+  return r->measured_us[k] > 0 ? S->cfg.wary && S->cfg.wary(S->cfg.user, r->graph[k]) : 2;
+}
 static void mgi_se_timed(mgi_se_search *S, mg_search_result *r) {
   mg_error why;
   memset(&why, 0, sizeof why);
@@ -7222,8 +7228,8 @@ static void mgi_se_timed(mgi_se_search *S, mg_search_result *r) {
     mg_graph *g = r->graph[k];
     double predicted = r->predicted_us[k], us = r->measured_us[k];
     mg_verify_report report = r->report[k];
-    int at = k;
-    for (; at > 0 && us > 0 && (!(r->measured_us[at - 1] > 0) || r->measured_us[at - 1] > us); at--)
+    int at = k, mine = mgi_se_timed_class(S, r, k);
+    for (int other; at > 0 && ((other = mgi_se_timed_class(S, r, at - 1)) > mine || (other == mine && mine < 2 && r->measured_us[at - 1] > us)); at--)
       r->graph[at] = r->graph[at - 1], r->predicted_us[at] = r->predicted_us[at - 1], r->measured_us[at] = r->measured_us[at - 1], r->report[at] = r->report[at - 1];
     r->graph[at] = g, r->predicted_us[at] = predicted, r->measured_us[at] = us, r->report[at] = report;
   }

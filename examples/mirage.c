@@ -571,18 +571,29 @@ static const char *open_exponential(const mg_graph *g, const char *cu) {
   }
   return NULL;
 }
-static void note_lines(char *lines, size_t size, const mg_graph *g, const char *arch) {
+/* 1, and its name in `name`: an exponential of a µGraph that overflows where its argument is large. */
+static int overflows(const mg_graph *g, const char *arch, char *name, size_t size) {
   mg_emit_config c;
   mg_error e;
   char *cu = NULL;
-  size_t n = strlen(lines);
   memset(&c, 0, sizeof c);
   c.arch = arch;
-  if (!open_exponential(g, NULL)) return;
+  if (!open_exponential(g, NULL)) return 0;
   if (mg_cuda_emit(g, &c, &cu, &e) != MG_OK) cu = NULL;
-  const char *name = open_exponential(g, cu);
-  if (name) snprintf(lines + n, size - n, "# note: nothing is seen to bound s in %.64s = exp(s): it overflows where s passes 88 (f32; 11 where it is stored as f16).  A stable softmax: E = exp(sub(S, max(S, dim=D))), O = div(E, sum(E, dim=D))\n", name);
+  const char *open = open_exponential(g, cu);
+  if (open) snprintf(name, size, "%s", open);
   mg_string_free(cu);
+  return open != NULL;
+}
+static void note_lines(char *lines, size_t size, const mg_graph *g, const char *arch) {
+  char name[65];
+  size_t n = strlen(lines);
+  if (overflows(g, arch, name, sizeof name))
+    snprintf(lines + n, size - n, "# note: nothing is seen to bound s in %.64s = exp(s): it overflows where s passes 88 (f32; 11 where it is stored as f16).  A stable softmax: E = exp(sub(S, max(S, dim=D))), O = div(E, sum(E, dim=D))\n", name);
+}
+static int on_wary(void *user, const mg_graph *g) {
+  char name[65];
+  return overflows(g, (const char *)user, name, sizeof name);
 }
 
 static int do_search(const options *o) {
@@ -617,7 +628,7 @@ static int do_search(const options *o) {
   c.user = (void *)(uintptr_t)c.gpu->arch;
   c.emittable = may_emit;
   times.arch = c.gpu->arch, times.quiet = !isatty(2);
-  if (!o->no_measure) c.measure = on_measure, c.measure_user = &times;
+  if (!o->no_measure) c.measure = on_measure, c.measure_user = &times, c.wary = on_wary;
   c.stop = &interrupted;
   double started_all = now();
   vc.user = &started_all;

@@ -32,6 +32,16 @@ for merge in cluster workspace; do
   printf 'program small_%s\ninput Q : f16[2, 16, 64]\ninput K : f16[2, 64, 256] @ [0, 2, 1]\ninput V : f16[2, 256, 64]\nO = kernel grid=(x=2, z=4) threads=128 {\n  q = load Q {x->0, z->*}\n  k = load K {x->0, z->2}\n  t1 = matmul(q, k)\n  t2 = scale(t1, 1/8)\n  t3 = exp(t2)\n  v = load V {x->0, z->1}\n  t4 = matmul(t3, v)\n  t5 = accum(t4) {z->+}\n  t6 = sum(t3, dim=2)\n  t7 = accum(t6) {z->+}\n  t8 = div(t5, t7)\n  store t8 {x->0, z->*}\n  plan { stages=2 warps_m=1 warps_n=4 warps_k=1 merge=%s }\n}\noutput O\n' "$merge" "$merge" >"$dir/small_$merge.best.mg"
 done
 
+# Small kernels of the other kinds: products of warpgroups, of warps with rings of their own, with turned operands (few rows), sums of squares.
+attention() { # NAME ROWS THREADS PLAN
+  printf 'program %s\ninput Q : f16[2, %d, 64]\ninput K : f16[2, 64, 1024] @ [0, 2, 1]\ninput V : f16[2, 1024, 64]\nO = kernel grid=(x=2, z=2) threads=%d {\n  q = load Q {x->0, z->*}\n  t1 = %s\n  for i=4 {\n    k = load K {x->0, z->2, i->2}\n    t2 = matmul(t1, k)\n    t3 = %s\n    t4 = exp(t3)\n    v = load V {x->0, z->1, i->1}\n    t5 = matmul(t4, v)\n    t6 = sum(t4, dim=2)\n  }\n  t7 = accum(t5) {z->+, i->+}\n  t8 = accum(t6) {z->+, i->+}\n  t9 = div(t7, t8)\n  store t9 {x->0, z->*}\n  plan { warps_k=1 %s }\n}\noutput O\n' "$1" "$2" "$3" "$5" "$6" "$4" >"$dir/$1.best.mg"
+}
+attention small_group 64 256 'stages=2 warps_m=4 warps_n=2 mma=warpgroup' 'scale(q, 1/8)' 'scale(t2, 1)'
+attention small_rings 16 128 'stages=3 warps_m=1 warps_n=4 ring=warp' 'scale(q, 1/8)' 'scale(t2, 1)'
+norm='sqrt(add_scalar(scale(sum(sqr(%s), dim=%d), 1/64), 1/1000000))'
+attention small_norms 64 256 'stages=2 warps_m=4 warps_n=2 mma=warpgroup' "div(q, $(printf "$norm" q 2))" "div(t2, $(printf "$norm" k 1))"
+printf 'program small_turned\ninput X : f16[4, 1024]\ninput W : f16[1024, 128]\nO = kernel grid=(x=2, y=2) threads=128 {\n  for i=4 {\n    x = load X {x->*, y->1, i->1}\n    w = load W {x->1, y->0, i->0}\n    t1 = matmul(x, w)\n    t2 = sum(sqr(x), dim=1)\n  }\n  t3 = accum(t1) {y->+, i->+}\n  t4 = accum(t2) {y->+, i->+}\n  t5 = div(t3, sqrt(add_scalar(scale(t4, 1/1024), 1/1000000)))\n  store t5 {x->1, y->*}\n  plan { stages=3 warps_m=1 warps_n=1 warps_k=4 ring=warp }\n}\noutput O\n' >"$dir/small_turned.best.mg"
+
 prepare() { # NAME: search, unless its µGraph is there; link 2; compilation, into the cache
   local name=$1
   if [ ! -f "$dir/$name.best.mg" ]; then
@@ -81,7 +91,7 @@ sanitize() { # TOOL NAME
 }
 export -f sanitize
 if command -v compute-sanitizer >/dev/null 2>&1; then
-  small="rms_r0 rms_r2 mlp_r2 low_r4 xyz_r3 split_cluster split_workspace small_cluster small_workspace attention_s1"
+  small="rms_r0 rms_r2 mlp_r2 low_r4 xyz_r3 split_cluster split_workspace small_cluster small_workspace attention_s1 small_group small_rings small_norms small_turned"
   for name in $small; do for tool in memcheck racecheck synccheck; do echo "$tool $name"; done; done | xargs -P "$(((cores + 1) / 2))" -L 1 bash -c 'sanitize "$0" "$1"'
   for name in $small; do
     for tool in memcheck racecheck synccheck; do

@@ -483,6 +483,10 @@ static mg_status hook(void *user, const mg_graph *program, const mg_graph *const
   }
   return hook_fails ? mg_fail(e, MG_MACHINE, "hook", "no GPU today") : MG_OK;
 }
+static int wary(void *user, const mg_graph *g) {
+  assert_ptr_equal(user, &hook_program);
+  return mg_is_program(g);
+}
 static void search_ranks(void **state) {
   (void)state;
   mg_graph *p = parse("program two\ninput X : f16[16, 256]\ninput A : f16[256, 64]\ninput B : f16[256, 64]\nO = mul(silu(matmul(X, A)), matmul(X, B))\noutput O\n");
@@ -500,6 +504,12 @@ static void search_ranks(void **state) {
   assert_true(mg_is_program(r.graph[0]) && r.measured_us[0] == 96 && r.stats.measured_us == 96 && !r.stats.unmeasured[0]); /* the last of the five */
   static const int was[] = {4, 3, 2, 0}; /* the second failed, and is behind the four */
   for (int k = 1; k < 4; k++) assert_true(r.measured_us[k] == 100 - was[k] && r.predicted_us[k] == plain.predicted_us[was[k]]);
+  mg_search_result_free(&r);
+  c.wary = wary, c.user = &hook_program; /* the fastest is not to be preferred: behind the three that are slower */
+  assert_int_equal(mg_search(p, &c, &r, &e), MG_OK);
+  static const int then[] = {3, 2, 0, 4};
+  for (int k = 0; k < 4; k++) assert_true(r.measured_us[k] == 100 - then[k] && (k == 3) == mg_is_program(r.graph[k]));
+  assert_true(r.stats.measured_us == 97);
   mg_search_result_free(&r);
   hook_fails = 1;
   assert_int_equal(mg_search(p, &c, &r, &e), MG_OK);
