@@ -3,6 +3,8 @@
 usage: table.py RESULT.json ..                      prints it
        table.py --readme README.md [RESULT.json ..]  puts it between README's marks; without files from those that the
                                                      first mark names
+
+A later file's row replaces an earlier one's of the same program.
 """
 import json, math, os, re, sys
 
@@ -21,7 +23,7 @@ def mean(v):
 def section(paths):
     runs = [json.load(open(p)) for p in paths]
     head = runs[0]
-    rows = [r for h in runs for r in h["rows"]]
+    rows = sorted({r["program"]: r for h in runs for r in h["rows"]}.values(), key=lambda r: [bool(re.search(p, r["program"])) for n, p in GROUPS], reverse=True)
     out = ["One %s, nvcc %s, PyTorch %s, Triton %s, %s; `%s`." % (
         head["gpu"], re.sub(r"^.*cuda_([\d.]+?)\.r.*$", r"\1", head["nvcc"] or "?"), head["torch"], head["triton"], head["date"], "`, `".join(h["command"] for h in runs))]
     c = head.get("ceilings") or {}
