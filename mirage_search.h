@@ -1482,7 +1482,7 @@ static void mgi_se_pl_put(mgi_se_pl *L, mg_egraph *eg, mg_eop op, mg_eattr at, u
   eg->node = p;
   eg->node[eg->n++] = x;
   eg->memo[h] = eg->n;
-  if (eg->n * 2 > eg->memo_cap && !mgi_se_ememo(eg, eg->n * 2)) L->fail = MGI_SE_PL_MEMORY;
+  if (eg->n * 2 > eg->memo_cap && !mgi_se_ememo(eg, eg->n * 4)) L->fail = MGI_SE_PL_MEMORY;
   if (eg->n > L->max_nodes) L->fail = MGI_SE_PL_NODES;
 }
 typedef struct mgi_se_pl_split { mg_egraph *eg; uint32_t cls; } mgi_se_pl_split;
