@@ -536,7 +536,7 @@ static void damage_in_several_lines(void **state) {
             for (q = p; *q >= '0' && *q <= '9';) q++;
             if (p == q || q - p > 20) break;
             static const char *const huge[] = {"0", "1", "2", "18446744073709551615", "18446744073709551616", "9223372036854775808", "99999999999999999999999999999999", "4294967296"};
-            if (below(&s, 3)) snprintf(number, sizeof number, "%lld", strtoll(p, NULL, 10) + (below(&s, 2) ? 1 : -1));
+            if (below(&s, 3)) snprintf(number, sizeof number, "%llu", strtoull(p, NULL, 10) + (below(&s, 2) ? 1ull : -1ull)); /* wraps around */
             else snprintf(number, sizeof number, "%s", huge[below(&s, 8)]);
             snprintf(whole, sizeof whole, "%.*s%s%s", (int)(p - line), line, number, q);
             set_line(bad, x, whole);
