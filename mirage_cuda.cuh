@@ -8127,15 +8127,22 @@ MGI_FN int mgi_cu_own_cut(mgi_cu_kernel *K, uint32_t t, int which, uint32_t loop
   *(which ? &v->cols : &v->rows) = part;
   return 1;
 }
-MGI_FN int mgi_cu_own_loop(mgi_cu_kernel *K, uint32_t loop) {
+/* No loop is around it or in it, and what leaves it by an accumulator stays in registers. */
+MGI_FN int mgi_cu_loop_alone(const mgi_cu_kernel *K, uint32_t loop) {
   const mg_graph *b = K->b;
-  int loads = 0;
   if (b->axes[loop].parent) return 0;
   for (uint32_t a = 4; a < b->n_axes; a++)
     if (b->axes[a].parent == loop) return 0;
+  for (uint32_t k = 1; k < b->n_ops; k++)
+    if (b->ops[k].code == MG_OP_ACCUM && mgi_cu_lifts(K, &b->ops[k]) && mgi_cu_lifted(K, &b->ops[k]) == loop && !K->v[b->ops[k].in[0].id].in_place) return 0;
+  return 1;
+}
+MGI_FN int mgi_cu_own_loop(mgi_cu_kernel *K, uint32_t loop) {
+  const mg_graph *b = K->b;
+  int loads = 0;
+  if (!mgi_cu_loop_alone(K, loop)) return 0;
   for (uint32_t k = 1; k < b->n_ops; k++) {
     const mg_op_node *o = &b->ops[k];
-    if (o->code == MG_OP_ACCUM && mgi_cu_lifts(K, o) && mgi_cu_lifted(K, o) == loop && !K->v[o->in[0].id].in_place) return 0;
     if (o->scope != loop) continue;
     if (mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) {
       int pairs = o->n_in / 2;
@@ -8170,12 +8177,9 @@ MGI_FN int mgi_cu_right_only(const mgi_cu_kernel *K, uint32_t t) {
 MGI_FN int mgi_cu_parts_loop(mgi_cu_kernel *K, uint32_t loop) {
   const mg_graph *b = K->b;
   int loads = 0;
-  if (b->axes[loop].parent) return 0;
-  for (uint32_t a = 4; a < b->n_axes; a++)
-    if (b->axes[a].parent == loop) return 0;
+  if (!mgi_cu_loop_alone(K, loop)) return 0;
   for (uint32_t k = 1; k < b->n_ops; k++) {
     const mg_op_node *o = &b->ops[k];
-    if (o->code == MG_OP_ACCUM && mgi_cu_lifts(K, o) && mgi_cu_lifted(K, o) == loop && !K->v[o->in[0].id].in_place) return 0;
     if (o->scope != loop) continue;
     if (o->code == MG_OP_LOAD) {
       if (!mgi_cu_right_only(K, o->out[0].id)) return 0;

@@ -7212,27 +7212,29 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_found *seg, mg_sear
 }
 
 /* Ranks the results by the time that they take: a stable insertion of each behind those that are not slower.  Those that
-   failed are last, those that `wary` names just before them. */
-static int mgi_se_timed_class(mgi_se_search *S, const mg_search_result *r, int k) {
-  return r->measured_us[k] > 0 ? S->cfg.wary && S->cfg.wary(S->cfg.user, r->graph[k]) : 2;
-}
+   failed are last, those that `wary` names just before them; last[k]: 2, 1 of them, 0 of the others, asked once. */
 static void mgi_se_timed(mgi_se_search *S, mg_search_result *r) {
   mg_error why;
+  uint8_t *last = (uint8_t *)malloc((size_t)r->n + 1);
   memset(&why, 0, sizeof why);
-  if (S->cfg.measure(S->cfg.measure_user, S->p, (const mg_graph *const *)r->graph, r->n, r->measured_us, &why) != MG_OK) {
+  if (!last) mg_fail(&why, MG_NO_MEMORY, "mg_search", "no memory to rank by time");
+  if (!last || S->cfg.measure(S->cfg.measure_user, S->p, (const mg_graph *const *)r->graph, r->n, r->measured_us, &why) != MG_OK) {
     memset(r->measured_us, 0, (size_t)r->n * sizeof *r->measured_us);
     snprintf(S->st.unmeasured, sizeof S->st.unmeasured, "%.250s", why.msg[0] ? why.msg : "the hook failed");
+    free(last);
     return;
   }
-  for (int k = 1; k < r->n; k++) {
+  for (int k = 0; k < r->n; k++) {
     mg_graph *g = r->graph[k];
     double predicted = r->predicted_us[k], us = r->measured_us[k];
     mg_verify_report report = r->report[k];
-    int at = k, mine = mgi_se_timed_class(S, r, k);
-    for (int other; at > 0 && ((other = mgi_se_timed_class(S, r, at - 1)) > mine || (other == mine && mine < 2 && r->measured_us[at - 1] > us)); at--)
-      r->graph[at] = r->graph[at - 1], r->predicted_us[at] = r->predicted_us[at - 1], r->measured_us[at] = r->measured_us[at - 1], r->report[at] = r->report[at - 1];
-    r->graph[at] = g, r->predicted_us[at] = predicted, r->measured_us[at] = us, r->report[at] = report;
+    const uint8_t mine = (uint8_t)(us > 0 ? S->cfg.wary && S->cfg.wary(S->cfg.user, g) : 2);
+    int at = k;
+    for (; at > 0 && (last[at - 1] > mine || (last[at - 1] == mine && mine < 2 && r->measured_us[at - 1] > us)); at--)
+      r->graph[at] = r->graph[at - 1], r->predicted_us[at] = r->predicted_us[at - 1], r->measured_us[at] = r->measured_us[at - 1], r->report[at] = r->report[at - 1], last[at] = last[at - 1];
+    r->graph[at] = g, r->predicted_us[at] = predicted, r->measured_us[at] = us, r->report[at] = report, last[at] = mine;
   }
+  free(last);
   if (!(r->measured_us[0] > 0)) snprintf(S->st.unmeasured, sizeof S->st.unmeasured, "none of the %d candidates ran rightly", r->n);
 }
 /* The program itself is timed beside them where the model left it out: its matmuls are the library's.  r has room for one more. */
