@@ -1018,15 +1018,21 @@ typedef struct mgi_se_patom { int kind; uint32_t op; mg_eattr at; uint32_t x, y;
 typedef struct mgi_se_mono { uint8_t n, a[MGI_SE_PL_DEG]; } mgi_se_mono;                         /* sorted; unused places 0 */
 typedef struct mgi_se_poly { uint32_t at, n, cls, prim; } mgi_se_poly;                           /* prim: first factorisation + 1 */
 typedef struct mgi_se_pfact { uint32_t x, y, next; } mgi_se_pfact;
+/* A class: of which polynomial; content, what its monomials share, and primitive, the polynomial left when that is taken out, 0 if it has but one
+   monomial (both 0 if it has a K); where it stands among the sub-multisets of the polynomial that it was first found in: lattice and place. */
+typedef struct mgi_se_pclass { uint32_t poly, content, primitive, lattice, place; } mgi_se_pclass;
 typedef enum mgi_se_pl_fail { MGI_SE_PL_OK, MGI_SE_PL_NONE, MGI_SE_PL_MEMORY, MGI_SE_PL_NODES } mgi_se_pl_fail;
 
 typedef struct mgi_se_pl {
   mgi_se_patom atom[256];
   mgi_se_mono *mono;       /* [0] unused */
   mgi_se_poly *poly;       /* [0] unused */
-  uint32_t *term, *mslot, *pslot, *stamp, *cls; /* cls: polynomial of a class */
+  mgi_se_pclass *cls;      /* [0] unused */
+  uint32_t *term, *mslot, *pslot, *stamp;
+  uint32_t *lattice;       /* of each: how many different monomials, how often each is there, the classes of all its sub-multisets */
+  uint32_t *cslot, *sub;   /* cslot: classes by primitive and content; sub: room of mgi_se_pl_nodes */
   mgi_se_pfact *fact;
-  uint32_t n_atom, n_mono, n_poly, n_term, n_cls, n_fact, cap_mono, cap_poly, cap_term, cap_stamp, cap_cls, cap_fact, mcap, pcap, round;
+  uint32_t n_atom, n_mono, n_poly, n_term, n_cls, n_fact, n_lattice, cap_mono, cap_poly, cap_term, cap_stamp, cap_cls, cap_fact, cap_lattice, cap_sub, mcap, pcap, ccap, round;
   uint32_t goal[MGI_SE_PL_GOALS], n_goal, max_nodes;
   uint32_t has[256];       /* by atom: the size classes of which it has a dimension, as bits */
   uint32_t loose;          /* size classes for which some goal does not fulfil what `Indices` asks for */
@@ -1342,39 +1348,46 @@ static int mgi_se_pl_value(const mgi_se_pl *L, const mgi_se_mono *m, mg_eattr *v
   return 1;
 }
 
-static void mgi_se_pl_class(mgi_se_pl *L, uint32_t p) {
+static void mgi_se_pl_class(mgi_se_pl *L, uint32_t p, uint32_t lattice, uint32_t place) {
   if (!p || L->fail || L->poly[p].cls) return;
-  uint32_t *c = (uint32_t *)mgi_se_grow(L->cls, &L->cap_cls, L->n_cls + 2, sizeof *c);
+  mgi_se_pclass *c = (mgi_se_pclass *)mgi_se_grow(L->cls, &L->cap_cls, L->n_cls + 2, sizeof *c), x = { p, 0, 0, lattice, place };
   if (!c) { L->fail = MGI_SE_PL_MEMORY; return; }
   L->cls = c;
-  L->cls[++L->n_cls] = p, L->poly[p].cls = L->n_cls;
+  L->cls[++L->n_cls] = x, L->poly[p].cls = L->n_cls;
   if (L->n_cls > L->max_nodes) L->fail = MGI_SE_PL_NODES;
 }
 
-/* Sub-multisets of t[0 .. n), sorted: each to `then`, with what it leaves. */
-typedef void (*mgi_se_pl_part)(mgi_se_pl *L, uint32_t *in, uint32_t n_in, uint32_t *out, uint32_t n_out, void *user);
-static void mgi_se_pl_parts(mgi_se_pl *L, const uint32_t *t, uint32_t n, mgi_se_pl_part then, void *user) {
-  uint32_t most[MGI_SE_PL_TERMS], now[MGI_SE_PL_TERMS], v[MGI_SE_PL_TERMS], g = 0;
+/* The sub-multisets of t[0 .. n), sorted, as classes: all but those of K alone.  They are counted with a digit for each different
+   monomial, the first one fastest: what is left of a when b is taken off stands at a - b. */
+static void mgi_se_pl_lattice(mgi_se_pl *L, uint32_t *t, uint32_t n) {
+  uint32_t most[MGI_SE_PL_TERMS], now[MGI_SE_PL_TERMS], v[MGI_SE_PL_TERMS], k[MGI_SE_PL_TERMS], g = 0, at = L->n_lattice, all = mgi_se_pl_poly(L, t, n, 0);
+  uint64_t size = 1;
+  if (all && L->poly[all].cls) return; /* so are its parts */
   for (uint32_t i = 0; i < n; i++) {
     if (g && v[g - 1] == t[i]) most[g - 1]++;
-    else v[g] = t[i], now[g] = 0, most[g++] = 1;
+    else v[g] = t[i], k[g] = (uint32_t)mgi_se_pl_is_k(L, &L->mono[t[i]]), now[g] = 0, most[g++] = 1;
   }
-  for (;;) {
-    uint32_t i = 0, in[MGI_SE_PL_TERMS], out[MGI_SE_PL_TERMS], n_in = 0, n_out = 0;
-    for (; i < g && now[i] == most[i]; i++) now[i] = 0;
-    if (i == g || L->fail) return;
+  for (uint32_t i = 0; i < g; i++) size *= most[i] + 1;
+  if (size > 2 * (uint64_t)L->max_nodes || at + size > 16 * (uint64_t)L->max_nodes + 4096) { L->fail = MGI_SE_PL_NODES; return; } /* half of them are classes, or more */
+  uint32_t *p = (uint32_t *)mgi_se_grow(L->lattice, &L->cap_lattice, at + g + 1 + (uint32_t)size, sizeof *p);
+  if (!p) { L->fail = MGI_SE_PL_MEMORY; return; }
+  L->lattice = p, L->n_lattice = at + g + 1 + (uint32_t)size;
+  p += at;
+  *p++ = g;
+  memcpy(p, most, g * sizeof *p);
+  p += g, *p = 0;
+  for (uint32_t place = 1; place < size && !L->fail; place++) {
+    uint32_t i = 0, m = 0, in[MGI_SE_PL_TERMS], some = 0;
+    for (; now[i] == most[i]; i++) now[i] = 0;
     now[i]++;
-    for (uint32_t j = 0; j < g; j++)
-      for (uint32_t k = 0; k < most[j]; k++)
-        if (k < now[j]) in[n_in++] = v[j];
-        else out[n_out++] = v[j];
-    then(L, in, n_in, out, n_out, user);
+    for (uint32_t j = 0; j < g; j++) {
+      some |= now[j] && !k[j];
+      for (uint32_t c = 0; c < now[j]; c++) in[m++] = v[j];
+    }
+    uint32_t q = some ? mgi_se_pl_poly(L, in, m, 1) : 0;
+    mgi_se_pl_class(L, q, at, place);
+    p[place] = q ? L->poly[q].cls : 0;
   }
-}
-static void mgi_se_pl_part_class(mgi_se_pl *L, uint32_t *in, uint32_t n_in, uint32_t *out, uint32_t n_out, void *user) {
-  (void)out, (void)n_out, (void)user;
-  for (uint32_t i = 0; i < n_in; i++)
-    if (!mgi_se_pl_is_k(L, &L->mono[in[i]])) { mgi_se_pl_class(L, mgi_se_pl_poly(L, in, n_in, 1)); return; }
 }
 
 /* The size classes over which m has one sum, as bits; in *any, those over which it has some part of one. */
@@ -1447,7 +1460,7 @@ static void mgi_se_pl_classes(mgi_se_pl *L, uint32_t T, uint32_t dims) {
       if (!n || L->fail) continue;
       for (uint32_t a = 1; a < n; a++) /* equal ones together */
         for (uint32_t b = a; b && t[b - 1] > t[b]; b--) { uint32_t x = t[b]; t[b] = t[b - 1], t[b - 1] = x; }
-      mgi_se_pl_parts(L, t, n, mgi_se_pl_part_class, NULL);
+      mgi_se_pl_lattice(L, t, n);
     } while (mgi_se_pl_sub_next(&s));
   }
 }
@@ -1471,59 +1484,68 @@ static int mgi_se_pl_joins(const mgi_se_pl *L, uint32_t x, uint32_t y) { /* of a
   return 1;
 }
 
-/* One node of class cls. */
+/* One node of class cls.  No other is like it, but for a scale: see mgi_se_pl_memo. */
 static void mgi_se_pl_put(mgi_se_pl *L, mg_egraph *eg, mg_eop op, mg_eattr at, uint32_t a, uint32_t b, uint32_t cls) {
   uint32_t attr = mgi_se_eattr_id(eg, at, 1);
-  if (!attr || L->fail) { if (!attr) L->fail = MGI_SE_PL_MEMORY; return; }
-  uint32_t h = mgi_se_eslot(eg, (uint32_t)op, attr, a, b);
-  if (eg->memo[h]) return;
   mgi_se_enode *p = (mgi_se_enode *)mgi_se_grow(eg->node, &eg->cap, eg->n + 1, sizeof *p), x = { (uint32_t)op, attr, a, b, cls, 0 };
-  if (!p) { L->fail = MGI_SE_PL_MEMORY; return; }
-  eg->node = p;
+  if (p) eg->node = p;
+  if (!p || !attr) { L->fail = MGI_SE_PL_MEMORY; return; }
   eg->node[eg->n++] = x;
-  eg->memo[h] = eg->n;
-  if (eg->n * 2 > eg->memo_cap && !mgi_se_ememo(eg, eg->n * 4)) L->fail = MGI_SE_PL_MEMORY;
   if (eg->n > L->max_nodes) L->fail = MGI_SE_PL_NODES;
 }
-typedef struct mgi_se_pl_split { mg_egraph *eg; uint32_t cls; } mgi_se_pl_split;
-static void mgi_se_pl_part_add(mgi_se_pl *L, uint32_t *in, uint32_t n_in, uint32_t *out, uint32_t n_out, void *user) {
-  mgi_se_pl_split *s = (mgi_se_pl_split *)user;
+/* The splits of class c in two. */
+static void mgi_se_pl_splits(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
+  const uint32_t *cls = L->lattice + L->cls[c].lattice, *most = cls + 1;
+  uint32_t n = 0, place = L->cls[c].place, have[MGI_SE_PL_TERMS], now[MGI_SE_PL_TERMS], step[MGI_SE_PL_TERMS], left = place, stride = 1, part = 0;
   mg_eattr none = { 0, 0 };
-  if (!n_out) return;
-  uint32_t a = mgi_se_pl_poly(L, in, n_in, 0), b = a && L->poly[a].cls ? mgi_se_pl_poly(L, out, n_out, 0) : 0;
-  if (b && L->poly[b].cls) mgi_se_pl_put(L, s->eg, MG_E_ADD, none, L->poly[a].cls, L->poly[b].cls, s->cls);
-}
-/* The class of p / by; 0 if it is none. */
-static uint32_t mgi_se_pl_without(mgi_se_pl *L, uint32_t p, const mgi_se_mono *by) {
-  uint32_t t[MGI_SE_PL_TERMS], n = L->poly[p].n;
-  for (uint32_t i = 0; i < n; i++) {
-    mgi_se_mono q;
-    if (!mgi_se_pl_quo(&q, &L->mono[L->term[L->poly[p].at + i]], by) || !q.n || !(t[i] = mgi_se_pl_mono(L, &q, 0))) return 0;
+  for (uint32_t i = 0; i < *cls; left /= most[i] + 1, stride *= most[i] + 1, i++)
+    if (left % (most[i] + 1)) have[n] = left % (most[i] + 1), now[n] = 0, step[n++] = stride;
+  for (cls += 1 + *cls; !L->fail;) {
+    uint32_t i = 0;
+    for (; now[i] == have[i]; i++) part -= now[i] * step[i], now[i] = 0;
+    now[i]++, part += step[i];
+    if (part == place) return;
+    if (cls[part] && cls[place - part]) mgi_se_pl_put(L, eg, MG_E_ADD, none, cls[part], cls[place - part], c);
   }
-  return mgi_se_pl_poly(L, t, n, 0);
 }
-
 /* What the monomials of p share. */
 static void mgi_se_pl_content(const mgi_se_pl *L, uint32_t p, mgi_se_mono *g) {
   *g = L->mono[L->term[L->poly[p].at]];
   for (uint32_t i = 1; i < L->poly[p].n; i++) mgi_se_pl_gcd(g, &L->mono[L->term[L->poly[p].at + i]]);
 }
 
-/* Polynomials of several monomials that share nothing, and which of them are products of two of them. */
+/* Classes without K by primitive and content: the slot where it is or would be. */
+static uint32_t mgi_se_pl_cslot(const mgi_se_pl *L, uint32_t primitive, uint32_t content) {
+  uint32_t h = (uint32_t)(((uint64_t)primitive << 32 | content) * 0x9E3779B97F4A7C15ull >> 32) & (L->ccap - 1);
+  for (; L->cslot[h]; h = (h + 1) & (L->ccap - 1)) {
+    const mgi_se_pclass *x = &L->cls[L->cslot[h]];
+    if (x->primitive == primitive && x->content == content) break;
+  }
+  return h;
+}
+
+/* Each class's content and primitive, and which of the primitives are products of two of them. */
 static void mgi_se_pl_factors(mgi_se_pl *L) {
   uint32_t *prim = NULL, n = 0, cap = 0, most = 0;
+  for (L->ccap = 64; L->ccap < 2 * L->n_cls;) L->ccap *= 2;
+  L->cslot = (uint32_t *)calloc(L->ccap, sizeof *L->cslot);
+  if (!L->cslot) { L->fail = MGI_SE_PL_MEMORY; return; }
   for (uint32_t c = 1; c <= L->n_cls && !L->fail; c++) {
-    uint32_t p = L->cls[c], k = L->poly[p].n, t[MGI_SE_PL_TERMS];
+    uint32_t p = L->cls[c].poly, k = L->poly[p].n, t[MGI_SE_PL_TERMS];
     mgi_se_mono g;
-    if (k < 2 || mgi_se_pl_has_k(L, p)) continue;
+    if (mgi_se_pl_has_k(L, p)) continue;
     mgi_se_pl_content(L, p, &g);
+    L->cls[c].content = mgi_se_pl_mono(L, &g, 1);
+    if (k == 1) { if (!L->fail) L->cslot[mgi_se_pl_cslot(L, 0, L->cls[c].content)] = c; continue; }
     for (uint32_t i = 0; i < k; i++) {
       mgi_se_mono q;
       mgi_se_pl_quo(&q, &L->mono[L->term[L->poly[p].at + i]], &g);
       t[i] = mgi_se_pl_mono(L, &q, 1);
     }
     uint32_t q = mgi_se_pl_poly(L, t, k, 1);
-    if (L->fail || L->poly[q].prim) continue;
+    if (L->fail) break;
+    L->cls[c].primitive = q, L->cslot[mgi_se_pl_cslot(L, q, L->cls[c].content)] = c;
+    if (L->poly[q].prim) continue;
     uint32_t *list = (uint32_t *)mgi_se_grow(prim, &cap, n + 1, sizeof *list);
     mgi_se_pfact *f = (mgi_se_pfact *)mgi_se_grow(L->fact, &L->cap_fact, L->n_fact + 1, sizeof *f);
     if (list) prim = list;
@@ -1545,25 +1567,17 @@ static void mgi_se_pl_factors(mgi_se_pl *L) {
   free(prim);
 }
 
-/* The class of q g, q 0 standing for one. */
-static uint32_t mgi_se_pl_find(mgi_se_pl *L, uint32_t q, const mgi_se_mono *g) {
-  if (q) q = g->n ? mgi_se_pl_join(L, q, g, 0) : q;
-  else {
-    uint32_t t = g->n ? mgi_se_pl_mono(L, g, 0) : 0;
-    q = t ? mgi_se_pl_poly(L, &t, 1, 0) : 0;
-  }
-  return q ? L->poly[q].cls : 0;
-}
+/* The class of q g, q 0 standing for one; 0 if it is none. */
+static uint32_t mgi_se_pl_find(const mgi_se_pl *L, uint32_t q, uint32_t g) { return g ? L->cslot[mgi_se_pl_cslot(L, q, g)] : 0; }
 
 /* All nodes of class c. */
 static void mgi_se_pl_nodes(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
-  uint32_t p = L->cls[c], n = L->poly[p].n, t[MGI_SE_PL_TERMS], q = 0;
+  uint32_t p = L->cls[c].poly, n = L->poly[p].n, t[MGI_SE_PL_TERMS], q = 0, primitive = L->cls[c].primitive;
   mg_eattr none = { 0, 0 }, v;
-  mgi_se_pl_split split = { eg, c };
   mgi_se_mono g, m, rest;
   mgi_se_psub s;
   memcpy(t, L->term + L->poly[p].at, n * sizeof *t);
-  if (n > 1) mgi_se_pl_parts(L, t, n, mgi_se_pl_part_add, &split);
+  if (n > 1) mgi_se_pl_splits(L, eg, c);
   int shifted = 0, first = -1;
   for (uint32_t i = 0; i < n; i++) {
     uint32_t u[MGI_SE_PL_TERMS], k = 0;
@@ -1574,6 +1588,7 @@ static void mgi_se_pl_nodes(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
       continue;
     }
     shifted = 1;
+    if (i && t[i - 1] == t[i]) continue;
     mg_eattr d = L->atom[x->a[0]].at;
     for (uint32_t j = 0; j < n; j++) if (j != i) u[k++] = t[j];
     if (k && (q = mgi_se_pl_poly(L, u, k, 0)) && L->poly[q].cls) mgi_se_pl_put(L, eg, MG_E_ADD_SCALAR, d, L->poly[q].cls, 0, c);
@@ -1583,6 +1598,11 @@ static void mgi_se_pl_nodes(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
     uint32_t u[MGI_SE_PL_TERMS];
     mgi_se_pl_sub_mono(&s, &m);
     if (!mgi_se_pl_value(L, &m, &v)) continue;
+    if (!shifted) {
+      mgi_se_pl_quo(&rest, &g, &m);
+      if ((q = mgi_se_pl_find(L, primitive, mgi_se_pl_mono(L, &rest, 0)))) mgi_se_pl_put(L, eg, MG_E_SCALE, v, q, 0, c);
+      continue;
+    }
     for (uint32_t i = 0; i < n; i++) {
       mgi_se_mono x = L->mono[t[i]];
       if (mgi_se_pl_is_k(L, &x)) {
@@ -1603,17 +1623,18 @@ static void mgi_se_pl_nodes(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
   }
   if (shifted) return;
   for (int i = 0; i < g.n; i++) {
-    if (L->atom[g.a[i]].kind != MGI_SE_PL_SUM) continue;
+    if (L->atom[g.a[i]].kind != MGI_SE_PL_SUM || (i && g.a[i - 1] == g.a[i])) continue;
     mgi_se_pl_one(&m, g.a[i]);
-    q = mgi_se_pl_without(L, p, &m);
-    if (q && L->poly[q].cls) mgi_se_pl_put(L, eg, MG_E_SUM, L->atom[g.a[i]].at, L->poly[q].cls, 0, c);
+    mgi_se_pl_quo(&rest, &g, &m);
+    q = mgi_se_pl_find(L, primitive, mgi_se_pl_mono(L, &rest, 0));
+    if (q) mgi_se_pl_put(L, eg, MG_E_SUM, L->atom[g.a[i]].at, q, 0, c);
   }
   for (mgi_se_pl_sub_start(L, &s, &g, 1 << MGI_SE_PL_INV | 1 << MGI_SE_PL_INVP | 1 << MGI_SE_PL_CONST); mgi_se_pl_sub_next(&s);) {
     mgi_se_mono con;
     mgi_se_pl_sub_mono(&s, &m);
     mgi_se_pl_quo(&rest, &g, &m);
-    q = mgi_se_pl_apart(L, &rest, &m) ? 0 : mgi_se_pl_without(L, p, &m);
-    uint32_t d = q && L->poly[q].cls ? mgi_se_pl_denominator(L, &m, 0) : 0;
+    q = mgi_se_pl_apart(L, &rest, &m) ? 0 : mgi_se_pl_find(L, primitive, mgi_se_pl_mono(L, &rest, 0));
+    uint32_t d = q ? mgi_se_pl_denominator(L, &m, 0) : 0;
     if (!d) continue;
     memset(&con, 0, sizeof con);
     for (int i = 0; i < m.n; i++) { /* x / (c y) = (1/c) (x / y) */
@@ -1626,29 +1647,50 @@ static void mgi_se_pl_nodes(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
       if (k == L->n_atom || !mgi_se_pl_mul(&con, &con, &rest)) { d = 0; break; }
     }
     if (d && con.n) d = mgi_se_pl_has_k(L, d) ? 0 : mgi_se_pl_join(L, d, &con, 0);
-    if (d && L->poly[d].cls) mgi_se_pl_put(L, eg, MG_E_DIV, none, L->poly[q].cls, L->poly[d].cls, c);
+    if (d && L->poly[d].cls) mgi_se_pl_put(L, eg, MG_E_DIV, none, q, L->poly[d].cls, c);
   }
-  if (n > 1) {
-    mgi_se_pl_content(L, p, &g);
-    for (uint32_t i = 0; i < n; i++) {
-      mgi_se_pl_quo(&rest, &L->mono[L->term[L->poly[p].at + i]], &g);
-      if (!(t[i] = mgi_se_pl_mono(L, &rest, 0))) return;
-    }
-    q = mgi_se_pl_poly(L, t, n, 0);
-    if (!q) return;
-  }
+  uint64_t size = 1; /* the content goes to either side in every way */
   mgi_se_pl_sub_start(L, &s, &g, ~0);
+  for (int i = 0; i < s.n; i++) size *= s.most[i] + 1u;
+  if (size > 16 * (uint64_t)L->max_nodes + 4096) { L->fail = MGI_SE_PL_NODES; return; }
+  uint32_t *sub = (uint32_t *)mgi_se_grow(L->sub, &L->cap_sub, (uint32_t)size, sizeof *sub);
+  if (!sub) { L->fail = MGI_SE_PL_MEMORY; return; }
+  L->sub = sub, size = 0;
   do {
     mgi_se_pl_sub_mono(&s, &m);
-    mgi_se_pl_quo(&rest, &g, &m);
-    uint32_t f = n > 1 ? L->poly[q].prim : 0;
+    sub[size++] = mgi_se_pl_mono(L, &m, 0);
+  } while (mgi_se_pl_sub_next(&s));
+  for (uint32_t i = 0, j = (uint32_t)size - 1; i < size && !L->fail; i++, j--) { /* sub[j] is what sub[i] leaves */
+    uint32_t f = n > 1 ? L->poly[primitive].prim : 0;
     do {
       uint32_t x = f ? L->fact[f - 1].x : 0, y = f ? L->fact[f - 1].y : 0;
-      uint32_t a = mgi_se_pl_find(L, x, &m), b = a ? mgi_se_pl_find(L, y, &rest) : 0;
-      if (a && b && mgi_se_pl_joins(L, L->cls[a], L->cls[b])) mgi_se_pl_put(L, eg, MG_E_MUL, none, a, b, c), mgi_se_pl_put(L, eg, MG_E_MUL, none, b, a, c);
+      uint32_t a = x != y || i <= j ? mgi_se_pl_find(L, x, sub[i]) : 0, b = a ? mgi_se_pl_find(L, y, sub[j]) : 0;
+      if (b && mgi_se_pl_joins(L, L->cls[a].poly, L->cls[b].poly)) {
+        mgi_se_pl_put(L, eg, MG_E_MUL, none, a, b, c);
+        if (a != b) mgi_se_pl_put(L, eg, MG_E_MUL, none, b, a, c);
+      }
       f = f ? L->fact[f - 1].next : 0;
     } while (f);
-  } while (mgi_se_pl_sub_next(&s) && !L->fail);
+  }
+}
+
+/* The table of the nodes.  Where products of constants have one value (-1 -1 is 1), two classes are that multiple of one: the first is
+   found.  All other nodes differ, so that the table is filled in without a look at them. */
+static void mgi_se_pl_memo(mgi_se_pl *L, mg_egraph *eg) {
+  uint32_t cap = eg->memo_cap, n = 0;
+  while (cap < eg->n + eg->n / 2) cap *= 2;
+  uint32_t *m = (uint32_t *)calloc(cap, sizeof *m);
+  if (!m) { L->fail = MGI_SE_PL_MEMORY; return; }
+  free(eg->memo);
+  eg->memo = m, eg->memo_cap = cap;
+  for (uint32_t k = 0; k < eg->n; k++) {
+    const mgi_se_enode x = eg->node[k];
+    uint32_t h;
+    if (x.op == MG_E_SCALE) h = mgi_se_eslot(eg, x.op, x.attr, x.a, x.b);
+    else for (h = mgi_se_ehash(x.op, x.attr, x.a, x.b) & (cap - 1); m[h];) h = (h + 1) & (cap - 1);
+    if (!m[h]) eg->node[n++] = x, m[h] = n;
+  }
+  eg->n = n;
 }
 
 /* The closure of eg's terms, of which `out` are the outputs; dims[k] are the size classes of the dimensions of tensor k, of
@@ -1715,6 +1757,7 @@ static mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n
     }
   }
   for (uint32_t c = 1; c <= L->n_cls && !L->fail; c++) mgi_se_pl_nodes(L, g, c);
+  if (!L->fail) mgi_se_pl_memo(L, g);
   at[4] = mgi_se_seconds();
   for (int k = 0; k < 4; k++) g->closure_us[k] = 1e6 * (at[k + 1] - at[k]);
   mgi_se_pl_fail fail = L->fail;
@@ -1724,7 +1767,7 @@ static mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n
     g->frozen = 1, *closed = g;
   } else mg_egraph_free(g);
   if (fail == MGI_SE_PL_NODES) *outcome = MG_NODES;
-  free(L->mono), free(L->poly), free(L->term), free(L->mslot), free(L->pslot), free(L->stamp), free(L->cls), free(L->fact), free(L), free(of);
+  free(L->mono), free(L->poly), free(L->term), free(L->mslot), free(L->pslot), free(L->stamp), free(L->cls), free(L->lattice), free(L->cslot), free(L->sub), free(L->fact), free(L), free(of);
   return fail == MGI_SE_PL_MEMORY ? MG_NO_MEMORY : fail == MGI_SE_PL_NONE ? MG_UNSUPPORTED : MG_OK;
 }
 
