@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the test programs given, one after the other.  Last line: `N passed, N failed`.  A program that ends with a
-# failure which its own output does not count is one failed test.
+# Runs the test programs given, one after the other, with their own seeds: a run repeats the last (soak.sh draws new ones).
+# Last line: `N passed, N failed`.  A program that ends with a failure which its own output does not count is one failed test.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build/log

@@ -8,7 +8,6 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -601,7 +600,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(equal_pairs), cmocka_unit_test(equal_by_order), cmocka_unit_test(unequal_pairs), cmocka_unit_test(the_solver), cmocka_unit_test(mutants),
                                      cmocka_unit_test(damage_in_several_lines), cmocka_unit_test(damage_as_a_whole)};
   const char *soak = getenv("SOAK_PAIRS");
-  seed = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)time(NULL);
+  seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
   times = soak && atoi(soak) > 1 ? atoi(soak) : 1;
   print_message("seed %llu\n", (unsigned long long)seed);
   return cmocka_run_group_tests(tests, NULL, NULL);

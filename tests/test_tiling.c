@@ -748,7 +748,7 @@ static void hostile_programs_take_no_time(void **state) {
 }
 
 int main(int argc, char **argv) {
-  given_seed = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)time(NULL);
+  given_seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(worked_example), cmocka_unit_test(statements_stand_where_the_paper_has_them),
     cmocka_unit_test(expressions_are_all_forests), cmocka_unit_test(graphs_equal_their_programs),
