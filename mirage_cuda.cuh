@@ -46,7 +46,7 @@
      >>runner      timing on a GPU, compiled into the shared object of a kernel that is run
      >>driver      check (link 2), compile, run (link 3)
      >>memory      emitter: shared memory as dynamic storage allocation
-     >>layouts     emitter: padded or dense tiles
+     >>layouts     emitter: how the tiles of loads lie
      >>text        emitter: text and names
      >>plan        emitter: which tensor lives where, shared memory, barriers
      >>values      emitter: elementwise expressions, inlined where they are used
@@ -74,8 +74,8 @@
      plan       keys obeyed: stages (1..8), warps_m, warps_n, warps_k (their product times 32 is `threads`), merge (cluster
                 or workspace), ring (block or warp), mma (warp or warpgroup), schedule (written, depth
                 or room; else the best of these: >>schedule), ahead (0: loads stand where they are needed), NAME.at
-                (where tensor NAME lives: a word of MGI_CU_RULES), NAME.in=dense (that load's tile: >>layouts; else it is
-                swizzled, >>tiles, where products take it as it is, or padded).  The emitted text's µGraph has all of them
+                (where tensor NAME lives: a word of MGI_CU_RULES), NAME.in (how that load's tile lies: a word of
+                MGI_CU_WAYS; else the best by >>layouts).  The emitted text's µGraph has all that do not follow from the rest
      ring       with ring=warp, where warps_m = warps_n = 1 and the loop permits it, every warp brings the part of the
                 contraction that it multiplies into a ring of its own, and no barrier stands in the loop; where
                 warps_m = warps_k = 1 and products are chained, its columns of the one and its rows of the next
@@ -111,6 +111,9 @@
 #endif
 
 /* --------------------------------------------------------------------------------------------------- >>host */
+
+/* Of how many 16-byte pieces of a swizzled row of so many are exchanged (>>tiles, >>layouts). */
+#define MGI_TILE_TURN(pieces) ((pieces) % 8 == 0 ? 8 : (pieces) % 4 == 0 ? 4 : (pieces) % 2 == 0 ? 2 : 1)
 
 #ifdef __cplusplus
 extern "C" {
@@ -2139,7 +2142,7 @@ template<class TYPE, int ROWS_, int COLS_, int PITCH_, bool TRANS_, bool SWIZZLE
   T *p;
   MG_DEV explicit mg_tile(unsigned char *at) : p((T *)at) {}
   static MG_DEV int offset(int line, int i) { /* of the element, in memory order; both at least 0 */
-    constexpr int E = 16 / (int)sizeof(T), PIECES = PITCH / E, TURN = PIECES % 8 == 0 ? 8 : PIECES % 4 == 0 ? 4 : PIECES % 2 == 0 ? 2 : 1;
+    constexpr int E = 16 / (int)sizeof(T), TURN = MGI_TILE_TURN(PITCH / E);
     if (PITCH == 0) return i / 64 * (LINES * 64) + line * 64 + ((i / 8 ^ line) & 7) * 8 + i % 8;
     return line * PITCH + (SWIZZLED ? i ^ (int)((unsigned)line / (8 / TURN) % TURN * E) : i);
   }
@@ -5805,62 +5808,130 @@ int64_t mg_memory_plan(mg_memory_piece *piece, int n, int64_t align, int *exact)
 }
 
 /* ------------------------------------------------------------------------------------------------ >>layouts
-   A load's tile that is not swizzled is padded: its rows begin an odd number of 16-byte units apart, so that eight rows, which
-   a product reads at a time, lie in different banks.  Dense, without the padding, it takes fewer bytes and up to eight times as long to read.
-   Where a kernel does not fit the shared memory, some tiles become dense: those of the integer program
+   How the tile of a load lies in shared memory: one of the ways of MGI_CU_WAYS (>>tiles draws them), by the integer program
 
-       minimise   sum cost[k] x[k]                               x[k] in {0, 1}; 1: tile k is dense
-       subject to sum over k alive at s  save[k] x[k]  >=  over[s]    for every step s of the kernel
+       minimise   sum over tiles k, ways w   cost[k][w] x[k][w]                            x[k][w] in {0, 1}
+       subject to sum over w  x[k][w] = 1                                                  for every tile k
+                  x[k][w] = 0                                                              where a row of MGI_CU_BANS bans w
+                  sum over k alive at s, ways w  bytes[k][w] x[k][w] <= room[s]            for every step s of the kernel
 
-   with cost[k] the bytes read once more a conflict, save[k] the padding of all its stages, over[s] what is alive beyond the
-   limit.  Depth first, dearest first, with what the rest can still save as the bound: exact. */
+   cost[k][w] counts lines of 128 bytes, of which shared memory serves one at a time.  Copies fill eight neighbouring pieces of 16
+   bytes together: a line, or two where padded rows straddle lines (measured: rmsnorm_linear m16 k4096, loads only, 11.4 us
+   padded, 9.3 dense).  Products read the pieces at one place of eight rows together: a line for each that share a bank.  Both
+   happen once an iteration.  room[s] is the limit less what else is alive.
+
+   A block that fits has no rows of the last kind, and the program falls apart: each tile has the cheapest way that no row bans.
+   Else depth first, first the tile for which the choice matters most, with what the rest costs and takes at least as the bound: exact. */
+#define MGI_CU_WAYS(R) /* id, word, what; of ways that cost the same, the first */               \
+  R(SWIZZLED, "swizzled", "rows close together, the pieces of a line exchanged by the row's number") \
+  R(PADDED,   "padded",   "rows an odd number of pieces apart")                                  \
+  R(DENSE,    "dense",    "rows close together, as they come")                                   \
+  R(PANELS,   "panels",   "swizzled, 64 elements of every row, then the next 64")
+typedef enum mgi_cu_way {
+#define MGI_R(id, word, what) MGI_CU_##id,
+  MGI_CU_WAYS(MGI_R)
+#undef MGI_R
+  MGI_CU_WAY_COUNT
+} mgi_cu_way;
+static const char *const mgi_cu_way_word[] = {
+#define MGI_R(id, word, what) word,
+  MGI_CU_WAYS(MGI_R)
+#undef MGI_R
+};
+/* Where piece i of a row of a tile of `lines` rows lies, in pieces: mg_tile::offset. */
+MGI_FN int mgi_cu_piece_at(int way, int lines, int pieces, int line, int i) {
+  const int turn = MGI_TILE_TURN(pieces);
+  switch (way) {
+    case MGI_CU_SWIZZLED: return line * pieces + (i ^ line / (8 / turn) % turn);
+    case MGI_CU_PADDED: return line * (pieces | 1) + i;
+    case MGI_CU_PANELS: return i / 8 * (lines * 8) + line * 8 + ((i ^ line) & 7);
+    default: return line * pieces + i;
+  }
+}
+/* How many of the first pieces of eight rows, of fewer if there are not so many, share a bank. */
+MGI_FN int mgi_cu_conflicts(int way, int lines, int pieces) {
+  int in[8] = {0, 0, 0, 0, 0, 0, 0, 0}, most = 0;
+  for (int line = 0; line < lines && line < 8; line++) {
+    const int n = ++in[mgi_cu_piece_at(way, lines, pieces, line, 0) % 8];
+    if (n > most) most = n;
+  }
+  return most;
+}
+/* Lines of 128 bytes, eighths of them, that are filled and read in an iteration. */
+MGI_FN int64_t mgi_cu_way_cost(int way, int lines, int pieces) {
+  const int fill = way == MGI_CU_PADDED && lines > 1 && pieces % 2 == 0 ? 2 : 1;
+  return (int64_t)lines * pieces * (fill + mgi_cu_conflicts(way, lines, pieces));
+}
+
 enum { MGI_CU_TILES = 24, MGI_CU_ROWS = 64 };
 typedef struct mgi_cu_layout {
   int n, rows;
-  int64_t cost[MGI_CU_TILES], save[MGI_CU_TILES];
+  uint8_t banned[MGI_CU_TILES]; /* ways, as bits */
+  int64_t cost[MGI_CU_TILES][MGI_CU_WAY_COUNT], bytes[MGI_CU_TILES][MGI_CU_WAY_COUNT];
   uint64_t alive[MGI_CU_TILES]; /* rows in which tile k is, as bits */
-  int64_t over[MGI_CU_ROWS];
+  int64_t room[MGI_CU_ROWS];
 } mgi_cu_layout;
+typedef struct mgi_cu_layout_walk {
+  const mgi_cu_layout *L;
+  int order[MGI_CU_TILES];
+  int64_t rest[MGI_CU_TILES + 1], least[MGI_CU_TILES], best; /* rest: what the tiles from a depth on cost at least; least: bytes of tile k */
+  uint8_t way[MGI_CU_TILES], chosen[MGI_CU_TILES];
+} mgi_cu_layout_walk;
 
-MGI_FN void mgi_cu_layout_run(const mgi_cu_layout *L, const int *order, int depth, uint32_t dense, int64_t cost, const int64_t *over, int64_t *best, uint32_t *chosen) {
-  int done = 1;
-  if (cost >= *best) return;
+MGI_FN void mgi_cu_layout_run(mgi_cu_layout_walk *W, int depth, int64_t cost, const int64_t *room) {
+  const mgi_cu_layout *L = W->L;
+  if (cost + W->rest[depth] >= W->best) return;
   for (int s = 0; s < L->rows; s++) {
-    int64_t rest = 0;
-    if (over[s] <= 0) continue;
-    done = 0;
-    for (int k = depth; k < L->n; k++) rest += L->alive[order[k]] >> s & 1 ? L->save[order[k]] : 0;
-    if (rest < over[s]) return;
+    int64_t least = 0;
+    for (int k = depth; k < L->n; k++) least += L->alive[W->order[k]] >> s & 1 ? W->least[W->order[k]] : 0;
+    if (least > room[s]) return;
   }
-  if (done) {
-    *best = cost;
-    *chosen = dense;
+  if (depth == L->n) {
+    W->best = cost;
+    memcpy(W->chosen, W->way, sizeof W->chosen);
     return;
   }
-  int64_t less[MGI_CU_ROWS];
-  const int k = order[depth];
-  for (int s = 0; s < L->rows; s++) less[s] = over[s] - (L->alive[k] >> s & 1 ? L->save[k] : 0);
-  mgi_cu_layout_run(L, order, depth + 1, dense, cost, over, best, chosen);
-  mgi_cu_layout_run(L, order, depth + 1, dense | (uint32_t)1 << k, cost + L->cost[k], less, best, chosen);
-}
-/* The least cost, and which tiles are dense, as bits; -1 if nothing fits. */
-MGI_FN int64_t mgi_cu_layout_solve(const mgi_cu_layout *L, uint32_t *dense) {
-  int order[MGI_CU_TILES];
-  int64_t best = INT64_MAX;
-  for (int k = 0; k < L->n; k++) {
-    int at = k;
-    for (; at > 0 && L->cost[order[at - 1]] < L->cost[k]; at--) order[at] = order[at - 1];
-    order[at] = k;
+  const int k = W->order[depth];
+  uint32_t tried = L->banned[k];
+  for (;;) { /* the cheapest way first */
+    int64_t left[MGI_CU_ROWS];
+    int w = -1;
+    for (int i = 0; i < MGI_CU_WAY_COUNT; i++)
+      if (!(tried >> i & 1) && (w < 0 || L->cost[k][i] < L->cost[k][w])) w = i;
+    if (w < 0) return;
+    tried |= 1u << w;
+    for (int s = 0; s < L->rows; s++) left[s] = room[s] - (L->alive[k] >> s & 1 ? L->bytes[k][w] : 0);
+    W->way[k] = (uint8_t)w;
+    mgi_cu_layout_run(W, depth + 1, cost + L->cost[k][w], left);
   }
-  *dense = 0;
-  mgi_cu_layout_run(L, order, 0, 0, 0, L->over, &best, dense);
-  return best == INT64_MAX ? -1 : best;
 }
-/* How many of eight rows that lie `bytes` apart, a multiple of 16, share a bank: 1, 2, 4 or 8. */
-MGI_FN int mgi_cu_conflicts(int64_t bytes) {
-  int ways = 1;
-  for (int64_t units = bytes / 16; ways < 8 && units % 2 == 0; units /= 2) ways *= 2;
-  return ways;
+/* The least cost, and every tile's way; -1 if nothing fits. */
+MGI_FN int64_t mgi_cu_layout_solve(const mgi_cu_layout *L, uint8_t *way) {
+  mgi_cu_layout_walk W;
+  int64_t least[MGI_CU_TILES], matters[MGI_CU_TILES];
+  memset(&W, 0, sizeof W);
+  W.L = L;
+  W.best = INT64_MAX;
+  for (int k = 0; k < L->n; k++) {
+    int64_t most = -1;
+    int at = k;
+    least[k] = W.least[k] = INT64_MAX;
+    for (int w = 0; w < MGI_CU_WAY_COUNT; w++) {
+      if (L->banned[k] >> w & 1) continue;
+      if (L->cost[k][w] > most) most = L->cost[k][w];
+      if (L->cost[k][w] < least[k]) least[k] = L->cost[k][w];
+      if (L->bytes[k][w] < W.least[k]) W.least[k] = L->bytes[k][w];
+    }
+    if (most < 0) return -1;
+    matters[k] = most - least[k];
+    for (; at > 0 && matters[W.order[at - 1]] < matters[k]; at--) W.order[at] = W.order[at - 1];
+    W.order[at] = k;
+  }
+  for (int d = L->n; d-- > 0;) W.rest[d] = W.rest[d + 1] + least[W.order[d]];
+  mgi_cu_layout_run(&W, 0, 0, L->room);
+  if (W.best == INT64_MAX) return -1;
+  memcpy(way, W.chosen, (size_t)L->n);
+  return W.best;
 }
 
 /* --------------------------------------------------------------------------------------------------- >>text
@@ -6030,7 +6101,8 @@ typedef struct mgi_cu_kernel {
   mgi_cu_entry want[MGI_CU_WANTS]; /* what was materialised when it was needed, and for which operator */
   int n_want;
   uint8_t *tiled;            /* by elementwise operator: as written it makes a tile of its own */
-  uint8_t *dense;            /* by tensor: its tile has no padding: 1 (>>layouts), 2 swizzled */
+  uint8_t *way, *free;       /* by tensor: how a load's tile lies (>>layouts); how it would if the plan had nothing to say and all fitted */
+  uint8_t *panels;           /* by operator: a load that a product of warpgroups reads */
   uint8_t *rule;             /* by tensor: the row of MGI_CU_RULES that it lives by */
   uint32_t lent;             /* a settled exponential that other expressions of its shape read too, or 0 */
   mgi_cu_how how;            /* the schedule */
@@ -6596,31 +6668,104 @@ MGI_FN int mgi_cu_load_trans(const mgi_cu_kernel *K, uint32_t op) {
   }
   return pr > pc || (up->shape.dim[cd] == 1 && up->shape.dim[rd] > 1);
 }
-/* 1 if a load's tile is swizzled (>>tiles): in rings of warps, and where products take it as it is; not where the plan has it
-   dense, nor where warps bring parts of its rows that are no whole lines of 128 bytes. */
-MGI_FN int mgi_cu_is_swizzled(const mgi_cu_kernel *K, uint32_t op) {
+/* The tile of a load: rows x cols elements after padding, `lines` rows in memory of so many 16-byte pieces. */
+typedef struct mgi_cu_tile { int rows, cols, lines, pieces; mg_dtype type; } mgi_cu_tile;
+MGI_FN mgi_cu_tile mgi_cu_tile_of(const mgi_cu_kernel *K, uint32_t op) {
   const mg_op_node *o = &K->b->ops[op];
   const mgi_cu_val_info *v = &K->v[o->out[0].id];
-  if (K->own[o->scope]) return 1;
-  return !K->dense[o->out[0].id] && mg_dtype_bytes(K->b->tensors[o->out[0].id].dtype) == 2 && (v->contracted_rows || v->contracted_cols) && v->part[mgi_cu_load_trans(K, op) ? 0 : 1] % 64 == 0;
+  const int trans = mgi_cu_load_trans(K, op);
+  mgi_cu_tile T;
+  T.type = K->em->g->tensors[mgi_cu_above(K, o->in[0])].dtype;
+  const int e = 16 / mg_dtype_bytes(T.type);
+  T.rows = mgi_cu_pad_to(v->rows, v->contracted_rows ? 16 : trans ? e : 1);
+  T.cols = mgi_cu_pad_to(v->cols, v->contracted_cols ? 16 : trans ? 1 : e);
+  T.lines = trans ? T.cols : T.rows;
+  T.pieces = mgi_cu_pad_to(trans ? T.rows : T.cols, e) / e;
+  return T;
 }
-/* Shape of the tile of a load: which dimension is contiguous, padding, bytes. */
-MGI_FN int64_t mgi_cu_load_tile_shape(mgi_cu_kernel *K, uint32_t op) {
+MGI_FN int64_t mgi_cu_tile_bytes(int way, const mgi_cu_tile *T) { return (int64_t)16 * T->lines * (way == MGI_CU_PADDED ? T->pieces | 1 : T->pieces); }
+
+/* Ways that a tile may not lie, and what lifts the ban: nothing, the plan's NAME.in=<way>, or also that the block does not fit. */
+enum { MGI_CU_UNLESS_SHORT, MGI_CU_UNLESS_PLANNED, MGI_CU_FIRM };
+#define MGI_CU_BANS(R) /* id, ways, what lifts it, why */                                                                                               \
+  R(GROUP, 1 << MGI_CU_SWIZZLED | 1 << MGI_CU_PADDED | 1 << MGI_CU_DENSE, MGI_CU_FIRM, "a product of warpgroups reads it swizzled, in panels")          \
+  R(ALONE, 1 << MGI_CU_PANELS, MGI_CU_FIRM, "panels are for products of warpgroups, and start at multiples of 1024 bytes")                              \
+  R(PARTS, 1 << MGI_CU_SWIZZLED, MGI_CU_FIRM, "warps bring parts of its rows that are no whole lines of 128 bytes")                                     \
+  R(RING,  1 << MGI_CU_PADDED | 1 << MGI_CU_DENSE, MGI_CU_UNLESS_PLANNED, "rings of warps have been timed on a GPU with swizzled tiles only")           \
+  R(VALUE, 1 << MGI_CU_SWIZZLED, MGI_CU_UNLESS_PLANNED, "no product of 16-bit operands takes it as it is: what expressions read has not been timed so") \
+  R(BLOCK, 1 << MGI_CU_DENSE, MGI_CU_UNLESS_SHORT, "in rings of blocks dense rows have not been timed")
+MGI_FN int mgi_cu_ban_GROUP(const mgi_cu_kernel *K, uint32_t op) { return K->panels[op]; }
+MGI_FN int mgi_cu_ban_ALONE(const mgi_cu_kernel *K, uint32_t op) { return !K->panels[op]; }
+MGI_FN int mgi_cu_ban_PARTS(const mgi_cu_kernel *K, uint32_t op) { return K->v[K->b->ops[op].out[0].id].part[mgi_cu_load_trans(K, op) ? 0 : 1] % 64 != 0; }
+MGI_FN int mgi_cu_ban_RING(const mgi_cu_kernel *K, uint32_t op) { return K->own[K->b->ops[op].scope]; }
+MGI_FN int mgi_cu_ban_VALUE(const mgi_cu_kernel *K, uint32_t op) {
   const mg_op_node *o = &K->b->ops[op];
-  uint32_t above = mgi_cu_above(K, o->in[0]), t = o->out[0].id;
-  const mg_tensor_info *up = &K->em->g->tensors[above];
+  const mgi_cu_val_info *v = &K->v[o->out[0].id];
+  return !K->own[o->scope] && (mg_dtype_bytes(K->b->tensors[o->out[0].id].dtype) != 2 || !(v->contracted_rows || v->contracted_cols));
+}
+MGI_FN int mgi_cu_ban_BLOCK(const mgi_cu_kernel *K, uint32_t op) { return !K->own[K->b->ops[op].scope]; }
+static const struct { int (*is)(const mgi_cu_kernel *K, uint32_t op); uint8_t ways, until; const char *why; } mgi_cu_bans[] = {
+#define MGI_R(id, ways, until, why) {mgi_cu_ban_##id, ways, until, why},
+  MGI_CU_BANS(MGI_R)
+#undef MGI_R
+};
+/* The ways that are banned for a load, as bits, but for what is lifted by less than `until`. */
+MGI_FN uint8_t mgi_cu_banned(const mgi_cu_kernel *K, uint32_t op, int until) {
+  uint8_t ways = 0;
+  for (size_t k = 0; k < sizeof mgi_cu_bans / sizeof *mgi_cu_bans; k++)
+    if (mgi_cu_bans[k].until >= until && mgi_cu_bans[k].is(K, op)) ways |= mgi_cu_bans[k].ways;
+  return ways;
+}
+/* Adds the tile of a load to a program, filled `trips` times; `copies` of it are alive together. */
+MGI_FN void mgi_cu_layout_add(mgi_cu_layout *L, const mgi_cu_tile *T, uint8_t banned, int64_t trips, int64_t copies) {
+  for (int w = 0; w < MGI_CU_WAY_COUNT; w++) {
+    const int64_t cost = mgi_cu_way_cost(w, T->lines, T->pieces) * (trips < 1 << 24 ? trips : 1 << 24), most = (int64_t)1 << 56;
+    L->cost[L->n][w] = cost < most ? cost : most;
+    L->bytes[L->n][w] = (mgi_cu_tile_bytes(w, T) + 127) / 128 * 128 * copies;
+  }
+  L->alive[L->n] = 0;
+  L->banned[L->n++] = banned;
+}
+/* Every load's way where all fits: without the plan (K->free), and as it is. */
+MGI_FN void mgi_cu_layouts_analyse(mgi_cu_kernel *K) {
+  const mg_graph *b = K->b;
+  for (uint32_t op = 1; op < b->n_ops && K->em->st == MG_OK; op++) {
+    if (b->ops[op].code != MG_OP_LOAD) continue;
+    mgi_cu_layout L;
+    const uint32_t t = b->ops[op].out[0].id;
+    const mgi_cu_tile T = mgi_cu_tile_of(K, op);
+    L.n = L.rows = 0;
+    mgi_cu_layout_add(&L, &T, mgi_cu_banned(K, op, MGI_CU_UNLESS_SHORT), 1, 1);
+    if (mgi_cu_layout_solve(&L, &K->free[t]) < 0) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the tile of '%.60s' may lie in no way", mgi_cu_tname(b, t));
+    K->way[t] = K->free[t];
+  }
+  for (uint32_t k = 0; k < b->n_plan && K->em->st == MG_OK; k++) {
+    const char *key = b->plan[k].key, *value = b->plan[k].value, *dot = strrchr(key, '.');
+    uint32_t t = 1;
+    int way = 0;
+    if (!dot || strcmp(dot, ".in")) continue;
+    while (t < b->n_tensors && (strncmp(mgi_cu_tname(b, t), key, (size_t)(dot - key)) || mgi_cu_tname(b, t)[dot - key])) t++;
+    while (way < MGI_CU_WAY_COUNT && strcmp(value, mgi_cu_way_word[way])) way++;
+    if (t == b->n_tensors || mgi_cu_producer(K, t)->code != MG_OP_LOAD) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=%.20s: there is no such load", key, value);
+    else if (way == MGI_CU_WAY_COUNT) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=%.20s: want swizzled, padded, dense or panels", key, value);
+    for (size_t r = 0; r < sizeof mgi_cu_bans / sizeof *mgi_cu_bans && K->em->st == MG_OK; r++)
+      if (mgi_cu_bans[r].until == MGI_CU_FIRM && (mgi_cu_bans[r].ways >> way & 1) && mgi_cu_bans[r].is(K, b->tensors[t].op)) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=%s: %s", key, value, mgi_cu_bans[r].why);
+    if (K->em->st == MG_OK) K->way[t] = (uint8_t)way;
+  }
+}
+/* Notes and declares the tile of a load; its bytes. */
+MGI_FN int64_t mgi_cu_load_tile_shape(mgi_cu_kernel *K, uint32_t op) {
+  const uint32_t t = K->b->ops[op].out[0].id;
+  const mgi_cu_tile T = mgi_cu_tile_of(K, op);
+  const int way = K->way[t], bytes = (int)(mgi_cu_tile_bytes(way, &T) / T.lines);
   mgi_cu_val_info *v = &K->v[t];
-  int e = 16 / mg_dtype_bytes(up->dtype);
-  v->type = up->dtype;
+  v->type = T.type;
   v->trans = mgi_cu_load_trans(K, op);
-  int rows = mgi_cu_pad_to(v->rows, v->contracted_rows ? 16 : v->trans ? e : 1), cols = mgi_cu_pad_to(v->cols, v->contracted_cols ? 16 : v->trans ? 1 : e);
-  int inner = v->trans ? rows : cols, outer = v->trans ? cols : rows, bytes = mg_dtype_bytes(up->dtype), swizzled = mgi_cu_is_swizzled(K, op);
-  int pitch = K->dense[t] || swizzled ? mgi_cu_pad_to(inner, e) : mgi_cu_pitch(inner, bytes);
-  char type[200];
-  snprintf(type, sizeof type, "mg_tile<%s, %d, %d, %d, %s%s>", mgi_cu_type[up->dtype], rows, cols, K->dense[t] == 2 ? 0 : pitch, v->trans ? "true" : "false", swizzled ? ", true" : "");
-  if (K->pass >= 0) mgi_cu_str_put(&K->decl, "  typedef %s T_%s;\n", type, mgi_cu_tname(K->b, t));
-  v->pitch = pitch * bytes;
-  return (int64_t)outer * pitch * bytes;
+  v->pitch = bytes;
+  if (K->pass >= 0)
+    mgi_cu_str_put(&K->decl, "  typedef mg_tile<%s, %d, %d, %d, %s%s> T_%s;\n", mgi_cu_type[T.type], T.rows, T.cols, way == MGI_CU_PANELS ? 0 : bytes / mg_dtype_bytes(T.type), v->trans ? "true" : "false",
+                   way == MGI_CU_SWIZZLED ? ", true" : "", mgi_cu_tname(K->b, t));
+  return (int64_t)T.lines * bytes;
 }
 /* ---- residency
    Where a value lives follows from what makes it, but for the values that a row of this table takes.  The rows are looked at in
@@ -6938,7 +7083,7 @@ MGI_FN void mgi_cu_group_analyse(mgi_cu_kernel *K) {
   if (K->em->st != MG_OK) return;
   K->by_group = 1;
   for (uint32_t k = 1; k < K->b->n_ops; k++)
-    if (mgi_cu_is_op(&K->b->ops[k], MG_OP_MATMUL, MG_OP_MATMUL) && !*mgi_cu_group_why(K, k)) K->dense[K->b->ops[mgi_cu_plain_load(K, K->b->ops[k].in[1].id, &swapped)].out[0].id] = 2;
+    if (mgi_cu_is_op(&K->b->ops[k], MG_OP_MATMUL, MG_OP_MATMUL) && !*mgi_cu_group_why(K, k)) K->panels[mgi_cu_plain_load(K, K->b->ops[k].in[1].id, &swapped)] = 1;
 }
 /* Text of a matmul operand.  `contracted`: its valid extent along the contraction. */
 MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left, mg_dtype type, const char *contracted) {
@@ -8879,60 +9024,49 @@ MGI_FN const char *mgi_cu_pointer_text(const mgi_cu_emit *em, uint32_t t, char *
   return out;
 }
 
-/* The plan's NAME.in=dense: that load's tile has no padding. */
-MGI_FN void mgi_cu_pitches_given(mgi_cu_kernel *K) {
-  const mg_graph *b = K->b;
-  for (uint32_t k = 0; k < b->n_plan && K->em->st == MG_OK; k++) {
-    const char *key = b->plan[k].key, *dot = strrchr(key, '.');
-    uint32_t t = 1;
-    if (!dot || strcmp(dot, ".in")) continue;
-    while (t < b->n_tensors && (strncmp(mgi_cu_tname(b, t), key, (size_t)(dot - key)) || mgi_cu_tname(b, t)[dot - key])) t++;
-    if (t == b->n_tensors || mgi_cu_producer(K, t)->code != MG_OP_LOAD) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=%.20s: there is no such load", key, b->plan[k].value);
-    else if (strcmp(b->plan[k].value, "dense")) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=%.20s: want dense", key, b->plan[k].value);
-    else if (K->dense[t] == 2) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=dense: a product of warpgroups reads that tile swizzled", key);
-    else K->dense[t] = 1;
-  }
-}
-/* A kernel that does not fit: more of its tiles become dense, the cheapest ones that do.  0 if none do. */
+/* A kernel that does not fit: some of its tiles lie another way, which takes less; the least that it costs.  0 if nothing helps. */
 MGI_FN int mgi_cu_pack(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
   mgi_cu_layout L;
-  uint32_t tile[MGI_CU_TILES], dense = 0;
-  int obj[MGI_CU_TILES], first = 0;
-  memset(&L, 0, sizeof L);
+  uint32_t tile[MGI_CU_TILES];
+  uint8_t way[MGI_CU_TILES];
+  int obj[MGI_CU_TILES], changed = 0;
+  L.n = L.rows = 0;
   for (uint32_t k = 1; k < b->n_ops; k++) {
     const mg_op_node *o = &b->ops[k];
-    if (o->code != MG_OP_LOAD) continue;
+    if (o->code != MG_OP_LOAD || K->v[o->out[0].id].home != MGI_CU_AT_TILE) continue;
     const uint32_t t = o->out[0].id;
-    const mgi_cu_val_info *v = &K->v[t];
-    if (v->home != MGI_CU_AT_TILE || K->dense[t] || mgi_cu_is_swizzled(K, b->tensors[t].op)) continue;
-    const int bytes = mg_dtype_bytes(v->type), e = 16 / bytes, inner = mgi_cu_pad_to(v->trans ? v->rows : v->cols, (v->trans ? v->contracted_rows : v->contracted_cols) ? 16 : e);
-    const int outer = mgi_cu_pad_to(v->trans ? v->cols : v->rows, (v->trans ? v->contracted_cols : v->contracted_rows) ? 16 : 1);
-    const int64_t padded = mgi_cu_pitch(inner, bytes), packed = mgi_cu_pad_to(inner, e);
-    int64_t reads = (int64_t)outer * packed * bytes;
-    for (uint32_t a = o->scope; a && reads < (int64_t)1 << 40; a = b->axes[a].parent) reads *= b->axes[a].extent;
-    if (padded == packed) continue;
+    const mgi_cu_tile T = mgi_cu_tile_of(K, k);
+    const int64_t now = mgi_cu_tile_bytes(K->way[t], &T);
+    uint8_t banned = mgi_cu_banned(K, k, MGI_CU_UNLESS_PLANNED);
+    int64_t trips = 1;
+    int others = 0;
+    for (int w = 0; w < MGI_CU_WAY_COUNT; w++) {
+      if (w == K->way[t]) banned &= (uint8_t)~(1u << w);
+      else if (mgi_cu_tile_bytes(w, &T) >= now) banned |= (uint8_t)(1u << w);
+      others += !(banned >> w & 1);
+    }
+    if (others == 1) continue;
     if (L.n == MGI_CU_TILES) return 0;
+    for (uint32_t a = o->scope; a && trips < 1 << 24; a = b->axes[a].parent) trips *= b->axes[a].extent;
     tile[L.n] = t;
-    obj[L.n] = v->obj >= 0 ? v->obj : K->ring_obj[o->scope];
-    L.cost[L.n] = reads * (mgi_cu_conflicts(packed * bytes) - 1);
-    L.save[L.n++] = (((int64_t)outer * padded * bytes + 127) / 128 - ((int64_t)outer * packed * bytes + 127) / 128) * 128 * (o->scope ? K->stages * (K->own[o->scope] ? K->wk : 1) : 1);
+    obj[L.n] = K->v[t].obj >= 0 ? K->v[t].obj : K->ring_obj[o->scope];
+    mgi_cu_layout_add(&L, &T, banned, trips, o->scope ? K->stages * (K->own[o->scope] ? K->wk : 1) : 1);
   }
   for (int k = 0; k < K->n_obj; k++) { /* a row where something begins: there the most is alive */
-    int64_t alive = 0;
+    int64_t room = K->em->shared_limit;
     int again = 0;
     for (int j = 0; j < k; j++) again |= K->obj[j].begin == K->obj[k].begin;
-    for (int j = 0; j < K->n_obj; j++) alive += K->obj[j].begin <= K->obj[k].begin && K->obj[k].begin <= K->obj[j].end ? K->obj[j].bytes : 0;
-    if (again || alive <= K->em->shared_limit) continue;
+    for (int j = 0; j < K->n_obj; j++) room -= K->obj[j].begin <= K->obj[k].begin && K->obj[k].begin <= K->obj[j].end ? K->obj[j].bytes : 0;
+    if (again || room >= 0) continue;
     if (L.rows == MGI_CU_ROWS) return 0;
     for (int j = 0; j < L.n; j++)
-      if (K->obj[obj[j]].begin <= K->obj[k].begin && K->obj[k].begin <= K->obj[obj[j]].end) L.alive[j] |= (uint64_t)1 << L.rows;
-    L.over[L.rows++] = alive - K->em->shared_limit;
+      if (K->obj[obj[j]].begin <= K->obj[k].begin && K->obj[k].begin <= K->obj[obj[j]].end) L.alive[j] |= (uint64_t)1 << L.rows, room += L.bytes[j][K->way[tile[j]]];
+    L.room[L.rows++] = room;
   }
-  if (!L.rows || mgi_cu_layout_solve(&L, &dense) < 0) return 0; /* no rows: it is the addresses that do not fit */
-  for (int k = 0; k < L.n; k++)
-    if (dense >> k & 1) K->dense[tile[k]] = 1, first++;
-  return first > 0;
+  if (!L.rows || mgi_cu_layout_solve(&L, way) < 0) return 0; /* no rows: it is the addresses that do not fit */
+  for (int k = 0; k < L.n; k++) changed |= K->way[tile[k]] != way[k], K->way[tile[k]] = way[k];
+  return changed;
 }
 /* Notes all that was decided, in the plan's words: emitted again with them, the kernel is the same. */
 MGI_FN void mgi_cu_plan_say(mgi_cu_kernel *K) {
@@ -8951,7 +9085,7 @@ MGI_FN void mgi_cu_plan_say(mgi_cu_kernel *K) {
   for (uint32_t t = 1; t < b->n_tensors; t++)
     if (K->rule[t]) mgi_cu_str_put(s, "%d %s.at %s\n", K->number, mgi_cu_tname(b, t), mgi_cu_rules[K->rule[t]].word);
   for (uint32_t t = 1; t < b->n_tensors; t++)
-    if (K->dense[t] == 1) mgi_cu_str_put(s, "%d %s.in dense\n", K->number, mgi_cu_tname(b, t));
+    if (K->way[t] != K->free[t]) mgi_cu_str_put(s, "%d %s.in %s\n", K->number, mgi_cu_tname(b, t), mgi_cu_way_word[K->way[t]]);
 }
 /* The program's text with these plans, as far as a plan has room: what is left out is decided again the same way. */
 MGI_FN mg_status mgi_cu_planned_text(mgi_cu_emit *em, char **text) {
@@ -8978,15 +9112,17 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
   char text[400];
   uint8_t *late = (uint8_t *)calloc(b->n_ops, 1);
   mgi_cu_entry *order = (mgi_cu_entry *)calloc(b->n_ops + MG_MAX_AXES + MGI_CU_WANTS, sizeof *order);
-  uint8_t *tiled = (uint8_t *)calloc(b->n_ops, 1), *rule = (uint8_t *)calloc(b->n_tensors, 1), *dense = (uint8_t *)calloc(b->n_tensors, 1);
-  if (!K || !v || !fresh || !late || !order || !tiled || !rule || !dense) mgi_cu_emit_fail(em, MG_NO_MEMORY, name, "no memory");
+  uint8_t *tiled = (uint8_t *)calloc(b->n_ops, 1), *rule = (uint8_t *)calloc(b->n_tensors, 1), *way = (uint8_t *)calloc(b->n_tensors, 2), *panels = (uint8_t *)calloc(b->n_ops, 1);
+  if (!K || !v || !fresh || !late || !order || !tiled || !rule || !way || !panels) mgi_cu_emit_fail(em, MG_NO_MEMORY, name, "no memory");
   else {
     K->em = em;
     K->late = late;
     K->order = order;
     K->tiled = tiled;
     K->rule = rule;
-    K->dense = dense;
+    K->way = way;
+    K->free = way + b->n_tensors;
+    K->panels = panels;
     K->b = b;
     K->above = above;
     K->number = number;
@@ -9006,7 +9142,7 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
     const char *ahead = mg_plan_get(b, "ahead");
     if (ahead && strcmp(ahead, "0") && strcmp(ahead, "1")) mgi_cu_emit_fail(em, MG_UNSUPPORTED, name, "the plan's ahead=%.40s: want 0 or 1", ahead);
     K->ahead = !ahead || ahead[0] == '1';
-    mgi_cu_pitches_given(K);
+    if (em->st == MG_OK) mgi_cu_layouts_analyse(K);
     for (K->stages = want; em->st == MG_OK;) {
       mgi_cu_decide(K, fresh);
       if (em->st != MG_OK || K->shared <= em->shared_limit) break;
@@ -9085,7 +9221,8 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
   free(order);
   free(tiled);
   free(rule);
-  free(dense);
+  free(way);
+  free(panels);
   free(v);
   free(fresh);
 }

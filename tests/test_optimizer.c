@@ -381,70 +381,97 @@ static void test_schedule_given(void **state) {
 }
 
 /* ---- layouts: the integer program, against every choice and against Z3 */
+static int may(const mgi_cu_layout *L, int k, int w) { return !(L->banned[k] >> w & 1); }
 static int64_t every_layout(const mgi_cu_layout *L) {
   int64_t best = -1;
-  for (uint32_t x = 0; x < (uint32_t)1 << L->n; x++) {
+  for (uint32_t x = 0; x < (uint32_t)1 << 2 * L->n; x++) { /* two bits a tile */
     int64_t cost = 0;
     int fits = 1;
     for (int s = 0; s < L->rows; s++) {
-      int64_t less = 0;
-      for (int k = 0; k < L->n; k++) less += (x >> k & 1) && (L->alive[k] >> s & 1) ? L->save[k] : 0;
-      fits &= less >= L->over[s];
+      int64_t bytes = 0;
+      for (int k = 0; k < L->n; k++) bytes += L->alive[k] >> s & 1 ? L->bytes[k][x >> 2 * k & 3] : 0;
+      fits &= bytes <= L->room[s];
     }
-    for (int k = 0; k < L->n; k++) cost += x >> k & 1 ? L->cost[k] : 0;
+    for (int k = 0; k < L->n; k++) fits &= may(L, k, x >> 2 * k & 3), cost += L->cost[k][x >> 2 * k & 3];
     if (fits && (best < 0 || cost < best)) best = cost;
   }
   return best;
 }
+/* What solve says is allowed, fits and costs what it says. */
+static int64_t solved(const mgi_cu_layout *L) {
+  uint8_t way[MGI_CU_TILES];
+  const int64_t cost = mgi_cu_layout_solve(L, way);
+  int64_t mine = 0;
+  for (int k = 0; k < L->n && cost >= 0; k++) {
+    assert_true(may(L, k, way[k]));
+    mine += L->cost[k][way[k]];
+  }
+  for (int s = 0; s < L->rows && cost >= 0; s++) {
+    int64_t bytes = 0;
+    for (int k = 0; k < L->n; k++) bytes += L->alive[k] >> s & 1 ? L->bytes[k][way[k]] : 0;
+    assert_true(bytes <= L->room[s]);
+  }
+  if (cost >= 0) assert_int_equal(mine, cost);
+  return cost;
+}
 /* 1 if some choice fits at a cost of at most `cost`; -1 if none. */
 static int layout_by_z3(const mgi_z3 *Z, const mgi_cu_layout *L, int64_t cost) {
-  void *config = Z->mk_config(), *c = Z->mk_context(config), *zero, *one, *x[MGI_CU_TILES], *sum[MGI_CU_TILES + 1];
+  void *config = Z->mk_config(), *c = Z->mk_context(config), *zero, *one, *x[MGI_CU_TILES][MGI_CU_WAY_COUNT], *sum[MGI_CU_TILES * MGI_CU_WAY_COUNT + 1];
   char text[40];
   Z->del_config(config);
   Z->set_error_handler(c, mgi_z3_quiet);
   void *real = Z->mk_real_sort(c), *s = Z->mk_solver_for_logic(c, Z->mk_string_symbol(c, "QF_LRA"));
   Z->solver_inc_ref(c, s);
   zero = Z->mk_numeral(c, "0", real), one = Z->mk_numeral(c, "1", real);
-  for (int k = 0; k < L->n; k++) { /* x is 0 or 1 */
-    snprintf(text, sizeof text, "x%d", k);
-    x[k] = Z->mk_const(c, Z->mk_string_symbol(c, text), real);
-    void *either[2] = {Z->mk_eq(c, x[k], zero), Z->mk_eq(c, x[k], one)};
-    Z->solver_assert(c, s, Z->mk_or(c, 2, either));
+  for (int k = 0; k < L->n; k++) { /* each x is 0 or 1; one of a tile's is 1; what is banned is 0 */
+    for (int w = 0; w < MGI_CU_WAY_COUNT; w++) {
+      snprintf(text, sizeof text, "x%d_%d", k, w);
+      x[k][w] = Z->mk_const(c, Z->mk_string_symbol(c, text), real);
+      void *either[2] = {Z->mk_eq(c, x[k][w], zero), Z->mk_eq(c, x[k][w], one)};
+      Z->solver_assert(c, s, may(L, k, w) ? Z->mk_or(c, 2, either) : either[0]);
+    }
+    Z->solver_assert(c, s, Z->mk_eq(c, Z->mk_add(c, MGI_CU_WAY_COUNT, x[k]), one));
   }
-  for (int row = -1; row < L->rows; row++) { /* the cost, then what has to be saved */
+  for (int row = -1; row < L->rows; row++) { /* the cost, then what is alive together */
     int n = 0;
     sum[n++] = zero;
-    for (int k = 0; k < L->n; k++) {
-      if (row >= 0 && !(L->alive[k] >> row & 1)) continue;
-      snprintf(text, sizeof text, "%lld", (long long)(row < 0 ? L->cost[k] : L->save[k]));
-      void *of[2] = {Z->mk_numeral(c, text, real), x[k]};
-      sum[n++] = Z->mk_mul(c, 2, of);
-    }
-    snprintf(text, sizeof text, "%lld", (long long)(row < 0 ? cost : L->over[row]));
-    void *all = Z->mk_add(c, (unsigned)n, sum), *limit = Z->mk_numeral(c, text, real);
-    Z->solver_assert(c, s, row < 0 ? Z->mk_le(c, all, limit) : Z->mk_le(c, limit, all));
+    for (int k = 0; k < L->n; k++)
+      for (int w = 0; w < MGI_CU_WAY_COUNT && (row < 0 || (L->alive[k] >> row & 1)); w++) {
+        snprintf(text, sizeof text, "%lld", (long long)(row < 0 ? L->cost[k][w] : L->bytes[k][w]));
+        void *of[2] = {Z->mk_numeral(c, text, real), x[k][w]};
+        sum[n++] = Z->mk_mul(c, 2, of);
+      }
+    snprintf(text, sizeof text, "%lld", (long long)(row < 0 ? cost : L->room[row]));
+    Z->solver_assert(c, s, Z->mk_le(c, Z->mk_add(c, (unsigned)n, sum), Z->mk_numeral(c, text, real)));
   }
   const int answer = Z->solver_check(c, s);
   Z->solver_dec_ref(c, s);
   Z->del_context(c);
   return answer;
 }
-/* Costs, savings and lives of the loads of a µGraph's blocks, at random limits: rows as an emitter would meet them. */
+/* Tiles of the loads of a µGraph's blocks with random bans and lives, and too little room. */
 static int layout_of(const mg_graph *b, mgi_cu_layout *L) {
-  memset(L, 0, sizeof *L);
-  for (uint32_t k = 1; k < b->n_ops && L->n < 12; k++) {
+  L->n = 0;
+  for (uint32_t k = 1; k < b->n_ops && L->n < 7; k++) {
     const mg_shape *f = &b->tensors[b->ops[k].out[0].id].shape;
     if (b->ops[k].code != MG_OP_LOAD || f->rank < 2) continue;
-    const int64_t rows = f->dim[f->rank - 2], cols = (f->dim[f->rank - 1] + 7) / 8 * 8, packed = cols * 2, padded = mgi_cu_pitch((int)cols, 2) * 2;
-    L->cost[L->n] = rows * packed * (mgi_cu_conflicts(packed) - 1);
-    L->save[L->n] = rows * (padded - packed);
-    L->alive[L->n++] = (uint64_t)(1 + pick(7));
+    mgi_cu_tile T;
+    memset(&T, 0, sizeof T);
+    T.lines = (int)f->dim[f->rank - 2], T.pieces = (int)(f->dim[f->rank - 1] + 7) / 8;
+    const uint8_t some = 1 << MGI_CU_SWIZZLED | 1 << MGI_CU_PANELS, any = (uint8_t)pick((1 << MGI_CU_WAY_COUNT) - 1);
+    mgi_cu_layout_add(L, &T, pick(4) ? some : any, 1 + pick(64), 1 + pick(4));
+    L->alive[L->n - 1] = (uint64_t)(1 + pick(7));
   }
   L->rows = 3;
   for (int s = 0; s < L->rows; s++) {
-    int64_t most = 0;
-    for (int k = 0; k < L->n; k++) most += L->alive[k] >> s & 1 ? L->save[k] : 0;
-    L->over[s] = most * pick(9) / 8 + (pick(20) == 0);
+    int64_t least = 0, most = 0;
+    for (int k = 0; k < L->n; k++) {
+      int64_t lo = -1, hi = 0;
+      for (int w = 0; w < MGI_CU_WAY_COUNT && (L->alive[k] >> s & 1); w++)
+        if (may(L, k, w)) lo = lo < 0 || L->bytes[k][w] < lo ? L->bytes[k][w] : lo, hi = L->bytes[k][w] > hi ? L->bytes[k][w] : hi;
+      least += lo < 0 ? 0 : lo, most += hi;
+    }
+    L->room[s] = least + (most - least) * pick(9) / 8 - (pick(20) == 0);
   }
   return L->n;
 }
@@ -452,53 +479,201 @@ static void test_layouts(void **state) {
   mgi_z3 Z;
   mg_error e;
   const int z3 = mgi_z3_load(&Z, NULL, &e) == MG_OK;
-  int graphs = 0, dense = 0, none = 0;
+  int graphs = 0, dear = 0, none = 0;
   char path[] = "tests/programs.ugraphs", *text = (char *)malloc(1 << 20);
   FILE *f = fopen(path, "rb");
   (void)state;
+  assert_int_equal(MGI_CU_WAY_COUNT, 4);
   assert_non_null(text);
   assert_non_null(f);
   text[fread(text, 1, (1 << 20) - 1, f)] = 0;
   fclose(f);
   for (int c = 0; c < cases; c++) { /* any numbers */
     mgi_cu_layout L;
-    uint32_t x;
     memset(&L, 0, sizeof L);
-    L.n = pick(11), L.rows = 1 + pick(5);
-    for (int k = 0; k < L.n; k++) L.cost[k] = pick(50) * pick(8), L.save[k] = pick(40), L.alive[k] = (uint64_t)pick(1 << L.rows);
-    for (int s = 0; s < L.rows; s++) L.over[s] = pick(20 * (L.n + 1));
-    assert_int_equal(mgi_cu_layout_solve(&L, &x), every_layout(&L));
+    L.n = pick(7), L.rows = pick(6);
+    for (int k = 0; k < L.n; k++) {
+      L.banned[k] = (uint8_t)(pick(3) ? pick(15) : pick(40) ? 0 : 15), L.alive[k] = (uint64_t)pick(1 << L.rows);
+      for (int w = 0; w < MGI_CU_WAY_COUNT; w++) L.cost[k][w] = pick(50) * pick(8), L.bytes[k][w] = pick(40);
+    }
+    for (int s = 0; s < L.rows; s++) L.room[s] = pick(20 * (L.n + 1)) - 3;
+    assert_int_equal(solved(&L), every_layout(&L));
   }
   for (char *at = strstr(text, "#@ "); at;) { /* those of real blocks */
     char *body = strchr(at, '\n'), *next = strstr(body, "\n#@ ");
     if (next) *next = 0;
     mg_graph *g = parse(body);
     for (uint32_t k = 1; k < g->n_ops; k++) {
-      mgi_cu_layout L;
-      uint32_t x;
+      mgi_cu_layout L, roomy;
       if (g->ops[k].code != MG_OP_GRAPH || !layout_of(g->ops[k].sub, &L)) continue;
-      const int64_t cost = mgi_cu_layout_solve(&L, &x);
-      int64_t mine = 0;
-      for (int j = 0; j < L.n; j++) mine += x >> j & 1 ? L.cost[j] : 0;
+      const int64_t cost = solved(&L);
       assert_int_equal(cost, every_layout(&L));
-      if (cost >= 0) assert_int_equal(cost, mine);
       if (z3 && cost >= 0) assert_int_equal(layout_by_z3(&Z, &L, cost), 1);
       if (z3) assert_int_equal(layout_by_z3(&Z, &L, cost >= 0 ? cost - 1 : (int64_t)1 << 50), -1);
-      graphs++, dense += cost > 0, none += cost < 0;
+      roomy = L, roomy.rows = 0;
+      graphs++, dear += cost > solved(&roomy), none += cost < 0;
     }
     mg_graph_free(g);
     at = next ? next + 1 : NULL;
   }
-  print_message("%d blocks: %d with dense tiles at a cost, %d that do not fit%s\n", graphs, dense, none, z3 ? "; Z3 agrees" : "; no Z3");
-  assert_true(graphs >= 50 && dense > 10 && none > 0);
+  print_message("%d blocks: %d that pay for the room, %d that do not fit%s\n", graphs, dear, none, z3 ? "; Z3 agrees" : "; no Z3");
+  assert_true(graphs >= 50 && dear > 10 && none > 0);
   free(text);
   if (z3) dlclose(Z.lib);
 }
+
+/* What the costs rest on: places of pieces are those of the device's mg_tile, and lines and conflicts are counted right. */
+static const struct { int lines, pieces; } shapes[] = {{8, 1}, {16, 2}, {16, 3}, {8, 4}, {5, 5}, {16, 6}, {16, 8}, {1, 16}, {3, 8}, {24, 10}, {16, 12}, {64, 16}, {32, 32}, {8, 24}, {2, 512}};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+static void test_places(void **state) {
+  char dir[] = "/tmp/mirage-optimizer-XXXXXX", path[80], command[300];
+  (void)state;
+  assert_non_null(mkdtemp(dir));
+  snprintf(path, sizeof path, "%s/places.cc", dir);
+  FILE *f = fopen(path, "w");
+  assert_non_null(f);
+  fprintf(f, "#include \"mirage_cuda.cuh\"\n#include <stdio.h>\ntemplate<class TILE> void places(int lines, int pieces) {\n  const int E = 16 / (int)sizeof(typename TILE::T);\n  for (int line = 0; line < lines; line++)\n"
+             "    for (int i = 0; i < pieces * E; i++) {\n      const int at = TILE::offset(line, i);\n      if (at %% E != i %% E) printf(\"-1 \");\n      else if (i %% E == 0) printf(\"%%d \", at / E);\n    }\n}\nint main() {\n");
+  for (int k = 0; k < SHAPES; k++)
+    for (int w = 0; w < MGI_CU_WAY_COUNT; w++)
+      for (int e = 4; e <= 8; e += 4) { /* f32, f16; rows or columns in memory */
+        const int n = shapes[k].lines, p = shapes[k].pieces, trans = (k + w) % 2;
+        if (w == MGI_CU_PANELS && (e == 4 || p % 8)) continue;
+        fprintf(f, "  places<mg_tile<%s, %d, %d, %d, %s%s>>(%d, %d);\n", e == 4 ? "mg_f32" : "mg_f16", trans ? p * e : n, trans ? n : p * e, w == MGI_CU_PANELS ? 0 : w == MGI_CU_PADDED ? (p | 1) * e : p * e,
+                trans ? "true" : "false", w == MGI_CU_SWIZZLED ? ", true" : "", n, p);
+      }
+  fprintf(f, "}\n");
+  fclose(f);
+  snprintf(command, sizeof command, "g++ -std=c++17 -O1 -w -DMG_EMULATE -I. %s -o %s/places && %s/places", path, dir, dir);
+  f = popen(command, "r");
+  assert_non_null(f);
+  for (int k = 0; k < SHAPES; k++)
+    for (int w = 0; w < MGI_CU_WAY_COUNT; w++)
+      for (int e = 4; e <= 8; e += 4) {
+        const int n = shapes[k].lines, p = shapes[k].pieces;
+        if (w == MGI_CU_PANELS && (e == 4 || p % 8)) continue;
+        int copies = 0, most = 0, last = -1;
+        for (int line = 0; line < n; line++)
+          for (int i = 0; i < p; i++) {
+            int at = -2;
+            if (fscanf(f, "%d", &at) != 1 || at != mgi_cu_piece_at(w, n, p, line, i)) fail_msg("%s, %d rows of %d pieces: piece %d of row %d lies at %d, not %d", mgi_cu_way_word[w], n, p, i, line, at, mgi_cu_piece_at(w, n, p, line, i));
+          }
+        for (int u = 0; u < n * p; u++) { /* eight neighbours a copy */
+          const int at = mgi_cu_piece_at(w, n, p, u / p, u % p) / 8;
+          int seen = u % 8 != 0 && at == last;
+          for (int j = u - u % 8; j < u; j++) seen |= mgi_cu_piece_at(w, n, p, j / p, j % p) / 8 == at;
+          copies += !seen;
+          last = at;
+        }
+        for (int line = 0; line < n; line += 8)
+          for (int i = 0; i < p; i++) {
+            int in[8] = {0};
+            for (int j = line; j < n && j < line + 8; j++) {
+              const int bank = mgi_cu_piece_at(w, n, p, j, i) % 8;
+              if (++in[bank] > most) most = in[bank];
+            }
+          }
+        assert_int_equal(most, mgi_cu_conflicts(w, n, p));
+        if (w == MGI_CU_SWIZZLED || w == MGI_CU_PANELS) assert_int_equal(most, 1);
+        const int64_t fill = mgi_cu_way_cost(w, n, p) / (n * p) - most;
+        if (fill == 1) assert_int_equal(copies, (n * p + 7) / 8);
+        else assert_true(fill == 2 && copies * 8 > 1.4 * n * p && copies * 8 < 2.6 * n * p);
+      }
+  assert_int_equal(pclose(f), 0);
+  snprintf(command, sizeof command, "rm -rf %s", dir);
+  assert_int_equal(system(command), 0);
+}
+
+/* How the tile of the load `name` lies by the first kernel of the text; -1: it has none.  *odd: rows of an odd number of pieces, for which three ways are one. */
+static int way_in(const char *kernel, const char *name, mg_dtype type, int *odd) {
+  char find[80], rest[40];
+  int rows, cols, pitch;
+  snprintf(find, sizeof find, "> T_%s;", name);
+  const char *end = strstr(kernel, find), *from = end, *next = strstr(kernel + 1, "MG_KERNEL(");
+  if (!end || (next && end > next)) return -1;
+  while (strncmp(from, "mg_tile<", 8)) from--;
+  assert_int_equal(sscanf(from, "mg_tile<%*[^,], %d, %d, %d, %39[^>]", &rows, &cols, &pitch, rest), 4);
+  const int inner = !strncmp(rest, "true", 4) ? rows : cols, unit = 16 / mg_dtype_bytes(type), pieces = (inner + unit - 1) / unit;
+  *odd = pieces % 2;
+  if (!pitch) return MGI_CU_PANELS;
+  if (strstr(rest, ", true")) return assert_int_equal(pitch, pieces * unit), MGI_CU_SWIZZLED;
+  assert_true(pitch == pieces * unit || pitch == (pieces | 1) * unit);
+  return pitch == (pieces | 1) * unit ? MGI_CU_PADDED : MGI_CU_DENSE;
+}
+/* What is chosen in the µGraphs of all programs: operands of products swizzled, in panels for warpgroups; in rings of warps all swizzled; all else padded. */
+static void test_layouts_of_programs(void **state) {
+  int n[MGI_CU_WAY_COUNT] = {0};
+  char *text = (char *)malloc(1 << 20), *cu;
+  FILE *f = fopen("tests/programs.ugraphs", "rb");
+  mg_error e;
+  (void)state;
+  assert_non_null(text);
+  assert_non_null(f);
+  text[fread(text, 1, (1 << 20) - 1, f)] = 0;
+  fclose(f);
+  for (char *at = strstr(text, "#@ "); at;) {
+    char *body = strchr(at, '\n'), *next = strstr(body, "\n#@ "), arch[16];
+    mg_emit_config cfg = {arch, NULL};
+    snprintf(arch, sizeof arch, "%.*s", (int)(body - at - 3), at + 3);
+    if (next) *next = 0;
+    mg_graph *g = parse(body);
+    if (mg_cuda_emit(g, &cfg, &cu, &e) != MG_OK) fail_msg("%s: %s", g->name, e.msg);
+    char *kernel = cu;
+    for (uint32_t k = 1; k < g->n_ops; k++) {
+      if (g->ops[k].code != MG_OP_GRAPH) continue;
+      const mg_graph *b = g->ops[k].sub;
+      const char *ring = mg_plan_get(b, "ring"), *mma = mg_plan_get(b, "mma");
+      kernel = strstr(kernel + 1, "MG_KERNEL(");
+      assert_non_null(kernel);
+      for (uint32_t i = 1; i < b->n_ops; i++) {
+        const mg_op_node *o = &b->ops[i];
+        const char *name = b->tensors[o->out[0].id].name;
+        int product = 0, moved = 0, odd;
+        if (o->code != MG_OP_LOAD) continue;
+        for (uint32_t j = 1; j < b->n_ops; j++)
+          for (int q = 0; q < b->ops[j].n_in && b->ops[j].code != MG_OP_LOAD; q++)
+            if (b->ops[j].in[q].id == o->out[0].id) {
+              if (b->ops[j].code == MG_OP_MATMUL || b->ops[j].code == MG_OP_CONCAT_MATMUL) product = 1;
+              else if (!mg_op_row(b->ops[j].code)->elementwise && b->ops[j].code != MG_OP_SUM && b->ops[j].code != MG_OP_MAX) moved = 1;
+            }
+        const int way = way_in(kernel, name, b->tensors[o->out[0].id].dtype, &odd), narrow = b->tensors[o->out[0].id].dtype != MG_F32;
+        if (way < 0) continue;
+        n[way]++;
+        const int warps = ring && !strcmp(ring, "warp") && o->scope, group = mma && !strcmp(mma, "warpgroup");
+        if (way == MGI_CU_DENSE || (way == MGI_CU_PANELS && !group) || (product && narrow && way == MGI_CU_PADDED) || (!product && !moved && !warps && way != MGI_CU_PADDED))
+          fail_msg("%s for %s: the tile of '%s' is %s", g->name, arch, name, mgi_cu_way_word[way]);
+      }
+    }
+    mg_string_free(cu);
+    mg_graph_free(g);
+    at = next ? next + 1 : NULL;
+  }
+  free(text);
+  print_message("tiles of all programs: %d swizzled, %d padded, %d in panels\n", n[MGI_CU_SWIZZLED], n[MGI_CU_PADDED], n[MGI_CU_PANELS]);
+  assert_true(n[MGI_CU_SWIZZLED] > 100 && n[MGI_CU_PADDED] > 10 && n[MGI_CU_PANELS] > 4);
+}
+
 /* A kernel that fits only without padding: the plan says so, and it comes back the same. */
+static void comes_back(const mg_graph *g, const char *cu, const mg_emit_config *cfg) {
+  mg_graph *again = NULL;
+  mg_error e;
+  char *second = NULL;
+  assert_int_equal(mg_cuda_source_graph(cu, strlen(cu), &again, &e), MG_OK);
+  assert_int_equal(mg_cuda_emit(again, cfg, &second, &e), MG_OK);
+  assert_string_equal(cu, second);
+  mg_check_config cc;
+  mg_check_report r;
+  memset(&cc, 0, sizeof cc);
+  cc.seeds = 3;
+  cc.seed = seed;
+  if (mg_cuda_check(g, cu, &cc, &r, &e) != MG_OK) fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, e.msg, cu);
+  mg_string_free(second);
+  mg_graph_free(again);
+}
 static void test_layout_dense(void **state) {
   mg_error e;
-  mg_graph *g, *again = NULL;
-  char *cu = NULL, *second = NULL, text[900];
+  mg_graph *g;
+  char *cu = NULL, text[900];
   mg_emit_config cfg = {"sm_80", NULL};
   (void)state;
   for (int what = 0; what < 3; what++) { /* 163840 bytes of tiles without padding, 166912 a block may have; then more than that */
@@ -508,24 +683,69 @@ static void test_layout_dense(void **state) {
     const mg_status s = mg_cuda_emit(g, &cfg, &cu, &e);
     if (what) {
       assert_int_equal(s, MG_UNSUPPORTED);
-      assert_non_null(strstr(e.msg, what == 1 ? "bytes of shared memory" : "b.in=loose: want dense"));
+      assert_non_null(strstr(e.msg, what == 1 ? "bytes of shared memory" : "b.in=loose: want swizzled, padded, dense or panels"));
     } else {
       if (s != MG_OK) fail_msg("%s", e.msg);
       if (!strstr(cu, ".in=dense")) fail_msg("nothing is dense:\n%s", cu);
-      assert_int_equal(mg_cuda_source_graph(cu, strlen(cu), &again, &e), MG_OK);
-      assert_int_equal(mg_cuda_emit(again, &cfg, &second, &e), MG_OK);
-      assert_string_equal(cu, second);
-      mg_check_config cc;
-      mg_check_report r;
-      memset(&cc, 0, sizeof cc);
-      cc.seeds = 3;
-      if (mg_cuda_check(g, cu, &cc, &r, &e) != MG_OK) fail_msg("%s", e.msg);
-      mg_string_free(cu), mg_string_free(second);
-      mg_graph_free(again);
+      comes_back(g, cu, &cfg);
+      mg_string_free(cu);
       cu = NULL;
     }
     mg_graph_free(g);
   }
+}
+/* The plan's NAME.in: each way that it names is obeyed, right on the CPU and comes back, or is refused with the reason. */
+static const struct { const char *name, *arch, *text, *loads[3]; } forms[] = {
+  {"ring of the block", "sm_80", "program t\ninput A : f16[32, 128]\ninput B : f16[128, 64]\ninput G : f16[1, 128]\nO = kernel grid=(x=2) threads=128 {\n  for i=2 {\n    a = load A {x->*, i->1}\n    g = load G {x->*, i->1}\n    b = load B {x->1, i->0}\n    c = matmul(a, b)\n"
+   "    s = sum(sqr(mul(a, g)), dim=1)\n  }\n  o = div(accum(c) {i->+}, accum(s) {i->+})\n  store o {x->1}\n  plan { stages=2 warps_m=2 warps_n=2 warps_k=1%s }\n}\noutput O\n", {"a", "b", "g"}},
+  {"computed operands", "sm_80", "program t\ninput A : f16[20, 96]\ninput B : f16[96, 64] @ [1, 0]\nO = kernel grid=(x=2) threads=64 {\n  for i=3 {\n    a = load A {x->*, i->1}\n    b = load B {x->1, i->0}\n    c = matmul(exp(a), sqr(b))\n  }\n  store accum(c) {i->+} {x->1}\n"
+   "  plan { stages=2 warps_m=1 warps_n=1 warps_k=2%s }\n}\noutput O\n", {"a", "b"}},
+  {"rings of warps", "sm_90a", "program t\ninput X : f16[16, 256]\ninput W : f16[256, 64]\nO = kernel grid=(x=2) threads=64 {\n  for i=4 {\n    x = load X {i->1}\n    w = load W {x->1, i->0}\n    p = matmul(x, w)\n    s = sum(sqr(x), dim=1)\n  }\n  o = div(accum(p) {i->+}, accum(s) {i->+})\n"
+   "  store o {x->1}\n  plan { ring=warp stages=2 warps_m=1 warps_n=1 warps_k=2%s }\n}\noutput O\n", {"x", "w"}},
+  {"warpgroups", "sm_90a", "program t\ninput X : f16[64, 128]\ninput W : f16[128, 64]\nO = kernel grid=(x=1) threads=128 {\n  for i=2 {\n    x = load X {i->1}\n    w = load W {i->0}\n    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n  store o {}\n  plan { mma=warpgroup warps_m=4 warps_n=1 warps_k=1%s }\n}\noutput O\n", {"x", "w"}},
+  {"rows in fp32", "sm_80", "program t\ninput X : f32[24, 40]\ninput G : f32[24, 1]\nO = kernel grid=(x=2) threads=64 {\n  x = load X {x->0}\n  g = load G {x->0}\n  y = mul(exp(x), g)\n  o = div(y, sum(y, dim=1))\n  p = div(o, max(x, dim=0))\n  store p {x->0}\n  plan { %s }\n}\noutput O\n", {"x", "g"}},
+};
+static void test_layout_plan(void **state) {
+  int seen[MGI_CU_WAY_COUNT] = {0}, refused = 0, said = 0;
+  (void)state;
+  for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+    mg_emit_config cfg = {forms[k].arch, NULL};
+    mg_error e;
+    char plan[120] = "", one[60], text[1200], *cu = NULL;
+    int asked[3];
+    size_t n = 0;
+    for (int j = 0; j < 3 && forms[k].loads[j]; j++) { /* every way of every load alone, then one that is allowed of each together */
+      int allowed[MGI_CU_WAY_COUNT], m = 0;
+      for (int w = 0; w < MGI_CU_WAY_COUNT; w++) {
+        snprintf(one, sizeof one, " %s.in=%s", forms[k].loads[j], mgi_cu_way_word[w]);
+        snprintf(text, sizeof text, forms[k].text, one);
+        mg_graph *g = parse(text);
+        const mg_status s = mg_cuda_emit(g, &cfg, &cu, &e);
+        mg_graph_free(g);
+        if (s == MG_OK) allowed[m++] = w, mg_string_free(cu);
+        else if (s != MG_UNSUPPORTED || !strstr(e.msg, one + 1) || !strstr(e.msg, "panels")) fail_msg("%s,%s: %s", forms[k].name, one, e.msg);
+        else refused++;
+      }
+      assert_true(m == 3 || (m == 1 && allowed[0] == MGI_CU_PANELS));
+      asked[j] = allowed[pick(m)];
+      n += (size_t)snprintf(plan + n, sizeof plan - n, " %s.in=%s", forms[k].loads[j], mgi_cu_way_word[asked[j]]);
+    }
+    snprintf(text, sizeof text, forms[k].text, plan);
+    mg_graph *g = parse(text);
+    if (mg_cuda_emit(g, &cfg, &cu, &e) != MG_OK) fail_msg("%s,%s: %s", forms[k].name, plan, e.msg);
+    for (int j = 0; j < 3 && forms[k].loads[j]; j++) {
+      int odd;
+      const int way = way_in(strstr(cu, "MG_KERNEL("), forms[k].loads[j], k == 4 ? MG_F32 : MG_F16, &odd);
+      if (way < 0) continue;
+      if (way != asked[j] && !(odd && way == MGI_CU_PADDED && asked[j] == MGI_CU_DENSE)) fail_msg("%s,%s: '%s' is %s", forms[k].name, plan, forms[k].loads[j], mgi_cu_way_word[way]);
+      seen[way]++, said++;
+    }
+    comes_back(g, cu, &cfg);
+    mg_string_free(cu);
+    mg_graph_free(g);
+  }
+  print_message("%d tiles as the plan has them: %d swizzled, %d padded, %d dense, %d in panels; %d refused\n", said, seen[0], seen[1], seen[2], seen[3], refused);
+  assert_true(refused >= 10 && said >= 8);
 }
 
 int main(int argc, char **argv) {
@@ -536,7 +756,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_memory_brute), cmocka_unit_test(test_memory_z3), cmocka_unit_test(test_memory_beyond_the_clique), cmocka_unit_test(test_memory_large), cmocka_unit_test(test_memory_edges),
     cmocka_unit_test(test_schedule_brute), cmocka_unit_test(test_schedule_every_order), cmocka_unit_test(test_schedule_given),
-    cmocka_unit_test(test_layouts), cmocka_unit_test(test_layout_dense),
+    cmocka_unit_test(test_layouts), cmocka_unit_test(test_places), cmocka_unit_test(test_layouts_of_programs), cmocka_unit_test(test_layout_dense), cmocka_unit_test(test_layout_plan),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests_name("optimizer", tests, NULL, NULL);

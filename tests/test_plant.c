@@ -53,7 +53,7 @@ static const char *const class_name[CLASSES] = {"barrier", "wait", "off by one",
 typedef struct plant { int cls, kind; const char *anchor; const char *find, *wrong; int nth; } plant;
 static const plant in_templates[] = {
     {FRAGMENT, 'x', "struct mg_tile {", "TRANS ? offset(c, r) : offset(r, c)", "TRANS ? offset(r, c) : offset(c, r)", 0},
-    {STRIDE, 'x', "struct mg_tile {", "return [line * PITCH] + (SWIZZLED", "line * ACROSS", 0},
+    {STRIDE, 'x', "struct mg_tile {", "return [line * PITCH] + (SWIZZLED", "line * (PITCH - 8)", 0},
     {FRAGMENT, 'x', "struct mg_tile {", "((i / 8 ^ line) & 7) * 8", "(i / 8 & 7) * 8", 0},
     {STRIDE, 'x', "struct mg_tile {", "i / 64 * [(LINES * 64)]", "64", 0},
     {FRAGMENT, 's', "struct mg_tile {", "first = mg_widen(lo);", "first = mg_widen(hi);", 0},
