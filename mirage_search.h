@@ -4751,6 +4751,21 @@ typedef struct mgi_se_structure {
   double tile_us[MGI_SE_TILES];
 } mgi_se_structure;
 
+/* The kernel of a structure as the model sees it, sizes open: mgi_se_form_size fills them in, to what mgi_se_mkernel_of says
+   of the graph that is built from it. */
+typedef struct mgi_se_form {
+  mgi_se_mkernel k;
+  int loops, group;                     /* how many loops; the group axis or 0 */
+  int n_cut;                            /* the different chunks: of an extent, under axes */
+  struct { int64_t extent; int mask; } cut[MGI_SE_MOPS * MG_MAX_RANK];
+  int16_t chunk[MGI_SE_MOPS][MG_MAX_RANK]; /* of each dimension: which of them */
+  int8_t axis[MGI_SE_MOPS], both[MGI_SE_MOPS]; /* whose count the trips are, or 0; concat_matmul: twice */
+  int64_t unique[MGI_SE_MOPS];
+  int again;                            /* a tensor is loaded twice */
+  uint8_t made[MGI_SE_MOPS];            /* a product is in it */
+  int unshifted;
+} mgi_se_form;
+
 typedef struct mgi_se_exit { uint32_t val; int8_t omap[4]; } mgi_se_exit;
 
 typedef struct mgi_se_cost { uint64_t work; double us; int64_t count[2][MGI_SE_AXES]; } mgi_se_cost;
@@ -4783,7 +4798,7 @@ typedef struct mgi_se_walk {
   mgi_se_structure *best;               /* at most MGI_SE_KEEP, ordered, at most MGI_SE_ALIKE of the same work */
   int n_best;
   mgi_se_cost *cost;                    /* by work, and by skeleton with its best tiles: open addressing */
-  mgi_se_mkernel model;
+  mgi_se_form model;
   uint32_t n_cost, cap_cost;
   int64_t made;
   int full;
@@ -4832,42 +4847,70 @@ static void mgi_se_joined(const mgi_se_structure *t, uint8_t *joined) {
   }
 }
 
-/* The kernel of a structure as the model sees it: what mgi_se_mkernel_of says of the graph that is built from it. */
-static void mgi_se_structure_mkernel(const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *count, mgi_se_mkernel *k) {
+static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_se_form *h) {
   uint8_t joined[MGI_SE_SOPS];
   int16_t at[MGI_SE_SOPS];
+  mgi_se_mkernel *k = &h->k;
   mgi_se_joined(t, joined);
-  k->n = 0, k->blocks = count[1] * count[2] * count[3], k->group = t->group ? count[t->group] : 1;
-  k->iters = t->loop[1] >= 0 ? count[4] + count[5] : count[4];
+  k->n = 0, h->n_cut = 0, h->again = 0, h->group = t->group, h->loops = (t->loop[0] >= 0) + (t->loop[1] >= 0);
   for (int i = 0; i < t->n; i++) {
     const mgi_se_sop *o = &t->op[i];
     if (joined[i]) { at[i] = at[o->in[0]]; continue; }
-    mgi_se_mop *m = &k->op[at[i] = (int16_t)k->n++];
+    const int x = at[i] = (int16_t)k->n++;
+    mgi_se_mop *m = &k->op[x];
     m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2, m->unique = 0; /* esize: as operands are widened */
-    m->trips = m->inloop ? (double)count[mgi_se_loop_axis(o->scope)] : 1;
     m->across = o->code == MG_OP_ACCUM && o->map[0] < 4;
+    h->axis[x] = (int8_t)(m->inloop ? mgi_se_loop_axis(o->scope) : 0), h->both[x] = o->code == MG_OP_CONCAT_MATMUL;
     for (int j = 0; j < o->n_in; j++) {
       m->in[j] = at[o->in[j]];
       if (k->op[m->in[j]].esize > m->esize) m->esize = k->op[m->in[j]].esize;
     }
     m->inner = (int8_t)(o->rank ? o->rank - 1 : 0);
-    for (int d = 0; d < o->rank; d++) m->d[d] = mgi_se_cut(o->cls[d] < 0 ? 1 : s->real[o->cls[d]], o->mask[d], count);
+    for (int d = 0; d < o->rank; d++) {
+      const int64_t e = o->cls[d] < 0 ? 1 : s->real[o->cls[d]];
+      int c = 0;
+      while (c < h->n_cut && (h->cut[c].extent != e || h->cut[c].mask != o->mask[d])) c++;
+      if (c == h->n_cut) h->cut[c].extent = e, h->cut[c].mask = o->mask[d], h->n_cut++;
+      h->chunk[x][d] = (int16_t)c;
+    }
     if (o->code == MG_OP_LOAD) {
       const mg_tensor_info *u = mg_tensor_of(s->p, s->p->in[o->arg]);
       m->esize = (int8_t)mg_dtype_bytes(u->dtype);
       m->inner = (int8_t)(o->rank ? u->order[o->rank - 1] : 0);
       m->in[0] = o->arg, m->unique = mg_shape_elements(&u->shape) * m->esize;
+      for (int j = 0; j < x; j++) h->again |= k->op[j].code == MG_OP_LOAD && k->op[j].in[0] == m->in[0];
     }
-    if (o->code == MG_OP_CONCAT_MATMUL) m->code = MG_OP_MATMUL, m->in[1] = m->in[2], m->n_in = 2, m->trips *= 2;
+    if (o->code == MG_OP_CONCAT_MATMUL) m->code = MG_OP_MATMUL, m->in[1] = m->in[2], m->n_in = 2;
+    h->made[x] = m->code == MG_OP_MATMUL;
+    for (int j = 0; j < m->n_in && m->code != MG_OP_LOAD; j++) h->made[x] |= h->made[m->in[j]];
+    h->unique[x] = m->unique;
   }
   for (int i = 0; i < t->n_out; i++) {
-    mgi_se_mop *m = &k->op[k->n++];
-    *m = k->op[at[t->out[i]]];
-    m->code = MG_OP_STORE, m->n_in = 1, m->in[0] = at[t->out[i]], m->trips = 1, m->inloop = 0;
+    const int from = at[t->out[i]], x = k->n++;
+    mgi_se_mop *m = &k->op[x];
+    *m = k->op[from];
+    m->code = MG_OP_STORE, m->n_in = 1, m->in[0] = (int16_t)from, m->inloop = 0;
     m->unique = mg_shape_elements(&mg_tensor_of(s->p, s->p->out[i])->shape) * m->esize;
     m->inner = (int8_t)(m->rank ? m->rank - 1 : 0);
+    h->axis[x] = h->both[x] = 0, h->made[x] = h->made[from], h->unique[x] = m->unique;
+    memcpy(h->chunk[x], h->chunk[from], sizeof h->chunk[x]);
   }
-  mgi_se_once(k);
+  h->unshifted = mgi_se_unshifted(k);
+}
+
+static void mgi_se_form_size(mgi_se_form *h, const int64_t *count) {
+  int64_t chunk[MGI_SE_MOPS * MG_MAX_RANK];
+  mgi_se_mkernel *k = &h->k;
+  k->blocks = count[1] * count[2] * count[3], k->group = h->group ? count[h->group] : 1;
+  k->iters = h->loops > 1 ? count[4] + count[5] : count[4];
+  for (int c = 0; c < h->n_cut; c++) chunk[c] = mgi_se_cut(h->cut[c].extent, h->cut[c].mask, count);
+  for (int i = 0; i < k->n; i++) {
+    mgi_se_mop *m = &k->op[i];
+    m->trips = (h->axis[i] ? (double)count[h->axis[i]] : 1) * (h->both[i] ? 2 : 1);
+    for (int d = 0; d < m->rank; d++) m->d[d] = chunk[h->chunk[i][d]];
+    if (h->again) m->unique = h->unique[i];
+  }
+  if (h->again) mgi_se_once(k);
 }
 
 /* Whether axis a cuts a leading dimension somewhere: then its chunks are 1, as the device templates are of matrices. */
@@ -4907,24 +4950,93 @@ static int mgi_se_counts(const mgi_se_structure *t, int a, int64_t e, int coarse
 /* ------------------------------------------------------------------------------------------------- >>tuner
 
    Every combination of counts of a structure, by the model; inner axes cut what outer ones left.  Coarse: a few, to
-   order structures.                                                                                                */
+   order structures.  A combination is priced only where a floor (mgi_se_floor), which no plan of it passes under, is below
+   what is wanted: the best that were found, or a limit; so is what a grid leaves to the loops.  The result is that of
+   pricing all (tests/test_tuner.c).                                                                                */
 
 typedef struct mgi_se_tuner {
   const mgi_se_seg *s;
   mgi_se_structure *t;
   const mg_gpu *gpu;
-  int coarse;
+  int coarse, keep;
+  double limit;
   int64_t count[MGI_SE_AXES];
-  mgi_se_mkernel k;
+  int n_list[MGI_SE_AXES];              /* of an axis, for the extent that it was last asked for */
+  int64_t extent[MGI_SE_AXES], list[MGI_SE_AXES][MGI_SE_COUNTS];
+  mgi_se_form form;
 } mgi_se_tuner;
+
+/* What every plan of the form as it is sized takes at least; `open`: at any counts of its loops, which are sized as one.
+   Never above the model, whose terms these are: the bytes and the products of a block on one multiprocessor, of which a
+   plan may take more and overlap the smaller with the larger; barriers; merges.  At least 1e9 where no plan fits. */
+static double mgi_se_floor(const mgi_se_form *h, const mg_gpu *gpu, int open) {
+  const mgi_se_mkernel *k = &h->k;
+  const int64_t iters = open ? 2 * h->loops : k->iters;
+  double slow = 0, dram = 0, flops = 0, alu = 0, sh = 0, out = 0;
+  int64_t rows = 0, ring = 0, once = 0;
+  int streams = iters > 1, leads = 0, loose = 0;
+  for (int i = 0; i < k->n; i++) {
+    const mgi_se_mop *o = &k->op[i];
+    if (o->code != MG_OP_MATMUL) continue;
+    rows |= o->d[o->rank - 2], loose |= open && h->cut[h->chunk[i][o->rank - 2]].mask >> 4;
+    streams &= o->d[o->rank - 2] <= 16 && !(o->inloop && (h->made[o->in[0]] || h->made[o->in[1]]));
+  }
+  const int group = (loose || rows == 64 || rows == 128) && !strcmp(gpu->arch, "sm_90a"); /* warpgroups may make the products */
+  for (int i = 0; i < k->n; i++) {
+    const mgi_se_mop *o = &k->op[i];
+    for (int d = 0; d < o->rank - 2; d++) leads |= o->d[d] > 1;
+    if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) {
+      const double b = (double)mgi_se_elems(o) * o->esize;
+      const int64_t run = o->rank ? o->d[o->inner] : 1;
+      slow += b * o->trips * mgi_se_load_waste(open ? mgi_se_up(run, 8) : run, o->rank, o->esize), dram += (double)o->unique;
+      if (o->code == MG_OP_LOAD) *(o->inloop ? &ring : &once) += (int64_t)b;
+    } else if (o->code == MG_OP_MATMUL) {
+      int64_t m, n, c, b;
+      mgi_se_matmul_size(k, o, &m, &n, &c, &b);
+      const double deep = (double)(mgi_se_up(c, 16) * b) * o->trips, left = (double)mgi_se_up(m, 16) * deep, right = (double)mgi_se_up(n, 8) * deep;
+      flops += 2 * left * (double)mgi_se_up(n, 8);
+      for (int j = 0; j < (group ? 1 : 2); j++) {
+        const mgi_se_mop *a = &k->op[o->in[j]];
+        if (h->made[o->in[j]]) continue;
+        sh += 2 * (j ? right : left);
+        if (a->code != MG_OP_LOAD && (a->inloop || !o->inloop)) alu += j ? 6 * right : 2 * left;
+      }
+    } else if (o->code == MG_OP_ACCUM && o->across) out += (double)mgi_se_elems(o) * 4;
+  }
+  if (!open && (iters > 1 ? 2 * ring + once : 0) > gpu->shared_per_block - 1024) return 1e9;
+  const double sm_rate = gpu->l2_gbps * 1e3 / gpu->sms * 1.25, t_dram = dram / (gpu->dram_gbps * 1e3);
+  double waves = (double)((k->blocks + gpu->sms - 1) / gpu->sms);
+  double t_mem = waves * slow / sm_rate, t_comp = waves * (flops / (gpu->tensor_tflops * (group ? 1.5 : 1) * 1e6 / gpu->sms) + alu / (gpu->fp32_tflops * 0.5e6 / gpu->sms) + sh / gpu->shared_bytes_us);
+  if (t_dram > t_mem) t_mem = t_dram;
+  if (streams && gpu->dram_gbps < 2 * gpu->l2_gbps) {
+    const double again = t_dram + 0.4 * (slow * (double)k->blocks - dram) / (gpu->l2_gbps * 1e3);
+    if (again > t_mem) t_mem = again;
+  }
+  const double big = t_mem > t_comp ? t_mem : t_comp, small = t_mem > t_comp ? t_comp : t_mem;
+  double t = gpu->launch_us + 0.7 + big + (iters < 2 && flops > 0 ? 0.9 : group ? 0.1 : 0.3) * small + (double)iters * 0.4 * gpu->barrier_us + 0.01 * (double)k->n;
+  if (iters > 1 && !open) t += 0.1 * big / (double)iters;
+  if (k->group > 1) t += k->group <= 16 ? 1 : 2 + out * (double)k->group / sm_rate;
+  if (group && iters > 1) t -= 0.25;
+  if (h->unshifted) t *= 8;
+  if (leads && !open) t *= 4;
+  return t * (1 - 1e-9); /* rounding */
+}
 
 static void mgi_se_tune_axis(mgi_se_tuner *T, int a) {
   mgi_se_structure *t = T->t;
+  const int full = t->n_tiles == T->keep;
+  const double limit = full && t->tile_us[T->keep - 1] < T->limit ? t->tile_us[T->keep - 1] : T->limit;
+  if (a == 4 && t->loop[0] >= 0) { /* the grid is cut */
+    T->count[4] = T->count[5] = 1;
+    mgi_se_form_size(&T->form, T->count);
+    if (mgi_se_floor(&T->form, T->gpu, 1) > limit) return;
+  }
   if (a == MGI_SE_AXES) {
-    mgi_se_structure_mkernel(T->s, t, T->count, &T->k);
-    double us = mgi_se_model(&T->k, T->gpu, NULL);
-    if (t->n_tiles == MGI_SE_TILES && us >= t->tile_us[MGI_SE_TILES - 1]) return;
-    int at = t->n_tiles < MGI_SE_TILES ? t->n_tiles++ : MGI_SE_TILES - 1;
+    mgi_se_form_size(&T->form, T->count);
+    if (mgi_se_floor(&T->form, T->gpu, 0) > limit) return;
+    double us = mgi_se_model(&T->form.k, T->gpu, NULL);
+    if (us > T->limit || (full && us >= t->tile_us[T->keep - 1])) return;
+    int at = full ? T->keep - 1 : t->n_tiles++;
     for (; at > 0 && t->tile_us[at - 1] > us; at--) {
       t->tile_us[at] = t->tile_us[at - 1];
       memcpy(t->count[at], t->count[at - 1], sizeof T->count);
@@ -4934,23 +5046,25 @@ static void mgi_se_tune_axis(mgi_se_tuner *T, int a) {
     return;
   }
   int c = mgi_se_structure_class(t, a), same = 0;
-  int64_t list[MGI_SE_COUNTS];
   T->count[a] = 1;
   if (c < 0) { mgi_se_tune_axis(T, a + 1); return; }
   for (int x = 1; x < 4; x++) if (x < a && mgi_se_structure_class(t, x) == c) same |= 1 << x;
-  int n = mgi_se_counts(t, a, mgi_se_cut(T->s->real[c], same, T->count), T->coarse, list);
-  for (int i = 0; i < n; i++) {
-    T->count[a] = list[i];
-    if (list[i] < 2 && (a >= 4 || a == t->group)) continue;
+  const int64_t e = mgi_se_cut(T->s->real[c], same, T->count);
+  if (T->extent[a] != e) T->extent[a] = e, T->n_list[a] = mgi_se_counts(t, a, e, T->coarse, T->list[a]);
+  for (int i = 0; i < T->n_list[a]; i++) {
+    T->count[a] = T->list[a][i];
+    if (T->count[a] < 2 && (a >= 4 || a == t->group)) continue;
     mgi_se_tune_axis(T, a + 1);
   }
 }
 
-static void mgi_se_tune(const mgi_se_seg *s, mgi_se_structure *t, const mg_gpu *gpu, int coarse) {
+/* The `keep` best tiles of t, of those that take no more than `limit` us; t->us is 2e9 where there is none. */
+static void mgi_se_tune(const mgi_se_seg *s, mgi_se_structure *t, const mg_gpu *gpu, int coarse, int keep, double limit) {
   mgi_se_tuner *T = (mgi_se_tuner *)calloc(1, sizeof *T);
   t->n_tiles = 0, t->us = 2e9;
   if (!T) return;
-  T->s = s, T->t = t, T->gpu = gpu, T->coarse = coarse, T->count[0] = 1;
+  T->s = s, T->t = t, T->gpu = gpu, T->coarse = coarse, T->keep = keep, T->limit = limit, T->count[0] = 1;
+  mgi_se_form_of(s, t, &T->form);
   mgi_se_tune_axis(T, 1);
   if (t->n_tiles) t->us = t->tile_us[0] + t->foreign;
   free(T);
@@ -5045,15 +5159,16 @@ static double mgi_se_coarse_us(mgi_se_walk *w, mgi_se_structure *s, uint64_t ske
   if (!c) { w->f->oom = 1; return 2e9; }
   s->foreign = 0;
   if (!c->work) {
-    mgi_se_tune(w->f->s, s, w->gpu, 1);
-    if (!s->n_tiles) mgi_se_tune(w->f->s, s, w->gpu, 0);
+    mgi_se_tune(w->f->s, s, w->gpu, 1, MGI_SE_TILES, 1e300);
+    if (!s->n_tiles) mgi_se_tune(w->f->s, s, w->gpu, 0, MGI_SE_TILES, 1e300);
     c->work = skeleton, c->us = s->us, w->n_cost++;
     if (!s->n_tiles) c->count[0][1] = 0;
     else memcpy(c->count[0], s->count[0], sizeof c->count[0]), memcpy(c->count[1], s->count[s->n_tiles > 1], sizeof c->count[1]);
   }
+  mgi_se_form_of(w->f->s, s, &w->model);
   for (int k = 0; k < 2 && c->count[0][1]; k++) {
-    mgi_se_structure_mkernel(w->f->s, s, c->count[k], &w->model);
-    double t = mgi_se_model(&w->model, w->gpu, NULL);
+    mgi_se_form_size(&w->model, c->count[k]);
+    double t = mgi_se_model(&w->model.k, w->gpu, NULL);
     if (t < us) us = t;
   }
   s->foreign = foreign;
@@ -5171,11 +5286,12 @@ static void mgi_se_structure_done(mgi_se_walk *w) {
   s.work = mgi_se_structure_work(&s, &skeleton);
   if (w->first_only) {
     mgi_se_rates r;
-    mgi_se_tune(w->f->s, &s, w->gpu, 1);
-    if (!s.n_tiles) mgi_se_tune(w->f->s, &s, w->gpu, 0); /* small extents: no coarse tile may fit */
+    mgi_se_tune(w->f->s, &s, w->gpu, 1, 1, 1e300);
+    if (!s.n_tiles) mgi_se_tune(w->f->s, &s, w->gpu, 0, 1, 1e300); /* small extents: no coarse tile may fit */
     if (!s.n_tiles) return;
-    mgi_se_structure_mkernel(w->f->s, &s, s.count[0], &w->model);
-    mgi_se_model(&w->model, w->gpu, &r);
+    mgi_se_form_of(w->f->s, &s, &w->model);
+    mgi_se_form_size(&w->model, s.count[0]);
+    mgi_se_model(&w->model.k, w->gpu, &r);
     memcpy(w->ref, s.count[0], sizeof w->ref);
     w->ref[0] = 1, w->full = 1;
     if (w->f->cfg->bound) mgi_se_walk_costs(w, &r);
@@ -6335,6 +6451,8 @@ typedef struct mgi_se_search {
   mgi_se_found *found;                  /* of a segment under way: what it becomes */
   mgi_se_structure *pool;               /* at most MGI_SE_POOL */
   int16_t order[MGI_SE_POOL];           /* of them, the best first */
+  uint8_t tuned[MGI_SE_POOL];           /* of them: 1: us is of the best tile; 2: there was no time for more than a coarse one */
+  double limit;                         /* us; slower ones need not be tuned */
   int n_pool, next_tune, oom, unkept;   /* unkept: in the pool is what a frame that was cut short has found */
   /* the checkpoint: what was there, where each frame's record is, sorted; what is not yet written, and when it may be */
   uint64_t seed, seg_id;
@@ -6603,8 +6721,12 @@ static void *mgi_se_work(void *arg) {
     pthread_mutex_unlock(&S->lock);
     if (W->tune) {
       if (k >= S->n_pool) return NULL;
+      if (S->tuned[k]) continue;
+      mgi_se_structure *t = &S->pool[k];
       int over = mgi_se_stopped(&S->cfg) || now > S->end; /* then a coarse tile will do, where there is none yet */
-      if (!over || !S->pool[k].n_tiles) mgi_se_tune(S->seg, &S->pool[k], S->cfg.gpu, over);
+      if (!over) mgi_se_tune(S->seg, t, S->cfg.gpu, 0, 1, S->limit - t->foreign);
+      else if (!t->n_tiles) mgi_se_tune(S->seg, t, S->cfg.gpu, 1, MGI_SE_TILES, 1e300);
+      S->tuned[k] = (uint8_t)(over ? 2 : t->n_tiles || S->limit >= 1e300);
     } else {
       if (k >= S->n_frames) return NULL;
       if (W->main) S->frame[k].tell = S;
@@ -6624,11 +6746,6 @@ static void mgi_se_parallel(mgi_se_search *S, int tune) {
   W[0].S = S, W[0].main = 1, W[0].tune = tune;
   mgi_se_work(&W[0]);
   for (int k = 0; k < n; k++) pthread_join(thread[k], NULL);
-}
-
-static int mgi_se_structure_cmp(const void *a, const void *b) {
-  const mgi_se_structure *x = (const mgi_se_structure *)a, *y = (const mgi_se_structure *)b;
-  return mgi_se_structure_before(x, y) ? -1 : mgi_se_structure_before(y, x) ? 1 : 0;
 }
 
 static void mgi_se_frame_add(mgi_se_search *S, const mgi_se_seg *s, const mgi_se_frame *like) {
@@ -6754,49 +6871,93 @@ static mg_status mgi_se_segment_begin(mgi_se_search *S, mg_graph *p, mgi_se_foun
   return MG_OK;
 }
 
-/* When its frames are done: keeps at most `want` structures, those of the root tuned by all threads. */
+/* Among the structures of the pool, as frames price them, that of which `want` of different work are no slower: their us, as
+   a limit for the tuner. */
+static double mgi_se_pool_guess(const mgi_se_search *S, int want, int group) {
+  uint64_t seen[64];
+  int n = 0;
+  for (int i = 0; i < S->n_pool && want <= 64; i++) {
+    const mgi_se_structure *t = &S->pool[S->order[i]];
+    int known = group && !t->group;
+    for (int j = 0; j < n; j++) known |= seen[j] == t->work;
+    if (!known) seen[n++] = t->work;
+    if (n == want) return t->us * (1 + 1e-6);
+  }
+  return 1e300;
+}
+
+/* Tunes the pool up to `limit` us, and orders it; how many of it are then in their places: all that are slower come later. */
+static int mgi_se_pool_tune(mgi_se_search *S, double limit) {
+  S->limit = limit;
+  mgi_se_parallel(S, 1);
+  for (int k = 1; k < S->n_pool; k++) {
+    const int16_t x = S->order[k];
+    int at = k;
+    for (; at > 0 && mgi_se_structure_before(&S->pool[x], &S->pool[S->order[at - 1]]); at--) S->order[at] = S->order[at - 1];
+    S->order[at] = x;
+  }
+  int n = 0;
+  while (n < S->n_pool && S->tuned[S->order[n]] && (limit >= 1e300 || S->pool[S->order[n]].us < limit * (1 - 1e-8))) n++;
+  return n;
+}
+
+/* The k-th of the pool with all its best tiles; its place in the order took the first. */
+static const mgi_se_structure *mgi_se_pool_tiles(mgi_se_search *S, int k) {
+  const int x = S->order[k];
+  mgi_se_structure *t = &S->pool[x];
+  for (int all = 0; all < 2 && S->tuned[x] == 1 && t->n_tiles < MGI_SE_TILES; all++) mgi_se_tune(S->seg, t, S->cfg.gpu, 0, MGI_SE_TILES, all ? 1e300 : t->tile_us[0] * 1.25);
+  S->tuned[x] = 2;
+  return t;
+}
+
+/* When its frames are done: keeps at most `want` structures, those of the root tuned by all threads.  Only so many are tuned
+   as are wanted, or before one that is, by a limit that rises until they are there. */
 static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
   mgi_se_found *f = S->found;
   const mgi_se_seg *s = S->seg;
   mg_error local;
   mg_status st = MG_OK;
   pthread_mutex_lock(&S->root->lock);
-  int damaged = S->root->damaged;
+  int damaged = S->root->damaged, splits = S == S->root && S->cfg.max_kernel_ops > 1 ? MGI_SE_SPLITS : 0, k = 0, q = 0, ready = 0;
   pthread_mutex_unlock(&S->root->lock);
   if (damaged) st = mg_fail(e, MG_BAD_INPUT, S->cfg.checkpoint, "the checkpoint is damaged: a structure in it is none of this search; it is left as it is");
   else {
-    mgi_se_parallel(S, 1);
-    qsort(S->pool, (size_t)S->n_pool, sizeof *S->pool, mgi_se_structure_cmp);
     f->st = (mgi_se_structure *)malloc(((size_t)want + 1) * sizeof *f->st);
     f->tile = (int *)calloc((size_t)want + 1, sizeof *f->tile);
     f->report = (mg_verify_report *)calloc((size_t)want + 1, sizeof *f->report);
   }
   if (st == MG_OK && (!f->st || !f->tile || !f->report || S->oom)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for structures");
-  for (int k = 0; k < S->n_pool && st == MG_OK && f->n_split < MGI_SE_SPLITS; k++) {
-    int seen = !S->pool[k].group || S->pool[k].us >= 1e9;
-    for (int j = 0; j < f->n_split; j++) seen |= f->split[j].work == S->pool[k].work;
-    if (!seen) f->split[f->n_split++] = S->pool[k];
-  }
-  for (int k = 0; k < S->n_pool && st == MG_OK && f->n < want; k++) {
-    const mgi_se_structure *t = &S->pool[k];
-    int alike = 0; /* of those that cost the same, the first that passes */
-    if (t->us >= 1e9) break;
-    if (f->n && mgi_se_over(S)) break;
-    for (int j = 0; j < f->n; j++) alike |= f->st[j].work == t->work;
-    if (alike) continue;
-    int tile = -1;
-    for (int i = 0; i < t->n_tiles && i < 4 && tile < 0 && t->tile_us[i] < 1e9; i++) {
-      mg_graph *g = mgi_se_kernel_graph(s, s->p, t, s->real, t->count[i], NULL, S->cfg.gpu, &local);
-      S->st.candidates++;
-      if (g && mgi_se_emittable(S, g, &local) == MG_OK) tile = i;
-      else S->st.refused++;
-      mg_graph_free(g);
+  double limit = mgi_se_pool_guess(S, want, 0), other = splits ? mgi_se_pool_guess(S, splits, 1) : 0;
+  memset(S->tuned, 0, sizeof S->tuned);
+  for (int round = 0; st == MG_OK && ready < S->n_pool && (f->n < want || f->n_split < splits); round++, limit *= 1.5, other *= 1.5) {
+    ready = mgi_se_pool_tune(S, round > 2 ? 1e300 : f->n < want && limit > other ? limit : other);
+    for (; k < ready && f->n_split < splits; k++) {
+      const mgi_se_structure *t = &S->pool[S->order[k]];
+      int seen = !t->group || t->us >= 1e9;
+      for (int j = 0; j < f->n_split; j++) seen |= f->split[j].work == t->work;
+      if (!seen) f->split[f->n_split++] = *mgi_se_pool_tiles(S, k);
     }
-    if (tile < 0) continue;
-    if (!mgi_se_fast_check(S, s, t, 0, &f->report[f->n])) { S->st.rejected++; continue; }
-    S->st.verified++;
-    f->st[f->n] = *t;
-    f->tile[f->n++] = tile;
+    for (; q < ready && f->n < want; q++) {
+      int alike = 0; /* of those that cost the same, the first that passes */
+      const mgi_se_structure *t = &S->pool[S->order[q]];
+      if (t->us >= 1e9 || (f->n && mgi_se_over(S))) { want = f->n; break; }
+      for (int j = 0; j < f->n; j++) alike |= f->st[j].work == t->work;
+      if (alike) continue;
+      mgi_se_pool_tiles(S, q);
+      int tile = -1;
+      for (int i = 0; i < t->n_tiles && i < 4 && tile < 0 && t->tile_us[i] < 1e9; i++) {
+        mg_graph *g = mgi_se_kernel_graph(s, s->p, t, s->real, t->count[i], NULL, S->cfg.gpu, &local);
+        S->st.candidates++;
+        if (g && mgi_se_emittable(S, g, &local) == MG_OK) tile = i;
+        else S->st.refused++;
+        mg_graph_free(g);
+      }
+      if (tile < 0) continue;
+      if (!mgi_se_fast_check(S, s, t, 0, &f->report[f->n])) { S->st.rejected++; continue; }
+      S->st.verified++;
+      f->st[f->n] = *t;
+      f->tile[f->n++] = tile;
+    }
   }
   if (f->n) f->us = f->st[0].tile_us[f->tile[0]];
   return st;

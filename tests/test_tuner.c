@@ -1,0 +1,223 @@
+/* Tests of the schedule tuner of mirage_search.h: what it leaves unpriced changes nothing.
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_tuner.c -o build/test_tuner -lcmocka -lm -lpthread
+   build/test_tuner [seed]; SOAK_TUNER=n tunes n times the sample. */
+#define MIRAGE_IMPLEMENTATION
+#include "mirage_search.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+#include "parse.h"
+
+static uint64_t seed, rounds = 1;
+static uint64_t draw(uint64_t n) { /* splitmix64 */
+  uint64_t z = (seed += 0x9E3779B97F4A7C15ull);
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull, z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+  return (z ^ z >> 31) % n;
+}
+
+/* Of each kind, %d: rows, depth, columns, drawn by program_of. */
+static const char *const kinds[] = {
+  "input X : f16[%d, %d]\ninput G : f16[%d]\ninput W : f16[%d, %d]\nO = matmul(rms_norm(X, G), W)\noutput O\n",
+  "input X : f16[%d, %d]\ninput W : f16[%d, %d]\ninput V : f16[%d, %d]\nO = mul(silu(matmul(X, W)), matmul(X, V))\noutput O\n",
+  "input Q : f16[2, %d, 64]\ninput K : f16[2, 64, %d]\ninput V : f16[2, %d, 64]\nO = matmul(softmax(matmul(Q, K), dim=2), V)\noutput O\n",
+  "input X : f16[%d, %d]\ninput W : f16[%d, 64]\ninput V : f16[64, %d]\nO = matmul(matmul(X, W), V)\noutput O\n",
+  "input X : f16[%d, %d]\nO = div(exp(X), sum(exp(X), dim=1))\nP = sum(mul(X, X), dim=1)\noutput O\noutput P\n",
+  "input X : f16[%d, %d]\ninput W : f16[%d, %d]\ninput A : f16[%d, 16]\ninput B : f16[16, %d]\nO = add(matmul(X, W), matmul(matmul(X, A), B))\noutput O\n",
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static mg_graph *program_of(int kind) {
+  static const int rows[] = { 1, 2, 16, 24, 64, 128 }, deep[] = { 64, 100, 256, 1024, 4096 }, wide[] = { 40, 96, 512, 1536, 4100 };
+  const int m = rows[draw(6)], k = deep[draw(5)], n = wide[draw(5)];
+  char text[1000], body[800];
+  switch (kind) {
+  case 0: snprintf(body, sizeof body, kinds[0], m, k, k, k, n); break;
+  case 1: snprintf(body, sizeof body, kinds[1], m, k, k, n, k, n); break;
+  case 2: snprintf(body, sizeof body, kinds[2], m, k, k); break;
+  case 3: snprintf(body, sizeof body, kinds[3], m, k, k, n); break;
+  case 4: snprintf(body, sizeof body, kinds[4], m, k); break;
+  default: snprintf(body, sizeof body, kinds[5], m, k, k, n, k, n); break;
+  }
+  snprintf(text, sizeof text, "program kind%d\n%s", kind, body);
+  return parse(text);
+}
+
+/* A search of p as one kernel, its frames done, its structures in the pool. */
+static void begin(mgi_se_search *S, mgi_se_found *f, const mg_graph *p, const mg_gpu *gpu, int kernels) {
+  mg_error e;
+  int frames = 0;
+  memset(S, 0, sizeof *S), memset(f, 0, sizeof *f), memset(&e, 0, sizeof e);
+  S->p = p, S->cfg = mg_search_config_default(), S->root = S, S->end = 1e300;
+  S->cfg.gpu = gpu, S->cfg.threads = 2, S->cfg.max_kernel_ops = kernels, S->cfg.max_block_ops = 9, S->cfg.max_loops = 1 + (int)draw(2), S->cfg.top_k = 8, S->cfg.seed = 1;
+  S->cfg.max_states = 32768, S->cfg.max_structures = 3000, S->cfg.max_steps = 100000;
+  pthread_mutex_init(&S->lock, NULL), pthread_mutex_init(&S->hook, NULL);
+  mg_graph *g = mgi_se_segment(p, 1, p->n_ops, f, &e);
+  assert_non_null(g);
+  assert_int_equal(mgi_se_segment_begin(S, g, f, 1, &frames, &e), MG_OK);
+  for (int k = 0; k < S->n_frames; k++) mgi_se_run_frame(S, k);
+}
+static void end(mgi_se_search *S, mgi_se_found *f) {
+  mgi_se_segment_free(S);
+  mgi_se_found_free(f);
+  pthread_mutex_destroy(&S->lock), pthread_mutex_destroy(&S->hook);
+}
+
+/* Every tile of a structure, by the model, in the order of the axes' counts. */
+typedef struct tiles { int n, cap; struct tile { double us; int64_t count[MGI_SE_AXES]; } *at; uint64_t priced, closed, open; } tiles;
+
+static void all_tiles(const mgi_se_seg *s, const mgi_se_structure *t, const mg_gpu *gpu, int64_t *count, int a, mgi_se_form *form, tiles *out) {
+  if (a == MGI_SE_AXES) {
+    int64_t one[MGI_SE_AXES];
+    mgi_se_form_size(form, count);
+    const double us = mgi_se_model(&form->k, gpu, NULL), floor = mgi_se_floor(form, gpu, 0);
+    if (floor > us) fail_msg("the floor is %.17g us, the model %.17g", floor, us);
+    out->priced++, out->closed += floor < 1e9 && floor > 0.5 * us;
+    memcpy(one, count, sizeof one), one[4] = one[5] = 1;
+    if (t->loop[0] >= 0) {
+      mgi_se_form_size(form, one);
+      const double least = mgi_se_floor(form, gpu, 1);
+      if (least > us) fail_msg("with open loops the floor is %.17g us, the model %.17g with %lld and %lld", least, us, (long long)count[4], (long long)count[5]);
+      out->open += least > 0.5 * us;
+    }
+    if (out->n == out->cap) out->cap = out->cap ? 2 * out->cap : 1024, out->at = (struct tile *)realloc(out->at, (size_t)out->cap * sizeof *out->at);
+    assert_non_null(out->at);
+    out->at[out->n].us = us, memcpy(out->at[out->n++].count, count, sizeof one);
+    return;
+  }
+  const int c = mgi_se_structure_class(t, a);
+  int64_t list[MGI_SE_COUNTS], e;
+  count[a] = 1;
+  if (c < 0) { all_tiles(s, t, gpu, count, a + 1, form, out); return; }
+  e = s->real[c];
+  for (int x = 1; x < 4 && x < a; x++) if (mgi_se_structure_class(t, x) == c) e = (e + count[x] - 1) / count[x];
+  const int n = mgi_se_counts(t, a, e, 0, list);
+  for (int i = 0; i < n; i++) {
+    count[a] = list[i];
+    if (list[i] > 1 || (a < 4 && a != t->group)) all_tiles(s, t, gpu, count, a + 1, form, out);
+  }
+}
+static void all_tiles_of(const mgi_se_seg *s, const mgi_se_structure *t, const mg_gpu *gpu, tiles *out) {
+  int64_t count[MGI_SE_AXES] = { 1, 1, 1, 1, 1, 1 };
+  mgi_se_form *form = (mgi_se_form *)malloc(sizeof *form);
+  assert_non_null(form);
+  mgi_se_form_of(s, t, form);
+  out->n = 0;
+  all_tiles(s, t, gpu, count, 1, form, out);
+  free(form);
+  for (int i = 0; i < MGI_SE_TILES && i < out->n; i++) /* the best few to the front, the earlier of two that cost the same */
+    for (int j = out->n - 1; j > i; j--)
+      if (out->at[j].us < out->at[j - 1].us) { struct tile x = out->at[j]; out->at[j] = out->at[j - 1], out->at[j - 1] = x; }
+}
+
+static void same_tiles(const mgi_se_structure *t, const tiles *all, int keep, double limit) {
+  int n = 0;
+  while (n < keep && n < all->n && all->at[n].us <= limit) n++;
+  if (t->n_tiles != n) fail_msg("expected %d tiles up to %.17g us, got %d of %d", n, limit, t->n_tiles, all->n);
+  for (int i = 0; i < n; i++) {
+    assert_true(t->tile_us[i] == all->at[i].us);
+    assert_memory_equal(t->count[i] + 1, all->at[i].count + 1, sizeof(int64_t) * (MGI_SE_AXES - 1));
+  }
+  assert_true(n ? t->us == all->at[0].us + t->foreign : t->us == 2e9);
+}
+
+/* The best tiles are those of an exhaustive list, with any limit, and no bound is above what it bounds. */
+static void tuner_finds_the_best_tiles(void **state) {
+  (void)state;
+  uint64_t tuned = 0;
+  mgi_se_search *S = (mgi_se_search *)malloc(sizeof *S);
+  tiles all;
+  memset(&all, 0, sizeof all);
+  assert_non_null(S);
+  for (uint64_t round = 0; round < 2 * KINDS * rounds; round++) {
+    mg_graph *p = program_of((int)(round % KINDS));
+    const mg_gpu *gpu = mg_gpu_at(round % 2 ? (int)draw((uint64_t)mg_gpu_count()) : 0);
+    mgi_se_found f;
+    begin(S, &f, p, gpu, 1);
+    for (int k = 0; k < 6 && S->n_pool; k++) {
+      mgi_se_structure t = S->pool[draw((uint64_t)S->n_pool)];
+      all_tiles_of(S->seg, &t, gpu, &all);
+      if (all.n > 20000) continue; /* some seconds */
+      mgi_se_tune(S->seg, &t, gpu, 0, MGI_SE_TILES, 1e300);
+      same_tiles(&t, &all, MGI_SE_TILES, 1e300);
+      if (!t.n_tiles) continue;
+      const double best = t.tile_us[0], some = all.at[draw((uint64_t)all.n)].us;
+      mgi_se_tune(S->seg, &t, gpu, 0, 1, best), same_tiles(&t, &all, 1, best);
+      mgi_se_tune(S->seg, &t, gpu, 0, 1, best * (1 - 1e-12)), assert_int_equal(t.n_tiles, 0);
+      mgi_se_tune(S->seg, &t, gpu, 0, 1, some), same_tiles(&t, &all, 1, some);
+      mgi_se_tune(S->seg, &t, gpu, 0, MGI_SE_TILES, some), same_tiles(&t, &all, MGI_SE_TILES, some);
+      tuned++;
+    }
+    end(S, &f);
+    mg_graph_free(p);
+  }
+  free(all.at), free(S);
+  printf("%llu structures, %llu tiles; the floor is above half the price for %llu, with open loops for %llu\n", (unsigned long long)tuned, (unsigned long long)all.priced, (unsigned long long)all.closed, (unsigned long long)all.open);
+  assert_true(tuned >= 20 && all.closed * 4 > all.priced && all.open > 0); /* bounds of nothing would pass, too */
+}
+
+static int by_time(const void *a, const void *b) {
+  const mgi_se_structure *const *x = (const mgi_se_structure *const *)a, *const *y = (const mgi_se_structure *const *)b;
+  return mgi_se_structure_before(*x, *y) ? -1 : mgi_se_structure_before(*y, *x);
+}
+
+/* What a segment keeps is what it keeps where all of its structures are tuned in full. */
+static void segments_keep_the_best(void **state) {
+  (void)state;
+  mgi_se_search *S = (mgi_se_search *)malloc(sizeof *S);
+  int kept = 0, split = 0, left = 0;
+  assert_non_null(S);
+  for (uint64_t round = 0; round < KINDS * rounds; round++) {
+    mg_graph *p = program_of((int)(round % KINDS));
+    mgi_se_found f;
+    mg_error e;
+    int n = 0, n_split = 0, want = round % 2 ? 1 : 8;
+    uint64_t seen[MGI_SE_POOL], halves[MGI_SE_SPLITS];
+    begin(S, &f, p, mg_gpu_at((int)draw((uint64_t)mg_gpu_count())), 5);
+    const int n_pool = S->n_pool;
+    mgi_se_structure *all = (mgi_se_structure *)malloc(((size_t)n_pool + 1) * sizeof *all), *order[MGI_SE_POOL];
+    assert_non_null(all);
+    for (int k = 0; k < n_pool; k++) order[k] = &all[k], all[k] = S->pool[k], mgi_se_tune(S->seg, &all[k], S->cfg.gpu, 0, MGI_SE_TILES, 1e300);
+    qsort(order, (size_t)n_pool, sizeof *order, by_time);
+    assert_int_equal(mgi_se_segment_end(S, want, &e), MG_OK);
+    for (int k = 0; k < n_pool; k++) left += !S->tuned[k];
+    for (int k = 0; k < n_pool && n_split < MGI_SE_SPLITS; k++) {
+      int known = !order[k]->group || order[k]->us >= 1e9;
+      for (int j = 0; j < n_split; j++) known |= halves[j] == order[k]->work;
+      if (known) continue;
+      assert_true(n_split < f.n_split && f.split[n_split].hash == order[k]->hash && f.split[n_split].n_tiles == order[k]->n_tiles);
+      assert_memory_equal(f.split[n_split].count, order[k]->count, sizeof(int64_t) * MGI_SE_AXES * (size_t)order[k]->n_tiles);
+      halves[n_split++] = order[k]->work;
+    }
+    assert_int_equal(n_split, f.n_split);
+    for (int k = 0; k < n_pool && n < want && order[k]->us < 1e9; k++) {
+      mg_verify_report r;
+      int known = 0;
+      for (int j = 0; j < n; j++) known |= seen[j] == order[k]->work;
+      mg_graph *g = known ? NULL : mgi_se_kernel_graph(S->seg, S->seg->p, order[k], S->seg->real, order[k]->count[0], NULL, S->cfg.gpu, &e);
+      if (g && mgi_se_fast_check(S, S->seg, order[k], 0, &r)) {
+        assert_true(n < f.n && f.st[n].hash == order[k]->hash && f.st[n].us == order[k]->us && f.st[n].n_tiles == order[k]->n_tiles);
+        seen[n++] = order[k]->work;
+      }
+      mg_graph_free(g);
+    }
+    assert_int_equal(n, f.n);
+    if (n) assert_true(f.us == f.st[0].tile_us[f.tile[0]]);
+    kept += n, split += n_split;
+    free(all);
+    end(S, &f);
+    mg_graph_free(p);
+  }
+  free(S);
+  printf("%d kept, %d to be split; %d structures were not tuned to their end\n", kept, split, left);
+  assert_true(kept > 10 && left > 0);
+}
+
+int main(int argc, char **argv) {
+  const char *more = getenv("SOAK_TUNER");
+  seed = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)time(NULL);
+  rounds = more ? strtoull(more, NULL, 10) : 1;
+  printf("seed %llu\n", (unsigned long long)seed);
+  const struct CMUnitTest tests[] = { cmocka_unit_test(tuner_finds_the_best_tiles), cmocka_unit_test(segments_keep_the_best) };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
