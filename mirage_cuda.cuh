@@ -2874,13 +2874,13 @@ template<class ACC> struct mg_row_shift {
       m[k] = top;
     }
   }
-  /* One value a row; the warps have agreed. */
-  template<class SINK> MG_DEV void put(const SINK &sink) const {
+  /* One value a row, of the first `rows`; the warps have agreed. */
+  template<class SINK> MG_DEV void put(const SINK &sink, int rows = ACC::M) const {
     MG_UNROLL
     for (int k = 0; k < ACC::ROWS; k++) {
       const int r = ACC::row0() + k / 2 * 16 + k % 2 * 8 + mg_lane() / 4;
       const mg_num v[1] = {m[k]};
-      if (mg_lane() % 4 == 0 && r < ACC::M && ACC::warp_n() == 0) sink.template put<1>(r, 0, v, 1);
+      if (mg_lane() % 4 == 0 && r < rows && ACC::warp_n() == 0) sink.template put<1>(r, 0, v, 1);
     }
   }
 };
@@ -3146,6 +3146,43 @@ template<int ROWS, int THREADS, class PARTS, class TILE> MG_DEV void mg_merge_we
     for (int k = 0; k < PARTS::COUNT; k++) weights.put(r, k, mg_shift_factor(shifts.part(k, r, 0), top));
   }
 }
+/* The same between kernels: of every row the shifts of its Z parts, neighbours in global memory, as the kernel before left them;
+   the weights bring all parts to the largest.  A part's row of -inf weighs nothing beside others, and changes nothing alone. */
+template<int THREADS, class TILE> MG_DEV void mg_shift_weights(const TILE &weights, const mg_f32 *from, int rows) {
+  constexpr int Z = TILE::COLS, G = Z > 16 ? 32 : Z > 8 ? 16 : Z > 4 ? 8 : Z > 2 ? 4 : 2, N = (Z + G - 1) / G; /* G lanes a row */
+  for (int r0 = 0; r0 < rows; r0 += THREADS / G) {
+    const int r = r0 + mg_tid() / G, z = mg_tid() % G;
+    mg_num m[N], top = mg_neg_inf();
+    MG_UNROLL
+    for (int k = 0; k < N; k++) {
+      m[k] = r < rows && z + k * G < Z ? mg_widen(mg_ldg_fresh(from + (int64_t)r * Z + z + k * G)) : mg_neg_inf();
+      top = mg_shift_max(top, m[k]);
+    }
+    MG_UNROLL
+    for (int d = 1; d < G; d *= 2) top = mg_shift_max(top, mg_shfl_xor(top, d));
+    MG_UNROLL
+    for (int k = 0; k < N; k++)
+      if (r < rows && z + k * G < Z) weights.put(r, z + k * G, mg_shift_factor(m[k], top));
+  }
+}
+/* A tile, or a tensor in place, whose columns are of such parts: INNER of each, counted from column `first` of the whole; with
+   INNER 0 all of part `first`. */
+template<class OF, class TILE, int INNER> struct mg_reweighted {
+  OF of;
+  TILE weights;
+  int first;
+  MG_DEV mg_reweighted(const OF &t, const TILE &w, int64_t from) : of(t), weights(w), first((int)from) {}
+  MG_DEV mg_num weight(int r, int c) const {
+    if constexpr (INNER > 0) return weights.at(r, (first + c) / INNER % TILE::COLS);
+    else return weights.at(r, first);
+  }
+  MG_DEV mg_num at(int r, int c) const { return of.at(r, c) * weight(r, c); }
+  MG_DEV void pair(int r, int c, mg_num &a, mg_num &b) const {
+    of.pair(r, c, a, b);
+    a = a * weight(r, c);
+    b = b * weight(r, c + 1);
+  }
+};
 /* True in the block of a group of z that comes last; what the others wrote before is there for it to read.  Leaves the
    ticket as it was. */
 MG_DEV bool mg_last_of(uint32_t *ticket, int z) {
@@ -6032,6 +6069,7 @@ typedef struct mgi_cu_val_info {
   uint32_t settles;          /* elementwise: the product whose fragments it takes over */
   uint32_t chain;            /* MATMUL, SUM: the operand that is in fragments so */
   int shifted;               /* it is kept as v exp(-m), with the shift m of K->shift */
+  int weighted;              /* LOAD: of parts with shifts of their own, which K->sender made */
   uint32_t split;            /* MATMUL behind a ring of warps: the product of it whose parts, in fragments, are its left operand */
   uint32_t into, sum;        /* then: the product of that ring to whose parts it is added, and the tensor that is the sum; or 0 */
   int kept;                  /* such products, and the accumulators that they feed: they stay in fragments */
@@ -6040,6 +6078,10 @@ typedef struct mgi_cu_val_info {
 } mgi_cu_val_info;
 
 typedef struct mgi_cu_ring { int obj, n, open, ahead; int64_t stage; uint32_t load[64]; int64_t at[64]; } mgi_cu_ring; /* open: its first stages are under way */
+
+/* A kernel's tensors under its maximum: the first of them; the grid axis that numbers their parts, 0: none does; never: 1 if there
+   can be none. */
+typedef struct mgi_cu_sent { uint32_t as; uint8_t part, never; } mgi_cu_sent;
 
 typedef struct mgi_cu_emit {
   const mg_graph *g;
@@ -6056,6 +6098,9 @@ typedef struct mgi_cu_emit {
   uint32_t early;            /* inputs that a dependent launch reads ahead, as bits */
   int blas;                  /* 1: cuBLAS is called, and has its workspace */
   int n_launches, n_graphs;
+  uint32_t *shift_by;        /* by tensor: the operator, a kernel, whose running maximum it is under in device memory; or 0.  NULL: none is */
+  mgi_cu_sent *sent;         /* by operator: what it sends so */
+  int looking, stuck;        /* 1: kernels are only analysed, for the two above; 1: one cannot take what it is sent */
 } mgi_cu_emit;
 
 typedef enum mgi_cu_how { MGI_CU_WRITTEN, MGI_CU_DEPTH, MGI_CU_ROOM, MGI_CU_HOWS } mgi_cu_how; /* >>schedule */
@@ -6113,6 +6158,8 @@ typedef struct mgi_cu_kernel {
   uint32_t bare[8];          /* SCALEs that are left out of an expression, as they come after it; 0 ends them */
   int shift_declared, agreed; /* agreed: the warps that share a row have the same one */
   int shift_part, shift_obj; /* 1: the blocks' shifts are handed over; shift_obj: where, in a cluster */
+  uint32_t sender;           /* the kernel, an operator, that it reads shifted tensors of; or 0 */
+  int sends, weights_obj;    /* 1: its shift has been stored; where the weights of the sender's parts are, -1: not computed */
 } mgi_cu_kernel;
 
 MGI_FN void mgi_cu_emit_fail(mgi_cu_emit *em, mg_status s, const char *where, const char *fmt, ...) {
@@ -6380,6 +6427,7 @@ MGI_FN int mgi_cu_has_acc(const mgi_cu_kernel *K, uint32_t t) {
    the site cannot use, then (touch 1) puts the barriers.  *acc becomes a fragment leaf, 0 if there is none. */
 MGI_FN void mgi_cu_prepare_leaves(mgi_cu_kernel *K, uint32_t t, int fragments, int rows, int cols, int touch, uint32_t *acc) {
   mgi_cu_val_info *v = &K->v[t];
+  if (v->weighted && touch && !v->copy && K->weights_obj >= 0) mgi_cu_obj_touch(K, K->weights_obj, 0);
   if (v->home == MGI_CU_AT_FRAGMENT && fragments && v->rows == rows && v->cols == cols) {
     *acc = t;
     return;
@@ -6515,7 +6563,7 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
       return;
     }
   if (leaf[0]) {
-    if (x->width == 2 && !one && (v->copy || v->home == MGI_CU_AT_TILE)) {
+    if (x->width == 2 && !one && (v->copy || (v->home == MGI_CU_AT_TILE && !(v->weighted && x->down)))) {
       mgi_cu_str_put(s, x->down ? "%smg_num v%d_%s, w%d_%s;\n%smg_transposed(%s).pair(%s, %s, v%d_%s, w%d_%s);\n" : "%smg_num v%d_%s, w%d_%s;\n%s%s.pair(%s, %s, v%d_%s, w%d_%s);\n", in, depth, name,
                      depth, name, in, leaf, x->down ? c : r, x->down ? r : c, depth, name, depth, name);
       return;
@@ -6893,6 +6941,8 @@ MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, cons
   free(base.s);
   free(vec.s);
 }
+MGI_FN void mgi_cu_weigh(mgi_cu_kernel *K, uint32_t op);
+MGI_FN void mgi_cu_reweigh(mgi_cu_kernel *K, uint32_t op);
 MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
   const mg_op_node *o = &K->b->ops[op];
   uint32_t above = mgi_cu_above(K, o->in[0]), t = o->out[0].id;
@@ -6935,6 +6985,8 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
     free(base.s);
     v->home = MGI_CU_AT_GLOBAL;
     snprintf(v->var, sizeof v->var, "g_%.70s", name);
+    mgi_cu_weigh(K, op);
+    mgi_cu_reweigh(K, op);
     return;
   }
   int64_t bytes = mgi_cu_load_tile_shape(K, op);
@@ -6948,6 +7000,8 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
   mgi_cu_load_call(K, op, to, "");
   mgi_cu_line(K, "mg_cp_async_commit();");
   K->obj[v->obj].pending = ++K->groups;
+  mgi_cu_weigh(K, op);
+  mgi_cu_reweigh(K, op);
 }
 /* Loads outside of loops go out ahead, in their order: those up to the first loop where the block begins, those that stand
    behind a loop once its ring has been filled (`loop`; 0: the block's begin). */
@@ -6986,7 +7040,7 @@ MGI_FN uint32_t mgi_cu_plain_load(const mgi_cu_kernel *K, uint32_t t, int *swapp
   for (;;) {
     uint32_t op = K->b->tensors[t].op;
     const mg_op_node *o = &K->b->ops[op];
-    if (o->code == MG_OP_LOAD) return op;
+    if (o->code == MG_OP_LOAD) return K->v[t].weighted ? 0 : op;
     if (!mgi_cu_swaps_last(o, K->b->tensors[t].shape.rank)) return 0;
     *swapped ^= 1;
     t = o->in[0].id;
@@ -7131,7 +7185,17 @@ MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left
    A product that a matmul takes as it is settles in itself.
 
    The maximum is put in where its factor cancels in all that is stored: div(d, l).  Each warp runs one of its own; the
-   warps of a row agree before their parts are joined, the blocks of a group weight theirs (mg_merge_weighted). */
+   warps of a row agree before their parts are joined, the blocks of a group weight theirs (mg_merge_weighted).
+
+   Between kernels: a tensor that only kernels read may be stored under the maximum, if its factor cancels in all that each of
+   these stores (mgi_cu_degrees).  d and l are linear in exp(. - m), and so is what is made of them by the same rules.
+   The blocks along one grid axis, the parts, have maxima of their own; their d and l lie side by side along the columns:
+
+       kernel 0, grid z      store d {z->1}  store l {z->1}      and m, by row and part, to a buffer in the workspace
+       kernel 1              weights: exp(m - max of the row's m), by row and part; what it loads of d and l is times these
+         for i               accum(load d {i->1})  accum(load l {i->1}), and the quotient, are as if all parts had had one maximum
+
+   No axis may number parts: then all of a row has one maximum, no buffer is needed, and nothing is weighted. */
 MGI_FN void mgi_cu_agree(mgi_cu_kernel *K) {
   const mgi_cu_val_info *p = &K->v[K->shift];
   const char *name = mgi_cu_tname(K->b, K->shift);
@@ -7273,11 +7337,160 @@ MGI_FN int mgi_cu_rule_SETTLE(const mgi_cu_kernel *K, uint32_t t) {
   if (!chains || (others && s != t && !lends) || total > 200) return 0;
   return lends ? -(int)s : (int)s;
 }
+/* ---- shifts between kernels */
+
+/* The kernel whose shifted tensors K loads; 0: there is none.  *ok: 0 if it has several, or if rows are cut differently in
+   two loads, or by a loop; *axes: the grid axes that cut them, as bits. */
+MGI_FN uint32_t mgi_cu_sender(const mgi_cu_kernel *K, int *ok, uint32_t *axes) {
+  const mg_graph *b = K->b;
+  uint32_t sender = 0, first = 0;
+  *axes = 0;
+  for (uint32_t k = 1; k < b->n_ops && K->em->shift_by; k++) {
+    const mg_op_node *o = &b->ops[k];
+    const uint32_t from = o->code == MG_OP_LOAD ? mgi_cu_above(K, o->in[0]) : 0;
+    if (!from || !K->em->shift_by[from]) continue;
+    const int rank = K->em->g->tensors[from].shape.rank;
+    if (!first) first = k, sender = K->em->shift_by[from];
+    *ok &= K->em->shift_by[from] == sender;
+    for (uint32_t a = 1; a < b->n_axes && *ok; a++) {
+      const int to = o->map.to[a], cuts = to >= 0 && to < rank - 1, cut = b->ops[first].map.to[a];
+      if (b->axes[a].extent == 1) continue;
+      if (cuts && a <= 3) *axes |= 1u << a;
+      *ok &= cuts ? a <= 3 && cut == to : cut < 0 || cut >= rank - 1;
+    }
+  }
+  return sender;
+}
+/* 1 if the store `op`, of a value under the maximum of p, may leave it so: only loads of other kernels read the tensor, its last
+   dimension is that of columns, the next that of rows, and one grid axis at most of those that p depends on (as bits) numbers
+   parts of the columns.  All such stores are alike in that; `first` is one that was found before, or 0. */
+MGI_FN int mgi_cu_may_send(const mgi_cu_kernel *K, uint32_t p, uint32_t depends, uint32_t op, uint32_t first, uint8_t *part) {
+  const mg_graph *b = K->b, *g = K->em->g;
+  const mg_op_node *o = &b->ops[op];
+  int index[2] = {0, 0};
+  if (K->number < 0 || !K->em->shift_by || K->em->sent[b->up_op].never || K->merged || o->scope) return 0;
+  for (uint32_t j = 1; j < b->n_ops; j++)
+    if (b->ops[j].code == MG_OP_STORE) index[0] += j < op, index[1] += j < first;
+  const uint32_t t = g->ops[b->up_op].out[index[0]].id;
+  const mg_shape *shape = &g->tensors[t].shape, *other = &g->tensors[g->ops[b->up_op].out[index[1]].id].shape;
+  const int rank = shape->rank;
+  if (rank < 2 || b->tensors[o->in[0].id].shape.rank != rank || K->v[o->in[0].id].rows != K->v[p].rows) return 0;
+  for (uint32_t k = 0; k < g->n_out; k++)
+    if (g->out[k].id == t) return 0;
+  if (first && other->rank != rank) return 0;
+  for (int d = 0; d < rank - 1 && first; d++)
+    if (shape->dim[d] != other->dim[d]) return 0;
+  *part = 0;
+  for (uint32_t a = 1; a <= 3; a++) {
+    const int to = o->map.to[a], cut = b->ops[first ? first : op].map.to[a];
+    if (b->axes[a].extent == 1) continue;
+    if (depends >> a & 1) {
+      if (to < 0 || to != cut || (to == rank - 1 && *part)) return 0;
+      if (to == rank - 1) *part = (uint8_t)a;
+    } else if ((to >= 0 && to < rank - 1) || (cut >= 0 && cut < rank - 1)) {
+      if (to != cut) return 0;
+    }
+  }
+  return 1;
+}
+/* The grid axes of more than one block that t depends on, as bits. */
+MGI_FN uint32_t mgi_cu_depends(const mgi_cu_kernel *K, uint32_t t) {
+  const mg_graph *b = K->b;
+  uint8_t *of = (uint8_t *)calloc(b->n_tensors, 1);
+  uint32_t found = 0;
+  if (!of) mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
+  for (uint32_t k = 1; k < b->n_ops && of; k++) {
+    const mg_op_node *o = &b->ops[k];
+    if (o->code == MG_OP_STORE) continue;
+    for (int j = 0; j < o->n_in && o->code != MG_OP_LOAD; j++) of[o->out[0].id] |= of[o->in[j].id];
+    for (uint32_t a = 1; a <= 3 && o->code == MG_OP_LOAD; a++)
+      if (o->map.to[a] >= 0 && b->axes[a].extent > 1) of[o->out[0].id] |= (uint8_t)(1u << a);
+  }
+  if (of) found = of[t];
+  free(of);
+  return found;
+}
+/* Degrees: a value of degree n has the factor exp(-n m).  m: the running maximum of the one exponential that settles, or what the
+   kernel that sent shifted tensors has left in them, at degree 1.  It cancels if all that is stored has degree 0; a value of
+   degree 1 may be sent on as it is. */
+MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
+  const mg_graph *b = K->b;
+  uint32_t p = 0, axes = 0, first = 0, depends = 0;
+  int many = 0, ok = 1, loops = 0, straight = 0;
+  uint8_t part = 0;
+  K->sender = mgi_cu_sender(K, &ok, &axes);
+  for (uint32_t t = 1; t < b->n_tensors; t++)
+    if (K->v[t].settles && mgi_cu_producer(K, t)->code == MG_OP_EXP) p = t, many++;
+  int8_t *degree = (int8_t *)calloc(b->n_tensors, 1);
+  if (!degree) mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
+  if (many != (K->sender ? 0 : 1)) ok = 0;
+  if (ok && p && K->em->shift_by) depends = mgi_cu_depends(K, p);
+  for (uint32_t k = 1; k < b->n_ops && ok && degree; k++) {
+    const mg_op_node *o = &b->ops[k];
+    int in[3] = {0, 0, 0}, all = 0, d = 0;
+    if (o->code == MG_OP_LOAD) {
+      if (K->sender) degree[o->out[0].id] = K->em->shift_by[mgi_cu_above(K, o->in[0])] != 0;
+      continue;
+    }
+    if (o->code != MG_OP_STORE && o->out[0].id == p && p == K->lent) {
+      degree[p] = 1;
+      continue;
+    }
+    for (int j = 0; j < o->n_in; j++) {
+      if (j < 3) in[j] = degree[o->in[j].id];
+      all |= degree[o->in[j].id];
+    }
+    if (p && o->code != MG_OP_STORE && K->v[o->out[0].id].chain == p) {
+      d = 1;
+      ok &= !all || o->in[0].id == p;
+      *(K->v[o->out[0].id].in_place ? &loops : &straight) = 1;
+    } else if (!all) continue;
+    else if (o->code == MG_OP_STORE) {
+      ok &= p && in[0] == 1 && mgi_cu_may_send(K, p, depends, k, first, &part);
+      if (!first) first = k;
+    } else if (o->code == MG_OP_ACCUM) {
+      d = in[0];
+      for (uint32_t a = 1; a <= 3 || (K->sender && a < b->n_axes); a++) ok &= o->map.to[a] == MG_MAP_NONE || (o->map.to[a] == MG_MAP_SUM && !(axes >> a & 1)) || b->axes[a].extent == 1;
+      if (p) ok &= d == 1 && (K->v[o->in[0].id].in_place == (int)k || !mgi_cu_lifts(K, o));
+    } else if (o->code == MG_OP_DIV) d = in[0] - in[1];
+    else if (o->code == MG_OP_MUL) d = in[0] + in[1];
+    else if (o->code == MG_OP_SCALE || o->code == MG_OP_NEG) d = in[0];
+    else if (mgi_cu_is_op(o, MG_OP_ADD, MG_OP_SUB)) d = in[0], ok &= in[0] == in[1];
+    else if (K->sender && o->code == MG_OP_SUM) d = in[0], ok &= mgi_cu_reduced(K, o) != 0; /* rows have shifts of their own, columns have not */
+    else if (K->sender && o->code == MG_OP_MATMUL) d = in[0], ok &= !in[1];
+    else ok = 0;
+    if (d > 8 || d < -8) ok = 0;
+    else if (o->code != MG_OP_STORE) degree[o->out[0].id] = (int8_t)d;
+  }
+  if (K->sender) {
+    if (!ok && K->em->looking) K->em->stuck = 1;
+    else if (!ok) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "it cannot take what '%.60s' holds under a maximum", K->em->g->tensors[K->em->sent[K->sender].as].name);
+    for (uint32_t k = 1; k < b->n_ops && ok; k++)
+      if (b->ops[k].code == MG_OP_LOAD && K->em->shift_by[mgi_cu_above(K, b->ops[k].in[0])]) K->v[b->ops[k].out[0].id].weighted = K->em->sent[K->sender].part != 0;
+  } else if (ok && degree && !(loops && straight)) {
+    K->shift = p;
+    for (uint32_t t = 1; t < b->n_tensors; t++) K->v[t].shifted = degree[t] == 1;
+    int index = 0;
+    for (uint32_t k = 1; k < b->n_ops && first && K->em->looking; k++) {
+      if (b->ops[k].code != MG_OP_STORE) continue;
+      const uint32_t t = K->em->g->ops[b->up_op].out[index++].id;
+      if (degree[b->ops[k].in[0].id] != 1) continue;
+      K->em->shift_by[t] = b->up_op;
+      if (k == first) K->em->sent[b->up_op].as = t, K->em->sent[b->up_op].part = part;
+    }
+  }
+  if (K->lent && K->shift != K->lent) { /* it is no one's then */
+    K->v[K->lent].settles = 0;
+    K->rule[K->lent] = MGI_CU_BY_PLAIN;
+    for (uint32_t t = 1; t < b->n_tensors; t++)
+      if (K->v[t].chain == K->lent) K->v[t].chain = 0;
+  }
+  free(degree);
+}
 /* Finds what settles, which products are chained, and whether a running maximum cancels.  After the warps are known. */
 MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
-  if (K->wk != 1) return;
-  for (uint32_t t = 1; t < b->n_tensors; t++) {
+  for (uint32_t t = 1; t < b->n_tensors && K->wk == 1; t++) {
     mgi_cu_val_info *v = &K->v[t];
     const int found = mgi_cu_lives(K, t, MGI_CU_BY_SETTLE);
     const uint32_t s = (uint32_t)(found < 0 ? -found : found);
@@ -7291,54 +7504,99 @@ MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
       if (o->code == MG_OP_SUM && s != t) K->v[o->out[0].id].chain = t;
     }
   }
-  /* Degrees: a value of degree n has the factor exp(-n m). */
-  uint32_t p = 0;
-  int many = 0, ok = 1, loops = 0, straight = 0;
-  for (uint32_t t = 1; t < b->n_tensors; t++)
-    if (K->v[t].settles && mgi_cu_producer(K, t)->code == MG_OP_EXP) p = t, many++;
-  int8_t *degree = (int8_t *)calloc(b->n_tensors, 1);
-  if (!degree) mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
-  if (many != 1) ok = 0;
-  for (uint32_t k = 1; k < b->n_ops && ok && degree; k++) {
-    const mg_op_node *o = &b->ops[k];
-    int in[3] = {0, 0, 0}, all = 0, d = 0;
-    if (o->code == MG_OP_LOAD) continue;
-    if (o->code != MG_OP_STORE && o->out[0].id == p && p == K->lent) {
-      degree[p] = 1;
-      continue;
-    }
-    for (int j = 0; j < o->n_in; j++) {
-      if (j < 3) in[j] = degree[o->in[j].id];
-      all |= degree[o->in[j].id];
-    }
-    if (o->code != MG_OP_STORE && K->v[o->out[0].id].chain == p) {
-      d = 1;
-      ok &= !all || o->in[0].id == p;
-      *(K->v[o->out[0].id].in_place ? &loops : &straight) = 1;
-    } else if (!all) continue;
-    else if (o->code == MG_OP_ACCUM) {
-      d = in[0];
-      for (uint32_t a = 1; a <= 3; a++) ok &= o->map.to[a] == MG_MAP_NONE || o->map.to[a] == MG_MAP_SUM || b->axes[a].extent == 1;
-      ok &= d == 1 && (K->v[o->in[0].id].in_place == (int)k || !mgi_cu_lifts(K, o));
-    } else if (o->code == MG_OP_DIV) d = in[0] - in[1];
-    else if (o->code == MG_OP_MUL) d = in[0] + in[1];
-    else if (o->code == MG_OP_SCALE || o->code == MG_OP_NEG) d = in[0];
-    else if (mgi_cu_is_op(o, MG_OP_ADD, MG_OP_SUB)) d = in[0], ok &= in[0] == in[1];
-    else ok = 0;
-    if (d > 8 || d < -8) ok = 0;
-    else if (o->code != MG_OP_STORE) degree[o->out[0].id] = (int8_t)d;
+  mgi_cu_degrees(K);
+}
+
+/* Text of how many parts a row has. */
+MGI_FN const char *mgi_cu_parts_text(const mgi_cu_emit *em, uint32_t sender, char *out, size_t n) {
+  int number = 0;
+  for (uint32_t k = 1; k < sender; k++) number += em->g->ops[k].code == MG_OP_GRAPH;
+  snprintf(out, n, "%.150s_K%d_%.100s", em->g->name, number, em->g->ops[sender].sub->axes[em->sent[sender].part].name);
+  return out;
+}
+/* Text behind the buffer's name: where the shifts of the block's rows begin that its LOAD or STORE `o` of tensor `above` has. */
+MGI_FN void mgi_cu_shift_place(const mgi_cu_kernel *K, mgi_cu_str *s, const mg_op_node *o, uint32_t above, uint32_t sender) {
+  const mgi_cu_emit *em = K->em;
+  const uint32_t as = em->sent[sender].as;
+  const int rank = em->g->tensors[as].shape.rank;
+  char offset[800], valid[800], parts[400], dim[200];
+  mgi_cu_parts_text(em, sender, parts, sizeof parts);
+  for (int d = 0; d < rank - 1; d++) {
+    mgi_cu_chunk_text(K, &o->map, above, d, MG_MAX_AXES, offset, sizeof offset, valid, sizeof valid, NULL);
+    if (!offset[0]) continue;
+    mgi_cu_str_put(s, " + (%s) * ((int64_t)%s", offset, parts);
+    for (int e = d + 1; e < rank - 1; e++)
+      if (em->g->tensors[as].shape.dim[e] != 1) mgi_cu_str_put(s, " * %s", mgi_cu_dim_text(em, as, e, dim, sizeof dim));
+    mgi_cu_str_put(s, ")");
   }
-  if (ok && degree && !(loops && straight)) {
-    K->shift = p;
-    for (uint32_t t = 1; t < b->n_tensors; t++) K->v[t].shifted = degree[t] == 1;
+}
+/* With the first store of a value under the maximum: the maximum, by row, for the kernels that read it. */
+MGI_FN void mgi_cu_send(mgi_cu_kernel *K, const mg_op_node *o, uint32_t above) {
+  const mg_graph *b = K->b;
+  const mgi_cu_emit *em = K->em;
+  const uint32_t me = em->shift_by ? em->shift_by[above] : 0;
+  mgi_cu_str to = {NULL, 0, 0, 0}, cond = {NULL, 0, 0, 0};
+  char rows[800], parts[400];
+  if (!me || !K->v[o->in[0].id].shifted) return;
+  mgi_cu_agree(K);
+  if (K->sends || !em->sent[me].part) return;
+  K->sends = 1;
+  mgi_cu_wait(K);
+  for (uint32_t a = 1; a <= 3; a++)
+    if (b->axes[a].extent > 1 && a != em->sent[me].part && (o->map.to[a] < 0 || o->map.to[a] == em->g->tensors[above].shape.rank - 1)) mgi_cu_str_put(&cond, "%sb_%s == 0", cond.n ? " && " : "", b->axes[a].name);
+  mgi_cu_shift_place(K, &to, o, above, me);
+  mgi_cu_line(K, "// the rows' maxima, for the kernels that read what is stored under them");
+  mgi_cu_line(K, "%s%s%sshift_%s.put(mg_to_global<mg_f32, 1>(made_shifts%s + b_%s, %s, 1), %s);", cond.n ? "if (" : "", mgi_cu_str_text(&cond), cond.n ? ") " : "", mgi_cu_tname(b, K->shift), mgi_cu_str_text(&to),
+              b->axes[em->sent[me].part].name, mgi_cu_parts_text(em, me, parts, sizeof parts), mgi_cu_valid_text(K, o->in[0].id, 0, rows, sizeof rows));
+  free(to.s);
+  free(cond.s);
+}
+/* The weights of the sender's parts, for the rows of LOAD `op`, before what it loads is read. */
+MGI_FN void mgi_cu_weigh(mgi_cu_kernel *K, uint32_t op) {
+  const mg_op_node *o = &K->b->ops[op];
+  const mgi_cu_val_info *v = &K->v[o->out[0].id];
+  const mgi_cu_emit *em = K->em;
+  mgi_cu_str from = {NULL, 0, 0, 0};
+  char rows[800], parts[400];
+  if (!v->weighted || K->weights_obj >= 0) return;
+  mgi_cu_wait(K);
+  mgi_cu_begin(K);
+  K->weights_obj = mgi_cu_obj_new(K, v->rows * em->g->ops[K->sender].sub->axes[em->sent[K->sender].part].extent * 4);
+  mgi_cu_parts_text(em, K->sender, parts, sizeof parts);
+  mgi_cu_str_put(&K->decl, "  typedef mg_tile<mg_f32, %d, %s, %s, false> W_shifts;\n  const W_shifts w_shifts(mg_shared() + %lld);\n", v->rows, parts, parts, (long long)K->obj[K->weights_obj].offset);
+  mgi_cu_obj_touch(K, K->weights_obj, 1);
+  mgi_cu_shift_place(K, &from, o, mgi_cu_above(K, o->in[0]), K->sender);
+  mgi_cu_line(K, "// what is to be undone of each part's maximum");
+  mgi_cu_line(K, "mg_shift_weights<%d>(w_shifts, read_shifts%s, %s);", K->threads, mgi_cu_str_text(&from), mgi_cu_valid_text(K, o->out[0].id, 0, rows, sizeof rows));
+  free(from.s);
+}
+/* What a load has brought under several maxima is read times the weights from here on. */
+MGI_FN void mgi_cu_reweigh(mgi_cu_kernel *K, uint32_t op) {
+  const mg_op_node *o = &K->b->ops[op];
+  const mgi_cu_emit *em = K->em;
+  const uint32_t above = mgi_cu_above(K, o->in[0]);
+  mgi_cu_val_info *v = &K->v[o->out[0].id];
+  const mg_op_node *made = &em->g->ops[em->g->tensors[above].op];
+  const int c = em->g->tensors[above].shape.rank - 1;
+  char offset[800], valid[800], parts[400], var[80];
+  int64_t align, inner = em->g->tensors[above].shape.dim[c];
+  int split = 0, index = 0;
+  if (!v->weighted) return;
+  const mg_op_node *store = NULL;
+  for (uint32_t k = 1; k < made->sub->n_ops; k++)
+    if (made->sub->ops[k].code == MG_OP_STORE && made->out[index++].id == above) store = &made->sub->ops[k];
+  for (uint32_t a = 1; a <= em->sent[K->sender].part; a++) { /* a part has `inner` neighbouring columns */
+    if (store->map.to[a] != c) continue;
+    inner = mgi_cu_ceil_div(inner, made->sub->axes[a].extent);
+    split |= a < em->sent[K->sender].part && made->sub->axes[a].extent > 1;
   }
-  if (K->lent && K->shift != K->lent) { /* it is no one's then */
-    K->v[K->lent].settles = 0;
-    K->rule[K->lent] = MGI_CU_BY_PLAIN;
-    for (uint32_t t = 1; t < b->n_tensors; t++)
-      if (K->v[t].chain == K->lent) K->v[t].chain = 0;
-  }
-  free(degree);
+  const int64_t chunk = mgi_cu_chunk_text(K, &o->map, above, c, MG_MAX_AXES, offset, sizeof offset, valid, sizeof valid, &align);
+  const int one = offset[0] && inner % chunk == 0 && align % chunk == 0; /* all that is loaded at a time is of one part */
+  snprintf(var, sizeof var, "%s", v->var);
+  snprintf(v->var, sizeof v->var, "h_%.70s", mgi_cu_tname(K->b, o->out[0].id));
+  mgi_cu_parts_text(em, K->sender, parts, sizeof parts);
+  if (one) mgi_cu_line(K, "const mg_reweighted<decltype(%s), W_shifts, 0> %s(%s, w_shifts, (%s) / %lld%s%s);", var, v->var, var, offset, (long long)inner, split ? " % " : "", split ? parts : "");
+  else mgi_cu_line(K, "const mg_reweighted<decltype(%s), W_shifts, %lld> %s(%s, w_shifts, %s);", var, (long long)inner, v->var, var, offset[0] ? offset : "0");
 }
 
 MGI_FN void mgi_cu_acc_declare(mgi_cu_kernel *K, uint32_t t) {
@@ -7742,6 +8000,7 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
   int rank = up->shape.rank, most = 8, ifs = 0;
   mgi_cu_str base = {NULL, 0, 0, 0}, sink = {NULL, 0, 0, 0}, cond = {NULL, 0, 0, 0};
   char offset[800], valid[800], stride[1400], dim[200];
+  mgi_cu_send(K, o, above);
   uint32_t acc = mgi_cu_prepare(K, t, 1);
   mgi_cu_wait(K);
   mgi_cu_str_put(&base, "p_%s", up->name);
@@ -8101,6 +8360,11 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
   if (b->axes[loop].parent) snprintf(inner, sizeof inner, "_%.70s", L);
   if (!open) mgi_cu_ring_open(K, loop, ring);
   ring->open = 0;
+  for (uint32_t k = 1; k < b->n_ops && !K->loop; k++) { /* before the outermost loop of those that read them */
+    uint32_t a = b->ops[k].scope;
+    while (a && a != loop) a = b->axes[a].parent;
+    if (a && b->ops[k].code == MG_OP_LOAD) mgi_cu_weigh(K, k);
+  }
   if (ring->n) {
     const int own = K->own[loop];
     for (int k = 0; k < (open ? K->n_obj : older); k++) /* earlier groups arrive before the ring's first */
@@ -8152,6 +8416,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     snprintf(v->var, sizeof v->var, "t_%.70s", mgi_cu_tname(b, t));
     if (K->stages > 1) mgi_cu_line(K, "const T_%s t_%s(ring_%s + now%s * %lld + %lld);", mgi_cu_tname(b, t), mgi_cu_tname(b, t), L, inner, (long long)ring->stage, (long long)ring->at[k]);
     else mgi_cu_line(K, "const T_%s t_%s(ring_%s + %lld);", mgi_cu_tname(b, t), mgi_cu_tname(b, t), L, (long long)ring->at[k]);
+    mgi_cu_reweigh(K, ring->load[k]);
   }
 }
 MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
@@ -8357,7 +8622,7 @@ MGI_FN void mgi_cu_own_analyse(mgi_cu_kernel *K) {
     mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's ring=%.40s: want block or warp", ring);
     return;
   }
-  if (K->wm != 1 || (K->wn != 1 && K->wk != 1)) return;
+  if (K->sender || K->wm != 1 || (K->wn != 1 && K->wk != 1)) return;
   was = (mgi_cu_val_info *)malloc(K->b->n_tensors * sizeof *was);
   if (!was) {
     mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
@@ -8420,7 +8685,7 @@ MGI_FN void mgi_cu_strip_analyse(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
   uint32_t first = 0;
   int loads = 0, joins = 0;
-  if (K->merged) return;
+  if (K->merged || K->sender) return;
   for (uint32_t k = 1; k < b->n_ops; k++) {
     const mg_op_node *o = &b->ops[k];
     const mg_tensor_info *i = &b->tensors[(o->code == MG_OP_STORE ? o->in[0] : o->out[0]).id];
@@ -8908,7 +9173,8 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
   snprintf(K->pad, sizeof K->pad, "  ");
   K->merge_open = 1;
   K->merge_bytes = 0;
-  K->shift_declared = K->agreed = K->shift_part = K->groups = 0;
+  K->shift_declared = K->agreed = K->shift_part = K->groups = K->sends = 0;
+  K->weights_obj = -1;
   K->dependent = !strncmp(K->em->arch, "sm_9", 4);
   K->waited = 0;
   if (K->dependent) mgi_cu_line(K, "mg_grid_next();");
@@ -9116,6 +9382,7 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
   if (!K || !v || !fresh || !late || !order || !tiled || !rule || !way || !panels) mgi_cu_emit_fail(em, MG_NO_MEMORY, name, "no memory");
   else {
     K->em = em;
+    K->weights_obj = -1;
     K->late = late;
     K->order = order;
     K->tiled = tiled;
@@ -9142,8 +9409,8 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
     const char *ahead = mg_plan_get(b, "ahead");
     if (ahead && strcmp(ahead, "0") && strcmp(ahead, "1")) mgi_cu_emit_fail(em, MG_UNSUPPORTED, name, "the plan's ahead=%.40s: want 0 or 1", ahead);
     K->ahead = !ahead || ahead[0] == '1';
-    if (em->st == MG_OK) mgi_cu_layouts_analyse(K);
-    for (K->stages = want; em->st == MG_OK;) {
+    if (em->st == MG_OK && !em->looking) mgi_cu_layouts_analyse(K);
+    for (K->stages = want; em->st == MG_OK && !em->looking;) {
       mgi_cu_decide(K, fresh);
       if (em->st != MG_OK || K->shared <= em->shared_limit) break;
       const int least = given || K->stages == 1;
@@ -9154,10 +9421,10 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
         mgi_cu_emit_fail(em, MG_UNSUPPORTED, name, "a block takes %lld bytes of shared memory at %d stage%s, %s gives it %lld", (long long)K->shared, K->stages, K->stages == 1 ? "" : "s", em->arch,
                       (long long)em->shared_limit);
     }
-    if (em->st == MG_OK) mgi_cu_rules_obeyed(K);
-    if (em->st == MG_OK && number >= 0) mgi_cu_plan_say(K);
+    if (em->st == MG_OK && !em->looking) mgi_cu_rules_obeyed(K);
+    if (em->st == MG_OK && !em->looking && number >= 0) mgi_cu_plan_say(K);
   }
-  if (em->st == MG_OK) {
+  if (em->st == MG_OK && !em->looking) {
     mgi_cu_str *s = &em->kernels, *l = &em->launches;
     mgi_cu_str_put(s, "/* Grid (%s, %s, %s), %d threads: warps %d x %d x %d (rows, columns, contraction); %lld bytes of shared memory. */\n", K->count[1], K->count[2], K->count[3], K->threads, K->wm, K->wn,
                 K->wk, (long long)K->shared);
@@ -9197,6 +9464,22 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
       mgi_cu_str_put(&em->spaces, ");\n");
       snprintf(em->space_end, sizeof em->space_end, "%.120s_MERGED_K%d", n, number);
     }
+    for (int sends = 0; sends < 2; sends++) { /* the buffer of shifts that it reads, and the one that it fills */
+      const uint32_t from = sends ? K->sends ? b->up_op : 0 : K->weights_obj >= 0 ? K->sender : 0;
+      char parts[400], dim[200];
+      int of = 0;
+      if (!from) continue;
+      for (uint32_t k = 1; k < from; k++) of += em->g->ops[k].code == MG_OP_GRAPH;
+      mgi_cu_str_put(s, sends ? ", mg_f32 *made_shifts" : ", const mg_f32 *read_shifts");
+      mgi_cu_str_put(l, ", (mg_f32 *)(space + %s_SHIFTS_K%d)", em->g->name, of);
+      if (!sends) continue;
+      mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_SHIFTS_K%d = %s;\nstatic constexpr size_t %s_SHIFTED_K%d = %s_SHIFTS_K%d + mg_round256((int64_t)4 * %s", em->g->name, of, em->space_end[0] ? em->space_end : "0", em->g->name, of, em->g->name, of,
+                     mgi_cu_parts_text(em, from, parts, sizeof parts));
+      for (int d = 0; d < em->g->tensors[em->sent[from].as].shape.rank - 1; d++)
+        if (em->g->tensors[em->sent[from].as].shape.dim[d] != 1) mgi_cu_str_put(&em->spaces, " * %s", mgi_cu_dim_text(em, em->sent[from].as, d, dim, sizeof dim));
+      mgi_cu_str_put(&em->spaces, ");\n");
+      snprintf(em->space_end, sizeof em->space_end, "%.120s_SHIFTED_K%d", em->g->name, of);
+    }
     if (K->dependent) {
       mgi_cu_str_put(s, ", int early");
       mgi_cu_str_put(l, ", early");
@@ -9225,6 +9508,40 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
   free(panels);
   free(v);
   free(fresh);
+}
+
+/* Which tensors between kernels are under a maximum (em->shift_by): all that the kernels that make them may send, without those of
+   a kernel of which some reader cannot take one, until every reader can. */
+MGI_FN void mgi_cu_look(mgi_cu_emit *em) {
+  const mg_graph *g = em->g;
+  char name[300];
+  int kernels = 0, powers = 0;
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    kernels += g->ops[k].code == MG_OP_GRAPH;
+    for (uint32_t j = 1; g->ops[k].sub && j < g->ops[k].sub->n_ops; j++) powers |= g->ops[k].sub->ops[j].code == MG_OP_EXP;
+  }
+  if (kernels < 2 || !powers) return;
+  em->shift_by = (uint32_t *)calloc(g->n_tensors, sizeof *em->shift_by);
+  em->sent = (mgi_cu_sent *)calloc(g->n_ops, sizeof *em->sent);
+  if (!em->shift_by || !em->sent) mgi_cu_emit_fail(em, MG_NO_MEMORY, "mg_cuda_emit", "no memory");
+  em->looking = 1;
+  for (int again = 1; again && em->st == MG_OK;) {
+    memset(em->shift_by, 0, g->n_tensors * sizeof *em->shift_by);
+    again = 0;
+    for (uint32_t k = 1, number = 0; k < g->n_ops && !again && em->st == MG_OK; k++) {
+      const mg_op_node *o = &g->ops[k];
+      em->stuck = o->code != MG_OP_GRAPH;
+      if (o->code == MG_OP_GRAPH) {
+        snprintf(name, sizeof name, "%s_kernel%u", g->name, (unsigned)number);
+        mgi_cu_kernel_of(em, o->sub, NULL, (int)number++, name, NULL);
+      }
+      for (int j = 0; j < o->n_in && em->stuck; j++) {
+        const uint32_t from = em->shift_by[o->in[j].id];
+        if (from) em->sent[from].never = 1, again = 1;
+      }
+    }
+  }
+  em->looking = 0;
 }
 
 /* ---- operators at kernel level */
@@ -9498,12 +9815,14 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
   em->st = mg_classes_of(g, &em->cls, e);
   if (em->st != MG_OK) return em->st;
 
+  for (uint32_t k = 1; k < g->n_ops && em->st == MG_OK; k++)
+    for (uint32_t t = 1; g->ops[k].code == MG_OP_GRAPH && t < g->ops[k].sub->n_tensors; t++)
+      if (!g->ops[k].sub->tensors[t].name || strlen(g->ops[k].sub->tensors[t].name) > 60) mgi_cu_emit_fail(em, MG_UNSUPPORTED, "mg_cuda_emit", "a tensor's name has more than 60 characters, or mg_check was not called");
+  if (em->st == MG_OK) mgi_cu_look(em);
+
   for (uint32_t k = 1; k < g->n_ops && em->st == MG_OK; k++) {
     const mg_op_node *o = &g->ops[k];
     if (o->code == MG_OP_GRAPH) {
-      for (uint32_t t = 1; t < o->sub->n_tensors; t++)
-        if (!o->sub->tensors[t].name || strlen(o->sub->tensors[t].name) > 60) mgi_cu_emit_fail(em, MG_UNSUPPORTED, "mg_cuda_emit", "a tensor's name has more than 60 characters, or mg_check was not called");
-      if (em->st != MG_OK) break;
       snprintf(name, sizeof name, "%s_kernel%d", g->name, em->n_graphs);
       mgi_cu_kernel_of(em, o->sub, NULL, em->n_graphs, name, NULL);
       em->n_graphs++;
@@ -9588,6 +9907,8 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
   free(em->launches.s);
   free(em->spaces.s);
   free(em->plans.s);
+  free(em->shift_by);
+  free(em->sent);
   mg_classes_free(&em->cls);
   return em->st;
 }

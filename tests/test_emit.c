@@ -127,7 +127,7 @@ static void compiles(const mg_graph *g, const char *arch) {
   assert_int_equal(pclose(p), 0);
   assert_int_equal(warnings, 0);
   assert_int_equal(spills, 0);
-  assert_int_equal(entries, 1);
+  assert_int_equal(entries, (int)g->n_ops - 1);
   remove(file);
   snprintf(file, sizeof file, "%s.so", path);
   remove(file);
@@ -359,6 +359,80 @@ static void test_chains(void **state) {
   assert_null(strstr(cu, "mg_row_shift<"));
   mg_string_free(cu);
   mg_graph_free(g);
+}
+
+/* Between kernels: what is stored under a maximum, and the maxima beside it, in two kernels of `keys` of an attention each.  The first
+   kernel's parts are of axis z, and axis x cuts rows or, with `columns`, those of V; the second kernel is `second`. */
+static char *split(char *out, size_t n, const char *type, int M, int N, int E, int z, const char *scale, const char *more, const char *mask, int columns, const char *stores, const char *second) {
+  snprintf(out, n, "program t\ninput Q : %s[2, %d, 64]\ninput K : %s[2, %d, 64]\ninput V : %s[2, %d, %d]\n%sD, L = kernel grid=(x=2, y=2, z=%d) threads=128 {\n  q = load Q {%sy->0}\n  for i=2 {\n    k = load K {y->0, z->1, i->1}\n"
+           "    v = load V {%sy->0, z->1, i->1}\n    s = scale(matmul(q, transpose(k, [0, 2, 1])), %s)\n    p = exp(%s)\n    d = matmul(p, v)\n    l = sum(p, dim=2)\n  }\n%s}\n%s", type, M, type, N, type, N, E, more, z, columns ? "" : "x->1, ", columns ? "x->2, " : "", scale, mask, stores, second);
+  return out;
+}
+static void test_shifts(void **state) {
+  (void)state;
+  static const char both[] = "  store accum(d) {i->+} {x->1, y->0, z->2}\n  store accum(l) {i->+} {x->1, y->0, z->2}\n";
+  static const char whole[] = "  store accum(d) {i->+} {x->1, y->0}\n  store accum(l) {i->+} {x->1, y->0}\n"; /* as if there were no parts: z is 1 */
+  static const char mask[] = "add(s, log(relu(load B {x->1, y->0, z->2})))"; /* -inf for all keys of some rows and parts, for some rows in all parts */
+  static const struct { int shifted, parts, M, N, E, z; const char *scale, *more, *mask, *stores, *second, *has; } forms[] = {
+    {1, 1, 40, 384, 48, 3, "60/8", "", "s", both, "O = kernel grid=(x=5, y=2) threads=64 {\n  for i=3 {\n    d = load D {x->1, y->0, i->2}\n    l = load L {x->1, y->0, i->2}\n  }\n  o = div(accum(d) {i->+}, accum(l) {i->+})\n  store o {x->1, y->0}\n}\noutput O\n", "w_shifts, (i_i * (int64_t)48) / 48)"},
+    {1, 1, 39, 380, 40, 3, "120/8", "", "s", both, "O = kernel grid=(x=4, y=2) threads=96 {\n  for i=3 {\n    d = load D {x->1, y->0, i->2}\n  }\n  l = load L {x->1, y->0}\n  o = div(accum(d) {i->+}, sum(l, dim=2))\n  store o {x->1, y->0}\n}\noutput O\n", "W_shifts, 1> h_l"},
+    {1, 1, 33, 510, 48, 5, "60/8", "input W : %s[48, 24]\n", "s", both, "O = kernel grid=(x=3, y=2) threads=64 {\n  w = load W {}\n  for i=5 {\n    d = load D {x->1, y->0, i->2}\n    l = load L {x->1, y->0, i->2}\n    e = matmul(d, w)\n  }\n  o = div(accum(e) {i->+}, accum(l) {i->+})\n  store o {x->1, y->0}\n}\noutput O\n", "h_d.pair("},
+    {1, 1, 20, 256, 32, 2, "60/8", "", "s", both, "O = kernel grid=(x=5, y=2, z=2) threads=32 {\n  d = load D {x->1, y->0, z->2}\n  l = load L {x->1, y->0, z->2}\n  o = div(accum(d) {z->+}, accum(l) {z->+})\n  store o {x->1, y->0}\n}\noutput O\n", "(b_z * (int64_t)32) / 32)"},
+    {1, 1, 20, 384, 48, 3, "60/8", "", "s", both, "O = kernel grid=(x=5, y=2, z=2) threads=64 {\n  d = load D {x->1, y->0, z->2}\n  l = load L {x->1, y->0}\n  o = div(accum(neg(scale(d, 1/3))) {z->+}, sum(l, dim=2))\n  store o {x->1, y->0}\n}\noutput O\n", "W_shifts, 48> h_d"}, /* 72 columns at a time */
+    {1, 1, 16, 1280, 32, 10, "60/8", "", "s", "  store accum(d) {i->+} {x->2, y->0, z->2}\n  store accum(l) {i->+} {y->0, z->2}\n", "O = kernel grid=(x=2, y=2) threads=64 {\n  for i=10 {\n    d = load D {x->2, y->0, i->2}\n    l = load L {y->0, i->2}\n  }\n  o = div(accum(d) {i->+}, accum(l) {i->+})\n  store o {x->2, y->0}\n}\noutput O\n", "if (b_x == 0) shift_p.put("},
+    {1, 1, 24, 512, 32, 4, "60/8", "input B : %s[2, 24, 4]\n", mask, both, "O = kernel grid=(x=3, y=2) threads=64 {\n  for i=4 {\n    d = load D {x->1, y->0, i->2}\n    l = load L {x->1, y->0, i->2}\n  }\n  o = div(accum(d) {i->+}, accum(l) {i->+})\n  store o {x->1, y->0}\n}\noutput O\n", "mg_shift_weights<64>"},
+    {1, 0, 40, 256, 48, 1, "60/8", "", "s", whole, "O = kernel grid=(x=5, y=2) threads=64 {\n  d = load D {x->1, y->0}\n  l = load L {x->1, y->0}\n  o = div(d, l)\n  store o {x->1, y->0}\n}\noutput O\n", "shift_p.raise("},
+    /* where it cannot be, there is none */
+    {0, 0, 20, 256, 32, 2, "1/8", "", "s", both, "O = kernel grid=(x=5, y=2) threads=64 {\n  for i=2 {\n    d = load D {x->1, y->0, i->2}\n    l = load L {x->1, y->0, i->2}\n  }\n  o = div(accum(d) {i->+}, accum(l) {i->+})\n  store o {x->1, y->0}\n}\noutput O\noutput L\n", ""},
+    {0, 0, 20, 256, 32, 1, "1/8", "", "s", whole, "O = div(D, L)\noutput O\n", ""},
+    {0, 0, 20, 256, 32, 2, "1/8", "", "s", both, "O = kernel grid=(x=1, y=2) threads=64 {\n  for i=2 {\n    d = load D {y->0, i->2}\n    l = load L {y->0, i->2}\n  }\n  o = div(sum(accum(d) {i->+}, dim=1), sum(accum(l) {i->+}, dim=1))\n  store o {y->0}\n}\noutput O\n", ""},
+    {0, 0, 20, 256, 32, 1, "1/8", "", "s", whole, "O = kernel grid=(x=1, y=2) threads=64 {\n  for i=2 {\n    d = load D {y->0, i->1}\n    l = load L {y->0, i->1}\n  }\n  o = div(accum(d) {i->+}, accum(l) {i->+})\n  store o {y->0}\n}\noutput O\n", ""},
+    {0, 0, 20, 256, 32, 2, "1/8", "", "s", both, "O = kernel grid=(x=5, y=2) threads=64 {\n  for i=2 {\n    d = load D {x->1, y->0, i->2}\n    l = load L {x->1, y->0, i->2}\n  }\n  o = div(accum(d) {i->+}, add_scalar(accum(l) {i->+}, 1/7))\n  store o {x->1, y->0}\n}\noutput O\n", ""},
+    {0, 0, 20, 256, 32, 2, "1/8", "", "s", both, "O, M = kernel grid=(x=5, y=2) threads=64 {\n  for i=2 {\n    d = load D {x->1, y->0, i->2}\n    l = load L {x->1, y->0, i->2}\n  }\n  o = accum(d) {i->+}\n  store o {x->1, y->0}\n  m = accum(l) {i->+}\n  store m {x->1, y->0}\n}\noutput O\noutput M\n", ""},
+    {0, 0, 20, 256, 32, 1, "1/8", "", "s", whole, "O = kernel grid=(x=1, y=2) threads=64 {\n  d = load D {y->0}\n  l = load L {y->0}\n  o = matmul(transpose(d, [0, 2, 1]), div(d, l))\n  store o {y->0}\n}\noutput O\n", ""},
+  };
+  const int nvcc = has_nvcc();
+  char text[2400], more[80];
+  for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+    const char *type = pick(3) ? "f16" : "bf16";
+    snprintf(more, sizeof more, forms[k].more, type);
+    split(text, sizeof text, type, forms[k].M, forms[k].N, forms[k].E, forms[k].z, forms[k].scale, more, forms[k].mask, strstr(forms[k].stores, "x->2") != NULL, forms[k].stores, forms[k].second);
+    mg_graph *g = parse(text), *again;
+    mg_error e;
+    char *cu = emit(g, pick(2) ? "sm_80" : NULL), *same;
+    if (!strstr(cu, forms[k].has) || (strstr(cu, "shift_p.raise(") != NULL) != forms[k].shifted || (strstr(cu, "made_shifts + ") != NULL) != forms[k].parts || (strstr(cu, "mg_shift_weights<") != NULL) != forms[k].parts)
+      fail_msg("form %d: expected %s maximum, %s parts, '%s'\n%s", (int)k, forms[k].shifted ? "a" : "no", forms[k].parts ? "of" : "no", forms[k].has, cu);
+    mg_string_free(cu);
+    cu = emit(g, NULL);
+    assert_int_equal(mg_cuda_source_graph(cu, strlen(cu), &again, &e), MG_OK);
+    same = emit(again, NULL);
+    assert_string_equal(cu, same);
+    if (nvcc && in_sample(6)) compiles(g, pick(2) ? "sm_80" : "sm_90a");
+    mg_string_free(cu), mg_string_free(same);
+    mg_graph_free(g), mg_graph_free(again);
+    passes(text);
+  }
+  /* the weights forgotten, one part's for all, of another row, of the numerator alone; a part that leaves its maximum where another's is */
+  static const char *const wrong[][2] = {{"h_d.at(r, c)", "t_d.at(r, c)"}, {"h_l.at(r, 0)", "t_l.at(r, 0)"}, {"(i_i * (int64_t)48) / 48)", "0)"}, {"read_shifts + (b_y * (int64_t)1)", "read_shifts + (b_y * (int64_t)0)"},
+                                         {"mg_shift_weights<64>(w_shifts", "mg_fill<W_shifts, 64>(w_shifts, mg_const(1, 1)); if (0) mg_shift_weights<64>(w_shifts"}, {" + b_z, t_K0_z, 1)", ", t_K0_z, 1)"}};
+  for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+    mg_check_config cfg;
+    mg_check_report r;
+    mg_error e;
+    if (!in_sample(3)) continue;
+    memset(&cfg, 0, sizeof cfg);
+    cfg.seed = seed;
+    mg_graph *g = parse(split(text, sizeof text, "f16", forms[0].M, forms[0].N, forms[0].E, forms[0].z, forms[0].scale, "", "s", 0, both, forms[0].second));
+    char *cu = emit(g, NULL), *at = strstr(cu, wrong[k][0]), *bad = (char *)malloc(strlen(cu) + 200);
+    assert_non_null(at);
+    assert_non_null(bad);
+    sprintf(bad, "%.*s%s%s", (int)(at - cu), cu, wrong[k][1], at + strlen(wrong[k][0]));
+    const mg_status s = mg_cuda_check(g, bad, &cfg, &r, &e);
+    if (s != MG_NOT_FOUND) fail_msg("'%s' for '%s' is not found: %d %s", wrong[k][1], wrong[k][0], (int)s, s == MG_OK ? "" : e.msg);
+    free(bad);
+    mg_string_free(cu);
+    mg_graph_free(g);
+  }
 }
 
 /* Products of warpgroups: both layouts of the right operand, several panels, few columns, ragged edges, left operands of all kinds;
@@ -798,7 +872,7 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_file), cmocka_unit_test(test_refused), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_barriers),
-    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
+    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_shifts), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
