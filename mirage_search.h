@@ -4803,6 +4803,8 @@ typedef struct mgi_se_walk {
   int64_t made;
   int full;
   struct mgi_se_bound *guide;           /* NULL: without */
+  uint64_t key, start;                  /* key: the sum of mgi_se_bder.kind of what is chosen; start: of the outputs in hand */
+  int64_t skipped;                      /* sets of open values left as ones that have been there */
   int filled;                           /* its bounds are those of the costs */
   pthread_mutex_t *show;                /* held while the caller looks at a structure */
 } mgi_se_walk;
@@ -5258,14 +5260,14 @@ static void mgi_se_structure_show(const mgi_se_walk *w, const mgi_se_structure *
 }
 
 /* What breaks ties, in us: a thousandth for each constant that the program p does not have. */
+static int mgi_se_foreign(const mg_graph *p, int code, mg_rational c) {
+  int own = mg_op_row((mg_opcode)code)->attr != MG_ATTR_RAT;
+  for (uint32_t i = 1; i < p->n_ops && !own; i++) own = (int)p->ops[i].code == code && p->ops[i].attr.c.num == c.num && p->ops[i].attr.c.den == c.den;
+  return !own;
+}
 static double mgi_se_structure_foreign(const mg_graph *p, const mgi_se_structure *t) {
   double foreign = 0;
-  for (int k = 0; k < t->n; k++) {
-    const mgi_se_sop *o = &t->op[k];
-    int own = mg_op_row((mg_opcode)o->code)->attr != MG_ATTR_RAT;
-    for (uint32_t i = 1; i < p->n_ops && !own; i++) own = (int)p->ops[i].code == o->code && p->ops[i].attr.c.num == o->c.num && p->ops[i].attr.c.den == o->c.den;
-    if (!own) foreign += 0.001;
-  }
+  for (int k = 0; k < t->n; k++) if (mgi_se_foreign(p, t->op[k].code, t->op[k].c)) foreign += 0.001;
   return foreign;
 }
 
@@ -5549,10 +5551,14 @@ static void mgi_se_walk_from(mgi_se_walk *w, int k, int over) {
 
 typedef struct mgi_se_bder {
   uint32_t der, in[4]; /* places of the operands */
-  uint8_t n_in, counted;
+  uint8_t n_in, counted, foreign;
   int ops;             /* at least so many operators has a structure for the value by this derivation */
   double us;
+  uint64_t kind;       /* what the model can tell of it, before it is known who uses the value; see mgi_se_bound_kinds */
 } mgi_se_bder;
+
+typedef struct mgi_se_bseen { uint64_t key; double us; uint16_t n, ops, need; } mgi_se_bseen; /* see mgi_se_bound_been */
+enum { MGI_SE_SEEN = 1 << 20 };
 
 typedef struct mgi_se_bcand { double us; uint32_t der; } mgi_se_bcand; /* a derivation, and what a structure with it still costs */
 
@@ -5568,6 +5574,9 @@ typedef struct mgi_se_bound {
   double *us, *t_us, *own_us;
   mgi_se_bcand *cand;        /* of all steps of the walk in hand */
   uint32_t n_cand, cap_cand;
+  uint8_t *fed;              /* by place, of what is chosen: 1 a product takes it, 2 an accumulator, 4 and 8 the group's of maxima and of sums, 16 one operator, 32 several */
+  mgi_se_bseen *seen;        /* open addressing; at most MGI_SE_SEEN of them are kept */
+  uint32_t n_seen, cap_seen;
 } mgi_se_bound;
 
 static size_t mgi_se_bound_row(uint32_t p) { return 32 * (size_t)(p / 64) * (p / 64 + 1) + (size_t)(p % 64) * (p / 64 + 1); }
@@ -5584,7 +5593,7 @@ static int mgi_se_bound_in(const uint64_t *set, uint32_t p) { return (int)(set[p
 
 static void mgi_se_bound_free(mgi_se_bound *B) {
   if (!B) return;
-  free(B->val), free(B->at), free(B->root), free(B->first), free(B->der), free(B->below), free(B->have), free(B->over), free(B->ops), free(B->t_ops), free(B->own_ops), free(B->us), free(B->t_us), free(B->own_us), free(B->cand);
+  free(B->val), free(B->at), free(B->root), free(B->first), free(B->der), free(B->below), free(B->have), free(B->over), free(B->ops), free(B->t_ops), free(B->own_ops), free(B->us), free(B->t_us), free(B->own_us), free(B->cand), free(B->fed), free(B->seen);
   free(B);
 }
 
@@ -5645,10 +5654,10 @@ static mgi_se_bound *mgi_se_bound_new(const mgi_se_walk *w, int *cyclic) {
     for (uint32_t x = 0; x < B->n_root; x++) B->root[x] = B->at[B->root[x]] - 1;
     B->first = (uint32_t *)malloc(((size_t)n + 1) * sizeof *B->first), B->der = (mgi_se_bder *)malloc(((size_t)n_der + 1) * sizeof *B->der);
     B->below = (uint64_t *)calloc(mgi_se_bound_row(n) + n / 64 + 1, sizeof *B->below), B->have = (uint64_t *)calloc(n / 64 + 1, sizeof *B->have);
-    B->over = (uint8_t *)calloc((size_t)n + 1, 1);
+    B->over = (uint8_t *)calloc((size_t)n + 1, 1), B->fed = (uint8_t *)calloc((size_t)n + 1, 1);
     B->ops = (int *)calloc((size_t)n + 1, sizeof *B->ops), B->t_ops = (int *)calloc((size_t)n + 1, sizeof *B->t_ops), B->own_ops = (int *)calloc((size_t)n + 1, sizeof *B->own_ops);
     B->us = (double *)calloc((size_t)n + 1, sizeof *B->us), B->t_us = (double *)calloc((size_t)n + 1, sizeof *B->t_us), B->own_us = (double *)calloc((size_t)n + 1, sizeof *B->own_us);
-    ok = B->first && B->der && B->below && B->have && B->over && B->ops && B->t_ops && B->own_ops && B->us && B->t_us && B->own_us;
+    ok = B->first && B->der && B->below && B->have && B->over && B->fed && B->ops && B->t_ops && B->own_ops && B->us && B->t_us && B->own_us;
     for (uint32_t p = 0; ok && p < n; p++) {
       uint32_t v = B->val[p];
       B->first[p] = k, B->over[p] = w->over[v];
@@ -5814,6 +5823,44 @@ static void mgi_se_bound_trim(mgi_se_bound *B, int most) {
   free(place);
 }
 
+/* What mgi_se_structure_work sees of each derivation, but for who uses its value.  It looks at whether an operand is a load, a product,
+   or made of one: where a value's derivations differ in that, they, and who reads it, are told apart by name. */
+static int mgi_se_bound_kinds(mgi_se_bound *B, const mgi_se_walk *w) {
+  enum { LOAD = 1, PRODUCT = 2, MADE = 4, MAY = 8, EITHER = 16 }; /* MADE: of a product, MAY: some derivations; EITHER: by code */
+  const mgi_se_frame *f = w->f;
+  uint8_t *is = (uint8_t *)calloc((size_t)B->n + 1, 1);
+  if (!is) { w->f->oom = 1; return 0; }
+  for (uint32_t p = 0; p < B->n; p++) {
+    const mgi_se_val *v = &f->val[B->val[p]];
+    for (uint32_t k = B->first[p]; k < B->first[p + 1]; k++) {
+      mgi_se_bder *b = &B->der[k];
+      const mgi_se_der *d = &f->der[b->der];
+      int elementwise = d->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)d->code)->elementwise, reads = elementwise || mgi_se_is_moving(d->code) ? 1 : d->n_in;
+      int bits = (d->code == MG_OP_LOAD ? LOAD : 0) | (d->code == MG_OP_MATMUL ? PRODUCT : 0), may = 0, made = d->code == MG_OP_MATMUL || d->code == MG_OP_CONCAT_MATMUL;
+      uint64_t h = mgi_se_mix(elementwise ? 1000 + (uint64_t)mgi_se_weight(d->code) : (uint64_t)d->code, (uint64_t)v->scope << 16 | (uint64_t)b->counted << 8 | (uint64_t)(d->code == MG_OP_LOAD ? d->arg + 1 : 0));
+      if (d->code == MG_OP_ACCUM) h = mgi_se_mix(h, (uint64_t)(uint8_t)d->map[0] << 8 | (uint64_t)(uint8_t)d->arg);
+      for (int i = 0; i < v->rank; i++) h = mgi_se_mix(h, (uint64_t)(v->cls[i] + 1) << 8 | (uint64_t)v->mask[i]);
+      for (int j = 0; j < d->n_in; j++) {
+        const mgi_se_val *x = &f->val[d->in[j]];
+        uint32_t q = B->at[d->in[j]] - 1;
+        if (is[q] & MAY) may = 1;
+        else if (is[q] & MADE) made = 1;
+        if (j >= reads) continue;
+        h = mgi_se_mix(h, is[q] & (MAY | EITHER) ? (uint64_t)q << 8 | EITHER : (uint64_t)is[q] | (uint64_t)(x->scope & 1) << 7);
+        for (int i = 0; i < x->rank; i++) h = mgi_se_mix(h, (uint64_t)(x->cls[i] + 1) << 8 | (uint64_t)x->mask[i]);
+      }
+      bits |= made ? MADE : may ? MAY : 0;
+      if (k == B->first[p]) is[p] = (uint8_t)bits;
+      if ((is[p] ^ bits) & (LOAD | PRODUCT)) is[p] |= EITHER;
+      if ((is[p] ^ bits) & (MADE | MAY)) is[p] |= MAY;
+      b->kind = h, b->foreign = (uint8_t)mgi_se_foreign(f->s->p, d->code, d->c);
+    }
+    for (uint32_t k = B->first[p]; k < B->first[p + 1] && (is[p] & (MAY | EITHER)); k++) B->der[k].kind = mgi_se_mix(B->der[k].kind, (uint64_t)k + 1);
+  }
+  free(is);
+  return 1;
+}
+
 /* Bounds for what derivations cost now; 0 if the time is over. */
 static int mgi_se_bound_ready(mgi_se_walk *w) {
   int most = w->f->cfg->max_block_ops;
@@ -5822,7 +5869,51 @@ static int mgi_se_bound_ready(mgi_se_walk *w) {
     if (!w->ref[0]) mgi_se_bound_trim(w->guide, most);
   }
   w->filled = 1;
-  return 1;
+  return w->first_only || mgi_se_bound_kinds(w->guide, w);
+}
+
+/* The entry of a key, or NULL: there is none, and with add no room for one. */
+static mgi_se_bseen *mgi_se_bound_seen(mgi_se_bound *B, uint64_t key, int add) {
+  key |= !key;
+  if (add && B->n_seen * 2 >= B->cap_seen && B->n_seen < MGI_SE_SEEN) {
+    uint32_t cap = B->cap_seen ? B->cap_seen * 2 : 1024;
+    mgi_se_bseen *m = (mgi_se_bseen *)calloc(cap, sizeof *m);
+    if (!m) return NULL; /* it does without */
+    for (uint32_t k = 0; k < B->cap_seen; k++) {
+      uint32_t h = (uint32_t)(B->seen[k].key >> 7) & (cap - 1);
+      if (!B->seen[k].key) continue;
+      while (m[h].key) h = (h + 1) & (cap - 1);
+      m[h] = B->seen[k];
+    }
+    free(B->seen), B->seen = m, B->cap_seen = cap;
+  }
+  if (!B->cap_seen) return NULL;
+  uint32_t h = (uint32_t)(key >> 7) & (B->cap_seen - 1);
+  while (B->seen[h].key && B->seen[h].key != key) h = (h + 1) & (B->cap_seen - 1);
+  if (B->seen[h].key) return &B->seen[h];
+  if (!add || B->n_seen == MGI_SE_SEEN) return NULL;
+  B->n_seen++, B->seen[h].key = key;
+  return &B->seen[h];
+}
+
+/* 1: there is no use in going on from the open places s, n of them.  What is left to choose depends on them alone, so that
+     - if no structure came of them once, none will with no more operators or time to spend: `dead`, which is to be noted by the
+       caller if none comes this time;
+     - if what the model sees of what is chosen is the same as MGI_SE_ALIKE times before, and it costs no less, all that would come
+       are structures that the model cannot tell from those that came then. */
+static int mgi_se_bound_been(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s, int n, int over, uint64_t *dead) {
+  uint64_t h = mgi_se_mix(w->start, (uint64_t)over), alike;
+  for (int i = 0; i < n; i++) h = mgi_se_mix(h, s[i]);
+  const mgi_se_bseen *d = mgi_se_bound_seen(B, *dead = h, 0);
+  if (d && w->cutoff - w->cost_now <= d->us && w->f->cfg->max_block_ops - w->extra <= d->ops && w->n_need >= d->need) { w->f->st.pruned_bound++; return 1; }
+  alike = mgi_se_mix(h, w->key);
+  for (int i = 0; i < n; i++) alike = mgi_se_mix(alike, B->fed[s[i]]);
+  mgi_se_bseen *e = mgi_se_bound_seen(B, alike, 1);
+  if (!e) return 0;
+  if (e->n >= MGI_SE_ALIKE && w->cost_now >= e->us * (1 - 1e-12)) { w->skipped++, w->f->st.pruned_bound++; return 1; }
+  if (!e->n || w->cost_now < e->us) e->us = w->cost_now;
+  if (e->n < MGI_SE_ALIKE) e->n++;
+  return 0;
 }
 
 /* The open places s, n of them and the last one first, with derivation b chosen for s[0], to t; how many, or -1 if too many. */
@@ -5848,6 +5939,10 @@ static void mgi_se_bound_from(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s
   if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = w->full = w->ended = 1; return; }
   if (!(++w->steps & 15) && mgi_se_frame_over(f)) { w->full = w->ended = 1; return; }
   if (!n) { if (over == w->all) mgi_se_structure_done(w); return; }
+  uint64_t dead = 0, key = w->key;
+  int64_t made = w->made + w->skipped;
+  double left_us = w->cutoff - w->cost_now;
+  if (w->start && mgi_se_bound_been(w, B, s, n, over, &dead)) return;
   uint32_t from = B->n_cand, v = B->val[s[0]], t[MGI_SE_SOPS];
   for (uint32_t k = B->first[s[0]]; k < B->first[s[0] + 1]; k++) {
     const mgi_se_bder *b = &B->der[k];
@@ -5889,10 +5984,18 @@ static void mgi_se_bound_from(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s
     int m = mgi_se_bound_open(s, n, b, MGI_SE_SOPS, t);
     double was = w->cost_now;
     w->choice[w->n_need - 1] = b->der, w->extra += b->counted, w->cost_now = was + b->us;
+    uint8_t fed[4];
+    int use = d->code == MG_OP_MATMUL || d->code == MG_OP_CONCAT_MATMUL ? 1 : d->code != MG_OP_ACCUM ? 0 : d->map[0] >= 4 ? 2 : d->arg == MG_MAP_MAX ? 2 | 4 : 2 | 8;
+    w->key = key + mgi_se_mix(b->kind, B->fed[s[0]]) + ((uint64_t)b->foreign << 40);
+    for (int j = 0; j < b->n_in; j++) fed[j] = B->fed[b->in[j]], B->fed[b->in[j]] = (uint8_t)(fed[j] | use | (fed[j] & 16 ? 32 : 16));
     mgi_se_bound_from(w, B, t, m, d->code == MG_OP_ACCUM ? over | 1 << d->map[0] : over);
+    for (int j = 0; j < b->n_in; j++) B->fed[b->in[j]] = fed[j];
     w->extra -= b->counted, w->cost_now = was;
   }
-  w->slot[v] = 0, w->n_need--, B->n_cand = from;
+  w->slot[v] = 0, w->n_need--, B->n_cand = from, w->key = key;
+  if (!dead || w->full || w->made + w->skipped != made) return;
+  mgi_se_bseen *e = mgi_se_bound_seen(B, dead, 1);
+  if (e) e->us = left_us, e->ops = (uint16_t)(f->cfg->max_block_ops - w->extra), e->need = (uint16_t)w->n_need;
 }
 
 /* The structures of each combination of the exits of outputs k and after. */
@@ -5926,6 +6029,13 @@ static void mgi_se_outputs(mgi_se_walk *w, int k) {
         if (at < n && s[at] == p) continue;
         memmove(&s[at + 1], &s[at], (size_t)(n++ - at) * sizeof *s);
         s[at] = p;
+      }
+      w->start = 0, w->key = 0;
+      if (!first && f->cfg->bound && !f->cfg->structure) { /* otherwise all are asked for */
+        w->start = 0x5EED;
+        for (int j = 0; j < k; j++) w->start = mgi_se_mix(w->start, w->out[j]) ^ (uint64_t)(uint32_t)w->cut[j];
+        memset(w->guide->fed, 0, w->guide->n);
+        for (int j = 0; j < n; j++) w->guide->fed[s[j]] = 16;
       }
       mgi_se_bound_from(w, w->guide, s, n, 0);
     } else {
