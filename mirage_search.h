@@ -1004,6 +1004,8 @@ mg_status mg_egraph_saturate(mg_egraph *eg, const mg_egraph_limits *limits, mg_s
    over s.  Then all its atoms with such a dimension stand under that sum; a part that has the sum, or a factor of it, but
    not all these atoms has elements (X_i X_j for X_i X_i) that no monomial of T has, unless another one, equal but for its constants,
    cancels them.  So if T has no two such monomials, those parts are in no right µGraph, and are no classes.
+   Where the program sums over one class alone of those of size s, `such a dimension` is one of that class: T is without it, and the one
+   sum has to do away with it, so that none is left for another class of that size.
 
    So the classes are the sub-multisets of T / M, for all T and M; each has as nodes its splits in two (add), its
    factorisations (mul), and what is left when an inverse, a sum or a constant is taken off.  A product of two polynomials
@@ -3827,11 +3829,14 @@ static mg_status mgi_se_seg_egraph(mgi_se_seg *s, const mg_search_config *cfg, m
   mg_egraph *closed = NULL;
   uint32_t out[MG_MAX_OUT], *map = (uint32_t *)calloc(s->eg->n_cls, sizeof *map), *dims = (uint32_t *)calloc(p->n_tensors, sizeof *dims);
   if (!map || !dims) { free(map), free(dims); return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for the e-graph"); }
+  int moves = 0, sums[MGI_SE_MAX_CLASSES] = { 0 }, over[MGI_SE_MAX_CLASSES] = { 0 }; /* by size class: how many classes the program sums over, the last */
+  for (int k = 0; k < s->n_inst; k++) moves |= mg_op_row(s->inst[k].op)->moves && s->inst[k].op != MG_OP_TRANSPOSE;
+  for (int c = 0; c < s->n_cls; c++) if (s->summed[c]) sums[s->size_class[c]]++, over[s->size_class[c]] = c;
   for (uint32_t k = 1; k < p->n_tensors; k++)
     for (int d = 0; d < p->tensors[k].shape.rank; d++) {
       mg_tensor t = { k };
-      int c = mgi_se_cls(s, t, d);
-      if (c >= 0) dims[k] |= (uint32_t)1 << s->size_class[c];
+      int c = mgi_se_cls(s, t, d), of = c < 0 ? 0 : s->size_class[c];
+      if (c >= 0 && (moves || sums[of] != 1 || over[of] == c)) dims[k] |= (uint32_t)1 << of; /* others of that size are not summed over: see `Indices` */
     }
   for (uint32_t k = 0; k < p->n_out; k++) out[k] = s->ecls[p->out[k].id];
   st = limits.no_copies ? MG_UNSUPPORTED : mgi_se_pl_close(s->eg, out, (int)p->n_out, s->ecls, dims, p->n_tensors, limits.nodes ? limits.nodes : 200000, &closed, map, &s->stop);
@@ -4343,11 +4348,16 @@ static int mgi_se_axes_once(const mgi_se_val *v) { /* requirement 2 */
   }
   return 1;
 }
-/* 1: more counted operators on a path than a block may have.  In a retry also: it was not refused for that before. */
+static int mgi_se_is_product(const mgi_se_frame *f, const mgi_se_val *v) {
+  for (uint32_t i = v->der; i; i = f->der[i - 1].next) if (f->der[i - 1].code == MG_OP_MATMUL) return 1;
+  return 0;
+}
+/* 1: more counted operators on a path than a block may have.  A sum of two products may be one operator: mgi_se_concat_matmuls.  In a retry also: it was not refused for that before. */
 static int mgi_se_deep(mgi_se_frame *f, mgi_se_val *v, int code, const mgi_se_val *a, const mgi_se_val *b) {
   int d = a->depth, was = a->old, one = f->cfg->prune ? mgi_se_counted(code) : 1; /* without pruning nothing else ends exp(exp(..)) */
   if (b && b->depth > d) d = b->depth;
   if (b && b->old > was) was = b->old;
+  if (code == MG_OP_ADD && f->cfg->prune && mgi_se_is_product(f, a) && mgi_se_is_product(f, b)) one = 0;
   v->depth = (uint8_t)(d + one);
   if (f->retry && (d + one > f->cfg->max_block_ops || was + one <= f->cfg->max_block_ops)) return 1;
   if (d + one > f->cfg->max_block_ops) { f->st.pruned_limit++, f->refused++; return 1; }

@@ -258,6 +258,9 @@ static const struct { const char *name; bounds w; const char *text; } programs[]
   { "attention", { 6, 0, 1, 0, 0 }, "input Q : f16[4, 8]\ninput K : f16[8, 9]\ninput V : f16[9, 8]\nO = matmul(softmax(matmul(Q, K), dim=1), V)\noutput O\n" },
   { "two sums", { 5, 1, 1, 0, 0 }, "input X : f16[4, 9]\ninput Y : f16[4, 9]\nO = add(sum(X, dim=1), sum(Y, dim=1))\noutput O\n" },
   { "products, one extent", { 4, 0, 1, 0, 0 }, "input X : f16[3, 4]\ninput A : f16[4, 9]\ninput Y : f16[3, 4]\ninput B : f16[4, 9]\nO = add(matmul(X, A), matmul(Y, B))\noutput O\n" },
+  { "sum and square matrix", { 3, 1, 1, 0, 0 }, "input X : f16[3, 4]\ninput Y : f16[3, 4]\ninput W : f16[4, 4]\nO = matmul(add(X, Y), W)\noutput O\n" },
+  { "gain and square matrix", { 4, 1, 1, 1, 0 }, "input X : f16[3, 4]\ninput G : f16[4]\ninput W : f16[4, 4]\nO = matmul(mul(X, G), W)\noutput O\n" },
+  { "norm and square matrix", { 6, 0, 1, 0, 0 }, "input X : f16[3, 4]\ninput W : f16[4, 4]\nO = matmul(div(X, sqrt(sum(sqr(X), dim=1))), W)\noutput O\n" },
 };
 enum { N_PROGRAMS = sizeof programs / sizeof *programs };
 
