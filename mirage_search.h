@@ -231,14 +231,14 @@ typedef struct mg_search_config {
   int threads;                       /* 0: 2 */
   int max_kernel_ops;                /* 0: 5.  The program itself is a candidate at any number */
   int max_loops;                     /* in a block, one after the other; 0: 1, at most 2 */
-  int max_block_ops;                 /* 0: 11; loads, stores and unary elementwise operators are not counted */
-  int top_k;                         /* 0: 8 */
+  int max_block_ops;                 /* 0: 11, at most 40; loads, stores and unary elementwise operators are not counted */
+  int top_k;                         /* 0: 8; of kernels for the whole program, at most as many as a segment keeps: 96 */
   int bound;                         /* leave out what the model's bound puts behind a frame's best; the default config has 1 */
   int prune;                         /* abstract expressions on; the default config has 1.  Off: max_block_ops bounds the
                                         depth in operators of every kind, as nothing else would */
   double time_limit_s;               /* 0: none */
   uint64_t seed;                     /* of the field test; 0: 1 */
-  int64_t max_states;                /* values a frame may hold; 0: 32768 */
+  int64_t max_states;                /* values a frame may hold; 0: 32768, at most 65535 */
   int64_t max_structures;            /* structures a frame may yield, cheapest operators first; 0: 500000 */
   int64_t max_steps;                 /* choices a frame may try to find them; 0: 400000000 */
   mg_egraph_limits egraph;
@@ -4932,10 +4932,11 @@ static int mgi_se_leading(const mgi_se_structure *t, int a) {
   return 0;
 }
 
-enum { MGI_SE_COUNTS = 128 };
+enum { MGI_SE_COUNTS = 128, MGI_SE_EXTENT = 1 << 24 };
 
 /* Counts by which axis a may cut an extent e: every divisor; and, where divisors are few, those whose chunks are a multiple
-   of 8 and the last one short, else those whose chunks are 3 times a power of two.  Coarse: a few of them. */
+   of 8 and the last one short, else those whose chunks are 3 times a power of two.  Past MGI_SE_EXTENT, where finding the
+   divisors takes longer than they are worth, chunks of a power of two, or 3 times one.  Coarse: a few of them. */
 static int mgi_se_counts(const mgi_se_structure *t, int a, int64_t e, int coarse, int64_t *out) {
   static const int few[] = { 1, 16, 64, 256 };
   int n = 0, loop = a >= 4, divisors = 0;
@@ -4944,7 +4945,12 @@ static int mgi_se_counts(const mgi_se_structure *t, int a, int64_t e, int coarse
     if (few[k] >= e || (loop && few[k] < 16 && e > 16) || (few[k] == 1 && e > 64)) continue;
     out[n++] = (e + few[k] - 1) / few[k];
   }
-  int64_t last = coarse ? 0 : e, chunk;
+  int huge = !coarse && e > MGI_SE_EXTENT;
+  for (int64_t c = MGI_SE_EXTENT; huge && c >= 8; c /= 2) {
+    out[n++] = (e + c - 1) / c;
+    if (c > 8) out[n++] = (e + 3 * c / 4 - 1) / (3 * c / 4);
+  }
+  int64_t last = coarse || huge ? 0 : e, chunk;
   for (int64_t c = 1; c * c <= last && divisors < 8; c++) divisors += e % c ? 0 : c * c == e ? 1 : 2;
   for (int64_t count = 2; count <= last && n < MGI_SE_COUNTS - 2; count = chunk > 1 ? (e + chunk - 2) / (chunk - 1) : last + 1) { /* the next count of a smaller chunk: none is empty */
     chunk = (e + count - 1) / count;
@@ -4957,6 +4963,16 @@ static int mgi_se_counts(const mgi_se_structure *t, int a, int64_t e, int coarse
   if (!loop) out[n++] = 1;
   if (!n) out[n++] = e > 1 ? 2 : 1;
   return n;
+}
+
+/* 1: some extent of s has more counts than there is room for. */
+static int mgi_se_counts_over(const mgi_se_seg *s) {
+  mgi_se_structure t;
+  int64_t list[MGI_SE_COUNTS];
+  int over = 0;
+  t.n = 0;
+  for (int c = 0; c < s->n_cls; c++) over |= s->real[c] > MGI_SE_EXTENT || mgi_se_counts(&t, 4, s->real[c], 0, list) == MGI_SE_COUNTS - 2;
+  return over;
 }
 
 /* ------------------------------------------------------------------------------------------------- >>tuner
@@ -5454,11 +5470,11 @@ static int mgi_se_walk_must(mgi_se_walk *w) {
   return 1;
 }
 
-/* Puts value v on the list; 0 if the limits do not let it. */
+/* Puts value v on the list; 0 if there is no room. */
 static int mgi_se_walk_need(mgi_se_walk *w, uint32_t v) {
   if (w->slot[v]) return 1;
   const uint16_t *m = w->must + (size_t)v * (size_t)w->stride;
-  if (w->n_need == MGI_SE_SOPS || *m == w->stride) return 0;
+  if (w->n_need == MGI_SE_SOPS || *m == w->stride) { w->f->cut = 1; return 0; }
   for (int k = 1; k <= *m; k++) if (!w->refs[m[k]]++) w->bound += w->least[m[k]], w->cost_now += w->least_cost[m[k]];
   w->above[w->n_need] = 0;
   w->need[w->n_need++] = v;
@@ -5497,6 +5513,7 @@ static int mgi_se_walk_choices(mgi_se_walk *w, int j, int most) {
       if (w->slot[u]) { fits = u != v && !(w->above[j] >> (w->slot[u] - 1) & 1); continue; } /* no cycles */
       const uint16_t *m = w->must + (size_t)u * (size_t)w->stride;
       fits = *m < w->stride;
+      if (!fits) w->f->cut = 1; /* no room */
       for (int q = 1; q <= *m && fits; q++) {
         if (w->refs[m[q]] || w->mark[m[q]] == w->seen) continue;
         w->mark[m[q]] = w->seen, counted += w->least[m[q]], cost += w->least_cost[m[q]];
@@ -5959,7 +5976,7 @@ static void mgi_se_bound_from(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s
     const mgi_se_der *d = &f->der[b->der];
     int m = mgi_se_bound_open(s, n, b, MGI_SE_SOPS - w->n_need - 1, t), may = d->code == MG_OP_ACCUM ? over | 1 << d->map[0] : over, left = f->cfg->max_block_ops - w->extra - b->counted, ops = 0, best[2] = { 0, 0 }, o;
     double us = 0, c;
-    if (m < 0 || left < 0) { f->st.pruned_limit++; continue; }
+    if (m < 0 || left < 0) { f->st.pruned_limit++, f->cut |= left >= 0; continue; } /* more than a structure has room for is no stated limit */
     for (int j = 0; j < m; j++) {
       may |= B->over[t[j]];
       if (B->us[t[j]] > B->us[t[best[0]]]) best[0] = j;
@@ -6875,7 +6892,10 @@ static void mgi_se_frame_add(mgi_se_search *S, const mgi_se_seg *s, const mgi_se
     if (c >= 0 && (a < 4 || a == 4 || like->loop[1] != like->loop[0])) axes[c]++;
   }
   for (int c = 0; c < s->n_cls; c++) /* axes that cut one class need room at the small size */
-    if (s->ext[c] < 2 ? axes[c] > 0 : axes[c] > 1 && s->ext[c] % (s->cnt[c] * s->cnt[c])) return;
+    if (s->ext[c] < 2 ? axes[c] > 0 : axes[c] > 1 && s->ext[c] % (s->cnt[c] * s->cnt[c])) {
+      S->cut |= s->real[c] > 3; /* a size that stays as it is: two axes could cut it */
+      return;
+    }
   if (S->n_frames == S->cap_frames) {
     int cap = S->cap_frames ? S->cap_frames * 2 : 64;
     mgi_se_frame *f = (mgi_se_frame *)realloc(S->frame, (size_t)cap * sizeof *f);
@@ -6982,6 +7002,7 @@ static mg_status mgi_se_segment_begin(mgi_se_search *S, mg_graph *p, mgi_se_foun
   S->seg = f->s, S->n_pool = S->oom = S->next = S->unkept = 0;
   S->seg_id = mgi_se_mix(mg_hash(p), (uint64_t)ordinal);
   mgi_se_frames(S, f->s);
+  S->cut |= mgi_se_counts_over(f->s);
   S->pool = (mgi_se_structure *)malloc(MGI_SE_POOL * sizeof *S->pool);
   if (!S->pool || S->oom) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for structures");
   pthread_mutex_lock(&R->lock);
@@ -7037,6 +7058,8 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
   const mgi_se_seg *s = S->seg;
   mg_error local;
   mg_status st = MG_OK;
+  int lost = 0; /* structures that are none for what is no fault of the model's */
+  if (want > MGI_SE_POOL) want = MGI_SE_POOL;
   pthread_mutex_lock(&S->root->lock);
   int damaged = S->root->damaged, splits = S == S->root && S->cfg.max_kernel_ops > 1 ? MGI_SE_SPLITS : 0, k = 0, q = 0, ready = 0;
   pthread_mutex_unlock(&S->root->lock);
@@ -7072,14 +7095,15 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
         else S->st.refused++;
         mg_graph_free(g);
       }
-      if (tile < 0) continue;
-      if (!mgi_se_fast_check(S, s, t, 0, &f->report[f->n])) { S->st.rejected++; continue; }
+      if (tile < 0) { lost++; continue; }
+      if (!mgi_se_fast_check(S, s, t, 0, &f->report[f->n])) { S->st.rejected++, lost++; continue; }
       S->st.verified++;
       f->st[f->n] = *t;
       f->tile[f->n++] = tile;
     }
   }
   if (f->n) f->us = f->st[0].tile_us[f->tile[0]];
+  else S->cut |= lost > 0; /* what stood behind them was not looked at */
   return st;
 }
 
@@ -7401,11 +7425,11 @@ static void mgi_se_search_tilings(mgi_se_search *S, mg_search_result *out, mg_er
 }
 
 /* Whether a kernel may end before operator i: not if that is a unary elementwise operator on what the operator before it
-   makes for it alone, which costs no byte less anywhere else. */
+   makes for it alone, which costs no byte less anywhere else; of long programs, a kernel has no room for more. */
 static int mgi_se_may_cut(const mg_graph *p, uint32_t i) {
   if (i <= 1 || i >= p->n_ops) return 1;
   const mg_op_info *row = mg_op_row(p->ops[i].code);
-  if (!row->elementwise || p->ops[i].n_in != 1 || p->tensors[p->ops[i].in[0].id].op != i - 1) return 1;
+  if (p->n_ops > MGI_SE_SOPS / 2 || !row->elementwise || p->ops[i].n_in != 1 || p->tensors[p->ops[i].in[0].id].op != i - 1) return 1;
   int users = 0;
   for (uint32_t k = 1; k < p->n_ops; k++) for (int q = 0; q < p->ops[k].n_in; q++) users += p->ops[k].in[q].id == p->ops[i].in[0].id;
   for (uint32_t k = 0; k < p->n_out; k++) users += p->out[k].id == p->ops[i].in[0].id;
@@ -7457,7 +7481,7 @@ static void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_sea
 static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_found *seg, mg_search_result *out, mg_error *e, mg_error *why) {
   const mg_graph *p = S->p;
   uint32_t N = p->n_ops, W = N + 1;
-  int K = S->cfg.max_kernel_ops;
+  int K = S->cfg.max_kernel_ops < (int)N ? S->cfg.max_kernel_ops : (int)N;
   double over = S->cfg.gpu->launch_us + 0.7, best = out->n ? out->predicted_us[0] : 1e18;
   mg_status st = MG_OK;
   /* lower bounds: of every segment, of every prefix, of every suffix */
@@ -7707,6 +7731,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   if (S.cfg.top_k <= 0) S.cfg.top_k = 8;
   if (!S.cfg.seed) S.cfg.seed = 1;
   if (S.cfg.max_states <= 0) S.cfg.max_states = 32768;
+  if (S.cfg.max_states > 65535) S.cfg.max_states = 65535;
   if (S.cfg.max_structures <= 0) S.cfg.max_structures = 500000;
   if (S.cfg.max_steps <= 0) S.cfg.max_steps = 400000000;
   S.t0 = S.shown = mgi_se_seconds();
@@ -7729,6 +7754,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   if (st == MG_OK && whole && !hit) {
     mg_graph *g = mgi_se_segment(program, 1, N, whole, e);
     if (g) st = mgi_se_search_whole(&S, g, whole, e);
+    else S.cut = 1;
     S.cfg.structure = NULL;
     if (whole->s && whole->s->eg && whole->s->stop != MG_SATURATED) S.st.egraph_stop = mg_saturation_name(whole->s->stop);
     for (int k = 0; k < whole->n && st == MG_OK; k++) {

@@ -1,0 +1,254 @@
+/* Programs and options at the edges of what mg_search takes: each ends with a result or one clear line; `complete` is 1 only
+   where nothing was left out; the result is that of any number of threads, of any seed, and of a search that was interrupted.
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_edges.c -o build/test_edges -lcmocka -lm -lpthread && build/test_edges [SEED]
+   The seed, which is printed, draws programs.  SOAK_EDGES=n: so many. */
+#define MIRAGE_IMPLEMENTATION
+#include "mirage_search.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+#include "parse.h"
+#include "same.h"
+#include "drawn.h"
+#include <limits.h>
+#include <unistd.h>
+
+static uint64_t seed = 1;
+static const char *const linear = "program linear\ninput X : f16[16, 1024]\ninput G : f16[1024]\ninput W : f16[1024, 512]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n";
+
+static mg_search_result found(const mg_graph *p, const mg_search_config *c) {
+  mg_search_result r;
+  mg_error e;
+  if (mg_search(p, c, &r, &e) != MG_OK) fail_msg("%s: %s: %s", p->name, e.where, e.msg);
+  for (int k = 0; k < r.n; k++) assert_true((r.report[k].verdict == MG_EQUAL || r.report[k].verdict == MG_EQUAL_SAMPLED) && r.predicted_us[k] > 0);
+  return r;
+}
+/* What a search of `text` says of itself. */
+static mg_search_stats stats_of(const char *text, const mg_search_config *c) {
+  mg_graph *p = parse(text);
+  mg_search_result r = found(p, c);
+  mg_search_stats s = r.stats;
+  mg_search_result_free(&r), mg_graph_free(p);
+  return s;
+}
+
+/* ---- complete */
+
+static volatile int halt;
+static void halts(void *user, const mg_graph *g) { (void)user, (void)g, halt = 1; }
+
+/* Every limit that ends something early is told; those of the stated space are not. */
+static void limits_are_told(void **state) {
+  (void)state;
+  mg_search_config c = mg_search_config_default();
+  c.max_kernel_ops = 1;
+  assert_int_equal(stats_of(linear, &c).complete, 1);
+#define TOLD(change) do { mg_search_config d = c; change; assert_int_equal(stats_of(linear, &d).complete, 0); } while (0)
+  TOLD(d.max_states = 40); TOLD(d.max_structures = 1); TOLD(d.max_steps = 1); TOLD(d.egraph.nodes = 40); TOLD(d.egraph.no_copies = 1; d.egraph.nodes = 30); TOLD(d.time_limit_s = 1e-9);
+  TOLD(d.stop = &halt; d.structure = halts);
+  halt = 0;
+#undef TOLD
+#define STATED(change) do { mg_search_config d = c; change; assert_int_equal(stats_of(linear, &d).complete, 1); } while (0)
+  STATED(d.max_block_ops = 3); STATED(d.max_kernel_ops = 2); STATED(d.top_k = 1); STATED(d.bound = 0); STATED(d.threads = 3);
+#undef STATED
+}
+
+/* More operators than a structure has room for: unary ones are not counted, so no stated limit leaves them out.  Cut into
+   kernels, it is no slower than what a kernel of each operator is. */
+static void no_room_is_told(void **state) {
+  (void)state;
+  char text[4096];
+  size_t n = (size_t)snprintf(text, sizeof text, "program chain\ninput X : f16[4, 8]\nT0 = silu(X)\n");
+  for (int k = 1; k < 52; k++) n += (size_t)snprintf(text + n, sizeof text - n, "T%d = %s(T%d)\n", k, k % 2 ? "gelu" : "silu", k - 1);
+  snprintf(text + n, sizeof text - n, "output T51\n");
+  mg_search_config c = mg_search_config_default();
+  c.max_block_ops = 3;
+  for (int bound = 0; bound < 2; bound++) {
+    c.bound = bound, c.max_kernel_ops = 1;
+    assert_int_equal(stats_of(text, &c).complete, 0);
+  }
+  mg_graph *p = parse(text);
+  c.max_kernel_ops = 2, c.top_k = 1, c.max_states = 64;
+  mg_search_result r = found(p, &c);
+  assert_int_equal(r.stats.best_kernels, 2);
+  assert_true(r.predicted_us[0] * 8 < mg_predict_us(p, NULL));
+  mg_search_result_free(&r), mg_graph_free(p);
+}
+
+/* A size that may not be made small is cut by one axis only where its divisors leave no room for two. */
+static void sizes_that_stay_are_told(void **state) {
+  (void)state;
+  mg_search_config c = mg_search_config_default();
+  c.max_kernel_ops = 1, c.max_block_ops = 3;
+  assert_int_equal(stats_of("program p\ninput X : f16[4, 64]\ninput Y : f16[4, 8, 8]\nO = mul(reshape(X, [4, 8, 8]), Y)\noutput O\n", &c).complete, 1);
+  assert_int_equal(stats_of("program p\ninput X : f16[6, 64]\ninput Y : f16[6, 8, 8]\nO = mul(reshape(X, [6, 8, 8]), Y)\noutput O\n", &c).complete, 0);
+  assert_int_equal(stats_of("program p\ninput X : f16[3, 64]\ninput Y : f16[3, 8, 8]\nO = mul(reshape(X, [3, 8, 8]), Y)\noutput O\n", &c).complete, 1);
+}
+
+/* An extent of 240 divisors has more counts than are listed. */
+static void many_divisors_are_told(void **state) {
+  (void)state;
+  mg_search_config c = mg_search_config_default();
+  c.max_kernel_ops = 1, c.max_block_ops = 1;
+  assert_int_equal(stats_of("program p\ninput X : f16[4, 5040]\nO = exp(X)\noutput O\n", &c).complete, 1);
+  assert_int_equal(stats_of("program p\ninput X : f16[4, 720720]\nO = exp(X)\noutput O\n", &c).complete, 0);
+}
+
+/* A hook that refuses all that is kept: what stood behind it was not offered.  One that takes some: the best of those. */
+static mg_status of_many_operators(void *user, const mg_graph *g, mg_error *why) {
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    if (g->ops[k].code == MG_OP_GRAPH && (int)g->ops[k].sub->n_ops < *(int *)user) return mg_fail(why, MG_UNSUPPORTED, "test", "too few");
+  return MG_OK;
+}
+static void refusals_are_told(void **state) {
+  (void)state;
+  mg_search_config c = mg_search_config_default();
+  int few = 16, many = 40;
+  c.max_kernel_ops = 1, c.max_block_ops = 7, c.top_k = 1, c.emittable = of_many_operators;
+  c.user = &few;
+  mg_search_stats s = stats_of(linear, &c);
+  assert_true(s.refused > 0 && s.best_block_ops > 0 && s.complete);
+  c.user = &many;
+  s = stats_of(linear, &c);
+  assert_true(s.refused > 0 && s.best_block_ops == 0 && !s.complete);
+}
+
+/* ---- options */
+
+static void extreme_options(void **state) {
+  (void)state;
+  mg_graph *p = parse("program p\ninput X : f16[16, 256]\ninput W : f16[256, 64]\nO = exp(silu(matmul(X, W)))\noutput O\n");
+  mg_search_config c = mg_search_config_default(), d;
+  mg_search_result plain = found(p, &c), r;
+  d = c, d.threads = INT_MAX, r = found(p, &d), same(&plain, &r), mg_search_result_free(&r);
+  d = c, d.max_kernel_ops = INT_MAX, r = found(p, &d), same(&plain, &r), mg_search_result_free(&r);
+  d = c, d.max_states = d.max_structures = d.max_steps = INT64_MAX, r = found(p, &d), same(&plain, &r), mg_search_result_free(&r);
+  d = c, d.threads = d.max_kernel_ops = d.max_block_ops = d.max_loops = d.top_k = INT_MIN, d.max_states = d.max_structures = d.max_steps = INT64_MIN, d.time_limit_s = -1;
+  r = found(p, &d), same(&plain, &r), mg_search_result_free(&r);
+  d = c, d.max_block_ops = d.max_loops = INT_MAX, d.bound = 0, r = found(p, &d);
+  assert_true(r.stats.complete && r.predicted_us[0] <= plain.predicted_us[0]);
+  mg_search_result_free(&r);
+  d = c, d.top_k = 3000, r = found(p, &d);
+  assert_true(r.n > plain.n);
+  for (int k = 0; k < plain.n; k++) assert_true(mg_hash(r.graph[k]) == mg_hash(plain.graph[k]));
+  mg_search_result_free(&r), mg_search_result_free(&plain), mg_graph_free(p);
+}
+
+/* ---- programs */
+
+static const struct { const char *text, *error; } odd[] = { /* error: a part of the line that refuses it; NULL: it is searched */
+  { "input X : f16[16, 1]\ninput W : f16[1, 64]\nO = matmul(X, W)\noutput O\n", NULL },
+  { "input X : f16[16, 2]\ninput W : f16[2, 64]\nO = matmul(X, W)\noutput O\n", NULL },
+  { "input X : f16[1, 1]\nO = rms_norm(X, eps=1/1000)\noutput O\n", NULL },
+  { "input X : f16[7, 4093]\ninput W : f16[4093, 65]\nO = matmul(X, W)\noutput O\n", NULL },
+  { "input X : f16[1, 65537]\nO = rms_norm(X, eps=1/1000)\noutput O\n", NULL },
+  { "input X : f16[16, 14336]\ninput W : f16[14336, 4096]\nO = matmul(X, W)\noutput O\n", NULL },
+  { "input X : f16[16, 11008]\ninput W : f16[11008, 4096]\nO = matmul(rms_norm(X), W)\noutput O\n", NULL },
+  { "input X : f16[16, 1048576]\ninput W : f16[1048576, 64]\nO = matmul(X, W)\noutput O\n", NULL },
+  { "input X : f16[1, 1099511627776]\nO = exp(X)\noutput O\n", NULL },
+  { "input X : f16[1099511627776, 1]\ninput W : f16[1, 1]\nO = matmul(X, W)\noutput O\n", NULL },
+  { "input X : f16[1, 1099511627689]\nO = exp(X)\noutput O\n", NULL },
+  { "input X : f16[2, 1099511627776]\nO = exp(X)\noutput O\n", "at most 2^40 elements" },
+  { "input X : f16[16, 16]\noutput X\n", "is an input" },
+  { "input X : f16[16, 16]\nO = exp(X)\noutput O, O\n", "output 0 already" },
+  { "input X : f16[]\nO = exp(X)\noutput O\n", "expected an extent" },
+  { "input X : f16[16, 16]\ninput Y : f16[4, 4]\nO = exp(X)\noutput O\n", NULL },
+  { "input X : f16[16, 100]\nA = exp(X)\nO = sqr(X)\noutput O\n", NULL },
+  { "input X : f16[100]\ninput Y : f16[100]\nO = sum(mul(X, Y), dim=0)\noutput O\n", NULL },
+  { "input X : f16[1]\nO = exp(X)\noutput O\n", NULL },
+  { "input X : f16[2, 3, 16, 64]\ninput W : f16[2, 3, 64, 32]\nO = softmax(matmul(X, W), dim=3)\noutput O\n", NULL },
+  { "input X : f16[5, 7, 11, 13]\nO = sum(sum(sum(sum(X, dim=0), dim=1), dim=2), dim=3)\noutput O\n", NULL },
+  { "input X : bf16[16, 100]\ninput W : bf16[100, 64]\nO = matmul(X, W)\noutput O\n", NULL },
+  { "input X : f32[16, 100]\ninput W : f32[100, 64]\nO = silu(matmul(X, W))\noutput O\n", NULL },
+  { "input X : f16[16, 100]\ninput W : f32[100, 64]\nO = silu(matmul(X, W))\noutput O\n", NULL },
+  { "input X : bf16[16, 100]\ninput W : f16[100, 64]\nO = matmul(X, W)\noutput O\n", "do not mix" },
+  { "input X : f16[16, 100]\nA = exp(X)\nB = sqr(X)\nC = sum(X, dim=1)\nD = add(A, B)\noutput A, B, C, D\n", NULL },
+  { "input X : f16[6, 10]\ninput Y : f16[6, 14]\ninput W : f16[24, 32]\nO = matmul(concat(X, Y, dim=1), W)\noutput O\n", NULL },
+  { "input X : f16[64, 64]\nO = matmul(matmul(X, X), X)\noutput O\n", NULL },
+  { "input X : f16[16, 1000]\nO = softmax(softmax(X, dim=1), dim=1)\noutput O\n", NULL },
+  { "input X : f16[9, 10]\nO = transpose(transpose(transpose(X, [1, 0]), [1, 0]), [1, 0])\noutput O\n", NULL },
+};
+static void odd_programs(void **state) {
+  (void)state;
+  for (size_t k = 0; k < sizeof odd / sizeof *odd; k++) {
+    char text[1024];
+    mg_graph *p = NULL;
+    mg_error e;
+    snprintf(text, sizeof text, "program odd%zu\n%s", k, odd[k].text);
+    mg_status st = mg_parse(text, strlen(text), "odd", NULL, &p, &e);
+    if (odd[k].error) {
+      assert_int_equal(st, MG_BAD_INPUT);
+      if (!strstr(e.msg, odd[k].error) || strchr(e.msg, '\n')) fail_msg("%s\n%s", text, e.msg);
+      continue;
+    }
+    if (st != MG_OK) fail_msg("%s\n%s", text, e.msg);
+    mg_search_config c = mg_search_config_default();
+    c.max_block_ops = 5, c.max_kernel_ops = 2, c.top_k = 3;
+    mg_search_result r = found(p, &c);
+    assert_true(r.n >= 1);
+    assert_int_equal(r.stats.complete, !strstr(text, "10995116")); /* past 2^24 a few counts of an axis are tried */
+    assert_true(r.predicted_us[0] <= mg_predict_us(p, NULL) * (1 + 1e-9));
+    mg_search_result_free(&r), mg_graph_free(p);
+  }
+}
+
+/* ---- one result */
+
+static uint64_t until, shows;
+static void shows_and_halts(void *user, const mg_graph *g) {
+  (void)user, (void)g;
+  if (++shows >= until) halt = 1;
+}
+static void same_but_seed(const mg_search_result *a, const mg_search_result *b) { /* another seed may need another number of tests */
+  assert_int_equal(a->n, b->n);
+  for (int k = 0; k < a->n; k++) assert_true(mg_hash(a->graph[k]) == mg_hash(b->graph[k]) && a->predicted_us[k] == b->predicted_us[k] && a->report[k].verdict == b->report[k].verdict);
+  assert_int_equal(a->stats.complete, b->stats.complete);
+  assert_int_equal(a->stats.structures, b->stats.structures);
+  assert_int_equal(a->stats.states, b->stats.states);
+}
+static void drawn_programs_have_one_result(void **state) {
+  (void)state;
+  const char *env = getenv("SOAK_EDGES");
+  int programs = env ? atoi(env) : 2;
+  uint64_t resumed = 0, states = 0;
+  char path[64];
+  snprintf(path, sizeof path, "edges.%ld.checkpoint", (long)getpid());
+  for (int k = 0; k < programs; k++) {
+    static draft drawn;
+    static const int threads[] = { 2, 3, 7, 16 };
+    char text[4096];
+    drawn_from(seed, k);
+    draw(&drawn, text, sizeof text);
+    mg_search_config c = mg_search_config_default(), d;
+    c.threads = 1, c.max_loops = 1 + below(2), c.max_kernel_ops = 1 + below(3), c.max_block_ops = 3 + below(5), c.top_k = 4 + below(8), c.bound = below(3) > 0;
+    c.max_states = 60, c.max_structures = 300, c.max_steps = 10000, c.egraph.nodes = 1000, c.egraph.seconds = 1000; /* counts, and no clock */
+    mg_graph *p = parse(text);
+    mg_search_result one = found(p, &c), r;
+    states += one.stats.states;
+    for (int t = 0; t < 4; t++) d = c, d.threads = threads[t], r = found(p, &d), same(&one, &r), mg_search_result_free(&r);
+    for (uint64_t s = 2; s < 6; s++) d = c, d.threads = 2, d.seed = s * 0x9E3779B97F4A7C15u, r = found(p, &d), same_but_seed(&one, &r), mg_search_result_free(&r);
+    d = c, d.threads = 2, d.checkpoint = path, d.structure = shows_and_halts, d.stop = &halt, remove(path);
+    until = 1 + one.stats.structures / 2, shows = 0, halt = 0;
+    mg_error e;
+    mg_status st = mg_search(p, &d, &r, &e);
+    assert_true(st == MG_OK || st == MG_NOT_FOUND);
+    mg_search_result_free(&r);
+    d.structure = NULL, halt = 0, r = found(p, &d), same(&one, &r);
+    resumed += r.stats.resumed;
+    mg_search_result_free(&r), mg_search_result_free(&one), mg_graph_free(p);
+    remove(path);
+  }
+  print_message("%d programs, %llu states; %llu frames resumed\n", programs, (unsigned long long)states, (unsigned long long)resumed);
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1) seed = strtoull(argv[1], NULL, 0);
+  printf("seed %llu\n", (unsigned long long)seed);
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(limits_are_told), cmocka_unit_test(no_room_is_told), cmocka_unit_test(sizes_that_stay_are_told), cmocka_unit_test(many_divisors_are_told), cmocka_unit_test(refusals_are_told),
+    cmocka_unit_test(extreme_options), cmocka_unit_test(odd_programs), cmocka_unit_test(drawn_programs_have_one_result),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
