@@ -3172,11 +3172,11 @@ mg_status mg_tiling_graph(const mg_tilings *t, int which, const int64_t *tile, m
 
 typedef struct mgi_ti_cand { double us; int which; int64_t tile[MG_TILING_LOOPS]; } mgi_ti_cand;
 
-/* Sizes along l that rule 3 leaves, largest first. */
+/* Sizes along l that rule 3 leaves, largest first; past 2^24 those of counts that are powers of two. */
 static int mgi_ti_sizes(const mg_tilings *t, int l, int64_t *size) {
   int n = 0;
   int64_t e = t->loop[l].extent, last = 0;
-  for (int64_t count = 1; count <= (e + t->cfg.step - 1) / t->cfg.step && n < MGI_TI_SIZES; count++) {
+  for (int64_t count = 1; count <= (e + t->cfg.step - 1) / t->cfg.step && n < MGI_TI_SIZES; count += e > 1 << 24 ? count : 1) {
     int64_t s = (e + count - 1) / count;
     s = count == 1 ? e : (s + t->cfg.step - 1) / t->cfg.step * t->cfg.step;
     if (s == last || mgi_ti_padded(e, s)) continue;

@@ -4,7 +4,8 @@
 # test_adversary takes its long form: SOAK_MUTANTS mutants, SOAK_REWRITES rewrites, over SOAK_JOBS processes;
 # test_search every size, test_use SOAK_SEARCHES programs of each kind; test_import all imports at full size (SOAK_IMPORTS=0: a few); test_tiling SOAK_ROUNDS rounds; test_tuner SOAK_TUNER times its sample; test_pairs SOAK_PAIRS times its sample;
 # test_emit checks every case (SOAK_EMIT=0: a sample); test_programs searches SOAK_PROGRAMS of the 42 programs anew.
-# test_reach emits, checks and compiles what SOAK_REACH random programs lead to; test_resume kills SOAK_KILLS searches.
+# test_reach emits, checks and compiles what SOAK_REACH random programs lead to; test_resume kills SOAK_KILLS searches;
+# test_edges draws SOAK_EDGES programs.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build/log

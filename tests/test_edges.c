@@ -1,7 +1,7 @@
 /* Programs and options at the edges of what mg_search takes: each ends with a result or one clear line; `complete` is 1 only
    where nothing was left out; the result is that of any number of threads, of any seed, and of a search that was interrupted.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_edges.c -o build/test_edges -lcmocka -lm -lpthread && build/test_edges [SEED]
-   The seed, which is printed, draws programs.  SOAK_EDGES=n: so many. */
+   The seed, which is printed, draws programs.  SOAK_EDGES=n: so many, instead of two. */
 #define MIRAGE_IMPLEMENTATION
 #include "mirage_search.h"
 
