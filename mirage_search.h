@@ -1790,7 +1790,7 @@ static mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n
 enum { MGI_SE_MOPS = 96 };
 typedef struct mgi_se_mop {
   int16_t code;
-  int8_t n_in, inloop, rank, esize, inner, across; /* inner: the load's innermost dimension in memory; across: accum over the group */
+  int8_t n_in, inloop, loop, rank, esize, inner, across; /* loop: the axis of the innermost one around it; inner: the load's innermost dimension in memory; across: accum over the group */
   int16_t in[4];                           /* of a load in[0]: which tensor */
   int64_t d[MG_MAX_RANK];
   int64_t unique;                          /* load, store: bytes of the whole tensor; 0 if another load has them */
@@ -1889,16 +1889,16 @@ static int64_t mgi_se_own_ring(const mgi_se_mkernel *k, int warps, int8_t *at) {
 static int mgi_se_elsewhere(const mgi_se_mkernel *k, int i) {
   for (int q = i + 1; q < k->n; q++)
     for (int j = 0; j < k->op[q].n_in && j < 4; j++)
-      if (k->op[q].in[j] == i && !(k->op[q].inloop == k->op[i].inloop && (k->op[q].code == MG_OP_SUM || (k->op[q].code == MG_OP_MATMUL && j == 0)))) return 1;
+      if (k->op[q].in[j] == i && !(k->op[q].loop == k->op[i].loop && (k->op[q].code == MG_OP_SUM || (k->op[q].code == MG_OP_MATMUL && j == 0)))) return 1;
   return 0;
 }
-/* 1 if product i takes its left operand, an elementwise function of another product, from that one's fragments
+/* 1 if product i takes its left operand, an elementwise function of another product of the same loop, from that one's fragments
    (mirage_cuda.cuh, "products that stay in fragments"). */
 static int mgi_se_chained(const mgi_se_mkernel *k, const mgi_se_plan *p, int i) {
   const mgi_se_mop *o = &k->op[i], *a = &k->op[o->in[0]];
   int q = o->in[0];
   int64_t cols = mgi_se_up(a->rank ? a->d[a->rank - 1] : 1, 8 * p->warps_n), rows = mgi_se_up(o->d[o->rank - 2], 16 * p->warps_m) / p->warps_m;
-  if (o->code != MG_OP_MATMUL || p->warps_k != 1 || a->esize != 2 || cols % (16 * p->warps_n) || a->inloop != o->inloop) return 0;
+  if (o->code != MG_OP_MATMUL || p->warps_k != 1 || a->esize != 2 || cols % (16 * p->warps_n) || a->loop != o->loop) return 0;
   if (rows / 32 * (cols / p->warps_n + mgi_se_up(o->d[o->rank - 1], 8)) > 200 * 4) return 0; /* registers: rows x columns / 32 lanes */
   if (a->code != MG_OP_MATMUL && mgi_se_elsewhere(k, q)) return 0;
   while (k->op[q].code != MG_OP_MATMUL) {
@@ -1908,9 +1908,10 @@ static int mgi_se_chained(const mgi_se_mkernel *k, const mgi_se_plan *p, int i) 
     if (x->code == MG_OP_ACCUM && (k->op[x->in[0]].code != MG_OP_MATMUL || x->across)) return 0;
     for (int j = 0; j < x->n_in && j < 4; j++) if (mgi_se_made(k, x->in[j]) && mgi_se_elems(&k->op[x->in[j]]) == mgi_se_elems(x)) next = x->in[j];
     if (next < 0) return 0;
+    if (x->code == MG_OP_ACCUM) return x->loop == o->loop;
     q = next;
   }
-  return 1;
+  return k->op[q].loop == o->loop;
 }
 /* 1 if product i, behind the loop, takes its left operand from the fragments of one of a ring of warps, part by part
    (mirage_cuda.cuh, "rings of warps"). */
@@ -2313,6 +2314,7 @@ static int mgi_se_mkernel_of(const mg_graph *b, mgi_se_mkernel *k) {
     m->inner = (int8_t)(m->rank ? m->rank - 1 : 0);
     m->esize = (int8_t)mg_dtype_bytes(t->dtype);
     for (uint32_t s = o->scope; s; s = b->axes[s].parent) m->trips *= (double)b->axes[s].extent, m->inloop = 1;
+    m->loop = (int8_t)o->scope;
     m->n_in = 0;
     if (o->code == MG_OP_LOAD && b->up) {
       const mg_tensor_info *u = mg_tensor_of(b->up, o->in[0]);
@@ -4769,7 +4771,7 @@ typedef struct mgi_se_form {
   int n_cut;                            /* the different chunks: of an extent, under axes */
   struct { int64_t extent; int mask; } cut[MGI_SE_MOPS * MG_MAX_RANK];
   int16_t chunk[MGI_SE_MOPS][MG_MAX_RANK]; /* of each dimension: which of them */
-  int8_t axis[MGI_SE_MOPS], both[MGI_SE_MOPS]; /* whose count the trips are, or 0; concat_matmul: twice */
+  int8_t both[MGI_SE_MOPS]; /* concat_matmul: twice */
   int64_t unique[MGI_SE_MOPS];
   int again;                            /* a tensor is loaded twice */
   uint8_t made[MGI_SE_MOPS];            /* a product is in it */
@@ -4871,8 +4873,9 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
     const int x = at[i] = (int16_t)k->n++;
     mgi_se_mop *m = &k->op[x];
     m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2, m->unique = 0; /* esize: as operands are widened */
+    m->loop = (int8_t)(m->inloop ? mgi_se_loop_axis(o->scope) : 0);
     m->across = o->code == MG_OP_ACCUM && o->map[0] < 4;
-    h->axis[x] = (int8_t)(m->inloop ? mgi_se_loop_axis(o->scope) : 0), h->both[x] = o->code == MG_OP_CONCAT_MATMUL;
+    h->both[x] = o->code == MG_OP_CONCAT_MATMUL;
     for (int j = 0; j < o->n_in; j++) {
       m->in[j] = at[o->in[j]];
       if (k->op[m->in[j]].esize > m->esize) m->esize = k->op[m->in[j]].esize;
@@ -4901,10 +4904,10 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
     const int from = at[t->out[i]], x = k->n++;
     mgi_se_mop *m = &k->op[x];
     *m = k->op[from];
-    m->code = MG_OP_STORE, m->n_in = 1, m->in[0] = (int16_t)from, m->inloop = 0;
+    m->code = MG_OP_STORE, m->n_in = 1, m->in[0] = (int16_t)from, m->inloop = m->loop = 0;
     m->unique = mg_shape_elements(&mg_tensor_of(s->p, s->p->out[i])->shape) * m->esize;
     m->inner = (int8_t)(m->rank ? m->rank - 1 : 0);
-    h->axis[x] = h->both[x] = 0, h->made[x] = h->made[from], h->unique[x] = m->unique;
+    h->both[x] = 0, h->made[x] = h->made[from], h->unique[x] = m->unique;
     memcpy(h->chunk[x], h->chunk[from], sizeof h->chunk[x]);
   }
   h->unshifted = mgi_se_unshifted(k);
@@ -4918,7 +4921,7 @@ static void mgi_se_form_size(mgi_se_form *h, const int64_t *count) {
   for (int c = 0; c < h->n_cut; c++) chunk[c] = mgi_se_cut(h->cut[c].extent, h->cut[c].mask, count);
   for (int i = 0; i < k->n; i++) {
     mgi_se_mop *m = &k->op[i];
-    m->trips = (h->axis[i] ? (double)count[h->axis[i]] : 1) * (h->both[i] ? 2 : 1);
+    m->trips = (m->loop ? (double)count[m->loop] : 1) * (h->both[i] ? 2 : 1);
     for (int d = 0; d < m->rank; d++) m->d[d] = chunk[h->chunk[i][d]];
     if (h->again) m->unique = h->unique[i];
   }
@@ -6377,7 +6380,7 @@ static uint64_t mgi_se_text_hash(uint64_t h, const char *s) { return mgi_se_byte
 static int mgi_se_sample_op(mgi_se_mkernel *k, int code, int inloop, int in0, int in1, int64_t rows, int64_t cols) {
   mgi_se_mop *o = &k->op[k->n];
   memset(o, 0, sizeof *o);
-  o->code = (int16_t)code, o->inloop = (int8_t)inloop, o->trips = inloop ? (double)k->iters : 1, o->esize = 2;
+  o->code = (int16_t)code, o->inloop = (int8_t)inloop, o->loop = (int8_t)(inloop ? 4 : 0), o->trips = inloop ? (double)k->iters : 1, o->esize = 2;
   o->rank = 2, o->inner = 1, o->d[0] = rows, o->d[1] = cols;
   o->in[0] = (int16_t)in0, o->in[1] = (int16_t)in1, o->n_in = (int8_t)(code == MG_OP_LOAD ? 0 : in1 >= 0 ? 2 : 1);
   if (in1 < 0) o->in[1] = 0;

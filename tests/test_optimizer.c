@@ -748,6 +748,83 @@ static void test_layout_plan(void **state) {
   assert_true(refused >= 10 && said >= 8);
 }
 
+/* ---- what the model and the emitter must agree on: which products take their left operand from fragments */
+static int chained_by_model(const mg_graph *b) {
+  mgi_se_mkernel *k = (mgi_se_mkernel *)malloc(sizeof *k);
+  mgi_se_plan p;
+  int n = 0;
+  memset(&p, 0, sizeof p);
+  assert_non_null(k);
+  assert_true(mgi_se_mkernel_of(b, k));
+  p.warps_m = (int)mg_plan_int(b, "warps_m", 1), p.warps_n = (int)mg_plan_int(b, "warps_n", 1), p.warps_k = (int)mg_plan_int(b, "warps_k", 1);
+  for (int i = 0; i < k->n && p.warps_k == 1; i++) n += k->op[i].code == MG_OP_MATMUL && mgi_se_made(k, k->op[i].in[0]) && mgi_se_chained(k, &p, i);
+  free(k);
+  return n;
+}
+/* The kernels of g, and how many of them have such products; at once fails where the two differ. */
+static int chains_agree(const mg_graph *g, const char *cu, int *with) {
+  const char *at = cu;
+  int kernels = 0;
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    if (g->ops[k].code != MG_OP_GRAPH) continue;
+    const mg_graph *b = g->ops[k].sub;
+    int n = 0;
+    at = strstr(at + 1, "MG_KERNEL(");
+    assert_non_null(at);
+    const char *next = strstr(at + 1, "MG_KERNEL(");
+    for (const char *c = at; (c = strstr(c, "_chain<")) != NULL && (!next || c < next); c++) n++;
+    if (mg_plan_int(b, "warps_k", 1) != 1) continue;
+    if (chained_by_model(b) != n) fail_msg("%s: the model has %d chained products in operator %u, the emitter %d\n%s", g->name, chained_by_model(b), (unsigned)k, n, cu);
+    kernels++;
+    *with += n > 0;
+  }
+  return kernels;
+}
+static const struct { int chained; const char *text; } nests[] = {
+  {1, "program t\ninput Q : f16[64, 64]\ninput K : f16[64, 128]\ninput V : f16[128, 64]\nO = kernel grid=(x=1) threads=128 {\n  for i=2 {\n    for h=2 {\n      q = load Q {h->1}\n      k = load K {h->0, i->1}\n      s = matmul(q, k)\n    }\n    p = silu(accum(s) {h->+})\n"
+      "    v = load V {i->0}\n    d = matmul(p, v)\n  }\n  o = accum(d) {i->+}\n  store o {}\n  plan { warps_m=4 warps_n=1 warps_k=1 }\n}\noutput O\n"},
+  {0, "program t\ninput Q : f16[64, 64]\ninput K : f16[64, 128]\ninput V : f16[128, 64]\nO = kernel grid=(x=1) threads=128 {\n  for i=2 {\n    for h=2 {\n      q = load Q {h->1}\n      k = load K {h->0, i->1}\n      s = matmul(q, k)\n    }\n    p = silu(accum(s) {h->+})\n" /* p lives in i, its product in j */
+      "    for j=2 {\n      v = load V {i->0, j->1}\n      d = matmul(p, v)\n    }\n  }\n  o = accum(d) {i->+, j->1}\n  store o {}\n  plan { warps_m=4 warps_n=1 warps_k=1 }\n}\noutput O\n"},
+  {0, "program t\ninput Q : f16[64, 64]\ninput K : f16[64, 64]\ninput G : f16[64, 64]\ninput V : f16[64, 96]\nO = kernel grid=(x=1) threads=128 {\n  q = load Q {}\n  k = load K {}\n  s = matmul(q, k)\n  for i=2 {\n    g = load G {}\n    v = load V {i->1}\n    d = matmul(mul(s, g), v)\n" /* s lives outside, what is made of it in i */
+      "  }\n  o = accum(d) {i->1}\n  store o {}\n  plan { warps_m=4 warps_n=1 warps_k=1 }\n}\noutput O\n"},
+};
+static void test_chained(void **state) {
+  int kernels = 0, with = 0;
+  mg_error e;
+  char *text = (char *)malloc(1 << 20), *cu;
+  FILE *f = fopen("tests/programs.ugraphs", "rb");
+  (void)state;
+  for (size_t k = 0; k < sizeof nests / sizeof *nests; k++) {
+    mg_emit_config cfg = {"sm_80", NULL};
+    mg_graph *g = parse(nests[k].text);
+    if (mg_cuda_emit(g, &cfg, &cu, &e) != MG_OK) fail_msg("%d: %s", (int)k, e.msg);
+    assert_int_equal(strstr(cu, "_chain<") != NULL, nests[k].chained);
+    chains_agree(g, cu, &with);
+    comes_back(g, cu, &cfg);
+    mg_string_free(cu);
+    mg_graph_free(g);
+  }
+  assert_non_null(text);
+  assert_non_null(f);
+  text[fread(text, 1, (1 << 20) - 1, f)] = 0;
+  fclose(f);
+  for (char *at = strstr(text, "#@ "); at;) {
+    char *body = strchr(at, '\n'), *next = strstr(body, "\n#@ "), arch[16];
+    mg_emit_config cfg = {arch, NULL};
+    snprintf(arch, sizeof arch, "%.*s", (int)(body - at - 3), at + 3);
+    if (next) *next = 0;
+    mg_graph *g = parse(body);
+    if (mg_cuda_emit(g, &cfg, &cu, &e) != MG_OK) fail_msg("%s: %s", g->name, e.msg);
+    kernels += chains_agree(g, cu, &with);
+    mg_string_free(cu);
+    mg_graph_free(g);
+    at = next ? next + 1 : NULL;
+  }
+  free(text);
+  print_message("%d kernels, %d with chained products\n", kernels, with);
+  assert_true(kernels > 50 && with > 20);
+}
+
 int main(int argc, char **argv) {
   if (argc > 1) seed = strtoull(argv[1], NULL, 10);
   if (argc > 2) cases = atoi(argv[2]);
@@ -756,7 +833,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_memory_brute), cmocka_unit_test(test_memory_z3), cmocka_unit_test(test_memory_beyond_the_clique), cmocka_unit_test(test_memory_large), cmocka_unit_test(test_memory_edges),
     cmocka_unit_test(test_schedule_brute), cmocka_unit_test(test_schedule_every_order), cmocka_unit_test(test_schedule_given),
-    cmocka_unit_test(test_layouts), cmocka_unit_test(test_places), cmocka_unit_test(test_layouts_of_programs), cmocka_unit_test(test_layout_dense), cmocka_unit_test(test_layout_plan),
+    cmocka_unit_test(test_layouts), cmocka_unit_test(test_places), cmocka_unit_test(test_layouts_of_programs), cmocka_unit_test(test_layout_dense), cmocka_unit_test(test_layout_plan), cmocka_unit_test(test_chained),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests_name("optimizer", tests, NULL, NULL);
