@@ -1452,8 +1452,9 @@ template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4
 
 /* Products of a warpgroup: every warp computes its rows, at the issue or later, at the latest at the wait; only then B is
    read, at the places that the swizzle gives. */
-struct mgi_emu_product { mg_num (*c[32])[4]; uint32_t a[32][4]; const unsigned char *b; int n, along, panel, add; void (*mma)(void *const *arg); };
-typedef struct mgi_emu_issue { mg_num (*c)[4]; const uint32_t *a; const unsigned char *b; int n, along, panel, add; void (*mma)(void *const *arg); } mgi_emu_issue;
+typedef struct mgi_emu_right { const unsigned char *b; int n, along, panel, add; void (*mma)(void *const *arg); } mgi_emu_right; /* B, and what is done with it */
+typedef struct mgi_emu_issue { mg_num (*c)[4]; const uint32_t *a; mgi_emu_right right; } mgi_emu_issue; /* a lane's part */
+struct mgi_emu_product { mg_num (*c[32])[4]; uint32_t a[32][4]; mgi_emu_right right; };
 MGI_EMU_PLAIN static inline void mgi_emu_group_read(const unsigned char *b, size_t off, uint16_t *to) { /* 8 elements */
   const size_t at = (size_t)(b - mg_shared()) + off;
   const unsigned char *p = mg_shared() + (at ^ ((at >> 7 & 7) << 4));
@@ -1462,23 +1463,24 @@ MGI_EMU_PLAIN static inline void mgi_emu_group_read(const unsigned char *b, size
   memcpy(to, p, 16);
 }
 MGI_EMU void mgi_emu_group_go(const mgi_emu_product *g) {
+  const mgi_emu_right *x = &g->right;
   uint16_t line[16 * 128], b[16][128]; /* b by row */
-  if (g->along) {
+  if (x->along) {
     for (int k = 0; k < 16; k++)
-      for (int n = 0; n < g->n; n += 8) mgi_emu_group_read(g->b, (size_t)(n / 64) * (size_t)g->panel + (size_t)(k / 8 * 1024 + k % 8 * 128 + n % 64 * 2), &b[k][n]);
+      for (int n = 0; n < x->n; n += 8) mgi_emu_group_read(x->b, (size_t)(n / 64) * (size_t)x->panel + (size_t)(k / 8 * 1024 + k % 8 * 128 + n % 64 * 2), &b[k][n]);
   } else
-    for (int n = 0; n < g->n; n++) {
-      for (int k = 0; k < 16; k += 8) mgi_emu_group_read(g->b, (size_t)(n / 8 * 1024 + n % 8 * 128 + k * 2), &line[k]);
+    for (int n = 0; n < x->n; n++) {
+      for (int k = 0; k < 16; k += 8) mgi_emu_group_read(x->b, (size_t)(n / 8 * 1024 + n % 8 * 128 + k * 2), &line[k]);
       for (int k = 0; k < 16; k++) b[k][n] = line[k];
     }
-  for (int n = 0; n < g->n; n += 8) {
+  for (int n = 0; n < x->n; n += 8) {
     uint32_t right[32][2];
     mgi_emu_mma m[32];
     void *arg[32];
     for (int l = 0; l < 32; l++) {
       const int k = 2 * (l % 4), j = n + l / 4;
       mg_num *const c = g->c[l][n / 8];
-      if (!g->add)
+      if (!x->add)
         for (int i = 0; i < 4; i++) c[i] = mg_zero();
       right[l][0] = (uint32_t)b[k][j] | (uint32_t)b[k + 1][j] << 16;
       right[l][1] = (uint32_t)b[k + 8][j] | (uint32_t)b[k + 9][j] << 16;
@@ -1487,7 +1489,7 @@ MGI_EMU void mgi_emu_group_go(const mgi_emu_product *g) {
       m[l].b = right[l];
       arg[l] = &m[l];
     }
-    g->mma(arg);
+    x->mma(arg);
   }
 }
 /* The first n of the warp's products that have not been computed. */
@@ -1500,7 +1502,7 @@ MGI_EMU void mgi_emu_group_land(mgi_emu_warp *w, int n) {
 MGI_EMU void mgi_emu_do_group(void *const *arg) {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_warp *w = &s->warp[s->tid / 32];
-  const mgi_emu_issue *x = (const mgi_emu_issue *)arg[0];
+  const mgi_emu_right *x = &((const mgi_emu_issue *)arg[0])->right;
   if (s->threads % 128) mgi_emu_fault(1, "mg_group_mma: a block of %d threads is no whole number of warpgroups", s->threads);
   if (!w->fenced) mgi_emu_fault(1, "mg_group_mma without mg_group_fence");
   if ((x->b - mg_shared()) % 1024 / 128) mgi_emu_fault(1, "mg_group_mma: its operand starts at byte %lld, not in the first of eight lines", (long long)(x->b - mg_shared()));
@@ -1516,10 +1518,10 @@ MGI_EMU void mgi_emu_do_group(void *const *arg) {
     w->cap_product = cap;
   }
   mgi_emu_product *g = &w->product[w->n_product++];
-  g->b = x->b, g->n = x->n, g->along = x->along, g->panel = x->panel, g->add = x->add, g->mma = x->mma;
+  g->right = *x;
   for (int l = 0; l < 32; l++) {
     const mgi_emu_issue *y = (const mgi_emu_issue *)arg[l];
-    if (y->b != x->b || y->add != x->add) mgi_emu_fault(1, "mg_group_mma: lanes with different operands");
+    if (y->right.b != x->b || y->right.add != x->add) mgi_emu_fault(1, "mg_group_mma: lanes with different operands");
     g->c[l] = y->c;
     for (int k = 0; k < 4; k++) g->a[l][k] = y->a[k];
   }
@@ -1539,7 +1541,7 @@ MG_DEV void mg_group_fence() { mgi_emu_collect(&mgi_emu_at_group[1], 0); }
 MG_DEV void mg_group_commit() { mgi_emu_collect(&mgi_emu_at_group[2], 0); }
 template<int TILES> MG_DEV void mg_group_wait(mg_num (&)[TILES][4]) { mgi_emu_collect(&mgi_emu_at_group[3], 0); }
 template<class T, int N, bool ALONG, int PANEL> MG_DEV void mg_group_mma(mg_num (*c)[4], const uint32_t (&a)[4], const T *b, bool add) {
-  mgi_emu_issue x = {c, a, (const unsigned char *)b, N, ALONG, PANEL, add, mgi_emu_do_mma<T>};
+  mgi_emu_issue x = {c, a, {(const unsigned char *)b, N, ALONG, PANEL, add, mgi_emu_do_mma<T>}};
   mgi_emu_collect(&mgi_emu_at_group[0], &x);
 }
 
@@ -2637,8 +2639,10 @@ template<class OP, int ROWS, int PARTS> struct mg_row_parts {
     return v;
   }
 };
-/* The parts of WARPS warps that lie behind `out`, joined into it. */
-template<class OP, int ROWS, int WARPS, class OUT> MG_DEV void mgi_join_parts(const OUT &out, const mg_row_parts<OP, ROWS, WARPS> &parts) {
+/* What `red` has in WARPS warps, put behind `out`, then joined into it. */
+template<class OP, int ROWS, int WARPS, class RED, class OUT> MG_DEV void mgi_join_own(const RED &red, const OUT &out) {
+  const mg_row_parts<OP, ROWS, WARPS> parts((unsigned char *)(out.p + (ROWS + 3) / 4 * 4));
+  red.put(parts);
   mg_sync();
   MG_UNROLL
   for (int r0 = 0; r0 < ROWS; r0 += WARPS * 32)
@@ -2679,11 +2683,7 @@ template<class OP, int ROWS, int WARPS> struct mg_own_row_reduce {
       if (mg_lane() % 4 == 0 && r < ROWS) parts.p[r * WARPS + mg_warp()] = mg_narrow<mg_f32>(v);
     }
   }
-  template<class OUT> MG_DEV void finish(const OUT &out) {
-    const PARTS parts((unsigned char *)(out.p + (ROWS + 3) / 4 * 4));
-    put(parts);
-    mgi_join_parts(out, parts);
-  }
+  template<class OUT> MG_DEV void finish(const OUT &out) { mgi_join_own<OP, ROWS, WARPS>(*this, out); }
 };
 /* The same of the squares of a left operand: the diagonal of its product with itself, on tensor cores.  Of the fragments of
    16 rows, registers 0 and 2 are the right operand of the first 8 of them, 1 and 3 of the others. */
@@ -2721,11 +2721,7 @@ template<class T, int ROWS, int WARPS> struct mg_own_row_squares {
       if (mg_lane() % 4 == g / 2 && r < ROWS) parts.p[r * WARPS + mg_warp()] = mg_narrow<mg_f32>(g % 2 ? odd : even);
     }
   }
-  template<class OUT> MG_DEV void finish(const OUT &out) {
-    const PARTS parts((unsigned char *)(out.p + (ROWS + 3) / 4 * 4));
-    put(parts);
-    mgi_join_parts(out, parts);
-  }
+  template<class OUT> MG_DEV void finish(const OUT &out) { mgi_join_own<mg_by_sum, ROWS, WARPS>(*this, out); }
 };
 /* One value a column.  OUT is a tile of 1 x COLS; SCRATCH words of shared memory follow it. */
 template<class OP, int COLS, int THREADS> struct mg_col_reduce {

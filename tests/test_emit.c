@@ -558,6 +558,18 @@ static void test_warp_rings(void **state) {
          "    w = load W {x->1, i->0}\n    p = matmul(exp(x), w)\n  }\n  o = accum(p) {i->+}\n  store o {x->1}\n}\noutput O\n");
 }
 
+/* Every `barrier` of the kernel's text from `from` to `end` (NULL: its end) is needed; how many there are. */
+static int all_needed(const mg_graph *g, char *cu, char *from, const char *end, const char *barrier) {
+  int n = 0;
+  for (char *at = from; (at = strstr(at, barrier)) != NULL && (!end || at < end); at++, n++) {
+    mg_error e;
+    mg_check_report r;
+    memset(at, ' ', strlen(barrier));
+    if (mg_cuda_check(g, cu, NULL, &r, &e) != MG_NOT_FOUND) fail_msg("a barrier is not missed: %s\n%s", e.msg, cu);
+    memcpy(at, barrier, strlen(barrier));
+  }
+  return n;
+}
 /* Rows in registers: a row a block in one pass, and in several; rows and vectors; several rows a pass; what is no such kernel. */
 static void test_strips(void **state) {
   (void)state;
@@ -581,13 +593,7 @@ static void test_strips(void **state) {
     mg_graph *g = parse(text);
     char *cu = emit(g, NULL);
     if ((strstr(cu, "mg_strip<") != NULL) != cases_[k].strips) fail_msg("case %d: rows are%s in registers\n%s%s", (int)k, cases_[k].strips ? " not" : "", text, cu);
-    for (char *at = cu; cases_[k].strips && k < 2 && (at = strstr(at, "mg_sync();")) != NULL; at++) { /* every barrier is needed */
-      mg_error e;
-      mg_check_report r;
-      memset(at, ' ', 10);
-      if (mg_cuda_check(g, cu, NULL, &r, &e) != MG_NOT_FOUND) fail_msg("a barrier is not missed: %s\n%s", e.msg, cu);
-      memcpy(at, "mg_sync();", 10);
-    }
+    if (cases_[k].strips && k < 2) all_needed(g, cu, cu, NULL, "mg_sync();");
     mg_string_free(cu);
     mg_graph_free(g);
     passes(text);
@@ -617,13 +623,7 @@ static void test_chain_rings(void **state) {
     assert_non_null(end);
     const char *sync = strstr(from, "    mg_sync();"), *warp = strstr(from, "    mg_sync_warp();");
     if ((warp && warp < end && (!sync || sync > end)) != cases_[k].rings) fail_msg("case %d: warps have%s rings of their own\n%s%s", (int)k, cases_[k].rings ? " no" : "", text, cu);
-    for (char *at = from; k == 0 && (at = strstr(at, "mg_sync_warp();")) != NULL && at < end; at++) { /* it is needed */
-      mg_error e;
-      mg_check_report r;
-      memset(at, ' ', 15);
-      if (mg_cuda_check(g, cu, NULL, &r, &e) != MG_NOT_FOUND) fail_msg("a barrier of a warp is not missed: %s\n%s", e.msg, cu);
-      memcpy(at, "mg_sync_warp();", 15);
-    }
+    if (k == 0) all_needed(g, cu, from, end, "mg_sync_warp();");
     mg_string_free(cu);
     mg_graph_free(g);
     passes(text);
@@ -654,19 +654,10 @@ static void test_squares(void **state) {
     for (const char *at = cu; (at = strstr(at, "  mg_row_squares<")) != NULL; at++) squares++;
     if (squares != cases_[k].squares) fail_msg("case %d: %d sums of squares on tensor cores, expected %d\n%s%s", (int)k, squares, cases_[k].squares, text, cu);
     if (k < 2) { /* the loop has the barrier it begins with, and that one; neither can go */
-      int barriers = 0;
       char *loop = strstr(strstr(cu, "MG_KERNEL("), "// for i="), *end = loop ? strstr(loop, "// o = ") : NULL;
       if (!end && loop) end = strstr(loop, "accum(");
       assert_non_null(end);
-      for (char *at = loop; (at = strstr(at, "    mg_sync();")) != NULL && at < end; at++) {
-        mg_error e;
-        mg_check_report r;
-        memset(at, ' ', 14);
-        if (mg_cuda_check(g, cu, NULL, &r, &e) != MG_NOT_FOUND) fail_msg("case %d: a barrier is not missed: %s\n%s", (int)k, e.msg, cu);
-        memcpy(at, "    mg_sync();", 14);
-        barriers++;
-      }
-      assert_int_equal(barriers, 2);
+      assert_int_equal(all_needed(g, cu, loop, end, "    mg_sync();"), 2);
     }
     mg_string_free(cu);
     mg_graph_free(g);

@@ -245,7 +245,7 @@ static const plant in_templates[] = {
     {SHUFFLE, 'x', "struct mg_own_row_reduce {", "mg_shfl_xor(v, [2])", "1", 0},
     {LANE, 'x', "struct mg_own_row_reduce {", "[r * WARPS + mg_warp()]", "r * WARPS", 0},
     {LANE, 'x', "struct mg_own_row_reduce {", "mg_lane() % 4 == 0 && r < ROWS", "r < ROWS", 0},
-    {BARRIER, 's', "MG_DEV void mgi_join_parts", "mg_sync();", "", 0},
+    {BARRIER, 's', "MG_DEV void mgi_join_own", "mg_sync();", "", 0},
     {RESET, 's', "struct mg_own_row_squares {", "c\\[h\\]\\[k\\] = mg_zero();", "", 0},
     {INDEX, 'x', "struct mg_own_row_squares {", "(a, m * 16, [s * 16]);", "0", 0},
     {INDEX, 'x', "struct mg_own_row_squares {", "(a, [m * 16], s * 16);", "0", 0},
