@@ -3795,141 +3795,162 @@ void mg_reduced_free(mg_reduced *r) {
   memset(r, 0, sizeof *r);
 }
 
-mg_status mg_cuda_reduce(const mg_graph *ugraph, mg_reduced *out, mg_error *e) {
-  enum { LIBRARY_GRANULE = 256 }; /* tiles of kernel-level operators divide it */
-  memset(out, 0, sizeof *out);
+enum { MGI_RED_GRANULE = 256, MGI_RED_PER = MG_MAX_AXES + 1 }; /* tiles of kernel-level operators divide the granule; nodes of a kernel's axes */
+/* Nodes: axes of kernels, then one for every class where library operators need a granule, then the classes. */
+typedef struct mgi_red {
   mg_classes c;
-  mg_status s = mg_classes_of(ugraph, &c, e);
+  mgi_red_node *node;
+  mgi_red_edge *edge;
+  int *queue;                /* the component: nodes that have been reached */
+  int n_edges, most, n_axes, n_nodes, first_class;
+} mgi_red;
+
+/* A library operator: its classes shrink by whole granules. */
+MGI_FN void mgi_red_library(mgi_red *R, const mg_graph *g, const mg_op_node *op) {
+  for (int t = 0; t < op->n_in + op->n_out; t++) {
+    mg_tensor x = t < op->n_in ? op->in[t] : op->out[t - op->n_in];
+    for (int d = 0; d < mg_tensor_of(g, x)->shape.rank; d++) {
+      const int cls = R->c.of[x.id * MG_MAX_RANK + (uint32_t)d];
+      if (cls < 0 || R->node[R->n_axes + cls].size || R->n_edges == R->most) continue;
+      mgi_red_node *n = &R->node[R->n_axes + cls];
+      n->size = R->c.extent[cls] / MGI_RED_GRANULE;
+      n->least = 1;
+      if (!n->size) R->node[R->first_class + cls].fixed = n->size = 1;
+      mgi_red_edge x2 = {cls, R->n_axes + cls, MGI_RED_GRANULE};
+      R->edge[R->n_edges++] = x2;
+    }
+  }
+}
+/* The axes of graph-defined operator o, kernel k: their counts and what they cut. */
+MGI_FN void mgi_red_kernel(mgi_red *R, const mg_graph *g, const mg_op_node *op, int k) {
+  const mg_graph *sub = op->sub;
+  const int64_t stages = mg_plan_int(sub, "stages", 4);
+  int stores = 0;
+  for (uint32_t a = 1; a < sub->n_axes; a++) {
+    mgi_red_node *x = &R->node[k * MGI_RED_PER + (int)a];
+    x->size = sub->axes[a].extent;
+    x->least = a <= 3 ? 2 : (stages > 0 && stages < 64 ? stages : 4) + 2;
+    x->step = a <= 3 ? 1 : mg_plan_get(sub, "stages") && stages > 0 && stages < 64 ? stages : 12; /* the last iteration's stage stays the same */
+    if (x->size <= x->least) x->fixed = 1;
+  }
+  for (uint32_t l = 1; l < sub->n_ops; l++) {
+    const mg_op_node *in = &sub->ops[l];
+    if (in->code == MG_OP_LOAD) mgi_red_map(sub, k, &in->map, in->in[0].id, &R->c, &mg_tensor_of(g, in->in[0])->shape, R->node, R->edge, &R->n_edges, R->most);
+    if (in->code == MG_OP_STORE && stores < op->n_out) {
+      mg_tensor to = op->out[stores++];
+      mgi_red_map(sub, k, &in->map, to.id, &R->c, &mg_tensor_of(g, to)->shape, R->node, R->edge, &R->n_edges, R->most);
+    }
+    if (in->code == MG_OP_ACCUM)
+      for (uint32_t a = 1; a < sub->n_axes; a++) /* a concatenation's width is a tile: its count is part of the text */
+        if (in->map.to[a] >= 0) R->node[k * MGI_RED_PER + (int)a].fixed = 1;
+  }
+}
+/* The component of class node `root`, its nodes' num the least integers in the ratios that its edges ask for; how many nodes
+   it has.  *most: the largest factor of these that leaves every axis its least count; 0 if a size has to stay. */
+MGI_FN int mgi_red_component(mgi_red *R, int root, int64_t *most) {
+  mgi_red_node *node = R->node;
+  int *queue = R->queue, head = 0, tail = 0, fixed = 0, cut = 0;
+  int64_t scale = 1;
+  queue[tail++] = root;
+  node[root].seen = 1;
+  node[root].num = node[root].den = 1;
+  while (head < tail) {
+    const int at = queue[head++];
+    fixed |= node[at].fixed;
+    for (int k = 0; k < R->n_edges; k++) {
+      const int cls = R->first_class + R->edge[k].cls, ax = R->edge[k].axis;
+      if (cls != at && ax != at) continue;
+      const int to = cls == at ? ax : cls;
+      int64_t num = node[at].num, den = node[at].den, chunk = R->edge[k].chunk;
+      int64_t *const more = to == ax ? &den : &num, *const less = to == ax ? &num : &den, f = mgi_cd_gcd(*less, chunk);
+      *less /= f;
+      chunk /= f;
+      if (*more > (INT64_C(1) << 31) / chunk) fixed = 1;
+      else *more *= chunk;
+      if (!node[to].seen) {
+        node[to].seen = 1;
+        node[to].num = num;
+        node[to].den = den;
+        queue[tail++] = to;
+      } else if (node[to].num != num || node[to].den != den) fixed = 1; /* no ratio fits all: the sizes stay */
+    }
+  }
+  for (int k = 0; k < tail && !fixed; k++) {
+    const int64_t f = node[queue[k]].den / mgi_cd_gcd(node[queue[k]].den, scale);
+    if (scale > (INT64_C(1) << 31) / f) fixed = 1;
+    else scale *= f;
+  }
+  *most = INT64_MAX;
+  for (int k = 0; k < tail && !fixed; k++) {
+    mgi_red_node *x = &node[queue[k]];
+    x->num = x->num > INT64_MAX / scale ? INT64_MAX : x->num * scale / x->den;
+    if (queue[k] >= R->first_class) continue;
+    cut = 1;
+    if ((x->size - x->least) / x->num < *most) *most = (x->size - x->least) / x->num;
+  }
+  if (fixed || !cut) *most = 0;
+  return tail;
+}
+/* 1 if the component's sizes may shrink by `take` times its numbers: no chunk changes, 16-byte rows stay so, and others stay others. */
+MGI_FN int mgi_red_holds(const mgi_red *R, int n, int64_t take) {
+  for (int k = 0; k < R->n_edges; k++) {
+    const mgi_red_edge *x = &R->edge[k];
+    const mgi_red_node *cls = &R->node[R->first_class + x->cls], *ax = &R->node[x->axis];
+    int within = 0;
+    if (!ax->seen || cls->num == 0 || x->axis >= R->n_axes) continue;
+    for (int j = 0; j < n; j++) within |= R->queue[j] == x->axis;
+    if (!within) continue;
+    const int64_t extent = R->c.extent[x->cls] - take * cls->num;
+    if (extent < 1 || mgi_cd_ceil(extent, ax->size - take * ax->num) != x->chunk) return 0;
+  }
+  for (int k = 0; k < n; k++) {
+    const int at = R->queue[k];
+    if (take * R->node[at].num % (at >= R->first_class ? 8 : at < R->n_axes ? R->node[at].step : 1)) return 0;
+  }
+  return 1;
+}
+mg_status mg_cuda_reduce(const mg_graph *ugraph, mg_reduced *out, mg_error *e) {
+  mgi_red R;
+  memset(out, 0, sizeof *out);
+  memset(&R, 0, sizeof R);
+  mg_status s = mg_classes_of(ugraph, &R.c, e);
   if (s != MG_OK) return s;
-  int kernels = mgi_cd_number(ugraph, ugraph->n_ops), per = MG_MAX_AXES + 1, n_edges = 0, most = 64;
+  const int kernels = mgi_cd_number(ugraph, ugraph->n_ops);
+  R.most = 64;
   for (uint32_t o = 1; o < ugraph->n_ops; o++)
-    most += (ugraph->ops[o].code == MG_OP_GRAPH ? (int)ugraph->ops[o].sub->n_ops : MG_MAX_IN + MG_MAX_OUT) * MG_MAX_RANK * 2;
-  /* Nodes: axes of kernels, then one for every class where library operators need a granule, then the classes. */
-  int n_axes = kernels * per, n_nodes = n_axes + 2 * (int)c.n, first_class = n_axes + (int)c.n;
-  mgi_red_node *node = (mgi_red_node *)calloc((size_t)n_nodes + 1, sizeof *node);
-  mgi_red_edge *edge = (mgi_red_edge *)calloc((size_t)most, sizeof *edge);
-  out->extent = (int64_t *)calloc(c.n + 1u, sizeof *out->extent);
-  out->counts = (int64_t *)calloc((size_t)n_axes + 1, sizeof *out->counts);
-  out->n_classes = c.n;
+    R.most += (ugraph->ops[o].code == MG_OP_GRAPH ? (int)ugraph->ops[o].sub->n_ops : MG_MAX_IN + MG_MAX_OUT) * MG_MAX_RANK * 2;
+  R.n_axes = kernels * MGI_RED_PER, R.n_nodes = R.n_axes + 2 * (int)R.c.n, R.first_class = R.n_axes + (int)R.c.n;
+  R.node = (mgi_red_node *)calloc((size_t)R.n_nodes + 1, sizeof *R.node);
+  R.edge = (mgi_red_edge *)calloc((size_t)R.most, sizeof *R.edge);
+  R.queue = (int *)calloc((size_t)R.n_nodes + 1, sizeof *R.queue);
+  out->extent = (int64_t *)calloc(R.c.n + 1u, sizeof *out->extent);
+  out->counts = (int64_t *)calloc((size_t)R.n_axes + 1, sizeof *out->counts);
+  out->n_classes = R.c.n;
   out->n_kernels = (uint32_t)kernels;
-  int *queue = (int *)calloc((size_t)n_nodes + 1, sizeof *queue);
-  if (!node || !edge || !queue || !out->extent || !out->counts) {
-    s = mg_fail(e, MG_NO_MEMORY, "mg_cuda_reduce", "no memory for %d classes", (int)c.n);
+  if (!R.node || !R.edge || !R.queue || !out->extent || !out->counts) {
+    s = mg_fail(e, MG_NO_MEMORY, "mg_cuda_reduce", "no memory for %d classes", (int)R.c.n);
     goto done;
   }
-  for (uint32_t k = 0; k < c.n; k++) {
-    node[first_class + (int)k].size = out->extent[k] = c.extent[k];
-    node[first_class + (int)k].fixed = c.fixed[k];
+  for (uint32_t k = 0; k < R.c.n; k++) {
+    R.node[R.first_class + (int)k].size = out->extent[k] = R.c.extent[k];
+    R.node[R.first_class + (int)k].fixed = R.c.fixed[k];
   }
   for (uint32_t o = 1; o < ugraph->n_ops; o++) {
     const mg_op_node *op = &ugraph->ops[o];
-    if (op->code != MG_OP_GRAPH) { /* a library operator: its classes shrink by whole granules */
-      for (int t = 0; t < op->n_in + op->n_out; t++) {
-        mg_tensor x = t < op->n_in ? op->in[t] : op->out[t - op->n_in];
-        for (int d = 0; d < mg_tensor_of(ugraph, x)->shape.rank; d++) {
-          int cls = c.of[x.id * MG_MAX_RANK + (uint32_t)d];
-          if (cls < 0 || node[n_axes + cls].size || n_edges == most) continue;
-          node[n_axes + cls].size = c.extent[cls] / LIBRARY_GRANULE;
-          node[n_axes + cls].least = 1;
-          if (!node[n_axes + cls].size) node[first_class + cls].fixed = node[n_axes + cls].size = 1;
-          mgi_red_edge x2 = {cls, n_axes + cls, LIBRARY_GRANULE};
-          edge[n_edges++] = x2;
-        }
-      }
-      continue;
-    }
-    const mg_graph *sub = op->sub;
-    int k = mgi_cd_number(ugraph, o), stores = 0;
-    int64_t stages = mg_plan_int(sub, "stages", 4);
-    for (uint32_t a = 1; a < sub->n_axes; a++) {
-      mgi_red_node *x = &node[k * per + (int)a];
-      x->size = out->counts[k * per + (int)a] = sub->axes[a].extent;
-      x->least = a <= 3 ? 2 : (stages > 0 && stages < 64 ? stages : 4) + 2;
-      x->step = a <= 3 ? 1 : mg_plan_get(sub, "stages") && stages > 0 && stages < 64 ? stages : 12; /* the last iteration's stage stays the same */
-      if (x->size <= x->least) x->fixed = 1;
-    }
-    for (uint32_t l = 1; l < sub->n_ops; l++) {
-      const mg_op_node *in = &sub->ops[l];
-      if (in->code == MG_OP_LOAD) mgi_red_map(sub, k, &in->map, in->in[0].id, &c, &mg_tensor_of(ugraph, in->in[0])->shape, node, edge, &n_edges, most);
-      if (in->code == MG_OP_STORE && stores < op->n_out) {
-        mg_tensor to = op->out[stores++];
-        mgi_red_map(sub, k, &in->map, to.id, &c, &mg_tensor_of(ugraph, to)->shape, node, edge, &n_edges, most);
-      }
-      if (in->code == MG_OP_ACCUM)
-        for (uint32_t a = 1; a < sub->n_axes; a++) /* a concatenation's width is a tile: its count is part of the text */
-          if (in->map.to[a] >= 0) node[k * per + (int)a].fixed = 1;
-    }
+    if (op->code == MG_OP_GRAPH) mgi_red_kernel(&R, ugraph, op, mgi_cd_number(ugraph, o));
+    else mgi_red_library(&R, ugraph, op);
   }
-  for (int root = first_class; root < n_nodes; root++) {
-    if (node[root].seen || c.extent[root - first_class] <= 1) continue;
-    int head = 0, tail = 0, fixed = 0, cut = 0;
-    int64_t scale = 1, most_s = INT64_MAX;
-    queue[tail++] = root;
-    node[root].seen = 1;
-    node[root].num = node[root].den = 1;
-    while (head < tail) {
-      int at = queue[head++];
-      fixed |= node[at].fixed;
-      for (int k = 0; k < n_edges; k++) {
-        int cls = first_class + edge[k].cls, ax = edge[k].axis;
-        if (cls != at && ax != at) continue;
-        int to = cls == at ? ax : cls;
-        int64_t num = node[at].num, den = node[at].den, chunk = edge[k].chunk, f;
-        if (to == ax) {
-          f = mgi_cd_gcd(num, chunk);
-          num /= f;
-          chunk /= f;
-          if (den > (INT64_C(1) << 31) / chunk) fixed = 1;
-          else den *= chunk;
-        } else {
-          f = mgi_cd_gcd(den, chunk);
-          den /= f;
-          chunk /= f;
-          if (num > (INT64_C(1) << 31) / chunk) fixed = 1;
-          else num *= chunk;
-        }
-        if (!node[to].seen) {
-          node[to].seen = 1;
-          node[to].num = num;
-          node[to].den = den;
-          queue[tail++] = to;
-        } else if (node[to].num != num || node[to].den != den) fixed = 1; /* no ratio fits all: the sizes stay */
-      }
-    }
-    for (int k = 0; k < tail && !fixed; k++) { /* the least integers in these ratios */
-      int64_t f = node[queue[k]].den / mgi_cd_gcd(node[queue[k]].den, scale);
-      if (scale > (INT64_C(1) << 31) / f) fixed = 1;
-      else scale *= f;
-    }
-    for (int k = 0; k < tail && !fixed; k++) {
-      mgi_red_node *x = &node[queue[k]];
-      x->num = x->num > INT64_MAX / scale ? INT64_MAX : x->num * scale / x->den;
-      if (queue[k] >= first_class) continue;
-      int64_t room = (x->size - x->least) / x->num;
-      cut = 1;
-      if (room < most_s) most_s = room;
-    }
-    if (fixed || !cut) continue;
-    for (int64_t take = most_s; take > 0; take--) { /* the first try holds unless trailing chunks are empty */
-      int ok = 1;
-      for (int k = 0; k < n_edges && ok; k++) {
-        if (!node[edge[k].axis].seen || node[first_class + edge[k].cls].num == 0) continue;
-        int in_component = 0;
-        for (int j = 0; j < tail; j++) in_component |= queue[j] == edge[k].axis;
-        if (!in_component || edge[k].axis >= n_axes) continue;
-        int64_t extent = c.extent[edge[k].cls] - take * node[first_class + edge[k].cls].num, count = node[edge[k].axis].size - take * node[edge[k].axis].num;
-        ok = extent >= 1 && mgi_cd_ceil(extent, count) == edge[k].chunk;
-      }
-      for (int k = 0; k < tail && ok; k++) /* 16-byte rows stay so, and others stay others */
-        ok = take * node[queue[k]].num % (queue[k] >= first_class ? 8 : queue[k] < n_axes ? node[queue[k]].step : 1) == 0;
-      if (!ok) continue;
-      for (int k = 0; k < tail; k++) {
-        int x = queue[k];
-        if (x >= first_class) out->extent[x - first_class] = c.extent[x - first_class] - take * node[x].num;
-        else if (x < n_axes) out->counts[x] = node[x].size - take * node[x].num;
-      }
+  for (int k = 0; k < R.n_axes; k++) out->counts[k] = R.node[k].size;
+  for (int root = R.first_class; root < R.n_nodes; root++) {
+    int64_t take;
+    if (R.node[root].seen || R.c.extent[root - R.first_class] <= 1) continue;
+    const int n = mgi_red_component(&R, root, &take);
+    while (take > 0 && !mgi_red_holds(&R, n, take)) take--; /* the first try holds unless trailing chunks are empty */
+    for (int k = 0; k < n && take > 0; k++) {
+      const int x = R.queue[k];
+      if (x >= R.first_class) out->extent[x - R.first_class] -= take * R.node[x].num;
+      else if (x < R.n_axes) out->counts[x] -= take * R.node[x].num;
       out->changed = 1;
-      break;
     }
   }
   s = mg_resize(ugraph, out->extent, out->counts, &out->graph, e);
@@ -3937,15 +3958,15 @@ mg_status mg_cuda_reduce(const mg_graph *ugraph, mg_reduced *out, mg_error *e) {
     if (s == MG_OK) mg_graph_free(out->graph);
     out->graph = NULL;
     out->changed = 0;
-    memcpy(out->extent, c.extent, c.n * sizeof *out->extent);
-    for (int k = 0; k < n_axes; k++) out->counts[k] = node[k].size;
+    memcpy(out->extent, R.c.extent, R.c.n * sizeof *out->extent);
+    for (int k = 0; k < R.n_axes; k++) out->counts[k] = R.node[k].size;
     s = mg_resize(ugraph, out->extent, out->counts, &out->graph, e);
   }
 done:
-  free(node);
-  free(edge);
-  free(queue);
-  mg_classes_free(&c);
+  free(R.node);
+  free(R.edge);
+  free(R.queue);
+  mg_classes_free(&R.c);
   if (s != MG_OK) {
     out->graph = NULL;
     mg_reduced_free(out);
@@ -8722,10 +8743,11 @@ MGI_FN void mgi_cu_count_sites(mgi_cu_kernel *K, uint32_t t, int weight, int sto
     for (int k = 0; k < o->n_in; k++) mgi_cu_count_sites(K, o->in[k].id, weight, store);
 }
 
-/* What does not depend on the layout: extents, who feeds whom, warps. */
-MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
+/* Extents of all tensors, whose extents they have, and what is inlined; *big gets those of the largest product: rows, columns, contraction.  0 if
+   there is what the emitter cannot compute. */
+MGI_FN int mgi_cu_extents(mgi_cu_kernel *K, int big[3]) {
   const mg_graph *b = K->b;
-  int M = 0, N = 0, depth = 0;
+  big[0] = big[1] = big[2] = 0;
   for (uint32_t a = 1; a <= 3; a++)
     if (b->axes[a].extent > (a == 1 ? 0x7FFFFFFF : 65535))
       mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "%lld blocks along %s: a grid has at most %d there", (long long)b->axes[a].extent, b->axes[a].name, a == 1 ? 0x7FFFFFFF : 65535);
@@ -8734,7 +8756,7 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
     const mg_op_info *row = mg_op_row(o->code);
     if (o->code == MG_OP_GRAPH) {
       mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "thread graphs are not emitted");
-      return;
+      return 0;
     }
     if (o->code == MG_OP_STORE) continue;
     uint32_t t = o->out[0].id;
@@ -8746,12 +8768,12 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
       if (d < rank - 2 && i->shape.dim[d] != 1) {
         mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mgi_cu_op_name(b, o), "'%.60s' has %lld elements a block along dimension %d of %d: only the last two may have more than 1", mgi_cu_tname(b, t),
                       (long long)i->shape.dim[d], d, rank);
-        return;
+        return 0;
       }
     }
     if (mg_shape_elements(&i->shape) < 0 || mg_shape_elements(&i->shape) > 1 << 28) {
       mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mgi_cu_op_name(b, o), "'%.60s' has more than 2^28 elements a block", mgi_cu_tname(b, t));
-      return;
+      return 0;
     }
     v->cols = rank > 0 ? (int)i->shape.dim[rank - 1] : 1;
     v->rows = rank > 1 ? (int)i->shape.dim[rank - 2] : 1;
@@ -8770,13 +8792,13 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
       const mgi_cu_val_info *right = &K->v[o->in[o->code == MG_OP_MATMUL ? 1 : 2].id];
       if (b->tensors[o->in[0].id].shape.rank < 2 || b->tensors[o->in[1].id].shape.rank < 2) {
         mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "matmul", "operands of rank 1");
-        return;
+        return 0;
       }
       v->rr = x->rr;
       v->cr = right->cr;
-      if (v->rows > M) M = v->rows;
-      if (v->cols > N) N = v->cols;
-      if (x->cols > depth) depth = x->cols;
+      if (v->rows > big[0]) big[0] = v->rows;
+      if (v->cols > big[1]) big[1] = v->cols;
+      if (x->cols > big[2]) big[2] = x->cols;
     } else if (mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX)) {
       reduced = mgi_cu_reduced(K, o);
       v->rr = x->rr;
@@ -8807,12 +8829,15 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
       }
     } else {
       mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, mgi_cu_op_name(b, o), "the operator neither moves elements nor is one that the emitter computes");
-      return;
+      return 0;
     }
   }
-  mgi_cu_merge_analyse(K);
-  /* Accumulators that a matmul or a reduction fills directly: it has no other reader. */
-  for (uint32_t t = 1; t < b->n_tensors; t++) {
+  return 1;
+}
+/* Accumulators that a product or a reduction fills directly, loads that products take as they are, and who evaluates what. */
+MGI_FN void mgi_cu_uses(mgi_cu_kernel *K) {
+  const mg_graph *b = K->b;
+  for (uint32_t t = 1; t < b->n_tensors; t++) { /* it has no other reader */
     const mg_op_node *p = mgi_cu_producer(K, t);
     int uses = 0;
     uint32_t by = 0;
@@ -8840,11 +8865,14 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
     } else if (o->code == MG_OP_STORE) mgi_cu_count_sites(K, o->in[0].id, 1, 1);
     else if (mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX) || (o->code == MG_OP_ACCUM && mgi_cu_lifts(K, o))) mgi_cu_count_sites(K, o->in[0].id, 1, 0);
   }
-  /* Warps: few rows leave the contraction to split. */
-  int warps = b->threads / 32;
+}
+/* How the warps share the largest product, and what is chained then; few rows leave the contraction to split.  0 if the plan's do not fit. */
+MGI_FN int mgi_cu_warps(mgi_cu_kernel *K, const int big[3]) {
+  const mg_graph *b = K->b;
+  const int warps = b->threads / 32, M = big[0], N = big[1], depth = big[2];
   if (b->threads < 32 || b->threads > 1024 || b->threads % 32) {
     mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "threads=%d: want a multiple of 32 between 32 and 1024", b->threads);
-    return;
+    return 0;
   }
   K->threads = b->threads;
   K->wm = K->wn = K->wk = 1;
@@ -8857,7 +8885,7 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
     int64_t m = mg_plan_int(b, "warps_m", 1), n = mg_plan_int(b, "warps_n", 1), k = mg_plan_int(b, "warps_k", 1);
     if (m < 1 || n < 1 || k < 1 || m > 32 || n > 32 || k > 32 || m * n * k != warps) {
       mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's warps %lld x %lld x %lld are not the %d warps of threads=%d", (long long)m, (long long)n, (long long)k, warps, b->threads);
-      return;
+      return 0;
     }
     K->wm = (int)m;
     K->wn = (int)n;
@@ -8875,6 +8903,15 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
     if (!found) K->wn = wn, K->wk = wk;
   }
   if (given) mgi_cu_chain_analyse(K);
+  return 1;
+}
+/* What does not depend on the layout. */
+MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
+  int big[3];
+  if (!mgi_cu_extents(K, big)) return;
+  mgi_cu_merge_analyse(K);
+  mgi_cu_uses(K);
+  if (!mgi_cu_warps(K, big)) return;
   mgi_cu_group_analyse(K);
   mgi_cu_own_analyse(K);
   mgi_cu_split_analyse(K);
