@@ -4436,26 +4436,32 @@ MGI_FN void mgi_sample_fill(const mgi_check_task *t, const mgi_tensors *x, uint3
     mgi_cd_put(x->in[k], o->dtype, mgi_cd_place(&o->shape, stride, i), bits);
   }
 }
-MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
-  const mg_graph *g = t->g;
-  const mg_op_node *last = &g->ops[g->n_ops - 1];
-  const mg_graph *sub = last->sub;
+/* A check of sampled places of the last kernel's grid at full size. */
+typedef struct mgi_sampler {
+  const mgi_check_task *t;
+  const mg_graph *g, *sub;   /* sub: that kernel's */
   mgi_check_entry n;
   mgi_tensors x;
   mgi_emulator m;
   mgi_sample sample[16];
-  char name[300];
-  unsigned merged = 0, stored = 0;
-  int n_samples = 0, most = t->samples > 16 ? 16 : t->samples, outs = 0, of[MG_MAX_OUT]; /* the store's number of each output; -1: made before */
+  int n_samples, before;     /* 1: there are kernels before it, which run whole */
+  unsigned merged;           /* axes over which accumulators merge, as bits */
+  int of[MG_MAX_OUT];        /* the number of each output's store; -1: made before */
+  double work, spent;        /* operations of the kernels before; so far */
+  unsigned char *space, *aligned;
+  size_t space_bytes, unit;  /* unit: bytes of a value */
+  double sums[MG_MAX_OUT][2];
+  char noted[MG_MAX_OUT][sizeof((mgi_check_record *)0)->difference]; /* the first of an output's places with few elements that is off by itself */
+} mgi_sampler;
+
+/* Draws the places, none twice; 0 if what one stores is no box. */
+MGI_FN int mgi_sample_places(mgi_sampler *S, mgi_check_record *r) {
+  const mg_graph *g = S->g, *sub = S->sub;
+  const mg_op_node *last = &g->ops[g->n_ops - 1];
+  int most = S->t->samples > 16 ? 16 : S->t->samples, outs = 0;
+  unsigned stored = 0;
   uint32_t store[MG_MAX_OUT];
-  double bytes = 0, work = 0, spent = 0, sums[MG_MAX_OUT][2];
-  char noted[MG_MAX_OUT][sizeof r->difference]; /* the first of an output's places with few elements that is off by itself */
-  memset(&x, 0, sizeof x), memset(sums, 0, sizeof sums), memset(noted, 0, sizeof noted);
-  r->status = MG_OK;
-  if (last->code != MG_OP_GRAPH) {
-    snprintf(r->unsampled, sizeof r->unsampled, "its last kernel is that of a whole operator");
-    return;
-  }
+  uint64_t state = S->t->seed;
   for (uint32_t k = 1; k < sub->n_ops; k++) {
     const mg_op_node *o = &sub->ops[k];
     if (o->code == MG_OP_STORE && outs < MG_MAX_OUT) {
@@ -4464,168 +4470,203 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
         if (o->map.to[a] >= 0) stored |= 1u << a;
     }
     for (uint32_t a = 1; a <= 3; a++)
-      if (o->code == MG_OP_ACCUM && o->map.to[a] != MG_MAP_NONE && sub->axes[a].extent > 1) merged |= 1u << a;
+      if (o->code == MG_OP_ACCUM && o->map.to[a] != MG_MAP_NONE && sub->axes[a].extent > 1) S->merged |= 1u << a;
   }
   for (uint32_t k = 0; k < g->n_out; k++) {
-    of[k] = -1;
+    S->of[k] = -1;
     for (int j = 0; j < outs; j++)
-      if (last->out[j].id == g->out[k].id) of[k] = j;
+      if (last->out[j].id == g->out[k].id) S->of[k] = j;
   }
-  uint64_t state = t->seed;
-  for (int tries = 0; n_samples < most && tries < 8 * most; tries++) { /* places, none twice */
-    mgi_sample *s = &sample[n_samples];
+  for (int tries = 0; S->n_samples < most && tries < 8 * most; tries++) {
+    mgi_sample *s = &S->sample[S->n_samples];
     int again = 0;
     memset(s, 0, sizeof *s);
     for (uint32_t a = 1; a <= 3; a++) {
       const int64_t extent = sub->axes[a].extent, any = (int64_t)(mgi_cd_random(&state) % (uint64_t)(extent > 0 ? extent : 1));
-      if (extent > 1 && !(merged >> a & 1) && (stored >> a & 1)) s->at[a] = tries == 0 ? 0 : tries == 1 ? extent - 1 : tries == 2 ? (a == 1 ? extent - 1 : 0) : tries == 3 ? (a == 1 ? 0 : extent - 1) : any;
+      if (extent > 1 && !(S->merged >> a & 1) && (stored >> a & 1)) s->at[a] = tries == 0 ? 0 : tries == 1 ? extent - 1 : tries == 2 ? (a == 1 ? extent - 1 : 0) : tries == 3 ? (a == 1 ? 0 : extent - 1) : any;
     }
-    for (int k = 0; k < n_samples; k++) again |= !memcmp(s->at, sample[k].at, sizeof s->at);
+    for (int k = 0; k < S->n_samples; k++) again |= !memcmp(s->at, S->sample[k].at, sizeof s->at);
     for (uint32_t k = 0; k < g->n_out; k++) {
       const mg_shape *shape = &mg_tensor_of(g, g->out[k])->shape;
-      if (of[k] < 0) continue;
-      if (!mgi_sample_box(sub, &sub->ops[store[of[k]]], shape, s->at, merged, &s->want[k])) {
+      if (S->of[k] < 0) continue;
+      if (!mgi_sample_box(sub, &sub->ops[store[S->of[k]]], shape, s->at, S->merged, &s->want[k])) {
         snprintf(r->unsampled, sizeof r->unsampled, "a dimension of %.60s is cut over merged and other axes", mg_tensor_of(g, g->out[k])->name);
-        return;
+        return 0;
       }
     }
-    n_samples += !again;
-    for (uint32_t k = 0; k < g->n_out && !tries && !t->F; k++) { /* what is judged by all places takes more of them */
+    S->n_samples += !again;
+    for (uint32_t k = 0; k < g->n_out && !tries && !S->t->F; k++) { /* what is judged by all places takes more of them */
       const mg_shape *shape = &mg_tensor_of(g, g->out[k])->shape;
       const int64_t elements = mg_box_elements(&s->want[k], shape->rank);
-      if (of[k] >= 0 && elements < MGI_SAMPLE_FEW && elements < mg_shape_elements(shape)) most = 16;
+      if (S->of[k] >= 0 && elements < MGI_SAMPLE_FEW && elements < mg_shape_elements(shape)) most = 16;
     }
   }
+  return 1;
+}
+/* 0 if the tensors are too large, or the kernels before the last too much work. */
+MGI_FN int mgi_sample_affordable(mgi_sampler *S, mgi_check_record *r) {
+  const mg_graph *g = S->g;
+  double bytes = 0;
+  mg_box all[MG_MAX_OUT];
+  mg_part part;
   for (uint32_t k = 0; k < g->n_in + g->n_out; k++) {
     const mg_tensor_info *o = mg_tensor_of(g, k < g->n_in ? g->in[k] : g->out[k - g->n_in]);
     bytes += (double)mg_shape_elements(&o->shape) * mg_dtype_bytes(o->dtype);
   }
   if (bytes > MGI_SAMPLE_MIB * 1048576.0) {
     snprintf(r->unsampled, sizeof r->unsampled, "its tensors are %.0f MiB, the limit is %d", bytes / 1048576, (int)MGI_SAMPLE_MIB);
-    return;
+    return 0;
   }
-  const int before = g->n_ops > 2; /* kernels that run whole */
-  if (before) {
-    mg_box all[MG_MAX_OUT];
-    mg_part part;
-    for (uint32_t k = 0; k < g->n_out; k++) {
-      const mg_shape *shape = &mg_tensor_of(g, g->out[k])->shape;
-      memset(&all[k], 0, sizeof all[k]);
-      for (int d = 0; d < shape->rank; d++) all[k].hi[d] = shape->dim[d];
-    }
-    r->status = mg_part_of(g, all, &part, &r->error);
-    if (r->status != MG_OK) return;
-    work = part.work;
-    mg_part_free(&part);
-    if (work > MGI_SAMPLE_WORK) {
-      snprintf(r->unsampled, sizeof r->unsampled, "the kernels before the last would have to run whole: %.2g operations, the limit is %.2g", work, (double)MGI_SAMPLE_WORK);
-      return;
-    }
+  if (!S->before) return 1;
+  for (uint32_t k = 0; k < g->n_out; k++) {
+    const mg_shape *shape = &mg_tensor_of(g, g->out[k])->shape;
+    memset(&all[k], 0, sizeof all[k]);
+    for (int d = 0; d < shape->rank; d++) all[k].hi[d] = shape->dim[d];
   }
-  if (!mgi_check_open(t, &n, r)) return;
+  r->status = mg_part_of(g, all, &part, &r->error);
+  if (r->status != MG_OK) return 0;
+  S->work = part.work;
+  mg_part_free(&part);
+  if (S->work > MGI_SAMPLE_WORK) snprintf(r->unsampled, sizeof r->unsampled, "the kernels before the last would have to run whole: %.2g operations, the limit is %.2g", S->work, (double)MGI_SAMPLE_WORK);
+  return S->work <= MGI_SAMPLE_WORK;
+}
+/* Memory for whole tensors and the workspace, which the emulator watches. */
+MGI_FN void mgi_sample_open(mgi_sampler *S, mgi_check_record *r) {
+  const mg_graph *g = S->g;
+  mgi_tensors *x = &S->x;
   for (uint32_t k = 0; k < g->n_in + g->n_out; k++) { /* pages that are not touched cost nothing */
     const int out = k >= g->n_in, j = (int)(out ? k - g->n_in : k);
     const mg_tensor_info *o = mg_tensor_of(g, out ? g->out[j] : g->in[j]);
     const size_t size = (size_t)mg_shape_elements(&o->shape) * (size_t)mg_dtype_bytes(o->dtype);
     void *p = calloc(size + 16, 1);
-    if (out) x.out[j] = p, x.out_bytes[j] = size;
-    else x.in[j] = p, x.in_bytes[j] = size;
+    if (out) x->out[j] = p, x->out_bytes[j] = size;
+    else x->in[j] = p, x->in_bytes[j] = size;
     if (!p) r->status = mg_fail(&r->error, MG_NO_MEMORY, o->name, "no memory for %llu bytes", (unsigned long long)size);
   }
-  const size_t space_bytes = n.workspace();
-  unsigned char *space = (unsigned char *)calloc(space_bytes + 512, 1), *aligned = space ? space + (256 - (uintptr_t)space % 256) % 256 : NULL;
-  if (!space) r->status = mg_fail(&r->error, MG_NO_MEMORY, "workspace", "no memory for %llu bytes", (unsigned long long)space_bytes);
-  mgi_check_emulator(&m, t->text, t->F);
-  for (uint32_t k = 0; k < g->n_in; k++) mgi_check_range(&m, mg_tensor_of(g, g->in[k])->name, x.in[k], x.in_bytes[k], 0);
-  for (uint32_t k = 0; k < g->n_out; k++) mgi_check_range(&m, mg_tensor_of(g, g->out[k])->name, x.out[k], x.out_bytes[k], 1);
-  if (space_bytes) mgi_check_range(&m, "the workspace", aligned, space_bytes, 1);
+  S->space_bytes = S->n.workspace();
+  S->space = (unsigned char *)calloc(S->space_bytes + 512, 1);
+  S->aligned = S->space ? S->space + (256 - (uintptr_t)S->space % 256) % 256 : NULL;
+  if (!S->space) r->status = mg_fail(&r->error, MG_NO_MEMORY, "workspace", "no memory for %llu bytes", (unsigned long long)S->space_bytes);
+  mgi_check_emulator(&S->m, S->t->text, S->t->F);
+  for (uint32_t k = 0; k < g->n_in; k++) mgi_check_range(&S->m, mg_tensor_of(g, g->in[k])->name, x->in[k], x->in_bytes[k], 0);
+  for (uint32_t k = 0; k < g->n_out; k++) mgi_check_range(&S->m, mg_tensor_of(g, g->out[k])->name, x->out[k], x->out_bytes[k], 1);
+  if (S->space_bytes) mgi_check_range(&S->m, "the workspace", S->aligned, S->space_bytes, 1);
+}
+/* Draws the inputs that place q's part needs, and evaluates it; 0 if that is too much. */
+MGI_FN int mgi_sample_expect(mgi_sampler *S, int q, mg_part *part, mgi_check_record *r) {
+  const mg_graph *g = S->g;
+  const mg_domain d = S->t->F ? mg_domain_field(S->t->F) : mg_domain_real();
+  const void *given[MG_MAX_IN];
+  double held = part->elements, limit = MGI_SAMPLE_WORK * (q ? 1.0 : 4.0);
+  for (uint32_t k = 0; k < g->n_in; k++) held += (double)mg_box_elements(&part->box[g->in[k].id], mg_tensor_of(g, g->in[k])->shape.rank);
+  S->spent += part->work + S->work;
+  if (S->spent > limit || held * (double)S->unit > MGI_SAMPLE_MIB * 1048576.0) {
+    snprintf(r->unsampled, sizeof r->unsampled, "%.2g operations and %.0f MiB for %s place are beyond the limits of %.2g and %d", part->work, held * (double)S->unit / 1048576, q ? "one more" : "the first", limit,
+             (int)MGI_SAMPLE_MIB);
+    return 0;
+  }
+  for (uint32_t k = 0; k < g->n_in && r->status == MG_OK; k++) {
+    const mg_tensor_info *o = mg_tensor_of(g, g->in[k]);
+    mg_box *b = &part->box[g->in[k].id];
+    for (int e = 0; e < o->shape.rank && S->before; e++) b->lo[e] = 0, b->hi[e] = o->shape.dim[e];
+    S->x.given[k] = malloc((size_t)mg_box_elements(b, o->shape.rank) * S->unit + 16);
+    given[k] = S->x.given[k];
+    if (!S->x.given[k]) r->status = mg_fail(&r->error, MG_NO_MEMORY, o->name, "no memory for a part of it");
+    else mgi_sample_fill(S->t, &S->x, k, b, S->x.given[k]);
+  }
+  for (uint32_t k = 0; k < g->n_out && r->status == MG_OK; k++) {
+    const mg_tensor_info *o = mg_tensor_of(g, g->out[k]);
+    const int64_t count = mg_box_elements(&part->box[g->out[k].id], o->shape.rank);
+    S->x.expected[k] = malloc((size_t)count * S->unit + 16);
+    if (!S->x.expected[k]) r->status = mg_fail(&r->error, MG_NO_MEMORY, o->name, "no memory for a part of it");
+  }
+  if (r->status == MG_OK) r->status = mg_eval_part(g, &d, part, given, S->x.expected, &r->error);
+  return 1;
+}
+/* Launches the blocks of place q; the second launch of the first place finds the workspace as the first has left it.  0 if it cannot. */
+MGI_FN int mgi_sample_launch(mgi_sampler *S, int q, const char *only, mgi_check_record *r) {
+  const mg_graph *g = S->g;
+  const mgi_sample *s = &S->sample[q];
+  mgi_emulator *m = &S->m;
+  int rc = 0;
+  m->only = only;
+  m->seed = q < 6 ? (uint64_t)(q + 2) : (uint64_t)q + (S->t->seed << 8);
+  for (uint32_t a = 1; a <= 3; a++) {
+    m->grid[a - 1] = S->sub->axes[a].extent;
+    m->lo[a - 1] = S->merged >> a & 1 ? 0 : s->at[a];
+    m->hi[a - 1] = S->merged >> a & 1 ? S->sub->axes[a].extent : s->at[a] + 1;
+  }
+  if (r->status == MG_OK && S->n.setup(m) != (S->t->F != NULL)) r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
+  if (r->status != MG_OK) return 0;
+  for (int again = q == 0 && S->space_bytes; again >= 0 && !rc && !m->error[0]; again--) {
+    for (uint32_t k = 0; k < g->n_out; k++)
+      for (int64_t j = 0, count = mg_box_elements(&s->want[k], mg_tensor_of(g, g->out[k])->shape.rank); j < count; j++)
+        mgi_cd_put(S->x.out[k], mg_tensor_of(g, g->out[k])->dtype, mgi_box_place(&mg_tensor_of(g, g->out[k])->shape, &s->want[k], j), 0xFFFFFFFFu);
+    m->blocks = 0;
+    rc = (S->n.launch_pdl && q % 2 ? S->n.launch_pdl : S->n.launch)((const void *const *)S->x.in, S->x.out, S->space_bytes ? S->aligned : NULL, NULL);
+  }
+  if (rc || m->error[0]) {
+    snprintf(r->difference, sizeof r->difference, "at full size the launch fails (%d, fiber order %llu): %.350s", rc, (unsigned long long)m->seed, m->error);
+    r->status = MG_NOT_FOUND;
+  }
+  return 1;
+}
+/* What place q has stored against what was expected. */
+MGI_FN void mgi_sample_compare(mgi_sampler *S, int q, const mg_part *part, mgi_check_record *r) {
+  const mg_graph *g = S->g;
+  const mgi_sample *s = &S->sample[q];
+  const mgi_emulator *m = &S->m;
+  int64_t blocks = 1;
+  for (uint32_t k = 0; k < g->n_out && r->status == MG_OK; k++) {
+    const int64_t elements = mg_box_elements(&s->want[k], mg_tensor_of(g, g->out[k])->shape.rank);
+    if (S->of[k] < 0 || elements <= 0) continue;
+    const mg_box *whole = &part->box[g->out[k].id];
+    const int same = S->t->F ? mgi_check_words(S->t, &S->x, (int)k, &s->want[k], whole, m->seed, S->n.writer, r)
+                             : mgi_check_reals(S->t, &S->x, (int)k, &s->want[k], whole, m->seed, S->n.writer, elements < MGI_SAMPLE_FEW ? S->sums[k] : NULL, r);
+    if (same && !r->difference[0]) continue;
+    const size_t used = strlen(r->difference);
+    snprintf(r->difference + used, sizeof r->difference - used, "; at full size");
+    if (!same) r->status = MG_NOT_FOUND;
+    else if (!S->noted[k][0]) strcpy(S->noted[k], r->difference);
+    if (same) r->difference[0] = 0;
+  }
+  for (int a = 0; a < 3; a++) blocks *= m->hi[a] - m->lo[a];
+  r->sampled += S->before ? (uint64_t)blocks : m->blocks;
+}
+MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
+  const mg_graph *g = t->g;
+  const mg_op_node *last = &g->ops[g->n_ops - 1];
+  mgi_sampler S;
+  char name[300];
+  r->status = MG_OK;
+  if (last->code != MG_OP_GRAPH) {
+    snprintf(r->unsampled, sizeof r->unsampled, "its last kernel is that of a whole operator");
+    return;
+  }
+  memset(&S, 0, sizeof S);
+  S.t = t, S.g = g, S.sub = last->sub, S.before = g->n_ops > 2, S.unit = t->F ? sizeof(mg_fv) : sizeof(double);
   snprintf(name, sizeof name, "%.200s_kernel%d", g->name, mgi_cd_number(g, g->n_ops - 1));
-  const mg_domain d = t->F ? mg_domain_field(t->F) : mg_domain_real();
-  const size_t unit = t->F ? sizeof(mg_fv) : sizeof(double);
-  for (int q = 0; q < n_samples && r->status == MG_OK; q++) {
-    const mgi_sample *s = &sample[q];
-    const void *given[MG_MAX_IN];
+  if (!mgi_sample_places(&S, r) || !mgi_sample_affordable(&S, r) || !mgi_check_open(t, &S.n, r)) return;
+  mgi_sample_open(&S, r);
+  for (int q = 0, more = 1; q < S.n_samples && more && r->status == MG_OK; q++) {
     mg_part part;
-    r->status = mg_part_of(g, s->want, &part, &r->error);
+    r->status = mg_part_of(g, S.sample[q].want, &part, &r->error);
     if (r->status != MG_OK) break;
-    double held = part.elements;
-    for (uint32_t k = 0; k < g->n_in; k++) held += (double)mg_box_elements(&part.box[g->in[k].id], mg_tensor_of(g, g->in[k])->shape.rank);
-    spent += part.work + work;
-    if (spent > MGI_SAMPLE_WORK * (q ? 1.0 : 4.0) || held * (double)unit > MGI_SAMPLE_MIB * 1048576.0) {
-      snprintf(r->unsampled, sizeof r->unsampled, "%.2g operations and %.0f MiB for %s place are beyond the limits of %.2g and %d", part.work, held * (double)unit / 1048576, q ? "one more" : "the first",
-               MGI_SAMPLE_WORK * (q ? 1.0 : 4.0), (int)MGI_SAMPLE_MIB);
-      mg_part_free(&part);
-      break;
-    }
-    for (uint32_t k = 0; k < g->n_in && r->status == MG_OK; k++) {
-      const mg_tensor_info *o = mg_tensor_of(g, g->in[k]);
-      mg_box *b = &part.box[g->in[k].id];
-      for (int e = 0; e < o->shape.rank && before; e++) b->lo[e] = 0, b->hi[e] = o->shape.dim[e];
-      x.given[k] = malloc((size_t)mg_box_elements(b, o->shape.rank) * unit + 16);
-      given[k] = x.given[k];
-      if (!x.given[k]) r->status = mg_fail(&r->error, MG_NO_MEMORY, o->name, "no memory for a part of it");
-      else mgi_sample_fill(t, &x, k, b, x.given[k]);
-    }
-    for (uint32_t k = 0; k < g->n_out && r->status == MG_OK; k++) {
-      const mg_tensor_info *o = mg_tensor_of(g, g->out[k]);
-      const int64_t count = mg_box_elements(&part.box[g->out[k].id], o->shape.rank);
-      x.expected[k] = malloc((size_t)count * unit + 16);
-      if (!x.expected[k]) r->status = mg_fail(&r->error, MG_NO_MEMORY, o->name, "no memory for a part of it");
-    }
-    if (r->status == MG_OK) r->status = mg_eval_part(g, &d, &part, given, x.expected, &r->error);
-    m.only = name;
-    for (int a = 0; a < 3; a++) m.grid[a] = sub->axes[a + 1].extent;
-    m.seed = q < 6 ? (uint64_t)(q + 2) : (uint64_t)q + (t->seed << 8);
-    for (uint32_t a = 1; a <= 3; a++) {
-      m.lo[a - 1] = merged >> a & 1 ? 0 : s->at[a];
-      m.hi[a - 1] = merged >> a & 1 ? sub->axes[a].extent : s->at[a] + 1;
-    }
-    if (r->status == MG_OK && n.setup(&m) != (t->F != NULL)) r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
-    if (r->status == MG_OK) {
-      int rc = 0;
-      for (int again = q == 0 && space_bytes; again >= 0 && !rc && !m.error[0]; again--) { /* the second launch finds the workspace as the first has left it */
-        for (uint32_t k = 0; k < g->n_out; k++)
-          for (int64_t j = 0, count = mg_box_elements(&s->want[k], mg_tensor_of(g, g->out[k])->shape.rank); j < count; j++)
-            mgi_cd_put(x.out[k], mg_tensor_of(g, g->out[k])->dtype, mgi_box_place(&mg_tensor_of(g, g->out[k])->shape, &s->want[k], j), 0xFFFFFFFFu);
-        m.blocks = 0;
-        rc = (n.launch_pdl && q % 2 ? n.launch_pdl : n.launch)((const void *const *)x.in, x.out, space_bytes ? aligned : NULL, NULL);
-      }
-      if (rc || m.error[0]) {
-        snprintf(r->difference, sizeof r->difference, "at full size the launch fails (%d, fiber order %llu): %.350s", rc, (unsigned long long)m.seed, m.error);
-        r->status = MG_NOT_FOUND;
-      }
-      for (uint32_t k = 0; k < g->n_out && r->status == MG_OK; k++) {
-        const int64_t elements = mg_box_elements(&s->want[k], mg_tensor_of(g, g->out[k])->shape.rank);
-        if (of[k] < 0 || elements <= 0) continue;
-        const mg_box *whole = &part.box[g->out[k].id];
-        const int same = t->F ? mgi_check_words(t, &x, (int)k, &s->want[k], whole, m.seed, n.writer, r)
-                              : mgi_check_reals(t, &x, (int)k, &s->want[k], whole, m.seed, n.writer, elements < MGI_SAMPLE_FEW ? sums[k] : NULL, r);
-        if (same && !r->difference[0]) continue;
-        const size_t used = strlen(r->difference);
-        snprintf(r->difference + used, sizeof r->difference - used, "; at full size");
-        if (!same) r->status = MG_NOT_FOUND;
-        else if (!noted[k][0]) strcpy(noted[k], r->difference);
-        if (same) r->difference[0] = 0;
-      }
-      r->sampled += before ? 0 : m.blocks;
-      for (int64_t b = 1, a = 1; a <= 3 && before; a++) {
-        b *= m.hi[a - 1] - m.lo[a - 1];
-        if (a == 3) r->sampled += (uint64_t)b;
-      }
-    }
-    for (uint32_t k = 0; k < g->n_in; k++) free(x.given[k]), x.given[k] = NULL;
-    for (uint32_t k = 0; k < g->n_out; k++) free(x.expected[k]), x.expected[k] = NULL;
+    more = mgi_sample_expect(&S, q, &part, r);
+    if (more && r->status == MG_OK && mgi_sample_launch(&S, q, name, r)) mgi_sample_compare(&S, q, &part, r);
+    for (uint32_t k = 0; k < g->n_in; k++) free(S.x.given[k]), S.x.given[k] = NULL;
+    for (uint32_t k = 0; k < g->n_out; k++) free(S.x.expected[k]), S.x.expected[k] = NULL;
     mg_part_free(&part);
   }
   for (uint32_t k = 0; k < g->n_out && r->status == MG_OK; k++) {
-    const double error = mgi_cd_relative(sums[k][0], sums[k][1]);
+    const double error = mgi_cd_relative(S.sums[k][0], S.sums[k][1]);
     if (!(error <= r->float_error)) r->float_error = error;
     if (error <= t->tolerance) continue;
-    strcpy(r->difference, noted[k]);
+    strcpy(r->difference, S.noted[k]);
     r->status = MG_NOT_FOUND;
   }
-  free(space);
-  mgi_tensors_free(&x);
+  free(S.space);
+  mgi_tensors_free(&S.x);
 }
 
 /* Everything over one build, in the child. */

@@ -4771,7 +4771,7 @@ typedef struct mgi_se_form {
   int n_cut;                            /* the different chunks: of an extent, under axes */
   struct { int64_t extent; int mask; } cut[MGI_SE_MOPS * MG_MAX_RANK];
   int16_t chunk[MGI_SE_MOPS][MG_MAX_RANK]; /* of each dimension: which of them */
-  int8_t both[MGI_SE_MOPS]; /* concat_matmul: twice */
+  int8_t both[MGI_SE_MOPS];             /* concat_matmul: twice */
   int64_t unique[MGI_SE_MOPS];
   int again;                            /* a tensor is loaded twice */
   uint8_t made[MGI_SE_MOPS];            /* a product is in it */
