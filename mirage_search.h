@@ -64,7 +64,8 @@
 
    MEMORY
      Results are freed by mg_search_result_free, e-graphs by mg_egraph_free.  A frame's values take at most
-     256 MiB, and what bounds the walk over n of them n * n / 16 bytes, one frame at a time and thread.
+     256 MiB, what bounds the walk over n of them n * n / 16 bytes, and what the walk remembers 64 MiB, one frame at a time
+     and thread.
 
    THREADS
      cfg.threads workers (at most 64) take the frames of all segments under way, and begin another segment when none is left.
@@ -205,7 +206,8 @@ typedef struct mg_search_stats {
   uint64_t pruned_shape;             /* operands do not fit */
   uint64_t pruned_duplicate;         /* the value was there: a derivation was added */
   uint64_t pruned_limit;             /* past max_block_ops or max_states */
-  uint64_t pruned_bound;             /* the model's bound: structures behind the best of their frame, segments behind the best program */
+  uint64_t pruned_bound;             /* the model's bound: structures behind the best of their frame, or that the model cannot tell from
+                                        them; segments behind the best program */
   uint64_t frames, values, structures, segments, tilings; /* tilings: µGraphs of tiling expressions looked at */
   uint64_t candidates, verified, rejected, refused; /* sized graphs built; passed and failed the fast tier; not emittable */
   int complete;                      /* 1: no limit, budget or early end cut anything off the stated space */
@@ -4816,7 +4818,7 @@ typedef struct mgi_se_walk {
   int full;
   struct mgi_se_bound *guide;           /* NULL: without */
   uint64_t key, start;                  /* key: the sum of mgi_se_bder.kind of what is chosen; start: of the outputs in hand */
-  int64_t skipped;                      /* sets of open values left as ones that have been there */
+  int64_t reached;                      /* structures, and sets of open values left for the like of them */
   int filled;                           /* its bounds are those of the costs */
   pthread_mutex_t *show;                /* held while the caller looks at a structure */
 } mgi_se_walk;
@@ -5588,7 +5590,7 @@ typedef struct mgi_se_bder {
 } mgi_se_bder;
 
 typedef struct mgi_se_bseen { uint64_t key; double us; uint16_t n, ops, need; } mgi_se_bseen; /* see mgi_se_bound_been */
-enum { MGI_SE_SEEN = 1 << 20 };
+enum { MGI_SE_SEEN = 1 << 21 };
 
 typedef struct mgi_se_bcand { double us; uint32_t der; } mgi_se_bcand; /* a derivation, and what a structure with it still costs */
 
@@ -5605,7 +5607,7 @@ typedef struct mgi_se_bound {
   mgi_se_bcand *cand;        /* of all steps of the walk in hand */
   uint32_t n_cand, cap_cand;
   uint8_t *fed;              /* by place, of what is chosen: 1 a product takes it, 2 an accumulator, 4 and 8 the group's of maxima and of sums, 16 one operator, 32 several */
-  mgi_se_bseen *seen;        /* open addressing; at most MGI_SE_SEEN of them are kept */
+  mgi_se_bseen *seen;        /* open addressing, at most MGI_SE_SEEN slots */
   uint32_t n_seen, cap_seen;
 } mgi_se_bound;
 
@@ -5902,27 +5904,31 @@ static int mgi_se_bound_ready(mgi_se_walk *w) {
   return w->first_only || mgi_se_bound_kinds(w->guide, w);
 }
 
-/* The entry of a key, or NULL: there is none, and with add no room for one. */
-static mgi_se_bseen *mgi_se_bound_seen(mgi_se_bound *B, uint64_t key, int add) {
-  key |= !key;
-  if (add && B->n_seen * 2 >= B->cap_seen && B->n_seen < MGI_SE_SEEN) {
-    uint32_t cap = B->cap_seen ? B->cap_seen * 2 : 1024;
-    mgi_se_bseen *m = (mgi_se_bseen *)calloc(cap, sizeof *m);
-    if (!m) return NULL; /* it does without */
-    for (uint32_t k = 0; k < B->cap_seen; k++) {
-      uint32_t h = (uint32_t)(B->seen[k].key >> 7) & (cap - 1);
-      if (!B->seen[k].key) continue;
-      while (m[h].key) h = (h + 1) & (cap - 1);
-      m[h] = B->seen[k];
-    }
-    free(B->seen), B->seen = m, B->cap_seen = cap;
+/* Room for n more entries; 0 if there is no memory.  A full table begins anew: what it forgets is walked again. */
+static int mgi_se_bound_room(mgi_se_bound *B, uint32_t n) {
+  if ((B->n_seen + n) * 2 <= B->cap_seen) return 1;
+  if (B->cap_seen == MGI_SE_SEEN) {
+    memset(B->seen, 0, B->cap_seen * sizeof *B->seen), B->n_seen = 0;
+    return 1;
   }
-  if (!B->cap_seen) return NULL;
+  uint32_t cap = B->cap_seen ? B->cap_seen * 2 : 1024;
+  mgi_se_bseen *m = (mgi_se_bseen *)calloc(cap, sizeof *m);
+  if (!m) return 0;
+  for (uint32_t k = 0; k < B->cap_seen; k++) {
+    uint32_t h = (uint32_t)(B->seen[k].key >> 7) & (cap - 1);
+    if (!B->seen[k].key) continue;
+    while (m[h].key) h = (h + 1) & (cap - 1);
+    m[h] = B->seen[k];
+  }
+  free(B->seen), B->seen = m, B->cap_seen = cap;
+  return 1;
+}
+/* The entry of a key, made where there is none; there is room. */
+static mgi_se_bseen *mgi_se_bound_seen(mgi_se_bound *B, uint64_t key) {
+  key |= !key;
   uint32_t h = (uint32_t)(key >> 7) & (B->cap_seen - 1);
   while (B->seen[h].key && B->seen[h].key != key) h = (h + 1) & (B->cap_seen - 1);
-  if (B->seen[h].key) return &B->seen[h];
-  if (!add || B->n_seen == MGI_SE_SEEN) return NULL;
-  B->n_seen++, B->seen[h].key = key;
+  if (!B->seen[h].key) B->n_seen++, B->seen[h].key = key;
   return &B->seen[h];
 }
 
@@ -5930,19 +5936,24 @@ static mgi_se_bseen *mgi_se_bound_seen(mgi_se_bound *B, uint64_t key, int add) {
      - if no structure came of them once, none will with no more operators or time to spend: `dead`, which is to be noted by the
        caller if none comes this time;
      - if what the model sees of what is chosen is the same as MGI_SE_ALIKE times before, and it costs no less, all that would come
-       are structures that the model cannot tell from those that came then. */
+       are structures that the model cannot tell from those that came then;
+     - if MGI_SE_WORKS different choices of as many operators have led here, none at a higher cost, then whatever comes has so many
+       before it that it is behind the cutoff. */
 static int mgi_se_bound_been(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s, int n, int over, uint64_t *dead) {
-  uint64_t h = mgi_se_mix(w->start, (uint64_t)over), alike;
+  uint64_t h = mgi_se_mix(w->start, (uint64_t)over);
+  if (!mgi_se_bound_room(B, 4)) return 0; /* it does without */
   for (int i = 0; i < n; i++) h = mgi_se_mix(h, s[i]);
-  const mgi_se_bseen *d = mgi_se_bound_seen(B, *dead = h, 0);
-  if (d && w->cutoff - w->cost_now <= d->us && w->f->cfg->max_block_ops - w->extra <= d->ops && w->n_need >= d->need) { w->f->st.pruned_bound++; return 1; }
-  alike = mgi_se_mix(h, w->key);
-  for (int i = 0; i < n; i++) alike = mgi_se_mix(alike, B->fed[s[i]]);
-  mgi_se_bseen *e = mgi_se_bound_seen(B, alike, 1);
-  if (!e) return 0;
-  if (e->n >= MGI_SE_ALIKE && w->cost_now >= e->us * (1 - 1e-12)) { w->skipped++, w->f->st.pruned_bound++; return 1; }
-  if (!e->n || w->cost_now < e->us) e->us = w->cost_now;
-  if (e->n < MGI_SE_ALIKE) e->n++;
+  const mgi_se_bseen *d = mgi_se_bound_seen(B, *dead = h);
+  if (d->n && w->cutoff - w->cost_now <= d->us && w->f->cfg->max_block_ops - w->extra <= d->ops && w->n_need >= d->need) { w->f->st.pruned_bound++; return 1; }
+  if (w->first_only) return 0;
+  for (int i = 0; i < n; i++) h = mgi_se_mix(h, B->fed[s[i]]);
+  h = mgi_se_mix(h, (uint64_t)w->extra << 8 | (uint64_t)w->n_need);
+  mgi_se_bseen *same = mgi_se_bound_seen(B, mgi_se_mix(h, w->key)), *all = mgi_se_bound_seen(B, h);
+  int behind = same->n ? same->n >= MGI_SE_ALIKE && w->cost_now >= same->us * (1 - 1e-12) : all->n >= MGI_SE_WORKS && w->cost_now >= all->us * (1 + 1e-9);
+  if (behind) { w->reached++, w->f->st.pruned_bound++; return 1; }
+  if (!same->n && all->n < MGI_SE_WORKS && (!all->n++ || w->cost_now > all->us)) all->us = w->cost_now;
+  if (!same->n || w->cost_now < same->us) same->us = w->cost_now;
+  if (same->n < MGI_SE_ALIKE) same->n++;
   return 0;
 }
 
@@ -5968,9 +5979,9 @@ static void mgi_se_bound_from(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s
   mgi_se_frame *f = w->f;
   if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = w->full = w->ended = 1; return; }
   if (!(++w->steps & 15) && mgi_se_frame_over(f)) { w->full = w->ended = 1; return; }
-  if (!n) { if (over == w->all) mgi_se_structure_done(w); return; }
+  if (!n) { if (over == w->all) w->reached++, mgi_se_structure_done(w); return; }
   uint64_t dead = 0, key = w->key;
-  int64_t made = w->made + w->skipped;
+  int64_t reached = w->reached;
   double left_us = w->cutoff - w->cost_now;
   if (w->start && mgi_se_bound_been(w, B, s, n, over, &dead)) return;
   uint32_t from = B->n_cand, v = B->val[s[0]], t[MGI_SE_SOPS];
@@ -6023,9 +6034,10 @@ static void mgi_se_bound_from(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s
     w->extra -= b->counted, w->cost_now = was;
   }
   w->slot[v] = 0, w->n_need--, B->n_cand = from, w->key = key;
-  if (!dead || w->full || w->made + w->skipped != made) return;
-  mgi_se_bseen *e = mgi_se_bound_seen(B, dead, 1);
-  if (e) e->us = left_us, e->ops = (uint16_t)(f->cfg->max_block_ops - w->extra), e->need = (uint16_t)w->n_need;
+  if (!dead || w->full || w->reached != reached) return;
+  if (!mgi_se_bound_room(B, 1)) return;
+  mgi_se_bseen *e = mgi_se_bound_seen(B, dead);
+  e->n = 1, e->us = left_us, e->ops = (uint16_t)(f->cfg->max_block_ops - w->extra), e->need = (uint16_t)w->n_need;
 }
 
 /* The structures of each combination of the exits of outputs k and after. */
@@ -6061,8 +6073,8 @@ static void mgi_se_outputs(mgi_se_walk *w, int k) {
         s[at] = p;
       }
       w->start = 0, w->key = 0;
-      if (!first && f->cfg->bound && !f->cfg->structure) { /* otherwise all are asked for */
-        w->start = 0x5EED;
+      if (f->cfg->bound && !f->cfg->structure) { /* otherwise all are asked for */
+        w->start = first ? 0xF125 : 0x5EED;
         for (int j = 0; j < k; j++) w->start = mgi_se_mix(w->start, w->out[j]) ^ (uint64_t)(uint32_t)w->cut[j];
         memset(w->guide->fed, 0, w->guide->n);
         for (int j = 0; j < n; j++) w->guide->fed[s[j]] = 16;
@@ -6888,12 +6900,25 @@ static void mgi_se_parallel(mgi_se_search *S, int tune) {
   for (int k = 0; k < n; k++) pthread_join(thread[k], NULL);
 }
 
+/* Whether class c is of leading dimensions alone, in whatever is made of the program's tensors. */
+static int mgi_se_leads(const mgi_se_seg *s, int c) {
+  for (int k = 0; k < s->n_inst; k++) if (mg_op_row(s->inst[k].op)->moves) return 0;
+  for (uint32_t k = 1; k < s->p->n_tensors; k++)
+    for (int d = 0; d < s->p->tensors[k].shape.rank; d++) {
+      mg_tensor t = { k };
+      if (mgi_se_cls(s, t, d) == c && d >= s->p->tensors[k].shape.rank - 2) return 0;
+    }
+  return 1;
+}
+
 static void mgi_se_frame_add(mgi_se_search *S, const mgi_se_seg *s, const mgi_se_frame *like) {
   int axes[MGI_SE_MAX_CLASSES] = { 0 };
   for (int a = 1; a < MGI_SE_AXES; a++) {
     int c = mgi_se_axis_class(like, a);
     if (c >= 0 && (a < 4 || a == 4 || like->loop[1] != like->loop[0])) axes[c]++;
   }
+  for (int c = 0; c < s->n_cls && !S->cfg.structure; c++) /* where a leading dimension is cut its chunks are 1: there is nothing left for a second axis */
+    if (axes[c] > 1 && mgi_se_leads(s, c)) return;
   for (int c = 0; c < s->n_cls; c++) /* axes that cut one class need room at the small size */
     if (s->ext[c] < 2 ? axes[c] > 0 : axes[c] > 1 && s->ext[c] % (s->cnt[c] * s->cnt[c])) {
       S->cut |= s->real[c] > 3; /* a size that stays as it is: two axes could cut it */
@@ -7229,7 +7254,7 @@ static void mgi_se_queue_work(mgi_se_queue *q, int main) {
       if (--q->left[at]) continue;
       for (q->n_live--; at < q->n_live; at++) q->live[at] = q->live[at + 1], q->left[at] = q->left[at + 1];
     } else if (q->begun < q->n) {
-      int which = q->begun++, frames = 0; /* the smallest first: what time is left gives whole programs */
+      int which = q->begun++, frames = 0;
       mgi_se_found *f = &q->seg[q->list[which][0] * (R->p->n_ops + 1) + q->list[which][1]];
       q->beginning++;
       T = (mgi_se_search *)calloc(1, sizeof *T);
@@ -7237,7 +7262,7 @@ static void mgi_se_queue_work(mgi_se_queue *q, int main) {
       pthread_mutex_unlock(&R->lock);
       mg_status st = T ? MG_OK : mg_fail(&e, MG_NO_MEMORY, "mg_search", "no memory for a segment");
       mg_graph *g = T && !mgi_se_over(T) ? mgi_se_segment(R->p, q->list[which][0], q->list[which][1], f, &e) : NULL;
-      if (g) st = mgi_se_segment_begin(T, g, f, which + 2, &frames, &e);
+      if (g) st = mgi_se_segment_begin(T, g, f, (int)(f - q->seg), &frames, &e);
       pthread_mutex_lock(&R->lock);
       q->beginning--;
       mgi_se_queue_failed(q, st, &e);
@@ -7274,6 +7299,7 @@ static mg_status mgi_se_search_segments(mgi_se_search *R, mgi_se_found *seg, con
   memset(&q, 0, sizeof q);
   q.root = R, q.seg = seg, q.list = list, q.n = n;
   R->units = n, R->units_done = 0, R->seg_t0 = mgi_se_seconds();
+  if (!n) return MG_OK;
   pthread_cond_init(&q.more, NULL);
   for (int k = 1; k < R->cfg.threads && k < 64; k++) if (!pthread_create(&thread[started], NULL, mgi_se_queue_thread, &q)) started++;
   mgi_se_queue_work(&q, 1);
@@ -7481,61 +7507,86 @@ static void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_sea
   }
 }
 
+typedef struct mgi_se_cut_todo { double us; uint32_t i, j; } mgi_se_cut_todo;
+static int mgi_se_cut_cmp(const void *x, const void *y) {
+  const mgi_se_cut_todo *a = (const mgi_se_cut_todo *)x, *b = (const mgi_se_cut_todo *)y;
+  if (a->us < b->us || b->us < a->us) return a->us < b->us ? -1 : 1;
+  return a->i != b->i ? (a->i < b->i ? -1 : 1) : a->j < b->j ? -1 : a->j > b->j;
+}
+
+/* Programs of several kernels.  A segment that is not searched yet costs at least its tensors' bytes; those come first whose programs
+   may be the best by that, in rounds, until none that is left can be part of a better program than the best: so the threads do not decide. */
 static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_found *seg, mg_search_result *out, mg_error *e, mg_error *why) {
   const mg_graph *p = S->p;
   uint32_t N = p->n_ops, W = N + 1;
-  int K = S->cfg.max_kernel_ops < (int)N ? S->cfg.max_kernel_ops : (int)N;
-  double over = S->cfg.gpu->launch_us + 0.7, best = out->n ? out->predicted_us[0] : 1e18;
+  int K = S->cfg.max_kernel_ops < (int)N ? S->cfg.max_kernel_ops : (int)N, n = 0, left = 0, round = 0;
+  double over = S->cfg.gpu->launch_us + 0.7 - 0.25; /* the model takes so much off where a group adds up what warpgroups made */
   mg_status st = MG_OK;
-  /* lower bounds: of every segment, of every prefix, of every suffix */
-  double *lp = (double *)malloc((size_t)W * 2 * sizeof *lp), *cost = (double *)malloc((size_t)W * (size_t)(K + 1) * sizeof *cost);
-  uint32_t *from = (uint32_t *)calloc((size_t)W * (size_t)(K + 1), sizeof *from);
-  uint32_t (*list)[2] = (uint32_t (*)[2])malloc((size_t)W * W * sizeof *list);
-  if (!lp || !cost || !from || !list) { free(lp), free(cost), free(from), free(list); return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments"); }
-  double *ls = lp + W;
+  double *us = (double *)malloc((size_t)W * W * sizeof *us), *low = (double *)malloc((size_t)W * W * sizeof *low); /* of a segment's kernel; of what is not searched yet, at least */
+  double *lp = (double *)malloc((size_t)W * 2 * sizeof *lp), *ls = lp + W, *cost = (double *)malloc((size_t)W * (size_t)(K + 1) * sizeof *cost);
+  uint32_t *from = (uint32_t *)calloc((size_t)W * (size_t)(K + 1), sizeof *from), (*list)[2] = (uint32_t (*)[2])malloc((size_t)W * W * sizeof *list);
+  mgi_se_cut_todo *todo = (mgi_se_cut_todo *)malloc((size_t)W * W * sizeof *todo);
+  if (!us || !low || !lp || !cost || !from || !list || !todo) { free(us), free(low), free(lp), free(cost), free(from), free(list), free(todo); return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments"); }
   for (uint32_t i = 1; i < N; i++)
     for (uint32_t j = i + 1; j <= N; j++) {
       mg_error local;
       mgi_se_found *f = &seg[i * W + j];
-      if (f->done) continue;
       f->bound = 1e18;
-      if (!mgi_se_may_cut(p, i) || !mgi_se_may_cut(p, j)) continue;
+      if (f->done || !mgi_se_may_cut(p, i) || !mgi_se_may_cut(p, j)) continue;
       mg_graph *g = mgi_se_segment(p, i, j, f, &local);
-      f->bound = g ? over + f->bound / (S->cfg.gpu->dram_gbps * 1e3 * 3) : 1e18; /* a third: intermediate results may stay in L2 */
+      f->bound = g ? over + f->bound / (S->cfg.gpu->dram_gbps * 1e3) : 1e18;
       mg_graph_free(g);
     }
-  lp[1] = 0, ls[N] = 0;
-  for (uint32_t j = 2; j <= N; j++) {
-    lp[j] = 1e18;
-    for (uint32_t i = 1; i < j; i++) if (lp[i] + seg[i * W + j].bound < lp[j]) lp[j] = lp[i] + seg[i * W + j].bound;
-  }
-  for (uint32_t i = N; i-- > 1;) {
-    ls[i] = 1e18;
-    for (uint32_t j = i + 1; j <= N; j++) if (ls[j] + seg[i * W + j].bound < ls[i]) ls[i] = ls[j] + seg[i * W + j].bound;
-  }
-  int n = 0;
-  for (uint32_t len = 1; len < N - 1; len++)
-    for (uint32_t i = 1; i + len <= N; i++) {
-      mgi_se_found *f = &seg[i * W + i + len];
-      if (f->done || f->bound >= 1e18) continue;
-      if (lp[i] + f->bound + ls[i + len] >= best) { S->st.pruned_bound++; continue; }
-      list[n][0] = i, list[n++][1] = i + len;
-    }
-  st = mgi_se_search_segments(S, seg, (const uint32_t (*)[2])list, n, e);
-  for (int k = 0; k < n; k++) { /* in their order, whoever was first */
-    const mgi_se_found *f = &seg[list[k][0] * W + list[k][1]];
-    if (f->s && f->s->eg && f->s->stop != MG_SATURATED && !strcmp(S->st.egraph_stop, "SATURATED")) S->st.egraph_stop = mg_saturation_name(f->s->stop);
-  }
-  for (uint32_t j = 0; j < W * (uint32_t)(K + 1); j++) cost[j] = 1e18;
-  cost[1] = 0; /* cost[k * W + j]: operators before j in k kernels */
-  for (int k = 1; k <= K; k++)
-    for (uint32_t j = 2; j <= N; j++)
-      for (uint32_t i = 1; i < j; i++) {
-        double c = 1e18;
-        if (seg[i * W + j].n) c = seg[i * W + j].us;
-        if (j == i + 1) { double lib = mgi_se_library_us(p, &p->ops[i], S->cfg.gpu); if (lib < c) c = lib; }
-        if (cost[(k - 1) * (int)W + (int)i] + c < cost[k * (int)W + (int)j]) cost[k * (int)W + (int)j] = cost[(k - 1) * (int)W + (int)i] + c, from[k * (int)W + (int)j] = i;
+  for (;;) {
+    for (uint32_t i = 1; i < N; i++)
+      for (uint32_t j = i + 1; j <= N; j++) {
+        const mgi_se_found *f = &seg[i * W + j];
+        double *u = &us[i * W + j];
+        *u = f->n ? f->us : 1e18;
+        if (j == i + 1) { double lib = mgi_se_library_us(p, &p->ops[i], S->cfg.gpu); if (lib < *u) *u = lib; }
+        low[i * W + j] = f->bound < *u ? f->bound : *u;
       }
+    for (uint32_t j = 0; j < W * (uint32_t)(K + 1); j++) cost[j] = 1e18;
+    cost[1] = 0; /* cost[k * W + j]: operators before j in k kernels */
+    for (int k = 1; k <= K; k++)
+      for (uint32_t j = 2; j <= N; j++)
+        for (uint32_t i = 1; i < j; i++) {
+          double c = cost[(k - 1) * (int)W + (int)i] + us[i * W + j];
+          if (c < cost[k * (int)W + (int)j]) cost[k * (int)W + (int)j] = c, from[k * (int)W + (int)j] = i;
+        }
+    double best = out->n ? out->predicted_us[0] : 1e18;
+    for (int k = 1; k <= K; k++) if (cost[k * (int)W + (int)N] < best) best = cost[k * (int)W + (int)N];
+    for (uint32_t j = 0; j <= N; j++) lp[j] = ls[j] = 1e18;
+    lp[1] = 0, ls[N] = 0; /* lower bounds: of every prefix, of every suffix */
+    for (uint32_t j = 2; j <= N; j++)
+      for (uint32_t i = 1; i < j; i++) if (lp[i] + low[i * W + j] < lp[j]) lp[j] = lp[i] + low[i * W + j];
+    for (uint32_t i = N; i-- > 1;)
+      for (uint32_t j = i + 1; j <= N; j++) if (ls[j] + low[i * W + j] < ls[i]) ls[i] = ls[j] + low[i * W + j];
+    n = left = 0;
+    for (uint32_t i = 1; i < N; i++)
+      for (uint32_t j = i + 1; j <= N; j++) {
+        if (seg[i * W + j].bound >= 1e18) continue;
+        todo[n].us = lp[i] + seg[i * W + j].bound + ls[j], todo[n].i = i, todo[n].j = j;
+        if (todo[n].us < best) n++;
+        else left++;
+      }
+    if (!n || mgi_se_over(S)) break;
+    qsort(todo, (size_t)n, sizeof *todo, mgi_se_cut_cmp);
+    if (!round++) { /* short ones take no time: what is left of it gives whole programs */
+      int m = 0;
+      for (int k = 0; k < n; k++) if (todo[k].j - todo[k].i <= 3) { mgi_se_cut_todo x = todo[k]; todo[k] = todo[m], todo[m++] = x; }
+      n = m ? m : n < 8 ? n : 8;
+    } else if (n > 8) n = n < 32 ? 8 : n / 4; /* the rest may not be needed any more */
+    for (int k = 0; k < n; k++) list[k][0] = todo[k].i, list[k][1] = todo[k].j;
+    st = mgi_se_search_segments(S, seg, (const uint32_t (*)[2])list, n, e);
+    if (st != MG_OK) break;
+    for (int k = 0; k < n; k++) { /* in their order, whoever was first */
+      mgi_se_found *f = &seg[list[k][0] * W + list[k][1]];
+      f->bound = 1e18;
+      if (f->s && f->s->eg && f->s->stop != MG_SATURATED && !strcmp(S->st.egraph_stop, "SATURATED")) S->st.egraph_stop = mg_saturation_name(f->s->stop);
+    }
+  }
+  S->st.pruned_bound += (uint64_t)left;
   for (int k = 2; k <= K && st == MG_OK; k++) {
     if (cost[k * (int)W + (int)N] >= 1e17) continue;
     uint32_t cut[64], j = N;
@@ -7558,7 +7609,7 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_found *seg, mg_sear
     S->st.verified++;
     mgi_se_result_add(S, out, g, cost[k * (int)W + (int)N], &rep);
   }
-  free(lp), free(cost), free(from), free(list);
+  free(us), free(low), free(lp), free(cost), free(from), free(list), free(todo);
   return st;
 }
 

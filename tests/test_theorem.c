@@ -739,6 +739,53 @@ static void large_closures_are_searched(void **state) {
   }
 }
 
+/* Programs of several kernels: no worse than the best composition of all segments, each searched on its own as one kernel. */
+static void no_segment_is_missed(void **state) {
+  (void)state;
+  static const struct { const char *text; int ops; } t[] = {
+    { "program a\ninput X : f16[16, 512]\ninput R : f16[16, 512]\ninput W : f16[512, 256]\nS = add(X, R)\nO = matmul(rms_norm(S, eps=1/1000000), W)\noutput S, O\n", 4 },
+    { "program b\ninput X : f16[16, 256]\ninput W : f16[256, 512]\ninput V : f16[512, 256]\ninput B : f16[512]\nO = softmax(matmul(relu(add(matmul(X, W), B)), V), dim=1)\noutput O\n", 3 },
+    { "program c\ninput X : f16[64, 512]\nC = sub(X, mean(X, dim=1))\nO = mul(C, silu(C))\noutput O\n", 2 },
+    { "program d\ninput X : f16[64, 512]\ninput Y : f16[64, 512]\nA = mul(X, Y)\nB = exp(sum(A, dim=1))\nC = div(A, B)\nD = sum(C, dim=0)\noutput B, D\n", 2 },
+  };
+  for (int k = 0; k < 4; k++) {
+    mg_graph *p = NULL;
+    mg_error e;
+    if (mg_parse(t[k].text, strlen(t[k].text), "prog", NULL, &p, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    uint32_t N = p->n_ops;
+    double *cost = (double *)malloc(6 * (N + 1) * sizeof *cost);
+    mg_search_config c = mg_search_config_default();
+    mg_search_result r;
+    c.seed = seed, c.max_block_ops = t[k].ops;
+    for (uint32_t j = 0; j < 6 * (N + 1); j++) cost[j] = 1e18;
+    cost[1] = 0;
+    int segments = 0;
+    for (uint32_t i = 1; i < N; i++)
+      for (uint32_t j = i + 1; j <= N; j++) {
+        mgi_se_found f;
+        memset(&f, 0, sizeof f);
+        mg_graph *g = mgi_se_may_cut(p, i) && mgi_se_may_cut(p, j) ? mgi_se_segment(p, i, j, &f, &e) : NULL;
+        double us = j == i + 1 ? mgi_se_library_us(p, &p->ops[i], mg_gpu_at(0)) : 1e18;
+        c.max_kernel_ops = 1, segments += g != NULL;
+        if (g && mg_search(g, &c, &r, &e) == MG_OK) {
+          for (int q = 0; q < r.n; q++) if (r.graph[q]->n_ops == 2 && r.predicted_us[q] < us) us = r.predicted_us[q];
+          mg_search_result_free(&r);
+        }
+        mg_graph_free(g);
+        for (int q = 1; q < 6; q++) if (cost[(uint32_t)(q - 1) * (N + 1) + i] + us < cost[(uint32_t)q * (N + 1) + j]) cost[(uint32_t)q * (N + 1) + j] = cost[(uint32_t)(q - 1) * (N + 1) + i] + us;
+      }
+    double best = 1e18;
+    for (uint32_t q = 1; q < 6; q++) if (cost[q * (N + 1) + N] < best) best = cost[q * (N + 1) + N];
+    c.max_kernel_ops = 5;
+    assert_int_equal(mg_search(p, &c, &r, &e), MG_OK);
+    printf("  program %d: %d segments, %.4f us; searched %llu, %d kernels, %.4f us\n", k, segments, best, (unsigned long long)r.stats.segments, r.stats.best_kernels, r.predicted_us[0]);
+    assert_true(r.stats.complete && r.predicted_us[0] <= best + 1e-6);
+    mg_search_result_free(&r);
+    free(cost);
+    mg_graph_free(p);
+  }
+}
+
 int main(int argc, char **argv) {
   everything = argc > 1;
   if (argc > 1) seed = strtoull(argv[1], NULL, 10);
@@ -749,7 +796,7 @@ int main(int argc, char **argv) {
     cmocka_unit_test(restriction_is_a_filter),
     cmocka_unit_test(pruning_agrees), cmocka_unit_test(closure_by_normal_forms),
     cmocka_unit_test(closure_is_a_table),
-    cmocka_unit_test(walk_goes_nowhere_twice), cmocka_unit_test(large_closures_are_searched),
+    cmocka_unit_test(walk_goes_nowhere_twice), cmocka_unit_test(large_closures_are_searched), cmocka_unit_test(no_segment_is_missed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
