@@ -6138,8 +6138,8 @@ typedef struct mgi_cu_val_info {
 typedef struct mgi_cu_ring { int obj, n, open, ahead; int64_t stage; uint32_t load[64]; int64_t at[64]; } mgi_cu_ring; /* open: its first stages are under way */
 
 /* A kernel's tensors under its maximum: the first of them; the grid axis that numbers their parts, 0: none does; never: 1 if there
-   can be none. */
-typedef struct mgi_cu_sent { uint32_t as; uint8_t part, never; } mgi_cu_sent;
+   can be none; read: 1 if a kernel weights the parts. */
+typedef struct mgi_cu_sent { uint32_t as; uint8_t part, never, read; } mgi_cu_sent;
 
 typedef struct mgi_cu_emit {
   const mg_graph *g;
@@ -7468,26 +7468,69 @@ MGI_FN uint32_t mgi_cu_depends(const mgi_cu_kernel *K, uint32_t t) {
   free(of);
   return found;
 }
+/* Of a LOAD of a tensor of parts that the sender numbers: the text of its first column, "" for 0; *inner: how many neighbouring
+   columns a part has; *split: 1 if the parts come round again.  1 if all that it loads at a time is of one part. */
+MGI_FN int mgi_cu_one_part(const mgi_cu_kernel *K, const mg_op_node *o, char *offset, size_t n, int64_t *inner, int *split) {
+  const mgi_cu_emit *em = K->em;
+  const uint32_t above = mgi_cu_above(K, o->in[0]);
+  const uint8_t part = em->sent[K->sender].part;
+  const mg_op_node *made = &em->g->ops[em->g->tensors[above].op], *store = NULL;
+  const int c = em->g->tensors[above].shape.rank - 1;
+  char valid[800];
+  int64_t align;
+  int index = 0;
+  for (uint32_t k = 1; k < made->sub->n_ops; k++)
+    if (made->sub->ops[k].code == MG_OP_STORE && made->out[index++].id == above) store = &made->sub->ops[k];
+  *inner = em->g->tensors[above].shape.dim[c];
+  *split = 0;
+  for (uint32_t a = 1; a <= part; a++) {
+    if (store->map.to[a] != c) continue;
+    *inner = mgi_cu_ceil_div(*inner, made->sub->axes[a].extent);
+    *split |= a < part && made->sub->axes[a].extent > 1;
+  }
+  const int64_t chunk = mgi_cu_chunk_text(K, &o->map, above, c, MG_MAX_AXES, offset, n, valid, sizeof valid, &align);
+  return offset[0] && *inner % chunk == 0 && align % chunk == 0;
+}
 /* Degrees: a value of degree n has the factor exp(-n m).  m: the running maximum of the one exponential that settles, or what the
    kernel that sent shifted tensors has left in them, at degree 1.  It cancels if all that is stored has degree 0; a value of
-   degree 1 may be sent on as it is. */
+   degree 1 may be sent on as it is.
+   open: of a value of other degree, the axes over which its parts are yet to be added, as bits, and bit 0 for several in its
+   columns.  What divides must have none: a part far under the largest weighs nothing, and 0/0 would be left of a quotient
+   of its own.  A kernel whose blocks or iterations have one part each, and join none, takes all parts as they are. */
 MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
-  uint32_t p = 0, axes = 0, first = 0, depends = 0;
-  int many = 0, ok = 1, loops = 0, straight = 0;
+  uint32_t p = 0, axes = 0, first = 0, depends = 0, cut = 0;
+  int many = 0, ok = 1, loops = 0, straight = 0, apart = 0, joins = 0, each = 1;
   uint8_t part = 0;
   K->sender = mgi_cu_sender(K, &ok, &axes);
   for (uint32_t t = 1; t < b->n_tensors; t++)
     if (K->v[t].settles && mgi_cu_producer(K, t)->code == MG_OP_EXP) p = t, many++;
   int8_t *degree = (int8_t *)calloc(b->n_tensors, 1);
-  if (!degree) mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
+  uint16_t *open = (uint16_t *)calloc(b->n_tensors, sizeof *open);
+  static_assert(MG_MAX_AXES <= 16, "an axis is a bit of open");
+  if (!degree || !open) mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
   if (many != (K->sender ? 0 : 1)) ok = 0;
   if (ok && p && K->em->shift_by) depends = mgi_cu_depends(K, p);
-  for (uint32_t k = 1; k < b->n_ops && ok && degree; k++) {
+  for (uint32_t k = 1; k < b->n_ops && ok && degree && open; k++) {
     const mg_op_node *o = &b->ops[k];
     int in[3] = {0, 0, 0}, all = 0, d = 0;
+    uint32_t still = 0, added = 0;
     if (o->code == MG_OP_LOAD) {
-      if (K->sender) degree[o->out[0].id] = K->em->shift_by[mgi_cu_above(K, o->in[0])] != 0;
+      const uint32_t above = mgi_cu_above(K, o->in[0]), t = o->out[0].id;
+      if (!K->sender || !K->em->shift_by[above]) continue;
+      degree[t] = 1;
+      const uint8_t part = K->em->sent[K->sender].part;
+      const int64_t parts = part ? K->em->g->ops[K->sender].sub->axes[part].extent : 1;
+      char offset[800];
+      int64_t inner;
+      int split;
+      if (!part) continue;
+      open[t] = !mgi_cu_one_part(K, o, offset, sizeof offset, &inner, &split);
+      for (uint32_t a = 1; a < b->n_axes; a++)
+        if (b->axes[a].extent > 1 && o->map.to[a] == K->em->g->tensors[above].shape.rank - 1) open[t] |= (uint16_t)(1u << a), each &= b->axes[a].extent == parts;
+      if (!cut) cut = open[t];
+      each &= !(cut & (cut - 1)) && !(cut & 1) && open[t] == cut && !split;
+      ok &= K->v[t].rows * parts * 4 <= K->em->shared_limit / 4; /* the weights' tile */
       continue;
     }
     if (o->code != MG_OP_STORE && o->out[0].id == p && p == K->lent) {
@@ -7497,6 +7540,7 @@ MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
     for (int j = 0; j < o->n_in; j++) {
       if (j < 3) in[j] = degree[o->in[j].id];
       all |= degree[o->in[j].id];
+      still |= open[o->in[j].id];
     }
     if (p && o->code != MG_OP_STORE && K->v[o->out[0].id].chain == p) {
       d = 1;
@@ -7509,22 +7553,27 @@ MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
     } else if (o->code == MG_OP_ACCUM) {
       d = in[0];
       for (uint32_t a = 1; a <= 3 || (K->sender && a < b->n_axes); a++) ok &= o->map.to[a] == MG_MAP_NONE || (o->map.to[a] == MG_MAP_SUM && !(axes >> a & 1)) || b->axes[a].extent == 1;
+      for (uint32_t a = 1; a < b->n_axes; a++) added |= (uint32_t)(o->map.to[a] == MG_MAP_SUM) << a;
       if (p) ok &= d == 1 && (K->v[o->in[0].id].in_place == (int)k || !mgi_cu_lifts(K, o));
-    } else if (o->code == MG_OP_DIV) d = in[0] - in[1];
+    } else if (o->code == MG_OP_DIV) d = in[0] - in[1], apart |= open[o->in[1].id] != 0;
     else if (o->code == MG_OP_MUL) d = in[0] + in[1];
     else if (o->code == MG_OP_SCALE || o->code == MG_OP_NEG) d = in[0];
     else if (mgi_cu_is_op(o, MG_OP_ADD, MG_OP_SUB)) d = in[0], ok &= in[0] == in[1];
-    else if (K->sender && o->code == MG_OP_SUM) d = in[0], ok &= mgi_cu_reduced(K, o) != 0; /* rows have shifts of their own, columns have not */
-    else if (K->sender && o->code == MG_OP_MATMUL) d = in[0], ok &= !in[1];
+    else if (K->sender && o->code == MG_OP_SUM) d = in[0], ok &= mgi_cu_reduced(K, o) != 0, added = mgi_cu_reduced(K, o) == 1; /* rows have shifts of their own, columns have not */
+    else if (K->sender && o->code == MG_OP_MATMUL) d = in[0], ok &= !in[1], joins |= still & 1;
     else ok = 0;
+    joins |= (still & added) != 0;
     if (d > 8 || d < -8) ok = 0;
-    else if (o->code != MG_OP_STORE) degree[o->out[0].id] = (int8_t)d;
+    else if (o->code != MG_OP_STORE) degree[o->out[0].id] = (int8_t)d, open[o->out[0].id] = (uint16_t)(d ? still & ~added : 0);
   }
   if (K->sender) {
+    ok &= !apart || (each && !joins);
     if (!ok && K->em->looking) K->em->stuck = 1;
     else if (!ok) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "it cannot take what '%.60s' holds under a maximum", K->em->g->tensors[K->em->sent[K->sender].as].name);
-    for (uint32_t k = 1; k < b->n_ops && ok; k++)
-      if (b->ops[k].code == MG_OP_LOAD && K->em->shift_by[mgi_cu_above(K, b->ops[k].in[0])]) K->v[b->ops[k].out[0].id].weighted = K->em->sent[K->sender].part != 0;
+    const int weighted = ok && K->em->sent[K->sender].part && !apart;
+    if (weighted) K->em->sent[K->sender].read = 1;
+    for (uint32_t k = 1; k < b->n_ops; k++)
+      if (b->ops[k].code == MG_OP_LOAD && K->em->shift_by[mgi_cu_above(K, b->ops[k].in[0])]) K->v[b->ops[k].out[0].id].weighted = weighted;
   } else if (ok && degree && !(loops && straight)) {
     K->shift = p;
     for (uint32_t t = 1; t < b->n_tensors; t++) K->v[t].shifted = degree[t] == 1;
@@ -7544,6 +7593,7 @@ MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
       if (K->v[t].chain == K->lent) K->v[t].chain = 0;
   }
   free(degree);
+  free(open);
 }
 /* Finds what settles, which products are chained, and whether a running maximum cancels.  After the warps are known. */
 MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
@@ -7597,7 +7647,7 @@ MGI_FN void mgi_cu_send(mgi_cu_kernel *K, const mg_op_node *o, uint32_t above) {
   char rows[800], parts[400];
   if (!me || !K->v[o->in[0].id].shifted) return;
   mgi_cu_agree(K);
-  if (K->sends || !em->sent[me].part) return;
+  if (K->sends || !em->sent[me].read) return;
   K->sends = 1;
   mgi_cu_wait(K);
   for (uint32_t a = 1; a <= 3; a++)
@@ -7631,28 +7681,15 @@ MGI_FN void mgi_cu_weigh(mgi_cu_kernel *K, uint32_t op) {
 /* What a load has brought under several maxima is read times the weights from here on. */
 MGI_FN void mgi_cu_reweigh(mgi_cu_kernel *K, uint32_t op) {
   const mg_op_node *o = &K->b->ops[op];
-  const mgi_cu_emit *em = K->em;
-  const uint32_t above = mgi_cu_above(K, o->in[0]);
   mgi_cu_val_info *v = &K->v[o->out[0].id];
-  const mg_op_node *made = &em->g->ops[em->g->tensors[above].op];
-  const int c = em->g->tensors[above].shape.rank - 1;
-  char offset[800], valid[800], parts[400], var[80];
-  int64_t align, inner = em->g->tensors[above].shape.dim[c];
-  int split = 0, index = 0;
+  char offset[800], parts[400], var[80];
+  int64_t inner;
+  int split;
   if (!v->weighted) return;
-  const mg_op_node *store = NULL;
-  for (uint32_t k = 1; k < made->sub->n_ops; k++)
-    if (made->sub->ops[k].code == MG_OP_STORE && made->out[index++].id == above) store = &made->sub->ops[k];
-  for (uint32_t a = 1; a <= em->sent[K->sender].part; a++) { /* a part has `inner` neighbouring columns */
-    if (store->map.to[a] != c) continue;
-    inner = mgi_cu_ceil_div(inner, made->sub->axes[a].extent);
-    split |= a < em->sent[K->sender].part && made->sub->axes[a].extent > 1;
-  }
-  const int64_t chunk = mgi_cu_chunk_text(K, &o->map, above, c, MG_MAX_AXES, offset, sizeof offset, valid, sizeof valid, &align);
-  const int one = offset[0] && inner % chunk == 0 && align % chunk == 0; /* all that is loaded at a time is of one part */
+  const int one = mgi_cu_one_part(K, o, offset, sizeof offset, &inner, &split);
   snprintf(var, sizeof var, "%s", v->var);
   snprintf(v->var, sizeof v->var, "h_%.70s", mgi_cu_tname(K->b, o->out[0].id));
-  mgi_cu_parts_text(em, K->sender, parts, sizeof parts);
+  mgi_cu_parts_text(K->em, K->sender, parts, sizeof parts);
   if (one) mgi_cu_line(K, "const mg_reweighted<decltype(%s), W_shifts, 0> %s(%s, w_shifts, (%s) / %lld%s%s);", var, v->var, var, offset, (long long)inner, split ? " % " : "", split ? parts : "");
   else mgi_cu_line(K, "const mg_reweighted<decltype(%s), W_shifts, %lld> %s(%s, w_shifts, %s);", var, (long long)inner, v->var, var, offset[0] ? offset : "0");
 }

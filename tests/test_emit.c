@@ -382,6 +382,10 @@ static void test_shifts(void **state) {
     {1, 1, 16, 1280, 32, 10, "60/8", "", "s", "  store accum(d) {i->+} {x->2, y->0, z->2}\n  store accum(l) {i->+} {y->0, z->2}\n", "O = kernel grid=(x=2, y=2) threads=64 {\n  for i=10 {\n    d = load D {x->2, y->0, i->2}\n    l = load L {y->0, i->2}\n  }\n  o = div(accum(d) {i->+}, accum(l) {i->+})\n  store o {x->2, y->0}\n}\noutput O\n", "if (b_x == 0) shift_p.put("},
     {1, 1, 24, 512, 32, 4, "60/8", "input B : %s[2, 24, 4]\n", mask, both, "O = kernel grid=(x=3, y=2) threads=64 {\n  for i=4 {\n    d = load D {x->1, y->0, i->2}\n    l = load L {x->1, y->0, i->2}\n  }\n  o = div(accum(d) {i->+}, accum(l) {i->+})\n  store o {x->1, y->0}\n}\noutput O\n", "mg_shift_weights<64>"},
     {1, 0, 40, 256, 48, 1, "60/8", "", "s", whole, "O = kernel grid=(x=5, y=2) threads=64 {\n  d = load D {x->1, y->0}\n  l = load L {x->1, y->0}\n  o = div(d, l)\n  store o {x->1, y->0}\n}\noutput O\n", "shift_p.raise("},
+    /* each part has a quotient of its own: a weight far under the largest would leave 0/0 of it */
+    {1, 0, 40, 256, 48, 1, "1000/8", "", "s", "  store accum(d) {i->+} {x->1, y->2}\n  store accum(l) {i->+} {x->1, y->2}\n", "O = kernel grid=(x=5, y=2) threads=64 {\n  d = load D {x->1, y->2}\n  l = load L {x->1, y->2}\n  o = div(d, l)\n  store o {x->1, y->2}\n}\noutput O\n", "shift_p.raise("},
+    {1, 0, 40, 384, 48, 3, "1000/8", "", "s", both, "O = kernel grid=(x=5, y=2) threads=64 {\n  for i=3 {\n    d = load D {x->1, y->0, i->2}\n    l = load L {x->1, y->0, i->2}\n    o = div(d, l)\n  }\n  store accum(o) {i->+} {x->1, y->0}\n}\noutput O\n", "shift_p.raise("},
+    {0, 0, 20, 512, 32, 4, "1/8", "", "s", both, "O = kernel grid=(x=5, y=2, z=2) threads=64 {\n  for i=2 {\n    d = load D {x->1, y->0, z->2, i->2}\n    l = load L {x->1, y->0, z->2, i->2}\n  }\n  o = div(accum(d) {i->+}, accum(l) {i->+})\n  store o {x->1, y->0, z->2}\n}\noutput O\n", ""},
     /* where it cannot be, there is none */
     {0, 0, 20, 256, 32, 2, "1/8", "", "s", both, "O = kernel grid=(x=5, y=2) threads=64 {\n  for i=2 {\n    d = load D {x->1, y->0, i->2}\n    l = load L {x->1, y->0, i->2}\n  }\n  o = div(accum(d) {i->+}, accum(l) {i->+})\n  store o {x->1, y->0}\n}\noutput O\noutput L\n", ""},
     {0, 0, 20, 256, 32, 1, "1/8", "", "s", whole, "O = div(D, L)\noutput O\n", ""},
@@ -412,6 +416,12 @@ static void test_shifts(void **state) {
     mg_graph_free(g), mg_graph_free(again);
     passes(text);
   }
+  /* of many parts of many rows the weights would take the tiles' room */
+  mg_graph *many = parse(split(text, sizeof text, "f16", 256, 8192, 16, 128, "1/8", "", "s", 0, both, "O = kernel grid=(x=2, y=2) threads=128 {\n  for i=128 {\n    d = load D {x->1, y->0, i->2}\n    l = load L {x->1, y->0, i->2}\n  }\n  o = div(accum(d) {i->+}, accum(l) {i->+})\n  store o {x->1, y->0}\n}\noutput O\n"));
+  char *bare = emit(many, "sm_80");
+  assert_null(strstr(bare, "mg_shift_weights<"));
+  mg_string_free(bare);
+  mg_graph_free(many);
   /* the weights forgotten, one part's for all, of another row, of the numerator alone; a part that leaves its maximum where another's is */
   static const char *const wrong[][2] = {{"h_d.at(r, c)", "t_d.at(r, c)"}, {"h_l.at(r, 0)", "t_l.at(r, 0)"}, {"(i_i * (int64_t)48) / 48)", "0)"}, {"read_shifts + (b_y * (int64_t)1)", "read_shifts + (b_y * (int64_t)0)"},
                                          {"mg_shift_weights<64>(w_shifts", "mg_fill<W_shifts, 64>(w_shifts, mg_const(1, 1)); if (0) mg_shift_weights<64>(w_shifts"}, {" + b_z, t_K0_z, 1)", ", t_K0_z, 1)"}};
