@@ -69,7 +69,8 @@
                 or a reduction consumes stays in its fragments if warps_k is 1 and warps_n of 16 columns divide it, else
                 it is materialised in a tile.
      maximum    an exponential of such a product runs under a maximum of its row, and what is summed from it carries the
-                factor, wherever that cancels in what is stored (softmax; not: exp stored by itself)
+                factor, wherever that cancels in what is stored (softmax; not: exp stored by itself), or in what the kernels
+                store that read it: then the maxima are handed on in the workspace
      site       a place where an inlined expression is evaluated, element by element, on valid elements only
      plan       keys obeyed: stages (1..8), warps_m, warps_n, warps_k (their product times 32 is `threads`), merge (cluster
                 or workspace), ring (block or warp), mma (warp or warpgroup), schedule (written, depth

@@ -1802,6 +1802,7 @@ typedef struct mgi_se_mkernel {
   int n;
   mgi_se_mop op[MGI_SE_MOPS];
   int64_t blocks, iters, group; /* group: blocks that share a result */
+  int sent; /* 1: its exponentials leave it under a maximum, which another kernel takes out (mgi_se_sent) */
 } mgi_se_mkernel;
 typedef struct mgi_se_plan { int stages, warps_m, warps_n, warps_k; int64_t shared; int feasible, own, parts, group; } mgi_se_plan; /* own: rings of warps; parts: of chained products; group: products of warpgroups; feasible: 2: parts too large for a cluster's shared memory */
 
@@ -2191,7 +2192,7 @@ static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi
         if (!j && mgi_se_made(k, o->in[0])) {
           int divided = 0; /* the factor of a maximum cancels in a quotient only */
           for (int q = i + 1; q < k->n; q++) divided |= k->op[q].code == MG_OP_DIV;
-          if (!divided && mgi_se_raised(k, o->in[0]) && !overflow) overflow = 1;
+          if (!divided && !k->sent && mgi_se_raised(k, o->in[0]) && !overflow) overflow = 1;
           if (mgi_se_chained(k, &p, i)) { /* out of fragments; the warps' parts are added up once */
             sh -= el2 * 4 * o->trips, chained = 1;
             if (p.warps_n > 1) sh += 8.0 * (double)(p.warps_n * m * n * b) * (o->inloop ? 1 : o->trips), syncs += 2;
@@ -2340,6 +2341,56 @@ static int mgi_se_mkernel_of(const mg_graph *b, mgi_se_mkernel *k) {
   return 1;
 }
 
+/* Of a kernel that stores exponentials which nothing has divided: how many elements the smallest such tensor has, if the emitter
+   leaves them under a maximum (mirage_cuda.cuh, shifts between kernels), as far as this sees: all are of one exponential and have
+   their rows cut alike, every kernel that reads them divides it out, and none has a loop over rows.  Else 0. */
+static int64_t mgi_se_sent(const mg_graph *g, uint32_t op) {
+  const mg_op_node *K = &g->ops[op];
+  uint32_t *of = (uint32_t *)malloc(2 * (g->n_tensors + 1) * sizeof *of); /* by tensor of g: the exponential in it; 0: none; UINT32_MAX: several */
+  int64_t least = 0;
+  const mg_op_node *first = NULL;
+  int ok = of && K->code == MG_OP_GRAPH;
+  for (uint32_t t = 0; ok && t < g->n_tensors; t++) of[t] = 0;
+  for (uint32_t i = op; ok && i < g->n_ops; i++) {
+    const mg_op_node *r = &g->ops[i];
+    int reads = i == op, stores = 0;
+    for (int q = 0; q < r->n_in; q++) reads |= of[r->in[q].id] != 0;
+    if (!reads) continue;
+    if (r->code != MG_OP_GRAPH) { ok = 0; break; }
+    const mg_graph *b = r->sub;
+    uint32_t *in = (uint32_t *)calloc(b->n_tensors, sizeof *in);
+    if (!in) { ok = 0; break; }
+    for (uint32_t k = 1; k < b->n_ops && ok; k++) {
+      const mg_op_node *o = &b->ops[k];
+      uint32_t e = o->code == MG_OP_EXP && i == op ? o->out[0].id : 0;
+      int all = 1;
+      for (int q = 0; q < o->n_in; q++) {
+        const uint32_t x = o->code == MG_OP_LOAD ? of[o->in[q].id] : in[o->in[q].id];
+        all &= x != 0;
+        if (x) e = (e && e != x) || o->code == MG_OP_EXP ? UINT32_MAX : x;
+      }
+      for (uint32_t a = 4; o->code == MG_OP_LOAD && e && a < b->n_axes; a++) ok &= o->map.to[a] < 0 || o->map.to[a] >= mg_tensor_of(g, o->in[0])->shape.rank - 1;
+      if (o->code == MG_OP_DIV && all && e != UINT32_MAX) e = 0;
+      if (o->code != MG_OP_STORE) { in[o->out[0].id] = e; continue; }
+      const uint32_t t = r->out[stores++].id;
+      const int64_t n = mg_shape_elements(&g->tensors[t].shape);
+      if (i != op && e) ok = 0;
+      if (i != op || !e) continue;
+      const int columns = g->tensors[t].shape.rank - 1;
+      if (!first) first = o;
+      for (uint32_t a = 1; a <= 3; a++) ok &= o->map.to[a] == first->map.to[a] || ((o->map.to[a] < 0 || o->map.to[a] == columns) && (first->map.to[a] < 0 || first->map.to[a] == columns));
+      for (uint32_t q = 0; q < g->n_out; q++) ok &= g->out[q].id != t;
+      for (uint32_t q = 1; q < g->n_tensors; q++) ok &= !of[q] || of[q] == e;
+      ok &= e != UINT32_MAX;
+      of[t] = e;
+      if (!least || n < least) least = n;
+    }
+    free(in);
+  }
+  free(of);
+  return ok ? least : 0;
+}
+
 double mg_predict_us(const mg_graph *g, const mg_gpu *gpu) {
   double t = 0;
   mg_graph *flat = NULL;
@@ -2348,8 +2399,12 @@ double mg_predict_us(const mg_graph *g, const mg_gpu *gpu) {
   mgi_se_mkernel *k = (mgi_se_mkernel *)malloc(sizeof *k);
   for (uint32_t i = 1; g && k && i < g->n_ops; i++) {
     if (g->ops[i].code != MG_OP_GRAPH) t += mgi_se_library_us(g, &g->ops[i], gpu);
-    else if (mgi_se_mkernel_of(g->ops[i].sub, k)) t += mgi_se_model(k, gpu, NULL);
-    else t += 1e6;
+    else if (mgi_se_mkernel_of(g->ops[i].sub, k)) {
+      const int64_t rows = mgi_se_sent(g, i);
+      k->sent = rows > 0;
+      t += mgi_se_model(k, gpu, NULL);
+      if (rows) t += 2 * 4 * (double)rows / (gpu->dram_gbps * 1e3) + gpu->barrier_us; /* the maxima go to memory and come back; the weights have a barrier */
+    } else t += 1e6;
   }
   free(k);
   mg_graph_free(flat);
