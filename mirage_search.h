@@ -4872,7 +4872,7 @@ typedef struct mgi_se_walk {
   int64_t made;
   int full;
   struct mgi_se_bound *guide;           /* NULL: without */
-  uint64_t key, start;                  /* key: the sum of mgi_se_bder.kind of what is chosen; start: of the outputs in hand */
+  uint64_t key, some, start;            /* sums of mgi_se_bder.kind and some of what is chosen; start: of the outputs in hand */
   int64_t reached;                      /* structures, and sets of open values left for the like of them */
   int filled;                           /* its bounds are those of the costs */
   pthread_mutex_t *show;                /* held while the caller looks at a structure */
@@ -5641,7 +5641,7 @@ typedef struct mgi_se_bder {
   uint8_t n_in, counted, foreign;
   int ops;             /* at least so many operators has a structure for the value by this derivation */
   double us;
-  uint64_t kind;       /* what the model can tell of it, before it is known who uses the value; see mgi_se_bound_kinds */
+  uint64_t kind, some; /* what the model can tell of it, before it is known who uses the value, and a part of that; see mgi_se_bound_kinds */
 } mgi_se_bder;
 
 typedef struct mgi_se_bseen { uint64_t key; double us; uint16_t n, ops, need; } mgi_se_bseen; /* see mgi_se_bound_been */
@@ -5911,7 +5911,8 @@ static void mgi_se_bound_trim(mgi_se_bound *B, int most) {
 }
 
 /* What mgi_se_structure_work sees of each derivation, but for who uses its value.  It looks at whether an operand is a load, a product,
-   or made of one: where a value's derivations differ in that, they, and who reads it, are told apart by name. */
+   or made of one: where a value's derivations differ in that, they, and who reads it, are told apart by name.  `some` leaves that out: where
+   it differs the model does see a difference. */
 static int mgi_se_bound_kinds(mgi_se_bound *B, const mgi_se_walk *w) {
   enum { LOAD = 1, PRODUCT = 2, MADE = 4, MAY = 8, EITHER = 16 }; /* MADE: of a product, MAY: some derivations; EITHER: by code */
   const mgi_se_frame *f = w->f;
@@ -5924,23 +5925,25 @@ static int mgi_se_bound_kinds(mgi_se_bound *B, const mgi_se_walk *w) {
       const mgi_se_der *d = &f->der[b->der];
       int elementwise = d->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)d->code)->elementwise, reads = elementwise || mgi_se_is_moving(d->code) ? 1 : d->n_in;
       int bits = (d->code == MG_OP_LOAD ? LOAD : 0) | (d->code == MG_OP_MATMUL ? PRODUCT : 0), may = 0, made = d->code == MG_OP_MATMUL || d->code == MG_OP_CONCAT_MATMUL;
-      uint64_t h = mgi_se_mix(elementwise ? 1000 + (uint64_t)mgi_se_weight(d->code) : (uint64_t)d->code, (uint64_t)v->scope << 16 | (uint64_t)b->counted << 8 | (uint64_t)(d->code == MG_OP_LOAD ? d->arg + 1 : 0));
+      uint64_t h = mgi_se_mix(elementwise ? 1000 + (uint64_t)mgi_se_weight(d->code) : (uint64_t)d->code, (uint64_t)v->scope << 16 | (uint64_t)(d->code == MG_OP_LOAD ? d->arg + 1 : 0)), named;
       if (d->code == MG_OP_ACCUM) h = mgi_se_mix(h, (uint64_t)(uint8_t)d->map[0] << 8 | (uint64_t)(uint8_t)d->arg);
       for (int i = 0; i < v->rank; i++) h = mgi_se_mix(h, (uint64_t)(v->cls[i] + 1) << 8 | (uint64_t)v->mask[i]);
+      named = (uint64_t)b->counted;
       for (int j = 0; j < d->n_in; j++) {
         const mgi_se_val *x = &f->val[d->in[j]];
         uint32_t q = B->at[d->in[j]] - 1;
         if (is[q] & MAY) may = 1;
         else if (is[q] & MADE) made = 1;
         if (j >= reads) continue;
-        h = mgi_se_mix(h, is[q] & (MAY | EITHER) ? (uint64_t)q << 8 | EITHER : (uint64_t)is[q] | (uint64_t)(x->scope & 1) << 7);
+        if (is[q] & (MAY | EITHER)) named = mgi_se_mix(named, q);
+        h = mgi_se_mix(h, is[q] & (MAY | EITHER) ? EITHER : (uint64_t)is[q] | (uint64_t)(x->scope & 1) << 7);
         for (int i = 0; i < x->rank; i++) h = mgi_se_mix(h, (uint64_t)(x->cls[i] + 1) << 8 | (uint64_t)x->mask[i]);
       }
       bits |= made ? MADE : may ? MAY : 0;
       if (k == B->first[p]) is[p] = (uint8_t)bits;
       if ((is[p] ^ bits) & (LOAD | PRODUCT)) is[p] |= EITHER;
       if ((is[p] ^ bits) & (MADE | MAY)) is[p] |= MAY;
-      b->kind = h, b->foreign = (uint8_t)mgi_se_foreign(f->s->p, d->code, d->c);
+      b->some = h, b->kind = mgi_se_mix(h, named), b->foreign = (uint8_t)mgi_se_foreign(f->s->p, d->code, d->c);
     }
     for (uint32_t k = B->first[p]; k < B->first[p + 1] && (is[p] & (MAY | EITHER)); k++) B->der[k].kind = mgi_se_mix(B->der[k].kind, (uint64_t)k + 1);
   }
@@ -5992,21 +5995,22 @@ static mgi_se_bseen *mgi_se_bound_seen(mgi_se_bound *B, uint64_t key) {
        caller if none comes this time;
      - if what the model sees of what is chosen is the same as MGI_SE_ALIKE times before, and it costs no less, all that would come
        are structures that the model cannot tell from those that came then;
-     - if MGI_SE_WORKS different choices of as many operators have led here, none at a higher cost, then whatever comes has so many
-       before it that it is behind the cutoff. */
+     - if MGI_SE_WORKS choices of as many operators that the model does tell apart have led here, none at a higher cost, then
+       whatever comes has so many before it that it is behind the cutoff. */
 static int mgi_se_bound_been(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s, int n, int over, uint64_t *dead) {
   uint64_t h = mgi_se_mix(w->start, (uint64_t)over);
-  if (!mgi_se_bound_room(B, 4)) return 0; /* it does without */
+  if (!mgi_se_bound_room(B, 5)) return 0; /* it does without */
   for (int i = 0; i < n; i++) h = mgi_se_mix(h, s[i]);
   const mgi_se_bseen *d = mgi_se_bound_seen(B, *dead = h);
   if (d->n && w->cutoff - w->cost_now <= d->us && w->f->cfg->max_block_ops - w->extra <= d->ops && w->n_need >= d->need) { w->f->st.pruned_bound++; return 1; }
   if (w->first_only) return 0;
   for (int i = 0; i < n; i++) h = mgi_se_mix(h, B->fed[s[i]]);
   h = mgi_se_mix(h, (uint64_t)w->extra << 8 | (uint64_t)w->n_need);
-  mgi_se_bseen *same = mgi_se_bound_seen(B, mgi_se_mix(h, w->key)), *all = mgi_se_bound_seen(B, h);
+  mgi_se_bseen *same = mgi_se_bound_seen(B, mgi_se_mix(h, w->key)), *some = mgi_se_bound_seen(B, mgi_se_mix(h + 1, w->some)), *all = mgi_se_bound_seen(B, h);
   int behind = same->n ? same->n >= MGI_SE_ALIKE && w->cost_now >= same->us * (1 - 1e-12) : all->n >= MGI_SE_WORKS && w->cost_now >= all->us * (1 + 1e-9);
   if (behind) { w->reached++, w->f->st.pruned_bound++; return 1; }
-  if (!same->n && all->n < MGI_SE_WORKS && (!all->n++ || w->cost_now > all->us)) all->us = w->cost_now;
+  if (!some->n && all->n < MGI_SE_WORKS && (!all->n++ || w->cost_now > all->us)) all->us = w->cost_now;
+  some->n = 1;
   if (!same->n || w->cost_now < same->us) same->us = w->cost_now;
   if (same->n < MGI_SE_ALIKE) same->n++;
   return 0;
@@ -6035,7 +6039,7 @@ static void mgi_se_bound_from(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s
   if (w->made >= f->cfg->max_structures || w->steps >= f->cfg->max_steps) { f->cut = w->full = w->ended = 1; return; }
   if (!(++w->steps & 15) && mgi_se_frame_over(f)) { w->full = w->ended = 1; return; }
   if (!n) { if (over == w->all) w->reached++, mgi_se_structure_done(w); return; }
-  uint64_t dead = 0, key = w->key;
+  uint64_t dead = 0, key = w->key, some = w->some;
   int64_t reached = w->reached;
   double left_us = w->cutoff - w->cost_now;
   if (w->start && mgi_se_bound_been(w, B, s, n, over, &dead)) return;
@@ -6082,13 +6086,13 @@ static void mgi_se_bound_from(mgi_se_walk *w, mgi_se_bound *B, const uint32_t *s
     w->choice[w->n_need - 1] = b->der, w->extra += b->counted, w->cost_now = was + b->us;
     uint8_t fed[4];
     int use = d->code == MG_OP_MATMUL || d->code == MG_OP_CONCAT_MATMUL ? 1 : d->code != MG_OP_ACCUM ? 0 : d->map[0] >= 4 ? 2 : d->arg == MG_MAP_MAX ? 2 | 4 : 2 | 8;
-    w->key = key + mgi_se_mix(b->kind, B->fed[s[0]]) + ((uint64_t)b->foreign << 40);
+    w->key = key + mgi_se_mix(b->kind, B->fed[s[0]]) + ((uint64_t)b->foreign << 40), w->some = some + mgi_se_mix(b->some, B->fed[s[0]] & 3);
     for (int j = 0; j < b->n_in; j++) fed[j] = B->fed[b->in[j]], B->fed[b->in[j]] = (uint8_t)(fed[j] | use | (fed[j] & 16 ? 32 : 16));
     mgi_se_bound_from(w, B, t, m, d->code == MG_OP_ACCUM ? over | 1 << d->map[0] : over);
     for (int j = 0; j < b->n_in; j++) B->fed[b->in[j]] = fed[j];
     w->extra -= b->counted, w->cost_now = was;
   }
-  w->slot[v] = 0, w->n_need--, B->n_cand = from, w->key = key;
+  w->slot[v] = 0, w->n_need--, B->n_cand = from, w->key = key, w->some = some;
   if (!dead || w->full || w->reached != reached) return;
   if (!mgi_se_bound_room(B, 1)) return;
   mgi_se_bseen *e = mgi_se_bound_seen(B, dead);
@@ -6127,7 +6131,7 @@ static void mgi_se_outputs(mgi_se_walk *w, int k) {
         memmove(&s[at + 1], &s[at], (size_t)(n++ - at) * sizeof *s);
         s[at] = p;
       }
-      w->start = 0, w->key = 0;
+      w->start = w->key = w->some = 0;
       if (f->cfg->bound && !f->cfg->structure) { /* otherwise all are asked for */
         w->start = first ? 0xF125 : 0x5EED;
         for (int j = 0; j < k; j++) w->start = mgi_se_mix(w->start, w->out[j]) ^ (uint64_t)(uint32_t)w->cut[j];
