@@ -5936,7 +5936,7 @@ static int mgi_se_bound_kinds(mgi_se_bound *B, const mgi_se_walk *w) {
         else if (is[q] & MADE) made = 1;
         if (j >= reads) continue;
         if (is[q] & (MAY | EITHER)) named = mgi_se_mix(named, q);
-        h = mgi_se_mix(h, is[q] & (MAY | EITHER) ? EITHER : (uint64_t)is[q] | (uint64_t)(x->scope & 1) << 7);
+        h = mgi_se_mix(h, is[q] & (MAY | EITHER) ? (uint64_t)EITHER : (uint64_t)is[q] | (uint64_t)(x->scope & 1) << 7);
         for (int i = 0; i < x->rank; i++) h = mgi_se_mix(h, (uint64_t)(x->cls[i] + 1) << 8 | (uint64_t)x->mask[i]);
       }
       bits |= made ? MADE : may ? MAY : 0;
