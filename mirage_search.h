@@ -6698,7 +6698,7 @@ typedef struct mgi_se_kept_mark { uint32_t bytes, mark; uint64_t check; } mgi_se
 static mgi_se_kept_head mgi_se_kept_head_of(const mgi_se_key *key) {
   mgi_se_kept_head h;
   memset(&h, 0, sizeof h);
-  memcpy(h.magic, "mirageK2", 8), h.key = *key, h.check = mgi_se_key_hash(key);
+  memcpy(h.magic, "mirageK3", 8), h.key = *key, h.check = mgi_se_key_hash(key);
   return h;
 }
 static uint32_t mgi_se_kept_marked(uint64_t seed, uint32_t bytes) { return (uint32_t)mgi_se_mix(seed, bytes); }
@@ -6762,7 +6762,7 @@ static mg_status mgi_se_kept_open(mgi_se_search *S, mg_error *e) {
   S->seed = h.check;
   FILE *f = fopen(path, "rb");
   if (f) {
-    mg_status st = mgi_se_kept_read(f, path, "checkpoint", "it is left as it is", "mirageK2", &S->kept, e);
+    mg_status st = mgi_se_kept_read(f, path, "checkpoint", "it is left as it is", "mirageK3", &S->kept, e);
     fclose(f);
     if (st != MG_OK) return st;
     const mgi_se_buffer *b = &S->kept;
@@ -7731,7 +7731,7 @@ typedef struct mgi_se_cache_head { char magic[8]; uint64_t check, key, bytes; } 
 static mgi_se_cache_head mgi_se_cache_head_of(uint64_t key, const uint8_t *b, size_t n) {
   mgi_se_cache_head h;
   memset(&h, 0, sizeof h);
-  memcpy(h.magic, "mirageC2", 8), h.key = key, h.bytes = n;
+  memcpy(h.magic, "mirageC3", 8), h.key = key, h.bytes = n;
   h.check = mgi_se_bytes_hash(mgi_se_mix(h.key, h.bytes), b, n);
   return h;
 }
@@ -7753,7 +7753,7 @@ static int mgi_se_cache_load(mgi_se_search *S, mg_search_result *out) {
   if (!f) return 0;
   mgi_se_buffer r;
   memset(&r, 0, sizeof r);
-  mg_status st = mgi_se_kept_read(f, path, "cache entry", "searched anew", "mirageC2", &r, &e);
+  mg_status st = mgi_se_kept_read(f, path, "cache entry", "searched anew", "mirageC3", &r, &e);
   fclose(f);
   mgi_se_cache_head h;
   memset(&h, 0, sizeof h);
