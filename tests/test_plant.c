@@ -301,7 +301,7 @@ static const plant in_templates[] = {
     {DROPPED, 'x', "struct mg_row_shift {", "w < ACC::WN", "w < ACC::WN - 1", 0},
     {SCALE, 's', "struct mg_row_shift {", "factor\\[k\\] = mg_shift_factor(m\\[k\\], top);", "factor[k] = mg_const(1, 1);", 0},
     {STATISTIC, 's', "struct mg_row_shift {", "m\\[k\\] = top;", "", 0},
-    {LANE, 'x', "struct mg_row_shift {", "mg_lane() % 4 == 0 && r < ACC::M && ACC::warp_n() == 0", "r < ACC::M", 0},
+    {LANE, 'x', "struct mg_row_shift {", "mg_lane() % 4 == 0 && r < rows && ACC::warp_n() == 0", "r < rows", 0},
     {RESET, 's', "struct mg_fragment_sum {", "part\\[k\\] = mg_zero();", "", 0},
     {SCALE, 's', "struct mg_fragment_sum {", "part\\[k\\] = part\\[k\\] * f\\[k\\];", "", 0},
     {FRAGMENT, 'x', "struct mg_fragment_sum {", "part\\[ACC::row_of(i)\\] + [acc.at(i)]", "acc.at(0)", 0},
