@@ -6116,6 +6116,8 @@ static void mgi_se_outputs(mgi_se_walk *w, int k) {
   for (int j = 0; j < k; j++) if (f->val[w->out[j]].scope > last) last = f->val[w->out[j]].scope;
   if (cut != (2 << f->n_grid) - 2) return; /* an axis that cuts no output, or */
   if (last < (f->group ? MGI_SE_GROUP : f->loop[1] >= 0 ? MGI_SE_POST2 : f->loop[0] >= 0 ? MGI_SE_POST : MGI_SE_PRE)) return; /* lends it nothing: the frame without it */
+  mg_search_stats st;
+  int shown = 0; /* 1: the second pass is for the hook alone, and counts nothing */
   for (int first = !w->ref[0]; first >= 0; first--) { /* first: up to one structure, whose best tile is the reference */
     w->n_need = w->bound = w->extra = 0, w->n_out = k, w->cost_now = 0, w->first_only = first;
     if (w->guide) {
@@ -6146,9 +6148,13 @@ static void mgi_se_outputs(mgi_se_walk *w, int k) {
       mgi_se_walk_drop(w, 0);
     }
     if (first && w->ref[0]) w->filled = 0; /* now there are costs */
-    if (first && !w->ref[0] && !f->cfg->structure) break; /* there is none */
+    if (first && !w->ref[0]) { /* there is none that has a tile */
+      if (!f->cfg->structure) break;
+      shown = 1, st = f->st;
+    }
     if (first && !w->ended) w->full = 0;
   }
+  if (shown) f->st = st;
 }
 
 /* ------------------------------------------------------------------------------------------------- >>kernels
