@@ -7502,6 +7502,7 @@ MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
   uint32_t p = 0, axes = 0, first = 0, depends = 0, cut = 0;
   int many = 0, ok = 1, loops = 0, straight = 0, apart = 0, joins = 0, each = 1;
+  int64_t room = 0; /* the weights' tile, bytes */
   uint8_t part = 0;
   K->sender = mgi_cu_sender(K, &ok, &axes);
   for (uint32_t t = 1; t < b->n_tensors; t++)
@@ -7531,7 +7532,7 @@ MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
         if (b->axes[a].extent > 1 && o->map.to[a] == K->em->g->tensors[above].shape.rank - 1) open[t] |= (uint16_t)(1u << a), each &= b->axes[a].extent == parts;
       if (!cut) cut = open[t];
       each &= !(cut & (cut - 1)) && !(cut & 1) && open[t] == cut && !split;
-      ok &= K->v[t].rows * parts * 4 <= K->em->shared_limit / 4; /* the weights' tile */
+      if (K->v[t].rows * parts * 4 > room) room = K->v[t].rows * parts * 4;
       continue;
     }
     if (o->code != MG_OP_STORE && o->out[0].id == p && p == K->lent) {
@@ -7568,7 +7569,7 @@ MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
     else if (o->code != MG_OP_STORE) degree[o->out[0].id] = (int8_t)d, open[o->out[0].id] = (uint16_t)(d ? still & ~added : 0);
   }
   if (K->sender) {
-    ok &= !apart || (each && !joins);
+    ok &= apart ? each && !joins : room <= K->em->shared_limit / 4;
     if (!ok && K->em->looking) K->em->stuck = 1;
     else if (!ok) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "it cannot take what '%.60s' holds under a maximum", K->em->g->tensors[K->em->sent[K->sender].as].name);
     const int weighted = ok && K->em->sent[K->sender].part && !apart;

@@ -416,12 +416,17 @@ static void test_shifts(void **state) {
     mg_graph_free(g), mg_graph_free(again);
     passes(text);
   }
-  /* of many parts of many rows the weights would take the tiles' room */
-  mg_graph *many = parse(split(text, sizeof text, "f16", 256, 8192, 16, 128, "1/8", "", "s", 0, both, "O = kernel grid=(x=2, y=2) threads=128 {\n  for i=128 {\n    d = load D {x->1, y->0, i->2}\n    l = load L {x->1, y->0, i->2}\n  }\n  o = div(accum(d) {i->+}, accum(l) {i->+})\n  store o {x->1, y->0}\n}\noutput O\n"));
-  char *bare = emit(many, "sm_80");
-  assert_null(strstr(bare, "mg_shift_weights<"));
-  mg_string_free(bare);
-  mg_graph_free(many);
+  /* of many parts of many rows the weights would take the tiles' room: there are none, and a maximum only if each part has its own quotient */
+  for (int own = 0; own < 2; own++) {
+    char second[400];
+    snprintf(second, sizeof second, "O = kernel grid=(x=2, y=2) threads=128 {\n  for i=128 {\n    d = load D {x->1, y->0, i->2}\n    l = load L {x->1, y->0, i->2}\n%s  }\n  o = %s\n  store o {x->1, y->0}\n}\noutput O\n", own ? "    e = div(d, l)\n" : "", own ? "accum(e) {i->+}" : "div(accum(d) {i->+}, accum(l) {i->+})");
+    mg_graph *many = parse(split(text, sizeof text, "f16", 256, 8192, 16, 128, "1/8", "", "s", 0, both, second));
+    char *cu = emit(many, "sm_80");
+    assert_null(strstr(cu, "mg_shift_weights<"));
+    assert_int_equal(strstr(cu, "shift_p.raise(") != NULL, own);
+    mg_string_free(cu);
+    mg_graph_free(many);
+  }
   /* the weights forgotten, one part's for all, of another row, of the numerator alone; a part that leaves its maximum where another's is */
   static const char *const wrong[][2] = {{"h_d.at(r, c)", "t_d.at(r, c)"}, {"h_l.at(r, 0)", "t_l.at(r, 0)"}, {"(i_i * (int64_t)48) / 48)", "0)"}, {"read_shifts + (b_y * (int64_t)1)", "read_shifts + (b_y * (int64_t)0)"},
                                          {"mg_shift_weights<64>(w_shifts", "mg_fill<W_shifts, 64>(w_shifts, mg_const(1, 1)); if (0) mg_shift_weights<64>(w_shifts"}, {" + b_z, t_K0_z, 1)", ", t_K0_z, 1)"}};
