@@ -361,6 +361,15 @@ static const plant in_templates[] = {
     {SCALE, 'x', "struct mg_merge_weighted {", "parts.part(0, r, c) * weights.at(r, 0)", "parts.part(0, r, c)", 0},
     {SCALE, 'x', "struct mg_merge_weighted {", "weights.at(r, k)", "weights.at(r, 0)", 0},
     {DROPPED, 'x', "struct mg_merge_weighted {", "k < PARTS::COUNT", "k < PARTS::COUNT - 1", 0},
+    {SHUFFLE, 'x', "MG_DEV void mg_shift_weights", "mg_shfl_xor(top, [d])", "1", 0},
+    {SCALE, 'x', "MG_DEV void mg_shift_weights", "mg_shift_factor(m\\[k\\], top)", "mg_const(1, 1)", 0},
+    {STRIDE, 'x', "MG_DEV void mg_shift_weights", "from + [(int64_t)r * Z]", "(int64_t)r", 0},
+    {LANE, 'x', "MG_DEV void mg_shift_weights", "r0 + [mg_tid() / G]", "mg_tid() % G", 0},
+    {INDEX, 'x', "struct mg_reweighted {", "weights.at(r, [first])", "0", 0},
+    {INDEX, 'x', "struct mg_reweighted {", "[(first + c) / INNER] % TILE::COLS", "c / INNER", 0},
+    {SCALE, 'x', "struct mg_reweighted {", "of.at(r, c) * [weight(r, c)]", "mg_const(1, 1)", 0},
+    {SCALE, 's', "struct mg_reweighted {", "a = a * weight(r, c);", "", 0},
+    {SCALE, 's', "struct mg_reweighted {", "b = b * weight(r, c + 1);", "", 0},
     {SCALE, 'x', "MG_DEV void mg_merge_weights", "mg_shift_factor(shifts.part(k, r, 0), top)", "mg_shift_factor(shifts.part(0, r, 0), top)", 0},
     {DROPPED, 'x', "MG_DEV void mg_merge_weights", "r < ROWS", "r < ROWS - 1", 0},
     {BARRIER, 's', "MG_DEV bool mg_last_of", "mg_sync();", "", 0},
@@ -431,6 +440,10 @@ static const plant in_files[] = {
 
 /* ------------------------------------------------------------------------------------------------- the kernels */
 static const struct { const char *name, *text; } kernels[] = {
+    {"parts under maxima of their own, in two kernels",
+     "program k\ninput Q : f16[20, 32]\ninput K : f16[32, 1024]\ninput V : f16[1024, 48]\ninput W : f16[48, 24]\nD, L = kernel grid=(x=1, z=4) threads=128 {\n  plan { stages=2 warps_m=1 warps_n=4 warps_k=1 }\n  q = load Q {}\n"
+     "  for i=4 {\n    k = load K {z->1, i->1}\n    v = load V {z->0, i->0}\n    p = exp(scale(matmul(q, k), 15/1))\n    d = matmul(p, v)\n    l = sum(p, dim=1)\n  }\n  store accum(d) {i->+} {z->1}\n  store accum(l) {i->+} {z->1}\n}\n"
+     "O = kernel grid=(x=5) threads=64 {\n  plan { stages=1 }\n  w = load W {}\n  for i=4 {\n    d = load D {x->0, i->1}\n    e = matmul(d, w)\n  }\n  for j=2 {\n    l = load L {x->0, j->1}\n    s = sum(l, dim=1)\n  }\n  o = div(add(accum(e) {i->+}, sum(accum(d) {i->+}, dim=1)), accum(s) {j->+})\n  store o {x->0}\n}\noutput O\n"},
     {"skinny", /* split over warps, ragged, a ring of three stages */
      "program k\ninput X : f16[7, 440]\ninput G : f16[440]\ninput W : f16[440, 48]\nO = kernel grid=(x=2) threads=128 {\n  plan { stages=3 warps_m=1 warps_n=1 warps_k=4 }\n  for i=7 {\n    a = load X {i->1}\n    g = load G {i->0}\n"
      "    w = load W {x->1, i->0}\n    t = div(a, sqrt(sqr(g)))\n    b = matmul(t, w)\n    s = sum(sqr(t), dim=1)\n  }\n  o = div(accum(b) {i->+}, sqrt(add_scalar(scale(accum(s) {i->+}, 1/440), 1/1000)))\n  store o {x->1}\n}\noutput O\n"},
@@ -547,6 +560,7 @@ static const struct { const char *kernel, *find, *lines, *why; } harmless[] = {
     {"accumulators", "mg_sync();", "// store o", "the thread that reads an element is the one that added it up"},
     {"library", "[mg_cut(~, ~, ~)]", "p_Y + ", "the other operand is zero there"},
     {"chain", "mg_sync();", "red_l.finish(t_l);", "the thread that reads a row's sum is the one that wrote it"},
+    {"parts under maxima of their own, in two kernels", "mg_sync();", "shift_p.put(", "the thread that reads a row's sum is the one that wrote it"},
 };
 
 /* ---------------------------------------------------------------------------------------------------- planting */
