@@ -7639,7 +7639,7 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_found *seg, mg_sear
     qsort(todo, (size_t)n, sizeof *todo, mgi_se_cut_cmp);
     if (!round++) { /* short ones take no time: what is left of it gives whole programs */
       int m = 0;
-      for (int k = 0; k < n; k++) if (todo[k].j - todo[k].i <= 3) { mgi_se_cut_todo x = todo[k]; todo[k] = todo[m], todo[m++] = x; }
+      for (int k = 0; k < n; k++) if (todo[k].j - todo[k].i <= 2) { mgi_se_cut_todo x = todo[k]; todo[k] = todo[m], todo[m++] = x; }
       n = m ? m : n < 8 ? n : 8;
     } else if (n > 8) n = n < 32 ? 8 : n / 4; /* the rest may not be needed any more */
     for (int k = 0; k < n; k++) list[k][0] = todo[k].i, list[k][1] = todo[k].j;
