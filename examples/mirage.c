@@ -552,12 +552,19 @@ static int never_above(value v, int sign) {
     default: return 0;
   }
 }
-/* The first exponential in g and below whose argument nothing is seen to bound, and that the emitted text does not give a
-   running maximum; its name, or NULL. */
-static const char *open_exponential(const mg_graph *g, const char *cu) {
-  for (uint32_t k = 1; k < g->n_ops; k++) {
+/* The first exponential in g and below whose argument nothing is seen to bound, and that the emitted text of its kernel, up to
+   `end`, does not give a running maximum; its name, or NULL. */
+static const char *open_exponential(const mg_graph *g, const char *cu, const char *end) {
+  for (uint32_t k = 1, kernel = 0; k < g->n_ops; k++) {
     const mg_op_node *n = &g->ops[k];
-    const char *found = n->sub ? open_exponential(n->sub, cu) : NULL;
+    const char *from = cu, *to = end, *found;
+    if (n->sub && cu && g->level == MG_KERNEL) {
+      char head[40];
+      snprintf(head, sizeof head, "_kernel%u(", (unsigned)kernel++);
+      from = strstr(cu, head);
+      to = from ? strstr(from, "MG_KERNEL(") : NULL;
+    }
+    found = n->sub ? open_exponential(n->sub, from, to) : NULL;
     if (found) return found;
     if (n->code != MG_OP_EXP) continue;
     value a;
@@ -567,7 +574,8 @@ static const char *open_exponential(const mg_graph *g, const char *cu) {
     if (never_above(a, 1)) continue;
     const char *name = mg_tensor_of(g, n->out[0])->name;
     snprintf(raise, sizeof raise, "shift_%.64s.raise(", name);
-    if (!cu || !strstr(cu, raise)) return name;
+    const char *at = cu ? strstr(cu, raise) : NULL;
+    if (!at || (end && at > end)) return name;
   }
   return NULL;
 }
@@ -578,9 +586,9 @@ static int overflows(const mg_graph *g, const char *arch, char *name, size_t siz
   char *cu = NULL;
   memset(&c, 0, sizeof c);
   c.arch = arch;
-  if (!open_exponential(g, NULL)) return 0;
+  if (!open_exponential(g, NULL, NULL)) return 0;
   if (mg_cuda_emit(g, &c, &cu, &e) != MG_OK) cu = NULL;
-  const char *open = open_exponential(g, cu);
+  const char *open = open_exponential(g, cu, NULL);
   if (open) snprintf(name, size, "%s", open);
   mg_string_free(cu);
   return open != NULL;
