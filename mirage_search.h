@@ -259,7 +259,7 @@ typedef struct mg_search_config {
   const char *checkpoint;            /* a file, may be NULL: finished frames are kept there, appended at most ten times a second and
                                         at the end; one that a kill has torn is dropped when it is read.  The same search started again (program,
                                         GPU, options but threads and time limit, version) skips these and gives the result of one
-                                        that nothing ended; hook `structure` does not see theirs.  MG_BAD_INPUT, and the file
+                                        that nothing ended; hook `structure`, which has more counted, does not see theirs.  MG_BAD_INPUT, and the file
                                         is left alone, if it is damaged or of another search; MG_MACHINE if it cannot be written */
   const char *cache;                 /* a directory, may be NULL: a result that neither time nor `stop` ended is kept there, in a file
                                         named by a hash of what a checkpoint's key holds.  Found there again, each µGraph is
@@ -6572,10 +6572,10 @@ static int mgi_se_kept_put(const char *path, const char *tmp, const char *mode, 
 /* Whether a structure that was read can be one of frame f's: all indices within their tables, operands first.  What it
    computes is for the verifier to say. */
 static int mgi_se_structure_fits(const mgi_se_seg *s, const mgi_se_structure *t) {
-  if (t->n < 1 || t->n > MGI_SE_SOPS || !(t->us >= 0 && t->us <= 2e9)) return 0;
+  if (t->n < 1 || t->n > MGI_SE_SOPS || !(t->us >= 0 && t->us <= 2e9 + 1)) return 0; /* 2e9: no tile, and `foreign` */
   for (int i = 0; i < t->n; i++) {
     const mgi_se_sop *o = &t->op[i];
-    if (o->code <= MG_OP_NONE || o->code >= MG_OP_COUNT || o->code == MG_OP_STORE || o->n_in < 0 || o->n_in > 4 || o->n_in > i || (!o->n_in && o->code != MG_OP_LOAD)) return 0;
+    if (o->code <= MG_OP_NONE || o->code >= MG_OP_COUNT || o->code == MG_OP_STORE || o->n_in < 0 || o->n_in > 4 || (!o->n_in && o->code != MG_OP_LOAD)) return 0;
     for (int j = 0; j < 4; j++) if (o->in[j] < 0 || (j < o->n_in ? o->in[j] >= i : o->in[j] != 0)) return 0;
     if (o->scope < MGI_SE_PRE || o->scope > MGI_SE_GROUP || o->scope == 5 || ((o->scope & 1) && t->loop[o->scope >> 1] < 0) || o->rank < 0 || o->rank > MG_MAX_RANK) return 0;
     for (int d = 0; d < o->rank; d++) if (o->cls[d] < -1 || o->cls[d] >= s->n_cls || o->mask[d] >> MGI_SE_AXES) return 0;
