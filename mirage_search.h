@@ -35,7 +35,7 @@
    CONTENTS (search for the tag)
      >>gpus  >>egraph-api  >>search-api  >>tilings-api  >>threads-api                       declarations
      >>gpu-table  >>egraph  >>patterns  >>saturation  >>polynomials  >>expressions  >>model  >>plan  >>tilings  >>threads  >>values  >>closure
-     >>structures  >>tuner  >>bounds  >>kernels  >>kept  >>search                                     implementation
+     >>structures  >>tuner  >>bounds  >>kernels  >>kept  >>cuts  >>search                            implementation
 
    CONFIGURATION (define before including)
      MG_USER_AXIOMS(A)     rows added to the axiom table: A(name, "pattern", "pattern", "equation")
@@ -53,8 +53,9 @@
                   hash of all its elements over a large prime field, at small sizes.  Two ways to compute one value are
                   one value with two derivations: nothing is searched twice.
      structure    a choice of derivations that makes the outputs: operators and maps, no sizes yet.
-     segment      consecutive operators of the program that one kernel shall compute.  Programs that do not fit one
-                  kernel are cut into segments by dynamic programming over predicted times.
+     segment      operators of the program that one kernel shall compute.  Programs that do not fit one kernel are cut into
+                  segments by dynamic programming over predicted times, in every order that operands allow: the order of the
+                  program's text counts for nothing.
      tiling       an expression: a forest of the loops over a chain of matmuls (mg_tilings_of), and a tile size for each.
      thread graph operators of one scope that pass values in registers: by rule, after the search (mg_fuse_threads).
 
@@ -6631,6 +6632,207 @@ static void mgi_se_structure_code(mgi_se_buffer *c, const mgi_se_seg *s, const m
   t->hash = mgi_se_structure_hash(t), t->work = mgi_se_structure_work(t, &skeleton), t->foreign = mgi_se_structure_foreign(s->p, t);
 }
 
+/* --------------------------------------------------------------------------------------------------- >>cuts
+
+   Where a program may be cut into kernels.  A program is run in any order of its operators in which operands come first, so
+   what has been run at some time is a down-set: with an operator, all that it is made of.  A segment is what one down-set
+   has more than another, and a program in k kernels is a chain of k + 1 of them, from the empty one to the whole.  Neither
+   depends on the order in which the program's text has its operators, nor does anything below: operators are taken in
+   postorder from the outputs (what no output needs is left out).  A unary elementwise operator on what another makes for it
+   alone stays with that one, as it costs no byte less anywhere else; not in long programs: a kernel has no room for more.
+   With more than MGI_SE_DOWN down-sets only those are taken that the postorder passes through, and the search is not complete. */
+
+enum { MGI_SE_MOST_OPS = 200, MGI_SE_DOWN = 1024, MGI_SE_SET_WORDS = (MGI_SE_MOST_OPS + 63) / 64 };
+
+typedef struct mgi_se_set { uint64_t w[MGI_SE_SET_WORDS]; } mgi_se_set; /* of operators, by place in postorder */
+
+static int mgi_se_set_has(const mgi_se_set *a, int k) { return (int)(a->w[k / 64] >> k % 64 & 1); }
+static void mgi_se_set_put(mgi_se_set *a, int k) { a->w[k / 64] |= (uint64_t)1 << k % 64; }
+static void mgi_se_set_join(mgi_se_set *a, const mgi_se_set *b) { for (int i = 0; i < MGI_SE_SET_WORDS; i++) a->w[i] |= b->w[i]; }
+static int mgi_se_set_same(const mgi_se_set *a, const mgi_se_set *b) { return !memcmp(a, b, sizeof *a); }
+/* a without b; `none`: nothing is left. */
+static mgi_se_set mgi_se_set_minus(const mgi_se_set *a, const mgi_se_set *b, int *none) {
+  mgi_se_set c;
+  *none = 1;
+  for (int i = 0; i < MGI_SE_SET_WORDS; i++) c.w[i] = a->w[i] & ~b->w[i], *none &= !c.w[i];
+  return c;
+}
+static int mgi_se_set_size(const mgi_se_set *a, int n) {
+  int c = 0;
+  for (int k = 0; k < n; k++) c += mgi_se_set_has(a, k);
+  return c;
+}
+static uint64_t mgi_se_set_hash(const mgi_se_set *a) {
+  uint64_t h = 1;
+  for (int i = 0; i < MGI_SE_SET_WORDS; i++) h = mgi_se_mix(h, a->w[i]);
+  return h;
+}
+
+typedef struct mgi_se_cuts {
+  const mg_graph *p;
+  int n;                                     /* operators */
+  uint32_t op[MGI_SE_MOST_OPS];              /* in postorder, by id */
+  int16_t *place;                            /* by tensor: of the operator that makes it, or -1 */
+  mgi_se_set of[MGI_SE_MOST_OPS], to[MGI_SE_MOST_OPS], alone[MGI_SE_MOST_OPS]; /* who makes its operands; who uses it; the operators that stay with it, itself too, empty where it stays with another */
+  uint32_t takes[MGI_SE_MOST_OPS];           /* the program's inputs that it takes, as bits */
+  uint8_t given[MGI_SE_MOST_OPS], raw[MGI_SE_MOST_OPS]; /* an output of the program; grows like an exponential that nothing has divided yet */
+  double bytes[MGI_SE_MOST_OPS], in_bytes[MG_MAX_IN];
+  mgi_se_set all, *down;                     /* down-sets, smaller ones first */
+  int n_down, part;                          /* part: not all of them */
+} mgi_se_cuts;
+
+typedef struct mgi_se_found { /* of one segment */
+  mgi_se_set ops;
+  mgi_se_seg *s;
+  mgi_se_structure *st, split[MGI_SE_SPLITS]; /* split: the best ones with a group axis, of different work */
+  int n, n_split;
+  int *tile;
+  mg_verify_report *report;
+  mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT]; /* tensors of the program */
+  double us;
+} mgi_se_found;
+
+static void mgi_se_cuts_visit(mgi_se_cuts *C, uint32_t t) {
+  const uint32_t id = C->p->tensors[t].op;
+  if (!id || C->place[t] >= 0) return;
+  const mg_op_node *o = &C->p->ops[id];
+  for (int q = 0; q < o->n_in; q++) mgi_se_cuts_visit(C, o->in[q].id);
+  C->place[t] = (int16_t)C->n, C->op[C->n++] = id;
+}
+
+/* What the operators of p are to each other; p has at most MGI_SE_MOST_OPS.  0 if memory is out. */
+static int mgi_se_cuts_of(mgi_se_cuts *C, const mg_graph *p) {
+  memset(C, 0, sizeof *C);
+  C->p = p;
+  C->place = (int16_t *)malloc(p->n_tensors * sizeof *C->place);
+  if (!C->place) return 0;
+  memset(C->place, -1, p->n_tensors * sizeof *C->place);
+  for (uint32_t k = 0; k < p->n_out; k++) mgi_se_cuts_visit(C, p->out[k].id);
+  for (uint32_t i = 0; i < p->n_in; i++) C->in_bytes[i] = (double)mg_shape_elements(&p->tensors[p->in[i].id].shape) * mg_dtype_bytes(p->tensors[p->in[i].id].dtype);
+  for (int k = 0; k < C->n; k++) {
+    const mg_op_node *o = &p->ops[C->op[k]];
+    const mg_tensor_info *t = mg_tensor_of(p, o->out[0]);
+    int any = o->code == MG_OP_EXP, every = 1;
+    mgi_se_set_put(&C->all, k);
+    C->bytes[k] = (double)mg_shape_elements(&t->shape) * mg_dtype_bytes(t->dtype);
+    for (uint32_t i = 0; i < p->n_out; i++) C->given[k] |= p->out[i].id == o->out[0].id;
+    for (int q = 0; q < o->n_in; q++) {
+      const int x = C->place[o->in[q].id];
+      any |= x >= 0 && C->raw[x], every &= x >= 0 && C->raw[x];
+      if (x >= 0) mgi_se_set_put(&C->of[k], x), mgi_se_set_put(&C->to[x], k);
+      for (uint32_t i = 0; i < p->n_in; i++) if (p->in[i].id == o->in[q].id) C->takes[k] |= (uint32_t)1 << i;
+    }
+    C->raw[k] = (uint8_t)(mg_op_row(o->code)->abstract == MG_ABS_DIV ? any && !every : any);
+  }
+  int with[MGI_SE_MOST_OPS];
+  for (int k = 0; k < C->n; k++) {
+    const mg_op_node *o = &p->ops[C->op[k]];
+    const int x = C->n <= MGI_SE_SOPS / 2 && o->n_in == 1 && mg_op_row(o->code)->elementwise ? C->place[o->in[0].id] : -1;
+    with[k] = x >= 0 && !C->given[x] && mgi_se_set_size(&C->to[x], C->n) == 1 ? with[x] : k;
+    mgi_se_set_put(&C->alone[with[k]], k);
+  }
+  return 1;
+}
+static void mgi_se_cuts_free(mgi_se_cuts *C) { free(C->place), free(C->down); }
+
+/* Fills in the down-sets: from the empty one, what has all its operands is added, in every order.  0 if memory is out. */
+static int mgi_se_cuts_down(mgi_se_cuts *C) {
+  enum { SLOTS = 4 * MGI_SE_DOWN };
+  int16_t *slot = (int16_t *)malloc(SLOTS * sizeof *slot);
+  C->down = (mgi_se_set *)calloc(MGI_SE_DOWN + 1, sizeof *C->down);
+  if (!slot || !C->down) { free(slot); return 0; }
+  memset(slot, -1, SLOTS * sizeof *slot);
+  C->n_down = 1;
+  for (int at = 0; at < C->n_down && !C->part; at++)
+    for (int k = 0; k < C->n && !C->part; k++) {
+      mgi_se_set next = C->down[at], need;
+      int none = mgi_se_set_has(&next, k) || !mgi_se_set_has(&C->alone[k], k);
+      if (none) continue;
+      memset(&need, 0, sizeof need);
+      mgi_se_set_join(&next, &C->alone[k]);
+      for (int q = 0; q < C->n; q++) if (mgi_se_set_has(&C->alone[k], q)) mgi_se_set_join(&need, &C->of[q]);
+      mgi_se_set_minus(&need, &next, &none);
+      if (!none) continue;
+      uint32_t h = (uint32_t)mgi_se_set_hash(&next) & (SLOTS - 1);
+      while (slot[h] >= 0 && !mgi_se_set_same(&C->down[slot[h]], &next)) h = (h + 1) & (SLOTS - 1);
+      if (slot[h] >= 0) continue;
+      if (C->n_down > MGI_SE_DOWN) C->part = 1;
+      else slot[h] = (int16_t)C->n_down, C->down[C->n_down++] = next;
+    }
+  free(slot);
+  if (!C->part) return 1;
+  C->n_down = 1;
+  for (int k = 0; k < C->n; k++)
+    if (mgi_se_set_has(&C->alone[k], k)) C->down[C->n_down] = C->down[C->n_down - 1], mgi_se_set_join(&C->down[C->n_down++], &C->alone[k]);
+  return 1;
+}
+
+/* Whether operator k of segment s hands what it makes to others. */
+static int mgi_se_cuts_leaves(const mgi_se_cuts *C, const mgi_se_set *s, int k) {
+  int none;
+  mgi_se_set_minus(&C->to[k], s, &none);
+  return C->given[k] || !none;
+}
+
+/* The bytes that segment s takes and gives; negative if it has too many inputs or outputs, or hands another segment an
+   exponential that is not normalised: fp16 in device memory would overflow. */
+static double mgi_se_cuts_bytes(const mgi_se_cuts *C, const mgi_se_set *s) {
+  mgi_se_set need;
+  uint32_t takes = 0;
+  double bytes = 0;
+  int none, n_in = 0, n_out = 0;
+  memset(&need, 0, sizeof need);
+  for (int k = 0; k < C->n; k++) {
+    if (!mgi_se_set_has(s, k)) continue;
+    mgi_se_set_join(&need, &C->of[k]), takes |= C->takes[k];
+    if (!mgi_se_cuts_leaves(C, s, k)) continue;
+    if (C->raw[k] && !C->given[k]) return -1; /* an output of the program is as the program wants it */
+    n_out++, bytes += C->bytes[k];
+  }
+  need = mgi_se_set_minus(&need, s, &none);
+  for (int k = 0; k < C->n && !none; k++) if (mgi_se_set_has(&need, k)) n_in++, bytes += C->bytes[k];
+  for (uint32_t i = 0; i < C->p->n_in; i++) if (takes >> i & 1) n_in++, bytes += C->in_bytes[i];
+  return n_in > MG_MAX_IN || n_out > MG_MAX_OUT ? -1 : bytes;
+}
+
+/* Segment f->ops as a program of its own, and which tensors its inputs and outputs are; NULL: *e says why not. */
+static mg_graph *mgi_se_segment(const mgi_se_cuts *C, mgi_se_found *f, mg_error *e) {
+  const mg_graph *p = C->p;
+  const int whole = mgi_se_set_same(&f->ops, &C->all);
+  mg_tensor *map = (mg_tensor *)calloc(p->n_tensors, sizeof *map);
+  mg_config c = mg_config_default();
+  mg_graph *g = mg_program_new(p->name, &c);
+  mgi_se_set need;
+  uint32_t takes = 0;
+  int n_in = 0, n_out = 0, none, bad = !map || !g;
+  memset(&need, 0, sizeof need);
+  for (int k = 0; k < C->n; k++) if (mgi_se_set_has(&f->ops, k)) mgi_se_set_join(&need, &C->of[k]), takes |= C->takes[k];
+  need = mgi_se_set_minus(&need, &f->ops, &none);
+  for (uint32_t i = 0; i < p->n_in && !bad; i++) if (whole || (takes >> i & 1)) f->in[n_in++] = p->in[i];
+  for (int k = 0; k < C->n && !bad; k++)
+    if (mgi_se_set_has(&need, k)) {
+      if (n_in == MG_MAX_IN) bad = 1;
+      else f->in[n_in++] = p->ops[C->op[k]].out[0];
+    }
+  for (int i = 0; i < n_in && !bad; i++) map[f->in[i].id] = mgi_se_copy_input(g, p, f->in[i]);
+  for (int k = 0; k < C->n && !bad; k++) {
+    if (!mgi_se_set_has(&f->ops, k)) continue;
+    mg_tensor in[MG_MAX_IN];
+    const mg_op_node *o = &p->ops[C->op[k]];
+    for (int q = 0; q < o->n_in; q++) in[q] = map[o->in[q].id];
+    map[o->out[0].id] = mg_named(g, mg_apply(g, o->code, &o->attr, o->n_in, in), mg_tensor_of(p, o->out[0])->name);
+    if (whole || !mgi_se_cuts_leaves(C, &f->ops, k)) continue;
+    if (n_out == MG_MAX_OUT) bad = 1;
+    else f->out[n_out++] = o->out[0];
+  }
+  if (whole) for (uint32_t k = 0; k < p->n_out; k++) f->out[n_out++] = p->out[k];
+  for (int k = 0; k < n_out && !bad; k++) mg_output(g, map[f->out[k].id]);
+  if (!bad) bad = mg_check(g, e) != MG_OK;
+  free(map);
+  if (bad) { mg_graph_free(g); return NULL; }
+  return g;
+}
+
 /* ------------------------------------------------------------------------------------------------- >>search
 
    A segment is searched by frames, in parallel; its best structures are tuned, then checked in order until enough
@@ -6639,16 +6841,6 @@ static void mgi_se_structure_code(mgi_se_buffer *c, const mgi_se_seg *s, const m
    are searched at once.  A worker takes the next frame of a segment that is under way; if there is none it begins another
    segment; who finishes a segment's last frame tunes and checks what it found.  A segment's result depends on nothing
    but the segment, and segments are put together in their order: any number of workers gives the same.              */
-
-typedef struct mgi_se_found { /* of one segment */
-  mgi_se_seg *s;
-  mgi_se_structure *st, split[MGI_SE_SPLITS]; /* split: the best ones with a group axis, of different work */
-  int n, n_split, done;
-  int *tile;
-  mg_verify_report *report;
-  mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT]; /* tensors of the program */
-  double us, bound;
-} mgi_se_found;
 
 /* One for the whole search, the root, and one for each segment beside the whole program.  What several threads use, lock,
    checkpoint and `failed`, is the root's. */
@@ -7073,12 +7265,12 @@ static int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se
   return ok > 0;
 }
 
-/* Begins f's segment, the ordinal-th of the search; p becomes its own.  *frames: there are frames to search.  Only S is written,
+/* Begins f's segment, `key` among those of the search; p becomes its own.  *frames: there are frames to search.  Only S is written,
    and of the root what is written under its lock. */
-static mg_status mgi_se_segment_begin(mgi_se_search *S, mg_graph *p, mgi_se_found *f, int ordinal, int *frames, mg_error *e) {
+static mg_status mgi_se_segment_begin(mgi_se_search *S, mg_graph *p, mgi_se_found *f, uint64_t key, int *frames, mg_error *e) {
   mgi_se_search *R = S->root;
   mg_error local;
-  *frames = 0, f->done = 1;
+  *frames = 0;
   mg_status st = mgi_se_seg_new(p, &S->cfg, &f->s, &local);
   pthread_mutex_lock(&R->lock);
   R->st.segments++;
@@ -7093,7 +7285,7 @@ static mg_status mgi_se_segment_begin(mgi_se_search *S, mg_graph *p, mgi_se_foun
   if (st == MG_NO_MEMORY) { if (e) *e = local; return st; }
   if (st != MG_OK) return MG_OK; /* no fused kernel here; library kernels remain */
   S->seg = f->s, S->n_pool = S->oom = S->next = S->unkept = 0;
-  S->seg_id = mgi_se_mix(mg_hash(p), (uint64_t)ordinal);
+  S->seg_id = mgi_se_mix(mg_hash(p), key);
   mgi_se_frames(S, f->s);
   S->cut |= mgi_se_counts_over(f->s);
   S->pool = (mgi_se_structure *)malloc(MGI_SE_POOL * sizeof *S->pool);
@@ -7219,74 +7411,11 @@ static mg_status mgi_se_search_whole(mgi_se_search *S, mg_graph *p, mgi_se_found
   return st;
 }
 
-/* Marks tensors that grow like an exponential: nothing has divided it out yet. */
-static void mgi_se_raw_exp(const mg_graph *p, uint8_t *raw) {
-  for (uint32_t k = 1; k < p->n_ops; k++) {
-    const mg_op_node *o = &p->ops[k];
-    int any = o->code == MG_OP_EXP, all = 1;
-    for (int q = 0; q < o->n_in; q++) any |= raw[o->in[q].id], all &= raw[o->in[q].id];
-    raw[o->out[0].id] = (uint8_t)(mg_op_row(o->code)->abstract == MG_ABS_DIV ? any && !all : any);
-  }
-}
-
-/* The program's operators i .. j-1 as a program of their own; NULL if it has too many inputs or outputs, or hands
-   another segment an exponential that is not normalised: fp16 in device memory would overflow. */
-static mg_graph *mgi_se_segment(const mg_graph *p, uint32_t i, uint32_t j, mgi_se_found *f, mg_error *e) {
-  mg_tensor *map = (mg_tensor *)calloc(p->n_tensors, sizeof *map);
-  mg_config c = mg_config_default();
-  mg_graph *g = mg_program_new(p->name, &c);
-  int n_in = 0, n_out = 0, bad = !map || !g, whole = i == 1 && j == p->n_ops;
-  uint8_t *need = (uint8_t *)calloc(p->n_tensors, 1), *later = (uint8_t *)calloc(p->n_tensors, 1);
-  uint8_t *raw = (uint8_t *)calloc(p->n_tensors, 1);
-  bad |= !need || !later || !raw;
-  if (!bad) {
-    mgi_se_raw_exp(p, raw);
-    for (uint32_t k = i; k < j; k++) for (int q = 0; q < p->ops[k].n_in; q++) need[p->ops[k].in[q].id] = 1;
-    for (uint32_t k = j; k < p->n_ops; k++) for (int q = 0; q < p->ops[k].n_in; q++) later[p->ops[k].in[q].id] = 1;
-    for (uint32_t k = 0; k < p->n_out; k++) later[p->out[k].id] = 1;
-    for (uint32_t k = 0; k < p->n_in; k++) {
-      uint32_t t = p->in[k].id;
-      if (!need[t] && !whole) continue;
-      map[t] = mgi_se_copy_input(g, p, p->in[k]), f->in[n_in++] = p->in[k];
-    }
-    for (uint32_t t = 1; t < p->n_tensors && !bad; t++) {
-      uint32_t op = p->tensors[t].op;
-      if (!op || !need[t] || (op >= i && op < j)) continue;
-      if (n_in == MG_MAX_IN) bad = 1;
-      else { mg_tensor h = { t }; map[t] = mgi_se_copy_input(g, p, h), f->in[n_in++] = h; }
-    }
-    for (uint32_t k = i; k < j && !bad; k++) {
-      mg_tensor in[MG_MAX_IN];
-      const mg_op_node *o = &p->ops[k];
-      for (int q = 0; q < o->n_in; q++) in[q] = map[o->in[q].id];
-      map[o->out[0].id] = mg_named(g, mg_apply(g, o->code, &o->attr, o->n_in, in), mg_tensor_of(p, o->out[0])->name);
-    }
-    if (whole)
-      for (uint32_t k = 0; k < p->n_out; k++) f->out[n_out++] = p->out[k];
-    else
-      for (uint32_t k = i; k < j && !bad; k++)
-        if (later[p->ops[k].out[0].id]) {
-          int given = 0; /* an output of the program is as the program wants it */
-          for (uint32_t q = 0; q < p->n_out; q++) given |= p->out[q].id == p->ops[k].out[0].id;
-          if (n_out == MG_MAX_OUT || (raw[p->ops[k].out[0].id] && !given)) bad = 1;
-          else f->out[n_out++] = p->ops[k].out[0];
-        }
-    for (int k = 0; k < n_out; k++) mg_output(g, map[f->out[k].id]);
-    f->bound = 0;
-    for (int k = 0; k < n_in; k++) f->bound += (double)mg_shape_elements(&p->tensors[f->in[k].id].shape) * mg_dtype_bytes(p->tensors[f->in[k].id].dtype);
-    for (int k = 0; k < n_out; k++) f->bound += (double)mg_shape_elements(&p->tensors[f->out[k].id].shape) * mg_dtype_bytes(p->tensors[f->out[k].id].dtype);
-    if (!bad) bad = mg_check(g, e) != MG_OK;
-  }
-  free(map), free(need), free(later), free(raw);
-  if (bad) { mg_graph_free(g); return NULL; }
-  return g;
-}
-
-/* The other segments: list[k] holds first and last operator of the k-th. */
+/* The other segments, in the order in which they are begun. */
 typedef struct mgi_se_queue {
   mgi_se_search *root;
+  const mgi_se_cuts *cuts;
   mgi_se_found *seg;
-  const uint32_t (*list)[2];
   int n, begun, beginning, n_live;     /* beginning: how many workers are about to add to live */
   mgi_se_search *live[64];              /* each with frames that nobody took, or with a worker at its last ones */
   int left[64];                         /* its frames not done */
@@ -7320,14 +7449,14 @@ static void mgi_se_queue_work(mgi_se_queue *q, int main) {
       for (q->n_live--; at < q->n_live; at++) q->live[at] = q->live[at + 1], q->left[at] = q->left[at + 1];
     } else if (q->begun < q->n) {
       int which = q->begun++, frames = 0;
-      mgi_se_found *f = &q->seg[q->list[which][0] * (R->p->n_ops + 1) + q->list[which][1]];
+      mgi_se_found *f = &q->seg[which];
       q->beginning++;
       T = (mgi_se_search *)calloc(1, sizeof *T);
       if (T) T->root = R, T->p = R->p, T->cfg = R->cfg, T->t0 = R->t0, T->end = R->end, T->cfg.threads = 1, T->cfg.progress = NULL;
       pthread_mutex_unlock(&R->lock);
       mg_status st = T ? MG_OK : mg_fail(&e, MG_NO_MEMORY, "mg_search", "no memory for a segment");
-      mg_graph *g = T && !mgi_se_over(T) ? mgi_se_segment(R->p, q->list[which][0], q->list[which][1], f, &e) : NULL;
-      if (g) st = mgi_se_segment_begin(T, g, f, (int)(f - q->seg), &frames, &e);
+      mg_graph *g = T && !mgi_se_over(T) ? mgi_se_segment(q->cuts, f, &e) : NULL;
+      if (g) st = mgi_se_segment_begin(T, g, f, mgi_se_set_hash(&f->ops) | 2, &frames, &e);
       pthread_mutex_lock(&R->lock);
       q->beginning--;
       mgi_se_queue_failed(q, st, &e);
@@ -7357,13 +7486,12 @@ static void *mgi_se_queue_thread(void *q) {
   return NULL;
 }
 
-static mg_status mgi_se_search_segments(mgi_se_search *R, mgi_se_found *seg, const uint32_t (*list)[2], int n, mg_error *e) {
+static mg_status mgi_se_search_segments(mgi_se_search *R, const mgi_se_cuts *cuts, mgi_se_found *seg, int n, mg_error *e) {
   pthread_t thread[64];
   mgi_se_queue q;
   int started = 0;
   memset(&q, 0, sizeof q);
-  q.root = R, q.seg = seg, q.list = list, q.n = n;
-  R->units = n, R->units_done = 0, R->seg_t0 = mgi_se_seconds();
+  q.root = R, q.cuts = cuts, q.seg = seg, q.n = n;
   if (!n) return MG_OK;
   pthread_cond_init(&q.more, NULL);
   for (int k = 1; k < R->cfg.threads && k < 64; k++) if (!pthread_create(&thread[started], NULL, mgi_se_queue_thread, &q)) started++;
@@ -7412,26 +7540,37 @@ static void mgi_se_result_add(mgi_se_search *S, mg_search_result *r, mg_graph *g
   S->st.predicted_us = r->predicted_us[0];
 }
 
-/* The program cut at cut[0] < .. < cut[n]: each segment by its best kernel, or by a library kernel. */
-static mg_graph *mgi_se_compose(mgi_se_search *S, mgi_se_found *seg, const uint32_t *cut, int n, mg_error *e) {
+/* A segment of the program: its n operators, where in the list of those that are searched it stands or -1, what it takes at
+   least, and what it takes by what is known, 1e18 for nothing. */
+typedef struct mgi_se_piece { mgi_se_set ops; double bound, us; int at, n; } mgi_se_piece;
+
+/* What a library kernel takes for a piece of one operator; 1e18 for others. */
+static double mgi_se_piece_library(const mgi_se_search *S, const mgi_se_cuts *C, const mgi_se_piece *x) {
+  for (int k = 0; k < C->n && x->n == 1; k++) if (mgi_se_set_has(&x->ops, k)) return mgi_se_library_us(S->p, &S->p->ops[C->op[k]], S->cfg.gpu);
+  return 1e18;
+}
+
+/* The program in n pieces: each by its best kernel, or by a library kernel. */
+static mg_graph *mgi_se_compose(mgi_se_search *S, const mgi_se_cuts *C, const mgi_se_found *seg, const mgi_se_piece *const *piece, int n, mg_error *e) {
   const mg_graph *p = S->p;
-  uint32_t N = p->n_ops;
   mg_config c = mg_config_default();
   mg_graph *g = mg_program_new(p->name, &c);
   mg_tensor *map = (mg_tensor *)calloc(p->n_tensors, sizeof *map);
   if (g && map) {
     for (uint32_t k = 0; k < p->n_in; k++) map[p->in[k].id] = mgi_se_copy_input(g, p, p->in[k]);
     for (int k = 0; k < n; k++) {
-      mgi_se_found *f = &seg[cut[k] * (N + 1) + cut[k + 1]];
+      const mgi_se_found *f = piece[k]->at < 0 ? NULL : &seg[piece[k]->at];
       mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT];
-      double lib = cut[k + 1] == cut[k] + 1 ? mgi_se_library_us(p, &p->ops[cut[k]], S->cfg.gpu) : 1e18;
-      if (f->n && f->us <= lib) {
+      if (f && f->n && f->us <= mgi_se_piece_library(S, C, piece[k])) {
         for (uint32_t q = 0; q < f->s->p->n_in; q++) in[q] = map[f->in[q].id];
         const mgi_se_structure *t = &f->st[0];
         mgi_se_build_kernel(g, f->s, t, f->s->real, t->count[f->tile[0]], S->cfg.gpu, in, out);
         for (uint32_t q = 0; q < f->s->p->n_out; q++) map[f->out[q].id] = mg_named(g, out[q], mg_tensor_of(p, f->out[q])->name);
-      } else {
-        const mg_op_node *o = &p->ops[cut[k]];
+        continue;
+      }
+      for (int i = 0; i < C->n; i++) {
+        if (!mgi_se_set_has(&piece[k]->ops, i)) continue;
+        const mg_op_node *o = &p->ops[C->op[i]];
         for (int q = 0; q < o->n_in; q++) in[q] = map[o->in[q].id];
         map[o->out[0].id] = mg_named(g, mg_apply(g, o->code, &o->attr, o->n_in, in), mg_tensor_of(p, o->out[0])->name);
       }
@@ -7518,18 +7657,6 @@ static void mgi_se_search_tilings(mgi_se_search *S, mg_search_result *out, mg_er
   }
 }
 
-/* Whether a kernel may end before operator i: not if that is a unary elementwise operator on what the operator before it
-   makes for it alone, which costs no byte less anywhere else; of long programs, a kernel has no room for more. */
-static int mgi_se_may_cut(const mg_graph *p, uint32_t i) {
-  if (i <= 1 || i >= p->n_ops) return 1;
-  const mg_op_info *row = mg_op_row(p->ops[i].code);
-  if (p->n_ops > MGI_SE_SOPS / 2 || !row->elementwise || p->ops[i].n_in != 1 || p->tensors[p->ops[i].in[0].id].op != i - 1) return 1;
-  int users = 0;
-  for (uint32_t k = 1; k < p->n_ops; k++) for (int q = 0; q < p->ops[k].n_in; q++) users += p->ops[k].in[q].id == p->ops[i].in[0].id;
-  for (uint32_t k = 0; k < p->n_out; k++) users += p->out[k].id == p->ops[i].in[0].id;
-  return users > 1;
-}
-
 /* The structures of the whole program that have a group axis, in two kernels each: tiles near the best of the one kernel,
    then for the second kernel one axis after the other. */
 static void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_search_result *out, mg_error *why) {
@@ -7572,93 +7699,163 @@ static void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_sea
   }
 }
 
-typedef struct mgi_se_cut_todo { double us; uint32_t i, j; } mgi_se_cut_todo;
-static int mgi_se_cut_cmp(const void *x, const void *y) {
-  const mgi_se_cut_todo *a = (const mgi_se_cut_todo *)x, *b = (const mgi_se_cut_todo *)y;
-  if (a->us < b->us || b->us < a->us) return a->us < b->us ? -1 : 1;
-  return a->i != b->i ? (a->i < b->i ? -1 : 1) : a->j < b->j ? -1 : a->j > b->j;
+/* The segments between down-sets: id[a * n + b] is that of the a-th and b-th, -1 where there is none, or none that may be a
+   kernel.  *out is the caller's to free; its number, or -1 if memory is out. */
+static int mgi_se_pieces(const mgi_se_search *S, const mgi_se_cuts *C, int32_t *id, mgi_se_piece **out) {
+  const int D = C->n_down;
+  const double over = S->cfg.gpu->launch_us + 0.7 - 0.25; /* the model takes so much off where a group adds up what warpgroups made */
+  uint32_t n = 0, cap = 0, slots = 1024;
+  int32_t *slot = (int32_t *)malloc(slots * sizeof *slot);
+  mgi_se_piece *x = NULL;
+  if (slot) memset(slot, -1, slots * sizeof *slot);
+  for (int b = 0; b < D; b++)
+    for (int a = 0; a < D; a++) {
+      int none;
+      id[a * D + b] = -1;
+      if (a >= b || !slot) continue;
+      mgi_se_set_minus(&C->down[a], &C->down[b], &none);
+      if (!none) continue;
+      const mgi_se_set ops = mgi_se_set_minus(&C->down[b], &C->down[a], &none);
+      if (mgi_se_set_same(&ops, &C->all)) continue;
+      uint32_t h = (uint32_t)mgi_se_set_hash(&ops) & (slots - 1);
+      while (slot[h] >= 0 && !mgi_se_set_same(&x[slot[h]].ops, &ops)) h = (h + 1) & (slots - 1);
+      if (slot[h] < 0) {
+        mgi_se_piece *m = (mgi_se_piece *)mgi_se_grow(x, &cap, n + 1, sizeof *x);
+        if (!m) { free(slot), slot = NULL; continue; }
+        x = m;
+        const double bytes = mgi_se_cuts_bytes(C, &ops);
+        x[n].ops = ops, x[n].n = mgi_se_set_size(&ops, C->n), x[n].at = -1;
+        x[n].bound = bytes < 0 ? 1e18 : over + bytes / (S->cfg.gpu->dram_gbps * 1e3), x[n].us = mgi_se_piece_library(S, C, &x[n]);
+        slot[h] = (int32_t)n++;
+        if (2 * n > slots) {
+          int32_t *wide = (int32_t *)malloc(2 * slots * sizeof *wide);
+          free(slot), slot = wide, slots *= 2;
+          if (wide) memset(wide, -1, slots * sizeof *wide);
+          for (uint32_t k = 0; wide && k < n; k++) {
+            for (h = (uint32_t)mgi_se_set_hash(&x[k].ops) & (slots - 1); wide[h] >= 0;) h = (h + 1) & (slots - 1);
+            wide[h] = (int32_t)k;
+          }
+          if (wide) id[a * D + b] = x[n - 1].bound < 1e18 ? (int32_t)n - 1 : -1;
+          continue;
+        }
+      }
+      if (x[slot[h]].bound < 1e18) id[a * D + b] = slot[h];
+    }
+  if (!slot) free(x), x = NULL;
+  free(slot), *out = x;
+  return slot ? (int)n : -1;
+}
+
+/* Chains of down-sets over the pieces id (mgi_se_pieces). */
+typedef struct mgi_se_chains {
+  int n, most;                               /* down-sets; kernels */
+  const int32_t *id;
+  mgi_se_piece *piece;
+  double *before, *after;                    /* by down-set: what comes before it and after it takes at least */
+  double *cost;                              /* cost[k * n + b]: the b-th down-set in k kernels, by what is known */
+  int16_t *from;                             /* and the one before it */
+} mgi_se_chains;
+
+/* Fills the chains in; what the whole program takes, by what is known. */
+static double mgi_se_chains_fill(mgi_se_chains *H) {
+  const int n = H->n;
+  double best = 1e18;
+  for (int b = 0; b < n; b++) {
+    H->before[b] = b ? 1e18 : 0;
+    for (int a = 0; a < b; a++) if (H->id[a * n + b] >= 0 && H->before[a] + H->piece[H->id[a * n + b]].bound < H->before[b]) H->before[b] = H->before[a] + H->piece[H->id[a * n + b]].bound;
+  }
+  for (int a = n; a-- > 0;) {
+    H->after[a] = a < n - 1 ? 1e18 : 0;
+    for (int b = a + 1; b < n; b++) if (H->id[a * n + b] >= 0 && H->after[b] + H->piece[H->id[a * n + b]].bound < H->after[a]) H->after[a] = H->after[b] + H->piece[H->id[a * n + b]].bound;
+  }
+  for (int k = 0; k <= H->most; k++) {
+    for (int b = 0; b < n; b++) {
+      double *c = &H->cost[k * n + b];
+      *c = k || b ? 1e18 : 0;
+      for (int a = 0; k && a < b; a++) {
+        if (H->id[a * n + b] < 0) continue;
+        const double us = H->cost[(k - 1) * n + a] + H->piece[H->id[a * n + b]].us;
+        if (us < *c) *c = us, H->from[k * n + b] = (int16_t)a;
+      }
+    }
+    if (H->cost[k * n + n - 1] < best) best = H->cost[k * n + n - 1];
+  }
+  return best;
+}
+
+typedef struct mgi_se_todo { double us; int piece; } mgi_se_todo;
+static int mgi_se_todo_cmp(const void *x, const void *y) {
+  const mgi_se_todo *a = (const mgi_se_todo *)x, *b = (const mgi_se_todo *)y;
+  return a->us < b->us ? -1 : b->us < a->us ? 1 : a->piece - b->piece;
 }
 
 /* Programs of several kernels.  A segment that is not searched yet costs at least its tensors' bytes; those come first whose programs
    may be the best by that, in rounds, until none that is left can be part of a better program than the best: so the threads do not decide. */
-static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_found *seg, mg_search_result *out, mg_error *e, mg_error *why) {
-  const mg_graph *p = S->p;
-  uint32_t N = p->n_ops, W = N + 1;
-  int K = S->cfg.max_kernel_ops < (int)N ? S->cfg.max_kernel_ops : (int)N, n = 0, left = 0, round = 0;
-  double over = S->cfg.gpu->launch_us + 0.7 - 0.25; /* the model takes so much off where a group adds up what warpgroups made */
+static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mg_search_result *out, mg_error *e, mg_error *why) {
+  const int K = S->cfg.max_kernel_ops < MGI_SE_MOST_OPS ? S->cfg.max_kernel_ops : MGI_SE_MOST_OPS;
+  double best = out->n ? out->predicted_us[0] : 1e18;
   mg_status st = MG_OK;
-  double *us = (double *)malloc((size_t)W * W * sizeof *us), *low = (double *)malloc((size_t)W * W * sizeof *low); /* of a segment's kernel; of what is not searched yet, at least */
-  double *lp = (double *)malloc((size_t)W * 2 * sizeof *lp), *ls = lp + W, *cost = (double *)malloc((size_t)W * (size_t)(K + 1) * sizeof *cost);
-  uint32_t *from = (uint32_t *)calloc((size_t)W * (size_t)(K + 1), sizeof *from), (*list)[2] = (uint32_t (*)[2])malloc((size_t)W * W * sizeof *list);
-  mgi_se_cut_todo *todo = (mgi_se_cut_todo *)malloc((size_t)W * W * sizeof *todo);
-  if (!us || !low || !lp || !cost || !from || !list || !todo) { free(us), free(low), free(lp), free(cost), free(from), free(list), free(todo); return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments"); }
-  for (uint32_t i = 1; i < N; i++)
-    for (uint32_t j = i + 1; j <= N; j++) {
-      mg_error local;
-      mgi_se_found *f = &seg[i * W + j];
-      f->bound = 1e18;
-      if (f->done || !mgi_se_may_cut(p, i) || !mgi_se_may_cut(p, j)) continue;
-      mg_graph *g = mgi_se_segment(p, i, j, f, &local);
-      f->bound = g ? over + f->bound / (S->cfg.gpu->dram_gbps * 1e3) : 1e18;
-      mg_graph_free(g);
+  mgi_se_piece *piece = NULL;
+  mgi_se_found *seg = NULL;
+  if (!mgi_se_cuts_down(C)) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
+  const int D = C->n_down;
+  S->cut |= C->part;
+  int32_t *id = (int32_t *)malloc((size_t)D * (size_t)D * sizeof *id);
+  double *cost = (double *)malloc((size_t)D * (size_t)(K + 1) * sizeof *cost), *before = (double *)malloc((size_t)D * sizeof *before), *after = (double *)malloc((size_t)D * sizeof *after);
+  int16_t *from = (int16_t *)calloc((size_t)D * (size_t)(K + 1), sizeof *from);
+  int n = 0, n_piece = id && cost && before && after && from ? mgi_se_pieces(S, C, id, &piece) : -1;
+  if (n_piece >= 0) seg = (mgi_se_found *)calloc((size_t)n_piece + 1, sizeof *seg);
+  if (!seg) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
+  mgi_se_chains H = { D, K, id, piece, before, after, cost, from };
+  mgi_se_todo *todo = (mgi_se_todo *)malloc(((size_t)(n_piece > 0 ? n_piece : 0) + 1) * sizeof *todo);
+  if (!todo && st == MG_OK) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
+  S->units_done = 0, S->seg_t0 = mgi_se_seconds();
+  int left = 0;
+  for (int round = 0; st == MG_OK; round++) {
+    const double known = mgi_se_chains_fill(&H);
+    const int first = n;
+    int m = 0;
+    if (known < best) best = known;
+    for (int k = 0; k < n_piece; k++) todo[k].us = 1e18, todo[k].piece = k;
+    for (int b = 0; b < D; b++)
+      for (int a = 0; a < b; a++) {
+        const int k = id[a * D + b];
+        if (k >= 0 && piece[k].at < 0 && before[a] + piece[k].bound + after[b] < todo[k].us) todo[k].us = before[a] + piece[k].bound + after[b];
+      }
+    left = 0;
+    for (int k = 0; k < n_piece; k++) {
+      if (todo[k].us < best) todo[m++] = todo[k];
+      else left += piece[k].at < 0 && piece[k].bound < 1e18;
     }
-  for (;;) {
-    for (uint32_t i = 1; i < N; i++)
-      for (uint32_t j = i + 1; j <= N; j++) {
-        const mgi_se_found *f = &seg[i * W + j];
-        double *u = &us[i * W + j];
-        *u = f->n ? f->us : 1e18;
-        if (j == i + 1) { double lib = mgi_se_library_us(p, &p->ops[i], S->cfg.gpu); if (lib < *u) *u = lib; }
-        low[i * W + j] = f->bound < *u ? f->bound : *u;
-      }
-    for (uint32_t j = 0; j < W * (uint32_t)(K + 1); j++) cost[j] = 1e18;
-    cost[1] = 0; /* cost[k * W + j]: operators before j in k kernels */
-    for (int k = 1; k <= K; k++)
-      for (uint32_t j = 2; j <= N; j++)
-        for (uint32_t i = 1; i < j; i++) {
-          double c = cost[(k - 1) * (int)W + (int)i] + us[i * W + j];
-          if (c < cost[k * (int)W + (int)j]) cost[k * (int)W + (int)j] = c, from[k * (int)W + (int)j] = i;
-        }
-    double best = out->n ? out->predicted_us[0] : 1e18;
-    for (int k = 1; k <= K; k++) if (cost[k * (int)W + (int)N] < best) best = cost[k * (int)W + (int)N];
-    for (uint32_t j = 0; j <= N; j++) lp[j] = ls[j] = 1e18;
-    lp[1] = 0, ls[N] = 0; /* lower bounds: of every prefix, of every suffix */
-    for (uint32_t j = 2; j <= N; j++)
-      for (uint32_t i = 1; i < j; i++) if (lp[i] + low[i * W + j] < lp[j]) lp[j] = lp[i] + low[i * W + j];
-    for (uint32_t i = N; i-- > 1;)
-      for (uint32_t j = i + 1; j <= N; j++) if (ls[j] + low[i * W + j] < ls[i]) ls[i] = ls[j] + low[i * W + j];
-    n = left = 0;
-    for (uint32_t i = 1; i < N; i++)
-      for (uint32_t j = i + 1; j <= N; j++) {
-        if (seg[i * W + j].bound >= 1e18) continue;
-        todo[n].us = lp[i] + seg[i * W + j].bound + ls[j], todo[n].i = i, todo[n].j = j;
-        if (todo[n].us < best) n++;
-        else left++;
-      }
-    if (!n || mgi_se_over(S)) break;
-    qsort(todo, (size_t)n, sizeof *todo, mgi_se_cut_cmp);
-    if (!round++) { /* short ones take no time: what is left of it gives whole programs */
-      int m = 0;
-      for (int k = 0; k < n; k++) if (todo[k].j - todo[k].i <= 2) { mgi_se_cut_todo x = todo[k]; todo[k] = todo[m], todo[m++] = x; }
-      n = m ? m : n < 8 ? n : 8;
-    } else if (n > 8) n = n < 32 ? 8 : n / 4; /* the rest may not be needed any more */
-    for (int k = 0; k < n; k++) list[k][0] = todo[k].i, list[k][1] = todo[k].j;
-    st = mgi_se_search_segments(S, seg, (const uint32_t (*)[2])list, n, e);
-    if (st != MG_OK) break;
-    for (int k = 0; k < n; k++) { /* in their order, whoever was first */
-      mgi_se_found *f = &seg[list[k][0] * W + list[k][1]];
-      f->bound = 1e18;
-      if (f->s && f->s->eg && f->s->stop != MG_SATURATED && !strcmp(S->st.egraph_stop, "SATURATED")) S->st.egraph_stop = mg_saturation_name(f->s->stop);
+    if (!m || mgi_se_over(S)) break;
+    qsort(todo, (size_t)m, sizeof *todo, mgi_se_todo_cmp);
+    S->units = S->units_done + m;
+    if (!round) { /* short ones take no time: what is left of it gives whole programs */
+      int few = 0;
+      for (int k = 0; k < m; k++) if (piece[todo[k].piece].n <= 2) { const mgi_se_todo x = todo[k]; todo[k] = todo[few], todo[few++] = x; }
+      m = few ? few : m < 8 ? m : 8;
+    } else if (m > 8) m = m < 32 ? 8 : m / 4; /* the rest may not be needed any more */
+    for (int k = 0; k < m; k++) seg[n].ops = piece[todo[k].piece].ops, piece[todo[k].piece].at = n++;
+    st = mgi_se_search_segments(S, C, seg + first, n - first, e);
+    for (int k = 0; k < m && st == MG_OK; k++) {
+      mgi_se_piece *x = &piece[todo[k].piece];
+      if (seg[x->at].n && seg[x->at].us < x->us) x->us = seg[x->at].us;
+      x->bound = x->us;
     }
   }
+  free(todo);
   S->st.pruned_bound += (uint64_t)left;
+  for (int k = 0; k < n; k++) { /* in their order, whoever was first */
+    const mgi_se_found *f = &seg[k];
+    if (f->s && f->s->eg && f->s->stop != MG_SATURATED && !strcmp(S->st.egraph_stop, "SATURATED")) S->st.egraph_stop = mg_saturation_name(f->s->stop);
+  }
+  if (st == MG_OK) mgi_se_chains_fill(&H);
   for (int k = 2; k <= K && st == MG_OK; k++) {
-    if (cost[k * (int)W + (int)N] >= 1e17) continue;
-    uint32_t cut[64], j = N;
-    if (k > 60) break;
-    for (int q = k; q >= 0; q--) { cut[q] = j; if (q) j = from[q * (int)W + (int)j]; }
+    const mgi_se_piece *cut[MGI_SE_MOST_OPS];
+    if (cost[k * D + D - 1] >= 1e17) continue;
+    for (int q = k, b = D - 1; q > 0; b = from[q * D + b], q--) cut[q - 1] = &piece[id[from[q * D + b] * D + b]];
     mg_error local;
-    mg_graph *g = mgi_se_compose(S, seg, cut, k, &local);
+    mg_graph *g = mgi_se_compose(S, C, seg, cut, k, &local);
     S->st.candidates++;
     if (g && S->cfg.emittable && S->cfg.emittable(S->cfg.user, g, why) != MG_OK) { S->st.refused++, mg_graph_free(g); continue; }
     if (!g) { S->st.rejected++; continue; }
@@ -7666,15 +7863,16 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_found *seg, mg_sear
     memset(&rep, 0, sizeof rep);
     int ok = 1; /* every custom kernel of it passed on its own; by composition the whole does */
     for (int q = 0; q < k; q++) {
-      mgi_se_found *f = &seg[cut[q] * W + cut[q + 1]];
-      if (f->n && (f->report[0].verdict == MG_EQUAL_SAMPLED || !rep.tests)) rep = f->report[0];
+      const mgi_se_found *f = cut[q]->at < 0 ? NULL : &seg[cut[q]->at];
+      if (f && f->n && (f->report[0].verdict == MG_EQUAL_SAMPLED || !rep.tests)) rep = f->report[0];
     }
     if (!rep.tests) ok = mgi_se_check_whole(S, g, &rep);
     if (!ok) { S->st.rejected++, mg_graph_free(g); continue; }
     S->st.verified++;
-    mgi_se_result_add(S, out, g, cost[k * (int)W + (int)N], &rep);
+    mgi_se_result_add(S, out, g, cost[k * D + D - 1], &rep);
   }
-  free(us), free(low), free(lp), free(cost), free(from), free(list), free(todo);
+  for (int k = 0; k < n; k++) mgi_se_found_free(&seg[k]);
+  free(seg), free(piece), free(id), free(before), free(after), free(cost), free(from);
   return st;
 }
 
@@ -7856,34 +8054,37 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   S.t0 = S.shown = mgi_se_seconds();
   S.end = S.cfg.time_limit_s > 0 ? S.t0 + S.cfg.time_limit_s : 1e300;
   S.st.threads = S.cfg.threads, S.st.egraph_stop = "SATURATED";
-  uint32_t N = program->n_ops, W = N + 1;
   mg_status st = MG_OK;
   out->graph = (mg_graph **)calloc((size_t)S.cfg.top_k + 1, sizeof *out->graph);
   out->predicted_us = (double *)calloc((size_t)S.cfg.top_k + 1, sizeof *out->predicted_us);
   out->measured_us = (double *)calloc((size_t)S.cfg.top_k + 1, sizeof *out->measured_us);
   out->report = (mg_verify_report *)calloc((size_t)S.cfg.top_k + 1, sizeof *out->report);
-  mgi_se_found *seg = N <= 200 ? (mgi_se_found *)calloc((size_t)W * W, sizeof *seg) : NULL;
-  if (!out->graph || !out->predicted_us || !out->measured_us || !out->report || (N <= 200 && !seg)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for results");
+  mgi_se_cuts *cuts = (mgi_se_cuts *)calloc(1, sizeof *cuts);
+  mgi_se_found whole;
+  memset(&whole, 0, sizeof whole);
+  if (!out->graph || !out->predicted_us || !out->measured_us || !out->report || !cuts) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for results");
   S.root = &S;
   pthread_mutex_init(&S.lock, NULL), pthread_mutex_init(&S.hook, NULL);
   int hit = st == MG_OK && S.cfg.cache && mgi_se_cache_load(&S, out);
-  if (!hit && N > 200) S.cut = 1;
+  const int large = program->n_ops > MGI_SE_MOST_OPS + 1;
+  if (!hit && large) S.cut = 1;
   if (st == MG_OK && !hit) st = mgi_se_kept_open(&S, e);
-  mgi_se_found *whole = seg && N > 1 ? &seg[1 * W + N] : NULL;
-  if (st == MG_OK && whole && !hit) {
-    mg_graph *g = mgi_se_segment(program, 1, N, whole, e);
-    if (g) st = mgi_se_search_whole(&S, g, whole, e);
+  if (st == MG_OK && !hit && !large && program->n_ops > 1) {
+    mg_graph *g = NULL;
+    if (!mgi_se_cuts_of(cuts, program)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
+    else whole.ops = cuts->all, g = mgi_se_segment(cuts, &whole, e);
+    if (g) st = mgi_se_search_whole(&S, g, &whole, e);
     else S.cut = 1;
     S.cfg.structure = NULL;
-    if (whole->s && whole->s->eg && whole->s->stop != MG_SATURATED) S.st.egraph_stop = mg_saturation_name(whole->s->stop);
-    for (int k = 0; k < whole->n && st == MG_OK; k++) {
-      const mgi_se_structure *t = &whole->st[k];
-      mg_graph *u = mgi_se_kernel_graph(whole->s, program, t, whole->s->real, t->count[whole->tile[k]], NULL, S.cfg.gpu, e);
-      if (u) mgi_se_result_add(&S, out, u, t->tile_us[whole->tile[k]], &whole->report[k]);
+    if (whole.s && whole.s->eg && whole.s->stop != MG_SATURATED) S.st.egraph_stop = mg_saturation_name(whole.s->stop);
+    for (int k = 0; k < whole.n && st == MG_OK; k++) {
+      const mgi_se_structure *t = &whole.st[k];
+      mg_graph *u = mgi_se_kernel_graph(whole.s, program, t, whole.s->real, t->count[whole.tile[k]], NULL, S.cfg.gpu, e);
+      if (u) mgi_se_result_add(&S, out, u, t->tile_us[whole.tile[k]], &whole.report[k]);
     }
     if (st == MG_OK) mgi_se_search_tilings(&S, out, &why);
-    if (st == MG_OK && S.cfg.max_kernel_ops > 1 && whole->n_split) mgi_se_search_splits(&S, whole, out, &why);
-    if (st == MG_OK && S.cfg.max_kernel_ops > 1 && N > 2) st = mgi_se_search_cuts(&S, seg, out, e, &why);
+    if (st == MG_OK && S.cfg.max_kernel_ops > 1 && whole.n_split) mgi_se_search_splits(&S, &whole, out, &why);
+    if (st == MG_OK && S.cfg.max_kernel_ops > 1 && cuts->n > 1) st = mgi_se_search_cuts(&S, cuts, out, e, &why);
   }
   if (st == MG_OK && !hit) { /* the program itself, a library kernel an operator */
     mg_graph *g = NULL;
@@ -7896,8 +8097,9 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
       else S.st.rejected++, mg_graph_free(g), mg_fail(&why, MG_NOT_FOUND, "mg_search", "the program is not equal to itself: %.200s", rep.reason);
     }
   }
-  for (uint32_t k = 0; seg && k < W * W; k++) mgi_se_found_free(&seg[k]);
-  free(seg);
+  mgi_se_found_free(&whole);
+  if (cuts) mgi_se_cuts_free(cuts);
+  free(cuts);
   pthread_mutex_destroy(&S.lock), pthread_mutex_destroy(&S.hook);
   if (S.file && S.news.n) mgi_se_kept_write(&S);
   if (S.file && fclose(S.file)) S.st.checkpoint_lost = 1;

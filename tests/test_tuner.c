@@ -46,13 +46,19 @@ static mg_graph *program_of(int kind) {
 /* A search of p as one kernel, its frames done, its structures in the pool. */
 static void begin(mgi_se_search *S, mgi_se_found *f, const mg_graph *p, const mg_gpu *gpu, int kernels) {
   mg_error e;
+  mgi_se_cuts *C = (mgi_se_cuts *)malloc(sizeof *C);
   int frames = 0;
+  assert_non_null(C);
   memset(S, 0, sizeof *S), memset(f, 0, sizeof *f), memset(&e, 0, sizeof e);
   S->p = p, S->cfg = mg_search_config_default(), S->root = S, S->end = 1e300;
   S->cfg.gpu = gpu, S->cfg.threads = 2, S->cfg.max_kernel_ops = kernels, S->cfg.max_block_ops = 9, S->cfg.max_loops = 1 + (int)draw(2), S->cfg.top_k = 8, S->cfg.seed = 1;
   S->cfg.max_states = 32768, S->cfg.max_structures = 3000, S->cfg.max_steps = 100000;
   pthread_mutex_init(&S->lock, NULL), pthread_mutex_init(&S->hook, NULL);
-  mg_graph *g = mgi_se_segment(p, 1, p->n_ops, f, &e);
+  assert_true(mgi_se_cuts_of(C, p));
+  f->ops = C->all;
+  mg_graph *g = mgi_se_segment(C, f, &e);
+  mgi_se_cuts_free(C);
+  free(C);
   assert_non_null(g);
   assert_int_equal(mgi_se_segment_begin(S, g, f, 1, &frames, &e), MG_OK);
   for (int k = 0; k < S->n_frames; k++) mgi_se_run_frame(S, k);
