@@ -752,30 +752,45 @@ static void no_segment_is_missed(void **state) {
     mg_graph *p = NULL;
     mg_error e;
     if (mg_parse(t[k].text, strlen(t[k].text), "prog", NULL, &p, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
-    uint32_t N = p->n_ops;
-    double *cost = (double *)malloc(6 * (N + 1) * sizeof *cost);
+    mgi_se_cuts *C = (mgi_se_cuts *)malloc(sizeof *C);
+    assert_true(C && mgi_se_cuts_of(C, p) && mgi_se_cuts_down(C) && !C->part);
+    const int D = C->n_down;
+    double *cost = (double *)malloc(6 * (size_t)D * sizeof *cost), *known = (double *)malloc((size_t)D * (size_t)D * sizeof *known);
+    mgi_se_set *set = (mgi_se_set *)malloc((size_t)D * (size_t)D * sizeof *set);
     mg_search_config c = mg_search_config_default();
     mg_search_result r;
+    assert_true(cost && known && set);
     c.seed = seed, c.max_block_ops = t[k].ops;
-    for (uint32_t j = 0; j < 6 * (N + 1); j++) cost[j] = 1e18;
-    cost[1] = 0;
-    int segments = 0;
-    for (uint32_t i = 1; i < N; i++)
-      for (uint32_t j = i + 1; j <= N; j++) {
+    for (int j = 0; j < 6 * D; j++) cost[j] = 1e18;
+    cost[0] = 0;
+    int segments = 0, n_set = 0;
+    for (int j = 1; j < D; j++)
+      for (int i = 0; i < j; i++) {
         mgi_se_found f;
+        int none, at = 0;
+        mgi_se_set_minus(&C->down[i], &C->down[j], &none);
+        if (!none) continue;
         memset(&f, 0, sizeof f);
-        mg_graph *g = mgi_se_may_cut(p, i) && mgi_se_may_cut(p, j) ? mgi_se_segment(p, i, j, &f, &e) : NULL;
-        double us = j == i + 1 ? mgi_se_library_us(p, &p->ops[i], mg_gpu_at(0)) : 1e18;
-        c.max_kernel_ops = 1, segments += g != NULL;
-        if (g && mg_search(g, &c, &r, &e) == MG_OK) {
-          for (int q = 0; q < r.n; q++) if (r.graph[q]->n_ops == 2 && r.predicted_us[q] < us) us = r.predicted_us[q];
-          mg_search_result_free(&r);
+        f.ops = mgi_se_set_minus(&C->down[j], &C->down[i], &none);
+        while (at < n_set && !mgi_se_set_same(&set[at], &f.ops)) at++;
+        if (at == n_set) {
+          mg_graph *g = mgi_se_cuts_bytes(C, &f.ops) < 0 ? NULL : mgi_se_segment(C, &f, &e);
+          double us = 1e18;
+          for (int q = 0; q < C->n; q++) if (g && mgi_se_set_size(&f.ops, C->n) == 1 && mgi_se_set_has(&f.ops, q)) us = mgi_se_library_us(p, &p->ops[C->op[q]], mg_gpu_at(0));
+          c.max_kernel_ops = 1, segments += g != NULL;
+          if (g && mg_search(g, &c, &r, &e) == MG_OK) {
+            for (int q = 0; q < r.n; q++) if (r.graph[q]->n_ops == 2 && r.predicted_us[q] < us) us = r.predicted_us[q];
+            mg_search_result_free(&r);
+          }
+          mg_graph_free(g);
+          set[n_set] = f.ops, known[n_set++] = us;
         }
-        mg_graph_free(g);
-        for (int q = 1; q < 6; q++) if (cost[(uint32_t)(q - 1) * (N + 1) + i] + us < cost[(uint32_t)q * (N + 1) + j]) cost[(uint32_t)q * (N + 1) + j] = cost[(uint32_t)(q - 1) * (N + 1) + i] + us;
+        for (int q = 1; q < 6; q++) if (cost[(q - 1) * D + i] + known[at] < cost[q * D + j]) cost[q * D + j] = cost[(q - 1) * D + i] + known[at];
       }
     double best = 1e18;
-    for (uint32_t q = 1; q < 6; q++) if (cost[q * (N + 1) + N] < best) best = cost[q * (N + 1) + N];
+    for (int q = 1; q < 6; q++) if (cost[q * D + D - 1] < best) best = cost[q * D + D - 1];
+    mgi_se_cuts_free(C);
+    free(C), free(set), free(known);
     c.max_kernel_ops = 5;
     assert_int_equal(mg_search(p, &c, &r, &e), MG_OK);
     printf("  program %d: %d segments, %.4f us; searched %llu, %d kernels, %.4f us\n", k, segments, best, (unsigned long long)r.stats.segments, r.stats.best_kernels, r.predicted_us[0]);
