@@ -74,8 +74,8 @@
 
    DOES NOT
      Search nested loops other than the tilings', accumulators over two grid axes, kernels whose intermediate results are
-     no tensors of the program or are exponentials that nothing has normalised yet (fp16 overflows), or rewrite
-     exp(a) exp(b).
+     no tensors of the program or are exponentials that nothing has normalised yet (fp16 overflows), a kernel that ends
+     before a unary elementwise operator on what it makes for that alone (>>cuts), or rewrite exp(a) exp(b).
      Add up, element by element, the pieces of a dimension that the loop cuts; join pieces along a dimension that it does
      not cut; cut two dimensions of a tensor by one axis; pair or cut dimensions of two classes because their extents are
      equal, where an output or a tensor together has them; move other dimensions than the program moves.  (tests/test_theorem.c counts what these leave out.)
