@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "parse.h"
+#include "ugraphs.h"
 
 static uint64_t seed = 1, rng;
 static int cases = 300;
@@ -480,14 +481,9 @@ static void test_layouts(void **state) {
   mg_error e;
   const int z3 = mgi_z3_load(&Z, NULL, &e) == MG_OK;
   int graphs = 0, dear = 0, none = 0;
-  char path[] = "tests/programs.ugraphs", *text = (char *)malloc(1 << 20);
-  FILE *f = fopen(path, "rb");
+  ugraphs u = {0};
   (void)state;
   assert_int_equal(MGI_CU_WAY_COUNT, 4);
-  assert_non_null(text);
-  assert_non_null(f);
-  text[fread(text, 1, (1 << 20) - 1, f)] = 0;
-  fclose(f);
   for (int c = 0; c < cases; c++) { /* any numbers */
     mgi_cu_layout L;
     memset(&L, 0, sizeof L);
@@ -499,10 +495,7 @@ static void test_layouts(void **state) {
     for (int s = 0; s < L.rows; s++) L.room[s] = pick(20 * (L.n + 1)) - 3;
     assert_int_equal(solved(&L), every_layout(&L));
   }
-  for (char *at = strstr(text, "#@ "); at;) { /* those of real blocks */
-    char *body = strchr(at, '\n'), *next = strstr(body, "\n#@ ");
-    if (next) *next = 0;
-    mg_graph *g = parse(body);
+  for (mg_graph *g; (g = ugraphs_next(&u)) != NULL; mg_graph_free(g)) /* those of real blocks */
     for (uint32_t k = 1; k < g->n_ops; k++) {
       mgi_cu_layout L, roomy;
       if (g->ops[k].code != MG_OP_GRAPH || !layout_of(g->ops[k].sub, &L)) continue;
@@ -513,12 +506,8 @@ static void test_layouts(void **state) {
       roomy = L, roomy.rows = 0;
       graphs++, dear += cost > solved(&roomy), none += cost < 0;
     }
-    mg_graph_free(g);
-    at = next ? next + 1 : NULL;
-  }
   print_message("%d blocks: %d that pay for the room, %d that do not fit%s\n", graphs, dear, none, z3 ? "; Z3 agrees" : "; no Z3");
   assert_true(graphs >= 50 && dear > 10 && none > 0);
-  free(text);
   if (z3) dlclose(Z.lib);
 }
 
@@ -603,20 +592,12 @@ static int way_in(const char *kernel, const char *name, mg_dtype type, int *odd)
 /* What is chosen in the µGraphs of all programs: operands of products swizzled, in panels for warpgroups; in rings of warps all swizzled; all else padded. */
 static void test_layouts_of_programs(void **state) {
   int n[MGI_CU_WAY_COUNT] = {0};
-  char *text = (char *)malloc(1 << 20), *cu;
-  FILE *f = fopen("tests/programs.ugraphs", "rb");
+  char *cu;
+  ugraphs u = {0};
   mg_error e;
   (void)state;
-  assert_non_null(text);
-  assert_non_null(f);
-  text[fread(text, 1, (1 << 20) - 1, f)] = 0;
-  fclose(f);
-  for (char *at = strstr(text, "#@ "); at;) {
-    char *body = strchr(at, '\n'), *next = strstr(body, "\n#@ "), arch[16];
-    mg_emit_config cfg = {arch, NULL};
-    snprintf(arch, sizeof arch, "%.*s", (int)(body - at - 3), at + 3);
-    if (next) *next = 0;
-    mg_graph *g = parse(body);
+  for (mg_graph *g; (g = ugraphs_next(&u)) != NULL; mg_graph_free(g)) {
+    mg_emit_config cfg = {u.arch, NULL};
     if (mg_cuda_emit(g, &cfg, &cu, &e) != MG_OK) fail_msg("%s: %s", g->name, e.msg);
     char *kernel = cu;
     for (uint32_t k = 1; k < g->n_ops; k++) {
@@ -641,14 +622,11 @@ static void test_layouts_of_programs(void **state) {
         n[way]++;
         const int warps = ring && !strcmp(ring, "warp") && o->scope, group = mma && !strcmp(mma, "warpgroup");
         if (way == MGI_CU_DENSE || (way == MGI_CU_PANELS && !group) || (product && narrow && way == MGI_CU_PADDED) || (!product && !moved && !warps && way != MGI_CU_PADDED))
-          fail_msg("%s for %s: the tile of '%s' is %s", g->name, arch, name, mgi_cu_way_word[way]);
+          fail_msg("%s for %s: the tile of '%s' is %s", g->name, u.arch, name, mgi_cu_way_word[way]);
       }
     }
     mg_string_free(cu);
-    mg_graph_free(g);
-    at = next ? next + 1 : NULL;
   }
-  free(text);
   print_message("tiles of all programs: %d swizzled, %d padded, %d in panels\n", n[MGI_CU_SWIZZLED], n[MGI_CU_PADDED], n[MGI_CU_PANELS]);
   assert_true(n[MGI_CU_SWIZZLED] > 100 && n[MGI_CU_PADDED] > 10 && n[MGI_CU_PANELS] > 4);
 }
@@ -791,8 +769,8 @@ static const struct { int chained; const char *text; } nests[] = {
 static void test_chained(void **state) {
   int kernels = 0, with = 0;
   mg_error e;
-  char *text = (char *)malloc(1 << 20), *cu;
-  FILE *f = fopen("tests/programs.ugraphs", "rb");
+  char *cu;
+  ugraphs u = {0};
   (void)state;
   for (size_t k = 0; k < sizeof nests / sizeof *nests; k++) {
     mg_emit_config cfg = {"sm_80", NULL};
@@ -804,23 +782,12 @@ static void test_chained(void **state) {
     mg_string_free(cu);
     mg_graph_free(g);
   }
-  assert_non_null(text);
-  assert_non_null(f);
-  text[fread(text, 1, (1 << 20) - 1, f)] = 0;
-  fclose(f);
-  for (char *at = strstr(text, "#@ "); at;) {
-    char *body = strchr(at, '\n'), *next = strstr(body, "\n#@ "), arch[16];
-    mg_emit_config cfg = {arch, NULL};
-    snprintf(arch, sizeof arch, "%.*s", (int)(body - at - 3), at + 3);
-    if (next) *next = 0;
-    mg_graph *g = parse(body);
+  for (mg_graph *g; (g = ugraphs_next(&u)) != NULL; mg_graph_free(g)) {
+    mg_emit_config cfg = {u.arch, NULL};
     if (mg_cuda_emit(g, &cfg, &cu, &e) != MG_OK) fail_msg("%s: %s", g->name, e.msg);
     kernels += chains_agree(g, cu, &with);
     mg_string_free(cu);
-    mg_graph_free(g);
-    at = next ? next + 1 : NULL;
   }
-  free(text);
   print_message("%d kernels, %d with chained products\n", kernels, with);
   assert_true(kernels > 50 && with > 20);
 }

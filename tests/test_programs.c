@@ -24,6 +24,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "parse.h"
+#include "ugraphs.h"
 
 static uint64_t seed = 1;
 static int soak; /* programs that are searched anew; 0: the short form */
@@ -57,7 +58,8 @@ static struct { char arch[16]; int of; mg_graph *g; } known[KNOWN];
 static int n_programs, n_known;
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 static int load(void **state) {
-  char *name[PROGRAMS], path[400], *all, *at;
+  char *name[PROGRAMS], path[400], *all;
+  ugraphs u = {0};
   DIR *d = opendir("examples/programs");
   (void)state;
   if (!d) fail_msg("examples/programs is not there: run from the repository's root");
@@ -78,20 +80,15 @@ static int load(void **state) {
     free(all);
     free(name[k]);
   }
-  all = read_all("tests/programs.ugraphs");
-  for (at = strstr(all, "#@ "); at; ) {
-    char *text = strchr(at, '\n'), *next = text ? strstr(text, "\n#@ ") : NULL;
-    assert_non_null(text);
+  for (mg_graph *g; (g = ugraphs_next(&u)) != NULL;) {
     assert_true(n_known < KNOWN);
-    snprintf(known[n_known].arch, sizeof known[n_known].arch, "%.*s", (int)(text - at - 3), at + 3);
-    known[n_known].g = parse_part(text, next ? (size_t)(next - text) : strlen(text), "tests/programs.ugraphs", NULL);
+    memcpy(known[n_known].arch, u.arch, sizeof u.arch);
+    known[n_known].g = g;
     known[n_known].of = -1;
     for (int k = 0; k < n_programs; k++)
       if (!strcmp(program[k].g->name, known[n_known].g->name)) known[n_known].of = k;
     n_known++;
-    at = next ? next + 1 : NULL;
   }
-  free(all);
   return 0;
 }
 static int unload(void **state) {
