@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 #include "parse.h"
+#include "splitmix.h"
 #include "same.h"
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,11 +28,6 @@ static uint64_t seed_of(const char *test) {
   uint64_t v = s ? strtoull(s, NULL, 10) : 1;
   printf("%s: SEED=%llu\n", test, (unsigned long long)v);
   return v;
-}
-static uint64_t next(uint64_t *s) { /* splitmix64 */
-  uint64_t z = (*s += 0x9E3779B97F4A7C15ull);
-  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull, z = (z ^ z >> 27) * 0x94D049BB133111EBull;
-  return z ^ z >> 31;
 }
 
 /* ---------------------------------------------------------------- e-graph */

@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 #include "parse.h"
+#include "splitmix.h"
 
 static uint64_t seed = 1;
 static int everything;
@@ -27,12 +28,6 @@ static void set_free(set *a) {
   for (int k = 0; k < a->n; k++) free(a->s[k]);
   free(a->s);
   memset(a, 0, sizeof *a);
-}
-
-static uint64_t next(uint64_t *s) { /* splitmix64 */
-  uint64_t z = (*s += 0x9E3779B97F4A7C15ull);
-  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull, z = (z ^ z >> 27) * 0x94D049BB133111EBull;
-  return z ^ z >> 31;
 }
 
 /* ---------------------------------------------------------------- the two sides */

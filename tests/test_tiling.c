@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 #include "parse.h"
+#include "splitmix.h"
 
 static uint64_t given_seed;
 static uint64_t seed_of(const char *test) {
@@ -18,11 +19,6 @@ static uint64_t seed_of(const char *test) {
 static int rounds(int few) {
   const char *s = getenv("SOAK_ROUNDS");
   return s ? atoi(s) : few;
-}
-static uint64_t next(uint64_t *s) { /* splitmix64 */
-  uint64_t z = (*s += 0x9E3779B97F4A7C15ull);
-  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull, z = (z ^ z >> 27) * 0x94D049BB133111EBull;
-  return z ^ z >> 31;
 }
 static int64_t draw(uint64_t *s, int64_t lo, int64_t hi) { return lo + (int64_t)(next(s) % (uint64_t)(hi - lo + 1)); }
 
