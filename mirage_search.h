@@ -246,7 +246,8 @@ typedef struct mg_search_config {
   int64_t max_steps;                 /* choices a frame may try to find them; 0: 400000000 */
   mg_egraph_limits egraph;
   void *user;
-  mg_status (*emittable)(void *user, const mg_graph *g, mg_error *why); /* may be NULL; refuses sized µGraphs; by any thread, one at a time */
+  mg_status (*emittable)(void *user, const mg_graph *g, mg_error *why); /* may be NULL; refuses sized µGraphs; by any thread, one at a time.
+                                        Where it is given, structures that leave a block more than one matrix of a tensor are not tried */
   void (*progress)(void *user, const mg_search_stats *s);               /* may be NULL; called from the caller's thread */
   void (*structure)(void *user, const mg_graph *g);                     /* may be NULL; every structure of one kernel for the
                                         whole program, axes at their smallest counts, not verified; by any thread, one at a time */
@@ -4294,7 +4295,8 @@ static uint64_t mgi_se_fingerprint(const mgi_se_frame *f, const mgi_se_val *v, c
    Requirements: (1) a sum never runs over a dimension that a grid axis cuts, but for the group axis: no accumulator
    could complete it; (2) an axis cuts at most one dimension of a value; (3) a loop's body sees what precedes that loop
    and nothing that follows it; (4) after the group's accumulators nothing depends on the group axis; (5) mul(x, x) is
-   sqr(x), and a matmul over an extent of 1 is a broadcast mul.                                                     */
+   sqr(x), and a matmul over an extent of 1 is a broadcast mul; (6) where there is an emitter, a block has one matrix of a
+   tensor: device templates are of matrices, so that every structure with another value in it is refused at all sizes. */
 
 static int mgi_se_counted(int code) {
   if (code == MG_OP_LOAD || code == MG_OP_STORE) return 0;
@@ -4320,9 +4322,16 @@ static uint32_t mgi_se_val_find(const mgi_se_frame *f, const mgi_se_val *v) {
   return 0;
 }
 
+/* Requirement 6: no axis cuts a leading dimension, so that a block has all its elements (one that is cut has one: mgi_se_counts). */
+static int mgi_se_leading_chunk(const mgi_se_frame *f, const mgi_se_val *v) {
+  for (int d = 0; d < v->rank - 2; d++) if (v->cls[d] >= 0 && !v->mask[d] && f->s->real[v->cls[d]] > 1) return 1;
+  return 0;
+}
+
 /* Takes the evaluated candidate in scratch: a new value, or one more derivation of a known one. */
 static void mgi_se_val_add(mgi_se_frame *f, mgi_se_val *v, const mgi_se_der *d) {
   if (f->oom) return;
+  if (f->cfg->emittable && mgi_se_leading_chunk(f, v)) { f->st.pruned_shape++; return; }
   v->fp = mgi_se_fingerprint(f, v, f->scratch);
   uint32_t at = mgi_se_val_find(f, v);
   mgi_se_der *dp = (mgi_se_der *)mgi_se_grow(f->der, &f->cap_der, f->n_der + 1, sizeof *dp);
@@ -6896,7 +6905,7 @@ typedef struct mgi_se_kept_mark { uint32_t bytes, mark; uint64_t check; } mgi_se
 static mgi_se_kept_head mgi_se_kept_head_of(const mgi_se_key *key) {
   mgi_se_kept_head h;
   memset(&h, 0, sizeof h);
-  memcpy(h.magic, "mirageK3", 8), h.key = *key, h.check = mgi_se_key_hash(key);
+  memcpy(h.magic, "mirageK4", 8), h.key = *key, h.check = mgi_se_key_hash(key);
   return h;
 }
 static uint32_t mgi_se_kept_marked(uint64_t seed, uint32_t bytes) { return (uint32_t)mgi_se_mix(seed, bytes); }
@@ -6960,7 +6969,7 @@ static mg_status mgi_se_kept_open(mgi_se_search *S, mg_error *e) {
   S->seed = h.check;
   FILE *f = fopen(path, "rb");
   if (f) {
-    mg_status st = mgi_se_kept_read(f, path, "checkpoint", "it is left as it is", "mirageK3", &S->kept, e);
+    mg_status st = mgi_se_kept_read(f, path, "checkpoint", "it is left as it is", "mirageK4", &S->kept, e);
     fclose(f);
     if (st != MG_OK) return st;
     const mgi_se_buffer *b = &S->kept;
@@ -7935,7 +7944,7 @@ typedef struct mgi_se_cache_head { char magic[8]; uint64_t check, key, bytes; } 
 static mgi_se_cache_head mgi_se_cache_head_of(uint64_t key, const uint8_t *b, size_t n) {
   mgi_se_cache_head h;
   memset(&h, 0, sizeof h);
-  memcpy(h.magic, "mirageC3", 8), h.key = key, h.bytes = n;
+  memcpy(h.magic, "mirageC4", 8), h.key = key, h.bytes = n;
   h.check = mgi_se_bytes_hash(mgi_se_mix(h.key, h.bytes), b, n);
   return h;
 }
@@ -7957,7 +7966,7 @@ static int mgi_se_cache_load(mgi_se_search *S, mg_search_result *out) {
   if (!f) return 0;
   mgi_se_buffer r;
   memset(&r, 0, sizeof r);
-  mg_status st = mgi_se_kept_read(f, path, "cache entry", "searched anew", "mirageC3", &r, &e);
+  mg_status st = mgi_se_kept_read(f, path, "cache entry", "searched anew", "mirageC4", &r, &e);
   fclose(f);
   mgi_se_cache_head h;
   memset(&h, 0, sizeof h);

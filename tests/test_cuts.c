@@ -1,0 +1,92 @@
+/* Tests of which segments a program is cut into, and of what is left out before it costs anything, with the emitter in hand.
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_cuts.c -o build/test_cuts -lcmocka -lm -lpthread
+   build/test_cuts [seed]; SOAK_CUTS=n: n times as many drawn programs. */
+#define MIRAGE_IMPLEMENTATION
+#include "mirage_search.h"
+#include "mirage_cuda.cuh"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+#include "parse.h"
+
+static mg_status emittable(void *user, const mg_graph *g, mg_error *why) { (void)user; return mg_cuda_emittable(g, "sm_90a", why); }
+
+/* ---- structures */
+typedef struct shown { uint64_t *hash; int n, cap, all; int with_emitter; } shown;
+static void sees(void *user, const mg_graph *g) {
+  shown *s = (shown *)user;
+  mg_error e;
+  s->all++;
+  if (mg_cuda_emittable(g, "sm_90a", &e) != MG_OK) {
+    if (s->with_emitter && strstr(e.msg, "only the last two may have more than 1")) fail_msg("a structure with an emitter in hand: %s", e.msg);
+    return;
+  }
+  if (s->n == s->cap) {
+    s->cap = s->cap ? 2 * s->cap : 256, s->hash = (uint64_t *)realloc(s->hash, (size_t)s->cap * sizeof *s->hash);
+    assert_non_null(s->hash);
+  }
+  s->hash[s->n++] = mg_hash(g);
+}
+static int hash_cmp(const void *a, const void *b) { return *(const uint64_t *)a < *(const uint64_t *)b ? -1 : *(const uint64_t *)a > *(const uint64_t *)b; }
+
+/* What the emitter refuses whatever its sizes, a block of several matrices, is left out where there is an emitter; nothing that it takes is.
+   Leading extents are 2, 3 and, once moved, both, so that the structures, which are shown at the smallest counts, have one element of those that are cut. */
+static void no_blocks_of_several_matrices(void **state) {
+  static const char *const programs[] = {
+    "program product\ninput X : f16[2, 32, 64]\ninput W : f16[2, 64, 32]\nO = silu(matmul(X, W))\noutput O\n",
+    "program shared\ninput X : f16[3, 32, 64]\ninput W : f16[64, 32]\nO = matmul(rms_norm(X, dim=2), W)\noutput O\n",
+    "program summed\ninput X : f16[3, 16, 32]\ninput Y : f16[16, 32]\nO = add(sum(X, dim=0), Y)\noutput O\n",
+    "program two\ninput X : f16[2, 16, 64]\ninput Y : f16[3, 32, 64]\nO = sum(sqr(X), dim=2)\nP = sum(Y, dim=2)\noutput O\noutput P\n",
+    "program moved\ninput X : f16[2, 3, 64]\nO = exp(transpose(X, [1, 0, 2]))\noutput O\n",
+  };
+  (void)state;
+  int all = 0, taken = 0, left = 0;
+  for (size_t k = 0; k < sizeof programs / sizeof *programs; k++) {
+    mg_graph *p = parse(programs[k]);
+    shown s[2];
+    memset(s, 0, sizeof s);
+    for (int with = 0; with < 2; with++) {
+      mg_search_config c = mg_search_config_default();
+      mg_search_result r;
+      mg_error e;
+      s[with].with_emitter = with;
+      c.bound = 0, c.max_block_ops = 5, c.max_kernel_ops = 1, c.threads = 1, c.structure = sees, c.user = &s[with];
+      if (with) c.emittable = emittable;
+      if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+      assert_true(r.stats.complete);
+      qsort(s[with].hash, (size_t)s[with].n, sizeof *s[with].hash, hash_cmp);
+      mg_search_result_free(&r);
+    }
+    printf("%s: %d structures, %d of them emitted; with an emitter %d and %d\n", p->name, s[0].all, s[0].n, s[1].all, s[1].n);
+    assert_int_equal(s[0].n, s[1].n);
+    assert_memory_equal(s[0].hash, s[1].hash, (size_t)s[0].n * sizeof *s[0].hash);
+    all += s[0].all, taken += s[0].n, left += s[1].all;
+    free(s[0].hash), free(s[1].hash);
+    mg_graph_free(p);
+  }
+  assert_true(taken > 50 && left < all / 2);
+}
+
+/* Segments whose outputs have nothing in common have many such structures: they left no room for those that are emitted. */
+static void unrelated_outputs_are_complete(void **state) {
+  (void)state;
+  mg_graph *p = parse("program unrelated\ninput Q : f16[2, 256, 64]\ninput K : f16[2, 64, 4096]\ninput V : f16[2, 4096, 64]\n"
+                      "E = exp(matmul(Q, K))\nD = div(E, sum(E, dim=2))\nO = matmul(D, rms_norm(V, dim=2))\noutput O\n");
+  mg_search_config c = mg_search_config_default();
+  mg_search_result r;
+  mg_error e;
+  c.max_kernel_ops = 3, c.emittable = emittable;
+  if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  printf("%s: %.2f us, %d kernels, %llu structures, %llu refused\n", p->name, r.predicted_us[0], r.stats.best_kernels, (unsigned long long)r.stats.structures, (unsigned long long)r.stats.refused);
+  assert_true(r.stats.complete);
+  assert_true(r.predicted_us[0] < 10.6);
+  mg_search_result_free(&r);
+  mg_graph_free(p);
+}
+
+int main(int argc, char **argv) {
+  (void)argc, (void)argv;
+  const struct CMUnitTest tests[] = { cmocka_unit_test(no_blocks_of_several_matrices), cmocka_unit_test(unrelated_outputs_are_complete) };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
