@@ -75,7 +75,7 @@
    DOES NOT
      Search nested loops other than the tilings', accumulators over two grid axes, kernels whose intermediate results are
      no tensors of the program or are exponentials that nothing has normalised yet (fp16 overflows), a kernel that ends
-     before a unary elementwise operator on what it makes for that alone (>>cuts), or rewrite exp(a) exp(b).
+     before a unary elementwise operator on what it makes, no product, for that alone (>>cuts), or rewrite exp(a) exp(b).
      Add up, element by element, the pieces of a dimension that the loop cuts; join pieces along a dimension that it does
      not cut; cut two dimensions of a tensor by one axis; pair or cut dimensions of two classes because their extents are
      equal, where an output or a tensor together has them; move other dimensions than the program moves.  (tests/test_theorem.c counts what these leave out.)
@@ -6648,7 +6648,8 @@ static void mgi_se_structure_code(mgi_se_buffer *c, const mgi_se_seg *s, const m
    has more than another, and a program in k kernels is a chain of k + 1 of them, from the empty one to the whole.  Neither
    depends on the order in which the program's text has its operators, nor does anything below: operators are taken in
    postorder from the outputs (what no output needs is left out).  A unary elementwise operator on what another makes for it
-   alone stays with that one, as it costs no byte less anywhere else; not in long programs: a kernel has no room for more.
+   alone stays with that one, as it costs no byte less anywhere else; not with a matmul, which a library kernel may be better at,
+   and whose exponentials nothing else could keep from memory; not in long programs: a kernel has no room for more.
    With more than MGI_SE_DOWN down-sets only those are taken that the postorder passes through, and the search is not complete. */
 
 enum { MGI_SE_MOST_OPS = 200, MGI_SE_DOWN = 1024, MGI_SE_SET_WORDS = (MGI_SE_MOST_OPS + 63) / 64 };
@@ -6737,7 +6738,8 @@ static int mgi_se_cuts_of(mgi_se_cuts *C, const mg_graph *p) {
   for (int k = 0; k < C->n; k++) {
     const mg_op_node *o = &p->ops[C->op[k]];
     const int x = C->n <= MGI_SE_SOPS / 2 && o->n_in == 1 && mg_op_row(o->code)->elementwise ? C->place[o->in[0].id] : -1;
-    with[k] = x >= 0 && !C->given[x] && mgi_se_set_size(&C->to[x], C->n) == 1 ? with[x] : k;
+    const int glued = x >= 0 && !C->given[x] && p->ops[C->op[x]].code != MG_OP_MATMUL && mgi_se_set_size(&C->to[x], C->n) == 1;
+    with[k] = glued ? with[x] : k;
     mgi_se_set_put(&C->alone[with[k]], k);
   }
   return 1;

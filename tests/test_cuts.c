@@ -85,8 +85,41 @@ static void unrelated_outputs_are_complete(void **state) {
   mg_graph_free(p);
 }
 
+/* ---- cuts */
+static int kernels_of(const mg_graph *g, mg_opcode code, int *where) {
+  int n = 0;
+  for (uint32_t i = 1; i < g->n_ops; i++) {
+    int has = g->ops[i].code == code;
+    for (uint32_t k = 1; g->ops[i].code == MG_OP_GRAPH && k < g->ops[i].sub->n_ops; k++) has |= g->ops[i].sub->ops[k].code == code;
+    if (has) n++, *where = (int)i;
+  }
+  return n;
+}
+
+/* An exponential of a product, of which a block cannot hold a row: the product in a kernel, library or not, all else in another.
+   Where the two may not be cut apart, what is left are library kernels. */
+static void a_product_ends_a_kernel(void **state) {
+  (void)state;
+  mg_graph *p = parse("program head\ninput X : f16[16, 1024]\ninput W : f16[1024, 2048]\nE = exp(matmul(X, W))\nO = div(E, sum(E, dim=1))\noutput O\n");
+  mg_search_config c = mg_search_config_default();
+  mg_search_result r;
+  mg_error e;
+  int product = 0, power = 0;
+  c.emittable = emittable;
+  if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  printf("%s: %.2f us, library kernels %.2f\n", p->name, r.predicted_us[0], mg_predict_us(p, mg_gpu_at(0)));
+  assert_true(r.stats.complete);
+  assert_true(r.predicted_us[0] < mg_predict_us(p, mg_gpu_at(0)) / 2);
+  assert_int_equal(r.stats.best_kernels, 2);
+  assert_int_equal(kernels_of(r.graph[0], MG_OP_MATMUL, &product), 1);
+  assert_int_equal(kernels_of(r.graph[0], MG_OP_EXP, &power), 1);
+  assert_true(product < power);
+  mg_search_result_free(&r);
+  mg_graph_free(p);
+}
+
 int main(int argc, char **argv) {
   (void)argc, (void)argv;
-  const struct CMUnitTest tests[] = { cmocka_unit_test(no_blocks_of_several_matrices), cmocka_unit_test(unrelated_outputs_are_complete) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(no_blocks_of_several_matrices), cmocka_unit_test(unrelated_outputs_are_complete), cmocka_unit_test(a_product_ends_a_kernel) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

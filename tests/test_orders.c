@@ -164,7 +164,7 @@ static void down_sets_by_definition(void **state) {
           if (!from) continue;
           const uint32_t bit = 1u << (from - 1);
           if (in && !(set & bit)) down = 0;
-          if ((live >> (k - 1) & 1) && o->n_in == 1 && mg_op_row(o->code)->elementwise && uses[from - 1] == 1u << (k - 1) && !(given & bit) && (set & bit) && !in) down = 0; /* it stays with its operand's maker */
+          if ((live >> (k - 1) & 1) && o->n_in == 1 && mg_op_row(o->code)->elementwise && p->ops[from].code != MG_OP_MATMUL && uses[from - 1] == 1u << (k - 1) && !(given & bit) && (set & bit) && !in) down = 0; /* it stays with its operand's maker */
         }
       }
       if (!down) continue;
