@@ -73,13 +73,14 @@
                 store that read it: then the maxima are handed on in the workspace
      site       a place where an inlined expression is evaluated, element by element, on valid elements only
      plan       keys obeyed: stages (1..8), warps_m, warps_n, warps_k (their product times 32 is `threads`), merge (cluster
-                or workspace), ring (block or warp), mma (warp or warpgroup), schedule (written, depth
+                or workspace), ring (block, warp or group), mma (warp or warpgroup), schedule (written, depth
                 or room; else the best of these: >>schedule), ahead (0: loads stand where they are needed), NAME.at
                 (where tensor NAME lives: a word of MGI_CU_RULES), NAME.in (how that load's tile lies: a word of
                 MGI_CU_WAYS; else the best by >>layouts).  The emitted text's µGraph has all that do not follow from the rest
      ring       with ring=warp, where warps_m = warps_n = 1 and the loop permits it, every warp brings the part of the
                 contraction that it multiplies into a ring of its own, and no barrier stands in the loop; where
-                warps_m = warps_k = 1 and products are chained, its columns of the one and its rows of the next
+                warps_m = warps_k = 1 and products are chained, its columns of the one and its rows of the next; with
+                ring=group (mma=warpgroup, warps_m = 4) every warpgroup does so, and meets nobody else in the loop
      mma        with mma=warpgroup (sm_90a only; else refused, with the reason) four warps with 64 rows multiply as one: left
                 operands come in registers, right ones from swizzled tiles; fragments are those of mma=warp, so all else is
                 the same.  A product whose operands do not allow it is made by warps, in the same fragments
@@ -430,7 +431,7 @@ typedef struct mgi_emu_thread {
   uint8_t state, granted;    /* granted: it has passed mg_grid_wait */
   uint16_t published;        /* calls of mg_group_publish */
 } mgi_emu_thread;
-enum { MGI_EMU_READY, MGI_EMU_AT_WARP, MGI_EMU_AT_BLOCK, MGI_EMU_AT_CLUSTER, MGI_EMU_EXITED };
+enum { MGI_EMU_READY, MGI_EMU_AT_WARP, MGI_EMU_AT_GROUP, MGI_EMU_AT_BLOCK, MGI_EMU_AT_CLUSTER, MGI_EMU_EXITED };
 typedef struct mgi_emu_part { /* a block of the cluster that runs */
   unsigned char *shared, *shared_map;
   size_t shared_map_bytes;
@@ -447,8 +448,8 @@ typedef struct mgi_emu_warp {
   const mgi_emu_collective *at;
   void *arg[32];
   uint32_t ready;            /* lanes that may run */
-  uint32_t since;            /* its last barrier */
-  int arrived;
+  uint32_t since, group;     /* its last barrier; its warpgroup's */
+  int arrived, at_group;     /* at_group, of a warpgroup's first: lanes at its barrier */
   mgi_emu_product *product;  /* issued and not yet computed, oldest first */
   int n_product, cap_product, n_committed, fenced;
   uint64_t issued;           /* of all of them a hash: the warps of a warpgroup issue the same */
@@ -560,17 +561,19 @@ MGI_EMU int mgi_emu_next(void) {
 
 MGI_EMU void mgi_emu_stuck(void) {
   mgi_emu_state *s = &mgi_emu;
-  int at_warp = 0, at_block = 0, at_cluster = 0, first = -1;
+  int at_warp = 0, at_group = 0, at_block = 0, at_cluster = 0, first = -1;
   for (int t = 0; t < s->fibers; t++) {
     at_block += s->thread[t].state == MGI_EMU_AT_BLOCK;
     at_cluster += s->thread[t].state == MGI_EMU_AT_CLUSTER;
+    at_group += s->thread[t].state == MGI_EMU_AT_GROUP;
     if (s->thread[t].state == MGI_EMU_AT_WARP) {
       at_warp++;
       if (first < 0) first = t;
     }
   }
-  char waits[64] = "";
+  char waits[128] = "";
   if (at_cluster) snprintf(waits, sizeof waits, ", %d at the cluster's barrier", at_cluster);
+  if (at_group) snprintf(waits + strlen(waits), sizeof waits - strlen(waits), ", %d at a warpgroup's", at_group);
   mgi_emu_fault(0, "deadlock in block (%d, %d, %d): of %d threads %d wait at mg_sync%s, %d in a warp at %s (thread %d among them), %d have exited",
                 s->part[0].bid[0], s->part[0].bid[1], s->part[0].bid[2], s->fibers, at_block, waits, at_warp, first < 0 ? "nothing" : s->warp[first / 32].at->name, first, s->exited);
 }
@@ -594,7 +597,8 @@ MGI_EMU void mgi_emu_yield(void) {
    access `a` of thread u is ordered before one of thread t now, if
 
      u = t                            or
-     they share a warp, and the warp's last mg_sync_warp or mg_sync came after a       a.when < warp.since   or
+     they share a warp, and the warp's last barrier of any of these came after a       a.when < warp.since   or
+     they share a warpgroup, and its last mg_sync_group or mg_sync came after a        a.when < warp.group   or
      they share a block, and its last mg_sync came after a                             a.when < part.since   or
      they share a cluster, and u arrived after a at the barrier that t waited for      a.when < u.arrived_at or
      u's block drew a ticket after a barrier after a, and t's block drew a later one of the same count (mg_last_of)
@@ -608,13 +612,15 @@ MGI_EMU void mgi_emu_yield(void) {
 #define MGI_EMU_PLAIN __attribute__((unused, no_sanitize("thread")))
 typedef struct mgi_emu_release { const void *count; uint32_t upto, when, block; int tid; } mgi_emu_release;
 typedef struct mgi_emu_place { uint32_t w_when, w_block, r_when, r_block; uint16_t w_tid, r_tid, many; } mgi_emu_place; /* tid: in the block */
-enum { MGI_EMU_ONE, MGI_EMU_WARP, MGI_EMU_BLOCK, MGI_EMU_GRID };
+enum { MGI_EMU_ONE, MGI_EMU_WARP, MGI_EMU_GROUP, MGI_EMU_BLOCK, MGI_EMU_GRID };
+static inline MGI_EMU_PLAIN int mgi_emu_both(int u, int t) { return u / 32 == t / 32 ? MGI_EMU_WARP : u / 128 == t / 128 ? MGI_EMU_GROUP : MGI_EMU_BLOCK; } /* what threads u and t share */
 
 /* Is what thread u (through the cluster) did at `when` ordered before thread t?  many: who else did. */
 static inline MGI_EMU_PLAIN int mgi_emu_ordered(int u, uint32_t when, int many, int t) {
   const mgi_emu_state *s = &mgi_emu;
   if (u == t && many == MGI_EMU_ONE) return 1;
-  if (u / 32 == t / 32 && many < MGI_EMU_BLOCK && when < s->warp[t / 32].since) return 1;
+  if (u / 32 == t / 32 && many < MGI_EMU_GROUP && when < s->warp[t / 32].since) return 1;
+  if (u / 128 == t / 128 && many < MGI_EMU_BLOCK && when < s->warp[t / 32].group) return 1;
   if (s->cluster == 1) return when < s->part[0].since;
   if (u / s->threads == t / s->threads && when < s->part[t / s->threads].since) return 1;
   const mgi_emu_thread *a = &s->thread[u];
@@ -683,7 +689,7 @@ static MGI_EMU_PLAIN void mgi_emu_touch_global(int range, const void *p, size_t 
     } else {
       if (alone) c->r_block = block, c->r_tid = (uint16_t)t, c->many = MGI_EMU_ONE;
       else {
-        const int many = c->r_block != block ? MGI_EMU_GRID : c->r_tid / 32 != t / 32 ? MGI_EMU_BLOCK : MGI_EMU_WARP;
+        const int many = c->r_block != block ? MGI_EMU_GRID : mgi_emu_both(c->r_tid, t);
         if (c->many < many) c->many = (uint16_t)many;
         c->r_block = block, c->r_tid = (uint16_t)t;
       }
@@ -787,8 +793,7 @@ static MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, 
       c->r_when = 0;
     } else {
       if (alone) c->r_tid = (uint16_t)t, c->many = MGI_EMU_ONE;
-      else if (c->r_tid / 32 != t / 32) c->many = MGI_EMU_BLOCK;
-      else if (c->many < MGI_EMU_WARP) c->many = MGI_EMU_WARP;
+      else if (c->many < mgi_emu_both(c->r_tid, t)) c->many = (uint8_t)mgi_emu_both(c->r_tid, t);
       c->r_tid = (uint16_t)t; /* the latest reader's arrival at a cluster's barrier is what its time is held against */
       c->r_when = s->now;
       c->r_pc = pc;
@@ -931,7 +936,7 @@ MG_DEV void mg_sync() {
     b->since = ++s->now;
     s->job->barriers++;
     for (int k = 0; k < s->threads; k++) s->thread[first + k].state = MGI_EMU_READY;
-    for (int w = 0; w < s->threads / 32; w++) s->warp[first / 32 + w].ready = ~0u, s->warp[first / 32 + w].since = s->now;
+    for (int w = 0; w < s->threads / 32; w++) s->warp[first / 32 + w].ready = ~0u, s->warp[first / 32 + w].since = s->warp[first / 32 + w].group = s->now;
   }
   mgi_emu_yield();
 }
@@ -944,10 +949,28 @@ MG_DEV bool mg_sync_or(bool yes) {
 }
 static const mgi_emu_collective mgi_emu_at_sync_warp = {"mg_sync_warp", 0};
 MG_DEV void mg_sync_warp() { mgi_emu_collect(&mgi_emu_at_sync_warp, 0); }
+MG_DEV void mg_sync_group() {
+  mgi_emu_state *s = &mgi_emu;
+  const int t = s->tid;
+  mgi_emu_warp *const w = &s->warp[t / 128 * 4];
+  if (s->threads % 128) mgi_emu_fault(1, "mg_sync_group: a block of %d threads is no whole number of warpgroups", s->threads);
+  if (++w->at_group < 128) {
+    s->thread[t].state = MGI_EMU_AT_GROUP;
+    s->warp[t / 32].ready &= ~(1u << (t % 32));
+  } else {
+    w->at_group = 0;
+    s->now++;
+    s->job->barriers++;
+    for (int k = t / 128 * 128; k < t / 128 * 128 + 128; k++) s->thread[k].state = MGI_EMU_READY;
+    for (int k = 0; k < 4; k++) w[k].ready = ~0u, w[k].since = w[k].group = s->now;
+  }
+  mgi_emu_yield();
+}
 
 MG_DEV int mg_tid() { return mgi_emu.cluster == 1 ? mgi_emu.tid : mgi_emu.tid % mgi_emu.threads; }
 MG_DEV int mg_lane() { return mgi_emu.tid % 32; }
 MG_DEV int mg_warp() { return mg_tid() / 32; }
+MG_DEV int mg_warpgroup() { return mg_tid() / 128; }
 MG_DEV int mg_bid(int axis) { return mgi_emu_part_of(mgi_emu.tid)->bid[axis]; }
 MG_DEV unsigned char *mg_shared() { return mgi_emu_part_of(mgi_emu.tid)->shared; }
 
@@ -1604,9 +1627,9 @@ MGI_EMU void mgi_emu_block(void) {
   }
   for (int w = 0; w < s->fibers / 32; w++) {
     s->warp[w].ready = ~0u;
-    s->warp[w].arrived = s->warp[w].n_product = s->warp[w].n_committed = s->warp[w].fenced = 0;
+    s->warp[w].arrived = s->warp[w].at_group = s->warp[w].n_product = s->warp[w].n_committed = s->warp[w].fenced = 0;
     s->warp[w].issued = 0;
-    s->warp[w].since = s->now;
+    s->warp[w].since = s->warp[w].group = s->now;
     int k = (int)(mgi_emu_random() % (uint64_t)(w + 1)); /* priorities: a random permutation */
     s->priority[w] = s->priority[k];
     s->priority[k] = w;
@@ -1932,12 +1955,14 @@ template<class T> MG_DEV void mg_unpack2(uint32_t r, T &lo, T &hi) {
 MG_DEV int mg_tid() { return (int)(threadIdx.x & 1023u); }
 MG_DEV int mg_lane() { return (int)(threadIdx.x & 31u); }
 MG_DEV int mg_warp() { return (int)(threadIdx.x >> 5); }
+MG_DEV int mg_warpgroup() { return (int)(threadIdx.x >> 7); }
 MG_DEV int mg_bid(int axis) { return (int)(axis == 0 ? blockIdx.x : axis == 1 ? blockIdx.y : blockIdx.z); }
 extern __shared__ __align__(1024) unsigned char mgi_shared[];
 MG_DEV unsigned char *mg_shared() { return mgi_shared; }
 MG_DEV void mg_sync() { __syncthreads(); }
 MG_DEV bool mg_sync_or(bool yes) { return __syncthreads_or(yes) != 0; } /* a barrier: true for all if for one */
 MG_DEV void mg_sync_warp() { __syncwarp(); }
+MG_DEV void mg_sync_group() { asm volatile("bar.sync %0, 128;" ::"r"(1 + mg_warpgroup()) : "memory"); } /* of the 128 threads of a warpgroup */
 MG_DEV mg_num mg_shfl_xor(mg_num v, int mask) { return __shfl_xor_sync(0xFFFFFFFFu, v, mask); }
 template<class V> MG_DEV V mg_ldg(const V *p) { return *p; }
 template<class V> MG_DEV void mg_stg(V *p, V v) { *p = v; }
@@ -2182,12 +2207,12 @@ template<class T> struct mg_global {
 /* Fills OUTER x INNER elements of a tile (its memory order) from global memory: outer x inner of them are valid, the
    rest becomes zero.  VEC: by cp.async in 16-byte pieces, which needs inner_stride 1 and 16-byte aligned rows; the
    caller commits and waits.  Else element by element, visible after the next barrier.  THREADS: the block's; 32: every
-   warp fills a tile of its own. */
-template<class TILE, int OUTER, int INNER, bool VEC, int THREADS>
+   warp fills a tile of its own; with OWN: as many threads as that do. */
+template<class TILE, int OUTER, int INNER, bool VEC, int THREADS, bool OWN = false>
 MG_DEV void mg_load_tile(const TILE &to, const typename TILE::T *from, int64_t outer_stride, int64_t inner_stride, int outer, int inner) {
   typedef typename TILE::T T;
   constexpr int E = 16 / (int)sizeof(T);
-  const int me = THREADS == 32 ? mg_lane() : mg_tid();
+  const int me = OWN ? mg_tid() % THREADS : THREADS == 32 ? mg_lane() : mg_tid();
   if constexpr (VEC) {
     static_assert(INNER % E == 0, "a row of a tile is a whole number of 16-byte pieces");
     constexpr int ROW = INNER / E, UNITS = OUTER * ROW;
@@ -2596,13 +2621,15 @@ template<class OP, int ROWS, int THREADS> struct mg_row_reduce {
 };
 /* out(r, 0) = f(sum over c of t(r, c)^2) by tensor cores, for t of 16-bit elements that is zero to whole steps of 16 columns: rows
    r .. r + 15 times themselves.  Half of a left operand's fragment, registers 0 and 2, is the right operand of its rows 0..7,
-   1 and 3 that of rows 8..15; the diagonal of the product lies in lanes 0, 4, 9, 13, 18, 22, 27, 31. */
-template<int ROWS, int COLS, int WARPS, class TILE, class OUT, class F = mg_same> MG_DEV void mg_row_squares(const TILE &t, const OUT &out, const F &f = F()) {
-  enum { GROUPS = (ROWS + 15) / 16 };
+   1 and 3 that of rows 8..15; the diagonal of the product lies in lanes 0, 4, 9, 13, 18, 22, 27, 31.  OWN: every warpgroup
+   has neighbouring rows, as many as the others. */
+template<int ROWS, int COLS, int WARPS, bool OWN = false, class TILE, class OUT, class F = mg_same> MG_DEV void mg_row_squares(const TILE &t, const OUT &out, const F &f = F()) {
+  enum { GROUPS = (ROWS + 15) / 16, MINE = OWN ? GROUPS * 4 / WARPS : GROUPS };
+  static_assert(!OWN || (WARPS % 4 == 0 && MINE * 16 * (WARPS / 4) == ROWS), "whole sixteens of rows in every warpgroup");
   MG_UNROLL
   for (int g0 = 0; g0 < GROUPS; g0 += WARPS) {
-    const int g = g0 + mg_warp(), r = g * 16 + mg_lane() / 4;
-    if (GROUPS % WARPS == 0 || g < GROUPS) {
+    const int own = g0 / WARPS * 4 + mg_warp() % 4, g = OWN ? mg_warpgroup() * MINE + own : g0 + mg_warp(), r = g * 16 + mg_lane() / 4;
+    if (GROUPS % WARPS == 0 || (OWN ? own : g) < MINE) {
       mg_num upper[4] = {mg_zero(), mg_zero(), mg_zero(), mg_zero()}, lower[4] = {mg_zero(), mg_zero(), mg_zero(), mg_zero()};
       MG_UNROLL
       for (int k = 0; k < COLS; k += 16) {
@@ -6100,6 +6127,7 @@ typedef struct mgi_cu_obj {
   int begin, end;            /* steps between which it is alive */
   int first, last;           /* the barriers that have passed then */
   int read, written;         /* since the last barrier */
+  int open_read, open_written; /* in a loop whose warpgroups have barriers of their own: before one of those */
   int pending;               /* cp.async under way: the number of its group, or MGI_CU_SOME */
   int reads, writes;         /* what the step that is being written does: a barrier within stands before it */
 } mgi_cu_obj;
@@ -6166,6 +6194,7 @@ typedef enum mgi_cu_how { MGI_CU_WRITTEN, MGI_CU_DEPTH, MGI_CU_ROOM, MGI_CU_HOWS
 /* A step of the schedule: an operator; a tensor that is materialised; or neither, where a loop begins. */
 typedef struct mgi_cu_entry { uint32_t op, tensor, scope; mg_dtype type; } mgi_cu_entry;
 enum { MGI_CU_WANTS = 32 };
+enum { MGI_CU_WARP = 1, MGI_CU_GROUP = 4 }; /* whose the parts of a ring are: warps in it */
 
 typedef struct mgi_cu_kernel {
   mgi_cu_emit *em;
@@ -6196,7 +6225,7 @@ typedef struct mgi_cu_kernel {
   uint8_t *late;             /* by operator: it stands behind the merge */
   int by_group;              /* 1: warpgroups multiply, where they can (mgi_cu_group_why) */
   uint8_t own[MG_MAX_AXES + 1]; /* by loop: every warp has a ring of its own */
-  uint8_t parts[MG_MAX_AXES + 1]; /* by loop: every warp brings its part of the block's ring */
+  uint8_t parts[MG_MAX_AXES + 1]; /* by loop: every MGI_CU_WARP or MGI_CU_GROUP brings its part of the block's ring */
   int ring_obj[MG_MAX_AXES + 1]; /* by loop: its ring's piece */
   uint32_t strip;            /* a load whose elements, and those of its like, are in registers (rows, threads); or 0 */
   mgi_cu_entry *order;       /* what is written, in which order: n_ops + MG_MAX_AXES + MGI_CU_WANTS entries at most */
@@ -6261,7 +6290,7 @@ MGI_FN int mgi_cu_obj_new(mgi_cu_kernel *K, int64_t bytes) {
     o->begin = 1 << 30;
   }
   o->bytes = (bytes + 127) / 128 * 128;
-  o->read = o->written = o->pending = o->reads = o->writes = 0;
+  o->read = o->written = o->pending = o->reads = o->writes = o->open_read = o->open_written = 0;
   return K->n_obj++;
 }
 /* How often a block comes to what stands here. */
@@ -6271,9 +6300,12 @@ MGI_FN int64_t mgi_cu_trips(const mgi_cu_kernel *K) {
   return n;
 }
 MGI_FN void mgi_cu_barrier(mgi_cu_kernel *K) {
-  mgi_cu_line(K, "mg_sync();");
-  K->passed++;
+  const int group = K->loop && K->parts[K->loop] == MGI_CU_GROUP;
+  mgi_cu_line(K, group ? "mg_sync_group();" : "mg_sync();");
+  if (!group) K->passed++;
   K->meets += mgi_cu_trips(K);
+  for (int k = 0; k < K->n_obj && group; k++) /* the others have not met */
+    K->obj[k].open_read |= K->obj[k].read, K->obj[k].open_written |= K->obj[k].written;
   for (int k = 0; k < K->n_obj; k++) K->obj[k].read = K->obj[k].reads, K->obj[k].written = K->obj[k].writes;
 }
 /* A new step: barriers from here on stand after what came before. */
@@ -6426,13 +6458,15 @@ MGI_FN const mg_op_node *mgi_cu_producer(const mgi_cu_kernel *K, uint32_t t) { r
 MGI_FN int64_t mgi_cu_ref_extent(const mgi_cu_kernel *K, const mgi_cu_dim_ref *ref) {
   return ref->op ? K->em->g->tensors[mgi_cu_above(K, K->b->ops[ref->op].in[0])].shape.dim[ref->d] : 0;
 }
-/* A warp's part of a valid extent: a number stays one, as whole parts divide the chunk. */
-MGI_FN void mgi_cu_own_text(int own, char *valid, size_t n) {
+/* The number of whose a loop's parts are. */
+MGI_FN const char *mgi_cu_unit(const mgi_cu_kernel *K, uint32_t loop) { return K->parts[loop] == MGI_CU_GROUP ? "mg_warpgroup()" : "mg_warp()"; }
+/* Its part of a valid extent: a number stays one, as whole parts divide the chunk. */
+MGI_FN void mgi_cu_own_text(int own, const char *unit, char *valid, size_t n) {
   char all[800];
   if (!own) return;
   snprintf(all, sizeof all, "%s", valid);
   if (all[0] >= '0' && all[0] <= '9') snprintf(valid, n, "%d", own);
-  else snprintf(valid, n, "mg_cut(%.700s, mg_warp(), %d)", all, own);
+  else snprintf(valid, n, "mg_cut(%.700s, %s, %d)", all, unit, own);
 }
 /* Text of the valid rows (which 0) or columns (1) of tensor t. */
 MGI_FN const char *mgi_cu_valid_text(const mgi_cu_kernel *K, uint32_t t, int which, char *out, size_t n) {
@@ -6445,7 +6479,7 @@ MGI_FN const char *mgi_cu_valid_text(const mgi_cu_kernel *K, uint32_t t, int whi
   }
   const mg_op_node *o = &K->b->ops[ref->op];
   mgi_cu_chunk_text(K, &o->map, mgi_cu_above(K, o->in[0]), ref->d, ref->last, offset, sizeof offset, out, n, NULL);
-  mgi_cu_own_text(v->own[which], out, n);
+  mgi_cu_own_text(v->own[which], "mg_warp()", out, n);
   return out;
 }
 /* 1 if some element within the nominal extent may be beyond the edge. */
@@ -6959,6 +6993,7 @@ MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, cons
   const mg_tensor_info *up = &K->em->g->tensors[above];
   const mgi_cu_val_info *v = &K->v[t];
   const char *name = mgi_cu_tname(K->b, t);
+  const char *unit = mgi_cu_unit(K, o->scope);
   int rank = up->shape.rank, rd = rank - 2, cd = rank - 1, e = 16 / mg_dtype_bytes(up->dtype);
   int in_d = v->trans ? rd : cd, out_d = v->trans ? cd : rd;
   mgi_cu_str base = {NULL, 0, 0, 0}, vec = {NULL, 0, 0, 0};
@@ -6974,8 +7009,8 @@ MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, cons
       if (d == in_d && align % e) vector = 0;
     }
     int own = d == rd ? v->own[0] + v->part[0] : d == cd ? v->own[1] + v->part[1] : 0; /* the one or the other */
-    mgi_cu_own_text(own, valid, sizeof valid);
-    if (own) mgi_cu_str_put(&base, strcmp(mgi_cu_stride_text(K->em, above, d, stride, sizeof stride), "1") ? " + mg_warp() * (int64_t)%d * (%s)" : " + mg_warp() * (int64_t)%d", own, stride);
+    mgi_cu_own_text(own, unit, valid, sizeof valid);
+    if (own) mgi_cu_str_put(&base, strcmp(mgi_cu_stride_text(K->em, above, d, stride, sizeof stride), "1") ? " + %s * (int64_t)%d * (%s)" : " + %s * (int64_t)%d", unit, own, stride);
     if (d == rd) snprintf(extent[0], sizeof extent[0], "%s", valid);
     if (d == cd) snprintf(extent[1], sizeof extent[1], "%s", valid);
   }
@@ -6996,7 +7031,8 @@ MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, cons
     if (part) snprintf(size[w], sizeof size[w], "%d", part);
     else snprintf(size[w], sizeof size[w], "T_%.80s::%s", name, w ^ v->trans ? "COLS" : "ROWS");
   }
-  mgi_cu_line(K, "%smg_load_tile<T_%s, %s, %s, (%s), %d>(%s, %s, %s, %s, %s, %s);", when, name, size[0], size[1], mgi_cu_str_text(&vec), K->own[o->scope] || K->parts[o->scope] ? 32 : K->threads, to, mgi_cu_str_text(&base), so, si, extent[v->trans ? 1 : 0], extent[v->trans ? 0 : 1]);
+  mgi_cu_line(K, "%smg_load_tile<T_%s, %s, %s, (%s), %d%s>(%s, %s, %s, %s, %s, %s);", when, name, size[0], size[1], mgi_cu_str_text(&vec), K->own[o->scope] ? 32 : K->parts[o->scope] ? 32 * K->parts[o->scope] : K->threads,
+              K->parts[o->scope] == MGI_CU_GROUP ? ", true" : "", to, mgi_cu_str_text(&base), so, si, extent[v->trans ? 1 : 0], extent[v->trans ? 0 : 1]);
   free(base.s);
   free(vec.s);
 }
@@ -7958,7 +7994,7 @@ MGI_FN uint32_t mgi_cu_squares_of(const mgi_cu_kernel *K, const mg_op_node *o, i
   if (l->home != MGI_CU_AT_TILE || (l->type != MG_F16 && l->type != MG_BF16)) return 0;
   if (depth % 16 && !(row ^ *swapped ? l->contracted_cols : l->contracted_rows)) return 0; /* it is no whole steps of 16 */
   const int64_t steps = (int64_t)mgi_cu_ceil_div(mgi_cu_ceil_div(n, 16), warps) * mgi_cu_ceil_div(depth, 16);
-  return 3 * steps <= (int64_t)n * depth / K->threads ? load : 0;
+  return 3 * steps <= (int64_t)n * depth / K->threads || K->parts[o->scope] == MGI_CU_GROUP ? load : 0;
 }
 MGI_FN void mgi_cu_reduce_declare(mgi_cu_kernel *K, uint32_t op) {
   const mg_op_node *o = &K->b->ops[op];
@@ -8035,8 +8071,8 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   }
   if (load) {
     const mgi_cu_val_info *l = &K->v[K->b->ops[load].out[0].id];
-    mgi_cu_line(K, row ^ swapped ? "mg_row_squares<%d, %d, %d>(%s, %s%s%s%s);" : "mg_row_squares<%d, %d, %d>(mg_transposed(%s), %s%s%s%s);", n, row ? in->cols : in->rows, K->threads / 32, l->var,
-                row ? "" : "mg_transposed(", to, row ? "" : ")", mgi_cu_str_text(&f));
+    mgi_cu_line(K, row ^ swapped ? "mg_row_squares<%d, %d, %d%s>(%s, %s%s%s%s);" : "mg_row_squares<%d, %d, %d%s>(mg_transposed(%s), %s%s%s%s);", n, row ? in->cols : in->rows, K->threads / 32,
+                K->parts[o->scope] == MGI_CU_GROUP ? ", true" : "", l->var, row ? "" : "mg_transposed(", to, row ? "" : ")", mgi_cu_str_text(&f));
   } else mgi_cu_line(K, way < 0 ? "red_%s.finish(mg_transposed(%s)%s);" : "red_%s.finish(%s%s);", name, to, mgi_cu_str_text(&f));
   free(f.s);
   v->home = MGI_CU_AT_TILE;
@@ -8388,8 +8424,10 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
     char to[200];
     const mgi_cu_val_info *v = &K->v[t];
     const int outer = v->part[!v->trans ? 0 : 1], inner = v->part[v->trans ? 0 : 1]; /* of the tile's memory */
+    const int panels = K->way[t] == MGI_CU_PANELS;
+    const int64_t step = outer ? (int64_t)outer * (panels ? 128 : v->pitch) : panels ? (int64_t)inner / 64 * 128 * mgi_cu_tile_of(K, ring->load[k]).lines : (int64_t)inner * mg_dtype_bytes(v->type);
     int n = snprintf(to, sizeof to, "T_%.60s(ring_%.60s + at * %lld + %lld", mgi_cu_tname(b, t), L, (long long)ring->stage, (long long)ring->at[k]);
-    if (outer || inner) n += snprintf(to + n, sizeof to - (size_t)n, " + mg_warp() * %d", outer ? outer * v->pitch : inner * mg_dtype_bytes(v->type));
+    if (outer || inner) n += snprintf(to + n, sizeof to - (size_t)n, " + %s * %lld", mgi_cu_unit(K, loop), (long long)step);
     snprintf(to + n, sizeof to - (size_t)n, ")");
     mgi_cu_load_call(K, ring->load[k], to, !ahead ? "" : mgi_cu_ahead(K, &b->ops[ring->load[k]]) >= 0 ? "if (streams) " : "if (others) ");
   }
@@ -8492,7 +8530,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
   mgi_cu_begin(K);
   if (ring->n && K->stages > 1) mgi_cu_line(K, "mg_cp_async_wait<%d>();", K->own[loop] ? K->stages - 1 : K->stages - 2);
   if (ring->n && K->stages > 1 && K->by_group) mgi_cu_line(K, "mg_group_publish();");
-  if (K->own[loop] || K->parts[loop]) mgi_cu_line(K, "mg_sync_warp();");
+  if (K->own[loop] || K->parts[loop] == MGI_CU_WARP) mgi_cu_line(K, "mg_sync_warp();");
   else mgi_cu_barrier(K);
   if (ring->n && K->stages > 1 && !K->own[loop]) {
     mgi_cu_line(K, "if (i_%s + %d < %s) load_%s(i_%s + %d, next%s%s);", L, K->stages - 1, K->count[loop], L, L, K->stages - 1, inner, ring->ahead ? ", true, true" : "");
@@ -8502,7 +8540,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     mgi_cu_line(K, "mg_cp_async_commit();");
     mgi_cu_line(K, "mg_cp_async_wait<0>();");
     if (K->by_group) mgi_cu_line(K, "mg_group_publish();");
-    if (K->own[loop] || K->parts[loop]) mgi_cu_line(K, "mg_sync_warp();");
+    if (K->own[loop] || K->parts[loop] == MGI_CU_WARP) mgi_cu_line(K, "mg_sync_warp();");
     else mgi_cu_barrier(K);
   }
   for (int k = 0; k < ring->n; k++) {
@@ -8571,6 +8609,10 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
   if (ring->n) {
     K->obj[ring->obj].end = K->step, K->obj[ring->obj].last = K->passed;
     K->obj[ring->obj].read = K->obj[ring->obj].written = 1;
+  }
+  for (int k = 0; k < K->n_obj && K->parts[loop]; k++) { /* what a warpgroup's barriers separated is still to be, for the others */
+    K->obj[k].read |= K->obj[k].open_read, K->obj[k].written |= K->obj[k].open_written;
+    K->obj[k].open_read = K->obj[k].open_written = 0;
   }
   mgi_cu_loop_lifetimes(K, loop, K->own[loop] || K->parts[loop]);
   K->loop = b->axes[loop].parent;
@@ -8667,31 +8709,54 @@ MGI_FN int mgi_cu_own_loop(mgi_cu_kernel *K, uint32_t loop) {
     if (b->tensors[t].scope == loop && mgi_cu_producer(K, t)->code == MG_OP_LOAD && !K->v[t].own[0] && !K->v[t].own[1]) return 0;
   return loads > 0;
 }
-/* All that reads t multiplies by it from the right. */
-MGI_FN int mgi_cu_right_only(const mgi_cu_kernel *K, uint32_t t) {
+/* All that reads t multiplies by it from the right; with `squares` also SUMs of its squares, by mg_row_squares. */
+MGI_FN int mgi_cu_right_only(const mgi_cu_kernel *K, uint32_t t, int squares) {
   const mg_graph *b = K->b;
   for (uint32_t k = 1; k < b->n_ops; k++)
     for (int j = 0; j < b->ops[k].n_in && b->ops[k].code != MG_OP_LOAD; j++) {
       const mg_op_node *o = &b->ops[k];
+      int only = 1;
       if (o->in[j].id != t) continue;
-      if (mgi_cu_swaps_last(o, b->tensors[t].shape.rank) ? !mgi_cu_right_only(K, o->out[0].id) : o->code != MG_OP_MATMUL || j != 1) return 0;
+      if (mgi_cu_swaps_last(o, b->tensors[t].shape.rank)) {
+        if (!mgi_cu_right_only(K, o->out[0].id, squares)) return 0;
+      } else if (squares && (o->code == MG_OP_SQR || (o->code == MG_OP_MUL && o->in[0].id == o->in[1].id))) {
+        for (uint32_t i = 1; i < b->n_ops; i++)
+          for (int x = 0; x < b->ops[i].n_in && b->ops[i].code != MG_OP_LOAD; x++) only &= b->ops[i].in[x].id != o->out[0].id || b->ops[i].code == MG_OP_SUM;
+        if (!only) return 0;
+      } else if (o->code != MG_OP_MATMUL || j != 1) return 0;
     }
   return 1;
 }
+/* In a ring of warpgroups, whose parts of the loads are known: SUM k is one of squares that every warpgroup computes of its part (mgi_cu_squares_of). */
+MGI_FN int mgi_cu_part_squares(const mgi_cu_kernel *K, uint32_t k) {
+  const mg_graph *b = K->b;
+  const mg_op_node *o = &b->ops[k], *p = o->code == MG_OP_SUM ? mgi_cu_producer(K, o->in[0].id) : o;
+  int swapped;
+  if (o->code != MG_OP_SUM || K->v[o->out[0].id].in_place || K->v[o->out[0].id].chain || mgi_cu_reduced(K, o) < 0 || (p->code != MG_OP_SQR && (p->code != MG_OP_MUL || p->in[0].id != p->in[1].id))) return 0;
+  const uint32_t load = mgi_cu_plain_load(K, p->in[0].id, &swapped);
+  if (!load || b->ops[load].scope != o->scope) return 0;
+  const mgi_cu_val_info *l = &K->v[b->ops[load].out[0].id];
+  const int kept = !mgi_cu_reduced(K, o) ^ swapped; /* the load's dimension that is not joined */
+  return l->part[kept] && !l->part[!kept] && (kept ? l->rows : l->cols) % 16 == 0;
+}
 /* Chained products: warp w has the columns of the first, and so the rows of the second's right operand, from w * columns /
    warps_n on, and brings what it reads of both into its part of the block's tiles.  Each load in the loop is such an operand,
-   of whole steps of 16 for every warp; nothing else in the loop is in shared memory but what is from before it. */
-MGI_FN int mgi_cu_parts_loop(mgi_cu_kernel *K, uint32_t loop) {
+   of whole steps of 16 for every warp; nothing else in the loop is in shared memory but what is from before it.
+   In a ring of warpgroups (`unit`) the same holds of them; and they have barriers of their own, so that sums of squares of
+   a load, each of its own part, and vectors made of those alone, may be in the loop too. */
+MGI_FN int mgi_cu_parts_loop(mgi_cu_kernel *K, uint32_t loop, int unit) {
   const mg_graph *b = K->b;
+  const int group = unit == MGI_CU_GROUP;
   int loads = 0;
   if (!mgi_cu_loop_alone(K, loop)) return 0;
   for (uint32_t k = 1; k < b->n_ops; k++) {
     const mg_op_node *o = &b->ops[k];
     if (o->scope != loop) continue;
     if (o->code == MG_OP_LOAD) {
-      if (!mgi_cu_right_only(K, o->out[0].id)) return 0;
+      if (!mgi_cu_right_only(K, o->out[0].id, group)) return 0;
       loads++;
     } else if (o->code == MG_OP_MATMUL) {
+      if (group && *mgi_cu_group_why(K, k)) return 0;
       int swapped, settled = K->v[o->out[0].id].settles != 0;
       const uint32_t right = o->in[1].id, load = mgi_cu_plain_load(K, right, &swapped), chain = K->v[o->out[0].id].chain;
       const int which = !chain, extent = which ? K->v[right].cols : K->v[right].rows;
@@ -8703,23 +8768,34 @@ MGI_FN int mgi_cu_parts_loop(mgi_cu_kernel *K, uint32_t loop) {
       const int at = which ^ swapped;
       if (l->part[!at] || (l->part[at] && l->part[at] != extent / K->wn)) return 0;
       l->part[at] = extent / K->wn;
-    } else if (o->code == MG_OP_SUM) {
-      if (!K->v[o->out[0].id].chain || !K->v[o->out[0].id].in_place) return 0;
+      if (group && at == (mgi_cu_load_trans(K, load) ? 0 : 1) && l->part[at] % 64) return 0; /* no whole panels */
+    }
+  }
+  for (uint32_t k = 1; k < b->n_ops; k++) {
+    const mg_op_node *o = &b->ops[k];
+    if (o->scope != loop || o->code == MG_OP_LOAD || o->code == MG_OP_MATMUL) continue;
+    if (o->code == MG_OP_SUM) {
+      if ((!K->v[o->out[0].id].chain || !K->v[o->out[0].id].in_place) && !(group && mgi_cu_part_squares(K, k))) return 0;
     } else if (o->code >= MG_OP_TABLE_END || !mg_op_row(o->code)->elementwise) {
       if (!mgi_cu_swaps_last(o, b->tensors[o->in[0].id].shape.rank)) return 0;
-    } else if (mgi_cu_is_dear(K, o->out[0].id) && (K->v[o->out[0].id].rows == 1 || K->v[o->out[0].id].cols == 1)) return 0; /* it may become a vector in shared memory */
+    } else if (mgi_cu_is_dear(K, o->out[0].id) && (K->v[o->out[0].id].rows == 1 || K->v[o->out[0].id].cols == 1)) { /* it may become a vector in shared memory */
+      int own = 0;
+      for (uint32_t j = 1; j < k && group; j++) own |= b->ops[j].scope == loop && mgi_cu_part_squares(K, j) && mgi_cu_only_of(K, o->out[0].id, b->ops[j].out[0].id);
+      if (!own) return 0;
+    }
   }
   return loads > 0;
 }
 MGI_FN void mgi_cu_own_analyse(mgi_cu_kernel *K) {
   const char *ring = mg_plan_get(K->b, "ring");
   mgi_cu_val_info *was;
-  if (!ring || !strcmp(ring, "block")) return;
-  if (strcmp(ring, "warp")) {
-    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's ring=%.40s: want block or warp", ring);
-    return;
-  }
-  if (K->sender || K->wm != 1 || (K->wn != 1 && K->wk != 1)) return;
+  if (!ring || !strcmp(ring, "block") || K->em->st != MG_OK) return;
+  const int group = !strcmp(ring, "group");
+  int taken = 0;
+  if (!group && strcmp(ring, "warp")) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's ring=%.40s: want block, warp or group", ring);
+  else if (group && !K->by_group) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's ring=group: want mma=warpgroup");
+  else if (group && (K->wm != 4 || K->wn < 2)) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's ring=group: want warps_m=4 and warps_n from 2 on, not %d and %d", K->wm, K->wn);
+  if (K->em->st != MG_OK || K->sender || (!group && (K->wm != 1 || (K->wn != 1 && K->wk != 1)))) return;
   was = (mgi_cu_val_info *)malloc(K->b->n_tensors * sizeof *was);
   if (!was) {
     mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
@@ -8728,9 +8804,11 @@ MGI_FN void mgi_cu_own_analyse(mgi_cu_kernel *K) {
   for (uint32_t a = 4; a < K->b->n_axes; a++) {
     memcpy(was, K->v, K->b->n_tensors * sizeof *was);
     if (K->wn == 1) K->own[a] = (uint8_t)mgi_cu_own_loop(K, a);
-    else K->parts[a] = (uint8_t)mgi_cu_parts_loop(K, a);
+    else if (mgi_cu_parts_loop(K, a, group ? MGI_CU_GROUP : MGI_CU_WARP)) K->parts[a] = group ? MGI_CU_GROUP : MGI_CU_WARP;
+    taken |= K->parts[a];
     if (!K->own[a] && !K->parts[a]) memcpy(K->v, was, K->b->n_tensors * sizeof *was);
   }
+  if (group && !taken) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's ring=group: there is no loop of chained products whose loads are all read by one warpgroup each");
   free(was);
 }
 
@@ -9451,12 +9529,12 @@ MGI_FN int mgi_cu_pack(mgi_cu_kernel *K) {
 MGI_FN void mgi_cu_plan_say(mgi_cu_kernel *K) {
   mgi_cu_str *s = &K->em->plans;
   const mg_graph *b = K->b;
-  int own = 0;
-  for (uint32_t a = 4; a < b->n_axes; a++) own |= K->own[a] || K->parts[a];
+  int own = 0, group = 0;
+  for (uint32_t a = 4; a < b->n_axes; a++) own |= K->own[a] || K->parts[a], group |= K->parts[a] == MGI_CU_GROUP;
   mgi_cu_str_put(s, "%d stages %d\n", K->number, K->stages);
   if (32 * K->wm * K->wn * K->wk == K->threads) /* without a product nobody splits the warps */
     mgi_cu_str_put(s, "%d warps_m %d\n%d warps_n %d\n%d warps_k %d\n", K->number, K->wm, K->number, K->wn, K->number, K->wk);
-  if (own) mgi_cu_str_put(s, "%d ring warp\n", K->number);
+  if (own) mgi_cu_str_put(s, "%d ring %s\n", K->number, group ? "group" : "warp");
   if (K->by_group) mgi_cu_str_put(s, "%d mma warpgroup\n", K->number);
   if (K->merged && !K->cluster) mgi_cu_str_put(s, "%d merge workspace\n", K->number);
   if (!K->ahead) mgi_cu_str_put(s, "%d ahead 0\n", K->number);

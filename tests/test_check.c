@@ -291,6 +291,14 @@ static const struct { const char *name, *body, *says; } race_row[] = {
     {"read by the warp after a barrier of the warp", "w[t] = z; mg_sync_warp(); o = a + w[t ^ 1];", NULL},
     {"read by the warp", "w[t] = z; o = a; mg_shfl_xor(z, 1); if (t == 63) o = a + w[62];", "reads byte 248"},
     {"read by the other warp after a barrier of the warp", "w[t] = z; mg_sync_warp(); o = a; if (t >= 32) o = a + w[0];", "reads byte 0"},
+    {"read by the warpgroup after its barrier", "@w[t] = z; mg_sync_group(); o = a + w[t ^ 64];", NULL},
+    {"read by the other warpgroup after a warpgroup's barrier", "@w[t] = z; mg_sync_group(); o = a + w[t ^ 128];", "race: it "},
+    {"read by the warpgroup after a barrier of the warp", "@w[t] = z; mg_sync_warp(); o = a + w[t ^ 64];", "race: it "},
+    {"read by a warpgroup, then written", "@if (t % 128 == 0) w[t / 128] = z; mg_sync_group(); o = a + w[t / 128]; mg_sync_group(); if (t % 128 == 77) w[t / 128] = a;", NULL},
+    {"read by a warpgroup, written too early", "@if (t % 128 == 0) w[t / 128] = z; mg_sync_group(); o = a + w[t / 128]; mg_sync_warp(); if (t % 128 == 127) w[t / 128] = z;", "race: it "},
+    {"read by all, written after a warpgroup's barrier", "@if (t == 0) w[0] = z; mg_sync(); o = a + w[0]; mg_sync_group(); if (t == 5) w[0] = a;", "race: it "},
+    {"three warps at their warpgroup's barrier", "@if (t % 128 < 96) mg_sync_group(); o = a;", "192 at a warpgroup's"},
+    {"a warpgroup's barrier without a warpgroup", "mg_sync_group(); o = a;", "no whole number of warpgroups"},
     {"read by all, then written", "if (t == 0) w[0] = z; mg_sync(); o = a + w[0]; mg_sync(); if (t == 5) w[0] = a;", NULL},
     {"read by all, written too early", "if (t == 0) w[0] = z; mg_sync(); o = a + w[0]; if (t == 63) w[0] = z;", "other threads read"},
     {"read by another, written too early by its warp", "if (t == 0) w[0] = z; mg_sync(); o = a; if (t == 1) o = a + w[0]; if (t == 2) w[0] = z;", "which thread 1 read"},
@@ -324,19 +332,20 @@ static void races(void **state) {
     mg_check_report r;
     mg_error e;
     const char *body = race_row[k].body;
-    int cluster = 1;
+    int cluster = 1, threads = 64;
     if (*body == '#') cluster = body[1] - '0', body += 2;
+    if (*body == '@') threads = 256, body++;
     c.full_size = 1;
     c.seeds = 2;
     snprintf(kernel, sizeof kernel,
              "#include \"mirage_cuda.cuh\"\n#define BUG 1\n"
-             "MG_KERNEL(64) void race_k0(const mg_f16 *X, mg_f16 *O, uint32_t *W) {\n"
-             "  const int t = mg_tid();\n  mg_num *w = (mg_num *)mg_shared(), z = mg_zero(), a = mg_widen(mg_ldg(X + 64 * mg_bid(0) + t)), o = z;\n  mg_f16 *h = (mg_f16 *)mg_shared();\n  (void)w, (void)h, (void)W;\n"
+             "MG_KERNEL(%d) void race_k0(const mg_f16 *X, mg_f16 *O, uint32_t *W) {\n"
+             "  const int t = mg_tid();\n  mg_num *w = (mg_num *)mg_shared(), z = mg_zero(), a = mg_widen(mg_ldg(X + 64 * mg_bid(0) + t %% 64)), o = z;\n  mg_f16 *h = (mg_f16 *)mg_shared();\n  (void)w, (void)h, (void)W;\n"
              "  %s\n"
-             "  mg_stg(O + 64 * mg_bid(0) + t, mg_narrow<mg_f16>(a + a + o - o));\n}\n"
+             "  if (t < 64) mg_stg(O + 64 * mg_bid(0) + t, mg_narrow<mg_f16>(a + a + o - o));\n}\n"
              "extern \"C\" size_t race_workspace_bytes(void) { return 1024; }\n"
-             "extern \"C\" int race_launch(const void *const *in, void *const *out, void *w, cudaStream_t s) { return MG_LAUNCH_CLUSTER(race_k0, 2, 1, 1, %d, 1, 1, 64, 1024, s, (const mg_f16 *)in[0], (mg_f16 *)out[0], (uint32_t *)w); }\n",
-             body, cluster);
+             "extern \"C\" int race_launch(const void *const *in, void *const *out, void *w, cudaStream_t s) { return MG_LAUNCH_CLUSTER(race_k0, 2, 1, 1, %d, 1, 1, %d, 1024, s, (const mg_f16 *)in[0], (mg_f16 *)out[0], (uint32_t *)w); }\n",
+             threads, body, cluster, threads);
     mg_graph *g = parse(race_graph);
     memset(&e, 0, sizeof e);
     mg_status s = mg_cuda_check(g, kernel, &c, &r, &e);

@@ -450,6 +450,19 @@ static void test_shifts(void **state) {
   }
 }
 
+/* Every `barrier` of the kernel's text from `from` to `end` (NULL: its end) is needed; how many there are. */
+static int all_needed(const mg_graph *g, char *cu, char *from, const char *end, const char *barrier) {
+  int n = 0;
+  for (char *at = from; (at = strstr(at, barrier)) != NULL && (!end || at < end); at++, n++) {
+    mg_error e;
+    mg_check_report r;
+    memset(at, ' ', strlen(barrier));
+    if (mg_cuda_check(g, cu, NULL, &r, &e) != MG_NOT_FOUND) fail_msg("a barrier is not missed: %s\n%s", e.msg, cu);
+    memcpy(at, barrier, strlen(barrier));
+  }
+  return n;
+}
+
 /* Products of warpgroups: both layouts of the right operand, several panels, few columns, ragged edges, left operands of all kinds;
    `group` and `warp`: how many of the products are written so. */
 static void test_warpgroups(void **state) {
@@ -495,6 +508,54 @@ static void test_warpgroups(void **state) {
     snprintf(text, sizeof text, form, no[k].type, no[k].m, no[k].type, no[k].n, no[k].threads, no[k].mma, no[k].warps, no[k].more);
     refused(text, NULL, no[k].why);
   }
+}
+
+/* Rings of warpgroups: keys along and across a line of the tile, several panels, ragged edges, squares of the keys, before and behind
+   the product; `squares`: how many sums of them.  No barrier of the block stands in the loop, and each of a warpgroup is needed. */
+static void test_group_rings(void **state) {
+  (void)state;
+  static const struct { int stages, warps_n, keys, loops, k_across, squares, depth; const char *type, *why; } cases_[] = {
+    {2, 2, 512, 4, 0, 0, 64, "f16", NULL},
+    {3, 2, 510, 4, 1, 0, 64, "bf16", NULL}, /* keys side by side in memory; ragged */
+    {2, 2, 512, 4, 0, 1, 64, "f16", NULL},
+    {1, 3, 768, 4, 1, 1, 128, "f16", NULL}, /* one stage; two panels of values */
+    {2, 2, 128, 2, 0, 1, 64, "bf16", NULL}, /* 32 keys a warpgroup: half of its warps have squares */
+    {2, 2, 128, 2, 1, 0, 64, "f16", "read by one warpgroup each"}, /* no whole panels */
+    {2, 1, 512, 8, 0, 0, 64, "f16", "warps_n from 2 on"},
+  };
+  const int nvcc = has_nvcc();
+  char text[1600];
+  for (size_t k = 0; k < sizeof cases_ / sizeof *cases_; k++) {
+    const char *type = cases_[k].type;
+    snprintf(text, sizeof text, "program t\ninput Q : %s[2, 64, 64]\ninput K : %s[2, 64, %d]%s\ninput V : %s[2, %d, %d]\nO = kernel grid=(x=2) threads=%d {\n  q = load Q {x->0}\n  for i=%d {\n    k = load K {x->0, i->2}\n    v = load V {x->0, i->1}\n    s = matmul(q, k)\n"
+             "%s    p = exp(scale(%s, 3/1))\n    d = matmul(p, v)\n    l = sum(p, dim=2)\n  }\n  o = div(accum(d) {i->+}, accum(l) {i->+})\n  store o {x->0}\n  plan { mma=warpgroup ring=group stages=%d warps_m=4 warps_n=%d warps_k=1 }\n}\noutput O\n",
+             type, type, cases_[k].keys, cases_[k].k_across ? "" : " @ [0, 2, 1]", type, cases_[k].keys, cases_[k].depth, 128 * cases_[k].warps_n, cases_[k].loops,
+             cases_[k].squares ? "    n = sqrt(add_scalar(sum(sqr(k), dim=1), 1/1000))\n" : "", cases_[k].squares ? "div(s, n)" : "s", cases_[k].stages, cases_[k].warps_n);
+    if (cases_[k].why) {
+      refused(text, NULL, cases_[k].why);
+      continue;
+    }
+    mg_graph *g = parse(text);
+    char *cu = emit(g, NULL), *from = strstr(cu, "  for (int i_i = 0"), *end = from ? strstr(from, "\n  }\n") : NULL;
+    int squares = 0;
+    assert_non_null(end);
+    assert_non_null(strstr(cu, " ring=group "));
+    for (const char *at = from; (at = strstr(at, "mg_row_squares<")) != NULL && at < end; at++) squares++;
+    const char *sync = strstr(from, "    mg_sync();"), *group = strstr(from, "    mg_sync_group();");
+    if (squares != cases_[k].squares || !group || group > end || (sync && sync < end)) fail_msg("case %d: not the loop that was expected\n%s", (int)k, cu);
+    if (k < 3 && k != 1) assert_int_equal(all_needed(g, cu, from, end, "mg_sync_group();"), 1 + squares);
+    mg_string_free(cu);
+    if (nvcc && in_sample(2)) compiles(g, "sm_90a");
+    mg_graph_free(g);
+    passes(text);
+  }
+  refused("program t\ninput Q : f16[64, 64]\ninput K : f16[64, 512] @ [1, 0]\ninput V : f16[512, 64]\nO, U = kernel grid=(x=1) threads=256 {\n  q = load Q {}\n  for i=4 {\n    k = load K {i->1}\n    v = load V {i->0}\n    p = exp(matmul(q, k))\n    d = matmul(p, v)\n"
+          "    l = sum(p, dim=1)\n    m = max(k, dim=1)\n  }\n  o = div(accum(d) {i->+}, accum(l) {i->+})\n  store o {}\n  u = accum(m) {i->max}\n  store u {}\n  plan { mma=warpgroup ring=group stages=2 warps_m=4 warps_n=2 warps_k=1 }\n}\noutput O\noutput U\n",
+          NULL, "read by one warpgroup each"); /* all read all of K */
+  refused("program t\ninput X : f16[64, 128]\ninput W : f16[128, 128]\nO = kernel grid=(x=1) threads=256 {\n  for i=2 {\n    x = load X {i->1}\n    w = load W {i->0}\n    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n  store o {}\n  plan { mma=warpgroup ring=group warps_m=4 warps_n=2 warps_k=1 }\n}\noutput O\n",
+          NULL, "read by one warpgroup each");
+  refused("program t\ninput X : f16[64, 128]\ninput W : f16[128, 128]\nO = kernel grid=(x=1) threads=256 {\n  for i=2 {\n    x = load X {i->1}\n    w = load W {i->0}\n    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n  store o {}\n  plan { ring=group warps_m=4 warps_n=2 warps_k=1 }\n}\noutput O\n",
+          NULL, "mma=warpgroup");
 }
 
 /* Accumulators over grid axes: blocks that share a contraction, in a cluster and through the workspace. */
@@ -573,18 +634,6 @@ static void test_warp_rings(void **state) {
          "    w = load W {x->1, i->0}\n    p = matmul(exp(x), w)\n  }\n  o = accum(p) {i->+}\n  store o {x->1}\n}\noutput O\n");
 }
 
-/* Every `barrier` of the kernel's text from `from` to `end` (NULL: its end) is needed; how many there are. */
-static int all_needed(const mg_graph *g, char *cu, char *from, const char *end, const char *barrier) {
-  int n = 0;
-  for (char *at = from; (at = strstr(at, barrier)) != NULL && (!end || at < end); at++, n++) {
-    mg_error e;
-    mg_check_report r;
-    memset(at, ' ', strlen(barrier));
-    if (mg_cuda_check(g, cu, NULL, &r, &e) != MG_NOT_FOUND) fail_msg("a barrier is not missed: %s\n%s", e.msg, cu);
-    memcpy(at, barrier, strlen(barrier));
-  }
-  return n;
-}
 /* Rows in registers: a row a block in one pass, and in several; rows and vectors; several rows a pass; what is no such kernel. */
 static void test_strips(void **state) {
   (void)state;
@@ -878,7 +927,7 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_file), cmocka_unit_test(test_refused), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_barriers),
-    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_shifts), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
+    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_shifts), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_group_rings), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);

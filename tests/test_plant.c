@@ -86,6 +86,7 @@ static const plant in_templates[] = {
     {DROPPED, 'x', "MG_DEV void mg_load_tile", "UNITS % THREADS == 0 || u < UNITS", "u < UNITS - 1", 0},
     {LANE, 'x', "MG_DEV void mg_load_tile", "THREADS == 32 ? mg_lane() : mg_tid()", "mg_lane()", 0},
     {LANE, 'x', "MG_DEV void mg_load_tile", "THREADS == 32 ? mg_lane() : mg_tid()", "mg_tid()", 0},
+    {LANE, 'x', "MG_DEV void mg_load_tile", "OWN ? [mg_tid() % THREADS]", "mg_tid()", 0},
     {LANE, 'x', "MG_DEV void mg_load_tile", "o = [me / ROW]", "me % ROW", 0},
     {DROPPED, 'x', "MG_DEV void mg_load_tile", "u0 += THREADS", "u0 += 2 * THREADS", 0},
     {DROPPED, 'x', "MG_DEV void mg_load_tile", "u0 += THREADS", "u0 += 2 * THREADS", 1},
@@ -229,6 +230,8 @@ static const plant in_templates[] = {
     {LANE, 'x', "MG_DEV void mg_row_squares", "odd = [mg_lane() / 4 % 2]", "mg_lane() % 2", 0},
     {LANE, 'x', "MG_DEV void mg_row_squares", "r = g * 16 + [mg_lane() / 4]", "mg_lane() % 8", 0},
     {LANE, 'x', "MG_DEV void mg_row_squares", "g0 + [mg_warp()]", "0", 0},
+    {LANE, 'x', "MG_DEV void mg_row_squares", "[mg_warpgroup()] * MINE", "0", 0},
+    {LANE, 'x', "MG_DEV void mg_row_squares", "[mg_warp() % 4], g =", "0", 0},
     {INDEX, 'x', "MG_DEV void mg_row_squares", "out.put([r + 8], 0", "r", 0},
     {STATISTIC, 'x', "MG_DEV void mg_row_squares", "odd ? lower\\[3\\] : lower\\[2\\]", "lower[2]", 0},
     {STATISTIC, 'x', "MG_DEV void mg_row_squares", "odd ? upper\\[1\\] : upper\\[0\\]", "upper[1]", 0},
@@ -394,6 +397,8 @@ static const plant in_templates[] = {
 static const plant in_files[] = {
     {BARRIER, 's', "", "mg_sync();", "", 0},
     {BARRIER, 's', "", "mg_sync_warp();", "", 0},
+    {BARRIER, 's', "", "mg_sync_group();", "", 0},
+    {LANE, 'x', "", "[mg_warpgroup()] * ~", "0", 0},
     {BARRIER, 's', "", "mg_grid_wait();", "", 0},
     {WAIT, 's', "", "mg_cp_async_wait<~>();", "", 0},
     {WAIT, 's', "", "mg_cp_async_wait<~>();", "mg_cp_async_wait<$1 + 1>();", 0},
@@ -534,6 +539,9 @@ static const struct { const char *name, *text; } kernels[] = {
     {"warpgroups, attention", /* they split the keys of a step; rows along the contraction in one tile, across it in the other */
      "program k\ninput Q : f16[2, 64, 64]\ninput K : f16[2, 64, 512] @ [0, 2, 1]\ninput V : f16[2, 512, 64]\nO = kernel grid=(x=2) threads=256 {\n  plan { mma=warpgroup stages=2 warps_m=4 warps_n=2 warps_k=1 }\n  q = load Q {x->0}\n  for i=4 {\n    k = load K {x->0, i->2}\n"
      "    v = load V {x->0, i->1}\n    p = exp(scale(matmul(q, k), 3/1))\n    s = sum(p, dim=2)\n    d = matmul(p, v)\n  }\n  o = div(accum(d) {i->+}, accum(s) {i->+})\n  store o {x->0}\n}\noutput O\n"},
+    {"warpgroups, rings of their own", /* a barrier of each for what it has of the norms of keys */
+     "program k\ninput Q : f16[2, 64, 64]\ninput K : f16[2, 64, 512] @ [0, 2, 1]\ninput V : f16[2, 512, 64]\nO = kernel grid=(x=2) threads=256 {\n  plan { mma=warpgroup ring=group stages=2 warps_m=4 warps_n=2 warps_k=1 }\n  q = load Q {x->0}\n  for i=4 {\n    k = load K {x->0, i->2}\n"
+     "    v = load V {x->0, i->1}\n    n = sqrt(add_scalar(sum(sqr(k), dim=1), 1/1000))\n    p = exp(scale(div(matmul(q, k), n), 3/1))\n    s = sum(p, dim=2)\n    d = matmul(p, v)\n  }\n  o = div(accum(d) {i->+}, accum(s) {i->+})\n  store o {x->0}\n}\noutput O\n"},
     {"warpgroups, chain", /* of 128 rows; several panels, of the right operand's columns and of its rows */
      "program k\ninput A : bf16[256, 128]\ninput B : bf16[128, 384]\ninput D : bf16[384, 192] @ [1, 0]\nE = kernel grid=(x=2) threads=256 {\n  plan { mma=warpgroup stages=2 warps_m=8 warps_n=1 warps_k=1 }\n  a = load A {x->0}\n  for i=3 {\n    b = load B {i->1}\n"
      "    d = load D {i->0}\n    e = matmul(relu(matmul(a, b)), d)\n  }\n  o = accum(e) {i->+}\n  store o {x->0}\n}\noutput E\n"},
