@@ -463,7 +463,8 @@ typedef struct mgi_emu_state {
   int tid, threads, cluster, fibers, exited, failed, order, landing; /* tid: of the fiber, through the whole cluster */
   uint32_t barrier;          /* the cluster's barrier that is open, from 1 */
   int arrived, gone;         /* arrivals at it; fibers that ended without one */
-  int early;                 /* not 0: this launch does not wait for the one before; 2: which is of the same call and waited itself */
+  int early;                 /* 1: this launch does not wait for the one before */
+  int overlaps;              /* 1: no launch of this call has waited for what was before the call */
   uint32_t now, launched;    /* counts barriers of any kind; where this launch began */
   int grid[3];
   struct mgi_emu_place *place[MGI_EMU_RANGES]; /* of every two bytes of a writable range */
@@ -1023,7 +1024,7 @@ MGI_EMU void mgi_emu_global(const void *p, size_t bytes, size_t align, int write
     uintptr_t b = (uintptr_t)g->base;
     if (a >= b && a + bytes <= b + g->bytes) {
       if (write && !g->writable) mgi_emu_fault(1, "writes to %s, which is an input", g->name);
-      if (mgi_emu.early == 1 && !mgi_emu.thread[mgi_emu.tid].granted) job->ahead |= 1u << k;
+      if (mgi_emu.early && mgi_emu.overlaps && !mgi_emu.thread[mgi_emu.tid].granted) job->ahead |= 1u << k;
       if (g->writable && fresh >= 0) mgi_emu_touch_global(k, p, bytes, write, fresh);
       return;
     }
@@ -1682,6 +1683,7 @@ template<class F> MGI_EMU int mgi_emu_launch(const char *name, int64_t gx, int64
   mgi_emu_state *s = &mgi_emu;
   mgi_emulator *job = s->job;
   if (!job || s->failed) return 719;
+  if (!s->early) s->overlaps = 0;
   size_t limit = job->shared_limit ? job->shared_limit : 232448;
   int in_range = cx >= 1 && cy >= 1 && cz >= 1 && cx <= MGI_EMU_CLUSTER && cy <= MGI_EMU_CLUSTER && cz <= MGI_EMU_CLUSTER && cx * cy * cz <= MGI_EMU_CLUSTER;
   s->cluster = in_range ? (int)(cx * cy * cz) : 1;
@@ -1761,6 +1763,7 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_setup(mgi_emul
     b->shared_map = 0;
   }
   s->early = 0;
+  s->overlaps = 1;
   job->race = 0;
   job->ahead = 0;
   job->error[0] = 0;
@@ -3234,7 +3237,7 @@ template<class OP, class F, class O> MG_DEV void mg_each_reduction(int64_t n, in
 
 /* ------------------------------------------------------------------------------------------------- >>launch */
 #if !defined(MG_EMULATE) && !defined(__CUDACC_RTC__)
-/* early, not 0: it may begin before the kernel before has ended; 2: which is of the same call, and began after all before it had ended. */
+/* early: it may begin before the kernel before has ended. */
 template<class K, class... ARGS>
 static inline int mgi_launch(int early, K *kernel, int64_t gx, int64_t gy, int64_t gz, int cx, int cy, int cz, int threads, size_t shared, cudaStream_t stream, ARGS... args) {
   cudaError_t rc = cudaSuccess;
@@ -6973,23 +6976,26 @@ MGI_FN void mgi_cu_wait(mgi_cu_kernel *K) {
   if (K->dependent && !K->waited && K->lets_next) mgi_cu_line(K, "mg_grid_next();");
   K->waited = 1;
 }
-/* 1 if no two blocks, and no two iterations, read the same element. */
-MGI_FN int mgi_cu_streams(const mg_graph *b, const mg_op_node *o) {
+/* 1 if no two blocks, and no two iterations, read the same element of what is loaded, one matrix: weights.  What has one for every head
+   or sample is made by the step before, and is not read ahead (an H200 is slower then, too: a decode step of 16 heads
+   under PDL, cold L2, 14.7 us for 11.2). */
+MGI_FN int mgi_cu_streams(const mg_graph *b, const mg_op_node *o, const mg_shape *of) {
+  for (int d = 0; d < of->rank - 2; d++)
+    if (of->dim[d] != 1) return 0;
   for (uint32_t a = 1; a <= 3; a++)
     if (b->axes[a].extent > 1 && o->map.to[a] < 0) return 0;
   for (uint32_t a = o->scope; a; a = b->axes[a].parent)
     if (b->axes[a].extent > 1 && o->map.to[a] < 0) return 0;
   return 1;
 }
-/* The kernel behind this one, in a stream of calls, begins by streaming an input: worth its blocks' beginning while this
-   one runs.  Others begin when this one's blocks end: blocks that only wait take the room of those that work (measured on
-   an H200: a decode step of 16 heads takes 14.6 us if its blocks begin early, 11.2 if not). */
+/* The kernel behind this one, in a stream of calls, begins by streaming weights: worth its blocks' beginning while this
+   one runs.  Others begin when this one's blocks end: blocks that only wait take the room of those that work. */
 MGI_FN int mgi_cu_next_streams(const mg_graph *g, uint32_t op) {
   const mg_op_node *next = &g->ops[op + 1 < g->n_ops ? op + 1 : 1];
   int is = 0;
   for (uint32_t k = 1; next->sub && k < next->sub->n_ops; k++) {
     const mg_op_node *o = &next->sub->ops[k];
-    is |= o->code == MG_OP_LOAD && o->scope && !g->tensors[o->in[0].id].op && mgi_cu_streams(next->sub, o);
+    is |= o->code == MG_OP_LOAD && o->scope && !g->tensors[o->in[0].id].op && mgi_cu_streams(next->sub, o, &g->tensors[o->in[0].id].shape);
   }
   return is;
 }
@@ -6997,7 +7003,7 @@ MGI_FN int mgi_cu_next_streams(const mg_graph *g, uint32_t op) {
 MGI_FN int mgi_cu_ahead(const mgi_cu_kernel *K, const mg_op_node *o) {
   uint32_t t = mgi_cu_above(K, o->in[0]);
   for (uint32_t k = 0; k < K->em->g->n_in && k < 32; k++)
-    if (K->em->g->in[k].id == t) return K->dependent && !K->waited && o->scope && mgi_cu_streams(K->b, o) ? (int)k : -1;
+    if (K->em->g->in[k].id == t) return K->dependent && !K->waited && o->scope && mgi_cu_streams(K->b, o, &K->em->g->tensors[t].shape) ? (int)k : -1;
   return -1;
 }
 /* The statement that fills the tile `to`. */
@@ -9632,7 +9638,7 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
   }
   if (em->st == MG_OK && !em->looking) {
     mgi_cu_str *s = &em->kernels, *l = &em->launches;
-    const char *after = K->follows ? "early ? 1 : 2" : "early";
+    const char *after = K->follows ? "1" : "early";
     mgi_cu_str_put(s, "/* Grid (%s, %s, %s), %d threads: warps %d x %d x %d (rows, columns, contraction); %lld bytes of shared memory. */\n", K->count[1], K->count[2], K->count[3], K->threads, K->wm, K->wn,
                 K->wk, (long long)K->shared);
     mgi_cu_str_put(s, "MG_KERNEL(%d) void %s(", K->threads, name);
