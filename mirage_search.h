@@ -75,7 +75,7 @@
    DOES NOT
      Search nested loops other than the tilings', accumulators over two grid axes, kernels whose intermediate results are
      no tensors of the program or are exponentials that nothing has normalised yet (fp16 overflows), a kernel that ends
-     before a unary elementwise operator on what it makes, no product, for that alone (>>cuts), or rewrite exp(a) exp(b).
+     before a unary elementwise operator, no exponential, on what it makes, no product, for that alone (>>cuts), or rewrite exp(a) exp(b).
      Add up, element by element, the pieces of a dimension that the loop cuts; join pieces along a dimension that it does
      not cut; cut two dimensions of a tensor by one axis; pair or cut dimensions of two classes because their extents are
      equal, where an output or a tensor together has them; move other dimensions than the program moves.  (tests/test_theorem.c counts what these leave out.)
@@ -5005,7 +5005,8 @@ static int mgi_se_leading(const mgi_se_structure *t, int a) {
 enum { MGI_SE_COUNTS = 128, MGI_SE_EXTENT = 1 << 24 };
 
 /* Counts by which axis a may cut an extent e: every divisor; and, where divisors are few, those whose chunks are a multiple
-   of 8 and the last one short, else those whose chunks are 3 times a power of two.  Past MGI_SE_EXTENT, where finding the
+   of 8 and the last one short, and for an e that is none those that are 1 or 3 times a power of two; else those whose chunks
+   are 3 times a power of two.  Past MGI_SE_EXTENT, where finding the
    divisors takes longer than they are worth, chunks of a power of two, or 3 times one.  Coarse: a few of them. */
 static int mgi_se_counts(const mgi_se_structure *t, int a, int64_t e, int coarse, int64_t *out) {
   static const int few[] = { 1, 16, 64, 256 };
@@ -5024,9 +5025,10 @@ static int mgi_se_counts(const mgi_se_structure *t, int a, int64_t e, int coarse
   for (int64_t c = 1; c * c <= last && divisors < 8; c++) divisors += e % c ? 0 : c * c == e ? 1 : 2;
   for (int64_t count = 2; count <= last && n < MGI_SE_COUNTS - 2; count = chunk > 1 ? (e + chunk - 2) / (chunk - 1) : last + 1) { /* the next count of a smaller chunk: none is empty */
     chunk = (e + count - 1) / count;
-    int64_t odd = chunk;
+    int64_t odd = divisors < 8 ? count : chunk;
     while (odd % 2 == 0) odd /= 2;
-    if (e % count && chunk > 8 && (divisors < 8 ? chunk % 8 != 0 : odd != 3 && odd != 1)) continue;
+    const int even = odd == 1 || odd == 3;
+    if (e % count && chunk > 8 && (divisors < 8 ? chunk % 8 && (e % 8 == 0 || !even) : !even)) continue;
     if (chunk < 8 && e > 64 && (loop || chunk > 1 || e > 1024)) continue;
     out[n++] = count;
   }
@@ -6649,7 +6651,7 @@ static void mgi_se_structure_code(mgi_se_buffer *c, const mgi_se_seg *s, const m
    depends on the order in which the program's text has its operators, nor does anything below: operators are taken in
    postorder from the outputs (what no output needs is left out).  A unary elementwise operator on what another makes for it
    alone stays with that one, as it costs no byte less anywhere else; not with a matmul, which a library kernel may be better at,
-   and whose exponentials nothing else could keep from memory; not in long programs: a kernel has no room for more.
+   and not an exponential, which may not be handed on while what it is of may; not in long programs: a kernel has no room for more.
    With more than MGI_SE_DOWN down-sets only those are taken that the postorder passes through, and the search is not complete. */
 
 enum { MGI_SE_MOST_OPS = 200, MGI_SE_DOWN = 1024, MGI_SE_SET_WORDS = (MGI_SE_MOST_OPS + 63) / 64 };
@@ -6737,7 +6739,7 @@ static int mgi_se_cuts_of(mgi_se_cuts *C, const mg_graph *p) {
   int with[MGI_SE_MOST_OPS];
   for (int k = 0; k < C->n; k++) {
     const mg_op_node *o = &p->ops[C->op[k]];
-    const int x = C->n <= MGI_SE_SOPS / 2 && o->n_in == 1 && mg_op_row(o->code)->elementwise ? C->place[o->in[0].id] : -1;
+    const int x = C->n <= MGI_SE_SOPS / 2 && o->n_in == 1 && o->code != MG_OP_EXP && mg_op_row(o->code)->elementwise ? C->place[o->in[0].id] : -1;
     const int glued = x >= 0 && !C->given[x] && p->ops[C->op[x]].code != MG_OP_MATMUL && mgi_se_set_size(&C->to[x], C->n) == 1;
     with[k] = glued ? with[x] : k;
     mgi_se_set_put(&C->alone[with[k]], k);
