@@ -50,7 +50,7 @@ def search(a, path, tmp):
     name = os.path.basename(path)[:-3]
     row = {"program": name, "in_bytes": program_bytes(path)}
     stats, out = os.path.join(tmp, name + ".json"), os.path.join(tmp, name)
-    _, err, rc = run([a.mirage, "search", path, "--no-measure", "--time-limit", str(a.time_limit), "--top", str(a.top), "--max-block-ops", str(a.ops), "--threads", str(max(2, (os.cpu_count() or 2) // 2)), "--stats", stats, "-o", out])
+    _, err, rc = run([a.mirage, "search", path, "--no-measure", "--time-limit", str(a.time_limit), "--top", str(min(96, 4 * a.top)), "--max-block-ops", str(a.ops), "--threads", str(max(2, (os.cpu_count() or 2) // 2)), "--stats", stats, "-o", out])
     if rc:
         return {**row, "error": "search: " + err.strip()[:200]}, []
     with open(stats) as f:
@@ -60,7 +60,19 @@ def search(a, path, tmp):
     if not rc:
         with open(os.path.join(out, "program.mg"), "w") as f:
             f.write(text)
-    return row, ([] if rc else [os.path.join(out, "program.mg")]) + sorted(glob.glob(os.path.join(out, "[0-9][0-9].mg")))
+    return row, ([] if rc else [os.path.join(out, "program.mg")]) + unlike(sorted(glob.glob(os.path.join(out, "[0-9][0-9].mg"))), a.top)
+
+
+def unlike(files, most):
+    """The first `most` of ranked candidates, at most two of the same grids, loops and plans: they take the same time."""
+    seen, kept = {}, []
+    for path in files:
+        with open(path) as f:
+            shape = tuple(re.findall(r"grid=\([^)]*\)|=\d+ \{|plan \{[^}]*\}", re.sub(r"(?m)^#.*$", "", f.read())))
+        seen[shape] = seen.get(shape, 0) + 1
+        if seen[shape] <= 2 and len(kept) < most:
+            kept.append(path)
+    return kept
 
 
 def timed(a, files, tmp):
@@ -201,7 +213,7 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--programs", "--only", default=DEFAULT)
     ap.add_argument("--modes", default="eager,cudnn,flash,compile,autotune")
-    ap.add_argument("--top", default=6, type=int, help="candidates measured a program")
+    ap.add_argument("--top", default=12, type=int, help="candidates measured a program, of the four times as many that the search ranks first")
     ap.add_argument("--runs", default=5, type=int, help="runs of the winner and of every peer, of which the median counts")
     ap.add_argument("--budget", default=540, type=float, help="seconds")
     ap.add_argument("--time-limit", default=60, type=float, help="of a search, seconds")
