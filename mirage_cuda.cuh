@@ -8432,6 +8432,13 @@ MGI_FN int mgi_cu_lifts_by(const mgi_cu_kernel *K, const mg_op_node *o, int how)
   return 1;
 }
 
+/* A ring of warps that holds the whole of a loop: every block begins elsewhere in it, so that they do not all ask for the
+   same lines of what they share at once (measured on an H200: LoRA of depth 256 3.15 us to 2.85, under PDL 2.56 to 2.26;
+   a loop of two steps, or one that goes on loading, is slower so). */
+MGI_FN int mgi_cu_begins_elsewhere(const mgi_cu_kernel *K, uint32_t loop) {
+  const mg_axis_info *a = K->b->axes;
+  return K->own[loop] && a[loop].extent > 2 && a[loop].extent <= K->stages && a[1].extent * a[2].extent * a[3].extent > 1 && a[1].extent * a[2].extent * a[3].extent < 1 << 30;
+}
 /* The loads of a loop, and its first stages on their way. */
 MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring) {
   const mg_graph *b = K->b;
@@ -8465,8 +8472,21 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
   K->em->early |= ahead;
   ring->ahead = ahead != 0;
   if (!ahead) mgi_cu_wait(K);
-  mgi_cu_line(K, "const auto load_%s = [&](int i_%s, int at%s) {", L, L, ahead ? ", bool streams, bool others" : "");
+  const int turned = mgi_cu_begins_elsewhere(K, loop);
+  if (turned) {
+    char block[800] = "";
+    size_t at = 0;
+    for (uint32_t a = 1; a <= 3; a++) {
+      if (b->axes[a].extent == 1) continue;
+      at += (size_t)snprintf(block + at, at < sizeof block ? sizeof block - at : 0, "%sb_%.60s", at ? " + " : "", b->axes[a].name);
+      for (uint32_t c = 1; c < a; c++)
+        if (b->axes[c].extent > 1) at += (size_t)snprintf(block + at, at < sizeof block ? sizeof block - at : 0, " * %s", K->count[c]);
+    }
+    mgi_cu_line(K, "const auto turn_%s = [&](int step) { return (step + %s) %% %s; }; // each block begins elsewhere", L, block, K->count[loop]);
+  }
+  mgi_cu_line(K, "const auto load_%s = [&](int %s_%s, int at%s) {", L, turned ? "step" : "i", L, ahead ? ", bool streams, bool others" : "");
   mgi_cu_indent(K, 1);
+  if (turned) mgi_cu_line(K, "const int i_%s = turn_%s(step_%s);", L, L, L);
   mgi_cu_line(K, "(void)i_%s;", L);
   for (int k = 0; k < ring->n; k++) {
     uint32_t t = b->ops[ring->load[k]].out[0].id;
@@ -8563,8 +8583,10 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
         mgi_cu_indent(K, 1);
         mgi_cu_line(K, "MG_UNROLL");
         mgi_cu_line(K, "for (int now = 0; now < %d; now++) {", K->stages);
-        mgi_cu_line(K, "  const int i_%s = from_%s + now;", L, L);
-        mgi_cu_line(K, "  if (%s %% %d != 0 && i_%s >= %s) break;", K->count[loop], K->stages, L, K->count[loop]);
+        const char *step = mgi_cu_begins_elsewhere(K, loop) ? "step" : "i";
+        mgi_cu_line(K, "  const int %s_%s = from_%s + now;", step, L, L);
+        mgi_cu_line(K, "  if (%s %% %d != 0 && %s_%s >= %s) break;", K->count[loop], K->stages, step, L, K->count[loop]);
+        if (mgi_cu_begins_elsewhere(K, loop)) mgi_cu_line(K, "  const int i_%s = turn_%s(step_%s);", L, L, L), mgi_cu_line(K, "  (void)i_%s;", L);
       } else mgi_cu_line(K, "for (int i_%s = 0, now%s = 0, next%s = %d; i_%s < %s; i_%s++) {", L, inner, inner, K->stages - 1, L, K->count[loop], L);
     } else mgi_cu_line(K, "for (int i_%s = 0; i_%s < %s; i_%s++) {", L, L, K->count[loop], L);
   } else {
@@ -8641,8 +8663,8 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
   }
   if (ring->n && K->stages > 1 && K->own[loop]) { /* the stage is free as soon as the warp has read it */
     mgi_cu_line(K, "mg_sync_warp();");
-    const char *L = b->axes[loop].name;
-    mgi_cu_line(K, "if (i_%s + %d < %s) load_%s(i_%s + %d, now%s);", L, K->stages, K->count[loop], L, L, K->stages, ring->ahead ? ", true, true" : "");
+    const char *L = b->axes[loop].name, *step = mgi_cu_begins_elsewhere(K, loop) ? "step" : "i";
+    mgi_cu_line(K, "if (%s_%s + %d < %s) load_%s(%s_%s + %d, now%s);", step, L, K->stages, K->count[loop], L, step, L, K->stages, ring->ahead ? ", true, true" : "");
     mgi_cu_line(K, "mg_cp_async_commit();");
     mgi_cu_indent(K, -1);
     mgi_cu_line(K, "}");

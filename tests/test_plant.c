@@ -420,6 +420,7 @@ static const plant in_files[] = {
     {STAGE, 'x', "", "t_~(ring_~ + [now] * ~ + ~)", "(now == 0)", 0},
     {STAGE, 'x', "", "T_~(ring_~ + [at] * ~ + ~)", "0", 0},
     {INDEX, 'x', "", "load_~([i_~ + ~], ", "$0 - 1", 0},
+    {INDEX, 'x', "", "return ([step] + ~) % ~; };", "step / 2", 0},
     {STAGE, 'x', "", "load_~(i_~ + ~, [now]", "(now == 0)", 0},
     {DROPPED, 'x', "", "; [i_~ < ~]; i_~++", "$0 - 1", 0},
     {INDEX, 'x', "", "[b_~] * (int64_t)~", "($0 + 1)", 0},
@@ -458,7 +459,7 @@ static const struct { const char *name, *text; } kernels[] = {
      "program k\ninput X : f16[20, 568]\ninput G : f16[568]\ninput W : f16[568, 48]\nO = kernel grid=(x=2) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp }\n  for i=9 {\n    a = load X {i->1}\n    g = load G {i->0}\n"
      "    w = load W {x->1, i->0}\n    b = matmul(mul(a, g), w)\n    s = sum(exp(a), dim=1)\n  }\n  o = div(accum(b) {i->+}, sqrt(add_scalar(scale(accum(s) {i->+}, 1/568), 1/1000)))\n  store o {x->1}\n}\noutput O\n"},
     {"few rows", /* the same for rows that fill half of a tile, which squares are summed of */
-     "program k\ninput X : f16[7, 568]\ninput G : f16[568]\ninput W : f16[568, 48]\nO = kernel grid=(x=2) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp }\n  for i=9 {\n    a = load X {i->1}\n    g = load G {i->0}\n"
+     "program k\ninput X : f16[7, 568]\ninput G : f16[568]\ninput W : f16[568, 48]\nO = kernel grid=(x=2) threads=64 {\n  plan { stages=9 warps_m=1 warps_n=1 warps_k=2 ring=warp }\n  for i=9 {\n    a = load X {i->1}\n    g = load G {i->0}\n"
      "    w = load W {x->1, i->0}\n    b = matmul(mul(a, g), w)\n    s = sum(sqr(a), dim=1)\n  }\n  o = div(accum(b) {i->+}, sqrt(add_scalar(scale(accum(s) {i->+}, 1/568), 1/1000)))\n  store o {x->1}\n}\noutput O\n"},
     {"split products", /* behind such rings a product of the warps' parts, which joins another's; parts of sums in a cluster */
      "program k\ninput X : bf16[27, 768]\ninput A : bf16[768, 16]\ninput B : bf16[16, 80]\ninput W : bf16[768, 80]\nO = kernel grid=(x=2, z=2) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp merge=cluster }\n  for i=6 {\n"
