@@ -212,6 +212,7 @@ typedef struct mg_search_stats {
   uint64_t frames, values, structures, segments, tilings; /* tilings: µGraphs of tiling expressions looked at */
   uint64_t candidates, verified, rejected, refused; /* sized graphs built; passed and failed the fast tier; not emittable */
   int complete;                      /* 1: no limit, budget or early end cut anything off the stated space */
+  int late;                          /* 1: the time limit, which the first kernel may use two thirds of, or `stop` cut something off */
   uint64_t egraph_nodes, egraph_classes;
   uint64_t resumed;                  /* of the frames, those taken from the checkpoint */
   int checkpoint_lost;               /* 1: the checkpoint could not be written again; the result is not touched by it */
@@ -8122,7 +8123,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   if (S.file && S.news.n) mgi_se_kept_write(&S);
   if (S.file && fclose(S.file)) S.st.checkpoint_lost = 1;
   free(S.kept.b), free(S.news.b), free(S.record);
-  if (!hit) mgi_se_over(&S), S.st.complete = !S.cut;
+  if (!hit) mgi_se_over(&S), S.st.complete = !S.cut, S.st.late = S.late;
   S.st.seconds = mgi_se_seconds() - S.t0;
   if (!hit) S.st.probe_ns = mgi_se_probe_median(S.probe_ns);
   if (!hit && S.cfg.cache && st == MG_OK && out->n && !S.late) mgi_se_cache_store(&S, out);

@@ -181,7 +181,7 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       case O_ARCH: o->arch = optarg; break;
       case O_THREADS: ok = number(optarg, 1, 64, &o->threads, range); break;
       case O_KERNEL_OPS: ok = number(optarg, 1, 64, &o->max_kernel_ops, range); break;
-      case O_BLOCK_OPS: ok = number(optarg, 1, 64, &o->max_block_ops, range); break;
+      case O_BLOCK_OPS: ok = number(optarg, 1, 40, &o->max_block_ops, range); break;
       case O_TIME: {
         char *end;
         snprintf(range, sizeof range, "number of seconds above 0");
@@ -467,10 +467,11 @@ static void cut_short(char *buf, size_t n, const options *o, const mg_search_sta
   if (s->complete || !s->egraph_stop) return;
   size_t k = (size_t)snprintf(buf, n, "; the search was cut short by ");
   if (stopped) snprintf(buf + k, n - k, "the interrupt%s", o->checkpoint ? ": the same command goes on from the checkpoint" : " (--checkpoint FILE would let it go on)");
-  else if (c->time_limit_s > 0 && s->seconds >= c->time_limit_s) snprintf(buf + k, n - k, "--time-limit %g", c->time_limit_s);
   else if (!strcmp(s->egraph_stop, "NODES")) snprintf(buf + k, n - k, "the e-graph's limit of terms (no option; egraph.nodes of mg_search_config)");
   else if (!strcmp(s->egraph_stop, "TIME")) snprintf(buf + k, n - k, "the e-graph's limit of %g s (no option; egraph.seconds of mg_search_config)", c->egraph.seconds > 0 ? c->egraph.seconds : 10.0);
-  else snprintf(buf + k, n - k, "a frame's limit of values, structures, steps or memory (no option; max_states, max_structures, max_steps of mg_search_config)");
+  else if (s->late) snprintf(buf + k, n - k, "--time-limit %g", c->time_limit_s);
+  else if (!s->pruned_limit && s->refused) snprintf(buf + k, n - k, "the emitter, which refused all kernels that were kept of a part");
+  else snprintf(buf + k, n - k, "a limit without option: max_states, max_structures, max_steps of mg_search_config, or a frame's memory, an extent's divisors, a long program's orders");
 }
 
 /* How fast it is: predicted, and measured or why not. */
