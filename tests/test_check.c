@@ -541,6 +541,30 @@ static void emitted_kernels(void **state) {
     mg_graph_free(g);
   }
 }
+/* An output that a half holds as 0 is right as 0; as f32 it is not, and so is one that should be small and is not. */
+static void halves_that_round_to_zero(void **state) {
+  (void)state;
+  static const char *const kernel = "program tiny\ninput X : %s[4, 96]\nS = kernel grid=(x=2) threads=128 {\n  a = load X {x->0}\n  s = exp(scale(sum(sqr(a), dim=1), -1))\n  store s {x->0}\n}\noutput S\n";
+  for (int k = 0; k < 3; k++) {
+    mg_check_config c = config();
+    mg_check_report r;
+    mg_error e;
+    char graph[400], *text = NULL;
+    snprintf(graph, sizeof graph, kernel, k == 1 ? "f32" : "f16");
+    mg_graph *g = parse(graph);
+    assert_int_equal(mg_cuda_emit(g, NULL, &text, &e), MG_OK);
+    if (k) { /* what is computed is e^0 */
+      char *at = strstr(text, "MG_KERNEL"), *c0 = at ? strstr(at, "mg_const(-1, 1)") : NULL;
+      if (!c0) fail_msg("no constant in the kernel");
+      c0[9] = ' ', c0[10] = '0';
+    }
+    memset(&e, 0, sizeof e);
+    mg_status s = mg_cuda_check(g, text, &c, &r, &e);
+    if (s != (k ? MG_NOT_FOUND : MG_OK)) fail_msg("%d: %s: %s", k, e.where, e.msg);
+    mg_string_free(text);
+    mg_graph_free(g);
+  }
+}
 /* Each barrier, wait and commit of the emitted text in turn is left out; the kernel without it is refused. */
 static void emitted_without_barriers(void **state) {
   (void)state;
@@ -853,7 +877,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(conversions), cmocka_unit_test(field_scalar), cmocka_unit_test(finds_the_source), cmocka_unit_test(reduces), cmocka_unit_test(reduces_random),
       cmocka_unit_test(elements), cmocka_unit_test(copy_passes), cmocka_unit_test(rows_pass), cmocka_unit_test(mm_passes), cmocka_unit_test(mm_reduced), cmocka_unit_test(copy_bugs), cmocka_unit_test(rows_bugs),
-      cmocka_unit_test(mm_bugs), cmocka_unit_test(races), cmocka_unit_test(emitted_kernels), cmocka_unit_test(sampled_blocks), cmocka_unit_test(sampled_blocks_of_few), cmocka_unit_test(surroundings), cmocka_unit_test(emitted_without_barriers), cmocka_unit_test(compiler_faults),
+      cmocka_unit_test(mm_bugs), cmocka_unit_test(races), cmocka_unit_test(emitted_kernels), cmocka_unit_test(halves_that_round_to_zero), cmocka_unit_test(sampled_blocks), cmocka_unit_test(sampled_blocks_of_few), cmocka_unit_test(surroundings), cmocka_unit_test(emitted_without_barriers), cmocka_unit_test(compiler_faults),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
