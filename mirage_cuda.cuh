@@ -42,6 +42,7 @@
      >>library     whole-tensor kernels of the operators at kernel level
      >>launch      launching
      >>glue        launching kernels that NVRTC compiled
+     >>maps        tensors as tensor copies see them
      >>blas        cuBLAS for matmuls at kernel level
      >>runner      timing on a GPU, compiled into the shared object of a kernel that is run
      >>driver      check (link 2), compile, run (link 3)
@@ -74,7 +75,8 @@
      site       a place where an inlined expression is evaluated, element by element, on valid elements only
      plan       keys obeyed: stages (1..8), warps_m, warps_n, warps_k (their product times 32 is `threads`), merge (cluster
                 or workspace), ring (block, warp or group), mma (warp or warpgroup), schedule (written, depth
-                or room; else the best of these: >>schedule), ahead (0: loads stand where they are needed), NAME.at
+                or room; else the best of these: >>schedule), ahead (0: loads stand where they are needed), copy (async or
+                tma), multicast (2, 4 or 8), NAME.at
                 (where tensor NAME lives: a word of MGI_CU_RULES), NAME.in (how that load's tile lies: a word of
                 MGI_CU_WAYS; else the best by >>layouts).  The emitted text's µGraph has all that do not follow from the rest
      ring       with ring=warp, where warps_m = warps_n = 1 and the loop permits it, every warp brings the part of the
@@ -84,6 +86,11 @@
      mma        with mma=warpgroup (sm_90a only; else refused, with the reason) four warps with 64 rows multiply as one: left
                 operands come in registers, right ones from swizzled tiles; fragments are those of mma=warp, so all else is
                 the same.  A product whose operands do not allow it is made by warps, in the same fragments
+     copy       with copy=tma (sm_90a only; else, and where a tile's shape or strides do not allow it, refused with the reason)
+                tensor copies bring the loads of loops: one thread asks for a whole tile, and barriers of phases count its
+                bytes.  Their maps are made at the first launch, and again when a tensor stands elsewhere.  With multicast=N
+                the N neighbours on the grid axis on which most of these bytes do not depend are a cluster, each of which
+                brings an N-th of such a tile to all
      strip      a kernel that reads whole rows, joins each to one value and writes whole rows keeps them in registers
      merge      an accumulator over grid axes: each block computes its part; then one block of the group computes, and
                 stores, what depends on the whole.  On sm_90 and up to 16 blocks: a cluster, the parts pushed through
@@ -392,7 +399,11 @@ typedef int (*mgi_runner_fn)(mgi_runner_job *job); /* 0, or the CUDA error, desc
       memory under MG_EMULATE_RACES.
    8. A product of a warpgroup happens warp by warp, at a moment of the seed between its issue and the wait; only then is
       its right operand read.  The four warps issue the same ones; what they read has to be published, under
-      MG_EMULATE_RACES.                                                                                            */
+      MG_EMULATE_RACES.
+   9. A tensor copy lands, in each block that it goes to apart, at a moment of the seed from its issue on, at the latest when
+      no fiber can go on without it.  Till then its destination is poison; from then on it may be read by who has waited for
+      the phase that counted its bytes, under MG_EMULATE_RACES.  Phases that get more bytes or arrivals than they expect,
+      that were not made known, or whose bytes nobody waits for, are faults.                                       */
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -411,10 +422,11 @@ typedef int (*mgi_runner_fn)(mgi_runner_job *job); /* 0, or the CUDA error, desc
 typedef void *cudaStream_t;
 #define MG_DEV inline __attribute__((unused))
 #define MG_KERNEL(threads) static
+#define MG_MAP const mg_tensor_map
 #define MGI_EMU static inline __attribute__((unused))
 
 /* State of the emulator: one launch at a time, in one host thread.  It is the only mutable state of an emulated file. */
-enum { MGI_EMU_THREADS = 1024, MGI_EMU_CLUSTER = 16, MGI_EMU_FIBERS = MGI_EMU_THREADS * MGI_EMU_CLUSTER, MGI_EMU_STACK = 256 << 10, MGI_EMU_FRAME = 8 << 10 };
+enum { MGI_EMU_THREADS = 1024, MGI_EMU_CLUSTER = 16, MGI_EMU_FIBERS = MGI_EMU_THREADS * MGI_EMU_CLUSTER, MGI_EMU_STACK = 256 << 10, MGI_EMU_FRAME = 8 << 10, MGI_EMU_PHASES = 32 };
 typedef struct mgi_emu_copy { unsigned char *to; const unsigned char *from; int valid, landed; uint32_t group; } mgi_emu_copy;
 typedef struct mgi_emu_collective { const char *name; void (*perform)(void *const *arg); } mgi_emu_collective;
 typedef struct mgi_emu_thread {
@@ -430,8 +442,23 @@ typedef struct mgi_emu_thread {
   uint32_t arrived_at[4];    /* when, by the arrival's number modulo 4 */
   uint8_t state, granted;    /* granted: it has passed mg_grid_wait */
   uint16_t published;        /* calls of mg_group_publish */
+  uint32_t waited_for[MGI_EMU_PHASES]; /* phases of each of its block's barriers that it, or one that it met since, has waited for */
+  struct mgi_emu_phases *at; /* AT_PHASE: for the next of which it waits */
 } mgi_emu_thread;
-enum { MGI_EMU_READY, MGI_EMU_AT_WARP, MGI_EMU_AT_GROUP, MGI_EMU_AT_BLOCK, MGI_EMU_AT_CLUSTER, MGI_EMU_EXITED };
+enum { MGI_EMU_READY, MGI_EMU_AT_WARP, MGI_EMU_AT_GROUP, MGI_EMU_AT_BLOCK, MGI_EMU_AT_CLUSTER, MGI_EMU_AT_PHASE, MGI_EMU_EXITED };
+/* A barrier of phases in a block's shared memory: its phase `done` is open, and ends when all `count` arrivals and as many bytes
+   as were expected have come. */
+typedef struct mgi_emu_phases {
+  size_t at;                 /* in shared memory */
+  int count, arrivals, by;   /* by: the thread that made it */
+  int64_t bytes;             /* expected and not yet there */
+  uint32_t done, waited, carried; /* phases that have ended; that someone has waited for; to the last one that brought bytes */
+  uint8_t known, brings;     /* it was published; its open phase has had bytes */
+  uint32_t now_at[MGI_EMU_FIBERS / 32], was_at[MGI_EMU_FIBERS / 32]; /* by warp: what it did before is ordered before the end of the open phase, of the last one */
+} mgi_emu_phases;
+/* A tensor, and the box of it that a copy brings (mg_map_tensor). */
+typedef struct mg_tensor_map { const unsigned char *base; int rank, bytes, wide, lines; int64_t dim[5], stride[5]; } mg_tensor_map;
+typedef struct mgi_emu_tensor { mg_tensor_map map; int at[5], part; size_t to; mgi_emu_phases *phases; } mgi_emu_tensor; /* a copy under way */
 typedef struct mgi_emu_part { /* a block of the cluster that runs */
   unsigned char *shared, *shared_map;
   size_t shared_map_bytes;
@@ -439,6 +466,8 @@ typedef struct mgi_emu_part { /* a block of the cluster that runs */
   uint32_t began, since, block; /* its beginning, its last barrier; its number in the grid */
   struct { const void *count; uint32_t when; int tid; } drawn[8]; /* tickets */
   int n_drawn;
+  mgi_emu_phases phases[MGI_EMU_PHASES];
+  int n_phases;
 #ifdef MG_EMULATE_RACES
   struct mgi_emu_cell *cell; /* one a byte of shared_map */
 #endif
@@ -472,6 +501,8 @@ typedef struct mgi_emu_state {
   size_t place_bytes[MGI_EMU_RANGES];
   struct mgi_emu_release *release; /* of tickets, in this launch */
   uint32_t n_release, cap_release;
+  mgi_emu_tensor *tensor;    /* copies under way */
+  int n_tensor, cap_tensor;
   uint64_t rng;
   unsigned char *stacks;
   int n_stacks;
@@ -563,27 +594,31 @@ MGI_EMU int mgi_emu_next(void) {
 
 MGI_EMU void mgi_emu_stuck(void) {
   mgi_emu_state *s = &mgi_emu;
-  int at_warp = 0, at_group = 0, at_block = 0, at_cluster = 0, first = -1;
+  int at_warp = 0, at_group = 0, at_block = 0, at_cluster = 0, at_phase = 0, first = -1;
   for (int t = 0; t < s->fibers; t++) {
     at_block += s->thread[t].state == MGI_EMU_AT_BLOCK;
     at_cluster += s->thread[t].state == MGI_EMU_AT_CLUSTER;
     at_group += s->thread[t].state == MGI_EMU_AT_GROUP;
+    at_phase += s->thread[t].state == MGI_EMU_AT_PHASE;
     if (s->thread[t].state == MGI_EMU_AT_WARP) {
       at_warp++;
       if (first < 0) first = t;
     }
   }
-  char waits[128] = "";
+  char waits[160] = "";
   if (at_cluster) snprintf(waits, sizeof waits, ", %d at the cluster's barrier", at_cluster);
   if (at_group) snprintf(waits + strlen(waits), sizeof waits - strlen(waits), ", %d at a warpgroup's", at_group);
+  if (at_phase) snprintf(waits + strlen(waits), sizeof waits - strlen(waits), ", %d for a phase that does not end", at_phase);
   mgi_emu_fault(0, "deadlock in block (%d, %d, %d): of %d threads %d wait at mg_sync%s, %d in a warp at %s (thread %d among them), %d have exited",
                 s->part[0].bid[0], s->part[0].bid[1], s->part[0].bid[2], s->fibers, at_block, waits, at_warp, first < 0 ? "nothing" : s->warp[first / 32].at->name, first, s->exited);
 }
 
+MGI_EMU void mgi_emu_tensor_land(int which);
 /* Gives the processor to the next ready fiber; returns when it is this one's turn again. */
 MGI_EMU void mgi_emu_yield(void) {
   mgi_emu_state *s = &mgi_emu;
   int self = s->tid, next = mgi_emu_next();
+  for (; next < 0 && s->n_tensor; next = mgi_emu_next()) mgi_emu_tensor_land((int)(mgi_emu_random() % (uint64_t)s->n_tensor));
   if (next == self) return;
   if (next < 0) {
     if (s->exited < s->fibers) mgi_emu_stuck();
@@ -603,6 +638,7 @@ MGI_EMU void mgi_emu_yield(void) {
      they share a warpgroup, and its last mg_sync_group or mg_sync came after a        a.when < warp.group   or
      they share a block, and its last mg_sync came after a                             a.when < part.since   or
      they share a cluster, and u arrived after a at the barrier that t waited for      a.when < u.arrived_at or
+     u's warp arrived, after a and its mg_sync_warp, at a phase that t waited for      a.when < was_at[warp] or
      u's block drew a ticket after a barrier after a, and t's block drew a later one of the same count (mg_last_of)
 
    Every byte of shared memory has a cell: its last write, and the reads that no later access has shown to be ordered, of
@@ -623,8 +659,11 @@ static inline MGI_EMU_PLAIN int mgi_emu_ordered(int u, uint32_t when, int many, 
   if (u == t && many == MGI_EMU_ONE) return 1;
   if (u / 32 == t / 32 && many < MGI_EMU_GROUP && when < s->warp[t / 32].since) return 1;
   if (u / 128 == t / 128 && many < MGI_EMU_BLOCK && when < s->warp[t / 32].group) return 1;
-  if (s->cluster == 1) return when < s->part[0].since;
-  if (u / s->threads == t / s->threads && when < s->part[t / s->threads].since) return 1;
+  const mgi_emu_part *b = &s->part[t / s->threads];
+  if (u / s->threads == t / s->threads && when < b->since) return 1;
+  for (int k = 0; k < b->n_phases; k++) /* the last phase alone: a warp that may not go on arrives at no next one */
+    if (s->thread[t].waited_for[k] && s->thread[t].waited_for[k] == b->phases[k].done && when < b->phases[k].was_at[u / 32]) return 1;
+  if (s->cluster == 1) return 0;
   const mgi_emu_thread *a = &s->thread[u];
   const uint32_t waited = s->thread[t].waited;
   return waited && a->arrived >= waited && a->arrived < waited + 4 && when < a->arrived_at[waited % 4];
@@ -751,7 +790,8 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_writer(const v
 }
 
 #ifdef MG_EMULATE_RACES
-typedef struct mgi_emu_cell { uint32_t w_when, r_when, w_pc, r_pc; uint16_t w_tid, r_tid, w_published; uint8_t flying, many; } mgi_emu_cell; /* flying: a cp.async; w_published: the writer's count */
+/* flying: 1 a cp.async, 3 a tensor copy, under way or there, of phase w_phase of its block's barrier w_bar; w_published: the writer's count */
+typedef struct mgi_emu_cell { uint32_t w_when, r_when, w_pc, r_pc, w_phase; uint16_t w_tid, r_tid, w_published; uint8_t flying, many, w_bar; } mgi_emu_cell;
 extern "C" const char mgi_emu_image[] __asm__("__ehdr_start") __attribute__((visibility("hidden"))); /* the linker's: where the file was loaded */
 static MGI_EMU_PLAIN uint32_t mgi_emu_pc(const void *at) { return (uint32_t)((uintptr_t)at - (uintptr_t)mgi_emu_image) - 1; }
 
@@ -760,14 +800,25 @@ static __attribute__((noinline)) MGI_EMU_PLAIN void mgi_emu_race(const mgi_emu_p
   const int u = was_write ? c->w_tid : c->r_tid;
   char who[64] = "", by[128];
   if (u / s->threads != s->tid / s->threads) mgi_emu_block_text(s->part[u / s->threads].block, who, sizeof who);
-  if (u == s->tid && c->flying) snprintf(by, sizeof by, "it");
+  if (u == s->tid && was_write && c->flying) snprintf(by, sizeof by, "it");
   else if (u == s->tid && !was_write && c->many) snprintf(by, sizeof by, "other threads"); /* it read too, the last of them */
   else snprintf(by, sizeof by, "thread %d%s%s%s", u % s->threads, !was_write && c->many ? " and others" : "", who[0] ? " of " : "", who);
   s->job->race = 1;
   mgi_emu_fault(1, "race: it %s byte %lld of shared memory at @%u, which %s %s at @%u%s", write ? "writes" : "reads", (long long)(p - b->shared), pc, by,
-                was_write && c->flying ? "is copying to by cp.async" : was_write ? "wrote" : "read", was_write ? c->w_pc : c->r_pc, was_write && c->flying ? "" : ", and no barrier stands between");
+                !was_write ? "read" : c->flying == 3 ? "has a tensor copy brought" : c->flying ? "is copying to by cp.async" : "wrote", was_write ? c->w_pc : c->r_pc,
+                was_write && c->flying == 3 ? ", and it has not waited for that" : was_write && c->flying ? "" : ", and no barrier stands between");
 }
-/* An access of this thread to shared memory, or to anything else.  fly: 1 the issue of a cp.async, 2 by the tensor cores. */
+static uint8_t mgi_emu_flying_bar; /* of the tensor copy that is being issued: its barrier and phase */
+static uint32_t mgi_emu_flying_phase;
+/* What a tensor copy brought to cell c of block b is there for thread t; for the next copy, once it has landed. */
+static MGI_EMU_PLAIN int mgi_emu_brought(const mgi_emu_part *b, const mgi_emu_cell *c, int t, int fly) {
+  const mgi_emu_state *s = &mgi_emu;
+  if (c->w_when < b->began) return 1;
+  if (fly == 3 || &s->part[t / s->threads] != b) return b->phases[c->w_bar].done > c->w_phase;
+  return s->thread[t].waited_for[c->w_bar] > c->w_phase;
+}
+/* An access of this thread to shared memory, or to anything else.  fly: 1 the issue of a cp.async, 2 by the tensor cores, 3 the
+   issue of a tensor copy. */
 static MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, int fly, const void *at) {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_part *b = 0;
@@ -779,8 +830,10 @@ static MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, 
   const uint32_t pc = mgi_emu_pc(at);
   mgi_emu_cell *c = b->cell + (a - b->shared_map);
   for (size_t k = 0; k < bytes; k++, c++) {
-    if (c->flying || (c->w_tid != t && c->w_when >= b->began && !mgi_emu_ordered(c->w_tid, c->w_when, MGI_EMU_ONE, t))) mgi_emu_race(b, c, a + k, write, 1, pc);
-    if (fly == 2 && c->w_when >= b->began && c->w_published == s->thread[c->w_tid].published) {
+    if (c->flying == 3) {
+      if (!mgi_emu_brought(b, c, t, fly)) mgi_emu_race(b, c, a + k, write, 1, pc);
+    } else if (c->flying || (c->w_tid != t && c->w_when >= b->began && !mgi_emu_ordered(c->w_tid, c->w_when, MGI_EMU_ONE, t))) mgi_emu_race(b, c, a + k, write, 1, pc);
+    if (fly == 2 && c->flying != 3 && c->w_when >= b->began && c->w_published == s->thread[c->w_tid].published) {
       s->job->race = 1;
       mgi_emu_fault(1, "race: a product of a warpgroup reads byte %lld of shared memory, which thread %d wrote at @%u and has not published", (long long)(a + k - b->shared), c->w_tid % s->threads, c->w_pc);
     }
@@ -792,6 +845,8 @@ static MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, 
       c->w_pc = pc;
       c->w_published = s->thread[t].published;
       c->flying = (uint8_t)fly;
+      c->w_bar = mgi_emu_flying_bar;
+      c->w_phase = mgi_emu_flying_phase;
       c->r_when = 0;
     } else {
       if (alone) c->r_tid = (uint16_t)t, c->many = MGI_EMU_ONE;
@@ -873,9 +928,11 @@ MGI_EMU void mgi_emu_poison(mgi_emu_part *b) {
   memset(b->shared, 0xFF, room);
 }
 /* Opens the next barrier of the cluster if all that have not exited are at this one. */
+MGI_EMU void mgi_emu_share_waits(int first, int n);
 MGI_EMU void mgi_emu_cluster_passes(void) {
   mgi_emu_state *s = &mgi_emu;
   if (!s->arrived || s->arrived + s->gone < s->fibers) return;
+  for (int k = 0; k < s->cluster; k++) mgi_emu_share_waits(k * s->threads, s->threads);
   s->barrier++;
   s->arrived = 0;
   s->gone = s->exited;
@@ -902,6 +959,17 @@ static void mgi_emu_fiber(void) {
 }
 
 /* ---- rendezvous */
+/* Threads that met: what one has waited for is there for all. */
+MGI_EMU void mgi_emu_share_waits(int first, int n) {
+  mgi_emu_state *s = &mgi_emu;
+  const mgi_emu_part *b = mgi_emu_part_of(first);
+  for (int k = 0; k < b->n_phases; k++) {
+    uint32_t most = 0;
+    for (int t = first; t < first + n; t++)
+      if (s->thread[t].waited_for[k] > most) most = s->thread[t].waited_for[k];
+    for (int t = first; t < first + n; t++) s->thread[t].waited_for[k] = most;
+  }
+}
 MGI_EMU void mgi_emu_collect(const mgi_emu_collective *what, void *arg) {
   mgi_emu_state *s = &mgi_emu;
   int t = s->tid, lane = t % 32;
@@ -914,7 +982,7 @@ MGI_EMU void mgi_emu_collect(const mgi_emu_collective *what, void *arg) {
     w->ready &= ~(1u << lane);
   } else {
     if (what->perform) what->perform(w->arg);
-    else w->since = ++s->now; /* only the warp's barrier orders memory: the others move registers */
+    else w->since = ++s->now, mgi_emu_share_waits(t - lane, 32); /* only the warp's barrier orders memory: the others move registers */
     s->job->collectives++;
     w->arrived = 0;
     w->ready = ~0u;
@@ -937,6 +1005,7 @@ MG_DEV void mg_sync() {
     b->vote = 0;
     b->since = ++s->now;
     s->job->barriers++;
+    mgi_emu_share_waits(first, s->threads);
     for (int k = 0; k < s->threads; k++) s->thread[first + k].state = MGI_EMU_READY;
     for (int w = 0; w < s->threads / 32; w++) s->warp[first / 32 + w].ready = ~0u, s->warp[first / 32 + w].since = s->warp[first / 32 + w].group = s->now;
   }
@@ -962,6 +1031,7 @@ MG_DEV void mg_sync_group() {
   } else {
     w->at_group = 0;
     s->now++;
+    mgi_emu_share_waits(t / 128 * 128, 128);
     s->job->barriers++;
     for (int k = t / 128 * 128; k < t / 128 * 128 + 128; k++) s->thread[k].state = MGI_EMU_READY;
     for (int k = 0; k < 4; k++) w[k].ready = ~0u, w[k].since = w[k].group = s->now;
@@ -1117,6 +1187,202 @@ template<int N> MG_DEV void mg_cp_async_wait() {
   int n = 0;
   while (n < t->n_copy && t->copy[n].group + (uint32_t)N < t->group) n++;
   mgi_emu_copy_drop(mgi_emu.tid, n);
+}
+
+/* ---- phases and tensor copies */
+typedef uint64_t mg_phase;
+MGI_EMU void mgi_emu_phase_ends(mgi_emu_part *b, mgi_emu_phases *f) { /* if nothing is missing */
+  mgi_emu_state *s = &mgi_emu;
+  if (f->arrivals < f->count || f->bytes) return;
+  f->done++;
+  if (f->brings) f->carried = f->done;
+  f->brings = 0;
+  f->arrivals = 0;
+  memcpy(f->was_at, f->now_at, sizeof f->was_at);
+  s->now++;
+  s->job->barriers++;
+  for (int t = (int)(b - s->part) * s->threads, end = t + s->threads; t < end; t++)
+    if (s->thread[t].state == MGI_EMU_AT_PHASE && s->thread[t].at == f) s->thread[t].state = MGI_EMU_READY, s->warp[t / 32].ready |= 1u << (t % 32);
+}
+/* The barrier at p, in the shared memory of this or another block of the cluster, which has to know of it. */
+MGI_EMU mgi_emu_phases *mgi_emu_phases_at(const mg_phase *p, mgi_emu_part **of, const char *who) {
+  mgi_emu_state *s = &mgi_emu;
+  for (int r = 0; r < s->cluster; r++) {
+    mgi_emu_part *b = &s->part[r];
+    const size_t at = (size_t)((const unsigned char *)p - b->shared);
+    for (int k = 0; k < b->n_phases; k++)
+      if (b->phases[k].at == at) {
+        uint64_t mark;
+        memcpy(&mark, (const void *)p, 8);
+        if (mark != 0xA110CA7ED0000000u + (uint64_t)k) mgi_emu_fault(1, "%s: the barrier at byte %lld of shared memory has been overwritten", who, (long long)at);
+        if (!b->phases[k].known) mgi_emu_fault(1, "%s: the barrier at byte %lld has not been made known by mg_phase_publish", who, (long long)at);
+        *of = b;
+        return &b->phases[k];
+      }
+  }
+  mgi_emu_fault(1, "%s: there is no barrier of phases at byte %lld of shared memory", who, (long long)((const unsigned char *)p - mg_shared()));
+  return 0;
+}
+MGI_EMU_NOINLINE MG_DEV void mg_phase_init(mg_phase *p, int count) {
+  mgi_emu_part *b = mgi_emu_part_of(mgi_emu.tid);
+  const size_t at = (size_t)((unsigned char *)p - b->shared);
+  if (at % 8 || at + 8 > mgi_emu.shared_bytes || (unsigned char *)p < b->shared) mgi_emu_fault(1, "mg_phase_init: offset %lld: want 8 bytes of shared memory, aligned", (long long)at);
+  if (count < 1 || count >= 1 << 20) mgi_emu_fault(1, "mg_phase_init: %d arrivals", count);
+  if (b->n_phases == MGI_EMU_PHASES) mgi_emu_fault(1, "mg_phase_init: more than %d barriers", (int)MGI_EMU_PHASES);
+  for (int k = 0; k < b->n_phases; k++)
+    if (b->phases[k].at == at) mgi_emu_fault(1, "mg_phase_init: the barrier at byte %lld is made twice", (long long)at);
+  MGI_EMU_TOUCH(p, 8, 1, 0);
+  mgi_emu_phases *f = &b->phases[b->n_phases];
+  memset(f, 0, sizeof *f);
+  f->at = at;
+  f->count = count;
+  f->by = mgi_emu.tid;
+  const uint64_t mark = 0xA110CA7ED0000000u + (uint64_t)b->n_phases++;
+  memcpy((void *)p, &mark, 8);
+}
+/* The barriers that this thread has made are made known, to copies too. */
+MG_DEV void mg_phase_publish() {
+  mgi_emu_part *b = mgi_emu_part_of(mgi_emu.tid);
+  for (int k = 0; k < b->n_phases; k++)
+    if (b->phases[k].by == mgi_emu.tid) b->phases[k].known = 1;
+  mgi_emu.thread[mgi_emu.tid].published++;
+}
+MGI_EMU void mgi_emu_phase_arrives(mg_phase *p, const char *who) {
+  mgi_emu_state *s = &mgi_emu;
+  mgi_emu_part *b;
+  mgi_emu_phases *f = mgi_emu_phases_at(p, &b, who);
+  if (f->arrivals == f->count) mgi_emu_fault(1, "%s: more arrivals than the %d that the barrier expects", who, f->count);
+  f->arrivals++;
+  f->now_at[s->tid / 32] = s->warp[s->tid / 32].since;
+  s->now++;
+  mgi_emu_phase_ends(b, f);
+}
+MGI_EMU_NOINLINE MG_DEV void mg_phase_arrive(mg_phase *p) {
+  MGI_EMU_TOUCH(p, 8, 0, 0);
+  mgi_emu_phase_arrives(p, "mg_phase_arrive");
+  mgi_emu_yield();
+}
+/* At the barrier of the cluster's block `rank` that lies where `mine` does in this block's. */
+MGI_EMU_NOINLINE MG_DEV void mg_phase_arrive_at(mg_phase *mine, int rank) {
+  mg_phase *p = (mg_phase *)mg_cluster_shared((unsigned char *)mine, rank);
+  MGI_EMU_TOUCH(p, 8, 0, 0);
+  mgi_emu_phase_arrives(p, "mg_phase_arrive_at");
+  mgi_emu_yield();
+}
+/* Arrives, and has the open phase wait for so many bytes of copies. */
+MGI_EMU_NOINLINE MG_DEV void mg_phase_expect(mg_phase *p, int bytes) {
+  mgi_emu_part *b;
+  MGI_EMU_TOUCH(p, 8, 0, 0);
+  mgi_emu_phases *f = mgi_emu_phases_at(p, &b, "mg_phase_expect");
+  if (bytes < 0 || bytes >= 1 << 20) mgi_emu_fault(1, "mg_phase_expect: %d bytes", bytes);
+  f->bytes += bytes;
+  mgi_emu_phase_arrives(p, "mg_phase_expect");
+  mgi_emu_yield();
+}
+/* Until the phase of that parity has ended: phases are numbered from 0, and the one before the first has ended. */
+MGI_EMU_NOINLINE MG_DEV void mg_phase_wait(mg_phase *p, int parity) {
+  mgi_emu_state *s = &mgi_emu;
+  mgi_emu_part *b;
+  MGI_EMU_TOUCH(p, 8, 0, 0);
+  mgi_emu_phases *f = mgi_emu_phases_at(p, &b, "mg_phase_wait");
+  if (b != mgi_emu_part_of(s->tid)) mgi_emu_fault(1, "mg_phase_wait: a barrier of another block");
+  if (parity != 0 && parity != 1) mgi_emu_fault(1, "mg_phase_wait: parity %d", parity);
+  if (s->n_tensor && s->landing == 2 && (mgi_emu_random() & 3) == 0) mgi_emu_tensor_land((int)(mgi_emu_random() % (uint64_t)s->n_tensor));
+  while ((int)(f->done & 1) == parity) {
+    s->thread[s->tid].state = MGI_EMU_AT_PHASE;
+    s->thread[s->tid].at = f;
+    s->warp[s->tid / 32].ready &= ~(1u << (s->tid % 32));
+    mgi_emu_yield();
+  }
+  s->thread[s->tid].waited_for[f - b->phases] = f->done;
+  if (f->done > f->waited) f->waited = f->done;
+  mgi_emu_yield();
+}
+MGI_EMU void mgi_emu_phases_end(mgi_emu_part *b) { /* the block has */
+  for (int k = 0; k < b->n_phases && !mgi_emu.failed; k++) {
+    const mgi_emu_phases *f = &b->phases[k];
+    if (f->carried > f->waited || f->brings || f->bytes || mgi_emu.n_tensor)
+      mgi_emu_fault(0, "block (%d, %d, %d) ends with tensor copies that nobody has waited for", b->bid[0], b->bid[1], b->bid[2]);
+  }
+}
+/* Copy `which` of those under way lands. */
+MGI_EMU void mgi_emu_tensor_land(int which) {
+  mgi_emu_state *s = &mgi_emu;
+  const mgi_emu_tensor c = s->tensor[which];
+  const mg_tensor_map *m = &c.map;
+  mgi_emu_part *b = &s->part[c.part];
+  const int line = m->wide * m->bytes, turn = m->lines == 1 ? 1 : line / 16; /* pieces that are exchanged */
+  s->tensor[which] = s->tensor[--s->n_tensor];
+  for (int l = 0; l < m->lines; l++)
+    for (int i = 0; i < m->wide; i++) {
+      const size_t off = c.to + (size_t)(l * line + i * m->bytes);
+      const unsigned char *from = m->base;
+      int inside = 1;
+      for (int d = 0; d < m->rank; d++) {
+        const int64_t x = (int64_t)c.at[d] + (d == 0 ? i : d == 1 ? l : 0);
+        inside &= x >= 0 && x < m->dim[d];
+        from += x * m->stride[d];
+      }
+      unsigned char *to = b->shared + (off ^ (((off >> 7) & (size_t)(turn - 1)) << 4));
+      if (inside) memcpy(to, from, (size_t)m->bytes);
+      else memset(to, 0, (size_t)m->bytes);
+    }
+  c.phases->bytes -= m->lines * line;
+  c.phases->brings = 1;
+  mgi_emu_phase_ends(b, c.phases);
+}
+/* Brings the box of m from element `at` on, the contiguous dimension first, to `to`, and counts its bytes in a phase of p; with
+   SHARE > 1 to the same place in all blocks of the cluster, which are so many, each of which counts them at its own p. */
+template<int RANK, int SHARE> MGI_EMU_NOINLINE MG_DEV void mg_tensor_copy(void *to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
+  mgi_emu_state *s = &mgi_emu;
+  const size_t line = (size_t)(m.wide * m.bytes), bytes = line * (size_t)m.lines, off = (size_t)((unsigned char *)to - mg_shared());
+  if (m.rank != RANK) mgi_emu_fault(1, "mg_tensor_copy: %d coordinates of a tensor of %d dimensions", RANK, m.rank);
+  if (off % (m.lines == 1 ? 128 : line * 8)) mgi_emu_fault(1, "mg_tensor_copy: to byte %lld of shared memory, no multiple of %lld", (long long)off, m.lines == 1 ? 128LL : (long long)line * 8);
+  if (off + bytes > s->shared_bytes) mgi_emu_fault(1, "mg_tensor_copy: offset %lld is outside the %llu bytes of shared memory", (long long)off, (unsigned long long)s->shared_bytes);
+  if (SHARE > 1 && s->cluster != SHARE) mgi_emu_fault(1, "mg_tensor_copy: for %d blocks in a cluster of %d", SHARE, s->cluster);
+  for (int l = 0; l < m.lines; l++) { /* what it reads */
+    const unsigned char *from = m.base + at[0] * m.stride[0];
+    int inside = at[0] >= 0 && at[0] < m.dim[0];
+    for (int d = 1; d < RANK; d++) {
+      const int64_t x = (int64_t)at[d] + (d == 1 ? l : 0);
+      inside &= x >= 0 && x < m.dim[d];
+      from += x * m.stride[d];
+    }
+    const int64_t most = m.dim[0] - at[0];
+    if (inside) mgi_emu_global(from, (size_t)((most < m.wide ? most : m.wide) * m.bytes), 16, 0, 0);
+  }
+  for (int r = 0; r < (SHARE > 1 ? SHARE : 1); r++) {
+    unsigned char *there = SHARE > 1 ? mg_cluster_shared((unsigned char *)to, r) : (unsigned char *)to;
+    mg_phase *there_p = SHARE > 1 ? (mg_phase *)mg_cluster_shared((unsigned char *)p, r) : p;
+    mgi_emu_part *b;
+    MGI_EMU_TOUCH(there_p, 8, 0, 0);
+    mgi_emu_phases *f = mgi_emu_phases_at(there_p, &b, "mg_tensor_copy");
+#ifdef MG_EMULATE_RACES
+    mgi_emu_flying_bar = (uint8_t)(f - b->phases);
+    mgi_emu_flying_phase = f->done;
+#endif
+    MGI_EMU_TOUCH(there, bytes, 1, 3);
+    memset(there, 0xFF, bytes);
+    s->job->copies++;
+    if (s->n_tensor == s->cap_tensor) {
+      const int cap = s->cap_tensor ? 2 * s->cap_tensor : 16;
+      mgi_emu_tensor *more = (mgi_emu_tensor *)realloc(s->tensor, (size_t)cap * sizeof *more);
+      if (!more) {
+        mgi_emu_fault(1, "out of memory");
+        return;
+      }
+      s->tensor = more;
+      s->cap_tensor = cap;
+    }
+    mgi_emu_tensor *c = &s->tensor[s->n_tensor++];
+    c->map = m;
+    for (int d = 0; d < RANK; d++) c->at[d] = at[d];
+    c->part = (int)(b - s->part);
+    c->to = off;
+    c->phases = f;
+    if (s->landing == 0 || (s->landing == 2 && (mgi_emu_random() & 1))) mgi_emu_tensor_land(s->n_tensor - 1);
+  }
+  mgi_emu_yield();
 }
 
 /* ---- scalars */
@@ -1625,12 +1891,12 @@ MGI_EMU int mgi_emu_prepare(size_t shared) {
 MGI_EMU void mgi_emu_block(void) {
   mgi_emu_state *s = &mgi_emu;
   size_t room = (s->shared_bytes + 127) / 128 * 128;
-  s->exited = s->arrived = s->gone = 0;
+  s->exited = s->arrived = s->gone = s->n_tensor = 0;
   s->barrier = 1;
   s->now++;
   for (int k = 0; k < s->cluster; k++) {
     memset(s->part[k].shared, 0xFF, room);
-    s->part[k].exited = s->part[k].at_block = s->part[k].vote = s->part[k].n_drawn = 0;
+    s->part[k].exited = s->part[k].at_block = s->part[k].vote = s->part[k].n_drawn = s->part[k].n_phases = 0;
     s->part[k].began = s->part[k].since = s->now;
   }
   for (int w = 0; w < s->fibers / 32; w++) {
@@ -1649,6 +1915,7 @@ MGI_EMU void mgi_emu_block(void) {
     f->n_copy = f->granted = 0;
     f->published = 0;
     f->group = f->arrived = f->waited = 0;
+    memset(f->waited_for, 0, sizeof f->waited_for);
     unsigned char *low = s->stacks + (size_t)t * MGI_EMU_STACK;
     memset(low + MGI_EMU_STACK - MGI_EMU_FRAME, 0xFF, MGI_EMU_FRAME); /* registers start as poison too */
 #if MGI_EMU_ASM
@@ -1671,6 +1938,7 @@ MGI_EMU void mgi_emu_block(void) {
   if (s->failed) return;
   for (int w = 0; w < s->fibers / 32; w++)
     if (s->warp[w].issued != s->warp[w & ~3].issued) mgi_emu_fault(0, "block (%d, %d, %d): warps %d and %d of a warpgroup issue different products", s->part[0].bid[0], s->part[0].bid[1], s->part[0].bid[2], w & ~3, w);
+  for (int k = 0; k < s->cluster; k++) mgi_emu_phases_end(&s->part[k]);
   if (s->failed) return;
   s->job->blocks += (uint64_t)s->cluster;
   if (s->cluster == 1) mgi_emu_poison(&s->part[0]);
@@ -1823,6 +2091,7 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_setup(mgi_emul
 #include <cuda_runtime.h>
 #define MG_KERNEL(threads) static __global__ __launch_bounds__(threads, 1)
 #endif
+#define MG_MAP const __grid_constant__ mg_tensor_map /* a kernel's parameter */
 #define MG_DEV __device__ __forceinline__
 #define MG_BOTH __host__ __device__ constexpr
 #define MG_UNROLL _Pragma("unroll")
@@ -2026,6 +2295,46 @@ template<class T> MG_DEV T *mg_once(T *p) {
   return p;
 }
 MG_DEV uint32_t mgi_shared_address(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
+/* Barriers of phases in shared memory (sm_90), and tensor copies, whose bytes they count.  A phase ends when `count` threads have
+   arrived and as many bytes as they expect have come; they are numbered from 0.  mg_phase_wait waits until the last one of that
+   parity has ended, so that nobody may be two behind, and orders what was done before the arrivals, and the copies, before what
+   comes after.  mg_phase_publish follows mg_phase_init, and a barrier of all who use it follows that. */
+struct alignas(64) mg_tensor_map { uint64_t w[16]; }; /* a tensor, and the box of it that a copy brings: mg_map_tensor */
+typedef uint64_t mg_phase;
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+MG_DEV void mg_phase_init(mg_phase *p, int count) { asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(mgi_shared_address(p)), "r"(count) : "memory"); }
+MG_DEV void mg_phase_publish() { asm volatile("fence.mbarrier_init.release.cluster; fence.proxy.async;" ::: "memory"); }
+MG_DEV void mg_phase_arrive(mg_phase *p) { asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(mgi_shared_address(p)) : "memory"); }
+/* At the barrier of the cluster's block `rank` that lies where `mine` does in this block's. */
+MG_DEV void mg_phase_arrive_at(mg_phase *mine, int rank) {
+  asm volatile("{.reg .b32 a; mapa.shared::cluster.u32 a, %0, %1; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [a];}" ::"r"(mgi_shared_address(mine)), "r"(rank) : "memory");
+}
+/* Arrives, and has the open phase wait for so many bytes of copies. */
+MG_DEV void mg_phase_expect(mg_phase *p, int bytes) { asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(mgi_shared_address(p)), "r"(bytes) : "memory"); }
+MG_DEV void mg_phase_wait(mg_phase *p, int parity) {
+  uint32_t ended;
+  do
+    asm volatile("{.reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}" : "=r"(ended) : "r"(mgi_shared_address(p)), "r"(parity) : "memory");
+  while (!ended);
+}
+/* Brings the box of m from element `at` on, the contiguous dimension first, to `to`, and counts its bytes in a phase of p; with
+   SHARE > 1 to the same place in all blocks of the cluster, which are so many, each of which counts them at its own p. */
+template<int RANK, int SHARE> MG_DEV void mg_tensor_copy(void *to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
+  static_assert(RANK >= 2 && RANK <= 5 && SHARE >= 1 && SHARE <= 16, "a tensor of 2 to 5 dimensions, a cluster of at most 16 blocks");
+  const uint32_t s = mgi_shared_address(to), b = mgi_shared_address(p);
+  const uint16_t all = (uint16_t)((1u << SHARE) - 1);
+#define MGI_COPY(DIM, END, ...) asm volatile("cp.async.bulk.tensor." DIM ".shared::cluster.global.mbarrier::complete_tx::bytes" END ::"r"(s), "l"(&m), "r"(b), __VA_ARGS__ : "memory")
+#define MGI_COPY_TO(DIM, N, AT, ...)                                                                                                         \
+  if constexpr (SHARE == 1) MGI_COPY(DIM, " [%0], [%1, {" AT "}], [%2];", __VA_ARGS__);                                                       \
+  else MGI_COPY(DIM, ".multicast::cluster [%0], [%1, {" AT "}], [%2], %" N ";", __VA_ARGS__, "h"(all))
+  if constexpr (RANK == 2) { MGI_COPY_TO("2d", "5", "%3, %4", "r"(at[0]), "r"(at[1])); }
+  if constexpr (RANK == 3) { MGI_COPY_TO("3d", "6", "%3, %4, %5", "r"(at[0]), "r"(at[1]), "r"(at[2])); }
+  if constexpr (RANK == 4) { MGI_COPY_TO("4d", "7", "%3, %4, %5, %6", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3])); }
+  if constexpr (RANK == 5) { MGI_COPY_TO("5d", "8", "%3, %4, %5, %6, %7", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4])); }
+#undef MGI_COPY_TO
+#undef MGI_COPY
+}
+#endif
 MG_DEV void mg_cp_async16(void *smem, const void *gmem, int valid_bytes) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(mgi_shared_address(smem)), "l"(gmem), "r"(valid_bytes) : "memory");
 }
@@ -2256,6 +2565,49 @@ MG_DEV void mg_load_tile(const TILE &to, const typename TILE::T *from, int64_t o
       to.p[TILE::offset(o, i)] = v;
     }
   }
+}
+
+/* A ring whose STAGES tensor copies fill: of each stage, what says that its BYTES have come, and what says that the WARPS of
+   all SHARE blocks that get the same have read it.  Iteration i reads stage i % STAGES, at its turn i / STAGES % 2; in its
+   iteration each waits for filled(), reads, and calls read(), unless nothing is to follow in that stage; one thread of the
+   first warp, all of which waits for drained(), has the next copied.
+       block's thread 0    expect(0) copy  expect(1) copy ..     drained(0) expect(0) copy ..
+       every warp                filled(0) .. read(0)  filled(1) .. read(1)  ..                                        */
+template<int STAGES, int BYTES, int WARPS, int SHARE> struct mg_ring {
+  mg_phase *p; /* of STAGES that are filled, then of as many that are drained */
+  MG_DEV explicit mg_ring(unsigned char *at) : p((mg_phase *)at) {}
+  MG_DEV void init() const { /* a barrier of all who use it follows */
+    if (mg_tid() == 0)
+      for (int s = 0; s < STAGES; s++) {
+        mg_phase_init(p + s, 1);
+        mg_phase_init(p + STAGES + s, WARPS * SHARE);
+      }
+    mg_phase_publish();
+  }
+  MG_DEV void expect(int s) const { mg_phase_expect(p + s, BYTES); }
+  MG_DEV void filled(int s, int turn) const { mg_phase_wait(p + s, turn); }
+  MG_DEV void drained(int s, int turn) const { mg_phase_wait(p + STAGES + s, turn); }
+  MG_DEV void read(int s) const {
+    mg_sync_warp();
+    if constexpr (SHARE == 1) {
+      if (mg_lane() == 0) mg_phase_arrive(p + STAGES + s);
+    } else if (mg_lane() < SHARE) mg_phase_arrive_at(p + STAGES + s, mg_lane());
+  }
+};
+/* Has a tile copied, of whose lines BOX come at a time; by the blocks of a cluster, of SHARE, each a part, to all of them.  `at`:
+   its first element, the contiguous dimension first.  Called by one thread, behind expect(). */
+template<class TILE, int BOX, int SHARE, int RANK> MG_DEV void mg_copy_tile(const TILE &to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
+  constexpr int WIDE = TILE::ACROSS < 64 || TILE::LINES == 1 ? TILE::ACROSS : 64, MINE = TILE::LINES / SHARE;
+  static_assert(sizeof(typename TILE::T) == 2 && (TILE::PITCH == 0 || (TILE::PITCH == TILE::ACROSS && WIDE == TILE::ACROSS)) && TILE::SWIZZLED == (TILE::LINES > 1), "16-bit tiles, swizzled by lines of up to 128 bytes, or one line");
+  static_assert(TILE::LINES % SHARE == 0 && MINE % BOX == 0 && BOX <= 256 && (BOX % 8 == 0 || BOX == TILE::LINES), "whole boxes, of whole turns of the swizzle");
+  const int first = SHARE > 1 ? mg_cluster_rank() * MINE : 0;
+  for (int i = 0; i < TILE::ACROSS; i += WIDE)
+    for (int l = 0; l < MINE; l += BOX) {
+      int from[RANK];
+      MG_UNROLL
+      for (int d = 0; d < RANK; d++) from[d] = at[d] + (d == 0 ? i : d == 1 ? first + l : 0);
+      mg_tensor_copy<RANK, SHARE>(to.p + i * TILE::LINES + (first + l) * WIDE, m, p, from);
+    }
 }
 
 /* Zeroes what lies outside of the valid rows x cols elements of a tile. */
@@ -3265,6 +3617,20 @@ template<class OP, class F, class O> MG_DEV void mg_each_reduction(int64_t n, in
 
 /* ------------------------------------------------------------------------------------------------- >>launch */
 #if !defined(MG_EMULATE) && !defined(__CUDACC_RTC__)
+#ifdef MG_TENSOR_MAPS
+#include <cuda.h>
+/* The driver's function of that name, without linking to its library; NULL: it has none. */
+static inline void *mgi_driver_function(const char *name) {
+  void *f = 0;
+  cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+  const cudaError_t rc = cudaGetDriverEntryPointByVersion(name, &f, 12000, cudaEnableDefault, &found);
+#else
+  const cudaError_t rc = cudaGetDriverEntryPoint(name, &f, cudaEnableDefault, &found);
+#endif
+  return rc == cudaSuccess && found == cudaDriverEntryPointSuccess ? f : 0;
+}
+#endif
 /* early: it may begin before the kernel before has ended. */
 template<class K, class... ARGS>
 static inline int mgi_launch(int early, K *kernel, int64_t gx, int64_t gy, int64_t gz, int cx, int cy, int cz, int threads, size_t shared, cudaStream_t stream, ARGS... args) {
@@ -3313,6 +3679,7 @@ static inline int mgi_launch(int early, K *kernel, int64_t gx, int64_t gy, int64
 struct mg_f16 { uint16_t bits; };
 struct mg_bf16 { uint16_t bits; };
 struct mg_f32 { uint32_t bits; };
+struct alignas(64) mg_tensor_map { uint64_t w[16]; };
 
 __asm__(".pushsection .rodata\n.balign 64\n.local mgi_cubin\nmgi_cubin:\n.incbin \"" MG_CUBIN "\"\n.byte 0\n.popsection\n");
 extern "C" __attribute__((visibility("hidden"))) const unsigned char mgi_cubin[];
@@ -3339,6 +3706,12 @@ static mgi_glue &mgi_glued() {
   static mgi_glue one;
   return one;
 }
+#ifdef MG_TENSOR_MAPS
+static inline void *mgi_driver_function(const char *name) {
+  void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  return lib ? dlsym(lib, name) : 0;
+}
+#endif
 struct mgi_kernel { /* one of its kernels, looked up at its first launch */
   CUfunction f;
   CUresult rc;
@@ -3349,7 +3722,7 @@ struct mgi_kernel { /* one of its kernels, looked up at its first launch */
   }
 };
 template<class... ARGS>
-static inline int mgi_launch(int early, const mgi_kernel &k, int64_t gx, int64_t gy, int64_t gz, int cx, int cy, int cz, int threads, size_t shared, cudaStream_t stream, ARGS... args) {
+static inline int mgi_launch(int early, const mgi_kernel &k, int64_t gx, int64_t gy, int64_t gz, int cx, int cy, int cz, int threads, size_t shared, cudaStream_t stream, const ARGS &...args) {
   void *at[] = {(void *)&args...};
   CUlaunchConfig how = {};
   CUlaunchAttribute with[2] = {};
@@ -3380,6 +3753,48 @@ static inline int mgi_launch(int early, const mgi_kernel &k, int64_t gx, int64_t
 #define MG_LAUNCH(kernel, gx, gy, gz, threads, shared, stream, ...) mgi_launch(0, MGI_KERNEL_OF(kernel), gx, gy, gz, 1, 1, 1, threads, shared, stream, __VA_ARGS__)
 #define MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, cx, cy, cz, threads, shared, stream, ...) mgi_launch(0, MGI_KERNEL_OF(kernel), gx, gy, gz, cx, cy, cz, threads, shared, stream, __VA_ARGS__)
 #define MG_LAUNCH_AFTER(early, kernel, gx, gy, gz, cx, cy, cz, threads, shared, stream, ...) mgi_launch(early, MGI_KERNEL_OF(kernel), gx, gy, gz, cx, cy, cz, threads, shared, stream, __VA_ARGS__)
+#endif
+
+/* --------------------------------------------------------------------------------------------------- >>maps
+   What a tensor copy needs of a tensor in device memory, made by the driver and handed to the kernel as an argument: made anew
+   only where the tensor stands elsewhere than at the last launch of this thread.  Emitted files that have one define
+   MG_TENSOR_MAPS.                                                                                                  */
+#if defined(MG_TENSOR_MAPS) && !defined(__CUDACC_RTC__)
+struct mg_mapped { const void *at; mg_tensor_map map; };
+/* *m becomes the map of a tensor of `rank` dimensions, the contiguous one first, of which copies bring boxes of wide x lines
+   elements along the first two, lines swizzled, but a single one.  Strides in elements, of `bytes` bytes each.  0 or the CUDA error. */
+static inline __attribute__((unused)) int mg_map_tensor(mg_mapped *m, const void *at, int bytes, int rank, const int64_t *dim, const int64_t *stride, int wide, int lines) {
+  if (m->at == at) return 0;
+  int ok = rank >= 2 && rank <= 5 && (uintptr_t)at % 16 == 0 && lines >= 1 && lines <= 256 && (lines == 1 ? wide <= 256 && wide * bytes % 16 == 0 : wide * bytes == 32 || wide * bytes == 64 || wide * bytes == 128) && stride[0] == 1;
+  for (int d = 0; d < rank && ok; d++) ok = dim[d] >= 1 && dim[d] <= INT32_MAX && (!d || (stride[d] * bytes % 16 == 0 && stride[d] < ((int64_t)1 << 40) / bytes));
+  if (!ok) return 1; /* cudaErrorInvalidValue */
+#ifdef MG_EMULATE
+  mg_tensor_map map = {(const unsigned char *)at, rank, bytes, wide, lines, {0}, {0}};
+  for (int d = 0; d < rank; d++) map.dim[d] = dim[d], map.stride[d] = stride[d] * bytes;
+#else
+  static_assert(sizeof(CUtensorMap) == sizeof(mg_tensor_map), "the driver's form");
+  typedef CUresult (*encoder)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *, const cuuint64_t *, const cuuint32_t *, const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle,
+                              CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+  static const encoder encode = (encoder)mgi_driver_function("cuTensorMapEncodeTiled");
+  mg_tensor_map map;
+  cuuint64_t extent[5], pitch[4];
+  cuuint32_t box[5], step[5];
+  for (int d = 0; d < rank; d++) {
+    extent[d] = (cuuint64_t)dim[d];
+    if (d) pitch[d - 1] = (cuuint64_t)(stride[d] * bytes);
+    box[d] = d == 0 ? (cuuint32_t)wide : d == 1 ? (cuuint32_t)lines : 1;
+    step[d] = 1;
+  }
+  if (!encode) return (int)cudaErrorNotSupported;
+  const CUresult rc = encode((CUtensorMap *)&map, bytes == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16 : CU_TENSOR_MAP_DATA_TYPE_UINT32, (cuuint32_t)rank, (void *)at, extent, pitch, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                             lines == 1 ? CU_TENSOR_MAP_SWIZZLE_NONE : wide * bytes == 128 ? CU_TENSOR_MAP_SWIZZLE_128B : wide * bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B : CU_TENSOR_MAP_SWIZZLE_32B, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (rc != CUDA_SUCCESS) return (int)rc;
+#endif
+  m->map = map;
+  m->at = at;
+  return 0;
+}
 #endif
 
 /* --------------------------------------------------------------------------------------------------- >>blas
@@ -3883,13 +4298,13 @@ MGI_FN void mgi_red_library(mgi_red *R, const mg_graph *g, const mg_op_node *op)
 /* The axes of graph-defined operator o, kernel k: their counts and what they cut. */
 MGI_FN void mgi_red_kernel(mgi_red *R, const mg_graph *g, const mg_op_node *op, int k) {
   const mg_graph *sub = op->sub;
-  const int64_t stages = mg_plan_int(sub, "stages", 4);
+  const int64_t stages = mg_plan_int(sub, "stages", 4), multicast = mg_plan_int(sub, "multicast", 1), share = multicast > 1 && multicast <= 8 ? multicast : 1; /* divides a count of the grid */
   int stores = 0;
   for (uint32_t a = 1; a < sub->n_axes; a++) {
     mgi_red_node *x = &R->node[k * MGI_RED_PER + (int)a];
     x->size = sub->axes[a].extent;
-    x->least = a <= 3 ? 2 : (stages > 0 && stages < 64 ? stages : 4) + 2;
-    x->step = a <= 3 ? 1 : mg_plan_get(sub, "stages") && stages > 0 && stages < 64 ? stages : 12; /* the last iteration's stage stays the same */
+    x->least = a <= 3 ? 2 * share : (stages > 0 && stages < 64 ? stages : 4) + 2;
+    x->step = a <= 3 ? share : mg_plan_get(sub, "stages") && stages > 0 && stages < 64 ? stages : 12; /* the last iteration's stage stays the same */
     if (x->size <= x->least) x->fixed = 1;
   }
   for (uint32_t l = 1; l < sub->n_ops; l++) {
@@ -6217,6 +6632,7 @@ typedef struct mgi_cu_emit {
   mgi_cu_str plans;          /* what was decided: lines of kernel's number, key, value */
   uint32_t early;            /* inputs that a dependent launch reads ahead, as bits */
   int blas;                  /* 1: cuBLAS is called, and has its workspace */
+  int maps;                  /* 1: a kernel takes maps of tensors */
   int n_launches, n_graphs;
   uint32_t *shift_by;        /* by tensor: the operator, a kernel, whose running maximum it is under in device memory; or 0.  NULL: none is */
   mgi_cu_sent *sent;         /* by operator: what it sends so */
@@ -6259,6 +6675,10 @@ typedef struct mgi_cu_kernel {
   int by_group;              /* 1: warpgroups multiply, where they can (mgi_cu_group_why) */
   uint8_t own[MG_MAX_AXES + 1]; /* by loop: every warp has a ring of its own */
   uint8_t parts[MG_MAX_AXES + 1]; /* by loop: every MGI_CU_WARP or MGI_CU_GROUP brings its part of the block's ring */
+  uint8_t copies[MG_MAX_AXES + 1]; /* by loop: tensor copies fill its ring; noisy: in it shared memory is written */
+  uint8_t noisy[MG_MAX_AXES + 1];
+  int share;                 /* blocks of a cluster, neighbours on grid axis share_axis, to which one copy goes; 1: none */
+  uint32_t share_axis;
   int ring_obj[MG_MAX_AXES + 1]; /* by loop: its ring's piece */
   uint32_t strip;            /* a load whose elements, and those of its like, are in registers (rows, threads); or 0 */
   mgi_cu_entry *order;       /* what is written, in which order: n_ops + MG_MAX_AXES + MGI_CU_WANTS entries at most */
@@ -6373,6 +6793,7 @@ MGI_FN void mgi_cu_obj_touch(mgi_cu_kernel *K, int obj, int write) {
   if (K->step >= o->end) o->end = K->step, o->last = K->passed;
   if (write) o->written = o->writes = 1;
   else o->read = o->reads = 1;
+  for (uint32_t a = K->loop; write && a; a = K->b->axes[a].parent) K->noisy[a] = 1;
 }
 /* At a loop's end: what was there before its body and is touched in it is alive to here.  Without a barrier where an
    iteration begins (`open`) all that is touched in it is. */
@@ -6401,7 +6822,7 @@ MGI_FN void mgi_cu_lay_out(mgi_cu_kernel *K) {
     tight[k] = steps;
     loose[k] = barriers;
   }
-  const int align = K->by_group ? 1024 : 128;
+  const int align = K->by_group || K->share ? 1024 : 128;
   const int64_t least = mg_memory_plan(tight, K->n_obj, align, NULL), room = mg_memory_plan(loose, K->n_obj, align, NULL);
   if (least < 0 || room < 0) {
     mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory, or more than 2^62 bytes of shared memory");
@@ -6866,20 +7287,30 @@ enum { MGI_CU_UNLESS_SHORT, MGI_CU_UNLESS_PLANNED, MGI_CU_FIRM };
 #define MGI_CU_BANS(R) /* id, ways, what lifts it, why */                                                                                               \
   R(GROUP, 1 << MGI_CU_SWIZZLED | 1 << MGI_CU_PADDED | 1 << MGI_CU_DENSE, MGI_CU_FIRM, "a product of warpgroups reads it swizzled, in panels")          \
   R(ALONE, 1 << MGI_CU_PANELS, MGI_CU_FIRM, "panels are for products of warpgroups, and start at multiples of 1024 bytes")                              \
+  R(BOXES, 1 << MGI_CU_SWIZZLED | 1 << MGI_CU_PADDED | 1 << MGI_CU_DENSE, MGI_CU_FIRM, "tensor copies bring it by lines of 128 bytes")                  \
+  R(LINES, 1 << MGI_CU_PADDED | 1 << MGI_CU_DENSE, MGI_CU_FIRM, "tensor copies bring its rows swizzled")                                                \
+  R(ROW,   1 << MGI_CU_SWIZZLED | 1 << MGI_CU_PADDED, MGI_CU_FIRM, "tensor copies bring a single row as it comes")                                      \
   R(PARTS, 1 << MGI_CU_SWIZZLED, MGI_CU_FIRM, "warps bring parts of its rows that are no whole lines of 128 bytes")                                     \
   R(RING,  1 << MGI_CU_PADDED | 1 << MGI_CU_DENSE, MGI_CU_UNLESS_PLANNED, "rings of warps have been timed on a GPU with swizzled tiles only")           \
   R(VALUE, 1 << MGI_CU_SWIZZLED, MGI_CU_UNLESS_PLANNED, "no product of 16-bit operands takes it as it is: what expressions read has not been timed so") \
   R(BLOCK, 1 << MGI_CU_DENSE, MGI_CU_UNLESS_SHORT, "in rings of blocks dense rows have not been timed")
 MGI_FN int mgi_cu_ban_GROUP(const mgi_cu_kernel *K, uint32_t op) { return K->panels[op]; }
-MGI_FN int mgi_cu_ban_ALONE(const mgi_cu_kernel *K, uint32_t op) { return !K->panels[op]; }
+MGI_FN int mgi_cu_copied_in(const mgi_cu_kernel *K, uint32_t op, int way) { /* a tensor copy brings it, and so */
+  const mgi_cu_tile T = mgi_cu_tile_of(K, op);
+  return K->copies[K->b->ops[op].scope] && way == (T.lines == 1 ? MGI_CU_DENSE : T.pieces % 8 == 0 ? MGI_CU_PANELS : MGI_CU_SWIZZLED);
+}
+MGI_FN int mgi_cu_ban_BOXES(const mgi_cu_kernel *K, uint32_t op) { return mgi_cu_copied_in(K, op, MGI_CU_PANELS); }
+MGI_FN int mgi_cu_ban_LINES(const mgi_cu_kernel *K, uint32_t op) { return mgi_cu_copied_in(K, op, MGI_CU_SWIZZLED); }
+MGI_FN int mgi_cu_ban_ROW(const mgi_cu_kernel *K, uint32_t op) { return mgi_cu_copied_in(K, op, MGI_CU_DENSE); }
+MGI_FN int mgi_cu_ban_ALONE(const mgi_cu_kernel *K, uint32_t op) { return !K->panels[op] && !mgi_cu_ban_BOXES(K, op); }
 MGI_FN int mgi_cu_ban_PARTS(const mgi_cu_kernel *K, uint32_t op) { return K->v[K->b->ops[op].out[0].id].part[mgi_cu_load_trans(K, op) ? 0 : 1] % 64 != 0; }
 MGI_FN int mgi_cu_ban_RING(const mgi_cu_kernel *K, uint32_t op) { return K->own[K->b->ops[op].scope]; }
 MGI_FN int mgi_cu_ban_VALUE(const mgi_cu_kernel *K, uint32_t op) {
   const mg_op_node *o = &K->b->ops[op];
   const mgi_cu_val_info *v = &K->v[o->out[0].id];
-  return !K->own[o->scope] && (mg_dtype_bytes(K->b->tensors[o->out[0].id].dtype) != 2 || !(v->contracted_rows || v->contracted_cols));
+  return !K->own[o->scope] && !K->copies[o->scope] && (mg_dtype_bytes(K->b->tensors[o->out[0].id].dtype) != 2 || !(v->contracted_rows || v->contracted_cols));
 }
-MGI_FN int mgi_cu_ban_BLOCK(const mgi_cu_kernel *K, uint32_t op) { return !K->own[K->b->ops[op].scope]; }
+MGI_FN int mgi_cu_ban_BLOCK(const mgi_cu_kernel *K, uint32_t op) { return !K->own[K->b->ops[op].scope] && !mgi_cu_ban_ROW(K, op); }
 static const struct { int (*is)(const mgi_cu_kernel *K, uint32_t op); uint8_t ways, until; const char *why; } mgi_cu_bans[] = {
 #define MGI_R(id, ways, until, why) {mgi_cu_ban_##id, ways, until, why},
   MGI_CU_BANS(MGI_R)
@@ -6929,6 +7360,7 @@ MGI_FN void mgi_cu_layouts_analyse(mgi_cu_kernel *K) {
     if (K->em->st == MG_OK) K->way[t] = (uint8_t)way;
   }
 }
+MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring);
 /* Notes and declares the tile of a load; its bytes. */
 MGI_FN int64_t mgi_cu_load_tile_shape(mgi_cu_kernel *K, uint32_t op) {
   const uint32_t t = K->b->ops[op].out[0].id;
@@ -8441,6 +8873,216 @@ MGI_FN int mgi_cu_begins_elsewhere(const mgi_cu_kernel *K, uint32_t loop) {
   const mg_axis_info *a = K->b->axes;
   return K->own[loop] && a[loop].extent > 2 && a[loop].extent <= K->stages && a[1].extent * a[2].extent * a[3].extent > 1 && a[1].extent * a[2].extent * a[3].extent < 1 << 30;
 }
+/* ---- rings that tensor copies fill
+   A loop whose plan says copy=tma: one thread asks for whole tiles, and barriers of phases (mg_ring) stand where else all threads
+   wait for their copies and meet.  If nothing but the ring is written in it, no barrier of the block stands in it.  With
+   multicast=N the N neighbours along a grid axis on which loads do not depend are a cluster, and each copies an N-th of such a
+   tile to all of them. */
+
+/* How the tile of load `op` is copied: the lines of a box, and by how many blocks; 0 lines: it cannot be, *why has the reason. */
+typedef struct mgi_cu_box { int wide, lines, share; } mgi_cu_box;
+MGI_FN mgi_cu_box mgi_cu_box_of(const mgi_cu_kernel *K, uint32_t op, const char **why) {
+  const mg_op_node *o = &K->b->ops[op];
+  const uint32_t above = mgi_cu_above(K, o->in[0]), t = o->out[0].id;
+  const mg_tensor_info *up = &K->em->g->tensors[above];
+  const mgi_cu_tile T = mgi_cu_tile_of(K, op);
+  const int rank = up->shape.rank, trans = mgi_cu_load_trans(K, op), across = trans ? T.rows : T.cols;
+  mgi_cu_box x = {across < 64 || T.lines == 1 ? across : 64, 0, 1};
+  if (K->share > 1 && o->map.to[K->share_axis] < 0 && T.lines % (8 * K->share) == 0) x.share = K->share; /* else every block has all of it copied */
+  *why = NULL;
+  if (mg_dtype_bytes(T.type) != 2) *why = "it is not of a 16-bit type";
+  else if (rank < 2) *why = "it has one dimension";
+  else if (!mgi_cu_stride_is_one(K->em, above, trans ? rank - 2 : rank - 1) || up->shape.dim[trans ? rank - 2 : rank - 1] % 8) *why = "its rows are no multiples of 16 bytes";
+  else if (T.lines == 1 && across > 256) *why = "it is a row of more than 256 elements";
+  else if (T.lines > 1 && T.pieces % 8 && T.pieces != 2 && T.pieces != 4) *why = "its tile has rows of other than 32, 64 or a multiple of 128 bytes";
+  else if (T.lines > 1 && T.pieces > 8 && T.lines % 8) *why = "its lines are no multiple of 8";
+  else if (K->v[t].weighted) *why = "it is weighted by another kernel's maxima";
+  for (int d = 0; d < rank && !*why; d++) { /* what a box has beyond the chunk has to lie beyond the tensor */
+    int64_t chunk = up->shape.dim[d];
+    int cuts = 0;
+    if (chunk > INT32_MAX) *why = "an extent is above 2^31";
+    for (uint32_t a = 1; a < K->b->n_axes && !*why; a++) {
+      const int64_t n = K->b->axes[a].extent;
+      if (o->map.to[a] != d || n == 1) continue;
+      if (cuts++ && chunk % n) *why = "a chunk within a chunk is ragged";
+      chunk = mgi_cu_ceil_div(chunk, n);
+    }
+    if (!*why && cuts && d >= rank - 2 && (d == rank - 2 ? T.rows : T.cols) != chunk) *why = "its chunks are padded";
+  }
+  if (*why) return x;
+  const int mine = T.lines / x.share;
+  int boxes = (mine + 255) / 256;
+  while (boxes < mine && (mine % boxes || mine / boxes % 8)) boxes++;
+  if (boxes < mine || mine == 1) x.lines = mine / boxes;
+  else if (mine <= 256) x.lines = mine;
+  else *why = "its lines cannot be cut into boxes";
+  return x;
+}
+/* The dimensions of kernel-level tensor t as its map has them: the contiguous one, lines, then the others of more than one element. */
+MGI_FN int mgi_cu_map_dims(const mgi_cu_kernel *K, uint32_t op, int dim[MG_MAX_RANK]) {
+  const mg_tensor_info *up = &K->em->g->tensors[mgi_cu_above(K, K->b->ops[op].in[0])];
+  const int rank = up->shape.rank, trans = mgi_cu_load_trans(K, op);
+  int n = 2;
+  dim[0] = trans ? rank - 2 : rank - 1;
+  dim[1] = trans ? rank - 1 : rank - 2;
+  for (int d = rank - 3; d >= 0; d--)
+    if (up->shape.dim[d] != 1) dim[n++] = d;
+  return n;
+}
+/* The plan's copy and multicast: obeyed, or refused with the reason. */
+MGI_FN void mgi_cu_copies_analyse(mgi_cu_kernel *K) {
+  const mg_graph *b = K->b;
+  const char *copy = mg_plan_get(b, "copy"), *multicast = mg_plan_get(b, "multicast"), *why;
+  const int64_t share = mg_plan_int(b, "multicast", 1);
+  int64_t most = 0;
+  int loads = 0;
+  if (K->em->st != MG_OK) return;
+  if (multicast && (!copy || strcmp(copy, "tma"))) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's multicast=%.40s: it goes with copy=tma", multicast);
+  if (!copy || !strcmp(copy, "async")) return;
+  if (strcmp(copy, "tma")) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=%.40s: want async or tma", copy);
+  else if (strcmp(K->em->arch, "sm_90a")) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=tma: %.20s has no tensor copies here, sm_90a has", K->em->arch);
+  else if (multicast && share != 1 && share != 2 && share != 4 && share != 8) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's multicast=%.40s: want 1, 2, 4 or 8", multicast);
+  else if (share > 1 && K->merged && K->cluster) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's multicast=%s: the blocks of a cluster join their parts; say merge=workspace", multicast);
+  K->share = 1;
+  for (uint32_t a = 1; a <= 3 && share > 1 && K->em->st == MG_OK; a++) { /* the axis on which most bytes do not depend */
+    int64_t bytes = 0;
+    for (uint32_t k = 1; k < b->n_ops && b->axes[a].extent % share == 0 && b->axes[a].extent > 1; k++)
+      if (b->ops[k].code == MG_OP_LOAD && b->ops[k].scope && b->ops[k].map.to[a] < 0) bytes += (int64_t)K->v[b->ops[k].out[0].id].rows * K->v[b->ops[k].out[0].id].cols;
+    if (bytes > most) most = bytes, K->share_axis = a;
+  }
+  if (share > 1 && !K->share_axis) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's multicast=%s: on no grid axis of a multiple of it are there loads in loops that do not depend on it", multicast);
+  if (share > 1) K->share = (int)share;
+  for (uint32_t k = 1; k < b->n_ops && K->em->st == MG_OK; k++) {
+    const mg_op_node *o = &b->ops[k];
+    if (o->code != MG_OP_LOAD || !o->scope) continue;
+    const char *name = mgi_cu_tname(b, o->out[0].id);
+    loads++;
+    K->copies[o->scope] = 1;
+    if (K->number < 0) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=tma: a library operator");
+    else if (b->axes[o->scope].parent) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=tma: '%.60s' is loaded in a loop within a loop", name);
+    else if (K->own[o->scope] || K->parts[o->scope]) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=tma: it does not go with rings of warps or warpgroups");
+    else if (!mgi_cu_box_of(K, k, &why).lines) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=tma: '%.60s': %s", name, why);
+  }
+  if (K->em->st == MG_OK && !loads) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=tma: there is no load in a loop");
+}
+/* The barriers of the ring, its loads, and all of its stages on their way. */
+MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring) {
+  const mg_graph *b = K->b;
+  const char *L = b->axes[loop].name, *why;
+  int64_t bytes = 0;
+  if (K->stages < 2) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=tma: want at least 2 stages");
+  for (int k = 0; k < ring->n; k++) {
+    const mgi_cu_tile T = mgi_cu_tile_of(K, ring->load[k]);
+    bytes += (int64_t)T.lines * T.pieces * 16;
+  }
+  if (bytes >= 1 << 20) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=tma: a stage of %lld bytes, phases count below 2^20", (long long)bytes);
+  const int phases = mgi_cu_obj_new(K, (int64_t)16 * K->stages);
+  mgi_cu_obj_touch(K, phases, 1);
+  K->obj[phases].written = 0;
+  K->obj[phases].begin = K->obj[phases].first = 0; /* nothing else ever stands there */
+  K->obj[phases].end = K->obj[phases].last = 1 << 30;
+  mgi_cu_str_put(&K->decl, "  const mg_ring<%d, %lld, %d, %d> phases_%s(mg_shared() + %lld);\n", K->stages, (long long)bytes, K->threads / 32, K->share, L, (long long)K->obj[phases].offset);
+  mgi_cu_wait(K);
+  mgi_cu_line(K, "phases_%s.init();", L);
+  if (K->share > 1) mgi_cu_line(K, "mg_cluster_arrive();");
+  if (K->share > 1) mgi_cu_line(K, "mg_cluster_wait();");
+  if (K->share == 1) mgi_cu_barrier(K);
+  else {
+    K->passed++;
+    for (int k = 0; k < K->n_obj; k++) K->obj[k].read = K->obj[k].reads, K->obj[k].written = K->obj[k].writes;
+  }
+  mgi_cu_begin(K);
+  K->ring_obj[loop] = ring->obj = mgi_cu_obj_new(K, ring->stage * K->stages);
+  mgi_cu_obj_touch(K, ring->obj, 1);
+  K->obj[ring->obj].written = 0;
+  mgi_cu_line(K, "unsigned char *const ring_%s = mg_shared() + %lld; // %d stages of %lld bytes", L, (long long)K->obj[ring->obj].offset, K->stages, (long long)ring->stage);
+  mgi_cu_line(K, "const auto load_%s = [&](int i_%s, int at) {", L, L);
+  mgi_cu_indent(K, 1);
+  mgi_cu_line(K, "(void)i_%s;", L);
+  mgi_cu_line(K, "phases_%s.expect(at);", L);
+  for (int k = 0; k < ring->n; k++) {
+    const mg_op_node *o = &b->ops[ring->load[k]];
+    const uint32_t above = mgi_cu_above(K, o->in[0]), t = o->out[0].id;
+    const mgi_cu_box x = mgi_cu_box_of(K, ring->load[k], &why);
+    int dim[MG_MAX_RANK];
+    const int rank = mgi_cu_map_dims(K, ring->load[k], dim);
+    mgi_cu_str at = {NULL, 0, 0, 0};
+    for (int d = 0; d < rank; d++) {
+      char offset[800], valid[800];
+      mgi_cu_chunk_text(K, &o->map, above, dim[d], MG_MAX_AXES, offset, sizeof offset, valid, sizeof valid, NULL);
+      mgi_cu_str_put(&at, "%s(int)(%s)", d ? ", " : "", offset[0] ? offset : "0");
+    }
+    mgi_cu_quote(K, o);
+    mgi_cu_line(K, "const int at_%s[] = {%s};", mgi_cu_tname(b, t), mgi_cu_str_text(&at));
+    mgi_cu_line(K, "mg_copy_tile<T_%s, %d, %d>(T_%s(ring_%s + at * %lld + %lld), map_%s, phases_%s.p + at, at_%s);", mgi_cu_tname(b, t), x.lines, x.share, mgi_cu_tname(b, t), L, (long long)ring->stage,
+                (long long)ring->at[k], mgi_cu_tname(b, t), L, mgi_cu_tname(b, t));
+    free(at.s);
+  }
+  mgi_cu_indent(K, -1);
+  mgi_cu_line(K, "};");
+  mgi_cu_line(K, "if (mg_tid() == 0)");
+  mgi_cu_line(K, "  for (int s = 0; s < %d && s < %s; s++) load_%s(s, s);", K->stages, K->count[loop], L);
+  if (!K->loop) mgi_cu_load_ahead(K, loop);
+}
+/* Where an iteration begins: the stage that the one before has read is filled again; this one's has come. */
+MGI_FN void mgi_cu_copies_next(mgi_cu_kernel *K, uint32_t loop) {
+  const char *L = K->b->axes[loop].name;
+  mgi_cu_line(K, "if (i_%s > 0 && i_%s + %d < %s && mg_warp() == 0) {", L, L, K->stages - 1, K->count[loop]);
+  mgi_cu_line(K, "  phases_%s.drained(was, now == 0 ? 1 - turn : turn);", L);
+  mgi_cu_line(K, "  if (mg_lane() == 0) load_%s(i_%s + %d, was);", L, L, K->stages - 1);
+  mgi_cu_line(K, "  mg_sync_warp();");
+  mgi_cu_line(K, "}");
+  mgi_cu_line(K, "phases_%s.filled(now, turn);", L);
+  if (K->pass == 0 || K->noisy[loop]) mgi_cu_barrier(K);
+}
+MGI_FN void mgi_cu_copies_last(mgi_cu_kernel *K, uint32_t loop) {
+  const char *L = K->b->axes[loop].name;
+  mgi_cu_line(K, "if (i_%s + %d < %s) phases_%s.read(now);", L, K->stages, K->count[loop], L);
+  mgi_cu_line(K, "was = now;");
+  mgi_cu_line(K, "now = now + 1 == %d ? 0 : now + 1;", K->stages);
+  mgi_cu_line(K, "if (now == 0) turn = 1 - turn;");
+}
+/* Pointer to kernel-level tensor t, as the launch function has it. */
+MGI_FN const char *mgi_cu_pointer_text(const mgi_cu_emit *em, uint32_t t, char *out, size_t n) {
+  const mg_graph *g = em->g;
+  const char *type = mgi_cu_type[g->tensors[t].dtype];
+  for (uint32_t k = 0; k < g->n_in; k++)
+    if (g->in[k].id == t) {
+      snprintf(out, n, "(const %s *)in[%u]", type, (unsigned)k);
+      return out;
+    }
+  for (uint32_t k = 0; k < g->n_out; k++)
+    if (g->out[k].id == t) {
+      snprintf(out, n, "(%s *)out[%u]", type, (unsigned)k);
+      return out;
+    }
+  snprintf(out, n, "(%s *)(space + %s_AT_%s)", type, g->name, g->tensors[t].name);
+  return out;
+}
+
+/* The maps of a kernel's loads: parameters, their making before the launch, and arguments. */
+MGI_FN void mgi_cu_copies_launch(mgi_cu_kernel *K, mgi_cu_str *params, mgi_cu_str *before, mgi_cu_str *args) {
+  const mg_graph *b = K->b;
+  char text[1400];
+  const char *why;
+  for (uint32_t k = 1; k < b->n_ops; k++) {
+    const mg_op_node *o = &b->ops[k];
+    if (o->code != MG_OP_LOAD || !K->copies[o->scope]) continue;
+    const uint32_t above = mgi_cu_above(K, o->in[0]);
+    const char *name = mgi_cu_tname(b, o->out[0].id);
+    const mgi_cu_box x = mgi_cu_box_of(K, k, &why);
+    int dim[MG_MAX_RANK];
+    const int rank = mgi_cu_map_dims(K, k, dim);
+    mgi_cu_str_put(params, "MG_MAP map_%s, ", name);
+    mgi_cu_str_put(args, ", map_%d_%s.map", K->number, name);
+    mgi_cu_str_put(before, "  static thread_local mg_mapped map_%d_%s;\n  const int64_t dim_%d_%s[] = {", K->number, name, K->number, name);
+    for (int d = 0; d < rank; d++) mgi_cu_str_put(before, "%s%s", d ? ", " : "", mgi_cu_dim_text(K->em, above, dim[d], text, sizeof text));
+    mgi_cu_str_put(before, "}, stride_%d_%s[] = {", K->number, name);
+    for (int d = 0; d < rank; d++) mgi_cu_str_put(before, "%s%s", d ? ", " : "", mgi_cu_stride_text(K->em, above, dim[d], text, sizeof text));
+    mgi_cu_str_put(before, "};\n  rc = mg_map_tensor(&map_%d_%s, %s, %d, %d, ", K->number, name, mgi_cu_pointer_text(K->em, above, text, sizeof text), mg_dtype_bytes(K->em->g->tensors[above].dtype), rank);
+    mgi_cu_str_put(before, "dim_%d_%s, stride_%d_%s, %d, %d);\n  if (rc) return rc;\n", K->number, name, K->number, name, x.wide, x.lines);
+  }
+}
 /* The loads of a loop, and its first stages on their way. */
 MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring) {
   const mg_graph *b = K->b;
@@ -8458,11 +9100,15 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
     }
     ring->load[ring->n] = k;
     ring->at[ring->n++] = ring->stage;
-    ring->stage += K->by_group ? (mgi_cu_load_tile_shape(K, k) + 1023) / 1024 * 1024 : (mgi_cu_load_tile_shape(K, k) + 127) / 128 * 128;
+    ring->stage += K->by_group || K->share ? (mgi_cu_load_tile_shape(K, k) + 1023) / 1024 * 1024 : (mgi_cu_load_tile_shape(K, k) + 127) / 128 * 128;
   }
   if (!ring->n) return;
   mgi_cu_begin(K);
   const int own = K->own[loop];
+  if (K->copies[loop]) {
+    mgi_cu_copies_open(K, loop, ring);
+    return;
+  }
   K->ring_obj[loop] = ring->obj = mgi_cu_obj_new(K, ring->stage * K->stages * (own ? K->wk : 1));
   mgi_cu_obj_touch(K, ring->obj, 1);
   K->obj[ring->obj].written = 0;
@@ -8571,7 +9217,13 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     while (a && a != loop) a = b->axes[a].parent;
     if (a && b->ops[k].code == MG_OP_LOAD) mgi_cu_weigh(K, k);
   }
-  if (ring->n) {
+  if (K->copies[loop]) {
+    int any = 0;
+    mgi_cu_arrive(K);
+    for (int k = 0; k < K->n_obj; k++) any |= K->obj[k].written;
+    if (any && K->pass && !K->noisy[loop]) mgi_cu_barrier(K); /* none stands in the loop */
+    mgi_cu_line(K, "for (int i_%s = 0, now = 0, was = 0, turn = 0; i_%s < %s; i_%s++) {", L, L, K->count[loop], L);
+  } else if (ring->n) {
     const int own = K->own[loop];
     for (int k = 0; k < (open ? K->n_obj : older); k++) /* earlier groups arrive before the ring's first */
       if (K->obj[k].pending && !(open && K->obj[k].pending == MGI_CU_SOME)) K->obj[k].pending = 0, K->obj[k].written = 1;
@@ -8601,11 +9253,13 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
   K->body_obj[loop] = K->n_obj;
   K->loop = loop;
   mgi_cu_begin(K);
-  if (ring->n && K->stages > 1) mgi_cu_line(K, "mg_cp_async_wait<%d>();", K->own[loop] ? K->stages - 1 : K->stages - 2);
-  if (ring->n && K->stages > 1 && K->by_group) mgi_cu_line(K, "mg_group_publish();");
-  if (K->own[loop] || K->parts[loop] == MGI_CU_WARP) mgi_cu_line(K, "mg_sync_warp();");
+  if (ring->n && K->stages > 1 && !K->copies[loop]) mgi_cu_line(K, "mg_cp_async_wait<%d>();", K->own[loop] ? K->stages - 1 : K->stages - 2);
+  if (ring->n && K->stages > 1 && K->by_group && !K->copies[loop]) mgi_cu_line(K, "mg_group_publish();");
+  if (K->copies[loop]) mgi_cu_copies_next(K, loop);
+  else if (K->own[loop] || K->parts[loop] == MGI_CU_WARP) mgi_cu_line(K, "mg_sync_warp();");
   else mgi_cu_barrier(K);
-  if (ring->n && K->stages > 1 && !K->own[loop]) {
+  if (K->copies[loop]) { /* it has been asked for */
+  } else if (ring->n && K->stages > 1 && !K->own[loop]) {
     mgi_cu_line(K, "if (i_%s + %d < %s) load_%s(i_%s + %d, next%s%s);", L, K->stages - 1, K->count[loop], L, L, K->stages - 1, inner, ring->ahead ? ", true, true" : "");
     mgi_cu_line(K, "mg_cp_async_commit();");
   } else if (ring->n && K->stages == 1) {
@@ -8663,7 +9317,8 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
     mgi_cu_site(K, in, acc, sink);
     K->obj[K->v[t].obj].written = 1;
   }
-  if (ring->n && K->stages > 1 && K->own[loop]) { /* the stage is free as soon as the warp has read it */
+  if (K->copies[loop]) mgi_cu_copies_last(K, loop);
+  else if (ring->n && K->stages > 1 && K->own[loop]) { /* the stage is free as soon as the warp has read it */
     mgi_cu_line(K, "mg_sync_warp();");
     const char *L = b->axes[loop].name, *step = mgi_cu_begins_elsewhere(K, loop) ? "step" : "i";
     mgi_cu_line(K, "if (%s_%s + %d < %s) load_%s(%s_%s + %d, now%s);", step, L, K->stages, K->count[loop], L, step, L, K->stages, ring->ahead ? ", true, true" : "");
@@ -8687,7 +9342,7 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
     K->obj[k].read |= K->obj[k].open_read, K->obj[k].written |= K->obj[k].open_written;
     K->obj[k].open_read = K->obj[k].open_written = 0;
   }
-  mgi_cu_loop_lifetimes(K, loop, K->own[loop] || K->parts[loop]);
+  mgi_cu_loop_lifetimes(K, loop, K->own[loop] || K->parts[loop] || K->copies[loop]);
   K->loop = b->axes[loop].parent;
 }
 /* Closes and opens loops until `scope` is the innermost one. */
@@ -9145,6 +9800,7 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
   if (!mgi_cu_warps(K, big)) return;
   mgi_cu_group_analyse(K);
   mgi_cu_own_analyse(K);
+  mgi_cu_copies_analyse(K);
   mgi_cu_split_analyse(K);
   mgi_cu_strip_analyse(K);
 }
@@ -9446,6 +10102,7 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
     if (K->rule[t] != MGI_CU_BY_SETTLE) K->rule[t] = MGI_CU_BY_PLAIN;
   K->decl.n = K->body.n = 0;
   K->loop = 0;
+  if (pass == 0) memset(K->noisy, 0, sizeof K->noisy);
   memset(ring, 0, sizeof ring);
   snprintf(K->pad, sizeof K->pad, "  ");
   K->merge_open = 1;
@@ -9554,24 +10211,6 @@ MGI_FN void mgi_cu_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
   if (at != best) mgi_cu_try(K, fresh, (mgi_cu_how)best);
 }
 
-/* Pointer to kernel-level tensor t, as the launch function has it. */
-MGI_FN const char *mgi_cu_pointer_text(const mgi_cu_emit *em, uint32_t t, char *out, size_t n) {
-  const mg_graph *g = em->g;
-  const char *type = mgi_cu_type[g->tensors[t].dtype];
-  for (uint32_t k = 0; k < g->n_in; k++)
-    if (g->in[k].id == t) {
-      snprintf(out, n, "(const %s *)in[%u]", type, (unsigned)k);
-      return out;
-    }
-  for (uint32_t k = 0; k < g->n_out; k++)
-    if (g->out[k].id == t) {
-      snprintf(out, n, "(%s *)out[%u]", type, (unsigned)k);
-      return out;
-    }
-  snprintf(out, n, "(%s *)(space + %s_AT_%s)", type, g->name, g->tensors[t].name);
-  return out;
-}
-
 /* A kernel that does not fit: some of its tiles lie another way, which takes less; the least that it costs.  0 if nothing helps. */
 MGI_FN int mgi_cu_pack(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
@@ -9627,6 +10266,8 @@ MGI_FN void mgi_cu_plan_say(mgi_cu_kernel *K) {
     mgi_cu_str_put(s, "%d warps_m %d\n%d warps_n %d\n%d warps_k %d\n", K->number, K->wm, K->number, K->wn, K->number, K->wk);
   if (own) mgi_cu_str_put(s, "%d ring %s\n", K->number, group ? "group" : "warp");
   if (K->by_group) mgi_cu_str_put(s, "%d mma warpgroup\n", K->number);
+  if (K->share) mgi_cu_str_put(s, "%d copy tma\n", K->number);
+  if (K->share > 1) mgi_cu_str_put(s, "%d multicast %d\n", K->number, K->share);
   if (K->merged && !K->cluster) mgi_cu_str_put(s, "%d merge workspace\n", K->number);
   if (!K->ahead) mgi_cu_str_put(s, "%d ahead 0\n", K->number);
   mgi_cu_str_put(s, "%d schedule %s\n", K->number, mgi_cu_how_name[K->how]);
@@ -9710,19 +10351,28 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
     if (em->st == MG_OK && !em->looking && number >= 0) mgi_cu_plan_say(K);
   }
   if (em->st == MG_OK && !em->looking) {
-    mgi_cu_str *s = &em->kernels, *l = &em->launches;
+    mgi_cu_str *s = &em->kernels, *l = &em->launches, maps = {NULL, 0, 0, 0}, map_args = {NULL, 0, 0, 0};
+    char size[3][400]; /* of a cluster */
+    for (uint32_t a = 1; a <= 3; a++) {
+      snprintf(size[a - 1], sizeof size[0], "%s", (K->merged >> a & 1) && K->cluster ? K->count[a] : "1");
+      if (K->share > 1 && K->share_axis == a) snprintf(size[a - 1], sizeof size[0], "%d", K->share);
+    }
+    if (K->share) mgi_cu_copies_launch(K, &maps, l, &map_args);
+    em->maps |= K->share > 0;
     const char *after = K->follows ? "1" : "early";
     mgi_cu_str_put(s, "/* Grid (%s, %s, %s), %d threads: warps %d x %d x %d (rows, columns, contraction); %lld bytes of shared memory. */\n", K->count[1], K->count[2], K->count[3], K->threads, K->wm, K->wn,
                 K->wk, (long long)K->shared);
     mgi_cu_str_put(s, "MG_KERNEL(%d) void %s(", K->threads, name);
     if (K->dependent)
-      mgi_cu_str_put(l, "  rc = MG_LAUNCH_AFTER(%s, %s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", after, name, K->count[1], K->count[2], K->count[3], K->merged & 2 && K->cluster ? K->count[1] : "1",
-                  K->merged & 4 && K->cluster ? K->count[2] : "1", K->merged & 8 && K->cluster ? K->count[3] : "1", K->threads, (long long)K->shared);
+      mgi_cu_str_put(l, "  rc = MG_LAUNCH_AFTER(%s, %s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", after, name, K->count[1], K->count[2], K->count[3], size[0], size[1], size[2], K->threads, (long long)K->shared);
     else if (K->merged && K->cluster)
-      mgi_cu_str_put(l, "  rc = MG_LAUNCH_CLUSTER(%s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", name, K->count[1], K->count[2], K->count[3], K->merged & 2 ? K->count[1] : "1", K->merged & 4 ? K->count[2] : "1",
-                  K->merged & 8 ? K->count[3] : "1", K->threads, (long long)K->shared);
+      mgi_cu_str_put(l, "  rc = MG_LAUNCH_CLUSTER(%s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", name, K->count[1], K->count[2], K->count[3], size[0], size[1], size[2], K->threads, (long long)K->shared);
     else mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, %s, %s, %s, %d, %lld, stream", name, K->count[1], K->count[2], K->count[3], K->threads, (long long)K->shared);
     int params = 0, stores = 0;
+    mgi_cu_str_put(s, "%s", mgi_cu_str_text(&maps));
+    mgi_cu_str_put(l, "%s", mgi_cu_str_text(&map_args));
+    free(maps.s);
+    free(map_args.s);
     for (uint32_t k = 1; k < b->n_ops; k++) {
       const mg_op_node *o = &b->ops[k];
       uint32_t t = 0;
@@ -10142,7 +10792,7 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
       if (used[k] && mgi_cu_rows[k].row) {
         mgi_cu_str_put(&out, "%s  %s", any++ ? " \\\n" : "#define MG_USER_OPS(E, T) \\\n", mgi_cu_rows[k].row);
       }
-    mgi_cu_str_put(&out, "%s%s#include \"mirage_cuda.cuh\"\n\n/* Extents, and the counts of grid and loop axes.  Chunks are fixed: extent = (count - 1) * chunk + the last one. */\n", any ? "\n" : "", em->blas ? "#define MG_CUBLAS\n" : "");
+    mgi_cu_str_put(&out, "%s%s#include \"mirage_cuda.cuh\"\n\n/* Extents, and the counts of grid and loop axes.  Chunks are fixed: extent = (count - 1) * chunk + the last one. */\n", any ? "\n" : "", em->blas && em->maps ? "#define MG_CUBLAS\n#define MG_TENSOR_MAPS\n" : em->blas ? "#define MG_CUBLAS\n" : em->maps ? "#define MG_TENSOR_MAPS\n" : "");
     for (uint32_t c = 0; c < em->cls.n; c++) mgi_cu_str_put(&out, "#ifndef %s_D%u\n#define %s_D%u %lld\n#endif\n", n, (unsigned)c, n, (unsigned)c, (long long)em->cls.extent[c]);
     int number = 0;
     for (uint32_t k = 1; k < g->n_ops; k++) {
