@@ -659,14 +659,19 @@ static inline MGI_EMU_PLAIN int mgi_emu_ordered(int u, uint32_t when, int many, 
   if (u == t && many == MGI_EMU_ONE) return 1;
   if (u / 32 == t / 32 && many < MGI_EMU_GROUP && when < s->warp[t / 32].since) return 1;
   if (u / 128 == t / 128 && many < MGI_EMU_BLOCK && when < s->warp[t / 32].group) return 1;
-  const mgi_emu_part *b = &s->part[t / s->threads];
-  if (u / s->threads == t / s->threads && when < b->since) return 1;
-  for (int k = 0; k < b->n_phases; k++) /* the last phase alone: a warp that may not go on arrives at no next one */
-    if (s->thread[t].waited_for[k] && s->thread[t].waited_for[k] == b->phases[k].done && when < b->phases[k].was_at[u / 32]) return 1;
-  if (s->cluster == 1) return 0;
+  if (s->cluster == 1) return when < s->part[0].since;
+  if (u / s->threads == t / s->threads && when < s->part[t / s->threads].since) return 1;
   const mgi_emu_thread *a = &s->thread[u];
   const uint32_t waited = s->thread[t].waited;
   return waited && a->arrived >= waited && a->arrived < waited + 4 && when < a->arrived_at[waited % 4];
+}
+/* The same by phases: of each barrier the last one alone, as a warp that may not go on arrives at no next one. */
+static MGI_EMU_PLAIN int mgi_emu_ordered_by_phase(int u, uint32_t when, int t) {
+  const mgi_emu_state *s = &mgi_emu;
+  const mgi_emu_part *b = &s->part[t / s->threads];
+  for (int k = 0; k < b->n_phases; k++)
+    if (s->thread[t].waited_for[k] && s->thread[t].waited_for[k] == b->phases[k].done && when < b->phases[k].was_at[u / 32]) return 1;
+  return 0;
 }
 /* The same across the launch: `block` is the number of u's block, u counts within it. */
 static MGI_EMU_PLAIN int mgi_emu_ordered_global(uint32_t block, int u, uint32_t when, int many, int *by_ticket) {
@@ -832,14 +837,14 @@ static MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, 
   for (size_t k = 0; k < bytes; k++, c++) {
     if (c->flying == 3) {
       if (!mgi_emu_brought(b, c, t, fly)) mgi_emu_race(b, c, a + k, write, 1, pc);
-    } else if (c->flying || (c->w_tid != t && c->w_when >= b->began && !mgi_emu_ordered(c->w_tid, c->w_when, MGI_EMU_ONE, t))) mgi_emu_race(b, c, a + k, write, 1, pc);
+    } else if (c->flying || (c->w_tid != t && c->w_when >= b->began && !mgi_emu_ordered(c->w_tid, c->w_when, MGI_EMU_ONE, t) && !mgi_emu_ordered_by_phase(c->w_tid, c->w_when, t))) mgi_emu_race(b, c, a + k, write, 1, pc);
     if (fly == 2 && c->flying != 3 && c->w_when >= b->began && c->w_published == s->thread[c->w_tid].published) {
       s->job->race = 1;
       mgi_emu_fault(1, "race: a product of a warpgroup reads byte %lld of shared memory, which thread %d wrote at @%u and has not published", (long long)(a + k - b->shared), c->w_tid % s->threads, c->w_pc);
     }
     const int alone = c->r_when < b->began || mgi_emu_ordered(c->r_tid, c->r_when, c->many, t);
     if (write) {
-      if (!alone) mgi_emu_race(b, c, a + k, 1, 0, pc);
+      if (!alone && !mgi_emu_ordered_by_phase(c->r_tid, c->r_when, t)) mgi_emu_race(b, c, a + k, 1, 0, pc);
       c->w_when = s->now;
       c->w_tid = (uint16_t)t;
       c->w_pc = pc;
@@ -1313,20 +1318,22 @@ MGI_EMU void mgi_emu_tensor_land(int which) {
   mgi_emu_part *b = &s->part[c.part];
   const int line = m->wide * m->bytes, turn = m->lines == 1 ? 1 : line / 16; /* pieces that are exchanged */
   s->tensor[which] = s->tensor[--s->n_tensor];
-  for (int l = 0; l < m->lines; l++)
-    for (int i = 0; i < m->wide; i++) {
-      const size_t off = c.to + (size_t)(l * line + i * m->bytes);
-      const unsigned char *from = m->base;
-      int inside = 1;
-      for (int d = 0; d < m->rank; d++) {
-        const int64_t x = (int64_t)c.at[d] + (d == 0 ? i : d == 1 ? l : 0);
-        inside &= x >= 0 && x < m->dim[d];
-        from += x * m->stride[d];
-      }
-      unsigned char *to = b->shared + (off ^ (((off >> 7) & (size_t)(turn - 1)) << 4));
-      if (inside) memcpy(to, from, (size_t)m->bytes);
-      else memset(to, 0, (size_t)m->bytes);
+  for (int l = 0; l < m->lines; l++) {
+    const unsigned char *from = m->base + (int64_t)c.at[0] * m->stride[0];
+    int64_t inside = m->dim[0] - c.at[0]; /* elements of the line that the tensor has */
+    for (int d = 1; d < m->rank; d++) {
+      const int64_t x = (int64_t)c.at[d] + (d == 1 ? l : 0);
+      if (x < 0 || x >= m->dim[d]) inside = 0;
+      from += x * m->stride[d];
     }
+    for (int i = 0; i < line; i += 16) {
+      const size_t off = c.to + (size_t)(l * line + i);
+      const int64_t left = c.at[0] < 0 ? 0 : inside * m->bytes - i, n = left < 0 ? 0 : left > 16 ? 16 : left;
+      unsigned char *const to = b->shared + (off ^ (((off >> 7) & (size_t)(turn - 1)) << 4));
+      if (n) memcpy(to, from + i, (size_t)n);
+      memset(to + n, 0, (size_t)(16 - n));
+    }
+  }
   c.phases->bytes -= m->lines * line;
   c.phases->brings = 1;
   mgi_emu_phase_ends(b, c.phases);
