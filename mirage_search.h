@@ -2247,12 +2247,12 @@ static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi
     if (t_mem < t_dram + 0.8 * again) t_mem = t_dram + 0.8 * again;
   }
   double big = t_mem > t_comp ? t_mem : t_comp, small = t_mem > t_comp ? t_comp : t_mem;
+  if (chained && k->iters > 1 && !p.group && big < 0.5 * (double)k->iters) big = 0.5 * (double)k->iters; /* measured: a step's second product waits for its first */
   double overlap = p.group && k->iters > 1 ? (powers ? 0.4 : 0.1) : k->iters > 1 || !flops ? 0.3 : chained ? 0.9 : 1; /* without a loop all is loaded, then all is multiplied; of chained products each waits for its own */
   double t = gpu->launch_us + 0.7 + big + overlap * small + (overlap < 1 && !(chained && k->iters < 2) ? 0 : 0.3) + waves / resident * ((double)k->iters * (p.own || p.parts ? 0.4 : 1) + syncs) * gpu->barrier_us;
   t += waves * outside / sm_rate;
   if (k->iters > 1) t += (p.own ? 0.1 : p.group ? 0.6 : 1) * big / (double)k->iters; /* the first load and the last product overlap with nothing */
   if (p.warps_k > 1) t += p.own ? 0.1 : 0.3;
-  if (chained && k->iters > 1 && !p.group) t += 0.1 * (double)k->iters; /* measured: a step's second product waits for its first */
   if (tiled) t += 0.6; /* measured: 0.5 to 1.9 before the loop can begin */
   t += 0.01 * (double)k->n;  /* of two that cost the same, the shorter */
   if (k->group > 1) /* a cluster's shared memory, or a workspace and the last block to arrive */
