@@ -7877,7 +7877,11 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mg_search_
     mg_error local;
     mg_graph *g = mgi_se_compose(S, C, seg, cut, k, &local);
     S->st.candidates++;
-    if (g && S->cfg.emittable && S->cfg.emittable(S->cfg.user, g, why) != MG_OK) { S->st.refused++, mg_graph_free(g); continue; }
+    if (g && S->cfg.emittable && S->cfg.emittable(S->cfg.user, g, why) != MG_OK) {
+      S->st.refused++, mg_graph_free(g);
+      if (!out->n || cost[k * D + D - 1] < out->predicted_us[0]) S->cut = 1; /* other programs of as many kernels were not looked at */
+      continue;
+    }
     if (!g) { S->st.rejected++; continue; }
     mg_verify_report rep;
     memset(&rep, 0, sizeof rep);

@@ -114,6 +114,24 @@ static void refusals_are_told(void **state) {
   assert_true(s.refused > 0 && s.best_block_ops == 0 && !s.complete);
 }
 
+/* Kernels that are taken one by one and refused together: the program of two that is best by then is not found. */
+static mg_status of_one_kernel(void *user, const mg_graph *g, mg_error *why) {
+  (void)user;
+  return g->n_ops > 2 ? mg_fail(why, MG_UNSUPPORTED, "test", "more than one kernel") : MG_OK;
+}
+static void refused_together_is_told(void **state) {
+  (void)state;
+  static const char *const text = "program p\ninput X : f16[16, 256]\ninput W : f16[256, 1000]\nO = softmax(matmul(X, W), dim=1)\noutput O\n";
+  mg_search_config c = mg_search_config_default();
+  mg_search_stats s = stats_of(text, &c);
+  assert_true(s.best_kernels == 2 && s.complete);
+  c.emittable = of_one_kernel;
+  s = stats_of(text, &c);
+  assert_true(s.best_kernels == 1 && s.refused > 0 && !s.complete);
+  c.max_kernel_ops = 1;
+  assert_true(stats_of(text, &c).complete);
+}
+
 /* (A|B)(W|W): an operator of more operands than stand before it goes to a checkpoint and comes back. */
 static void operands_used_twice_come_back(void **state) {
   (void)state;
@@ -270,7 +288,7 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   setvbuf(stdout, NULL, _IOLBF, 0);
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(limits_are_told), cmocka_unit_test(no_room_is_told), cmocka_unit_test(sizes_that_stay_are_told), cmocka_unit_test(many_divisors_are_told), cmocka_unit_test(refusals_are_told), cmocka_unit_test(operands_used_twice_come_back),
+    cmocka_unit_test(limits_are_told), cmocka_unit_test(no_room_is_told), cmocka_unit_test(sizes_that_stay_are_told), cmocka_unit_test(many_divisors_are_told), cmocka_unit_test(refusals_are_told), cmocka_unit_test(refused_together_is_told), cmocka_unit_test(operands_used_twice_come_back),
     cmocka_unit_test(extreme_options), cmocka_unit_test(odd_programs), cmocka_unit_test(drawn_programs_have_one_result),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
