@@ -1807,7 +1807,7 @@ typedef struct mgi_se_mkernel {
   int64_t blocks, iters, group; /* group: blocks that share a result */
   int sent; /* 1: its exponentials leave it under a maximum, which another kernel takes out (mgi_se_sent) */
 } mgi_se_mkernel;
-typedef struct mgi_se_plan { int stages, warps_m, warps_n, warps_k; int64_t shared; int feasible, own, parts, group; } mgi_se_plan; /* own: rings of warps; parts: of chained products; group: products of warpgroups; feasible: 2: parts too large for a cluster's shared memory */
+typedef struct mgi_se_plan { int stages, warps_m, warps_n, warps_k; int64_t shared; int feasible, own, parts, group; } mgi_se_plan; /* own: rings of warps; parts: of chained products, of warpgroups with group; group: products of warpgroups; feasible: 2: parts too large for a cluster's shared memory */
 
 /* What a byte from L2 and a microsecond of one SM's arithmetic add to a kernel's time, about where it is. */
 typedef struct mgi_se_rates { double mem, comp; int warps_m, warps_n; } mgi_se_rates;
@@ -2013,6 +2013,59 @@ static int mgi_se_grouped(const mgi_se_mkernel *k, const mgi_se_plan *p) {
   return sum && sum + most <= (65536 / threads < 255 ? 65536 / threads : 255) - 24;
 }
 
+/* Whether each of the warpgroups, which make all products, can bring what it alone reads of every tile of the loop into a ring
+   of its own (mirage_cuda.cuh, mgi_cu_parts_loop): its columns of the first product, its rows of the next one's right operand.
+   Sums of squares of a load may be in the loop, and vectors made of those. */
+static int mgi_se_group_parts(const mgi_se_mkernel *k, const mgi_se_plan *p) {
+  int8_t cut[MGI_SE_MOPS] = { 0 }; /* a load's dimension that is cut, as 1 + d from the last one; a vector of those: 1 */
+  int chained = 0, loop = 0;
+  if (k->iters < 2 || p->warps_m != 4 || p->warps_n < 2) return 0;
+  for (int i = 0; i < k->n; i++) {
+    const mgi_se_mop *o = &k->op[i];
+    if (!o->inloop) continue;
+    if ((loop && o->loop != loop) || o->trips != (double)k->iters) return 0;
+    loop = o->loop;
+    if (o->code != MG_OP_MATMUL) continue;
+    const int r = o->in[1], along = mgi_se_chained(k, p, i);
+    const int64_t extent = k->op[r].d[k->op[r].rank - 1 - along], part = extent / p->warps_n;
+    if (k->op[r].code != MG_OP_LOAD || !k->op[r].inloop || cut[r] || extent % (16 * p->warps_n) || (k->op[r].inner == k->op[r].rank - 1 - along && part % 64)) return 0;
+    if (!along && k->op[o->in[0]].inloop) return 0;
+    cut[r] = (int8_t)(1 + along);
+    chained += along;
+  }
+  for (int i = 0; i < k->n; i++) {
+    const mgi_se_mop *o = &k->op[i], *a = o->n_in ? &k->op[o->in[0]] : o;
+    int own = o->n_in > 0; /* it is made of such vectors alone */
+    if (o->code == MG_OP_ACCUM && a->inloop && a->code != MG_OP_SUM && !(a->code == MG_OP_MATMUL && mgi_se_chained(k, p, o->in[0]))) return 0;
+    if (!o->inloop || o->code == MG_OP_MATMUL) continue;
+    if (o->code == MG_OP_LOAD) {
+      if (!cut[i]) return 0;
+      for (int q = i + 1; q < k->n; q++)
+        for (int j = 0; j < k->op[q].n_in && j < 4; j++)
+          if (k->op[q].in[j] == i && k->op[q].code != MG_OP_LOAD && !(k->op[q].code == MG_OP_MATMUL && j == 1) && !mgi_se_squares_only(k, q)) return 0;
+      continue;
+    }
+    if (o->code == MG_OP_SUM && mgi_se_squares(k, i)) {
+      const int x = k->op[o->in[0]].in[0], along = o->d[o->rank - 1] == 1; /* rows are left */
+      if (cut[x] != 1 + along || k->op[x].d[k->op[x].rank - 2 + along] % 16) return 0;
+      cut[i] = 1;
+      continue;
+    }
+    if (o->code == MG_OP_SUM) {
+      if (!mgi_se_made(k, o->in[0]) || o->d[o->rank - 1] != 1) return 0;
+      for (int q = i + 1; q < k->n; q++)
+        for (int j = 0; j < k->op[q].n_in && j < 4; j++)
+          if (k->op[q].in[j] == i && k->op[q].code != MG_OP_ACCUM && k->op[q].code != MG_OP_LOAD) return 0;
+      continue;
+    }
+    if (o->code >= MG_OP_TABLE_END || !mg_op_row((mg_opcode)o->code)->elementwise) return 0;
+    for (int j = 0; j < o->n_in && j < 4; j++) own &= cut[o->in[j]] == 1 && k->op[o->in[j]].code != MG_OP_LOAD;
+    if (own) cut[i] = 1;
+    else if ((o->d[o->rank - 1] == 1 || o->d[o->rank - 2] == 1) && !mgi_se_made(k, i)) return 0; /* a vector */
+  }
+  return chained > 0;
+}
+
 /* The plan with products of warps (across 0), or with those of warpgroups, which mgi_se_grouped allows: `across` of them share the columns. */
 static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, int across) {
   mgi_se_plan p = { 2, 1, 1, 1, 0, 1, 0, 0, 0 };
@@ -2099,9 +2152,10 @@ static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, 
   int8_t at[MGI_SE_MOPS];
   int64_t own = k->iters > 1 && p.warps_m * p.warps_n == 1 && p.warps_k > 1 ? mgi_se_own_ring(k, p.warps_k, at) : 0;
   if (own) p.own = 1, ring = own;
-  p.parts = !across && chained && mgi_se_parts(k, &p);
+  p.parts = chained && (across ? mgi_se_group_parts(k, &p) : mgi_se_parts(k, &p));
   p.stages = k->iters > 3 ? 4 : k->iters > 2 ? 3 : 2;
   if (k->iters > 4 && k->iters <= 8 && k->iters * ring <= 32768) p.stages = (int)k->iters; /* measured: sums of few bytes, 0.2 us */
+  while (across && p.parts && p.stages > 2 && (p.stages - 2) * ring >= 65536) p.stages--; /* measured: better, if loads then go out ahead */
   while (p.stages > 2 && p.stages * ring + once > gpu->shared_per_block - 1024) p.stages--;
   int64_t parts = 0; /* of what the blocks of a cluster merge: each owns a share, of which it gets all parts */
   for (int i = 0; i < k->n && k->group > 1 && k->group <= 16 && !strncmp(gpu->arch, "sm_9", 4); i++)
@@ -2430,7 +2484,7 @@ void mg_plan_kernel(mg_graph *block, const mg_gpu *gpu) {
     snprintf(text, sizeof text, "%d", p.warps_m), mg_plan_set(block, "warps_m", text);
     snprintf(text, sizeof text, "%d", p.warps_n), mg_plan_set(block, "warps_n", text);
     snprintf(text, sizeof text, "%d", p.warps_k), mg_plan_set(block, "warps_k", text);
-    if (p.own || p.parts) mg_plan_set(block, "ring", "warp");
+    if (p.own || p.parts) mg_plan_set(block, "ring", p.group ? "group" : "warp");
     if (p.group) mg_plan_set(block, "mma", "warpgroup");
     block->threads = 32 * p.warps_m * p.warps_n * p.warps_k;
   }
