@@ -2018,13 +2018,14 @@ static int mgi_se_grouped(const mgi_se_mkernel *k, const mgi_se_plan *p) {
    Sums of squares of a load may be in the loop, and vectors made of those. */
 static int mgi_se_group_parts(const mgi_se_mkernel *k, const mgi_se_plan *p) {
   int8_t cut[MGI_SE_MOPS] = { 0 }; /* a load's dimension that is cut, as 1 + d from the last one; a vector of those: 1 */
-  int chained = 0, loop = 0;
+  int chained = 0, powers = 0, loop = 0;
   if (k->iters < 2 || p->warps_m != 4 || p->warps_n < 2) return 0;
   for (int i = 0; i < k->n; i++) {
     const mgi_se_mop *o = &k->op[i];
     if (!o->inloop) continue;
     if ((loop && o->loop != loop) || o->trips != (double)k->iters) return 0;
     loop = o->loop;
+    powers |= o->code == MG_OP_EXP;
     if (o->code != MG_OP_MATMUL) continue;
     const int r = o->in[1], along = mgi_se_chained(k, p, i);
     const int64_t extent = k->op[r].d[k->op[r].rank - 1 - along], part = extent / p->warps_n;
@@ -2063,7 +2064,7 @@ static int mgi_se_group_parts(const mgi_se_mkernel *k, const mgi_se_plan *p) {
     if (own) cut[i] = 1;
     else if ((o->d[o->rank - 1] == 1 || o->d[o->rank - 2] == 1) && !mgi_se_made(k, i)) return 0; /* a vector */
   }
-  return chained > 0;
+  return chained > 0 && powers; /* others have not been timed so */
 }
 
 /* The plan with products of warps (across 0), or with those of warpgroups, which mgi_se_grouped allows: `across` of them share the columns. */
@@ -2303,7 +2304,8 @@ static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi
   }
   double big = t_mem > t_comp ? t_mem : t_comp, small = t_mem > t_comp ? t_comp : t_mem;
   if (chained && k->iters > 1 && !p.group && big < 0.5 * (double)k->iters) big = 0.5 * (double)k->iters; /* measured: a step's second product waits for its first */
-  double overlap = p.group && k->iters > 1 ? (powers ? 0.4 : 0.1) : k->iters > 1 || !flops ? 0.3 : chained ? 0.9 : 1; /* without a loop all is loaded, then all is multiplied; of chained products each waits for its own */
+  double overlap = p.group && k->iters > 1 ? (!powers ? 0.1 : p.parts ? 0.16 : 0.4) : k->iters > 1 || !flops ? 0.3 : chained ? 0.9 : 1; /* without a loop all is loaded, then all is multiplied; of chained products each waits for its own */
+  if (p.group && chained && powers && k->iters < 2) overlap = 0.3; /* measured: blocks of 64 rows and 512 keys */
   double t = gpu->launch_us + 0.7 + big + overlap * small + (overlap < 1 && !(chained && k->iters < 2) ? 0 : 0.3) + waves / resident * ((double)k->iters * (p.own || p.parts ? 0.4 : 1) + syncs) * gpu->barrier_us;
   t += waves * outside / sm_rate;
   if (k->iters > 1) t += (p.own ? 0.1 : p.group ? 0.6 : 1) * big / (double)k->iters; /* the first load and the last product overlap with nothing */
@@ -5174,7 +5176,7 @@ static double mgi_se_floor(const mgi_se_form *h, const mg_gpu *gpu, int open) {
     if (again > t_mem) t_mem = again;
   }
   const double big = t_mem > t_comp ? t_mem : t_comp, small = t_mem > t_comp ? t_comp : t_mem;
-  double t = gpu->launch_us + 0.7 + big + (iters < 2 && flops > 0 ? 0.9 : group ? 0.1 : 0.3) * small + (double)iters * 0.4 * gpu->barrier_us + 0.01 * (double)k->n;
+  double t = gpu->launch_us + 0.7 + big + (iters < 2 && flops > 0 ? (group ? 0.3 : 0.9) : group ? 0.1 : 0.3) * small + (double)iters * 0.4 * gpu->barrier_us + 0.01 * (double)k->n;
   if (iters > 1 && !open) t += 0.1 * big / (double)iters;
   if (k->group > 1) t += k->group <= 16 ? 1 : 2 + out * (double)k->group / sm_rate;
   if (group && iters > 1) t -= 0.25;

@@ -792,6 +792,57 @@ static void test_chained(void **state) {
   assert_true(kernels > 50 && with > 20);
 }
 
+/* The tuner asks for rings of warpgroups where the emitter gives them: each form, with a plan by the tuner, is emitted, and where the
+   emitter refuses `ring=group` on the same warps, the tuner has not asked.  Without transposes it asks wherever the emitter does not refuse. */
+static void test_group_rings(void **state) {
+  static const struct { const char *body, *outputs, *stores; } forms[] = {
+    {"    p = exp(matmul(q, k))\n", "", ""},
+    {"    n = sqrt(add_scalar(sum(sqr(k), dim=1), 1/1000))\n    p = exp(div(matmul(q, k), n))\n", "", ""},
+    {"    n = sqrt(add_scalar(sum(mul(k, k), dim=1), 1/1000))\n    p = exp(mul(matmul(q, k), add_scalar(n, 1/2)))\n", "", ""},
+    {"    n = sqrt(add_scalar(sum(sqr(k), dim=2), 1/1000))\n    p = exp(mul(matmul(q, k), sum(n, dim=1)))\n", "", ""}, /* of all keys */
+    {"    n = max(k, dim=1)\n    p = exp(mul(matmul(q, k), n))\n", "", ""},
+    {"    n = sum(sqr(v), dim=2)\n    p = exp(mul(matmul(q, k), transpose(n, [0, 2, 1])))\n", "", ""},
+    {"    n = sqrt(sum(k, dim=1))\n    p = exp(div(matmul(q, k), n))\n", "", ""},
+    {"    p = exp(matmul(q, k))\n    m = sum(sqr(k), dim=1)\n", ", M", "  u = accum(m) {i->2}\n  store u {x->0}\n"},
+    {"    p = exp(matmul(q, k))\n    m = sum(sqr(v), dim=1)\n", ", M", "  u = accum(m) {i->+}\n  store u {x->0}\n"},
+    {"    w = load B {x->0, i->2}\n    p = exp(add(matmul(q, k), w))\n", "", ""}, /* a bias of every key */
+    {"    w = load Q {x->0}\n    p = exp(matmul(w, k))\n", "", ""},                /* a left operand of the loop */
+  };
+  int asked = 0, given = 0;
+  (void)state;
+  for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
+    for (int loops = 4; loops <= 16; loops *= 2)
+      for (int across = 0; across < 2; across++) {
+        char text[1600];
+        mg_error e;
+        char *cu;
+        const int more = *forms[f].outputs != 0;
+        snprintf(text, sizeof text, "program t\ninput Q : f16[2, 64, 64]\ninput K : f16[2, 64, 1024]%s\ninput V : f16[2, 1024, 64]\n%sO%s = kernel grid=(x=2) threads=128 {\n  q = load Q {x->0}\n  for i=%d {\n    k = load K {x->0, i->2}\n    v = load V {x->0, i->1}\n%s"
+                 "    d = matmul(p, v)\n    l = sum(p, dim=2)\n  }\n  o = div(accum(d) {i->+}, accum(l) {i->+})\n  store o {x->0}\n%s}\noutput O\n%s", across ? "" : " @ [0, 2, 1]", strstr(forms[f].body, "load B") ? "input B : f16[2, 1, 1024]\n" : "",
+                 forms[f].outputs, loops, forms[f].body, forms[f].stores, more ? "output M\n" : "");
+        mg_graph *g = parse(text);
+        mg_graph *b = NULL;
+        for (uint32_t k = 1; k < g->n_ops; k++)
+          if (g->ops[k].code == MG_OP_GRAPH) b = g->ops[k].sub;
+        mg_plan_kernel(b, mg_gpu_find("H200"));
+        mg_emit_config cfg = {"sm_90a", NULL};
+        if (mg_cuda_emit(g, &cfg, &cu, &e) != MG_OK) fail_msg("%s\n%s", e.msg, text);
+        mg_string_free(cu);
+        const char *mma = mg_plan_get(b, "mma"), *ring = mg_plan_get(b, "ring");
+        const int asks = ring && !strcmp(ring, "group");
+        asked += asks;
+        if (mma && !strcmp(mma, "warpgroup")) {
+          mg_plan_set(b, "ring", "group");
+          const int takes = mg_cuda_emittable(g, "sm_90a", &e) == MG_OK;
+          given += takes;
+          if (asks != takes && (asks || !strstr(forms[f].body, "transpose"))) fail_msg("the tuner %s for rings of warpgroups, the emitter %s: %s\n%s", asks ? "asks" : "does not ask", takes ? "has them" : "refuses them", takes ? "" : e.msg, text);
+        }
+        mg_graph_free(g);
+      }
+  print_message("%d kernels, of which the tuner asks for rings of warpgroups in %d\n", (int)(sizeof forms / sizeof *forms) * 6, asked);
+  assert_true(asked >= 10 && given >= asked);
+}
+
 int main(int argc, char **argv) {
   if (argc > 1) seed = strtoull(argv[1], NULL, 10);
   if (argc > 2) cases = atoi(argv[2]);
@@ -800,7 +851,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_memory_brute), cmocka_unit_test(test_memory_z3), cmocka_unit_test(test_memory_beyond_the_clique), cmocka_unit_test(test_memory_large), cmocka_unit_test(test_memory_edges),
     cmocka_unit_test(test_schedule_brute), cmocka_unit_test(test_schedule_every_order), cmocka_unit_test(test_schedule_given),
-    cmocka_unit_test(test_layouts), cmocka_unit_test(test_places), cmocka_unit_test(test_layouts_of_programs), cmocka_unit_test(test_layout_dense), cmocka_unit_test(test_layout_plan), cmocka_unit_test(test_chained),
+    cmocka_unit_test(test_layouts), cmocka_unit_test(test_places), cmocka_unit_test(test_layouts_of_programs), cmocka_unit_test(test_layout_dense), cmocka_unit_test(test_layout_plan), cmocka_unit_test(test_chained), cmocka_unit_test(test_group_rings),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests_name("optimizer", tests, NULL, NULL);
