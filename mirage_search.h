@@ -2304,7 +2304,7 @@ static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi
   }
   double big = t_mem > t_comp ? t_mem : t_comp, small = t_mem > t_comp ? t_comp : t_mem;
   if (chained && k->iters > 1 && !p.group && big < 0.5 * (double)k->iters) big = 0.5 * (double)k->iters; /* measured: a step's second product waits for its first */
-  double overlap = p.group && k->iters > 1 ? (!powers ? 0.1 : p.parts ? 0.16 : 0.4) : k->iters > 1 || !flops ? 0.3 : chained ? 0.9 : 1; /* without a loop all is loaded, then all is multiplied; of chained products each waits for its own */
+  double overlap = p.group && k->iters > 1 ? (!powers ? 0.1 : p.parts ? 0.25 : 0.4) : k->iters > 1 || !flops ? 0.3 : chained ? 0.9 : 1; /* without a loop all is loaded, then all is multiplied; of chained products each waits for its own */
   if (p.group && chained && powers && k->iters < 2) overlap = 0.3; /* measured: blocks of 64 rows and 512 keys */
   double t = gpu->launch_us + 0.7 + big + overlap * small + (overlap < 1 && !(chained && k->iters < 2) ? 0 : 0.3) + waves / resident * ((double)k->iters * (p.own || p.parts ? 0.4 : 1) + syncs) * gpu->barrier_us;
   t += waves * outside / sm_rate;
