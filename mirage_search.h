@@ -2046,14 +2046,14 @@ static int mgi_se_group_parts(const mgi_se_mkernel *k, const mgi_se_plan *p) {
           if (k->op[q].in[j] == i && k->op[q].code != MG_OP_LOAD && !(k->op[q].code == MG_OP_MATMUL && j == 1) && !mgi_se_squares_only(k, q)) return 0;
       continue;
     }
-    if (o->code == MG_OP_SUM && mgi_se_squares(k, i)) {
+    if (o->code == MG_OP_SUM && o->rank && mgi_se_squares(k, i)) {
       const int x = k->op[o->in[0]].in[0], along = o->d[o->rank - 1] == 1; /* rows are left */
       if (cut[x] != 1 + along || k->op[x].d[k->op[x].rank - 2 + along] % 16) return 0;
       cut[i] = 1;
       continue;
     }
     if (o->code == MG_OP_SUM) {
-      if (!mgi_se_made(k, o->in[0]) || o->d[o->rank - 1] != 1) return 0;
+      if (!mgi_se_made(k, o->in[0]) || !o->rank || o->d[o->rank - 1] != 1) return 0;
       for (int q = i + 1; q < k->n; q++)
         for (int j = 0; j < k->op[q].n_in && j < 4; j++)
           if (k->op[q].in[j] == i && k->op[q].code != MG_OP_ACCUM && k->op[q].code != MG_OP_LOAD) return 0;
@@ -2062,7 +2062,7 @@ static int mgi_se_group_parts(const mgi_se_mkernel *k, const mgi_se_plan *p) {
     if (o->code >= MG_OP_TABLE_END || !mg_op_row((mg_opcode)o->code)->elementwise) return 0;
     for (int j = 0; j < o->n_in && j < 4; j++) own &= cut[o->in[j]] == 1 && k->op[o->in[j]].code != MG_OP_LOAD;
     if (own) cut[i] = 1;
-    else if ((o->d[o->rank - 1] == 1 || o->d[o->rank - 2] == 1) && !mgi_se_made(k, i)) return 0; /* a vector */
+    else if ((o->rank < 2 || o->d[o->rank - 1] == 1 || o->d[o->rank - 2] == 1) && !mgi_se_made(k, i)) return 0; /* a vector */
   }
   return chained > 0 && powers; /* others have not been timed so */
 }
