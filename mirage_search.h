@@ -7617,17 +7617,29 @@ static void mgi_se_result_add(mgi_se_search *S, mg_search_result *r, mg_graph *g
 }
 
 /* A segment of the program: its n operators, where in the list of those that are searched it stands or -1, what it takes at
-   least, and what it takes by what is known, 1e18 for nothing. */
-typedef struct mgi_se_piece { mgi_se_set ops; double bound, us; int at, n; } mgi_se_piece;
+   least, and by what is known: by a kernel of its own, and by n library kernels; 1e18 for nothing. */
+typedef struct mgi_se_piece { mgi_se_set ops; double bound, us, library; int at, n; } mgi_se_piece;
 
-/* What a library kernel takes for a piece of one operator; 1e18 for others. */
-static double mgi_se_piece_library(const mgi_se_search *S, const mgi_se_cuts *C, const mgi_se_piece *x) {
-  for (int k = 0; k < C->n && x->n == 1; k++) if (mgi_se_set_has(&x->ops, k)) return mgi_se_library_us(S->p, &S->p->ops[C->op[k]], S->cfg.gpu);
-  return 1e18;
+/* What library kernels take for a piece; 1e18 where they may not.  What nothing has normalised yet would be in memory between
+   them, and fp16 may overflow: of such a piece all that could be cut off is that or takes that, and the `best` kernel of its own
+   takes twice as long. */
+static double mgi_se_piece_library(const mgi_se_search *S, const mgi_se_cuts *C, const mgi_se_piece *x, double best) {
+  double us = 0;
+  int raw = 0, other = 0, none;
+  mgi_se_set hot;
+  memset(&hot, 0, sizeof hot);
+  for (int k = 0; k < C->n; k++) if (C->raw[k]) mgi_se_set_put(&hot, k), mgi_se_set_join(&hot, &C->to[k]);
+  for (int k = 0; k < C->n; k++) {
+    if (!mgi_se_set_has(&x->ops, k)) continue;
+    us += mgi_se_library_us(S->p, &S->p->ops[C->op[k]], S->cfg.gpu), raw |= C->raw[k] && !C->given[k];
+    const mgi_se_set cold = mgi_se_set_minus(&C->alone[k], &hot, &none); /* empty where k stays with another */
+    other |= mgi_se_set_has(&C->alone[k], k) && mgi_se_set_same(&cold, &C->alone[k]);
+  }
+  return raw && (other || best < 2 * us) ? 1e18 : us;
 }
 
-/* The program in n pieces: each by its best kernel, or by a library kernel. */
-static mg_graph *mgi_se_compose(mgi_se_search *S, const mgi_se_cuts *C, const mgi_se_found *seg, const mgi_se_piece *const *piece, int n, mg_error *e) {
+/* The program in n pieces: each by its best kernel, or, those of `library`, by library kernels. */
+static mg_graph *mgi_se_compose(mgi_se_search *S, const mgi_se_cuts *C, const mgi_se_found *seg, const mgi_se_piece *const *piece, const uint8_t *library, int n, mg_error *e) {
   const mg_graph *p = S->p;
   mg_config c = mg_config_default();
   mg_graph *g = mg_program_new(p->name, &c);
@@ -7635,9 +7647,9 @@ static mg_graph *mgi_se_compose(mgi_se_search *S, const mgi_se_cuts *C, const mg
   if (g && map) {
     for (uint32_t k = 0; k < p->n_in; k++) map[p->in[k].id] = mgi_se_copy_input(g, p, p->in[k]);
     for (int k = 0; k < n; k++) {
-      const mgi_se_found *f = piece[k]->at < 0 ? NULL : &seg[piece[k]->at];
+      const mgi_se_found *f = library[k] ? NULL : &seg[piece[k]->at];
       mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT];
-      if (f && f->n && f->us <= mgi_se_piece_library(S, C, piece[k])) {
+      if (!library[k]) {
         for (uint32_t q = 0; q < f->s->p->n_in; q++) in[q] = map[f->in[q].id];
         const mgi_se_structure *t = &f->st[0];
         mgi_se_build_kernel(g, f->s, t, f->s->real, t->count[f->tile[0]], S->cfg.gpu, in, out);
@@ -7801,7 +7813,7 @@ static int mgi_se_pieces(const mgi_se_search *S, const mgi_se_cuts *C, int32_t *
         x = m;
         const double bytes = mgi_se_cuts_bytes(C, &ops);
         x[n].ops = ops, x[n].n = mgi_se_set_size(&ops, C->n), x[n].at = -1;
-        x[n].bound = bytes < 0 ? 1e18 : over + bytes / (S->cfg.gpu->dram_gbps * 1e3), x[n].us = mgi_se_piece_library(S, C, &x[n]);
+        x[n].bound = bytes < 0 ? 1e18 : over + bytes / (S->cfg.gpu->dram_gbps * 1e3), x[n].us = 1e18, x[n].library = mgi_se_piece_library(S, C, &x[n], 0);
         slot[h] = (int32_t)n++;
         if (2 * n > slots) {
           int32_t *wide = (int32_t *)malloc(2 * slots * sizeof *wide);
@@ -7830,6 +7842,7 @@ typedef struct mgi_se_chains {
   double *before, *after;                    /* by down-set: what comes before it and after it takes at least */
   double *cost;                              /* cost[k * n + b]: the b-th down-set in k kernels, by what is known */
   int16_t *from;                             /* and the one before it */
+  uint8_t *by;                               /* between them: 1: library kernels */
 } mgi_se_chains;
 
 /* Fills the chains in; what the whole program takes, by what is known. */
@@ -7850,8 +7863,10 @@ static double mgi_se_chains_fill(mgi_se_chains *H) {
       *c = k || b ? 1e18 : 0;
       for (int a = 0; k && a < b; a++) {
         if (H->id[a * n + b] < 0) continue;
-        const double us = H->cost[(k - 1) * n + a] + H->piece[H->id[a * n + b]].us;
-        if (us < *c) *c = us, H->from[k * n + b] = (int16_t)a;
+        const mgi_se_piece *x = &H->piece[H->id[a * n + b]];
+        const double us = H->cost[(k - 1) * n + a] + x->us, library = k < x->n ? 1e18 : H->cost[(k - x->n) * n + a] + x->library;
+        if (us < *c) *c = us, H->from[k * n + b] = (int16_t)a, H->by[k * n + b] = 0;
+        if (library < *c) *c = library, H->from[k * n + b] = (int16_t)a, H->by[k * n + b] = 1;
       }
     }
     if (H->cost[k * n + n - 1] < best) best = H->cost[k * n + n - 1];
@@ -7879,10 +7894,11 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mg_search_
   int32_t *id = (int32_t *)malloc((size_t)D * (size_t)D * sizeof *id);
   double *cost = (double *)malloc((size_t)D * (size_t)(K + 1) * sizeof *cost), *before = (double *)malloc((size_t)D * sizeof *before), *after = (double *)malloc((size_t)D * sizeof *after);
   int16_t *from = (int16_t *)calloc((size_t)D * (size_t)(K + 1), sizeof *from);
-  int n = 0, n_piece = id && cost && before && after && from ? mgi_se_pieces(S, C, id, &piece) : -1;
+  uint8_t *by = (uint8_t *)calloc((size_t)D * (size_t)(K + 1), sizeof *by);
+  int n = 0, n_piece = id && cost && before && after && from && by ? mgi_se_pieces(S, C, id, &piece) : -1;
   if (n_piece >= 0) seg = (mgi_se_found *)calloc((size_t)n_piece + 1, sizeof *seg);
   if (!seg) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
-  mgi_se_chains H = { D, K, id, piece, before, after, cost, from };
+  mgi_se_chains H = { D, K, id, piece, before, after, cost, from, by };
   mgi_se_todo *todo = (mgi_se_todo *)malloc(((size_t)(n_piece > 0 ? n_piece : 0) + 1) * sizeof *todo);
   if (!todo && st == MG_OK) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
   S->units_done = 0, S->seg_t0 = mgi_se_seconds();
@@ -7915,8 +7931,9 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mg_search_
     st = mgi_se_search_segments(S, C, seg + first, n - first, e);
     for (int k = 0; k < m && st == MG_OK; k++) {
       mgi_se_piece *x = &piece[todo[k].piece];
-      if (seg[x->at].n && seg[x->at].us < x->us) x->us = seg[x->at].us;
-      x->bound = x->us;
+      if (seg[x->at].n) x->us = seg[x->at].us;
+      x->library = mgi_se_piece_library(S, C, x, x->us);
+      x->bound = x->us < x->library ? x->us : x->library;
     }
   }
   free(todo);
@@ -7928,10 +7945,16 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mg_search_
   if (st == MG_OK) mgi_se_chains_fill(&H);
   for (int k = 2; k <= K && st == MG_OK; k++) {
     const mgi_se_piece *cut[MGI_SE_MOST_OPS];
+    uint8_t library[MGI_SE_MOST_OPS];
+    int at = MGI_SE_MOST_OPS;
     if (cost[k * D + D - 1] >= 1e17) continue;
-    for (int q = k, b = D - 1; q > 0; b = from[q * D + b], q--) cut[q - 1] = &piece[id[from[q * D + b] * D + b]];
+    for (int q = k, b = D - 1; q > 0;) { /* backwards */
+      cut[--at] = &piece[id[from[q * D + b] * D + b]], library[at] = by[q * D + b];
+      const int kernels = library[at] ? cut[at]->n : 1;
+      b = from[q * D + b], q -= kernels;
+    }
     mg_error local;
-    mg_graph *g = mgi_se_compose(S, C, seg, cut, k, &local);
+    mg_graph *g = mgi_se_compose(S, C, seg, cut + at, library + at, MGI_SE_MOST_OPS - at, &local);
     S->st.candidates++;
     if (g && S->cfg.emittable && S->cfg.emittable(S->cfg.user, g, why) != MG_OK) {
       S->st.refused++, mg_graph_free(g);
@@ -7942,9 +7965,9 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mg_search_
     mg_verify_report rep;
     memset(&rep, 0, sizeof rep);
     int ok = 1; /* every custom kernel of it passed on its own; by composition the whole does */
-    for (int q = 0; q < k; q++) {
-      const mgi_se_found *f = cut[q]->at < 0 ? NULL : &seg[cut[q]->at];
-      if (f && f->n && (f->report[0].verdict == MG_EQUAL_SAMPLED || !rep.tests)) rep = f->report[0];
+    for (int q = at; q < MGI_SE_MOST_OPS; q++) {
+      const mgi_se_found *f = library[q] ? NULL : &seg[cut[q]->at];
+      if (f && (f->report[0].verdict == MG_EQUAL_SAMPLED || !rep.tests)) rep = f->report[0];
     }
     if (!rep.tests) ok = mgi_se_check_whole(S, g, &rep);
     if (!ok) { S->st.rejected++, mg_graph_free(g); continue; }
@@ -7952,7 +7975,7 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mg_search_
     mgi_se_result_add(S, out, g, cost[k * D + D - 1], &rep);
   }
   for (int k = 0; k < n; k++) mgi_se_found_free(&seg[k]);
-  free(seg), free(piece), free(id), free(before), free(after), free(cost), free(from);
+  free(seg), free(piece), free(id), free(before), free(after), free(cost), free(from), free(by);
   return st;
 }
 
