@@ -6811,6 +6811,15 @@ static int mgi_se_cuts_of(mgi_se_cuts *C, const mg_graph *p) {
 }
 static void mgi_se_cuts_free(mgi_se_cuts *C) { free(C->place), free(C->down); }
 
+/* The operators outside of segment s that make what it takes; *takes: the inputs of the program that it takes, as bits. */
+static mgi_se_set mgi_se_cuts_need(const mgi_se_cuts *C, const mgi_se_set *s, uint32_t *takes) {
+  mgi_se_set need;
+  int none;
+  memset(&need, 0, sizeof need), *takes = 0;
+  for (int k = 0; k < C->n; k++) if (mgi_se_set_has(s, k)) mgi_se_set_join(&need, &C->of[k]), *takes |= C->takes[k];
+  return mgi_se_set_minus(&need, s, &none);
+}
+
 /* Fills in the down-sets: from the empty one, what has all its operands is added, in every order.  0 if memory is out. */
 static int mgi_se_cuts_down(mgi_se_cuts *C) {
   enum { SLOTS = 4 * MGI_SE_DOWN };
@@ -6821,14 +6830,14 @@ static int mgi_se_cuts_down(mgi_se_cuts *C) {
   C->n_down = 1;
   for (int at = 0; at < C->n_down && !C->part; at++)
     for (int k = 0; k < C->n && !C->part; k++) {
-      mgi_se_set next = C->down[at], need;
+      mgi_se_set next = C->down[at];
+      uint32_t takes;
       int none = mgi_se_set_has(&next, k) || !mgi_se_set_has(&C->alone[k], k);
       if (none) continue;
-      memset(&need, 0, sizeof need);
-      mgi_se_set_join(&next, &C->alone[k]);
-      for (int q = 0; q < C->n; q++) if (mgi_se_set_has(&C->alone[k], q)) mgi_se_set_join(&need, &C->of[q]);
+      const mgi_se_set need = mgi_se_cuts_need(C, &C->alone[k], &takes);
       mgi_se_set_minus(&need, &next, &none);
       if (!none) continue;
+      mgi_se_set_join(&next, &C->alone[k]);
       uint32_t h = (uint32_t)mgi_se_set_hash(&next) & (SLOTS - 1);
       while (slot[h] >= 0 && !mgi_se_set_same(&C->down[slot[h]], &next)) h = (h + 1) & (SLOTS - 1);
       if (slot[h] >= 0) continue;
@@ -6853,20 +6862,16 @@ static int mgi_se_cuts_leaves(const mgi_se_cuts *C, const mgi_se_set *s, int k) 
 /* The bytes that segment s takes and gives; negative if it has too many inputs or outputs, or hands another segment an
    exponential that is not normalised: fp16 in device memory would overflow. */
 static double mgi_se_cuts_bytes(const mgi_se_cuts *C, const mgi_se_set *s) {
-  mgi_se_set need;
-  uint32_t takes = 0;
+  uint32_t takes;
+  const mgi_se_set need = mgi_se_cuts_need(C, s, &takes);
   double bytes = 0;
-  int none, n_in = 0, n_out = 0;
-  memset(&need, 0, sizeof need);
+  int n_in = 0, n_out = 0;
   for (int k = 0; k < C->n; k++) {
-    if (!mgi_se_set_has(s, k)) continue;
-    mgi_se_set_join(&need, &C->of[k]), takes |= C->takes[k];
-    if (!mgi_se_cuts_leaves(C, s, k)) continue;
+    if (mgi_se_set_has(&need, k)) n_in++, bytes += C->bytes[k];
+    if (!mgi_se_set_has(s, k) || !mgi_se_cuts_leaves(C, s, k)) continue;
     if (C->raw[k] && !C->given[k]) return -1; /* an output of the program is as the program wants it */
     n_out++, bytes += C->bytes[k];
   }
-  need = mgi_se_set_minus(&need, s, &none);
-  for (int k = 0; k < C->n && !none; k++) if (mgi_se_set_has(&need, k)) n_in++, bytes += C->bytes[k];
   for (uint32_t i = 0; i < C->p->n_in; i++) if (takes >> i & 1) n_in++, bytes += C->in_bytes[i];
   return n_in > MG_MAX_IN || n_out > MG_MAX_OUT ? -1 : bytes;
 }
@@ -6878,12 +6883,9 @@ static mg_graph *mgi_se_segment(const mgi_se_cuts *C, mgi_se_found *f, mg_error 
   mg_tensor *map = (mg_tensor *)calloc(p->n_tensors, sizeof *map);
   mg_config c = mg_config_default();
   mg_graph *g = mg_program_new(p->name, &c);
-  mgi_se_set need;
-  uint32_t takes = 0;
-  int n_in = 0, n_out = 0, none, bad = !map || !g;
-  memset(&need, 0, sizeof need);
-  for (int k = 0; k < C->n; k++) if (mgi_se_set_has(&f->ops, k)) mgi_se_set_join(&need, &C->of[k]), takes |= C->takes[k];
-  need = mgi_se_set_minus(&need, &f->ops, &none);
+  uint32_t takes;
+  const mgi_se_set need = mgi_se_cuts_need(C, &f->ops, &takes);
+  int n_in = 0, n_out = 0, bad = !map || !g;
   for (uint32_t i = 0; i < p->n_in && !bad; i++) if (whole || (takes >> i & 1)) f->in[n_in++] = p->in[i];
   for (int k = 0; k < C->n && !bad; k++)
     if (mgi_se_set_has(&need, k)) {
