@@ -1,6 +1,5 @@
 /* Tests of which segments a program is cut into, and of what is left out before it costs anything, with the emitter in hand.
-   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_cuts.c -o build/test_cuts -lcmocka -lm -lpthread
-   build/test_cuts [seed]; SOAK_CUTS=n: n times as many drawn programs. */
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_cuts.c -o build/test_cuts -lcmocka -lm -lpthread -ldl && build/test_cuts */
 #define MIRAGE_IMPLEMENTATION
 #include "mirage_search.h"
 #include "mirage_cuda.cuh"
@@ -166,8 +165,7 @@ static void library_kernels_for_a_segment(void **state) {
   }
 }
 
-int main(int argc, char **argv) {
-  (void)argc, (void)argv;
+int main(void) {
   const struct CMUnitTest tests[] = { cmocka_unit_test(no_blocks_of_several_matrices), cmocka_unit_test(unrelated_outputs_are_complete), cmocka_unit_test(a_product_ends_a_kernel), cmocka_unit_test(library_kernels_for_a_segment) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
