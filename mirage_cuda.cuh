@@ -480,8 +480,7 @@ typedef struct mgi_emu_warp {
   uint32_t since, group;     /* its last barrier; its warpgroup's */
   int arrived, at_group;     /* at_group, of a warpgroup's first: lanes at its barrier */
   mgi_emu_product *product;  /* issued and not yet computed, oldest first */
-  int n_product, cap_product, fenced;
-  uint32_t committed;        /* groups of them */
+  int n_product, cap_product, n_committed, fenced;
   uint64_t issued;           /* of all of them a hash: the warps of a warpgroup issue the same */
 } mgi_emu_warp;
 typedef struct mgi_emu_state {
@@ -1753,7 +1752,7 @@ template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4
    read, at the places that the swizzle gives. */
 typedef struct mgi_emu_right { const unsigned char *b; int n, along, panel, add; void (*mma)(void *const *arg); } mgi_emu_right; /* B, and what is done with it */
 typedef struct mgi_emu_issue { mg_num (*c)[4]; const uint32_t *a; mgi_emu_right right; } mgi_emu_issue; /* a lane's part */
-struct mgi_emu_product { mg_num (*c[32])[4]; uint32_t a[32][4], group; mgi_emu_right right; };
+struct mgi_emu_product { mg_num (*c[32])[4]; uint32_t a[32][4]; mgi_emu_right right; };
 MGI_EMU_PLAIN static inline void mgi_emu_group_read(const unsigned char *b, size_t off, uint16_t *to) { /* 8 elements */
   const size_t at = (size_t)(b - mg_shared()) + off;
   const unsigned char *p = mg_shared() + (at ^ ((at >> 7 & 7) << 4));
@@ -1796,6 +1795,7 @@ MGI_EMU void mgi_emu_group_land(mgi_emu_warp *w, int n) {
   for (int k = 0; k < n; k++) mgi_emu_group_go(&w->product[k]);
   if (n) memmove(w->product, w->product + n, (size_t)(w->n_product - n) * sizeof *w->product);
   w->n_product -= n;
+  w->n_committed = w->n_committed > n ? w->n_committed - n : 0;
 }
 MGI_EMU void mgi_emu_do_group(void *const *arg) {
   mgi_emu_state *s = &mgi_emu;
@@ -1817,7 +1817,6 @@ MGI_EMU void mgi_emu_do_group(void *const *arg) {
   }
   mgi_emu_product *g = &w->product[w->n_product++];
   g->right = *x;
-  g->group = w->committed;
   for (int l = 0; l < 32; l++) {
     const mgi_emu_issue *y = (const mgi_emu_issue *)arg[l];
     if (y->right.b != x->b || y->right.add != x->add) mgi_emu_fault(1, "mg_group_mma: lanes with different operands");
@@ -1828,23 +1827,17 @@ MGI_EMU void mgi_emu_do_group(void *const *arg) {
   if (s->landing == 0 || (s->landing == 2 && (mgi_emu_random() & 1))) mgi_emu_group_land(w, w->n_product);
 }
 MGI_EMU void mgi_emu_do_group_fence(void *const *) { mgi_emu.warp[mgi_emu.tid / 32].fenced = 1; }
-MGI_EMU void mgi_emu_do_group_commit(void *const *) { mgi_emu.warp[mgi_emu.tid / 32].committed++; }
-MGI_EMU void mgi_emu_do_group_wait(void *const *arg) { /* but for so many of the groups that were committed last */
+MGI_EMU void mgi_emu_do_group_commit(void *const *) { mgi_emu.warp[mgi_emu.tid / 32].n_committed = mgi_emu.warp[mgi_emu.tid / 32].n_product; }
+MGI_EMU void mgi_emu_do_group_wait(void *const *) {
   mgi_emu_warp *w = &mgi_emu.warp[mgi_emu.tid / 32];
-  const uint32_t but = *(const uint32_t *)arg[0];
-  int n = 0;
-  while (n < w->n_product && w->product[n].group + but < w->committed) n++;
-  mgi_emu_group_land(w, n);
+  mgi_emu_group_land(w, w->n_committed);
   w->fenced = 0;
 }
 static const mgi_emu_collective mgi_emu_at_group[4] = {{"mg_group_mma", mgi_emu_do_group}, {"mg_group_fence", mgi_emu_do_group_fence}, {"mg_group_commit", mgi_emu_do_group_commit}, {"mg_group_wait", mgi_emu_do_group_wait}};
 MG_DEV void mg_group_publish() { mgi_emu.thread[mgi_emu.tid].published++; }
 MG_DEV void mg_group_fence() { mgi_emu_collect(&mgi_emu_at_group[1], 0); }
 MG_DEV void mg_group_commit() { mgi_emu_collect(&mgi_emu_at_group[2], 0); }
-template<int N = 0, int TILES> MG_DEV void mg_group_wait(mg_num (&)[TILES][4]) {
-  uint32_t but = N;
-  mgi_emu_collect(&mgi_emu_at_group[3], &but);
-}
+template<int TILES> MG_DEV void mg_group_wait(mg_num (&)[TILES][4]) { mgi_emu_collect(&mgi_emu_at_group[3], 0); }
 template<class T, int N, bool ALONG, int PANEL> MG_DEV void mg_group_mma(mg_num (*c)[4], const uint32_t (&a)[4], const T *b, bool add) {
   mgi_emu_issue x = {c, a, {(const unsigned char *)b, N, ALONG, PANEL, add, mgi_emu_do_mma<T>}};
   mgi_emu_collect(&mgi_emu_at_group[0], &x);
@@ -1908,8 +1901,7 @@ MGI_EMU void mgi_emu_block(void) {
   }
   for (int w = 0; w < s->fibers / 32; w++) {
     s->warp[w].ready = ~0u;
-    s->warp[w].arrived = s->warp[w].at_group = s->warp[w].n_product = s->warp[w].fenced = 0;
-    s->warp[w].committed = 0;
+    s->warp[w].arrived = s->warp[w].at_group = s->warp[w].n_product = s->warp[w].n_committed = s->warp[w].fenced = 0;
     s->warp[w].issued = 0;
     s->warp[w].since = s->warp[w].group = s->now;
     int k = (int)(mgi_emu_random() % (uint64_t)(w + 1)); /* priorities: a random permutation */
@@ -2389,14 +2381,13 @@ template<class T> MG_DEV uint32_t mg_mul2(uint32_t a, uint32_t b) {
    without `add`, A 64 x 16 in registers, warp w rows 16 w, laid out as for mg_mma_16816, as is c, N / 8 fragments of it; B
    16 x N in shared memory, swizzled (>>tiles), from its element (0, 0) on.  ALONG: a line is a row of B, 64 columns of it, the
    next 64 PANEL bytes on; else a column.  Asynchronous: between mg_group_fence and mg_group_wait nobody touches c and a; and
-   what was written to shared memory is seen after its writers' mg_group_publish and a barrier.  What was issued up to a
-   mg_group_commit is a group; mg_group_wait<N> waits for all of them but the last N. */
+   what was written to shared memory is seen after its writers' mg_group_publish and a barrier. */
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 MG_DEV void mg_group_publish() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 MG_DEV void mg_group_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 MG_DEV void mg_group_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template<int N = 0, int TILES> MG_DEV void mg_group_wait(float (&c)[TILES][4]) {
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
+template<int TILES> MG_DEV void mg_group_wait(float (&c)[TILES][4]) {
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
   MG_UNROLL
   for (int i = 0; i < TILES * 4; i++) asm volatile("" : "+f"(c[i >> 2][i & 3])::"memory"); /* from here on, not before */
 }
@@ -2881,29 +2872,16 @@ template<class T, int K, bool CLEAR, class ACC, class L, class TILE> MG_DEV void
   mg_group_begin<T, K, CLEAR>(acc, left, right);
   mg_group_wait(acc.c);
 }
-/* A product of warpgroups as the left operand of the next one, in T: apart from its fragments, which may be written again. */
-template<class TYPE, class P> struct mg_group_left {
-  typedef TYPE T;
-  static_assert(P::GROUP && P::ALL_COLS && P::NT % 2 == 0, "a warpgroup owns whole steps of 16 columns");
-  uint32_t a[P::NT / 2][4];
-  MG_DEV void take(const P &p) {
-    MG_UNROLL
-    for (int j = 0; j < P::NT; j++) {
-      a[j / 2][j % 2 * 2] = mg_narrow2<T>(p.c[j][0], p.c[j][1]);
-      a[j / 2][j % 2 * 2 + 1] = mg_narrow2<T>(p.c[j][2], p.c[j][3]);
-    }
-  }
-};
-/* acc += left right by warpgroups, done after mg_group_wait. */
-template<class T, class P, class ACC, class TILE> MG_DEV void mg_group_begin_chain(ACC &acc, const mg_group_left<T, P> &left, const mg_right_tile<TILE> &right) {
-  static_assert((int)P::WN == (int)ACC::WK, "a warpgroup owns the same rows");
-  mgi_group_begin<T, P::NT / 2, false>(acc, left.a, right.t, P::col0());
-}
 /* acc += p right by warpgroups, as mg_contract_chain. */
 template<class T, class P, class ACC, class TILE> MG_DEV void mg_group_chain(ACC &acc, const P &p, const mg_right_tile<TILE> &right) {
-  mg_group_left<T, P> left;
-  left.take(p);
-  mg_group_begin_chain(acc, left, right);
+  static_assert(P::GROUP && P::ALL_COLS && P::NT % 2 == 0 && (int)P::WN == (int)ACC::WK, "a warpgroup owns whole steps of 16 columns, and the same rows");
+  uint32_t a[P::NT / 2][4];
+  MG_UNROLL
+  for (int j = 0; j < P::NT; j++) {
+    a[j / 2][j % 2 * 2] = mg_narrow2<T>(p.c[j][0], p.c[j][1]);
+    a[j / 2][j % 2 * 2 + 1] = mg_narrow2<T>(p.c[j][2], p.c[j][3]);
+  }
+  mgi_group_begin<T, P::NT / 2, false>(acc, a, right.t, P::col0());
   mg_group_wait(acc.c);
 }
 /* The same where K is the warp's own part of the contraction. */
