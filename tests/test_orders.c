@@ -247,6 +247,23 @@ static void down_sets_by_definition(void **state) {
   assert_true(sets > 300 && segments > 300);
 }
 
+/* Exponentials, and what grows with them, are not handed on; a quotient of two of them is. */
+static void quotients_are_handed_on(void **state) {
+  (void)state;
+  mg_graph *p = parse("program q\ninput X : f16[16, 64]\ninput W : f16[64, 32]\nE = exp(X)\nP = div(E, sum(E, dim=1))\nO = matmul(P, W)\nR = div(X, E)\noutput O, R\n");
+  mgi_se_cuts *C = (mgi_se_cuts *)malloc(sizeof *C);
+  assert_true(C && mgi_se_cuts_of(C, p));
+  assert_int_equal(C->n, 5);
+  for (int k = 0; k < C->n; k++) {
+    const mg_op_node *o = &p->ops[C->op[k]];
+    const int raw = o->code == MG_OP_EXP || o->code == MG_OP_SUM || (o->code == MG_OP_DIV && !mg_tensor_of(p, o->in[0])->op);
+    assert_int_equal(C->raw[k], raw);
+  }
+  mgi_se_cuts_free(C);
+  free(C);
+  mg_graph_free(p);
+}
+
 /* More down-sets than are taken: the search goes by the postorder's, and says that it is not complete. */
 static void too_many_down_sets(void **state) {
   (void)state;
@@ -291,6 +308,6 @@ int main(int argc, char **argv) {
   seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
   rounds = more ? strtoull(more, NULL, 10) : 1;
   printf("seed %llu\n", (unsigned long long)seed);
-  const struct CMUnitTest tests[] = { cmocka_unit_test(down_sets_by_definition), cmocka_unit_test(too_many_down_sets), cmocka_unit_test(any_order_is_the_same_search), cmocka_unit_test(branches_are_cut_apart), cmocka_unit_test(no_slower_than_its_parts) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(down_sets_by_definition), cmocka_unit_test(too_many_down_sets), cmocka_unit_test(quotients_are_handed_on), cmocka_unit_test(any_order_is_the_same_search), cmocka_unit_test(branches_are_cut_apart), cmocka_unit_test(no_slower_than_its_parts) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
