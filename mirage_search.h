@@ -35,7 +35,7 @@
    CONTENTS (search for the tag)
      >>gpus  >>egraph-api  >>search-api  >>tilings-api  >>threads-api                       declarations
      >>gpu-table  >>egraph  >>patterns  >>saturation  >>polynomials  >>expressions  >>model  >>plan  >>tilings  >>threads  >>values  >>closure
-     >>structures  >>tuner  >>bounds  >>kernels  >>kept  >>cuts  >>search                            implementation
+     >>structures  >>tuner  >>bounds  >>kernels  >>kept  >>cuts  >>search  >>rewrite  >>results      implementation
 
    CONFIGURATION (define before including)
      MG_USER_AXIOMS(A)     rows added to the axiom table: A(name, "pattern", "pattern", "equation")
@@ -56,6 +56,7 @@
      segment      operators of the program that one kernel shall compute.  Programs that do not fit one kernel are cut into
                   segments by dynamic programming over predicted times, in every order that operands allow: the order of the
                   program's text counts for nothing.
+     piece        a kernel from any values of the program's closure to others (>>rewrite): (A B) v may become A (B v) in two.
      tiling       an expression: a forest of the loops over a chain of matmuls (mg_tilings_of), and a tile size for each.
      thread graph operators of one scope that pass values in registers: by rule, after the search (mg_fuse_threads).
 
@@ -73,8 +74,8 @@
      The result does not depend on their number, nor on the seed.
 
    DOES NOT
-     Search nested loops other than the tilings', accumulators over two grid axes, kernels whose intermediate results are
-     no tensors of the program or are exponentials that nothing has normalised yet (fp16 overflows), a kernel that ends
+     Search nested loops other than the tilings', accumulators over two grid axes, compositions beyond >>rewrite's requirements,
+     kernels that hand on exponentials that nothing has normalised yet (fp16 overflows), a kernel that ends
      before a unary elementwise operator, no exponential, on what it makes, no product, for that alone (>>cuts), or rewrite exp(a) exp(b).
      Add up, element by element, the pieces of a dimension that the loop cuts; join pieces along a dimension that it does
      not cut; cut two dimensions of a tensor by one axis; pair or cut dimensions of two classes because their extents are
@@ -6463,6 +6464,8 @@ static mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, 
 
 /* SPLITS: structures with a group axis that become two kernels; POOL: structures that a segment has at once. */
 enum { MGI_SE_SPLITS = 6, MGI_SE_TILINGS = 8, MGI_SE_POOL = MGI_SE_KEEP + 16 * MGI_SE_SPLITS };
+/* Of >>rewrite: values under way at a time; how much smaller a small tensor is; operators more than the program has; sets, pieces and edges; operators on a path. */
+enum { MGI_SE_RW_UNDER = 3, MGI_SE_RW_SMALL = 8, MGI_SE_RW_MORE = 1, MGI_SE_RW_SETS = 16384, MGI_SE_RW_PIECES = 16384, MGI_SE_RW_EDGES = 1 << 18, MGI_SE_RW_DEPTH = 250 };
 typedef struct mgi_se_kept { uint64_t seg; int32_t frame, n, cut; uint64_t count[9]; } mgi_se_kept; /* a frame's record; n structures follow */
 typedef struct mgi_se_record { uint64_t seg; int32_t frame; uint32_t bytes; size_t at; } mgi_se_record;
 typedef struct mgi_se_key { uint64_t part[4]; } mgi_se_key;
@@ -6602,7 +6605,8 @@ static int mgi_se_key_of(const mg_graph *program, const mg_search_config *c, mgi
   double rates[] = { g->dram_gbps, g->l2_gbps, g->tensor_tflops, g->fp32_tflops, g->shared_bytes_us, g->launch_us, g->barrier_us };
   int64_t option[] = { c->max_kernel_ops, c->max_loops, c->max_block_ops, c->top_k, c->bound, c->prune, (int64_t)c->seed, c->max_states, c->max_structures, c->max_steps,
                        c->emittable != NULL, c->egraph.nodes, c->egraph.no_copies };
-  int64_t limit[] = { MG_VERSION, MG_OP_COUNT, MG_MAX_RANK, MG_MAX_IN, MG_MAX_OUT, MGI_SE_SOPS, MGI_SE_KEEP, MGI_SE_ALIKE, MGI_SE_WORKS, MGI_SE_TILES, MGI_SE_SPLITS, MGI_SE_TILINGS, MGI_SE_POOL };
+  int64_t limit[] = { MG_VERSION, MG_OP_COUNT, MG_MAX_RANK, MG_MAX_IN, MG_MAX_OUT, MGI_SE_SOPS, MGI_SE_KEEP, MGI_SE_ALIKE, MGI_SE_WORKS, MGI_SE_TILES, MGI_SE_SPLITS, MGI_SE_TILINGS, MGI_SE_POOL,
+                      MGI_SE_RW_UNDER, MGI_SE_RW_SMALL, MGI_SE_RW_MORE, MGI_SE_RW_SETS, MGI_SE_RW_PIECES, MGI_SE_RW_EDGES, MGI_SE_RW_DEPTH };
   double seconds = c->egraph.seconds;
   uint64_t h = mgi_se_bytes_hash(mgi_se_model_hash(g), limit, sizeof limit);
   double library = mg_predict_us(program, g);
@@ -6758,6 +6762,7 @@ typedef struct mgi_se_cuts {
 
 typedef struct mgi_se_found { /* of one segment */
   mgi_se_set ops;
+  mg_graph *own;                             /* the segment's program where it has operators of its own (>>rewrite), until it is begun */
   mgi_se_seg *s;
   mgi_se_structure *st, split[MGI_SE_SPLITS]; /* split: the best ones with a group axis, of different work */
   int n, n_split;
@@ -6936,6 +6941,8 @@ typedef struct mgi_se_search {
   int n_frames, cap_frames, next;
   double seg_t0;
   mgi_se_found *found;                  /* of a segment under way: what it becomes */
+  mgi_se_found *had;                    /* what >>cuts has found, for >>rewrite */
+  int n_had;
   mgi_se_structure *pool;               /* at most MGI_SE_POOL */
   int16_t order[MGI_SE_POOL];           /* of them, the best first */
   uint8_t tuned[MGI_SE_POOL];           /* of them: 1: us is of the best tile; 2: there was no time for more than a coarse one */
@@ -7533,8 +7540,9 @@ static void mgi_se_queue_work(mgi_se_queue *q, int main) {
       if (T) T->root = R, T->p = R->p, T->cfg = R->cfg, T->t0 = R->t0, T->end = R->end, T->cfg.threads = 1, T->cfg.progress = NULL;
       pthread_mutex_unlock(&R->lock);
       mg_status st = T ? MG_OK : mg_fail(&e, MG_NO_MEMORY, "mg_search", "no memory for a segment");
-      mg_graph *g = T && !mgi_se_over(T) ? mgi_se_segment(q->cuts, f, &e) : NULL;
-      if (g) st = mgi_se_segment_begin(T, g, f, mgi_se_set_hash(&f->ops) | 2, &frames, &e);
+      mg_graph *g = !T || mgi_se_over(T) ? NULL : f->own ? f->own : mgi_se_segment(q->cuts, f, &e);
+      const uint64_t key = f->own ? 4 : mgi_se_set_hash(&f->ops) | 2;
+      if (g) f->own = NULL, st = mgi_se_segment_begin(T, g, f, key, &frames, &e);
       pthread_mutex_lock(&R->lock);
       q->beginning--;
       mgi_se_queue_failed(q, st, &e);
@@ -7583,6 +7591,7 @@ static mg_status mgi_se_search_segments(mgi_se_search *R, const mgi_se_cuts *cut
 
 static void mgi_se_found_free(mgi_se_found *f) {
   if (f->s) mgi_se_seg_free(f->s);
+  mg_graph_free(f->own);
   free(f->st), free(f->tile), free(f->report);
 }
 
@@ -7976,10 +7985,754 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mg_search_
     S->st.verified++;
     mgi_se_result_add(S, out, g, cost[k * D + D - 1], &rep);
   }
-  for (int k = 0; k < n; k++) mgi_se_found_free(&seg[k]);
-  free(seg), free(piece), free(id), free(before), free(after), free(cost), free(from), free(by);
+  S->had = seg, S->n_had = n;
+  free(piece), free(id), free(before), free(after), free(cost), free(from), free(by);
   return st;
 }
+
+/* ------------------------------------------------------------------------------------------------ >>rewrite
+
+   Kernels that hand on tensors which the program does not have.  Every value of the program as a whole, with every way to
+   make it by one operator, is a value of the frame without grid and loops (>>closure): an operator that the frozen e-graph
+   does not know is never made, what is equal is one value.  A kernel is a map from a set of values to another, a piece: by
+   whatever operators, as its own search finds them all from any one form; the form that it is searched from is that of
+   the cheapest operators.  Compositions are paths, from the outputs back:  state = set of values that are still to be made;
+   edge = a piece that makes some of them, and wants others in their place.  Edges are priced by a lower bound (a launch and
+   the bytes of what goes in and out), then by what their search finds, in rounds as in mgi_se_search_cuts; a piece is one
+   piece in whatever state it is met, and pieces of one program (mg_hash) are searched once, those of >>cuts not again.
+
+     T = matmul(A, B), O = matmul(T, v):    {O} --(A, T2)--> {T2} --(B, v)--> {}       T2 = B v is no tensor of the program
+
+   Compositions that hand on tensors of the program alone are those of >>cuts: here a piece is searched only for one that does not.
+   Left out by the bound, which is true: state s if what was spent to come to it, plus one more launch, plus the bytes of its
+   values and of the inputs without which they cannot be made, is no better than the best known.
+   Requirements: (1) at most MGI_SE_RW_UNDER values, or as many as the program has outputs, are under way at a time; (2) a value
+   handed on is no raw exponential, and grows no larger than the program's own tensors may (mgi_se_rw_sizes): it is fp16;
+   (3) a value that only one unary elementwise operator uses is not handed on, its result may be; (4) of values that differ by unary
+   operators, and by binary ones with a tensor at most 1/MGI_SE_RW_SMALL as large, one may be: the program's furthest from the inputs; if
+   it has none there but an output, and no input is among them, the one of the fewest operators; no outer product; (5) a
+   piece uses all that it is handed in its cheapest form, and is met by handing it one value more after the other; (6) a value that
+   the program does not have is in an equal program of at most MGI_SE_RW_MORE operators more.                           */
+
+typedef struct mgi_se_rw_set { int32_t n, v[MG_MAX_OUT]; } mgi_se_rw_set; /* values, ascending; unused places 0 */
+
+typedef struct mgi_se_rw_item { /* a set that was met, as a state or as what a piece makes */
+  mgi_se_rw_set s;
+  double before, ahead[2], after[2]; /* us, at least: from the outputs; the same, and on to the end, by the pieces: [0] handing on tensors of the program alone, [1] others too */
+  double least;                 /* us: to the end at least, by its bytes */
+  int first, n;                 /* pieces that make it; first -1: not listed yet */
+  int own, stamp, state;        /* own: it has a value that the program has not; stamp: of the listing that met it last; state: 1: is one, 2: its edges are there */
+} mgi_se_rw_item;
+
+/* from, to: items; inputs: of the program that it takes, as bits; at: among the segments found, or -1; had: of those of >>cuts. */
+typedef struct mgi_se_rw_piece { int from, to, ops, at, had; uint32_t inputs; double bound, us, library; uint64_t hash; } mgi_se_rw_piece;
+typedef struct mgi_se_rw_edge { int a, b, piece; } mgi_se_rw_edge;
+
+typedef struct mgi_se_rw_way { uint32_t v, d; double price; } mgi_se_rw_way; /* value v by derivation d; what a library takes for it, 1e18: it is no operator of a program */
+
+typedef struct mgi_se_rw {
+  mgi_se_search *S;
+  const mg_graph *p;              /* the program */
+  const mgi_se_seg *s;            /* its segment: the same inputs and outputs */
+  mgi_se_frame f;
+  mg_search_config cfg;
+  int n, n_way, over, out[MG_MAX_OUT]; /* values; ways; over: a table above was too short, or memory is out (2) */
+  mgi_se_rw_way *way;
+  int32_t *input, *value;         /* by value: the input that it is, or -1; by tensor of the program: the value that it is, or -1 */
+  uint32_t *tensor, *need;        /* by value: the program's tensor that it is, or 0; the inputs without which it cannot be made, as bits */
+  double *bytes, *size, *cost;    /* size: requirement 2; cost, pick: of mgi_se_rw_cheapest */
+  uint32_t *pick;                 /* a way + 1 */
+  uint8_t *type, *hand, *mark;    /* mg_dtype; 1: may be handed on; mgi_se_rw_uses */
+  char prefix[8];                 /* of names for values that the program does not have */
+  mgi_se_rw_item *item;
+  mgi_se_rw_piece *piece;
+  mgi_se_rw_edge *edge;
+  int32_t *slot;
+  uint32_t cap_item, cap_piece, cap_edge;
+  int n_item, n_piece, n_edge, stamp, start; /* start: the outputs */
+  double best, launch;
+} mgi_se_rw;
+
+static void mgi_se_rw_free(mgi_se_rw *R) {
+  mgi_se_frame_free(&R->f);
+  free(R->way), free(R->input), free(R->value), free(R->tensor), free(R->need), free(R->bytes), free(R->size), free(R->cost), free(R->pick), free(R->type), free(R->hand), free(R->mark);
+  free(R->item), free(R->piece), free(R->edge), free(R->slot);
+}
+
+static int mgi_se_rw_has(const mgi_se_rw_set *s, int v) {
+  for (int k = 0; k < s->n; k++) if (s->v[k] == v) return 1;
+  return 0;
+}
+/* s with v; s has room. */
+static mgi_se_rw_set mgi_se_rw_with(mgi_se_rw_set s, int v) {
+  int k = s.n;
+  if (mgi_se_rw_has(&s, v)) return s;
+  for (; k > 0 && s.v[k - 1] > v; k--) s.v[k] = s.v[k - 1];
+  s.v[k] = v, s.n++;
+  return s;
+}
+
+/* Whether derivation d of value v may be an operator of a program. */
+static int mgi_se_rw_is_way(const mgi_se_rw *R, uint32_t d) {
+  const mgi_se_der *x = &R->f.der[d];
+  return x->code != MG_OP_LOAD && x->code != MG_OP_CONCAT_MATMUL; /* which is a sum of two products, too */
+}
+
+/* The operator of way w in g. */
+static mg_tensor mgi_se_rw_apply(const mgi_se_rw *R, mg_graph *g, int w, const mg_tensor *in) {
+  const mgi_se_der *d = &R->f.der[R->way[w].d];
+  const mgi_se_val *v = &R->f.val[R->way[w].v];
+  int64_t ext[MG_MAX_RANK] = { 0 };
+  mg_attr A;
+  memset(&A, 0, sizeof A);
+  A.c = d->c;
+  if (d->code == MG_OP_SUM || d->code == MG_OP_MAX) A.dim = d->arg;
+  if (mgi_se_is_moving(d->code)) {
+    for (int k = 0; k < v->rank; k++) ext[k] = v->cls[k] < 0 ? 1 : R->s->real[v->cls[k]];
+    A = mgi_se_chunk_attr(&R->s->inst[d->arg], ext);
+  }
+  return mg_apply(g, (mg_opcode)d->code, &A, d->n_in, in);
+}
+
+static const char *mgi_se_rw_name(const mgi_se_rw *R, int v, char *room, size_t size) {
+  if (R->tensor[v]) return R->p->tensors[R->tensor[v]].name;
+  snprintf(room, size, "%s%d", R->prefix, v);
+  return room;
+}
+
+/* Value v as an input of g. */
+static mg_tensor mgi_se_rw_input(const mgi_se_rw *R, mg_graph *g, int v) {
+  const mgi_se_val *x = &R->f.val[v];
+  int64_t dim[MG_MAX_RANK];
+  char name[32];
+  if (R->input[v] >= 0) return mgi_se_copy_input(g, R->p, R->p->in[R->input[v]]);
+  for (int k = 0; k < x->rank; k++) dim[k] = x->cls[k] < 0 ? 1 : R->s->real[x->cls[k]];
+  return mg_input(g, mgi_se_rw_name(R, v, name, sizeof name), (mg_dtype)R->type[v], x->rank, dim);
+}
+
+/* The cheapest way to each value from the inputs, without those whose bits `without` has, and from what `from` has: pick, and its cost,
+   1e18 where there is none.  Prices are positive, so no way is around a circle.  unit: each operator costs 1. */
+static void mgi_se_rw_cheapest(mgi_se_rw *R, const mgi_se_rw_set *from, uint32_t without, int unit) {
+  for (int v = 0; v < R->n; v++) R->pick[v] = 0, R->cost[v] = R->input[v] >= 0 && !(without >> R->input[v] & 1) ? 0 : 1e18;
+  for (int k = 0; from && k < from->n; k++) R->cost[from->v[k]] = -1e-3; /* of two ways, one that uses it */
+  for (int again = 1; again;) {
+    again = 0;
+    for (int w = 0; w < R->n_way; w++) {
+      const mgi_se_der *d = &R->f.der[R->way[w].d];
+      const uint32_t v = R->way[w].v;
+      double c = unit ? 1 : R->way[w].price;
+      if (c >= 1e18 || R->cost[v] <= 0) continue;
+      for (int j = 0; j < d->n_in; j++) if (!j || d->in[j] != d->in[0]) c += R->cost[d->in[j]];
+      if (c < R->cost[v] * (1 - 1e-12) && c < 1e18) R->cost[v] = c, R->pick[v] = (uint32_t)w + 1, again = 1;
+    }
+  }
+}
+
+/* Marks what value v is made of by the picks: 1 what is made, 2 what is there; the number of operators. */
+static int mgi_se_rw_uses(mgi_se_rw *R, uint32_t v) {
+  int n = 1;
+  if (R->mark[v]) return 0;
+  R->mark[v] = R->pick[v] ? 1 : 2;
+  if (!R->pick[v]) return 0;
+  const mgi_se_der *d = &R->f.der[R->way[R->pick[v] - 1].d];
+  for (int j = 0; j < d->n_in; j++) n += mgi_se_rw_uses(R, d->in[j]);
+  return n;
+}
+
+/* Value v in g by the picks; map: tensors of g, by value. */
+static mg_tensor mgi_se_rw_make(const mgi_se_rw *R, mg_graph *g, uint32_t v, mg_tensor *map) {
+  mg_tensor in[4];
+  if (map[v].id || !R->pick[v]) return map[v];
+  const mgi_se_der *d = &R->f.der[R->way[R->pick[v] - 1].d];
+  for (int j = 0; j < d->n_in; j++) in[j] = mgi_se_rw_make(R, g, d->in[j], map);
+  return map[v] = mgi_se_rw_apply(R, g, (int)R->pick[v] - 1, in);
+}
+
+/* The piece as a program of its own: of the inputs it takes those that it uses.  in: its inputs' values.  NULL: it is none, or *oom. */
+static mg_graph *mgi_se_rw_program(mgi_se_rw *R, const mgi_se_rw_set *from, const mgi_se_rw_set *to, int *in, int *n_in, int *ops) {
+  mg_error e;
+  mg_config c = mg_config_default();
+  int ok = 1;
+  *n_in = *ops = 0;
+  mgi_se_rw_cheapest(R, from, 0, 0);
+  memset(R->mark, 0, (size_t)R->n);
+  for (int k = 0; k < to->n; k++) ok &= R->cost[to->v[k]] < 1e18 && R->pick[to->v[k]], *ops += ok ? mgi_se_rw_uses(R, (uint32_t)to->v[k]) : 0;
+  for (int k = 0; k < from->n; k++) ok &= R->mark[from->v[k]] == 2;
+  for (int pass = 0; pass < 2; pass++)
+    for (int v = 0; v < R->n && ok; v++) {
+      if (R->mark[v] != 2 || (R->input[v] >= 0) == pass) continue;
+      if (*n_in == MG_MAX_IN) ok = 0;
+      else in[(*n_in)++] = v;
+    }
+  if (!ok) return NULL;
+  mg_graph *g = mg_program_new(R->p->name, &c);
+  mg_tensor *map = (mg_tensor *)calloc((size_t)R->n, sizeof *map);
+  for (int k = 0; k < *n_in && g && map; k++) map[in[k]] = mgi_se_rw_input(R, g, in[k]);
+  for (int k = 0; k < to->n && g && map; k++) {
+    char name[32];
+    mg_output(g, mg_named(g, mgi_se_rw_make(R, g, (uint32_t)to->v[k], map), mgi_se_rw_name(R, to->v[k], name, sizeof name)));
+  }
+  if (!g || !map) R->over = 2;
+  free(map);
+  ok = g && mg_check(g, &e) == MG_OK;
+  for (int k = 0; ok && k < to->n; k++) ok = mg_tensor_of(g, g->out[k])->dtype == (mg_dtype)R->type[to->v[k]];
+  if (!ok) { mg_graph_free(g); return NULL; }
+  return g;
+}
+
+/* What it takes at least to make what s has: one more launch, the values, and the inputs without which they cannot be made. */
+static double mgi_se_rw_least(const mgi_se_rw *R, const mgi_se_rw_set *s) {
+  uint32_t need = 0;
+  double bytes = 0;
+  for (int k = 0; k < s->n; k++) bytes += R->bytes[s->v[k]], need |= R->need[s->v[k]];
+  for (int v = 0; v < R->n; v++) if (R->input[v] >= 0 && (need >> R->input[v] & 1)) bytes += R->bytes[v];
+  return s->n ? R->launch + bytes / (R->cfg.gpu->dram_gbps * 1e3) : 0;
+}
+
+/* The index of set s among the items; -1: no room. */
+static int mgi_se_rw_item_of(mgi_se_rw *R, const mgi_se_rw_set *s) {
+  const uint32_t mask = 2 * MGI_SE_RW_SETS - 1;
+  uint32_t h = (uint32_t)mgi_se_bytes_hash(1, s, sizeof *s) & mask;
+  for (; R->slot[h] >= 0; h = (h + 1) & mask) if (!memcmp(&R->item[R->slot[h]].s, s, sizeof *s)) return R->slot[h];
+  mgi_se_rw_item *x = R->n_item < MGI_SE_RW_SETS ? (mgi_se_rw_item *)mgi_se_grow(R->item, &R->cap_item, (uint32_t)R->n_item + 1, sizeof *x) : NULL;
+  if (!x) { R->over |= R->n_item < MGI_SE_RW_SETS ? 2 : 1; return -1; }
+  R->item = x, x += R->n_item;
+  memset(x, 0, sizeof *x);
+  x->s = *s, x->before = x->ahead[0] = x->ahead[1] = x->after[0] = x->after[1] = 1e18, x->first = -1, x->least = mgi_se_rw_least(R, s);
+  for (int k = 0; k < s->n; k++) x->own |= !R->tensor[s->v[k]];
+  return R->slot[h] = R->n_item++;
+}
+
+/* Lists the pieces that make set `to`, where `spent` us are spent at least on what follows them. */
+static void mgi_se_rw_list(mgi_se_rw *R, int to, double spent) {
+  const double us = 1 / (R->cfg.gpu->dram_gbps * 1e3);
+  int *queue = (int *)malloc(MGI_SE_RW_SETS * sizeof *queue), n = 0;
+  mgi_se_rw_set none;
+  memset(&none, 0, sizeof none);
+  R->item[to].first = R->n_piece, R->stamp++;
+  if (!queue) { R->over = 2; return; }
+  if ((queue[0] = mgi_se_rw_item_of(R, &none)) >= 0) n = 1;
+  for (int at = 0; at < n && !R->over; at++) {
+    const mgi_se_rw_set from = R->item[queue[at]].s, make = R->item[to].s;
+    int in[MG_MAX_IN], n_in, ops;
+    mg_graph *g = mgi_se_rw_program(R, &from, &make, in, &n_in, &ops);
+    if (!g) continue;
+    double out = 0, bytes = 0;
+    for (int k = 0; k < make.n; k++) out += R->bytes[make.v[k]];
+    for (int k = 0; k < n_in; k++) bytes += R->bytes[in[k]];
+    int whole = !from.n;
+    uint32_t inputs = 0;
+    for (int k = 0; k < n_in; k++) if (R->input[in[k]] >= 0) inputs |= (uint32_t)1 << R->input[in[k]];
+    for (int k = 0; k < (int)R->p->n_out; k++) whole &= mgi_se_rw_has(&make, R->out[k]);
+    mgi_se_rw_piece *x = R->n_piece < MGI_SE_RW_PIECES ? (mgi_se_rw_piece *)mgi_se_grow(R->piece, &R->cap_piece, (uint32_t)R->n_piece + 1, sizeof *x) : NULL;
+    if (x) R->piece = x;
+    else R->over |= R->n_piece < MGI_SE_RW_PIECES ? 2 : 1;
+    if (x && !whole && spent + R->launch + (out + bytes) * us + R->item[queue[at]].least < R->best) { /* the whole program in one kernel was searched */
+      x += R->n_piece++;
+      memset(x, 0, sizeof *x);
+      x->inputs = inputs;
+      x->from = queue[at], x->to = to, x->ops = ops, x->at = x->had = -1, x->hash = mg_hash(g);
+      x->bound = R->launch + (out + bytes) * us, x->library = ops == 1 ? mgi_se_library_us(g, &g->ops[1], R->cfg.gpu) : 1e18, x->us = x->library;
+    }
+    mg_graph_free(g);
+    for (int v = 0; v < R->n && from.n < MGI_SE_RW_UNDER; v++) {
+      if (!R->hand[v] || mgi_se_rw_has(&from, v) || mgi_se_rw_has(&make, v)) continue;
+      const mgi_se_rw_set wide = mgi_se_rw_with(from, v);
+      double given = out;
+      for (int j = 0; j < wide.n; j++) given += R->bytes[wide.v[j]];
+      if (spent + R->launch + given * us + mgi_se_rw_least(R, &wide) >= R->best) continue;
+      const int k = mgi_se_rw_item_of(R, &wide);
+      if (k < 0 || R->item[k].stamp == R->stamp) continue;
+      R->item[k].stamp = R->stamp, queue[n++] = k;
+    }
+  }
+  R->item[to].n = R->n_piece - R->item[to].first;
+  free(queue);
+}
+
+/* The states that can be part of something better than the best, those with the least spent first, and their edges. */
+static void mgi_se_rw_states(mgi_se_rw *R) {
+  mgi_se_rw_set outputs;
+  memset(&outputs, 0, sizeof outputs);
+  for (uint32_t k = 0; k < R->p->n_out; k++) outputs = mgi_se_rw_with(outputs, R->out[k]);
+  const int start = R->start = mgi_se_rw_item_of(R, &outputs), most = outputs.n > MGI_SE_RW_UNDER ? outputs.n : MGI_SE_RW_UNDER;
+  if (start < 0) return;
+  R->item[start].before = 0, R->item[start].state = 1;
+  while (!R->over) {
+    int a = -1;
+    for (int k = 0; k < R->n_item; k++) if (R->item[k].state == 1 && (a < 0 || R->item[k].before < R->item[a].before)) a = k;
+    if (a < 0 || mgi_se_over(R->S)) return;
+    const mgi_se_rw_set s = R->item[a].s;
+    const double spent = R->item[a].before;
+    R->item[a].state = 2;
+    for (int bits = 1; bits < 1 << s.n && !R->over; bits++) {
+      mgi_se_rw_set make, rest;
+      memset(&make, 0, sizeof make), memset(&rest, 0, sizeof rest);
+      for (int k = 0; k < s.n; k++) if (bits >> k & 1) make.v[make.n++] = s.v[k]; else rest.v[rest.n++] = s.v[k];
+      const int to = mgi_se_rw_item_of(R, &make);
+      if (to < 0) return;
+      if (R->item[to].first < 0) mgi_se_rw_list(R, to, spent);
+      for (int i = R->item[to].first, end = i + R->item[to].n; i < end && !R->over; i++) {
+        mgi_se_rw_set next = rest;
+        const mgi_se_rw_set *from = &R->item[R->piece[i].from].s;
+        int more = 0;
+        for (int k = 0; k < from->n; k++) more += !mgi_se_rw_has(&rest, from->v[k]);
+        if (rest.n + more > most) continue;
+        for (int k = 0; k < from->n; k++) next = mgi_se_rw_with(next, from->v[k]);
+        const int b = mgi_se_rw_item_of(R, &next);
+        const double before = spent + R->piece[i].bound;
+        if (b < 0 || before + R->item[b].least >= R->best) continue;
+        mgi_se_rw_edge *x = R->n_edge < MGI_SE_RW_EDGES ? (mgi_se_rw_edge *)mgi_se_grow(R->edge, &R->cap_edge, (uint32_t)R->n_edge + 1, sizeof *x) : NULL;
+        if (!x) { R->over |= R->n_edge < MGI_SE_RW_EDGES ? 2 : 1; continue; }
+        R->edge = x, x += R->n_edge++;
+        x->a = a, x->b = b, x->piece = i;
+        if (before < R->item[b].before) R->item[b].before = before;
+        if (!R->item[b].state && next.n) R->item[b].state = 1;
+      }
+    }
+  }
+}
+
+/* What each value may be at most, for inputs of 1 and denominators that are no less: as a measure, to compare (requirement 2). */
+static void mgi_se_rw_sizes(mgi_se_rw *R) {
+  for (int v = 0; v < R->n; v++) R->size[v] = R->input[v] >= 0 ? 1 : 1e300;
+  for (int again = 1, round = 0; again && round <= R->n; round++) {
+    again = 0;
+    for (int w = 0; w < R->n_way; w++) {
+      const mgi_se_der *d = &R->f.der[R->way[w].d];
+      const double a = R->size[d->in[0]], b = d->n_in > 1 ? R->size[d->in[1]] : 0;
+      const mgi_se_val *x = &R->f.val[d->in[0]];
+      double y = a > b ? a : b, c = d->c.den ? fabs((double)d->c.num / (double)d->c.den) : 0;
+      const int last = d->code == MG_OP_MATMUL ? x->cls[x->rank - 1] : d->code == MG_OP_SUM ? x->cls[d->arg] : -1;
+      const double terms = last < 0 ? 1 : (double)R->s->real[last];
+      if (a >= 1e300 || b >= 1e300) continue;
+      switch (mg_op_row((mg_opcode)d->code)->abstract) {
+      case MG_ABS_ADD: case MG_ABS_SUB: y = a + b; break;
+      case MG_ABS_MUL: case MG_ABS_MATMUL: y = a * b * terms; break;
+      case MG_ABS_SUM: y = a * terms; break;
+      case MG_ABS_DIV: y = a; break;
+      case MG_ABS_SQR: y = a * a; break;
+      case MG_ABS_SCALE: y = a * c; break;
+      case MG_ABS_ADD_SCALAR: y = a + c; break;
+      default: if (d->code == MG_OP_SQRT) y = sqrt(a); break;
+      }
+      if (y < R->size[R->way[w].v] * (1 - 1e-9)) R->size[R->way[w].v] = y, again = 1;
+    }
+  }
+}
+
+/* Which value each tensor of the program is: by the derivation that is its operator. */
+static void mgi_se_rw_tensors(mgi_se_rw *R) {
+  const mg_graph *p = R->p;
+  int32_t *value = R->value = (int32_t *)malloc(p->n_tensors * sizeof *value);
+  if (!value) { R->over = 2; return; }
+  for (uint32_t t = 0; t < p->n_tensors; t++) value[t] = -1;
+  for (int v = R->n; v-- > 0;) if (R->input[v] >= 0) value[p->in[R->input[v]].id] = v;
+  for (uint32_t i = 1; i < p->n_ops; i++) {
+    const mg_op_node *o = &p->ops[i];
+    const mg_op_info *row = mg_op_row(o->code);
+    const int one = o->n_in == 2 && o->in[0].id == o->in[1].id && o->code == MG_OP_MUL, code = one ? MG_OP_SQR : o->code, n = one ? 1 : o->n_in;
+    for (int w = 0; w < R->n_way && value[o->out[0].id] < 0; w++) {
+      const mgi_se_der *d = &R->f.der[R->way[w].d];
+      int same = d->code == code && d->n_in == n, swap = n == 2 && (code == MG_OP_ADD || code == MG_OP_MUL);
+      for (int j = 0; j < n && same; j++) same = value[o->in[j].id] == (int32_t)d->in[j];
+      if (!same && swap && d->code == code) same = value[o->in[0].id] == (int32_t)d->in[1] && value[o->in[1].id] == (int32_t)d->in[0];
+      if (same && row->attr == MG_ATTR_RAT) same = d->c.num == o->attr.c.num && d->c.den == o->attr.c.den;
+      if (same && (code == MG_OP_SUM || code == MG_OP_MAX)) same = d->arg == o->attr.dim;
+      if (same && row->moves) same = mgi_se_attr_extra(row, &R->s->inst[d->arg].attr) == mgi_se_attr_extra(row, &o->attr);
+      if (same) value[o->out[0].id] = (int32_t)R->way[w].v;
+    }
+    if (value[o->out[0].id] >= 0 && !R->tensor[value[o->out[0].id]]) R->tensor[value[o->out[0].id]] = o->out[0].id;
+  }
+  for (int v = 0; v < R->n; v++) if (R->input[v] >= 0) R->tensor[v] = p->in[R->input[v]].id;
+}
+
+/* The values, and which of them may be handed on.  0: there is none that may, or something failed (over). */
+static int mgi_se_rw_values(mgi_se_rw *R) {
+  mgi_se_frame *f = &R->f;
+  const mg_graph *p = R->p;
+  mg_error e;
+  f->s = R->s, f->cfg = &R->cfg, f->end = R->S->end, f->loop[0] = f->loop[1] = -1;
+  mgi_se_closure(f);
+  if (f->oom) { R->over = 2; return 0; }
+  if (f->cut) R->over = 1;
+  const size_t n = (size_t)(R->n = (int)f->n_val) + 1;
+  int any = 0;
+  R->way = (mgi_se_rw_way *)calloc((size_t)f->n_der + 1, sizeof *R->way);
+  R->input = (int32_t *)malloc(n * sizeof *R->input), R->tensor = (uint32_t *)calloc(n, sizeof *R->tensor), R->need = (uint32_t *)calloc(n, sizeof *R->need), R->pick = (uint32_t *)calloc(n, sizeof *R->pick);
+  R->bytes = (double *)calloc(n, sizeof *R->bytes), R->size = (double *)calloc(n, sizeof *R->size), R->cost = (double *)calloc(n, sizeof *R->cost);
+  R->type = (uint8_t *)calloc(n, 1), R->hand = (uint8_t *)calloc(n, 1), R->mark = (uint8_t *)calloc(n, 1);
+  R->slot = (int32_t *)malloc(2 * MGI_SE_RW_SETS * sizeof *R->slot);
+  uint8_t *raw = (uint8_t *)malloc(n), *used = (uint8_t *)calloc(n, 1);
+  int32_t *user = (int32_t *)malloc(n * sizeof *user);
+  if (!R->way || !R->input || !R->tensor || !R->need || !R->pick || !R->bytes || !R->size || !R->cost || !R->type || !R->hand || !R->mark || !R->slot || !raw || !used || !user) R->over = 2;
+  if (R->slot) memset(R->slot, -1, 2 * MGI_SE_RW_SETS * sizeof *R->slot);
+  for (int v = 0; v < R->n && R->over < 2; v++) { /* inputs, and where a value is one of the outputs */
+    R->input[v] = -1;
+    for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
+      if (f->der[i - 1].code == MG_OP_LOAD && R->input[v] < 0) R->input[v] = f->der[i - 1].arg;
+      if (mgi_se_rw_is_way(R, i - 1)) R->way[R->n_way].v = (uint32_t)v, R->way[R->n_way++].d = i - 1;
+    }
+  }
+  for (uint32_t k = 0; k < p->n_out && R->over < 2; k++) {
+    const mg_tensor t = R->s->p->out[k];
+    mgi_se_val v;
+    memset(&v, 0, sizeof v);
+    v.rank = (int8_t)p->tensors[p->out[k].id].shape.rank, R->out[k] = -1;
+    for (int d = 0; d < v.rank; d++) v.cls[d] = (int8_t)mgi_se_cls(R->s, t, d);
+    mgi_se_slice(f, &v, R->s->out[k]);
+    if (f->oom) { R->over = 2; break; }
+    v.fp = mgi_se_fingerprint(f, &v, f->scratch);
+    for (int own = 1; own >= 0; own--) /* of its class, else of any */
+      for (int j = 0; j < R->n && R->out[k] < 0; j++)
+        if (f->val[j].fp == v.fp && f->val[j].rank == v.rank && !memcmp(f->val[j].cls, v.cls, (size_t)v.rank) && (!own || f->val[j].ecls == R->s->ecls[t.id])) R->out[k] = j;
+    int bad = R->out[k] < 0 || R->input[R->out[k]] >= 0;
+    for (uint32_t j = 0; j < k; j++) bad |= R->out[j] == R->out[k];
+    if (bad) R->over |= 1;
+  }
+  if (R->over) { free(raw), free(used), free(user); return 0; }
+  mgi_se_rw_cheapest(R, NULL, 0, 1);
+  for (int v = 0; v < R->n; v++) R->type[v] = (uint8_t)(R->input[v] >= 0 ? mg_tensor_of(p, p->in[R->input[v]])->dtype : MG_DTYPE_COUNT);
+  for (int again = 1; again;) { /* types, as mg_apply gives them */
+    again = 0;
+    for (int v = 0; v < R->n; v++) {
+      int type = MG_DTYPE_COUNT;
+      if (!R->pick[v] || R->type[v] != MG_DTYPE_COUNT) continue;
+      const mgi_se_der *d = &f->der[R->way[R->pick[v] - 1].d];
+      for (int j = 0; j < d->n_in; j++) if (!j || R->type[d->in[j]] >= MG_F32) type = type == MG_DTYPE_COUNT && j ? type : R->type[d->in[j]];
+      if (type != MG_DTYPE_COUNT) R->type[v] = (uint8_t)type, again = 1;
+    }
+  }
+  for (int v = 0; v < R->n; v++) {
+    if (R->type[v] == MG_DTYPE_COUNT) R->type[v] = MG_F16; /* nothing makes it */
+    R->bytes[v] = mg_dtype_bytes((mg_dtype)R->type[v]);
+    for (int k = 0; k < f->val[v].rank; k++) R->bytes[v] *= f->val[v].cls[k] < 0 ? 1 : (double)R->s->real[f->val[v].cls[k]];
+  }
+  for (int w = 0; w < R->n_way; w++) {
+    const mgi_se_der *d = &f->der[R->way[w].d];
+    mg_config c = mg_config_default();
+    mg_graph *g = mg_program_new("way", &c);
+    mg_tensor in[4];
+    R->way[w].price = 1e18;
+    for (int j = 0; j < d->n_in && g; j++) in[j] = j && d->in[j] == d->in[0] ? in[0] : mgi_se_rw_input(R, g, (int)d->in[j]);
+    if (g) mg_output(g, mgi_se_rw_apply(R, g, w, in));
+    if (g && mg_check(g, &e) == MG_OK) R->way[w].price = mgi_se_library_us(g, &g->ops[1], R->cfg.gpu);
+    else if (!g || g->n_ops < 2) R->over |= g ? 0 : 2;
+    mg_graph_free(g);
+  }
+  mgi_se_rw_tensors(R);
+  mgi_se_rw_sizes(R);
+  for (uint32_t k = 0; k < p->n_in; k++) { /* what cannot be made without input k */
+    mgi_se_rw_cheapest(R, NULL, (uint32_t)1 << k, 1);
+    for (int v = 0; v < R->n; v++) if (R->cost[v] >= 1e18) R->need[v] |= (uint32_t)1 << k;
+  }
+  memset(R->mark, 0, n); /* what the outputs may be made of */
+  for (uint32_t k = 0; k < p->n_out; k++) R->mark[R->out[k]] = 1;
+  for (int again = 1; again;) {
+    again = 0;
+    for (int w = 0; w < R->n_way; w++)
+      for (int j = 0; R->mark[R->way[w].v] && R->way[w].price < 1e18 && j < f->der[R->way[w].d].n_in; j++)
+        if (!R->mark[f->der[R->way[w].d].in[j]]) R->mark[f->der[R->way[w].d].in[j]] = 1, again = 1;
+  }
+  for (int v = 0; v < R->n; v++) raw[v] = R->input[v] < 0, user[v] = -1;
+  for (int again = 1; again;) { /* raw where every way is */
+    again = 0;
+    for (int w = 0; w < R->n_way; w++) {
+      const mgi_se_der *d = &f->der[R->way[w].d];
+      int some = d->code == MG_OP_EXP, every = 1;
+      for (int j = 0; j < d->n_in; j++) some |= raw[d->in[j]], every &= raw[d->in[j]];
+      if (mg_op_row((mg_opcode)d->code)->abstract == MG_ABS_DIV) some = some && !every;
+      if (!some && raw[R->way[w].v]) raw[R->way[w].v] = 0, again = 1;
+    }
+  }
+  for (int w = 0; w < R->n_way; w++) { /* requirement 3.  used: 1: by a unary elementwise operator, for `user` alone; 2: otherwise */
+    const mgi_se_der *d = &f->der[R->way[w].d];
+    if (!R->mark[R->way[w].v] || R->way[w].price >= 1e18) continue;
+    for (int j = 0; j < d->n_in; j++) {
+      const int v = (int)d->in[j], unary = d->n_in == 1 && mg_op_row((mg_opcode)d->code)->elementwise;
+      if (!unary || (used[v] && user[v] != (int32_t)R->way[w].v)) used[v] = 2;
+      else if (!used[v]) used[v] = 1, user[v] = (int32_t)R->way[w].v;
+    }
+  }
+  double most = 0;
+  for (int v = 0; v < R->n; v++) if (R->tensor[v] && R->size[v] > most) most = R->size[v];
+  for (int v = 0; v < R->n; v++) {
+    int back = 0;
+    for (int w = 0; w < R->n_way && used[v] == 1; w++) back |= (int)R->way[w].v == v && f->der[R->way[w].d].n_in == 1 && (int32_t)f->der[R->way[w].d].in[0] == user[v];
+    for (uint32_t k = 0; k < p->n_out; k++) back |= R->out[k] == v;
+    R->hand[v] = R->mark[v] && R->input[v] < 0 && !raw[v] && R->size[v] <= most && (used[v] == 2 || back);
+  }
+  for (int v = 0; v < R->n; v++) { /* requirement 6 */
+    mgi_se_rw_set one;
+    int ops = 0;
+    if (!R->hand[v] || R->tensor[v] || mgi_se_over(R->S)) continue;
+    memset(&one, 0, sizeof one), one.n = 1, one.v[0] = v;
+    mgi_se_rw_cheapest(R, &one, 0, 1);
+    memset(R->mark, 0, n);
+    for (uint32_t k = 0; k < p->n_out; k++) ops += mgi_se_rw_uses(R, (uint32_t)R->out[k]);
+    R->hand[v] = R->mark[v] == 2;
+    mgi_se_rw_cheapest(R, NULL, 0, 1);
+    R->mark[v] = 0, ops += mgi_se_rw_uses(R, (uint32_t)v);
+    R->hand[v] &= ops <= (int)R->s->p->n_ops - 1 + MGI_SE_RW_MORE;
+  }
+  for (int v = 0; v < R->n; v++) user[v] = v; /* requirement 4.  user: the first value that v differs little from, so far */
+  for (int w = 0; w < R->n_way; w++) {
+    const mgi_se_der *d = &f->der[R->way[w].d];
+    if (!mg_op_row((mg_opcode)d->code)->elementwise || R->way[w].price >= 1e18) continue;
+    if (d->n_in == 2 && !R->tensor[R->way[w].v] && R->bytes[d->in[0]] < R->bytes[R->way[w].v] && R->bytes[d->in[1]] < R->bytes[R->way[w].v]) R->hand[R->way[w].v] = 0;
+    for (int j = 0; j < d->n_in; j++) {
+      const int v = (int)R->way[w].v, u = (int)d->in[j], x = d->n_in > 1 ? (int)d->in[1 - j] : u;
+      if (R->bytes[u] != R->bytes[v] || (x != u && MGI_SE_RW_SMALL * R->bytes[x] > R->bytes[v])) continue;
+      const int a = user[u] < user[v] ? user[u] : user[v], b = user[u] < user[v] ? user[v] : user[u];
+      for (int k = 0; k < R->n && a != b; k++) if (user[k] == b) user[k] = a;
+    }
+  }
+  mgi_se_rw_cheapest(R, NULL, 0, 1);
+  for (int a = 0; a < R->n; a++) {
+    int first = -1, last = -1, given = 0;
+    for (int v = a; v < R->n; v++) {
+      int out = 0;
+      if (user[v] != a) continue;
+      for (uint32_t k = 0; k < p->n_out; k++) out |= R->out[k] == v;
+      given |= R->input[v] >= 0, used[v] = (uint8_t)out;
+      if (R->hand[v] && !out && R->tensor[v] && (last < 0 || R->cost[v] > R->cost[last])) last = v;
+      if (R->hand[v] && !R->tensor[v] && (first < 0 || R->cost[v] < R->cost[first])) first = v;
+    }
+    if (last >= 0 || given) first = last;
+    for (int v = a; v < R->n; v++) if (user[v] == a && v != first && !used[v]) R->hand[v] = 0;
+  }
+  for (int v = 0; v < R->n; v++) any |= R->hand[v] && !R->tensor[v]; /* else >>cuts has tried all */
+  free(raw), free(used), free(user);
+  return any && !R->over;
+}
+
+/* The bounds of all states by what is known of the pieces; the cost of the program by what is found.  cost[k * n_item + a]: state a in k
+   kernels; by: the edge that it takes first. */
+static double mgi_se_rw_fill(mgi_se_rw *R, int most, double *cost, int32_t *by) {
+  const int n = R->n_item;
+  double best = 1e18;
+  for (int a = 0; a < n; a++) R->item[a].ahead[0] = R->item[a].ahead[1] = R->item[a].after[0] = R->item[a].after[1] = 1e18, cost[a] = R->item[a].s.n ? 1e18 : 0;
+  R->item[R->start].ahead[0] = 0;
+  for (int a = 0; a < n; a++) if (!R->item[a].s.n) R->item[a].after[0] = 0;
+  for (int again = 1; again;) {
+    again = 0;
+    for (int i = 0; i < R->n_edge; i++)
+      for (int has = 0; has < 2; has++) {
+        mgi_se_rw_item *a = &R->item[R->edge[i].a], *b = &R->item[R->edge[i].b];
+        const mgi_se_rw_piece *x = &R->piece[R->edge[i].piece];
+        const int own = has | R->item[x->from].own;
+        if (a->ahead[has] + x->bound < b->ahead[own]) b->ahead[own] = a->ahead[has] + x->bound, again = 1;
+        if (b->after[has] + x->bound < a->after[own]) a->after[own] = b->after[has] + x->bound, again = 1;
+      }
+  }
+  for (int k = 1; k <= most; k++) {
+    for (int a = 0; a < n; a++) cost[k * n + a] = 1e18, by[k * n + a] = -1;
+    for (int i = 0; i < R->n_edge; i++) {
+      const mgi_se_rw_edge *x = &R->edge[i];
+      const double us = cost[(k - 1) * n + x->b] + R->piece[x->piece].us;
+      if (us < cost[k * n + x->a]) cost[k * n + x->a] = us, by[k * n + x->a] = i;
+    }
+    if (cost[k * n + R->start] < best) best = cost[k * n + R->start];
+  }
+  return best;
+}
+
+/* The composition whose n pieces run in this order: as kernels, each the best found or a library's; or, `plain`, as a program.  rep: the
+   worst of what the kernels' checks say. */
+static mg_graph *mgi_se_rw_compose(mgi_se_rw *R, const mgi_se_found *found, const int *piece, int n, int plain, mg_verify_report *rep, mg_error *e) {
+  const mg_graph *p = R->p;
+  mg_config c = mg_config_default();
+  mg_graph *g = mg_program_new(p->name, &c);
+  mg_tensor *map = (mg_tensor *)calloc((size_t)R->n, sizeof *map), *own = (mg_tensor *)calloc((size_t)R->n, sizeof *own);
+  uint8_t *named = (uint8_t *)calloc((size_t)R->n, 1);
+  int ok = g && map && own && named;
+  for (int v = 0; v < R->n && ok; v++) named[v] = R->input[v] >= 0;
+  for (uint32_t k = 0; k < p->n_in && ok; k++) {
+    const mg_tensor t = mgi_se_copy_input(g, p, p->in[k]);
+    for (int v = 0; v < R->n; v++) if (R->input[v] == (int32_t)k) map[v] = t;
+  }
+  for (int i = 0; i < n && ok; i++) {
+    const mgi_se_rw_piece *x = &R->piece[piece[i]];
+    const mgi_se_rw_set *from = &R->item[x->from].s, *to = &R->item[x->to].s;
+    const mgi_se_found *f = x->had >= 0 ? &R->S->had[x->had] : x->at >= 0 ? &found[x->at] : NULL;
+    mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT];
+    int values[MG_MAX_IN], n_in, ops;
+    if (!plain && f && f->n && f->us <= x->library) {
+      mg_graph *own_program = x->had >= 0 ? NULL : mgi_se_rw_program(R, from, to, values, &n_in, &ops);
+      const uint32_t takes = f->s->p->n_in;
+      ok = x->had >= 0 || (own_program && (uint32_t)n_in == takes);
+      mg_graph_free(own_program);
+      for (uint32_t q = 0; q < takes && ok; q++) in[q] = map[x->had >= 0 ? R->value[f->in[q].id] : values[q]];
+      const mgi_se_structure *t = &f->st[0];
+      if (ok) mgi_se_build_kernel(g, f->s, t, f->s->real, t->count[f->tile[0]], R->cfg.gpu, in, out);
+      for (int q = 0; q < to->n && ok; q++) map[x->had >= 0 ? R->value[f->out[q].id] : to->v[q]] = out[q];
+      if (f->report[0].verdict == MG_EQUAL_SAMPLED) *rep = f->report[0];
+    } else {
+      mgi_se_rw_cheapest(R, from, 0, 0);
+      memset(own, 0, (size_t)R->n * sizeof *own);
+      for (int v = 0; v < R->n; v++) if (R->input[v] >= 0 || mgi_se_rw_has(from, v)) own[v] = map[v];
+      for (int q = 0; q < to->n; q++) map[to->v[q]] = mgi_se_rw_make(R, g, (uint32_t)to->v[q], own);
+    }
+    for (int q = 0; q < to->n && ok; q++) {
+      char name[32];
+      if (!named[to->v[q]]) mg_named(g, map[to->v[q]], mgi_se_rw_name(R, to->v[q], name, sizeof name)), named[to->v[q]] = 1;
+    }
+  }
+  for (uint32_t k = 0; k < p->n_out && ok; k++) mg_output(g, map[R->out[k]]);
+  free(map), free(own), free(named);
+  if (!ok || mg_check(g, e) != MG_OK) { mg_graph_free(g); return NULL; }
+  return g;
+}
+
+/* The segment of >>cuts that is piece x, or -1. */
+static int mgi_se_rw_had(const mgi_se_rw *R, const mgi_se_rw_piece *x) {
+  for (int k = 0; k < R->S->n_had; k++) {
+    const mgi_se_found *f = &R->S->had[k];
+    mgi_se_rw_set from, to;
+    uint32_t inputs = 0;
+    int ok = f->s && f->s->p && f->s->p->n_out <= MG_MAX_OUT;
+    memset(&from, 0, sizeof from), memset(&to, 0, sizeof to);
+    for (uint32_t q = 0; ok && q < f->s->p->n_in; q++) {
+      const int v = R->value[f->in[q].id];
+      if (v >= 0 && R->input[v] >= 0) inputs |= (uint32_t)1 << R->input[v];
+      else if (v < 0 || from.n == MGI_SE_RW_UNDER) ok = 0;
+      else from = mgi_se_rw_with(from, v);
+    }
+    for (uint32_t q = 0; ok && q < f->s->p->n_out; q++) {
+      const int v = R->value[f->out[q].id];
+      if (v < 0) ok = 0;
+      else to = mgi_se_rw_with(to, v);
+    }
+    if (ok && inputs == x->inputs && !memcmp(&from, &R->item[x->from].s, sizeof from) && !memcmp(&to, &R->item[x->to].s, sizeof to)) return k;
+  }
+  return -1;
+}
+
+/* Searches what may be part of something better than the best, in rounds; *found is the caller's to free. */
+static mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int most, mgi_se_found **found, int *n_found, mg_error *e) {
+  mgi_se_search *S = R->S;
+  mg_status st = MG_OK;
+  mgi_se_todo *todo = (mgi_se_todo *)malloc(((size_t)R->n_piece + 1) * sizeof *todo);
+  uint8_t *done = (uint8_t *)calloc((size_t)R->n_piece + 1, 1);
+  mgi_se_found *f = *found = (mgi_se_found *)calloc((size_t)R->n_piece + 1, sizeof **found);
+  int n = 0, left = 0;
+  if (!todo || !done || !f) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
+  for (int k = 0; k < R->n_piece && st == MG_OK; k++) {
+    mgi_se_rw_piece *x = &R->piece[k];
+    x->had = mgi_se_rw_had(R, x);
+    if (x->had < 0) continue;
+    done[k] = 1;
+    if (S->had[x->had].n && S->had[x->had].us < x->us) x->us = S->had[x->had].us;
+    x->bound = x->us;
+  }
+  for (int round = 0; st == MG_OK; round++) {
+    const double known = mgi_se_rw_fill(R, most, cost, by);
+    const int first = n;
+    int m = 0;
+    if (known < R->best) R->best = known;
+    for (int k = 0; k < R->n_piece; k++) todo[k].us = 1e18, todo[k].piece = k;
+    for (int i = 0; i < R->n_edge; i++) {
+      const mgi_se_rw_edge *x = &R->edge[i];
+      const mgi_se_rw_item *a = &R->item[x->a], *b = &R->item[x->b];
+      const int own = R->item[R->piece[x->piece].from].own; /* of the way before, it and the way behind one has to */
+      double us = a->ahead[1] + (b->after[0] < b->after[1] ? b->after[0] : b->after[1]);
+      if (a->ahead[0] + b->after[!own] < us) us = a->ahead[0] + b->after[!own];
+      if (own && a->ahead[0] + b->after[1] < us) us = a->ahead[0] + b->after[1];
+      us += R->piece[x->piece].bound;
+      if (!done[x->piece] && us < todo[x->piece].us) todo[x->piece].us = us;
+    }
+    left = 0;
+    for (int k = 0; k < R->n_piece; k++) {
+      if (todo[k].us < R->best) todo[m++] = todo[k];
+      else left += todo[k].us < 1e18;
+    }
+    if (!m || mgi_se_over(S)) break;
+    qsort(todo, (size_t)m, sizeof *todo, mgi_se_todo_cmp);
+    S->units = S->units_done + m;
+    if (m > 8) m = m < 32 ? 8 : m / 4; /* the rest may not be needed any more */
+    for (int k = 0; k < m && st == MG_OK; k++) {
+      mgi_se_rw_piece *x = &R->piece[todo[k].piece];
+      int in[MG_MAX_IN], n_in, ops;
+      for (int j = 0; j < R->n_piece && x->at < 0; j++) if (R->piece[j].at >= 0 && R->piece[j].hash == x->hash) x->at = R->piece[j].at;
+      done[todo[k].piece] = 1;
+      if (x->at >= 0) continue;
+      f[n].own = mgi_se_rw_program(R, &R->item[x->from].s, &R->item[x->to].s, in, &n_in, &ops);
+      if (!f[n].own) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for a segment");
+      else x->at = n++;
+    }
+    if (st == MG_OK) st = mgi_se_search_segments(S, NULL, f + first, n - first, e);
+    for (int k = 0; k < m && st == MG_OK; k++) {
+      mgi_se_rw_piece *x = &R->piece[todo[k].piece];
+      if (f[x->at].n && f[x->at].us < x->us) x->us = f[x->at].us;
+      x->bound = x->us;
+    }
+  }
+  free(todo), free(done);
+  S->st.pruned_bound += (uint64_t)left;
+  for (int k = 0; k < n; k++) /* in their order, whoever was first */
+    if (f[k].s && f[k].s->eg && f[k].s->stop != MG_SATURATED && !strcmp(S->st.egraph_stop, "SATURATED")) S->st.egraph_stop = mg_saturation_name(f[k].s->stop);
+  *n_found = n;
+  return st;
+}
+
+/* Adds what compositions over other values than the program's tensors can do better than the best of `out`; s: the whole program's segment. */
+static mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, mg_search_result *out, mg_error *e, mg_error *why) {
+  const int K = S->cfg.max_kernel_ops < MGI_SE_MOST_OPS ? S->cfg.max_kernel_ops : MGI_SE_MOST_OPS;
+  const mg_graph *p = S->p;
+  mg_status st = MG_OK;
+  mgi_se_rw R;
+  double bytes = 0;
+  memset(&R, 0, sizeof R);
+  R.S = S, R.p = p, R.s = s, R.cfg = S->cfg, R.cfg.prune = 1, R.cfg.max_block_ops = MGI_SE_RW_DEPTH;
+  R.launch = S->cfg.gpu->launch_us + 0.7 - 0.25; /* as in mgi_se_pieces */
+  R.best = mg_predict_us(p, S->cfg.gpu);
+  if (out->n && out->predicted_us[0] < R.best) R.best = out->predicted_us[0];
+  for (uint32_t k = 0; k < p->n_out; k++) bytes += (double)mg_shape_elements(&p->tensors[p->out[k].id].shape) * mg_dtype_bytes(p->tensors[p->out[k].id].dtype);
+  if (2 * R.launch + bytes / (S->cfg.gpu->dram_gbps * 1e3) >= R.best || mgi_se_over(S)) return MG_OK;
+  strcpy(R.prefix, "h");
+  for (uint32_t k = 1; k < p->n_tensors; k++) /* no name of the program's begins so */
+    while (p->tensors[k].name && strlen(R.prefix) < sizeof R.prefix - 1 && !strncmp(p->tensors[k].name, R.prefix, strlen(R.prefix))) strcat(R.prefix, "_"), k = 1;
+  mgi_se_found *found = NULL;
+  double *cost = NULL;
+  int32_t *by = NULL;
+  int n = 0;
+  const int any = mgi_se_rw_values(&R);
+  if (any) mgi_se_rw_states(&R);
+  if (R.over == 1) S->cut = 1;
+  if (R.over == 2) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for compositions");
+  if (st == MG_OK && any && R.n_edge) {
+    cost = (double *)malloc((size_t)R.n_item * (size_t)(K + 1) * sizeof *cost), by = (int32_t *)malloc((size_t)R.n_item * (size_t)(K + 1) * sizeof *by);
+    S->units_done = 0, S->seg_t0 = mgi_se_seconds();
+    if (!cost || !by) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for compositions");
+    const double before = R.best;
+    if (st == MG_OK) st = mgi_se_rw_rounds(&R, cost, by, K, &found, &n, e);
+    if (st == MG_OK) mgi_se_rw_fill(&R, K, cost, by);
+    for (int k = 2; k <= K && st == MG_OK; k++) {
+      int piece[MGI_SE_MOST_OPS];
+      const double us = cost[k * R.n_item + R.start];
+      if (us >= before) continue;
+      for (int q = k, a = R.start; q > 0; a = R.edge[by[q * R.n_item + a]].b, q--) piece[q - 1] = R.edge[by[q * R.n_item + a]].piece;
+      mg_error local;
+      mg_verify_report rep, own;
+      memset(&own, 0, sizeof own);
+      mg_graph *g = mgi_se_rw_compose(&R, found, piece, k, 0, &own, &local), *plain = mgi_se_rw_compose(&R, found, piece, k, 1, &own, &local);
+      S->st.candidates++;
+      if (g && S->cfg.emittable && S->cfg.emittable(S->cfg.user, g, why) != MG_OK) S->st.refused++, mg_graph_free(g);
+      else if (!g || !plain || !mgi_se_check_small(S, plain, &rep)) S->st.rejected++, mg_graph_free(g); /* every kernel passed on its own; as a program, this is it */
+      else S->st.verified++, mgi_se_result_add(S, out, g, us, own.tests ? &own : &rep);
+      mg_graph_free(plain);
+    }
+  }
+  for (int k = 0; k < n; k++) mgi_se_found_free(&found[k]);
+  free(found), free(cost), free(by);
+  mgi_se_rw_free(&R);
+  return st;
+}
+
+/* ------------------------------------------------------------------------------------------------- >>results
+
+   What was found, ranked by the time that it takes where there is a way to measure it; kept in a cache; and the searches
+   that the caller may ask for.                                                                                     */
 
 /* Ranks the results by the time that they take: a stable insertion of each behind those that are not slower.  Those that
    failed are last, those that `wary` names just before them; last[k]: 2, 1 of them, 0 of the others, asked once. */
@@ -8216,6 +8969,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     if (st == MG_OK) mgi_se_search_tilings(&S, out, &why);
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && whole.n_split) mgi_se_search_splits(&S, &whole, out, &why);
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && cuts->n > 1) st = mgi_se_search_cuts(&S, cuts, out, e, &why);
+    if (st == MG_OK && S.cfg.max_kernel_ops > 1 && cuts->n > 1 && whole.s && S.seg == whole.s) st = mgi_se_search_rewrites(&S, whole.s, out, e, &why);
   }
   if (st == MG_OK && !hit) { /* the program itself, a library kernel an operator */
     mg_graph *g = NULL;
@@ -8229,6 +8983,8 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     }
   }
   mgi_se_found_free(&whole);
+  for (int k = 0; k < S.n_had; k++) mgi_se_found_free(&S.had[k]);
+  free(S.had);
   if (cuts) mgi_se_cuts_free(cuts);
   free(cuts);
   for (int k = 0; k < out->n && !hit; k++) mgi_se_copies(&S, &out->graph[k]);
