@@ -8717,9 +8717,11 @@ static mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, m
       memset(&own, 0, sizeof own);
       mg_graph *g = mgi_se_rw_compose(&R, found, piece, k, 0, &own, &local), *plain = mgi_se_rw_compose(&R, found, piece, k, 1, &own, &local);
       S->st.candidates++;
-      if (g && S->cfg.emittable && S->cfg.emittable(S->cfg.user, g, why) != MG_OK) S->st.refused++, mg_graph_free(g);
-      else if (!g || !plain || !mgi_se_check_small(S, plain, &rep)) S->st.rejected++, mg_graph_free(g); /* every kernel passed on its own; as a program, this is it */
-      else S->st.verified++, mgi_se_result_add(S, out, g, us, own.tests ? &own : &rep);
+      const int refused = g && S->cfg.emittable && S->cfg.emittable(S->cfg.user, g, why) != MG_OK;
+      if (refused || !g || !plain || !mgi_se_check_small(S, plain, &rep)) { /* every kernel passed on its own; as a program, this is it */
+        S->st.refused += (uint64_t)refused, S->st.rejected += (uint64_t)!refused, mg_graph_free(g);
+        if (!out->n || us < out->predicted_us[0]) S->cut = 1; /* other compositions of as many kernels were not looked at */
+      } else S->st.verified++, mgi_se_result_add(S, out, g, us, own.tests ? &own : &rep);
       mg_graph_free(plain);
     }
   }
