@@ -33,10 +33,14 @@ for merge in cluster workspace; do
 done
 
 # Small kernels of the other kinds: products of warpgroups, of warps with rings of their own, with turned operands (few rows), sums of squares.
+# Two kernels, the second of which joins parts that each have a maximum of their own; logits of up to ±60.
+printf 'program small_pair\ninput Q : f16[2, 16, 64]\ninput K : f16[2, 64, 1024] @ [0, 2, 1]\ninput V : f16[2, 1024, 64]\nP, S = kernel grid=(x=2, z=4) threads=128 {\n  q = load Q {x->0, z->*}\n  for i=4 {\n    k = load K {x->0, z->2, i->2}\n    t1 = matmul(q, k)\n    t2 = scale(t1, 2)\n    t3 = exp(t2)\n    v = load V {x->0, z->1, i->1}\n    t4 = matmul(t3, v)\n    t5 = sum(t3, dim=2)\n  }\n  t6 = accum(t4) {i->+}\n  store t6 {x->0, z->2}\n  t7 = accum(t5) {i->+}\n  store t7 {x->0, z->2}\n  plan { stages=4 warps_m=1 warps_n=4 warps_k=1 ring=warp }\n}\nO = kernel grid=(x=2) threads=128 {\n  for i=4 {\n    p = load P {x->0, i->2}\n    s = load S {x->0, i->2}\n  }\n  t3 = accum(p) {i->+}\n  t4 = accum(s) {i->+}\n  t5 = div(t3, t4)\n  store t5 {x->0}\n  plan { stages=4 warps_m=1 warps_n=4 warps_k=1 }\n}\noutput O\n' >"$dir/small_pair.best.mg"
 attention() { # NAME ROWS THREADS PLAN
   printf 'program %s\ninput Q : f16[2, %d, 64]\ninput K : f16[2, 64, 1024] @ [0, 2, 1]\ninput V : f16[2, 1024, 64]\nO = kernel grid=(x=2, z=2) threads=%d {\n  q = load Q {x->0, z->*}\n  t1 = %s\n  for i=4 {\n    k = load K {x->0, z->2, i->2}\n    t2 = matmul(t1, k)\n    t3 = %s\n    t4 = exp(t3)\n    v = load V {x->0, z->1, i->1}\n    t5 = matmul(t4, v)\n    t6 = sum(t4, dim=2)\n  }\n  t7 = accum(t5) {z->+, i->+}\n  t8 = accum(t6) {z->+, i->+}\n  t9 = div(t7, t8)\n  store t9 {x->0, z->*}\n  plan { warps_k=1 %s }\n}\noutput O\n' "$1" "$2" "$3" "$5" "$6" "$4" >"$dir/$1.best.mg"
 }
 attention small_group 64 256 'stages=2 warps_m=4 warps_n=2 mma=warpgroup' 'scale(q, 1/8)' 'scale(t2, 1)'
+attention small_own 64 256 'stages=2 warps_m=4 warps_n=2 mma=warpgroup ring=group' 'scale(q, 1/8)' 'scale(t2, 1)'
+attention small_tma 64 256 'stages=2 warps_m=4 warps_n=2 mma=warpgroup copy=tma' 'scale(q, 1/8)' 'scale(t2, 1)'
 attention small_rings 16 128 'stages=3 warps_m=1 warps_n=4 ring=warp' 'scale(q, 1/8)' 'scale(t2, 1)'
 norm='sqrt(add_scalar(scale(sum(sqr(%s), dim=%d), 1/64), 1/1000000))'
 attention small_norms 64 256 'stages=2 warps_m=4 warps_n=2 mma=warpgroup' "div(q, $(printf "$norm" q 2))" "div(t2, $(printf "$norm" k 1))"
@@ -91,7 +95,7 @@ sanitize() { # TOOL NAME
 }
 export -f sanitize
 if command -v compute-sanitizer >/dev/null 2>&1; then
-  small="rms_r0 rms_r2 mlp_r2 low_r4 xyz_r3 split_cluster split_workspace small_cluster small_workspace attention_s1 small_group small_rings small_norms small_turned"
+  small="rms_r0 rms_r2 mlp_r2 low_r4 xyz_r3 split_cluster split_workspace small_cluster small_workspace attention_s1 small_group small_rings small_norms small_turned small_own small_tma small_pair"
   for name in $small; do for tool in memcheck racecheck synccheck; do echo "$tool $name"; done; done | xargs -P "$(((cores + 1) / 2))" -L 1 bash -c 'sanitize "$0" "$1"'
   for name in $small; do
     for tool in memcheck racecheck synccheck; do
