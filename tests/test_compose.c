@@ -92,7 +92,7 @@ static mg_graph *chain(const int64_t *d, int n, int right) {
   mg_graph *g = mg_program_new("chain", NULL);
   mg_tensor m[8] = { { 0 } };
   mg_error e;
-  char name[8];
+  char name[16];
   for (int k = 0; k < n; k++) snprintf(name, sizeof name, "M%d", k), m[k] = mg_input(g, name, MG_F16, 2, d + k);
   mg_tensor x = m[right ? n - 1 : 0];
   for (int k = 1; k < n; k++) snprintf(name, sizeof name, "h%d", 3 + 2 * k), x = mg_named(g, right ? mg_matmul(g, m[n - 1 - k], x) : mg_matmul(g, x, m[k]), name);
