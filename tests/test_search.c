@@ -239,7 +239,7 @@ static void sound(const mg_graph *p, const mg_search_result *r, int full) {
       int64_t warps = mg_plan_int(b, "warps_m", 0) * mg_plan_int(b, "warps_n", 0) * mg_plan_int(b, "warps_k", 0);
       assert_int_equal(b->threads, 32 * warps);
       assert_in_range(b->threads, 32, 1024);
-      assert_in_range(mg_plan_int(b, "stages", 0), 2, 6);
+      assert_in_range(mg_plan_int(b, "stages", 0), 2, 8);
     }
     if (full && k < 3) {
       mg_verify_config v = mg_verify_config_default();
