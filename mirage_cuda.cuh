@@ -8963,7 +8963,7 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
   if (bytes >= 1 << 20) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=tma: a stage of %lld bytes, phases count below 2^20", (long long)bytes);
   const int phases = mgi_cu_obj_new(K, (int64_t)16 * K->stages);
   mgi_cu_obj_touch(K, phases, 1);
-  K->obj[phases].written = 0;
+  K->obj[phases].written = K->obj[phases].writes = 0; /* the barrier below is the one that they need */
   K->obj[phases].begin = K->obj[phases].first = 0; /* nothing else ever stands there */
   K->obj[phases].end = K->obj[phases].last = 1 << 30;
   mgi_cu_str_put(&K->decl, "  const mg_ring<%d, %lld, %d, %d> phases_%s(mg_shared() + %lld);\n", K->stages, (long long)bytes, K->threads / 32, K->share, L, (long long)K->obj[phases].offset);

@@ -568,14 +568,17 @@ static void test_tensor_copies(void **state) {
            "  store t {x->1, y->0}\n}\noutput O\n"},
     {0, 0, "program b\ninput X : f16[63, 384]\ninput W : f16[384, 568]\nO = kernel grid=(x=9, y=2) threads=64 {\n  plan { copy=tma stages=3 warps_m=1 warps_n=2 warps_k=1 }\n  for i=6 {\n    x = load X {y->0, i->1}\n    w = load W {x->1, i->0}\n"
            "    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n  store o {x->1, y->0}\n}\noutput O\n"},
-    {1, 0, "program c\ninput X : bf16[72, 1024]\ninput G : bf16[1, 1024]\ninput W : bf16[96, 1024] @ [0, 1]\nO = kernel grid=(x=3, y=3, z=2) threads=128 {\n  plan { copy=tma stages=2 warps_m=2 warps_n=2 warps_k=1 merge=cluster }\n  for i=4 {\n"
+    {0, 0, "program c\ninput X : bf16[72, 1024]\ninput G : bf16[1, 1024]\ninput W : bf16[96, 1024] @ [0, 1]\nO = kernel grid=(x=3, y=3, z=2) threads=128 {\n  plan { copy=tma stages=2 warps_m=2 warps_n=2 warps_k=1 }\n  for i=4 {\n"
            "    x = load X {y->0, z->1, i->1}\n    g = load G {z->1, i->1}\n    w = load W {x->0, z->1, i->1}\n    p = matmul(mul(x, g), transpose(w, [1, 0]))\n    s = sum(sqr(x), dim=1)\n  }\n"
            "  o = div(accum(p) {z->+, i->+}, sqrt(add_scalar(accum(s) {z->+, i->+}, 1/1000)))\n  store o {x->1, y->0}\n}\noutput O\n"},
-    {0, 2, "program d\ninput A : f16[1, 256, 128]\ninput B : f16[1, 128, 250] @ [0, 2, 1]\ninput D : f16[1, 64, 250] @ [0, 2, 1]\nE = kernel grid=(x=4, y=2) threads=128 {\n  plan { copy=tma multicast=4 stages=2 warps_m=4 warps_n=1 warps_k=1 merge=workspace }\n"
+    {0, 2, "program d\ninput A : f16[1, 256, 128]\ninput B : f16[1, 128, 256] @ [0, 2, 1]\ninput D : f16[1, 64, 256] @ [0, 2, 1]\nE = kernel grid=(x=4, y=2) threads=128 {\n  plan { copy=tma multicast=4 stages=2 warps_m=4 warps_n=1 warps_k=1 merge=workspace }\n"
            "  a = load A {x->1}\n  for i=4 {\n    b = load B {y->2, i->2}\n    d = load D {y->2, i->2}\n    e = matmul(relu(matmul(a, b)), transpose(d, [0, 2, 1]))\n  }\n  o = accum(e) {y->+, i->+}\n  store o {x->1}\n}\noutput E\n"},
     {0, 2, "program e\ninput X : f16[64, 256]\ninput Y : f16[64, 96]\ninput U : f16[256, 32]\ninput W : f16[96, 32] @ [1, 0]\nO = kernel grid=(x=2, y=2) threads=64 {\n  plan { copy=tma multicast=2 stages=2 warps_m=2 warps_n=1 warps_k=1 }\n"
            "  for i=4 {\n    x = load X {y->0, i->1}\n    u = load U {x->1, i->0}\n    p = matmul(x, u)\n  }\n  for j=3 {\n    y = load Y {y->0, j->1}\n    w = load W {x->1, j->0}\n    r = matmul(y, w)\n  }\n"
            "  o = add(accum(p) {i->+}, accum(r) {j->+})\n  store o {x->1, y->0}\n}\noutput O\n"},
+    {1, 2, "program f\ninput Q : bf16[2, 128, 64]\ninput K : bf16[2, 64, 512] @ [0, 2, 1]\ninput V : bf16[2, 512, 64]\nO = kernel grid=(x=2, y=2) threads=128 {\n  plan { copy=tma multicast=2 mma=warpgroup stages=3 warps_m=4 warps_n=1 warps_k=1 }\n"
+           "  q = load Q {x->1, y->0}\n  for i=8 {\n    k = load K {y->0, i->2}\n    s = div(matmul(q, k), sqrt(add_scalar(sum(sqr(k), dim=1), 1/1000)))\n    p = exp(scale(s, 3/1))\n    v = load V {y->0, i->1}\n    o = matmul(p, v)\n"
+           "    l = sum(p, dim=2)\n  }\n  t = div(accum(o) {i->+}, accum(l) {i->+})\n  store t {x->1, y->0}\n}\noutput O\n"},
   };
   const int nvcc = has_nvcc();
   for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {

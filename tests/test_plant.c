@@ -98,6 +98,33 @@ static const plant in_templates[] = {
     {STRIDE, 'x', "MG_DEV void mg_load_tile", "o * outer_stride + i * inner_stride", "o * inner_stride + i * outer_stride", 0},
     {STRIDE, 's', "MG_DEV void mg_load_tile", "to.p\\[TILE::offset(o, i)\\] = v;", "to.p[o * INNER + i] = v;", 0},
     {RESET, 'x', "MG_DEV void mg_load_tile", "T v = [mg_narrow<T>(mg_zero())]", "mg_narrow<T>(mg_const(1, 1))", 0},
+    {BARRIER, 's', "struct mg_ring {", "mg_phase_expect(p + s, BYTES);", "", 0},
+    {BARRIER, 'x', "struct mg_ring {", "mg_phase_expect(p + s, [BYTES]);", "BYTES / 2", 0},
+    {STAGE, 'x', "struct mg_ring {", "mg_phase_expect([p + s], BYTES);", "p", 0},
+    {BARRIER, 's', "struct mg_ring {", "mg_phase_wait(p + s, turn);", "", 0},
+    {STAGE, 'x', "struct mg_ring {", "mg_phase_wait(p + s, [turn]);", "1 - turn", 0},
+    {STAGE, 'x', "struct mg_ring {", "mg_phase_wait([p + s], turn);", "p", 0},
+    {REUSE, 's', "struct mg_ring {", "mg_phase_wait(p + STAGES + s, turn);", "", 0},
+    {REUSE, 'x', "struct mg_ring {", "mg_phase_wait(p + STAGES + s, [turn]);", "1 - turn", 0},
+    {REUSE, 'x', "struct mg_ring {", "mg_phase_wait([p + STAGES + s], turn);", "p + STAGES", 0},
+    {BARRIER, 's', "struct mg_ring {", "mg_sync_warp();", "", 0},
+    {REUSE, 's', "struct mg_ring {", "if (mg_lane() == 0) mg_phase_arrive(p + STAGES + s);", "", 0},
+    {CLUSTER, 'x', "struct mg_ring {", "mg_lane() < SHARE", "mg_lane() < 1", 0},
+    {CLUSTER, 'x', "struct mg_ring {", "mg_phase_arrive_at(p + STAGES + s, [mg_lane()])", "mg_cluster_rank()", 0},
+    {CLUSTER, 'x', "struct mg_ring {", "WARPS * SHARE", "WARPS", 0},
+    {REUSE, 'x', "struct mg_ring {", "WARPS * SHARE", "SHARE", 0},
+    {BARRIER, 'x', "struct mg_ring {", "mg_phase_init(p + s, [1]);", "2", 0},
+    {BARRIER, 's', "struct mg_ring {", "mg_phase_publish();", "", 0},
+    {LANE, 'x', "struct mg_ring {", "mg_tid() == 0", "mg_lane() == 0", 0},
+    {INDEX, 'x', "struct mg_ring {", "s < [STAGES]; s++", "STAGES - 1", 0},
+    {CLUSTER, 'x', "MG_DEV void mg_copy_tile", "mg_cluster_rank() * MINE", "0", 0},
+    {DROPPED, 'x', "MG_DEV void mg_copy_tile", "i < [TILE::ACROSS]", "TILE::ACROSS - WIDE", 0},
+    {DROPPED, 'x', "MG_DEV void mg_copy_tile", "l < [MINE]", "MINE - BOX", 0},
+    {STRIDE, 'x', "MG_DEV void mg_copy_tile", "i * TILE::LINES", "i", 0},
+    {STRIDE, 'x', "MG_DEV void mg_copy_tile", "(first + l) * WIDE", "l * WIDE", 0},
+    {INDEX, 'x', "MG_DEV void mg_copy_tile", "d == 1 ? [first + l]", "l", 0},
+    {INDEX, 'x', "MG_DEV void mg_copy_tile", "d == 1 ? [first + l]", "first", 0},
+    {INDEX, 'x', "MG_DEV void mg_copy_tile", "d == 0 ? [i]", "0", 0},
     {EDGE, 'x', "MG_DEV void mg_zero_outside", "rows == TILE::ROWS && cols == TILE::COLS", "true", 0},
     {EDGE, 'x', "MG_DEV void mg_zero_outside", "r >= rows || c >= cols", "c >= cols", 0},
     {EDGE, 'x', "MG_DEV void mg_zero_outside", "r >= rows || c >= cols", "r >= rows", 0},
@@ -415,6 +442,19 @@ static const plant in_files[] = {
     {RESET, 's', "", "  ~.init();", "", 0},
     {SCALE, 's', "", "  ~.scale_rows(~.factor);", "", 0},
     {STAGE, 's', "", "now = now + 1 == ~ ? 0 : now + 1;", "", 0},
+    {STAGE, 's', "", "was = now;", "", 0},
+    {STAGE, 's', "", "if (now == 0) turn = 1 - turn;", "", 0},
+    {BARRIER, 's', "", "phases_~.init();", "", 0},
+    {BARRIER, 's', "", "phases_~.expect(at);", "", 0},
+    {BARRIER, 's', "", "phases_~.filled(now, turn);", "", 0},
+    {STAGE, 'x', "", "phases_~.filled([now], turn);", "(now == 0)", 0},
+    {STAGE, 'x', "", "phases_~.filled(now, [turn]);", "1 - turn", 0},
+    {REUSE, 's', "", "phases_~.drained(was, now == 0 ? 1 - turn : turn);", "", 0},
+    {REUSE, 'x', "", "drained(was, [now == 0 ? 1 - turn : turn]);", "turn", 0},
+    {REUSE, 's', "", "phases_~.read(now);", "", 0},
+    {STAGE, 'x', "", "phases_~.read([now]);", "was", 0},
+    {STAGE, 'x', "", "phases_~.p + [at], ", "0", 0},
+    {STAGE, 'x', "", "load_~(i_~ + ~, [was]);", "now", 0},
     {STAGE, 's', "", "next = next + 1 == ~ ? 0 : next + 1;", "", 0},
     {REUSE, 'x', "", "load_~(i_~ + ~, [next]);", "now", 0},
     {STAGE, 'x', "", "t_~(ring_~ + [now] * ~ + ~)", "(now == 0)", 0},
@@ -551,6 +591,12 @@ static const struct { const char *name, *text; } kernels[] = {
     {"warpgroups, parts", /* both ways at once, 32 columns each; element by element into the tile */
      "program k\ninput X : f16[128, 127]\ninput W : f16[127, 127]\nO = kernel grid=(x=2) threads=512 {\n  plan { mma=warpgroup stages=1 warps_m=8 warps_n=2 warps_k=1 }\n  for i=2 {\n    x = load X {i->1}\n    w = load W {x->1, i->0}\n    p = matmul(x, w)\n  }\n"
      "  o = accum(p) {i->+}\n  store o {x->1}\n}\noutput O\n"},
+    {"tensor copies, shared", /* by two blocks: keys in one panel, values in two; rows along the contraction, and across it */
+     "program k\ninput Q : f16[2, 128, 64]\ninput K : f16[2, 64, 512] @ [0, 2, 1]\ninput V : f16[2, 512, 128]\nO = kernel grid=(x=2, y=2) threads=128 {\n  plan { copy=tma multicast=2 mma=warpgroup stages=2 warps_m=4 warps_n=1 warps_k=1 }\n"
+     "  q = load Q {x->1, y->0}\n  for i=8 {\n    k = load K {y->0, i->2}\n    v = load V {y->0, i->1}\n    p = exp(scale(matmul(q, k), 3/1))\n    s = sum(p, dim=2)\n    d = matmul(p, v)\n  }\n  o = div(accum(d) {i->+}, accum(s) {i->+})\n  store o {x->1, y->0}\n}\noutput O\n"},
+    {"tensor copies, alone", /* several boxes a tile, lines of 64 and 128 bytes, ragged rows; products of warps */
+     "program k\ninput X : bf16[63, 1280]\ninput W : bf16[1280, 64]\ninput U : bf16[1280, 32]\nO, P = kernel grid=(x=2) threads=64 {\n  plan { copy=tma stages=2 warps_m=2 warps_n=1 warps_k=1 }\n  for i=4 {\n    x = load X {x->0, i->1}\n"
+     "    w = load W {i->0}\n    u = load U {i->0}\n    p = matmul(x, w)\n    r = matmul(x, u)\n  }\n  o = accum(p) {i->+}\n  store o {x->0}\n  t = accum(r) {i->+}\n  store t {x->0}\n}\noutput O\noutput P\n"},
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels, TEMPLATES = sizeof in_templates / sizeof *in_templates, PATTERNS = sizeof in_files / sizeof *in_files, MOST = 4096, FIRST = 1000 };
 
@@ -571,6 +617,9 @@ static const struct { const char *kernel, *find, *lines, *why; } harmless[] = {
     {"accumulators", "mg_sync();", "// store o", "the thread that reads an element is the one that added it up"},
     {"library", "[mg_cut(~, ~, ~)]", "p_Y + ", "the other operand is zero there"},
     {"chain", "mg_sync();", "red_l.finish(t_l);", "the thread that reads a row's sum is the one that wrote it"},
+    {"tensor copies, shared", "mg_sync_warp();", "if (mg_lane() == 0) load_i(", "it brings the lanes together again, and orders nothing"},
+    {"tensor copies, alone", "mg_sync_warp();", "if (mg_lane() == 0) load_i(", "it brings the lanes together again, and orders nothing"},
+    {"tensor copies, shared", "mg_group_publish();", "", "what cp.async brings there is a left operand, which no warpgroup reads in shared memory"},
     {"parts under maxima of their own, in two kernels", "mg_sync();", "shift_p.put(", "the thread that reads a row's sum is the one that wrote it"},
 };
 

@@ -191,8 +191,8 @@ static void mark(const char *s, size_t n, uint8_t *seen) {
     k += w;
   }
 }
-/* Two programs each for what no program of examples/programs has: fp32 products, statistics of columns, and statistics, beside
-   a skinny product, that are no sum of squares. */
+/* Two programs each for what no program of examples/programs has: fp32 products, statistics of columns, statistics, beside a
+   skinny product, that are no sum of squares, and tensor copies, which no plan has by itself. */
 static const char *const others[] = {
   "program a\ninput X : f32[16, 64]\ninput W : f32[64, 32]\nO = silu(matmul(X, W))\noutput O\n",
   "program b\ninput X : f32[16, 64]\ninput A : f32[64, 16]\ninput B : f32[16, 32]\nO = matmul(matmul(X, A), B)\noutput O\n",
@@ -202,6 +202,10 @@ static const char *const others[] = {
   "    s = sum(x, dim=1)\n  }\n  o = sub(accum(p) {i->+}, accum(s) {i->+})\n  store o {x->1}\n}\noutput O\n",
   "program f\ninput X : f16[8, 256]\ninput W : f16[256, 64]\nO = kernel grid=(x=2) threads=64 {\n  plan { ring=warp stages=2 warps_m=1 warps_n=1 warps_k=2 }\n  for i=4 {\n    x = load X {i->1}\n    w = load W {x->1, i->0}\n    p = matmul(x, w)\n"
   "    m = max(x, dim=1)\n  }\n  o = div(accum(p) {i->+}, accum(m) {i->max})\n  store o {x->1}\n}\noutput O\n",
+  "program g\ninput X : f16[64, 256]\ninput W : f16[256, 64]\nO = kernel grid=(x=2, y=2) threads=64 {\n  plan { copy=tma multicast=2 stages=2 warps_m=2 warps_n=1 warps_k=1 }\n  for i=4 {\n    x = load X {y->0, i->1}\n    w = load W {x->1, i->0}\n"
+  "    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n  store o {x->1, y->0}\n}\noutput O\n",
+  "program h\ninput Q : f16[2, 64, 64]\ninput K : f16[2, 64, 512] @ [0, 2, 1]\ninput V : f16[2, 512, 64]\nO = kernel grid=(x=2) threads=128 {\n  plan { copy=tma mma=warpgroup stages=2 warps_m=4 warps_n=1 warps_k=1 }\n  q = load Q {x->0}\n  for i=8 {\n"
+  "    k = load K {x->0, i->2}\n    v = load V {x->0, i->1}\n    p = exp(matmul(q, k))\n    s = sum(p, dim=2)\n    d = matmul(p, v)\n  }\n  o = div(accum(d) {i->+}, accum(s) {i->+})\n  store o {x->0}\n}\noutput O\n",
 };
 static void test_templates(void **state) {
   char *text = read_all("mirage_cuda.cuh");
