@@ -4,7 +4,7 @@ usage: table.py RESULT.json ..                      prints it
        table.py --readme README.md [RESULT.json ..]  puts it between README's marks; without files from those that the
                                                      first mark names
 
-A later file's row replaces an earlier one's of the same program.
+A later file's row replaces an earlier one's of the same program.  A row of an earlier day than the last file's says so.
 """
 import json, math, os, re, sys
 
@@ -22,7 +22,10 @@ def mean(v):
 
 def section(paths):
     runs = [json.load(open(p)) for p in paths]
-    head = runs[0]
+    head = runs[-1]
+    for h in runs:
+        for r in h["rows"]:
+            r["of"] = "" if h["date"] == head["date"] else " (%s)" % h["date"]
     rows = sorted({r["program"]: r for h in runs for r in h["rows"]}.values(), key=lambda r: [bool(re.search(p, r["program"])) for n, p in GROUPS], reverse=True)
     out = ["One %s, nvcc %s, PyTorch %s, Triton %s, %s; `%s`." % (
         head["gpu"], re.sub(r"^.*cuda_([\d.]+?)\.r.*$", r"\1", head["nvcc"] or "?"), head["torch"], head["triton"], head["date"], "`, `".join(h["command"] for h in runs))]
@@ -41,16 +44,19 @@ def section(paths):
             out.append("| %s | %s |%s" % (r["program"], r["error"].replace("|", "/")[:80], " |" * 10))
             continue
         peer, pdl = r.get("best_peer_us_cold"), r.get("ours_pdl_us_cold")
-        out.append("| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |" % (
-            r["program"], number(r["ours_us_hot"]), number(r["ours_us_cold"]), number(r.get("ours_pdl_us_hot")), number(pdl), number(r.get("best_peer_us_hot")), number(peer),
+        out.append("| %s%s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |" % (
+            r["program"], r["of"], number(r["ours_us_hot"]), number(r["ours_us_cold"]), number(r.get("ours_pdl_us_hot")), number(pdl), number(r.get("best_peer_us_hot")), number(peer),
             number(peer and peer / r["ours_us_cold"], "%.2fx"), number(peer and pdl and peer / pdl, "%.2fx"), number(r.get("floor_us")), "%.1e" % r["relative_error"], r.get("best_peer", "-")))
     out.append("")
     for name, pattern in GROUPS:
-        got = [r for r in rows if "error" not in r and re.search(pattern, r["program"]) and r.get("best_peer_us_cold")]
-        if got:
+        every = [r for r in rows if "error" not in r and re.search(pattern, r["program"]) and r.get("best_peer_us_cold")]
+        for got in [[r for r in every if not r["of"]]] + ([every] if any(r["of"] for r in every) else []):
+            if not got:
+                continue
             plain = [r["best_peer_us_cold"] / r["ours_us_cold"] for r in got]
             pdl = [r["best_peer_us_cold"] / min(r.get("ours_pdl_us_cold") or 1e30, r["ours_us_cold"]) for r in got]
-            out.append("Cold, %s, %d programs: geometric mean %.2fx, least %.2fx; with dependent launches where they pay %.2fx." % (name, len(got), mean(plain), min(plain), mean(pdl)))
+            out.append("Cold, %s, %d programs%s: geometric mean %.2fx, least %.2fx; with dependent launches where they pay %.2fx." % (
+                name, len(got), ", %d of them of an earlier run" % sum(bool(r["of"]) for r in got) if any(r["of"] for r in got) else "", mean(plain), min(plain), mean(pdl)))
     return "\n".join(out) + "\n"
 
 
