@@ -8683,7 +8683,7 @@ static mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, m
   mgi_se_rw R;
   double bytes = 0;
   memset(&R, 0, sizeof R);
-  R.S = S, R.p = p, R.s = s, R.cfg = S->cfg, R.cfg.prune = 1, R.cfg.max_block_ops = MGI_SE_RW_DEPTH;
+  R.S = S, R.p = p, R.s = s, R.cfg = S->cfg, R.cfg.prune = 1, R.cfg.max_block_ops = MGI_SE_RW_DEPTH, R.cfg.emittable = NULL; /* no block: what the emitter refuses in one is no matter here */
   R.launch = S->cfg.gpu->launch_us + 0.7 - 0.25; /* as in mgi_se_pieces */
   R.best = mg_predict_us(p, S->cfg.gpu);
   if (out->n && out->predicted_us[0] < R.best) R.best = out->predicted_us[0];
