@@ -8690,8 +8690,8 @@ static mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, m
   for (uint32_t k = 0; k < p->n_out; k++) bytes += (double)mg_shape_elements(&p->tensors[p->out[k].id].shape) * mg_dtype_bytes(p->tensors[p->out[k].id].dtype);
   if (2 * R.launch + bytes / (S->cfg.gpu->dram_gbps * 1e3) >= R.best || mgi_se_over(S)) return MG_OK;
   strcpy(R.prefix, "h");
-  for (uint32_t k = 1; k < p->n_tensors; k++) /* no name of the program's begins so */
-    while (p->tensors[k].name && strlen(R.prefix) < sizeof R.prefix - 1 && !strncmp(p->tensors[k].name, R.prefix, strlen(R.prefix))) strcat(R.prefix, "_"), k = 1;
+  for (uint32_t k = 1, n = 0; k < p->n_tensors; k++) /* no name of the program's begins so; of h0_, h1_, .. it can have no more than it has tensors */
+    if (p->tensors[k].name && !strncmp(p->tensors[k].name, R.prefix, strlen(R.prefix))) snprintf(R.prefix, sizeof R.prefix, "h%u_", (unsigned)n++ % 100000), k = 0;
   mgi_se_found *found = NULL;
   double *cost = NULL;
   int32_t *by = NULL;

@@ -124,6 +124,22 @@ static void chains_are_associated_as_the_textbook_does(void **state) {
   assert_true(better >= 8);
 }
 
+static void the_names_of_a_program_are_its_own(void **state) { /* what it may call its values, one after the other */
+  (void)state;
+  for (int k = 0; k < 24; k++) {
+    char text[300];
+    snprintf(text, sizeof text, "program names\ninput h_%d : f16[1024, 1024]\ninput h______%d : f16[1024, 1024]\ninput h0_%d : f16[1024, 1]\n"
+             "T = matmul(h_%d, h______%d)\nO = matmul(T, h0_%d)\noutput O\n", k, k, k, k, k, k);
+    mg_graph *p = parse(text);
+    mg_search_result r = search_libraries(p, 5);
+    const double best = product_us(1024, 1024, 1) * 2;
+    if (fabs(r.predicted_us[0] - best) > 1e-9 * best) fail_msg("names with %d: %.6f us found, %.6f by the textbook", k, r.predicted_us[0], best);
+    same_function(p, r.graph[0]);
+    mg_search_result_free(&r);
+    mg_graph_free(p);
+  }
+}
+
 static void a_chain_becomes_custom_kernels_of_the_right_association(void **state) {
   (void)state;
   const int64_t d[5] = { 512, 4096, 1024, 4096, 16 }, s[4] = { 4096, 4096, 4096, 16 };
@@ -394,6 +410,7 @@ int main(int argc, char **argv) {
   print_message("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(chains_are_associated_as_the_textbook_does),
+    cmocka_unit_test(the_names_of_a_program_are_its_own),
     cmocka_unit_test(a_chain_becomes_custom_kernels_of_the_right_association),
     cmocka_unit_test(a_common_factor_is_taken_out),
     cmocka_unit_test(a_scale_goes_to_the_small_side),
