@@ -1309,6 +1309,17 @@ MGI_EMU void mgi_emu_phases_end(mgi_emu_part *b) { /* the block has */
       mgi_emu_fault(0, "block (%d, %d, %d) ends with tensor copies that nobody has waited for", b->bid[0], b->bid[1], b->bid[2]);
   }
 }
+/* Line l of the box of m from element `at` on; *inside: how many of its elements, from the first, the tensor has. */
+MGI_EMU const unsigned char *mgi_emu_line(const mg_tensor_map *m, const int *at, int l, int64_t *inside) {
+  const unsigned char *from = m->base + at[0] * m->stride[0];
+  *inside = at[0] < 0 || at[0] > m->dim[0] ? 0 : m->dim[0] - at[0];
+  for (int d = 1; d < m->rank; d++) {
+    const int64_t x = (int64_t)at[d] + (d == 1 ? l : 0);
+    if (x < 0 || x >= m->dim[d]) *inside = 0;
+    from += x * m->stride[d];
+  }
+  return from;
+}
 /* Copy `which` of those under way lands. */
 MGI_EMU void mgi_emu_tensor_land(int which) {
   mgi_emu_state *s = &mgi_emu;
@@ -1318,16 +1329,11 @@ MGI_EMU void mgi_emu_tensor_land(int which) {
   const int line = m->wide * m->bytes, turn = m->lines == 1 ? 1 : line / 16; /* pieces that are exchanged */
   s->tensor[which] = s->tensor[--s->n_tensor];
   for (int l = 0; l < m->lines; l++) {
-    const unsigned char *from = m->base + (int64_t)c.at[0] * m->stride[0];
-    int64_t inside = m->dim[0] - c.at[0]; /* elements of the line that the tensor has */
-    for (int d = 1; d < m->rank; d++) {
-      const int64_t x = (int64_t)c.at[d] + (d == 1 ? l : 0);
-      if (x < 0 || x >= m->dim[d]) inside = 0;
-      from += x * m->stride[d];
-    }
+    int64_t inside;
+    const unsigned char *const from = mgi_emu_line(m, c.at, l, &inside);
     for (int i = 0; i < line; i += 16) {
       const size_t off = c.to + (size_t)(l * line + i);
-      const int64_t left = c.at[0] < 0 ? 0 : inside * m->bytes - i, n = left < 0 ? 0 : left > 16 ? 16 : left;
+      const int64_t left = inside * m->bytes - i, n = left < 0 ? 0 : left > 16 ? 16 : left;
       unsigned char *const to = b->shared + (off ^ (((off >> 7) & (size_t)(turn - 1)) << 4));
       if (n) memcpy(to, from + i, (size_t)n);
       memset(to + n, 0, (size_t)(16 - n));
@@ -1347,15 +1353,9 @@ template<int RANK, int SHARE> MGI_EMU_NOINLINE MG_DEV void mg_tensor_copy(void *
   if (off + bytes > s->shared_bytes) mgi_emu_fault(1, "mg_tensor_copy: offset %lld is outside the %llu bytes of shared memory", (long long)off, (unsigned long long)s->shared_bytes);
   if (SHARE > 1 && s->cluster != SHARE) mgi_emu_fault(1, "mg_tensor_copy: for %d blocks in a cluster of %d", SHARE, s->cluster);
   for (int l = 0; l < m.lines; l++) { /* what it reads */
-    const unsigned char *from = m.base + at[0] * m.stride[0];
-    int inside = at[0] >= 0 && at[0] < m.dim[0];
-    for (int d = 1; d < RANK; d++) {
-      const int64_t x = (int64_t)at[d] + (d == 1 ? l : 0);
-      inside &= x >= 0 && x < m.dim[d];
-      from += x * m.stride[d];
-    }
-    const int64_t most = m.dim[0] - at[0];
-    if (inside) mgi_emu_global(from, (size_t)((most < m.wide ? most : m.wide) * m.bytes), 16, 0, 0);
+    int64_t inside;
+    const unsigned char *const from = mgi_emu_line(&m, at, l, &inside);
+    if (inside) mgi_emu_global(from, (size_t)((inside < m.wide ? inside : m.wide) * m.bytes), 16, 0, 0);
   }
   for (int r = 0; r < (SHARE > 1 ? SHARE : 1); r++) {
     unsigned char *there = SHARE > 1 ? mg_cluster_shared((unsigned char *)to, r) : (unsigned char *)to;
@@ -8755,12 +8755,24 @@ MGI_FN int mgi_cu_can_share(mgi_cu_kernel *K) {
     }
   return K->own_rows > 0;
 }
+/* The block's number among those that differ along the grid axes of `axes`, as bits: x fastest, as in a cluster. */
+MGI_FN void mgi_cu_rank_text(const mgi_cu_kernel *K, uint32_t axes, char *out, size_t n) {
+  const mg_graph *b = K->b;
+  size_t at = 0;
+  snprintf(out, n, "0");
+  for (uint32_t a = 1; a <= 3; a++) {
+    if (b->axes[a].extent == 1 || !(axes >> a & 1)) continue;
+    at += (size_t)snprintf(out + at, at < n ? n - at : 0, "%sb_%s", at ? " + " : "", b->axes[a].name);
+    for (uint32_t c = 1; c < a; c++)
+      if (b->axes[c].extent > 1 && (axes >> c & 1)) at += (size_t)snprintf(out + at, at < n ? n - at : 0, " * %s", K->count[c]);
+  }
+}
 /* Which axes merge, how, and what stands behind the merge: all that a merged value reaches, with the whole of a loop
    that has some of it, and the loads that nothing before uses. */
 MGI_FN void mgi_cu_merge_analyse(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
   int64_t z = 1;
-  size_t at[3] = {0, 0, 0};
+  size_t at = 0;
   for (uint32_t k = 1; k < b->n_ops; k++)
     for (uint32_t a = 1; a <= 3 && b->ops[k].code == MG_OP_ACCUM; a++)
       if (b->ops[k].map.to[a] != MG_MAP_NONE && b->axes[a].extent > 1) {
@@ -8768,18 +8780,13 @@ MGI_FN void mgi_cu_merge_analyse(mgi_cu_kernel *K) {
         K->merged |= 1u << a;
       }
   if (!K->merged) return;
-  for (uint32_t a = 1; a <= 3; a++) { /* ranks: x fastest, as in a cluster */
-    if (b->axes[a].extent == 1) continue;
-    int in = K->merged >> a & 1;
-    char *rank = in ? K->group_rank : K->group;
-    size_t n = in ? sizeof K->group_rank : sizeof K->group, *to = &at[in];
-    if (in) z *= b->axes[a].extent;
-    *to += (size_t)snprintf(rank + *to, *to < n ? n - *to : 0, "%sb_%s", *to ? " + " : "", b->axes[a].name);
-    for (uint32_t c = 1; c < a; c++)
-      if (b->axes[c].extent > 1 && (int)(K->merged >> c & 1) == in) *to += (size_t)snprintf(rank + *to, *to < n ? n - *to : 0, " * %s", K->count[c]);
-    if (in) at[2] += (size_t)snprintf(K->group_size + at[2], at[2] < sizeof K->group_size ? sizeof K->group_size - at[2] : 0, "%s%s", at[2] ? " * " : "", K->count[a]);
+  for (uint32_t a = 1; a <= 3; a++) {
+    if (b->axes[a].extent == 1 || !(K->merged >> a & 1)) continue;
+    z *= b->axes[a].extent;
+    at += (size_t)snprintf(K->group_size + at, at < sizeof K->group_size ? sizeof K->group_size - at : 0, "%s%s", at ? " * " : "", K->count[a]);
   }
-  if (!at[0]) snprintf(K->group, sizeof K->group, "0");
+  mgi_cu_rank_text(K, K->merged, K->group_rank, sizeof K->group_rank);
+  mgi_cu_rank_text(K, ~K->merged, K->group, sizeof K->group);
   const char *how = mg_plan_get(b, "merge");
   int clusters = !strncmp(K->em->arch, "sm_9", 4);
   K->cluster = clusters && z <= 16;
@@ -9107,14 +9114,8 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
   if (!ahead) mgi_cu_wait(K);
   const int turned = mgi_cu_begins_elsewhere(K, loop);
   if (turned) {
-    char block[800] = "";
-    size_t at = 0;
-    for (uint32_t a = 1; a <= 3; a++) {
-      if (b->axes[a].extent == 1) continue;
-      at += (size_t)snprintf(block + at, at < sizeof block ? sizeof block - at : 0, "%sb_%.60s", at ? " + " : "", b->axes[a].name);
-      for (uint32_t c = 1; c < a; c++)
-        if (b->axes[c].extent > 1) at += (size_t)snprintf(block + at, at < sizeof block ? sizeof block - at : 0, " * %s", K->count[c]);
-    }
+    char block[1200];
+    mgi_cu_rank_text(K, ~0u, block, sizeof block);
     mgi_cu_line(K, "const auto turn_%s = [&](int step) { return (step + %s) %% %s; }; // each block begins elsewhere", L, block, K->count[loop]);
   }
   mgi_cu_line(K, "const auto load_%s = [&](int %s_%s, int at%s) {", L, turned ? "step" : "i", L, ahead ? ", bool streams, bool others" : "");
@@ -9160,6 +9161,26 @@ MGI_FN void mgi_cu_start_loads(mgi_cu_kernel *K, mgi_cu_ring *ring) {
       mgi_cu_ring_open(K, b->ops[k].scope, &ring[b->ops[k].scope]);
       return;
     }
+}
+/* Where an iteration begins: its stage has come, and one that is free is filled again.  inner: as in mgi_cu_loop_begin. */
+MGI_FN void mgi_cu_ring_next(mgi_cu_kernel *K, uint32_t loop, const mgi_cu_ring *ring, const char *inner) {
+  const char *L = K->b->axes[loop].name;
+  const int warp = K->own[loop] || K->parts[loop] == MGI_CU_WARP;
+  if (ring->n && K->stages > 1) mgi_cu_line(K, "mg_cp_async_wait<%d>();", K->own[loop] ? K->stages - 1 : K->stages - 2);
+  if (ring->n && K->stages > 1 && K->by_group) mgi_cu_line(K, "mg_group_publish();");
+  if (warp) mgi_cu_line(K, "mg_sync_warp();");
+  else mgi_cu_barrier(K);
+  if (ring->n && K->stages > 1 && !K->own[loop]) {
+    mgi_cu_line(K, "if (i_%s + %d < %s) load_%s(i_%s + %d, next%s%s);", L, K->stages - 1, K->count[loop], L, L, K->stages - 1, inner, ring->ahead ? ", true, true" : "");
+    mgi_cu_line(K, "mg_cp_async_commit();");
+  } else if (ring->n && K->stages == 1) {
+    mgi_cu_line(K, "load_%s(i_%s, 0);", L, L);
+    mgi_cu_line(K, "mg_cp_async_commit();");
+    mgi_cu_line(K, "mg_cp_async_wait<0>();");
+    if (K->by_group) mgi_cu_line(K, "mg_group_publish();");
+    if (warp) mgi_cu_line(K, "mg_sync_warp();");
+    else mgi_cu_barrier(K);
+  }
 }
 MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring) {
   const mg_graph *b = K->b;
@@ -9238,23 +9259,8 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
   K->body_obj[loop] = K->n_obj;
   K->loop = loop;
   mgi_cu_begin(K);
-  if (ring->n && K->stages > 1 && !K->copies[loop]) mgi_cu_line(K, "mg_cp_async_wait<%d>();", K->own[loop] ? K->stages - 1 : K->stages - 2);
-  if (ring->n && K->stages > 1 && K->by_group && !K->copies[loop]) mgi_cu_line(K, "mg_group_publish();");
   if (K->copies[loop]) mgi_cu_copies_next(K, loop);
-  else if (K->own[loop] || K->parts[loop] == MGI_CU_WARP) mgi_cu_line(K, "mg_sync_warp();");
-  else mgi_cu_barrier(K);
-  if (K->copies[loop]) { /* it has been asked for */
-  } else if (ring->n && K->stages > 1 && !K->own[loop]) {
-    mgi_cu_line(K, "if (i_%s + %d < %s) load_%s(i_%s + %d, next%s%s);", L, K->stages - 1, K->count[loop], L, L, K->stages - 1, inner, ring->ahead ? ", true, true" : "");
-    mgi_cu_line(K, "mg_cp_async_commit();");
-  } else if (ring->n && K->stages == 1) {
-    mgi_cu_line(K, "load_%s(i_%s, 0);", L, L);
-    mgi_cu_line(K, "mg_cp_async_commit();");
-    mgi_cu_line(K, "mg_cp_async_wait<0>();");
-    if (K->by_group) mgi_cu_line(K, "mg_group_publish();");
-    if (K->own[loop] || K->parts[loop] == MGI_CU_WARP) mgi_cu_line(K, "mg_sync_warp();");
-    else mgi_cu_barrier(K);
-  }
+  else mgi_cu_ring_next(K, loop, ring, inner);
   for (int k = 0; k < ring->n; k++) {
     uint32_t t = b->ops[ring->load[k]].out[0].id;
     mgi_cu_val_info *v = &K->v[t];
