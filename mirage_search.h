@@ -7589,6 +7589,11 @@ static mg_status mgi_se_search_segments(mgi_se_search *R, const mgi_se_cuts *cut
   return q.st;
 }
 
+/* Says what ended an e-graph early: of the first of these segments, in their order, whose was; if none was before. */
+static void mgi_se_stops(mgi_se_search *S, const mgi_se_found *f, int n) {
+  for (int k = 0; k < n; k++)
+    if (f[k].s && f[k].s->eg && f[k].s->stop != MG_SATURATED && !strcmp(S->st.egraph_stop, "SATURATED")) S->st.egraph_stop = mg_saturation_name(f[k].s->stop);
+}
 static void mgi_se_found_free(mgi_se_found *f) {
   if (f->s) mgi_se_seg_free(f->s);
   mg_graph_free(f->own);
@@ -7798,11 +7803,14 @@ static void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_sea
   }
 }
 
+/* What a kernel takes at least beside its bytes and products: the model takes 0.25 off where a group adds up what warpgroups made. */
+static double mgi_se_launch_least(const mg_gpu *gpu) { return gpu->launch_us + 0.7 - 0.25; }
+
 /* The segments between down-sets: id[a * n + b] is that of the a-th and b-th, -1 where there is none, or none that may be a
    kernel.  *out is the caller's to free; its number, or -1 if memory is out. */
 static int mgi_se_pieces(const mgi_se_search *S, const mgi_se_cuts *C, int32_t *id, mgi_se_piece **out) {
   const int D = C->n_down;
-  const double over = S->cfg.gpu->launch_us + 0.7 - 0.25; /* the model takes so much off where a group adds up what warpgroups made */
+  const double over = mgi_se_launch_least(S->cfg.gpu);
   uint32_t n = 0, cap = 0, slots = 1024;
   int32_t *slot = (int32_t *)malloc(slots * sizeof *slot);
   mgi_se_piece *x = NULL;
@@ -7949,10 +7957,7 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mg_search_
   }
   free(todo);
   S->st.pruned_bound += (uint64_t)left;
-  for (int k = 0; k < n; k++) { /* in their order, whoever was first */
-    const mgi_se_found *f = &seg[k];
-    if (f->s && f->s->eg && f->s->stop != MG_SATURATED && !strcmp(S->st.egraph_stop, "SATURATED")) S->st.egraph_stop = mg_saturation_name(f->s->stop);
-  }
+  mgi_se_stops(S, seg, n);
   if (st == MG_OK) mgi_se_chains_fill(&H);
   for (int k = 2; k <= K && st == MG_OK; k++) {
     const mgi_se_piece *cut[MGI_SE_MOST_OPS];
@@ -7967,21 +7972,20 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mg_search_
     mg_error local;
     mg_graph *g = mgi_se_compose(S, C, seg, cut + at, library + at, MGI_SE_MOST_OPS - at, &local);
     S->st.candidates++;
-    if (g && S->cfg.emittable && S->cfg.emittable(S->cfg.user, g, why) != MG_OK) {
-      S->st.refused++, mg_graph_free(g);
-      if (!out->n || cost[k * D + D - 1] < out->predicted_us[0]) S->cut = 1; /* other programs of as many kernels were not looked at */
-      continue;
-    }
-    if (!g) { S->st.rejected++; continue; }
+    const int refused = g && S->cfg.emittable && S->cfg.emittable(S->cfg.user, g, why) != MG_OK;
     mg_verify_report rep;
     memset(&rep, 0, sizeof rep);
-    int ok = 1; /* every custom kernel of it passed on its own; by composition the whole does */
+    int ok = g && !refused; /* every custom kernel of it passed on its own; by composition the whole does */
     for (int q = at; q < MGI_SE_MOST_OPS; q++) {
       const mgi_se_found *f = library[q] ? NULL : &seg[cut[q]->at];
       if (f && (f->report[0].verdict == MG_EQUAL_SAMPLED || !rep.tests)) rep = f->report[0];
     }
-    if (!rep.tests) ok = mgi_se_check_whole(S, g, &rep);
-    if (!ok) { S->st.rejected++, mg_graph_free(g); continue; }
+    if (ok && !rep.tests) ok = mgi_se_check_whole(S, g, &rep);
+    if (!ok) {
+      S->st.refused += (uint64_t)refused, S->st.rejected += (uint64_t)!refused, mg_graph_free(g);
+      if (!out->n || cost[k * D + D - 1] < out->predicted_us[0]) S->cut = 1; /* other programs of as many kernels were not looked at */
+      continue;
+    }
     S->st.verified++;
     mgi_se_result_add(S, out, g, cost[k * D + D - 1], &rep);
   }
@@ -8172,9 +8176,10 @@ static mg_graph *mgi_se_rw_program(mgi_se_rw *R, const mgi_se_rw_set *from, cons
     char name[32];
     mg_output(g, mg_named(g, mgi_se_rw_make(R, g, (uint32_t)to->v[k], map), mgi_se_rw_name(R, to->v[k], name, sizeof name)));
   }
-  if (!g || !map) R->over = 2;
+  const mg_status st = g && map ? mg_check(g, &e) : MG_NO_MEMORY;
+  if (st == MG_NO_MEMORY) R->over = 2;
   free(map);
-  ok = g && mg_check(g, &e) == MG_OK;
+  ok = st == MG_OK;
   for (int k = 0; ok && k < to->n; k++) ok = mg_tensor_of(g, g->out[k])->dtype == (mg_dtype)R->type[to->v[k]];
   if (!ok) { mg_graph_free(g); return NULL; }
   return g;
@@ -8347,7 +8352,7 @@ static void mgi_se_rw_tensors(mgi_se_rw *R) {
   for (int v = 0; v < R->n; v++) if (R->input[v] >= 0) R->tensor[v] = p->in[R->input[v]].id;
 }
 
-/* The values, and which of them may be handed on.  0: there is none that may, or something failed (over). */
+/* The values and the ways to make them.  0: something failed (over). */
 static int mgi_se_rw_values(mgi_se_rw *R) {
   mgi_se_frame *f = &R->f;
   const mg_graph *p = R->p;
@@ -8357,15 +8362,12 @@ static int mgi_se_rw_values(mgi_se_rw *R) {
   if (f->oom) { R->over = 2; return 0; }
   if (f->cut) R->over = 1;
   const size_t n = (size_t)(R->n = (int)f->n_val) + 1;
-  int any = 0;
   R->way = (mgi_se_rw_way *)calloc((size_t)f->n_der + 1, sizeof *R->way);
   R->input = (int32_t *)malloc(n * sizeof *R->input), R->tensor = (uint32_t *)calloc(n, sizeof *R->tensor), R->need = (uint32_t *)calloc(n, sizeof *R->need), R->pick = (uint32_t *)calloc(n, sizeof *R->pick);
   R->bytes = (double *)calloc(n, sizeof *R->bytes), R->size = (double *)calloc(n, sizeof *R->size), R->cost = (double *)calloc(n, sizeof *R->cost);
   R->type = (uint8_t *)calloc(n, 1), R->hand = (uint8_t *)calloc(n, 1), R->mark = (uint8_t *)calloc(n, 1);
   R->slot = (int32_t *)malloc(2 * MGI_SE_RW_SETS * sizeof *R->slot);
-  uint8_t *raw = (uint8_t *)malloc(n), *used = (uint8_t *)calloc(n, 1);
-  int32_t *user = (int32_t *)malloc(n * sizeof *user);
-  if (!R->way || !R->input || !R->tensor || !R->need || !R->pick || !R->bytes || !R->size || !R->cost || !R->type || !R->hand || !R->mark || !R->slot || !raw || !used || !user) R->over = 2;
+  if (!R->way || !R->input || !R->tensor || !R->need || !R->pick || !R->bytes || !R->size || !R->cost || !R->type || !R->hand || !R->mark || !R->slot) R->over = 2;
   if (R->slot) memset(R->slot, -1, 2 * MGI_SE_RW_SETS * sizeof *R->slot);
   for (int v = 0; v < R->n && R->over < 2; v++) { /* inputs, and where a value is one of the outputs */
     R->input[v] = -1;
@@ -8390,7 +8392,7 @@ static int mgi_se_rw_values(mgi_se_rw *R) {
     for (uint32_t j = 0; j < k; j++) bad |= R->out[j] == R->out[k];
     if (bad) R->over |= 1;
   }
-  if (R->over) { free(raw), free(used), free(user); return 0; }
+  if (R->over) return 0;
   mgi_se_rw_cheapest(R, NULL, 0, 1);
   for (int v = 0; v < R->n; v++) R->type[v] = (uint8_t)(R->input[v] >= 0 ? mg_tensor_of(p, p->in[R->input[v]])->dtype : MG_DTYPE_COUNT);
   for (int again = 1; again;) { /* types, as mg_apply gives them */
@@ -8416,8 +8418,9 @@ static int mgi_se_rw_values(mgi_se_rw *R) {
     R->way[w].price = 1e18;
     for (int j = 0; j < d->n_in && g; j++) in[j] = j && d->in[j] == d->in[0] ? in[0] : mgi_se_rw_input(R, g, (int)d->in[j]);
     if (g) mg_output(g, mgi_se_rw_apply(R, g, w, in));
-    if (g && mg_check(g, &e) == MG_OK) R->way[w].price = mgi_se_library_us(g, &g->ops[1], R->cfg.gpu);
-    else if (!g || g->n_ops < 2) R->over |= g ? 0 : 2;
+    const mg_status st = g ? mg_check(g, &e) : MG_NO_MEMORY;
+    if (st == MG_OK) R->way[w].price = mgi_se_library_us(g, &g->ops[1], R->cfg.gpu);
+    if (st == MG_NO_MEMORY) R->over = 2;
     mg_graph_free(g);
   }
   mgi_se_rw_tensors(R);
@@ -8426,6 +8429,18 @@ static int mgi_se_rw_values(mgi_se_rw *R) {
     mgi_se_rw_cheapest(R, NULL, (uint32_t)1 << k, 1);
     for (int v = 0; v < R->n; v++) if (R->cost[v] >= 1e18) R->need[v] |= (uint32_t)1 << k;
   }
+  return !R->over;
+}
+
+/* Which values may be handed on.  0: none that the program does not have, or memory is out. */
+static int mgi_se_rw_hands(mgi_se_rw *R) {
+  const mgi_se_frame *f = &R->f;
+  const mg_graph *p = R->p;
+  const size_t n = (size_t)R->n + 1;
+  uint8_t *raw = (uint8_t *)malloc(n), *used = (uint8_t *)calloc(n, 1);
+  int32_t *user = (int32_t *)malloc(n * sizeof *user);
+  int any = 0;
+  if (!raw || !used || !user) { free(raw), free(used), free(user), R->over = 2; return 0; }
   memset(R->mark, 0, n); /* what the outputs may be made of */
   for (uint32_t k = 0; k < p->n_out; k++) R->mark[R->out[k]] = 1;
   for (int again = 1; again;) {
@@ -8503,7 +8518,7 @@ static int mgi_se_rw_values(mgi_se_rw *R) {
   }
   for (int v = 0; v < R->n; v++) any |= R->hand[v] && !R->tensor[v]; /* else >>cuts has tried all */
   free(raw), free(used), free(user);
-  return any && !R->over;
+  return any;
 }
 
 /* The bounds of all states by what is known of the pieces; the cost of the program by what is found.  cost[k * n_item + a]: state a in k
@@ -8603,7 +8618,7 @@ static int mgi_se_rw_had(const mgi_se_rw *R, const mgi_se_rw_piece *x) {
       if (v < 0) ok = 0;
       else to = mgi_se_rw_with(to, v);
     }
-    if (ok && inputs == x->inputs && !memcmp(&from, &R->item[x->from].s, sizeof from) && !memcmp(&to, &R->item[x->to].s, sizeof to)) return k;
+    if (ok && to.n == (int32_t)f->s->p->n_out && inputs == x->inputs && !memcmp(&from, &R->item[x->from].s, sizeof from) && !memcmp(&to, &R->item[x->to].s, sizeof to)) return k;
   }
   return -1;
 }
@@ -8669,8 +8684,7 @@ static mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int m
   }
   free(todo), free(done);
   S->st.pruned_bound += (uint64_t)left;
-  for (int k = 0; k < n; k++) /* in their order, whoever was first */
-    if (f[k].s && f[k].s->eg && f[k].s->stop != MG_SATURATED && !strcmp(S->st.egraph_stop, "SATURATED")) S->st.egraph_stop = mg_saturation_name(f[k].s->stop);
+  mgi_se_stops(S, f, n);
   *n_found = n;
   return st;
 }
@@ -8684,7 +8698,7 @@ static mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, m
   double bytes = 0;
   memset(&R, 0, sizeof R);
   R.S = S, R.p = p, R.s = s, R.cfg = S->cfg, R.cfg.prune = 1, R.cfg.max_block_ops = MGI_SE_RW_DEPTH, R.cfg.emittable = NULL; /* no block: what the emitter refuses in one is no matter here */
-  R.launch = S->cfg.gpu->launch_us + 0.7 - 0.25; /* as in mgi_se_pieces */
+  R.launch = mgi_se_launch_least(S->cfg.gpu);
   R.best = mg_predict_us(p, S->cfg.gpu);
   if (out->n && out->predicted_us[0] < R.best) R.best = out->predicted_us[0];
   for (uint32_t k = 0; k < p->n_out; k++) bytes += (double)mg_shape_elements(&p->tensors[p->out[k].id].shape) * mg_dtype_bytes(p->tensors[p->out[k].id].dtype);
@@ -8696,7 +8710,7 @@ static mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, m
   double *cost = NULL;
   int32_t *by = NULL;
   int n = 0;
-  const int any = mgi_se_rw_values(&R);
+  const int any = mgi_se_rw_values(&R) && mgi_se_rw_hands(&R);
   if (any) mgi_se_rw_states(&R);
   if (R.over == 1) S->cut = 1;
   if (R.over == 2) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for compositions");
@@ -8762,7 +8776,6 @@ static void mgi_se_timed(mgi_se_search *S, mg_search_result *r) {
   free(last);
   if (!(r->measured_us[0] > 0)) snprintf(S->st.unmeasured, sizeof S->st.unmeasured, "none of the %d candidates ran rightly", r->n);
 }
-/* The program itself is timed beside them where the model left it out: its matmuls are the library's.  r has room for one more. */
 /* 1 if one block at most shares a multiprocessor with the loop of warpgroups that `block`'s plan has, with the block's ring. */
 static int mgi_se_copies_pay(const mg_graph *block, const mg_gpu *gpu) {
   const char *mma = mg_plan_get(block, "mma");
@@ -8789,6 +8802,7 @@ static void mgi_se_copies(mgi_se_search *S, mg_graph **g) {
   }
 }
 
+/* The program itself is timed beside them where the model left it out: its matmuls are the library's.  r has room for one more. */
 static void mgi_se_measure(mgi_se_search *S, mg_search_result *r) {
   mg_error why;
   mg_graph *own = NULL;
