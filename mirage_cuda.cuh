@@ -76,8 +76,7 @@
      plan       keys obeyed: stages (1..8), warps_m, warps_n, warps_k (their product times 32 is `threads`), merge (cluster
                 or workspace), ring (block, warp or group), mma (warp or warpgroup), schedule (written, depth
                 or room; else the best of these: >>schedule), ahead (0: loads stand where they are needed), copy (async or
-                tma), multicast (2, 4 or 8), NAME.at
-                (where tensor NAME lives: a word of MGI_CU_RULES), NAME.in (how that load's tile lies: a word of
+                tma), NAME.at (where tensor NAME lives: a word of MGI_CU_RULES), NAME.in (how that load's tile lies: a word of
                 MGI_CU_WAYS; else the best by >>layouts).  The emitted text's µGraph has all that do not follow from the rest
      ring       with ring=warp, where warps_m = warps_n = 1 and the loop permits it, every warp brings the part of the
                 contraction that it multiplies into a ring of its own, and no barrier stands in the loop; where
@@ -88,9 +87,7 @@
                 the same.  A product whose operands do not allow it is made by warps, in the same fragments
      copy       with copy=tma (sm_90a only; else, and where a tile's shape or strides do not allow it, refused with the reason)
                 tensor copies bring the loads of loops: one thread asks for a whole tile, and barriers of phases count its
-                bytes.  Their maps are made at the first launch, and again when a tensor stands elsewhere.  With multicast=N
-                the N neighbours on the grid axis on which most of these bytes do not depend are a cluster, each of which
-                brings an N-th of such a tile to all
+                bytes.  Their maps are made at the first launch, and again when a tensor stands elsewhere
      strip      a kernel that reads whole rows, joins each to one value and writes whole rows keeps them in registers
      merge      an accumulator over grid axes: each block computes its part; then one block of the group computes, and
                 stores, what depends on the whole.  On sm_90 and up to 16 blocks: a cluster, the parts pushed through
@@ -400,7 +397,7 @@ typedef int (*mgi_runner_fn)(mgi_runner_job *job); /* 0, or the CUDA error, desc
    8. A product of a warpgroup happens warp by warp, at a moment of the seed between its issue and the wait; only then is
       its right operand read.  The four warps issue the same ones; what they read has to be published, under
       MG_EMULATE_RACES.
-   9. A tensor copy lands, in each block that it goes to apart, at a moment of the seed from its issue on, at the latest when
+   9. A tensor copy lands at a moment of the seed from its issue on, at the latest when
       no fiber can go on without it.  Till then its destination is poison; from then on it may be read by who has waited for
       the phase that counted its bytes, under MG_EMULATE_RACES.  Phases that get more bytes or arrivals than they expect,
       that were not made known, or whose bytes nobody waits for, are faults.                                       */
@@ -1208,23 +1205,19 @@ MGI_EMU void mgi_emu_phase_ends(mgi_emu_part *b, mgi_emu_phases *f) { /* if noth
   for (int t = (int)(b - s->part) * s->threads, end = t + s->threads; t < end; t++)
     if (s->thread[t].state == MGI_EMU_AT_PHASE && s->thread[t].at == f) s->thread[t].state = MGI_EMU_READY, s->warp[t / 32].ready |= 1u << (t % 32);
 }
-/* The barrier at p, in the shared memory of this or another block of the cluster, which has to know of it. */
-MGI_EMU mgi_emu_phases *mgi_emu_phases_at(const mg_phase *p, mgi_emu_part **of, const char *who) {
-  mgi_emu_state *s = &mgi_emu;
-  for (int r = 0; r < s->cluster; r++) {
-    mgi_emu_part *b = &s->part[r];
-    const size_t at = (size_t)((const unsigned char *)p - b->shared);
-    for (int k = 0; k < b->n_phases; k++)
-      if (b->phases[k].at == at) {
-        uint64_t mark;
-        memcpy(&mark, (const void *)p, 8);
-        if (mark != 0xA110CA7ED0000000u + (uint64_t)k) mgi_emu_fault(1, "%s: the barrier at byte %lld of shared memory has been overwritten", who, (long long)at);
-        if (!b->phases[k].known) mgi_emu_fault(1, "%s: the barrier at byte %lld has not been made known by mg_phase_publish", who, (long long)at);
-        *of = b;
-        return &b->phases[k];
-      }
-  }
-  mgi_emu_fault(1, "%s: there is no barrier of phases at byte %lld of shared memory", who, (long long)((const unsigned char *)p - mg_shared()));
+/* The barrier at p, in the block's shared memory, which has to know of it. */
+MGI_EMU mgi_emu_phases *mgi_emu_phases_at(const mg_phase *p, const char *who) {
+  mgi_emu_part *b = mgi_emu_part_of(mgi_emu.tid);
+  const size_t at = (size_t)((const unsigned char *)p - b->shared);
+  for (int k = 0; k < b->n_phases; k++)
+    if (b->phases[k].at == at) {
+      uint64_t mark;
+      memcpy(&mark, (const void *)p, 8);
+      if (mark != 0xA110CA7ED0000000u + (uint64_t)k) mgi_emu_fault(1, "%s: the barrier at byte %lld of shared memory has been overwritten", who, (long long)at);
+      if (!b->phases[k].known) mgi_emu_fault(1, "%s: the barrier at byte %lld has not been made known by mg_phase_publish", who, (long long)at);
+      return &b->phases[k];
+    }
+  mgi_emu_fault(1, "%s: there is no barrier of phases at byte %lld of shared memory", who, (long long)at);
   return 0;
 }
 MGI_EMU_NOINLINE MG_DEV void mg_phase_init(mg_phase *p, int count) {
@@ -1253,31 +1246,22 @@ MG_DEV void mg_phase_publish() {
 }
 MGI_EMU void mgi_emu_phase_arrives(mg_phase *p, const char *who) {
   mgi_emu_state *s = &mgi_emu;
-  mgi_emu_part *b;
-  mgi_emu_phases *f = mgi_emu_phases_at(p, &b, who);
+  mgi_emu_phases *f = mgi_emu_phases_at(p, who);
   if (f->arrivals == f->count) mgi_emu_fault(1, "%s: more arrivals than the %d that the barrier expects", who, f->count);
   f->arrivals++;
   f->now_at[s->tid / 32] = s->warp[s->tid / 32].since;
   s->now++;
-  mgi_emu_phase_ends(b, f);
+  mgi_emu_phase_ends(mgi_emu_part_of(s->tid), f);
 }
 MGI_EMU_NOINLINE MG_DEV void mg_phase_arrive(mg_phase *p) {
   MGI_EMU_TOUCH(p, 8, 0, 0);
   mgi_emu_phase_arrives(p, "mg_phase_arrive");
   mgi_emu_yield();
 }
-/* At the barrier of the cluster's block `rank` that lies where `mine` does in this block's. */
-MGI_EMU_NOINLINE MG_DEV void mg_phase_arrive_at(mg_phase *mine, int rank) {
-  mg_phase *p = (mg_phase *)mg_cluster_shared((unsigned char *)mine, rank);
-  MGI_EMU_TOUCH(p, 8, 0, 0);
-  mgi_emu_phase_arrives(p, "mg_phase_arrive_at");
-  mgi_emu_yield();
-}
 /* Arrives, and has the open phase wait for so many bytes of copies. */
 MGI_EMU_NOINLINE MG_DEV void mg_phase_expect(mg_phase *p, int bytes) {
-  mgi_emu_part *b;
   MGI_EMU_TOUCH(p, 8, 0, 0);
-  mgi_emu_phases *f = mgi_emu_phases_at(p, &b, "mg_phase_expect");
+  mgi_emu_phases *f = mgi_emu_phases_at(p, "mg_phase_expect");
   if (bytes < 0 || bytes >= 1 << 20) mgi_emu_fault(1, "mg_phase_expect: %d bytes", bytes);
   f->bytes += bytes;
   mgi_emu_phase_arrives(p, "mg_phase_expect");
@@ -1286,10 +1270,8 @@ MGI_EMU_NOINLINE MG_DEV void mg_phase_expect(mg_phase *p, int bytes) {
 /* Until the phase of that parity has ended: phases are numbered from 0, and the one before the first has ended. */
 MGI_EMU_NOINLINE MG_DEV void mg_phase_wait(mg_phase *p, int parity) {
   mgi_emu_state *s = &mgi_emu;
-  mgi_emu_part *b;
   MGI_EMU_TOUCH(p, 8, 0, 0);
-  mgi_emu_phases *f = mgi_emu_phases_at(p, &b, "mg_phase_wait");
-  if (b != mgi_emu_part_of(s->tid)) mgi_emu_fault(1, "mg_phase_wait: a barrier of another block");
+  mgi_emu_phases *f = mgi_emu_phases_at(p, "mg_phase_wait");
   if (parity != 0 && parity != 1) mgi_emu_fault(1, "mg_phase_wait: parity %d", parity);
   if (s->n_tensor && s->landing == 2 && (mgi_emu_random() & 3) == 0) mgi_emu_tensor_land((int)(mgi_emu_random() % (uint64_t)s->n_tensor));
   while ((int)(f->done & 1) == parity) {
@@ -1298,7 +1280,7 @@ MGI_EMU_NOINLINE MG_DEV void mg_phase_wait(mg_phase *p, int parity) {
     s->warp[s->tid / 32].ready &= ~(1u << (s->tid % 32));
     mgi_emu_yield();
   }
-  s->thread[s->tid].waited_for[f - b->phases] = f->done;
+  s->thread[s->tid].waited_for[f - mgi_emu_part_of(s->tid)->phases] = f->done;
   if (f->done > f->waited) f->waited = f->done;
   mgi_emu_yield();
 }
@@ -1343,51 +1325,45 @@ MGI_EMU void mgi_emu_tensor_land(int which) {
   c.phases->brings = 1;
   mgi_emu_phase_ends(b, c.phases);
 }
-/* Brings the box of m from element `at` on, the contiguous dimension first, to `to`, and counts its bytes in a phase of p; with
-   SHARE > 1 to the same place in all blocks of the cluster, which are so many, each of which counts them at its own p. */
-template<int RANK, int SHARE> MGI_EMU_NOINLINE MG_DEV void mg_tensor_copy(void *to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
+/* Brings the box of m from element `at` on, the contiguous dimension first, to `to`, and counts its bytes in a phase of p. */
+template<int RANK> MGI_EMU_NOINLINE MG_DEV void mg_tensor_copy(void *to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
   mgi_emu_state *s = &mgi_emu;
+  mgi_emu_part *b = mgi_emu_part_of(s->tid);
   const size_t line = (size_t)(m.wide * m.bytes), bytes = line * (size_t)m.lines, off = (size_t)((unsigned char *)to - mg_shared());
   if (m.rank != RANK) mgi_emu_fault(1, "mg_tensor_copy: %d coordinates of a tensor of %d dimensions", RANK, m.rank);
   if (off % (m.lines == 1 ? 128 : line * 8)) mgi_emu_fault(1, "mg_tensor_copy: to byte %lld of shared memory, no multiple of %lld", (long long)off, m.lines == 1 ? 128LL : (long long)line * 8);
   if (off + bytes > s->shared_bytes) mgi_emu_fault(1, "mg_tensor_copy: offset %lld is outside the %llu bytes of shared memory", (long long)off, (unsigned long long)s->shared_bytes);
-  if (SHARE > 1 && s->cluster != SHARE) mgi_emu_fault(1, "mg_tensor_copy: for %d blocks in a cluster of %d", SHARE, s->cluster);
   for (int l = 0; l < m.lines; l++) { /* what it reads */
     int64_t inside;
     const unsigned char *const from = mgi_emu_line(&m, at, l, &inside);
     if (inside) mgi_emu_global(from, (size_t)((inside < m.wide ? inside : m.wide) * m.bytes), 16, 0, 0);
   }
-  for (int r = 0; r < (SHARE > 1 ? SHARE : 1); r++) {
-    unsigned char *there = SHARE > 1 ? mg_cluster_shared((unsigned char *)to, r) : (unsigned char *)to;
-    mg_phase *there_p = SHARE > 1 ? (mg_phase *)mg_cluster_shared((unsigned char *)p, r) : p;
-    mgi_emu_part *b;
-    MGI_EMU_TOUCH(there_p, 8, 0, 0);
-    mgi_emu_phases *f = mgi_emu_phases_at(there_p, &b, "mg_tensor_copy");
+  MGI_EMU_TOUCH(p, 8, 0, 0);
+  mgi_emu_phases *f = mgi_emu_phases_at(p, "mg_tensor_copy");
 #ifdef MG_EMULATE_RACES
-    mgi_emu_flying_bar = (uint8_t)(f - b->phases);
-    mgi_emu_flying_phase = f->done;
+  mgi_emu_flying_bar = (uint8_t)(f - b->phases);
+  mgi_emu_flying_phase = f->done;
 #endif
-    MGI_EMU_TOUCH(there, bytes, 1, 3);
-    memset(there, 0xFF, bytes);
-    s->job->copies++;
-    if (s->n_tensor == s->cap_tensor) {
-      const int cap = s->cap_tensor ? 2 * s->cap_tensor : 16;
-      mgi_emu_tensor *more = (mgi_emu_tensor *)realloc(s->tensor, (size_t)cap * sizeof *more);
-      if (!more) {
-        mgi_emu_fault(1, "out of memory");
-        return;
-      }
-      s->tensor = more;
-      s->cap_tensor = cap;
+  MGI_EMU_TOUCH(to, bytes, 1, 3);
+  memset(to, 0xFF, bytes);
+  s->job->copies++;
+  if (s->n_tensor == s->cap_tensor) {
+    const int cap = s->cap_tensor ? 2 * s->cap_tensor : 16;
+    mgi_emu_tensor *more = (mgi_emu_tensor *)realloc(s->tensor, (size_t)cap * sizeof *more);
+    if (!more) {
+      mgi_emu_fault(1, "out of memory");
+      return;
     }
-    mgi_emu_tensor *c = &s->tensor[s->n_tensor++];
-    c->map = m;
-    for (int d = 0; d < RANK; d++) c->at[d] = at[d];
-    c->part = (int)(b - s->part);
-    c->to = off;
-    c->phases = f;
-    if (s->landing == 0 || (s->landing == 2 && (mgi_emu_random() & 1))) mgi_emu_tensor_land(s->n_tensor - 1);
+    s->tensor = more;
+    s->cap_tensor = cap;
   }
+  mgi_emu_tensor *c = &s->tensor[s->n_tensor++];
+  c->map = m;
+  for (int d = 0; d < RANK; d++) c->at[d] = at[d];
+  c->part = (int)(b - s->part);
+  c->to = off;
+  c->phases = f;
+  if (s->landing == 0 || (s->landing == 2 && (mgi_emu_random() & 1))) mgi_emu_tensor_land(s->n_tensor - 1);
   mgi_emu_yield();
 }
 
@@ -2304,10 +2280,6 @@ typedef uint64_t mg_phase;
 MG_DEV void mg_phase_init(mg_phase *p, int count) { asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(mgi_shared_address(p)), "r"(count) : "memory"); }
 MG_DEV void mg_phase_publish() { asm volatile("fence.mbarrier_init.release.cluster; fence.proxy.async;" ::: "memory"); }
 MG_DEV void mg_phase_arrive(mg_phase *p) { asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(mgi_shared_address(p)) : "memory"); }
-/* At the barrier of the cluster's block `rank` that lies where `mine` does in this block's. */
-MG_DEV void mg_phase_arrive_at(mg_phase *mine, int rank) {
-  asm volatile("{.reg .b32 a; mapa.shared::cluster.u32 a, %0, %1; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [a];}" ::"r"(mgi_shared_address(mine)), "r"(rank) : "memory");
-}
 /* Arrives, and has the open phase wait for so many bytes of copies. */
 MG_DEV void mg_phase_expect(mg_phase *p, int bytes) { asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(mgi_shared_address(p)), "r"(bytes) : "memory"); }
 MG_DEV void mg_phase_wait(mg_phase *p, int parity) {
@@ -2316,21 +2288,15 @@ MG_DEV void mg_phase_wait(mg_phase *p, int parity) {
     asm volatile("{.reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}" : "=r"(ended) : "r"(mgi_shared_address(p)), "r"(parity) : "memory");
   while (!ended);
 }
-/* Brings the box of m from element `at` on, the contiguous dimension first, to `to`, and counts its bytes in a phase of p; with
-   SHARE > 1 to the same place in all blocks of the cluster, which are so many, each of which counts them at its own p. */
-template<int RANK, int SHARE> MG_DEV void mg_tensor_copy(void *to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
-  static_assert(RANK >= 2 && RANK <= 5 && SHARE >= 1 && SHARE <= 16, "a tensor of 2 to 5 dimensions, a cluster of at most 16 blocks");
+/* Brings the box of m from element `at` on, the contiguous dimension first, to `to`, and counts its bytes in a phase of p. */
+template<int RANK> MG_DEV void mg_tensor_copy(void *to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
+  static_assert(RANK >= 2 && RANK <= 5, "a tensor of 2 to 5 dimensions");
   const uint32_t s = mgi_shared_address(to), b = mgi_shared_address(p);
-  const uint16_t all = (uint16_t)((1u << SHARE) - 1);
-#define MGI_COPY(DIM, END, ...) asm volatile("cp.async.bulk.tensor." DIM ".shared::cluster.global.mbarrier::complete_tx::bytes" END ::"r"(s), "l"(&m), "r"(b), __VA_ARGS__ : "memory")
-#define MGI_COPY_TO(DIM, N, AT, ...)                                                                                                         \
-  if constexpr (SHARE == 1) MGI_COPY(DIM, " [%0], [%1, {" AT "}], [%2];", __VA_ARGS__);                                                       \
-  else MGI_COPY(DIM, ".multicast::cluster [%0], [%1, {" AT "}], [%2], %" N ";", __VA_ARGS__, "h"(all))
-  if constexpr (RANK == 2) { MGI_COPY_TO("2d", "5", "%3, %4", "r"(at[0]), "r"(at[1])); }
-  if constexpr (RANK == 3) { MGI_COPY_TO("3d", "6", "%3, %4, %5", "r"(at[0]), "r"(at[1]), "r"(at[2])); }
-  if constexpr (RANK == 4) { MGI_COPY_TO("4d", "7", "%3, %4, %5, %6", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3])); }
-  if constexpr (RANK == 5) { MGI_COPY_TO("5d", "8", "%3, %4, %5, %6, %7", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4])); }
-#undef MGI_COPY_TO
+#define MGI_COPY(DIM, AT, ...) asm volatile("cp.async.bulk.tensor." DIM ".shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {" AT "}], [%2];" ::"r"(s), "l"(&m), "r"(b), __VA_ARGS__ : "memory")
+  if constexpr (RANK == 2) MGI_COPY("2d", "%3, %4", "r"(at[0]), "r"(at[1]));
+  if constexpr (RANK == 3) MGI_COPY("3d", "%3, %4, %5", "r"(at[0]), "r"(at[1]), "r"(at[2]));
+  if constexpr (RANK == 4) MGI_COPY("4d", "%3, %4, %5, %6", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]));
+  if constexpr (RANK == 5) MGI_COPY("5d", "%3, %4, %5, %6, %7", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]));
 #undef MGI_COPY
 }
 #endif
@@ -2565,20 +2531,20 @@ MG_DEV void mg_load_tile(const TILE &to, const typename TILE::T *from, int64_t o
   }
 }
 
-/* A ring whose STAGES tensor copies fill: of each stage, what says that its BYTES have come, and what says that the WARPS of
-   all SHARE blocks that get the same have read it.  Iteration i reads stage i % STAGES, at its turn i / STAGES % 2; in its
-   iteration each waits for filled(), reads, and calls read(), unless nothing is to follow in that stage; one thread of the
-   first warp, all of which waits for drained(), has the next copied.
+/* A ring whose STAGES tensor copies fill: of each stage, what says that its BYTES have come, and what says that all WARPS
+   have read it.  Iteration i reads stage i % STAGES, at its turn i / STAGES % 2; in its iteration each waits for filled(),
+   reads, and calls read(), unless nothing is to follow in that stage; one thread of the first warp, all of which waits for
+   drained(), has the next copied.
        block's thread 0    expect(0) copy  expect(1) copy ..     drained(0) expect(0) copy ..
        every warp                filled(0) .. read(0)  filled(1) .. read(1)  ..                                        */
-template<int STAGES, int BYTES, int WARPS, int SHARE> struct mg_ring {
+template<int STAGES, int BYTES, int WARPS> struct mg_ring {
   mg_phase *p; /* of STAGES that are filled, then of as many that are drained */
   MG_DEV explicit mg_ring(unsigned char *at) : p((mg_phase *)at) {}
   MG_DEV void init() const { /* a barrier of all who use it follows */
     if (mg_tid() == 0)
       for (int s = 0; s < STAGES; s++) {
         mg_phase_init(p + s, 1);
-        mg_phase_init(p + STAGES + s, WARPS * SHARE);
+        mg_phase_init(p + STAGES + s, WARPS);
       }
     mg_phase_publish();
   }
@@ -2587,24 +2553,21 @@ template<int STAGES, int BYTES, int WARPS, int SHARE> struct mg_ring {
   MG_DEV void drained(int s, int turn) const { mg_phase_wait(p + STAGES + s, turn); }
   MG_DEV void read(int s) const {
     mg_sync_warp();
-    if constexpr (SHARE == 1) {
-      if (mg_lane() == 0) mg_phase_arrive(p + STAGES + s);
-    } else if (mg_lane() < SHARE) mg_phase_arrive_at(p + STAGES + s, mg_lane());
+    if (mg_lane() == 0) mg_phase_arrive(p + STAGES + s);
   }
 };
-/* Has a tile copied, of whose lines BOX come at a time; by the blocks of a cluster, of SHARE, each a part, to all of them.  `at`:
-   its first element, the contiguous dimension first.  Called by one thread, behind expect(). */
-template<class TILE, int BOX, int SHARE, int RANK> MG_DEV void mg_copy_tile(const TILE &to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
-  constexpr int WIDE = TILE::ACROSS < 64 || TILE::LINES == 1 ? TILE::ACROSS : 64, MINE = TILE::LINES / SHARE;
+/* Has a tile copied, of whose lines BOX come at a time.  `at`: its first element, the contiguous dimension first.  Called by
+   one thread, behind expect(). */
+template<class TILE, int BOX, int RANK> MG_DEV void mg_copy_tile(const TILE &to, const mg_tensor_map &m, mg_phase *p, const int (&at)[RANK]) {
+  constexpr int WIDE = TILE::ACROSS < 64 || TILE::LINES == 1 ? TILE::ACROSS : 64;
   static_assert(sizeof(typename TILE::T) == 2 && (TILE::PITCH == 0 || (TILE::PITCH == TILE::ACROSS && WIDE == TILE::ACROSS)) && TILE::SWIZZLED == (TILE::LINES > 1), "16-bit tiles, swizzled by lines of up to 128 bytes, or one line");
-  static_assert(TILE::LINES % SHARE == 0 && MINE % BOX == 0 && BOX <= 256 && (BOX % 8 == 0 || BOX == TILE::LINES), "whole boxes, of whole turns of the swizzle");
-  const int first = SHARE > 1 ? mg_cluster_rank() * MINE : 0;
+  static_assert(TILE::LINES % BOX == 0 && BOX <= 256 && (BOX % 8 == 0 || BOX == TILE::LINES), "whole boxes, of whole turns of the swizzle");
   for (int i = 0; i < TILE::ACROSS; i += WIDE)
-    for (int l = 0; l < MINE; l += BOX) {
+    for (int l = 0; l < TILE::LINES; l += BOX) {
       int from[RANK];
       MG_UNROLL
-      for (int d = 0; d < RANK; d++) from[d] = at[d] + (d == 0 ? i : d == 1 ? first + l : 0);
-      mg_tensor_copy<RANK, SHARE>(to.p + i * TILE::LINES + (first + l) * WIDE, m, p, from);
+      for (int d = 0; d < RANK; d++) from[d] = at[d] + (d == 0 ? i : d == 1 ? l : 0);
+      mg_tensor_copy<RANK>(to.p + i * TILE::LINES + l * WIDE, m, p, from);
     }
 }
 
@@ -4283,13 +4246,13 @@ MGI_FN void mgi_red_library(mgi_red *R, const mg_graph *g, const mg_op_node *op)
 /* The axes of graph-defined operator o, kernel k: their counts and what they cut. */
 MGI_FN void mgi_red_kernel(mgi_red *R, const mg_graph *g, const mg_op_node *op, int k) {
   const mg_graph *sub = op->sub;
-  const int64_t stages = mg_plan_int(sub, "stages", 4), multicast = mg_plan_int(sub, "multicast", 1), share = multicast > 1 && multicast <= 8 ? multicast : 1; /* divides a count of the grid */
+  const int64_t stages = mg_plan_int(sub, "stages", 4);
   int stores = 0;
   for (uint32_t a = 1; a < sub->n_axes; a++) {
     mgi_red_node *x = &R->node[k * MGI_RED_PER + (int)a];
     x->size = sub->axes[a].extent;
-    x->least = a <= 3 ? 2 * share : (stages > 0 && stages < 64 ? stages : 4) + 2;
-    x->step = a <= 3 ? share : mg_plan_get(sub, "stages") && stages > 0 && stages < 64 ? stages : 12; /* the last iteration's stage stays the same */
+    x->least = a <= 3 ? 2 : (stages > 0 && stages < 64 ? stages : 4) + 2;
+    x->step = a <= 3 ? 1 : mg_plan_get(sub, "stages") && stages > 0 && stages < 64 ? stages : 12; /* the last iteration's stage stays the same */
     if (x->size <= x->least) x->fixed = 1;
   }
   for (uint32_t l = 1; l < sub->n_ops; l++) {
@@ -6662,8 +6625,7 @@ typedef struct mgi_cu_kernel {
   uint8_t parts[MG_MAX_AXES + 1]; /* by loop: every MGI_CU_WARP or MGI_CU_GROUP brings its part of the block's ring */
   uint8_t copies[MG_MAX_AXES + 1]; /* by loop: tensor copies fill its ring; noisy: in it shared memory is written */
   uint8_t noisy[MG_MAX_AXES + 1];
-  int share;                 /* blocks of a cluster, neighbours on grid axis share_axis, to which one copy goes; 1: none */
-  uint32_t share_axis;
+  int tensor_copies;         /* 1: the plan's copy=tma */
   int ring_obj[MG_MAX_AXES + 1]; /* by loop: its ring's piece */
   uint32_t strip;            /* a load whose elements, and those of its like, are in registers (rows, threads); or 0 */
   mgi_cu_entry *order;       /* what is written, in which order: n_ops + MG_MAX_AXES + MGI_CU_WANTS entries at most */
@@ -6807,7 +6769,7 @@ MGI_FN void mgi_cu_lay_out(mgi_cu_kernel *K) {
     tight[k] = steps;
     loose[k] = barriers;
   }
-  const int align = K->by_group || K->share ? 1024 : 128;
+  const int align = K->by_group || K->tensor_copies ? 1024 : 128;
   const int64_t least = mg_memory_plan(tight, K->n_obj, align, NULL), room = mg_memory_plan(loose, K->n_obj, align, NULL);
   if (least < 0 || room < 0) {
     mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory, or more than 2^62 bytes of shared memory");
@@ -7401,6 +7363,17 @@ MGI_FN int mgi_cu_lives(mgi_cu_kernel *K, uint32_t t, int rule) {
   const int may = mgi_cu_may_live(K, t, rule);
   if (may) K->rule[t] = (uint8_t)rule;
   return may;
+}
+/* Every word of the plan is one that something here obeys. */
+MGI_FN void mgi_cu_words_known(mgi_cu_kernel *K) {
+  static const char *const words[] = {"stages", "warps_m", "warps_n", "warps_k", "merge", "ring", "mma", "schedule", "ahead", "copy"};
+  const mg_graph *b = K->b;
+  for (uint32_t k = 0; k < b->n_plan; k++) {
+    const char *key = b->plan[k].key, *dot = strrchr(key, '.');
+    int known = dot && (!strcmp(dot, ".at") || !strcmp(dot, ".in"));
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++) known |= !strcmp(key, words[w]);
+    if (!known) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=%.20s: there is no such word", key, b->plan[k].value);
+  }
 }
 /* Every NAME.at of the plan is obeyed. */
 MGI_FN void mgi_cu_rules_obeyed(mgi_cu_kernel *K) {
@@ -8867,20 +8840,17 @@ MGI_FN int mgi_cu_begins_elsewhere(const mgi_cu_kernel *K, uint32_t loop) {
 }
 /* ---- rings that tensor copies fill
    A loop whose plan says copy=tma: one thread asks for whole tiles, and barriers of phases (mg_ring) stand where else all threads
-   wait for their copies and meet.  If nothing but the ring is written in it, no barrier of the block stands in it.  With
-   multicast=N the N neighbours along a grid axis on which loads do not depend are a cluster, and each copies an N-th of such a
-   tile to all of them. */
+   wait for their copies and meet.  If nothing but the ring is written in it, no barrier of the block stands in it. */
 
-/* How the tile of load `op` is copied: the lines of a box, and by how many blocks; 0 lines: it cannot be, *why has the reason. */
-typedef struct mgi_cu_box { int wide, lines, share; } mgi_cu_box;
+/* How the tile of load `op` is copied: the elements and lines of a box; 0 lines: it cannot be, *why has the reason. */
+typedef struct mgi_cu_box { int wide, lines; } mgi_cu_box;
 MGI_FN mgi_cu_box mgi_cu_box_of(const mgi_cu_kernel *K, uint32_t op, const char **why) {
   const mg_op_node *o = &K->b->ops[op];
   const uint32_t above = mgi_cu_above(K, o->in[0]), t = o->out[0].id;
   const mg_tensor_info *up = &K->em->g->tensors[above];
   const mgi_cu_tile T = mgi_cu_tile_of(K, op);
   const int rank = up->shape.rank, trans = mgi_cu_load_trans(K, op), across = trans ? T.rows : T.cols;
-  mgi_cu_box x = {across < 64 || T.lines == 1 ? across : 64, 0, 1};
-  if (K->share > 1 && o->map.to[K->share_axis] < 0 && T.lines % (8 * K->share) == 0) x.share = K->share; /* else every block has all of it copied */
+  mgi_cu_box x = {across < 64 || T.lines == 1 ? across : 64, 0};
   *why = NULL;
   if (mg_dtype_bytes(T.type) != 2) *why = "it is not of a 16-bit type";
   else if (rank < 2) *why = "it has one dimension";
@@ -8902,11 +8872,10 @@ MGI_FN mgi_cu_box mgi_cu_box_of(const mgi_cu_kernel *K, uint32_t op, const char 
     if (!*why && cuts && d >= rank - 2 && (d == rank - 2 ? T.rows : T.cols) != chunk) *why = "its chunks are padded";
   }
   if (*why) return x;
-  const int mine = T.lines / x.share;
-  int boxes = (mine + 255) / 256;
-  while (boxes < mine && (mine % boxes || mine / boxes % 8)) boxes++;
-  if (boxes < mine || mine == 1) x.lines = mine / boxes;
-  else if (mine <= 256) x.lines = mine;
+  int boxes = (T.lines + 255) / 256;
+  while (boxes < T.lines && (T.lines % boxes || T.lines / boxes % 8)) boxes++;
+  if (boxes < T.lines || T.lines == 1) x.lines = T.lines / boxes;
+  else if (T.lines <= 256) x.lines = T.lines;
   else *why = "its lines cannot be cut into boxes";
   return x;
 }
@@ -8921,29 +8890,15 @@ MGI_FN int mgi_cu_map_dims(const mgi_cu_kernel *K, uint32_t op, int dim[MG_MAX_R
     if (up->shape.dim[d] != 1) dim[n++] = d;
   return n;
 }
-/* The plan's copy and multicast: obeyed, or refused with the reason. */
+/* The plan's copy: obeyed, or refused with the reason. */
 MGI_FN void mgi_cu_copies_analyse(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
-  const char *copy = mg_plan_get(b, "copy"), *multicast = mg_plan_get(b, "multicast"), *why;
-  const int64_t share = mg_plan_int(b, "multicast", 1);
-  int64_t most = 0;
+  const char *copy = mg_plan_get(b, "copy"), *why;
   int loads = 0;
-  if (K->em->st != MG_OK) return;
-  if (multicast && (!copy || strcmp(copy, "tma"))) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's multicast=%.40s: it goes with copy=tma", multicast);
-  if (!copy || !strcmp(copy, "async")) return;
+  if (K->em->st != MG_OK || !copy || !strcmp(copy, "async")) return;
   if (strcmp(copy, "tma")) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=%.40s: want async or tma", copy);
   else if (strcmp(K->em->arch, "sm_90a")) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=tma: %.20s has no tensor copies here, sm_90a has", K->em->arch);
-  else if (multicast && share != 1 && share != 2 && share != 4 && share != 8) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's multicast=%.40s: want 1, 2, 4 or 8", multicast);
-  else if (share > 1 && K->merged && K->cluster) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's multicast=%s: the blocks of a cluster join their parts; say merge=workspace", multicast);
-  K->share = 1;
-  for (uint32_t a = 1; a <= 3 && share > 1 && K->em->st == MG_OK; a++) { /* the axis on which most bytes do not depend */
-    int64_t bytes = 0;
-    for (uint32_t k = 1; k < b->n_ops && b->axes[a].extent % share == 0 && b->axes[a].extent > 1; k++)
-      if (b->ops[k].code == MG_OP_LOAD && b->ops[k].scope && b->ops[k].map.to[a] < 0) bytes += (int64_t)K->v[b->ops[k].out[0].id].rows * K->v[b->ops[k].out[0].id].cols;
-    if (bytes > most) most = bytes, K->share_axis = a;
-  }
-  if (share > 1 && !K->share_axis) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's multicast=%s: on no grid axis of a multiple of it are there loads in loops that do not depend on it", multicast);
-  if (share > 1) K->share = (int)share;
+  K->tensor_copies = 1;
   for (uint32_t k = 1; k < b->n_ops && K->em->st == MG_OK; k++) {
     const mg_op_node *o = &b->ops[k];
     if (o->code != MG_OP_LOAD || !o->scope) continue;
@@ -8973,16 +8928,10 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
   K->obj[phases].written = K->obj[phases].writes = 0; /* the barrier below is the one that they need */
   K->obj[phases].begin = K->obj[phases].first = 0; /* nothing else ever stands there */
   K->obj[phases].end = K->obj[phases].last = 1 << 30;
-  mgi_cu_str_put(&K->decl, "  const mg_ring<%d, %lld, %d, %d> phases_%s(mg_shared() + %lld);\n", K->stages, (long long)bytes, K->threads / 32, K->share, L, (long long)K->obj[phases].offset);
+  mgi_cu_str_put(&K->decl, "  const mg_ring<%d, %lld, %d> phases_%s(mg_shared() + %lld);\n", K->stages, (long long)bytes, K->threads / 32, L, (long long)K->obj[phases].offset);
   mgi_cu_wait(K);
   mgi_cu_line(K, "phases_%s.init();", L);
-  if (K->share > 1) mgi_cu_line(K, "mg_cluster_arrive();");
-  if (K->share > 1) mgi_cu_line(K, "mg_cluster_wait();");
-  if (K->share == 1) mgi_cu_barrier(K);
-  else {
-    K->passed++;
-    for (int k = 0; k < K->n_obj; k++) K->obj[k].read = K->obj[k].reads, K->obj[k].written = K->obj[k].writes;
-  }
+  mgi_cu_barrier(K);
   mgi_cu_begin(K);
   K->ring_obj[loop] = ring->obj = mgi_cu_obj_new(K, ring->stage * K->stages);
   mgi_cu_obj_touch(K, ring->obj, 1);
@@ -9006,8 +8955,8 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
     }
     mgi_cu_quote(K, o);
     mgi_cu_line(K, "const int at_%s[] = {%s};", mgi_cu_tname(b, t), mgi_cu_str_text(&at));
-    mgi_cu_line(K, "mg_copy_tile<T_%s, %d, %d>(T_%s(ring_%s + at * %lld + %lld), map_%s, phases_%s.p + at, at_%s);", mgi_cu_tname(b, t), x.lines, x.share, mgi_cu_tname(b, t), L, (long long)ring->stage,
-                (long long)ring->at[k], mgi_cu_tname(b, t), L, mgi_cu_tname(b, t));
+    mgi_cu_line(K, "mg_copy_tile<T_%s, %d>(T_%s(ring_%s + at * %lld + %lld), map_%s, phases_%s.p + at, at_%s);", mgi_cu_tname(b, t), x.lines, mgi_cu_tname(b, t), L, (long long)ring->stage, (long long)ring->at[k],
+                mgi_cu_tname(b, t), L, mgi_cu_tname(b, t));
     free(at.s);
   }
   mgi_cu_indent(K, -1);
@@ -9092,7 +9041,7 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
     }
     ring->load[ring->n] = k;
     ring->at[ring->n++] = ring->stage;
-    ring->stage += K->by_group || K->share ? (mgi_cu_load_tile_shape(K, k) + 1023) / 1024 * 1024 : (mgi_cu_load_tile_shape(K, k) + 127) / 128 * 128;
+    ring->stage += K->by_group || K->tensor_copies ? (mgi_cu_load_tile_shape(K, k) + 1023) / 1024 * 1024 : (mgi_cu_load_tile_shape(K, k) + 127) / 128 * 128;
   }
   if (!ring->n) return;
   mgi_cu_begin(K);
@@ -10257,8 +10206,7 @@ MGI_FN void mgi_cu_plan_say(mgi_cu_kernel *K) {
     mgi_cu_str_put(s, "%d warps_m %d\n%d warps_n %d\n%d warps_k %d\n", K->number, K->wm, K->number, K->wn, K->number, K->wk);
   if (own) mgi_cu_str_put(s, "%d ring %s\n", K->number, group ? "group" : "warp");
   if (K->by_group) mgi_cu_str_put(s, "%d mma warpgroup\n", K->number);
-  if (K->share) mgi_cu_str_put(s, "%d copy tma\n", K->number);
-  if (K->share > 1) mgi_cu_str_put(s, "%d multicast %d\n", K->number, K->share);
+  if (K->tensor_copies) mgi_cu_str_put(s, "%d copy tma\n", K->number);
   if (K->merged && !K->cluster) mgi_cu_str_put(s, "%d merge workspace\n", K->number);
   if (!K->ahead) mgi_cu_str_put(s, "%d ahead 0\n", K->number);
   mgi_cu_str_put(s, "%d schedule %s\n", K->number, mgi_cu_how_name[K->how]);
@@ -10324,6 +10272,7 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
     if (stages && (given < 1 || given > 8)) mgi_cu_emit_fail(em, MG_UNSUPPORTED, name, "the plan's stages=%.40s: want 1 to 8", stages);
     const int want = given ? (int)given : 3;
     const char *ahead = mg_plan_get(b, "ahead");
+    mgi_cu_words_known(K);
     if (ahead && strcmp(ahead, "0") && strcmp(ahead, "1")) mgi_cu_emit_fail(em, MG_UNSUPPORTED, name, "the plan's ahead=%.40s: want 0 or 1", ahead);
     K->ahead = !ahead || ahead[0] == '1';
     if (em->st == MG_OK && !em->looking) mgi_cu_layouts_analyse(K);
@@ -10344,12 +10293,9 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
   if (em->st == MG_OK && !em->looking) {
     mgi_cu_str *s = &em->kernels, *l = &em->launches, maps = {NULL, 0, 0, 0}, map_args = {NULL, 0, 0, 0};
     char size[3][400]; /* of a cluster */
-    for (uint32_t a = 1; a <= 3; a++) {
-      snprintf(size[a - 1], sizeof size[0], "%s", (K->merged >> a & 1) && K->cluster ? K->count[a] : "1");
-      if (K->share > 1 && K->share_axis == a) snprintf(size[a - 1], sizeof size[0], "%d", K->share);
-    }
-    if (K->share) mgi_cu_copies_launch(K, &maps, l, &map_args);
-    em->maps |= K->share > 0;
+    for (uint32_t a = 1; a <= 3; a++) snprintf(size[a - 1], sizeof size[0], "%s", (K->merged >> a & 1) && K->cluster ? K->count[a] : "1");
+    if (K->tensor_copies) mgi_cu_copies_launch(K, &maps, l, &map_args);
+    em->maps |= K->tensor_copies;
     const char *after = K->follows ? "1" : "early";
     mgi_cu_str_put(s, "/* Grid (%s, %s, %s), %d threads: warps %d x %d x %d (rows, columns, contraction); %lld bytes of shared memory. */\n", K->count[1], K->count[2], K->count[3], K->threads, K->wm, K->wn,
                 K->wk, (long long)K->shared);

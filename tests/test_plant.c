@@ -109,21 +109,16 @@ static const plant in_templates[] = {
     {REUSE, 'x', "struct mg_ring {", "mg_phase_wait([p + STAGES + s], turn);", "p + STAGES", 0},
     {BARRIER, 's', "struct mg_ring {", "mg_sync_warp();", "", 0},
     {REUSE, 's', "struct mg_ring {", "if (mg_lane() == 0) mg_phase_arrive(p + STAGES + s);", "", 0},
-    {CLUSTER, 'x', "struct mg_ring {", "mg_lane() < SHARE", "mg_lane() < 1", 0},
-    {CLUSTER, 'x', "struct mg_ring {", "mg_phase_arrive_at(p + STAGES + s, [mg_lane()])", "mg_cluster_rank()", 0},
-    {CLUSTER, 'x', "struct mg_ring {", "WARPS * SHARE", "WARPS", 0},
-    {REUSE, 'x', "struct mg_ring {", "WARPS * SHARE", "SHARE", 0},
+    {REUSE, 'x', "struct mg_ring {", "mg_phase_init(p + STAGES + s, [WARPS]);", "1", 0},
     {BARRIER, 'x', "struct mg_ring {", "mg_phase_init(p + s, [1]);", "2", 0},
     {BARRIER, 's', "struct mg_ring {", "mg_phase_publish();", "", 0},
     {LANE, 'x', "struct mg_ring {", "mg_tid() == 0", "mg_lane() == 0", 0},
     {INDEX, 'x', "struct mg_ring {", "s < [STAGES]; s++", "STAGES - 1", 0},
-    {CLUSTER, 'x', "MG_DEV void mg_copy_tile", "mg_cluster_rank() * MINE", "0", 0},
     {DROPPED, 'x', "MG_DEV void mg_copy_tile", "i < [TILE::ACROSS]", "TILE::ACROSS - WIDE", 0},
-    {DROPPED, 'x', "MG_DEV void mg_copy_tile", "l < [MINE]", "MINE - BOX", 0},
+    {DROPPED, 'x', "MG_DEV void mg_copy_tile", "l < [TILE::LINES]", "TILE::LINES - BOX", 0},
     {STRIDE, 'x', "MG_DEV void mg_copy_tile", "i * TILE::LINES", "i", 0},
-    {STRIDE, 'x', "MG_DEV void mg_copy_tile", "(first + l) * WIDE", "l * WIDE", 0},
-    {INDEX, 'x', "MG_DEV void mg_copy_tile", "d == 1 ? [first + l]", "l", 0},
-    {INDEX, 'x', "MG_DEV void mg_copy_tile", "d == 1 ? [first + l]", "first", 0},
+    {STRIDE, 'x', "MG_DEV void mg_copy_tile", "l * WIDE", "l", 0},
+    {INDEX, 'x', "MG_DEV void mg_copy_tile", "d == 1 ? [l]", "0", 0},
     {INDEX, 'x', "MG_DEV void mg_copy_tile", "d == 0 ? [i]", "0", 0},
     {EDGE, 'x', "MG_DEV void mg_zero_outside", "rows == TILE::ROWS && cols == TILE::COLS", "true", 0},
     {EDGE, 'x', "MG_DEV void mg_zero_outside", "r >= rows || c >= cols", "c >= cols", 0},
@@ -591,8 +586,8 @@ static const struct { const char *name, *text; } kernels[] = {
     {"warpgroups, parts", /* both ways at once, 32 columns each; element by element into the tile */
      "program k\ninput X : f16[128, 127]\ninput W : f16[127, 127]\nO = kernel grid=(x=2) threads=512 {\n  plan { mma=warpgroup stages=1 warps_m=8 warps_n=2 warps_k=1 }\n  for i=2 {\n    x = load X {i->1}\n    w = load W {x->1, i->0}\n    p = matmul(x, w)\n  }\n"
      "  o = accum(p) {i->+}\n  store o {x->1}\n}\noutput O\n"},
-    {"tensor copies, shared", /* by two blocks: keys in one panel, values in two; rows along the contraction, and across it */
-     "program k\ninput Q : f16[2, 128, 64]\ninput K : f16[2, 64, 512] @ [0, 2, 1]\ninput V : f16[2, 512, 128]\nO = kernel grid=(x=2, y=2) threads=128 {\n  plan { copy=tma multicast=2 mma=warpgroup stages=2 warps_m=4 warps_n=1 warps_k=1 }\n"
+    {"tensor copies, attention", /* keys in one panel, values in two; rows along the contraction, and across it */
+     "program k\ninput Q : f16[2, 128, 64]\ninput K : f16[2, 64, 512] @ [0, 2, 1]\ninput V : f16[2, 512, 128]\nO = kernel grid=(x=2, y=2) threads=128 {\n  plan { copy=tma mma=warpgroup stages=2 warps_m=4 warps_n=1 warps_k=1 }\n"
      "  q = load Q {x->1, y->0}\n  for i=8 {\n    k = load K {y->0, i->2}\n    v = load V {y->0, i->1}\n    p = exp(scale(matmul(q, k), 3/1))\n    s = sum(p, dim=2)\n    d = matmul(p, v)\n  }\n  o = div(accum(d) {i->+}, accum(s) {i->+})\n  store o {x->1, y->0}\n}\noutput O\n"},
     {"tensor copies, alone", /* several boxes a tile, lines of 64 and 128 bytes, ragged rows; products of warps */
      "program k\ninput X : bf16[63, 1280]\ninput W : bf16[1280, 64]\ninput U : bf16[1280, 32]\nO, P = kernel grid=(x=2) threads=64 {\n  plan { copy=tma stages=2 warps_m=2 warps_n=1 warps_k=1 }\n  for i=4 {\n    x = load X {x->0, i->1}\n"
@@ -617,9 +612,10 @@ static const struct { const char *kernel, *find, *lines, *why; } harmless[] = {
     {"accumulators", "mg_sync();", "// store o", "the thread that reads an element is the one that added it up"},
     {"library", "[mg_cut(~, ~, ~)]", "p_Y + ", "the other operand is zero there"},
     {"chain", "mg_sync();", "red_l.finish(t_l);", "the thread that reads a row's sum is the one that wrote it"},
-    {"tensor copies, shared", "mg_sync_warp();", "if (mg_lane() == 0) load_i(", "it brings the lanes together again, and orders nothing"},
+    {"tensor copies, attention", "mg_sync_warp();", "if (mg_lane() == 0) load_i(", "it brings the lanes together again, and orders nothing"},
     {"tensor copies, alone", "mg_sync_warp();", "if (mg_lane() == 0) load_i(", "it brings the lanes together again, and orders nothing"},
-    {"tensor copies, shared", "mg_group_publish();", "", "what cp.async brings there is a left operand, which no warpgroup reads in shared memory"},
+    {"tensor copies, attention", "mg_sync();", "phases_i.init();", "who makes the barriers asks for the first copies, and the others meet it before the loop"},
+    {"tensor copies, attention", "mg_group_publish();", "", "what cp.async brings there is a left operand, which no warpgroup reads in shared memory"},
     {"parts under maxima of their own, in two kernels", "mg_sync();", "shift_p.put(", "the thread that reads a row's sum is the one that wrote it"},
 };
 

@@ -202,7 +202,7 @@ static const char *const others[] = {
   "    s = sum(x, dim=1)\n  }\n  o = sub(accum(p) {i->+}, accum(s) {i->+})\n  store o {x->1}\n}\noutput O\n",
   "program f\ninput X : f16[8, 256]\ninput W : f16[256, 64]\nO = kernel grid=(x=2) threads=64 {\n  plan { ring=warp stages=2 warps_m=1 warps_n=1 warps_k=2 }\n  for i=4 {\n    x = load X {i->1}\n    w = load W {x->1, i->0}\n    p = matmul(x, w)\n"
   "    m = max(x, dim=1)\n  }\n  o = div(accum(p) {i->+}, accum(m) {i->max})\n  store o {x->1}\n}\noutput O\n",
-  "program g\ninput X : f16[64, 256]\ninput W : f16[256, 64]\nO = kernel grid=(x=2, y=2) threads=64 {\n  plan { copy=tma multicast=2 stages=2 warps_m=2 warps_n=1 warps_k=1 }\n  for i=4 {\n    x = load X {y->0, i->1}\n    w = load W {x->1, i->0}\n"
+  "program g\ninput X : f16[64, 256]\ninput W : f16[256, 64]\nO = kernel grid=(x=2, y=2) threads=64 {\n  plan { copy=tma stages=2 warps_m=2 warps_n=1 warps_k=1 }\n  for i=4 {\n    x = load X {y->0, i->1}\n    w = load W {x->1, i->0}\n"
   "    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n  store o {x->1, y->0}\n}\noutput O\n",
   "program h\ninput Q : f16[2, 64, 64]\ninput K : f16[2, 64, 512] @ [0, 2, 1]\ninput V : f16[2, 512, 64]\nO = kernel grid=(x=2) threads=128 {\n  plan { copy=tma mma=warpgroup stages=2 warps_m=4 warps_n=1 warps_k=1 }\n  q = load Q {x->0}\n  for i=8 {\n"
   "    k = load K {x->0, i->2}\n    v = load V {x->0, i->1}\n    p = exp(matmul(q, k))\n    s = sum(p, dim=2)\n    d = matmul(p, v)\n  }\n  o = div(accum(d) {i->+}, accum(s) {i->+})\n  store o {x->0}\n}\noutput O\n",
