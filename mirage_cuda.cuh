@@ -2607,6 +2607,7 @@ template<int M_, int N_, int WM, int WN_, int WK_, bool CHAIN = false, bool GROU
   static MG_DEV int col(int i) { return col0() + i / 4 % NT * 8 + mg_lane() % 4 * 2 + (i & 1); }
   static MG_DEV bool within(int i, int cols) { return (ALL_COLS && cols == N) || col(i) < cols; }
   static MG_DEV int row_of(int i) { return i / 4 / NT * 2 + (i >> 1 & 1); } /* of the ROWS that a lane has a part of */
+  static MG_DEV int row_in(int i) { return ALL_ROWS || row(i) < M ? row(i) : M - 1; } /* one that there is: what stands beside it may be read */
   MG_DEV mg_num at(int i) const { return c[i >> 2][i & 3]; }
   MG_DEV void scale_rows(const mg_num (&f)[ROWS]) {
     MG_UNROLL
@@ -2629,6 +2630,7 @@ template<int M_, int N_, int WK_> struct mg_acc_turned : mg_acc<N_, M_, 1, 1, WK
   static constexpr bool ALL_ROWS = TURNED::ALL_COLS, ALL_COLS = TURNED::ALL_ROWS;
   static MG_DEV int row(int i) { return TURNED::col(i); }
   static MG_DEV int col(int i) { return TURNED::row(i); }
+  static MG_DEV int row_in(int i) { return ALL_ROWS || row(i) < M ? row(i) : M - 1; }
   MG_DEV TURNED &turned() { return *this; }
 };
 
@@ -3178,7 +3180,7 @@ template<class OP, class S> struct mg_strip_reduce {
 /* Elements of a product, replaced by f of them where they are; zero from column `cols` on. */
 template<class ACC, class F> MG_DEV void mg_replace(ACC &acc, int cols, const F &f) {
   MG_UNROLL
-  for (int i = 0; i < ACC::COUNT; i++) acc.c[i >> 2][i & 3] = ACC::within(i, cols) ? f(ACC::row(i), ACC::col(i), i) : mg_zero();
+  for (int i = 0; i < ACC::COUNT; i++) acc.c[i >> 2][i & 3] = ACC::within(i, cols) ? f(ACC::row_in(i), ACC::col(i), i) : mg_zero();
 }
 /* The running maximum of an exponential's argument, by row: values are kept as v exp(-m).  In a field m is 0. */
 template<class ACC> struct mg_row_shift {
@@ -3195,7 +3197,7 @@ template<class ACC> struct mg_row_shift {
     MG_UNROLL
     for (int i = 0; i < ACC::COUNT; i++)
       if (ACC::within(i, cols)) {
-        const mg_num v = f(ACC::row(i), ACC::col(i), i);
+        const mg_num v = f(ACC::row_in(i), ACC::col(i), i);
         acc.c[i >> 2][i & 3] = v;
         top[ACC::row_of(i)] = mg_shift_max(top[ACC::row_of(i)], v);
       }
@@ -6634,6 +6636,7 @@ typedef struct mgi_cu_kernel {
   int meanwhile;             /* of the schedule the entry that is written while the product before it runs, or 0 */
   mgi_cu_entry want[MGI_CU_WANTS]; /* what was materialised when it was needed, and for which operator */
   int n_want;
+  uint32_t *sooner;          /* by operator: of a STORE of what an exponential takes over, that one, which it stands before; or 0 */
   uint8_t *tiled;            /* by elementwise operator: as written it makes a tile of its own */
   uint8_t *way, *free;       /* by tensor: how a load's tile lies (>>layouts); how it would if the plan had nothing to say and all fitted */
   uint8_t *panels;           /* by operator: a load that a product of warpgroups reads */
@@ -7817,7 +7820,8 @@ MGI_FN void mgi_cu_settle_step(mgi_cu_kernel *K, uint32_t t) {
   v->home = MGI_CU_AT_FRAGMENT;
   memcpy(v->var, K->v[v->settles].var, sizeof v->var);
 }
-/* All that reads tensor t stands in op's expression, or is op. */
+/* All that reads tensor t stands in p's expression, or is p; stores of its scope may too where p is an exponential, as they come
+   before it (K->sooner). */
 MGI_FN int mgi_cu_feeds_only(const mgi_cu_kernel *K, uint32_t t, uint32_t p) {
   const mg_graph *b = K->b;
   int any = 0;
@@ -7825,6 +7829,7 @@ MGI_FN int mgi_cu_feeds_only(const mgi_cu_kernel *K, uint32_t t, uint32_t p) {
   for (uint32_t k = 1; k < b->n_ops; k++)
     for (int j = 0; j < b->ops[k].n_in && b->ops[k].code != MG_OP_LOAD; j++)
       if (b->ops[k].in[j].id == t) {
+        if (b->ops[k].code == MG_OP_STORE && b->ops[k].scope == b->tensors[p].scope && K->late[k] == K->late[b->tensors[p].op] && mgi_cu_producer(K, p)->code == MG_OP_EXP) continue;
         if (b->ops[k].code == MG_OP_STORE || K->v[b->ops[k].out[0].id].home != MGI_CU_AT_INLINE || !mgi_cu_feeds_only(K, b->ops[k].out[0].id, p)) return 0;
         any = 1;
       }
@@ -8074,6 +8079,15 @@ MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
   free(degree);
   free(open);
 }
+/* 1 if tensor x is t, or stands in t's expression. */
+MGI_FN int mgi_cu_reads(const mgi_cu_kernel *K, uint32_t t, uint32_t x) {
+  const mg_op_node *o = mgi_cu_producer(K, t);
+  if (t == x) return 1;
+  if (K->v[t].home != MGI_CU_AT_INLINE || o->code >= MG_OP_TABLE_END || !mg_op_row(o->code)->elementwise) return 0;
+  for (int k = 0; k < o->n_in; k++)
+    if (mgi_cu_reads(K, o->in[k].id, x)) return 1;
+  return 0;
+}
 /* Finds what settles, which products are chained, and whether a running maximum cancels.  After the warps are known. */
 MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
@@ -8092,6 +8106,10 @@ MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
     }
   }
   mgi_cu_degrees(K);
+  memset(K->sooner, 0, b->n_ops * sizeof *K->sooner);
+  for (uint32_t k = 1; k < b->n_ops; k++)
+    for (uint32_t t = 1; t < b->n_tensors && b->ops[k].code == MG_OP_STORE; t++)
+      if (K->v[t].settles && b->ops[k].in[0].id != t && mgi_cu_reads(K, t, b->ops[k].in[0].id) && mgi_cu_product_in(K, b->ops[k].in[0].id, t) == K->v[t].settles) K->sooner[k] = b->tensors[t].op;
 }
 
 /* Text of how many parts a row has. */
@@ -9958,6 +9976,9 @@ MGI_FN int mgi_cu_schedule_scope(mgi_cu_kernel *K, const mgi_cu_val_info *fresh,
       }
     }
   }
+  for (int i = 0; i < S->dag.n && ok; i++)
+    for (int j = 0; j < S->dag.n; j++)
+      if (S->node[i].op && K->sooner[S->node[i].op] && K->sooner[S->node[i].op] == S->node[j].op) S->dag.after[j] |= (uint64_t)1 << i;
   if (ok && mgi_cu_dag_order(&S->dag, order) == 1 << 20) ok = 0;
   for (int i = 0; i < S->dag.n && ok; i++) {
     const mgi_cu_entry *n = &S->node[order[i]];
@@ -9996,6 +10017,11 @@ MGI_FN int mgi_cu_schedule(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, mgi_c
       const mgi_cu_entry step = {k, 0, b->ops[k].scope, MG_F32}, enter = {0, 0, b->ops[k].scope, MG_F32};
       if (K->late[k] != late) continue;
       if (b->ops[k].scope != in) first = K->n_order;
+      for (uint32_t j = k + 1; j < b->n_ops; j++) {
+        const mgi_cu_entry store = {j, 0, b->ops[j].scope, MG_F32};
+        if (K->sooner[j] == k) K->order[K->n_order++] = store;
+      }
+      if (K->sooner[k] && K->sooner[k] < k) continue; /* it is there */
       if (mgi_cu_is_step(K, fresh, k) || (b->ops[k].n_out && mg_op_row(b->ops[k].code)->elementwise)) K->order[K->n_order++] = step;
       else if (b->ops[k].scope && b->ops[k].scope != in) K->order[K->n_order++] = enter, first = K->n_order;
       in = b->ops[k].scope;
@@ -10240,13 +10266,15 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
   char text[400];
   uint8_t *late = (uint8_t *)calloc(b->n_ops, 1);
   mgi_cu_entry *order = (mgi_cu_entry *)calloc(b->n_ops + MG_MAX_AXES + MGI_CU_WANTS, sizeof *order);
+  uint32_t *sooner = (uint32_t *)calloc(b->n_ops, sizeof *sooner);
   uint8_t *tiled = (uint8_t *)calloc(b->n_ops, 1), *rule = (uint8_t *)calloc(b->n_tensors, 1), *way = (uint8_t *)calloc(b->n_tensors, 2), *panels = (uint8_t *)calloc(b->n_ops, 1);
-  if (!K || !v || !fresh || !late || !order || !tiled || !rule || !way || !panels) mgi_cu_emit_fail(em, MG_NO_MEMORY, name, "no memory");
+  if (!K || !v || !fresh || !late || !order || !sooner || !tiled || !rule || !way || !panels) mgi_cu_emit_fail(em, MG_NO_MEMORY, name, "no memory");
   else {
     K->em = em;
     K->weights_obj = -1;
     K->late = late;
     K->order = order;
+    K->sooner = sooner;
     K->tiled = tiled;
     K->rule = rule;
     K->way = way;
@@ -10374,6 +10402,7 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
   }
   free(K);
   free(late);
+  free(sooner);
   free(order);
   free(tiled);
   free(rule);

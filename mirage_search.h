@@ -258,8 +258,8 @@ typedef struct mg_search_config {
                                         NULL; times the results: us[k] of g[k], 0 where it failed.  They are then ranked by it, those
                                         that failed last.  Not MG_OK: the predicted order stands, and stats.unmeasured says why.
                                         mg_cuda_measure_us of mirage_cuda.cuh is one */
-  int (*wary)(void *user, const mg_graph *g); /* may be NULL; with `user`; 1: whatever its time, g is ranked behind the measured
-                                        ones that are 0: one that overflows where these do not, say */
+  int (*wary)(void *user, const mg_graph *g); /* may be NULL; with `user`; 1: whatever its time, measured or predicted, g is ranked
+                                        behind those that are 0: one that overflows where these do not, say.  By the caller's thread */
   const char *checkpoint;            /* a file, may be NULL: finished frames are kept there, appended at most ten times a second and
                                         at the end; one that a kill has torn is dropped when it is read.  The same search started again (program,
                                         GPU, options but threads and time limit, version) skips these and gives the result of one
@@ -1962,10 +1962,15 @@ static int mgi_se_squares_only(const mgi_se_mkernel *k, int i) {
       }
   return any;
 }
+/* 1 if value i is what its row's maximum was taken off. */
+static int mgi_se_below_max(const mgi_se_mkernel *k, int i) {
+  const mgi_se_mop *o = &k->op[i];
+  return o->code == MG_OP_SUB && k->op[o->in[1]].code == MG_OP_MAX && k->op[o->in[1]].in[0] == o->in[0];
+}
 /* Whether an exponential, not yet divided by anything, is op i's value. */
 static int mgi_se_raised(const mgi_se_mkernel *k, int i) {
   const mgi_se_mop *o = &k->op[i];
-  if (o->code == MG_OP_EXP) return 1;
+  if (o->code == MG_OP_EXP) return !mgi_se_below_max(k, o->in[0]);
   if (o->code == MG_OP_DIV || o->code >= MG_OP_TABLE_END || !mg_op_row((mg_opcode)o->code)->elementwise) return 0;
   for (int j = 0; j < o->n_in && j < 4; j++) if (mgi_se_raised(k, o->in[j])) return 1;
   return 0;
@@ -1981,7 +1986,7 @@ static int mgi_se_unshifted(const mgi_se_mkernel *k) {
     const mgi_se_mop *o = &k->op[i];
     of[i][0] = of[i][1] = 0;
     for (int j = 0; j < (o->code == MG_OP_DIV ? 0 : o->n_in) && j < 4; j++) of[i][0] |= of[o->in[j]][0], of[i][1] |= of[o->in[j]][1];
-    if (o->code == MG_OP_EXP) of[i][i / 64] |= (uint64_t)1 << i % 64;
+    if (o->code == MG_OP_EXP && !mgi_se_below_max(k, o->in[0])) of[i][i / 64] |= (uint64_t)1 << i % 64;
     if (o->code == MG_OP_MATMUL) product[0] |= of[o->in[0]][0], product[1] |= of[o->in[0]][1];
   }
   for (int i = 0; i < k->n && any == 7; i++) {
@@ -6604,7 +6609,7 @@ static int mgi_se_key_of(const mg_graph *program, const mg_search_config *c, mgi
   int64_t row[] = { g->sms, g->shared_per_block, g->shared_per_sm, g->registers_per_sm, g->l2_bytes };
   double rates[] = { g->dram_gbps, g->l2_gbps, g->tensor_tflops, g->fp32_tflops, g->shared_bytes_us, g->launch_us, g->barrier_us };
   int64_t option[] = { c->max_kernel_ops, c->max_loops, c->max_block_ops, c->top_k, c->bound, c->prune, (int64_t)c->seed, c->max_states, c->max_structures, c->max_steps,
-                       c->emittable != NULL, c->egraph.nodes, c->egraph.no_copies };
+                       c->emittable != NULL, c->wary != NULL, c->egraph.nodes, c->egraph.no_copies };
   int64_t limit[] = { MG_VERSION, MG_OP_COUNT, MG_MAX_RANK, MG_MAX_IN, MG_MAX_OUT, MGI_SE_SOPS, MGI_SE_KEEP, MGI_SE_ALIKE, MGI_SE_WORKS, MGI_SE_TILES, MGI_SE_SPLITS, MGI_SE_TILINGS, MGI_SE_POOL,
                       MGI_SE_RW_UNDER, MGI_SE_RW_SMALL, MGI_SE_RW_MORE, MGI_SE_RW_SETS, MGI_SE_RW_PIECES, MGI_SE_RW_EDGES, MGI_SE_RW_DEPTH };
   double seconds = c->egraph.seconds;
@@ -6942,7 +6947,7 @@ typedef struct mgi_se_search {
   double seg_t0;
   mgi_se_found *found;                  /* of a segment under way: what it becomes */
   mgi_se_found *had;                    /* what >>cuts has found, for >>rewrite */
-  int n_had;
+  int n_had, n_sure;                     /* n_sure: of the results so many, the first, are none that `wary` names */
   mgi_se_structure *pool;               /* at most MGI_SE_POOL */
   int16_t order[MGI_SE_POOL];           /* of them, the best first */
   uint8_t tuned[MGI_SE_POOL];           /* of them: 1: us is of the best tile; 2: there was no time for more than a coarse one */
@@ -7429,15 +7434,17 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
   mg_error local;
   mg_status st = MG_OK;
   int lost = 0; /* structures that are none for what is no fault of the model's */
+  int sure = S != S->root || !S->cfg.wary; /* 1: no more than `want` are looked at: one of them is none that `wary` names, or nobody asks */
   if (want > MGI_SE_POOL) want = MGI_SE_POOL;
   pthread_mutex_lock(&S->root->lock);
   int damaged = S->root->damaged, splits = S == S->root && S->cfg.max_kernel_ops > 1 ? MGI_SE_SPLITS : 0, k = 0, q = 0, ready = 0;
   pthread_mutex_unlock(&S->root->lock);
   if (damaged) st = mg_fail(e, MG_BAD_INPUT, S->cfg.checkpoint, "the checkpoint is damaged: a structure in it is none of this search; it is left as it is");
   else {
-    f->st = (mgi_se_structure *)malloc(((size_t)want + 1) * sizeof *f->st);
-    f->tile = (int *)calloc((size_t)want + 1, sizeof *f->tile);
-    f->report = (mg_verify_report *)calloc((size_t)want + 1, sizeof *f->report);
+    const size_t room = (size_t)(sure ? want : MGI_SE_POOL) + 1;
+    f->st = (mgi_se_structure *)malloc(room * sizeof *f->st);
+    f->tile = (int *)calloc(room, sizeof *f->tile);
+    f->report = (mg_verify_report *)calloc(room, sizeof *f->report);
   }
   if (st == MG_OK && (!f->st || !f->tile || !f->report || S->oom)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for structures");
   double limit = mgi_se_pool_guess(S, want, 0), other = splits ? mgi_se_pool_guess(S, splits, 1) : 0;
@@ -7457,11 +7464,11 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
       for (int j = 0; j < f->n; j++) alike |= f->st[j].work == t->work;
       if (alike) continue;
       mgi_se_pool_tiles(S, q);
-      int tile = -1;
+      int tile = -1, wary = 0;
       for (int i = 0; i < t->n_tiles && i < 4 && tile < 0 && t->tile_us[i] < 1e9; i++) {
         mg_graph *g = mgi_se_kernel_graph(s, s->p, t, s->real, t->count[i], NULL, S->cfg.gpu, &local);
         S->st.candidates++;
-        if (g && mgi_se_emittable(S, g, &local) == MG_OK) tile = i;
+        if (g && mgi_se_emittable(S, g, &local) == MG_OK) tile = i, wary = !sure && S->cfg.wary(S->cfg.user, g);
         else S->st.refused++;
         mg_graph_free(g);
       }
@@ -7470,6 +7477,8 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
       S->st.verified++;
       f->st[f->n] = *t;
       f->tile[f->n++] = tile;
+      sure |= !wary;
+      if (f->n == want && !sure && want < MGI_SE_POOL) want++;
     }
   }
   if (f->n) f->us = f->st[0].tile_us[f->tile[0]];
@@ -7619,19 +7628,6 @@ static int mgi_se_block_ops(const mg_graph *g) {
   return most;
 }
 
-/* Puts g in at its rank; takes it over. */
-static void mgi_se_result_add(mgi_se_search *S, mg_search_result *r, mg_graph *g, double us, const mg_verify_report *rep) {
-  uint64_t h = mg_hash(g);
-  int at = 0;
-  while (at < r->n && (r->predicted_us[at] < us || (r->predicted_us[at] == us && mg_hash(r->graph[at]) < h))) at++;
-  for (int k = 0; k < r->n; k++) if (mg_hash(r->graph[k]) == h) at = S->cfg.top_k;
-  if (at >= S->cfg.top_k) { mg_graph_free(g); return; }
-  if (r->n == S->cfg.top_k) mg_graph_free(r->graph[--r->n]);
-  for (int k = r->n++; k > at; k--) r->graph[k] = r->graph[k - 1], r->predicted_us[k] = r->predicted_us[k - 1], r->report[k] = r->report[k - 1];
-  r->graph[at] = g, r->predicted_us[at] = us, r->report[at] = *rep;
-  S->st.predicted_us = r->predicted_us[0];
-}
-
 /* A segment of the program: its n operators, where in the list of those that are searched it stands or -1, what it takes at
    least, and by what is known: by a kernel of its own, and by n library kernels; 1e18 for nothing. */
 typedef struct mgi_se_piece { mgi_se_set ops; double bound, us, library; int at, n; } mgi_se_piece;
@@ -7738,6 +7734,71 @@ static int mgi_se_check_small(mgi_se_search *S, const mg_graph *g, mg_verify_rep
   return ok && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED);
 }
 
+/* g with the maximum of its rows taken off the argument of every exponential that a sum behind it adds up; NULL if there is none.
+   Not equal where the argument is a part of such a row. */
+static mg_graph *mgi_se_steady(const mg_graph *g) {
+  mg_graph *with = NULL;
+  mg_error e;
+  char *text = NULL;
+  if (mg_print(g, &text, &e) != MG_OK) return NULL;
+  size_t n = strlen(text), to = 0, lines = 1;
+  for (size_t k = 0; k < n; k++) lines += text[k] == '\n';
+  char *out = (char *)malloc(n + lines * 160 + 1);
+  int changed = 0;
+  for (const char *line = text, *end; out && *line; line = end) {
+    char name[72], of[72], sum[88];
+    int32_t dim = 0;
+    end = line + strcspn(line, "\n");
+    end += *end == '\n';
+    memcpy(out + to, line, (size_t)(end - line));
+    if (sscanf(line, " %71[A-Za-z0-9_] = exp(%71[A-Za-z0-9_])", name, of) == 2) {
+      const char *close = *line == ' ' ? strstr(line, "\n}") : NULL; /* the end of its kernel */
+      snprintf(sum, sizeof sum, "sum(%s, dim=", name);
+      const char *at = strstr(end, sum);
+      if (at && (!close || at < close) && sscanf(at + strlen(sum), "%d", &dim) == 1) {
+        changed = 1;
+        to += (size_t)snprintf(out + to, 300, "%.*s%s = exp(sub(%s, max(%s, dim=%d)))\n", (int)strspn(line, " "), line, name, of, of, (int)dim);
+        continue;
+      }
+    }
+    to += (size_t)(end - line);
+  }
+  if (!changed || !out || mg_parse(out, to, "steady", NULL, &with, &e) != MG_OK) with = NULL;
+  mg_string_free(text);
+  free(out);
+  return with;
+}
+/* 1 if the results are full, and none that takes `us` could be one of them.  Those that `wary` names are the last of S->n_sure. */
+static int mgi_se_full(const mgi_se_search *S, const mg_search_result *r, double us) {
+  return r->n == S->cfg.top_k && S->n_sure == r->n && us >= r->predicted_us[r->n - 1];
+}
+/* Puts g in at its rank; takes it over.  Of one that `wary` names a form with maxima of its own is put in beside it, if that is none. */
+static void mgi_se_result_add(mgi_se_search *S, mg_search_result *r, mg_graph *g, double us, const mg_verify_report *rep) {
+  uint64_t h = mg_hash(g);
+  const int wary = S->cfg.wary && !mgi_se_full(S, r, us) && S->cfg.wary(S->cfg.user, g);
+  mg_graph *steady = wary ? mgi_se_steady(g) : NULL;
+  if (steady) {
+    mg_verify_report own;
+    mg_error why;
+    const double longer = mg_predict_us(steady, S->cfg.gpu);
+    S->st.candidates++;
+    if (mgi_se_full(S, r, longer) || S->cfg.wary(S->cfg.user, steady)) mg_graph_free(steady);
+    else if (S->cfg.emittable && mgi_se_emittable(S, steady, &why) != MG_OK) S->st.refused++, mg_graph_free(steady);
+    else if (!mgi_se_check_small(S, steady, &own)) S->st.rejected++, mg_graph_free(steady);
+    else S->st.verified++, mgi_se_result_add(S, r, steady, longer, &own);
+  }
+  int at = wary ? S->n_sure : 0, end = wary ? r->n : S->n_sure;
+  while (at < end && (r->predicted_us[at] < us || (r->predicted_us[at] == us && mg_hash(r->graph[at]) < h))) at++;
+  for (int k = 0; k < r->n; k++) if (mg_hash(r->graph[k]) == h) at = S->cfg.top_k;
+  if (at >= S->cfg.top_k) { mg_graph_free(g); return; }
+  if (r->n == S->cfg.top_k) mg_graph_free(r->graph[--r->n]);
+  for (int k = r->n++; k > at; k--) r->graph[k] = r->graph[k - 1], r->predicted_us[k] = r->predicted_us[k - 1], r->report[k] = r->report[k - 1];
+  r->graph[at] = g, r->predicted_us[at] = us, r->report[at] = *rep;
+  S->n_sure += !wary;
+  if (S->n_sure > r->n) S->n_sure = r->n;
+  S->st.predicted_us = r->predicted_us[0];
+}
+
 /* Tiling expressions, where the whole program is a chain of matmuls or an attention: nested and sequential loops. */
 static void mgi_se_search_tilings(mgi_se_search *S, mg_search_result *out, mg_error *why) {
   mg_graph *g[MGI_SE_TILINGS] = { NULL };
@@ -7753,7 +7814,7 @@ static void mgi_se_search_tilings(mgi_se_search *S, mg_search_result *out, mg_er
     int known = 0;
     for (int j = 0; j < out->n; j++) known |= mg_hash(out->graph[j]) == mg_hash(g[k]);
     S->st.tilings++;
-    if (known || mgi_se_block_ops(g[k]) > S->cfg.max_block_ops || mgi_se_over(S) || (out->n == S->cfg.top_k && us[k] >= out->predicted_us[out->n - 1])) { mg_graph_free(g[k]); continue; }
+    if (known || mgi_se_block_ops(g[k]) > S->cfg.max_block_ops || mgi_se_over(S) || mgi_se_full(S, out, us[k])) { mg_graph_free(g[k]); continue; }
     S->st.candidates++;
     if (S->cfg.emittable && S->cfg.emittable(S->cfg.user, g[k], why) != MG_OK) S->st.refused++, mg_graph_free(g[k]);
     else if (!mgi_se_check_small(S, g[k], &rep)) S->st.rejected++, mg_graph_free(g[k]);
@@ -8869,7 +8930,7 @@ static int mgi_se_cache_load(mgi_se_search *S, mg_search_result *out) {
   mg_search_stats stats;
   char *own = NULL;
   const char *why = "the cache entry is malformed";
-  int32_t count = 0, stop = 0;
+  int32_t count = 0, stop = 0, falls = S->cfg.wary != NULL; /* falls: ranks at which the order may begin again */
   const uint8_t *text = mgi_se_get_to(&r, &n, sizeof n) ? mgi_se_get(&r, n) : NULL;
   int ok = text && mg_print(S->p, &own, &e) == MG_OK && strlen(own) == n && !memcmp(own, text, (size_t)n);
   if (text && !ok) why = "the cache entry is of another program";
@@ -8882,7 +8943,7 @@ static int mgi_se_cache_load(mgi_se_search *S, mg_search_result *out) {
     ok = mgi_se_get_to(&r, &us, sizeof us) && mgi_se_get_to(&r, &model, sizeof model) && mgi_se_get_to(&r, &n, sizeof n) && (text = mgi_se_get(&r, n)) != NULL;
     if (!ok) break;
     if (mgi_se_stopped(&S->cfg)) { ok = 0, why = "interrupted"; break; }
-    ok = mg_parse((const char *)text, (size_t)n, path, NULL, &g, &e) == MG_OK && mg_verify_signature(S->p, g, &e) == MG_OK && us >= 0 && (!k || us >= out->predicted_us[k - 1]);
+    ok = mg_parse((const char *)text, (size_t)n, path, NULL, &g, &e) == MG_OK && mg_verify_signature(S->p, g, &e) == MG_OK && us >= 0 && (!k || us >= out->predicted_us[k - 1] || falls-- > 0);
     if (ok && mg_predict_us(g, S->cfg.gpu) != model) ok = 0, why = "the model prices a cached µGraph otherwise";
     if (ok && S->cfg.emittable && S->cfg.emittable(S->cfg.user, g, &e) != MG_OK) ok = 0, why = "a cached µGraph is not emitted any more";
     if (ok && !mgi_se_check_small(S, g, &out->report[k])) ok = 0, why = "a cached µGraph is not equal to the program";

@@ -637,7 +637,8 @@ static int do_search(const options *o) {
   c.user = (void *)(uintptr_t)c.gpu->arch;
   c.emittable = may_emit;
   times.arch = c.gpu->arch, times.quiet = !isatty(2);
-  if (!o->no_measure) c.measure = on_measure, c.measure_user = &times, c.wary = on_wary;
+  c.wary = on_wary;
+  if (!o->no_measure) c.measure = on_measure, c.measure_user = &times;
   c.stop = &interrupted;
   double started_all = now();
   vc.user = &started_all;

@@ -349,6 +349,26 @@ static void test_chains(void **state) {
     mg_string_free(cu);
     mg_graph_free(g);
   }
+  /* few rows, and a mask by row and column: what no row of the product has is read of no tile, where a copy is under way */
+  passes("program t\ninput Q : f16[2, 8, 64]\ninput K : f16[2, 64, 256]\ninput V : f16[2, 256, 32]\ninput M : f16[8, 256]\nO = kernel grid=(x=2, y=2, z=2) threads=256 {\n  plan { stages=2 warps_m=1 warps_n=8 warps_k=1 }\n  q = load Q {y->1, z->0}\n"
+         "  k = load K {z->0}\n  m = load M {y->0}\n  p = exp(add(scale(matmul(q, k), 8), scale(relu(m), -60000)))\n  v = load V {x->2, z->0}\n  o = div(matmul(p, v), sum(p, dim=2))\n  store o {x->2, y->1, z->0}\n}\noutput O\n");
+  passes("program t\ninput A : f16[8, 64]\ninput B : f16[64, 256]\ninput M : f16[8, 256]\ninput D : f16[256, 32]\nO = kernel grid=(x=2, y=2) threads=256 {\n  plan { stages=2 warps_m=1 warps_n=8 warps_k=1 }\n  a = load A {y->0}\n  b = load B {}\n  m = load M {y->0}\n"
+         "  h = relu(add(matmul(a, b), m))\n  d = load D {x->1}\n  o = matmul(h, d)\n  store o {x->1, y->0}\n}\noutput O\n");
+  /* the logits are stored too, before their exponentials take their place: with a bias; by the schedule that is named; behind the loop of the contraction */
+  for (int k = 0; k < 6; k++) {
+    static const char *const how[] = {"", "schedule=written ", "schedule=depth ", "schedule=room ", "", ""};
+    snprintf(text, sizeof text, "program t\ninput Q : f16[2, 16, 64]\ninput K : f16[2, 64, %d]\ninput B : f16[%d]\ninput V : f16[2, %d, 32]\nO, S = kernel grid=(x=2, y=2, z=2) threads=128 {\n  plan { %sstages=2 %s }\n%s"
+             "  q = load Q {y->1, z->0%s}\n%s  k = load K {z->0%s}\n  %s = matmul(q, k)\n%s  b = load B {}\n  s = add(scale(%s, 60/8), b)\n  p = exp(s)\n  v = load V {x->2, z->0}\n%s  o = div(matmul(p, v), sum(p, dim=2))\n  store o {x->2, y->1, z->0}\n%s}\noutput O\noutput S\n",
+             k == 5 ? 58 : 128, k == 5 ? 58 : 128, k == 5 ? 58 : 128, how[k], k & 1 ? "warps_m=1 warps_n=4 warps_k=1" : "warps_m=2 warps_n=2 warps_k=1", k == 4 ? "  for i=4 {\n" : "", k == 4 ? ", i->2" : "", "", k == 4 ? ", i->1" : "", k == 4 ? "c" : "c", k == 4 ? "  }\n" : "",
+             k == 4 ? "accum(c) {i->+}" : "c", k == 3 ? "  store s {y->1, z->0}\n" : "", k == 3 ? "" : "  store s {y->1, z->0}\n");
+    if (k == 3) memcpy(strstr(text, "O, S ="), "S, O =", 6);
+    passes(text);
+    mg_graph *g = parse(text);
+    char *cu = emit(g, NULL);
+    assert_non_null(strstr(cu, "mg_row_shift<"));
+    mg_string_free(cu);
+    mg_graph_free(g);
+  }
   /* where the maximum does not cancel, there is none */
   static const char apart[] = "program t\ninput Q : f16[16, 32]\ninput K : f16[32, 128]\ninput V : f16[128, 40]\nO, L = kernel grid=(x=1) threads=128 {\n  q = load Q {}\n  for i=2 {\n    k = load K {i->1}\n    v = load V {i->0}\n"
     "    p = exp(scale(matmul(q, k), 1/16))\n    d = matmul(p, v)\n    l = sum(p, dim=1)\n  }\n  o = accum(d) {i->+}\n  t = accum(l) {i->+}\n  store o {}\n  store t {}\n}\noutput O\noutput L\n";
