@@ -1,7 +1,9 @@
 """Emitted kernels next to their peers and to the floor in one run on one GPU.
 
-usage: bench.py [--programs REGEX] [--modes eager,cudnn,flash,compile,autotune] [--top K] [--runs N] [--budget S]
+usage: bench.py [FILE.mg ..] [--programs REGEX] [--modes eager,cudnn,flash,compile,autotune] [--top K] [--runs N] [--budget S]
                 [--time-limit S] [--ops N] [--out DIR] [--name STEM] [--mirage PATH] [--work DIR] [--prepare]
+
+Programs are those of examples/programs that REGEX matches, or FILEs, whose peers are their text in PyTorch.
 
 First, with the GPU idle as far as anyone's choice depends on it: every program is searched, its best K candidates are
 compiled, and peers.py --build compiles the peers into Triton's cache, all in parallel.  Then, one after the other: the
@@ -136,12 +138,12 @@ def correlation(rows):
 
 class Peers:
     """peers.py, compiling in several processes, then serving one program after the other."""
-    def __init__(self, a, names, tmp):
-        self.a, self.names, self.tmp, self.ceilings, self.child = a, names, tmp, {}, None
+    def __init__(self, a, names, paths, tmp):
+        self.a, self.names, self.paths, self.tmp, self.ceilings, self.child = a, names, paths, tmp, {}, None
         self.env = {**os.environ, "TRITON_CACHE_DIR": os.path.join(tmp, "triton")}
 
     def command(self, *more):
-        return [sys.executable, os.path.join(HERE, "peers.py"), "--modes", self.a.modes, *more]
+        return [sys.executable, os.path.join(HERE, "peers.py"), *self.paths, "--modes", self.a.modes, *more]
 
     def build(self, workers):
         """Fills Triton's cache.  Choices made here, on a busy GPU, go with the inductor cache of their own."""
@@ -211,6 +213,7 @@ def table(head, rows):
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("files", nargs="*", metavar="FILE.mg")
     ap.add_argument("--programs", "--only", default=DEFAULT)
     ap.add_argument("--modes", default="eager,cudnn,flash,compile,autotune")
     ap.add_argument("--top", default=12, type=int, help="candidates measured a program, of the four times as many that the search ranks first")
@@ -230,13 +233,13 @@ def main():
     tmp = os.path.abspath(a.work) if a.work else tempfile.mkdtemp(prefix="mirage-bench-")
     os.makedirs(tmp, exist_ok=True)
     prepared = os.path.join(tmp, "prepared.json")
-    paths = [p for p in sorted(glob.glob(os.path.join(ROOT, "examples", "programs", "*.mg"))) if re.search(a.programs, os.path.basename(p)[:-3])]
+    paths = a.files or [p for p in sorted(glob.glob(os.path.join(ROOT, "examples", "programs", "*.mg"))) if re.search(a.programs, os.path.basename(p)[:-3])]
     names = [os.path.basename(p)[:-3] for p in paths]
     if not paths:
         print("bench.py: no program in examples/programs matches " + a.programs, file=sys.stderr)
         return 3
     cores = os.cpu_count() or 2
-    peers = Peers(a, names, tmp)
+    peers = Peers(a, names, paths, tmp)
 
     def last(cmd):
         out, _, rc = run(cmd)
@@ -273,7 +276,7 @@ def main():
         floors = json.loads(out) if not rc else say("floor:", err) or {}
         say("ceilings and floors measured")
         head = {"date": datetime.date.today().isoformat(), "runs": a.runs,
-                "command": "tests/bench/bench.py --programs '%s' --modes %s --top %d --runs %d" % (a.programs, a.modes, a.top, a.runs),
+                "command": "tests/bench/bench.py %s --modes %s --top %d --runs %d" % (" ".join(a.files) or "--programs '%s'" % a.programs, a.modes, a.top, a.runs),
                 "gpu": last(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]), "nvcc": last(["nvcc", "--version"]),
                 "torch": last([sys.executable, "-c", "import torch; print(torch.__version__)"]),
                 "triton": last([sys.executable, "-c", "import triton; print(triton.__version__)"]), "ceilings": peers.ceilings}

@@ -6,13 +6,15 @@ regimes: hot (one set of buffers, so small inputs stay in L2) and cold (the
 calls rotate over enough buffer sets to exceed 4x the L2). Figures are the
 median over REPS replays, in microseconds a call. fp16 inputs, randn.
 
-usage: peers.py [--only REGEX] [--modes eager,cudnn,flash,compile,autotune] [--runs N] [--out FILE] [--build | --serve]
+A program that is not among the workloads below is taken from its text: FILE.mg, its operators as PyTorch's.
+
+usage: peers.py [FILE.mg ..] [--only REGEX] [--modes eager,cudnn,flash,compile,autotune] [--runs N] [--out FILE] [--build | --serve]
   --build   only compiles: what this leaves in Triton's cache makes the timed run short.  Choices that inductor's
             autotuning makes meanwhile are not kept where TORCHINDUCTOR_CACHE_DIR differs from the timed run's
   --serve   reads workload names from standard input, a line each, and answers each by its line of JSON; the first
             line out holds the ceilings
 """
-import argparse, json, math, re, sys, time
+import argparse, json, math, os, re, sys, time
 import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -114,6 +116,57 @@ def workloads():
     return w
 
 
+def dim_of(f):
+    """An operator over one dimension, which it keeps."""
+    return lambda x, dim: f(x, dim, keepdim=True)
+
+
+def norm(x, g=None, eps=0.0, dim=-1):
+    if dim in (-1, x.dim() - 1):
+        return F.rms_norm(x, x.shape[-1:], g, eps)
+    y = x * torch.rsqrt((x * x).mean(dim, keepdim=True) + eps)
+    return y if g is None else y * g
+
+
+OPS = {"add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div, "exp": torch.exp, "sqr": torch.square, "sqrt": torch.sqrt, "log": torch.log,
+       "neg": torch.neg, "silu": F.silu, "gelu": F.gelu, "relu": F.relu, "scale": torch.mul, "add_scalar": torch.add, "matmul": torch.matmul,
+       "sum": dim_of(torch.sum), "mean": dim_of(torch.mean), "max": dim_of(torch.amax), "softmax": torch.softmax, "rms_norm": norm,
+       "repeat": lambda x, dim, n: torch.cat([x] * n, dim), "concat": lambda a, b, dim: torch.cat([a, b], dim),
+       "reshape": torch.reshape, "transpose": torch.permute, "concat_matmul": lambda w, x, y, z: w @ y + x @ z}
+TYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
+
+
+def from_text(path):
+    """{name: (inputs, function, None)} of FILE's text, whose lines are Python's; a second time, as name_wt, where matrices that
+    products take on their right are inputs: then these are stored as [N, K]."""
+    with open(path) as f:
+        text = re.sub(r"#.*", "", f.read())
+    inputs = [(n, TYPES[t], [int(v) for v in d.split(",")], o and [int(v) for v in o.split(",")]) for n, t, d, o in
+              re.findall(r"^\s*input\s+(\w+)\s*:\s*(\w+)\s*\[([\d, ]+)\]\s*(?:@\s*\[([\d, ]+)\])?", text, re.M)]
+    lines = ["%s = %s" % m for m in re.findall(r"^\s*(\w+)\s*=\s*(.+)$", text, re.M)]
+    source = "def value(%s):\n  %s\n  return %s\n" % (", ".join(i[0] for i in inputs), "\n  ".join(lines), re.search(r"^\s*output\s+(.+)$", text, re.M).group(1))
+
+    def function(matmul):
+        scope = {**OPS, "matmul": matmul}
+        exec(compile(source, path, "exec"), scope)
+        return scope["value"]
+    right = set()
+    given = [torch.empty(d, dtype=t, device="meta") for _, t, d, _ in inputs]
+    function(lambda a, b: (right.add(id(b)), a @ b)[1])(*given)
+    weight = [id(g) in right and g.dim() == 2 for g in given]
+
+    def made(swap):
+        out = []
+        for (_, t, d, order), w in zip(inputs, weight):
+            order = order or list(range(len(d)))
+            order = order[::-1] if w and swap else order
+            x = torch.randn([d[i] for i in order], device=dev, dtype=t) * (d[0] ** -0.5 if w else 0.3)
+            out.append(x.permute([order.index(i) for i in range(len(d))]))
+        return out
+    name, value = os.path.basename(path)[:-len(".mg")], function(torch.matmul)
+    return {name + sfx: (lambda swap=swap: made(swap), value, None) for sfx, swap in (("", 0), ("_wt", 1)) if any(weight) or not swap}
+
+
 def timed(fn, sets):
     """us per call, graph replay over the given buffer sets."""
     s = torch.cuda.Stream()
@@ -185,7 +238,7 @@ def measured(name, workload, args):
     """A workload's row: {"name", "in_bytes", MODE_hot_us, MODE_cold_us, MODE_build_s, or MODE_err}; medians of args.runs."""
     mk, fn, alt = workload
     base = mk()
-    nbytes = sum(t.numel() * 2 for t in base)
+    nbytes = sum(t.numel() * t.element_size() for t in base)
     ncold = 1 if args.build else min(512, max(2, math.ceil(4 * L2 / nbytes)))
     sets = [base] + [mk() for _ in range(ncold - 1)]
     row = {"name": name, "in_bytes": nbytes, "ncold": ncold}
@@ -208,6 +261,7 @@ def measured(name, workload, args):
 
 def main():
     ap = argparse.ArgumentParser()
+    ap.add_argument("files", nargs="*")
     ap.add_argument("--only", default=".")
     ap.add_argument("--modes", default="eager,cudnn,flash,compile")
     ap.add_argument("--runs", type=int, default=1)
@@ -225,6 +279,9 @@ def main():
     if not args.build:
         emit({"ceilings": ceilings()})
     all_ = workloads()
+    for path in args.files:
+        for name, workload in from_text(path).items():
+            all_.setdefault(name, workload)
     names = (line.strip() for line in sys.stdin) if args.serve else [n for n in all_ if re.search(args.only, n)]
     for name in names:
         emit(measured(name, all_[name], args) if name in all_ else {"name": name, "err": "no such workload"})
