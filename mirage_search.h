@@ -48,7 +48,8 @@
                   sum(loop, ..), which an accumulator adds; in a block that sees one part of it, without sum(grid, ..).
                   Classes of equal extent share factors, so that the pruning is never stronger than the axioms are.
      frame        which classes the grid axes and the loops partition.  Each frame is searched on its own.  One grid axis
-                  may partition a class that is summed over: the group axis, over whose blocks accumulators sum.
+                  may partition a class that is summed over: the group axis, over whose blocks accumulators sum.  One may
+                  partition classes of several outputs that no tensor together has (the columns of X A and of X B).
      value        a tensor of a block graph, known by e-class, scope, dimension classes, partition and by what it is: a
                   hash of all its elements over a large prime field, at small sizes.  Two ways to compute one value are
                   one value with two derivations: nothing is searched twice.
@@ -3757,6 +3758,8 @@ typedef struct mgi_se_seg {
   int n_cls, size_class[MGI_SE_MAX_CLASSES], as[MGI_SE_MAX_CLASSES]; /* as: the class that it is searched as */
   int64_t real[MGI_SE_MAX_CLASSES], ext[MGI_SE_MAX_CLASSES], cnt[MGI_SE_MAX_CLASSES], ragged[MGI_SE_MAX_CLASSES];
   uint8_t fixed[MGI_SE_MAX_CLASSES], summed[MGI_SE_MAX_CLASSES]; /* summed: something reduces over it */
+  int n_tied;
+  uint32_t tied[MGI_SE_MAX_CLASSES];                             /* class n_cls + k: what a grid axis cuts together, as bits */
   mg_egraph *eg;
   uint32_t *ecls;
   uint32_t *partner, *partner_at, n_classes; /* of class c: partner[partner_at[c]] .. partner[partner_at[c + 1] - 1], classes below n_classes */
@@ -3771,6 +3774,10 @@ typedef struct mgi_se_seg {
 } mgi_se_seg;
 
 static int mgi_se_cls(const mgi_se_seg *s, mg_tensor t, int d) { return s->cls.of[t.id * MG_MAX_RANK + (uint32_t)d]; }
+
+/* The classes of axis class a, which may be several that are tied, as bits. */
+static uint32_t mgi_se_cut_by(const mgi_se_seg *s, int a) { return a < 0 ? 0 : a < s->n_cls ? (uint32_t)1 << a : s->tied[a - s->n_cls]; }
+static int mgi_se_cuts_class(const mgi_se_seg *s, int a, int c) { return c >= 0 && mgi_se_cut_by(s, a) >> c & 1; }
 
 static void mgi_se_seg_free(mgi_se_seg *s) {
   for (int k = 0; k < MG_MAX_IN; k++) free(s->in[k]);
@@ -4002,6 +4009,17 @@ static mg_status mgi_se_seg_egraph(mgi_se_seg *s, const mg_search_config *cfg, m
   return mgi_se_seg_partners(s, e);
 }
 
+/* 1 if no tensor has dimensions of both classes. */
+static int mgi_se_seg_apart(const mgi_se_seg *s, int a, int b) {
+  for (uint32_t t = 1; t < s->p->n_tensors; t++) {
+    mg_tensor h = { t };
+    int has = 0;
+    for (int d = 0; d < s->p->tensors[t].shape.rank; d++) has |= mgi_se_cls(s, h, d) == a ? 1 : mgi_se_cls(s, h, d) == b ? 2 : 0;
+    if (has == 3) return 0;
+  }
+  return 1;
+}
+
 /* Classes of one extent that no output and no tensor together has are searched as one, so that one loop can cut the
    dimensions of several sums. */
 static void mgi_se_seg_merge(mgi_se_seg *s) {
@@ -4009,18 +4027,47 @@ static void mgi_se_seg_merge(mgi_se_seg *s) {
   for (int a = 0; a < s->n_cls; a++) s->as[a] = a;
   for (int a = 0; a < s->n_cls; a++)
     for (int b = a + 1; b < s->n_cls; b++) {
-      int apart = s->as[a] == a && s->as[b] == b && s->real[a] == s->real[b] && !s->fixed[a] && !s->fixed[b];
-      for (uint32_t t = 1; t < p->n_tensors && apart; t++) {
-        int has = 0, out = 0;
-        mg_tensor h = { t };
-        for (int d = 0; d < p->tensors[t].shape.rank; d++) has |= mgi_se_cls(s, h, d) == a ? 1 : mgi_se_cls(s, h, d) == b ? 2 : 0;
-        for (uint32_t k = 0; k < p->n_out; k++) out |= p->out[k].id == t;
-        apart = has < 3 && !(has && out);
-      }
+      int apart = s->as[a] == a && s->as[b] == b && s->real[a] == s->real[b] && !s->fixed[a] && !s->fixed[b] && mgi_se_seg_apart(s, a, b);
+      for (uint32_t k = 0; k < p->n_out && apart; k++)
+        for (int d = 0; d < p->tensors[p->out[k].id].shape.rank; d++) apart &= mgi_se_cls(s, p->out[k], d) != a && mgi_se_cls(s, p->out[k], d) != b;
       if (!apart) continue;
       s->as[b] = a;
       for (uint32_t i = 0; i < p->n_tensors * MG_MAX_RANK; i++) if (s->cls.of[i] == b) s->cls.of[i] = a;
     }
+}
+
+/* Outputs that share no dimension, as X A and X B, come from one kernel if an axis of its grid cuts a dimension of each: those at
+   one place from the end that nothing sums over and no tensor together has, all whose extents are equal, then all whose
+   extents have the smallest as a divisor, or a common one that can be cut. */
+enum { MGI_SE_TIED = 32 };
+static void mgi_se_seg_tie(mgi_se_seg *s) {
+  const mg_graph *p = s->p;
+  for (int place = 0; place < 2; place++) {
+    int cls[MG_MAX_OUT], n = 0;
+    for (uint32_t k = 0; k < p->n_out; k++) {
+      const int d = p->tensors[p->out[k].id].shape.rank - 1 - place, c = d < 0 ? -1 : mgi_se_cls(s, p->out[k], d);
+      int fits = c >= 0 && !s->fixed[c] && !s->summed[c] && s->real[c] >= 8;
+      for (int j = 0; j < n && fits; j++) fits = cls[j] != c;
+      if (fits) cls[n++] = c;
+    }
+    for (int all = 0; all < 2; all++)
+      for (int i = 0; i < n; i++) {
+        uint32_t with = (uint32_t)1 << cls[i];
+        int64_t least = s->real[cls[i]], known = 0;
+        for (int j = 0; j < n; j++) {
+          const int64_t both = mgi_gcd(least, s->real[cls[j]]);
+          int fits = j != i && (all ? both == least || both >= MGI_SE_TIED : s->real[cls[j]] == least && j > i);
+          for (int k = 0; k < n && fits; k++) fits = !(with >> cls[k] & 1) || mgi_se_seg_apart(s, cls[j], cls[k]);
+          if (fits) with |= (uint32_t)1 << cls[j], least = both;
+        }
+        for (int k = 0; k < s->n_tied; k++) known |= (with & ~s->tied[k]) == 0;
+        if (known || !(with & (with - 1))) continue;
+        const int to = s->n_cls + s->n_tied;
+        if (to == MGI_SE_MAX_CLASSES) { s->overflow = 1; return; }
+        s->tied[s->n_tied++] = with;
+        s->real[to] = least, s->ext[to] = s->ext[cls[i]], s->ragged[to] = s->ragged[cls[i]], s->cnt[to] = s->cnt[cls[i]], s->as[to] = to;
+      }
+  }
 }
 
 /* Takes p over.  MG_UNSUPPORTED: no small instance, so no fused kernels for this segment. */
@@ -4048,6 +4095,7 @@ static mg_status mgi_se_seg_new(mg_graph *p, const mg_search_config *cfg, mgi_se
     for (int64_t f = 2; f * f <= s->ext[c]; f++) if (s->ext[c] % f == 0) { s->cnt[c] = f; break; }
     if (s->as[c] != c) s->ext[c] = s->ext[s->as[c]], s->ragged[c] = s->ragged[s->as[c]], s->cnt[c] = s->cnt[s->as[c]];
   }
+  mgi_se_seg_tie(s);
   st = mg_resize(p, s->ext, NULL, &s->small, e);
   if (st != MG_OK) return st;
   for (uint32_t k = 1; k < s->small->n_tensors; k++) {
@@ -4743,10 +4791,10 @@ static void mgi_se_loads(mgi_se_frame *f, int k, int axis, mgi_se_val *v, int8_t
     return;
   }
   int c = mgi_se_axis_class(f, axis), whole = axis != la || !(scope & 1);
-  for (int d = 0; d < v->rank && axis < 4 && (f->kept >> axis & 1); d++) whole &= v->cls[d] != c;
+  for (int d = 0; d < v->rank && axis < 4 && (f->kept >> axis & 1); d++) whole &= v->cls[d] != c; /* one output: nothing is tied */
   if (whole) mgi_se_loads(f, k, next, v, map, scope);
   for (int d = 0; d < v->rank && c >= 0; d++) {
-    if (v->cls[d] != c) continue;
+    if (!mgi_se_cuts_class(f->s, c, v->cls[d])) continue;
     map[axis] = (int8_t)d, v->mask[d] = (uint8_t)(v->mask[d] | 1 << axis);
     mgi_se_loads(f, k, next, v, map, scope);
     map[axis] = MG_MAP_ALL, v->mask[d] = (uint8_t)(v->mask[d] & ~(1 << axis));
@@ -5506,7 +5554,7 @@ static int mgi_se_walk_exits(mgi_se_walk *w) {
         to[a] = MG_MAP_ALL;
         if (a != f->group) to[a] = (int8_t)(r % (rank + 1) - 1), r /= rank + 1;
         if (to[a] < 0) { none |= 1 << a; continue; } /* MG_MAP_ALL is -1 */
-        ok &= v.cls[to[a]] == f->gcls[a] && !v.mask[to[a]];
+        ok &= mgi_se_cuts_class(f->s, f->gcls[a], v.cls[to[a]]) && !v.mask[to[a]];
         v.mask[to[a]] = (uint8_t)(1 << a);
       }
       if (!ok) continue;
@@ -7261,8 +7309,8 @@ static int mgi_se_leads(const mgi_se_seg *s, int c) {
 static void mgi_se_frame_add(mgi_se_search *S, const mgi_se_seg *s, const mgi_se_frame *like) {
   int axes[MGI_SE_MAX_CLASSES] = { 0 };
   for (int a = 1; a < MGI_SE_AXES; a++) {
-    int c = mgi_se_axis_class(like, a);
-    if (c >= 0 && (a < 4 || a == 4 || like->loop[1] != like->loop[0])) axes[c]++;
+    const int by = mgi_se_axis_class(like, a);
+    for (int c = 0; c < s->n_cls; c++) axes[c] += mgi_se_cuts_class(s, by, c) && (a <= 4 || like->loop[1] != like->loop[0]);
   }
   for (int c = 0; c < s->n_cls && !S->cfg.structure; c++) /* where a leading dimension is cut its chunks are 1: there is nothing left for a second axis */
     if (axes[c] > 1 && mgi_se_leads(s, c)) return;
@@ -7286,9 +7334,16 @@ static void mgi_se_frames(mgi_se_search *S, const mgi_se_seg *s) {
   int cls[MGI_SE_MAX_CLASSES], n = 0;
   uint8_t loaded[MGI_SE_MAX_CLASSES] = { 0 };
   S->n_frames = 0;
+  uint32_t equal = 0; /* classes that are cut with others of their extent or not at all */
+  for (int k = 0; k < s->n_tied; k++) {
+    int same = 1;
+    for (int c = 0; c < s->n_cls; c++) same &= !(s->tied[k] >> c & 1) || s->real[c] == s->real[s->n_cls + k];
+    cls[n++] = s->n_cls + k;
+    if (same) equal |= s->tied[k];
+  }
   for (uint32_t k = 0; k < s->p->n_out; k++)
     for (int d = s->p->tensors[s->p->out[k].id].shape.rank; d-- > 0;) {
-      int c = mgi_se_cls(s, s->p->out[k], d), seen = c < 0;
+      int c = mgi_se_cls(s, s->p->out[k], d), seen = c < 0 || (equal >> c & 1);
       for (int j = 0; j < n; j++) seen |= cls[j] == c;
       if (!seen && n < 12) cls[n++] = c;
       else if (!seen) S->cut = 1;
@@ -7300,14 +7355,14 @@ static void mgi_se_frames(mgi_se_search *S, const mgi_se_seg *s) {
     }
   for (int set = 0; set < 1 << n; set++) {
     mgi_se_frame f;
-    uint8_t on[MGI_SE_MAX_CLASSES] = { 0 };
     memset(&f, 0, sizeof f);
     int bits = 0;
-    for (int j = 0; j < n; j++) bits += set >> j & 1;
-    if (bits > 3) continue;
-    for (int j = 0; j < n; j++) if (set >> j & 1) f.gcls[++f.n_grid] = cls[j], on[cls[j]] = 1;
+    uint32_t cut = 0, twice = 0;
+    for (int j = 0; j < n; j++) if (set >> j & 1) bits++, twice |= cut & mgi_se_cut_by(s, cls[j]), cut |= mgi_se_cut_by(s, cls[j]);
+    if (bits > 3 || twice) continue;
+    for (int j = 0; j < n; j++) if (set >> j & 1) f.gcls[++f.n_grid] = cls[j];
     for (int g = -1; g < s->n_cls; g++) {
-      if (g >= 0 && (bits == 3 || on[g] || !s->summed[g] || !loaded[g])) continue;
+      if (g >= 0 && (bits == 3 || (cut >> g & 1) || !s->summed[g] || !loaded[g])) continue;
       f.n_grid = bits + (g >= 0), f.group = g >= 0 ? f.n_grid : 0;
       if (g >= 0) f.gcls[f.n_grid] = g;
       for (int c = -1; c < s->n_cls; c++)
@@ -7329,11 +7384,12 @@ static int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se
     int64_t ext[MGI_SE_MAX_CLASSES], count[MGI_SE_AXES] = { 1, 1, 1, 1, 1, 1 };
     for (int c = 0; c < s->n_cls; c++) {
       int axes = 0;
-      for (int a = 1; a < 5; a++) axes += mgi_se_structure_class(t, a) == c;
+      for (int a = 1; a < 5; a++) axes += mgi_se_cuts_class(s, mgi_se_structure_class(t, a), c);
       axes += t->loop[1] == c && t->loop[0] != c;
       ext[c] = !ragged ? s->ext[c] : axes > 1 && !s->fixed[c] && s->real[c] >= 16 ? 11 + 2 * (c % 2) : axes > 1 ? s->ext[c] : s->ragged[c];
       if (s->as[c] != c) ext[c] = ext[s->as[c]];
     }
+    for (int c = s->n_cls; c < s->n_cls + s->n_tied; c++) ext[c] = s->ext[c];
     for (int a = 1; a < MGI_SE_AXES; a++) {
       int c = mgi_se_structure_class(t, a);
       if (c >= 0) count[a] = ragged && !s->fixed[c] && ext[c] > 2 ? 2 : s->cnt[c];

@@ -165,7 +165,59 @@ static void library_kernels_for_a_segment(void **state) {
   }
 }
 
+/* Outputs that share no dimension come from one kernel, in which an axis cuts a dimension of each: what is loaded for all is loaded once. */
+static void unrelated_outputs_share_an_axis(void **state) {
+  static const struct { const char *text, *out[3]; int kernels, axis; double most; } cases[] = { /* most: of the outputs' own kernels together */
+    { "program kv\ninput X : f16[8, 2048]\ninput B : f16[2048, 1024]\ninput C : f16[2048, 1024]\nK = matmul(X, B)\nV = matmul(X, C)\n", { "K", "V" }, 1, 1, 0.85 },
+    { "program qkv\ninput X : f16[8, 2048]\ninput A : f16[2048, 4096]\ninput B : f16[2048, 1024]\ninput C : f16[2048, 1024]\n"
+      "Q = matmul(X, A)\nK = matmul(X, B)\nV = matmul(X, C)\n", { "Q", "K", "V" }, 1, 1, 0.85 },
+    { "program rows\ninput X : f16[1024, 512]\ninput Y : f16[1024, 512]\nA = sum(X, dim=1)\nB = silu(Y)\n", { "A", "B" }, 1, 0, 0.85 },
+    { "program uneven\ninput X : f16[8, 2048]\ninput B : f16[2048, 1536]\ninput C : f16[2048, 1024]\nK = matmul(X, B)\nV = matmul(X, C)\n", { "K", "V" }, 1, 1, 0.85 },
+    { "program router\ninput X : f16[8, 2048]\ninput B : f16[2048, 2048]\ninput C : f16[2048, 8]\nK = matmul(X, B)\nV = matmul(X, C)\n", { "K", "V" }, 1, -1, 0.85 },
+    { "program prime\ninput X : f16[8, 2048]\ninput B : f16[2048, 1024]\ninput C : f16[2048, 1009]\nK = matmul(X, B)\nV = matmul(X, C)\n", { "K", "V" }, 2, -1, 1.0001 },
+  };
+  (void)state;
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    mg_search_config c = mg_search_config_default();
+    mg_search_result r;
+    mg_graph *p = NULL;
+    mg_error e;
+    double apart = 0;
+    int outs = 0;
+    c.emittable = emittable;
+    while (outs < 3 && cases[k].out[outs]) outs++;
+    for (int j = 0; j <= outs; j++) { /* each output alone, then all */
+      char text[512];
+      const char *const *out = cases[k].out;
+      if (j < outs) snprintf(text, sizeof text, "%soutput %s\n", cases[k].text, out[j]);
+      else snprintf(text, sizeof text, "%soutput %s, %s%s%s\n", cases[k].text, out[0], out[1], outs > 2 ? ", " : "", outs > 2 ? out[2] : "");
+      p = parse(text);
+      if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+      if (j == outs) break;
+      apart += r.predicted_us[0];
+      mg_search_result_free(&r), mg_graph_free(p);
+    }
+    const mg_graph *g = r.graph[0];
+    printf("%s: %.2f us, apart %.2f; %u kernels\n", p->name, r.predicted_us[0], apart, g->n_ops - 1);
+    assert_int_equal(g->n_ops - 1, cases[k].kernels);
+    assert_int_equal(r.report[0].verdict, MG_EQUAL);
+    assert_true(r.stats.complete && r.predicted_us[0] < cases[k].most * apart);
+    for (uint32_t i = 1, shared = 0; i < g->n_ops && cases[k].axis >= 0; i++) { /* one axis of the grid cuts every output there */
+      const mg_graph *b = g->ops[i].sub;
+      int axes = ~0;
+      for (uint32_t j = 1; b && j < b->n_ops; j++)
+        if (b->ops[j].code == MG_OP_STORE) {
+          int here = 0;
+          for (int a = 1; a < 4; a++) here |= (b->ops[j].map.to[a] == cases[k].axis) << a;
+          axes &= here, shared++;
+        }
+      assert_true(axes && shared == (uint32_t)outs);
+    }
+    mg_search_result_free(&r), mg_graph_free(p);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(no_blocks_of_several_matrices), cmocka_unit_test(unrelated_outputs_are_complete), cmocka_unit_test(a_product_ends_a_kernel), cmocka_unit_test(library_kernels_for_a_segment) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(no_blocks_of_several_matrices), cmocka_unit_test(unrelated_outputs_are_complete), cmocka_unit_test(unrelated_outputs_share_an_axis), cmocka_unit_test(a_product_ends_a_kernel), cmocka_unit_test(library_kernels_for_a_segment) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
