@@ -8091,18 +8091,12 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mg_search_
     S->st.candidates++;
     const int refused = g && S->cfg.emittable && S->cfg.emittable(S->cfg.user, g, why) != MG_OK;
     mg_verify_report rep;
-    memset(&rep, 0, sizeof rep);
-    int ok = g && !refused; /* every custom kernel of it passed on its own; by composition the whole does */
-    for (int q = at; q < MGI_SE_MOST_OPS; q++) {
-      const mgi_se_found *f = library[q] ? NULL : &seg[cut[q]->at];
-      if (f && (f->report[0].verdict == MG_EQUAL_SAMPLED || !rep.tests)) rep = f->report[0];
-    }
-    if (ok && !rep.tests) ok = mgi_se_check_whole(S, g, &rep);
-    if (!ok) {
+    if (!g || refused || !mgi_se_check_small(S, g, &rep)) { /* every custom kernel of it passed on its own: this is about the whole as it is wired */
       S->st.refused += (uint64_t)refused, S->st.rejected += (uint64_t)!refused, mg_graph_free(g);
       if (!out->n || cost[k * D + D - 1] < out->predicted_us[0]) S->cut = 1; /* other programs of as many kernels were not looked at */
       continue;
     }
+    for (int q = at; q < MGI_SE_MOST_OPS; q++) if (!library[q] && seg[cut[q]->at].report[0].verdict == MG_EQUAL_SAMPLED) rep = seg[cut[q]->at].report[0];
     S->st.verified++;
     mgi_se_result_add(S, out, g, cost[k * D + D - 1], &rep);
   }
@@ -8669,9 +8663,9 @@ static double mgi_se_rw_fill(mgi_se_rw *R, int most, double *cost, int32_t *by) 
   return best;
 }
 
-/* The composition whose n pieces run in this order: as kernels, each the best found or a library's; or, `plain`, as a program.  rep: the
-   worst of what the kernels' checks say. */
-static mg_graph *mgi_se_rw_compose(mgi_se_rw *R, const mgi_se_found *found, const int *piece, int n, int plain, mg_verify_report *rep, mg_error *e) {
+/* The composition whose n pieces run in this order, each as the best kernel found or a library's.  *sampled: a check of one of them that
+   says EQUAL_SAMPLED, if there is one. */
+static mg_graph *mgi_se_rw_compose(mgi_se_rw *R, const mgi_se_found *found, const int *piece, int n, const mg_verify_report **sampled, mg_error *e) {
   const mg_graph *p = R->p;
   mg_config c = mg_config_default();
   mg_graph *g = mg_program_new(p->name, &c);
@@ -8689,7 +8683,7 @@ static mg_graph *mgi_se_rw_compose(mgi_se_rw *R, const mgi_se_found *found, cons
     const mgi_se_found *f = x->had >= 0 ? &R->S->had[x->had] : x->at >= 0 ? &found[x->at] : NULL;
     mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT];
     int values[MG_MAX_IN], n_in, ops;
-    if (!plain && f && f->n && f->us <= x->library) {
+    if (f && f->n && f->us <= x->library) {
       mg_graph *own_program = x->had >= 0 ? NULL : mgi_se_rw_program(R, from, to, values, &n_in, &ops);
       const uint32_t takes = f->s->p->n_in;
       ok = x->had >= 0 || (own_program && (uint32_t)n_in == takes);
@@ -8698,7 +8692,7 @@ static mg_graph *mgi_se_rw_compose(mgi_se_rw *R, const mgi_se_found *found, cons
       const mgi_se_structure *t = &f->st[0];
       if (ok) mgi_se_build_kernel(g, f->s, t, f->s->real, t->count[f->tile[0]], R->cfg.gpu, in, out);
       for (int q = 0; q < to->n && ok; q++) map[x->had >= 0 ? R->value[f->out[q].id] : to->v[q]] = out[q];
-      if (f->report[0].verdict == MG_EQUAL_SAMPLED) *rep = f->report[0];
+      if (f->report[0].verdict == MG_EQUAL_SAMPLED) *sampled = &f->report[0];
     } else {
       mgi_se_rw_cheapest(R, from, 0, 0);
       memset(own, 0, (size_t)R->n * sizeof *own);
@@ -8844,16 +8838,15 @@ static mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, m
       if (us >= before) continue;
       for (int q = k, a = R.start; q > 0; a = R.edge[by[q * R.n_item + a]].b, q--) piece[q - 1] = R.edge[by[q * R.n_item + a]].piece;
       mg_error local;
-      mg_verify_report rep, own;
-      memset(&own, 0, sizeof own);
-      mg_graph *g = mgi_se_rw_compose(&R, found, piece, k, 0, &own, &local), *plain = mgi_se_rw_compose(&R, found, piece, k, 1, &own, &local);
+      mg_verify_report rep;
+      const mg_verify_report *sampled = NULL;
+      mg_graph *g = mgi_se_rw_compose(&R, found, piece, k, &sampled, &local);
       S->st.candidates++;
       const int refused = g && S->cfg.emittable && S->cfg.emittable(S->cfg.user, g, why) != MG_OK;
-      if (refused || !g || !plain || !mgi_se_check_small(S, plain, &rep)) { /* every kernel passed on its own; as a program, this is it */
+      if (refused || !g || !mgi_se_check_small(S, g, &rep)) { /* every kernel passed on its own: this is about the whole as it is wired */
         S->st.refused += (uint64_t)refused, S->st.rejected += (uint64_t)!refused, mg_graph_free(g);
         if (!out->n || us < out->predicted_us[0]) S->cut = 1; /* other compositions of as many kernels were not looked at */
-      } else S->st.verified++, mgi_se_result_add(S, out, g, us, own.tests ? &own : &rep);
-      mg_graph_free(plain);
+      } else S->st.verified++, mgi_se_result_add(S, out, g, us, sampled ? sampled : &rep);
     }
   }
   for (int k = 0; k < n; k++) mgi_se_found_free(&found[k]);

@@ -242,6 +242,61 @@ static void nothing_depends_on_threads_seed_or_checkpoint(void **state) {
   }
 }
 
+/* For `emittable`: a mis-wiring is planted in what the search is about to verify: of two tensors of one shape that kernels hand on, those
+   that come after both take one for the other. */
+static void take(mg_graph *g, const mg_graph *outer, mg_tensor from, mg_tensor to, uint32_t first, int *n) {
+  for (uint32_t k = first; k < g->n_ops; k++) {
+    mg_op_node *o = &g->ops[k];
+    if (outer && o->code != MG_OP_LOAD) continue;
+    if (o->sub) take(o->sub, g, from, to, 1, n);
+    for (int j = 0; j < o->n_in; j++) {
+      const uint32_t id = o->in[j].id;
+      if (id != from.id && id != to.id) continue;
+      o->in[j] = id == from.id ? to : from;
+      *n += outer || !o->sub;
+    }
+  }
+}
+static mg_status swapped(void *user, const mg_graph *g, mg_error *why) {
+  int *n = (int *)user;
+  (void)why;
+  mg_tensor before[16];
+  int many = 0;
+  for (uint32_t k = 1; k + 1 < g->n_ops && !mg_is_program(g); k++)
+    for (int j = 0; j < g->ops[k].n_out && many < 16; j++) {
+      const mg_tensor x = before[many++] = g->ops[k].out[j];
+      for (int i = 0; i < many - 1; i++)
+        if (!memcmp(&mg_tensor_of(g, before[i])->shape, &mg_tensor_of(g, x)->shape, sizeof(mg_shape))) { take((mg_graph *)(uintptr_t)g, NULL, before[i], x, k + 1, n); return MG_OK; }
+    }
+  return MG_OK;
+}
+static void a_composition_is_verified_as_it_is_wired(void **state) {
+  (void)state;
+  static const char *const text[] = {
+    /* handed on: B v and D w, which the program does not have */
+    "program two\ninput A : f16[2048, 4096]\ninput B : f16[4096, 4096]\ninput C : f16[2048, 4096]\ninput D : f16[4096, 4096]\ninput v : f16[4096, 16]\n"
+    "input w : f16[4096, 16]\nO = sub(matmul(matmul(A, B), v), matmul(matmul(C, D), w))\noutput O\n",
+    /* P and Q, which it has */
+    "program cuts\ninput A : f16[64, 4096]\ninput B : f16[64, 4096]\ninput V : f16[4096, 4096]\ninput W : f16[4096, 4096]\ninput U : f16[4096, 4096]\n"
+    "input Z : f16[4096, 4096]\nP = silu(matmul(A, V))\nQ = silu(matmul(B, W))\nO = sub(matmul(P, U), matmul(Q, Z))\noutput O\n",
+  };
+  for (int k = 0; k < 2; k++) {
+    mg_graph *p = parse(text[k]);
+    int planted = 0;
+    mg_search_config c = mg_search_config_default();
+    c.max_kernel_ops = 3, c.max_block_ops = 2, c.top_k = 2;
+    mg_search_result r = search_with(p, c);
+    for (int i = 0; i < r.n; i++) same_function(p, r.graph[i]);
+    c.emittable = swapped, c.user = &planted;
+    mg_search_result s = search_with(p, c);
+    assert_true(planted > 0 && s.stats.rejected > r.stats.rejected);
+    assert_true(!s.stats.complete && s.predicted_us[0] > r.predicted_us[0]);
+    for (int i = 0; i < s.n; i++) same_function(p, s.graph[i]);
+    mg_search_result_free(&r), mg_search_result_free(&s);
+    mg_graph_free(p);
+  }
+}
+
 /* --------------------------------------------------------------------------------------------- brute force
 
    All graphs of at most so many kernel-level operators (matmul, sum, add and mul of equal shapes), each on any earlier tensors
@@ -417,6 +472,7 @@ int main(int argc, char **argv) {
     cmocka_unit_test(a_norm_is_divided_by_behind_the_product),
     cmocka_unit_test(a_raw_exponential_is_not_handed_on),
     cmocka_unit_test(nothing_depends_on_threads_seed_or_checkpoint),
+    cmocka_unit_test(a_composition_is_verified_as_it_is_wired),
     cmocka_unit_test(brute_force_finds_nothing_cheaper),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
