@@ -10259,156 +10259,184 @@ MGI_FN mg_status mgi_cu_planned_text(mgi_cu_emit *em, char **text) {
   mg_graph_free(own);
   return s;
 }
+/* A kernel of block graph b that nothing is decided of yet; NULL without memory. */
+MGI_FN mgi_cu_kernel *mgi_cu_kernel_new(mgi_cu_emit *em, const mg_graph *b, const uint32_t *above, int number, const char *name, const char (*counts)[400]) {
+  mgi_cu_kernel *K = (mgi_cu_kernel *)calloc(1, sizeof *K);
+  if (!K) return NULL;
+  K->em = em;
+  K->v = (mgi_cu_val_info *)calloc(b->n_tensors, sizeof *K->v);
+  K->late = (uint8_t *)calloc(b->n_ops, 1);
+  K->order = (mgi_cu_entry *)calloc(b->n_ops + MG_MAX_AXES + MGI_CU_WANTS, sizeof *K->order);
+  K->sooner = (uint32_t *)calloc(b->n_ops, sizeof *K->sooner);
+  K->tiled = (uint8_t *)calloc(b->n_ops, 1);
+  K->rule = (uint8_t *)calloc(b->n_tensors, 1);
+  K->way = (uint8_t *)calloc(b->n_tensors, 2);
+  K->free = K->way ? K->way + b->n_tensors : NULL;
+  K->panels = (uint8_t *)calloc(b->n_ops, 1);
+  K->b = b;
+  K->above = above;
+  K->number = number;
+  K->weights_obj = -1;
+  K->dependent = !strncmp(em->arch, "sm_9", 4);
+  K->follows = number > 0 && em->g->ops[b->up_op - 1].code == MG_OP_GRAPH;
+  K->lets_next = number >= 0 && mgi_cu_next_streams(em->g, b->up_op);
+  snprintf(K->name, sizeof K->name, "%.150s", name);
+  for (uint32_t a = 1; a < b->n_axes; a++) {
+    if (counts) snprintf(K->count[a], sizeof K->count[a], "%s", counts[a]);
+    else if (a <= 3 && b->axes[a].extent == 1) snprintf(K->count[a], sizeof K->count[a], "1");
+    else snprintf(K->count[a], sizeof K->count[a], "%.150s_K%d_%.100s", em->g->name, number, b->axes[a].name);
+  }
+  return K;
+}
+MGI_FN void mgi_cu_kernel_free(mgi_cu_kernel *K) {
+  if (!K) return;
+  free(K->decl.s);
+  free(K->body.s);
+  free(K->v);
+  free(K->late);
+  free(K->order);
+  free(K->sooner);
+  free(K->tiled);
+  free(K->rule);
+  free(K->way);
+  free(K->panels);
+  free(K);
+}
+/* Decides what the plan leaves open, again with less until a block's shared memory is enough.  `fresh`: K->v as analysed. */
+MGI_FN void mgi_cu_kernel_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
+  mgi_cu_emit *em = K->em;
+  const char *stages = mg_plan_get(K->b, "stages"), *ahead = mg_plan_get(K->b, "ahead");
+  const int64_t given = stages ? mg_plan_int(K->b, "stages", 0) : 0;
+  const int want = given ? (int)given : 3;
+  mgi_cu_words_known(K);
+  if (stages && (given < 1 || given > 8)) mgi_cu_emit_fail(em, MG_UNSUPPORTED, K->name, "the plan's stages=%.40s: want 1 to 8", stages);
+  if (ahead && strcmp(ahead, "0") && strcmp(ahead, "1")) mgi_cu_emit_fail(em, MG_UNSUPPORTED, K->name, "the plan's ahead=%.40s: want 0 or 1", ahead);
+  if (em->st != MG_OK || em->looking) return;
+  K->ahead = !ahead || ahead[0] == '1';
+  mgi_cu_layouts_analyse(K);
+  for (K->stages = want; em->st == MG_OK;) {
+    mgi_cu_decide(K, fresh);
+    if (em->st != MG_OK || K->shared <= em->shared_limit) break;
+    const int least = given || K->stages == 1;
+    if (K->ahead && !ahead) K->ahead = 0; /* loads that are needed at different times may share addresses */
+    else if (least && K->cluster && !mg_plan_get(K->b, "merge")) K->cluster = K->owners = 0, K->ahead = !ahead || ahead[0] == '1', K->stages = want; /* the parts of a whole group may be too much for one block */
+    else if (!least) K->ahead = !ahead || ahead[0] == '1', K->stages--;
+    else if (!mgi_cu_pack(K))
+      mgi_cu_emit_fail(em, MG_UNSUPPORTED, K->name, "a block takes %lld bytes of shared memory at %d stage%s, %s gives it %lld", (long long)K->shared, K->stages, K->stages == 1 ? "" : "s", em->arch,
+                    (long long)em->shared_limit);
+  }
+  if (em->st == MG_OK) mgi_cu_rules_obeyed(K);
+  if (em->st == MG_OK && K->number >= 0) mgi_cu_plan_say(K);
+}
+/* The tensors of K, as parameters, and what its launch gives for them: maps first. */
+MGI_FN void mgi_cu_pass_tensors(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *l, const char *maps, const char *map_args) {
+  const mg_graph *b = K->b;
+  char text[400];
+  int params = 0, stores = 0;
+  mgi_cu_str_put(s, "%s", maps);
+  mgi_cu_str_put(l, "%s", map_args);
+  for (uint32_t k = 1; k < b->n_ops; k++) {
+    const mg_op_node *o = &b->ops[k];
+    uint32_t t = 0;
+    if (o->code == MG_OP_LOAD) {
+      t = mgi_cu_above(K, o->in[0]);
+      for (uint32_t j = 1; j < k; j++)
+        if (b->ops[j].code == MG_OP_LOAD && mgi_cu_above(K, b->ops[j].in[0]) == t) t = 0;
+    }
+    if (o->code == MG_OP_STORE) t = mgi_cu_above(K, b->up->ops[b->up_op].out[stores++]);
+    if (!t) continue;
+    mgi_cu_str_put(s, "%s%s%s *p_%s", params++ ? ", " : "", o->code == MG_OP_LOAD ? "const " : "", mgi_cu_type[K->em->g->tensors[t].dtype], K->em->g->tensors[t].name);
+    mgi_cu_str_put(l, ", %s", mgi_cu_pointer_text(K->em, t, text, sizeof text));
+  }
+}
+/* The room in the workspace for the parts of a merge and their tickets, and what the launch gives of it. */
+MGI_FN void mgi_cu_pass_parts(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *l) {
+  mgi_cu_emit *em = K->em;
+  const mg_graph *b = K->b;
+  const char *n = em->g->name;
+  const int number = K->number;
+  mgi_cu_str_put(s, ", unsigned char *p_parts, uint32_t *p_tickets");
+  mgi_cu_str_put(l, ", space + %s_PARTS_K%d, (uint32_t *)(space + %s_TICKETS_K%d)", n, number, n, number);
+  mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_TICKETS_K%d = %s;\n", n, number, em->space_end[0] ? em->space_end : "0");
+  mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_PARTS_K%d = %s_TICKETS_K%d + mg_round256((int64_t)4", n, number, n, number);
+  for (uint32_t a = 1; a <= 3; a++)
+    if (b->axes[a].extent > 1 && !(K->merged >> a & 1)) mgi_cu_str_put(&em->spaces, " * %s", K->count[a]);
+  mgi_cu_str_put(&em->spaces, ");\nstatic constexpr size_t %s_MERGED_K%d = %s_PARTS_K%d + mg_round256((int64_t)%lld", n, number, n, number, (long long)K->merge_bytes);
+  for (uint32_t a = 1; a <= 3; a++)
+    if (b->axes[a].extent > 1) mgi_cu_str_put(&em->spaces, " * %s", K->count[a]);
+  mgi_cu_str_put(&em->spaces, ");\n");
+  snprintf(em->space_end, sizeof em->space_end, "%.120s_MERGED_K%d", n, number);
+}
+/* The buffer of shifts in the workspace that K reads, and the one that it fills. */
+MGI_FN void mgi_cu_pass_shifts(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *l) {
+  mgi_cu_emit *em = K->em;
+  for (int sends = 0; sends < 2; sends++) {
+    const uint32_t from = sends ? K->sends ? K->b->up_op : 0 : K->weights_obj >= 0 ? K->sender : 0;
+    char parts[400], dim[200];
+    int of = 0;
+    if (!from) continue;
+    for (uint32_t k = 1; k < from; k++) of += em->g->ops[k].code == MG_OP_GRAPH;
+    mgi_cu_str_put(s, sends ? ", mg_f32 *made_shifts" : ", const mg_f32 *read_shifts");
+    mgi_cu_str_put(l, ", (mg_f32 *)(space + %s_SHIFTS_K%d)", em->g->name, of);
+    if (!sends) continue;
+    mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_SHIFTS_K%d = %s;\nstatic constexpr size_t %s_SHIFTED_K%d = %s_SHIFTS_K%d + mg_round256((int64_t)4 * %s", em->g->name, of, em->space_end[0] ? em->space_end : "0", em->g->name, of, em->g->name, of,
+                   mgi_cu_parts_text(em, from, parts, sizeof parts));
+    for (int d = 0; d < em->g->tensors[em->sent[from].as].shape.rank - 1; d++)
+      if (em->g->tensors[em->sent[from].as].shape.dim[d] != 1) mgi_cu_str_put(&em->spaces, " * %s", mgi_cu_dim_text(em, em->sent[from].as, d, dim, sizeof dim));
+    mgi_cu_str_put(&em->spaces, ");\n");
+    snprintf(em->space_end, sizeof em->space_end, "%.120s_SHIFTED_K%d", em->g->name, of);
+  }
+}
+/* The kernel's text, its launch and its room in the workspace go into the file's.  all_axes: grid axes of extent 1 too. */
+MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
+  mgi_cu_emit *em = K->em;
+  const mg_graph *b = K->b;
+  mgi_cu_str *s = &em->kernels, *l = &em->launches, maps = {NULL, 0, 0, 0}, map_args = {NULL, 0, 0, 0};
+  char size[3][400]; /* of a cluster */
+  for (uint32_t a = 1; a <= 3; a++) snprintf(size[a - 1], sizeof size[0], "%s", (K->merged >> a & 1) && K->cluster ? K->count[a] : "1");
+  if (K->tensor_copies) mgi_cu_copies_launch(K, &maps, l, &map_args);
+  em->maps |= K->tensor_copies;
+  const char *after = K->follows ? "1" : "early";
+  mgi_cu_str_put(s, "/* Grid (%s, %s, %s), %d threads: warps %d x %d x %d (rows, columns, contraction); %lld bytes of shared memory. */\n", K->count[1], K->count[2], K->count[3], K->threads, K->wm, K->wn,
+              K->wk, (long long)K->shared);
+  mgi_cu_str_put(s, "MG_KERNEL(%d) void %s(", K->threads, K->name);
+  if (K->dependent)
+    mgi_cu_str_put(l, "  rc = MG_LAUNCH_AFTER(%s, %s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", after, K->name, K->count[1], K->count[2], K->count[3], size[0], size[1], size[2], K->threads, (long long)K->shared);
+  else if (K->merged && K->cluster)
+    mgi_cu_str_put(l, "  rc = MG_LAUNCH_CLUSTER(%s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", K->name, K->count[1], K->count[2], K->count[3], size[0], size[1], size[2], K->threads, (long long)K->shared);
+  else mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, %s, %s, %s, %d, %lld, stream", K->name, K->count[1], K->count[2], K->count[3], K->threads, (long long)K->shared);
+  mgi_cu_pass_tensors(K, s, l, mgi_cu_str_text(&maps), mgi_cu_str_text(&map_args));
+  free(maps.s);
+  free(map_args.s);
+  if (K->merged && !K->cluster) mgi_cu_pass_parts(K, s, l);
+  mgi_cu_pass_shifts(K, s, l);
+  if (K->dependent) {
+    mgi_cu_str_put(s, ", int early");
+    mgi_cu_str_put(l, ", %s", after);
+  }
+  mgi_cu_str_put(s, ") {\n%s", K->dependent ? "  (void)early; // 1: streamed inputs are asked for before the kernel before has ended\n" : "");
+  for (uint32_t a = 1; a <= 3; a++)
+    if (b->axes[a].extent > 1 || all_axes) mgi_cu_str_put(s, "  const int b_%s = mg_bid(%u);\n  (void)b_%s;\n", b->axes[a].name, (unsigned)a - 1, b->axes[a].name);
+  if (K->merged && !K->cluster)
+    mgi_cu_str_put(s, "  enum { MERGE = %lld }; // bytes of a block's parts\n  unsigned char *const parts = p_parts + (int64_t)(%s) * (%s) * MERGE;\n  uint32_t *const ticket = p_tickets + (%s);\n", (long long)K->merge_bytes,
+                K->group, K->group_size, K->group);
+  mgi_cu_str_put(s, "%s%s}\n\n", mgi_cu_str_text(&K->decl), mgi_cu_str_text(&K->body));
+  mgi_cu_str_put(l, ");\n  if (rc) return rc;\n");
+  em->n_launches++;
+  if (K->decl.oom || K->body.oom || s->oom || l->oom) mgi_cu_emit_fail(em, MG_NO_MEMORY, K->name, "no memory");
+}
 /* Emits block graph b as a kernel: op `owner` of em->g, or, with `above`, of a graph made for a library operator. */
 MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t *above, int number, const char *name, const char (*counts)[400]) {
-  mgi_cu_kernel *K = (mgi_cu_kernel *)calloc(1, sizeof *K);
-  mgi_cu_val_info *v = (mgi_cu_val_info *)calloc(b->n_tensors, sizeof *v), *fresh = (mgi_cu_val_info *)calloc(b->n_tensors, sizeof *v);
-  char text[400];
-  uint8_t *late = (uint8_t *)calloc(b->n_ops, 1);
-  mgi_cu_entry *order = (mgi_cu_entry *)calloc(b->n_ops + MG_MAX_AXES + MGI_CU_WANTS, sizeof *order);
-  uint32_t *sooner = (uint32_t *)calloc(b->n_ops, sizeof *sooner);
-  uint8_t *tiled = (uint8_t *)calloc(b->n_ops, 1), *rule = (uint8_t *)calloc(b->n_tensors, 1), *way = (uint8_t *)calloc(b->n_tensors, 2), *panels = (uint8_t *)calloc(b->n_ops, 1);
-  if (!K || !v || !fresh || !late || !order || !sooner || !tiled || !rule || !way || !panels) mgi_cu_emit_fail(em, MG_NO_MEMORY, name, "no memory");
+  mgi_cu_kernel *K = mgi_cu_kernel_new(em, b, above, number, name, counts);
+  mgi_cu_val_info *fresh = (mgi_cu_val_info *)calloc(b->n_tensors, sizeof *fresh);
+  if (!K || !fresh || !K->v || !K->late || !K->order || !K->sooner || !K->tiled || !K->rule || !K->way || !K->panels) mgi_cu_emit_fail(em, MG_NO_MEMORY, name, "no memory");
   else {
-    K->em = em;
-    K->weights_obj = -1;
-    K->late = late;
-    K->order = order;
-    K->sooner = sooner;
-    K->tiled = tiled;
-    K->rule = rule;
-    K->way = way;
-    K->free = way + b->n_tensors;
-    K->panels = panels;
-    K->b = b;
-    K->above = above;
-    K->number = number;
-    K->dependent = !strncmp(em->arch, "sm_9", 4);
-    K->follows = number > 0 && em->g->ops[b->up_op - 1].code == MG_OP_GRAPH;
-    K->lets_next = number >= 0 && mgi_cu_next_streams(em->g, b->up_op);
-    K->v = v;
-    snprintf(K->name, sizeof K->name, "%.150s", name);
-    for (uint32_t a = 1; a < b->n_axes; a++) {
-      if (counts) snprintf(K->count[a], sizeof K->count[a], "%s", counts[a]);
-      else if (a <= 3 && b->axes[a].extent == 1) snprintf(K->count[a], sizeof K->count[a], "1");
-      else snprintf(K->count[a], sizeof K->count[a], "%.150s_K%d_%.100s", em->g->name, number, b->axes[a].name);
-    }
     mgi_cu_analyse(K);
-    memcpy(fresh, v, b->n_tensors * sizeof *v);
-    const char *stages = mg_plan_get(b, "stages");
-    int64_t given = stages ? mg_plan_int(b, "stages", 0) : 0;
-    if (stages && (given < 1 || given > 8)) mgi_cu_emit_fail(em, MG_UNSUPPORTED, name, "the plan's stages=%.40s: want 1 to 8", stages);
-    const int want = given ? (int)given : 3;
-    const char *ahead = mg_plan_get(b, "ahead");
-    mgi_cu_words_known(K);
-    if (ahead && strcmp(ahead, "0") && strcmp(ahead, "1")) mgi_cu_emit_fail(em, MG_UNSUPPORTED, name, "the plan's ahead=%.40s: want 0 or 1", ahead);
-    K->ahead = !ahead || ahead[0] == '1';
-    if (em->st == MG_OK && !em->looking) mgi_cu_layouts_analyse(K);
-    for (K->stages = want; em->st == MG_OK && !em->looking;) {
-      mgi_cu_decide(K, fresh);
-      if (em->st != MG_OK || K->shared <= em->shared_limit) break;
-      const int least = given || K->stages == 1;
-      if (K->ahead && !ahead) K->ahead = 0; /* loads that are needed at different times may share addresses */
-      else if (least && K->cluster && !mg_plan_get(b, "merge")) K->cluster = K->owners = 0, K->ahead = !ahead || ahead[0] == '1', K->stages = want; /* the parts of a whole group may be too much for one block */
-      else if (!least) K->ahead = !ahead || ahead[0] == '1', K->stages--;
-      else if (!mgi_cu_pack(K))
-        mgi_cu_emit_fail(em, MG_UNSUPPORTED, name, "a block takes %lld bytes of shared memory at %d stage%s, %s gives it %lld", (long long)K->shared, K->stages, K->stages == 1 ? "" : "s", em->arch,
-                      (long long)em->shared_limit);
-    }
-    if (em->st == MG_OK && !em->looking) mgi_cu_rules_obeyed(K);
-    if (em->st == MG_OK && !em->looking && number >= 0) mgi_cu_plan_say(K);
+    memcpy(fresh, K->v, b->n_tensors * sizeof *fresh);
+    mgi_cu_kernel_decide(K, fresh);
+    if (em->st == MG_OK && !em->looking) mgi_cu_kernel_write(K, counts != NULL);
   }
-  if (em->st == MG_OK && !em->looking) {
-    mgi_cu_str *s = &em->kernels, *l = &em->launches, maps = {NULL, 0, 0, 0}, map_args = {NULL, 0, 0, 0};
-    char size[3][400]; /* of a cluster */
-    for (uint32_t a = 1; a <= 3; a++) snprintf(size[a - 1], sizeof size[0], "%s", (K->merged >> a & 1) && K->cluster ? K->count[a] : "1");
-    if (K->tensor_copies) mgi_cu_copies_launch(K, &maps, l, &map_args);
-    em->maps |= K->tensor_copies;
-    const char *after = K->follows ? "1" : "early";
-    mgi_cu_str_put(s, "/* Grid (%s, %s, %s), %d threads: warps %d x %d x %d (rows, columns, contraction); %lld bytes of shared memory. */\n", K->count[1], K->count[2], K->count[3], K->threads, K->wm, K->wn,
-                K->wk, (long long)K->shared);
-    mgi_cu_str_put(s, "MG_KERNEL(%d) void %s(", K->threads, name);
-    if (K->dependent)
-      mgi_cu_str_put(l, "  rc = MG_LAUNCH_AFTER(%s, %s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", after, name, K->count[1], K->count[2], K->count[3], size[0], size[1], size[2], K->threads, (long long)K->shared);
-    else if (K->merged && K->cluster)
-      mgi_cu_str_put(l, "  rc = MG_LAUNCH_CLUSTER(%s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", name, K->count[1], K->count[2], K->count[3], size[0], size[1], size[2], K->threads, (long long)K->shared);
-    else mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, %s, %s, %s, %d, %lld, stream", name, K->count[1], K->count[2], K->count[3], K->threads, (long long)K->shared);
-    int params = 0, stores = 0;
-    mgi_cu_str_put(s, "%s", mgi_cu_str_text(&maps));
-    mgi_cu_str_put(l, "%s", mgi_cu_str_text(&map_args));
-    free(maps.s);
-    free(map_args.s);
-    for (uint32_t k = 1; k < b->n_ops; k++) {
-      const mg_op_node *o = &b->ops[k];
-      uint32_t t = 0;
-      if (o->code == MG_OP_LOAD) {
-        t = mgi_cu_above(K, o->in[0]);
-        for (uint32_t j = 1; j < k; j++)
-          if (b->ops[j].code == MG_OP_LOAD && mgi_cu_above(K, b->ops[j].in[0]) == t) t = 0;
-      }
-      if (o->code == MG_OP_STORE) t = mgi_cu_above(K, b->up->ops[b->up_op].out[stores++]);
-      if (!t) continue;
-      mgi_cu_str_put(s, "%s%s%s *p_%s", params++ ? ", " : "", o->code == MG_OP_LOAD ? "const " : "", mgi_cu_type[em->g->tensors[t].dtype], em->g->tensors[t].name);
-      mgi_cu_str_put(l, ", %s", mgi_cu_pointer_text(em, t, text, sizeof text));
-    }
-    if (K->merged && !K->cluster) {
-      const char *n = em->g->name;
-      mgi_cu_str_put(s, ", unsigned char *p_parts, uint32_t *p_tickets");
-      mgi_cu_str_put(l, ", space + %s_PARTS_K%d, (uint32_t *)(space + %s_TICKETS_K%d)", n, number, n, number);
-      mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_TICKETS_K%d = %s;\n", n, number, em->space_end[0] ? em->space_end : "0");
-      mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_PARTS_K%d = %s_TICKETS_K%d + mg_round256((int64_t)4", n, number, n, number);
-      for (uint32_t a = 1; a <= 3; a++)
-        if (b->axes[a].extent > 1 && !(K->merged >> a & 1)) mgi_cu_str_put(&em->spaces, " * %s", K->count[a]);
-      mgi_cu_str_put(&em->spaces, ");\nstatic constexpr size_t %s_MERGED_K%d = %s_PARTS_K%d + mg_round256((int64_t)%lld", n, number, n, number, (long long)K->merge_bytes);
-      for (uint32_t a = 1; a <= 3; a++)
-        if (b->axes[a].extent > 1) mgi_cu_str_put(&em->spaces, " * %s", K->count[a]);
-      mgi_cu_str_put(&em->spaces, ");\n");
-      snprintf(em->space_end, sizeof em->space_end, "%.120s_MERGED_K%d", n, number);
-    }
-    for (int sends = 0; sends < 2; sends++) { /* the buffer of shifts that it reads, and the one that it fills */
-      const uint32_t from = sends ? K->sends ? b->up_op : 0 : K->weights_obj >= 0 ? K->sender : 0;
-      char parts[400], dim[200];
-      int of = 0;
-      if (!from) continue;
-      for (uint32_t k = 1; k < from; k++) of += em->g->ops[k].code == MG_OP_GRAPH;
-      mgi_cu_str_put(s, sends ? ", mg_f32 *made_shifts" : ", const mg_f32 *read_shifts");
-      mgi_cu_str_put(l, ", (mg_f32 *)(space + %s_SHIFTS_K%d)", em->g->name, of);
-      if (!sends) continue;
-      mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_SHIFTS_K%d = %s;\nstatic constexpr size_t %s_SHIFTED_K%d = %s_SHIFTS_K%d + mg_round256((int64_t)4 * %s", em->g->name, of, em->space_end[0] ? em->space_end : "0", em->g->name, of, em->g->name, of,
-                     mgi_cu_parts_text(em, from, parts, sizeof parts));
-      for (int d = 0; d < em->g->tensors[em->sent[from].as].shape.rank - 1; d++)
-        if (em->g->tensors[em->sent[from].as].shape.dim[d] != 1) mgi_cu_str_put(&em->spaces, " * %s", mgi_cu_dim_text(em, em->sent[from].as, d, dim, sizeof dim));
-      mgi_cu_str_put(&em->spaces, ");\n");
-      snprintf(em->space_end, sizeof em->space_end, "%.120s_SHIFTED_K%d", em->g->name, of);
-    }
-    if (K->dependent) {
-      mgi_cu_str_put(s, ", int early");
-      mgi_cu_str_put(l, ", %s", after);
-    }
-    mgi_cu_str_put(s, ") {\n%s", K->dependent ? "  (void)early; // 1: streamed inputs are asked for before the kernel before has ended\n" : "");
-    for (uint32_t a = 1; a <= 3; a++)
-      if (b->axes[a].extent > 1 || counts) mgi_cu_str_put(s, "  const int b_%s = mg_bid(%u);\n  (void)b_%s;\n", b->axes[a].name, (unsigned)a - 1, b->axes[a].name);
-    if (K->merged && !K->cluster)
-      mgi_cu_str_put(s, "  enum { MERGE = %lld }; // bytes of a block's parts\n  unsigned char *const parts = p_parts + (int64_t)(%s) * (%s) * MERGE;\n  uint32_t *const ticket = p_tickets + (%s);\n", (long long)K->merge_bytes,
-                  K->group, K->group_size, K->group);
-    mgi_cu_str_put(s, "%s%s}\n\n", mgi_cu_str_text(&K->decl), mgi_cu_str_text(&K->body));
-    mgi_cu_str_put(l, ");\n  if (rc) return rc;\n");
-    em->n_launches++;
-    if (K->decl.oom || K->body.oom || s->oom || l->oom) mgi_cu_emit_fail(em, MG_NO_MEMORY, name, "no memory");
-  }
-  if (K) {
-    free(K->decl.s);
-    free(K->body.s);
-  }
-  free(K);
-  free(late);
-  free(sooner);
-  free(order);
-  free(tiled);
-  free(rule);
-  free(way);
-  free(panels);
-  free(v);
+  mgi_cu_kernel_free(K);
   free(fresh);
 }
 
