@@ -295,7 +295,7 @@ void mg_search_result_free(mg_search_result *r);
 mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, mg_graph **best,
                            mg_verify_report *report, mg_search_stats *stats, mg_error *e);
 
-/* The analytic model's time of a µGraph or a program (each operator a library kernel), in microseconds. */
+/* The analytic model's time of a µGraph or a program (each operator a library kernel), in microseconds; 1e18 if memory is out. */
 double mg_predict_us(const mg_graph *ugraph, const mg_gpu *gpu);
 
 /* Writes block's plan: stages, warps_m, warps_n, warps_k, ring where warps have their own, and block->threads = 32 * their product.  gpu NULL: H200. */
@@ -2415,13 +2415,13 @@ static int mgi_se_mkernel_of(const mg_graph *b, mgi_se_mkernel *k) {
 
 /* Of a kernel that stores exponentials which nothing has divided: how many elements the smallest such tensor has, if the emitter
    leaves them under a maximum (mirage_cuda.cuh, shifts between kernels), as far as this sees: all are of one exponential and have
-   their rows cut alike, every kernel that reads them divides it out, and none has a loop over rows.  Else 0. */
+   their rows cut alike, every kernel that reads them divides it out, and none has a loop over rows.  Else 0; -1: memory is out. */
 static int64_t mgi_se_sent(const mg_graph *g, uint32_t op) {
   const mg_op_node *K = &g->ops[op];
   uint32_t *of = (uint32_t *)malloc(2 * (g->n_tensors + 1) * sizeof *of); /* by tensor of g: the exponential in it; 0: none; UINT32_MAX: several */
   int64_t least = 0;
   const mg_op_node *first = NULL;
-  int ok = of && K->code == MG_OP_GRAPH;
+  int ok = of && K->code == MG_OP_GRAPH, short_of = !of;
   for (uint32_t t = 0; ok && t < g->n_tensors; t++) of[t] = 0;
   for (uint32_t i = op; ok && i < g->n_ops; i++) {
     const mg_op_node *r = &g->ops[i];
@@ -2431,7 +2431,7 @@ static int64_t mgi_se_sent(const mg_graph *g, uint32_t op) {
     if (r->code != MG_OP_GRAPH) { ok = 0; break; }
     const mg_graph *b = r->sub;
     uint32_t *in = (uint32_t *)calloc(b->n_tensors, sizeof *in);
-    if (!in) { ok = 0; break; }
+    if (!in) { short_of = 1; break; }
     for (uint32_t k = 1; k < b->n_ops && ok; k++) {
       const mg_op_node *o = &b->ops[k];
       uint32_t e = o->code == MG_OP_EXP && i == op ? o->out[0].id : 0;
@@ -2460,35 +2460,36 @@ static int64_t mgi_se_sent(const mg_graph *g, uint32_t op) {
     free(in);
   }
   free(of);
-  return ok ? least : 0;
+  return short_of ? -1 : ok ? least : 0;
 }
 
+#define MGI_SE_NO_TIME 1e18
 double mg_predict_us(const mg_graph *g, const mg_gpu *gpu) {
   double t = 0;
   mg_graph *flat = NULL;
   if (!gpu) gpu = &mgi_se_gpus[0];
   if (mg_has_threads(g) && mg_inline_threads(g, &flat, NULL) == MG_OK) g = flat; /* a thread graph is what it fuses */
-  mgi_se_mkernel *k = (mgi_se_mkernel *)malloc(sizeof *k);
-  for (uint32_t i = 1; g && k && i < g->n_ops; i++) {
+  mgi_se_mkernel k;
+  for (uint32_t i = 1; g && i < g->n_ops; i++) {
     if (g->ops[i].code != MG_OP_GRAPH) t += mgi_se_library_us(g, &g->ops[i], gpu);
-    else if (mgi_se_mkernel_of(g->ops[i].sub, k)) {
+    else if (mgi_se_mkernel_of(g->ops[i].sub, &k)) {
       const int64_t rows = mgi_se_sent(g, i);
-      k->sent = rows > 0;
-      t += mgi_se_model(k, gpu, NULL);
+      if (rows < 0) { t = MGI_SE_NO_TIME; break; }
+      k.sent = rows > 0;
+      t += mgi_se_model(&k, gpu, NULL);
       if (rows) t += 2 * 4 * (double)rows / (gpu->dram_gbps * 1e3) + gpu->barrier_us; /* the maxima go to memory and come back; the weights have a barrier */
     } else t += 1e6;
   }
-  free(k);
   mg_graph_free(flat);
   return t;
 }
 
 void mg_plan_kernel(mg_graph *block, const mg_gpu *gpu) {
-  mgi_se_mkernel *k = (mgi_se_mkernel *)malloc(sizeof *k);
+  mgi_se_mkernel k;
   char text[24];
-  if (k && mgi_se_mkernel_of(block, k)) {
+  if (mgi_se_mkernel_of(block, &k)) {
     double us;
-    const mgi_se_plan p = mgi_se_plan_of(k, gpu ? gpu : &mgi_se_gpus[0], &us, NULL);
+    const mgi_se_plan p = mgi_se_plan_of(&k, gpu ? gpu : &mgi_se_gpus[0], &us, NULL);
     snprintf(text, sizeof text, "%d", p.stages), mg_plan_set(block, "stages", text);
     snprintf(text, sizeof text, "%d", p.warps_m), mg_plan_set(block, "warps_m", text);
     snprintf(text, sizeof text, "%d", p.warps_n), mg_plan_set(block, "warps_n", text);
@@ -2497,7 +2498,6 @@ void mg_plan_kernel(mg_graph *block, const mg_gpu *gpu) {
     if (p.group) mg_plan_set(block, "mma", "warpgroup");
     block->threads = 32 * p.warps_m * p.warps_n * p.warps_k;
   }
-  free(k);
 }
 
 /* ------------------------------------------------------------------------------------------------ >>tilings
@@ -5277,14 +5277,13 @@ static void mgi_se_tune_axis(mgi_se_tuner *T, int a) {
 
 /* The `keep` best tiles of t, of those that take no more than `limit` us; t->us is 2e9 where there is none. */
 static void mgi_se_tune(const mgi_se_seg *s, mgi_se_structure *t, const mg_gpu *gpu, int coarse, int keep, double limit) {
-  mgi_se_tuner *T = (mgi_se_tuner *)calloc(1, sizeof *T);
+  mgi_se_tuner T;
   t->n_tiles = 0, t->us = 2e9;
-  if (!T) return;
-  T->s = s, T->t = t, T->gpu = gpu, T->coarse = coarse, T->keep = keep, T->limit = limit, T->count[0] = 1;
-  mgi_se_form_of(s, t, &T->form);
-  mgi_se_tune_axis(T, 1);
+  memset(&T, 0, sizeof T);
+  T.s = s, T.t = t, T.gpu = gpu, T.coarse = coarse, T.keep = keep, T.limit = limit, T.count[0] = 1;
+  mgi_se_form_of(s, t, &T.form);
+  mgi_se_tune_axis(&T, 1);
   if (t->n_tiles) t->us = t->tile_us[0] + t->foreign;
-  free(T);
 }
 
 static uint64_t mgi_se_structure_hash(const mgi_se_structure *t) {
@@ -6599,13 +6598,13 @@ static int mgi_se_sample_op(mgi_se_mkernel *k, int code, int inloop, int in0, in
 static uint64_t mgi_se_model_hash(const mg_gpu *gpu) {
   static const int64_t rows[] = { 1, 16, 16, 64, 128, 40 }, cols[] = { 8, 64, 128, 256, 37 }, inner[] = { 16, 64, 128, 512, 90 };
   static const int64_t iters[] = { 1, 1, 2, 3, 8, 64 }, blocks[] = { 1, 32, 132, 300, 2000 }, groups[] = { 1, 1, 2, 8, 16, 32 };
-  mgi_se_mkernel *k = (mgi_se_mkernel *)malloc(sizeof *k);
+  mgi_se_mkernel sample, *k = &sample;
   uint64_t h = 0, s = 1;
   int unary[64], n_unary = 0;
 #define MGI_SE_DRAW(n) (s = s * 6364136223846793005ull + 1442695040888963407ull, (int)((s >> 33) % (uint64_t)(n)))
   for (int i = MG_OP_NONE + 1; i < MG_OP_TABLE_END && n_unary < 64; i++)
     if (mg_op_row((mg_opcode)i)->elementwise && mg_op_row((mg_opcode)i)->n_in == 1) unary[n_unary++] = i;
-  for (int i = 0; k && i < 400; i++) {
+  for (int i = 0; i < 400; i++) {
     memset(k, 0, sizeof *k);
     k->iters = iters[MGI_SE_DRAW(6)], k->blocks = blocks[MGI_SE_DRAW(5)], k->group = groups[MGI_SE_DRAW(6)];
     int64_t m = rows[MGI_SE_DRAW(6)], n = cols[MGI_SE_DRAW(5)], c = inner[MGI_SE_DRAW(5)], z = cols[MGI_SE_DRAW(5)];
@@ -6644,7 +6643,6 @@ static uint64_t mgi_se_model_hash(const mg_gpu *gpu) {
     h = mgi_se_bytes_hash(mgi_se_bytes_hash(h, &us, sizeof us), plan, sizeof plan);
   }
 #undef MGI_SE_DRAW
-  free(k);
   return h;
 }
 
@@ -7013,11 +7011,24 @@ typedef struct mgi_se_search {
   uint32_t probe_ns[MGI_SE_PROBES];     /* sums of the frames' */
 } mgi_se_search;
 
+/* Takes the outcome of a step that makes or judges a candidate: where memory was out, the search is not complete. */
+static mg_status mgi_se_step(mgi_se_search *S, mg_status st) {
+  S->cut |= st == MG_NO_MEMORY;
+  return st;
+}
+
+/* What the model says of g; 1e18 if there is none, and e says why. */
+static double mgi_se_us(mgi_se_search *S, const mg_graph *g, const mg_error *e) {
+  const double us = g ? mg_predict_us(g, S->cfg.gpu) : MGI_SE_NO_TIME;
+  mgi_se_step(S, g ? us < MGI_SE_NO_TIME ? MG_OK : MG_NO_MEMORY : e->status);
+  return us;
+}
+
 /* The hook's answer; one thread at a time asks. */
 static mg_status mgi_se_emittable(mgi_se_search *S, const mg_graph *g, mg_error *why) {
   if (!S->cfg.emittable) return MG_OK;
   pthread_mutex_lock(&S->root->hook);
-  mg_status st = S->cfg.emittable(S->cfg.user, g, why);
+  mg_status st = mgi_se_step(S, S->cfg.emittable(S->cfg.user, g, why));
   pthread_mutex_unlock(&S->root->hook);
   return st;
 }
@@ -7395,15 +7406,16 @@ static int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se
       if (c >= 0) count[a] = ragged && !s->fixed[c] && ext[c] > 2 ? 2 : s->cnt[c];
     }
     mg_graph *p = NULL;
-    if (mg_resize(s->p, ext, NULL, &p, &e) != MG_OK) continue;
+    if (mgi_se_step(S, mg_resize(s->p, ext, NULL, &p, &e)) != MG_OK) continue;
     int64_t count2[MGI_SE_AXES];
     memcpy(count2, count, sizeof count2);
     if (split) count2[t->group] = 1;
     mg_graph *g = mgi_se_kernel_graph(s, p, t, ext, count, split ? count2 : NULL, NULL, &e);
-    if (g) {
+    if (!g) mgi_se_step(S, e.status);
+    else {
       mg_verify_config v = mg_verify_config_default();
       v.tier = MG_TIER_FAST, v.seed = S->cfg.seed, v.threads = 1;
-      ok = mg_verify(p, g, &v, r, &e) == MG_OK && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED) ? 1 : -1;
+      ok = mgi_se_step(S, mg_verify(p, g, &v, r, &e)) == MG_OK && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED) ? 1 : -1;
     }
     mg_graph_free(g);
     mg_graph_free(p);
@@ -7524,6 +7536,7 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
       for (int i = 0; i < t->n_tiles && i < 4 && tile < 0 && t->tile_us[i] < 1e9; i++) {
         mg_graph *g = mgi_se_kernel_graph(s, s->p, t, s->real, t->count[i], NULL, S->cfg.gpu, &local);
         S->st.candidates++;
+        if (!g) mgi_se_step(S, local.status);
         if (g && mgi_se_emittable(S, g, &local) == MG_OK) tile = i, wary = !sure && S->cfg.wary(S->cfg.user, g);
         else S->st.refused++;
         mg_graph_free(g);
@@ -7733,8 +7746,10 @@ static mg_graph *mgi_se_compose(mgi_se_search *S, const mgi_se_cuts *C, const mg
     }
     for (uint32_t k = 0; k < p->n_out; k++) mg_output(g, map[p->out[k].id]);
   }
+  const int there = g && map;
   free(map);
-  if (!g || mg_check(g, e) != MG_OK) { mg_graph_free(g); return NULL; }
+  if (!there) mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for a composition");
+  if (!there || mg_check(g, e) != MG_OK) { mg_graph_free(g); return NULL; }
   return g;
 }
 
@@ -7744,16 +7759,16 @@ static int mgi_se_check_whole(mgi_se_search *S, const mg_graph *g, mg_verify_rep
   mg_error e;
   mg_graph *ps = NULL, *gs = NULL;
   memset(r, 0, sizeof *r);
-  if (mg_classes_of(S->p, &a, &e) != MG_OK) return 0;
+  if (mgi_se_step(S, mg_classes_of(S->p, &a, &e)) != MG_OK) return 0;
   int64_t ext[256];
   int ok = 0;
   for (uint32_t c = 0; c < a.n && c < 256; c++) ext[c] = a.fixed[c] || a.extent[c] < 4 ? a.extent[c] : 4 + c % 2;
   mg_verify_config v = mg_verify_config_default();
   v.tier = MG_TIER_FAST, v.seed = S->cfg.seed, v.threads = S->cfg.threads;
-  if (mg_is_program(g) && a.n <= 256 && mg_resize(S->p, ext, NULL, &ps, &e) == MG_OK && mg_resize(g, ext, NULL, &gs, &e) == MG_OK)
-    ok = mg_verify(ps, gs, &v, r, &e) == MG_OK;
+  if (mg_is_program(g) && a.n <= 256 && mgi_se_step(S, mg_resize(S->p, ext, NULL, &ps, &e)) == MG_OK && mgi_se_step(S, mg_resize(g, ext, NULL, &gs, &e)) == MG_OK)
+    ok = mgi_se_step(S, mg_verify(ps, gs, &v, r, &e)) == MG_OK;
   else
-    ok = mg_verify(S->p, g, &v, r, &e) == MG_OK;
+    ok = mgi_se_step(S, mg_verify(S->p, g, &v, r, &e)) == MG_OK;
   mg_graph_free(ps), mg_graph_free(gs);
   mg_classes_free(&a);
   return ok && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED);
@@ -7768,13 +7783,14 @@ static int mgi_se_check_small(mgi_se_search *S, const mg_graph *g, mg_verify_rep
   mg_graph *ps = NULL, *gs = NULL;
   mg_verify_config v = mg_verify_config_default();
   v.tier = MG_TIER_FAST, v.seed = S->cfg.seed, v.threads = S->cfg.threads, v.skip_floats = 1;
-  int ok = mg_classes_of(S->p, &a, &e) == MG_OK;
+  int ok = mgi_se_step(S, mg_classes_of(S->p, &a, &e)) == MG_OK;
   if (!ok) return 0;
-  if (mg_classes_of(g, &b, &e) != MG_OK) { mg_classes_free(&a); return 0; }
+  if (mgi_se_step(S, mg_classes_of(g, &b, &e)) != MG_OK) { mg_classes_free(&a); return 0; }
   uint32_t kernels = 0;
   for (uint32_t i = 1; i < g->n_ops; i++) kernels += g->ops[i].code == MG_OP_GRAPH;
   int64_t *ea = (int64_t *)calloc(a.n + 1, sizeof *ea), *eb = (int64_t *)calloc(b.n + 1, sizeof *eb), *counts = (int64_t *)calloc((size_t)(kernels + 1) * (MG_MAX_AXES + 1), sizeof *counts);
   ok = ea && eb && counts;
+  if (!ok) mgi_se_step(S, MG_NO_MEMORY);
   for (uint32_t c = 0; ok && c < a.n; c++) ea[c] = a.fixed[c] || a.extent[c] < SMALL ? a.extent[c] : (int64_t)SMALL;
   for (uint32_t c = 0; ok && c < b.n; c++) eb[c] = b.fixed[c] || b.extent[c] < SMALL ? b.extent[c] : (int64_t)SMALL;
   for (uint32_t i = 1, k = 0; ok && i < g->n_ops; i++) {
@@ -7782,8 +7798,8 @@ static int mgi_se_check_small(mgi_se_search *S, const mg_graph *g, mg_verify_rep
     for (uint32_t x = 1; x < g->ops[i].sub->n_axes && x <= MG_MAX_AXES; x++) counts[k * (MG_MAX_AXES + 1) + x] = g->ops[i].sub->axes[x].extent > 1 ? 2 : 1;
     k++;
   }
-  if (ok && mg_resize(S->p, ea, NULL, &ps, &e) == MG_OK && mg_resize(g, eb, counts, &gs, &e) == MG_OK) ok = mg_verify(ps, gs, &v, r, &e) == MG_OK;
-  else if (ok) ok = mg_verify(S->p, g, &v, r, &e) == MG_OK;
+  if (ok && mgi_se_step(S, mg_resize(S->p, ea, NULL, &ps, &e)) == MG_OK && mgi_se_step(S, mg_resize(g, eb, counts, &gs, &e)) == MG_OK) ok = mgi_se_step(S, mg_verify(ps, gs, &v, r, &e)) == MG_OK;
+  else if (ok) ok = mgi_se_step(S, mg_verify(S->p, g, &v, r, &e)) == MG_OK;
   mg_graph_free(ps), mg_graph_free(gs);
   free(ea), free(eb), free(counts);
   mg_classes_free(&a), mg_classes_free(&b);
@@ -7792,11 +7808,11 @@ static int mgi_se_check_small(mgi_se_search *S, const mg_graph *g, mg_verify_rep
 
 /* g with the maximum of its rows taken off the argument of every exponential that a sum behind it adds up; NULL if there is none.
    Not equal where the argument is a part of such a row. */
-static mg_graph *mgi_se_steady(const mg_graph *g) {
+static mg_graph *mgi_se_steady(mgi_se_search *S, const mg_graph *g) {
   mg_graph *with = NULL;
   mg_error e;
   char *text = NULL;
-  if (mg_print(g, &text, &e) != MG_OK) return NULL;
+  if (mgi_se_step(S, mg_print(g, &text, &e)) != MG_OK) return NULL;
   size_t n = strlen(text), to = 0, lines = 1;
   for (size_t k = 0; k < n; k++) lines += text[k] == '\n';
   char *out = (char *)malloc(n + lines * 160 + 1);
@@ -7819,7 +7835,8 @@ static mg_graph *mgi_se_steady(const mg_graph *g) {
     }
     to += (size_t)(end - line);
   }
-  if (!changed || !out || mg_parse(out, to, "steady", NULL, &with, &e) != MG_OK) with = NULL;
+  if (!changed || !out || mgi_se_step(S, mg_parse(out, to, "steady", NULL, &with, &e)) != MG_OK) with = NULL;
+  if (!out) mgi_se_step(S, MG_NO_MEMORY);
   mg_string_free(text);
   free(out);
   return with;
@@ -7832,14 +7849,14 @@ static int mgi_se_full(const mgi_se_search *S, const mg_search_result *r, double
 static void mgi_se_result_add(mgi_se_search *S, mg_search_result *r, mg_graph *g, double us, const mg_verify_report *rep) {
   uint64_t h = mg_hash(g);
   const int wary = S->cfg.wary && !mgi_se_full(S, r, us) && S->cfg.wary(S->cfg.user, g);
-  mg_graph *steady = wary ? mgi_se_steady(g) : NULL;
+  mg_graph *steady = wary ? mgi_se_steady(S, g) : NULL;
   if (steady) {
     mg_verify_report own;
     mg_error why;
-    const double longer = mg_predict_us(steady, S->cfg.gpu);
+    const double longer = mgi_se_us(S, steady, NULL);
     S->st.candidates++;
     if (mgi_se_full(S, r, longer) || S->cfg.wary(S->cfg.user, steady)) mg_graph_free(steady);
-    else if (S->cfg.emittable && mgi_se_emittable(S, steady, &why) != MG_OK) S->st.refused++, mg_graph_free(steady);
+    else if (mgi_se_emittable(S, steady, &why) != MG_OK) S->st.refused++, mg_graph_free(steady);
     else if (!mgi_se_check_small(S, steady, &own)) S->st.rejected++, mg_graph_free(steady);
     else S->st.verified++, mgi_se_result_add(S, r, steady, longer, &own);
   }
@@ -7864,7 +7881,7 @@ static void mgi_se_search_tilings(mgi_se_search *S, mg_search_result *out, mg_er
   mg_tilings_config c;
   memset(&c, 0, sizeof c);
   c.gpu = S->cfg.gpu;
-  if (mgi_se_over(S) || mg_tilings_best(S->p, &c, MGI_SE_TILINGS, g, us, &n, &e) != MG_OK) return;
+  if (mgi_se_over(S) || mgi_se_step(S, mg_tilings_best(S->p, &c, MGI_SE_TILINGS, g, us, &n, &e)) != MG_OK) return;
   for (int k = 0; k < n; k++) {
     mg_verify_report rep;
     int known = 0;
@@ -7872,7 +7889,7 @@ static void mgi_se_search_tilings(mgi_se_search *S, mg_search_result *out, mg_er
     S->st.tilings++;
     if (known || mgi_se_block_ops(g[k]) > S->cfg.max_block_ops || mgi_se_over(S) || mgi_se_full(S, out, us[k])) { mg_graph_free(g[k]); continue; }
     S->st.candidates++;
-    if (S->cfg.emittable && S->cfg.emittable(S->cfg.user, g[k], why) != MG_OK) S->st.refused++, mg_graph_free(g[k]);
+    if (mgi_se_emittable(S, g[k], why) != MG_OK) S->st.refused++, mg_graph_free(g[k]);
     else if (!mgi_se_check_small(S, g[k], &rep)) S->st.rejected++, mg_graph_free(g[k]);
     else S->st.verified++, mgi_se_result_add(S, out, g[k], us[k], &rep);
   }
@@ -7894,7 +7911,7 @@ static void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_sea
       if (c[t->group] > f->s->real[t->gcls[t->group]]) continue;
       memcpy(c2, c, sizeof c2), c2[t->group] = 1;
       mg_graph *g = mgi_se_kernel_graph(f->s, f->s->p, t, f->s->real, c, c2, S->cfg.gpu, &e);
-      double p = g ? mg_predict_us(g, S->cfg.gpu) : 1e9;
+      const double p = mgi_se_us(S, g, &e);
       mg_graph_free(g);
       if (p < us) us = p, memcpy(best[0], c, sizeof c), memcpy(best[1], c2, sizeof c2);
     }
@@ -7905,16 +7922,16 @@ static void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_sea
         int64_t c2[MGI_SE_AXES];
         memcpy(c2, best[1], sizeof c2), c2[a] = list[i];
         mg_graph *g = mgi_se_kernel_graph(f->s, f->s->p, t, f->s->real, best[0], c2, S->cfg.gpu, &e);
-        double p = g ? mg_predict_us(g, S->cfg.gpu) : 1e9;
+        const double p = mgi_se_us(S, g, &e);
         mg_graph_free(g);
         if (p < us) us = p, memcpy(best[1], c2, sizeof c2);
       }
     }
     mg_verify_report rep;
     mg_graph *g = us < 1e9 ? mgi_se_kernel_graph(f->s, f->s->p, t, f->s->real, best[0], best[1], S->cfg.gpu, &e) : NULL;
-    if (!g) continue;
+    if (!g) { if (us < 1e9) mgi_se_step(S, e.status); continue; }
     S->st.candidates++;
-    if (S->cfg.emittable && S->cfg.emittable(S->cfg.user, g, why) != MG_OK) S->st.refused++, mg_graph_free(g);
+    if (mgi_se_emittable(S, g, why) != MG_OK) S->st.refused++, mg_graph_free(g);
     else if (!mgi_se_fast_check(S, f->s, t, 1, &rep)) S->st.rejected++, mg_graph_free(g);
     else S->st.verified++, mgi_se_result_add(S, out, g, us, &rep);
   }
@@ -8089,7 +8106,8 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mg_search_
     mg_error local;
     mg_graph *g = mgi_se_compose(S, C, seg, cut + at, library + at, MGI_SE_MOST_OPS - at, &local);
     S->st.candidates++;
-    const int refused = g && S->cfg.emittable && S->cfg.emittable(S->cfg.user, g, why) != MG_OK;
+    if (!g) mgi_se_step(S, local.status);
+    const int refused = g && mgi_se_emittable(S, g, why) != MG_OK;
     mg_verify_report rep;
     if (!g || refused || !mgi_se_check_small(S, g, &rep)) { /* every custom kernel of it passed on its own: this is about the whole as it is wired */
       S->st.refused += (uint64_t)refused, S->st.rejected += (uint64_t)!refused, mg_graph_free(g);
@@ -8706,6 +8724,7 @@ static mg_graph *mgi_se_rw_compose(mgi_se_rw *R, const mgi_se_found *found, cons
   }
   for (uint32_t k = 0; k < p->n_out && ok; k++) mg_output(g, map[R->out[k]]);
   free(map), free(own), free(named);
+  if (!ok) mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for a composition");
   if (!ok || mg_check(g, e) != MG_OK) { mg_graph_free(g); return NULL; }
   return g;
 }
@@ -8842,7 +8861,8 @@ static mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, m
       const mg_verify_report *sampled = NULL;
       mg_graph *g = mgi_se_rw_compose(&R, found, piece, k, &sampled, &local);
       S->st.candidates++;
-      const int refused = g && S->cfg.emittable && S->cfg.emittable(S->cfg.user, g, why) != MG_OK;
+      if (!g) mgi_se_step(S, local.status);
+      const int refused = g && mgi_se_emittable(S, g, why) != MG_OK;
       if (refused || !g || !mgi_se_check_small(S, g, &rep)) { /* every kernel passed on its own: this is about the whole as it is wired */
         S->st.refused += (uint64_t)refused, S->st.rejected += (uint64_t)!refused, mg_graph_free(g);
         if (!out->n || us < out->predicted_us[0]) S->cut = 1; /* other compositions of as many kernels were not looked at */
@@ -8889,14 +8909,13 @@ static void mgi_se_timed(mgi_se_search *S, mg_search_result *r) {
 /* 1 if one block at most shares a multiprocessor with the loop of warpgroups that `block`'s plan has, with the block's ring. */
 static int mgi_se_copies_pay(const mg_graph *block, const mg_gpu *gpu) {
   const char *mma = mg_plan_get(block, "mma");
-  mgi_se_mkernel *k = (mgi_se_mkernel *)malloc(sizeof *k);
+  mgi_se_mkernel k;
   int is = 0;
-  if (k && mma && !strcmp(mma, "warpgroup") && !mg_plan_get(block, "ring") && !mg_plan_get(block, "copy") && mgi_se_mkernel_of(block, k) && k->iters > 1) {
+  if (mma && !strcmp(mma, "warpgroup") && !mg_plan_get(block, "ring") && !mg_plan_get(block, "copy") && mgi_se_mkernel_of(block, &k) && k.iters > 1) {
     double us;
-    const mgi_se_plan p = mgi_se_plan_of(k, gpu, &us, NULL);
-    is = k->blocks <= gpu->sms || 2 * (p.shared + 1024) > gpu->shared_per_sm;
+    const mgi_se_plan p = mgi_se_plan_of(&k, gpu, &us, NULL);
+    is = k.blocks <= gpu->sms || 2 * (p.shared + 1024) > gpu->shared_per_sm;
   }
-  free(k);
   return is;
 }
 /* Tensor copies where they pay and the emitter takes them.  Measured on an H200, cold: a chain of 1024 x 256 x 128 12.2 us to
@@ -8905,7 +8924,7 @@ static void mgi_se_copies(mgi_se_search *S, mg_graph **g) {
   for (uint32_t k = 1; k < (*g)->n_ops && S->cfg.emittable && !strcmp(S->cfg.gpu->arch, "sm_90a"); k++) {
     mg_graph *with = NULL;
     mg_error why;
-    if (!(*g)->ops[k].sub || !mgi_se_copies_pay((*g)->ops[k].sub, S->cfg.gpu) || mg_resize(*g, NULL, NULL, &with, &why) != MG_OK) continue;
+    if (!(*g)->ops[k].sub || !mgi_se_copies_pay((*g)->ops[k].sub, S->cfg.gpu) || mgi_se_step(S, mg_resize(*g, NULL, NULL, &with, &why)) != MG_OK) continue;
     mg_plan_set(with->ops[k].sub, "copy", "tma");
     if (mgi_se_emittable(S, with, &why) == MG_OK) mg_graph_free(*g), *g = with;
     else mg_graph_free(with);
@@ -8920,7 +8939,7 @@ static void mgi_se_measure(mgi_se_search *S, mg_search_result *r) {
   memset(&why, 0, sizeof why);
   if (mg_resize(S->p, NULL, NULL, &own, &why) == MG_OK) {
     for (int k = 0; k < r->n; k++) there |= mg_hash(r->graph[k]) == mg_hash(own);
-    if (!there && (!S->cfg.emittable || S->cfg.emittable(S->cfg.user, own, &why) == MG_OK) && mgi_se_check_whole(S, own, &r->report[r->n]))
+    if (!there && mgi_se_emittable(S, own, &why) == MG_OK && mgi_se_check_whole(S, own, &r->report[r->n]))
       r->predicted_us[r->n] = mg_predict_us(own, S->cfg.gpu), r->graph[r->n++] = own, own = NULL;
   }
   mg_graph_free(own);
@@ -8994,7 +9013,7 @@ static int mgi_se_cache_load(mgi_se_search *S, mg_search_result *out) {
     if (mgi_se_stopped(&S->cfg)) { ok = 0, why = "interrupted"; break; }
     ok = mg_parse((const char *)text, (size_t)n, path, NULL, &g, &e) == MG_OK && mg_verify_signature(S->p, g, &e) == MG_OK && us >= 0 && (!k || us >= out->predicted_us[k - 1] || falls-- > 0);
     if (ok && mg_predict_us(g, S->cfg.gpu) != model) ok = 0, why = "the model prices a cached µGraph otherwise";
-    if (ok && S->cfg.emittable && S->cfg.emittable(S->cfg.user, g, &e) != MG_OK) ok = 0, why = "a cached µGraph is not emitted any more";
+    if (ok && mgi_se_emittable(S, g, &e) != MG_OK) ok = 0, why = "a cached µGraph is not emitted any more";
     if (ok && !mgi_se_check_small(S, g, &out->report[k])) ok = 0, why = "a cached µGraph is not equal to the program";
     if (ok) out->graph[out->n] = g, out->predicted_us[out->n++] = us;
     else mg_graph_free(g);
@@ -9091,6 +9110,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
       const mgi_se_structure *t = &whole.st[k];
       mg_graph *u = mgi_se_kernel_graph(whole.s, program, t, whole.s->real, t->count[whole.tile[k]], NULL, S.cfg.gpu, e);
       if (u) mgi_se_result_add(&S, out, u, t->tile_us[whole.tile[k]], &whole.report[k]);
+      else S.cut = 1;
     }
     if (st == MG_OK) mgi_se_search_tilings(&S, out, &why);
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && whole.n_split) mgi_se_search_splits(&S, &whole, out, &why);
@@ -9101,10 +9121,10 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     mg_graph *g = NULL;
     st = mg_resize(program, NULL, NULL, &g, e);
     S.st.candidates++;
-    if (g && S.cfg.emittable && S.cfg.emittable(S.cfg.user, g, &why) != MG_OK) S.st.refused++, mg_graph_free(g);
+    if (g && mgi_se_emittable(&S, g, &why) != MG_OK) S.st.refused++, mg_graph_free(g);
     else if (g) {
       mg_verify_report rep;
-      if (mgi_se_check_whole(&S, g, &rep)) S.st.verified++, mgi_se_result_add(&S, out, g, mg_predict_us(g, S.cfg.gpu), &rep);
+      if (mgi_se_check_whole(&S, g, &rep)) S.st.verified++, mgi_se_result_add(&S, out, g, mgi_se_us(&S, g, NULL), &rep);
       else S.st.rejected++, mg_graph_free(g), mg_fail(&why, MG_NOT_FOUND, "mg_search", "the program is not equal to itself: %.200s", rep.reason);
     }
   }
@@ -9114,7 +9134,6 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   if (cuts) mgi_se_cuts_free(cuts);
   free(cuts);
   for (int k = 0; k < out->n && !hit; k++) mgi_se_copies(&S, &out->graph[k]);
-  pthread_mutex_destroy(&S.lock), pthread_mutex_destroy(&S.hook);
   if (S.file && S.news.n) mgi_se_kept_write(&S);
   if (S.file && fclose(S.file)) S.st.checkpoint_lost = 1;
   free(S.kept.b), free(S.news.b), free(S.record);
@@ -9129,6 +9148,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     S.st.predicted_us = out->predicted_us[0];
     S.st.measured_us = out->measured_us[0];
   }
+  pthread_mutex_destroy(&S.lock), pthread_mutex_destroy(&S.hook);
   out->stats = S.st;
   if (S.cfg.progress) S.cfg.progress(S.cfg.user, &S.st);
   if (st == MG_OK && !out->n) st = mg_fail(e, MG_NOT_FOUND, "mg_search", "no µGraph is left%s%.200s", why.msg[0] ? "; the last was refused: " : "", why.msg);
