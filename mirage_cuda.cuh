@@ -5341,139 +5341,170 @@ MGI_FN void mgi_check_lines(const char *dir, const char *text, char *message, si
   snprintf(message, size, "%.*s", (int)size - 1, out);
 }
 
+/* One check: of ugraph and its reduction by text, in files of dir; full: at full size too. */
+typedef struct mgi_check_job {
+  const mg_graph *ugraph;
+  mg_reduced small;
+  const char *text;
+  const mg_check_config *cfg;
+  uint64_t seed;
+  int timeout_s, full;
+  char dir[400];
+} mgi_check_job;
+/* The sizes that a check runs at: reduced ones, or, where they are asked for, the µGraph's own. */
+MGI_FN mg_status mgi_check_sizes(mgi_check_job *J, mg_error *e) {
+  mg_status s = mg_cuda_reduce(J->ugraph, &J->small, e);
+  if (s == MG_OK && J->cfg->full_size && J->small.changed) {
+    mg_classes c;
+    mg_graph_free(J->small.graph);
+    J->small.graph = NULL;
+    J->small.changed = 0;
+    s = mg_classes_of(J->ugraph, &c, e);
+    if (s == MG_OK) {
+      s = mg_resize(J->ugraph, c.extent, NULL, &J->small.graph, e);
+      mg_classes_free(&c);
+    }
+  }
+  J->full = J->small.changed && J->cfg->samples >= 0;
+  return s;
+}
+/* Two pairs; the second also avoids the first one's primes, as if a constant held them. */
+MGI_FN mg_status mgi_check_fields(const mgi_check_job *J, int opaque, mg_field F[2], mg_error *e) {
+  const mg_graph *both[3] = {J->ugraph, J->small.graph, NULL};
+  int64_t one = 1;
+  mg_status s = mg_field_small(both, 2, J->seed, opaque, &F[0], e);
+  if (s != MG_OK) return s;
+  mg_graph *shun = mg_program_new("shun", NULL);
+  mg_output(shun, mg_scale(shun, mg_input(shun, "X", MG_F16, 1, &one), 1, (int64_t)(F[0].p * F[0].q)));
+  s = mg_check(shun, e);
+  both[2] = shun;
+  if (s == MG_OK) s = mg_field_small(both, 3, J->seed + 1, opaque, &F[1], e);
+  mg_graph_free(shun);
+  return s;
+}
+/* Its tasks: two fields, floats; at full size a field and floats. */
+enum { MGI_CHECK_FIELDS = 2, MGI_CHECK_FLOATS = 2, MGI_CHECK_SAMPLED, MGI_CHECK_SAMPLED_FLOATS, MGI_CHECK_TASKS };
+MGI_FN void mgi_check_task_of(const mgi_check_job *J, int k, const mg_field F[2], double tolerance, mgi_check_task *task) {
+  const mg_check_config *cfg = J->cfg;
+  task->g = k < MGI_CHECK_SAMPLED ? J->small.graph : J->ugraph;
+  task->text = J->text;
+  task->F = k < MGI_CHECK_FIELDS ? &F[k] : k == MGI_CHECK_SAMPLED ? &F[0] : NULL;
+  task->samples = k < MGI_CHECK_SAMPLED ? 0 : k == MGI_CHECK_SAMPLED_FLOATS && (cfg->samples <= 0 || cfg->samples > 3) ? 3 : cfg->samples ? cfg->samples : 6;
+  task->seed = J->seed * 3 + (uint64_t)k;
+  task->seeds = k < MGI_CHECK_FIELDS ? (cfg->seeds > 0 ? cfg->seeds : 8) : 2;
+  task->tolerance = tolerance;
+  snprintf(task->so, sizeof task->so, "%s/%s.so", J->dir, mgi_check_builds[k < MGI_CHECK_FIELDS ? 0 : k - 1]);
+}
+/* What task k found goes into the report. */
+MGI_FN void mgi_check_tell(int k, const mgi_check_record *found, const mg_field F[2], mg_check_report *r) {
+  if (k < MGI_CHECK_FIELDS) {
+    r->compared += found->compared;
+    r->undefined += found->undefined;
+    r->p[k] = F[k].p;
+    r->q[k] = F[k].q;
+    r->fields += found->status == MG_OK;
+    r->seeds = found->seeds;
+  } else if (k == MGI_CHECK_FLOATS) {
+    r->float_error = found->float_error;
+    r->float_checked = found->status == MG_OK;
+  } else if (k == MGI_CHECK_SAMPLED) {
+    r->sampled = found->sampled;
+    r->sampled_compared = found->compared;
+    memcpy(r->unsampled, found->unsampled, sizeof r->unsampled);
+  } else {
+    r->sampled_floats = found->sampled;
+    if (found->float_error > r->float_error) r->float_error = found->float_error;
+    r->float_checked = r->float_checked && found->status == MG_OK;
+  }
+  if (found->status == MG_NOT_FOUND) {
+    if (!r->difference[0] || (found->race && !r->race)) memcpy(r->difference, found->difference, sizeof r->difference); /* it says why */
+    r->race |= found->race;
+  }
+}
+/* All tasks at once, each a process.  *again: a second exponential hid elements. */
+MGI_FN mg_status mgi_check_tasks(const mgi_check_job *J, const mg_field F[2], int *again, mg_check_report *r, mg_error *e) {
+  mgi_check_task task[MGI_CHECK_TASKS];
+  mgi_check_record record[MGI_CHECK_TASKS];
+  mgi_child child[MGI_CHECK_TASKS];
+  mg_status s = MG_OK;
+  int started = 0;
+  for (int k = 0; k < (J->full ? MGI_CHECK_TASKS : MGI_CHECK_SAMPLED) && s == MG_OK; k++) {
+    mgi_check_task_of(J, k, F, r->tolerance, &task[k]);
+    if (mgi_check_start(&child[k], &task[k], J->timeout_s)) started++;
+    else s = mg_fail(e, MG_MACHINE, "mg_cuda_check", "cannot start a process: %s", strerror(errno));
+  }
+  r->compared = r->undefined = 0;
+  r->fields = 0;
+  r->difference[0] = 0;
+  *again = 0;
+  for (int k = 0; k < started; k++) {
+    mgi_check_finish(&child[k], J->timeout_s, &record[k]);
+    mgi_check_tell(k, &record[k], F, r);
+    if (k < MGI_CHECK_FIELDS || k == MGI_CHECK_SAMPLED) *again |= record[k].twice > 0;
+    if (record[k].status == MG_NOT_FOUND) s = MG_NOT_FOUND; /* a difference beats any other outcome */
+    else if (record[k].status != MG_OK && s == MG_OK) {
+      s = record[k].status;
+      if (e) *e = record[k].error;
+    }
+  }
+  return s;
+}
+/* The files of a check, and their directory. */
+MGI_FN void mgi_check_remove(const char *dir) {
+  char path[600];
+  for (int k = 0; k < 5; k++) {
+    if (k) snprintf(path, sizeof path, "%s/%s.so", dir, mgi_check_builds[k - 1]);
+    else snprintf(path, sizeof path, "%s/kernel.cu", dir);
+    unlink(path);
+  }
+  rmdir(dir);
+}
+
 mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_check_report *r, mg_error *e) {
   mg_check_config none;
   mg_check_report ignored;
-  mg_graph *own = NULL, *shun = NULL;
-  mg_reduced small;
-  mg_field F[2];
-  char dir[400] = "", headers[400], path[600];
-  mg_status s = MG_OK;
+  mg_graph *own = NULL;
+  mgi_check_job J;
+  char headers[400], path[600];
   memset(&none, 0, sizeof none);
-  memset(&small, 0, sizeof small);
-  if (!cfg) cfg = &none;
+  memset(&J, 0, sizeof J);
+  J.cfg = cfg = cfg ? cfg : &none;
   if (!r) r = &ignored;
   memset(r, 0, sizeof *r);
-  uint64_t seed = cfg->seed ? cfg->seed : 1;
-  int timeout_s = cfg->timeout_s > 0 ? cfg->timeout_s : 300;
+  J.text = cu_text;
+  J.seed = cfg->seed ? cfg->seed : 1;
+  J.timeout_s = cfg->timeout_s > 0 ? cfg->timeout_s : 300;
   const char *cxx = cfg->cxx ? cfg->cxx : getenv("CXX");
   if (!cxx || !cxx[0] || strchr(cxx, ' ')) cxx = "g++";
-  int full = 0;
   mgi_cd_header_dir(cfg->include_dir, headers, sizeof headers);
-  s = mgi_cd_meant(cu_text, &ugraph, &own, e);
+  mg_status s = mgi_cd_meant(cu_text, &ugraph, &own, e);
   if (s != MG_OK) return s;
+  J.ugraph = ugraph;
   r->tolerance = mgi_cd_tolerance(ugraph);
-  if (cfg->full_size) {
-    s = mg_cuda_reduce(ugraph, &small, e);
-    if (s == MG_OK && small.changed) {
-      mg_classes c;
-      mg_graph_free(small.graph);
-      small.graph = NULL;
-      small.changed = 0;
-      s = mg_classes_of(ugraph, &c, e);
-      if (s == MG_OK) {
-        s = mg_resize(ugraph, c.extent, NULL, &small.graph, e);
-        mg_classes_free(&c);
-      }
-    }
-  } else s = mg_cuda_reduce(ugraph, &small, e);
-  full = small.changed && cfg->samples >= 0;
+  s = mgi_check_sizes(&J, e);
   if (s == MG_OK) s = mgi_check_constants(ugraph, cu_text, r, e);
-  if (s == MG_OK) s = mgi_cd_temp_dir(cfg->work_dir, dir, sizeof dir, e);
+  if (s == MG_OK) s = mgi_cd_temp_dir(cfg->work_dir, J.dir, sizeof J.dir, e);
   if (s == MG_OK) {
-    snprintf(path, sizeof path, "%s/kernel.cu", dir);
+    snprintf(path, sizeof path, "%s/kernel.cu", J.dir);
     if (!mgi_cd_write(path, cu_text, strlen(cu_text))) s = mg_fail(e, MG_MACHINE, path, "cannot write it: %s", strerror(errno));
   }
-  if (s == MG_OK) s = mgi_check_build(ugraph, &small, full, dir, cxx, headers, timeout_s, cu_text, e);
-  r->reduced = small.changed;
-  for (int opaque = 0; opaque < 2 && s == MG_OK; opaque++) {
-    /* Two pairs; the second also avoids the first one's primes, as if a constant held them. */
-    const mg_graph *both[3];
-    int64_t one = 1;
-    both[0] = ugraph;
-    both[1] = small.graph;
-    s = mg_field_small(both, 2, seed, opaque, &F[0], e);
+  if (s == MG_OK) s = mgi_check_build(ugraph, &J.small, J.full, J.dir, cxx, headers, J.timeout_s, cu_text, e);
+  r->reduced = J.small.changed;
+  for (int opaque = 0, again = 1; opaque < 2 && again && s == MG_OK; opaque++) { /* once more with exp uninterpreted where a second exponential hides elements */
+    mg_field F[2];
+    s = mgi_check_fields(&J, opaque, F, e);
     if (s != MG_OK) break;
-    shun = mg_program_new("shun", NULL);
-    mg_output(shun, mg_scale(shun, mg_input(shun, "X", MG_F16, 1, &one), 1, (int64_t)(F[0].p * F[0].q)));
-    s = mg_check(shun, e);
-    both[2] = shun;
-    if (s == MG_OK) s = mg_field_small(both, 3, seed + 1, opaque, &F[1], e);
-    mg_graph_free(shun);
-    if (s != MG_OK) break;
-    mgi_check_task task[5];
-    mgi_check_record record[5];
-    mgi_child child[5];
-    int started = 0;
-    for (int k = 0; k < 3 + 2 * full; k++) { /* two fields, floats; at full size a field and floats */
-      task[k].g = k < 3 ? small.graph : ugraph;
-      task[k].text = cu_text;
-      task[k].F = k < 2 ? &F[k] : k == 3 ? &F[0] : NULL;
-      task[k].samples = k < 3 ? 0 : k == 4 && (cfg->samples <= 0 || cfg->samples > 3) ? 3 : cfg->samples ? cfg->samples : 6;
-      task[k].seed = seed * 3 + (uint64_t)k;
-      task[k].seeds = k < 2 ? (cfg->seeds > 0 ? cfg->seeds : 8) : 2;
-      task[k].tolerance = r->tolerance;
-      snprintf(task[k].so, sizeof task[k].so, "%s/%s.so", dir, mgi_check_builds[k < 2 ? 0 : k - 1]);
-      if (mgi_check_start(&child[k], &task[k], timeout_s)) started++;
-      else {
-        s = mg_fail(e, MG_MACHINE, "mg_cuda_check", "cannot start a process: %s", strerror(errno));
-        break;
-      }
-    }
-    uint64_t twice = 0;
-    r->compared = r->undefined = 0;
-    r->fields = 0;
-    r->difference[0] = 0;
-    for (int k = 0; k < started; k++) {
-      mgi_check_finish(&child[k], timeout_s, &record[k]);
-      if (k < 2) {
-        r->compared += record[k].compared;
-        r->undefined += record[k].undefined;
-        twice += record[k].twice;
-        r->p[k] = F[k].p;
-        r->q[k] = F[k].q;
-        r->fields += record[k].status == MG_OK;
-        r->seeds = record[k].seeds;
-      } else if (k == 2) {
-        r->float_error = record[k].float_error;
-        r->float_checked = record[k].status == MG_OK;
-      } else if (k == 4) {
-        r->sampled_floats = record[k].sampled;
-        if (record[k].float_error > r->float_error) r->float_error = record[k].float_error;
-        r->float_checked = r->float_checked && record[k].status == MG_OK;
-      } else {
-        r->sampled = record[k].sampled;
-        r->sampled_compared = record[k].compared;
-        twice += record[k].twice;
-        memcpy(r->unsampled, record[k].unsampled, sizeof r->unsampled);
-      }
-      if (record[k].status == MG_NOT_FOUND) { /* a difference beats any other outcome */
-        if (!r->difference[0] || (record[k].race && !r->race)) memcpy(r->difference, record[k].difference, sizeof r->difference); /* it says why */
-        r->race |= record[k].race;
-        s = MG_NOT_FOUND;
-      } else if (record[k].status != MG_OK && s == MG_OK) {
-        s = record[k].status;
-        if (e) *e = record[k].error;
-      }
-    }
+    s = mgi_check_tasks(&J, F, &again, r, e);
     r->exp_opaque = opaque;
-    if (s != MG_OK || !twice) break; /* else a second exponential hides elements: once more with exp uninterpreted */
   }
-  if (r->race) mgi_check_lines(dir, cu_text, r->difference, sizeof r->difference);
+  if (r->race) mgi_check_lines(J.dir, cu_text, r->difference, sizeof r->difference);
   if (s == MG_NOT_FOUND) mg_fail(e, MG_NOT_FOUND, ugraph->name, "the kernel is not its µGraph: %.200s", r->difference);
   if (s == MG_OK && r->compared < r->undefined) /* the program divides by zero too often for a verdict */
     s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "undecided: %llu of %llu output elements are undefined over the fields", (unsigned long long)r->undefined,
                 (unsigned long long)(r->undefined + r->compared));
-  if (dir[0] && cfg->keep) snprintf(r->kept, sizeof r->kept, "%.250s", dir);
-  else if (dir[0]) {
-    for (int k = 0; k < 5; k++) {
-      if (k) snprintf(path, sizeof path, "%s/%s.so", dir, mgi_check_builds[k - 1]);
-      else snprintf(path, sizeof path, "%s/kernel.cu", dir);
-      unlink(path);
-    }
-    rmdir(dir);
-  }
-  mg_reduced_free(&small);
+  if (J.dir[0] && cfg->keep) snprintf(r->kept, sizeof r->kept, "%.250s", J.dir);
+  else if (J.dir[0]) mgi_check_remove(J.dir);
+  mg_reduced_free(&J.small);
   mg_graph_free(own);
   return s;
 }
