@@ -3166,52 +3166,97 @@ static mgi_pv_index mgi_pv_localised(mgi_prover *P, mgi_pv_frame *f, const mg_ma
 }
 static int mgi_pv_same_shape(const mg_shape *s, int64_t d, int at) { return at >= 0 && s->dim[at] == d; }
 
+/* Element x of an operator's result, by its kind.  y: room for an index, all zero. */
+static uint32_t mgi_pv_element_of_elementwise(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
+  const mg_shape *z = &f->g->tensors[o->out[0].id].shape;
+  uint32_t in[2] = {MGI_PV_ZERO, MGI_PV_ZERO};
+  for (int k = 0; k < o->n_in && k < 2; k++) {
+    const mg_shape *s = &f->g->tensors[o->in[k].id].shape;
+    for (int d = 0; d < s->rank; d++) {
+      int at = d + z->rank - s->rank;
+      y[d] = x[at];
+      if (!mgi_pv_same_shape(s, z->dim[at], d)) y[d].n = 0;
+    }
+    in[k] = mgi_pv_element(P, f, o->in[k].id, y);
+  }
+  return mgi_pv_apply(P, o->code, o->attr.c, in);
+}
+/* A product, or the sum of the two that a concat_matmul is: each a sum over a variable of its own. */
+static uint32_t mgi_pv_element_of_matmul(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
+  const mg_graph *g = f->g;
+  const mg_shape *z = &g->tensors[o->out[0].id].shape;
+  const int pairs = o->code == MG_OP_MATMUL ? 1 : 2;
+  uint32_t sum = MGI_PV_ZERO;
+  for (int k = 0; k < pairs && !P->bad; k++) {
+    uint32_t in[2];
+    const mg_shape *sa = &g->tensors[o->in[k].id].shape;
+    int temps = P->temps;
+    uint32_t v = mgi_pv_temp(P, sa->dim[sa->rank - 1]);
+    for (int side = 0; side < 2; side++) {
+      const mg_shape *s = &g->tensors[o->in[k + side * pairs].id].shape;
+      for (int d = 0; d < s->rank; d++) {
+        int at = d + z->rank - s->rank;
+        y[d] = x[at];
+        if (d < s->rank - 2 && !mgi_pv_same_shape(s, z->dim[at], d)) y[d].n = 0;
+      }
+      mgi_pv_index *depth = &y[side ? s->rank - 2 : s->rank - 1];
+      mgi_pv_digit digit;
+      digit.var = v, digit.div = 1, digit.mod = (uint32_t)P->extent[v];
+      depth->n = 0;
+      mgi_pv_push(P, depth, digit);
+      in[side] = mgi_pv_element(P, f, o->in[k + side * pairs].id, y);
+    }
+    sum = mgi_pv_add(P, sum, mgi_pv_bind(P, MGI_PV_SUM, 1, &v, mgi_pv_mul(P, in[0], in[1])));
+    P->temps = temps;
+  }
+  return sum;
+}
+static uint32_t mgi_pv_element_of_accum(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
+  const mg_graph *g = f->g;
+  const mg_shape *s = &g->tensors[o->in[0].id].shape;
+  mgi_pv_frame inner = *f;
+  uint32_t var[MG_MAX_AXES], n = 0, kind = 0;
+  int temps = P->temps;
+  for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &o->map, d, s->dim[d], x[d]);
+  for (uint32_t a = 1; a < g->n_axes && !P->bad; a++)
+    if (o->map.to[a] == MG_MAP_SUM || o->map.to[a] == MG_MAP_MAX) {
+      uint32_t k = o->map.to[a] == MG_MAP_SUM ? MGI_PV_SUM : MGI_PV_TOP;
+      mgi_pv_digit digit;
+      if (kind && kind != k) return mgi_pv_fail(P, "an accumulator that sums and takes a maximum");
+      digit.var = mgi_pv_temp(P, g->axes[a].extent), digit.div = 1, digit.mod = (uint32_t)g->axes[a].extent;
+      inner.axis[a].n = 0, kind = k, var[n++] = digit.var;
+      mgi_pv_push(P, &inner.axis[a], digit);
+    }
+  uint32_t r = mgi_pv_element(P, &inner, o->in[0].id, y);
+  for (uint32_t k = n; k-- > 0;) r = mgi_pv_bind(P, kind, 1, &var[k], r);
+  P->temps = temps;
+  return r;
+}
+/* Of a kernel's result `which`: of what its store has there. */
+static uint32_t mgi_pv_element_of_graph(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which, const mgi_pv_index *x, mgi_pv_index *y) {
+  mgi_pv_frame inner;
+  memset(&inner, 0, sizeof inner);
+  uint32_t name[3];
+  name[0] = MGI_PV_KEY, name[1] = f->serial, name[2] = (uint32_t)(o - f->g->ops);
+  inner.g = o->sub, inner.up = f, inner.serial = mgi_pv_intern(P, name, 3);
+  for (uint32_t k = 1; k < o->sub->n_ops; k++) {
+    const mg_op_node *store = &o->sub->ops[k];
+    if (store->code != MG_OP_STORE || which--) continue;
+    const mg_shape *s = &o->sub->tensors[store->in[0].id].shape;
+    for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &store->map, d, s->dim[d], x[d]);
+    return mgi_pv_element(P, &inner, store->in[0].id, y);
+  }
+  return mgi_pv_fail(P, "a result that nothing stores");
+}
+/* Element x of result `which` of an operator. */
 static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which, const mgi_pv_index *x) {
   const mg_op_info *row = mg_op_row(o->code);
   const mg_graph *g = f->g;
   const mg_shape *z = &g->tensors[o->out[which].id].shape;
   mgi_pv_index y[MG_MAX_RANK], flat;
   memset(y, 0, sizeof y);
-  if (row->elementwise) {
-    uint32_t in[2] = {MGI_PV_ZERO, MGI_PV_ZERO};
-    for (int k = 0; k < o->n_in && k < 2; k++) {
-      const mg_shape *s = &g->tensors[o->in[k].id].shape;
-      for (int d = 0; d < s->rank; d++) {
-        int at = d + z->rank - s->rank;
-        y[d] = x[at];
-        if (!mgi_pv_same_shape(s, z->dim[at], d)) y[d].n = 0;
-      }
-      in[k] = mgi_pv_element(P, f, o->in[k].id, y);
-    }
-    return mgi_pv_apply(P, o->code, o->attr.c, in);
-  }
-  if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) {
-    int pairs = o->code == MG_OP_MATMUL ? 1 : 2;
-    uint32_t sum = MGI_PV_ZERO;
-    for (int k = 0; k < pairs && !P->bad; k++) {
-      uint32_t in[2];
-      const mg_shape *sa = &g->tensors[o->in[k].id].shape;
-      int temps = P->temps;
-      uint32_t v = mgi_pv_temp(P, sa->dim[sa->rank - 1]);
-      for (int side = 0; side < 2; side++) {
-        const mg_shape *s = &g->tensors[o->in[k + side * pairs].id].shape;
-        for (int d = 0; d < s->rank; d++) {
-          int at = d + z->rank - s->rank;
-          y[d] = x[at];
-          if (d < s->rank - 2 && !mgi_pv_same_shape(s, z->dim[at], d)) y[d].n = 0;
-        }
-        mgi_pv_index *depth = &y[side ? s->rank - 2 : s->rank - 1];
-        mgi_pv_digit digit;
-        digit.var = v, digit.div = 1, digit.mod = (uint32_t)P->extent[v];
-        depth->n = 0;
-        mgi_pv_push(P, depth, digit);
-        in[side] = mgi_pv_element(P, f, o->in[k + side * pairs].id, y);
-      }
-      sum = mgi_pv_add(P, sum, mgi_pv_bind(P, MGI_PV_SUM, 1, &v, mgi_pv_mul(P, in[0], in[1])));
-      P->temps = temps;
-    }
-    return sum;
-  }
+  if (row->elementwise) return mgi_pv_element_of_elementwise(P, f, o, x, y);
+  if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) return mgi_pv_element_of_matmul(P, f, o, x, y);
   for (int d = 0; d < z->rank; d++) y[d] = x[d];
   switch (o->code) {
     case MG_OP_SUM: case MG_OP_MAX: {
@@ -3246,41 +3291,8 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
       for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_located(P, f, &o->map, d, s->dim[d], &x[d]);
       return mgi_pv_element(P, f->up, o->in[0].id, y);
     }
-    case MG_OP_ACCUM: {
-      mgi_pv_frame inner = *f;
-      const mg_shape *s = &g->tensors[o->in[0].id].shape;
-      uint32_t var[MG_MAX_AXES], n = 0, kind = 0;
-      int temps = P->temps;
-      for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &o->map, d, s->dim[d], x[d]);
-      for (uint32_t a = 1; a < g->n_axes && !P->bad; a++)
-        if (o->map.to[a] == MG_MAP_SUM || o->map.to[a] == MG_MAP_MAX) {
-          uint32_t k = o->map.to[a] == MG_MAP_SUM ? MGI_PV_SUM : MGI_PV_TOP;
-          mgi_pv_digit digit;
-          if (kind && kind != k) return mgi_pv_fail(P, "an accumulator that sums and takes a maximum");
-          digit.var = mgi_pv_temp(P, g->axes[a].extent), digit.div = 1, digit.mod = (uint32_t)g->axes[a].extent;
-          inner.axis[a].n = 0, kind = k, var[n++] = digit.var;
-          mgi_pv_push(P, &inner.axis[a], digit);
-        }
-      uint32_t r = mgi_pv_element(P, &inner, o->in[0].id, y);
-      for (uint32_t k = n; k-- > 0;) r = mgi_pv_bind(P, kind, 1, &var[k], r);
-      P->temps = temps;
-      return r;
-    }
-    case MG_OP_GRAPH: {
-      mgi_pv_frame inner;
-      memset(&inner, 0, sizeof inner);
-      uint32_t name[3];
-      name[0] = MGI_PV_KEY, name[1] = f->serial, name[2] = (uint32_t)(o - g->ops);
-      inner.g = o->sub, inner.up = f, inner.serial = mgi_pv_intern(P, name, 3);
-      for (uint32_t k = 1; k < o->sub->n_ops; k++) {
-        const mg_op_node *store = &o->sub->ops[k];
-        if (store->code != MG_OP_STORE || which--) continue;
-        const mg_shape *s = &o->sub->tensors[store->in[0].id].shape;
-        for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &store->map, d, s->dim[d], x[d]);
-        return mgi_pv_element(P, &inner, store->in[0].id, y);
-      }
-      return mgi_pv_fail(P, "a result that nothing stores");
-    }
+    case MG_OP_ACCUM: return mgi_pv_element_of_accum(P, f, o, x, y);
+    case MG_OP_GRAPH: return mgi_pv_element_of_graph(P, f, o, which, x, y);
     default: {
       static const char say[] = "operator '%.40s' at a symbolic index";
       char why[80];
