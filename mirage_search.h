@@ -129,8 +129,8 @@ typedef enum mg_eop {
    OPAQUE: a = key of operator and attributes.  Others: zero. */
 typedef struct mg_eattr { int64_t a, b; } mg_eattr;
 
-typedef enum mg_saturation { MG_SATURATED, MG_NODES, MG_TIME } mg_saturation;
-const char *mg_saturation_name(mg_saturation s); /* "SATURATED", "NODES", "TIME" */
+typedef enum mg_saturation { MG_SATURATED, MG_NODES, MG_TIME, MG_STOPPED } mg_saturation;
+const char *mg_saturation_name(mg_saturation s); /* "SATURATED", "NODES", "TIME", "STOPPED" */
 
 /* A(name, left, right, the paper's equation).  Patterns: lower-case letters are terms; [i] is an attribute, [c*d],
    [1/c] and [d/c] computed ones.  A row is an equality: each side whose variables the other side binds is rewritten
@@ -182,6 +182,7 @@ typedef struct mg_egraph_limits {
   uint32_t nodes;  /* 0: 20000; in a search 200000 where the closure is written down at once, see >>polynomials */
   double seconds;  /* 0: 10 */
   int no_copies;   /* 1: only the directions that copy no term */
+  volatile int *stop; /* may be NULL; set non-zero to end it: MG_STOPPED.  A search gives it its own */
 } mg_egraph_limits;
 /* Applies the axioms until nothing changes: first the directions that copy no term, then those that do
    (distribution), so that a limit that ends it early leaves the cheap closure whole. */
@@ -220,8 +221,9 @@ typedef struct mg_search_stats {
   int checkpoint_lost;               /* 1: the checkpoint could not be written again; the result is not touched by it */
   int cached;                        /* 1: from cfg.cache; all but seconds and threads is what the search that found it said */
   char cache_note[200];              /* one line: why the cache's entry was not used, or why none was written; else empty */
-  const char *egraph_stop;           /* "SATURATED", or what ended the first e-graph that did not saturate; its closure
-                                        under the axioms that copy no term is searched then */
+  const char *egraph_stop;           /* "SATURATED", or what ended the first e-graph that did not saturate: its own limits, "NODES" or "TIME",
+                                        or the search's time limit or `stop`, "STOPPED".  Its closure under the axioms that copy no
+                                        term is searched then */
   int best_kernels, best_block_ops;
   double predicted_us;               /* of the best µGraph; 0 before there is one that passed the fast tier */
   double measured_us;                /* of the best, by the hook `measure`; 0: the order is predicted */
@@ -242,7 +244,7 @@ typedef struct mg_search_config {
   int bound;                         /* leave out what the model's bound puts behind a frame's best; the default config has 1 */
   int prune;                         /* abstract expressions on; the default config has 1.  Off: max_block_ops bounds the
                                         depth in operators of every kind, as nothing else would */
-  double time_limit_s;               /* 0: none */
+  double time_limit_s;               /* 0: none.  An e-graph takes at most half of what is left of it */
   uint64_t seed;                     /* of the field test; 0: 1 */
   int64_t max_states;                /* values a frame may hold; 0: 32768, at most 65535 */
   int64_t max_structures;            /* structures a frame may yield, cheapest operators first; 0: 500000 */
@@ -351,6 +353,8 @@ typedef struct mg_tilings_config {
   const mg_gpu *gpu;         /* NULL: H200 */
   int deep_only;             /* 1: Chimera's subset, no sequential loops */
   int step;                  /* tile sizes are the multiples of it, and the whole extent; 0: 16 */
+  double seconds;            /* mg_tilings_best ends then, with the best of what it has looked at; 0: no limit */
+  volatile int *stop;        /* may be NULL; set non-zero to end it likewise */
 } mg_tilings_config;
 
 typedef struct mg_tilings {
@@ -390,7 +394,7 @@ mg_status mg_tiling_graph(const mg_tilings *t, int which, const int64_t *tile, m
    equations 2 to 5 rank best.  All are ranked; where there are more than a million, every second size of the longest
    list is left out until there are not.  Here rule 2 and the dependence judge an expression without its dead loops:
    sizes for which these are the ones at fault stay.  What does not fit the GPU by mg_predict_us is left out.  graph and
-   us have room for `most`; the graphs are the caller's.  MG_UNSUPPORTED as above; *n may be 0. */
+   us have room for `most`; the graphs are the caller's.  MG_UNSUPPORTED as above; *n may be 0.  cfg.seconds and cfg.stop end it. */
 mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg, int most, mg_graph **graph, double *us, int *n, mg_error *e);
 
 /* --------------------------------------------------------------------------------------------- >>threads-api
@@ -457,13 +461,14 @@ const mg_gpu *mg_gpu_find(const char *name) {
 }
 
 /* The caller's flag: another thread, or a signal's handler, may set it at any time. */
-static int mgi_se_stopped(const mg_search_config *c) {
+static int mgi_se_flag(volatile int *stop) {
 #if defined(__GNUC__) || defined(__clang__)
-  return c->stop && __atomic_load_n(c->stop, __ATOMIC_RELAXED);
+  return stop && __atomic_load_n(stop, __ATOMIC_RELAXED);
 #else
-  return c->stop && *c->stop;
+  return stop && *stop;
 #endif
 }
+static int mgi_se_stopped(const mg_search_config *c) { return mgi_se_flag(c->stop); }
 
 static double mgi_se_seconds(void) {
   struct timespec t;
@@ -500,6 +505,8 @@ struct mg_egraph {
   uint32_t round;
   double axiom_us[MG_AXIOM_TIMES], closure_us[4];
   uint32_t *memo, memo_cap;             /* node index + 1 */
+  uint64_t *filter;                     /* frozen: of 6 bits and more a node those that nodes hash to; what misses them is no node.  NULL: there is none */
+  uint32_t filter_mask;
   mg_eattr *attr;
   uint32_t n_attr, cap_attr, *attr_memo, attr_memo_cap;
   int frozen, oom;
@@ -560,7 +567,7 @@ mg_egraph *mg_egraph_new(void) {
 
 void mg_egraph_free(mg_egraph *eg) {
   if (!eg) return;
-  free(eg->node), free(eg->uf), free(eg->first), free(eg->stamp), free(eg->memo), free(eg->attr), free(eg->attr_memo), free(eg);
+  free(eg->node), free(eg->uf), free(eg->first), free(eg->stamp), free(eg->memo), free(eg->filter), free(eg->attr), free(eg->attr_memo), free(eg);
 }
 
 uint32_t mg_egraph_find(const mg_egraph *eg, uint32_t id) {
@@ -673,14 +680,31 @@ void mg_egraph_rebuild(mg_egraph *eg) {
   }
 }
 
+/* Most candidates are no subexpressions, and the table of the nodes outgrows a core's cache: one bit says so of 7 in 8. */
+static void mgi_se_efreeze(mg_egraph *eg) {
+  uint32_t bits = 1024;
+  eg->frozen = 1;
+  free(eg->filter);
+  while (bits / 6 < eg->n && bits < (uint32_t)1 << 31) bits *= 2;
+  eg->filter = (uint64_t *)calloc(bits / 64, sizeof *eg->filter), eg->filter_mask = bits - 1;
+  for (uint32_t k = 0; k < eg->n && eg->filter; k++) { /* without memory it does without */
+    const mgi_se_enode *x = &eg->node[k];
+    uint32_t h = mgi_se_ehash(x->op, x->attr, x->a, x->b) & eg->filter_mask;
+    eg->filter[h / 64] |= (uint64_t)1 << h % 64;
+  }
+}
 void mg_egraph_freeze(mg_egraph *eg) {
   mg_egraph_rebuild(eg);
-  eg->frozen = 1;
+  mgi_se_efreeze(eg);
 }
 
 uint32_t mg_egraph_probe(const mg_egraph *eg, mg_eop op, mg_eattr attr, uint32_t a, uint32_t b) {
   uint32_t id = mgi_se_eattr_id((mg_egraph *)eg, attr, 0);
   if (!id) return 0;
+  if (eg->filter) {
+    uint32_t bit = mgi_se_ehash((uint32_t)op, id, a, b) & eg->filter_mask;
+    if (!(eg->filter[bit / 64] >> bit % 64 & 1)) return 0;
+  }
   uint32_t h = mgi_se_eslot(eg, (uint32_t)op, id, a, b);
   return eg->memo[h] ? mg_egraph_find(eg, eg->node[eg->memo[h] - 1].cls) : 0;
 }
@@ -806,8 +830,7 @@ static int mgi_se_pattern_vars(const mgi_se_pattern *p, int *t, int *a) {
 
    Each round collects the matches of all rules over the clean e-graph, applies them, then rebuilds once.  A pattern of two
    levels at a node sees the node and its children's classes: where the last round changed none of these, it matches what
-   it matched before, and is not tried.  Nodes and the clock are checked inside both loops.                          */
-
+   it matched before, and is not tried.  Nodes, the clock and the caller's flag are checked inside both loops.       */
 
 typedef struct mgi_se_matcher {
   mg_egraph *eg;
@@ -818,6 +841,10 @@ typedef struct mgi_se_matcher {
   uint32_t *hit;          /* packed matches: rule, class, terms and attributes of the variables in use */
   uint32_t n_hit, cap_hit;
   int oom;
+  double end;             /* on the clock */
+  volatile int *stop;
+  uint32_t steps;
+  mg_saturation outcome;
 } mgi_se_matcher;
 
 enum { MGI_SE_HIT = 14 }; /* words a match: rule, class, 8 terms, 4 attributes */
@@ -835,8 +862,16 @@ static void mgi_se_emit_match(mgi_se_matcher *M) {
   M->n_hit += MGI_SE_HIT;
 }
 
+/* 1: it is over.  The clock is read every so many steps. */
+static int mgi_se_ematch_over(mgi_se_matcher *M) {
+  if (++M->steps & 1023 || M->outcome != MG_SATURATED) return M->outcome != MG_SATURATED;
+  if (mgi_se_seconds() > M->end) M->outcome = MG_TIME;
+  else if (mgi_se_flag(M->stop)) M->outcome = MG_STOPPED;
+  return M->outcome != MG_SATURATED;
+}
+
 static void mgi_se_ematch(mgi_se_matcher *M, int depth) {
-  if (M->oom) return;
+  if (M->oom || mgi_se_ematch_over(M)) return;
   if (!depth) { mgi_se_emit_match(M); return; }
   int k = M->todo[depth - 1].pnode;
   uint32_t cls = M->todo[depth - 1].cls;
@@ -890,7 +925,7 @@ static uint32_t mgi_se_instantiate(mg_egraph *eg, const mgi_se_pattern *p, int k
 }
 
 const char *mg_saturation_name(mg_saturation s) {
-  return s == MG_SATURATED ? "SATURATED" : s == MG_NODES ? "NODES" : "TIME";
+  return s == MG_SATURATED ? "SATURATED" : s == MG_NODES ? "NODES" : s == MG_TIME ? "TIME" : "STOPPED";
 }
 
 static int mgi_se_rules(mg_egraph *eg, mgi_se_rule *rule, mg_error *e) {
@@ -929,7 +964,6 @@ static int mgi_se_rules(mg_egraph *eg, mgi_se_rule *rule, mg_error *e) {
 
 mg_status mg_egraph_saturate(mg_egraph *eg, const mg_egraph_limits *limits, mg_saturation *outcome, mg_error *e) {
   uint32_t max_nodes = limits && limits->nodes ? limits->nodes : 20000;
-  double end = mgi_se_seconds() + (limits && limits->seconds > 0 ? limits->seconds : 10.0);
   *outcome = MG_SATURATED;
   mgi_se_rule *rule = (mgi_se_rule *)malloc(2 * (size_t)(mg_axiom_count() + 1) * sizeof *rule);
   if (!rule) return mg_fail(e, MG_NO_MEMORY, "mg_egraph_saturate", "no memory for the rules");
@@ -937,20 +971,21 @@ mg_status mg_egraph_saturate(mg_egraph *eg, const mg_egraph_limits *limits, mg_s
   if (n_rules < 0) { free(rule); return MG_BAD_INPUT; }
   mgi_se_matcher M;
   memset(&M, 0, sizeof M);
-  M.eg = eg;
+  M.eg = eg, M.stop = limits ? limits->stop : NULL;
+  M.end = mgi_se_seconds() + (limits && limits->seconds > 0 ? limits->seconds : 10.0);
   mg_egraph_rebuild(eg);
-  for (int phase = 0; phase < (limits && limits->no_copies ? 1 : 2) && *outcome == MG_SATURATED; phase++) {
+  for (int phase = 0; phase < (limits && limits->no_copies ? 1 : 2) && M.outcome == MG_SATURATED; phase++) {
     uint32_t since = 0; /* everything is new to a phase */
-    for (int changed = 1; changed && *outcome == MG_SATURATED && !eg->oom && !M.oom; since = eg->round) {
+    for (int changed = 1; changed && M.outcome == MG_SATURATED && !eg->oom && !M.oom; since = eg->round) {
       changed = 0;
       M.n_hit = 0;
       eg->round++;
-      for (uint32_t r = 0; r < (uint32_t)n_rules; r++) {
+      for (uint32_t r = 0; r < (uint32_t)n_rules && M.outcome == MG_SATURATED; r++) {
         double rule_t0 = mgi_se_seconds();
         if (rule[r].copies > phase) continue;
         M.rule = &rule[r], M.rule_index = r;
         uint32_t op = rule[r].from.n[rule[r].from.root].op;
-        for (uint32_t k = 0; k < eg->n; k++) {
+        for (uint32_t k = 0; k < eg->n && M.outcome == MG_SATURATED; k++) {
           const mgi_se_enode *x = &eg->node[k];
           const mgi_se_pnode *q = &rule[r].from.n[rule[r].from.root];
           if (x->op != op || (q->key && x->attr != q->key)) continue;
@@ -962,11 +997,10 @@ mg_status mg_egraph_saturate(mg_egraph *eg, const mg_egraph_limits *limits, mg_s
           if (q->kid[1] >= 0) M.todo[d].pnode = q->kid[1], M.todo[d++].cls = x->b;
           if (q->kid[0] >= 0) M.todo[d].pnode = q->kid[0], M.todo[d++].cls = x->a;
           mgi_se_ematch(&M, d);
-          if (!(k & 1023) && mgi_se_seconds() > end) { *outcome = MG_TIME; break; }
         }
         if (rule[r].axiom < MG_AXIOM_TIMES) eg->axiom_us[rule[r].axiom] += 1e6 * (mgi_se_seconds() - rule_t0);
       }
-      for (uint32_t m = 0; m < M.n_hit && *outcome == MG_SATURATED; m += MGI_SE_HIT) {
+      for (uint32_t m = 0; m < M.n_hit && !mgi_se_ematch_over(&M); m += MGI_SE_HIT) {
         const uint32_t *p = M.hit + m;
         mgi_se_bind b;
         for (int k = 0; k < 8; k++) b.term[mgi_se_hit_vars[k] - 'a'] = p[2 + k];
@@ -974,13 +1008,13 @@ mg_status mg_egraph_saturate(mg_egraph *eg, const mg_egraph_limits *limits, mg_s
         uint32_t before = eg->n_cls, c = mgi_se_instantiate(eg, &rule[p[0]].to, rule[p[0]].to.root, &b);
         if (eg->n_cls != before) changed = 1;
         if (c && mg_egraph_union(eg, c, p[1])) changed = 1, rule[p[0]].applied++;
-        if (eg->n > max_nodes) *outcome = MG_NODES;
-        if (!(m & 0xFFFF) && mgi_se_seconds() > end) *outcome = MG_TIME;
+        if (eg->n > max_nodes) M.outcome = MG_NODES;
       }
       mg_egraph_rebuild(eg);
     }
   }
   free(M.hit), free(rule);
+  *outcome = M.outcome;
   if (eg->oom || M.oom) return mg_fail(e, MG_NO_MEMORY, "mg_egraph_saturate", "no memory for the e-graph");
   return MG_OK;
 }
@@ -1773,7 +1807,7 @@ static mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n
   if (!fail) {
     for (uint32_t k = g->n; k-- > 0;) g->node[k].next = g->first[g->node[k].cls], g->first[g->node[k].cls] = k + 1;
     for (uint32_t c = 0; c < eg->n_cls; c++) map[c] = of[c] ? L->poly[of[c]].cls : 0;
-    g->frozen = 1, *closed = g;
+    mgi_se_efreeze(g), *closed = g;
   } else mg_egraph_free(g);
   if (fail == MGI_SE_PL_NODES) *outcome = MG_NODES;
   free(L->mono), free(L->poly), free(L->term), free(L->mslot), free(L->pslot), free(L->stamp), free(L->cls), free(L->lattice), free(L->cslot), free(L->sub), free(L->fact), free(L), free(of);
@@ -3316,9 +3350,14 @@ static int mgi_ti_sizes(const mg_tilings *t, int l, int64_t *size) {
   return n;
 }
 
+static int mgi_ti_over(const mg_tilings *t, double end) { return mgi_se_flag(t->cfg.stop) || (t->cfg.seconds > 0 && mgi_se_seconds() > end); }
+
 mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg, int most, mg_graph **graph, double *us, int *n, mg_error *e) {
   enum { POOL = 64 };
   mg_tilings t;
+  double end = mgi_se_seconds() + (cfg ? cfg->seconds : 0);
+  uint32_t steps = 0;
+  int over = 0;
   *n = 0;
   mg_status s = mg_tilings_of(program, cfg, &t, e);
   if (s != MG_OK) return s;
@@ -3342,7 +3381,7 @@ mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg,
     count[longest] = (count[longest] + 1) / 2;
   }
   if (share < 1) share = 1;
-  for (int w = 0; w < t.n; w++) {
+  for (int w = 0; w < t.n && !over; w++) {
     if (t.tiling[w].same != w) continue;
     mgi_ti_cand best[POOL];
     int have = 0, at[MG_TILING_LOOPS] = { 0 }, kept = 0, l;
@@ -3360,8 +3399,10 @@ mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg,
         }
       }
       for (l = 0; l < t.n_loops && ++at[l] == count[l]; l++) at[l] = 0;
-    } while (l < t.n_loops);
-    for (int k = 0; k < have; k++) {
+      over = !(++steps & 63) && mgi_ti_over(&t, end);
+    } while (l < t.n_loops && !over);
+    for (int k = 0; k < have && !(over && kept); k++) { /* the best of a class that it has begun stays */
+      over |= mgi_ti_over(&t, end);
       mg_graph *g;
       int seen = 0, q = *n;
       if (mg_tiling_graph(&t, w, best[k].tile, &g, NULL) != MG_OK) continue; /* a grid that is too large */
@@ -3956,11 +3997,22 @@ static mg_status mgi_se_seg_partners(mgi_se_seg *s, mg_error *e) {
   return MG_OK;
 }
 
-/* Builds the e-graph of the segment's program, saturates and freezes it. */
-static mg_status mgi_se_seg_egraph(mgi_se_seg *s, const mg_search_config *cfg, mg_error *e) {
+/* mg_egraph_saturate within a search that ends at `end`: it leaves half of the time for what follows. */
+static mg_status mgi_se_seg_saturate(mgi_se_seg *s, mg_egraph_limits l, double end, mg_saturation *outcome, mg_error *e) {
+  double left = (end - mgi_se_seconds()) / 2;
+  int clipped = left < (l.seconds > 0 ? l.seconds : 10);
+  if (clipped) l.seconds = left > 1e-9 ? left : 1e-9; /* 0 would be none */
+  mg_status st = mg_egraph_saturate(s->eg, &l, outcome, e);
+  if (clipped && *outcome == MG_TIME) *outcome = MG_STOPPED;
+  return st;
+}
+
+/* Builds the e-graph of the segment's program, saturates and freezes it; the search ends at `end`. */
+static mg_status mgi_se_seg_egraph(mgi_se_seg *s, const mg_search_config *cfg, double end, mg_error *e) {
   const mg_graph *p = s->p;
   double t0 = mgi_se_seconds();
   mg_egraph_limits limits = cfg->egraph;
+  limits.stop = cfg->stop;
   mg_status st = mgi_se_seg_terms(s, e);
   if (st != MG_OK) return st;
   mg_egraph *closed = NULL;
@@ -3984,14 +4036,15 @@ static mg_status mgi_se_seg_egraph(mgi_se_seg *s, const mg_search_config *cfg, m
   }
   free(map), free(dims);
   if (st == MG_NO_MEMORY) return mg_fail(e, st, "mg_search", "no memory for the e-graph");
-  if (st == MG_UNSUPPORTED) st = mg_egraph_saturate(s->eg, &limits, &s->stop, e);
+  if (st == MG_UNSUPPORTED) st = mgi_se_seg_saturate(s, limits, end, &s->stop, e);
   if (st == MG_OK && s->stop != MG_SATURATED && !limits.no_copies) {
     mg_saturation cheap;
     mg_egraph_free(s->eg), free(s->ecls);
     s->eg = NULL, s->ecls = NULL;
     limits.no_copies = 1;
     st = mgi_se_seg_terms(s, e);
-    if (st == MG_OK) st = mg_egraph_saturate(s->eg, &limits, &cheap, e);
+    if (st == MG_OK) st = mgi_se_seg_saturate(s, limits, end, &cheap, e);
+    if (st == MG_OK && cheap >= MG_TIME) s->stop = cheap;
   }
   if (st != MG_OK) return st;
   if (!closed) mg_egraph_freeze(s->eg);
@@ -4070,8 +4123,8 @@ static void mgi_se_seg_tie(mgi_se_seg *s) {
   }
 }
 
-/* Takes p over.  MG_UNSUPPORTED: no small instance, so no fused kernels for this segment. */
-static mg_status mgi_se_seg_new(mg_graph *p, const mg_search_config *cfg, mgi_se_seg **out, mg_error *e) {
+/* Takes p over; the search ends at `end`.  MG_UNSUPPORTED: no small instance, so no fused kernels for this segment. */
+static mg_status mgi_se_seg_new(mg_graph *p, const mg_search_config *cfg, double end, mgi_se_seg **out, mg_error *e) {
   mgi_se_seg *s = (mgi_se_seg *)calloc(1, sizeof *s);
   *out = s;
   if (!s) { mg_graph_free(p); return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for a segment"); }
@@ -4085,7 +4138,7 @@ static mg_status mgi_se_seg_new(mg_graph *p, const mg_search_config *cfg, mgi_se
     for (s->size_class[c] = 0; s->real[s->size_class[c]] != s->real[c];) s->size_class[c]++;
   }
   mgi_se_seg_merge(s);
-  st = mgi_se_seg_egraph(s, cfg, e);
+  st = mgi_se_seg_egraph(s, cfg, end, e);
   if (st != MG_OK) return st;
   for (int c = 0; c < s->n_cls; c++) { /* an axis cuts a small extent by 2, two by 4 */
     int64_t r = s->real[c];
@@ -4135,11 +4188,12 @@ enum { MGI_SE_PRE, MGI_SE_LOOP, MGI_SE_POST, MGI_SE_LOOP2, MGI_SE_POST2, MGI_SE_
 typedef struct mgi_se_val {
   uint64_t fp;
   mg_fv *data;
-  uint32_t ecls, der;      /* der: first derivation + 1 */
+  uint32_t ecls, der, last; /* der, last: the first and the last derivation + 1 */
   int8_t scope, rank, cls[MG_MAX_RANK];
   uint8_t mask[MG_MAX_RANK]; /* the axes that cut each dimension, as bits */
   uint8_t dep;             /* the grid axes that it depends on, as bits */
   uint8_t depth, low, old; /* counted operators on the longest path, of the derivation first found; of the best; in the round before */
+  uint8_t product;         /* some derivation is a matmul */
 } mgi_se_val;
 
 typedef struct mgi_se_der {
@@ -4464,7 +4518,7 @@ static void mgi_se_val_add(mgi_se_frame *f, mgi_se_val *v, const mgi_se_der *d) 
     v->data = (mg_fv *)malloc(n * sizeof(mg_fv));
     if (!v->data) { f->oom = 1; return; }
     memcpy(v->data, f->scratch, n * sizeof(mg_fv));
-    v->der = 0, v->low = v->depth, v->old = 255;
+    v->der = v->last = 0, v->product = 0, v->low = v->depth, v->old = 255;
     f->val[f->n_val++] = *v;
     at = f->n_val;
     if (f->n_val * 2 > f->memo_cap) {
@@ -4488,9 +4542,12 @@ static void mgi_se_val_add(mgi_se_frame *f, mgi_se_val *v, const mgi_se_der *d) 
   }
   f->der[f->n_der] = *d;
   f->der[f->n_der].next = 0;
-  uint32_t *link = &f->val[at - 1].der; /* appended: the first derivation is the first found */
-  while (*link) link = &f->der[*link - 1].next;
-  *link = ++f->n_der;
+  mgi_se_val *x = &f->val[at - 1]; /* appended: the first derivation is the first found */
+  x->product |= d->code == MG_OP_MATMUL;
+  f->n_der++;
+  if (x->last) f->der[x->last - 1].next = f->n_der;
+  else x->der = f->n_der;
+  x->last = f->n_der;
 }
 
 /* A check of a candidate's expression begins; mgi_se_pruned ends it.  One in 64 is timed. */
@@ -4534,16 +4591,12 @@ static int mgi_se_axes_once(const mgi_se_val *v) { /* requirement 2 */
   }
   return 1;
 }
-static int mgi_se_is_product(const mgi_se_frame *f, const mgi_se_val *v) {
-  for (uint32_t i = v->der; i; i = f->der[i - 1].next) if (f->der[i - 1].code == MG_OP_MATMUL) return 1;
-  return 0;
-}
 /* 1: more counted operators on a path than a block may have.  A sum of two products may be one operator: mgi_se_concat_matmuls.  In a retry also: it was not refused for that before. */
 static int mgi_se_deep(mgi_se_frame *f, mgi_se_val *v, int code, const mgi_se_val *a, const mgi_se_val *b) {
   int d = a->depth, was = a->old, one = f->cfg->prune ? mgi_se_counted(code) : 1; /* without pruning nothing else ends exp(exp(..)) */
   if (b && b->depth > d) d = b->depth;
   if (b && b->old > was) was = b->old;
-  if (code == MG_OP_ADD && f->cfg->prune && mgi_se_is_product(f, a) && mgi_se_is_product(f, b)) one = 0;
+  if (code == MG_OP_ADD && f->cfg->prune && a->product && b->product) one = 0;
   v->depth = (uint8_t)(d + one);
   if (f->retry && (d + one > f->cfg->max_block_ops || was + one <= f->cfg->max_block_ops)) return 1;
   if (d + one > f->cfg->max_block_ops) { f->st.pruned_limit++, f->refused++; return 1; }
@@ -4725,6 +4778,16 @@ static int mgi_se_partners(mgi_se_frame *f, uint32_t w) {
   return 1;
 }
 
+static uint32_t mgi_se_lowest(uint64_t m) { /* the lowest bit that is set */
+#ifdef __GNUC__
+  return (uint32_t)__builtin_ctzll(m);
+#else
+  uint32_t k = 0;
+  while (!(m >> k & 1)) k++;
+  return k;
+#endif
+}
+
 /* Everything with value w as an operand and no later one. */
 static void mgi_se_expand(mgi_se_frame *f, uint32_t w) {
   mg_rational none = { 0, 1 };
@@ -4750,13 +4813,16 @@ static void mgi_se_expand(mgi_se_frame *f, uint32_t w) {
   int all = !f->cfg->prune; /* without classes, and for moves that keep the expression, no pair is left out */
   for (int k = 0; k < s->n_inst; k++) all |= s->inst[k].n_in == 2 && mg_op_row(s->inst[k].op)->abstract == MG_ABS_SAME;
   if (!all && !mgi_se_partners(f, w)) return;
-  for (uint32_t u = 0; u <= w; u++) {
-    if (!(u & 63) && mgi_se_frame_over(f)) return;
-    if (!all && !(f->may[u / 64] >> (u % 64) & 1)) {
-      if (!f->may[u / 64] && u / 64 < w / 64) f->st.pruned_pairs += 64 - u % 64, u |= 63;
-      else f->st.pruned_pairs++;
-      continue;
+  for (uint32_t u = 0, tried = 0; u <= w; u++) {
+    if (!all) { /* on to the next that it may be joined with */
+      uint64_t rest = f->may[u / 64] >> u % 64;
+      uint32_t skip = rest ? mgi_se_lowest(rest) : 64 - u % 64;
+      if (skip > w + 1 - u) skip = w + 1 - u;
+      f->st.pruned_pairs += skip, u += skip;
+      if (u > w) break; /* in a retry there are later ones */
+      if (!rest) { u--; continue; }
     }
+    if (!(tried++ & 63) && mgi_se_frame_over(f)) return;
     if (mgi_se_join_scope(f, &f->val[u], &f->val[w]) < 0) continue;
     mgi_se_try_map(f, MG_OP_ADD, none, u, w);
     if (u != w) mgi_se_try_map(f, MG_OP_MUL, none, u, w);
@@ -4805,10 +4871,10 @@ static void mgi_se_loads(mgi_se_frame *f, int k, int axis, mgi_se_val *v, int8_t
 static void mgi_se_concat_matmuls(mgi_se_frame *f) {
   for (uint32_t v = 0; v < f->n_val && !f->oom; v++)
     for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
-      if (f->der[i - 1].code != MG_OP_ADD) continue;
+      if (f->der[i - 1].code != MG_OP_ADD || !f->val[f->der[i - 1].in[0]].product || !f->val[f->der[i - 1].in[1]].product) continue;
       for (uint32_t p = f->val[f->der[i - 1].in[0]].der; p; p = f->der[p - 1].next)
-        for (uint32_t q = f->val[f->der[i - 1].in[1]].der; q; q = f->der[q - 1].next) {
-          if (f->der[p - 1].code != MG_OP_MATMUL || f->der[q - 1].code != MG_OP_MATMUL) continue;
+        for (uint32_t q = f->der[p - 1].code == MG_OP_MATMUL ? f->val[f->der[i - 1].in[1]].der : 0; q; q = f->der[q - 1].next) {
+          if (f->der[q - 1].code != MG_OP_MATMUL) continue;
           int fits = f->val[f->der[i - 1].in[0]].rank == f->val[v].rank && f->val[f->der[i - 1].in[1]].rank == f->val[v].rank;
           for (int d = 0; d < f->val[v].rank && fits; d++) { /* no broadcast, in the sum or in the batch */
             const mgi_se_val *x = &f->val[f->der[i - 1].in[0]], *y = &f->val[f->der[i - 1].in[1]];
@@ -4828,12 +4894,28 @@ static void mgi_se_concat_matmuls(mgi_se_frame *f) {
     }
 }
 
+/* Lays out derivations value by value: from here on they are walked, and many times.  Without memory they stay where they are. */
+static void mgi_se_der_pack(mgi_se_frame *f) {
+  mgi_se_der *to = (mgi_se_der *)malloc(((size_t)f->n_der + 1) * sizeof *to);
+  uint32_t n = 0;
+  if (!to) return;
+  for (uint32_t v = 0; v < f->n_val; v++) {
+    uint32_t i = f->val[v].der;
+    for (f->val[v].der = i ? n + 1 : 0; i; i = to[n - 1].next, to[n - 1].next = i ? n + 1 : 0) to[n++] = f->der[i - 1];
+    f->val[v].last = f->val[v].der ? n : 0;
+  }
+  free(f->der);
+  f->der = to, f->n_der = n, f->cap_der = n + 1;
+}
+
 /* After a pass: a value may have got a derivation of fewer operators than the one that it was expanded with.  Depths are
    lowered until they are those of the best derivations, and what they had refused is tried again; 0: there is nothing to try. */
 static int mgi_se_retry(mgi_se_frame *f) {
   int lower = 0;
   uint32_t n = f->n_val;
-  for (int again = 1; again;) {
+  for (uint32_t v = 0; v < n; v++) lower |= f->val[v].low < f->val[v].depth;
+  if (lower) mgi_se_der_pack(f);
+  for (int again = lower; again;) { /* else all derivations are of the depths that there are */
     again = 0;
     for (uint32_t v = 0; v < n; v++)
       for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
@@ -4844,10 +4926,7 @@ static int mgi_se_retry(mgi_se_frame *f) {
         if (deep < f->val[v].low) f->val[v].low = (uint8_t)deep, again = 1;
       }
   }
-  for (uint32_t v = 0; v < n; v++) {
-    lower |= f->val[v].low < f->val[v].depth;
-    f->val[v].old = f->val[v].depth, f->val[v].depth = f->val[v].low;
-  }
+  for (uint32_t v = 0; v < n; v++) f->val[v].old = f->val[v].depth, f->val[v].depth = f->val[v].low;
   if (!lower || !f->refused) return 0;
   mg_search_stats st = f->st; /* these were counted */
   f->retry = 1;
@@ -4910,6 +4989,7 @@ static void mgi_se_closure(mgi_se_frame *f) {
     while (w == f->n_val && mgi_se_retry(f));
     from = first;
   }
+  mgi_se_der_pack(f);
   mgi_se_concat_matmuls(f);
 }
 
@@ -5795,15 +5875,6 @@ typedef struct mgi_se_bound {
 } mgi_se_bound;
 
 static size_t mgi_se_bound_row(uint32_t p) { return 32 * (size_t)(p / 64) * (p / 64 + 1) + (size_t)(p % 64) * (p / 64 + 1); }
-static uint32_t mgi_se_lowest(uint64_t m) { /* the lowest bit that is set */
-#ifdef __GNUC__
-  return (uint32_t)__builtin_ctzll(m);
-#else
-  uint32_t k = 0;
-  while (!(m >> k & 1)) k++;
-  return k;
-#endif
-}
 static int mgi_se_bound_in(const uint64_t *set, uint32_t p) { return (int)(set[p / 64] >> (p % 64) & 1); }
 
 static void mgi_se_bound_free(mgi_se_bound *B) {
@@ -7218,7 +7289,7 @@ static void mgi_se_kept_add(mgi_se_search *S, mgi_se_kept *r, mgi_se_structure *
   mgi_se_buffer *w = &R->news;
   mgi_se_kept_mark m;
   size_t at = w->n;
-  if (!R->file || R->damaged) return;
+  if (!R->file || R->damaged || S->seg->stop >= MG_TIME) return; /* with more time it has more to find */
   memset(&m, 0, sizeof m);
   mgi_se_put(w, &m, sizeof m);
   mgi_se_kept_code(w, r);
@@ -7429,14 +7500,14 @@ static mg_status mgi_se_segment_begin(mgi_se_search *S, mg_graph *p, mgi_se_foun
   mgi_se_search *R = S->root;
   mg_error local;
   *frames = 0;
-  mg_status st = mgi_se_seg_new(p, &S->cfg, &f->s, &local);
+  mg_status st = mgi_se_seg_new(p, &S->cfg, S->end, &f->s, &local);
   pthread_mutex_lock(&R->lock);
   R->st.segments++;
   if (f->s && f->s->eg) {
     if (f->s->egraph_ms > R->st.egraph_ms) R->st.egraph_ms = f->s->egraph_ms;
     if (S == R) memcpy(R->st.axiom_us, f->s->eg->axiom_us, sizeof R->st.axiom_us), memcpy(R->st.closure_us, f->s->eg->closure_us, sizeof R->st.closure_us);
     if (S == R) R->st.egraph_nodes = mg_egraph_nodes(f->s->eg), R->st.egraph_classes = mg_egraph_classes(f->s->eg);
-    R->cut |= f->s->stop != MG_SATURATED || f->s->overflow, R->late |= f->s->stop == MG_TIME;
+    R->cut |= f->s->stop != MG_SATURATED || f->s->overflow, R->late |= f->s->stop >= MG_TIME;
   }
   if (st != MG_OK && st != MG_NO_MEMORY) R->cut = 1;
   pthread_mutex_unlock(&R->lock);
@@ -7880,7 +7951,8 @@ static void mgi_se_search_tilings(mgi_se_search *S, mg_search_result *out, mg_er
   mg_error e;
   mg_tilings_config c;
   memset(&c, 0, sizeof c);
-  c.gpu = S->cfg.gpu;
+  c.gpu = S->cfg.gpu, c.stop = S->cfg.stop;
+  if (S->end < 1e300) c.seconds = S->end - mgi_se_seconds();
   if (mgi_se_over(S) || mgi_se_step(S, mg_tilings_best(S->p, &c, MGI_SE_TILINGS, g, us, &n, &e)) != MG_OK) return;
   for (int k = 0; k < n; k++) {
     mg_verify_report rep;

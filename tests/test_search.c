@@ -178,7 +178,18 @@ static void saturation_stops_at_limits(void **state) {
   }
   assert_string_equal(mg_saturation_name(MG_SATURATED), "SATURATED");
   assert_string_equal(mg_saturation_name(MG_NODES), "NODES");
+  volatile int stop = 1;
+  mg_egraph *eg = mg_egraph_new();
+  uint32_t x = ev(eg, 0);
+  for (int k = 1; k < 14; k++) x = e2(eg, k % 2 ? MG_E_ADD : MG_E_MUL, x, ev(eg, k));
+  mg_egraph_limits l;
+  memset(&l, 0, sizeof l);
+  l.nodes = 100000000u, l.stop = &stop;
+  assert_int_equal(mg_egraph_saturate(eg, &l, &out, &e), MG_OK);
+  assert_int_equal(out, MG_STOPPED);
+  mg_egraph_free(eg);
   assert_string_equal(mg_saturation_name(MG_TIME), "TIME");
+  assert_string_equal(mg_saturation_name(MG_STOPPED), "STOPPED");
 }
 
 /* ---------------------------------------------------------------- what the search finds */
@@ -718,7 +729,7 @@ static void depth_refuses_no_more_than_the_limit(void **state) {
     memset(&S, 0, sizeof S);
     c.gpu = mg_gpu_at(0), c.max_states = 4096, c.seed = 1, c.max_loops = 1;
     S.cfg = c;
-    assert_int_equal(mgi_se_seg_new(p, &c, &seg, &e), MG_OK);
+    assert_int_equal(mgi_se_seg_new(p, &c, 1e300, &seg, &e), MG_OK);
     mgi_se_frames(&S, seg);
     assert_true(S.n_frames > 1);
     for (int i = 0; i < S.n_frames; i++) {
@@ -809,6 +820,55 @@ static void limits_and_hooks(void **state) {
   p = parse("program g\ninput X : f16[16, 32]\nO = kernel grid=(x=2) threads=128 {\n  x = load X {x->1}\n  store exp(x) {x->1}\n}\noutput O\n");
   assert_int_equal(mg_search(p, NULL, &r, &e), MG_BAD_INPUT);
   assert_int_equal(mg_search(NULL, NULL, &r, &e), MG_BAD_INPUT);
+  mg_graph_free(p);
+}
+
+static void *halt_soon(void *stop) {
+  for (double t = mgi_se_seconds(); mgi_se_seconds() < t + 0.2;) {}
+  __atomic_store_n((volatile int *)stop, 1, __ATOMIC_RELAXED);
+  return NULL;
+}
+
+/* A product of 26 factors is rewritten for minutes: of a search's limits and of its caller's flag it takes notice, and leaves time
+   for what follows.  What such an e-graph made of frames is not kept for a search with more time. */
+static void saturation_heeds_the_search(void **state) {
+  (void)state;
+  char text[4096] = "program long\n", path[64];
+  size_t n = strlen(text);
+  for (int k = 0; k < 14; k++) n += (size_t)snprintf(text + n, sizeof text - n, "input X%d : f16[64, 512]\n", k);
+  n += (size_t)snprintf(text + n, sizeof text - n, "P0 = exp(X0)\n");
+  for (int k = 1; k < 26; k++) n += (size_t)snprintf(text + n, sizeof text - n, "P%d = mul(P%d, X%d)\n", k, k - 1, k % 14);
+  snprintf(text + n, sizeof text - n, "output P25\n");
+  mg_graph *p = parse(text);
+  for (int t = 0; t < 3; t++) { /* the time limit; the flag; the e-graph's own limit */
+    volatile int stop = 0;
+    pthread_t thread;
+    mg_search_config c = mg_search_config_default();
+    mg_search_result r;
+    c.egraph.nodes = 100000000u, c.threads = 1;
+    if (t != 1) c.time_limit_s = 1;
+    if (t == 2) c.egraph.seconds = 0.05;
+    if (t == 1) c.stop = &stop;
+    double t0 = mgi_se_seconds();
+    if (t == 1) assert_int_equal(pthread_create(&thread, NULL, halt_soon, (void *)&stop), 0);
+    search_with(p, &c, &r);
+    assert_true(mgi_se_seconds() - t0 < 8); /* a saturation alone had 10 s, and what was searched instead as many */
+    if (t == 1) pthread_join(thread, NULL);
+    assert_true(r.n > 0 && !r.stats.complete && r.stats.late);
+    assert_string_equal(r.stats.egraph_stop, t == 2 ? "TIME" : "STOPPED");
+    mg_search_result_free(&r);
+  }
+  snprintf(path, sizeof path, "/tmp/mirage-heeds-%d.ckpt", (int)getpid());
+  for (int again = 0; again < 2; again++) {
+    mg_search_config c = mg_search_config_default();
+    mg_search_result r;
+    c.egraph.nodes = 100000000u, c.egraph.seconds = 0.05, c.threads = c.max_kernel_ops = 1, c.time_limit_s = 60, c.checkpoint = path;
+    search_with(p, &c, &r);
+    assert_true(r.stats.frames > 0);
+    assert_int_equal(r.stats.resumed, 0);
+    mg_search_result_free(&r);
+  }
+  remove(path);
   mg_graph_free(p);
 }
 
@@ -946,7 +1006,7 @@ int main(void) {
   if (SHORT) return cmocka_run_group_tests(threads, NULL, NULL);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(egraph_is_congruence_closure), cmocka_unit_test(axioms_hold),
-    cmocka_unit_test(saturation_finds_subexpressions), cmocka_unit_test(saturation_stops_at_limits),
+    cmocka_unit_test(saturation_finds_subexpressions), cmocka_unit_test(saturation_stops_at_limits), cmocka_unit_test(saturation_heeds_the_search),
     cmocka_unit_test(finds_rmsnorm_linear), cmocka_unit_test(finds_gated_mlp),
     cmocka_unit_test(finds_common_factor), cmocka_unit_test(finds_low_rank_order),
     cmocka_unit_test(walks_agree), cmocka_unit_test(finds_other_kernels), cmocka_unit_test(finds_attention_kernel),

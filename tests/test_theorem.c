@@ -519,7 +519,7 @@ static void pruning_agrees(void **state) {
     memset(&T, 0, sizeof T);
     int root = random_tree(&T, 5 + (int)(next(&r) % 5), &r);
     mg_egraph *eg = mg_egraph_new();
-    mg_egraph_limits lim = { 20000, 5, 0 };
+    mg_egraph_limits lim = { 20000, 5, 0, NULL };
     mg_saturation out;
     mg_error e;
     uint32_t c = in_egraph(eg, &T, root, 1);
@@ -642,7 +642,7 @@ static void closure_by_normal_forms(void **state) {
     mg_error e;
     mg_egraph *all = NULL, *some = NULL;
     mg_saturation out;
-    mg_egraph_limits lim = { 60000, 60, 0 };
+    mg_egraph_limits lim = { 60000, 60, 0, NULL };
     mgi_se_seg *s = terms_of(prog[k].text);
     const mg_graph *g = s->p;
     uint32_t o[MG_MAX_OUT], *map = (uint32_t *)calloc(s->eg->n_cls, sizeof *map), *map2 = (uint32_t *)calloc(s->eg->n_cls, sizeof *map), *dims = (uint32_t *)calloc(g->n_tensors, sizeof *dims);

@@ -714,6 +714,36 @@ static void emitted_as_if_inlined(void **state) {
   mg_graph_free(f), mg_graph_free(flat), mg_graph_free(g), mg_graph_free(own);
 }
 
+/* A limit of time and the caller's flag end the ranking of tilings; what is ranked by then is right, and enough of both changes nothing. */
+static void best_heed_their_limits(void **state) {
+  (void)state;
+  mg_graph *g = parse("program five\ninput A : f16[16, 32]\ninput B : f16[32, 48]\ninput C : f16[48, 64]\ninput D : f16[64, 80]\ninput E : f16[80, 96]\n"
+                      "O = matmul(matmul(matmul(matmul(A, B), C), D), E)\noutput O\n");
+  uint64_t hash[12] = { 0 };
+  int n[4];
+  for (int t = 0; t < 4; t++) { /* none; more than it takes; no time; a flag that is set */
+    volatile int stop = t == 3;
+    mg_tilings_config c;
+    mg_graph *best[12];
+    double us[12];
+    mg_error e;
+    memset(&c, 0, sizeof c);
+    c.seconds = t == 1 ? 1e6 : t == 2 ? 1e-9 : 0, c.stop = t ? &stop : NULL;
+    if (mg_tilings_best(g, &c, 12, best, us, &n[t], &e) != MG_OK) fail_msg("%s", e.msg);
+    for (int k = 0; k < n[t]; k++) {
+      if (!t) hash[k] = mg_hash(best[k]);
+      if (t == 1) assert_true(mg_hash(best[k]) == hash[k]);
+      if (t > 1) must_equal(g, best[k], MG_TIER_FAST, "five");
+      mg_graph_free(best[k]);
+    }
+  }
+  printf("  %d graphs; of a search that was ended at once %d and %d\n", n[0], n[2], n[3]);
+  assert_true(n[0] > 4);
+  assert_int_equal(n[1], n[0]);
+  assert_true(n[2] <= 1 && n[3] <= 1);
+  mg_graph_free(g);
+}
+
 /* Programs that are easy to write and hard to walk: shared operands 40 deep, and as many loops as there may be. */
 static void hostile_programs_take_no_time(void **state) {
   (void)state;
@@ -733,6 +763,7 @@ static void hostile_programs_take_no_time(void **state) {
             "O = matmul(matmul(matmul(matmul(matmul(A, B), C), D), E), F)\noutput O\n");
   if (mg_tilings_best(g, NULL, 4, best, us, &found, &e) != MG_OK) fail_msg("%s", e.msg);
   for (int k = 0; k < found; k++) must_equal(g, best[k], MG_TIER_FAST, "long"), mg_graph_free(best[k]);
+  assert_int_equal(found, 4);
   mg_graph_free(g);
   g = parse("program longer\ninput A : f16[16, 32]\ninput B : f16[32, 48]\ninput C : f16[48, 64]\ninput D : f16[64, 80]\ninput E : f16[80, 96]\ninput F : f16[96, 112]\ninput G : f16[112, 128]\n"
             "O = matmul(matmul(matmul(matmul(matmul(matmul(A, B), C), D), E), F), G)\noutput O\n");
@@ -749,7 +780,7 @@ int main(int argc, char **argv) {
     cmocka_unit_test(worked_example), cmocka_unit_test(statements_stand_where_the_paper_has_them),
     cmocka_unit_test(expressions_are_all_forests), cmocka_unit_test(graphs_equal_their_programs),
     cmocka_unit_test(graphs_have_the_loops_of_their_expression), cmocka_unit_test(model_is_the_papers),
-    cmocka_unit_test(best_are_few_ranked_and_right), cmocka_unit_test(refusals_say_why),
+    cmocka_unit_test(best_are_few_ranked_and_right), cmocka_unit_test(best_heed_their_limits), cmocka_unit_test(refusals_say_why),
     cmocka_unit_test(fused_graphs_equal_theirs), cmocka_unit_test(random_graphs_fuse),
     cmocka_unit_test(each_row_takes_in_and_keeps_out), cmocka_unit_test(inlining_refuses_what_is_not_the_same),
     cmocka_unit_test(inlined_graphs_equal_theirs),
