@@ -71,7 +71,8 @@
                 it is materialised in a tile.
      maximum    an exponential of such a product runs under a maximum of its row, and what is summed from it carries the
                 factor, wherever that cancels in what is stored (softmax; not: exp stored by itself), or in what the kernels
-                store that read it: then the maxima are handed on in the workspace
+                store that read it: then the maxima are handed on in the workspace.  A row's sum, and its logarithm, have it
+                back where they are stored; the product's own elements are stored before
      site       a place where an inlined expression is evaluated, element by element, on valid elements only
      plan       keys obeyed: stages (1..8), warps_m, warps_n, warps_k (their product times 32 is `threads`), merge (cluster
                 or workspace), ring (block, warp or group), mma (warp or warpgroup), schedule (written, depth
@@ -2403,6 +2404,7 @@ MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) { return mgi_shift_or(was, 
 MG_DEV mg_num mg_shift_exp(mg_num v, mg_num m) { return mgi_shift_or(m, mg_dev_EXP(v, mg_zero(), mg_zero())); }
 MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) { return mg_shift_exp(v * by, m); }
 MG_DEV mg_num mg_shift_times(mg_num m, mg_num by) { (void)by; return m; }
+MG_DEV mg_num mg_shift_undo(mg_num v, mg_num m, bool log) { (void)log; return mgi_shift_or(m, v); }
 #elif !defined(MG_EMULATE)
 /* exp(v - m) is 2^(v log2 e - m log2 e): one multiplication and addition, one 2^x.  A NaN in v stays; m = -inf, a row of
    -inf so far, gives 0 for them. */
@@ -2415,6 +2417,7 @@ MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) { /* of v * by */
 }
 MG_DEV mg_num mg_shift_exp(mg_num v, mg_num m) { return mg_shift_exp_by(v, 1.0f, m); }
 MG_DEV mg_num mg_shift_times(mg_num m, mg_num by) { return m * by; }
+MG_DEV mg_num mg_shift_undo(mg_num v, mg_num m, bool log) { return log ? v + m : v * mg_dev_EXP(m, mg_zero(), mg_zero()); }
 MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) { return was == is ? 1.0f : mg_shift_exp(was, is); }
 #else
 MG_DEV mg_num mg_shift_max(mg_num a, mg_num b) { return mg_dev_max(a, b); }
@@ -2422,6 +2425,7 @@ MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) { return was == is ? mg_con
 MG_DEV mg_num mg_shift_exp(mg_num v, mg_num m) { return mg_dev_EXP(v == m ? mg_zero() : v - m, mg_zero(), mg_zero()); } /* of -inf too */
 MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) { return mg_shift_exp(v * by, m); }
 MG_DEV mg_num mg_shift_times(mg_num m, mg_num by) { return m * by; }
+MG_DEV mg_num mg_shift_undo(mg_num v, mg_num m, bool log) { return log ? v + m : v * mg_dev_EXP(m, mg_zero(), mg_zero()); }
 #endif
 
 typedef uint32_t __attribute__((may_alias)) mg_word;
@@ -3279,6 +3283,19 @@ template<class ACC> struct mg_fragment_sum {
     }
   }
 };
+
+/* Where values of rows go that are to have back what was taken off their row: of v exp(-m) v, of log(v) - m, with LOG, log(v). */
+template<bool LOG, class TILE, class SINK> struct mg_shift_back {
+  SINK to;
+  TILE m; /* by row */
+  template<int W> MG_DEV void put(int r, int c, const mg_num (&v)[W], int n) const {
+    mg_num back[W];
+    MG_UNROLL
+    for (int j = 0; j < W; j++) back[j] = j < n ? mg_shift_undo(v[j], m.at(r, 0), LOG) : mg_zero();
+    to.template put<W>(r, c, back, n);
+  }
+};
+template<bool LOG, class TILE, class SINK> MG_DEV mg_shift_back<LOG, TILE, SINK> mg_undone(const SINK &to, const TILE &m) { return mg_shift_back<LOG, TILE, SINK>{to, m}; }
 
 /* -------------------------------------------------------------------------------------------------- >>sites
    Loops over the valid elements of a result.  f(r, c, i) gives its element (r, c); i is the fragment element, where the
@@ -6668,6 +6685,8 @@ typedef struct mgi_cu_kernel {
   mgi_cu_entry want[MGI_CU_WANTS]; /* what was materialised when it was needed, and for which operator */
   int n_want;
   uint32_t *sooner;          /* by operator: of a STORE of what an exponential takes over, that one, which it stands before; or 0 */
+  uint8_t *undo;             /* by operator: 1: a STORE of v exp(-m) of rows, of which v is stored; 2: of log(v) - m, of which log(v) */
+  int undo_obj;              /* then: where m is, by row; -1: not yet anywhere */
   uint8_t *tiled;            /* by elementwise operator: as written it makes a tile of its own */
   uint8_t *way, *free;       /* by tensor: how a load's tile lies (>>layouts); how it would if the plan had nothing to say and all fitted */
   uint8_t *panels;           /* by operator: a load that a product of warpgroups reads */
@@ -8005,9 +8024,13 @@ MGI_FN int mgi_cu_one_part(const mgi_cu_kernel *K, const mg_op_node *o, char *of
   const int64_t chunk = mgi_cu_chunk_text(K, &o->map, above, c, MG_MAX_AXES, offset, n, valid, sizeof valid, &align);
   return offset[0] && *inner % chunk == 0 && align % chunk == 0;
 }
+/* 1 if t is one value a row of p, in a block that joins no parts of others: it can have its row's maximum back where it is stored. */
+MGI_FN int mgi_cu_row_value(const mgi_cu_kernel *K, uint32_t t, uint32_t p) {
+  return !K->merged && K->v[t].cols == 1 && K->v[t].rows == K->v[p].rows && !K->b->tensors[t].scope;
+}
 /* Degrees: a value of degree n has the factor exp(-n m).  m: the running maximum of the one exponential that settles, or what the
    kernel that sent shifted tensors has left in them, at degree 1.  It cancels if all that is stored has degree 0; a value of
-   degree 1 may be sent on as it is.
+   degree 1 may be sent on as it is, and one a row, or its logarithm, has its maximum back where it is stored (K->undo).
    open: of a value of other degree, the axes over which its parts are yet to be added, as bits, and bit 0 for several in its
    columns.  What divides must have none: a part far under the largest weighs nothing, and 0/0 would be left of a quotient
    of its own.  A kernel whose blocks or iterations have one part each, and join none, takes all parts as they are. */
@@ -8025,6 +8048,7 @@ MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
   static_assert(MG_MAX_AXES <= 16, "an axis is a bit of open");
   if (!degree || !open) mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
   if (many != (K->sender ? 0 : 1)) ok = 0;
+  memset(K->undo, 0, b->n_ops);
   if (ok && p && K->em->shift_by) depends = mgi_cu_depends(K, p);
   for (uint32_t k = 1; k < b->n_ops && ok && degree && open; k++) {
     const mg_op_node *o = &b->ops[k];
@@ -8063,8 +8087,15 @@ MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
       *(K->v[o->out[0].id].in_place ? &loops : &straight) = 1;
     } else if (!all) continue;
     else if (o->code == MG_OP_STORE) {
-      ok &= p && in[0] == 1 && mgi_cu_may_send(K, p, depends, k, first, &part);
-      if (!first) first = k;
+      uint8_t of = part;
+      if (p && in[0] == 1 && mgi_cu_may_send(K, p, depends, k, first, &of)) {
+        part = of;
+        if (!first) first = k;
+      } else ok &= p && in[0] == 1 && mgi_cu_row_value(K, o->in[0].id, p), K->undo[k] = 1;
+    } else if (o->code == MG_OP_LOG && p && in[0] == 1 && mgi_cu_row_value(K, o->in[0].id, p)) {
+      for (uint32_t j = 1; j < b->n_ops; j++)
+        for (int i = 0; i < b->ops[j].n_in && b->ops[j].code != MG_OP_LOAD; i++)
+          if (b->ops[j].in[i].id == o->out[0].id) ok &= b->ops[j].code == MG_OP_STORE, K->undo[j] = 2;
     } else if (o->code == MG_OP_ACCUM) {
       d = in[0];
       for (uint32_t a = 1; a <= 3 || (K->sender && a < b->n_axes); a++) ok &= o->map.to[a] == MG_MAP_NONE || (o->map.to[a] == MG_MAP_SUM && !(axes >> a & 1)) || b->axes[a].extent == 1;
@@ -8096,11 +8127,12 @@ MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
     for (uint32_t k = 1; k < b->n_ops && first && K->em->looking; k++) {
       if (b->ops[k].code != MG_OP_STORE) continue;
       const uint32_t t = K->em->g->ops[b->up_op].out[index++].id;
-      if (degree[b->ops[k].in[0].id] != 1) continue;
+      if (degree[b->ops[k].in[0].id] != 1 || K->undo[k]) continue;
       K->em->shift_by[t] = b->up_op;
       if (k == first) K->em->sent[b->up_op].as = t, K->em->sent[b->up_op].part = part;
     }
   }
+  if (!K->shift) memset(K->undo, 0, b->n_ops);
   if (K->lent && K->shift != K->lent) { /* it is no one's then */
     K->v[K->lent].settles = 0;
     K->rule[K->lent] = MGI_CU_BY_PLAIN;
@@ -8613,6 +8645,19 @@ MGI_FN void mgi_cu_reduce_step(mgi_cu_kernel *K, uint32_t op) {
 }
 
 /* ---- stores */
+/* The maxima by row, for what is to have them back. */
+MGI_FN void mgi_cu_undo(mgi_cu_kernel *K) {
+  const mgi_cu_val_info *p = &K->v[K->shift];
+  const char *name = mgi_cu_tname(K->b, K->shift);
+  mgi_cu_agree(K);
+  if (K->undo_obj >= 0) return;
+  mgi_cu_begin(K);
+  K->undo_obj = mgi_cu_obj_new(K, (int64_t)p->rows * 4);
+  mgi_cu_str_put(&K->decl, "  const mg_tile<mg_f32, %d, 1, 1, false> u_%s(mg_shared() + %lld);\n", p->rows, name, (long long)K->obj[K->undo_obj].offset);
+  mgi_cu_obj_touch(K, K->undo_obj, 1);
+  mgi_cu_line(K, "// the rows' maxima, which are taken off no more where they are stored");
+  mgi_cu_line(K, "shift_%s.put(mg_into(u_%s, 0, 0));", name, name);
+}
 MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
   const mg_op_node *o = &K->b->ops[op];
   const mg_graph *b = K->b;
@@ -8624,7 +8669,9 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
   mgi_cu_str base = {NULL, 0, 0, 0}, sink = {NULL, 0, 0, 0}, cond = {NULL, 0, 0, 0};
   char offset[800], valid[800], stride[1400], dim[200];
   mgi_cu_send(K, o, above);
+  if (K->undo[op]) mgi_cu_undo(K);
   uint32_t acc = mgi_cu_prepare(K, t, 1);
+  if (K->undo[op]) mgi_cu_obj_touch(K, K->undo_obj, 0);
   mgi_cu_wait(K);
   mgi_cu_str_put(&base, "p_%s", up->name);
   for (int d = 0; d < rank; d++) {
@@ -8642,9 +8689,11 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
     mgi_cu_line(K, "if (%s) { // other blocks along it hold the same values", mgi_cu_str_text(&cond));
     mgi_cu_indent(K, 1);
   }
+  if (K->undo[op]) mgi_cu_str_put(&sink, "mg_undone<%s>(", K->undo[op] == 2 ? "true" : "false");
   mgi_cu_str_put(&sink, "mg_to_global<%s, mg_run(%d, %s)>(%s, ", mgi_cu_type[up->dtype], most, rank > 1 ? mgi_cu_dim_text(K->em, above, rank - 1, dim, sizeof dim) : "0", mgi_cu_str_text(&base));
   mgi_cu_str_put(&sink, "%s, ", rank > 1 ? mgi_cu_stride_text(K->em, above, rank - 2, stride, sizeof stride) : "0");
   mgi_cu_str_put(&sink, "%s)", mgi_cu_stride_text(K->em, above, rank - 1, stride, sizeof stride));
+  if (K->undo[op]) mgi_cu_str_put(&sink, ", u_%s)", mgi_cu_tname(b, K->shift));
   mgi_cu_site(K, t, acc, mgi_cu_str_text(&sink));
   if (ifs) {
     mgi_cu_indent(K, -1);
@@ -10105,7 +10154,7 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
   K->merge_open = 1;
   K->merge_bytes = 0;
   K->shift_declared = K->agreed = K->shift_part = K->groups = K->sends = 0;
-  K->weights_obj = -1;
+  K->weights_obj = K->undo_obj = -1;
   K->waited = 0;
   if (K->merged && K->cluster) mgi_cu_line(K, "mg_cluster_begun();");
   if (K->owners) mgi_cu_str_put(&K->decl, "  typedef mg_owners<%d, %d, %s> owners;\n", K->own_rows, K->own_cols, K->group_size);
@@ -10299,6 +10348,7 @@ MGI_FN mgi_cu_kernel *mgi_cu_kernel_new(mgi_cu_emit *em, const mg_graph *b, cons
   K->late = (uint8_t *)calloc(b->n_ops, 1);
   K->order = (mgi_cu_entry *)calloc(b->n_ops + MG_MAX_AXES + MGI_CU_WANTS, sizeof *K->order);
   K->sooner = (uint32_t *)calloc(b->n_ops, sizeof *K->sooner);
+  K->undo = (uint8_t *)calloc(b->n_ops, 1);
   K->tiled = (uint8_t *)calloc(b->n_ops, 1);
   K->rule = (uint8_t *)calloc(b->n_tensors, 1);
   K->way = (uint8_t *)calloc(b->n_tensors, 2);
@@ -10327,6 +10377,7 @@ MGI_FN void mgi_cu_kernel_free(mgi_cu_kernel *K) {
   free(K->late);
   free(K->order);
   free(K->sooner);
+  free(K->undo);
   free(K->tiled);
   free(K->rule);
   free(K->way);
@@ -10460,7 +10511,7 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
 MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t *above, int number, const char *name, const char (*counts)[400]) {
   mgi_cu_kernel *K = mgi_cu_kernel_new(em, b, above, number, name, counts);
   mgi_cu_val_info *fresh = (mgi_cu_val_info *)calloc(b->n_tensors, sizeof *fresh);
-  if (!K || !fresh || !K->v || !K->late || !K->order || !K->sooner || !K->tiled || !K->rule || !K->way || !K->panels) mgi_cu_emit_fail(em, MG_NO_MEMORY, name, "no memory");
+  if (!K || !fresh || !K->v || !K->late || !K->order || !K->sooner || !K->undo || !K->tiled || !K->rule || !K->way || !K->panels) mgi_cu_emit_fail(em, MG_NO_MEMORY, name, "no memory");
   else {
     mgi_cu_analyse(K);
     memcpy(fresh, K->v, b->n_tensors * sizeof *fresh);

@@ -114,6 +114,15 @@ static const plant in_templates[] = {
     {BARRIER, 's', "struct mg_ring {", "mg_phase_publish();", "", 0},
     {LANE, 'x', "struct mg_ring {", "mg_tid() == 0", "mg_lane() == 0", 0},
     {INDEX, 'x', "struct mg_ring {", "s < [STAGES]; s++", "STAGES - 1", 0},
+    {BARRIER, 'x', "struct mg_ring {", "mg_phase_init(p + STAGES + s, [WARPS]);", "WARPS + 1", 0},
+    {REUSE, 'x', "struct mg_ring {", "mg_phase_init(p + STAGES + s, [WARPS]);", "WARPS - 1", 0},
+    {BARRIER, 'x', "struct mg_ring {", "mg_phase_expect(p + s, [BYTES]);", "BYTES + 16", 0},
+    {STAGE, 'x', "struct mg_ring {", "mg_phase_wait([p + s], turn);", "p + (s + 1) % STAGES", 0},
+    {STAGE, 'x', "struct mg_ring {", "mg_phase_wait([p + s], turn);", "p + STAGES + s", 0},
+    {REUSE, 'x', "struct mg_ring {", "mg_phase_wait([p + STAGES + s], turn);", "p + s", 0},
+    {REUSE, 'x', "struct mg_ring {", "if ([mg_lane() == 0]) mg_phase_arrive", "mg_lane() < 2", 0},
+    {REUSE, 'x', "struct mg_ring {", "mg_phase_arrive([p + STAGES + s])", "p + s", 0},
+    {STAGE, 'x', "struct mg_ring {", "mg_phase_arrive([p + STAGES + s])", "p + STAGES + (s + 1) % STAGES", 0},
     {DROPPED, 'x', "MG_DEV void mg_copy_tile", "i < [TILE::ACROSS]", "TILE::ACROSS - WIDE", 0},
     {DROPPED, 'x', "MG_DEV void mg_copy_tile", "l < [TILE::LINES]", "TILE::LINES - BOX", 0},
     {STRIDE, 'x', "MG_DEV void mg_copy_tile", "i * TILE::LINES", "i", 0},
@@ -145,6 +154,7 @@ static const plant in_templates[] = {
     {FRAGMENT, 'x', "struct mg_acc {", "mg_lane() % 4 * 2 + (i & 1)", "mg_lane() % 4 * 2 + (i >> 1 & 1)", 0},
     {FRAGMENT, 'x', "struct mg_acc {", "i / 4 / NT * 2 + (i >> 1 & 1)", "i / 4 / NT * 2 + (i & 1)", 0},
     {FRAGMENT, 'x', "struct mg_acc {", "i / 4 / NT * 2 + (i >> 1 & 1)", "i >> 1 & 1", 0},
+    {EDGE, 'x', "struct mg_acc {", "ALL_ROWS || row(i) < M ? row(i) : M - 1", "row(i)", 0},
     {SCALE, 'x', "struct mg_acc {", "c\\[i >> 2\\]\\[i & 3\\] = [c\\[i >> 2\\]\\[i & 3\\] * f\\[row_of(i)\\]]", "c[i >> 2][i & 3] * f[0]", 0},
     {SCALE, 'x', "struct mg_acc {", "c\\[i >> 2\\]\\[i & 3\\] = [c\\[i >> 2\\]\\[i & 3\\] * f\\[row_of(i)\\]]", "c[i >> 2][i & 3]", 0},
     {RESET, 's', "struct mg_acc {", "c\\[t\\]\\[k\\] = mg_zero();", "", 0},
@@ -325,6 +335,9 @@ static const plant in_templates[] = {
     {LANE, 'x', "struct mg_row_shift {", "shared.put([ACC::warp_n()], r, m\\[k\\]);", "0", 0},
     {BARRIER, 's', "struct mg_row_shift {", "mg_sync();", "", 0},
     {DROPPED, 'x', "struct mg_row_shift {", "w < ACC::WN", "w < ACC::WN - 1", 0},
+    {SCALE, 'x', "struct mg_shift_back {", "back\\[j\\] = j < n ? [mg_shift_undo(v\\[j\\], m.at(r, 0), LOG)]", "v[j]", 0},
+    {INDEX, 'x', "struct mg_shift_back {", "m.at([r], 0)", "0", 0},
+    {SCALE, 'x', "struct mg_shift_back {", "m.at(r, 0), [LOG]", "!LOG", 0},
     {SCALE, 's', "struct mg_row_shift {", "factor\\[k\\] = mg_shift_factor(m\\[k\\], top);", "factor[k] = mg_const(1, 1);", 0},
     {STATISTIC, 's', "struct mg_row_shift {", "m\\[k\\] = top;", "", 0},
     {LANE, 'x', "struct mg_row_shift {", "mg_lane() % 4 == 0 && r < rows && ACC::warp_n() == 0", "r < rows", 0},
@@ -423,6 +436,11 @@ static const plant in_files[] = {
     {BARRIER, 's', "", "mg_sync_group();", "", 0},
     {LANE, 'x', "", "[mg_warpgroup()] * ~", "0", 0},
     {BARRIER, 's', "", "mg_grid_wait();", "", 0},
+    {BARRIER, 's', "", "mg_grid_wait();", "if (mg_warp() == 0) mg_grid_wait();", 0},
+    {BARRIER, 'x', "", "load_~(s, s, true, [false]);", "true", 0},
+    {DROPPED, 'x', "", "load_~(s, s, [!early], true);", "false", 0},
+    {DROPPED, 'x', "", "load_~(s, s, !early, [true]);", "!early", 0},
+    {DROPPED, 'x', "", "early && [s < ~] && s < ~; s++", "s < 1", 0},
     {WAIT, 's', "", "mg_cp_async_wait<~>();", "", 0},
     {WAIT, 's', "", "mg_cp_async_wait<~>();", "mg_cp_async_wait<$1 + 1>();", 0},
     {WAIT, 's', "", "    mg_cp_async_commit();", "", 0},
@@ -436,9 +454,24 @@ static const plant in_files[] = {
     {RESET, 's', "", "  ~.zero();", "", 0},
     {RESET, 's', "", "  ~.init();", "", 0},
     {SCALE, 's', "", "  ~.scale_rows(~.factor);", "", 0},
+    {SCALE, 's', "", "  shift_~.agree(x_~);", "", 0},
+    {WORKSPACE, 's', "", "  shift_~.put(mg_to_global`", "", 0},
+    {SCALE, 's', "", "  shift_~.put(mg_into(`", "", 0},
+    {WORKSPACE, 'x', "", "made_shifts + [b_~]", "0", 0},
+    {INDEX, 'x', "", "w_shifts, [(i_~ * (int64_t)~) / ~]", "0", 0},
+    {INDEX, 'x', "", "w_shifts, [i_~ * (int64_t)~]);", "0", 0},
     {STAGE, 's', "", "now = now + 1 == ~ ? 0 : now + 1;", "", 0},
     {STAGE, 's', "", "was = now;", "", 0},
     {STAGE, 's', "", "if (now == 0) turn = 1 - turn;", "", 0},
+    {STAGE, 'x', "", "was = 0, turn = [0]; i_", "1", 0},
+    {STAGE, 's', "", "if (now == 0) turn = 1 - turn;", "turn = 1 - turn;", 0},
+    {REUSE, 'x', "", "if ([i_~ + ~ < ~]) phases_~.read(now);", "i_$1 + $2 + 1 < $3", 0},
+    {REUSE, 'x', "", "if ([i_~ > 0] && i_", "true", 0},
+    {LANE, 'x', "", " && [mg_warp() == 0]) {", "true", 0},
+    {LANE, 'x', "", "if ([mg_lane() == 0]) load_~(", "true", 0},
+    {LANE, 'x', "", "if ([mg_tid() == 0])\n", "mg_lane() == 0", 0},
+    {DROPPED, 'x', "", "for (int s = 0; [s < ~] && s < ~; s++) load_~(s, s);", "s < 1", 0},
+    {INDEX, 'x', "", "(int)([i_~ * (int64_t)~])", "0", 0},
     {BARRIER, 's', "", "phases_~.init();", "", 0},
     {BARRIER, 's', "", "phases_~.expect(at);", "", 0},
     {BARRIER, 's', "", "phases_~.filled(now, turn);", "", 0},
@@ -494,8 +527,8 @@ static const struct { const char *name, *text; } kernels[] = {
      "program k\ninput X : f16[20, 568]\ninput G : f16[568]\ninput W : f16[568, 48]\nO = kernel grid=(x=2) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp }\n  for i=9 {\n    a = load X {i->1}\n    g = load G {i->0}\n"
      "    w = load W {x->1, i->0}\n    b = matmul(mul(a, g), w)\n    s = sum(exp(a), dim=1)\n  }\n  o = div(accum(b) {i->+}, sqrt(add_scalar(scale(accum(s) {i->+}, 1/568), 1/1000)))\n  store o {x->1}\n}\noutput O\n"},
     {"few rows", /* the same for rows that fill half of a tile, which squares are summed of */
-     "program k\ninput X : f16[7, 568]\ninput G : f16[568]\ninput W : f16[568, 48]\nO = kernel grid=(x=2) threads=64 {\n  plan { stages=9 warps_m=1 warps_n=1 warps_k=2 ring=warp }\n  for i=9 {\n    a = load X {i->1}\n    g = load G {i->0}\n"
-     "    w = load W {x->1, i->0}\n    b = matmul(mul(a, g), w)\n    s = sum(sqr(a), dim=1)\n  }\n  o = div(accum(b) {i->+}, sqrt(add_scalar(scale(accum(s) {i->+}, 1/568), 1/1000)))\n  store o {x->1}\n}\noutput O\n"},
+     "program k\ninput X : f16[7, 512]\ninput G : f16[512]\ninput W : f16[512, 48]\nO = kernel grid=(x=2) threads=64 {\n  plan { stages=8 warps_m=1 warps_n=1 warps_k=2 ring=warp }\n  for i=8 {\n    a = load X {i->1}\n    g = load G {i->0}\n"
+     "    w = load W {x->1, i->0}\n    b = matmul(mul(a, g), w)\n    s = sum(sqr(a), dim=1)\n  }\n  o = div(accum(b) {i->+}, sqrt(add_scalar(scale(accum(s) {i->+}, 1/512), 1/1000)))\n  store o {x->1}\n}\noutput O\n"},
     {"split products", /* behind such rings a product of the warps' parts, which joins another's; parts of sums in a cluster */
      "program k\ninput X : bf16[27, 768]\ninput A : bf16[768, 16]\ninput B : bf16[16, 80]\ninput W : bf16[768, 80]\nO = kernel grid=(x=2, z=2) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp merge=cluster }\n  for i=6 {\n"
      "    x = load X {z->1, i->1}\n    a = load A {z->0, i->0}\n    w = load W {x->1, z->0, i->0}\n    p = matmul(x, a)\n    q = matmul(x, w)\n    s = sum(mul(x, x), dim=1)\n  }\n  b = load B {x->1}\n"
@@ -586,6 +619,12 @@ static const struct { const char *name, *text; } kernels[] = {
     {"warpgroups, parts", /* both ways at once, 32 columns each; element by element into the tile */
      "program k\ninput X : f16[128, 127]\ninput W : f16[127, 127]\nO = kernel grid=(x=2) threads=512 {\n  plan { mma=warpgroup stages=1 warps_m=8 warps_n=2 warps_k=1 }\n  for i=2 {\n    x = load X {i->1}\n    w = load W {x->1, i->0}\n    p = matmul(x, w)\n  }\n"
      "  o = accum(p) {i->+}\n  store o {x->1}\n}\noutput O\n"},
+    {"weights asked for early", /* before the kernel that makes the other operand has ended */
+     "program k\ninput X : f16[7, 64]\ninput W : f16[64, 640]\ninput V : f16[640, 48]\nH = kernel grid=(x=4) threads=64 {\n  plan { warps_m=1 warps_n=2 warps_k=1 }\n  x = load X {}\n  w = load W {x->1}\n  h = relu(matmul(x, w))\n  store h {x->1}\n}\n"
+     "O = kernel grid=(x=2) threads=64 {\n  plan { stages=3 warps_m=1 warps_n=1 warps_k=2 }\n  for i=10 {\n    h = load H {i->1}\n    v = load V {x->1, i->0}\n    b = matmul(h, v)\n  }\n  o = accum(b) {i->+}\n  store o {x->1}\n}\noutput O\n"},
+    {"mask", /* of a product that is stored before its exponentials take its place */
+     "program k\ninput Q : f16[8, 64]\ninput K : f16[64, 256]\ninput V : f16[256, 32]\ninput M : f16[8, 256]\nO, S, A = kernel grid=(x=2, y=2) threads=128 {\n  plan { stages=2 warps_m=1 warps_n=4 warps_k=1 }\n  q = load Q {y->0}\n  k = load K {}\n  m = load M {y->0}\n"
+     "  s = add(scale(matmul(q, k), 8), scale(relu(m), -600))\n  p = exp(s)\n  v = load V {x->1}\n  l = sum(p, dim=1)\n  o = div(matmul(p, v), l)\n  store o {x->1, y->0}\n  store s {y->0}\n  store log(l) {y->0}\n}\noutput O\noutput S\noutput A\n"},
     {"tensor copies, attention", /* keys in one panel, values in two; rows along the contraction, and across it */
      "program k\ninput Q : f16[2, 128, 64]\ninput K : f16[2, 64, 512] @ [0, 2, 1]\ninput V : f16[2, 512, 128]\nO = kernel grid=(x=2, y=2) threads=128 {\n  plan { copy=tma mma=warpgroup stages=2 warps_m=4 warps_n=1 warps_k=1 }\n"
      "  q = load Q {x->1, y->0}\n  for i=8 {\n    k = load K {y->0, i->2}\n    v = load V {y->0, i->1}\n    p = exp(scale(matmul(q, k), 3/1))\n    s = sum(p, dim=2)\n    d = matmul(p, v)\n  }\n  o = div(accum(d) {i->+}, accum(s) {i->+})\n  store o {x->1, y->0}\n}\noutput O\n"},
@@ -599,6 +638,10 @@ enum { KERNELS = sizeof kernels / sizeof *kernels, TEMPLATES = sizeof in_templat
 static const struct { const char *kernel, *find, *lines, *why; } harmless[] = {
     {"attention, cluster", "mg_sync();", "red_s.finish(t_s);", "the thread that reads a row's sum is the one that wrote it"},
     {"attention, workspace", "mg_sync();", "red_s.finish(t_s);", "the thread that reads a row's sum is the one that wrote it"},
+    {"parts under maxima of their own, in two kernels", "    mg_cp_async_commit();", "load_j(i_j, 0);", "rows of four elements are no whole pieces: nothing is copied asynchronously"},
+    {"parts under maxima of their own, in two kernels", "mg_cp_async_wait<~>();", "load_j(i_j, 0);", "rows of four elements are no whole pieces: nothing is copied asynchronously"},
+    {"few rows", "mg_sync_warp();", "      if (step_i + 8 < ", "the ring holds all iterations: nothing is loaded behind it"},
+    {"weights asked for early", "load_~(s, s, [!early], true);", "", "the kernel behind another is always launched early"},
     {"moves", "    mg_cp_async_commit();", "", "the loop copies nothing asynchronously"},
     {"moves", "mg_cp_async_wait<~>();", "    mg_sync();", "the loop copies nothing asynchronously, and the group before is older than two"},
     {"low rank", "mg_cp_async_wait<~>();", "}, mg_into(m_t2, 0, 0));", "the loop has waited for it"},
@@ -860,7 +903,7 @@ static const char *is_harmless(int k, const site *s, const char *cu, int asynchr
   if (s->cls == STAGE && !strcmp(s->wrong, "0") && strstr(cu, "// 1 stages of")) return "there is one stage";
   const char *commit = strstr(to, "mg_cp_async_commit();"), *wait = strstr(to, "mg_cp_async_wait<");
   if (s->cls == WAIT && strstr(s->find, "commit") && commit && wait && commit < wait && !strncmp(wait, "mg_cp_async_wait<0>", 19)) return "the next commit takes the copies along, and the next wait is for all";
-  if (s->cls == WAIT && strstr(s->find, "wait") && wait && strspn(to, " \n") == (size_t)(wait - to) && !strncmp(wait, "mg_cp_async_wait<0>", 19)) return "a wait for all follows";
+  if (s->cls == WAIT && strstr(s->find, "wait") && wait && strspn(to, " \n") == (size_t)(wait - to)) return "a wait for more follows"; /* the next is for fewer left */
   for (int n = 0; n < 2 && from > cu + 1; n++)
     for (from--; from[-1] != '\n';) from--;
   for (int n = 0; n < 2 && *to; n++) to += strcspn(to, "\n") + 1;
