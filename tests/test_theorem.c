@@ -616,7 +616,7 @@ static void closure_is_a_table(void **state) {
   mg_search_config c = mg_search_config_default();
   mg_error e;
   mg_egraph_free(s->eg), free(s->ecls), s->eg = NULL;
-  assert_int_equal(mgi_se_seg_egraph(s, &c, &e), MG_OK);
+  assert_int_equal(mgi_se_seg_egraph(s, &c, 1e300, &e), MG_OK);
   assert_int_equal(s->stop, MG_SATURATED);
   assert_true(mg_egraph_nodes(s->eg) > 50000);
   is_a_table(s->eg, "nTrans");
