@@ -1515,65 +1515,6 @@ template<> struct mgi_emu_narrow<mg_f16> {
 MG_DEV mg_num mg_zero() { return 0.0f; }
 MG_DEV mg_num mg_neg_inf() { return -HUGE_VALF; }
 MG_DEV mg_num mg_const(int64_t num, int64_t den) { return (float)((double)num / (double)den); }
-/* Unlike fmaxf, spreads a NaN: poison must not vanish. */
-MG_DEV mg_num mg_dev_max(mg_num a, mg_num b) { return a != a ? a : b != b ? b : a > b ? a : b; }
-MG_DEV mg_num mg_dev_min(mg_num a, mg_num b) { return a != a ? a : b != b ? b : a < b ? a : b; }
-
-/* The table's real column over floats.  Its macros are typed by scalar; the ones of the evaluator are put back. */
-#pragma push_macro("MG_C")
-#pragma push_macro("MG_EXP")
-#pragma push_macro("MG_SQRT")
-#pragma push_macro("MG_LOG")
-#pragma push_macro("MG_ERF")
-#pragma push_macro("MG_TANH")
-#pragma push_macro("MG_MAX")
-#pragma push_macro("MG_MIN")
-#pragma push_macro("MG_ABS")
-#pragma push_macro("MG_SIN")
-#pragma push_macro("MG_COS")
-#pragma push_macro("MG_POW")
-#undef MG_C
-#undef MG_EXP
-#undef MG_SQRT
-#undef MG_LOG
-#undef MG_ERF
-#undef MG_TANH
-#undef MG_MAX
-#undef MG_MIN
-#undef MG_ABS
-#undef MG_SIN
-#undef MG_COS
-#undef MG_POW
-#define MG_C(num, den) mg_const(num, den)
-#define MG_EXP(x) expf(x)
-#define MG_SQRT(x) sqrtf(x)
-#define MG_LOG(x) logf(x)
-#define MG_ERF(x) erff(x)
-#define MG_TANH(x) tanhf(x)
-#define MG_MAX(x, y) mg_dev_max(x, y)
-#define MG_MIN(x, y) mg_dev_min(x, y)
-#define MG_ABS(x) fabsf(x)
-#define MG_SIN(x) sinf(x)
-#define MG_COS(x) cosf(x)
-#define MG_POW(x, y) powf(x, y)
-#define MGI_E(id, name, n, lv, attr, abs, field, real) \
-  MG_DEV mg_num mg_dev_##id(mg_num a, mg_num b, mg_num c) { (void)a; (void)b; (void)c; return real; }
-#define MGI_T(id, name, n, lv, attr, shape, abs, index)
-MG_OPS(MGI_E, MGI_T)
-#undef MGI_E
-#undef MGI_T
-#pragma pop_macro("MG_C")
-#pragma pop_macro("MG_EXP")
-#pragma pop_macro("MG_SQRT")
-#pragma pop_macro("MG_LOG")
-#pragma pop_macro("MG_ERF")
-#pragma pop_macro("MG_TANH")
-#pragma pop_macro("MG_MAX")
-#pragma pop_macro("MG_MIN")
-#pragma pop_macro("MG_ABS")
-#pragma pop_macro("MG_SIN")
-#pragma pop_macro("MG_COS")
-#pragma pop_macro("MG_POW")
 #endif /* scalars */
 
 static_assert(sizeof(mg_num) == 4, "shared memory layouts must be those of the device");
@@ -1585,33 +1526,6 @@ template<class T> MG_DEV void mg_unpack2(uint32_t r, T &lo, T &hi) {
   lo.bits = (uint16_t)(r & 0xFFFF);
   hi.bits = (uint16_t)(r >> 16);
 }
-
-/* Moving rows: the table's index text.  i and j have MG_MAX_RANK places. */
-MGI_EMU void mgi_emu_reshape_index(const int64_t *i, const mg_shape *to, int64_t *j, const mg_shape *from) {
-  int64_t at = 0;
-  for (int d = 0; d < to->rank; d++) at = at * to->dim[d] + i[d];
-  for (int d = from->rank; d-- > 0; at /= from->dim[d]) j[d] = at % from->dim[d];
-}
-#pragma push_macro("mg_reshape_index")
-#pragma push_macro("NOINDEX")
-#undef mg_reshape_index
-#undef NOINDEX
-#define mg_reshape_index mgi_emu_reshape_index
-#define NOINDEX (void)src
-#define MGI_E(id, name, n, lv, attr, abs, field, real)
-#define MGI_T(id, name, n, lv, attr, shape, abs, index)                                                      \
-  MG_DEV int mg_dev_index_##id(const mg_attr *A, const mg_shape *S, const int64_t *i, int64_t *j) {          \
-    int src = 0;                                                                                             \
-    (void)A; (void)S;                                                                                        \
-    for (int k_ = 0; k_ < MG_MAX_RANK; k_++) j[k_] = i[k_];                                                  \
-    index;                                                                                                   \
-    return src;                                                                                              \
-  }
-MG_OPS(MGI_E, MGI_T)
-#undef MGI_E
-#undef MGI_T
-#pragma pop_macro("mg_reshape_index")
-#pragma pop_macro("NOINDEX")
 
 /* ---- warp collectives */
 typedef struct mgi_emu_shfl { mg_num v, got; int mask; } mgi_emu_shfl;
@@ -2105,8 +2019,6 @@ template<class T> MG_DEV uint32_t mg_narrow2(mg_num lo, mg_num hi) { return mgi_
 MG_DEV constexpr mg_num mg_const(int64_t num, int64_t den) { return (float)((double)num / (double)den); }
 MG_DEV constexpr mg_num mg_zero() { return 0.0f; }
 MG_DEV mg_num mg_neg_inf() { return __uint_as_float(0xFF800000u); }
-MG_DEV mg_num mg_dev_max(mg_num a, mg_num b) { return a != a ? a : b != b ? b : a > b ? a : b; } /* a NaN stays */
-MG_DEV mg_num mg_dev_min(mg_num a, mg_num b) { return a != a ? a : b != b ? b : a < b ? a : b; }
 
 /* One instruction each, to one or two units in the last place. */
 MG_DEV mg_num mg_inverse_root(mg_num v) {
@@ -2119,89 +2031,6 @@ MG_DEV mg_num mg_inverse(mg_num v) {
   asm("rcp.approx.f32 %0, %1;" : "=f"(r) : "f"(v));
   return r;
 }
-
-/* The table's real column over floats.  The evaluator's macros of the same names are put back below. */
-#pragma push_macro("MG_C")
-#pragma push_macro("MG_EXP")
-#pragma push_macro("MG_SQRT")
-#pragma push_macro("MG_LOG")
-#pragma push_macro("MG_ERF")
-#pragma push_macro("MG_TANH")
-#pragma push_macro("MG_MAX")
-#pragma push_macro("MG_MIN")
-#pragma push_macro("MG_ABS")
-#pragma push_macro("MG_SIN")
-#pragma push_macro("MG_COS")
-#pragma push_macro("MG_POW")
-#undef MG_C
-#undef MG_EXP
-#undef MG_SQRT
-#undef MG_LOG
-#undef MG_ERF
-#undef MG_TANH
-#undef MG_MAX
-#undef MG_MIN
-#undef MG_ABS
-#undef MG_SIN
-#undef MG_COS
-#undef MG_POW
-#define MG_C(num, den) mg_const(num, den)
-#define MG_EXP(x) __expf(x)
-#define MG_SQRT(x) sqrtf(x)
-#define MG_LOG(x) logf(x)
-#define MG_ERF(x) erff(x)
-#define MG_TANH(x) tanhf(x)
-#define MG_MAX(x, y) mg_dev_max(x, y)
-#define MG_MIN(x, y) mg_dev_min(x, y)
-#define MG_ABS(x) fabsf(x)
-#define MG_SIN(x) sinf(x)
-#define MG_COS(x) cosf(x)
-#define MG_POW(x, y) powf(x, y)
-#define MGI_E(id, name, n, lv, attr, abs, field, real) \
-  MG_DEV mg_num mg_dev_##id(mg_num a, mg_num b, mg_num c) { (void)a; (void)b; (void)c; return real; }
-#define MGI_T(id, name, n, lv, attr, shape, abs, index)
-MG_OPS(MGI_E, MGI_T)
-#undef MGI_E
-#undef MGI_T
-#pragma pop_macro("MG_C")
-#pragma pop_macro("MG_EXP")
-#pragma pop_macro("MG_SQRT")
-#pragma pop_macro("MG_LOG")
-#pragma pop_macro("MG_ERF")
-#pragma pop_macro("MG_TANH")
-#pragma pop_macro("MG_MAX")
-#pragma pop_macro("MG_MIN")
-#pragma pop_macro("MG_ABS")
-#pragma pop_macro("MG_SIN")
-#pragma pop_macro("MG_COS")
-#pragma pop_macro("MG_POW")
-
-/* The table's index column. */
-MG_DEV void mg_dev_reshape(const int64_t *i, const mg_shape *to, int64_t *j, const mg_shape *from) {
-  int64_t at = 0;
-  for (int d = 0; d < to->rank; d++) at = at * to->dim[d] + i[d];
-  for (int d = from->rank; d-- > 0; at /= from->dim[d]) j[d] = at % from->dim[d];
-}
-#pragma push_macro("mg_reshape_index")
-#pragma push_macro("NOINDEX")
-#undef mg_reshape_index
-#undef NOINDEX
-#define mg_reshape_index mg_dev_reshape
-#define NOINDEX (void)0
-#define MGI_E(id, name, n, lv, attr, abs, field, real)
-#define MGI_T(id, name, n, lv, attr, shape, abs, index)                                             \
-  MG_DEV int mg_dev_index_##id(const mg_attr *A, const mg_shape *S, const int64_t *i, int64_t *j) { \
-    int src = 0;                                                                                    \
-    (void)A; (void)S;                                                                               \
-    for (int d_ = 0; d_ < MG_MAX_RANK; d_++) j[d_] = i[d_];                                         \
-    index;                                                                                          \
-    return src;                                                                                     \
-  }
-MG_OPS(MGI_E, MGI_T)
-#undef MGI_E
-#undef MGI_T
-#pragma pop_macro("mg_reshape_index")
-#pragma pop_macro("NOINDEX")
 
 template<class T> MG_DEV uint32_t mg_pack2(T lo, T hi) { return (uint32_t)lo.bits | (uint32_t)hi.bits << 16; }
 template<class T> MG_DEV void mg_unpack2(uint32_t r, T &lo, T &hi) {
@@ -2389,6 +2218,100 @@ template<class T, int N, bool ALONG, int PANEL> MG_DEV void mg_group_mma(float (
 }
 #endif
 #endif /* MG_EMULATE */
+
+/* ---- what both sides have alike */
+#ifndef MG_EMULATE_FIELD
+/* Unlike fmaxf, spreads a NaN: poison must not vanish. */
+MG_DEV mg_num mg_dev_max(mg_num a, mg_num b) { return a != a ? a : b != b ? b : a > b ? a : b; }
+MG_DEV mg_num mg_dev_min(mg_num a, mg_num b) { return a != a ? a : b != b ? b : a < b ? a : b; }
+
+/* The table's real column over floats.  The evaluator's macros of the same names are put back below. */
+#pragma push_macro("MG_C")
+#pragma push_macro("MG_EXP")
+#pragma push_macro("MG_SQRT")
+#pragma push_macro("MG_LOG")
+#pragma push_macro("MG_ERF")
+#pragma push_macro("MG_TANH")
+#pragma push_macro("MG_MAX")
+#pragma push_macro("MG_MIN")
+#pragma push_macro("MG_ABS")
+#pragma push_macro("MG_SIN")
+#pragma push_macro("MG_COS")
+#pragma push_macro("MG_POW")
+#undef MG_C
+#undef MG_EXP
+#undef MG_SQRT
+#undef MG_LOG
+#undef MG_ERF
+#undef MG_TANH
+#undef MG_MAX
+#undef MG_MIN
+#undef MG_ABS
+#undef MG_SIN
+#undef MG_COS
+#undef MG_POW
+#define MG_C(num, den) mg_const(num, den)
+#ifdef MG_EMULATE
+#define MG_EXP(x) expf(x)
+#else
+#define MG_EXP(x) __expf(x)
+#endif
+#define MG_SQRT(x) sqrtf(x)
+#define MG_LOG(x) logf(x)
+#define MG_ERF(x) erff(x)
+#define MG_TANH(x) tanhf(x)
+#define MG_MAX(x, y) mg_dev_max(x, y)
+#define MG_MIN(x, y) mg_dev_min(x, y)
+#define MG_ABS(x) fabsf(x)
+#define MG_SIN(x) sinf(x)
+#define MG_COS(x) cosf(x)
+#define MG_POW(x, y) powf(x, y)
+#define MGI_E(id, name, n, lv, attr, abs, field, real) \
+  MG_DEV mg_num mg_dev_##id(mg_num a, mg_num b, mg_num c) { (void)a; (void)b; (void)c; return real; }
+#define MGI_T(id, name, n, lv, attr, shape, abs, index)
+MG_OPS(MGI_E, MGI_T)
+#undef MGI_E
+#undef MGI_T
+#pragma pop_macro("MG_C")
+#pragma pop_macro("MG_EXP")
+#pragma pop_macro("MG_SQRT")
+#pragma pop_macro("MG_LOG")
+#pragma pop_macro("MG_ERF")
+#pragma pop_macro("MG_TANH")
+#pragma pop_macro("MG_MAX")
+#pragma pop_macro("MG_MIN")
+#pragma pop_macro("MG_ABS")
+#pragma pop_macro("MG_SIN")
+#pragma pop_macro("MG_COS")
+#pragma pop_macro("MG_POW")
+#endif
+
+/* The table's index column: where element i of a moving row's result comes from.  i and j have MG_MAX_RANK places. */
+MG_DEV void mg_dev_reshape(const int64_t *i, const mg_shape *to, int64_t *j, const mg_shape *from) {
+  int64_t at = 0;
+  for (int d = 0; d < to->rank; d++) at = at * to->dim[d] + i[d];
+  for (int d = from->rank; d-- > 0; at /= from->dim[d]) j[d] = at % from->dim[d];
+}
+#pragma push_macro("mg_reshape_index")
+#pragma push_macro("NOINDEX")
+#undef mg_reshape_index
+#undef NOINDEX
+#define mg_reshape_index mg_dev_reshape
+#define NOINDEX (void)src
+#define MGI_E(id, name, n, lv, attr, abs, field, real)
+#define MGI_T(id, name, n, lv, attr, shape, abs, index)                                             \
+  MG_DEV int mg_dev_index_##id(const mg_attr *A, const mg_shape *S, const int64_t *i, int64_t *j) { \
+    int src = 0;                                                                                    \
+    (void)A; (void)S;                                                                               \
+    for (int d_ = 0; d_ < MG_MAX_RANK; d_++) j[d_] = i[d_];                                         \
+    index;                                                                                          \
+    return src;                                                                                     \
+  }
+MG_OPS(MGI_E, MGI_T)
+#undef MGI_E
+#undef MGI_T
+#pragma pop_macro("mg_reshape_index")
+#pragma pop_macro("NOINDEX")
 
 #ifdef MG_EMULATE
 MG_DEV mg_num mg_inverse(mg_num v) { return mg_dev_DIV(mg_const(1, 1), v, mg_zero()); }
