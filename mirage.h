@@ -3255,8 +3255,15 @@ static void mgi_join_dims(mgi_classer *C, const mg_graph *ga, mg_tensor a, int d
   if (ga == gb && (x == 1) != (y == 1)) return;
   mgi_uf_join(C->uf, mgi_node(C, ga, a, da), mgi_node(C, gb, b, db));
 }
-static void mgi_fix_all(mgi_classer *C, const mg_graph *g, mg_tensor t) {
-  for (int d = 0; d < g->tensors[t.id].shape.rank; d++) C->fixed[mgi_node(C, g, t, d)] = 1;
+static void mgi_fix_from(mgi_classer *C, const mg_graph *g, mg_tensor t, int first) {
+  for (int d = first; d < g->tensors[t.id].shape.rank; d++) C->fixed[mgi_node(C, g, t, d)] = 1;
+}
+
+/* How many leading dimensions a reshape passes through. */
+static int mgi_reshape_kept(const mg_shape *in, const mg_shape *out) {
+  int d = 0;
+  while (d < in->rank && d < out->rank && in->dim[d] == out->dim[d]) d++;
+  return d;
 }
 
 /* Whether x is of a class with a tensor of the kernel graph, of an extent other than 1 and n. */
@@ -3322,14 +3329,22 @@ static void mgi_class_op(mgi_classer *C, const mg_graph *g, const mg_op_node *o)
       return;
     }
     case MG_OP_GRAPH: return;
-    default: { /* moves: extents stay free if the shapes are equal and nothing but a dimension is an attribute */
-      int same = (row->attr == MG_ATTR_NONE || row->attr == MG_ATTR_DIM) && o->code != MG_OP_CONCAT;
-      for (int k = 0; k < o->n_in; k++) same &= !memcmp(&g->tensors[o->in[k].id].shape, &g->tensors[out.id].shape, sizeof(mg_shape));
+    default: { /* moves: extents stay free where dimensions pass through, or if the shapes are equal and nothing but a dimension is an attribute */
+      const mg_shape *to = &g->tensors[out.id].shape;
+      int same = row->attr == MG_ATTR_NONE || row->attr == MG_ATTR_DIM;
+      for (int k = 0; k < o->n_in; k++) same &= !memcmp(&g->tensors[o->in[k].id].shape, to, sizeof *to);
       for (int k = 0; k < o->n_in; k++) {
-        if (same) for (int d = 0; d < r; d++) mgi_join_dims(C, g, o->in[k], d, g, out, d);
-        else mgi_fix_all(C, g, o->in[k]);
+        const mg_tensor x = o->in[k];
+        if (o->code == MG_OP_CONCAT || o->code == MG_OP_REPEAT) {
+          for (int d = 0; d < r; d++)
+            if (d != o->attr.dim) mgi_uf_join(C->uf, mgi_node(C, g, x, d), mgi_node(C, g, out, d));
+            else C->fixed[mgi_node(C, g, x, d)] = C->fixed[mgi_node(C, g, out, d)] = 1;
+          continue;
+        }
+        const int kept = same ? r : o->code == MG_OP_RESHAPE ? mgi_reshape_kept(&g->tensors[x.id].shape, to) : 0;
+        for (int d = 0; d < kept; d++) mgi_uf_join(C->uf, mgi_node(C, g, x, d), mgi_node(C, g, out, d));
+        mgi_fix_from(C, g, x, kept), mgi_fix_from(C, g, out, kept);
       }
-      if (!same) mgi_fix_all(C, g, out);
     }
   }
 #undef MGI_RANK
@@ -3445,7 +3460,11 @@ static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
         mg_graph_end(sub, out);
         break;
       }
-      default: out[0] = mg_apply(to, o->code, &o->attr, o->n_in, in);
+      default: {
+        mg_attr A = o->attr;
+        for (int d = o->code == MG_OP_RESHAPE ? mgi_reshape_kept(&from->tensors[o->in[0].id].shape, &A.shape) : 0; d-- > 0;) A.shape.dim[d] = mg_tensor_of(to, in[0])->shape.dim[d];
+        out[0] = mg_apply(to, o->code, &A, o->n_in, in);
+      }
     }
     for (int j = 0; j < o->n_out; j++) {
       map[o->out[j].id] = out[j];

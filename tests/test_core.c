@@ -998,6 +998,35 @@ static void classes_and_resize(void **state) {
   }
 }
 
+/* What a reshape, a repeat or a concat passes through keeps its class, and may be resized; what it makes may not. */
+static void classes_of_moves(void **state) {
+  (void)state;
+  mg_graph *g = parse("program p\ninput X : f16[6, 5, 8]\ninput Y : f16[6, 3, 8]\nA = reshape(concat(X, Y, dim=1), [6, 4, 2, 8])\nB = repeat(A, dim=2, n=2)\nO = sum(B, dim=3)\nP = reshape(X, [30, 8])\noutput O, P\n"), *r = NULL;
+  mg_classes c;
+  mg_error e;
+  assert_int_equal(mg_classes_of(g, &c, &e), MG_OK);
+#define CLASS(t, d) c.of[(t).id * MG_MAX_RANK + (d)]
+  const mg_tensor X = g->in[0], Y = g->in[1], O = g->out[0], P = g->out[1];
+  assert_int_equal(CLASS(X, 0), CLASS(Y, 0)), assert_int_equal(CLASS(X, 2), CLASS(Y, 2)), assert_int_equal(CLASS(X, 0), CLASS(O, 0));
+  assert_int_not_equal(CLASS(X, 1), CLASS(Y, 1)), assert_int_not_equal(CLASS(O, 2), CLASS(O, 1)), assert_int_not_equal(CLASS(P, 0), CLASS(X, 0));
+  for (int d = 0; d < 3; d++) assert_int_equal(c.fixed[CLASS(X, d)], 1); /* P keeps none of them */
+  mg_classes_free(&c);
+  mg_graph_free(g);
+  g = parse("program p\ninput X : f16[6, 5, 8]\ninput Y : f16[6, 3, 8]\nA = reshape(concat(X, Y, dim=1), [6, 4, 2, 8])\nB = repeat(A, dim=2, n=2)\nO = sum(B, dim=3)\noutput O\n");
+  assert_int_equal(mg_classes_of(g, &c, &e), MG_OK);
+  int64_t ext[16];
+  for (uint32_t k = 0; k < c.n; k++) ext[k] = c.fixed[k] ? c.extent[k] : 11;
+  assert_int_equal(c.fixed[CLASS(g->in[0], 0)], 0);
+  assert_int_equal(c.fixed[CLASS(g->in[0], 1)], 1), assert_int_equal(c.fixed[CLASS(g->in[1], 1)], 1);
+  assert_int_equal(c.fixed[CLASS(g->in[0], 2)], 1); /* behind what a reshape changes */
+#undef CLASS
+  assert_int_equal(mg_resize(g, ext, NULL, &r, &e), MG_OK);
+  const mg_shape *s = &mg_tensor_of(r, r->out[0])->shape;
+  assert_true(s->rank == 4 && s->dim[0] == 11 && s->dim[1] == 4 && s->dim[2] == 4 && s->dim[3] == 1);
+  mg_classes_free(&c);
+  mg_graph_free(r), mg_graph_free(g);
+}
+
 /* Every change of meaning changes the hash; names and plans do not. */
 static void hashes(void **state) {
   (void)state;
@@ -1683,7 +1712,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_setup(rationals, begin),
       cmocka_unit_test_setup(ugraphs_equal_their_programs, begin),
       cmocka_unit_test_setup(ugraphs_equal_their_programs_at_any_size, begin),
-      cmocka_unit_test_setup(classes_and_resize, begin), cmocka_unit_test_setup(classes_of_stacked_parts, begin),
+      cmocka_unit_test_setup(classes_and_resize, begin), cmocka_unit_test_setup(classes_of_moves, begin), cmocka_unit_test_setup(classes_of_stacked_parts, begin),
       cmocka_unit_test_setup(parts_of_outputs, begin),
       cmocka_unit_test_setup(hashes, begin),
       cmocka_unit_test_setup(inputs_anywhere, begin),

@@ -217,7 +217,33 @@ static void unrelated_outputs_share_an_axis(void **state) {
   }
 }
 
+static int64_t blocks_of(const mg_graph *b) { return b->axes[1].extent * b->axes[2].extent * b->axes[3].extent; }
+
+/* Dimensions that a concat or a reshape passes through are cut by the grid: these stood in one block. */
+static void what_a_move_passes_is_cut(void **state) {
+  static const char *const programs[] = {
+    "program rope\ninput X : f16[256, 64]\ninput Y : f16[256, 64]\ninput c : f16[256, 64]\ninput s : f16[256, 64]\n"
+    "O = concat(sub(mul(X, c), mul(Y, s)), add(mul(Y, c), mul(X, s)), dim=1)\noutput O\n",
+    "program heads\ninput X : f16[64, 512]\nO = exp(reshape(X, [64, 8, 64]))\noutput O\n",
+    "program twice\ninput X : f16[64, 512]\nO = exp(repeat(X, dim=1, n=2))\noutput O\n",
+  };
+  (void)state;
+  for (size_t k = 0; k < sizeof programs / sizeof *programs; k++) {
+    mg_graph *p = parse(programs[k]);
+    mg_search_config c = mg_search_config_default();
+    mg_search_result r;
+    mg_error e;
+    c.emittable = emittable;
+    if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+    const mg_graph *b = r.graph[0]->ops[1].sub;
+    assert_true(b && r.graph[0]->n_ops == 2);
+    printf("%s: %lld blocks, %.2f us\n", p->name, (long long)blocks_of(b), r.predicted_us[0]);
+    assert_true(blocks_of(b) >= 32 && r.stats.complete && r.report[0].verdict == MG_EQUAL);
+    mg_search_result_free(&r), mg_graph_free(p);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(no_blocks_of_several_matrices), cmocka_unit_test(unrelated_outputs_are_complete), cmocka_unit_test(unrelated_outputs_share_an_axis), cmocka_unit_test(a_product_ends_a_kernel), cmocka_unit_test(library_kernels_for_a_segment) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(no_blocks_of_several_matrices), cmocka_unit_test(unrelated_outputs_are_complete), cmocka_unit_test(unrelated_outputs_share_an_axis), cmocka_unit_test(what_a_move_passes_is_cut), cmocka_unit_test(a_product_ends_a_kernel), cmocka_unit_test(library_kernels_for_a_segment) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
