@@ -656,6 +656,8 @@ static void test_tensor_copies(void **state) {
   }
   refused("program t\ninput X : f16[64, 250]\ninput W : f16[250, 64]\nO = kernel grid=(x=1, z=3) threads=64 {\n  plan { copy=tma stages=2 }\n  for i=2 {\n    x = load X {z->1, i->1}\n    w = load W {z->0, i->0}\n    p = matmul(x, w)\n  }\n"
           "  o = accum(p) {z->+, i->+}\n  store o {}\n}\noutput O\n", NULL, "multiples of 16 bytes");
+  refused("program t\ninput Q : f16[1, 64, 64]\ninput K : f16[1, 64, 512] @ [0, 2, 1]\ninput V : f16[1, 512, 64]\nO = kernel grid=(x=1) threads=256 {\n  plan { copy=tma ring=group mma=warpgroup stages=2 warps_m=4 warps_n=2 warps_k=1 }\n  q = load Q {}\n  for i=4 {\n    k = load K {i->2}\n    v = load V {i->1}\n"
+          "    p = exp(matmul(q, k))\n    s = sum(p, dim=2)\n    d = matmul(p, v)\n  }\n  o = div(accum(d) {i->+}, accum(s) {i->+})\n  store o {}\n}\noutput O\n", NULL, "does not go with rings of warps or warpgroups");
   refused("program t\ninput X : f16[64, 64]\ninput W : f16[64, 64]\nO = kernel grid=(x=2) threads=64 {\n  plan { copy=tma }\n  x = load X {}\n  w = load W {x->1}\n  o = matmul(x, w)\n  store o {x->1}\n}\noutput O\n", NULL, "no load in a loop");
 }
 

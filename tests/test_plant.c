@@ -904,7 +904,7 @@ static const char *is_harmless(int k, const site *s, const char *cu, int asynchr
   const char *commit = strstr(to, "mg_cp_async_commit();"), *wait = strstr(to, "mg_cp_async_wait<");
   if (s->cls == WAIT && strstr(s->find, "commit") && commit && wait && commit < wait && !strncmp(wait, "mg_cp_async_wait<0>", 19)) return "the next commit takes the copies along, and the next wait is for all";
   if (s->cls == WAIT && strstr(s->find, "wait") && wait && strspn(to, " \n") == (size_t)(wait - to)) return "a wait for more follows"; /* the next is for fewer left */
-  for (int n = 0; n < 2 && from > cu + 1; n++)
+  for (int n = 0; n < 3 && from > cu + 1; n++)
     for (from--; from[-1] != '\n';) from--;
   for (int n = 0; n < 2 && *to; n++) to += strcspn(to, "\n") + 1;
   snprintf(text, sizeof text, "%.*s", (int)(to - from), from);

@@ -140,6 +140,7 @@ static void large_logits_come_first(void **state) {
     { "the logits stored too", "input Q : f16[2, 8, 32]\ninput K : f16[2, 32, 64]\ninput V : f16[2, 64, 32]\nS = scale(matmul(Q, K), 11)\nP = softmax(S, dim=2)\nO = matmul(P, V)\noutput O, S\n", 0 },
   };
   enum { LARGE = sizeof large / sizeof *large };
+  const int many = getenv("SOAK_SEARCHES") != NULL;
   char dir[] = "/tmp/mirage-use-XXXXXX", command[64];
   assert_non_null(mkdtemp(dir));
   for (int k = 0; k < LARGE; k++) {
@@ -161,7 +162,7 @@ static void large_logits_come_first(void **state) {
       assert_int_equal(mg_print(r.graph[0], &text, &e), MG_OK);
       if (large[k].own) assert_non_null(strstr(text, " = max("));
       mg_string_free(text);
-      if (!form) link_2(large[k].name, r.graph[0]);
+      if (!form && (many || k % 2 == (int)(seed % 2))) link_2(large[k].name, r.graph[0]);
       mg_search_result_free(&r);
     }
     mg_graph_free(p);
