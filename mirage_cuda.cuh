@@ -10730,12 +10730,95 @@ MGI_FN void mgi_cu_emit_io(const mgi_cu_emit *em, mgi_cu_str *s, const char *wha
   mgi_cu_str_put(s, "};\n");
 }
 
+/* The file's head: how it is compiled, the µGraph, the certificate. */
+MGI_FN void mgi_cu_file_head(mgi_cu_emit *em, mgi_cu_str *out, const char *certificate) {
+  const char *n = em->g->name;
+  char *source = NULL;
+  em->st = mgi_cu_planned_text(em, &source);
+  mgi_cu_str_put(out, "/* nvcc -O3 -std=c++17 -prec-div=false -prec-sqrt=false -gencode arch=compute_%s,code=%s -Xcompiler -fPIC -shared -I<mirage> -o %s.so %s.cu\n *\n", em->arch + 3, em->arch, n, n);
+  mgi_cu_str_put(out, " * <mirage> is the directory of mirage_cuda.cuh.  Exports %s_launch, %s_workspace_bytes, %s_info.\n *\n * mugraph {{{\n", n, n, n);
+  mgi_cu_emit_quote(out, source);
+  mgi_cu_str_put(out, " * }}} mugraph\n *\n * certificate:\n");
+  mgi_cu_emit_quote(out, certificate && certificate[0] ? certificate : "not certified");
+  mgi_cu_str_put(out, " */\n");
+  mg_string_free(source);
+}
+/* What stands before the include, which is the last of it: the user's rows that the µGraph has, and what of the header it needs. */
+MGI_FN void mgi_cu_file_include(const mgi_cu_emit *em, mgi_cu_str *out) {
+  const mg_graph *g = em->g;
+  uint8_t used[MG_OP_TABLE_END];
+  int any = 0;
+  memset(used, 0, sizeof used);
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    if (g->ops[k].code < MG_OP_TABLE_END) used[g->ops[k].code] = 1;
+    for (uint32_t j = 1; g->ops[k].sub && j < g->ops[k].sub->n_ops; j++)
+      if (g->ops[k].sub->ops[j].code < MG_OP_TABLE_END) used[g->ops[k].sub->ops[j].code] = 1;
+  }
+  for (int k = 1; k < MG_OP_TABLE_END; k++)
+    if (used[k] && mgi_cu_rows[k].row) mgi_cu_str_put(out, "%s  %s", any++ ? " \\\n" : "#define MG_USER_OPS(E, T) \\\n", mgi_cu_rows[k].row);
+  mgi_cu_str_put(out, "%s%s%s#include \"mirage_cuda.cuh\"\n", any ? "\n" : "", em->blas ? "#define MG_CUBLAS\n" : "", em->maps ? "#define MG_TENSOR_MAPS\n" : "");
+}
+/* The sizes, each a macro. */
+MGI_FN void mgi_cu_file_sizes(const mgi_cu_emit *em, mgi_cu_str *out) {
+  const mg_graph *g = em->g;
+  const char *n = g->name;
+  int number = 0;
+  mgi_cu_str_put(out, "\n/* Extents, and the counts of grid and loop axes.  Chunks are fixed: extent = (count - 1) * chunk + the last one. */\n");
+  for (uint32_t c = 0; c < em->cls.n; c++) mgi_cu_str_put(out, "#ifndef %s_D%u\n#define %s_D%u %lld\n#endif\n", n, (unsigned)c, n, (unsigned)c, (long long)em->cls.extent[c]);
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    const mg_graph *b = g->ops[k].sub;
+    if (!b) continue;
+    for (uint32_t a = 1; a < b->n_axes; a++)
+      if (a > 3 || b->axes[a].extent > 1)
+        mgi_cu_str_put(out, "#ifndef %s_K%d_%s\n#define %s_K%d_%s %lld\n#endif\n", n, number, b->axes[a].name, n, number, b->axes[a].name, (long long)b->axes[a].extent);
+    number++;
+  }
+}
+/* Where things stand in the workspace; its end into last.  Behind what kernels asked for come intermediates, one after the
+   other, each aligned to 256 bytes. */
+MGI_FN void mgi_cu_file_spaces(const mgi_cu_emit *em, mgi_cu_str *out, char last[300]) {
+  const mg_graph *g = em->g;
+  const char *n = g->name;
+  char dim[1400];
+  mgi_cu_str_put(out, "\n");
+  snprintf(last, 300, "%.280s", em->space_end[0] ? em->space_end : "0");
+  mgi_cu_str_put(out, "%s", mgi_cu_str_text(&em->spaces));
+  for (uint32_t t = 1; t < g->n_tensors; t++) {
+    int outer = !g->tensors[t].op;
+    for (uint32_t k = 0; k < g->n_out; k++) outer |= g->out[k].id == t;
+    if (outer) continue;
+    mgi_cu_str_put(out, "static constexpr size_t %s_AT_%s = %s;\n", n, g->tensors[t].name, last);
+    mgi_cu_str_put(out, "static constexpr size_t %s_END_%s = %s_AT_%s + mg_round256((int64_t)%d", n, g->tensors[t].name, n, g->tensors[t].name, mg_dtype_bytes(g->tensors[t].dtype));
+    for (int d = 0; d < g->tensors[t].shape.rank; d++) mgi_cu_str_put(out, " * %s", mgi_cu_dim_text(em, t, d, dim, sizeof dim));
+    mgi_cu_str_put(out, ");\n");
+    snprintf(last, 300, "%.120s_END_%.100s", n, g->tensors[t].name);
+  }
+}
+/* The host's part: the launches, of a workspace that ends at last, and what the file says of itself. */
+MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char *last) {
+  static const char args[] = "const void *const *in, void *const *out, void *workspace, cudaStream_t stream";
+  const mg_graph *g = em->g;
+  const char *n = g->name;
+  const int dependent = !strncmp(em->arch, "sm_9", 4);
+  mgi_cu_str_put(out, "extern \"C\" size_t %s_workspace_bytes(void) { return %s; }\n\n", n, last);
+  if (dependent) mgi_cu_str_put(out, "static int %s_launch_all(int early, %s) {\n  (void)early;\n", n, args);
+  else mgi_cu_str_put(out, "extern \"C\" int %s_launch(%s) {\n", n, args);
+  mgi_cu_str_put(out, "%s  int rc = 0;\n%s  return rc;\n}\n\n", strcmp(last, "0") ? "  unsigned char *const space = (unsigned char *)workspace;\n" : "  (void)workspace;\n",
+              mgi_cu_str_text(&em->launches));
+  for (int early = 0; early < 2 && dependent; early++)
+    mgi_cu_str_put(out, "extern \"C\" int %s_launch%s(%s) {\n  return %s_launch_all(%d, in, out, workspace, stream);\n}\n\n", n, early ? "_pdl" : "", args, n, early);
+  mgi_cu_emit_io(em, out, "in", g->in, g->n_in);
+  mgi_cu_emit_io(em, out, "out", g->out, g->n_out);
+  mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info;\nextern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, %d, %s_in, %s_out, 0x%x};\n#endif\n", n, n, n, (unsigned)g->n_in, (unsigned)g->n_out,
+              em->n_launches, n, n, (unsigned)em->early);
+}
+/* The whole file, if *text is asked for; else whether there is one. */
 MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char *certificate, char **text, mg_error *e) {
   static const struct { const char *arch; int64_t shared; int sms, threads; } archs[] = {/* of a block; of the GPU; of an SM */
     {"sm_80", 166912, 108, 2048}, {"sm_86", 101376, 68, 1536}, {"sm_89", 101376, 128, 1536}, {"sm_90", 232448, 132, 2048}, {"sm_90a", 232448, 132, 2048}};
   mgi_cu_emit em_, *em = &em_;
   mgi_cu_str out = {NULL, 0, 0, 0};
-  char name[300], dim[1400];
+  char name[300], last[300];
   memset(em, 0, sizeof *em);
   em->g = g;
   em->e = e;
@@ -10769,68 +10852,12 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
   }
 
   if (em->st == MG_OK && text) {
-    char *source = NULL;
-    uint8_t used[MG_OP_TABLE_END];
-    int any = 0;
-    memset(used, 0, sizeof used);
-    em->st = mgi_cu_planned_text(em, &source);
-    const char *n = g->name;
-    mgi_cu_str_put(&out, "/* nvcc -O3 -std=c++17 -prec-div=false -prec-sqrt=false -gencode arch=compute_%s,code=%s -Xcompiler -fPIC -shared -I<mirage> -o %s.so %s.cu\n *\n", em->arch + 3, em->arch, n, n);
-    mgi_cu_str_put(&out, " * <mirage> is the directory of mirage_cuda.cuh.  Exports %s_launch, %s_workspace_bytes, %s_info.\n *\n * mugraph {{{\n", n, n, n);
-    mgi_cu_emit_quote(&out, source);
-    mgi_cu_str_put(&out, " * }}} mugraph\n *\n * certificate:\n");
-    mgi_cu_emit_quote(&out, certificate && certificate[0] ? certificate : "not certified");
-    mgi_cu_str_put(&out, " */\n");
-    mg_string_free(source);
-    for (uint32_t k = 1; k < g->n_ops; k++) {
-      if (g->ops[k].code < MG_OP_TABLE_END) used[g->ops[k].code] = 1;
-      for (uint32_t j = 1; g->ops[k].sub && j < g->ops[k].sub->n_ops; j++)
-        if (g->ops[k].sub->ops[j].code < MG_OP_TABLE_END) used[g->ops[k].sub->ops[j].code] = 1;
-    }
-    for (int k = 1; k < MG_OP_TABLE_END; k++)
-      if (used[k] && mgi_cu_rows[k].row) {
-        mgi_cu_str_put(&out, "%s  %s", any++ ? " \\\n" : "#define MG_USER_OPS(E, T) \\\n", mgi_cu_rows[k].row);
-      }
-    mgi_cu_str_put(&out, "%s%s#include \"mirage_cuda.cuh\"\n\n/* Extents, and the counts of grid and loop axes.  Chunks are fixed: extent = (count - 1) * chunk + the last one. */\n", any ? "\n" : "", em->blas && em->maps ? "#define MG_CUBLAS\n#define MG_TENSOR_MAPS\n" : em->blas ? "#define MG_CUBLAS\n" : em->maps ? "#define MG_TENSOR_MAPS\n" : "");
-    for (uint32_t c = 0; c < em->cls.n; c++) mgi_cu_str_put(&out, "#ifndef %s_D%u\n#define %s_D%u %lld\n#endif\n", n, (unsigned)c, n, (unsigned)c, (long long)em->cls.extent[c]);
-    int number = 0;
-    for (uint32_t k = 1; k < g->n_ops; k++) {
-      const mg_graph *b = g->ops[k].sub;
-      if (!b) continue;
-      for (uint32_t a = 1; a < b->n_axes; a++)
-        if (a > 3 || b->axes[a].extent > 1)
-          mgi_cu_str_put(&out, "#ifndef %s_K%d_%s\n#define %s_K%d_%s %lld\n#endif\n", n, number, b->axes[a].name, n, number, b->axes[a].name, (long long)b->axes[a].extent);
-      number++;
-    }
-    /* Intermediates: one after the other, each aligned to 256 bytes. */
-    mgi_cu_str_put(&out, "\n");
-    char last[300];
-    snprintf(last, sizeof last, "%.280s", em->space_end[0] ? em->space_end : "0");
-    mgi_cu_str_put(&out, "%s", mgi_cu_str_text(&em->spaces));
-    for (uint32_t t = 1; t < g->n_tensors; t++) {
-      int outer = !g->tensors[t].op;
-      for (uint32_t k = 0; k < g->n_out; k++) outer |= g->out[k].id == t;
-      if (outer) continue;
-      mgi_cu_str_put(&out, "static constexpr size_t %s_AT_%s = %s;\n", n, g->tensors[t].name, last);
-      mgi_cu_str_put(&out, "static constexpr size_t %s_END_%s = %s_AT_%s + mg_round256((int64_t)%d", n, g->tensors[t].name, n, g->tensors[t].name, mg_dtype_bytes(g->tensors[t].dtype));
-      for (int d = 0; d < g->tensors[t].shape.rank; d++) mgi_cu_str_put(&out, " * %s", mgi_cu_dim_text(em, t, d, dim, sizeof dim));
-      mgi_cu_str_put(&out, ");\n");
-      snprintf(last, sizeof last, "%.120s_END_%.100s", n, g->tensors[t].name);
-    }
+    mgi_cu_file_head(em, &out, certificate);
+    mgi_cu_file_include(em, &out);
+    mgi_cu_file_sizes(em, &out);
+    mgi_cu_file_spaces(em, &out, last);
     mgi_cu_str_put(&out, "\n#ifndef MG_HOST_ONLY /* the kernels */\n%s#endif\n\n#ifndef __CUDACC_RTC__ /* their launch */\n", mgi_cu_str_text(&em->kernels));
-    mgi_cu_str_put(&out, "extern \"C\" size_t %s_workspace_bytes(void) { return %s; }\n\n", n, last);
-    const char *args = "const void *const *in, void *const *out, void *workspace, cudaStream_t stream";
-    int dependent = !strncmp(em->arch, "sm_9", 4);
-    if (dependent) mgi_cu_str_put(&out, "static int %s_launch_all(int early, %s) {\n  (void)early;\n", n, args);
-    else mgi_cu_str_put(&out, "extern \"C\" int %s_launch(%s) {\n", n, args);
-    mgi_cu_str_put(&out, "%s  int rc = 0;\n%s  return rc;\n}\n\n", strcmp(last, "0") ? "  unsigned char *const space = (unsigned char *)workspace;\n" : "  (void)workspace;\n",
-                mgi_cu_str_text(&em->launches));
-    for (int early = 0; early < 2 && dependent; early++)
-      mgi_cu_str_put(&out, "extern \"C\" int %s_launch%s(%s) {\n  return %s_launch_all(%d, in, out, workspace, stream);\n}\n\n", n, early ? "_pdl" : "", args, n, early);
-    mgi_cu_emit_io(em, &out, "in", g->in, g->n_in);
-    mgi_cu_emit_io(em, &out, "out", g->out, g->n_out);
-    mgi_cu_str_put(&out, "extern \"C\" const mg_emitted_info %s_info;\nextern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, %d, %s_in, %s_out, 0x%x};\n#endif\n", n, n, n, (unsigned)g->n_in, (unsigned)g->n_out,
-                em->n_launches, n, n, (unsigned)em->early);
+    mgi_cu_file_host(em, &out, last);
     if (out.oom) em->st = mg_fail(e, MG_NO_MEMORY, "mg_cuda_emit", "no memory for the text");
   }
   if (em->st == MG_OK && text) {

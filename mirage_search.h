@@ -8277,7 +8277,7 @@ static mgi_se_rw_set mgi_se_rw_with(mgi_se_rw_set s, int v) {
   return s;
 }
 
-/* Whether derivation d of value v may be an operator of a program. */
+/* Whether derivation d may be an operator of a program. */
 static int mgi_se_rw_is_way(const mgi_se_rw *R, uint32_t d) {
   const mgi_se_der *x = &R->f.der[d];
   return x->code != MG_OP_LOAD && x->code != MG_OP_CONCAT_MATMUL; /* which is a sum of two products, too */
