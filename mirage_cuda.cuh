@@ -6427,7 +6427,9 @@ MGI_FN int64_t mgi_cu_layout_solve(const mgi_cu_layout *L, uint8_t *way) {
 }
 
 /* --------------------------------------------------------------------------------------------------- >>text
-   A growing string, and the spelling of table rows. */
+   A growing string, and the spelling of table rows.  A string that memory ran out for reads as MGI_CU_LOST, and so does
+   any that took it up: whoever looks at the last one sees it. */
+#define MGI_CU_LOST "\001\002\003"
 typedef struct mgi_cu_str { char *s; size_t n, cap; int oom; } mgi_cu_str;
 
 MGI_FN void mgi_cu_str_vput(mgi_cu_str *t, const char *fmt, va_list ap) {
@@ -6447,6 +6449,7 @@ MGI_FN void mgi_cu_str_vput(mgi_cu_str *t, const char *fmt, va_list ap) {
     t->cap = cap;
   }
   vsnprintf(t->s + t->n, (size_t)n + 1, fmt, ap);
+  t->oom = strstr(t->s + t->n, MGI_CU_LOST) != NULL;
   t->n += (size_t)n;
 }
 MGI_FN void mgi_cu_str_put(mgi_cu_str *t, const char *fmt, ...) {
@@ -6455,7 +6458,7 @@ MGI_FN void mgi_cu_str_put(mgi_cu_str *t, const char *fmt, ...) {
   mgi_cu_str_vput(t, fmt, ap);
   va_end(ap);
 }
-MGI_FN const char *mgi_cu_str_text(const mgi_cu_str *t) { return t->n ? t->s : ""; }
+MGI_FN const char *mgi_cu_str_text(const mgi_cu_str *t) { return t->oom ? MGI_CU_LOST : t->n ? t->s : ""; }
 
 /* Table ids, as the emitted code spells them, and the source text of the user's rows. */
 typedef struct mgi_cu_row { const char *id, *row; } mgi_cu_row;
@@ -10250,7 +10253,7 @@ MGI_FN mg_status mgi_cu_planned_text(mgi_cu_emit *em, char **text) {
   const char *at = mgi_cu_str_text(&em->plans);
   char key[72], value[72];
   int number, n, k = 0;
-  mg_status s = mg_resize(em->g, NULL, NULL, &own, em->e);
+  mg_status s = em->plans.oom ? mg_fail(em->e, MG_NO_MEMORY, "mg_cuda_emit", "no memory for the plan") : mg_resize(em->g, NULL, NULL, &own, em->e);
   if (s != MG_OK) return s;
   for (uint32_t op = 1; op < own->n_ops; op++) {
     if (own->ops[op].code != MG_OP_GRAPH) continue;

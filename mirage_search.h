@@ -7095,6 +7095,14 @@ static double mgi_se_us(mgi_se_search *S, const mg_graph *g, const mg_error *e) 
   return us;
 }
 
+/* 1 if the verifier says so; where memory kept it from a verdict, the search is not complete. */
+static int mgi_se_equal(mgi_se_search *S, const mg_graph *p, const mg_graph *g, const mg_verify_config *v, mg_verify_report *r) {
+  mg_error e;
+  if (mgi_se_step(S, mg_verify(p, g, v, r, &e)) != MG_OK) return 0;
+  S->cut |= r->unfinished;
+  return r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED;
+}
+
 /* The hook's answer; one thread at a time asks. */
 static mg_status mgi_se_emittable(mgi_se_search *S, const mg_graph *g, mg_error *why) {
   if (!S->cfg.emittable) return MG_OK;
@@ -7486,7 +7494,7 @@ static int mgi_se_fast_check(mgi_se_search *S, const mgi_se_seg *s, const mgi_se
     else {
       mg_verify_config v = mg_verify_config_default();
       v.tier = MG_TIER_FAST, v.seed = S->cfg.seed, v.threads = 1;
-      ok = mgi_se_step(S, mg_verify(p, g, &v, r, &e)) == MG_OK && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED) ? 1 : -1;
+      ok = mgi_se_equal(S, p, g, &v, r) ? 1 : -1;
     }
     mg_graph_free(g);
     mg_graph_free(p);
@@ -7837,12 +7845,12 @@ static int mgi_se_check_whole(mgi_se_search *S, const mg_graph *g, mg_verify_rep
   mg_verify_config v = mg_verify_config_default();
   v.tier = MG_TIER_FAST, v.seed = S->cfg.seed, v.threads = S->cfg.threads;
   if (mg_is_program(g) && a.n <= 256 && mgi_se_step(S, mg_resize(S->p, ext, NULL, &ps, &e)) == MG_OK && mgi_se_step(S, mg_resize(g, ext, NULL, &gs, &e)) == MG_OK)
-    ok = mgi_se_step(S, mg_verify(ps, gs, &v, r, &e)) == MG_OK;
+    ok = mgi_se_equal(S, ps, gs, &v, r);
   else
-    ok = mgi_se_step(S, mg_verify(S->p, g, &v, r, &e)) == MG_OK;
+    ok = mgi_se_equal(S, S->p, g, &v, r);
   mg_graph_free(ps), mg_graph_free(gs);
   mg_classes_free(&a);
-  return ok && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED);
+  return ok;
 }
 
 /* Fast tier of g, a µGraph for the program, both at small sizes where g can be resized: extents by what the inputs say, every
@@ -7869,12 +7877,12 @@ static int mgi_se_check_small(mgi_se_search *S, const mg_graph *g, mg_verify_rep
     for (uint32_t x = 1; x < g->ops[i].sub->n_axes && x <= MG_MAX_AXES; x++) counts[k * (MG_MAX_AXES + 1) + x] = g->ops[i].sub->axes[x].extent > 1 ? 2 : 1;
     k++;
   }
-  if (ok && mgi_se_step(S, mg_resize(S->p, ea, NULL, &ps, &e)) == MG_OK && mgi_se_step(S, mg_resize(g, eb, counts, &gs, &e)) == MG_OK) ok = mgi_se_step(S, mg_verify(ps, gs, &v, r, &e)) == MG_OK;
-  else if (ok) ok = mgi_se_step(S, mg_verify(S->p, g, &v, r, &e)) == MG_OK;
+  if (ok && mgi_se_step(S, mg_resize(S->p, ea, NULL, &ps, &e)) == MG_OK && mgi_se_step(S, mg_resize(g, eb, counts, &gs, &e)) == MG_OK) ok = mgi_se_equal(S, ps, gs, &v, r);
+  else if (ok) ok = mgi_se_equal(S, S->p, g, &v, r);
   mg_graph_free(ps), mg_graph_free(gs);
   free(ea), free(eb), free(counts);
   mg_classes_free(&a), mg_classes_free(&b);
-  return ok && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED);
+  return ok;
 }
 
 /* g with the maximum of its rows taken off the argument of every exponential that a sum behind it adds up; NULL if there is none.
