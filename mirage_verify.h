@@ -1228,11 +1228,80 @@ static int mgi_bound_moved_back(const mg_op_node *o, const mg_shape *from, const
   return r;
 }
 
+/* Axis 0's bit among those of a bound in g. */
+static int mgi_bound_axis0(const mg_graph *g) { return MG_MAX_RANK + (g->level == MG_THREAD ? MG_MAX_AXES + 1 : 0); }
+/* What a LOAD of r, of a tensor of shape z, has: blocks and iterations see other parts of the dimensions that they cut. */
+static mgi_bound mgi_bound_loaded(const mg_graph *g, const mg_op_node *o, const mg_shape *z, mgi_bound r) {
+  for (uint32_t x = 1; x < g->n_axes; x++)
+    if (o->map.to[x] >= 0) {
+      r.vary |= (r.vary >> (z->rank - 1 - o->map.to[x]) & 1) << (mgi_bound_axis0(g) + (int)x);
+      r.vary_d |= (r.vary_d >> (z->rank - 1 - o->map.to[x]) & 1) << (mgi_bound_axis0(g) + (int)x);
+    }
+  return r;
+}
+/* What a STORE or an ACCUM of a, a value like `from`, has: it joins what blocks and iterations have. */
+static mgi_bound mgi_bound_lifted(mgi_bounds *F, const mg_graph *g, const mg_op_node *o, const mg_tensor_info *from, const mg_shape *z, mgi_bound a) {
+  double n = 1, alike = 1, most = 1;
+  int sure = 1;
+  const int axis0 = mgi_bound_axis0(g);
+  for (int d = 0; d < from->shape.rank; d++) sure &= !from->cuts[d]; /* no chunk is empty */
+  for (uint32_t x = 1; x < g->n_axes; x++) {
+    int to = o->map.to[x];
+    if (to == MG_MAP_MAX) most *= (double)g->axes[x].extent;
+    if (to == MG_MAP_SUM) {
+      n *= (double)g->axes[x].extent;
+      if (!(a.vary_d >> (axis0 + (int)x) & 1)) alike *= (double)g->axes[x].extent;
+    }
+  }
+  mgi_bound r = mgi_bound_sum(a, n, alike);
+  for (uint32_t x = 1; x < g->n_axes; x++) {
+    int to = o->map.to[x];
+    uint64_t bit = (uint64_t)1 << (axis0 + (int)x);
+    for (int S = 0; S < MGI_BOUND_SLICES; S++) /* blocks and iterations have terms of their own */
+      if (to == MG_MAP_SUM || to == MG_MAP_MAX || (to >= 0 && (S >> (z->rank - 1 - to) & 1))) r.terms[S] *= (double)g->axes[x].extent;
+    if (to >= 0 && (r.vary & bit)) r.vary |= (uint64_t)1 << (z->rank - 1 - to);
+    if (to >= 0 && (r.vary_d & bit)) r.vary_d |= (uint64_t)1 << (z->rank - 1 - to);
+    if (o->code == MG_OP_STORE || to != MG_MAP_NONE) r.vary &= ~bit, r.vary_d &= ~bit;
+  }
+  for (uint32_t x = 1; x < g->n_axes; x++)
+    if (o->map.to[x] == MG_MAP_MAX) return mgi_bound_maximum(F, r, most, sure && most > 1);
+  return r;
+}
+/* What a row that moves elements has, of operands with shapes in g and bounds in t. */
+static mgi_bound mgi_bound_of_moved(const mgi_bounds *F, const mg_graph *g, const mg_op_node *o, const mg_shape *z, const mgi_bound *t) {
+  const mg_shape *s = &g->tensors[o->in[0].id].shape;
+  mgi_bound r = t[o->in[0].id];
+  int whole = 1;
+  r.vary = r.vary_d = 0;
+  for (int j = 0; j < o->n_in; j++) {
+    const mgi_bound *x = &t[o->in[j].id];
+    uint64_t vary = mgi_bound_moved(o, &g->tensors[o->in[j].id].shape, z, x->vary), vary_d = mgi_bound_moved(o, &g->tensors[o->in[j].id].shape, z, x->vary_d);
+    mgi_bound y = r;
+    if (j) r = mgi_bound_join(r, *x);
+    r.vary = y.vary | vary, r.vary_d = y.vary_d | vary_d;
+    whole &= mgi_frac_whole(&x->f);
+  }
+  if (o->n_in > 1) { /* the operands lie side by side */
+    uint64_t side = o->code == MG_OP_CONCAT ? (uint64_t)1 << (z->rank - 1 - o->attr.dim) : ((uint64_t)1 << MG_MAX_RANK) - 1;
+    r.vary |= side;
+    if (!whole) r.vary_d |= side;
+  }
+  for (int S = 0; S < MGI_BOUND_SLICES; S++) { /* concat and repeat keep their dimensions; others may mix them */
+    int from_S = o->code == MG_OP_CONCAT || o->code == MG_OP_REPEAT ? S : MGI_BOUND_SLICES - 1;
+    if (o->code == MG_OP_TRANSPOSE) from_S = mgi_bound_moved_back(o, s, z, S);
+    double x = 0;
+    for (int j = 0; j < o->n_in; j++) x += t[o->in[j].id].terms[from_S];
+    r.terms[S] = x;
+    if (o->code == MG_OP_CONCAT || o->code == MG_OP_REPEAT || o->code == MG_OP_TRANSPOSE) continue;
+    for (int j = 0; j < o->n_in; j++) x = j ? mgi_bound_max2(x, t[o->in[j].id].terms[0]) : t[o->in[j].id].terms[0];
+    r.terms[S] = mgi_bound_min2(r.terms[S], F->slice[S] * x);
+  }
+  return r;
+}
 /* One level; `above` holds the bounds of the graph above, `times` how often this graph runs.  0 on success. */
 static int mgi_bounds_level(mgi_bounds *F, const mg_graph *g, mgi_bound *above, const mg_op_node *owner, double times) {
   mgi_bound *t = (mgi_bound *)calloc(g->n_tensors, sizeof *t);
   int stores = 0, bad = !t;
-  const int axis0 = MG_MAX_RANK + (g->level == MG_THREAD ? MG_MAX_AXES + 1 : 0); /* bit of axis 0 */
   for (uint32_t k = 0; !g->up && k < g->n_in && !bad; k++) {
     const mg_shape *s = &g->tensors[g->in[k].id].shape;
     mgi_bound *x = &t[g->in[k].id];
@@ -1257,38 +1326,9 @@ static int mgi_bounds_level(mgi_bounds *F, const mg_graph *g, mgi_bound *above, 
       for (int d = 0; d < z->rank; d++)
         if (S >> (z->rank - 1 - d) & 1) F->slice[S] *= (double)z->dim[d];
     }
-    if (load) {
-      r = above[o->in[0].id];
-      for (uint32_t x = 1; x < g->n_axes; x++)
-        if (o->map.to[x] >= 0) { /* blocks and iterations see other parts of that dimension */
-          r.vary |= (r.vary >> (z->rank - 1 - o->map.to[x]) & 1) << (axis0 + (int)x);
-          r.vary_d |= (r.vary_d >> (z->rank - 1 - o->map.to[x]) & 1) << (axis0 + (int)x);
-        }
-    } else if (o->code == MG_OP_STORE || o->code == MG_OP_ACCUM) {
-      double n = 1, alike = 1, most = 1;
-      int sure = 1;
-      for (int d = 0; d < from->shape.rank; d++) sure &= !from->cuts[d]; /* no chunk is empty */
-      for (uint32_t x = 1; x < g->n_axes; x++) {
-        int to = o->map.to[x];
-        if (to == MG_MAP_MAX) most *= (double)g->axes[x].extent;
-        if (to == MG_MAP_SUM) {
-          n *= (double)g->axes[x].extent;
-          if (!(a.vary_d >> (axis0 + (int)x) & 1)) alike *= (double)g->axes[x].extent;
-        }
-      }
-      r = mgi_bound_sum(a, n, alike);
-      for (uint32_t x = 1; x < g->n_axes; x++) {
-        int to = o->map.to[x];
-        uint64_t bit = (uint64_t)1 << (axis0 + (int)x);
-        for (int S = 0; S < MGI_BOUND_SLICES; S++) /* blocks and iterations have terms of their own */
-          if (to == MG_MAP_SUM || to == MG_MAP_MAX || (to >= 0 && (S >> (z->rank - 1 - to) & 1))) r.terms[S] *= (double)g->axes[x].extent;
-        if (to >= 0 && (r.vary & bit)) r.vary |= (uint64_t)1 << (z->rank - 1 - to);
-        if (to >= 0 && (r.vary_d & bit)) r.vary_d |= (uint64_t)1 << (z->rank - 1 - to);
-        if (o->code == MG_OP_STORE || to != MG_MAP_NONE) r.vary &= ~bit, r.vary_d &= ~bit;
-      }
-      for (uint32_t x = 1; x < g->n_axes; x++)
-        if (o->map.to[x] == MG_MAP_MAX) { r = mgi_bound_maximum(F, r, most, sure && most > 1); break; }
-    } else if (row->elementwise) {
+    if (load) r = mgi_bound_loaded(g, o, z, above[o->in[0].id]);
+    else if (o->code == MG_OP_STORE || o->code == MG_OP_ACCUM) r = mgi_bound_lifted(F, g, o, from, z, a);
+    else if (row->elementwise) {
       mgi_bound c = mgi_bound_zero(F);
       if (row->attr == MG_ATTR_RAT) {
         c.f.hn = o->attr.c.num ? mgi_bound_up(log2(fabs((double)o->attr.c.num))) : 0;
@@ -1304,33 +1344,8 @@ static int mgi_bounds_level(mgi_bounds *F, const mg_graph *g, mgi_bound *above, 
       double n = (double)s->dim[o->attr.dim];
       a = mgi_bound_reduced(&a, bit);
       r = o->code == MG_OP_SUM ? mgi_bound_sum(a, n, differ ? 1 : n) : mgi_bound_maximum(F, a, n, n > 1 && !from->cuts[o->attr.dim]);
-    } else if (row->moves) {
-      r = a, r.vary = r.vary_d = 0;
-      int whole = 1;
-      for (int j = 0; j < o->n_in; j++) {
-        const mgi_bound *x = &t[o->in[j].id];
-        uint64_t vary = mgi_bound_moved(o, &g->tensors[o->in[j].id].shape, z, x->vary), vary_d = mgi_bound_moved(o, &g->tensors[o->in[j].id].shape, z, x->vary_d);
-        mgi_bound y = r;
-        if (j) r = mgi_bound_join(r, *x);
-        r.vary = y.vary | vary, r.vary_d = y.vary_d | vary_d;
-        whole &= mgi_frac_whole(&x->f);
-      }
-      if (o->n_in > 1) { /* the operands lie side by side */
-        uint64_t side = o->code == MG_OP_CONCAT ? (uint64_t)1 << (z->rank - 1 - o->attr.dim) : ((uint64_t)1 << MG_MAX_RANK) - 1;
-        r.vary |= side;
-        if (!whole) r.vary_d |= side;
-      }
-      for (int S = 0; S < MGI_BOUND_SLICES; S++) { /* concat and repeat keep their dimensions; others may mix them */
-        int from_S = o->code == MG_OP_CONCAT || o->code == MG_OP_REPEAT ? S : MGI_BOUND_SLICES - 1;
-        if (o->code == MG_OP_TRANSPOSE) from_S = mgi_bound_moved_back(o, s, z, S);
-        double x = 0;
-        for (int j = 0; j < o->n_in; j++) x += t[o->in[j].id].terms[from_S];
-        r.terms[S] = x;
-        if (o->code == MG_OP_CONCAT || o->code == MG_OP_REPEAT || o->code == MG_OP_TRANSPOSE) continue;
-        for (int j = 0; j < o->n_in; j++) x = j ? mgi_bound_max2(x, t[o->in[j].id].terms[0]) : t[o->in[j].id].terms[0];
-        r.terms[S] = mgi_bound_min2(r.terms[S], F->slice[S] * x);
-      }
-    } else F->failed = 1;
+    } else if (row->moves) r = mgi_bound_of_moved(F, g, o, z, t);
+    else F->failed = 1;
     for (int S = MGI_BOUND_SLICES - 1; S >= 0; S--) r.terms[S] = mgi_bound_min2(mgi_bound_min2(r.terms[S], F->slice[S] * r.terms[0]), F->applications);
     for (int bit = 0; bit < MG_MAX_RANK; bit++)
       if (bit >= z->rank || z->dim[z->rank - 1 - bit] == 1) r.vary &= ~((uint64_t)1 << bit), r.vary_d &= ~((uint64_t)1 << bit);
