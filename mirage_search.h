@@ -5852,6 +5852,11 @@ typedef struct mgi_se_bder {
   uint64_t kind, some; /* what the model can tell of it, before it is known who uses the value, and a part of that; see mgi_se_bound_kinds */
 } mgi_se_bder;
 
+/* What the paths of mgi_se_bound_given see of a derivation, and of a place: they are walked more than anything else. */
+typedef struct mgi_se_bleast { double us, ops; } mgi_se_bleast;
+typedef struct mgi_se_bstep { mgi_se_bleast own; uint32_t in[2]; } mgi_se_bstep; /* in: an operand that stands alone twice; MGI_SE_MANY: see der */
+enum { MGI_SE_MANY = -1 };
+
 typedef struct mgi_se_bseen { uint64_t key; double us; uint16_t n, ops, need; } mgi_se_bseen; /* see mgi_se_bound_been */
 enum { MGI_SE_SEEN = 1 << 21 };
 
@@ -5863,10 +5868,13 @@ typedef struct mgi_se_bound {
   uint32_t *first;           /* derivations of place p, cheapest first: der[first[p]] .. der[first[p + 1] - 1] */
   uint32_t *root, n_root;    /* places of outputs */
   mgi_se_bder *der;
+  mgi_se_bstep *step;        /* by derivation */
+  mgi_se_bleast *least;      /* by place: of the pass in hand, 0 between passes */
+  uint32_t none;             /* a place of no value, the operand of loads: its least stays 0 */
   uint64_t *below, *have;    /* D of each place, as bits, the row of place p up to it; a set in hand */
   uint8_t *over;             /* by place: the axes that accumulators in D may run over */
-  int *ops, *t_ops, *own_ops; /* by place: h; of the pass in hand; the least of its derivations' own operators */
-  double *us, *t_us, *own_us;
+  int *ops, *own_ops;        /* by place: h; the least of its derivations' own operators */
+  double *us, *own_us;
   mgi_se_bcand *cand;        /* of all steps of the walk in hand */
   uint32_t n_cand, cap_cand;
   uint8_t *fed;              /* by place, of what is chosen: 1 a product takes it, 2 an accumulator, 4 and 8 the group's of maxima and of sums, 16 one operator, 32 several */
@@ -5879,7 +5887,7 @@ static int mgi_se_bound_in(const uint64_t *set, uint32_t p) { return (int)(set[p
 
 static void mgi_se_bound_free(mgi_se_bound *B) {
   if (!B) return;
-  free(B->val), free(B->at), free(B->root), free(B->first), free(B->der), free(B->below), free(B->have), free(B->over), free(B->ops), free(B->t_ops), free(B->own_ops), free(B->us), free(B->t_us), free(B->own_us), free(B->cand), free(B->fed), free(B->seen);
+  free(B->val), free(B->at), free(B->root), free(B->first), free(B->der), free(B->step), free(B->least), free(B->below), free(B->have), free(B->over), free(B->ops), free(B->own_ops), free(B->us), free(B->own_us), free(B->cand), free(B->fed), free(B->seen);
   free(B);
 }
 
@@ -5941,9 +5949,10 @@ static mgi_se_bound *mgi_se_bound_new(const mgi_se_walk *w, int *cyclic) {
     B->first = (uint32_t *)malloc(((size_t)n + 1) * sizeof *B->first), B->der = (mgi_se_bder *)malloc(((size_t)n_der + 1) * sizeof *B->der);
     B->below = (uint64_t *)calloc(mgi_se_bound_row(n) + n / 64 + 1, sizeof *B->below), B->have = (uint64_t *)calloc(n / 64 + 1, sizeof *B->have);
     B->over = (uint8_t *)calloc((size_t)n + 1, 1), B->fed = (uint8_t *)calloc((size_t)n + 1, 1);
-    B->ops = (int *)calloc((size_t)n + 1, sizeof *B->ops), B->t_ops = (int *)calloc((size_t)n + 1, sizeof *B->t_ops), B->own_ops = (int *)calloc((size_t)n + 1, sizeof *B->own_ops);
-    B->us = (double *)calloc((size_t)n + 1, sizeof *B->us), B->t_us = (double *)calloc((size_t)n + 1, sizeof *B->t_us), B->own_us = (double *)calloc((size_t)n + 1, sizeof *B->own_us);
-    ok = B->first && B->der && B->below && B->have && B->over && B->fed && B->ops && B->t_ops && B->own_ops && B->us && B->t_us && B->own_us;
+    B->step = (mgi_se_bstep *)malloc(((size_t)n_der + 1) * sizeof *B->step), B->least = (mgi_se_bleast *)calloc((size_t)n + 1, sizeof *B->least), B->none = n;
+    B->ops = (int *)calloc((size_t)n + 1, sizeof *B->ops), B->own_ops = (int *)calloc((size_t)n + 1, sizeof *B->own_ops);
+    B->us = (double *)calloc((size_t)n + 1, sizeof *B->us), B->own_us = (double *)calloc((size_t)n + 1, sizeof *B->own_us);
+    ok = B->first && B->der && B->step && B->least && B->below && B->have && B->over && B->fed && B->ops && B->own_ops && B->us && B->own_us;
     for (uint32_t p = 0; ok && p < n; p++) {
       uint32_t v = B->val[p];
       B->first[p] = k, B->over[p] = w->over[v];
@@ -5966,6 +5975,16 @@ static mgi_se_bound *mgi_se_bound_new(const mgi_se_walk *w, int *cyclic) {
   return B;
 }
 
+/* The steps of the derivations from k to before `to`. */
+static void mgi_se_bound_steps(mgi_se_bound *B, uint32_t k, uint32_t to) {
+  for (; k < to; k++) {
+    const mgi_se_bder *b = &B->der[k];
+    mgi_se_bstep *x = &B->step[k];
+    x->own.us = b->us, x->own.ops = b->counted;
+    x->in[0] = b->n_in ? b->in[0] : B->none, x->in[1] = b->n_in > 2 ? (uint32_t)MGI_SE_MANY : b->n_in > 1 ? b->in[1] : x->in[0];
+  }
+}
+
 /* h(p | have), of both. */
 static void mgi_se_bound_given(mgi_se_bound *B, uint32_t p, const uint64_t *have, int *ops, double *us) {
   const uint64_t *row = B->below + mgi_se_bound_row(p);
@@ -5977,26 +5996,33 @@ static void mgi_se_bound_given(mgi_se_bound *B, uint32_t p, const uint64_t *have
     if (all && b->us < *us) *us = b->us;
   }
   if (*ops <= B->own_ops[p] && *us <= B->own_us[p]) return; /* there is one operator missing, and no less would do */
+  mgi_se_bleast *t = B->least; /* what is there costs 0, and what is not is an operand after it has been looked at */
   for (uint32_t x = 0; x <= p / 64; x++)
     for (uint64_t m = row[x] & ~have[x]; m; m &= m - 1) {
       uint32_t q = x * 64 + mgi_se_lowest(m);
-      int o = 1 << 20;
-      double c = 1e300;
-      for (const mgi_se_bder *b = &B->der[B->first[q]], *end = &B->der[B->first[q + 1]]; b < end; b++) {
-        int bo = 0;
-        double bc = 0;
-        for (int j = 0; j < b->n_in; j++) {
-          uint32_t u = b->in[j];
-          if (mgi_se_bound_in(have, u)) continue;
-          if (B->t_ops[u] > bo) bo = B->t_ops[u];
-          if (B->t_us[u] > bc) bc = B->t_us[u];
+      mgi_se_bleast least = { 1e300, 1 << 20 };
+      for (const mgi_se_bstep *b = &B->step[B->first[q]], *end = &B->step[B->first[q + 1]]; b < end; b++) {
+        mgi_se_bleast c;
+        if (b->in[1] != (uint32_t)MGI_SE_MANY) {
+          const mgi_se_bleast y = t[b->in[0]], z = t[b->in[1]];
+          c.us = y.us > z.us ? y.us : z.us, c.ops = y.ops > z.ops ? y.ops : z.ops;
+        } else {
+          const mgi_se_bder *d = &B->der[b - B->step];
+          c.us = c.ops = 0;
+          for (int k = 0; k < d->n_in; k++) {
+            if (t[d->in[k]].us > c.us) c.us = t[d->in[k]].us;
+            if (t[d->in[k]].ops > c.ops) c.ops = t[d->in[k]].ops;
+          }
         }
-        if (bo + b->counted < o) o = bo + b->counted;
-        if (bc + b->us < c) c = bc + b->us;
+        c.us += b->own.us, c.ops += b->own.ops;
+        if (c.us < least.us) least.us = c.us;
+        if (c.ops < least.ops) least.ops = c.ops;
       }
-      B->t_ops[q] = o, B->t_us[q] = c;
+      t[q] = least;
     }
-  *ops = B->t_ops[p], *us = B->t_us[p];
+  *ops = (int)t[p].ops, *us = t[p].us;
+  for (uint32_t x = 0; x <= p / 64; x++)
+    for (uint64_t m = row[x] & ~have[x]; m; m &= m - 1) t[x * 64 + mgi_se_lowest(m)].us = 0, t[x * 64 + mgi_se_lowest(m)].ops = 0;
 }
 
 /* As mgi_se_bound_chain, but of each place that is not below s[first] its own operator only. */
@@ -6043,6 +6069,7 @@ static int mgi_se_bound_fill(mgi_se_bound *B, const mgi_se_walk *w, int quick) {
       if (b->counted < B->own_ops[p]) B->own_ops[p] = b->counted;
       if (b->us < B->own_us[p]) B->own_us[p] = b->us;
     }
+    mgi_se_bound_steps(B, B->first[p], B->first[p + 1]);
     if (!(p & 63) && mgi_se_frame_over(w->f)) return 0;
     for (uint32_t k = B->first[p]; k < B->first[p + 1]; k++) {
       mgi_se_bder *b = &B->der[k];
@@ -6071,8 +6098,8 @@ static int mgi_se_bound_fill(mgi_se_bound *B, const mgi_se_walk *w, int quick) {
    so many values by counted operators: those above p, each with its operands that are not in D(p). */
 static void mgi_se_bound_trim(mgi_se_bound *B, int most) {
   uint32_t n = 0, k = 0, root = 0;
-  int *above = B->t_ops, *place = (int *)malloc(((size_t)B->n + 1) * sizeof *place); /* place: the new one, or -1 */
-  if (!place) return; /* it does without */
+  int *above = (int *)malloc(2 * ((size_t)B->n + 1) * sizeof *above), *place = above + B->n + 1; /* place: the new one, or -1 */
+  if (!above) return; /* it does without */
   for (uint32_t p = 0; p < B->n; p++) above[p] = 1 << 20;
   for (uint32_t x = 0; x < B->n_root; x++) above[B->root[x]] = 0;
   for (uint32_t p = B->n; p-- > 0;) {
@@ -6106,7 +6133,8 @@ static void mgi_se_bound_trim(mgi_se_bound *B, int most) {
   for (uint32_t x = 0; x < B->n_root; x++) if (place[B->root[x]] >= 0) B->root[root++] = (uint32_t)place[B->root[x]];
   B->n_root = root, B->n = n, B->first[n] = k;
   mgi_se_bound_rows(B);
-  free(place);
+  mgi_se_bound_steps(B, 0, k);
+  free(above);
 }
 
 /* What mgi_se_structure_work sees of each derivation, but for who uses its value.  It looks at whether an operand is a load, a product,
