@@ -5654,6 +5654,191 @@ static int mgi_se_walk_exits(mgi_se_walk *w) {
   return 1;
 }
 
+/* Signs.  x, -x and (-1)(-1)x are values of three classes, and each of what is made of x may be there as often.  Let to(v) be the one that
+   stands for a value v: one of its type whose elements are sign(v) times v's; mostly v itself.  A derivation of v from a, b .. has
+   an image: none, if to(v) is among to(a), to(b) ..; else one of to(v) from these, by the same operator, add and sub being alike, with constants
+   of the program if it has such.  Outputs stand for themselves, or for each other.  The image of a structure is each to(v) that it has, by
+   the image of the derivation that comes first, operands first, of those of what v stands for: a structure for the same outputs with
+   no operator more, in number or cost.  So the values with to(v) = v are enough, if all images that are missing are added; a value that one cannot be
+   written down for (exp(-x), (-a) + (-b), a constant that the program does not have) stands for itself.  (tests/test_norms.c compares with a search without this.)  */
+typedef struct mgi_se_twin { uint64_t key; uint32_t v; int rank; } mgi_se_twin; /* rank: 0 outputs, 1 what the program has, 2 others */
+static int mgi_se_twin_cmp(const void *a, const void *b) {
+  const mgi_se_twin *x = (const mgi_se_twin *)a, *y = (const mgi_se_twin *)b;
+  return x->key != y->key ? x->key < y->key ? -1 : 1 : x->rank != y->rank ? x->rank - y->rank : (x->v > y->v) - (x->v < y->v);
+}
+
+typedef struct mgi_se_signs {
+  uint32_t *to;  /* by value */
+  int8_t *sign;  /* by value: 1 or -1 */
+  uint8_t *need; /* by value: 1: an output needs it */
+} mgi_se_signs;
+
+/* The image of derivation d of value v to *e; 0: there is none, 1: none is needed or it is d itself, 2: it is e. */
+static int mgi_se_sign_image(const mgi_se_frame *f, const mgi_se_signs *g, uint32_t v, const mgi_se_der *d, mgi_se_der *e) {
+  const uint32_t q = g->to[v];
+  int same = q == v, up = g->sign[v], linear = 0;
+  *e = *d, e->next = 0;
+  for (int j = 0; j < d->n_in; j++) {
+    if (g->to[d->in[j]] == q) return 1;
+    same &= g->to[d->in[j]] == d->in[j];
+    e->in[j] = g->to[d->in[j]], linear |= g->sign[d->in[j]] < 0;
+  }
+  if (same) return 1;
+  if (d->code == MG_OP_ADD || d->code == MG_OP_SUB) {
+    int a = up * g->sign[d->in[0]], b = up * g->sign[d->in[1]] * (d->code == MG_OP_SUB ? -1 : 1);
+    if (a < 0 && b < 0) return 0;
+    e->code = (int16_t)(a > 0 && b > 0 ? MG_OP_ADD : MG_OP_SUB);
+    if (a < 0 || (a > 0 && b > 0 && e->in[0] > e->in[1])) { uint32_t x = e->in[0]; e->in[0] = e->in[1], e->in[1] = x; }
+    return 2;
+  }
+  if (d->code == MG_OP_NEG || d->code == MG_OP_SCALE) {
+    mg_rational c = d->code == MG_OP_NEG ? mg_rat(-1, 1) : d->c;
+    if (up * g->sign[d->in[0]] < 0) c.num = -c.num;
+    if (c.den == 1 && (c.num == 1 || c.num == -1)) return 0; /* a twin that stands for itself: there would be a cycle */
+    e->code = MG_OP_SCALE, e->c = c;
+    return mgi_se_foreign(f->s->p, e->code, e->c) > mgi_se_foreign(f->s->p, d->code, d->c) ? 0 : 2;
+  }
+  int s = up; /* of the image's elements */
+  for (int j = 0; j < d->n_in && d->code != MG_OP_SQR; j++) s *= g->sign[d->in[j]];
+  if (d->code == MG_OP_MUL && e->in[0] == e->in[1]) e->code = MG_OP_SQR, e->n_in = 1;
+  if (d->code == MG_OP_MUL || d->code == MG_OP_DIV || d->code == MG_OP_MATMUL || d->code == MG_OP_SQR || d->code == MG_OP_SUM || (mgi_se_is_moving(d->code) && d->n_in == 1) ||
+      (d->code == MG_OP_ACCUM && d->arg != MG_MAP_MAX)) return s > 0 ? 2 : 0; /* signs go out */
+  if (d->code == MG_OP_ADD_SCALAR && linear && up < 0) { e->c.num = -e->c.num; return 2; }
+  return linear || up < 0 ? 0 : 2;
+}
+
+/* Whether d is among the derivations of v. */
+static int mgi_se_sign_has(const mgi_se_frame *f, uint32_t v, const mgi_se_der *d) {
+  for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next) {
+    const mgi_se_der *x = &f->der[i - 1];
+    int same = x->code == d->code && x->n_in == d->n_in && x->arg == d->arg && !memcmp(x->map, d->map, sizeof x->map) && x->c.num == d->c.num && x->c.den == d->c.den;
+    int swap = same && d->n_in == 2 && (d->code == MG_OP_ADD || d->code == MG_OP_MUL) && x->in[0] == d->in[1] && x->in[1] == d->in[0];
+    for (int j = 0; j < d->n_in && same && !swap; j++) same = x->in[j] == d->in[j];
+    if (same) return 1;
+  }
+  return 0;
+}
+
+/* Whether a value below the exits is made of itself; room for a number and a mark a value, the marks 0. */
+static int mgi_se_walk_cyclic(const mgi_se_walk *w, uint32_t *stack, uint32_t *next, uint8_t *mark) {
+  const mgi_se_frame *f = w->f;
+  for (uint32_t x = 0, top; x < w->n_exit[f->s->p->n_out]; x++)
+    for (top = 0, stack[0] = w->exit[x].val; top != ~(uint32_t)0;) {
+      const uint32_t v = stack[top];
+      if (!mark[v]) mark[v] = 1, next[v] = f->val[v].der;
+      if (!next[v]) mark[v] = 2;
+      if (mark[v] == 2) { top--; continue; }
+      const mgi_se_der *d = &f->der[next[v] - 1];
+      int j = 0;
+      while (j < d->n_in && mark[d->in[j]] == 2) j++;
+      if (j == d->n_in) next[v] = d->next;
+      else if (mark[d->in[j]]) return 1;
+      else stack[++top] = d->in[j];
+    }
+  return 0;
+}
+
+/* Leaves the values that stand for themselves.  All is as it was where memory is out, or where a value would be made of itself: sums that
+   cancel have twins of fewer operators, x + y - y. */
+static void mgi_se_walk_signs(mgi_se_walk *w) {
+  mgi_se_frame *f = w->f;
+  const uint32_t n = f->n_val, n_out = f->s->p->n_out;
+  mgi_se_twin *t = (mgi_se_twin *)malloc(((size_t)n + 1) * sizeof *t);
+  uint32_t *stack = (uint32_t *)malloc(((size_t)n + 1) * sizeof *stack), top = 0, k = 0;
+  mgi_se_signs g = { (uint32_t *)malloc(((size_t)n + 1) * sizeof *g.to), (int8_t *)calloc((size_t)n + 1, 1), (uint8_t *)calloc((size_t)n + 1, 1) };
+  int ok = t && stack && g.to && g.sign && g.need;
+  for (uint32_t x = 0; ok && x < w->n_exit[n_out]; x++) if (!g.need[w->exit[x].val]) g.need[stack[top++] = w->exit[x].val] = 1;
+  while (ok && top) { /* by type and {x, -x} */
+    const uint32_t v = stack[--top];
+    mgi_se_val neg = f->val[v];
+    const mgi_se_val *in[2] = { &f->val[v], NULL };
+    for (uint32_t i = f->val[v].der; i; i = f->der[i - 1].next)
+      for (int j = 0; j < f->der[i - 1].n_in; j++) if (!g.need[f->der[i - 1].in[j]]) g.need[stack[top++] = f->der[i - 1].in[j]] = 1;
+    t[k].v = v, t[k].rank = 2;
+    for (uint32_t x = 1; x < f->s->p->n_tensors; x++) if (f->s->ecls[x] == neg.ecls) t[k].rank = 1;
+    for (uint32_t x = 0; x < w->n_exit[n_out]; x++) if (w->exit[x].val == v) t[k].rank = 0;
+    mgi_se_eval_map(f, &neg, MG_OP_NEG, mg_rat(0, 1), 1, in);
+    if (f->oom) { ok = 0; break; }
+    neg.ecls = 0, t[k].key = mgi_se_val_hash(&neg);
+    neg.fp = mgi_se_fingerprint(f, &neg, f->scratch), t[k++].key += mgi_se_val_hash(&neg);
+  }
+  if (ok) qsort(t, k, sizeof *t, mgi_se_twin_cmp);
+  for (uint32_t i = 0, next; ok && i < k; i = next) { /* g.to: the next of a ring of twins, for now */
+    for (next = i + 1; next < k && t[next].key == t[i].key; next++) g.to[t[next - 1].v] = t[next].v;
+    g.to[t[next - 1].v] = t[i].v;
+  }
+  for (uint32_t v = 0; ok && v < n; v++) { /* signs, so that products and sums of what is positive are */
+    int up = g.need[v] && !g.sign[v];
+    if (!up) continue;
+    for (uint32_t u = v, first = 1; first || (u != v && up == 1); u = g.to[u], first = 0)
+      for (uint32_t i = f->val[u].der; i && up == 1; i = f->der[i - 1].next) {
+        const mgi_se_der *d = &f->der[i - 1];
+        int s = d->code == MG_OP_NEG || (d->code == MG_OP_SCALE && d->c.num < 0) ? -1 : 1;
+        for (int j = 0; j < d->n_in; j++) s *= g.sign[d->in[j]];
+        if (s && (d->n_in == 1 || d->code == MG_OP_MUL || d->code == MG_OP_DIV || d->code == MG_OP_MATMUL)) up = 2 * s * (f->val[u].fp == f->val[v].fp ? 1 : -1);
+      }
+    up = up < 0 ? -1 : 1;
+    for (uint32_t u = v, first = 1; first || u != v; u = g.to[u], first = 0) g.sign[u] = (int8_t)(f->val[u].fp == f->val[v].fp ? up : -up);
+  }
+  for (uint32_t i = 0, next; ok && i < k; i = next) { /* who stands for all: an output, or one that is positive */
+    uint32_t q = t[i].v;
+    for (next = i + 1; next < k && t[next].key == t[i].key; next++) if (t[i].rank && g.sign[q] < 0 && g.sign[t[next].v] > 0) q = t[next].v;
+    const int up = g.sign[q];
+    int loaded = 0; /* an output that is an input: no kernel for that is left if nothing is between them */
+    for (uint32_t j = i; j < next && !t[i].rank; j++)
+      for (uint32_t d = f->val[t[j].v].der; d; d = f->der[d - 1].next) loaded |= f->der[d - 1].code == MG_OP_LOAD;
+    for (uint32_t j = i; j < next; j++) {
+      const uint32_t v = t[j].v;
+      const int own = loaded || (!t[j].rank && g.sign[v] != up);
+      g.to[v] = own ? v : q, g.sign[v] = (int8_t)(own ? 1 : g.sign[v] * up);
+    }
+  }
+  for (int again = ok; again;) {
+    again = 0;
+    for (uint32_t i = 0; i < k; i++)
+      for (uint32_t v = t[i].v, j = f->val[v].der; j; j = f->der[j - 1].next) {
+        const mgi_se_der *d = &f->der[j - 1];
+        mgi_se_der e;
+        if (mgi_se_sign_image(f, &g, v, d, &e)) continue;
+        again = 1;
+        if (g.to[v] != v) { g.to[v] = v, g.sign[v] = 1; continue; }
+        for (int x = 0; x < d->n_in; x++) g.to[d->in[x]] = d->in[x], g.sign[d->in[x]] = 1;
+      }
+  }
+  const uint32_t n_der = f->n_der;
+  uint32_t *was = ok ? (uint32_t *)malloc(((size_t)n + n_der + 1) * sizeof *was) : NULL;
+  ok = ok && was;
+  for (uint32_t v = 0; ok && v < n; v++) was[v] = f->val[v].der;
+  for (uint32_t i = 0; ok && i < n_der; i++) was[n + i] = f->der[i].next;
+  for (uint32_t i = 0; ok && i < k; i++) /* the images */
+    for (uint32_t v = t[i].v, j = f->val[v].der; j; j = f->der[j - 1].next) {
+      mgi_se_der e;
+      if (mgi_se_sign_image(f, &g, v, &f->der[j - 1], &e) != 2 || mgi_se_sign_has(f, g.to[v], &e)) continue;
+      mgi_se_der *dp = (mgi_se_der *)mgi_se_grow(f->der, &f->cap_der, f->n_der + 1, sizeof *dp);
+      if (!dp) { f->oom = 1; ok = 0; break; }
+      f->der = dp, f->der[f->n_der] = e;
+      e.next = 0;
+      uint32_t *link = &f->val[g.to[v]].der;
+      while (*link) link = &f->der[*link - 1].next;
+      *link = ++f->n_der;
+    }
+  for (uint32_t i = 0; ok && i < k; i++) /* the others go */
+    for (uint32_t *link = &f->val[t[i].v].der; *link;) {
+      const mgi_se_der *d = &f->der[*link - 1];
+      int gone = g.to[t[i].v] != t[i].v;
+      for (int x = 0; x < d->n_in; x++) gone |= g.to[d->in[x]] != d->in[x];
+      if (gone) *link = d->next;
+      else link = &f->der[*link - 1].next;
+    }
+  if (ok) memset(g.need, 0, n);
+  if (was && (!ok || mgi_se_walk_cyclic(w, stack, g.to, g.need))) {
+    for (uint32_t v = 0; v < n; v++) f->val[v].der = was[v];
+    for (uint32_t i = 0; i < n_der; i++) f->der[i].next = was[n + i];
+    f->n_der = n_der;
+  }
+  free(t), free(stack), free(g.to), free(g.sign), free(g.need), free(was);
+}
+
 /* Orders each value's derivations by the work of the whole tree below, at small sizes: a guess, for the order only. */
 static int mgi_se_walk_order(mgi_se_walk *w) {
   mgi_se_frame *f = w->f;
@@ -7353,7 +7538,9 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
   f->s = S->seg, f->cfg = &S->cfg, f->end = S->end;
   mgi_se_closure(f);
   if (w) w->f = f, w->gpu = S->cfg.gpu, w->show = &R->lock;
-  int ok = w && !f->oom && mgi_se_walk_exits(w) && mgi_se_walk_order(w), cyclic = 1;
+  int ok = w && !f->oom && mgi_se_walk_exits(w), cyclic = 1;
+  if (ok && S->cfg.bound && !S->cfg.structure) mgi_se_walk_signs(w);
+  ok = ok && !f->oom && mgi_se_walk_order(w);
   if (ok && S->cfg.bound) w->guide = mgi_se_bound_new(w, &cyclic);
   if (ok && (w->guide || (cyclic && mgi_se_walk_must(w)))) mgi_se_outputs(w, 0);
   else f->oom = 1;

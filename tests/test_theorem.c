@@ -684,7 +684,18 @@ static mg_search_result searched(const char *text, mg_search_config c) {
 }
 static void shown(void *user, const mg_graph *g) { (void)g, ++*(uint64_t *)user; }
 
-/* Structures that the model cannot tell apart are not all walked to; with the hook all are.  The times are the same. */
+/* Whether a µGraph changes signs. */
+static int has_signs(const mg_graph *g) {
+  char *text = NULL;
+  mg_error e;
+  assert_int_equal(mg_print(g, &text, &e), MG_OK);
+  int some = strstr(text, "neg(") || strstr(text, ", -");
+  mg_string_free(text);
+  return some;
+}
+
+/* Structures that the model cannot tell apart are not all walked to, nor those that change signs for nothing; with the hook all are.
+   The times are the same, but for the latter's. */
 static void walk_goes_nowhere_twice(void **state) {
   (void)state;
   static const char *const text[] = {
@@ -703,8 +714,11 @@ static void walk_goes_nowhere_twice(void **state) {
     printf("  program %d: %llu structures, %llu with those that the model cannot tell apart; %d and %d results\n", k, (unsigned long long)a.stats.structures, (unsigned long long)b.stats.structures, a.n, b.n);
     assert_true(a.stats.complete && b.stats.complete && b.stats.structures == all);
     assert_true(a.stats.structures <= all && (k > 1 || a.stats.structures * 4 < all * 3));
-    for (int i = 0, j = 0; i < a.n && j < b.n;) { /* of each time there is one, however many alike follow */
+    for (int i = 0, j = 0, signs = 0; i < a.n && j < b.n;) { /* of each time there is one, however many alike follow */
       double us = a.predicted_us[i];
+      if (b.predicted_us[j] < us && has_signs(b.graph[j])) { assert_true(j > 0), j++, signs++; continue; }
+      if (us < b.predicted_us[j] && signs) { i++; continue; } /* for which these left no room */
+      if (b.predicted_us[j] < us && signs && i >= 64) break; /* behind the last that was kept */
       if (us != b.predicted_us[j]) fail_msg("program %d: %.9g us and %.9g us", k, us, b.predicted_us[j]);
       while (i < a.n && a.predicted_us[i] == us) i++;
       while (j < b.n && b.predicted_us[j] == us) j++;
