@@ -2517,7 +2517,7 @@ template<class TILE, int THREADS> MG_DEV void mg_fill(const TILE &t, mg_num v) {
    the columns of a product on WM x WK warps that it takes as its left operand.  With GROUP four consecutive warps, a
    warpgroup, own 64 neighbouring rows and the same columns. */
 template<int M_, int N_, int WM, int WN_, int WK_, bool CHAIN = false, bool GROUP_ = false> struct mg_acc {
-  enum { M = M_, N = N_, WN = WN_, WK = WK_, RUN = 2, ROWS = 2 * ((M + 16 * WM - 1) / (16 * WM)), MT = (M + 16 * WM - 1) / (16 * WM), NT = (N + 8 * WN - 1) / (8 * WN), COUNT = MT * NT * 4 };
+  enum { M = M_, N = N_, WN = WN_, WK = WK_, THREADS = 32 * WM * WN_ * WK_, RUN = 2, ROWS = 2 * ((M + 16 * WM - 1) / (16 * WM)), MT = (M + 16 * WM - 1) / (16 * WM), NT = (N + 8 * WN - 1) / (8 * WN), COUNT = MT * NT * 4 };
   static constexpr bool ALL_ROWS = WM * MT * 16 == M, ALL_COLS = WN * NT * 8 == N; /* no place lies beyond M, beyond N */
   mg_num c[MT * NT][4];
   static constexpr bool GROUP = GROUP_;
@@ -3198,11 +3198,12 @@ template<class ACC> struct mg_fragment_sum {
     }
     if (ACC::WN > 1) {
       mg_sync();
-      if (mg_tid() < ACC::M) {
-        mg_num v = scratch.at(0, mg_tid());
-        for (int w = 1; w < ACC::WN; w++) v = v + scratch.at(w, mg_tid());
-        out.put(mg_tid(), 0, v);
-      }
+      for (int r0 = 0; r0 < ACC::M; r0 += ACC::THREADS)
+        if (r0 + mg_tid() < ACC::M) {
+          mg_num v = scratch.at(0, r0 + mg_tid());
+          for (int w = 1; w < ACC::WN; w++) v = v + scratch.at(w, r0 + mg_tid());
+          out.put(r0 + mg_tid(), 0, v);
+        }
     }
   }
 };

@@ -262,7 +262,8 @@ typedef struct mg_search_config {
                                         that failed last.  Not MG_OK: the predicted order stands, and stats.unmeasured says why.
                                         mg_cuda_measure_us of mirage_cuda.cuh is one */
   int (*wary)(void *user, const mg_graph *g); /* may be NULL; with `user`; 1: whatever its time, measured or predicted, g is ranked
-                                        behind those that are 0: one that overflows where these do not, say.  By the caller's thread */
+                                        behind those that are 0: one that overflows where these do not, say; and a form with its rows'
+                                        maxima taken off exponentials is tried beside it.  By the caller's thread */
   const char *checkpoint;            /* a file, may be NULL: finished frames are kept there, appended at most ten times a second and
                                         at the end; one that a kill has torn is dropped when it is read.  The same search started again (program,
                                         GPU, options but threads and time limit, version) skips these and gives the result of one

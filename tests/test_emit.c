@@ -387,6 +387,9 @@ static void test_chains(void **state) {
     mg_string_free(cu);
     mg_graph_free(g);
   }
+  /* more rows than threads */
+  passes("program t\ninput Q : f16[70, 48]\ninput K : f16[48, 128]\ninput V : f16[128, 16]\nO = kernel grid=(x=2) threads=64 {\n  plan { stages=1 warps_m=1 warps_n=2 warps_k=1 }\n  q = load Q {}\n  k = load K {}\n  p = exp(scale(matmul(q, k), 8))\n  v = load V {x->1}\n"
+         "  o = div(matmul(p, v), sum(p, dim=1))\n  store o {x->1}\n}\noutput O\n");
   /* where the maximum does not cancel, there is none */
   static const char apart[] = "program t\ninput Q : f16[16, 32]\ninput K : f16[32, 128]\ninput V : f16[128, 40]\nO, L = kernel grid=(x=1) threads=128 {\n  q = load Q {}\n  for i=2 {\n    k = load K {i->1}\n    v = load V {i->0}\n"
     "    p = exp(scale(matmul(q, k), 1/16))\n    d = matmul(p, v)\n    l = sum(p, dim=1)\n  }\n  o = accum(d) {i->+}\n  t = accum(l) {i->+}\n  store o {}\n  store t {}\n}\noutput O\noutput L\n";
