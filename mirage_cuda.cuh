@@ -2879,10 +2879,17 @@ template<class OP, int ROWS, int THREADS> struct mg_row_reduce {
     }
   }
 };
-/* out(r, 0) = f(sum over c of t(r, c)^2) by tensor cores, for t of 16-bit elements that is zero to whole steps of 16 columns: rows
-   r .. r + 15 times themselves.  Half of a left operand's fragment, registers 0 and 2, is the right operand of its rows 0..7,
-   1 and 3 that of rows 8..15; the diagonal of the product lies in lanes 0, 4, 9, 13, 18, 22, 27, 31.  OWN: every warpgroup
-   has neighbouring rows, as many as the others. */
+/* Sums of squares by tensor cores: 16 rows times themselves, 8 of them at a time.  Half of a left operand's fragment a, registers
+   0 and 2, is the right operand of its rows 0..7 (h = 0), 1 and 3 that of rows 8..15 (h = 1).  The diagonal of the product c, where the
+   squares are, lies in lanes 0, 4, 9, 13, 18, 22, 27, 31: lane l has that of row 8 h + l / 4. */
+template<class T> MG_DEV void mgi_squares_add(mg_num (&c)[4], const uint32_t (&a)[4], int h) {
+  const uint32_t b[2] = {a[h], a[h + 2]};
+  mg_mma_16816<T>(c, a, b);
+}
+MG_DEV bool mgi_squares_here() { return mg_lane() % 4 == mg_lane() / 8; }
+MG_DEV mg_num mgi_squares_at(const mg_num (&c)[4], int h) { return mg_lane() / 4 % 2 ? c[h * 2 + 1] : c[h * 2]; }
+/* out(r, 0) = f(sum over c of t(r, c)^2), for t of 16-bit elements that is zero to whole steps of 16 columns.  OWN: every
+   warpgroup has neighbouring rows, as many as the others. */
 template<int ROWS, int COLS, int WARPS, bool OWN = false, class TILE, class OUT, class F = mg_same> MG_DEV void mg_row_squares(const TILE &t, const OUT &out, const F &f = F()) {
   enum { GROUPS = (ROWS + 15) / 16, MINE = OWN ? GROUPS * 4 / WARPS : GROUPS };
   static_assert(!OWN || (WARPS % 4 == 0 && MINE * 16 * (WARPS / 4) == ROWS), "whole sixteens of rows in every warpgroup");
@@ -2890,19 +2897,17 @@ template<int ROWS, int COLS, int WARPS, bool OWN = false, class TILE, class OUT,
   for (int g0 = 0; g0 < GROUPS; g0 += WARPS) {
     const int own = g0 / WARPS * 4 + mg_warp() % 4, g = OWN ? mg_warpgroup() * MINE + own : g0 + mg_warp(), r = g * 16 + mg_lane() / 4;
     if (GROUPS % WARPS == 0 || (OWN ? own : g) < MINE) {
-      mg_num upper[4] = {mg_zero(), mg_zero(), mg_zero(), mg_zero()}, lower[4] = {mg_zero(), mg_zero(), mg_zero(), mg_zero()};
+      mg_num upper[4] = {mg_zero(), mg_zero(), mg_zero(), mg_zero()}, lower[4] = {mg_zero(), mg_zero(), mg_zero(), mg_zero()}; /* of rows 0..7, 8..15 */
       MG_UNROLL
       for (int k = 0; k < COLS; k += 16) {
         uint32_t a[4];
         mg_left(t).template fragment<ROWS % 16 == 0>(a, g * 16, k);
-        const uint32_t b[2][2] = {{a[0], a[2]}, {a[1], a[3]}};
-        mg_mma_16816<typename TILE::T>(upper, a, b[0]);
-        mg_mma_16816<typename TILE::T>(lower, a, b[1]);
+        mgi_squares_add<typename TILE::T>(upper, a, 0);
+        mgi_squares_add<typename TILE::T>(lower, a, 1);
       }
-      if (mg_lane() % 4 == mg_lane() / 8) {
-        const bool odd = mg_lane() / 4 % 2;
-        if (ROWS % 16 == 0 || r < ROWS) out.put(r, 0, f(odd ? upper[1] : upper[0]));
-        if (ROWS % 16 == 0 || r + 8 < ROWS) out.put(r + 8, 0, f(odd ? lower[3] : lower[2]));
+      if (mgi_squares_here()) {
+        if (ROWS % 16 == 0 || r < ROWS) out.put(r, 0, f(mgi_squares_at(upper, 0)));
+        if (ROWS % 16 == 0 || r + 8 < ROWS) out.put(r + 8, 0, f(mgi_squares_at(lower, 1)));
       }
     }
   }
@@ -2973,8 +2978,7 @@ template<class OP, int ROWS, int WARPS> struct mg_own_row_reduce {
   }
   template<class OUT> MG_DEV void finish(const OUT &out) { mgi_join_own<OP, ROWS, WARPS>(*this, out); }
 };
-/* The same of the squares of a left operand: the diagonal of its product with itself, on tensor cores.  Of the fragments of
-   16 rows, registers 0 and 2 are the right operand of the first 8 of them, 1 and 3 of the others. */
+/* The same of the squares of a left operand (mgi_squares_add). */
 template<class T, int ROWS, int WARPS> struct mg_own_row_squares {
   typedef mg_row_parts<mg_by_sum, ROWS, WARPS> PARTS;
   enum { TILES = (ROWS + 15) / 16, HALVES = (ROWS + 7) / 8 };
@@ -2994,19 +2998,15 @@ template<class T, int ROWS, int WARPS> struct mg_own_row_squares {
         uint32_t a[4];
         left.template fragment<ROWS % 16 == 0>(a, m * 16, s * 16);
         MG_UNROLL
-        for (int h = 0; h < 2 && m * 2 + h < HALVES; h++) {
-          const uint32_t b[2] = {a[h], a[h + 2]};
-          mg_mma_16816<T>(c[m * 2 + h], a, b);
-        }
+        for (int h = 0; h < 2 && m * 2 + h < HALVES; h++) mgi_squares_add<T>(c[m * 2 + h], a, h);
       }
     }
   }
   MG_DEV void put(const PARTS &parts) const {
     MG_UNROLL
     for (int h = 0; h < HALVES; h++) {
-      const int g = mg_lane() / 4, r = h * 8 + g;
-      const mg_num even = c[h][h % 2 * 2], odd = c[h][h % 2 * 2 + 1];
-      if (mg_lane() % 4 == g / 2 && r < ROWS) parts.p[r * WARPS + mg_warp()] = mg_narrow<mg_f32>(g % 2 ? odd : even);
+      const int r = h * 8 + mg_lane() / 4;
+      if (mgi_squares_here() && r < ROWS) parts.p[r * WARPS + mg_warp()] = mg_narrow<mg_f32>(mgi_squares_at(c[h], h % 2));
     }
   }
   template<class OUT> MG_DEV void finish(const OUT &out) { mgi_join_own<mg_by_sum, ROWS, WARPS>(*this, out); }
