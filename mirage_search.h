@@ -81,6 +81,7 @@
      Add up, element by element, the pieces of a dimension that the loop cuts; join pieces along a dimension that it does
      not cut; cut two dimensions of a tensor by one axis; pair or cut dimensions of two classes because their extents are
      equal, where an output or a tensor together has them; move other dimensions than the program moves.  (tests/test_theorem.c counts what these leave out.)
+     Take apart a sum of two inputs that nothing else uses, where the closure with its parts passes the e-graph's limit (mgi_se_seg_seals).
      stats.complete speaks of the space without these.
 */
 #ifndef MIRAGE_SEARCH_H
@@ -1291,12 +1292,15 @@ static uint32_t mgi_se_pl_scaled(mgi_se_pl *L, uint32_t x, mg_eattr c) {
   return L->fail ? 0 : mgi_se_pl_poly(L, t, n, 1);
 }
 
+static const mg_eattr mgi_se_pl_sealed = { INT64_MIN, 0 }; /* of an opaque term: a sum that is an atom */
+
 /* The normal form of node k, children's in of. */
 static uint32_t mgi_se_pl_term(mgi_se_pl *L, mg_eop op, mg_eattr at, uint32_t x, uint32_t y) {
   mgi_se_mono m;
   uint32_t t[MGI_SE_PL_TERMS], n = 0;
   switch (op) {
   case MG_E_VAR: case MG_E_EXP: case MG_E_OPAQUE:
+    if (op == MG_E_OPAQUE && at.a == mgi_se_pl_sealed.a) op = MG_E_ADD, at.a = 0;
     mgi_se_pl_one(&m, mgi_se_pl_atom(L, op == MG_E_VAR ? MGI_SE_PL_VAR : MGI_SE_PL_FN, (uint32_t)op, at, x, y));
     t[n++] = mgi_se_pl_mono(L, &m, 1);
     return mgi_se_pl_poly(L, t, n, 1);
@@ -1664,6 +1668,7 @@ static void mgi_se_pl_nodes(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
   if (n == 1 && g.n == 1 && L->atom[g.a[0]].kind <= MGI_SE_PL_FN) {
     const mgi_se_patom *a = &L->atom[g.a[0]];
     mgi_se_pl_put(L, eg, (mg_eop)a->op, a->at, a->x ? L->poly[a->x].cls : 0, a->y ? L->poly[a->y].cls : 0, c);
+    if (a->op == MG_E_ADD) mgi_se_pl_put(L, eg, MG_E_ADD, a->at, L->poly[a->y].cls, L->poly[a->x].cls, c); /* sealed */
   }
   if (shifted) return;
   for (int i = 0; i < g.n; i++) {
@@ -3807,6 +3812,7 @@ typedef struct mgi_se_seg {
   uint32_t *partner, *partner_at, n_classes; /* of class c: partner[partner_at[c]] .. partner[partner_at[c + 1] - 1], classes below n_classes */
   mg_saturation stop;
   double egraph_ms;
+  int sealed;   /* see mgi_se_seg_seals */
   int has_max, n_scale, n_shift, n_inst;
   mg_rational scale[MGI_SE_MAX_CONST], shift[MGI_SE_MAX_CONST];
   mgi_se_inst inst[MGI_SE_MAX_INST];
@@ -3894,6 +3900,26 @@ static void mgi_se_add_const(mg_rational *list, int *n, mg_rational c, int *over
   list[(*n)++] = c;
 }
 
+/* 1: operator k is a sum of two inputs of one type that nothing else uses: a residual.  Where the closure passes its limit (a norm of four
+   monomials instead of two), such a sum S = X + R becomes an atom of it: nothing takes it apart.  Of a µGraph G(X, R) for f(X + R), G(X + R, 0) and
+   G(0, X + R) compute f too, with a sum at each place where G loads X, or R, and without what G does with the other alone and to join the
+   two.  The one of the two that is loaded at fewer places takes no more bytes than G; nor more operators where that is one place. */
+static int mgi_se_seg_seals(const mgi_se_seg *s, uint32_t k) {
+  const mg_graph *p = s->p;
+  const mg_op_node *o = &p->ops[k];
+  if (o->code != MG_OP_ADD || o->in[0].id == o->in[1].id) return 0;
+  for (int j = 0; j < 2; j++) {
+    const mg_tensor_info *x = mg_tensor_of(p, o->in[j]), *y = mg_tensor_of(p, o->out[0]);
+    int in = 0, uses = 0;
+    for (uint32_t i = 0; i < p->n_in; i++) in |= p->in[i].id == o->in[j].id;
+    for (uint32_t i = 1; i < p->n_ops; i++) for (int q = 0; q < p->ops[i].n_in; q++) uses += p->ops[i].in[q].id == o->in[j].id;
+    for (uint32_t i = 0; i < p->n_out; i++) uses += p->out[i].id == o->in[j].id;
+    if (!in || uses != 1 || x->dtype != mg_tensor_of(p, o->in[0])->dtype || x->shape.rank != y->shape.rank) return 0;
+    for (int d = 0; d < y->shape.rank; d++) if (x->shape.dim[d] != y->shape.dim[d]) return 0;
+  }
+  return 1;
+}
+
 /* The program's terms: fills s->ecls, and the operators that the generator may use elsewhere. */
 static mg_status mgi_se_seg_terms(mgi_se_seg *s, mg_error *e) {
   const mg_graph *p = s->p;
@@ -3911,7 +3937,8 @@ static mg_status mgi_se_seg_terms(mgi_se_seg *s, mg_error *e) {
     uint32_t x[4] = { 0, 0, 0, 0 }, r = 0;
     for (int j = 0; j < o->n_in && j < 4; j++) x[j] = s->ecls[o->in[j].id];
     int keep = 0; /* an instance for the generator */
-    if (row->elementwise) {
+    if (s->sealed && mgi_se_seg_seals(s, k)) r = mg_egraph_add(s->eg, MG_E_OPAQUE, mgi_se_pl_sealed, x[0], x[1]);
+    else if (row->elementwise) {
       r = mgi_se_elementwise_term(s->eg, 1, o->code, o->attr.c, x[0], x[1]);
       keep = row->abstract == MG_ABS_OPAQUE;
     } else if (row->abstract == MG_ABS_MATMUL || row->abstract == MG_ABS_CONCAT_MATMUL) {
@@ -4008,15 +4035,9 @@ static mg_status mgi_se_seg_saturate(mgi_se_seg *s, mg_egraph_limits l, double e
   return st;
 }
 
-/* Builds the e-graph of the segment's program, saturates and freezes it; the search ends at `end`. */
-static mg_status mgi_se_seg_egraph(mgi_se_seg *s, const mg_search_config *cfg, double end, mg_error *e) {
+/* The closure as normal forms; *closed: it is s->eg.  MG_UNSUPPORTED, or s->stop: it is not. */
+static mg_status mgi_se_seg_close(mgi_se_seg *s, uint32_t nodes, mg_egraph **closed, mg_error *e) {
   const mg_graph *p = s->p;
-  double t0 = mgi_se_seconds();
-  mg_egraph_limits limits = cfg->egraph;
-  limits.stop = cfg->stop;
-  mg_status st = mgi_se_seg_terms(s, e);
-  if (st != MG_OK) return st;
-  mg_egraph *closed = NULL;
   uint32_t out[MG_MAX_OUT], *map = (uint32_t *)calloc(s->eg->n_cls, sizeof *map), *dims = (uint32_t *)calloc(p->n_tensors, sizeof *dims);
   if (!map || !dims) { free(map), free(dims); return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for the e-graph"); }
   int moves = 0, sums[MGI_SE_MAX_CLASSES] = { 0 }, over[MGI_SE_MAX_CLASSES] = { 0 }; /* by size class: how many classes the program sums over, the last */
@@ -4029,15 +4050,37 @@ static mg_status mgi_se_seg_egraph(mgi_se_seg *s, const mg_search_config *cfg, d
       if (c >= 0 && (moves || sums[of] != 1 || over[of] == c)) dims[k] |= (uint32_t)1 << of; /* others of that size are not summed over: see `Indices` */
     }
   for (uint32_t k = 0; k < p->n_out; k++) out[k] = s->ecls[p->out[k].id];
-  st = limits.no_copies ? MG_UNSUPPORTED : mgi_se_pl_close(s->eg, out, (int)p->n_out, s->ecls, dims, p->n_tensors, limits.nodes ? limits.nodes : 200000, &closed, map, &s->stop);
-  if (closed) {
+  const mg_status st = mgi_se_pl_close(s->eg, out, (int)p->n_out, s->ecls, dims, p->n_tensors, nodes ? nodes : 200000, closed, map, &s->stop);
+  if (*closed) {
     for (uint32_t k = 1; k < p->n_tensors; k++) s->ecls[k] = map[s->ecls[k]];
     mg_egraph_free(s->eg);
-    s->eg = closed;
+    s->eg = *closed;
   }
   free(map), free(dims);
-  if (st == MG_NO_MEMORY) return mg_fail(e, st, "mg_search", "no memory for the e-graph");
+  return st == MG_NO_MEMORY ? mg_fail(e, st, "mg_search", "no memory for the e-graph") : st;
+}
+
+/* Builds the e-graph of the segment's program, saturates and freezes it; the search ends at `end`. */
+static mg_status mgi_se_seg_egraph(mgi_se_seg *s, const mg_search_config *cfg, double end, mg_error *e) {
+  const mg_graph *p = s->p;
+  double t0 = mgi_se_seconds();
+  mg_egraph_limits limits = cfg->egraph;
+  limits.stop = cfg->stop;
+  mg_status st = mgi_se_seg_terms(s, e);
+  if (st != MG_OK) return st;
+  mg_egraph *closed = NULL;
+  st = limits.no_copies ? MG_UNSUPPORTED : mgi_se_seg_close(s, limits.nodes, &closed, e);
+  if (st == MG_NO_MEMORY) return st;
   if (st == MG_UNSUPPORTED) st = mgi_se_seg_saturate(s, limits, end, &s->stop, e);
+  for (uint32_t k = 1; k < p->n_ops && s->stop == MG_NODES && !limits.no_copies; k++) s->sealed |= mgi_se_seg_seals(s, k);
+  if (st == MG_OK && s->sealed) {
+    mg_egraph_free(s->eg), free(s->ecls);
+    s->eg = NULL, s->ecls = NULL;
+    st = mgi_se_seg_terms(s, e);
+    if (st == MG_OK) st = mgi_se_seg_close(s, limits.nodes, &closed, e);
+    if (st == MG_UNSUPPORTED) st = MG_OK;
+    if (!closed) s->sealed = 0, s->stop = MG_NODES;
+  }
   if (st == MG_OK && s->stop != MG_SATURATED && !limits.no_copies) {
     mg_saturation cheap;
     mg_egraph_free(s->eg), free(s->ecls);

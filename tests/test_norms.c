@@ -1,6 +1,6 @@
-/* Tests of programs with differences: norms.  What mirage_search.h leaves out of them (signs) costs no better structure.
+/* Tests of programs with differences: norms.  What mirage_search.h leaves out of them (signs, parts of sums) costs no better structure.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_norms.c -o build/test_norms -lcmocka -lm -lpthread
-   build/test_norms [seed]; SOAK_NORMS=n: n times as many random programs, and norms at real sizes. */
+   build/test_norms [seed]; SOAK_NORMS=n: n times as many random programs, and more norms. */
 #define MIRAGE_IMPLEMENTATION
 #include "mirage_search.h"
 
@@ -113,6 +113,41 @@ static void random_signs_cost_nothing(void **state) {
   assert_true(whole * 3 >= all);
 }
 
+/* A sum that the closure does not take apart costs no better structure: a limit that only the smaller closure keeps makes it one. */
+static void sealed_sums_cost_nothing(void **state) {
+  (void)state;
+  static const char *const text[] = {
+    "program rr\ninput X : f16[16, 256]\ninput R : f16[16, 256]\nO = rms_norm(add(X, R), eps=1/1000000)\noutput O\n",
+    "program rs\ninput X : f16[16, 256]\ninput R : f16[16, 256]\nS = add(X, R)\nO = rms_norm(S, eps=1/1000000)\noutput O\noutput S\n",
+    "program rl\ninput X : f16[16, 1024]\ninput R : f16[16, 1024]\ninput W : f16[1024, 256]\nO = matmul(rms_norm(add(X, R), eps=1/1000000), W)\noutput O\n",
+  };
+  for (int k = 0; k < 3; k++) {
+    mg_graph *p = parse(text[k]);
+    mg_search_config c = config(1, 9);
+    mg_search_result a, b;
+    mg_error e;
+    if (mg_search(p, &c, &a, &e) != MG_OK) fail_msg("%s: %s", p->name, e.msg);
+    c.egraph.nodes = a.stats.egraph_nodes - 1;
+    if (mg_search(p, &c, &b, &e) != MG_OK) fail_msg("%s: %s", p->name, e.msg);
+    printf("%s: %u terms, %.4f us; %u terms, %.4f us\n", p->name, (unsigned)a.stats.egraph_nodes, a.predicted_us[0], (unsigned)b.stats.egraph_nodes, b.predicted_us[0]);
+    assert_true(a.stats.complete && b.stats.complete && !b.stats.rejected && b.stats.best_kernels == 1);
+    assert_string_equal(b.stats.egraph_stop, "SATURATED");
+    assert_true(b.stats.egraph_nodes * 2 < a.stats.egraph_nodes && b.predicted_us[0] <= a.predicted_us[0] * (1 + 1e-9));
+    mg_search_result_free(&a), mg_search_result_free(&b);
+    mg_graph_free(p);
+  }
+  mg_graph *p = parse("program used\ninput X : f16[16, 256]\ninput R : f16[16, 256]\nO = mul(X, rms_norm(add(X, R), eps=1/1000000))\noutput O\n"); /* X has another use */
+  mg_search_config c = config(1, 9);
+  mg_search_result a, b;
+  mg_error e;
+  assert_int_equal(mg_search(p, &c, &a, &e), MG_OK);
+  c.egraph.nodes = a.stats.egraph_nodes - 1;
+  assert_int_equal(mg_search(p, &c, &b, &e), MG_OK);
+  assert_true(a.stats.complete && !b.stats.complete);
+  mg_search_result_free(&a), mg_search_result_free(&b);
+  mg_graph_free(p);
+}
+
 /* Norms at the defaults, one kernel: complete, and as fast as what an expert would write. */
 #define LN(x, y, d) "M = mean(" x ", dim=" d ")\nC = sub(" x ", M)\nV = mean(sqr(C), dim=" d ")\n" y " = div(C, sqrt(add_scalar(V, 1/100000)))\n"
 static void norms_are_complete(void **state) {
@@ -120,9 +155,10 @@ static void norms_are_complete(void **state) {
   static const char *const text[] = {
     "program layer_norm\ninput X : f16[4, 32]\n" LN("X", "O", "1") "output O\n",
     "program group_norm\ninput X : f16[4, 4, 16]\n" LN("X", "O", "2") "output O\n",
+    "program residual_layer_norm\ninput X : f16[4, 32]\ninput R : f16[4, 32]\nS = add(X, R)\n" LN("S", "O", "1") "output O\n",
     "program layer_norm_linear\ninput X : f16[4, 32]\ninput W : f16[32, 32]\n" LN("X", "Y", "1") "O = matmul(Y, W)\noutput O\n",
   };
-  for (int k = 0; k < (soak ? 3 : 1); k++) {
+  for (int k = 0; k < (soak ? 4 : 1); k++) {
     mg_graph *p = parse(text[k]);
     mg_search_config c = config(1, 0);
     mg_search_result r;
@@ -144,6 +180,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(signs_cost_nothing),
     cmocka_unit_test(random_signs_cost_nothing),
+    cmocka_unit_test(sealed_sums_cost_nothing),
     cmocka_unit_test(norms_are_complete),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
