@@ -66,7 +66,7 @@ static void signs_cost_nothing(void **state) {
 
 /* A program of few operators, most of which have to do with signs; every tensor is used. */
 static void random_program(char *text, size_t room) {
-  char name[16][4], list[16][160];
+  char name[16][16], list[16][160];
   int full[16], used[16] = { 0 }, n = 2, ops = 3 + (int)draw(3);
   strcpy(name[0], "X"), strcpy(name[1], "Y"), full[0] = full[1] = 1;
   for (int i = 0; i < ops; i++) {
