@@ -9,11 +9,17 @@ A later file's row replaces an earlier one's of the same program.  A row of an e
 import json, math, os, re, sys
 
 MARK = re.compile(r"(<!-- measured: printed by tests/bench/table.py ([^>]*?) -->\n).*?(<!-- end of measured -->)", re.S)
-GROUPS = (("the six benchmarks and the decode step", r"^(rmsnorm_linear|gated_mlp|lora_m|gqa|qknorm|ntrans)"), ("chained products and attention of the MCFuser paper", r"^(gemm_chain|attention)"))
+GROUPS = (("the six benchmarks and the decode step", r"^(rmsnorm_linear|gated_mlp|lora_m|gqa|qknorm|ntrans)"), ("chained products and attention of the MCFuser paper", r"^(gemm_chain_g|attention_s)\d"),
+          ("programs that nothing was made for (`tests/bench/programs`)", r""))
 
 
 def number(v, form="%.2f"):
     return "-" if v is None else form % v
+
+
+def group(row):
+    """Of the groups the first that the row's program is in."""
+    return next(k for k, (_, pattern) in enumerate(GROUPS) if re.search(pattern, row["program"]))
 
 
 def mean(v):
@@ -26,7 +32,7 @@ def section(paths):
     for h in runs:
         for r in h["rows"]:
             r["of"] = "" if h["date"] == head["date"] else " (%s)" % h["date"]
-    rows = sorted({r["program"]: r for h in runs for r in h["rows"]}.values(), key=lambda r: [bool(re.search(p, r["program"])) for n, p in GROUPS], reverse=True)
+    rows = sorted({r["program"]: r for h in runs for r in h["rows"]}.values(), key=group)
     out = ["One %s, nvcc %s, PyTorch %s, Triton %s, %s; `%s`." % (
         head["gpu"], re.sub(r"^.*cuda_([\d.]+?)\.r.*$", r"\1", head["nvcc"] or "?"), head["torch"], head["triton"], head["date"], "`, `".join(h["command"] for h in runs))]
     c = head.get("ceilings") or {}
@@ -48,8 +54,8 @@ def section(paths):
             r["program"], r["of"], number(r["ours_us_hot"]), number(r["ours_us_cold"]), number(r.get("ours_pdl_us_hot")), number(pdl), number(r.get("best_peer_us_hot")), number(peer),
             number(peer and peer / r["ours_us_cold"], "%.2fx"), number(peer and pdl and peer / pdl, "%.2fx"), number(r.get("floor_us")), "%.1e" % r["relative_error"], r.get("best_peer", "-")))
     out.append("")
-    for name, pattern in GROUPS:
-        every = [r for r in rows if "error" not in r and re.search(pattern, r["program"]) and r.get("best_peer_us_cold")]
+    for k, (name, _) in enumerate(GROUPS):
+        every = [r for r in rows if "error" not in r and group(r) == k and r.get("best_peer_us_cold")]
         for got in [[r for r in every if not r["of"]]] + ([every] if any(r["of"] for r in every) else []):
             if not got:
                 continue
