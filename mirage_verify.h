@@ -57,7 +57,8 @@
                     order of x_p: associative, commutative, idempotent, nothing more.  The verdict is then EQUAL_SAMPLED
                     and says how many patterns of winners the tests saw; no bound is claimed.
      undefined      depends on a division by zero.  Nothing invents an inverse of zero.
-     order          residues are exact, so (A B) v is evaluated as A (B v) where that is less work; floats never are.
+     order          residues are exact, and float64 values here carry their error, so (A B) v is evaluated as A (B v) where
+                    that is less work.
      function       what is compared.  Memory orders of inputs (`@ [0, 2, 1]`) are layouts, not functions: they may differ.
                     Number, shapes and types of inputs and outputs, matched by position, may not; names may.
 
@@ -2157,12 +2158,15 @@ static mg_status mgi_verify_reordered(const mg_graph *g, mg_graph **copy, mg_err
         const int64_t *in = h->tensors[inner.id].shape.dim, *th = h->tensors[third.id].shape.dim, *ou = h->tensors[outer.id].shape.dim;
         const double all = (double)ou[side], left = (double)in[side], mid = (double)in[!side], right = (double)th[!side]; /* [all, left] [left, mid] [mid, right], or turned */
         if (uses != 1 || all * left * mid + all * mid * right < 2 * (left * mid * right + all * left * right)) continue;
+        again = 1;
+        if (!*copy) { /* its inputs come first: it is looked through from the start */
+          if ((s = mg_resize(g, NULL, NULL, copy, e)) != MG_OK) return s;
+          continue;
+        }
         const int64_t shape[2] = { in[side], th[!side] };
-        if (!*copy && (s = mg_resize(g, NULL, NULL, copy, e)) != MG_OK) return s;
-        mg_op_node *x = (*copy)->ops; /* a copy has the same numbers */
+        mg_op_node *x = (*copy)->ops;
         x[j].in[side] = inner, x[j].in[!side] = third, x[i].in[side] = outer, x[i].in[!side] = t;
         (*copy)->tensors[t.id].shape.dim[side] = shape[0], (*copy)->tensors[t.id].shape.dim[!side] = shape[1];
-        again = 1;
       }
   }
   return s;

@@ -1275,6 +1275,7 @@ static void products_in_another_order(void **state) {
     { IN "T = matmul(A, B)\nU = matmul(T, C)\nO = matmul(U, v)\nP = sum(U, dim=0)\noutput O, P\n", 0 },
     { IN "U = matmul(matmul(A, B), C)\nD = exp(v)\nO = matmul(U, D)\noutput O\n", 0 },
     { IN "O = matmul(w, matmul(A, matmul(B, matmul(C, v))))\noutput O\n", 0 },
+    { "program p\ninput A : f16[24, 24]\nE = exp(A)\ninput B : f16[24, 24]\nT = matmul(E, B)\ninput v : f16[24, 1]\nO = matmul(T, v)\noutput O\n", 1 },
   };
 #undef IN
   (void)state;
