@@ -4152,7 +4152,8 @@ static void mgi_se_seg_tie(mgi_se_seg *s) {
         uint32_t with = (uint32_t)1 << cls[i];
         int64_t least = s->real[cls[i]], known = 0;
         for (int j = 0; j < n; j++) {
-          const int64_t both = mgi_gcd(least, s->real[cls[j]]);
+          int64_t both = least;
+          for (int64_t r = s->real[cls[j]], q; r; r = q) q = both % r, both = r;
           int fits = j != i && (all ? both == least || both >= MGI_SE_TIED : s->real[cls[j]] == least && j > i);
           for (int k = 0; k < n && fits; k++) fits = !(with >> cls[k] & 1) || mgi_se_seg_apart(s, cls[j], cls[k]);
           if (fits) with |= (uint32_t)1 << cls[j], least = both;
