@@ -80,7 +80,8 @@
      before a unary elementwise operator, no exponential, on what it makes, no product, for that alone (>>cuts), or rewrite exp(a) exp(b).
      Add up, element by element, the pieces of a dimension that the loop cuts; join pieces along a dimension that it does
      not cut; cut two dimensions of a tensor by one axis; pair or cut dimensions of two classes because their extents are
-     equal, where an output or a tensor together has them; move other dimensions than the program moves.  (tests/test_theorem.c counts what these leave out.)
+     equal, where an output or a tensor together has them; cut one of several outputs' dimensions of one extent and not the others
+     that no tensor together has; move other dimensions than the program moves.  (tests/test_theorem.c counts what these leave out.)
      Take apart a sum of two inputs that nothing else uses, where the closure with its parts passes the e-graph's limit (mgi_se_seg_seals).
      stats.complete speaks of the space without these.
 */
@@ -5390,7 +5391,7 @@ static void mgi_se_tune_axis(mgi_se_tuner *T, int a) {
   int c = mgi_se_structure_class(t, a), same = 0;
   T->count[a] = 1;
   if (c < 0) { mgi_se_tune_axis(T, a + 1); return; }
-  for (int x = 1; x < 4; x++) if (x < a && mgi_se_structure_class(t, x) == c) same |= 1 << x;
+  for (int x = 1; x < 4; x++) if (x < a && mgi_se_cuts_class(T->s, mgi_se_structure_class(t, x), c)) same |= 1 << x;
   const int64_t e = mgi_se_cut(T->s->real[c], same, T->count);
   if (T->extent[a] != e) T->extent[a] = e, T->n_list[a] = mgi_se_counts(t, a, e, T->coarse, T->list[a]);
   for (int i = 0; i < T->n_list[a]; i++) {
