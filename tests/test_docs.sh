@@ -25,6 +25,7 @@ typed '^#define MG_[A-Z]*(' mirage.h | sort -u >"$dir/defined"
 typed '^#undef MG_[A-Z]*' mirage.h | comm -12 "$dir/defined" - >"$dir/evaluator"
 typed 'push_macro("MG_[A-Z]*' mirage_cuda.cuh | uniq -c >"$dir/device"
 sed "s|^|      1 |" "$dir/evaluator" | diff - "$dir/device" >"$dir/out"; rc=$?
+typed '^#define MG_[A-Z]*(' mirage_cuda.cuh | sort -u | comm -23 "$dir/evaluator" - >>"$dir/out"; [ -s "$dir/out" ] && rc=1 # saved, and defined anew
 [ "$(wc -l <"$dir/evaluator")" -ge 12 ] || rc=1
 ok $rc "the functions of a row's real column are the same on the host and on the device" "$(cat "$dir/out")"
 grep -o 'FF_[A-Z_]*' mirage_verify.h | sort -u | grep -x -f <(grep -o '^#define FF_[A-Z_]*' mirage_verify.h | cut -d' ' -f2) >"$dir/field"
