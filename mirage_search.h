@@ -217,7 +217,8 @@ typedef struct mg_search_stats {
   uint64_t frames, values, structures, segments, tilings; /* tilings: µGraphs of tiling expressions looked at */
   uint64_t candidates, verified, rejected, refused; /* sized graphs built; passed and failed the fast tier; not emittable */
   int complete;                      /* 1: no limit, budget or early end cut anything off the stated space */
-  int late;                          /* 1: the time limit, which the first kernel may use two thirds of, or `stop` cut something off */
+  int late;                          /* 1: the time limit, of which the first kernel may use two thirds, that of a check (mg_search), or `stop`
+                                        cut something off */
   uint64_t egraph_nodes, egraph_classes;
   uint64_t resumed;                  /* of the frames, those taken from the checkpoint */
   int checkpoint_lost;               /* 1: the checkpoint could not be written again; the result is not touched by it */
@@ -291,7 +292,9 @@ typedef struct mg_search_result {
   mg_search_stats stats;
 } mg_search_result;
 
-/* MG_OK with at least one graph; MG_NOT_FOUND if none; MG_BAD_INPUT if `program` has graph-defined operators. */
+/* MG_OK with at least one graph; MG_NOT_FOUND if none; MG_BAD_INPUT if `program` has graph-defined operators.  µGraphs
+   are compared with the program at small sizes; where dimensions stay large, as a reshape's do, a check has 10 s, or what
+   is left of the time limit, but 1 s at least. */
 mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_search_result *out, mg_error *e);
 void mg_search_result_free(mg_search_result *r);
 
@@ -1067,7 +1070,8 @@ typedef struct mgi_se_pfact { uint32_t x, y, next; } mgi_se_pfact;
 /* A class: of which polynomial; content, what its monomials share, and primitive, the polynomial left when that is taken out, 0 if it has but one
    monomial (both 0 if it has a K); where it stands among the sub-multisets of the polynomial that it was first found in: lattice and place. */
 typedef struct mgi_se_pclass { uint32_t poly, content, primitive, lattice, place; } mgi_se_pclass;
-typedef enum mgi_se_pl_fail { MGI_SE_PL_OK, MGI_SE_PL_NONE, MGI_SE_PL_MEMORY, MGI_SE_PL_NODES } mgi_se_pl_fail;
+typedef enum mgi_se_pl_fail { MGI_SE_PL_OK, MGI_SE_PL_NONE, MGI_SE_PL_MEMORY, MGI_SE_PL_NODES, MGI_SE_PL_TIME,
+                             MGI_SE_PL_STOPPED } mgi_se_pl_fail;
 
 typedef struct mgi_se_pl {
   mgi_se_patom atom[256];
@@ -1082,8 +1086,19 @@ typedef struct mgi_se_pl {
   uint32_t goal[MGI_SE_PL_GOALS], n_goal, max_nodes;
   uint32_t has[256];       /* by atom: the size classes of which it has a dimension, as bits */
   uint32_t loose;          /* size classes for which some goal does not fulfil what `Indices` asks for */
+  double end;              /* on the clock */
+  volatile int *stop;
+  uint32_t steps;
   mgi_se_pl_fail fail;
 } mgi_se_pl;
+
+/* 1: it is over.  The clock is read every so many steps, as mgi_se_ematch_over does; a step takes microseconds at most. */
+static int mgi_se_pl_over(mgi_se_pl *L) {
+  if (L->fail || ++L->steps & 1023) return L->fail != MGI_SE_PL_OK;
+  if (mgi_se_seconds() > L->end) L->fail = MGI_SE_PL_TIME;
+  else if (mgi_se_flag(L->stop)) L->fail = MGI_SE_PL_STOPPED;
+  return L->fail != MGI_SE_PL_OK;
+}
 
 static uint32_t mgi_se_pl_atom(mgi_se_pl *L, int kind, uint32_t op, mg_eattr at, uint32_t x, uint32_t y) {
   for (uint32_t k = 0; k < L->n_atom; k++) {
@@ -1425,7 +1440,7 @@ static void mgi_se_pl_lattice(mgi_se_pl *L, uint32_t *t, uint32_t n) {
   *p++ = g;
   memcpy(p, most, g * sizeof *p);
   p += g, *p = 0;
-  for (uint32_t place = 1; place < size && !L->fail; place++) {
+  for (uint32_t place = 1; place < size && !mgi_se_pl_over(L); place++) {
     uint32_t i = 0, m = 0, in[MGI_SE_PL_TERMS], some = 0;
     for (; now[i] == most[i]; i++) now[i] = 0;
     now[i]++;
@@ -1510,7 +1525,7 @@ static void mgi_se_pl_classes(mgi_se_pl *L, uint32_t T, uint32_t dims) {
       for (uint32_t a = 1; a < n; a++) /* equal ones together */
         for (uint32_t b = a; b && t[b - 1] > t[b]; b--) { uint32_t x = t[b]; t[b] = t[b - 1], t[b - 1] = x; }
       mgi_se_pl_lattice(L, t, n);
-    } while (mgi_se_pl_sub_next(&s));
+    } while (!mgi_se_pl_over(L) && mgi_se_pl_sub_next(&s));
   }
 }
 
@@ -1549,7 +1564,7 @@ static void mgi_se_pl_splits(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
   mg_eattr none = { 0, 0 };
   for (uint32_t i = 0; i < *cls; left /= most[i] + 1, stride *= most[i] + 1, i++)
     if (left % (most[i] + 1)) have[n] = left % (most[i] + 1), now[n] = 0, step[n++] = stride;
-  for (cls += 1 + *cls; !L->fail;) {
+  for (cls += 1 + *cls; !mgi_se_pl_over(L);) {
     uint32_t i = 0;
     for (; now[i] == have[i]; i++) part -= now[i] * step[i], now[i] = 0;
     now[i]++, part += step[i];
@@ -1605,7 +1620,7 @@ static void mgi_se_pl_factors(mgi_se_pl *L) {
     prim[n++] = q, L->fact[L->n_fact++] = self, L->poly[q].prim = L->n_fact;
   }
   for (uint32_t i = 0; i < n && !L->fail; i++)
-    for (uint32_t j = 0; j <= i && !L->fail; j++) {
+    for (uint32_t j = 0; j <= i && !mgi_se_pl_over(L); j++) {
       if (L->poly[prim[i]].n * L->poly[prim[j]].n > most) continue;
       uint32_t p = mgi_se_pl_times(L, prim[i], prim[j], 0);
       if (!p || !L->poly[p].prim) continue;
@@ -1709,8 +1724,8 @@ static void mgi_se_pl_nodes(mgi_se_pl *L, mg_egraph *eg, uint32_t c) {
   do {
     mgi_se_pl_sub_mono(&s, &m);
     sub[size++] = mgi_se_pl_mono(L, &m, 0);
-  } while (mgi_se_pl_sub_next(&s));
-  for (uint32_t i = 0, j = (uint32_t)size - 1; i < size && !L->fail; i++, j--) { /* sub[j] is what sub[i] leaves */
+  } while (!mgi_se_pl_over(L) && mgi_se_pl_sub_next(&s));
+  for (uint32_t i = 0, j = (uint32_t)size - 1; i < size && !mgi_se_pl_over(L); i++, j--) { /* sub[j] is what sub[i] leaves */
     uint32_t f = n > 1 ? L->poly[primitive].prim : 0;
     do {
       uint32_t x = f ? L->fact[f - 1].x : 0, y = f ? L->fact[f - 1].y : 0;
@@ -1745,15 +1760,17 @@ static void mgi_se_pl_memo(mgi_se_pl *L, mg_egraph *eg) {
 
 /* The closure of eg's terms, of which `out` are the outputs; dims[k] are the size classes of the dimensions of tensor k, of
    class of_tensor[k], 0 < k < n_tensors; NULL: without `Indices`, what rewriting finds.  As a frozen e-graph in *closed; map[c], for c below eg's
-   number of classes, becomes the class in it.  MG_UNSUPPORTED: requirement 2.  *outcome MG_NODES: over the limit. */
-static mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n_out, const uint32_t *of_tensor, const uint32_t *dims, uint32_t n_tensors, uint32_t max_nodes, mg_egraph **closed, uint32_t *map, mg_saturation *outcome) {
+   number of classes, becomes the class in it.  MG_UNSUPPORTED: requirement 2.  *outcome: not MG_SATURATED: over a limit, or stopped. */
+static mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n_out, const uint32_t *of_tensor, const uint32_t *dims,
+                                 uint32_t n_tensors, const mg_egraph_limits *limits, mg_egraph **closed, uint32_t *map, mg_saturation *outcome) {
   mgi_se_pl *L = (mgi_se_pl *)calloc(1, sizeof *L);
   mg_egraph *g = mg_egraph_new();
   uint32_t *of = (uint32_t *)calloc(eg->n_cls, sizeof *of);
   double at[5] = { mgi_se_seconds(), 0, 0, 0, 0 };
   *closed = NULL, *outcome = MG_SATURATED;
   if (L) {
-    L->n_mono = L->n_poly = 1, L->mcap = L->pcap = 4096, L->max_nodes = max_nodes;
+    L->n_mono = L->n_poly = 1, L->mcap = L->pcap = 4096, L->max_nodes = limits->nodes ? limits->nodes : 200000;
+    L->end = at[0] + (limits->seconds > 0 ? limits->seconds : 10.0), L->stop = limits->stop;
     L->mslot = (uint32_t *)calloc(L->mcap, sizeof *L->mslot), L->pslot = (uint32_t *)calloc(L->pcap, sizeof *L->pslot);
   }
   if (!L || !g || !of || !L->mslot || !L->pslot) {
@@ -1806,7 +1823,7 @@ static mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n
       for (uint32_t c = 0; c < n; c++) g->uf[c] = c, g->first[c] = g->stamp[c] = 0;
     }
   }
-  for (uint32_t c = 1; c <= L->n_cls && !L->fail; c++) mgi_se_pl_nodes(L, g, c);
+  for (uint32_t c = 1; c <= L->n_cls && !mgi_se_pl_over(L); c++) mgi_se_pl_nodes(L, g, c);
   if (!L->fail) mgi_se_pl_memo(L, g);
   at[4] = mgi_se_seconds();
   for (int k = 0; k < 4; k++) g->closure_us[k] = 1e6 * (at[k + 1] - at[k]);
@@ -1816,7 +1833,7 @@ static mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n
     for (uint32_t c = 0; c < eg->n_cls; c++) map[c] = of[c] ? L->poly[of[c]].cls : 0;
     mgi_se_efreeze(g), *closed = g;
   } else mg_egraph_free(g);
-  if (fail == MGI_SE_PL_NODES) *outcome = MG_NODES;
+  *outcome = fail == MGI_SE_PL_NODES ? MG_NODES : fail == MGI_SE_PL_TIME ? MG_TIME : fail == MGI_SE_PL_STOPPED ? MG_STOPPED : MG_SATURATED;
   free(L->mono), free(L->poly), free(L->term), free(L->mslot), free(L->pslot), free(L->stamp), free(L->cls), free(L->lattice), free(L->cslot), free(L->sub), free(L->fact), free(L), free(of);
   return fail == MGI_SE_PL_MEMORY ? MG_NO_MEMORY : fail == MGI_SE_PL_NONE ? MG_UNSUPPORTED : MG_OK;
 }
@@ -4026,18 +4043,24 @@ static mg_status mgi_se_seg_partners(mgi_se_seg *s, mg_error *e) {
   return MG_OK;
 }
 
-/* mg_egraph_saturate within a search that ends at `end`: it leaves half of the time for what follows. */
+/* The limits of a closure within a search that ends at `end`: half of the time is for what follows.  1: that is less than
+   its own. */
+static int mgi_se_seg_limits(mg_egraph_limits *l, double end) {
+  const double left = (end - mgi_se_seconds()) / 2;
+  const int clipped = left < (l->seconds > 0 ? l->seconds : 10);
+  if (clipped) l->seconds = left > 1e-9 ? left : 1e-9; /* 0 would be none */
+  return clipped;
+}
 static mg_status mgi_se_seg_saturate(mgi_se_seg *s, mg_egraph_limits l, double end, mg_saturation *outcome, mg_error *e) {
-  double left = (end - mgi_se_seconds()) / 2;
-  int clipped = left < (l.seconds > 0 ? l.seconds : 10);
-  if (clipped) l.seconds = left > 1e-9 ? left : 1e-9; /* 0 would be none */
+  const int clipped = mgi_se_seg_limits(&l, end);
   mg_status st = mg_egraph_saturate(s->eg, &l, outcome, e);
   if (clipped && *outcome == MG_TIME) *outcome = MG_STOPPED;
   return st;
 }
 
 /* The closure as normal forms; *closed: it is s->eg.  MG_UNSUPPORTED, or s->stop: it is not. */
-static mg_status mgi_se_seg_close(mgi_se_seg *s, uint32_t nodes, mg_egraph **closed, mg_error *e) {
+static mg_status mgi_se_seg_close(mgi_se_seg *s, mg_egraph_limits l, double end, mg_egraph **closed, mg_error *e) {
+  const int clipped = mgi_se_seg_limits(&l, end);
   const mg_graph *p = s->p;
   uint32_t out[MG_MAX_OUT], *map = (uint32_t *)calloc(s->eg->n_cls, sizeof *map), *dims = (uint32_t *)calloc(p->n_tensors, sizeof *dims);
   if (!map || !dims) { free(map), free(dims); return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for the e-graph"); }
@@ -4051,7 +4074,8 @@ static mg_status mgi_se_seg_close(mgi_se_seg *s, uint32_t nodes, mg_egraph **clo
       if (c >= 0 && (moves || sums[of] != 1 || over[of] == c)) dims[k] |= (uint32_t)1 << of; /* others of that size are not summed over: see `Indices` */
     }
   for (uint32_t k = 0; k < p->n_out; k++) out[k] = s->ecls[p->out[k].id];
-  const mg_status st = mgi_se_pl_close(s->eg, out, (int)p->n_out, s->ecls, dims, p->n_tensors, nodes ? nodes : 200000, closed, map, &s->stop);
+  const mg_status st = mgi_se_pl_close(s->eg, out, (int)p->n_out, s->ecls, dims, p->n_tensors, &l, closed, map, &s->stop);
+  if (clipped && s->stop == MG_TIME) s->stop = MG_STOPPED;
   if (*closed) {
     for (uint32_t k = 1; k < p->n_tensors; k++) s->ecls[k] = map[s->ecls[k]];
     mg_egraph_free(s->eg);
@@ -4070,7 +4094,7 @@ static mg_status mgi_se_seg_egraph(mgi_se_seg *s, const mg_search_config *cfg, d
   mg_status st = mgi_se_seg_terms(s, e);
   if (st != MG_OK) return st;
   mg_egraph *closed = NULL;
-  st = limits.no_copies ? MG_UNSUPPORTED : mgi_se_seg_close(s, limits.nodes, &closed, e);
+  st = limits.no_copies ? MG_UNSUPPORTED : mgi_se_seg_close(s, limits, end, &closed, e);
   if (st == MG_NO_MEMORY) return st;
   if (st == MG_UNSUPPORTED) st = mgi_se_seg_saturate(s, limits, end, &s->stop, e);
   for (uint32_t k = 1; k < p->n_ops && s->stop == MG_NODES && !limits.no_copies; k++) s->sealed |= mgi_se_seg_seals(s, k);
@@ -4078,9 +4102,9 @@ static mg_status mgi_se_seg_egraph(mgi_se_seg *s, const mg_search_config *cfg, d
     mg_egraph_free(s->eg), free(s->ecls);
     s->eg = NULL, s->ecls = NULL;
     st = mgi_se_seg_terms(s, e);
-    if (st == MG_OK) st = mgi_se_seg_close(s, limits.nodes, &closed, e);
+    if (st == MG_OK) st = mgi_se_seg_close(s, limits, end, &closed, e);
     if (st == MG_UNSUPPORTED) st = MG_OK;
-    if (!closed) s->sealed = 0, s->stop = MG_NODES;
+    if (!closed) s->sealed = 0, s->stop = s->stop >= MG_TIME ? s->stop : MG_NODES;
   }
   if (st == MG_OK && s->stop != MG_SATURATED && !limits.no_copies) {
     mg_saturation cheap;
@@ -7354,11 +7378,12 @@ static double mgi_se_us(mgi_se_search *S, const mg_graph *g, const mg_error *e) 
   return us;
 }
 
-/* 1 if the verifier says so; where memory kept it from a verdict, the search is not complete. */
+/* 1 if the verifier says so; where memory or time kept it from a verdict, the search is not complete. */
 static int mgi_se_equal(mgi_se_search *S, const mg_graph *p, const mg_graph *g, const mg_verify_config *v, mg_verify_report *r) {
   mg_error e;
+  const double t0 = mgi_se_seconds();
   if (mgi_se_step(S, mg_verify(p, g, v, r, &e)) != MG_OK) return 0;
-  S->cut |= r->unfinished;
+  S->cut |= r->unfinished, S->late |= r->unfinished && v->time_limit_s > 0 && mgi_se_seconds() - t0 >= v->time_limit_s;
   return r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED;
 }
 
@@ -8093,6 +8118,17 @@ static mg_graph *mgi_se_compose(mgi_se_search *S, const mgi_se_cuts *C, const mg
   return g;
 }
 
+/* For graphs at sizes that may stay large, as what a reshape takes apart does, or of which none is smaller: hours.  So many seconds at
+   most, and no more than the search has left; a last one is there for what was found by then. */
+enum { MGI_SE_CHECK_S = 10 };
+static mg_verify_config mgi_se_check_config(const mgi_se_search *S) {
+  mg_verify_config v = mg_verify_config_default();
+  const double left = mgi_se_stopped(&S->cfg) ? 0 : S->end - mgi_se_seconds();
+  v.tier = MG_TIER_FAST, v.seed = S->cfg.seed, v.threads = S->cfg.threads;
+  v.time_limit_s = left < 1 ? 1 : left < MGI_SE_CHECK_S ? left : (double)MGI_SE_CHECK_S;
+  return v;
+}
+
 /* A graph of several kernels, resized to be small, against the program. */
 static int mgi_se_check_whole(mgi_se_search *S, const mg_graph *g, mg_verify_report *r) {
   mg_classes a;
@@ -8103,8 +8139,7 @@ static int mgi_se_check_whole(mgi_se_search *S, const mg_graph *g, mg_verify_rep
   int64_t ext[256];
   int ok = 0;
   for (uint32_t c = 0; c < a.n && c < 256; c++) ext[c] = a.fixed[c] || a.extent[c] < 4 ? a.extent[c] : 4 + c % 2;
-  mg_verify_config v = mg_verify_config_default();
-  v.tier = MG_TIER_FAST, v.seed = S->cfg.seed, v.threads = S->cfg.threads;
+  const mg_verify_config v = mgi_se_check_config(S);
   if (mg_is_program(g) && a.n <= 256 && mgi_se_step(S, mg_resize(S->p, ext, NULL, &ps, &e)) == MG_OK && mgi_se_step(S, mg_resize(g, ext, NULL, &gs, &e)) == MG_OK)
     ok = mgi_se_equal(S, ps, gs, &v, r);
   else
@@ -8121,8 +8156,8 @@ static int mgi_se_check_small(mgi_se_search *S, const mg_graph *g, mg_verify_rep
   mg_classes a, b;
   mg_error e;
   mg_graph *ps = NULL, *gs = NULL;
-  mg_verify_config v = mg_verify_config_default();
-  v.tier = MG_TIER_FAST, v.seed = S->cfg.seed, v.threads = S->cfg.threads, v.skip_floats = 1;
+  mg_verify_config v = mgi_se_check_config(S);
+  v.skip_floats = 1;
   int ok = mgi_se_step(S, mg_classes_of(S->p, &a, &e)) == MG_OK;
   if (!ok) return 0;
   if (mgi_se_step(S, mg_classes_of(g, &b, &e)) != MG_OK) { mg_classes_free(&a); return 0; }
@@ -9466,7 +9501,8 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     else if (g) {
       mg_verify_report rep;
       if (mgi_se_check_whole(&S, g, &rep)) S.st.verified++, mgi_se_result_add(&S, out, g, mgi_se_us(&S, g, NULL), &rep);
-      else S.st.rejected++, mg_graph_free(g), mg_fail(&why, MG_NOT_FOUND, "mg_search", "the program is not equal to itself: %.200s", rep.reason);
+      else S.st.rejected++, mg_graph_free(g),
+           mg_fail(&why, MG_NOT_FOUND, "mg_search", "the program was not shown equal to itself: %.200s", rep.reason);
     }
   }
   mgi_se_found_free(&whole);

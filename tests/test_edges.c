@@ -54,6 +54,52 @@ static void limits_are_told(void **state) {
 #undef STATED
 }
 
+/* The closure of a product of 20 factors, written down, would have hundreds of millions of terms: of a search's time limit, of the caller's
+   flag and of the e-graph's own limit it takes notice, and leaves time for what follows. */
+static void *halts_soon(void *user) {
+  for (double t = mgi_se_seconds(); mgi_se_seconds() < t + 0.2;) {}
+  __atomic_store_n((volatile int *)user, 1, __ATOMIC_RELAXED);
+  return NULL;
+}
+static void closures_heed_the_search(void **state) {
+  (void)state;
+  char text[2048] = "program product\n";
+  size_t n = strlen(text);
+  for (int k = 0; k < 14; k++) n += (size_t)snprintf(text + n, sizeof text - n, "input X%d : f16[64, 512]\n", k);
+  n += (size_t)snprintf(text + n, sizeof text - n, "P0 = exp(X0)\n");
+  for (int k = 1; k < 20; k++) n += (size_t)snprintf(text + n, sizeof text - n, "P%d = mul(P%d, X%d)\n", k, k - 1, k % 14);
+  snprintf(text + n, sizeof text - n, "output P19\n");
+  for (int t = 0; t < 3; t++) {
+    volatile int stop = 0;
+    pthread_t thread;
+    mg_search_config c = mg_search_config_default();
+    c.egraph.nodes = 20000000, c.threads = 1;
+    if (t != 1) c.time_limit_s = 0.6;
+    if (t == 2) c.egraph.seconds = 0.05;
+    if (t == 1) c.stop = &stop, assert_int_equal(pthread_create(&thread, NULL, halts_soon, (void *)&stop), 0);
+    const mg_search_stats s = stats_of(text, &c);
+    if (t == 1) pthread_join(thread, NULL);
+    assert_true(!s.complete && s.late && s.seconds < 8);
+    assert_string_equal(s.egraph_stop, t == 2 ? "TIME" : "STOPPED");
+  }
+}
+
+/* A reshape's dimensions stay as they are, and the program is not compared with itself for the hour that three products of functions would
+   take at full size: a line says so. */
+static void checks_heed_the_search(void **state) {
+  (void)state;
+  mg_graph *p = parse("program p\ninput X : f16[2048, 2048]\ninput W : f16[2048, 2048]\nA = silu(matmul(X, W))\nB = silu(matmul(A, W))\n"
+                      "C = silu(matmul(B, W))\nO = reshape(C, [4194304])\noutput O\n");
+  mg_search_config c = mg_search_config_default();
+  mg_search_result r;
+  mg_error e;
+  c.time_limit_s = 0.5, c.max_kernel_ops = 1;
+  assert_int_equal(mg_search(p, &c, &r, &e), MG_NOT_FOUND);
+  assert_true(!r.stats.complete && r.stats.late && r.stats.seconds < 20);
+  if (!strstr(e.msg, "the time limit of 1 s")) fail_msg("%s", e.msg);
+  mg_search_result_free(&r), mg_graph_free(p);
+}
+
 /* More operators than a structure has room for: unary ones are not counted, so no stated limit leaves them out.  Cut into
    kernels, it is no slower than what a kernel of each operator is. */
 static void no_room_is_told(void **state) {
@@ -289,7 +335,8 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   setvbuf(stdout, NULL, _IOLBF, 0);
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(limits_are_told), cmocka_unit_test(no_room_is_told), cmocka_unit_test(sizes_that_stay_are_told), cmocka_unit_test(many_divisors_are_told), cmocka_unit_test(refusals_are_told), cmocka_unit_test(refused_together_is_told), cmocka_unit_test(operands_used_twice_come_back),
+    cmocka_unit_test(limits_are_told), cmocka_unit_test(closures_heed_the_search), cmocka_unit_test(checks_heed_the_search),
+    cmocka_unit_test(no_room_is_told), cmocka_unit_test(sizes_that_stay_are_told), cmocka_unit_test(many_divisors_are_told), cmocka_unit_test(refusals_are_told), cmocka_unit_test(refused_together_is_told), cmocka_unit_test(operands_used_twice_come_back),
     cmocka_unit_test(extreme_options), cmocka_unit_test(odd_programs), cmocka_unit_test(drawn_programs_have_one_result),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -652,9 +652,9 @@ static void closure_by_normal_forms(void **state) {
         mg_tensor x = { t };
         if (mgi_se_cls(s, x, d) >= 0) dims[t] |= 1u << s->size_class[mgi_se_cls(s, x, d)];
       }
-    assert_int_equal(mgi_se_pl_close(s->eg, o, (int)g->n_out, s->ecls, NULL, g->n_tensors, 60000, &all, map, &out), MG_OK);
+    assert_int_equal(mgi_se_pl_close(s->eg, o, (int)g->n_out, s->ecls, NULL, g->n_tensors, &lim, &all, map, &out), MG_OK);
     assert_int_equal(out, MG_SATURATED);
-    assert_int_equal(mgi_se_pl_close(s->eg, o, (int)g->n_out, s->ecls, dims, g->n_tensors, 60000, &some, map2, &out), MG_OK);
+    assert_int_equal(mgi_se_pl_close(s->eg, o, (int)g->n_out, s->ecls, dims, g->n_tensors, &lim, &some, map2, &out), MG_OK);
     assert_int_equal(out, MG_SATURATED);
     assert_int_equal(mg_egraph_saturate(s->eg, &lim, &out, &e), MG_OK);
     mg_egraph_freeze(s->eg);
