@@ -5743,9 +5743,10 @@ MGI_FN mg_status mgi_build_begin(const mgi_tools *t, const char *text, mgi_build
     }
     unlink(b->so);
   }
-  snprintf(b->source, sizeof b->source, "%s/%016llx-%ld.cu", t->cache, (unsigned long long)h[0], (long)getpid());
-  snprintf(b->cubin, sizeof b->cubin, "%s/%016llx-%ld.cubin", t->cache, (unsigned long long)h[0], (long)getpid());
-  snprintf(b->partial, sizeof b->partial, "%s/%016llx-%ld.part.so", t->cache, (unsigned long long)h[0], (long)getpid());
+  /* Names of its own: the same text may be under way in another process, and in this one. */
+  snprintf(b->source, sizeof b->source, "%s/%016llx-%ld-%p.cu", t->cache, (unsigned long long)h[0], (long)getpid(), (void *)b);
+  snprintf(b->cubin, sizeof b->cubin, "%s/%016llx-%ld-%p.cubin", t->cache, (unsigned long long)h[0], (long)getpid(), (void *)b);
+  snprintf(b->partial, sizeof b->partial, "%s/%016llx-%ld-%p.part.so", t->cache, (unsigned long long)h[0], (long)getpid(), (void *)b);
   if (!mgi_cd_write(b->source, text, strlen(text))) return mg_fail(e, MG_MACHINE, b->source, "cannot write it: %s", strerror(errno));
   mg_status s = t->rtc.compile ? mgi_build_rtc(t, text, b, e) : mgi_build_nvcc(t, b, e);
   if (s != MG_OK) unlink(b->source);

@@ -318,6 +318,13 @@ static void compiles_many(void **state) {
     assert_int_equal(number(), k);
     dlclose(lib);
   }
+  for (int k = 0; k < 6; k++) texts[k] = "extern \"C\" int number(void) { return 7; }\n", status[k] = MG_OK; /* the same, side by side */
+  c.jobs = 6;
+  char same[6][MG_SO_PATH];
+  assert_int_equal(mg_cuda_compile_all(texts, 6, &c, same, status, why, &e), MG_OK);
+  for (int k = 0; k < 6; k++)
+    if (status[k] != MG_OK || stat(same[k], &st)) fail_msg("%d: %s: %s", k, why[k].where, why[k].msg);
+  c.jobs = 2;
   for (int damage = 0; damage < 3; damage++) {
     assert_int_equal(stat(so[0], &st), 0);
     if (damage == 0) assert_int_equal(truncate(so[0], st.st_size / 2), 0);
