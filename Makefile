@@ -65,7 +65,7 @@ demo:
 test:
 	@tests/deps.sh
 	@$(MAKE) --no-print-directory test-build
-	@tests/run.sh $(TESTS:%=build/%) tests/test_docs.sh tests/test_compile.sh tests/test_tool.sh \
+	@tests/run.sh $(TESTS:%=build/%) tests/test_docs.sh tests/test_compile.sh tests/test_tool.sh tests/test_examples.sh \
 	  $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%) $(THREADED)
 
 test-build: $(THREADED) build/mirage build/san/mirage build/rmsnorm build/user_op $(TESTS:%=build/%) $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
@@ -104,7 +104,7 @@ fuzz:
 	fi
 
 soak: build/mirage $(TESTS:%=build/%) $(FUZZERS:%=build/san/%)
-	@SOAK_S=$(SOAK_S) tests/soak.sh $(TESTS:%=build/%) $(FUZZERS:%=build/san/%)
+	@SOAK_S=$(SOAK_S) tests/soak.sh $(TESTS:%=build/%) tests/test_examples.sh $(FUZZERS:%=build/san/%)
 
 clean:
 	rm -rf build

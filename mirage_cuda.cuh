@@ -9222,7 +9222,10 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
         mgi_cu_line(K, "  const int %s_%s = from_%s + now;", step, L, L);
         mgi_cu_line(K, "  if (%s %% %d != 0 && %s_%s >= %s) break;", K->count[loop], K->stages, step, L, K->count[loop]);
         if (mgi_cu_begins_elsewhere(K, loop)) mgi_cu_line(K, "  const int i_%s = turn_%s(step_%s);", L, L, L), mgi_cu_line(K, "  (void)i_%s;", L);
-      } else mgi_cu_line(K, "for (int i_%s = 0, now%s = 0, next%s = %d; i_%s < %s; i_%s++) {", L, inner, inner, K->stages - 1, L, K->count[loop], L);
+      } else {
+        if (K->number < 0) mgi_cu_line(K, "MG_UNROLL_BY(1)"); /* unrolled whole, its 64 x 64 tiles do not fit in 255 registers */
+        mgi_cu_line(K, "for (int i_%s = 0, now%s = 0, next%s = %d; i_%s < %s; i_%s++) {", L, inner, inner, K->stages - 1, L, K->count[loop], L);
+      }
     } else mgi_cu_line(K, "for (int i_%s = 0; i_%s < %s; i_%s++) {", L, L, K->count[loop], L);
   } else {
     mgi_cu_arrive(K);

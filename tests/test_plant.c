@@ -998,12 +998,12 @@ static void one_kernel(int k, int templates_left, int files_left) {
 
 static void table(FILE *f) {
   int sum_planted = 0, sum_caught = 0;
-  const char *done = "";
   fprintf(f, "%-34s %-14s %8s %8s\n", "template", "class", "planted", "caught");
   for (int k = 0; k < TEMPLATES; k++) {
     const char *anchor = in_templates[k].anchor;
-    if (!strcmp(anchor, done)) continue;
-    done = anchor;
+    int first = 0; /* an anchor's plants need not stand together */
+    while (strcmp(in_templates[first].anchor, anchor)) first++;
+    if (first < k) continue;
     char name[40];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(strstr(anchor, "mg"), " ({"), strstr(anchor, "mg"));
     for (int c = 0; c < CLASSES; c++) {
