@@ -195,6 +195,44 @@ static void operands_used_twice_come_back(void **state) {
   mg_search_result_free(&one), mg_search_result_free(&again), mg_graph_free(p);
 }
 
+/* ---- kinds of kernels: what a structure may have, each asked for where nothing else has it */
+
+enum { THREE_AXES = 1, GROUP_BESIDE_TWO = 2, MAX_OF_LOOP = 4, MAX_OF_GRID = 8, LOOPS_OVER_ONE = 16, TWO_FUNCTIONS = 32 };
+static int kinds_of(const mg_graph *g) {
+  const mg_graph *b = g->ops[1].sub;
+  int kinds = 0, cut = 0, group = 0, one[2] = { 0, 0 }, functions = 0;
+  for (uint32_t k = 1; k < b->n_ops; k++) {
+    const mg_op_node *o = &b->ops[k];
+    functions |= o->code == MG_OP_SILU ? 1 : o->code == MG_OP_GELU ? 2 : 0;
+    for (uint32_t a = 1; a < b->n_axes; a++) {
+      if (a <= 3 && o->code == MG_OP_STORE && o->map.to[a] >= 0) cut |= 1 << a;
+      if (a <= 3 && o->code == MG_OP_ACCUM && o->map.to[a] == MG_MAP_SUM) group |= 1 << a;
+      if (o->code == MG_OP_ACCUM && o->map.to[a] == MG_MAP_MAX) kinds |= a <= 3 ? MAX_OF_GRID : MAX_OF_LOOP;
+      if (a > 3 && a < 6 && o->code == MG_OP_LOAD && o->map.to[a] == 1) one[a - 4] = 1;
+    }
+  }
+  if (cut == 14) kinds |= THREE_AXES;
+  if (group && (cut | group) == 14) kinds |= GROUP_BESIDE_TWO;
+  return kinds | (one[0] && one[1] ? LOOPS_OVER_ONE : 0) | (functions == 3 ? TWO_FUNCTIONS : 0);
+}
+static void notes_kinds(void *user, const mg_graph *g) { *(int *)user |= kinds_of(g); }
+static void every_kind_is_among_the_structures(void **state) {
+  (void)state;
+  static const struct { const char *text; int loops, ops, kinds; } of[] = {
+    { "program p\ninput X : f16[3, 8, 16]\ninput W : f16[3, 16, 8]\nO = matmul(X, W)\noutput O\n", 1, 2, THREE_AXES | GROUP_BESIDE_TWO },
+    { "program p\ninput X : f16[8, 64]\nO = max(X, dim=1)\noutput O\n", 1, 2, MAX_OF_LOOP | MAX_OF_GRID },
+    { "program p\ninput X : f16[8, 64]\nO = div(X, sum(X, dim=1))\noutput O\n", 2, 4, LOOPS_OVER_ONE },
+    { "program p\ninput X : f16[8, 64]\nO = silu(gelu(X))\noutput O\n", 1, 1, TWO_FUNCTIONS },
+  };
+  for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+    int kinds = 0;
+    mg_search_config c = mg_search_config_default();
+    c.max_kernel_ops = 1, c.max_loops = of[k].loops, c.max_block_ops = of[k].ops, c.structure = notes_kinds, c.user = &kinds;
+    assert_int_equal(stats_of(of[k].text, &c).complete, 1);
+    if (of[k].kinds & ~kinds) fail_msg("%s\nkinds %d, of %d", of[k].text, kinds, of[k].kinds);
+  }
+}
+
 /* ---- options */
 
 static void extreme_options(void **state) {
@@ -337,7 +375,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(limits_are_told), cmocka_unit_test(closures_heed_the_search), cmocka_unit_test(checks_heed_the_search),
     cmocka_unit_test(no_room_is_told), cmocka_unit_test(sizes_that_stay_are_told), cmocka_unit_test(many_divisors_are_told), cmocka_unit_test(refusals_are_told), cmocka_unit_test(refused_together_is_told), cmocka_unit_test(operands_used_twice_come_back),
-    cmocka_unit_test(extreme_options), cmocka_unit_test(odd_programs), cmocka_unit_test(drawn_programs_have_one_result),
+    cmocka_unit_test(every_kind_is_among_the_structures), cmocka_unit_test(extreme_options), cmocka_unit_test(odd_programs), cmocka_unit_test(drawn_programs_have_one_result),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -634,6 +634,7 @@ static void closure_by_normal_forms(void **state) {
     { "attention", "program d\ninput Q : f16[16, 32]\ninput K : f16[32, 64]\ninput V : f16[64, 24]\nS = softmax(scale(matmul(Q, K), 1/8), dim=1)\nO = matmul(S, V)\noutput O\n" },
     { "sum", "program e\ninput X : f16[16, 64]\ninput Y : f16[16, 64]\ninput Z : f16[64, 32]\nO = matmul(add(X, Y), Z)\noutput O\n" },
     { "quotient", "program f\ninput X : f16[16, 64]\ninput Y : f16[16, 64]\nO = div(sqr(sub(X, Y)), add(sqr(X), Y))\noutput O\n" },
+    { "scaled denominators", "program j\ninput X : f16[16, 64]\ninput Y : f16[16, 64]\nO = div(X, scale(mul(X, Y), 1/3))\noutput O\n" },
     { "two norms", "program g\ninput X : f16[16, 64]\ninput Y : f16[16, 64]\nO = mul(rms_norm(X, eps=1/1000000), rms_norm(Y, eps=1/1000000))\noutput O\n" },
     { "two outputs", "program h\ninput X : f16[16, 64]\ninput Y : f16[16, 64]\ninput W : f16[64, 24]\nS = add(X, Y)\nO = matmul(S, W)\noutput S, O\n" },
     { "equal extents", "program i\ninput X : f16[64, 64]\ninput W : f16[64, 64]\ninput V : f16[64, 64]\nO = matmul(matmul(X, W), V)\noutput O\n" },

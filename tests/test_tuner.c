@@ -254,11 +254,36 @@ static void large_grids(void **state) {
                  "  o = accum(t) {z->+, i->+}\n  store o {x->0, y->1, z->*}\n}\noutput O\n");
 }
 
+/* Counts by which an axis may cut an extent: every divisor, and where these are few every count whose chunks are of so many times 8;
+   none of tiny chunks of a long extent; none with an empty chunk, none twice. */
+static void counts_are_every_divisor(void **state) {
+  (void)state;
+  static const int64_t extents[] = { 2, 3, 8, 12, 24, 37, 48, 60, 64, 100, 120, 192, 512, 520, 1000, 1024, 2520, 4096, 5120, 11008 };
+  mgi_se_structure t;
+  memset(&t, 0, sizeof t);
+  for (size_t k = 0; k < sizeof extents / sizeof *extents; k++)
+    for (int axis = 1; axis <= 4; axis += 3) {
+      const int64_t e = extents[k];
+      int64_t list[MGI_SE_COUNTS];
+      int divisors = 0;
+      const int n = mgi_se_counts(&t, axis, e, 0, list);
+      for (int64_t c = 1; c <= e; c++) divisors += e % c == 0;
+      for (int64_t c = axis < 4 ? 1 : 2; c <= e; c++) {
+        const int64_t chunk = (e + c - 1) / c;
+        const int tiny = c > 1 && chunk < 8 && e > 64 && (axis == 4 || chunk > 1 || e > 1024), empty = (e + chunk - 1) / chunk != c;
+        const int must = !tiny && !empty && (e % c == 0 || (divisors < 8 && chunk % 8 == 0));
+        int there = 0;
+        for (int i = 0; i < n; i++) there += list[i] == c;
+        if (must > there || there > 1 || (there && (tiny || empty))) fail_msg("extent %d, axis %d: count %d is there %d times", (int)e, axis, (int)c, there);
+      }
+    }
+}
+
 int main(int argc, char **argv) {
   const char *more = getenv("SOAK_TUNER");
   seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
   rounds = more ? strtoull(more, NULL, 10) : 1;
   printf("seed %llu\n", (unsigned long long)seed);
-  const struct CMUnitTest tests[] = { cmocka_unit_test(tuner_finds_the_best_tiles), cmocka_unit_test(segments_keep_the_best), cmocka_unit_test(few_divisors_are_no_hindrance), cmocka_unit_test(large_grids) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(counts_are_every_divisor), cmocka_unit_test(tuner_finds_the_best_tiles), cmocka_unit_test(segments_keep_the_best), cmocka_unit_test(few_divisors_are_no_hindrance), cmocka_unit_test(large_grids) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
