@@ -5509,7 +5509,7 @@ static mgi_se_cost *mgi_se_cost_of(mgi_se_walk *w, uint64_t key) {
   return &w->cost[h];
 }
 
-/* The time of a structure at the coarse tiles that are best for its skeleton; remembered by its work. */
+/* The time of a structure at the tiles that are best for its skeleton, coarse ones where it has loops; remembered by its work. */
 static double mgi_se_coarse_us(mgi_se_walk *w, mgi_se_structure *s, uint64_t skeleton) {
   mgi_se_cost *c = mgi_se_cost_of(w, s->work);
   if (!c) { w->f->oom = 1; return 2e9; }
@@ -5525,7 +5525,7 @@ static double mgi_se_coarse_us(mgi_se_walk *w, mgi_se_structure *s, uint64_t ske
   if (!c) { w->f->oom = 1; return 2e9; }
   s->foreign = 0;
   if (!c->work) {
-    mgi_se_tune(w->f->s, s, w->gpu, 1, MGI_SE_TILES, 1e300);
+    mgi_se_tune(w->f->s, s, w->gpu, s->loop[0] >= 0, MGI_SE_TILES, 1e300); /* a grid alone has few counts: all */
     if (!s->n_tiles) mgi_se_tune(w->f->s, s, w->gpu, 0, MGI_SE_TILES, 1e300);
     c->work = skeleton, c->us = s->us, w->n_cost++;
     if (!s->n_tiles) c->count[0][1] = 0;

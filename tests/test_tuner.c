@@ -279,11 +279,28 @@ static void counts_are_every_divisor(void **state) {
     }
 }
 
+/* What coarse tiles say of a kernel without loops does not put it behind all that a second loop adds: its best grid is none of theirs. */
+static void a_second_loop_takes_nothing_away(void **state) {
+  (void)state;
+  mg_graph *p = parse("program p\ninput X : f16[11008, 11008]\ninput Y : f16[1, 30]\nM = max(X, dim=1)\nO = matmul(M, Y)\noutput M\noutput O\n");
+  mg_search_result one, two;
+  mg_search_config c = mg_search_config_default();
+  mg_error e;
+  assert_int_equal(mg_search(p, &c, &one, &e), MG_OK);
+  c.max_loops = 2;
+  assert_int_equal(mg_search(p, &c, &two, &e), MG_OK);
+  assert_true(one.stats.complete && two.stats.complete);
+  if (two.predicted_us[0] > one.predicted_us[0] * (1 + 1e-9)) fail_msg("%.4f us with two loops, %.4f with one", two.predicted_us[0], one.predicted_us[0]);
+  mg_search_result_free(&one), mg_search_result_free(&two);
+  mg_graph_free(p);
+}
+
 int main(int argc, char **argv) {
   const char *more = getenv("SOAK_TUNER");
   seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
   rounds = more ? strtoull(more, NULL, 10) : 1;
   printf("seed %llu\n", (unsigned long long)seed);
-  const struct CMUnitTest tests[] = { cmocka_unit_test(counts_are_every_divisor), cmocka_unit_test(tuner_finds_the_best_tiles), cmocka_unit_test(segments_keep_the_best), cmocka_unit_test(few_divisors_are_no_hindrance), cmocka_unit_test(large_grids) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(counts_are_every_divisor), cmocka_unit_test(tuner_finds_the_best_tiles), cmocka_unit_test(segments_keep_the_best), cmocka_unit_test(few_divisors_are_no_hindrance),
+    cmocka_unit_test(large_grids), cmocka_unit_test(a_second_loop_takes_nothing_away) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
