@@ -67,8 +67,8 @@
 
    MEMORY
      Results are freed by mg_search_result_free, e-graphs by mg_egraph_free.  A frame's values take at most
-     256 MiB, what bounds the walk over n of them n * n / 16 bytes, and what the walk remembers 64 MiB, one frame at a time
-     and thread.
+     256 MiB, none more than 32, what bounds the walk over n of them n * n / 16 bytes, and what the walk remembers 64 MiB,
+     one frame at a time and thread.
 
    THREADS
      cfg.threads workers (at most 64) take the frames of all segments under way, and begin another segment when none is left.
@@ -3807,7 +3807,7 @@ mg_status mg_fuse_threads(const mg_graph *g, mg_graph **out, int *joined, mg_err
    A segment is a program of its own, with its e-graph and a small instance.  Every class has a small extent and a small
    count, by which an axis that is bound to it cuts it; the small instance's inputs are random field elements.      */
 
-enum { MGI_SE_MAX_CLASSES = 24, MGI_SE_MAX_CONST = 24, MGI_SE_MAX_INST = 24, MGI_SE_SMALL_LIMIT = 1 << 16, MGI_SE_FRAME_BYTES = 256 << 20 };
+enum { MGI_SE_MAX_CLASSES = 24, MGI_SE_MAX_CONST = 24, MGI_SE_MAX_INST = 24, MGI_SE_SMALL_LIMIT = 1 << 16, MGI_SE_FRAME_BYTES = 256 << 20, MGI_SE_VALUE_BYTES = MGI_SE_FRAME_BYTES / 8 };
 
 typedef struct mgi_se_inst { /* an operator of the program that the generator may use elsewhere */
   mg_opcode op;
@@ -4295,6 +4295,7 @@ typedef struct mgi_se_frame {
   struct mgi_se_search *tell; /* not NULL: the caller is told how far the search is now and then */
   int kept;           /* the grid axes by which what has their class must be cut, as no operator takes that dimension away, as bits */
   int oom, cut, late; /* cut: a limit ended something; late: the time limit or the caller did */
+  int huge;           /* 1: scratch had no room for what was last asked for */
   int refused, retry; /* candidates that depth refused; 1: only what was refused in the round before is tried */
   int64_t probe_t0;   /* not 0: the check in hand is timed */
   uint32_t n_probes, probe_ns[MGI_SE_PROBES]; /* checks that took so many ns, the last: or more */
@@ -4319,13 +4320,15 @@ static const mg_fv *mgi_se_val_at(const mgi_se_frame *f, const mgi_se_val *v, in
   return v->data + (v->scope & 1 ? b * mgi_se_trips(f, v->scope) + i : b) * n;
 }
 
-/* Room for v's elements in the frame's scratch. */
+/* Room for v's elements in the frame's scratch; NULL too where a frame could keep few of its kind: an extent that stays as it is may be large. */
 static mg_fv *mgi_se_val_room(mgi_se_frame *f, const mgi_se_val *v) {
-  size_t n = (size_t)(mgi_se_val_elems(f, v) * f->blocks * mgi_se_trips(f, v->scope));
+  const size_t most = MGI_SE_VALUE_BYTES / sizeof(mg_fv), n = (size_t)(mgi_se_val_elems(f, v) * f->blocks * mgi_se_trips(f, v->scope));
+  if ((f->huge = n > most)) { f->st.pruned_limit++, f->cut = 1; return NULL; }
   if (n > f->scratch_cap) {
+    const size_t cap = n * 2 + 64 < most ? n * 2 + 64 : most;
     free(f->scratch);
-    f->scratch = (mg_fv *)malloc((n * 2 + 64) * sizeof(mg_fv));
-    f->scratch_cap = f->scratch ? n * 2 + 64 : 0;
+    f->scratch = (mg_fv *)malloc(cap * sizeof(mg_fv));
+    f->scratch_cap = f->scratch ? cap : 0;
     if (!f->scratch) f->oom = 1;
   }
   return f->scratch;
@@ -4571,7 +4574,7 @@ static int mgi_se_leading_chunk(const mgi_se_frame *f, const mgi_se_val *v) {
 
 /* Takes the evaluated candidate in scratch: a new value, or one more derivation of a known one. */
 static void mgi_se_val_add(mgi_se_frame *f, mgi_se_val *v, const mgi_se_der *d) {
-  if (f->oom) return;
+  if (f->oom || f->huge) return;
   if (f->cfg->emittable && mgi_se_leading_chunk(f, v)) { f->st.pruned_shape++; return; }
   v->fp = mgi_se_fingerprint(f, v, f->scratch);
   uint32_t at = mgi_se_val_find(f, v);
@@ -5709,6 +5712,7 @@ static int mgi_se_walk_exits(mgi_se_walk *w) {
       if (!ok) continue;
       mgi_se_slice(f, &v, f->s->out[k]);
       if (f->oom) return 0;
+      if (f->huge) continue;
       v.fp = mgi_se_fingerprint(f, &v, f->scratch);
       for (uint32_t j = 0; j < f->n_val; j++) {
         const mgi_se_val *q = &f->val[j];
@@ -8888,7 +8892,7 @@ static int mgi_se_rw_values(mgi_se_rw *R) {
     v.rank = (int8_t)p->tensors[p->out[k].id].shape.rank, R->out[k] = -1;
     for (int d = 0; d < v.rank; d++) v.cls[d] = (int8_t)mgi_se_cls(R->s, t, d);
     mgi_se_slice(f, &v, R->s->out[k]);
-    if (f->oom) { R->over = 2; break; }
+    if (f->oom || f->huge) { R->over = f->oom ? 2 : 1; break; }
     v.fp = mgi_se_fingerprint(f, &v, f->scratch);
     for (int own = 1; own >= 0; own--) /* of its class, else of any */
       for (int j = 0; j < R->n && R->out[k] < 0; j++)

@@ -14,6 +14,7 @@
 #include "parse.h"
 #include "splitmix.h"
 #include "same.h"
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +22,11 @@
 enum { SHORT = 1 }; /* what several threads do, at small sizes: it is slow there */
 #else
 enum { SHORT = 0 };
+#endif
+#if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
+enum { SHADOW = 1 }; /* memory that is none of the test's has addresses */
+#else
+enum { SHADOW = 0 };
 #endif
 
 static uint64_t seed_of(const char *test) {
@@ -892,6 +898,24 @@ static void time_is_shared(void **state) {
   mg_graph_free(p);
 }
 
+/* An extent that a reshape keeps as it is, in both dimensions of a matrix: its values at small sizes are none that a frame could hold.  That
+   is a limit, not a machine without memory, and what is left is searched. */
+static void large_values_are_a_limit(void **state) {
+  (void)state;
+  mg_graph *p = parse("program huge\ninput X : f16[11008, 2]\ninput W : f16[11008, 11008]\nR = reshape(X, [22016, 1])\nO = matmul(W, X)\noutput R\noutput O\n");
+  mg_search_config c = mg_search_config_default();
+  mg_search_result r;
+  struct rlimit was, low = { (rlim_t)2 << 30, (rlim_t)2 << 30 };
+  assert_int_equal(getrlimit(RLIMIT_AS, &was), 0);
+  low.rlim_max = was.rlim_max;
+  if (!SHADOW) assert_int_equal(setrlimit(RLIMIT_AS, &low), 0);
+  search_with(p, &c, &r);
+  if (!SHADOW) assert_int_equal(setrlimit(RLIMIT_AS, &was), 0);
+  assert_true(r.n > 0 && !r.stats.complete && !r.stats.late && !r.stats.rejected);
+  mg_search_result_free(&r);
+  mg_graph_free(p);
+}
+
 static void superoptimize_certifies(void **state) {
   (void)state;
   mg_graph *p = parse("program d\ninput X : f16[16, 512]\ninput G : f16[512]\ninput W : f16[512, 96]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n"), *best = NULL;
@@ -1014,7 +1038,7 @@ int main(void) {
     cmocka_unit_test(finds_forms_on_request), cmocka_unit_test(finds_other_contractions),
     cmocka_unit_test(several_outputs), cmocka_unit_test(same_result_for_any_threads_and_seed), cmocka_unit_test(searches_side_by_side),
     cmocka_unit_test(pruning_keeps_the_best), cmocka_unit_test(depth_refuses_no_more_than_the_limit), cmocka_unit_test(limits_and_hooks),
-    cmocka_unit_test(time_is_shared), cmocka_unit_test(superoptimize_certifies), cmocka_unit_test(gpus_and_model), cmocka_unit_test(model_knows_what_overflows), cmocka_unit_test(random_programs),
+    cmocka_unit_test(time_is_shared), cmocka_unit_test(large_values_are_a_limit), cmocka_unit_test(superoptimize_certifies), cmocka_unit_test(gpus_and_model), cmocka_unit_test(model_knows_what_overflows), cmocka_unit_test(random_programs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
