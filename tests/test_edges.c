@@ -22,6 +22,7 @@ static mg_search_result found(const mg_graph *p, const mg_search_config *c) {
   mg_error e;
   if (mg_search(p, c, &r, &e) != MG_OK) fail_msg("%s: %s: %s", p->name, e.where, e.msg);
   for (int k = 0; k < r.n; k++) assert_true((r.report[k].verdict == MG_EQUAL || r.report[k].verdict == MG_EQUAL_SAMPLED) && r.predicted_us[k] > 0);
+  for (int k = 0; k < r.n; k++) for (int j = 0; j < k; j++) assert_true(mg_hash(r.graph[j]) != mg_hash(r.graph[k]));
   return r;
 }
 /* What a search of `text` says of itself. */
@@ -133,6 +134,44 @@ static void sizes_that_stay_are_told(void **state) {
   assert_int_equal(stats_of("program p\ninput X : f16[6, 64]\ninput Y : f16[6, 8, 8]\nO = mul(reshape(X, [6, 8, 8]), Y)\noutput O\n", &c).complete, 1); /* passed through */
 }
 
+/* Seven sums, each under an exponential: 3^7 sets of operators may have been run at some time.  Not all are listed. */
+static void too_many_cuts_are_told(void **state) {
+  (void)state;
+  char text[2048] = "program p\n";
+  mg_search_config c = mg_search_config_default();
+  c.max_kernel_ops = 2, c.max_block_ops = 1;
+  for (int outputs = 3; outputs <= 7; outputs += 4) {
+    size_t n = (size_t)snprintf(text, sizeof text, "program p\n");
+    for (int k = 0; k < outputs; k++) n += (size_t)snprintf(text + n, sizeof text - n, "input X%d : f16[4, 8]\n", k);
+    for (int k = 0; k < outputs; k++) n += (size_t)snprintf(text + n, sizeof text - n, "O%d = exp(sum(X%d, dim=1))\noutput O%d\n", k, k, k);
+    assert_int_equal(stats_of(text, &c).complete, outputs == 3);
+  }
+}
+
+/* 26 constants, more than a segment's table has. */
+static void too_many_constants_are_told(void **state) {
+  (void)state;
+  char text[4096];
+  mg_search_config c = mg_search_config_default();
+  c.max_kernel_ops = 1, c.max_block_ops = 1;
+  for (int pairs = 3; pairs <= 13; pairs += 10) {
+    size_t n = (size_t)snprintf(text, sizeof text, "program p\ninput X : f16[4, 8]\nT0 = silu(X)\n");
+    for (int k = 1; k <= pairs; k++)
+      n += (size_t)snprintf(text + n, sizeof text - n, "T%d = silu(add_scalar(add_scalar(T%d, %d), 1/%d))\n", k, k - 1, 2 * k, 2 * k + 1);
+    snprintf(text + n, sizeof text - n, "output T%d\n", pairs);
+    assert_int_equal(stats_of(text, &c).complete, pairs == 3);
+  }
+}
+
+/* What a frame may hold is what it is told: not a value more. */
+static void values_are_counted(void **state) {
+  (void)state;
+  mg_search_config c = mg_search_config_default();
+  c.max_kernel_ops = 1, c.max_states = 1;
+  const mg_search_stats s = stats_of(linear, &c);
+  assert_true(s.values == s.frames && !s.complete);
+}
+
 /* An extent of 240 divisors has more counts than are listed. */
 static void many_divisors_are_told(void **state) {
   (void)state;
@@ -159,6 +198,30 @@ static void refusals_are_told(void **state) {
   c.user = &many;
   s = stats_of(linear, &c);
   assert_true(s.refused > 0 && s.best_block_ops == 0 && !s.complete);
+}
+
+/* A structure whose best tile is refused is asked for by others of its tiles. */
+typedef struct tiles { uint32_t code[64]; int n, again; } tiles;
+static mg_status none_of_them(void *user, const mg_graph *g, mg_error *why) {
+  tiles *t = (tiles *)user, now;
+  memset(&now, 0, sizeof now);
+  for (uint32_t k = 1; g->ops[1].sub && k < g->ops[1].sub->n_ops && now.n < 64; k++) { /* of operators and maps, not of sizes */
+    const mg_op_node *o = &g->ops[1].sub->ops[k];
+    uint32_t h = (uint32_t)o->code;
+    for (int a = 1; a < 6; a++) h = h * 31 + (uint32_t)(o->map.to[a] + 9);
+    now.code[now.n++] = h;
+  }
+  t->again += now.n && now.n == t->n && !memcmp(now.code, t->code, sizeof now.code);
+  memcpy(t->code, now.code, sizeof now.code), t->n = now.n;
+  return mg_is_program(g) ? MG_OK : mg_fail(why, MG_UNSUPPORTED, "test", "a custom kernel");
+}
+static void refused_tiles_have_others(void **state) {
+  (void)state;
+  tiles t = { { 0 }, 0, 0 };
+  mg_search_config c = mg_search_config_default();
+  c.max_kernel_ops = 1, c.max_block_ops = 7, c.threads = 1, c.emittable = none_of_them, c.user = &t;
+  const mg_search_stats s = stats_of(linear, &c);
+  assert_true(s.refused > 0 && 2 * (uint64_t)t.again > s.refused);
 }
 
 /* Kernels that are taken one by one and refused together: the program of two that is best by then is not found. */
@@ -231,6 +294,65 @@ static void every_kind_is_among_the_structures(void **state) {
     assert_int_equal(stats_of(of[k].text, &c).complete, 1);
     if (of[k].kinds & ~kinds) fail_msg("%s\nkinds %d, of %d", of[k].text, kinds, of[k].kinds);
   }
+}
+
+/* ---- the best */
+
+/* The first results are those of a search that leaves nothing out by the model's bounds: no promise, but so it is here. */
+static void first_results_are_those_without_bounds(void **state) {
+  (void)state;
+  static const struct { const char *text; int ops; } of[] = {
+    { "program a\ninput X : f16[16, 1024]\ninput G : f16[1024]\ninput W : f16[1024, 512]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n", 8 },
+    { "program b\ninput X : f16[8, 256]\ninput A : f16[256, 512]\ninput B : f16[256, 512]\nO = mul(silu(matmul(X, A)), matmul(X, B))\noutput O\n", 8 },
+    { "program c\ninput X : f16[8, 64]\ninput Y : f16[8, 64]\nO = softmax(mul(rms_norm(X), Y), dim=1)\noutput O\n", 7 },
+    { "program e\ninput Q : f16[2, 16, 64]\ninput K : f16[2, 64, 256]\ninput V : f16[2, 256, 64]\nO = matmul(softmax(matmul(Q, K), dim=2), V)\noutput O\n", 6 },
+  };
+  for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+    mg_graph *p = parse(of[k].text);
+    mg_search_config c = mg_search_config_default();
+    c.max_kernel_ops = 1, c.max_block_ops = of[k].ops, c.top_k = 5;
+    mg_search_result with = found(p, &c);
+    c.bound = 0;
+    mg_search_result without = found(p, &c);
+    assert_true(with.n == 5 && without.n == 5 && with.stats.complete && without.stats.complete);
+    for (int i = 0; i < 5; i++)
+      if (fabs(with.predicted_us[i] - without.predicted_us[i]) > 1e-9 * without.predicted_us[i])
+        fail_msg("%s\nresult %d: %.9f us with bounds, %.9f without", of[k].text, i, with.predicted_us[i], without.predicted_us[i]);
+    mg_search_result_free(&with), mg_search_result_free(&without), mg_graph_free(p);
+  }
+}
+
+/* Times that are equal leave the model's order; and for `measure` the best result is damaged, after all checks: the certificate's tier
+   refuses it, and the next one is taken. */
+static mg_status all_alike(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us, mg_error *e) {
+  (void)program, (void)e;
+  for (int k = 0; k < n; k++) us[k] = 7;
+  for (uint32_t k = 1; user && g[0]->ops[1].sub && k < g[0]->ops[1].sub->n_ops; k++) {
+    mg_op_node *o = (mg_op_node *)(uintptr_t)&g[0]->ops[1].sub->ops[k];
+    const mg_tensor a = o->in[0];
+    if (o->code == MG_OP_SUB) o->in[0] = o->in[1], o->in[1] = a, ++*(int *)user;
+  }
+  return MG_OK;
+}
+static void what_the_full_tier_refutes_is_not_taken(void **state) {
+  (void)state;
+  mg_graph *p = parse("program p\ninput X : f16[16, 64]\ninput Y : f16[16, 64]\nO = sub(X, silu(Y))\noutput O\n"), *best = NULL;
+  mg_search_config c = mg_search_config_default();
+  mg_verify_report report;
+  mg_search_stats stats;
+  mg_error e;
+  int damaged = 0;
+  c.max_kernel_ops = 1;
+  mg_search_result plain = found(p, &c), timed;
+  c.measure = all_alike;
+  timed = found(p, &c);
+  assert_true(plain.n > 2 && plain.n <= timed.n);
+  for (int k = 0; k < plain.n; k++) assert_true(mg_hash(plain.graph[k]) == mg_hash(timed.graph[k]) && timed.measured_us[k] == 7);
+  c.measure_user = &damaged;
+  assert_int_equal(mg_superoptimize(p, &c, NULL, &best, &report, &stats, &e), MG_OK);
+  assert_int_equal(damaged, 1);
+  assert_true(report.verdict == MG_EQUAL && mg_hash(best) == mg_hash(plain.graph[1]) && stats.rejected == plain.stats.rejected + 1);
+  mg_search_result_free(&plain), mg_search_result_free(&timed), mg_graph_free(best), mg_graph_free(p);
 }
 
 /* ---- options */
@@ -374,7 +496,9 @@ int main(int argc, char **argv) {
   setvbuf(stdout, NULL, _IOLBF, 0);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(limits_are_told), cmocka_unit_test(closures_heed_the_search), cmocka_unit_test(checks_heed_the_search),
-    cmocka_unit_test(no_room_is_told), cmocka_unit_test(sizes_that_stay_are_told), cmocka_unit_test(many_divisors_are_told), cmocka_unit_test(refusals_are_told), cmocka_unit_test(refused_together_is_told), cmocka_unit_test(operands_used_twice_come_back),
+    cmocka_unit_test(no_room_is_told), cmocka_unit_test(sizes_that_stay_are_told), cmocka_unit_test(too_many_cuts_are_told),
+    cmocka_unit_test(too_many_constants_are_told), cmocka_unit_test(values_are_counted), cmocka_unit_test(refused_tiles_have_others),
+    cmocka_unit_test(first_results_are_those_without_bounds), cmocka_unit_test(what_the_full_tier_refutes_is_not_taken), cmocka_unit_test(many_divisors_are_told), cmocka_unit_test(refusals_are_told), cmocka_unit_test(refused_together_is_told), cmocka_unit_test(operands_used_twice_come_back),
     cmocka_unit_test(every_kind_is_among_the_structures), cmocka_unit_test(extreme_options), cmocka_unit_test(odd_programs), cmocka_unit_test(drawn_programs_have_one_result),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
