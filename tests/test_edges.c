@@ -55,6 +55,21 @@ static void limits_are_told(void **state) {
 #undef STATED
 }
 
+/* The flag and the time limit end frames, which are not walked to their end for it. */
+static void frames_heed_the_search(void **state) {
+  (void)state;
+  mg_search_config c = mg_search_config_default(), d;
+  c.max_kernel_ops = 1, c.bound = 0, c.threads = 1;
+  const mg_search_stats whole = stats_of(linear, &c);
+  d = c, d.stop = &halt, d.structure = halts;
+  const mg_search_stats stopped = stats_of(linear, &d);
+  halt = 0;
+  d = c, d.time_limit_s = 1e-9;
+  const mg_search_stats late = stats_of(linear, &d);
+  assert_true(whole.complete && stopped.late && stopped.structures > 0 && 2 * stopped.structures < whole.structures);
+  assert_true(late.late && 10 * late.states < whole.states);
+}
+
 /* The closure of a product of 20 factors, written down, would have hundreds of millions of terms: of a search's time limit, of the caller's
    flag and of the e-graph's own limit it takes notice, and leaves time for what follows. */
 static void *halts_soon(void *user) {
@@ -285,6 +300,7 @@ static void every_kind_is_among_the_structures(void **state) {
     { "program p\ninput X : f16[3, 8, 16]\ninput W : f16[3, 16, 8]\nO = matmul(X, W)\noutput O\n", 1, 2, THREE_AXES | GROUP_BESIDE_TWO },
     { "program p\ninput X : f16[8, 64]\nO = max(X, dim=1)\noutput O\n", 1, 2, MAX_OF_LOOP | MAX_OF_GRID },
     { "program p\ninput X : f16[8, 64]\nO = div(X, sum(X, dim=1))\noutput O\n", 2, 4, LOOPS_OVER_ONE },
+    { "program p\ninput X : f16[4, 6, 8]\nO = exp(transpose(X, [1, 2, 0]))\noutput O\n", 1, 1, THREE_AXES },
     { "program p\ninput X : f16[8, 64]\nO = silu(gelu(X))\noutput O\n", 1, 1, TWO_FUNCTIONS },
   };
   for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
@@ -495,7 +511,7 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   setvbuf(stdout, NULL, _IOLBF, 0);
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(limits_are_told), cmocka_unit_test(closures_heed_the_search), cmocka_unit_test(checks_heed_the_search),
+    cmocka_unit_test(limits_are_told), cmocka_unit_test(frames_heed_the_search), cmocka_unit_test(closures_heed_the_search), cmocka_unit_test(checks_heed_the_search),
     cmocka_unit_test(no_room_is_told), cmocka_unit_test(sizes_that_stay_are_told), cmocka_unit_test(too_many_cuts_are_told),
     cmocka_unit_test(too_many_constants_are_told), cmocka_unit_test(values_are_counted), cmocka_unit_test(refused_tiles_have_others),
     cmocka_unit_test(first_results_are_those_without_bounds), cmocka_unit_test(what_the_full_tier_refutes_is_not_taken), cmocka_unit_test(many_divisors_are_told), cmocka_unit_test(refusals_are_told), cmocka_unit_test(refused_together_is_told), cmocka_unit_test(operands_used_twice_come_back),
