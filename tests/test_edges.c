@@ -338,6 +338,40 @@ static void first_results_are_those_without_bounds(void **state) {
   }
 }
 
+/* What a frame found passes the check at uneven sizes, and does not with the operands of its difference exchanged. */
+static void structures_are_checked(void **state) {
+  (void)state;
+  mg_graph *p = parse("program p\ninput X : f16[16, 64]\ninput Y : f16[16, 64]\nO = sub(X, silu(Y))\noutput O\n"), *own = NULL;
+  mgi_se_search *S = (mgi_se_search *)calloc(1, sizeof *S);
+  mgi_se_found f;
+  mg_verify_report report;
+  mg_error e;
+  int frames = 0, checked = 0;
+  assert_non_null(S);
+  memset(&f, 0, sizeof f);
+  S->root = S, S->p = p, S->cfg = mg_search_config_default(), S->end = 1e300;
+  S->cfg.gpu = mg_gpu_find("H200"), S->cfg.threads = S->cfg.max_kernel_ops = S->cfg.max_loops = 1, S->cfg.max_block_ops = 3, S->cfg.seed = 1;
+  S->cfg.max_states = 4096, S->cfg.max_structures = 1000, S->cfg.max_steps = 100000;
+  pthread_mutex_init(&S->lock, NULL);
+  assert_int_equal(mg_resize(p, NULL, NULL, &own, &e), MG_OK);
+  assert_int_equal(mgi_se_segment_begin(S, own, &f, 1, &frames, &e), MG_OK);
+  for (int k = 0; k < S->n_frames; k++) mgi_se_run_frame(S, k);
+  for (int k = 0; k < S->n_pool; k++) {
+    mgi_se_structure t = S->pool[k];
+    assert_true(mgi_se_fast_check(S, S->seg, &t, 0, &report));
+    for (int i = 0; i < t.n; i++) {
+      const int16_t a = t.op[i].in[0];
+      if (t.op[i].code != MG_OP_SUB) continue;
+      t.op[i].in[0] = t.op[i].in[1], t.op[i].in[1] = a, checked++;
+      assert_false(mgi_se_fast_check(S, S->seg, &t, 0, &report));
+    }
+  }
+  assert_true(checked > 0);
+  mgi_se_segment_free(S), mgi_se_found_free(&f);
+  pthread_mutex_destroy(&S->lock);
+  free(S), mg_graph_free(p);
+}
+
 /* Times that are equal leave the model's order; and for `measure` the best result is damaged, after all checks: the certificate's tier
    refuses it, and the next one is taken. */
 static mg_status all_alike(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us, mg_error *e) {
@@ -514,7 +548,7 @@ int main(int argc, char **argv) {
     cmocka_unit_test(limits_are_told), cmocka_unit_test(frames_heed_the_search), cmocka_unit_test(closures_heed_the_search), cmocka_unit_test(checks_heed_the_search),
     cmocka_unit_test(no_room_is_told), cmocka_unit_test(sizes_that_stay_are_told), cmocka_unit_test(too_many_cuts_are_told),
     cmocka_unit_test(too_many_constants_are_told), cmocka_unit_test(values_are_counted), cmocka_unit_test(refused_tiles_have_others),
-    cmocka_unit_test(first_results_are_those_without_bounds), cmocka_unit_test(what_the_full_tier_refutes_is_not_taken), cmocka_unit_test(many_divisors_are_told), cmocka_unit_test(refusals_are_told), cmocka_unit_test(refused_together_is_told), cmocka_unit_test(operands_used_twice_come_back),
+    cmocka_unit_test(first_results_are_those_without_bounds), cmocka_unit_test(structures_are_checked), cmocka_unit_test(what_the_full_tier_refutes_is_not_taken), cmocka_unit_test(many_divisors_are_told), cmocka_unit_test(refusals_are_told), cmocka_unit_test(refused_together_is_told), cmocka_unit_test(operands_used_twice_come_back),
     cmocka_unit_test(every_kind_is_among_the_structures), cmocka_unit_test(extreme_options), cmocka_unit_test(odd_programs), cmocka_unit_test(drawn_programs_have_one_result),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -674,6 +674,31 @@ static void closure_by_normal_forms(void **state) {
   }
 }
 
+/* A round leaves out what the one before left as it was.  At the end nothing is new to a round that leaves nothing out: the first one of
+   another saturation. */
+static void rewriting_ends_where_nothing_is_new(void **state) {
+  (void)state;
+  static const char *const text[] = { /* maxima: no normal forms */
+    "program a\ninput X : f16[16, 64]\ninput Y : f16[16, 64]\nM = max(X, dim=1)\nO = mul(add(X, Y), add(M, scale(Y, 3)))\noutput O\n",
+    "program b\ninput X : f16[16, 64]\ninput Y : f16[16, 64]\nM = max(X, dim=1)\nO = div(scale(add(X, sub(Y, M)), 1/3), sum(Y, dim=1))\noutput O\n",
+    "program c\ninput X : f16[16, 64]\ninput W : f16[64, 64]\nM = max(X, dim=1)\nO = matmul(matmul(div(X, M), W), W)\noutput O\n",
+  };
+  for (size_t k = 0; k < sizeof text / sizeof *text; k++) {
+    mgi_se_seg *s = terms_of(text[k]);
+    mg_egraph_limits lim = { 60000, 60, 0, NULL };
+    mg_saturation out;
+    mg_error e;
+    uint32_t n[2], classes[2];
+    for (int again = 0; again < 2; again++) {
+      assert_int_equal(mg_egraph_saturate(s->eg, &lim, &out, &e), MG_OK);
+      assert_int_equal(out, MG_SATURATED);
+      n[again] = mg_egraph_nodes(s->eg), classes[again] = mg_egraph_classes(s->eg);
+    }
+    assert_true(n[0] == n[1] && classes[0] == classes[1] && n[0] > s->p->n_ops);
+    free(s->ecls), mg_egraph_free(s->eg), mg_classes_free(&s->cls), mg_graph_free(s->p), free(s);
+  }
+}
+
 static mg_search_result searched(const char *text, mg_search_config c) {
   mg_search_result r;
   mg_graph *g = NULL;
@@ -819,7 +844,7 @@ int main(int argc, char **argv) {
     cmocka_unit_test(search_equals_brute_force),
     cmocka_unit_test(random_programs),
     cmocka_unit_test(restriction_is_a_filter),
-    cmocka_unit_test(pruning_agrees), cmocka_unit_test(closure_by_normal_forms),
+    cmocka_unit_test(pruning_agrees), cmocka_unit_test(closure_by_normal_forms), cmocka_unit_test(rewriting_ends_where_nothing_is_new),
     cmocka_unit_test(closure_is_a_table),
     cmocka_unit_test(walk_goes_nowhere_twice), cmocka_unit_test(large_closures_are_searched), cmocka_unit_test(no_segment_is_missed),
   };
