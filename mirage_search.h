@@ -3310,7 +3310,7 @@ mg_status mg_tiling_graph(const mg_tilings *t, int which, const int64_t *tile, m
   if (!mgi_ti_place_of(&P, t, which, tile)) return mg_fail(e, MG_UNSUPPORTED, x->text, "%s", mg_tiling_rule_text(MG_TILING_DEPENDENCE));
   int64_t grid[3] = { 1, 1, 1 };
   mg_axis axis[MG_TILING_LOOPS];
-  int used = 0;
+  int used = 0, stored[MG_MAX_OUT], n_stored = 0; /* stored: the output of each store: loops put them in an order of their own */
   memset(axis, 0, sizeof axis);
   for (int l = 0; l < t->n_all; l++) {
     if (!(x->bound >> l & 1) || mgi_ti_trips(t, tile, l) == 1) continue;
@@ -3342,14 +3342,23 @@ mg_status mg_tiling_graph(const mg_tilings *t, int which, const int64_t *tile, m
     for (int j = 0; j < m->n_dep; j++) a[j] = val[m->dep[j]];
     mg_map map = mg_map_none();
     if (m->code == MG_OP_LOAD) val[v] = mg_load(b, in[o->in[0]], mgi_ti_map(b, map, o, m->join | x->bound, axis));
-    else if (m->code == MG_OP_STORE) mg_store(b, a[0], mgi_ti_map(b, map, o, x->bound, axis));
+    else if (m->code == MG_OP_STORE) {
+      int k = 0, taken = 0;
+      for (int q = 0; q < n_stored; q++) taken += p->out[stored[q]] == m->op;
+      while (p->out[k] != m->op || taken-- > 0) k++;
+      stored[n_stored++] = k;
+      mg_store(b, a[0], mgi_ti_map(b, map, o, x->bound, axis));
+    }
     else if (m->code == MG_OP_ACCUM) {
       map = mgi_ti_map(b, map, o, m->join, axis);
       for (int l = 0; l < t->n_loops; l++) if (m->sum >> l & 1) map = mg_map_set(map, axis[l], MG_MAP_SUM);
       val[v] = mg_accum(b, a[0], map);
     } else val[v] = mg_apply(b, o->code, &o->attr, m->n_dep, a);
   }
-  if (b) mg_plan_kernel(b, t->cfg.gpu), mg_graph_end(b, made);
+  mg_tensor by[MG_MAX_OUT];
+  memset(by, 0, sizeof by);
+  if (b) mg_plan_kernel(b, t->cfg.gpu), mg_graph_end(b, by);
+  for (int k = 0; k < n_stored; k++) made[stored[k]] = by[k];
   for (int k = 0; k < p->n_out; k++) mg_output(g, mg_named(g, made[k], mg_tensor_of(p->g, p->g->out[k])->name));
   mg_status s = mg_check(g, e);
   if (s != MG_OK) { mg_graph_free(g); return s; }

@@ -252,6 +252,7 @@ static const char *const shapes[] = { /* %d are the extents of m, k, n, h, p */
   "E = matmul(matmul(matmul(A, B), D), F)\noutput E\n",
   "program two_outputs\ninput A : f16[%1$d, %2$d]\ninput B : f16[%2$d, %3$d]\ninput D : f16[%3$d, %4$d]\nC = matmul(A, B)\nE = matmul(C, D)\noutput C\noutput E\n",
   "program maxima\ninput A : f16[%1$d, %2$d]\ninput B : f16[%2$d, %3$d]\ninput D : f16[%3$d, %4$d]\nC = matmul(A, B)\nE = matmul(sub(C, max(C, dim=1)), D)\noutput E\n",
+  "program outputs_turned\ninput A : f16[%1$d, %2$d]\ninput B : f16[%2$d, %3$d]\ninput D : f16[%3$d, %3$d]\nC = matmul(A, B)\nE = matmul(C, D)\noutput E\noutput C\n",
   "program turned\ninput A : f16[%1$d, %2$d]\ninput B : f16[%3$d, %2$d]\ninput D : f16[%3$d, %4$d]\nE = matmul(matmul(A, transpose(B, [1, 0])), D)\noutput E\n",
 };
 
