@@ -187,6 +187,19 @@ static void values_are_counted(void **state) {
   assert_true(s.values == s.frames && !s.complete);
 }
 
+/* Two outputs that are one value: compositions over other values than the program's are not looked for. */
+static void equal_outputs_are_told(void **state) {
+  (void)state;
+  mg_search_config c = mg_search_config_default();
+  c.max_kernel_ops = c.max_block_ops = 2, c.top_k = 1;
+  static const char *const text = "program p\ninput X : f16[2048, 2048]\ninput W : f16[2048, 2048]\nA = matmul(X, W)\nB = %s\noutput A, B\n";
+  for (int twice = 0; twice < 2; twice++) {
+    char program[256];
+    snprintf(program, sizeof program, text, twice ? "matmul(X, W)" : "matmul(W, X)");
+    assert_int_equal(stats_of(program, &c).complete, !twice);
+  }
+}
+
 /* An extent of 240 divisors has more counts than are listed. */
 static void many_divisors_are_told(void **state) {
   (void)state;
@@ -547,7 +560,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(limits_are_told), cmocka_unit_test(frames_heed_the_search), cmocka_unit_test(closures_heed_the_search), cmocka_unit_test(checks_heed_the_search),
     cmocka_unit_test(no_room_is_told), cmocka_unit_test(sizes_that_stay_are_told), cmocka_unit_test(too_many_cuts_are_told),
-    cmocka_unit_test(too_many_constants_are_told), cmocka_unit_test(values_are_counted), cmocka_unit_test(refused_tiles_have_others),
+    cmocka_unit_test(too_many_constants_are_told), cmocka_unit_test(equal_outputs_are_told), cmocka_unit_test(values_are_counted), cmocka_unit_test(refused_tiles_have_others),
     cmocka_unit_test(first_results_are_those_without_bounds), cmocka_unit_test(structures_are_checked), cmocka_unit_test(what_the_full_tier_refutes_is_not_taken), cmocka_unit_test(many_divisors_are_told), cmocka_unit_test(refusals_are_told), cmocka_unit_test(refused_together_is_told), cmocka_unit_test(operands_used_twice_come_back),
     cmocka_unit_test(every_kind_is_among_the_structures), cmocka_unit_test(extreme_options), cmocka_unit_test(odd_programs), cmocka_unit_test(drawn_programs_have_one_result),
   };

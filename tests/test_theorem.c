@@ -241,6 +241,7 @@ static const struct { const char *name; bounds w; const char *text; } programs[]
   { "sum and sum of squares", { 5, 1, 1, 0, 0 }, "input X : f16[4, 9]\nA = sum(X, dim=1)\nB = sum(sqr(X), dim=1)\noutput A\noutput B\n" },
   { "distributed", { 4, 1, 1, 0, 0 }, "input X : f16[4, 9]\ninput Y : f16[4, 9]\ninput Z : f16[9]\nO = add(mul(X, Z), mul(Y, Z))\noutput O\n" },
   { "scale", { 4, 1, 1, 0, 0 }, "input X : f16[4, 9]\ninput W : f16[9, 4]\nO = scale(matmul(X, W), 1/3)\noutput O\n" },
+  { "shifted sum", { 4, 1, 1, 0, 0 }, "input X : f16[4, 9]\nO = add_scalar(sum(X, dim=1), 1/7)\noutput O\n" },
   { "mean of squares", { 5, 1, 1, 1, 0 }, "input X : f16[4, 9]\nO = sqrt(add_scalar(scale(sum(sqr(X), dim=1), 1/9), 1/100))\noutput O\n" },
   { "difference", { 4, 1, 1, 0, 0 }, "input X : f16[4, 9]\ninput Y : f16[4, 9]\nO = sum(sub(X, Y), dim=1)\noutput O\n" },
   { "maximum", { 4, 1, 1, 0, 0 }, "input X : f16[4, 9]\nO = max(X, dim=1)\noutput O\n" },
