@@ -295,12 +295,39 @@ static void a_second_loop_takes_nothing_away(void **state) {
   mg_graph_free(p);
 }
 
+/* A structure in two kernels: the second one's grid is its own, and no other count of it is faster. */
+static void the_second_kernel_has_a_grid_of_its_own(void **state) {
+  (void)state;
+  mg_graph *p = parse("program p\ninput X : f16[4096, 4096]\ninput W : f16[4096, 256]\ninput V : f16[256, 16]\nO = matmul(silu(matmul(X, W)), V)\noutput O\n");
+  mg_search_config c = mg_search_config_default();
+  mg_search_result r;
+  mg_error e;
+  c.max_kernel_ops = 2, c.max_block_ops = 4, c.top_k = 1;
+  if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  const mg_graph *g = r.graph[0];
+  assert_true(g->n_ops == 3 && g->ops[1].sub && g->ops[2].sub && g->ops[2].sub->n_axes == 5); /* it loops over the first one's parts */
+  int slower = 0;
+  for (int64_t n = 1; n <= 4096; n *= 2) {
+    mg_graph *other = NULL;
+    int64_t counts[2 * (MG_MAX_AXES + 1)] = { 0 };
+    for (int k = 0; k < 2; k++) for (uint32_t a = 1; a < g->ops[k + 1].sub->n_axes; a++) counts[k * (MG_MAX_AXES + 1) + (int)a] = g->ops[k + 1].sub->axes[a].extent;
+    slower += n != counts[MG_MAX_AXES + 2];
+    counts[MG_MAX_AXES + 2] = n;
+    if (mg_resize(g, NULL, counts, &other, &e) != MG_OK) fail_msg("%s", e.msg);
+    mg_plan_kernel(other->ops[2].sub, NULL);
+    if (mg_predict_us(other, NULL) < r.predicted_us[0] * (1 - 1e-9)) fail_msg("%d blocks: %.6f us, found %.6f", (int)n, mg_predict_us(other, NULL), r.predicted_us[0]);
+    mg_graph_free(other);
+  }
+  assert_int_equal(slower, 12);
+  mg_search_result_free(&r), mg_graph_free(p);
+}
+
 int main(int argc, char **argv) {
   const char *more = getenv("SOAK_TUNER");
   seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
   rounds = more ? strtoull(more, NULL, 10) : 1;
   printf("seed %llu\n", (unsigned long long)seed);
-  const struct CMUnitTest tests[] = { cmocka_unit_test(counts_are_every_divisor), cmocka_unit_test(tuner_finds_the_best_tiles), cmocka_unit_test(segments_keep_the_best), cmocka_unit_test(few_divisors_are_no_hindrance),
+  const struct CMUnitTest tests[] = { cmocka_unit_test(counts_are_every_divisor), cmocka_unit_test(the_second_kernel_has_a_grid_of_its_own), cmocka_unit_test(tuner_finds_the_best_tiles), cmocka_unit_test(segments_keep_the_best), cmocka_unit_test(few_divisors_are_no_hindrance),
     cmocka_unit_test(large_grids), cmocka_unit_test(a_second_loop_takes_nothing_away) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
