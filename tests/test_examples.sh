@@ -4,6 +4,7 @@
 # nvcc gets all kernels of an architecture as one file, which takes it an eighth of the time.
 # Usage: tests/test_examples.sh [SEED]; prints `ok - ..` or `not ok - ..` a step.  Link 2 is of a sample that SEED draws;
 # SOAK_EXAMPLES=1: of all, and the searches go to 12 block operators.  ONLY=REGEX: these programs.
+# WRITE=1: what is found takes the place of each first one in tests/programs.ugraphs.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 seed=${1:-1}
@@ -59,4 +60,13 @@ for arch in $archs; do for f in $(cd examples/programs && ls -- *.mg | grep -E -
     [ -s "$dir/$thing.cu" ] && { [ "${SOAK_EXAMPLES:-0}" != 0 ] || [ $k -lt 12 ]; } && echo "$thing"
   done | each checked
 } | tee $dir/log
+if [ "${WRITE:-0}" != 0 ]; then
+  awk -v dir=$dir '/^#@ / { arch = $2 }
+    /^program / {
+      f = dir "/" arch "." $2 ".mg"
+      instead = !first[f]++ && (getline line <f) > 0
+      if (instead) do if (line !~ /^#/) print line; while ((getline line <f) > 0)
+    }
+    !instead || /^#@ / { print }' tests/programs.ugraphs >$dir/ugraphs && mv $dir/ugraphs tests/programs.ugraphs
+fi
 ! grep -q '^not ok' $dir/log

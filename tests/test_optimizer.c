@@ -589,7 +589,15 @@ static int way_in(const char *kernel, const char *name, mg_dtype type, int *odd)
   assert_true(pitch == pieces * unit || pitch == (pieces | 1) * unit);
   return pitch == (pieces | 1) * unit ? MGI_CU_PADDED : MGI_CU_DENSE;
 }
-/* What is chosen in the µGraphs of all programs: operands of products swizzled, in panels for warpgroups; in rings of warps all swizzled; all else padded. */
+/* Whether each warp copies a strip of it, across its lines: swizzled, a strip's pieces would stand in others' strips. */
+static int in_strips(const char *kernel, const char *name) {
+  char find[100];
+  snprintf(find, sizeof find, "mg_load_tile<T_%s, ", name);
+  const char *lines = strstr(kernel, find), *across = lines ? strchr(lines + strlen(find), ' ') + 1 : "T_";
+  return strncmp(across, "T_", 2) != 0;
+}
+/* What is chosen in the µGraphs of all programs: operands of products swizzled, in panels for warpgroups; in rings of warps all
+   swizzled, but for strips; all else padded. */
 static void test_layouts_of_programs(void **state) {
   int n[MGI_CU_WAY_COUNT] = {0};
   char *cu;
@@ -621,7 +629,9 @@ static void test_layouts_of_programs(void **state) {
         if (way < 0) continue;
         n[way]++;
         const int warps = ring && !strcmp(ring, "warp") && o->scope, group = mma && !strcmp(mma, "warpgroup");
-        if (way == MGI_CU_DENSE || (way == MGI_CU_PANELS && !group) || (product && narrow && way == MGI_CU_PADDED) || (!product && !moved && !warps && way != MGI_CU_PADDED))
+        const int strips = warps && in_strips(kernel, name);
+        if (way == MGI_CU_DENSE || (way == MGI_CU_PANELS && !group) || (product && narrow && !strips && way == MGI_CU_PADDED) ||
+            (strips && way != MGI_CU_PADDED) || (!product && !moved && !warps && way != MGI_CU_PADDED))
           fail_msg("%s for %s: the tile of '%s' is %s", g->name, u.arch, name, mgi_cu_way_word[way]);
       }
     }

@@ -192,7 +192,8 @@ static void mark(const char *s, size_t n, uint8_t *seen) {
   }
 }
 /* Two programs each for what no program of examples/programs has: fp32 products, statistics of columns, statistics, beside a
-   skinny product, that are no sum of squares, tensor copies, which no plan has by itself, and attentions that store their rows' sums too. */
+   skinny product, that are no sum of squares, tensor copies, which no plan has by itself, attentions that store their rows' sums too,
+   and elementwise operators and reductions that are kernels of their own. */
 static const char *const others[] = {
   "program a\ninput X : f32[16, 64]\ninput W : f32[64, 32]\nO = silu(matmul(X, W))\noutput O\n",
   "program b\ninput X : f32[16, 64]\ninput A : f32[64, 16]\ninput B : f32[16, 32]\nO = matmul(matmul(X, A), B)\noutput O\n",
@@ -210,6 +211,8 @@ static const char *const others[] = {
   "    k = load K {x->0, i->2}\n    v = load V {x->0, i->1}\n    p = exp(matmul(q, k))\n    s = sum(p, dim=2)\n    d = matmul(p, v)\n  }\n  t = accum(s) {i->+}\n  o = div(accum(d) {i->+}, t)\n  store o {x->0}\n  store t {x->0}\n}\noutput O\noutput S\n",
   "program j\ninput Q : f16[2, 64, 64]\ninput K : f16[2, 64, 512] @ [0, 2, 1]\ninput V : f16[2, 512, 64]\nO, S = kernel grid=(x=2) threads=128 {\n  plan { stages=2 warps_m=4 warps_n=1 warps_k=1 }\n  q = load Q {x->0}\n  for i=8 {\n"
   "    k = load K {x->0, i->2}\n    v = load V {x->0, i->1}\n    p = exp(matmul(q, k))\n    s = sum(p, dim=2)\n    d = matmul(p, v)\n  }\n  t = accum(s) {i->+}\n  o = div(accum(d) {i->+}, t)\n  store o {x->0}\n  store log(t) {x->0}\n}\noutput O\noutput S\n",
+  "program k\ninput X : f16[64, 48]\nO = div(X, sum(X, dim=1))\noutput O\n",
+  "program l\ninput X : f32[48, 64]\nO = sub(X, max(X, dim=0))\noutput O\n",
 };
 static void test_templates(void **state) {
   char *text = read_all("mirage_cuda.cuh");
