@@ -83,6 +83,8 @@
      equal, where an output or a tensor together has them; cut one of several outputs' dimensions of one extent and not the others
      that no tensor together has; move other dimensions than the program moves.  (tests/test_theorem.c counts what these leave out.)
      Take apart a sum of two inputs that nothing else uses, where the closure with its parts passes the e-graph's limit (mgi_se_seg_seals).
+     Price what the model's bound (cfg.bound) puts behind: sums at one tile, of which a frame keeps 48; and at all tiles only the 96
+     best of a frame and of a segment by coarse ones.  Of 150 random programs one had a kernel 0.3 % faster, by the model, without the bound.
      stats.complete speaks of the space without these.
 */
 #ifndef MIRAGE_SEARCH_H
@@ -5556,7 +5558,7 @@ static double mgi_se_coarse_us(mgi_se_walk *w, mgi_se_structure *s, uint64_t ske
 }
 
 /* Fills in what each derivation's own operator costs at tile `ref` of a structure that the model found `rates` for.  Never
-   more than the model takes: an elementwise operator that a product may take in is free. */
+   more than the model takes with that plan (one of more warps may take less): an elementwise operator that a product may take in is free. */
 static void mgi_se_walk_costs(mgi_se_walk *w, const mgi_se_rates *r) {
   const mgi_se_frame *f = w->f;
   const mgi_se_seg *s = f->s;
