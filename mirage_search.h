@@ -2220,10 +2220,16 @@ static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, 
   int8_t at[MGI_SE_MOPS];
   int64_t own = k->iters > 1 && p.warps_m * p.warps_n == 1 && p.warps_k > 1 ? mgi_se_own_ring(k, p.warps_k, at) : 0;
   if (own) p.own = 1, ring = own;
+  int64_t lines = 0; /* bytes of a stage that no other block reads, but blocks side by side the same lines */
+  for (int i = 0; i < k->n; i++) {
+    const mgi_se_mop *o = &k->op[i];
+    if (o->code == MG_OP_LOAD && o->inloop && o->rank && o->d[o->inner] * o->esize < 128 && (double)(mgi_se_elems(o) * o->esize * k->blocks) * o->trips <= (double)o->unique) lines += mgi_se_elems(o) * o->esize;
+  }
   p.parts = chained && (across ? mgi_se_group_parts(k, &p) : mgi_se_parts(k, &p));
   p.stages = k->iters > 3 ? 4 : k->iters > 2 ? 3 : 2;
   if (k->iters > 4 && k->iters <= 8 && k->iters * ring <= 32768) p.stages = (int)k->iters; /* measured: sums of few bytes, 0.2 us */
   while (across && p.parts && p.stages > 2 && (p.stages - 2) * ring >= 65536) p.stages--; /* measured: better, if loads then go out ahead */
+  while (own && 2 * lines > ring && p.stages > 2 && p.stages < k->iters && (p.stages - 1) * ring >= 49152) p.stages--; /* measured: 1 to 3 % */
   while (p.stages > 2 && p.stages * ring + once > gpu->shared_per_block - 1024) p.stages--;
   int64_t parts = 0; /* of what the blocks of a cluster merge: each owns a share, of which it gets all parts */
   for (int i = 0; i < k->n && k->group > 1 && k->group <= 16 && !strncmp(gpu->arch, "sm_9", 4); i++)
@@ -2276,10 +2282,10 @@ static double mgi_se_weight(int code) { /* issue slots an element, roughly */
    blocks stream 650 KB each in 10.2 us, launch and end included. */
 static double mgi_se_sm_rate(const mg_gpu *gpu) { return gpu->l2_gbps * 1e3 / gpu->sms * 1.6; }
 /* The bytes that a load costs for each that it needs: sectors of 32 bytes, 16-byte copies, lines of 128 bytes (measured:
-   halves cost next to nothing, three quarters a fifth). */
+   halves cost nothing, as a copy brings the other half to L2, three quarters a fifth). */
 static double mgi_se_load_waste(int64_t inner, int rank, int esize) {
   int64_t run = inner * esize;
-  double eff = run % 128 == 0 ? 1 : run > 128 ? 1 - 12.8 / (double)run : run > 64 ? 0.82 : run == 64 ? 0.96 : run >= 32 ? 0.75 + (double)run / 512 : (double)run / 40;
+  double eff = run % 128 == 0 ? 1 : run > 128 ? 1 - 12.8 / (double)run : run > 64 ? 0.82 : run == 64 ? 0.99 : run >= 32 ? 0.75 + (double)run / 512 : (double)run / 40;
   return 1 / (rank && inner > 1 && inner % 8 ? eff * 0.3 : eff);
 }
 
