@@ -2282,10 +2282,10 @@ static double mgi_se_weight(int code) { /* issue slots an element, roughly */
    blocks stream 650 KB each in 10.2 us, launch and end included. */
 static double mgi_se_sm_rate(const mg_gpu *gpu) { return gpu->l2_gbps * 1e3 / gpu->sms * 1.6; }
 /* The bytes that a load costs for each that it needs: sectors of 32 bytes, 16-byte copies, lines of 128 bytes (measured:
-   halves cost nothing, as a copy brings the other half to L2, three quarters a fifth). */
+   halves cost next to nothing, three quarters a fifth). */
 static double mgi_se_load_waste(int64_t inner, int rank, int esize) {
   int64_t run = inner * esize;
-  double eff = run % 128 == 0 ? 1 : run > 128 ? 1 - 12.8 / (double)run : run > 64 ? 0.82 : run == 64 ? 0.99 : run >= 32 ? 0.75 + (double)run / 512 : (double)run / 40;
+  double eff = run % 128 == 0 ? 1 : run > 128 ? 1 - 12.8 / (double)run : run > 64 ? 0.82 : run == 64 ? 0.97 : run >= 32 ? 0.75 + (double)run / 512 : (double)run / 40;
   return 1 / (rank && inner > 1 && inner % 8 ? eff * 0.3 : eff);
 }
 
@@ -2360,7 +2360,7 @@ static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi
   }
   if (resident > waves) resident = waves;
   if (resident < 1) resident = 1;
-  double flight = (k->iters > 1 ? bytes_iter * (p.stages - 1) : bytes) * resident;
+  double flight = (k->iters > 1 ? bytes_iter * (p.own ? p.stages : p.stages - 1) : bytes) * resident; /* a warp's own ring is filled again as soon as it has read a stage */
   double sm_rate = mgi_se_sm_rate(gpu);
   if (flight < 32768) sm_rate *= 0.15 + 0.85 * flight / 32768;
   if (k->iters > 1 && flight < 98304) sm_rate *= 0.8 + 0.2 * flight / 98304; /* measured: rings of 37 to 110 KB */
