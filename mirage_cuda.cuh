@@ -7394,8 +7394,8 @@ MGI_FN int mgi_cu_streams(const mg_graph *b, const mg_op_node *o, const mg_shape
   return 1;
 }
 /* The kernel behind this one, in a stream of calls, may begin after this one's wait: it streams weights, worth its blocks'
-   beginning while this one runs, or this one is row by row, without a loop, and takes little room.  Others begin when this
-   one's blocks end: blocks that only wait take the room of those that work. */
+   beginning while this one runs, or this one has no loop, product or merge: what works row by row, and ends soon.  Others
+   begin when this one's blocks end: blocks that only wait take the room of those that work. */
 MGI_FN int mgi_cu_next_may(const mg_graph *g, uint32_t op) {
   const mg_op_node *me = &g->ops[op], *next = &g->ops[op + 1 < g->n_ops ? op + 1 : 1];
   int streams = 0, rows = 1;

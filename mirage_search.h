@@ -84,7 +84,7 @@
      that no tensor together has; move other dimensions than the program moves.  (tests/test_theorem.c counts what these leave out.)
      Take apart a sum of two inputs that nothing else uses, where the closure with its parts passes the e-graph's limit (mgi_se_seg_seals).
      Price what the model's bound (cfg.bound) puts behind: sums at one tile, of which a frame keeps 48; and at all tiles only the 96
-     best of a frame and of a segment by coarse ones.  Of 150 random programs one had a kernel 0.3 % faster, by the model, without the bound.
+     best of a frame and of a segment by coarse ones (by all tiles, where there is no loop).  Of 150 random programs one had a kernel 0.3 % faster, by the model, without the bound.
      stats.complete speaks of the space without these.
 */
 #ifndef MIRAGE_SEARCH_H
@@ -219,8 +219,8 @@ typedef struct mg_search_stats {
   uint64_t frames, values, structures, segments, tilings; /* tilings: µGraphs of tiling expressions looked at */
   uint64_t candidates, verified, rejected, refused; /* sized graphs built; passed and failed the fast tier; not emittable */
   int complete;                      /* 1: no limit, budget or early end cut anything off the stated space */
-  int late;                          /* 1: the time limit, of which the first kernel may use two thirds, that of a check (mg_search), or `stop`
-                                        cut something off */
+  int late;                          /* 1: the time limit, of which the first kernel may use two thirds, the e-graph's, or `stop` cut something
+                                        off; the ten seconds of a check (mg_search) leave it 0 */
   uint64_t egraph_nodes, egraph_classes;
   uint64_t resumed;                  /* of the frames, those taken from the checkpoint */
   int checkpoint_lost;               /* 1: the checkpoint could not be written again; the result is not touched by it */
@@ -2220,7 +2220,7 @@ static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, 
   int8_t at[MGI_SE_MOPS];
   int64_t own = k->iters > 1 && p.warps_m * p.warps_n == 1 && p.warps_k > 1 ? mgi_se_own_ring(k, p.warps_k, at) : 0;
   if (own) p.own = 1, ring = own;
-  int64_t lines = 0; /* bytes of a stage that no other block reads, but blocks side by side the same lines */
+  int64_t lines = 0; /* bytes of a stage that no other block reads, in pieces of less than a line, which blocks side by side mostly share */
   for (int i = 0; i < k->n; i++) {
     const mgi_se_mop *o = &k->op[i];
     if (o->code == MG_OP_LOAD && o->inloop && o->rank && o->d[o->inner] * o->esize < 128 && (double)(mgi_se_elems(o) * o->esize * k->blocks) * o->trips <= (double)o->unique) lines += mgi_se_elems(o) * o->esize;
@@ -7360,7 +7360,7 @@ typedef struct mgi_se_search {
   mg_search_stats st;
   double t0, end, shown;
   pthread_mutex_t lock, hook;
-  int cut, late;                        /* cut: something was left out; late: time or `stop` did it */
+  int cut, late, timed;                 /* cut: something was left out; late: the time limit or `stop` did it; timed: a check's own limit, as on a busy machine */
   /* the segment in hand */
   const mgi_se_seg *seg;
   mgi_se_frame *frame;
@@ -7403,7 +7403,8 @@ static double mgi_se_us(mgi_se_search *S, const mg_graph *g, const mg_error *e) 
 static int mgi_se_equal(mgi_se_search *S, const mg_graph *p, const mg_graph *g, const mg_verify_config *v, mg_verify_report *r) {
   mg_error e;
   if (mgi_se_step(S, mg_verify(p, g, v, r, &e)) != MG_OK) return 0;
-  S->cut |= r->unfinished, S->late |= r->unfinished && (mgi_se_stopped(&S->cfg) || mgi_se_seconds() >= S->end); /* a check's own ten seconds are no option's */
+  const int ended = mgi_se_stopped(&S->cfg) || mgi_se_seconds() >= S->end; /* a check's own ten seconds are no option's */
+  S->cut |= r->unfinished, S->late |= r->unfinished && ended, S->timed |= r->unfinished && !ended;
   return r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED;
 }
 
@@ -9410,7 +9411,11 @@ static int mgi_se_cache_load(mgi_se_search *S, mg_search_result *out) {
     ok = mg_parse((const char *)text, (size_t)n, path, NULL, &g, &e) == MG_OK && mg_verify_signature(S->p, g, &e) == MG_OK && us >= 0 && (!k || us >= out->predicted_us[k - 1] || falls-- > 0);
     if (ok && mg_predict_us(g, S->cfg.gpu) != model) ok = 0, why = "the model prices a cached µGraph otherwise";
     if (ok && mgi_se_emittable(S, g, &e) != MG_OK) ok = 0, why = "a cached µGraph is not emitted any more";
-    if (ok && !mgi_se_check_small(S, g, &out->report[k])) ok = 0, why = "a cached µGraph is not equal to the program";
+    const int cut = S->cut, late = S->late, timed = S->timed; /* what the entry's tests lack, the search that follows need not */
+    if (ok && !mgi_se_check_small(S, g, &out->report[k])) {
+      ok = 0, why = out->report[k].unfinished ? "a cached µGraph's tests were not ended in time" : "a cached µGraph is not equal to the program";
+      S->cut = cut, S->late = late, S->timed = timed;
+    }
     if (ok) out->graph[out->n] = g, out->predicted_us[out->n++] = us;
     else mg_graph_free(g);
   }
@@ -9522,7 +9527,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
       mg_verify_report rep;
       int equal = mgi_se_check_whole(&S, g, &rep);
       if (!equal && rep.unfinished) { /* a copy needs no test, and a search that is late has at least this */
-        equal = 1, rep.verdict = MG_EQUAL, rep.log2_delta = 0;
+        equal = 1, rep.verdict = MG_EQUAL, rep.log2_delta = 0, rep.unfinished = 0;
         snprintf(rep.reason, sizeof rep.reason, "the program itself, whose tests a limit ended");
       }
       if (equal) S.st.verified++, mgi_se_result_add(&S, out, g, mgi_se_us(&S, g, NULL), &rep);
@@ -9542,7 +9547,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   if (!hit) mgi_se_over(&S), S.st.complete = !S.cut, S.st.late = S.late;
   S.st.seconds = mgi_se_seconds() - S.t0;
   if (!hit) S.st.probe_ns = mgi_se_probe_median(S.probe_ns);
-  if (!hit && S.cfg.cache && st == MG_OK && out->n && !S.late) mgi_se_cache_store(&S, out);
+  if (!hit && S.cfg.cache && st == MG_OK && out->n && !S.late && !S.timed) mgi_se_cache_store(&S, out);
   if (st == MG_OK && out->n && S.cfg.measure) mgi_se_measure(&S, out);
   if (out->n) {
     S.st.best_kernels = (int)out->graph[0]->n_ops - 1;
