@@ -2221,7 +2221,7 @@ static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, 
   int64_t own = k->iters > 1 && p.warps_m * p.warps_n == 1 && p.warps_k > 1 ? mgi_se_own_ring(k, p.warps_k, at) : 0;
   if (own) p.own = 1, ring = own;
   int64_t lines = 0; /* bytes of a stage that no other block reads, in pieces of less than a line, which blocks side by side mostly share */
-  for (int i = 0; i < k->n; i++) {
+  for (int i = 0; own && i < k->n; i++) {
     const mgi_se_mop *o = &k->op[i];
     if (o->code == MG_OP_LOAD && o->inloop && o->rank && o->d[o->inner] * o->esize < 128 && (double)(mgi_se_elems(o) * o->esize * k->blocks) * o->trips <= (double)o->unique) lines += mgi_se_elems(o) * o->esize;
   }
