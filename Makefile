@@ -11,7 +11,7 @@ export CC CXX CLANG NVCC
 
 WARN := -Wall -Wextra
 CFLAGS ?= -O2
-STD := -std=c11 $(WARN) -I$(CURDIR)
+STD := -std=c11 $(WARN) -I'$(CURDIR)'
 LIBS := -lm -lpthread -ldl
 CJSON := $(shell $(CC) -E -include cjson/cJSON.h -x c /dev/null >/dev/null 2>&1 && echo -DMIRAGE_CJSON -lcjson)
 SAN := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
