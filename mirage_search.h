@@ -221,6 +221,7 @@ typedef struct mg_search_stats {
   int complete;                      /* 1: no limit, budget or early end cut anything off the stated space */
   int late;                          /* 1: the time limit, of which the first kernel may use two thirds, the e-graph's, or `stop` cut something
                                         off; the ten seconds of a check (mg_search) leave it 0 */
+  int timed;                         /* 1: those, or a check's memory, did */
   uint64_t egraph_nodes, egraph_classes;
   uint64_t resumed;                  /* of the frames, those taken from the checkpoint */
   int checkpoint_lost;               /* 1: the checkpoint could not be written again; the result is not touched by it */
@@ -296,7 +297,7 @@ typedef struct mg_search_result {
 
 /* MG_OK with at least one graph; MG_NOT_FOUND if none; MG_BAD_INPUT if `program` has graph-defined operators.  µGraphs
    are compared with the program at small sizes; where dimensions stay large, as a reshape's do, a check has 10 s, or what
-   is left of the time limit, but 1 s at least. */
+   is left of the time limit, but 1 s at least; one that `stop` finds under way has 1 s more. */
 mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_search_result *out, mg_error *e);
 void mg_search_result_free(mg_search_result *r);
 
@@ -3824,7 +3825,8 @@ mg_status mg_fuse_threads(const mg_graph *g, mg_graph **out, int *joined, mg_err
    A segment is a program of its own, with its e-graph and a small instance.  Every class has a small extent and a small
    count, by which an axis that is bound to it cuts it; the small instance's inputs are random field elements.      */
 
-enum { MGI_SE_MAX_CLASSES = 24, MGI_SE_MAX_CONST = 24, MGI_SE_MAX_INST = 24, MGI_SE_SMALL_LIMIT = 1 << 16, MGI_SE_FRAME_BYTES = 256 << 20, MGI_SE_VALUE_BYTES = MGI_SE_FRAME_BYTES / 8 };
+enum { MGI_SE_MAX_CLASSES = 24, MGI_SE_MAX_CONST = 24, MGI_SE_MAX_INST = 24, MGI_SE_SMALL_LIMIT = 1 << 16 };
+enum { MGI_SE_FRAME_BYTES = 256 << 20, MGI_SE_VALUE_BYTES = MGI_SE_FRAME_BYTES / 8 };
 
 typedef struct mgi_se_inst { /* an operator of the program that the generator may use elsewhere */
   mg_opcode op;
@@ -4068,10 +4070,12 @@ static int mgi_se_seg_limits(mg_egraph_limits *l, double end) {
   if (clipped) l->seconds = left > 1e-9 ? left : 1e-9; /* 0 would be none */
   return clipped;
 }
+/* What ended it: of time that was clipped, not its own. */
+static mg_saturation mgi_se_seg_ended(mg_saturation by, int clipped) { return clipped && by == MG_TIME ? MG_STOPPED : by; }
 static mg_status mgi_se_seg_saturate(mgi_se_seg *s, mg_egraph_limits l, double end, mg_saturation *outcome, mg_error *e) {
   const int clipped = mgi_se_seg_limits(&l, end);
   mg_status st = mg_egraph_saturate(s->eg, &l, outcome, e);
-  if (clipped && *outcome == MG_TIME) *outcome = MG_STOPPED;
+  *outcome = mgi_se_seg_ended(*outcome, clipped);
   return st;
 }
 
@@ -4092,7 +4096,7 @@ static mg_status mgi_se_seg_close(mgi_se_seg *s, mg_egraph_limits l, double end,
     }
   for (uint32_t k = 0; k < p->n_out; k++) out[k] = s->ecls[p->out[k].id];
   const mg_status st = mgi_se_pl_close(s->eg, out, (int)p->n_out, s->ecls, dims, p->n_tensors, &l, closed, map, &s->stop);
-  if (clipped && s->stop == MG_TIME) s->stop = MG_STOPPED;
+  s->stop = mgi_se_seg_ended(s->stop, clipped);
   if (*closed) {
     for (uint32_t k = 1; k < p->n_tensors; k++) s->ecls[k] = map[s->ecls[k]];
     mg_egraph_free(s->eg);
@@ -7403,6 +7407,11 @@ static double mgi_se_us(mgi_se_search *S, const mg_graph *g, const mg_error *e) 
 static int mgi_se_equal(mgi_se_search *S, const mg_graph *p, const mg_graph *g, const mg_verify_config *v, mg_verify_report *r) {
   mg_error e;
   if (mgi_se_step(S, mg_verify(p, g, v, r, &e)) != MG_OK) return 0;
+  if (r->unfinished && v->stop && mgi_se_stopped(&S->cfg)) { /* most take far less: what was found is kept */
+    mg_verify_config last = *v;
+    last.stop = NULL, last.time_limit_s = 1;
+    if (mgi_se_step(S, mg_verify(p, g, &last, r, &e)) != MG_OK) return 0;
+  }
   const int ended = mgi_se_stopped(&S->cfg) || mgi_se_seconds() >= S->end; /* a check's own ten seconds are no option's */
   S->cut |= r->unfinished, S->late |= r->unfinished && ended, S->timed |= r->unfinished && !ended;
   return r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED;
@@ -8140,11 +8149,13 @@ static mg_graph *mgi_se_compose(mgi_se_search *S, const mgi_se_cuts *C, const mg
 }
 
 /* For graphs at sizes that may stay large, as what a reshape takes apart does, or of which none is smaller: hours.  So many seconds at
-   most, and no more than the search has left; a last one is there for what was found by then. */
+   most, and no more than the search has left; a last one is there for what was found by then, and for what `stop` finds under way. */
 enum { MGI_SE_CHECK_S = 10 };
 static mg_verify_config mgi_se_check_config(const mgi_se_search *S) {
   mg_verify_config v = mg_verify_config_default();
-  const double left = mgi_se_stopped(&S->cfg) ? 0 : S->end - mgi_se_seconds();
+  const int stopped = mgi_se_stopped(&S->cfg);
+  const double left = stopped ? 0 : S->end - mgi_se_seconds();
+  if (!stopped) v.stop = S->cfg.stop;
   v.tier = MG_TIER_FAST, v.seed = S->cfg.seed, v.threads = S->cfg.threads;
   v.time_limit_s = left < 1 ? 1 : left < MGI_SE_CHECK_S ? left : (double)MGI_SE_CHECK_S;
   return v;
@@ -9544,7 +9555,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   if (S.file && S.news.n) mgi_se_kept_write(&S);
   if (S.file && fclose(S.file)) S.st.checkpoint_lost = 1;
   free(S.kept.b), free(S.news.b), free(S.record);
-  if (!hit) mgi_se_over(&S), S.st.complete = !S.cut, S.st.late = S.late;
+  if (!hit) mgi_se_over(&S), S.st.complete = !S.cut, S.st.late = S.late, S.st.timed = S.timed;
   S.st.seconds = mgi_se_seconds() - S.t0;
   if (!hit) S.st.probe_ns = mgi_se_probe_median(S.probe_ns);
   if (!hit && S.cfg.cache && st == MG_OK && out->n && !S.late && !S.timed) mgi_se_cache_store(&S, out);

@@ -35,7 +35,9 @@ static const char usage[] =
     "              [--prove | --no-prove]           the solver: always, or never; else where the field tests do not decide\n"
     "       mirage verify FILE.cert                 checks a certificate again, from its text alone\n"
     "       mirage emit FILE [--arch sm_90a] [-o OUT.cu]\n"
-    "       mirage check FILE [--seed N]            a .mg or an emitted .cu on the CPU: over finite fields and floats\n"
+    "       mirage check FILE [--arch sm_90a] [--seed N] [--time-limit S]\n"
+    "                                               a .mg or an emitted .cu on the CPU: over finite fields and floats,\n"
+    "                                               S seconds (300) for its compilation and for each of these\n"
     "       mirage run FILE [--arch sm_90a] [--reps N] [--cold] [--seed N] [--stats FILE.json]     on a GPU\n"
     "       mirage run FILE FILE ..                 the same of several for one program, the first's values compared; no link 2\n"
     "              [--no-check] [--no-time]         without link 2 before it; without the times after it\n"
@@ -470,6 +472,7 @@ static void cut_short(char *buf, size_t n, const options *o, const mg_search_sta
   else if (!strcmp(s->egraph_stop, "NODES")) snprintf(buf + k, n - k, "the e-graph's limit of terms (no option; egraph.nodes of mg_search_config)");
   else if (!strcmp(s->egraph_stop, "TIME")) snprintf(buf + k, n - k, "the e-graph's limit of %g s (no option; egraph.seconds of mg_search_config)", c->egraph.seconds > 0 ? c->egraph.seconds : 10.0);
   else if (s->late) snprintf(buf + k, n - k, "--time-limit %g", c->time_limit_s);
+  else if (s->timed) snprintf(buf + k, n - k, "a check of a candidate, which did not end in its ten seconds (no option) or its memory");
   else if (!s->pruned_limit && s->refused) snprintf(buf + k, n - k, "the emitter, which refused all kernels that were kept of a part");
   else snprintf(buf + k, n - k, "a limit without option: max_states, max_structures, max_steps of mg_search_config, or a frame's memory, an extent's divisors, a long program's orders");
 }
@@ -826,7 +829,7 @@ static int check_and_print(const options *o, const mg_graph *g, const char *cu, 
   mg_error e;
   mg_check_config c;
   memset(&c, 0, sizeof c);
-  c.seed = o->seed;
+  c.seed = o->seed, c.timeout_s = (int)ceil(o->time_limit);
   mg_status s = mg_cuda_check(g, cu, &c, r, &e);
   if (s == MG_NOT_FOUND) {
     fprintf(f, "link 2: DIFFERS\n%s\n", r->difference);
@@ -961,7 +964,7 @@ int main(int argc, char **argv) {
       {"search", 1, 1, "o arch threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint cache no-measure", do_search},
       {"verify", 1, 2, "delta seed certificate threads time-limit prove no-prove", do_verify},
       {"emit", 1, 1, "o arch", do_emit},
-      {"check", 1, 1, "seed arch", do_check},
+      {"check", 1, 1, "seed arch time-limit", do_check},
       {"run", 1, 200, "arch reps cold seed stats no-check no-time", do_run},
       {"import", 1, 1, "o", do_import},
   };

@@ -137,6 +137,29 @@ static void a_checks_own_limit_is_apart(void **state) {
   mg_graph_free(p);
 }
 
+/* A check that is under way when the search is stopped ends then: it has one second more, as those have that begin later. */
+static void halts_at_once(void *user, const mg_verify_progress *p) { (void)p, *(volatile int *)user = 1; }
+static void checks_heed_an_interrupt(void **state) {
+  (void)state;
+  mg_graph *p = parse("program p\ninput X : f16[2048, 2048]\ninput W : f16[2048, 2048]\nA = silu(matmul(X, W))\nO = reshape(A, [4194304])\noutput O\n");
+  mg_graph *small = parse("program p\ninput X : f16[4, 4]\nO = reshape(X, [16])\noutput O\n");
+  volatile int stop = 0;
+  mgi_se_search S;
+  mg_verify_report r;
+  memset(&S, 0, sizeof S);
+  S.end = mgi_se_seconds() + 1e6, S.cfg.stop = &stop;
+  mg_verify_config v = mgi_se_check_config(&S);
+  assert_ptr_equal(v.stop, &stop);
+  v.time_limit_s = 0, v.progress = halts_at_once, v.user = (void *)(uintptr_t)&stop; /* without `stop` it would take what it takes */
+  assert_false(mgi_se_equal(&S, p, p, &v, &r));
+  assert_true(r.unfinished && S.cut && S.late && !S.timed);
+  stop = 0;
+  assert_true(mgi_se_equal(&S, small, small, &v, &r) && stop); /* what was found by then is kept */
+  v = mgi_se_check_config(&S);
+  assert_true(!v.stop && v.time_limit_s == 1);
+  mg_graph_free(p), mg_graph_free(small);
+}
+
 /* More operators than a structure has room for: unary ones are not counted, so no stated limit leaves them out.  Cut into
    kernels, it is no slower than what a kernel of each operator is. */
 static void no_room_is_told(void **state) {
@@ -579,7 +602,7 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   setvbuf(stdout, NULL, _IOLBF, 0);
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(limits_are_told), cmocka_unit_test(frames_heed_the_search), cmocka_unit_test(closures_heed_the_search), cmocka_unit_test(checks_heed_the_search), cmocka_unit_test(a_checks_own_limit_is_apart),
+    cmocka_unit_test(limits_are_told), cmocka_unit_test(frames_heed_the_search), cmocka_unit_test(closures_heed_the_search), cmocka_unit_test(checks_heed_the_search), cmocka_unit_test(a_checks_own_limit_is_apart), cmocka_unit_test(checks_heed_an_interrupt),
     cmocka_unit_test(no_room_is_told), cmocka_unit_test(sizes_that_stay_are_told), cmocka_unit_test(too_many_cuts_are_told),
     cmocka_unit_test(too_many_constants_are_told), cmocka_unit_test(equal_outputs_are_told), cmocka_unit_test(values_are_counted), cmocka_unit_test(refused_tiles_have_others),
     cmocka_unit_test(first_results_are_those_without_bounds), cmocka_unit_test(structures_are_checked), cmocka_unit_test(what_the_full_tier_refutes_is_not_taken), cmocka_unit_test(many_divisors_are_told), cmocka_unit_test(refusals_are_told), cmocka_unit_test(refused_together_is_told), cmocka_unit_test(operands_used_twice_come_back),
