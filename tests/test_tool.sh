@@ -204,6 +204,10 @@ status 1 "check a .cu with another extent" "$m" check extent.cu
 sed 's/{"W", MG_F16/{"W", MG_F32/' best.cu >info.cu
 status 1 "check a .cu with another type in its info" "$m" check info.cu
 status 3 "check: no µGraph in it" "$m" check p.cu
+status 0 "check within its time" "$m" check best.cu --time-limit 119.5
+printf '#!/bin/sh\nexec sleep 100\n' >slow_cxx && chmod +x slow_cxx
+status 4 "check past its time" env CXX="$PWD/slow_cxx" "$m" check best.cu --time-limit 0.5
+grep -q 'slow_cxx: the compiler was ended by signal 14: out of time' err; ok $? "check past its time: the message says what took it"
 if ! command -v nvidia-smi >/dev/null 2>&1; then status 4 "run without a GPU" "$m" run best.mg; fi
 
 # What the machine refuses, and what was tampered with.
@@ -302,6 +306,11 @@ printf 'program t\ninput X : f16[4, 8]\nY = twice(X)\noutput Y\n' >twice.mg
 status 0 "and reads what uses it" ./mine print twice.mg
 has '= twice(X)' "and prints it"
 status 3 "which the tool without it refuses" "$m" print twice.mg
+
+# A clone may lie anywhere: where its path has a space, the Makefile's commands and link 2 find the headers there.
+mkdir -p 'a clone' && cp -r ../../Makefile ../../*.h ../../mirage_cuda.cuh ../../examples 'a clone'
+make -s -C 'a clone' CFLAGS=-O0 build/mirage >out 2>err; ok $? "make in a path with a space"
+status 0 "check in a path with a space" 'a clone/build/mirage' check best.cu
 
 # Bytes of any kind: status 0 or 3, never a signal.
 python3 - <<'E'
