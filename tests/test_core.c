@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What mirage.h takes from the heap outside of its arenas is counted, and made to fail at the n-th call. */
 static size_t heap_calls, heap_fail_at, heap_live;
@@ -1377,14 +1378,16 @@ static void dot_accepts(const char *what, mg_graph *g) {
   for (const char *p = s; *p; p++) depth += *p == '{' ? 1 : *p == '}' ? -1 : 0;
   assert_int_equal(depth, 0);
   if (have_dot) {
-    FILE *f = popen("dot -Tsvg >build/test_core.svg 2>build/test_core.err", "w");
+    char command[160];
+    snprintf(command, sizeof command, "dot -Tsvg >/dev/null 2>build/core.%ld.err", (long)getpid());
+    FILE *f = popen(command, "w");
     assert_non_null(f);
     fputs(s, f);
     if (pclose(f) != 0) fail_msg("dot refuses %s:\n%s", what, s);
-    long n = -1;
-    f = fopen("build/test_core.err", "r");
-    if (f) fseek(f, 0, SEEK_END), n = ftell(f), fclose(f);
-    if (n != 0) fail_msg("dot warns of %s", what);
+    snprintf(command, sizeof command, "! grep -i -v -e font -e metrics -e pango build/core.%ld.err", (long)getpid()); /* of the fonts it warns on some machines */
+    if (system(command)) fail_msg("dot warns of %s", what);
+    snprintf(command, sizeof command, "build/core.%ld.err", (long)getpid());
+    remove(command);
   }
   mg_string_free(s);
 }
