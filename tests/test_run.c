@@ -100,7 +100,7 @@ static const char fake_nvcc[] =
     "here=$(dirname \"$0\")\n"
     "[ \"$1\" = --version ] && { echo stand-in; exit 0; }\n"
     "for a; do last=$a; case $prev in -o) so=$a;; esac; case $a in -I*) inc=$a;; esac; prev=$a; done\n"
-    "exec g++ -std=c++17 -O1 -w -shared -fPIC -DMG_EMULATE -DMG_RUNNER -D__CUDACC__ -I$here $inc -o \"$so\" -x c++ \"$last\"\n";
+    "exec g++ -std=c++17 -O1 -w -shared -fPIC -DMG_EMULATE -DMG_RUNNER -D__CUDACC__ -I\"$here\" \"$inc\" -o \"$so\" -x c++ \"$last\"\n";
 static const char fake_runtime[] =
     "#pragma once\n"
     "#include <stdlib.h>\n#include <string.h>\n"

@@ -291,8 +291,8 @@ done
 
 # Progress, on a terminal alone: never a time before there is one.
 cat >terminal.py <<'E'
-import os, pty, sys
-sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))
+import pty, sys
+sys.exit(pty.spawn(sys.argv[1:]) != 0)
 E
 timeout 120 python3 terminal.py "$m" search long.mg --max-loops 2 >terminal.txt 2>err </dev/null; ok $? "search on a terminal"
 grep -q 'frame [0-9]* of [0-9]* in segment' terminal.txt; ok $? "it says how far it is"
