@@ -245,7 +245,7 @@ static void nothing_depends_on_threads_seed_or_checkpoint(void **state) {
   mg_graph *p[2] = { chain(d, 4, 0), parse("program norm\ninput X : f16[512, 1024]\ninput G : f16[1024]\ninput W : f16[1024, 2048]\nY = rms_norm(X, G)\nO = matmul(Y, W)\noutput O\n") };
   for (int i = 0; i < 2; i++) {
     char path[64];
-    snprintf(path, sizeof path, "build/test_compose_%d.tmp", i);
+    snprintf(path, sizeof path, "build/compose.%ld.checkpoint", (long)getpid());
     remove(path);
     mg_search_config c = mg_search_config_default();
     c.threads = 1;

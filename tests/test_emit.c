@@ -109,7 +109,7 @@ static void compiles(const mg_graph *g, const char *arch) {
   char path[128], file[160], command[700], line[400];
   int spills = 0, entries = 0, warnings = 0;
   char *cu = emit(g, arch);
-  snprintf(path, sizeof path, "/tmp/mirage-emit-%ld", (long)getpid());
+  snprintf(path, sizeof path, "build/emit.%ld", (long)getpid());
   snprintf(file, sizeof file, "%s.cu", path);
   FILE *f = fopen(file, "w");
   assert_non_null(f);

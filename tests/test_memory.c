@@ -67,7 +67,7 @@ static const task searches[] = {
   { "emitted", "program emitted\ninput X : f16[16, 512]\ninput W : f16[512, 256]\nO = matmul(rms_norm(X), W)\noutput O\n", 4, 2, 1 },
 };
 
-static const char *const PATH = "build/test_memory.tmp";
+static char path[64]; /* of the checkpoint */
 static mg_status emits(void *user, const mg_graph *g, mg_error *why) {
   (void)user;
   return mg_cuda_emittable(g, "sm_90a", why);
@@ -79,7 +79,7 @@ static outcome search(const task *t, const mg_graph *p, int threads, int check) 
   mg_error e;
   mg_search_config c = mg_search_config_default();
   c.max_block_ops = t->ops, c.max_kernel_ops = t->kernels, c.threads = threads, c.top_k = 3;
-  if (t->emits) c.emittable = emits, remove(PATH), c.checkpoint = PATH;
+  if (t->emits) c.emittable = emits, remove(path), c.checkpoint = path;
   memset(&o, 0, sizeof o), memset(&e, 0, sizeof e);
   o.st = mg_search(p, &c, &r, &e);
   fail_at = 0;
@@ -210,9 +210,12 @@ int main(int argc, char **argv) {
   seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
   rounds = getenv("SOAK_MEMORY") ? strtoull(getenv("SOAK_MEMORY"), NULL, 0) : 1;
   print_message("seed %llu\n", (unsigned long long)seed);
+  snprintf(path, sizeof path, "build/memory.%ld.checkpoint", (long)getpid());
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(searches_survive),
     cmocka_unit_test(others_survive),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  remove(path);
+  return failed;
 }

@@ -515,7 +515,7 @@ static void test_layouts(void **state) {
 static const struct { int lines, pieces; } shapes[] = {{8, 1}, {16, 2}, {16, 3}, {8, 4}, {5, 5}, {16, 6}, {16, 8}, {1, 16}, {3, 8}, {24, 10}, {16, 12}, {64, 16}, {32, 32}, {8, 24}, {2, 512}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 static void test_places(void **state) {
-  char dir[] = "/tmp/mirage-optimizer-XXXXXX", path[80], command[300];
+  char dir[] = "build/optimizer.XXXXXX", path[80], command[300];
   (void)state;
   assert_non_null(mkdtemp(dir));
   snprintf(path, sizeof path, "%s/places.cc", dir);

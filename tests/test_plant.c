@@ -1028,7 +1028,7 @@ static void table(FILE *f) {
 
 static void plants(void **state) {
   (void)state;
-  snprintf(dir, sizeof dir, "/tmp/mirage-plant-%ld", (long)getpid());
+  snprintf(dir, sizeof dir, "build/plant.%ld", (long)getpid());
   assert_int_equal(mkdir(dir, 0700), 0);
   make_compiler();
   plant_templates();

@@ -260,7 +260,7 @@ static int compiles(const char *cu, const char *arch) {
   int warnings = 0, spills = 0, entries = 0, kernels = 0;
   if (system("nvcc --version >/dev/null 2>&1")) return 0;
   for (const char *at = cu; (at = strstr(at, "\nMG_KERNEL(")) != NULL; at++) kernels++;
-  snprintf(path, sizeof path, "/tmp/mirage-programs-%ld.cu", (long)getpid());
+  snprintf(path, sizeof path, "build/programs.%ld.cu", (long)getpid());
   FILE *f = fopen(path, "w");
   assert_non_null(f);
   fputs(cu, f);

@@ -141,7 +141,7 @@ static void large_logits_come_first(void **state) {
   };
   enum { LARGE = sizeof large / sizeof *large };
   const int many = getenv("SOAK_SEARCHES") != NULL;
-  char dir[] = "/tmp/mirage-use-XXXXXX", command[64];
+  char dir[] = "build/use.XXXXXX", command[64];
   assert_non_null(mkdtemp(dir));
   for (int k = 0; k < LARGE; k++) {
     mg_graph *p = odd_program(large[k].text);
