@@ -2196,7 +2196,7 @@ static void mgi_parse_assign(mgi_parser *P, mg_graph *g) {
     uint32_t before = g->n_tensors;
     t[0] = mgi_parse_expr(P, g);
     if (P->failed) return;
-    if (g->n_tensors == before) { P->line = l, P->column = c; mgi_perr(P, MG_BAD_INPUT, "expected an operator, found the name of a tensor"); return; }
+    if (g->n_tensors == before) { P->line = l, P->column = c; mgi_perr(P, MG_BAD_INPUT, "expected an operator, as in add(X, Y), found the name of a tensor"); return; }
   }
   if (n != n_out) { P->line = line[0], P->column = column[0]; mgi_perr(P, MG_BAD_INPUT, "%d name%s for %d tensor%s", n, n == 1 ? "" : "s", n_out, n_out == 1 ? "" : "s"); return; }
   for (int k = 0; k < n && !P->failed; k++) mg_named(g, t[k], name[k]), mgi_built(P, line[k], column[k]);

@@ -2076,6 +2076,8 @@ MG_DEV uint32_t mg_ticket(uint32_t *count) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 MG_DEV void mg_grid_next() { asm volatile("griddepcontrol.launch_dependents;"); }
 MG_DEV void mg_grid_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+#else
+template<int ARCH = __CUDA_ARCH__> MG_DEV void mg_grid_wait() { static_assert(ARCH >= 900, "a kernel that was emitted for sm_90: mirage emit --arch writes it for another"); }
 #endif
 /* Clusters (sm_90): a barrier in two halves, releasing and acquiring, and the shared memory of another block. */
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
@@ -2219,6 +2221,8 @@ template<class T, int N, bool ALONG, int PANEL> MG_DEV void mg_group_mma(float (
   const uint64_t d = (uint64_t)1 << 62 | (uint64_t)(1024 / 16) << 32 | (uint64_t)(PANEL / 16) << 16 | (mgi_shared_address(b) & 0x3FFFF) >> 4;
   mgi_group_mma<T, N>::template go<ALONG>(c, a, d, add);
 }
+#else
+template<int ARCH = __CUDA_ARCH__> MG_DEV void mg_group_fence() { static_assert(ARCH < 0, "products of a warpgroup are for sm_90a: nvcc -gencode arch=compute_90a,code=sm_90a"); }
 #endif
 #endif /* MG_EMULATE */
 

@@ -113,6 +113,12 @@ if [ -n "$NVCC" ]; then
   ok "nvcc: implementation" $NW -c tests/compile_cuda.cu -o $dir/nvcc.o &&
     ok "nvcc: links" $NW $dir/nvcc.o $dir/nvcc.first.o $dir/nvcc.second.o -o $dir/nvcc -ldl &&
     ok "nvcc: every header called from three files" $dir/nvcc
+  # What is of one architecture says so where nvcc compiles it for another.
+  printf '#include "mirage_cuda.cuh"\n__global__ void k() { %s(); }\n' mg_grid_wait >$dir/wait.cu
+  sed 's/mg_grid_wait/mg_group_fence/' $dir/wait.cu >$dir/fence.cu
+  refused "nvcc: a kernel for sm_90 is none for sm_80" "emitted for sm_90: mirage emit --arch" $NW -c $dir/wait.cu -o $dir/wait.o
+  refused "nvcc: one for sm_90a is none for sm_90" "for sm_90a: nvcc -gencode" "$NVCC" -std=c++17 -arch=sm_90 -I. -c $dir/fence.cu -o $dir/fence.o
+  ok "nvcc: but for theirs" "$NVCC" -std=c++17 -gencode arch=compute_90a,code=sm_90a -I. -c $dir/fence.cu -o $dir/fence.o
 else
   echo "skipped: nvcc is not installed"
 fi

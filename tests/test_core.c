@@ -1238,7 +1238,7 @@ static void errors_say_where(void **state) {
       {"program p\ninput X : f16[2]\ninput X : f16[2]\n", 3, 7, "the name is taken"},
       {"program p\ninput X : f16[2]\nO = exp(Z)\n", 3, 9, "'Z' is not defined here"},
       {"program p\ninput X : f16[2]\n\n  # a comment\n  O = exp(X\noutput O", 6, 1, "expected ')', found 'output'"},
-      {"program p\ninput X : f16[2]\nO = X\noutput O\n", 3, 5, "expected an operator, found the name of a tensor"},
+      {"program p\ninput X : f16[2]\nO = X\noutput O\n", 3, 5, "expected an operator, as in add(X, Y), found the name of a tensor"},
       {"program p\ninput X : f16[2]\nO = exp(X)\n", 4, 1, "no output"},
       {"program p\n", 2, 1, "no input"},
       {"program p\ninput X : f16[2]\nO = exp(X) exp\n", 4, 1, "expected '='"},
