@@ -7515,7 +7515,8 @@ static mg_status mgi_se_kept_open(mgi_se_search *S, mg_error *e) {
       if (st != MG_OK) return st;
     } else if (memcmp(b->b, &h, b->n)) return mg_fail(e, MG_BAD_INPUT, path, "expected a checkpoint of this search, found the beginning of another's; it is left as it is");
   }
-  if (!f || whole < S->kept.n || !whole) {
+  const int empty = f && !S->kept.n; /* what is there stays what it is: a link, a device; a rename would put a file in its place */
+  if (!empty && (!f || whole < S->kept.n || !whole)) {
     size_t len = strlen(path), head = whole ? 0 : sizeof h;
     char *tmp = (char *)malloc(len + 5);
     if (!tmp) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for the checkpoint");
@@ -7525,7 +7526,8 @@ static mg_status mgi_se_kept_open(mgi_se_search *S, mg_error *e) {
     if (!ok) return mg_fail(e, MG_MACHINE, path, "the checkpoint cannot be written");
   }
   S->file = fopen(path, "ab");
-  return S->file ? MG_OK : mg_fail(e, MG_MACHINE, path, "the checkpoint cannot be written");
+  const int ok = S->file && (!empty || (fwrite(&h, sizeof h, 1, S->file) == 1 && fflush(S->file) == 0));
+  return ok ? MG_OK : mg_fail(e, MG_MACHINE, path, "the checkpoint cannot be written");
 }
 
 /* Appends what is new; under the lock, or alone.  What fails leaves a torn end: nothing follows it. */

@@ -677,7 +677,7 @@ static int do_search(const options *o) {
   }
   double verify_seconds = now() - started;
   if (vc.progress) fputs("\r\033[K", stderr);
-  if (o->stats) code = write_stats(o->stats, program->name, c.gpu->name, &res.stats, best >= 0 ? &full[best] : NULL, verify_seconds);
+  const int unkept = o->stats ? write_stats(o->stats, program->name, c.gpu->name, &res.stats, best >= 0 ? &full[best] : NULL, verify_seconds) : 0; /* what cannot take the statistics takes nothing else */
   if (s == MG_OK && best < 0)
     s = undecided ? mg_fail(&e, MG_UNSUPPORTED, "search", "undecided: %.200s", res.n ? full[0].reason : "nothing was found")
                   : mg_fail(&e, MG_NOT_FOUND, "search", "nothing found that is equal to the program at full size (%d refuted)", refuted);
@@ -707,14 +707,14 @@ static int do_search(const options *o) {
     rank++;
     if (!o->out) break;
   }
-  if (late && !code) {
+  if (late && !code && !unkept) {
     mg_fail(&e, MG_UNSUPPORTED, "search", "%.200s", full[best].reason);
     code = report(MG_UNSUPPORTED, &e);
   }
   free(full);
   mg_search_result_free(&res);
   mg_graph_free(program);
-  return code;
+  return code ? code : unkept;
 }
 
 /* ---- import */

@@ -213,7 +213,11 @@ if ! command -v nvidia-smi >/dev/null 2>&1; then status 4 "run without a GPU" "$
 # What the machine refuses, and what was tampered with.
 status 0 "--version" "$m" --version
 has '^mirage [0-9]*\.[0-9]*\.[0-9]*$' "--version: three numbers"
-if [ -e /dev/full ]; then status 4 "print to a full disk" sh -c "'$m' print p.mg >/dev/full"; fi
+if [ -e /dev/full ]; then
+  status 4 "print to a full disk" sh -c "'$m' print p.mg >/dev/full"
+  status 4 "search whose statistics find the disk full" "$m" search p.mg --no-measure --stats /dev/full
+  has '^# verdict: EQUAL' "what it found is printed all the same"
+fi
 status 4 "a certificate that cannot be written" "$m" verify p.mg best.mg --certificate nowhere/c.cert
 status 4 "search -o to a place that cannot be" "$m" search p.mg -o p.mg/found
 status 3 "search for an architecture that is none" "$m" search p.mg --arch sm_1
@@ -270,6 +274,11 @@ status 3 "search with the checkpoint of another search" "$m" search long.mg --ch
 status 3 "search with a checkpoint that is none" "$m" search long.mg --checkpoint p.mg
 grep -q 'output O' p.mg; ok $? "and leaves that file alone"
 status 4 "search with a checkpoint that cannot be written" "$m" search long.mg --checkpoint nowhere/part.ck
+: >empty.ck && ln -s empty.ck link.ck
+status 0 "search with an empty checkpoint behind a link" "$m" search p.mg --no-measure --checkpoint link.ck
+[ -L link.ck ] && [ -s empty.ck ]; ok $? "it is written where it is: a link, or a device, is not replaced by a file"
+status 0 "search that goes on from it" "$m" search p.mg --no-measure --checkpoint link.ck --stats link.json
+grep -q '"resumed": [1-9]' link.json; ok $? "and it does"
 for k in 1 2; do
   status 0 "search --cache, time $k" "$m" search long.mg --max-loops 2 --cache cache --stats cache$k.json -o cached$k
   cmp -s out whole.mg; ok $? "it gives what the search without a cache gives"
