@@ -1931,7 +1931,7 @@ static mg_rational mgi_rational(mgi_parser *P) {
   if (r.num == 0) shift = 0;
   for (; ok && shift > 0; shift--) ok = mg_rat_mul(r, ten, &r);
   for (; ok && shift < 0; shift++) ok = mg_rat_mul(r, tenth, &r);
-  if (!ok) { mgi_perr(P, MG_BAD_INPUT, "a constant has numerator and denominator below 2^31"); return none; }
+  if (!ok) { mgi_perr(P, MG_BAD_INPUT, "a constant has numerator and denominator below 2^31; a decimal may need fewer digits"); return none; }
   mgi_next(P);
   if (mgi_accept(P, "/")) {
     int64_t d = mgi_int(P, "a denominator");

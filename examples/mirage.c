@@ -665,14 +665,16 @@ static int do_search(const options *o) {
   double started = now();
   mg_verify_report *full = (mg_verify_report *)calloc((size_t)(res.n > 0 ? res.n : 1), sizeof *full);
   if (!full) s = mg_fail(&e, MG_NO_MEMORY, "search", "no memory for the reports");
-  /* The certificate run, at full size: the first that stands is the result. */
+  /* The certificate run, at full size: the first that stands is the result.  An interrupt of the search leaves it its time, one of its own
+     ends it. */
+  if (!interrupted) vc.stop = &interrupted;
   int refuted = 0, undecided = 0, late = 0;
   for (int k = 0; s == MG_OK && k < res.n && best < 0; k++) {
     mg_status v = mg_verify(program, res.graph[k], &vc, &full[k], &e);
     if (v != MG_OK) { s = v; break; }
     if (full[k].verdict == MG_EQUAL || full[k].verdict == MG_EQUAL_SAMPLED) best = k;
     else if (full[k].verdict == MG_NOT_EQUAL) refuted++;
-    else if (vc.time_limit_s > 0 && now() - started >= vc.time_limit_s) best = k, late = 1; /* kept, not certified */
+    else if ((vc.time_limit_s > 0 && now() - started >= vc.time_limit_s) || (vc.stop && interrupted)) best = k, late = 1; /* kept, not certified */
     else undecided++;
   }
   double verify_seconds = now() - started;

@@ -583,6 +583,7 @@ static void shape_rules(void **state) {
       {"X : f16[3, 4]", "scale(X)", NULL, "scale needs a constant"},
       {"X : f16[3, 4]", "scale(X, 1/0)", NULL, "no zero denominator"},
       {"X : f16[3, 4]", "add_scalar(X, 2147483648)", NULL, "numerator and denominator below 2^31"},
+      {"X : f16[3, 4]", "scale(X, 0.08838834764)", NULL, "below 2^31; a decimal may need fewer digits"},
       {"X : f16[3, 4]\ninput Y : f16[4, 5]", "matmul(X, Y)", "[3, 5]", NULL},
       {"X : f16[7, 1, 3, 4]\ninput Y : f16[6, 4, 5]", "matmul(X, Y)", "[7, 6, 3, 5]", NULL},
       {"X : f16[3, 4]\ninput Y : f16[3, 4]", "matmul(X, Y)", NULL, "the last dimension of [3, 4] and the last but one of [3, 4]"},

@@ -255,6 +255,15 @@ for sig in INT TERM; do
   has 'cut short by the interrupt (--checkpoint' "SIG$sig: the best so far is kept, and it says why it is cut short"
 done
 
+timeout 120 "$m" search large.mg --no-measure --cache certifying >out 2>err & pid=$!
+for ((k = 0; k < 600; k++)); do ls certifying/*.search >/dev/null 2>&1 && break; sleep 0.1; done # the search is done: what takes minutes is the certificate
+sleep 1
+kill -INT $pid 2>/dev/null
+wait $pid; rc=$?
+[ $rc = 2 ]; ok $? "an interrupt ends the certificate: status 2 (found $rc)"
+has '^# verdict: UNDECIDED$' "what was found is kept"
+grep -q 'not certified: interrupted' err; ok $? "and it says why it is not certified"
+
 # What an interrupt leaves in a checkpoint is gone on from; the cache gives what was found.
 sed 's/16, 256/16, 512/; s/256/512/g' p.mg >long.mg
 status 0 "search, uninterrupted" "$m" search long.mg --max-loops 2 --stats whole.json
