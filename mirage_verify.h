@@ -871,6 +871,14 @@ static void mgi_ff_tile_dot(const mg_modulus *M, const uint64_t *a, const uint64
   }
 }
 
+/* The caller's flag: another thread, or a signal's handler, may set it at any time. */
+static int mgi_verify_flag(const volatile int *stop) {
+#if defined(__GNUC__) || defined(__clang__)
+  return stop && __atomic_load_n(stop, __ATOMIC_RELAXED);
+#else
+  return stop && *stop;
+#endif
+}
 static double mgi_verify_now(void) {
   struct timespec t;
   timespec_get(&t, TIME_UTC);
@@ -911,7 +919,7 @@ static void mgi_ff_tile_dot4(const mg_modulus *M, const uint64_t *a, const uint6
 static int mgi_ff_has_dot4(void) { return 0; }
 #endif
 
-static int mgi_ff_over(const mg_field *F) { return (F->stop && *F->stop) || (F->deadline > 0 && mgi_verify_now() > F->deadline); }
+static int mgi_ff_over(const mg_field *F) { return mgi_verify_flag(F->stop) || (F->deadline > 0 && mgi_verify_now() > F->deadline); }
 
 static mg_status mgi_ff_matmul(const mg_field *F, int word, const mg_view *c, const mg_view *a, const mg_view *b) {
   int64_t m = c->shape.dim[0], n = c->shape.dim[1], k = a->shape.dim[1];
@@ -1535,7 +1543,7 @@ typedef struct mgi_watch {
   void *user;
   mg_verify_progress now;
 } mgi_watch;
-static int mgi_watch_over(const mgi_watch *w) { return (w->stop && *w->stop) || (w->deadline > 0 && mgi_verify_now() > w->deadline); }
+static int mgi_watch_over(const mgi_watch *w) { return mgi_verify_flag(w->stop) || (w->deadline > 0 && mgi_verify_now() > w->deadline); }
 
 enum { MGI_ELEM_WORD, MGI_ELEM_PAIR, MGI_ELEM_BALL };
 typedef struct mgi_ball { double v, err; } mgi_ball; /* >>floats */
@@ -2046,7 +2054,7 @@ static void mgi_verify_counterexample(const mg_graph *a, const mg_graph *b, mg_v
 
 /* A test did not end: for want of time or memory, or stopped, which are verdicts; or by a fault, which is not. */
 static mg_status mgi_verify_fault(const mgi_bench *B, const mg_verify_config *c, mg_verify_report *r, const mg_error *e) {
-  int late = B->watch.deadline > 0 && mgi_verify_now() >= B->watch.deadline, stopped = c->stop && *c->stop;
+  int late = B->watch.deadline > 0 && mgi_verify_now() >= B->watch.deadline, stopped = mgi_verify_flag(c->stop);
   if (e->status != MG_LIMIT) return e->status;
   r->verdict = MG_UNDECIDED, r->log2_delta = 0, r->unfinished = 1;
   if (stopped) snprintf(r->reason, sizeof r->reason, "not certified: interrupted; %d test%s agreed", r->tests, r->tests == 1 ? "" : "s");
@@ -2388,7 +2396,7 @@ static uint32_t mgi_pv_fail(mgi_prover *P, const char *why) {
   return MGI_PV_ZERO;
 }
 static int mgi_pv_over(mgi_prover *P) {
-  if (!P->bad && (P->steps++ & 1023) == 0 && ((P->deadline > 0 && mgi_verify_now() > P->deadline) || (P->stop && *P->stop))) mgi_pv_fail(P, "the time limit ended it");
+  if (!P->bad && (P->steps++ & 1023) == 0 && ((P->deadline > 0 && mgi_verify_now() > P->deadline) || mgi_verify_flag(P->stop))) mgi_pv_fail(P, "the time limit ended it");
   return P->bad;
 }
 static uint32_t mgi_pv_word(const mgi_prover *P, uint32_t id, uint32_t k) { return P->w[P->node[id].off + k]; }
@@ -3602,7 +3610,7 @@ static void *mgi_z3_watchdog(void *arg) {
     t.tv_nsec += 20000000;
     if (t.tv_nsec >= 1000000000) t.tv_nsec -= 1000000000, t.tv_sec++;
     pthread_cond_timedwait(&W->ended, &W->lock, &t);
-    if (!W->done && (mgi_verify_now() > W->deadline || W->Z->get_estimated_alloc_size() > W->memory || (W->stop && *W->stop))) W->Z->interrupt(W->context);
+    if (!W->done && (mgi_verify_now() > W->deadline || W->Z->get_estimated_alloc_size() > W->memory || mgi_verify_flag(W->stop))) W->Z->interrupt(W->context);
   }
   pthread_mutex_unlock(&W->lock);
   return NULL;
