@@ -67,8 +67,8 @@
 
    MEMORY
      Results are freed by mg_search_result_free, e-graphs by mg_egraph_free.  A frame's values take at most
-     256 MiB, none more than 32, what bounds the walk over n of them n * n / 16 bytes, and what the walk remembers 64 MiB,
-     one frame at a time and thread.
+     256 MiB, none more than 32, and 2^27 operations over a field, none more than 2^24; what bounds the walk over n of
+     them n * n / 16 bytes, and what the walk remembers 64 MiB, one frame at a time and thread.
 
    THREADS
      cfg.threads workers (at most 64) take the frames of all segments under way, and begin another segment when none is left.
@@ -213,7 +213,7 @@ typedef struct mg_search_stats {
   uint64_t pruned_expression;        /* of the states: not a subexpression of the program */
   uint64_t pruned_shape;             /* operands do not fit */
   uint64_t pruned_duplicate;         /* the value was there: a derivation was added */
-  uint64_t pruned_limit;             /* past max_block_ops or max_states */
+  uint64_t pruned_limit;             /* past max_block_ops or max_states, or too large or too long (MEMORY) */
   uint64_t pruned_bound;             /* the model's bound: structures behind the best of their frame, or that the model cannot tell from
                                         them; segments behind the best program */
   uint64_t frames, values, structures, segments, tilings; /* tilings: µGraphs of tiling expressions looked at */
@@ -3826,7 +3826,7 @@ mg_status mg_fuse_threads(const mg_graph *g, mg_graph **out, int *joined, mg_err
    count, by which an axis that is bound to it cuts it; the small instance's inputs are random field elements.      */
 
 enum { MGI_SE_MAX_CLASSES = 24, MGI_SE_MAX_CONST = 24, MGI_SE_MAX_INST = 24, MGI_SE_SMALL_LIMIT = 1 << 16 };
-enum { MGI_SE_FRAME_BYTES = 256 << 20, MGI_SE_VALUE_BYTES = MGI_SE_FRAME_BYTES / 8 };
+enum { MGI_SE_FRAME_BYTES = 256 << 20, MGI_SE_VALUE_BYTES = MGI_SE_FRAME_BYTES / 8, MGI_SE_FRAME_WORK = 1 << 27, MGI_SE_VALUE_WORK = MGI_SE_FRAME_WORK / 8 };
 
 typedef struct mgi_se_inst { /* an operator of the program that the generator may use elsewhere */
   mg_opcode op;
@@ -4311,12 +4311,13 @@ typedef struct mgi_se_frame {
   uint32_t cap_may, listed;              /* listed: values in the lists */
   mg_fv *scratch;
   size_t scratch_cap, bytes;
+  double work;        /* operations over the field, of the closure so far */
   mg_search_stats st;
   double end;
   struct mgi_se_search *tell; /* not NULL: the caller is told how far the search is now and then */
   int kept;           /* the grid axes by which what has their class must be cut, as no operator takes that dimension away, as bits */
   int oom, cut, late; /* cut: a limit ended something; late: the time limit or the caller did */
-  int huge;           /* 1: scratch had no room for what was last asked for */
+  int huge;           /* 1: what was last asked for is too large for scratch, or takes too long */
   int refused, retry; /* candidates that depth refused; 1: only what was refused in the round before is tried */
   int64_t probe_t0;   /* not 0: the check in hand is timed */
   uint32_t n_probes, probe_ns[MGI_SE_PROBES]; /* checks that took so many ns, the last: or more */
@@ -4341,10 +4342,13 @@ static const mg_fv *mgi_se_val_at(const mgi_se_frame *f, const mgi_se_val *v, in
   return v->data + (v->scope & 1 ? b * mgi_se_trips(f, v->scope) + i : b) * n;
 }
 
-/* Room for v's elements in the frame's scratch; NULL too where a frame could keep few of its kind: an extent that stays as it is may be large. */
-static mg_fv *mgi_se_val_room(mgi_se_frame *f, const mgi_se_val *v) {
+/* Room for v's elements in the frame's scratch, each of which takes `each` operations over the field; NULL too where a frame could keep, or
+   evaluate, few of its kind: an extent that stays as it is may be large. */
+static mg_fv *mgi_se_val_room(mgi_se_frame *f, const mgi_se_val *v, int64_t each) {
   const size_t most = MGI_SE_VALUE_BYTES / sizeof(mg_fv), n = (size_t)(mgi_se_val_elems(f, v) * f->blocks * mgi_se_trips(f, v->scope));
-  if ((f->huge = n > most)) { f->st.pruned_limit++, f->cut = 1; return NULL; }
+  const double work = (double)n * (double)each;
+  if ((f->huge = n > most || work > MGI_SE_VALUE_WORK || f->work + work > MGI_SE_FRAME_WORK)) { f->st.pruned_limit++, f->cut = 1; return NULL; }
+  f->work += work;
   if (n > f->scratch_cap) {
     const size_t cap = n * 2 + 64 < most ? n * 2 + 64 : most;
     free(f->scratch);
@@ -4357,7 +4361,7 @@ static mg_fv *mgi_se_val_room(mgi_se_frame *f, const mgi_se_val *v) {
 
 /* Cuts v's blocks and iterations out of a dense array of the whole tensor. */
 static void mgi_se_slice(mgi_se_frame *f, const mgi_se_val *v, const mg_fv *whole) {
-  mg_fv *o = mgi_se_val_room(f, v);
+  mg_fv *o = mgi_se_val_room(f, v, 0);
   if (!o) return;
   int64_t n = mgi_se_val_elems(f, v), ni = mgi_se_trips(f, v->scope), stride[MG_MAX_RANK + 1], ch[MG_MAX_RANK];
   stride[v->rank] = 1;
@@ -4410,7 +4414,7 @@ static mg_fv *mgi_se_inverses(const mgi_se_frame *f, const mgi_se_val *v) {
 }
 
 static void mgi_se_eval_map(mgi_se_frame *f, const mgi_se_val *v, mg_opcode op, mg_rational c, int n_in, const mgi_se_val *const *in) {
-  mg_fv *o = mgi_se_val_room(f, v), K = mg_ff_const(&f->s->F, c.den ? c : mg_rat(0, 1));
+  mg_fv *o = mgi_se_val_room(f, v, 1), K = mg_ff_const(&f->s->F, c.den ? c : mg_rat(0, 1));
   if (!o) return;
   int64_t n = mgi_se_val_elems(f, v), ni = mgi_se_trips(f, v->scope), st[2][MG_MAX_RANK], ch[MG_MAX_RANK], na[2] = { 1, 1 };
   for (int j = 0; j < n_in; j++) mgi_se_strides_for(f, v, in[j], st[j]), na[j] = mgi_se_val_elems(f, in[j]);
@@ -4434,7 +4438,7 @@ static void mgi_se_eval_map(mgi_se_frame *f, const mgi_se_val *v, mg_opcode op, 
 }
 
 static void mgi_se_eval_matmul(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_val *a, const mgi_se_val *b) {
-  mg_fv *o = mgi_se_val_room(f, v), zero = mg_ff_const(&f->s->F, mg_rat(0, 1));
+  mg_fv *o = mgi_se_val_room(f, v, mgi_se_chunk(f, a, a->rank - 1)), zero = mg_ff_const(&f->s->F, mg_rat(0, 1));
   if (!o) return;
   int64_t ni = mgi_se_trips(f, v->scope), na = mgi_se_val_elems(f, a), nb = mgi_se_val_elems(f, b);
   int64_t M = mgi_se_chunk(f, v, v->rank - 2), N = mgi_se_chunk(f, v, v->rank - 1), K = mgi_se_chunk(f, a, a->rank - 1), batch = mgi_se_val_elems(f, v) / (M * N);
@@ -4463,7 +4467,7 @@ static void mgi_se_eval_matmul(mgi_se_frame *f, const mgi_se_val *v, const mgi_s
 
 /* v = sum or max of a over dimension d. */
 static void mgi_se_eval_reduce(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_val *a, int d, int max) {
-  mg_fv *o = mgi_se_val_room(f, v);
+  mg_fv *o = mgi_se_val_room(f, v, mgi_se_chunk(f, a, d));
   if (!o) return;
   int64_t ni = mgi_se_trips(f, v->scope), na = mgi_se_val_elems(f, a), inner = 1, len = mgi_se_chunk(f, a, d);
   for (int k = d + 1; k < a->rank; k++) inner *= mgi_se_chunk(f, a, k);
@@ -4485,7 +4489,7 @@ static void mgi_se_eval_reduce(mgi_se_frame *f, const mgi_se_val *v, const mgi_s
 
 /* v = accum(a) over `axis`: kind is MG_MAP_SUM, MG_MAP_MAX or the dimension along which iterations are joined. */
 static void mgi_se_eval_accum(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_val *a, int axis, int kind) {
-  mg_fv *o = mgi_se_val_room(f, v);
+  mg_fv *o = mgi_se_val_room(f, v, kind < 0 ? f->cnt[axis] : 1);
   if (!o) return;
   int64_t na = mgi_se_val_elems(f, a), inner = 1, len = 1, n = f->cnt[axis], stride = 1;
   for (int x = 1; x < axis && axis < 4; x++) stride *= f->cnt[x];
@@ -4519,7 +4523,7 @@ static mg_attr mgi_se_chunk_attr(const mgi_se_inst *in, const int64_t *ext) {
 }
 
 static void mgi_se_eval_move(mgi_se_frame *f, const mgi_se_val *v, const mgi_se_inst *in, const mgi_se_val *const *a) {
-  mg_fv *o = mgi_se_val_room(f, v), zero = mg_ff_const(&f->s->F, mg_rat(0, 1));
+  mg_fv *o = mgi_se_val_room(f, v, 1), zero = mg_ff_const(&f->s->F, mg_rat(0, 1));
   if (!o) return;
   mg_shape S[2];
   int64_t ext[MG_MAX_RANK] = { 0 }, n = mgi_se_val_elems(f, v), ni = mgi_se_trips(f, v->scope), na[2] = { 1, 1 };
@@ -5085,6 +5089,7 @@ static void mgi_se_closure(mgi_se_frame *f) {
   }
   mgi_se_der_pack(f);
   mgi_se_concat_matmuls(f);
+  f->work = 0; /* what follows passes over the values once */
 }
 
 static void mgi_se_frame_free(mgi_se_frame *f) {

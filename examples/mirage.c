@@ -474,7 +474,7 @@ static void cut_short(char *buf, size_t n, const options *o, const mg_search_sta
   else if (s->late) snprintf(buf + k, n - k, "--time-limit %g", c->time_limit_s);
   else if (s->timed) snprintf(buf + k, n - k, "a check of a candidate, which did not end in its ten seconds (no option) or its memory");
   else if (!s->pruned_limit && s->refused) snprintf(buf + k, n - k, "the emitter, which refused all kernels that were kept of a part");
-  else snprintf(buf + k, n - k, "a limit without option: max_states, max_structures, max_steps of mg_search_config, or a frame's memory, an extent's divisors, a long program's orders");
+  else snprintf(buf + k, n - k, "a limit without option: max_states, max_structures, max_steps of mg_search_config, or a frame's memory and evaluations, an extent's divisors, a long program's orders");
 }
 
 /* How fast it is: predicted, and measured or why not. */

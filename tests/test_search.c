@@ -918,6 +918,31 @@ static void large_values_are_a_limit(void **state) {
   mg_graph_free(p);
 }
 
+/* So is what takes long to evaluate: one value, or what all of a frame's took.  A prime extent that a reshape keeps is no small instance's. */
+static void long_evaluations_are_a_limit(void **state) {
+  (void)state;
+  mgi_se_frame f;
+  mgi_se_seg s;
+  mgi_se_val v;
+  memset(&f, 0, sizeof f), memset(&s, 0, sizeof s), memset(&v, 0, sizeof v);
+  f.s = &s, f.blocks = 1, s.ext[0] = 1 << 12, v.rank = 1;
+  assert_null(mgi_se_val_room(&f, &v, MGI_SE_VALUE_WORK / s.ext[0] + 1));
+  assert_true(f.huge && f.cut && f.st.pruned_limit == 1 && f.work == 0);
+  for (int k = 0; k < MGI_SE_FRAME_WORK / MGI_SE_VALUE_WORK; k++) assert_non_null(mgi_se_val_room(&f, &v, MGI_SE_VALUE_WORK / s.ext[0]));
+  assert_int_equal(f.st.pruned_limit, 1);
+  assert_null(mgi_se_val_room(&f, &v, 1));
+  assert_int_equal(f.st.pruned_limit, 2);
+  assert_non_null(mgi_se_val_room(&f, &v, 0)); /* a slice: where the outputs are is found out all the same */
+  mgi_se_frame_free(&f);
+  mg_graph *p = parse("program prime\ninput X : f16[1009, 2]\ninput W : f16[1009, 1009]\nR = reshape(X, [2018, 1])\nO = matmul(W, X)\noutput R\noutput O\n");
+  mg_search_config c = mg_search_config_default();
+  mg_search_result r;
+  search_with(p, &c, &r);
+  assert_true(r.n > 0 && !r.stats.complete && !r.stats.late && !r.stats.rejected && r.stats.pruned_limit > 0);
+  mg_search_result_free(&r);
+  mg_graph_free(p);
+}
+
 /* Extents that stay as they are (repeat keeps them) make the checks of a graph long: where time is over before the program itself is
    through, it is still a result, as it needs none. */
 static void late_is_not_empty_handed(void **state) {
@@ -1054,7 +1079,7 @@ int main(void) {
     cmocka_unit_test(finds_forms_on_request), cmocka_unit_test(finds_other_contractions),
     cmocka_unit_test(several_outputs), cmocka_unit_test(same_result_for_any_threads_and_seed), cmocka_unit_test(searches_side_by_side),
     cmocka_unit_test(pruning_keeps_the_best), cmocka_unit_test(depth_refuses_no_more_than_the_limit), cmocka_unit_test(limits_and_hooks),
-    cmocka_unit_test(time_is_shared), cmocka_unit_test(large_values_are_a_limit), cmocka_unit_test(late_is_not_empty_handed), cmocka_unit_test(superoptimize_certifies),
+    cmocka_unit_test(time_is_shared), cmocka_unit_test(large_values_are_a_limit), cmocka_unit_test(long_evaluations_are_a_limit), cmocka_unit_test(late_is_not_empty_handed), cmocka_unit_test(superoptimize_certifies),
     cmocka_unit_test(gpus_and_model), cmocka_unit_test(model_knows_what_overflows), cmocka_unit_test(random_programs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
