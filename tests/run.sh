@@ -9,7 +9,7 @@ for t in "$@"; do
   log=build/log/$(echo "$t" | tr / _).log
   start=$(date +%s)
   echo "== $t"
-  ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1} timeout "${TEST_TIMEOUT:-900}" "$t" >"$log" 2>&1 </dev/null
+  ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1} timeout "${TEST_TIMEOUT:-3600}" "$t" >"$log" 2>&1 </dev/null
   rc=$?
   p=$(sed -n -e 's/^\[  PASSED  \] \([0-9]*\) test(s).*/\1/p' "$log" | paste -sd+ | sed 's/^$/0/')
   f=$(sed -n -e 's/^ *\([0-9]*\) FAILED TEST(S).*/\1/p' "$log" | paste -sd+ | sed 's/^$/0/')
