@@ -2061,8 +2061,9 @@ static int mgi_se_unshifted(const mgi_se_mkernel *k) {
 
 /* Whether warpgroups can make all products, on these warps (mirage_cuda.cuh, mgi_cu_group_why): 64 rows each, their right
    operands in tiles of whole panels of 64 neighbours; and the registers that they take. */
-static int mgi_se_grouped(const mgi_se_mkernel *k, const mgi_se_plan *p) {
+static int mgi_se_grouped(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi_se_plan *p) {
   const int threads = 32 * p->warps_m * p->warps_n;
+  const int64_t room = gpu->registers_per_sm / threads;
   int64_t sum = 0, most = 0;
   if (p->warps_m % 4 || p->warps_k != 1 || threads > 512) return 0;
   for (int i = 0; i < k->n; i++) {
@@ -2078,7 +2079,7 @@ static int mgi_se_grouped(const mgi_se_mkernel *k, const mgi_se_plan *p) {
     sum += cols / 2;
     if (deep / 4 > most) most = deep / 4;
   }
-  return sum && sum + most <= (65536 / threads < 255 ? 65536 / threads : 255) - 24;
+  return sum && sum + most <= (room < 255 ? room : 255) - 24;
 }
 
 /* Whether each of the warpgroups, which make all products, can bring what it alone reads of every tile of the loop into a ring
@@ -2135,10 +2136,24 @@ static int mgi_se_group_parts(const mgi_se_mkernel *k, const mgi_se_plan *p) {
   return chained > 0 && powers; /* others have not been timed so */
 }
 
+/* 1, and its size in `of`: product o goes before those that were asked about before it where warps are shared out.  The one of most work;
+   of two of the same work one whose operands no product made, then the wider: the order of independent operators does not matter. */
+static int mgi_se_decides(const mgi_se_mkernel *k, const mgi_se_mop *o, int64_t *of) {
+  int64_t m, n, c, b;
+  int at = 0;
+  mgi_se_matmul_size(k, o, &m, &n, &c, &b);
+  if (m * n * c < of[0]) return 0;
+  const int64_t size[5] = { m * n * c, !mgi_se_made(k, o->in[0]) && !mgi_se_made(k, o->in[1]), mgi_se_up(n, 8), mgi_se_up(m, 16), c };
+  while (at < 4 && size[at] == of[at]) at++;
+  if (size[at] <= of[at]) return 0;
+  memcpy(of, size, sizeof size);
+  return 1;
+}
+
 /* The plan with products of warps (across 0), or with those of warpgroups, which mgi_se_grouped allows: `across` of them share the columns. */
 static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, int across) {
   mgi_se_plan p = { 2, 1, 1, 1, 0, 1, 0, 0, 0 };
-  int64_t m = 0, n = 0, c = 0, work = 0, acc = 0, ring = 0, once = 0;
+  int64_t m = 0, n = 0, c = 0, work = 0, acc = 0, ring = 0, once = 0, size[5] = { 0 };
   for (int i = 0; i < k->n; i++) {
     const mgi_se_mop *o = &k->op[i];
     if (o->code == MG_OP_LOAD) *(o->inloop ? &ring : &once) += mgi_se_tile_bytes(o, 16);
@@ -2147,7 +2162,7 @@ static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, 
     int64_t mm, nn, cc, b;
     mgi_se_matmul_size(k, o, &mm, &nn, &cc, &b);
     acc += mgi_se_up(mm, 16) * mgi_se_up(nn, 8);
-    if (mm * nn * cc > work) work = mm * nn * cc, m = mgi_se_up(mm, 16), n = mgi_se_up(nn, 8), c = cc;
+    if (mgi_se_decides(k, o, size)) work = size[0], n = size[2], m = size[3], c = size[4];
     for (int j = 0; j < 2; j++) { /* an operand that a matmul made stands in shared memory, narrowed */
       const mgi_se_mop *a = &k->op[o->in[j]];
       if (mgi_se_made(k, o->in[j])) once += mgi_se_up(a->d[a->rank - 2], 16) * (mgi_se_up(a->d[a->rank - 1], 8) * 2 + 16);
@@ -2180,6 +2195,8 @@ static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, 
     p.warps_n = (int)most, p.warps_k = 1;
   }
   int chained = 0;
+  int64_t first[5] = { 0 };
+  mgi_se_plan best = p;
   for (int i = 0; i < k->n; i++) { /* measured: eight warps, of 16 rows each where there are 64 */
     const mgi_se_mop *o = &k->op[i];
     if (o->code != MG_OP_MATMUL || !mgi_se_made(k, o->in[0])) continue;
@@ -2191,8 +2208,12 @@ static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, 
       while (c.warps_n > 1 && !mgi_se_chained(k, &c, i) && c.warps_m * c.warps_n > 4) c.warps_n /= 2;
       if (!mgi_se_chained(k, &c, i)) c.warps_n = 16 / c.warps_m;
     }
-    if (!mgi_se_chained(k, &c, i)) continue;
-    p = c, chained = 1;
+    if (mgi_se_chained(k, &c, i) && mgi_se_decides(k, o, first)) best = c, chained = 1;
+  }
+  if (chained) p = best;
+  for (int i = 0; i < k->n && chained; i++) { /* what stays in fragments */
+    const mgi_se_mop *o = &k->op[i];
+    if (o->code != MG_OP_MATMUL || !mgi_se_made(k, o->in[0]) || !mgi_se_chained(k, &p, i)) continue;
     once -= mgi_se_up(k->op[o->in[0]].d[k->op[o->in[0]].rank - 2], 16) * (mgi_se_up(k->op[o->in[0]].d[k->op[o->in[0]].rank - 1], 8) * 2 + 16);
   }
   if (across) {
@@ -2205,7 +2226,8 @@ static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, 
           break;
         }
   }
-  if (!chained && acc / (p.warps_m * p.warps_n) > 4096) p.feasible = 0; /* 128 registers a thread in accumulators */
+  const int64_t held = acc / (p.warps_m * p.warps_n); /* in accumulators: at most 128 registers a thread, 24 beside them */
+  if (!chained && (held > 4096 || (held && (held + 768) * p.warps_m * p.warps_n * p.warps_k > gpu->registers_per_sm))) p.feasible = 0;
   int64_t merge = 0; /* partial fragments of the warps that split a contraction: after the loop the ring is free for them */
   for (int i = 0; i < k->n; i++) {
     if (k->op[i].code != MG_OP_MATMUL) continue;
@@ -2259,7 +2281,7 @@ static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu, do
   for (int across = 1; across <= 4 && (rows == 64 || rows == 128) && !strcmp(gpu->arch, "sm_90a"); across *= 2) {
     mgi_se_plan p = { 0, (int)(rows / 16), across, 1, 0, 0, 0, 0, 1 };
     mgi_se_rates r;
-    if (!mgi_se_grouped(k, &p)) continue;
+    if (!mgi_se_grouped(k, gpu, &p)) continue;
     p = mgi_se_plan_with(k, gpu, across);
     const double t = p.feasible ? mgi_se_price(k, gpu, &p, &r) : 1e9;
     if (t >= *us) continue;
@@ -2356,7 +2378,7 @@ static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi
   double waves = (double)((k->blocks + gpu->sms - 1) / gpu->sms), resident = (double)(gpu->shared_per_sm / (p.shared + 1024));
   if (resident > 1536 / threads) resident = 1536 / threads;
   if (k->group > 2 && k->group <= 16 && !strncmp(gpu->arch, "sm_9", 4)) { /* larger clusters do not fill all multiprocessors: 30 of 4, 15 of 8, 7 of 16 on 132 */
-    int64_t fit = (int64_t)gpu->sms * (k->group > 8 ? 112 : 120) / 132;
+    int64_t fit = ((int64_t)gpu->sms * (k->group > 8 ? 112 : 120) + 131) / 132; /* one of one */
     waves = (double)((k->blocks + fit - 1) / fit);
   }
   if (resident > waves) resident = waves;

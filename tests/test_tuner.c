@@ -322,12 +322,101 @@ static void the_second_kernel_has_a_grid_of_its_own(void **state) {
   mg_search_result_free(&r), mg_graph_free(p);
 }
 
+/* A structure holds independent operators in another order than the graph that is built from it: two products of the same work, say.
+   The price is the graph's. */
+static void what_is_priced_is_what_is_built(void **state) {
+  (void)state;
+  static const char *const of[] = {
+    "program t\ninput X : f16[8, 512]\ninput W : f16[512, 512]\ninput V : f16[512, 512]\nO = mul(silu(matmul(X, W)), matmul(X, V))\noutput O\n",
+    "program t\ninput X : f16[1024, 64]\ninput v : f16[64, 1]\nA = silu(X)\nB = matmul(X, v)\nC = sqr(B)\noutput B, C, A\n",
+  };
+  static const int want[] = { 96, 120 }; /* where the orders were seen to differ */
+  mgi_se_search *S = (mgi_se_search *)malloc(sizeof *S);
+  int n = 0;
+  assert_non_null(S);
+  for (size_t round = 0; round < sizeof of / sizeof *of + KINDS * (rounds - 1); round++) {
+    mg_graph *p = round < sizeof of / sizeof *of ? parse(of[round]) : program_of((int)(round % KINDS));
+    mgi_se_found f;
+    mg_error e;
+    begin(S, &f, p, mg_gpu_at(round % 2 ? (int)draw((uint64_t)mg_gpu_count()) : 0), 1);
+    assert_int_equal(mgi_se_segment_end(S, round < sizeof of / sizeof *of ? want[round] : MGI_SE_POOL, &e), MG_OK);
+    for (int k = 0; k < f.n; k++)
+      for (int i = 0; i < f.st[k].n_tiles && f.st[k].tile_us[i] < 1e9; i++, n++) {
+        mg_graph *g = mgi_se_kernel_graph(S->seg, p, &f.st[k], S->seg->real, f.st[k].count[i], NULL, S->cfg.gpu, &e);
+        assert_non_null(g);
+        const double us = mg_predict_us(g, S->cfg.gpu);
+        char *text = NULL;
+        if (us > f.st[k].tile_us[i] * (1 + 1e-9) || us < f.st[k].tile_us[i] * (1 - 1e-9))
+          fail_msg("program %d, tile %d: priced %.6f us, built %.6f\n%s", (int)round, i, f.st[k].tile_us[i], us,
+                   mg_print(g, &text, &e) == MG_OK ? text : "");
+        mg_graph_free(g);
+      }
+    end(S, &f);
+    mg_graph_free(p);
+  }
+  free(S);
+  printf("%d tiles\n", n);
+  assert_true(n > 1000);
+}
+
+/* Two chains in one kernel, in either order: the warps are the same. */
+static void the_order_of_chains_is_none(void **state) {
+  (void)state;
+  static const char first[] = "    x = load X {x->*, y->*, z->*, i->1}\n    w = load W {x->*, y->*, z->*, i->0}\n    t = matmul(x, w)\n"
+                              "    v = load W {x->*, y->*, z->1, i->0}\n    s = sqr(v)\n",
+    chain[] = "  q = accum(t) {i->+}\n  x2 = load X {x->*, y->*, z->*}\n"
+              "  q2 = matmul(q, x2)\n  q3 = accum(s) {i->0}\n  q4 = matmul(q2, q3)\n",
+    other[] = "  u = load W {x->*, y->0, z->*}\n  a = load A {x->*, y->*, z->*}\n"
+              "  r = matmul(sqr(u), a)\n  b = load B {x->1, y->*, z->*}\n  r2 = matmul(r, b)\n";
+  double us[2];
+  for (int k = 0; k < 2; k++) {
+    char text[2000];
+    snprintf(text, sizeof text, "program t\ninput X : f16[48, 100]\ninput W : f16[100, 48]\ninput A : f16[48, 48]\ninput B : f16[48, 48]\n"
+             "Q, R = kernel grid=(x=3, y=10, z=3) threads=128 {\n"
+             "%s  for i=5 {\n%s  }\n%s%s  store r2 {x->1, y->0, z->*}\n  store q4 {x->*, y->*, z->1}\n}\noutput Q, R\n",
+             k ? other : "", first, chain, k ? "" : other);
+    mg_graph *g = parse(text);
+    us[k] = mg_predict_us(g, NULL);
+    mg_graph_free(g);
+  }
+  assert_true(us[0] < 1e3);
+  assert_float_equal(us[0], us[1], 1e-9);
+}
+
+/* Rows of GPUs that are none of the table: one multiprocessor, which larger clusters do not fill; half the registers, and a quarter,
+   for 128 and 64 a thread in accumulators, and 24 beside them. */
+static void a_row_limits_what_it_says(void **state) {
+  (void)state;
+  static const struct { const char *text; int threads, held; } of[] = {
+    { "program t\ninput X : f16[128, 64]\ninput W : f16[64, 256]\n"
+      "O = kernel grid=(x=1) threads=256 {\n  a = matmul(load X {x->*}, load W {x->1})\n  store a {x->1}\n}\noutput O\n", 256, 128 },
+    { "program t\ninput X : f16[128, 64]\ninput W : f16[64, 512]\n"
+      "O = kernel grid=(x=4) threads=256 {\n  a = matmul(load X {x->*}, load W {x->1})\n  store a {x->1}\n}\noutput O\n", 256, 64 },
+  };
+  mg_gpu row = *mg_gpu_find("RTX3080");
+  for (int k = 0; k < 2; k++) {
+    mg_graph *g = parse(of[k].text);
+    row.registers_per_sm = (of[k].held + 24) * of[k].threads;
+    assert_true(mg_predict_us(g, &row) < 1e3);
+    row.registers_per_sm--;
+    assert_true(mg_predict_us(g, &row) >= 1e9);
+    mg_graph_free(g);
+  }
+  mg_graph *g = parse("program t\ninput X : f16[16, 1024]\ninput W : f16[1024, 64]\nO = kernel grid=(x=2, y=4) threads=128 {\n"
+                      "  a = accum(matmul(load X {x->*, y->1}, load W {x->1, y->0})) {y->+}\n  store a {x->1, y->*}\n}\noutput O\n");
+  row = *mg_gpu_find("H200");
+  const double all = mg_predict_us(g, &row);
+  row.sms = 1;
+  assert_true(mg_predict_us(g, &row) > all && mg_predict_us(g, &row) < 1e3);
+  mg_graph_free(g);
+}
+
 int main(int argc, char **argv) {
   const char *more = getenv("SOAK_TUNER");
   seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
   rounds = more ? strtoull(more, NULL, 10) : 1;
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = { cmocka_unit_test(counts_are_every_divisor), cmocka_unit_test(the_second_kernel_has_a_grid_of_its_own), cmocka_unit_test(tuner_finds_the_best_tiles), cmocka_unit_test(segments_keep_the_best), cmocka_unit_test(few_divisors_are_no_hindrance),
-    cmocka_unit_test(large_grids), cmocka_unit_test(a_second_loop_takes_nothing_away) };
+    cmocka_unit_test(large_grids), cmocka_unit_test(a_second_loop_takes_nothing_away), cmocka_unit_test(what_is_priced_is_what_is_built), cmocka_unit_test(the_order_of_chains_is_none), cmocka_unit_test(a_row_limits_what_it_says) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
