@@ -195,7 +195,7 @@ typedef struct mg_check_config {
   int keep;                  /* 1: keep the temporary directory */
   int full_size;             /* 1: do not reduce the sizes */
   int samples;               /* places of the grid at which blocks run at full size too, where sizes are reduced; 0: 6; -1: none */
-  int timeout_s;             /* for one compilation, and for one field's runs; 0: 300 */
+  int timeout_s;             /* for one compilation, and of processor time for one field's runs; 0: 300 */
 } mg_check_config;
 
 typedef struct mg_check_report {
@@ -5142,9 +5142,11 @@ MGI_FN int mgi_check_start(mgi_child *c, const mgi_check_task *t, int timeout_s)
     mgi_check_record r;
     memset(&r, 0, sizeof r);
     close(fd[0]);
-    static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM}; /* the caller's handlers are not for us */
-    for (int k = 0; k < 6; k++) signal(fatal[k], SIG_DFL);
-    alarm((unsigned)timeout_s);
+    static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGXCPU}; /* the caller's handlers are not for us */
+    for (int k = 0; k < 7; k++) signal(fatal[k], SIG_DFL);
+    struct rlimit most = {(rlim_t)timeout_s, (rlim_t)timeout_s + 5}; /* a kernel that does not end spins; what is slow may be the machine */
+    setrlimit(RLIMIT_CPU, &most);
+    alarm((unsigned)timeout_s < 1u << 26 ? 16u * (unsigned)timeout_s : 1u << 30);
     if (t->samples > 0) mgi_check_sampled(t, &r);
     else mgi_check_inside(t, &r);
     const char *at = (const char *)&r;
@@ -5168,7 +5170,8 @@ MGI_FN void mgi_check_finish(mgi_child *c, int timeout_s, mgi_check_record *r) {
     return;
   }
   r->status = MG_NOT_FOUND;
-  if (code == 256 + SIGALRM) snprintf(r->difference, sizeof r->difference, "the emulated kernel did not end within %d s", timeout_s);
+  if (code == 256 + SIGALRM) r->status = mg_fail(&r->error, MG_MACHINE, "mg_cuda_check", "the emulated kernel got no %d s of processor time: the machine is too busy", timeout_s);
+  else if (code == 256 + SIGXCPU) snprintf(r->difference, sizeof r->difference, "the emulated kernel did not end within %d s of processor time", timeout_s);
   else if (code < 256) snprintf(r->difference, sizeof r->difference, "the emulated kernel ends its process (status %d)", code);
   else snprintf(r->difference, sizeof r->difference, "the emulated kernel faults (signal %d): memory outside of every array", code - 256);
 }

@@ -37,7 +37,7 @@ static const char usage[] =
     "       mirage emit FILE [--arch sm_90a] [-o OUT.cu]\n"
     "       mirage check FILE [--arch sm_90a] [--seed N] [--time-limit S]\n"
     "                                               a .mg or an emitted .cu on the CPU: over finite fields and floats,\n"
-    "                                               S seconds (300) for its compilation and for each of these\n"
+    "                                               S seconds (300) for its compilation, of processor time for each of these\n"
     "       mirage run FILE [--arch sm_90a] [--reps N] [--cold] [--seed N] [--stats FILE.json]     on a GPU\n"
     "       mirage run FILE FILE ..                 the same of several for one program, the first's values compared; no link 2\n"
     "              [--no-check] [--no-time]         without link 2 before it; without the times after it\n"
