@@ -299,6 +299,8 @@ typedef struct mg_search_result {
    are compared with the program at small sizes; where dimensions stay large, as a reshape's do, a check has 10 s, or what
    is left of the time limit, but 1 s at least; one that `stop` finds under way has 1 s more. */
 mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_search_result *out, mg_error *e);
+/* Lets `s` say of graph k what it says of the best: for one who takes it, as those before it did not stand at full size. */
+void mg_search_stats_best(mg_search_stats *s, const mg_search_result *r, int k);
 void mg_search_result_free(mg_search_result *r);
 
 /* mg_search, then the full tier of mg_verify on the best; the next is taken where that says NOT_EQUAL.  *best is the
@@ -8061,7 +8063,7 @@ static void mgi_se_queue_work(mgi_se_queue *q, int main) {
     mgi_se_queue_failed(q, st, &e);
     if (T) {
       R->st.candidates += T->st.candidates, R->st.verified += T->st.verified, R->st.rejected += T->st.rejected, R->st.refused += T->st.refused;
-      R->cut |= T->cut, R->late |= T->late, R->units_done++;
+      R->cut |= T->cut, R->late |= T->late, R->timed |= T->timed, R->units_done++;
       mgi_se_segment_free(T);
       free(T);
     }
@@ -9589,12 +9591,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   if (!hit) S.st.probe_ns = mgi_se_probe_median(S.probe_ns);
   if (!hit && S.cfg.cache && st == MG_OK && out->n && !S.late && !S.timed) mgi_se_cache_store(&S, out);
   if (st == MG_OK && out->n && S.cfg.measure) mgi_se_measure(&S, out);
-  if (out->n) {
-    S.st.best_kernels = (int)out->graph[0]->n_ops - 1;
-    S.st.best_block_ops = mgi_se_block_ops(out->graph[0]);
-    S.st.predicted_us = out->predicted_us[0];
-    S.st.measured_us = out->measured_us[0];
-  }
+  if (out->n) mg_search_stats_best(&S.st, out, 0);
   pthread_mutex_destroy(&S.lock), pthread_mutex_destroy(&S.hook);
   out->stats = S.st;
   if (S.cfg.progress) S.cfg.progress(S.cfg.user, &S.st);
@@ -9603,6 +9600,10 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   return st;
 }
 
+void mg_search_stats_best(mg_search_stats *s, const mg_search_result *r, int k) {
+  s->best_kernels = (int)r->graph[k]->n_ops - 1, s->best_block_ops = mgi_se_block_ops(r->graph[k]);
+  s->predicted_us = r->predicted_us[k], s->measured_us = r->measured_us[k];
+}
 void mg_search_result_free(mg_search_result *r) {
   for (int k = 0; k < r->n; k++) mg_graph_free(r->graph[k]);
   free(r->graph), free(r->predicted_us), free(r->measured_us), free(r->report);
@@ -9629,7 +9630,7 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
   if (st == MG_OK && pick < 0) st = mg_fail(e, MG_NOT_FOUND, "mg_superoptimize", "none of %d candidates is equal at full size", r.n);
   if (pick >= 0) {
     *best = r.graph[pick];
-    if (stats) stats->predicted_us = r.predicted_us[pick], stats->measured_us = r.measured_us[pick];
+    if (stats) mg_search_stats_best(stats, &r, pick);
     r.graph[pick] = r.graph[--r.n];
   }
   if (report) *report = rep;

@@ -679,6 +679,7 @@ static int do_search(const options *o) {
   }
   double verify_seconds = now() - started;
   if (vc.progress) fputs("\r\033[K", stderr);
+  if (best > 0) mg_search_stats_best(&res.stats, &res, best);
   const int unkept = o->stats ? write_stats(o->stats, program->name, c.gpu->name, &res.stats, best >= 0 ? &full[best] : NULL, verify_seconds) : 0; /* what cannot take the statistics takes nothing else */
   if (s == MG_OK && best < 0)
     s = undecided ? mg_fail(&e, MG_UNSUPPORTED, "search", "undecided: %.200s", res.n ? full[0].reason : "nothing was found")

@@ -151,6 +151,20 @@ static void a_chain_becomes_custom_kernels_of_the_right_association(void **state
   assert_int_equal(t.stats.best_kernels, 3);
   assert_true(largest_between(r.graph[0]) == 4096 * 16 && largest_between(t.graph[0]) == 4096 * 16);
   same_function(p, r.graph[0]), same_function(q, t.graph[0]);
+  int others = 0;
+  for (int k = 0, n; k < t.n; k++) { /* the statistics of another rank */
+    char *text;
+    mg_error e;
+    assert_int_equal(mg_print(t.graph[k], &text, &e), MG_OK);
+    n = 0;
+    for (const char *at = text; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) n += *at && *at != ' ' && *at != '}' && strncmp(at, "program ", 8) && strncmp(at, "input ", 6) && strncmp(at, "output ", 7);
+    mg_search_stats_best(&t.stats, &t, k);
+    assert_int_equal(t.stats.best_kernels, n);
+    others |= n != 3;
+    assert_true(t.stats.predicted_us == t.predicted_us[k]);
+    mg_string_free(text);
+  }
+  assert_true(others);
   mg_search_result_free(&r), mg_search_result_free(&t);
   mg_graph_free(p), mg_graph_free(q);
 }
