@@ -4,6 +4,7 @@
 # kind of kernel.  What needs no GPU (search, link 2, compilation) runs on all cores first.  Last line: `N passed, N failed`.
 set -uo pipefail
 cd "$(dirname "$0")/.."
+python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL("libcuda.so.1").cuInit(0))' 2>/dev/null || { echo "gpu.sh: needs a GPU and its driver" >&2; exit 4; }
 export dir=build/gpu
 passed=0 failed=0
 cores=$(nproc 2>/dev/null || echo 2)

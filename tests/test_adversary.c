@@ -1120,7 +1120,7 @@ static void search_programs(void) {
     mg_search_config c = mg_search_config_default();
     mg_search_result r;
     mg_error e;
-    c.threads = 1, c.top_k = FOUND / PROGRAMS, c.max_states = 256, c.max_structures = 200, c.max_steps = 5000, c.egraph.nodes = 4000, c.time_limit_s = 3;
+    c.threads = 1, c.top_k = FOUND / PROGRAMS, c.max_states = 256, c.max_structures = 200, c.max_steps = 5000, c.egraph.nodes = 4000, c.time_limit_s = 60;
     if (p && mg_search(p, &c, &r, &e) == MG_OK) {
       for (int j = 0; j < r.n; j++)
         if ((found[n_found].p = copied(p)) && (found[n_found].g = copied(r.graph[j]))) n_found++;

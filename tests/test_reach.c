@@ -150,7 +150,7 @@ static void reached(void **state) {
     c.max_loops = 1 + below(2), c.max_kernel_ops = 1 + below(3), c.max_block_ops = 3 + below(6), c.top_k = 4 + below(8), c.bound = below(3) > 0;
     c.max_states = 200, c.max_structures = 1000, c.max_steps = 20000, c.egraph.nodes = 2000, c.seed = seed;
     snprintf(arch, sizeof arch, "%s", c.gpu->arch);
-    c.user = arch, c.emittable = emittable, c.structure = sees, c.time_limit_s = 3;
+    c.user = arch, c.emittable = emittable, c.structure = sees, c.time_limit_s = 60;
     n_shown = 0;
     if (only && k < atoi(only)) continue;
     mg_graph *g = parse(text);

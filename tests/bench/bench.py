@@ -18,7 +18,7 @@ a replayed CUDA graph, median of 15 replays; hot: one set of buffers; cold: rota
 cache.  A peer's best counts, over all modes, weights stored as [K, N] or as [N, K].  pdl: with programmatic dependent
 launch between the calls, which no peer has, of the candidate that is fastest so.  floor: a kernel that only loads the bytes of the inputs, cold.
 """
-import argparse, concurrent.futures, datetime, glob, json, math, os, re, select, subprocess, sys, tempfile, time
+import argparse, concurrent.futures, ctypes, datetime, glob, importlib.util, json, math, os, re, select, subprocess, sys, tempfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -211,6 +211,13 @@ def table(head, rows):
     return "\n".join(out) + "\n"
 
 
+def gpu_here():
+    try:
+        return ctypes.CDLL("libcuda.so.1").cuInit(0) == 0
+    except OSError:
+        return False
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("files", nargs="*", metavar="FILE.mg")
@@ -229,6 +236,10 @@ def main():
     a = ap.parse_args()
     if a.prepare and not a.work:
         ap.error("--prepare needs --work DIR")
+    missing = ["PyTorch"] * (importlib.util.find_spec("torch") is None) + ["a GPU and its driver"] * (not gpu_here())
+    if missing:
+        print("bench.py: needs " + ", ".join(missing), file=sys.stderr)
+        return 4
     os.makedirs(a.out, exist_ok=True)
     tmp = os.path.abspath(a.work) if a.work else tempfile.mkdtemp(prefix="mirage-bench-")
     os.makedirs(tmp, exist_ok=True)
