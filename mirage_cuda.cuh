@@ -5170,7 +5170,7 @@ MGI_FN void mgi_check_finish(mgi_child *c, int timeout_s, mgi_check_record *r) {
     return;
   }
   r->status = MG_NOT_FOUND;
-  if (code == 256 + SIGALRM) r->status = mg_fail(&r->error, MG_MACHINE, "mg_cuda_check", "the emulated kernel got no %d s of processor time: the machine is too busy", timeout_s);
+  if (code == 256 + SIGALRM) r->status = mg_fail(&r->error, MG_MACHINE, "mg_cuda_check", "the emulated kernel got no %d s of processor time in 16 times as long: it waits, or the machine is too busy", timeout_s);
   else if (code == 256 + SIGXCPU) snprintf(r->difference, sizeof r->difference, "the emulated kernel did not end within %d s of processor time", timeout_s);
   else if (code < 256) snprintf(r->difference, sizeof r->difference, "the emulated kernel ends its process (status %d)", code);
   else snprintf(r->difference, sizeof r->difference, "the emulated kernel faults (signal %d): memory outside of every array", code - 256);

@@ -2189,13 +2189,16 @@ static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, 
     while (p.warps_m * p.warps_n < 16 && acc / (p.warps_m * p.warps_n) > 4096 && n / 8 % (p.warps_n * 2) == 0) p.warps_n *= 2;
     while (p.warps_m * p.warps_n * p.warps_k < 4 && mgi_se_up(c, 16) % (32 * p.warps_k) == 0) p.warps_k *= 2;
   }
+  int64_t left[5] = { 0 };
+  mgi_se_plan whole = p;
   for (int i = 0; i < k->n && p.warps_k > 1; i++) { /* a product that is a left operand stays in fragments where no warps split a contraction */
     const mgi_se_mop *o = &k->op[i], *a = o->code == MG_OP_MATMUL ? &k->op[o->in[0]] : NULL;
-    if (!a || !mgi_se_made(k, o->in[0]) || mgi_se_up(a->d[a->rank - 1], 16) % 32) continue;
+    if (!a || !mgi_se_made(k, o->in[0]) || mgi_se_up(a->d[a->rank - 1], 16) % 32 || !mgi_se_decides(k, o, left)) continue;
     int64_t most = p.warps_n * p.warps_k, cols = mgi_se_up(a->d[a->rank - 1], 16);
     while (most > 1 && cols % (16 * most)) most /= 2;
-    p.warps_n = (int)most, p.warps_k = 1;
+    whole.warps_n = (int)most, whole.warps_k = 1;
   }
+  p = whole;
   int chained = 0;
   int64_t first[5] = { 0 };
   mgi_se_plan best = p;
@@ -7064,7 +7067,7 @@ static int mgi_se_key_of(const mg_graph *program, const mg_search_config *c, mgi
   double rates[] = { g->dram_gbps, g->l2_gbps, g->tensor_tflops, g->fp32_tflops, g->shared_bytes_us, g->launch_us, g->barrier_us };
   int64_t option[] = { c->max_kernel_ops, c->max_loops, c->max_block_ops, c->top_k, c->bound, c->prune, (int64_t)c->seed, c->max_states, c->max_structures, c->max_steps,
                        c->emittable != NULL, c->wary != NULL, c->egraph.nodes, c->egraph.no_copies };
-  int64_t limit[] = { MG_VERSION, MG_OP_COUNT, MG_MAX_RANK, MG_MAX_IN, MG_MAX_OUT, MGI_SE_SOPS, MGI_SE_KEEP, MGI_SE_ALIKE, MGI_SE_WORKS, MGI_SE_TILES, MGI_SE_SPLITS, MGI_SE_TILINGS, MGI_SE_POOL,
+  int64_t limit[] = { MG_VERSION, MG_OP_COUNT, MG_MAX_RANK, MG_MAX_IN, MG_MAX_OUT, MGI_SE_FRAME_BYTES, MGI_SE_FRAME_WORK, MGI_SE_VALUE_WORK, MGI_SE_SOPS, MGI_SE_KEEP, MGI_SE_ALIKE, MGI_SE_WORKS, MGI_SE_TILES, MGI_SE_SPLITS, MGI_SE_TILINGS, MGI_SE_POOL,
                       MGI_SE_RW_UNDER, MGI_SE_RW_SMALL, MGI_SE_RW_MORE, MGI_SE_RW_SETS, MGI_SE_RW_PIECES, MGI_SE_RW_EDGES, MGI_SE_RW_DEPTH };
   double seconds = c->egraph.seconds;
   uint64_t h = mgi_se_bytes_hash(mgi_se_model_hash(g), limit, sizeof limit);
@@ -7467,7 +7470,7 @@ typedef struct mgi_se_kept_mark { uint32_t bytes, mark; uint64_t check; } mgi_se
 static mgi_se_kept_head mgi_se_kept_head_of(const mgi_se_key *key) {
   mgi_se_kept_head h;
   memset(&h, 0, sizeof h);
-  memcpy(h.magic, "mirageK4", 8), h.key = *key, h.check = mgi_se_key_hash(key);
+  memcpy(h.magic, "mirageK5", 8), h.key = *key, h.check = mgi_se_key_hash(key);
   return h;
 }
 static uint32_t mgi_se_kept_marked(uint64_t seed, uint32_t bytes) { return (uint32_t)mgi_se_mix(seed, bytes); }
@@ -7531,7 +7534,7 @@ static mg_status mgi_se_kept_open(mgi_se_search *S, mg_error *e) {
   S->seed = h.check;
   FILE *f = fopen(path, "rb");
   if (f) {
-    mg_status st = mgi_se_kept_read(f, path, "checkpoint", "it is left as it is", "mirageK4", &S->kept, e);
+    mg_status st = mgi_se_kept_read(f, path, "checkpoint", "it is left as it is", "mirageK5", &S->kept, e);
     fclose(f);
     if (st != MG_OK) return st;
     const mgi_se_buffer *b = &S->kept;

@@ -289,6 +289,7 @@ static volatile int interrupted;
 static void on_interrupt(int sig) {
   if (interrupted) _exit(128 + sig);
   interrupted = 1;
+  signal(sig, on_interrupt); /* of C alone, one signal ends a handler */
 }
 
 static void on_test(void *user, const mg_verify_progress *p) {
@@ -657,7 +658,9 @@ static int do_search(const options *o) {
   }
   signal(SIGINT, on_interrupt), signal(SIGTERM, on_interrupt);
   s = mg_search(program, &c, &res, &e);
-  cut_short(cut, sizeof cut, o, &res.stats, &c, interrupted);
+  const int halted = interrupted; /* the next one is the certificate's */
+  interrupted = 0;
+  cut_short(cut, sizeof cut, o, &res.stats, &c, halted);
   if (c.progress) fputs("\r\033[K", stderr);
   if (res.stats.checkpoint_lost) fprintf(stderr, "mirage: %s: the checkpoint cannot be written; what it held before stands\n", o->checkpoint);
   if (*res.stats.cache_note) fprintf(stderr, "mirage: %s\n", res.stats.cache_note);
@@ -667,14 +670,14 @@ static int do_search(const options *o) {
   if (!full) s = mg_fail(&e, MG_NO_MEMORY, "search", "no memory for the reports");
   /* The certificate run, at full size: the first that stands is the result.  An interrupt of the search leaves it its time, one of its own
      ends it. */
-  if (!interrupted) vc.stop = &interrupted;
+  vc.stop = &interrupted;
   int refuted = 0, undecided = 0, late = 0;
   for (int k = 0; s == MG_OK && k < res.n && best < 0; k++) {
     mg_status v = mg_verify(program, res.graph[k], &vc, &full[k], &e);
     if (v != MG_OK) { s = v; break; }
     if (full[k].verdict == MG_EQUAL || full[k].verdict == MG_EQUAL_SAMPLED) best = k;
     else if (full[k].verdict == MG_NOT_EQUAL) refuted++;
-    else if ((vc.time_limit_s > 0 && now() - started >= vc.time_limit_s) || (vc.stop && interrupted)) best = k, late = 1; /* kept, not certified */
+    else if ((vc.time_limit_s > 0 && now() - started >= vc.time_limit_s) || interrupted) best = k, late = 1; /* kept, not certified */
     else undecided++;
   }
   double verify_seconds = now() - started;

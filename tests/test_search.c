@@ -866,7 +866,7 @@ static void saturation_heeds_the_search(void **state) {
     assert_string_equal(r.stats.egraph_stop, t == 2 ? "TIME" : "STOPPED");
     mg_search_result_free(&r);
   }
-  snprintf(path, sizeof path, "search.%ld.checkpoint", (long)getpid());
+  snprintf(path, sizeof path, "build/search.%ld.checkpoint", (long)getpid());
   for (int again = 0; again < 2; again++) {
     mg_search_config c = mg_search_config_default();
     mg_search_result r;

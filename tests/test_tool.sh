@@ -263,6 +263,19 @@ wait $pid; rc=$?
 [ $rc = 2 ]; ok $? "an interrupt ends the certificate: status 2 (found $rc)"
 has '^# verdict: UNDECIDED$' "what was found is kept"
 grep -q 'not certified: interrupted' err; ok $? "and it says why it is not certified"
+printf 'program g\ninput X : f16[2048, 4096]\ninput W : f16[4096, 4096]\ninput V : f16[4096, 4096]\nO = mul(silu(matmul(X, W)), matmul(X, V))\noutput O\n' >wide.mg
+for after in 3 10 30; do # an interrupt of the search leaves the certificate its time; one more ends that (two while the search ends: at once)
+  "$m" search wide.mg --no-measure --no-prune --max-loops 2 >out 2>err & pid=$!
+  sleep 1
+  kill -INT $pid 2>/dev/null
+  sleep $after
+  kill -INT $pid 2>/dev/null
+  wait $pid; rc=$?
+  [ $rc = 2 ] && break
+done
+[ $rc = 2 ]; ok $? "an interrupt of the search, then one of the certificate: status 2 (found $rc)"
+has '^# verdict: UNDECIDED$' "what was found is kept then too"
+has 'cut short by the interrupt' "and what cut the search short is told"
 
 # What an interrupt leaves in a checkpoint is gone on from; the cache gives what was found.
 sed 's/16, 256/16, 512/; s/256/512/g' p.mg >long.mg

@@ -328,9 +328,13 @@ static void what_is_priced_is_what_is_built(void **state) {
   (void)state;
   static const char *const of[] = {
     "program t\ninput X : f16[8, 512]\ninput W : f16[512, 512]\ninput V : f16[512, 512]\nO = mul(silu(matmul(X, W)), matmul(X, V))\noutput O\n",
+    "program t\ninput X : f16[16, 256]\ninput W : f16[256, 32]\ninput V : f16[32, 256]\ninput A : f16[256, 128]\ninput B : f16[128, 256]\n"
+    "O = add(matmul(matmul(X, W), V), matmul(matmul(X, A), B))\noutput O\n",
+    "program t\ninput X : f16[16, 256]\ninput W : f16[256, 32]\ninput V : f16[32, 256]\ninput A : f16[256, 128]\ninput B : f16[128, 256]\n"
+    "O = matmul(matmul(X, W), V)\nP = matmul(matmul(X, A), B)\noutput O, P\n",
     "program t\ninput X : f16[1024, 64]\ninput v : f16[64, 1]\nA = silu(X)\nB = matmul(X, v)\nC = sqr(B)\noutput B, C, A\n",
   };
-  static const int want[] = { 96, 120 }; /* where the orders were seen to differ */
+  static const int want[] = { 96, 96, 96, 120 }; /* where the orders were seen to differ */
   mgi_se_search *S = (mgi_se_search *)malloc(sizeof *S);
   int n = 0;
   assert_non_null(S);
