@@ -2228,7 +2228,7 @@ static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, 
     for (int i = 0; i < k->n; i++) chained |= k->op[i].code == MG_OP_MATMUL && mgi_se_made(k, k->op[i].in[0]);
     for (int i = 0; i < k->n; i++) /* no padding */
       for (int q = 0; q < k->n; q++)
-        if (k->op[q].code == MG_OP_MATMUL && k->op[q].in[1] == i) {
+        if (k->op[q].code == MG_OP_MATMUL && (k->op[q].in[1] == i || (k->op[q].in[0] == i && k->op[i].inloop && k->op[i].code == MG_OP_LOAD))) {
           *(k->op[i].inloop ? &ring : &once) -= mgi_se_elems(&k->op[i]) / k->op[i].d[k->op[i].inner] * 16;
           break;
         }
@@ -2411,7 +2411,7 @@ static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi
   if (chained && k->iters > 1 && !p.group && big < 0.5 * (double)k->iters) big = 0.5 * (double)k->iters; /* measured: a step's second product waits for its first */
   double overlap = p.group && k->iters > 1 ? (!powers ? 0.1 : p.parts ? 0.25 : 0.4) : k->iters > 1 || !flops ? 0.3 : chained ? 0.9 : 1; /* without a loop all is loaded, then all is multiplied; of chained products each waits for its own */
   if (p.group && chained && powers && k->iters < 2) overlap = 0.3; /* measured: blocks of 64 rows and 512 keys */
-  double t = gpu->launch_us + 0.7 + big + overlap * small + (overlap < 1 && !(chained && k->iters < 2) ? 0 : 0.3) + waves / resident * ((double)k->iters * (p.own ? 0.2 : p.parts ? 0.4 : 1) + syncs) * gpu->barrier_us;
+  double t = gpu->launch_us + 0.7 + big + overlap * small + (overlap < 1 && !(chained && k->iters < 2) ? 0 : 0.3) + waves / resident * ((double)k->iters * (p.own ? 0.2 : p.parts ? 0.4 : p.group && !chained ? 0.5 : 1) + syncs) * gpu->barrier_us;
   t += waves * outside / sm_rate;
   if (k->iters > 1) t += (p.own ? 0.1 : p.group ? 0.6 : 1) * big / (double)k->iters; /* the first load and the last product overlap with nothing */
   if (p.warps_k > 1) t += p.own ? 0.0125 * p.warps_k : 0.3; /* measured: 4 warps against 8 in rings of their own, 0.02 to 0.1 us */
@@ -2420,7 +2420,7 @@ static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi
   if (k->group > 1) /* a cluster's shared memory, or a workspace and the last block to arrive */
     t += k->group <= (chained ? 16 : 8) && p.feasible != 2 && !strncmp(gpu->arch, "sm_9", 4) ? (k->group > 8 ? 2.4 : 1.0) + shared_out / 5e4 + (streams ? 0.3 * (double)(k->group - 2) : 0)
          : 2.0 + (chained ? 0.35 * (double)k->group : 0) + shared_out * (double)k->group / sm_rate;
-  if (p.group && p.warps_m == 8 && k->iters > 1) t += 0.25 * (double)k->iters - 0.75; /* measured: loops of 4, 8 and 16 steps on 128 rows */
+  if (p.group && chained && p.warps_m == 8 && k->iters > 1) t += 0.25 * (double)k->iters - 0.75; /* measured: loops of 4, 8 and 16 steps on 128 rows */
   if (p.group && k->group > 1 && shared_out > 32768) t += (shared_out - 32768) / 2.5e4; /* measured: parts of 64 KB */
   if (mgi_se_unshifted(k)) overflow = 2;
   if (overflow) t *= overflow > 1 ? 8 : 1.25; /* exp without its row's maximum, in 16 bits, is right for small arguments only: last of all */
