@@ -3059,9 +3059,9 @@ template<class OP, int COLS, int THREADS> struct mg_col_reduce {
 /* ROWS x COLS elements of T in the registers of a block, RUN neighbours of a row to a thread, then the next run: element
    i of a thread, as of fragments, lies at (row(i), col(i)).  The threads of a row are a power of two, or all. */
 template<class T, int ROWS_, int COLS_, int THREADS_> struct mg_strip {
-  enum { M = ROWS_, ROWS = ROWS_, COLS = COLS_, THREADS = THREADS_, RUN = 8, PER_ROW = COLS / RUN, PASSES = ROWS * PER_ROW / THREADS, COUNT = PASSES * RUN, GROUP = PER_ROW < THREADS ? PER_ROW : THREADS,
+  enum { M = ROWS_, ROWS = ROWS_, COLS = COLS_, THREADS = THREADS_, RUN = 16 / (int)sizeof(T), PER_ROW = COLS / RUN, PASSES = ROWS * PER_ROW / THREADS, COUNT = PASSES * RUN, GROUP = PER_ROW < THREADS ? PER_ROW : THREADS,
          PARTS = PER_ROW < THREADS ? PASSES : ROWS };
-  static_assert(sizeof(T) == 2 && COLS % RUN == 0 && PASSES * THREADS == ROWS * PER_ROW && (PER_ROW % THREADS == 0 || THREADS % PER_ROW == 0), "whole passes, of whole rows or of a part of one");
+  static_assert(COLS % RUN == 0 && PASSES * THREADS == ROWS * PER_ROW && (PER_ROW % THREADS == 0 || THREADS % PER_ROW == 0), "whole passes, of whole rows or of a part of one");
   static constexpr bool ALL_ROWS = true; /* no place lies beyond them */
   mg_words4 raw[PASSES];
   static MG_DEV bool within(int i, int cols) { return cols == COLS || col(i) < cols; }
@@ -3074,9 +3074,12 @@ template<class T, int ROWS_, int COLS_, int THREADS_> struct mg_strip {
     for (int p = 0; p < PASSES; p++) raw[p] = mg_ldg((const mg_words4 *)(from + row(p * RUN) * stride + col(p * RUN)));
   }
   MG_DEV mg_num at(int i) const {
-    T lo, hi;
-    mg_unpack2<T>(raw[i / RUN].w[i % RUN / 2], lo, hi);
-    return mg_widen(i % 2 ? hi : lo);
+    if constexpr (sizeof(T) == 4) return mg_widen(T{raw[i / RUN].w[i % RUN]});
+    else {
+      T lo, hi;
+      mg_unpack2<T>(raw[i / RUN].w[i % RUN / 2], lo, hi);
+      return mg_widen(i % 2 ? hi : lo);
+    }
   }
 };
 /* One value a row in the registers of the threads of strip S that have a part of it: f(r, 0, 0). */
@@ -9563,12 +9566,13 @@ MGI_FN void mgi_cu_split_analyse(mgi_cu_kernel *K) {
 /* ---- strips
    A kernel that only reads whole rows, joins them to one value a row, and writes whole rows keeps what it reads in
    registers: every thread loads 16 bytes at a time and stores what it loaded, and only the parts of its sums go through
-   shared memory.  It needs: no loops, products, moves or merges; tensors of 16-bit elements of one shape, beside
+   shared memory.  It needs: no loops, products, moves or merges; tensors of one shape and size of elements, beside
    vectors; rows of whole 16-byte pieces, as many as whole passes of the block's threads take; registers for them. */
 MGI_FN void mgi_cu_strip_analyse(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
   uint32_t first = 0;
-  int loads = 0, joins = 0;
+  int64_t bytes = 0;
+  int joins = 0;
   if (K->merged || K->sender) return;
   for (uint32_t k = 1; k < b->n_ops; k++) {
     const mg_op_node *o = &b->ops[k];
@@ -9582,18 +9586,18 @@ MGI_FN void mgi_cu_strip_analyse(mgi_cu_kernel *K) {
       joins++;
     } else if (o->code == MG_OP_LOAD) {
       const mg_tensor_info *up = &K->em->g->tensors[mgi_cu_above(K, o->in[0])];
-      int rank = up->shape.rank, per_row = v->cols / 8, c = rank - 1;
+      const int esize = (int)mg_dtype_bytes(i->dtype), run = 16 / esize, rank = up->shape.rank, per_row = v->cols / run, c = rank - 1;
       if (v->cols == 1 || (v->rows == 1 && first && K->v[first].rows != 1)) continue; /* a vector */
-      if (rank < 1 || i->dtype == MG_F32 || v->cols % 8 || up->shape.dim[c] % 8 || mgi_cu_is_ragged(K, o->out[0].id, 0) || mgi_cu_is_ragged(K, o->out[0].id, 1)) return;
+      if (rank < 1 || v->cols % run || up->shape.dim[c] % run || mgi_cu_is_ragged(K, o->out[0].id, 0) || mgi_cu_is_ragged(K, o->out[0].id, 1)) return;
       if (!mgi_cu_stride_is_one(K->em, mgi_cu_above(K, o->in[0]), c)) return;
       if (per_row >= K->threads ? per_row % K->threads : K->threads % per_row || per_row & (per_row - 1) || v->rows % (K->threads / per_row)) return;
       if (K->threads & (K->threads - 1)) return;
-      if (first && (K->v[first].rows != v->rows || K->v[first].cols != v->cols)) return;
+      if (first && (K->v[first].rows != v->rows || K->v[first].cols != v->cols || (int)mg_dtype_bytes(b->tensors[first].dtype) != esize)) return;
       if (!first) first = o->out[0].id;
-      loads++;
+      bytes += (int64_t)v->rows * v->cols * esize;
     } else if (!mg_op_row(o->code)->elementwise) return;
   }
-  if (first && joins && (int64_t)loads * K->v[first].rows * K->v[first].cols <= (int64_t)64 * 2 * K->threads) K->strip = first;
+  if (first && joins && bytes <= (int64_t)64 * 4 * K->threads) K->strip = first; /* 64 registers a thread */
   for (uint32_t t = 1; t < b->n_tensors && K->strip; t++) /* all or none */
     if (mgi_cu_rule_STRIP(K, t) && !mgi_cu_may_live(K, t, MGI_CU_BY_STRIP)) K->strip = 0;
 }

@@ -750,7 +750,10 @@ static void test_strips(void **state) {
     {0, 3, 500, 3, 64, "f16", "f16[500]", 0},        /* rows of no whole pieces */
     {0, 3, 768, 3, 64, "f16", "f16[768]", 0},        /* no whole passes */
     {0, 3, 512, 2, 64, "f16", "f16[512]", 0},        /* a ragged last block */
-    {0, 3, 512, 3, 64, "f32", "f32[512]", 0},
+    {1, 3, 512, 3, 64, "f32", "f32[512]", 0},        /* two passes a row */
+    {1, 8, 64, 1, 32, "f32", "f32[8, 1]", 0},        /* half a warp a row */
+    {0, 3, 516, 3, 64, "f32", "f32[516]", 0},        /* no whole passes */
+    {0, 3, 512, 3, 64, "f16", "f32[512]", 0},        /* elements of two sizes */
     {0, 4, 512, 2, 64, "f16", "f16[512]", 1},
   };
   char text[1200];

@@ -310,6 +310,7 @@ static const plant in_templates[] = {
     {STRIDE, 'x', "struct mg_strip {", "row(p * RUN) * stride + col(p * RUN)", "row(p * RUN) * (stride - RUN) + col(p * RUN)", 0},
     {FRAGMENT, 'x', "struct mg_strip {", "mg_widen(i % 2 ? hi : lo)", "mg_widen(i % 2 ? lo : hi)", 0},
     {FRAGMENT, 'x', "struct mg_strip {", "i % RUN / 2", "i % RUN / 4", 0},
+    {FRAGMENT, 'x', "struct mg_strip {", "T{raw\\[i / RUN\\].w\\[[i % RUN]\\]}", "i % 2", 0},
     {INDEX, 'x', "struct mg_row_parts {", "p\\[[r * PARTS]\\]", "0", 0},
     {DROPPED, 'x', "struct mg_row_parts {", "k < PARTS", "k < PARTS - 4", 0},
     {INDEX, 'x', "struct mg_row_parts {", "p + r * PARTS + [k]", "0", 0},
@@ -604,6 +605,8 @@ static const struct { const char *name, *text; } kernels[] = {
     {"strips of rows", /* rows in registers, two groups of warps a row */
      "program k\ninput X : f16[12, 512]\ninput H : f16[12, 512]\nO = kernel grid=(x=3) threads=128 {\n  x = load X {x->0}\n  h = load H {x->0}\n  y = add(x, div(h, sqrt(add_scalar(scale(sum(sqr(h), dim=1), 1/512), 1/1000))))\n"
      "  o = div(y, sqrt(add_scalar(scale(sum(sqr(y), dim=1), 1/512), 1/1000)))\n  store o {x->0}\n}\noutput O\n"},
+    {"strips of f32 rows", /* two passes a row, and a vector */
+     "program k\ninput X : f32[6, 512]\ninput G : f32[6, 1]\nO = kernel grid=(x=3) threads=64 {\n  x = load X {x->0}\n  g = load G {x->0}\n  o = mul(g, div(x, sqrt(add_scalar(scale(sum(sqr(x), dim=1), 1/512), 1/1000))))\n  store o {x->0}\n}\noutput O\n"},
     {"strips of long rows", /* all warps on a row, two rows a block */
      "program k\ninput X : f16[4, 2048]\nO = kernel grid=(x=2) threads=256 {\n  x = load X {x->0}\n  o = div(x, sqrt(add_scalar(scale(sum(sqr(x), dim=1), 1/512), 1/1000)))\n  store o {x->0}\n}\noutput O\n"},
     {"warpgroups, attention", /* they split the keys of a step; rows along the contraction in one tile, across it in the other */
