@@ -2396,7 +2396,7 @@ static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi
   if (flight < 32768) sm_rate *= 0.15 + 0.85 * flight / 32768;
   if (k->iters > 1 && flight < 98304) sm_rate *= 0.8 + 0.2 * flight / 98304; /* measured: rings of 37 to 110 KB */
   double t_mem = waves * slow / sm_rate, t_dram = dram / (gpu->dram_gbps * 1e3);
-  const double enough = p.own ? 128 : 256;
+  const double enough = p.own && streams ? 128 : 256;
   double few = p.parts || resident * threads >= enough ? 1 : (double)threads * resident / enough;
   if (p.group && chained && powers && resident * threads < 512) few *= 0.8; /* measured: with four warpgroups one multiplies while another takes exponentials */
   double t_comp = waves * (flops / (gpu->tensor_tflops * (p.group ? 1.5 : 1) * 1e6 / gpu->sms) + alu / (gpu->fp32_tflops * 0.5e6 / gpu->sms) + sh / gpu->shared_bytes_us) / few;
@@ -5440,7 +5440,7 @@ static double mgi_se_floor(const mgi_se_form *h, const mg_gpu *gpu, int open) {
     if (again > t_mem) t_mem = again;
   }
   const double big = t_mem > t_comp ? t_mem : t_comp, small = t_mem > t_comp ? t_comp : t_mem;
-  double t = gpu->launch_us + 0.7 + big + (iters < 2 && flops > 0 ? (group ? 0.3 : 0.9) : group ? 0.1 : 0.3) * small + (double)iters * 0.4 * gpu->barrier_us + 0.01 * (double)k->n;
+  double t = gpu->launch_us + 0.7 + big + (iters < 2 && flops > 0 ? (group ? 0.3 : 0.9) : group ? 0.1 : 0.3) * small + (double)iters * 0.2 * gpu->barrier_us + 0.01 * (double)k->n;
   if (iters > 1 && !open) t += 0.1 * big / (double)iters;
   if (k->group > 1) t += k->group <= 16 ? 1 : 2 + out * (double)k->group / sm_rate;
   if (group && iters > 1) t -= 0.25;
