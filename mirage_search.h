@@ -2173,11 +2173,17 @@ static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, 
     }
   }
   if (!work) {
-    int64_t most = 1;
-    for (int i = 0; i < k->n; i++)
-      if (k->op[i].code == MG_OP_LOAD && mgi_se_elems(&k->op[i]) > most) most = mgi_se_elems(&k->op[i]);
+    int64_t most = 1, units = 0; /* units: of four elements that are stored */
+    int joins = k->iters > 1;
+    for (int i = 0; i < k->n; i++) {
+      const mgi_se_mop *o = &k->op[i];
+      if (o->code == MG_OP_LOAD && mgi_se_elems(o) > most) most = mgi_se_elems(o);
+      if (o->code == MG_OP_STORE) units += (mgi_se_elems(o) + 3) / 4;
+      joins |= o->code == MG_OP_SUM || o->code == MG_OP_MAX;
+    }
     int warps = 4;
     while (warps < 16 && warps * 32 * 16 <= most) warps *= 2;
+    while (!joins && warps > 1 && warps * 16 >= units) warps /= 2; /* measured: rope, a row a block, 1.56 us of one warp, 1.81 of four */
     p.warps_n = warps;
   } else if (m <= 16) {
     const int64_t least = k->iters < 2 ? 16 : fed ? 32 : 64; /* measured: of rows of the left operand each warp wants a line, 64 values (n6144: 14.0 us against 15.3, LoRA: 9.96 against 11.1) */
