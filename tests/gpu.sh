@@ -24,6 +24,9 @@ emit_program r3 7 4097 333 bf16
 emit_program r4 70 512 200 bf16
 emit_program r5 5 96 50 f32
 cp examples/programs/{rmsnorm_linear_m2_k4096_n4096,rmsnorm_linear_m16_k4096_n6144,gated_mlp_m8,lora_m16_k4096,lora_m16_k256,ntrans_m8,gqa_bs1,gqa_decode_bs1,attention_s1,gemm_chain_g4}.mg "$dir"
+# Rows of f32 in registers, and loads that a store alone reads, twice.
+printf 'program small_rows\ninput X : f32[6, 512]\ninput G : f32[512]\nO = kernel grid=(x=6) threads=64 {\n  x = load X {x->0}\n  g = load G {x->*}\n  o = mul(g, div(x, sqrt(add_scalar(scale(sum(sqr(x), dim=1), 1/512), 1/1000000))))\n  store o {x->0}\n}\noutput O\n' >"$dir/small_rows.best.mg"
+sed 's/\[256, /[9, /' tests/bench/programs/rope.mg >"$dir/small_rope.mg"
 # Scores with a deviation of 16: ±60 occurs in every head.
 sed 's/gqa_bs1/gqa_large/; s/256, 64]/64, 64]/; s/, 1\/8)/, 2)/' examples/programs/gqa_bs1.mg >"$dir/gqa_large.mg"
 sed 's/gqa_decode_bs1/decode_large/; s/, 1\/11)/, 16)/' examples/programs/gqa_decode_bs1.mg >"$dir/decode_large.mg"
@@ -96,7 +99,7 @@ sanitize() { # TOOL NAME
 }
 export -f sanitize
 if command -v compute-sanitizer >/dev/null 2>&1; then
-  small="rms_r0 rms_r2 mlp_r2 low_r4 xyz_r3 split_cluster split_workspace small_cluster small_workspace attention_s1 small_group small_rings small_norms small_turned small_own small_tma small_pair"
+  small="rms_r0 rms_r2 mlp_r2 low_r4 xyz_r3 split_cluster split_workspace small_cluster small_workspace attention_s1 small_group small_rings small_norms small_turned small_own small_tma small_pair small_rows small_rope"
   for name in $small; do for tool in memcheck racecheck synccheck; do echo "$tool $name"; done; done | xargs -P "$(((cores + 1) / 2))" -L 1 bash -c 'sanitize "$0" "$1"'
   for name in $small; do
     for tool in memcheck racecheck synccheck; do
