@@ -2156,7 +2156,8 @@ static int mgi_se_decides(const mgi_se_mkernel *k, const mgi_se_mop *o, int64_t 
 static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, int across) {
   mgi_se_plan p = { 2, 1, 1, 1, 0, 1, 0, 0, 0 };
   int64_t m = 0, n = 0, c = 0, work = 0, acc = 0, ring = 0, once = 0, size[5] = { 0 };
-  int fed = 0; /* a product in the loop takes another's result */
+  int8_t at[MGI_SE_MOPS];
+  int parted = k->iters > 1; /* warps may split the contraction: no product takes another's fragments */
   for (int i = 0; i < k->n; i++) {
     const mgi_se_mop *o = &k->op[i];
     if (o->code == MG_OP_LOAD) *(o->inloop ? &ring : &once) += mgi_se_tile_bytes(o, 16);
@@ -2165,7 +2166,7 @@ static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, 
     int64_t mm, nn, cc, b;
     mgi_se_matmul_size(k, o, &mm, &nn, &cc, &b);
     acc += mgi_se_up(mm, 16) * mgi_se_up(nn, 8);
-    fed |= o->inloop && (mgi_se_made(k, o->in[0]) || mgi_se_made(k, o->in[1]));
+    parted &= !mgi_se_made(k, o->in[0]) || mgi_se_up(cc, 16) % 32;
     if (mgi_se_decides(k, o, size)) work = size[0], n = size[2], m = size[3], c = size[4];
     for (int j = 0; j < 2; j++) { /* an operand that a matmul made stands in shared memory, narrowed */
       const mgi_se_mop *a = &k->op[o->in[j]];
@@ -2186,11 +2187,17 @@ static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, 
     while (!joins && warps > 1 && warps * 16 >= units) warps /= 2; /* measured: rope, a row a block, 1.56 us of one warp, 1.81 of four */
     p.warps_n = warps;
   } else if (m <= 16) {
-    const int64_t least = k->iters < 2 ? 16 : fed ? 32 : 64; /* measured: of rows of the left operand each warp wants a line, 64 values (n6144: 14.0 us against 15.3, LoRA: 9.96 against 11.1) */
+    int64_t least = k->iters > 1 ? 64 : 32; /* of the contraction, for two warps; 0: they are shared out */
     while (n / p.warps_n > (k->iters > 1 ? 128 : 64) && p.warps_n < 8 && n / 8 % (p.warps_n * 2) == 0) p.warps_n *= 2;
-    while (p.warps_n * p.warps_k < 8 && mgi_se_up(c, 16) % (2 * least * p.warps_k) == 0) p.warps_k *= 2;
-    while (p.warps_n * p.warps_k < (least > 32 ? 2 : 4) && mgi_se_up(c, 16) % (32 * p.warps_k) == 0) p.warps_k *= 2;
-    while ((least < 64 || p.warps_k == 1) && p.warps_n * p.warps_k < 4 && n / 8 % (p.warps_n * 2) == 0) p.warps_n *= 2;
+    if (parted && p.warps_n == 1 && acc <= 4096) { /* measured: of rows of the left operand each warp wants a line, 64 values (n6144: 14.0 us against 15.3, LoRA: 9.96 against 11.1) */
+      while (p.warps_k < 8 && mgi_se_up(c, 16) % (128 * p.warps_k) == 0) p.warps_k *= 2;
+      while (p.warps_k < 4 && mgi_se_up(c, 16) % (32 * p.warps_k) == 0 && (p.warps_k == 1 || c >= 128 * p.warps_k)) p.warps_k *= 2;
+      if (p.warps_k > 1 && mgi_se_own_ring(k, p.warps_k, at)) least = 0;
+      else p.warps_k = 1;
+    }
+    while (least && p.warps_n * p.warps_k < 8 && mgi_se_up(c, 16) % (least * p.warps_k) == 0) p.warps_k *= 2;
+    while (least && p.warps_n * p.warps_k < 4 && mgi_se_up(c, 16) % (32 * p.warps_k) == 0) p.warps_k *= 2;
+    while (least && p.warps_n * p.warps_k < 4 && n / 8 % (p.warps_n * 2) == 0) p.warps_n *= 2;
   } else {
     while (p.warps_m < 4 && m / 16 % (p.warps_m * 2) == 0) p.warps_m *= 2;
     while (p.warps_m * p.warps_n < 8 && n / 8 % (p.warps_n * 2) == 0 && n / p.warps_n > 32) p.warps_n *= 2;
@@ -2253,7 +2260,6 @@ static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, 
     if (!summed && k->iters > 1) once += bytes;
     else if (bytes > merge) merge = bytes;
   }
-  int8_t at[MGI_SE_MOPS];
   int64_t own = k->iters > 1 && p.warps_m * p.warps_n == 1 && p.warps_k > 1 ? mgi_se_own_ring(k, p.warps_k, at) : 0;
   if (own) p.own = 1, ring = own;
   int64_t lines = 0; /* bytes of a stage that no other block reads, in pieces of less than a line, which blocks side by side mostly share */
