@@ -2189,7 +2189,7 @@ static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, 
   } else if (m <= 16) {
     int64_t least = k->iters > 1 ? 64 : 32; /* of the contraction, for two warps; 0: they are shared out */
     while (n / p.warps_n > (k->iters > 1 ? 128 : 64) && p.warps_n < 8 && n / 8 % (p.warps_n * 2) == 0) p.warps_n *= 2;
-    if (parted && p.warps_n == 1 && acc <= 4096) { /* measured: of rows of the left operand each warp wants a line, 64 values (n6144: 14.0 us against 15.3, LoRA: 9.96 against 11.1) */
+    if (parted && p.warps_n == 1 && acc <= 4096 && k->group < 2) { /* measured: of rows of the left operand each warp wants a line, 64 values (n6144: 14.0 us against 15.3, LoRA: 9.96 against 11.1) */
       while (p.warps_k < 8 && mgi_se_up(c, 16) % (128 * p.warps_k) == 0) p.warps_k *= 2;
       while (p.warps_k < 4 && mgi_se_up(c, 16) % (32 * p.warps_k) == 0 && (p.warps_k == 1 || c >= 128 * p.warps_k)) p.warps_k *= 2;
       if (p.warps_k > 1 && mgi_se_own_ring(k, p.warps_k, at)) least = 0;
@@ -2271,7 +2271,7 @@ static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, 
   p.stages = k->iters > 3 ? 4 : k->iters > 2 ? 3 : 2;
   if (k->iters > 4 && k->iters <= 8 && k->iters * ring <= 32768) p.stages = (int)k->iters; /* measured: sums of few bytes, 0.2 us */
   while (across && p.parts && p.stages > 2 && (p.stages - 2) * ring >= 65536) p.stages--; /* measured: better, if loads then go out ahead */
-  while (own && 2 * lines < ring && p.stages > 2 && (p.stages - 1) * ring > 98304) p.stages--; /* measured, of whole lines: n6144 13.9 us with 123 KB, 14.9 with 164; of halves no difference */
+  while (own && k->group < 2 && p.warps_k <= 4 && 2 * lines < ring && p.stages > 2 && (p.stages - 1) * ring > 98304) p.stages--; /* measured, of whole lines: n6144 13.9 us with 123 KB, 14.9 with 164; of halves no difference */
   while (own && 2 * lines > ring && p.stages > 2 && p.stages < k->iters && (p.stages - 1) * ring >= 65536) p.stages--; /* measured: 1 to 3 % */
   while (p.stages > 2 && p.stages * ring + once > gpu->shared_per_block - 1024) p.stages--;
   int64_t parts = 0; /* of what the blocks of a cluster merge: each owns a share, of which it gets all parts */
@@ -2408,7 +2408,8 @@ static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi
   if (flight < 32768) sm_rate *= 0.15 + 0.85 * flight / 32768;
   if (k->iters > 1 && flight < 98304) sm_rate *= 0.8 + 0.2 * flight / 98304; /* measured: rings of 37 to 110 KB */
   double t_mem = waves * slow / sm_rate, t_dram = dram / (gpu->dram_gbps * 1e3);
-  const double enough = p.own && streams ? 128 : 256;
+  const int alone = p.own && k->group < 2; /* clusters: as measured with dependent launches, where eight warps and deep rings are the better */
+  const double enough = alone && streams ? 128 : 256;
   double few = p.parts || resident * threads >= enough ? 1 : (double)threads * resident / enough;
   if (p.group && chained && powers && resident * threads < 512) few *= 0.8; /* measured: with four warpgroups one multiplies while another takes exponentials */
   double t_comp = waves * (flops / (gpu->tensor_tflops * (p.group ? 1.5 : 1) * 1e6 / gpu->sms) + alu / (gpu->fp32_tflops * 0.5e6 / gpu->sms) + sh / gpu->shared_bytes_us) / few;
@@ -2423,10 +2424,10 @@ static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi
   if (chained && k->iters > 1 && !p.group && big < 0.5 * (double)k->iters) big = 0.5 * (double)k->iters; /* measured: a step's second product waits for its first */
   double overlap = p.group && k->iters > 1 ? (!powers ? 0.1 : p.parts ? 0.25 : 0.4) : k->iters > 1 || !flops ? 0.3 : chained ? 0.9 : 1; /* without a loop all is loaded, then all is multiplied; of chained products each waits for its own */
   if (p.group && chained && powers && k->iters < 2) overlap = 0.3; /* measured: blocks of 64 rows and 512 keys */
-  double t = gpu->launch_us + 0.7 + big + overlap * small + (overlap < 1 && !(chained && k->iters < 2) ? 0 : 0.3) + waves / resident * ((double)k->iters * (p.own ? 0.2 : p.parts ? 0.4 : p.group && !chained ? 0.5 : 1) + syncs) * gpu->barrier_us;
+  double t = gpu->launch_us + 0.7 + big + overlap * small + (overlap < 1 && !(chained && k->iters < 2) ? 0 : 0.3) + waves / resident * ((double)k->iters * (alone ? 0.2 : p.own || p.parts ? 0.4 : p.group && !chained ? 0.5 : 1) + syncs) * gpu->barrier_us;
   t += waves * outside / sm_rate;
   if (k->iters > 1) t += (p.own ? 0.1 : p.group ? 0.6 : 1) * big / (double)k->iters; /* the first load and the last product overlap with nothing */
-  if (p.warps_k > 1) t += p.own ? 0.0125 * p.warps_k : 0.3; /* measured: 4 warps against 8 in rings of their own, 0.02 to 0.1 us */
+  if (p.warps_k > 1) t += alone ? 0.0125 * p.warps_k : p.own ? 0.1 : 0.3; /* measured: 4 warps against 8 in rings of their own, 0.02 to 0.1 us */
   if (tiled) t += 0.6; /* measured: 0.5 to 1.9 before the loop can begin */
   t += 0.01 * (double)k->n;  /* of two that cost the same, the shorter */
   if (k->group > 1) /* a cluster's shared memory, or a workspace and the last block to arrive */
