@@ -7324,7 +7324,7 @@ MGI_FN int64_t mgi_cu_load_tile_shape(mgi_cu_kernel *K, uint32_t op) {
   R(PLAIN,  "plain",     "loads in tiles, products in fragments until warps are joined, statistics in vectors, all else inline") \
   R(STRIP,  "registers", "a load of whole rows, in a kernel that joins rows and stores rows")                                    \
   R(SETTLE, "fragment",  "a product, or an elementwise function of it, that another product takes as its left operand")          \
-  R(DIRECT, "global",    "a load outside of loops that stores alone read: once, twice if there is no loop")                                                   \
+  R(DIRECT, "global",    "a load outside of loops that stores alone read: once, twice if there is no loop")                      \
   R(ONCE,   "tile",      "an operand computed from loads that a loop, or several warps, would compute again")                    \
   R(VECTOR, "vector",    "a dear vector that many elements of something larger take: once, in fp32")
 enum {
@@ -9587,13 +9587,13 @@ MGI_FN void mgi_cu_strip_analyse(mgi_cu_kernel *K) {
       joins++;
     } else if (o->code == MG_OP_LOAD) {
       const mg_tensor_info *up = &K->em->g->tensors[mgi_cu_above(K, o->in[0])];
-      const int esize = (int)mg_dtype_bytes(i->dtype), run = 16 / esize, rank = up->shape.rank, per_row = v->cols / run, c = rank - 1;
+      const int esize = mg_dtype_bytes(i->dtype), run = 16 / esize, rank = up->shape.rank, per_row = v->cols / run, c = rank - 1;
       if (v->cols == 1 || (v->rows == 1 && first && K->v[first].rows != 1)) continue; /* a vector */
       if (rank < 1 || v->cols % run || up->shape.dim[c] % run || mgi_cu_is_ragged(K, o->out[0].id, 0) || mgi_cu_is_ragged(K, o->out[0].id, 1)) return;
       if (!mgi_cu_stride_is_one(K->em, mgi_cu_above(K, o->in[0]), c)) return;
       if (per_row >= K->threads ? per_row % K->threads : K->threads % per_row || per_row & (per_row - 1) || v->rows % (K->threads / per_row)) return;
       if (K->threads & (K->threads - 1)) return;
-      if (first && (K->v[first].rows != v->rows || K->v[first].cols != v->cols || (int)mg_dtype_bytes(b->tensors[first].dtype) != esize)) return;
+      if (first && (K->v[first].rows != v->rows || K->v[first].cols != v->cols || mg_dtype_bytes(b->tensors[first].dtype) != esize)) return;
       if (!first) first = o->out[0].id;
       bytes += (int64_t)v->rows * v->cols * esize;
     } else if (!mg_op_row(o->code)->elementwise) return;

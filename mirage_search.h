@@ -2187,17 +2187,18 @@ static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, 
     while (!joins && warps > 1 && warps * 16 >= units) warps /= 2; /* measured: rope, a row a block, 1.56 us of one warp, 1.81 of four */
     p.warps_n = warps;
   } else if (m <= 16) {
-    int64_t least = k->iters > 1 ? 64 : 32; /* of the contraction, for two warps; 0: they are shared out */
+    const int64_t least = k->iters > 1 ? 64 : 32; /* of the contraction, for two warps */
     while (n / p.warps_n > (k->iters > 1 ? 128 : 64) && p.warps_n < 8 && n / 8 % (p.warps_n * 2) == 0) p.warps_n *= 2;
     if (parted && p.warps_n == 1 && acc <= 4096 && k->group < 2) { /* measured: of rows of the left operand each warp wants a line, 64 values (n6144: 14.0 us against 15.3, LoRA: 9.96 against 11.1) */
       while (p.warps_k < 8 && mgi_se_up(c, 16) % (128 * p.warps_k) == 0) p.warps_k *= 2;
       while (p.warps_k < 4 && mgi_se_up(c, 16) % (32 * p.warps_k) == 0 && (p.warps_k == 1 || c >= 128 * p.warps_k)) p.warps_k *= 2;
-      if (p.warps_k > 1 && mgi_se_own_ring(k, p.warps_k, at)) least = 0;
-      else p.warps_k = 1;
+      if (p.warps_k > 1 && !mgi_se_own_ring(k, p.warps_k, at)) p.warps_k = 1;
     }
-    while (least && p.warps_n * p.warps_k < 8 && mgi_se_up(c, 16) % (least * p.warps_k) == 0) p.warps_k *= 2;
-    while (least && p.warps_n * p.warps_k < 4 && mgi_se_up(c, 16) % (32 * p.warps_k) == 0) p.warps_k *= 2;
-    while (least && p.warps_n * p.warps_k < 4 && n / 8 % (p.warps_n * 2) == 0) p.warps_n *= 2;
+    if (p.warps_k == 1) {
+      while (p.warps_n * p.warps_k < 8 && mgi_se_up(c, 16) % (least * p.warps_k) == 0) p.warps_k *= 2;
+      while (p.warps_n * p.warps_k < 4 && mgi_se_up(c, 16) % (32 * p.warps_k) == 0) p.warps_k *= 2;
+      while (p.warps_n * p.warps_k < 4 && n / 8 % (p.warps_n * 2) == 0) p.warps_n *= 2;
+    }
   } else {
     while (p.warps_m < 4 && m / 16 % (p.warps_m * 2) == 0) p.warps_m *= 2;
     while (p.warps_m * p.warps_n < 8 && n / 8 % (p.warps_n * 2) == 0 && n / p.warps_n > 32) p.warps_n *= 2;

@@ -276,13 +276,13 @@ static void search_with(mg_graph *p, const mg_search_config *c, mg_search_result
   if (mg_search(p, c ? c : &d, r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
 }
 
-static void check_rmsnorm(const char *text, int full) {
+static void check_rmsnorm(const char *text, int full, double near) { /* near: how much longer than the first the one kernel may take by the model, 0: it is the first */
   mg_graph *p = parse(text);
   mg_search_result r;
   search_with(p, NULL, &r);
   sound(p, &r, full);
-  int at = 0; /* of what takes the same time by the model, to 5 %, the one kernel */
-  while (at + 1 < r.n && look(r.graph[at]).kernels > 1 && r.predicted_us[at + 1] <= 1.05 * r.predicted_us[0]) at++;
+  int at = 0;
+  while (at + 1 < r.n && look(r.graph[at]).kernels > 1 && r.predicted_us[at + 1] <= near * r.predicted_us[0]) at++;
   found f = look(r.graph[at]);
   assert_int_equal(f.kernels, 1), assert_int_equal(f.library, 0), assert_int_equal(f.loops, 1);
   assert_in_range(f.accums, 2, 3), assert_int_equal(f.accum_scopes, 1);
@@ -302,12 +302,12 @@ static void check_rmsnorm(const char *text, int full) {
 }
 static void finds_rmsnorm_linear(void **state) {
   (void)state;
-  check_rmsnorm("program a\ninput X : f16[16, 4096]\ninput G : f16[4096]\ninput W : f16[4096, 4096]\nY = rms_norm(X, G, eps=1/1000000)\nO = matmul(Y, W)\noutput O\n", 0);
-  check_rmsnorm("program a\ninput X : f16[2, 4096]\ninput G : f16[4096]\ninput W : f16[4096, 6144]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n", 0);
-  check_rmsnorm("program a\ninput X : f16[16, 1024]\ninput G : f16[1024]\ninput W : f16[1024, 256]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n", 2);
+  check_rmsnorm("program a\ninput X : f16[16, 4096]\ninput G : f16[4096]\ninput W : f16[4096, 4096]\nY = rms_norm(X, G, eps=1/1000000)\nO = matmul(Y, W)\noutput O\n", 0, 0);
+  check_rmsnorm("program a\ninput X : f16[2, 4096]\ninput G : f16[4096]\ninput W : f16[4096, 6144]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n", 0, 0);
+  check_rmsnorm("program a\ninput X : f16[16, 1024]\ninput G : f16[1024]\ninput W : f16[1024, 256]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n", 2, 0);
   /* renamed, permuted inputs, other sizes, gain first, bf16, a weight stored transposed */
-  check_rmsnorm("program q\ninput weight : bf16[3072, 1000] @ [1, 0]\ninput gain : bf16[3072]\ninput hidden : bf16[7, 3072]\nn = rms_norm(hidden, eps=1/100000)\nout = matmul(mul(gain, n), weight)\noutput out\n", 0);
-  check_rmsnorm("program q\ninput g : f16[1, 11008]\ninput w : f16[11008, 4096]\ninput a : f16[16, 11008]\ns = sqrt(add_scalar(scale(sum(sqr(a), dim=1), 1/11008), 1/1000000))\no = matmul(mul(div(a, s), g), w)\noutput o\n", 0);
+  check_rmsnorm("program q\ninput weight : bf16[3072, 1000] @ [1, 0]\ninput gain : bf16[3072]\ninput hidden : bf16[7, 3072]\nn = rms_norm(hidden, eps=1/100000)\nout = matmul(mul(gain, n), weight)\noutput out\n", 0, 0);
+  check_rmsnorm("program q\ninput g : f16[1, 11008]\ninput w : f16[11008, 4096]\ninput a : f16[16, 11008]\ns = sqrt(add_scalar(scale(sum(sqr(a), dim=1), 1/11008), 1/1000000))\no = matmul(mul(div(a, s), g), w)\noutput o\n", 0, 1.05); /* two kernels are 3 % less by the model; timed, one is 5 % less */
 }
 
 static void finds_gated_mlp(void **state) {

@@ -306,16 +306,19 @@ static void the_second_kernel_has_a_grid_of_its_own(void **state) {
   if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
   const mg_graph *g = r.graph[0];
   assert_true(g->n_ops == 3 && g->ops[1].sub && g->ops[2].sub && g->ops[2].sub->n_axes == 5); /* it loops over the first one's parts */
+  int slower = 0;
   for (int64_t n = 1; n <= 4096; n *= 2) {
     mg_graph *other = NULL;
     int64_t counts[2 * (MG_MAX_AXES + 1)] = { 0 };
     for (int k = 0; k < 2; k++) for (uint32_t a = 1; a < g->ops[k + 1].sub->n_axes; a++) counts[k * (MG_MAX_AXES + 1) + (int)a] = g->ops[k + 1].sub->axes[a].extent;
+    slower += n != counts[MG_MAX_AXES + 2];
     counts[MG_MAX_AXES + 2] = n;
     if (mg_resize(g, NULL, counts, &other, &e) != MG_OK) fail_msg("%s", e.msg);
     mg_plan_kernel(other->ops[2].sub, NULL);
     if (mg_predict_us(other, NULL) < r.predicted_us[0] * (1 - 1e-9)) fail_msg("%d blocks: %.6f us, found %.6f", (int)n, mg_predict_us(other, NULL), r.predicted_us[0]);
     mg_graph_free(other);
   }
+  assert_int_equal(slower, 12);
   mg_search_result_free(&r), mg_graph_free(p);
 }
 
