@@ -616,8 +616,11 @@ static const struct { const char *name, *text; } kernels[] = {
     {"accumulators", /* in shared memory, of what is no product */
      "program k\ninput X : f16[9, 60]\ninput Y : f16[9, 60]\nO, M = kernel grid=(x=1) threads=64 {\n  for i=4 {\n    x = load X {i->1}\n    y = load Y {i->1}\n    p = mul(exp(x), y)\n    q = add(x, y)\n  }\n  o = accum(p) {i->+}\n  m = accum(q) {i->max}\n"
      "  store o {}\n  store m {}\n}\noutput O\noutput M\n"},
+    {"a part for all", /* a product reads the whole, whose rows are no whole words */
+     "program k\ninput X : f16[7, 96]\ninput A : f16[96, 23]\ninput B : f16[23, 40]\nO = kernel grid=(x=2, z=2) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=2 warps_k=1 merge=cluster }\n  b = load B {x->1}\n  for i=3 {\n    x = load X {z->1, i->1}\n"
+     "    a = load A {z->0, i->0}\n    t = matmul(x, a)\n  }\n  o = matmul(accum(t) {z->+, i->+}, b)\n  store o {x->1}\n}\noutput O\n"},
     {"owners", /* every block of a cluster stores its own share, the last a smaller one */
-     "program k\ninput X : f16[7, 576]\ninput W : f16[576, 40]\nO = kernel grid=(x=2, z=3) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=2 merge=cluster }\n  for i=3 {\n    x = load X {z->1, i->1}\n"
+     "program k\ninput X : f16[7, 576]\ninput W : f16[576, 39]\nO = kernel grid=(x=2, z=3) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=2 merge=cluster }\n  for i=3 {\n    x = load X {z->1, i->1}\n"
      "    w = load W {x->1, z->0, i->0}\n    b = matmul(x, w)\n    s = sum(sqr(x), dim=1)\n  }\n  o = div(accum(b) {z->+, i->+}, sqrt(add_scalar(accum(s) {z->+, i->+}, 1/1000)))\n  store o {x->1}\n}\noutput O\n"},
     {"strips of rows", /* rows in registers, two groups of warps a row */
      "program k\ninput X : f16[12, 512]\ninput H : f16[12, 512]\nO = kernel grid=(x=3) threads=128 {\n  x = load X {x->0}\n  h = load H {x->0}\n  y = add(x, div(h, sqrt(add_scalar(scale(sum(sqr(h), dim=1), 1/512), 1/1000))))\n"
