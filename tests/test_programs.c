@@ -136,8 +136,9 @@ static void test_all_are_emitted(void **state) {
 }
 
 /* ---- templates
-   A template is what stands behind `template<` in the device part of mirage_cuda.cuh; private ones (mgi_) count for what they
-   use, not by themselves.  A program needs one if its emitted text names it, or a template or macro that names it does. */
+   A template is what stands behind `template<` in the device part of mirage_cuda.cuh, and what stands there without: its functions
+   and structures; private ones (mgi_) count for what they use, not by themselves.  A program needs one if its emitted text names
+   it, or a template or macro that names it does. */
 enum { NODES = 256 };
 static struct { char name[64]; const char *body; size_t n; int is_template; uint64_t programs, others; } node[NODES];
 static int n_nodes;
@@ -147,21 +148,26 @@ static int node_named(const char *s, size_t n, int from) {
     if (strlen(node[k].name) == n && !strncmp(node[k].name, s, n)) return k;
   return -1;
 }
+static int line_ends_in(const char *s, char c) {
+  const char *end = strchr(s, '\n');
+  return end && end > s && end[-1] == c;
+}
 static void find_templates(const char *text) {
   const char *at = strstr(text, ">>tiles\n"), *end;
   while (at && strncmp(at - 4, "--- ", 4) && strncmp(at - 2, "- ", 2)) at = strstr(at + 1, ">>tiles\n"); /* the banner, not the contents */
   assert_non_null(at);
   end = strstr(at, "- >>glue");
   assert_non_null(end);
+  int headed = 0;
   for (const char *line = at; line && line < end; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
     const char *p = line, *name = NULL;
-    const int is_template = !strncmp(p, "template<", 9);
-    if (is_template) {
-      int depth = 0;
-      for (p += 8;; p++) {
-        depth += (*p == '<') - (*p == '>');
-        if (!depth) break;
-      }
+    const int is_template = !strncmp(p, "template<", 9), is_plain = !headed && (!strncmp(p, "MG_DEV ", 7) || !strncmp(p, "struct mg", 9));
+    headed = is_template && line_ends_in(p, '>'); /* what it heads stands in the next line */
+    for (int depth = 0; is_template; p++) {
+      depth += (*p == '<') - (*p == '>');
+      if (*p == '>' && !depth) break;
+    }
+    if (is_template || is_plain) {
       const char *stop = strpbrk(p, "({="), *q = strstr(p, "struct "), *u = strstr(p, "using ");
       if (q && stop && q < stop) name = q + 7;
       else if (u && stop && u < stop) name = u + 6;
@@ -174,7 +180,7 @@ static void find_templates(const char *text) {
     assert_true(n_nodes < NODES);
     snprintf(node[n_nodes].name, sizeof node[n_nodes].name, "%.*s", (int)n, name);
     node[n_nodes].body = line;
-    node[n_nodes].is_template = is_template && !strncmp(name, "mg_", 3);
+    node[n_nodes].is_template = (is_template || is_plain) && !strncmp(name, "mg_", 3);
     if (n_nodes) node[n_nodes - 1].n = (size_t)(line - node[n_nodes - 1].body);
     n_nodes++;
   }
