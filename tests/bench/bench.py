@@ -15,7 +15,7 @@ With --prepare only the first part is done, its results left in --work DIR; with
 Writes STEM.json and STEM.txt after every program, so that a run which is cut keeps its rows.  Past --budget seconds no
 further program is begun; those left out are listed.  Needs nvcc, PyTorch and a GPU.  Figures are microseconds a call in
 a replayed CUDA graph, median of 15 replays; hot: one set of buffers; cold: rotating sets that exceed four times the L2
-cache.  A peer's best counts, over all modes, weights stored as [K, N] or as [N, K].  pdl: with programmatic dependent
+cache, at most 512.  A peer's best counts, over all modes, weights stored as [K, N] or as [N, K].  pdl: with programmatic dependent
 launch between the calls, which no peer has, of the candidate that is fastest so.  floor: a kernel that only loads the bytes of the inputs, cold.
 """
 import argparse, concurrent.futures, ctypes, datetime, glob, importlib.util, json, math, os, re, select, subprocess, sys, tempfile, time
