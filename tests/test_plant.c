@@ -619,6 +619,9 @@ static const struct { const char *name, *text; } kernels[] = {
     {"a part for all", /* a product reads the whole, whose rows are no whole words */
      "program k\ninput X : f16[7, 96]\ninput A : f16[96, 23]\ninput B : f16[23, 40]\nO = kernel grid=(x=2, z=2) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=2 warps_k=1 merge=cluster }\n  b = load B {x->1}\n  for i=3 {\n    x = load X {z->1, i->1}\n"
      "    a = load A {z->0, i->0}\n    t = matmul(x, a)\n  }\n  o = matmul(accum(t) {z->+, i->+}, b)\n  store o {x->1}\n}\noutput O\n"},
+    {"owners of few columns", /* whose units are single elements */
+     "program k\ninput X : f16[30, 192]\ninput W : f16[192, 5]\nO = kernel grid=(x=2, z=2) threads=64 {\n  plan { stages=2 warps_m=2 warps_n=1 warps_k=1 merge=cluster }\n  for i=3 {\n    x = load X {z->1, i->1}\n"
+     "    w = load W {x->1, z->0, i->0}\n    b = matmul(x, w)\n  }\n  o = accum(b) {z->+, i->+}\n  store o {x->1}\n}\noutput O\n"},
     {"owners", /* every block of a cluster stores its own share, the last a smaller one */
      "program k\ninput X : f16[7, 576]\ninput W : f16[576, 39]\nO = kernel grid=(x=2, z=3) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=2 merge=cluster }\n  for i=3 {\n    x = load X {z->1, i->1}\n"
      "    w = load W {x->1, z->0, i->0}\n    b = matmul(x, w)\n    s = sum(sqr(x), dim=1)\n  }\n  o = div(accum(b) {z->+, i->+}, sqrt(add_scalar(accum(s) {z->+, i->+}, 1/1000)))\n  store o {x->1}\n}\noutput O\n"},
@@ -671,6 +674,7 @@ static const struct { const char *kernel, *find, *lines, *why; } harmless[] = {
     {"moves", "mg_cp_async_wait<~>();", "    mg_sync();", "the loop copies nothing asynchronously, and the group before is older than two"},
     {"low rank", "mg_cp_async_wait<~>();", "}, mg_into(m_t2, 0, 0));", "the loop has waited for it"},
     {"split products", "mg_cp_async_wait<~>();", "  // t4 = matmul(t3, b)", "the loop has waited for it"},
+    {"a part for all", "mg_cp_async_wait<~>();", "}, mg_into(m_t1, 0, 0));", "the loop has waited for it"},
     {"low rank", "  mg_zero_outside<`", "m_t2", "the other operand is zero there, and what lies there are numbers: parts of inputs"},
     {"odd", "  mg_zero_outside<`", "m_t3", "nothing reads outside"},
     {"attention of norms", "  mg_zero_outside<`", "m_r", "rows of a left operand, which are not stored"},
