@@ -2444,7 +2444,8 @@ template<class TYPE, int ROWS_, int COLS_, int PITCH_, bool TRANS_, bool SWIZZLE
   }
   MG_DEV T *place(int r, int c) const { return p + (TRANS ? offset(c, r) : offset(r, c)); }
   MG_DEV mg_num at(int r, int c) const { return mg_widen(*place(r, c)); }
-  /* Elements (r, c) and (r, c + 1), c even: one read of shared memory where they are 16-bit neighbours. */
+  /* Elements (r, c) and (r, c + 1), c even: one read of shared memory where they are 16-bit neighbours.  Beyond the last of an odd
+     number of columns nothing is read: what comes back as the second is for nobody. */
   MG_DEV void pair(int r, int c, mg_num &first, mg_num &second) const {
     if constexpr (!TRANS && sizeof(T) == 2 && PITCH % 2 == 0) {
       T lo, hi;
@@ -2452,8 +2453,8 @@ template<class TYPE, int ROWS_, int COLS_, int PITCH_, bool TRANS_, bool SWIZZLE
       first = mg_widen(lo);
       second = mg_widen(hi);
     } else {
-      first = at(r, c);
-      second = at(r, c + 1);
+      first = second = at(r, c);
+      if (COLS % 2 == 0 || c + 1 < COLS) second = at(r, c + 1);
     }
   }
   MG_DEV void put(int r, int c, mg_num v) const { *place(r, c) = mg_narrow<T>(v); }
