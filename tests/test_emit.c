@@ -202,7 +202,7 @@ static char *ugraph(int kind, const size *s, char *out, size_t n) {
 }
 
 /* ---- tests */
-static const char rmsnorm[] = /* DESIGN's example */
+static const char rmsnorm[] = /* both accumulations in one loop */
   "program rmsnorm\ninput X : f16[16, 4096]\ninput G : f16[4096]\ninput W : f16[4096, 4096]\n"
   "O = kernel grid=(x=64) threads=256 {\n  for i=32 {\n    a = load X {x->*, i->1}\n    g = load G {x->*, i->0}\n    w = load W {x->1, i->0}\n    b = matmul(mul(a, g), w)\n    s = sum(sqr(a), dim=1)\n  }\n"
   "  o = div(accum(b) {i->+}, sqrt(add_scalar(scale(accum(s) {i->+}, 1/4096), 1/1000000)))\n  store o {x->1}\n}\noutput O\n";
