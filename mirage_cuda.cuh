@@ -424,7 +424,8 @@ typedef void *cudaStream_t;
 #define MGI_EMU static inline __attribute__((unused))
 
 /* State of the emulator: one launch at a time, in one host thread.  It is the only mutable state of an emulated file. */
-enum { MGI_EMU_THREADS = 1024, MGI_EMU_CLUSTER = 16, MGI_EMU_FIBERS = MGI_EMU_THREADS * MGI_EMU_CLUSTER, MGI_EMU_STACK = 256 << 10, MGI_EMU_FRAME = 8 << 10, MGI_EMU_PHASES = 32 };
+enum { MGI_EMU_THREADS = 1024, MGI_EMU_CLUSTER = 16, MGI_EMU_FIBERS = MGI_EMU_THREADS * MGI_EMU_CLUSTER, MGI_EMU_STACK = 256 << 10, MGI_EMU_FRAME = 8 << 10,
+       MGI_EMU_PHASES = 8 * 2 * 8 + 1 }; /* rings of eight loops, two barriers a stage, eight stages; and a merge's */
 typedef struct mgi_emu_copy { unsigned char *to; const unsigned char *from; int valid, landed; uint32_t group; } mgi_emu_copy;
 typedef struct mgi_emu_collective { const char *name; void (*perform)(void *const *arg); } mgi_emu_collective;
 typedef struct mgi_emu_thread {

@@ -605,7 +605,7 @@ static void test_group_rings(void **state) {
 }
 
 /* Tensor copies: tiles of one and several panels and of 32 and 64 bytes a row, single rows, both memory orders, edges that only the
-   tensor's end gives, loops with and without a barrier of the block, two rings. */
+   tensor's end gives, loops with and without a barrier of the block, two rings, three and a merge. */
 static void test_tensor_copies(void **state) {
   (void)state;
   static const struct { int barriers; const char *text; } forms[] = { /* barriers of the block in the loops */
@@ -625,6 +625,9 @@ static void test_tensor_copies(void **state) {
     {1, "program f\ninput Q : bf16[2, 128, 64]\ninput K : bf16[2, 64, 512] @ [0, 2, 1]\ninput V : bf16[2, 512, 64]\nO = kernel grid=(x=2, y=2) threads=128 {\n  plan { copy=tma mma=warpgroup stages=3 warps_m=4 warps_n=1 warps_k=1 }\n"
            "  q = load Q {x->1, y->0}\n  for i=8 {\n    k = load K {y->0, i->2}\n    s = div(matmul(q, k), sqrt(add_scalar(sum(sqr(k), dim=1), 1/1000)))\n    p = exp(scale(s, 3/1))\n    v = load V {y->0, i->1}\n    o = matmul(p, v)\n"
            "    l = sum(p, dim=2)\n  }\n  t = div(accum(o) {i->+}, accum(l) {i->+})\n  store t {x->1, y->0}\n}\noutput O\n"},
+    {0, "program g\ninput X : f16[16, 512]\ninput W : f16[512, 32]\nO = kernel grid=(x=1, z=2) threads=32 {\n  plan { copy=tma stages=8 warps_m=1 warps_n=1 warps_k=1 }\n" /* 49 barriers of phases */
+           "  for i=16 {\n    x = load X {z->1, i->1}\n    w = load W {z->0, i->0}\n    p = matmul(x, w)\n  }\n  for j=8 {\n    y = load X {z->1, j->1}\n    v = load W {z->0, j->0}\n    q = matmul(y, v)\n  }\n"
+           "  for k=4 {\n    t = load X {z->1, k->1}\n    u = load W {z->0, k->0}\n    r = matmul(t, u)\n  }\n  o = mul(mul(accum(p) {z->+, i->+}, accum(q) {z->+, j->+}), accum(r) {z->+, k->+})\n  store o {}\n}\noutput O\n"},
   };
   const int nvcc = has_nvcc();
   for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
