@@ -138,7 +138,7 @@ const char *mg_saturation_name(mg_saturation s); /* "SATURATED", "NODES", "TIME"
 
 /* A(name, left, right, the paper's equation).  Patterns: lower-case letters are terms; [i] is an attribute, [c*d],
    [1/c] and [d/c] computed ones.  A row is an equality: each side whose variables the other side binds is rewritten
-   to the other.  A function that is no operator of the e-graph is a unary row of the operator table, by name. */
+   to the other.  Other functions are OPAQUE rows of the operator table without an attribute, by name. */
 #define MG_BUILTIN_AXIOMS(A)                                                                                          \
   A(add_comm,   "add(x,y)",               "add(y,x)",                  "add(x,y) = add(y,x)")                         \
   A(mul_comm,   "mul(x,y)",               "mul(y,x)",                  "mul(x,y) = mul(y,x)")                         \
@@ -791,9 +791,15 @@ static int mgi_se_pattern_parse(mg_egraph *eg, mgi_se_pattern *p, const char **s
   }
   for (uint32_t k = 1; k < MG_E_COUNT; k++)
     if (strlen(names[k]) == n && !memcmp(names[k], b, n)) x.op = k;
+  int operands = x.op == MG_E_ADD || x.op == MG_E_MUL || x.op == MG_E_DIV ? 2 : 1, attribute = x.op >= MG_E_SCALE;
   if (!x.op) {
     mg_opcode op = mg_op_find(b, n);
     if (op == MG_OP_NONE) { mg_fail(e, MG_BAD_INPUT, "axioms", "'%.*s' is no operator", (int)n, b); return -1; }
+    if (mg_op_row(op)->abstract != MG_ABS_OPAQUE || mg_op_row(op)->attr != MG_ATTR_NONE || mg_op_row(op)->n_in > 2) { /* such a term would match nothing */
+      mg_fail(e, MG_BAD_INPUT, "axioms", "'%.*s' is no term of the e-graph: they are add, mul, div, exp, scale, add_scalar, sum, max and OPAQUE rows without an attribute", (int)n, b);
+      return -1;
+    }
+    operands = mg_op_row(op)->n_in;
     x.op = MG_E_OPAQUE, x.key = mgi_se_eattr_id(eg, mgi_se_opaque_attr(op, 0), 1);
   }
   if (**s == '[') {
@@ -805,14 +811,14 @@ static int mgi_se_pattern_parse(mg_egraph *eg, mgi_se_pattern *p, const char **s
     if (*q != ']' || x.at[0] < 0 || x.at[0] > 25 || x.at[1] < 0 || x.at[1] > 25) { mg_fail(e, MG_BAD_INPUT, "axioms", "expected [attribute] at '%.32s'", *s); return -1; }
     *s = q + 1;
   }
+  if (attribute != (x.how != 0)) { mg_fail(e, MG_BAD_INPUT, "axioms", "expected %s at '%.32s'", attribute ? "[attribute]" : "'('", b + n); return -1; }
   if (**s != '(') { mg_fail(e, MG_BAD_INPUT, "axioms", "expected '(' at '%.32s'", *s); return -1; }
   int self = p->count++;
-  for (int k = 0; k < 2; k++) {
+  for (int k = 0; k < operands; k++) {
     ++*s;
     x.kid[k] = mgi_se_pattern_parse(eg, p, s, e);
     if (x.kid[k] < 0) return -1;
-    if (**s == ')') break;
-    if (**s != ',' || k == 1) { mg_fail(e, MG_BAD_INPUT, "axioms", "expected ',' or ')' at '%.32s'", *s); return -1; }
+    if (**s != (k + 1 < operands ? ',' : ')')) { mg_fail(e, MG_BAD_INPUT, "axioms", "expected '%c' at '%.32s'", k + 1 < operands ? ',' : ')', *s); return -1; }
   }
   ++*s;
   p->n[self] = x;

@@ -607,6 +607,7 @@ mg_status import_open(const char *text, size_t len, const char *where, import_fi
   const cJSON *g;
   const char *base = strrchr(where, '/'), *end = NULL;
   *out = NULL, *n = 0;
+  if (len >= 2 && !memcmp(text, "\037\213", 2)) return mg_fail(e, MG_BAD_INPUT, where, "expected JSON, found a gzip file: unpack it first, with gunzip -k");
   for (size_t k = 0; k < len; k++) values += text[k] == ',' || text[k] == '[' || text[k] == '{';
   if (values > IMPORT_VALUES) return mg_fail(e, MG_LIMIT, where, "the file has more than %d values", IMPORT_VALUES);
   import_file *f = (import_file *)calloc(1, sizeof *f);

@@ -228,11 +228,14 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
 static int command_help(const char *name) {
   size_t n = strlen(name);
   int on = 0;
+  const char *head = usage; /* "usage: " */
   for (const char *line = usage, *next; *line; line = next) {
     next = strchr(line, '\n') + 1;
     if (!strncmp(line + 7, "mirage ", 7)) on = !strncmp(line + 14, name, n) && line[14 + n] == ' ';
     else if (strncmp(line, "        ", 8)) on = 1; /* the exit statuses */
-    if (on && fprintf(stdout, "%.*s", (int)(next - line), line) < 0) return 4;
+    if (!on) continue;
+    if (fprintf(stdout, "%.7s%.*s", head ? head : line, (int)(next - line) - 7, line + 7) < 0) return 4;
+    head = NULL;
   }
   return 0;
 }

@@ -135,6 +135,28 @@ static void axioms_hold(void **state) {
     }
 }
 
+/* What would match nothing is refused: rows that the e-graph has as other terms, attributes and operands of another number. */
+static void patterns_are_terms(void **state) {
+  (void)state;
+  static const char *const bad[][2] = {
+      {"tanh(neg(x))", "'neg' is no term of the e-graph"}, {"sub(x,y)", "'sub' is no term"}, {"sqr(x)", "'sqr' is no term"}, {"flip(x)", "'flip' is no term"},
+      {"matmul(x,y)", "'matmul' is no term"}, {"cosh(x)", "'cosh' is no operator"}, {"scale(x)", "expected [attribute] at '(x)'"}, {"tanh[c](x)", "expected '(' at '[c](x)'"},
+      {"add(x)", "expected ',' at ')'"}, {"tanh(x,y)", "expected ')' at ',y)'"}, {"add(x,y,z)", "expected ')' at ',z)'"}, {"tanh x", "expected '(' at ' x'"}};
+  mg_egraph *eg = mg_egraph_new();
+  mgi_se_pattern p;
+  mg_error e;
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+    const char *s = bad[k][0];
+    memset(&p, 0, sizeof p);
+    assert_int_equal(mgi_se_pattern_parse(eg, &p, &s, &e), -1);
+    if (e.status != MG_BAD_INPUT || !strstr(e.msg, bad[k][1])) fail_msg("%s: %s", bad[k][0], e.msg);
+  }
+  const char *s = "add(tanh(mul(x,y)),scale[c](exp(relu(x))))";
+  memset(&p, 0, sizeof p);
+  assert_true(mgi_se_pattern_parse(eg, &p, &s, &e) >= 0 && !*s && p.count == 9);
+  mg_egraph_free(eg);
+}
+
 static uint32_t ev(mg_egraph *eg, int k) { mg_eattr a = { k, 0 }; return mg_egraph_add(eg, MG_E_VAR, a, 0, 0); }
 static uint32_t e2(mg_egraph *eg, mg_eop op, uint32_t a, uint32_t b) { mg_eattr z = { 0, 0 }; return mg_egraph_add(eg, op, z, a, b); }
 static uint32_t es(mg_egraph *eg, int c, int f, uint32_t x) { mg_eattr a = { c, f }; return mg_egraph_add(eg, MG_E_SUM, a, x, 0); }
@@ -1072,7 +1094,7 @@ int main(void) {
   const struct CMUnitTest threads[] = { cmocka_unit_test(same_result_for_any_threads_and_seed), cmocka_unit_test(searches_side_by_side) };
   if (SHORT) return cmocka_run_group_tests(threads, NULL, NULL);
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(egraph_is_congruence_closure), cmocka_unit_test(axioms_hold),
+    cmocka_unit_test(egraph_is_congruence_closure), cmocka_unit_test(axioms_hold), cmocka_unit_test(patterns_are_terms),
     cmocka_unit_test(saturation_finds_subexpressions), cmocka_unit_test(saturation_stops_at_limits), cmocka_unit_test(saturation_heeds_the_search),
     cmocka_unit_test(finds_rmsnorm_linear), cmocka_unit_test(finds_gated_mlp),
     cmocka_unit_test(finds_common_factor), cmocka_unit_test(finds_low_rank_order),

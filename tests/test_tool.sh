@@ -52,7 +52,7 @@ for c in print search check verify import; do
 done
 for c in print dot search verify emit check run import; do
   status 0 "$c --help" "$m" $c --help
-  [ "$(grep -c ' mirage ' out)" -ge 1 ] && ! grep ' mirage ' out | grep -v " mirage $c " >err && tail -n 1 out | grep -q '^exit: '; ok $? "$c --help: the lines of $c, and the exit statuses"
+  [ "$(grep -c ' mirage ' out)" -ge 1 ] && ! grep ' mirage ' out | grep -v " mirage $c " >err && head -n 1 out | grep -q "^usage: mirage $c " && tail -n 1 out | grep -q '^exit: '; ok $? "$c --help: the lines of $c, and the exit statuses"
 done
 "$m" search p.mg -h >out; grep -q -e '--checkpoint FILE' out; ok $? "search -h: its options"
 status 3 "a shape that does not fit" "$m" print bad.mg
@@ -98,6 +98,8 @@ E
   status 3 "import of a malformed file" "$m" import malformed.json -o malformed
   status 3 "import of what is no JSON" "$m" import p.mg
   status 3 "import of nothing" "$m" import /dev/null
+  status 3 "import of a packed file" "$m" import ../../tests/mugraphs/lora.json.gz -o packed
+  grep -q 'lora.json.gz: expected JSON, found a gzip file: .*gunzip' err; ok $? "import of a packed file: the message says what to do"
 fi
 
 status 0 "search" "$m" search p.mg -o found --stats stats.json --top 3 --no-measure
