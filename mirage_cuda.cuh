@@ -4860,7 +4860,7 @@ MGI_FN int mgi_check_open(const mgi_check_task *t, mgi_check_entry *n, mgi_check
    of the element's number: only what such a part reads is filled in, and pages of the rest are never touched.  It is the last
    kernel of which some blocks run; what stands before it runs whole. */
 typedef struct mgi_sample { int64_t at[4]; mg_box want[MG_MAX_OUT]; } mgi_sample; /* by axis 1, 2, 3 */
-enum { MGI_SAMPLE_WORK = 60000000, MGI_SAMPLE_MIB = 1536, MGI_SAMPLE_FEW = 64 }; /* FEW: elements of an output at a place */
+enum { MGI_SAMPLE_WORK = 60000000, MGI_SAMPLE_MIB = 1536, MGI_SAMPLE_ROOM_MIB = 32768, MGI_SAMPLE_FEW = 64 }; /* MIB: touched; ROOM: of whole tensors; FEW: elements of an output at a place */
 
 /* The box of output tensor `to` that the store `o` of the block graph writes at a place of the grid; merged: by axis bits. */
 MGI_FN int mgi_sample_box(const mg_graph *sub, const mg_op_node *o, const mg_shape *to, const int64_t *at, unsigned merged, mg_box *box) {
@@ -4983,8 +4983,9 @@ MGI_FN int mgi_sample_affordable(mgi_sampler *S, mgi_check_record *r) {
     const mg_tensor_info *o = mg_tensor_of(g, k < g->n_in ? g->in[k] : g->out[k - g->n_in]);
     bytes += (double)mg_shape_elements(&o->shape) * mg_dtype_bytes(o->dtype);
   }
-  if (bytes > MGI_SAMPLE_MIB * 1048576.0) {
-    snprintf(r->unsampled, sizeof r->unsampled, "its tensors are %.0f MiB, the limit is %d", bytes / 1048576, (int)MGI_SAMPLE_MIB);
+  const int most = S->before ? MGI_SAMPLE_MIB : MGI_SAMPLE_ROOM_MIB;
+  if (bytes > most * 1048576.0) {
+    snprintf(r->unsampled, sizeof r->unsampled, "its tensors are %.0f MiB, the limit is %d", bytes / 1048576, most);
     return 0;
   }
   if (!S->before) return 1;
@@ -5000,8 +5001,8 @@ MGI_FN int mgi_sample_affordable(mgi_sampler *S, mgi_check_record *r) {
   if (S->work > MGI_SAMPLE_WORK) snprintf(r->unsampled, sizeof r->unsampled, "the kernels before the last would have to run whole: %.2g operations, the limit is %.2g", S->work, (double)MGI_SAMPLE_WORK);
   return S->work <= MGI_SAMPLE_WORK;
 }
-/* Memory for whole tensors and the workspace, which the emulator watches. */
-MGI_FN void mgi_sample_open(mgi_sampler *S, mgi_check_record *r) {
+/* Memory for whole tensors and the workspace, which the emulator watches; 0 if there is not as much. */
+MGI_FN int mgi_sample_open(mgi_sampler *S, mgi_check_record *r) {
   const mg_graph *g = S->g;
   mgi_tensors *x = &S->x;
   for (uint32_t k = 0; k < g->n_in + g->n_out; k++) { /* pages that are not touched cost nothing */
@@ -5011,16 +5012,23 @@ MGI_FN void mgi_sample_open(mgi_sampler *S, mgi_check_record *r) {
     void *p = calloc(size + 16, 1);
     if (out) x->out[j] = p, x->out_bytes[j] = size;
     else x->in[j] = p, x->in_bytes[j] = size;
-    if (!p) r->status = mg_fail(&r->error, MG_NO_MEMORY, o->name, "no memory for %llu bytes", (unsigned long long)size);
+    if (!p) {
+      snprintf(r->unsampled, sizeof r->unsampled, "no memory for the %llu bytes of %.60s", (unsigned long long)size, o->name);
+      return 0;
+    }
   }
   S->space_bytes = S->n.workspace();
   S->space = (unsigned char *)calloc(S->space_bytes + 512, 1);
   S->aligned = S->space ? S->space + (256 - (uintptr_t)S->space % 256) % 256 : NULL;
-  if (!S->space) r->status = mg_fail(&r->error, MG_NO_MEMORY, "workspace", "no memory for %llu bytes", (unsigned long long)S->space_bytes);
+  if (!S->space) {
+    snprintf(r->unsampled, sizeof r->unsampled, "no memory for the %llu bytes of the workspace", (unsigned long long)S->space_bytes);
+    return 0;
+  }
   mgi_check_emulator(&S->m, S->t->text, S->t->F);
   for (uint32_t k = 0; k < g->n_in; k++) mgi_check_range(&S->m, mg_tensor_of(g, g->in[k])->name, x->in[k], x->in_bytes[k], 0);
   for (uint32_t k = 0; k < g->n_out; k++) mgi_check_range(&S->m, mg_tensor_of(g, g->out[k])->name, x->out[k], x->out_bytes[k], 1);
   if (S->space_bytes) mgi_check_range(&S->m, "the workspace", S->aligned, S->space_bytes, 1);
+  return 1;
 }
 /* Draws the inputs that place q's part needs, and evaluates it; 0 if that is too much. */
 MGI_FN int mgi_sample_expect(mgi_sampler *S, int q, mg_part *part, mgi_check_record *r) {
@@ -5075,6 +5083,10 @@ MGI_FN int mgi_sample_launch(mgi_sampler *S, int q, const char *only, mgi_check_
     m->blocks = 0;
     rc = (S->n.launch_pdl && q % 2 ? S->n.launch_pdl : S->n.launch)((const void *const *)S->x.in, S->x.out, S->space_bytes ? S->aligned : NULL, NULL);
   }
+  if (!strncmp(m->error, "no memory", 9)) {
+    snprintf(r->unsampled, sizeof r->unsampled, "%.150s", m->error);
+    return 0;
+  }
   if (rc || m->error[0]) {
     snprintf(r->difference, sizeof r->difference, "at full size the launch fails (%d, fiber order %llu): %.350s", rc, (unsigned long long)m->seed, m->error);
     r->status = MG_NOT_FOUND;
@@ -5117,8 +5129,7 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
   S.t = t, S.g = g, S.sub = last->sub, S.before = g->n_ops > 2, S.unit = t->F ? sizeof(mg_fv) : sizeof(double);
   snprintf(name, sizeof name, "%.200s_kernel%d", g->name, mgi_cd_number(g, g->n_ops - 1));
   if (!mgi_sample_places(&S, r) || !mgi_sample_affordable(&S, r) || !mgi_check_open(t, &S.n, r)) return;
-  mgi_sample_open(&S, r);
-  for (int q = 0, more = 1; q < S.n_samples && more && r->status == MG_OK; q++) {
+  for (int q = 0, more = mgi_sample_open(&S, r); q < S.n_samples && more && r->status == MG_OK; q++) {
     mg_part part;
     r->status = mg_part_of(g, S.sample[q].want, &part, &r->error);
     if (r->status != MG_OK) break;
@@ -8990,10 +9001,13 @@ MGI_FN mgi_cu_box mgi_cu_box_of(const mgi_cu_kernel *K, uint32_t op, const char 
   const mgi_cu_tile T = mgi_cu_tile_of(K, op);
   const int rank = up->shape.rank, trans = mgi_cu_load_trans(K, op), across = trans ? T.rows : T.cols;
   mgi_cu_box x = {across < 64 || T.lines == 1 ? across : 64, 0};
+  int64_t stride[MG_MAX_RANK];
+  mg_strides(up, stride);
   *why = NULL;
   if (mg_dtype_bytes(T.type) != 2) *why = "it is not of a 16-bit type";
   else if (rank < 2) *why = "it has one dimension";
   else if (!mgi_cu_stride_is_one(K->em, above, trans ? rank - 2 : rank - 1) || up->shape.dim[trans ? rank - 2 : rank - 1] % 8) *why = "its rows are no multiples of 16 bytes";
+  else if (stride[trans ? rank - 1 : rank - 2] % 8) *why = "it is one column, whose elements are neighbours";
   else if (T.lines == 1 && across > 256) *why = "it is a row of more than 256 elements";
   else if (T.lines > 1 && T.pieces % 8 && T.pieces != 2 && T.pieces != 4) *why = "its tile has rows of other than 32, 64 or a multiple of 128 bytes";
   else if (T.lines > 1 && T.pieces > 8 && T.lines % 8) *why = "its lines are no multiple of 8";

@@ -2285,7 +2285,7 @@ static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, 
   for (int i = 0; i < k->n && k->group > 1 && k->group <= 16 && !strncmp(gpu->arch, "sm_9", 4); i++)
     if (k->op[i].code == MG_OP_ACCUM && k->op[i].across) parts += mgi_se_up(mgi_se_elems(&k->op[i]) * 4, 1024);
   while (across && p.stages > 2 && p.stages * ring + once + parts > gpu->shared_per_block - 1024) p.stages--;
-  if (own && parts && p.stages == 4 && k->iters >= 8 && 5 * ring + once + parts <= gpu->shared_per_block - 1024) p.stages = 5; /* measured, with dependent launches: 8.6 us -> 8.3, 9.1 -> 9.0 */
+  if (own && parts && p.stages == 4 && k->iters >= 8 && k->blocks <= gpu->sms && 5 * ring + once + parts <= gpu->shared_per_block - 1024) p.stages = 5; /* measured, with dependent launches: 8.6 us -> 8.3, 9.1 -> 9.0 */
   if (chained && k->iters > 2) { /* a stage less, where two blocks then share a multiprocessor that has to take two */
     int64_t fit = (int64_t)gpu->sms * (k->group > 8 ? 112 : k->group > 2 ? 120 : 132) / 132, half = gpu->shared_per_sm / 2 - 1024;
     for (int less = p.stages - 1; less >= 2 && k->blocks > fit && p.stages * ring + once + parts > half; less--)

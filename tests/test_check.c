@@ -508,6 +508,33 @@ static void sampled_blocks_of_few(void **state) {
   mg_graph_free(g);
 }
 
+/* More than 2^31 elements: memory of which some pages are touched; an offset in 32 bits shows at full size alone. */
+static void more_than_ints(void **state) {
+  (void)state;
+  static const char right[] = "(b_x * (int64_t)64) * ((int64_t)big_D1)", wrong[] = "(int)(b_x * 64 * (int64_t)big_D1)";
+  mg_graph *g = parse("program big\ninput X : f16[4, 64]\ninput W : f16[64, 40000000] @ [1, 0]\nO = kernel grid=(x=625000) threads=64 {\n  x = load X {}\n  w = load W {x->1}\n  o = matmul(x, w)\n  store o {x->1}\n"
+                      "  plan { warps_m=1 warps_n=2 warps_k=1 }\n}\noutput O\n");
+  mg_check_config c = config();
+  mg_check_report r;
+  mg_error e;
+  char *text = NULL;
+  memset(&e, 0, sizeof e);
+  if (mg_cuda_emit(g, NULL, &text, &e) != MG_OK) fail_msg("%s", e.msg);
+  if (mg_cuda_check(g, text, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  const int room = strncmp(r.unsampled, "no memory", 9) != 0;
+  assert_true(room ? r.sampled == 6 && r.sampled_floats >= 3 : !r.sampled);
+  char *bad = join("", text), *at = strstr(bad, right);
+  assert_non_null(at);
+  assert_true(sizeof wrong <= sizeof right);
+  memset(at, ' ', sizeof right - 1);
+  memcpy(at, wrong, sizeof wrong - 1);
+  const mg_status s = mg_cuda_check(g, bad, &c, &r, &e);
+  if (room ? s != MG_NOT_FOUND || !strstr(r.difference, "at full size") : s != MG_OK) fail_msg("%s", r.difference);
+  free(bad);
+  mg_string_free(text);
+  mg_graph_free(g);
+}
+
 /* What surrounds the kernels: the bound of their threads, the entry points, NAME_info. */
 static void surroundings(void **state) {
   (void)state;
@@ -904,7 +931,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(conversions), cmocka_unit_test(field_scalar), cmocka_unit_test(finds_the_source), cmocka_unit_test(reduces), cmocka_unit_test(reduces_random),
       cmocka_unit_test(elements), cmocka_unit_test(copy_passes), cmocka_unit_test(rows_pass), cmocka_unit_test(mm_passes), cmocka_unit_test(mm_reduced), cmocka_unit_test(copy_bugs), cmocka_unit_test(waiting_is_no_difference), cmocka_unit_test(rows_bugs),
-      cmocka_unit_test(mm_bugs), cmocka_unit_test(races), cmocka_unit_test(emitted_kernels), cmocka_unit_test(halves_that_round_to_zero), cmocka_unit_test(sampled_blocks), cmocka_unit_test(sampled_blocks_of_few), cmocka_unit_test(surroundings), cmocka_unit_test(emitted_without_barriers), cmocka_unit_test(compiler_faults),
+      cmocka_unit_test(mm_bugs), cmocka_unit_test(races), cmocka_unit_test(emitted_kernels), cmocka_unit_test(halves_that_round_to_zero), cmocka_unit_test(sampled_blocks), cmocka_unit_test(sampled_blocks_of_few), cmocka_unit_test(more_than_ints), cmocka_unit_test(surroundings), cmocka_unit_test(emitted_without_barriers), cmocka_unit_test(compiler_faults),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -669,6 +669,8 @@ static void test_tensor_copies(void **state) {
           "  o = accum(p) {z->+, i->+}\n  store o {}\n}\noutput O\n", NULL, "multiples of 16 bytes");
   refused("program t\ninput Q : f16[1, 64, 64]\ninput K : f16[1, 64, 512] @ [0, 2, 1]\ninput V : f16[1, 512, 64]\nO = kernel grid=(x=1) threads=256 {\n  plan { copy=tma ring=group mma=warpgroup stages=2 warps_m=4 warps_n=2 warps_k=1 }\n  q = load Q {}\n  for i=4 {\n    k = load K {i->2}\n    v = load V {i->1}\n"
           "    p = exp(matmul(q, k))\n    s = sum(p, dim=2)\n    d = matmul(p, v)\n  }\n  o = div(accum(d) {i->+}, accum(s) {i->+})\n  store o {}\n}\noutput O\n", NULL, "does not go with rings of warps or warpgroups");
+  refused("program t\ninput X : f16[15, 448]\ninput W : f16[448, 1]\nO = kernel grid=(x=1) threads=64 {\n  plan { copy=tma stages=2 }\n  for i=7 {\n    x = load X {i->1}\n    w = load W {i->0}\n    p = matmul(x, w)\n  }\n"
+          "  o = accum(p) {i->+}\n  store o {}\n}\noutput O\n", NULL, "one column");
   refused("program t\ninput X : f16[64, 64]\ninput W : f16[64, 64]\nO = kernel grid=(x=2) threads=64 {\n  plan { copy=tma }\n  x = load X {}\n  w = load W {x->1}\n  o = matmul(x, w)\n  store o {x->1}\n}\noutput O\n", NULL, "no load in a loop");
 }
 
