@@ -557,6 +557,15 @@ MGI_EMU void mgi_emu_fault(int in_fiber, const char *fmt, ...) {
   s->failed = 1;
   if (in_fiber) MGI_EMU_JUMP(MGI_EMU_SELF(s->tid), MGI_EMU_MAIN);
 }
+/* Room for one more behind the n of a list; 0: there is no memory. */
+template<class T, class N> static __attribute__((unused, no_sanitize("thread"))) int mgi_emu_room(T **list, N n, N *room) {
+  if (n < *room) return 1;
+  const N wider = *room ? 2 * *room : 16;
+  T *const more = (T *)realloc(*list, (size_t)wider * sizeof *more);
+  if (more) *list = more, *room = wider;
+  else mgi_emu_fault(1, "out of memory");
+  return more != 0;
+}
 
 /* The next thread by the seed's order; -1 if none is ready. */
 MGI_EMU int mgi_emu_next(void) {
@@ -746,16 +755,7 @@ static MGI_EMU_PLAIN void mgi_emu_touch_global(int range, const void *p, size_t 
 static MGI_EMU_PLAIN void mgi_emu_ticket(const void *count) {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_part *b = mgi_emu_part_of(s->tid);
-  if (s->n_release == s->cap_release) {
-    uint32_t cap = s->cap_release ? 2 * s->cap_release : 256;
-    mgi_emu_release *more = (mgi_emu_release *)realloc(s->release, cap * sizeof *more);
-    if (!more) {
-      mgi_emu_fault(1, "out of memory");
-      return;
-    }
-    s->release = more;
-    s->cap_release = cap;
-  }
+  if (!mgi_emu_room(&s->release, s->n_release, &s->cap_release)) return;
   if (b->n_drawn == 8) mgi_emu_fault(1, "draws more than 8 tickets in one block");
   mgi_emu_release x = {count, b->since, ++s->now, b->block, s->tid % s->threads};
   s->release[s->n_release++] = x;
@@ -1166,16 +1166,7 @@ template<int ROW = 128> MGI_EMU_NOINLINE MG_DEV void mg_cp_async16(void *smem, c
   s->job->copies++;
   mgi_emu_copy c = {(unsigned char *)smem, (const unsigned char *)gmem, valid_bytes, 0, t->group};
   memset(smem, 0xFF, 16);
-  if (t->n_copy == t->cap_copy) {
-    int cap = t->cap_copy ? 2 * t->cap_copy : 16;
-    mgi_emu_copy *more = (mgi_emu_copy *)realloc(t->copy, (size_t)cap * sizeof *more);
-    if (!more) {
-      mgi_emu_fault(1, "out of memory");
-      return;
-    }
-    t->copy = more;
-    t->cap_copy = cap;
-  }
+  if (!mgi_emu_room(&t->copy, t->n_copy, &t->cap_copy)) return;
   t->copy[t->n_copy++] = c;
   if (s->landing == 0 || (s->landing == 2 && (mgi_emu_random() & 1))) mgi_emu_copy_one(&t->copy[t->n_copy - 1]);
 }
@@ -1317,12 +1308,8 @@ MGI_EMU void mgi_emu_tensor_land(int which) {
   if (c.pushed) {
     if (b->exited == s->threads) mgi_emu_fault(0, "what was pushed to block (%d, %d, %d) lands when it has exited", b->bid[0], b->bid[1], b->bid[2]);
     memcpy(b->shared + c.to, c.value, (size_t)c.pushed);
-    c.phases->bytes -= c.pushed;
-    c.phases->brings = 1;
-    mgi_emu_phase_ends(b, c.phases);
-    return;
   }
-  for (int l = 0; l < m->lines; l++) {
+  for (int l = 0; l < m->lines; l++) { /* a push has none */
     int64_t inside;
     const unsigned char *const from = mgi_emu_line(m, c.at, l, &inside);
     for (int i = 0; i < line; i += 16) {
@@ -1333,23 +1320,14 @@ MGI_EMU void mgi_emu_tensor_land(int which) {
       memset(to + n, 0, (size_t)(16 - n));
     }
   }
-  c.phases->bytes -= m->lines * line;
+  c.phases->bytes -= c.pushed + m->lines * line;
   c.phases->brings = 1;
   mgi_emu_phase_ends(b, c.phases);
 }
 MGI_EMU void mgi_emu_tensor_begins(const mgi_emu_tensor *c) {
   mgi_emu_state *s = &mgi_emu;
   s->job->copies++;
-  if (s->n_tensor == s->cap_tensor) {
-    const int cap = s->cap_tensor ? 2 * s->cap_tensor : 16;
-    mgi_emu_tensor *more = (mgi_emu_tensor *)realloc(s->tensor, (size_t)cap * sizeof *more);
-    if (!more) {
-      mgi_emu_fault(1, "out of memory");
-      return;
-    }
-    s->tensor = more;
-    s->cap_tensor = cap;
-  }
+  if (!mgi_emu_room(&s->tensor, s->n_tensor, &s->cap_tensor)) return;
   s->tensor[s->n_tensor++] = *c;
   if (s->landing == 0 || (s->landing == 2 && (mgi_emu_random() & 1))) mgi_emu_tensor_land(s->n_tensor - 1);
 }
@@ -1737,16 +1715,7 @@ MGI_EMU void mgi_emu_do_group(void *const *arg) {
   if (!w->fenced) mgi_emu_fault(1, "mg_group_mma without mg_group_fence");
   if ((x->b - mg_shared()) % 1024 / 128) mgi_emu_fault(1, "mg_group_mma: its operand starts at byte %lld, not in the first of eight lines", (long long)(x->b - mg_shared()));
   mgi_emu_in_shared(x->b, 16, "mg_group_mma");
-  if (w->n_product == w->cap_product) {
-    const int cap = w->cap_product ? 2 * w->cap_product : 16;
-    mgi_emu_product *more = (mgi_emu_product *)realloc(w->product, (size_t)cap * sizeof *more);
-    if (!more) {
-      mgi_emu_fault(1, "out of memory");
-      return;
-    }
-    w->product = more;
-    w->cap_product = cap;
-  }
+  if (!mgi_emu_room(&w->product, w->n_product, &w->cap_product)) return;
   mgi_emu_product *g = &w->product[w->n_product++];
   g->right = *x;
   for (int l = 0; l < 32; l++) {
