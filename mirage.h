@@ -360,6 +360,11 @@ int64_t mg_shape_elements(const mg_shape *s); /* product of extents; -1 on overf
 void mg_strides(const mg_tensor_info *t, int64_t *stride);
 /* A 64-bit hash of wiring, operators, attributes, maps, extents, dtypes and orders; names and plan left out. */
 uint64_t mg_hash(const mg_graph *g);
+/* Gives `put` the canonical form of g, word by word: what mg_hash covers, and no two graphs that differ in it give the same
+   words.  Names, plan and comments are no part of it. */
+void mg_canonical(const mg_graph *g, void (*put)(void *user, uint64_t word), void *user);
+/* 1 if both have one canonical form; 0 if not, or if memory is out. */
+int mg_same(const mg_graph *a, const mg_graph *b);
 
 /* -------------------------------------------------------------------------------------------------- >>build */
 
@@ -1766,30 +1771,76 @@ static uint32_t mgi_hash_id(const mg_graph *g, mg_tensor t) {
   return id;
 }
 
-static uint64_t mgi_hash_graph(const mg_graph *g, uint64_t h) {
-  h = mgi_mix(h, (uint64_t)g->level * 65536 + (uint64_t)g->n_axes);
-  for (uint32_t k = 1; k < g->n_axes; k++) h = mgi_mix(h, (uint64_t)g->axes[k].extent * 16 + g->axes[k].parent);
-  h = mgi_mix(h, (uint64_t)g->threads);
+/* Gives what a graph is, word by word.  exact: counts and attributes stand apart, so that no two graphs give the same words;
+   mg_hash does without them. */
+typedef struct mgi_words { void (*put)(void *user, uint64_t word); void *user; int exact; } mgi_words;
+
+static void mgi_words_exactly(const mgi_words *w, uint64_t word) {
+  if (w->exact) w->put(w->user, word);
+}
+static void mgi_words_of(const mg_graph *g, const mgi_words *w) {
+  w->put(w->user, (uint64_t)g->level * 65536 + (uint64_t)g->n_axes);
+  for (uint32_t k = 1; k < g->n_axes; k++) w->put(w->user, (uint64_t)g->axes[k].extent * 16 + g->axes[k].parent);
+  w->put(w->user, (uint64_t)g->threads);
+  mgi_words_exactly(w, (uint64_t)g->n_in << 32 | g->n_ops);
   for (uint32_t k = 0; k < g->n_in; k++) {
     const mg_tensor_info *t = &g->tensors[g->in[k].id];
-    h = mgi_mix(h, (uint64_t)t->dtype * 256 + (uint64_t)t->shape.rank + ((uint64_t)mgi_hash_id(g, g->in[k]) << 32));
-    for (int d = 0; d < t->shape.rank; d++) h = mgi_mix(h, (uint64_t)t->shape.dim[d] * 8 + (uint64_t)t->order[d]);
+    w->put(w->user, (uint64_t)t->dtype * 256 + (uint64_t)t->shape.rank + ((uint64_t)mgi_hash_id(g, g->in[k]) << 32));
+    for (int d = 0; d < t->shape.rank; d++) w->put(w->user, (uint64_t)t->shape.dim[d] * 8 + (uint64_t)t->order[d]);
   }
   for (uint32_t k = 1; k < g->n_ops; k++) {
     const mg_op_node *o = &g->ops[k];
-    h = mgi_mix(h, (uint64_t)o->code * 65536 + o->scope);
-    for (int j = 0; j < o->n_in; j++) h = mgi_mix(h, mgi_hash_id(o->code == MG_OP_LOAD ? g->up : g, o->in[j]));
-    for (int j = 0; j < o->n_out; j++) h = mgi_mix(h, mgi_hash_id(g, o->out[j]));
-    h = mgi_mix(h, (uint64_t)o->attr.dim * 31 + (uint64_t)o->attr.n);
-    h = mgi_mix(mgi_mix(h, (uint64_t)o->attr.c.num), (uint64_t)o->attr.c.den);
-    for (int d = 0; d < MG_MAX_RANK; d++) h = mgi_mix(h, (uint64_t)o->attr.shape.dim[d] * 8 + (uint64_t)o->attr.perm[d]);
-    for (uint32_t a = 1; a <= MG_MAX_AXES; a++) h = mgi_mix(h, (uint64_t)(o->map.to[a] + 8));
-    if (o->sub) h = mgi_hash_graph(o->sub, h);
+    w->put(w->user, (uint64_t)o->code * 65536 + o->scope);
+    mgi_words_exactly(w, (uint64_t)o->n_in << 32 | o->n_out);
+    for (int j = 0; j < o->n_in; j++) w->put(w->user, mgi_hash_id(o->code == MG_OP_LOAD ? g->up : g, o->in[j]));
+    for (int j = 0; j < o->n_out; j++) w->put(w->user, mgi_hash_id(g, o->out[j]));
+    w->put(w->user, (uint64_t)o->attr.dim * 31 + (uint64_t)o->attr.n);
+    mgi_words_exactly(w, (uint64_t)o->attr.n);
+    w->put(w->user, (uint64_t)o->attr.c.num);
+    w->put(w->user, (uint64_t)o->attr.c.den);
+    mgi_words_exactly(w, (uint64_t)o->attr.shape.rank);
+    for (int d = 0; d < MG_MAX_RANK; d++) w->put(w->user, (uint64_t)o->attr.shape.dim[d] * 8 + (uint64_t)o->attr.perm[d]);
+    for (uint32_t a = 1; a <= MG_MAX_AXES; a++) w->put(w->user, (uint64_t)(o->map.to[a] + 8));
+    if (o->sub) mgi_words_of(o->sub, w);
   }
-  for (uint32_t k = 0; k < g->n_out; k++) h = mgi_mix(h, mgi_hash_id(g, g->out[k]));
+  mgi_words_exactly(w, g->n_out);
+  for (uint32_t k = 0; k < g->n_out; k++) w->put(w->user, mgi_hash_id(g, g->out[k]));
+}
+static void mgi_hash_word(void *user, uint64_t word) { *(uint64_t *)user = mgi_mix(*(uint64_t *)user, word); }
+uint64_t mg_hash(const mg_graph *g) {
+  uint64_t h = MG_VERSION;
+  const mgi_words w = { mgi_hash_word, &h, 0 };
+  mgi_words_of(g, &w);
   return h;
 }
-uint64_t mg_hash(const mg_graph *g) { return mgi_hash_graph(g, MG_VERSION); }
+void mg_canonical(const mg_graph *g, void (*put)(void *user, uint64_t word), void *user) {
+  const mgi_words w = { put, user, 1 };
+  mgi_words_of(g, &w);
+}
+
+/* A list of words, and another list held against it. */
+typedef struct mgi_word_list { uint64_t *word; size_t n, cap, at; int bad; } mgi_word_list;
+static void mgi_word_count(void *user, uint64_t word) { (void)word, ((mgi_word_list *)user)->cap++; }
+static void mgi_word_keep(void *user, uint64_t word) {
+  mgi_word_list *l = (mgi_word_list *)user;
+  if (l->n < l->cap) l->word[l->n++] = word;
+}
+static void mgi_word_match(void *user, uint64_t word) {
+  mgi_word_list *l = (mgi_word_list *)user;
+  l->bad |= l->at >= l->n || l->word[l->at] != word;
+  l->at++;
+}
+int mg_same(const mg_graph *a, const mg_graph *b) {
+  mgi_word_list l;
+  memset(&l, 0, sizeof l);
+  mg_canonical(a, mgi_word_count, &l);
+  l.word = (uint64_t *)malloc(l.cap * sizeof *l.word);
+  if (!l.word) return 0;
+  mg_canonical(a, mgi_word_keep, &l);
+  mg_canonical(b, mgi_word_match, &l);
+  free(l.word);
+  return !l.bad && l.at == l.n;
+}
 
 /* -------------------------------------------------------------------------------------------- >>parser
    Recursive descent over one token of look-ahead; white space separates, `#` starts a comment.
