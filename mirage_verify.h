@@ -2361,8 +2361,12 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
   if (c.log2_delta == 0) c.log2_delta = -64;
   int full = c.tier != MG_TIER_FAST;
   r->seed = c.seed, r->tier = full ? MG_TIER_FULL : MG_TIER_FAST, r->want_log2_delta = c.log2_delta;
+  memset(&B, 0, sizeof B);
+  if (s == MG_OK) mgi_seed_root(a, b, c.seed, c.salt, B.root);
+  memcpy(r->digest, B.root, sizeof r->digest);
   if (s == MG_OK && mg_same(a, b)) {
     r->verdict = MG_EQUAL, r->proof = MG_PROOF_IDENTITY;
+    snprintf(r->domain, sizeof r->domain, "the same: one graph");
     snprintf(r->theorem, sizeof r->theorem, "identity: one graph");
     snprintf(r->reason, sizeof r->reason, "equal by identity: both have one canonical form");
     return MG_OK;
@@ -2370,16 +2374,13 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
   if (s == MG_OK) s = mgi_bounds_of(a, 0, &X, e);
   if (s == MG_OK) s = mgi_bounds_of(b, 0, &Y, e);
   if (s != MG_OK) return s;
-  memset(&B, 0, sizeof B);
   B.g[0] = B.whole[0] = a, B.g[1] = B.whole[1] = b;
-  mgi_seed_root(a, b, c.seed, c.salt, B.root);
   B.seed = mgi_ff_hash(B.root[0] ^ B.root[1], B.root[2] ^ B.root[3], 14);
   B.memory = c.memory_limit ? (double)c.memory_limit : 4.0 * ((size_t)1 << 30);
   B.threads = c.threads > 0 ? c.threads : full ? (int)sysconf(_SC_NPROCESSORS_ONLN) : 1;
   if (B.threads < 1) B.threads = 1;
   B.watch.deadline = c.time_limit_s > 0 ? mgi_verify_now() + c.time_limit_s : 0;
   B.watch.stop = c.stop, B.watch.progress = c.progress, B.watch.user = c.user;
-  memcpy(r->digest, B.root, sizeof r->digest);
   for (int k = 0; k < 2 && s == MG_OK; k++) {
     s = mgi_verify_reordered(B.g[k], &fast[k], e);
     if (fast[k]) B.g[k] = fast[k];
@@ -2476,7 +2477,7 @@ mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_r
     if (r->log2_delta < 0) mgi_cert_add(&t, "delta 2^%.2f\n", mgi_cert_up(r->log2_delta, 100));
     else mgi_cert_add(&t, "delta none\n");
     mgi_cert_add(&t, "theorem %s\nstatement %s\n", r->theorem, r->reason);
-    mgi_cert_add(&t, "domain %s\n", *r->domain ? r->domain : "the same: one graph");
+    mgi_cert_add(&t, "domain %s\n", r->domain);
     mgi_cert_add(&t, "seed %llu\ndigest ", (unsigned long long)r->seed);
     for (int k = 0; k < 4; k++) mgi_cert_add(&t, "%016llx", (unsigned long long)r->digest[k]);
     mgi_cert_add(&t, "\ntier %s\naim 2^%.17g\n", r->tier == MG_TIER_FAST ? "fast" : "full", r->want_log2_delta);
