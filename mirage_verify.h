@@ -36,7 +36,7 @@
 
    CONTENTS (search for the tag)
      >>field  >>arithmetic  >>rows  >>words  >>verdict  >>certificate  >>axioms  >>solver   declarations
-     >>primes  >>seeds  >>domains  >>bounds  >>draws  >>tests  >>floats  >>verify  >>text-of-certificates     implementation
+     >>primes  >>seeds  >>domains  >>bounds  >>draws  >>kept  >>tests  >>floats  >>verify  >>text-of-certificates     implementation
      >>terms  >>indices  >>elements  >>facts  >>library  >>proofs  >>methods                         of the solver
 
    CONFIGURATION
@@ -1538,14 +1538,18 @@ static void mgi_bound_theorem(const mgi_bounds *a, const mgi_bounds *b, mg_verif
 enum { MGI_PARTS_MOST = 8192, MGI_PART_WORK = 1 << 26, MGI_PART_BYTES = 1 << 27 };
 
 typedef struct mgi_want { mg_box out[MG_MAX_OUT]; } mgi_want;
-typedef struct mgi_cut { const mg_graph *g[2]; mgi_want *want; int n; double elements; } mgi_cut; /* elements: of the largest part */
+/* elements: of the largest part; work: of all.  kept[side], where it is not NULL, says by tensor what is computed once a trial
+   and then given to every part (>>kept). */
+typedef struct mgi_cut { const mg_graph *g[2]; mgi_want *want; int n; double elements, work; uint8_t *kept[2]; } mgi_cut;
 typedef struct mgi_cost { double elements, work; } mgi_cost;
 
 /* The parts that `want` takes on both sides, the inputs' boxes made alike. */
 static mg_status mgi_parts_of(const mgi_cut *c, const mgi_want *want, mg_part *part, mgi_cost *cost, mg_error *e) {
-  mg_status s = mg_part_of(c->g[0], want->out, &part[0], e);
+  mg_tensor outputs;
+  outputs.id = 0;
+  mg_status s = mg_part_of_value(c->g[0], outputs, want->out, c->kept[0], &part[0], e);
   memset(&part[1], 0, sizeof part[1]);
-  if (s == MG_OK) s = mg_part_of(c->g[1], want->out, &part[1], e);
+  if (s == MG_OK) s = mg_part_of_value(c->g[1], outputs, want->out, c->kept[1], &part[1], e);
   if (s != MG_OK) { mg_part_free(&part[0]); return s; }
   cost->elements = part[0].elements + part[1].elements, cost->work = part[0].work + part[1].work;
   for (uint32_t k = 0; k < c->g[0]->n_in; k++) {
@@ -1587,7 +1591,10 @@ static int mgi_want_halves(const mgi_cut *c, const mgi_want *want, int way, mgi_
   return cut || (way == MG_MAX_RANK && live > 1);
 }
 
-static void mgi_cut_free(mgi_cut *c) { free(c->want), c->want = NULL; }
+static void mgi_cut_free(mgi_cut *c) {
+  free(c->want), free(c->kept[0]), free(c->kept[1]);
+  c->want = NULL, c->kept[0] = c->kept[1] = NULL;
+}
 
 /* The better way to cut a part in two, if one is worth it. */
 static int mgi_cut_part(const mgi_cut *c, const mgi_want *want, mgi_cost cost, int fits, mgi_want *chosen) {
@@ -1606,18 +1613,27 @@ static int mgi_cut_part(const mgi_cut *c, const mgi_want *want, mgi_cost cost, i
   return found;
 }
 
-static mg_status mgi_cut_outputs(const mg_graph *a, const mg_graph *b, size_t elem, double bytes, mgi_cut *c, mg_error *e) {
-  memset(c, 0, sizeof *c);
-  c->g[0] = a, c->g[1] = b;
+/* All of all outputs. */
+static mgi_want mgi_want_all(const mgi_cut *c) {
+  const mg_graph *g = c->g[0];
+  mgi_want all;
+  memset(&all, 0, sizeof all);
+  for (uint32_t k = 0; k < g->n_out; k++) {
+    const mg_shape *s = &g->tensors[g->out[k].id].shape;
+    for (int d = 0; d < s->rank; d++) all.out[k].hi[d] = s->dim[d];
+  }
+  return all;
+}
+/* c->g and c->kept are set. */
+static mg_status mgi_cut_outputs(size_t elem, double bytes, mgi_cut *c, mg_error *e) {
   c->want = (mgi_want *)calloc(1, sizeof *c->want);
   if (!c->want) return mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the parts of a test");
-  for (uint32_t k = 0; k < a->n_out; k++)
-    for (int d = 0; d < a->tensors[a->out[k].id].shape.rank; d++) c->want[0].out[k].hi[d] = a->tensors[a->out[k].id].shape.dim[d];
+  c->want[0] = mgi_want_all(c);
   c->n = 1;
   for (int more = 1; more;) { /* every part in two, as long as one wants it: so all are alike where their number ends it */
     mgi_want *next = NULL, chosen[2];
     int n = 0;
-    more = 0, c->elements = 0;
+    more = 0, c->elements = c->work = 0;
     for (int k = 0; k < c->n; k++) {
       mgi_cost cost = mgi_cost_of(c, &c->want[k]);
       int fits = cost.elements * (double)elem <= bytes;
@@ -1631,6 +1647,7 @@ static mg_status mgi_cut_outputs(const mg_graph *a, const mg_graph *b, size_t el
       } else {
         if (next) next[n++] = c->want[k];
         if (cost.elements > c->elements) c->elements = cost.elements;
+        c->work += cost.work;
       }
     }
     if (next) free(c->want), c->want = next, c->n = n;
@@ -1659,6 +1676,7 @@ typedef struct mgi_trial {
   uint64_t from[4];          /* primes and omega, inputs, functions, order of maxima */
   int draw;                  /* how many there have been */
   uint64_t *powers;          /* of F.omega; NULL without memory for them */
+  void **kept[2];            /* by side and tensor: values that all parts read (>>kept); NULL: none */
   int worst;                 /* the first part that differs, so far */
 } mgi_trial;
 
@@ -1749,6 +1767,23 @@ static void mgi_part_compare(const mgi_trial *t, const mg_shape *s, const mg_box
   } while (mgi_box_next_row(want, s->rank, at));
 }
 
+/* The inputs that a part reads, drawn; 0 if memory is out.  in[] are freed by the caller. */
+static int mgi_part_inputs(const mgi_trial *t, const mg_graph *g, const mg_part *part, void *in[MG_MAX_IN]) {
+  for (uint32_t k = 0; k < g->n_in; k++) {
+    const mg_shape *s = &g->tensors[g->in[k].id].shape;
+    const mg_box *b = &part->box[g->in[k].id];
+    int64_t n = mg_box_elements(b, s->rank);
+    if (!n) continue;
+    in[k] = malloc((size_t)n * mgi_elem_bytes(t->elem));
+    if (!in[k]) return 0;
+    mgi_part_draw(t, s, b, k, in[k]);
+  }
+  return 1;
+}
+static mg_domain mgi_trial_domain(const mgi_trial *t, const mg_field *F) {
+  return t->elem == MGI_ELEM_WORD ? mgi_domain_word(F) : t->elem == MGI_ELEM_PAIR ? mg_domain_field(F) : mgi_domain_ball(F);
+}
+
 /* Draws, evaluates and compares one part of a trial. */
 static void mgi_part_run(const mgi_cut *c, const mgi_trial *t, const mgi_want *want, mgi_outcome *r) {
   mg_part part[2];
@@ -1756,18 +1791,14 @@ static void mgi_part_run(const mgi_cut *c, const mgi_trial *t, const mgi_want *w
   mg_field F = t->F;
   void *in[MG_MAX_IN] = {NULL}, *out[2][MG_MAX_OUT] = {{NULL}, {NULL}};
   size_t bytes = mgi_elem_bytes(t->elem);
+  mgi_cut own = *c;
+  if (!t->kept[0]) own.kept[0] = own.kept[1] = NULL;
   memset(r, 0, sizeof *r);
-  r->status = mgi_parts_of(c, want, part, &cost, &r->error);
+  r->status = mgi_parts_of(&own, want, part, &cost, &r->error);
   if (r->status != MG_OK) return;
+  for (int side = 0; side < 2; side++) part[side].given = (const void *const *)t->kept[side];
   int good = 1;
-  for (uint32_t k = 0; k < c->g[0]->n_in && good; k++) {
-    const mg_shape *s = &c->g[0]->tensors[c->g[0]->in[k].id].shape;
-    const mg_box *b = &part[0].box[c->g[0]->in[k].id];
-    int64_t n = mg_box_elements(b, s->rank);
-    if (!n) continue;
-    good = (in[k] = malloc((size_t)n * bytes)) != NULL;
-    if (good) mgi_part_draw(t, s, b, k, in[k]);
-  }
+  good = mgi_part_inputs(t, c->g[0], &part[0], in);
   for (int side = 0; side < 2 && good; side++) {
     const mg_graph *g = c->g[side];
     for (uint32_t k = 0; k < g->n_out && good; k++) {
@@ -1776,7 +1807,7 @@ static void mgi_part_run(const mgi_cut *c, const mgi_trial *t, const mgi_want *w
     }
     if (!good) break;
     F.pattern = side == 0 && !F.max_opaque ? r->pattern : NULL; /* who wins: in the first program */
-    mg_domain d = t->elem == MGI_ELEM_WORD ? mgi_domain_word(&F) : t->elem == MGI_ELEM_PAIR ? mg_domain_field(&F) : mgi_domain_ball(&F);
+    mg_domain d = mgi_trial_domain(t, &F);
     r->status = mg_eval_part(g, &d, &part[side], (const void *const *)in, out[side], &r->error);
     if (r->status != MG_OK) break;
   }
@@ -1789,6 +1820,185 @@ static void mgi_part_run(const mgi_cut *c, const mgi_trial *t, const mgi_want *w
   for (int k = 0; k < MG_MAX_IN; k++) free(in[k]);
   for (int k = 0; k < MG_MAX_OUT; k++) free(out[0][k]), free(out[1][k]);
   mg_part_free(&part[0]), mg_part_free(&part[1]);
+}
+
+/* ---------------------------------------------------------------------------------------------------- >>kept
+   What many parts would compute again: products and kernels between the inputs and the outputs, computed once a trial, in
+   pieces of their own, and held for all parts.  An MLP's hidden values are an example: every column of its result needs all
+   of them.  Without memory, or once time is out, nothing is kept and the parts compute all they need. */
+
+enum { MGI_KEPT_PIECES = 1024 };
+typedef struct mgi_kept_run {
+  const mgi_cut *cut;
+  const mgi_trial *trial;
+  int side, next, n, bad;
+  mg_tensor value;
+  mg_box *piece;
+  mgi_watch *watch;
+  pthread_mutex_t lock;
+} mgi_kept_run;
+
+/* What one piece of a value takes on its side. */
+static mg_status mgi_piece_part(const mgi_kept_run *K, const mg_box *box, mg_part *part, mgi_cost *cost) {
+  const mg_graph *g = K->cut->g[K->side];
+  uint8_t *there = (uint8_t *)calloc(g->n_tensors, 1);
+  if (!there) return MG_NO_MEMORY;
+  for (uint32_t t = 1; t < g->n_tensors; t++) there[t] = K->trial->kept[K->side][t] != NULL && t != K->value.id;
+  mg_status s = mg_part_of_value(g, K->value, box, there, part, NULL);
+  free(there);
+  if (s != MG_OK) return s;
+  cost->elements = part->elements, cost->work = part->work;
+  for (uint32_t k = 0; k < g->n_in; k++) cost->elements += (double)mg_box_elements(&part->box[g->in[k].id], g->tensors[g->in[k].id].shape.rank);
+  return MG_OK;
+}
+/* Cuts the value into pieces that fit, along whichever dimension leaves the least for the largest. */
+static int mgi_kept_pieces(mgi_kept_run *K) {
+  const mg_graph *g = K->cut->g[K->side];
+  const mg_shape *s = &g->tensors[K->value.id].shape;
+  const double most = (double)MGI_PART_BYTES / (double)mgi_elem_bytes(K->trial->elem);
+  K->n = 1;
+  memset(&K->piece[0], 0, sizeof K->piece[0]);
+  for (int d = 0; d < s->rank; d++) K->piece[0].hi[d] = s->dim[d];
+  for (int again = 1; again && 2 * K->n <= MGI_KEPT_PIECES;) { /* all pieces in two alike, as long as the first is too large */
+    int best = -1;
+    mg_part part;
+    mgi_cost cost, least = {1e300, 1e300};
+    if (mgi_piece_part(K, &K->piece[0], &part, &cost) != MG_OK) return 0;
+    mg_part_free(&part);
+    again = cost.elements > most || cost.work > MGI_PART_WORK;
+    for (int d = 0; d < s->rank && again; d++) {
+      mg_box half = K->piece[0];
+      if (half.hi[d] - half.lo[d] < 2) continue;
+      half.hi[d] = half.lo[d] + (half.hi[d] - half.lo[d] + 1) / 2;
+      mgi_cost x;
+      if (mgi_piece_part(K, &half, &part, &x) != MG_OK) return 0;
+      mg_part_free(&part);
+      if (x.elements < least.elements || (x.elements == least.elements && x.work < least.work)) least = x, best = d;
+    }
+    if (best < 0 || !(least.elements < 0.97 * cost.elements || least.work < 0.8 * cost.work)) break;
+    for (int k = 0, n = K->n; k < n; k++) {
+      mg_box *b = &K->piece[k];
+      if (b->hi[best] - b->lo[best] < 2) continue;
+      K->piece[K->n] = K->piece[k];
+      b->hi[best] = K->piece[K->n++].lo[best] = b->lo[best] + (b->hi[best] - b->lo[best] + 1) / 2;
+    }
+  }
+  return 1;
+}
+/* Copies `want` out of a dense array of `box` into a dense array of the whole. */
+static void mgi_kept_copy(const mg_shape *s, size_t bytes, const mg_box *want, const mg_box *box, const char *from, char *to) {
+  int64_t at[MG_MAX_RANK], n = want->hi[s->rank - 1] - want->lo[s->rank - 1];
+  memcpy(at, want->lo, sizeof at);
+  do {
+    int64_t i = mgi_box_row(want, s, at), o = 0;
+    for (int d = 0; d < s->rank; d++) o = o * (box->hi[d] - box->lo[d]) + (d < s->rank - 1 ? at[d] : want->lo[d]) - box->lo[d];
+    memcpy(to + (size_t)i * bytes, from + (size_t)o * bytes, (size_t)n * bytes);
+  } while (mgi_box_next_row(want, s->rank, at));
+}
+static int mgi_kept_piece(const mgi_kept_run *K, const mg_box *want) {
+  const mg_graph *g = K->cut->g[K->side];
+  const mg_shape *s = &g->tensors[K->value.id].shape;
+  const size_t bytes = mgi_elem_bytes(K->trial->elem);
+  mg_field F = K->trial->F;
+  void *in[MG_MAX_IN] = {NULL};
+  mg_part part;
+  mgi_cost cost;
+  F.pattern = NULL;
+  if (mgi_piece_part(K, want, &part, &cost) != MG_OK) return 0;
+  void **given = (void **)calloc(g->n_tensors, sizeof *given), *out = malloc((size_t)mg_box_elements(&part.box[K->value.id], s->rank) * bytes);
+  int good = given && out && mgi_part_inputs(K->trial, g, &part, in);
+  for (uint32_t t = 1; t < g->n_tensors && given; t++) given[t] = t == K->value.id ? NULL : K->trial->kept[K->side][t];
+  part.given = (const void *const *)given;
+  if (good) {
+    mg_domain d = mgi_trial_domain(K->trial, &F);
+    good = mg_eval_part(g, &d, &part, (const void *const *)in, &out, NULL) == MG_OK;
+  }
+  if (good) mgi_kept_copy(s, bytes, want, &part.box[K->value.id], (const char *)out, (char *)K->trial->kept[K->side][K->value.id]);
+  for (int k = 0; k < MG_MAX_IN; k++) free(in[k]);
+  free(out), free(given);
+  mg_part_free(&part);
+  return good;
+}
+static void *mgi_kept_thread(void *arg) {
+  mgi_kept_run *K = (mgi_kept_run *)arg;
+  for (;;) {
+    pthread_mutex_lock(&K->lock);
+    int job = K->next++;
+    K->bad |= mgi_watch_over(K->watch);
+    int end = job >= K->n || K->bad;
+    pthread_mutex_unlock(&K->lock);
+    if (end) return NULL;
+    if (mgi_kept_piece(K, &K->piece[job])) continue;
+    pthread_mutex_lock(&K->lock);
+    K->bad = 1;
+    pthread_mutex_unlock(&K->lock);
+  }
+}
+static void mgi_kept_free(const mgi_cut *c, mgi_trial *t) {
+  for (int side = 0; side < 2; side++) {
+    for (uint32_t k = 1; t->kept[side] && k < c->g[side]->n_tensors; k++) free(t->kept[side][k]);
+    free(t->kept[side]);
+    t->kept[side] = NULL;
+  }
+}
+/* Both sides' kept values of a trial; none at all if one could not be had. */
+static void mgi_kept_compute(const mgi_cut *c, mgi_trial *t, int threads, mgi_watch *w) {
+  enum { MOST = 64 };
+  t->kept[0] = t->kept[1] = NULL;
+  if (!c->kept[0] && !c->kept[1]) return;
+  int good = 1;
+  mgi_kept_run K;
+  memset(&K, 0, sizeof K);
+  K.piece = (mg_box *)malloc(MGI_KEPT_PIECES * sizeof *K.piece);
+  for (int side = 0; side < 2; side++) good &= (t->kept[side] = (void **)calloc(c->g[side]->n_tensors, sizeof **t->kept)) != NULL;
+  good &= K.piece != NULL;
+  K.cut = c, K.trial = t, K.watch = w;
+  pthread_mutex_init(&K.lock, NULL);
+  for (int side = 0; side < 2 && good; side++)
+    for (uint32_t k = 1; k < c->g[side]->n_tensors && good; k++) { /* in the order in which they are made */
+      if (!c->kept[side] || !c->kept[side][k]) continue;
+      pthread_t id[MOST];
+      int n = 0;
+      K.side = side, K.value.id = k, K.next = 0;
+      t->kept[side][k] = malloc((size_t)mg_shape_elements(&c->g[side]->tensors[k].shape) * mgi_elem_bytes(t->elem));
+      good = t->kept[side][k] && mgi_kept_pieces(&K);
+      if (!good) break;
+      while (n < threads - 1 && n < MOST && n < K.n - 1 && pthread_create(&id[n], NULL, mgi_kept_thread, &K) == 0) n++;
+      mgi_kept_thread(&K);
+      while (n > 0) pthread_join(id[--n], NULL);
+      good = !K.bad;
+    }
+  pthread_mutex_destroy(&K.lock);
+  free(K.piece);
+  if (!good) mgi_kept_free(c, t);
+}
+/* Marks what is worth it: results of products and kernels that take much work an element, and that no output is. */
+static void mgi_kept_choose(mgi_cut *c, double elements) {
+  enum { WORTH = 256 };
+  for (int side = 0; side < 2; side++) {
+    const mg_graph *g = c->g[side];
+    c->kept[side] = (uint8_t *)calloc(g->n_tensors, 1);
+    for (uint32_t k = 1; c->kept[side] && k < g->n_ops; k++) {
+      const mg_op_node *o = &g->ops[k];
+      if (o->code != MG_OP_GRAPH && o->code != MG_OP_MATMUL && o->code != MG_OP_CONCAT_MATMUL) continue;
+      double held = 0;
+      int output = 0;
+      for (int j = 0; j < o->n_out; j++) {
+        held += (double)mg_shape_elements(&g->tensors[o->out[j].id].shape);
+        for (uint32_t q = 0; q < g->n_out; q++) output |= g->out[q].id == o->out[j].id;
+      }
+      mg_part part;
+      mg_box whole;
+      memset(&whole, 0, sizeof whole);
+      for (int d = 0; d < g->tensors[o->out[0].id].shape.rank; d++) whole.hi[d] = g->tensors[o->out[0].id].shape.dim[d];
+      if (output || held > elements || mg_part_of_value(g, o->out[0], &whole, c->kept[side], &part, NULL) != MG_OK) continue;
+      if (part.work > WORTH * held) {
+        for (int j = 0; j < o->n_out; j++) c->kept[side][o->out[j].id] = 1;
+        elements -= held;
+      }
+      mg_part_free(&part);
+    }
+  }
 }
 
 static void *mgi_run_thread(void *arg) {
@@ -1824,7 +2034,7 @@ static void mgi_run_all(const mgi_cut *c, mgi_trial *t, int trials, mgi_outcome 
   int n = 0;
   memset(&R, 0, sizeof R);
   R.cut = c, R.trial = t, R.trials = trials, R.outcome = outcome, R.watch = w;
-  for (int k = 0; k < trials; k++) t[k].worst = c->n;
+  for (int k = 0; k < trials; k++) t[k].worst = c->n, mgi_kept_compute(c, &t[k], threads, w);
   pthread_mutex_init(&R.lock, NULL);
   if (threads > MOST) threads = MOST;
   if (threads > trials * c->n) threads = trials * c->n;
@@ -1832,6 +2042,7 @@ static void mgi_run_all(const mgi_cut *c, mgi_trial *t, int trials, mgi_outcome 
   mgi_run_thread(&R);
   while (n > 0) pthread_join(id[--n], NULL);
   pthread_mutex_destroy(&R.lock);
+  for (int k = 0; k < trials; k++) mgi_kept_free(c, &t[k]);
 }
 /* Adds up a trial's outcomes, to the first that failed or differed. */
 static mgi_outcome mgi_trial_outcome_of(const mgi_cut *c, const mgi_outcome *part) {
@@ -1873,11 +2084,31 @@ static int mgi_bench_threads(const mgi_bench *B, const mgi_cut *c, int elem) {
   double fit = B->memory / (c->elements * (double)mgi_elem_bytes(elem));
   return fit < 1 ? 0 : fit < B->threads ? (int)fit : B->threads;
 }
+/* Elements and work of all outputs in one part. */
+static mg_status mgi_bench_whole(const mgi_cut *c, double whole[2], mg_error *e) {
+  mg_part part[2];
+  mgi_cost cost;
+  mgi_want all = mgi_want_all(c);
+  mg_status s = mgi_parts_of(c, &all, part, &cost, e);
+  if (s != MG_OK) return s;
+  whole[0] = cost.elements, whole[1] = cost.work;
+  mg_part_free(&part[0]), mg_part_free(&part[1]);
+  return MG_OK;
+}
 static mg_status mgi_bench_cut(mgi_bench *B, int elem, mgi_cut **out, mg_error *e) {
   mgi_cut *c = *out = &B->cut[elem];
   if (!c->n) {
-    double bytes = mgi_bound_min2(MGI_PART_BYTES, B->memory / 2);
-    mg_status s = mgi_cut_outputs(B->g[0], B->g[1], mgi_elem_bytes(elem), bytes, c, e);
+    double bytes = mgi_bound_min2(MGI_PART_BYTES, B->memory / 2), whole[2];
+    c->g[0] = B->g[0], c->g[1] = B->g[1];
+    mg_status s = mgi_bench_whole(c, whole, e);
+    if (s == MG_OK) s = mgi_cut_outputs(mgi_elem_bytes(elem), bytes, c, e);
+    if (s == MG_OK && c->n > 1 && c->work > 1.5 * whole[1]) { /* the parts compute much again: what it is made of is kept */
+      mgi_cut_free(c);
+      memset(c, 0, sizeof *c);
+      c->g[0] = B->g[0], c->g[1] = B->g[1];
+      mgi_kept_choose(c, B->memory / 4 / (double)mgi_elem_bytes(elem));
+      s = mgi_cut_outputs(mgi_elem_bytes(elem), bytes, c, e);
+    }
     if (s != MG_OK) return s;
   }
   double need = c->elements * (double)mgi_elem_bytes(elem);
