@@ -157,6 +157,7 @@ extern "C" {
 /* --------------------------------------------------------------------------------------------------- >>field */
 
 __extension__ typedef unsigned __int128 mgi_u128;
+__extension__ typedef __int128 mgi_i128;
 
 /* What arithmetic modulo m < 2^62 needs: Barrett's constants. */
 typedef struct mg_modulus {
@@ -167,6 +168,8 @@ typedef struct mg_modulus {
   int n;         /* bits of m */
 } mg_modulus;
 
+enum { MG_FIELD_LEVELS = 24 };
+
 /* A pair of fields.  q divides p-1 and omega has order q; q == 0: the second residue is not used (exp_opaque only). */
 typedef struct mg_field {
   uint64_t p, q, omega, seed;
@@ -174,6 +177,9 @@ typedef struct mg_field {
   int max_opaque;               /* 1: a maximum of two is an opaque function of the unordered pair */
   mg_modulus mp, mq;
   uint64_t order;               /* key of the total order of max */
+  uint64_t level[MG_FIELD_LEVELS]; /* residues of constants that stand in their true order there, least first */
+  int levels;                   /* how many; 0: none does */
+  uint64_t level_bits, place;   /* bit r % 64 is set if some level is r; where the levels stand among the others */
   uint64_t key[MG_OP_TABLE_END];/* keys of the opaque functions, by row */
   uint16_t power[512];          /* small pair: omega^k, k < q */
   uint16_t inverse[512];        /* small pair: 1/k mod p */
@@ -337,15 +343,23 @@ MGI_FN mg_fv mg_ff_exp(const mg_field *F, mg_fv a) {
   if (f & MGI_FV_SPECIAL) return mgi_fv_special(f);
   return mgi_fv(mgi_ff_power(F, a.q), 0, f | MG_FV_NOQ);
 }
-/* In the order of mix(p + key), ties by q, an absent q last. */
+/* 1 + the place of residue x among the constants that stand in their true order; 0 if it is none. */
+MGI_FN int mgi_ff_level(const mg_field *F, uint64_t x) {
+  if (!(F->level_bits >> (x & 63) & 1)) return 0;
+  for (int k = 0; k < F->levels; k++)
+    if (F->level[k] == x) return 1 + k;
+  return 0;
+}
+/* In the order of mix(p + key), the levels together at `place`; ties by q, an absent q last. */
 MGI_FN mg_fv mg_ff_max(const mg_field *F, mg_fv a, mg_fv b) {
   uint32_t f = (a.flags | b.flags) & MGI_FV_TRACE;
   if ((a.flags | b.flags) & (MG_FV_UNDEF | MG_FV_EXP2)) return mgi_fv_special((a.flags | b.flags) | MG_FV_MAX);
   mg_fv r = a;
   if (a.flags & MG_FV_NEGINF) r = b;
   else if (!(b.flags & MG_FV_NEGINF)) {
-    uint64_t x = mgi_ff_mix(a.p + F->order), y = mgi_ff_mix(b.p + F->order);
-    int second = x < y || (x == y && ((b.flags & MG_FV_NOQ) || (!(a.flags & MG_FV_NOQ) && a.q < b.q)));
+    int i = mgi_ff_level(F, a.p), j = mgi_ff_level(F, b.p);
+    uint64_t x = i ? F->place : mgi_ff_mix(a.p + F->order), y = j ? F->place : mgi_ff_mix(b.p + F->order);
+    int second = x < y || (x == y && i < j) || (x == y && i == j && ((b.flags & MG_FV_NOQ) || (!(a.flags & MG_FV_NOQ) && a.q < b.q)));
     if (second) r = b;
     if (F->pattern) F->pattern[0] += mgi_ff_mix(2 * F->pattern[1]++ + (uint64_t)second);
     if (F->max_opaque) {
@@ -582,6 +596,7 @@ typedef struct mg_prove_config {
   int method;            /* MG_PROVE_AUTO: indexed, then each element */
   const char *library;   /* NULL: libz3.so.4, then libz3.so */
   const volatile int *stop; /* when it becomes nonzero the verdict is UNDECIDED; may be NULL */
+  int skip_floats;       /* 1: no look for a float64 counterexample, nor for inputs on which both are defined: the caller has */
 } mg_prove_config;
 mg_prove_config mg_prove_config_default(void);
 
@@ -620,6 +635,7 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -697,6 +713,49 @@ static void mgi_field_fill(mg_field *F, uint64_t p, uint64_t q, uint64_t seed, i
     for (uint64_t k = 0, w = 1; k < q; k++, w = w * F->omega % p) F->power[k] = (uint16_t)w;
     for (uint64_t k = 1; k < p; k++) F->inverse[k] = (uint16_t)mgi_invmod(&F->mp, k);
   }
+}
+
+static int mgi_field_by_value(const void *a, const void *b) {
+  mg_rational x = *(const mg_rational *)a, y = *(const mg_rational *)b;
+  mgi_i128 l = (mgi_i128)x.num * y.den, r = (mgi_i128)y.num * x.den;
+  return l < r ? -1 : l > r;
+}
+/* Adds the constants of a graph and their negatives, each once, while there is room. */
+static int mgi_field_constants(const mg_graph *g, mg_rational *c, int n) {
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    const mg_op_node *o = &g->ops[k];
+    if (o->sub) n = mgi_field_constants(o->sub, c, n);
+    if (mg_op_row(o->code)->attr != MG_ATTR_RAT) continue;
+    for (int side = 0; side < 2; side++) {
+      mg_rational x = o->attr.c;
+      int known = 0;
+      if (side) x.num = -x.num;
+      for (int j = 0; j < n; j++) known |= mgi_field_by_value(&c[j], &x) == 0;
+      if (!known && n < MG_FIELD_LEVELS) c[n++] = x;
+    }
+  }
+  return n;
+}
+/* 0, 1 and the graphs' constants stand in their true order for max: above all other residues with probability 1/4, below
+   all with 1/4, else below a share of them whose logarithm is uniform: a maximum of n values meets 0 at any n so. */
+static void mgi_field_levels(mg_field *F, const mg_graph *const *g, int n) {
+  mg_rational c[MG_FIELD_LEVELS];
+  int m = 0;
+  c[m++] = mg_rat(0, 1), c[m++] = mg_rat(1, 1);
+  for (int k = 0; k < n; k++) m = mgi_field_constants(g[k], c, m);
+  qsort(c, (size_t)m, sizeof *c, mgi_field_by_value);
+  F->levels = 0, F->level_bits = 0;
+  for (int k = 0; k < m; k++) {
+    mg_fv v = mg_ff_const(F, c[k]);
+    int known = 0;
+    for (int j = 0; j < F->levels; j++) known |= F->level[j] == v.p;
+    if ((v.flags & MG_FV_UNDEF) || known) continue; /* in a small field two constants may be one residue */
+    F->level[F->levels++] = v.p;
+    F->level_bits |= (uint64_t)1 << (v.p & 63);
+  }
+  uint64_t h = mgi_ff_hash(F->seed, 16, 0);
+  double share = exp2(-24 * ldexp((double)(h >> 11), -53)); /* of the others, above the levels */
+  F->place = (h & 3) == 0 ? UINT64_MAX : (h & 3) == 1 ? 0 : (uint64_t)((1 - share) * ldexp(1, 64) * (1 - ldexp(1, -52)));
 }
 
 /* q uniform among the primes of that many bits; p the first prime of uniform 2jq + 1 in [2^60, 2^61).  MG_NOT_FOUND if none
@@ -1801,6 +1860,7 @@ static int mgi_trial_setup(mgi_trial *t, const mgi_bench *B, int kind, int test)
     s = kind & MGI_PAIR_TEST ? mgi_field_pair(t->seed, B->q_bits, &t->F) : mg_field_large(t->seed, 1, &t->F);
   }
   t->F.max_opaque = !(kind & MGI_ORDER_TEST);
+  if (s == MG_OK && (kind & MGI_ORDER_TEST)) mgi_field_levels(&t->F, B->g, 2);
   t->F.deadline = B->watch.deadline, t->F.stop = B->watch.stop;
   if (s == MG_OK && t->F.q && !t->powers) t->powers = (uint64_t *)malloc(8 * 256 * sizeof *t->powers);
   if (s == MG_OK && t->F.q && t->powers) {
@@ -2002,6 +2062,9 @@ static mg_status mgi_verify_floats(mgi_bench *B, int maximum, mg_verify_report *
   free(o);
   return s;
 }
+
+MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double deadline, size_t memory_limit, const volatile int *stop, mg_prove_report *r, char **derivation,
+                                  mg_error *e); /* >>methods */
 
 /* -------------------------------------------------------------------------------------------------- >>verify
      1. exp and max opaque.  All agree: EQUAL, with Theorem A's bound in the full tier.
@@ -2370,12 +2433,11 @@ mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_c
    Requirement 1: every step is an identity of the reals wherever both sides are defined, by the FORM rows.
    Requirement 2: a term that passes a limit sets `bad`; the result is then worthless, and the verdict UNDECIDED. */
 
-__extension__ typedef __int128 mgi_i128;
-
 enum { MGI_PV_IN = 1, MGI_PV_FN, MGI_PV_MAX, MGI_PV_INV, MGI_PV_SUM, MGI_PV_TOP, MGI_PV_MONO, MGI_PV_POLY, MGI_PV_KEY };
 enum { MGI_PV_ZERO = 1, MGI_PV_NONE = 2 };           /* ids: the polynomial 0; minus infinity, the maximum of nothing */
 enum { MGI_PV_FREE = 8, MGI_PV_TEMP = 40, MGI_PV_VARS = 64, MGI_PV_NAUGHT = 255 }; /* variables: 0.. free, 8.. bound, 40.. while building */
 enum { MGI_PV_BOUND = 5, MGI_PV_TERMS = 20000, MGI_PV_DIGITS = 12, MGI_PV_NEST = 200 /* functions in functions, operators on operators: recursion is as deep */ };
+enum { MGI_PV_STEPS = 4000000, MGI_PV_NODES = 400000, MGI_PV_FEW = 512 }; /* limits of a proof without the solver */
 enum { MGI_PV_KEY_WORDS = 4 + (MG_MAX_RANK + 3 * (MG_MAX_AXES + 1)) * (1 + 3 * MGI_PV_DIGITS) };
 
 typedef struct mgi_pv_node { size_t off; uint32_t n, hash, top, value, height; uint64_t vars; uint8_t sign; } mgi_pv_node; /* top: past its bound variables */
@@ -2398,7 +2460,7 @@ typedef struct mgi_prover {
   int16_t rises[MG_OP_TABLE_END]; /* mgi_pv_rising: 0 until it is asked */
   double deadline;
   const volatile int *stop;
-  uint64_t steps;
+  uint64_t steps, most;      /* taken, and 0 or the most: a limit that is no clock */
   int depth;                 /* of mgi_pv_element */
   uint32_t key[MGI_PV_KEY_WORDS];
   uint32_t from, to;         /* an atom that mgi_pv_map replaces, and the polynomial in its place */
@@ -2410,6 +2472,7 @@ static uint32_t mgi_pv_fail(mgi_prover *P, const char *why) {
   return MGI_PV_ZERO;
 }
 static int mgi_pv_over(mgi_prover *P) {
+  if (P->most && (P->steps > P->most || P->n > MGI_PV_NODES)) mgi_pv_fail(P, "too large: it takes too many steps");
   if (!P->bad && (P->steps++ & 1023) == 0 && ((P->deadline > 0 && mgi_verify_now() > P->deadline) || mgi_verify_flag(P->stop))) mgi_pv_fail(P, "the time limit ended it");
   return P->bad;
 }
@@ -2818,7 +2881,6 @@ enum { MGI_PV_JOIN = 512, MGI_PV_MEET = 8, MGI_PV_SPREAD = 32, MGI_PV_PAIRS = 24
 static int mgi_pv_sign(mgi_prover *P, uint32_t p);
 static uint32_t mgi_pv_max(mgi_prover *P, const uint32_t *arg, uint32_t n);
 
-static int mgi_pv_sign_flip(int s) { return (s & MGI_PV_NONZERO) | (s & MGI_PV_LEAST ? MGI_PV_MOST : 0) | (s & MGI_PV_MOST ? MGI_PV_LEAST : 0); }
 static int mgi_pv_sign_of_product(int x, int y) {
   int r = x & y & MGI_PV_NONZERO;
   if (((x & MGI_PV_LEAST) && (y & MGI_PV_LEAST)) || ((x & MGI_PV_MOST) && (y & MGI_PV_MOST))) r |= MGI_PV_LEAST;
@@ -2936,7 +2998,7 @@ static int mgi_pv_by_meet(const void *a, const void *b) {
    another. */
 static void mgi_pv_reduce(mgi_prover *P, mgi_pv_lattice *L) {
   int cheap = L->n > MGI_PV_PAIRS;
-  uint32_t was = L->n, kept = 0;
+  uint32_t kept = 0;
   for (uint32_t k = 0; k < L->n && !P->bad; k++) {
     mgi_pv_meet *s = &L->s[k];
     qsort(s->p, s->n, sizeof *s->p, mgi_pv_by_id);
@@ -2962,7 +3024,6 @@ static void mgi_pv_reduce(mgi_prover *P, mgi_pv_lattice *L) {
       L->n--, k--;
       break;
     }
-  (void)was;
 }
 /* L := the minimum of L and M, a maximum of minima again.  0 if that is too large. */
 static int mgi_pv_meet_all(mgi_prover *P, mgi_pv_lattice *L, const mgi_pv_lattice *M) {
@@ -3904,7 +3965,7 @@ static uint32_t mgi_pv_top_of(mgi_prover *P, int n, const uint32_t *var, uint32_
       if (P->node[p].vars & mask) in.p[in.n++] = p;
       else out.p[out.n++] = p;
     }
-    if (out.n) mgi_pv_use(P, MGI_PV_ROW_max_meet);
+    if (out.n && in.n) mgi_pv_use(P, MGI_PV_ROW_max_meet);
     if (in.n) out.p[out.n++] = mgi_pv_top(P, n, var, mgi_pv_meet_value(P, &in, NULL));
     if (out.n == 1) a[k] = out.p[0];
     else {
@@ -4394,9 +4455,12 @@ static void *mgi_z3_watchdog(void *arg) {
 enum { MGI_PV_DEPTH = 3, MGI_PV_INSTANCES = 2000 };
 typedef struct mgi_pv_list { uint32_t *p; uint32_t n, cap; } mgi_pv_list;
 
+/* The derivation, where it is asked for. */
+typedef struct mgi_pv_story { char *text; size_t n, cap; int bad; } mgi_pv_story;
 typedef struct mgi_proof {
   mgi_prover *P;
-  const mgi_z3 *Z;
+  const mgi_z3 *Z;            /* NULL: what the normal forms leave open stays open */
+  mgi_pv_story *story;        /* may be NULL */
   uint64_t memory;
   int queries, unknown;       /* asked; without an answer */
 } mgi_proof;
@@ -4789,7 +4853,7 @@ static int mgi_pv_vanishes(mgi_proof *X, uint32_t p, int depth) {
   }
   if (good && !P->bad && mgi_pv_vanishes(X, body, depth + 1)) { P->temps = temps; return 1; }
   P->temps = temps;
-  if (P->bad || mgi_pv_refuted(P, p)) return 0;
+  if (P->bad || !X->Z || mgi_pv_refuted(P, p)) return 0;
   double left = P->deadline - mgi_verify_now();
   return mgi_ask_zero(X, p, depth ? mgi_bound_min2(left / 4, 2) : left / 2);
 }
@@ -4841,13 +4905,166 @@ static void mgi_pv_eval_fill(void *user, mg_opcode op, void *dst, size_t n) {
   for (size_t k = 0; k < n; k++) ((uint32_t *)dst)[k] = op == MG_OP_SUM ? MGI_PV_ZERO : MGI_PV_NONE;
 }
 
+/* ---- the derivation in words: of each output its index, the rows that were applied, and the form that both have */
+
+enum { MGI_PV_FORM = 600, MGI_PV_FORM_ALL = 1 << 20 /* characters that are looked at */ };
+/* Text that is cut after MGI_PV_FORM characters, and the hash of all of it. */
+typedef struct mgi_pv_print { const mgi_prover *P; const mg_graph *g; char text[MGI_PV_FORM + 1]; size_t n, all; uint64_t hash; } mgi_pv_print;
+
+static void mgi_pv_say(mgi_pv_print *o, const char *format, ...) {
+  char some[128];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(some, sizeof some, format, list);
+  va_end(list);
+  for (const char *s = some; *s; s++) {
+    o->hash = mgi_ff_mix(o->hash ^ (unsigned char)*s) + 1;
+    if (o->n < MGI_PV_FORM) o->text[o->n++] = *s;
+    o->all++;
+  }
+  o->text[o->n] = 0;
+}
+static void mgi_pv_say_variable(mgi_pv_print *o, uint32_t v) { mgi_pv_say(o, v < MGI_PV_FREE ? "i%u" : "k%u", v < MGI_PV_FREE ? v : v - MGI_PV_FREE); }
+/* An index from its digits: i0, i0/4%8 or 16*i0+k0. */
+static void mgi_pv_say_index(mgi_pv_print *o, uint32_t a, uint32_t at, uint32_t digits) {
+  const mgi_prover *P = o->P;
+  if (!digits) mgi_pv_say(o, "0");
+  for (uint32_t j = 0; j < digits; j++) {
+    uint32_t v = mgi_pv_word(P, a, at + 3 * j), div = mgi_pv_word(P, a, at + 1 + 3 * j), mod = mgi_pv_word(P, a, at + 2 + 3 * j);
+    int64_t weight = 1;
+    for (uint32_t l = j + 1; l < digits; l++) weight *= mgi_pv_word(P, a, at + 2 + 3 * l);
+    if (v == MGI_PV_NAUGHT) continue;
+    if (j) mgi_pv_say(o, "+");
+    if (weight > 1) mgi_pv_say(o, "%lld*", (long long)weight);
+    mgi_pv_say_variable(o, v);
+    if (div > 1) mgi_pv_say(o, "/%u", div);
+    mgi_pv_say(o, "%%%u", mod);
+  }
+}
+static void mgi_pv_say_poly(mgi_pv_print *o, uint32_t p);
+static void mgi_pv_say_atom(mgi_pv_print *o, uint32_t a) {
+  const mgi_prover *P = o->P;
+  uint32_t n = P->node[a].n;
+  if (o->all > MGI_PV_FORM_ALL) { /* what follows enters by its own number, which is the same whenever it is made anew */
+    mgi_pv_say(o, "#%u", a);
+    return;
+  }
+  switch (mgi_pv_kind(P, a)) {
+    case MGI_PV_IN: {
+      mgi_pv_say(o, "%.60s", o->g->tensors[o->g->in[mgi_pv_word(P, a, 1)].id].name);
+      if (mgi_pv_word(P, a, 2) == UINT32_MAX) mgi_pv_say(o, "[%u]", mgi_pv_word(P, a, 3));
+      else
+        for (uint32_t k = 2; k < n; k += 1 + 3 * mgi_pv_word(P, a, k)) {
+          mgi_pv_say(o, k == 2 ? "[" : ", ");
+          mgi_pv_say_index(o, a, k + 1, mgi_pv_word(P, a, k));
+          if (k + 1 + 3 * mgi_pv_word(P, a, k) >= n) mgi_pv_say(o, "]");
+        }
+      return;
+    }
+    case MGI_PV_FN: {
+      mg_opcode op = (mg_opcode)mgi_pv_word(P, a, 1);
+      mgi_pv_say(o, "%.40s(", mg_op_row(op)->name);
+      for (uint32_t k = 6; k < n; k++) {
+        if (k > 6) mgi_pv_say(o, ", ");
+        mgi_pv_say_poly(o, mgi_pv_word(P, a, k));
+      }
+      if (mg_op_row(op)->attr == MG_ATTR_RAT) mgi_pv_say(o, ", %lld/%lld", (long long)mgi_pv_long(P, a, 2), (long long)mgi_pv_long(P, a, 4));
+      mgi_pv_say(o, ")");
+      return;
+    }
+    case MGI_PV_MAX:
+      mgi_pv_say(o, "max(");
+      for (uint32_t k = 1; k < n; k++) {
+        if (k > 1) mgi_pv_say(o, ", ");
+        mgi_pv_say_poly(o, mgi_pv_word(P, a, k));
+      }
+      mgi_pv_say(o, ")");
+      return;
+    case MGI_PV_INV:
+      mgi_pv_say(o, "1/(");
+      mgi_pv_say_poly(o, mgi_pv_word(P, a, 1));
+      mgi_pv_say(o, ")");
+      return;
+    case MGI_PV_SUM: case MGI_PV_TOP: {
+      uint32_t few = mgi_pv_word(P, a, 1);
+      mgi_pv_say(o, mgi_pv_kind(P, a) == MGI_PV_SUM ? "sum{" : "max{");
+      for (uint32_t k = 0; k < few; k++) {
+        if (k) mgi_pv_say(o, ", ");
+        mgi_pv_say_variable(o, mgi_pv_word(P, a, 2) + k);
+        mgi_pv_say(o, "<%u", mgi_pv_word(P, a, 3 + k));
+      }
+      mgi_pv_say(o, "}(");
+      mgi_pv_say_poly(o, mgi_pv_word(P, a, n - 1));
+      mgi_pv_say(o, ")");
+      return;
+    }
+    default: mgi_pv_say(o, "?");
+  }
+}
+static void mgi_pv_say_poly(mgi_pv_print *o, uint32_t p) {
+  const mgi_prover *P = o->P;
+  uint32_t n = mgi_pv_count(P, p);
+  if (p == MGI_PV_NONE) mgi_pv_say(o, "-infinity");
+  else if (!n) mgi_pv_say(o, "0");
+  for (uint32_t k = 0; k < n && p != MGI_PV_NONE; k++) {
+    mgi_pv_term t = mgi_pv_at(P, p, k);
+    uint32_t powers = mgi_pv_powers(P, t.mono);
+    int64_t num = t.num < 0 ? -t.num : t.num;
+    int one = num == 1 && t.den == 1;
+    if (k || t.num < 0) mgi_pv_say(o, t.num < 0 ? (k ? " - " : "-") : " + ");
+    if (!one || !powers) mgi_pv_say(o, t.den == 1 ? "%lld" : "%lld/%lld", (long long)num, (long long)t.den);
+    for (uint32_t j = 0; j < powers; j++) {
+      int e = (int32_t)mgi_pv_word(P, t.mono, 2 + 2 * j);
+      if (j || !one) mgi_pv_say(o, " ");
+      mgi_pv_say_atom(o, mgi_pv_word(P, t.mono, 1 + 2 * j));
+      if (e != 1) mgi_pv_say(o, "^%d", e);
+    }
+  }
+}
+static void mgi_pv_tell(mgi_pv_story *story, const char *format, ...) {
+  char some[MGI_PV_FORM + 256];
+  va_list list;
+  va_start(list, format);
+  int n = vsnprintf(some, sizeof some, format, list);
+  va_end(list);
+  if (!story || story->bad || n < 0) return;
+  size_t more = (size_t)n < sizeof some ? (size_t)n : sizeof some - 1;
+  if (story->n + more + 1 > story->cap) {
+    size_t cap = 2 * story->cap + more + 256;
+    char *text = (char *)realloc(story->text, cap);
+    if (!text) { story->bad = 1; return; }
+    story->text = text, story->cap = cap;
+  }
+  memcpy(story->text + story->n, some, more + 1);
+  story->n += more;
+}
+/* The rows applied since `before` was taken. */
+static void mgi_pv_tell_rows(mgi_pv_story *story, const mgi_prover *P, const uint64_t *before) {
+  int any = 0;
+  mgi_pv_tell(story, "  rows:");
+  for (int k = 0; k < (int)MGI_PV_ROWS; k++)
+    if (P->times[k] > before[k]) any = 1, mgi_pv_tell(story, " %s %llu", mgi_pv_axioms[k].name, (unsigned long long)(P->times[k] - before[k]));
+  mgi_pv_tell(story, any ? "\n" : " none\n");
+}
+static void mgi_pv_tell_form(mgi_pv_story *story, const mgi_prover *P, const mg_graph *g, const char *what, uint32_t p) {
+  mgi_pv_print o;
+  if (!story) return;
+  memset(&o, 0, sizeof o);
+  o.P = P, o.g = g;
+  mgi_pv_say_poly(&o, p);
+  if (o.all <= MGI_PV_FORM) mgi_pv_tell(story, "  %s: %s\n", what, o.text);
+  else mgi_pv_tell(story, "  %s: %s .. (%zu characters, hash %016llx)\n", what, o.text, o.all, (unsigned long long)o.hash);
+}
+
 /* 1 proved, 0 not; *elements counts what was compared. */
 static int mgi_prove_indexed(mgi_proof *X, const mg_graph *const *g, int64_t *elements) {
   mgi_prover *P = X->P;
   int good = 1;
   for (uint32_t k = 0; k < g[0]->n_out && good; k++) {
     uint32_t r[2];
+    uint64_t before[64];
     const mg_shape *s = &g[0]->tensors[g[0]->out[k].id].shape;
+    memcpy(before, P->times, sizeof before);
     for (int side = 0; side < 2; side++) {
       mgi_pv_frame f;
       mgi_pv_index x[MG_MAX_RANK];
@@ -4863,6 +5080,17 @@ static int mgi_prove_indexed(mgi_proof *X, const mg_graph *const *g, int64_t *el
     }
     good = !P->bad && (r[0] == r[1] || mgi_pv_vanishes(X, mgi_pv_sub2(P, r[0], r[1]), 0)) && !P->bad;
     *elements += good;
+    if (!good || !X->story) continue;
+    mgi_pv_tell(X->story, "output %u: %.60s[", k, g[0]->tensors[g[0]->out[k].id].name);
+    for (int d = 0; d < s->rank; d++) mgi_pv_tell(X->story, "%si%d<%lld", d ? ", " : "", d, (long long)s->dim[d]);
+    mgi_pv_tell(X->story, "] at a symbolic index\n");
+    mgi_pv_tell_rows(X->story, P, before);
+    if (r[0] == r[1]) mgi_pv_tell_form(X->story, P, g[0], "both are", r[0]);
+    else {
+      mgi_pv_tell_form(X->story, P, g[0], "the program is", r[0]);
+      mgi_pv_tell_form(X->story, P, g[0], "the other is", r[1]);
+      mgi_pv_tell(X->story, "  and their difference, its denominators cleared and its sums over one index, is 0\n");
+    }
   }
   return good;
 }
@@ -4870,6 +5098,7 @@ static int mgi_prove_indexed(mgi_proof *X, const mg_graph *const *g, int64_t *el
 static int mgi_prove_elements(mgi_proof *X, const mg_graph *const *g, int64_t *elements, mg_error *e) {
   mgi_prover *P = X->P;
   uint32_t *in[MG_MAX_IN] = {NULL}, *out[2][MG_MAX_OUT] = {{NULL}};
+  static const uint64_t nothing[64] = {0};
   double total = 0;
   int good = 1;
   mg_domain d;
@@ -4893,12 +5122,22 @@ static int mgi_prove_elements(mgi_proof *X, const mg_graph *const *g, int64_t *e
       if (!(out[s][k] = (uint32_t *)calloc((size_t)mgi_trial_elements(g[0], g[0]->out[k]) + 1, sizeof(uint32_t)))) mgi_pv_fail(P, "no memory for terms");
     if (!P->bad && mg_eval(g[s], &d, (const void *const *)in, (void *const *)out[s], e) != MG_OK) mgi_pv_fail(P, e->msg);
   }
-  for (uint32_t k = 0; k < g[0]->n_out && good && !P->bad; k++)
-    for (int64_t i = 0; i < mgi_trial_elements(g[0], g[0]->out[k]) && good && !P->bad; i++) {
+  for (uint32_t k = 0; k < g[0]->n_out && good && !P->bad; k++) {
+    int64_t n = mgi_trial_elements(g[0], g[0]->out[k]), same = 0;
+    uint64_t hash = 0;
+    for (int64_t i = 0; i < n && good && !P->bad; i++) {
       uint32_t x = out[0][k][i], y = out[1][k][i];
+      same += x == y;
       good = x == y || (x != MGI_PV_NONE && y != MGI_PV_NONE && mgi_pv_vanishes(X, mgi_pv_sub2(P, x, y), 0));
       *elements += good;
+      hash = mgi_ff_mix(mgi_ff_mix(hash ^ x) ^ P->node[x].hash);
     }
+    if (!good || P->bad || !X->story) continue;
+    mgi_pv_tell(X->story, "output %u: %.60s, each of %lld elements\n", k, g[0]->tensors[g[0]->out[k].id].name, (long long)n);
+    mgi_pv_tell_rows(X->story, P, nothing);
+    mgi_pv_tell_form(X->story, P, g[0], "the first is", out[0][k][0]);
+    mgi_pv_tell(X->story, "  %lld have one form in both, of the others the difference with denominators cleared is 0; hash %016llx of all\n", (long long)same, (unsigned long long)hash);
+  }
   for (uint32_t k = 0; k < g[0]->n_in; k++) free(in[k]);
   for (int s = 0; s < 2; s++)
     for (uint32_t k = 0; k < g[0]->n_out; k++) free(out[s][k]);
@@ -4939,8 +5178,10 @@ static void mgi_prove_rows(uint64_t used, mg_prove_report *r) {
     if (used >> k & 1 && n + strlen(mgi_pv_axioms[k].name) + 2 < sizeof r->axioms) n += (size_t)snprintf(r->axioms + n, sizeof r->axioms - n, "%s%s", n ? " " : "", mgi_pv_axioms[k].name);
 }
 
+#define MGI_PV_NOT_SHOWN "the axioms do not show it"
 /* The proof alone, by one method, without a look at floats; *why says what it lacks. */
-static int mgi_prove_by(const mg_graph *const *g, const mgi_z3 *Z, const mg_prove_config *c, double deadline, int method, mg_prove_report *r, char why[160], mg_error *e) {
+static int mgi_prove_told(const mg_graph *const *g, const mgi_z3 *Z, const mg_prove_config *c, double deadline, int method, mg_prove_report *r, mgi_pv_story *story, char why[160],
+                          mg_error *e) {
   mgi_prover P;
   mgi_proof X;
   uint32_t w[2];
@@ -4948,14 +5189,61 @@ static int mgi_prove_by(const mg_graph *const *g, const mgi_z3 *Z, const mg_prov
   P.limit = c->memory_limit, P.stop = c->stop, P.deadline = deadline;
   w[0] = MGI_PV_POLY, w[1] = MGI_PV_KEY;
   if (mgi_pv_intern(&P, w, 1) != MGI_PV_ZERO || mgi_pv_intern(&P, w + 1, 1) != MGI_PV_NONE) mgi_pv_fail(&P, "no memory for terms");
-  X.P = &P, X.Z = Z, X.memory = c->memory_limit;
+  X.P = &P, X.Z = Z, X.memory = c->memory_limit, X.story = story;
+  P.most = Z ? 0 : MGI_PV_STEPS;
+  if (story) story->n = 0;
   r->elements = 0, r->method = method;
   int proved = !P.bad && (method == MG_PROVE_INDEXED ? mgi_prove_indexed(&X, g, &r->elements) : mgi_prove_elements(&X, g, &r->elements, e)) && !P.bad;
   r->queries += X.queries, r->terms = P.n;
   if (proved) mgi_prove_rows(P.used, r);
-  else snprintf(why, 160, "%s", P.bad ? P.why : X.unknown ? "the solver ended without an answer" : "the axioms do not show it");
+  else snprintf(why, 160, "%s", P.bad ? P.why : X.unknown ? "the solver ended without an answer" : MGI_PV_NOT_SHOWN);
   free(P.w), free(P.node), free(P.slot);
   return proved;
+}
+MGI_FN int mgi_prove_by(const mg_graph *const *g, const mgi_z3 *Z, const mg_prove_config *c, double deadline, int method, mg_prove_report *r, char why[160], mg_error *e) {
+  return mgi_prove_told(g, Z, c, deadline, method, r, NULL, why, e);
+}
+
+/* EQUAL or UNDECIDED by the normal forms alone: no library, no floats, no draw.  At a symbolic index; where that cannot be,
+   element by element if that is little work.  *derivation, which may be NULL, becomes the text of the proof (malloc), or
+   NULL without one; the same graphs give the same text, whatever the limits were.  MG_OK whenever there is a verdict. */
+MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double deadline, size_t memory_limit, const volatile int *stop, mg_prove_report *r, char **derivation,
+                                  mg_error *e) {
+  mg_prove_config c = mg_prove_config_default();
+  mg_prove_report local;
+  mg_error unread;
+  mgi_pv_story story;
+  const mg_graph *g[2];
+  char why[2][160] = {"", ""};
+  double began = mgi_verify_now();
+  int proved = 0;
+  if (!r) r = &local;
+  if (!e) e = &unread;
+  if (derivation) *derivation = NULL;
+  memset(r, 0, sizeof *r), memset(&story, 0, sizeof story);
+  mg_status s = mg_verify_signature(a, b, e);
+  if (s != MG_OK) return s;
+  g[0] = a, g[1] = b;
+  c.stop = stop;
+  if (memory_limit) c.memory_limit = memory_limit;
+  double total = 0; /* elements of inputs and outputs */
+  for (uint32_t k = 0; k < a->n_in; k++) total += (double)mgi_trial_elements(a, a->in[k]);
+  for (uint32_t k = 0; k < a->n_out; k++) total += (double)mgi_trial_elements(a, a->out[k]);
+  for (int method = MG_PROVE_INDEXED; !proved && method <= MG_PROVE_ELEMENTS; method++) {
+    if (method == MG_PROVE_ELEMENTS && !strcmp(why[0], MGI_PV_NOT_SHOWN) && total > MGI_PV_FEW) break; /* there is a form, and it is another */
+    proved = mgi_prove_told(g, NULL, &c, deadline, method, r, derivation ? &story : NULL, why[method - 1], e);
+  }
+  r->seconds = mgi_verify_now() - began;
+  if (proved && derivation && (story.bad || !story.text)) s = mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the derivation"), proved = 0;
+  if (proved) {
+    r->verdict = MG_EQUAL;
+    snprintf(r->reason, sizeof r->reason, "proved at these sizes, %s, wherever both are defined, by one normal form",
+             r->method == MG_PROVE_INDEXED ? "for a symbolic index of each output" : "element by element");
+    if (derivation) *derivation = story.text, story.text = NULL;
+  } else if (!why[1][0]) snprintf(r->reason, sizeof r->reason, "not proved by normal forms: at a symbolic index %.80s", why[0]);
+  else snprintf(r->reason, sizeof r->reason, "not proved by normal forms: at a symbolic index %.80s; element by element %.80s", why[0], why[1]);
+  free(story.text);
+  return s;
 }
 
 mg_prove_config mg_prove_config_default(void) {
@@ -4988,7 +5276,8 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
   g[0] = B.g[0] = a, g[1] = B.g[1] = b;
   B.seed = c.seed, B.memory = 4.0 * ((size_t)1 << 30), B.threads = 1;
   B.watch.deadline = began + c.time_limit_s / 2, B.watch.stop = c.stop;
-  s = mgi_prove_floats(&B, c.time_limit_s / 10, r, &compared, e);
+  if (c.skip_floats) compared = 1;
+  else s = mgi_prove_floats(&B, c.time_limit_s / 10, r, &compared, e);
   for (int k = 0; k < 3; k++) mgi_cut_free(&B.cut[k]);
   char why[2][160] = {"", ""};
   int proved = 0, tried = 0;
