@@ -157,6 +157,7 @@ extern "C" {
 /* --------------------------------------------------------------------------------------------------- >>field */
 
 __extension__ typedef unsigned __int128 mgi_u128;
+__extension__ typedef __int128 mgi_i128;
 
 /* What arithmetic modulo m < 2^62 needs: Barrett's constants. */
 typedef struct mg_modulus {
@@ -167,6 +168,8 @@ typedef struct mg_modulus {
   int n;         /* bits of m */
 } mg_modulus;
 
+enum { MG_FIELD_LEVELS = 24 };
+
 /* A pair of fields.  q divides p-1 and omega has order q; q == 0: the second residue is not used (exp_opaque only). */
 typedef struct mg_field {
   uint64_t p, q, omega, seed;
@@ -174,6 +177,9 @@ typedef struct mg_field {
   int max_opaque;               /* 1: a maximum of two is an opaque function of the unordered pair */
   mg_modulus mp, mq;
   uint64_t order;               /* key of the total order of max */
+  uint64_t level[MG_FIELD_LEVELS]; /* residues of constants that stand in their true order there, least first */
+  int levels;                   /* how many; 0: none does */
+  uint64_t level_bits, place;   /* bit r % 64 is set if some level is r; where the levels stand among the others */
   uint64_t key[MG_OP_TABLE_END];/* keys of the opaque functions, by row */
   uint16_t power[512];          /* small pair: omega^k, k < q */
   uint16_t inverse[512];        /* small pair: 1/k mod p */
@@ -337,15 +343,23 @@ MGI_FN mg_fv mg_ff_exp(const mg_field *F, mg_fv a) {
   if (f & MGI_FV_SPECIAL) return mgi_fv_special(f);
   return mgi_fv(mgi_ff_power(F, a.q), 0, f | MG_FV_NOQ);
 }
-/* In the order of mix(p + key), ties by q, an absent q last. */
+/* 1 + the place of residue x among the constants that stand in their true order; 0 if it is none. */
+MGI_FN int mgi_ff_level(const mg_field *F, uint64_t x) {
+  if (!(F->level_bits >> (x & 63) & 1)) return 0;
+  for (int k = 0; k < F->levels; k++)
+    if (F->level[k] == x) return 1 + k;
+  return 0;
+}
+/* In the order of mix(p + key), the levels together at `place`; ties by q, an absent q last. */
 MGI_FN mg_fv mg_ff_max(const mg_field *F, mg_fv a, mg_fv b) {
   uint32_t f = (a.flags | b.flags) & MGI_FV_TRACE;
   if ((a.flags | b.flags) & (MG_FV_UNDEF | MG_FV_EXP2)) return mgi_fv_special((a.flags | b.flags) | MG_FV_MAX);
   mg_fv r = a;
   if (a.flags & MG_FV_NEGINF) r = b;
   else if (!(b.flags & MG_FV_NEGINF)) {
-    uint64_t x = mgi_ff_mix(a.p + F->order), y = mgi_ff_mix(b.p + F->order);
-    int second = x < y || (x == y && ((b.flags & MG_FV_NOQ) || (!(a.flags & MG_FV_NOQ) && a.q < b.q)));
+    int i = mgi_ff_level(F, a.p), j = mgi_ff_level(F, b.p);
+    uint64_t x = i ? F->place : mgi_ff_mix(a.p + F->order), y = j ? F->place : mgi_ff_mix(b.p + F->order);
+    int second = x < y || (x == y && i < j) || (x == y && i == j && ((b.flags & MG_FV_NOQ) || (!(a.flags & MG_FV_NOQ) && a.q < b.q)));
     if (second) r = b;
     if (F->pattern) F->pattern[0] += mgi_ff_mix(2 * F->pattern[1]++ + (uint64_t)second);
     if (F->max_opaque) {
@@ -539,9 +553,21 @@ enum { MG_PROOF_FORM, MG_PROOF_FACT };
   A(log_one,      FORM, "log(1) = 0")                                                                 \
   A(sqrt_scale,   FORM, "x >= 0 & y >= 0 => sqrt(mul(sqr(y),x)) = mul(y,sqrt(x))")                    \
   A(sqrt_square,  FORM, "x >= 0 => sqr(sqrt(x)) = x")                                                 \
+  A(sqrt_abs,     FORM, "sqrt(sqr(x)) = max(x,neg(x))")                                               \
   A(relu_max,     FORM, "relu(x) = max(x,0)")                                                         \
   A(max_shift,    FORM, "max(add(x,z),add(y,z)) = add(max(x,y),z)")                                   \
   A(max_scale,    FORM, "z > 0 => max(mul(z,x),mul(z,y)) = mul(z,max(x,y))")                          \
+  A(max_factor,   FORM, "z >= 0 => max(mul(z,x),mul(z,y)) = mul(z,max(x,y))")                         \
+  A(max_least,    FORM, "x <= y => max(x,y) = y")                                                     \
+  A(max_order,    FORM, "max(x,y) = max(y,x)")                                                        \
+  A(max_meet,     FORM, "max(x,neg(max(y,z))) = neg(max(neg(max(x,neg(y))),neg(max(x,neg(z)))))")     \
+  A(max_absorb,   FORM, "max(x,neg(max(neg(x),y))) = x")                                              \
+  A(max_exp,      FORM, "max(exp(x),exp(y)) = exp(max(x,y))")                                         \
+  A(max_sqrt,     FORM, "x >= 0 & y >= 0 => max(sqrt(x),sqrt(y)) = sqrt(max(x,y))")                   \
+  A(max_log,      FORM, "x > 0 & y > 0 => max(log(x),log(y)) = log(max(x,y))")                        \
+  A(max_square,   FORM, "sqr(max(x,0)) = mul(x,max(x,0))")                                            \
+  A(max_regroup,  FORM, "max(max(x,y),max(z,w)) = max(max(x,z),max(y,w))")                            \
+  A(max_apart,    FORM, "max(max(add(x,z),add(x,w)),max(add(y,z),add(y,w))) = add(max(x,y),max(z,w))") \
   A(max_assoc,    FORM, "max(x,max(y,z)) = max(max(x,y),z)")                                          \
   A(max_same,     FORM, "max(x,x) = x")                                                               \
   A(max_above,    FACT, "max(x,y) >= x")                                                              \
@@ -586,13 +612,14 @@ typedef struct mg_prove_config {
   int method;            /* MG_PROVE_AUTO: indexed, then each element */
   const char *library;   /* NULL: libz3.so.4, then libz3.so */
   const volatile int *stop; /* when it becomes nonzero the verdict is UNDECIDED; may be NULL */
+  int skip_floats;       /* 1: no look for a float64 counterexample, nor for inputs on which both are defined: the caller has */
 } mg_prove_config;
 mg_prove_config mg_prove_config_default(void);
 
 typedef struct mg_prove_report {
   mg_verdict verdict;    /* EQUAL; NOT_EQUAL, with a float64 counterexample; UNDECIDED.  Never EQUAL_SAMPLED */
   char reason[256];      /* one line in words */
-  char axioms[256];      /* names of the rows that were in play */
+  char axioms[768];      /* names of the rows that were in play */
   char solver[32];       /* "Z3 4.8.12" */
   int method;            /* that decided */
   int64_t elements;      /* compared: symbolic ones, or all */
@@ -702,6 +729,49 @@ static void mgi_field_fill(mg_field *F, uint64_t p, uint64_t q, uint64_t seed, i
     for (uint64_t k = 0, w = 1; k < q; k++, w = w * F->omega % p) F->power[k] = (uint16_t)w;
     for (uint64_t k = 1; k < p; k++) F->inverse[k] = (uint16_t)mgi_invmod(&F->mp, k);
   }
+}
+
+static int mgi_field_by_value(const void *a, const void *b) {
+  mg_rational x = *(const mg_rational *)a, y = *(const mg_rational *)b;
+  mgi_i128 l = (mgi_i128)x.num * y.den, r = (mgi_i128)y.num * x.den;
+  return l < r ? -1 : l > r;
+}
+/* Adds the constants of a graph and their negatives, each once, while there is room. */
+static int mgi_field_constants(const mg_graph *g, mg_rational *c, int n) {
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    const mg_op_node *o = &g->ops[k];
+    if (o->sub) n = mgi_field_constants(o->sub, c, n);
+    if (mg_op_row(o->code)->attr != MG_ATTR_RAT) continue;
+    for (int side = 0; side < 2; side++) {
+      mg_rational x = o->attr.c;
+      int known = 0;
+      if (side) x.num = -x.num;
+      for (int j = 0; j < n; j++) known |= mgi_field_by_value(&c[j], &x) == 0;
+      if (!known && n < MG_FIELD_LEVELS) c[n++] = x;
+    }
+  }
+  return n;
+}
+/* 0, 1 and the graphs' constants stand in their true order for max: above all other residues with probability 1/4, below
+   all with 1/4, else below a share of them whose logarithm is uniform: a maximum of n values meets 0 at any n so. */
+static void mgi_field_levels(mg_field *F, const mg_graph *const *g, int n) {
+  mg_rational c[MG_FIELD_LEVELS];
+  int m = 0;
+  c[m++] = mg_rat(0, 1), c[m++] = mg_rat(1, 1);
+  for (int k = 0; k < n; k++) m = mgi_field_constants(g[k], c, m);
+  qsort(c, (size_t)m, sizeof *c, mgi_field_by_value);
+  F->levels = 0, F->level_bits = 0;
+  for (int k = 0; k < m; k++) {
+    mg_fv v = mg_ff_const(F, c[k]);
+    int known = 0;
+    for (int j = 0; j < F->levels; j++) known |= F->level[j] == v.p;
+    if ((v.flags & MG_FV_UNDEF) || known) continue; /* in a small field two constants may be one residue */
+    F->level[F->levels++] = v.p;
+    F->level_bits |= (uint64_t)1 << (v.p & 63);
+  }
+  uint64_t h = mgi_ff_hash(F->seed, 16, 0);
+  double share = exp2(-24 * ldexp((double)(h >> 11), -53)); /* of the others, above the levels */
+  F->place = (h & 3) == 0 ? UINT64_MAX : (h & 3) == 1 ? 0 : (uint64_t)((1 - share) * ldexp(1, 64) * (1 - ldexp(1, -52)));
 }
 
 /* q uniform among the primes of that many bits; p the first prime of uniform 2jq + 1 in [2^60, 2^61).  MG_NOT_FOUND if none
@@ -2128,6 +2198,7 @@ static int mgi_trial_setup(mgi_trial *t, const mgi_bench *B, int kind, int test)
   t->F.order = mgi_ff_hash(t->F.order, t->from[3], 16);
   for (int k = 1; k < MG_OP_TABLE_END; k++) t->F.key[k] = mgi_ff_hash(t->F.key[k], t->from[2], 17);
   t->F.max_opaque = !(kind & MGI_ORDER_TEST);
+  if (s == MG_OK && (kind & MGI_ORDER_TEST)) mgi_field_levels(&t->F, B->g, 2);
   t->F.deadline = B->watch.deadline, t->F.stop = B->watch.stop;
   if (s == MG_OK && t->F.q && !t->powers) t->powers = (uint64_t *)malloc(8 * 256 * sizeof *t->powers);
   if (s == MG_OK && t->F.q && t->powers) {
@@ -2329,6 +2400,9 @@ static mg_status mgi_verify_floats(mgi_bench *B, int maximum, mg_verify_report *
   free(o);
   return s;
 }
+
+MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double deadline, size_t memory_limit, const volatile int *stop, mg_prove_report *r, char **derivation,
+                                  mg_error *e); /* >>methods */
 
 /* -------------------------------------------------------------------------------------------------- >>verify
      0. One canonical form: EQUAL by identity, without a test.
@@ -2860,15 +2934,14 @@ mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_c
    Requirement 1: every step is an identity of the reals wherever both sides are defined, by the FORM rows.
    Requirement 2: a term that passes a limit sets `bad`; the result is then worthless, and the verdict UNDECIDED. */
 
-__extension__ typedef __int128 mgi_i128;
-
 enum { MGI_PV_IN = 1, MGI_PV_FN, MGI_PV_MAX, MGI_PV_INV, MGI_PV_SUM, MGI_PV_TOP, MGI_PV_MONO, MGI_PV_POLY, MGI_PV_KEY };
 enum { MGI_PV_ZERO = 1, MGI_PV_NONE = 2 };           /* ids: the polynomial 0; minus infinity, the maximum of nothing */
 enum { MGI_PV_FREE = 8, MGI_PV_TEMP = 40, MGI_PV_VARS = 64, MGI_PV_NAUGHT = 255 }; /* variables: 0.. free, 8.. bound, 40.. while building */
 enum { MGI_PV_BOUND = 5, MGI_PV_TERMS = 20000, MGI_PV_DIGITS = 12, MGI_PV_NEST = 200 /* functions in functions, operators on operators: recursion is as deep */ };
+enum { MGI_PV_STEPS = 4000000, MGI_PV_NODES = 400000, MGI_PV_FEW = 512 }; /* limits of a proof without the solver */
 enum { MGI_PV_KEY_WORDS = 4 + (MG_MAX_RANK + 3 * (MG_MAX_AXES + 1)) * (1 + 3 * MGI_PV_DIGITS) };
 
-typedef struct mgi_pv_node { size_t off; uint32_t n, hash, top, value, height; uint64_t vars; } mgi_pv_node; /* top: past its bound variables */
+typedef struct mgi_pv_node { size_t off; uint32_t n, hash, top, value, height; uint64_t vars; uint8_t sign; } mgi_pv_node; /* top: past its bound variables */
 typedef struct mgi_pv_term { uint32_t mono; int64_t num, den; } mgi_pv_term;
 typedef struct mgi_pv_digit { uint32_t var, div, mod; } mgi_pv_digit;
 typedef struct mgi_pv_index { int n; mgi_pv_digit d[MGI_PV_DIGITS]; } mgi_pv_index;
@@ -2884,9 +2957,11 @@ typedef struct mgi_prover {
   int temps, bad;
   char why[160];
   uint64_t used;             /* rows of the axiom table, by index */
+  uint64_t times[64];        /* how often each was applied */
+  int16_t rises[MG_OP_TABLE_END]; /* mgi_pv_rising: 0 until it is asked */
   double deadline;
   const volatile int *stop;
-  uint64_t steps;
+  uint64_t steps, most;      /* taken, and 0 or the most: a limit that is no clock */
   int depth;                 /* of mgi_pv_element */
   uint32_t key[MGI_PV_KEY_WORDS];
   uint32_t from, to;         /* an atom that mgi_pv_map replaces, and the polynomial in its place */
@@ -2898,6 +2973,7 @@ static uint32_t mgi_pv_fail(mgi_prover *P, const char *why) {
   return MGI_PV_ZERO;
 }
 static int mgi_pv_over(mgi_prover *P) {
+  if (P->most && (P->steps > P->most || P->n > MGI_PV_NODES)) mgi_pv_fail(P, "too large: it takes too many steps");
   if (!P->bad && (P->steps++ & 1023) == 0 && ((P->deadline > 0 && mgi_verify_now() > P->deadline) || mgi_verify_flag(P->stop))) mgi_pv_fail(P, "the time limit ended it");
   return P->bad;
 }
@@ -2909,7 +2985,7 @@ static uint32_t mgi_pv_kind(const mgi_prover *P, uint32_t id) { return mgi_pv_wo
 enum { MG_BUILTIN_PROOF_AXIOMS(MGI_X) MG_USER_PROOF_AXIOMS(MGI_X) MGI_PV_ROWS };
 #undef MGI_X
 static_assert(MGI_PV_ROWS <= 64, "the rows in play are a 64-bit set");
-static void mgi_pv_use(mgi_prover *P, int row) { P->used |= (uint64_t)1 << row; }
+static void mgi_pv_use(mgi_prover *P, int row) { P->used |= (uint64_t)1 << row, P->times[row]++; }
 
 /* What a node's children say of its variables. */
 static void mgi_pv_look(mgi_prover *P, mgi_pv_node *x) {
@@ -3082,6 +3158,17 @@ static uint32_t mgi_pv_mono_mul(mgi_prover *P, uint32_t x, uint32_t y) {
   if (w != few) free(w);
   return r;
 }
+static uint32_t mgi_pv_squares(mgi_prover *P, uint32_t p);
+static uint32_t mgi_pv_power(mgi_prover *P, uint32_t x, int e);
+/* x, if factor k of a monomial is a power of max(x, 0) above the first; else 0. */
+static uint32_t mgi_pv_square_of(const mgi_prover *P, uint32_t mono, uint32_t k) {
+  uint32_t a = mgi_pv_word(P, mono, 1 + 2 * k), x;
+  int e = (int32_t)mgi_pv_word(P, mono, 2 + 2 * k);
+  if (e < 2 || e > 4 || mgi_pv_kind(P, a) != MGI_PV_MAX || P->node[a].n != 3) return 0;
+  if (mgi_pv_word(P, a, 1) != MGI_PV_ZERO && mgi_pv_word(P, a, 2) != MGI_PV_ZERO) return 0;
+  x = mgi_pv_word(P, a, mgi_pv_word(P, a, 1) == MGI_PV_ZERO ? 2 : 1);
+  return mgi_pv_count(P, x) <= 8 ? x : 0;
+}
 static uint32_t mgi_pv_mul(mgi_prover *P, uint32_t x, uint32_t y) {
   if (P->bad) return MGI_PV_ZERO;
   if (x == MGI_PV_NONE || y == MGI_PV_NONE) return mgi_pv_fail(P, "minus infinity is multiplied");
@@ -3098,6 +3185,29 @@ static uint32_t mgi_pv_mul(mgi_prover *P, uint32_t x, uint32_t y) {
     }
   uint32_t r = mgi_pv_poly(P, t, (size_t)n * m);
   free(t);
+  return P->bad ? r : mgi_pv_squares(P, r);
+}
+/* A power of max(x, 0) is a power of x times it. */
+static uint32_t mgi_pv_squares(mgi_prover *P, uint32_t p) {
+  uint32_t n = mgi_pv_count(P, p), r = MGI_PV_ZERO, any = 0;
+  for (uint32_t k = 0; k < n && !any; k++) {
+    uint32_t m = mgi_pv_at(P, p, k).mono;
+    for (uint32_t j = 0; j < mgi_pv_powers(P, m) && !any; j++) any = mgi_pv_square_of(P, m, j) != 0;
+  }
+  if (!any || n > 64) return p;
+  for (uint32_t k = 0; k < n && !P->bad; k++) {
+    mgi_pv_term t = mgi_pv_at(P, p, k);
+    uint32_t q = mgi_pv_single(P, t.mono, t.num, t.den);
+    for (uint32_t j = 0; j < mgi_pv_powers(P, t.mono) && !P->bad; j++) {
+      uint32_t x = mgi_pv_square_of(P, t.mono, j);
+      if (!x) continue;
+      int e = (int32_t)mgi_pv_word(P, t.mono, 2 + 2 * j) - 1;
+      q = mgi_pv_mul(P, mgi_pv_mul(P, q, mgi_pv_atom(P, mgi_pv_word(P, t.mono, 1 + 2 * j), -e)), mgi_pv_power(P, x, e));
+      mgi_pv_use(P, MGI_PV_ROW_max_square);
+      break; /* the product has looked at the others */
+    }
+    r = mgi_pv_add(P, r, q);
+  }
   return r;
 }
 static uint32_t mgi_pv_power(mgi_prover *P, uint32_t x, int e) {
@@ -3233,6 +3343,7 @@ static int64_t mgi_pv_square_part(int64_t n) { /* the greatest s <= 2^16 with s^
     while (n % (k * k) == 0) n /= k * k, s *= k;
   return s;
 }
+static uint32_t mgi_pv_root_of_square(mgi_prover *P, uint32_t *x);
 static uint32_t mgi_pv_sqrt(mgi_prover *P, uint32_t x) {
   int64_t num = 0, den = 1;
   mgi_pv_content(P, x, &num, &den);
@@ -3243,7 +3354,9 @@ static uint32_t mgi_pv_sqrt(mgi_prover *P, uint32_t x) {
     mgi_pv_use(P, MGI_PV_ROW_sqrt_scale);
     x = mgi_pv_scale(P, mgi_pv_scale(P, x, u * u, 1), 1, s * s);
   }
-  return mgi_pv_scale(P, mgi_pv_fn(P, MG_OP_SQRT, mgi_pv_no_constant(), 1, &x), s, u);
+  uint32_t out = mgi_pv_root_of_square(P, &x);
+  if (x == mgi_pv_number(P, 1, 1)) return mgi_pv_scale(P, out, s, u);
+  return mgi_pv_mul(P, mgi_pv_scale(P, out, s, u), mgi_pv_fn(P, MG_OP_SQRT, mgi_pv_no_constant(), 1, &x));
 }
 
 static int mgi_pv_by_id(const void *a, const void *b) {
@@ -3258,50 +3371,609 @@ static int mgi_pv_has_term(const mgi_prover *P, uint32_t q, mgi_pv_term t) {
   }
   return 0;
 }
-/* The maximum of n polynomials: flat, without what all have in common, and with coefficients of greatest divisor 1. */
-static uint32_t mgi_pv_max(mgi_prover *P, const uint32_t *arg, uint32_t n) {
-  uint32_t a[512], m = 0, shared = MGI_PV_ZERO;
-  for (uint32_t k = 0; k < n && !P->bad; k++) {
-    uint32_t one = arg[k] == MGI_PV_NONE ? 0 : mgi_pv_alone(P, arg[k]), inner = one && mgi_pv_kind(P, one) == MGI_PV_MAX ? P->node[one].n - 1 : 0;
-    if (m + inner + 1 > 512) return mgi_pv_fail(P, "too large: a maximum");
-    if (inner) mgi_pv_use(P, MGI_PV_ROW_max_assoc);
-    for (uint32_t j = 0; j < inner; j++) a[m++] = mgi_pv_word(P, one, 1 + j);
-    if (!inner && arg[k] != MGI_PV_NONE) a[m++] = arg[k];
+/* ---- signs, by facts */
+
+static uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const uint32_t *in);
+static int mgi_fact_rises(int op); /* >>facts */
+
+enum { MGI_PV_LEAST = 1, MGI_PV_MOST = 2, MGI_PV_NONZERO = 4, MGI_PV_SIGNED = 8 /* looked at */ }; /* >= 0, <= 0, never 0 */
+enum { MGI_PV_JOIN = 512, MGI_PV_MEET = 8, MGI_PV_SPREAD = 32, MGI_PV_PAIRS = 24, MGI_PV_SHIFTS = 6 };
+
+static int mgi_pv_sign(mgi_prover *P, uint32_t p);
+static uint32_t mgi_pv_max(mgi_prover *P, const uint32_t *arg, uint32_t n);
+
+static int mgi_pv_sign_of_product(int x, int y) {
+  int r = x & y & MGI_PV_NONZERO;
+  if (((x & MGI_PV_LEAST) && (y & MGI_PV_LEAST)) || ((x & MGI_PV_MOST) && (y & MGI_PV_MOST))) r |= MGI_PV_LEAST;
+  if (((x & MGI_PV_LEAST) && (y & MGI_PV_MOST)) || ((x & MGI_PV_MOST) && (y & MGI_PV_LEAST))) r |= MGI_PV_MOST;
+  return r;
+}
+/* What is known of an atom's sign. */
+static int mgi_pv_sign_of_atom(mgi_prover *P, uint32_t a) {
+  int s = 0;
+  if (P->bad) return 0;
+  if (P->node[a].sign & MGI_PV_SIGNED) return P->node[a].sign & ~MGI_PV_SIGNED;
+  switch (mgi_pv_kind(P, a)) {
+    case MGI_PV_FN:
+      if (mgi_pv_is_fn(P, a, MG_OP_EXP)) s = MGI_PV_LEAST | MGI_PV_NONZERO;
+      else if (mgi_pv_is_fn(P, a, MG_OP_SQRT)) s = MGI_PV_LEAST;
+      else if (mgi_pv_is_fn(P, a, MG_OP_LOG)) s = mgi_pv_sign(P, mgi_pv_sub2(P, mgi_pv_word(P, a, 6), mgi_pv_number(P, 1, 1)));
+      break;
+    case MGI_PV_MAX: {
+      int all = MGI_PV_MOST | MGI_PV_NONZERO;
+      for (uint32_t k = 1; k < P->node[a].n && !P->bad; k++) {
+        int t = mgi_pv_sign(P, mgi_pv_word(P, a, k));
+        if (t & MGI_PV_LEAST) s |= t & (MGI_PV_LEAST | MGI_PV_NONZERO);
+        all &= t & MGI_PV_MOST ? t : 0;
+      }
+      s |= all;
+      break;
+    }
+    case MGI_PV_INV: s = mgi_pv_sign(P, mgi_pv_word(P, a, 1)) | MGI_PV_NONZERO; break;
+    case MGI_PV_SUM: case MGI_PV_TOP:
+      s = mgi_pv_sign(P, mgi_pv_word(P, a, P->node[a].n - 1));
+      if (!(s & (MGI_PV_LEAST | MGI_PV_MOST))) s = 0;
+      break;
+    default: break;
   }
-  if (P->bad) return MGI_PV_ZERO;
-  if (!m) return MGI_PV_NONE;
-  for (int round = 0; round < 2; round++) { /* sort; take out what is shared; sort again */
-    qsort(a, m, sizeof *a, mgi_pv_by_id);
-    uint32_t u = 1;
-    for (uint32_t k = 1; k < m; k++) {
-      if (a[k] == a[u - 1]) mgi_pv_use(P, MGI_PV_ROW_max_same);
-      else a[u++] = a[k];
+  if (!P->bad) P->node[a].sign = (uint8_t)(s | MGI_PV_SIGNED);
+  return s;
+}
+static int mgi_pv_sign_of_power(mgi_prover *P, uint32_t a, int e) {
+  int s = mgi_pv_sign_of_atom(P, a);
+  if (e % 2 == 0) s = MGI_PV_LEAST | (s & MGI_PV_NONZERO);
+  return e < 0 ? s | MGI_PV_NONZERO : s;
+}
+static int mgi_pv_sign_of_term(mgi_prover *P, mgi_pv_term t) {
+  int s = (t.num > 0 ? MGI_PV_LEAST : MGI_PV_MOST) | MGI_PV_NONZERO;
+  for (uint32_t k = 0; k < mgi_pv_powers(P, t.mono) && s && !P->bad; k++)
+    s = mgi_pv_sign_of_product(s, mgi_pv_sign_of_power(P, mgi_pv_word(P, t.mono, 1 + 2 * k), (int32_t)mgi_pv_word(P, t.mono, 2 + 2 * k)));
+  return s;
+}
+/* Of a polynomial, by its terms alone: a sum of what is never negative is never negative. */
+static int mgi_pv_sign_of_terms(mgi_prover *P, uint32_t p) {
+  int all = MGI_PV_LEAST | MGI_PV_MOST, some = 0;
+  for (uint32_t k = 0; k < mgi_pv_count(P, p) && all && !P->bad; k++) {
+    int s = mgi_pv_sign_of_term(P, mgi_pv_at(P, p, k));
+    all &= s, some |= s & MGI_PV_NONZERO;
+  }
+  return all ? all | some : 0;
+}
+
+/* ---- lattices: a maximum of minima of polynomials */
+
+/* The minimum of n polynomials. */
+typedef struct mgi_pv_meet { uint32_t n, p[MGI_PV_MEET]; } mgi_pv_meet;
+/* The maximum of n minima. */
+typedef struct mgi_pv_lattice { uint32_t n, cap; mgi_pv_meet *s; } mgi_pv_lattice;
+
+/* 0 if there is no room. */
+static int mgi_pv_lattice_put(mgi_pv_lattice *L, const mgi_pv_meet *s) {
+  if (L->n == MGI_PV_JOIN) return 0;
+  if (L->n == L->cap) {
+    uint32_t cap = L->cap ? 2 * L->cap : 8;
+    mgi_pv_meet *m = (mgi_pv_meet *)realloc(L->s, cap * sizeof *m);
+    if (!m) return 0;
+    L->s = m, L->cap = cap;
+  }
+  L->s[L->n++] = *s;
+  return 1;
+}
+static int mgi_pv_lattice_put_one(mgi_pv_lattice *L, uint32_t p) {
+  mgi_pv_meet s;
+  s.n = 1, s.p[0] = p;
+  return mgi_pv_lattice_put(L, &s);
+}
+static int mgi_pv_meet_put(mgi_pv_meet *s, uint32_t p) {
+  for (uint32_t k = 0; k < s->n; k++)
+    if (s->p[k] == p) return 1;
+  if (s->n == MGI_PV_MEET) return 0;
+  s->p[s->n++] = p;
+  return 1;
+}
+/* p <= q, by facts: 1 if that is known. */
+static int mgi_pv_below(mgi_prover *P, uint32_t p, uint32_t q) {
+  if (p == q) return 1;
+  return (mgi_pv_sign_of_terms(P, mgi_pv_sub2(P, q, p)) & MGI_PV_LEAST) != 0;
+}
+static int mgi_pv_is_number(const mgi_prover *P, uint32_t p) { return p == MGI_PV_ZERO || (mgi_pv_count(P, p) == 1 && !mgi_pv_powers(P, mgi_pv_at(P, p, 0).mono)); }
+static int mgi_pv_meet_below(mgi_prover *P, const mgi_pv_meet *s, const mgi_pv_meet *t, int cheap) {
+  for (uint32_t j = 0; j < t->n; j++) {
+    int found = 0;
+    for (uint32_t i = 0; i < s->n && !found && !P->bad; i++) {
+      if (cheap && s->p[i] != t->p[j] && !(mgi_pv_is_number(P, s->p[i]) && mgi_pv_is_number(P, t->p[j]))) continue;
+      found = mgi_pv_below(P, s->p[i], t->p[j]);
     }
-    m = u;
-    if (m == 1) return mgi_pv_add(P, a[0], shared);
-    if (round) break;
-    for (uint32_t k = 0; k < mgi_pv_count(P, a[0]) && !P->bad; k++) {
-      mgi_pv_term t = mgi_pv_at(P, a[0], k);
-      int all = 1;
-      for (uint32_t j = 1; j < m && all; j++) all = mgi_pv_has_term(P, a[j], t);
-      if (all) shared = mgi_pv_add(P, shared, mgi_pv_single(P, t.mono, t.num, t.den));
+    if (!found) return 0;
+  }
+  return 1;
+}
+static int mgi_pv_by_meet(const void *a, const void *b) {
+  const mgi_pv_meet *x = (const mgi_pv_meet *)a, *y = (const mgi_pv_meet *)b;
+  if (x->n != y->n) return x->n < y->n ? -1 : 1;
+  for (uint32_t k = 0; k < x->n; k++)
+    if (x->p[k] != y->p[k]) return x->p[k] < y->p[k] ? -1 : 1;
+  return 0;
+}
+/* Drops what others decide: a member that is not less than another of its minimum, a minimum that is not greater than
+   another. */
+static void mgi_pv_reduce(mgi_prover *P, mgi_pv_lattice *L) {
+  int cheap = L->n > MGI_PV_PAIRS;
+  uint32_t kept = 0;
+  for (uint32_t k = 0; k < L->n && !P->bad; k++) {
+    mgi_pv_meet *s = &L->s[k];
+    qsort(s->p, s->n, sizeof *s->p, mgi_pv_by_id);
+    for (uint32_t i = 0; i < s->n; i++)
+      for (uint32_t j = 0; j < s->n; j++)
+        if (i != j && mgi_pv_below(P, s->p[i], s->p[j])) {
+          mgi_pv_use(P, MGI_PV_ROW_max_least);
+          for (uint32_t m = j + 1; m < s->n; m++) s->p[m - 1] = s->p[m];
+          s->n--, i -= i > j, j--;
+        }
+  }
+  qsort(L->s, L->n, sizeof *L->s, mgi_pv_by_meet);
+  for (uint32_t k = 0; k < L->n && !P->bad; k++) {
+    if (kept && !mgi_pv_by_meet(&L->s[k], &L->s[kept - 1])) mgi_pv_use(P, MGI_PV_ROW_max_same);
+    else L->s[kept++] = L->s[k];
+  }
+  L->n = kept;
+  for (uint32_t k = 0; k < L->n && !P->bad; k++)
+    for (uint32_t j = 0; j < L->n && !P->bad; j++) {
+      if (j == k || !mgi_pv_meet_below(P, &L->s[k], &L->s[j], cheap)) continue;
+      mgi_pv_use(P, L->s[k].n > 1 ? MGI_PV_ROW_max_absorb : MGI_PV_ROW_max_least);
+      memmove(&L->s[k], &L->s[k + 1], (L->n - k - 1) * sizeof *L->s);
+      L->n--, k--;
+      break;
     }
-    if (shared != MGI_PV_ZERO) {
-      mgi_pv_use(P, MGI_PV_ROW_max_shift);
-      for (uint32_t j = 0; j < m; j++) a[j] = mgi_pv_sub2(P, a[j], shared);
+}
+/* L := the minimum of L and M, a maximum of minima again.  0 if that is too large. */
+static int mgi_pv_meet_all(mgi_prover *P, mgi_pv_lattice *L, const mgi_pv_lattice *M) {
+  mgi_pv_lattice r;
+  int good = 1;
+  memset(&r, 0, sizeof r);
+  for (uint32_t i = 0; i < L->n && good; i++)
+    for (uint32_t j = 0; j < M->n && good; j++) {
+      mgi_pv_meet s = L->s[i];
+      for (uint32_t k = 0; k < M->s[j].n && good; k++) good = mgi_pv_meet_put(&s, M->s[j].p[k]);
+      good = good && r.n < MGI_PV_SPREAD && mgi_pv_lattice_put(&r, &s);
+    }
+  if (good) {
+    mgi_pv_use(P, MGI_PV_ROW_max_meet);
+    free(L->s);
+    *L = r;
+    mgi_pv_reduce(P, L);
+  } else free(r.s);
+  return good;
+}
+
+/* A maximum M with p = q M + r, where q is of a known sign: M's atom, else 0.  *leaves: how many polynomials p is made of
+   if all such are opened. */
+static uint32_t mgi_pv_opens(mgi_prover *P, uint32_t p, uint32_t *q, uint32_t *r, int *sign, double *leaves) {
+  uint32_t n = mgi_pv_count(P, p), best = 0;
+  *leaves = 1;
+  if (n > 64) return 0;
+  for (uint32_t i = 0; i < n && !P->bad; i++) {
+    uint32_t m = mgi_pv_at(P, p, i).mono;
+    for (uint32_t k = 0; k < mgi_pv_powers(P, m) && !P->bad; k++) {
+      uint32_t a = mgi_pv_word(P, m, 1 + 2 * k), with = MGI_PV_ZERO, rest = MGI_PV_ZERO;
+      int plain = 1, first = 1;
+      if (mgi_pv_kind(P, a) != MGI_PV_MAX) continue;
+      for (uint32_t j = 0; j < n && plain && !P->bad; j++) {
+        mgi_pv_term t = mgi_pv_at(P, p, j);
+        int has = 0;
+        for (uint32_t l = 0; l < mgi_pv_powers(P, t.mono); l++)
+          if (mgi_pv_word(P, t.mono, 1 + 2 * l) == a) has = 1, plain &= mgi_pv_word(P, t.mono, 2 + 2 * l) == 1;
+        if (has && j < i) first = 0;
+        uint32_t one = mgi_pv_single(P, t.mono, t.num, t.den);
+        if (has && plain) with = mgi_pv_add(P, with, mgi_pv_mul(P, one, mgi_pv_atom(P, a, -1)));
+        else rest = mgi_pv_add(P, rest, one);
+      }
+      if (!first || !plain || P->bad) continue;
+      int s = mgi_pv_is_number(P, with) ? (mgi_pv_at(P, with, 0).num > 0 ? MGI_PV_LEAST : MGI_PV_MOST) : mgi_pv_sign_of_terms(P, with) & (MGI_PV_LEAST | MGI_PV_MOST);
+      if (!s) continue;
+      *leaves *= P->node[a].n - 1;
+      if (!best) best = a, *q = with, *r = rest, *sign = s;
     }
   }
-  int64_t num = 0, den = 1;
-  for (uint32_t j = 0; j < m; j++) mgi_pv_content(P, a[j], &num, &den);
-  if (num != 1 || den != 1) {
+  return P->bad ? 0 : best;
+}
+/* Adds p to L, its maxima opened as far as their signs are known.  0 if that is too large. */
+static int mgi_pv_spread_in(mgi_prover *P, mgi_pv_lattice *L, uint32_t p, int nested) {
+  uint32_t q = 0, r = 0;
+  int sign = 0, good = 1;
+  double leaves;
+  uint32_t a = mgi_pv_over(P) ? 0 : mgi_pv_opens(P, p, &q, &r, &sign, &leaves);
+  if (P->bad) return 0;
+  if (!a || nested > 8) return mgi_pv_lattice_put_one(L, p);
+  uint32_t n = P->node[a].n - 1;
+  if (leaves > (leaves == n ? (double)MGI_PV_JOIN : (double)MGI_PV_SPREAD)) return mgi_pv_lattice_put_one(L, p);
+  int plain = r == MGI_PV_ZERO && q == mgi_pv_number(P, 1, 1);
+  if (!plain) mgi_pv_use(P, MGI_PV_ROW_max_shift);
+  if (!mgi_pv_is_number(P, q)) mgi_pv_use(P, MGI_PV_ROW_max_factor);
+  mgi_pv_use(P, MGI_PV_ROW_max_assoc);
+  if (sign & MGI_PV_LEAST) {
+    for (uint32_t k = 0; k < n && good; k++) {
+      uint32_t x = mgi_pv_word(P, a, 1 + k);
+      good = mgi_pv_spread_in(P, L, plain ? x : mgi_pv_add(P, mgi_pv_mul(P, q, x), r), nested + 1);
+    }
+    return good && !P->bad;
+  }
+  mgi_pv_lattice meet, one;
+  memset(&meet, 0, sizeof meet);
+  for (uint32_t k = 0; k < n && good; k++) {
+    memset(&one, 0, sizeof one);
+    good = mgi_pv_spread_in(P, &one, mgi_pv_add(P, mgi_pv_mul(P, q, mgi_pv_word(P, a, 1 + k)), r), nested + 1);
+    if (good && k) good = mgi_pv_meet_all(P, &meet, &one), free(one.s);
+    else if (good) meet = one;
+    else free(one.s);
+  }
+  for (uint32_t k = 0; k < meet.n && good; k++) good = mgi_pv_lattice_put(L, &meet.s[k]);
+  free(meet.s);
+  return good && !P->bad;
+}
+/* The same; what is too large stays as it is. */
+static int mgi_pv_spread(mgi_prover *P, mgi_pv_lattice *L, uint32_t p) {
+  uint32_t was = L->n;
+  if (mgi_pv_spread_in(P, L, p, 0)) return 1;
+  L->n = was;
+  return !P->bad && mgi_pv_lattice_put_one(L, p);
+}
+/* What is known of a polynomial's sign. */
+static int mgi_pv_sign(mgi_prover *P, uint32_t p) {
+  if (P->bad || p == MGI_PV_NONE) return 0;
+  if (p == MGI_PV_ZERO) return MGI_PV_LEAST | MGI_PV_MOST;
+  if (P->node[p].sign & MGI_PV_SIGNED) return P->node[p].sign & ~MGI_PV_SIGNED;
+  int s = mgi_pv_sign_of_terms(P, p);
+  if (!s && mgi_pv_count(P, p) <= 16) {
+    mgi_pv_lattice L;
+    memset(&L, 0, sizeof L);
+    if (mgi_pv_spread(P, &L, p) && (L.n > 1 || L.s[0].n > 1)) {
+      int most = MGI_PV_MOST;
+      for (uint32_t k = 0; k < L.n && !P->bad; k++) {
+        int least = MGI_PV_LEAST | MGI_PV_NONZERO, some = 0;
+        for (uint32_t j = 0; j < L.s[k].n; j++) {
+          int t = mgi_pv_sign_of_terms(P, L.s[k].p[j]);
+          least &= t & MGI_PV_LEAST ? t : 0, some |= t & MGI_PV_MOST;
+        }
+        if (least & MGI_PV_LEAST) s |= least;
+        if (!some) most = 0;
+      }
+      s |= most;
+    }
+    free(L.s);
+  }
+  if (!P->bad) P->node[p].sign = (uint8_t)(s | MGI_PV_SIGNED);
+  return s;
+}
+
+/* ---- from lattices to polynomials */
+
+/* The part of a monomial that may leave a maximum: powers of known sign, even powers; of atoms without variables of
+   `mask`.  *flip: whether it is never positive rather than never negative. */
+static uint32_t mgi_pv_signed_part(mgi_prover *P, uint32_t mono, uint64_t mask, int *flip) {
+  uint32_t r = mgi_pv_unit(P);
+  *flip = 0;
+  for (uint32_t k = 0; k < mgi_pv_powers(P, mono) && !P->bad; k++) {
+    uint32_t a = mgi_pv_word(P, mono, 1 + 2 * k), w[3];
+    int e = (int32_t)mgi_pv_word(P, mono, 2 + 2 * k), s = mgi_pv_sign_of_atom(P, a);
+    if (P->node[a].vars & mask) continue;
+    if (!(s & (MGI_PV_LEAST | MGI_PV_MOST))) e -= e & 1;
+    else if (!(s & MGI_PV_LEAST) && e % 2) *flip ^= 1;
+    w[0] = MGI_PV_MONO, w[1] = a, w[2] = (uint32_t)e;
+    if (e) r = mgi_pv_mono_mul(P, r, mgi_pv_intern(P, w, 3));
+  }
+  return r;
+}
+static uint32_t mgi_pv_mono_inverse(mgi_prover *P, uint32_t mono) {
+  uint32_t few[64], n = mgi_pv_powers(P, mono);
+  if (n > 31) return mgi_pv_fail(P, "too large: a monomial");
+  few[0] = MGI_PV_MONO;
+  for (uint32_t k = 0; k < n; k++) few[1 + 2 * k] = mgi_pv_word(P, mono, 1 + 2 * k), few[2 + 2 * k] = (uint32_t)-(int32_t)mgi_pv_word(P, mono, 2 + 2 * k);
+  return mgi_pv_intern(P, few, 1 + 2 * n);
+}
+/* The greatest monomial in all terms of n polynomials, those that are 0 aside. */
+static uint32_t mgi_pv_common_of(mgi_prover *P, const uint32_t *a, uint32_t n) {
+  uint32_t total = 0, m = 0, r;
+  for (uint32_t k = 0; k < n; k++) total += mgi_pv_count(P, a[k]);
+  mgi_pv_term *t = (mgi_pv_term *)malloc((total + 1) * sizeof *t);
+  if (!t) return mgi_pv_fail(P, "no memory for terms");
+  for (uint32_t k = 0; k < n; k++)
+    for (uint32_t j = 0; j < mgi_pv_count(P, a[k]); j++) t[m] = mgi_pv_at(P, a[k], j), t[m].num = t[m].den = 1, m++;
+  r = total > 64 ? mgi_pv_unit(P) : mgi_pv_common(P, mgi_pv_poly(P, t, m));
+  free(t);
+  return r;
+}
+/* What a common function of some operands of a maximum makes of them: operand p = +-f(*inner). */
+enum { MGI_PV_NOT_RISING, MGI_PV_RISING };
+static int mgi_pv_rising(mgi_prover *P, int op) {
+  if (op == MG_OP_SQRT || op == MG_OP_LOG || op == MG_OP_EXP) return MGI_PV_RISING;
+  if (op < 0 || op >= MG_OP_TABLE_END) return MGI_PV_NOT_RISING;
+  if (!P->rises[op]) P->rises[op] = (int16_t)(mgi_fact_rises(op) + 2); /* 1: no row says so; else its number + 2 */
+  return P->rises[op] > 1;
+}
+/* p as f(inner) or -f(inner) with f of the family of atom `like` (a function's); 0 if it is not. */
+static int mgi_pv_as(mgi_prover *P, uint32_t p, uint32_t like, int sign, uint32_t *inner) {
+  int op = (int)mgi_pv_word(P, like, 1);
+  if (p == MGI_PV_ZERO) {
+    *inner = mgi_pv_number(P, 1, 1); /* log(1) */
+    return op == MG_OP_LOG;
+  }
+  if (mgi_pv_count(P, p) != 1) return 0;
+  mgi_pv_term t = mgi_pv_at(P, p, 0);
+  if ((t.num > 0) != (sign > 0)) return 0;
+  uint32_t n = mgi_pv_powers(P, t.mono);
+  int64_t num = t.num < 0 ? -t.num : t.num;
+  if (op == MG_OP_EXP) {
+    *inner = MGI_PV_ZERO;
+    if (num != 1 || t.den != 1) return 0;
+    for (uint32_t k = 0; k < n && !P->bad; k++) {
+      uint32_t a = mgi_pv_word(P, t.mono, 1 + 2 * k);
+      if (!mgi_pv_is_fn(P, a, MG_OP_EXP)) return 0;
+      *inner = mgi_pv_axpy(P, *inner, mgi_pv_word(P, a, 6), (int32_t)mgi_pv_word(P, t.mono, 2 + 2 * k), 1);
+    }
+    return 1; /* 1 is exp(0) */
+  }
+  uint32_t a = n == 1 && mgi_pv_word(P, t.mono, 2) == 1 ? mgi_pv_word(P, t.mono, 1) : 0;
+  if (!a || !mgi_pv_is_fn(P, a, op) || P->node[a].n != 7 || P->node[like].n != 7) return 0;
+  for (uint32_t k = 2; k < 6; k++)
+    if (mgi_pv_word(P, a, k) != mgi_pv_word(P, like, k)) return 0;
+  *inner = mgi_pv_word(P, a, 6);
+  if (op != MG_OP_SQRT) return num == 1 && t.den == 1;
+  if (num > 1 << 20 || t.den > 1 << 20) return 0;
+  *inner = mgi_pv_scale(P, *inner, num * num, t.den * t.den);
+  return 1;
+}
+/* The function atom of a single term that a rising function may be taken out of; 0 if there is none. */
+static uint32_t mgi_pv_family(mgi_prover *P, uint32_t p) {
+  if (p == MGI_PV_ZERO || mgi_pv_count(P, p) != 1 || !mgi_pv_powers(P, mgi_pv_at(P, p, 0).mono)) return 0;
+  uint32_t a = mgi_pv_word(P, mgi_pv_at(P, p, 0).mono, 1);
+  return mgi_pv_kind(P, a) == MGI_PV_FN && mgi_pv_rising(P, (int)mgi_pv_word(P, a, 1)) ? a : 0;
+}
+static uint32_t mgi_pv_rise(mgi_prover *P, uint32_t like, uint32_t x) {
+  mg_rational c;
+  int op = (int)mgi_pv_word(P, like, 1);
+  c.num = mgi_pv_long(P, like, 2), c.den = mgi_pv_long(P, like, 4);
+  mgi_pv_use(P, op == MG_OP_EXP ? MGI_PV_ROW_max_exp : op == MG_OP_SQRT ? MGI_PV_ROW_max_sqrt : op == MG_OP_LOG ? MGI_PV_ROW_max_log : P->rises[op] - 2);
+  return mgi_pv_apply(P, (mg_opcode)op, c, &x);
+}
+/* Takes rising functions out of the maximum of a: max(f(x), f(y)) = f(max(x, y)), -f(x) and -f(y) alike.  1 if any was;
+   *n is less then. */
+static int mgi_pv_rise_out(mgi_prover *P, uint32_t *a, uint32_t *n) {
+  uint32_t *inner = (uint32_t *)malloc((2 * (size_t)*n + 1) * sizeof *inner), *rest = inner ? inner + *n : NULL;
+  int any = 0;
+  if (!inner) return mgi_pv_fail(P, "no memory for terms"), 0;
+  for (uint32_t k = 0; k < *n && !P->bad; k++) {
+    uint32_t like = mgi_pv_family(P, a[k]), x, m = 0, left = 0;
+    int sign = like && mgi_pv_at(P, a[k], 0).num < 0 ? -1 : 1;
+    if (!like || !mgi_pv_as(P, a[k], like, sign, &x)) continue;
+    for (uint32_t j = 0; j < *n; j++) {
+      if (mgi_pv_as(P, a[j], like, sign, &x)) inner[m++] = sign > 0 ? x : mgi_pv_scale(P, x, -1, 1);
+      else rest[left++] = a[j];
+    }
+    if (m < 2) continue;
+    x = mgi_pv_scale(P, mgi_pv_max(P, inner, m), sign, 1);
+    rest[left++] = mgi_pv_scale(P, mgi_pv_rise(P, like, x), sign, 1);
+    memcpy(a, rest, left * sizeof *a);
+    *n = left, any = 1, k = UINT32_MAX;
+  }
+  free(inner);
+  return any && !P->bad;
+}
+/* A maximum as factor * atom + shift.  The atom is the same for all maxima that differ by a shift and a positive factor. */
+typedef struct mgi_pv_joined { uint32_t core, value; } mgi_pv_joined;
+
+static uint32_t mgi_pv_divide(mgi_prover *P, uint32_t p, uint32_t mono) { return mgi_pv_mul(P, p, mgi_pv_single(P, mgi_pv_mono_inverse(P, mono), 1, 1)); }
+/* Makes a's coefficients integers of greatest divisor 1, and sorts. */
+static void mgi_pv_primitive(mgi_prover *P, uint32_t *a, uint32_t n, int64_t *num, int64_t *den) {
+  *num = 0, *den = 1;
+  for (uint32_t j = 0; j < n; j++) mgi_pv_content(P, a[j], num, den);
+  if (!*num) *num = 1;
+  if (*num != 1 || *den != 1) {
     mgi_pv_use(P, MGI_PV_ROW_max_scale);
-    for (uint32_t j = 0; j < m; j++) a[j] = mgi_pv_scale(P, a[j], den, num);
-    qsort(a, m, sizeof *a, mgi_pv_by_id);
+    for (uint32_t j = 0; j < n && !P->bad; j++) a[j] = mgi_pv_scale(P, a[j], *den, *num);
   }
-  uint32_t w[513];
-  w[0] = MGI_PV_MAX;
-  memcpy(w + 1, a, m * sizeof *a);
-  return mgi_pv_add(P, mgi_pv_scale(P, mgi_pv_atom(P, mgi_pv_intern(P, w, m + 1), 1), num, den), shared);
+  qsort(a, n, sizeof *a, mgi_pv_by_id);
+}
+/* What all of a have in common and is of a known sign moves out: returns it, or 1. */
+static uint32_t mgi_pv_factor_out(mgi_prover *P, uint32_t *a, uint32_t n) {
+  int flip;
+  uint32_t m = mgi_pv_signed_part(P, mgi_pv_common_of(P, a, n), 0, &flip);
+  if (P->bad || m == mgi_pv_unit(P)) return mgi_pv_number(P, 1, 1);
+  mgi_pv_use(P, MGI_PV_ROW_max_factor);
+  for (uint32_t j = 0; j < n && !P->bad; j++) a[j] = mgi_pv_scale(P, mgi_pv_divide(P, a[j], m), flip ? -1 : 1, 1);
+  return mgi_pv_single(P, m, flip ? -1 : 1, 1);
+}
+/* A factor of two terms or more, of a known sign, that all of a share beside a monomial each: taken out; or 1. */
+static uint32_t mgi_pv_cofactor_out(mgi_prover *P, uint32_t *a, uint32_t n) {
+  uint32_t one = mgi_pv_number(P, 1, 1), q = 0, b[MGI_PV_SHIFTS];
+  if (n > MGI_PV_SHIFTS) return one;
+  for (uint32_t k = 0; k < n && !P->bad; k++) {
+    b[k] = a[k];
+    if (a[k] == MGI_PV_ZERO) continue;
+    if (mgi_pv_count(P, a[k]) < 2) return one;
+    int64_t num = 0, den = 1;
+    uint32_t m = mgi_pv_common(P, a[k]), p = mgi_pv_divide(P, a[k], m), s = 1;
+    if (P->bad) return one;
+    mgi_pv_content(P, p, &num, &den);
+    p = mgi_pv_scale(P, p, den, num);
+    if (!q) q = p;
+    else if (p != q) s = (uint32_t)-1, p = mgi_pv_scale(P, p, -1, 1);
+    if (p != q) return one;
+    b[k] = mgi_pv_scale(P, mgi_pv_single(P, m, num, den), (int32_t)s, 1);
+  }
+  int sign = q ? mgi_pv_sign(P, q) : 0;
+  if (P->bad || !(sign & (MGI_PV_LEAST | MGI_PV_MOST))) return one;
+  if (!(sign & MGI_PV_LEAST)) {
+    q = mgi_pv_scale(P, q, -1, 1);
+    for (uint32_t k = 0; k < n; k++) b[k] = mgi_pv_scale(P, b[k], -1, 1);
+  }
+  mgi_pv_use(P, MGI_PV_ROW_max_factor);
+  memcpy(a, b, n * sizeof *a);
+  return q;
+}
+/* The maximum of n unlike polynomials, none of which opens. */
+static mgi_pv_joined mgi_pv_join_of(mgi_prover *P, uint32_t *a, uint32_t n) {
+  mgi_pv_joined r;
+  uint32_t shift = MGI_PV_ZERO, factor, few[1 + 64], *w = n > 64 ? (uint32_t *)malloc((1 + (size_t)n) * sizeof *w) : few;
+  int64_t num, den;
+  r.core = 0, r.value = MGI_PV_ZERO;
+  if (!w) { mgi_pv_fail(P, "no memory for terms"); return r; }
+  qsort(a, n, sizeof *a, mgi_pv_by_id);
+  for (uint32_t k = 0; k < mgi_pv_count(P, a[0]) && n > 1 && !P->bad; k++) { /* terms that all share */
+    mgi_pv_term t = mgi_pv_at(P, a[0], k);
+    int all = 1;
+    for (uint32_t j = 1; j < n && all; j++) all = mgi_pv_has_term(P, a[j], t);
+    if (all) shift = mgi_pv_add(P, shift, mgi_pv_single(P, t.mono, t.num, t.den));
+  }
+  if (shift != MGI_PV_ZERO) {
+    mgi_pv_use(P, MGI_PV_ROW_max_shift);
+    for (uint32_t j = 0; j < n && !P->bad; j++) a[j] = mgi_pv_sub2(P, a[j], shift);
+  }
+  factor = n > 1 && n <= MGI_PV_PAIRS ? mgi_pv_factor_out(P, a, n) : mgi_pv_number(P, 1, 1);
+  if (n > 1 && n <= MGI_PV_PAIRS && mgi_pv_rise_out(P, a, &n)) {
+    r.value = mgi_pv_max(P, a, n);
+    uint32_t one = mgi_pv_alone(P, r.value);
+    r.core = one ? one : r.value;
+  } else if (n == 1) r.value = r.core = a[0];
+  else if (!P->bad) {
+    if (n <= MGI_PV_SHIFTS) { /* the one of them that leaves the least differences moves out */
+      uint32_t best[MGI_PV_SHIFTS], d[MGI_PV_SHIFTS], which = 0;
+      for (uint32_t k = 0; k < n && !P->bad; k++) {
+        for (uint32_t j = 0; j < n; j++) d[j] = mgi_pv_sub2(P, a[j], a[k]);
+        mgi_pv_factor_out(P, d, n);
+        mgi_pv_primitive(P, d, n, &num, &den);
+        int less = !k;
+        for (uint32_t j = 0; j < n && k; j++)
+          if (d[j] != best[j]) { less = d[j] < best[j]; break; }
+        if (less) memcpy(best, d, sizeof best), which = k;
+      }
+      uint32_t by = a[which];
+      if (by != MGI_PV_ZERO) mgi_pv_use(P, MGI_PV_ROW_max_shift);
+      shift = mgi_pv_add(P, shift, mgi_pv_mul(P, factor, by));
+      for (uint32_t j = 0; j < n && !P->bad; j++) a[j] = mgi_pv_sub2(P, a[j], by);
+      factor = mgi_pv_mul(P, factor, mgi_pv_factor_out(P, a, n));
+      uint32_t q = mgi_pv_cofactor_out(P, a, n);
+      if (!P->bad && q != mgi_pv_number(P, 1, 1)) {
+        r.value = mgi_pv_max(P, a, n);
+        r.core = r.value;
+        factor = mgi_pv_mul(P, factor, q);
+      }
+    }
+    if (!r.core && !P->bad) {
+      mgi_pv_primitive(P, a, n, &num, &den);
+      w[0] = MGI_PV_MAX;
+      memcpy(w + 1, a, n * sizeof *a);
+      r.core = mgi_pv_intern(P, w, n + 1);
+      r.value = mgi_pv_scale(P, mgi_pv_atom(P, r.core, 1), num, den);
+    }
+  }
+  r.value = mgi_pv_add(P, mgi_pv_mul(P, factor, r.value), shift);
+  if (w != few) free(w);
+  return r;
+}
+static uint32_t mgi_pv_meet_value(mgi_prover *P, const mgi_pv_meet *s, uint32_t *core) {
+  uint32_t a[MGI_PV_MEET];
+  if (s->n == 1) return s->p[0];
+  for (uint32_t k = 0; k < s->n; k++) a[k] = mgi_pv_scale(P, s->p[k], -1, 1);
+  mgi_pv_joined r = mgi_pv_join_of(P, a, s->n);
+  if (core) *core = r.core;
+  return mgi_pv_scale(P, r.value, -1, 1);
+}
+static mgi_pv_joined mgi_pv_lattice_value(mgi_prover *P, const mgi_pv_lattice *L) {
+  mgi_pv_joined r;
+  r.core = 0, r.value = MGI_PV_NONE;
+  if (P->bad || !L->n) return r;
+  if (L->n == 1) {
+    r.value = mgi_pv_meet_value(P, &L->s[0], &r.core);
+    return r;
+  }
+  uint32_t *a = (uint32_t *)malloc(L->n * sizeof *a);
+  if (!a) { mgi_pv_fail(P, "no memory for terms"); return r; }
+  for (uint32_t k = 0; k < L->n && !P->bad; k++) a[k] = mgi_pv_meet_value(P, &L->s[k], NULL);
+  if (!P->bad) r = mgi_pv_join_of(P, a, L->n);
+  free(a);
+  return r;
+}
+static int mgi_pv_lattice_plain(const mgi_pv_lattice *L) {
+  if (L->n < 2) return 1;
+  for (uint32_t k = 0; k < L->n; k++)
+    if (L->s[k].n > 1) return 0;
+  return 1;
+}
+/* A reduced lattice's value.  A maximum of minima is a minimum of maxima as well: of the two that with the least core
+   stands for both. */
+static uint32_t mgi_pv_settle(mgi_prover *P, mgi_pv_lattice *L) {
+  mgi_pv_reduce(P, L);
+  if (mgi_pv_lattice_plain(L)) return mgi_pv_lattice_value(P, L).value;
+  mgi_pv_lattice dual, one;
+  int good = 1;
+  memset(&dual, 0, sizeof dual);
+  for (uint32_t k = 0; k < L->n && good; k++) {
+    memset(&one, 0, sizeof one);
+    for (uint32_t j = 0; j < L->s[k].n && good; j++) good = mgi_pv_lattice_put_one(&one, mgi_pv_scale(P, L->s[k].p[j], -1, 1));
+    if (good && k) good = mgi_pv_meet_all(P, &dual, &one), free(one.s);
+    else if (good) dual = one;
+    else free(one.s);
+  }
+  if (good) mgi_pv_reduce(P, &dual);
+  uint32_t r;
+  if (good && mgi_pv_lattice_plain(&dual)) r = mgi_pv_scale(P, mgi_pv_lattice_value(P, &dual).value, -1, 1);
+  else {
+    mgi_pv_joined x = mgi_pv_lattice_value(P, L), y;
+    r = x.value;
+    if (good) {
+      y = mgi_pv_lattice_value(P, &dual);
+      if (y.core < x.core) r = mgi_pv_scale(P, y.value, -1, 1);
+    }
+  }
+  free(dual.s);
+  return P->bad ? (uint32_t)MGI_PV_ZERO : r;
+}
+/* The maximum of n polynomials: minus infinity aside, maxima in it opened, and reduced. */
+static uint32_t mgi_pv_max(mgi_prover *P, const uint32_t *arg, uint32_t n) {
+  mgi_pv_lattice L;
+  uint32_t r = MGI_PV_NONE;
+  int good = 1;
+  memset(&L, 0, sizeof L);
+  for (uint32_t k = 0; k < n && good && !mgi_pv_over(P); k++)
+    if (arg[k] != MGI_PV_NONE) good = mgi_pv_spread(P, &L, arg[k]);
+  if (!good || P->bad) r = mgi_pv_fail(P, "too large: a maximum");
+  else if (L.n) r = mgi_pv_settle(P, &L);
+  free(L.s);
+  return r;
+}
+
+/* The root of the even powers in all terms of *x, which leave it: sqrt(y^2 z) = |y| sqrt(z), where z is not negative or y
+   is never 0 (else the root of y^2 z would have the greater domain). */
+static uint32_t mgi_pv_root_of_square(mgi_prover *P, uint32_t *x) {
+  uint32_t common = mgi_pv_common_of(P, x, 1), square = mgi_pv_unit(P), one = mgi_pv_number(P, 1, 1), r = one;
+  int never = 1;
+  for (uint32_t k = 0; k < mgi_pv_powers(P, common) && !P->bad; k++) {
+    uint32_t a = mgi_pv_word(P, common, 1 + 2 * k), w[3];
+    int e = (int32_t)mgi_pv_word(P, common, 2 + 2 * k), s = mgi_pv_sign_of_atom(P, a);
+    e -= e % 2; /* towards 0 */
+    if (!e) continue;
+    w[0] = MGI_PV_MONO, w[1] = a, w[2] = (uint32_t)e;
+    square = mgi_pv_mono_mul(P, square, mgi_pv_intern(P, w, 3));
+    never &= e < 0 || (s & MGI_PV_NONZERO) != 0;
+  }
+  if (P->bad || square == mgi_pv_unit(P)) return one;
+  uint32_t rest = mgi_pv_divide(P, *x, square);
+  if (!never && !(mgi_pv_sign(P, rest) & MGI_PV_LEAST)) return one;
+  for (uint32_t k = 0; k < mgi_pv_powers(P, square) && !P->bad; k++) {
+    uint32_t a = mgi_pv_word(P, square, 1 + 2 * k), two[2];
+    int e = (int32_t)mgi_pv_word(P, square, 2 + 2 * k) / 2, s = mgi_pv_sign_of_power(P, a, e);
+    uint32_t y = e < 0 ? mgi_pv_power(P, mgi_pv_inverse(P, mgi_pv_atom(P, a, 1)), -e) : mgi_pv_atom(P, a, e);
+    if (s & MGI_PV_LEAST) mgi_pv_use(P, MGI_PV_ROW_sqrt_scale);
+    else {
+      two[0] = y, two[1] = mgi_pv_scale(P, y, -1, 1);
+      mgi_pv_use(P, MGI_PV_ROW_sqrt_abs);
+      y = s & MGI_PV_MOST ? two[1] : mgi_pv_max(P, two, 2);
+    }
+    r = mgi_pv_mul(P, r, y);
+  }
+  *x = rest;
+  return r;
 }
 
 /* An E row. */
@@ -3567,9 +4239,15 @@ static uint32_t mgi_pv_regroup(mgi_prover *P, uint32_t p, int *n, uint32_t *var,
   return p;
 }
 
+/* 1 if p is a monomial, times 1. */
+static int mgi_pv_primitive_term(const mgi_prover *P, uint32_t p) {
+  if (P->bad || mgi_pv_count(P, p) != 1) return 0;
+  mgi_pv_term t = mgi_pv_at(P, p, 0);
+  return t.num == 1 && t.den == 1;
+}
 /* The atom over var, whose names are chosen so that it has the least id of all namings. */
 static uint32_t mgi_pv_close(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body) {
-  uint32_t base = P->node[body].top, best = 0;
+  uint32_t base = P->node[body].top, best = 0, apart = 0, name[MGI_PV_BOUND];
   int perm[MGI_PV_BOUND], done = 0;
   if (n > MGI_PV_BOUND || base + (uint32_t)n > MGI_PV_TEMP) return mgi_pv_fail(P, "reductions nest too deep");
   for (int k = 0; k < n; k++) perm[k] = k;
@@ -3583,8 +4261,14 @@ static uint32_t mgi_pv_close(mgi_prover *P, uint32_t kind, int n, const uint32_t
       w[3 + perm[k]] = (uint32_t)P->extent[var[k]], P->extent[base + (uint32_t)perm[k]] = P->extent[var[k]];
     }
     w[3 + n] = mgi_pv_map(P, body, n, s);
-    uint32_t id = mgi_pv_intern(P, w, (uint32_t)(4 + n));
-    if (!best || id < best) best = id;
+    int whole = kind != MGI_PV_SUM || mgi_pv_primitive_term(P, w[3 + n]);
+    if (whole) {
+      uint32_t id = mgi_pv_intern(P, w, (uint32_t)(4 + n));
+      if (!best || id < best) best = id;
+    } else if (!apart) { /* a maximum's other form under these names: the sum falls apart */
+      apart = w[3 + n];
+      for (int k = 0; k < n; k++) name[k] = s[k].lo;
+    }
     done = 1;
     for (int i = n - 2; i >= 0; i--)
       if (perm[i] < perm[i + 1]) { /* the next permutation */
@@ -3597,7 +4281,18 @@ static uint32_t mgi_pv_close(mgi_prover *P, uint32_t kind, int n, const uint32_t
         break;
       }
   }
-  return P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_atom(P, best, 1);
+  if (P->bad) return MGI_PV_ZERO;
+  if (best) return mgi_pv_atom(P, best, 1);
+  if (++P->depth > MGI_PV_NEST) return mgi_pv_fail(P, "a sum whose terms do not settle");
+  for (int k = 0; k < n; k++) { /* the names may be given anew: to temporaries first */
+    mgi_pv_sub s;
+    memset(&s, 0, sizeof s);
+    s.var = name[k], s.lo = mgi_pv_temp(P, P->extent[var[k]]), s.lo_scale = 1;
+    apart = P->bad ? apart : mgi_pv_map(P, apart, 1, &s), name[k] = s.lo;
+  }
+  best = mgi_pv_bind(P, kind, n, name, apart);
+  P->depth--;
+  return best;
 }
 
 /* The sum of a monomial. */
@@ -3652,11 +4347,142 @@ static uint32_t mgi_pv_sum_mono(mgi_prover *P, uint32_t mono, int n, const uint3
   return r;
 }
 
+/* The maximum over var of p, which depends on all of them and in which no maximum of polynomials opens. */
+static uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p) {
+  uint32_t v[MGI_PV_BOUND], inner[MGI_PV_BOUND], shift = MGI_PV_ZERO, factor, like, arg;
+  uint64_t mask = 0, group[MGI_PV_BOUND];
+  int m = 0, groups = 0;
+  for (int k = 0; k < n; k++) {
+    if (!(P->node[p].vars >> var[k] & 1)) continue;
+    v[m++] = var[k], mask |= (uint64_t)1 << var[k];
+  }
+  uint32_t body = MGI_PV_ZERO;
+  for (uint32_t k = 0; k < mgi_pv_count(P, p) && !P->bad; k++) { /* what does not depend on the variables moves out */
+    mgi_pv_term t = mgi_pv_at(P, p, k);
+    uint32_t one = mgi_pv_single(P, t.mono, t.num, t.den);
+    if (P->node[t.mono].vars & mask) body = mgi_pv_add(P, body, one);
+    else shift = mgi_pv_add(P, shift, one);
+  }
+  if (P->bad || !m) return p;
+  if (shift != MGI_PV_ZERO) mgi_pv_use(P, MGI_PV_ROW_max_shift);
+  for (uint32_t i = 0; i < mgi_pv_count(P, body) && !P->bad; i++) { /* a maximum inside that depends on them: flattened */
+    uint32_t mono = mgi_pv_at(P, body, i).mono;
+    for (uint32_t k = 0; k < mgi_pv_powers(P, mono) && !P->bad; k++) {
+      uint32_t a = mgi_pv_word(P, mono, 1 + 2 * k), with = MGI_PV_ZERO, rest = MGI_PV_ZERO, few = mgi_pv_word(P, a, 1);
+      int plain = 1;
+      if (mgi_pv_kind(P, a) != MGI_PV_TOP || !(P->node[a].vars & mask) || m + (int)few > MGI_PV_BOUND) continue;
+      for (uint32_t j = 0; j < mgi_pv_count(P, body) && plain && !P->bad; j++) {
+        mgi_pv_term t = mgi_pv_at(P, body, j);
+        uint32_t one = mgi_pv_single(P, t.mono, t.num, t.den);
+        int has = 0;
+        for (uint32_t l = 0; l < mgi_pv_powers(P, t.mono); l++)
+          if (mgi_pv_word(P, t.mono, 1 + 2 * l) == a) has = 1, plain &= mgi_pv_word(P, t.mono, 2 + 2 * l) == 1;
+        if (has && plain) with = mgi_pv_add(P, with, mgi_pv_mul(P, one, mgi_pv_atom(P, a, -1)));
+        else rest = mgi_pv_add(P, rest, one);
+      }
+      if (!plain || P->bad || !(mgi_pv_sign(P, with) & MGI_PV_LEAST)) continue;
+      mgi_pv_use(P, MGI_PV_ROW_max_regroup);
+      if (!mgi_pv_is_number(P, with)) mgi_pv_use(P, MGI_PV_ROW_max_factor);
+      body = mgi_pv_add(P, mgi_pv_mul(P, with, mgi_pv_open(P, a, inner)), rest);
+      for (uint32_t j = 0; j < few; j++) v[m++] = inner[j];
+      return mgi_pv_add(P, mgi_pv_bind(P, MGI_PV_TOP, m, v, body), shift);
+    }
+  }
+  int64_t num = 0, den = 1;
+  mgi_pv_content(P, body, &num, &den);
+  if (num != 1 || den != 1) mgi_pv_use(P, MGI_PV_ROW_max_scale);
+  body = mgi_pv_scale(P, body, den, num);
+  factor = mgi_pv_number(P, num, den);
+  int flip;
+  uint32_t part = P->bad ? 0 : mgi_pv_signed_part(P, mgi_pv_common(P, body), mask, &flip);
+  if (!P->bad && part != mgi_pv_unit(P)) {
+    mgi_pv_use(P, MGI_PV_ROW_max_factor);
+    body = mgi_pv_scale(P, mgi_pv_divide(P, body, part), flip ? -1 : 1, 1);
+    factor = mgi_pv_mul(P, factor, mgi_pv_single(P, part, flip ? -1 : 1, 1));
+  }
+  if (!P->bad && mgi_pv_count(P, body) > 1) { /* a sum that does not depend on them, of a known sign, times a monomial */
+    uint32_t common = mgi_pv_common(P, body), q = mgi_pv_divide(P, body, common);
+    int sign = !P->bad && mgi_pv_count(P, q) > 1 && !(P->node[q].vars & mask) ? mgi_pv_sign(P, q) : 0;
+    if (sign & (MGI_PV_LEAST | MGI_PV_MOST)) {
+      int s = sign & MGI_PV_LEAST ? 1 : -1;
+      mgi_pv_use(P, MGI_PV_ROW_max_factor);
+      factor = mgi_pv_mul(P, factor, mgi_pv_scale(P, q, s, 1));
+      return mgi_pv_add(P, mgi_pv_mul(P, factor, mgi_pv_bind(P, MGI_PV_TOP, m, v, mgi_pv_single(P, common, s, 1))), shift);
+    }
+  }
+  like = P->bad ? 0 : mgi_pv_family(P, body);
+  if (like) {
+    int sign = mgi_pv_at(P, body, 0).num < 0 ? -1 : 1;
+    if (mgi_pv_as(P, body, like, sign, &arg)) {
+      arg = mgi_pv_scale(P, mgi_pv_bind(P, MGI_PV_TOP, m, v, mgi_pv_scale(P, arg, sign, 1)), sign, 1);
+      return mgi_pv_add(P, mgi_pv_mul(P, factor, mgi_pv_scale(P, mgi_pv_rise(P, like, arg), sign, 1)), shift);
+    }
+  }
+  body = mgi_pv_regroup(P, body, &m, v, MGI_PV_BOUND);
+  if (P->bad) return MGI_PV_ZERO;
+  mask = 0;
+  for (int k = 0; k < m; k++) mask |= (uint64_t)1 << v[k];
+  for (uint32_t k = 0; k < mgi_pv_count(P, body); k++) { /* components of variables that meet in a term */
+    uint64_t g = P->node[mgi_pv_at(P, body, k).mono].vars & mask;
+    for (int j = 0; g && j < groups;) {
+      if (group[j] & g) g |= group[j], group[j] = group[--groups], j = 0;
+      else j++;
+    }
+    if (g) group[groups++] = g;
+  }
+  uint32_t sum = MGI_PV_ZERO;
+  if (groups > 1) mgi_pv_use(P, MGI_PV_ROW_max_apart);
+  for (int j = 0; j < groups && !P->bad; j++) {
+    uint32_t own[MGI_PV_BOUND], mine = MGI_PV_ZERO;
+    int c = 0;
+    for (uint32_t k = 0; k < mgi_pv_count(P, body) && !P->bad; k++) {
+      mgi_pv_term t = mgi_pv_at(P, body, k);
+      if (P->node[t.mono].vars & group[j]) mine = mgi_pv_add(P, mine, mgi_pv_single(P, t.mono, t.num, t.den));
+      else if (!(P->node[t.mono].vars & mask) && !j) sum = mgi_pv_add(P, sum, mgi_pv_single(P, t.mono, t.num, t.den));
+    }
+    for (int k = 0; k < m; k++)
+      if (group[j] >> v[k] & 1) own[c++] = v[k];
+    sum = mgi_pv_add(P, sum, groups > 1 ? mgi_pv_top(P, c, own, mine) : mgi_pv_close(P, MGI_PV_TOP, c, own, mine));
+  }
+  if (!groups) sum = body;
+  return mgi_pv_add(P, mgi_pv_mul(P, factor, sum), shift);
+}
+/* The maximum over the variables of a maximum of minima: of each minimum, what does not depend on them aside. */
+static uint32_t mgi_pv_top_of(mgi_prover *P, int n, const uint32_t *var, uint32_t body) {
+  mgi_pv_lattice L;
+  uint64_t mask = 0;
+  memset(&L, 0, sizeof L);
+  for (int k = 0; k < n; k++) mask |= (uint64_t)1 << var[k];
+  if (!mgi_pv_spread(P, &L, body)) { free(L.s); return mgi_pv_fail(P, "too large: a maximum"); }
+  mgi_pv_reduce(P, &L);
+  uint32_t *a = (uint32_t *)malloc((L.n + 1) * sizeof *a), r = MGI_PV_ZERO;
+  if (!a) mgi_pv_fail(P, "no memory for terms");
+  if (L.n > 1) mgi_pv_use(P, MGI_PV_ROW_max_regroup);
+  for (uint32_t k = 0; k < L.n && !P->bad; k++) {
+    mgi_pv_meet in, out;
+    in.n = out.n = 0;
+    for (uint32_t j = 0; j < L.s[k].n; j++) {
+      uint32_t p = L.s[k].p[j];
+      if (P->node[p].vars & mask) in.p[in.n++] = p;
+      else out.p[out.n++] = p;
+    }
+    if (out.n && in.n) mgi_pv_use(P, MGI_PV_ROW_max_meet);
+    if (in.n) out.p[out.n++] = mgi_pv_top(P, n, var, mgi_pv_meet_value(P, &in, NULL));
+    if (out.n == 1) a[k] = out.p[0];
+    else {
+      for (uint32_t j = 0; j < out.n; j++) out.p[j] = mgi_pv_scale(P, out.p[j], -1, 1);
+      a[k] = mgi_pv_scale(P, mgi_pv_max(P, out.p, out.n), -1, 1);
+    }
+  }
+  if (!P->bad) r = L.n == 1 ? a[0] : mgi_pv_max(P, a, L.n);
+  free(a), free(L.s);
+  return r;
+}
+
 /* The sum (SUM) or maximum (TOP) of body over var, temporaries or free. */
 static uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body) {
-  uint32_t r = MGI_PV_ZERO, v[MGI_PV_BOUND], dependent = MGI_PV_ZERO;
+  uint32_t r = MGI_PV_ZERO, v[MGI_PV_BOUND];
   int temps = P->temps, m = 0;
-  uint64_t mask = 0;
   if (P->bad || body == MGI_PV_NONE) return body;
   if (kind == MGI_PV_SUM) {
     for (uint32_t k = 0; k < mgi_pv_count(P, body) && !P->bad; k++) {
@@ -3669,30 +4495,12 @@ static uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t 
   for (int k = 0; k < n; k++) {
     if (!(P->node[body].vars >> var[k] & 1)) continue;
     if (m == MGI_PV_BOUND) return mgi_pv_fail(P, "a reduction over too many indices");
-    v[m++] = var[k], mask |= (uint64_t)1 << var[k];
+    v[m++] = var[k];
   }
   if (!m) return body;
-  for (uint32_t k = 0; k < mgi_pv_count(P, body); k++) { /* what does not depend on the variables moves out */
-    mgi_pv_term t = mgi_pv_at(P, body, k);
-    uint32_t one = mgi_pv_single(P, t.mono, t.num, t.den);
-    if (P->node[t.mono].vars & mask) dependent = mgi_pv_add(P, dependent, one);
-    else r = mgi_pv_add(P, r, one);
-  }
-  int64_t num = 0, den = 1;
-  mgi_pv_content(P, dependent, &num, &den);
-  dependent = mgi_pv_scale(P, dependent, den, num);
-  if (r != MGI_PV_ZERO) mgi_pv_use(P, MGI_PV_ROW_max_shift);
-  if (num != 1 || den != 1) mgi_pv_use(P, MGI_PV_ROW_max_scale);
-  uint32_t one = mgi_pv_alone(P, dependent), inner[MGI_PV_BOUND];
-  if (one && mgi_pv_kind(P, one) == MGI_PV_TOP && m + (int)mgi_pv_word(P, one, 1) <= MGI_PV_BOUND) {
-    mgi_pv_use(P, MGI_PV_ROW_max_assoc);
-    dependent = mgi_pv_open(P, one, inner);
-    for (uint32_t k = 0; k < mgi_pv_word(P, one, 1); k++) v[m++] = inner[k];
-  }
-  dependent = mgi_pv_regroup(P, dependent, &m, v, MGI_PV_BOUND);
-  uint32_t top = P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_close(P, MGI_PV_TOP, m, v, dependent);
+  r = mgi_pv_top_of(P, m, v, body);
   P->temps = temps;
-  return mgi_pv_add(P, mgi_pv_scale(P, top, num, den), r);
+  return r;
 }
 
 /* ------------------------------------------------------------------------------------------------ >>elements
@@ -4026,6 +4834,22 @@ static uint32_t mgi_fact_poly(mgi_prover *P, const mgi_fact *f, int k, const uin
 }
 
 /* Applications whose operands are distinct variables, enough of them to bind all variables; -1: they cannot be. */
+static int mgi_fact_triggers(const mgi_fact *f, int *trigger);
+/* The row that says that op, of one operand and no constant, increases on all reals: x < y => f(x) < f(y), or <=; else -1. */
+static int mgi_fact_rises(int op) {
+  const mg_op_info *info = mg_op_row((mg_opcode)op);
+  if (!info || info->n_in != 1 || info->attr != MG_ATTR_NONE) return -1;
+  for (int row = 0; row < (int)MGI_PV_ROWS; row++) {
+    mgi_fact f;
+    if (mgi_fact_parse(mgi_pv_axioms[row].text, &f, NULL) != MG_OK || f.conditions != 1 || f.literals != 1) continue;
+    if ((f.c[0].rel != MGI_FACT_LT && f.c[0].rel != MGI_FACT_LE) || (f.c[1].rel != MGI_FACT_LT && f.c[1].rel != MGI_FACT_LE)) continue;
+    const mgi_fact_node *x = &f.n[f.c[0].l], *y = &f.n[f.c[0].r], *u = &f.n[f.c[1].l], *v = &f.n[f.c[1].r];
+    if (x->op != MGI_FACT_VAR || y->op != MGI_FACT_VAR || x->num == y->num || u->op != op || v->op != op || u->n != 1 || v->n != 1) continue;
+    const mgi_fact_node *a = &f.n[u->kid[0]], *b = &f.n[v->kid[0]];
+    if (a->op == MGI_FACT_VAR && b->op == MGI_FACT_VAR && a->num == x->num && b->num == y->num) return row;
+  }
+  return -1;
+}
 static int mgi_fact_triggers(const mgi_fact *f, int *trigger) {
   uint32_t bound = 0, all = 0;
   int n = 0;
@@ -4132,9 +4956,12 @@ static void *mgi_z3_watchdog(void *arg) {
 enum { MGI_PV_DEPTH = 3, MGI_PV_INSTANCES = 2000 };
 typedef struct mgi_pv_list { uint32_t *p; uint32_t n, cap; } mgi_pv_list;
 
+/* The derivation, where it is asked for. */
+typedef struct mgi_pv_story { char *text; size_t n, cap; int bad; } mgi_pv_story;
 typedef struct mgi_proof {
   mgi_prover *P;
-  const mgi_z3 *Z;
+  const mgi_z3 *Z;            /* NULL: what the normal forms leave open stays open */
+  mgi_pv_story *story;        /* may be NULL */
   uint64_t memory;
   int queries, unknown;       /* asked; without an answer */
 } mgi_proof;
@@ -4527,7 +5354,7 @@ static int mgi_pv_vanishes(mgi_proof *X, uint32_t p, int depth) {
   }
   if (good && !P->bad && mgi_pv_vanishes(X, body, depth + 1)) { P->temps = temps; return 1; }
   P->temps = temps;
-  if (P->bad || mgi_pv_refuted(P, p)) return 0;
+  if (P->bad || !X->Z || mgi_pv_refuted(P, p)) return 0;
   double left = P->deadline - mgi_verify_now();
   return mgi_ask_zero(X, p, depth ? mgi_bound_min2(left / 4, 2) : left / 2);
 }
@@ -4579,13 +5406,166 @@ static void mgi_pv_eval_fill(void *user, mg_opcode op, void *dst, size_t n) {
   for (size_t k = 0; k < n; k++) ((uint32_t *)dst)[k] = op == MG_OP_SUM ? MGI_PV_ZERO : MGI_PV_NONE;
 }
 
+/* ---- the derivation in words: of each output its index, the rows that were applied, and the form that both have */
+
+enum { MGI_PV_FORM = 600, MGI_PV_FORM_ALL = 1 << 20 /* characters that are looked at */ };
+/* Text that is cut after MGI_PV_FORM characters, and the hash of all of it. */
+typedef struct mgi_pv_print { const mgi_prover *P; const mg_graph *g; char text[MGI_PV_FORM + 1]; size_t n, all; uint64_t hash; } mgi_pv_print;
+
+static void mgi_pv_say(mgi_pv_print *o, const char *format, ...) {
+  char some[128];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(some, sizeof some, format, list);
+  va_end(list);
+  for (const char *s = some; *s; s++) {
+    o->hash = mgi_ff_mix(o->hash ^ (unsigned char)*s) + 1;
+    if (o->n < MGI_PV_FORM) o->text[o->n++] = *s;
+    o->all++;
+  }
+  o->text[o->n] = 0;
+}
+static void mgi_pv_say_variable(mgi_pv_print *o, uint32_t v) { mgi_pv_say(o, v < MGI_PV_FREE ? "i%u" : "k%u", v < MGI_PV_FREE ? v : v - MGI_PV_FREE); }
+/* An index from its digits: i0, i0/4%8 or 16*i0+k0. */
+static void mgi_pv_say_index(mgi_pv_print *o, uint32_t a, uint32_t at, uint32_t digits) {
+  const mgi_prover *P = o->P;
+  if (!digits) mgi_pv_say(o, "0");
+  for (uint32_t j = 0; j < digits; j++) {
+    uint32_t v = mgi_pv_word(P, a, at + 3 * j), div = mgi_pv_word(P, a, at + 1 + 3 * j), mod = mgi_pv_word(P, a, at + 2 + 3 * j);
+    int64_t weight = 1;
+    for (uint32_t l = j + 1; l < digits; l++) weight *= mgi_pv_word(P, a, at + 2 + 3 * l);
+    if (v == MGI_PV_NAUGHT) continue;
+    if (j) mgi_pv_say(o, "+");
+    if (weight > 1) mgi_pv_say(o, "%lld*", (long long)weight);
+    mgi_pv_say_variable(o, v);
+    if (div > 1) mgi_pv_say(o, "/%u", div);
+    mgi_pv_say(o, "%%%u", mod);
+  }
+}
+static void mgi_pv_say_poly(mgi_pv_print *o, uint32_t p);
+static void mgi_pv_say_atom(mgi_pv_print *o, uint32_t a) {
+  const mgi_prover *P = o->P;
+  uint32_t n = P->node[a].n;
+  if (o->all > MGI_PV_FORM_ALL) { /* what follows enters by its own number, which is the same whenever it is made anew */
+    mgi_pv_say(o, "#%u", a);
+    return;
+  }
+  switch (mgi_pv_kind(P, a)) {
+    case MGI_PV_IN: {
+      mgi_pv_say(o, "%.60s", o->g->tensors[o->g->in[mgi_pv_word(P, a, 1)].id].name);
+      if (mgi_pv_word(P, a, 2) == UINT32_MAX) mgi_pv_say(o, "[%u]", mgi_pv_word(P, a, 3));
+      else
+        for (uint32_t k = 2; k < n; k += 1 + 3 * mgi_pv_word(P, a, k)) {
+          mgi_pv_say(o, k == 2 ? "[" : ", ");
+          mgi_pv_say_index(o, a, k + 1, mgi_pv_word(P, a, k));
+          if (k + 1 + 3 * mgi_pv_word(P, a, k) >= n) mgi_pv_say(o, "]");
+        }
+      return;
+    }
+    case MGI_PV_FN: {
+      mg_opcode op = (mg_opcode)mgi_pv_word(P, a, 1);
+      mgi_pv_say(o, "%.40s(", mg_op_row(op)->name);
+      for (uint32_t k = 6; k < n; k++) {
+        if (k > 6) mgi_pv_say(o, ", ");
+        mgi_pv_say_poly(o, mgi_pv_word(P, a, k));
+      }
+      if (mg_op_row(op)->attr == MG_ATTR_RAT) mgi_pv_say(o, ", %lld/%lld", (long long)mgi_pv_long(P, a, 2), (long long)mgi_pv_long(P, a, 4));
+      mgi_pv_say(o, ")");
+      return;
+    }
+    case MGI_PV_MAX:
+      mgi_pv_say(o, "max(");
+      for (uint32_t k = 1; k < n; k++) {
+        if (k > 1) mgi_pv_say(o, ", ");
+        mgi_pv_say_poly(o, mgi_pv_word(P, a, k));
+      }
+      mgi_pv_say(o, ")");
+      return;
+    case MGI_PV_INV:
+      mgi_pv_say(o, "1/(");
+      mgi_pv_say_poly(o, mgi_pv_word(P, a, 1));
+      mgi_pv_say(o, ")");
+      return;
+    case MGI_PV_SUM: case MGI_PV_TOP: {
+      uint32_t few = mgi_pv_word(P, a, 1);
+      mgi_pv_say(o, mgi_pv_kind(P, a) == MGI_PV_SUM ? "sum{" : "max{");
+      for (uint32_t k = 0; k < few; k++) {
+        if (k) mgi_pv_say(o, ", ");
+        mgi_pv_say_variable(o, mgi_pv_word(P, a, 2) + k);
+        mgi_pv_say(o, "<%u", mgi_pv_word(P, a, 3 + k));
+      }
+      mgi_pv_say(o, "}(");
+      mgi_pv_say_poly(o, mgi_pv_word(P, a, n - 1));
+      mgi_pv_say(o, ")");
+      return;
+    }
+    default: mgi_pv_say(o, "?");
+  }
+}
+static void mgi_pv_say_poly(mgi_pv_print *o, uint32_t p) {
+  const mgi_prover *P = o->P;
+  uint32_t n = mgi_pv_count(P, p);
+  if (p == MGI_PV_NONE) mgi_pv_say(o, "-infinity");
+  else if (!n) mgi_pv_say(o, "0");
+  for (uint32_t k = 0; k < n && p != MGI_PV_NONE; k++) {
+    mgi_pv_term t = mgi_pv_at(P, p, k);
+    uint32_t powers = mgi_pv_powers(P, t.mono);
+    int64_t num = t.num < 0 ? -t.num : t.num;
+    int one = num == 1 && t.den == 1;
+    if (k || t.num < 0) mgi_pv_say(o, t.num < 0 ? (k ? " - " : "-") : " + ");
+    if (!one || !powers) mgi_pv_say(o, t.den == 1 ? "%lld" : "%lld/%lld", (long long)num, (long long)t.den);
+    for (uint32_t j = 0; j < powers; j++) {
+      int e = (int32_t)mgi_pv_word(P, t.mono, 2 + 2 * j);
+      if (j || !one) mgi_pv_say(o, " ");
+      mgi_pv_say_atom(o, mgi_pv_word(P, t.mono, 1 + 2 * j));
+      if (e != 1) mgi_pv_say(o, "^%d", e);
+    }
+  }
+}
+static void mgi_pv_tell(mgi_pv_story *story, const char *format, ...) {
+  char some[MGI_PV_FORM + 256];
+  va_list list;
+  va_start(list, format);
+  int n = vsnprintf(some, sizeof some, format, list);
+  va_end(list);
+  if (!story || story->bad || n < 0) return;
+  size_t more = (size_t)n < sizeof some ? (size_t)n : sizeof some - 1;
+  if (story->n + more + 1 > story->cap) {
+    size_t cap = 2 * story->cap + more + 256;
+    char *text = (char *)realloc(story->text, cap);
+    if (!text) { story->bad = 1; return; }
+    story->text = text, story->cap = cap;
+  }
+  memcpy(story->text + story->n, some, more + 1);
+  story->n += more;
+}
+/* The rows applied since `before` was taken. */
+static void mgi_pv_tell_rows(mgi_pv_story *story, const mgi_prover *P, const uint64_t *before) {
+  int any = 0;
+  mgi_pv_tell(story, "  rows:");
+  for (int k = 0; k < (int)MGI_PV_ROWS; k++)
+    if (P->times[k] > before[k]) any = 1, mgi_pv_tell(story, " %s %llu", mgi_pv_axioms[k].name, (unsigned long long)(P->times[k] - before[k]));
+  mgi_pv_tell(story, any ? "\n" : " none\n");
+}
+static void mgi_pv_tell_form(mgi_pv_story *story, const mgi_prover *P, const mg_graph *g, const char *what, uint32_t p) {
+  mgi_pv_print o;
+  if (!story) return;
+  memset(&o, 0, sizeof o);
+  o.P = P, o.g = g;
+  mgi_pv_say_poly(&o, p);
+  if (o.all <= MGI_PV_FORM) mgi_pv_tell(story, "  %s: %s\n", what, o.text);
+  else mgi_pv_tell(story, "  %s: %s .. (%zu characters, hash %016llx)\n", what, o.text, o.all, (unsigned long long)o.hash);
+}
+
 /* 1 proved, 0 not; *elements counts what was compared. */
 static int mgi_prove_indexed(mgi_proof *X, const mg_graph *const *g, int64_t *elements) {
   mgi_prover *P = X->P;
   int good = 1;
   for (uint32_t k = 0; k < g[0]->n_out && good; k++) {
     uint32_t r[2];
+    uint64_t before[64];
     const mg_shape *s = &g[0]->tensors[g[0]->out[k].id].shape;
+    memcpy(before, P->times, sizeof before);
     for (int side = 0; side < 2; side++) {
       mgi_pv_frame f;
       mgi_pv_index x[MG_MAX_RANK];
@@ -4601,6 +5581,17 @@ static int mgi_prove_indexed(mgi_proof *X, const mg_graph *const *g, int64_t *el
     }
     good = !P->bad && (r[0] == r[1] || mgi_pv_vanishes(X, mgi_pv_sub2(P, r[0], r[1]), 0)) && !P->bad;
     *elements += good;
+    if (!good || !X->story) continue;
+    mgi_pv_tell(X->story, "output %u: %.60s[", k, g[0]->tensors[g[0]->out[k].id].name);
+    for (int d = 0; d < s->rank; d++) mgi_pv_tell(X->story, "%si%d<%lld", d ? ", " : "", d, (long long)s->dim[d]);
+    mgi_pv_tell(X->story, "] at a symbolic index\n");
+    mgi_pv_tell_rows(X->story, P, before);
+    if (r[0] == r[1]) mgi_pv_tell_form(X->story, P, g[0], "both are", r[0]);
+    else {
+      mgi_pv_tell_form(X->story, P, g[0], "the program is", r[0]);
+      mgi_pv_tell_form(X->story, P, g[0], "the other is", r[1]);
+      mgi_pv_tell(X->story, "  and their difference, its denominators cleared and its sums over one index, is 0\n");
+    }
   }
   return good;
 }
@@ -4608,6 +5599,7 @@ static int mgi_prove_indexed(mgi_proof *X, const mg_graph *const *g, int64_t *el
 static int mgi_prove_elements(mgi_proof *X, const mg_graph *const *g, int64_t *elements, mg_error *e) {
   mgi_prover *P = X->P;
   uint32_t *in[MG_MAX_IN] = {NULL}, *out[2][MG_MAX_OUT] = {{NULL}};
+  static const uint64_t nothing[64] = {0};
   double total = 0;
   int good = 1;
   mg_domain d;
@@ -4631,12 +5623,22 @@ static int mgi_prove_elements(mgi_proof *X, const mg_graph *const *g, int64_t *e
       if (!(out[s][k] = (uint32_t *)calloc((size_t)mgi_trial_elements(g[0], g[0]->out[k]) + 1, sizeof(uint32_t)))) mgi_pv_fail(P, "no memory for terms");
     if (!P->bad && mg_eval(g[s], &d, (const void *const *)in, (void *const *)out[s], e) != MG_OK) mgi_pv_fail(P, e->msg);
   }
-  for (uint32_t k = 0; k < g[0]->n_out && good && !P->bad; k++)
-    for (int64_t i = 0; i < mgi_trial_elements(g[0], g[0]->out[k]) && good && !P->bad; i++) {
+  for (uint32_t k = 0; k < g[0]->n_out && good && !P->bad; k++) {
+    int64_t n = mgi_trial_elements(g[0], g[0]->out[k]), same = 0;
+    uint64_t hash = 0;
+    for (int64_t i = 0; i < n && good && !P->bad; i++) {
       uint32_t x = out[0][k][i], y = out[1][k][i];
+      same += x == y;
       good = x == y || (x != MGI_PV_NONE && y != MGI_PV_NONE && mgi_pv_vanishes(X, mgi_pv_sub2(P, x, y), 0));
       *elements += good;
+      hash = mgi_ff_mix(mgi_ff_mix(hash ^ x) ^ P->node[x].hash);
     }
+    if (!good || P->bad || !X->story) continue;
+    mgi_pv_tell(X->story, "output %u: %.60s, each of %lld elements\n", k, g[0]->tensors[g[0]->out[k].id].name, (long long)n);
+    mgi_pv_tell_rows(X->story, P, nothing);
+    mgi_pv_tell_form(X->story, P, g[0], "the first is", out[0][k][0]);
+    mgi_pv_tell(X->story, "  %lld have one form in both, of the others the difference with denominators cleared is 0; hash %016llx of all\n", (long long)same, (unsigned long long)hash);
+  }
   for (uint32_t k = 0; k < g[0]->n_in; k++) free(in[k]);
   for (int s = 0; s < 2; s++)
     for (uint32_t k = 0; k < g[0]->n_out; k++) free(out[s][k]);
@@ -4677,8 +5679,10 @@ static void mgi_prove_rows(uint64_t used, mg_prove_report *r) {
     if (used >> k & 1 && n + strlen(mgi_pv_axioms[k].name) + 2 < sizeof r->axioms) n += (size_t)snprintf(r->axioms + n, sizeof r->axioms - n, "%s%s", n ? " " : "", mgi_pv_axioms[k].name);
 }
 
+#define MGI_PV_NOT_SHOWN "the axioms do not show it"
 /* The proof alone, by one method, without a look at floats; *why says what it lacks. */
-static int mgi_prove_by(const mg_graph *const *g, const mgi_z3 *Z, const mg_prove_config *c, double deadline, int method, mg_prove_report *r, char why[160], mg_error *e) {
+static int mgi_prove_told(const mg_graph *const *g, const mgi_z3 *Z, const mg_prove_config *c, double deadline, int method, mg_prove_report *r, mgi_pv_story *story, char why[160],
+                          mg_error *e) {
   mgi_prover P;
   mgi_proof X;
   uint32_t w[2];
@@ -4686,14 +5690,61 @@ static int mgi_prove_by(const mg_graph *const *g, const mgi_z3 *Z, const mg_prov
   P.limit = c->memory_limit, P.stop = c->stop, P.deadline = deadline;
   w[0] = MGI_PV_POLY, w[1] = MGI_PV_KEY;
   if (mgi_pv_intern(&P, w, 1) != MGI_PV_ZERO || mgi_pv_intern(&P, w + 1, 1) != MGI_PV_NONE) mgi_pv_fail(&P, "no memory for terms");
-  X.P = &P, X.Z = Z, X.memory = c->memory_limit;
+  X.P = &P, X.Z = Z, X.memory = c->memory_limit, X.story = story;
+  P.most = Z ? 0 : MGI_PV_STEPS;
+  if (story) story->n = 0;
   r->elements = 0, r->method = method;
   int proved = !P.bad && (method == MG_PROVE_INDEXED ? mgi_prove_indexed(&X, g, &r->elements) : mgi_prove_elements(&X, g, &r->elements, e)) && !P.bad;
   r->queries += X.queries, r->terms = P.n;
   if (proved) mgi_prove_rows(P.used, r);
-  else snprintf(why, 160, "%s", P.bad ? P.why : X.unknown ? "the solver ended without an answer" : "the axioms do not show it");
+  else snprintf(why, 160, "%s", P.bad ? P.why : X.unknown ? "the solver ended without an answer" : MGI_PV_NOT_SHOWN);
   free(P.w), free(P.node), free(P.slot);
   return proved;
+}
+MGI_FN int mgi_prove_by(const mg_graph *const *g, const mgi_z3 *Z, const mg_prove_config *c, double deadline, int method, mg_prove_report *r, char why[160], mg_error *e) {
+  return mgi_prove_told(g, Z, c, deadline, method, r, NULL, why, e);
+}
+
+/* EQUAL or UNDECIDED by the normal forms alone: no library, no floats, no draw.  At a symbolic index; where that cannot be,
+   element by element if that is little work.  *derivation, which may be NULL, becomes the text of the proof (malloc), or
+   NULL without one; the same graphs give the same text, whatever the limits were.  MG_OK whenever there is a verdict. */
+MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double deadline, size_t memory_limit, const volatile int *stop, mg_prove_report *r, char **derivation,
+                                  mg_error *e) {
+  mg_prove_config c = mg_prove_config_default();
+  mg_prove_report local;
+  mg_error unread;
+  mgi_pv_story story;
+  const mg_graph *g[2];
+  char why[2][160] = {"", ""};
+  double began = mgi_verify_now();
+  int proved = 0;
+  if (!r) r = &local;
+  if (!e) e = &unread;
+  if (derivation) *derivation = NULL;
+  memset(r, 0, sizeof *r), memset(&story, 0, sizeof story);
+  mg_status s = mg_verify_signature(a, b, e);
+  if (s != MG_OK) return s;
+  g[0] = a, g[1] = b;
+  c.stop = stop;
+  if (memory_limit) c.memory_limit = memory_limit;
+  double total = 0; /* elements of inputs and outputs */
+  for (uint32_t k = 0; k < a->n_in; k++) total += (double)mgi_trial_elements(a, a->in[k]);
+  for (uint32_t k = 0; k < a->n_out; k++) total += (double)mgi_trial_elements(a, a->out[k]);
+  for (int method = MG_PROVE_INDEXED; !proved && method <= MG_PROVE_ELEMENTS; method++) {
+    if (method == MG_PROVE_ELEMENTS && !strcmp(why[0], MGI_PV_NOT_SHOWN) && total > MGI_PV_FEW) break; /* there is a form, and it is another */
+    proved = mgi_prove_told(g, NULL, &c, deadline, method, r, derivation ? &story : NULL, why[method - 1], e);
+  }
+  r->seconds = mgi_verify_now() - began;
+  if (proved && derivation && (story.bad || !story.text)) s = mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the derivation"), proved = 0;
+  if (proved) {
+    r->verdict = MG_EQUAL;
+    snprintf(r->reason, sizeof r->reason, "proved at these sizes, %s, wherever both are defined, by one normal form",
+             r->method == MG_PROVE_INDEXED ? "for a symbolic index of each output" : "element by element");
+    if (derivation) *derivation = story.text, story.text = NULL;
+  } else if (!why[1][0]) snprintf(r->reason, sizeof r->reason, "not proved by normal forms: at a symbolic index %.80s", why[0]);
+  else snprintf(r->reason, sizeof r->reason, "not proved by normal forms: at a symbolic index %.80s; element by element %.80s", why[0], why[1]);
+  free(story.text);
+  return s;
 }
 
 /* One normal form of both graphs, without a solver and without a look at floats. */
@@ -4733,7 +5784,8 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
   g[0] = B.g[0] = a, g[1] = B.g[1] = b;
   B.seed = c.seed, B.memory = 4.0 * ((size_t)1 << 30), B.threads = 1;
   B.watch.deadline = began + c.time_limit_s / 2, B.watch.stop = c.stop;
-  s = mgi_prove_floats(&B, c.time_limit_s / 10, r, &compared, e);
+  if (c.skip_floats) compared = 1;
+  else s = mgi_prove_floats(&B, c.time_limit_s / 10, r, &compared, e);
   for (int k = 0; k < 3; k++) mgi_cut_free(&B.cut[k]);
   char why[2][160] = {"", ""};
   int proved = 0, tried = 0;
