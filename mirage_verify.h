@@ -2491,8 +2491,6 @@ static const char *mgi_verify_any(uint32_t flags, int pair) {
   return exponential && maximum ? " for any functions exp and max" : exponential ? " for any function exp" : maximum ? " for any function max" : "";
 }
 
-static mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double deadline, size_t memory_limit, const volatile int *stop, mg_prove_report *r, char **derivation, mg_error *e);
-
 enum { MGI_PROOF_BYTES = 1 << 28 }; /* of terms; a proof that takes more is none */
 
 /* The tests of a verification: which kind came last, how it ended, and what its bound says. */
@@ -5745,13 +5743,6 @@ MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double d
   else snprintf(r->reason, sizeof r->reason, "not proved by normal forms: at a symbolic index %.80s; element by element %.80s", why[0], why[1]);
   free(story.text);
   return s;
-}
-
-/* One normal form of both graphs, without a solver and without a look at floats. */
-static mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double deadline, size_t memory_limit, const volatile int *stop, mg_prove_report *r, char **derivation, mg_error *e) {
-  (void)a, (void)b, (void)deadline, (void)memory_limit, (void)stop, (void)derivation, (void)e;
-  memset(r, 0, sizeof *r);
-  return MG_OK;
 }
 
 mg_prove_config mg_prove_config_default(void) {
