@@ -2845,7 +2845,9 @@ static uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const u
    Requirement 2: what a binding returns depends on its body alone, not on the names or the grouping of its variables, as
    far as they can be regrouped; so substitution binds anew whatever it goes through. */
 
-/* Adds a digit on the right. */
+/* 1 for a variable whose extent is known: not one that a node has bound already. */
+static int mgi_pv_live(uint32_t var) { return var < MGI_PV_FREE || (var >= MGI_PV_TEMP && var < MGI_PV_VARS); }
+/* Adds a digit on the right.  One that reaches beyond its variable's extent, of an uneven cut, takes no more than that. */
 static void mgi_pv_push(mgi_prover *P, mgi_pv_index *x, mgi_pv_digit d) {
   mgi_pv_digit *l = x->n ? &x->d[x->n - 1] : NULL;
   if (d.mod == 1 || (!x->n && d.var == MGI_PV_NAUGHT)) return;
@@ -2853,8 +2855,11 @@ static void mgi_pv_push(mgi_prover *P, mgi_pv_index *x, mgi_pv_digit d) {
     if ((uint64_t)l->mod * d.mod > INT32_MAX) mgi_pv_fail(P, "too large: an index");
     l->mod *= d.mod, l->div = d.div;
   }
-  else if (x->n == MGI_PV_DIGITS) mgi_pv_fail(P, "an index of too many digits");
+  else if (x->n == MGI_PV_DIGITS) { mgi_pv_fail(P, "an index of too many digits"); return; }
   else x->d[x->n++] = d;
+  l = &x->d[x->n - 1];
+  if (mgi_pv_live(l->var) && (int64_t)l->div * l->mod > P->extent[l->var]) l->mod = (uint32_t)((P->extent[l->var] + l->div - 1) / l->div);
+  if (l->mod == 1) x->n--;
 }
 static void mgi_pv_join(mgi_prover *P, mgi_pv_index *x, const mgi_pv_index *low) {
   for (int k = 0; k < low->n; k++) mgi_pv_push(P, x, low->d[k]);
@@ -2894,6 +2899,13 @@ static void mgi_pv_cut(mgi_prover *P, const mgi_pv_index *x, int64_t low, mgi_pv
       if (d.var == MGI_PV_NAUGHT) d.div = 1;
       mgi_pv_push(P, &h, d);
       k = 0, low = 1;
+      break;
+    } else if (k == 1 && mgi_pv_live(d.var) && (int64_t)d.div * d.mod >= P->extent[d.var]) { /* all that is left of the variable: v / div, cut anywhere */
+      mgi_pv_digit part = d;
+      part.mod = (uint32_t)low, back[m++] = part;
+      d.mod = (uint32_t)((d.mod + low - 1) / low), d.div *= (uint32_t)low;
+      mgi_pv_push(P, &h, d);
+      k = 0;
       break;
     } else { mgi_pv_fail(P, "an index is cut unevenly"); break; }
   }
@@ -3039,6 +3051,15 @@ static uint32_t mgi_pv_split_at(const mgi_prover *P, uint32_t p, uint32_t v) {
   }
   return best;
 }
+/* 1 if a digit of v ends where v has no place: of an uneven cut. */
+static int mgi_pv_uneven(const mgi_prover *P, uint32_t p, uint32_t v) {
+  mgi_pv_places r;
+  r.n = r.more = 0;
+  mgi_pv_place(P, p, v, &r);
+  int uneven = r.more;
+  for (int k = 0; k < r.n; k++) uneven |= P->extent[v] % r.hi[k] != 0 || P->extent[v] % r.lo[k] != 0;
+  return uneven;
+}
 /* 1 if every digit of v reaches over `place`. */
 static int mgi_pv_whole(const mgi_prover *P, uint32_t p, uint32_t v, uint32_t place) {
   mgi_pv_places r;
@@ -3065,7 +3086,7 @@ static uint32_t mgi_pv_regroup(mgi_prover *P, uint32_t p, int *n, uint32_t *var,
   }
   for (int i = 0; i < *n && !P->bad; i++)
     for (int j = 0; j < *n && !P->bad; j++) {
-      if (i == j || P->extent[var[i]] * P->extent[var[j]] > INT32_MAX || !(P->node[p].vars >> var[i] & 1) || !(P->node[p].vars >> var[j] & 1)) continue;
+      if (i == j || mgi_pv_uneven(P, p, var[i]) || mgi_pv_uneven(P, p, var[j]) || P->extent[var[i]] * P->extent[var[j]] > INT32_MAX || !(P->node[p].vars >> var[i] & 1) || !(P->node[p].vars >> var[j] & 1)) continue;
       int temps = P->temps;
       uint32_t v = mgi_pv_temp(P, P->extent[var[i]] * P->extent[var[j]]), q;
       memset(s, 0, sizeof s);
@@ -3212,8 +3233,9 @@ static uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t 
 /* ------------------------------------------------------------------------------------------------ >>elements
    The element of a graph's output at a symbolic index, asked for from the output down: stores, loads and accumulators turn
    into digits of an index, accumulators over axes into reductions.  Blocks along an axis that a store replicates hold the
-   same value (mg_check): block 0 stands for them.  What is cut unevenly, concatenations, and user rows that move elements
-   are left to the other method. */
+   same value (mg_check): block 0 stands for them.  A reduction over what is cut unevenly, concatenations, and user rows that
+   move elements are left to the other method; where divisors are looked for (>>defined) what they give is an atom of
+   its own, of which nothing is known. */
 
 /* A graph that is being read, and where: an index for each of its axes. */
 typedef struct mgi_pv_frame { const mg_graph *g; const struct mgi_pv_frame *up; uint32_t serial; mgi_pv_index axis[MG_MAX_AXES + 1]; } mgi_pv_frame;
@@ -3231,13 +3253,13 @@ static mgi_pv_index mgi_pv_located(mgi_prover *P, const mgi_pv_frame *f, const m
   memset(&r, 0, sizeof r);
   for (uint32_t a = 1; a < f->g->n_axes; a++)
     if (map->to[a] == d) {
-      if (left % f->g->axes[a].extent) mgi_pv_fail(P, "a chunk is uneven");
-      left /= f->g->axes[a].extent;
+      left = (left + f->g->axes[a].extent - 1) / f->g->axes[a].extent; /* unevenly too: the last one has less */
       part = mgi_pv_padded(P, &f->axis[a], f->g->axes[a].extent);
       mgi_pv_join(P, &r, &part);
     }
   part = mgi_pv_padded(P, x, left);
   mgi_pv_join(P, &r, &part);
+  if (mgi_pv_span(&r) > extent && !P->record) mgi_pv_fail(P, "a chunk is uneven"); /* bound over what is not there */
   return r;
 }
 /* The reverse: from the index x in the whole, those of the axes (into f) and the local one. */
@@ -3252,6 +3274,33 @@ static mgi_pv_index mgi_pv_localised(mgi_prover *P, mgi_pv_frame *f, const mg_ma
   return lo;
 }
 static int mgi_pv_same_shape(const mg_shape *s, int64_t d, int at) { return at >= 0 && s->dim[at] == d; }
+
+static int mgi_empty_chunk(const mg_graph *g, const mg_tensor_info *t, int d);
+/* 1 if what the blocks have of dimension d of a tensor differs, so that no sum over it is one over a variable. */
+static int mgi_pv_ragged(const mg_graph *g, mg_tensor t, int d) { return g->tensors[t.id].cuts[d] != NULL; }
+/* An atom for element x of a tensor that cannot be read; without a record, a failure. */
+static uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which, const mgi_pv_index *x, const char *why) {
+  uint32_t name[3];
+  mgi_pv_index all[MG_MAX_RANK];
+  int rank = f->g->tensors[o->out[which].id].shape.rank;
+  if (!P->record) return mgi_pv_fail(P, why);
+  memset(all, 0, sizeof all);
+  for (int d = 0; d < rank; d++) all[d] = x[d];
+  for (const mgi_pv_frame *u = f; u->up; u = u->up) /* that the element depends on, one way or another */
+    for (uint32_t a = 1; a < u->g->n_axes; a++)
+      for (int k = 0; k < u->axis[a].n; k++) {
+        mgi_pv_index *to = &all[rank < MG_MAX_RANK ? rank : 0];
+        if (to->n == MGI_PV_DIGITS) return mgi_pv_fail(P, "an index of too many digits");
+        to->d[to->n++] = u->axis[a].d[k];
+      }
+  name[0] = MGI_PV_KEY, name[1] = f->serial, name[2] = o->out[which].id;
+  P->factors = 0;
+  return mgi_pv_atom(P, mgi_pv_input(P, MG_MAX_IN + mgi_pv_intern(P, name, 3), rank + (rank < MG_MAX_RANK), all), 1);
+}
+/* What was found inside of a reduction over a dimension of t that may be cut: for all, and, as a fact, only of one that is there. */
+static uint32_t mgi_pv_found_inside(mgi_prover *P, const mg_graph *g, mg_tensor t, int d, int n, const uint32_t *var);
+/* The same where only one of the elements is used, it is not known which. */
+static uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var);
 
 /* Element x of an operator's result, by its kind.  y: room for an index, all zero. */
 static uint32_t mgi_pv_element_of_elementwise(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
@@ -3275,6 +3324,7 @@ static uint32_t mgi_pv_element_of_matmul(mgi_prover *P, const mgi_pv_frame *f, c
   const mg_graph *g = f->g;
   const mg_shape *z = &g->tensors[o->out[0].id].shape;
   const int pairs = o->code == MG_OP_MATMUL ? 1 : 2;
+  int ragged = 0;
   uint32_t sum = MGI_PV_ZERO;
   for (int k = 0; k < pairs && !P->bad; k++) {
     uint32_t in[2];
@@ -3297,10 +3347,11 @@ static uint32_t mgi_pv_element_of_matmul(mgi_prover *P, const mgi_pv_frame *f, c
       in[side] = mgi_pv_element(P, f, o->in[k + side * pairs].id, y);
     }
     sum = mgi_pv_add(P, sum, mgi_pv_bind(P, MGI_PV_SUM, 1, &v, mgi_pv_mul(P, in[0], in[1])));
-    P->found = mgi_pv_union(P, found, mgi_pv_found_for_all(P, P->found, 1, &v)), P->factors = 0;
+    P->found = mgi_pv_union(P, found, mgi_pv_found_inside(P, g, o->in[k], sa->rank - 1, 1, &v)), P->factors = 0;
     P->temps = temps;
+    ragged |= mgi_pv_ragged(g, o->in[k], sa->rank - 1);
   }
-  return sum;
+  return ragged ? mgi_pv_unread(P, f, o, 0, x, "a chunk is uneven") : sum;
 }
 static uint32_t mgi_pv_element_of_accum(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
   const mg_graph *g = f->g;
@@ -3324,6 +3375,11 @@ static uint32_t mgi_pv_element_of_accum(mgi_prover *P, const mgi_pv_frame *f, co
   for (uint32_t k = n; k-- > 0;) r = mgi_pv_bind(P, kind, 1, &var[k], r);
   P->found = mgi_pv_union(P, found, mgi_pv_found_for_all(P, P->found, (int)n, var));
   if (n) P->factors = 0;
+  for (int d = 0; d < s->rank && n; d++) {
+    const mgi_cuts *c = g->tensors[o->in[0].id].cuts[d];
+    for (int k = 0; c && k < c->n; k++)
+      if (o->map.to[c->axis[k]] == MG_MAP_SUM || o->map.to[c->axis[k]] == MG_MAP_MAX) return mgi_pv_unread(P, f, o, 0, x, "a chunk is uneven");
+  }
   P->temps = temps;
   return r;
 }
@@ -3363,11 +3419,15 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
       uint32_t found = P->found;
       P->found = 0;
       uint32_t r = mgi_pv_bind(P, o->code == MG_OP_SUM ? MGI_PV_SUM : MGI_PV_TOP, 1, &digit.var, mgi_pv_element(P, f, o->in[0].id, y));
-      P->found = mgi_pv_union(P, found, mgi_pv_found_for_all(P, P->found, 1, &digit.var)), P->factors = 0;
+      P->found = mgi_pv_union(P, found, mgi_pv_found_inside(P, g, o->in[0], o->attr.dim, 1, &digit.var)), P->factors = 0;
       P->temps = temps;
+      if (mgi_pv_ragged(g, o->in[0], o->attr.dim)) return mgi_pv_unread(P, f, o, which, x, "a chunk is uneven");
       return r;
     }
-    case MG_OP_REPEAT: mgi_pv_cut(P, &x[o->attr.dim], g->tensors[o->in[0].id].shape.dim[o->attr.dim], &flat, &y[o->attr.dim]); break;
+    case MG_OP_REPEAT:
+      if (mgi_pv_ragged(g, o->in[0], o->attr.dim)) return mgi_pv_fail(P, "a chunk is uneven");
+      mgi_pv_cut(P, &x[o->attr.dim], g->tensors[o->in[0].id].shape.dim[o->attr.dim], &flat, &y[o->attr.dim]);
+      break;
     case MG_OP_TRANSPOSE:
       for (int d = 0; d < z->rank; d++) y[o->attr.perm[d]] = x[d];
       break;
@@ -3377,9 +3437,11 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
       for (int d = 0; d < z->rank; d++) {
         mgi_pv_index part = mgi_pv_padded(P, &x[d], z->dim[d]);
         mgi_pv_join(P, &flat, &part);
+        if (mgi_pv_ragged(g, o->out[0], d)) return mgi_pv_fail(P, "a chunk is uneven");
       }
       for (int d = s->rank - 1; d >= 0; d--) {
         mgi_pv_index rest = flat;
+        if (mgi_pv_ragged(g, o->in[0], d)) return mgi_pv_fail(P, "a chunk is uneven");
         mgi_pv_cut(P, &rest, s->dim[d], &flat, &y[d]);
       }
       break;
@@ -3395,7 +3457,19 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
       static const char say[] = "operator '%.40s' at a symbolic index";
       char why[80];
       snprintf(why, sizeof why, say, row->name);
-      return mgi_pv_fail(P, why);
+      if (o->code != MG_OP_CONCAT || !P->record) return mgi_pv_fail(P, why);
+      for (int k = 0; k < 2; k++) { /* it is an element of one of the two: any of each, and none for a fact */
+        int temps = P->temps;
+        mgi_pv_digit digit;
+        uint32_t found = P->found;
+        digit.var = mgi_pv_temp(P, g->tensors[o->in[k].id].shape.dim[o->attr.dim]), digit.div = 1, digit.mod = (uint32_t)P->extent[digit.var];
+        P->found = 0, y[o->attr.dim].n = 0;
+        mgi_pv_push(P, &y[o->attr.dim], digit);
+        mgi_pv_element(P, f, o->in[k].id, y);
+        P->found = mgi_pv_union(P, found, mgi_pv_found_of_some(P, 1, &digit.var));
+        P->temps = temps;
+      }
+      return mgi_pv_unread(P, f, o, which, x, why);
     }
   }
   return mgi_pv_element(P, f, o->in[0].id, y);
@@ -3408,7 +3482,6 @@ static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t te
   if (mgi_pv_over(P)) return MGI_PV_ZERO;
   for (int d = 0; d < t->shape.rank; d++) {
     if (t->shape.dim[d] > INT32_MAX) return mgi_pv_fail(P, "too large: a dimension");
-    if (t->cuts[d]) return mgi_pv_fail(P, "a chunk is uneven");
   }
   if (!f->up && !t->op) {
     P->factors = 0;
@@ -4338,6 +4411,13 @@ static uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const
   }
   return set;
 }
+
+static uint32_t mgi_pv_found_inside(mgi_prover *P, const mg_graph *g, mg_tensor t, int d, int n, const uint32_t *var) {
+  if (P->found && P->record->all && mgi_empty_chunk(g, &g->tensors[t.id], d)) return 0;
+  return mgi_pv_found_for_all(P, P->found, n, var);
+}
+
+static uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var) { return P->found && P->record->all ? 0 : mgi_pv_found_for_all(P, P->found, n, var); }
 
 /* ---- what an operator takes to be defined */
 
