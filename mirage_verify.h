@@ -3246,32 +3246,44 @@ static uint32_t mgi_pv_union(mgi_prover *P, uint32_t x, uint32_t y);
 static uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const uint32_t *var);
 static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const uint32_t *in, const uint32_t *factors);
 
+/* The chunks that the axes in `map` cut a dimension of `extent` elements into: chunk[k] is what axis[k] leaves. */
+static int mgi_pv_chunks(const mg_graph *g, const mg_map *map, int d, int64_t extent, uint32_t *axis, int64_t *chunk) {
+  int n = 0;
+  for (uint32_t a = 1; a < g->n_axes; a++)
+    if (map->to[a] == d) axis[n] = a, extent = chunk[n++] = (extent + g->axes[a].extent - 1) / g->axes[a].extent;
+  return n;
+}
 /* The index in a dimension of `extent` elements of local index x in the chunk that the axes in `map` cut. */
 static mgi_pv_index mgi_pv_located(mgi_prover *P, const mgi_pv_frame *f, const mg_map *map, int d, int64_t extent, const mgi_pv_index *x) {
-  mgi_pv_index r, part;
-  int64_t left = extent;
-  memset(&r, 0, sizeof r);
-  for (uint32_t a = 1; a < f->g->n_axes; a++)
-    if (map->to[a] == d) {
-      left = (left + f->g->axes[a].extent - 1) / f->g->axes[a].extent; /* unevenly too: the last one has less */
-      part = mgi_pv_padded(P, &f->axis[a], f->g->axes[a].extent);
-      mgi_pv_join(P, &r, &part);
+  mgi_pv_index r, part, whole;
+  uint32_t axis[MG_MAX_AXES];
+  int64_t chunk[MG_MAX_AXES];
+  int n = mgi_pv_chunks(f->g, map, d, extent, axis, chunk);
+  r = mgi_pv_padded(P, x, n ? chunk[n - 1] : extent);
+  while (n-- > 0) {
+    const int64_t before = n ? chunk[n - 1] : extent;
+    part = mgi_pv_padded(P, &f->axis[axis[n]], f->g->axes[axis[n]].extent);
+    memset(&whole, 0, sizeof whole);
+    mgi_pv_join(P, &whole, &part), mgi_pv_join(P, &whole, &r);
+    if (mgi_pv_span(&whole) > before) { /* bound over what is not there at the edge */
+      if (n || !P->record) mgi_pv_fail(P, "a chunk is uneven");
+      return whole;
     }
-  part = mgi_pv_padded(P, x, left);
-  mgi_pv_join(P, &r, &part);
-  if (mgi_pv_span(&r) > extent && !P->record) mgi_pv_fail(P, "a chunk is uneven"); /* bound over what is not there */
+    r = mgi_pv_padded(P, &whole, before);
+  }
   return r;
 }
 /* The reverse: from the index x in the whole, those of the axes (into f) and the local one. */
-static mgi_pv_index mgi_pv_localised(mgi_prover *P, mgi_pv_frame *f, const mg_map *map, int d, int64_t local, mgi_pv_index x) {
-  mgi_pv_index lo, hi;
-  mgi_pv_cut(P, &x, local, &hi, &lo);
-  for (uint32_t a = f->g->n_axes; a-- > 1;)
-    if (map->to[a] == d) {
-      mgi_pv_index rest = hi;
-      mgi_pv_cut(P, &rest, f->g->axes[a].extent, &hi, &f->axis[a]);
-    }
-  return lo;
+static mgi_pv_index mgi_pv_localised(mgi_prover *P, mgi_pv_frame *f, const mg_map *map, int d, int64_t extent, mgi_pv_index x) {
+  mgi_pv_index lo;
+  uint32_t axis[MG_MAX_AXES];
+  int64_t chunk[MG_MAX_AXES];
+  int n = mgi_pv_chunks(f->g, map, d, extent, axis, chunk);
+  for (int k = 0; k < n; k++) {
+    mgi_pv_cut(P, &x, chunk[k], &f->axis[axis[k]], &lo);
+    x = lo;
+  }
+  return x;
 }
 static int mgi_pv_same_shape(const mg_shape *s, int64_t d, int at) { return at >= 0 && s->dim[at] == d; }
 
@@ -3319,68 +3331,105 @@ static uint32_t mgi_pv_element_of_elementwise(mgi_prover *P, const mgi_pv_frame 
   if (P->record) mgi_pv_record(P, f, o, in, factors);
   return mgi_pv_apply(P, o->code, o->attr.c, in);
 }
+/* The product of two elements of the operands of pair k at place `at` of the contraction. */
+static uint32_t mgi_pv_product_at(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int k, const mgi_pv_index *x, mgi_pv_index *y, const mgi_pv_index *place) {
+  const mg_shape *z = &f->g->tensors[o->out[0].id].shape;
+  const int pairs = o->code == MG_OP_MATMUL ? 1 : 2;
+  uint32_t in[2];
+  for (int side = 0; side < 2; side++) {
+    const mg_shape *s = &f->g->tensors[o->in[k + side * pairs].id].shape;
+    for (int d = 0; d < s->rank; d++) {
+      int at = d + z->rank - s->rank;
+      y[d] = x[at];
+      if (d < s->rank - 2 && !mgi_pv_same_shape(s, z->dim[at], d)) y[d].n = 0;
+    }
+    y[side ? s->rank - 2 : s->rank - 1] = *place;
+    in[side] = mgi_pv_element(P, f, o->in[k + side * pairs].id, y);
+  }
+  return mgi_pv_mul(P, in[0], in[1]);
+}
 /* A product, or the sum of the two that a concat_matmul is: each a sum over a variable of its own. */
 static uint32_t mgi_pv_element_of_matmul(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
   const mg_graph *g = f->g;
-  const mg_shape *z = &g->tensors[o->out[0].id].shape;
   const int pairs = o->code == MG_OP_MATMUL ? 1 : 2;
   int ragged = 0;
   uint32_t sum = MGI_PV_ZERO;
   for (int k = 0; k < pairs && !P->bad; k++) {
-    uint32_t in[2];
     const mg_shape *sa = &g->tensors[o->in[k].id].shape;
     int temps = P->temps;
+    mgi_pv_index place;
+    mgi_pv_digit digit;
     uint32_t v = mgi_pv_temp(P, sa->dim[sa->rank - 1]), found = P->found;
+    memset(&place, 0, sizeof place);
+    digit.var = v, digit.div = 1, digit.mod = (uint32_t)P->extent[v];
+    mgi_pv_push(P, &place, digit);
     P->found = 0;
-    for (int side = 0; side < 2; side++) {
-      const mg_shape *s = &g->tensors[o->in[k + side * pairs].id].shape;
-      for (int d = 0; d < s->rank; d++) {
-        int at = d + z->rank - s->rank;
-        y[d] = x[at];
-        if (d < s->rank - 2 && !mgi_pv_same_shape(s, z->dim[at], d)) y[d].n = 0;
-      }
-      mgi_pv_index *depth = &y[side ? s->rank - 2 : s->rank - 1];
-      mgi_pv_digit digit;
-      digit.var = v, digit.div = 1, digit.mod = (uint32_t)P->extent[v];
-      depth->n = 0;
-      mgi_pv_push(P, depth, digit);
-      in[side] = mgi_pv_element(P, f, o->in[k + side * pairs].id, y);
-    }
-    sum = mgi_pv_add(P, sum, mgi_pv_bind(P, MGI_PV_SUM, 1, &v, mgi_pv_mul(P, in[0], in[1])));
+    sum = mgi_pv_add(P, sum, mgi_pv_bind(P, MGI_PV_SUM, 1, &v, mgi_pv_product_at(P, f, o, k, x, y, &place)));
     P->found = mgi_pv_union(P, found, mgi_pv_found_inside(P, g, o->in[k], sa->rank - 1, 1, &v)), P->factors = 0;
     P->temps = temps;
     ragged |= mgi_pv_ragged(g, o->in[k], sa->rank - 1);
   }
   return ragged ? mgi_pv_unread(P, f, o, 0, x, "a chunk is uneven") : sum;
 }
+/* What makes the operand of accumulator o, if it reduces a dimension that axes over which o reduces too, alike, cut unevenly:
+   both together are one reduction over the whole dimension, *d. */
+static const mg_op_node *mgi_pv_reduced_twice(const mg_graph *g, const mg_op_node *o, int kind, int *d) {
+  const mg_op_node *m = &g->ops[g->tensors[o->in[0].id].op];
+  if (m->code != (kind == MG_MAP_MAX ? MG_OP_MAX : MG_OP_SUM) && (kind == MG_MAP_MAX || m->code != MG_OP_MATMUL)) return NULL;
+  const mg_tensor_info *t = &g->tensors[m->in[0].id];
+  *d = m->code == MG_OP_MATMUL ? t->shape.rank - 1 : m->attr.dim;
+  const mgi_cuts *c = t->cuts[*d];
+  if (!c || (m->code == MG_OP_MATMUL && !mgi_same_cuts(c, g->tensors[m->in[1].id].cuts[g->tensors[m->in[1].id].shape.rank - 2]))) return NULL;
+  for (int k = 0; k < c->n; k++)
+    if (o->map.to[c->axis[k]] != kind) return NULL;
+  return m;
+}
 static uint32_t mgi_pv_element_of_accum(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
   const mg_graph *g = f->g;
-  const mg_shape *s = &g->tensors[o->in[0].id].shape;
+  const mg_shape *s = &g->tensors[o->in[0].id].shape, *z = &g->tensors[o->out[0].id].shape;
   mgi_pv_frame inner = *f;
-  uint32_t var[MG_MAX_AXES], n = 0, kind = 0;
-  int temps = P->temps;
-  for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &o->map, d, s->dim[d], x[d]);
-  for (uint32_t a = 1; a < g->n_axes && !P->bad; a++)
+  mgi_pv_digit digit;
+  mgi_pv_index place;
+  uint32_t var[MG_MAX_AXES + 1], n = 0, together = 0, r, found = P->found;
+  int temps = P->temps, kind = 0, d = 0;
+  memset(&place, 0, sizeof place);
+  for (int k = 0; k < s->rank; k++) y[k] = mgi_pv_localised(P, &inner, &o->map, k, z->dim[k], x[k]);
+  for (uint32_t a = 1; a < g->n_axes; a++)
     if (o->map.to[a] == MG_MAP_SUM || o->map.to[a] == MG_MAP_MAX) {
-      uint32_t k = o->map.to[a] == MG_MAP_SUM ? MGI_PV_SUM : MGI_PV_TOP;
-      mgi_pv_digit digit;
-      if (kind && kind != k) return mgi_pv_fail(P, "an accumulator that sums and takes a maximum");
-      digit.var = mgi_pv_temp(P, g->axes[a].extent), digit.div = 1, digit.mod = (uint32_t)g->axes[a].extent;
-      inner.axis[a].n = 0, kind = k, var[n++] = digit.var;
+      if (kind && kind != o->map.to[a]) return mgi_pv_fail(P, "an accumulator that sums and takes a maximum");
+      kind = o->map.to[a];
+    }
+  const mg_op_node *m = kind ? mgi_pv_reduced_twice(g, o, kind, &d) : NULL;
+  if (m) { /* the axes' indices and the local one are digits of one */
+    const mgi_cuts *c = g->tensors[m->in[0].id].cuts[d];
+    mg_map cut = mg_map_none();
+    for (int k = 0; k < c->n; k++) cut.to[c->axis[k]] = 0, together |= (uint32_t)1 << c->axis[k];
+    digit.var = var[n++] = mgi_pv_temp(P, c->before[0]), digit.div = 1, digit.mod = (uint32_t)c->before[0];
+    mgi_pv_push(P, &place, digit);
+    place = mgi_pv_localised(P, &inner, &cut, 0, c->before[0], place);
+  }
+  for (uint32_t a = 1; a < g->n_axes && !P->bad; a++)
+    if (o->map.to[a] == kind && kind && !(together >> a & 1)) {
+      digit.var = var[n++] = mgi_pv_temp(P, g->axes[a].extent), digit.div = 1, digit.mod = (uint32_t)g->axes[a].extent;
+      inner.axis[a].n = 0;
       mgi_pv_push(P, &inner.axis[a], digit);
     }
-  uint32_t found = P->found;
   P->found = 0;
-  uint32_t r = mgi_pv_element(P, &inner, o->in[0].id, y);
-  for (uint32_t k = n; k-- > 0;) r = mgi_pv_bind(P, kind, 1, &var[k], r);
+  if (!m) r = mgi_pv_element(P, &inner, o->in[0].id, y);
+  else if (m->code == MG_OP_MATMUL) {
+    mgi_pv_index at[MG_MAX_RANK];
+    memcpy(at, y, sizeof at);
+    r = mgi_pv_product_at(P, &inner, m, 0, at, y, &place);
+  } else y[d] = place, r = mgi_pv_element(P, &inner, m->in[0].id, y);
+  for (uint32_t k = n; k-- > 0;) r = mgi_pv_bind(P, kind == MG_MAP_MAX ? MGI_PV_TOP : MGI_PV_SUM, 1, &var[k], r);
   P->found = mgi_pv_union(P, found, mgi_pv_found_for_all(P, P->found, (int)n, var));
   if (n) P->factors = 0;
-  for (int d = 0; d < s->rank && n; d++) {
-    const mgi_cuts *c = g->tensors[o->in[0].id].cuts[d];
-    for (int k = 0; c && k < c->n; k++)
-      if (o->map.to[c->axis[k]] == MG_MAP_SUM || o->map.to[c->axis[k]] == MG_MAP_MAX) return mgi_pv_unread(P, f, o, 0, x, "a chunk is uneven");
-  }
   P->temps = temps;
+  for (int k = 0; k < s->rank && n; k++) { /* a sum of chunks that differ in extent */
+    const mgi_cuts *c = g->tensors[o->in[0].id].cuts[k];
+    for (int j = 0; c && j < c->n; j++)
+      if (o->map.to[c->axis[j]] == kind) return mgi_pv_unread(P, f, o, 0, x, "a chunk is uneven");
+  }
   return r;
 }
 /* Of a kernel's result `which`: of what its store has there. */
@@ -3390,11 +3439,12 @@ static uint32_t mgi_pv_element_of_graph(mgi_prover *P, const mgi_pv_frame *f, co
   uint32_t name[3];
   name[0] = MGI_PV_KEY, name[1] = f->serial, name[2] = (uint32_t)(o - f->g->ops);
   inner.g = o->sub, inner.up = f, inner.serial = mgi_pv_intern(P, name, 3);
+  const mg_tensor made = o->out[which];
   for (uint32_t k = 1; k < o->sub->n_ops; k++) {
     const mg_op_node *store = &o->sub->ops[k];
     if (store->code != MG_OP_STORE || which--) continue;
-    const mg_shape *s = &o->sub->tensors[store->in[0].id].shape;
-    for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &store->map, d, s->dim[d], x[d]);
+    const mg_shape *s = &o->sub->tensors[store->in[0].id].shape, *whole = &f->g->tensors[made.id].shape;
+    for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &store->map, d, whole->dim[d], x[d]);
     return mgi_pv_element(P, &inner, store->in[0].id, y);
   }
   return mgi_pv_fail(P, "a result that nothing stores");
