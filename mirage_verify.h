@@ -466,6 +466,7 @@ typedef struct mg_verify_report {
   uint64_t undefined;        /* elements that were undefined, over all draws that were replaced */
   int redraws;
   int unfinished;            /* UNDECIDED because time, memory or `stop` ended the tests */
+  int partial;               /* 1: UNDECIDED though the tests agreed, since b is not shown to be defined wherever a is */
   char domain[256];          /* EQUAL: how b is shown to be defined wherever a is (DOMAINS above); delta does not cover it */
   /* the quantities of Theorem A */
   double degree, opaque_terms, degree_arg, height, height_arg, log2_eps;
@@ -2215,7 +2216,7 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
   if (s == MG_OK) s = mgi_verify_run(&B, &c, &X, &Y, r, e);
   if (s == MG_OK && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED) && !mgi_defined_shown(a, b, B.watch.deadline, B.watch.stop, r->domain)) {
     snprintf(r->reason, sizeof r->reason, "%.250s", r->domain);
-    r->verdict = MG_UNDECIDED, r->log2_delta = 0, r->theorem[0] = r->domain[0] = 0;
+    r->verdict = MG_UNDECIDED, r->partial = 1, r->log2_delta = 0, r->theorem[0] = r->domain[0] = 0;
   }
   for (int k = 0; k < 3; k++) mgi_cut_free(&B.cut[k]);
   mg_graph_free(fast[0]), mg_graph_free(fast[1]);
