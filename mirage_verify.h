@@ -2373,7 +2373,7 @@ enum { MGI_PV_IN = 1, MGI_PV_FN, MGI_PV_MAX, MGI_PV_INV, MGI_PV_SUM, MGI_PV_TOP,
 enum { MGI_PV_ZERO = 1, MGI_PV_NONE = 2 };           /* ids: the polynomial 0; minus infinity, the maximum of nothing */
 enum { MGI_PV_FREE = 8, MGI_PV_TEMP = 40, MGI_PV_VARS = 64, MGI_PV_NAUGHT = 255 }; /* variables: 0.. free, 8.. bound, 40.. while building */
 enum { MGI_PV_BOUND = 5, MGI_PV_TERMS = 20000, MGI_PV_DIGITS = 12, MGI_PV_NEST = 200 /* functions in functions, operators on operators: recursion is as deep */ };
-enum { MGI_PV_KEY_WORDS = 4 + (MG_MAX_RANK + 3 * (MG_MAX_AXES + 1)) * (1 + 3 * MGI_PV_DIGITS) };
+enum { MGI_PV_KEY_WORDS = 5 + 3 * MGI_PV_DIGITS + (MG_MAX_RANK + 3 * (MG_MAX_AXES + 1)) * (1 + 3 * MGI_PV_DIGITS) };
 
 typedef struct mgi_pv_node {
   size_t off;
@@ -3238,8 +3238,16 @@ static uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t 
    move elements are left to the other method; where divisors are looked for (>>defined) what they give is an atom of
    its own, of which nothing is known. */
 
-/* A graph that is being read, and where: an index for each of its axes. */
-typedef struct mgi_pv_frame { const mg_graph *g; const struct mgi_pv_frame *up; uint32_t serial; mgi_pv_index axis[MG_MAX_AXES + 1]; } mgi_pv_frame;
+/* A graph that is being read, and where: an index for each of its axes.  joint: a reduction of a dimension that axes cut
+   unevenly, and that accumulators over these axes (bits in together) go on with: its own index is place, a digit of a
+   variable that the first of the accumulators binds, as are those of the axes. */
+typedef struct mgi_pv_frame {
+  const mg_graph *g;
+  const struct mgi_pv_frame *up;
+  uint32_t serial, together;
+  const mg_op_node *joint;
+  mgi_pv_index place, axis[MG_MAX_AXES + 1];
+} mgi_pv_frame;
 
 static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t tensor, const mgi_pv_index *x);
 /* What becomes of P->found and P->factors (>>defined). */
@@ -3355,6 +3363,11 @@ static uint32_t mgi_pv_element_of_matmul(mgi_prover *P, const mgi_pv_frame *f, c
   const int pairs = o->code == MG_OP_MATMUL ? 1 : 2;
   int ragged = 0;
   uint32_t sum = MGI_PV_ZERO;
+  if (f->joint == o) {
+    mgi_pv_frame inner = *f;
+    inner.joint = NULL;
+    return mgi_pv_product_at(P, &inner, o, 0, x, y, &f->place);
+  }
   for (int k = 0; k < pairs && !P->bad; k++) {
     const mg_shape *sa = &g->tensors[o->in[k].id].shape;
     int temps = P->temps;
@@ -3372,61 +3385,68 @@ static uint32_t mgi_pv_element_of_matmul(mgi_prover *P, const mgi_pv_frame *f, c
   }
   return ragged ? mgi_pv_unread(P, f, o, 0, x, "a chunk is uneven") : sum;
 }
-/* What makes the operand of accumulator o, if it reduces a dimension that axes over which o reduces too, alike, cut unevenly:
-   both together are one reduction over the whole dimension, *d. */
-static const mg_op_node *mgi_pv_reduced_twice(const mg_graph *g, const mg_op_node *o, int kind, int *d) {
-  const mg_op_node *m = &g->ops[g->tensors[o->in[0].id].op];
-  if (m->code != (kind == MG_MAP_MAX ? MG_OP_MAX : MG_OP_SUM) && (kind == MG_MAP_MAX || m->code != MG_OP_MATMUL)) return NULL;
-  const mg_tensor_info *t = &g->tensors[m->in[0].id];
-  *d = m->code == MG_OP_MATMUL ? t->shape.rank - 1 : m->attr.dim;
-  const mgi_cuts *c = t->cuts[*d];
-  if (!c || (m->code == MG_OP_MATMUL && !mgi_same_cuts(c, g->tensors[m->in[1].id].cuts[g->tensors[m->in[1].id].shape.rank - 2]))) return NULL;
-  for (int k = 0; k < c->n; k++)
-    if (o->map.to[c->axis[k]] != kind) return NULL;
-  return m;
+/* The reduction that accumulator o goes on with, of a dimension cut unevenly by axes over which o, or accumulators
+   on the way, reduce: both are one over the whole dimension.  On the way all is linear, or keeps the order for a maximum. */
+static const mg_op_node *mgi_pv_reduced_twice(const mg_graph *g, const mg_op_node *o, int kind, mgi_pv_frame *f) {
+  uint32_t axes = 0;
+  for (const mg_op_node *m = o;; m = &g->ops[g->tensors[m->in[0].id].op]) {
+    const mg_tensor_info *t = &g->tensors[m->in[0].id];
+    int matmul = m->code == MG_OP_MATMUL && kind == MG_MAP_SUM, d = matmul ? t->shape.rank - 1 : m->attr.dim;
+    if (m->code == MG_OP_ACCUM) {
+      for (uint32_t a = 1; a < g->n_axes; a++)
+        if (m->map.to[a] == kind) axes |= (uint32_t)1 << a;
+        else if (m->map.to[a] == MG_MAP_SUM || m->map.to[a] == MG_MAP_MAX) return NULL;
+      continue;
+    }
+    if (m->code == MG_OP_TRANSPOSE || (m->code == MG_OP_NEG && kind == MG_MAP_SUM) || (m->code == MG_OP_SCALE && (kind == MG_MAP_SUM || m->attr.c.num > 0))) continue;
+    if (!matmul && m->code != (kind == MG_MAP_SUM ? MG_OP_SUM : MG_OP_MAX)) return NULL;
+    const mgi_cuts *c = t->cuts[d];
+    if (!c && !matmul) continue;
+    if (!c || (matmul && !mgi_same_cuts(c, g->tensors[m->in[1].id].cuts[g->tensors[m->in[1].id].shape.rank - 2]))) return NULL;
+    f->together = 0;
+    for (int k = 0; k < c->n; k++) {
+      if (!(axes >> c->axis[k] & 1)) return NULL;
+      f->together |= (uint32_t)1 << c->axis[k];
+    }
+    return m;
+  }
 }
 static uint32_t mgi_pv_element_of_accum(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
   const mg_graph *g = f->g;
   const mg_shape *s = &g->tensors[o->in[0].id].shape, *z = &g->tensors[o->out[0].id].shape;
   mgi_pv_frame inner = *f;
   mgi_pv_digit digit;
-  mgi_pv_index place;
-  uint32_t var[MG_MAX_AXES + 1], n = 0, together = 0, r, found = P->found;
-  int temps = P->temps, kind = 0, d = 0;
-  memset(&place, 0, sizeof place);
+  uint32_t var[MG_MAX_AXES + 1] = {0}, n = 0, found = P->found;
+  int temps = P->temps, kind = 0;
   for (int k = 0; k < s->rank; k++) y[k] = mgi_pv_localised(P, &inner, &o->map, k, z->dim[k], x[k]);
   for (uint32_t a = 1; a < g->n_axes; a++)
     if (o->map.to[a] == MG_MAP_SUM || o->map.to[a] == MG_MAP_MAX) {
       if (kind && kind != o->map.to[a]) return mgi_pv_fail(P, "an accumulator that sums and takes a maximum");
       kind = o->map.to[a];
     }
-  const mg_op_node *m = kind ? mgi_pv_reduced_twice(g, o, kind, &d) : NULL;
-  if (m) { /* the axes' indices and the local one are digits of one */
-    const mgi_cuts *c = g->tensors[m->in[0].id].cuts[d];
+  if (kind && !inner.joint && (inner.joint = mgi_pv_reduced_twice(g, o, kind, &inner)) != NULL) {
+    const mgi_cuts *c = g->tensors[inner.joint->in[0].id].cuts[inner.joint->code == MG_OP_MATMUL ? g->tensors[inner.joint->in[0].id].shape.rank - 1 : inner.joint->attr.dim];
     mg_map cut = mg_map_none();
-    for (int k = 0; k < c->n; k++) cut.to[c->axis[k]] = 0, together |= (uint32_t)1 << c->axis[k];
+    mgi_pv_index whole;
+    memset(&whole, 0, sizeof whole);
+    for (int k = 0; k < c->n; k++) cut.to[c->axis[k]] = 0;
     digit.var = var[n++] = mgi_pv_temp(P, c->before[0]), digit.div = 1, digit.mod = (uint32_t)c->before[0];
-    mgi_pv_push(P, &place, digit);
-    place = mgi_pv_localised(P, &inner, &cut, 0, c->before[0], place);
+    mgi_pv_push(P, &whole, digit);
+    inner.place = mgi_pv_localised(P, &inner, &cut, 0, c->before[0], whole);
   }
   for (uint32_t a = 1; a < g->n_axes && !P->bad; a++)
-    if (o->map.to[a] == kind && kind && !(together >> a & 1)) {
+    if (kind && o->map.to[a] == kind && !(inner.joint && (inner.together >> a & 1))) {
       digit.var = var[n++] = mgi_pv_temp(P, g->axes[a].extent), digit.div = 1, digit.mod = (uint32_t)g->axes[a].extent;
       inner.axis[a].n = 0;
       mgi_pv_push(P, &inner.axis[a], digit);
     }
   P->found = 0;
-  if (!m) r = mgi_pv_element(P, &inner, o->in[0].id, y);
-  else if (m->code == MG_OP_MATMUL) {
-    mgi_pv_index at[MG_MAX_RANK];
-    memcpy(at, y, sizeof at);
-    r = mgi_pv_product_at(P, &inner, m, 0, at, y, &place);
-  } else y[d] = place, r = mgi_pv_element(P, &inner, m->in[0].id, y);
+  uint32_t r = mgi_pv_element(P, &inner, o->in[0].id, y);
   for (uint32_t k = n; k-- > 0;) r = mgi_pv_bind(P, kind == MG_MAP_MAX ? MGI_PV_TOP : MGI_PV_SUM, 1, &var[k], r);
   P->found = mgi_pv_union(P, found, mgi_pv_found_for_all(P, P->found, (int)n, var));
-  if (n) P->factors = 0;
+  if (kind) P->factors = 0;
   P->temps = temps;
-  for (int k = 0; k < s->rank && n; k++) { /* a sum of chunks that differ in extent */
+  for (int k = 0; k < s->rank && kind; k++) { /* a sum of chunks that differ in extent */
     const mgi_cuts *c = g->tensors[o->in[0].id].cuts[k];
     for (int j = 0; c && j < c->n; j++)
       if (o->map.to[c->axis[j]] == kind) return mgi_pv_unread(P, f, o, 0, x, "a chunk is uneven");
@@ -3463,6 +3483,11 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
   switch (o->code) {
     case MG_OP_SUM: case MG_OP_MAX: {
       int temps = P->temps;
+      if (f->joint == o) {
+        mgi_pv_frame inner = *f;
+        inner.joint = NULL, y[o->attr.dim] = f->place;
+        return mgi_pv_element(P, &inner, o->in[0].id, y);
+      }
       mgi_pv_digit digit;
       digit.var = mgi_pv_temp(P, g->tensors[o->in[0].id].shape.dim[o->attr.dim]), digit.div = 1, digit.mod = (uint32_t)P->extent[digit.var];
       y[o->attr.dim].n = 0;
@@ -3541,6 +3566,8 @@ static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t te
     return mgi_pv_fail(P, "a tensor that nothing makes");
   }
   w[n++] = MGI_PV_KEY, w[n++] = f->serial, w[n++] = tensor;
+  for (int k = 0; f->joint && k < f->place.n; k++) w[n++] = f->place.d[k].var, w[n++] = f->place.d[k].div, w[n++] = f->place.d[k].mod;
+  if (f->joint) w[n++] = MGI_PV_VARS + (uint32_t)(f->joint - f->g->ops);
   for (const mgi_pv_frame *u = f; u; u = u->up)
     for (uint32_t a = 0; a < (u == f ? (uint32_t)t->shape.rank : 0) + (u->up ? u->g->n_axes : 0); a++) {
       const mgi_pv_index *i = u == f && a < (uint32_t)t->shape.rank ? &x[a] : &u->axis[a - (u == f ? (uint32_t)t->shape.rank : 0)];
@@ -4285,10 +4312,17 @@ static int mgi_duty_done(uint32_t duty, int sign) {
        : duty == MGI_PV_LOGARITHM ? (sign & MGI_SIGN_POSITIVE) == MGI_SIGN_POSITIVE : 0;
 }
 
+/* 1 if operands 0 and 1 are one tensor, or two loads of one that are alike. */
+static int mgi_same_operands(const mg_graph *g, const mg_op_node *o) {
+  if (o->n_in < 2) return 0;
+  if (o->in[0].id == o->in[1].id) return 1;
+  const mg_op_node *x = &g->ops[g->tensors[o->in[0].id].op], *y = &g->ops[g->tensors[o->in[1].id].op];
+  return x->code == MG_OP_LOAD && y->code == MG_OP_LOAD && x->in[0].id == y->in[0].id && x->scope == y->scope && !memcmp(&x->map, &y->map, sizeof x->map);
+}
 /* The sign of operator o's result, an operator of the table or an accumulator, by the signs s[] of tensors. */
 static int mgi_sign_op(const mg_graph *g, const mg_op_node *o, const uint8_t *s, mgi_defined *D) {
   const mg_op_info *row = mg_op_row(o->code);
-  const int a = s[o->in[0].id], b = o->n_in > 1 ? s[o->in[1].id] : 0, same = o->n_in > 1 && o->in[0].id == o->in[1].id;
+  const int a = s[o->in[0].id], b = o->n_in > 1 ? s[o->in[1].id] : 0, same = mgi_same_operands(g, o);
   const mg_tensor_info *t = &g->tensors[o->in[0].id];
   switch (o->code) {
     case MG_OP_ADD: return mgi_sign_add(a, b);
