@@ -37,7 +37,7 @@
    CONTENTS (search for the tag)
      >>field  >>arithmetic  >>rows  >>words  >>verdict  >>certificate  >>axioms  >>solver   declarations
      >>primes  >>seeds  >>domains  >>bounds  >>draws  >>kept  >>tests  >>floats  >>verify  >>text-of-certificates     implementation
-     >>terms  >>indices  >>elements  >>facts  >>library  >>proofs  >>methods                         of the solver
+     >>terms  >>indices  >>elements  >>facts  >>library  >>proofs  >>defined  >>methods              of the solver
 
    CONFIGURATION
      None of its own.  Rows of MG_USER_OPS take part: the `field` column is written in these macros over values a, b, c:
@@ -486,6 +486,8 @@ typedef struct mg_verify_report {
   uint64_t undefined;        /* elements that were undefined, over all draws that were replaced */
   int redraws;
   int unfinished;            /* UNDECIDED because time, memory or `stop` ended the tests */
+  int partial;               /* 1: UNDECIDED though the tests agreed, since b is not shown to be defined wherever a is */
+  char domain[256];          /* EQUAL: how b is shown to be defined wherever a is (DOMAINS above); delta does not cover it */
   /* the quantities of Theorem A */
   double degree, opaque_terms, degree_arg, height, height_arg, log2_eps;
   /* those that Theorem B adds */
@@ -496,7 +498,6 @@ typedef struct mg_verify_report {
   mg_proof_kind proof;       /* EQUAL: what shows it, where that is no delta */
   uint64_t digest[4];        /* the seed of everything random: of both graphs, N and the salt */
   char unproved[160];        /* what a proof lacked, where one was tried */
-  char domain[256];          /* EQUAL: how it was shown that b is defined where a is */
   uint64_t salt[4];          /* of a recheck: the seed of the tests that it added */
   int fresh_tests;           /* how many these were */
   /* the counterexample that float64 found: inputs by mg_verify_input_real(graph, seed, ..) */
@@ -2649,6 +2650,8 @@ static mg_status mgi_verify_reordered(const mg_graph *g, mg_graph **copy, mg_err
   return s;
 }
 
+static int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadline, const volatile int *stop, char line[256]); /* >>defined */
+
 mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r, mg_error *e) {
   mg_verify_config c = cfg ? *cfg : mg_verify_config_default();
   mg_verify_report local;
@@ -2689,6 +2692,10 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
     if (fast[k]) B.g[k] = fast[k];
   }
   if (s == MG_OK) s = mgi_verify_run(&B, &c, &X, &Y, r, e);
+  if (s == MG_OK && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED) && !mgi_defined_shown(a, b, B.watch.deadline, B.watch.stop, r->domain)) {
+    snprintf(r->reason, sizeof r->reason, "%.250s", r->domain);
+    r->verdict = MG_UNDECIDED, r->partial = 1, r->agreed = 0, r->proof = MG_PROOF_NONE, r->log2_delta = 0, r->theorem[0] = r->domain[0] = 0;
+  }
   for (int k = 0; k < 3; k++) mgi_cut_free(&B.cut[k]);
   mg_graph_free(fast[0]), mg_graph_free(fast[1]);
   return s;
@@ -2932,14 +2939,21 @@ mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_c
    Requirement 1: every step is an identity of the reals wherever both sides are defined, by the FORM rows.
    Requirement 2: a term that passes a limit sets `bad`; the result is then worthless, and the verdict UNDECIDED. */
 
-enum { MGI_PV_IN = 1, MGI_PV_FN, MGI_PV_MAX, MGI_PV_INV, MGI_PV_SUM, MGI_PV_TOP, MGI_PV_MONO, MGI_PV_POLY, MGI_PV_KEY };
+enum { MGI_PV_IN = 1, MGI_PV_FN, MGI_PV_MAX, MGI_PV_INV, MGI_PV_SUM, MGI_PV_TOP, MGI_PV_MONO, MGI_PV_POLY, MGI_PV_KEY,
+       MGI_PV_SET, MGI_PV_FACTORS, MGI_PV_DUTY, MGI_PV_DIVISOR, MGI_PV_ROOT, MGI_PV_LOGARITHM, MGI_PV_USED /* >>defined */ };
 enum { MGI_PV_ZERO = 1, MGI_PV_NONE = 2 };           /* ids: the polynomial 0; minus infinity, the maximum of nothing */
 enum { MGI_PV_FREE = 8, MGI_PV_TEMP = 40, MGI_PV_VARS = 64, MGI_PV_NAUGHT = 255 }; /* variables: 0.. free, 8.. bound, 40.. while building */
 enum { MGI_PV_BOUND = 5, MGI_PV_TERMS = 20000, MGI_PV_DIGITS = 12, MGI_PV_NEST = 200 /* functions in functions, operators on operators: recursion is as deep */ };
 enum { MGI_PV_STEPS = 4000000, MGI_PV_NODES = 400000, MGI_PV_FEW = 512 }; /* limits of a proof without the solver */
-enum { MGI_PV_KEY_WORDS = 4 + (MG_MAX_RANK + 3 * (MG_MAX_AXES + 1)) * (1 + 3 * MGI_PV_DIGITS) };
+enum { MGI_PV_KEY_WORDS = 5 + 3 * MGI_PV_DIGITS + (MG_MAX_RANK + 3 * (MG_MAX_AXES + 1)) * (1 + 3 * MGI_PV_DIGITS) };
 
-typedef struct mgi_pv_node { size_t off; uint32_t n, hash, top, value, height; uint64_t vars; uint8_t sign; } mgi_pv_node; /* top: past its bound variables */
+typedef struct mgi_pv_node {
+  size_t off;
+  uint32_t n, hash, top, value, height; /* top: past its bound variables */
+  uint32_t found, factors;              /* of a key: what mgi_prover's were for this element */
+  uint64_t vars;
+  uint8_t sign;
+} mgi_pv_node;
 typedef struct mgi_pv_term { uint32_t mono; int64_t num, den; } mgi_pv_term;
 typedef struct mgi_pv_digit { uint32_t var, div, mod; } mgi_pv_digit;
 typedef struct mgi_pv_index { int n; mgi_pv_digit d[MGI_PV_DIGITS]; } mgi_pv_index;
@@ -2963,6 +2977,9 @@ typedef struct mgi_prover {
   int depth;                 /* of mgi_pv_element */
   uint32_t key[MGI_PV_KEY_WORDS];
   uint32_t from, to;         /* an atom that mgi_pv_map replaces, and the polynomial in its place */
+  const struct mgi_defined *record; /* NULL, or what is to be noted of where elements are defined (>>defined) */
+  uint32_t found;            /* the set of what the element read last takes to be defined; 0: nothing */
+  uint32_t factors;          /* polynomials of which it is the product, a nonzero constant aside; 0: of itself */
 } mgi_prover;
 
 static uint32_t mgi_pv_fail(mgi_prover *P, const char *why) {
@@ -2999,7 +3016,7 @@ static void mgi_pv_look(mgi_prover *P, mgi_pv_node *x) {
       return;
     case MGI_PV_FN: first = 6; break;
     case MGI_PV_MAX: case MGI_PV_INV: first = 1; break;
-    case MGI_PV_SUM: case MGI_PV_TOP: first = x->n - 1; break;
+    case MGI_PV_SUM: case MGI_PV_TOP: case MGI_PV_DIVISOR: case MGI_PV_ROOT: case MGI_PV_LOGARITHM: case MGI_PV_USED: first = x->n - 1; break;
     case MGI_PV_MONO: first = 1, step = 2; break;
     case MGI_PV_POLY: first = 1, step = 5; break;
     default: return;
@@ -3010,7 +3027,7 @@ static void mgi_pv_look(mgi_prover *P, mgi_pv_node *x) {
     if (c->top > x->top) x->top = c->top;
     if (c->height >= x->height) x->height = c->height + 1;
   }
-  if (w[0] == MGI_PV_SUM || w[0] == MGI_PV_TOP) {
+  if (w[0] == MGI_PV_SUM || w[0] == MGI_PV_TOP || w[0] >= MGI_PV_DIVISOR) {
     for (uint32_t k = 0; k < w[1]; k++) x->vars &= ~((uint64_t)1 << (w[2] + k));
     if (w[2] + w[1] > x->top) x->top = w[2] + w[1];
   }
@@ -4001,7 +4018,9 @@ static uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const u
    Requirement 2: what a binding returns depends on its body alone, not on the names or the grouping of its variables, as
    far as they can be regrouped; so substitution binds anew whatever it goes through. */
 
-/* Adds a digit on the right. */
+/* 1 for a variable whose extent is known: not one that a node has bound already. */
+static int mgi_pv_live(uint32_t var) { return var < MGI_PV_FREE || (var >= MGI_PV_TEMP && var < MGI_PV_VARS); }
+/* Adds a digit on the right.  One that reaches beyond its variable's extent, of an uneven cut, takes no more than that. */
 static void mgi_pv_push(mgi_prover *P, mgi_pv_index *x, mgi_pv_digit d) {
   mgi_pv_digit *l = x->n ? &x->d[x->n - 1] : NULL;
   if (d.mod == 1 || (!x->n && d.var == MGI_PV_NAUGHT)) return;
@@ -4009,8 +4028,11 @@ static void mgi_pv_push(mgi_prover *P, mgi_pv_index *x, mgi_pv_digit d) {
     if ((uint64_t)l->mod * d.mod > INT32_MAX) mgi_pv_fail(P, "too large: an index");
     l->mod *= d.mod, l->div = d.div;
   }
-  else if (x->n == MGI_PV_DIGITS) mgi_pv_fail(P, "an index of too many digits");
+  else if (x->n == MGI_PV_DIGITS) { mgi_pv_fail(P, "an index of too many digits"); return; }
   else x->d[x->n++] = d;
+  l = &x->d[x->n - 1];
+  if (mgi_pv_live(l->var) && (int64_t)l->div * l->mod > P->extent[l->var]) l->mod = (uint32_t)((P->extent[l->var] + l->div - 1) / l->div);
+  if (l->mod == 1) x->n--;
 }
 static void mgi_pv_join(mgi_prover *P, mgi_pv_index *x, const mgi_pv_index *low) {
   for (int k = 0; k < low->n; k++) mgi_pv_push(P, x, low->d[k]);
@@ -4050,6 +4072,13 @@ static void mgi_pv_cut(mgi_prover *P, const mgi_pv_index *x, int64_t low, mgi_pv
       if (d.var == MGI_PV_NAUGHT) d.div = 1;
       mgi_pv_push(P, &h, d);
       k = 0, low = 1;
+      break;
+    } else if (k == 1 && mgi_pv_live(d.var) && (int64_t)d.div * d.mod >= P->extent[d.var]) { /* all that is left of the variable: v / div, cut anywhere */
+      mgi_pv_digit part = d;
+      part.mod = (uint32_t)low, back[m++] = part;
+      d.mod = (uint32_t)((d.mod + low - 1) / low), d.div *= (uint32_t)low;
+      mgi_pv_push(P, &h, d);
+      k = 0;
       break;
     } else { mgi_pv_fail(P, "an index is cut unevenly"); break; }
   }
@@ -4195,6 +4224,15 @@ static uint32_t mgi_pv_split_at(const mgi_prover *P, uint32_t p, uint32_t v) {
   }
   return best;
 }
+/* 1 if a digit of v ends where v has no place: of an uneven cut. */
+static int mgi_pv_uneven(const mgi_prover *P, uint32_t p, uint32_t v) {
+  mgi_pv_places r;
+  r.n = r.more = 0;
+  mgi_pv_place(P, p, v, &r);
+  int uneven = r.more;
+  for (int k = 0; k < r.n; k++) uneven |= P->extent[v] % r.hi[k] != 0 || P->extent[v] % r.lo[k] != 0;
+  return uneven;
+}
 /* 1 if every digit of v reaches over `place`. */
 static int mgi_pv_whole(const mgi_prover *P, uint32_t p, uint32_t v, uint32_t place) {
   mgi_pv_places r;
@@ -4221,7 +4259,7 @@ static uint32_t mgi_pv_regroup(mgi_prover *P, uint32_t p, int *n, uint32_t *var,
   }
   for (int i = 0; i < *n && !P->bad; i++)
     for (int j = 0; j < *n && !P->bad; j++) {
-      if (i == j || P->extent[var[i]] * P->extent[var[j]] > INT32_MAX || !(P->node[p].vars >> var[i] & 1) || !(P->node[p].vars >> var[j] & 1)) continue;
+      if (i == j || mgi_pv_uneven(P, p, var[i]) || mgi_pv_uneven(P, p, var[j]) || P->extent[var[i]] * P->extent[var[j]] > INT32_MAX || !(P->node[p].vars >> var[i] & 1) || !(P->node[p].vars >> var[j] & 1)) continue;
       int temps = P->temps;
       uint32_t v = mgi_pv_temp(P, P->extent[var[i]] * P->extent[var[j]]), q;
       memset(s, 0, sizeof s);
@@ -4504,47 +4542,99 @@ static uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t 
 /* ------------------------------------------------------------------------------------------------ >>elements
    The element of a graph's output at a symbolic index, asked for from the output down: stores, loads and accumulators turn
    into digits of an index, accumulators over axes into reductions.  Blocks along an axis that a store replicates hold the
-   same value (mg_check): block 0 stands for them.  What is cut unevenly, concatenations, and user rows that move elements
-   are left to the other method. */
+   same value (mg_check): block 0 stands for them.  A reduction over what is cut unevenly, concatenations, and user rows that
+   move elements are left to the other method; where divisors are looked for (>>defined) what they give is an atom of
+   its own, of which nothing is known. */
 
-/* A graph that is being read, and where: an index for each of its axes. */
-typedef struct mgi_pv_frame { const mg_graph *g; const struct mgi_pv_frame *up; uint32_t serial; mgi_pv_index axis[MG_MAX_AXES + 1]; } mgi_pv_frame;
+/* A graph that is being read, and where: an index for each of its axes.  joint: a reduction of a dimension that axes cut
+   unevenly, and that accumulators over these axes (bits in together) go on with: its own index is place, a digit of a
+   variable that the first of the accumulators binds, as are those of the axes. */
+typedef struct mgi_pv_frame {
+  const mg_graph *g;
+  const struct mgi_pv_frame *up;
+  uint32_t serial, together;
+  const mg_op_node *joint;
+  mgi_pv_index place, axis[MG_MAX_AXES + 1];
+} mgi_pv_frame;
 
 static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t tensor, const mgi_pv_index *x);
+/* What becomes of P->found and P->factors (>>defined). */
+static uint32_t mgi_pv_union(mgi_prover *P, uint32_t x, uint32_t y);
+static uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const uint32_t *var);
+static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const uint32_t *in, const uint32_t *factors);
 
+/* The chunks that the axes in `map` cut a dimension of `extent` elements into: chunk[k] is what axis[k] leaves. */
+static int mgi_pv_chunks(const mg_graph *g, const mg_map *map, int d, int64_t extent, uint32_t *axis, int64_t *chunk) {
+  int n = 0;
+  for (uint32_t a = 1; a < g->n_axes; a++)
+    if (map->to[a] == d) axis[n] = a, extent = chunk[n++] = (extent + g->axes[a].extent - 1) / g->axes[a].extent;
+  return n;
+}
 /* The index in a dimension of `extent` elements of local index x in the chunk that the axes in `map` cut. */
 static mgi_pv_index mgi_pv_located(mgi_prover *P, const mgi_pv_frame *f, const mg_map *map, int d, int64_t extent, const mgi_pv_index *x) {
-  mgi_pv_index r, part;
-  int64_t left = extent;
-  memset(&r, 0, sizeof r);
-  for (uint32_t a = 1; a < f->g->n_axes; a++)
-    if (map->to[a] == d) {
-      if (left % f->g->axes[a].extent) mgi_pv_fail(P, "a chunk is uneven");
-      left /= f->g->axes[a].extent;
-      part = mgi_pv_padded(P, &f->axis[a], f->g->axes[a].extent);
-      mgi_pv_join(P, &r, &part);
+  mgi_pv_index r, part, whole;
+  uint32_t axis[MG_MAX_AXES];
+  int64_t chunk[MG_MAX_AXES];
+  int n = mgi_pv_chunks(f->g, map, d, extent, axis, chunk);
+  r = mgi_pv_padded(P, x, n ? chunk[n - 1] : extent);
+  while (n-- > 0) {
+    const int64_t before = n ? chunk[n - 1] : extent;
+    part = mgi_pv_padded(P, &f->axis[axis[n]], f->g->axes[axis[n]].extent);
+    memset(&whole, 0, sizeof whole);
+    mgi_pv_join(P, &whole, &part), mgi_pv_join(P, &whole, &r);
+    if (mgi_pv_span(&whole) > before) { /* bound over what is not there at the edge */
+      if (n || !P->record) mgi_pv_fail(P, "a chunk is uneven");
+      return whole;
     }
-  part = mgi_pv_padded(P, x, left);
-  mgi_pv_join(P, &r, &part);
+    r = mgi_pv_padded(P, &whole, before);
+  }
   return r;
 }
 /* The reverse: from the index x in the whole, those of the axes (into f) and the local one. */
-static mgi_pv_index mgi_pv_localised(mgi_prover *P, mgi_pv_frame *f, const mg_map *map, int d, int64_t local, mgi_pv_index x) {
-  mgi_pv_index lo, hi;
-  mgi_pv_cut(P, &x, local, &hi, &lo);
-  for (uint32_t a = f->g->n_axes; a-- > 1;)
-    if (map->to[a] == d) {
-      mgi_pv_index rest = hi;
-      mgi_pv_cut(P, &rest, f->g->axes[a].extent, &hi, &f->axis[a]);
-    }
-  return lo;
+static mgi_pv_index mgi_pv_localised(mgi_prover *P, mgi_pv_frame *f, const mg_map *map, int d, int64_t extent, mgi_pv_index x) {
+  mgi_pv_index lo;
+  uint32_t axis[MG_MAX_AXES];
+  int64_t chunk[MG_MAX_AXES];
+  int n = mgi_pv_chunks(f->g, map, d, extent, axis, chunk);
+  for (int k = 0; k < n; k++) {
+    mgi_pv_cut(P, &x, chunk[k], &f->axis[axis[k]], &lo);
+    x = lo;
+  }
+  return x;
 }
 static int mgi_pv_same_shape(const mg_shape *s, int64_t d, int at) { return at >= 0 && s->dim[at] == d; }
+
+static int mgi_empty_chunk(const mg_graph *g, const mg_tensor_info *t, int d);
+/* 1 if what the blocks have of dimension d of a tensor differs, so that no sum over it is one over a variable. */
+static int mgi_pv_ragged(const mg_graph *g, mg_tensor t, int d) { return g->tensors[t.id].cuts[d] != NULL; }
+/* An atom for element x of a tensor that cannot be read; without a record, a failure. */
+static uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which, const mgi_pv_index *x, const char *why) {
+  uint32_t name[3];
+  mgi_pv_index all[MG_MAX_RANK];
+  int rank = f->g->tensors[o->out[which].id].shape.rank;
+  if (!P->record) return mgi_pv_fail(P, why);
+  memset(all, 0, sizeof all);
+  for (int d = 0; d < rank; d++) all[d] = x[d];
+  for (const mgi_pv_frame *u = f; u->up; u = u->up) /* that the element depends on, one way or another */
+    for (uint32_t a = 1; a < u->g->n_axes; a++)
+      for (int k = 0; k < u->axis[a].n; k++) {
+        mgi_pv_index *to = &all[rank < MG_MAX_RANK ? rank : 0];
+        if (to->n == MGI_PV_DIGITS) return mgi_pv_fail(P, "an index of too many digits");
+        to->d[to->n++] = u->axis[a].d[k];
+      }
+  name[0] = MGI_PV_KEY, name[1] = f->serial, name[2] = o->out[which].id;
+  P->factors = 0;
+  return mgi_pv_atom(P, mgi_pv_input(P, MG_MAX_IN + mgi_pv_intern(P, name, 3), rank + (rank < MG_MAX_RANK), all), 1);
+}
+/* What was found inside of a reduction over a dimension of t that may be cut: for all, and, as a fact, only of one that is there. */
+static uint32_t mgi_pv_found_inside(mgi_prover *P, const mg_graph *g, mg_tensor t, int d, int n, const uint32_t *var);
+/* The same where only one of the elements is used, it is not known which. */
+static uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var);
 
 /* Element x of an operator's result, by its kind.  y: room for an index, all zero. */
 static uint32_t mgi_pv_element_of_elementwise(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
   const mg_shape *z = &f->g->tensors[o->out[0].id].shape;
-  uint32_t in[2] = {MGI_PV_ZERO, MGI_PV_ZERO};
+  uint32_t in[2] = {MGI_PV_ZERO, MGI_PV_ZERO}, factors[2] = {0, 0};
   for (int k = 0; k < o->n_in && k < 2; k++) {
     const mg_shape *s = &f->g->tensors[o->in[k].id].shape;
     for (int d = 0; d < s->rank; d++) {
@@ -4553,58 +4643,122 @@ static uint32_t mgi_pv_element_of_elementwise(mgi_prover *P, const mgi_pv_frame 
       if (!mgi_pv_same_shape(s, z->dim[at], d)) y[d].n = 0;
     }
     in[k] = mgi_pv_element(P, f, o->in[k].id, y);
+    factors[k] = P->factors;
   }
+  if (P->record) mgi_pv_record(P, f, o, in, factors);
   return mgi_pv_apply(P, o->code, o->attr.c, in);
+}
+/* The product of two elements of the operands of pair k at place `at` of the contraction. */
+static uint32_t mgi_pv_product_at(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int k, const mgi_pv_index *x, mgi_pv_index *y, const mgi_pv_index *place) {
+  const mg_shape *z = &f->g->tensors[o->out[0].id].shape;
+  const int pairs = o->code == MG_OP_MATMUL ? 1 : 2;
+  uint32_t in[2];
+  for (int side = 0; side < 2; side++) {
+    const mg_shape *s = &f->g->tensors[o->in[k + side * pairs].id].shape;
+    for (int d = 0; d < s->rank; d++) {
+      int at = d + z->rank - s->rank;
+      y[d] = x[at];
+      if (d < s->rank - 2 && !mgi_pv_same_shape(s, z->dim[at], d)) y[d].n = 0;
+    }
+    y[side ? s->rank - 2 : s->rank - 1] = *place;
+    in[side] = mgi_pv_element(P, f, o->in[k + side * pairs].id, y);
+  }
+  return mgi_pv_mul(P, in[0], in[1]);
 }
 /* A product, or the sum of the two that a concat_matmul is: each a sum over a variable of its own. */
 static uint32_t mgi_pv_element_of_matmul(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
   const mg_graph *g = f->g;
-  const mg_shape *z = &g->tensors[o->out[0].id].shape;
   const int pairs = o->code == MG_OP_MATMUL ? 1 : 2;
+  int ragged = 0;
   uint32_t sum = MGI_PV_ZERO;
+  if (f->joint == o) {
+    mgi_pv_frame inner = *f;
+    inner.joint = NULL;
+    return mgi_pv_product_at(P, &inner, o, 0, x, y, &f->place);
+  }
   for (int k = 0; k < pairs && !P->bad; k++) {
-    uint32_t in[2];
     const mg_shape *sa = &g->tensors[o->in[k].id].shape;
     int temps = P->temps;
-    uint32_t v = mgi_pv_temp(P, sa->dim[sa->rank - 1]);
-    for (int side = 0; side < 2; side++) {
-      const mg_shape *s = &g->tensors[o->in[k + side * pairs].id].shape;
-      for (int d = 0; d < s->rank; d++) {
-        int at = d + z->rank - s->rank;
-        y[d] = x[at];
-        if (d < s->rank - 2 && !mgi_pv_same_shape(s, z->dim[at], d)) y[d].n = 0;
-      }
-      mgi_pv_index *depth = &y[side ? s->rank - 2 : s->rank - 1];
-      mgi_pv_digit digit;
-      digit.var = v, digit.div = 1, digit.mod = (uint32_t)P->extent[v];
-      depth->n = 0;
-      mgi_pv_push(P, depth, digit);
-      in[side] = mgi_pv_element(P, f, o->in[k + side * pairs].id, y);
-    }
-    sum = mgi_pv_add(P, sum, mgi_pv_bind(P, MGI_PV_SUM, 1, &v, mgi_pv_mul(P, in[0], in[1])));
+    mgi_pv_index place;
+    mgi_pv_digit digit;
+    uint32_t v = mgi_pv_temp(P, sa->dim[sa->rank - 1]), found = P->found;
+    memset(&place, 0, sizeof place);
+    digit.var = v, digit.div = 1, digit.mod = (uint32_t)P->extent[v];
+    mgi_pv_push(P, &place, digit);
+    P->found = 0;
+    sum = mgi_pv_add(P, sum, mgi_pv_bind(P, MGI_PV_SUM, 1, &v, mgi_pv_product_at(P, f, o, k, x, y, &place)));
+    P->found = mgi_pv_union(P, found, mgi_pv_found_inside(P, g, o->in[k], sa->rank - 1, 1, &v)), P->factors = 0;
     P->temps = temps;
+    ragged |= mgi_pv_ragged(g, o->in[k], sa->rank - 1);
   }
-  return sum;
+  return ragged ? mgi_pv_unread(P, f, o, 0, x, "a chunk is uneven") : sum;
+}
+/* The reduction that accumulator o goes on with, of a dimension cut unevenly by axes over which o, or accumulators
+   on the way, reduce: both are one over the whole dimension.  On the way all is linear, or keeps the order for a maximum. */
+static const mg_op_node *mgi_pv_reduced_twice(const mg_graph *g, const mg_op_node *o, int kind, mgi_pv_frame *f) {
+  uint32_t axes = 0;
+  for (const mg_op_node *m = o;; m = &g->ops[g->tensors[m->in[0].id].op]) {
+    const mg_tensor_info *t = &g->tensors[m->in[0].id];
+    int matmul = m->code == MG_OP_MATMUL && kind == MG_MAP_SUM, d = matmul ? t->shape.rank - 1 : m->attr.dim;
+    if (m->code == MG_OP_ACCUM) {
+      for (uint32_t a = 1; a < g->n_axes; a++)
+        if (m->map.to[a] == kind) axes |= (uint32_t)1 << a;
+        else if (m->map.to[a] == MG_MAP_SUM || m->map.to[a] == MG_MAP_MAX) return NULL;
+      continue;
+    }
+    if (m->code == MG_OP_TRANSPOSE || (m->code == MG_OP_NEG && kind == MG_MAP_SUM) || (m->code == MG_OP_SCALE && (kind == MG_MAP_SUM || m->attr.c.num > 0))) continue;
+    if (!matmul && m->code != (kind == MG_MAP_SUM ? MG_OP_SUM : MG_OP_MAX)) return NULL;
+    const mgi_cuts *c = t->cuts[d];
+    if (!c && !matmul) continue;
+    if (!c || (matmul && !mgi_same_cuts(c, g->tensors[m->in[1].id].cuts[g->tensors[m->in[1].id].shape.rank - 2]))) return NULL;
+    f->together = 0;
+    for (int k = 0; k < c->n; k++) {
+      if (!(axes >> c->axis[k] & 1)) return NULL;
+      f->together |= (uint32_t)1 << c->axis[k];
+    }
+    return m;
+  }
 }
 static uint32_t mgi_pv_element_of_accum(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
   const mg_graph *g = f->g;
-  const mg_shape *s = &g->tensors[o->in[0].id].shape;
+  const mg_shape *s = &g->tensors[o->in[0].id].shape, *z = &g->tensors[o->out[0].id].shape;
   mgi_pv_frame inner = *f;
-  uint32_t var[MG_MAX_AXES], n = 0, kind = 0;
-  int temps = P->temps;
-  for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &o->map, d, s->dim[d], x[d]);
-  for (uint32_t a = 1; a < g->n_axes && !P->bad; a++)
+  mgi_pv_digit digit;
+  uint32_t var[MG_MAX_AXES + 1] = {0}, n = 0, found = P->found;
+  int temps = P->temps, kind = 0;
+  for (int k = 0; k < s->rank; k++) y[k] = mgi_pv_localised(P, &inner, &o->map, k, z->dim[k], x[k]);
+  for (uint32_t a = 1; a < g->n_axes; a++)
     if (o->map.to[a] == MG_MAP_SUM || o->map.to[a] == MG_MAP_MAX) {
-      uint32_t k = o->map.to[a] == MG_MAP_SUM ? MGI_PV_SUM : MGI_PV_TOP;
-      mgi_pv_digit digit;
-      if (kind && kind != k) return mgi_pv_fail(P, "an accumulator that sums and takes a maximum");
-      digit.var = mgi_pv_temp(P, g->axes[a].extent), digit.div = 1, digit.mod = (uint32_t)g->axes[a].extent;
-      inner.axis[a].n = 0, kind = k, var[n++] = digit.var;
+      if (kind && kind != o->map.to[a]) return mgi_pv_fail(P, "an accumulator that sums and takes a maximum");
+      kind = o->map.to[a];
+    }
+  if (kind && !inner.joint && (inner.joint = mgi_pv_reduced_twice(g, o, kind, &inner)) != NULL) {
+    const mgi_cuts *c = g->tensors[inner.joint->in[0].id].cuts[inner.joint->code == MG_OP_MATMUL ? g->tensors[inner.joint->in[0].id].shape.rank - 1 : inner.joint->attr.dim];
+    mg_map cut = mg_map_none();
+    mgi_pv_index whole;
+    memset(&whole, 0, sizeof whole);
+    for (int k = 0; k < c->n; k++) cut.to[c->axis[k]] = 0;
+    digit.var = var[n++] = mgi_pv_temp(P, c->before[0]), digit.div = 1, digit.mod = (uint32_t)c->before[0];
+    mgi_pv_push(P, &whole, digit);
+    inner.place = mgi_pv_localised(P, &inner, &cut, 0, c->before[0], whole);
+  }
+  for (uint32_t a = 1; a < g->n_axes && !P->bad; a++)
+    if (kind && o->map.to[a] == kind && !(inner.joint && (inner.together >> a & 1))) {
+      digit.var = var[n++] = mgi_pv_temp(P, g->axes[a].extent), digit.div = 1, digit.mod = (uint32_t)g->axes[a].extent;
+      inner.axis[a].n = 0;
       mgi_pv_push(P, &inner.axis[a], digit);
     }
+  P->found = 0;
   uint32_t r = mgi_pv_element(P, &inner, o->in[0].id, y);
-  for (uint32_t k = n; k-- > 0;) r = mgi_pv_bind(P, kind, 1, &var[k], r);
+  for (uint32_t k = n; k-- > 0;) r = mgi_pv_bind(P, kind == MG_MAP_MAX ? MGI_PV_TOP : MGI_PV_SUM, 1, &var[k], r);
+  P->found = mgi_pv_union(P, found, mgi_pv_found_for_all(P, P->found, (int)n, var));
+  if (kind) P->factors = 0;
   P->temps = temps;
+  for (int k = 0; k < s->rank && kind; k++) { /* a sum of chunks that differ in extent */
+    const mgi_cuts *c = g->tensors[o->in[0].id].cuts[k];
+    for (int j = 0; c && j < c->n; j++)
+      if (o->map.to[c->axis[j]] == kind) return mgi_pv_unread(P, f, o, 0, x, "a chunk is uneven");
+  }
   return r;
 }
 /* Of a kernel's result `which`: of what its store has there. */
@@ -4614,11 +4768,12 @@ static uint32_t mgi_pv_element_of_graph(mgi_prover *P, const mgi_pv_frame *f, co
   uint32_t name[3];
   name[0] = MGI_PV_KEY, name[1] = f->serial, name[2] = (uint32_t)(o - f->g->ops);
   inner.g = o->sub, inner.up = f, inner.serial = mgi_pv_intern(P, name, 3);
+  const mg_tensor made = o->out[which];
   for (uint32_t k = 1; k < o->sub->n_ops; k++) {
     const mg_op_node *store = &o->sub->ops[k];
     if (store->code != MG_OP_STORE || which--) continue;
-    const mg_shape *s = &o->sub->tensors[store->in[0].id].shape;
-    for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &store->map, d, s->dim[d], x[d]);
+    const mg_shape *s = &o->sub->tensors[store->in[0].id].shape, *whole = &f->g->tensors[made.id].shape;
+    for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &store->map, d, whole->dim[d], x[d]);
     return mgi_pv_element(P, &inner, store->in[0].id, y);
   }
   return mgi_pv_fail(P, "a result that nothing stores");
@@ -4636,15 +4791,27 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
   switch (o->code) {
     case MG_OP_SUM: case MG_OP_MAX: {
       int temps = P->temps;
+      if (f->joint == o) {
+        mgi_pv_frame inner = *f;
+        inner.joint = NULL, y[o->attr.dim] = f->place;
+        return mgi_pv_element(P, &inner, o->in[0].id, y);
+      }
       mgi_pv_digit digit;
       digit.var = mgi_pv_temp(P, g->tensors[o->in[0].id].shape.dim[o->attr.dim]), digit.div = 1, digit.mod = (uint32_t)P->extent[digit.var];
       y[o->attr.dim].n = 0;
       mgi_pv_push(P, &y[o->attr.dim], digit);
+      uint32_t found = P->found;
+      P->found = 0;
       uint32_t r = mgi_pv_bind(P, o->code == MG_OP_SUM ? MGI_PV_SUM : MGI_PV_TOP, 1, &digit.var, mgi_pv_element(P, f, o->in[0].id, y));
+      P->found = mgi_pv_union(P, found, mgi_pv_found_inside(P, g, o->in[0], o->attr.dim, 1, &digit.var)), P->factors = 0;
       P->temps = temps;
+      if (mgi_pv_ragged(g, o->in[0], o->attr.dim)) return mgi_pv_unread(P, f, o, which, x, "a chunk is uneven");
       return r;
     }
-    case MG_OP_REPEAT: mgi_pv_cut(P, &x[o->attr.dim], g->tensors[o->in[0].id].shape.dim[o->attr.dim], &flat, &y[o->attr.dim]); break;
+    case MG_OP_REPEAT:
+      if (mgi_pv_ragged(g, o->in[0], o->attr.dim)) return mgi_pv_fail(P, "a chunk is uneven");
+      mgi_pv_cut(P, &x[o->attr.dim], g->tensors[o->in[0].id].shape.dim[o->attr.dim], &flat, &y[o->attr.dim]);
+      break;
     case MG_OP_TRANSPOSE:
       for (int d = 0; d < z->rank; d++) y[o->attr.perm[d]] = x[d];
       break;
@@ -4654,9 +4821,11 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
       for (int d = 0; d < z->rank; d++) {
         mgi_pv_index part = mgi_pv_padded(P, &x[d], z->dim[d]);
         mgi_pv_join(P, &flat, &part);
+        if (mgi_pv_ragged(g, o->out[0], d)) return mgi_pv_fail(P, "a chunk is uneven");
       }
       for (int d = s->rank - 1; d >= 0; d--) {
         mgi_pv_index rest = flat;
+        if (mgi_pv_ragged(g, o->in[0], d)) return mgi_pv_fail(P, "a chunk is uneven");
         mgi_pv_cut(P, &rest, s->dim[d], &flat, &y[d]);
       }
       break;
@@ -4672,7 +4841,19 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
       static const char say[] = "operator '%.40s' at a symbolic index";
       char why[80];
       snprintf(why, sizeof why, say, row->name);
-      return mgi_pv_fail(P, why);
+      if (o->code != MG_OP_CONCAT || !P->record) return mgi_pv_fail(P, why);
+      for (int k = 0; k < 2; k++) { /* it is an element of one of the two: any of each, and none for a fact */
+        int temps = P->temps;
+        mgi_pv_digit digit;
+        uint32_t found = P->found;
+        digit.var = mgi_pv_temp(P, g->tensors[o->in[k].id].shape.dim[o->attr.dim]), digit.div = 1, digit.mod = (uint32_t)P->extent[digit.var];
+        P->found = 0, y[o->attr.dim].n = 0;
+        mgi_pv_push(P, &y[o->attr.dim], digit);
+        mgi_pv_element(P, f, o->in[k].id, y);
+        P->found = mgi_pv_union(P, found, mgi_pv_found_of_some(P, 1, &digit.var));
+        P->temps = temps;
+      }
+      return mgi_pv_unread(P, f, o, which, x, why);
     }
   }
   return mgi_pv_element(P, f, o->in[0].id, y);
@@ -4685,14 +4866,16 @@ static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t te
   if (mgi_pv_over(P)) return MGI_PV_ZERO;
   for (int d = 0; d < t->shape.rank; d++) {
     if (t->shape.dim[d] > INT32_MAX) return mgi_pv_fail(P, "too large: a dimension");
-    if (t->cuts[d]) return mgi_pv_fail(P, "a chunk is uneven");
   }
   if (!f->up && !t->op) {
+    P->factors = 0;
     for (uint32_t k = 0; k < f->g->n_in; k++)
       if (f->g->in[k].id == tensor) return mgi_pv_atom(P, mgi_pv_input(P, k, t->shape.rank, x), 1);
     return mgi_pv_fail(P, "a tensor that nothing makes");
   }
   w[n++] = MGI_PV_KEY, w[n++] = f->serial, w[n++] = tensor;
+  for (int k = 0; f->joint && k < f->place.n; k++) w[n++] = f->place.d[k].var, w[n++] = f->place.d[k].div, w[n++] = f->place.d[k].mod;
+  if (f->joint) w[n++] = MGI_PV_VARS + (uint32_t)(f->joint - f->g->ops);
   for (const mgi_pv_frame *u = f; u; u = u->up)
     for (uint32_t a = 0; a < (u == f ? (uint32_t)t->shape.rank : 0) + (u->up ? u->g->n_axes : 0); a++) {
       const mgi_pv_index *i = u == f && a < (uint32_t)t->shape.rank ? &x[a] : &u->axis[a - (u == f ? (uint32_t)t->shape.rank : 0)];
@@ -4701,14 +4884,21 @@ static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t te
       for (int k = 0; k < i->n; k++) w[n++] = i->d[k].var, w[n++] = i->d[k].div, w[n++] = i->d[k].mod;
     }
   uint32_t key = mgi_pv_intern(P, w, n);
-  if (P->bad || P->node[key].value) return P->node[key].value;
+  if (P->bad) return MGI_PV_ZERO;
+  if (P->node[key].value) {
+    P->found = mgi_pv_union(P, P->found, P->node[key].found), P->factors = P->node[key].factors;
+    return P->node[key].value;
+  }
   const mg_op_node *o = &f->g->ops[t->op];
   int which = 0;
   while (which < o->n_out && o->out[which].id != tensor) which++;
   if (++P->depth > MGI_PV_NEST) return mgi_pv_fail(P, "operators nest too deep");
+  uint32_t found = P->found;
+  P->found = 0;
   uint32_t r = mgi_pv_element_of_op(P, f, o, which, x);
   P->depth--;
-  if (!P->bad) P->node[key].value = r;
+  if (!P->bad) P->node[key].value = r, P->node[key].found = P->found, P->node[key].factors = P->factors;
+  P->found = mgi_pv_union(P, found, P->found);
   return r;
 }
 
@@ -5355,6 +5545,536 @@ static int mgi_pv_vanishes(mgi_proof *X, uint32_t p, int depth) {
   if (P->bad || !X->Z || mgi_pv_refuted(P, p)) return 0;
   double left = P->deadline - mgi_verify_now();
   return mgi_ask_zero(X, p, depth ? mgi_bound_min2(left / 4, 2) : left / 2);
+}
+
+/* ------------------------------------------------------------------------------------------------- >>defined
+   Whether b is defined wherever a is (DOMAINS in the header comment), by output element, in two steps:
+     facts      a pass over b gives each tensor the signs that all its elements have.  A divisor that is nonzero, the
+                operand of a root that is not negative, that of a logarithm that is positive: shown.  Else it is left.
+     elements   an output element at a symbolic index (>>elements), of both: reading it collects the set of its duties,
+                what must be so for it to be defined, before anything cancels.  Each duty of b at an operator that
+                is left must follow from a's set for the same element.
+   A duty is a polynomial with the bound variables over which it is meant, closed like a maximum over them, so that equal
+   families are equal ids; up to a positive factor, and, of a divisor, up to its sign.
+     divisor d    nonzero.  Each factor of d nonzero will do: those that the graph multiplied, roots taken off, and the
+                  atoms that all terms of its polynomial share, without those that are nonzero by their sign.
+     root d       not negative: so is what is left of d without positive atoms and even powers.
+     logarithm d  positive: not negative, and nonzero.
+     user row     an E row of the user whose text may divide or leave a domain is defined where a applies it, with the
+                  same constant, to the same operands.  One whose text shows it total has no duty.
+   Requirement 1: a's duties are facts on all inputs where a's element is defined; nothing else is taken for one.
+   Requirement 2: a fact by sign holds of every element, those of a block at a ragged edge too: where a chunk may be empty
+   a sum over it is 0, and where a maximum over one is taken no fact is used. */
+
+enum { MGI_SIGN_LEAST = 1 /* >= 0 */, MGI_SIGN_MOST = 2 /* <= 0 */, MGI_SIGN_NONZERO = 4, MGI_SIGN_POSITIVE = 5 };
+enum { MGI_DEFINED_LEFT = 64, MGI_DEFINED_SET = 1024, MGI_DEFINED_PARTS = 24 };
+
+typedef struct mgi_left { const mg_graph *g; uint32_t op; int sign; } mgi_left;
+typedef struct mgi_defined {
+  mgi_left left[MGI_DEFINED_LEFT]; /* operators of b that facts do not show */
+  int n, partial;                  /* how many there are; operators that may be undefined somewhere, in all */
+  int all;                         /* record at every such operator, not at those that are left only */
+  int empty_max;                   /* b may take the maximum of an empty chunk: no facts */
+  char why[200];                   /* what is not shown */
+} mgi_defined;
+
+static int mgi_sign_mul(int a, int b) {
+  int r = a & b & MGI_SIGN_NONZERO;
+  if ((a & b & MGI_SIGN_LEAST) || (a & b & MGI_SIGN_MOST)) r |= MGI_SIGN_LEAST;
+  if (((a & MGI_SIGN_LEAST) && (b & MGI_SIGN_MOST)) || ((a & MGI_SIGN_MOST) && (b & MGI_SIGN_LEAST))) r |= MGI_SIGN_MOST;
+  return r;
+}
+static int mgi_sign_add(int a, int b) {
+  int r = a & b & (MGI_SIGN_LEAST | MGI_SIGN_MOST);
+  return r ? r | ((a | b) & MGI_SIGN_NONZERO) : 0;
+}
+static int mgi_sign_neg(int a) { return (a & MGI_SIGN_NONZERO) | (a & MGI_SIGN_LEAST ? MGI_SIGN_MOST : 0) | (a & MGI_SIGN_MOST ? MGI_SIGN_LEAST : 0); }
+static int mgi_sign_of(int64_t num) { return num > 0 ? MGI_SIGN_POSITIVE : num < 0 ? MGI_SIGN_MOST | MGI_SIGN_NONZERO : MGI_SIGN_LEAST | MGI_SIGN_MOST; }
+/* Of a sum of one or more. */
+static int mgi_sign_sum(int a) { return a & (MGI_SIGN_LEAST | MGI_SIGN_MOST) ? a : 0; }
+
+/* 1 if a block may find no element along dimension d of t. */
+static int mgi_empty_chunk(const mg_graph *g, const mg_tensor_info *t, int d) {
+  const mgi_cuts *c = t->cuts[d];
+  if (!c) return 0;
+  int64_t full = c->before[0], last = full;
+  for (int k = 0; k < c->n; k++) {
+    int64_t n = g->axes[c->axis[k]].extent, chunk = (full + n - 1) / n, rest = last - (n - 1) * chunk;
+    full = chunk, last = rest < chunk ? rest : chunk;
+    if (last <= 0) return 1;
+  }
+  return 0;
+}
+
+/* 1 if an E row of the user has a value for all reals by its text: words of functions that are total, and no division. */
+static int mgi_real_total(const char *text) {
+  static const char *const total[] = {"a", "b", "c", "MG_C", "MG_EXP", "MG_ERF", "MG_TANH", "MG_SIN", "MG_COS", "MG_ABS", "MG_MAX", "MG_MIN"};
+  for (const char *s = text; *s;) {
+    size_t n = 0;
+    int known = 0;
+    while ((s[n] >= 'a' && s[n] <= 'z') || (s[n] >= 'A' && s[n] <= 'Z') || s[n] == '_' || (n && s[n] >= '0' && s[n] <= '9')) n++;
+    if (!n && (*s == '/' || *s == '%' || *s == '"' || *s == '\'')) return 0;
+    if (!n && *s >= '0' && *s <= '9') { /* a number with its suffix */
+      while ((s[n] >= '0' && s[n] <= '9') || s[n] == '.' || s[n] == 'f' || s[n] == 'e') n++;
+      s += n;
+      continue;
+    }
+    for (size_t k = 0; n && k < sizeof total / sizeof *total; k++) known |= strlen(total[k]) == n && !memcmp(total[k], s, n);
+    if (n && !known) return 0;
+    s += n ? n : 1;
+  }
+  return 1;
+}
+/* What operator o may be undefined by: a kind of duty, or 0. */
+static uint32_t mgi_duty_of(const mg_op_node *o) {
+  const mg_op_info *row = mg_op_row(o->code);
+  if (o->code == MG_OP_DIV) return MGI_PV_DIVISOR;
+  if (o->code == MG_OP_SQRT) return MGI_PV_ROOT;
+  if (o->code == MG_OP_LOG) return MGI_PV_LOGARITHM;
+  return row->user && row->elementwise && !mgi_real_total(row->real) ? (uint32_t)MGI_PV_USED : 0;
+}
+/* 1 if that sign of the operand (of a division: the divisor's) shows that it is defined. */
+static int mgi_duty_done(uint32_t duty, int sign) {
+  return duty == MGI_PV_DIVISOR ? (sign & MGI_SIGN_NONZERO) != 0 : duty == MGI_PV_ROOT ? (sign & MGI_SIGN_LEAST) != 0
+       : duty == MGI_PV_LOGARITHM ? (sign & MGI_SIGN_POSITIVE) == MGI_SIGN_POSITIVE : 0;
+}
+
+/* 1 if operands 0 and 1 are one tensor, or two loads of one that are alike. */
+static int mgi_same_operands(const mg_graph *g, const mg_op_node *o) {
+  if (o->n_in < 2) return 0;
+  if (o->in[0].id == o->in[1].id) return 1;
+  const mg_op_node *x = &g->ops[g->tensors[o->in[0].id].op], *y = &g->ops[g->tensors[o->in[1].id].op];
+  return x->code == MG_OP_LOAD && y->code == MG_OP_LOAD && x->in[0].id == y->in[0].id && x->scope == y->scope && !memcmp(&x->map, &y->map, sizeof x->map);
+}
+/* The sign of operator o's result, an operator of the table or an accumulator, by the signs s[] of tensors. */
+static int mgi_sign_op(const mg_graph *g, const mg_op_node *o, const uint8_t *s, mgi_defined *D) {
+  const mg_op_info *row = mg_op_row(o->code);
+  const int a = s[o->in[0].id], b = o->n_in > 1 ? s[o->in[1].id] : 0, same = mgi_same_operands(g, o);
+  const mg_tensor_info *t = &g->tensors[o->in[0].id];
+  switch (o->code) {
+    case MG_OP_ADD: return mgi_sign_add(a, b);
+    case MG_OP_SUB: return mgi_sign_add(a, mgi_sign_neg(b));
+    case MG_OP_MUL: return same ? MGI_SIGN_LEAST | (a & MGI_SIGN_NONZERO) : mgi_sign_mul(a, b);
+    case MG_OP_DIV: return same ? MGI_SIGN_POSITIVE : mgi_sign_mul(a, b | MGI_SIGN_NONZERO);
+    case MG_OP_EXP: return MGI_SIGN_POSITIVE;
+    case MG_OP_SQR: case MG_OP_SQRT: return MGI_SIGN_LEAST | (a & MGI_SIGN_NONZERO);
+    case MG_OP_SILU: case MG_OP_GELU: return a; /* x times what is positive */
+    case MG_OP_RELU: return MGI_SIGN_LEAST | ((a & MGI_SIGN_POSITIVE) == MGI_SIGN_POSITIVE ? MGI_SIGN_NONZERO : a & MGI_SIGN_MOST);
+    case MG_OP_NEG: return mgi_sign_neg(a);
+    case MG_OP_SCALE: return mgi_sign_mul(a, mgi_sign_of(o->attr.c.num));
+    case MG_OP_ADD_SCALAR: return o->attr.c.num ? mgi_sign_add(a, mgi_sign_of(o->attr.c.num)) : a;
+    case MG_OP_MATMUL: {
+      int r = mgi_sign_sum(mgi_sign_mul(a, b));
+      return mgi_empty_chunk(g, t, t->shape.rank - 1) ? r & ~MGI_SIGN_NONZERO : r;
+    }
+    case MG_OP_CONCAT_MATMUL: {
+      int r = mgi_sign_add(mgi_sign_sum(mgi_sign_mul(a, s[o->in[2].id])), mgi_sign_sum(mgi_sign_mul(b, s[o->in[3].id])));
+      const mg_tensor_info *u = &g->tensors[o->in[1].id];
+      return mgi_empty_chunk(g, t, t->shape.rank - 1) || mgi_empty_chunk(g, u, u->shape.rank - 1) ? r & ~MGI_SIGN_NONZERO : r;
+    }
+    case MG_OP_SUM: return mgi_empty_chunk(g, t, o->attr.dim) ? mgi_sign_sum(a) & ~MGI_SIGN_NONZERO : mgi_sign_sum(a);
+    case MG_OP_MAX: D->empty_max |= mgi_empty_chunk(g, t, o->attr.dim); return a;
+    case MG_OP_ACCUM: {
+      int r = a;
+      for (uint32_t x = 1; x < g->n_axes; x++)
+        if (o->map.to[x] == MG_MAP_SUM) r = mgi_sign_sum(r);
+      return r;
+    }
+    default: break;
+  }
+  if (!row->moves) return 0;
+  int r = a;
+  for (int k = 1; k < o->n_in; k++) r &= s[o->in[k].id];
+  return row->user ? r & ~MGI_SIGN_NONZERO : r; /* a user's may put zeros in between */
+}
+/* Signs of g's tensors; up: those of the graph above; out: those of what its stores make, in order. */
+static int mgi_sign_graph(const mg_graph *g, const uint8_t *up, uint8_t *out, mgi_defined *D) {
+  uint8_t few[192], *s = g->n_tensors > sizeof few ? (uint8_t *)malloc(g->n_tensors) : few;
+  int stores = 0, good = s != NULL;
+  if (!good) return 0;
+  memset(s, 0, g->n_tensors);
+  for (uint32_t k = 1; k < g->n_ops && good; k++) {
+    const mg_op_node *o = &g->ops[k];
+    if (o->code == MG_OP_LOAD) s[o->out[0].id] = up[o->in[0].id];
+    else if (o->code == MG_OP_STORE) {
+      if (stores < MG_MAX_OUT) out[stores++] = s[o->in[0].id];
+    } else if (o->code == MG_OP_GRAPH) {
+      uint8_t made[MG_MAX_OUT] = {0};
+      good = mgi_sign_graph(o->sub, s, made, D);
+      for (int j = 0; j < o->n_out; j++) s[o->out[j].id] = made[j];
+    } else {
+      const uint32_t duty = mgi_duty_of(o);
+      const int sign = s[o->in[duty == MGI_PV_DIVISOR].id];
+      s[o->out[0].id] = (uint8_t)mgi_sign_op(g, o, s, D);
+      D->partial += duty != 0;
+      if (!duty || mgi_duty_done(duty, sign)) continue;
+      if (D->n < MGI_DEFINED_LEFT) D->left[D->n].g = g, D->left[D->n].op = k, D->left[D->n].sign = sign;
+      D->n++;
+    }
+  }
+  if (s != few) free(s);
+  return good;
+}
+
+/* ---- sets of duties */
+
+static int mgi_defined_sign(mgi_prover *P, uint32_t p, int depth);
+static int mgi_defined_sign_atom(mgi_prover *P, uint32_t a, int depth) {
+  const uint32_t kind = mgi_pv_kind(P, a), n = P->node[a].n;
+  if (kind == MGI_PV_FN) {
+    int x = depth > 0 && n == 7 ? mgi_defined_sign(P, mgi_pv_word(P, a, 6), depth - 1) : 0;
+    if (mgi_pv_is_fn(P, a, MG_OP_EXP)) return MGI_SIGN_POSITIVE;
+    if (mgi_pv_is_fn(P, a, MG_OP_SQRT)) return MGI_SIGN_LEAST | (x & MGI_SIGN_NONZERO);
+    return mgi_pv_is_fn(P, a, MG_OP_SILU) || mgi_pv_is_fn(P, a, MG_OP_GELU) ? x : 0;
+  }
+  if (depth <= 0) return 0;
+  if (kind == MGI_PV_INV) return mgi_defined_sign(P, mgi_pv_word(P, a, 1), depth - 1) | MGI_SIGN_NONZERO;
+  if (kind == MGI_PV_TOP) return mgi_defined_sign(P, mgi_pv_word(P, a, n - 1), depth - 1);
+  if (kind == MGI_PV_SUM) return mgi_sign_sum(mgi_defined_sign(P, mgi_pv_word(P, a, n - 1), depth - 1));
+  if (kind != MGI_PV_MAX || n > 17) return 0;
+  int all = 7, one = 0;
+  for (uint32_t k = 1; k < n; k++) {
+    int x = mgi_defined_sign(P, mgi_pv_word(P, a, k), depth - 1);
+    all &= x;
+    if (x & MGI_SIGN_LEAST) one |= x & MGI_SIGN_POSITIVE;
+  }
+  return all | one;
+}
+/* The signs that polynomial p has wherever it is defined. */
+static int mgi_defined_sign(mgi_prover *P, uint32_t p, int depth) {
+  const uint32_t n = mgi_pv_count(P, p);
+  int sum = n ? 0 : mgi_sign_of(0);
+  if (n > 64 || P->bad) return 0;
+  for (uint32_t k = 0; k < n; k++) {
+    mgi_pv_term t = mgi_pv_at(P, p, k);
+    int x = mgi_sign_of(t.num);
+    for (uint32_t j = 0; j < mgi_pv_powers(P, t.mono) && x; j++) {
+      const int e = (int32_t)mgi_pv_word(P, t.mono, 2 + 2 * j);
+      int y = mgi_defined_sign_atom(P, mgi_pv_word(P, t.mono, 1 + 2 * j), depth);
+      if (e < 0) y |= MGI_SIGN_NONZERO;
+      if (e % 2 == 0) y = MGI_SIGN_LEAST | (y & MGI_SIGN_NONZERO);
+      x = mgi_sign_mul(x, y);
+    }
+    sum = k ? mgi_sign_add(sum, x) : x;
+    if (!sum) return 0;
+  }
+  return sum;
+}
+enum { MGI_SIGN_DEPTH = 8 };
+
+/* The union of two sets, each 0 or a node of sorted ids. */
+static uint32_t mgi_pv_union(mgi_prover *P, uint32_t x, uint32_t y) {
+  uint32_t w[MGI_DEFINED_SET + 2], n = 1, i = 1, j = 1;
+  if (P->bad || !y || x == y) return x;
+  if (!x) return y;
+  w[0] = MGI_PV_SET;
+  while (i < P->node[x].n || j < P->node[y].n) {
+    uint32_t a = i < P->node[x].n ? mgi_pv_word(P, x, i) : UINT32_MAX, b = j < P->node[y].n ? mgi_pv_word(P, y, j) : UINT32_MAX;
+    if (n > MGI_DEFINED_SET) return mgi_pv_fail(P, "too large: the divisors of an element");
+    w[n++] = a < b ? a : b;
+    i += a <= b, j += b <= a;
+  }
+  return mgi_pv_intern(P, w, n);
+}
+/* The condition `kind` on polynomial p, for all values of the n variables in var: they are split, merged and named anew. */
+static uint32_t mgi_pv_condition(mgi_prover *P, uint32_t kind, uint32_t p, int n, const uint32_t *var) {
+  uint32_t v[MGI_PV_BOUND + 1], atom;
+  int m = 0, temps = P->temps;
+  int64_t num = 0, den = 1;
+  for (int k = 0; k < n && !P->bad; k++) {
+    if (!(P->node[p].vars >> var[k] & 1)) continue;
+    if (m == MGI_PV_BOUND) return mgi_pv_fail(P, "a divisor over too many indices");
+    v[m++] = var[k];
+  }
+  if (m) p = mgi_pv_regroup(P, p, &m, v, MGI_PV_BOUND);
+  if (P->bad) return MGI_PV_ZERO;
+  if (kind != MGI_PV_USED) {
+    mgi_pv_content(P, p, &num, &den);
+    if (num && (num != 1 || den != 1)) p = mgi_pv_scale(P, p, den, num);
+  }
+  atom = mgi_pv_alone(P, mgi_pv_close(P, kind, m, v, p));
+  P->temps = temps;
+  return atom;
+}
+/* A condition over further variables, or (sign < 0) of the negative. */
+static uint32_t mgi_pv_condition_again(mgi_prover *P, uint32_t c, int sign, int n, const uint32_t *var) {
+  uint32_t v[2 * MGI_PV_BOUND + MG_MAX_AXES + 2], kind = mgi_pv_kind(P, c);
+  int m = (int)mgi_pv_word(P, c, 1), temps = P->temps;
+  uint32_t p = m ? mgi_pv_open(P, c, v) : mgi_pv_word(P, c, P->node[c].n - 1);
+  for (int k = 0; k < n; k++) v[m++] = var[k];
+  if (sign < 0) p = mgi_pv_scale(P, p, -1, 1);
+  uint32_t r = P->bad ? 0 : mgi_pv_condition(P, kind, p, m, v);
+  P->temps = temps;
+  return r;
+}
+/* A duty: which operator (0: one of a's, else 1 + its place in mgi_defined), then choices, each a count and conditions. */
+enum { MGI_DUTY_WORDS = 2 + 4 * (1 + MGI_DEFINED_PARTS) };
+/* The set, for all values of the variables. */
+static uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const uint32_t *var) {
+  uint32_t set = 0;
+  if (!found || n <= 0) return found;
+  for (uint32_t k = 1; k < P->node[found].n && !P->bad; k++) {
+    uint32_t duty = mgi_pv_word(P, found, k), w[MGI_DUTY_WORDS], one[2], words = P->node[duty].n;
+    for (uint32_t j = 0; j < words; j++) w[j] = mgi_pv_word(P, duty, j);
+    for (uint32_t j = 2; j < words && !P->bad; j += 1 + w[j])
+      for (uint32_t i = 1; i <= w[j] && !P->bad; i++) w[j + i] = mgi_pv_condition_again(P, w[j + i], 1, n, var);
+    one[0] = MGI_PV_SET, one[1] = mgi_pv_intern(P, w, words);
+    set = mgi_pv_union(P, set, mgi_pv_intern(P, one, 2));
+  }
+  return set;
+}
+
+static uint32_t mgi_pv_found_inside(mgi_prover *P, const mg_graph *g, mg_tensor t, int d, int n, const uint32_t *var) {
+  if (P->found && P->record->all && mgi_empty_chunk(g, &g->tensors[t.id], d)) return 0;
+  return mgi_pv_found_for_all(P, P->found, n, var);
+}
+
+static uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var) { return P->found && P->record->all ? 0 : mgi_pv_found_for_all(P, P->found, n, var); }
+
+/* ---- what an operator takes to be defined */
+
+typedef struct mgi_choice { uint32_t n, c[MGI_DEFINED_PARTS]; } mgi_choice;
+static void mgi_choice_add(mgi_prover *P, mgi_choice *l, uint32_t kind, uint32_t p) {
+  if (l->n == MGI_DEFINED_PARTS) { mgi_pv_fail(P, "too large: the factors of a divisor"); return; }
+  l->c[l->n] = mgi_pv_condition(P, kind, p, 0, NULL);
+  l->n++;
+}
+/* What must be nonzero for p to be: factors that all terms share, and the rest. */
+static void mgi_choice_factors(mgi_prover *P, mgi_choice *l, uint32_t p, int depth) {
+  p = mgi_pv_clear(P, p);
+  if (p == MGI_PV_ZERO && !P->bad) mgi_pv_fail(P, "a divisor vanishes identically");
+  if (P->bad || (mgi_defined_sign(P, p, MGI_SIGN_DEPTH) & MGI_SIGN_NONZERO)) return;
+  uint32_t common = mgi_pv_common(P, p);
+  for (uint32_t k = 0; k < mgi_pv_powers(P, common) && !P->bad; k++) {
+    uint32_t a = mgi_pv_word(P, common, 1 + 2 * k);
+    if (mgi_defined_sign_atom(P, a, MGI_SIGN_DEPTH) & MGI_SIGN_NONZERO) continue;
+    if (mgi_pv_is_fn(P, a, MG_OP_SQRT) && depth > 0) mgi_choice_factors(P, l, mgi_pv_word(P, a, 6), depth - 1);
+    else mgi_choice_add(P, l, MGI_PV_DIVISOR, mgi_pv_atom(P, a, 1));
+  }
+  uint32_t rest = mgi_pv_mul(P, p, mgi_pv_of_mono(P, common, -1));
+  if (!P->bad && mgi_pv_count(P, rest) > 1 && !(mgi_defined_sign(P, rest, MGI_SIGN_DEPTH) & MGI_SIGN_NONZERO)) mgi_choice_add(P, l, MGI_PV_DIVISOR, rest);
+}
+/* p without atoms that are positive; with `even`, without even powers too. */
+static uint32_t mgi_pv_stripped(mgi_prover *P, uint32_t p, int even) {
+  uint32_t common = mgi_pv_common(P, p);
+  for (uint32_t k = 0; k < mgi_pv_powers(P, common) && !P->bad; k++) {
+    uint32_t a = mgi_pv_word(P, common, 1 + 2 * k);
+    int e = (int32_t)mgi_pv_word(P, common, 2 + 2 * k), positive = (mgi_defined_sign_atom(P, a, MGI_SIGN_DEPTH) & MGI_SIGN_POSITIVE) == MGI_SIGN_POSITIVE;
+    if (positive || e < -1 || (even && e > 1)) p = mgi_pv_mul(P, p, mgi_pv_atom(P, a, positive ? -e : -(e / 2 * 2)));
+  }
+  return p;
+}
+/* The duties of operator o at the element whose operands are in[], into P->found. */
+static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const uint32_t *in, const uint32_t *factors) {
+  const uint32_t duty = mgi_duty_of(o);
+  const mgi_defined *D = P->record;
+  uint32_t which = 0, p = in[duty == MGI_PV_DIVISOR], list[MGI_DEFINED_PARTS + 2], n = 1;
+  int left = 0;
+  /* the factors of the result */
+  P->factors = 0;
+  list[0] = MGI_PV_FACTORS;
+  switch (o->code) {
+    case MG_OP_MUL:
+      for (int k = 0; k < 2; k++) {
+        if (!factors[k]) list[n++] = in[k];
+        for (uint32_t j = 1; factors[k] && j < P->node[factors[k]].n && n < MGI_DEFINED_PARTS; j++) list[n++] = mgi_pv_word(P, factors[k], j);
+      }
+      if (n < MGI_DEFINED_PARTS) P->factors = mgi_pv_intern(P, list, n);
+      break;
+    case MG_OP_EXP: P->factors = mgi_pv_intern(P, list, 1); break;
+    case MG_OP_SCALE: if (!o->attr.c.num) break; /* fall through */
+    case MG_OP_DIV: case MG_OP_SQR: case MG_OP_SQRT: case MG_OP_NEG:
+      list[1] = in[0], P->factors = factors[0] ? factors[0] : mgi_pv_intern(P, list, 2);
+      break;
+    default: break;
+  }
+  if (!duty || P->bad) return;
+  for (; !D->all && which < (uint32_t)D->n; which++)
+    if (D->left[which].g == f->g && &f->g->ops[D->left[which].op] == o) break;
+  if (!D->all && which == (uint32_t)D->n) return;
+  if (!D->all) left = D->left[which].sign;
+  if (p == MGI_PV_NONE) { mgi_pv_fail(P, "a function is applied to minus infinity"); return; }
+  /* the choices: for a, one, of all that follows */
+  mgi_choice c[4], parts;
+  uint32_t w[MGI_DUTY_WORDS], words = 2, set[2];
+  const uint32_t own = factors[duty == MGI_PV_DIVISOR];
+  const int sign = left | (duty == MGI_PV_USED ? 0 : mgi_defined_sign(P, p, MGI_SIGN_DEPTH));
+  int m = 0;
+  memset(c, 0, sizeof c), memset(&parts, 0, sizeof parts);
+  if (mgi_duty_done(duty, sign) && !D->all) return;
+  if (duty == MGI_PV_DIVISOR || duty == MGI_PV_LOGARITHM) {
+    if (!own) mgi_choice_factors(P, &parts, p, 3);
+    for (uint32_t k = 1; own && k < P->node[own].n && !P->bad; k++) mgi_choice_factors(P, &parts, mgi_pv_word(P, own, k), 3);
+  }
+  if (P->bad) return;
+  if (duty == MGI_PV_USED) {
+    const uint32_t atom = mgi_pv_fn(P, o->code, mg_op_row(o->code)->attr == MG_ATTR_RAT ? o->attr.c : mgi_pv_no_constant(), mg_op_row(o->code)->n_in, in);
+    mgi_choice_add(P, &c[m++], MGI_PV_USED, atom);
+  } else if (D->all) {
+    c[m++] = parts;
+    mgi_choice_add(P, &c[0], duty, p);
+    if (duty == MGI_PV_LOGARITHM) mgi_choice_add(P, &c[0], MGI_PV_DIVISOR, p), mgi_choice_add(P, &c[0], MGI_PV_ROOT, p);
+    if (duty != MGI_PV_DIVISOR) {
+      const uint32_t q = mgi_pv_stripped(P, p, 0);
+      mgi_choice_add(P, &c[0], duty, q);
+      if (duty == MGI_PV_LOGARITHM) mgi_choice_add(P, &c[0], MGI_PV_ROOT, q);
+    }
+  } else {
+    mgi_choice_add(P, &c[m++], duty, p);
+    if (duty == MGI_PV_DIVISOR) c[m++] = parts;
+    else mgi_choice_add(P, &c[m++], duty, mgi_pv_stripped(P, p, duty == MGI_PV_ROOT));
+    if (duty == MGI_PV_LOGARITHM) {
+      c[m] = parts;
+      if (!(sign & MGI_SIGN_LEAST)) mgi_choice_add(P, &c[m], MGI_PV_ROOT, mgi_pv_stripped(P, p, 0));
+      m++;
+    }
+  }
+  w[0] = MGI_PV_DUTY, w[1] = D->all ? 0 : which + 1;
+  for (int k = 0; k < m; k++) {
+    w[words++] = c[k].n;
+    for (uint32_t j = 0; j < c[k].n; j++) w[words++] = c[k].c[j];
+  }
+  set[0] = MGI_PV_SET, set[1] = mgi_pv_intern(P, w, words);
+  P->found = mgi_pv_union(P, P->found, mgi_pv_intern(P, set, 2));
+}
+
+/* ---- a's facts and b's duties */
+
+/* 1 if condition c is a fact, or, of a divisor, that of its negative. */
+static int mgi_pv_fact(mgi_prover *P, const mgi_pv_list *facts, uint32_t c) {
+  for (int sign = 1; sign >= -1 && !P->bad; sign -= 2) {
+    uint32_t id = sign < 0 ? mgi_pv_condition_again(P, c, -1, 0, NULL) : c;
+    for (uint32_t k = 0; k < facts->n; k++)
+      if (facts->p[k] == id) return 1;
+    if (mgi_pv_kind(P, c) != MGI_PV_DIVISOR) return 0;
+  }
+  /* a product of two facts that was multiplied out */
+  uint32_t one[MGI_DEFINED_PARTS], n = 0;
+  if (mgi_pv_word(P, c, 1)) return 0;
+  for (uint32_t k = 0; k < facts->n && n < MGI_DEFINED_PARTS; k++) {
+    const uint32_t f = facts->p[k];
+    if (mgi_pv_kind(P, f) == MGI_PV_DIVISOR && !mgi_pv_word(P, f, 1) && mgi_pv_count(P, mgi_pv_word(P, f, 3)) > 1) one[n++] = mgi_pv_word(P, f, 3);
+  }
+  const uint32_t negative = mgi_pv_condition_again(P, c, -1, 0, NULL), terms = mgi_pv_count(P, mgi_pv_word(P, c, 3));
+  for (uint32_t i = 0; i < n; i++)
+    for (uint32_t j = i; j < n && !P->bad; j++) {
+      if (mgi_pv_count(P, one[i]) * mgi_pv_count(P, one[j]) > 16 * terms) continue;
+      const uint32_t both = mgi_pv_condition(P, MGI_PV_DIVISOR, mgi_pv_mul(P, one[i], one[j]), 0, NULL);
+      if (!P->bad && (both == c || both == negative)) return 1;
+    }
+  return 0;
+}
+/* The operator of b that is left without a reason; -1: each duty of `set` follows; -2: a limit was passed. */
+static int mgi_pv_follows(mgi_prover *P, uint32_t facts_set, uint32_t set) {
+  mgi_pv_list facts;
+  int missing = -1;
+  memset(&facts, 0, sizeof facts);
+  for (uint32_t k = 1; facts_set && k < P->node[facts_set].n && !P->bad; k++) {
+    uint32_t duty = mgi_pv_word(P, facts_set, k);
+    for (uint32_t j = 3; j < P->node[duty].n && !P->bad; j++) mgi_pv_note(P, &facts, mgi_pv_word(P, duty, j));
+  }
+  for (uint32_t k = 1; set && k < P->node[set].n && missing == -1 && !P->bad; k++) {
+    uint32_t duty = mgi_pv_word(P, set, k);
+    int follows = 0;
+    for (uint32_t j = 2; j < P->node[duty].n && !follows && !P->bad; j += 1 + mgi_pv_word(P, duty, j)) {
+      int all = 1;
+      for (uint32_t i = 1; i <= mgi_pv_word(P, duty, j) && all && !P->bad; i++) all = mgi_pv_fact(P, &facts, mgi_pv_word(P, duty, j + i));
+      follows = all;
+    }
+    if (!follows) missing = (int)mgi_pv_word(P, duty, 1) - 1;
+  }
+  free(facts.p);
+  return P->bad ? -2 : missing;
+}
+
+/* An element of output k of g at the symbolic index, read as `serial`. */
+static uint32_t mgi_pv_output(mgi_prover *P, const mg_graph *g, uint32_t k, uint32_t serial) {
+  mgi_pv_frame f;
+  mgi_pv_index x[MG_MAX_RANK];
+  const mg_shape *s = &g->tensors[g->out[k].id].shape;
+  memset(&f, 0, sizeof f), memset(x, 0, sizeof x);
+  f.g = g, f.serial = serial;
+  for (int d = 0; d < s->rank; d++) {
+    mgi_pv_digit digit;
+    if (s->dim[d] > INT32_MAX) mgi_pv_fail(P, "too large: a dimension");
+    digit.var = (uint32_t)d, digit.div = 1, digit.mod = (uint32_t)s->dim[d], P->extent[d] = s->dim[d];
+    mgi_pv_push(P, &x[d], digit);
+  }
+  return mgi_pv_element(P, &f, g->out[k].id, x);
+}
+static int mgi_pv_begin(mgi_prover *P, size_t limit, double deadline, const volatile int *stop) {
+  uint32_t w[2];
+  memset(P, 0, sizeof *P);
+  P->limit = limit, P->deadline = deadline, P->stop = stop;
+  w[0] = MGI_PV_POLY, w[1] = MGI_PV_KEY;
+  if (mgi_pv_intern(P, w, 1) != MGI_PV_ZERO || mgi_pv_intern(P, w + 1, 1) != MGI_PV_NONE) mgi_pv_fail(P, "no memory for terms");
+  return !P->bad;
+}
+
+/* "divisor 't5' of 't6' (kernel 1)" */
+static void mgi_left_name(const mgi_left *l, char *buf, size_t size) {
+  const mg_op_node *o = &l->g->ops[l->op];
+  const uint32_t duty = mgi_duty_of(o);
+  const char *of = l->g->tensors[o->out[0].id].name, *in = l->g->tensors[o->in[duty == MGI_PV_DIVISOR].id].name;
+  snprintf(buf, size, "%s '%.40s' of '%.40s = %.20s'%s", duty == MGI_PV_DIVISOR ? "the divisor" : "the operand", in ? in : "?", of ? of : "?", mg_op_row(o->code)->name,
+           l->g->level == MG_KERNEL ? "" : l->g->level == MG_BLOCK ? " in a block graph" : " in a thread graph");
+}
+
+static const char *mgi_duty_word(const mgi_left *l) {
+  const uint32_t duty = mgi_duty_of(&l->g->ops[l->op]);
+  return duty == MGI_PV_DIVISOR ? "nonzero" : duty == MGI_PV_ROOT ? "at least 0" : duty == MGI_PV_LOGARITHM ? "positive" : "in its domain";
+}
+/* All operators that have a duty, as if there were no facts. */
+static void mgi_left_all(const mg_graph *g, mgi_defined *D) {
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    const mg_op_node *o = &g->ops[k];
+    if (o->sub) mgi_left_all(o->sub, D);
+    if (o->code >= MG_OP_TABLE_END || !mgi_duty_of(o)) continue;
+    if (D->n < MGI_DEFINED_LEFT) D->left[D->n].g = g, D->left[D->n].op = k, D->left[D->n].sign = 0;
+    D->n++;
+  }
+}
+
+/* 1 if b is shown to be defined wherever a is, by output element, and `line` says how; 0 with the reason in it. */
+static int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadline, const volatile int *stop, char line[256]) {
+  mgi_defined D, all;
+  mgi_prover P;
+  char name[160];
+  int shown = 1, worst = -1, limit = 0;
+  memset(&D, 0, sizeof D);
+  if (!mgi_sign_graph(b, NULL, NULL, &D)) { snprintf(line, 256, "no memory for the signs of tensors"); return 0; }
+  if (D.empty_max) { /* -inf may be among the values: no fact is used */
+    D.n = 0;
+    mgi_left_all(b, &D);
+  }
+  if (!D.partial) { snprintf(line, 256, "no divisor, root or logarithm"); return 1; }
+  if (!D.n) {
+    if (D.partial == 1) snprintf(line, 256, "the one divisor, root or logarithm is as it must be by facts");
+    else snprintf(line, 256, "all %d divisors, roots and logarithms are as they must be by facts", D.partial);
+    return 1;
+  }
+  if (D.n > MGI_DEFINED_LEFT) { snprintf(line, 256, "more than %d divisors, roots and logarithms are not positive by facts", (int)MGI_DEFINED_LEFT); return 0; }
+  memset(&all, 0, sizeof all);
+  all.all = 1;
+  shown = mgi_pv_begin(&P, (size_t)1 << 28, deadline, stop);
+  for (uint32_t k = 0; k < b->n_out && shown; k++) {
+    P.record = &all, P.found = 0;
+    mgi_pv_output(&P, a, k, 1);
+    const uint32_t facts = P.found;
+    P.record = &D, P.found = 0;
+    mgi_pv_output(&P, b, k, 2);
+    int missing = P.bad ? -2 : mgi_pv_follows(&P, facts, P.found);
+    shown = missing == -1, limit = missing == -2;
+    if (missing >= 0) worst = missing;
+  }
+  if (shown) snprintf(line, 256, "of %d divisors, roots and logarithms %d by facts, %d as the program's for each output element", D.partial, D.partial - D.n, D.n);
+  else {
+    mgi_left_name(&D.left[worst < 0 ? 0 : worst], name, sizeof name);
+    if (worst >= 0) snprintf(line, 256, "%s is not shown to be %s wherever the program is defined", name, mgi_duty_word(&D.left[worst]));
+    else snprintf(line, 256, "%.150s could not be compared with the program's: %.50s", name, limit ? P.why : "no memory");
+  }
+  free(P.w), free(P.node), free(P.slot);
+  return shown;
 }
 
 /* ------------------------------------------------------------------------------------------------- >>methods
