@@ -204,6 +204,10 @@ typedef struct mg_fv { uint64_t p, q; uint32_t flags; } mg_fv;
 mg_status mg_field_small(const mg_graph *const *g, int n, uint64_t seed, int exp_opaque, mg_field *out, mg_error *e);
 /* Random primes from the seed, p in [2^60, 2^61).  exp_opaque: q = 0; else q in [2^30, 2^31).  */
 mg_status mg_field_large(uint64_t seed, int exp_opaque, mg_field *out);
+/* 0, 1 and the graphs' constants stand in their true order for max, together: where `above`, in (0, 1), of all other residues
+   are above them; or, if it is 0, above all others with probability 1/4, below all with 1/4, else below a share of them whose
+   logarithm is uniform, so that a maximum of n values meets 0 at any n.  Without it they stand anywhere. */
+void mg_field_levels(mg_field *F, const mg_graph *const *g, int n, double above);
 int mg_is_prime(uint64_t n); /* exact for all 64-bit n */
 
 /* ---------------------------------------------------------------------------------------------- >>arithmetic
@@ -753,9 +757,7 @@ static int mgi_field_constants(const mg_graph *g, mg_rational *c, int n) {
   }
   return n;
 }
-/* 0, 1 and the graphs' constants stand in their true order for max: above all other residues with probability 1/4, below
-   all with 1/4, else below a share of them whose logarithm is uniform: a maximum of n values meets 0 at any n so. */
-static void mgi_field_levels(mg_field *F, const mg_graph *const *g, int n) {
+void mg_field_levels(mg_field *F, const mg_graph *const *g, int n, double above) {
   mg_rational c[MG_FIELD_LEVELS];
   int m = 0;
   c[m++] = mg_rat(0, 1), c[m++] = mg_rat(1, 1);
@@ -771,8 +773,9 @@ static void mgi_field_levels(mg_field *F, const mg_graph *const *g, int n) {
     F->level_bits |= (uint64_t)1 << (v.p & 63);
   }
   uint64_t h = mgi_ff_hash(F->seed, 16, 0);
-  double share = exp2(-24 * ldexp((double)(h >> 11), -53)); /* of the others, above the levels */
-  F->place = (h & 3) == 0 ? UINT64_MAX : (h & 3) == 1 ? 0 : (uint64_t)((1 - share) * ldexp(1, 64) * (1 - ldexp(1, -52)));
+  double share = above > 0 ? above : exp2(-24 * ldexp((double)(h >> 11), -53));
+  int end = above > 0 ? 2 : (int)(h & 3);
+  F->place = end == 0 ? UINT64_MAX : end == 1 ? 0 : (uint64_t)((1 - share) * ldexp(1, 64) * (1 - ldexp(1, -52)));
 }
 
 /* q uniform among the primes of that many bits; p the first prime of uniform 2jq + 1 in [2^60, 2^61).  MG_NOT_FOUND if none
@@ -2199,7 +2202,7 @@ static int mgi_trial_setup(mgi_trial *t, const mgi_bench *B, int kind, int test)
   t->F.order = mgi_ff_hash(t->F.order, t->from[3], 16);
   for (int k = 1; k < MG_OP_TABLE_END; k++) t->F.key[k] = mgi_ff_hash(t->F.key[k], t->from[2], 17);
   t->F.max_opaque = !(kind & MGI_ORDER_TEST);
-  if (s == MG_OK && (kind & MGI_ORDER_TEST)) mgi_field_levels(&t->F, B->g, 2);
+  if (s == MG_OK && (kind & MGI_ORDER_TEST)) mg_field_levels(&t->F, B->g, 2, 0);
   t->F.deadline = B->watch.deadline, t->F.stop = B->watch.stop;
   if (s == MG_OK && t->F.q && !t->powers) t->powers = (uint64_t *)malloc(8 * 256 * sizeof *t->powers);
   if (s == MG_OK && t->F.q && t->powers) {
