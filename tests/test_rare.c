@@ -18,9 +18,9 @@
 #include "rewrite.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { PAIRS = 500, SEEDS = 5, SEARCHES = 1 };
+enum { PAIRS = 500, SEEDS = 5, SEARCHES = 1, SLOW = 60 };
 #else
-enum { PAIRS = 10000, SEEDS = 50, SEARCHES = 3 };
+enum { PAIRS = 10000, SEEDS = 50, SEARCHES = 3, SLOW = 10 };
 #endif
 /* ROUNDS: of inputs, until a pair that is not known to be right is dropped.  SHOWN: pairs accepted wrongly, in full. */
 enum { ROUNDS = 160, RIGHT_ROUNDS = 40, SHOWN = 2, TEXT = 6000, RIGHT_FLOOR = 10 };
@@ -395,13 +395,13 @@ static mg_graph *other_form(mg_graph *g, int algebra, int schedule, uint64_t *s)
 
 typedef struct tally { int wrong, verdict[4], right, right_verdict[4]; double slowest; } tally;
 
-static const char *print(const mg_graph *g) {
-  static char *kept[2];
+static char *printed[2];
+static const char *print(const mg_graph *g) { /* until the next but one */
   static int turn;
   mg_error e;
   turn = !turn;
-  mg_string_free(kept[turn]), kept[turn] = NULL;
-  return mg_print(g, &kept[turn], &e) == MG_OK ? kept[turn] : e.msg;
+  mg_string_free(printed[turn]), printed[turn] = NULL;
+  return mg_print(g, &printed[turn], &e) == MG_OK ? printed[turn] : "?";
 }
 static mg_verdict verdict(const mg_graph *a, const mg_graph *b, uint64_t s, double *slowest, mg_verify_report *r) {
   mg_verify_config c = mg_verify_config_default();
@@ -477,12 +477,172 @@ static void drawn_pairs(void **state) {
   if (accepted) fail_msg("%d wrong pairs are EQUAL", accepted);
 }
 
+/* ---- pairs written down: tests/corpus/wrong/NAME.a.mg and NAME.b.mg, wrong from a to b; whoever finds one adds it */
+
+enum { CORPUS = 400 };
+static struct { char name[80]; mg_graph *a, *b; } corpus[CORPUS];
+static int n_corpus;
+
+static int by_name(const void *x, const void *y) { return strcmp((const char *)x, (const char *)y); }
+static void read_corpus(void) {
+  static const char dir[] = "tests/corpus/wrong/";
+  DIR *d = opendir(dir);
+  char path[160];
+  mg_error e;
+  if (!d) fail_msg("%s is not there: run from the repository's root", dir);
+  for (struct dirent *f; (f = readdir(d)) != NULL && n_corpus < CORPUS;) {
+    size_t n = strlen(f->d_name);
+    if (n > 5 && n < 80 && !strcmp(f->d_name + n - 5, ".a.mg")) snprintf(corpus[n_corpus++].name, 80, "%.*s", (int)(n - 5), f->d_name);
+  }
+  closedir(d);
+  qsort(corpus, (size_t)n_corpus, sizeof *corpus, by_name);
+  for (int k = 0; k < n_corpus; k++)
+    for (int j = 0; j < 2; j++) {
+      snprintf(path, sizeof path, "%s%s.%c.mg", dir, corpus[k].name, "ab"[j]);
+      if (mg_parse_file(path, NULL, j ? &corpus[k].b : &corpus[k].a, &e) != MG_OK) fail_msg("%s:%d: %s", path, e.line, e.msg);
+    }
+}
+static void corpus_pairs(void **state) {
+  (void)state;
+  int n[4] = { 0 }, accepted = 0, proved = 0;
+  double slowest = 0;
+  for (int k = 0; k < n_corpus; k++) {
+    const mg_graph *a = corpus[k].a, *b = corpus[k].b;
+    oracle_found way[2];
+    mg_verify_report r;
+    oracle_compare(a, b, seed, 0, 4000, way);
+    if (!way[0].found) fail_msg("%s: the oracle finds no difference", corpus[k].name);
+    mg_verdict v = verdict(a, b, seed, &slowest, &r);
+    n[v]++, accepted += v == MG_EQUAL;
+    if (v == MG_EQUAL) show(a, b, &way[0], corpus[k].name, r.reason);
+    else if (v != MG_NOT_EQUAL) { /* as `mirage verify` does, which asks the solver then */
+      mg_prove_config c = mg_prove_config_default();
+      mg_prove_report p;
+      mg_error e;
+      c.seed = seed, c.time_limit_s = 2;
+      if (mg_prove(a, b, &c, &p, &e) == MG_OK && p.verdict == MG_EQUAL) proved++, show(a, b, &way[0], corpus[k].name, p.reason);
+    }
+  }
+  print_message("%d pairs of tests/corpus/wrong: %d NOT_EQUAL, %d UNDECIDED, %d EQUAL_SAMPLED, %d EQUAL, %d by the solver; %.2f s at most\n",
+                n_corpus, n[MG_NOT_EQUAL], n[MG_UNDECIDED], n[MG_EQUAL_SAMPLED], n[MG_EQUAL], proved, slowest);
+  assert_true(n_corpus >= 30);
+  if (accepted || proved) fail_msg("%d wrong pairs are EQUAL, %d more are proved", accepted, proved);
+}
+
+static void many_seeds(void **state) {
+  (void)state;
+  int tried = 0, n[4] = { 0 };
+  for (int k = 0; k < n_corpus; k++) {
+    const char *text = print(corpus[k].a);
+    int maximum = strstr(text, "max(") || strstr(text, "relu(");
+    text = print(corpus[k].b);
+    if (!maximum && !strstr(text, "max(") && !strstr(text, "relu(")) continue;
+    tried++;
+    for (int j = 0; j < SEEDS; j++) {
+      mg_verify_report r;
+      mg_verdict v = verdict(corpus[k].a, corpus[k].b, seed * 1000 + (uint64_t)j, NULL, &r);
+      n[v]++;
+      if (v == MG_EQUAL) fail_msg("%s: seed %llu says EQUAL: %s", corpus[k].name, (unsigned long long)(seed * 1000 + (uint64_t)j), r.reason);
+    }
+  }
+  print_message("%d pairs with maxima, %d seeds each: %d NOT_EQUAL, %d UNDECIDED, %d EQUAL_SAMPLED\n", tried, SEEDS, n[MG_NOT_EQUAL], n[MG_UNDECIDED], n[MG_EQUAL_SAMPLED]);
+  assert_true(tried >= 20);
+}
+
+/* ---- five norms in a chain, an eps of which differs in its seventh digit: what shows it in floats is near rounding, and
+   the bounds of the theorems are large */
+
+static mg_graph *norms(int rows, int columns, const char *eps, const char *other, int where) {
+  static char text[TEXT];
+  text[0] = 0;
+  put(text, "program norms\ninput X : f16[%d, %d]\ninput G : f16[%d]\n", rows, columns, columns);
+  for (int k = 0; k < 5; k++) {
+    const char *own = where == k || where == 5 ? other : eps;
+    if (k) put(text, "n%d = rms_norm(n%d, G, eps=%s)\n", k, k - 1, own);
+    else put(text, "n0 = rms_norm(X, G, eps=%s)\n", own);
+  }
+  put(text, "output n4\n");
+  return parse(text);
+}
+static void five_norms(void **state) {
+  static const struct { const char *eps, *other; } digit[] = {
+    { "1234567/1000000000", "1234568/1000000000" }, { "1/1000000", "1/1000001" }, { "1000000/1000000007", "1000001/1000000007" } };
+  static const int size[][2] = { { 2, 4 }, { 3, 8 }, { 16, 64 } };
+  double slowest = 0;
+  int n[4] = { 0 };
+  (void)state;
+  for (int k = 0; k < 3; k++)
+    for (int z = 0; z < 3; z++)
+      for (int where = 0; where < 6; where++) {
+        mg_graph *a = norms(size[z][0], size[z][1], digit[k].eps, NULL, -1), *b = norms(size[z][0], size[z][1], digit[k].eps, digit[k].other, where);
+        mg_verify_report r;
+        mg_verdict v = verdict(a, b, seed + (uint64_t)where, &slowest, &r);
+        n[v]++;
+        if (v == MG_EQUAL || v == MG_EQUAL_SAMPLED) fail_msg("eps %s and %s are alike: %s\n%s%s", digit[k].eps, digit[k].other, r.reason, print(a), print(b));
+        mg_graph_free(a), mg_graph_free(b);
+      }
+  print_message("five norms: %d NOT_EQUAL, %d UNDECIDED; %.2f s at most\n", n[MG_NOT_EQUAL], n[MG_UNDECIDED], slowest);
+  assert_true(slowest < SLOW);
+}
+
+/* ---- what a search returns for programs whose maxima do not cancel */
+
+static const struct { const char *name, *text; } searched[] = {
+  { "relu of a row's maximum, 16", "input X : f16[16, 16]\ninput Y : f16[16, 16]\nO = relu(max(mul(X, Y), dim=1))\n" },
+  { "relu of a row's maximum, 64", "input X : f16[16, 64]\ninput Y : f16[16, 64]\nO = relu(max(mul(X, Y), dim=1))\n" },
+  { "divided by 1 and a relu", "input Z : f16[16, 64]\nO = div(Z, add_scalar(relu(max(Z, dim=1)), 1))\n" },
+  { "an absorbed gate", "input X : f16[16, 32]\ninput Y : f16[16, 32]\na = max(X, dim=1)\nO = mul(relu(sub(a, max(Y, dim=1))), relu(a))\n" },
+  { "three relus", "input X : f16[8, 32]\ninput Y : f16[8, 32]\ninput Z : f16[8, 32]\nO = mul(mul(relu(X), relu(Y)), relu(Z))\n" },
+  { "relus of two products", "input X : f16[8, 16]\ninput A : f16[16, 16]\ninput B : f16[16, 16]\nO = mul(relu(matmul(X, A)), relu(matmul(X, B)))\n" },
+  { "a clamp", "input X : f16[8, 16]\ninput W : f16[16, 16]\nm = matmul(X, W)\na = add_scalar(relu(add_scalar(m, -1)), 1)\nO = neg(add_scalar(relu(add_scalar(neg(a), 2)), -2))\n" },
+  { "a leaky relu", "input X : f16[8, 16]\ninput W : f16[16, 16]\nm = matmul(X, W)\nO = sub(relu(m), scale(relu(neg(m)), 1/8))\n" },
+  { "pooled, then a product", "input X : f16[8, 4, 16]\ninput W : f16[16, 16]\nO = matmul(reshape(max(X, dim=1), [8, 16]), W)\n" },
+  { "a norm by the largest magnitude", "input X : f16[16, 32]\nO = div(X, add_scalar(max(add(relu(X), relu(neg(X))), dim=1), 1))\n" },
+  { "the range of a row", "input X : f16[16, 32]\nO = add(max(X, dim=1), max(neg(X), dim=1))\n" },
+  { "relu of a product's maximum", "input X : f16[8, 16]\ninput W : f16[16, 32]\nO = relu(max(matmul(X, W), dim=1))\n" },
+};
+enum { SEARCHED = sizeof searched / sizeof *searched };
+
+static void searches(void **state) {
+  (void)state;
+  int n[4] = { 0 }, nothing = 0;
+  double start = clock_s();
+  for (int k = 0; k < SEARCHED; k++)
+    for (int j = 0; j < SEARCHES; j++) {
+      static char text[TEXT];
+      mg_search_config c = mg_search_config_default();
+      mg_verify_config v = mg_verify_config_default();
+      mg_verify_report r;
+      mg_error e;
+      text[0] = 0;
+      put(text, "program searched\n%soutput O\n", searched[k].text);
+      mg_graph *p = parse(text), *best = NULL;
+      c.threads = 1, c.time_limit_s = 1, c.top_k = 2, c.seed = seed + (uint64_t)j;
+      v.threads = 1, v.time_limit_s = 5, v.seed = seed + (uint64_t)j;
+      mg_status s = mg_superoptimize(p, &c, &v, &best, &r, NULL, &e);
+      if (s != MG_OK) nothing++;
+      else {
+        oracle_found way[2];
+        n[r.verdict]++;
+        oracle_compare(p, best, seed + (uint64_t)j, 0, 40, way);
+        if (way[0].found) show(p, best, &way[0], searched[k].name, r.reason), fail();
+      }
+      mg_graph_free(best), mg_graph_free(p);
+    }
+  print_message("%d searches: %d EQUAL, %d EQUAL_SAMPLED, %d UNDECIDED, %d without a result; %.1f s\n", SEARCHED * SEARCHES, n[MG_EQUAL], n[MG_EQUAL_SAMPLED], n[MG_UNDECIDED], nothing, clock_s() - start);
+}
+
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(drawn_pairs) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(corpus_pairs), cmocka_unit_test(five_norms), cmocka_unit_test(many_seeds), cmocka_unit_test(searches),
+                                      cmocka_unit_test(drawn_pairs) };
   const char *soak = getenv("SOAK_RARE");
   seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
   if (argc > 2) pairs = atoi(argv[2]);
   if (soak && atoi(soak) > 1) pairs *= atoi(soak);
   print_message("seed %llu\n", (unsigned long long)seed);
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  read_corpus();
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  for (int k = 0; k < n_corpus; k++) mg_graph_free(corpus[k].a), mg_graph_free(corpus[k].b);
+  mg_string_free(printed[0]), mg_string_free(printed[1]);
+  return failed;
 }
