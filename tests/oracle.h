@@ -33,9 +33,15 @@ static inline real real_add(real a, real b) {
   return real_made(v, a.e + b.e + (lost != 0 ? REAL_U * fabsl(v) : 0));
 }
 static inline real real_neg(real a) { return (real){ -a.v, a.e, a.state }; }
-/* Factors of 24 bits have an exact product. */
+/* 1 if a * b is v exactly: factors of 24 bits, or Dekker's error of a product is 0. */
 static inline int real_exact(long double a, long double b, long double v) {
-  return ((float)a == a && (float)b == b) || fmal(a, b, -v) == 0;
+  const long double split = (long double)(1ull << (LDBL_MANT_DIG + 1) / 2) + 1;
+  if ((float)a == a && (float)b == b) return a * b == v;
+  if (fabsl(a) > 1e1000L || fabsl(b) > 1e1000L || fabsl(a * b) < 1e-1000L) return v == 0 && (a == 0 || b == 0);
+  long double x = a * split, y = b * split;
+  x = x - (x - a), y = y - (y - b);
+  long double p = x * y - v, q = p + x * (b - y), r = q + (a - x) * y;
+  return r + (a - x) * (b - y) == 0;
 }
 static inline real real_mul(real a, real b) {
   int s = real_state(a, b);
@@ -49,7 +55,7 @@ static inline real real_div(real a, real b) {
   if (s) return real_not(s);
   if (fabsl(b.v) <= b.e) return real_not(UNKNOWN);
   long double v = a.v / b.v, e = (a.e + fabsl(v) * b.e) / (fabsl(b.v) - b.e);
-  return real_made(v, e + (fmal(v, b.v, -a.v) == 0 ? 0 : REAL_U * fabsl(v) + LDBL_MIN));
+  return real_made(v, e + (real_exact(v, b.v, a.v) ? 0 : REAL_U * fabsl(v) + LDBL_MIN));
 }
 static inline real real_max(real a, real b) {
   int s = real_state(a, b);
@@ -63,7 +69,7 @@ static inline real real_sqrt(real a) {
   if (a.v + a.e < 0) return real_not(UNDEFINED);
   if (a.v - a.e < 0) return real_not(UNKNOWN);
   long double v = sqrtl(a.v), e = a.e > 0 ? v - sqrtl(a.v - a.e) + REAL_U * v : 0;
-  return real_made(v, e + (real_exact(v, v, a.v) && v * v == a.v ? 0 : REAL_U * v));
+  return real_made(v, e + (real_exact(v, v, a.v) ? 0 : REAL_U * v));
 }
 static inline real real_log(real a) {
   if (a.state) return a;
@@ -315,12 +321,14 @@ static inline void oracle_clear(real **r, uint32_t n) {
   for (uint32_t k = 0; k < n; k++) free(r[k]);
   free(r);
 }
-/* Looks for inputs at which b is wrong for a (way[0]), and a for b (way[1]), among rounds from .. to-1 of the seed. */
-static inline void oracle_compare(const mg_graph *a, const mg_graph *b, uint64_t seed, int from, int to,
-                                  oracle_found way[2]) {
+/* Looks for inputs at which b is wrong for a (way[0]), and a for b (way[1]), among rounds from .. to-1 of the seed.
+   Stops, from round `enough` on, once there are some for all ways of `need` (bits 1 and 2). */
+static inline void oracle_compare(const mg_graph *a, const mg_graph *b, uint64_t seed, int from, int to, int enough,
+                                  int need, oracle_found way[2]) {
   real **in = oracle_room(a, 1), **x = oracle_room(a, 0), **y = oracle_room(b, 0);
   memset(way, 0, 2 * sizeof *way);
-  for (int round = from; round < to && !(way[0].found && way[1].found); round++) {
+  for (int round = from; round < to; round++) {
+    if (round >= enough && !(need & ~(way[0].found | way[1].found << 1))) break;
     oracle_inputs(a, seed, round, in);
     oracle_run(a, in, x), oracle_run(b, in, y);
     for (uint32_t k = 0; k < a->n_out; k++)
