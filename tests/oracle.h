@@ -321,20 +321,23 @@ static inline void oracle_clear(real **r, uint32_t n) {
   for (uint32_t k = 0; k < n; k++) free(r[k]);
   free(r);
 }
-/* Looks for inputs at which b is wrong for a (way[0]), and a for b (way[1]), among rounds from .. to-1 of the seed.
-   Stops, from round `enough` on, once there are some for all ways of `need` (bits 1 and 2). */
+enum { ORACLE_WAYS = 3 };
+/* Looks for inputs at which b is wrong for a (way[0]), a for b (way[1]), and at which both are defined and differ
+   (way[2]), among rounds from .. to-1 of the seed.  Stops, from round `enough` on, once there are some for all ways of
+   `need` (bits 1, 2 and 4). */
 static inline void oracle_compare(const mg_graph *a, const mg_graph *b, uint64_t seed, int from, int to, int enough,
-                                  int need, oracle_found way[2]) {
+                                  int need, oracle_found way[ORACLE_WAYS]) {
   real **in = oracle_room(a, 1), **x = oracle_room(a, 0), **y = oracle_room(b, 0);
-  memset(way, 0, 2 * sizeof *way);
+  memset(way, 0, ORACLE_WAYS * sizeof *way);
   for (int round = from; round < to; round++) {
-    if (round >= enough && !(need & ~(way[0].found | way[1].found << 1))) break;
+    if (round >= enough && !(need & ~(way[0].found | way[1].found << 1 | way[2].found << 2))) break;
     oracle_inputs(a, seed, round, in);
     oracle_run(a, in, x), oracle_run(b, in, y);
     for (uint32_t k = 0; k < a->n_out; k++)
       for (int64_t i = 0, n = oracle_size(&a->tensors[a->out[k].id].shape); i < n; i++)
-        for (int w = 0; w < 2; w++) {
-          real p = w ? y[k][i] : x[k][i], q = w ? x[k][i] : y[k][i];
+        for (int w = 0; w < ORACLE_WAYS; w++) {
+          real p = w == 1 ? y[k][i] : x[k][i], q = w == 1 ? x[k][i] : y[k][i];
+          if (w == 2 && (p.state != DEFINED || q.state != DEFINED)) continue;
           if (!way[w].found && oracle_wrong(p, q)) way[w] = (oracle_found){ 1, round, (int)k, i, p, q };
         }
   }
