@@ -70,7 +70,7 @@ static int draft_read(draft *D, const mg_graph *g) {
   return 1;
 }
 
-static void draft_copy(draft *to, const draft *from) { memcpy(to, from, offsetof(draft, level) + (size_t)from->n_levels * sizeof(draft_level)); }
+static inline void draft_copy(draft *to, const draft *from) { memcpy(to, from, offsetof(draft, level) + (size_t)from->n_levels * sizeof(draft_level)); }
 
 /* 1 if loop `in` is `scope` or inside it; 0 is the graph's own body. */
 static int draft_inside(const draft_level *L, int in, int scope) {

@@ -1095,7 +1095,7 @@ static const rw_rule rw_rules[] = {
 enum { RW_RULES = sizeof rw_rules / sizeof *rw_rules };
 
 /* Applies one rule to D at random; returns it, or -1 (D is then spoiled). */
-static int rewrite_step(draft *D, uint64_t *s) {
+static inline int rewrite_step(draft *D, uint64_t *s) {
   int total = 0, r = 0;
   for (int k = 0; k < RW_RULES; k++) total += rw_rules[k].often;
   int pick = rw_below(s, total);

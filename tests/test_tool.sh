@@ -174,6 +174,14 @@ has '^# verdict: EQUAL$' "verify: the solver says EQUAL"
 has '^# decided by: the solver$' "verify: says who decided"
 status 2 "verify: no certificate of what the solver alone decided" "$m" verify id.mg log.mg --certificate no.cert
 [ ! -e no.cert ]; ok $? "verify: and none is written"
+wrong=() tried=0
+for a in ../../tests/corpus/wrong/*.a.mg; do
+  timeout 60 "$m" verify "$a" "${a%.a.mg}.b.mg" --time-limit 5 >out 2>err </dev/null
+  rc=$? tried=$((tried + 1))
+  [ $rc = 1 ] || [ $rc = 2 ] || wrong+=("$(basename "$a" .a.mg): $rc")
+done
+echo "${wrong[*]}" >err
+[ $tried -ge 30 ] && [ ${#wrong[@]} = 0 ]; ok $? "verify: none of $tried wrong pairs is equal"
 status 0 "verify --prove: a second opinion" "$m" verify p.mg best.mg --prove --time-limit 20
 has '^# solver: Z3 .*, EQUAL; ' "verify --prove: both say EQUAL"
 status 3 "verify --prove --no-prove" "$m" verify p.mg best.mg --prove --no-prove

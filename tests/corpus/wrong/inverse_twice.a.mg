@@ -1,0 +1,6 @@
+# X = 0: not defined
+program inverse_twice
+input X : f32[3, 5]
+input Y : f32[3, 5]
+O = scale(X, 1)
+output O

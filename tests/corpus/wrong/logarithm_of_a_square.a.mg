@@ -1,0 +1,5 @@
+# X negative: only log(X^2) is defined
+program logarithm_of_a_square
+input X : f32[3, 5]
+O = log(sqr(X))
+output O

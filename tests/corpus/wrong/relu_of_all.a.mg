@@ -1,0 +1,5 @@
+# differs only where all 64 elements are negative
+program relu_of_all
+input X : f16[8, 8]
+O = max(max(X, dim=1), dim=0)
+output O

@@ -1,0 +1,5 @@
+# max of -X is minus the minimum
+program scaled_by_minus_one
+input X : f32[3, 5]
+O = scale(max(X, dim=1), -1)
+output O
