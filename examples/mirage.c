@@ -46,7 +46,7 @@ static const char usage[] =
     "              [--no-check] [--no-time]         without link 2 before it; without the times after it\n"
     "       mirage import CHECKPOINT.json [-o DIR]  µGraphs that the public Mirage saved, to DIR/00.mg, 01.mg ..\n"
     "       mirage help, mirage COMMAND --help      this; what is said here of one command\n"
-    "exit:  0 done, equal; 1 nothing found, not equal; 2 unsupported, undecided; 3 bad input; 4 a fault of the machine\n";
+    "exit:  0 done, equal; 1 nothing found, not equal; 2 unsupported, undecided, sampled only; 3 bad input; 4 a fault of the machine\n";
 
 typedef struct options {
   const char *out, *arch, *stats, *certificate, *checkpoint, *cache;

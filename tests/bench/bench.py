@@ -298,7 +298,7 @@ def main():
                 if job.done():
                     r.update(job.result())
                     open_.remove((r, job))
-                    if not r["verdict"].startswith("EQUAL"):
+                    if r["verdict"] != "EQUAL":
                         r["error"] = "link 1: " + r["verdict"]
                     elif r["link2"] != "SAME":
                         r["error"] = "link 2: " + r["link2"]
