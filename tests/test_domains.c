@@ -121,6 +121,7 @@ static void test_refused(void **state) {
   for (size_t k = 0; k < sizeof refused / sizeof *refused; k++)
     for (int tier = MG_TIER_FAST; tier <= MG_TIER_FULL; tier++) {
       mg_verify_report r = verify(&refused[k], tier);
+      if (getenv("SHOW")) print_message("%s: %s\n", mg_verdict_name(r.verdict), r.reason);
       if (r.verdict != MG_UNDECIDED && r.verdict != MG_NOT_EQUAL) fail_msg("%s (%s; %s), tier %d, for\n%s\nand\n%s\n", mg_verdict_name(r.verdict), r.reason, r.domain, tier, refused[k].a, refused[k].b);
     }
 }
@@ -133,13 +134,19 @@ static void test_found(void **state) {
   for (mg_graph *g; (g = ugraphs_next(&u)) != NULL; mg_graph_free(g), n++) {
     char path[128], line[256];
     mg_graph *p;
+    mgi_wide_result x;
+    mgi_watch w;
     mg_error e;
+    memset(&w, 0, sizeof w);
     snprintf(path, sizeof path, "examples/programs/%s.mg", g->name);
     if (mg_parse_file(path, NULL, &p, &e) != MG_OK) fail_msg("%s: %s", path, e.msg);
     double began = mgi_verify_now();
-    int shown = mgi_defined_shown(p, g, 0, NULL, line);
+    int total, shown = mgi_defined_shown(p, g, 0, NULL, &total, line);
     if (getenv("SHOW")) print_message("%s: %s (%.0f us)\n", g->name, line, 1e6 * (mgi_verify_now() - began));
     if (!shown) { print_message("LEFT %s: %s\n", g->name, line); char *x; mg_print(g, &x, &e); if (getenv("SHOW")) puts(x); }
+    began = mgi_verify_now();
+    assert_int_equal(mgi_wide_runs(p, g, 1, &w, &x, &e), MG_OK);
+    if (getenv("SHOW")) print_message("  %d runs, inputs %s, %s%s (%.1f ms)\n", x.runs, x.sizes, x.refuted ? "REFUTED " : "", x.nowhere ? "NOWHERE" : "", 1e3 * (mgi_verify_now() - began));
     mg_graph_free(p);
   }
   assert_true(n > 90);
