@@ -121,15 +121,42 @@
      Not certified, and said so: pairs for which that takes more than MG_VERIFY_TESTS tests, an exponential inside of one
      where 1 does not do, and pairs that agree by the properties of a maximum (EQUAL_SAMPLED).
 
+   DOMAINS
+     The theorems compare where both programs are defined.  EQUAL (EQUAL_SAMPLED too) says more of A, the program, and B:
+     for each output element, on all reals on which it is defined in A, it is defined in B, and the same.  That is not
+     symmetric (X/(Y/Z) is defined where ZX/Y is not shown to be, and not the reverse), and it composes.  Undefined is what
+     depends on a division by zero, a root of less than 0 or a logarithm of 0 or less; nothing overflows, and 0 times what
+     is undefined is undefined.  Delta does not cover this half, so it is shown apart, and `domain` of the report says how:
+       facts      signs of whole tensors, which hold wherever these are defined: exp is positive, squares, roots and relu are
+                  not negative, sums, products, quotients and maxima as follows.  Every divisor of B nonzero, every
+                  operand of a root not negative, of a logarithm positive.
+       elements   what facts leave, at a symbolic index (>>elements): the divisors, and the operands of roots and logarithms,
+                  on which an output element depends, collected before anything cancels, in normal form, over all the
+                  indices of sums between.  Each of B is one of A's for the same element, up to a nonzero constant (a
+                  positive one under a root or logarithm), or a product of factors that are A's or nonzero by facts.
+                  That is by the laws of the reals, without a random choice.
+     An E row of MG_USER_OPS whose `real` text divides, or has MG_SQRT, MG_LOG or MG_POW, is taken to have a domain of which
+     nothing is known: B may apply it where A applies it with the same constant to the same operands.
+     What neither shows makes the verdict UNDECIDED, with the operator's name, and `partial` is set.  It may be right:
+     divisors that only an identity of maxima, logarithms or a sum of squares shows, a chunk cut unevenly that is cut
+     unevenly again, operands of concatenations (but for facts).
+     Before the full tier says EQUAL both also run in float64, at reduced sizes where their own take long (dimensions of at
+     most 8, or what is fixed; a maximum stays one): all zeros, mixed signs, small, large, whole numbers from -1 to 1, each
+     input 0, each sign pattern of whole inputs up to 5 inputs, else a draw of them, each input, a row, a column and an
+     element of it once above and once below all others; at most 64 runs.  Values are balls with an exponent of their
+     own: what these do not separate refutes nothing.  Where A is defined and B proved not to be, or both are apart,
+     the verdict is NOT_EQUAL; where no run defines an output element, in programs that facts do not show to be defined
+     everywhere, it is UNDECIDED: two programs that are nowhere defined are not told equal.  Runs never accept.
+
    WHAT THE SOLVER PROVES
-     mg_prove compares two graphs as functions of real numbers.  EQUAL: for all real inputs on which both are defined (no
-     division by zero, no root or logarithm outside its domain) all elements of all outputs are equal, at the sizes that the
-     graphs have, and nothing is said about others.  Each element is brought to a normal form by the laws of real arithmetic
+     mg_prove compares two graphs as functions of real numbers.  EQUAL: for all real inputs on which an output element is
+     defined in the first (DOMAINS) it is defined in the second, and equal, at the sizes that the graphs have, and nothing
+     is said about others.  Each element is brought to a normal form by the laws of real arithmetic
      and the FORM rows (>>axioms); at a symbolic index one element stands for all, at any size.  What the normal forms leave
      open is one question a difference to Z3, with the instances of the FACT rows and the theory of real arithmetic.
      There is no delta.  Assumed: the rows (tested against doubles), this code, and Z3.  Not assumed: that floats agree.
      A float64 run comes first: it may show NOT_EQUAL, as in mg_verify, and must find inputs on which both are defined,
-     since where none is all would be equal.  UNDECIDED: by the rows it does not follow, or a limit was passed.
+     since where none is all would be equal; those of DOMAINS come after, by element.  UNDECIDED: by the rows it does not follow, or a limit was passed.
 
    ERRORS, MEMORY, THREADS
      As mirage.h.  mg_verify allocates by malloc.  It compares the outputs part by part (>>draws), so that a thread takes
@@ -559,7 +586,7 @@ const mg_proof_axiom *mg_proof_axiom_at(int k); /* NULL if there is none */
 int mg_proof_axiom_holds(const char *text, const double value[26], mg_error *e);
 
 /* ------------------------------------------------------------------------------------------------- >>solver
-   A proof that two graphs are equal functions over the reals, for all inputs on which both are defined, at the sizes
+   A proof that two graphs are equal functions over the reals, for all inputs on which the first is defined, at the sizes
    that they have: no chance of error, no delta.  It covers what the field tests cannot: maxima that do not cancel, relu,
    clamps, logarithms, roots.  libz3 is loaded when it is called for; nothing is linked.                              */
 
@@ -2049,14 +2076,14 @@ static mgi_wide mgi_wide_add(mgi_wide a, mgi_wide b) {
     const int by = d > 2000 ? -2000 : -(int)d;
     v = ldexp(v, by), err = ldexp(err, by), lost = d > 400 ? 1e-300 : 0;
   }
-  const double sum = a.v + v;
-  return mgi_wide_of(sum, a.err + err + lost + MGI_BALL_U * fabs(sum), a.e);
+  const double sum = a.v + v, part = sum - a.v, rest = (a.v - (sum - part)) + (v - part); /* what rounding left: exactly that */
+  return mgi_wide_of(sum, a.err + err + lost + fabs(rest), a.e);
 }
 static mgi_wide mgi_wide_mul(mgi_wide a, mgi_wide b) {
   const int state = mgi_wide_joined(a, b);
   if (state) return mgi_wide_state(state);
-  const double v = a.v * b.v;
-  return mgi_wide_of(v, fabs(a.v) * b.err + fabs(b.v) * a.err + a.err * b.err + MGI_BALL_U * fabs(v), a.e + b.e);
+  const double v = a.v * b.v, rest = fabs(fma(a.v, b.v, -v)) + (fabs(v) < 1e-280 && a.v != 0 && b.v != 0 ? 1e-300 : 0);
+  return mgi_wide_of(v, fabs(a.v) * b.err + fabs(b.v) * a.err + a.err * b.err + rest, a.e + b.e);
 }
 static mgi_wide mgi_wide_div(mgi_wide a, mgi_wide b) {
   if (b.state == MGI_WIDE_OK && b.v == 0 && b.err == 0) return mgi_wide_state(MGI_WIDE_UNDEFINED);
@@ -2064,8 +2091,8 @@ static mgi_wide mgi_wide_div(mgi_wide a, mgi_wide b) {
   if (state) return mgi_wide_state(state);
   const double least = fabs(b.v) - b.err;
   if (!(least > 0)) return mgi_wide_state(MGI_WIDE_UNKNOWN);
-  const double v = a.v / b.v;
-  return mgi_wide_of(v, (a.err + fabs(v) * b.err) / least + 2 * MGI_BALL_U * fabs(v), a.e - b.e);
+  const double v = a.v / b.v, rest = fma(v, b.v, -a.v) == 0 && (fabs(a.v) > 1e-280 || a.v == 0) ? 0 : 2 * MGI_BALL_U * fabs(v) + 1e-300;
+  return mgi_wide_of(v, (a.err + fabs(v) * b.err) / least + rest, a.e - b.e);
 }
 static mgi_wide mgi_wide_exp(mgi_wide a) {
   if (a.state == MGI_WIDE_LOWEST) return mgi_wide_number(0);
@@ -2184,24 +2211,32 @@ static void mgi_wide_fill(void *user, mg_opcode op, void *dst, size_t n) {
 
 /* ---- the inputs of a run */
 
-/* What run `run` of programs with n inputs does: `plain` one range for all; `signs` a sign for each input; `lift` one input, or
-   one row, column or element of it, above or below all else. */
-typedef struct mgi_wide_plan { double size; int mixed, input, part, below; uint64_t signs; } mgi_wide_plan;
+/* What a run does: `size` of all values, or whole numbers from -1 to 1, which meet zeros; `signs` a sign for each input, if not
+   mixed; `naught` the input that is 0; `input`, or one row, column or element of it, above or below all else. */
+typedef struct mgi_wide_plan { double size; int whole, mixed, naught, input, part, below; uint64_t signs; } mgi_wide_plan;
+enum { MGI_WIDE_PLAIN = 8 /* zeros, mixed, small, large, four of whole numbers */ };
+static int mgi_wide_patterns(int n) { return n <= 5 ? 1 << n : MGI_WIDE_RUNS - MGI_WIDE_PLAIN - 3 * n > 8 ? MGI_WIDE_RUNS - MGI_WIDE_PLAIN - 3 * n : 8; }
 static mgi_wide_plan mgi_wide_planned(uint64_t seed, int run, int n) {
   static const double plain[4] = {0, 1, 1e-3, 100};
   mgi_wide_plan p;
-  const int patterns = n <= 5 ? 1 << n : MGI_WIDE_RUNS - 4 - 2 * n > 8 ? MGI_WIDE_RUNS - 4 - 2 * n : 8;
-  p.size = 1, p.mixed = 0, p.input = -1, p.part = p.below = 0, p.signs = 0;
-  if (run < 4) {
-    p.size = plain[run], p.mixed = 1;
+  const int patterns = mgi_wide_patterns(n);
+  memset(&p, 0, sizeof p);
+  p.size = 1, p.mixed = 1, p.naught = p.input = -1;
+  if (run < MGI_WIDE_PLAIN) {
+    p.whole = run >= 4, p.size = plain[run & 3];
     return p;
   }
-  run -= 4;
+  run -= MGI_WIDE_PLAIN;
+  if (run < n) {
+    p.naught = run;
+    return p;
+  }
+  run -= n;
   if (run < patterns) {
-    p.signs = n <= 5 ? (uint64_t)run : mgi_ff_hash(seed, (uint64_t)run, 21);
+    p.mixed = 0, p.signs = n <= 5 ? (uint64_t)run : mgi_ff_hash(seed, (uint64_t)run, 21);
     return p;
   }
-  run -= patterns, p.mixed = 1;
+  run -= patterns;
   if (run < 8 * n) { /* whole inputs first; then rows, columns, elements */
     const int k = run % (2 * n);
     p.part = run / (2 * n), p.input = k >> 1, p.below = k & 1;
@@ -2209,7 +2244,7 @@ static mgi_wide_plan mgi_wide_planned(uint64_t seed, int run, int n) {
   return p;
 }
 static int mgi_wide_count(int n) {
-  const int patterns = n <= 5 ? 1 << n : MGI_WIDE_RUNS - 4 - 2 * n > 8 ? MGI_WIDE_RUNS - 4 - 2 * n : 8, all = 4 + patterns + 8 * n;
+  const int all = MGI_WIDE_PLAIN + mgi_wide_patterns(n) + 9 * n;
   return all < MGI_WIDE_RUNS ? all : (int)MGI_WIDE_RUNS;
 }
 static double mgi_wide_input(const mgi_wide_plan *p, uint64_t seed, int k, const mg_shape *s, int64_t i) {
@@ -2217,6 +2252,8 @@ static double mgi_wide_input(const mgi_wide_plan *p, uint64_t seed, int k, const
   const int64_t columns = s->dim[s->rank - 1], row = i / columns, rows = mg_shape_elements(s) / columns;
   const int64_t pick = (int64_t)(mgi_ff_hash(seed, (uint64_t)k, 24) >> 1);
   const int minus = p->mixed ? (int)(h & 1) : (int)(p->signs >> (k & 63) & 1);
+  if (p->naught == k) return 0;
+  if (p->whole) return (double)((int)((h >> 8) % 3) - 1);
   const double x = p->size * (0.25 + 1.75 * ldexp((double)(h >> 11), -53));
   const int in = p->input == k && (p->part == 0 || (p->part == 1 && row == pick % rows) || (p->part == 2 && i % columns == pick % columns) || (p->part == 3 && i == pick % (rows * columns)));
   return in ? p->below ? -64 - x : 64 + x : minus ? -x : x;
@@ -2290,7 +2327,7 @@ typedef struct mgi_wide_result {
   char sizes[96];            /* of the outputs' first, and of the inputs */
 } mgi_wide_result;
 
-static double mgi_wide_double(mgi_wide x) { return x.state ? NAN : x.e > 2000 ? (x.v > 0 ? INFINITY : -INFINITY) : ldexp(x.v, x.e < -3000 ? -3000 : (int)x.e); }
+static double mgi_wide_double(mgi_wide x) { return x.state ? NAN : x.v == 0 ? 0 : x.e > 2000 ? (x.v > 0 ? INFINITY : -INFINITY) : ldexp(x.v, x.e < -3000 ? -3000 : (int)x.e); }
 static void mgi_wide_one(const mg_graph *const *g, uint64_t seed, int run, uint8_t **seen, mgi_wide_result *r, mg_status *s, mg_error *e) {
   mgi_wide *in[MG_MAX_IN] = {NULL}, *out[2][MG_MAX_OUT] = {{NULL}};
   const mgi_wide_plan p = mgi_wide_planned(seed, run, (int)g[0]->n_in);
