@@ -122,31 +122,32 @@
      where 1 does not do, and pairs that agree by the properties of a maximum (EQUAL_SAMPLED).
 
    DOMAINS
-     The theorems compare where both programs are defined.  EQUAL (EQUAL_SAMPLED too) says more of A, the program, and B:
-     for each output element, on all reals on which it is defined in A, it is defined in B, and the same.  That is not
-     symmetric (X/(Y/Z) is defined where ZX/Y is not shown to be, and not the reverse), and it composes.  Undefined is what
-     depends on a division by zero, a root of less than 0 or a logarithm of 0 or less; nothing overflows, and 0 times what
-     is undefined is undefined.  Delta does not cover this half, so it is shown apart, and `domain` of the report says how:
-       facts      signs of whole tensors, which hold wherever these are defined: exp is positive, squares, roots and relu are
-                  not negative, sums, products, quotients and maxima as follows.  Every divisor of B nonzero, every
-                  operand of a root not negative, of a logarithm positive.
-       elements   what facts leave, at a symbolic index (>>elements): the divisors, and the operands of roots and logarithms,
-                  on which an output element depends, collected before anything cancels, in normal form, over all the
-                  indices of sums between.  Each of B is one of A's for the same element, up to a nonzero constant (a
-                  positive one under a root or logarithm), or a product of factors that are A's or nonzero by facts.
-                  That is by the laws of the reals, without a random choice.
-     An E row of MG_USER_OPS whose `real` text divides, or has MG_SQRT, MG_LOG or MG_POW, is taken to have a domain of which
-     nothing is known: B may apply it where A applies it with the same constant to the same operands.
-     What neither shows makes the verdict UNDECIDED, with the operator's name, and `partial` is set.  It may be right:
+     The theorems compare where both programs are defined.  EQUAL (EQUAL_SAMPLED too) says more of A, the program, and
+     B: for each output element, on all reals on which it is defined in A, it is defined in B, and the same.  That is
+     not symmetric (ZX/Y is EQUAL to A = X/(Y/Z), which is not EQUAL to A = ZX/Y, where Z may be 0), and it composes.
+     Undefined is what depends on a division by zero, a root of less than 0 or a logarithm of 0 or less; nothing
+     overflows, and 0 times what is undefined is undefined.  Delta does not cover this half, so it is shown apart, and
+     `domain` of the report says how:
+       facts      signs of whole tensors, which hold wherever these are defined: exp is positive, squares, roots and
+                  relu are not negative, sums, products, quotients and maxima as follows.  Every divisor of B nonzero,
+                  every operand of a root not negative, of a logarithm positive.
+       elements   what facts leave, at a symbolic index (>>elements): the divisors, and the operands of roots and
+                  logarithms, on which an output element depends, collected before anything cancels, in normal form,
+                  over all the indices of sums between.  Each of B is one of A's for the same element, up to a nonzero
+                  constant (a positive one under a root or logarithm), or a product of factors that are A's or nonzero
+                  by facts.  That is by the laws of the reals, without a random choice.
+     An E row of MG_USER_OPS whose `real` text divides, or has MG_SQRT, MG_LOG or MG_POW, is taken to have a domain of
+     which nothing is known: B may apply it where A applies it with the same constant to the same operands.  What
+     neither shows makes the verdict UNDECIDED, with the operator's name, and `partial` is set.  It may be right:
      divisors that only an identity of maxima, logarithms or a sum of squares shows, a chunk cut unevenly that is cut
-     unevenly again, operands of concatenations (but for facts).
-     Before the full tier says EQUAL both also run in float64, at reduced sizes where their own take long (dimensions of at
-     most 8, or what is fixed; a maximum stays one): all zeros, mixed signs, small, large, whole numbers from -1 to 1, each
-     input 0, each sign pattern of whole inputs up to 5 inputs, else a draw of them, each input, a row, a column and an
-     element of it once above and once below all others; at most 64 runs.  Values are balls with an exponent of their
-     own: what these do not separate refutes nothing.  Where A is defined and B proved not to be, or both are apart,
-     the verdict is NOT_EQUAL; where no run defines an output element, in programs that facts do not show to be defined
-     everywhere, it is UNDECIDED: two programs that are nowhere defined are not told equal.  Runs never accept.
+     unevenly again, operands of concatenations (but for facts).  Before the full tier says EQUAL both also run in
+     float64, at reduced sizes where their own take long (dimensions of at most 8, or what is fixed; a maximum stays
+     one): all zeros, mixed signs, small, large, whole numbers from -1 to 1, each input 0, each sign pattern of whole
+     inputs up to 5 inputs, else a draw of them, each input, a row, a column and an element of it once above and once
+     below all others; at most 64 runs.  Values are balls with an exponent of their own: what these do not separate
+     refutes nothing.  Where A is defined and B proved not to be, or both are apart, the verdict is NOT_EQUAL; where no
+     run defines an output element, in programs that facts do not show to be defined everywhere, it is UNDECIDED: two
+     programs that are nowhere defined are not told equal.  Runs never accept.
 
    WHAT THE SOLVER PROVES
      mg_prove compares two graphs as functions of real numbers.  EQUAL: for all real inputs on which an output element is
@@ -156,7 +157,8 @@
      open is one question a difference to Z3, with the instances of the FACT rows and the theory of real arithmetic.
      There is no delta.  Assumed: the rows (tested against doubles), this code, and Z3.  Not assumed: that floats agree.
      A float64 run comes first: it may show NOT_EQUAL, as in mg_verify, and must find inputs on which both are defined,
-     since where none is all would be equal; those of DOMAINS come after, by element.  UNDECIDED: by the rows it does not follow, or a limit was passed.
+     since where none is all would be equal; those of DOMAINS come after, by element.  UNDECIDED: by the rows it does not
+     follow, or a limit was passed.
 
    ERRORS, MEMORY, THREADS
      As mirage.h.  mg_verify allocates by malloc.  It compares the outputs part by part (>>draws), so that a thread takes
@@ -4716,8 +4718,102 @@ static int mgi_empty_chunk(const mg_graph *g, const mg_tensor_info *t, int d) {
   return 0;
 }
 
-/* 1 if an E row of the user has a value for all reals by its text: words of functions that are total, and no division. */
+/* The sign of the text of an E row's `real` column over all reals, as far as it is made of a, b, c, MG_C, MG_EXP .., numbers and
+   + - * / ( ); `partial` is set by a divisor that may be 0, a root or logarithm that may leave its domain, `odd` by the rest. */
+typedef struct mgi_real_text { const char *s; int partial, odd, depth; } mgi_real_text;
+static int mgi_real_sum(mgi_real_text *T);
+static void mgi_real_space(mgi_real_text *T) {
+  while (*T->s == ' ' || *T->s == '\t' || *T->s == '\n') T->s++;
+}
+static int mgi_real_next(mgi_real_text *T, char c) {
+  mgi_real_space(T);
+  return *T->s == c ? (T->s++, 1) : 0;
+}
+static int mgi_real_one(mgi_real_text *T) {
+  static const char *const word[] = {"a", "b", "c", "MG_C", "MG_EXP", "MG_SQRT", "MG_LOG", "MG_ERF", "MG_TANH", "MG_SIN", "MG_COS", "MG_ABS", "MG_MAX", "MG_MIN", "MG_POW"};
+  enum { WORDS = sizeof word / sizeof *word };
+  int which = 0, x[2] = {0, 0};
+  size_t n = 0;
+  mgi_real_space(T);
+  if (++T->depth > 100) { T->odd = 1; return 0; }
+  if (mgi_real_next(T, '-')) { x[0] = mgi_sign_neg(mgi_real_one(T)); T->depth--; return x[0]; }
+  if (mgi_real_next(T, '(')) {
+    x[0] = mgi_real_sum(T);
+    T->odd |= !mgi_real_next(T, ')');
+    T->depth--;
+    return x[0];
+  }
+  T->depth--;
+  if (*T->s >= '0' && *T->s <= '9') { /* whole: any other is a word that is not known */
+    long long v = 0;
+    for (; *T->s >= '0' && *T->s <= '9'; T->s++) v = v < 1000000000 ? 10 * v + (*T->s - '0') : v;
+    T->odd |= *T->s == '.' || *T->s == 'x' || *T->s == 'e';
+    return mgi_sign_of((int64_t)v);
+  }
+  while ((T->s[n] >= 'a' && T->s[n] <= 'z') || (T->s[n] >= 'A' && T->s[n] <= 'Z') || T->s[n] == '_' || (n && T->s[n] >= '0' && T->s[n] <= '9')) n++;
+  while (which < WORDS && (strlen(word[which]) != n || memcmp(word[which], T->s, n))) which++;
+  T->s += n;
+  if (which == WORDS) { T->odd = 1; return 0; }
+  if (which < 3) return 0;
+  T->odd |= !mgi_real_next(T, '(');
+  if (!T->odd) x[0] = mgi_real_sum(T);
+  if (!T->odd && (which == 3 || which >= 12)) T->odd |= !mgi_real_next(T, ','), x[1] = T->odd ? 0 : mgi_real_sum(T);
+  T->odd |= !mgi_real_next(T, ')');
+  switch (which) {
+    case 3: return x[0]; /* MG_C(num, den), den > 0 */
+    case 4: return MGI_SIGN_POSITIVE;
+    case 5: T->partial |= !(x[0] & MGI_SIGN_LEAST); return MGI_SIGN_LEAST | (x[0] & MGI_SIGN_NONZERO);
+    case 6: T->partial |= (x[0] & MGI_SIGN_POSITIVE) != MGI_SIGN_POSITIVE; return 0;
+    case 7: case 8: return x[0];
+    case 11: return MGI_SIGN_LEAST | (x[0] & MGI_SIGN_NONZERO);
+    case 12: return (x[0] & x[1]) | ((x[0] & MGI_SIGN_LEAST ? x[0] : 0) & MGI_SIGN_POSITIVE) | ((x[1] & MGI_SIGN_LEAST ? x[1] : 0) & MGI_SIGN_POSITIVE);
+    case 13: return x[0] & x[1];
+    case 14: T->partial |= (x[0] & MGI_SIGN_POSITIVE) != MGI_SIGN_POSITIVE; return x[0] & MGI_SIGN_POSITIVE;
+    default: return 0;
+  }
+}
+/* Factors of the same text are a square. */
+static int mgi_real_product(mgi_real_text *T) {
+  const char *from[16];
+  size_t len[16];
+  int sign[16], n = 0, r = MGI_SIGN_POSITIVE, over = 0;
+  for (;;) {
+    mgi_real_space(T);
+    const char *at = T->s;
+    const int x = mgi_real_one(T);
+    if (T->odd || n == 16) { T->odd = 1; return 0; }
+    T->partial |= over && !(x & MGI_SIGN_NONZERO);
+    from[n] = at, len[n] = (size_t)(T->s - at), sign[n++] = x | (over ? MGI_SIGN_NONZERO : 0);
+    if (mgi_real_next(T, '*')) over = 0;
+    else if (mgi_real_next(T, '/')) over = 1;
+    else break;
+  }
+  for (int k = 0; k < n; k++) {
+    int j = k + 1;
+    if (!from[k]) continue;
+    while (j < n && (!from[j] || len[j] != len[k] || memcmp(from[j], from[k], len[k]))) j++;
+    if (j < n) from[j] = NULL, sign[k] = MGI_SIGN_LEAST | (sign[k] & sign[j] & MGI_SIGN_NONZERO);
+    r = mgi_sign_mul(r, sign[k]);
+  }
+  return r;
+}
+static int mgi_real_sum(mgi_real_text *T) {
+  int r = mgi_real_product(T);
+  while (!T->odd) {
+    if (mgi_real_next(T, '+')) r = mgi_sign_add(r, mgi_real_product(T));
+    else if (mgi_real_next(T, '-')) r = mgi_sign_add(r, mgi_sign_neg(mgi_real_product(T)));
+    else break;
+  }
+  return r;
+}
+/* 1 if an E row of the user has a value for all reals by its text: by signs, or words of functions that are total and no division. */
 static int mgi_real_total(const char *text) {
+  mgi_real_text T;
+  memset(&T, 0, sizeof T);
+  T.s = text;
+  mgi_real_sum(&T);
+  mgi_real_space(&T);
+  if (!T.odd && !*T.s) return !T.partial;
   static const char *const total[] = {"a", "b", "c", "MG_C", "MG_EXP", "MG_ERF", "MG_TANH", "MG_SIN", "MG_COS", "MG_ABS", "MG_MAX", "MG_MIN"};
   for (const char *s = text; *s;) {
     size_t n = 0;

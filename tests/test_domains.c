@@ -152,7 +152,18 @@ static void test_found(void **state) {
   assert_true(n > 90);
 }
 
+/* What the text of a user's row says of its domain. */
+static void test_rows(void **state) {
+  static const char *const total[] = {"a", "a + b * c", "a * MG_C(1, 2)", "a / (MG_C(1, 1) + MG_EXP(-a))", "a / (MG_C(1, 1) + a * a * c * c)", "MG_SQRT(a * a + b * b)", "MG_LOG(MG_C(1, 1) + MG_EXP(a))",
+    "a / MG_C(2, 1)", "MG_SQRT(MG_ABS(a))", "MG_POW(MG_EXP(a), b)", "a / MG_SQRT(MG_C(1, 1) + a * a)", "MG_TANH(a) * MG_MAX(a, b)", "a > b ? a : b", "a / MG_MAX(MG_C(1, 100), a)", "a / (a * a + 1)", "(a) / 2"};
+  static const char *const partial[] = {"a / b", "MG_C(1, 1) / a", "MG_SQRT(a)", "MG_LOG(a)", "MG_LOG(a * a)", "MG_POW(a, b)", "a / (MG_C(1, 1) + a * b)", "a / (MG_C(1, 1) - MG_EXP(a))", "a / (a * a)", "a / (a > b ? a : b)",
+    "a / (MG_C(1, 1) + a * c)", "a / MG_TANH(a)", "MG_SQRT(MG_C(-1, 2))", "a / (b - b)", "sqrt(a)", "a % 2", "a / MG_C(0, 1)", "a / MG_MAX(MG_C(0, 1), a)", "MG_SQRT(a * b)", "a / 0"};
+  (void)state;
+  for (size_t k = 0; k < sizeof total / sizeof *total; k++) if (!mgi_real_total(total[k])) fail_msg("'%s' is total", total[k]);
+  for (size_t k = 0; k < sizeof partial / sizeof *partial; k++) if (mgi_real_total(partial[k])) fail_msg("'%s' is not total", partial[k]);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_equal), cmocka_unit_test(test_refused), cmocka_unit_test(test_found)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_equal), cmocka_unit_test(test_refused), cmocka_unit_test(test_found), cmocka_unit_test(test_rows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
