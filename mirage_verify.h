@@ -2620,6 +2620,7 @@ static mg_status mgi_verify_domain(const mg_graph *a, const mg_graph *b, const m
     return MG_OK;
   }
   r->verdict = refuted ? MG_NOT_EQUAL : MG_UNDECIDED, r->partial = !refuted || isnan(x.b), r->log2_delta = 0, r->theorem[0] = 0;
+  r->unfinished = !refuted && mgi_watch_over(&B->watch);
   if (refuted) mgi_wide_words(&x, B->seed, r->reason, sizeof r->reason);
   else if (!shown) snprintf(r->reason, sizeof r->reason, "%.250s", line);
   else snprintf(r->reason, sizeof r->reason, "output %d, element %lld%s: no float64 run was found on which both are defined there", x.output, (long long)x.element, x.reduced ? " at reduced sizes" : "");
@@ -2843,7 +2844,7 @@ typedef struct mgi_prover {
   uint32_t from, to;         /* an atom that mgi_pv_map replaces, and the polynomial in its place */
   const struct mgi_defined *record; /* NULL, or what is to be noted of where elements are defined (>>defined) */
   uint32_t found;            /* the set of what the element read last takes to be defined; 0: nothing */
-  uint32_t factors;          /* polynomials of which it is the product, a nonzero constant aside; 0: of itself */
+  uint32_t factors;          /* polynomials one of which is 0 where it is, and only there; 0: itself */
 } mgi_prover;
 
 static uint32_t mgi_pv_fail(mgi_prover *P, const char *why) {
@@ -3486,7 +3487,7 @@ static uint32_t mgi_pv_split_at(const mgi_prover *P, uint32_t p, uint32_t v) {
   for (int k = 0; k < 2 * r.n && !r.more; k++) {
     uint32_t b = k & 1 ? r.hi[k >> 1] : r.lo[k >> 1];
     int good = b > 1 && b < P->extent[v] && P->extent[v] % b == 0 && (!best || b < best);
-    for (int j = 0; j < r.n && good; j++) good = !(r.lo[j] < b && b < r.hi[j]);
+    for (int j = 0; j < r.n && good; j++) good = r.lo[j] < b ? r.hi[j] <= b : r.lo[j] % b == 0;
     if (good) best = b;
   }
   return best;
@@ -3990,6 +3991,12 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
   return mgi_pv_element(P, f, o->in[0].id, y);
 }
 
+/* A digit in a key.  Whether it is all that is left of its variable says where it may be cut, and variables are used again. */
+static uint32_t mgi_pv_digit_words(const mgi_prover *P, mgi_pv_digit d, uint32_t *w) {
+  w[0] = d.var, w[1] = d.div, w[2] = d.mod;
+  if (mgi_pv_live(d.var) && (int64_t)d.div * d.mod >= P->extent[d.var]) w[2] |= (uint32_t)1 << 31;
+  return 3;
+}
 /* Element x of a tensor; each asked for once (the key: graph, tensor, index, axes). */
 static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t tensor, const mgi_pv_index *x) {
   const mg_tensor_info *t = &f->g->tensors[tensor];
@@ -4005,14 +4012,14 @@ static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t te
     return mgi_pv_fail(P, "a tensor that nothing makes");
   }
   w[n++] = MGI_PV_KEY, w[n++] = f->serial, w[n++] = tensor;
-  for (int k = 0; f->joint && k < f->place.n; k++) w[n++] = f->place.d[k].var, w[n++] = f->place.d[k].div, w[n++] = f->place.d[k].mod;
+  for (int k = 0; f->joint && k < f->place.n; k++) n += mgi_pv_digit_words(P, f->place.d[k], w + n);
   if (f->joint) w[n++] = MGI_PV_VARS + (uint32_t)(f->joint - f->g->ops);
   for (const mgi_pv_frame *u = f; u; u = u->up)
     for (uint32_t a = 0; a < (u == f ? (uint32_t)t->shape.rank : 0) + (u->up ? u->g->n_axes : 0); a++) {
       const mgi_pv_index *i = u == f && a < (uint32_t)t->shape.rank ? &x[a] : &u->axis[a - (u == f ? (uint32_t)t->shape.rank : 0)];
       if (n + 1 + 3 * (uint32_t)i->n > MGI_PV_KEY_WORDS) return mgi_pv_fail(P, "levels nest too deep");
       w[n++] = (uint32_t)i->n;
-      for (int k = 0; k < i->n; k++) w[n++] = i->d[k].var, w[n++] = i->d[k].div, w[n++] = i->d[k].mod;
+      for (int k = 0; k < i->n; k++) n += mgi_pv_digit_words(P, i->d[k], w + n);
     }
   uint32_t key = mgi_pv_intern(P, w, n);
   if (P->bad) return MGI_PV_ZERO;
