@@ -36,7 +36,7 @@
 
    CONTENTS (search for the tag)
      >>field  >>arithmetic  >>rows  >>words  >>verdict  >>certificate  >>axioms  >>solver   declarations
-     >>primes  >>seeds  >>domains  >>bounds  >>draws  >>kept  >>tests  >>floats  >>verify  >>text-of-certificates     implementation
+     >>primes  >>seeds  >>domains  >>bounds  >>draws  >>kept  >>tests  >>floats  >>wide  >>verify  >>text-of-certificates   implementation
      >>terms  >>indices  >>elements  >>facts  >>library  >>proofs  >>defined  >>methods              of the solver
 
    CONFIGURATION
@@ -121,15 +121,44 @@
      Not certified, and said so: pairs for which that takes more than MG_VERIFY_TESTS tests, an exponential inside of one
      where 1 does not do, and pairs that agree by the properties of a maximum (EQUAL_SAMPLED).
 
+   DOMAINS
+     The theorems compare where both programs are defined.  EQUAL (EQUAL_SAMPLED too) says more of A, the program, and
+     B: for each output element, on all reals on which it is defined in A, it is defined in B, and the same.  That is
+     not symmetric (ZX/Y is EQUAL to A = X/(Y/Z), which is not EQUAL to A = ZX/Y, where Z may be 0), and it composes.
+     Undefined is what depends on a division by zero, a root of less than 0 or a logarithm of 0 or less; nothing
+     overflows, and 0 times what is undefined is undefined.  Delta does not cover this half, so it is shown apart, and
+     `domain` of the report says how:
+       facts      signs of whole tensors, which hold wherever these are defined: exp is positive, squares, roots and
+                  relu are not negative, sums, products, quotients and maxima as follows.  Every divisor of B nonzero,
+                  every operand of a root not negative, of a logarithm positive.
+       elements   what facts leave, at a symbolic index (>>elements): the divisors, and the operands of roots and
+                  logarithms, on which an output element depends, collected before anything cancels, in normal form,
+                  over all the indices of sums between.  Each of B is one of A's for the same element, up to a nonzero
+                  constant (a positive one under a root or logarithm), or a product of factors that are A's or nonzero
+                  by facts.  That is by the laws of the reals, without a random choice.
+     An E row of MG_USER_OPS whose `real` text divides, or has MG_SQRT, MG_LOG or MG_POW, is taken to have a domain of
+     which nothing is known: B may apply it where A applies it with the same constant to the same operands.  What
+     neither shows makes the verdict UNDECIDED, with the operator's name, and `partial` is set.  It may be right:
+     divisors that only an identity of maxima, logarithms or a sum of squares shows, a chunk cut unevenly that is cut
+     unevenly again, operands of concatenations (but for facts).  Before the full tier says EQUAL both also run in
+     float64, at reduced sizes where their own take long (dimensions of at most 8, or what is fixed; a maximum stays
+     one): all zeros, mixed signs, small, large, whole numbers from -1 to 1, each input 0, each sign pattern of whole
+     inputs up to 5 inputs, else a draw of them, each input, a row, a column and an element of it once above and once
+     below all others; at most 64 runs.  Values are balls with an exponent of their own: what these do not separate
+     refutes nothing.  Where A is defined and B proved not to be, or both are apart, the verdict is NOT_EQUAL; where no
+     run defines an output element, in programs that facts do not show to be defined everywhere, it is UNDECIDED: two
+     programs that are nowhere defined are not told equal.  Runs never accept.
+
    WHAT THE SOLVER PROVES
-     mg_prove compares two graphs as functions of real numbers.  EQUAL: for all real inputs on which both are defined (no
-     division by zero, no root or logarithm outside its domain) all elements of all outputs are equal, at the sizes that the
-     graphs have, and nothing is said about others.  Each element is brought to a normal form by the laws of real arithmetic
+     mg_prove compares two graphs as functions of real numbers.  EQUAL: for all real inputs on which an output element is
+     defined in the first (DOMAINS) it is defined in the second, and equal, at the sizes that the graphs have, and nothing
+     is said about others.  Each element is brought to a normal form by the laws of real arithmetic
      and the FORM rows (>>axioms); at a symbolic index one element stands for all, at any size.  What the normal forms leave
      open is one question a difference to Z3, with the instances of the FACT rows and the theory of real arithmetic.
      There is no delta.  Assumed: the rows (tested against doubles), this code, and Z3.  Not assumed: that floats agree.
      A float64 run comes first: it may show NOT_EQUAL, as in mg_verify, and must find inputs on which both are defined,
-     since where none is all would be equal.  UNDECIDED: by the rows it does not follow, or a limit was passed.
+     since where none is all would be equal; those of DOMAINS come after, by element.  UNDECIDED: by the rows it does not
+     follow, or a limit was passed.
 
    ERRORS, MEMORY, THREADS
      As mirage.h.  mg_verify allocates by malloc.  It compares the outputs part by part (>>draws), so that a thread takes
@@ -604,7 +633,7 @@ const mg_proof_axiom *mg_proof_axiom_at(int k); /* NULL if there is none */
 int mg_proof_axiom_holds(const char *text, const double value[26], mg_error *e);
 
 /* ------------------------------------------------------------------------------------------------- >>solver
-   A proof that two graphs are equal functions over the reals, for all inputs on which both are defined, at the sizes
+   A proof that two graphs are equal functions over the reals, for all inputs on which the first is defined, at the sizes
    that they have: no chance of error, no delta.  It covers what the field tests cannot: maxima that do not cancel, relu,
    clamps, logarithms, roots.  libz3 is loaded when it is called for; nothing is linked.                              */
 
@@ -2408,6 +2437,388 @@ static mg_status mgi_verify_floats(mgi_bench *B, int maximum, mg_verify_report *
 MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double deadline, size_t memory_limit, const volatile int *stop, mg_prove_report *r, char **derivation,
                                   mg_error *e); /* >>methods */
 
+/* ---------------------------------------------------------------------------------------------------- >>wide
+   Float64 runs that refute, or define, before EQUAL is said (DOMAINS in the header comment).  A value is (v +- err) 2^e, so that
+   overflow is none, or proved to be undefined: a division by exactly 0, a logarithm or a root of what is below its domain
+   by more than the bound.  What the bound does not separate is unknown, and refutes nothing.
+     sizes   the graphs' own where all runs take little work; else dimensions of at most 8, or 4, with axes of 2, made
+             alike by the inputs and outputs (mg_resize).  Where that is not possible, or too large still, there are no runs.
+     runs    at most 64, fewer where they take more than MGI_WIDE_WORK in all, by the seed alone.
+   Requirement 1: a verdict depends on the seed and the graphs, not on time. */
+
+enum { MGI_WIDE_RUNS = 64, MGI_WIDE_WORK = 4000000, MGI_WIDE_OWN = 30000 };
+enum { MGI_WIDE_OK, MGI_WIDE_UNKNOWN, MGI_WIDE_UNDEFINED, MGI_WIDE_LOWEST /* minus infinity, the maximum of nothing */ };
+typedef struct mgi_wide { double v, err; int64_t e; int state; } mgi_wide;
+
+static mgi_wide mgi_wide_state(int state) {
+  mgi_wide r;
+  r.v = r.err = 0, r.e = 0, r.state = state;
+  return r;
+}
+/* (v +- err) 2^e, with room for the bound's own rounding, v and err kept within 2^-500 and 2^500. */
+static mgi_wide mgi_wide_of(double v, double err, int64_t e) {
+  mgi_wide r;
+  double most;
+  err += err * 1e-14, most = fabs(v) > err ? fabs(v) : err;
+  if (!isfinite(most)) return mgi_wide_state(MGI_WIDE_UNKNOWN);
+  r.v = v, r.err = err, r.e = most == 0 ? 0 : e, r.state = MGI_WIDE_OK;
+  if (most != 0 && (most > 0x1p500 || most < 0x1p-500)) {
+    int k;
+    frexp(most, &k);
+    r.v = ldexp(v, -k), r.err = ldexp(err, -k) + (r.v != v && err != 0 ? 1e-300 : 0), r.e += k;
+    if (fabs(r.v) < 1e-290 && v != 0) r.err += 1e-300; /* bits may have been lost */
+  }
+  if (r.e > (int64_t)1 << 60 || r.e < -((int64_t)1 << 60)) return mgi_wide_state(MGI_WIDE_UNKNOWN);
+  return r;
+}
+static mgi_wide mgi_wide_number(double v) { return mgi_wide_of(v, 0, 0); }
+/* The state of a result of two, if it is not that both are numbers. */
+static int mgi_wide_joined(mgi_wide a, mgi_wide b) {
+  return a.state == MGI_WIDE_UNDEFINED || b.state == MGI_WIDE_UNDEFINED ? MGI_WIDE_UNDEFINED : a.state == MGI_WIDE_OK && b.state == MGI_WIDE_OK ? MGI_WIDE_OK : MGI_WIDE_UNKNOWN;
+}
+static mgi_wide mgi_wide_neg(mgi_wide a) {
+  a.v = -a.v;
+  return a.state == MGI_WIDE_LOWEST ? mgi_wide_state(MGI_WIDE_UNKNOWN) : a;
+}
+static mgi_wide mgi_wide_add(mgi_wide a, mgi_wide b) {
+  if ((a.state == MGI_WIDE_LOWEST && b.state == MGI_WIDE_OK) || (b.state == MGI_WIDE_LOWEST && a.state == MGI_WIDE_OK)) return mgi_wide_state(MGI_WIDE_LOWEST);
+  const int state = mgi_wide_joined(a, b);
+  if (state) return mgi_wide_state(state);
+  if (a.v == 0 && a.err == 0) return b;
+  if (b.v == 0 && b.err == 0) return a;
+  if (a.e < b.e) { mgi_wide t = a; a = b, b = t; }
+  double v = b.v, err = b.err, lost = 0;
+  if (a.e != b.e) {
+    const int64_t d = a.e - b.e;
+    const int by = d > 2000 ? -2000 : -(int)d;
+    v = ldexp(v, by), err = ldexp(err, by), lost = d > 400 ? 1e-300 : 0;
+  }
+  const double sum = a.v + v, part = sum - a.v, rest = (a.v - (sum - part)) + (v - part); /* what rounding left: exactly that */
+  return mgi_wide_of(sum, a.err + err + lost + fabs(rest), a.e);
+}
+static mgi_wide mgi_wide_mul(mgi_wide a, mgi_wide b) {
+  const int state = mgi_wide_joined(a, b);
+  if (state) return mgi_wide_state(state);
+  const double v = a.v * b.v, rest = fabs(fma(a.v, b.v, -v)) + (fabs(v) < 1e-280 && a.v != 0 && b.v != 0 ? 1e-300 : 0);
+  return mgi_wide_of(v, fabs(a.v) * b.err + fabs(b.v) * a.err + a.err * b.err + rest, a.e + b.e);
+}
+static mgi_wide mgi_wide_div(mgi_wide a, mgi_wide b) {
+  if (b.state == MGI_WIDE_OK && b.v == 0 && b.err == 0) return mgi_wide_state(MGI_WIDE_UNDEFINED);
+  const int state = mgi_wide_joined(a, b);
+  if (state) return mgi_wide_state(state);
+  const double least = fabs(b.v) - b.err;
+  if (!(least > 0)) return mgi_wide_state(MGI_WIDE_UNKNOWN);
+  const double v = a.v / b.v, rest = fma(v, b.v, -a.v) == 0 && (fabs(a.v) > 1e-280 || a.v == 0) ? 0 : 2 * MGI_BALL_U * fabs(v) + 1e-300;
+  return mgi_wide_of(v, (a.err + fabs(v) * b.err) / least + rest, a.e - b.e);
+}
+static mgi_wide mgi_wide_exp(mgi_wide a) {
+  if (a.state == MGI_WIDE_LOWEST) return mgi_wide_number(0);
+  if (a.state) return a;
+  if (a.e > 60) return mgi_wide_state(MGI_WIDE_UNKNOWN);
+  const double x = ldexp(a.v, a.e < -2000 ? -2000 : (int)a.e), moved = ldexp(a.err, a.e < -2000 ? -2000 : (int)a.e) + MGI_BALL_U * 4 * fabs(x) + 1e-300;
+  if (!(fabs(x) < 0x1p50) || !(moved < 0.5)) return mgi_wide_state(MGI_WIDE_UNKNOWN);
+  const double n = floor(x / 0.69314718055994531), rest = x - n * 0.69314718055994531, v = exp(rest);
+  return mgi_wide_of(v, v * (2 * moved + 8 * MGI_BALL_U + 2 * MGI_BALL_U * fabs(n)), (int64_t)n);
+}
+static mgi_wide mgi_wide_log(mgi_wide a) {
+  if (a.state == MGI_WIDE_LOWEST) return mgi_wide_state(MGI_WIDE_UNDEFINED);
+  if (a.state) return a;
+  if (a.v + a.err <= 0) return mgi_wide_state(MGI_WIDE_UNDEFINED);
+  if (!(a.v - a.err > 0)) return mgi_wide_state(MGI_WIDE_UNKNOWN);
+  const double x = log(a.v), y = (double)a.e * 0.69314718055994531, v = x + y;
+  return mgi_wide_of(v, -log1p(-a.err / a.v) + 4 * MGI_BALL_U * (fabs(x) + fabs(y) + fabs(v)), 0);
+}
+static mgi_wide mgi_wide_sqrt(mgi_wide a) {
+  if (a.state == MGI_WIDE_LOWEST) return mgi_wide_state(MGI_WIDE_UNDEFINED);
+  if (a.state || (a.v == 0 && a.err == 0)) return a;
+  if (a.v + a.err < 0) return mgi_wide_state(MGI_WIDE_UNDEFINED);
+  if (!(a.v - a.err >= 0)) return mgi_wide_state(MGI_WIDE_UNKNOWN);
+  if (a.e & 1) a.v *= 2, a.err *= 2, a.e--;
+  const double v = sqrt(a.v);
+  return mgi_wide_of(v, a.err / v + 2 * MGI_BALL_U * v, a.e / 2);
+}
+static mgi_wide mgi_wide_max(mgi_wide a, mgi_wide b) {
+  if (a.state == MGI_WIDE_LOWEST && b.state != MGI_WIDE_UNDEFINED) return b;
+  if (b.state == MGI_WIDE_LOWEST && a.state != MGI_WIDE_UNDEFINED) return a;
+  const int state = mgi_wide_joined(a, b);
+  if (state) return mgi_wide_state(state);
+  const mgi_wide d = mgi_wide_add(a, mgi_wide_neg(b));
+  if (d.state) return mgi_wide_state(MGI_WIDE_UNKNOWN);
+  if (d.v >= d.err) return a;
+  if (d.v <= -d.err) return b;
+  mgi_wide r = d.v > 0 ? a : b; /* within the bound of each other: the other is at most 2 d.err away */
+  mgi_wide apart = mgi_wide_of(0, fabs(d.v) + d.err, d.e);
+  return mgi_wide_add(r, apart);
+}
+static mgi_wide mgi_wide_rat(mg_rational c) { return mgi_wide_div(mgi_wide_number((double)c.num), mgi_wide_number((double)c.den)); }
+
+/* What the row says over doubles, with its bound (mgi_ball_map); not a number there: unknown. */
+static mgi_wide mgi_wide_by_ball(mg_opcode op, mg_rational c, const mgi_wide *x) {
+  mgi_ball ball[3];
+  mg_view view[3];
+  memset(view, 0, sizeof view), memset(ball, 0, sizeof ball);
+  for (int k = 0; k < 3; k++) view[k].data = &ball[k], view[k].shape.rank = 1, view[k].shape.dim[0] = 1, view[k].stride[0] = 1;
+  for (int k = 0; k < mg_op_row(op)->n_in && k < 2; k++) {
+    if (x[k].state == MGI_WIDE_UNDEFINED) return x[k];
+    if (x[k].state || x[k].e > 400 || x[k].e < -400) return mgi_wide_state(MGI_WIDE_UNKNOWN);
+    ball[k + 1].v = ldexp(x[k].v, (int)x[k].e), ball[k + 1].err = ldexp(x[k].err, (int)x[k].e);
+  }
+  mgi_ball_map(NULL, op, c, &view[0], &view[1]);
+  return isfinite(ball[0].err) ? mgi_wide_of(ball[0].v, ball[0].err, 0) : mgi_wide_state(MGI_WIDE_UNKNOWN);
+}
+static mgi_wide mgi_wide_apply(mg_opcode op, mg_rational c, const mgi_wide *x) {
+  switch (op) {
+    case MG_OP_ADD: return mgi_wide_add(x[0], x[1]);
+    case MG_OP_SUB: return mgi_wide_add(x[0], mgi_wide_neg(x[1]));
+    case MG_OP_MUL: return mgi_wide_mul(x[0], x[1]);
+    case MG_OP_DIV: return mgi_wide_div(x[0], x[1]);
+    case MG_OP_EXP: return mgi_wide_exp(x[0]);
+    case MG_OP_SQR: return mgi_wide_mul(x[0], x[0]);
+    case MG_OP_SQRT: return mgi_wide_sqrt(x[0]);
+    case MG_OP_LOG: return mgi_wide_log(x[0]);
+    case MG_OP_NEG: return mgi_wide_neg(x[0]);
+    case MG_OP_RELU: return mgi_wide_max(x[0], mgi_wide_number(0));
+    case MG_OP_SILU: return mgi_wide_div(x[0], mgi_wide_add(mgi_wide_number(1), mgi_wide_exp(mgi_wide_neg(x[0]))));
+    case MG_OP_SCALE: return mgi_wide_mul(x[0], mgi_wide_rat(c));
+    case MG_OP_ADD_SCALAR: return mgi_wide_add(x[0], mgi_wide_rat(c));
+    default: return mgi_wide_by_ball(op, c, x);
+  }
+}
+static mg_status mgi_wide_map(void *user, mg_opcode op, mg_rational c, const mg_view *out, const mg_view *in) {
+  int64_t at[MG_MAX_RANK] = {0};
+  const int r = out->shape.rank, two = mg_op_row(op)->n_in > 1;
+  (void)user;
+  do {
+    mgi_wide *o = (mgi_wide *)out->data + mgi_ff_row_offset(out, at, r - 1), x[2];
+    const mgi_wide *a = (const mgi_wide *)in[0].data + mgi_ff_row_offset(&in[0], at, r - 1), *b = two ? (const mgi_wide *)in[1].data + mgi_ff_row_offset(&in[1], at, r - 1) : NULL;
+    x[1] = mgi_wide_number(0);
+    for (int64_t k = 0; k < out->shape.dim[r - 1]; k++) {
+      x[0] = a[k * in[0].stride[r - 1]];
+      if (two) x[1] = b[k * in[1].stride[r - 1]];
+      o[k * out->stride[r - 1]] = mgi_wide_apply(op, c, x);
+    }
+  } while (mgi_ff_next_row(&out->shape, at));
+  return MG_OK;
+}
+static mg_status mgi_wide_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
+  (void)user;
+  for (int64_t i = 0; i < c->shape.dim[0]; i++)
+    for (int64_t j = 0; j < c->shape.dim[1]; j++)
+      for (int64_t k = 0; k < a->shape.dim[1]; k++) {
+        mgi_wide *o = (mgi_wide *)c->data + i * c->stride[0] + j * c->stride[1];
+        *o = mgi_wide_add(*o, mgi_wide_mul(((const mgi_wide *)a->data)[i * a->stride[0] + k * a->stride[1]], ((const mgi_wide *)b->data)[k * b->stride[0] + j * b->stride[1]]));
+      }
+  return MG_OK;
+}
+static mg_status mgi_wide_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
+  int64_t at[MG_MAX_RANK] = {0};
+  const int r = in->shape.rank;
+  (void)user;
+  do {
+    mgi_wide *o = (mgi_wide *)out->data + mgi_ff_row_offset(out, at, r - 1);
+    const mgi_wide *a = (const mgi_wide *)in->data + mgi_ff_row_offset(in, at, r - 1);
+    for (int64_t k = 0; k < in->shape.dim[r - 1]; k++, o += out->stride[r - 1], a += in->stride[r - 1]) *o = op == MG_OP_SUM ? mgi_wide_add(*o, *a) : mgi_wide_max(*o, *a);
+  } while (mgi_ff_next_row(&in->shape, at));
+  return MG_OK;
+}
+static void mgi_wide_fill(void *user, mg_opcode op, void *dst, size_t n) {
+  (void)user;
+  for (size_t k = 0; k < n; k++) ((mgi_wide *)dst)[k] = op == MG_OP_SUM ? mgi_wide_number(0) : mgi_wide_state(MGI_WIDE_LOWEST);
+}
+
+/* ---- the inputs of a run */
+
+/* What a run does: `size` of all values, or whole numbers from -1 to 1, which meet zeros; `signs` a sign for each input, if not
+   mixed; `naught` the input that is 0; `input`, or one row, column or element of it, above or below all else. */
+typedef struct mgi_wide_plan { double size; int whole, mixed, naught, input, part, below; uint64_t signs; } mgi_wide_plan;
+enum { MGI_WIDE_PLAIN = 8 /* zeros, mixed, small, large, four of whole numbers */ };
+static int mgi_wide_patterns(int n) { return n <= 5 ? 1 << n : MGI_WIDE_RUNS - MGI_WIDE_PLAIN - 3 * n > 8 ? MGI_WIDE_RUNS - MGI_WIDE_PLAIN - 3 * n : 8; }
+static mgi_wide_plan mgi_wide_planned(uint64_t seed, int run, int n) {
+  static const double plain[4] = {0, 1, 1e-3, 100};
+  mgi_wide_plan p;
+  const int patterns = mgi_wide_patterns(n);
+  memset(&p, 0, sizeof p);
+  p.size = 1, p.mixed = 1, p.naught = p.input = -1;
+  if (run < MGI_WIDE_PLAIN) {
+    p.whole = run >= 4, p.size = plain[run & 3];
+    return p;
+  }
+  run -= MGI_WIDE_PLAIN;
+  if (run < n) {
+    p.naught = run;
+    return p;
+  }
+  run -= n;
+  if (run < patterns) {
+    p.mixed = 0, p.signs = n <= 5 ? (uint64_t)run : mgi_ff_hash(seed, (uint64_t)run, 21);
+    return p;
+  }
+  run -= patterns;
+  if (run < 8 * n) { /* whole inputs first; then rows, columns, elements */
+    const int k = run % (2 * n);
+    p.part = run / (2 * n), p.input = k >> 1, p.below = k & 1;
+  }
+  return p;
+}
+static int mgi_wide_count(int n) {
+  const int all = MGI_WIDE_PLAIN + mgi_wide_patterns(n) + 9 * n;
+  return all < MGI_WIDE_RUNS ? all : (int)MGI_WIDE_RUNS;
+}
+static double mgi_wide_input(const mgi_wide_plan *p, uint64_t seed, int k, const mg_shape *s, int64_t i) {
+  const uint64_t h = mgi_ff_hash(mgi_ff_hash(seed, (uint64_t)k, 22), (uint64_t)i, 23);
+  const int64_t columns = s->dim[s->rank - 1], row = i / columns, rows = mg_shape_elements(s) / columns;
+  const int64_t pick = (int64_t)(mgi_ff_hash(seed, (uint64_t)k, 24) >> 1);
+  const int minus = p->mixed ? (int)(h & 1) : (int)(p->signs >> (k & 63) & 1);
+  if (p->naught == k) return 0;
+  if (p->whole) return (double)((int)((h >> 8) % 3) - 1);
+  const double x = p->size * (0.25 + 1.75 * ldexp((double)(h >> 11), -53));
+  const int in = p->input == k && (p->part == 0 || (p->part == 1 && row == pick % rows) || (p->part == 2 && i % columns == pick % columns) || (p->part == 3 && i == pick % (rows * columns)));
+  return in ? p->below ? -64 - x : 64 + x : minus ? -x : x;
+}
+
+/* ---- sizes */
+
+/* Both graphs with dimensions of at most `most` and axes of 2; out are to be freed.  0 if there are none such. */
+static int mgi_wide_resized(const mg_graph *const *g, int64_t most, mg_graph **out) {
+  mg_classes c[2];
+  mg_error e;
+  uint32_t n = 0, kernels = 0;
+  out[0] = out[1] = NULL;
+  if (mg_classes_of(g[0], &c[0], &e) != MG_OK) return 0;
+  if (mg_classes_of(g[1], &c[1], &e) != MG_OK) { mg_classes_free(&c[0]); return 0; }
+  n = c[0].n + c[1].n;
+  for (uint32_t k = 1; k < g[1]->n_ops; k++) kernels += g[1]->ops[k].code == MG_OP_GRAPH;
+  uint32_t *uf = (uint32_t *)calloc(n + 1, sizeof *uf);
+  int64_t *extent = (int64_t *)calloc(n + 1, sizeof *extent), *counts = (int64_t *)calloc((size_t)(kernels + 1) * (MG_MAX_AXES + 1), sizeof *counts);
+  uint8_t *fixed = (uint8_t *)calloc(n + 1, 1);
+  int good = uf && extent && counts && fixed;
+  for (uint32_t k = 0; good && k < n; k++) uf[k] = k;
+  for (uint32_t k = 0; good && k < g[0]->n_in + g[0]->n_out; k++) {
+    const mg_tensor x = k < g[0]->n_in ? g[0]->in[k] : g[0]->out[k - g[0]->n_in], y = k < g[0]->n_in ? g[1]->in[k] : g[1]->out[k - g[0]->n_in];
+    for (int d = 0; d < g[0]->tensors[x.id].shape.rank; d++) {
+      const int32_t a = c[0].of[x.id * MG_MAX_RANK + (uint32_t)d], b = c[1].of[y.id * MG_MAX_RANK + (uint32_t)d];
+      if (a >= 0 && b >= 0) mgi_uf_join(uf, (uint32_t)a, c[0].n + (uint32_t)b);
+    }
+  }
+  for (uint32_t k = 0; good && k < n; k++) {
+    const int64_t own = k < c[0].n ? c[0].extent[k] : c[1].extent[k - c[0].n];
+    const uint32_t root = mgi_uf_find(uf, k);
+    fixed[root] |= k < c[0].n ? c[0].fixed[k] : c[1].fixed[k - c[0].n];
+    if (!extent[root] || own < extent[root]) extent[root] = own;
+  }
+  for (uint32_t k = 0; good && k < n; k++) {
+    const uint32_t root = mgi_uf_find(uf, k);
+    const int64_t own = k < c[0].n ? c[0].extent[k] : c[1].extent[k - c[0].n];
+    extent[k] = fixed[root] ? own : extent[root] < most ? extent[root] : most;
+  }
+  for (uint32_t k = 1, at = 0; good && k < g[1]->n_ops; k++)
+    if (g[1]->ops[k].code == MG_OP_GRAPH) {
+      for (uint32_t x = 1; x < g[1]->ops[k].sub->n_axes && x <= MG_MAX_AXES; x++) counts[at * (MG_MAX_AXES + 1) + x] = g[1]->ops[k].sub->axes[x].extent > 1 ? 2 : 1;
+      at++;
+    }
+  good = good && mg_is_program(g[0]) && mg_resize(g[0], extent, NULL, &out[0], &e) == MG_OK && mg_resize(g[1], extent + c[0].n, kernels ? counts : NULL, &out[1], &e) == MG_OK &&
+         mg_verify_signature(out[0], out[1], &e) == MG_OK;
+  if (!good) mg_graph_free(out[0]), mg_graph_free(out[1]), out[0] = out[1] = NULL;
+  free(uf), free(extent), free(counts), free(fixed);
+  mg_classes_free(&c[0]), mg_classes_free(&c[1]);
+  return good;
+}
+static double mgi_wide_work(const mg_graph *const *g) {
+  mgi_cut cut;
+  mgi_want all;
+  memset(&cut, 0, sizeof cut), memset(&all, 0, sizeof all);
+  cut.g[0] = g[0], cut.g[1] = g[1];
+  for (uint32_t k = 0; k < g[0]->n_out; k++)
+    for (int d = 0; d < g[0]->tensors[g[0]->out[k].id].shape.rank; d++) all.out[k].hi[d] = g[0]->tensors[g[0]->out[k].id].shape.dim[d];
+  return mgi_cost_of(&cut, &all).work;
+}
+
+/* ---- the runs */
+
+typedef struct mgi_wide_result {
+  int runs;                  /* 0: the graphs are too large, and cannot be resized */
+  int reduced, refuted, nowhere; /* at other sizes; a is defined and b is not, or they differ; an element that no run defined on both sides */
+  int run, output;
+  int64_t element;
+  double a, b;               /* b is NAN where it is undefined */
+  char sizes[96];            /* of the outputs' first, and of the inputs */
+} mgi_wide_result;
+
+static double mgi_wide_double(mgi_wide x) { return x.state ? NAN : x.v == 0 ? 0 : x.e > 2000 ? (x.v > 0 ? INFINITY : -INFINITY) : ldexp(x.v, x.e < -3000 ? -3000 : (int)x.e); }
+static void mgi_wide_one(const mg_graph *const *g, uint64_t seed, int run, uint8_t **seen, mgi_wide_result *r, mg_status *s, mg_error *e) {
+  mgi_wide *in[MG_MAX_IN] = {NULL}, *out[2][MG_MAX_OUT] = {{NULL}};
+  const mgi_wide_plan p = mgi_wide_planned(seed, run, (int)g[0]->n_in);
+  const uint64_t key = mgi_ff_hash(seed, (uint64_t)run, 25);
+  mg_domain d;
+  int good = 1;
+  memset(&d, 0, sizeof d);
+  d.elem = sizeof(mgi_wide), d.map = mgi_wide_map, d.matmul = mgi_wide_matmul, d.combine = mgi_wide_combine, d.fill = mgi_wide_fill;
+  for (uint32_t k = 0; k < g[0]->n_in && good; k++) {
+    const mg_shape *z = &g[0]->tensors[g[0]->in[k].id].shape;
+    const int64_t n = mg_shape_elements(z);
+    good = (in[k] = (mgi_wide *)malloc((size_t)n * sizeof **in)) != NULL;
+    for (int64_t i = 0; good && i < n; i++) in[k][i] = mgi_wide_number(mgi_wide_input(&p, key, (int)k, z, i));
+  }
+  for (int side = 0; side < 2 && good; side++) {
+    for (uint32_t k = 0; k < g[0]->n_out && good; k++) good = (out[side][k] = (mgi_wide *)malloc((size_t)mgi_trial_elements(g[0], g[0]->out[k]) * sizeof(mgi_wide))) != NULL;
+    if (good) *s = mg_eval(g[side], &d, (const void *const *)in, (void *const *)out[side], e);
+    good = good && *s == MG_OK;
+  }
+  if (!good && *s == MG_OK) *s = mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for a float64 run");
+  for (uint32_t k = 0; k < g[0]->n_out && good && !r->refuted; k++)
+    for (int64_t i = 0; i < mgi_trial_elements(g[0], g[0]->out[k]) && !r->refuted; i++) {
+      const mgi_wide x = out[0][k][i], y = out[1][k][i];
+      if (x.state != MGI_WIDE_OK || y.state == MGI_WIDE_UNKNOWN || y.state == MGI_WIDE_LOWEST) continue;
+      if (y.state == MGI_WIDE_OK) {
+        const mgi_wide gap = mgi_wide_add(x, mgi_wide_neg(y));
+        seen[k][i] = 1;
+        if (gap.state || fabs(gap.v) <= 2 * gap.err) continue;
+      }
+      r->refuted = 1, r->run = run, r->output = (int)k, r->element = i, r->a = mgi_wide_double(x), r->b = mgi_wide_double(y);
+    }
+  for (uint32_t k = 0; k < MG_MAX_IN; k++) free(in[k]);
+  for (int side = 0; side < 2; side++)
+    for (uint32_t k = 0; k < MG_MAX_OUT; k++) free(out[side][k]);
+}
+/* Runs both; *r says what came of it. */
+static mg_status mgi_wide_runs(const mg_graph *a, const mg_graph *b, uint64_t seed, const mgi_watch *w, mgi_wide_result *r, mg_error *e) {
+  const mg_graph *g[2];
+  mg_graph *small[2] = {NULL, NULL};
+  uint8_t *seen[MG_MAX_OUT] = {NULL};
+  mg_status s = MG_OK;
+  memset(r, 0, sizeof *r);
+  g[0] = a, g[1] = b;
+  double work = mgi_wide_work(g);
+  if (work > MGI_WIDE_OWN)
+    for (int64_t most = 8; most >= 4 && !small[0]; most /= 2) {
+      const mg_graph *h[2];
+      if (!mgi_wide_resized(g, most, small)) continue;
+      h[0] = small[0], h[1] = small[1];
+      const double less = mgi_wide_work(h);
+      if (less < work && (less * 16 <= MGI_WIDE_WORK || most == 4)) work = less, r->reduced = 1;
+      else mg_graph_free(small[0]), mg_graph_free(small[1]), small[0] = small[1] = NULL;
+    }
+  if (r->reduced) g[0] = small[0], g[1] = small[1];
+  const int count = mgi_wide_count((int)g[0]->n_in), most = work > 0 && MGI_WIDE_WORK / work < count ? (int)(MGI_WIDE_WORK / work) : count;
+  size_t n = 0;
+  for (uint32_t k = 0; k < g[0]->n_in && n < sizeof r->sizes; k++) {
+    const mg_shape *z = &g[0]->tensors[g[0]->in[k].id].shape;
+    for (int d = 0; d < z->rank && n < sizeof r->sizes; d++) n += (size_t)snprintf(r->sizes + n, sizeof r->sizes - n, "%s%lld", d ? "x" : k ? " " : "", (long long)z->dim[d]);
+  }
+  for (uint32_t k = 0; k < g[0]->n_out && s == MG_OK; k++)
+    if (!(seen[k] = (uint8_t *)calloc((size_t)mgi_trial_elements(g[0], g[0]->out[k]) + 1, 1))) s = mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for a float64 run");
+  for (int run = 0; run < most && s == MG_OK && !r->refuted; run++, r->runs++) {
+    if (mgi_watch_over(w)) { s = mg_fail(e, MG_LIMIT, "mg_verify", "the time limit ended the float64 runs"); break; }
+    mgi_wide_one(g, seed, run, seen, r, &s, e);
+  }
+  for (uint32_t k = 0; k < g[0]->n_out && s == MG_OK && r->runs && !r->refuted && !r->nowhere; k++)
+    for (int64_t i = 0; i < mgi_trial_elements(g[0], g[0]->out[k]) && !r->nowhere; i++)
+      if (!seen[k][i]) r->nowhere = 1, r->output = (int)k, r->element = i;
+  for (uint32_t k = 0; k < MG_MAX_OUT; k++) free(seen[k]);
+  mg_graph_free(small[0]), mg_graph_free(small[1]);
+  return s;
+}
+
 /* -------------------------------------------------------------------------------------------------- >>verify
      0. One canonical form: EQUAL by identity, without a test.
      1. exp and max opaque.  All agree: EQUAL, with Theorem A's bound; where there is none, by proof (>>proofs), else UNDECIDED.
@@ -2653,7 +3064,40 @@ static mg_status mgi_verify_reordered(const mg_graph *g, mg_graph **copy, mg_err
   return s;
 }
 
-static int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadline, const volatile int *stop, char line[256]); /* >>defined */
+static int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadline, const volatile int *stop, int *total, char line[256]); /* >>defined */
+
+/* The counterexample of a float64 run in words. */
+static void mgi_wide_words(const mgi_wide_result *x, uint64_t seed, char *text, size_t size) {
+  char b[40] = "undefined";
+  if (!isnan(x->b)) snprintf(b, sizeof b, "%.9g", x->b);
+  snprintf(text, size, "float64 run %d of seed %llu%s, inputs %.60s: output %d, element %lld is %.9g in the first, %s in the second", x->run, (unsigned long long)seed,
+           x->reduced ? " at reduced sizes" : "", x->sizes, x->output, (long long)x->element, x->a, b);
+}
+/* What is left to ask once the tests agree: whether b is defined wherever a is, and what float64 says. */
+static mg_status mgi_verify_domain(const mg_graph *a, const mg_graph *b, const mgi_bench *B, const mg_verify_config *c, mg_verify_report *r, mg_error *e) {
+  char line[256];
+  int total = 0, shown = mgi_defined_shown(a, b, B->watch.deadline, B->watch.stop, &total, line), refuted = 0, nowhere = 0;
+  mgi_wide_result x;
+  memset(&x, 0, sizeof x);
+  if (r->tier == MG_TIER_FULL && !c->skip_floats) {
+    mg_status s = mgi_wide_runs(a, b, B->seed, &B->watch, &x, e);
+    if (s != MG_OK) return mgi_verify_fault(B, c, r, e);
+    refuted = x.refuted, nowhere = x.nowhere && !total;
+  }
+  if (shown && !refuted && !nowhere) {
+    snprintf(r->domain, sizeof r->domain, "%.160s", line);
+    if (x.runs) snprintf(r->domain + strlen(r->domain), sizeof r->domain - strlen(r->domain), "; %d float64 runs%s do not object", x.runs, x.reduced ? " at reduced sizes" : "");
+    else if (r->tier == MG_TIER_FULL) snprintf(r->domain + strlen(r->domain), sizeof r->domain - strlen(r->domain), "; no float64 run%s", c->skip_floats ? "" : ": too large, and sizes are fixed");
+    return MG_OK;
+  }
+  r->verdict = refuted ? MG_NOT_EQUAL : MG_UNDECIDED, r->partial = !refuted || isnan(x.b), r->log2_delta = 0, r->theorem[0] = 0;
+  r->agreed = 0, r->proof = MG_PROOF_NONE;
+  r->unfinished = !refuted && mgi_watch_over(&B->watch);
+  if (refuted) mgi_wide_words(&x, B->seed, r->reason, sizeof r->reason);
+  else if (!shown) snprintf(r->reason, sizeof r->reason, "%.250s", line);
+  else snprintf(r->reason, sizeof r->reason, "output %d, element %lld%s: no float64 run was found on which both are defined there", x.output, (long long)x.element, x.reduced ? " at reduced sizes" : "");
+  return MG_OK;
+}
 
 mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r, mg_error *e) {
   mg_verify_config c = cfg ? *cfg : mg_verify_config_default();
@@ -2695,10 +3139,7 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
     if (fast[k]) B.g[k] = fast[k];
   }
   if (s == MG_OK) s = mgi_verify_run(&B, &c, &X, &Y, r, e);
-  if (s == MG_OK && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED) && !mgi_defined_shown(a, b, B.watch.deadline, B.watch.stop, r->domain)) {
-    snprintf(r->reason, sizeof r->reason, "%.250s", r->domain);
-    r->verdict = MG_UNDECIDED, r->partial = 1, r->agreed = 0, r->proof = MG_PROOF_NONE, r->log2_delta = 0, r->theorem[0] = r->domain[0] = 0;
-  }
+  if (s == MG_OK && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED)) s = mgi_verify_domain(a, b, &B, &c, r, e);
   for (int k = 0; k < 3; k++) mgi_cut_free(&B.cut[k]);
   mg_graph_free(fast[0]), mg_graph_free(fast[1]);
   return s;
@@ -2982,7 +3423,7 @@ typedef struct mgi_prover {
   uint32_t from, to;         /* an atom that mgi_pv_map replaces, and the polynomial in its place */
   const struct mgi_defined *record; /* NULL, or what is to be noted of where elements are defined (>>defined) */
   uint32_t found;            /* the set of what the element read last takes to be defined; 0: nothing */
-  uint32_t factors;          /* polynomials of which it is the product, a nonzero constant aside; 0: of itself */
+  uint32_t factors;          /* polynomials one of which is 0 where it is, and only there; 0: itself */
 } mgi_prover;
 
 static uint32_t mgi_pv_fail(mgi_prover *P, const char *why) {
@@ -4222,7 +4663,7 @@ static uint32_t mgi_pv_split_at(const mgi_prover *P, uint32_t p, uint32_t v) {
   for (int k = 0; k < 2 * r.n && !r.more; k++) {
     uint32_t b = k & 1 ? r.hi[k >> 1] : r.lo[k >> 1];
     int good = b > 1 && b < P->extent[v] && P->extent[v] % b == 0 && (!best || b < best);
-    for (int j = 0; j < r.n && good; j++) good = !(r.lo[j] < b && b < r.hi[j]);
+    for (int j = 0; j < r.n && good; j++) good = r.lo[j] < b ? r.hi[j] <= b : r.lo[j] % b == 0;
     if (good) best = b;
   }
   return best;
@@ -4862,6 +5303,12 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
   return mgi_pv_element(P, f, o->in[0].id, y);
 }
 
+/* A digit in a key.  Whether it is all that is left of its variable says where it may be cut, and variables are used again. */
+static uint32_t mgi_pv_digit_words(const mgi_prover *P, mgi_pv_digit d, uint32_t *w) {
+  w[0] = d.var, w[1] = d.div, w[2] = d.mod;
+  if (mgi_pv_live(d.var) && (int64_t)d.div * d.mod >= P->extent[d.var]) w[2] |= (uint32_t)1 << 31;
+  return 3;
+}
 /* Element x of a tensor; each asked for once (the key: graph, tensor, index, axes). */
 static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t tensor, const mgi_pv_index *x) {
   const mg_tensor_info *t = &f->g->tensors[tensor];
@@ -4877,14 +5324,14 @@ static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t te
     return mgi_pv_fail(P, "a tensor that nothing makes");
   }
   w[n++] = MGI_PV_KEY, w[n++] = f->serial, w[n++] = tensor;
-  for (int k = 0; f->joint && k < f->place.n; k++) w[n++] = f->place.d[k].var, w[n++] = f->place.d[k].div, w[n++] = f->place.d[k].mod;
+  for (int k = 0; f->joint && k < f->place.n; k++) n += mgi_pv_digit_words(P, f->place.d[k], w + n);
   if (f->joint) w[n++] = MGI_PV_VARS + (uint32_t)(f->joint - f->g->ops);
   for (const mgi_pv_frame *u = f; u; u = u->up)
     for (uint32_t a = 0; a < (u == f ? (uint32_t)t->shape.rank : 0) + (u->up ? u->g->n_axes : 0); a++) {
       const mgi_pv_index *i = u == f && a < (uint32_t)t->shape.rank ? &x[a] : &u->axis[a - (u == f ? (uint32_t)t->shape.rank : 0)];
       if (n + 1 + 3 * (uint32_t)i->n > MGI_PV_KEY_WORDS) return mgi_pv_fail(P, "levels nest too deep");
       w[n++] = (uint32_t)i->n;
-      for (int k = 0; k < i->n; k++) w[n++] = i->d[k].var, w[n++] = i->d[k].div, w[n++] = i->d[k].mod;
+      for (int k = 0; k < i->n; k++) n += mgi_pv_digit_words(P, i->d[k], w + n);
     }
   uint32_t key = mgi_pv_intern(P, w, n);
   if (P->bad) return MGI_PV_ZERO;
@@ -5609,8 +6056,102 @@ static int mgi_empty_chunk(const mg_graph *g, const mg_tensor_info *t, int d) {
   return 0;
 }
 
-/* 1 if an E row of the user has a value for all reals by its text: words of functions that are total, and no division. */
+/* The sign of the text of an E row's `real` column over all reals, as far as it is made of a, b, c, MG_C, MG_EXP .., numbers and
+   + - * / ( ); `partial` is set by a divisor that may be 0, a root or logarithm that may leave its domain, `odd` by the rest. */
+typedef struct mgi_real_text { const char *s; int partial, odd, depth; } mgi_real_text;
+static int mgi_real_sum(mgi_real_text *T);
+static void mgi_real_space(mgi_real_text *T) {
+  while (*T->s == ' ' || *T->s == '\t' || *T->s == '\n') T->s++;
+}
+static int mgi_real_next(mgi_real_text *T, char c) {
+  mgi_real_space(T);
+  return *T->s == c ? (T->s++, 1) : 0;
+}
+static int mgi_real_one(mgi_real_text *T) {
+  static const char *const word[] = {"a", "b", "c", "MG_C", "MG_EXP", "MG_SQRT", "MG_LOG", "MG_ERF", "MG_TANH", "MG_SIN", "MG_COS", "MG_ABS", "MG_MAX", "MG_MIN", "MG_POW"};
+  enum { WORDS = sizeof word / sizeof *word };
+  int which = 0, x[2] = {0, 0};
+  size_t n = 0;
+  mgi_real_space(T);
+  if (++T->depth > 100) { T->odd = 1; return 0; }
+  if (mgi_real_next(T, '-')) { x[0] = mgi_sign_neg(mgi_real_one(T)); T->depth--; return x[0]; }
+  if (mgi_real_next(T, '(')) {
+    x[0] = mgi_real_sum(T);
+    T->odd |= !mgi_real_next(T, ')');
+    T->depth--;
+    return x[0];
+  }
+  T->depth--;
+  if (*T->s >= '0' && *T->s <= '9') { /* whole: any other is a word that is not known */
+    long long v = 0;
+    for (; *T->s >= '0' && *T->s <= '9'; T->s++) v = v < 1000000000 ? 10 * v + (*T->s - '0') : v;
+    T->odd |= *T->s == '.' || *T->s == 'x' || *T->s == 'e';
+    return mgi_sign_of((int64_t)v);
+  }
+  while ((T->s[n] >= 'a' && T->s[n] <= 'z') || (T->s[n] >= 'A' && T->s[n] <= 'Z') || T->s[n] == '_' || (n && T->s[n] >= '0' && T->s[n] <= '9')) n++;
+  while (which < WORDS && (strlen(word[which]) != n || memcmp(word[which], T->s, n))) which++;
+  T->s += n;
+  if (which == WORDS) { T->odd = 1; return 0; }
+  if (which < 3) return 0;
+  T->odd |= !mgi_real_next(T, '(');
+  if (!T->odd) x[0] = mgi_real_sum(T);
+  if (!T->odd && (which == 3 || which >= 12)) T->odd |= !mgi_real_next(T, ','), x[1] = T->odd ? 0 : mgi_real_sum(T);
+  T->odd |= !mgi_real_next(T, ')');
+  switch (which) {
+    case 3: return x[0]; /* MG_C(num, den), den > 0 */
+    case 4: return MGI_SIGN_POSITIVE;
+    case 5: T->partial |= !(x[0] & MGI_SIGN_LEAST); return MGI_SIGN_LEAST | (x[0] & MGI_SIGN_NONZERO);
+    case 6: T->partial |= (x[0] & MGI_SIGN_POSITIVE) != MGI_SIGN_POSITIVE; return 0;
+    case 7: case 8: return x[0];
+    case 11: return MGI_SIGN_LEAST | (x[0] & MGI_SIGN_NONZERO);
+    case 12: return (x[0] & x[1]) | ((x[0] & MGI_SIGN_LEAST ? x[0] : 0) & MGI_SIGN_POSITIVE) | ((x[1] & MGI_SIGN_LEAST ? x[1] : 0) & MGI_SIGN_POSITIVE);
+    case 13: return x[0] & x[1];
+    case 14: T->partial |= (x[0] & MGI_SIGN_POSITIVE) != MGI_SIGN_POSITIVE; return x[0] & MGI_SIGN_POSITIVE;
+    default: return 0;
+  }
+}
+/* Factors of the same text are a square. */
+static int mgi_real_product(mgi_real_text *T) {
+  const char *from[16];
+  size_t len[16];
+  int sign[16], n = 0, r = MGI_SIGN_POSITIVE, over = 0;
+  for (;;) {
+    mgi_real_space(T);
+    const char *at = T->s;
+    const int x = mgi_real_one(T);
+    if (T->odd || n == 16) { T->odd = 1; return 0; }
+    T->partial |= over && !(x & MGI_SIGN_NONZERO);
+    from[n] = at, len[n] = (size_t)(T->s - at), sign[n++] = x | (over ? MGI_SIGN_NONZERO : 0);
+    if (mgi_real_next(T, '*')) over = 0;
+    else if (mgi_real_next(T, '/')) over = 1;
+    else break;
+  }
+  for (int k = 0; k < n; k++) {
+    int j = k + 1;
+    if (!from[k]) continue;
+    while (j < n && (!from[j] || len[j] != len[k] || memcmp(from[j], from[k], len[k]))) j++;
+    if (j < n) from[j] = NULL, sign[k] = MGI_SIGN_LEAST | (sign[k] & sign[j] & MGI_SIGN_NONZERO);
+    r = mgi_sign_mul(r, sign[k]);
+  }
+  return r;
+}
+static int mgi_real_sum(mgi_real_text *T) {
+  int r = mgi_real_product(T);
+  while (!T->odd) {
+    if (mgi_real_next(T, '+')) r = mgi_sign_add(r, mgi_real_product(T));
+    else if (mgi_real_next(T, '-')) r = mgi_sign_add(r, mgi_sign_neg(mgi_real_product(T)));
+    else break;
+  }
+  return r;
+}
+/* 1 if an E row of the user has a value for all reals by its text: by signs, or words of functions that are total and no division. */
 static int mgi_real_total(const char *text) {
+  mgi_real_text T;
+  memset(&T, 0, sizeof T);
+  T.s = text;
+  mgi_real_sum(&T);
+  mgi_real_space(&T);
+  if (!T.odd && !*T.s) return !T.partial;
   static const char *const total[] = {"a", "b", "c", "MG_C", "MG_EXP", "MG_ERF", "MG_TANH", "MG_SIN", "MG_COS", "MG_ABS", "MG_MAX", "MG_MIN"};
   for (const char *s = text; *s;) {
     size_t n = 0;
@@ -6038,18 +6579,22 @@ static void mgi_left_all(const mg_graph *g, mgi_defined *D) {
   }
 }
 
-/* 1 if b is shown to be defined wherever a is, by output element, and `line` says how; 0 with the reason in it. */
-static int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadline, const volatile int *stop, char line[256]) {
+/* 1 if b is shown to be defined wherever a is, by output element, and `line` says how; 0 with the reason in it.
+   *total: both are defined everywhere, by facts. */
+static int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadline, const volatile int *stop, int *total, char line[256]) {
   mgi_defined D, all;
   mgi_prover P;
   char name[160];
   int shown = 1, worst = -1, limit = 0;
   memset(&D, 0, sizeof D);
+  memset(&all, 0, sizeof all);
+  *total = mgi_sign_graph(a, NULL, NULL, &all) && !all.n && !all.empty_max;
   if (!mgi_sign_graph(b, NULL, NULL, &D)) { snprintf(line, 256, "no memory for the signs of tensors"); return 0; }
   if (D.empty_max) { /* -inf may be among the values: no fact is used */
     D.n = 0;
     mgi_left_all(b, &D);
   }
+  *total &= !D.n;
   if (!D.partial) { snprintf(line, 256, "no divisor, root or logarithm"); return 1; }
   if (!D.n) {
     if (D.partial == 1) snprintf(line, 256, "the one divisor, root or logarithm is as it must be by facts");
@@ -6501,12 +7046,20 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
   if (c.skip_floats) compared = 1;
   else s = mgi_prove_floats(&B, c.time_limit_s / 10, r, &compared, e);
   for (int k = 0; k < 3; k++) mgi_cut_free(&B.cut[k]);
-  char why[2][160] = {"", ""};
-  int proved = 0, tried = 0;
+  char why[2][160] = {"", ""}, line[256];
+  int proved = 0, tried = 0, total = 0, shown = 0;
+  mgi_wide_result wide;
+  memset(&wide, 0, sizeof wide);
   for (int method = MG_PROVE_INDEXED; s == MG_OK && !r->confirmed && compared && !proved && method <= MG_PROVE_ELEMENTS; method++) {
     if (c.method != MG_PROVE_AUTO && c.method != method) continue;
     tried = method;
     proved = mgi_prove_by(g, &Z, &c, began + c.time_limit_s, method, r, why[method - 1], e);
+  }
+  if (proved) {
+    B.watch.deadline = began + c.time_limit_s + 1;
+    shown = mgi_defined_shown(a, b, B.watch.deadline, c.stop, &total, line);
+    s = mgi_wide_runs(a, b, c.seed, &B.watch, &wide, e);
+    if (s == MG_LIMIT) s = MG_OK, wide.nowhere = 1;
   }
   dlclose(Z.lib);
   r->seconds = mgi_verify_now() - began;
@@ -6519,9 +7072,15 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
     memcpy(r->reason, words.reason, sizeof r->reason);
     r->verdict = MG_NOT_EQUAL;
   } else if (!compared) snprintf(r->reason, sizeof r->reason, "no float64 input was found, within the limits, on which both are defined");
+  else if (proved && wide.refuted) {
+    mgi_wide_words(&wide, c.seed, r->reason, sizeof r->reason);
+    r->verdict = MG_NOT_EQUAL;
+  } else if (proved && !shown) snprintf(r->reason, sizeof r->reason, "%.250s", line);
+  else if (proved && !total && wide.nowhere) snprintf(r->reason, sizeof r->reason, "output %d, element %lld%s: no float64 run was found on which both are defined there", wide.output, (long long)wide.element, wide.reduced ? " at reduced sizes" : "");
+  else if (proved && !total && !wide.runs) snprintf(r->reason, sizeof r->reason, "too large for float64 runs, so it is not known that each element is defined somewhere");
   else if (proved) {
     r->verdict = MG_EQUAL;
-    snprintf(r->reason, sizeof r->reason, "proved at these sizes, %s, wherever both are defined, by %s%s%s", r->method == MG_PROVE_INDEXED ? "for a symbolic index of each output" : "element by element",
+    snprintf(r->reason, sizeof r->reason, "proved at these sizes, %s, wherever the first is defined, by %s%s%s", r->method == MG_PROVE_INDEXED ? "for a symbolic index of each output" : "element by element",
              r->queries ? r->solver : "one normal form", *r->axioms ? " and the axioms named" : "", r->queries ? "" : " (nothing was left to ask the solver)");
   } else if (why[0][0] && why[1][0]) snprintf(r->reason, sizeof r->reason, "not proved: at a symbolic index %.100s; element by element %.100s", why[0], why[1]);
   else snprintf(r->reason, sizeof r->reason, "not proved: %.150s", why[tried == MG_PROVE_ELEMENTS]);

@@ -68,6 +68,36 @@ static const pair equal[] = {
   {XY, O("O = mul(softsign(X), Y)"), O("O = sub(mul(Y, softsign(X)), mul(sub(Z, Z), softsign(Y)))")},
   {XY, "O = div(X, Y)\nP = mul(X, Z)\noutput O\noutput P", "O = div(scale(X, 2), scale(Y, 2))\nP = mul(Z, X)\noutput O\noutput P"},
 };
+#define RAGGED "input X : f32[5, 7]\ninput Y : f32[5, 7]\ninput W : f32[7, 6]"
+#define KERNEL(grid, body) "O = kernel grid=(" grid ") threads=32 {\n" body "\n}\noutput O"
+/* EQUAL, b being a µGraph that divides as a does: cut evenly and unevenly, in loops, in several kernels and thread graphs. */
+static const pair graphs[] = {
+  {XY, O("O = div(X, Y)"), KERNEL("x=2", "store div(load X {x->0}, load Y {x->0}) {x->0}")},
+  {RAGGED, O("O = div(X, Y)"), KERNEL("x=2", "store div(load X {x->0}, load Y {x->0}) {x->0}")},
+  {RAGGED, O("O = div(X, Y)"), KERNEL("x=3, y=2", "store div(load X {x->0, y->1}, load Y {x->0, y->1}) {x->0, y->1}")},
+  {RAGGED, O("O = div(X, Y)"), KERNEL("x=2", "for i=4 {\nd = div(load X {x->0, i->1}, load Y {x->0, i->1})\n}\nstore accum(d) {i->1} {x->0}")},
+  {RAGGED, O("O = matmul(div(X, Y), W)"), KERNEL("x=2", "for i=4 {\nm = matmul(div(load X {x->0, i->1}, load Y {x->0, i->1}), load W {x->*, i->0})\n}\nstore accum(m) {i->+} {x->0}")},
+  {RAGGED, O("O = div(X, sum(Y, dim=1))"), KERNEL("x=2", "for i=4 {\ns = sum(load Y {x->0, i->1}, dim=1)\n}\nstore div(load X {x->0}, accum(s) {i->+}) {x->0}")},
+  {RAGGED, O("O = div(X, scale(sum(Y, dim=1), 1/7))"), KERNEL("x=2", "for i=4 {\ns = neg(scale(sum(load Y {x->0, i->1}, dim=1), 1/7))\n}\nstore div(neg(load X {x->0}), accum(s) {i->+}) {x->0}")},
+  {RAGGED, O("O = div(matmul(X, W), sum(Y, dim=1))"), KERNEL("x=3, y=2", "for i=3 {\nm = matmul(load X {x->0, y->*, i->1}, load W {x->*, y->1, i->0})\ns = sum(load Y {x->0, y->*, i->1}, dim=1)\n}\nstore div(accum(m) {i->+}, accum(s) {i->+}) {x->0, y->1}")},
+  {RAGGED, O("O = matmul(div(X, sqrt(sum(sqr(X), dim=1))), W)"), KERNEL("x=3", "for i=4 {\nx = load X {x->0, i->1}\nm = matmul(x, load W {x->*, i->0})\ns = sum(mul(x, x), dim=1)\n}\nstore div(accum(m) {i->+}, sqrt(accum(s) {i->+})) {x->0}")},
+  {RAGGED, O("M = max(X, dim=1)\nO = div(Y, M)"), KERNEL("x=2", "for i=4 {\nm = max(load X {x->0, i->1}, dim=1)\n}\nstore div(load Y {x->0}, accum(m) {i->max}) {x->0}")},
+  {RAGGED, O("O = div(exp(X), sum(exp(X), dim=1))"), KERNEL("x=2", "for i=4 {\ns = sum(exp(load X {x->0, i->1}), dim=1)\n}\nstore div(exp(load X {x->0}), accum(s) {i->+}) {x->0}")},
+  {RAGGED, O("O = log(sum(exp(X), dim=1))"), KERNEL("x=2, z=3", "s = sum(exp(load X {x->0, z->1}), dim=1)\nstore log(accum(s) {z->+}) {x->0}")},
+  {RAGGED, O("O = div(X, sqrt(sum(sqr(Y), dim=1)))"), "S = kernel grid=(x=2) threads=32 {\nstore sqrt(sum(sqr(load Y {x->0}), dim=1)) {x->0}\n}\nO = kernel grid=(x=3) threads=32 {\nstore div(load X {x->0}, load S {x->0}) {x->0}\n}\noutput O"},
+  {RAGGED, O("O = matmul(div(X, sum(Y, dim=1)), W)"), KERNEL("x=2, z=3", "m = matmul(load X {x->0, z->1}, load W {x->*, z->0})\ns = sum(load Y {x->0, z->1}, dim=1)\nstore div(accum(m) {z->+}, accum(s) {z->+}) {x->0}")},
+};
+/* The same, with b dividing by more. */
+static const pair refused_graphs[] = {
+  {RAGGED, O("O = mul(X, Y)"), KERNEL("x=2", "y = load Y {x->0}\nstore mul(mul(load X {x->0}, y), div(y, y)) {x->0}")},
+  {RAGGED, O("O = matmul(X, W)"), KERNEL("x=2", "for i=4 {\nx = load X {x->0, i->1}\nm = matmul(mul(x, div(x, x)), load W {x->*, i->0})\n}\nstore accum(m) {i->+} {x->0}")},
+  {RAGGED, O("O = div(X, Y)"), KERNEL("x=2", "y = load Y {x->0}\ns = sum(y, dim=1)\nstore mul(div(load X {x->0}, y), div(s, s)) {x->0}")},
+  {RAGGED, O("O = div(X, sum(Y, dim=1))"), KERNEL("x=2", "for i=4 {\ns = sum(load Y {x->0, i->1}, dim=1)\nr = div(s, s)\n}\nt = accum(s) {i->+}\nstore div(mul(load X {x->0}, div(accum(r) {i->+}, accum(r) {i->+})), t) {x->0}")},
+  {RAGGED, O("O = matmul(div(X, Y), W)"), KERNEL("x=2", "for i=4 {\ny = load Y {x->0, i->1}\nm = matmul(div(load X {x->0, i->1}, y), load W {x->*, i->0})\ns = sum(y, dim=1)\n}\nt = accum(s) {i->+}\nstore mul(accum(m) {i->+}, div(t, t)) {x->0}")},
+  {RAGGED, O("O = sum(exp(X), dim=1)"), KERNEL("x=2", "for i=4 {\ns = sum(exp(load X {x->0, i->1}), dim=1)\nt = sum(load X {x->0, i->1}, dim=1)\n}\nu = accum(t) {i->+}\nstore mul(accum(s) {i->+}, div(u, u)) {x->0}")},
+  {XY, O("O = sum(X, dim=1)"), KERNEL("x=2", "for i=2 {\nx = load X {x->0, i->1}\ns = sum(x, dim=1)\nr = sub(log(s), log(s))\nt = add(s, r)\n}\nstore accum(t) {i->+} {x->0}")},
+};
+
 /* Not EQUAL: b is undefined where a is not, or a is nowhere defined. */
 static const pair refused[] = {
   {XY, O("O = exp(X)"), O("Z2 = add_scalar(sub(sum(X, dim=1), sum(Y, dim=1)), -1)\nO = mul(exp(X), div(Z2, Z2))")},
@@ -107,22 +137,122 @@ static const pair refused[] = {
   {XY, O("O = div(X, sum(Y, dim=1))"), O("Q = sum(Y, dim=1)\nO = add(div(X, Q), scale(sum(div(X, Q), dim=0), 0))")},
 };
 
+static void must_be_equal(const pair *p, size_t n) {
+  for (size_t k = 0; k < n; k++)
+    for (int tier = MG_TIER_FAST; tier <= MG_TIER_FULL; tier++) {
+      mg_verify_report r = verify(&p[k], tier);
+      if (getenv("SHOW")) print_message("%s: %s; %s\n", mg_verdict_name(r.verdict), r.reason, r.domain);
+      if (r.verdict != MG_EQUAL && !(r.verdict == MG_EQUAL_SAMPLED && strstr(p[k].a, "max("))) fail_msg("%s (%s), tier %d, for\n%s\nand\n%s", mg_verdict_name(r.verdict), r.reason, tier, p[k].a, p[k].b);
+      if (!*r.domain || r.partial) fail_msg("no line of domains for\n%s", p[k].a);
+    }
+}
+static void must_be_refused(const pair *p, size_t n) {
+  for (size_t k = 0; k < n; k++)
+    for (int tier = MG_TIER_FAST; tier <= MG_TIER_FULL; tier++) {
+      mg_verify_report r = verify(&p[k], tier);
+      if (getenv("SHOW")) print_message("%s: %s\n", mg_verdict_name(r.verdict), r.reason);
+      if (r.verdict != MG_UNDECIDED && r.verdict != MG_NOT_EQUAL) fail_msg("%s (%s; %s), tier %d, for\n%s\nand\n%s", mg_verdict_name(r.verdict), r.reason, r.domain, tier, p[k].a, p[k].b);
+      if (!r.partial) fail_msg("refused for another reason (%s) for\n%s\nand\n%s", r.reason, p[k].a, p[k].b);
+      assert_true(r.log2_delta == 0 && !*r.domain);
+    }
+}
 static void test_equal(void **state) {
   (void)state;
-  for (size_t k = 0; k < sizeof equal / sizeof *equal; k++)
-    for (int tier = MG_TIER_FAST; tier <= MG_TIER_FULL; tier++) {
-      mg_verify_report r = verify(&equal[k], tier);
-      if (r.verdict != MG_EQUAL) fail_msg("%s (%s), tier %d, for\n%s\nand\n%s\n", mg_verdict_name(r.verdict), r.reason, tier, equal[k].a, equal[k].b);
-      else if (!*r.domain) fail_msg("no line of domains for\n%s", equal[k].a);
-    }
+  must_be_equal(equal, sizeof equal / sizeof *equal), must_be_equal(graphs, sizeof graphs / sizeof *graphs);
 }
 static void test_refused(void **state) {
   (void)state;
-  for (size_t k = 0; k < sizeof refused / sizeof *refused; k++)
-    for (int tier = MG_TIER_FAST; tier <= MG_TIER_FULL; tier++) {
-      mg_verify_report r = verify(&refused[k], tier);
-      if (r.verdict != MG_UNDECIDED && r.verdict != MG_NOT_EQUAL) fail_msg("%s (%s; %s), tier %d, for\n%s\nand\n%s\n", mg_verdict_name(r.verdict), r.reason, r.domain, tier, refused[k].a, refused[k].b);
+  must_be_refused(refused, sizeof refused / sizeof *refused), must_be_refused(refused_graphs, sizeof refused_graphs / sizeof *refused_graphs);
+}
+
+/* By proof too: no element is taken for equal for want of a value, and b's domain is asked for. */
+static void test_proofs(void **state) {
+  static const pair never[] = {
+    {XY, "O = exp(X)\nP = add(X, Y)\noutput O\noutput P", "O = log(neg(sqr(X)))\nP = add(Y, X)\noutput O\noutput P"},
+    {XY, "O = log(neg(sqr(X)))\nP = add(X, Y)\noutput O\noutput P", "O = exp(X)\nP = add(Y, X)\noutput O\noutput P"},
+    {XY, O("O = log(neg(sqr(X)))"), O("O = exp(X)")},
+    {XY, O("O = log(neg(sqr(X)))"), O("O = add(log(neg(sqr(X))), sub(X, X))")},
+    {XY, O("R = relu(sub(X, X))\nO = mul(X, div(R, R))"), O("R = relu(sub(X, X))\nO = mul(div(R, R), X)")},
+    {XY, O("O = relu(X)"), O("O = add(relu(X), mul(Y, sub(div(X, X), div(X, X))))")},
+    {XY, O("O = relu(X)"), O("S = sqrt(X)\nO = add(relu(X), sub(S, S))")},
+  };
+  static const pair right[] = {
+    {XY, O("O = relu(X)"), O("O = add(X, relu(neg(X)))")},
+    {XY, O("O = div(relu(X), Y)"), O("O = div(add(X, relu(neg(X))), Y)")},
+    {XY, O("S = sqrt(X)\nO = add(relu(Y), S)"), O("O = add(sqrt(X), relu(relu(Y)))")},
+  };
+  (void)state;
+  for (size_t k = 0; k < sizeof never / sizeof *never + sizeof right / sizeof *right; k++) {
+    const int bad = k < sizeof never / sizeof *never;
+    const pair *p = bad ? &never[k] : &right[k - sizeof never / sizeof *never];
+    char text[2][4096];
+    mg_prove_report r;
+    mg_error e;
+    mg_graph *g[2];
+    for (int i = 0; i < 2; i++) {
+      snprintf(text[i], sizeof text[i], "program p\n%s\n%s\n", p->inputs, i ? p->b : p->a);
+      g[i] = parse(text[i]);
     }
+    const mg_status s = mg_prove(g[0], g[1], NULL, &r, &e);
+    mg_graph_free(g[0]), mg_graph_free(g[1]);
+    if (s == MG_UNSUPPORTED) skip();
+    assert_int_equal(s, MG_OK);
+    if (getenv("SHOW")) print_message("%s: %s\n", mg_verdict_name(r.verdict), r.reason);
+    if (bad == (r.verdict == MG_EQUAL)) fail_msg("%s: %s\n%s\n%s", mg_verdict_name(r.verdict), r.reason, p->a, p->b);
+  }
+}
+
+/* A ball holds what long double gives from points within the operands' balls; and undefined is proved only where it is. */
+static void test_balls(void **state) {
+  static const mg_opcode op[] = {MG_OP_ADD, MG_OP_SUB, MG_OP_MUL, MG_OP_DIV, MG_OP_EXP, MG_OP_SQR, MG_OP_SQRT, MG_OP_LOG, MG_OP_SILU, MG_OP_RELU, MG_OP_NEG};
+  uint64_t s = 7;
+  int ok = 0, none = 0, unknown = 0;
+  (void)state;
+  for (int round = 0; round < 200000; round++) {
+    mgi_wide x[2], y;
+    long double v[2], z = 0;
+    const int o = (int)(mgi_ff_mix(s += MGI_FF_GOLD) % (sizeof op / sizeof *op));
+    mg_rational one;
+    one.num = 1, one.den = 1;
+    for (int k = 0; k < 2; k++) {
+      const uint64_t h = mgi_ff_mix(s += MGI_FF_GOLD);
+      const double from[4] = {1e-3, 1, 30, 1e6}, at = ((double)(h >> 11) / 9007199254740992.0 - 0.5) * from[h & 3], err = h & 4 ? 0 : fabs(at) * (h & 8 ? 1e-9 : 2);
+      x[k] = (h >> 4 & 15) == 0 ? mgi_wide_number(0) : mgi_wide_of(at, err, 0);
+      v[k] = (long double)ldexp(x[k].v, (int)x[k].e) + (long double)ldexp(x[k].err, (int)x[k].e) * ((long double)((h >> 20) % 2001) / 1000 - 1);
+    }
+    y = mgi_wide_apply(op[o], one, x);
+    int defined = 1;
+    switch (op[o]) {
+      case MG_OP_ADD: z = v[0] + v[1]; break;
+      case MG_OP_SUB: z = v[0] - v[1]; break;
+      case MG_OP_MUL: z = v[0] * v[1]; break;
+      case MG_OP_DIV: defined = v[1] != 0, z = defined ? v[0] / v[1] : 0; break;
+      case MG_OP_EXP: z = expl(v[0]); break;
+      case MG_OP_SQR: z = v[0] * v[0]; break;
+      case MG_OP_SQRT: defined = v[0] >= 0, z = defined ? sqrtl(v[0]) : 0; break;
+      case MG_OP_LOG: defined = v[0] > 0, z = defined ? logl(v[0]) : 0; break;
+      case MG_OP_SILU: z = v[0] / (1 + expl(-v[0])); break;
+      case MG_OP_RELU: z = v[0] > 0 ? v[0] : 0; break;
+      default: z = -v[0];
+    }
+    if (y.state == MGI_WIDE_UNKNOWN) { unknown++; continue; }
+    if (y.state == MGI_WIDE_UNDEFINED) {
+      if (defined) fail_msg("row %d: called undefined at %Lg and %Lg", (int)op[o], v[0], v[1]);
+      none++;
+      continue;
+    }
+    if (!defined) fail_msg("row %d: called defined at %Lg and %Lg", (int)op[o], v[0], v[1]);
+    if (y.e > 16000 || y.e < -15000) continue;
+    const long double got = ldexpl((long double)y.v, (int)y.e), err = ldexpl((long double)y.err, (int)y.e);
+    if (!(fabsl(z - got) <= err + 1e-17L * fabsl(z))) fail_msg("row %d of %Lg and %Lg: %Lg is not within %Lg of %Lg", (int)op[o], v[0], v[1], z, err, got);
+    ok++;
+  }
+  assert_true(ok > 100000 && none > 1000 && unknown > 1000);
+  /* what overflows a double does not overflow here */
+  mgi_wide big = mgi_wide_exp(mgi_wide_number(5000)), back = mgi_wide_log(big), naught = mgi_wide_add(mgi_wide_number(3), mgi_wide_number(-3));
+  assert_true(big.state == MGI_WIDE_OK && back.state == MGI_WIDE_OK && fabs(back.v - 5000) < 1e-6 && fabs(back.v - 5000) <= back.err);
+  assert_true(naught.v == 0 && naught.err == 0 && mgi_wide_div(big, naught).state == MGI_WIDE_UNDEFINED);
+  assert_int_equal(mgi_wide_div(big, mgi_wide_add(mgi_wide_exp(mgi_wide_number(1)), mgi_wide_neg(mgi_wide_exp(mgi_wide_number(1))))).state, MGI_WIDE_UNKNOWN);
 }
 
 /* The µGraphs that searches found: shown by facts and symbolic indices, at their own sizes. */
@@ -133,19 +263,36 @@ static void test_found(void **state) {
   for (mg_graph *g; (g = ugraphs_next(&u)) != NULL; mg_graph_free(g), n++) {
     char path[128], line[256];
     mg_graph *p;
+    mgi_wide_result x;
+    mgi_watch w;
     mg_error e;
+    memset(&w, 0, sizeof w);
     snprintf(path, sizeof path, "examples/programs/%s.mg", g->name);
     if (mg_parse_file(path, NULL, &p, &e) != MG_OK) fail_msg("%s: %s", path, e.msg);
     double began = mgi_verify_now();
-    int shown = mgi_defined_shown(p, g, 0, NULL, line);
+    int total, shown = mgi_defined_shown(p, g, 0, NULL, &total, line);
     if (getenv("SHOW")) print_message("%s: %s (%.0f us)\n", g->name, line, 1e6 * (mgi_verify_now() - began));
-    if (!shown) { print_message("LEFT %s: %s\n", g->name, line); char *x; mg_print(g, &x, &e); if (getenv("SHOW")) puts(x); }
+    if (!shown) fail_msg("%s: %s", g->name, line);
+    began = mgi_verify_now();
+    assert_int_equal(mgi_wide_runs(p, g, 1, &w, &x, &e), MG_OK);
+    if (getenv("SHOW")) print_message("  %d runs, inputs %s, %s%s (%.1f ms)\n", x.runs, x.sizes, x.refuted ? "REFUTED " : "", x.nowhere ? "NOWHERE" : "", 1e3 * (mgi_verify_now() - began));
     mg_graph_free(p);
   }
   assert_true(n > 90);
 }
 
+/* What the text of a user's row says of its domain. */
+static void test_rows(void **state) {
+  static const char *const total[] = {"a", "a + b * c", "a * MG_C(1, 2)", "a / (MG_C(1, 1) + MG_EXP(-a))", "a / (MG_C(1, 1) + a * a * c * c)", "MG_SQRT(a * a + b * b)", "MG_LOG(MG_C(1, 1) + MG_EXP(a))",
+    "a / MG_C(2, 1)", "MG_SQRT(MG_ABS(a))", "MG_POW(MG_EXP(a), b)", "a / MG_SQRT(MG_C(1, 1) + a * a)", "MG_TANH(a) * MG_MAX(a, b)", "a > b ? a : b", "a / MG_MAX(MG_C(1, 100), a)", "a / (a * a + 1)", "(a) / 2"};
+  static const char *const partial[] = {"a / b", "MG_C(1, 1) / a", "MG_SQRT(a)", "MG_LOG(a)", "MG_LOG(a * a)", "MG_POW(a, b)", "a / (MG_C(1, 1) + a * b)", "a / (MG_C(1, 1) - MG_EXP(a))", "a / (a * a)", "a / (a > b ? a : b)",
+    "a / (MG_C(1, 1) + a * c)", "a / MG_TANH(a)", "MG_SQRT(MG_C(-1, 2))", "a / (b - b)", "sqrt(a)", "a % 2", "a / MG_C(0, 1)", "a / MG_MAX(MG_C(0, 1), a)", "MG_SQRT(a * b)", "a / 0"};
+  (void)state;
+  for (size_t k = 0; k < sizeof total / sizeof *total; k++) if (!mgi_real_total(total[k])) fail_msg("'%s' is total", total[k]);
+  for (size_t k = 0; k < sizeof partial / sizeof *partial; k++) if (mgi_real_total(partial[k])) fail_msg("'%s' is not total", partial[k]);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_equal), cmocka_unit_test(test_refused), cmocka_unit_test(test_found)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_equal), cmocka_unit_test(test_refused), cmocka_unit_test(test_found), cmocka_unit_test(test_rows), cmocka_unit_test(test_proofs), cmocka_unit_test(test_balls)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
