@@ -906,7 +906,7 @@ static MGI_EMU_PLAIN void mgi_emu_signal(int sig, siginfo_t *how, void *context)
   for (int k = 0; k < mgi_emu_memory.n; k++) {
     const mgi_emu_buffer *b = &mgi_emu_memory.buffer[k];
     int mine = 0, input = 0;
-    if (a + MGI_EMU_GUARD < b->map || a >= b->map + b->map_bytes + (k + 1 == mgi_emu_memory.n ? MGI_EMU_GUARD : 0)) continue;
+    if (a + MGI_EMU_GUARD / 2 < b->map || a >= b->map + b->map_bytes + MGI_EMU_GUARD / 2) continue; /* the nearer one's */
     for (int r = 0; s->job && r < s->job->n_ranges; r++)
       if (s->job->range[r].base == (void *)b->data) mine = 1, input = !s->job->range[r].writable;
     if (s->inside && mine && input && write && a >= b->data && a < b->data + b->bytes) snprintf(what, sizeof what, "%s writes to %s, which is an input", who, b->name);
@@ -2272,7 +2272,7 @@ MG_DEV mgi_emu_index mgi_emu_grid_size() { mgi_emu_index i = {(unsigned)mgi_emu.
 #define __device__ __attribute__((unused))
 #define __host__ __attribute__((unused))
 #define __forceinline__ __attribute__((unused))
-#define __global__ static
+#define __global__ __attribute__((unused))
 #define __constant__
 #define __launch_bounds__(...)
 #endif
@@ -5210,12 +5210,33 @@ MGI_FN int mgi_check_constant(const char *text, const char *name, int64_t want, 
   size_t n = (size_t)snprintf(line, sizeof line, "#define %.300s ", name);
   for (const char *p = strstr(text, line); p; p = strstr(p + 1, line)) {
     char *end;
-    long long found = strtoll(p + n, &end, 10);
-    if ((p != text && p[-1] != '\n') || (*end == '\n' && end != p + n && found == (long long)want)) continue;
+    const char *from = p + n + strspn(p + n, " \t(");
+    long long found = strtoll(from, &end, 0);
+    const char *rest = end + strspn(end, " \t)uUlL\r");
+    if ((p != text && p[-1] != '\n') || (end != from && (*rest == '\n' || *rest == '/') && found == (long long)want)) continue;
     snprintf(r->difference, sizeof r->difference, "the file defines %.100s as %.*s, its µGraph says %lld", name, (int)strcspn(p + n, "\n") > 40 ? 40 : (int)strcspn(p + n, "\n"), p + n, (long long)want);
     return 0;
   }
   return 1;
+}
+/* The µGraph that the file quotes, where it quotes one, is the one that it is held against, and the one that its certificate's lines
+   speak of: both by their hashes. */
+MGI_FN int mgi_check_quoted(const mg_graph *g, const char *text, mg_check_report *r) {
+  static const char inlined[] = "\n * # hash, thread graphs inlined: ", plain[] = "\n * # hash: ";
+  const char *begin = strstr(text, "mugraph {{{"), *end = begin ? strstr(begin, "}}} mugraph") : NULL;
+  const char *certified = end ? strstr(end, inlined) : NULL, *close = end ? strstr(end, "*/") : NULL;
+  mg_graph *quoted = NULL;
+  if (!end || mg_cuda_source_graph(text, strlen(text), &quoted, NULL) != MG_OK) return 1; /* a file by hand */
+  const uint64_t is = mg_hash(quoted), meant = mg_hash(g);
+  const int threads = mg_has_threads(quoted); /* only by hand: they are inlined in what is emitted */
+  mg_graph_free(quoted);
+  if (certified && certified < close) certified += sizeof inlined - 1;
+  else if ((certified = strstr(end, plain)) != NULL) certified = certified < close ? certified + sizeof plain - 1 : NULL;
+  if (!threads && is != meant)
+    snprintf(r->difference, sizeof r->difference, "the file quotes a µGraph with the hash %016llx; the one that it is checked against has %016llx", (unsigned long long)is, (unsigned long long)meant);
+  else if (!threads && certified && strtoull(certified, NULL, 16) != is)
+    snprintf(r->difference, sizeof r->difference, "the file quotes a µGraph with the hash %016llx; its certificate speaks of one with %.16s", (unsigned long long)is, certified);
+  return !r->difference[0];
 }
 MGI_FN mg_status mgi_check_constants(const mg_graph *g, const char *text, mg_check_report *r, mg_error *e) {
   mg_classes c;
@@ -5949,6 +5970,46 @@ MGI_FN void mgi_check_finish(mgi_child *c, int timeout_s, mgi_check_record *r) {
   else snprintf(r->difference, sizeof r->difference, "the emulated kernel faults (signal %d): memory outside of every array", code - 256);
 }
 
+/* What of CUDA a text has that link 2 has no meaning for, if that is why the compiler refuses it: 1, and it is said. */
+MGI_FN int mgi_check_unmodelled(const char *text, const char *says, char *what, size_t n) {
+  static const struct { const char *word, *why; } known[] = {
+    {"<<<", "a launch by <<< >>> (MG_LAUNCH returns its error)"}, {"__shared__", "__shared__ (mg_shared() is a block's shared memory)"}, {"asm", "assembly"}, {"__asm__", "assembly"},
+    {"cooperative_groups", "cooperative_groups"}, {"dim3", "dim3 (MG_LAUNCH takes the counts)"}, {"__half", "__half (mg_f16 is what is stored, mg_num what is computed)"},
+    {"__nv_bfloat16", "__nv_bfloat16 (mg_bf16 is what is stored, mg_num what is computed)"}, {"__half2", "__half2"}, {"float4", "float4"}, {"uint4", "uint4"}, {"nvcuda", "nvcuda"}};
+  const char *at, *end;
+  for (const char *p = text; *p;) { /* words outside of comments and strings */
+    if (!strncmp(p, "/*", 2)) p = (end = strstr(p + 2, "*/")) != NULL ? end + 2 : p + strlen(p);
+    else if (!strncmp(p, "//", 2)) p += strcspn(p, "\n");
+    else if (*p == '"' || *p == '\'') {
+      const char quote = *p++;
+      while (*p && *p != quote) p += *p == '\\' && p[1] ? 2 : 1;
+      if (*p) p++;
+    } else {
+      size_t w = strspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+      if (!strncmp(p, "<<<", 3)) w = 3;
+      for (size_t k = 0; w && k < sizeof known / sizeof *known; k++)
+        if (strlen(known[k].word) == w && !memcmp(p, known[k].word, w)) {
+          snprintf(what, n, "%s", known[k].why);
+          return 1;
+        }
+      p += w ? w : 1;
+    }
+  }
+  if ((at = strstr(says, " was not declared")) != NULL) { /* the word before, in quotes of any kind */
+    while (at > says && !strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_", at[-1])) at--;
+    end = at;
+    while (at > says && strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_", at[-1])) at--;
+    if (!strncmp(at, "__", 2) || !strncmp(at, "cuda", 4) || !strncmp(at, "atomic", 6) || !strncmp(at, "cu", 2)) {
+      snprintf(what, n, "%.*s", (int)(end - at) < 100 ? (int)(end - at) : 100, at);
+      return 1;
+    }
+  }
+  if (strstr(says, "mg_num")) {
+    snprintf(what, n, "float in the place of mg_num, nor comparisons of it: over fields a value has no order, and is no float (mg_dev_MAX and the other rows have a meaning there)");
+    return 1;
+  }
+  return 0;
+}
 static const char *const mgi_check_builds[] = {"fields", "floats", "full", "full_floats"};
 /* The builds of the text, at the same time: over field elements, over floats and, with `full`, both at full size. */
 MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int full, const char *dir, const char *cxx, const char *headers, int timeout_s, const char *text,
@@ -5987,8 +6048,10 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int
         snprintf(define + 300 * defines, 300, "-D%s=%lld", name, (long long)count);
       }
       char line[256];
-      snprintf(line, sizeof line, "#ifndef %s\n", name);
-      if (!strstr(text, line)) s = mg_fail(e, MG_BAD_INPUT, "emitted file", "expected the named constant %s, found none: it is not made from this µGraph", name);
+      size_t long_ = (size_t)snprintf(line, sizeof line, "#ifndef %s", name);
+      const char *named = strstr(text, line);
+      while (named && !strchr(" \t\r\n/", named[long_])) named = strstr(named + 1, line);
+      if (!named) s = mg_fail(e, MG_BAD_INPUT, "emitted file", "expected the named constant %s, found none: it is not made from this µGraph", name);
       else if (defines == MOST) s = mg_fail(e, MG_LIMIT, "emitted file", "more than %d named constants", (int)MOST);
       else argv[n++] = define + 300 * defines++;
     }
@@ -6017,7 +6080,11 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int
     if (s != MG_OK || !code) continue;
     if (code == 127 && !child[k].n) s = mg_fail(e, MG_MACHINE, cxx, "no such C++ compiler: install g++ (Debian: apt-get install g++) or set CXX");
     else if (code >= 256) s = mg_fail(e, MG_MACHINE, cxx, "the compiler was ended by signal %d%s", code - 256, code == 256 + SIGALRM ? ": out of time" : "");
-    else s = mg_fail(e, MG_BAD_INPUT, "emitted file", "%s refuses it: %.200s", cxx, mgi_child_says(&child[k]));
+    else {
+      char what[256];
+      if (mgi_check_unmodelled(text, mgi_child_says(&child[k]), what, sizeof what)) s = mg_fail(e, MG_UNSUPPORTED, "emitted file", "link 2 does not model %.200s", what);
+      else s = mg_fail(e, MG_BAD_INPUT, "emitted file", "%s refuses it: %.200s", cxx, mgi_child_says(&child[k]));
+    }
   }
   mg_classes_free(&c);
   free(define);
@@ -6208,6 +6275,7 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
   J.ugraph = ugraph;
   r->tolerance = mgi_cd_tolerance(ugraph);
   s = mgi_check_sizes(&J, e);
+  if (s == MG_OK && !mgi_check_quoted(ugraph, cu_text, r)) s = MG_NOT_FOUND;
   if (s == MG_OK) s = mgi_check_constants(ugraph, cu_text, r, e);
   if (s == MG_OK) s = mgi_cd_temp_dir(cfg->work_dir, J.dir, sizeof J.dir, e);
   if (s == MG_OK) {
@@ -11688,8 +11756,16 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
 /* Thread graphs are inlined: what they fuse is fused by residency, in registers, and the text says what is emitted. */
 MGI_FN mg_status mgi_cu_emit_flat(const mg_graph *ugraph, const char *arch, const char *certificate, char **text, mg_error *e) {
   mg_graph *flat = NULL;
+  char *both = NULL;
   mg_status s = mg_has_threads(ugraph) ? mg_inline_threads(ugraph, &flat, e) : MG_OK;
-  if (s == MG_OK) s = mgi_cu_emit_run(flat ? flat : ugraph, arch, certificate, text, e);
+  if (s == MG_OK && flat && certificate && certificate[0] && text) { /* its hash is that of the µGraph with threads: the quoted one's too */
+    const size_t n = strlen(certificate);
+    both = (char *)malloc(n + 80);
+    if (!both) s = mg_fail(e, MG_NO_MEMORY, "mg_cuda_emit", "no memory for the certificate");
+    else snprintf(both, n + 80, "%s%s# hash, thread graphs inlined: %016llx\n", certificate, certificate[n - 1] == '\n' ? "" : "\n", (unsigned long long)mg_hash(flat));
+  }
+  if (s == MG_OK) s = mgi_cu_emit_run(flat ? flat : ugraph, arch, both ? both : certificate, text, e);
+  free(both);
   mg_graph_free(flat);
   return s;
 }
