@@ -1541,14 +1541,14 @@ struct mg_f32 { uint32_t bits; };
 #ifdef MG_EMULATE_FIELD
 /* An element of the small pair, four bytes like the float that it stands for; all bits set is "undefined". */
 struct mg_num;
-MGI_EMU mg_num mgi_emu_literal(double x, double ulp);
+MGI_EMU mg_num mgi_emu_literal(double x, int digits);
 struct mg_num {
   uint16_t p, q;
   mg_num() = default;
   constexpr mg_num(uint16_t p_, uint16_t q_) : p(p_), q(q_) {}
-  mg_num(float x) { *this = mgi_emu_literal(x, 0x1p-23); }
-  mg_num(double x) { *this = mgi_emu_literal(x, 0x1p-52); }
-  template<class I, class = typename std::enable_if<std::is_integral<I>::value>::type> mg_num(I x) { *this = mgi_emu_literal((double)x, 0x1p-52); }
+  mg_num(float x) { *this = mgi_emu_literal(x, 24); }
+  mg_num(double x) { *this = mgi_emu_literal(x, 52); }
+  template<class I, class = typename std::enable_if<std::is_integral<I>::value>::type> mg_num(I x) { *this = mgi_emu_literal((double)x, 52); }
 };
 static struct mgi_emu_tables {
   mgi_emu_value *unpacked;   /* by word */
@@ -1603,10 +1603,12 @@ MG_DEV mg_num mg_const(int64_t num, int64_t den) {
   }
   return kept[h].v;
 }
-/* What a number in the text stands for: the simplest fraction that rounds to it. */
-MGI_EMU mg_num mgi_emu_literal(double x, double ulp) {
+/* What a number in the text stands for: the simplest fraction that rounds to it, at so many binary digits. */
+MGI_EMU mg_num mgi_emu_literal(double x, int digits) {
   if (!mgi_emu.job) return mg_num{MGI_EMU_UNDEFINED, 0};
-  const double size = x < 0 ? -x : x, lo = size * (1 - ulp / 4), hi = size * (1 + ulp / 4);
+  int power = 0;
+  frexp(x, &power);
+  const double size = x < 0 ? -x : x, half = ldexp(0.5, power - digits), lo = size - half, hi = size + half;
   if (x != x) return mg_num{MGI_EMU_UNDEFINED, 0};
   if (size == HUGE_VAL && x < 0) return mg_neg_inf();
   if (x == 0) return mg_zero();
@@ -2336,6 +2338,9 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_setup(mgi_emul
   if (job->ended) mgi_emu_signals();
   job->calls = job->launches = job->products = job->unmodelled = 0;
   job->last[0] = 0;
+#ifndef MG_RUNNER
+  mgi_emu_last_error = cudaSuccess;
+#endif
   if (job->notes) job->notes[0] = 0;
   for (int k = 0; k < MGI_EMU_CLUSTER; k++) {
     mgi_emu_part *b = &s->part[k];
