@@ -213,6 +213,8 @@ typedef struct mg_check_report {
   uint64_t sampled_compared; /* output elements that they stored */
   uint64_t sampled_floats;   /* blocks run at full size over floats, at most three places of the grid; 16, judged together, where these have few elements */
   char unsampled[160];       /* why there are none, or not as many as asked for; empty: no reason */
+  int host_calls;            /* launches that ran no block: with other buffers each, by two threads at once, and with one call that fails each */
+  int products;              /* by cuBLAS, whose calls were made, and the products by definition: link 3 sees what it computes */
   int race;                  /* 1: two accesses race, whatever the values: who, where, at which lines */
   char difference[512];      /* MG_NOT_FOUND: what differs: field or floats, fiber order, output, element, got, expected, who stored it */
   char kept[256];            /* the temporary directory, with cfg->keep */
@@ -330,12 +332,34 @@ typedef struct mgi_emulator {
   int race;                  /* out: 1 if it is a race */
   uint32_t ahead;            /* out: ranges that were read before mg_grid_wait, in a launch that does not wait for the one before; as bits */
   uint64_t blocks, barriers, collectives, copies; /* out: what ran */
+  /* the host's side */
+  void *stream;              /* the caller's, on which everything has to be; NULL: any */
+  int dry;                   /* 1: no block runs; what is launched is noted, to be compared with other calls */
+  int plain;                 /* 1: the machine has no clusters and no launches that do not wait for the one before */
+  int blas;                  /* 1: products at kernel level are cuBLAS's, 0: the templates' */
+  int fail_at, fail_with;    /* the call of the runtime, counted from 1, that returns this error; 0: none does */
+  const struct mgi_emulator *other; /* another call, whose ranges this one must not know; or NULL */
+  char *notes; size_t notes_size; /* where launches are noted, a line each; NULL: nowhere */
+  void (*ended)(void *owner, const char *what); /* outside of every array; does not return.  NULL: the signal ends the process */
+  void *owner;
+  int calls, launches, products; /* out: calls of the runtime, kernels among them, products by cuBLAS */
+  int unmodelled;            /* out: 1 if the error is something that the emulator has no meaning for, and no fault */
+  int64_t last_grid[3];      /* out: of the last kernel */
+  char last[200];            /* out: its name */
 } mgi_emulator;
 /* Exported by such a kernel: from here on launches obey, and report to, *s.  Returns what it was compiled for:
    1 field scalars, 0 floats, -1 if the struct is not the one that it knows. */
 typedef int (*mgi_emulate_setup_fn)(mgi_emulator *s);
 /* Who stored to the global address last: 0 if nobody did since the setup. */
 typedef int (*mgi_emulate_writer_fn)(const void *p, int block[3], int *thread);
+/* Memory between pages that fault, flush with its end (up to 256 bytes) or with its start.  access: 0 none, 1 read, 2 both.
+   NULL: there is none. */
+typedef void *(*mgi_emulate_buffer_fn)(const char *name, size_t bytes, int at_end, int access);
+typedef void (*mgi_emulate_protect_fn)(void *p, int access);
+/* Was anything written beside such memory?  1: no; else a fault of the job says where. */
+typedef int (*mgi_emulate_beside_fn)(void);
+/* Both calls by two host threads, which take turns at each call of the runtime. */
+typedef void (*mgi_emulate_two_fn)(mgi_emulator *a, mgi_emulator *b, int (*call)(void *with, int which), void *with, int rc[2]);
 
 /* Between mg_cuda_run and a kernel compiled under MG_RUNNER. */
 typedef struct mgi_runner_job {
@@ -408,13 +432,18 @@ typedef int (*mgi_runner_fn)(mgi_runner_job *job); /* 0, or the CUDA error, desc
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <type_traits>
+#include <ucontext.h>
 #include <unistd.h>
+#ifdef MG_EMULATE_FIELD
+#include <pthread.h>
+#endif
 #if defined(__x86_64__) && !defined(MG_EMULATE_UCONTEXT)
 #define MGI_EMU_ASM 1
 #else
 #define MGI_EMU_ASM 0
-#include <ucontext.h>
 #endif
 
 typedef void *cudaStream_t;
@@ -492,6 +521,7 @@ typedef struct mgi_emu_state {
   int tid, threads, cluster, fibers, exited, failed, order, landing; /* tid: of the fiber, through the whole cluster */
   uint32_t barrier;          /* the cluster's barrier that is open, from 1 */
   int arrived, gone;         /* arrivals at it; fibers that ended without one */
+  int inside;                /* 1: blocks run; 0: the host's code */
   int early;                 /* 1: this launch does not wait for the one before */
   int overlaps;              /* 1: no launch of this call has waited for what was before the call */
   uint32_t now, launched;    /* counts barriers of any kind; where this launch began */
@@ -783,7 +813,7 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_writer(const v
     const mgi_emu_range *g = &s->job->range[k];
     if ((uintptr_t)p < (uintptr_t)g->base || (uintptr_t)p >= (uintptr_t)g->base + g->bytes || !s->place[k]) continue;
     const mgi_emu_place *c = &s->place[k][((const char *)p - (const char *)g->base) / 2];
-    if (!c->w_when) return 0;
+    if (!c->w_when || c->w_block == ~0u) return 0; /* nobody, or the host's order */
     block[0] = (int)(c->w_block % (uint32_t)s->grid[0]);
     block[1] = (int)(c->w_block / (uint32_t)s->grid[0] % (uint32_t)s->grid[1]);
     block[2] = (int)(c->w_block / (uint32_t)s->grid[0] / (uint32_t)s->grid[1]);
@@ -791,6 +821,121 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_writer(const v
     return 1;
   }
   return 0;
+}
+
+/* ---- memory between pages that fault: tensors and workspaces of link 2 */
+typedef struct mgi_emu_buffer { char name[64]; unsigned char *map, *data; size_t map_bytes, bytes; } mgi_emu_buffer;
+enum { MGI_EMU_BUFFERS = 256, MGI_EMU_GUARD = 64 << 10 };
+static struct mgi_emu_memory { unsigned char *base; size_t bytes, used; int n; mgi_emu_buffer buffer[MGI_EMU_BUFFERS]; } mgi_emu_memory;
+
+extern "C" __attribute__((visibility("default"))) MGI_EMU_PLAIN void mgi_emulate_protect(void *p, int access) {
+  for (int k = 0; k < mgi_emu_memory.n; k++) {
+    const mgi_emu_buffer *b = &mgi_emu_memory.buffer[k];
+    if (b->data == p) mprotect(b->map, b->map_bytes, access == 2 ? PROT_READ | PROT_WRITE : access ? PROT_READ : PROT_NONE);
+  }
+}
+extern "C" __attribute__((visibility("default"))) MGI_EMU_PLAIN void *mgi_emulate_buffer(const char *name, size_t bytes, int at_end, int access) {
+  struct mgi_emu_memory *m = &mgi_emu_memory;
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (bytes + 255) / 256 * 256, need = (room + page) / page * page;
+  for (m->bytes = m->base ? m->bytes : (size_t)1 << 40; !m->base && m->bytes >= (size_t)1 << 30; m->bytes /= m->base ? 1 : 4) {
+    void *all = mmap(0, m->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all != MAP_FAILED) m->base = (unsigned char *)all;
+  }
+  if (!m->base || m->n == MGI_EMU_BUFFERS || m->bytes - m->used < need + 2 * MGI_EMU_GUARD) return 0;
+  mgi_emu_buffer *b = &m->buffer[m->n];
+  snprintf(b->name, sizeof b->name, "%s", name);
+  b->map = m->base + m->used + MGI_EMU_GUARD;
+  b->map_bytes = need;
+  b->bytes = bytes;
+  b->data = at_end ? b->map + need - room : b->map;
+  if (access && mprotect(b->map, need, PROT_READ | PROT_WRITE)) return 0;
+  for (size_t k = 0; access && k < need; k++) /* poison beside it, as far as a page goes */
+    if (b->map + k < b->data || b->map + k >= b->data + bytes) b->map[k] = 0xFF;
+    else k += bytes - 1;
+  m->used += need + MGI_EMU_GUARD;
+  m->n++;
+  mgi_emulate_protect(b->data, access);
+  return b->data;
+}
+extern "C" __attribute__((visibility("default"))) MGI_EMU_PLAIN int mgi_emulate_beside(void) {
+  const mgi_emulator *job = mgi_emu.job;
+  for (int k = 0; job && k < mgi_emu_memory.n; k++) {
+    const mgi_emu_buffer *b = &mgi_emu_memory.buffer[k];
+    int open = 0;
+    for (int r = 0; r < job->n_ranges; r++) open |= job->range[r].base == (void *)b->data && job->range[r].writable;
+    for (size_t j = 0; open && j < b->map_bytes; j++)
+      if (b->map + j >= b->data && b->map + j < b->data + b->bytes) j += b->bytes - 1;
+      else if (b->map[j] != 0xFF) {
+        const long long at = (long long)(b->map + j - b->data);
+        mgi_emu_fault(0, "something was written %lld bytes %s of %s", at < 0 ? -at : at - (long long)b->bytes + 1, at < 0 ? "before the start" : "past the end", b->name);
+        return 0;
+      }
+  }
+  return 1;
+}
+/* An access by a plain pointer, that no wrapper has looked at. */
+static __attribute__((unused)) MGI_EMU_PLAIN void mgi_emu_raw(const void *p, size_t bytes, int write) {
+  const mgi_emulator *job = mgi_emu.job;
+  const uintptr_t a = (uintptr_t)p;
+  if (a - (uintptr_t)mgi_emu_memory.base >= mgi_emu_memory.used || !job->n_ranges) return;
+  for (int k = 0; k < job->n_ranges; k++) {
+    const mgi_emu_range *g = &job->range[k];
+    if (a < (uintptr_t)g->base || a + bytes > (uintptr_t)g->base + g->bytes) continue;
+    if (write && !g->writable) mgi_emu_fault(1, "writes to %s, which is an input", g->name);
+    return;
+  }
+  for (int k = 0; k < mgi_emu_memory.n; k++) {
+    const mgi_emu_buffer *b = &mgi_emu_memory.buffer[k];
+    if (a + MGI_EMU_GUARD >= (uintptr_t)b->map && a < (uintptr_t)b->map + b->map_bytes)
+      mgi_emu_fault(1, "%s %d bytes at offset %lld of %s, which has %llu, by a plain pointer", write ? "writes" : "reads", (int)bytes, (long long)(a - (uintptr_t)b->data), b->name, (unsigned long long)b->bytes);
+  }
+}
+/* A page that faults was touched: says whose, and ends. */
+static MGI_EMU_PLAIN void mgi_emu_signal(int sig, siginfo_t *how, void *context) {
+  mgi_emu_state *s = &mgi_emu;
+  const unsigned char *a = (const unsigned char *)how->si_addr;
+  char who[120] = "the host's code", what[300];
+  int write = 0;
+#if defined(__x86_64__) && defined(REG_ERR)
+  write = (int)(((ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] >> 1 & 1);
+#else
+  (void)context;
+#endif
+  if (s->inside) snprintf(who, sizeof who, "block (%d, %d, %d) thread %d", mgi_emu_part_of(s->tid)->bid[0], mgi_emu_part_of(s->tid)->bid[1], mgi_emu_part_of(s->tid)->bid[2], s->tid % s->threads);
+  snprintf(what, sizeof what, "%s %s memory outside of every array%s", who, write ? "writes" : "reads", (uintptr_t)a < 65536 ? ": by a null pointer" : "");
+  for (int k = 0; k < mgi_emu_memory.n; k++) {
+    const mgi_emu_buffer *b = &mgi_emu_memory.buffer[k];
+    int mine = 0, input = 0;
+    if (a + MGI_EMU_GUARD / 2 < b->map || a >= b->map + b->map_bytes + MGI_EMU_GUARD / 2) continue; /* the nearer one's */
+    for (int r = 0; s->job && r < s->job->n_ranges; r++)
+      if (s->job->range[r].base == (void *)b->data) mine = 1, input = !s->job->range[r].writable;
+    if (s->inside && mine && input && write && a >= b->data && a < b->data + b->bytes) snprintf(what, sizeof what, "%s writes to %s, which is an input", who, b->name);
+    else
+      snprintf(what, sizeof what, "%s %s offset %lld of %s, which has %llu bytes%s", who, write ? "writes" : "reads", (long long)(a - b->data), b->name, (unsigned long long)b->bytes,
+               !s->inside ? " of the device's" : mine ? "" : ", of another call");
+    break;
+  }
+  for (int k = 0; s->inside && k < s->cluster; k++)
+    if (a >= s->part[k].shared_map && a < s->part[k].shared_map + s->part[k].shared_map_bytes)
+      snprintf(what, sizeof what, "%s %s offset %lld of its %llu bytes of shared memory", who, write ? "writes" : "reads", (long long)(a - s->part[k].shared), (unsigned long long)s->shared_bytes);
+  signal(sig, SIG_DFL);
+  if (s->job && s->job->ended) s->job->ended(s->job->owner, what);
+}
+static MGI_EMU_PLAIN void mgi_emu_signals(void) {
+  static unsigned char stack[64 << 10];
+  static int done;
+  stack_t alone;
+  struct sigaction act;
+  if (done++) return;
+  memset(&alone, 0, sizeof alone);
+  memset(&act, 0, sizeof act);
+  alone.ss_sp = stack;
+  alone.ss_size = sizeof stack;
+  act.sa_sigaction = mgi_emu_signal;
+  act.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaltstack(&alone, 0);
+  sigaction(SIGSEGV, &act, 0);
+  sigaction(SIGBUS, &act, 0);
 }
 
 #ifdef MG_EMULATE_RACES
@@ -829,6 +974,7 @@ static MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, 
   const unsigned char *a = (const unsigned char *)p;
   for (int k = 0; k < s->cluster && !b; k++)
     if ((uintptr_t)a - (uintptr_t)s->part[k].shared < s->shared_bytes) b = &s->part[k];
+  if (!b && s->inside && !s->failed) mgi_emu_raw(p, bytes, write);
   if (!b || s->failed) return;
   const int t = s->tid;
   const uint32_t pc = mgi_emu_pc(at);
@@ -1394,7 +1540,16 @@ struct mg_f32 { uint32_t bits; };
 
 #ifdef MG_EMULATE_FIELD
 /* An element of the small pair, four bytes like the float that it stands for; all bits set is "undefined". */
-struct mg_num { uint16_t p, q; };
+struct mg_num;
+MGI_EMU mg_num mgi_emu_literal(double x, int digits);
+struct mg_num {
+  uint16_t p, q;
+  mg_num() = default;
+  constexpr mg_num(uint16_t p_, uint16_t q_) : p(p_), q(q_) {}
+  mg_num(float x) { *this = mgi_emu_literal(x, 24); }
+  mg_num(double x) { *this = mgi_emu_literal(x, 52); }
+  template<class I, class = typename std::enable_if<std::is_integral<I>::value>::type> mg_num(I x) { *this = mgi_emu_literal((double)x, 52); }
+};
 static struct mgi_emu_tables {
   mgi_emu_value *unpacked;   /* by word */
   uint16_t *packed;          /* by p * (q + 1) + (absent ? q : x_q) */
@@ -1447,6 +1602,30 @@ MG_DEV mg_num mg_const(int64_t num, int64_t den) {
     kept[h].v = mgi_emu_num(mgi_emu.job->constant(mgi_emu.job->user, num, den));
   }
   return kept[h].v;
+}
+/* What a number in the text stands for: the simplest fraction that rounds to it, at so many binary digits. */
+MGI_EMU mg_num mgi_emu_literal(double x, int digits) {
+  if (!mgi_emu.job) return mg_num{MGI_EMU_UNDEFINED, 0};
+  int power = 0;
+  frexp(x, &power);
+  const double size = x < 0 ? -x : x, half = ldexp(0.5, power - digits), lo = size - half, hi = size + half;
+  if (x != x) return mg_num{MGI_EMU_UNDEFINED, 0};
+  if (size == HUGE_VAL && x < 0) return mg_neg_inf();
+  if (x == 0) return mg_zero();
+  int64_t n0 = 0, n1 = 1, d0 = 1, d1 = 0; /* the last two convergents */
+  double a = lo, b = hi;
+  for (int k = 0; k < 64 && size < 1e15 && size > 1e-15; k++) { /* the simplest between a and b: their common whole parts, then the rest */
+    const double whole = floor(a), next = floor(b);
+    const int64_t take = (int64_t)(whole == a ? whole : next > whole ? whole + 1 : whole), n = take * n1 + n0, d = take * d1 + d0;
+    if (n < 0 || d < 0 || n > ((int64_t)1 << 40) || d > ((int64_t)1 << 40)) break;
+    n0 = n1, n1 = n, d0 = d1, d1 = d;
+    if (whole == a || next > whole) return mg_const(x < 0 ? -n1 : n1, d1);
+    const double from = 1 / (b - whole);
+    b = 1 / (a - whole), a = from;
+  }
+  mgi_emu.job->unmodelled = 1;
+  mgi_emu_fault(mgi_emu.inside, "the number %g, which stands for no simple fraction over fields: mg_const and mg_neg_inf have a meaning there", x);
+  return mg_num{MGI_EMU_UNDEFINED, 0};
 }
 MGI_EMU mg_num mgi_emu_unpack(uint16_t w) { return mgi_emu_num(mgi_emu_tables.unpacked[w]); }
 MGI_EMU uint16_t mgi_emu_pack(mg_num v) {
@@ -1744,6 +1923,84 @@ template<class T, int N, bool ALONG, int PANEL> MG_DEV void mg_group_mma(mg_num 
   mgi_emu_collect(&mgi_emu_at_group[0], &x);
 }
 
+/* ---- the host's side: what NAME_launch does.  Every call of the runtime is on the caller's stream, or is a fault; it may be
+   the one that fails; in a dry run it is noted, pointers as offsets into the buffers of the call. */
+static thread_local mgi_emulator *mgi_emu_own; /* of one of two host threads */
+static void (*mgi_emu_turn)(void);             /* where two take turns */
+MGI_EMU mgi_emulator *mgi_emu_job(void) { return mgi_emu_own ? mgi_emu_own : mgi_emu.job; }
+MGI_EMU void mgi_emu_note(const char *fmt, ...) {
+  const mgi_emulator *job = mgi_emu_job();
+  const size_t used = job->notes ? strlen(job->notes) : 0;
+  va_list ap;
+  if (!job->notes || used + 1 >= job->notes_size) return;
+  va_start(ap, fmt);
+  vsnprintf(job->notes + used, job->notes_size - used, fmt, ap);
+  va_end(ap);
+}
+/* 1 if p points into a buffer, as is noted. */
+MGI_EMU int mgi_emu_note_pointer(const void *p) {
+  const mgi_emulator *job = mgi_emu_job();
+  for (int other = 0; p && other < 2 && job; other++, job = job->other)
+    for (int k = 0; k < job->n_ranges; k++) {
+      const mgi_emu_range *g = &job->range[k];
+      if ((uintptr_t)p < (uintptr_t)g->base || (uintptr_t)p > (uintptr_t)g->base + g->bytes) continue;
+      mgi_emu_note(" %s%s+%llu", other ? "another call's " : "", g->name, (unsigned long long)((uintptr_t)p - (uintptr_t)g->base));
+      return 1;
+    }
+  return 0;
+}
+template<class A> MGI_EMU void mgi_emu_note_argument(const A &a) {
+  int pointers = 0;
+  for (size_t k = 0; k + sizeof(void *) <= sizeof a; k += sizeof(void *)) {
+    const void *p;
+    memcpy((void *)&p, (const char *)&a + k, sizeof p);
+    pointers += mgi_emu_note_pointer(p);
+  }
+  if constexpr (std::is_integral<A>::value) {
+    if (!pointers) mgi_emu_note(" %lld", (long long)a);
+  } else if (!pointers) mgi_emu_note(" ?");
+}
+template<class... ARGS> MGI_EMU void mgi_emu_note_arguments(const ARGS &...args) {
+  const int each[] = {0, (mgi_emu_note_argument(args), 0)...};
+  (void)each;
+}
+/* A fault of the host's code. */
+MGI_EMU int mgi_emu_host_fault(const char *fmt, ...) {
+  mgi_emulator *job = mgi_emu_job();
+  va_list ap;
+  va_start(ap, fmt);
+  if (job && !job->error[0]) vsnprintf(job->error, sizeof job->error, fmt, ap);
+  va_end(ap);
+  mgi_emu.failed = 1;
+  return 719;
+}
+/* A call of the runtime begins.  0, or the error that it returns. */
+MGI_EMU int mgi_emu_begins(const char *what, const void *stream) {
+  mgi_emulator *job = mgi_emu_job();
+  if (!job || mgi_emu.failed) return 719;
+  if (mgi_emu_turn) mgi_emu_turn();
+  job->calls++;
+  if (job->stream && stream != job->stream)
+    return mgi_emu_host_fault("%s is on %s, not on the caller's", what, !stream ? "the default stream" : job->other && job->other->stream == stream ? "the stream of another call" : "another stream");
+  return job->fail_at && job->calls == job->fail_at ? job->fail_with : 0;
+}
+/* Global memory that the host has set in the stream's order. */
+MGI_EMU int mgi_emu_host_range(const char *what, const void *p, size_t bytes, int write) {
+  mgi_emu_state *s = &mgi_emu;
+  const mgi_emulator *job = mgi_emu_job();
+  for (int k = 0; k < job->n_ranges; k++) {
+    const mgi_emu_range *g = &job->range[k];
+    const uintptr_t a = (uintptr_t)p, b = (uintptr_t)g->base;
+    if (a < b || a > b + g->bytes) continue;
+    if (a + bytes > b + g->bytes) return mgi_emu_host_fault("%s: %llu bytes at offset %llu of %s, which has %llu", what, (unsigned long long)bytes, (unsigned long long)(a - b), g->name, (unsigned long long)g->bytes);
+    if (write && !g->writable) return mgi_emu_host_fault("%s writes to %s, which is an input", what, g->name);
+    for (size_t at = (a - b) / 2; write && !job->dry && s->place[k] && bytes && at <= (a - b + bytes - 1) / 2; at++)
+      s->place[k][at].w_when = s->now, s->place[k][at].w_block = ~0u, s->place[k][at].r_when = 0;
+    return 0;
+  }
+  return job->n_ranges && bytes ? mgi_emu_host_fault("%s: memory that belongs to no tensor of this call", what) : 0;
+}
+
 /* ---- launch */
 MGI_EMU int mgi_emu_prepare(size_t shared) {
   mgi_emu_state *s = &mgi_emu;
@@ -1834,7 +2091,9 @@ MGI_EMU void mgi_emu_block(void) {
 #endif
   }
   s->tid = mgi_emu_next();
+  s->inside = 1;
   MGI_EMU_JUMP(MGI_EMU_MAIN, MGI_EMU_SELF(s->tid));
+  s->inside = 0;
   if (s->failed) return;
   for (int w = 0; w < s->fibers / 32; w++)
     if (s->warp[w].issued != s->warp[w & ~3].issued) mgi_emu_fault(0, "block (%d, %d, %d): warps %d and %d of a warpgroup issue different products", s->part[0].bid[0], s->part[0].bid[1], s->part[0].bid[2], w & ~3, w);
@@ -1851,14 +2110,22 @@ MGI_EMU int64_t mgi_emu_bound(const char *text, const char *name) {
     char *end;
     const long long bound = strtoll(at + sizeof open - 1, &end, 10);
     const size_t n = strlen(name);
+    if (end == at + sizeof open - 1) continue; /* no number */
     if (!strncmp(end, ") void ", 7) && !strncmp(end + 7, name, n) && end[7 + n] == '(') return bound;
   }
   return MGI_EMU_THREADS;
 }
-template<class F> MGI_EMU int mgi_emu_launch(const char *name, int64_t gx, int64_t gy, int64_t gz, int64_t cx, int64_t cy, int64_t cz, int64_t threads, int64_t shared, F body) {
+template<class F, class N> MGI_EMU int mgi_emu_launch(const char *name, int64_t gx, int64_t gy, int64_t gz, int64_t cx, int64_t cy, int64_t cz, int64_t threads, int64_t shared, cudaStream_t stream, F body, N note) {
   mgi_emu_state *s = &mgi_emu;
-  mgi_emulator *job = s->job;
-  if (!job || s->failed) return 719;
+  mgi_emulator *job = mgi_emu_job();
+  const int early = s->early;
+  s->early = 0;
+  const int refused = mgi_emu_begins(name, stream);
+  if (refused) return refused;
+  s->early = early;
+  job->launches++;
+  snprintf(job->last, sizeof job->last, "%s", name);
+  job->last_grid[0] = gx, job->last_grid[1] = gy, job->last_grid[2] = gz;
   if (!s->early) s->overlaps = 0;
   size_t limit = job->shared_limit ? job->shared_limit : 232448;
   int in_range = cx >= 1 && cy >= 1 && cz >= 1 && cx <= MGI_EMU_CLUSTER && cy <= MGI_EMU_CLUSTER && cz <= MGI_EMU_CLUSTER && cx * cy * cz <= MGI_EMU_CLUSTER;
@@ -1879,8 +2146,18 @@ template<class F> MGI_EMU int mgi_emu_launch(const char *name, int64_t gx, int64
                   (long long)job->grid[1], (long long)job->grid[2]);
   else if (shared < 0 || (size_t)shared > limit)
     mgi_emu_fault(0, "%s: %lld bytes of shared memory a block, the limit is %llu", name, (long long)shared, (unsigned long long)limit);
-  else if (!mgi_emu_prepare((size_t)shared))
+  else if (job->plain && (cx * cy * cz > 1 || early))
+    mgi_emu_fault(0, "%s: %s, which the machine that the file is for cannot", name, early ? "launched without waiting for the kernel before it" : "launched in clusters");
+  else if (!job->dry && !mgi_emu_prepare((size_t)shared))
     mgi_emu_fault(0, "%s: no memory for stacks and shared memory", name);
+  if (job->dry && !s->failed) {
+    s->early = 0;
+    mgi_emu_note("%s: %lld x %lld x %lld blocks in clusters of %lld x %lld x %lld, %lld threads, %lld bytes%s; arguments", name, (long long)gx, (long long)gy, (long long)gz, (long long)cx, (long long)cy, (long long)cz,
+                 (long long)threads, (long long)shared, early ? ", early" : "");
+    note();
+    mgi_emu_note("\n");
+    return 0;
+  }
   if (s->failed) return 719;
   s->body = [](void *f) { (*(F *)f)(); };
   s->body_arg = &body;
@@ -1921,14 +2198,150 @@ template<class F> MGI_EMU int mgi_emu_launch(const char *name, int64_t gx, int64
   (mgi_emu.early = (early_), MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, cx, cy, cz, threads, smem, stream, __VA_ARGS__))
 #define MG_LAUNCH(kernel, gx, gy, gz, threads, smem, stream, ...) MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, 1, 1, 1, threads, smem, stream, __VA_ARGS__)
 #define MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, cx, cy, cz, threads, smem, stream, ...) \
-  ((void)(stream), mgi_emu_launch(#kernel, (gx), (gy), (gz), (cx), (cy), (cz), (threads), (smem), [=]() { kernel(__VA_ARGS__); }))
+  mgi_emu_launch(#kernel, (gx), (gy), (gz), (cx), (cy), (cz), (threads), (smem), (stream), [=]() { kernel(__VA_ARGS__); }, [&]() { mgi_emu_note_arguments(__VA_ARGS__); })
+
+#ifndef MG_RUNNER /* the runtime, where a file was edited by hand: what may stand in a launch, and what may not */
+typedef int cudaError_t;
+enum { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorUnknown = 999 };
+enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
+enum { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout, cudaFuncAttributeNonPortableClusterSizeAllowed = 14 };
+static thread_local cudaError_t mgi_emu_last_error; /* of the calls below: a launch returns its own */
+MGI_EMU cudaError_t cudaPeekAtLastError() { return mgi_emu_last_error; }
+MGI_EMU cudaError_t cudaGetLastError() {
+  const cudaError_t rc = mgi_emu_last_error;
+  mgi_emu_last_error = cudaSuccess;
+  return rc;
+}
+MGI_EMU const char *cudaGetErrorString(cudaError_t rc) { return rc ? "an error" : "no error"; }
+MGI_EMU const char *cudaGetErrorName(cudaError_t rc) { return rc ? "cudaError" : "cudaSuccess"; }
+MGI_EMU cudaError_t cudaMemsetAsync(void *p, int v, size_t n, cudaStream_t stream = 0) {
+  int rc = mgi_emu_begins("cudaMemsetAsync", stream);
+  if (!rc) rc = mgi_emu_host_range("cudaMemsetAsync", p, n, 1);
+  mgi_emu_note("cudaMemsetAsync: %d, %llu bytes;", v, (unsigned long long)n);
+  mgi_emu_note_arguments(p);
+  mgi_emu_note("\n");
+  if (!rc && !mgi_emu_job()->dry) memset(p, v, n);
+  return mgi_emu_last_error = rc ? rc : mgi_emu_last_error, rc;
+}
+MGI_EMU cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, int kind, cudaStream_t stream = 0) {
+  int rc = mgi_emu_begins("cudaMemcpyAsync", stream);
+  if (!rc && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault) rc = mgi_emu_host_fault("cudaMemcpyAsync to or from the host's memory in a launch");
+  if (!rc) rc = mgi_emu_host_range("cudaMemcpyAsync", to, n, 1);
+  if (!rc) rc = mgi_emu_host_range("cudaMemcpyAsync", from, n, 0);
+  mgi_emu_note("cudaMemcpyAsync: %llu bytes;", (unsigned long long)n);
+  mgi_emu_note_arguments(to, from);
+  mgi_emu_note("\n");
+  if (!rc && !mgi_emu_job()->dry) memmove(to, from, n);
+  return mgi_emu_last_error = rc ? rc : mgi_emu_last_error, rc;
+}
+template<class K> MGI_EMU cudaError_t cudaFuncSetAttribute(const K *, int, int) {
+  const int rc = mgi_emu_begins("cudaFuncSetAttribute", mgi_emu_job() ? mgi_emu_job()->stream : 0);
+  return mgi_emu_last_error = rc ? rc : mgi_emu_last_error, rc;
+}
+/* These do not belong into a launch: it uses the caller's stream only, waits for nothing and allocates nothing. */
+#define MGI_EMU_NEVER(name, why) \
+  template<class... ARGS> MGI_EMU cudaError_t name(ARGS...) { return mgi_emu_host_fault(#name " in a launch, which " why); }
+MGI_EMU_NEVER(cudaMemset, "uses the caller's stream only")
+MGI_EMU_NEVER(cudaMemcpy, "uses the caller's stream only")
+MGI_EMU_NEVER(cudaMemset2D, "uses the caller's stream only")
+MGI_EMU_NEVER(cudaMemcpy2D, "uses the caller's stream only")
+MGI_EMU_NEVER(cudaMemcpyToSymbol, "uses the caller's stream only")
+MGI_EMU_NEVER(cudaStreamCreate, "uses the caller's stream only")
+MGI_EMU_NEVER(cudaStreamCreateWithFlags, "uses the caller's stream only")
+MGI_EMU_NEVER(cudaDeviceSynchronize, "waits for nothing, so that it may be captured in a graph")
+MGI_EMU_NEVER(cudaStreamSynchronize, "waits for nothing, so that it may be captured in a graph")
+MGI_EMU_NEVER(cudaMalloc, "allocates nothing")
+MGI_EMU_NEVER(cudaFree, "allocates nothing")
+MGI_EMU_NEVER(cudaMallocAsync, "allocates nothing")
+MGI_EMU_NEVER(cudaFreeAsync, "allocates nothing")
+#endif
+
+/* CUDA's own spellings of what the wrappers say, in files edited by hand. */
+typedef struct mgi_emu_index { unsigned x, y, z; } mgi_emu_index;
+MG_DEV mgi_emu_index mgi_emu_thread_index() { mgi_emu_index i = {(unsigned)mg_tid(), 0, 0}; return i; }
+MG_DEV mgi_emu_index mgi_emu_block_index() { mgi_emu_index i = {(unsigned)mg_bid(0), (unsigned)mg_bid(1), (unsigned)mg_bid(2)}; return i; }
+MG_DEV mgi_emu_index mgi_emu_block_size() { mgi_emu_index i = {(unsigned)mgi_emu.threads, 1, 1}; return i; }
+MG_DEV mgi_emu_index mgi_emu_grid_size() { mgi_emu_index i = {(unsigned)mgi_emu.grid[0], (unsigned)mgi_emu.grid[1], (unsigned)mgi_emu.grid[2]}; return i; }
+#ifndef __CUDACC__
+#define threadIdx mgi_emu_thread_index()
+#define blockIdx mgi_emu_block_index()
+#define blockDim mgi_emu_block_size()
+#define gridDim mgi_emu_grid_size()
+#define warpSize 32
+#define __syncthreads() mg_sync()
+#define __syncwarp(...) mg_sync_warp()
+#define __ldg(p) mg_ldg(p)
+#define __device__ __attribute__((unused))
+#define __host__ __attribute__((unused))
+#define __forceinline__ __attribute__((unused))
+#define __global__ __attribute__((unused))
+#define __constant__
+#define __launch_bounds__(...)
+#endif
+
+#ifdef MG_EMULATE_FIELD
+/* ---- two host threads, one of which runs at a time: each gives way at every call of the runtime */
+static struct mgi_emu_pair { pthread_mutex_t lock; pthread_cond_t moved; mgi_emulator *job[2]; int (*call)(void *, int); void *with; int turn, over[2], rc[2]; } mgi_emu_pair = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, {0, 0}, 0, 0, 0, {0, 0}, {0, 0}};
+static thread_local int mgi_emu_which;
+MGI_EMU void mgi_emu_give_way(int me) { /* until the other one has given way, ended, or waits for this one */
+  struct mgi_emu_pair *p = &mgi_emu_pair;
+  struct timespec until;
+  pthread_mutex_lock(&p->lock);
+  p->turn = 1 - me;
+  pthread_cond_broadcast(&p->moved);
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += 2;
+  while (p->turn != me && !p->over[1 - me])
+    if (pthread_cond_timedwait(&p->moved, &p->lock, &until)) break;
+  p->turn = me;
+  pthread_mutex_unlock(&p->lock);
+}
+MGI_EMU void mgi_emu_take_turns(void) {
+  if (mgi_emu_own) mgi_emu_give_way(mgi_emu_which);
+}
+static void *mgi_emu_host_thread(void *which) {
+  struct mgi_emu_pair *p = &mgi_emu_pair;
+  mgi_emu_which = (int)(intptr_t)which;
+  mgi_emu_own = p->job[mgi_emu_which];
+  pthread_mutex_lock(&p->lock);
+  while (p->turn != mgi_emu_which && !p->over[1 - mgi_emu_which]) pthread_cond_wait(&p->moved, &p->lock);
+  pthread_mutex_unlock(&p->lock);
+  p->rc[mgi_emu_which] = p->call(p->with, mgi_emu_which);
+  pthread_mutex_lock(&p->lock);
+  p->over[mgi_emu_which] = 1;
+  p->turn = 1 - mgi_emu_which;
+  pthread_cond_broadcast(&p->moved);
+  pthread_mutex_unlock(&p->lock);
+  return 0;
+}
+extern "C" __attribute__((visibility("default"))) void mgi_emulate_two(mgi_emulator *a, mgi_emulator *b, int (*call)(void *, int), void *with, int rc[2]) {
+  struct mgi_emu_pair *p = &mgi_emu_pair;
+  pthread_t t[2];
+  p->job[0] = a, p->job[1] = b, p->call = call, p->with = with, p->turn = 0;
+  p->over[0] = p->over[1] = p->rc[0] = p->rc[1] = 0;
+  mgi_emu_turn = mgi_emu_take_turns;
+  int n = 0;
+  for (; n < 2 && !pthread_create(&t[n], 0, mgi_emu_host_thread, (void *)(intptr_t)n); n++) {}
+  for (int k = n; k < 2; k++) p->over[k] = 1;
+  for (int k = 0; k < n; k++) pthread_join(t[k], 0);
+  mgi_emu_turn = 0;
+  rc[0] = p->rc[0], rc[1] = p->rc[1];
+}
+#endif
 
 extern "C" __attribute__((visibility("default"))) int mgi_emulate_setup(mgi_emulator *job) {
   mgi_emu_state *s = &mgi_emu;
   if (job->size != (int)sizeof *job) return -1;
   s->job = job;
-  s->failed = 0;
+  s->failed = s->inside = 0;
   s->now = 1;
+  if (job->ended) mgi_emu_signals();
+  job->calls = job->launches = job->products = job->unmodelled = 0;
+  job->last[0] = 0;
+#ifndef MG_RUNNER
+  mgi_emu_last_error = cudaSuccess;
+#endif
+  if (job->notes) job->notes[0] = 0;
   for (int k = 0; k < MGI_EMU_CLUSTER; k++) {
     mgi_emu_part *b = &s->part[k];
     if (b->shared_map) munmap(b->shared_map, b->shared_map_bytes);
@@ -1944,7 +2357,7 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_setup(mgi_emul
   job->ahead = 0;
   job->error[0] = 0;
   job->blocks = job->barriers = job->collectives = job->copies = 0;
-  if (!mgi_emu_places()) mgi_emu_fault(0, "no memory to watch the outputs");
+  if (!job->dry && !mgi_emu_places()) mgi_emu_fault(0, "no memory to watch the outputs");
   s->rng = job->seed * 0x9E3779B97F4A7C15u + 1;
   s->order = (int)(job->seed % 2 ? 3 - 2 * (job->seed == 1) : job->seed ? 2 : 0); /* 0 up, 1 down, then any and ahead in turn */
   s->landing = (int)((job->seed + 1 + job->seed / 3) % 3);
@@ -3727,6 +4140,10 @@ struct mg_mapped { const void *at; mg_tensor_map map; };
 /* *m becomes the map of a tensor of `rank` dimensions, the contiguous one first, of which copies bring boxes of wide x lines
    elements along the first two, lines swizzled, but a single one.  Strides in elements, of `bytes` bytes each.  0 or the CUDA error. */
 static inline __attribute__((unused)) int mg_map_tensor(mg_mapped *m, const void *at, int bytes, int rank, const int64_t *dim, const int64_t *stride, int wide, int lines) {
+#ifdef MG_EMULATE
+  const int refused = mgi_emu_begins("mg_map_tensor", mgi_emu_job() ? mgi_emu_job()->stream : 0);
+  if (refused) return refused;
+#endif
   if (m->at == at) return 0;
   int ok = rank >= 2 && rank <= 5 && (uintptr_t)at % 16 == 0 && lines >= 1 && lines <= 256 && (lines == 1 ? wide <= 256 && wide * bytes % 16 == 0 : wide * bytes == 32 || wide * bytes == 64 || wide * bytes == 128) && stride[0] == 1;
   for (int d = 0; d < rank && ok; d++) ok = dim[d] >= 1 && dim[d] <= INT32_MAX && (!d || (stride[d] * bytes % 16 == 0 && stride[d] < ((int64_t)1 << 40) / bytes));
@@ -3765,14 +4182,51 @@ static inline __attribute__((unused)) int mg_map_tensor(mg_mapped *m, const void
    name, not linked; $MIRAGE_CUBLAS=0 leaves it alone.  Else, and under emulation, the templates' kernel runs.  Emitted
    files that have one define MG_CUBLAS.  Its handle is the calling thread's and stays; its workspace is part of ours. */
 #ifdef MG_CUBLAS
-#if defined(MG_EMULATE) || defined(__CUDACC_RTC__)
+#ifndef __CUDACC_RTC__
+struct mg_blas_operand { const void *p; int64_t row, col, batch; }; /* strides in elements; row or col is 1 */
+#endif
+#ifdef __CUDACC_RTC__
 #define MG_CUBLAS_BYTES 0
 #define mg_cublas(...) 0
+#elif defined(MG_EMULATE)
+#define MG_CUBLAS_BYTES 0
+template<class T> MGI_EMU void mgi_emu_gemm(int64_t m, int64_t n, int64_t k, int64_t batches, mg_blas_operand a, mg_blas_operand b, void *c) {
+  for (int64_t z = 0; z < batches; z++)
+    for (int64_t i = 0; i < m; i++)
+      for (int64_t j = 0; j < n; j++) {
+        mg_num v = mg_zero();
+        for (int64_t x = 0; x < k; x++) v = v + mg_widen(((const T *)a.p)[z * a.batch + i * a.row + x * a.col]) * mg_widen(((const T *)b.p)[z * b.batch + x * b.row + j * b.col]);
+        ((T *)c)[(z * m + i) * n + j] = mg_narrow<T>(v);
+      }
+}
+/* The product by its definition, in some runs: link 2 takes cuBLAS's word for it, not the call's arguments. */
+MGI_EMU int mg_cublas(int type, int64_t m, int64_t n, int64_t k, int64_t batches, mg_blas_operand a, mg_blas_operand b, void *c, void *space, cudaStream_t stream, int *rc) {
+  mgi_emulator *job = mgi_emu_job();
+  const int64_t bytes = type == MG_F32 ? 4 : 2;
+  (void)space;
+  if (!job || !job->blas || (!job->dry && (double)m * (double)n * (double)k * (double)batches > 2e8)) return 0;
+  *rc = mgi_emu_begins("a product by cuBLAS", stream);
+  job->products++;
+  const mg_blas_operand in[2] = {a, b};
+  if (!*rc && ((a.row != 1 && a.col != 1) || (b.row != 1 && b.col != 1))) *rc = mgi_emu_host_fault("a product by cuBLAS: neither stride of an operand is 1");
+  for (int x = 0; x < 2 && !*rc; x++) {
+    const int64_t last = ((x ? k : m) - 1) * in[x].row + ((x ? n : k) - 1) * in[x].col + (batches - 1) * in[x].batch;
+    *rc = mgi_emu_host_range("a product by cuBLAS", in[x].p, (size_t)((last + 1) * bytes), 0);
+  }
+  if (!*rc) *rc = mgi_emu_host_range("a product by cuBLAS", c, (size_t)(batches * m * n * bytes), 1);
+  mgi_emu_note("a product of %lld x %lld over %lld, %lld times;", (long long)m, (long long)n, (long long)k, (long long)batches);
+  mgi_emu_note_arguments(a, b, c);
+  mgi_emu_note("\n");
+  if (*rc || job->dry) return 1;
+  if (type == MG_F16) mgi_emu_gemm<mg_f16>(m, n, k, batches, a, b, c);
+  else if (type == MG_BF16) mgi_emu_gemm<mg_bf16>(m, n, k, batches, a, b, c);
+  else mgi_emu_gemm<mg_f32>(m, n, k, batches, a, b, c);
+  return 1;
+}
 #else
 #include <dlfcn.h>
 #include <stdlib.h>
 #define MG_CUBLAS_BYTES (32 << 20) /* what NVIDIA recommends for sm_90 */
-struct mg_blas_operand { const void *p; int64_t row, col, batch; }; /* strides in elements; row or col is 1 */
 struct mgi_blas {
   int there; /* 0 not looked for yet, 1, -1 */
   void *handle;
@@ -4454,6 +4908,17 @@ MGI_FN void mgi_cd_put(void *at, mg_dtype t, int64_t k, uint32_t bits) {
 }
 MGI_FN uint32_t mgi_cd_get(const void *at, mg_dtype t, int64_t k) { return t == MG_F32 ? ((const uint32_t *)at)[k] : ((const uint16_t *)at)[k]; }
 
+/* The machines that files are for: bytes of shared memory of a block, multiprocessors, threads of one of these; whether it has
+   clusters, and launches that do not wait for the one before.  NULL: there is none of that name. */
+typedef struct mgi_cu_machine { const char *arch; int64_t shared; int sms, threads, clusters; } mgi_cu_machine;
+MGI_FN const mgi_cu_machine *mgi_cu_machine_of(const char *arch, size_t n) {
+  static const mgi_cu_machine all[] = {
+    {"sm_80", 166912, 108, 2048, 0}, {"sm_86", 101376, 68, 1536, 0}, {"sm_89", 101376, 128, 1536, 0}, {"sm_90", 232448, 132, 2048, 1}, {"sm_90a", 232448, 132, 2048, 1}};
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+    if (strlen(all[k].arch) == n && !memcmp(all[k].arch, arch, n)) return &all[k];
+  return NULL;
+}
+
 /* Inputs, outputs and reference of one program: `in` in memory order as the kernel sees them, `given` row-major. */
 typedef struct mgi_tensors {
   void *in[MG_MAX_IN], *given[MG_MAX_IN], *out[MG_MAX_OUT], *expected[MG_MAX_OUT];
@@ -4638,7 +5103,7 @@ typedef struct mgi_check_record {
   uint64_t compared, undefined, twice; /* twice: reference elements that are undecided by a second exponential */
   double float_error;
   uint64_t sampled;
-  int seeds, race;
+  int seeds, race, host_calls, products;
   char difference[512], unsampled[160];
   mg_error error;
 } mgi_check_record;
@@ -4658,6 +5123,9 @@ MGI_FN void mgi_check_emulator(mgi_emulator *m, const char *text, const mg_field
   memset(m, 0, sizeof *m);
   m->size = (int)sizeof *m;
   m->text = text;
+  const char *code = text ? strstr(text, ",code=sm_") : NULL; /* of the nvcc command that the file opens with */
+  const mgi_cu_machine *machine = code ? mgi_cu_machine_of(code + 6, strcspn(code + 6, " \n")) : NULL;
+  if (machine) m->shared_limit = (size_t)machine->shared, m->plain = !machine->clusters;
   if (!F) return;
   m->p = (uint32_t)F->p;
   m->q = (uint32_t)F->q;
@@ -4747,12 +5215,33 @@ MGI_FN int mgi_check_constant(const char *text, const char *name, int64_t want, 
   size_t n = (size_t)snprintf(line, sizeof line, "#define %.300s ", name);
   for (const char *p = strstr(text, line); p; p = strstr(p + 1, line)) {
     char *end;
-    long long found = strtoll(p + n, &end, 10);
-    if ((p != text && p[-1] != '\n') || (*end == '\n' && end != p + n && found == (long long)want)) continue;
+    const char *from = p + n + strspn(p + n, " \t(");
+    long long found = strtoll(from, &end, 0);
+    const char *rest = end + strspn(end, " \t)uUlL\r");
+    if ((p != text && p[-1] != '\n') || (end != from && (*rest == '\n' || *rest == '/') && found == (long long)want)) continue;
     snprintf(r->difference, sizeof r->difference, "the file defines %.100s as %.*s, its µGraph says %lld", name, (int)strcspn(p + n, "\n") > 40 ? 40 : (int)strcspn(p + n, "\n"), p + n, (long long)want);
     return 0;
   }
   return 1;
+}
+/* The µGraph that the file quotes, where it quotes one, is the one that it is held against, and the one that its certificate's lines
+   speak of: both by their hashes. */
+MGI_FN int mgi_check_quoted(const mg_graph *g, const char *text, mg_check_report *r) {
+  static const char inlined[] = "\n * # hash, thread graphs inlined: ", plain[] = "\n * # hash: ";
+  const char *begin = strstr(text, "mugraph {{{"), *end = begin ? strstr(begin, "}}} mugraph") : NULL;
+  const char *certified = end ? strstr(end, inlined) : NULL, *close = end ? strstr(end, "*/") : NULL;
+  mg_graph *quoted = NULL;
+  if (!end || mg_cuda_source_graph(text, strlen(text), &quoted, NULL) != MG_OK) return 1; /* a file by hand */
+  const uint64_t is = mg_hash(quoted), meant = mg_hash(g);
+  const int threads = mg_has_threads(quoted); /* only by hand: they are inlined in what is emitted */
+  mg_graph_free(quoted);
+  if (certified && certified < close) certified += sizeof inlined - 1;
+  else if ((certified = strstr(end, plain)) != NULL) certified = certified < close ? certified + sizeof plain - 1 : NULL;
+  if (!threads && is != meant)
+    snprintf(r->difference, sizeof r->difference, "the file quotes a µGraph with the hash %016llx; the one that it is checked against has %016llx", (unsigned long long)is, (unsigned long long)meant);
+  else if (!threads && certified && strtoull(certified, NULL, 16) != is)
+    snprintf(r->difference, sizeof r->difference, "the file quotes a µGraph with the hash %016llx; its certificate speaks of one with %.16s", (unsigned long long)is, certified);
+  return !r->difference[0];
 }
 MGI_FN mg_status mgi_check_constants(const mg_graph *g, const char *text, mg_check_report *r, mg_error *e) {
   mg_classes c;
@@ -4798,6 +5287,11 @@ typedef struct mgi_check_entry {
   void *so;
   mgi_emulate_setup_fn setup;
   mgi_emulate_writer_fn writer;
+  mgi_emulate_buffer_fn buffer;
+  mgi_emulate_protect_fn protect;
+  mgi_emulate_beside_fn beside;
+  mgi_emulate_two_fn two;    /* NULL: in this build none */
+  const mg_emitted_info *info; /* NULL: the file has none */
   mgi_launch_fn launch, launch_pdl; /* launch_pdl: NULL where there is none */
   mgi_workspace_fn workspace;
 } mgi_check_entry;
@@ -4810,16 +5304,219 @@ MGI_FN int mgi_check_open(const mgi_check_task *t, mgi_check_entry *n, mgi_check
   }
   *(void **)&n->setup = dlsym(n->so, "mgi_emulate_setup");
   *(void **)&n->writer = dlsym(n->so, "mgi_emulate_writer");
+  *(void **)&n->buffer = dlsym(n->so, "mgi_emulate_buffer");
+  *(void **)&n->protect = dlsym(n->so, "mgi_emulate_protect");
+  *(void **)&n->beside = dlsym(n->so, "mgi_emulate_beside");
+  *(void **)&n->two = dlsym(n->so, "mgi_emulate_two");
+  snprintf(name, sizeof name, "%s_info", t->g->name);
+  n->info = (const mg_emitted_info *)dlsym(n->so, name);
   snprintf(name, sizeof name, "%s_launch", t->g->name);
   *(void **)&n->launch = dlsym(n->so, name);
   snprintf(name, sizeof name, "%s_launch_pdl", t->g->name);
   *(void **)&n->launch_pdl = dlsym(n->so, name);
   snprintf(name, sizeof name, "%s_workspace_bytes", t->g->name);
   *(void **)&n->workspace = dlsym(n->so, name);
-  if (n->setup && n->launch && n->workspace) return 1;
+  if (n->setup && n->buffer && n->protect && n->beside && n->launch && n->workspace) return 1;
   r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "expected the entry points %.80s_launch and %.80s_workspace_bytes, found no %s", t->g->name, t->g->name,
                       !n->launch ? "launch" : !n->workspace ? "workspace_bytes" : "emulator");
   return 0;
+}
+
+/* What a child writes when it is done, or when the kernel ends it. */
+typedef struct mgi_check_sent { mgi_check_record r; int fd; } mgi_check_sent; /* r is the first: who has it has the whole */
+MGI_FN int mgi_check_send(const mgi_check_sent *out) {
+  const char *at = (const char *)&out->r;
+  for (size_t n = 0; n < sizeof out->r;) {
+    ssize_t put = write(out->fd, at + n, sizeof out->r - n);
+    if (put <= 0) return 0;
+    n += (size_t)put;
+  }
+  return 1;
+}
+MGI_FN void mgi_check_ended(void *owner, const char *what) {
+  mgi_check_sent *out = (mgi_check_sent *)owner;
+  snprintf(out->r.difference, sizeof out->r.difference, "the launch faults: %.400s", what);
+  out->r.status = MG_NOT_FOUND;
+  _exit(mgi_check_send(out) ? 0 : 1);
+}
+/* An emulator for one call with these buffers. */
+typedef struct mgi_call { const void *in[MG_MAX_IN]; void *out[MG_MAX_OUT], *space, *stream; } mgi_call;
+MGI_FN void mgi_check_job_of(const mgi_check_task *t, const mgi_call *c, size_t space, mgi_check_record *r, mgi_emulator *m) {
+  const mg_graph *g = t->g;
+  mgi_check_emulator(m, t->text, t->F);
+  m->stream = c->stream;
+  m->ended = mgi_check_ended;
+  m->owner = r;
+  for (uint32_t k = 0; k < g->n_in; k++) {
+    const mg_tensor_info *x = mg_tensor_of(g, g->in[k]);
+    mgi_check_range(m, x->name, (void *)(uintptr_t)c->in[k], (size_t)mg_shape_elements(&x->shape) * (size_t)mg_dtype_bytes(x->dtype), 0);
+  }
+  for (uint32_t k = 0; k < g->n_out; k++) {
+    const mg_tensor_info *x = mg_tensor_of(g, g->out[k]);
+    mgi_check_range(m, x->name, c->out[k], (size_t)mg_shape_elements(&x->shape) * (size_t)mg_dtype_bytes(x->dtype), 1);
+  }
+  if (space) mgi_check_range(m, "the workspace", c->space, space, 1);
+}
+/* Buffers for a call, as mgi_emulate_buffer gives them; 0: there is no memory. */
+MGI_FN int mgi_check_buffers(const mgi_check_task *t, const mgi_check_entry *n, size_t space, int at_end, int access, mgi_call *c, mgi_check_record *r) {
+  const mg_graph *g = t->g;
+  int ok = 1;
+  for (uint32_t k = 0; k < g->n_in + g->n_out; k++) {
+    const int out = k >= g->n_in, j = (int)(out ? k - g->n_in : k);
+    const mg_tensor_info *x = mg_tensor_of(g, out ? g->out[j] : g->in[j]);
+    void *p = n->buffer(x->name, (size_t)mg_shape_elements(&x->shape) * (size_t)mg_dtype_bytes(x->dtype), at_end, access);
+    if (out) c->out[j] = p;
+    else c->in[j] = p;
+    ok &= p != NULL;
+  }
+  c->space = space ? n->buffer("the workspace", space, at_end, access) : NULL;
+  ok &= c->space || !space;
+  if (!ok) r->status = mg_fail(&r->error, MG_NO_MEMORY, "mg_cuda_check", "no memory for the tensors of a call");
+  return ok;
+}
+
+/* ---- the host's code, without its kernels
+   Calls in which no block runs, and whose buffers may not even be touched: what they launch, with which arguments, is noted
+   as offsets into their buffers, and has to be the same for every call: with all other buffers, with those of the first again, with a
+   single other one (a map or a pointer kept from an earlier call shows), by two threads at once that take turns at every call
+   of the runtime.  Each call of the runtime fails once, and the launch has to return its error. */
+enum { MGI_HOST_NOTES = 1 << 16, MGI_HOST_FAILS = 700 }; /* the error: no other comes from there */
+typedef struct mgi_host {
+  const mgi_check_task *t;
+  const mgi_check_entry *n;
+  mgi_check_record *r;
+  mgi_launch_fn launch;
+  const char *which;         /* "" or "_pdl" */
+  int blas;
+  size_t space;
+  mgi_call call[4];          /* two with buffers of their own; two that have one exchanged */
+  mgi_emulator m[2];
+  char *first, *notes[2];    /* what the first call did; what the last ones did */
+} mgi_host;
+MGI_FN int mgi_host_launch(void *with, int which) {
+  mgi_host *H = (mgi_host *)with;
+  const mgi_call *c = &H->call[which];
+  return H->launch(c->in, c->out, c->space, c->stream);
+}
+MGI_FN int mgi_host_differs(mgi_host *H, const char *what) {
+  snprintf(H->r->difference, sizeof H->r->difference, "%.100s_launch%s%s", H->t->g->name, H->which, what);
+  H->r->status = MG_NOT_FOUND;
+  return 0;
+}
+/* Do the notes of job k say what those of the first call say? */
+MGI_FN int mgi_host_same(mgi_host *H, int k, const char *when) {
+  const char *a = H->first, *b = H->notes[k];
+  char text[420];
+  int line = 1;
+  if (!strcmp(a, b)) return 1;
+  while (*a && *b && strcspn(a, "\n") == strcspn(b, "\n") && !memcmp(a, b, strcspn(a, "\n")) && a[strcspn(a, "\n")] && b[strcspn(b, "\n")]) a += strcspn(a, "\n") + 1, b += strcspn(b, "\n") + 1, line++;
+  snprintf(text, sizeof text, " does not do the same %s: step %d was '%.*s', is '%.*s'", when, line, (int)(strcspn(a, "\n") < 150 ? strcspn(a, "\n") : 150), a, (int)(strcspn(b, "\n") < 150 ? strcspn(b, "\n") : 150), b);
+  return mgi_host_differs(H, text);
+}
+/* Call `which` alone, the `fails`-th call of the runtime failing; its notes, held against the first's where `when` says which call it is. */
+MGI_FN int mgi_host_one(mgi_host *H, int which, int fails, const char *when) {
+  mgi_emulator *m = &H->m[0];
+  char text[400];
+  mgi_check_job_of(H->t, &H->call[which], H->space, H->r, m);
+  mgi_check_job_of(H->t, &H->call[which ^ 1], H->space, H->r, &H->m[1]);
+  m->dry = 1, m->blas = H->blas, m->other = &H->m[1];
+  m->fail_at = fails, m->fail_with = MGI_HOST_FAILS;
+  m->notes = H->notes[0], m->notes_size = MGI_HOST_NOTES;
+  if (H->n->setup(m) != (H->t->F != NULL)) {
+    H->r->status = mg_fail(&H->r->error, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
+    return 0;
+  }
+  const int rc = mgi_host_launch(H, which);
+  H->r->host_calls++;
+  if (m->unmodelled) {
+    H->r->status = mg_fail(&H->r->error, MG_UNSUPPORTED, "emitted file", "link 2 does not model %.200s", m->error);
+    return 0;
+  }
+  if (m->error[0]) {
+    snprintf(text, sizeof text, ": %.300s", m->error);
+    return mgi_host_differs(H, text);
+  }
+  if (fails && rc != MGI_HOST_FAILS) {
+    snprintf(text, sizeof text, " returns %d where call %d of the runtime has failed with %d", rc, fails, (int)MGI_HOST_FAILS);
+    return mgi_host_differs(H, text);
+  }
+  if (!fails && rc) {
+    snprintf(text, sizeof text, " returns %d where nothing has failed", rc);
+    return mgi_host_differs(H, text);
+  }
+  return !when || mgi_host_same(H, 0, when);
+}
+MGI_FN int mgi_host_two(mgi_host *H) {
+  int rc[2];
+  for (int k = 0; k < 2; k++) {
+    mgi_emulator *m = &H->m[k];
+    mgi_check_job_of(H->t, &H->call[k], H->space, H->r, m);
+    m->dry = 1, m->blas = H->blas, m->other = &H->m[1 - k];
+    m->notes = H->notes[k], m->notes_size = MGI_HOST_NOTES;
+    m->notes[0] = 0;
+  }
+  H->n->setup(&H->m[0]);
+  H->n->two(&H->m[0], &H->m[1], mgi_host_launch, H, rc);
+  H->r->host_calls += 2;
+  for (int k = 0; k < 2; k++) {
+    char text[400];
+    if (H->m[k].error[0] || rc[k]) {
+      snprintf(text, sizeof text, ", by two threads at once: %.300s", H->m[k].error[0] ? H->m[k].error : "one returns an error where nothing has failed");
+      return mgi_host_differs(H, text);
+    }
+  }
+  return mgi_host_same(H, 0, "when two threads call it at once") && mgi_host_same(H, 1, "when two threads call it at once");
+}
+/* One way to launch: all of its calls. */
+MGI_FN int mgi_host_way(mgi_host *H) {
+  const mg_graph *g = H->t->g;
+  char text[200];
+  if (!mgi_host_one(H, 0, 0, NULL)) return 0;
+  memcpy(H->first, H->notes[0], MGI_HOST_NOTES);
+  const int calls = H->m[0].calls, launches = H->m[0].launches;
+  H->r->products += H->blas ? H->m[0].products : 0;
+  if (!H->blas && H->n->info && H->n->info->n_kernels != launches) {
+    snprintf(text, sizeof text, " launches %d kernels, its info says %d", launches, H->n->info->n_kernels);
+    return mgi_host_differs(H, text);
+  }
+  if (!mgi_host_one(H, 1, 0, "with all other buffers") || !mgi_host_one(H, 0, 0, "with the buffers of the call before the last")) return 0;
+  for (uint32_t k = 0; k < g->n_in + g->n_out + (H->space > 0); k++) { /* one other buffer, and back */
+    H->call[2] = H->call[0], H->call[3] = H->call[1];
+    if (k < g->n_in) H->call[2].in[k] = H->call[1].in[k], H->call[3].in[k] = H->call[0].in[k];
+    else if (k < g->n_in + g->n_out) H->call[2].out[k - g->n_in] = H->call[1].out[k - g->n_in], H->call[3].out[k - g->n_in] = H->call[0].out[k - g->n_in];
+    else H->call[2].space = H->call[1].space, H->call[3].space = H->call[0].space;
+    if (!mgi_host_one(H, 2, 0, "with one other buffer") || !mgi_host_one(H, 0, 0, "with the buffers of the call before the last")) return 0;
+  }
+  if (H->n->two && !mgi_host_two(H)) return 0;
+  for (int k = 1; k <= calls && k <= 64; k++)
+    if (!mgi_host_one(H, 0, k, NULL)) return 0;
+  return 1;
+}
+/* All ways to launch.  1: nothing was found; else the record says what.  last: the last kernel that is launched, and its grid. */
+MGI_FN int mgi_check_host(const mgi_check_task *t, const mgi_check_entry *n, mgi_check_record *r, mgi_emulator *last) {
+  mgi_host H;
+  char *room = (char *)malloc(3 * (size_t)MGI_HOST_NOTES);
+  int ok = room != NULL;
+  memset(&H, 0, sizeof H);
+  H.t = t, H.n = n, H.r = r;
+  H.space = n->workspace();
+  if (!ok) r->status = mg_fail(&r->error, MG_NO_MEMORY, "mg_cuda_check", "no memory");
+  H.first = room, H.notes[0] = room + MGI_HOST_NOTES, H.notes[1] = room + 2 * (size_t)MGI_HOST_NOTES;
+  for (int k = 0; k < 2 && ok; k++) {
+    ok = mgi_check_buffers(t, n, H.space, k, 0, &H.call[k], r);
+    H.call[k].stream = &H.call[k];
+  }
+  for (int way = 0; way < 3 && ok; way++) { /* with cuBLAS only where something is left to it */
+    H.launch = way == 1 ? n->launch_pdl : n->launch;
+    H.which = way == 1 ? "_pdl" : "";
+    H.blas = way == 2;
+    if (!H.launch || (H.blas && !strstr(t->text, "mg_cublas("))) continue;
+    ok = mgi_host_way(&H);
+    if (ok && !way && !mgi_host_one(&H, 0, 0, NULL)) ok = 0;
+    if (ok && !way) *last = H.m[0];
+  }
+  free(room);
+  return ok;
 }
 
 /* ---- blocks at full size
@@ -4887,7 +5584,9 @@ typedef struct mgi_sampler {
   unsigned merged;           /* axes over which accumulators merge, as bits */
   int of[MG_MAX_OUT];        /* the number of each output's store; -1: made before */
   double work, spent;        /* operations of the kernels before; so far */
-  unsigned char *space, *aligned;
+  int strided;               /* 1: its grid is not the µGraph's: all of it runs, not the blocks of a place */
+  mgi_emulator last;         /* the last kernel that is launched, and its grid */
+  mgi_call call;
   size_t space_bytes, unit;  /* unit: bytes of a value */
   double sums[MG_MAX_OUT][2];
   char noted[MG_MAX_OUT][sizeof((mgi_check_record *)0)->difference]; /* the first of an output's places with few elements that is off by itself */
@@ -4974,29 +5673,16 @@ MGI_FN int mgi_sample_affordable(mgi_sampler *S, mgi_check_record *r) {
 MGI_FN int mgi_sample_open(mgi_sampler *S, mgi_check_record *r) {
   const mg_graph *g = S->g;
   mgi_tensors *x = &S->x;
-  for (uint32_t k = 0; k < g->n_in + g->n_out; k++) { /* pages that are not touched cost nothing */
-    const int out = k >= g->n_in, j = (int)(out ? k - g->n_in : k);
-    const mg_tensor_info *o = mg_tensor_of(g, out ? g->out[j] : g->in[j]);
-    const size_t size = (size_t)mg_shape_elements(&o->shape) * (size_t)mg_dtype_bytes(o->dtype);
-    void *p = calloc(size + 16, 1);
-    if (out) x->out[j] = p, x->out_bytes[j] = size;
-    else x->in[j] = p, x->in_bytes[j] = size;
-    if (!p) {
-      snprintf(r->unsampled, sizeof r->unsampled, "no memory for the %llu bytes of %.60s", (unsigned long long)size, o->name);
-      return 0;
-    }
-  }
   S->space_bytes = S->n.workspace();
-  S->space = (unsigned char *)calloc(S->space_bytes + 512, 1);
-  S->aligned = S->space ? S->space + (256 - (uintptr_t)S->space % 256) % 256 : NULL;
-  if (!S->space) {
-    snprintf(r->unsampled, sizeof r->unsampled, "no memory for the %llu bytes of the workspace", (unsigned long long)S->space_bytes);
+  if (!mgi_check_buffers(S->t, &S->n, S->space_bytes, 1, 2, &S->call, r)) { /* pages that are not touched cost nothing */
+    snprintf(r->unsampled, sizeof r->unsampled, "no memory for the whole tensors and the workspace");
+    r->status = MG_OK;
     return 0;
   }
-  mgi_check_emulator(&S->m, S->t->text, S->t->F);
-  for (uint32_t k = 0; k < g->n_in; k++) mgi_check_range(&S->m, mg_tensor_of(g, g->in[k])->name, x->in[k], x->in_bytes[k], 0);
-  for (uint32_t k = 0; k < g->n_out; k++) mgi_check_range(&S->m, mg_tensor_of(g, g->out[k])->name, x->out[k], x->out_bytes[k], 1);
-  if (S->space_bytes) mgi_check_range(&S->m, "the workspace", S->aligned, S->space_bytes, 1);
+  S->call.stream = &S->call;
+  for (uint32_t k = 0; k < g->n_in; k++) x->in[k] = (void *)(uintptr_t)S->call.in[k];
+  for (uint32_t k = 0; k < g->n_out; k++) x->out[k] = S->call.out[k];
+  mgi_check_job_of(S->t, &S->call, S->space_bytes, r, &S->m);
   return 1;
 }
 /* Draws the inputs that place q's part needs, and evaluates it; 0 if that is too much. */
@@ -5036,10 +5722,10 @@ MGI_FN int mgi_sample_launch(mgi_sampler *S, int q, const char *only, mgi_check_
   const mgi_sample *s = &S->sample[q];
   mgi_emulator *m = &S->m;
   int rc = 0;
-  m->only = only;
+  m->only = S->strided ? NULL : only;
   m->seed = q < 6 ? (uint64_t)(q + 2) : (uint64_t)q + (S->t->seed << 8);
   for (uint32_t a = 1; a <= 3; a++) {
-    m->grid[a - 1] = S->sub->axes[a].extent;
+    m->grid[a - 1] = S->strided ? 0 : S->sub->axes[a].extent;
     m->lo[a - 1] = S->merged >> a & 1 ? 0 : s->at[a];
     m->hi[a - 1] = S->merged >> a & 1 ? S->sub->axes[a].extent : s->at[a] + 1;
   }
@@ -5050,7 +5736,12 @@ MGI_FN int mgi_sample_launch(mgi_sampler *S, int q, const char *only, mgi_check_
       for (int64_t j = 0, count = mg_box_elements(&s->want[k], mg_tensor_of(g, g->out[k])->shape.rank); j < count; j++)
         mgi_cd_put(S->x.out[k], mg_tensor_of(g, g->out[k])->dtype, mgi_box_place(&mg_tensor_of(g, g->out[k])->shape, &s->want[k], j), 0xFFFFFFFFu);
     m->blocks = 0;
-    rc = (S->n.launch_pdl && q % 2 ? S->n.launch_pdl : S->n.launch)((const void *const *)S->x.in, S->x.out, S->space_bytes ? S->aligned : NULL, NULL);
+    rc = (S->n.launch_pdl && q % 2 ? S->n.launch_pdl : S->n.launch)(S->call.in, S->call.out, S->call.space, S->call.stream);
+    if (!rc && !m->error[0]) S->n.beside();
+  }
+  if (m->unmodelled) {
+    r->status = mg_fail(&r->error, MG_UNSUPPORTED, "emitted file", "link 2 does not model %.200s", m->error);
+    return 0;
   }
   if (!strncmp(m->error, "no memory", 9)) {
     snprintf(r->unsampled, sizeof r->unsampled, "%.150s", m->error);
@@ -5088,22 +5779,30 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
   const mg_graph *g = t->g;
   const mg_op_node *last = &g->ops[g->n_ops - 1];
   mgi_sampler S;
-  char name[300];
   r->status = MG_OK;
+  memset(&S, 0, sizeof S);
+  S.t = t;
+  if (!mgi_check_open(t, &S.n, r) || !mgi_check_host(t, &S.n, r, &S.last)) return;
   if (last->code != MG_OP_GRAPH) {
     snprintf(r->unsampled, sizeof r->unsampled, "its last kernel is that of a whole operator");
     return;
   }
-  memset(&S, 0, sizeof S);
-  S.t = t, S.g = g, S.sub = last->sub, S.before = g->n_ops > 2, S.unit = t->F ? sizeof(mg_fv) : sizeof(double);
-  snprintf(name, sizeof name, "%.200s_kernel%d", g->name, mgi_cd_number(g, g->n_ops - 1));
-  if (!mgi_sample_places(&S, r) || !mgi_sample_affordable(&S, r) || !mgi_check_open(t, &S.n, r)) return;
+  S.g = g, S.sub = last->sub, S.before = g->n_ops > 2, S.unit = t->F ? sizeof(mg_fv) : sizeof(double);
+  for (uint32_t a = 1; a <= 3; a++) S.strided |= S.last.last_grid[a - 1] != S.sub->axes[a].extent;
+  S.before |= S.strided;
+  const int placed = mgi_sample_places(&S, r), affordable = placed && mgi_sample_affordable(&S, r);
+  if (S.strided && r->status == MG_OK && !affordable) /* right or wrong, a grid of its own is not compared */
+    r->status = mg_fail(&r->error, MG_UNSUPPORTED, "emitted file", "undecided: %.80s is launched on %lld x %lld x %lld blocks, its µGraph has %lld x %lld x %lld, and at full size all of them are too many to run: %.80s", S.last.last,
+                        (long long)S.last.last_grid[0], (long long)S.last.last_grid[1], (long long)S.last.last_grid[2], (long long)S.sub->axes[1].extent, (long long)S.sub->axes[2].extent,
+                        (long long)S.sub->axes[3].extent, r->unsampled);
+  if (!affordable) return;
+  if (S.strided && S.n_samples > 2) S.n_samples = 2;
   for (int q = 0, more = mgi_sample_open(&S, r); q < S.n_samples && more && r->status == MG_OK; q++) {
     mg_part part;
     r->status = mg_part_of(g, S.sample[q].want, &part, &r->error);
     if (r->status != MG_OK) break;
     more = mgi_sample_expect(&S, q, &part, r);
-    if (more && r->status == MG_OK && mgi_sample_launch(&S, q, name, r)) mgi_sample_compare(&S, q, &part, r);
+    if (more && r->status == MG_OK && mgi_sample_launch(&S, q, S.last.last, r)) mgi_sample_compare(&S, q, &part, r);
     for (uint32_t k = 0; k < g->n_in; k++) free(S.x.given[k]), S.x.given[k] = NULL;
     for (uint32_t k = 0; k < g->n_out; k++) free(S.x.expected[k]), S.x.expected[k] = NULL;
     mg_part_free(&part);
@@ -5115,31 +5814,49 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
     strcpy(r->difference, S.noted[k]);
     r->status = MG_NOT_FOUND;
   }
-  free(S.space);
+  memset(S.x.in, 0, sizeof S.x.in); /* the emulator's */
+  memset(S.x.out, 0, sizeof S.x.out);
   mgi_tensors_free(&S.x);
 }
 
+/* The order-th launch takes buffers of these sets, and this workspace: all others, the first again, some of each; the workspace
+   as the launch before the last has left it, or, of its own, that of the first. */
+enum { MGI_CHECK_SETS = 3 };
+MGI_FN void mgi_check_mix(const mg_graph *g, const mgi_call *set, int order, int sets, mgi_call *c, int *space) {
+  static const char way[] = "010ab201", spaces[] = "00102102";
+  const char w = order < 8 ? way[order] : (char)('0' + order % MGI_CHECK_SETS);
+  for (uint32_t k = 0; k < g->n_in + g->n_out; k++) {
+    const int from = (w == 'a' ? (int)(k & 1) : w == 'b' ? (int)(~k & 1) : w - '0') % sets;
+    if (k < g->n_in) c->in[k] = set[from].in[k];
+    else c->out[k - g->n_in] = set[from].out[k - g->n_in];
+  }
+  *space = (order < 8 ? spaces[order] - '0' : order / 2 % MGI_CHECK_SETS) % sets;
+  c->space = set[*space].space;
+  c->stream = (void *)(uintptr_t)&set[*space];
+}
 /* Everything over one build, in the child. */
 MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
   const mg_graph *g = t->g;
   mgi_tensors x;
-  mgi_emulator m;
+  mgi_emulator m, last;
   mgi_check_entry n;
-  char name[256];
-  const void *given[MG_MAX_IN], *in[MG_MAX_IN];
+  mgi_call set[MGI_CHECK_SETS], c;
+  const void *given[MG_MAX_IN];
+  void *own[MG_MAX_OUT];
   memset(&x, 0, sizeof x);
+  memset(&c, 0, sizeof c);
+  memset(&last, 0, sizeof last);
   if (!mgi_check_open(t, &n, r)) return;
-  snprintf(name, sizeof name, "%s_info", g->name);
-  const mg_emitted_info *info = (const mg_emitted_info *)dlsym(n.so, name);
-  if (!info && strstr(t->text, "mugraph {{{")) { /* what mg_cuda_emit wrote has one */
+  if (!n.info && strstr(t->text, "mugraph {{{")) { /* what mg_cuda_emit wrote has one */
     snprintf(r->difference, sizeof r->difference, "the file does not export %.100s_info", g->name);
     r->status = MG_NOT_FOUND;
     return;
   }
-  if (info && !mgi_check_info(g, info, r)) {
+  if (n.info && !mgi_check_info(g, n.info, r)) {
     r->status = MG_NOT_FOUND;
     return;
   }
+  if (!mgi_check_host(t, &n, r, &last)) return;
   r->status = mgi_tensors_new(g, t->F ? sizeof(mg_fv) : sizeof(double), &x, &r->error);
   if (r->status != MG_OK) return;
   if (t->F) {
@@ -5155,31 +5872,41 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
       }
     }
   } else mgi_tensors_real(g, &x, t->seed);
-  for (uint32_t k = 0; k < g->n_in; k++) given[k] = x.given[k], in[k] = x.in[k];
+  for (uint32_t k = 0; k < g->n_in; k++) given[k] = x.given[k];
   mg_domain d = t->F ? mg_domain_field(t->F) : mg_domain_real();
   r->status = mg_eval(g, &d, given, x.expected, &r->error);
   if (r->status != MG_OK) return;
-  size_t bytes = n.workspace();
-  unsigned char *space = (unsigned char *)malloc(bytes + 512), *aligned = space ? space + (256 - (uintptr_t)space % 256) % 256 : NULL;
-  if (!space) {
-    r->status = mg_fail(&r->error, MG_NO_MEMORY, "workspace", "no memory for %llu bytes", (unsigned long long)bytes);
-    return;
+  const size_t bytes = n.workspace();
+  size_t all = bytes;
+  for (uint32_t k = 0; k < g->n_in; k++) all += x.in_bytes[k];
+  for (uint32_t k = 0; k < g->n_out; k++) all += x.out_bytes[k], own[k] = x.out[k];
+  const int sets = all > (size_t)256 << 20 ? 2 : (int)MGI_CHECK_SETS;
+  for (int q = 0; q < sets; q++) { /* workspaces are zeroed once, as the caller does; the launches that follow find what the last one left */
+    if (!mgi_check_buffers(t, &n, bytes, q != 1, 2, &set[q], r)) return;
+    for (uint32_t k = 0; k < g->n_in; k++) {
+      memcpy((void *)(uintptr_t)set[q].in[k], x.in[k], x.in_bytes[k]);
+      n.protect((void *)(uintptr_t)set[q].in[k], 1);
+    }
   }
-  memset(aligned, 0, bytes); /* once, as the caller does; the launches that follow find what the last one left */
-  mgi_check_emulator(&m, t->text, t->F);
-  for (uint32_t k = 0; k < g->n_in; k++) mgi_check_range(&m, mg_tensor_of(g, g->in[k])->name, x.in[k], x.in_bytes[k], 0);
-  for (uint32_t k = 0; k < g->n_out; k++) mgi_check_range(&m, mg_tensor_of(g, g->out[k])->name, x.out[k], x.out_bytes[k], 1);
-  if (bytes) mgi_check_range(&m, "the workspace", aligned, bytes, 1);
   for (int order = 0; order < t->seeds; order++) {
+    int space;
+    mgi_check_mix(g, set, order, sets, &c, &space);
+    mgi_check_job_of(t, &c, bytes, r, &m);
     m.seed = (uint64_t)order < 6 ? (uint64_t)order : (uint64_t)order + (t->seed << 8);
-    for (uint32_t k = 0; k < g->n_out; k++) memset(x.out[k], 0xFF, x.out_bytes[k]);
+    m.blas = order / 2 % 2;
+    for (uint32_t k = 0; k < g->n_out; k++) memset(c.out[k], 0xFF, x.out_bytes[k]);
     if (n.setup(&m) != (t->F != NULL)) {
       r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
       return;
     }
-    int rc = (n.launch_pdl && order % 2 ? n.launch_pdl : n.launch)(in, x.out, bytes ? aligned : NULL, NULL);
+    int rc = (n.launch_pdl && order % 2 ? n.launch_pdl : n.launch)(c.in, c.out, c.space, c.stream);
+    if (!rc && !m.error[0]) n.beside();
     r->seeds = order + 1;
-    const uint32_t unsaid = m.ahead & ~(n.launch_pdl && order % 2 && info ? info->early : 0u);
+    if (m.unmodelled) {
+      r->status = mg_fail(&r->error, MG_UNSUPPORTED, "emitted file", "link 2 does not model %.200s", m.error);
+      return;
+    }
+    const uint32_t unsaid = m.ahead & ~(n.launch_pdl && order % 2 && n.info ? n.info->early : 0u);
     if (!rc && !m.error[0] && unsaid) {
       int k = 0;
       while (!(unsaid >> k & 1)) k++;
@@ -5195,12 +5922,13 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
       return;
     }
     for (uint32_t k = 0; k < g->n_out; k++) {
+      x.out[k] = c.out[k];
       if (t->F ? mgi_check_words(t, &x, (int)k, NULL, NULL, m.seed, n.writer, r) : mgi_check_reals(t, &x, (int)k, NULL, NULL, m.seed, n.writer, NULL, r)) continue;
       r->status = MG_NOT_FOUND;
       return;
     }
   }
-  free(space);
+  for (uint32_t k = 0; k < g->n_out; k++) x.out[k] = own[k];
   mgi_tensors_free(&x);
 }
 
@@ -5215,23 +5943,18 @@ MGI_FN int mgi_check_start(mgi_child *c, const mgi_check_task *t, int timeout_s)
     return 0;
   }
   if (!c->pid) {
-    mgi_check_record r;
-    memset(&r, 0, sizeof r);
+    mgi_check_sent out;
+    memset(&out, 0, sizeof out);
+    out.fd = fd[1];
     close(fd[0]);
     static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGXCPU}; /* the caller's handlers are not for us */
     for (int k = 0; k < 7; k++) signal(fatal[k], SIG_DFL);
     struct rlimit most = {(rlim_t)timeout_s, (rlim_t)timeout_s + 5}; /* a kernel that does not end spins; what is slow may be the machine */
     setrlimit(RLIMIT_CPU, &most);
     alarm((unsigned)timeout_s < 1u << 26 ? 16u * (unsigned)timeout_s : 1u << 30);
-    if (t->samples > 0) mgi_check_sampled(t, &r);
-    else mgi_check_inside(t, &r);
-    const char *at = (const char *)&r;
-    for (size_t n = 0; n < sizeof r;) {
-      ssize_t put = write(fd[1], at + n, sizeof r - n);
-      if (put <= 0) _exit(1);
-      n += (size_t)put;
-    }
-    _exit(0);
+    if (t->samples > 0) mgi_check_sampled(t, &out.r);
+    else mgi_check_inside(t, &out.r);
+    _exit(mgi_check_send(&out) ? 0 : 1);
   }
   close(fd[1]);
   c->fd = fd[0];
@@ -5252,6 +5975,46 @@ MGI_FN void mgi_check_finish(mgi_child *c, int timeout_s, mgi_check_record *r) {
   else snprintf(r->difference, sizeof r->difference, "the emulated kernel faults (signal %d): memory outside of every array", code - 256);
 }
 
+/* What of CUDA a text has that link 2 has no meaning for, if that is why the compiler refuses it: 1, and it is said. */
+MGI_FN int mgi_check_unmodelled(const char *text, const char *says, char *what, size_t n) {
+  static const struct { const char *word, *why; } known[] = {
+    {"<<<", "a launch by <<< >>> (MG_LAUNCH returns its error)"}, {"__shared__", "__shared__ (mg_shared() is a block's shared memory)"}, {"asm", "assembly"}, {"__asm__", "assembly"},
+    {"cooperative_groups", "cooperative_groups"}, {"dim3", "dim3 (MG_LAUNCH takes the counts)"}, {"__half", "__half (mg_f16 is what is stored, mg_num what is computed)"},
+    {"__nv_bfloat16", "__nv_bfloat16 (mg_bf16 is what is stored, mg_num what is computed)"}, {"__half2", "__half2"}, {"float4", "float4"}, {"uint4", "uint4"}, {"nvcuda", "nvcuda"}};
+  const char *at, *end;
+  for (const char *p = text; *p;) { /* words outside of comments and strings */
+    if (!strncmp(p, "/*", 2)) p = (end = strstr(p + 2, "*/")) != NULL ? end + 2 : p + strlen(p);
+    else if (!strncmp(p, "//", 2)) p += strcspn(p, "\n");
+    else if (*p == '"' || *p == '\'') {
+      const char quote = *p++;
+      while (*p && *p != quote) p += *p == '\\' && p[1] ? 2 : 1;
+      if (*p) p++;
+    } else {
+      size_t w = strspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+      if (!strncmp(p, "<<<", 3)) w = 3;
+      for (size_t k = 0; w && k < sizeof known / sizeof *known; k++)
+        if (strlen(known[k].word) == w && !memcmp(p, known[k].word, w)) {
+          snprintf(what, n, "%s", known[k].why);
+          return 1;
+        }
+      p += w ? w : 1;
+    }
+  }
+  if ((at = strstr(says, " was not declared")) != NULL) { /* the word before, in quotes of any kind */
+    while (at > says && !strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_", at[-1])) at--;
+    end = at;
+    while (at > says && strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_", at[-1])) at--;
+    if (!strncmp(at, "__", 2) || !strncmp(at, "cuda", 4) || !strncmp(at, "atomic", 6) || !strncmp(at, "cu", 2)) {
+      snprintf(what, n, "%.*s", (int)(end - at) < 100 ? (int)(end - at) : 100, at);
+      return 1;
+    }
+  }
+  if (strstr(says, "mg_num")) {
+    snprintf(what, n, "float in the place of mg_num, nor comparisons of it: over fields a value has no order, and is no float (mg_dev_MAX and the other rows have a meaning there)");
+    return 1;
+  }
+  return 0;
+}
 static const char *const mgi_check_builds[] = {"fields", "floats", "full", "full_floats"};
 /* The builds of the text, at the same time: over field elements, over floats and, with `full`, both at full size. */
 MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int full, const char *dir, const char *cxx, const char *headers, int timeout_s, const char *text,
@@ -5272,7 +6035,7 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int
   snprintf(include, sizeof include, "-I%s", headers);
   snprintf(source, sizeof source, "%s/kernel.cu", dir);
   const char *fixed[] = {cxx, "-std=c++17", "-O1", "-shared", "-fPIC", "-w", "-DMG_EMULATE", include};
-  static const char *const fields[] = {"-DMG_EMULATE_FIELD"}, *const floats[] = {"-DMG_EMULATE_RACES", "-fsanitize=thread", "-g1", "-fno-exceptions", "-nodefaultlibs", "-lm", "-lc"};
+  static const char *const fields[] = {"-DMG_EMULATE_FIELD", "-pthread"}, *const floats[] = {"-DMG_EMULATE_RACES", "-fsanitize=thread", "-g1", "-fno-exceptions", "-nodefaultlibs", "-lm", "-lc"};
   for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) argv[n++] = fixed[k];
   for (uint32_t k = 0, kernel = 0; small->changed && k < c.n + g->n_ops && s == MG_OK; k++) {
     char name[200];
@@ -5290,8 +6053,10 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int
         snprintf(define + 300 * defines, 300, "-D%s=%lld", name, (long long)count);
       }
       char line[256];
-      snprintf(line, sizeof line, "#ifndef %s\n", name);
-      if (!strstr(text, line)) s = mg_fail(e, MG_BAD_INPUT, "emitted file", "expected the named constant %s, found none: it is not made from this µGraph", name);
+      size_t long_ = (size_t)snprintf(line, sizeof line, "#ifndef %s", name);
+      const char *named = strstr(text, line);
+      while (named && !strchr(" \t\r\n/", named[long_])) named = strstr(named + 1, line);
+      if (!named) s = mg_fail(e, MG_BAD_INPUT, "emitted file", "expected the named constant %s, found none: it is not made from this µGraph", name);
       else if (defines == MOST) s = mg_fail(e, MG_LIMIT, "emitted file", "more than %d named constants", (int)MOST);
       else argv[n++] = define + 300 * defines++;
     }
@@ -5307,7 +6072,7 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int
     }
     snprintf(out[k], sizeof out[k], "%s/%s.so", dir, mgi_check_builds[k]);
     argv[n++] = out[k];
-    for (int a = 0; a < (k == 1 ? 7 : k == 3 ? 0 : 1); a++) argv[n++] = k == 1 ? floats[a] : fields[a]; /* races do not depend on values: one build watches */
+    for (int a = 0; a < (k == 1 ? 7 : k == 3 ? 0 : 2); a++) argv[n++] = k == 1 ? floats[a] : fields[a]; /* races do not depend on values: one build watches */
     argv[n++] = "-x";
     argv[n++] = "c++";
     argv[n++] = source;
@@ -5320,7 +6085,11 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int
     if (s != MG_OK || !code) continue;
     if (code == 127 && !child[k].n) s = mg_fail(e, MG_MACHINE, cxx, "no such C++ compiler: install g++ (Debian: apt-get install g++) or set CXX");
     else if (code >= 256) s = mg_fail(e, MG_MACHINE, cxx, "the compiler was ended by signal %d%s", code - 256, code == 256 + SIGALRM ? ": out of time" : "");
-    else s = mg_fail(e, MG_BAD_INPUT, "emitted file", "%s refuses it: %.200s", cxx, mgi_child_says(&child[k]));
+    else {
+      char what[256];
+      if (mgi_check_unmodelled(text, mgi_child_says(&child[k]), what, sizeof what)) s = mg_fail(e, MG_UNSUPPORTED, "emitted file", "link 2 does not model %.200s", what);
+      else s = mg_fail(e, MG_BAD_INPUT, "emitted file", "%s refuses it: %.200s", cxx, mgi_child_says(&child[k]));
+    }
   }
   mg_classes_free(&c);
   free(define);
@@ -5431,6 +6200,8 @@ MGI_FN void mgi_check_tell(int k, const mgi_check_record *found, const mg_field 
     r->q[k] = F[k].q;
     r->fields += found->status == MG_OK;
     r->seeds = found->seeds;
+    r->host_calls = found->host_calls;
+    r->products = found->products;
   } else if (k == MGI_CHECK_FLOATS) {
     r->float_error = found->float_error;
     r->float_checked = found->status == MG_OK;
@@ -5509,6 +6280,7 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
   J.ugraph = ugraph;
   r->tolerance = mgi_cd_tolerance(ugraph);
   s = mgi_check_sizes(&J, e);
+  if (s == MG_OK && !mgi_check_quoted(ugraph, cu_text, r)) s = MG_NOT_FOUND;
   if (s == MG_OK) s = mgi_check_constants(ugraph, cu_text, r, e);
   if (s == MG_OK) s = mgi_cd_temp_dir(cfg->work_dir, J.dir, sizeof J.dir, e);
   if (s == MG_OK) {
@@ -10927,8 +11699,6 @@ MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char 
 }
 /* The whole file, if *text is asked for; else whether there is one. */
 MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char *certificate, char **text, mg_error *e) {
-  static const struct { const char *arch; int64_t shared; int sms, threads; } archs[] = {/* of a block; of the GPU; of an SM */
-    {"sm_80", 166912, 108, 2048}, {"sm_86", 101376, 68, 1536}, {"sm_89", 101376, 128, 1536}, {"sm_90", 232448, 132, 2048}, {"sm_90a", 232448, 132, 2048}};
   mgi_cu_emit em_, *em = &em_;
   mgi_cu_str out = {NULL, 0, 0, 0};
   char name[300], last[300];
@@ -10936,9 +11706,9 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
   em->g = g;
   em->e = e;
   em->arch = arch ? arch : "sm_90a";
-  for (size_t k = 0; k < sizeof archs / sizeof *archs; k++)
-    if (!strcmp(archs[k].arch, em->arch)) em->shared_limit = archs[k].shared, em->sms = archs[k].sms, em->sm_threads = archs[k].threads;
-  if (!em->shared_limit) return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_emit", "architecture '%.40s': want sm_80, sm_86, sm_89, sm_90 or sm_90a", em->arch);
+  const mgi_cu_machine *machine = mgi_cu_machine_of(em->arch, strlen(em->arch));
+  if (machine) em->shared_limit = machine->shared, em->sms = machine->sms, em->sm_threads = machine->threads;
+  else return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_emit", "architecture '%.40s': want sm_80, sm_86, sm_89, sm_90 or sm_90a", em->arch);
   if (!g || g->level != MG_KERNEL) return mg_fail(e, MG_BAD_INPUT, "mg_cuda_emit", "want a program");
   if (strlen(g->name) > 100) return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_emit", "the program's name has more than 100 characters");
   for (uint32_t t = 1; t < g->n_tensors; t++)
@@ -10991,8 +11761,16 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
 /* Thread graphs are inlined: what they fuse is fused by residency, in registers, and the text says what is emitted. */
 MGI_FN mg_status mgi_cu_emit_flat(const mg_graph *ugraph, const char *arch, const char *certificate, char **text, mg_error *e) {
   mg_graph *flat = NULL;
+  char *both = NULL;
   mg_status s = mg_has_threads(ugraph) ? mg_inline_threads(ugraph, &flat, e) : MG_OK;
-  if (s == MG_OK) s = mgi_cu_emit_run(flat ? flat : ugraph, arch, certificate, text, e);
+  if (s == MG_OK && flat && certificate && certificate[0] && text) { /* its hash is that of the µGraph with threads: the quoted one's too */
+    const size_t n = strlen(certificate);
+    both = (char *)malloc(n + 80);
+    if (!both) s = mg_fail(e, MG_NO_MEMORY, "mg_cuda_emit", "no memory for the certificate");
+    else snprintf(both, n + 80, "%s%s# hash, thread graphs inlined: %016llx\n", certificate, certificate[n - 1] == '\n' ? "" : "\n", (unsigned long long)mg_hash(flat));
+  }
+  if (s == MG_OK) s = mgi_cu_emit_run(flat ? flat : ugraph, arch, both ? both : certificate, text, e);
+  free(both);
   mg_graph_free(flat);
   return s;
 }

@@ -863,6 +863,8 @@ static int check_and_print(const options *o, const mg_graph *g, const char *cu, 
   for (int k = 0; k < r->fields && k < 8; k++) fprintf(f, "  field: p=%llu q=%llu\n", (unsigned long long)r->p[k], (unsigned long long)r->q[k]);
   if (r->sampled) fprintf(f, "  full size: %llu blocks, %llu elements compared; %llu blocks over floats\n", (unsigned long long)r->sampled, (unsigned long long)r->sampled_compared, (unsigned long long)r->sampled_floats);
   if (r->unsampled[0]) fprintf(f, "  full size: %s: %s\n", r->sampled ? "no more blocks" : "no blocks", r->unsampled);
+  fprintf(f, "  host: %d launches without blocks: other buffers, two threads, calls that fail\n", r->host_calls);
+  if (r->products) fprintf(f, "  cuBLAS: %d product%s by definition: what the library computes is not seen; link 3 (mirage run) is required\n", r->products, r->products == 1 ? "" : "s");
   if (r->float_checked) fprintf(f, "  floats: relative error %.3g against float64, tolerance %.3g\n", r->float_error, r->tolerance);
   return 0;
 }

@@ -1,0 +1,530 @@
+/* Link 2 on the host's side of emitted files: bugs planted into launches, workspaces, info and plain pointers must be caught, and
+   right rewrites by hand must be accepted.
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_host.c -o build/test_host -lcmocka -lm -lpthread && build/test_host [SEED [all | COUNT [TABLE.txt]]]
+
+   Plants.  An emitted file gets all plants that apply to it, each behind a switch `hand(17)`, so that it is compiled once; the
+   switch is an environment variable.  With all switches off it must pass; with one on, it must not.
+   Rewrites.  What a reader may do to a file without changing what it computes; with `all` each alone, else many at once. */
+#ifndef _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE 1
+#endif
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+#define MIRAGE_IMPLEMENTATION
+#include "mirage.h"
+#include "mirage_verify.h"
+#include "mirage_cuda.cuh"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static uint64_t seed = 1, rng;
+static int all = 0, sample = 8;
+static const char *table_path;
+static char dir[60], compiler[80];
+static uint64_t pick(uint64_t n) { /* below n */
+  rng ^= rng << 13;
+  rng ^= rng >> 7;
+  rng ^= rng << 17;
+  return (rng >> 11) % n;
+}
+
+static const struct { const char *name, *arch, *text; } kernels[] = {
+    {"two kernels", "sm_90a", /* each merges through the workspace, a tensor between them */
+     "program k\ninput X : f16[16, 128]\ninput W : f16[128, 64]\ninput V : f16[64, 32]\nH = kernel grid=(x=2, y=4) threads=64 {\n  plan { merge=workspace }\n  x = load X {y->1}\n  w = load W {x->1, y->0}\n  h = relu(accum(matmul(x, w)) {y->+})\n"
+     "  store h {x->1}\n}\nO = kernel grid=(x=4) threads=64 {\n  plan { merge=workspace }\n  x = load H {x->1}\n  v = load V {x->0}\n  o = accum(matmul(x, v)) {x->+}\n  store o {}\n}\noutput O\n"},
+    {"attention, cluster", "sm_90a",
+     "program k\ninput Q : f16[20, 32]\ninput K : f16[32, 384]\ninput V : f16[384, 40]\nO = kernel grid=(x=2, z=2) threads=128 {\n  plan { stages=2 warps_m=1 warps_n=4 warps_k=1 merge=cluster }\n  q = load Q {}\n  for i=3 {\n    k = load K {z->1, i->1}\n"
+     "    v = load V {x->1, z->0, i->0}\n    p = exp(scale(matmul(q, k), 3/1))\n    s = sum(p, dim=1)\n    d = matmul(p, v)\n  }\n  o = div(accum(d) {z->+, i->+}, accum(s) {z->+, i->+})\n  store o {x->1}\n}\noutput O\n"},
+    {"tensor copies", "sm_90a", /* maps, made by the host */
+     "program k\ninput A : f16[128, 256]\ninput B : f16[256, 128]\nO = kernel grid=(x=2, y=2) threads=128 {\n  plan { stages=2 warps_m=4 warps_n=1 warps_k=1 mma=warpgroup copy=tma }\n  for i=4 {\n    a = load A {y->0, i->1}\n    b = load B {x->1, i->0}\n"
+     "    c = matmul(a, b)\n  }\n  o = accum(c) {i->+}\n  store o {x->1, y->0}\n}\noutput O\n"},
+    {"library", "sm_90a", /* whole operators, one of them by cuBLAS */
+     "program k\ninput X : f16[33, 300]\ninput G : f16[300]\ninput W : f16[300, 100]\ninput T : f16[33, 100] @ [1, 0]\nY = mul(X, G)\nO = matmul(Y, W)\nP = add(transpose(O, [1, 0]), transpose(T, [1, 0]))\nR = max(P, dim=0)\noutput R\noutput O\noutput P\n"},
+    {"for another machine", "sm_80",
+     "program k\ninput X : f16[7, 440]\ninput G : f16[440]\ninput W : f16[440, 48]\nO = kernel grid=(x=2) threads=128 {\n  plan { stages=3 warps_m=1 warps_n=1 warps_k=4 }\n  for i=7 {\n    a = load X {i->1}\n    g = load G {i->0}\n"
+     "    w = load W {x->1, i->0}\n    t = div(a, sqrt(sqr(g)))\n    b = matmul(t, w)\n    s = sum(sqr(t), dim=1)\n  }\n  o = div(accum(b) {i->+}, sqrt(add_scalar(scale(accum(s) {i->+}, 1/440), 1/1000)))\n  store o {x->1}\n}\noutput O\n"},
+    {"rows", "sm_90a",
+     "program k\ninput X : f16[6, 521]\ninput H : f16[6, 521]\nO = kernel grid=(x=3) threads=128 {\n  x = load X {x->0}\n  h = load H {x->0}\n  y = add(x, div(h, sqrt(add_scalar(scale(sum(sqr(h), dim=1), 1/521), 1/1000))))\n"
+     "  o = div(y, sqrt(add_scalar(scale(sum(sqr(y), dim=1), 1/521), 1/1000)))\n  store o {x->0}\n}\noutput O\n"},
+    {"maxima handed on", "sm_90a", /* in the workspace, between two kernels */
+     "program k\ninput Q : f16[20, 32]\ninput K : f16[32, 1024]\ninput V : f16[1024, 48]\ninput W : f16[48, 24]\nD, L = kernel grid=(x=1, z=4) threads=128 {\n  plan { stages=2 warps_m=1 warps_n=4 warps_k=1 }\n  q = load Q {}\n"
+     "  for i=4 {\n    k = load K {z->1, i->1}\n    v = load V {z->0, i->0}\n    p = exp(scale(matmul(q, k), 15/1))\n    d = matmul(p, v)\n    l = sum(p, dim=1)\n  }\n  store accum(d) {i->+} {z->1}\n  store accum(l) {i->+} {z->1}\n}\n"
+     "O = kernel grid=(x=5) threads=64 {\n  plan { stages=1 }\n  w = load W {}\n  for i=4 {\n    d = load D {x->0, i->1}\n    e = matmul(d, w)\n  }\n  for j=2 {\n    l = load L {x->0, j->1}\n    s = sum(l, dim=1)\n  }\n  o = div(add(accum(e) {i->+}, sum(accum(d) {i->+}, dim=1)), accum(s) {j->+})\n  store o {x->0}\n}\noutput O\n"},
+    {"without tensor cores", "sm_90a", /* f32; odd strides; parts through the workspace */
+     "program k\ninput X : f32[33, 50]\ninput W : f32[50, 23] @ [1, 0]\nO = kernel grid=(x=2, z=2) threads=64 {\n  plan { merge=workspace stages=1 warps_m=1 warps_n=1 warps_k=2 }\n  for i=3 {\n    x = load X {z->1, i->1}\n    w = load W {x->1, z->0, i->0}\n    b = matmul(exp(x), add_scalar(w, 1/2))\n"
+     "    s = sum(sqr(x), dim=1)\n  }\n  o = div(accum(b) {z->+, i->+}, sqrt(add_scalar(accum(s) {z->+, i->+}, 1/1000)))\n  store o {x->1}\n}\noutput O\n"},
+    {"strips", "sm_90a", /* of a few columns */
+     "program k\ninput X : f16[9, 56]\nO = kernel grid=(x=5) threads=64 {\n  x = load X {x->1}\n  o = mul(exp(x), sum(x, dim=0))\n  store o {x->1}\n}\noutput O\n"},
+};
+enum { KERNELS = sizeof kernels / sizeof *kernels };
+
+/* ------------------------------------------------------------------------------------------------------ texts */
+typedef struct text { char *s; size_t n, room; } text;
+static void put(text *t, const char *s, size_t n) {
+  if (t->n + n + 1 > t->room) {
+    t->room = 2 * (t->n + n) + 4096;
+    t->s = (char *)realloc(t->s, t->room);
+    assert_non_null(t->s);
+  }
+  memcpy(t->s + t->n, s, n);
+  t->n += n;
+  t->s[t->n] = 0;
+}
+static int word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+/* How many characters of p match find, 0: not.  `~` matches a run of letters, digits and `_`; these are kept. */
+static size_t matches(const char *p, const char *find, char kept[9][100]) {
+  const char *begin = p;
+  int n = 0;
+  for (; *find; find++) {
+    if (*find != '~') {
+      if (*p++ != *find) return 0;
+      continue;
+    }
+    const char *from = p;
+    while (word(*p)) p++;
+    if (p == from || n == 9) return 0;
+    snprintf(kept[n++], 100, "%.*s", (int)(p - from), from);
+  }
+  return (size_t)(p - begin);
+}
+/* Replaces every match of find, or the first `most`; in `with` $0 is the match, $1 .. $9 what was kept, @ a number that counts on from
+   *number.  How many. */
+static int replace(char **cu, const char *find, const char *with, int most, int *number) {
+  text out = {NULL, 0, 0};
+  int n = 0;
+  char kept[9][100], digits[20];
+  for (const char *p = *cu; *p;) {
+    const size_t l = n == most || ((word(*find) || *find == '~') && p > *cu && word(p[-1])) ? 0 : matches(p, find, kept);
+    if (!l) {
+      put(&out, p++, 1);
+      continue;
+    }
+    if (number) ++*number;
+    snprintf(digits, sizeof digits, "%d", number ? *number : 0);
+    for (const char *w = with; *w; w++) {
+      if (*w == '$' && *++w == '0') put(&out, p, l);
+      else if (*w != '@' && w[-(w > with)] == '$') put(&out, kept[*w - '1'], strlen(kept[*w - '1']));
+      else if (*w == '@') put(&out, digits, strlen(digits));
+      else put(&out, w, 1);
+    }
+    p += l;
+    n++;
+  }
+  free(*cu);
+  *cu = out.s;
+  return n;
+}
+static char *emitted(int k, mg_graph **g) {
+  mg_error e;
+  mg_emit_config cfg;
+  char *made = NULL;
+  memset(&e, 0, sizeof e);
+  memset(&cfg, 0, sizeof cfg);
+  cfg.arch = kernels[k].arch;
+  if (mg_parse(kernels[k].text, strlen(kernels[k].text), kernels[k].name, NULL, g, &e) != MG_OK) fail_msg("%s: line %d: %s: %s", kernels[k].name, e.line, e.where, e.msg);
+  if (mg_cuda_emit(*g, &cfg, &made, &e) != MG_OK) fail_msg("%s: %s: %s", kernels[k].name, e.where, e.msg);
+  text copy = {NULL, 0, 0};
+  put(&copy, made, strlen(made));
+  mg_string_free(made);
+  return copy.s;
+}
+
+/* ----------------------------------------------------------------------------------------------------- plants */
+enum { STREAM, KEPT, MAP, ERRORS, SPACE, DIRTY, COUNT, AGAIN, SKIPPED, SWAPPED, GRID, THREADS, SHARED, GROUP, PAST, BEFORE, INPUT, ORDER, SHIFTED, INFO, NEVER, CALL, CLASSES };
+static const char *const class_name[CLASSES] = {"stream", "pointer kept", "map kept", "error lost", "workspace size", "workspace dirty", "kernels counted", "launched twice", "skipped", "swapped", "grid", "threads", "shared bytes",
+                                                "cluster", "past the end", "before start", "input written", "buffer order", "pointer shifted", "info", "never in a launch", "library call"};
+static const struct { int cls; const char *find, *with; int most; } plants[] = {
+    {STREAM, ", stream, (", ", hand(@) ? (cudaStream_t)0 : stream, (", -1},
+    {STREAM, " : stream, (", " : hand(@) ? (cudaStream_t)(uintptr_t)in : stream, (", -1},
+    {STREAM, "  int rc = 0;\n", "$0  if (hand(@)) cudaMemsetAsync(out[0], 0, 0);\n", 1},
+    {STREAM, "  int rc = 0;\n", "$0  static thread_local cudaStream_t first@;\n  if (!first@) first@ = stream;\n  if (hand(@)) stream = first@;\n", 1},
+    {KEPT, "*)in[~]", "*)kept<$1>(hand(@), in[$1])", -1},
+    {KEPT, "*)out[~]", "*)kept<100 + $1>(hand(@), out[$1])", -1},
+    {KEPT, "*)kept<0>(hand(~), in[0])", "*)(hand(@) ? given_last : kept<0>(hand($1), in[0]))", 1}, /* of both threads */
+    {KEPT, "(unsigned char *)workspace;", "(unsigned char *)kept<99>(hand(@), workspace);", 1},
+    {MAP, "rc = mg_map_tensor(&~,", "if (!hand(@) || !$1.at) rc = mg_map_tensor(&$1,", -1},
+    {MAP, "mg_map_tensor(&~, ", "mg_map_tensor(hand(@) ? one_map() : &$1, ", 1},
+    {ERRORS, "  if (rc) return rc;\n", "  if (hand(@)) rc = 0;\n$0", -1},
+    {ERRORS, "  if (rc) return rc;\n", "  if (hand(@) && rc) return 1;\n$0", -1},
+    {ERRORS, "  if (rc) return rc;\n", "  if (hand(@)) rc = (int)cudaGetLastError();\n$0", 1},
+    {SPACE, "k_workspace_bytes(void) { return k_~; }", "k_workspace_bytes(void) { return k_$1 - (hand(@) ? 768 : 0); }", 1},
+    {SPACE, "k_workspace_bytes(void) { return k_~ ", "k_workspace_bytes(void) { return hand(@) ? 0 : k_$1 ", 1},
+    {COUNT, "k_info = {\"k\", ~, ~, ~,", "k_info = {\"k\", $1, $2, $3 + hand(@),", 1},
+    {COUNT, "k_info = {\"k\", ~, ~, ~ ", "k_info = {\"k\", $1, $2, $3 - hand(@) ", 1},
+    {AGAIN, "  rc = MG_LAUNCH", "  for (int again@ = 0; again@ <= hand(@); again@++)\n$0", -1},
+    {SKIPPED, "  rc = MG_LAUNCH", "  if (!hand(@))\n$0", -1},
+    {ORDER, "in[0])", "in[hand(@) ? 1 : 0])", -1},
+    {SHIFTED, "*)kept<~>(hand(~), ~[~])", "*)kept<$1>(hand($2), $3[$4]) + hand(@)", -1},
+    {SHIFTED, "space + k_AT_~", "space + 512 * hand(@) + k_AT_$1", -1},
+    {INFO, "{\"~\", MG_F16,", "{\"$1\", hand(@) ? MG_BF16 : MG_F16,", -1},
+    {INFO, "{\"~\", MG_F32, 2,", "{\"$1\", MG_F32, 2 - hand(@),", -1},
+    {INFO, "{0, 1}}", "{0 + hand(@), 1 - hand(@)}}", -1},
+    {INFO, " {k_D~, k_D~}, {", " {k_D$1 + hand(@), k_D$2}, {", -1},
+    {INFO, " {(int64_t)k_D~, 1}, {", " {(int64_t)k_D$1 + hand(@), 1}, {", -1},
+    {INFO, "{\"~\", hand", "{hand(@) ? \"other\" : \"$1\", hand", 1},
+    {INFO, "k_info = {\"k\", ~, ~,", "k_info = {\"k\", $1 - hand(@), $2,", 1},
+    {NEVER, "  int rc = 0;\n", "$0  if (hand(@)) cudaDeviceSynchronize();\n", 1},
+    {NEVER, "  return rc;\n}", "  if (hand(@)) cudaStreamSynchronize(stream);\n$0", 1},
+    {NEVER, "  int rc = 0;\n", "$0  void *room@ = 0;\n  if (hand(@)) cudaMallocAsync(&room@, 256, stream);\n", 1},
+    {NEVER, "  int rc = 0;\n", "$0  if (hand(@) && *(const volatile unsigned short *)in[0] == 7) rc = 0;\n", 1}, /* the device's memory, read by the host */
+    {CALL, "mg_cublas(MG_F16, ~, ~, ~,", "mg_cublas(MG_F16, $1, $2, $3 - 8 * hand(@),", -1},
+    {CALL, "mg_cublas(MG_F16, ~, ~,", "mg_cublas(MG_F16, $1 - hand(@), $2,", -1},
+    {CALL, ", (int64_t)k_D~, 1, 0}, {", ", (int64_t)k_D$1 + hand(@), 1, 0}, {", -1},
+    {CALL, "_CUBLAS, stream, &rc", "_CUBLAS, hand(@) ? (cudaStream_t)0 : stream, &rc", -1},
+    {CALL, "    if (rc) return rc;\n  } else", "    if (rc && !hand(@)) return rc;\n  } else", -1},
+};
+enum { PLANTS = sizeof plants / sizeof *plants, MOST = 400 };
+static int cls_of[MOST + 1], n_planted;
+static char says[MOST + 1][160];
+static const char helpers[] =
+    "#include <stdlib.h>\n"
+    "static const int hand_on = getenv(\"MGT_PLANT\") ? atoi(getenv(\"MGT_PLANT\")) : 0;\n"
+    "static inline int hand(int n) { return hand_on == n; }\n"
+    "template<int N, class P> static inline P kept(int on, P p) {\n  static P first;\n  if (on && !first) first = p;\n  return on ? first : p;\n}\n"
+    "static const void *given_last;\n"
+    "static volatile unsigned short sink;\n";
+static void planted(int from, int cls, const char *what) {
+  for (int id = from + 1; id <= n_planted && id <= MOST; id++) {
+    cls_of[id] = cls;
+    snprintf(says[id], sizeof says[id], "%.150s", what);
+  }
+}
+/* Argument `which` of every launch becomes `with`, in which $0 is what stood there and @ the switch; those that are `not` stay. */
+enum { A_X, A_CLUSTER, A_THREADS, A_SHARED };
+static void plant_argument(char **cu, int cls, int which, const char *with, const char *not_) {
+  text out = {NULL, 0, 0};
+  const int from = n_planted;
+  for (const char *p = *cu; *p;) {
+    const int after = !strncmp(p, "= MG_LAUNCH_AFTER(", 18), cluster = !strncmp(p, "= MG_LAUNCH_CLUSTER(", 20), plain = !strncmp(p, "= MG_LAUNCH(", 12);
+    if (!after && !cluster && !plain) {
+      put(&out, p++, 1);
+      continue;
+    }
+    int left = after + 1 + (which == A_X ? 0 : which == A_CLUSTER ? 3 : (plain ? 3 : 6) + (which == A_SHARED)), depth = 0;
+    if (which == A_CLUSTER && plain) left = 1000;
+    const char *end = strchr(p, '\n'), *to;
+    put(&out, p, strcspn(p, "(") + 1);
+    for (p += strcspn(p, "(") + 1; left > 0 && p < end; p++) {
+      depth += (*p == '(') - (*p == ')');
+      left -= *p == ',' && depth == 0;
+      put(&out, p, 1);
+    }
+    if (p >= end) continue;
+    put(&out, p, strspn(p, " "));
+    p += strspn(p, " ");
+    for (to = p, depth = 0; *to != ',' || depth; to++) depth += (*to == '(') - (*to == ')');
+    if ((size_t)(to - p) == strlen(not_) && !memcmp(p, not_, strlen(not_))) continue;
+    if (strstr(not_, "library") && !strncmp(p, "mg_library", 10)) continue;
+    n_planted++;
+    for (const char *w = with; *w; w++) {
+      char digits[20];
+      snprintf(digits, sizeof digits, "%d", n_planted);
+      if (*w == '$' && w[1] == '0') put(&out, p, (size_t)(to - p)), w++;
+      else if (*w == '@') put(&out, digits, strlen(digits));
+      else put(&out, w, 1);
+    }
+    p = to;
+  }
+  free(*cu);
+  *cu = out.s;
+  planted(from, cls, with);
+}
+/* Plain pointers of the first kernel: beside tensor `name`, whose number of elements is `count`. */
+static void plant_pointers(char **cu, const char *name, const char *count, const char *type, int input) {
+  static const struct { int cls; const char *what; } row[] = {{PAST, "sink = (unsigned short)%s[%s];"}, {BEFORE, "sink = (unsigned short)%s[-1];"}, {INPUT, "%s[0] = %s[0];"}, {PAST, "%s[%s] = 1;"}, {BEFORE, "%s[-1] = 1;"}};
+  char parameter[100], pointer[160], line[600];
+  snprintf(parameter, sizeof parameter, " *p_%s", name);
+  for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+    if (input ? k > 2 : k < 3) continue;
+    const char *kernel = strstr(*cu, "\nMG_KERNEL("), *at = NULL;
+    for (; kernel && !at; kernel = strstr(kernel + 1, "\nMG_KERNEL(")) { /* whose parameter it is */
+      const char *end = strchr(kernel + 1, '\n'), *found = strstr(kernel, parameter);
+      if (found && found < end && !word(found[strlen(parameter)])) at = end + 1;
+      if (at) break;
+    }
+    if (!at) return;
+    const int id = ++n_planted;
+    snprintf(pointer, sizeof pointer, "((volatile %s *)p_%s)", type, name);
+    int n = snprintf(line, sizeof line, "  if (hand(%d) && mg_tid() == 0 && mg_bid(0) == 0) ", id);
+    n += k == 2 ? snprintf(line + n, sizeof line - (size_t)n, row[k].what, pointer, pointer) : snprintf(line + n, sizeof line - (size_t)n, row[k].what, pointer, count);
+    snprintf(line + n, sizeof line - (size_t)n, "\n");
+    text out = {NULL, 0, 0};
+    put(&out, *cu, (size_t)(at - *cu));
+    put(&out, line, strlen(line));
+    put(&out, at, strlen(at));
+    free(*cu);
+    *cu = out.s;
+    planted(id - 1, row[k].cls, line);
+  }
+}
+static char *plant_all(int k, const mg_graph *g) {
+  mg_graph *again = NULL;
+  char *cu = emitted(k, &again);
+  mg_graph_free(again);
+  n_planted = 0;
+  const int dirty = strstr(cu, "_TICKETS_K0 = 0;") != NULL;
+  for (uint32_t t = 0; t < g->n_in + g->n_out; t++) {
+    const mg_tensor_info *x = mg_tensor_of(g, t < g->n_in ? g->in[t] : g->out[t - g->n_in]);
+    char count[40];
+    snprintf(count, sizeof count, "%lld", (long long)mg_shape_elements(&x->shape));
+    plant_pointers(&cu, x->name, count, x->dtype == MG_F32 ? "unsigned" : "unsigned short", t < g->n_in);
+  }
+  plant_argument(&cu, GRID, A_X, "$0 - hand(@)", "");
+  plant_argument(&cu, THREADS, A_THREADS, "$0 - 32 * hand(@)", "");
+  plant_argument(&cu, THREADS, A_THREADS, "$0 + 32 * hand(@)", "");
+  plant_argument(&cu, SHARED, A_SHARED, "(hand(@) ? $0 / 2 : $0)", "0");
+  plant_argument(&cu, SHARED, A_SHARED, "(hand(@) ? 240000 : $0)", "0");
+  plant_argument(&cu, GROUP, A_CLUSTER, "$0 + 7 * hand(@)", ""); /* no divisor, or more than there may be */
+  for (int p = 0; p < PLANTS; p++) {
+    const int from = n_planted;
+    replace(&cu, plants[p].find, plants[p].with, plants[p].most, &n_planted);
+    planted(from, plants[p].cls, plants[p].with);
+  }
+  replace(&cu, "  int rc = 0;\n", "$0  given_last = in[0];\n", 1, NULL);
+  const int from = n_planted;
+  if (dirty) replace(&cu, "  return rc;\n}", "  if (hand(@) && !rc) rc = cudaMemsetAsync(workspace, 1, 4, stream);\n$0", 1, &n_planted);
+  planted(from, DIRTY, "the workspace's first word");
+  replace(&cu, "mirage_cuda.cuh\"\n", "$0%helpers%", 1, NULL);
+  replace(&cu, "%helpers%", helpers, 1, NULL);
+  if (strstr(cu, "one_map()")) replace(&cu, "#ifndef MG_HOST_ONLY", "static mg_mapped *one_map() {\n  static mg_mapped m;\n  return &m;\n}\n$0", 1, NULL);
+  assert_true(n_planted < MOST);
+  return cu;
+}
+
+/* ----------------------------------------------------------------------------------------------------- checks */
+/* One compilation a kernel: the compiler that link 2 calls keeps what it made under MGT_KEY. */
+static void make_compiler(void) {
+  char script[1200];
+  const char *cxx = getenv("CXX") && *getenv("CXX") && !strchr(getenv("CXX"), ' ') ? getenv("CXX") : "g++";
+  snprintf(compiler, sizeof compiler, "%s/cxx", dir);
+  snprintf(script, sizeof script,
+           "#!/bin/sh\nmade= was=\nfor a in \"$@\"; do [ \"$was\" = -o ] && made=$a; was=$a; done\nkept=%s/$MGT_KEY.${made##*/}\n"
+           "[ -f \"$kept\" ] || %s \"$@\" || exit 1\n[ -f \"$kept\" ] && cp \"$kept\" \"$made\" || cp \"$made\" \"$kept\"\n", dir, cxx);
+  assert_true(mgi_cd_write(compiler, script, strlen(script)));
+  assert_int_equal(chmod(compiler, 0700), 0);
+}
+static mg_status check(const mg_graph *g, const char *cu, const char *key, int switch_, int samples, mg_check_report *r, mg_error *e) {
+  mg_check_config c;
+  char n[20];
+  memset(&c, 0, sizeof c);
+  memset(e, 0, sizeof *e);
+  c.seed = seed;
+  c.seeds = 4;
+  c.samples = samples;
+  c.cxx = compiler;
+  c.work_dir = dir;
+  c.include_dir = ".";
+  snprintf(n, sizeof n, "%d", switch_);
+  setenv("MGT_PLANT", n, 1);
+  setenv("MGT_KEY", key, 1);
+  return mg_cuda_check(g, cu, &c, r, e);
+}
+/* Why the plant changes nothing there, or NULL. */
+static const char *is_harmless(int k, int id) {
+  const char *name = kernels[k].name;
+  if (cls_of[id] == SPACE && strstr(says[id], "768") && !strcmp(name, "library")) return "the last intermediate ends before";
+  return NULL;
+}
+static struct { int planted, caught; } count[CLASSES];
+static int missed, harmless, accepted, refused;
+
+static void plants_of(int k, int most) {
+  mg_graph *g = NULL;
+  mg_error e;
+  mg_check_report r;
+  char key[40];
+  free(emitted(k, &g));
+  char *cu = plant_all(k, g);
+  snprintf(key, sizeof key, "p%d", k);
+  if (getenv("KEEP")) {
+    char path[100];
+    snprintf(path, sizeof path, "build/host.%d.cu", k);
+    assert_true(mgi_cd_write(path, cu, strlen(cu)));
+  }
+  if (check(g, cu, key, 0, -1, &r, &e) != MG_OK) fail_msg("%s, nothing planted: %s: %s\n%s", kernels[k].name, e.where, e.msg, r.difference);
+  assert_true(r.host_calls > 10);
+  for (int n = 0; n < (most ? most : n_planted); n++) {
+    const int id = most ? 1 + (int)pick((uint64_t)n_planted) : n + 1;
+    const char *why = is_harmless(k, id);
+    if (why) {
+      harmless++;
+      continue;
+    }
+    const mg_status s = check(g, cu, key, id, -1, &r, &e);
+    count[cls_of[id]].planted++;
+    if (s == MG_NOT_FOUND) {
+      assert_true(r.difference[0]);
+      count[cls_of[id]].caught++;
+      if (getenv("VERBOSE")) print_message("%s, %s, %s: %s\n", kernels[k].name, class_name[cls_of[id]], says[id], r.difference);
+    } else {
+      missed++;
+      print_message("MISSED in %s, %s, switch %d, %s: %s %s\n", kernels[k].name, class_name[cls_of[id]], id, says[id], mg_status_text(s), e.msg);
+    }
+  }
+  free(cu);
+  mg_graph_free(g);
+}
+
+/* --------------------------------------------------------------------------------------------------- rewrites
+   `with` a number, they exclude each other: one of them at a time. */
+static const struct { int group; const char *find, *with, *only; } rewrites[] = {
+    {0, "MG_KERNEL(~) void ~(", "/* edited by hand; \"stream\", <<<1, 1>>>, __shared__ */\n$0", ""},
+    {1, "  mg_sync();\n", "  __syncthreads();\n", ""},
+    {2, "  mg_sync();\n", "\tmg_sync();   // all threads\r\n", ""},
+    {1, "  if (rc) return rc;\n", "  if (rc != cudaSuccess) {\n    return rc;\n  }\n", ""},
+    {2, "  if (rc) return rc;\n", "  if (rc) return rc;\n  rc = (int)cudaGetLastError();\n  if (rc) return rc;\n", ""},
+    {0, "const int b_x = mg_bid(0);", "const int b_x = (int)blockIdx.x;", ""},
+    {0, "  (void)b_~;\n", "", ""},
+    {1, "mg_zero());", "0.0f);", ""},
+    {2, "mg_zero());", "mg_num(0));", ""},
+    {1, "mg_const(~, ~)", "($1.0f / $2.0f)", ""},
+    {2, "mg_const(1, 1000)", "1e-3f", ""},
+    {0, "mg_const(3, 1)", "3.0f", "attention, cluster"},
+    {0, "static constexpr size_t", "constexpr size_t", ""},
+    {1, "  for (int ~ = 0", "#pragma unroll 1\n$0", ""},
+    {2, "  for (int ~ = 0", "  _Pragma(\"unroll\")\n$0", ""},
+    {0, "#define k_D~ ~\n", "#define k_D$1 ($2) /* an extent */\n", ""},
+    {0, "#ifndef k_D~\n", "#ifndef k_D$1 // unless given\n", ""},
+    {1, "  int rc = 0;\n", "$0  const void *const *const given = in;\n", ""},
+    {2, "  int rc = 0;\n", "  int rc = (int)cudaMemsetAsync(out[0], 0, 16, stream);\n  if (rc) return rc;\n", ""},
+    {3, "k_workspace_bytes(void) { return ", "k_workspace_bytes(void) { return 4096 + ", ""},
+    {1, "  unsigned char *const space = (unsigned char *)workspace;\n  int rc = 0;\n", "  int rc = 0;\n  unsigned char *const space = (unsigned char *)workspace;\n", ""},
+    {0, "mg_widen(mg_ldg(", "hand_load((", ""},
+    {0, "static int k_launch_all(", "static inline int k_launch_all(", ""},
+    {1, "MG_KERNEL(~) void", "MG_KERNEL($1 / 2 * 2) void", ""},
+    {2, "MG_KERNEL(~) void", "static __global__ void __launch_bounds__($1, 1)", ""},
+    {0, "const mg_f16 *p_~,", "const mg_f16 *__restrict__ p_$1,", ""},
+    {0, "acc_~", "sums_of_$1", ""},
+    {0, "k_kernel0", "hand_made_kernel", "rows;strips;attention, cluster;tensor copies"},
+    {0, ", stream, (", ", (stream), (", ""},
+    {0, ", 0x0};", ", 0};", ""},
+    {0, "mg_library_blocks(", "few_blocks(", "library"},
+    {3, "MG_LAUNCH_AFTER(early, k_kernel0, k_K0_x, 1, 1, 1", "MG_LAUNCH_AFTER(early, k_kernel0, 2, 1, 1, 1", "strips"}, /* with the next two: five tiles by two blocks */
+    {3, "  const int b_x = mg_bid(0);\n", "  for (int b_x = mg_bid(0); b_x < k_K0_x; b_x += 2) {\n", "strips"},
+    {3, "(p_O + (b_x * (int64_t)12), (int64_t)k_D1, 1));\n}\n", "(p_O + (b_x * (int64_t)12), (int64_t)k_D1, 1));\n  mg_sync();\n  }\n}\n", "strips"},
+    {0, "const mg_num v0_", "mg_num v0_", ""},
+    {0, "(int64_t)", "(long long)", ""},
+    {0, "  (void)r; (void)c; (void)i;\n", "  (void)r, (void)c, (void)i;\n", ""},
+    {0, "extern \"C\" const mg_emitted_info k_info;\n", "\n", ""},
+};
+enum { REWRITES = sizeof rewrites / sizeof *rewrites };
+static const char hand_helpers[] =
+    "/* written by hand */\ntemplate<class T> static __device__ __forceinline__ mg_num hand_load(const T *p) { return mg_widen(mg_ldg(p)); }\n"
+    "static __host__ __device__ constexpr int64_t few_blocks(int64_t n, int64_t per_block) { return (n + per_block - 1) / per_block < 3 ? (n + per_block - 1) / per_block : 3; }\n";
+
+/* Those of group `which` and of group 0, all at once; or the one. */
+static int rewrite(int k, int which, int one, char **cu) {
+  int n = 0;
+  for (int j = 0; j < REWRITES; j++) {
+    const int tied = one >= 0 && rewrites[one].group == 3 && rewrites[j].group == 3 && strstr(rewrites[one].only, "strips") && strstr(rewrites[j].only, "strips");
+    if (one >= 0 ? j != one && !tied : rewrites[j].group && rewrites[j].group != which) continue;
+    if (rewrites[j].only[0] && !strstr(rewrites[j].only, kernels[k].name)) continue;
+    if (one < 0 && which == 3 && !strcmp(rewrites[j].find, "k_kernel0") && !strcmp(kernels[k].name, "strips")) continue; /* its launch is found by that name */
+    if (one < 0 && which == 3 && strstr(rewrites[j].find, "b_x") && !strcmp(kernels[k].name, "strips") && rewrites[j].group == 0) continue;
+    if (one < 0 && which == 3 && strstr(rewrites[j].find, "(int64_t)") && !strcmp(kernels[k].name, "strips") && rewrites[j].group == 0) continue;
+    if (one < 0 && which == 3 && strstr(rewrites[j].find, "b_~") && !strcmp(kernels[k].name, "strips")) continue;
+    n += replace(cu, rewrites[j].find, rewrites[j].with, -1, NULL) > 0;
+  }
+  replace(cu, "mirage_cuda.cuh\"\n", "$0%helpers%", 1, NULL);
+  replace(cu, "%helpers%", hand_helpers, 1, NULL);
+  return n;
+}
+static void rewrites_of(int k, int which, int one) {
+  mg_graph *g = NULL;
+  mg_error e;
+  mg_check_report r;
+  char key[40], *cu = emitted(k, &g);
+  const int n = rewrite(k, which, one, &cu);
+  snprintf(key, sizeof key, "r%d.%d.%d", k, which, one);
+  if (n) {
+    const mg_status s = check(g, cu, key, 0, which == 3 || one >= 0 ? 0 : -1, &r, &e);
+    if (s == MG_OK) accepted += n;
+    else {
+      refused += n;
+      print_message("REFUSED: %s, group %d, %s: %s: %s %s\n", kernels[k].name, which, one >= 0 ? rewrites[one].with : "many at once", mg_status_text(s), e.msg, r.difference);
+      if (getenv("KEEP")) assert_true(mgi_cd_write("build/host.refused.cu", cu, strlen(cu)));
+    }
+  }
+  free(cu);
+  mg_graph_free(g);
+}
+
+static void table(FILE *f) {
+  int sum[2] = {0, 0};
+  fprintf(f, "%-22s %8s %8s\n", "class", "planted", "caught");
+  for (int c = 0; c < CLASSES; c++) {
+    if (count[c].planted) fprintf(f, "%-22s %8d %8d\n", class_name[c], count[c].planted, count[c].caught);
+    sum[0] += count[c].planted, sum[1] += count[c].caught;
+  }
+  fprintf(f, "%-22s %8d %8d\n", "all", sum[0], sum[1]);
+  fprintf(f, "rewrites that are right: %d accepted, %d refused\n", accepted, refused);
+}
+static void begin(void) {
+  snprintf(dir, sizeof dir, "build/host.%ld", (long)getpid());
+  assert_int_equal(mkdir(dir, 0700), 0);
+  make_compiler();
+}
+static void end(void) {
+  char command[120];
+  snprintf(command, sizeof command, "rm -rf %s", dir);
+  if (!getenv("KEEP")) assert_int_equal(system(command), 0);
+}
+static void plants_are_caught(void **state) {
+  (void)state;
+  const char *only = getenv("ONLY");
+  begin();
+  const int start = (int)pick(KERNELS);
+  for (int n = 0; n < (all ? KERNELS : 1); n++) {
+    const int k = all ? n : start;
+    if (!only || strstr(only, kernels[k].name)) plants_of(k, all ? 0 : sample);
+  }
+  end();
+  table(stdout);
+  if (missed) fail_msg("%d planted bugs were not caught, seed %llu", missed, (unsigned long long)seed);
+}
+static void rewrites_pass(void **state) {
+  (void)state;
+  const char *only = getenv("ONLY"), *group = getenv("GROUP");
+  begin();
+  const int start = (int)pick(KERNELS), which = 1 + (int)pick(3);
+  for (int n = 0; n < (all ? KERNELS : 1); n++) {
+    const int k = all ? n : start;
+    if (only && !strstr(only, kernels[k].name)) continue;
+    for (int w = 1; w <= 3; w++)
+      if (all ? !group || atoi(group) == w : w == which) rewrites_of(k, w, -1);
+    for (int j = 0; j < REWRITES && all && getenv("EACH"); j++) rewrites_of(k, rewrites[j].group, j);
+  }
+  end();
+  table(stdout);
+  if (table_path) {
+    FILE *f = fopen(table_path, "w");
+    assert_non_null(f);
+    table(f);
+    fclose(f);
+  }
+  if (refused) fail_msg("right rewrites were refused, seed %llu", (unsigned long long)seed);
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1) seed = strtoull(argv[1], NULL, 0);
+#ifdef __SANITIZE_ADDRESS__
+  sample = 4;
+#endif
+  if (argc > 2) all = !strcmp(argv[2], "all"), sample = all ? 0 : atoi(argv[2]);
+  if (argc > 3) table_path = argv[3];
+  rng = seed * 0x9E3779B97F4A7C15u + 88172645463325252u;
+  print_message("seed %llu\n", (unsigned long long)seed);
+  const struct CMUnitTest tests[] = {cmocka_unit_test(plants_are_caught), cmocka_unit_test(rewrites_pass)};
+  if (getenv("TEST")) cmocka_set_test_filter(getenv("TEST"));
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
