@@ -324,6 +324,7 @@ typedef struct mgi_emulator {
   int64_t lo[3], hi[3];
   int64_t grid[3];           /* what `only` has to be launched with; 0: any */
   const char *text;          /* NULL, or the emitted file: no launch has more threads than its MG_KERNEL says */
+  int unwatched;             /* 1: races in shared memory are not looked for, whatever was compiled for them */
   int n_ranges;              /* global memory that the kernel may touch; 0: any */
   mgi_emu_range range[MGI_EMU_RANGES];
   char error[400];           /* out: the first fault; `@123` in it is an address of the code, from where it was loaded */
@@ -829,7 +830,7 @@ static MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, 
   const unsigned char *a = (const unsigned char *)p;
   for (int k = 0; k < s->cluster && !b; k++)
     if ((uintptr_t)a - (uintptr_t)s->part[k].shared < s->shared_bytes) b = &s->part[k];
-  if (!b || s->failed) return;
+  if (!b || s->failed || s->job->unwatched) return;
   const int t = s->tid;
   const uint32_t pc = mgi_emu_pc(at);
   mgi_emu_cell *c = b->cell + (a - b->shared_map);
@@ -2278,7 +2279,7 @@ MG_DEV mg_num mg_dev_min(mg_num a, mg_num b) { return a != a ? a : b != b ? b : 
 #undef MG_POW
 #define MG_C(num, den) mg_const(num, den)
 #ifdef MG_EMULATE
-#define MG_EXP(x) expf(x)
+#define MG_EXP(x) exp2f((x) * 1.4426950408889634f) /* what __expf(x) is */
 #else
 #define MG_EXP(x) __expf(x)
 #endif
@@ -2370,9 +2371,12 @@ MG_DEV mg_num mg_shift_undo(mg_num v, mg_num m, bool log) { return log ? v + m :
 MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) { return was == is ? 1.0f : mg_shift_exp(was, is); }
 #else
 MG_DEV mg_num mg_shift_max(mg_num a, mg_num b) { return mg_dev_max(a, b); }
-MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) { return was == is ? mg_const(1, 1) : mg_dev_EXP(was - is, mg_zero(), mg_zero()); }
-MG_DEV mg_num mg_shift_exp(mg_num v, mg_num m) { return mg_dev_EXP(v == m ? mg_zero() : v - m, mg_zero(), mg_zero()); } /* of -inf too */
-MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) { return mg_shift_exp(v * by, m); }
+MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) { /* as on the device, but that poison in m spreads */
+  const mg_num base = (m < -1e30f ? -1e30f : m) * -1.4426950408889634f, r = exp2f(fmaf(v, by * 1.4426950408889634f, base));
+  return r < 0x1p-126f ? mg_zero() : r;
+}
+MG_DEV mg_num mg_shift_exp(mg_num v, mg_num m) { return mg_shift_exp_by(v, 1.0f, m); }
+MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) { return was == is ? mg_const(1, 1) : mg_shift_exp(was, is); }
 MG_DEV mg_num mg_shift_times(mg_num m, mg_num by) { return m * by; }
 MG_DEV mg_num mg_shift_undo(mg_num v, mg_num m, bool log) { return log ? v + m : v * mg_dev_EXP(m, mg_zero(), mg_zero()); }
 #endif
@@ -4497,6 +4501,107 @@ MGI_FN void mgi_tensors_real(const mg_graph *g, mgi_tensors *t, uint64_t seed) {
     }
   }
 }
+/* Families of inputs for emulated floats.  Fields order their elements as they like and round nothing: what a maximum keeps
+   from overflowing, and what a value is stored in, shows among floats alone, and there in few inputs.  CANCEL: whole numbers of
+   which sums are large half way and small at their end: exact in f32, not in 16 bits.  The others are for maxima.
+   PEAKS: in every line of the last dimension one element is loud, so that every row of a product has its maximum somewhere else.
+   FIRST, LAST: it is the line's first, its last.  BELOW: all are negative; BELOW_ODD: of every second input, so that
+   products are.  How loud follows from what a program's exponentials and maxima make of them (mgi_family_reals). */
+enum { MGI_FAMILY_NORMAL, MGI_FAMILY_CANCEL, MGI_FAMILY_PEAKS, MGI_FAMILY_FIRST, MGI_FAMILY_LAST, MGI_FAMILY_BELOW, MGI_FAMILY_BELOW_ODD, MGI_FAMILIES };
+static const char *const mgi_family_names[MGI_FAMILIES] = {"normal inputs", "sums that cancel", "maxima anywhere", "maxima in the first columns", "maxima in the last columns",
+                                                           "negative inputs", "negative products"};
+/* Element i of a line of n, which is line `line` of input k; `row`: the line's place in the dimension before, of `rows`. */
+MGI_FN double mgi_family_value(int family, uint32_t k, int64_t line, int64_t i, int64_t n, int64_t row, int64_t rows, double loud, uint64_t seed, uint64_t *state) {
+  uint64_t where = (seed * 64 + k) * 0x9E3779B97F4A7C15u ^ (uint64_t)line * 0xD1342543DE82EF95u;
+  switch (family) {
+  case MGI_FAMILY_CANCEL: return (double)(1 + mgi_cd_random(state) % 3) * (rows > 1 && row >= rows / 2 ? -1 : 1);
+  case MGI_FAMILY_BELOW:
+  case MGI_FAMILY_BELOW_ODD: return (family == MGI_FAMILY_BELOW || k % 2 ? -loud : loud) * (0.7 + 0.3 * (double)(mgi_cd_random(state) >> 11) * 0x1p-53);
+  case MGI_FAMILY_PEAKS:
+  case MGI_FAMILY_FIRST:
+  case MGI_FAMILY_LAST:
+    if (i == (family == MGI_FAMILY_FIRST ? 0 : family == MGI_FAMILY_LAST ? n - 1 : (int64_t)(mgi_cd_random(&where) % (uint64_t)n))) return loud;
+    return loud * 0.03 * mgi_cd_normal(state);
+  default: return mgi_cd_normal(state);
+  }
+}
+MGI_FN void mgi_family_draw(const mg_graph *g, mgi_tensors *t, int family, double loud, uint64_t seed) {
+  for (uint32_t k = 0; k < g->n_in; k++) {
+    const mg_tensor_info *x = mg_tensor_of(g, g->in[k]);
+    const int r = x->shape.rank;
+    const int64_t n = r ? x->shape.dim[r - 1] : 1, rows = r > 1 ? x->shape.dim[r - 2] : 1;
+    int64_t stride[MG_MAX_RANK];
+    double scale = mgi_cd_scale(&x->shape);
+    uint64_t state = (seed * MGI_FAMILIES + (uint64_t)family) * 0xD1342543DE82EF95u + k;
+    if (family == MGI_FAMILY_CANCEL) scale = exp2(floor(log2(scale))); /* whole numbers stay few bits */
+    else if (family != MGI_FAMILY_NORMAL) scale = 1;
+    mg_strides(x, stride);
+    for (int64_t i = 0; i < t->in_n[k]; i++) {
+      uint32_t bits;
+      const double v = scale * mgi_family_value(family, k, i / n, i % n, n, i / n % rows, rows, loud, seed, &state);
+      ((double *)t->given[k])[i] = mgi_cd_rounded(x->dtype, (float)v, &bits);
+      mgi_cd_put(t->in[k], x->dtype, mgi_cd_place(&x->shape, stride, i), bits);
+    }
+  }
+}
+/* mg_domain_real, which notes the largest argument of an exponential, and operand of a maximum. */
+typedef struct mgi_heard { mg_domain real; double exponent, maximum; } mgi_heard;
+MGI_FN void mgi_heard_view(double *most, const mg_view *v, const mg_shape *s) {
+  for (int64_t at = 0, n = mg_shape_elements(s); at < n; at++) {
+    const double x = fabs(((const double *)v->data)[mgi_cd_place(s, v->stride, at)]);
+    if (x < 1e300 && x > *most) *most = x;
+  }
+}
+MGI_FN mg_status mgi_heard_map(void *user, mg_opcode op, mg_rational c, const mg_view *out, const mg_view *in) {
+  mgi_heard *h = (mgi_heard *)user;
+  if (op == MG_OP_EXP) mgi_heard_view(&h->exponent, in, &out->shape);
+  return h->real.map(h->real.user, op, c, out, in);
+}
+MGI_FN mg_status mgi_heard_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
+  mgi_heard *h = (mgi_heard *)user;
+  return h->real.matmul(h->real.user, c, a, b);
+}
+MGI_FN mg_status mgi_heard_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
+  mgi_heard *h = (mgi_heard *)user;
+  if (op == MG_OP_MAX) mgi_heard_view(&h->maximum, in, &in->shape);
+  return h->real.combine(h->real.user, op, out, in);
+}
+MGI_FN void mgi_heard_fill(void *user, mg_opcode op, void *dst, size_t n) {
+  mgi_heard *h = (mgi_heard *)user;
+  h->real.fill(h->real.user, op, dst, n);
+}
+/* Draws the family's inputs and evaluates them: twice or more where it is loud, till what a maximum is taken of is some 200 at
+   most, beyond what an exponential of f32 holds.  *loud: 0, or as another such family has left it.  0: the program has no maximum,
+   nor a running one (`shifted`), or its results are beyond what 16 bits hold. */
+MGI_FN int mgi_family_reals(const mg_graph *g, mgi_tensors *t, int family, int shifted, uint64_t seed, double *power, mg_status *s, mg_error *e) {
+  const void *given[MG_MAX_IN];
+  const double want = family >= MGI_FAMILY_BELOW ? 250 : 200;
+  double loud = 1, before = 0;
+  for (uint32_t k = 0; k < g->n_in; k++) given[k] = t->given[k];
+  for (int tries = 0; tries < 4; tries++) {
+    mgi_heard h = {mg_domain_real(), 0, 0};
+    mg_domain d;
+    memset(&d, 0, sizeof d);
+    d.user = &h, d.elem = sizeof(double), d.map = mgi_heard_map, d.matmul = mgi_heard_matmul, d.combine = mgi_heard_combine, d.fill = mgi_heard_fill;
+    mgi_family_draw(g, t, family, loud, seed);
+    if ((*s = mg_eval(g, &d, given, t->expected, e)) != MG_OK) return 0;
+    if (family < MGI_FAMILY_PEAKS) return 1;
+    const double heard = h.maximum > 0 ? h.maximum : shifted ? h.exponent : 0;
+    if (!(heard > 0)) return 0;
+    if (tries == 1 && !*power) {
+      *power = log(heard / before) / log(4.0); /* how the operands grow with the inputs */
+      if (*power < 0.3) *power = -1;            /* they do not */
+    }
+    if (*power < 0 || (tries && heard > 0.8 * want && heard < 1.5 * want)) break;
+    before = heard;
+    loud = *power ? loud * pow(want / heard, 1 / *power) : 4 * loud;
+    if (!(loud > 1e-3 && loud < 1e3)) return 0;
+  }
+  for (uint32_t k = 0; k < g->n_out; k++)
+    for (int64_t i = 0; i < t->out_n[k]; i++)
+      if (!(fabs(((const double *)t->expected[k])[i]) < 3e4)) return 0;
+  return 1;
+}
 /* The row-major number within a tensor of element i of a box of it. */
 MGI_FN int64_t mgi_box_place(const mg_shape *s, const mg_box *b, int64_t i) {
   int64_t at = 0, step = 1;
@@ -4632,6 +4737,8 @@ MGI_FN mgi_emu_value mgi_emu_cb_unpack(const void *user, uint16_t w) {
 }
 MGI_FN uint16_t mgi_emu_cb_pack(const void *user, mgi_emu_value v) { return mg_ff_pack((const mg_field *)user, mgi_emu_to(v)); }
 
+enum { MGI_FAMILY_PERCENT = 25 };
+#define MGI_FAMILY_TOLERANCE (MGI_FAMILY_PERCENT / 100.0) /* of a file that is as it was emitted: an exponential of 200 has few digits of one in 16 bits */
 /* What a child that ran one build sends back. */
 typedef struct mgi_check_record {
   mg_status status;
@@ -4639,6 +4746,8 @@ typedef struct mgi_check_record {
   double float_error;
   uint64_t sampled;
   int seeds, race;
+  double family[MGI_FAMILIES]; /* relative error with each; -1: it was not tried */
+  uint64_t family_n;           /* output elements of one launch */
   char difference[512], unsampled[160];
   mg_error error;
 } mgi_check_record;
@@ -4651,6 +4760,8 @@ typedef struct mgi_check_task {
   uint64_t seed;
   int seeds;
   int samples;               /* > 0: g is at full size, and blocks at so many places run */
+  int shifted;               /* exponentials run under maxima of their rows */
+  int yardstick;             /* 1: errors are measured, not judged */
   double tolerance;
 } mgi_check_task;
 
@@ -5119,6 +5230,49 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
   mgi_tensors_free(&S.x);
 }
 
+/* The families of inputs, one launch each. */
+MGI_FN void mgi_check_families(const mgi_check_task *t, mgi_tensors *x, mgi_emulator *m, const mgi_check_entry *n, void *space, mgi_check_record *r) {
+  const mg_graph *g = t->g;
+  mgi_check_task loose = *t;
+  double power = 0;
+  m->unwatched = 1; /* what a kernel touches does not depend on values */
+  loose.tolerance = MGI_FAMILY_TOLERANCE;
+  for (int family = t->yardstick ? 0 : 1; family < MGI_FAMILIES; family++) {
+    if (!mgi_family_reals(g, x, family, t->shifted, t->seed, &power, &r->status, &r->error)) {
+      if (r->status != MG_OK) return;
+      continue;
+    }
+    m->seed = (uint64_t)family + 1;
+    for (uint32_t k = 0; k < g->n_out; k++) memset(x->out[k], 0xFF, x->out_bytes[k]);
+    if (n->setup(m) != 0) {
+      r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
+      return;
+    }
+    const int rc = n->launch((const void *const *)x->in, x->out, space, NULL);
+    if (rc || m->error[0]) {
+      snprintf(r->difference, sizeof r->difference, "the launch fails (%d, %s): %.350s", rc, mgi_family_names[family], m->error);
+      r->status = MG_NOT_FOUND;
+      return;
+    }
+    r->family[family] = 0;
+    r->family_n = 0;
+    for (uint32_t k = 0; k < g->n_out; k++) {
+      uint64_t unwritten = 0, undefined = 0;
+      int64_t worst;
+      const double error = mgi_tensors_error(g, x, (int)k, NULL, NULL, &unwritten, &undefined, &worst, NULL), told = r->float_error;
+      if (!(error <= r->family[family])) r->family[family] = error;
+      r->family_n += (uint64_t)x->out_n[k];
+      if (t->yardstick || mgi_check_reals(&loose, x, (int)k, NULL, NULL, m->seed, n->writer, NULL, r)) {
+        r->float_error = told;
+        continue;
+      }
+      const size_t used = strlen(r->difference);
+      snprintf(r->difference + used, sizeof r->difference - used, "; %s", mgi_family_names[family]);
+      r->status = MG_NOT_FOUND;
+      return;
+    }
+  }
+}
 /* Everything over one build, in the child. */
 MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
   const mg_graph *g = t->g;
@@ -5140,6 +5294,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
     r->status = MG_NOT_FOUND;
     return;
   }
+  for (int k = 0; k < MGI_FAMILIES; k++) r->family[k] = -1;
   r->status = mgi_tensors_new(g, t->F ? sizeof(mg_fv) : sizeof(double), &x, &r->error);
   if (r->status != MG_OK) return;
   if (t->F) {
@@ -5170,7 +5325,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
   for (uint32_t k = 0; k < g->n_in; k++) mgi_check_range(&m, mg_tensor_of(g, g->in[k])->name, x.in[k], x.in_bytes[k], 0);
   for (uint32_t k = 0; k < g->n_out; k++) mgi_check_range(&m, mg_tensor_of(g, g->out[k])->name, x.out[k], x.out_bytes[k], 1);
   if (bytes) mgi_check_range(&m, "the workspace", aligned, bytes, 1);
-  for (int order = 0; order < t->seeds; order++) {
+  for (int order = 0; order < t->seeds && !t->yardstick; order++) {
     m.seed = (uint64_t)order < 6 ? (uint64_t)order : (uint64_t)order + (t->seed << 8);
     for (uint32_t k = 0; k < g->n_out; k++) memset(x.out[k], 0xFF, x.out_bytes[k]);
     if (n.setup(&m) != (t->F != NULL)) {
@@ -5200,6 +5355,8 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
       return;
     }
   }
+  r->family[MGI_FAMILY_NORMAL] = r->float_error;
+  if (!t->F) mgi_check_families(t, &x, &m, &n, bytes ? aligned : NULL, r);
   free(space);
   mgi_tensors_free(&x);
 }
@@ -5252,14 +5409,16 @@ MGI_FN void mgi_check_finish(mgi_child *c, int timeout_s, mgi_check_record *r) {
   else snprintf(r->difference, sizeof r->difference, "the emulated kernel faults (signal %d): memory outside of every array", code - 256);
 }
 
-static const char *const mgi_check_builds[] = {"fields", "floats", "full", "full_floats"};
-/* The builds of the text, at the same time: over field elements, over floats and, with `full`, both at full size. */
-MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int full, const char *dir, const char *cxx, const char *headers, int timeout_s, const char *text,
+static const char *const mgi_check_builds[] = {"fields", "floats", "full", "full_floats", "right"};
+enum { MGI_CHECK_BUILDS = 5, MGI_CHECK_BUILD_RIGHT = 4 };
+/* The builds of the text, at the same time: over field elements, over floats and, with `full`, both at full size; with `edited`
+   one of what the emitter makes of the µGraph, over floats. */
+MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int full, int edited, const char *dir, const char *cxx, const char *headers, int timeout_s, const char *text,
                                  mg_error *e) {
   enum { MOST = 400 };
   const char *argv[MOST + 16];
-  char *define = (char *)malloc((size_t)MOST * 300), source[600], out[4][600], include[600];
-  mgi_child child[4];
+  char *define = (char *)malloc((size_t)MOST * 300), source[600], right[600], out[MGI_CHECK_BUILDS][600], include[600];
+  mgi_child child[MGI_CHECK_BUILDS];
   int n = 0, defines = 0, started = 0;
   mg_status s = MG_OK;
   mg_classes c;
@@ -5271,6 +5430,7 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int
   }
   snprintf(include, sizeof include, "-I%s", headers);
   snprintf(source, sizeof source, "%s/kernel.cu", dir);
+  snprintf(right, sizeof right, "%s/right.cu", dir);
   const char *fixed[] = {cxx, "-std=c++17", "-O1", "-shared", "-fPIC", "-w", "-DMG_EMULATE", include};
   static const char *const fields[] = {"-DMG_EMULATE_FIELD"}, *const floats[] = {"-DMG_EMULATE_RACES", "-fsanitize=thread", "-g1", "-fno-exceptions", "-nodefaultlibs", "-lm", "-lc"};
   for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) argv[n++] = fixed[k];
@@ -5299,20 +5459,21 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int
   }
   argv[n++] = "-o";
   int at_out = n;
-  for (int k = 0; k < 2 + 2 * full && s == MG_OK; k++) {
+  for (int k = 0; k < MGI_CHECK_BUILDS && s == MG_OK; k++) {
+    if (k == MGI_CHECK_BUILD_RIGHT ? !edited : k >= 2 && !full) continue;
     n = at_out;
-    if (k >= 2) { /* without the sizes */
+    if (k == 2 || k == 3) { /* without the sizes */
       n -= 1 + defines;
       argv[n++] = "-o";
     }
     snprintf(out[k], sizeof out[k], "%s/%s.so", dir, mgi_check_builds[k]);
     argv[n++] = out[k];
-    for (int a = 0; a < (k == 1 ? 7 : k == 3 ? 0 : 1); a++) argv[n++] = k == 1 ? floats[a] : fields[a]; /* races do not depend on values: one build watches */
+    for (int a = 0; a < (k == 1 ? 7 : k == 3 || k == MGI_CHECK_BUILD_RIGHT ? 0 : 1); a++) argv[n++] = k == 1 ? floats[a] : fields[a]; /* races do not depend on values: one build watches */
     argv[n++] = "-x";
     argv[n++] = "c++";
-    argv[n++] = source;
+    argv[n++] = k == MGI_CHECK_BUILD_RIGHT ? right : source;
     argv[n++] = NULL;
-    if (mgi_child_limited(&child[k], argv, timeout_s, (int64_t)4 << 30)) started++; /* any text may come in */
+    if (mgi_child_limited(&child[started], argv, timeout_s, (int64_t)4 << 30)) started++; /* any text may come in */
     else s = mg_fail(e, MG_MACHINE, cxx, "cannot start it: %s", strerror(errno));
   }
   for (int k = 0; k < started; k++) {
@@ -5376,6 +5537,8 @@ typedef struct mgi_check_job {
   const mg_check_config *cfg;
   uint64_t seed;
   int timeout_s, full;
+  char *right;               /* what the emitter makes of the µGraph; NULL: nothing */
+  int edited, shifted;       /* the text differs from it, in more than comments; it has running maxima */
   char dir[400];
 } mgi_check_job;
 /* The sizes that a check runs at: reduced ones, or, where they are asked for, the µGraph's own. */
@@ -5395,6 +5558,33 @@ MGI_FN mg_status mgi_check_sizes(mgi_check_job *J, mg_error *e) {
   J->full = J->small.changed && J->cfg->samples >= 0;
   return s;
 }
+/* The text without comments and blanks; NULL: there is no memory. */
+MGI_FN char *mgi_check_code(const char *text) {
+  char *out = (char *)malloc(strlen(text) + 1), *to = out;
+  for (const char *p = text; out && *p; p++) {
+    if (p[0] == '/' && p[1] == '/') p += strcspn(p, "\n") - 1;
+    else if (p[0] == '/' && p[1] == '*' && strstr(p + 2, "*/")) p = strstr(p + 2, "*/") + 1;
+    else if (!strchr(" \t\r\n", *p)) *to++ = *p;
+  }
+  if (out) *to = 0;
+  return out;
+}
+/* What the emitter makes of the µGraph of an emitted file, for the architecture that the file names. */
+MGI_FN void mgi_check_right(mgi_check_job *J) {
+  mg_emit_config cfg;
+  mg_error ignored;
+  char arch[16] = "";
+  const char *at = strstr(J->text, "code=sm_");
+  memset(&cfg, 0, sizeof cfg);
+  if (!strstr(J->text, "mugraph {{{")) return;
+  if (at) snprintf(arch, sizeof arch, "%.*s", (int)strspn(at + 5, "smabcdef_0123456789"), at + 5), cfg.arch = arch;
+  if (mg_cuda_emit(J->ugraph, &cfg, &J->right, &ignored) != MG_OK) return;
+  char *one = mgi_check_code(J->text), *other = mgi_check_code(J->right);
+  J->edited = one && other && strcmp(one, other);
+  J->shifted = strstr(J->right, "mg_row_shift<") != NULL;
+  free(one);
+  free(other);
+}
 /* Two pairs; the second also avoids the first one's primes, as if a constant held them. */
 MGI_FN mg_status mgi_check_fields(const mgi_check_job *J, int opaque, mg_field F[2], mg_error *e) {
   const mg_graph *both[3] = {J->ugraph, J->small.graph, NULL};
@@ -5409,15 +5599,17 @@ MGI_FN mg_status mgi_check_fields(const mgi_check_job *J, int opaque, mg_field F
   mg_graph_free(shun);
   return s;
 }
-/* Its tasks: two fields, floats; at full size a field and floats. */
-enum { MGI_CHECK_FIELDS = 2, MGI_CHECK_FLOATS = 2, MGI_CHECK_SAMPLED, MGI_CHECK_SAMPLED_FLOATS, MGI_CHECK_TASKS };
+/* Its tasks: two fields, floats; at full size a field and floats; of an edited file, floats of what it was edited from. */
+enum { MGI_CHECK_FIELDS = 2, MGI_CHECK_FLOATS = 2, MGI_CHECK_SAMPLED, MGI_CHECK_SAMPLED_FLOATS, MGI_CHECK_RIGHT, MGI_CHECK_TASKS };
 MGI_FN void mgi_check_task_of(const mgi_check_job *J, int k, const mg_field F[2], double tolerance, mgi_check_task *task) {
   const mg_check_config *cfg = J->cfg;
-  task->g = k < MGI_CHECK_SAMPLED ? J->small.graph : J->ugraph;
-  task->text = J->text;
+  task->g = k < MGI_CHECK_SAMPLED || k == MGI_CHECK_RIGHT ? J->small.graph : J->ugraph;
+  task->text = k == MGI_CHECK_RIGHT ? J->right : J->text;
+  task->shifted = J->shifted;
+  task->yardstick = k == MGI_CHECK_RIGHT;
   task->F = k < MGI_CHECK_FIELDS ? &F[k] : k == MGI_CHECK_SAMPLED ? &F[0] : NULL;
-  task->samples = k < MGI_CHECK_SAMPLED ? 0 : k == MGI_CHECK_SAMPLED_FLOATS && (cfg->samples <= 0 || cfg->samples > 3) ? 3 : cfg->samples ? cfg->samples : 6;
-  task->seed = J->seed * 3 + (uint64_t)k;
+  task->samples = k < MGI_CHECK_SAMPLED || k == MGI_CHECK_RIGHT ? 0 : k == MGI_CHECK_SAMPLED_FLOATS && (cfg->samples <= 0 || cfg->samples > 3) ? 3 : cfg->samples ? cfg->samples : 6;
+  task->seed = J->seed * 3 + (uint64_t)(k == MGI_CHECK_RIGHT ? MGI_CHECK_FLOATS : k);
   task->seeds = k < MGI_CHECK_FIELDS ? (cfg->seeds > 0 ? cfg->seeds : 8) : 2;
   task->tolerance = tolerance;
   snprintf(task->so, sizeof task->so, "%s/%s.so", J->dir, mgi_check_builds[k < MGI_CHECK_FIELDS ? 0 : k - 1]);
@@ -5448,6 +5640,24 @@ MGI_FN void mgi_check_tell(int k, const mgi_check_record *found, const mg_field 
     r->race |= found->race;
   }
 }
+/* The errors of an edited file's floats against those of what it was edited from.  Both round the same inputs: they are the same
+   but for what another order of sums changes, and chance where a value is rounded elsewhere. */
+MGI_FN mg_status mgi_check_against(const mgi_check_job *J, const mgi_check_record *got, const mgi_check_record *right, mg_check_report *r) {
+  double step = 0x1p-19;
+  for (uint32_t k = 0; k < J->ugraph->n_out; k++) {
+    const mg_dtype type = mg_tensor_of(J->ugraph, J->ugraph->out[k])->dtype;
+    if (type != MG_F32 && step < 0x1p-10) step = type == MG_BF16 ? 0x1p-10 : step > 0x1p-13 ? step : 0x1p-13;
+  }
+  for (int k = 0; k < MGI_FAMILIES; k++) {
+    const double chance = k < MGI_FAMILY_PEAKS ? 0.08 + 3 / sqrt(2.0 * (double)(right->family_n ? right->family_n : 1)) : 1;
+    const double most = right->family[k] * (1 + chance) + step / 2;
+    if (right->family[k] < 0 || got->family[k] < 0 || got->family[k] <= most) continue;
+    snprintf(r->difference, sizeof r->difference, "over floats its relative error is %.3g, that of the file as emitted %.3g, with %s: values are rounded to fewer bits, or maxima are other ones", got->family[k], right->family[k],
+             mgi_family_names[k]);
+    return MG_NOT_FOUND;
+  }
+  return MG_OK;
+}
 /* All tasks at once, each a process.  *again: a second exponential hid elements. */
 MGI_FN mg_status mgi_check_tasks(const mgi_check_job *J, const mg_field F[2], int *again, mg_check_report *r, mg_error *e) {
   mgi_check_task task[MGI_CHECK_TASKS];
@@ -5455,17 +5665,24 @@ MGI_FN mg_status mgi_check_tasks(const mgi_check_job *J, const mg_field F[2], in
   mgi_child child[MGI_CHECK_TASKS];
   mg_status s = MG_OK;
   int started = 0;
-  for (int k = 0; k < (J->full ? MGI_CHECK_TASKS : MGI_CHECK_SAMPLED) && s == MG_OK; k++) {
+  for (int k = 0; k < MGI_CHECK_TASKS && s == MG_OK; k++) {
+    if (k == MGI_CHECK_RIGHT ? !J->edited : k >= MGI_CHECK_SAMPLED && !J->full) continue;
+    memset(&task[k], 0, sizeof task[k]);
     mgi_check_task_of(J, k, F, r->tolerance, &task[k]);
-    if (mgi_check_start(&child[k], &task[k], J->timeout_s)) started++;
+    if (mgi_check_start(&child[k], &task[k], J->timeout_s)) started |= 1 << k;
     else s = mg_fail(e, MG_MACHINE, "mg_cuda_check", "cannot start a process: %s", strerror(errno));
   }
   r->compared = r->undefined = 0;
   r->fields = 0;
   r->difference[0] = 0;
   *again = 0;
-  for (int k = 0; k < started; k++) {
+  for (int k = 0; k < MGI_CHECK_TASKS; k++) {
+    if (!(started >> k & 1)) continue;
     mgi_check_finish(&child[k], J->timeout_s, &record[k]);
+    if (k == MGI_CHECK_RIGHT) {
+      if (s == MG_OK && record[k].status == MG_OK) s = mgi_check_against(J, &record[MGI_CHECK_FLOATS], &record[k], r);
+      continue;
+    }
     mgi_check_tell(k, &record[k], F, r);
     if (k < MGI_CHECK_FIELDS || k == MGI_CHECK_SAMPLED) *again |= record[k].twice > 0;
     if (record[k].status == MG_NOT_FOUND) s = MG_NOT_FOUND; /* a difference beats any other outcome */
@@ -5479,9 +5696,12 @@ MGI_FN mg_status mgi_check_tasks(const mgi_check_job *J, const mg_field F[2], in
 /* The files of a check, and their directory. */
 MGI_FN void mgi_check_remove(const char *dir) {
   char path[600];
-  for (int k = 0; k < 5; k++) {
-    if (k) snprintf(path, sizeof path, "%s/%s.so", dir, mgi_check_builds[k - 1]);
-    else snprintf(path, sizeof path, "%s/kernel.cu", dir);
+  for (int k = 0; k < MGI_CHECK_BUILDS; k++) {
+    snprintf(path, sizeof path, "%s/%s.so", dir, mgi_check_builds[k]);
+    unlink(path);
+  }
+  for (int k = 0; k < 2; k++) {
+    snprintf(path, sizeof path, "%s/%s.cu", dir, k ? "right" : "kernel");
     unlink(path);
   }
   rmdir(dir);
@@ -5509,13 +5729,18 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
   J.ugraph = ugraph;
   r->tolerance = mgi_cd_tolerance(ugraph);
   s = mgi_check_sizes(&J, e);
+  if (s == MG_OK) mgi_check_right(&J);
   if (s == MG_OK) s = mgi_check_constants(ugraph, cu_text, r, e);
   if (s == MG_OK) s = mgi_cd_temp_dir(cfg->work_dir, J.dir, sizeof J.dir, e);
   if (s == MG_OK) {
     snprintf(path, sizeof path, "%s/kernel.cu", J.dir);
     if (!mgi_cd_write(path, cu_text, strlen(cu_text))) s = mg_fail(e, MG_MACHINE, path, "cannot write it: %s", strerror(errno));
   }
-  if (s == MG_OK) s = mgi_check_build(ugraph, &J.small, J.full, J.dir, cxx, headers, J.timeout_s, cu_text, e);
+  if (s == MG_OK && J.edited) {
+    snprintf(path, sizeof path, "%s/right.cu", J.dir);
+    if (!mgi_cd_write(path, J.right, strlen(J.right))) s = mg_fail(e, MG_MACHINE, path, "cannot write it: %s", strerror(errno));
+  }
+  if (s == MG_OK) s = mgi_check_build(ugraph, &J.small, J.full, J.edited, J.dir, cxx, headers, J.timeout_s, cu_text, e);
   r->reduced = J.small.changed;
   for (int opaque = 0, again = 1; opaque < 2 && again && s == MG_OK; opaque++) { /* once more with exp uninterpreted where a second exponential hides elements */
     mg_field F[2];
@@ -5532,6 +5757,7 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
   if (J.dir[0] && cfg->keep) snprintf(r->kept, sizeof r->kept, "%.250s", J.dir);
   else if (J.dir[0]) mgi_check_remove(J.dir);
   mg_reduced_free(&J.small);
+  mg_string_free(J.right);
   mg_graph_free(own);
   return s;
 }
