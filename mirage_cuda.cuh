@@ -389,7 +389,8 @@ typedef int (*mgi_runner_fn)(mgi_runner_job *job); /* 0, or the CUDA error, desc
       a barrier, a warp collective or an order point of the seed.  Which one runs next is drawn from the seed, so that
       code which relies on an order that no barrier enforces gives a wrong value under some seed.
    2. A collective (shuffle, mma, ldmatrix, warp barrier) happens when all 32 lanes have arrived, at the same one; a barrier when
-      all its threads have: two of the same kind at different places of the file are not the same (mgi_emu_site).
+      all its threads have.  Two shuffles, products or barriers of the block at different places of the file are not the same
+      (mgi_emu_site); barriers of a warp are, and those of a warpgroup go by their number.
    3. A cp.async lands at its issue, or later, at the latest at the wait that covers its group; until then its
       destination holds poison, so that both a read too early and a write too early show.
    4. Shared memory starts each block as poison, and is poison again once the block has ended.  Poison is a NaN among floats and "undefined" among field elements;
@@ -487,7 +488,7 @@ typedef struct mgi_emu_warp {
   uint32_t ready;            /* lanes that may run */
   uint32_t since, group;     /* its last barrier; its warpgroup's */
   int arrived, at_group;     /* at_group, of a warpgroup's first: lanes at its barrier */
-  mgi_emu_site site, group_site; /* of the collective, of that barrier */
+  mgi_emu_site site;         /* of the collective */
   mgi_emu_product *product;  /* issued and not yet computed, oldest first */
   int n_product, cap_product, n_committed, fenced;
   uint64_t issued;           /* of all of them a hash: the warps of a warpgroup issue the same */
@@ -666,7 +667,7 @@ MGI_EMU void mgi_emu_yield(void) {
    instrumentation for thread sanitizers, whose entry points are defined here; nothing of a sanitizer is linked.     */
 #define MGI_EMU_PLAIN __attribute__((unused, no_sanitize("thread")))
 typedef struct mgi_emu_release { const void *count; uint32_t upto, when, block; int tid; } mgi_emu_release;
-typedef struct mgi_emu_place { uint32_t w_when, w_block, r_when, r_block; uint16_t w_tid, r_tid, many; } mgi_emu_place; /* tid: in the block */
+typedef struct mgi_emu_place { uint32_t w_when, w_block, r_when, r_block; uint16_t w_tid, r_tid, many, w_atomic; } mgi_emu_place; /* tid: in the block; w_atomic: it was by a ticket */
 enum { MGI_EMU_ONE, MGI_EMU_WARP, MGI_EMU_GROUP, MGI_EMU_BLOCK, MGI_EMU_GRID };
 static inline MGI_EMU_PLAIN int mgi_emu_both(int u, int t) { return u / 32 == t / 32 ? MGI_EMU_WARP : u / 128 == t / 128 ? MGI_EMU_GROUP : MGI_EMU_BLOCK; } /* what threads u and t share */
 
@@ -722,7 +723,7 @@ static __attribute__((noinline)) MGI_EMU_PLAIN void mgi_emu_race_global(const mg
   mgi_emu_fault(1, "%s offset %lld of %s, which thread %d of %s %s: %s", write ? "writes" : "reads", (long long)((const char *)p - (const char *)g->base), g->name, u,
                 mgi_emu_block_text(block, who, sizeof who), was_write ? "wrote" : "read", fresh ? "that needs mg_ldg_fresh" : "nothing orders the two");
 }
-/* An access of this thread to a writable range. */
+/* An access of this thread to a writable range.  fresh -1: a ticket, which needs no order among tickets. */
 static MGI_EMU_PLAIN void mgi_emu_touch_global(int range, const void *p, size_t bytes, int write, int fresh) {
   mgi_emu_state *s = &mgi_emu;
   const mgi_emu_range *g = &s->job->range[range];
@@ -739,7 +740,7 @@ static MGI_EMU_PLAIN void mgi_emu_touch_global(int range, const void *p, size_t 
   }
   for (size_t k = at / 2; k <= (at + bytes - 1) / 2; k++) {
     mgi_emu_place *c = &s->place[range][k];
-    if (c->w_when && !(c->w_block == block && c->w_tid == t) && !mgi_emu_ordered_global(c->w_block, c->w_tid, c->w_when, MGI_EMU_ONE, &by_ticket))
+    if (c->w_when && !(c->w_block == block && c->w_tid == t) && !(fresh < 0 && c->w_atomic) && !mgi_emu_ordered_global(c->w_block, c->w_tid, c->w_when, MGI_EMU_ONE, &by_ticket))
       mgi_emu_race_global(g, p, write, 1, c->w_block, c->w_tid, 0);
     if (by_ticket && !write && !fresh) mgi_emu_race_global(g, p, write, 1, c->w_block, c->w_tid, 1);
     const int alone = !c->r_when || (c->r_block == block && c->r_tid == t && c->many == MGI_EMU_ONE) || mgi_emu_ordered_global(c->r_block, c->r_tid, c->r_when, c->many, &by_ticket);
@@ -748,6 +749,7 @@ static MGI_EMU_PLAIN void mgi_emu_touch_global(int range, const void *p, size_t 
       c->w_when = s->now;
       c->w_block = block;
       c->w_tid = (uint16_t)t;
+      c->w_atomic = fresh < 0;
       c->r_when = 0;
     } else {
       if (alone) c->r_block = block, c->r_tid = (uint16_t)t, c->many = MGI_EMU_ONE;
@@ -1007,7 +1009,7 @@ MGI_EMU void mgi_emu_collect(const mgi_emu_collective *what, void *arg, mgi_emu_
   mgi_emu_warp *w = &s->warp[t / 32];
   if (!w->arrived) w->at = what;
   if (w->at != what) mgi_emu_fault(1, "is at %s while other lanes of its warp are at %s", what->name, w->at->name);
-  mgi_emu_meet(&w->site, !w->arrived, site, what->name, "lanes of its warp");
+  if (what->perform) mgi_emu_meet(&w->site, !w->arrived, site, what->name, "lanes of its warp"); /* a warp's barrier may be passed in two places */
   w->arg[lane] = arg;
   if (++w->arrived < 32) {
     s->thread[t].state = MGI_EMU_AT_WARP;
@@ -1059,12 +1061,11 @@ MG_DEV bool mg_sync_or(bool yes, mgi_emu_site site) {
 MG_DEV bool mg_sync_or(bool yes, int line = __builtin_LINE()) { return mg_sync_or(yes, mgi_emu_called(line)); }
 static const mgi_emu_collective mgi_emu_at_sync_warp = {"mg_sync_warp", 0};
 MG_DEV void mg_sync_warp(int line = __builtin_LINE()) { mgi_emu_collect(&mgi_emu_at_sync_warp, 0, mgi_emu_called(line)); }
-MG_DEV void mg_sync_group(int line = __builtin_LINE()) {
+MG_DEV void mg_sync_group() { /* of its number, whose threads are counted wherever they come from */
   mgi_emu_state *s = &mgi_emu;
   const int t = s->tid;
   mgi_emu_warp *const w = &s->warp[t / 128 * 4];
   if (s->threads % 128) mgi_emu_fault(1, "mg_sync_group: a block of %d threads is no whole number of warpgroups", s->threads);
-  mgi_emu_meet(&w->group_site, !w->at_group, mgi_emu_called(line), "mg_sync_group", "threads of its warpgroup");
   if (++w->at_group < 128) {
     s->thread[t].state = MGI_EMU_AT_GROUP;
     s->warp[t / 32].ready &= ~(1u << (t % 32));
@@ -1136,7 +1137,7 @@ MGI_EMU void mgi_emu_global(const void *p, size_t bytes, size_t align, int write
     if (a >= b && a + bytes <= b + g->bytes) {
       if (write && !g->writable) mgi_emu_fault(1, "writes to %s, which is an input", g->name);
       if (mgi_emu.early && mgi_emu.overlaps && !mgi_emu.thread[mgi_emu.tid].granted) job->ahead |= 1u << k;
-      if (g->writable && fresh >= 0) mgi_emu_touch_global(k, p, bytes, write, fresh);
+      if (g->writable) mgi_emu_touch_global(k, p, bytes, write, fresh);
       return;
     }
     if (a + 4096 >= b && a < b + g->bytes + 65536 && (!near_ || (a >= b && (uintptr_t)near_->base < b))) near_ = g;
@@ -5187,7 +5188,7 @@ MGI_FN int mgi_sample_expect(mgi_sampler *S, int q, mg_part *part, mgi_check_rec
   const mg_graph *g = S->g;
   const mg_domain d = S->t->F ? mg_domain_field(S->t->F) : mg_domain_real();
   const void *given[MG_MAX_IN];
-  double held = part->elements, limit = MGI_SAMPLE_WORK * (q ? 1.0 : 4.0);
+  double held = part->elements, limit = MGI_SAMPLE_WORK * (q == 0 ? 4.0 : q == 1 && S->t->F ? 8.0 : 1.0); /* the first and the last: up to 2^28 of a tile */
   for (uint32_t k = 0; k < g->n_in; k++) held += (double)mg_box_elements(&part->box[g->in[k].id], mg_tensor_of(g, g->in[k])->shape.rank);
   S->spent += part->work + S->work;
   if (S->spent > limit || held * (double)S->unit > MGI_SAMPLE_MIB * 1048576.0) {
