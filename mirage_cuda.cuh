@@ -325,7 +325,11 @@ typedef struct mgi_emulator {
   const char *only;          /* of the kernel of this name only the blocks from lo to below hi run; NULL: all do */
   int64_t lo[3], hi[3];
   int64_t grid[3];           /* what `only` has to be launched with; 0: any */
+  int alone;                 /* 1: of the other kernels none runs */
+  const void *argument[32];  /* out: what `only` was launched with, the pointers of it; 0 for the rest */
+  int n_arguments;
   const char *text;          /* NULL, or the emitted file: no launch has more threads than its MG_KERNEL says */
+  int unwatched;             /* 1: races in shared memory are not looked for, whatever was compiled for them */
   int n_ranges;              /* global memory that the kernel may touch; 0: any */
   mgi_emu_range range[MGI_EMU_RANGES];
   char error[400];           /* out: the first fault; `@123` in it is an address of the code, from where it was loaded */
@@ -408,7 +412,9 @@ typedef int (*mgi_runner_fn)(mgi_runner_job *job); /* 0, or the CUDA error, desc
    1. One block, or one cluster of blocks, runs at a time; its threads are fibers.  A fiber runs until it has to wait: at
       a barrier, a warp collective or an order point of the seed.  Which one runs next is drawn from the seed, so that
       code which relies on an order that no barrier enforces gives a wrong value under some seed.
-   2. A collective (shuffle, mma, ldmatrix, warp barrier) happens when all 32 lanes have arrived, at the same one.
+   2. A collective (shuffle, mma, ldmatrix, warp barrier) happens when all 32 lanes have arrived, at the same one; a barrier when
+      all its threads have.  Two shuffles, products or barriers of the block at different places of the file are not the same
+      (mgi_emu_site); barriers of a warp are, and those of a warpgroup go by their number.
    3. A cp.async lands at its issue, or later, at the latest at the wait that covers its group; until then its
       destination holds poison, so that both a read too early and a write too early show.
    4. Shared memory starts each block as poison, and is poison again once the block has ended.  Poison is a NaN among floats and "undefined" among field elements;
@@ -456,6 +462,7 @@ typedef void *cudaStream_t;
 enum { MGI_EMU_THREADS = 1024, MGI_EMU_CLUSTER = 16, MGI_EMU_FIBERS = MGI_EMU_THREADS * MGI_EMU_CLUSTER, MGI_EMU_STACK = 256 << 10, MGI_EMU_FRAME = 8 << 10,
        MGI_EMU_PHASES = 8 * 2 * 8 + 1 }; /* rings of eight loops, two barriers a stage, eight stages; and a merge's */
 typedef struct mgi_emu_copy { unsigned char *to; const unsigned char *from; int valid, landed; uint32_t group; } mgi_emu_copy;
+typedef struct mgi_emu_site { int line, from; } mgi_emu_site; /* a call's line; of a call by a template, the line of this file and where the template was called from */
 typedef struct mgi_emu_collective { const char *name; void (*perform)(void *const *arg); } mgi_emu_collective;
 typedef struct mgi_emu_thread {
 #if MGI_EMU_ASM
@@ -469,6 +476,7 @@ typedef struct mgi_emu_thread {
   uint32_t arrived, waited;  /* the cluster's barriers that it arrived at and waited for last, counted from 1 */
   uint32_t arrived_at[4];    /* when, by the arrival's number modulo 4 */
   uint8_t state, granted;    /* granted: it has passed mg_grid_wait */
+  int from;                  /* the line of the file that the template was called from that it is in, or was last */
   uint16_t published;        /* calls of mg_group_publish */
   uint32_t waited_for[MGI_EMU_PHASES]; /* phases of each of its block's barriers that it, or one that it met since, has waited for */
   struct mgi_emu_phases *at; /* AT_PHASE: for the next of which it waits */
@@ -492,6 +500,7 @@ typedef struct mgi_emu_part { /* a block of the cluster that runs */
   unsigned char *shared, *shared_map;
   size_t shared_map_bytes;
   int bid[3], at_block, exited, vote, voted;
+  mgi_emu_site site;         /* of the barrier that its threads are at */
   uint32_t began, since, block; /* its beginning, its last barrier; its number in the grid */
   struct { const void *count; uint32_t when; int tid; } drawn[8]; /* tickets */
   int n_drawn;
@@ -508,6 +517,7 @@ typedef struct mgi_emu_warp {
   uint32_t ready;            /* lanes that may run */
   uint32_t since, group;     /* its last barrier; its warpgroup's */
   int arrived, at_group;     /* at_group, of a warpgroup's first: lanes at its barrier */
+  mgi_emu_site site;         /* of the collective */
   mgi_emu_product *product;  /* issued and not yet computed, oldest first */
   int n_product, cap_product, n_committed, fenced;
   uint64_t issued;           /* of all of them a hash: the warps of a warpgroup issue the same */
@@ -687,7 +697,7 @@ MGI_EMU void mgi_emu_yield(void) {
    instrumentation for thread sanitizers, whose entry points are defined here; nothing of a sanitizer is linked.     */
 #define MGI_EMU_PLAIN __attribute__((unused, no_sanitize("thread")))
 typedef struct mgi_emu_release { const void *count; uint32_t upto, when, block; int tid; } mgi_emu_release;
-typedef struct mgi_emu_place { uint32_t w_when, w_block, r_when, r_block; uint16_t w_tid, r_tid, many; } mgi_emu_place; /* tid: in the block */
+typedef struct mgi_emu_place { uint32_t w_when, w_block, r_when, r_block; uint16_t w_tid, r_tid, many, w_atomic; } mgi_emu_place; /* tid: in the block; w_atomic: it was by a ticket */
 enum { MGI_EMU_ONE, MGI_EMU_WARP, MGI_EMU_GROUP, MGI_EMU_BLOCK, MGI_EMU_GRID };
 static inline MGI_EMU_PLAIN int mgi_emu_both(int u, int t) { return u / 32 == t / 32 ? MGI_EMU_WARP : u / 128 == t / 128 ? MGI_EMU_GROUP : MGI_EMU_BLOCK; } /* what threads u and t share */
 
@@ -743,7 +753,7 @@ static __attribute__((noinline)) MGI_EMU_PLAIN void mgi_emu_race_global(const mg
   mgi_emu_fault(1, "%s offset %lld of %s, which thread %d of %s %s: %s", write ? "writes" : "reads", (long long)((const char *)p - (const char *)g->base), g->name, u,
                 mgi_emu_block_text(block, who, sizeof who), was_write ? "wrote" : "read", fresh ? "that needs mg_ldg_fresh" : "nothing orders the two");
 }
-/* An access of this thread to a writable range. */
+/* An access of this thread to a writable range.  fresh -1: a ticket, which needs no order among tickets. */
 static MGI_EMU_PLAIN void mgi_emu_touch_global(int range, const void *p, size_t bytes, int write, int fresh) {
   mgi_emu_state *s = &mgi_emu;
   const mgi_emu_range *g = &s->job->range[range];
@@ -760,7 +770,7 @@ static MGI_EMU_PLAIN void mgi_emu_touch_global(int range, const void *p, size_t 
   }
   for (size_t k = at / 2; k <= (at + bytes - 1) / 2; k++) {
     mgi_emu_place *c = &s->place[range][k];
-    if (c->w_when && !(c->w_block == block && c->w_tid == t) && !mgi_emu_ordered_global(c->w_block, c->w_tid, c->w_when, MGI_EMU_ONE, &by_ticket))
+    if (c->w_when && !(c->w_block == block && c->w_tid == t) && !(fresh < 0 && c->w_atomic) && !mgi_emu_ordered_global(c->w_block, c->w_tid, c->w_when, MGI_EMU_ONE, &by_ticket))
       mgi_emu_race_global(g, p, write, 1, c->w_block, c->w_tid, 0);
     if (by_ticket && !write && !fresh) mgi_emu_race_global(g, p, write, 1, c->w_block, c->w_tid, 1);
     const int alone = !c->r_when || (c->r_block == block && c->r_tid == t && c->many == MGI_EMU_ONE) || mgi_emu_ordered_global(c->r_block, c->r_tid, c->r_when, c->many, &by_ticket);
@@ -769,6 +779,7 @@ static MGI_EMU_PLAIN void mgi_emu_touch_global(int range, const void *p, size_t 
       c->w_when = s->now;
       c->w_block = block;
       c->w_tid = (uint16_t)t;
+      c->w_atomic = fresh < 0;
       c->r_when = 0;
     } else {
       if (alone) c->r_block = block, c->r_tid = (uint16_t)t, c->many = MGI_EMU_ONE;
@@ -975,7 +986,7 @@ static MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, 
   for (int k = 0; k < s->cluster && !b; k++)
     if ((uintptr_t)a - (uintptr_t)s->part[k].shared < s->shared_bytes) b = &s->part[k];
   if (!b && s->inside && !s->failed) mgi_emu_raw(p, bytes, write);
-  if (!b || s->failed) return;
+  if (!b || s->failed || s->job->unwatched) return;
   const int t = s->tid;
   const uint32_t pc = mgi_emu_pc(at);
   mgi_emu_cell *c = b->cell + (a - b->shared_map);
@@ -1120,12 +1131,31 @@ MGI_EMU void mgi_emu_share_waits(int first, int n) {
     for (int t = first; t < first + n; t++) s->thread[t].waited_for[k] = most;
   }
 }
-MGI_EMU void mgi_emu_collect(const mgi_emu_collective *what, void *arg) {
+/* Those that meet come from one place. */
+MGI_EMU void mgi_emu_meet(mgi_emu_site *at, int first, mgi_emu_site me, const char *name, const char *who) {
+  char mine[60], other[60];
+  if (first) *at = me;
+  if (at->line == me.line && at->from == me.from) return;
+  snprintf(mine, sizeof mine, me.from ? "mirage_cuda.cuh:%d, called from line %d" : "line %d", me.line, me.from);
+  snprintf(other, sizeof other, at->from ? "mirage_cuda.cuh:%d, called from line %d" : "line %d", at->line, at->from);
+  mgi_emu_fault(1, "is at the %s of %s while other %s are at that of %s", name, mine, who, other);
+}
+MGI_EMU mgi_emu_site mgi_emu_within(int line) { /* of a template's call */
+  mgi_emu_site at = {line, mgi_emu.thread[mgi_emu.tid].from};
+  if (!at.from) at.from = -1;
+  return at;
+}
+MGI_EMU mgi_emu_site mgi_emu_called(int line) { /* of the file's */
+  mgi_emu_site at = {line, 0};
+  return at;
+}
+MGI_EMU void mgi_emu_collect(const mgi_emu_collective *what, void *arg, mgi_emu_site site) {
   mgi_emu_state *s = &mgi_emu;
   int t = s->tid, lane = t % 32;
   mgi_emu_warp *w = &s->warp[t / 32];
   if (!w->arrived) w->at = what;
   if (w->at != what) mgi_emu_fault(1, "is at %s while other lanes of its warp are at %s", what->name, w->at->name);
+  if (what->perform) mgi_emu_meet(&w->site, !w->arrived, site, what->name, "lanes of its warp"); /* a warp's barrier may be passed in two places */
   w->arg[lane] = arg;
   if (++w->arrived < 32) {
     s->thread[t].state = MGI_EMU_AT_WARP;
@@ -1141,10 +1171,11 @@ MGI_EMU void mgi_emu_collect(const mgi_emu_collective *what, void *arg) {
   mgi_emu_yield();
 }
 
-MG_DEV void mg_sync() {
+MG_DEV void mg_sync(mgi_emu_site site) {
   mgi_emu_state *s = &mgi_emu;
   int t = s->tid;
   mgi_emu_part *b = mgi_emu_part_of(t);
+  mgi_emu_meet(&b->site, !b->at_block, site, "mg_sync", "threads of its block");
   if (++b->at_block < s->threads) {
     s->thread[t].state = MGI_EMU_AT_BLOCK;
     s->warp[t / 32].ready &= ~(1u << (t % 32));
@@ -1161,16 +1192,22 @@ MG_DEV void mg_sync() {
   }
   mgi_emu_yield();
 }
+MG_DEV void mg_sync(int line = __builtin_LINE()) { mg_sync(mgi_emu_called(line)); }
+#define MG_SITE , int mg_called_from = __builtin_LINE() /* of a template in which threads meet, its last parameter */
+#define MG_FROM mgi_emu.thread[mgi_emu.tid].from = mg_called_from /* its first statement */
+#define MG_WITHIN mgi_emu_within(__LINE__)              /* what it hands a barrier */
+#define MG_ALSO_WITHIN , mgi_emu_within(__LINE__)
 /* A barrier that tells every thread whether one of them says yes. */
-MG_DEV bool mg_sync_or(bool yes) {
+MG_DEV bool mg_sync_or(bool yes, mgi_emu_site site) {
   mgi_emu_part *b = mgi_emu_part_of(mgi_emu.tid);
   b->vote |= yes;
-  mg_sync();
+  mg_sync(site);
   return b->voted;
 }
+MG_DEV bool mg_sync_or(bool yes, int line = __builtin_LINE()) { return mg_sync_or(yes, mgi_emu_called(line)); }
 static const mgi_emu_collective mgi_emu_at_sync_warp = {"mg_sync_warp", 0};
-MG_DEV void mg_sync_warp() { mgi_emu_collect(&mgi_emu_at_sync_warp, 0); }
-MG_DEV void mg_sync_group() {
+MG_DEV void mg_sync_warp(int line = __builtin_LINE()) { mgi_emu_collect(&mgi_emu_at_sync_warp, 0, mgi_emu_called(line)); }
+MG_DEV void mg_sync_group() { /* of its number, whose threads are counted wherever they come from */
   mgi_emu_state *s = &mgi_emu;
   const int t = s->tid;
   mgi_emu_warp *const w = &s->warp[t / 128 * 4];
@@ -1246,7 +1283,7 @@ MGI_EMU void mgi_emu_global(const void *p, size_t bytes, size_t align, int write
     if (a >= b && a + bytes <= b + g->bytes) {
       if (write && !g->writable) mgi_emu_fault(1, "writes to %s, which is an input", g->name);
       if (mgi_emu.early && mgi_emu.overlaps && !mgi_emu.thread[mgi_emu.tid].granted) job->ahead |= 1u << k;
-      if (g->writable && fresh >= 0) mgi_emu_touch_global(k, p, bytes, write, fresh);
+      if (g->writable) mgi_emu_touch_global(k, p, bytes, write, fresh);
       return;
     }
     if (a + 4096 >= b && a < b + g->bytes + 65536 && (!near_ || (a >= b && (uintptr_t)near_->base < b))) near_ = g;
@@ -1734,9 +1771,9 @@ MGI_EMU void mgi_emu_do_shfl(void *const *arg) {
   }
 }
 static const mgi_emu_collective mgi_emu_at_shfl = {"mg_shfl_xor", mgi_emu_do_shfl};
-MG_DEV mg_num mg_shfl_xor(mg_num v, int mask) {
+MG_DEV mg_num mg_shfl_xor(mg_num v, int mask, int line = __builtin_LINE()) {
   mgi_emu_shfl s = {v, v, mask};
-  mgi_emu_collect(&mgi_emu_at_shfl, &s);
+  mgi_emu_collect(&mgi_emu_at_shfl, &s, mgi_emu_within(line));
   return s.got;
 }
 
@@ -1756,18 +1793,18 @@ template<int N, bool TRANS> MGI_EMU void mgi_emu_do_ldsm(void *const *arg) {
 }
 static const mgi_emu_collective mgi_emu_at_ldsm[4] = {{"mg_ldsm_x4", mgi_emu_do_ldsm<4, false>}, {"mg_ldsm_x4_trans", mgi_emu_do_ldsm<4, true>},
                                                       {"mg_ldsm_x2", mgi_emu_do_ldsm<2, false>}, {"mg_ldsm_x2_trans", mgi_emu_do_ldsm<2, true>}};
-MGI_EMU_NOINLINE MGI_EMU void mgi_emu_load_matrix(int which, int n, uint32_t *r, const void *row) {
+MGI_EMU_NOINLINE MGI_EMU void mgi_emu_load_matrix(int which, int n, uint32_t *r, const void *row, int line) {
   if (mg_lane() < 8 * n) {
     mgi_emu_in_shared(row, 16, mgi_emu_at_ldsm[which].name);
     MGI_EMU_TOUCH(row, 16, 0, 0);
   }
   mgi_emu_ldsm a = {r, row};
-  mgi_emu_collect(&mgi_emu_at_ldsm[which], &a);
+  mgi_emu_collect(&mgi_emu_at_ldsm[which], &a, mgi_emu_within(line));
 }
-MG_DEV void mg_ldsm_x4(uint32_t (&r)[4], const void *row) { mgi_emu_load_matrix(0, 4, r, row); }
-MG_DEV void mg_ldsm_x4_trans(uint32_t (&r)[4], const void *row) { mgi_emu_load_matrix(1, 4, r, row); }
-MG_DEV void mg_ldsm_x2(uint32_t (&r)[2], const void *row) { mgi_emu_load_matrix(2, 2, r, row); }
-MG_DEV void mg_ldsm_x2_trans(uint32_t (&r)[2], const void *row) { mgi_emu_load_matrix(3, 2, r, row); }
+MG_DEV void mg_ldsm_x4(uint32_t (&r)[4], const void *row, int line = __builtin_LINE()) { mgi_emu_load_matrix(0, 4, r, row, line); }
+MG_DEV void mg_ldsm_x4_trans(uint32_t (&r)[4], const void *row, int line = __builtin_LINE()) { mgi_emu_load_matrix(1, 4, r, row, line); }
+MG_DEV void mg_ldsm_x2(uint32_t (&r)[2], const void *row, int line = __builtin_LINE()) { mgi_emu_load_matrix(2, 2, r, row, line); }
+MG_DEV void mg_ldsm_x2_trans(uint32_t (&r)[2], const void *row, int line = __builtin_LINE()) { mgi_emu_load_matrix(3, 2, r, row, line); }
 
 /* mma.sync m16n8k16, A row, B column.  With g = lane / 4 and t = 2 (lane % 4), a lane holds
      a[0] (g, t) (g, t+1)   a[1] (g+8, t) ..   a[2] (g, t+8) ..   a[3] (g+8, t+8) ..
@@ -1832,9 +1869,9 @@ template<class T> MG_DEV uint32_t mg_mul2(uint32_t a, uint32_t b) {
 }
 template<class T> struct mgi_emu_at_mma { static const mgi_emu_collective at; };
 template<class T> const mgi_emu_collective mgi_emu_at_mma<T>::at = {"mg_mma_16816", mgi_emu_do_mma<T>};
-template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], int line = __builtin_LINE()) {
   mgi_emu_mma m = {c, a, b};
-  mgi_emu_collect(&mgi_emu_at_mma<T>::at, &m);
+  mgi_emu_collect(&mgi_emu_at_mma<T>::at, &m, mgi_emu_within(line));
 }
 
 /* Products of a warpgroup: every warp computes its rows, at the issue or later, at the latest at the wait; only then B is
@@ -1915,12 +1952,12 @@ MGI_EMU void mgi_emu_do_group_wait(void *const *) {
 }
 static const mgi_emu_collective mgi_emu_at_group[4] = {{"mg_group_mma", mgi_emu_do_group}, {"mg_group_fence", mgi_emu_do_group_fence}, {"mg_group_commit", mgi_emu_do_group_commit}, {"mg_group_wait", mgi_emu_do_group_wait}};
 MG_DEV void mg_group_publish() { mgi_emu.thread[mgi_emu.tid].published++; }
-MG_DEV void mg_group_fence() { mgi_emu_collect(&mgi_emu_at_group[1], 0); }
-MG_DEV void mg_group_commit() { mgi_emu_collect(&mgi_emu_at_group[2], 0); }
-template<int TILES> MG_DEV void mg_group_wait(mg_num (&)[TILES][4]) { mgi_emu_collect(&mgi_emu_at_group[3], 0); }
-template<class T, int N, bool ALONG, int PANEL> MG_DEV void mg_group_mma(mg_num (*c)[4], const uint32_t (&a)[4], const T *b, bool add) {
+MG_DEV void mg_group_fence(int line = __builtin_LINE()) { mgi_emu_collect(&mgi_emu_at_group[1], 0, mgi_emu_called(line)); }
+MG_DEV void mg_group_commit(int line = __builtin_LINE()) { mgi_emu_collect(&mgi_emu_at_group[2], 0, mgi_emu_called(line)); }
+template<int TILES> MG_DEV void mg_group_wait(mg_num (&)[TILES][4], int line = __builtin_LINE()) { mgi_emu_collect(&mgi_emu_at_group[3], 0, mgi_emu_called(line)); }
+template<class T, int N, bool ALONG, int PANEL> MG_DEV void mg_group_mma(mg_num (*c)[4], const uint32_t (&a)[4], const T *b, bool add, int line = __builtin_LINE()) {
   mgi_emu_issue x = {c, a, {(const unsigned char *)b, N, ALONG, PANEL, add, mgi_emu_do_mma<T>}};
-  mgi_emu_collect(&mgi_emu_at_group[0], &x);
+  mgi_emu_collect(&mgi_emu_at_group[0], &x, mgi_emu_within(line));
 }
 
 /* ---- the host's side: what NAME_launch does.  Every call of the runtime is on the caller's stream, or is a fault; it may be
@@ -2070,6 +2107,7 @@ MGI_EMU void mgi_emu_block(void) {
     mgi_emu_thread *f = &s->thread[t];
     f->state = MGI_EMU_READY;
     f->n_copy = f->granted = 0;
+    f->from = 0;
     f->published = 0;
     f->group = f->arrived = f->waited = 0;
     memset(f->waited_for, 0, sizeof f->waited_for);
@@ -2179,7 +2217,8 @@ template<class F, class N> MGI_EMU int mgi_emu_launch(const char *name, int64_t 
     }
   }
   for (int64_t k = 0, at = from; k < clusters && !s->failed; k++, at = (at + step) % clusters) {
-    int runs = !job->only || strcmp(job->only, name);
+    int runs = !job->only || (strcmp(job->only, name) && !job->alone);
+    if (job->alone && strcmp(job->only, name)) break;
     for (int r = 0; r < s->cluster; r++) { /* ranks: x fastest */
       s->part[r].bid[0] = (int)(at % (gx / cx) * cx + r % cx);
       s->part[r].bid[1] = (int)(at / (gx / cx) % (gy / cy) * cy + r / cx % cy);
@@ -2194,11 +2233,24 @@ template<class F, class N> MGI_EMU int mgi_emu_launch(const char *name, int64_t 
   s->early = 0;
   return s->failed ? 719 : 0;
 }
+MGI_EMU void mgi_emu_argument(const void *p) {
+  mgi_emulator *job = mgi_emu.job;
+  if (job->n_arguments < (int)(sizeof job->argument / sizeof *job->argument)) job->argument[job->n_arguments++] = p;
+}
+template<class A> MGI_EMU const void *mgi_emu_pointer(const A &) { return 0; }
+template<class A> MGI_EMU const void *mgi_emu_pointer(A *const &p) { return (const void *)p; }
+template<class... A> MGI_EMU void mgi_emu_arguments(const char *name, const A &...a) {
+  mgi_emulator *job = mgi_emu.job;
+  if (!job || !job->only || strcmp(job->only, name)) return;
+  job->n_arguments = 0;
+  (mgi_emu_argument(mgi_emu_pointer(a)), ...);
+}
 #define MG_LAUNCH_AFTER(early_, kernel, gx, gy, gz, cx, cy, cz, threads, smem, stream, ...) \
   (mgi_emu.early = (early_), MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, cx, cy, cz, threads, smem, stream, __VA_ARGS__))
 #define MG_LAUNCH(kernel, gx, gy, gz, threads, smem, stream, ...) MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, 1, 1, 1, threads, smem, stream, __VA_ARGS__)
 #define MG_LAUNCH_CLUSTER(kernel, gx, gy, gz, cx, cy, cz, threads, smem, stream, ...) \
-  mgi_emu_launch(#kernel, (gx), (gy), (gz), (cx), (cy), (cz), (threads), (smem), (stream), [=]() { kernel(__VA_ARGS__); }, [&]() { mgi_emu_note_arguments(__VA_ARGS__); })
+  (mgi_emu_arguments(#kernel, __VA_ARGS__), \
+   mgi_emu_launch(#kernel, (gx), (gy), (gz), (cx), (cy), (cz), (threads), (smem), (stream), [=]() { kernel(__VA_ARGS__); }, [&]() { mgi_emu_note_arguments(__VA_ARGS__); }))
 
 #ifndef MG_RUNNER /* the runtime, where a file was edited by hand: what may stand in a launch, and what may not */
 typedef int cudaError_t;
@@ -2467,6 +2519,10 @@ MG_DEV int mg_warpgroup() { return (int)(threadIdx.x >> 7); }
 MG_DEV int mg_bid(int axis) { return (int)(axis == 0 ? blockIdx.x : axis == 1 ? blockIdx.y : blockIdx.z); }
 extern __shared__ __align__(1024) unsigned char mgi_shared[];
 MG_DEV unsigned char *mg_shared() { return mgi_shared; }
+#define MG_SITE   /* the emulator's: where a template in which threads meet was called */
+#define MG_FROM (void)0
+#define MG_WITHIN
+#define MG_ALSO_WITHIN
 MG_DEV void mg_sync() { __syncthreads(); }
 MG_DEV bool mg_sync_or(bool yes) { return __syncthreads_or(yes) != 0; } /* a barrier: true for all if for one */
 MG_DEV void mg_sync_warp() { __syncwarp(); }
@@ -2691,7 +2747,7 @@ MG_DEV mg_num mg_dev_min(mg_num a, mg_num b) { return a != a ? a : b != b ? b : 
 #undef MG_POW
 #define MG_C(num, den) mg_const(num, den)
 #ifdef MG_EMULATE
-#define MG_EXP(x) expf(x)
+#define MG_EXP(x) exp2f((x) * 1.4426950408889634f) /* what __expf(x) is */
 #else
 #define MG_EXP(x) __expf(x)
 #endif
@@ -2783,9 +2839,12 @@ MG_DEV mg_num mg_shift_undo(mg_num v, mg_num m, bool log) { return log ? v + m :
 MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) { return was == is ? 1.0f : mg_shift_exp(was, is); }
 #else
 MG_DEV mg_num mg_shift_max(mg_num a, mg_num b) { return mg_dev_max(a, b); }
-MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) { return was == is ? mg_const(1, 1) : mg_dev_EXP(was - is, mg_zero(), mg_zero()); }
-MG_DEV mg_num mg_shift_exp(mg_num v, mg_num m) { return mg_dev_EXP(v == m ? mg_zero() : v - m, mg_zero(), mg_zero()); } /* of -inf too */
-MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) { return mg_shift_exp(v * by, m); }
+MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) { /* as on the device, but that poison in m spreads */
+  const mg_num base = (m < -1e30f ? -1e30f : m) * -1.4426950408889634f, r = exp2f(fmaf(v, by * 1.4426950408889634f, base));
+  return r < 0x1p-126f ? mg_zero() : r;
+}
+MG_DEV mg_num mg_shift_exp(mg_num v, mg_num m) { return mg_shift_exp_by(v, 1.0f, m); }
+MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) { return was == is ? mg_const(1, 1) : mg_shift_exp(was, is); }
 MG_DEV mg_num mg_shift_times(mg_num m, mg_num by) { return m * by; }
 MG_DEV mg_num mg_shift_undo(mg_num v, mg_num m, bool log) { return log ? v + m : v * mg_dev_EXP(m, mg_zero(), mg_zero()); }
 #endif
@@ -3135,7 +3194,8 @@ template<class T, class ACC, class R> MG_DEV void mgi_contract_step(ACC &acc, co
 }
 /* acc += p right: the fragments of the product p are, as they are, those of a left operand.  Its columns beyond the valid
    ones are zero.  Where the warps have parts of p, they get parts of acc. */
-template<class T, class P, class ACC, class R> MG_DEV void mg_contract_chain(ACC &acc, const P &p, const R &right) {
+template<class T, class P, class ACC, class R> MG_DEV void mg_contract_chain(ACC &acc, const P &p, const R &right MG_SITE) {
+  MG_FROM;
   static_assert(P::NT % 2 == 0 && (int)P::MT == (int)ACC::MT && ((int)P::WN == (int)ACC::WK || (P::WN == 1 && (int)P::WK == (int)ACC::WK)), "a warp owns whole steps of 16 columns, or has a part of all, and the same rows");
   MG_UNROLL
   for (int j = 0; j < P::NT; j += 2) {
@@ -3153,7 +3213,8 @@ template<class T, class P, class ACC, class R> MG_DEV void mg_contract_chain(ACC
   }
 }
 /* acc += left right over K (rounded up to 16; both operands are zero there). */
-template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract(ACC &acc, const L &left, const R &right) {
+template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract(ACC &acc, const L &left, const R &right MG_SITE) {
+  MG_FROM;
   constexpr int STEPS = (K + 15) / 16, MINE = (STEPS + ACC::WK - 1) / ACC::WK;
   const int row0 = ACC::row0(), col0 = ACC::col0(), warp_k = ACC::warp_k();
   MG_UNROLL
@@ -3217,7 +3278,8 @@ template<class T, class P, class ACC, class TILE> MG_DEV void mg_group_chain(ACC
   mg_group_wait(acc.c);
 }
 /* The same where K is the warp's own part of the contraction. */
-template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_own(ACC &acc, const L &left, const R &right) {
+template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_own(ACC &acc, const L &left, const R &right MG_SITE) {
+  MG_FROM;
   static_assert(K % 16 == 0 && ACC::M <= ACC::MT * 16 && ACC::N <= ACC::NT * 8, "whole steps of 16, all rows and columns in every warp");
   uint32_t a[K / 16][ACC::MT][4];
   MG_UNROLL
@@ -3296,7 +3358,8 @@ template<class OP, int ROWS, int THREADS> struct mg_row_reduce {
       }
     }
   }
-  template<class OUT, class F = mg_same> MG_DEV void finish(const OUT &out, const F &f = F()) {
+  template<class OUT, class F = mg_same> MG_DEV void finish(const OUT &out, const F &f = F() MG_SITE) {
+    MG_FROM;
     const mg_tile<mg_f32, ROWS, PER_ROW, PER_ROW, false> scratch((unsigned char *)(out.p + ROWS));
     MG_UNROLL
     for (int p = 0; p < PASSES; p++) {
@@ -3310,7 +3373,7 @@ template<class OP, int ROWS, int THREADS> struct mg_row_reduce {
       }
     }
     if (PER_ROW > 1) {
-      mg_sync();
+      mg_sync(MG_WITHIN);
       for (int r = mg_tid(); r < ROWS; r += THREADS) {
         mg_num v = OP::identity();
         for (int k = 0; k < PER_ROW; k++) v = OP::join(v, scratch.at(r, k));
@@ -3330,7 +3393,8 @@ MG_DEV bool mgi_squares_here() { return mg_lane() % 4 == mg_lane() / 8; }
 MG_DEV mg_num mgi_squares_at(const mg_num (&c)[4], int h) { return mg_lane() / 4 % 2 ? c[h * 2 + 1] : c[h * 2]; }
 /* out(r, 0) = f(sum over c of t(r, c)^2), for t of 16-bit elements that is zero to whole steps of 16 columns.  OWN: every
    warpgroup has neighbouring rows, as many as the others. */
-template<int ROWS, int COLS, int WARPS, bool OWN = false, class TILE, class OUT, class F = mg_same> MG_DEV void mg_row_squares(const TILE &t, const OUT &out, const F &f = F()) {
+template<int ROWS, int COLS, int WARPS, bool OWN = false, class TILE, class OUT, class F = mg_same> MG_DEV void mg_row_squares(const TILE &t, const OUT &out, const F &f = F() MG_SITE) {
+  MG_FROM;
   enum { GROUPS = (ROWS + 15) / 16, MINE = OWN ? GROUPS * 4 / WARPS : GROUPS };
   static_assert(!OWN || (WARPS % 4 == 0 && MINE * 16 * (WARPS / 4) == ROWS), "whole sixteens of rows in every warpgroup");
   MG_UNROLL
@@ -3376,7 +3440,7 @@ template<class OP, int ROWS, int PARTS> struct mg_row_parts {
 template<class OP, int ROWS, int WARPS, class RED, class OUT> MG_DEV void mgi_join_own(const RED &red, const OUT &out) {
   const mg_row_parts<OP, ROWS, WARPS> parts((unsigned char *)(out.p + (ROWS + 3) / 4 * 4));
   red.put(parts);
-  mg_sync();
+  mg_sync(MG_WITHIN);
   MG_UNROLL
   for (int r0 = 0; r0 < ROWS; r0 += WARPS * 32)
     if (r0 + mg_tid() < ROWS) out.put(r0 + mg_tid(), 0, parts.at(r0 + mg_tid(), 0));
@@ -3416,7 +3480,10 @@ template<class OP, int ROWS, int WARPS> struct mg_own_row_reduce {
       if (mg_lane() % 4 == 0 && r < ROWS) parts.p[r * WARPS + mg_warp()] = mg_narrow<mg_f32>(v);
     }
   }
-  template<class OUT> MG_DEV void finish(const OUT &out) { mgi_join_own<OP, ROWS, WARPS>(*this, out); }
+  template<class OUT> MG_DEV void finish(const OUT &out MG_SITE) {
+    MG_FROM;
+    mgi_join_own<OP, ROWS, WARPS>(*this, out);
+  }
 };
 /* The same of the squares of a left operand (mgi_squares_add). */
 template<class T, int ROWS, int WARPS> struct mg_own_row_squares {
@@ -3449,7 +3516,10 @@ template<class T, int ROWS, int WARPS> struct mg_own_row_squares {
       if (mgi_squares_here() && r < ROWS) parts.p[r * WARPS + mg_warp()] = mg_narrow<mg_f32>(mgi_squares_at(c[h], h % 2));
     }
   }
-  template<class OUT> MG_DEV void finish(const OUT &out) { mgi_join_own<mg_by_sum, ROWS, WARPS>(*this, out); }
+  template<class OUT> MG_DEV void finish(const OUT &out MG_SITE) {
+    MG_FROM;
+    mgi_join_own<mg_by_sum, ROWS, WARPS>(*this, out);
+  }
 };
 /* One value a column.  OUT is a tile of 1 x COLS; SCRATCH words of shared memory follow it. */
 template<class OP, int COLS, int THREADS> struct mg_col_reduce {
@@ -3468,7 +3538,8 @@ template<class OP, int COLS, int THREADS> struct mg_col_reduce {
         for (int r = mg_tid() / STEP; r < rows; r += PARTS) part[p] = OP::join(part[p], f(r, c, 0));
     }
   }
-  template<class OUT, class F = mg_same> MG_DEV void finish(const OUT &out, const F &f = F()) {
+  template<class OUT, class F = mg_same> MG_DEV void finish(const OUT &out, const F &f = F() MG_SITE) {
+    MG_FROM;
     const mg_tile<mg_f32, PARTS, COLS, COLS, false> scratch((unsigned char *)(out.p + COLS));
     MG_UNROLL
     for (int p = 0; p < PASSES; p++) {
@@ -3479,7 +3550,7 @@ template<class OP, int COLS, int THREADS> struct mg_col_reduce {
       }
     }
     if (PARTS > 1) {
-      mg_sync();
+      mg_sync(MG_WITHIN);
       for (int c = mg_tid(); c < COLS; c += THREADS) {
         mg_num v = OP::identity();
         for (int k = 0; k < PARTS; k++) v = OP::join(v, scratch.at(k, c));
@@ -3536,7 +3607,8 @@ template<class OP, class S> struct mg_strip_reduce {
     MG_UNROLL
     for (int i = 0; i < S::COUNT; i++) part[S::part(i)] = OP::join(part[S::part(i)], f(S::row(i), S::col(i), i));
   }
-  MG_DEV void finish(const OUT &out) {
+  MG_DEV void finish(const OUT &out MG_SITE) {
+    MG_FROM;
     MG_UNROLL
     for (int k = 0; k < S::PARTS; k++) {
       mg_num v = part[k];
@@ -3560,7 +3632,8 @@ template<class ACC> struct mg_row_shift {
     for (int k = 0; k < ACC::ROWS; k++) m[k] = mg_neg_inf();
   }
   /* acc = exp(by f - m), by > 0, with m raised to the maximum of its row of by f in this warp. */
-  template<class F> MG_DEV void raise(ACC &acc, int cols, const F &f, mg_num by = mg_const(1, 1)) {
+  template<class F> MG_DEV void raise(ACC &acc, int cols, const F &f, mg_num by = mg_const(1, 1) MG_SITE) {
+    MG_FROM;
     mg_num top[ACC::ROWS];
     MG_UNROLL
     for (int k = 0; k < ACC::ROWS; k++) top[k] = mg_neg_inf();
@@ -3582,13 +3655,14 @@ template<class ACC> struct mg_row_shift {
     for (int i = 0; i < ACC::COUNT; i++) acc.c[i >> 2][i & 3] = ACC::within(i, cols) ? mg_shift_exp_by(acc.c[i >> 2][i & 3], by, m[ACC::row_of(i)]) : mg_zero();
   }
   /* The warps of a row take the largest of their shifts; `shared` is a tile of WN x M. */
-  template<class TILE> MG_DEV void agree(const TILE &shared) {
+  template<class TILE> MG_DEV void agree(const TILE &shared MG_SITE) {
+    MG_FROM;
     MG_UNROLL
     for (int k = 0; k < ACC::ROWS; k++) {
       const int r = ACC::row0() + k / 2 * 16 + k % 2 * 8 + mg_lane() / 4;
       if (mg_lane() % 4 == 0 && r < ACC::M) shared.put(ACC::warp_n(), r, m[k]);
     }
-    mg_sync();
+    mg_sync(MG_WITHIN);
     MG_UNROLL
     for (int k = 0; k < ACC::ROWS; k++) {
       const int r = ACC::row0() + k / 2 * 16 + k % 2 * 8 + mg_lane() / 4;
@@ -3626,7 +3700,8 @@ template<class ACC> struct mg_fragment_sum {
     MG_UNROLL
     for (int i = 0; i < ACC::COUNT; i++) part[ACC::row_of(i)] = part[ACC::row_of(i)] + acc.at(i);
   }
-  template<class OUT> MG_DEV void finish(const OUT &out) {
+  template<class OUT> MG_DEV void finish(const OUT &out MG_SITE) {
+    MG_FROM;
     const mg_tile<mg_f32, ACC::WN, ACC::M, ACC::M, false> scratch((unsigned char *)(out.p + ACC::M));
     MG_UNROLL
     for (int k = 0; k < ACC::ROWS; k++) {
@@ -3640,7 +3715,7 @@ template<class ACC> struct mg_fragment_sum {
       }
     }
     if (ACC::WN > 1) {
-      mg_sync();
+      mg_sync(MG_WITHIN);
       for (int r0 = 0; r0 < ACC::M; r0 += ACC::THREADS)
         if (r0 + mg_tid() < ACC::M) {
           mg_num v = scratch.at(0, r0 + mg_tid());
@@ -3931,7 +4006,8 @@ template<int ROWS, int THREADS, class PARTS, class TILE> MG_DEV void mg_merge_we
 }
 /* The same between kernels: of every row the shifts of its Z parts, neighbours in global memory, as the kernel before left them;
    the weights bring all parts to the largest.  A part's row of -inf weighs nothing beside others, and changes nothing alone. */
-template<int THREADS, class TILE> MG_DEV void mg_shift_weights(const TILE &weights, const mg_f32 *from, int rows) {
+template<int THREADS, class TILE> MG_DEV void mg_shift_weights(const TILE &weights, const mg_f32 *from, int rows MG_SITE) {
+  MG_FROM;
   constexpr int Z = TILE::COLS, G = Z > 16 ? 32 : Z > 8 ? 16 : Z > 4 ? 8 : Z > 2 ? 4 : 2, N = (Z + G - 1) / G; /* G lanes a row */
   for (int r0 = 0; r0 < rows; r0 += THREADS / G) {
     const int r = r0 + mg_tid() / G, z = mg_tid() % G;
@@ -3968,9 +4044,10 @@ template<class OF, class TILE, int INNER> struct mg_reweighted {
 };
 /* True in the block of a group of z that comes last; what the others wrote before is there for it to read.  Leaves the
    ticket as it was. */
-MG_DEV bool mg_last_of(uint32_t *ticket, int z) {
-  mg_sync();
-  const bool last = mg_sync_or(mg_tid() == 0 && mg_ticket(ticket) == (uint32_t)z - 1);
+MG_DEV bool mg_last_of(uint32_t *ticket, int z MG_SITE) {
+  MG_FROM;
+  mg_sync(MG_WITHIN);
+  const bool last = mg_sync_or(mg_tid() == 0 && mg_ticket(ticket) == (uint32_t)z - 1 MG_ALSO_WITHIN);
   if (last && mg_tid() == 0) mg_stg(ticket, (uint32_t)0);
   return last;
 }
@@ -4962,6 +5039,105 @@ MGI_FN void mgi_tensors_real(const mg_graph *g, mgi_tensors *t, uint64_t seed) {
     }
   }
 }
+/* Families of inputs for emulated floats.  Fields order their elements as they like and round nothing: what a maximum keeps
+   from overflowing, and what a value is stored in, shows among floats alone, and there in few inputs.
+     CANCEL  whole numbers, of which sums are large half way and small at their end: f32 holds them, 16 bits do not
+     PEAKS   of every line one element is loud, in every fourth the first, in every fourth the last: rows of products have
+             their maxima in one place each, far above the rest, and other rows in other places
+     BELOW   every second input is negative, of the others every second line: all of some rows are, of what is given and of products
+   How loud follows from what a program's exponentials and maxima make of them (mgi_family_reals). */
+enum { MGI_FAMILY_NORMAL, MGI_FAMILY_CANCEL, MGI_FAMILY_PEAKS, MGI_FAMILY_BELOW, MGI_FAMILIES };
+static const char *const mgi_family_names[MGI_FAMILIES] = {"normal inputs", "sums that cancel", "maxima in one place of a row each", "rows that are all negative"};
+/* Element i of line `line` of input k, which has n; `row`: the line's place in the dimension before, of `rows`. */
+MGI_FN double mgi_family_value(int family, uint32_t k, int64_t line, int64_t i, int64_t n, int64_t row, int64_t rows, double loud, uint64_t seed, uint64_t *state) {
+  uint64_t where = (seed * 64 + k) * 0x9E3779B97F4A7C15u ^ (uint64_t)line * 0xD1342543DE82EF95u;
+  switch (family) {
+  case MGI_FAMILY_CANCEL: return (double)(1 + mgi_cd_random(state) % 3) * (rows > 1 && row >= rows / 2 ? -1 : 1);
+  case MGI_FAMILY_BELOW: return (k % 2 || line % 2 ? -loud : loud) * (0.7 + 0.3 * (double)(mgi_cd_random(state) >> 11) * 0x1p-53);
+  case MGI_FAMILY_PEAKS:
+    if (i == (line % 4 == 1 ? 0 : line % 4 == 2 ? n - 1 : (int64_t)(mgi_cd_random(&where) % (uint64_t)n))) return loud;
+    return loud * 0.03 * mgi_cd_normal(state);
+  default: return mgi_cd_normal(state);
+  }
+}
+MGI_FN void mgi_family_draw(const mg_graph *g, mgi_tensors *t, int family, double loud, uint64_t seed) {
+  if (family == MGI_FAMILY_NORMAL) mgi_tensors_real(g, t, seed);
+  for (uint32_t k = 0; k < g->n_in && family != MGI_FAMILY_NORMAL; k++) {
+    const mg_tensor_info *x = mg_tensor_of(g, g->in[k]);
+    const int r = x->shape.rank;
+    const int64_t n = r ? x->shape.dim[r - 1] : 1, rows = r > 1 ? x->shape.dim[r - 2] : 1;
+    int64_t stride[MG_MAX_RANK];
+    double scale = mgi_cd_scale(&x->shape);
+    uint64_t state = (seed * MGI_FAMILIES + (uint64_t)family) * 0xD1342543DE82EF95u + k;
+    if (family == MGI_FAMILY_CANCEL) scale = exp2(floor(log2(scale))); /* whole numbers stay few bits */
+    else scale = 1;
+    mg_strides(x, stride);
+    for (int64_t i = 0; i < t->in_n[k]; i++) {
+      uint32_t bits;
+      const double v = scale * mgi_family_value(family, k, i / n, i % n, n, i / n % rows, rows, loud, seed, &state);
+      ((double *)t->given[k])[i] = mgi_cd_rounded(x->dtype, (float)v, &bits);
+      mgi_cd_put(t->in[k], x->dtype, mgi_cd_place(&x->shape, stride, i), bits);
+    }
+  }
+}
+/* mg_domain_real, which notes the largest argument of an exponential, and operand of a maximum. */
+typedef struct mgi_heard { mg_domain real; double exponent, maximum; } mgi_heard;
+MGI_FN void mgi_heard_view(double *most, const mg_view *v, const mg_shape *s) {
+  for (int64_t at = 0, n = mg_shape_elements(s); at < n; at++) {
+    const double x = fabs(((const double *)v->data)[mgi_cd_place(s, v->stride, at)]);
+    if (x < 1e300 && x > *most) *most = x;
+  }
+}
+MGI_FN mg_status mgi_heard_map(void *user, mg_opcode op, mg_rational c, const mg_view *out, const mg_view *in) {
+  mgi_heard *h = (mgi_heard *)user;
+  if (op == MG_OP_EXP) mgi_heard_view(&h->exponent, in, &out->shape);
+  return h->real.map(h->real.user, op, c, out, in);
+}
+MGI_FN mg_status mgi_heard_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
+  mgi_heard *h = (mgi_heard *)user;
+  return h->real.matmul(h->real.user, c, a, b);
+}
+MGI_FN mg_status mgi_heard_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
+  mgi_heard *h = (mgi_heard *)user;
+  if (op == MG_OP_MAX) mgi_heard_view(&h->maximum, in, &in->shape);
+  return h->real.combine(h->real.user, op, out, in);
+}
+MGI_FN void mgi_heard_fill(void *user, mg_opcode op, void *dst, size_t n) {
+  mgi_heard *h = (mgi_heard *)user;
+  h->real.fill(h->real.user, op, dst, n);
+}
+/* Draws the family's inputs and evaluates them: twice or more where it is loud, till what a maximum is taken of is some 200 at
+   most, beyond what an exponential of f32 holds.  *power: 0, or as another such family has left it.  0: the program has no maximum,
+   nor a running one (`shifted`), or its results are beyond what 16 bits hold. */
+MGI_FN int mgi_family_reals(const mg_graph *g, mgi_tensors *t, int family, int shifted, uint64_t seed, double *power, mg_status *s, mg_error *e) {
+  const void *given[MG_MAX_IN];
+  const double want = family == MGI_FAMILY_BELOW ? 250 : 200;
+  double loud = 1, before = 0;
+  for (uint32_t k = 0; k < g->n_in; k++) given[k] = t->given[k];
+  for (int tries = 0; tries < 4; tries++) {
+    mgi_heard h = {mg_domain_real(), 0, 0};
+    mg_domain d;
+    memset(&d, 0, sizeof d);
+    d.user = &h, d.elem = sizeof(double), d.map = mgi_heard_map, d.matmul = mgi_heard_matmul, d.combine = mgi_heard_combine, d.fill = mgi_heard_fill;
+    mgi_family_draw(g, t, family, loud, seed);
+    if ((*s = mg_eval(g, &d, given, t->expected, e)) != MG_OK) return 0;
+    if (family < MGI_FAMILY_PEAKS) return 1;
+    const double heard = h.maximum > 0 ? h.maximum : shifted ? h.exponent : 0;
+    if (!(heard > 0)) return 0;
+    if (tries == 1 && !*power) {
+      *power = log(heard / before) / log(4.0); /* how the operands grow with the inputs */
+      if (*power < 0.3) *power = -1;            /* they do not */
+    }
+    if (*power < 0 || (tries && heard > 0.8 * want && heard < 1.5 * want)) break;
+    before = heard;
+    loud = *power ? loud * pow(want / heard, 1 / *power) : 4 * loud;
+    if (!(loud > 1e-3 && loud < 1e3)) return 0;
+  }
+  for (uint32_t k = 0; k < g->n_out; k++)
+    for (int64_t i = 0; i < t->out_n[k]; i++)
+      if (!(fabs(((const double *)t->expected[k])[i]) < 3e4)) return 0;
+  return 1;
+}
 /* The row-major number within a tensor of element i of a box of it. */
 MGI_FN int64_t mgi_box_place(const mg_shape *s, const mg_box *b, int64_t i) {
   int64_t at = 0, step = 1;
@@ -5097,6 +5273,8 @@ MGI_FN mgi_emu_value mgi_emu_cb_unpack(const void *user, uint16_t w) {
 }
 MGI_FN uint16_t mgi_emu_cb_pack(const void *user, mgi_emu_value v) { return mg_ff_pack((const mg_field *)user, mgi_emu_to(v)); }
 
+enum { MGI_FAMILY_PERCENT = 25 };
+#define MGI_FAMILY_TOLERANCE (MGI_FAMILY_PERCENT / 100.0) /* of a file that is as it was emitted: an exponential of 200 has few digits of one in 16 bits */
 /* What a child that ran one build sends back. */
 typedef struct mgi_check_record {
   mg_status status;
@@ -5104,6 +5282,7 @@ typedef struct mgi_check_record {
   double float_error;
   uint64_t sampled;
   int seeds, race, host_calls, products;
+  double family[MGI_FAMILIES]; /* relative error with each; -1: it was not tried */
   char difference[512], unsampled[160];
   mg_error error;
 } mgi_check_record;
@@ -5116,6 +5295,9 @@ typedef struct mgi_check_task {
   uint64_t seed;
   int seeds;
   int samples;               /* > 0: g is at full size, and blocks at so many places run */
+  int shifted;               /* exponentials run under maxima of their rows */
+  int yardstick;             /* 1: errors are measured, not judged */
+  char keep[512];            /* outputs over the families that have no maxima are kept under this name; empty: nowhere */
   double tolerance;
 } mgi_check_task;
 
@@ -5581,6 +5763,7 @@ typedef struct mgi_sampler {
   mgi_emulator m;
   mgi_sample sample[16];
   int n_samples, before;     /* 1: there are kernels before it, which run whole */
+  int alone;                 /* 1: g is one kernel of the file's program, whose tensors are `program`; no other runs */
   unsigned merged;           /* axes over which accumulators merge, as bits */
   int of[MG_MAX_OUT];        /* the number of each output's store; -1: made before */
   double work, spent;        /* operations of the kernels before; so far */
@@ -5690,7 +5873,7 @@ MGI_FN int mgi_sample_expect(mgi_sampler *S, int q, mg_part *part, mgi_check_rec
   const mg_graph *g = S->g;
   const mg_domain d = S->t->F ? mg_domain_field(S->t->F) : mg_domain_real();
   const void *given[MG_MAX_IN];
-  double held = part->elements, limit = MGI_SAMPLE_WORK * (q ? 1.0 : 4.0);
+  double held = part->elements, limit = MGI_SAMPLE_WORK * (q == 0 ? 4.0 : q == 1 && S->t->F ? 8.0 : 1.0); /* the first and the last: up to 2^28 of a tile */
   for (uint32_t k = 0; k < g->n_in; k++) held += (double)mg_box_elements(&part->box[g->in[k].id], mg_tensor_of(g, g->in[k])->shape.rank);
   S->spent += part->work + S->work;
   if (S->spent > limit || held * (double)S->unit > MGI_SAMPLE_MIB * 1048576.0) {
@@ -5723,6 +5906,7 @@ MGI_FN int mgi_sample_launch(mgi_sampler *S, int q, const char *only, mgi_check_
   mgi_emulator *m = &S->m;
   int rc = 0;
   m->only = S->strided ? NULL : only;
+  m->alone = S->alone;
   m->seed = q < 6 ? (uint64_t)(q + 2) : (uint64_t)q + (S->t->seed << 8);
   for (uint32_t a = 1; a <= 3; a++) {
     m->grid[a - 1] = S->strided ? 0 : S->sub->axes[a].extent;
@@ -5737,7 +5921,7 @@ MGI_FN int mgi_sample_launch(mgi_sampler *S, int q, const char *only, mgi_check_
         mgi_cd_put(S->x.out[k], mg_tensor_of(g, g->out[k])->dtype, mgi_box_place(&mg_tensor_of(g, g->out[k])->shape, &s->want[k], j), 0xFFFFFFFFu);
     m->blocks = 0;
     rc = (S->n.launch_pdl && q % 2 ? S->n.launch_pdl : S->n.launch)(S->call.in, S->call.out, S->call.space, S->call.stream);
-    if (!rc && !m->error[0]) S->n.beside();
+    if (!rc && !m->error[0] && !S->alone) S->n.beside();
   }
   if (m->unmodelled) {
     r->status = mg_fail(&r->error, MG_UNSUPPORTED, "emitted file", "link 2 does not model %.200s", m->error);
@@ -5775,44 +5959,192 @@ MGI_FN void mgi_sample_compare(mgi_sampler *S, int q, const mg_part *part, mgi_c
   for (int a = 0; a < 3; a++) blocks *= m->hi[a] - m->lo[a];
   r->sampled += S->before ? (uint64_t)blocks : m->blocks;
 }
+/* All places of S, and the judgement of those that are judged together. */
+MGI_FN void mgi_sample_all(mgi_sampler *S, const char *name, mgi_check_record *r) {
+  const mg_graph *g = S->g;
+  for (int q = 0, more = 1; q < S->n_samples && more && r->status == MG_OK; q++) {
+    mg_part part;
+    r->status = mg_part_of(g, S->sample[q].want, &part, &r->error);
+    if (r->status != MG_OK) break;
+    more = mgi_sample_expect(S, q, &part, r);
+    if (more && r->status == MG_OK && mgi_sample_launch(S, q, name, r)) mgi_sample_compare(S, q, &part, r);
+    for (uint32_t k = 0; k < g->n_in; k++) free(S->x.given[k]), S->x.given[k] = NULL;
+    for (uint32_t k = 0; k < g->n_out; k++) free(S->x.expected[k]), S->x.expected[k] = NULL;
+    mg_part_free(&part);
+  }
+  for (uint32_t k = 0; k < g->n_out && r->status == MG_OK; k++) {
+    const double error = mgi_cd_relative(S->sums[k][0], S->sums[k][1]);
+    if (!(error <= r->float_error)) r->float_error = error;
+    if (error <= S->t->tolerance) continue;
+    strcpy(r->difference, S->noted[k]);
+    r->status = MG_NOT_FOUND;
+  }
+}
+
+/* ---- kernels alone
+   Where the kernels before the last are too much to run whole, or the last is a whole operator's, each graph-defined kernel runs
+   alone at its places: what it reads of kernels before it is drawn too, at its place in the workspace, which the emulator tells
+   from the arguments of the launch, and the file from the names of the parameters.  The last kernel comes first: rows' shifts,
+   which the kernels before it leave in the workspace, are then 0. */
+enum { MGI_ALONE_NAME = 100 };
+typedef struct mgi_alone { char *text; char (*name)[MGI_ALONE_NAME]; const char **at; uint32_t n; } mgi_alone; /* the program as text; of tensors their names in it; of operators where they begin */
+/* The text's lines are those of the inputs, then of the operators in their order, each up to the next line at the margin. */
+MGI_FN int mgi_alone_open(const mg_graph *g, mgi_alone *A) {
+  uint32_t op = 1, in = 0;
+  mg_error ignored;
+  memset(A, 0, sizeof *A);
+  if (mg_print(g, &A->text, &ignored) != MG_OK) return 0;
+  A->name = (char(*)[MGI_ALONE_NAME])calloc(g->n_tensors, MGI_ALONE_NAME);
+  A->at = (const char **)calloc(g->n_ops + 1, sizeof *A->at);
+  if (!A->name || !A->at) return 0;
+  for (const char *p = A->text; *p;) {
+    const char *end = strchr(p, '\n'), *next = end ? end + 1 : p + strlen(p);
+    const int inside = *p == ' ' || *p == '}' || *p == '#' || *p == '\n';
+    if (!strncmp(p, "input ", 6) && in < g->n_in) snprintf(A->name[g->in[in++].id], MGI_ALONE_NAME, "%.*s", (int)strcspn(p + 6, " :"), p + 6);
+    else if (!inside && strncmp(p, "program ", 8) && strncmp(p, "output ", 7) && strncmp(p, "input ", 6)) {
+      if (op >= g->n_ops) return 0;
+      const char *left = p;
+      for (int k = 0; k < g->ops[op].n_out; k++, left += strspn(left, ", ")) {
+        const size_t n = strcspn(left, ", =");
+        snprintf(A->name[g->ops[op].out[k].id], MGI_ALONE_NAME, "%.*s", (int)n, left);
+        left += n;
+      }
+      A->at[op++] = p;
+    } else if (!strncmp(p, "output ", 7) && !A->at[op]) A->at[op] = p;
+    p = next;
+  }
+  A->n = op;
+  return op == g->n_ops && A->at[op];
+}
+MGI_FN void mgi_alone_free(mgi_alone *A) {
+  mg_string_free(A->text);
+  free(A->name);
+  free((void *)A->at);
+}
+/* Operator o as a program; NULL if it cannot be told apart. */
+MGI_FN mg_graph *mgi_alone_program(const mg_graph *g, const mgi_alone *A, uint32_t o) {
+  const mg_op_node *op = &g->ops[o];
+  const size_t room = strlen(A->text) + 4096;
+  char *text = (char *)malloc(room);
+  mg_graph *one = NULL;
+  mg_error ignored;
+  size_t n = 0;
+  if (!text) return NULL;
+  n += (size_t)snprintf(text + n, room - n, "program %s\n", g->name);
+  for (int k = 0; k < op->n_in; k++) {
+    const mg_tensor_info *x = mg_tensor_of(g, op->in[k]);
+    int again = 0;
+    for (int j = 0; j < k; j++) again |= op->in[j].id == op->in[k].id;
+    if (again) continue;
+    n += (size_t)snprintf(text + n, room - n, "input %s : %s[", A->name[op->in[k].id], mg_dtype_name(x->dtype));
+    for (int d = 0; d < x->shape.rank; d++) n += (size_t)snprintf(text + n, room - n, "%s%lld", d ? ", " : "", (long long)x->shape.dim[d]);
+    n += (size_t)snprintf(text + n, room - n, "] @ [");
+    for (int d = 0; d < x->shape.rank; d++) n += (size_t)snprintf(text + n, room - n, "%s%d", d ? ", " : "", (int)x->order[d]);
+    n += (size_t)snprintf(text + n, room - n, "]\n");
+  }
+  n += (size_t)snprintf(text + n, room - n, "%.*s", (int)(A->at[o + 1] - A->at[o]), A->at[o]);
+  for (int k = 0; k < op->n_out; k++) n += (size_t)snprintf(text + n, room - n, "output %s\n", A->name[op->out[k].id]);
+  if (mg_parse(text, n, "a kernel alone", NULL, &one, &ignored) != MG_OK || one->n_ops != 2 || one->ops[1].code != MG_OP_GRAPH) mg_graph_free(one), one = NULL;
+  free(text);
+  return one;
+}
+/* Which parameter of the kernel has this name behind the prefix; -1: none. */
+MGI_FN int mgi_alone_parameter(const char *text, const char *kernel, const char *prefix, const char *name) {
+  char want[MGI_ALONE_NAME + 8], head[320];
+  snprintf(want, sizeof want, "%s%s", prefix, name);
+  snprintf(head, sizeof head, " void %s(", kernel);
+  const char *p = strstr(text, head);
+  for (int k = 0; p && *p != ')'; k++) {
+    p++;
+    const char *end = p + strcspn(p, ",){"), *word = end;
+    if (k == 0) p = strchr(p, '(') + 1, end = p + strcspn(p, ",){"), word = end;
+    while (word > p && (word[-1] == '_' || (word[-1] >= '0' && word[-1] <= '9') || (word[-1] >= 'a' && word[-1] <= 'z') || (word[-1] >= 'A' && word[-1] <= 'Z'))) word--;
+    if ((size_t)(end - word) == strlen(want) && !strncmp(word, want, (size_t)(end - word))) return k;
+    p = end;
+  }
+  return -1;
+}
+/* Kernel o of the file alone: S has the program's tensors.  What keeps it from running is put into why. */
+MGI_FN void mgi_sample_alone(mgi_sampler *S, const mgi_alone *A, uint32_t o, const char *name, mgi_check_record *r, char *why, size_t n) {
+  const mg_graph *program = S->t->g;
+  const int shifts = mgi_alone_parameter(S->t->text, name, "", "made_shifts") >= 0, is_last = o + 1 == program->n_ops;
+  mgi_check_task task = *S->t;
+  mgi_sampler one = *S;
+  mg_graph *g = mgi_alone_program(program, A, o);
+  if (!g) {
+    snprintf(why, n, "it is no program by itself");
+    return;
+  }
+  if (!S->t->F && (shifts || !is_last)) { /* values under maxima of their own are others; floats of the rest are much work */
+    mg_graph_free(g);
+    return;
+  }
+  task.g = g;
+  if (!is_last) task.samples = 2; /* the first and the last */
+  one.t = &task, one.g = g, one.sub = g->ops[1].sub, one.before = 0, one.alone = 1, one.n_samples = 0, one.merged = 0, one.work = one.spent = 0;
+  memset(&one.x, 0, sizeof one.x);
+  one.m.only = name, one.m.alone = 1;
+  memset(one.m.lo, 0, sizeof one.m.lo);
+  memset(one.m.hi, 0, sizeof one.m.hi);
+  memset(one.m.grid, 0, sizeof one.m.grid);
+  int rc = one.n.setup(&one.m) == (S->t->F != NULL) ? one.n.launch(one.call.in, one.call.out, one.call.space, one.call.stream) : -1; /* no block: to be told the arguments */
+  for (uint32_t k = 0; k < g->n_in + g->n_out && !rc; k++) {
+    const int out = k >= g->n_in, j = (int)(out ? k - g->n_in : k);
+    const mg_tensor_info *x = mg_tensor_of(g, out ? g->out[j] : g->in[j]);
+    const int which = mgi_alone_parameter(S->t->text, name, "p_", x->name);
+    const void *p = which >= 0 && which < one.m.n_arguments ? one.m.argument[which] : NULL;
+    if (!p) rc = -1, snprintf(why, n, "no parameter of it is known to be %.40s", x->name);
+    *(out ? &one.x.out[j] : &one.x.in[j]) = (void *)(uintptr_t)p;
+  }
+  if (rc && !why[0]) snprintf(why, n, "%.100s", one.m.error[0] ? one.m.error : "it cannot be launched");
+  const size_t said = strlen(r->unsampled);
+  if (!rc && mgi_sample_places(&one, r)) mgi_sample_all(&one, name, r);
+  if (!said && r->unsampled[0]) snprintf(why, n, "%.110s", r->unsampled), r->unsampled[0] = 0;
+  mg_graph_free(g);
+}
+/* The first places at full size. */
 MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
   const mg_graph *g = t->g;
   const mg_op_node *last = &g->ops[g->n_ops - 1];
   mgi_sampler S;
+  mgi_alone A;
+  char name[300];
   r->status = MG_OK;
   memset(&S, 0, sizeof S);
   S.t = t;
   if (!mgi_check_open(t, &S.n, r) || !mgi_check_host(t, &S.n, r, &S.last)) return;
-  if (last->code != MG_OP_GRAPH) {
-    snprintf(r->unsampled, sizeof r->unsampled, "its last kernel is that of a whole operator");
-    return;
-  }
-  S.g = g, S.sub = last->sub, S.before = g->n_ops > 2, S.unit = t->F ? sizeof(mg_fv) : sizeof(double);
-  for (uint32_t a = 1; a <= 3; a++) S.strided |= S.last.last_grid[a - 1] != S.sub->axes[a].extent;
-  S.before |= S.strided;
-  const int placed = mgi_sample_places(&S, r), affordable = placed && mgi_sample_affordable(&S, r);
-  if (S.strided && r->status == MG_OK && !affordable) /* right or wrong, a grid of its own is not compared */
-    r->status = mg_fail(&r->error, MG_UNSUPPORTED, "emitted file", "undecided: %.80s is launched on %lld x %lld x %lld blocks, its µGraph has %lld x %lld x %lld, and at full size all of them are too many to run: %.80s", S.last.last,
-                        (long long)S.last.last_grid[0], (long long)S.last.last_grid[1], (long long)S.last.last_grid[2], (long long)S.sub->axes[1].extent, (long long)S.sub->axes[2].extent,
-                        (long long)S.sub->axes[3].extent, r->unsampled);
-  if (!affordable) return;
-  if (S.strided && S.n_samples > 2) S.n_samples = 2;
-  for (int q = 0, more = mgi_sample_open(&S, r); q < S.n_samples && more && r->status == MG_OK; q++) {
-    mg_part part;
-    r->status = mg_part_of(g, S.sample[q].want, &part, &r->error);
-    if (r->status != MG_OK) break;
-    more = mgi_sample_expect(&S, q, &part, r);
-    if (more && r->status == MG_OK && mgi_sample_launch(&S, q, S.last.last, r)) mgi_sample_compare(&S, q, &part, r);
-    for (uint32_t k = 0; k < g->n_in; k++) free(S.x.given[k]), S.x.given[k] = NULL;
-    for (uint32_t k = 0; k < g->n_out; k++) free(S.x.expected[k]), S.x.expected[k] = NULL;
-    mg_part_free(&part);
-  }
-  for (uint32_t k = 0; k < g->n_out && r->status == MG_OK; k++) {
-    const double error = mgi_cd_relative(S.sums[k][0], S.sums[k][1]);
-    if (!(error <= r->float_error)) r->float_error = error;
-    if (error <= t->tolerance) continue;
-    strcpy(r->difference, S.noted[k]);
-    r->status = MG_NOT_FOUND;
+  S.g = g, S.before = g->n_ops > 2, S.unit = t->F ? sizeof(mg_fv) : sizeof(double);
+  int whole = last->code == MG_OP_GRAPH;
+  if (whole) {
+    S.sub = last->sub;
+    for (uint32_t a = 1; a <= 3; a++) S.strided |= S.last.last_grid[a - 1] != S.sub->axes[a].extent;
+    S.before |= S.strided;
+    whole = mgi_sample_places(&S, r) && mgi_sample_affordable(&S, r);
+    if (S.strided && r->status == MG_OK && !whole) /* right or wrong, a grid of its own is not compared */
+      r->status = mg_fail(&r->error, MG_UNSUPPORTED, "emitted file", "undecided: %.80s is launched on %lld x %lld x %lld blocks, its µGraph has %lld x %lld x %lld, and at full size all of them are too many to run: %.80s", S.last.last,
+                          (long long)S.last.last_grid[0], (long long)S.last.last_grid[1], (long long)S.last.last_grid[2], (long long)S.sub->axes[1].extent, (long long)S.sub->axes[2].extent,
+                          (long long)S.sub->axes[3].extent, r->unsampled);
+  } else snprintf(r->unsampled, sizeof r->unsampled, "its last kernel is that of a whole operator");
+  if (!whole && (r->status != MG_OK || g->n_ops == 2)) return; /* there is no other kernel */
+  if (whole) {
+    if (S.strided && S.n_samples > 2) S.n_samples = 2;
+    if (mgi_sample_open(&S, r)) mgi_sample_all(&S, S.last.last, r);
+  } else {
+    char left[sizeof r->unsampled] = "";
+    S.before = 0;
+    r->unsampled[0] = 0;
+    int ok = mgi_alone_open(g, &A) && mgi_sample_affordable(&S, r) && mgi_sample_open(&S, r);
+    for (uint32_t o = g->n_ops - 1; o > 0 && ok && r->status == MG_OK; o--) {
+      char why[128] = "";
+      if (g->ops[o].code == MG_OP_GRAPH) {
+        snprintf(name, sizeof name, "%.200s_kernel%d", g->name, mgi_cd_number(g, o));
+        mgi_sample_alone(&S, &A, o, name, r, why, sizeof why);
+      } else snprintf(why, sizeof why, "it is that of a whole operator");
+      const size_t used = strlen(left);
+      if (why[0] && r->status == MG_OK) snprintf(left + used, sizeof left - used, "%soperator %u: %s", used ? "; " : "not run: ", (unsigned)o, why);
+    }
+    if (!r->unsampled[0]) memcpy(r->unsampled, left, sizeof left);
+    mgi_alone_free(&A);
   }
   memset(S.x.in, 0, sizeof S.x.in); /* the emulator's */
   memset(S.x.out, 0, sizeof S.x.out);
@@ -5833,6 +6165,65 @@ MGI_FN void mgi_check_mix(const mg_graph *g, const mgi_call *set, int order, int
   *space = (order < 8 ? spaces[order] - '0' : order / 2 % MGI_CHECK_SETS) % sets;
   c->space = set[*space].space;
   c->stream = (void *)(uintptr_t)&set[*space];
+}
+/* A call with the tensors of x, and a workspace. */
+MGI_FN void mgi_check_own(const mg_graph *g, const mgi_tensors *x, void *space, mgi_call *c) {
+  for (uint32_t k = 0; k < g->n_in; k++) c->in[k] = x->in[k];
+  for (uint32_t k = 0; k < g->n_out; k++) c->out[k] = x->out[k];
+  c->space = space, c->stream = c;
+}
+/* The outputs of a launch, for the other side of an edited file's comparison. */
+MGI_FN void mgi_check_keep(const mgi_check_task *t, const mgi_tensors *x, int family) {
+  char path[540];
+  if (!t->keep[0] || family >= MGI_FAMILY_PEAKS) return;
+  snprintf(path, sizeof path, "%s.%d", t->keep, family);
+  FILE *f = fopen(path, "wb");
+  if (!f) return;
+  for (uint32_t k = 0; k < t->g->n_out; k++) fwrite(x->out[k], 1, x->out_bytes[k], f);
+  fclose(f);
+}
+/* The families of inputs, one launch each. */
+MGI_FN void mgi_check_families(const mgi_check_task *t, mgi_tensors *x, mgi_emulator *m, const mgi_check_entry *n, const mgi_call *c, mgi_check_record *r) {
+  const mg_graph *g = t->g;
+  mgi_check_task loose = *t;
+  double power = 0;
+  m->unwatched = 1; /* what a kernel touches does not depend on values */
+  if (!t->yardstick) mgi_check_keep(t, x, MGI_FAMILY_NORMAL);
+  loose.tolerance = MGI_FAMILY_TOLERANCE;
+  for (int family = t->yardstick ? 0 : 1; family < MGI_FAMILIES; family++) {
+    if (!mgi_family_reals(g, x, family, t->shifted, t->seed, &power, &r->status, &r->error)) {
+      if (r->status != MG_OK) return;
+      continue;
+    }
+    m->seed = (uint64_t)family + 1;
+    for (uint32_t k = 0; k < g->n_out; k++) memset(x->out[k], 0xFF, x->out_bytes[k]);
+    if (n->setup(m) != 0) {
+      r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
+      return;
+    }
+    const int rc = n->launch(c->in, c->out, c->space, c->stream);
+    if (rc || m->error[0]) {
+      snprintf(r->difference, sizeof r->difference, "the launch fails (%d, %s): %.350s", rc, mgi_family_names[family], m->error);
+      r->status = MG_NOT_FOUND;
+      return;
+    }
+    r->family[family] = 0;
+    mgi_check_keep(t, x, family);
+    for (uint32_t k = 0; k < g->n_out; k++) {
+      uint64_t unwritten = 0, undefined = 0;
+      int64_t worst;
+      const double error = mgi_tensors_error(g, x, (int)k, NULL, NULL, &unwritten, &undefined, &worst, NULL), told = r->float_error;
+      if (!(error <= r->family[family])) r->family[family] = error;
+      if (t->yardstick || mgi_check_reals(&loose, x, (int)k, NULL, NULL, m->seed, n->writer, NULL, r)) {
+        r->float_error = told;
+        continue;
+      }
+      const size_t used = strlen(r->difference);
+      snprintf(r->difference + used, sizeof r->difference - used, "; %s", mgi_family_names[family]);
+      r->status = MG_NOT_FOUND;
+      return;
+    }
+  }
 }
 /* Everything over one build, in the child. */
 MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
@@ -5856,7 +6247,8 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
     r->status = MG_NOT_FOUND;
     return;
   }
-  if (!mgi_check_host(t, &n, r, &last)) return;
+  for (int k = 0; k < MGI_FAMILIES; k++) r->family[k] = -1;
+  if (!t->yardstick && !mgi_check_host(t, &n, r, &last)) return;
   r->status = mgi_tensors_new(g, t->F ? sizeof(mg_fv) : sizeof(double), &x, &r->error);
   if (r->status != MG_OK) return;
   if (t->F) {
@@ -5888,7 +6280,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
       n.protect((void *)(uintptr_t)set[q].in[k], 1);
     }
   }
-  for (int order = 0; order < t->seeds; order++) {
+  for (int order = 0; order < t->seeds && !t->yardstick; order++) {
     int space;
     mgi_check_mix(g, set, order, sets, &c, &space);
     mgi_check_job_of(t, &c, bytes, r, &m);
@@ -5929,6 +6321,12 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
     }
   }
   for (uint32_t k = 0; k < g->n_out; k++) x.out[k] = own[k];
+  r->family[MGI_FAMILY_NORMAL] = r->float_error;
+  if (!t->F) {
+    mgi_check_own(g, &x, set[0].space, &c);
+    mgi_check_job_of(t, &c, bytes, r, &m);
+    mgi_check_families(t, &x, &m, &n, &c, r);
+  }
   mgi_tensors_free(&x);
 }
 
@@ -6015,14 +6413,16 @@ MGI_FN int mgi_check_unmodelled(const char *text, const char *says, char *what, 
   }
   return 0;
 }
-static const char *const mgi_check_builds[] = {"fields", "floats", "full", "full_floats"};
-/* The builds of the text, at the same time: over field elements, over floats and, with `full`, both at full size. */
-MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int full, const char *dir, const char *cxx, const char *headers, int timeout_s, const char *text,
+static const char *const mgi_check_builds[] = {"fields", "floats", "full", "full_floats", "right"};
+enum { MGI_CHECK_BUILDS = 5, MGI_CHECK_BUILD_RIGHT = 4 };
+/* The builds of the text, at the same time: over field elements, over floats and, with `full`, both at full size; with `edited`
+   one of what the emitter makes of the µGraph, over floats. */
+MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int full, int edited, const char *dir, const char *cxx, const char *headers, int timeout_s, const char *text,
                                  mg_error *e) {
   enum { MOST = 400 };
   const char *argv[MOST + 16];
-  char *define = (char *)malloc((size_t)MOST * 300), source[600], out[4][600], include[600];
-  mgi_child child[4];
+  char *define = (char *)malloc((size_t)MOST * 300), source[600], right[600], out[MGI_CHECK_BUILDS][600], include[600];
+  mgi_child child[MGI_CHECK_BUILDS];
   int n = 0, defines = 0, started = 0;
   mg_status s = MG_OK;
   mg_classes c;
@@ -6034,6 +6434,7 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int
   }
   snprintf(include, sizeof include, "-I%s", headers);
   snprintf(source, sizeof source, "%s/kernel.cu", dir);
+  snprintf(right, sizeof right, "%s/right.cu", dir);
   const char *fixed[] = {cxx, "-std=c++17", "-O1", "-shared", "-fPIC", "-w", "-DMG_EMULATE", include};
   static const char *const fields[] = {"-DMG_EMULATE_FIELD", "-pthread"}, *const floats[] = {"-DMG_EMULATE_RACES", "-fsanitize=thread", "-g1", "-fno-exceptions", "-nodefaultlibs", "-lm", "-lc"};
   for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) argv[n++] = fixed[k];
@@ -6064,20 +6465,21 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int
   }
   argv[n++] = "-o";
   int at_out = n;
-  for (int k = 0; k < 2 + 2 * full && s == MG_OK; k++) {
+  for (int k = 0; k < MGI_CHECK_BUILDS && s == MG_OK; k++) {
+    if (k == MGI_CHECK_BUILD_RIGHT ? !edited : k >= 2 && !full) continue;
     n = at_out;
-    if (k >= 2) { /* without the sizes */
+    if (k == 2 || k == 3) { /* without the sizes */
       n -= 1 + defines;
       argv[n++] = "-o";
     }
     snprintf(out[k], sizeof out[k], "%s/%s.so", dir, mgi_check_builds[k]);
     argv[n++] = out[k];
-    for (int a = 0; a < (k == 1 ? 7 : k == 3 ? 0 : 2); a++) argv[n++] = k == 1 ? floats[a] : fields[a]; /* races do not depend on values: one build watches */
+    for (int a = 0; a < (k == 1 ? 7 : k == 3 || k == MGI_CHECK_BUILD_RIGHT ? 0 : 2); a++) argv[n++] = k == 1 ? floats[a] : fields[a]; /* races do not depend on values: one build watches */
     argv[n++] = "-x";
     argv[n++] = "c++";
-    argv[n++] = source;
+    argv[n++] = k == MGI_CHECK_BUILD_RIGHT ? right : source;
     argv[n++] = NULL;
-    if (mgi_child_limited(&child[k], argv, timeout_s, (int64_t)4 << 30)) started++; /* any text may come in */
+    if (mgi_child_limited(&child[started], argv, timeout_s, (int64_t)4 << 30)) started++; /* any text may come in */
     else s = mg_fail(e, MG_MACHINE, cxx, "cannot start it: %s", strerror(errno));
   }
   for (int k = 0; k < started; k++) {
@@ -6145,6 +6547,8 @@ typedef struct mgi_check_job {
   const mg_check_config *cfg;
   uint64_t seed;
   int timeout_s, full;
+  char *right;               /* what the emitter makes of the µGraph; NULL: nothing */
+  int edited, shifted;       /* the text differs from it, in more than comments; it has running maxima */
   char dir[400];
 } mgi_check_job;
 /* The sizes that a check runs at: reduced ones, or, where they are asked for, the µGraph's own. */
@@ -6164,6 +6568,33 @@ MGI_FN mg_status mgi_check_sizes(mgi_check_job *J, mg_error *e) {
   J->full = J->small.changed && J->cfg->samples >= 0;
   return s;
 }
+/* The text without comments and blanks; NULL: there is no memory. */
+MGI_FN char *mgi_check_code(const char *text) {
+  char *out = (char *)malloc(strlen(text) + 1), *to = out;
+  for (const char *p = text; out && *p; p++) {
+    if (p[0] == '/' && p[1] == '/') p += strcspn(p, "\n") - 1;
+    else if (p[0] == '/' && p[1] == '*' && strstr(p + 2, "*/")) p = strstr(p + 2, "*/") + 1;
+    else if (!strchr(" \t\r\n", *p)) *to++ = *p;
+  }
+  if (out) *to = 0;
+  return out;
+}
+/* What the emitter makes of the µGraph of an emitted file, for the architecture that the file names. */
+MGI_FN void mgi_check_right(mgi_check_job *J) {
+  mg_emit_config cfg;
+  mg_error ignored;
+  char arch[16] = "";
+  const char *at = strstr(J->text, "code=sm_");
+  memset(&cfg, 0, sizeof cfg);
+  if (!strstr(J->text, "mugraph {{{")) return;
+  if (at) snprintf(arch, sizeof arch, "%.*s", (int)strspn(at + 5, "smabcdef_0123456789"), at + 5), cfg.arch = arch;
+  if (mg_cuda_emit(J->ugraph, &cfg, &J->right, &ignored) != MG_OK) return;
+  char *one = mgi_check_code(J->text), *other = mgi_check_code(J->right);
+  J->edited = one && other && strcmp(one, other);
+  J->shifted = strstr(J->right, "mg_row_shift<") != NULL;
+  free(one);
+  free(other);
+}
 /* Two pairs; the second also avoids the first one's primes, as if a constant held them. */
 MGI_FN mg_status mgi_check_fields(const mgi_check_job *J, int opaque, mg_field F[2], mg_error *e) {
   const mg_graph *both[3] = {J->ugraph, J->small.graph, NULL};
@@ -6178,15 +6609,18 @@ MGI_FN mg_status mgi_check_fields(const mgi_check_job *J, int opaque, mg_field F
   mg_graph_free(shun);
   return s;
 }
-/* Its tasks: two fields, floats; at full size a field and floats. */
-enum { MGI_CHECK_FIELDS = 2, MGI_CHECK_FLOATS = 2, MGI_CHECK_SAMPLED, MGI_CHECK_SAMPLED_FLOATS, MGI_CHECK_TASKS };
+/* Its tasks: two fields, floats; at full size a field and floats; of an edited file, floats of what it was edited from. */
+enum { MGI_CHECK_FIELDS = 2, MGI_CHECK_FLOATS = 2, MGI_CHECK_SAMPLED, MGI_CHECK_SAMPLED_FLOATS, MGI_CHECK_RIGHT, MGI_CHECK_TASKS };
 MGI_FN void mgi_check_task_of(const mgi_check_job *J, int k, const mg_field F[2], double tolerance, mgi_check_task *task) {
   const mg_check_config *cfg = J->cfg;
-  task->g = k < MGI_CHECK_SAMPLED ? J->small.graph : J->ugraph;
-  task->text = J->text;
+  task->g = k < MGI_CHECK_SAMPLED || k == MGI_CHECK_RIGHT ? J->small.graph : J->ugraph;
+  task->text = k == MGI_CHECK_RIGHT ? J->right : J->text;
+  task->shifted = J->shifted;
+  task->yardstick = k == MGI_CHECK_RIGHT;
+  if (J->edited && (k == MGI_CHECK_RIGHT || k == MGI_CHECK_FLOATS)) snprintf(task->keep, sizeof task->keep, "%s/%s", J->dir, k == MGI_CHECK_RIGHT ? "right" : "floats");
   task->F = k < MGI_CHECK_FIELDS ? &F[k] : k == MGI_CHECK_SAMPLED ? &F[0] : NULL;
-  task->samples = k < MGI_CHECK_SAMPLED ? 0 : k == MGI_CHECK_SAMPLED_FLOATS && (cfg->samples <= 0 || cfg->samples > 3) ? 3 : cfg->samples ? cfg->samples : 6;
-  task->seed = J->seed * 3 + (uint64_t)k;
+  task->samples = k < MGI_CHECK_SAMPLED || k == MGI_CHECK_RIGHT ? 0 : k == MGI_CHECK_SAMPLED_FLOATS && (cfg->samples <= 0 || cfg->samples > 3) ? 3 : cfg->samples ? cfg->samples : 6;
+  task->seed = J->seed * 3 + (uint64_t)(k == MGI_CHECK_RIGHT ? MGI_CHECK_FLOATS : k);
   task->seeds = k < MGI_CHECK_FIELDS ? (cfg->seeds > 0 ? cfg->seeds : 8) : 2;
   task->tolerance = tolerance;
   snprintf(task->so, sizeof task->so, "%s/%s.so", J->dir, mgi_check_builds[k < MGI_CHECK_FIELDS ? 0 : k - 1]);
@@ -6219,6 +6653,50 @@ MGI_FN void mgi_check_tell(int k, const mgi_check_record *found, const mg_field 
     r->race |= found->race;
   }
 }
+/* Outputs of an edited file against those of what the emitter makes of its µGraph, on the same inputs: relative to their size, and
+   to half a step of what they are stored in.  Sums in another order differ in the last bits of f32, by which few of the stored values
+   become their neighbours; one more rounding to 16 bits moves many.  1: same. */
+MGI_FN int mgi_check_alike(const mgi_check_job *J, int family, double *off, double *most) {
+  const mg_graph *g = J->small.graph;
+  char path[2][540];
+  FILE *f[2];
+  int same = 1;
+  for (int k = 0; k < 2; k++) {
+    snprintf(path[k], sizeof path[k], "%s/%s.%d", J->dir, k ? "right" : "floats", family);
+    f[k] = fopen(path[k], "rb");
+  }
+  for (uint32_t k = 0; k < g->n_out && f[0] && f[1] && same; k++) {
+    const mg_tensor_info *o = mg_tensor_of(g, g->out[k]);
+    const size_t size = (size_t)mg_dtype_bytes(o->dtype);
+    double difference = 0, norm = 0;
+    for (int64_t i = 0, n = mg_shape_elements(&o->shape); i < n; i++) {
+      uint32_t bits[2];
+      unsigned char raw[2][4];
+      if (fread(raw[0], 1, size, f[0]) != size || fread(raw[1], 1, size, f[1]) != size) break;
+      for (int j = 0; j < 2; j++) bits[j] = mgi_cd_get(raw[j], o->dtype, 0);
+      const double got = mgi_cd_value(o->dtype, bits[0]), right = mgi_cd_value(o->dtype, bits[1]);
+      if (fabs(right) < 1e300) norm += right * right;
+      if (!(fabs(right) < 1e300) || fabs(got - right) <= (o->dtype == MG_F16 ? 0x1p-24 : 0)) continue; /* one of the smallest steps */
+      difference += got == got ? (got - right) * (got - right) : HUGE_VAL;
+    }
+    *most = o->dtype == MG_BF16 ? 0x1p-8 / 6 : o->dtype == MG_F16 ? 0x1p-11 / 6 : 2e-5;
+    *off = mgi_cd_relative(difference, norm);
+    same = *off <= *most;
+  }
+  for (int k = 0; k < 2; k++)
+    if (f[k]) fclose(f[k]);
+  return same;
+}
+MGI_FN mg_status mgi_check_against(const mgi_check_job *J, const mgi_check_record *got, const mgi_check_record *right, mg_check_report *r) {
+  for (int k = 0; k < MGI_FAMILIES; k++) {
+    double off = got->family[k], most = 2 * right->family[k] + 0x1p-8;
+    if (right->family[k] < 0 || got->family[k] < 0 || (k < MGI_FAMILY_PEAKS ? mgi_check_alike(J, k, &off, &most) : off <= most)) continue;
+    snprintf(r->difference, sizeof r->difference, "over floats it %s %.3g, not %.3g, %s what the emitter makes of its \xC2\xB5Graph (%s): values are rounded to other bits, or maxima are other ones",
+             k < MGI_FAMILY_PEAKS ? "differs by" : "has a relative error of", off, most, k < MGI_FAMILY_PEAKS ? "from" : "by", mgi_family_names[k]);
+    return MG_NOT_FOUND;
+  }
+  return MG_OK;
+}
 /* All tasks at once, each a process.  *again: a second exponential hid elements. */
 MGI_FN mg_status mgi_check_tasks(const mgi_check_job *J, const mg_field F[2], int *again, mg_check_report *r, mg_error *e) {
   mgi_check_task task[MGI_CHECK_TASKS];
@@ -6226,17 +6704,24 @@ MGI_FN mg_status mgi_check_tasks(const mgi_check_job *J, const mg_field F[2], in
   mgi_child child[MGI_CHECK_TASKS];
   mg_status s = MG_OK;
   int started = 0;
-  for (int k = 0; k < (J->full ? MGI_CHECK_TASKS : MGI_CHECK_SAMPLED) && s == MG_OK; k++) {
+  for (int k = 0; k < MGI_CHECK_TASKS && s == MG_OK; k++) {
+    if (k == MGI_CHECK_RIGHT ? !J->edited : k >= MGI_CHECK_SAMPLED && !J->full) continue;
+    memset(&task[k], 0, sizeof task[k]);
     mgi_check_task_of(J, k, F, r->tolerance, &task[k]);
-    if (mgi_check_start(&child[k], &task[k], J->timeout_s)) started++;
+    if (mgi_check_start(&child[k], &task[k], J->timeout_s)) started |= 1 << k;
     else s = mg_fail(e, MG_MACHINE, "mg_cuda_check", "cannot start a process: %s", strerror(errno));
   }
   r->compared = r->undefined = 0;
   r->fields = 0;
   r->difference[0] = 0;
   *again = 0;
-  for (int k = 0; k < started; k++) {
+  for (int k = 0; k < MGI_CHECK_TASKS; k++) {
+    if (!(started >> k & 1)) continue;
     mgi_check_finish(&child[k], J->timeout_s, &record[k]);
+    if (k == MGI_CHECK_RIGHT) {
+      if (s == MG_OK && record[k].status == MG_OK) s = mgi_check_against(J, &record[MGI_CHECK_FLOATS], &record[k], r);
+      continue;
+    }
     mgi_check_tell(k, &record[k], F, r);
     if (k < MGI_CHECK_FIELDS || k == MGI_CHECK_SAMPLED) *again |= record[k].twice > 0;
     if (record[k].status == MG_NOT_FOUND) s = MG_NOT_FOUND; /* a difference beats any other outcome */
@@ -6250,10 +6735,17 @@ MGI_FN mg_status mgi_check_tasks(const mgi_check_job *J, const mg_field F[2], in
 /* The files of a check, and their directory. */
 MGI_FN void mgi_check_remove(const char *dir) {
   char path[600];
-  for (int k = 0; k < 5; k++) {
-    if (k) snprintf(path, sizeof path, "%s/%s.so", dir, mgi_check_builds[k - 1]);
-    else snprintf(path, sizeof path, "%s/kernel.cu", dir);
+  for (int k = 0; k < MGI_CHECK_BUILDS; k++) {
+    snprintf(path, sizeof path, "%s/%s.so", dir, mgi_check_builds[k]);
     unlink(path);
+  }
+  for (int k = 0; k < 2; k++) {
+    snprintf(path, sizeof path, "%s/%s.cu", dir, k ? "right" : "kernel");
+    unlink(path);
+    for (int family = 0; family < MGI_FAMILY_PEAKS; family++) {
+      snprintf(path, sizeof path, "%s/%s.%d", dir, k ? "right" : "floats", family);
+      unlink(path);
+    }
   }
   rmdir(dir);
 }
@@ -6281,13 +6773,18 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
   r->tolerance = mgi_cd_tolerance(ugraph);
   s = mgi_check_sizes(&J, e);
   if (s == MG_OK && !mgi_check_quoted(ugraph, cu_text, r)) s = MG_NOT_FOUND;
+  if (s == MG_OK) mgi_check_right(&J);
   if (s == MG_OK) s = mgi_check_constants(ugraph, cu_text, r, e);
   if (s == MG_OK) s = mgi_cd_temp_dir(cfg->work_dir, J.dir, sizeof J.dir, e);
   if (s == MG_OK) {
     snprintf(path, sizeof path, "%s/kernel.cu", J.dir);
     if (!mgi_cd_write(path, cu_text, strlen(cu_text))) s = mg_fail(e, MG_MACHINE, path, "cannot write it: %s", strerror(errno));
   }
-  if (s == MG_OK) s = mgi_check_build(ugraph, &J.small, J.full, J.dir, cxx, headers, J.timeout_s, cu_text, e);
+  if (s == MG_OK && J.edited) {
+    snprintf(path, sizeof path, "%s/right.cu", J.dir);
+    if (!mgi_cd_write(path, J.right, strlen(J.right))) s = mg_fail(e, MG_MACHINE, path, "cannot write it: %s", strerror(errno));
+  }
+  if (s == MG_OK) s = mgi_check_build(ugraph, &J.small, J.full, J.edited, J.dir, cxx, headers, J.timeout_s, cu_text, e);
   r->reduced = J.small.changed;
   for (int opaque = 0, again = 1; opaque < 2 && again && s == MG_OK; opaque++) { /* once more with exp uninterpreted where a second exponential hides elements */
     mg_field F[2];
@@ -6304,6 +6801,7 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
   if (J.dir[0] && cfg->keep) snprintf(r->kept, sizeof r->kept, "%.250s", J.dir);
   else if (J.dir[0]) mgi_check_remove(J.dir);
   mg_reduced_free(&J.small);
+  mg_string_free(J.right);
   mg_graph_free(own);
   return s;
 }

@@ -1,0 +1,82 @@
+/* Planted bugs that fields cannot see, or that take more than a small kernel: maxima, precision, offsets beyond 32 bits, call
+   sites that pair by luck, memory that asynchronous copies read.  The machinery is test_plant.c's; here each has to be caught in
+   every kernel that reaches it, of templates too.
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_plant_device.c -o build/test_plant_device -lcmocka -lm -lpthread && build/test_plant_device [SEED [all | COUNT [TABLE.txt]]] */
+#ifndef MGT_PLANTS
+#define MGT_PLANTS "test_plant_device.c"
+#include "test_plant.c"
+#else
+enum { MAXIMUM, PRECISION, OFFSET, SITE, ORDER, CLASSES, WAIT, STAGE }; /* the last two are of the other test */
+enum { MGT_EVERY = 1, MGT_LARGE = OFFSET };
+static const char *const class_name[CLASSES] = {"maximum", "precision", "offset", "call site", "ticket"};
+#define TO_HALF(v) v " = mg_widen(mg_narrow<mg_f16>(" v "));"
+#define TO_SHORT(v) v " = mg_widen(mg_narrow<mg_bf16>(" v "));"
+static const plant in_templates[] = {
+    {MAXIMUM, 's', "struct mg_by_max {", "return mg_neg_inf();", "return mg_zero();", 0},
+    {MAXIMUM, 'x', "struct mg_by_max {", "return [mg_dev_max(a, b)];", "mg_dev_max(a, mg_dev_max(b, mg_zero() - b))", 0},
+    {MAXIMUM, 's', "struct mg_row_shift {", "m\\[k\\] = mg_neg_inf();", "m[k] = mg_zero();", 0},
+    {MAXIMUM, 's', "struct mg_row_shift {", "top\\[k\\] = mg_neg_inf();", "top[k] = mg_zero();", 0},
+    {MAXIMUM, 'x', "struct mg_row_shift {", "= [mg_shift_max(top\\[ACC::row_of(i)\\], v)];", "mg_zero()", 0},
+    {MAXIMUM, 'x', "struct mg_row_shift {", "= [mg_shift_max(top\\[ACC::row_of(i)\\], v)];", "i & 1 ? mg_shift_max(top[ACC::row_of(i)], v) : top[ACC::row_of(i)]", 0},
+    {MAXIMUM, 'x', "struct mg_row_shift {", "= [mg_shift_max(top\\[ACC::row_of(i)\\], v)];", "mg_shift_max(top[ACC::row_of(i)], mg_shift_max(v, mg_zero() - v))", 0},
+    {MAXIMUM, 'x', "struct mg_row_shift {", "= [mg_shift_max(top\\[ACC::row_of(i)\\], v)];",
+     "mgt_none(top[ACC::row_of(i)]) ? v : mg_zero() - mg_shift_max(mg_zero() - top[ACC::row_of(i)], mg_zero() - v)", 0},
+    {MAXIMUM, 's', "struct mg_row_shift {", "m\\[k\\] = top\\[k\\];", "if (mgt_none(m[k])) m[k] = top[k];", 0},
+    {MAXIMUM, 'x', "struct mg_row_shift {", "[mg_shift_max(top\\[k\\], mg_shfl_xor(top\\[k\\], 1))];", "(mg_shfl_xor(top[k], 1), top[k])", 0},
+    {MAXIMUM, 'x', "struct mg_row_shift {", "w < [ACC::WN]; w++", "(ACC::WN + 1) / 2", 0},
+    {ORDER, 'x', "MG_DEV bool mg_last_of", "[mg_ticket(ticket)] ==", "(mg_stg(ticket, mg_ldg(ticket) + 1u), mg_ldg(ticket) - 1u)", 0},
+    {ORDER, 'x', "MG_DEV bool mg_last_of", "[mg_ticket(ticket)] ==", "mg_ticket(ticket) + 0 * mg_ldg(ticket)", 0},
+    {ORDER, 's', "MG_DEV bool mg_last_of", "mg_sync(MG_WITHIN);", "", 0},
+    {ORDER, 'x', "struct mg_merge_global {", "[mg_ldg_fresh((const mg_f32 *)(p + (int64_t)k * BYTES) + r * TILE::PITCH + c)]", "mg_ldg((const mg_f32 *)(p + (int64_t)k * BYTES) + r * TILE::PITCH + c)", 0},
+    {MAXIMUM, 's', "MG_DEV void mg_merge_weights", "top = mg_shift_max(top, shifts.part(k, r, 0));", "", 0},
+    {MAXIMUM, 's', "MG_DEV void mg_shift_weights", "top = mg_shift_max(top, m\\[k\\]);", "if (k == 0 && mg_tid() % G == 0) top = m[k];", 0},
+};
+static const plant in_files[] = {
+    {OFFSET, 'x', "", "p_~ + [(~ * (int64_t)~) * ((int64_t)~)]", "(int)($0)", 0},
+    {OFFSET, 'x', "", "p_~ + [(~ * (int64_t)~) * ((int64_t)~)]", "(int64_t)((unsigned)$1 * $2u * (unsigned)$3)", 0},
+    {SITE, 's', "", "mg_sync();", "if (mg_warp() == 0) mg_sync();\n else mg_sync();", 0},
+    {SITE, 's', "", "  shift_~.agree(x_~);", "if (mg_warp() & 1) $0\n else $0", 0},
+    {SITE, 's', "", "    mg_contract<~, ~>(acc_~, `", "if (mg_lane() < 16) { $0 }\n else { $0 }", 0},
+    {SITE, 's', "", "  red_~.finish(~);", "if (mg_lane() < 16) $0\n else $0", 0},
+    {ORDER, 's', "", "if (!mg_last_of(~, ~)) return;", "if (!mg_last_of($1, $2 - 1)) return;", 0},
+    {ORDER, 's', "", "if (!mg_last_of(~, ~)) return;", "if (mg_tid() == 0) mg_ldg($1);\n $0", 0},
+    {MAXIMUM, 's', "", "  shift_~.init();", "shift_$1.init(); for (auto &v : shift_$1.m) v = mg_zero();", 0},
+    {MAXIMUM, 's', "", "  shift_~.agree(x_~);", "", 0},
+    {PRECISION, 's', "", "    mg_contract<~, ~>(acc_~, `", "$0 for (auto &f : acc_$3.c) for (auto &v : f) " TO_HALF("v"), 0},
+    {PRECISION, 's', "", "    mg_contract<~, ~>(acc_~, `", "$0 for (auto &f : acc_$3.c) for (auto &v : f) " TO_SHORT("v"), 0},
+    {PRECISION, 's', "", "    mg_contract_chain<~>(acc_~, `", "$0 for (auto &f : acc_$2.c) for (auto &v : f) " TO_HALF("v"), 0},
+    {PRECISION, 's', "", "    red_~.add(acc_~);", "$0 for (auto &v : red_$1.part) " TO_HALF("v"), 0},
+    {PRECISION, 's', "", "  s_~.spill(acc_~);", "for (auto &f : acc_$2.c) for (auto &v : f) " TO_HALF("v") " $0", 0},
+    {PRECISION, 's', "", "  s_~.spill(acc_~);", "for (auto &f : acc_$2.c) for (auto &v : f) " TO_SHORT("v") " $0", 0},
+};
+#define MGT_KERNELS                                                                                                                    \
+    {"maxima as written", /* of rows, of f16 and of f32; of columns; a running one over a loop */                                        \
+     "program k\ninput X : f16[32, 256]\ninput V : f16[256, 32]\nO = kernel grid=(x=2) threads=128 {\n  x = load X {x->0}\n"           \
+     "  v = load V {}\n  p = exp(sub(x, max(x, dim=1)))\n  o = div(matmul(p, v), sum(p, dim=1))\n  store o {x->0}\n}\noutput O\n"},     \
+    {"maxima as written, f32",                                                                                                         \
+     "program k\ninput X : f32[24, 130]\nO = kernel grid=(x=2) threads=64 {\n  x = load X {x->0}\n  p = exp(sub(x, max(x, dim=1)))\n"   \
+     "  o = div(p, sum(p, dim=1))\n  store o {x->0}\n}\noutput O\n"},                                                                    \
+    {"maxima over a loop",                                                                                                             \
+     "program k\ninput X : f16[24, 512]\nO = kernel grid=(x=2) threads=64 {\n  for i=4 {\n    x = load X {x->0, i->1}\n"                \
+     "    t = max(x, dim=1)\n  }\n  m = accum(t) {i->max}\n  for j=4 {\n    y = load X {x->0, j->1}\n    s = sum(exp(sub(y, m)), dim=1)\n"  \
+     "  }\n  o = accum(s) {j->+}\n  store o {x->0}\n}\noutput O\n"},                                                                     \
+    MGT_LARGE_KERNELS
+#define MGT_LARGE_KERNELS                                                                                                              \
+    {"large, two kernels", /* a tensor of 5 GiB between them */                                                                        \
+     "program k\ninput X : f16[65536, 40960]\nH = kernel grid=(x=1024, y=640) threads=64 {\n  x = load X {x->0, y->1}\n"              \
+     "  h = scale(x, 3)\n  store h {x->0, y->1}\n}\nO = kernel grid=(x=1024) threads=64 {\n  for i=640 {\n"                          \
+     "    h = load H {x->0, i->1}\n    s = sum(h, dim=1)\n  }\n  o = accum(s) {i->+}\n  store o {x->0}\n}\noutput O\n"},             \
+    {"large, an operator behind",                                                                                                      \
+     "program k\ninput X : bf16[40960, 65536]\ninput W : bf16[65536, 16]\nH = kernel grid=(x=640, y=512) threads=128 {\n"             \
+     "  x = load X {x->0, y->1}\n  h = relu(x)\n  store h {x->0, y->1}\n}\nO = matmul(H, W)\noutput O\n"},
+static const struct { const char *kernel, *find, *lines, *why; } harmless[] = {
+    {"", "", "", ""},
+};
+static int wanted(const char *name) {
+  static const char *const names[] = {"skinny", "own ring", "attention, cluster", "attention, workspace", "attention, rings of warps", "attention of norms", "without tensor cores", "merges", "moves", "mask",
+                                      "more rows than threads", "warpgroups, attention", "maxima as written", "maxima as written, f32", "maxima over a loop", "large, two kernels", "large, an operator behind", "parts under maxima of their own, in two kernels"};
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+    if (!strcmp(names[k], name)) return 1;
+  return 0;
+}
+#endif
