@@ -364,7 +364,7 @@ uint64_t mg_hash(const mg_graph *g);
    words.  Names, plan and comments are no part of it. */
 void mg_canonical(const mg_graph *g, void (*put)(void *user, uint64_t word), void *user);
 /* 1 if both have one canonical form; 0 if not, or if memory is out. */
-int mg_same(const mg_graph *a, const mg_graph *b);
+int mg_graph_equal(const mg_graph *a, const mg_graph *b);
 
 /* -------------------------------------------------------------------------------------------------- >>build */
 
@@ -1835,7 +1835,7 @@ static void mgi_word_match(void *user, uint64_t word) {
   l->bad |= l->at >= l->n || l->word[l->at] != word;
   l->at++;
 }
-int mg_same(const mg_graph *a, const mg_graph *b) {
+int mg_graph_equal(const mg_graph *a, const mg_graph *b) {
   mgi_word_list l;
   memset(&l, 0, sizeof l);
   mg_canonical(a, mgi_word_count, &l);

@@ -9709,7 +9709,7 @@ mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg
   for (int k = 0; k < n && equal < most && st == MG_OK; k++) {
     if (end > 0) c.time_limit_s = end - mgi_se_seconds();
     mg_verify_report *rep = &r->report[k];
-    if (end > 0 && !(c.time_limit_s > 0) && !mg_same(program, r->graph[k])) { /* one that is the program needs no time */
+    if (end > 0 && !(c.time_limit_s > 0) && !mg_graph_equal(program, r->graph[k])) { /* one that is the program needs no time */
       memset(rep, 0, sizeof *rep);
       rep->unfinished = 1;
       snprintf(rep->reason, sizeof rep->reason, "not certified: the time limit ended the tests of those before it");

@@ -565,7 +565,7 @@ mg_status mg_certificate_check(const char *text, size_t len, mg_verify_report *r
 /* The same with the threads, limits, stop and progress of `how` (may be NULL); its other members do not count.
    MG_UNSUPPORTED if they ended the tests. */
 mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_config *how, mg_verify_report *r, mg_error *e);
-/* The two graphs that a certificate speaks of, not rechecked: mg_same holds them against one's own.  The caller's. */
+/* The two graphs that a certificate speaks of, not rechecked: mg_graph_equal holds them against one's own.  The caller's. */
 mg_status mg_certificate_graphs(const char *text, size_t len, mg_graph **a, mg_graph **b, mg_error *e);
 
 /* ------------------------------------------------------------------------------------------------- >>axioms
@@ -3117,7 +3117,7 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
   memset(&B, 0, sizeof B);
   if (s == MG_OK) mgi_seed_root(a, b, c.seed, c.salt, B.root);
   memcpy(r->digest, B.root, sizeof r->digest);
-  if (s == MG_OK && mg_same(a, b)) {
+  if (s == MG_OK && mg_graph_equal(a, b)) {
     r->verdict = MG_EQUAL, r->proof = MG_PROOF_IDENTITY;
     snprintf(r->domain, sizeof r->domain, "the same: one graph");
     snprintf(r->theorem, sizeof r->theorem, "identity: one graph");

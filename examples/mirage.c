@@ -347,7 +347,7 @@ static mg_status certificate_is_of(const char *text, size_t n, char **file, mg_e
   for (int k = 0; k < 2 && s == MG_OK; k++) {
     mg_graph *g = NULL;
     s = mg_parse_file(file[k + 1], NULL, &g, e);
-    if (s == MG_OK && !mg_same(g, of[k]))
+    if (s == MG_OK && !mg_graph_equal(g, of[k]))
       s = mg_fail(e, MG_BAD_INPUT, file[0], "it is no certificate of %.80s: its %s graph is another (%.60s)", file[k + 1], k ? "second" : "first", of[k]->name);
     mg_graph_free(g);
   }
