@@ -610,7 +610,7 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
                largest, in the same measure.
    e16         the largest error of the yardstick's over at least 64 rows of a family: one lucky row binds nobody.
    e32         that of the yardstick all in f32, each operator's result moved by one unit in the last place at random, up or
-               down: the largest of 16 runs.
+               down: the largest of 16 runs, which take turns with the rows where these are many.
    safe        for every family that binds, in every row that is finite as written,
                  (i)   what is finite as written is finite, and the error is at most 4 (e16 + e32) + 2 units of the type;
                  (ii)  with 16-bit storage replaced by f32 the same, and the error is at most 16 e32 + 2 units of f32.
@@ -2553,12 +2553,22 @@ static mg_status mgi_yard_map(void *user, mg_opcode op, mg_rational rc, const mg
   double c = rc.den ? (double)rc.num / (double)rc.den : 0;
   if (dim >= 0) return mgi_yard_exp(Y, out, in, dim);
   if (!Y->doubles) c = (double)(float)c;
+  if (Y->doubles) {
+    mg_domain d = mg_domain_real();
+    return d.map(d.user, op, rc, out, in);
+  }
   do {
-    int64_t o = mgi_ff_row_offset(out, at, r - 1), a = mgi_ff_row_offset(&in[0], at, r - 1), b = two ? mgi_ff_row_offset(&in[1], at, r - 1) : 0;
-    for (int64_t k = 0; k < out->shape.dim[r - 1]; k++) {
-      mgi_yard_put(Y, out, o, mg_op_real(op, mgi_yard_get(Y, &in[0], a), two ? mgi_yard_get(Y, &in[1], b) : 0, c));
-      o += out->stride[r - 1], a += in[0].stride[r - 1];
-      if (two) b += in[1].stride[r - 1];
+    const int64_t n = out->shape.dim[r - 1], sa = in[0].stride[r - 1], sb = two ? in[1].stride[r - 1] : 0;
+    float *o = (float *)out->data + mgi_ff_row_offset(out, at, r - 1);
+    const float *a = (const float *)in[0].data + mgi_ff_row_offset(&in[0], at, r - 1);
+    const float *b = two ? (const float *)in[1].data + mgi_ff_row_offset(&in[1], at, r - 1) : a;
+    switch (op) { /* those that there are most of; for all, rounding the double is rounding the result to f32 */
+      case MG_OP_ADD: for (int64_t k = 0; k < n; k++) o[k] = a[k * sa] + b[k * sb]; break;
+      case MG_OP_MUL: for (int64_t k = 0; k < n; k++) o[k] = a[k * sa] * b[k * sb]; break;
+      case MG_OP_DIV: for (int64_t k = 0; k < n; k++) o[k] = a[k * sa] / b[k * sb]; break;
+      case MG_OP_SQR: for (int64_t k = 0; k < n; k++) o[k] = a[k * sa] * a[k * sa]; break;
+      case MG_OP_SCALE: for (int64_t k = 0; k < n; k++) o[k] = a[k * sa] * (float)c; break;
+      default: for (int64_t k = 0; k < n; k++) o[k] = (float)mg_op_real(op, a[k * sa], b[k * sb], c);
     }
   } while (mgi_ff_next_row(&out->shape, at));
   return MG_OK;
@@ -2630,7 +2640,12 @@ static void mgi_yard_made(void *user, const mg_graph *g, mg_tensor t, const mg_v
   if (i->inner) return;
   for (int64_t k = 0; k < n && !Y->wide; k++) x[k] = mg_round_to(i->dtype, x[k]);
   for (int64_t k = 0; k < n && Y->move; k++)
-    if (isfinite(x[k]) && x[k] != 0) x[k] = nextafterf(x[k], mgi_ff_hash(Y->move, t.id, (uint64_t)k) & 1 ? INFINITY : -INFINITY);
+    if (isfinite(x[k]) && x[k] != 0) { /* its neighbour, away from 0 or towards it */
+      uint32_t u;
+      memcpy(&u, &x[k], 4);
+      u += mgi_ff_hash(Y->move, t.id, (uint64_t)k) & 1 ? 1 : -1;
+      memcpy(&x[k], &u, 4);
+    }
 }
 
 mg_status mg_yardstick(const mg_graph *g, const mg_part *part, const float *const *in, float *const *out, int wide, uint64_t move, mg_error *e) {
@@ -2706,13 +2721,18 @@ static int mgi_family_is_mask(const mg_graph *g, int k) {
 /* 10^2 to 10^4. */
 static double mgi_family_magnitude(uint64_t h) { return pow(10, 2 + 2 * ldexp((double)(h >> 11), -53)); }
 
+/* Whether every draw has an input k of its own. */
+static int mgi_family_renews(const mg_graph *g, int k) {
+  int64_t most = 0;
+  for (uint32_t j = 0; j < g->n_in; j++) most = mgi_trial_elements(g, g->in[j]) > most ? mgi_trial_elements(g, g->in[j]) : most;
+  return mgi_trial_elements(g, g->in[k]) * 4 <= most || g->n_in == 1 || most <= 4096;
+}
+
 void mg_family_input(const mg_graph *g, const mg_family *f, uint64_t seed, int draw, int k, const mg_box *box, float *dst) {
   const mg_tensor_info *t = mg_tensor_of(g, g->in[k]);
   const int64_t n = mg_shape_elements(&t->shape), held = box ? mg_box_elements(box, t->shape.rank) : n, cols = t->shape.dim[t->shape.rank - 1];
-  int64_t most = 0;
-  for (uint32_t j = 0; j < g->n_in; j++) most = mgi_trial_elements(g, g->in[j]) > most ? mgi_trial_elements(g, g->in[j]) : most;
   const uint64_t which = (uint64_t)f->kind * 1000003u + (uint64_t)(f->input + 1) * 8191u + (uint64_t)(f->kind == MG_FAMILY_SCALE || f->kind == MG_FAMILY_JOINT ? (int64_t)f->a + 64 : isinf(f->a));
-  const uint64_t key = mgi_ff_hash(mgi_ff_hash(seed, which, 21), (uint64_t)k, n * 4 <= most || g->n_in == 1 || most <= 4096 ? (uint64_t)draw : 0);
+  const uint64_t key = mgi_ff_hash(mgi_ff_hash(seed, which, 21), (uint64_t)k, mgi_family_renews(g, k) ? (uint64_t)draw : 0);
   const int mine = f->kind >= MG_FAMILY_SCALE && f->kind != MG_FAMILY_JOINT && f->input == k, mask = mgi_family_is_mask(g, k);
   double scale = mask ? 1 : mgi_family_scale(&t->shape);
   if (f->kind == MG_FAMILY_SCALE && mine) scale *= ldexp(1, (int)f->a);
@@ -2835,7 +2855,8 @@ int mg_families_of(const mg_graph *g, uint64_t seed, mg_family *out, int most) {
 
 typedef struct mgi_judge {
   const mg_graph *g;
-  mg_part part, few;        /* what is judged; the first rows of it, for e32 */
+  mg_part part, few[4];     /* what is judged; rows of it, for e32: every one of so many groups has its runs */
+  int groups;
   float *in[MG_MAX_IN], *written[MG_MAX_OUT], *got[MG_MAX_OUT];
   double *exact_in[MG_MAX_IN], *exact[MG_MAX_OUT];
   int64_t n_in[MG_MAX_IN], n_out[MG_MAX_OUT], cols[MG_MAX_OUT];
@@ -2843,33 +2864,44 @@ typedef struct mgi_judge {
   int64_t rows, finite;
 } mgi_judge;
 
-enum { MGI_JUDGE_FEW = 16 }; /* rows, about, that each of the moved runs has */
+enum { MGI_JUDGE_FEW = 16, MGI_JUDGE_GROUPS = 4 }; /* rows, about, that each of the moved runs has */
 
 static void mgi_judge_free(mgi_judge *J) {
   for (int k = 0; k < MG_MAX_IN; k++) free(J->in[k]), free(J->exact_in[k]);
   for (int k = 0; k < MG_MAX_OUT; k++) free(J->written[k]), free(J->got[k]), free(J->exact[k]);
-  mg_part_free(&J->part), mg_part_free(&J->few);
+  mg_part_free(&J->part);
+  for (int k = 0; k < MGI_JUDGE_GROUPS; k++) mg_part_free(&J->few[k]);
 }
 
 static mg_status mgi_judge_new(mgi_judge *J, const mg_graph *g, const mg_box *want, mg_error *e) {
   mg_box all[MG_MAX_OUT], few[MG_MAX_OUT];
+  mg_status s;
   memset(J, 0, sizeof *J);
   memset(all, 0, sizeof all);
   J->g = g;
   for (uint32_t k = 0; k < g->n_out; k++) {
-    const mg_shape *s = &mg_tensor_of(g, g->out[k])->shape;
-    int64_t rows = 1;
-    for (int d = 0; d < s->rank; d++) all[k].hi[d] = s->dim[d];
+    const mg_shape *shape = &mg_tensor_of(g, g->out[k])->shape;
+    for (int d = 0; d < shape->rank; d++) all[k].hi[d] = shape->dim[d];
     if (want) all[k] = want[k];
-    few[k] = all[k];
-    for (int d = s->rank - 2; d >= 0; d--) { /* the innermost ones */
-      const int64_t most = MGI_JUDGE_FEW / rows > 0 ? MGI_JUDGE_FEW / rows : 1;
-      if (few[k].hi[d] - few[k].lo[d] > most) few[k].hi[d] = few[k].lo[d] + most;
-      rows *= few[k].hi[d] - few[k].lo[d];
-    }
   }
-  mg_status s = mg_part_of(g, all, &J->part, e);
-  if (s == MG_OK) s = mg_part_of(g, few, &J->few, e);
+  s = mg_part_of(g, all, &J->part, e);
+  for (J->groups = 0; J->groups < MGI_JUDGE_GROUPS && s == MG_OK; J->groups++) {
+    int more = J->groups == 0; /* rows that no group has yet */
+    for (uint32_t k = 0; k < g->n_out; k++) {
+      const mg_shape *shape = &mg_tensor_of(g, g->out[k])->shape;
+      int64_t rows = 1, left = J->groups; /* the groups stand side by side, innermost dimensions first */
+      few[k] = all[k];
+      for (int d = shape->rank - 2; d >= 0; d--) {
+        const int64_t extent = all[k].hi[d] - all[k].lo[d], most = MGI_JUDGE_FEW / rows > 0 ? MGI_JUDGE_FEW / rows : 1;
+        const int64_t pieces = extent > most ? (extent + most - 1) / most : 1, at = left % pieces;
+        if (pieces > 1) few[k].lo[d] = all[k].lo[d] + at * most, few[k].hi[d] = few[k].lo[d] + most < all[k].hi[d] ? few[k].lo[d] + most : all[k].hi[d];
+        more |= at > 0;
+        left /= pieces, rows *= extent < most ? extent : most;
+      }
+    }
+    if (!more) break;
+    s = mg_part_of(g, few, &J->few[J->groups], e);
+  }
   for (uint32_t k = 0; k < g->n_in + g->n_out && s == MG_OK; k++) {
     const int out = k >= g->n_in, j = (int)(out ? k - g->n_in : k);
     const mg_tensor t = out ? g->out[j] : g->in[j];
@@ -2887,8 +2919,9 @@ static mg_status mgi_judge_new(mgi_judge *J, const mg_graph *g, const mg_box *wa
   return s;
 }
 
-static void mgi_judge_draw(mgi_judge *J, const mg_family *f, uint64_t seed, int draw) {
+static void mgi_judge_draw(mgi_judge *J, const mg_family *f, uint64_t seed, int draw, int all) {
   for (uint32_t k = 0; k < J->g->n_in; k++) {
+    if (!all && !mgi_family_renews(J->g, (int)k)) continue;
     mg_family_input(J->g, f, seed, draw, (int)k, &J->part.box[J->g->in[k].id], J->in[k]);
     for (int64_t i = 0; i < J->n_in[k]; i++) J->exact_in[k][i] = J->in[k][i];
   }
@@ -2920,7 +2953,7 @@ static mg_status mgi_judge_binds(mgi_judge *J, const mg_family *f, uint64_t seed
   for (uint32_t k = 0; k < g->n_out; k++) all += J->cols[k] ? J->n_out[k] / J->cols[k] : 0;
   const int draws = all > 0 && all < MG_NUMERICS_ROWS ? (int)((MG_NUMERICS_ROWS + all - 1) / all) : 1;
   for (int draw = draws - 1; draw >= 0 && s == MG_OK; draw--) {
-    mgi_judge_draw(J, f, seed, draw);
+    mgi_judge_draw(J, f, seed, draw, draw == draws - 1);
     s = mg_yardstick_reference(g, &J->part, (const double *const *)J->exact_in, J->exact, e);
     if (s == MG_OK) s = mg_yardstick(g, &J->part, (const float *const *)J->in, J->written, 0, 0, e);
     for (uint32_t k = 0; k < g->n_out && s == MG_OK; k++)
@@ -2932,16 +2965,17 @@ static mg_status mgi_judge_binds(mgi_judge *J, const mg_family *f, uint64_t seed
   }
   return s;
 }
-/* e32, of the rows of J->few, on the first draw. */
-static mg_status mgi_judge_moves(mgi_judge *J, uint64_t seed, mg_error *e) {
+/* One group of rows, of the inputs that J has: its reference, then the runs that are the group's; e32 grows. */
+static mg_status mgi_judge_group(mgi_judge *J, int group, uint64_t seed, mg_error *e) {
   const mg_graph *g = J->g;
+  const mg_part *few = &J->few[group];
   mg_status s = MG_OK;
   double *exact[MG_MAX_OUT] = {NULL}, *xin[MG_MAX_IN] = {NULL};
   float *out[MG_MAX_OUT] = {NULL}, *in[MG_MAX_IN] = {NULL};
   int good = 1;
   for (uint32_t k = 0; k < g->n_in && good; k++) { /* its inputs are a part of J's */
     const mg_shape *shape = &mg_tensor_of(g, g->in[k])->shape;
-    const mg_box *b = &J->few.box[g->in[k].id], *whole = &J->part.box[g->in[k].id];
+    const mg_box *b = &few->box[g->in[k].id], *whole = &J->part.box[g->in[k].id];
     const int64_t n = mg_box_elements(b, shape->rank);
     in[k] = (float *)malloc(sizeof(float) * (size_t)(n > 0 ? n : 1)), xin[k] = (double *)malloc(sizeof(double) * (size_t)(n > 0 ? n : 1));
     good = in[k] && xin[k];
@@ -2955,16 +2989,16 @@ static mg_status mgi_judge_moves(mgi_judge *J, uint64_t seed, mg_error *e) {
     }
   }
   for (uint32_t k = 0; k < g->n_out && good; k++) {
-    const int64_t n = mg_box_elements(&J->few.box[g->out[k].id], mg_tensor_of(g, g->out[k])->shape.rank);
+    const int64_t n = mg_box_elements(&few->box[g->out[k].id], mg_tensor_of(g, g->out[k])->shape.rank);
     out[k] = (float *)malloc(sizeof(float) * (size_t)(n > 0 ? n : 1)), exact[k] = (double *)malloc(sizeof(double) * (size_t)(n > 0 ? n : 1));
     good = out[k] && exact[k];
   }
   if (!good) s = mg_fail(e, MG_NO_MEMORY, "mg_numerics", "no memory for the moved runs");
-  if (s == MG_OK) s = mg_yardstick_reference(g, &J->few, (const double *const *)xin, exact, e);
-  for (int move = 0; move < MG_NUMERICS_MOVES && s == MG_OK; move++) {
-    s = mg_yardstick(g, &J->few, (const float *const *)in, out, 1, mgi_ff_hash(seed, (uint64_t)move, 26) | 1, e);
+  if (s == MG_OK) s = mg_yardstick_reference(g, few, (const double *const *)xin, exact, e);
+  for (int move = group; move < MG_NUMERICS_MOVES && s == MG_OK; move += J->groups) {
+    s = mg_yardstick(g, few, (const float *const *)in, out, 1, mgi_ff_hash(seed, (uint64_t)move, 26) | 1, e);
     for (uint32_t k = 0; k < g->n_out && s == MG_OK; k++) {
-      const int64_t n = mg_box_elements(&J->few.box[g->out[k].id], mg_tensor_of(g, g->out[k])->shape.rank);
+      const int64_t n = mg_box_elements(&few->box[g->out[k].id], mg_tensor_of(g, g->out[k])->shape.rank);
       for (int64_t i = 0; i < n; i += J->cols[k]) {
         const double error = mgi_judge_error(out[k] + i, exact[k] + i, J->cols[k], mg_unit_at(MG_F32, 0));
         if (error > J->e32) J->e32 = error;
@@ -2973,6 +3007,12 @@ static mg_status mgi_judge_moves(mgi_judge *J, uint64_t seed, mg_error *e) {
   }
   for (uint32_t k = 0; k < g->n_in; k++) free(in[k]), free(xin[k]);
   for (uint32_t k = 0; k < g->n_out; k++) free(out[k]), free(exact[k]);
+  return s;
+}
+/* e32, on the first draw: the runs take turns with the groups of rows. */
+static mg_status mgi_judge_moves(mgi_judge *J, uint64_t seed, mg_error *e) {
+  mg_status s = MG_OK;
+  for (int k = 0; k < J->groups && s == MG_OK; k++) s = mgi_judge_group(J, k, seed, e);
   return s;
 }
 
