@@ -2700,7 +2700,7 @@ static double mgi_family_normal(uint64_t h) {
   return ((double)sum - 131070.0) * (1.7320508075688772 / 65536.0);
 }
 /* What a plain input is scaled by: one with many rows so that a sum over them keeps its size. */
-static double mgi_family_scale(const mg_shape *s) { return s->rank >= 2 && s->dim[s->rank - 2] > 64 ? 1.0 / sqrt((double)s->dim[s->rank - 2]) : 1.0; }
+static double mgi_family_scale(const mg_shape *s) { return s->rank >= 2 && s->dim[s->rank - 2] > 16 ? 1.0 / sqrt((double)s->dim[s->rank - 2]) : 1.0; }
 
 /* Whether a softmax's argument is input k added to something, scaled or not: an additive mask. */
 static int mgi_family_is_mask(const mg_graph *g, int k) {
