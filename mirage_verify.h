@@ -608,7 +608,9 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
    row         an output's last dimension.  Its error is the largest |y - reference| over its largest |reference| (or over
                the type's least number, where that is more).  A unit is one in the last place of the type at that
                largest, in the same measure.
-   e16         the largest error of the yardstick's over at least 64 rows of a family: one lucky row binds nobody.
+   e16         the largest error of the yardstick's over at least 64 rows of a family, as it is rounded and in runs in which
+               each rounding has up to half a unit added before it at random: neither one lucky row nor lucky roundings of the
+               one row that nearly cancels bind anybody.
    e32         that of the yardstick all in f32, each operator's result moved by one unit in the last place at random, up or
                down: the largest of 16 runs, which take turns with the rows where these are many.
    safe        for every family that binds, in every row that is finite as written,
@@ -706,7 +708,7 @@ mg_status mg_numerics_join(mg_numerics_report *to, const mg_numerics_report *par
 /* "as safe as written, by runs (31 families bind)", or what is not. */
 void mg_numerics_line(const mg_numerics_report *r, char *line, size_t n);
 /* The yardstick on given inputs, dense row-major: out[k] as it is stored.  wide: all in f32; move: 0, or a seed by which each
-   operator's result moves by one unit in the last place. */
+   operator's result moves: by one unit in the last place if wide, else by up to half a unit before it is rounded. */
 mg_status mg_yardstick(const mg_graph *program, const mg_part *part, const float *const *in, float *const *out, int wide, uint64_t move, mg_error *e);
 /* The reference: double out. */
 mg_status mg_yardstick_reference(const mg_graph *program, const mg_part *part, const double *const *in, double *const *out, mg_error *e);
@@ -2638,8 +2640,12 @@ static void mgi_yard_made(void *user, const mg_graph *g, mg_tensor t, const mg_v
   float *x = (float *)v->data;
   const int64_t n = mg_shape_elements(&v->shape);
   if (i->inner) return;
+  for (int64_t k = 0; k < n && !Y->wide && Y->move; k++) {
+    const double u = ldexp((double)(mgi_ff_hash(Y->move, t.id, (uint64_t)k) >> 11), -53) - 0.5;
+    if (isfinite(x[k]) && x[k] != 0) x[k] = (float)(x[k] + u * mg_unit_at(i->dtype, x[k]));
+  }
   for (int64_t k = 0; k < n && !Y->wide; k++) x[k] = mg_round_to(i->dtype, x[k]);
-  for (int64_t k = 0; k < n && Y->move; k++)
+  for (int64_t k = 0; k < n && Y->wide && Y->move; k++)
     if (isfinite(x[k]) && x[k] != 0) { /* its neighbour, away from 0 or towards it */
       uint32_t u;
       memcpy(&u, &x[k], 4);
@@ -2965,7 +2971,7 @@ static mg_status mgi_judge_binds(mgi_judge *J, const mg_family *f, uint64_t seed
   }
   return s;
 }
-/* One group of rows, of the inputs that J has: its reference, then the runs that are the group's; e32 grows. */
+/* One group of rows, of the inputs that J has: its reference, then the runs that are the group's; e32 and e16 grow. */
 static mg_status mgi_judge_group(mgi_judge *J, int group, uint64_t seed, mg_error *e) {
   const mg_graph *g = J->g;
   const mg_part *few = &J->few[group];
@@ -2995,13 +3001,16 @@ static mg_status mgi_judge_group(mgi_judge *J, int group, uint64_t seed, mg_erro
   }
   if (!good) s = mg_fail(e, MG_NO_MEMORY, "mg_numerics", "no memory for the moved runs");
   if (s == MG_OK) s = mg_yardstick_reference(g, few, (const double *const *)xin, exact, e);
-  for (int move = group; move < MG_NUMERICS_MOVES && s == MG_OK; move += J->groups) {
-    s = mg_yardstick(g, few, (const float *const *)in, out, 1, mgi_ff_hash(seed, (uint64_t)move, 26) | 1, e);
+  for (int move = group; move < 2 * MG_NUMERICS_MOVES && s == MG_OK; move += J->groups) {
+    const int wide = move < MG_NUMERICS_MOVES;
+    double *const most = wide ? &J->e32 : &J->e16;
+    s = mg_yardstick(g, few, (const float *const *)in, out, wide, mgi_ff_hash(seed, (uint64_t)move, 26) | 1, e);
     for (uint32_t k = 0; k < g->n_out && s == MG_OK; k++) {
       const int64_t n = mg_box_elements(&few->box[g->out[k].id], mg_tensor_of(g, g->out[k])->shape.rank);
+      const double least = mg_unit_at(wide ? MG_F32 : mg_tensor_of(g, g->out[k])->dtype, 0);
       for (int64_t i = 0; i < n; i += J->cols[k]) {
-        const double error = mgi_judge_error(out[k] + i, exact[k] + i, J->cols[k], mg_unit_at(MG_F32, 0));
-        if (error > J->e32) J->e32 = error;
+        const double error = mgi_judge_error(out[k] + i, exact[k] + i, J->cols[k], least);
+        if (error > *most) *most = error;
       }
     }
   }
@@ -3009,7 +3018,7 @@ static mg_status mgi_judge_group(mgi_judge *J, int group, uint64_t seed, mg_erro
   for (uint32_t k = 0; k < g->n_out; k++) free(out[k]), free(exact[k]);
   return s;
 }
-/* e32, on the first draw: the runs take turns with the groups of rows. */
+/* What e16 and e32 have of moved runs, on the first draw: they take turns with the groups of rows. */
 static mg_status mgi_judge_moves(mgi_judge *J, uint64_t seed, mg_error *e) {
   mg_status s = MG_OK;
   for (int k = 0; k < J->groups && s == MG_OK; k++) s = mgi_judge_group(J, k, seed, e);
