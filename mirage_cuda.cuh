@@ -5778,6 +5778,21 @@ MGI_FN void mgi_safe_keep(const mg_graph *p, const mg_classes *pc, const mg_grap
     const int32_t cls = c->of[t * MG_MAX_RANK + (uint32_t)x->order[x->shape.rank - 1]];
     if (cls >= 0) keep[cls] = 1;
   }
+  for (uint32_t o = 1; o < g->n_ops; o++) { /* what a kernel holds whole is part of its tiles */
+    const mg_graph *sub = g->ops[o].sub;
+    int stores = 0;
+    for (uint32_t l = 1; sub && l < sub->n_ops; l++) {
+      const mg_op_node *in = &sub->ops[l];
+      if (in->code != MG_OP_LOAD && in->code != MG_OP_STORE) continue;
+      const uint32_t t = in->code == MG_OP_LOAD ? in->in[0].id : g->ops[o].out[stores++].id;
+      for (int d = 0; d < g->tensors[t].shape.rank; d++) {
+        const int32_t cls = c->of[t * MG_MAX_RANK + (uint32_t)d];
+        int cut = 0;
+        for (uint32_t a = 1; a < sub->n_axes; a++) cut |= in->map.to[a] == d && sub->axes[a].extent > 1;
+        if (cls >= 0 && !cut) keep[cls] = 2;
+      }
+    }
+  }
   if (!p) {
     for (uint32_t k = 0; k < c->n; k++) {
       int out = 0;

@@ -629,7 +629,7 @@ enum { MG_FAMILIES_MOST = 256, MG_FAMILIES_LEAST = 8, MG_NUMERICS_ROWS = 64, MG_
   F(PLAIN,    "plain",              "normal, each input of the size that keeps a product's")                           \
   F(SCALE,    "scaled",             "one input times 2^a")                                                             \
   F(JOINT,    "scaled together",    "each input times a power of two drawn for it")                                    \
-  F(ROWS,     "outliers in rows",   "one element of every row of one input is 10^2 to 10^4 times as large")            \
+  F(ROWS,     "outliers in rows",   "one element of every row of one input is 10^2 to 10^4 times as large, gains 8")             \
   F(COLUMNS,  "outlier columns",    "one column in 32 of one input is 10^2 to 10^4 times as large")                    \
   F(OFFSET,   "offset",             "one input lies 10^3 standard deviations from 0")                                  \
   F(CONSTANT, "constant rows",      "in every row of one input all elements are the same")                             \
@@ -665,8 +665,8 @@ int mg_families_of(const mg_graph *program, uint64_t seed, mg_family *out, int m
    mask's minus infinity). */
 void mg_family_input(const mg_graph *program, const mg_family *f, uint64_t seed, int draw, int k, const mg_box *box, float *dst);
 
-/* What is judged.  Fills out[k], dense row-major, from in[k]; both are of the parts that `want` below asks for.  wide: with 16-bit storage replaced by f32.  Any status but MG_OK ends
-   the runs; MG_UNSUPPORTED for `wide` only leaves (ii) out, which the report says. */
+/* What is judged.  Fills out[k], dense row-major, from in[k]; both are of the parts that `want` below asks for.  wide: with 16-bit
+   storage replaced by f32.  Any status but MG_OK ends the runs; MG_UNSUPPORTED for `wide` only leaves (ii) out, which the report says. */
 typedef mg_status (*mg_numerics_run)(void *user, const float *const *in, float *const *out, int wide, mg_error *e);
 
 typedef struct mg_numerics_config {
@@ -702,14 +702,16 @@ typedef struct mg_numerics_report {
 
 /* Judges what `run` computes (NULL: only the yardstick runs, for what binds).  `program` is the yardstick's.  MG_OK: safe.
    MG_NOT_FOUND: unsafe.  MG_UNSUPPORTED: too few families bind, or the time was up before as many had run. */
-mg_status mg_numerics(const mg_graph *program, mg_numerics_run run, void *user, const mg_numerics_config *cfg, mg_numerics_report *r, mg_error *e);
+mg_status mg_numerics(const mg_graph *program, mg_numerics_run run, void *user, const mg_numerics_config *cfg, mg_numerics_report *r,
+                      mg_error *e);
 /* Adds the report of one part to another's; the status is that of both together. */
 mg_status mg_numerics_join(mg_numerics_report *to, const mg_numerics_report *part);
 /* "as safe as written, by runs (31 families bind)", or what is not. */
 void mg_numerics_line(const mg_numerics_report *r, char *line, size_t n);
 /* The yardstick on given inputs, dense row-major: out[k] as it is stored.  wide: all in f32; move: 0, or a seed by which each
    operator's result moves: by one unit in the last place if wide, else by up to half a unit before it is rounded. */
-mg_status mg_yardstick(const mg_graph *program, const mg_part *part, const float *const *in, float *const *out, int wide, uint64_t move, mg_error *e);
+mg_status mg_yardstick(const mg_graph *program, const mg_part *part, const float *const *in, float *const *out, int wide, uint64_t move,
+                       mg_error *e);
 /* The reference: double out. */
 mg_status mg_yardstick_reference(const mg_graph *program, const mg_part *part, const double *const *in, double *const *out, mg_error *e);
 
@@ -2705,8 +2707,17 @@ static double mgi_family_normal(uint64_t h) {
   const int64_t sum = (int64_t)(h & 0xFFFF) + (int64_t)(h >> 16 & 0xFFFF) + (int64_t)(h >> 32 & 0xFFFF) + (int64_t)(h >> 48);
   return ((double)sum - 131070.0) * (1.7320508075688772 / 65536.0);
 }
-/* What a plain input is scaled by: one with many rows so that a sum over them keeps its size. */
-static double mgi_family_scale(const mg_shape *s) { return s->rank >= 2 && s->dim[s->rank - 2] > 16 ? 1.0 / sqrt((double)s->dim[s->rank - 2]) : 1.0; }
+/* What a plain input is scaled by: a right operand of many rows so that the product keeps its size. */
+static double mgi_family_scale(const mg_graph *g, int k) {
+  const mg_shape *s = &mg_tensor_of(g, g->in[k])->shape;
+  int right = mg_is_program(g) ? 0 : 1; /* a kernel's loads do not say */
+  for (uint32_t o = 1; o < g->n_ops; o++)
+    for (int j = 0; j < g->ops[o].n_in; j++) {
+      const int product = g->ops[o].code == MG_OP_MATMUL || g->ops[o].code == MG_OP_CONCAT_MATMUL;
+      right |= product && j >= g->ops[o].n_in / 2 && g->ops[o].in[j].id == g->in[k].id;
+    }
+  return right && s->rank >= 2 && s->dim[s->rank - 2] >= 64 ? 1.0 / sqrt((double)s->dim[s->rank - 2]) : 1.0;
+}
 
 /* Whether a softmax's argument is input k added to something, scaled or not: an additive mask. */
 static int mgi_family_is_mask(const mg_graph *g, int k) {
@@ -2740,8 +2751,9 @@ void mg_family_input(const mg_graph *g, const mg_family *f, uint64_t seed, int d
   const uint64_t which = (uint64_t)f->kind * 1000003u + (uint64_t)(f->input + 1) * 8191u + (uint64_t)(f->kind == MG_FAMILY_SCALE || f->kind == MG_FAMILY_JOINT ? (int64_t)f->a + 64 : isinf(f->a));
   const uint64_t key = mgi_ff_hash(mgi_ff_hash(seed, which, 21), (uint64_t)k, mgi_family_renews(g, k) ? (uint64_t)draw : 0);
   const int mine = f->kind >= MG_FAMILY_SCALE && f->kind != MG_FAMILY_JOINT && f->input == k, mask = mgi_family_is_mask(g, k);
-  double scale = mask ? 1 : mgi_family_scale(&t->shape);
+  double scale = mask ? 1 : mgi_family_scale(g, k);
   if (f->kind == MG_FAMILY_SCALE && mine) scale *= ldexp(1, (int)f->a);
+  if (f->kind == MG_FAMILY_ROWS && !mine && t->shape.rank == 1) scale *= 8; /* gains may be large where outliers are */
   if (f->kind == MG_FAMILY_LOGITS && mine) scale *= f->a;
   if (f->kind == MG_FAMILY_JOINT) scale *= ldexp(1, (int)(mgi_ff_hash(seed, (uint64_t)f->a, (uint64_t)k + 31) % 25) - 12);
   const int64_t column = (int64_t)(mgi_ff_hash(key, 5, 22) % 32);
@@ -2803,7 +2815,7 @@ static double mgi_family_logits(const mg_graph *g, uint64_t seed, int k) {
   for (int trial = 0; trial < 2 && good; trial++) {
     mg_family f;
     memset(&f, 0, sizeof f);
-    f.kind = MG_FAMILY_LOGITS, f.input = k, f.a = trial ? 4 : 1;
+    f.kind = MG_FAMILY_LOGITS, f.input = k, f.a = trial ? 4096 : 1024; /* beyond what a mask adds */
     for (uint32_t j = 0; j < g->n_in; j++) {
       const mg_box *b = &part.box[g->in[j].id];
       const int64_t held = mg_box_elements(b, mg_tensor_of(g, g->in[j])->shape.rank);
@@ -2815,7 +2827,7 @@ static double mgi_family_logits(const mg_graph *g, uint64_t seed, int k) {
   for (uint32_t j = 0; j < g->n_in; j++) free(one[j]), free(in[j]);
   for (uint32_t o = 0; o < g->n_out; o++) free(out[o]);
   mg_part_free(&part);
-  return good && logits[0] > 0 && logits[1] > 2 * logits[0] ? 200 / logits[0] : 0;
+  return good && logits[0] > 0 && logits[1] > 3 * logits[0] ? 200 * 4096 / logits[1] : 0;
 }
 
 typedef struct mgi_family_list { mg_family *out; int n, most; } mgi_family_list;
@@ -2861,7 +2873,7 @@ int mg_families_of(const mg_graph *g, uint64_t seed, mg_family *out, int most) {
 
 typedef struct mgi_judge {
   const mg_graph *g;
-  mg_part part, few[4];     /* what is judged; rows of it, for e32: every one of so many groups has its runs */
+  mg_part part, few[8];     /* what is judged; rows of it, for e32: every one of so many groups has its runs */
   int groups;
   float *in[MG_MAX_IN], *written[MG_MAX_OUT], *got[MG_MAX_OUT];
   double *exact_in[MG_MAX_IN], *exact[MG_MAX_OUT];
@@ -2870,7 +2882,7 @@ typedef struct mgi_judge {
   int64_t rows, finite;
 } mgi_judge;
 
-enum { MGI_JUDGE_FEW = 16, MGI_JUDGE_GROUPS = 4 }; /* rows, about, that each of the moved runs has */
+enum { MGI_JUDGE_FEW = 16, MGI_JUDGE_GROUPS = 8 }; /* rows, about, that a moved run has, or more where there are more groups then */
 
 static void mgi_judge_free(mgi_judge *J) {
   for (int k = 0; k < MG_MAX_IN; k++) free(J->in[k]), free(J->exact_in[k]);
@@ -2895,10 +2907,12 @@ static mg_status mgi_judge_new(mgi_judge *J, const mg_graph *g, const mg_box *wa
     int more = J->groups == 0; /* rows that no group has yet */
     for (uint32_t k = 0; k < g->n_out; k++) {
       const mg_shape *shape = &mg_tensor_of(g, g->out[k])->shape;
-      int64_t rows = 1, left = J->groups; /* the groups stand side by side, innermost dimensions first */
+      int64_t rows = 1, left = J->groups, of_group = 1; /* the groups stand side by side, innermost dimensions first */
       few[k] = all[k];
+      for (int d = 0; d + 1 < shape->rank; d++) of_group *= all[k].hi[d] - all[k].lo[d];
+      of_group = of_group > MGI_JUDGE_FEW * MGI_JUDGE_GROUPS ? (of_group + MGI_JUDGE_GROUPS - 1) / MGI_JUDGE_GROUPS : MGI_JUDGE_FEW;
       for (int d = shape->rank - 2; d >= 0; d--) {
-        const int64_t extent = all[k].hi[d] - all[k].lo[d], most = MGI_JUDGE_FEW / rows > 0 ? MGI_JUDGE_FEW / rows : 1;
+        const int64_t extent = all[k].hi[d] - all[k].lo[d], most = of_group / rows > 0 ? of_group / rows : 1;
         const int64_t pieces = extent > most ? (extent + most - 1) / most : 1, at = left % pieces;
         if (pieces > 1) few[k].lo[d] = all[k].lo[d] + at * most, few[k].hi[d] = few[k].lo[d] + most < all[k].hi[d] ? few[k].lo[d] + most : all[k].hi[d];
         more |= at > 0;
