@@ -196,6 +196,9 @@ typedef struct mg_check_config {
   int full_size;             /* 1: do not reduce the sizes */
   int samples;               /* places of the grid at which blocks run at full size too, where sizes are reduced; 0: 6; -1: none */
   int timeout_s;             /* for one compilation, and of processor time for one field's runs; 0: 300 */
+  double numerics_s;         /* mg_cuda_numerics: families that have not begun by then are not run; 0: all are */
+  int numerics_first;        /* mg_cuda_numerics: 1: it ends at the first family that is unsafe */
+  int jobs;                  /* mg_cuda_numerics: processes; 0: as many as the machine has processors, at most 8 */
 } mg_check_config;
 
 typedef struct mg_check_report {
@@ -226,6 +229,14 @@ typedef struct mg_check_report {
    faults (deadlock, out of bounds, misaligned, copies that nobody waits for).
    MG_UNSUPPORTED: undecided.  MG_MACHINE: no compiler.  mg_error holds the compiler's message where it refuses. */
 mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_check_report *r, mg_error *e);
+
+#ifdef MIRAGE_VERIFY_H
+/* Whether the emitted text is as safe as `program` is written (mirage_verify.h, >>numerics), by runs: compiled for the CPU, over the
+   families, with its 16-bit storage and with f32 in its place.  `program` NULL: the yardstick is the µGraph's own kernel level.
+   What is contracted, and every loop over it, is at full size; other extents shrink to what one block takes, where they can.
+   MG_OK: safe.  MG_NOT_FOUND: not, r says where.  MG_UNSUPPORTED: undecided. */
+mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_numerics_report *r, mg_error *e);
+#endif
 
 /* The µGraph that an emitted file was made from: the text between its `mugraph {{{` and `}}} mugraph`.  Any bytes may come in. */
 mg_status mg_cuda_source_graph(const char *cu_text, size_t len, mg_graph **out, mg_error *e);
@@ -310,8 +321,22 @@ typedef struct mgi_emu_value { uint16_t p, q; } mgi_emu_value;
 enum { MGI_EMU_UNDEFINED = 0xFFFF, MGI_EMU_NEGINF = 0xFFFE, MGI_EMU_EXP2 = 0xFFFD, MGI_EMU_MARK = 0xFFF0, MGI_EMU_ABSENT = 0xFFFF };
 typedef struct mgi_emu_range { const char *name; void *base; size_t bytes; int writable; } mgi_emu_range;
 enum { MGI_EMU_RANGES = 32 };
+/* 16-bit storage replaced by f32, in a build with MG_EMULATE_WIDE.  What a word stands for is told by three runs in the same order, as
+   long as no run's course depends on values: every word that is stored is the number of its storing, from `made` on, its low half in
+   pass 1 and its high half in pass 2; `log` keeps what every read found.  In pass 3 a read takes the value of that number.
+   Number 0 is zeroed memory; the driver numbers the inputs' elements before. */
+typedef struct mgi_emu_wide {
+  int pass;                  /* 0: 16 bits as they are */
+  uint32_t made;             /* the last number given */
+  size_t read, logged, room; /* reads of this pass; of pass 1 */
+  uint32_t *log;
+  float *value;              /* by number, so many: */
+  uint32_t values;
+  int lost;                  /* out: the passes went different ways, or there was no memory */
+} mgi_emu_wide;
 typedef struct mgi_emulator {
   int size;                  /* sizeof(mgi_emulator) */
+  mgi_emu_wide *wide;        /* NULL: 16 bits as they are */
   uint64_t seed;             /* of fiber, block and copy order: below 6 the plain orders, else random */
   uint32_t p, q;             /* field scalars: the small pair */
   uint64_t key;              /* differs where any of its arithmetic does */
@@ -1714,9 +1739,54 @@ MG_OPS(MGI_E, MGI_T)
 typedef float mg_num;
 MGI_EMU uint32_t mgi_emu_bits(float f) { uint32_t u; memcpy(&u, &f, 4); return u; }
 MGI_EMU float mgi_emu_float(uint32_t u) { float f; memcpy(&f, &u, 4); return f; }
+#ifdef MG_EMULATE_WIDE
+MGI_EMU mgi_emu_wide *mgi_emu_wider(void) { return mgi_emu.job && mgi_emu.job->wide && mgi_emu.job->wide->pass ? mgi_emu.job->wide : 0; }
+MGI_EMU float mgi_emu_wide_read(mgi_emu_wide *w, uint16_t word) {
+  if (w->pass == 1) {
+    if (w->read == w->room) {
+      const size_t room = w->room ? 2 * w->room : 1 << 20;
+      uint32_t *const log = w->lost || room > (size_t)1 << 28 ? 0 : (uint32_t *)realloc(w->log, room * sizeof *log);
+      if (!log) {
+        w->lost = 1;
+        return 1;
+      }
+      w->log = log, w->room = room;
+    }
+    w->log[w->read++] = word;
+    return 1;
+  }
+  if (w->read >= w->logged) {
+    w->lost = 1;
+    return 1;
+  }
+  uint32_t *const at = &w->log[w->read++];
+  if (w->pass == 2) {
+    *at |= (uint32_t)word << 16;
+    return 1;
+  }
+  return *at == 0 ? 0.0f : *at <= w->values ? w->value[*at] : NAN; /* beyond: poison */
+}
+MGI_EMU uint16_t mgi_emu_wide_write(mgi_emu_wide *w, float f) {
+  const uint32_t number = ++w->made;
+  if (w->pass == 1) return (uint16_t)number;
+  if (w->pass == 2) return (uint16_t)(number >> 16);
+  if (number <= w->values) w->value[number] = f;
+  else w->lost = 1;
+  return 0;
+}
+#define MGI_EMU_WIDE_READ(v) if (mgi_emu_wide *const w_ = mgi_emu_wider()) return mgi_emu_wide_read(w_, (v).bits)
+#define MGI_EMU_WIDE_WRITE(T, f) if (mgi_emu_wide *const w_ = mgi_emu_wider()) return T{mgi_emu_wide_write(w_, f)}
+#else
+#define MGI_EMU_WIDE_READ(v)
+#define MGI_EMU_WIDE_WRITE(T, f)
+#endif
 MG_DEV mg_num mg_widen(mg_f32 v) { return mgi_emu_float(v.bits); }
-MG_DEV mg_num mg_widen(mg_bf16 v) { return mgi_emu_float((uint32_t)v.bits << 16); }
+MG_DEV mg_num mg_widen(mg_bf16 v) {
+  MGI_EMU_WIDE_READ(v);
+  return mgi_emu_float((uint32_t)v.bits << 16);
+}
 MG_DEV mg_num mg_widen(mg_f16 v) {
+  MGI_EMU_WIDE_READ(v);
   uint32_t sign = (uint32_t)(v.bits & 0x8000) << 16, e = (v.bits >> 10) & 31, m = v.bits & 1023;
   if (e == 31) return mgi_emu_float(sign | 0x7F800000u | m << 13);
   if (e) return mgi_emu_float(sign | (e + 112) << 23 | m << 13);
@@ -1728,6 +1798,7 @@ template<> struct mgi_emu_narrow<mg_f32> { static mg_f32 of(float f) { mg_f32 r 
 /* Round to nearest, ties to even; NaN becomes the device's 0x7FFF, so that it is never the poison 0xFFFF. */
 template<> struct mgi_emu_narrow<mg_bf16> {
   static mg_bf16 of(float f) {
+    MGI_EMU_WIDE_WRITE(mg_bf16, f);
     uint32_t u = mgi_emu_bits(f);
     mg_bf16 r = {(uint16_t)0x7FFF};
     if (f == f) r.bits = (uint16_t)((u + 0x7FFF + ((u >> 16) & 1)) >> 16);
@@ -1736,6 +1807,7 @@ template<> struct mgi_emu_narrow<mg_bf16> {
 };
 template<> struct mgi_emu_narrow<mg_f16> {
   static mg_f16 of(float f) {
+    MGI_EMU_WIDE_WRITE(mg_f16, f);
     uint32_t u = mgi_emu_bits(f), sign = (u >> 16) & 0x8000, a = u & 0x7FFFFFFF, r;
     if (a > 0x7F800000u) r = 0x7FFF, sign = 0;
     else if (a >= 0x477FF000u) r = 0x7C00;                                  /* 65520 and more round to infinity */
@@ -4771,6 +4843,7 @@ typedef struct mgi_red {
   mgi_red_edge *edge;
   int *queue;                /* the component: nodes that have been reached */
   int n_edges, most, n_axes, n_nodes, first_class;
+  const uint8_t *aligned;    /* NULL, or by class: its extent stays a multiple of 8 as it was; of others it need not */
 } mgi_red;
 
 /* A library operator: its classes shrink by whole granules. */
@@ -4797,7 +4870,7 @@ MGI_FN void mgi_red_kernel(mgi_red *R, const mg_graph *g, const mg_op_node *op, 
   for (uint32_t a = 1; a < sub->n_axes; a++) {
     mgi_red_node *x = &R->node[k * MGI_RED_PER + (int)a];
     x->size = sub->axes[a].extent;
-    x->least = a <= 3 ? 2 : (stages > 0 && stages < 64 ? stages : 4) + 2;
+    x->least = a <= 3 ? R->aligned ? 1 : 2 : (stages > 0 && stages < 64 ? stages : 4) + 2;
     x->step = a <= 3 ? 1 : mg_plan_get(sub, "stages") && stages > 0 && stages < 64 ? stages : 12; /* the last iteration's stage stays the same */
     if (x->size <= x->least) x->fixed = 1;
   }
@@ -4873,14 +4946,16 @@ MGI_FN int mgi_red_holds(const mgi_red *R, int n, int64_t take) {
   }
   for (int k = 0; k < n; k++) {
     const int at = R->queue[k];
-    if (take * R->node[at].num % (at >= R->first_class ? 8 : at < R->n_axes ? R->node[at].step : 1)) return 0;
+    if (take * R->node[at].num % (at >= R->first_class ? !R->aligned || R->aligned[at - R->first_class] ? 8 : 1 : at < R->n_axes ? R->node[at].step : 1)) return 0;
   }
   return 1;
 }
-mg_status mg_cuda_reduce(const mg_graph *ugraph, mg_reduced *out, mg_error *e) {
+/* keep, by class: 0 it may shrink, and need not stay aligned; 1 it may shrink; 2 it may not.  NULL: all may, aligned. */
+MGI_FN mg_status mgi_red_reduce(const mg_graph *ugraph, const uint8_t *keep, mg_reduced *out, mg_error *e) {
   mgi_red R;
   memset(out, 0, sizeof *out);
   memset(&R, 0, sizeof R);
+  R.aligned = keep;
   mg_status s = mg_classes_of(ugraph, &R.c, e);
   if (s != MG_OK) return s;
   const int kernels = mgi_cd_number(ugraph, ugraph->n_ops);
@@ -4901,7 +4976,7 @@ mg_status mg_cuda_reduce(const mg_graph *ugraph, mg_reduced *out, mg_error *e) {
   }
   for (uint32_t k = 0; k < R.c.n; k++) {
     R.node[R.first_class + (int)k].size = out->extent[k] = R.c.extent[k];
-    R.node[R.first_class + (int)k].fixed = R.c.fixed[k];
+    R.node[R.first_class + (int)k].fixed = R.c.fixed[k] || (keep && keep[k] == 2);
   }
   for (uint32_t o = 1; o < ugraph->n_ops; o++) {
     const mg_op_node *op = &ugraph->ops[o];
@@ -4941,6 +5016,7 @@ done:
   }
   return s;
 }
+mg_status mg_cuda_reduce(const mg_graph *ugraph, mg_reduced *out, mg_error *e) { return mgi_red_reduce(ugraph, NULL, out, e); }
 
 /* ---- numbers as they are stored */
 MGI_FN float mgi_cd_rounded(mg_dtype t, float x, uint32_t *bits) { /* x rounded to nearest even in t, and its bits */
@@ -5047,7 +5123,7 @@ MGI_FN void mgi_tensors_real(const mg_graph *g, mgi_tensors *t, uint64_t seed) {
      BELOW   every second input is negative, of the others every second line: all of some rows are, of what is given and of products
    How loud follows from what a program's exponentials and maxima make of them (mgi_family_reals). */
 enum { MGI_FAMILY_NORMAL, MGI_FAMILY_CANCEL, MGI_FAMILY_PEAKS, MGI_FAMILY_BELOW, MGI_FAMILIES };
-static const char *const mgi_family_names[MGI_FAMILIES] = {"normal inputs", "sums that cancel", "maxima in one place of a row each", "rows that are all negative"};
+static const char *const mgi_draw_names[MGI_FAMILIES] = {"normal inputs", "sums that cancel", "maxima in one place of a row each", "rows that are all negative"};
 /* Element i of line `line` of input k, which has n; `row`: the line's place in the dimension before, of `rows`. */
 MGI_FN double mgi_family_value(int family, uint32_t k, int64_t line, int64_t i, int64_t n, int64_t row, int64_t rows, double loud, uint64_t seed, uint64_t *state) {
   uint64_t where = (seed * 64 + k) * 0x9E3779B97F4A7C15u ^ (uint64_t)line * 0xD1342543DE82EF95u;
@@ -6203,7 +6279,7 @@ MGI_FN void mgi_check_families(const mgi_check_task *t, mgi_tensors *x, mgi_emul
     }
     const int rc = n->launch(c->in, c->out, c->space, c->stream);
     if (rc || m->error[0]) {
-      snprintf(r->difference, sizeof r->difference, "the launch fails (%d, %s): %.350s", rc, mgi_family_names[family], m->error);
+      snprintf(r->difference, sizeof r->difference, "the launch fails (%d, %s): %.350s", rc, mgi_draw_names[family], m->error);
       r->status = MG_NOT_FOUND;
       return;
     }
@@ -6219,7 +6295,7 @@ MGI_FN void mgi_check_families(const mgi_check_task *t, mgi_tensors *x, mgi_emul
         continue;
       }
       const size_t used = strlen(r->difference);
-      snprintf(r->difference + used, sizeof r->difference - used, "; %s", mgi_family_names[family]);
+      snprintf(r->difference + used, sizeof r->difference - used, "; %s", mgi_draw_names[family]);
       r->status = MG_NOT_FOUND;
       return;
     }
@@ -6330,35 +6406,49 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
   mgi_tensors_free(&x);
 }
 
-/* Starts the task in a child; its record comes through the pipe. */
-MGI_FN int mgi_check_start(mgi_child *c, const mgi_check_task *t, int timeout_s) {
+/* Starts `body` in a child; the record that it fills, at most 16 KiB, comes through the pipe. */
+MGI_FN int mgi_check_fork(mgi_child *c, void (*body)(const void *task, void *record), const void *task, size_t bytes, int timeout_s) {
   int fd[2];
-  if (pipe(fd)) return 0;
+  char *record = (char *)calloc(bytes + sizeof(mgi_check_sent), 1);
+  if (!record || pipe(fd)) {
+    free(record);
+    return 0;
+  }
   c->pid = (int)fork();
   if (c->pid < 0) {
     close(fd[0]);
     close(fd[1]);
+    free(record);
     return 0;
   }
   if (!c->pid) {
-    mgi_check_sent out;
-    memset(&out, 0, sizeof out);
-    out.fd = fd[1];
     close(fd[0]);
+    if (bytes == sizeof(mgi_check_record)) ((mgi_check_sent *)(void *)record)->fd = fd[1]; /* for one whose kernel faults */
     static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM, SIGXCPU}; /* the caller's handlers are not for us */
     for (int k = 0; k < 7; k++) signal(fatal[k], SIG_DFL);
     struct rlimit most = {(rlim_t)timeout_s, (rlim_t)timeout_s + 5}; /* a kernel that does not end spins; what is slow may be the machine */
     setrlimit(RLIMIT_CPU, &most);
     alarm((unsigned)timeout_s < 1u << 26 ? 16u * (unsigned)timeout_s : 1u << 30);
-    if (t->samples > 0) mgi_check_sampled(t, &out.r);
-    else mgi_check_inside(t, &out.r);
-    _exit(mgi_check_send(&out) ? 0 : 1);
+    body(task, record);
+    for (size_t n = 0; n < bytes;) {
+      ssize_t put = write(fd[1], record + n, bytes - n);
+      if (put <= 0) _exit(1);
+      n += (size_t)put;
+    }
+    _exit(0);
   }
   close(fd[1]);
+  free(record);
   c->fd = fd[0];
   c->n = 0;
   return 1;
 }
+MGI_FN void mgi_check_body(const void *task, void *record) {
+  const mgi_check_task *t = (const mgi_check_task *)task;
+  if (t->samples > 0) mgi_check_sampled(t, (mgi_check_record *)record);
+  else mgi_check_inside(t, (mgi_check_record *)record);
+}
+MGI_FN int mgi_check_start(mgi_child *c, const mgi_check_task *t, int timeout_s) { return mgi_check_fork(c, mgi_check_body, t, sizeof(mgi_check_record), timeout_s); }
 MGI_FN void mgi_check_finish(mgi_child *c, int timeout_s, mgi_check_record *r) {
   int code = mgi_child_wait(c); /* a record is smaller than what it keeps */
   memset(r, 0, sizeof *r);
@@ -6413,15 +6503,44 @@ MGI_FN int mgi_check_unmodelled(const char *text, const char *says, char *what, 
   }
   return 0;
 }
+enum { MGI_CHECK_DEFINES = 400, MGI_CHECK_DEFINE = 300 }; /* -D options, of so many characters */
+/* The named constants that differ at the sizes `small`, as options of a compiler; how many; -1 with *e. */
+MGI_FN int mgi_check_defines(const mg_graph *g, const mg_classes *c, const mg_reduced *small, const char *text, char *define, mg_error *e) {
+  int defines = 0;
+  for (uint32_t k = 0, kernel = 0; small->changed && k < c->n + g->n_ops; k++) {
+    const mg_graph *sub = k <= c->n || g->ops[k - c->n].code != MG_OP_GRAPH ? NULL : g->ops[k - c->n].sub;
+    for (uint32_t a = k < c->n ? 0 : 1; a < (k < c->n ? 1u : sub ? sub->n_axes : 0u); a++) {
+      char name[200], line[256];
+      const int64_t was = sub ? sub->axes[a].extent : c->extent[k];
+      const int64_t is = sub ? small->counts[kernel * (MG_MAX_AXES + 1) + a] : small->extent[k];
+      if (is == was) continue;
+      if (sub) snprintf(name, sizeof name, "%s_K%u_%s", g->name, (unsigned)kernel, sub->axes[a].name);
+      else snprintf(name, sizeof name, "%s_D%u", g->name, (unsigned)k);
+      const size_t length = (size_t)snprintf(line, sizeof line, "#ifndef %s", name);
+      const char *named = strstr(text, line);
+      while (named && !strchr(" \t\r\n/", named[length])) named = strstr(named + 1, line);
+      if (!named) {
+        mg_fail(e, MG_BAD_INPUT, "emitted file", "expected the named constant %s, found none: it is not made from this µGraph", name);
+        return -1;
+      }
+      if (defines == MGI_CHECK_DEFINES) {
+        mg_fail(e, MG_LIMIT, "emitted file", "more than %d named constants", (int)MGI_CHECK_DEFINES);
+        return -1;
+      }
+      snprintf(define + MGI_CHECK_DEFINE * defines++, MGI_CHECK_DEFINE, "-D%s=%lld", name, (long long)is);
+    }
+    kernel += sub != NULL;
+  }
+  return defines;
+}
 static const char *const mgi_check_builds[] = {"fields", "floats", "full", "full_floats", "right"};
 enum { MGI_CHECK_BUILDS = 5, MGI_CHECK_BUILD_RIGHT = 4 };
 /* The builds of the text, at the same time: over field elements, over floats and, with `full`, both at full size; with `edited`
    one of what the emitter makes of the µGraph, over floats. */
 MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int full, int edited, const char *dir, const char *cxx, const char *headers, int timeout_s, const char *text,
                                  mg_error *e) {
-  enum { MOST = 400 };
-  const char *argv[MOST + 16];
-  char *define = (char *)malloc((size_t)MOST * 300), source[600], right[600], out[MGI_CHECK_BUILDS][600], include[600];
+  const char *argv[MGI_CHECK_DEFINES + 16];
+  char *define = (char *)malloc((size_t)MGI_CHECK_DEFINES * MGI_CHECK_DEFINE), source[600], right[600], out[MGI_CHECK_BUILDS][600], include[600];
   mgi_child child[MGI_CHECK_BUILDS];
   int n = 0, defines = 0, started = 0;
   mg_status s = MG_OK;
@@ -6438,31 +6557,9 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int
   const char *fixed[] = {cxx, "-std=c++17", "-O1", "-shared", "-fPIC", "-w", "-DMG_EMULATE", include};
   static const char *const fields[] = {"-DMG_EMULATE_FIELD", "-pthread"}, *const floats[] = {"-DMG_EMULATE_RACES", "-fsanitize=thread", "-g1", "-fno-exceptions", "-nodefaultlibs", "-lm", "-lc"};
   for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) argv[n++] = fixed[k];
-  for (uint32_t k = 0, kernel = 0; small->changed && k < c.n + g->n_ops && s == MG_OK; k++) {
-    char name[200];
-    if (k < c.n) {
-      if (small->extent[k] == c.extent[k]) continue;
-      snprintf(name, sizeof name, "%s_D%u", g->name, (unsigned)k);
-      snprintf(define + 300 * defines, 300, "-D%s=%lld", name, (long long)small->extent[k]);
-    }
-    const mg_graph *sub = k < c.n || k == c.n || g->ops[k - c.n].code != MG_OP_GRAPH ? NULL : g->ops[k - c.n].sub;
-    for (uint32_t a = k < c.n ? 0 : 1; a < (k < c.n ? 1u : sub ? sub->n_axes : 0u) && s == MG_OK; a++) {
-      if (sub) {
-        int64_t count = small->counts[kernel * (MG_MAX_AXES + 1) + a];
-        if (count == sub->axes[a].extent) continue;
-        snprintf(name, sizeof name, "%s_K%u_%s", g->name, (unsigned)kernel, sub->axes[a].name);
-        snprintf(define + 300 * defines, 300, "-D%s=%lld", name, (long long)count);
-      }
-      char line[256];
-      size_t long_ = (size_t)snprintf(line, sizeof line, "#ifndef %s", name);
-      const char *named = strstr(text, line);
-      while (named && !strchr(" \t\r\n/", named[long_])) named = strstr(named + 1, line);
-      if (!named) s = mg_fail(e, MG_BAD_INPUT, "emitted file", "expected the named constant %s, found none: it is not made from this µGraph", name);
-      else if (defines == MOST) s = mg_fail(e, MG_LIMIT, "emitted file", "more than %d named constants", (int)MOST);
-      else argv[n++] = define + 300 * defines++;
-    }
-    kernel += sub != NULL;
-  }
+  defines = mgi_check_defines(g, &c, small, text, define, e);
+  if (defines < 0) s = e ? e->status : MG_BAD_INPUT, defines = 0;
+  for (int k = 0; k < defines; k++) argv[n++] = define + MGI_CHECK_DEFINE * k;
   argv[n++] = "-o";
   int at_out = n;
   for (int k = 0; k < MGI_CHECK_BUILDS && s == MG_OK; k++) {
@@ -6692,7 +6789,7 @@ MGI_FN mg_status mgi_check_against(const mgi_check_job *J, const mgi_check_recor
     double off = got->family[k], most = 2 * right->family[k] + 0x1p-8;
     if (right->family[k] < 0 || got->family[k] < 0 || (k < MGI_FAMILY_PEAKS ? mgi_check_alike(J, k, &off, &most) : off <= most)) continue;
     snprintf(r->difference, sizeof r->difference, "over floats it %s %.3g, not %.3g, %s what the emitter makes of its \xC2\xB5Graph (%s): values are rounded to other bits, or maxima are other ones",
-             k < MGI_FAMILY_PEAKS ? "differs by" : "has a relative error of", off, most, k < MGI_FAMILY_PEAKS ? "from" : "by", mgi_family_names[k]);
+             k < MGI_FAMILY_PEAKS ? "differs by" : "has a relative error of", off, most, k < MGI_FAMILY_PEAKS ? "from" : "by", mgi_draw_names[k]);
     return MG_NOT_FOUND;
   }
   return MG_OK;
@@ -6802,6 +6899,324 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
   else if (J.dir[0]) mgi_check_remove(J.dir);
   mg_reduced_free(&J.small);
   mg_string_free(J.right);
+  mg_graph_free(own);
+  return s;
+}
+
+/* ---- numerics: the families of mirage_verify.h over the emulated file
+   Sizes: what is contracted or reduced keeps its extent, so that sums are as long as they are; other classes shrink to one block's. */
+typedef struct mgi_safe_task {
+  const mg_graph *program, *g; /* both at these sizes */
+  const char *text;
+  char so[512];
+  const mg_check_config *cfg;
+  uint64_t seed;
+  int part, parts;
+} mgi_safe_task;
+typedef struct mgi_safe_record {
+  mg_status status;
+  mg_error error;
+  mg_numerics_report r;
+} mgi_safe_record;
+static_assert(sizeof(mgi_safe_record) < 16384, "a child's record is what mgi_child keeps");
+typedef struct mgi_safe_runner {
+  const mgi_safe_task *t;
+  mgi_check_entry n;
+  mgi_tensors x;
+  mgi_emulator m;
+  mgi_emu_wide wide;
+  unsigned char *space, *aligned;
+  size_t space_bytes;
+  uint32_t first[MG_MAX_IN], *stored[MG_MAX_OUT]; /* the number before an input's; outputs' */
+} mgi_safe_runner;
+
+MGI_FN mg_status mgi_safe_launch(mgi_safe_runner *R, int pass, mg_error *e) {
+  R->wide.pass = pass;
+  R->wide.read = 0;
+  R->m.wide = &R->wide;
+  R->m.seed = 0;
+  memset(R->aligned, 0, R->space_bytes);
+  for (uint32_t k = 0; k < R->t->g->n_out; k++) memset(R->x.out[k], 0xFF, R->x.out_bytes[k]);
+  if (R->n.setup(&R->m) != 0) return mg_fail(e, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
+  const int rc = R->n.launch((const void *const *)R->x.in, R->x.out, R->space_bytes ? R->aligned : NULL, NULL);
+  return rc || R->m.error[0] ? mg_fail(e, MG_BAD_INPUT, R->t->g->name, "the launch fails (%d): %.200s", rc, R->m.error) : MG_OK;
+}
+
+/* Fills the inputs in: values in their memory order, or in passes 1 and 2 the halves of their elements' numbers. */
+MGI_FN void mgi_safe_fill(mgi_safe_runner *R, const float *const *in, int pass) {
+  const mg_graph *g = R->t->g;
+  for (uint32_t k = 0; k < g->n_in; k++) {
+    const mg_tensor_info *o = mg_tensor_of(g, g->in[k]);
+    int64_t stride[MG_MAX_RANK];
+    mg_strides(o, stride);
+    for (int64_t i = 0; i < R->x.in_n[k]; i++) {
+      uint32_t bits, number = R->first[k] + (uint32_t)i + 1;
+      mgi_cd_rounded(o->dtype, in[k][i], &bits);
+      if (o->dtype != MG_F32 && pass) {
+        if (pass == 3) R->wide.value[number] = in[k][i];
+        bits = pass == 2 ? number >> 16 : number & 0xFFFF;
+      }
+      if (pass < 3 || o->dtype == MG_F32) mgi_cd_put(R->x.in[k], o->dtype, mgi_cd_place(&o->shape, stride, i), bits);
+    }
+  }
+}
+
+/* Passes 1 and 2, once: which storing every read finds. */
+MGI_FN mg_status mgi_safe_trace(mgi_safe_runner *R, const float *const *in, mg_error *e) {
+  const mg_graph *g = R->t->g;
+  uint32_t inputs = 0;
+  mg_status s = MG_OK;
+  for (uint32_t k = 0; k < g->n_in; k++) R->first[k] = inputs, inputs += (uint32_t)R->x.in_n[k];
+  for (int pass = 1; pass < 3 && s == MG_OK; pass++) {
+    const uint32_t made = R->wide.made;
+    R->wide.made = inputs;
+    mgi_safe_fill(R, in, pass);
+    s = mgi_safe_launch(R, pass, e);
+    if (pass == 1) R->wide.logged = R->wide.read;
+    else if (R->wide.read != R->wide.logged || R->wide.made != made) R->wide.lost = 1;
+    for (uint32_t k = 0; k < g->n_out && s == MG_OK; k++) {
+      const mg_dtype type = mg_tensor_of(g, g->out[k])->dtype;
+      for (int64_t i = 0; i < R->x.out_n[k] && type != MG_F32; i++) R->stored[k][i] |= mgi_cd_get(R->x.out[k], type, i) << (pass == 2 ? 16 : 0);
+    }
+  }
+  R->wide.values = R->wide.made;
+  R->wide.value = (float *)malloc(((size_t)R->wide.values + 1) * sizeof(float));
+  if (!R->wide.value) R->wide.lost = 1;
+  return s;
+}
+
+MGI_FN mg_status mgi_safe_run(void *user, const float *const *in, float *const *out, int wide, mg_error *e) {
+  mgi_safe_runner *R = (mgi_safe_runner *)user;
+  const mg_graph *g = R->t->g;
+  mg_status s = MG_OK;
+  if (wide && !R->wide.value && !R->wide.lost) s = mgi_safe_trace(R, in, e);
+  if (wide && R->wide.lost) return mg_fail(e, MG_UNSUPPORTED, g->name, "what the kernel stores and reads depends on values, or is too much to keep");
+  if (s != MG_OK) return s;
+  if (wide) R->wide.made = R->first[g->n_in - 1] + (uint32_t)R->x.in_n[g->n_in - 1];
+  mgi_safe_fill(R, in, wide ? 3 : 0);
+  s = mgi_safe_launch(R, wide ? 3 : 0, e);
+  if (s == MG_OK && wide && (R->wide.lost || R->wide.read != R->wide.logged || R->wide.made != R->wide.values))
+    s = mg_fail(e, MG_UNSUPPORTED, g->name, "what the kernel stores and reads depends on values");
+  for (uint32_t k = 0; k < g->n_out && s == MG_OK; k++) {
+    const mg_dtype type = mg_tensor_of(g, g->out[k])->dtype;
+    for (int64_t i = 0; i < R->x.out_n[k]; i++) {
+      const uint32_t number = R->stored[k][i];
+      out[k][i] = !wide || type == MG_F32 ? (float)mgi_cd_value(type, mgi_cd_get(R->x.out[k], type, i)) : number == 0 ? 0.0f : number <= R->wide.values ? R->wide.value[number] : NAN;
+    }
+  }
+  return s;
+}
+
+/* In the child. */
+MGI_FN void mgi_safe_body(const void *task, void *record) {
+  const mgi_safe_task *t = (const mgi_safe_task *)task;
+  const mg_graph *g = t->g;
+  mgi_safe_record *r = (mgi_safe_record *)record;
+  mgi_safe_runner R;
+  mgi_check_task opened;
+  mgi_check_record why;
+  mg_numerics_config c;
+  memset(&R, 0, sizeof R);
+  memset(&opened, 0, sizeof opened);
+  memset(&why, 0, sizeof why);
+  memset(&c, 0, sizeof c);
+  R.t = t;
+  opened.g = g;
+  memcpy(opened.so, t->so, sizeof opened.so);
+  if (!mgi_check_open(&opened, &R.n, &why)) {
+    r->status = why.status, r->error = why.error;
+    return;
+  }
+  r->status = mgi_tensors_new(g, 1, &R.x, &r->error);
+  R.space_bytes = R.n.workspace();
+  R.space = (unsigned char *)malloc(R.space_bytes + 512);
+  R.aligned = R.space ? R.space + (256 - (uintptr_t)R.space % 256) % 256 : NULL;
+  for (uint32_t k = 0; k < g->n_out && r->status == MG_OK; k++) {
+    R.stored[k] = (uint32_t *)calloc((size_t)R.x.out_n[k] + 1, sizeof(uint32_t));
+    if (!R.stored[k]) r->status = mg_fail(&r->error, MG_NO_MEMORY, "mg_cuda_numerics", "no memory for an output");
+  }
+  if (r->status == MG_OK && !R.space) r->status = mg_fail(&r->error, MG_NO_MEMORY, "workspace", "no memory for %llu bytes", (unsigned long long)R.space_bytes);
+  if (r->status != MG_OK) return;
+  mgi_check_emulator(&R.m, t->text, NULL);
+  for (uint32_t k = 0; k < g->n_in; k++) mgi_check_range(&R.m, mg_tensor_of(g, g->in[k])->name, R.x.in[k], R.x.in_bytes[k], 0);
+  for (uint32_t k = 0; k < g->n_out; k++) mgi_check_range(&R.m, mg_tensor_of(g, g->out[k])->name, R.x.out[k], R.x.out_bytes[k], 1);
+  if (R.space_bytes) mgi_check_range(&R.m, "the workspace", R.aligned, R.space_bytes, 1);
+  c.seed = t->seed, c.part = t->part, c.parts = t->parts, c.time_limit_s = t->cfg->numerics_s, c.first = t->cfg->numerics_first;
+  r->status = mg_numerics(t->program, mgi_safe_run, &R, &c, &r->r, &r->error);
+} /* the process ends: what it holds goes with it */
+
+/* Which classes of g may shrink, as mgi_red_reduce takes it: none that `p` contracts, reduces or concatenates, p being g's program
+   (inputs by position).  Without one: none but those of outputs that no loop cuts. */
+MGI_FN void mgi_safe_keep(const mg_graph *p, const mg_classes *pc, const mg_graph *g, const mg_classes *c, uint8_t *keep) {
+  memset(keep, 0, c->n);
+  for (uint32_t t = 1; t < g->n_tensors; t++) { /* rows of 16 bytes stay so */
+    const mg_tensor_info *x = &g->tensors[t];
+    const int32_t cls = c->of[t * MG_MAX_RANK + (uint32_t)x->order[x->shape.rank - 1]];
+    if (cls >= 0) keep[cls] = 1;
+  }
+  for (uint32_t o = 1; o < g->n_ops; o++) { /* what a kernel holds whole is part of its tiles */
+    const mg_graph *sub = g->ops[o].sub;
+    int stores = 0;
+    for (uint32_t l = 1; sub && l < sub->n_ops; l++) {
+      const mg_op_node *in = &sub->ops[l];
+      if (in->code != MG_OP_LOAD && in->code != MG_OP_STORE) continue;
+      const uint32_t t = in->code == MG_OP_LOAD ? in->in[0].id : g->ops[o].out[stores++].id;
+      for (int d = 0; d < g->tensors[t].shape.rank; d++) {
+        const int32_t cls = c->of[t * MG_MAX_RANK + (uint32_t)d];
+        int cut = 0;
+        for (uint32_t a = 1; a < sub->n_axes; a++) cut |= in->map.to[a] == d && sub->axes[a].extent > 1;
+        if (cls >= 0 && !cut) keep[cls] = 2;
+      }
+    }
+  }
+  if (!p) {
+    for (uint32_t k = 0; k < c->n; k++) {
+      int out = 0;
+      for (uint32_t o = 0; o < g->n_out; o++)
+        for (int d = 0; d < mg_tensor_of(g, g->out[o])->shape.rank; d++) out |= c->of[g->out[o].id * MG_MAX_RANK + (uint32_t)d] == (int32_t)k;
+      if (!out) keep[k] = 2;
+    }
+    for (uint32_t o = 1; o < g->n_ops; o++)
+      for (uint32_t l = 1; g->ops[o].sub && l < g->ops[o].sub->n_ops; l++)
+        for (uint32_t a = 4; a < g->ops[o].sub->n_axes; a++) {
+          const mg_op_node *in = &g->ops[o].sub->ops[l];
+          const int32_t cls = in->code == MG_OP_LOAD && in->map.to[a] >= 0 ? c->of[in->in[0].id * MG_MAX_RANK + (uint32_t)in->map.to[a]] : -1;
+          if (cls >= 0) keep[cls] = 2;
+        }
+    return;
+  }
+  for (uint32_t o = 1; o < p->n_ops; o++) {
+    const mg_op_node *op = &p->ops[o];
+    const int product = op->code == MG_OP_MATMUL || op->code == MG_OP_CONCAT_MATMUL, along = op->code == MG_OP_SUM || op->code == MG_OP_MAX || op->code == MG_OP_CONCAT || op->code == MG_OP_REPEAT;
+    for (int j = 0; j < op->n_in; j++) {
+      const int rank = mg_tensor_of(p, op->in[j])->shape.rank, d = product ? rank - (j < op->n_in / 2 ? 1 : 2) : op->attr.dim;
+      const int32_t cls = product || along ? pc->of[op->in[j].id * MG_MAX_RANK + (uint32_t)d] : -1;
+      for (uint32_t k = 0; k < p->n_in && cls >= 0; k++)
+        for (int b = 0; b < mg_tensor_of(p, p->in[k])->shape.rank; b++) {
+          const int32_t mine = c->of[g->in[k].id * MG_MAX_RANK + (uint32_t)b];
+          if (pc->of[p->in[k].id * MG_MAX_RANK + (uint32_t)b] == cls && mine >= 0) keep[mine] = 2;
+        }
+    }
+  }
+}
+
+/* Both graphs at those sizes. */
+MGI_FN mg_status mgi_safe_sizes(const mg_graph *p, const mg_graph *g, mg_reduced *small, mg_graph **program, mg_error *e) {
+  mg_classes c, pc;
+  memset(&pc, 0, sizeof pc);
+  *program = NULL;
+  mg_status s = mg_classes_of(g, &c, e);
+  if (s != MG_OK) return s;
+  uint8_t *keep = (uint8_t *)calloc(c.n + 1u, 1);
+  if (!keep) s = mg_fail(e, MG_NO_MEMORY, "mg_cuda_numerics", "no memory");
+  if (s == MG_OK && p) s = mg_classes_of(p, &pc, e);
+  if (s == MG_OK) {
+    mgi_safe_keep(p, &pc, g, &c, keep);
+    s = mgi_red_reduce(g, keep, small, e);
+  }
+  for (uint32_t k = 0; p && s == MG_OK && k < p->n_in; k++)
+    for (int d = 0; d < mg_tensor_of(p, p->in[k])->shape.rank; d++) {
+      const int32_t cls = pc.of[p->in[k].id * MG_MAX_RANK + (uint32_t)d];
+      if (cls >= 0) pc.extent[cls] = mg_tensor_of(small->graph, small->graph->in[k])->shape.dim[d];
+    }
+  if (s == MG_OK && p) s = mg_resize(p, pc.extent, NULL, program, e);
+  if (s == MG_OK && p) s = mg_verify_signature(*program, small->graph, e);
+  free(keep);
+  mg_classes_free(&c);
+  mg_classes_free(&pc);
+  return s;
+}
+
+MGI_FN mg_status mgi_safe_build(const mg_graph *g, const mg_reduced *small, const char *so, const char *source, const char *cxx, const char *headers, int timeout_s, const char *text, mg_error *e) {
+  const char *argv[MGI_CHECK_DEFINES + 20];
+  char *define = (char *)malloc((size_t)MGI_CHECK_DEFINES * MGI_CHECK_DEFINE), include[600];
+  mgi_child child;
+  mg_classes c;
+  int n = 0;
+  mg_status s = mg_classes_of(g, &c, e);
+  if (s == MG_OK && !define) s = mg_fail(e, MG_NO_MEMORY, "mg_cuda_numerics", "no memory");
+  const int defines = s == MG_OK ? mgi_check_defines(g, &c, small, text, define, e) : 0;
+  if (defines < 0) s = MG_BAD_INPUT;
+  snprintf(include, sizeof include, "-I%s", headers);
+  const char *fixed[] = {cxx, "-std=c++17", "-O2", "-shared", "-fPIC", "-w", "-DMG_EMULATE", "-DMG_EMULATE_WIDE", include};
+  for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) argv[n++] = fixed[k];
+  for (int k = 0; k < defines; k++) argv[n++] = define + MGI_CHECK_DEFINE * k;
+  const char *last[] = {"-o", so, "-x", "c++", source, NULL};
+  for (size_t k = 0; k < sizeof last / sizeof *last; k++) argv[n++] = last[k];
+  if (s == MG_OK && !mgi_child_limited(&child, argv, timeout_s, (int64_t)4 << 30)) s = mg_fail(e, MG_MACHINE, cxx, "cannot start it: %s", strerror(errno));
+  else if (s == MG_OK) {
+    const int code = mgi_child_wait(&child);
+    if (code == 127 && !child.n) s = mg_fail(e, MG_MACHINE, cxx, "no such C++ compiler: install g++ (Debian: apt-get install g++) or set CXX");
+    else if (code >= 256) s = mg_fail(e, MG_MACHINE, cxx, "the compiler was ended by signal %d%s", code - 256, code == 256 + SIGALRM ? ": out of time" : "");
+    else if (code) s = mg_fail(e, MG_BAD_INPUT, "emitted file", "%s refuses it: %.200s", cxx, mgi_child_says(&child));
+  }
+  mg_classes_free(&c);
+  free(define);
+  return s;
+}
+
+mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_numerics_report *r, mg_error *e) {
+  enum { MOST = 8, HOURS = 4 * 3600 };
+  mg_check_config none;
+  mg_graph *own = NULL, *sized = NULL;
+  mg_reduced small;
+  char headers[400], dir[400] = "", source[600], so[600];
+  mgi_safe_task task[MOST];
+  mgi_child child[MOST];
+  int started = 0;
+  memset(&none, 0, sizeof none);
+  memset(&small, 0, sizeof small);
+  memset(r, 0, sizeof *r);
+  cfg = cfg ? cfg : &none;
+  const char *cxx = cfg->cxx ? cfg->cxx : getenv("CXX");
+  if (!cxx || !cxx[0] || strchr(cxx, ' ')) cxx = "g++";
+  mgi_cd_header_dir(cfg->include_dir, headers, sizeof headers);
+  const int timeout_s = cfg->timeout_s > 0 ? cfg->timeout_s : 300;
+  mg_status s = mgi_cd_meant(cu_text, &ugraph, &own, e);
+  if (s != MG_OK) return s;
+  if (program) s = mg_verify_signature(program, ugraph, e);
+  if (s == MG_OK) s = mgi_safe_sizes(program, ugraph, &small, &sized, e);
+  if (s == MG_OK) s = mgi_cd_temp_dir(cfg->work_dir, dir, sizeof dir, e);
+  snprintf(source, sizeof source, "%s/kernel.cu", dir);
+  snprintf(so, sizeof so, "%s/numerics.so", dir);
+  if (s == MG_OK && !mgi_cd_write(source, cu_text, strlen(cu_text))) s = mg_fail(e, MG_MACHINE, source, "cannot write it: %s", strerror(errno));
+  if (s == MG_OK) s = mgi_safe_build(ugraph, &small, so, source, cxx, headers, timeout_s, cu_text, e);
+  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  const int parts = cfg->jobs > 0 ? cfg->jobs < MOST ? cfg->jobs : MOST : processors > MOST ? MOST : processors > 0 ? (int)processors : 1;
+  for (int k = 0; k < parts && s == MG_OK; k++) {
+    mgi_safe_task *t = &task[k];
+    t->program = sized ? sized : small.graph, t->g = small.graph;
+    t->text = cu_text, t->cfg = cfg, t->seed = cfg->seed ? cfg->seed : 1;
+    t->part = k, t->parts = parts;
+    snprintf(t->so, sizeof t->so, "%.500s", so);
+    if (mgi_check_fork(&child[k], mgi_safe_body, t, sizeof(mgi_safe_record), HOURS)) started++;
+    else s = mg_fail(e, MG_MACHINE, "mg_cuda_numerics", "cannot start a process: %s", strerror(errno));
+  }
+  mg_status both = MG_OK;
+  for (int k = 0; k < started; k++) {
+    mgi_safe_record got;
+    const int code = mgi_child_wait(&child[k]);
+    if (code || child[k].n != sizeof got) {
+      if (s == MG_OK) s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "the emulated kernel ends its process (%d)", code);
+      continue;
+    }
+    memcpy(&got, child[k].out, sizeof got);
+    if (got.status != MG_OK && got.status != MG_NOT_FOUND && s == MG_OK) {
+      s = got.status;
+      if (e) *e = got.error;
+    }
+    both = mg_numerics_join(r, &got.r);
+  }
+  if (s == MG_OK) s = both;
+  if (s == MG_NOT_FOUND) mg_fail(e, s, ugraph->name, "not as safe as written: %.100s", r->fault.family);
+  else if (s == MG_UNSUPPORTED && both == MG_UNSUPPORTED) mg_fail(e, s, ugraph->name, "%d families bind, of %d that ran: fewer than %d", r->binding, r->ran, (int)MG_FAMILIES_LEAST);
+  if (dir[0] && !cfg->keep) {
+    unlink(so);
+    unlink(source);
+    rmdir(dir);
+  }
+  mg_graph_free(sized);
+  mg_reduced_free(&small);
   mg_graph_free(own);
   return s;
 }

@@ -35,8 +35,9 @@
      }
 
    CONTENTS (search for the tag)
-     >>field  >>arithmetic  >>rows  >>words  >>verdict  >>certificate  >>axioms  >>solver   declarations
+     >>field  >>arithmetic  >>rows  >>words  >>verdict  >>certificate  >>axioms  >>solver  >>numerics   declarations
      >>primes  >>seeds  >>domains  >>bounds  >>draws  >>kept  >>tests  >>floats  >>wide  >>verify  >>text-of-certificates   implementation
+     >>yardstick  >>families  >>judge                                                        of the numerics
      >>terms  >>indices  >>elements  >>facts  >>library  >>proofs  >>defined  >>methods              of the solver
 
    CONFIGURATION
@@ -671,6 +672,124 @@ typedef struct mg_prove_report {
 /* MG_OK whenever there is a verdict; MG_UNSUPPORTED without libz3; MG_BAD_INPUT for unlike signatures.  It ends by the
    time limit, give or take what the solver takes to notice an interrupt. */
 mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *cfg, mg_prove_report *r, mg_error *e);
+
+/* ------------------------------------------------------------------------------------------------- >>numerics
+   As safe as written.  Equal over the reals is not equal in 16 bits: this is what a kernel's floating point is held to.
+
+   yardstick   the program, operator by operator, as PyTorch runs it: every call of the text is one operator, sugar
+               too (rms_norm; a softmax subtracts its row's maximum).  Inside an operator all is f32, sums are sums of
+               f32; its result is rounded to its type.  A µGraph without its program is measured against its own kernel
+               level: each kernel is one operator.
+   reference   the same in float64, nothing rounded, of the same inputs, which are rounded to their types.
+   row         an output's last dimension.  Its error is the largest |y - reference| over its largest |reference| (or over
+               the type's least number, where that is more).  A unit is one in the last place of the type at that
+               largest, in the same measure.
+   e16         the largest error of the yardstick's over at least 64 rows of a family, as it is rounded and in runs in which
+               each rounding has up to half a unit added before it at random: neither one lucky row nor lucky roundings of the
+               one row that nearly cancels bind anybody.
+   e32         that of the yardstick all in f32, each operator's result moved by one unit in the last place at random, up or
+               down: the largest of 16 runs, which take turns with the rows where these are many.
+   safe        for every family that binds, in every row that is finite as written,
+                 (i)   what is finite as written is finite, and the error is at most 4 (e16 + e32) + 2 units of the type;
+                 (ii)  with 16-bit storage replaced by f32 the same, and the error is at most 16 e32 + 2 units of f32.
+               (ii) refuses E[x^2] - m^2, whatever 16 bits hide.
+   binds       at least half of a family's rows are finite as written.  A family that does not bind is reported, and says
+               nothing.  A program has at least MG_FAMILIES_LEAST that bind, or nothing is said of it.
+
+   Runs show what is unsafe; that nothing was found is said as `by runs`, and is no proof.                             */
+
+enum { MG_FAMILIES_MOST = 256, MG_FAMILIES_LEAST = 8, MG_NUMERICS_ROWS = 64, MG_NUMERICS_MOVES = 16, MG_NUMERICS_JOINT = 8 };
+
+/*         id        name                    what the inputs are                                                        */
+#define MG_FAMILY_KINDS(F)                                                                                             \
+  F(PLAIN,    "plain",              "normal, each input of the size that keeps a product's")                           \
+  F(SCALE,    "scaled",             "one input times 2^a")                                                             \
+  F(JOINT,    "scaled together",    "each input times a power of two drawn for it")                                    \
+  F(ROWS,     "outliers in rows",   "one element of every row of one input is 10^2 to 10^4 times as large, gains 8")             \
+  F(COLUMNS,  "outlier columns",    "one column in 32 of one input is 10^2 to 10^4 times as large")                    \
+  F(OFFSET,   "offset",             "one input lies 10^3 standard deviations from 0")                                  \
+  F(CONSTANT, "constant rows",      "in every row of one input all elements are the same")                             \
+  F(ZERO,     "zero rows",          "every third row of one input is 0")                                               \
+  F(DENORMAL, "denormals",          "one input holds denormal numbers of its type")                                    \
+  F(LOGITS,   "logits of 200",      "one input is such that the largest argument of a softmax is 200 away from 0")     \
+  F(FIRST,    "first keys dark",    "a mask that a softmax's argument adds is a on the first quarter")                 \
+  F(LAST,     "last keys dark",     "the same on the last quarter")                                                    \
+  F(ALL_BUT,  "all keys but one dark", "the same on all but one element of a row")
+
+typedef enum mg_family_kind {
+#define MGI_F(id, name, what) MG_FAMILY_##id,
+  MG_FAMILY_KINDS(MGI_F)
+#undef MGI_F
+  MG_FAMILY_KIND_COUNT
+} mg_family_kind;
+
+typedef struct mg_family {
+  mg_family_kind kind;
+  int input;                 /* SCALE and later */
+  double a;                  /* SCALE: exponent; JOINT: which; LOGITS: factor; masks: -65504 or minus infinity */
+  char name[96];             /* "X scaled by 2^14" */
+} mg_family;
+
+/* x rounded to nearest, ties to even, as the type holds it: denormals, and infinity from half a unit above the largest on. */
+float mg_round_to(mg_dtype t, float x);
+/* One in the last place of the type at magnitude x. */
+double mg_unit_at(mg_dtype t, double x);
+
+/* The families of a program, at most `most`; their number, or -1 if memory is out.  The same program and seed always give the same. */
+int mg_families_of(const mg_graph *program, uint64_t seed, mg_family *out, int most);
+/* A box (NULL: all) of input k of draw number `draw`, dense row-major, rounded to its type and clamped to finite (but for a
+   mask's minus infinity). */
+void mg_family_input(const mg_graph *program, const mg_family *f, uint64_t seed, int draw, int k, const mg_box *box, float *dst);
+
+/* What is judged.  Fills out[k], dense row-major, from in[k]; both are of the parts that `want` below asks for.  wide: with 16-bit
+   storage replaced by f32.  Any status but MG_OK ends the runs; MG_UNSUPPORTED for `wide` only leaves (ii) out, which the report says. */
+typedef mg_status (*mg_numerics_run)(void *user, const float *const *in, float *const *out, int wide, mg_error *e);
+
+typedef struct mg_numerics_config {
+  uint64_t seed;             /* of the families */
+  const mg_box *want;        /* by output, what is judged of it; NULL: all */
+  int only;                  /* 1: (i) alone; 2: (ii) alone; 0: both */
+  int first;                 /* 1: end at the first family that is unsafe */
+  double time_limit_s;       /* 0: none; past it the families that are left are not run, and the line says so */
+  int part, parts;           /* parts > 1: the families whose number is `part` modulo `parts` alone; then mg_numerics_join */
+} mg_numerics_config;
+
+typedef struct mg_numerics_fault {
+  char family[96];
+  int number, wide;          /* of the family; 1: by (ii) */
+  int output;
+  int64_t row, element;      /* row-major numbers in the output */
+  double got, written, reference, error, bound; /* bound 0: finite as written, and not here */
+} mg_numerics_fault;
+
+typedef struct mg_numerics_report {
+  int families, ran, binding;  /* all; of these run; of these that bind */
+  int unsafe;                /* families by (i) or (ii) */
+  int without_wide;          /* 1: (ii) was asked for and could not be run */
+  int judged;                /* 1: a kernel was judged; 0: only the yardstick ran */
+  int has_fault;
+  mg_numerics_fault fault;   /* of the first */
+  char output[72];           /* its name */
+  char bind[MG_FAMILIES_MOST]; /* by family: 1 binds, 0 does not */
+  char bad[MG_FAMILIES_MOST];  /* by family, bits: 1 unsafe by (i), 2 by (ii) */
+  double e16[MG_FAMILIES_MOST], e32[MG_FAMILIES_MOST]; /* by family */
+  double seconds;
+} mg_numerics_report;
+
+/* Judges what `run` computes (NULL: only the yardstick runs, for what binds).  `program` is the yardstick's.  MG_OK: safe.
+   MG_NOT_FOUND: unsafe.  MG_UNSUPPORTED: too few families bind, or the time was up before as many had run. */
+mg_status mg_numerics(const mg_graph *program, mg_numerics_run run, void *user, const mg_numerics_config *cfg, mg_numerics_report *r,
+                      mg_error *e);
+/* Adds the report of one part to another's; the status is that of both together. */
+mg_status mg_numerics_join(mg_numerics_report *to, const mg_numerics_report *part);
+/* "as safe as written, by runs (31 families bind)", or what is not. */
+void mg_numerics_line(const mg_numerics_report *r, char *line, size_t n);
+/* The yardstick on given inputs, dense row-major: out[k] as it is stored.  wide: all in f32; move: 0, or a seed by which each
+   operator's result moves: by one unit in the last place if wide, else by up to half a unit before it is rounded. */
+mg_status mg_yardstick(const mg_graph *program, const mg_part *part, const float *const *in, float *const *out, int wide, uint64_t move,
+                       mg_error *e);
+/* The reference: double out. */
+mg_status mg_yardstick_reference(const mg_graph *program, const mg_part *part, const double *const *in, double *const *out, mg_error *e);
 
 #ifdef __cplusplus
 }
@@ -3367,6 +3486,691 @@ mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_c
   mg_string_free(again);
   mg_graph_free(g[0]), mg_graph_free(g[1]);
   return status;
+}
+
+/* ------------------------------------------------------------------------------------------------- >>yardstick
+   mg_eval over floats, or over doubles, that knows which operator it is at: results of the text's operators are rounded,
+   what is inner to sugar is not, and an inner exponential, which only a softmax has, is that of the difference to its
+   row's maximum.
+   Sums of f32: 64 terms at a time, then the sums of these.  So neither the last bits of one long chain nor the exactness of
+   a wider sum is held against a kernel. */
+
+float mg_round_to(mg_dtype t, float x) {
+  uint32_t u, sign, r;
+  memcpy(&u, &x, 4);
+  if (t == MG_F32 || x != x) return x;
+  if (t == MG_BF16) r = (u + 0x7FFF + ((u >> 16) & 1)) & 0xFFFF0000u;
+  else {
+    sign = u & 0x80000000u, u &= 0x7FFFFFFFu;
+    if (u >= 0x477FF000u) r = 0x7F800000u; /* 65520 and more */
+    else if (u >= 0x38800000u) r = (u + 0xFFF + ((u >> 13) & 1)) & 0xFFFFE000u;
+    else { /* below 2^-14: multiples of 2^-24, the last place of 0.5 */
+      float a;
+      memcpy(&a, &u, 4);
+      volatile float moved = a + 0.5f;
+      a = moved - 0.5f;
+      memcpy(&r, &a, 4);
+    }
+    r |= sign;
+  }
+  memcpy(&x, &r, 4);
+  return x;
+}
+
+static const int mgi_num_bits[MG_DTYPE_COUNT] = {11, 8, 24}, mgi_num_least[MG_DTYPE_COUNT] = {-24, -133, -149};
+static const float mgi_num_most[MG_DTYPE_COUNT] = {65504.0f, 3.3895313892515355e38f, 3.4028234663852886e38f};
+
+double mg_unit_at(mg_dtype t, double x) {
+  int exponent;
+  frexp(fabs(x), &exponent); /* below 2^exponent */
+  exponent = x == 0 ? mgi_num_least[t] : exponent - mgi_num_bits[t];
+  return ldexp(1, exponent < mgi_num_least[t] ? mgi_num_least[t] : exponent);
+}
+
+typedef struct mgi_yard {
+  const mg_graph *g;
+  uint32_t op;          /* that is evaluated, at kernel level */
+  int wide, doubles;
+  uint64_t move;        /* 0: nothing moves */
+  double logits;        /* the largest argument of a softmax so far, over doubles */
+} mgi_yard;
+
+static double mgi_yard_get(const mgi_yard *Y, const mg_view *v, int64_t at) { return Y->doubles ? ((const double *)v->data)[at] : (double)((const float *)v->data)[at]; }
+static void mgi_yard_put(const mgi_yard *Y, const mg_view *v, int64_t at, double x) {
+  if (Y->doubles) ((double *)v->data)[at] = x;
+  else ((float *)v->data)[at] = (float)x;
+}
+
+/* The dimension over which the exponential at hand is summed, if it is that of a softmax; else -1. */
+static int mgi_yard_softmax(const mg_graph *g, uint32_t op) {
+  const mg_op_node *o = &g->ops[op];
+  if (g->level != MG_KERNEL || o->code != MG_OP_EXP || !g->tensors[o->out[0].id].inner) return -1;
+  for (uint32_t k = op + 1; k < g->n_ops; k++)
+    if (g->ops[k].code == MG_OP_SUM && g->ops[k].in[0].id == o->out[0].id && g->tensors[g->ops[k].out[0].id].inner) return g->ops[k].attr.dim;
+  return -1;
+}
+
+static mg_status mgi_yard_exp(mgi_yard *Y, const mg_view *out, const mg_view *in, int dim) {
+  mg_shape rest = out->shape;
+  int64_t at[MG_MAX_RANK] = {0}, n = out->shape.dim[dim];
+  rest.dim[dim] = 1;
+  do {
+    const int64_t from = mgi_ff_row_offset(in, at, rest.rank), to = mgi_ff_row_offset(out, at, rest.rank);
+    double most = -INFINITY;
+    for (int64_t k = 0; k < n; k++) {
+      const double x = mgi_yard_get(Y, in, from + k * in->stride[dim]);
+      if (!(x <= most)) most = x;
+      if (isfinite(x) && fabs(x) > Y->logits) Y->logits = fabs(x);
+    }
+    for (int64_t k = 0; k < n; k++) {
+      const double x = mgi_yard_get(Y, in, from + k * in->stride[dim]);
+      mgi_yard_put(Y, out, to + k * out->stride[dim], Y->doubles ? exp(x - most) : (double)expf((float)(x - most)));
+    }
+    int d = rest.rank - 1; /* the next place */
+    while (d >= 0 && ++at[d] == rest.dim[d]) at[d--] = 0;
+    if (d < 0) break;
+  } while (1);
+  return MG_OK;
+}
+
+static mg_status mgi_yard_map(void *user, mg_opcode op, mg_rational rc, const mg_view *out, const mg_view *in) {
+  mgi_yard *Y = (mgi_yard *)user;
+  const int r = out->shape.rank, two = mg_op_row(op)->n_in > 1;
+  const int dim = op == MG_OP_EXP && Y->g->ops[Y->op].code == MG_OP_EXP ? mgi_yard_softmax(Y->g, Y->op) : -1;
+  int64_t at[MG_MAX_RANK] = {0};
+  double c = rc.den ? (double)rc.num / (double)rc.den : 0;
+  if (dim >= 0) return mgi_yard_exp(Y, out, in, dim);
+  if (!Y->doubles) c = (double)(float)c;
+  if (Y->doubles) {
+    mg_domain d = mg_domain_real();
+    return d.map(d.user, op, rc, out, in);
+  }
+  do {
+    const int64_t n = out->shape.dim[r - 1], sa = in[0].stride[r - 1], sb = two ? in[1].stride[r - 1] : 0;
+    float *o = (float *)out->data + mgi_ff_row_offset(out, at, r - 1);
+    const float *a = (const float *)in[0].data + mgi_ff_row_offset(&in[0], at, r - 1);
+    const float *b = two ? (const float *)in[1].data + mgi_ff_row_offset(&in[1], at, r - 1) : a;
+    switch (op) { /* those that there are most of; for all, rounding the double is rounding the result to f32 */
+      case MG_OP_ADD: for (int64_t k = 0; k < n; k++) o[k] = a[k * sa] + b[k * sb]; break;
+      case MG_OP_MUL: for (int64_t k = 0; k < n; k++) o[k] = a[k * sa] * b[k * sb]; break;
+      case MG_OP_DIV: for (int64_t k = 0; k < n; k++) o[k] = a[k * sa] / b[k * sb]; break;
+      case MG_OP_SQR: for (int64_t k = 0; k < n; k++) o[k] = a[k * sa] * a[k * sa]; break;
+      case MG_OP_SCALE: for (int64_t k = 0; k < n; k++) o[k] = a[k * sa] * (float)c; break;
+      default: for (int64_t k = 0; k < n; k++) o[k] = (float)mg_op_real(op, a[k * sa], b[k * sb], c);
+    }
+  } while (mgi_ff_next_row(&out->shape, at));
+  return MG_OK;
+}
+
+enum { MGI_YARD_COLS = 16, MGI_YARD_CHAIN = 64 };
+static mg_status mgi_yard_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
+  const int64_t m = c->shape.dim[0], n = c->shape.dim[1], depth = a->shape.dim[1];
+  (void)user;
+  for (int64_t y = 0; y < n; y += MGI_YARD_COLS) {
+    const int64_t cols = n - y < MGI_YARD_COLS ? n - y : MGI_YARD_COLS;
+    for (int64_t x = 0; x < m; x++) {
+      const float *f = (const float *)a->data + x * a->stride[0];
+      float sum[MGI_YARD_COLS] = {0};
+      for (int64_t z0 = 0; z0 < depth; z0 += MGI_YARD_CHAIN) {
+        const int64_t z1 = depth - z0 < MGI_YARD_CHAIN ? depth : z0 + MGI_YARD_CHAIN;
+        float part[MGI_YARD_COLS] = {0};
+        const float *w = (const float *)b->data + z0 * b->stride[0] + y * b->stride[1];
+        if (cols == MGI_YARD_COLS && b->stride[1] == 1)
+          for (int64_t z = z0; z < z1; z++, w += b->stride[0]) {
+            const float s = f[z * a->stride[1]];
+            for (int j = 0; j < MGI_YARD_COLS; j++) part[j] += s * w[j];
+          }
+        else
+          for (int64_t z = z0; z < z1; z++, w += b->stride[0])
+            for (int64_t j = 0; j < cols; j++) part[j] += f[z * a->stride[1]] * w[j * b->stride[1]];
+        for (int j = 0; j < MGI_YARD_COLS; j++) sum[j] += part[j];
+      }
+      for (int64_t j = 0; j < cols; j++) ((float *)c->data)[x * c->stride[0] + (y + j) * c->stride[1]] += sum[j];
+    }
+  }
+  return MG_OK;
+}
+
+static mg_status mgi_yard_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
+  int64_t at[MG_MAX_RANK] = {0};
+  const int r = in->shape.rank;
+  (void)user;
+  do {
+    float *o = (float *)out->data + mgi_ff_row_offset(out, at, r - 1);
+    const float *a = (const float *)in->data + mgi_ff_row_offset(in, at, r - 1);
+    const int64_t n = in->shape.dim[r - 1], step = in->stride[r - 1];
+    if (op == MG_OP_SUM && out->stride[r - 1] == 0)
+      for (int64_t k = 0; k < n; k += MGI_YARD_CHAIN) {
+        float part = 0;
+        for (int64_t j = k; j < n && j < k + MGI_YARD_CHAIN; j++) part += a[j * step];
+        *o += part;
+      }
+    else
+      for (int64_t k = 0; k < n; k++, o += out->stride[r - 1], a += step) *o = op == MG_OP_SUM ? *o + *a : *a > *o || *a != *a ? *a : *o;
+  } while (mgi_ff_next_row(&in->shape, at));
+  return MG_OK;
+}
+static void mgi_yard_fill(void *user, mg_opcode op, void *dst, size_t n) {
+  (void)user;
+  for (size_t k = 0; k < n; k++) ((float *)dst)[k] = op == MG_OP_SUM ? 0.0f : -INFINITY;
+}
+
+static void mgi_yard_next(void *user, const mg_graph *g, uint32_t op) {
+  mgi_yard *Y = (mgi_yard *)user;
+  Y->g = g, Y->op = op;
+}
+/* An operator's result: rounded, or moved. */
+static void mgi_yard_made(void *user, const mg_graph *g, mg_tensor t, const mg_view *v) {
+  mgi_yard *Y = (mgi_yard *)user;
+  const mg_tensor_info *i = mg_tensor_of(g, t);
+  float *x = (float *)v->data;
+  const int64_t n = mg_shape_elements(&v->shape);
+  if (i->inner) return;
+  for (int64_t k = 0; k < n && !Y->wide && Y->move; k++) {
+    const double u = ldexp((double)(mgi_ff_hash(Y->move, t.id, (uint64_t)k) >> 11), -53) - 0.5;
+    if (isfinite(x[k]) && x[k] != 0) x[k] = (float)(x[k] + u * mg_unit_at(i->dtype, x[k]));
+  }
+  for (int64_t k = 0; k < n && !Y->wide; k++) x[k] = mg_round_to(i->dtype, x[k]);
+  for (int64_t k = 0; k < n && Y->wide && Y->move; k++)
+    if (isfinite(x[k]) && x[k] != 0) { /* its neighbour, away from 0 or towards it */
+      uint32_t u;
+      memcpy(&u, &x[k], 4);
+      u += mgi_ff_hash(Y->move, t.id, (uint64_t)k) & 1 ? 1 : -1;
+      memcpy(&x[k], &u, 4);
+    }
+}
+
+mg_status mg_yardstick(const mg_graph *g, const mg_part *part, const float *const *in, float *const *out, int wide, uint64_t move, mg_error *e) {
+  mgi_yard Y;
+  mg_domain d;
+  const void *from[MG_MAX_IN];
+  void *to[MG_MAX_OUT];
+  memset(&Y, 0, sizeof Y);
+  memset(&d, 0, sizeof d);
+  Y.wide = wide, Y.move = move;
+  d.user = &Y, d.elem = sizeof(float);
+  d.map = mgi_yard_map, d.matmul = mgi_yard_matmul, d.combine = mgi_yard_combine, d.fill = mgi_yard_fill;
+  d.next = mgi_yard_next, d.made = mgi_yard_made;
+  for (uint32_t k = 0; k < g->n_in; k++) from[k] = in[k];
+  for (uint32_t k = 0; k < g->n_out; k++) to[k] = out[k];
+  return mg_eval_part(g, &d, part, from, to, e);
+}
+
+/* *logits, unless NULL: the largest argument of a softmax. */
+static mg_status mgi_yard_exact(const mg_graph *g, const mg_part *part, const double *const *in, double *const *out, double *logits, mg_error *e) {
+  mgi_yard Y;
+  mg_domain d = mg_domain_real();
+  const void *from[MG_MAX_IN];
+  void *to[MG_MAX_OUT];
+  memset(&Y, 0, sizeof Y);
+  Y.doubles = 1;
+  d.user = &Y, d.map = mgi_yard_map, d.next = mgi_yard_next;
+  for (uint32_t k = 0; k < g->n_in; k++) from[k] = in[k];
+  for (uint32_t k = 0; k < g->n_out; k++) to[k] = out[k];
+  const mg_status s = mg_eval_part(g, &d, part, from, to, e);
+  if (logits) *logits = Y.logits;
+  return s;
+}
+mg_status mg_yardstick_reference(const mg_graph *g, const mg_part *part, const double *const *in, double *const *out, mg_error *e) {
+  return mgi_yard_exact(g, part, in, out, NULL, e);
+}
+
+/* -------------------------------------------------------------------------------------------------- >>families
+   Every value is a function of family, seed, draw, input and element.  Draws beyond the first renew the small inputs and keep
+   those that hold most: rows are what there have to be many of, weights may stay. */
+
+static const char *const mgi_family_names[] = {
+#define MGI_F(id, name, what) name,
+    MG_FAMILY_KINDS(MGI_F)
+#undef MGI_F
+};
+static_assert(sizeof mgi_family_names / sizeof *mgi_family_names == MG_FAMILY_KIND_COUNT, "one name a kind");
+
+/* Normal, nearly: the sum of four uniform numbers has its mean, variance and two more moments' signs; no value beyond 3.5. */
+static double mgi_family_normal(uint64_t h) {
+  const int64_t sum = (int64_t)(h & 0xFFFF) + (int64_t)(h >> 16 & 0xFFFF) + (int64_t)(h >> 32 & 0xFFFF) + (int64_t)(h >> 48);
+  return ((double)sum - 131070.0) * (1.7320508075688772 / 65536.0);
+}
+/* What a plain input is scaled by: a right operand of many rows so that the product keeps its size. */
+static double mgi_family_scale(const mg_graph *g, int k) {
+  const mg_shape *s = &mg_tensor_of(g, g->in[k])->shape;
+  int right = mg_is_program(g) ? 0 : 1; /* a kernel's loads do not say */
+  for (uint32_t o = 1; o < g->n_ops; o++)
+    for (int j = 0; j < g->ops[o].n_in; j++) {
+      const int product = g->ops[o].code == MG_OP_MATMUL || g->ops[o].code == MG_OP_CONCAT_MATMUL;
+      right |= product && j >= g->ops[o].n_in / 2 && g->ops[o].in[j].id == g->in[k].id;
+    }
+  return right && s->rank >= 2 && s->dim[s->rank - 2] >= 64 ? 1.0 / sqrt((double)s->dim[s->rank - 2]) : 1.0;
+}
+
+/* Whether a softmax's argument is input k added to something, scaled or not: an additive mask. */
+static int mgi_family_is_mask(const mg_graph *g, int k) {
+  uint8_t *on = (uint8_t *)calloc(g->n_tensors, 1); /* what comes of the addition, up to a scale */
+  int found = 0;
+  for (uint32_t o = 1; on && o < g->n_ops && !found; o++) {
+    const mg_op_node *p = &g->ops[o];
+    if (p->code == MG_OP_ADD) {
+      const uint32_t at = g->in[k].id;
+      if (p->in[0].id == at || p->in[1].id == at || on[p->in[0].id] || on[p->in[1].id]) on[p->out[0].id] = 1;
+    } else if ((p->code == MG_OP_SCALE || p->code == MG_OP_ADD_SCALAR || p->code == MG_OP_RESHAPE) && on[p->in[0].id]) on[p->out[0].id] = 1;
+    else if (p->code == MG_OP_EXP && on[p->in[0].id] && mgi_yard_softmax(g, o) >= 0) found = 1;
+  }
+  free(on);
+  return found;
+}
+
+/* 10^2 to 10^4. */
+static double mgi_family_magnitude(uint64_t h) { return pow(10, 2 + 2 * ldexp((double)(h >> 11), -53)); }
+
+/* Whether every draw has an input k of its own. */
+static int mgi_family_renews(const mg_graph *g, int k) {
+  int64_t most = 0;
+  for (uint32_t j = 0; j < g->n_in; j++) most = mgi_trial_elements(g, g->in[j]) > most ? mgi_trial_elements(g, g->in[j]) : most;
+  return mgi_trial_elements(g, g->in[k]) * 4 <= most || g->n_in == 1 || most <= 4096;
+}
+
+void mg_family_input(const mg_graph *g, const mg_family *f, uint64_t seed, int draw, int k, const mg_box *box, float *dst) {
+  const mg_tensor_info *t = mg_tensor_of(g, g->in[k]);
+  const int64_t n = mg_shape_elements(&t->shape), held = box ? mg_box_elements(box, t->shape.rank) : n, cols = t->shape.dim[t->shape.rank - 1];
+  const uint64_t which = (uint64_t)f->kind * 1000003u + (uint64_t)(f->input + 1) * 8191u + (uint64_t)(f->kind == MG_FAMILY_SCALE || f->kind == MG_FAMILY_JOINT ? (int64_t)f->a + 64 : isinf(f->a));
+  const uint64_t key = mgi_ff_hash(mgi_ff_hash(seed, which, 21), (uint64_t)k, mgi_family_renews(g, k) ? (uint64_t)draw : 0);
+  const int mine = f->kind >= MG_FAMILY_SCALE && f->kind != MG_FAMILY_JOINT && f->input == k, mask = mgi_family_is_mask(g, k);
+  double scale = mask ? 1 : mgi_family_scale(g, k);
+  if (f->kind == MG_FAMILY_SCALE && mine) scale *= ldexp(1, (int)f->a);
+  if (f->kind == MG_FAMILY_ROWS && !mine && t->shape.rank == 1) scale *= 8; /* gains may be large where outliers are */
+  if (f->kind == MG_FAMILY_LOGITS && mine) scale *= f->a;
+  if (f->kind == MG_FAMILY_JOINT) scale *= ldexp(1, (int)(mgi_ff_hash(seed, (uint64_t)f->a, (uint64_t)k + 31) % 25) - 12);
+  const int64_t column = (int64_t)(mgi_ff_hash(key, 5, 22) % 32);
+  for (int64_t j = 0; j < held; j++) {
+    int64_t i = box ? 0 : j, step = 1, left = j;
+    for (int d = t->shape.rank - 1; box && d >= 0; step *= t->shape.dim[d], d--) { /* its number in the whole */
+      const int64_t extent = box->hi[d] - box->lo[d];
+      i += (box->lo[d] + left % extent) * step;
+      left /= extent;
+    }
+    const int64_t row = i / cols, col = i % cols;
+    const uint64_t h = mgi_ff_hash(key, (uint64_t)i, 23), hr = mgi_ff_hash(key, (uint64_t)row, 24);
+    double x = scale * mgi_family_normal(h);
+    if (mine) switch (f->kind) {
+      case MG_FAMILY_ROWS:
+        if (col == (int64_t)(hr % (uint64_t)cols)) x = (x < 0 ? -scale : scale) * (row % 3 == 0 ? 10000 : row % 3 == 1 ? 1000 : 100) * (1 + fabs(x / scale));
+        break;
+      case MG_FAMILY_COLUMNS:
+        if (col % 32 == column % cols) x *= mgi_family_magnitude(mgi_ff_hash(key, (uint64_t)col, 25));
+        break;
+      case MG_FAMILY_OFFSET: x += 1000 * scale; break;
+      case MG_FAMILY_CONSTANT: x = scale * mgi_family_normal(hr); break;
+      case MG_FAMILY_ZERO: x = row % 3 == 1 ? 0 : x; break;
+      case MG_FAMILY_DENORMAL: x = floor(x / scale * 300) * ldexp(1, t->dtype == MG_F16 ? -24 : t->dtype == MG_BF16 ? -133 : -140); break;
+      case MG_FAMILY_FIRST: x = col < (cols + 3) / 4 ? f->a : 0; break;
+      case MG_FAMILY_LAST: x = col >= cols - (cols + 3) / 4 ? f->a : 0; break;
+      case MG_FAMILY_ALL_BUT: x = col == (int64_t)(hr % (uint64_t)cols) ? 0 : f->a; break;
+      default: break;
+    }
+    if (isfinite(x)) x = x > mgi_num_most[t->dtype] ? mgi_num_most[t->dtype] : x < -mgi_num_most[t->dtype] ? -mgi_num_most[t->dtype] : x;
+    dst[j] = mg_round_to(t->dtype, (float)x);
+  }
+}
+
+/* By how much input k has to be scaled for logits of 200; 0 if they do not follow it. */
+static double mgi_family_logits(const mg_graph *g, uint64_t seed, int k) {
+  mg_box want[MG_MAX_OUT];
+  mg_part part;
+  float *one[MG_MAX_IN] = {NULL};
+  double *in[MG_MAX_IN] = {NULL}, *out[MG_MAX_OUT] = {NULL}, logits[2] = {0, 0};
+  int good = 1;
+  memset(want, 0, sizeof want);
+  for (uint32_t o = 0; o < g->n_out; o++) { /* the first row of every output */
+    const mg_shape *s = &mg_tensor_of(g, g->out[o])->shape;
+    for (int d = 0; d < s->rank; d++) want[o].hi[d] = d == s->rank - 1 ? s->dim[d] : 1;
+  }
+  if (mg_part_of(g, want, &part, NULL) != MG_OK) return 0;
+  for (uint32_t j = 0; j < g->n_in && good; j++) {
+    const int64_t held = mg_box_elements(&part.box[g->in[j].id], mg_tensor_of(g, g->in[j])->shape.rank);
+    in[j] = (double *)malloc(sizeof(double) * (size_t)(held > 0 ? held : 1));
+    one[j] = (float *)malloc(sizeof(float) * (size_t)(held > 0 ? held : 1));
+    good = one[j] && in[j];
+  }
+  for (uint32_t o = 0; o < g->n_out && good; o++) {
+    const int64_t n = mg_box_elements(&part.box[g->out[o].id], mg_tensor_of(g, g->out[o])->shape.rank);
+    out[o] = (double *)malloc(sizeof(double) * (size_t)(n > 0 ? n : 1));
+    good = out[o] != NULL;
+  }
+  for (int trial = 0; trial < 2 && good; trial++) {
+    mg_family f;
+    memset(&f, 0, sizeof f);
+    f.kind = MG_FAMILY_LOGITS, f.input = k, f.a = trial ? 4096 : 1024; /* beyond what a mask adds */
+    for (uint32_t j = 0; j < g->n_in; j++) {
+      const mg_box *b = &part.box[g->in[j].id];
+      const int64_t held = mg_box_elements(b, mg_tensor_of(g, g->in[j])->shape.rank);
+      mg_family_input(g, &f, seed, 0, (int)j, b, one[j]);
+      for (int64_t i = 0; i < held; i++) in[j][i] = one[j][i];
+    }
+    good = mgi_yard_exact(g, &part, (const double *const *)in, out, &logits[trial], NULL) == MG_OK;
+  }
+  for (uint32_t j = 0; j < g->n_in; j++) free(one[j]), free(in[j]);
+  for (uint32_t o = 0; o < g->n_out; o++) free(out[o]);
+  mg_part_free(&part);
+  return good && logits[0] > 0 && logits[1] > 3 * logits[0] ? 200 * 4096 / logits[1] : 0;
+}
+
+typedef struct mgi_family_list { mg_family *out; int n, most; } mgi_family_list;
+static void mgi_family_add(mgi_family_list *L, const mg_graph *g, mg_family_kind kind, int input, double a) {
+  if (L->n == L->most) return;
+  mg_family *f = &L->out[L->n++];
+  const char *of = input >= 0 ? mg_tensor_of(g, g->in[input])->name : "";
+  memset(f, 0, sizeof *f);
+  f->kind = kind, f->input = input, f->a = a;
+  if (kind == MG_FAMILY_SCALE) snprintf(f->name, sizeof f->name, "%.60s scaled by 2^%d", of, (int)a);
+  else if (kind == MG_FAMILY_JOINT) snprintf(f->name, sizeof f->name, "%s, draw %d", mgi_family_names[kind], (int)a);
+  else if (kind >= MG_FAMILY_FIRST) snprintf(f->name, sizeof f->name, "%.50s: %s at %s", of, mgi_family_names[kind], isinf(a) ? "-inf" : "-65504");
+  else if (input >= 0) snprintf(f->name, sizeof f->name, "%.60s: %s", of, mgi_family_names[kind]);
+  else snprintf(f->name, sizeof f->name, "%s", mgi_family_names[kind]);
+}
+
+int mg_families_of(const mg_graph *g, uint64_t seed, mg_family *out, int most) {
+  static const int exponent[] = {-20, -10, 5, 10, 14};
+  static const mg_family_kind shapes[] = {MG_FAMILY_ROWS, MG_FAMILY_COLUMNS, MG_FAMILY_OFFSET, MG_FAMILY_CONSTANT, MG_FAMILY_ZERO, MG_FAMILY_DENORMAL};
+  mgi_family_list L = {out, 0, most};
+  int softmax = 0, scaled = 0;
+  for (uint32_t o = 1; o < g->n_ops; o++) softmax |= mgi_yard_softmax(g, o) >= 0;
+  mgi_family_add(&L, g, MG_FAMILY_PLAIN, -1, 0);
+  for (int k = 0; k < (int)g->n_in && softmax; k++) {
+    static const mg_family_kind dark[] = {MG_FAMILY_FIRST, MG_FAMILY_LAST, MG_FAMILY_ALL_BUT};
+    for (int j = 0; j < 6 && mgi_family_is_mask(g, k); j++) mgi_family_add(&L, g, dark[j / 2], k, j & 1 ? -65504 : -INFINITY);
+  }
+  for (int k = 0; k < (int)g->n_in && softmax && scaled < 2; k++) {
+    const double a = mgi_family_is_mask(g, k) ? 0 : mgi_family_logits(g, seed, k);
+    if (a > 0) mgi_family_add(&L, g, MG_FAMILY_LOGITS, k, a), scaled++;
+  }
+  for (int j = 0; j < MG_NUMERICS_JOINT; j++) mgi_family_add(&L, g, MG_FAMILY_JOINT, -1, j);
+  for (int j = 4; j >= 0; j--)
+    for (int k = 0; k < (int)g->n_in; k++) mgi_family_add(&L, g, MG_FAMILY_SCALE, k, exponent[j]);
+  for (size_t j = 0; j < sizeof shapes / sizeof *shapes; j++)
+    for (int k = 0; k < (int)g->n_in; k++)
+      if (mg_tensor_of(g, g->in[k])->shape.rank > 1 || (shapes[j] != MG_FAMILY_CONSTANT && shapes[j] != MG_FAMILY_ZERO)) mgi_family_add(&L, g, shapes[j], k, 0);
+  return L.n;
+}
+
+/* ------------------------------------------------------------------------------------------------- >>judge
+   One family at a time: what binds is found by the yardstick, then the kernel's values are held against it. */
+
+typedef struct mgi_judge {
+  const mg_graph *g;
+  mg_part part, few[8];     /* what is judged; rows of it, for e32: every one of so many groups has its runs */
+  int groups;
+  float *in[MG_MAX_IN], *written[MG_MAX_OUT], *got[MG_MAX_OUT];
+  double *exact_in[MG_MAX_IN], *exact[MG_MAX_OUT];
+  int64_t n_in[MG_MAX_IN], n_out[MG_MAX_OUT], cols[MG_MAX_OUT];
+  double e16, e32;
+  int64_t rows, finite;
+} mgi_judge;
+
+enum { MGI_JUDGE_FEW = 16, MGI_JUDGE_GROUPS = 8 }; /* rows, about, that a moved run has, or more where there are more groups then */
+
+static void mgi_judge_free(mgi_judge *J) {
+  for (int k = 0; k < MG_MAX_IN; k++) free(J->in[k]), free(J->exact_in[k]);
+  for (int k = 0; k < MG_MAX_OUT; k++) free(J->written[k]), free(J->got[k]), free(J->exact[k]);
+  mg_part_free(&J->part);
+  for (int k = 0; k < MGI_JUDGE_GROUPS; k++) mg_part_free(&J->few[k]);
+}
+
+static mg_status mgi_judge_new(mgi_judge *J, const mg_graph *g, const mg_box *want, mg_error *e) {
+  mg_box all[MG_MAX_OUT], few[MG_MAX_OUT];
+  mg_status s;
+  memset(J, 0, sizeof *J);
+  memset(all, 0, sizeof all);
+  J->g = g;
+  for (uint32_t k = 0; k < g->n_out; k++) {
+    const mg_shape *shape = &mg_tensor_of(g, g->out[k])->shape;
+    for (int d = 0; d < shape->rank; d++) all[k].hi[d] = shape->dim[d];
+    if (want) all[k] = want[k];
+  }
+  s = mg_part_of(g, all, &J->part, e);
+  for (J->groups = 0; J->groups < MGI_JUDGE_GROUPS && s == MG_OK; J->groups++) {
+    int more = J->groups == 0; /* rows that no group has yet */
+    for (uint32_t k = 0; k < g->n_out; k++) {
+      const mg_shape *shape = &mg_tensor_of(g, g->out[k])->shape;
+      int64_t rows = 1, left = J->groups, of_group = 1; /* the groups stand side by side, innermost dimensions first */
+      few[k] = all[k];
+      for (int d = 0; d + 1 < shape->rank; d++) of_group *= all[k].hi[d] - all[k].lo[d];
+      of_group = of_group > MGI_JUDGE_FEW * MGI_JUDGE_GROUPS ? (of_group + MGI_JUDGE_GROUPS - 1) / MGI_JUDGE_GROUPS : MGI_JUDGE_FEW;
+      for (int d = shape->rank - 2; d >= 0; d--) {
+        const int64_t extent = all[k].hi[d] - all[k].lo[d], most = of_group / rows > 0 ? of_group / rows : 1;
+        const int64_t pieces = extent > most ? (extent + most - 1) / most : 1, at = left % pieces;
+        if (pieces > 1) few[k].lo[d] = all[k].lo[d] + at * most, few[k].hi[d] = few[k].lo[d] + most < all[k].hi[d] ? few[k].lo[d] + most : all[k].hi[d];
+        more |= at > 0;
+        left /= pieces, rows *= extent < most ? extent : most;
+      }
+    }
+    if (!more) break;
+    s = mg_part_of(g, few, &J->few[J->groups], e);
+  }
+  for (uint32_t k = 0; k < g->n_in + g->n_out && s == MG_OK; k++) {
+    const int out = k >= g->n_in, j = (int)(out ? k - g->n_in : k);
+    const mg_tensor t = out ? g->out[j] : g->in[j];
+    const mg_shape *shape = &mg_tensor_of(g, t)->shape;
+    const mg_box *b = &J->part.box[t.id];
+    const int64_t n = mg_box_elements(b, shape->rank);
+    const size_t some = (size_t)(n > 0 ? n : 1);
+    float *a = (float *)malloc(some * sizeof(float)), *c = out ? (float *)malloc(some * sizeof(float)) : NULL;
+    double *x = (double *)malloc(some * sizeof(double));
+    if (out) J->written[j] = a, J->got[j] = c, J->exact[j] = x, J->n_out[j] = n, J->cols[j] = b->hi[shape->rank - 1] - b->lo[shape->rank - 1];
+    else J->in[j] = a, J->exact_in[j] = x, J->n_in[j] = n;
+    if (!a || !x || (out && !c)) s = mg_fail(e, MG_NO_MEMORY, "mg_numerics", "no memory for %lld elements of '%.60s'", (long long)n, mg_tensor_of(g, t)->name);
+  }
+  if (s != MG_OK) mgi_judge_free(J);
+  return s;
+}
+
+static void mgi_judge_draw(mgi_judge *J, const mg_family *f, uint64_t seed, int draw, int all) {
+  for (uint32_t k = 0; k < J->g->n_in; k++) {
+    if (!all && !mgi_family_renews(J->g, (int)k)) continue;
+    mg_family_input(J->g, f, seed, draw, (int)k, &J->part.box[J->g->in[k].id], J->in[k]);
+    for (int64_t i = 0; i < J->n_in[k]; i++) J->exact_in[k][i] = J->in[k][i];
+  }
+}
+
+/* The largest |reference| of a row, at least `least`. */
+static double mgi_judge_size(const double *exact, int64_t n, double least) {
+  double most = least;
+  for (int64_t i = 0; i < n; i++)
+    if (fabs(exact[i]) > most) most = fabs(exact[i]);
+  return most;
+}
+/* The error of a row; -1 where it, or the reference, is not finite. */
+static double mgi_judge_error(const float *y, const double *exact, int64_t n, double least) {
+  double gap = 0;
+  for (int64_t i = 0; i < n; i++) {
+    if (!isfinite(y[i]) || !isfinite(exact[i])) return -1;
+    if (fabs((double)y[i] - exact[i]) > gap) gap = fabs((double)y[i] - exact[i]);
+  }
+  return gap / mgi_judge_size(exact, n, least);
+}
+
+/* Draws until there are enough rows; the first draw's inputs and values stay. */
+static mg_status mgi_judge_binds(mgi_judge *J, const mg_family *f, uint64_t seed, mg_error *e) {
+  const mg_graph *g = J->g;
+  int64_t all = 0;
+  mg_status s = MG_OK;
+  J->e16 = J->e32 = 0, J->rows = J->finite = 0;
+  for (uint32_t k = 0; k < g->n_out; k++) all += J->cols[k] ? J->n_out[k] / J->cols[k] : 0;
+  const int draws = all > 0 && all < MG_NUMERICS_ROWS ? (int)((MG_NUMERICS_ROWS + all - 1) / all) : 1;
+  for (int draw = draws - 1; draw >= 0 && s == MG_OK; draw--) {
+    mgi_judge_draw(J, f, seed, draw, draw == draws - 1);
+    s = mg_yardstick_reference(g, &J->part, (const double *const *)J->exact_in, J->exact, e);
+    if (s == MG_OK) s = mg_yardstick(g, &J->part, (const float *const *)J->in, J->written, 0, 0, e);
+    for (uint32_t k = 0; k < g->n_out && s == MG_OK; k++)
+      for (int64_t i = 0; i < J->n_out[k]; i += J->cols[k]) {
+        const double error = mgi_judge_error(J->written[k] + i, J->exact[k] + i, J->cols[k], mg_unit_at(mg_tensor_of(g, g->out[k])->dtype, 0));
+        J->rows++, J->finite += error >= 0;
+        if (error > J->e16) J->e16 = error;
+      }
+  }
+  return s;
+}
+/* One group of rows, of the inputs that J has: its reference, then the runs that are the group's; e32 and e16 grow. */
+static mg_status mgi_judge_group(mgi_judge *J, int group, uint64_t seed, mg_error *e) {
+  const mg_graph *g = J->g;
+  const mg_part *few = &J->few[group];
+  mg_status s = MG_OK;
+  double *exact[MG_MAX_OUT] = {NULL}, *xin[MG_MAX_IN] = {NULL};
+  float *out[MG_MAX_OUT] = {NULL}, *in[MG_MAX_IN] = {NULL};
+  int good = 1;
+  for (uint32_t k = 0; k < g->n_in && good; k++) { /* its inputs are a part of J's */
+    const mg_shape *shape = &mg_tensor_of(g, g->in[k])->shape;
+    const mg_box *b = &few->box[g->in[k].id], *whole = &J->part.box[g->in[k].id];
+    const int64_t n = mg_box_elements(b, shape->rank);
+    in[k] = (float *)malloc(sizeof(float) * (size_t)(n > 0 ? n : 1)), xin[k] = (double *)malloc(sizeof(double) * (size_t)(n > 0 ? n : 1));
+    good = in[k] && xin[k];
+    for (int64_t i = 0; i < n && good; i++) {
+      int64_t at = 0, step = 1, left = i;
+      for (int d = shape->rank - 1; d >= 0; d--) {
+        at += (left % (b->hi[d] - b->lo[d]) + b->lo[d] - whole->lo[d]) * step;
+        left /= b->hi[d] - b->lo[d], step *= whole->hi[d] - whole->lo[d];
+      }
+      in[k][i] = J->in[k][at], xin[k][i] = J->in[k][at];
+    }
+  }
+  for (uint32_t k = 0; k < g->n_out && good; k++) {
+    const int64_t n = mg_box_elements(&few->box[g->out[k].id], mg_tensor_of(g, g->out[k])->shape.rank);
+    out[k] = (float *)malloc(sizeof(float) * (size_t)(n > 0 ? n : 1)), exact[k] = (double *)malloc(sizeof(double) * (size_t)(n > 0 ? n : 1));
+    good = out[k] && exact[k];
+  }
+  if (!good) s = mg_fail(e, MG_NO_MEMORY, "mg_numerics", "no memory for the moved runs");
+  if (s == MG_OK) s = mg_yardstick_reference(g, few, (const double *const *)xin, exact, e);
+  for (int move = group; move < 2 * MG_NUMERICS_MOVES && s == MG_OK; move += J->groups) {
+    const int wide = move < MG_NUMERICS_MOVES;
+    double *const most = wide ? &J->e32 : &J->e16;
+    s = mg_yardstick(g, few, (const float *const *)in, out, wide, mgi_ff_hash(seed, (uint64_t)move, 26) | 1, e);
+    for (uint32_t k = 0; k < g->n_out && s == MG_OK; k++) {
+      const int64_t n = mg_box_elements(&few->box[g->out[k].id], mg_tensor_of(g, g->out[k])->shape.rank);
+      const double least = mg_unit_at(wide ? MG_F32 : mg_tensor_of(g, g->out[k])->dtype, 0);
+      for (int64_t i = 0; i < n; i += J->cols[k]) {
+        const double error = mgi_judge_error(out[k] + i, exact[k] + i, J->cols[k], least);
+        if (error > *most) *most = error;
+      }
+    }
+  }
+  for (uint32_t k = 0; k < g->n_in; k++) free(in[k]), free(xin[k]);
+  for (uint32_t k = 0; k < g->n_out; k++) free(out[k]), free(exact[k]);
+  return s;
+}
+/* What e16 and e32 have of moved runs, on the first draw: they take turns with the groups of rows. */
+static mg_status mgi_judge_moves(mgi_judge *J, uint64_t seed, mg_error *e) {
+  mg_status s = MG_OK;
+  for (int k = 0; k < J->groups && s == MG_OK; k++) s = mgi_judge_group(J, k, seed, e);
+  return s;
+}
+
+/* Holds J->got against rule (i) or (ii); 1: safe.  Else *fault is of the row that is furthest beyond its bound. */
+static int mgi_judge_holds(const mgi_judge *J, int wide, mg_numerics_fault *fault) {
+  const mg_graph *g = J->g;
+  double worst = 0; /* error over bound */
+  for (uint32_t k = 0; k < g->n_out; k++) {
+    const mg_dtype type = wide ? MG_F32 : mg_tensor_of(g, g->out[k])->dtype;
+    const double least = mg_unit_at(type, 0);
+    for (int64_t i = 0; i < J->n_out[k]; i += J->cols[k]) {
+      const float *got = J->got[k] + i, *written = J->written[k] + i;
+      const double *exact = J->exact[k] + i, size = mgi_judge_size(exact, J->cols[k], least), unit = mg_unit_at(type, size) / size;
+      const double bound = wide ? 16 * J->e32 + 2 * unit : 4 * (J->e16 + J->e32) + 2 * unit;
+      const int whole = mgi_judge_error(written, exact, J->cols[k], least) >= 0; /* finite as written */
+      for (int64_t c = 0; c < J->cols[k]; c++) {
+        const int lost = isfinite(written[c]) && isfinite(exact[c]) && !isfinite(got[c]);
+        const double error = lost ? INFINITY : whole ? fabs((double)got[c] - exact[c]) / size : 0;
+        if (!(error > bound) || !(error / bound > worst)) continue;
+        worst = error / bound;
+        fault->wide = wide, fault->output = (int)k;
+        fault->element = i + c, fault->row = i / J->cols[k];
+        fault->got = got[c], fault->written = written[c], fault->reference = exact[c];
+        fault->error = error, fault->bound = lost ? 0 : bound;
+      }
+    }
+  }
+  return worst == 0;
+}
+
+static double mgi_judge_now(void) {
+  struct timespec t;
+  timespec_get(&t, TIME_UTC);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+mg_status mg_numerics(const mg_graph *g, mg_numerics_run run, void *user, const mg_numerics_config *cfg, mg_numerics_report *r, mg_error *e) {
+  mg_numerics_config none;
+  mgi_judge J;
+  const double began = mgi_judge_now();
+  memset(&none, 0, sizeof none);
+  memset(r, 0, sizeof *r);
+  if (!cfg) cfg = &none;
+  r->judged = run != NULL;
+  if (!g || g->up) return mg_fail(e, MG_BAD_INPUT, "mg_numerics", "call it on a program");
+  mg_family *family = (mg_family *)malloc(MG_FAMILIES_MOST * sizeof *family);
+  if (!family) return mg_fail(e, MG_NO_MEMORY, "mg_numerics", "no memory for the families");
+  mg_status s = mgi_judge_new(&J, g, cfg->want, e);
+  if (s != MG_OK) { free(family); return s; }
+  r->families = mg_families_of(g, cfg->seed, family, MG_FAMILIES_MOST);
+  for (int k = 0; k < r->families && s == MG_OK && !(cfg->first && r->unsafe); k++) {
+    if (cfg->parts > 1 && k % cfg->parts != cfg->part) continue;
+    if (cfg->time_limit_s > 0 && mgi_judge_now() - began > cfg->time_limit_s) break;
+    s = mgi_judge_binds(&J, &family[k], cfg->seed, e);
+    if (s != MG_OK) break;
+    r->ran++;
+    if (2 * J.finite < J.rows) continue;
+    s = mgi_judge_moves(&J, cfg->seed, e);
+    if (s != MG_OK) break;
+    r->binding++, r->bind[k] = 1, r->e16[k] = J.e16, r->e32[k] = J.e32;
+    for (int wide = 0; wide < 2 && run && s == MG_OK; wide++) {
+      mg_numerics_fault fault;
+      memset(&fault, 0, sizeof fault);
+      if (cfg->only == 2 - wide || (wide && r->without_wide)) continue;
+      s = run(user, (const float *const *)J.in, J.got, wide, e);
+      if (s == MG_UNSUPPORTED && wide) { r->without_wide = 1, s = MG_OK; continue; }
+      if (s != MG_OK || mgi_judge_holds(&J, wide, &fault)) continue;
+      if (!r->bad[k]) r->unsafe++;
+      r->bad[k] |= wide ? 2 : 1;
+      if (r->has_fault) continue;
+      snprintf(fault.family, sizeof fault.family, "%s", family[k].name);
+      snprintf(r->output, sizeof r->output, "%.70s", mg_tensor_of(g, g->out[fault.output])->name);
+      fault.number = k;
+      r->fault = fault, r->has_fault = 1;
+    }
+  }
+  mgi_judge_free(&J);
+  free(family);
+  r->seconds = mgi_judge_now() - began;
+  if (s != MG_OK) return s;
+  if (r->unsafe) return mg_fail(e, MG_NOT_FOUND, g->name, "not as safe as written: %.60s", r->fault.family);
+  if (cfg->parts <= 1 && r->binding < MG_FAMILIES_LEAST) return mg_fail(e, MG_UNSUPPORTED, g->name, "%d families bind, of %d that ran: fewer than %d", r->binding, r->ran, MG_FAMILIES_LEAST);
+  return MG_OK;
+}
+
+mg_status mg_numerics_join(mg_numerics_report *to, const mg_numerics_report *part) {
+  if (part->has_fault && (!to->has_fault || part->fault.number < to->fault.number)) {
+    to->has_fault = 1, to->fault = part->fault;
+    memcpy(to->output, part->output, sizeof to->output);
+  }
+  to->families = part->families, to->judged |= part->judged;
+  to->ran += part->ran, to->binding += part->binding, to->unsafe += part->unsafe, to->without_wide |= part->without_wide;
+  if (part->seconds > to->seconds) to->seconds = part->seconds;
+  for (int k = 0; k < MG_FAMILIES_MOST; k++) {
+    to->bind[k] |= part->bind[k], to->bad[k] |= part->bad[k];
+    to->e16[k] += part->e16[k], to->e32[k] += part->e32[k]; /* 0 but in one */
+  }
+  return to->unsafe ? MG_NOT_FOUND : to->binding < MG_FAMILIES_LEAST ? MG_UNSUPPORTED : MG_OK;
+}
+
+void mg_numerics_line(const mg_numerics_report *r, char *line, size_t n) {
+  const mg_numerics_fault *f = &r->fault;
+  if (r->unsafe && f->bound == 0)
+    snprintf(line, n, "NOT as safe as written: family %s%s, output %.70s, row %lld, element %lld: got %.6g, as written %.6g (%d of %d families)", f->family, f->wide ? ", all in f32" : "", r->output,
+             (long long)f->row, (long long)f->element, f->got, f->written, r->unsafe, r->binding);
+  else if (r->unsafe)
+    snprintf(line, n, "NOT as safe as written: family %s%s, output %.70s, row %lld, element %lld: got %.6g, as written %.6g, float64 %.6g; error %.3g, bound %.3g (%d of %d families)", f->family,
+             f->wide ? ", all in f32" : "", r->output, (long long)f->row, (long long)f->element, f->got, f->written, f->reference, f->error, f->bound, r->unsafe, r->binding);
+  else if (r->binding < MG_FAMILIES_LEAST) snprintf(line, n, "undecided: %d families bind, of %d that ran", r->binding, r->ran);
+  else
+    snprintf(line, n, "as safe as written, by runs (%d families bind%s%s)", r->binding, r->without_wide ? "; not run all in f32" : "", r->ran < r->families ? "; not all were run" : "");
 }
 
 /* --------------------------------------------------------------------------------------------------- >>terms

@@ -33,6 +33,7 @@ static const char usage[] =
     "              [--cache DIR]                    finished results are kept there; the same search verifies and takes them\n"
     "              [--allow-sampled]                also what agrees in tests of a maximum without a proof, behind all that is\n"
     "                                               EQUAL: it may be wrong; the status is 2\n"
+    "              [--numerics]                     says whether the result is as safe as the program is written, by runs\n"
     "       mirage verify A B [--delta 2^-64] [--seed N] [--threads N] [--certificate FILE] [--time-limit S]\n"
     "              [--prove | --no-prove]           the solver: always, or never; else where the field tests do not decide\n"
     "              [--allow-sampled]                no complaint where tests agree, but no proof is found: the status is 2 all the same\n"
@@ -41,6 +42,7 @@ static const char usage[] =
     "       mirage check FILE [--arch sm_90a] [--seed N] [--time-limit S]\n"
     "                                               a .mg or an emitted .cu on the CPU: over finite fields and floats,\n"
     "                                               S seconds (300) for its compilation, of processor time for each of these\n"
+    "              [--numerics] [--program P.mg]    whether it is as safe as P is written (else as its own kernels), by runs\n"
     "       mirage run FILE [--arch sm_90a] [--reps N] [--cold] [--seed N] [--stats FILE.json]     on a GPU\n"
     "       mirage run FILE FILE ..                 the same of several for one program, the first's values compared; no link 2\n"
     "              [--no-check] [--no-time]         without link 2 before it; without the times after it\n"
@@ -49,9 +51,9 @@ static const char usage[] =
     "exit:  0 done, equal; 1 nothing found, not equal; 2 unsupported, undecided, sampled only; 3 bad input; 4 a fault of the machine\n";
 
 typedef struct options {
-  const char *out, *arch, *stats, *certificate, *checkpoint, *cache;
+  const char *out, *arch, *stats, *certificate, *checkpoint, *cache, *program;
   int64_t threads, max_kernel_ops, max_block_ops, max_loops, top, reps;
-  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, help;
+  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, help;
   uint64_t seed;
   double time_limit, log2_delta;
   int n_files;
@@ -134,7 +136,7 @@ static int parse_delta(const char *s, double *log2_delta) {
   return 1;
 }
 
-enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_HELP };
+enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_HELP };
 static const struct option long_options[] = {
     {"arch", required_argument, NULL, O_ARCH}, {"threads", required_argument, NULL, O_THREADS},
     {"max-kernel-ops", required_argument, NULL, O_KERNEL_OPS}, {"max-block-ops", required_argument, NULL, O_BLOCK_OPS},
@@ -145,7 +147,8 @@ static const struct option long_options[] = {
     {"max-loops", required_argument, NULL, O_LOOPS}, {"checkpoint", required_argument, NULL, O_CHECKPOINT}, {"cache", required_argument, NULL, O_CACHE},
     {"no-check", no_argument, NULL, O_NO_CHECK}, {"no-time", no_argument, NULL, O_NO_TIME},
     {"no-measure", no_argument, NULL, O_NO_MEASURE}, {"prove", no_argument, NULL, O_PROVE}, {"no-prove", no_argument, NULL, O_NO_PROVE},
-    {"allow-sampled", no_argument, NULL, O_ALLOW_SAMPLED}, {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
+    {"allow-sampled", no_argument, NULL, O_ALLOW_SAMPLED}, {"numerics", no_argument, NULL, O_NUMERICS}, {"program", required_argument, NULL, O_PROGRAM},
+    {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
 
 typedef struct command {
   const char *name;
@@ -209,6 +212,8 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       case O_NO_TIME: o->no_time = 1; break;
       case O_NO_MEASURE: o->no_measure = 1; break;
       case O_ALLOW_SAMPLED: o->allow_sampled = 1; break;
+      case O_NUMERICS: o->numerics = 1; break;
+      case O_PROGRAM: o->program = optarg, o->numerics = 1; break;
       case O_PROVE: o->prove = 1; break;
       case O_NO_PROVE: o->no_prove = 1; break;
       default: break;
@@ -638,6 +643,32 @@ static int on_wary(void *user, const mg_graph *g) {
   return overflows(g, (const char *)user, name, sizeof name);
 }
 
+/* "# numerics: .." of the emitted text; MG_OK, or what mg_cuda_numerics says. */
+static mg_status numerics_line(char *lines, size_t size, const options *o, const mg_graph *program, const mg_graph *g, const char *cu, mg_error *e) {
+  mg_check_config c;
+  mg_numerics_report r;
+  char line[600];
+  size_t n = strlen(lines);
+  memset(&c, 0, sizeof c);
+  c.seed = o->seed, c.timeout_s = o->time_limit < 1e6 ? (int)ceil(o->time_limit) : 0;
+  mg_status s = mg_cuda_numerics(program, g, cu, &c, &r, e);
+  if (s == MG_OK || s == MG_NOT_FOUND) mg_numerics_line(&r, line, sizeof line);
+  else snprintf(line, sizeof line, "undecided: %.250s", e->msg);
+  snprintf(lines + n, size - n, "# numerics: %s%s; %.1f s\n", line, program ? "" : "; the yardstick is its own kernel level: no program is given", r.seconds);
+  return s;
+}
+static void search_numerics(char *lines, size_t size, const options *o, const mg_graph *program, const mg_graph *g, const char *arch) {
+  mg_emit_config c;
+  mg_error e;
+  char *cu = NULL;
+  size_t n = strlen(lines);
+  memset(&c, 0, sizeof c);
+  c.arch = arch;
+  if (mg_cuda_emit(g, &c, &cu, &e) == MG_OK) numerics_line(lines, size, o, program, g, cu, &e);
+  else snprintf(lines + n, size - n, "# numerics: undecided: %.250s\n", e.msg);
+  mg_string_free(cu);
+}
+
 static int do_search(const options *o) {
   static timed times;
   mg_error e;
@@ -713,6 +744,7 @@ static int do_search(const options *o) {
     verdict_lines(lines, sizeof lines, r, program, res.graph[k]);
     time_lines(lines, sizeof lines, &res, k, c.gpu->name, &times, certified, cut);
     note_lines(lines, sizeof lines, res.graph[k], c.gpu->arch);
+    if (o->numerics && k == 0) search_numerics(lines, sizeof lines, o, program, res.graph[k], c.gpu->arch);
     mg_status p = mg_print(res.graph[k], &text, &e);
     if (p != MG_OK) { code = report(p, &e); break; }
     if (k == 0) code = write_all(NULL, lines, text);
@@ -877,6 +909,18 @@ static int do_check(const options *o) {
   memset(&r, 0, sizeof r);
   int code = load(o, &g, &cu, &e);
   if (!code) code = check_and_print(o, g, cu, &r, stdout);
+  if (!code && o->numerics) {
+    char lines[1024] = "";
+    mg_graph *program = NULL;
+    mg_status s = o->program ? mg_parse_file(o->program, NULL, &program, &e) : MG_OK;
+    if (s == MG_OK) {
+      const mg_graph *yardstick = program ? program : mg_is_program(g) ? g : NULL;
+      s = numerics_line(lines, sizeof lines, o, yardstick, g, cu, &e);
+      fputs(lines, stdout);
+    }
+    if (s != MG_OK) code = report(s, &e);
+    mg_graph_free(program);
+  }
   free(cu);
   mg_graph_free(g);
   return code;
@@ -985,10 +1029,10 @@ int main(int argc, char **argv) {
   static const command commands[] = {
       {"print", 1, 1, "", do_print},
       {"dot", 1, 1, "", do_dot},
-      {"search", 1, 1, "o arch threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint cache no-measure allow-sampled", do_search},
+      {"search", 1, 1, "o arch threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint cache no-measure allow-sampled numerics", do_search},
       {"verify", 1, 3, "delta seed certificate threads time-limit prove no-prove allow-sampled", do_verify},
       {"emit", 1, 1, "o arch", do_emit},
-      {"check", 1, 1, "seed arch time-limit", do_check},
+      {"check", 1, 1, "seed arch time-limit numerics program", do_check},
       {"run", 1, 200, "arch reps cold seed stats no-check no-time", do_run},
       {"import", 1, 1, "o", do_import},
   };
