@@ -302,6 +302,7 @@ typedef struct mg_tensor_info {
   uint32_t scope;            /* axis id of the innermost loop in whose body it lives; 0 for the graph's own body */
   uint32_t depends;          /* lower graphs: bit a is set if blocks along grid axis a may hold different values */
   uint32_t merged;           /* lower graphs: bit a is set if a grid accumulator over axis a is among its sources */
+  uint8_t inner;             /* 1: sugar made it on the way to its result: no value that the text yields; not printed */
   const struct mgi_cuts *cuts[MG_MAX_RANK]; /* how a ragged dimension was cut; NULL if every cut was exact */
 } mg_tensor_info;
 
@@ -466,6 +467,9 @@ typedef struct mg_domain {
   mg_status (*combine)(void *user, mg_opcode op, const mg_view *out, const mg_view *in);
   /* n elements := 0 (MG_OP_SUM), or the identity of max (MG_OP_MAX). */
   void (*fill)(void *user, mg_opcode op, void *dst, size_t n);
+  /* Both may be NULL.  Kernel level: operator `op` of g comes next; its result `t` is there, dense. */
+  void (*next)(void *user, const mg_graph *g, uint32_t op);
+  void (*made)(void *user, const mg_graph *g, mg_tensor t, const mg_view *v);
 } mg_domain;
 
 /* Doubles. */
@@ -1288,6 +1292,12 @@ static int mgi_attr_ok(mg_graph *g, const mg_op_info *row, mg_attr *A, const mg_
   }
 }
 
+/* What was made from tensor `first` on, but the result, is inner: between the parts of one call of the text. */
+static mg_tensor mgi_inner_but(mg_graph *g, uint32_t first, mg_tensor result) {
+  for (uint32_t t = first; t < g->n_tensors; t++) g->tensors[t].inner = t != result.id;
+  return result;
+}
+
 static mg_tensor mgi_lower_mean(mg_graph *g, mg_tensor a, int dim) {
   mg_tensor none = {0};
   int64_t n = g->tensors[a.id].shape.dim[dim < 0 ? dim + g->tensors[a.id].shape.rank : dim];
@@ -1303,23 +1313,28 @@ mg_tensor mg_rms_norm(mg_graph *g, mg_tensor x, mg_tensor gain, mg_rational eps,
   if (dim < -rank || dim >= rank) { mgi_err(g, MG_BAD_INPUT, "rms_norm", "dim is between %d and %d, got %d", -rank, rank - 1, dim); return none; }
   if (dim < 0) dim += rank;
   if (eps.den <= 0 || eps.num < 0) { mgi_err(g, MG_BAD_INPUT, "rms_norm", "eps is a rational, 0 or more"); return none; }
+  uint32_t first = g->n_tensors;
   mg_tensor m = mgi_lower_mean(g, mg_sqr(g, x), dim);
   if (eps.num) m = mg_with_rat(g, MG_OP_ADD_SCALAR, m, eps);
   mg_tensor y = mg_div(g, x, mg_sqrt(g, m));
-  if (!gain.id || !y.id) return y;
+  if (!gain.id || !y.id) return mgi_inner_but(g, first, y);
   if (g->tensors[gain.id].shape.rank == 1 && dim != rank - 1) { /* stand the gain along dim */
     int64_t s[MG_MAX_RANK] = {g->tensors[gain.id].shape.dim[0], 1, 1, 1, 1};
     gain = mg_reshape(g, gain, rank - dim, s);
   }
-  return mg_mul(g, y, gain);
+  return mgi_inner_but(g, first, mg_mul(g, y, gain));
 }
 
 static mg_tensor mgi_lower(mg_graph *g, mg_opcode op, const mg_attr *A, int n, const mg_tensor *in) {
   mg_tensor none = {0};
+  const uint32_t first = g->n_tensors;
   switch (op) {
-    case MG_OP_MEAN: return mgi_lower_mean(g, in[0], A->dim);
+    case MG_OP_MEAN: return mgi_inner_but(g, first, mgi_lower_mean(g, in[0], A->dim));
     case MG_OP_RMS_NORM: return mg_rms_norm(g, in[0], n > 1 ? in[1] : none, A->c, A->dim);
-    case MG_OP_SOFTMAX: { mg_tensor e = mg_exp(g, in[0]); return mg_div(g, e, mg_sum(g, e, A->dim)); }
+    case MG_OP_SOFTMAX: {
+      mg_tensor e = mg_exp(g, in[0]);
+      return mgi_inner_but(g, first, mg_div(g, e, mg_sum(g, e, A->dim)));
+    }
     default: mgi_err(g, MG_UNSUPPORTED, mgi_rows[op].name, "a sugar row of a user has no lowering"); return none;
   }
 }
@@ -2952,6 +2967,7 @@ static mg_status mgi_eval_range(mgi_eval *E, uint32_t lo, uint32_t hi, uint32_t 
     }
     k++;
     if (mgi_left_out(E, o)) continue;
+    if (E->last && E->d->next) E->d->next(E->d->user, g, k - 1);
     switch (o->code) {
       case MG_OP_LOAD: {
         const mg_view *up = &E->up->val[o->in[0].id];
@@ -2989,6 +3005,8 @@ static mg_status mgi_eval_range(mgi_eval *E, uint32_t lo, uint32_t hi, uint32_t 
       case MG_OP_GRAPH: s = mgi_eval_graph(E, o); break;
       default: s = mgi_eval_op(E, o);
     }
+    for (int j = 0; E->last && E->d->made && s == MG_OK && j < o->n_out; j++)
+      if (E->val[o->out[j].id].data) E->d->made(E->d->user, g, o->out[j], &E->val[o->out[j].id]);
     for (int j = 0; E->last && j < o->n_in; j++)
       if (E->last[o->in[j].id] == k - 1 && E->buf[o->in[j].id]) free(E->buf[o->in[j].id]), E->buf[o->in[j].id] = E->val[o->in[j].id].data = NULL;
   }
@@ -3469,6 +3487,7 @@ static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
     for (int j = 0; j < o->n_out; j++) {
       map[o->out[j].id] = out[j];
       const mg_tensor_info *t = mg_tensor_of(to, out[j]);
+      if (t->name == NULL && out[j].id) to->tensors[out[j].id].inner = from->tensors[o->out[j].id].inner; /* inlined, two may be one */
       if (from->tensors[o->out[j].id].name && !(t->name && flat)) mg_named(to, out[j], from->tensors[o->out[j].id].name); /* inlined, two may be one */
     }
   }

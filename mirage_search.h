@@ -7391,6 +7391,7 @@ static mg_graph *mgi_se_segment(const mgi_se_cuts *C, mgi_se_found *f, mg_error 
     const mg_op_node *o = &p->ops[C->op[k]];
     for (int q = 0; q < o->n_in; q++) in[q] = map[o->in[q].id];
     map[o->out[0].id] = mg_named(g, mg_apply(g, o->code, &o->attr, o->n_in, in), mg_tensor_of(p, o->out[0])->name);
+    if (map[o->out[0].id].id) g->tensors[map[o->out[0].id].id].inner = mg_tensor_of(p, o->out[0])->inner;
     if (whole || !mgi_se_cuts_leaves(C, &f->ops, k)) continue;
     if (n_out == MG_MAX_OUT) bad = 1;
     else f->out[n_out++] = o->out[0];
@@ -8196,6 +8197,7 @@ static mg_graph *mgi_se_compose(mgi_se_search *S, const mgi_se_cuts *C, const mg
         const mg_op_node *o = &p->ops[C->op[i]];
         for (int q = 0; q < o->n_in; q++) in[q] = map[o->in[q].id];
         map[o->out[0].id] = mg_named(g, mg_apply(g, o->code, &o->attr, o->n_in, in), mg_tensor_of(p, o->out[0])->name);
+        if (map[o->out[0].id].id) g->tensors[map[o->out[0].id].id].inner = mg_tensor_of(p, o->out[0])->inner;
       }
     }
     for (uint32_t k = 0; k < p->n_out; k++) mg_output(g, map[p->out[k].id]);
