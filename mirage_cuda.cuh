@@ -79,6 +79,10 @@
                 or room; else the best of these: >>schedule), ahead (0: loads stand where they are needed), copy (async or
                 tma), NAME.at (where tensor NAME lives: a word of MGI_CU_RULES), NAME.in (how that load's tile lies: a word of
                 MGI_CU_WAYS; else the best by >>layouts).  The emitted text's µGraph has all that do not follow from the rest
+     tf32       with NAME.mma=tf32 the product NAME multiplies over tf32: f16's precision, f32's exponents, half of its rate; what is
+                computed of its operands is f32 until then, and warps make it, as no warpgroup does
+     f32        with NAME.store=f32 what is stored as NAME stands in device memory in f32 where it is no output; so do what library
+                operators, but products, hand on to each other
      ring       with ring=warp, where warps_m = warps_n = 1 and the loop permits it, every warp brings the part of the
                 contraction that it multiplies into a ring of its own, and no barrier stands in the loop; where
                 warps_m = warps_k = 1 and products are chained, its columns of the one and its rows of the next; with
@@ -1658,6 +1662,41 @@ template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4
   mgi_emu_collect(&mgi_emu_at_mma<T>::at, &m);
 }
 
+/* mma.sync m16n8k8 over tf32: f32's exponents, 10 bits behind the point.  With g = lane / 4 and t = lane % 4, a lane holds
+     a[0] (g, t)  a[1] (g+8, t)  a[2] (g, t+4)  a[3] (g+8, t+4)   b[0] (t, g)  b[1] (t+4, g)   c as above            */
+typedef struct mgi_emu_mma_wide { mg_num *c; const mg_num *a, *b; } mgi_emu_mma_wide;
+MGI_EMU mg_num mgi_emu_tf32(mg_num v) {
+#ifndef MG_EMULATE_FIELD
+  uint32_t bits;
+  memcpy(&bits, &v, 4);
+  if ((bits >> 23 & 255) != 255) bits = (bits + 0x1000u) & ~0x1FFFu;
+  memcpy(&v, &bits, 4);
+#endif
+  return v;
+}
+MGI_EMU void mgi_emu_do_mma_wide(void *const *arg) {
+  mg_num A[16][8], B[8][8]; /* B by column */
+  for (int l = 0; l < 32; l++) {
+    const mgi_emu_mma_wide *m = (const mgi_emu_mma_wide *)arg[l];
+    for (int k = 0; k < 4; k++) A[l / 4 + (k & 1) * 8][l % 4 + (k >> 1) * 4] = mgi_emu_tf32(m->a[k]);
+    for (int k = 0; k < 2; k++) B[l / 4][l % 4 + k * 4] = mgi_emu_tf32(m->b[k]);
+  }
+  for (int l = 0; l < 32; l++) {
+    const mgi_emu_mma_wide *m = (const mgi_emu_mma_wide *)arg[l];
+    for (int k = 0; k < 4; k++) {
+      const int r = l / 4 + (k >> 1) * 8, n = 2 * (l % 4) + (k & 1);
+      mg_num s = m->c[k];
+      for (int j = 0; j < 8; j++) s = s + A[r][j] * B[n][j];
+      m->c[k] = s;
+    }
+  }
+}
+static const mgi_emu_collective mgi_emu_at_mma_wide = {"mg_mma_1688", mgi_emu_do_mma_wide};
+MG_DEV void mg_mma_1688(mg_num (&c)[4], const mg_num (&a)[4], const mg_num (&b)[2]) {
+  mgi_emu_mma_wide m = {c, a, b};
+  mgi_emu_collect(&mgi_emu_at_mma_wide, &m);
+}
+
 /* Products of a warpgroup: every warp computes its rows, at the issue or later, at the latest at the wait; only then B is
    read, at the places that the swizzle gives. */
 typedef struct mgi_emu_right { const unsigned char *b; int n, along, panel, add; void (*mma)(void *const *arg); } mgi_emu_right; /* B, and what is done with it */
@@ -2188,6 +2227,19 @@ template<> struct mgi_mma<mg_bf16> {
   }
 };
 template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) { mgi_mma<T>::go(c, a, b); }
+/* c += A B, A 16 x 8 by rows, B 8 x 8 by columns, over tf32: f32's exponents, 10 bits behind the point, as many as f16 has.  With
+   g = lane / 4 and t = lane % 4:
+     a[0] (g, t) a[1] (g+8, t) a[2] (g, t+4) a[3] (g+8, t+4)   b[0] (t, g) b[1] (t+4, g)   c as above               */
+MG_DEV uint32_t mgi_tf32(mg_num v) {
+  uint32_t r;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(v));
+  return r;
+}
+MG_DEV void mg_mma_1688(mg_num (&c)[4], const mg_num (&a)[4], const mg_num (&b)[2]) {
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+               : "r"(mgi_tf32(a[0])), "r"(mgi_tf32(a[1])), "r"(mgi_tf32(a[2])), "r"(mgi_tf32(a[3])), "r"(mgi_tf32(b[0])), "r"(mgi_tf32(b[1])));
+}
 template<class A, class B> struct mgi_same { static constexpr bool yes = false; };
 template<class A> struct mgi_same<A, A> { static constexpr bool yes = true; };
 /* Two products of neighbours, each rounded once: what fp32 would give, rounded to T. */
@@ -2753,6 +2805,113 @@ template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract(AC
       for (int m = 0; m < ACC::MT; m++) left.template fragment<ACC::ALL_ROWS>(a[m], row0 + m * 16, k);
       mgi_contract_step<T>(acc, a, right, col0, k);
     }
+  }
+}
+/* ---- products over tf32: operands that pass f16's exponents on either side.  16 of the contraction are two steps of 8, of
+   the even and of the odd ones, so that a lane has what it has of 16-bit fragments: the halves of their words.  A plain
+   tile's elements are exact so; what is computed stays f32 until it is rounded to as many bits as f16 has.          */
+template<class T> MG_DEV void mgi_halves(uint32_t word, mg_num &even, mg_num &odd) {
+  T lo, hi;
+  mg_unpack2<T>(word, lo, hi);
+  even = mg_widen(lo), odd = mg_widen(hi);
+}
+template<class T, bool ALL, class L> MG_DEV void mgi_wide_left(const L &left, mg_num (&a)[2][4], int row, int k) {
+  uint32_t w[4];
+  left.template fragment<ALL>(w, row, k);
+  MG_UNROLL
+  for (int x = 0; x < 4; x++) mgi_halves<T>(w[x], a[0][x], a[1][x]);
+}
+template<class T, bool ALL, class L, class ROW> MG_DEV void mgi_wide_left(const mg_left_scaled<L, ROW> &left, mg_num (&a)[2][4], int row, int k) {
+  const int at = k + mg_lane() % 4 * 2;
+  mg_num s[2][2];
+  mgi_wide_left<T, ALL>(left.left, a, row, k);
+  MG_UNROLL
+  for (int x = 0; x < 2; x++) mgi_halves<T>(mgi_two(left.row_of, at + 8 * x), s[0][x], s[1][x]);
+  MG_UNROLL
+  for (int x = 0; x < 8; x++) a[x >> 2][x & 3] = a[x >> 2][x & 3] * s[x >> 2][x >> 1 & 1];
+}
+template<class T, bool ALL, int ROWS, bool FULL, class F> MG_DEV void mgi_wide_left(const mg_left_value<T, ROWS, FULL, F> &left, mg_num (&a)[2][4], int row, int k) {
+  MG_UNROLL
+  for (int x = 0; x < 4; x++) {
+    int r = row + mg_lane() / 4 + (x & 1) * 8;
+    if (!ALL && r > ROWS - 1) r = ROWS - 1;
+    const int kk = k + mg_lane() % 4 * 2 + (x >> 1) * 8;
+    a[0][x] = a[1][x] = mg_zero();
+    if (FULL || kk < left.end) left.f(r, kk, a[0][x], a[1][x]);
+    if (!FULL && kk + 1 >= left.end) a[1][x] = mg_zero();
+  }
+}
+template<class T, bool ALL, class R> MG_DEV void mgi_wide_right(const R &right, mg_num (&b)[2][2], int k, int n) {
+  uint32_t w[2];
+  right.template one<ALL>(w, k, n);
+  mgi_halves<T>(w[0], b[0][0], b[1][0]);
+  mgi_halves<T>(w[1], b[0][1], b[1][1]);
+}
+template<class T, bool ALL, class R, class ROW> MG_DEV void mgi_wide_right(const mg_right_scaled<R, ROW> &right, mg_num (&b)[2][2], int k, int n) {
+  const int at = k + mg_lane() % 4 * 2;
+  mg_num even, odd;
+  mgi_wide_right<T, ALL>(right.right, b, k, n);
+  MG_UNROLL
+  for (int x = 0; x < 2; x++) {
+    mgi_halves<T>(mgi_two(right.row_of, at + 8 * x), even, odd);
+    b[0][x] = b[0][x] * even, b[1][x] = b[1][x] * odd;
+  }
+}
+template<class T, bool ALL, int COLS, bool FULL, class F> MG_DEV void mgi_wide_right(const mg_right_value<T, COLS, FULL, F> &right, mg_num (&b)[2][2], int k, int n) {
+  int c = n + mg_lane() / 4;
+  if (!ALL && c > COLS - 1) c = COLS - 1;
+  MG_UNROLL
+  for (int x = 0; x < 4; x++) {
+    const int kk = k + mg_lane() % 4 * 2 + (x >> 1) * 8 + (x & 1);
+    b[x & 1][x >> 1] = FULL || kk < right.end ? right.f(kk, c, 0) : mg_zero();
+  }
+}
+template<class T, class ACC, class R> MG_DEV void mgi_wide_step(ACC &acc, const mg_num (&a)[ACC::MT][2][4], const R &right, int col0, int k) {
+  MG_UNROLL
+  for (int n = 0; n < ACC::NT; n++) {
+    mg_num b[2][2];
+    mgi_wide_right<T, ACC::ALL_COLS>(right, b, k, col0 + n * 8);
+    MG_UNROLL
+    for (int m = 0; m < 2 * ACC::MT; m++) mg_mma_1688(acc.c[m / 2 * ACC::NT + n], a[m / 2][m & 1], b[m & 1]);
+  }
+}
+/* As mg_contract, mg_contract_own and mg_contract_chain. */
+template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_wide(ACC &acc, const L &left, const R &right) {
+  constexpr int STEPS = (K + 15) / 16, MINE = (STEPS + ACC::WK - 1) / ACC::WK;
+  const int row0 = ACC::row0(), col0 = ACC::col0(), warp_k = ACC::warp_k();
+  MG_UNROLL
+  for (int s = 0; s < MINE; s++) {
+    const int step = s * ACC::WK + warp_k;
+    if (STEPS % ACC::WK == 0 || step < STEPS) {
+      mg_num a[ACC::MT][2][4];
+      MG_UNROLL
+      for (int m = 0; m < ACC::MT; m++) mgi_wide_left<T, ACC::ALL_ROWS>(left, a[m], row0 + m * 16, step * 16);
+      mgi_wide_step<T>(acc, a, right, col0, step * 16);
+    }
+  }
+}
+template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_wide_own(ACC &acc, const L &left, const R &right) {
+  static_assert(K % 16 == 0 && ACC::M <= ACC::MT * 16 && ACC::N <= ACC::NT * 8, "whole steps of 16, all rows and columns in every warp");
+  MG_UNROLL
+  for (int s = 0; s < K / 16; s++) {
+    mg_num a[ACC::MT][2][4];
+    MG_UNROLL
+    for (int m = 0; m < ACC::MT; m++) mgi_wide_left<T, ACC::ALL_ROWS>(left, a[m], m * 16, s * 16);
+    mgi_wide_step<T>(acc, a, right, 0, s * 16);
+  }
+}
+template<class T, class P, class ACC, class R> MG_DEV void mg_contract_wide_chain(ACC &acc, const P &p, const R &right) {
+  static_assert(P::NT % 2 == 0 && (int)P::MT == (int)ACC::MT && ((int)P::WN == (int)ACC::WK || (P::WN == 1 && (int)P::WK == (int)ACC::WK)), "a warp owns whole steps of 16 columns, or has a part of all, and the same rows");
+  MG_UNROLL
+  for (int j = 0; j < P::NT; j += 2) {
+    if (P::WN * P::NT * 8 > (P::N + 15) / 16 * 16 && P::col0() + j * 8 >= P::N) break; /* the right operand ends there */
+    mg_num a[ACC::MT][2][4];
+    MG_UNROLL
+    for (int x = 0; x < ACC::MT * 4; x++) {
+      const mg_num(&from)[4] = p.c[x / 4 * P::NT + j + (x >> 1 & 1)];
+      a[x / 4][0][x & 3] = from[(x & 1) * 2], a[x / 4][1][x & 3] = from[(x & 1) * 2 + 1];
+    }
+    mgi_wide_step<T>(acc, a, right, 0, P::col0() + j * 8);
   }
 }
 /* What a warpgroup multiplies with: the element (k, n) of a swizzled tile, k and n multiples of 16, n % 64 + columns within
@@ -7433,13 +7592,24 @@ MGI_FN int mgi_cu_lives(mgi_cu_kernel *K, uint32_t t, int rule) {
   if (may) K->rule[t] = (uint8_t)rule;
   return may;
 }
+/* NAME.mma=tf32 of a product, NAME.store=f32 of what is stored. */
+MGI_FN int mgi_cu_word_of_value(const mg_graph *b, const mg_plan_entry *p, const char *dot) {
+  const int mma = !strcmp(dot, ".mma") && !strcmp(p->value, "tf32"), store = !strcmp(dot, ".store") && !strcmp(p->value, "f32");
+  for (uint32_t k = 1; k < b->n_ops && (mma || store); k++) {
+    const mg_op_node *o = &b->ops[k];
+    const char *name = mgi_cu_tname(b, o->code == MG_OP_STORE ? o->in[0].id : o->out[0].id);
+    const int of = mma ? mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) : o->code == MG_OP_STORE;
+    if (of && strlen(name) == (size_t)(dot - p->key) && !strncmp(name, p->key, strlen(name))) return 1;
+  }
+  return 0;
+}
 /* Every word of the plan is one that something here obeys. */
 MGI_FN void mgi_cu_words_known(mgi_cu_kernel *K) {
   static const char *const words[] = {"stages", "warps_m", "warps_n", "warps_k", "merge", "ring", "mma", "schedule", "ahead", "copy"};
   const mg_graph *b = K->b;
   for (uint32_t k = 0; k < b->n_plan; k++) {
     const char *key = b->plan[k].key, *dot = strrchr(key, '.');
-    int known = dot && (!strcmp(dot, ".at") || !strcmp(dot, ".in"));
+    int known = dot && (!strcmp(dot, ".at") || !strcmp(dot, ".in") || mgi_cu_word_of_value(b, &b->plan[k], dot));
     for (size_t w = 0; w < sizeof words / sizeof *words; w++) known |= !strcmp(key, words[w]);
     if (!known) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=%.20s: there is no such word", key, b->plan[k].value);
   }
@@ -7694,6 +7864,7 @@ MGI_FN const char *mgi_cu_group_why(const mgi_cu_kernel *K, uint32_t k) {
   const mg_op_node *o = &K->b->ops[k];
   int swapped;
   if (o->code != MG_OP_MATMUL) return "it is no matmul";
+  if (mg_wide_product(K->b, k)) return "it multiplies over tf32";
   const mg_dtype type = K->b->tensors[o->in[0].id].dtype;
   const mgi_cu_val_info *v = &K->v[o->out[0].id];
   const int cols = v->chain ? v->cols : v->cols / K->wn, depth = K->v[o->in[0].id].cols;
@@ -8309,7 +8480,8 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
   uint32_t t = o->out[0].id;
   mgi_cu_val_info *v = &K->v[t];
   int pairs = o->code == MG_OP_MATMUL ? 1 : 2;
-  const int group = K->by_group && !*mgi_cu_group_why(K, op);
+  const int group = K->by_group && !*mgi_cu_group_why(K, op), wide = mg_wide_product(K->b, op);
+  const char *const over = wide ? "_wide" : "";
   char name[100];
   snprintf(name, sizeof name, "acc_%.70s", mgi_cu_tname(K->b, v->into ? v->into : t));
   if (v->split) {
@@ -8320,12 +8492,12 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     if (!v->into) mgi_cu_acc_declare(K, t);
     mgi_cu_quote(K, o);
     if (!v->into) mgi_cu_line(K, "%s.zero();", name);
-    if (mgi_cu_has_acc(K, b)) mgi_cu_materialise(K, b, type);
+    if (mgi_cu_has_acc(K, b)) mgi_cu_materialise(K, b, wide ? MG_F32 : type);
     mgi_cu_valid_text(K, b, 0, end, sizeof end);
     mgi_cu_arrive_for(K, b);
     mgi_cu_begin(K);
     mgi_cu_operand(K, &r, b, 0, type, end);
-    mgi_cu_line(K, "mg_contract_chain<%s>(%s, %s, %s);", mgi_cu_type[type], name, K->v[v->split].var, mgi_cu_str_text(&r));
+    mgi_cu_line(K, "mg_contract%s_chain<%s>(%s, %s, %s);", over, mgi_cu_type[type], name, K->v[v->split].var, mgi_cu_str_text(&r));
     free(r.s);
     if (v->into) mgi_cu_quote(K, mgi_cu_producer(K, v->sum));
     mgi_cu_acc_done(K, v->into ? v->into : t, v->into ? v->sum : t);
@@ -8343,18 +8515,18 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     char end[800];
     mgi_cu_str l = {NULL, 0, 0, 0}, r = {NULL, 0, 0, 0};
     if (v->chain) {
-      if (mgi_cu_has_acc(K, b)) mgi_cu_materialise(K, b, type);
+      if (mgi_cu_has_acc(K, b)) mgi_cu_materialise(K, b, wide ? MG_F32 : type);
       mgi_cu_valid_text(K, a, 1, end, sizeof end);
       mgi_cu_arrive_for(K, b);
       mgi_cu_begin(K);
       mgi_cu_operand(K, &r, b, 0, type, end);
       if (v->in_place) mgi_cu_quote(K, o);
-      mgi_cu_line(K, "mg_%s_chain<%s>(%s, %s, %s);", group ? "group" : "contract", mgi_cu_type[type], name, K->v[a].var, mgi_cu_str_text(&r));
+      mgi_cu_line(K, "mg_%s%s_chain<%s>(%s, %s, %s);", group ? "group" : "contract", over, mgi_cu_type[type], name, K->v[a].var, mgi_cu_str_text(&r));
       free(r.s);
       continue;
     }
-    if (mgi_cu_has_acc(K, a)) mgi_cu_materialise(K, a, type);
-    if (mgi_cu_has_acc(K, b)) mgi_cu_materialise(K, b, type);
+    if (mgi_cu_has_acc(K, a)) mgi_cu_materialise(K, a, wide ? MG_F32 : type);
+    if (mgi_cu_has_acc(K, b)) mgi_cu_materialise(K, b, wide ? MG_F32 : type);
     mgi_cu_valid_text(K, a, 1, end, sizeof end);
     mgi_cu_arrive_for(K, a);
     mgi_cu_arrive_for(K, b);
@@ -8366,8 +8538,8 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
       mgi_cu_str_put(&l, across ? "mg_left(%s)" : "mg_left(mg_transposed(%s))", K->v[K->b->ops[load].out[0].id].var);
       load = mgi_cu_scaled_load(K, a, &swapped, &row);
       mgi_cu_str_put(&r, swapped ? "mg_right(%s)" : "mg_right(mg_transposed(%s))", K->v[K->b->ops[load].out[0].id].var);
-      if (row) mgi_cu_line(K, "mg_contract_own<%s, %d>(%s.turned(), %s, mg_right_times(%s, %s));", mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r), K->v[K->b->ops[row].out[0].id].var);
-      else mgi_cu_line(K, "mg_contract_own<%s, %d>(%s.turned(), %s, %s);", mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+      if (row) mgi_cu_line(K, "mg_contract%s_own<%s, %d>(%s.turned(), %s, mg_right_times(%s, %s));", over, mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r), K->v[K->b->ops[row].out[0].id].var);
+      else mgi_cu_line(K, "mg_contract%s_own<%s, %d>(%s.turned(), %s, %s);", over, mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
       free(l.s);
       free(r.s);
       continue;
@@ -8376,7 +8548,7 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     mgi_cu_operand(K, &r, b, 0, type, end);
     if (type == MG_F32) mgi_cu_line(K, "mg_contract_fma(%s, %s, %s, %s);", name, end, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     else if (group) mgi_cu_line(K, "mg_group_%s<%s, %d, %s>(%s, %s, %s);", K->meanwhile ? "begin" : "contract", mgi_cu_type[type], depth, v->in_place ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
-    else mgi_cu_line(K, "mg_contract%s<%s, %d>(%s, %s, %s);", K->own[o->scope] ? "_own" : "", mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+    else mgi_cu_line(K, "mg_contract%s%s<%s, %d>(%s, %s, %s);", over, K->own[o->scope] ? "_own" : "", mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     free(l.s);
     free(r.s);
   }
@@ -8394,6 +8566,7 @@ MGI_FN int mgi_cu_rule_ONCE(const mgi_cu_kernel *K, uint32_t t) {
     const mg_op_node *o = &b->ops[k];
     if (!mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) continue;
     const int pairs = o->n_in / 2;
+    if (mg_wide_product(b, k)) continue;
     for (int j = 0; j < o->n_in; j++)
       if (o->in[j].id == t && b->tensors[o->in[(j + pairs) % o->n_in].id].dtype == type && (o->scope || (j < pairs ? K->wn : K->wm) > 1)) return 1;
   }
