@@ -11162,10 +11162,40 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
 }
 
 /* Thread graphs are inlined: what they fuse is fused by residency, in registers, and the text says what is emitted. */
+MGI_FN mg_tensor mgi_cu_handle(uint32_t id) {
+  mg_tensor t;
+  t.id = id;
+  return t;
+}
+/* *out: a copy of g in which what mg_wide names, and what kernels load of it, is f32; what they compute has the type that its operands
+   had.  NULL where nothing is named. */
+MGI_FN mg_status mgi_cu_widened(const mg_graph *g, mg_graph **out, mg_error *e) {
+  int any = 0;
+  *out = NULL;
+  for (uint32_t t = 1; g->level == MG_KERNEL && t < g->n_tensors; t++) any |= g->tensors[t].name && mg_wide(g, mgi_cu_handle(t));
+  if (!any) return MG_OK;
+  mg_status s = mg_resize(g, NULL, NULL, out, e);
+  if (s == MG_OK) s = mg_check(*out, e);
+  if (s != MG_OK) return s;
+  uint8_t *wide = (uint8_t *)calloc((*out)->n_tensors, 1);
+  if (!wide) return mg_fail(e, MG_NO_MEMORY, "mg_cuda_emit", "no memory");
+  for (uint32_t t = 1; t < (*out)->n_tensors; t++) wide[t] = (uint8_t)mg_wide(*out, mgi_cu_handle(t));
+  for (uint32_t t = 1; t < (*out)->n_tensors; t++)
+    if (wide[t]) (*out)->tensors[t].dtype = MG_F32;
+  for (uint32_t k = 1; k < (*out)->n_ops; k++)
+    for (uint32_t j = 1; (*out)->ops[k].sub && j < (*out)->ops[k].sub->n_ops; j++) {
+      mg_graph *b = (*out)->ops[k].sub;
+      if (b->ops[j].code == MG_OP_LOAD && wide[b->ops[j].in[0].id]) b->tensors[b->ops[j].out[0].id].dtype = MG_F32;
+    }
+  free(wide);
+  return MG_OK;
+}
 MGI_FN mg_status mgi_cu_emit_flat(const mg_graph *ugraph, const char *arch, const char *certificate, char **text, mg_error *e) {
-  mg_graph *flat = NULL;
+  mg_graph *flat = NULL, *wide = NULL;
   mg_status s = mg_has_threads(ugraph) ? mg_inline_threads(ugraph, &flat, e) : MG_OK;
-  if (s == MG_OK) s = mgi_cu_emit_run(flat ? flat : ugraph, arch, certificate, text, e);
+  if (s == MG_OK) s = mgi_cu_widened(flat ? flat : ugraph, &wide, e);
+  if (s == MG_OK) s = mgi_cu_emit_run(wide ? wide : flat ? flat : ugraph, arch, certificate, text, e);
+  mg_graph_free(wide);
   mg_graph_free(flat);
   return s;
 }

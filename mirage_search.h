@@ -270,6 +270,9 @@ typedef struct mg_search_config {
   int (*wary)(void *user, const mg_graph *g); /* may be NULL; with `user`; 1: whatever its time, measured or predicted, g is ranked
                                         behind those that are 0: one that overflows where these do not, say; and a form with its rows'
                                         maxima taken off exponentials is tried beside it.  By the caller's thread */
+  int unsafe;                        /* 1: results that are not as safe as written (>>safety-api) are neither repaired nor ranked behind.  0: one
+                                        is repaired by its plan where that makes it safe or leaves it open: f32 between kernels, products
+                                        over tf32; else it is ranked behind all others, as one that `wary` names */
   const char *checkpoint;            /* a file, may be NULL: finished frames are kept there, appended at most ten times a second and
                                         at the end; one that a kill has torn is dropped when it is read.  The same search started again (program,
                                         GPU, options but threads and time limit, version) skips these and gives the result of one
@@ -324,7 +327,8 @@ typedef enum mg_safety { MG_SAFE, MG_SAFETY_OPEN, MG_UNSAFE, MG_SAFETIES } mg_sa
 const char *mg_safety_name(mg_safety s); /* "as safe as written", "not decided", "not as safe as written" */
 typedef struct mg_safety_report {
   mg_safety verdict;
-  int kernel, stored;        /* of the value below: the operator that makes it; 1: it is handed on, 0: a product takes it */
+  int kernel, stored;        /* of the value below: its kernel, an operator of the µGraph; 1: it is handed on, 0: a product takes it */
+  mg_tensor tensor;          /* stored: of the µGraph; else of the kernel's block graph */
   char value[64], why[256];  /* its name, and what is the matter; empty if MG_SAFE */
 } mg_safety_report;
 /* open_exp: the name of an exponential that has neither a bound nor a running maximum, or NULL: whoever emits knows.  Not
@@ -1883,7 +1887,7 @@ static mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n
 enum { MGI_SE_MOPS = 96 };
 typedef struct mgi_se_mop {
   int16_t code;
-  int8_t n_in, inloop, loop, rank, esize, inner, across; /* loop: the axis of the innermost one around it; inner: the load's innermost dimension in memory; across: accum over the group */
+  int8_t n_in, inloop, loop, rank, esize, inner, across, wide; /* wide: a product over tf32 */ /* loop: the axis of the innermost one around it; inner: the load's innermost dimension in memory; across: accum over the group */
   int16_t in[4];                           /* of a load in[0]: which tensor */
   int64_t d[MG_MAX_RANK];
   int64_t unique;                          /* load, store: bytes of the whole tensor; 0 if another load has them */
@@ -2094,6 +2098,7 @@ static int mgi_se_grouped(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi_
   for (int i = 0; i < k->n; i++) {
     const mgi_se_mop *o = &k->op[i], *r;
     if (o->code != MG_OP_MATMUL) continue;
+    if (o->wide) return 0;
     int64_t m, n, c, b;
     mgi_se_matmul_size(k, o, &m, &n, &c, &b);
     r = &k->op[o->in[1]];
@@ -2385,7 +2390,9 @@ static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi
     } else if (o->code == MG_OP_MATMUL) {
       int64_t m, n, c, b;
       mgi_se_matmul_size(k, o, &m, &n, &c, &b);
-      flops += 2.0 * (double)(mgi_se_up(m, 16) * mgi_se_up(n, 8) * mgi_se_up(c, 16) * b) * o->trips;
+      flops += (o->wide ? 4.0 : 2.0) * (double)(mgi_se_up(m, 16) * mgi_se_up(n, 8) * mgi_se_up(c, 16) * b) * o->trips;
+      if (o->wide) /* each fragment's halves are widened, wherever it is used */
+        alu += ((double)(mgi_se_up(m, 16) * mgi_se_up(c, 16) * b) * p.warps_n + (double)(mgi_se_up(c, 16) * mgi_se_up(n, 8) * b) * p.warps_m) * o->trips;
       for (int j = 0; j < 2; j++) {
         const mgi_se_mop *a = &k->op[o->in[j]];
         double el2 = j ? p.group ? 0 /* warpgroups read it as they multiply */ : (double)(mgi_se_up(c, 16) * mgi_se_up(n, 8) * b) * p.warps_m : (double)(mgi_se_up(m, 16) * mgi_se_up(c, 16) * b) * p.warps_n;
@@ -2529,16 +2536,19 @@ static int mgi_se_mkernel_of(const mg_graph *b, mgi_se_mkernel *k) {
     m->n_in = 0;
     if (o->code == MG_OP_LOAD && b->up) {
       const mg_tensor_info *u = mg_tensor_of(b->up, o->in[0]);
+      if (b->up->level == MG_KERNEL && mg_wide(b->up, o->in[0])) m->esize = 4;
       m->inner = (int8_t)(u->shape.rank ? u->order[u->shape.rank - 1] : 0);
       m->unique = mg_shape_elements(&u->shape) * m->esize;
       m->in[0] = (int16_t)o->in[0].id;
     } else {
       for (int j = 0; j < o->n_in && j < 4; j++) m->in[m->n_in++] = of[o->in[j].id] < 0 ? 0 : of[o->in[j].id];
       if (o->code == MG_OP_STORE) {
+        if (owner && stores < owner->n_out && mg_wide(b->up, owner->out[stores])) m->esize = 4;
         m->unique = mgi_se_elems(m) * m->esize * (k->blocks / k->group);
         if (owner && stores < owner->n_out) m->unique = mg_shape_elements(&mg_tensor_of(b->up, owner->out[stores])->shape) * m->esize;
         stores++;
       }
+      m->wide = (int8_t)mg_wide_product(b, i);
       for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++) m->across |= o->map.to[a] != MG_MAP_NONE;
       if (o->code == MG_OP_CONCAT_MATMUL) m->code = MG_OP_MATMUL, m->in[1] = m->in[2], m->n_in = 2, m->trips *= 2;
     }
@@ -6981,6 +6991,7 @@ typedef struct mgi_num_node {
   double count;              /* SUM: how many are added up */
   mg_dtype half;             /* what type it is known to be exact in; MG_F32: none of 16 bits */
   const char *name;
+  mg_tensor tensor;          /* ROUND: of what it rounds */
   int kernel, output, inner, stored; /* of which kernel; ROUND: of an output of the program; of device memory, else of a product's operand */
   int safe;                  /* found of a ROUND: it is bounded, or the program's */
 } mgi_num_node;
@@ -7005,11 +7016,11 @@ static int mgi_num_sum(mgi_num_list *l, int a, double count) {
   return k;
 }
 /* The value as it is once it has gone into `type`. */
-static int mgi_num_round(mgi_num_list *l, int a, mg_dtype type, const char *name, int kernel, int stored) {
+static int mgi_num_round(mgi_num_list *l, int a, mg_dtype type, const char *name, mg_tensor t, int kernel, int stored) {
   if (type == MG_F32 || l->bad || l->node[a].half == type) return a;
   const int k = mgi_num_put(l, MGI_NUM_ROUND, MG_OP_NONE, 1, a, 0);
   mgi_num_node *x = &l->node[k];
-  x->half = type, x->name = name ? name : "?", x->kernel = kernel, x->stored = stored;
+  x->half = type, x->name = name ? name : "?", x->tensor = t, x->kernel = kernel, x->stored = stored;
   return k;
 }
 static int mgi_num_product(mgi_num_list *l, int a, int b, double count) {
@@ -7045,7 +7056,7 @@ static void mgi_num_graph(mgi_num_list *l, const mg_graph *g, int program, int k
       for (int j = 0; j < o->n_out && !l->bad; j++) {
         const mg_tensor_info *to = mg_tensor_of(g, o->out[j]);
         const int wide = g->level != MG_KERNEL || mg_wide(g, o->out[j]);
-        of[o->out[j].id] = wide ? out[j] : mgi_num_round(l, out[j], to->dtype, to->name, (int)k, 1);
+        of[o->out[j].id] = wide ? out[j] : mgi_num_round(l, out[j], to->dtype, to->name, o->out[j], (int)k, 1);
       }
       continue;
     } else if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) {
@@ -7053,8 +7064,8 @@ static void mgi_num_graph(mgi_num_list *l, const mg_graph *g, int program, int k
       for (int j = 0; j < pairs; j++) {
         const mg_tensor_info *p = mg_tensor_of(g, o->in[j]), *q = mg_tensor_of(g, o->in[j + pairs]);
         const mg_dtype type = p->dtype == q->dtype && !mg_wide_product(g, k) ? p->dtype : MG_F32;
-        int x = mgi_num_round(l, of[o->in[j].id], program ? MG_F32 : type, p->name, kernel, 0);
-        int y = mgi_num_round(l, of[o->in[j + pairs].id], program ? MG_F32 : type, q->name, kernel, 0);
+        int x = mgi_num_round(l, of[o->in[j].id], program ? MG_F32 : type, p->name, o->in[j], kernel, 0);
+        int y = mgi_num_round(l, of[o->in[j + pairs].id], program ? MG_F32 : type, q->name, o->in[j + pairs], kernel, 0);
         const int one = mgi_num_product(l, x, y, (double)p->shape.dim[p->shape.rank - 1]);
         made = j ? mgi_num_put(l, MGI_NUM_OP, MG_OP_ADD, 2, made, one) : one;
       }
@@ -7065,7 +7076,7 @@ static void mgi_num_graph(mgi_num_list *l, const mg_graph *g, int program, int k
       l->bad |= o->n_in > 2;
       if (!l->bad) l->node[made].c = o->attr.c, l->node[made].name = info->name, l->node[made].inner = info->inner, l->node[made].kernel = kernel;
     }
-    if (!l->bad && g->level == MG_KERNEL && !(program ? info->inner : mg_wide(g, t))) made = mgi_num_round(l, made, info->dtype, info->name, (int)k, 1);
+    if (!l->bad && g->level == MG_KERNEL && !(program ? info->inner : mg_wide(g, t))) made = mgi_num_round(l, made, info->dtype, info->name, t, (int)k, 1);
     of[t.id] = made;
   }
 }
@@ -7441,14 +7452,15 @@ mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const ch
                (joint = 1, mgi_num_refuted(&p, p_out, &u, u_out, (int)program->n_out, (int)program->n_in, 1, &w))) {
       const mgi_num_node *x = &u.node[w.node];
       size_t n = 0;
-      r->verdict = joint ? MG_SAFETY_OPEN : MG_UNSAFE, r->kernel = x->kernel, r->stored = x->stored, snprintf(r->value, sizeof r->value, "%.60s", x->name);
+      r->verdict = joint ? MG_SAFETY_OPEN : MG_UNSAFE, r->kernel = x->kernel, r->stored = x->stored, r->tensor = x->tensor;
+      snprintf(r->value, sizeof r->value, "%.60s", x->name);
       n = (size_t)snprintf(r->why, sizeof r->why, "%s, it would be %.2g where", x->stored ? "handed on in 16 bits" : "a product's operand in 16 bits", w.x);
       for (uint32_t k = 0; k < program->n_in && n + 40 < sizeof r->why; k++)
         n += (size_t)snprintf(r->why + n, sizeof r->why - n, "%s %.20s is %.2g", k ? "," : "", p.node[k].name, w.in[k]);
       snprintf(r->why + n, sizeof r->why - n, ": %.2g for %.2g", w.got, w.want);
     } else if (first >= 0) {
       const mgi_num_node *x = &u.node[first];
-      r->kernel = x->kernel, r->stored = x->stored, snprintf(r->value, sizeof r->value, "%.60s", x->name);
+      r->kernel = x->kernel, r->stored = x->stored, r->tensor = x->tensor, snprintf(r->value, sizeof r->value, "%.60s", x->name);
       snprintf(r->why, sizeof r->why, "%s, it is none of the program's values, and nothing is seen to bound it", x->stored ? "handed on in 16 bits" : "a product's operand in 16 bits");
     } else r->verdict = MG_SAFE;
   }
@@ -7611,7 +7623,7 @@ static int mgi_se_key_of(const mg_graph *program, const mg_search_config *c, mgi
   int64_t row[] = { g->sms, g->shared_per_block, g->shared_per_sm, g->registers_per_sm, g->l2_bytes };
   double rates[] = { g->dram_gbps, g->l2_gbps, g->tensor_tflops, g->fp32_tflops, g->shared_bytes_us, g->launch_us, g->barrier_us };
   int64_t option[] = { c->max_kernel_ops, c->max_loops, c->max_block_ops, c->top_k, c->bound, c->prune, (int64_t)c->seed, c->max_states, c->max_structures, c->max_steps,
-                       c->emittable != NULL, c->wary != NULL, c->egraph.nodes, c->egraph.no_copies };
+                       c->emittable != NULL, c->wary != NULL, c->unsafe != 0, c->egraph.nodes, c->egraph.no_copies };
   int64_t limit[] = { MG_VERSION, MG_OP_COUNT, MG_MAX_RANK, MG_MAX_IN, MG_MAX_OUT, MGI_SE_FRAME_BYTES, MGI_SE_FRAME_WORK, MGI_SE_VALUE_WORK, MGI_SE_SOPS, MGI_SE_KEEP, MGI_SE_ALIKE, MGI_SE_WORKS, MGI_SE_TILES, MGI_SE_SPLITS, MGI_SE_TILINGS, MGI_SE_POOL,
                       MGI_SE_RW_UNDER, MGI_SE_RW_SMALL, MGI_SE_RW_MORE, MGI_SE_RW_SETS, MGI_SE_RW_PIECES, MGI_SE_RW_EDGES, MGI_SE_RW_DEPTH };
   double seconds = c->egraph.seconds;
@@ -7621,6 +7633,7 @@ static int mgi_se_key_of(const mg_graph *program, const mg_search_config *c, mgi
   for (int k = 0; mg_axiom_at(k); k++) h = mgi_se_text_hash(mgi_se_text_hash(mgi_se_text_hash(h, mg_axiom_at(k)->name), mg_axiom_at(k)->left), mg_axiom_at(k)->right);
   for (int k = MG_OP_NONE + 1; k < MG_OP_COUNT; k++) h = mgi_se_text_hash(h, mg_op_row((mg_opcode)k)->name);
   key->part[0] = mgi_se_text_hash(1, text);
+  for (uint32_t t = 1; t < program->n_tensors; t++) key->part[0] = mgi_se_mix(key->part[0], program->tensors[t].inner); /* the text does not say it */
   key->part[1] = mgi_se_bytes_hash(mgi_se_bytes_hash(mgi_se_text_hash(mgi_se_text_hash(2, g->name), g->arch), row, sizeof row), rates, sizeof rates);
   key->part[2] = mgi_se_bytes_hash(mgi_se_bytes_hash(3, option, sizeof option), &seconds, sizeof seconds);
   key->part[3] = h;
@@ -8469,6 +8482,52 @@ static const mgi_se_structure *mgi_se_pool_tiles(mgi_se_search *S, int k) {
   return t;
 }
 
+/* 1 if there are results that are ranked behind others, whatever their times; then, whether g is one. */
+static int mgi_se_judges(const mgi_se_search *S) { return S->cfg.wary != NULL || !S->cfg.unsafe; }
+static int mgi_se_behind(const mgi_se_search *S, const mg_graph *g) {
+  mg_safety_report r;
+  if (S->cfg.wary && S->cfg.wary(S->cfg.user, g)) return 1;
+  return !S->cfg.unsafe && mg_safety_of(S->root->p, g, NULL, &r, NULL) == MG_OK && r.verdict == MG_UNSAFE;
+}
+/* Has the plans of g keep in f32 what makes it unsafe; leaves it as it is where that is not enough, or not emitted.  What that
+   costs, in microseconds. */
+static double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
+  mg_safety_report r;
+  mg_graph *with = NULL;
+  mg_error why;
+  if (S->cfg.unsafe || mg_safety_of(S->root->p, *g, NULL, &r, NULL) != MG_OK || r.verdict != MG_UNSAFE || !r.tensor.id) return 0;
+  if (mgi_se_step(S, mg_resize(*g, NULL, NULL, &with, &why)) != MG_OK || mg_check(with, &why) != MG_OK) {
+    mg_graph_free(with);
+    return 0;
+  }
+  for (int round = 0; round < 12 && r.verdict == MG_UNSAFE && r.tensor.id; round++) {
+    const mg_op_node *kernel = mg_op_of(with, (uint32_t)r.kernel);
+    mg_graph *b = kernel->sub;
+    char key[96];
+    int store = 0, changed = 0;
+    if (!b) break;
+    while (r.stored && store < kernel->n_out && kernel->out[store].id != r.tensor.id) store++;
+    for (uint32_t k = 1; k < b->n_ops; k++) {
+      const mg_op_node *o = &b->ops[k];
+      const int product = o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL;
+      int of = r.stored && o->code == MG_OP_STORE && store-- == 0;
+      for (int j = 0; j < o->n_in && !r.stored && product; j++) of |= o->in[j].id == r.tensor.id;
+      if (!of || (product && mg_wide_product(b, k))) continue;
+      const char *name = mg_tensor_of(b, r.stored ? o->in[0] : o->out[0])->name;
+      if (!name || snprintf(key, sizeof key, "%s.%s", name, r.stored ? "store" : "mma") > 63) continue;
+      mg_plan_set(b, key, r.stored ? "f32" : "tf32"), changed = 1;
+    }
+    if (!changed || mg_safety_of(S->root->p, with, NULL, &r, NULL) != MG_OK) break;
+  }
+  const double us = mgi_se_us(S, *g, NULL), wide = mgi_se_us(S, with, NULL);
+  if (r.verdict == MG_UNSAFE || mg_check(with, &why) != MG_OK || mgi_se_emittable(S, with, &why) != MG_OK) {
+    mg_graph_free(with);
+    return 0;
+  }
+  mg_graph_free(*g), *g = with;
+  return wide - us;
+}
+
 /* When its frames are done: keeps at most `want` structures, those of the root tuned by all threads.  Only so many are tuned
    as are wanted, or before one that is, by a limit that rises until they are there. */
 static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
@@ -8477,7 +8536,7 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
   mg_error local;
   mg_status st = MG_OK;
   int lost = 0; /* structures that are none for what is no fault of the model's */
-  int sure = S != S->root || !S->cfg.wary; /* 1: no more than `want` are looked at: one of them is none that `wary` names, or nobody asks */
+  int sure = S != S->root || !mgi_se_judges(S); /* 1: no more than `want` are looked at: one of them is none that `wary` names, or nobody asks */
   if (want > MGI_SE_POOL) want = MGI_SE_POOL;
   pthread_mutex_lock(&S->root->lock);
   int damaged = S->root->damaged, splits = S == S->root && S->cfg.max_kernel_ops > 1 ? MGI_SE_SPLITS : 0, k = 0, q = 0, ready = 0;
@@ -8512,7 +8571,7 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
         mg_graph *g = mgi_se_kernel_graph(s, s->p, t, s->real, t->count[i], NULL, S->cfg.gpu, &local);
         S->st.candidates++;
         if (!g) mgi_se_step(S, local.status);
-        if (g && mgi_se_emittable(S, g, &local) == MG_OK) tile = i, wary = !sure && S->cfg.wary(S->cfg.user, g);
+        if (g && mgi_se_emittable(S, g, &local) == MG_OK) tile = i, wary = !sure && (mgi_se_repair(S, &g), mgi_se_behind(S, g));
         else S->st.refused++;
         mg_graph_free(g);
       }
@@ -8836,14 +8895,15 @@ static int mgi_se_full(const mgi_se_search *S, const mg_search_result *r, double
 /* Puts g in at its rank; takes it over.  Of one that `wary` names a form with maxima of its own is put in beside it, if that is none. */
 static void mgi_se_result_add(mgi_se_search *S, mg_search_result *r, mg_graph *g, double us, const mg_verify_report *rep) {
   uint64_t h = mg_hash(g);
-  const int wary = S->cfg.wary && !mgi_se_full(S, r, us) && S->cfg.wary(S->cfg.user, g);
+  if (!mgi_se_full(S, r, us)) us += mgi_se_repair(S, &g);
+  const int wary = mgi_se_judges(S) && !mgi_se_full(S, r, us) && mgi_se_behind(S, g);
   mg_graph *steady = wary ? mgi_se_steady(S, g) : NULL;
   if (steady) {
     mg_verify_report own;
     mg_error why;
     const double longer = mgi_se_us(S, steady, NULL);
     S->st.candidates++;
-    if (mgi_se_full(S, r, longer) || S->cfg.wary(S->cfg.user, steady)) mg_graph_free(steady);
+    if (mgi_se_full(S, r, longer) || mgi_se_behind(S, steady)) mg_graph_free(steady);
     else if (mgi_se_emittable(S, steady, &why) != MG_OK) S->st.refused++, mg_graph_free(steady);
     else if (!mgi_se_check_small(S, steady, &own)) S->st.rejected++, mg_graph_free(steady);
     else S->st.verified++, mgi_se_result_add(S, r, steady, longer, &own);
@@ -9870,7 +9930,7 @@ static mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, m
    that the caller may ask for.                                                                                     */
 
 /* Ranks the results by the time that they take: a stable insertion of each behind those that are not slower.  Those that
-   failed are last, those that `wary` names just before them; last[k]: 2, 1 of them, 0 of the others, asked once. */
+   failed are last, those that mgi_se_behind names just before them; last[k]: 2, 1 of them, 0 of the others, asked once. */
 static void mgi_se_timed(mgi_se_search *S, mg_search_result *r) {
   mg_error why;
   uint8_t *last = (uint8_t *)malloc((size_t)r->n + 1);
@@ -9886,7 +9946,7 @@ static void mgi_se_timed(mgi_se_search *S, mg_search_result *r) {
     mg_graph *g = r->graph[k];
     double predicted = r->predicted_us[k], us = r->measured_us[k];
     mg_verify_report report = r->report[k];
-    const uint8_t mine = (uint8_t)(us > 0 ? S->cfg.wary && S->cfg.wary(S->cfg.user, g) : 2);
+    const uint8_t mine = (uint8_t)(us > 0 ? mgi_se_judges(S) && mgi_se_behind(S, g) : 2);
     int at = k;
     for (; at > 0 && (last[at - 1] > mine || (last[at - 1] == mine && mine < 2 && r->measured_us[at - 1] > us)); at--)
       r->graph[at] = r->graph[at - 1], r->predicted_us[at] = r->predicted_us[at - 1], r->measured_us[at] = r->measured_us[at - 1], r->report[at] = r->report[at - 1], last[at] = last[at - 1];
@@ -9987,7 +10047,7 @@ static int mgi_se_cache_load(mgi_se_search *S, mg_search_result *out) {
   mg_search_stats stats;
   char *own = NULL;
   const char *why = "the cache entry is malformed";
-  int32_t count = 0, stop = 0, falls = S->cfg.wary != NULL; /* falls: ranks at which the order may begin again */
+  int32_t count = 0, stop = 0, falls = mgi_se_judges(S); /* falls: ranks at which the order may begin again */
   const uint8_t *text = mgi_se_get_to(&r, &n, sizeof n) ? mgi_se_get(&r, n) : NULL;
   int ok = text && mg_print(S->p, &own, &e) == MG_OK && strlen(own) == n && !memcmp(own, text, (size_t)n);
   if (text && !ok) why = "the cache entry is of another program";
