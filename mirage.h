@@ -357,7 +357,7 @@ const mg_op_node *mg_op_of(const mg_graph *g, uint32_t op);
 /* 1 if t, a 16-bit tensor of kernel-level g, stands in device memory as f32: no output, and handed on by a kernel whose plan
    has NAME.store=f32, NAME being what it stores; or from a library operator to others, none of them products. */
 int mg_wide(const mg_graph *g, mg_tensor t);
-/* 1 if the operands of product `op` of block graph b have f32's exponents (tf32): its plan has NAME.mma=tf32. */
+/* 1 if the operands of product `op` of block graph b may pass the exponents of their 16-bit type: its plan has NAME.mma=wide. */
 int mg_wide_product(const mg_graph *b, uint32_t op);
 /* 1 if the program has no graph-defined operator, that is, if it is an input program and no µGraph. */
 int mg_is_program(const mg_graph *g);
@@ -1732,7 +1732,7 @@ int mg_wide(const mg_graph *g, mg_tensor t) {
 int mg_wide_product(const mg_graph *b, uint32_t op) {
   const mg_op_node *o = mg_op_of(b, op);
   const char *how = b->level == MG_BLOCK && o->n_out ? mgi_plan_of(b, o->out[0], "mma") : NULL;
-  return how && !strcmp(how, "tf32");
+  return how && !strcmp(how, "wide");
 }
 
 int mg_graph_end(mg_graph *s, mg_tensor *out) {

@@ -79,8 +79,9 @@
                 or room; else the best of these: >>schedule), ahead (0: loads stand where they are needed), copy (async or
                 tma), NAME.at (where tensor NAME lives: a word of MGI_CU_RULES), NAME.in (how that load's tile lies: a word of
                 MGI_CU_WAYS; else the best by >>layouts).  The emitted text's µGraph has all that do not follow from the rest
-     tf32       with NAME.mma=tf32 the product NAME multiplies over tf32: f16's precision, f32's exponents, half of its rate; what is
-                computed of its operands is f32 until then, and warps make it, as no warpgroup does
+     wide       with NAME.mma=wide the operands of product NAME may pass f16's exponents: by running powers of two of their rows,
+                where rows times a row come in rings of warps (mg_steady); else over tf32: f16's precision, half of its rate; what is
+                computed of them is f32 until then, and warps make it, as no warpgroup does
      f32        with NAME.store=f32 what is stored as NAME stands in device memory in f32 where it is no output; so do what library
                 operators, but products, hand on to each other
      ring       with ring=warp, where warps_m = warps_n = 1 and the loop permits it, every warp brings the part of the
@@ -1662,6 +1663,42 @@ template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4
   mgi_emu_collect(&mgi_emu_at_mma<T>::at, &m);
 }
 
+/* A word of lane `from`. */
+typedef struct mgi_emu_word { uint32_t v, got; int from; } mgi_emu_word;
+MGI_EMU void mgi_emu_do_word(void *const *arg) {
+  for (int l = 0; l < 32; l++) {
+    mgi_emu_word *me = (mgi_emu_word *)arg[l];
+    me->got = ((const mgi_emu_word *)arg[me->from & 31])->v;
+  }
+}
+static const mgi_emu_collective mgi_emu_at_word = {"mg_shfl_word", mgi_emu_do_word};
+MG_DEV uint32_t mg_shfl_word(uint32_t v, int from) {
+  mgi_emu_word me = {v, 0, from};
+  mgi_emu_collect(&mgi_emu_at_word, &me);
+  return me.got;
+}
+/* Of f16 pairs: the larger magnitudes; the power k for which one of magnitude m is below 2^(below + 1) times 2^k; pairs of 2^k.  Over a
+   field a word's last bits stand for its magnitude: the powers are taken and undone all the same. */
+MG_DEV uint32_t mg_most2(uint32_t a, uint32_t b) {
+#ifdef MG_EMULATE_FIELD
+  const uint32_t mask = 3;
+#else
+  const uint32_t mask = 0x7FFF;
+#endif
+  const uint32_t lo = (a & mask) > (b & mask) ? a & mask : b & mask, c = a >> 16 & mask, d = b >> 16 & mask;
+  return lo | (c > d ? c : d) << 16;
+}
+MG_DEV int mg_power_for(uint32_t m, int below) {
+#ifdef MG_EMULATE_FIELD
+  return below - 6 - (int)(m & 3);
+#else
+  const int k = below + 15 - (int)(m >> 10 & 31);
+  return k < 15 ? k : 15;
+#endif
+}
+MG_DEV mg_num mg_power(int k) { return k < 0 ? mg_const(1, (int64_t)1 << -k) : mg_const((int64_t)1 << k, 1); }
+MG_DEV uint32_t mg_power2(int k) { return mg_narrow2<mg_f16>(mg_power(k), mg_power(k)); }
+
 /* mma.sync m16n8k8 over tf32: f32's exponents, 10 bits behind the point.  With g = lane / 4 and t = lane % 4, a lane holds
      a[0] (g, t)  a[1] (g+8, t)  a[2] (g, t+4)  a[3] (g+8, t+4)   b[0] (t, g)  b[1] (t+4, g)   c as above            */
 typedef struct mgi_emu_mma_wide { mg_num *c; const mg_num *a, *b; } mgi_emu_mma_wide;
@@ -2227,6 +2264,20 @@ template<> struct mgi_mma<mg_bf16> {
   }
 };
 template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) { mgi_mma<T>::go(c, a, b); }
+MG_DEV uint32_t mg_shfl_word(uint32_t v, int from) { return __shfl_sync(0xFFFFFFFFu, v, from); }
+/* Of f16 pairs: the larger magnitudes; the power k, at most 15, for which one of magnitude m is below 2^(below + 1) times 2^k; pairs
+   of 2^k. */
+MG_DEV uint32_t mg_most2(uint32_t a, uint32_t b) {
+  uint32_t v;
+  asm("{.reg .b32 a, b; and.b32 a, %1, 0x7FFF7FFF; and.b32 b, %2, 0x7FFF7FFF; max.f16x2 %0, a, b;}" : "=r"(v) : "r"(a), "r"(b));
+  return v;
+}
+MG_DEV int mg_power_for(uint32_t m, int below) {
+  const int k = below + 15 - (int)(m >> 10 & 31);
+  return k < 15 ? k : 15;
+}
+MG_DEV mg_num mg_power(int k) { return __uint_as_float((uint32_t)(k + 127) << 23); }
+MG_DEV uint32_t mg_power2(int k) { return (uint32_t)(k + 15) * 0x04000400u; }
 /* c += A B, A 16 x 8 by rows, B 8 x 8 by columns, over tf32: f32's exponents, 10 bits behind the point, as many as f16 has.  With
    g = lane / 4 and t = lane % 4:
      a[0] (g, t) a[1] (g+8, t) a[2] (g, t+4) a[3] (g+8, t+4)   b[0] (t, g) b[1] (t+4, g)   c as above               */
@@ -2913,6 +2964,99 @@ template<class T, class P, class ACC, class R> MG_DEV void mg_contract_wide_chai
     }
     mgi_wide_step<T>(acc, a, right, 0, P::col0() + j * 8);
   }
+}
+/* ---- rows times a row, in f16 whatever their sizes: x is taken 2^k times, with the k of its row for which it stays below 2^7,
+   the other row 2^kg times, below 2^8, by the largest that came yet; where a larger one comes, what has been added up is
+   taken down with them.  Powers of two are exact, and undone at the end: nothing else is rounded than without them.
+   TURNED: the product is computed as its transpose (mg_acc_turned).  For 16 rows at most, TURNED 8. */
+template<bool TURNED> struct mg_steady {
+  uint32_t most, gain, mine; /* the largest yet: of the two rows that the accumulators' elements are of; of the other row; TURNED: of the fragment's row */
+  int k[2], kg;
+  MG_DEV void init() {
+    most = gain = mine = 0;
+    k[0] = k[1] = mg_power_for(0, 6), kg = mg_power_for(0, 7);
+  }
+  template<class ACC> MG_DEV void times(ACC &acc, int first, int second) const {
+    const mg_num f[2] = {mg_power(first), mg_power(second)};
+    MG_UNROLL
+    for (int i = 0; i < ACC::COUNT; i++) acc.c[i >> 2][i & 3] = acc.c[i >> 2][i & 3] * f[TURNED ? i & 1 : i >> 1 & 1];
+  }
+  template<class ACC> MG_DEV void raise(ACC &acc, uint32_t rows, uint32_t row) {
+    most = mg_most2(most, rows), gain = mg_most2(gain, row);
+    const int first = mg_power_for(most & 0xFFFF, 6), second = mg_power_for(most >> 16, 6), all = mg_power_for(gain & 0xFFFF, 7);
+    if (first != k[0] || second != k[1] || all != kg) {
+      times(acc, first - k[0] + all - kg, second - k[1] + all - kg);
+      k[0] = first, k[1] = second, kg = all;
+    }
+  }
+  template<class ACC> MG_DEV void settle(ACC &acc) const { times(acc, -k[0] - kg, -k[1] - kg); }
+};
+/* The largest of four lanes in a row, of pairs. */
+MG_DEV uint32_t mgi_most_of_four(uint32_t v) {
+  v = mg_most2(v, mg_shfl_word(v, mg_lane() ^ 1));
+  return mg_most2(v, mg_shfl_word(v, mg_lane() ^ 2));
+}
+template<class T, int K, class ACC, class L, class ROW, class R> MG_DEV void mg_contract_steady_own(ACC &acc, mg_steady<false> &steady, const mg_left_scaled<L, ROW> &left, const R &right) {
+  static_assert(K % 16 == 0 && ACC::MT == 1 && ACC::N <= ACC::NT * 8 && sizeof(T) == 2, "16 rows, whole steps of 16, all columns in every warp");
+  uint32_t a[K / 16][1][4], s[K / 16][2], upper = 0, lower = 0, row = 0;
+  MG_UNROLL
+  for (int j = 0; j < K / 16; j++) {
+    left.left.template fragment<ACC::ALL_ROWS>(a[j][0], 0, j * 16);
+    MG_UNROLL
+    for (int x = 0; x < 2; x++) {
+      s[j][x] = mgi_two(left.row_of, j * 16 + mg_lane() % 4 * 2 + 8 * x);
+      upper = mg_most2(upper, a[j][0][2 * x]), lower = mg_most2(lower, a[j][0][2 * x + 1]), row = mg_most2(row, s[j][x]);
+    }
+  }
+  steady.raise(acc, mgi_most_of_four(mg_most2((upper & 0xFFFF) | lower << 16, upper >> 16 | (lower & 0xFFFF0000u))), mgi_most_of_four(mg_most2(row, row >> 16)));
+  const uint32_t first = mg_power2(steady.k[0]), second = mg_power2(steady.k[1]), all = mg_power2(steady.kg);
+  MG_UNROLL
+  for (int j = 0; j < K / 16; j++) {
+    MG_UNROLL
+    for (int x = 0; x < 2; x++) {
+      s[j][x] = mg_mul2<T>(s[j][x], all);
+      a[j][0][2 * x] = mg_mul2<T>(mg_mul2<T>(a[j][0][2 * x], first), s[j][x]);
+      a[j][0][2 * x + 1] = mg_mul2<T>(mg_mul2<T>(a[j][0][2 * x + 1], second), s[j][x]);
+    }
+    mgi_contract_step<T>(acc, a[j], right, 0, j * 16);
+  }
+}
+template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_own(ACC &acc, const L &left, const R &right);
+/* A right operand in registers. */
+template<int STEPS> struct mgi_right_held {
+  const uint32_t (&b)[STEPS][2];
+  template<bool ALL> MG_DEV void one(uint32_t (&to)[2], int k, int n) const {
+    (void)n;
+    to[0] = b[k / 16][0], to[1] = b[k / 16][1];
+  }
+  template<bool ALL> MG_DEV void two(uint32_t (&to)[2][2], int k, int n) const {
+    one<ALL>(to[0], k, n);
+    one<ALL>(to[1], k, n);
+  }
+};
+template<class T, int K, class ACC, class L, class R, class ROW> MG_DEV void mg_contract_steady_own(ACC &acc, mg_steady<true> &steady, const L &left, const mg_right_scaled<R, ROW> &right) {
+  static_assert(K % 16 == 0 && ACC::NT == 1 && ACC::M <= ACC::MT * 16 && sizeof(T) == 2, "8 rows of the product, whole steps of 16, all columns in every warp");
+  uint32_t b[K / 16][2], s[K / 16][2], mine = 0, row = 0;
+  MG_UNROLL
+  for (int j = 0; j < K / 16; j++) {
+    right.right.template one<ACC::ALL_COLS>(b[j], j * 16, 0);
+    MG_UNROLL
+    for (int x = 0; x < 2; x++) {
+      s[j][x] = mgi_two(right.row_of, j * 16 + mg_lane() % 4 * 2 + 8 * x);
+      mine = mg_most2(mine, b[j][x]), row = mg_most2(row, s[j][x]);
+    }
+  }
+  /* a fragment's lane has row lane / 4, an accumulator's rows 2 (lane % 4) and the next */
+  steady.mine = mg_most2(steady.mine, mgi_most_of_four(mg_most2(mine, mine >> 16)));
+  const uint32_t even = mg_shfl_word(steady.mine, mg_lane() % 4 * 8), odd = mg_shfl_word(steady.mine, mg_lane() % 4 * 8 + 4);
+  steady.raise(acc, (even & 0xFFFF) | odd << 16, mgi_most_of_four(mg_most2(row, row >> 16)));
+  const uint32_t own = mg_power2(mg_power_for(steady.mine & 0xFFFF, 6)), all = mg_power2(steady.kg);
+  MG_UNROLL
+  for (int j = 0; j < K / 16; j++) {
+    MG_UNROLL
+    for (int x = 0; x < 2; x++) b[j][x] = mg_mul2<T>(mg_mul2<T>(b[j][x], own), mg_mul2<T>(s[j][x], all));
+  }
+  mg_contract_own<T, K>(acc, left, mgi_right_held<K / 16>{b});
 }
 /* What a warpgroup multiplies with: the element (k, n) of a swizzled tile, k and n multiples of 16, n % 64 + columns within
    a panel if the panels run along n. */
@@ -7592,9 +7736,9 @@ MGI_FN int mgi_cu_lives(mgi_cu_kernel *K, uint32_t t, int rule) {
   if (may) K->rule[t] = (uint8_t)rule;
   return may;
 }
-/* NAME.mma=tf32 of a product, NAME.store=f32 of what is stored. */
+/* NAME.mma=wide of a product, NAME.store=f32 of what is stored. */
 MGI_FN int mgi_cu_word_of_value(const mg_graph *b, const mg_plan_entry *p, const char *dot) {
-  const int mma = !strcmp(dot, ".mma") && !strcmp(p->value, "tf32"), store = !strcmp(dot, ".store") && !strcmp(p->value, "f32");
+  const int mma = !strcmp(dot, ".mma") && !strcmp(p->value, "wide"), store = !strcmp(dot, ".store") && !strcmp(p->value, "f32");
   for (uint32_t k = 1; k < b->n_ops && (mma || store); k++) {
     const mg_op_node *o = &b->ops[k];
     const char *name = mgi_cu_tname(b, o->code == MG_OP_STORE ? o->in[0].id : o->out[0].id);
@@ -7864,7 +8008,7 @@ MGI_FN const char *mgi_cu_group_why(const mgi_cu_kernel *K, uint32_t k) {
   const mg_op_node *o = &K->b->ops[k];
   int swapped;
   if (o->code != MG_OP_MATMUL) return "it is no matmul";
-  if (mg_wide_product(K->b, k)) return "it multiplies over tf32";
+  if (mg_wide_product(K->b, k)) return "its operands pass the exponents of 16 bits";
   const mg_dtype type = K->b->tensors[o->in[0].id].dtype;
   const mgi_cu_val_info *v = &K->v[o->out[0].id];
   const int cols = v->chain ? v->cols : v->cols / K->wn, depth = K->v[o->in[0].id].cols;
@@ -8443,6 +8587,17 @@ MGI_FN void mgi_cu_reweigh(mgi_cu_kernel *K, uint32_t op) {
   else mgi_cu_line(K, "const mg_reweighted<decltype(%s), W_shifts, %lld> %s(%s, w_shifts, %s);", var, (long long)inner, v->var, var, offset[0] ? offset : "0");
 }
 
+/* 1 if the product of tensor t is wide, and running powers of two of its rows keep its operand in f16 (mg_steady): rows of a load times
+   a row, in rings of warps. */
+MGI_FN int mgi_cu_steady(const mgi_cu_kernel *K, uint32_t t) {
+  const mg_op_node *o = mgi_cu_producer(K, t);
+  const mgi_cu_val_info *v = &K->v[t];
+  int swapped;
+  uint32_t row = 0;
+  if (o->code != MG_OP_MATMUL || !mg_wide_product(K->b, K->b->tensors[t].op) || !K->own[o->scope] || !v->in_place || v->chain || v->kept || v->split || v->into) return 0;
+  const uint32_t load = mgi_cu_scaled_load(K, o->in[0].id, &swapped, &row);
+  return load && row && K->b->tensors[o->in[0].id].dtype == MG_F16 && K->b->tensors[o->in[1].id].dtype == MG_F16 && v->rows <= 16;
+}
 MGI_FN void mgi_cu_acc_declare(mgi_cu_kernel *K, uint32_t t) {
   mgi_cu_val_info *v = &K->v[t];
   const char *name = mgi_cu_tname(K->b, t);
@@ -8451,6 +8606,7 @@ MGI_FN void mgi_cu_acc_declare(mgi_cu_kernel *K, uint32_t t) {
   if (!v->chain && mgi_cu_turned(K, t)) snprintf(type, sizeof type, "mg_acc_turned<%d, %d, %d>", v->rows, v->cols, K->wk);
   else mgi_cu_acc_type(K, v->rows, v->cols, v->chain != 0, type, sizeof type);
   mgi_cu_str_put(&K->decl, "  typedef %s A_%s;\n  A_%s acc_%s;\n", type, name, name, name);
+  if (mgi_cu_steady(K, t)) mgi_cu_str_put(&K->decl, "  mg_steady<%s> steady_%s;\n", mgi_cu_turned(K, t) ? "true" : "false", name);
   K->registers += (mgi_cu_pad_to(v->rows, 16 * K->wm) / (16 * K->wm)) * (mgi_cu_pad_to(v->cols, 8 * (v->chain ? 1 : K->wn)) / (8 * (v->chain ? 1 : K->wn))) * 4;
   if (K->registers > 224) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "matmul", "accumulators take %d registers a thread, more than 224: use more warps or smaller tiles", K->registers);
 }
@@ -8460,6 +8616,7 @@ MGI_FN void mgi_cu_acc_done(mgi_cu_kernel *K, uint32_t matmul, uint32_t t) {
   mgi_cu_val_info *m = &K->v[matmul], *v = &K->v[t];
   int wk = m->chain ? K->wn : K->wk;
   if (m->shifted) mgi_cu_agree(K);
+  if (mgi_cu_steady(K, matmul)) mgi_cu_line(K, "steady_%s.settle(%s%s);", name, m->var, mgi_cu_turned(K, matmul) ? ".turned()" : "");
   if (wk == 1) {
     if (v != m) memcpy(v->var, m->var, sizeof v->var);
     v->home = MGI_CU_AT_FRAGMENT;
@@ -8538,7 +8695,8 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
       mgi_cu_str_put(&l, across ? "mg_left(%s)" : "mg_left(mg_transposed(%s))", K->v[K->b->ops[load].out[0].id].var);
       load = mgi_cu_scaled_load(K, a, &swapped, &row);
       mgi_cu_str_put(&r, swapped ? "mg_right(%s)" : "mg_right(mg_transposed(%s))", K->v[K->b->ops[load].out[0].id].var);
-      if (row) mgi_cu_line(K, "mg_contract%s_own<%s, %d>(%s.turned(), %s, mg_right_times(%s, %s));", over, mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r), K->v[K->b->ops[row].out[0].id].var);
+      if (row && mgi_cu_steady(K, t)) mgi_cu_line(K, "mg_contract_steady_own<%s, %d>(%s.turned(), steady_%s, %s, mg_right_times(%s, %s));", mgi_cu_type[type], depth, name, mgi_cu_tname(K->b, t), mgi_cu_str_text(&l), mgi_cu_str_text(&r), K->v[K->b->ops[row].out[0].id].var);
+      else if (row) mgi_cu_line(K, "mg_contract%s_own<%s, %d>(%s.turned(), %s, mg_right_times(%s, %s));", over, mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r), K->v[K->b->ops[row].out[0].id].var);
       else mgi_cu_line(K, "mg_contract%s_own<%s, %d>(%s.turned(), %s, %s);", over, mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
       free(l.s);
       free(r.s);
@@ -8548,6 +8706,7 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     mgi_cu_operand(K, &r, b, 0, type, end);
     if (type == MG_F32) mgi_cu_line(K, "mg_contract_fma(%s, %s, %s, %s);", name, end, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     else if (group) mgi_cu_line(K, "mg_group_%s<%s, %d, %s>(%s, %s, %s);", K->meanwhile ? "begin" : "contract", mgi_cu_type[type], depth, v->in_place ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+    else if (mgi_cu_steady(K, t)) mgi_cu_line(K, "mg_contract_steady_own<%s, %d>(%s, steady_%s, %s, %s);", mgi_cu_type[type], depth, name, mgi_cu_tname(K->b, t), mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     else mgi_cu_line(K, "mg_contract%s%s<%s, %d>(%s, %s, %s);", over, K->own[o->scope] ? "_own" : "", mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     free(l.s);
     free(r.s);
@@ -9441,6 +9600,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     if (K->v[in].in_place && (p->code == MG_OP_MATMUL || p->code == MG_OP_CONCAT_MATMUL)) {
       mgi_cu_acc_declare(K, in);
       mgi_cu_line(K, "acc_%s.zero();", mgi_cu_tname(b, in));
+      if (mgi_cu_steady(K, in)) mgi_cu_line(K, "steady_%s.init();", mgi_cu_tname(b, in));
     } else if (K->v[in].in_place) {
       mgi_cu_reduce_declare(K, b->tensors[in].op);
       mgi_cu_line(K, "red_%s.init();", mgi_cu_tname(b, in));

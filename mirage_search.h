@@ -271,8 +271,8 @@ typedef struct mg_search_config {
                                         behind those that are 0: one that overflows where these do not, say; and a form with its rows'
                                         maxima taken off exponentials is tried beside it.  By the caller's thread */
   int unsafe;                        /* 1: results that are not as safe as written (>>safety-api) are neither repaired nor ranked behind.  0: one
-                                        is repaired by its plan where that makes it safe or leaves it open: f32 between kernels, products
-                                        over tf32; else it is ranked behind all others, as one that `wary` names */
+                                        is repaired by its plan where that makes it safe or leaves it open: f32 between kernels, wide
+                                        products; else it is ranked behind all others, as one that `wary` names */
   const char *checkpoint;            /* a file, may be NULL: finished frames are kept there, appended at most ten times a second and
                                         at the end; one that a kill has torn is dropped when it is read.  The same search started again (program,
                                         GPU, options but threads and time limit, version) skips these and gives the result of one
@@ -1887,7 +1887,7 @@ static mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n
 enum { MGI_SE_MOPS = 96 };
 typedef struct mgi_se_mop {
   int16_t code;
-  int8_t n_in, inloop, loop, rank, esize, inner, across, wide; /* wide: a product over tf32 */ /* loop: the axis of the innermost one around it; inner: the load's innermost dimension in memory; across: accum over the group */
+  int8_t n_in, inloop, loop, rank, esize, inner, across, wide; /* wide: a product with NAME.mma=wide */ /* loop: the axis of the innermost one around it; inner: the load's innermost dimension in memory; across: accum over the group */
   int16_t in[4];                           /* of a load in[0]: which tensor */
   int64_t d[MG_MAX_RANK];
   int64_t unique;                          /* load, store: bytes of the whole tensor; 0 if another load has them */
@@ -8515,7 +8515,7 @@ static double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
       if (!of || (product && mg_wide_product(b, k))) continue;
       const char *name = mg_tensor_of(b, r.stored ? o->in[0] : o->out[0])->name;
       if (!name || snprintf(key, sizeof key, "%s.%s", name, r.stored ? "store" : "mma") > 63) continue;
-      mg_plan_set(b, key, r.stored ? "f32" : "tf32"), changed = 1;
+      mg_plan_set(b, key, r.stored ? "f32" : "wide"), changed = 1;
     }
     if (!changed || mg_safety_of(S->root->p, with, NULL, &r, NULL) != MG_OK) break;
   }

@@ -20,6 +20,6 @@ O = kernel grid=(x=64, y=2) threads=256 {
   t9 = sqrt(t8)
   t10 = div(t5, t9)
   store t10 {x->1, y->*}
-  plan { stages=5 warps_m=1 warps_n=1 warps_k=8 ring=warp t2.mma=tf32 }
+  plan { stages=5 warps_m=1 warps_n=1 warps_k=8 ring=warp t2.mma=wide }
 }
 output O

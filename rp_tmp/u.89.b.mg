@@ -20,6 +20,6 @@ O = kernel grid=(x=64, z=2) threads=256 {
   t9 = sqrt(t8)
   t10 = div(t6, t9)
   store t10 {x->1, z->*}
-  plan { stages=2 warps_m=1 warps_n=1 warps_k=8 ring=warp t2.mma=tf32 }
+  plan { stages=2 warps_m=1 warps_n=1 warps_k=8 ring=warp t2.mma=wide }
 }
 output O

@@ -20,6 +20,6 @@ O = kernel grid=(x=96) threads=128 {
   t12 = accum(t5) {k->+}
   t13 = div(t12, t11)
   store t13 {x->1}
-  plan { stages=3 warps_m=1 warps_n=1 warps_k=4 ring=warp t5.mma=tf32 }
+  plan { stages=3 warps_m=1 warps_n=1 warps_k=4 ring=warp t5.mma=wide }
 }
 output O

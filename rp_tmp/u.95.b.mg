@@ -20,6 +20,6 @@ O = kernel grid=(x=96) threads=128 {
   t9 = sqrt(t8)
   t10 = div(t5, t9)
   store t10 {x->1}
-  plan { stages=3 warps_m=1 warps_n=1 warps_k=4 ring=warp t2.mma=tf32 }
+  plan { stages=3 warps_m=1 warps_n=1 warps_k=4 ring=warp t2.mma=wide }
 }
 output O
