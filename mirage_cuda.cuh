@@ -1688,6 +1688,20 @@ MG_DEV uint32_t mg_most2(uint32_t a, uint32_t b) {
   const uint32_t lo = (a & mask) > (b & mask) ? a & mask : b & mask, c = a >> 16 & mask, d = b >> 16 & mask;
   return lo | (c > d ? c : d) << 16;
 }
+/* The largest that need no other power. */
+MG_DEV uint32_t mg_ceil2(uint32_t a) {
+#ifdef MG_EMULATE_FIELD
+  return a;
+#else
+  return a | 0x03FF03FFu;
+#endif
+}
+/* Whether it holds in any lane of the warp. */
+MG_DEV bool mg_any(bool v) {
+  uint32_t any = v;
+  for (int m = 1; m < 32; m *= 2) any |= mg_shfl_word(any, mg_lane() ^ m);
+  return any != 0;
+}
 MG_DEV int mg_power_for(uint32_t m, int below) {
 #ifdef MG_EMULATE_FIELD
   return below - 6 - (int)(m & 3);
@@ -2272,6 +2286,8 @@ MG_DEV uint32_t mg_most2(uint32_t a, uint32_t b) {
   asm("{.reg .b32 a, b; and.b32 a, %1, 0x7FFF7FFF; and.b32 b, %2, 0x7FFF7FFF; max.f16x2 %0, a, b;}" : "=r"(v) : "r"(a), "r"(b));
   return v;
 }
+MG_DEV uint32_t mg_ceil2(uint32_t a) { return a | 0x03FF03FFu; }             /* the largest that need no other power */
+MG_DEV bool mg_any(bool v) { return __any_sync(0xFFFFFFFFu, v) != 0; } /* whether it holds in any lane of the warp */
 MG_DEV int mg_power_for(uint32_t m, int below) {
   const int k = below + 15 - (int)(m >> 10 & 31);
   return k < 15 ? k : 15;
@@ -2970,32 +2986,39 @@ template<class T, class P, class ACC, class R> MG_DEV void mg_contract_wide_chai
    taken down with them.  Powers of two are exact, and undone at the end: nothing else is rounded than without them.
    TURNED: the product is computed as its transpose (mg_acc_turned).  For 16 rows at most, TURNED 8. */
 template<bool TURNED> struct mg_steady {
-  uint32_t most, gain, mine; /* the largest yet: of the two rows that the accumulators' elements are of; of the other row; TURNED: of the fragment's row */
-  int k[2], kg;
+  uint32_t most[2], gain;    /* the largest yet, and what needs no other power, twice: of the fragment's rows; of the other row */
+  uint32_t by[2], all;       /* their powers, twice */
+  int k[2], kg;              /* of the two rows that the accumulators' elements are of; of the other row */
   MG_DEV void init() {
-    most = gain = mine = 0;
+    most[0] = most[1] = gain = 0;
     k[0] = k[1] = mg_power_for(0, 6), kg = mg_power_for(0, 7);
+    by[0] = by[1] = mg_power2(k[0]), all = mg_power2(kg);
   }
   template<class ACC> MG_DEV void times(ACC &acc, int first, int second) const {
     const mg_num f[2] = {mg_power(first), mg_power(second)};
     MG_UNROLL
     for (int i = 0; i < ACC::COUNT; i++) acc.c[i >> 2][i & 3] = acc.c[i >> 2][i & 3] * f[TURNED ? i & 1 : i >> 1 & 1];
   }
-  template<class ACC> MG_DEV void raise(ACC &acc, uint32_t rows, uint32_t row) {
-    most = mg_most2(most, rows), gain = mg_most2(gain, row);
-    const int first = mg_power_for(most & 0xFFFF, 6), second = mg_power_for(most >> 16, 6), all = mg_power_for(gain & 0xFFFF, 7);
-    if (first != k[0] || second != k[1] || all != kg) {
-      times(acc, first - k[0] + all - kg, second - k[1] + all - kg);
-      k[0] = first, k[1] = second, kg = all;
-    }
+  static MG_DEV uint32_t twice(uint32_t v) { return (v & 0xFFFF) * 0x10001u; }
+  /* The largest of four lanes in a row, of both halves. */
+  static MG_DEV uint32_t of_four(uint32_t v) {
+    v = mg_most2(v, v >> 16 | v << 16);
+    v = mg_most2(v, mg_shfl_word(v, mg_lane() ^ 1));
+    return mg_most2(v, mg_shfl_word(v, mg_lane() ^ 2));
+  }
+  /* A lane has met these: of its rows, the other row.  Of one warp, all of whose lanes call it. */
+  template<class ACC> MG_DEV void meet(ACC &acc, uint32_t upper, uint32_t lower, uint32_t row) {
+    if (!mg_any(mg_most2(upper, most[0]) != most[0] || mg_most2(lower, most[1]) != most[1] || mg_most2(row, gain) != gain)) return;
+    most[0] = mg_ceil2(mg_most2(most[0], of_four(upper))), most[1] = mg_ceil2(mg_most2(most[1], of_four(lower))), gain = mg_ceil2(mg_most2(gain, of_four(row)));
+    /* TURNED: a fragment's lane has row lane / 4, an accumulator's elements are of rows 2 (lane % 4) and the next */
+    const uint32_t first = TURNED ? mg_shfl_word(most[0], mg_lane() % 4 * 8) : most[0], second = TURNED ? mg_shfl_word(most[0], mg_lane() % 4 * 8 + 4) : most[1];
+    const int k0 = mg_power_for(first & 0xFFFF, 6), k1 = mg_power_for(second & 0xFFFF, 6), kr = mg_power_for(gain & 0xFFFF, 7);
+    times(acc, k0 - k[0] + kr - kg, k1 - k[1] + kr - kg);
+    k[0] = k0, k[1] = k1, kg = kr;
+    by[0] = mg_power2(mg_power_for(most[0] & 0xFFFF, 6)), by[1] = mg_power2(mg_power_for(most[1] & 0xFFFF, 6)), all = mg_power2(kg);
   }
   template<class ACC> MG_DEV void settle(ACC &acc) const { times(acc, -k[0] - kg, -k[1] - kg); }
 };
-/* The largest of four lanes in a row, of pairs. */
-MG_DEV uint32_t mgi_most_of_four(uint32_t v) {
-  v = mg_most2(v, mg_shfl_word(v, mg_lane() ^ 1));
-  return mg_most2(v, mg_shfl_word(v, mg_lane() ^ 2));
-}
 template<class T, int K, class ACC, class L, class ROW, class R> MG_DEV void mg_contract_steady_own(ACC &acc, mg_steady<false> &steady, const mg_left_scaled<L, ROW> &left, const R &right) {
   static_assert(K % 16 == 0 && ACC::MT == 1 && ACC::N <= ACC::NT * 8 && sizeof(T) == 2, "16 rows, whole steps of 16, all columns in every warp");
   uint32_t a[K / 16][1][4], s[K / 16][2], upper = 0, lower = 0, row = 0;
@@ -3008,16 +3031,11 @@ template<class T, int K, class ACC, class L, class ROW, class R> MG_DEV void mg_
       upper = mg_most2(upper, a[j][0][2 * x]), lower = mg_most2(lower, a[j][0][2 * x + 1]), row = mg_most2(row, s[j][x]);
     }
   }
-  steady.raise(acc, mgi_most_of_four(mg_most2((upper & 0xFFFF) | lower << 16, upper >> 16 | (lower & 0xFFFF0000u))), mgi_most_of_four(mg_most2(row, row >> 16)));
-  const uint32_t first = mg_power2(steady.k[0]), second = mg_power2(steady.k[1]), all = mg_power2(steady.kg);
+  steady.meet(acc, upper, lower, row);
   MG_UNROLL
   for (int j = 0; j < K / 16; j++) {
     MG_UNROLL
-    for (int x = 0; x < 2; x++) {
-      s[j][x] = mg_mul2<T>(s[j][x], all);
-      a[j][0][2 * x] = mg_mul2<T>(mg_mul2<T>(a[j][0][2 * x], first), s[j][x]);
-      a[j][0][2 * x + 1] = mg_mul2<T>(mg_mul2<T>(a[j][0][2 * x + 1], second), s[j][x]);
-    }
+    for (int x = 0; x < 4; x++) a[j][0][x] = mg_mul2<T>(mg_mul2<T>(a[j][0][x], steady.by[x & 1]), mg_mul2<T>(s[j][x >> 1], steady.all));
     mgi_contract_step<T>(acc, a[j], right, 0, j * 16);
   }
 }
@@ -3046,15 +3064,11 @@ template<class T, int K, class ACC, class L, class R, class ROW> MG_DEV void mg_
       mine = mg_most2(mine, b[j][x]), row = mg_most2(row, s[j][x]);
     }
   }
-  /* a fragment's lane has row lane / 4, an accumulator's rows 2 (lane % 4) and the next */
-  steady.mine = mg_most2(steady.mine, mgi_most_of_four(mg_most2(mine, mine >> 16)));
-  const uint32_t even = mg_shfl_word(steady.mine, mg_lane() % 4 * 8), odd = mg_shfl_word(steady.mine, mg_lane() % 4 * 8 + 4);
-  steady.raise(acc, (even & 0xFFFF) | odd << 16, mgi_most_of_four(mg_most2(row, row >> 16)));
-  const uint32_t own = mg_power2(mg_power_for(steady.mine & 0xFFFF, 6)), all = mg_power2(steady.kg);
+  steady.meet(acc, mine, 0, row);
   MG_UNROLL
   for (int j = 0; j < K / 16; j++) {
     MG_UNROLL
-    for (int x = 0; x < 2; x++) b[j][x] = mg_mul2<T>(mg_mul2<T>(b[j][x], own), mg_mul2<T>(s[j][x], all));
+    for (int x = 0; x < 2; x++) b[j][x] = mg_mul2<T>(mg_mul2<T>(b[j][x], steady.by[0]), mg_mul2<T>(s[j][x], steady.all));
   }
   mg_contract_own<T, K>(acc, left, mgi_right_held<K / 16>{b});
 }
