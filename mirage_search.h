@@ -2058,6 +2058,18 @@ static int mgi_se_below_max(const mgi_se_mkernel *k, int i) {
   const mgi_se_mop *o = &k->op[i];
   return o->code == MG_OP_SUB && k->op[o->in[1]].code == MG_OP_MAX && k->op[o->in[1]].in[0] == o->in[0];
 }
+/* 1 if value i is rows times a row, both loaded: in rings of warps a wide product takes it by mg_steady of mirage_cuda.cuh. */
+static int mgi_se_row_scaled(const mgi_se_mkernel *k, int i) {
+  const mgi_se_mop *o = &k->op[i];
+  int rows = 0, row = 0;
+  for (int j = 0; j < 2 && o->code == MG_OP_MUL && o->n_in == 2; j++) {
+    const mgi_se_mop *x = &k->op[o->in[j]];
+    if (x->code != MG_OP_LOAD || x->esize != 2) return 0;
+    if (mgi_se_elems(x) == mgi_se_elems(o)) rows = 1;
+    else row |= x->rank < 2 || x->d[x->rank - 2] == 1;
+  }
+  return rows && row;
+}
 /* Whether an exponential, not yet divided by anything, is op i's value. */
 static int mgi_se_raised(const mgi_se_mkernel *k, int i) {
   const mgi_se_mop *o = &k->op[i];
@@ -2390,8 +2402,10 @@ static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi
     } else if (o->code == MG_OP_MATMUL) {
       int64_t m, n, c, b;
       mgi_se_matmul_size(k, o, &m, &n, &c, &b);
-      flops += (o->wide ? 4.0 : 2.0) * (double)(mgi_se_up(m, 16) * mgi_se_up(n, 8) * mgi_se_up(c, 16) * b) * o->trips;
-      if (o->wide) /* each fragment's halves are widened, wherever it is used */
+      const int steady = o->wide && p.own && mgi_se_row_scaled(k, o->in[0]) && m <= 16;
+      flops += (o->wide && !steady ? 4.0 : 2.0) * (double)(mgi_se_up(m, 16) * mgi_se_up(n, 8) * mgi_se_up(c, 16) * b) * o->trips;
+      if (steady) alu += 8 * (double)(mgi_se_up(m, 16) * mgi_se_up(c, 16) * b) * o->trips; /* measured: 0 to 0.3 us, cold */
+      else if (o->wide) /* over tf32: each fragment's halves are widened, wherever it is used */
         alu += ((double)(mgi_se_up(m, 16) * mgi_se_up(c, 16) * b) * p.warps_n + (double)(mgi_se_up(c, 16) * mgi_se_up(n, 8) * b) * p.warps_m) * o->trips;
       for (int j = 0; j < 2; j++) {
         const mgi_se_mop *a = &k->op[o->in[j]];
