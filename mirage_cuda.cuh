@@ -79,6 +79,11 @@
                 or room; else the best of these: >>schedule), ahead (0: loads stand where they are needed), copy (async or
                 tma), NAME.at (where tensor NAME lives: a word of MGI_CU_RULES), NAME.in (how that load's tile lies: a word of
                 MGI_CU_WAYS; else the best by >>layouts).  The emitted text's µGraph has all that do not follow from the rest
+     wide       with NAME.mma=wide the operands of product NAME may pass f16's exponents: by running powers of two of their rows,
+                where rows times a row come in rings of warps (mg_steady); else over tf32: f16's precision, half of its rate; what is
+                computed of them is f32 until then, and warps make it, as no warpgroup does
+     f32        with NAME.store=f32 what is stored as NAME stands in device memory in f32 where it is no output; so do what library
+                operators, but products, hand on to each other
      ring       with ring=warp, where warps_m = warps_n = 1 and the loop permits it, every warp brings the part of the
                 contraction that it multiplies into a ring of its own, and no barrier stands in the loop; where
                 warps_m = warps_k = 1 and products are chained, its columns of the one and its rows of the next; with
@@ -1946,6 +1951,91 @@ template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4
   mgi_emu_collect(&mgi_emu_at_mma<T>::at, &m, mgi_emu_within(line));
 }
 
+/* A word of lane `from`. */
+typedef struct mgi_emu_word { uint32_t v, got; int from; } mgi_emu_word;
+MGI_EMU void mgi_emu_do_word(void *const *arg) {
+  for (int l = 0; l < 32; l++) {
+    mgi_emu_word *me = (mgi_emu_word *)arg[l];
+    me->got = ((const mgi_emu_word *)arg[me->from & 31])->v;
+  }
+}
+static const mgi_emu_collective mgi_emu_at_word = {"mg_shfl_word", mgi_emu_do_word};
+MG_DEV uint32_t mg_shfl_word(uint32_t v, int from) {
+  mgi_emu_word me = {v, 0, from};
+  mgi_emu_collect(&mgi_emu_at_word, &me);
+  return me.got;
+}
+/* Of f16 pairs: the larger magnitudes; the power k for which one of magnitude m is below 2^(below + 1) times 2^k; pairs of 2^k.  Over a
+   field a word's last bits stand for its magnitude: the powers are taken and undone all the same. */
+MG_DEV uint32_t mg_most2(uint32_t a, uint32_t b) {
+#ifdef MG_EMULATE_FIELD
+  const uint32_t mask = 3;
+#else
+  const uint32_t mask = 0x7FFF;
+#endif
+  const uint32_t lo = (a & mask) > (b & mask) ? a & mask : b & mask, c = a >> 16 & mask, d = b >> 16 & mask;
+  return lo | (c > d ? c : d) << 16;
+}
+/* The largest that need no other power. */
+MG_DEV uint32_t mg_ceil2(uint32_t a) {
+#ifdef MG_EMULATE_FIELD
+  return a;
+#else
+  return a | 0x03FF03FFu;
+#endif
+}
+/* Whether it holds in any lane of the warp. */
+MG_DEV bool mg_any(bool v) {
+  uint32_t any = v;
+  for (int m = 1; m < 32; m *= 2) any |= mg_shfl_word(any, mg_lane() ^ m);
+  return any != 0;
+}
+MG_DEV int mg_power_for(uint32_t m, int below) {
+#ifdef MG_EMULATE_FIELD
+  return below - 6 - (int)(m & 3);
+#else
+  const int k = below + 15 - (int)(m >> 10 & 31);
+  return k < 15 ? k : 15;
+#endif
+}
+MG_DEV mg_num mg_power(int k) { return k < 0 ? mg_const(1, (int64_t)1 << -k) : mg_const((int64_t)1 << k, 1); }
+MG_DEV uint32_t mg_power2(int k) { return mg_narrow2<mg_f16>(mg_power(k), mg_power(k)); }
+
+/* mma.sync m16n8k8 over tf32: f32's exponents, 10 bits behind the point.  With g = lane / 4 and t = lane % 4, a lane holds
+     a[0] (g, t)  a[1] (g+8, t)  a[2] (g, t+4)  a[3] (g+8, t+4)   b[0] (t, g)  b[1] (t+4, g)   c as above            */
+typedef struct mgi_emu_mma_wide { mg_num *c; const mg_num *a, *b; } mgi_emu_mma_wide;
+MGI_EMU mg_num mgi_emu_tf32(mg_num v) {
+#ifndef MG_EMULATE_FIELD
+  uint32_t bits;
+  memcpy(&bits, &v, 4);
+  if ((bits >> 23 & 255) != 255) bits = (bits + 0x1000u) & ~0x1FFFu;
+  memcpy(&v, &bits, 4);
+#endif
+  return v;
+}
+MGI_EMU void mgi_emu_do_mma_wide(void *const *arg) {
+  mg_num A[16][8], B[8][8]; /* B by column */
+  for (int l = 0; l < 32; l++) {
+    const mgi_emu_mma_wide *m = (const mgi_emu_mma_wide *)arg[l];
+    for (int k = 0; k < 4; k++) A[l / 4 + (k & 1) * 8][l % 4 + (k >> 1) * 4] = mgi_emu_tf32(m->a[k]);
+    for (int k = 0; k < 2; k++) B[l / 4][l % 4 + k * 4] = mgi_emu_tf32(m->b[k]);
+  }
+  for (int l = 0; l < 32; l++) {
+    const mgi_emu_mma_wide *m = (const mgi_emu_mma_wide *)arg[l];
+    for (int k = 0; k < 4; k++) {
+      const int r = l / 4 + (k >> 1) * 8, n = 2 * (l % 4) + (k & 1);
+      mg_num s = m->c[k];
+      for (int j = 0; j < 8; j++) s = s + A[r][j] * B[n][j];
+      m->c[k] = s;
+    }
+  }
+}
+static const mgi_emu_collective mgi_emu_at_mma_wide = {"mg_mma_1688", mgi_emu_do_mma_wide};
+MG_DEV void mg_mma_1688(mg_num (&c)[4], const mg_num (&a)[4], const mg_num (&b)[2]) {
+  mgi_emu_mma_wide m = {c, a, b};
+  mgi_emu_collect(&mgi_emu_at_mma_wide, &m);
+}
+
 /* Products of a warpgroup: every warp computes its rows, at the issue or later, at the latest at the wait; only then B is
    read, at the places that the swizzle gives. */
 typedef struct mgi_emu_right { const unsigned char *b; int n, along, panel, add; void (*mma)(void *const *arg); } mgi_emu_right; /* B, and what is done with it */
@@ -2729,6 +2819,35 @@ template<> struct mgi_mma<mg_bf16> {
   }
 };
 template<class T> MG_DEV void mg_mma_16816(mg_num (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) { mgi_mma<T>::go(c, a, b); }
+MG_DEV uint32_t mg_shfl_word(uint32_t v, int from) { return __shfl_sync(0xFFFFFFFFu, v, from); }
+/* Of f16 pairs: the larger magnitudes; the power k, at most 15, for which one of magnitude m is below 2^(below + 1) times 2^k; pairs
+   of 2^k. */
+MG_DEV uint32_t mg_most2(uint32_t a, uint32_t b) {
+  uint32_t v;
+  asm("{.reg .b32 a, b; and.b32 a, %1, 0x7FFF7FFF; and.b32 b, %2, 0x7FFF7FFF; max.f16x2 %0, a, b;}" : "=r"(v) : "r"(a), "r"(b));
+  return v;
+}
+MG_DEV uint32_t mg_ceil2(uint32_t a) { return a | 0x03FF03FFu; }             /* the largest that need no other power */
+MG_DEV bool mg_any(bool v) { return __any_sync(0xFFFFFFFFu, v) != 0; } /* whether it holds in any lane of the warp */
+MG_DEV int mg_power_for(uint32_t m, int below) {
+  const int k = below + 15 - (int)(m >> 10 & 31);
+  return k < 15 ? k : 15;
+}
+MG_DEV mg_num mg_power(int k) { return __uint_as_float((uint32_t)(k + 127) << 23); }
+MG_DEV uint32_t mg_power2(int k) { return (uint32_t)(k + 15) * 0x04000400u; }
+/* c += A B, A 16 x 8 by rows, B 8 x 8 by columns, over tf32: f32's exponents, 10 bits behind the point, as many as f16 has.  With
+   g = lane / 4 and t = lane % 4:
+     a[0] (g, t) a[1] (g+8, t) a[2] (g, t+4) a[3] (g+8, t+4)   b[0] (t, g) b[1] (t+4, g)   c as above               */
+MG_DEV uint32_t mgi_tf32(mg_num v) {
+  uint32_t r;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(v));
+  return r;
+}
+MG_DEV void mg_mma_1688(mg_num (&c)[4], const mg_num (&a)[4], const mg_num (&b)[2]) {
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+               : "r"(mgi_tf32(a[0])), "r"(mgi_tf32(a[1])), "r"(mgi_tf32(a[2])), "r"(mgi_tf32(a[3])), "r"(mgi_tf32(b[0])), "r"(mgi_tf32(b[1])));
+}
 template<class A, class B> struct mgi_same { static constexpr bool yes = false; };
 template<class A> struct mgi_same<A, A> { static constexpr bool yes = true; };
 /* Two products of neighbours, each rounded once: what fp32 would give, rounded to T. */
@@ -3300,6 +3419,204 @@ template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract(AC
       mgi_contract_step<T>(acc, a, right, col0, k);
     }
   }
+}
+/* ---- products over tf32: operands that pass f16's exponents on either side.  16 of the contraction are two steps of 8, of
+   the even and of the odd ones, so that a lane has what it has of 16-bit fragments: the halves of their words.  A plain
+   tile's elements are exact so; what is computed stays f32 until it is rounded to as many bits as f16 has.          */
+template<class T> MG_DEV void mgi_halves(uint32_t word, mg_num &even, mg_num &odd) {
+  T lo, hi;
+  mg_unpack2<T>(word, lo, hi);
+  even = mg_widen(lo), odd = mg_widen(hi);
+}
+template<class T, bool ALL, class L> MG_DEV void mgi_wide_left(const L &left, mg_num (&a)[2][4], int row, int k) {
+  uint32_t w[4];
+  left.template fragment<ALL>(w, row, k);
+  MG_UNROLL
+  for (int x = 0; x < 4; x++) mgi_halves<T>(w[x], a[0][x], a[1][x]);
+}
+template<class T, bool ALL, class L, class ROW> MG_DEV void mgi_wide_left(const mg_left_scaled<L, ROW> &left, mg_num (&a)[2][4], int row, int k) {
+  const int at = k + mg_lane() % 4 * 2;
+  mg_num s[2][2];
+  mgi_wide_left<T, ALL>(left.left, a, row, k);
+  MG_UNROLL
+  for (int x = 0; x < 2; x++) mgi_halves<T>(mgi_two(left.row_of, at + 8 * x), s[0][x], s[1][x]);
+  MG_UNROLL
+  for (int x = 0; x < 8; x++) a[x >> 2][x & 3] = a[x >> 2][x & 3] * s[x >> 2][x >> 1 & 1];
+}
+template<class T, bool ALL, int ROWS, bool FULL, class F> MG_DEV void mgi_wide_left(const mg_left_value<T, ROWS, FULL, F> &left, mg_num (&a)[2][4], int row, int k) {
+  MG_UNROLL
+  for (int x = 0; x < 4; x++) {
+    int r = row + mg_lane() / 4 + (x & 1) * 8;
+    if (!ALL && r > ROWS - 1) r = ROWS - 1;
+    const int kk = k + mg_lane() % 4 * 2 + (x >> 1) * 8;
+    a[0][x] = a[1][x] = mg_zero();
+    if (FULL || kk < left.end) left.f(r, kk, a[0][x], a[1][x]);
+    if (!FULL && kk + 1 >= left.end) a[1][x] = mg_zero();
+  }
+}
+template<class T, bool ALL, class R> MG_DEV void mgi_wide_right(const R &right, mg_num (&b)[2][2], int k, int n) {
+  uint32_t w[2];
+  right.template one<ALL>(w, k, n);
+  mgi_halves<T>(w[0], b[0][0], b[1][0]);
+  mgi_halves<T>(w[1], b[0][1], b[1][1]);
+}
+template<class T, bool ALL, class R, class ROW> MG_DEV void mgi_wide_right(const mg_right_scaled<R, ROW> &right, mg_num (&b)[2][2], int k, int n) {
+  const int at = k + mg_lane() % 4 * 2;
+  mg_num even, odd;
+  mgi_wide_right<T, ALL>(right.right, b, k, n);
+  MG_UNROLL
+  for (int x = 0; x < 2; x++) {
+    mgi_halves<T>(mgi_two(right.row_of, at + 8 * x), even, odd);
+    b[0][x] = b[0][x] * even, b[1][x] = b[1][x] * odd;
+  }
+}
+template<class T, bool ALL, int COLS, bool FULL, class F> MG_DEV void mgi_wide_right(const mg_right_value<T, COLS, FULL, F> &right, mg_num (&b)[2][2], int k, int n) {
+  int c = n + mg_lane() / 4;
+  if (!ALL && c > COLS - 1) c = COLS - 1;
+  MG_UNROLL
+  for (int x = 0; x < 4; x++) {
+    const int kk = k + mg_lane() % 4 * 2 + (x >> 1) * 8 + (x & 1);
+    b[x & 1][x >> 1] = FULL || kk < right.end ? right.f(kk, c, 0) : mg_zero();
+  }
+}
+template<class T, class ACC, class R> MG_DEV void mgi_wide_step(ACC &acc, const mg_num (&a)[ACC::MT][2][4], const R &right, int col0, int k) {
+  MG_UNROLL
+  for (int n = 0; n < ACC::NT; n++) {
+    mg_num b[2][2];
+    mgi_wide_right<T, ACC::ALL_COLS>(right, b, k, col0 + n * 8);
+    MG_UNROLL
+    for (int m = 0; m < 2 * ACC::MT; m++) mg_mma_1688(acc.c[m / 2 * ACC::NT + n], a[m / 2][m & 1], b[m & 1]);
+  }
+}
+/* As mg_contract, mg_contract_own and mg_contract_chain. */
+template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_wide(ACC &acc, const L &left, const R &right) {
+  constexpr int STEPS = (K + 15) / 16, MINE = (STEPS + ACC::WK - 1) / ACC::WK;
+  const int row0 = ACC::row0(), col0 = ACC::col0(), warp_k = ACC::warp_k();
+  MG_UNROLL
+  for (int s = 0; s < MINE; s++) {
+    const int step = s * ACC::WK + warp_k;
+    if (STEPS % ACC::WK == 0 || step < STEPS) {
+      mg_num a[ACC::MT][2][4];
+      MG_UNROLL
+      for (int m = 0; m < ACC::MT; m++) mgi_wide_left<T, ACC::ALL_ROWS>(left, a[m], row0 + m * 16, step * 16);
+      mgi_wide_step<T>(acc, a, right, col0, step * 16);
+    }
+  }
+}
+template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_wide_own(ACC &acc, const L &left, const R &right) {
+  static_assert(K % 16 == 0 && ACC::M <= ACC::MT * 16 && ACC::N <= ACC::NT * 8, "whole steps of 16, all rows and columns in every warp");
+  MG_UNROLL
+  for (int s = 0; s < K / 16; s++) {
+    mg_num a[ACC::MT][2][4];
+    MG_UNROLL
+    for (int m = 0; m < ACC::MT; m++) mgi_wide_left<T, ACC::ALL_ROWS>(left, a[m], m * 16, s * 16);
+    mgi_wide_step<T>(acc, a, right, 0, s * 16);
+  }
+}
+template<class T, class P, class ACC, class R> MG_DEV void mg_contract_wide_chain(ACC &acc, const P &p, const R &right) {
+  static_assert(P::NT % 2 == 0 && (int)P::MT == (int)ACC::MT && ((int)P::WN == (int)ACC::WK || (P::WN == 1 && (int)P::WK == (int)ACC::WK)), "a warp owns whole steps of 16 columns, or has a part of all, and the same rows");
+  MG_UNROLL
+  for (int j = 0; j < P::NT; j += 2) {
+    if (P::WN * P::NT * 8 > (P::N + 15) / 16 * 16 && P::col0() + j * 8 >= P::N) break; /* the right operand ends there */
+    mg_num a[ACC::MT][2][4];
+    MG_UNROLL
+    for (int x = 0; x < ACC::MT * 4; x++) {
+      const mg_num(&from)[4] = p.c[x / 4 * P::NT + j + (x >> 1 & 1)];
+      a[x / 4][0][x & 3] = from[(x & 1) * 2], a[x / 4][1][x & 3] = from[(x & 1) * 2 + 1];
+    }
+    mgi_wide_step<T>(acc, a, right, 0, P::col0() + j * 8);
+  }
+}
+/* ---- rows times a row, in f16 whatever their sizes: x is taken 2^k times, with the k of its row for which it stays below 2^7,
+   the other row 2^kg times, below 2^8, by the largest that came yet; where a larger one comes, what has been added up is
+   taken down with them.  Powers of two are exact, and undone at the end: nothing else is rounded than without them.
+   TURNED: the product is computed as its transpose (mg_acc_turned).  For 16 rows at most, TURNED 8. */
+template<bool TURNED> struct mg_steady {
+  uint32_t most[2], gain;    /* the largest yet, and what needs no other power, twice: of the fragment's rows; of the other row */
+  uint32_t by[2], all;       /* their powers, twice */
+  int k[2], kg;              /* of the two rows that the accumulators' elements are of; of the other row */
+  MG_DEV void init() {
+    most[0] = most[1] = gain = 0;
+    k[0] = k[1] = mg_power_for(0, 6), kg = mg_power_for(0, 7);
+    by[0] = by[1] = mg_power2(k[0]), all = mg_power2(kg);
+  }
+  template<class ACC> MG_DEV void times(ACC &acc, int first, int second) const {
+    const mg_num f[2] = {mg_power(first), mg_power(second)};
+    MG_UNROLL
+    for (int i = 0; i < ACC::COUNT; i++) acc.c[i >> 2][i & 3] = acc.c[i >> 2][i & 3] * f[TURNED ? i & 1 : i >> 1 & 1];
+  }
+  static MG_DEV uint32_t twice(uint32_t v) { return (v & 0xFFFF) * 0x10001u; }
+  /* The largest of four lanes in a row, of both halves. */
+  static MG_DEV uint32_t of_four(uint32_t v) {
+    v = mg_most2(v, v >> 16 | v << 16);
+    v = mg_most2(v, mg_shfl_word(v, mg_lane() ^ 1));
+    return mg_most2(v, mg_shfl_word(v, mg_lane() ^ 2));
+  }
+  /* A lane has met these: of its rows, the other row.  Of one warp, all of whose lanes call it. */
+  template<class ACC> MG_DEV void meet(ACC &acc, uint32_t upper, uint32_t lower, uint32_t row) {
+    if (!mg_any(mg_most2(upper, most[0]) != most[0] || mg_most2(lower, most[1]) != most[1] || mg_most2(row, gain) != gain)) return;
+    most[0] = mg_ceil2(mg_most2(most[0], of_four(upper))), most[1] = mg_ceil2(mg_most2(most[1], of_four(lower))), gain = mg_ceil2(mg_most2(gain, of_four(row)));
+    /* TURNED: a fragment's lane has row lane / 4, an accumulator's elements are of rows 2 (lane % 4) and the next */
+    const uint32_t first = TURNED ? mg_shfl_word(most[0], mg_lane() % 4 * 8) : most[0], second = TURNED ? mg_shfl_word(most[0], mg_lane() % 4 * 8 + 4) : most[1];
+    const int k0 = mg_power_for(first & 0xFFFF, 6), k1 = mg_power_for(second & 0xFFFF, 6), kr = mg_power_for(gain & 0xFFFF, 7);
+    times(acc, k0 - k[0] + kr - kg, k1 - k[1] + kr - kg);
+    k[0] = k0, k[1] = k1, kg = kr;
+    by[0] = mg_power2(mg_power_for(most[0] & 0xFFFF, 6)), by[1] = mg_power2(mg_power_for(most[1] & 0xFFFF, 6)), all = mg_power2(kg);
+  }
+  template<class ACC> MG_DEV void settle(ACC &acc) const { times(acc, -k[0] - kg, -k[1] - kg); }
+};
+template<class T, int K, class ACC, class L, class ROW, class R> MG_DEV void mg_contract_steady_own(ACC &acc, mg_steady<false> &steady, const mg_left_scaled<L, ROW> &left, const R &right) {
+  static_assert(K % 16 == 0 && ACC::MT == 1 && ACC::N <= ACC::NT * 8 && sizeof(T) == 2, "16 rows, whole steps of 16, all columns in every warp");
+  uint32_t a[K / 16][1][4], s[K / 16][2], upper = 0, lower = 0, row = 0;
+  MG_UNROLL
+  for (int j = 0; j < K / 16; j++) {
+    left.left.template fragment<ACC::ALL_ROWS>(a[j][0], 0, j * 16);
+    MG_UNROLL
+    for (int x = 0; x < 2; x++) {
+      s[j][x] = mgi_two(left.row_of, j * 16 + mg_lane() % 4 * 2 + 8 * x);
+      upper = mg_most2(upper, a[j][0][2 * x]), lower = mg_most2(lower, a[j][0][2 * x + 1]), row = mg_most2(row, s[j][x]);
+    }
+  }
+  steady.meet(acc, upper, lower, row);
+  MG_UNROLL
+  for (int j = 0; j < K / 16; j++) {
+    MG_UNROLL
+    for (int x = 0; x < 4; x++) a[j][0][x] = mg_mul2<T>(mg_mul2<T>(a[j][0][x], steady.by[x & 1]), mg_mul2<T>(s[j][x >> 1], steady.all));
+    mgi_contract_step<T>(acc, a[j], right, 0, j * 16);
+  }
+}
+template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_own(ACC &acc, const L &left, const R &right);
+/* A right operand in registers. */
+template<int STEPS> struct mgi_right_held {
+  const uint32_t (&b)[STEPS][2];
+  template<bool ALL> MG_DEV void one(uint32_t (&to)[2], int k, int n) const {
+    (void)n;
+    to[0] = b[k / 16][0], to[1] = b[k / 16][1];
+  }
+  template<bool ALL> MG_DEV void two(uint32_t (&to)[2][2], int k, int n) const {
+    one<ALL>(to[0], k, n);
+    one<ALL>(to[1], k, n);
+  }
+};
+template<class T, int K, class ACC, class L, class R, class ROW> MG_DEV void mg_contract_steady_own(ACC &acc, mg_steady<true> &steady, const L &left, const mg_right_scaled<R, ROW> &right) {
+  static_assert(K % 16 == 0 && ACC::NT == 1 && ACC::M <= ACC::MT * 16 && sizeof(T) == 2, "8 rows of the product, whole steps of 16, all columns in every warp");
+  uint32_t b[K / 16][2], s[K / 16][2], mine = 0, row = 0;
+  MG_UNROLL
+  for (int j = 0; j < K / 16; j++) {
+    right.right.template one<ACC::ALL_COLS>(b[j], j * 16, 0);
+    MG_UNROLL
+    for (int x = 0; x < 2; x++) {
+      s[j][x] = mgi_two(right.row_of, j * 16 + mg_lane() % 4 * 2 + 8 * x);
+      mine = mg_most2(mine, b[j][x]), row = mg_most2(row, s[j][x]);
+    }
+  }
+  steady.meet(acc, mine, 0, row);
+  MG_UNROLL
+  for (int j = 0; j < K / 16; j++) {
+    MG_UNROLL
+    for (int x = 0; x < 2; x++) b[j][x] = mg_mul2<T>(mg_mul2<T>(b[j][x], steady.by[0]), mg_mul2<T>(s[j][x], steady.all));
+  }
+  mg_contract_own<T, K>(acc, left, mgi_right_held<K / 16>{b});
 }
 /* What a warpgroup multiplies with: the element (k, n) of a swizzled tile, k and n multiples of 16, n % 64 + columns within
    a panel if the panels run along n. */
@@ -9118,13 +9435,24 @@ MGI_FN int mgi_cu_lives(mgi_cu_kernel *K, uint32_t t, int rule) {
   if (may) K->rule[t] = (uint8_t)rule;
   return may;
 }
+/* NAME.mma=wide of a product, NAME.store=f32 of what is stored. */
+MGI_FN int mgi_cu_word_of_value(const mg_graph *b, const mg_plan_entry *p, const char *dot) {
+  const int mma = !strcmp(dot, ".mma") && !strcmp(p->value, "wide"), store = !strcmp(dot, ".store") && !strcmp(p->value, "f32");
+  for (uint32_t k = 1; k < b->n_ops && (mma || store); k++) {
+    const mg_op_node *o = &b->ops[k];
+    const char *name = mgi_cu_tname(b, o->code == MG_OP_STORE ? o->in[0].id : o->out[0].id);
+    const int of = mma ? mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) : o->code == MG_OP_STORE;
+    if (of && strlen(name) == (size_t)(dot - p->key) && !strncmp(name, p->key, strlen(name))) return 1;
+  }
+  return 0;
+}
 /* Every word of the plan is one that something here obeys. */
 MGI_FN void mgi_cu_words_known(mgi_cu_kernel *K) {
   static const char *const words[] = {"stages", "warps_m", "warps_n", "warps_k", "merge", "ring", "mma", "schedule", "ahead", "copy"};
   const mg_graph *b = K->b;
   for (uint32_t k = 0; k < b->n_plan; k++) {
     const char *key = b->plan[k].key, *dot = strrchr(key, '.');
-    int known = dot && (!strcmp(dot, ".at") || !strcmp(dot, ".in"));
+    int known = dot && (!strcmp(dot, ".at") || !strcmp(dot, ".in") || mgi_cu_word_of_value(b, &b->plan[k], dot));
     for (size_t w = 0; w < sizeof words / sizeof *words; w++) known |= !strcmp(key, words[w]);
     if (!known) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=%.20s: there is no such word", key, b->plan[k].value);
   }
@@ -9379,6 +9707,7 @@ MGI_FN const char *mgi_cu_group_why(const mgi_cu_kernel *K, uint32_t k) {
   const mg_op_node *o = &K->b->ops[k];
   int swapped;
   if (o->code != MG_OP_MATMUL) return "it is no matmul";
+  if (mg_wide_product(K->b, k)) return "its operands pass the exponents of 16 bits";
   const mg_dtype type = K->b->tensors[o->in[0].id].dtype;
   const mgi_cu_val_info *v = &K->v[o->out[0].id];
   const int cols = v->chain ? v->cols : v->cols / K->wn, depth = K->v[o->in[0].id].cols;
@@ -9957,6 +10286,17 @@ MGI_FN void mgi_cu_reweigh(mgi_cu_kernel *K, uint32_t op) {
   else mgi_cu_line(K, "const mg_reweighted<decltype(%s), W_shifts, %lld> %s(%s, w_shifts, %s);", var, (long long)inner, v->var, var, offset[0] ? offset : "0");
 }
 
+/* 1 if the product of tensor t is wide, and running powers of two of its rows keep its operand in f16 (mg_steady): rows of a load times
+   a row, in rings of warps. */
+MGI_FN int mgi_cu_steady(const mgi_cu_kernel *K, uint32_t t) {
+  const mg_op_node *o = mgi_cu_producer(K, t);
+  const mgi_cu_val_info *v = &K->v[t];
+  int swapped;
+  uint32_t row = 0;
+  if (o->code != MG_OP_MATMUL || !mg_wide_product(K->b, K->b->tensors[t].op) || !K->own[o->scope] || !v->in_place || v->chain || v->kept || v->split || v->into) return 0;
+  const uint32_t load = mgi_cu_scaled_load(K, o->in[0].id, &swapped, &row);
+  return load && row && K->b->tensors[o->in[0].id].dtype == MG_F16 && K->b->tensors[o->in[1].id].dtype == MG_F16 && v->rows <= 16;
+}
 MGI_FN void mgi_cu_acc_declare(mgi_cu_kernel *K, uint32_t t) {
   mgi_cu_val_info *v = &K->v[t];
   const char *name = mgi_cu_tname(K->b, t);
@@ -9965,6 +10305,7 @@ MGI_FN void mgi_cu_acc_declare(mgi_cu_kernel *K, uint32_t t) {
   if (!v->chain && mgi_cu_turned(K, t)) snprintf(type, sizeof type, "mg_acc_turned<%d, %d, %d>", v->rows, v->cols, K->wk);
   else mgi_cu_acc_type(K, v->rows, v->cols, v->chain != 0, type, sizeof type);
   mgi_cu_str_put(&K->decl, "  typedef %s A_%s;\n  A_%s acc_%s;\n", type, name, name, name);
+  if (mgi_cu_steady(K, t)) mgi_cu_str_put(&K->decl, "  mg_steady<%s> steady_%s;\n", mgi_cu_turned(K, t) ? "true" : "false", name);
   K->registers += (mgi_cu_pad_to(v->rows, 16 * K->wm) / (16 * K->wm)) * (mgi_cu_pad_to(v->cols, 8 * (v->chain ? 1 : K->wn)) / (8 * (v->chain ? 1 : K->wn))) * 4;
   if (K->registers > 224) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "matmul", "accumulators take %d registers a thread, more than 224: use more warps or smaller tiles", K->registers);
 }
@@ -9974,6 +10315,7 @@ MGI_FN void mgi_cu_acc_done(mgi_cu_kernel *K, uint32_t matmul, uint32_t t) {
   mgi_cu_val_info *m = &K->v[matmul], *v = &K->v[t];
   int wk = m->chain ? K->wn : K->wk;
   if (m->shifted) mgi_cu_agree(K);
+  if (mgi_cu_steady(K, matmul)) mgi_cu_line(K, "steady_%s.settle(%s%s);", name, m->var, mgi_cu_turned(K, matmul) ? ".turned()" : "");
   if (wk == 1) {
     if (v != m) memcpy(v->var, m->var, sizeof v->var);
     v->home = MGI_CU_AT_FRAGMENT;
@@ -9994,7 +10336,8 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
   uint32_t t = o->out[0].id;
   mgi_cu_val_info *v = &K->v[t];
   int pairs = o->code == MG_OP_MATMUL ? 1 : 2;
-  const int group = K->by_group && !*mgi_cu_group_why(K, op);
+  const int group = K->by_group && !*mgi_cu_group_why(K, op), wide = mg_wide_product(K->b, op);
+  const char *const over = wide ? "_wide" : "";
   char name[100];
   snprintf(name, sizeof name, "acc_%.70s", mgi_cu_tname(K->b, v->into ? v->into : t));
   if (v->split) {
@@ -10005,12 +10348,12 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     if (!v->into) mgi_cu_acc_declare(K, t);
     mgi_cu_quote(K, o);
     if (!v->into) mgi_cu_line(K, "%s.zero();", name);
-    if (mgi_cu_has_acc(K, b)) mgi_cu_materialise(K, b, type);
+    if (mgi_cu_has_acc(K, b)) mgi_cu_materialise(K, b, wide ? MG_F32 : type);
     mgi_cu_valid_text(K, b, 0, end, sizeof end);
     mgi_cu_arrive_for(K, b);
     mgi_cu_begin(K);
     mgi_cu_operand(K, &r, b, 0, type, end);
-    mgi_cu_line(K, "mg_contract_chain<%s>(%s, %s, %s);", mgi_cu_type[type], name, K->v[v->split].var, mgi_cu_str_text(&r));
+    mgi_cu_line(K, "mg_contract%s_chain<%s>(%s, %s, %s);", over, mgi_cu_type[type], name, K->v[v->split].var, mgi_cu_str_text(&r));
     free(r.s);
     if (v->into) mgi_cu_quote(K, mgi_cu_producer(K, v->sum));
     mgi_cu_acc_done(K, v->into ? v->into : t, v->into ? v->sum : t);
@@ -10028,18 +10371,18 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     char end[800];
     mgi_cu_str l = {NULL, 0, 0, 0}, r = {NULL, 0, 0, 0};
     if (v->chain) {
-      if (mgi_cu_has_acc(K, b)) mgi_cu_materialise(K, b, type);
+      if (mgi_cu_has_acc(K, b)) mgi_cu_materialise(K, b, wide ? MG_F32 : type);
       mgi_cu_valid_text(K, a, 1, end, sizeof end);
       mgi_cu_arrive_for(K, b);
       mgi_cu_begin(K);
       mgi_cu_operand(K, &r, b, 0, type, end);
       if (v->in_place) mgi_cu_quote(K, o);
-      mgi_cu_line(K, "mg_%s_chain<%s>(%s, %s, %s);", group ? "group" : "contract", mgi_cu_type[type], name, K->v[a].var, mgi_cu_str_text(&r));
+      mgi_cu_line(K, "mg_%s%s_chain<%s>(%s, %s, %s);", group ? "group" : "contract", over, mgi_cu_type[type], name, K->v[a].var, mgi_cu_str_text(&r));
       free(r.s);
       continue;
     }
-    if (mgi_cu_has_acc(K, a)) mgi_cu_materialise(K, a, type);
-    if (mgi_cu_has_acc(K, b)) mgi_cu_materialise(K, b, type);
+    if (mgi_cu_has_acc(K, a)) mgi_cu_materialise(K, a, wide ? MG_F32 : type);
+    if (mgi_cu_has_acc(K, b)) mgi_cu_materialise(K, b, wide ? MG_F32 : type);
     mgi_cu_valid_text(K, a, 1, end, sizeof end);
     mgi_cu_arrive_for(K, a);
     mgi_cu_arrive_for(K, b);
@@ -10051,8 +10394,9 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
       mgi_cu_str_put(&l, across ? "mg_left(%s)" : "mg_left(mg_transposed(%s))", K->v[K->b->ops[load].out[0].id].var);
       load = mgi_cu_scaled_load(K, a, &swapped, &row);
       mgi_cu_str_put(&r, swapped ? "mg_right(%s)" : "mg_right(mg_transposed(%s))", K->v[K->b->ops[load].out[0].id].var);
-      if (row) mgi_cu_line(K, "mg_contract_own<%s, %d>(%s.turned(), %s, mg_right_times(%s, %s));", mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r), K->v[K->b->ops[row].out[0].id].var);
-      else mgi_cu_line(K, "mg_contract_own<%s, %d>(%s.turned(), %s, %s);", mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+      if (row && mgi_cu_steady(K, t)) mgi_cu_line(K, "mg_contract_steady_own<%s, %d>(%s.turned(), steady_%s, %s, mg_right_times(%s, %s));", mgi_cu_type[type], depth, name, mgi_cu_tname(K->b, t), mgi_cu_str_text(&l), mgi_cu_str_text(&r), K->v[K->b->ops[row].out[0].id].var);
+      else if (row) mgi_cu_line(K, "mg_contract%s_own<%s, %d>(%s.turned(), %s, mg_right_times(%s, %s));", over, mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r), K->v[K->b->ops[row].out[0].id].var);
+      else mgi_cu_line(K, "mg_contract%s_own<%s, %d>(%s.turned(), %s, %s);", over, mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
       free(l.s);
       free(r.s);
       continue;
@@ -10061,7 +10405,8 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     mgi_cu_operand(K, &r, b, 0, type, end);
     if (type == MG_F32) mgi_cu_line(K, "mg_contract_fma(%s, %s, %s, %s);", name, end, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     else if (group) mgi_cu_line(K, "mg_group_%s<%s, %d, %s>(%s, %s, %s);", K->meanwhile ? "begin" : "contract", mgi_cu_type[type], depth, v->in_place ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
-    else mgi_cu_line(K, "mg_contract%s<%s, %d>(%s, %s, %s);", K->own[o->scope] ? "_own" : "", mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+    else if (mgi_cu_steady(K, t)) mgi_cu_line(K, "mg_contract_steady_own<%s, %d>(%s, steady_%s, %s, %s);", mgi_cu_type[type], depth, name, mgi_cu_tname(K->b, t), mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+    else mgi_cu_line(K, "mg_contract%s%s<%s, %d>(%s, %s, %s);", over, K->own[o->scope] ? "_own" : "", mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     free(l.s);
     free(r.s);
   }
@@ -10079,6 +10424,7 @@ MGI_FN int mgi_cu_rule_ONCE(const mgi_cu_kernel *K, uint32_t t) {
     const mg_op_node *o = &b->ops[k];
     if (!mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) continue;
     const int pairs = o->n_in / 2;
+    if (mg_wide_product(b, k)) continue;
     for (int j = 0; j < o->n_in; j++)
       if (o->in[j].id == t && b->tensors[o->in[(j + pairs) % o->n_in].id].dtype == type && (o->scope || (j < pairs ? K->wn : K->wm) > 1)) return 1;
   }
@@ -10953,6 +11299,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     if (K->v[in].in_place && (p->code == MG_OP_MATMUL || p->code == MG_OP_CONCAT_MATMUL)) {
       mgi_cu_acc_declare(K, in);
       mgi_cu_line(K, "acc_%s.zero();", mgi_cu_tname(b, in));
+      if (mgi_cu_steady(K, in)) mgi_cu_line(K, "steady_%s.init();", mgi_cu_tname(b, in));
     } else if (K->v[in].in_place) {
       mgi_cu_reduce_declare(K, b->tensors[in].op);
       mgi_cu_line(K, "red_%s.init();", mgi_cu_tname(b, in));
@@ -12672,8 +13019,36 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
 }
 
 /* Thread graphs are inlined: what they fuse is fused by residency, in registers, and the text says what is emitted. */
+MGI_FN mg_tensor mgi_cu_handle(uint32_t id) {
+  mg_tensor t;
+  t.id = id;
+  return t;
+}
+/* *out: a copy of g in which what mg_wide names, and what kernels load of it, is f32; what they compute has the type that its operands
+   had.  NULL where nothing is named. */
+MGI_FN mg_status mgi_cu_widened(const mg_graph *g, mg_graph **out, mg_error *e) {
+  int any = 0;
+  *out = NULL;
+  for (uint32_t t = 1; g->level == MG_KERNEL && t < g->n_tensors; t++) any |= g->tensors[t].name && mg_wide(g, mgi_cu_handle(t));
+  if (!any) return MG_OK;
+  mg_status s = mg_resize(g, NULL, NULL, out, e);
+  if (s == MG_OK) s = mg_check(*out, e);
+  if (s != MG_OK) return s;
+  uint8_t *wide = (uint8_t *)calloc((*out)->n_tensors, 1);
+  if (!wide) return mg_fail(e, MG_NO_MEMORY, "mg_cuda_emit", "no memory");
+  for (uint32_t t = 1; t < (*out)->n_tensors; t++) wide[t] = (uint8_t)mg_wide(*out, mgi_cu_handle(t));
+  for (uint32_t t = 1; t < (*out)->n_tensors; t++)
+    if (wide[t]) (*out)->tensors[t].dtype = MG_F32;
+  for (uint32_t k = 1; k < (*out)->n_ops; k++)
+    for (uint32_t j = 1; (*out)->ops[k].sub && j < (*out)->ops[k].sub->n_ops; j++) {
+      mg_graph *b = (*out)->ops[k].sub;
+      if (b->ops[j].code == MG_OP_LOAD && wide[b->ops[j].in[0].id]) b->tensors[b->ops[j].out[0].id].dtype = MG_F32;
+    }
+  free(wide);
+  return MG_OK;
+}
 MGI_FN mg_status mgi_cu_emit_flat(const mg_graph *ugraph, const char *arch, const char *certificate, char **text, mg_error *e) {
-  mg_graph *flat = NULL;
+  mg_graph *flat = NULL, *wide = NULL;
   char *both = NULL;
   mg_status s = mg_has_threads(ugraph) ? mg_inline_threads(ugraph, &flat, e) : MG_OK;
   if (s == MG_OK && flat && certificate && certificate[0] && text) { /* its hash is that of the µGraph with threads: the quoted one's too */
@@ -12682,8 +13057,10 @@ MGI_FN mg_status mgi_cu_emit_flat(const mg_graph *ugraph, const char *arch, cons
     if (!both) s = mg_fail(e, MG_NO_MEMORY, "mg_cuda_emit", "no memory for the certificate");
     else snprintf(both, n + 80, "%s%s# hash, thread graphs inlined: %016llx\n", certificate, certificate[n - 1] == '\n' ? "" : "\n", (unsigned long long)mg_hash(flat));
   }
-  if (s == MG_OK) s = mgi_cu_emit_run(flat ? flat : ugraph, arch, both ? both : certificate, text, e);
+  if (s == MG_OK) s = mgi_cu_widened(flat ? flat : ugraph, &wide, e);
+  if (s == MG_OK) s = mgi_cu_emit_run(wide ? wide : flat ? flat : ugraph, arch, both ? both : certificate, text, e);
   free(both);
+  mg_graph_free(wide);
   mg_graph_free(flat);
   return s;
 }

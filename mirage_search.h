@@ -33,9 +33,9 @@
      }
 
    CONTENTS (search for the tag)
-     >>gpus  >>egraph-api  >>search-api  >>tilings-api  >>threads-api                       declarations
+     >>gpus  >>egraph-api  >>search-api  >>safety-api  >>tilings-api  >>threads-api                       declarations
      >>gpu-table  >>egraph  >>patterns  >>saturation  >>polynomials  >>expressions  >>model  >>plan  >>tilings  >>threads  >>values  >>closure
-     >>structures  >>tuner  >>bounds  >>kernels  >>kept  >>cuts  >>search  >>rewrite  >>results      implementation
+     >>structures  >>tuner  >>bounds  >>kernels  >>safety  >>kept  >>cuts  >>search  >>rewrite  >>results      implementation
 
    CONFIGURATION (define before including)
      MG_USER_AXIOMS(A)     rows added to the axiom table: A(name, "pattern", "pattern", "equation")
@@ -272,6 +272,9 @@ typedef struct mg_search_config {
   int (*wary)(void *user, const mg_graph *g); /* may be NULL; with `user`; 1: whatever its time, measured or predicted, g is ranked
                                         behind those that are 0: one that overflows where these do not, say; and a form with its rows'
                                         maxima taken off exponentials is tried beside it.  By the caller's thread */
+  int unsafe;                        /* 1: results that are not as safe as written (>>safety-api) are neither repaired nor ranked behind.  0: one
+                                        is repaired by its plan where that makes it safe or leaves it open: f32 between kernels, wide
+                                        products; else it is ranked behind all others, as one that `wary` names */
   const char *checkpoint;            /* a file, may be NULL: finished frames are kept there, appended at most ten times a second and
                                         at the end; one that a kill has torn is dropped when it is read.  The same search started again (program,
                                         GPU, options but threads and time limit, version) skips these and gives the result of one
@@ -322,6 +325,24 @@ double mg_predict_us(const mg_graph *ugraph, const mg_gpu *gpu);
 
 /* Writes block's plan: stages, warps_m, warps_n, warps_k, ring where warps have their own, and block->threads = 32 * their product.  gpu NULL: H200. */
 void mg_plan_kernel(mg_graph *block, const mg_gpu *gpu);
+
+/* ---------------------------------------------------------------------------------------------- >>safety-api
+
+   Equal over the reals is not equal in 16 bits.  Whether a µGraph is finite and about as exact as its program run operator
+   by operator, each result rounded to its type, what sugar does inside in f32: by bounds on every value that it keeps
+   in 16 bits, see >>safety.  Runs over families of inputs may settle what this leaves open.                          */
+
+typedef enum mg_safety { MG_SAFE, MG_SAFETY_OPEN, MG_UNSAFE, MG_SAFETIES } mg_safety;
+const char *mg_safety_name(mg_safety s); /* "as safe as written", "not decided", "not as safe as written" */
+typedef struct mg_safety_report {
+  mg_safety verdict;
+  int kernel, stored;        /* of the value below: its kernel, an operator of the µGraph; 1: it is handed on, 0: a product takes it */
+  mg_tensor tensor;          /* stored: of the µGraph; else of the kernel's block graph */
+  char value[64], why[256];  /* its name, and what is the matter; empty if MG_SAFE */
+} mg_safety_report;
+/* open_exp: the name of an exponential that has neither a bound nor a running maximum, or NULL: whoever emits knows.  Not
+   MG_OK: bad input, or no memory.  Thread safety: as a pure function. */
+mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const char *open_exp, mg_safety_report *r, mg_error *e);
 
 /* -------------------------------------------------------------------------------------------- >>tilings-api
 
@@ -1875,7 +1896,7 @@ static mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n
 enum { MGI_SE_MOPS = 96 };
 typedef struct mgi_se_mop {
   int16_t code;
-  int8_t n_in, inloop, loop, rank, esize, inner, across; /* loop: the axis of the innermost one around it; inner: the load's innermost dimension in memory; across: accum over the group */
+  int8_t n_in, inloop, loop, rank, esize, inner, across, wide; /* wide: a product with NAME.mma=wide */ /* loop: the axis of the innermost one around it; inner: the load's innermost dimension in memory; across: accum over the group */
   int16_t in[4];                           /* of a load in[0]: which tensor */
   int64_t d[MG_MAX_RANK];
   int64_t unique;                          /* load, store: bytes of the whole tensor; 0 if another load has them */
@@ -2046,6 +2067,18 @@ static int mgi_se_below_max(const mgi_se_mkernel *k, int i) {
   const mgi_se_mop *o = &k->op[i];
   return o->code == MG_OP_SUB && k->op[o->in[1]].code == MG_OP_MAX && k->op[o->in[1]].in[0] == o->in[0];
 }
+/* 1 if value i is rows times a row, both loaded: in rings of warps a wide product takes it by mg_steady of mirage_cuda.cuh. */
+static int mgi_se_row_scaled(const mgi_se_mkernel *k, int i) {
+  const mgi_se_mop *o = &k->op[i];
+  int rows = 0, row = 0;
+  for (int j = 0; j < 2 && o->code == MG_OP_MUL && o->n_in == 2; j++) {
+    const mgi_se_mop *x = &k->op[o->in[j]];
+    if (x->code != MG_OP_LOAD || x->esize != 2) return 0;
+    if (mgi_se_elems(x) == mgi_se_elems(o)) rows = 1;
+    else row |= x->rank < 2 || x->d[x->rank - 2] == 1;
+  }
+  return rows && row;
+}
 /* Whether an exponential, not yet divided by anything, is op i's value. */
 static int mgi_se_raised(const mgi_se_mkernel *k, int i) {
   const mgi_se_mop *o = &k->op[i];
@@ -2086,6 +2119,7 @@ static int mgi_se_grouped(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi_
   for (int i = 0; i < k->n; i++) {
     const mgi_se_mop *o = &k->op[i], *r;
     if (o->code != MG_OP_MATMUL) continue;
+    if (o->wide) return 0;
     int64_t m, n, c, b;
     mgi_se_matmul_size(k, o, &m, &n, &c, &b);
     r = &k->op[o->in[1]];
@@ -2377,7 +2411,11 @@ static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi
     } else if (o->code == MG_OP_MATMUL) {
       int64_t m, n, c, b;
       mgi_se_matmul_size(k, o, &m, &n, &c, &b);
-      flops += 2.0 * (double)(mgi_se_up(m, 16) * mgi_se_up(n, 8) * mgi_se_up(c, 16) * b) * o->trips;
+      const int steady = o->wide && p.own && mgi_se_row_scaled(k, o->in[0]) && m <= 16;
+      flops += (o->wide && !steady ? 4.0 : 2.0) * (double)(mgi_se_up(m, 16) * mgi_se_up(n, 8) * mgi_se_up(c, 16) * b) * o->trips;
+      if (steady) alu += 8 * (double)(mgi_se_up(m, 16) * mgi_se_up(c, 16) * b) * o->trips; /* measured: 0 to 0.3 us, cold */
+      else if (o->wide) /* over tf32: each fragment's halves are widened, wherever it is used */
+        alu += ((double)(mgi_se_up(m, 16) * mgi_se_up(c, 16) * b) * p.warps_n + (double)(mgi_se_up(c, 16) * mgi_se_up(n, 8) * b) * p.warps_m) * o->trips;
       for (int j = 0; j < 2; j++) {
         const mgi_se_mop *a = &k->op[o->in[j]];
         double el2 = j ? p.group ? 0 /* warpgroups read it as they multiply */ : (double)(mgi_se_up(c, 16) * mgi_se_up(n, 8) * b) * p.warps_m : (double)(mgi_se_up(m, 16) * mgi_se_up(c, 16) * b) * p.warps_n;
@@ -2521,16 +2559,19 @@ static int mgi_se_mkernel_of(const mg_graph *b, mgi_se_mkernel *k) {
     m->n_in = 0;
     if (o->code == MG_OP_LOAD && b->up) {
       const mg_tensor_info *u = mg_tensor_of(b->up, o->in[0]);
+      if (b->up->level == MG_KERNEL && mg_wide(b->up, o->in[0])) m->esize = 4;
       m->inner = (int8_t)(u->shape.rank ? u->order[u->shape.rank - 1] : 0);
       m->unique = mg_shape_elements(&u->shape) * m->esize;
       m->in[0] = (int16_t)o->in[0].id;
     } else {
       for (int j = 0; j < o->n_in && j < 4; j++) m->in[m->n_in++] = of[o->in[j].id] < 0 ? 0 : of[o->in[j].id];
       if (o->code == MG_OP_STORE) {
+        if (owner && stores < owner->n_out && mg_wide(b->up, owner->out[stores])) m->esize = 4;
         m->unique = mgi_se_elems(m) * m->esize * (k->blocks / k->group);
         if (owner && stores < owner->n_out) m->unique = mg_shape_elements(&mg_tensor_of(b->up, owner->out[stores])->shape) * m->esize;
         stores++;
       }
+      m->wide = (int8_t)mg_wide_product(b, i);
       for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++) m->across |= o->map.to[a] != MG_MAP_NONE;
       if (o->code == MG_OP_CONCAT_MATMUL) m->code = MG_OP_MATMUL, m->in[1] = m->in[2], m->n_in = 2, m->trips *= 2;
     }
@@ -6986,6 +7027,511 @@ static mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, 
   return g;
 }
 
+/* ------------------------------------------------------------------------------------------------- >>safety
+
+   Whether a µGraph is as safe as its program in floating point, by a static pass.  Program and µGraph become lists of
+   nodes in which MGI_NUM_ROUND stands where a value goes into 16 bits: of a program, every tensor but those that sugar
+   makes on its way; of a µGraph, what its kernels store and what their products take (accumulators, row statistics
+   and epilogues are f32).
+     1. Bounds.  A value is a sum of at most MGI_NUM_TERMS terms 2^c * product of atom^e.  Atoms are inputs, root mean
+        squares, exponentials and what else no rule sees through; 2^c is the constant for inputs whose elements are all
+        equal, u the upper one.  Facts: |x| <= sqrt(n) rms(x); exp under its row's maximum is at most 1; divided by
+        their sum, exponentials sum to 1.  A 16-bit value whose every term is bounded by facts, or is a term of a
+        16-bit value of the program (an input is one) up to a small constant, is safe.  An output is the program's.
+     2. Witnesses.  Both lists are run over inputs of one value each in f32, with the roundings: where the program as written is
+        right and the µGraph is not, with one input far from 1, that is a proof that it is unsafe.  Where several have to be
+        far (a chain of products taken in another order), it is said, and not decided.  The two are first compared
+        without roundings, so that a list which does not say what the graph says proves nothing.
+   What neither settles is not decided.  A difference of two sums of squares that the program does not take is unsafe:
+   it cancels.                                                                                                       */
+
+enum { MGI_NUM_ATOMS = 40, MGI_NUM_TERMS = 8, MGI_NUM_IN = 16, MGI_NUM_POINTS = 1500 };
+typedef enum mgi_num_kind { MGI_NUM_INPUT, MGI_NUM_OP, MGI_NUM_SUM, MGI_NUM_ROUND } mgi_num_kind;
+typedef struct mgi_num_node {
+  mgi_num_kind kind;
+  mg_opcode code;
+  mg_rational c;
+  int n_in, in[2];
+  double count;              /* SUM: how many are added up */
+  mg_dtype half;             /* what type it is known to be exact in; MG_F32: none of 16 bits */
+  const char *name;
+  mg_tensor tensor;          /* ROUND: of what it rounds */
+  int kernel, output, inner, stored; /* of which kernel; ROUND: of an output of the program; of device memory, else of a product's operand */
+  int safe;                  /* found of a ROUND: it is bounded, or the program's */
+} mgi_num_node;
+typedef struct mgi_num_list { int n, cap, bad; mgi_num_node *node; } mgi_num_list; /* bad: no memory, or nothing that it can say */
+
+static int mgi_num_put(mgi_num_list *l, mgi_num_kind kind, mg_opcode code, int n_in, int a, int b) {
+  if (l->n == l->cap) {
+    const int cap = l->cap ? 2 * l->cap : 64;
+    mgi_num_node *more = (mgi_num_node *)realloc(l->node, (size_t)cap * sizeof *more);
+    if (!more) { l->bad = 1; return 0; }
+    l->node = more, l->cap = cap;
+  }
+  mgi_num_node *x = &l->node[l->n];
+  memset(x, 0, sizeof *x);
+  x->kind = kind, x->code = code, x->n_in = n_in, x->in[0] = a, x->in[1] = b;
+  x->half = MG_F32, x->name = "?", x->count = 1;
+  return l->n++;
+}
+static int mgi_num_sum(mgi_num_list *l, int a, double count) {
+  const int k = mgi_num_put(l, MGI_NUM_SUM, MG_OP_SUM, 1, a, 0);
+  if (k < l->n) l->node[k].count = count;
+  return k;
+}
+/* The value as it is once it has gone into `type`. */
+static int mgi_num_round(mgi_num_list *l, int a, mg_dtype type, const char *name, mg_tensor t, int kernel, int stored) {
+  if (type == MG_F32 || l->bad || l->node[a].half == type) return a;
+  const int k = mgi_num_put(l, MGI_NUM_ROUND, MG_OP_NONE, 1, a, 0);
+  mgi_num_node *x = &l->node[k];
+  x->half = type, x->name = name ? name : "?", x->tensor = t, x->kernel = kernel, x->stored = stored;
+  return k;
+}
+static int mgi_num_product(mgi_num_list *l, int a, int b, double count) {
+  return mgi_num_sum(l, mgi_num_put(l, MGI_NUM_OP, MG_OP_MUL, 2, a, b), count);
+}
+/* The nodes of what g computes.  above: of the tensors of the graph that loads read; of[t]: of g's tensors; of a lower graph's
+   stores the nodes come into stored[].  program: g is the yardstick. */
+static void mgi_num_graph(mgi_num_list *l, const mg_graph *g, int program, int kernel, const int *above, int *of, int *stored) {
+  int n_stored = 0;
+  for (uint32_t k = 1; k < g->n_ops && !l->bad; k++) {
+    const mg_op_node *o = &g->ops[k];
+    const mg_op_info *row = mg_op_row(o->code);
+    const mg_tensor t = o->n_out ? o->out[0] : o->in[0];
+    const mg_tensor_info *info = mg_tensor_of(g, t);
+    int a = 0, b = 0, made = 0;
+    if (o->code != MG_OP_LOAD && o->n_in) a = of[o->in[0].id];
+    if (o->code != MG_OP_LOAD && o->n_in > 1) b = of[o->in[1].id];
+    if (o->code == MG_OP_LOAD) made = above[o->in[0].id];
+    else if (o->code == MG_OP_STORE) {
+      stored[n_stored++] = a;
+      continue;
+    } else if (o->code == MG_OP_ACCUM) {
+      double count = 1;
+      for (uint32_t x = 1; x < g->n_axes; x++)
+        if (o->map.to[x] == MG_MAP_SUM) count *= (double)g->axes[x].extent;
+      made = count > 1 ? mgi_num_sum(l, a, count) : a;
+    } else if (o->code == MG_OP_GRAPH) {
+      int out[MG_MAX_OUT] = { 0 };
+      int *below = (int *)calloc(o->sub->n_tensors, sizeof *below);
+      if (!below) { l->bad = 1; return; }
+      mgi_num_graph(l, o->sub, program, g->level == MG_KERNEL ? (int)k : kernel, of, below, out);
+      free(below);
+      for (int j = 0; j < o->n_out && !l->bad; j++) {
+        const mg_tensor_info *to = mg_tensor_of(g, o->out[j]);
+        const int wide = g->level != MG_KERNEL || mg_wide(g, o->out[j]);
+        of[o->out[j].id] = wide ? out[j] : mgi_num_round(l, out[j], to->dtype, to->name, o->out[j], (int)k, 1);
+      }
+      continue;
+    } else if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL) {
+      const int pairs = o->n_in / 2;
+      for (int j = 0; j < pairs; j++) {
+        const mg_tensor_info *p = mg_tensor_of(g, o->in[j]), *q = mg_tensor_of(g, o->in[j + pairs]);
+        const mg_dtype type = p->dtype == q->dtype && !mg_wide_product(g, k) ? p->dtype : MG_F32;
+        int x = mgi_num_round(l, of[o->in[j].id], program ? MG_F32 : type, p->name, o->in[j], kernel, 0);
+        int y = mgi_num_round(l, of[o->in[j + pairs].id], program ? MG_F32 : type, q->name, o->in[j + pairs], kernel, 0);
+        const int one = mgi_num_product(l, x, y, (double)p->shape.dim[p->shape.rank - 1]);
+        made = j ? mgi_num_put(l, MGI_NUM_OP, MG_OP_ADD, 2, made, one) : one;
+      }
+    } else if (o->code == MG_OP_SUM) made = mgi_num_sum(l, a, (double)mg_tensor_of(g, o->in[0])->shape.dim[o->attr.dim]);
+    else if (o->code == MG_OP_MAX || (row->moves && o->n_in == 1)) made = a;
+    else {
+      made = mgi_num_put(l, MGI_NUM_OP, o->code, o->n_in, a, b);
+      l->bad |= o->n_in > 2;
+      if (!l->bad) l->node[made].c = o->attr.c, l->node[made].name = info->name, l->node[made].inner = info->inner, l->node[made].kernel = kernel;
+    }
+    if (!l->bad && g->level == MG_KERNEL && !(program ? info->inner : mg_wide(g, t))) made = mgi_num_round(l, made, info->dtype, info->name, t, (int)k, 1);
+    of[t.id] = made;
+  }
+}
+/* The list of g, whose inputs are nodes 0, 1, ..; out[]: its outputs' nodes. */
+static void mgi_num_list_of(mgi_num_list *l, const mg_graph *g, int program, int *out) {
+  int *of = (int *)calloc(g->n_tensors, sizeof *of);
+  memset(l, 0, sizeof *l);
+  l->bad = !of || g->n_in > MGI_NUM_IN;
+  for (uint32_t k = 0; k < g->n_in && !l->bad; k++) {
+    const int x = mgi_num_put(l, MGI_NUM_INPUT, MG_OP_NONE, 0, (int)k, 0);
+    const mg_tensor_info *t = mg_tensor_of(g, g->in[k]);
+    if (l->bad) break;
+    l->node[x].half = t->dtype, l->node[x].name = t->name ? t->name : "?", of[g->in[k].id] = x;
+  }
+  if (!l->bad) mgi_num_graph(l, g, program, 0, of, of, NULL);
+  for (uint32_t k = 0; k < g->n_out && !l->bad; k++) {
+    out[k] = of[g->out[k].id];
+    l->node[out[k]].output = 1;
+  }
+  free(of);
+}
+
+/* ---- bounds */
+typedef struct mgi_num_term { double c, u; int8_t e[MGI_NUM_ATOMS]; } mgi_num_term; /* c, u: log2 */
+typedef struct mgi_num_value {
+  int n, lost;               /* lost: more terms, or atoms, than there is room for */
+  int root, even;            /* the node of x where this is a multiple of a sum of squares of x, -1: none; even: nowhere below 0 */
+  double root_c, root_n;     /* then log2 of that multiple, of one square; of how many */
+  mgi_num_term term[MGI_NUM_TERMS];
+} mgi_num_value;
+typedef struct mgi_num_atom { int kind; mg_opcode code; mg_rational c; double n; mgi_num_value of, also; } mgi_num_atom; /* kind: 0 an input, else which rule */
+enum { MGI_NUM_AN_INPUT, MGI_NUM_RMS, MGI_NUM_EXP, MGI_NUM_DIVISOR, MGI_NUM_OPAQUE };
+typedef struct mgi_num_bounds { int n_atoms; mgi_num_atom atom[MGI_NUM_ATOMS]; } mgi_num_bounds;
+
+static void mgi_num_add(mgi_num_value *v, const mgi_num_term *t) {
+  int at = 0;
+  while (at < v->n && memcmp(v->term[at].e, t->e, sizeof t->e) < 0) at++;
+  if (at < v->n && !memcmp(v->term[at].e, t->e, sizeof t->e)) {
+    v->term[at].c = log2(exp2(v->term[at].c) + exp2(t->c)), v->term[at].u = log2(exp2(v->term[at].u) + exp2(t->u));
+    return;
+  }
+  if (v->n == MGI_NUM_TERMS) { v->lost = 1; return; }
+  for (int k = v->n++; k > at; k--) v->term[k] = v->term[k - 1];
+  v->term[at] = *t;
+}
+static int mgi_num_alike(const mgi_num_value *a, const mgi_num_value *b) {
+  int same = a->n == b->n && !a->lost && !b->lost;
+  for (int k = 0; k < a->n && same; k++) same = !memcmp(a->term[k].e, b->term[k].e, sizeof a->term[k].e) && fabs(a->term[k].c - b->term[k].c) < 1e-3;
+  return same;
+}
+/* The atom of that kind, of those values; -1 if there is no room. */
+static int mgi_num_atom_of(mgi_num_bounds *B, int kind, mg_opcode code, mg_rational c, const mgi_num_value *of, const mgi_num_value *also, double n) {
+  for (int k = 0; k < B->n_atoms; k++) {
+    const mgi_num_atom *x = &B->atom[k];
+    if (x->kind == kind && x->code == code && x->c.num == c.num && x->c.den == c.den && x->n == n && mgi_num_alike(&x->of, of) && mgi_num_alike(&x->also, also)) return k;
+  }
+  if (B->n_atoms == MGI_NUM_ATOMS || of->lost || also->lost) return -1;
+  mgi_num_atom *x = &B->atom[B->n_atoms];
+  x->kind = kind, x->code = code, x->c = c, x->n = n, x->of = *of, x->also = *also;
+  return B->n_atoms++;
+}
+static void mgi_num_single(mgi_num_value *v, int atom, int power, double c, double u) {
+  mgi_num_term t;
+  memset(v, 0, sizeof *v), memset(&t, 0, sizeof t);
+  v->root = -1, v->lost = atom < -1;
+  t.c = c, t.u = u;
+  if (atom >= 0) t.e[atom] = (int8_t)power;
+  mgi_num_add(v, &t);
+}
+static void mgi_num_times(const mgi_num_value *a, const mgi_num_value *b, int sign, mgi_num_value *out) {
+  memset(out, 0, sizeof *out);
+  out->root = -1, out->lost = a->lost | b->lost;
+  for (int i = 0; i < a->n; i++)
+    for (int j = 0; j < b->n; j++) {
+      mgi_num_term t = a->term[i];
+      t.c += sign * b->term[j].c, t.u += sign > 0 ? b->term[j].u : -b->term[j].c;
+      for (int k = 0; k < MGI_NUM_ATOMS; k++) {
+        const int e = t.e[k] + sign * b->term[j].e[k];
+        if (e < -100 || e > 100) out->lost = 1;
+        else t.e[k] = (int8_t)e;
+      }
+      mgi_num_add(out, &t);
+    }
+}
+/* Takes root mean squares in divisors together with what they are of: |x| <= sqrt(n) rms(x). */
+static void mgi_num_fold(const mgi_num_bounds *B, mgi_num_value *v) {
+  for (int r = 0; r < B->n_atoms && !v->lost; r++) {
+    const mgi_num_value *of = &B->atom[r].of;
+    if (B->atom[r].kind != MGI_NUM_RMS || !of->n || v->n % of->n) continue;
+    for (int again = 1; again;) {
+      mgi_num_value out;
+      again = 0, memset(&out, 0, sizeof out);
+      out.root = -1;
+      if (of->n == 1) {
+        for (int k = 0; k < v->n; k++) {
+          mgi_num_term t = v->term[k];
+          int has = t.e[r] < 0;
+          for (int a = 0; a < MGI_NUM_ATOMS && has; a++) has = of->term[0].e[a] <= 0 || t.e[a] >= of->term[0].e[a];
+          if (has) {
+            for (int a = 0; a < MGI_NUM_ATOMS; a++) t.e[a] = (int8_t)(t.e[a] - of->term[0].e[a]);
+            t.e[r]++, t.c -= of->term[0].c, t.u += 0.5 * log2(B->atom[r].n) - of->term[0].c, again = 1;
+          }
+          mgi_num_add(&out, &t);
+        }
+      } else if (v->n == of->n) { /* all of x, times one factor: a sum's terms are in one order, and a common factor keeps it or not */
+        mgi_num_term q = v->term[0];
+        int whole = q.e[r] < 0;
+        for (int a = 0; a < MGI_NUM_ATOMS; a++) q.e[a] = (int8_t)(q.e[a] - of->term[0].e[a]);
+        q.c -= of->term[0].c, q.u -= of->term[0].u;
+        for (int k = 1; k < v->n && whole; k++) {
+          for (int a = 0; a < MGI_NUM_ATOMS; a++) whole &= v->term[k].e[a] == of->term[k].e[a] + q.e[a];
+          whole &= fabs(v->term[k].c - of->term[k].c - q.c) < 1e-3;
+        }
+        if (!whole) break;
+        q.e[r]++, q.u += 0.5 * log2(B->atom[r].n), again = 1;
+        mgi_num_add(&out, &q);
+      }
+      if (again) *v = out;
+    }
+  }
+}
+/* The bounds of node i, of those of the nodes before it. */
+static void mgi_num_bound(mgi_num_bounds *B, const mgi_num_list *l, int i, mgi_num_value *v) {
+  const mgi_num_node *x = &l->node[i];
+  const mgi_num_value *a = x->n_in ? &v[x->in[0]] : NULL, *b = x->n_in > 1 ? &v[x->in[1]] : NULL;
+  mgi_num_value *out = &v[i], none, key;
+  const mg_rational zero = { 0, 1 };
+  double by = 0;
+  int atom;
+  memset(&none, 0, sizeof none);
+  if (x->kind == MGI_NUM_INPUT) { mgi_num_single(out, x->in[0], 1, 0, 0); return; }
+  if (x->kind == MGI_NUM_ROUND) { *out = *a; return; }
+  if (x->kind == MGI_NUM_SUM) by = log2(x->count);
+  else switch (x->code) {
+    case MG_OP_ADD: case MG_OP_SUB:
+      *out = *a, out->root = -1, out->even = x->code == MG_OP_ADD && a->even && b->even, out->lost |= b->lost;
+      for (int k = 0; k < b->n; k++) mgi_num_add(out, &b->term[k]);
+      return;
+    case MG_OP_NEG: *out = *a, out->root = -1, out->even = 0; return;
+    case MG_OP_RELU: *out = *a, out->root = -1, out->even = 1; return;
+    case MG_OP_SCALE:
+      if (!x->c.num || x->c.den <= 0) { mgi_num_single(out, -1, 0, -100, -100); return; }
+      *out = *a, by = log2(fabs((double)x->c.num / (double)x->c.den));
+      for (int k = 0; k < out->n; k++) out->term[k].c += by, out->term[k].u += by;
+      out->root_c += by, out->even = a->even && x->c.num > 0;
+      if (x->c.num < 0) out->root = -1;
+      return;
+    case MG_OP_ADD_SCALAR:
+      *out = *a;
+      if (a->root >= 0 && x->c.num >= 0) return; /* an epsilon: it only makes a root mean square larger */
+      if (x->c.num) {
+        mgi_num_single(&key, -1, 0, log2(fabs((double)x->c.num / (double)x->c.den)), log2(fabs((double)x->c.num / (double)x->c.den)));
+        mgi_num_add(out, &key.term[0]);
+      }
+      out->root = -1, out->even = a->even && x->c.num > 0;
+      return;
+    case MG_OP_SQR: case MG_OP_MUL: {
+      const int squared = x->code == MG_OP_SQR || x->in[0] == x->in[1];
+      mgi_num_times(a, squared ? a : b, 1, out);
+      if (squared) out->root = x->in[0], out->even = 1, out->root_c = 0, out->root_n = 1;
+      else out->even = a->even && b->even;
+      mgi_num_fold(B, out);
+      return;
+    }
+    case MG_OP_DIV:
+      if (b->n == 1) {
+        mgi_num_times(a, b, -1, out);
+        for (int k = 0, sums = 0; k < B->n_atoms; k++) { /* a sum of exponentials under their maximum is 1 at least */
+          sums |= B->atom[k].kind == MGI_NUM_EXP && b->term[0].e[k] > 0;
+          for (int j = 0; j < out->n && sums && k == B->n_atoms - 1; j++) out->term[j].u += b->term[0].c;
+        }
+      } else {
+        atom = mgi_num_atom_of(B, MGI_NUM_DIVISOR, MG_OP_DIV, zero, b, &none, 0);
+        mgi_num_single(&key, atom < 0 ? -2 : atom, -1, 0, 0), mgi_num_times(a, &key, 1, out);
+      }
+      out->even = a->even && b->even, out->lost |= b->lost;
+      mgi_num_fold(B, out);
+      return;
+    case MG_OP_SQRT:
+      if (a->root >= 0) {
+        atom = mgi_num_atom_of(B, MGI_NUM_RMS, MG_OP_SQRT, zero, &v[a->root], &none, a->root_n);
+        mgi_num_single(out, atom < 0 ? -2 : atom, 1, 0.5 * a->root_c, 0.5 * a->root_c), out->even = 1;
+        return;
+      } /* fall through */
+    default:
+      if (x->code == MG_OP_SILU || x->code == MG_OP_GELU) { /* |f(x)| <= |x| */
+        *out = *a, out->root = -1, out->even = 0;
+        return;
+      }
+      atom = mgi_num_atom_of(B, x->code == MG_OP_EXP ? MGI_NUM_EXP : MGI_NUM_OPAQUE, x->code,
+                             mg_op_row(x->code)->attr == MG_ATTR_RAT ? x->c : zero, a ? a : &none, b ? b : &none, 0);
+      mgi_num_single(out, atom < 0 ? -2 : atom, 1, 0, 0), out->even = x->code == MG_OP_EXP || x->code == MG_OP_SQRT;
+      return;
+  }
+  *out = *a; /* a sum */
+  for (int k = 0; k < out->n; k++) out->term[k].c += by, out->term[k].u += by;
+  out->root_c += by, out->root_n *= x->count;
+}
+/* 1 if term t is bounded, or is one of w's up to a small constant. */
+static int mgi_num_term_bounded(const mgi_num_bounds *B, const mgi_num_term *t) {
+  for (int a = 0; a < B->n_atoms; a++)
+    if (t->e[a] && (B->atom[a].kind != MGI_NUM_EXP || t->e[a] < 0)) return 0;
+  return t->u <= 13 && t->c >= -13;
+}
+static int mgi_num_term_of(const mgi_num_bounds *B, const mgi_num_term *t, const mgi_num_value *w) {
+  for (int k = 0; k < w->n; k++) {
+    int same = t->c - w->term[k].c <= 1 && t->c - w->term[k].c >= -6;
+    for (int a = 0; a < B->n_atoms && same; a++) same = t->e[a] == w->term[k].e[a] || (B->atom[a].kind == MGI_NUM_EXP && t->e[a] > 0 && !w->term[k].e[a]);
+    if (same) return 1;
+  }
+  return 0;
+}
+/* The difference of two sums of squares in list l that no difference of list p is; or -1. */
+static int mgi_num_cancels(const mgi_num_list *l, const mgi_num_value *v, const mgi_num_list *p, const mgi_num_value *pv) {
+  for (int i = 0; i < l->n; i++) {
+    const mgi_num_node *x = &l->node[i];
+    if (x->kind != MGI_NUM_OP || (x->code != MG_OP_SUB && x->code != MG_OP_ADD)) continue;
+    int at = x->in[1], less = x->code == MG_OP_SUB; /* a + (-b), a + (-c) b */
+    const mgi_num_node *y = &l->node[at];
+    if (!less && y->kind == MGI_NUM_OP && (y->code == MG_OP_NEG || (y->code == MG_OP_SCALE && y->c.num < 0))) less = 1, at = y->in[0];
+    const mgi_num_value *a = &v[x->in[0]], *b = &v[at];
+    int same = less && a->even && b->even && a->n == b->n && a->n > 0 && x->in[0] != at;
+    for (int k = 0; same && k < a->n; k++) {
+      int any = 0;
+      same = !memcmp(a->term[k].e, b->term[k].e, sizeof a->term[k].e);
+      for (int e = 0; e < MGI_NUM_ATOMS; e++) any |= a->term[k].e[e];
+      same &= any != 0;
+    }
+    for (int j = 0; same && j < p->n; j++) {
+      const mgi_num_node *z = &p->node[j];
+      if (z->kind == MGI_NUM_OP && z->code == MG_OP_SUB && pv[z->in[0]].even && pv[z->in[1]].even && mgi_num_alike(&pv[j], &v[i])) same = 0;
+    }
+    if (same) return i;
+  }
+  return -1;
+}
+
+/* ---- witnesses */
+static double mgi_num_to(double x, mg_dtype type) {
+  int e;
+  if (type == MG_F32 || x == 0 || !isfinite(x)) return x;
+  (void)frexp(x, &e);
+  const int low = type == MG_F16 ? -14 : -126, bits = type == MG_F16 ? 10 : 7, at = e - 1 < low ? low : e - 1;
+  const double unit = ldexp(1, at - bits), y = rint(x / unit) * unit;
+  return type == MG_F16 && fabs(y) > 65504 ? copysign(HUGE_VAL, y) : y;
+}
+/* The list's values for those inputs.  rounding: -2 none, in double; -1 all; else f32, and that node alone is rounded. */
+static void mgi_num_run(const mgi_num_list *l, const double *input, int rounding, int shifted, double *x) {
+  for (int i = 0; i < l->n; i++) {
+    const mgi_num_node *o = &l->node[i];
+    const double a = o->kind == MGI_NUM_INPUT ? input[o->in[0]] : o->n_in ? x[o->in[0]] : 0, b = o->n_in > 1 ? x[o->in[1]] : 0;
+    if (o->kind == MGI_NUM_INPUT) x[i] = a;
+    else if (o->kind == MGI_NUM_SUM) x[i] = a * o->count;
+    else if (o->kind == MGI_NUM_ROUND) x[i] = rounding == -1 || rounding == i ? mgi_num_to(a, o->half) : a;
+    else if (o->code == MG_OP_EXP && (shifted > 1 || (shifted && o->inner))) x[i] = 1;
+    else x[i] = mg_op_real(o->code, a, b, o->c.den ? (double)o->c.num / (double)o->c.den : 0);
+    if (rounding != -2) x[i] = (double)(float)x[i];
+  }
+}
+/* How far `got` is from `want`, against the size of it or the least normal of 16 bits. */
+static double mgi_num_error(double got, double want) {
+  const double size = fabs(want) > 6.2e-5 ? fabs(want) : 6.2e-5;
+  return isfinite(got) ? fabs(got - want) / size : HUGE_VAL;
+}
+typedef struct mgi_num_witness { int node; double x, got, want, in[MGI_NUM_IN]; } mgi_num_witness;
+/* Inputs by number: log2 of their sizes.  joint: any together, from 2^-14 to 2^14, all of them or drawn; else one from 2^-20 to
+   2^14, another from 2^-3 to 2^3, and the rest near 1.  0: there are no more. */
+static int mgi_num_point(int q, int n_in, int joint, int *at) {
+  static const int8_t far[7] = { 0, 14, -14, 7, -7, 11, -11 }, one[7] = { 14, 11, 7, -7, -14, -17, -20 };
+  int points = 1;
+  if (!joint) {
+    const int which = q / 7 / (2 * n_in), other = q / 7 % (2 * n_in);
+    for (int k = 0; k < n_in; k++) at[k] = k == which ? one[q % 7] : k == other / 2 ? other % 2 ? -3 : 3 : 0;
+    return which < n_in;
+  }
+  for (int k = 0; k < n_in && points < MGI_NUM_POINTS; k++) points *= 7;
+  uint64_t s = (uint64_t)q * 0x9E3779B97F4A7C15ull;
+  for (int k = 0, left = q; k < n_in; k++, left /= 7) {
+    s = (s ^ s >> 31) * 6364136223846793005ull + 1442695040888963407ull;
+    at[k] = far[points > MGI_NUM_POINTS ? (int)((s >> 33) % 7) : left % 7];
+  }
+  return q < (points < MGI_NUM_POINTS ? points : MGI_NUM_POINTS);
+}
+/* 1: there are inputs, by mgi_num_point, for which list p is right and list u is not. */
+static int mgi_num_refuted(const mgi_num_list *p, const int *p_out, const mgi_num_list *u, const int *u_out, int n_out, int n_in, int joint, mgi_num_witness *w) {
+  const int n = p->n > u->n ? p->n : u->n;
+  double *x = (double *)malloc((size_t)n * 4 * sizeof *x), *exact = x + n, *y = x + 2 * n, *z = x + 3 * n, worst = 0;
+  int found = 0, shifted = -1, clean = 1, at[MGI_NUM_IN];
+  if (!x) return 0;
+  for (int q = 0; clean && mgi_num_point(q, n_in, joint, at); q++) {
+    double in[MGI_NUM_IN];
+    for (int k = 0; k < n_in; k++) in[k] = mgi_num_to(ldexp(1.3 + 0.11 * k, at[k]), p->node[k].half == MG_F32 ? MG_F16 : p->node[k].half);
+    mgi_num_run(p, in, -2, 1, exact);
+    for (int mode = 2; shifted < 0 && mode >= 0; mode -= 2) { /* whether the µGraph's exponentials run under maxima, as a softmax's do */
+      int same = 1;
+      mgi_num_run(u, in, -2, mode, y);
+      for (int k = 0; k < n_out; k++) same &= mgi_num_error(y[u_out[k]], exact[p_out[k]]) < 1e-6;
+      if (same) shifted = mode;
+    }
+    if (shifted < 0) break;
+    int right = 1;
+    mgi_num_run(u, in, -2, shifted, y);
+    mgi_num_run(p, in, -1, 1, x);
+    for (int k = 0; k < n_out; k++) {
+      const double want = exact[p_out[k]];
+      if (isfinite(want) && isfinite(y[u_out[k]])) clean &= mgi_num_error(y[u_out[k]], want) < 1e-3; /* else the lists are not of one function */
+      right &= mgi_num_error(x[p_out[k]], want) < 0.01;
+    }
+    for (int i = 0; i < p->n; i++) right &= isfinite(x[i]) != 0;
+    if (!right || !clean) continue;
+    mgi_num_run(u, in, -1, shifted, z);
+    double bad = 0;
+    for (int k = 0; k < n_out; k++) {
+      const double e = mgi_num_error(z[u_out[k]], exact[p_out[k]]), own = mgi_num_error(x[p_out[k]], exact[p_out[k]]);
+      if (e > 0.006 + 4 * own && e > bad) bad = isfinite(e) ? e : 1e9, w->got = z[u_out[k]], w->want = exact[p_out[k]];
+    }
+    if (bad <= worst) continue;
+    worst = bad, found = 1, w->node = -1;
+    memcpy(w->in, in, sizeof in);
+    for (int i = 0; i < u->n && w->node < 0; i++) { /* the first that went wrong */
+      if (u->node[i].kind != MGI_NUM_ROUND || u->node[i].output || (isfinite(z[i]) && fabs(z[i] - y[i]) < 0.003 * fabs(y[i]))) continue;
+      w->node = i, w->x = y[i];
+    }
+    if (worst >= 1e9) break;
+  }
+  free(x);
+  return found && clean && w->node >= 0;
+}
+
+const char *mg_safety_name(mg_safety s) {
+  static const char *const name[] = { "as safe as written", "not decided", "not as safe as written" };
+  static_assert(sizeof name / sizeof *name == MG_SAFETIES, "one name a verdict");
+  return name[(unsigned)s < MG_SAFETIES ? s : MG_SAFETY_OPEN];
+}
+mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const char *open_exp, mg_safety_report *r, mg_error *e) {
+  mgi_num_list p, u;
+  mgi_num_witness w;
+  int p_out[MG_MAX_OUT], u_out[MG_MAX_OUT], first = -1, lost = 0, joint = 0;
+  memset(r, 0, sizeof *r), memset(&w, 0, sizeof w);
+  r->verdict = MG_SAFETY_OPEN;
+  if (!program || !ugraph || !mg_is_program(program) || program->n_in != ugraph->n_in || program->n_out != ugraph->n_out)
+    return mg_fail(e, MG_BAD_INPUT, "mg_safety_of", "expected a program and a µGraph of its inputs and outputs");
+  mgi_num_list_of(&p, program, 1, p_out), mgi_num_list_of(&u, ugraph, 0, u_out);
+  mgi_num_bounds *B = (mgi_num_bounds *)calloc(1, sizeof *B);
+  mgi_num_value *pv = (mgi_num_value *)calloc((size_t)p.n + 1, sizeof *pv), *uv = (mgi_num_value *)calloc((size_t)u.n + 1, sizeof *uv);
+  const int room = B && pv && uv;
+  if (!room || p.bad || u.bad) {
+    snprintf(r->why, sizeof r->why, "it has more inputs than are looked at, or an operator of more than two operands");
+    lost = 1;
+  }
+  if (!lost) {
+    for (uint32_t k = 0; k < program->n_in; k++) B->n_atoms++; /* atoms 0, 1, ..: the inputs */
+    for (int i = 0; i < p.n; i++) mgi_num_bound(B, &p, i, pv);
+    for (int i = 0; i < u.n; i++) mgi_num_bound(B, &u, i, uv);
+    for (int i = 0; i < u.n; i++) {
+      mgi_num_node *x = &u.node[i];
+      if (x->kind != MGI_NUM_ROUND || x->output) continue;
+      x->safe = !uv[i].lost;
+      for (int k = 0; k < uv[i].n && x->safe; k++) {
+        x->safe = x->half == MG_BF16 || mgi_num_term_bounded(B, &uv[i].term[k]);
+        for (int j = 0; j < p.n && !x->safe; j++) x->safe = p.node[j].half != MG_F32 && mgi_num_term_of(B, &uv[i].term[k], &pv[j]);
+      }
+      if (!x->safe && first < 0) first = i;
+    }
+    const int cancels = mgi_num_cancels(&u, uv, &p, pv);
+    if (open_exp) {
+      r->verdict = MG_UNSAFE, snprintf(r->value, sizeof r->value, "%.60s", open_exp);
+      snprintf(r->why, sizeof r->why, "an exponential that nothing is seen to bound, and that has no running maximum");
+    } else if (cancels >= 0) {
+      r->verdict = MG_UNSAFE, r->kernel = u.node[cancels].kernel, snprintf(r->value, sizeof r->value, "%.60s", u.node[cancels].name);
+      snprintf(r->why, sizeof r->why, "a difference of two sums of squares, which the program does not take: it cancels");
+    } else if (mgi_num_refuted(&p, p_out, &u, u_out, (int)program->n_out, (int)program->n_in, 0, &w) ||
+               (joint = 1, mgi_num_refuted(&p, p_out, &u, u_out, (int)program->n_out, (int)program->n_in, 1, &w))) {
+      const mgi_num_node *x = &u.node[w.node];
+      size_t n = 0;
+      r->verdict = joint ? MG_SAFETY_OPEN : MG_UNSAFE, r->kernel = x->kernel, r->stored = x->stored, r->tensor = x->tensor;
+      snprintf(r->value, sizeof r->value, "%.60s", x->name);
+      n = (size_t)snprintf(r->why, sizeof r->why, "%s, it would be %.2g where", x->stored ? "handed on in 16 bits" : "a product's operand in 16 bits", w.x);
+      for (uint32_t k = 0; k < program->n_in && n + 40 < sizeof r->why; k++)
+        n += (size_t)snprintf(r->why + n, sizeof r->why - n, "%s %.20s is %.2g", k ? "," : "", p.node[k].name, w.in[k]);
+      snprintf(r->why + n, sizeof r->why - n, ": %.2g for %.2g", w.got, w.want);
+    } else if (first >= 0) {
+      const mgi_num_node *x = &u.node[first];
+      r->kernel = x->kernel, r->stored = x->stored, r->tensor = x->tensor, snprintf(r->value, sizeof r->value, "%.60s", x->name);
+      snprintf(r->why, sizeof r->why, "%s, it is none of the program's values, and nothing is seen to bound it", x->stored ? "handed on in 16 bits" : "a product's operand in 16 bits");
+    } else r->verdict = MG_SAFE;
+  }
+  free(B), free(pv), free(uv), free(p.node), free(u.node);
+  return room ? MG_OK : mg_fail(e, MG_NO_MEMORY, "mg_safety_of", "no memory");
+}
+
 /* --------------------------------------------------------------------------------------------------- >>kept
 
    What a search keeps in files: its checkpoint, and results in a cache.  Both are named by a key: the program, the GPU's
@@ -7141,7 +7687,7 @@ static int mgi_se_key_of(const mg_graph *program, const mg_search_config *c, mgi
   int64_t row[] = { g->sms, g->shared_per_block, g->shared_per_sm, g->registers_per_sm, g->l2_bytes };
   double rates[] = { g->dram_gbps, g->l2_gbps, g->tensor_tflops, g->fp32_tflops, g->shared_bytes_us, g->launch_us, g->barrier_us };
   int64_t option[] = { c->max_kernel_ops, c->max_loops, c->max_block_ops, c->top_k, c->bound, c->prune, (int64_t)c->seed, c->max_states, c->max_structures, c->max_steps,
-                       c->emittable != NULL, c->wary != NULL, c->egraph.nodes, c->egraph.no_copies, c->allow_sampled };
+                       c->emittable != NULL, c->wary != NULL, c->unsafe != 0, c->egraph.nodes, c->egraph.no_copies, c->allow_sampled };
   int64_t limit[] = { MG_VERSION, MG_OP_COUNT, MG_MAX_RANK, MG_MAX_IN, MG_MAX_OUT, MGI_SE_FRAME_BYTES, MGI_SE_FRAME_WORK, MGI_SE_VALUE_WORK, MGI_SE_SOPS, MGI_SE_KEEP, MGI_SE_ALIKE, MGI_SE_WORKS, MGI_SE_TILES, MGI_SE_SPLITS, MGI_SE_TILINGS, MGI_SE_POOL,
                       MGI_SE_RW_UNDER, MGI_SE_RW_SMALL, MGI_SE_RW_MORE, MGI_SE_RW_SETS, MGI_SE_RW_PIECES, MGI_SE_RW_EDGES, MGI_SE_RW_DEPTH };
   double seconds = c->egraph.seconds;
@@ -7151,6 +7697,7 @@ static int mgi_se_key_of(const mg_graph *program, const mg_search_config *c, mgi
   for (int k = 0; mg_axiom_at(k); k++) h = mgi_se_text_hash(mgi_se_text_hash(mgi_se_text_hash(h, mg_axiom_at(k)->name), mg_axiom_at(k)->left), mg_axiom_at(k)->right);
   for (int k = MG_OP_NONE + 1; k < MG_OP_COUNT; k++) h = mgi_se_text_hash(h, mg_op_row((mg_opcode)k)->name);
   key->part[0] = mgi_se_text_hash(1, text);
+  for (uint32_t t = 1; t < program->n_tensors; t++) key->part[0] = mgi_se_mix(key->part[0], program->tensors[t].inner); /* the text does not say it */
   key->part[1] = mgi_se_bytes_hash(mgi_se_bytes_hash(mgi_se_text_hash(mgi_se_text_hash(2, g->name), g->arch), row, sizeof row), rates, sizeof rates);
   key->part[2] = mgi_se_bytes_hash(mgi_se_bytes_hash(3, option, sizeof option), &seconds, sizeof seconds);
   key->part[3] = h;
@@ -8000,6 +8547,52 @@ static const mgi_se_structure *mgi_se_pool_tiles(mgi_se_search *S, int k) {
   return t;
 }
 
+/* 1 if there are results that are ranked behind others, whatever their times; then, whether g is one. */
+static int mgi_se_judges(const mgi_se_search *S) { return S->cfg.wary != NULL || !S->cfg.unsafe; }
+static int mgi_se_behind(const mgi_se_search *S, const mg_graph *g) {
+  mg_safety_report r;
+  if (S->cfg.wary && S->cfg.wary(S->cfg.user, g)) return 1;
+  return !S->cfg.unsafe && mg_safety_of(S->root->p, g, NULL, &r, NULL) == MG_OK && r.verdict == MG_UNSAFE;
+}
+/* Has the plans of g keep in f32 what makes it unsafe; leaves it as it is where that is not enough, or not emitted.  What that
+   costs, in microseconds. */
+static double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
+  mg_safety_report r;
+  mg_graph *with = NULL;
+  mg_error why;
+  if (S->cfg.unsafe || mg_safety_of(S->root->p, *g, NULL, &r, NULL) != MG_OK || r.verdict != MG_UNSAFE || !r.tensor.id) return 0;
+  if (mgi_se_step(S, mg_resize(*g, NULL, NULL, &with, &why)) != MG_OK || mg_check(with, &why) != MG_OK) {
+    mg_graph_free(with);
+    return 0;
+  }
+  for (int round = 0; round < 12 && r.verdict == MG_UNSAFE && r.tensor.id; round++) {
+    const mg_op_node *kernel = mg_op_of(with, (uint32_t)r.kernel);
+    mg_graph *b = kernel->sub;
+    char key[96];
+    int store = 0, changed = 0;
+    if (!b) break;
+    while (r.stored && store < kernel->n_out && kernel->out[store].id != r.tensor.id) store++;
+    for (uint32_t k = 1; k < b->n_ops; k++) {
+      const mg_op_node *o = &b->ops[k];
+      const int product = o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL;
+      int of = r.stored && o->code == MG_OP_STORE && store-- == 0;
+      for (int j = 0; j < o->n_in && !r.stored && product; j++) of |= o->in[j].id == r.tensor.id;
+      if (!of || (product && mg_wide_product(b, k))) continue;
+      const char *name = mg_tensor_of(b, r.stored ? o->in[0] : o->out[0])->name;
+      if (!name || snprintf(key, sizeof key, "%s.%s", name, r.stored ? "store" : "mma") > 63) continue;
+      mg_plan_set(b, key, r.stored ? "f32" : "wide"), changed = 1;
+    }
+    if (!changed || mg_safety_of(S->root->p, with, NULL, &r, NULL) != MG_OK) break;
+  }
+  const double us = mgi_se_us(S, *g, NULL), wide = mgi_se_us(S, with, NULL);
+  if (r.verdict == MG_UNSAFE || mg_check(with, &why) != MG_OK || mgi_se_emittable(S, with, &why) != MG_OK) {
+    mg_graph_free(with);
+    return 0;
+  }
+  mg_graph_free(*g), *g = with;
+  return wide - us;
+}
+
 /* When its frames are done: keeps at most `want` structures, those of the root tuned by all threads.  Only so many are tuned
    as are wanted, or before one that is, by a limit that rises until they are there. */
 static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
@@ -8008,7 +8601,7 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
   mg_error local;
   mg_status st = MG_OK;
   int lost = 0; /* structures that are none for what is no fault of the model's */
-  int sure = S != S->root || !S->cfg.wary; /* 1: no more than `want` are looked at: one of them is none that `wary` names, or nobody asks */
+  int sure = S != S->root || !mgi_se_judges(S); /* 1: no more than `want` are looked at: one of them is none that `wary` names, or nobody asks */
   if (want > MGI_SE_POOL) want = MGI_SE_POOL;
   pthread_mutex_lock(&S->root->lock);
   int damaged = S->root->damaged, splits = S == S->root && S->cfg.max_kernel_ops > 1 ? MGI_SE_SPLITS : 0, k = 0, q = 0, ready = 0;
@@ -8043,7 +8636,7 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
         mg_graph *g = mgi_se_kernel_graph(s, s->p, t, s->real, t->count[i], NULL, S->cfg.gpu, &local);
         S->st.candidates++;
         if (!g) mgi_se_step(S, local.status);
-        if (g && mgi_se_emittable(S, g, &local) == MG_OK) tile = i, wary = !sure && S->cfg.wary(S->cfg.user, g);
+        if (g && mgi_se_emittable(S, g, &local) == MG_OK) tile = i, wary = !sure && (mgi_se_repair(S, &g), mgi_se_behind(S, g));
         else S->st.refused++;
         mg_graph_free(g);
       }
@@ -8367,14 +8960,15 @@ static int mgi_se_full(const mgi_se_search *S, const mg_search_result *r, double
 /* Puts g in at its rank; takes it over.  Of one that `wary` names a form with maxima of its own is put in beside it, if that is none. */
 static void mgi_se_result_add(mgi_se_search *S, mg_search_result *r, mg_graph *g, double us, const mg_verify_report *rep) {
   uint64_t h = mg_hash(g);
-  const int wary = S->cfg.wary && !mgi_se_full(S, r, us) && S->cfg.wary(S->cfg.user, g);
+  if (!mgi_se_full(S, r, us)) us += mgi_se_repair(S, &g);
+  const int wary = mgi_se_judges(S) && !mgi_se_full(S, r, us) && mgi_se_behind(S, g);
   mg_graph *steady = wary ? mgi_se_steady(S, g) : NULL;
   if (steady) {
     mg_verify_report own;
     mg_error why;
     const double longer = mgi_se_us(S, steady, NULL);
     S->st.candidates++;
-    if (mgi_se_full(S, r, longer) || S->cfg.wary(S->cfg.user, steady)) mg_graph_free(steady);
+    if (mgi_se_full(S, r, longer) || mgi_se_behind(S, steady)) mg_graph_free(steady);
     else if (mgi_se_emittable(S, steady, &why) != MG_OK) S->st.refused++, mg_graph_free(steady);
     else if (!mgi_se_check_small(S, steady, &own)) S->st.rejected++, mg_graph_free(steady);
     else S->st.verified++, mgi_se_result_add(S, r, steady, longer, &own);
@@ -9401,7 +9995,7 @@ static mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, m
    that the caller may ask for.                                                                                     */
 
 /* Ranks the results by the time that they take: a stable insertion of each behind those that are not slower.  Those that
-   failed are last, those that `wary` names just before them; last[k]: 2, 1 of them, 0 of the others, asked once. */
+   failed are last, those that mgi_se_behind names just before them; last[k]: 2, 1 of them, 0 of the others, asked once. */
 static void mgi_se_timed(mgi_se_search *S, mg_search_result *r) {
   mg_error why;
   uint8_t *last = (uint8_t *)malloc((size_t)r->n + 1);
@@ -9417,7 +10011,7 @@ static void mgi_se_timed(mgi_se_search *S, mg_search_result *r) {
     mg_graph *g = r->graph[k];
     double predicted = r->predicted_us[k], us = r->measured_us[k];
     mg_verify_report report = r->report[k];
-    const uint8_t mine = (uint8_t)(us > 0 ? S->cfg.wary && S->cfg.wary(S->cfg.user, g) : 2);
+    const uint8_t mine = (uint8_t)(us > 0 ? mgi_se_judges(S) && mgi_se_behind(S, g) : 2);
     int at = k;
     for (; at > 0 && (last[at - 1] > mine || (last[at - 1] == mine && mine < 2 && r->measured_us[at - 1] > us)); at--)
       r->graph[at] = r->graph[at - 1], r->predicted_us[at] = r->predicted_us[at - 1], r->measured_us[at] = r->measured_us[at - 1], r->report[at] = r->report[at - 1], last[at] = last[at - 1];
@@ -9518,7 +10112,7 @@ static int mgi_se_cache_load(mgi_se_search *S, mg_search_result *out) {
   mg_search_stats stats;
   char *own = NULL;
   const char *why = "the cache entry is malformed";
-  int32_t count = 0, stop = 0, falls = S->cfg.wary != NULL; /* falls: ranks at which the order may begin again */
+  int32_t count = 0, stop = 0, falls = mgi_se_judges(S); /* falls: ranks at which the order may begin again */
   const uint8_t *text = mgi_se_get_to(&r, &n, sizeof n) ? mgi_se_get(&r, n) : NULL;
   int ok = text && mg_print(S->p, &own, &e) == MG_OK && strlen(own) == n && !memcmp(own, text, (size_t)n);
   if (text && !ok) why = "the cache entry is of another program";

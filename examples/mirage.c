@@ -29,6 +29,7 @@ static const char usage[] =
     "              [--arch sm_90a] [--threads N] [--max-kernel-ops N] [--max-block-ops N] [--time-limit S]\n"
     "              [--no-prune] [--seed N] [--stats FILE.json] [--top K] [--delta 2^-64] [--max-loops N]\n"
     "              [--no-measure]                   ranked by the model, not by their times on the GPU that is here\n"
+    "              [--unsafe]                       what is not as safe as written in floating point may come first, unrepaired\n"
     "              [--checkpoint FILE]              finished parts are kept there; the same search goes on from it\n"
     "              [--cache DIR]                    finished results are kept there; the same search verifies and takes them\n"
     "              [--allow-sampled]                also what agrees in tests of a maximum without a proof, behind all that is\n"
@@ -53,7 +54,7 @@ static const char usage[] =
 typedef struct options {
   const char *out, *arch, *stats, *certificate, *checkpoint, *cache, *program;
   int64_t threads, max_kernel_ops, max_block_ops, max_loops, top, reps;
-  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, help;
+  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, unsafe, help;
   uint64_t seed;
   double time_limit, log2_delta;
   int n_files;
@@ -136,7 +137,7 @@ static int parse_delta(const char *s, double *log2_delta) {
   return 1;
 }
 
-enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_HELP };
+enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_UNSAFE, O_HELP };
 static const struct option long_options[] = {
     {"arch", required_argument, NULL, O_ARCH}, {"threads", required_argument, NULL, O_THREADS},
     {"max-kernel-ops", required_argument, NULL, O_KERNEL_OPS}, {"max-block-ops", required_argument, NULL, O_BLOCK_OPS},
@@ -147,7 +148,7 @@ static const struct option long_options[] = {
     {"max-loops", required_argument, NULL, O_LOOPS}, {"checkpoint", required_argument, NULL, O_CHECKPOINT}, {"cache", required_argument, NULL, O_CACHE},
     {"no-check", no_argument, NULL, O_NO_CHECK}, {"no-time", no_argument, NULL, O_NO_TIME},
     {"no-measure", no_argument, NULL, O_NO_MEASURE}, {"prove", no_argument, NULL, O_PROVE}, {"no-prove", no_argument, NULL, O_NO_PROVE},
-    {"allow-sampled", no_argument, NULL, O_ALLOW_SAMPLED}, {"numerics", no_argument, NULL, O_NUMERICS}, {"program", required_argument, NULL, O_PROGRAM},
+    {"allow-sampled", no_argument, NULL, O_ALLOW_SAMPLED}, {"numerics", no_argument, NULL, O_NUMERICS}, {"unsafe", no_argument, NULL, O_UNSAFE}, {"program", required_argument, NULL, O_PROGRAM},
     {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
 
 typedef struct command {
@@ -214,6 +215,7 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       case O_ALLOW_SAMPLED: o->allow_sampled = 1; break;
       case O_NUMERICS: o->numerics = 1; break;
       case O_PROGRAM: o->program = optarg, o->numerics = 1; break;
+      case O_UNSAFE: o->unsafe = 1; break;
       case O_PROVE: o->prove = 1; break;
       case O_NO_PROVE: o->no_prove = 1; break;
       default: break;
@@ -632,10 +634,15 @@ static int overflows(const mg_graph *g, const char *arch, char *name, size_t siz
   mg_string_free(cu);
   return open != NULL;
 }
-static void note_lines(char *lines, size_t size, const mg_graph *g, const char *arch) {
+static void note_lines(char *lines, size_t size, const mg_graph *program, const mg_graph *g, const char *arch) {
   char name[65];
   size_t n = strlen(lines);
-  if (overflows(g, arch, name, sizeof name))
+  const int open = overflows(g, arch, name, sizeof name);
+  mg_safety_report r;
+  mg_error e;
+  if (mg_safety_of(program, g, open ? name : NULL, &r, &e) == MG_OK)
+    n += (size_t)snprintf(lines + n, size - n, r.value[0] ? "# numerics: %s: value %s (%s)\n" : r.why[0] ? "# numerics: %s: %s%s\n" : "# numerics: %s%s%s\n", mg_safety_name(r.verdict), r.value, r.why);
+  if (open)
     snprintf(lines + n, size - n, "# note: nothing is seen to bound s in %.64s = exp(s): it overflows where s passes 88 (f32; 11 where it is stored as f16).  A stable softmax: E = exp(sub(S, max(S, dim=D))), O = div(E, sum(E, dim=D))\n", name);
 }
 static int on_wary(void *user, const mg_graph *g) {
@@ -702,7 +709,7 @@ static int do_search(const options *o) {
   c.user = (void *)(uintptr_t)c.gpu->arch;
   c.emittable = may_emit;
   times.arch = c.gpu->arch, times.quiet = !isatty(2);
-  c.wary = on_wary;
+  c.wary = on_wary, c.unsafe = o->unsafe;
   if (!o->no_measure) c.measure = on_measure, c.measure_user = &times;
   c.stop = &interrupted;
   double started_all = now();
@@ -743,7 +750,7 @@ static int do_search(const options *o) {
     char *text = NULL;
     verdict_lines(lines, sizeof lines, r, program, res.graph[k]);
     time_lines(lines, sizeof lines, &res, k, c.gpu->name, &times, certified, cut);
-    note_lines(lines, sizeof lines, res.graph[k], c.gpu->arch);
+    note_lines(lines, sizeof lines, program, res.graph[k], c.gpu->arch);
     if (o->numerics && k == 0) search_numerics(lines, sizeof lines, o, program, res.graph[k], c.gpu->arch);
     mg_status p = mg_print(res.graph[k], &text, &e);
     if (p != MG_OK) { code = report(p, &e); break; }
@@ -1029,7 +1036,7 @@ int main(int argc, char **argv) {
   static const command commands[] = {
       {"print", 1, 1, "", do_print},
       {"dot", 1, 1, "", do_dot},
-      {"search", 1, 1, "o arch threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint cache no-measure allow-sampled numerics", do_search},
+      {"search", 1, 1, "o arch threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint cache no-measure allow-sampled numerics unsafe", do_search},
       {"verify", 1, 3, "delta seed certificate threads time-limit prove no-prove allow-sampled", do_verify},
       {"emit", 1, 1, "o arch", do_emit},
       {"check", 1, 1, "seed arch time-limit numerics program", do_check},
