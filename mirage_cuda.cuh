@@ -1960,9 +1960,9 @@ MGI_EMU void mgi_emu_do_word(void *const *arg) {
   }
 }
 static const mgi_emu_collective mgi_emu_at_word = {"mg_shfl_word", mgi_emu_do_word};
-MG_DEV uint32_t mg_shfl_word(uint32_t v, int from) {
+MG_DEV uint32_t mg_shfl_word(uint32_t v, int from, int line = __builtin_LINE()) {
   mgi_emu_word me = {v, 0, from};
-  mgi_emu_collect(&mgi_emu_at_word, &me);
+  mgi_emu_collect(&mgi_emu_at_word, &me, mgi_emu_within(line));
   return me.got;
 }
 /* Of f16 pairs: the larger magnitudes; the power k for which one of magnitude m is below 2^(below + 1) times 2^k; pairs of 2^k.  Over a
@@ -2031,9 +2031,9 @@ MGI_EMU void mgi_emu_do_mma_wide(void *const *arg) {
   }
 }
 static const mgi_emu_collective mgi_emu_at_mma_wide = {"mg_mma_1688", mgi_emu_do_mma_wide};
-MG_DEV void mg_mma_1688(mg_num (&c)[4], const mg_num (&a)[4], const mg_num (&b)[2]) {
+MG_DEV void mg_mma_1688(mg_num (&c)[4], const mg_num (&a)[4], const mg_num (&b)[2], int line = __builtin_LINE()) {
   mgi_emu_mma_wide m = {c, a, b};
-  mgi_emu_collect(&mgi_emu_at_mma_wide, &m);
+  mgi_emu_collect(&mgi_emu_at_mma_wide, &m, mgi_emu_within(line));
 }
 
 /* Products of a warpgroup: every warp computes its rows, at the issue or later, at the latest at the wait; only then B is
@@ -3489,7 +3489,8 @@ template<class T, class ACC, class R> MG_DEV void mgi_wide_step(ACC &acc, const 
   }
 }
 /* As mg_contract, mg_contract_own and mg_contract_chain. */
-template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_wide(ACC &acc, const L &left, const R &right) {
+template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_wide(ACC &acc, const L &left, const R &right MG_SITE) {
+  MG_FROM;
   constexpr int STEPS = (K + 15) / 16, MINE = (STEPS + ACC::WK - 1) / ACC::WK;
   const int row0 = ACC::row0(), col0 = ACC::col0(), warp_k = ACC::warp_k();
   MG_UNROLL
@@ -3503,7 +3504,8 @@ template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_wi
     }
   }
 }
-template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_wide_own(ACC &acc, const L &left, const R &right) {
+template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_wide_own(ACC &acc, const L &left, const R &right MG_SITE) {
+  MG_FROM;
   static_assert(K % 16 == 0 && ACC::M <= ACC::MT * 16 && ACC::N <= ACC::NT * 8, "whole steps of 16, all rows and columns in every warp");
   MG_UNROLL
   for (int s = 0; s < K / 16; s++) {
@@ -3513,7 +3515,8 @@ template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_wi
     mgi_wide_step<T>(acc, a, right, 0, s * 16);
   }
 }
-template<class T, class P, class ACC, class R> MG_DEV void mg_contract_wide_chain(ACC &acc, const P &p, const R &right) {
+template<class T, class P, class ACC, class R> MG_DEV void mg_contract_wide_chain(ACC &acc, const P &p, const R &right MG_SITE) {
+  MG_FROM;
   static_assert(P::NT % 2 == 0 && (int)P::MT == (int)ACC::MT && ((int)P::WN == (int)ACC::WK || (P::WN == 1 && (int)P::WK == (int)ACC::WK)), "a warp owns whole steps of 16 columns, or has a part of all, and the same rows");
   MG_UNROLL
   for (int j = 0; j < P::NT; j += 2) {
@@ -3565,7 +3568,8 @@ template<bool TURNED> struct mg_steady {
   }
   template<class ACC> MG_DEV void settle(ACC &acc) const { times(acc, -k[0] - kg, -k[1] - kg); }
 };
-template<class T, int K, class ACC, class L, class ROW, class R> MG_DEV void mg_contract_steady_own(ACC &acc, mg_steady<false> &steady, const mg_left_scaled<L, ROW> &left, const R &right) {
+template<class T, int K, class ACC, class L, class ROW, class R> MG_DEV void mg_contract_steady_own(ACC &acc, mg_steady<false> &steady, const mg_left_scaled<L, ROW> &left, const R &right MG_SITE) {
+  MG_FROM;
   static_assert(K % 16 == 0 && ACC::MT == 1 && ACC::N <= ACC::NT * 8 && sizeof(T) == 2, "16 rows, whole steps of 16, all columns in every warp");
   uint32_t a[K / 16][1][4], s[K / 16][2], upper = 0, lower = 0, row = 0;
   MG_UNROLL
@@ -3598,7 +3602,8 @@ template<int STEPS> struct mgi_right_held {
     one<ALL>(to[1], k, n);
   }
 };
-template<class T, int K, class ACC, class L, class R, class ROW> MG_DEV void mg_contract_steady_own(ACC &acc, mg_steady<true> &steady, const L &left, const mg_right_scaled<R, ROW> &right) {
+template<class T, int K, class ACC, class L, class R, class ROW> MG_DEV void mg_contract_steady_own(ACC &acc, mg_steady<true> &steady, const L &left, const mg_right_scaled<R, ROW> &right MG_SITE) {
+  MG_FROM;
   static_assert(K % 16 == 0 && ACC::NT == 1 && ACC::M <= ACC::MT * 16 && sizeof(T) == 2, "8 rows of the product, whole steps of 16, all columns in every warp");
   uint32_t b[K / 16][2], s[K / 16][2], mine = 0, row = 0;
   MG_UNROLL
