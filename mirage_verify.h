@@ -2422,7 +2422,7 @@ mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_c
 /* --------------------------------------------------------------------------------------------------- >>terms
    Real terms in a normal form, hash-consed: equal ids are equal terms.
      polynomial   sum of rational * monomial, at least; a monomial is a product of atoms to powers, negative ones too
-     atom         an input element; f(polynomial ..); a maximum of polynomials; 1/(polynomial of two terms or more);
+     atom         an input element; 1 or 0 for an index below a bound; f(polynomial ..); a maximum of polynomials; 1/(polynomial of two terms or more);
                   a sum, or a maximum, over bound indices
    An index is a list of digits, most significant first: digit (v, div, mod) is (v / div) % mod of an index variable v.
    A reduction over an index that was cut into blocks and iterations so meets the one over the whole index: bound variables
@@ -2433,12 +2433,12 @@ mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_c
    Requirement 1: every step is an identity of the reals wherever both sides are defined, by the FORM rows.
    Requirement 2: a term that passes a limit sets `bad`; the result is then worthless, and the verdict UNDECIDED. */
 
-enum { MGI_PV_IN = 1, MGI_PV_FN, MGI_PV_MAX, MGI_PV_INV, MGI_PV_SUM, MGI_PV_TOP, MGI_PV_MONO, MGI_PV_POLY, MGI_PV_KEY };
+enum { MGI_PV_IN = 1, MGI_PV_FN, MGI_PV_MAX, MGI_PV_INV, MGI_PV_SUM, MGI_PV_TOP, MGI_PV_MONO, MGI_PV_POLY, MGI_PV_KEY, MGI_PV_LESS };
 enum { MGI_PV_ZERO = 1, MGI_PV_NONE = 2 };           /* ids: the polynomial 0; minus infinity, the maximum of nothing */
 enum { MGI_PV_FREE = 8, MGI_PV_TEMP = 40, MGI_PV_VARS = 64, MGI_PV_NAUGHT = 255 }; /* variables: 0.. free, 8.. bound, 40.. while building */
 enum { MGI_PV_BOUND = 5, MGI_PV_TERMS = 20000, MGI_PV_DIGITS = 12, MGI_PV_NEST = 200 /* functions in functions, operators on operators: recursion is as deep */ };
 enum { MGI_PV_STEPS = 4000000, MGI_PV_NODES = 400000, MGI_PV_FEW = 512 }; /* limits of a proof without the solver */
-enum { MGI_PV_KEY_WORDS = 4 + (MG_MAX_RANK + 3 * (MG_MAX_AXES + 1)) * (1 + 3 * MGI_PV_DIGITS) };
+enum { MGI_PV_KEY_WORDS = 4 + (MG_MAX_RANK + 3 * (MG_MAX_AXES + 1)) * (1 + 4 * MGI_PV_DIGITS) };
 
 typedef struct mgi_pv_node { size_t off; uint32_t n, hash, top, value, height; uint64_t vars; uint8_t sign; } mgi_pv_node; /* top: past its bound variables */
 typedef struct mgi_pv_term { uint32_t mono; int64_t num, den; } mgi_pv_term;
@@ -2492,7 +2492,7 @@ static void mgi_pv_look(mgi_prover *P, mgi_pv_node *x) {
   uint32_t first = x->n, step = 1;
   x->vars = 0, x->top = MGI_PV_FREE;
   switch (w[0]) {
-    case MGI_PV_IN:
+    case MGI_PV_IN: case MGI_PV_LESS:
       if (w[2] != UINT32_MAX)
         for (uint32_t k = 2; k < x->n; k += 1 + 3 * w[k])
           for (uint32_t j = 0; j < w[k]; j++)
@@ -2500,7 +2500,8 @@ static void mgi_pv_look(mgi_prover *P, mgi_pv_node *x) {
       return;
     case MGI_PV_FN: first = 6; break;
     case MGI_PV_MAX: case MGI_PV_INV: first = 1; break;
-    case MGI_PV_SUM: case MGI_PV_TOP: first = x->n - 1; break;
+    case MGI_PV_SUM: first = x->n - 1; break;
+    case MGI_PV_TOP: first = x->n - 2; break; /* which indices there are, and of what */
     case MGI_PV_MONO: first = 1, step = 2; break;
     case MGI_PV_POLY: first = 1, step = 5; break;
     default: return;
@@ -2909,6 +2910,7 @@ static int mgi_pv_sign_of_atom(mgi_prover *P, uint32_t a) {
       break;
     }
     case MGI_PV_INV: s = mgi_pv_sign(P, mgi_pv_word(P, a, 1)) | MGI_PV_NONZERO; break;
+    case MGI_PV_LESS: s = MGI_PV_LEAST; break;
     case MGI_PV_SUM: case MGI_PV_TOP:
       s = mgi_pv_sign(P, mgi_pv_word(P, a, P->node[a].n - 1));
       if (!(s & (MGI_PV_LEAST | MGI_PV_MOST))) s = 0;
@@ -3502,13 +3504,20 @@ static uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const u
    Requirement 2: what a binding returns depends on its body alone, not on the names or the grouping of its variables, as
    far as they can be regrouped; so substitution binds anew whatever it goes through. */
 
+/* A digit takes no more values than its variable leaves it: an uneven cut's last block is short. */
+static void mgi_pv_fit(const mgi_prover *P, mgi_pv_digit *d) {
+  if (d->var >= MGI_PV_VARS || P->extent[d->var] <= 0 || (uint64_t)d->div * d->mod <= (uint64_t)P->extent[d->var]) return;
+  d->mod = (uint32_t)((P->extent[d->var] + d->div - 1) / d->div);
+}
 /* Adds a digit on the right. */
 static void mgi_pv_push(mgi_prover *P, mgi_pv_index *x, mgi_pv_digit d) {
   mgi_pv_digit *l = x->n ? &x->d[x->n - 1] : NULL;
+  mgi_pv_fit(P, &d);
   if (d.mod == 1 || (!x->n && d.var == MGI_PV_NAUGHT)) return;
   if (l && l->var == d.var && (d.var == MGI_PV_NAUGHT || l->div == (uint64_t)d.div * d.mod)) {
     if ((uint64_t)l->mod * d.mod > INT32_MAX) mgi_pv_fail(P, "too large: an index");
     l->mod *= d.mod, l->div = d.div;
+    mgi_pv_fit(P, l);
   }
   else if (x->n == MGI_PV_DIGITS) mgi_pv_fail(P, "an index of too many digits");
   else x->d[x->n++] = d;
@@ -3542,7 +3551,16 @@ static void mgi_pv_cut(mgi_prover *P, const mgi_pv_index *x, int64_t low, mgi_pv
   memset(&h, 0, sizeof h), memset(&l, 0, sizeof l);
   while (k && low > 1) {
     mgi_pv_digit d = x->d[k - 1];
+    int leading = k == 1, whole = leading && d.var < MGI_PV_VARS && P->extent[d.var] > 0 && (uint64_t)d.div * d.mod >= (uint64_t)P->extent[d.var];
     if (low % d.mod == 0) low /= d.mod, back[m++] = d, k--;
+    else if (leading && d.mod < low) back[m++] = d, k = 0, low = 1;
+    else if (d.mod % low && whole) { /* an uneven cut of a whole variable */
+      mgi_pv_digit part = d;
+      part.mod = (uint32_t)low, back[m++] = part;
+      d.div *= (uint32_t)low, d.mod = (uint32_t)((d.mod + low - 1) / low);
+      mgi_pv_push(P, &h, d);
+      k = 0, low = 1;
+    }
     else if (d.mod % low == 0) {
       mgi_pv_digit part = d;
       part.mod = (uint32_t)low, back[m++] = part;
@@ -3568,9 +3586,31 @@ static uint32_t mgi_pv_input(mgi_prover *P, uint32_t which, int rank, const mgi_
   return mgi_pv_intern(P, w, n);
 }
 
+/* 1 where the index is below the bound, else 0; the number 1 if it always is. */
+static uint32_t mgi_pv_less(mgi_prover *P, uint32_t bound, const mgi_pv_index *x) {
+  uint32_t w[3 + 3 * MGI_PV_DIGITS], n = 3;
+  if (mgi_pv_span(x) <= bound) return mgi_pv_number(P, 1, 1);
+  uint64_t most = 0;
+  for (int k = 0; k < x->n; k++) most = most * x->d[k].mod + (x->d[k].var == MGI_PV_NAUGHT ? 0 : x->d[k].mod - 1);
+  if (most < bound) return mgi_pv_number(P, 1, 1);
+  w[0] = MGI_PV_LESS, w[1] = bound, w[2] = (uint32_t)x->n;
+  for (int k = 0; k < x->n; k++) w[n++] = x->d[k].var, w[n++] = x->d[k].div, w[n++] = x->d[k].mod;
+  return mgi_pv_atom(P, mgi_pv_intern(P, w, n), 1);
+}
+/* The product of two such, each factor once. */
+static uint32_t mgi_pv_both(mgi_prover *P, uint32_t x, uint32_t y) {
+  uint32_t r = mgi_pv_mul(P, x, y), once;
+  if (P->bad || mgi_pv_count(P, r) != 1) return r;
+  uint32_t m = mgi_pv_at(P, r, 0).mono;
+  once = mgi_pv_number(P, 1, 1);
+  for (uint32_t k = 0; k < mgi_pv_powers(P, m) && !P->bad; k++) once = mgi_pv_mul(P, once, mgi_pv_atom(P, mgi_pv_word(P, m, 1 + 2 * k), 1));
+  return once;
+}
+
 /* ---- substitution and bound variables */
 
 static uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body);
+static uint32_t mgi_pv_bind_where(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body, uint32_t where);
 static uint32_t mgi_pv_map(mgi_prover *P, uint32_t p, int n, const mgi_pv_sub *s);
 
 static uint32_t mgi_pv_temp(mgi_prover *P, int64_t extent) {
@@ -3586,6 +3626,15 @@ static uint32_t mgi_pv_open(mgi_prover *P, uint32_t atom, uint32_t *var) {
   memset(s, 0, sizeof s);
   for (int k = 0; k < n; k++) s[k].var = mgi_pv_word(P, atom, 2) + (uint32_t)k, s[k].lo = var[k] = mgi_pv_temp(P, mgi_pv_word(P, atom, 3 + (uint32_t)k)), s[k].lo_scale = 1;
   return P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_map(P, mgi_pv_word(P, atom, P->node[atom].n - 1), n, s);
+}
+/* Of a maximum that was opened so: which indices there are (a product of LESS). */
+static uint32_t mgi_pv_where(mgi_prover *P, uint32_t atom, const uint32_t *var) {
+  int n = (int)mgi_pv_word(P, atom, 1);
+  mgi_pv_sub s[MGI_PV_BOUND];
+  if (P->bad || mgi_pv_kind(P, atom) != MGI_PV_TOP) return P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_number(P, 1, 1);
+  memset(s, 0, sizeof s);
+  for (int k = 0; k < n; k++) s[k].var = mgi_pv_word(P, atom, 2) + (uint32_t)k, s[k].lo = var[k], s[k].lo_scale = 1;
+  return mgi_pv_map(P, mgi_pv_word(P, atom, P->node[atom].n - 2), n, s);
 }
 static mgi_pv_digit mgi_pv_map_digit(mgi_pv_digit d, int n, const mgi_pv_sub *s) {
   for (int k = 0; k < n; k++)
@@ -3607,7 +3656,7 @@ static uint32_t mgi_pv_map_atom(mgi_prover *P, uint32_t a, int n, const mgi_pv_s
   if (P->from && a == P->from) return P->to;
   if (mgi_pv_over(P) || (!P->from && !(P->node[a].vars & mgi_pv_mask(n, s))) || (P->from && a < P->from)) return mgi_pv_atom(P, a, 1);
   switch (kind) {
-    case MGI_PV_IN: {
+    case MGI_PV_IN: case MGI_PV_LESS: {
       mgi_pv_index x[MG_MAX_RANK];
       int rank = 0;
       if (mgi_pv_word(P, a, 2) == UINT32_MAX || P->from) return mgi_pv_atom(P, a, 1);
@@ -3618,6 +3667,7 @@ static uint32_t mgi_pv_map_atom(mgi_prover *P, uint32_t a, int n, const mgi_pv_s
           d.var = mgi_pv_word(P, a, k + 1 + 3 * j), d.div = mgi_pv_word(P, a, k + 2 + 3 * j), d.mod = mgi_pv_word(P, a, k + 3 + 3 * j);
           mgi_pv_push(P, &x[rank], mgi_pv_map_digit(d, n, s));
         }
+      if (kind == MGI_PV_LESS) return mgi_pv_less(P, mgi_pv_word(P, a, 1), x);
       return mgi_pv_atom(P, mgi_pv_input(P, mgi_pv_word(P, a, 1), rank, x), 1);
     }
     case MGI_PV_FN: {
@@ -3635,11 +3685,12 @@ static uint32_t mgi_pv_map_atom(mgi_prover *P, uint32_t a, int n, const mgi_pv_s
       uint32_t var[MGI_PV_BOUND], from = P->from;
       int temps = P->temps;
       P->from = 0;
-      uint32_t body = mgi_pv_open(P, a, var);
+      uint32_t body = mgi_pv_open(P, a, var), where = mgi_pv_where(P, a, var);
       P->from = from;
       body = mgi_pv_map(P, body, n, s);
       P->from = 0;
-      uint32_t r = mgi_pv_bind(P, kind, (int)mgi_pv_word(P, a, 1), var, body);
+      where = mgi_pv_map(P, where, n, s);
+      uint32_t r = mgi_pv_bind_where(P, kind, (int)mgi_pv_word(P, a, 1), var, body, where);
       P->from = from, P->temps = temps;
       return r;
     }
@@ -3667,7 +3718,7 @@ static void mgi_pv_place(const mgi_prover *P, uint32_t id, uint32_t v, mgi_pv_pl
   const mgi_pv_node *x = &P->node[id];
   uint32_t kind = mgi_pv_kind(P, id);
   if (!(x->vars >> v & 1)) return;
-  if (kind == MGI_PV_IN) {
+  if (kind == MGI_PV_IN || kind == MGI_PV_LESS) {
     for (uint32_t k = 2; k < x->n; k += 1 + 3 * mgi_pv_word(P, id, k))
       for (uint32_t j = 0; j < mgi_pv_word(P, id, k); j++)
         if (mgi_pv_word(P, id, k + 1 + 3 * j) == v) {
@@ -3679,7 +3730,7 @@ static void mgi_pv_place(const mgi_prover *P, uint32_t id, uint32_t v, mgi_pv_pl
         }
     return;
   }
-  uint32_t first = kind == MGI_PV_FN ? 6 : kind == MGI_PV_SUM || kind == MGI_PV_TOP ? x->n - 1 : 1, step = kind == MGI_PV_MONO ? 2 : kind == MGI_PV_POLY ? 5 : 1;
+  uint32_t first = kind == MGI_PV_FN ? 6 : kind == MGI_PV_SUM ? x->n - 1 : kind == MGI_PV_TOP ? x->n - 2 : 1, step = kind == MGI_PV_MONO ? 2 : kind == MGI_PV_POLY ? 5 : 1;
   for (uint32_t k = first; k < x->n; k += step) mgi_pv_place(P, mgi_pv_word(P, id, k), v, r);
 }
 /* The least place where v can be split and some digit ends; 0 if there is none. */
@@ -3745,27 +3796,28 @@ static int mgi_pv_primitive_term(const mgi_prover *P, uint32_t p) {
   return t.num == 1 && t.den == 1;
 }
 /* The atom over var, whose names are chosen so that it has the least id of all namings. */
-static uint32_t mgi_pv_close(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body) {
-  uint32_t base = P->node[body].top, best = 0, apart = 0, name[MGI_PV_BOUND];
+static uint32_t mgi_pv_close(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body, uint32_t where) {
+  uint32_t base = P->node[body].top > P->node[where].top ? P->node[body].top : P->node[where].top, best = 0, apart = 0, name[MGI_PV_BOUND];
   int perm[MGI_PV_BOUND], done = 0;
   if (n > MGI_PV_BOUND || base + (uint32_t)n > MGI_PV_TEMP) return mgi_pv_fail(P, "reductions nest too deep");
   for (int k = 0; k < n; k++) perm[k] = k;
   while (!done && !P->bad) {
     mgi_pv_sub s[MGI_PV_BOUND];
-    uint32_t w[4 + MGI_PV_BOUND];
+    uint32_t w[5 + MGI_PV_BOUND], m = 3 + (uint32_t)n;
     memset(s, 0, sizeof s);
     w[0] = kind, w[1] = (uint32_t)n, w[2] = base;
     for (int k = 0; k < n; k++) {
       s[k].var = var[k], s[k].lo = base + (uint32_t)perm[k], s[k].lo_scale = 1;
       w[3 + perm[k]] = (uint32_t)P->extent[var[k]], P->extent[base + (uint32_t)perm[k]] = P->extent[var[k]];
     }
-    w[3 + n] = mgi_pv_map(P, body, n, s);
-    int whole = kind != MGI_PV_SUM || mgi_pv_primitive_term(P, w[3 + n]);
+    if (kind == MGI_PV_TOP) w[m++] = mgi_pv_map(P, where, n, s);
+    w[m] = mgi_pv_map(P, body, n, s);
+    int whole = kind != MGI_PV_SUM || mgi_pv_primitive_term(P, w[m]);
     if (whole) {
-      uint32_t id = mgi_pv_intern(P, w, (uint32_t)(4 + n));
+      uint32_t id = mgi_pv_intern(P, w, m + 1);
       if (!best || id < best) best = id;
     } else if (!apart) { /* a maximum's other form under these names: the sum falls apart */
-      apart = w[3 + n];
+      apart = w[m];
       for (int k = 0; k < n; k++) name[k] = s[k].lo;
     }
     done = 1;
@@ -3783,17 +3835,36 @@ static uint32_t mgi_pv_close(mgi_prover *P, uint32_t kind, int n, const uint32_t
   if (P->bad) return MGI_PV_ZERO;
   if (best) return mgi_pv_atom(P, best, 1);
   if (++P->depth > MGI_PV_NEST) return mgi_pv_fail(P, "a sum whose terms do not settle");
-  for (int k = 0; k < n; k++) { /* the names may be given anew: to temporaries first */
-    mgi_pv_sub s;
-    memset(&s, 0, sizeof s);
-    s.var = name[k], s.lo = mgi_pv_temp(P, P->extent[var[k]]), s.lo_scale = 1;
-    apart = P->bad ? apart : mgi_pv_map(P, apart, 1, &s), name[k] = s.lo;
-  }
+  mgi_pv_sub back[MGI_PV_BOUND];
+  memset(back, 0, sizeof back);
+  for (int k = 0; k < n; k++) back[k].var = name[k], back[k].lo = name[k] = mgi_pv_temp(P, P->extent[var[k]]), back[k].lo_scale = 1;
+  if (!P->bad) apart = mgi_pv_map(P, apart, n, back); /* the names may be given anew */
   best = mgi_pv_bind(P, kind, n, name, apart);
   P->depth--;
   return best;
 }
 
+/* A bound on all of one of the variables makes its range the shorter: p without such factors, over other variables. */
+static uint32_t mgi_pv_shorten(mgi_prover *P, uint32_t p, int n, uint32_t *var) {
+  for (uint32_t i = 0; i < mgi_pv_count(P, p) && !P->bad; i++) {
+    uint32_t m = mgi_pv_at(P, p, i).mono;
+    for (uint32_t k = 0; k < mgi_pv_powers(P, m); k++) {
+      uint32_t a = mgi_pv_word(P, m, 1 + 2 * k), v;
+      if (mgi_pv_kind(P, a) != MGI_PV_LESS || mgi_pv_word(P, a, 2) != 1 || mgi_pv_word(P, a, 4) != 1) continue;
+      v = mgi_pv_word(P, a, 3);
+      for (int j = 0; j < n; j++) {
+        if (var[j] != v || mgi_pv_word(P, a, 5) < P->extent[v]) continue;
+        mgi_pv_sub s;
+        memset(&s, 0, sizeof s);
+        s.var = v, s.lo = mgi_pv_temp(P, mgi_pv_word(P, a, 1)), s.lo_scale = 1;
+        if (P->bad) return MGI_PV_ZERO;
+        var[j] = s.lo;
+        return mgi_pv_shorten(P, mgi_pv_map(P, p, 1, &s), n, var);
+      }
+    }
+  }
+  return p;
+}
 /* The sum of a monomial. */
 static uint32_t mgi_pv_sum_mono(mgi_prover *P, uint32_t mono, int n, const uint32_t *over) {
   uint32_t var[MGI_PV_BOUND + 4], p = mgi_pv_single(P, mono, 1, 1), r = mgi_pv_number(P, 1, 1);
@@ -3810,6 +3881,7 @@ static uint32_t mgi_pv_sum_mono(mgi_prover *P, uint32_t mono, int n, const uint3
     return mgi_pv_bind(P, MGI_PV_SUM, m, var, mgi_pv_mul(P, rest, body));
   }
   p = mgi_pv_regroup(P, p, &m, var, MGI_PV_BOUND);
+  p = mgi_pv_shorten(P, p, m, var);
   if (P->bad) return MGI_PV_ZERO;
   if (mgi_pv_count(P, p) != 1) return mgi_pv_bind(P, MGI_PV_SUM, m, var, p);
   mono = mgi_pv_at(P, p, 0).mono;
@@ -3841,13 +3913,14 @@ static uint32_t mgi_pv_sum_mono(mgi_prover *P, uint32_t mono, int n, const uint3
     }
     for (int k = 0; j >= 0 && k < m; k++)
       if (group[j] >> var[k] & 1) own[c++] = var[k];
-    r = mgi_pv_mul(P, r, j < 0 ? part : mgi_pv_close(P, MGI_PV_SUM, c, own, part));
+    r = mgi_pv_mul(P, r, j < 0 ? part : mgi_pv_close(P, MGI_PV_SUM, c, own, part, MGI_PV_ZERO));
   }
   return r;
 }
 
-/* The maximum over var of p, which depends on all of them and in which no maximum of polynomials opens. */
-static uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p) {
+/* The maximum over var of p, in which no maximum of polynomials opens; of the indices that `where` leaves, some at each
+   index of the variables outside. */
+static uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p, uint32_t where) {
   uint32_t v[MGI_PV_BOUND], inner[MGI_PV_BOUND], shift = MGI_PV_ZERO, factor, like, arg;
   uint64_t mask = 0, group[MGI_PV_BOUND];
   int m = 0, groups = 0;
@@ -3863,6 +3936,15 @@ static uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p
     else shift = mgi_pv_add(P, shift, one);
   }
   if (P->bad || !m) return p;
+  for (int k = 0; k < n; k++) { /* a bound is nearest to true where what p does not depend on is 0 */
+    mgi_pv_sub s;
+    if (mask >> var[k] & 1 || !(P->node[where].vars >> var[k] & 1)) continue;
+    memset(&s, 0, sizeof s);
+    s.var = var[k], s.lo = MGI_PV_NAUGHT, s.lo_scale = 1;
+    where = mgi_pv_map(P, where, 1, &s);
+  }
+  if (P->bad) return MGI_PV_ZERO;
+  if (!(P->node[where].vars & mask)) where = mgi_pv_number(P, 1, 1);
   if (shift != MGI_PV_ZERO) mgi_pv_use(P, MGI_PV_ROW_max_shift);
   for (uint32_t i = 0; i < mgi_pv_count(P, body) && !P->bad; i++) { /* a maximum inside that depends on them: flattened */
     uint32_t mono = mgi_pv_at(P, body, i).mono;
@@ -3884,7 +3966,8 @@ static uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p
       if (!mgi_pv_is_number(P, with)) mgi_pv_use(P, MGI_PV_ROW_max_factor);
       body = mgi_pv_add(P, mgi_pv_mul(P, with, mgi_pv_open(P, a, inner)), rest);
       for (uint32_t j = 0; j < few; j++) v[m++] = inner[j];
-      return mgi_pv_add(P, mgi_pv_bind(P, MGI_PV_TOP, m, v, body), shift);
+      where = P->bad ? where : mgi_pv_both(P, where, mgi_pv_where(P, a, inner));
+      return mgi_pv_add(P, mgi_pv_bind_where(P, MGI_PV_TOP, m, v, body, where), shift);
     }
   }
   int64_t num = 0, den = 1;
@@ -3906,18 +3989,31 @@ static uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p
       int s = sign & MGI_PV_LEAST ? 1 : -1;
       mgi_pv_use(P, MGI_PV_ROW_max_factor);
       factor = mgi_pv_mul(P, factor, mgi_pv_scale(P, q, s, 1));
-      return mgi_pv_add(P, mgi_pv_mul(P, factor, mgi_pv_bind(P, MGI_PV_TOP, m, v, mgi_pv_single(P, common, s, 1))), shift);
+      return mgi_pv_add(P, mgi_pv_mul(P, factor, mgi_pv_bind_where(P, MGI_PV_TOP, m, v, mgi_pv_single(P, common, s, 1), where)), shift);
     }
   }
   like = P->bad ? 0 : mgi_pv_family(P, body);
   if (like) {
     int sign = mgi_pv_at(P, body, 0).num < 0 ? -1 : 1;
     if (mgi_pv_as(P, body, like, sign, &arg)) {
-      arg = mgi_pv_scale(P, mgi_pv_bind(P, MGI_PV_TOP, m, v, mgi_pv_scale(P, arg, sign, 1)), sign, 1);
+      arg = mgi_pv_scale(P, mgi_pv_bind_where(P, MGI_PV_TOP, m, v, mgi_pv_scale(P, arg, sign, 1), where), sign, 1);
       return mgi_pv_add(P, mgi_pv_mul(P, factor, mgi_pv_scale(P, mgi_pv_rise(P, like, arg), sign, 1)), shift);
     }
   }
-  body = mgi_pv_regroup(P, body, &m, v, MGI_PV_BOUND);
+  if (P->node[where].vars) { /* the variables of both, together */
+    const uint32_t w[3] = {MGI_PV_LESS, 0, 0}, mark = mgi_pv_intern(P, w, 3); /* what marks the bounds' term */
+    uint32_t both = mgi_pv_regroup(P, mgi_pv_add(P, body, mgi_pv_mul(P, where, mgi_pv_atom(P, mark, 1))), &m, v, MGI_PV_BOUND);
+    both = mgi_pv_shorten(P, both, m, v);
+    body = MGI_PV_ZERO, where = mgi_pv_number(P, 1, 1);
+    for (uint32_t k = 0; k < mgi_pv_count(P, both) && !P->bad; k++) {
+      mgi_pv_term t = mgi_pv_at(P, both, k);
+      uint32_t one = mgi_pv_single(P, t.mono, t.num, t.den);
+      int marked = 0;
+      for (uint32_t j = 0; j < mgi_pv_powers(P, t.mono); j++) marked |= mgi_pv_word(P, t.mono, 1 + 2 * j) == mark;
+      if (marked) where = mgi_pv_mul(P, one, mgi_pv_atom(P, mark, -1));
+      else body = mgi_pv_add(P, body, one);
+    }
+  } else body = mgi_pv_regroup(P, body, &m, v, MGI_PV_BOUND);
   if (P->bad) return MGI_PV_ZERO;
   mask = 0;
   for (int k = 0; k < m; k++) mask |= (uint64_t)1 << v[k];
@@ -3928,6 +4024,14 @@ static uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p
       else j++;
     }
     if (g) group[groups++] = g;
+  }
+  for (int j = 0; j < groups; j++) { /* a bound on variables of two binds them together */
+    int together = (P->node[where].vars & group[j]) != 0;
+    if (!together || j == 0) continue;
+    int first = 0;
+    while (first < j && !(P->node[where].vars & group[first])) first++;
+    if (first == j) continue;
+    group[first] |= group[j], group[j--] = group[--groups];
   }
   uint32_t sum = MGI_PV_ZERO;
   if (groups > 1) mgi_pv_use(P, MGI_PV_ROW_max_apart);
@@ -3941,13 +4045,13 @@ static uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p
     }
     for (int k = 0; k < m; k++)
       if (group[j] >> v[k] & 1) own[c++] = v[k];
-    sum = mgi_pv_add(P, sum, groups > 1 ? mgi_pv_top(P, c, own, mine) : mgi_pv_close(P, MGI_PV_TOP, c, own, mine));
+    sum = mgi_pv_add(P, sum, groups > 1 ? mgi_pv_top(P, c, own, mine, P->node[where].vars & group[j] ? where : mgi_pv_number(P, 1, 1)) : mgi_pv_close(P, MGI_PV_TOP, c, own, mine, where));
   }
   if (!groups) sum = body;
   return mgi_pv_add(P, mgi_pv_mul(P, factor, sum), shift);
 }
 /* The maximum over the variables of a maximum of minima: of each minimum, what does not depend on them aside. */
-static uint32_t mgi_pv_top_of(mgi_prover *P, int n, const uint32_t *var, uint32_t body) {
+static uint32_t mgi_pv_top_of(mgi_prover *P, int n, const uint32_t *var, uint32_t body, uint32_t where) {
   mgi_pv_lattice L;
   uint64_t mask = 0;
   memset(&L, 0, sizeof L);
@@ -3966,7 +4070,7 @@ static uint32_t mgi_pv_top_of(mgi_prover *P, int n, const uint32_t *var, uint32_
       else out.p[out.n++] = p;
     }
     if (out.n && in.n) mgi_pv_use(P, MGI_PV_ROW_max_meet);
-    if (in.n) out.p[out.n++] = mgi_pv_top(P, n, var, mgi_pv_meet_value(P, &in, NULL));
+    if (in.n) out.p[out.n++] = mgi_pv_top(P, n, var, mgi_pv_meet_value(P, &in, NULL), where);
     if (out.n == 1) a[k] = out.p[0];
     else {
       for (uint32_t j = 0; j < out.n; j++) out.p[j] = mgi_pv_scale(P, out.p[j], -1, 1);
@@ -3978,28 +4082,26 @@ static uint32_t mgi_pv_top_of(mgi_prover *P, int n, const uint32_t *var, uint32_
   return r;
 }
 
-/* The sum (SUM) or maximum (TOP) of body over var, temporaries or free. */
-static uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body) {
-  uint32_t r = MGI_PV_ZERO, v[MGI_PV_BOUND];
-  int temps = P->temps, m = 0;
+/* The sum (SUM) or maximum (TOP) of body over var, temporaries or free; a maximum: of the indices that `where` leaves. */
+static uint32_t mgi_pv_bind_where(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body, uint32_t where) {
+  uint32_t r = MGI_PV_ZERO;
+  int temps = P->temps;
   if (P->bad || body == MGI_PV_NONE) return body;
-  if (kind == MGI_PV_SUM) {
-    for (uint32_t k = 0; k < mgi_pv_count(P, body) && !P->bad; k++) {
-      mgi_pv_term t = mgi_pv_at(P, body, k);
-      r = mgi_pv_axpy(P, r, mgi_pv_sum_mono(P, t.mono, n, var), t.num, t.den);
-      P->temps = temps;
-    }
+  if (kind == MGI_PV_TOP) {
+    if (n > MGI_PV_BOUND) return mgi_pv_fail(P, "a reduction over too many indices");
+    r = mgi_pv_top_of(P, n, var, body, where);
+    P->temps = temps;
     return r;
   }
-  for (int k = 0; k < n; k++) {
-    if (!(P->node[body].vars >> var[k] & 1)) continue;
-    if (m == MGI_PV_BOUND) return mgi_pv_fail(P, "a reduction over too many indices");
-    v[m++] = var[k];
+  for (uint32_t k = 0; k < mgi_pv_count(P, body) && !P->bad; k++) {
+    mgi_pv_term t = mgi_pv_at(P, body, k);
+    r = mgi_pv_axpy(P, r, mgi_pv_sum_mono(P, t.mono, n, var), t.num, t.den);
+    P->temps = temps;
   }
-  if (!m) return body;
-  r = mgi_pv_top_of(P, m, v, body);
-  P->temps = temps;
   return r;
+}
+static uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body) {
+  return P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_bind_where(P, kind, n, var, body, mgi_pv_number(P, 1, 1));
 }
 
 /* ------------------------------------------------------------------------------------------------ >>elements
@@ -4020,8 +4122,8 @@ static mgi_pv_index mgi_pv_located(mgi_prover *P, const mgi_pv_frame *f, const m
   memset(&r, 0, sizeof r);
   for (uint32_t a = 1; a < f->g->n_axes; a++)
     if (map->to[a] == d) {
-      if (left % f->g->axes[a].extent) mgi_pv_fail(P, "a chunk is uneven");
-      left /= f->g->axes[a].extent;
+      if (left % f->g->axes[a].extent && left != extent) mgi_pv_fail(P, "a chunk is cut unevenly again");
+      left = (left + f->g->axes[a].extent - 1) / f->g->axes[a].extent;
       part = mgi_pv_padded(P, &f->axis[a], f->g->axes[a].extent);
       mgi_pv_join(P, &r, &part);
     }
@@ -4030,15 +4132,42 @@ static mgi_pv_index mgi_pv_located(mgi_prover *P, const mgi_pv_frame *f, const m
   return r;
 }
 /* The reverse: from the index x in the whole, those of the axes (into f) and the local one. */
-static mgi_pv_index mgi_pv_localised(mgi_prover *P, mgi_pv_frame *f, const mg_map *map, int d, int64_t local, mgi_pv_index x) {
+static mgi_pv_index mgi_pv_localised(mgi_prover *P, mgi_pv_frame *f, const mg_map *map, int d, int64_t whole, mgi_pv_index x) {
   mgi_pv_index lo, hi;
-  mgi_pv_cut(P, &x, local, &hi, &lo);
-  for (uint32_t a = f->g->n_axes; a-- > 1;)
+  int64_t left = whole;
+  for (uint32_t a = 1; a < f->g->n_axes; a++)
     if (map->to[a] == d) {
-      mgi_pv_index rest = hi;
-      mgi_pv_cut(P, &rest, f->g->axes[a].extent, &hi, &f->axis[a]);
+      if (left % f->g->axes[a].extent && left != whole) mgi_pv_fail(P, "a chunk is cut unevenly again");
+      left = (left + f->g->axes[a].extent - 1) / f->g->axes[a].extent;
+      mgi_pv_cut(P, &x, left, &hi, &lo);
+      f->axis[a] = hi, x = lo;
     }
-  return lo;
+  return x;
+}
+/* Which indices v of dimension d of a tensor there are, where it was cut unevenly: a product of LESS. */
+static uint32_t mgi_pv_present(mgi_prover *P, const mgi_pv_frame *f, const mg_tensor_info *t, int d, uint32_t v) {
+  const struct mgi_cuts *c = t->cuts[d];
+  mgi_pv_index x, part;
+  mgi_pv_digit digit;
+  int64_t left, first;
+  if (!c || P->bad) return P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_number(P, 1, 1);
+  memset(&x, 0, sizeof x);
+  left = c->before[0], first = 0;
+  for (int k = 0; k < c->n; k++) {
+    int64_t count = f->g->axes[c->axis[k]].extent;
+    if (left % count && k) return mgi_pv_fail(P, "a chunk is cut unevenly again");
+    left = (left + count - 1) / count;
+    first += (count - 1) * left;
+    part = mgi_pv_padded(P, &f->axis[c->axis[k]], count);
+    mgi_pv_join(P, &x, &part);
+  }
+  if (first >= c->before[0]) return mgi_pv_fail(P, "a chunk may be empty");
+  memset(&part, 0, sizeof part);
+  digit.var = v, digit.div = 1, digit.mod = (uint32_t)P->extent[v];
+  mgi_pv_push(P, &part, digit);
+  part = mgi_pv_padded(P, &part, left);
+  mgi_pv_join(P, &x, &part);
+  return P->bad || c->before[0] > INT32_MAX ? mgi_pv_fail(P, "too large: a dimension") : mgi_pv_less(P, (uint32_t)c->before[0], &x);
 }
 static int mgi_pv_same_shape(const mg_shape *s, int64_t d, int at) { return at >= 0 && s->dim[at] == d; }
 
@@ -4082,7 +4211,8 @@ static uint32_t mgi_pv_element_of_matmul(mgi_prover *P, const mgi_pv_frame *f, c
       mgi_pv_push(P, depth, digit);
       in[side] = mgi_pv_element(P, f, o->in[k + side * pairs].id, y);
     }
-    sum = mgi_pv_add(P, sum, mgi_pv_bind(P, MGI_PV_SUM, 1, &v, mgi_pv_mul(P, in[0], in[1])));
+    uint32_t where = mgi_pv_present(P, f, &g->tensors[o->in[k].id], sa->rank - 1, v);
+    sum = mgi_pv_add(P, sum, mgi_pv_bind(P, MGI_PV_SUM, 1, &v, mgi_pv_mul(P, where, mgi_pv_mul(P, in[0], in[1]))));
     P->temps = temps;
   }
   return sum;
@@ -4093,7 +4223,7 @@ static uint32_t mgi_pv_element_of_accum(mgi_prover *P, const mgi_pv_frame *f, co
   mgi_pv_frame inner = *f;
   uint32_t var[MG_MAX_AXES], n = 0, kind = 0;
   int temps = P->temps;
-  for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &o->map, d, s->dim[d], x[d]);
+  for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &o->map, d, g->tensors[o->out[0].id].shape.dim[d], x[d]);
   for (uint32_t a = 1; a < g->n_axes && !P->bad; a++)
     if (o->map.to[a] == MG_MAP_SUM || o->map.to[a] == MG_MAP_MAX) {
       uint32_t k = o->map.to[a] == MG_MAP_SUM ? MGI_PV_SUM : MGI_PV_TOP;
@@ -4113,13 +4243,14 @@ static uint32_t mgi_pv_element_of_graph(mgi_prover *P, const mgi_pv_frame *f, co
   mgi_pv_frame inner;
   memset(&inner, 0, sizeof inner);
   uint32_t name[3];
+  int result = which;
   name[0] = MGI_PV_KEY, name[1] = f->serial, name[2] = (uint32_t)(o - f->g->ops);
   inner.g = o->sub, inner.up = f, inner.serial = mgi_pv_intern(P, name, 3);
   for (uint32_t k = 1; k < o->sub->n_ops; k++) {
     const mg_op_node *store = &o->sub->ops[k];
     if (store->code != MG_OP_STORE || which--) continue;
     const mg_shape *s = &o->sub->tensors[store->in[0].id].shape;
-    for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &store->map, d, s->dim[d], x[d]);
+    for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &store->map, d, f->g->tensors[o->out[result].id].shape.dim[d], x[d]);
     return mgi_pv_element(P, &inner, store->in[0].id, y);
   }
   return mgi_pv_fail(P, "a result that nothing stores");
@@ -4141,7 +4272,9 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
       digit.var = mgi_pv_temp(P, g->tensors[o->in[0].id].shape.dim[o->attr.dim]), digit.div = 1, digit.mod = (uint32_t)P->extent[digit.var];
       y[o->attr.dim].n = 0;
       mgi_pv_push(P, &y[o->attr.dim], digit);
-      uint32_t r = mgi_pv_bind(P, o->code == MG_OP_SUM ? MGI_PV_SUM : MGI_PV_TOP, 1, &digit.var, mgi_pv_element(P, f, o->in[0].id, y));
+      uint32_t body = mgi_pv_element(P, f, o->in[0].id, y), where = mgi_pv_present(P, f, &g->tensors[o->in[0].id], o->attr.dim, digit.var), r;
+      if (o->code == MG_OP_SUM) r = mgi_pv_bind(P, MGI_PV_SUM, 1, &digit.var, mgi_pv_mul(P, where, body));
+      else r = mgi_pv_bind_where(P, MGI_PV_TOP, 1, &digit.var, body, where);
       P->temps = temps;
       return r;
     }
@@ -4186,7 +4319,6 @@ static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t te
   if (mgi_pv_over(P)) return MGI_PV_ZERO;
   for (int d = 0; d < t->shape.rank; d++) {
     if (t->shape.dim[d] > INT32_MAX) return mgi_pv_fail(P, "too large: a dimension");
-    if (t->cuts[d]) return mgi_pv_fail(P, "a chunk is uneven");
   }
   if (!f->up && !t->op) {
     for (uint32_t k = 0; k < f->g->n_in; k++)
@@ -4197,9 +4329,12 @@ static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t te
   for (const mgi_pv_frame *u = f; u; u = u->up)
     for (uint32_t a = 0; a < (u == f ? (uint32_t)t->shape.rank : 0) + (u->up ? u->g->n_axes : 0); a++) {
       const mgi_pv_index *i = u == f && a < (uint32_t)t->shape.rank ? &x[a] : &u->axis[a - (u == f ? (uint32_t)t->shape.rank : 0)];
-      if (n + 1 + 3 * (uint32_t)i->n > MGI_PV_KEY_WORDS) return mgi_pv_fail(P, "levels nest too deep");
+      if (n + 1 + 4 * (uint32_t)i->n > MGI_PV_KEY_WORDS) return mgi_pv_fail(P, "levels nest too deep");
       w[n++] = (uint32_t)i->n;
-      for (int k = 0; k < i->n; k++) w[n++] = i->d[k].var, w[n++] = i->d[k].div, w[n++] = i->d[k].mod;
+      for (int k = 0; k < i->n; k++) { /* a variable's range too: names are used again, and uneven cuts rest on it */
+        w[n++] = i->d[k].var, w[n++] = i->d[k].div, w[n++] = i->d[k].mod;
+        w[n++] = i->d[k].var < MGI_PV_VARS ? (uint32_t)P->extent[i->d[k].var] : 0;
+      }
     }
   uint32_t key = mgi_pv_intern(P, w, n);
   if (P->bad || P->node[key].value) return P->node[key].value;
@@ -4794,6 +4929,8 @@ static int mgi_ask_zero(mgi_proof *X, uint32_t p, double seconds) {
 
 static int mgi_pv_same_extents(const mgi_prover *P, uint32_t a, uint32_t b) {
   int same = mgi_pv_kind(P, a) == mgi_pv_kind(P, b) && mgi_pv_word(P, a, 1) == mgi_pv_word(P, b, 1);
+  for (int k = 0; k < 2 && same; k++) /* ranges that are bounded from outside are not compared */
+    same = mgi_pv_kind(P, k ? b : a) != MGI_PV_TOP || !P->node[mgi_pv_word(P, k ? b : a, P->node[k ? b : a].n - 2)].vars;
   for (uint32_t k = 0; same && k < mgi_pv_word(P, a, 1); k++) same = mgi_pv_word(P, a, 3 + k) == mgi_pv_word(P, b, 3 + k);
   return same;
 }
@@ -4961,6 +5098,11 @@ static void mgi_pv_say_atom(mgi_pv_print *o, uint32_t a) {
         }
       return;
     }
+    case MGI_PV_LESS:
+      mgi_pv_say(o, "[");
+      mgi_pv_say_index(o, a, 3, mgi_pv_word(P, a, 2));
+      mgi_pv_say(o, "<%u]", mgi_pv_word(P, a, 1));
+      return;
     case MGI_PV_FN: {
       mg_opcode op = (mg_opcode)mgi_pv_word(P, a, 1);
       mgi_pv_say(o, "%.40s(", mg_op_row(op)->name);
@@ -4992,6 +5134,10 @@ static void mgi_pv_say_atom(mgi_pv_print *o, uint32_t a) {
         if (k) mgi_pv_say(o, ", ");
         mgi_pv_say_variable(o, mgi_pv_word(P, a, 2) + k);
         mgi_pv_say(o, "<%u", mgi_pv_word(P, a, 3 + k));
+      }
+      if (mgi_pv_kind(P, a) == MGI_PV_TOP && P->node[mgi_pv_word(P, a, n - 2)].vars) {
+        mgi_pv_say(o, " ");
+        mgi_pv_say_poly(o, mgi_pv_word(P, a, n - 2));
       }
       mgi_pv_say(o, "}(");
       mgi_pv_say_poly(o, mgi_pv_word(P, a, n - 1));
