@@ -186,6 +186,7 @@ extern "C" {
 /* --------------------------------------------------------------------------------------------------- >>field */
 
 __extension__ typedef unsigned __int128 mgi_u128;
+__extension__ typedef __int128 mgi_i128;
 
 /* What arithmetic modulo m < 2^62 needs: Barrett's constants. */
 typedef struct mg_modulus {
@@ -196,6 +197,8 @@ typedef struct mg_modulus {
   int n;         /* bits of m */
 } mg_modulus;
 
+enum { MG_FIELD_LEVELS = 24 };
+
 /* A pair of fields.  q divides p-1 and omega has order q; q == 0: the second residue is not used (exp_opaque only). */
 typedef struct mg_field {
   uint64_t p, q, omega, seed;
@@ -203,6 +206,9 @@ typedef struct mg_field {
   int max_opaque;               /* 1: a maximum of two is an opaque function of the unordered pair */
   mg_modulus mp, mq;
   uint64_t order;               /* key of the total order of max */
+  uint64_t level[MG_FIELD_LEVELS]; /* residues of constants that stand in their true order there, least first */
+  int levels;                   /* how many; 0: none does */
+  uint64_t level_bits, place;   /* bit r % 64 is set if some level is r; where the levels stand among the others */
   uint64_t key[MG_OP_TABLE_END];/* keys of the opaque functions, by row */
   uint16_t power[512];          /* small pair: omega^k, k < q */
   uint16_t inverse[512];        /* small pair: 1/k mod p */
@@ -366,15 +372,23 @@ MGI_FN mg_fv mg_ff_exp(const mg_field *F, mg_fv a) {
   if (f & MGI_FV_SPECIAL) return mgi_fv_special(f);
   return mgi_fv(mgi_ff_power(F, a.q), 0, f | MG_FV_NOQ);
 }
-/* In the order of mix(p + key), ties by q, an absent q last. */
+/* 1 + the place of residue x among the constants that stand in their true order; 0 if it is none. */
+MGI_FN int mgi_ff_level(const mg_field *F, uint64_t x) {
+  if (!(F->level_bits >> (x & 63) & 1)) return 0;
+  for (int k = 0; k < F->levels; k++)
+    if (F->level[k] == x) return 1 + k;
+  return 0;
+}
+/* In the order of mix(p + key), the levels together at `place`; ties by q, an absent q last. */
 MGI_FN mg_fv mg_ff_max(const mg_field *F, mg_fv a, mg_fv b) {
   uint32_t f = (a.flags | b.flags) & MGI_FV_TRACE;
   if ((a.flags | b.flags) & (MG_FV_UNDEF | MG_FV_EXP2)) return mgi_fv_special((a.flags | b.flags) | MG_FV_MAX);
   mg_fv r = a;
   if (a.flags & MG_FV_NEGINF) r = b;
   else if (!(b.flags & MG_FV_NEGINF)) {
-    uint64_t x = mgi_ff_mix(a.p + F->order), y = mgi_ff_mix(b.p + F->order);
-    int second = x < y || (x == y && ((b.flags & MG_FV_NOQ) || (!(a.flags & MG_FV_NOQ) && a.q < b.q)));
+    int i = mgi_ff_level(F, a.p), j = mgi_ff_level(F, b.p);
+    uint64_t x = i ? F->place : mgi_ff_mix(a.p + F->order), y = j ? F->place : mgi_ff_mix(b.p + F->order);
+    int second = x < y || (x == y && i < j) || (x == y && i == j && ((b.flags & MG_FV_NOQ) || (!(a.flags & MG_FV_NOQ) && a.q < b.q)));
     if (second) r = b;
     if (F->pattern) F->pattern[0] += mgi_ff_mix(2 * F->pattern[1]++ + (uint64_t)second);
     if (F->max_opaque) {
@@ -554,9 +568,21 @@ enum { MG_PROOF_FORM, MG_PROOF_FACT };
   A(log_one,      FORM, "log(1) = 0")                                                                 \
   A(sqrt_scale,   FORM, "x >= 0 & y >= 0 => sqrt(mul(sqr(y),x)) = mul(y,sqrt(x))")                    \
   A(sqrt_square,  FORM, "x >= 0 => sqr(sqrt(x)) = x")                                                 \
+  A(sqrt_abs,     FORM, "sqrt(sqr(x)) = max(x,neg(x))")                                               \
   A(relu_max,     FORM, "relu(x) = max(x,0)")                                                         \
   A(max_shift,    FORM, "max(add(x,z),add(y,z)) = add(max(x,y),z)")                                   \
   A(max_scale,    FORM, "z > 0 => max(mul(z,x),mul(z,y)) = mul(z,max(x,y))")                          \
+  A(max_factor,   FORM, "z >= 0 => max(mul(z,x),mul(z,y)) = mul(z,max(x,y))")                         \
+  A(max_least,    FORM, "x <= y => max(x,y) = y")                                                     \
+  A(max_order,    FORM, "max(x,y) = max(y,x)")                                                        \
+  A(max_meet,     FORM, "max(x,neg(max(y,z))) = neg(max(neg(max(x,neg(y))),neg(max(x,neg(z)))))")     \
+  A(max_absorb,   FORM, "max(x,neg(max(neg(x),y))) = x")                                              \
+  A(max_exp,      FORM, "max(exp(x),exp(y)) = exp(max(x,y))")                                         \
+  A(max_sqrt,     FORM, "x >= 0 & y >= 0 => max(sqrt(x),sqrt(y)) = sqrt(max(x,y))")                   \
+  A(max_log,      FORM, "x > 0 & y > 0 => max(log(x),log(y)) = log(max(x,y))")                        \
+  A(max_square,   FORM, "sqr(max(x,0)) = mul(x,max(x,0))")                                            \
+  A(max_regroup,  FORM, "max(max(x,y),max(z,w)) = max(max(x,z),max(y,w))")                            \
+  A(max_apart,    FORM, "max(max(add(x,z),add(x,w)),max(add(y,z),add(y,w))) = add(max(x,y),max(z,w))") \
   A(max_assoc,    FORM, "max(x,max(y,z)) = max(max(x,y),z)")                                          \
   A(max_same,     FORM, "max(x,x) = x")                                                               \
   A(max_above,    FACT, "max(x,y) >= x")                                                              \
@@ -601,13 +627,14 @@ typedef struct mg_prove_config {
   int method;            /* MG_PROVE_AUTO: indexed, then each element */
   const char *library;   /* NULL: libz3.so.4, then libz3.so */
   const volatile int *stop; /* when it becomes nonzero the verdict is UNDECIDED; may be NULL */
+  int skip_floats;       /* 1: no look for a float64 counterexample, nor for inputs on which both are defined: the caller has */
 } mg_prove_config;
 mg_prove_config mg_prove_config_default(void);
 
 typedef struct mg_prove_report {
   mg_verdict verdict;    /* EQUAL; NOT_EQUAL, with a float64 counterexample; UNDECIDED.  Never EQUAL_SAMPLED */
   char reason[256];      /* one line in words */
-  char axioms[256];      /* names of the rows that were in play */
+  char axioms[768];      /* names of the rows that were in play */
   char solver[32];       /* "Z3 4.8.12" */
   int method;            /* that decided */
   int64_t elements;      /* compared: symbolic ones, or all */
@@ -639,6 +666,7 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -716,6 +744,49 @@ static void mgi_field_fill(mg_field *F, uint64_t p, uint64_t q, uint64_t seed, i
     for (uint64_t k = 0, w = 1; k < q; k++, w = w * F->omega % p) F->power[k] = (uint16_t)w;
     for (uint64_t k = 1; k < p; k++) F->inverse[k] = (uint16_t)mgi_invmod(&F->mp, k);
   }
+}
+
+static int mgi_field_by_value(const void *a, const void *b) {
+  mg_rational x = *(const mg_rational *)a, y = *(const mg_rational *)b;
+  mgi_i128 l = (mgi_i128)x.num * y.den, r = (mgi_i128)y.num * x.den;
+  return l < r ? -1 : l > r;
+}
+/* Adds the constants of a graph and their negatives, each once, while there is room. */
+static int mgi_field_constants(const mg_graph *g, mg_rational *c, int n) {
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    const mg_op_node *o = &g->ops[k];
+    if (o->sub) n = mgi_field_constants(o->sub, c, n);
+    if (mg_op_row(o->code)->attr != MG_ATTR_RAT) continue;
+    for (int side = 0; side < 2; side++) {
+      mg_rational x = o->attr.c;
+      int known = 0;
+      if (side) x.num = -x.num;
+      for (int j = 0; j < n; j++) known |= mgi_field_by_value(&c[j], &x) == 0;
+      if (!known && n < MG_FIELD_LEVELS) c[n++] = x;
+    }
+  }
+  return n;
+}
+/* 0, 1 and the graphs' constants stand in their true order for max: above all other residues with probability 1/4, below
+   all with 1/4, else below a share of them whose logarithm is uniform: a maximum of n values meets 0 at any n so. */
+static void mgi_field_levels(mg_field *F, const mg_graph *const *g, int n) {
+  mg_rational c[MG_FIELD_LEVELS];
+  int m = 0;
+  c[m++] = mg_rat(0, 1), c[m++] = mg_rat(1, 1);
+  for (int k = 0; k < n; k++) m = mgi_field_constants(g[k], c, m);
+  qsort(c, (size_t)m, sizeof *c, mgi_field_by_value);
+  F->levels = 0, F->level_bits = 0;
+  for (int k = 0; k < m; k++) {
+    mg_fv v = mg_ff_const(F, c[k]);
+    int known = 0;
+    for (int j = 0; j < F->levels; j++) known |= F->level[j] == v.p;
+    if ((v.flags & MG_FV_UNDEF) || known) continue; /* in a small field two constants may be one residue */
+    F->level[F->levels++] = v.p;
+    F->level_bits |= (uint64_t)1 << (v.p & 63);
+  }
+  uint64_t h = mgi_ff_hash(F->seed, 16, 0);
+  double share = exp2(-24 * ldexp((double)(h >> 11), -53)); /* of the others, above the levels */
+  F->place = (h & 3) == 0 ? UINT64_MAX : (h & 3) == 1 ? 0 : (uint64_t)((1 - share) * ldexp(1, 64) * (1 - ldexp(1, -52)));
 }
 
 /* q uniform among the primes of that many bits; p the first prime of uniform 2jq + 1 in [2^60, 2^61).  MG_NOT_FOUND if none
@@ -1820,6 +1891,7 @@ static int mgi_trial_setup(mgi_trial *t, const mgi_bench *B, int kind, int test)
     s = kind & MGI_PAIR_TEST ? mgi_field_pair(t->seed, B->q_bits, &t->F) : mg_field_large(t->seed, 1, &t->F);
   }
   t->F.max_opaque = !(kind & MGI_ORDER_TEST);
+  if (s == MG_OK && (kind & MGI_ORDER_TEST)) mgi_field_levels(&t->F, B->g, 2);
   t->F.deadline = B->watch.deadline, t->F.stop = B->watch.stop;
   if (s == MG_OK && t->F.q && !t->powers) t->powers = (uint64_t *)malloc(8 * 256 * sizeof *t->powers);
   if (s == MG_OK && t->F.q && t->powers) {
@@ -2403,6 +2475,8 @@ static mg_status mgi_wide_runs(const mg_graph *a, const mg_graph *b, uint64_t se
   mg_graph_free(small[0]), mg_graph_free(small[1]);
   return s;
 }
+MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double deadline, size_t memory_limit, const volatile int *stop, mg_prove_report *r, char **derivation,
+                                  mg_error *e); /* >>methods */
 
 /* -------------------------------------------------------------------------------------------------- >>verify
      1. exp and max opaque.  All agree: EQUAL, with Theorem A's bound in the full tier.
@@ -2795,7 +2869,7 @@ mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_c
 /* --------------------------------------------------------------------------------------------------- >>terms
    Real terms in a normal form, hash-consed: equal ids are equal terms.
      polynomial   sum of rational * monomial, at least; a monomial is a product of atoms to powers, negative ones too
-     atom         an input element; f(polynomial ..); a maximum of polynomials; 1/(polynomial of two terms or more);
+     atom         an input element; 1 or 0 for an index below a bound; f(polynomial ..); a maximum of polynomials; 1/(polynomial of two terms or more);
                   a sum, or a maximum, over bound indices
    An index is a list of digits, most significant first: digit (v, div, mod) is (v / div) % mod of an index variable v.
    A reduction over an index that was cut into blocks and iterations so meets the one over the whole index: bound variables
@@ -2806,20 +2880,20 @@ mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_c
    Requirement 1: every step is an identity of the reals wherever both sides are defined, by the FORM rows.
    Requirement 2: a term that passes a limit sets `bad`; the result is then worthless, and the verdict UNDECIDED. */
 
-__extension__ typedef __int128 mgi_i128;
-
-enum { MGI_PV_IN = 1, MGI_PV_FN, MGI_PV_MAX, MGI_PV_INV, MGI_PV_SUM, MGI_PV_TOP, MGI_PV_MONO, MGI_PV_POLY, MGI_PV_KEY,
+enum { MGI_PV_IN = 1, MGI_PV_FN, MGI_PV_MAX, MGI_PV_INV, MGI_PV_SUM, MGI_PV_TOP, MGI_PV_MONO, MGI_PV_POLY, MGI_PV_KEY, MGI_PV_LESS,
        MGI_PV_SET, MGI_PV_FACTORS, MGI_PV_DUTY, MGI_PV_DIVISOR, MGI_PV_ROOT, MGI_PV_LOGARITHM, MGI_PV_USED /* >>defined */ };
 enum { MGI_PV_ZERO = 1, MGI_PV_NONE = 2 };           /* ids: the polynomial 0; minus infinity, the maximum of nothing */
 enum { MGI_PV_FREE = 8, MGI_PV_TEMP = 40, MGI_PV_VARS = 64, MGI_PV_NAUGHT = 255 }; /* variables: 0.. free, 8.. bound, 40.. while building */
 enum { MGI_PV_BOUND = 5, MGI_PV_TERMS = 20000, MGI_PV_DIGITS = 12, MGI_PV_NEST = 200 /* functions in functions, operators on operators: recursion is as deep */ };
-enum { MGI_PV_KEY_WORDS = 5 + 3 * MGI_PV_DIGITS + (MG_MAX_RANK + 3 * (MG_MAX_AXES + 1)) * (1 + 3 * MGI_PV_DIGITS) };
+enum { MGI_PV_STEPS = 4000000, MGI_PV_NODES = 400000, MGI_PV_FEW = 512 }; /* limits of a proof without the solver */
+enum { MGI_PV_KEY_WORDS = 4 + (MG_MAX_RANK + 3 * (MG_MAX_AXES + 1)) * (1 + 4 * MGI_PV_DIGITS) };
 
 typedef struct mgi_pv_node {
   size_t off;
   uint32_t n, hash, top, value, height; /* top: past its bound variables */
   uint32_t found, factors;              /* of a key: what mgi_prover's were for this element */
   uint64_t vars;
+  uint8_t sign;
 } mgi_pv_node;
 typedef struct mgi_pv_term { uint32_t mono; int64_t num, den; } mgi_pv_term;
 typedef struct mgi_pv_digit { uint32_t var, div, mod; } mgi_pv_digit;
@@ -2836,9 +2910,11 @@ typedef struct mgi_prover {
   int temps, bad;
   char why[160];
   uint64_t used;             /* rows of the axiom table, by index */
+  uint64_t times[64];        /* how often each was applied */
+  int16_t rises[MG_OP_TABLE_END]; /* mgi_pv_rising: 0 until it is asked */
   double deadline;
   const volatile int *stop;
-  uint64_t steps;
+  uint64_t steps, most;      /* taken, and 0 or the most: a limit that is no clock */
   int depth;                 /* of mgi_pv_element */
   uint32_t key[MGI_PV_KEY_WORDS];
   uint32_t from, to;         /* an atom that mgi_pv_map replaces, and the polynomial in its place */
@@ -2853,6 +2929,7 @@ static uint32_t mgi_pv_fail(mgi_prover *P, const char *why) {
   return MGI_PV_ZERO;
 }
 static int mgi_pv_over(mgi_prover *P) {
+  if (P->most && (P->steps > P->most || P->n > MGI_PV_NODES)) mgi_pv_fail(P, "too large: it takes too many steps");
   if (!P->bad && (P->steps++ & 1023) == 0 && ((P->deadline > 0 && mgi_verify_now() > P->deadline) || mgi_verify_flag(P->stop))) mgi_pv_fail(P, "the time limit ended it");
   return P->bad;
 }
@@ -2864,7 +2941,7 @@ static uint32_t mgi_pv_kind(const mgi_prover *P, uint32_t id) { return mgi_pv_wo
 enum { MG_BUILTIN_PROOF_AXIOMS(MGI_X) MG_USER_PROOF_AXIOMS(MGI_X) MGI_PV_ROWS };
 #undef MGI_X
 static_assert(MGI_PV_ROWS <= 64, "the rows in play are a 64-bit set");
-static void mgi_pv_use(mgi_prover *P, int row) { P->used |= (uint64_t)1 << row; }
+static void mgi_pv_use(mgi_prover *P, int row) { P->used |= (uint64_t)1 << row, P->times[row]++; }
 
 /* What a node's children say of its variables. */
 static void mgi_pv_look(mgi_prover *P, mgi_pv_node *x) {
@@ -2872,7 +2949,7 @@ static void mgi_pv_look(mgi_prover *P, mgi_pv_node *x) {
   uint32_t first = x->n, step = 1;
   x->vars = 0, x->top = MGI_PV_FREE;
   switch (w[0]) {
-    case MGI_PV_IN:
+    case MGI_PV_IN: case MGI_PV_LESS:
       if (w[2] != UINT32_MAX)
         for (uint32_t k = 2; k < x->n; k += 1 + 3 * w[k])
           for (uint32_t j = 0; j < w[k]; j++)
@@ -2880,7 +2957,8 @@ static void mgi_pv_look(mgi_prover *P, mgi_pv_node *x) {
       return;
     case MGI_PV_FN: first = 6; break;
     case MGI_PV_MAX: case MGI_PV_INV: first = 1; break;
-    case MGI_PV_SUM: case MGI_PV_TOP: case MGI_PV_DIVISOR: case MGI_PV_ROOT: case MGI_PV_LOGARITHM: case MGI_PV_USED: first = x->n - 1; break;
+    case MGI_PV_SUM: first = x->n - 1; break;
+    case MGI_PV_TOP: case MGI_PV_DIVISOR: case MGI_PV_ROOT: case MGI_PV_LOGARITHM: case MGI_PV_USED: first = x->n - 2; break; /* which indices there are, and of what */
     case MGI_PV_MONO: first = 1, step = 2; break;
     case MGI_PV_POLY: first = 1, step = 5; break;
     default: return;
@@ -3037,6 +3115,17 @@ static uint32_t mgi_pv_mono_mul(mgi_prover *P, uint32_t x, uint32_t y) {
   if (w != few) free(w);
   return r;
 }
+static uint32_t mgi_pv_squares(mgi_prover *P, uint32_t p);
+static uint32_t mgi_pv_power(mgi_prover *P, uint32_t x, int e);
+/* x, if factor k of a monomial is a power of max(x, 0) above the first; else 0. */
+static uint32_t mgi_pv_square_of(const mgi_prover *P, uint32_t mono, uint32_t k) {
+  uint32_t a = mgi_pv_word(P, mono, 1 + 2 * k), x;
+  int e = (int32_t)mgi_pv_word(P, mono, 2 + 2 * k);
+  if (e < 2 || e > 4 || mgi_pv_kind(P, a) != MGI_PV_MAX || P->node[a].n != 3) return 0;
+  if (mgi_pv_word(P, a, 1) != MGI_PV_ZERO && mgi_pv_word(P, a, 2) != MGI_PV_ZERO) return 0;
+  x = mgi_pv_word(P, a, mgi_pv_word(P, a, 1) == MGI_PV_ZERO ? 2 : 1);
+  return mgi_pv_count(P, x) <= 8 ? x : 0;
+}
 static uint32_t mgi_pv_mul(mgi_prover *P, uint32_t x, uint32_t y) {
   if (P->bad) return MGI_PV_ZERO;
   if (x == MGI_PV_NONE || y == MGI_PV_NONE) return mgi_pv_fail(P, "minus infinity is multiplied");
@@ -3053,6 +3142,29 @@ static uint32_t mgi_pv_mul(mgi_prover *P, uint32_t x, uint32_t y) {
     }
   uint32_t r = mgi_pv_poly(P, t, (size_t)n * m);
   free(t);
+  return P->bad ? r : mgi_pv_squares(P, r);
+}
+/* A power of max(x, 0) is a power of x times it. */
+static uint32_t mgi_pv_squares(mgi_prover *P, uint32_t p) {
+  uint32_t n = mgi_pv_count(P, p), r = MGI_PV_ZERO, any = 0;
+  for (uint32_t k = 0; k < n && !any; k++) {
+    uint32_t m = mgi_pv_at(P, p, k).mono;
+    for (uint32_t j = 0; j < mgi_pv_powers(P, m) && !any; j++) any = mgi_pv_square_of(P, m, j) != 0;
+  }
+  if (!any || n > 64) return p;
+  for (uint32_t k = 0; k < n && !P->bad; k++) {
+    mgi_pv_term t = mgi_pv_at(P, p, k);
+    uint32_t q = mgi_pv_single(P, t.mono, t.num, t.den);
+    for (uint32_t j = 0; j < mgi_pv_powers(P, t.mono) && !P->bad; j++) {
+      uint32_t x = mgi_pv_square_of(P, t.mono, j);
+      if (!x) continue;
+      int e = (int32_t)mgi_pv_word(P, t.mono, 2 + 2 * j) - 1;
+      q = mgi_pv_mul(P, mgi_pv_mul(P, q, mgi_pv_atom(P, mgi_pv_word(P, t.mono, 1 + 2 * j), -e)), mgi_pv_power(P, x, e));
+      mgi_pv_use(P, MGI_PV_ROW_max_square);
+      break; /* the product has looked at the others */
+    }
+    r = mgi_pv_add(P, r, q);
+  }
   return r;
 }
 static uint32_t mgi_pv_power(mgi_prover *P, uint32_t x, int e) {
@@ -3188,6 +3300,7 @@ static int64_t mgi_pv_square_part(int64_t n) { /* the greatest s <= 2^16 with s^
     while (n % (k * k) == 0) n /= k * k, s *= k;
   return s;
 }
+static uint32_t mgi_pv_root_of_square(mgi_prover *P, uint32_t *x);
 static uint32_t mgi_pv_sqrt(mgi_prover *P, uint32_t x) {
   int64_t num = 0, den = 1;
   mgi_pv_content(P, x, &num, &den);
@@ -3198,7 +3311,9 @@ static uint32_t mgi_pv_sqrt(mgi_prover *P, uint32_t x) {
     mgi_pv_use(P, MGI_PV_ROW_sqrt_scale);
     x = mgi_pv_scale(P, mgi_pv_scale(P, x, u * u, 1), 1, s * s);
   }
-  return mgi_pv_scale(P, mgi_pv_fn(P, MG_OP_SQRT, mgi_pv_no_constant(), 1, &x), s, u);
+  uint32_t out = mgi_pv_root_of_square(P, &x);
+  if (x == mgi_pv_number(P, 1, 1)) return mgi_pv_scale(P, out, s, u);
+  return mgi_pv_mul(P, mgi_pv_scale(P, out, s, u), mgi_pv_fn(P, MG_OP_SQRT, mgi_pv_no_constant(), 1, &x));
 }
 
 static int mgi_pv_by_id(const void *a, const void *b) {
@@ -3213,50 +3328,611 @@ static int mgi_pv_has_term(const mgi_prover *P, uint32_t q, mgi_pv_term t) {
   }
   return 0;
 }
-/* The maximum of n polynomials: flat, without what all have in common, and with coefficients of greatest divisor 1. */
-static uint32_t mgi_pv_max(mgi_prover *P, const uint32_t *arg, uint32_t n) {
-  uint32_t a[512], m = 0, shared = MGI_PV_ZERO;
-  for (uint32_t k = 0; k < n && !P->bad; k++) {
-    uint32_t one = arg[k] == MGI_PV_NONE ? 0 : mgi_pv_alone(P, arg[k]), inner = one && mgi_pv_kind(P, one) == MGI_PV_MAX ? P->node[one].n - 1 : 0;
-    if (m + inner + 1 > 512) return mgi_pv_fail(P, "too large: a maximum");
-    if (inner) mgi_pv_use(P, MGI_PV_ROW_max_assoc);
-    for (uint32_t j = 0; j < inner; j++) a[m++] = mgi_pv_word(P, one, 1 + j);
-    if (!inner && arg[k] != MGI_PV_NONE) a[m++] = arg[k];
+/* ---- signs, by facts */
+
+static uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const uint32_t *in);
+static int mgi_fact_rises(int op); /* >>facts */
+
+enum { MGI_PV_LEAST = 1, MGI_PV_MOST = 2, MGI_PV_NONZERO = 4, MGI_PV_SIGNED = 8 /* looked at */ }; /* >= 0, <= 0, never 0 */
+enum { MGI_PV_JOIN = 512, MGI_PV_MEET = 8, MGI_PV_SPREAD = 32, MGI_PV_PAIRS = 24, MGI_PV_SHIFTS = 6 };
+
+static int mgi_pv_sign(mgi_prover *P, uint32_t p);
+static uint32_t mgi_pv_max(mgi_prover *P, const uint32_t *arg, uint32_t n);
+
+static int mgi_pv_sign_of_product(int x, int y) {
+  int r = x & y & MGI_PV_NONZERO;
+  if (((x & MGI_PV_LEAST) && (y & MGI_PV_LEAST)) || ((x & MGI_PV_MOST) && (y & MGI_PV_MOST))) r |= MGI_PV_LEAST;
+  if (((x & MGI_PV_LEAST) && (y & MGI_PV_MOST)) || ((x & MGI_PV_MOST) && (y & MGI_PV_LEAST))) r |= MGI_PV_MOST;
+  return r;
+}
+/* What is known of an atom's sign. */
+static int mgi_pv_sign_of_atom(mgi_prover *P, uint32_t a) {
+  int s = 0;
+  if (P->bad) return 0;
+  if (P->node[a].sign & MGI_PV_SIGNED) return P->node[a].sign & ~MGI_PV_SIGNED;
+  switch (mgi_pv_kind(P, a)) {
+    case MGI_PV_FN:
+      if (mgi_pv_is_fn(P, a, MG_OP_EXP)) s = MGI_PV_LEAST | MGI_PV_NONZERO;
+      else if (mgi_pv_is_fn(P, a, MG_OP_SQRT)) s = MGI_PV_LEAST | (mgi_pv_sign(P, mgi_pv_word(P, a, 6)) & MGI_PV_NONZERO);
+      else if (mgi_pv_is_fn(P, a, MG_OP_SILU) || mgi_pv_is_fn(P, a, MG_OP_GELU)) s = mgi_pv_sign(P, mgi_pv_word(P, a, 6));
+      else if (mgi_pv_is_fn(P, a, MG_OP_LOG)) s = mgi_pv_sign(P, mgi_pv_sub2(P, mgi_pv_word(P, a, 6), mgi_pv_number(P, 1, 1)));
+      break;
+    case MGI_PV_MAX: {
+      int all = MGI_PV_MOST | MGI_PV_NONZERO;
+      for (uint32_t k = 1; k < P->node[a].n && !P->bad; k++) {
+        int t = mgi_pv_sign(P, mgi_pv_word(P, a, k));
+        if (t & MGI_PV_LEAST) s |= t & (MGI_PV_LEAST | MGI_PV_NONZERO);
+        all &= t & MGI_PV_MOST ? t : 0;
+      }
+      s |= all;
+      break;
+    }
+    case MGI_PV_INV: s = mgi_pv_sign(P, mgi_pv_word(P, a, 1)) | MGI_PV_NONZERO; break;
+    case MGI_PV_LESS: s = MGI_PV_LEAST; break;
+    case MGI_PV_SUM: case MGI_PV_TOP:
+      s = mgi_pv_sign(P, mgi_pv_word(P, a, P->node[a].n - 1));
+      if (!(s & (MGI_PV_LEAST | MGI_PV_MOST))) s = 0;
+      break;
+    default: break;
   }
-  if (P->bad) return MGI_PV_ZERO;
-  if (!m) return MGI_PV_NONE;
-  for (int round = 0; round < 2; round++) { /* sort; take out what is shared; sort again */
-    qsort(a, m, sizeof *a, mgi_pv_by_id);
-    uint32_t u = 1;
-    for (uint32_t k = 1; k < m; k++) {
-      if (a[k] == a[u - 1]) mgi_pv_use(P, MGI_PV_ROW_max_same);
-      else a[u++] = a[k];
+  if (!P->bad) P->node[a].sign = (uint8_t)(s | MGI_PV_SIGNED);
+  return s;
+}
+static int mgi_pv_sign_of_power(mgi_prover *P, uint32_t a, int e) {
+  int s = mgi_pv_sign_of_atom(P, a);
+  if (e % 2 == 0) s = MGI_PV_LEAST | (s & MGI_PV_NONZERO);
+  return e < 0 ? s | MGI_PV_NONZERO : s;
+}
+static int mgi_pv_sign_of_term(mgi_prover *P, mgi_pv_term t) {
+  int s = (t.num > 0 ? MGI_PV_LEAST : MGI_PV_MOST) | MGI_PV_NONZERO;
+  for (uint32_t k = 0; k < mgi_pv_powers(P, t.mono) && s && !P->bad; k++)
+    s = mgi_pv_sign_of_product(s, mgi_pv_sign_of_power(P, mgi_pv_word(P, t.mono, 1 + 2 * k), (int32_t)mgi_pv_word(P, t.mono, 2 + 2 * k)));
+  return s;
+}
+/* Of a polynomial, by its terms alone: a sum of what is never negative is never negative. */
+static int mgi_pv_sign_of_terms(mgi_prover *P, uint32_t p) {
+  int all = MGI_PV_LEAST | MGI_PV_MOST, some = 0;
+  for (uint32_t k = 0; k < mgi_pv_count(P, p) && all && !P->bad; k++) {
+    int s = mgi_pv_sign_of_term(P, mgi_pv_at(P, p, k));
+    all &= s, some |= s & MGI_PV_NONZERO;
+  }
+  return all ? all | some : 0;
+}
+
+/* ---- lattices: a maximum of minima of polynomials */
+
+/* The minimum of n polynomials. */
+typedef struct mgi_pv_meet { uint32_t n, p[MGI_PV_MEET]; } mgi_pv_meet;
+/* The maximum of n minima. */
+typedef struct mgi_pv_lattice { uint32_t n, cap; mgi_pv_meet *s; } mgi_pv_lattice;
+
+/* 0 if there is no room. */
+static int mgi_pv_lattice_put(mgi_pv_lattice *L, const mgi_pv_meet *s) {
+  if (L->n == MGI_PV_JOIN) return 0;
+  if (L->n == L->cap) {
+    uint32_t cap = L->cap ? 2 * L->cap : 8;
+    mgi_pv_meet *m = (mgi_pv_meet *)realloc(L->s, cap * sizeof *m);
+    if (!m) return 0;
+    L->s = m, L->cap = cap;
+  }
+  L->s[L->n++] = *s;
+  return 1;
+}
+static int mgi_pv_lattice_put_one(mgi_pv_lattice *L, uint32_t p) {
+  mgi_pv_meet s;
+  s.n = 1, s.p[0] = p;
+  return mgi_pv_lattice_put(L, &s);
+}
+static int mgi_pv_meet_put(mgi_pv_meet *s, uint32_t p) {
+  for (uint32_t k = 0; k < s->n; k++)
+    if (s->p[k] == p) return 1;
+  if (s->n == MGI_PV_MEET) return 0;
+  s->p[s->n++] = p;
+  return 1;
+}
+/* p <= q, by facts: 1 if that is known. */
+static int mgi_pv_below(mgi_prover *P, uint32_t p, uint32_t q) {
+  if (p == q) return 1;
+  return (mgi_pv_sign_of_terms(P, mgi_pv_sub2(P, q, p)) & MGI_PV_LEAST) != 0;
+}
+static int mgi_pv_is_number(const mgi_prover *P, uint32_t p) { return p == MGI_PV_ZERO || (mgi_pv_count(P, p) == 1 && !mgi_pv_powers(P, mgi_pv_at(P, p, 0).mono)); }
+static int mgi_pv_meet_below(mgi_prover *P, const mgi_pv_meet *s, const mgi_pv_meet *t, int cheap) {
+  for (uint32_t j = 0; j < t->n; j++) {
+    int found = 0;
+    for (uint32_t i = 0; i < s->n && !found && !P->bad; i++) {
+      if (cheap && s->p[i] != t->p[j] && !(mgi_pv_is_number(P, s->p[i]) && mgi_pv_is_number(P, t->p[j]))) continue;
+      found = mgi_pv_below(P, s->p[i], t->p[j]);
     }
-    m = u;
-    if (m == 1) return mgi_pv_add(P, a[0], shared);
-    if (round) break;
-    for (uint32_t k = 0; k < mgi_pv_count(P, a[0]) && !P->bad; k++) {
-      mgi_pv_term t = mgi_pv_at(P, a[0], k);
-      int all = 1;
-      for (uint32_t j = 1; j < m && all; j++) all = mgi_pv_has_term(P, a[j], t);
-      if (all) shared = mgi_pv_add(P, shared, mgi_pv_single(P, t.mono, t.num, t.den));
+    if (!found) return 0;
+  }
+  return 1;
+}
+static int mgi_pv_by_meet(const void *a, const void *b) {
+  const mgi_pv_meet *x = (const mgi_pv_meet *)a, *y = (const mgi_pv_meet *)b;
+  if (x->n != y->n) return x->n < y->n ? -1 : 1;
+  for (uint32_t k = 0; k < x->n; k++)
+    if (x->p[k] != y->p[k]) return x->p[k] < y->p[k] ? -1 : 1;
+  return 0;
+}
+/* Drops what others decide: a member that is not less than another of its minimum, a minimum that is not greater than
+   another. */
+static void mgi_pv_reduce(mgi_prover *P, mgi_pv_lattice *L) {
+  int cheap = L->n > MGI_PV_PAIRS;
+  uint32_t kept = 0;
+  for (uint32_t k = 0; k < L->n && !P->bad; k++) {
+    mgi_pv_meet *s = &L->s[k];
+    qsort(s->p, s->n, sizeof *s->p, mgi_pv_by_id);
+    for (uint32_t i = 0; i < s->n; i++)
+      for (uint32_t j = 0; j < s->n; j++)
+        if (i != j && mgi_pv_below(P, s->p[i], s->p[j])) {
+          mgi_pv_use(P, MGI_PV_ROW_max_least);
+          for (uint32_t m = j + 1; m < s->n; m++) s->p[m - 1] = s->p[m];
+          s->n--, i -= i > j, j--;
+        }
+  }
+  qsort(L->s, L->n, sizeof *L->s, mgi_pv_by_meet);
+  for (uint32_t k = 0; k < L->n && !P->bad; k++) {
+    if (kept && !mgi_pv_by_meet(&L->s[k], &L->s[kept - 1])) mgi_pv_use(P, MGI_PV_ROW_max_same);
+    else L->s[kept++] = L->s[k];
+  }
+  L->n = kept;
+  for (uint32_t k = 0; k < L->n && !P->bad; k++)
+    for (uint32_t j = 0; j < L->n && !P->bad; j++) {
+      if (j == k || !mgi_pv_meet_below(P, &L->s[k], &L->s[j], cheap)) continue;
+      mgi_pv_use(P, L->s[k].n > 1 ? MGI_PV_ROW_max_absorb : MGI_PV_ROW_max_least);
+      memmove(&L->s[k], &L->s[k + 1], (L->n - k - 1) * sizeof *L->s);
+      L->n--, k--;
+      break;
     }
-    if (shared != MGI_PV_ZERO) {
-      mgi_pv_use(P, MGI_PV_ROW_max_shift);
-      for (uint32_t j = 0; j < m; j++) a[j] = mgi_pv_sub2(P, a[j], shared);
+}
+/* L := the minimum of L and M, a maximum of minima again.  0 if that is too large. */
+static int mgi_pv_meet_all(mgi_prover *P, mgi_pv_lattice *L, const mgi_pv_lattice *M) {
+  mgi_pv_lattice r;
+  int good = 1;
+  memset(&r, 0, sizeof r);
+  for (uint32_t i = 0; i < L->n && good; i++)
+    for (uint32_t j = 0; j < M->n && good; j++) {
+      mgi_pv_meet s = L->s[i];
+      for (uint32_t k = 0; k < M->s[j].n && good; k++) good = mgi_pv_meet_put(&s, M->s[j].p[k]);
+      good = good && r.n < MGI_PV_SPREAD && mgi_pv_lattice_put(&r, &s);
+    }
+  if (good) {
+    mgi_pv_use(P, MGI_PV_ROW_max_meet);
+    free(L->s);
+    *L = r;
+    mgi_pv_reduce(P, L);
+  } else free(r.s);
+  return good;
+}
+
+/* A maximum M with p = q M + r, where q is of a known sign: M's atom, else 0.  *leaves: how many polynomials p is made of
+   if all such are opened. */
+static uint32_t mgi_pv_opens(mgi_prover *P, uint32_t p, uint32_t *q, uint32_t *r, int *sign, double *leaves) {
+  uint32_t n = mgi_pv_count(P, p), best = 0;
+  *leaves = 1;
+  if (n > 64) return 0;
+  for (uint32_t i = 0; i < n && !P->bad; i++) {
+    uint32_t m = mgi_pv_at(P, p, i).mono;
+    for (uint32_t k = 0; k < mgi_pv_powers(P, m) && !P->bad; k++) {
+      uint32_t a = mgi_pv_word(P, m, 1 + 2 * k), with = MGI_PV_ZERO, rest = MGI_PV_ZERO;
+      int plain = 1, first = 1;
+      if (mgi_pv_kind(P, a) != MGI_PV_MAX) continue;
+      for (uint32_t j = 0; j < n && plain && !P->bad; j++) {
+        mgi_pv_term t = mgi_pv_at(P, p, j);
+        int has = 0;
+        for (uint32_t l = 0; l < mgi_pv_powers(P, t.mono); l++)
+          if (mgi_pv_word(P, t.mono, 1 + 2 * l) == a) has = 1, plain &= mgi_pv_word(P, t.mono, 2 + 2 * l) == 1;
+        if (has && j < i) first = 0;
+        uint32_t one = mgi_pv_single(P, t.mono, t.num, t.den);
+        if (has && plain) with = mgi_pv_add(P, with, mgi_pv_mul(P, one, mgi_pv_atom(P, a, -1)));
+        else rest = mgi_pv_add(P, rest, one);
+      }
+      if (!first || !plain || P->bad) continue;
+      int s = mgi_pv_is_number(P, with) ? (mgi_pv_at(P, with, 0).num > 0 ? MGI_PV_LEAST : MGI_PV_MOST) : mgi_pv_sign_of_terms(P, with) & (MGI_PV_LEAST | MGI_PV_MOST);
+      if (!s) continue;
+      *leaves *= P->node[a].n - 1;
+      if (!best) best = a, *q = with, *r = rest, *sign = s;
     }
   }
-  int64_t num = 0, den = 1;
-  for (uint32_t j = 0; j < m; j++) mgi_pv_content(P, a[j], &num, &den);
-  if (num != 1 || den != 1) {
+  return P->bad ? 0 : best;
+}
+/* Adds p to L, its maxima opened as far as their signs are known.  0 if that is too large. */
+static int mgi_pv_spread_in(mgi_prover *P, mgi_pv_lattice *L, uint32_t p, int nested) {
+  uint32_t q = 0, r = 0;
+  int sign = 0, good = 1;
+  double leaves;
+  uint32_t a = mgi_pv_over(P) ? 0 : mgi_pv_opens(P, p, &q, &r, &sign, &leaves);
+  if (P->bad) return 0;
+  if (!a || nested > 8) return mgi_pv_lattice_put_one(L, p);
+  uint32_t n = P->node[a].n - 1;
+  if (leaves > (leaves == n ? (double)MGI_PV_JOIN : (double)MGI_PV_SPREAD)) return mgi_pv_lattice_put_one(L, p);
+  int plain = r == MGI_PV_ZERO && q == mgi_pv_number(P, 1, 1);
+  if (!plain) mgi_pv_use(P, MGI_PV_ROW_max_shift);
+  if (!mgi_pv_is_number(P, q)) mgi_pv_use(P, MGI_PV_ROW_max_factor);
+  mgi_pv_use(P, MGI_PV_ROW_max_assoc);
+  if (sign & MGI_PV_LEAST) {
+    for (uint32_t k = 0; k < n && good; k++) {
+      uint32_t x = mgi_pv_word(P, a, 1 + k);
+      good = mgi_pv_spread_in(P, L, plain ? x : mgi_pv_add(P, mgi_pv_mul(P, q, x), r), nested + 1);
+    }
+    return good && !P->bad;
+  }
+  mgi_pv_lattice meet, one;
+  memset(&meet, 0, sizeof meet);
+  for (uint32_t k = 0; k < n && good; k++) {
+    memset(&one, 0, sizeof one);
+    good = mgi_pv_spread_in(P, &one, mgi_pv_add(P, mgi_pv_mul(P, q, mgi_pv_word(P, a, 1 + k)), r), nested + 1);
+    if (good && k) good = mgi_pv_meet_all(P, &meet, &one), free(one.s);
+    else if (good) meet = one;
+    else free(one.s);
+  }
+  for (uint32_t k = 0; k < meet.n && good; k++) good = mgi_pv_lattice_put(L, &meet.s[k]);
+  free(meet.s);
+  return good && !P->bad;
+}
+/* The same; what is too large stays as it is. */
+static int mgi_pv_spread(mgi_prover *P, mgi_pv_lattice *L, uint32_t p) {
+  uint32_t was = L->n;
+  if (mgi_pv_spread_in(P, L, p, 0)) return 1;
+  L->n = was;
+  return !P->bad && mgi_pv_lattice_put_one(L, p);
+}
+/* What is known of a polynomial's sign. */
+static int mgi_pv_sign(mgi_prover *P, uint32_t p) {
+  if (P->bad || p == MGI_PV_NONE) return 0;
+  if (p == MGI_PV_ZERO) return MGI_PV_LEAST | MGI_PV_MOST;
+  if (P->node[p].sign & MGI_PV_SIGNED) return P->node[p].sign & ~MGI_PV_SIGNED;
+  int s = mgi_pv_sign_of_terms(P, p);
+  if (!s && mgi_pv_count(P, p) <= 16) {
+    mgi_pv_lattice L;
+    memset(&L, 0, sizeof L);
+    if (mgi_pv_spread(P, &L, p) && (L.n > 1 || L.s[0].n > 1)) {
+      int most = MGI_PV_MOST;
+      for (uint32_t k = 0; k < L.n && !P->bad; k++) {
+        int least = MGI_PV_LEAST | MGI_PV_NONZERO, some = 0;
+        for (uint32_t j = 0; j < L.s[k].n; j++) {
+          int t = mgi_pv_sign_of_terms(P, L.s[k].p[j]);
+          least &= t & MGI_PV_LEAST ? t : 0, some |= t & MGI_PV_MOST;
+        }
+        if (least & MGI_PV_LEAST) s |= least;
+        if (!some) most = 0;
+      }
+      s |= most;
+    }
+    free(L.s);
+  }
+  if (!P->bad) P->node[p].sign = (uint8_t)(s | MGI_PV_SIGNED);
+  return s;
+}
+
+/* ---- from lattices to polynomials */
+
+/* The part of a monomial that may leave a maximum: powers of known sign, even powers; of atoms without variables of
+   `mask`.  *flip: whether it is never positive rather than never negative. */
+static uint32_t mgi_pv_signed_part(mgi_prover *P, uint32_t mono, uint64_t mask, int *flip) {
+  uint32_t r = mgi_pv_unit(P);
+  *flip = 0;
+  for (uint32_t k = 0; k < mgi_pv_powers(P, mono) && !P->bad; k++) {
+    uint32_t a = mgi_pv_word(P, mono, 1 + 2 * k), w[3];
+    int e = (int32_t)mgi_pv_word(P, mono, 2 + 2 * k), s = mgi_pv_sign_of_atom(P, a);
+    if (P->node[a].vars & mask) continue;
+    if (!(s & (MGI_PV_LEAST | MGI_PV_MOST))) e -= e & 1;
+    else if (!(s & MGI_PV_LEAST) && e % 2) *flip ^= 1;
+    w[0] = MGI_PV_MONO, w[1] = a, w[2] = (uint32_t)e;
+    if (e) r = mgi_pv_mono_mul(P, r, mgi_pv_intern(P, w, 3));
+  }
+  return r;
+}
+static uint32_t mgi_pv_mono_inverse(mgi_prover *P, uint32_t mono) {
+  uint32_t few[64], n = mgi_pv_powers(P, mono);
+  if (n > 31) return mgi_pv_fail(P, "too large: a monomial");
+  few[0] = MGI_PV_MONO;
+  for (uint32_t k = 0; k < n; k++) few[1 + 2 * k] = mgi_pv_word(P, mono, 1 + 2 * k), few[2 + 2 * k] = (uint32_t)-(int32_t)mgi_pv_word(P, mono, 2 + 2 * k);
+  return mgi_pv_intern(P, few, 1 + 2 * n);
+}
+/* The greatest monomial in all terms of n polynomials, those that are 0 aside. */
+static uint32_t mgi_pv_common_of(mgi_prover *P, const uint32_t *a, uint32_t n) {
+  uint32_t total = 0, m = 0, r;
+  for (uint32_t k = 0; k < n; k++) total += mgi_pv_count(P, a[k]);
+  mgi_pv_term *t = (mgi_pv_term *)malloc((total + 1) * sizeof *t);
+  if (!t) return mgi_pv_fail(P, "no memory for terms");
+  for (uint32_t k = 0; k < n; k++)
+    for (uint32_t j = 0; j < mgi_pv_count(P, a[k]); j++) t[m] = mgi_pv_at(P, a[k], j), t[m].num = t[m].den = 1, m++;
+  r = total > 64 ? mgi_pv_unit(P) : mgi_pv_common(P, mgi_pv_poly(P, t, m));
+  free(t);
+  return r;
+}
+/* What a common function of some operands of a maximum makes of them: operand p = +-f(*inner). */
+enum { MGI_PV_NOT_RISING, MGI_PV_RISING };
+static int mgi_pv_rising(mgi_prover *P, int op) {
+  if (op == MG_OP_SQRT || op == MG_OP_LOG || op == MG_OP_EXP) return MGI_PV_RISING;
+  if (op < 0 || op >= MG_OP_TABLE_END) return MGI_PV_NOT_RISING;
+  if (!P->rises[op]) P->rises[op] = (int16_t)(mgi_fact_rises(op) + 2); /* 1: no row says so; else its number + 2 */
+  return P->rises[op] > 1;
+}
+/* p as f(inner) or -f(inner) with f of the family of atom `like` (a function's); 0 if it is not. */
+static int mgi_pv_as(mgi_prover *P, uint32_t p, uint32_t like, int sign, uint32_t *inner) {
+  int op = (int)mgi_pv_word(P, like, 1);
+  if (p == MGI_PV_ZERO) {
+    *inner = mgi_pv_number(P, 1, 1); /* log(1) */
+    return op == MG_OP_LOG;
+  }
+  if (mgi_pv_count(P, p) != 1) return 0;
+  mgi_pv_term t = mgi_pv_at(P, p, 0);
+  if ((t.num > 0) != (sign > 0)) return 0;
+  uint32_t n = mgi_pv_powers(P, t.mono);
+  int64_t num = t.num < 0 ? -t.num : t.num;
+  if (op == MG_OP_EXP) {
+    *inner = MGI_PV_ZERO;
+    if (num != 1 || t.den != 1) return 0;
+    for (uint32_t k = 0; k < n && !P->bad; k++) {
+      uint32_t a = mgi_pv_word(P, t.mono, 1 + 2 * k);
+      if (!mgi_pv_is_fn(P, a, MG_OP_EXP)) return 0;
+      *inner = mgi_pv_axpy(P, *inner, mgi_pv_word(P, a, 6), (int32_t)mgi_pv_word(P, t.mono, 2 + 2 * k), 1);
+    }
+    return 1; /* 1 is exp(0) */
+  }
+  uint32_t a = n == 1 && mgi_pv_word(P, t.mono, 2) == 1 ? mgi_pv_word(P, t.mono, 1) : 0;
+  if (!a || !mgi_pv_is_fn(P, a, op) || P->node[a].n != 7 || P->node[like].n != 7) return 0;
+  for (uint32_t k = 2; k < 6; k++)
+    if (mgi_pv_word(P, a, k) != mgi_pv_word(P, like, k)) return 0;
+  *inner = mgi_pv_word(P, a, 6);
+  if (op != MG_OP_SQRT) return num == 1 && t.den == 1;
+  if (num > 1 << 20 || t.den > 1 << 20) return 0;
+  *inner = mgi_pv_scale(P, *inner, num * num, t.den * t.den);
+  return 1;
+}
+/* The function atom of a single term that a rising function may be taken out of; 0 if there is none. */
+static uint32_t mgi_pv_family(mgi_prover *P, uint32_t p) {
+  if (p == MGI_PV_ZERO || mgi_pv_count(P, p) != 1 || !mgi_pv_powers(P, mgi_pv_at(P, p, 0).mono)) return 0;
+  uint32_t a = mgi_pv_word(P, mgi_pv_at(P, p, 0).mono, 1);
+  return mgi_pv_kind(P, a) == MGI_PV_FN && mgi_pv_rising(P, (int)mgi_pv_word(P, a, 1)) ? a : 0;
+}
+static uint32_t mgi_pv_rise(mgi_prover *P, uint32_t like, uint32_t x) {
+  mg_rational c;
+  int op = (int)mgi_pv_word(P, like, 1);
+  c.num = mgi_pv_long(P, like, 2), c.den = mgi_pv_long(P, like, 4);
+  mgi_pv_use(P, op == MG_OP_EXP ? MGI_PV_ROW_max_exp : op == MG_OP_SQRT ? MGI_PV_ROW_max_sqrt : op == MG_OP_LOG ? MGI_PV_ROW_max_log : P->rises[op] - 2);
+  return mgi_pv_apply(P, (mg_opcode)op, c, &x);
+}
+/* Takes rising functions out of the maximum of a: max(f(x), f(y)) = f(max(x, y)), -f(x) and -f(y) alike.  1 if any was;
+   *n is less then. */
+static int mgi_pv_rise_out(mgi_prover *P, uint32_t *a, uint32_t *n) {
+  uint32_t *inner = (uint32_t *)malloc((2 * (size_t)*n + 1) * sizeof *inner), *rest = inner ? inner + *n : NULL;
+  int any = 0;
+  if (!inner) return mgi_pv_fail(P, "no memory for terms"), 0;
+  for (uint32_t k = 0; k < *n && !P->bad; k++) {
+    uint32_t like = mgi_pv_family(P, a[k]), x, m = 0, left = 0;
+    int sign = like && mgi_pv_at(P, a[k], 0).num < 0 ? -1 : 1;
+    if (!like || !mgi_pv_as(P, a[k], like, sign, &x)) continue;
+    for (uint32_t j = 0; j < *n; j++) {
+      if (mgi_pv_as(P, a[j], like, sign, &x)) inner[m++] = sign > 0 ? x : mgi_pv_scale(P, x, -1, 1);
+      else rest[left++] = a[j];
+    }
+    if (m < 2) continue;
+    x = mgi_pv_scale(P, mgi_pv_max(P, inner, m), sign, 1);
+    rest[left++] = mgi_pv_scale(P, mgi_pv_rise(P, like, x), sign, 1);
+    memcpy(a, rest, left * sizeof *a);
+    *n = left, any = 1, k = UINT32_MAX;
+  }
+  free(inner);
+  return any && !P->bad;
+}
+/* A maximum as factor * atom + shift.  The atom is the same for all maxima that differ by a shift and a positive factor. */
+typedef struct mgi_pv_joined { uint32_t core, value; } mgi_pv_joined;
+
+static uint32_t mgi_pv_divide(mgi_prover *P, uint32_t p, uint32_t mono) { return mgi_pv_mul(P, p, mgi_pv_single(P, mgi_pv_mono_inverse(P, mono), 1, 1)); }
+/* Makes a's coefficients integers of greatest divisor 1, and sorts. */
+static void mgi_pv_primitive(mgi_prover *P, uint32_t *a, uint32_t n, int64_t *num, int64_t *den) {
+  *num = 0, *den = 1;
+  for (uint32_t j = 0; j < n; j++) mgi_pv_content(P, a[j], num, den);
+  if (!*num) *num = 1;
+  if (*num != 1 || *den != 1) {
     mgi_pv_use(P, MGI_PV_ROW_max_scale);
-    for (uint32_t j = 0; j < m; j++) a[j] = mgi_pv_scale(P, a[j], den, num);
-    qsort(a, m, sizeof *a, mgi_pv_by_id);
+    for (uint32_t j = 0; j < n && !P->bad; j++) a[j] = mgi_pv_scale(P, a[j], *den, *num);
   }
-  uint32_t w[513];
-  w[0] = MGI_PV_MAX;
-  memcpy(w + 1, a, m * sizeof *a);
-  return mgi_pv_add(P, mgi_pv_scale(P, mgi_pv_atom(P, mgi_pv_intern(P, w, m + 1), 1), num, den), shared);
+  qsort(a, n, sizeof *a, mgi_pv_by_id);
+}
+/* What all of a have in common and is of a known sign moves out: returns it, or 1. */
+static uint32_t mgi_pv_factor_out(mgi_prover *P, uint32_t *a, uint32_t n) {
+  int flip;
+  uint32_t m = mgi_pv_signed_part(P, mgi_pv_common_of(P, a, n), 0, &flip);
+  if (P->bad || m == mgi_pv_unit(P)) return mgi_pv_number(P, 1, 1);
+  mgi_pv_use(P, MGI_PV_ROW_max_factor);
+  for (uint32_t j = 0; j < n && !P->bad; j++) a[j] = mgi_pv_scale(P, mgi_pv_divide(P, a[j], m), flip ? -1 : 1, 1);
+  return mgi_pv_single(P, m, flip ? -1 : 1, 1);
+}
+/* A factor of two terms or more, of a known sign, that all of a share beside a monomial each: taken out; or 1. */
+static uint32_t mgi_pv_cofactor_out(mgi_prover *P, uint32_t *a, uint32_t n) {
+  uint32_t one = mgi_pv_number(P, 1, 1), q = 0, b[MGI_PV_SHIFTS];
+  if (n > MGI_PV_SHIFTS) return one;
+  for (uint32_t k = 0; k < n && !P->bad; k++) {
+    b[k] = a[k];
+    if (a[k] == MGI_PV_ZERO) continue;
+    if (mgi_pv_count(P, a[k]) < 2) return one;
+    int64_t num = 0, den = 1;
+    uint32_t m = mgi_pv_common(P, a[k]), p = mgi_pv_divide(P, a[k], m), s = 1;
+    if (P->bad) return one;
+    mgi_pv_content(P, p, &num, &den);
+    p = mgi_pv_scale(P, p, den, num);
+    if (!q) q = p;
+    else if (p != q) s = (uint32_t)-1, p = mgi_pv_scale(P, p, -1, 1);
+    if (p != q) return one;
+    b[k] = mgi_pv_scale(P, mgi_pv_single(P, m, num, den), (int32_t)s, 1);
+  }
+  int sign = q ? mgi_pv_sign(P, q) : 0;
+  if (P->bad || !(sign & (MGI_PV_LEAST | MGI_PV_MOST))) return one;
+  if (!(sign & MGI_PV_LEAST)) {
+    q = mgi_pv_scale(P, q, -1, 1);
+    for (uint32_t k = 0; k < n; k++) b[k] = mgi_pv_scale(P, b[k], -1, 1);
+  }
+  mgi_pv_use(P, MGI_PV_ROW_max_factor);
+  memcpy(a, b, n * sizeof *a);
+  return q;
+}
+/* The maximum of n unlike polynomials, none of which opens. */
+static mgi_pv_joined mgi_pv_join_of(mgi_prover *P, uint32_t *a, uint32_t n) {
+  mgi_pv_joined r;
+  uint32_t shift = MGI_PV_ZERO, factor, few[1 + 64], *w = n > 64 ? (uint32_t *)malloc((1 + (size_t)n) * sizeof *w) : few;
+  int64_t num, den;
+  r.core = 0, r.value = MGI_PV_ZERO;
+  if (!w) { mgi_pv_fail(P, "no memory for terms"); return r; }
+  qsort(a, n, sizeof *a, mgi_pv_by_id);
+  for (uint32_t k = 0; k < mgi_pv_count(P, a[0]) && n > 1 && !P->bad; k++) { /* terms that all share */
+    mgi_pv_term t = mgi_pv_at(P, a[0], k);
+    int all = 1;
+    for (uint32_t j = 1; j < n && all; j++) all = mgi_pv_has_term(P, a[j], t);
+    if (all) shift = mgi_pv_add(P, shift, mgi_pv_single(P, t.mono, t.num, t.den));
+  }
+  if (shift != MGI_PV_ZERO) {
+    mgi_pv_use(P, MGI_PV_ROW_max_shift);
+    for (uint32_t j = 0; j < n && !P->bad; j++) a[j] = mgi_pv_sub2(P, a[j], shift);
+  }
+  factor = n > 1 && n <= MGI_PV_PAIRS ? mgi_pv_factor_out(P, a, n) : mgi_pv_number(P, 1, 1);
+  if (n > 1 && n <= MGI_PV_PAIRS && mgi_pv_rise_out(P, a, &n)) {
+    r.value = mgi_pv_max(P, a, n);
+    uint32_t one = mgi_pv_alone(P, r.value);
+    r.core = one ? one : r.value;
+  } else if (n == 1) r.value = r.core = a[0];
+  else if (!P->bad) {
+    if (n <= MGI_PV_SHIFTS) { /* the one of them that leaves the least differences moves out */
+      uint32_t best[MGI_PV_SHIFTS], d[MGI_PV_SHIFTS], which = 0;
+      for (uint32_t k = 0; k < n && !P->bad; k++) {
+        for (uint32_t j = 0; j < n; j++) d[j] = mgi_pv_sub2(P, a[j], a[k]);
+        mgi_pv_factor_out(P, d, n);
+        mgi_pv_primitive(P, d, n, &num, &den);
+        int less = !k;
+        for (uint32_t j = 0; j < n && k; j++)
+          if (d[j] != best[j]) { less = d[j] < best[j]; break; }
+        if (less) memcpy(best, d, sizeof best), which = k;
+      }
+      uint32_t by = a[which];
+      if (by != MGI_PV_ZERO) mgi_pv_use(P, MGI_PV_ROW_max_shift);
+      shift = mgi_pv_add(P, shift, mgi_pv_mul(P, factor, by));
+      for (uint32_t j = 0; j < n && !P->bad; j++) a[j] = mgi_pv_sub2(P, a[j], by);
+      factor = mgi_pv_mul(P, factor, mgi_pv_factor_out(P, a, n));
+      uint32_t q = mgi_pv_cofactor_out(P, a, n);
+      if (!P->bad && q != mgi_pv_number(P, 1, 1)) {
+        r.value = mgi_pv_max(P, a, n);
+        r.core = r.value;
+        factor = mgi_pv_mul(P, factor, q);
+      }
+    }
+    if (!r.core && !P->bad) {
+      mgi_pv_primitive(P, a, n, &num, &den);
+      w[0] = MGI_PV_MAX;
+      memcpy(w + 1, a, n * sizeof *a);
+      r.core = mgi_pv_intern(P, w, n + 1);
+      r.value = mgi_pv_scale(P, mgi_pv_atom(P, r.core, 1), num, den);
+    }
+  }
+  r.value = mgi_pv_add(P, mgi_pv_mul(P, factor, r.value), shift);
+  if (w != few) free(w);
+  return r;
+}
+static uint32_t mgi_pv_meet_value(mgi_prover *P, const mgi_pv_meet *s, uint32_t *core) {
+  uint32_t a[MGI_PV_MEET];
+  if (s->n == 1) return s->p[0];
+  for (uint32_t k = 0; k < s->n; k++) a[k] = mgi_pv_scale(P, s->p[k], -1, 1);
+  mgi_pv_joined r = mgi_pv_join_of(P, a, s->n);
+  if (core) *core = r.core;
+  return mgi_pv_scale(P, r.value, -1, 1);
+}
+static mgi_pv_joined mgi_pv_lattice_value(mgi_prover *P, const mgi_pv_lattice *L) {
+  mgi_pv_joined r;
+  r.core = 0, r.value = MGI_PV_NONE;
+  if (P->bad || !L->n) return r;
+  if (L->n == 1) {
+    r.value = mgi_pv_meet_value(P, &L->s[0], &r.core);
+    return r;
+  }
+  uint32_t *a = (uint32_t *)malloc(L->n * sizeof *a);
+  if (!a) { mgi_pv_fail(P, "no memory for terms"); return r; }
+  for (uint32_t k = 0; k < L->n && !P->bad; k++) a[k] = mgi_pv_meet_value(P, &L->s[k], NULL);
+  if (!P->bad) r = mgi_pv_join_of(P, a, L->n);
+  free(a);
+  return r;
+}
+static int mgi_pv_lattice_plain(const mgi_pv_lattice *L) {
+  if (L->n < 2) return 1;
+  for (uint32_t k = 0; k < L->n; k++)
+    if (L->s[k].n > 1) return 0;
+  return 1;
+}
+/* A reduced lattice's value.  A maximum of minima is a minimum of maxima as well: of the two that with the least core
+   stands for both. */
+static uint32_t mgi_pv_settle(mgi_prover *P, mgi_pv_lattice *L) {
+  mgi_pv_reduce(P, L);
+  if (mgi_pv_lattice_plain(L)) return mgi_pv_lattice_value(P, L).value;
+  mgi_pv_lattice dual, one;
+  int good = 1;
+  memset(&dual, 0, sizeof dual);
+  for (uint32_t k = 0; k < L->n && good; k++) {
+    memset(&one, 0, sizeof one);
+    for (uint32_t j = 0; j < L->s[k].n && good; j++) good = mgi_pv_lattice_put_one(&one, mgi_pv_scale(P, L->s[k].p[j], -1, 1));
+    if (good && k) good = mgi_pv_meet_all(P, &dual, &one), free(one.s);
+    else if (good) dual = one;
+    else free(one.s);
+  }
+  if (good) mgi_pv_reduce(P, &dual);
+  uint32_t r;
+  if (good && mgi_pv_lattice_plain(&dual)) r = mgi_pv_scale(P, mgi_pv_lattice_value(P, &dual).value, -1, 1);
+  else {
+    mgi_pv_joined x = mgi_pv_lattice_value(P, L), y;
+    r = x.value;
+    if (good) {
+      y = mgi_pv_lattice_value(P, &dual);
+      if (y.core < x.core) r = mgi_pv_scale(P, y.value, -1, 1);
+    }
+  }
+  free(dual.s);
+  return P->bad ? (uint32_t)MGI_PV_ZERO : r;
+}
+/* The maximum of n polynomials: minus infinity aside, maxima in it opened, and reduced. */
+static uint32_t mgi_pv_max(mgi_prover *P, const uint32_t *arg, uint32_t n) {
+  mgi_pv_lattice L;
+  uint32_t r = MGI_PV_NONE;
+  int good = 1;
+  memset(&L, 0, sizeof L);
+  for (uint32_t k = 0; k < n && good && !mgi_pv_over(P); k++)
+    if (arg[k] != MGI_PV_NONE) good = mgi_pv_spread(P, &L, arg[k]);
+  if (!good || P->bad) r = mgi_pv_fail(P, "too large: a maximum");
+  else if (L.n) r = mgi_pv_settle(P, &L);
+  free(L.s);
+  return r;
+}
+
+/* The root of the even powers in all terms of *x, which leave it: sqrt(y^2 z) = |y| sqrt(z), where z is not negative or y
+   is never 0 (else the root of y^2 z would have the greater domain). */
+static uint32_t mgi_pv_root_of_square(mgi_prover *P, uint32_t *x) {
+  uint32_t common = mgi_pv_common_of(P, x, 1), square = mgi_pv_unit(P), one = mgi_pv_number(P, 1, 1), r = one;
+  int never = 1;
+  for (uint32_t k = 0; k < mgi_pv_powers(P, common) && !P->bad; k++) {
+    uint32_t a = mgi_pv_word(P, common, 1 + 2 * k), w[3];
+    int e = (int32_t)mgi_pv_word(P, common, 2 + 2 * k), s = mgi_pv_sign_of_atom(P, a);
+    e -= e % 2; /* towards 0 */
+    if (!e) continue;
+    w[0] = MGI_PV_MONO, w[1] = a, w[2] = (uint32_t)e;
+    square = mgi_pv_mono_mul(P, square, mgi_pv_intern(P, w, 3));
+    never &= e < 0 || (s & MGI_PV_NONZERO) != 0;
+  }
+  if (P->bad || square == mgi_pv_unit(P)) return one;
+  uint32_t rest = mgi_pv_divide(P, *x, square);
+  if (!never && !(mgi_pv_sign(P, rest) & MGI_PV_LEAST)) return one;
+  for (uint32_t k = 0; k < mgi_pv_powers(P, square) && !P->bad; k++) {
+    uint32_t a = mgi_pv_word(P, square, 1 + 2 * k), two[2];
+    int e = (int32_t)mgi_pv_word(P, square, 2 + 2 * k) / 2, s = mgi_pv_sign_of_power(P, a, e);
+    uint32_t y = e < 0 ? mgi_pv_power(P, mgi_pv_inverse(P, mgi_pv_atom(P, a, 1)), -e) : mgi_pv_atom(P, a, e);
+    if (s & MGI_PV_LEAST) mgi_pv_use(P, MGI_PV_ROW_sqrt_scale);
+    else {
+      two[0] = y, two[1] = mgi_pv_scale(P, y, -1, 1);
+      mgi_pv_use(P, MGI_PV_ROW_sqrt_abs);
+      y = s & MGI_PV_MOST ? two[1] : mgi_pv_max(P, two, 2);
+    }
+    r = mgi_pv_mul(P, r, y);
+  }
+  *x = rest;
+  return r;
 }
 
 /* An E row. */
@@ -3286,21 +3962,23 @@ static uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const u
    Requirement 2: what a binding returns depends on its body alone, not on the names or the grouping of its variables, as
    far as they can be regrouped; so substitution binds anew whatever it goes through. */
 
-/* 1 for a variable whose extent is known: not one that a node has bound already. */
-static int mgi_pv_live(uint32_t var) { return var < MGI_PV_FREE || (var >= MGI_PV_TEMP && var < MGI_PV_VARS); }
-/* Adds a digit on the right.  One that reaches beyond its variable's extent, of an uneven cut, takes no more than that. */
+/* A digit takes no more values than its variable leaves it: an uneven cut's last block is short. */
+static void mgi_pv_fit(const mgi_prover *P, mgi_pv_digit *d) {
+  if (d->var >= MGI_PV_VARS || P->extent[d->var] <= 0 || (uint64_t)d->div * d->mod <= (uint64_t)P->extent[d->var]) return;
+  d->mod = (uint32_t)((P->extent[d->var] + d->div - 1) / d->div);
+}
+/* Adds a digit on the right. */
 static void mgi_pv_push(mgi_prover *P, mgi_pv_index *x, mgi_pv_digit d) {
   mgi_pv_digit *l = x->n ? &x->d[x->n - 1] : NULL;
+  mgi_pv_fit(P, &d);
   if (d.mod == 1 || (!x->n && d.var == MGI_PV_NAUGHT)) return;
   if (l && l->var == d.var && (d.var == MGI_PV_NAUGHT || l->div == (uint64_t)d.div * d.mod)) {
     if ((uint64_t)l->mod * d.mod > INT32_MAX) mgi_pv_fail(P, "too large: an index");
     l->mod *= d.mod, l->div = d.div;
+    mgi_pv_fit(P, l);
   }
-  else if (x->n == MGI_PV_DIGITS) { mgi_pv_fail(P, "an index of too many digits"); return; }
+  else if (x->n == MGI_PV_DIGITS) mgi_pv_fail(P, "an index of too many digits");
   else x->d[x->n++] = d;
-  l = &x->d[x->n - 1];
-  if (mgi_pv_live(l->var) && (int64_t)l->div * l->mod > P->extent[l->var]) l->mod = (uint32_t)((P->extent[l->var] + l->div - 1) / l->div);
-  if (l->mod == 1) x->n--;
 }
 static void mgi_pv_join(mgi_prover *P, mgi_pv_index *x, const mgi_pv_index *low) {
   for (int k = 0; k < low->n; k++) mgi_pv_push(P, x, low->d[k]);
@@ -3331,7 +4009,16 @@ static void mgi_pv_cut(mgi_prover *P, const mgi_pv_index *x, int64_t low, mgi_pv
   memset(&h, 0, sizeof h), memset(&l, 0, sizeof l);
   while (k && low > 1) {
     mgi_pv_digit d = x->d[k - 1];
+    int leading = k == 1, whole = leading && d.var < MGI_PV_VARS && P->extent[d.var] > 0 && (uint64_t)d.div * d.mod >= (uint64_t)P->extent[d.var];
     if (low % d.mod == 0) low /= d.mod, back[m++] = d, k--;
+    else if (leading && d.mod < low) back[m++] = d, k = 0, low = 1;
+    else if (d.mod % low && whole) { /* an uneven cut of a whole variable */
+      mgi_pv_digit part = d;
+      part.mod = (uint32_t)low, back[m++] = part;
+      d.div *= (uint32_t)low, d.mod = (uint32_t)((d.mod + low - 1) / low);
+      mgi_pv_push(P, &h, d);
+      k = 0, low = 1;
+    }
     else if (d.mod % low == 0) {
       mgi_pv_digit part = d;
       part.mod = (uint32_t)low, back[m++] = part;
@@ -3340,13 +4027,6 @@ static void mgi_pv_cut(mgi_prover *P, const mgi_pv_index *x, int64_t low, mgi_pv
       if (d.var == MGI_PV_NAUGHT) d.div = 1;
       mgi_pv_push(P, &h, d);
       k = 0, low = 1;
-      break;
-    } else if (k == 1 && mgi_pv_live(d.var) && (int64_t)d.div * d.mod >= P->extent[d.var]) { /* all that is left of the variable: v / div, cut anywhere */
-      mgi_pv_digit part = d;
-      part.mod = (uint32_t)low, back[m++] = part;
-      d.mod = (uint32_t)((d.mod + low - 1) / low), d.div *= (uint32_t)low;
-      mgi_pv_push(P, &h, d);
-      k = 0;
       break;
     } else { mgi_pv_fail(P, "an index is cut unevenly"); break; }
   }
@@ -3364,9 +4044,31 @@ static uint32_t mgi_pv_input(mgi_prover *P, uint32_t which, int rank, const mgi_
   return mgi_pv_intern(P, w, n);
 }
 
+/* 1 where the index is below the bound, else 0; the number 1 if it always is. */
+static uint32_t mgi_pv_less(mgi_prover *P, uint32_t bound, const mgi_pv_index *x) {
+  uint32_t w[3 + 3 * MGI_PV_DIGITS], n = 3;
+  if (mgi_pv_span(x) <= bound) return mgi_pv_number(P, 1, 1);
+  uint64_t most = 0;
+  for (int k = 0; k < x->n; k++) most = most * x->d[k].mod + (x->d[k].var == MGI_PV_NAUGHT ? 0 : x->d[k].mod - 1);
+  if (most < bound) return mgi_pv_number(P, 1, 1);
+  w[0] = MGI_PV_LESS, w[1] = bound, w[2] = (uint32_t)x->n;
+  for (int k = 0; k < x->n; k++) w[n++] = x->d[k].var, w[n++] = x->d[k].div, w[n++] = x->d[k].mod;
+  return mgi_pv_atom(P, mgi_pv_intern(P, w, n), 1);
+}
+/* The product of two such, each factor once. */
+static uint32_t mgi_pv_both(mgi_prover *P, uint32_t x, uint32_t y) {
+  uint32_t r = mgi_pv_mul(P, x, y), once;
+  if (P->bad || mgi_pv_count(P, r) != 1) return r;
+  uint32_t m = mgi_pv_at(P, r, 0).mono;
+  once = mgi_pv_number(P, 1, 1);
+  for (uint32_t k = 0; k < mgi_pv_powers(P, m) && !P->bad; k++) once = mgi_pv_mul(P, once, mgi_pv_atom(P, mgi_pv_word(P, m, 1 + 2 * k), 1));
+  return once;
+}
+
 /* ---- substitution and bound variables */
 
 static uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body);
+static uint32_t mgi_pv_bind_where(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body, uint32_t where);
 static uint32_t mgi_pv_map(mgi_prover *P, uint32_t p, int n, const mgi_pv_sub *s);
 
 static uint32_t mgi_pv_temp(mgi_prover *P, int64_t extent) {
@@ -3382,6 +4084,15 @@ static uint32_t mgi_pv_open(mgi_prover *P, uint32_t atom, uint32_t *var) {
   memset(s, 0, sizeof s);
   for (int k = 0; k < n; k++) s[k].var = mgi_pv_word(P, atom, 2) + (uint32_t)k, s[k].lo = var[k] = mgi_pv_temp(P, mgi_pv_word(P, atom, 3 + (uint32_t)k)), s[k].lo_scale = 1;
   return P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_map(P, mgi_pv_word(P, atom, P->node[atom].n - 1), n, s);
+}
+/* Of a maximum that was opened so: which indices there are (a product of LESS). */
+static uint32_t mgi_pv_where(mgi_prover *P, uint32_t atom, const uint32_t *var) {
+  int n = (int)mgi_pv_word(P, atom, 1);
+  mgi_pv_sub s[MGI_PV_BOUND];
+  if (P->bad || (mgi_pv_kind(P, atom) != MGI_PV_TOP && mgi_pv_kind(P, atom) < MGI_PV_DIVISOR)) return P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_number(P, 1, 1);
+  memset(s, 0, sizeof s);
+  for (int k = 0; k < n; k++) s[k].var = mgi_pv_word(P, atom, 2) + (uint32_t)k, s[k].lo = var[k], s[k].lo_scale = 1;
+  return mgi_pv_map(P, mgi_pv_word(P, atom, P->node[atom].n - 2), n, s);
 }
 static mgi_pv_digit mgi_pv_map_digit(mgi_pv_digit d, int n, const mgi_pv_sub *s) {
   for (int k = 0; k < n; k++)
@@ -3403,7 +4114,7 @@ static uint32_t mgi_pv_map_atom(mgi_prover *P, uint32_t a, int n, const mgi_pv_s
   if (P->from && a == P->from) return P->to;
   if (mgi_pv_over(P) || (!P->from && !(P->node[a].vars & mgi_pv_mask(n, s))) || (P->from && a < P->from)) return mgi_pv_atom(P, a, 1);
   switch (kind) {
-    case MGI_PV_IN: {
+    case MGI_PV_IN: case MGI_PV_LESS: {
       mgi_pv_index x[MG_MAX_RANK];
       int rank = 0;
       if (mgi_pv_word(P, a, 2) == UINT32_MAX || P->from) return mgi_pv_atom(P, a, 1);
@@ -3414,6 +4125,7 @@ static uint32_t mgi_pv_map_atom(mgi_prover *P, uint32_t a, int n, const mgi_pv_s
           d.var = mgi_pv_word(P, a, k + 1 + 3 * j), d.div = mgi_pv_word(P, a, k + 2 + 3 * j), d.mod = mgi_pv_word(P, a, k + 3 + 3 * j);
           mgi_pv_push(P, &x[rank], mgi_pv_map_digit(d, n, s));
         }
+      if (kind == MGI_PV_LESS) return mgi_pv_less(P, mgi_pv_word(P, a, 1), x);
       return mgi_pv_atom(P, mgi_pv_input(P, mgi_pv_word(P, a, 1), rank, x), 1);
     }
     case MGI_PV_FN: {
@@ -3431,11 +4143,12 @@ static uint32_t mgi_pv_map_atom(mgi_prover *P, uint32_t a, int n, const mgi_pv_s
       uint32_t var[MGI_PV_BOUND], from = P->from;
       int temps = P->temps;
       P->from = 0;
-      uint32_t body = mgi_pv_open(P, a, var);
+      uint32_t body = mgi_pv_open(P, a, var), where = mgi_pv_where(P, a, var);
       P->from = from;
       body = mgi_pv_map(P, body, n, s);
       P->from = 0;
-      uint32_t r = mgi_pv_bind(P, kind, (int)mgi_pv_word(P, a, 1), var, body);
+      where = mgi_pv_map(P, where, n, s);
+      uint32_t r = mgi_pv_bind_where(P, kind, (int)mgi_pv_word(P, a, 1), var, body, where);
       P->from = from, P->temps = temps;
       return r;
     }
@@ -3463,7 +4176,7 @@ static void mgi_pv_place(const mgi_prover *P, uint32_t id, uint32_t v, mgi_pv_pl
   const mgi_pv_node *x = &P->node[id];
   uint32_t kind = mgi_pv_kind(P, id);
   if (!(x->vars >> v & 1)) return;
-  if (kind == MGI_PV_IN) {
+  if (kind == MGI_PV_IN || kind == MGI_PV_LESS) {
     for (uint32_t k = 2; k < x->n; k += 1 + 3 * mgi_pv_word(P, id, k))
       for (uint32_t j = 0; j < mgi_pv_word(P, id, k); j++)
         if (mgi_pv_word(P, id, k + 1 + 3 * j) == v) {
@@ -3475,7 +4188,7 @@ static void mgi_pv_place(const mgi_prover *P, uint32_t id, uint32_t v, mgi_pv_pl
         }
     return;
   }
-  uint32_t first = kind == MGI_PV_FN ? 6 : kind == MGI_PV_SUM || kind == MGI_PV_TOP ? x->n - 1 : 1, step = kind == MGI_PV_MONO ? 2 : kind == MGI_PV_POLY ? 5 : 1;
+  uint32_t first = kind == MGI_PV_FN ? 6 : kind == MGI_PV_SUM ? x->n - 1 : kind == MGI_PV_TOP ? x->n - 2 : 1, step = kind == MGI_PV_MONO ? 2 : kind == MGI_PV_POLY ? 5 : 1;
   for (uint32_t k = first; k < x->n; k += step) mgi_pv_place(P, mgi_pv_word(P, id, k), v, r);
 }
 /* The least place where v can be split and some digit ends; 0 if there is none. */
@@ -3487,19 +4200,10 @@ static uint32_t mgi_pv_split_at(const mgi_prover *P, uint32_t p, uint32_t v) {
   for (int k = 0; k < 2 * r.n && !r.more; k++) {
     uint32_t b = k & 1 ? r.hi[k >> 1] : r.lo[k >> 1];
     int good = b > 1 && b < P->extent[v] && P->extent[v] % b == 0 && (!best || b < best);
-    for (int j = 0; j < r.n && good; j++) good = r.lo[j] < b ? r.hi[j] <= b : r.lo[j] % b == 0;
+    for (int j = 0; j < r.n && good; j++) good = r.lo[j] < b ? r.hi[j] <= b : r.lo[j] % b == 0; /* the second: of an uneven cut */
     if (good) best = b;
   }
   return best;
-}
-/* 1 if a digit of v ends where v has no place: of an uneven cut. */
-static int mgi_pv_uneven(const mgi_prover *P, uint32_t p, uint32_t v) {
-  mgi_pv_places r;
-  r.n = r.more = 0;
-  mgi_pv_place(P, p, v, &r);
-  int uneven = r.more;
-  for (int k = 0; k < r.n; k++) uneven |= P->extent[v] % r.hi[k] != 0 || P->extent[v] % r.lo[k] != 0;
-  return uneven;
 }
 /* 1 if every digit of v reaches over `place`. */
 static int mgi_pv_whole(const mgi_prover *P, uint32_t p, uint32_t v, uint32_t place) {
@@ -3527,7 +4231,7 @@ static uint32_t mgi_pv_regroup(mgi_prover *P, uint32_t p, int *n, uint32_t *var,
   }
   for (int i = 0; i < *n && !P->bad; i++)
     for (int j = 0; j < *n && !P->bad; j++) {
-      if (i == j || mgi_pv_uneven(P, p, var[i]) || mgi_pv_uneven(P, p, var[j]) || P->extent[var[i]] * P->extent[var[j]] > INT32_MAX || !(P->node[p].vars >> var[i] & 1) || !(P->node[p].vars >> var[j] & 1)) continue;
+      if (i == j || P->extent[var[i]] * P->extent[var[j]] > INT32_MAX || !(P->node[p].vars >> var[i] & 1) || !(P->node[p].vars >> var[j] & 1)) continue;
       int temps = P->temps;
       uint32_t v = mgi_pv_temp(P, P->extent[var[i]] * P->extent[var[j]]), q;
       memset(s, 0, sizeof s);
@@ -3543,24 +4247,37 @@ static uint32_t mgi_pv_regroup(mgi_prover *P, uint32_t p, int *n, uint32_t *var,
   return p;
 }
 
+/* 1 if p is a monomial, times 1. */
+static int mgi_pv_primitive_term(const mgi_prover *P, uint32_t p) {
+  if (P->bad || mgi_pv_count(P, p) != 1) return 0;
+  mgi_pv_term t = mgi_pv_at(P, p, 0);
+  return t.num == 1 && t.den == 1;
+}
 /* The atom over var, whose names are chosen so that it has the least id of all namings. */
-static uint32_t mgi_pv_close(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body) {
-  uint32_t base = P->node[body].top, best = 0;
+static uint32_t mgi_pv_close(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body, uint32_t where) {
+  uint32_t base = P->node[body].top > P->node[where].top ? P->node[body].top : P->node[where].top, best = 0, apart = 0, name[MGI_PV_BOUND];
   int perm[MGI_PV_BOUND], done = 0;
   if (n > MGI_PV_BOUND || base + (uint32_t)n > MGI_PV_TEMP) return mgi_pv_fail(P, "reductions nest too deep");
   for (int k = 0; k < n; k++) perm[k] = k;
   while (!done && !P->bad) {
     mgi_pv_sub s[MGI_PV_BOUND];
-    uint32_t w[4 + MGI_PV_BOUND];
+    uint32_t w[5 + MGI_PV_BOUND], m = 3 + (uint32_t)n;
     memset(s, 0, sizeof s);
     w[0] = kind, w[1] = (uint32_t)n, w[2] = base;
     for (int k = 0; k < n; k++) {
       s[k].var = var[k], s[k].lo = base + (uint32_t)perm[k], s[k].lo_scale = 1;
       w[3 + perm[k]] = (uint32_t)P->extent[var[k]], P->extent[base + (uint32_t)perm[k]] = P->extent[var[k]];
     }
-    w[3 + n] = mgi_pv_map(P, body, n, s);
-    uint32_t id = mgi_pv_intern(P, w, (uint32_t)(4 + n));
-    if (!best || id < best) best = id;
+    if (kind != MGI_PV_SUM) w[m++] = mgi_pv_map(P, where, n, s);
+    w[m] = mgi_pv_map(P, body, n, s);
+    int whole = kind != MGI_PV_SUM || mgi_pv_primitive_term(P, w[m]);
+    if (whole) {
+      uint32_t id = mgi_pv_intern(P, w, m + 1);
+      if (!best || id < best) best = id;
+    } else if (!apart) { /* a maximum's other form under these names: the sum falls apart */
+      apart = w[m];
+      for (int k = 0; k < n; k++) name[k] = s[k].lo;
+    }
     done = 1;
     for (int i = n - 2; i >= 0; i--)
       if (perm[i] < perm[i + 1]) { /* the next permutation */
@@ -3573,9 +4290,39 @@ static uint32_t mgi_pv_close(mgi_prover *P, uint32_t kind, int n, const uint32_t
         break;
       }
   }
-  return P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_atom(P, best, 1);
+  if (P->bad) return MGI_PV_ZERO;
+  if (best) return mgi_pv_atom(P, best, 1);
+  if (++P->depth > MGI_PV_NEST) return mgi_pv_fail(P, "a sum whose terms do not settle");
+  mgi_pv_sub back[MGI_PV_BOUND];
+  memset(back, 0, sizeof back);
+  for (int k = 0; k < n; k++) back[k].var = name[k], back[k].lo = name[k] = mgi_pv_temp(P, P->extent[var[k]]), back[k].lo_scale = 1;
+  if (!P->bad) apart = mgi_pv_map(P, apart, n, back); /* the names may be given anew */
+  best = mgi_pv_bind(P, kind, n, name, apart);
+  P->depth--;
+  return best;
 }
 
+/* A bound on all of one of the variables makes its range the shorter: p without such factors, over other variables. */
+static uint32_t mgi_pv_shorten(mgi_prover *P, uint32_t p, int n, uint32_t *var) {
+  for (uint32_t i = 0; i < mgi_pv_count(P, p) && !P->bad; i++) {
+    uint32_t m = mgi_pv_at(P, p, i).mono;
+    for (uint32_t k = 0; k < mgi_pv_powers(P, m); k++) {
+      uint32_t a = mgi_pv_word(P, m, 1 + 2 * k), v;
+      if (mgi_pv_kind(P, a) != MGI_PV_LESS || mgi_pv_word(P, a, 2) != 1 || mgi_pv_word(P, a, 4) != 1) continue;
+      v = mgi_pv_word(P, a, 3);
+      for (int j = 0; j < n; j++) {
+        if (var[j] != v || mgi_pv_word(P, a, 5) < P->extent[v]) continue;
+        mgi_pv_sub s;
+        memset(&s, 0, sizeof s);
+        s.var = v, s.lo = mgi_pv_temp(P, mgi_pv_word(P, a, 1)), s.lo_scale = 1;
+        if (P->bad) return MGI_PV_ZERO;
+        var[j] = s.lo;
+        return mgi_pv_shorten(P, mgi_pv_map(P, p, 1, &s), n, var);
+      }
+    }
+  }
+  return p;
+}
 /* The sum of a monomial. */
 static uint32_t mgi_pv_sum_mono(mgi_prover *P, uint32_t mono, int n, const uint32_t *over) {
   uint32_t var[MGI_PV_BOUND + 4], p = mgi_pv_single(P, mono, 1, 1), r = mgi_pv_number(P, 1, 1);
@@ -3592,6 +4339,7 @@ static uint32_t mgi_pv_sum_mono(mgi_prover *P, uint32_t mono, int n, const uint3
     return mgi_pv_bind(P, MGI_PV_SUM, m, var, mgi_pv_mul(P, rest, body));
   }
   p = mgi_pv_regroup(P, p, &m, var, MGI_PV_BOUND);
+  p = mgi_pv_shorten(P, p, m, var);
   if (P->bad) return MGI_PV_ZERO;
   if (mgi_pv_count(P, p) != 1) return mgi_pv_bind(P, MGI_PV_SUM, m, var, p);
   mono = mgi_pv_at(P, p, 0).mono;
@@ -3623,128 +4371,275 @@ static uint32_t mgi_pv_sum_mono(mgi_prover *P, uint32_t mono, int n, const uint3
     }
     for (int k = 0; j >= 0 && k < m; k++)
       if (group[j] >> var[k] & 1) own[c++] = var[k];
-    r = mgi_pv_mul(P, r, j < 0 ? part : mgi_pv_close(P, MGI_PV_SUM, c, own, part));
+    r = mgi_pv_mul(P, r, j < 0 ? part : mgi_pv_close(P, MGI_PV_SUM, c, own, part, MGI_PV_ZERO));
   }
   return r;
 }
 
-/* The sum (SUM) or maximum (TOP) of body over var, temporaries or free. */
-static uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body) {
-  uint32_t r = MGI_PV_ZERO, v[MGI_PV_BOUND], dependent = MGI_PV_ZERO;
-  int temps = P->temps, m = 0;
-  uint64_t mask = 0;
-  if (P->bad || body == MGI_PV_NONE) return body;
-  if (kind == MGI_PV_SUM) {
-    for (uint32_t k = 0; k < mgi_pv_count(P, body) && !P->bad; k++) {
-      mgi_pv_term t = mgi_pv_at(P, body, k);
-      r = mgi_pv_axpy(P, r, mgi_pv_sum_mono(P, t.mono, n, var), t.num, t.den);
-      P->temps = temps;
-    }
-    return r;
-  }
+/* The maximum over var of p, in which no maximum of polynomials opens; of the indices that `where` leaves, some at each
+   index of the variables outside. */
+static uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p, uint32_t where) {
+  uint32_t v[MGI_PV_BOUND], inner[MGI_PV_BOUND], shift = MGI_PV_ZERO, factor, like, arg;
+  uint64_t mask = 0, group[MGI_PV_BOUND];
+  int m = 0, groups = 0;
   for (int k = 0; k < n; k++) {
-    if (!(P->node[body].vars >> var[k] & 1)) continue;
-    if (m == MGI_PV_BOUND) return mgi_pv_fail(P, "a reduction over too many indices");
+    if (!(P->node[p].vars >> var[k] & 1)) continue;
     v[m++] = var[k], mask |= (uint64_t)1 << var[k];
   }
-  if (!m) return body;
-  for (uint32_t k = 0; k < mgi_pv_count(P, body); k++) { /* what does not depend on the variables moves out */
-    mgi_pv_term t = mgi_pv_at(P, body, k);
+  uint32_t body = MGI_PV_ZERO;
+  for (uint32_t k = 0; k < mgi_pv_count(P, p) && !P->bad; k++) { /* what does not depend on the variables moves out */
+    mgi_pv_term t = mgi_pv_at(P, p, k);
     uint32_t one = mgi_pv_single(P, t.mono, t.num, t.den);
-    if (P->node[t.mono].vars & mask) dependent = mgi_pv_add(P, dependent, one);
-    else r = mgi_pv_add(P, r, one);
+    if (P->node[t.mono].vars & mask) body = mgi_pv_add(P, body, one);
+    else shift = mgi_pv_add(P, shift, one);
+  }
+  if (P->bad || !m) return p;
+  for (int k = 0; k < n; k++) { /* a bound is nearest to true where what p does not depend on is 0 */
+    mgi_pv_sub s;
+    if (mask >> var[k] & 1 || !(P->node[where].vars >> var[k] & 1)) continue;
+    memset(&s, 0, sizeof s);
+    s.var = var[k], s.lo = MGI_PV_NAUGHT, s.lo_scale = 1;
+    where = mgi_pv_map(P, where, 1, &s);
+  }
+  if (P->bad) return MGI_PV_ZERO;
+  if (!(P->node[where].vars & mask)) where = mgi_pv_number(P, 1, 1);
+  if (shift != MGI_PV_ZERO) mgi_pv_use(P, MGI_PV_ROW_max_shift);
+  for (uint32_t i = 0; i < mgi_pv_count(P, body) && !P->bad; i++) { /* a maximum inside that depends on them: flattened */
+    uint32_t mono = mgi_pv_at(P, body, i).mono;
+    for (uint32_t k = 0; k < mgi_pv_powers(P, mono) && !P->bad; k++) {
+      uint32_t a = mgi_pv_word(P, mono, 1 + 2 * k), with = MGI_PV_ZERO, rest = MGI_PV_ZERO, few = mgi_pv_word(P, a, 1);
+      int plain = 1;
+      if (mgi_pv_kind(P, a) != MGI_PV_TOP || !(P->node[a].vars & mask) || m + (int)few > MGI_PV_BOUND) continue;
+      for (uint32_t j = 0; j < mgi_pv_count(P, body) && plain && !P->bad; j++) {
+        mgi_pv_term t = mgi_pv_at(P, body, j);
+        uint32_t one = mgi_pv_single(P, t.mono, t.num, t.den);
+        int has = 0;
+        for (uint32_t l = 0; l < mgi_pv_powers(P, t.mono); l++)
+          if (mgi_pv_word(P, t.mono, 1 + 2 * l) == a) has = 1, plain &= mgi_pv_word(P, t.mono, 2 + 2 * l) == 1;
+        if (has && plain) with = mgi_pv_add(P, with, mgi_pv_mul(P, one, mgi_pv_atom(P, a, -1)));
+        else rest = mgi_pv_add(P, rest, one);
+      }
+      if (!plain || P->bad || !(mgi_pv_sign(P, with) & MGI_PV_LEAST)) continue;
+      mgi_pv_use(P, MGI_PV_ROW_max_regroup);
+      if (!mgi_pv_is_number(P, with)) mgi_pv_use(P, MGI_PV_ROW_max_factor);
+      body = mgi_pv_add(P, mgi_pv_mul(P, with, mgi_pv_open(P, a, inner)), rest);
+      for (uint32_t j = 0; j < few; j++) v[m++] = inner[j];
+      where = P->bad ? where : mgi_pv_both(P, where, mgi_pv_where(P, a, inner));
+      return mgi_pv_add(P, mgi_pv_bind_where(P, MGI_PV_TOP, m, v, body, where), shift);
+    }
   }
   int64_t num = 0, den = 1;
-  mgi_pv_content(P, dependent, &num, &den);
-  dependent = mgi_pv_scale(P, dependent, den, num);
-  if (r != MGI_PV_ZERO) mgi_pv_use(P, MGI_PV_ROW_max_shift);
+  mgi_pv_content(P, body, &num, &den);
   if (num != 1 || den != 1) mgi_pv_use(P, MGI_PV_ROW_max_scale);
-  uint32_t one = mgi_pv_alone(P, dependent), inner[MGI_PV_BOUND];
-  if (one && mgi_pv_kind(P, one) == MGI_PV_TOP && m + (int)mgi_pv_word(P, one, 1) <= MGI_PV_BOUND) {
-    mgi_pv_use(P, MGI_PV_ROW_max_assoc);
-    dependent = mgi_pv_open(P, one, inner);
-    for (uint32_t k = 0; k < mgi_pv_word(P, one, 1); k++) v[m++] = inner[k];
+  body = mgi_pv_scale(P, body, den, num);
+  factor = mgi_pv_number(P, num, den);
+  int flip;
+  uint32_t part = P->bad ? 0 : mgi_pv_signed_part(P, mgi_pv_common(P, body), mask, &flip);
+  if (!P->bad && part != mgi_pv_unit(P)) {
+    mgi_pv_use(P, MGI_PV_ROW_max_factor);
+    body = mgi_pv_scale(P, mgi_pv_divide(P, body, part), flip ? -1 : 1, 1);
+    factor = mgi_pv_mul(P, factor, mgi_pv_single(P, part, flip ? -1 : 1, 1));
   }
-  dependent = mgi_pv_regroup(P, dependent, &m, v, MGI_PV_BOUND);
-  uint32_t top = P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_close(P, MGI_PV_TOP, m, v, dependent);
-  P->temps = temps;
-  return mgi_pv_add(P, mgi_pv_scale(P, top, num, den), r);
+  if (!P->bad && mgi_pv_count(P, body) > 1) { /* a sum that does not depend on them, of a known sign, times a monomial */
+    uint32_t common = mgi_pv_common(P, body), q = mgi_pv_divide(P, body, common);
+    int sign = !P->bad && mgi_pv_count(P, q) > 1 && !(P->node[q].vars & mask) ? mgi_pv_sign(P, q) : 0;
+    if (sign & (MGI_PV_LEAST | MGI_PV_MOST)) {
+      int s = sign & MGI_PV_LEAST ? 1 : -1;
+      mgi_pv_use(P, MGI_PV_ROW_max_factor);
+      factor = mgi_pv_mul(P, factor, mgi_pv_scale(P, q, s, 1));
+      return mgi_pv_add(P, mgi_pv_mul(P, factor, mgi_pv_bind_where(P, MGI_PV_TOP, m, v, mgi_pv_single(P, common, s, 1), where)), shift);
+    }
+  }
+  like = P->bad ? 0 : mgi_pv_family(P, body);
+  if (like) {
+    int sign = mgi_pv_at(P, body, 0).num < 0 ? -1 : 1;
+    if (mgi_pv_as(P, body, like, sign, &arg)) {
+      arg = mgi_pv_scale(P, mgi_pv_bind_where(P, MGI_PV_TOP, m, v, mgi_pv_scale(P, arg, sign, 1), where), sign, 1);
+      return mgi_pv_add(P, mgi_pv_mul(P, factor, mgi_pv_scale(P, mgi_pv_rise(P, like, arg), sign, 1)), shift);
+    }
+  }
+  if (P->node[where].vars) { /* the variables of both, together */
+    const uint32_t w[3] = {MGI_PV_LESS, 0, 0}, mark = mgi_pv_intern(P, w, 3); /* what marks the bounds' term */
+    uint32_t both = mgi_pv_regroup(P, mgi_pv_add(P, body, mgi_pv_mul(P, where, mgi_pv_atom(P, mark, 1))), &m, v, MGI_PV_BOUND);
+    both = mgi_pv_shorten(P, both, m, v);
+    body = MGI_PV_ZERO, where = mgi_pv_number(P, 1, 1);
+    for (uint32_t k = 0; k < mgi_pv_count(P, both) && !P->bad; k++) {
+      mgi_pv_term t = mgi_pv_at(P, both, k);
+      uint32_t one = mgi_pv_single(P, t.mono, t.num, t.den);
+      int marked = 0;
+      for (uint32_t j = 0; j < mgi_pv_powers(P, t.mono); j++) marked |= mgi_pv_word(P, t.mono, 1 + 2 * j) == mark;
+      if (marked) where = mgi_pv_mul(P, one, mgi_pv_atom(P, mark, -1));
+      else body = mgi_pv_add(P, body, one);
+    }
+  } else body = mgi_pv_regroup(P, body, &m, v, MGI_PV_BOUND);
+  if (P->bad) return MGI_PV_ZERO;
+  mask = 0;
+  for (int k = 0; k < m; k++) mask |= (uint64_t)1 << v[k];
+  for (uint32_t k = 0; k < mgi_pv_count(P, body); k++) { /* components of variables that meet in a term */
+    uint64_t g = P->node[mgi_pv_at(P, body, k).mono].vars & mask;
+    for (int j = 0; g && j < groups;) {
+      if (group[j] & g) g |= group[j], group[j] = group[--groups], j = 0;
+      else j++;
+    }
+    if (g) group[groups++] = g;
+  }
+  for (int j = 0; j < groups; j++) { /* a bound on variables of two binds them together */
+    int together = (P->node[where].vars & group[j]) != 0;
+    if (!together || j == 0) continue;
+    int first = 0;
+    while (first < j && !(P->node[where].vars & group[first])) first++;
+    if (first == j) continue;
+    group[first] |= group[j], group[j--] = group[--groups];
+  }
+  uint32_t sum = MGI_PV_ZERO;
+  if (groups > 1) mgi_pv_use(P, MGI_PV_ROW_max_apart);
+  for (int j = 0; j < groups && !P->bad; j++) {
+    uint32_t own[MGI_PV_BOUND], mine = MGI_PV_ZERO;
+    int c = 0;
+    for (uint32_t k = 0; k < mgi_pv_count(P, body) && !P->bad; k++) {
+      mgi_pv_term t = mgi_pv_at(P, body, k);
+      if (P->node[t.mono].vars & group[j]) mine = mgi_pv_add(P, mine, mgi_pv_single(P, t.mono, t.num, t.den));
+      else if (!(P->node[t.mono].vars & mask) && !j) sum = mgi_pv_add(P, sum, mgi_pv_single(P, t.mono, t.num, t.den));
+    }
+    for (int k = 0; k < m; k++)
+      if (group[j] >> v[k] & 1) own[c++] = v[k];
+    sum = mgi_pv_add(P, sum, groups > 1 ? mgi_pv_top(P, c, own, mine, P->node[where].vars & group[j] ? where : mgi_pv_number(P, 1, 1)) : mgi_pv_close(P, MGI_PV_TOP, c, own, mine, where));
+  }
+  if (!groups) sum = body;
+  return mgi_pv_add(P, mgi_pv_mul(P, factor, sum), shift);
+}
+/* The maximum over the variables of a maximum of minima: of each minimum, what does not depend on them aside. */
+static uint32_t mgi_pv_top_of(mgi_prover *P, int n, const uint32_t *var, uint32_t body, uint32_t where) {
+  mgi_pv_lattice L;
+  uint64_t mask = 0;
+  memset(&L, 0, sizeof L);
+  for (int k = 0; k < n; k++) mask |= (uint64_t)1 << var[k];
+  if (!mgi_pv_spread(P, &L, body)) { free(L.s); return mgi_pv_fail(P, "too large: a maximum"); }
+  mgi_pv_reduce(P, &L);
+  uint32_t *a = (uint32_t *)malloc((L.n + 1) * sizeof *a), r = MGI_PV_ZERO;
+  if (!a) mgi_pv_fail(P, "no memory for terms");
+  if (L.n > 1) mgi_pv_use(P, MGI_PV_ROW_max_regroup);
+  for (uint32_t k = 0; k < L.n && !P->bad; k++) {
+    mgi_pv_meet in, out;
+    in.n = out.n = 0;
+    for (uint32_t j = 0; j < L.s[k].n; j++) {
+      uint32_t p = L.s[k].p[j];
+      if (P->node[p].vars & mask) in.p[in.n++] = p;
+      else out.p[out.n++] = p;
+    }
+    if (out.n && in.n) mgi_pv_use(P, MGI_PV_ROW_max_meet);
+    if (in.n) out.p[out.n++] = mgi_pv_top(P, n, var, mgi_pv_meet_value(P, &in, NULL), where);
+    if (out.n == 1) a[k] = out.p[0];
+    else {
+      for (uint32_t j = 0; j < out.n; j++) out.p[j] = mgi_pv_scale(P, out.p[j], -1, 1);
+      a[k] = mgi_pv_scale(P, mgi_pv_max(P, out.p, out.n), -1, 1);
+    }
+  }
+  if (!P->bad) r = L.n == 1 ? a[0] : mgi_pv_max(P, a, L.n);
+  free(a), free(L.s);
+  return r;
+}
+
+/* The sum (SUM) or maximum (TOP) of body over var, temporaries or free; a maximum: of the indices that `where` leaves. */
+static uint32_t mgi_pv_bind_where(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body, uint32_t where) {
+  uint32_t r = MGI_PV_ZERO;
+  int temps = P->temps;
+  if (P->bad || body == MGI_PV_NONE) return body;
+  if (kind == MGI_PV_TOP) {
+    if (n > MGI_PV_BOUND) return mgi_pv_fail(P, "a reduction over too many indices");
+    r = mgi_pv_top_of(P, n, var, body, where);
+    P->temps = temps;
+    return r;
+  }
+  for (uint32_t k = 0; k < mgi_pv_count(P, body) && !P->bad; k++) {
+    mgi_pv_term t = mgi_pv_at(P, body, k);
+    r = mgi_pv_axpy(P, r, mgi_pv_sum_mono(P, t.mono, n, var), t.num, t.den);
+    P->temps = temps;
+  }
+  return r;
+}
+static uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body) {
+  return P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_bind_where(P, kind, n, var, body, mgi_pv_number(P, 1, 1));
 }
 
 /* ------------------------------------------------------------------------------------------------ >>elements
    The element of a graph's output at a symbolic index, asked for from the output down: stores, loads and accumulators turn
    into digits of an index, accumulators over axes into reductions.  Blocks along an axis that a store replicates hold the
-   same value (mg_check): block 0 stands for them.  A reduction over what is cut unevenly, concatenations, and user rows that
-   move elements are left to the other method; where divisors are looked for (>>defined) what they give is an atom of
-   its own, of which nothing is known. */
+   same value (mg_check): block 0 stands for them.  What is cut unevenly twice, concatenations, and user rows that move
+   elements are left to the other method; where divisors are looked for (>>defined) a concatenation is an atom of its own. */
 
-/* A graph that is being read, and where: an index for each of its axes.  joint: a reduction of a dimension that axes cut
-   unevenly, and that accumulators over these axes (bits in together) go on with: its own index is place, a digit of a
-   variable that the first of the accumulators binds, as are those of the axes. */
-typedef struct mgi_pv_frame {
-  const mg_graph *g;
-  const struct mgi_pv_frame *up;
-  uint32_t serial, together;
-  const mg_op_node *joint;
-  mgi_pv_index place, axis[MG_MAX_AXES + 1];
-} mgi_pv_frame;
+/* A graph that is being read, and where: an index for each of its axes. */
+typedef struct mgi_pv_frame { const mg_graph *g; const struct mgi_pv_frame *up; uint32_t serial; mgi_pv_index axis[MG_MAX_AXES + 1]; } mgi_pv_frame;
 
 static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t tensor, const mgi_pv_index *x);
-/* What becomes of P->found and P->factors (>>defined). */
+/* What becomes of P->found and P->factors (>>defined): for all of the indices that `where` leaves. */
 static uint32_t mgi_pv_union(mgi_prover *P, uint32_t x, uint32_t y);
-static uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const uint32_t *var);
+static uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const uint32_t *var, uint32_t where);
+/* The same where only one of the elements is used, it is not known which. */
+static uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var);
 static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const uint32_t *in, const uint32_t *factors);
 
-/* The chunks that the axes in `map` cut a dimension of `extent` elements into: chunk[k] is what axis[k] leaves. */
-static int mgi_pv_chunks(const mg_graph *g, const mg_map *map, int d, int64_t extent, uint32_t *axis, int64_t *chunk) {
-  int n = 0;
-  for (uint32_t a = 1; a < g->n_axes; a++)
-    if (map->to[a] == d) axis[n] = a, extent = chunk[n++] = (extent + g->axes[a].extent - 1) / g->axes[a].extent;
-  return n;
-}
 /* The index in a dimension of `extent` elements of local index x in the chunk that the axes in `map` cut. */
 static mgi_pv_index mgi_pv_located(mgi_prover *P, const mgi_pv_frame *f, const mg_map *map, int d, int64_t extent, const mgi_pv_index *x) {
-  mgi_pv_index r, part, whole;
-  uint32_t axis[MG_MAX_AXES];
-  int64_t chunk[MG_MAX_AXES];
-  int n = mgi_pv_chunks(f->g, map, d, extent, axis, chunk);
-  r = mgi_pv_padded(P, x, n ? chunk[n - 1] : extent);
-  while (n-- > 0) {
-    const int64_t before = n ? chunk[n - 1] : extent;
-    part = mgi_pv_padded(P, &f->axis[axis[n]], f->g->axes[axis[n]].extent);
-    memset(&whole, 0, sizeof whole);
-    mgi_pv_join(P, &whole, &part), mgi_pv_join(P, &whole, &r);
-    if (mgi_pv_span(&whole) > before) { /* bound over what is not there at the edge */
-      if (n || !P->record) mgi_pv_fail(P, "a chunk is uneven");
-      return whole;
+  mgi_pv_index r, part;
+  int64_t left = extent;
+  memset(&r, 0, sizeof r);
+  for (uint32_t a = 1; a < f->g->n_axes; a++)
+    if (map->to[a] == d) {
+      if (left % f->g->axes[a].extent && left != extent) mgi_pv_fail(P, "a chunk is cut unevenly again");
+      left = (left + f->g->axes[a].extent - 1) / f->g->axes[a].extent;
+      part = mgi_pv_padded(P, &f->axis[a], f->g->axes[a].extent);
+      mgi_pv_join(P, &r, &part);
     }
-    r = mgi_pv_padded(P, &whole, before);
-  }
+  part = mgi_pv_padded(P, x, left);
+  mgi_pv_join(P, &r, &part);
   return r;
 }
 /* The reverse: from the index x in the whole, those of the axes (into f) and the local one. */
-static mgi_pv_index mgi_pv_localised(mgi_prover *P, mgi_pv_frame *f, const mg_map *map, int d, int64_t extent, mgi_pv_index x) {
-  mgi_pv_index lo;
-  uint32_t axis[MG_MAX_AXES];
-  int64_t chunk[MG_MAX_AXES];
-  int n = mgi_pv_chunks(f->g, map, d, extent, axis, chunk);
-  for (int k = 0; k < n; k++) {
-    mgi_pv_cut(P, &x, chunk[k], &f->axis[axis[k]], &lo);
-    x = lo;
-  }
+static mgi_pv_index mgi_pv_localised(mgi_prover *P, mgi_pv_frame *f, const mg_map *map, int d, int64_t whole, mgi_pv_index x) {
+  mgi_pv_index lo, hi;
+  int64_t left = whole;
+  for (uint32_t a = 1; a < f->g->n_axes; a++)
+    if (map->to[a] == d) {
+      if (left % f->g->axes[a].extent && left != whole) mgi_pv_fail(P, "a chunk is cut unevenly again");
+      left = (left + f->g->axes[a].extent - 1) / f->g->axes[a].extent;
+      mgi_pv_cut(P, &x, left, &hi, &lo);
+      f->axis[a] = hi, x = lo;
+    }
   return x;
+}
+/* Which indices v of dimension d of a tensor there are, where it was cut unevenly: a product of LESS. */
+static uint32_t mgi_pv_present(mgi_prover *P, const mgi_pv_frame *f, const mg_tensor_info *t, int d, uint32_t v) {
+  const struct mgi_cuts *c = t->cuts[d];
+  mgi_pv_index x, part;
+  mgi_pv_digit digit;
+  int64_t left, first;
+  if (!c || P->bad) return P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_number(P, 1, 1);
+  memset(&x, 0, sizeof x);
+  left = c->before[0], first = 0;
+  for (int k = 0; k < c->n; k++) {
+    int64_t count = f->g->axes[c->axis[k]].extent;
+    if (left % count && k) return mgi_pv_fail(P, "a chunk is cut unevenly again");
+    left = (left + count - 1) / count;
+    first += (count - 1) * left;
+    part = mgi_pv_padded(P, &f->axis[c->axis[k]], count);
+    mgi_pv_join(P, &x, &part);
+  }
+  if (first >= c->before[0]) return mgi_pv_fail(P, "a chunk may be empty");
+  memset(&part, 0, sizeof part);
+  digit.var = v, digit.div = 1, digit.mod = (uint32_t)P->extent[v];
+  mgi_pv_push(P, &part, digit);
+  part = mgi_pv_padded(P, &part, left);
+  mgi_pv_join(P, &x, &part);
+  return P->bad || c->before[0] > INT32_MAX ? mgi_pv_fail(P, "too large: a dimension") : mgi_pv_less(P, (uint32_t)c->before[0], &x);
 }
 static int mgi_pv_same_shape(const mg_shape *s, int64_t d, int at) { return at >= 0 && s->dim[at] == d; }
 
-static int mgi_empty_chunk(const mg_graph *g, const mg_tensor_info *t, int d);
-/* 1 if what the blocks have of dimension d of a tensor differs, so that no sum over it is one over a variable. */
-static int mgi_pv_ragged(const mg_graph *g, mg_tensor t, int d) { return g->tensors[t.id].cuts[d] != NULL; }
-/* An atom for element x of a tensor that cannot be read; without a record, a failure. */
-static uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which, const mgi_pv_index *x, const char *why) {
+/* An atom of its own for element x of a tensor that cannot be read, of which nothing is known; where divisors are looked for only. */
+static uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which, const mgi_pv_index *x) {
   uint32_t name[3];
   mgi_pv_index all[MG_MAX_RANK];
   int rank = f->g->tensors[o->out[which].id].shape.rank;
-  if (!P->record) return mgi_pv_fail(P, why);
   memset(all, 0, sizeof all);
   for (int d = 0; d < rank; d++) all[d] = x[d];
   for (const mgi_pv_frame *u = f; u->up; u = u->up) /* that the element depends on, one way or another */
@@ -3758,10 +4653,6 @@ static uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_
   P->factors = 0;
   return mgi_pv_atom(P, mgi_pv_input(P, MG_MAX_IN + mgi_pv_intern(P, name, 3), rank + (rank < MG_MAX_RANK), all), 1);
 }
-/* What was found inside of a reduction over a dimension of t that may be cut: for all, and, as a fact, only of one that is there. */
-static uint32_t mgi_pv_found_inside(mgi_prover *P, const mg_graph *g, mg_tensor t, int d, int n, const uint32_t *var);
-/* The same where only one of the elements is used, it is not known which. */
-static uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var);
 
 /* Element x of an operator's result, by its kind.  y: room for an index, all zero. */
 static uint32_t mgi_pv_element_of_elementwise(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
@@ -3780,117 +4671,63 @@ static uint32_t mgi_pv_element_of_elementwise(mgi_prover *P, const mgi_pv_frame 
   if (P->record) mgi_pv_record(P, f, o, in, factors);
   return mgi_pv_apply(P, o->code, o->attr.c, in);
 }
-/* The product of two elements of the operands of pair k at place `at` of the contraction. */
-static uint32_t mgi_pv_product_at(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int k, const mgi_pv_index *x, mgi_pv_index *y, const mgi_pv_index *place) {
-  const mg_shape *z = &f->g->tensors[o->out[0].id].shape;
-  const int pairs = o->code == MG_OP_MATMUL ? 1 : 2;
-  uint32_t in[2];
-  for (int side = 0; side < 2; side++) {
-    const mg_shape *s = &f->g->tensors[o->in[k + side * pairs].id].shape;
-    for (int d = 0; d < s->rank; d++) {
-      int at = d + z->rank - s->rank;
-      y[d] = x[at];
-      if (d < s->rank - 2 && !mgi_pv_same_shape(s, z->dim[at], d)) y[d].n = 0;
-    }
-    y[side ? s->rank - 2 : s->rank - 1] = *place;
-    in[side] = mgi_pv_element(P, f, o->in[k + side * pairs].id, y);
-  }
-  return mgi_pv_mul(P, in[0], in[1]);
-}
 /* A product, or the sum of the two that a concat_matmul is: each a sum over a variable of its own. */
 static uint32_t mgi_pv_element_of_matmul(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
   const mg_graph *g = f->g;
+  const mg_shape *z = &g->tensors[o->out[0].id].shape;
   const int pairs = o->code == MG_OP_MATMUL ? 1 : 2;
-  int ragged = 0;
   uint32_t sum = MGI_PV_ZERO;
-  if (f->joint == o) {
-    mgi_pv_frame inner = *f;
-    inner.joint = NULL;
-    return mgi_pv_product_at(P, &inner, o, 0, x, y, &f->place);
-  }
   for (int k = 0; k < pairs && !P->bad; k++) {
+    uint32_t in[2];
     const mg_shape *sa = &g->tensors[o->in[k].id].shape;
     int temps = P->temps;
-    mgi_pv_index place;
-    mgi_pv_digit digit;
     uint32_t v = mgi_pv_temp(P, sa->dim[sa->rank - 1]), found = P->found;
-    memset(&place, 0, sizeof place);
-    digit.var = v, digit.div = 1, digit.mod = (uint32_t)P->extent[v];
-    mgi_pv_push(P, &place, digit);
     P->found = 0;
-    sum = mgi_pv_add(P, sum, mgi_pv_bind(P, MGI_PV_SUM, 1, &v, mgi_pv_product_at(P, f, o, k, x, y, &place)));
-    P->found = mgi_pv_union(P, found, mgi_pv_found_inside(P, g, o->in[k], sa->rank - 1, 1, &v)), P->factors = 0;
+    for (int side = 0; side < 2; side++) {
+      const mg_shape *s = &g->tensors[o->in[k + side * pairs].id].shape;
+      for (int d = 0; d < s->rank; d++) {
+        int at = d + z->rank - s->rank;
+        y[d] = x[at];
+        if (d < s->rank - 2 && !mgi_pv_same_shape(s, z->dim[at], d)) y[d].n = 0;
+      }
+      mgi_pv_index *depth = &y[side ? s->rank - 2 : s->rank - 1];
+      mgi_pv_digit digit;
+      digit.var = v, digit.div = 1, digit.mod = (uint32_t)P->extent[v];
+      depth->n = 0;
+      mgi_pv_push(P, depth, digit);
+      in[side] = mgi_pv_element(P, f, o->in[k + side * pairs].id, y);
+    }
+    uint32_t where = mgi_pv_present(P, f, &g->tensors[o->in[k].id], sa->rank - 1, v);
+    sum = mgi_pv_add(P, sum, mgi_pv_bind(P, MGI_PV_SUM, 1, &v, mgi_pv_mul(P, where, mgi_pv_mul(P, in[0], in[1]))));
+    P->found = mgi_pv_union(P, found, mgi_pv_found_for_all(P, P->found, 1, &v, where)), P->factors = 0;
     P->temps = temps;
-    ragged |= mgi_pv_ragged(g, o->in[k], sa->rank - 1);
   }
-  return ragged ? mgi_pv_unread(P, f, o, 0, x, "a chunk is uneven") : sum;
-}
-/* The reduction that accumulator o goes on with, of a dimension cut unevenly by axes over which o, or accumulators
-   on the way, reduce: both are one over the whole dimension.  On the way all is linear, or keeps the order for a maximum. */
-static const mg_op_node *mgi_pv_reduced_twice(const mg_graph *g, const mg_op_node *o, int kind, mgi_pv_frame *f) {
-  uint32_t axes = 0;
-  for (const mg_op_node *m = o;; m = &g->ops[g->tensors[m->in[0].id].op]) {
-    const mg_tensor_info *t = &g->tensors[m->in[0].id];
-    int matmul = m->code == MG_OP_MATMUL && kind == MG_MAP_SUM, d = matmul ? t->shape.rank - 1 : m->attr.dim;
-    if (m->code == MG_OP_ACCUM) {
-      for (uint32_t a = 1; a < g->n_axes; a++)
-        if (m->map.to[a] == kind) axes |= (uint32_t)1 << a;
-        else if (m->map.to[a] == MG_MAP_SUM || m->map.to[a] == MG_MAP_MAX) return NULL;
-      continue;
-    }
-    if (m->code == MG_OP_TRANSPOSE || (m->code == MG_OP_NEG && kind == MG_MAP_SUM) || (m->code == MG_OP_SCALE && (kind == MG_MAP_SUM || m->attr.c.num > 0))) continue;
-    if (!matmul && m->code != (kind == MG_MAP_SUM ? MG_OP_SUM : MG_OP_MAX)) return NULL;
-    const mgi_cuts *c = t->cuts[d];
-    if (!c && !matmul) continue;
-    if (!c || (matmul && !mgi_same_cuts(c, g->tensors[m->in[1].id].cuts[g->tensors[m->in[1].id].shape.rank - 2]))) return NULL;
-    f->together = 0;
-    for (int k = 0; k < c->n; k++) {
-      if (!(axes >> c->axis[k] & 1)) return NULL;
-      f->together |= (uint32_t)1 << c->axis[k];
-    }
-    return m;
-  }
+  return sum;
 }
 static uint32_t mgi_pv_element_of_accum(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
   const mg_graph *g = f->g;
-  const mg_shape *s = &g->tensors[o->in[0].id].shape, *z = &g->tensors[o->out[0].id].shape;
+  const mg_shape *s = &g->tensors[o->in[0].id].shape;
   mgi_pv_frame inner = *f;
-  mgi_pv_digit digit;
-  uint32_t var[MG_MAX_AXES + 1] = {0}, n = 0, found = P->found;
-  int temps = P->temps, kind = 0;
-  for (int k = 0; k < s->rank; k++) y[k] = mgi_pv_localised(P, &inner, &o->map, k, z->dim[k], x[k]);
-  for (uint32_t a = 1; a < g->n_axes; a++)
-    if (o->map.to[a] == MG_MAP_SUM || o->map.to[a] == MG_MAP_MAX) {
-      if (kind && kind != o->map.to[a]) return mgi_pv_fail(P, "an accumulator that sums and takes a maximum");
-      kind = o->map.to[a];
-    }
-  if (kind && !inner.joint && (inner.joint = mgi_pv_reduced_twice(g, o, kind, &inner)) != NULL) {
-    const mgi_cuts *c = g->tensors[inner.joint->in[0].id].cuts[inner.joint->code == MG_OP_MATMUL ? g->tensors[inner.joint->in[0].id].shape.rank - 1 : inner.joint->attr.dim];
-    mg_map cut = mg_map_none();
-    mgi_pv_index whole;
-    memset(&whole, 0, sizeof whole);
-    for (int k = 0; k < c->n; k++) cut.to[c->axis[k]] = 0;
-    digit.var = var[n++] = mgi_pv_temp(P, c->before[0]), digit.div = 1, digit.mod = (uint32_t)c->before[0];
-    mgi_pv_push(P, &whole, digit);
-    inner.place = mgi_pv_localised(P, &inner, &cut, 0, c->before[0], whole);
-  }
+  uint32_t var[MG_MAX_AXES], n = 0, kind = 0;
+  int temps = P->temps;
+  for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &o->map, d, g->tensors[o->out[0].id].shape.dim[d], x[d]);
   for (uint32_t a = 1; a < g->n_axes && !P->bad; a++)
-    if (kind && o->map.to[a] == kind && !(inner.joint && (inner.together >> a & 1))) {
-      digit.var = var[n++] = mgi_pv_temp(P, g->axes[a].extent), digit.div = 1, digit.mod = (uint32_t)g->axes[a].extent;
-      inner.axis[a].n = 0;
+    if (o->map.to[a] == MG_MAP_SUM || o->map.to[a] == MG_MAP_MAX) {
+      uint32_t k = o->map.to[a] == MG_MAP_SUM ? MGI_PV_SUM : MGI_PV_TOP;
+      mgi_pv_digit digit;
+      if (kind && kind != k) return mgi_pv_fail(P, "an accumulator that sums and takes a maximum");
+      digit.var = mgi_pv_temp(P, g->axes[a].extent), digit.div = 1, digit.mod = (uint32_t)g->axes[a].extent;
+      inner.axis[a].n = 0, kind = k, var[n++] = digit.var;
       mgi_pv_push(P, &inner.axis[a], digit);
     }
+  uint32_t found = P->found;
   P->found = 0;
   uint32_t r = mgi_pv_element(P, &inner, o->in[0].id, y);
-  for (uint32_t k = n; k-- > 0;) r = mgi_pv_bind(P, kind == MG_MAP_MAX ? MGI_PV_TOP : MGI_PV_SUM, 1, &var[k], r);
-  P->found = mgi_pv_union(P, found, mgi_pv_found_for_all(P, P->found, (int)n, var));
-  if (kind) P->factors = 0;
+  for (uint32_t k = n; k-- > 0;) r = mgi_pv_bind(P, kind, 1, &var[k], r);
+  if (P->found) P->found = mgi_pv_found_for_all(P, P->found, (int)n, var, mgi_pv_number(P, 1, 1));
+  P->found = mgi_pv_union(P, found, P->found);
+  if (n) P->factors = 0;
   P->temps = temps;
-  for (int k = 0; k < s->rank && kind; k++) { /* a sum of chunks that differ in extent */
-    const mgi_cuts *c = g->tensors[o->in[0].id].cuts[k];
-    for (int j = 0; c && j < c->n; j++)
-      if (o->map.to[c->axis[j]] == kind) return mgi_pv_unread(P, f, o, 0, x, "a chunk is uneven");
-  }
   return r;
 }
 /* Of a kernel's result `which`: of what its store has there. */
@@ -3898,14 +4735,14 @@ static uint32_t mgi_pv_element_of_graph(mgi_prover *P, const mgi_pv_frame *f, co
   mgi_pv_frame inner;
   memset(&inner, 0, sizeof inner);
   uint32_t name[3];
+  int result = which;
   name[0] = MGI_PV_KEY, name[1] = f->serial, name[2] = (uint32_t)(o - f->g->ops);
   inner.g = o->sub, inner.up = f, inner.serial = mgi_pv_intern(P, name, 3);
-  const mg_tensor made = o->out[which];
   for (uint32_t k = 1; k < o->sub->n_ops; k++) {
     const mg_op_node *store = &o->sub->ops[k];
     if (store->code != MG_OP_STORE || which--) continue;
-    const mg_shape *s = &o->sub->tensors[store->in[0].id].shape, *whole = &f->g->tensors[made.id].shape;
-    for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &store->map, d, whole->dim[d], x[d]);
+    const mg_shape *s = &o->sub->tensors[store->in[0].id].shape;
+    for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &store->map, d, f->g->tensors[o->out[result].id].shape.dim[d], x[d]);
     return mgi_pv_element(P, &inner, store->in[0].id, y);
   }
   return mgi_pv_fail(P, "a result that nothing stores");
@@ -3923,27 +4760,20 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
   switch (o->code) {
     case MG_OP_SUM: case MG_OP_MAX: {
       int temps = P->temps;
-      if (f->joint == o) {
-        mgi_pv_frame inner = *f;
-        inner.joint = NULL, y[o->attr.dim] = f->place;
-        return mgi_pv_element(P, &inner, o->in[0].id, y);
-      }
       mgi_pv_digit digit;
       digit.var = mgi_pv_temp(P, g->tensors[o->in[0].id].shape.dim[o->attr.dim]), digit.div = 1, digit.mod = (uint32_t)P->extent[digit.var];
       y[o->attr.dim].n = 0;
       mgi_pv_push(P, &y[o->attr.dim], digit);
       uint32_t found = P->found;
       P->found = 0;
-      uint32_t r = mgi_pv_bind(P, o->code == MG_OP_SUM ? MGI_PV_SUM : MGI_PV_TOP, 1, &digit.var, mgi_pv_element(P, f, o->in[0].id, y));
-      P->found = mgi_pv_union(P, found, mgi_pv_found_inside(P, g, o->in[0], o->attr.dim, 1, &digit.var)), P->factors = 0;
+      uint32_t body = mgi_pv_element(P, f, o->in[0].id, y), where = mgi_pv_present(P, f, &g->tensors[o->in[0].id], o->attr.dim, digit.var), r;
+      if (o->code == MG_OP_SUM) r = mgi_pv_bind(P, MGI_PV_SUM, 1, &digit.var, mgi_pv_mul(P, where, body));
+      else r = mgi_pv_bind_where(P, MGI_PV_TOP, 1, &digit.var, body, where);
+      P->found = mgi_pv_union(P, found, mgi_pv_found_for_all(P, P->found, 1, &digit.var, where)), P->factors = 0;
       P->temps = temps;
-      if (mgi_pv_ragged(g, o->in[0], o->attr.dim)) return mgi_pv_unread(P, f, o, which, x, "a chunk is uneven");
       return r;
     }
-    case MG_OP_REPEAT:
-      if (mgi_pv_ragged(g, o->in[0], o->attr.dim)) return mgi_pv_fail(P, "a chunk is uneven");
-      mgi_pv_cut(P, &x[o->attr.dim], g->tensors[o->in[0].id].shape.dim[o->attr.dim], &flat, &y[o->attr.dim]);
-      break;
+    case MG_OP_REPEAT: mgi_pv_cut(P, &x[o->attr.dim], g->tensors[o->in[0].id].shape.dim[o->attr.dim], &flat, &y[o->attr.dim]); break;
     case MG_OP_TRANSPOSE:
       for (int d = 0; d < z->rank; d++) y[o->attr.perm[d]] = x[d];
       break;
@@ -3953,11 +4783,9 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
       for (int d = 0; d < z->rank; d++) {
         mgi_pv_index part = mgi_pv_padded(P, &x[d], z->dim[d]);
         mgi_pv_join(P, &flat, &part);
-        if (mgi_pv_ragged(g, o->out[0], d)) return mgi_pv_fail(P, "a chunk is uneven");
       }
       for (int d = s->rank - 1; d >= 0; d--) {
         mgi_pv_index rest = flat;
-        if (mgi_pv_ragged(g, o->in[0], d)) return mgi_pv_fail(P, "a chunk is uneven");
         mgi_pv_cut(P, &rest, s->dim[d], &flat, &y[d]);
       }
       break;
@@ -3985,18 +4813,12 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
         P->found = mgi_pv_union(P, found, mgi_pv_found_of_some(P, 1, &digit.var));
         P->temps = temps;
       }
-      return mgi_pv_unread(P, f, o, which, x, why);
+      return mgi_pv_unread(P, f, o, which, x);
     }
   }
   return mgi_pv_element(P, f, o->in[0].id, y);
 }
 
-/* A digit in a key.  Whether it is all that is left of its variable says where it may be cut, and variables are used again. */
-static uint32_t mgi_pv_digit_words(const mgi_prover *P, mgi_pv_digit d, uint32_t *w) {
-  w[0] = d.var, w[1] = d.div, w[2] = d.mod;
-  if (mgi_pv_live(d.var) && (int64_t)d.div * d.mod >= P->extent[d.var]) w[2] |= (uint32_t)1 << 31;
-  return 3;
-}
 /* Element x of a tensor; each asked for once (the key: graph, tensor, index, axes). */
 static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t tensor, const mgi_pv_index *x) {
   const mg_tensor_info *t = &f->g->tensors[tensor];
@@ -4012,14 +4834,15 @@ static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t te
     return mgi_pv_fail(P, "a tensor that nothing makes");
   }
   w[n++] = MGI_PV_KEY, w[n++] = f->serial, w[n++] = tensor;
-  for (int k = 0; f->joint && k < f->place.n; k++) n += mgi_pv_digit_words(P, f->place.d[k], w + n);
-  if (f->joint) w[n++] = MGI_PV_VARS + (uint32_t)(f->joint - f->g->ops);
   for (const mgi_pv_frame *u = f; u; u = u->up)
     for (uint32_t a = 0; a < (u == f ? (uint32_t)t->shape.rank : 0) + (u->up ? u->g->n_axes : 0); a++) {
       const mgi_pv_index *i = u == f && a < (uint32_t)t->shape.rank ? &x[a] : &u->axis[a - (u == f ? (uint32_t)t->shape.rank : 0)];
-      if (n + 1 + 3 * (uint32_t)i->n > MGI_PV_KEY_WORDS) return mgi_pv_fail(P, "levels nest too deep");
+      if (n + 1 + 4 * (uint32_t)i->n > MGI_PV_KEY_WORDS) return mgi_pv_fail(P, "levels nest too deep");
       w[n++] = (uint32_t)i->n;
-      for (int k = 0; k < i->n; k++) n += mgi_pv_digit_words(P, i->d[k], w + n);
+      for (int k = 0; k < i->n; k++) { /* a variable's range too: names are used again, and uneven cuts rest on it */
+        w[n++] = i->d[k].var, w[n++] = i->d[k].div, w[n++] = i->d[k].mod;
+        w[n++] = i->d[k].var < MGI_PV_VARS ? (uint32_t)P->extent[i->d[k].var] : 0;
+      }
     }
   uint32_t key = mgi_pv_intern(P, w, n);
   if (P->bad) return MGI_PV_ZERO;
@@ -4160,6 +4983,22 @@ static uint32_t mgi_fact_poly(mgi_prover *P, const mgi_fact *f, int k, const uin
 }
 
 /* Applications whose operands are distinct variables, enough of them to bind all variables; -1: they cannot be. */
+static int mgi_fact_triggers(const mgi_fact *f, int *trigger);
+/* The row that says that op, of one operand and no constant, increases on all reals: x < y => f(x) < f(y), or <=; else -1. */
+static int mgi_fact_rises(int op) {
+  const mg_op_info *info = mg_op_row((mg_opcode)op);
+  if (!info || info->n_in != 1 || info->attr != MG_ATTR_NONE) return -1;
+  for (int row = 0; row < (int)MGI_PV_ROWS; row++) {
+    mgi_fact f;
+    if (mgi_fact_parse(mgi_pv_axioms[row].text, &f, NULL) != MG_OK || f.conditions != 1 || f.literals != 1) continue;
+    if ((f.c[0].rel != MGI_FACT_LT && f.c[0].rel != MGI_FACT_LE) || (f.c[1].rel != MGI_FACT_LT && f.c[1].rel != MGI_FACT_LE)) continue;
+    const mgi_fact_node *x = &f.n[f.c[0].l], *y = &f.n[f.c[0].r], *u = &f.n[f.c[1].l], *v = &f.n[f.c[1].r];
+    if (x->op != MGI_FACT_VAR || y->op != MGI_FACT_VAR || x->num == y->num || u->op != op || v->op != op || u->n != 1 || v->n != 1) continue;
+    const mgi_fact_node *a = &f.n[u->kid[0]], *b = &f.n[v->kid[0]];
+    if (a->op == MGI_FACT_VAR && b->op == MGI_FACT_VAR && a->num == x->num && b->num == y->num) return row;
+  }
+  return -1;
+}
 static int mgi_fact_triggers(const mgi_fact *f, int *trigger) {
   uint32_t bound = 0, all = 0;
   int n = 0;
@@ -4266,9 +5105,12 @@ static void *mgi_z3_watchdog(void *arg) {
 enum { MGI_PV_DEPTH = 3, MGI_PV_INSTANCES = 2000 };
 typedef struct mgi_pv_list { uint32_t *p; uint32_t n, cap; } mgi_pv_list;
 
+/* The derivation, where it is asked for. */
+typedef struct mgi_pv_story { char *text; size_t n, cap; int bad; } mgi_pv_story;
 typedef struct mgi_proof {
   mgi_prover *P;
-  const mgi_z3 *Z;
+  const mgi_z3 *Z;            /* NULL: what the normal forms leave open stays open */
+  mgi_pv_story *story;        /* may be NULL */
   uint64_t memory;
   int queries, unknown;       /* asked; without an answer */
 } mgi_proof;
@@ -4602,6 +5444,8 @@ static int mgi_ask_zero(mgi_proof *X, uint32_t p, double seconds) {
 
 static int mgi_pv_same_extents(const mgi_prover *P, uint32_t a, uint32_t b) {
   int same = mgi_pv_kind(P, a) == mgi_pv_kind(P, b) && mgi_pv_word(P, a, 1) == mgi_pv_word(P, b, 1);
+  for (int k = 0; k < 2 && same; k++) /* ranges that are bounded from outside are not compared */
+    same = mgi_pv_kind(P, k ? b : a) != MGI_PV_TOP || !P->node[mgi_pv_word(P, k ? b : a, P->node[k ? b : a].n - 2)].vars;
   for (uint32_t k = 0; same && k < mgi_pv_word(P, a, 1); k++) same = mgi_pv_word(P, a, 3 + k) == mgi_pv_word(P, b, 3 + k);
   return same;
 }
@@ -4661,7 +5505,7 @@ static int mgi_pv_vanishes(mgi_proof *X, uint32_t p, int depth) {
   }
   if (good && !P->bad && mgi_pv_vanishes(X, body, depth + 1)) { P->temps = temps; return 1; }
   P->temps = temps;
-  if (P->bad || mgi_pv_refuted(P, p)) return 0;
+  if (P->bad || !X->Z || mgi_pv_refuted(P, p)) return 0;
   double left = P->deadline - mgi_verify_now();
   return mgi_ask_zero(X, p, depth ? mgi_bound_min2(left / 4, 2) : left / 2);
 }
@@ -4931,50 +5775,6 @@ static int mgi_sign_graph(const mg_graph *g, const uint8_t *up, uint8_t *out, mg
 
 /* ---- sets of duties */
 
-static int mgi_pv_sign(mgi_prover *P, uint32_t p, int depth);
-static int mgi_pv_sign_atom(mgi_prover *P, uint32_t a, int depth) {
-  const uint32_t kind = mgi_pv_kind(P, a), n = P->node[a].n;
-  if (kind == MGI_PV_FN) {
-    int x = depth > 0 && n == 7 ? mgi_pv_sign(P, mgi_pv_word(P, a, 6), depth - 1) : 0;
-    if (mgi_pv_is_fn(P, a, MG_OP_EXP)) return MGI_SIGN_POSITIVE;
-    if (mgi_pv_is_fn(P, a, MG_OP_SQRT)) return MGI_SIGN_LEAST | (x & MGI_SIGN_NONZERO);
-    return mgi_pv_is_fn(P, a, MG_OP_SILU) || mgi_pv_is_fn(P, a, MG_OP_GELU) ? x : 0;
-  }
-  if (depth <= 0) return 0;
-  if (kind == MGI_PV_INV) return mgi_pv_sign(P, mgi_pv_word(P, a, 1), depth - 1) | MGI_SIGN_NONZERO;
-  if (kind == MGI_PV_TOP) return mgi_pv_sign(P, mgi_pv_word(P, a, n - 1), depth - 1);
-  if (kind == MGI_PV_SUM) return mgi_sign_sum(mgi_pv_sign(P, mgi_pv_word(P, a, n - 1), depth - 1));
-  if (kind != MGI_PV_MAX || n > 17) return 0;
-  int all = 7, one = 0;
-  for (uint32_t k = 1; k < n; k++) {
-    int x = mgi_pv_sign(P, mgi_pv_word(P, a, k), depth - 1);
-    all &= x;
-    if (x & MGI_SIGN_LEAST) one |= x & MGI_SIGN_POSITIVE;
-  }
-  return all | one;
-}
-/* The signs that polynomial p has wherever it is defined. */
-static int mgi_pv_sign(mgi_prover *P, uint32_t p, int depth) {
-  const uint32_t n = mgi_pv_count(P, p);
-  int sum = n ? 0 : mgi_sign_of(0);
-  if (n > 64 || P->bad) return 0;
-  for (uint32_t k = 0; k < n; k++) {
-    mgi_pv_term t = mgi_pv_at(P, p, k);
-    int x = mgi_sign_of(t.num);
-    for (uint32_t j = 0; j < mgi_pv_powers(P, t.mono) && x; j++) {
-      const int e = (int32_t)mgi_pv_word(P, t.mono, 2 + 2 * j);
-      int y = mgi_pv_sign_atom(P, mgi_pv_word(P, t.mono, 1 + 2 * j), depth);
-      if (e < 0) y |= MGI_SIGN_NONZERO;
-      if (e % 2 == 0) y = MGI_SIGN_LEAST | (y & MGI_SIGN_NONZERO);
-      x = mgi_sign_mul(x, y);
-    }
-    sum = k ? mgi_sign_add(sum, x) : x;
-    if (!sum) return 0;
-  }
-  return sum;
-}
-enum { MGI_SIGN_DEPTH = 8 };
-
 /* The union of two sets, each 0 or a node of sorted ids. */
 static uint32_t mgi_pv_union(mgi_prover *P, uint32_t x, uint32_t y) {
   uint32_t w[MGI_DEFINED_SET + 2], n = 1, i = 1, j = 1;
@@ -4989,90 +5789,110 @@ static uint32_t mgi_pv_union(mgi_prover *P, uint32_t x, uint32_t y) {
   }
   return mgi_pv_intern(P, w, n);
 }
-/* The condition `kind` on polynomial p, for all values of the n variables in var: they are split, merged and named anew. */
-static uint32_t mgi_pv_condition(mgi_prover *P, uint32_t kind, uint32_t p, int n, const uint32_t *var) {
+/* The condition `kind` on polynomial p, for all values of the n variables in var that `where` leaves, some at each index of
+   those outside: they are split, merged and named anew. */
+static uint32_t mgi_pv_condition(mgi_prover *P, uint32_t kind, uint32_t p, int n, const uint32_t *var, uint32_t where) {
   uint32_t v[MGI_PV_BOUND + 1], atom;
   int m = 0, temps = P->temps;
   int64_t num = 0, den = 1;
   for (int k = 0; k < n && !P->bad; k++) {
-    if (!(P->node[p].vars >> var[k] & 1)) continue;
-    if (m == MGI_PV_BOUND) return mgi_pv_fail(P, "a divisor over too many indices");
-    v[m++] = var[k];
+    if (P->node[p].vars >> var[k] & 1) {
+      if (m == MGI_PV_BOUND) return mgi_pv_fail(P, "a divisor over too many indices");
+      v[m++] = var[k];
+    } else if (P->node[where].vars >> var[k] & 1) { /* a bound is nearest to true where what p does not depend on is 0 */
+      mgi_pv_sub s;
+      memset(&s, 0, sizeof s);
+      s.var = var[k], s.lo = MGI_PV_NAUGHT, s.lo_scale = 1;
+      where = mgi_pv_map(P, where, 1, &s);
+    }
   }
-  if (m) p = mgi_pv_regroup(P, p, &m, v, MGI_PV_BOUND);
+  if (P->bad) return MGI_PV_ZERO;
+  if (!m) where = mgi_pv_number(P, 1, 1);
+  if (m && P->node[where].vars) { /* the variables of both, together: the bounds' term is marked */
+    const uint32_t w[3] = {MGI_PV_LESS, 0, 0}, mark = mgi_pv_intern(P, w, 3);
+    uint32_t both = mgi_pv_regroup(P, mgi_pv_add(P, p, mgi_pv_mul(P, where, mgi_pv_atom(P, mark, 1))), &m, v, MGI_PV_BOUND);
+    both = mgi_pv_shorten(P, both, m, v);
+    p = MGI_PV_ZERO, where = mgi_pv_number(P, 1, 1);
+    for (uint32_t k = 0; k < mgi_pv_count(P, both) && !P->bad; k++) {
+      mgi_pv_term t = mgi_pv_at(P, both, k);
+      uint32_t one = mgi_pv_single(P, t.mono, t.num, t.den);
+      int marked = 0;
+      for (uint32_t j = 0; j < mgi_pv_powers(P, t.mono); j++) marked |= mgi_pv_word(P, t.mono, 1 + 2 * j) == mark;
+      if (marked) where = mgi_pv_mul(P, one, mgi_pv_atom(P, mark, -1));
+      else p = mgi_pv_add(P, p, one);
+    }
+  } else if (m) p = mgi_pv_regroup(P, p, &m, v, MGI_PV_BOUND);
   if (P->bad) return MGI_PV_ZERO;
   if (kind != MGI_PV_USED) {
     mgi_pv_content(P, p, &num, &den);
     if (num && (num != 1 || den != 1)) p = mgi_pv_scale(P, p, den, num);
   }
-  atom = mgi_pv_alone(P, mgi_pv_close(P, kind, m, v, p));
+  atom = mgi_pv_alone(P, mgi_pv_close(P, kind, m, v, p, where));
   P->temps = temps;
   return atom;
 }
 /* A condition over further variables, or (sign < 0) of the negative. */
-static uint32_t mgi_pv_condition_again(mgi_prover *P, uint32_t c, int sign, int n, const uint32_t *var) {
+static uint32_t mgi_pv_condition_again(mgi_prover *P, uint32_t c, int sign, int n, const uint32_t *var, uint32_t where) {
   uint32_t v[2 * MGI_PV_BOUND + MG_MAX_AXES + 2], kind = mgi_pv_kind(P, c);
   int m = (int)mgi_pv_word(P, c, 1), temps = P->temps;
   uint32_t p = m ? mgi_pv_open(P, c, v) : mgi_pv_word(P, c, P->node[c].n - 1);
+  where = mgi_pv_both(P, where, m ? mgi_pv_where(P, c, v) : mgi_pv_word(P, c, P->node[c].n - 2));
   for (int k = 0; k < n; k++) v[m++] = var[k];
   if (sign < 0) p = mgi_pv_scale(P, p, -1, 1);
-  uint32_t r = P->bad ? 0 : mgi_pv_condition(P, kind, p, m, v);
+  uint32_t r = P->bad ? 0 : mgi_pv_condition(P, kind, p, m, v, where);
   P->temps = temps;
   return r;
 }
 /* A duty: which operator (0: one of a's, else 1 + its place in mgi_defined), then choices, each a count and conditions. */
 enum { MGI_DUTY_WORDS = 2 + 4 * (1 + MGI_DEFINED_PARTS) };
 /* The set, for all values of the variables. */
-static uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const uint32_t *var) {
+static uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const uint32_t *var, uint32_t where) {
   uint32_t set = 0;
   if (!found || n <= 0) return found;
   for (uint32_t k = 1; k < P->node[found].n && !P->bad; k++) {
     uint32_t duty = mgi_pv_word(P, found, k), w[MGI_DUTY_WORDS], one[2], words = P->node[duty].n;
     for (uint32_t j = 0; j < words; j++) w[j] = mgi_pv_word(P, duty, j);
     for (uint32_t j = 2; j < words && !P->bad; j += 1 + w[j])
-      for (uint32_t i = 1; i <= w[j] && !P->bad; i++) w[j + i] = mgi_pv_condition_again(P, w[j + i], 1, n, var);
+      for (uint32_t i = 1; i <= w[j] && !P->bad; i++) w[j + i] = mgi_pv_condition_again(P, w[j + i], 1, n, var, where);
     one[0] = MGI_PV_SET, one[1] = mgi_pv_intern(P, w, words);
     set = mgi_pv_union(P, set, mgi_pv_intern(P, one, 2));
   }
   return set;
 }
 
-static uint32_t mgi_pv_found_inside(mgi_prover *P, const mg_graph *g, mg_tensor t, int d, int n, const uint32_t *var) {
-  if (P->found && P->record->all && mgi_empty_chunk(g, &g->tensors[t.id], d)) return 0;
-  return mgi_pv_found_for_all(P, P->found, n, var);
+static uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var) {
+  return P->found && P->record->all ? 0 : mgi_pv_found_for_all(P, P->found, n, var, mgi_pv_number(P, 1, 1));
 }
-
-static uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var) { return P->found && P->record->all ? 0 : mgi_pv_found_for_all(P, P->found, n, var); }
 
 /* ---- what an operator takes to be defined */
 
 typedef struct mgi_choice { uint32_t n, c[MGI_DEFINED_PARTS]; } mgi_choice;
 static void mgi_choice_add(mgi_prover *P, mgi_choice *l, uint32_t kind, uint32_t p) {
   if (l->n == MGI_DEFINED_PARTS) { mgi_pv_fail(P, "too large: the factors of a divisor"); return; }
-  l->c[l->n] = mgi_pv_condition(P, kind, p, 0, NULL);
+  l->c[l->n] = mgi_pv_condition(P, kind, p, 0, NULL, MGI_PV_ZERO);
   l->n++;
 }
 /* What must be nonzero for p to be: factors that all terms share, and the rest. */
 static void mgi_choice_factors(mgi_prover *P, mgi_choice *l, uint32_t p, int depth) {
   p = mgi_pv_clear(P, p);
   if (p == MGI_PV_ZERO && !P->bad) mgi_pv_fail(P, "a divisor vanishes identically");
-  if (P->bad || (mgi_pv_sign(P, p, MGI_SIGN_DEPTH) & MGI_SIGN_NONZERO)) return;
+  if (P->bad || (mgi_pv_sign(P, p) & MGI_SIGN_NONZERO)) return;
   uint32_t common = mgi_pv_common(P, p);
   for (uint32_t k = 0; k < mgi_pv_powers(P, common) && !P->bad; k++) {
     uint32_t a = mgi_pv_word(P, common, 1 + 2 * k);
-    if (mgi_pv_sign_atom(P, a, MGI_SIGN_DEPTH) & MGI_SIGN_NONZERO) continue;
+    if (mgi_pv_sign_of_atom(P, a) & MGI_SIGN_NONZERO) continue;
     if (mgi_pv_is_fn(P, a, MG_OP_SQRT) && depth > 0) mgi_choice_factors(P, l, mgi_pv_word(P, a, 6), depth - 1);
     else mgi_choice_add(P, l, MGI_PV_DIVISOR, mgi_pv_atom(P, a, 1));
   }
   uint32_t rest = mgi_pv_mul(P, p, mgi_pv_of_mono(P, common, -1));
-  if (!P->bad && mgi_pv_count(P, rest) > 1 && !(mgi_pv_sign(P, rest, MGI_SIGN_DEPTH) & MGI_SIGN_NONZERO)) mgi_choice_add(P, l, MGI_PV_DIVISOR, rest);
+  if (!P->bad && mgi_pv_count(P, rest) > 1 && !(mgi_pv_sign(P, rest) & MGI_SIGN_NONZERO)) mgi_choice_add(P, l, MGI_PV_DIVISOR, rest);
 }
 /* p without atoms that are positive; with `even`, without even powers too. */
 static uint32_t mgi_pv_stripped(mgi_prover *P, uint32_t p, int even) {
   uint32_t common = mgi_pv_common(P, p);
   for (uint32_t k = 0; k < mgi_pv_powers(P, common) && !P->bad; k++) {
     uint32_t a = mgi_pv_word(P, common, 1 + 2 * k);
-    int e = (int32_t)mgi_pv_word(P, common, 2 + 2 * k), positive = (mgi_pv_sign_atom(P, a, MGI_SIGN_DEPTH) & MGI_SIGN_POSITIVE) == MGI_SIGN_POSITIVE;
+    int e = (int32_t)mgi_pv_word(P, common, 2 + 2 * k), positive = (mgi_pv_sign_of_atom(P, a) & MGI_SIGN_POSITIVE) == MGI_SIGN_POSITIVE;
     if (positive || e < -1 || (even && e > 1)) p = mgi_pv_mul(P, p, mgi_pv_atom(P, a, positive ? -e : -(e / 2 * 2)));
   }
   return p;
@@ -5111,7 +5931,7 @@ static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node
   mgi_choice c[4], parts;
   uint32_t w[MGI_DUTY_WORDS], words = 2, set[2];
   const uint32_t own = factors[duty == MGI_PV_DIVISOR];
-  const int sign = left | (duty == MGI_PV_USED ? 0 : mgi_pv_sign(P, p, MGI_SIGN_DEPTH));
+  const int sign = left | (duty == MGI_PV_USED ? 0 : mgi_pv_sign(P, p));
   int m = 0;
   memset(c, 0, sizeof c), memset(&parts, 0, sizeof parts);
   if (mgi_duty_done(duty, sign) && !D->all) return;
@@ -5156,7 +5976,7 @@ static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node
 /* 1 if condition c is a fact, or, of a divisor, that of its negative. */
 static int mgi_pv_fact(mgi_prover *P, const mgi_pv_list *facts, uint32_t c) {
   for (int sign = 1; sign >= -1 && !P->bad; sign -= 2) {
-    uint32_t id = sign < 0 ? mgi_pv_condition_again(P, c, -1, 0, NULL) : c;
+    uint32_t id = sign < 0 ? mgi_pv_condition_again(P, c, -1, 0, NULL, mgi_pv_number(P, 1, 1)) : c;
     for (uint32_t k = 0; k < facts->n; k++)
       if (facts->p[k] == id) return 1;
     if (mgi_pv_kind(P, c) != MGI_PV_DIVISOR) return 0;
@@ -5166,13 +5986,13 @@ static int mgi_pv_fact(mgi_prover *P, const mgi_pv_list *facts, uint32_t c) {
   if (mgi_pv_word(P, c, 1)) return 0;
   for (uint32_t k = 0; k < facts->n && n < MGI_DEFINED_PARTS; k++) {
     const uint32_t f = facts->p[k];
-    if (mgi_pv_kind(P, f) == MGI_PV_DIVISOR && !mgi_pv_word(P, f, 1) && mgi_pv_count(P, mgi_pv_word(P, f, 3)) > 1) one[n++] = mgi_pv_word(P, f, 3);
+    if (mgi_pv_kind(P, f) == MGI_PV_DIVISOR && !mgi_pv_word(P, f, 1) && mgi_pv_count(P, mgi_pv_word(P, f, P->node[f].n - 1)) > 1) one[n++] = mgi_pv_word(P, f, P->node[f].n - 1);
   }
-  const uint32_t negative = mgi_pv_condition_again(P, c, -1, 0, NULL), terms = mgi_pv_count(P, mgi_pv_word(P, c, 3));
+  const uint32_t negative = mgi_pv_condition_again(P, c, -1, 0, NULL, mgi_pv_number(P, 1, 1)), terms = mgi_pv_count(P, mgi_pv_word(P, c, P->node[c].n - 1));
   for (uint32_t i = 0; i < n; i++)
     for (uint32_t j = i; j < n && !P->bad; j++) {
       if (mgi_pv_count(P, one[i]) * mgi_pv_count(P, one[j]) > 16 * terms) continue;
-      const uint32_t both = mgi_pv_condition(P, MGI_PV_DIVISOR, mgi_pv_mul(P, one[i], one[j]), 0, NULL);
+      const uint32_t both = mgi_pv_condition(P, MGI_PV_DIVISOR, mgi_pv_mul(P, one[i], one[j]), 0, NULL, MGI_PV_ZERO);
       if (!P->bad && (both == c || both == negative)) return 1;
     }
   return 0;
@@ -5218,7 +6038,7 @@ static uint32_t mgi_pv_output(mgi_prover *P, const mg_graph *g, uint32_t k, uint
 static int mgi_pv_begin(mgi_prover *P, size_t limit, double deadline, const volatile int *stop) {
   uint32_t w[2];
   memset(P, 0, sizeof *P);
-  P->limit = limit, P->deadline = deadline, P->stop = stop;
+  P->limit = limit, P->deadline = deadline, P->stop = stop, P->most = MGI_PV_STEPS;
   w[0] = MGI_PV_POLY, w[1] = MGI_PV_KEY;
   if (mgi_pv_intern(P, w, 1) != MGI_PV_ZERO || mgi_pv_intern(P, w + 1, 1) != MGI_PV_NONE) mgi_pv_fail(P, "no memory for terms");
   return !P->bad;
@@ -5341,13 +6161,175 @@ static void mgi_pv_eval_fill(void *user, mg_opcode op, void *dst, size_t n) {
   for (size_t k = 0; k < n; k++) ((uint32_t *)dst)[k] = op == MG_OP_SUM ? MGI_PV_ZERO : MGI_PV_NONE;
 }
 
+/* ---- the derivation in words: of each output its index, the rows that were applied, and the form that both have */
+
+enum { MGI_PV_FORM = 600, MGI_PV_FORM_ALL = 1 << 20 /* characters that are looked at */ };
+/* Text that is cut after MGI_PV_FORM characters, and the hash of all of it. */
+typedef struct mgi_pv_print { const mgi_prover *P; const mg_graph *g; char text[MGI_PV_FORM + 1]; size_t n, all; uint64_t hash; } mgi_pv_print;
+
+static void mgi_pv_say(mgi_pv_print *o, const char *format, ...) {
+  char some[128];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(some, sizeof some, format, list);
+  va_end(list);
+  for (const char *s = some; *s; s++) {
+    o->hash = mgi_ff_mix(o->hash ^ (unsigned char)*s) + 1;
+    if (o->n < MGI_PV_FORM) o->text[o->n++] = *s;
+    o->all++;
+  }
+  o->text[o->n] = 0;
+}
+static void mgi_pv_say_variable(mgi_pv_print *o, uint32_t v) { mgi_pv_say(o, v < MGI_PV_FREE ? "i%u" : "k%u", v < MGI_PV_FREE ? v : v - MGI_PV_FREE); }
+/* An index from its digits: i0, i0/4%8 or 16*i0+k0. */
+static void mgi_pv_say_index(mgi_pv_print *o, uint32_t a, uint32_t at, uint32_t digits) {
+  const mgi_prover *P = o->P;
+  if (!digits) mgi_pv_say(o, "0");
+  for (uint32_t j = 0; j < digits; j++) {
+    uint32_t v = mgi_pv_word(P, a, at + 3 * j), div = mgi_pv_word(P, a, at + 1 + 3 * j), mod = mgi_pv_word(P, a, at + 2 + 3 * j);
+    int64_t weight = 1;
+    for (uint32_t l = j + 1; l < digits; l++) weight *= mgi_pv_word(P, a, at + 2 + 3 * l);
+    if (v == MGI_PV_NAUGHT) continue;
+    if (j) mgi_pv_say(o, "+");
+    if (weight > 1) mgi_pv_say(o, "%lld*", (long long)weight);
+    mgi_pv_say_variable(o, v);
+    if (div > 1) mgi_pv_say(o, "/%u", div);
+    mgi_pv_say(o, "%%%u", mod);
+  }
+}
+static void mgi_pv_say_poly(mgi_pv_print *o, uint32_t p);
+static void mgi_pv_say_atom(mgi_pv_print *o, uint32_t a) {
+  const mgi_prover *P = o->P;
+  uint32_t n = P->node[a].n;
+  if (o->all > MGI_PV_FORM_ALL) { /* what follows enters by its own number, which is the same whenever it is made anew */
+    mgi_pv_say(o, "#%u", a);
+    return;
+  }
+  switch (mgi_pv_kind(P, a)) {
+    case MGI_PV_IN: {
+      mgi_pv_say(o, "%.60s", o->g->tensors[o->g->in[mgi_pv_word(P, a, 1)].id].name);
+      if (mgi_pv_word(P, a, 2) == UINT32_MAX) mgi_pv_say(o, "[%u]", mgi_pv_word(P, a, 3));
+      else
+        for (uint32_t k = 2; k < n; k += 1 + 3 * mgi_pv_word(P, a, k)) {
+          mgi_pv_say(o, k == 2 ? "[" : ", ");
+          mgi_pv_say_index(o, a, k + 1, mgi_pv_word(P, a, k));
+          if (k + 1 + 3 * mgi_pv_word(P, a, k) >= n) mgi_pv_say(o, "]");
+        }
+      return;
+    }
+    case MGI_PV_LESS:
+      mgi_pv_say(o, "[");
+      mgi_pv_say_index(o, a, 3, mgi_pv_word(P, a, 2));
+      mgi_pv_say(o, "<%u]", mgi_pv_word(P, a, 1));
+      return;
+    case MGI_PV_FN: {
+      mg_opcode op = (mg_opcode)mgi_pv_word(P, a, 1);
+      mgi_pv_say(o, "%.40s(", mg_op_row(op)->name);
+      for (uint32_t k = 6; k < n; k++) {
+        if (k > 6) mgi_pv_say(o, ", ");
+        mgi_pv_say_poly(o, mgi_pv_word(P, a, k));
+      }
+      if (mg_op_row(op)->attr == MG_ATTR_RAT) mgi_pv_say(o, ", %lld/%lld", (long long)mgi_pv_long(P, a, 2), (long long)mgi_pv_long(P, a, 4));
+      mgi_pv_say(o, ")");
+      return;
+    }
+    case MGI_PV_MAX:
+      mgi_pv_say(o, "max(");
+      for (uint32_t k = 1; k < n; k++) {
+        if (k > 1) mgi_pv_say(o, ", ");
+        mgi_pv_say_poly(o, mgi_pv_word(P, a, k));
+      }
+      mgi_pv_say(o, ")");
+      return;
+    case MGI_PV_INV:
+      mgi_pv_say(o, "1/(");
+      mgi_pv_say_poly(o, mgi_pv_word(P, a, 1));
+      mgi_pv_say(o, ")");
+      return;
+    case MGI_PV_SUM: case MGI_PV_TOP: {
+      uint32_t few = mgi_pv_word(P, a, 1);
+      mgi_pv_say(o, mgi_pv_kind(P, a) == MGI_PV_SUM ? "sum{" : "max{");
+      for (uint32_t k = 0; k < few; k++) {
+        if (k) mgi_pv_say(o, ", ");
+        mgi_pv_say_variable(o, mgi_pv_word(P, a, 2) + k);
+        mgi_pv_say(o, "<%u", mgi_pv_word(P, a, 3 + k));
+      }
+      if (mgi_pv_kind(P, a) == MGI_PV_TOP && P->node[mgi_pv_word(P, a, n - 2)].vars) {
+        mgi_pv_say(o, " ");
+        mgi_pv_say_poly(o, mgi_pv_word(P, a, n - 2));
+      }
+      mgi_pv_say(o, "}(");
+      mgi_pv_say_poly(o, mgi_pv_word(P, a, n - 1));
+      mgi_pv_say(o, ")");
+      return;
+    }
+    default: mgi_pv_say(o, "?");
+  }
+}
+static void mgi_pv_say_poly(mgi_pv_print *o, uint32_t p) {
+  const mgi_prover *P = o->P;
+  uint32_t n = mgi_pv_count(P, p);
+  if (p == MGI_PV_NONE) mgi_pv_say(o, "-infinity");
+  else if (!n) mgi_pv_say(o, "0");
+  for (uint32_t k = 0; k < n && p != MGI_PV_NONE; k++) {
+    mgi_pv_term t = mgi_pv_at(P, p, k);
+    uint32_t powers = mgi_pv_powers(P, t.mono);
+    int64_t num = t.num < 0 ? -t.num : t.num;
+    int one = num == 1 && t.den == 1;
+    if (k || t.num < 0) mgi_pv_say(o, t.num < 0 ? (k ? " - " : "-") : " + ");
+    if (!one || !powers) mgi_pv_say(o, t.den == 1 ? "%lld" : "%lld/%lld", (long long)num, (long long)t.den);
+    for (uint32_t j = 0; j < powers; j++) {
+      int e = (int32_t)mgi_pv_word(P, t.mono, 2 + 2 * j);
+      if (j || !one) mgi_pv_say(o, " ");
+      mgi_pv_say_atom(o, mgi_pv_word(P, t.mono, 1 + 2 * j));
+      if (e != 1) mgi_pv_say(o, "^%d", e);
+    }
+  }
+}
+static void mgi_pv_tell(mgi_pv_story *story, const char *format, ...) {
+  char some[MGI_PV_FORM + 256];
+  va_list list;
+  va_start(list, format);
+  int n = vsnprintf(some, sizeof some, format, list);
+  va_end(list);
+  if (!story || story->bad || n < 0) return;
+  size_t more = (size_t)n < sizeof some ? (size_t)n : sizeof some - 1;
+  if (story->n + more + 1 > story->cap) {
+    size_t cap = 2 * story->cap + more + 256;
+    char *text = (char *)realloc(story->text, cap);
+    if (!text) { story->bad = 1; return; }
+    story->text = text, story->cap = cap;
+  }
+  memcpy(story->text + story->n, some, more + 1);
+  story->n += more;
+}
+/* The rows applied since `before` was taken. */
+static void mgi_pv_tell_rows(mgi_pv_story *story, const mgi_prover *P, const uint64_t *before) {
+  int any = 0;
+  mgi_pv_tell(story, "  rows:");
+  for (int k = 0; k < (int)MGI_PV_ROWS; k++)
+    if (P->times[k] > before[k]) any = 1, mgi_pv_tell(story, " %s %llu", mgi_pv_axioms[k].name, (unsigned long long)(P->times[k] - before[k]));
+  mgi_pv_tell(story, any ? "\n" : " none\n");
+}
+static void mgi_pv_tell_form(mgi_pv_story *story, const mgi_prover *P, const mg_graph *g, const char *what, uint32_t p) {
+  mgi_pv_print o;
+  if (!story) return;
+  memset(&o, 0, sizeof o);
+  o.P = P, o.g = g;
+  mgi_pv_say_poly(&o, p);
+  if (o.all <= MGI_PV_FORM) mgi_pv_tell(story, "  %s: %s\n", what, o.text);
+  else mgi_pv_tell(story, "  %s: %s .. (%zu characters, hash %016llx)\n", what, o.text, o.all, (unsigned long long)o.hash);
+}
+
 /* 1 proved, 0 not; *elements counts what was compared. */
 static int mgi_prove_indexed(mgi_proof *X, const mg_graph *const *g, int64_t *elements) {
   mgi_prover *P = X->P;
   int good = 1;
   for (uint32_t k = 0; k < g[0]->n_out && good; k++) {
     uint32_t r[2];
+    uint64_t before[64];
     const mg_shape *s = &g[0]->tensors[g[0]->out[k].id].shape;
+    memcpy(before, P->times, sizeof before);
     for (int side = 0; side < 2; side++) {
       mgi_pv_frame f;
       mgi_pv_index x[MG_MAX_RANK];
@@ -5363,6 +6345,17 @@ static int mgi_prove_indexed(mgi_proof *X, const mg_graph *const *g, int64_t *el
     }
     good = !P->bad && (r[0] == r[1] || mgi_pv_vanishes(X, mgi_pv_sub2(P, r[0], r[1]), 0)) && !P->bad;
     *elements += good;
+    if (!good || !X->story) continue;
+    mgi_pv_tell(X->story, "output %u: %.60s[", k, g[0]->tensors[g[0]->out[k].id].name);
+    for (int d = 0; d < s->rank; d++) mgi_pv_tell(X->story, "%si%d<%lld", d ? ", " : "", d, (long long)s->dim[d]);
+    mgi_pv_tell(X->story, "] at a symbolic index\n");
+    mgi_pv_tell_rows(X->story, P, before);
+    if (r[0] == r[1]) mgi_pv_tell_form(X->story, P, g[0], "both are", r[0]);
+    else {
+      mgi_pv_tell_form(X->story, P, g[0], "the program is", r[0]);
+      mgi_pv_tell_form(X->story, P, g[0], "the other is", r[1]);
+      mgi_pv_tell(X->story, "  and their difference, its denominators cleared and its sums over one index, is 0\n");
+    }
   }
   return good;
 }
@@ -5370,6 +6363,7 @@ static int mgi_prove_indexed(mgi_proof *X, const mg_graph *const *g, int64_t *el
 static int mgi_prove_elements(mgi_proof *X, const mg_graph *const *g, int64_t *elements, mg_error *e) {
   mgi_prover *P = X->P;
   uint32_t *in[MG_MAX_IN] = {NULL}, *out[2][MG_MAX_OUT] = {{NULL}};
+  static const uint64_t nothing[64] = {0};
   double total = 0;
   int good = 1;
   mg_domain d;
@@ -5393,12 +6387,22 @@ static int mgi_prove_elements(mgi_proof *X, const mg_graph *const *g, int64_t *e
       if (!(out[s][k] = (uint32_t *)calloc((size_t)mgi_trial_elements(g[0], g[0]->out[k]) + 1, sizeof(uint32_t)))) mgi_pv_fail(P, "no memory for terms");
     if (!P->bad && mg_eval(g[s], &d, (const void *const *)in, (void *const *)out[s], e) != MG_OK) mgi_pv_fail(P, e->msg);
   }
-  for (uint32_t k = 0; k < g[0]->n_out && good && !P->bad; k++)
-    for (int64_t i = 0; i < mgi_trial_elements(g[0], g[0]->out[k]) && good && !P->bad; i++) {
+  for (uint32_t k = 0; k < g[0]->n_out && good && !P->bad; k++) {
+    int64_t n = mgi_trial_elements(g[0], g[0]->out[k]), same = 0;
+    uint64_t hash = 0;
+    for (int64_t i = 0; i < n && good && !P->bad; i++) {
       uint32_t x = out[0][k][i], y = out[1][k][i];
+      same += x == y;
       good = x == y || (x != MGI_PV_NONE && y != MGI_PV_NONE && mgi_pv_vanishes(X, mgi_pv_sub2(P, x, y), 0));
       *elements += good;
+      hash = mgi_ff_mix(mgi_ff_mix(hash ^ x) ^ P->node[x].hash);
     }
+    if (!good || P->bad || !X->story) continue;
+    mgi_pv_tell(X->story, "output %u: %.60s, each of %lld elements\n", k, g[0]->tensors[g[0]->out[k].id].name, (long long)n);
+    mgi_pv_tell_rows(X->story, P, nothing);
+    mgi_pv_tell_form(X->story, P, g[0], "the first is", out[0][k][0]);
+    mgi_pv_tell(X->story, "  %lld have one form in both, of the others the difference with denominators cleared is 0; hash %016llx of all\n", (long long)same, (unsigned long long)hash);
+  }
   for (uint32_t k = 0; k < g[0]->n_in; k++) free(in[k]);
   for (int s = 0; s < 2; s++)
     for (uint32_t k = 0; k < g[0]->n_out; k++) free(out[s][k]);
@@ -5439,8 +6443,10 @@ static void mgi_prove_rows(uint64_t used, mg_prove_report *r) {
     if (used >> k & 1 && n + strlen(mgi_pv_axioms[k].name) + 2 < sizeof r->axioms) n += (size_t)snprintf(r->axioms + n, sizeof r->axioms - n, "%s%s", n ? " " : "", mgi_pv_axioms[k].name);
 }
 
+#define MGI_PV_NOT_SHOWN "the axioms do not show it"
 /* The proof alone, by one method, without a look at floats; *why says what it lacks. */
-static int mgi_prove_by(const mg_graph *const *g, const mgi_z3 *Z, const mg_prove_config *c, double deadline, int method, mg_prove_report *r, char why[160], mg_error *e) {
+static int mgi_prove_told(const mg_graph *const *g, const mgi_z3 *Z, const mg_prove_config *c, double deadline, int method, mg_prove_report *r, mgi_pv_story *story, char why[160],
+                          mg_error *e) {
   mgi_prover P;
   mgi_proof X;
   uint32_t w[2];
@@ -5448,14 +6454,61 @@ static int mgi_prove_by(const mg_graph *const *g, const mgi_z3 *Z, const mg_prov
   P.limit = c->memory_limit, P.stop = c->stop, P.deadline = deadline;
   w[0] = MGI_PV_POLY, w[1] = MGI_PV_KEY;
   if (mgi_pv_intern(&P, w, 1) != MGI_PV_ZERO || mgi_pv_intern(&P, w + 1, 1) != MGI_PV_NONE) mgi_pv_fail(&P, "no memory for terms");
-  X.P = &P, X.Z = Z, X.memory = c->memory_limit;
+  X.P = &P, X.Z = Z, X.memory = c->memory_limit, X.story = story;
+  P.most = Z ? 0 : MGI_PV_STEPS;
+  if (story) story->n = 0;
   r->elements = 0, r->method = method;
   int proved = !P.bad && (method == MG_PROVE_INDEXED ? mgi_prove_indexed(&X, g, &r->elements) : mgi_prove_elements(&X, g, &r->elements, e)) && !P.bad;
   r->queries += X.queries, r->terms = P.n;
   if (proved) mgi_prove_rows(P.used, r);
-  else snprintf(why, 160, "%s", P.bad ? P.why : X.unknown ? "the solver ended without an answer" : "the axioms do not show it");
+  else snprintf(why, 160, "%s", P.bad ? P.why : X.unknown ? "the solver ended without an answer" : MGI_PV_NOT_SHOWN);
   free(P.w), free(P.node), free(P.slot);
   return proved;
+}
+MGI_FN int mgi_prove_by(const mg_graph *const *g, const mgi_z3 *Z, const mg_prove_config *c, double deadline, int method, mg_prove_report *r, char why[160], mg_error *e) {
+  return mgi_prove_told(g, Z, c, deadline, method, r, NULL, why, e);
+}
+
+/* EQUAL or UNDECIDED by the normal forms alone: no library, no floats, no draw.  At a symbolic index; where that cannot be,
+   element by element if that is little work.  *derivation, which may be NULL, becomes the text of the proof (malloc), or
+   NULL without one; the same graphs give the same text, whatever the limits were.  MG_OK whenever there is a verdict. */
+MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double deadline, size_t memory_limit, const volatile int *stop, mg_prove_report *r, char **derivation,
+                                  mg_error *e) {
+  mg_prove_config c = mg_prove_config_default();
+  mg_prove_report local;
+  mg_error unread;
+  mgi_pv_story story;
+  const mg_graph *g[2];
+  char why[2][160] = {"", ""};
+  double began = mgi_verify_now();
+  int proved = 0;
+  if (!r) r = &local;
+  if (!e) e = &unread;
+  if (derivation) *derivation = NULL;
+  memset(r, 0, sizeof *r), memset(&story, 0, sizeof story);
+  mg_status s = mg_verify_signature(a, b, e);
+  if (s != MG_OK) return s;
+  g[0] = a, g[1] = b;
+  c.stop = stop;
+  if (memory_limit) c.memory_limit = memory_limit;
+  double total = 0; /* elements of inputs and outputs */
+  for (uint32_t k = 0; k < a->n_in; k++) total += (double)mgi_trial_elements(a, a->in[k]);
+  for (uint32_t k = 0; k < a->n_out; k++) total += (double)mgi_trial_elements(a, a->out[k]);
+  for (int method = MG_PROVE_INDEXED; !proved && method <= MG_PROVE_ELEMENTS; method++) {
+    if (method == MG_PROVE_ELEMENTS && !strcmp(why[0], MGI_PV_NOT_SHOWN) && total > MGI_PV_FEW) break; /* there is a form, and it is another */
+    proved = mgi_prove_told(g, NULL, &c, deadline, method, r, derivation ? &story : NULL, why[method - 1], e);
+  }
+  r->seconds = mgi_verify_now() - began;
+  if (proved && derivation && (story.bad || !story.text)) s = mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the derivation"), proved = 0;
+  if (proved) {
+    r->verdict = MG_EQUAL;
+    snprintf(r->reason, sizeof r->reason, "proved at these sizes, %s, wherever both are defined, by one normal form",
+             r->method == MG_PROVE_INDEXED ? "for a symbolic index of each output" : "element by element");
+    if (derivation) *derivation = story.text, story.text = NULL;
+  } else if (!why[1][0]) snprintf(r->reason, sizeof r->reason, "not proved by normal forms: at a symbolic index %.80s", why[0]);
+  else snprintf(r->reason, sizeof r->reason, "not proved by normal forms: at a symbolic index %.80s; element by element %.80s", why[0], why[1]);
+  free(story.text);
+  return s;
 }
 
 mg_prove_config mg_prove_config_default(void) {
@@ -5488,7 +6541,8 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
   g[0] = B.g[0] = a, g[1] = B.g[1] = b;
   B.seed = c.seed, B.memory = 4.0 * ((size_t)1 << 30), B.threads = 1;
   B.watch.deadline = began + c.time_limit_s / 2, B.watch.stop = c.stop;
-  s = mgi_prove_floats(&B, c.time_limit_s / 10, r, &compared, e);
+  if (c.skip_floats) compared = 1;
+  else s = mgi_prove_floats(&B, c.time_limit_s / 10, r, &compared, e);
   for (int k = 0; k < 3; k++) mgi_cut_free(&B.cut[k]);
   char why[2][160] = {"", ""}, line[256];
   int proved = 0, tried = 0, total = 0, shown = 0;
