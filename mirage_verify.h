@@ -150,15 +150,15 @@
      programs that are nowhere defined are not told equal.  Runs never accept.
 
    WHAT THE SOLVER PROVES
-     mg_prove compares two graphs as functions of real numbers.  EQUAL: for all real inputs on which an output element is
-     defined in the first (DOMAINS) it is defined in the second, and equal, at the sizes that the graphs have, and nothing
-     is said about others.  Each element is brought to a normal form by the laws of real arithmetic
+     mg_prove compares two graphs as functions of real numbers.  EQUAL: for all real inputs on which an output element
+     is defined in the first (DOMAINS) it is defined in the second, and equal, at the sizes that the graphs have, and
+     nothing is said about others.  Each element is brought to a normal form by the laws of real arithmetic
      and the FORM rows (>>axioms); at a symbolic index one element stands for all, at any size.  What the normal forms leave
      open is one question a difference to Z3, with the instances of the FACT rows and the theory of real arithmetic.
      There is no delta.  Assumed: the rows (tested against doubles), this code, and Z3.  Not assumed: that floats agree.
      A float64 run comes first: it may show NOT_EQUAL, as in mg_verify, and must find inputs on which both are defined,
-     since where none is all would be equal; those of DOMAINS come after, by element.  UNDECIDED: by the rows it does not
-     follow, or a limit was passed.
+     since where none is all would be equal; those of DOMAINS come after, by element.  UNDECIDED: by the rows it does
+     not follow, or a limit was passed.
 
    ERRORS, MEMORY, THREADS
      As mirage.h.  mg_verify allocates by malloc.  It compares the outputs part by part (>>draws), so that a thread takes
@@ -509,8 +509,8 @@ typedef struct mg_verify_report {
   uint64_t undefined;        /* elements that were undefined, over all draws that were replaced */
   int redraws;
   int unfinished;            /* UNDECIDED because time, memory or `stop` ended the tests */
-  int partial;               /* 1: UNDECIDED though the tests agreed, since b is not shown to be defined wherever a is */
-  char domain[256];          /* EQUAL: how b is shown to be defined wherever a is (DOMAINS above); delta does not cover it */
+  int partial;               /* 1: the tests agreed, but b is not shown to be defined wherever a is */
+  char domain[256];          /* EQUAL: how b is shown to be (DOMAINS above); delta does not cover it */
   /* the quantities of Theorem A */
   double degree, opaque_terms, degree_arg, height, height_arg, log2_eps;
   /* those that Theorem B adds */
@@ -614,8 +614,8 @@ const mg_proof_axiom *mg_proof_axiom_at(int k); /* NULL if there is none */
 int mg_proof_axiom_holds(const char *text, const double value[26], mg_error *e);
 
 /* ------------------------------------------------------------------------------------------------- >>solver
-   A proof that two graphs are equal functions over the reals, for all inputs on which the first is defined, at the sizes
-   that they have: no chance of error, no delta.  It covers what the field tests cannot: maxima that do not cancel, relu,
+   A proof that two graphs are equal functions over the reals, on all inputs on which the first is defined, at the
+   sizes that they have: no chance of error, no delta.  It covers what the field tests cannot: maxima that do not cancel, relu,
    clamps, logarithms, roots.  libz3 is loaded when it is called for; nothing is linked.                              */
 
 enum { MG_PROVE_AUTO, MG_PROVE_INDEXED /* one element for all, indices symbolic */, MG_PROVE_ELEMENTS /* each element */ };
@@ -2095,16 +2095,16 @@ static mg_status mgi_verify_floats(mgi_bench *B, int maximum, mg_verify_report *
 }
 
 /* ---------------------------------------------------------------------------------------------------- >>wide
-   Float64 runs that refute, or define, before EQUAL is said (DOMAINS in the header comment).  A value is (v +- err) 2^e, so that
-   overflow is none, or proved to be undefined: a division by exactly 0, a logarithm or a root of what is below its domain
-   by more than the bound.  What the bound does not separate is unknown, and refutes nothing.
+   Float64 runs that refute, or define, before EQUAL is said (DOMAINS in the header comment).  A value is
+   (v +- err) 2^e, so that nothing overflows, or proved to be undefined: a division by exactly 0, a logarithm or a root of
+   what is below its domain by more than the bound.  What the bound does not separate is unknown, and refutes nothing.
      sizes   the graphs' own where all runs take little work; else dimensions of at most 8, or 4, with axes of 2, made
              alike by the inputs and outputs (mg_resize).  Where that is not possible, or too large still, there are no runs.
      runs    at most 64, fewer where they take more than MGI_WIDE_WORK in all, by the seed alone.
    Requirement 1: a verdict depends on the seed and the graphs, not on time. */
 
 enum { MGI_WIDE_RUNS = 64, MGI_WIDE_WORK = 4000000, MGI_WIDE_OWN = 30000 };
-enum { MGI_WIDE_OK, MGI_WIDE_UNKNOWN, MGI_WIDE_UNDEFINED, MGI_WIDE_LOWEST /* minus infinity, the maximum of nothing */ };
+enum { MGI_WIDE_OK, MGI_WIDE_UNKNOWN, MGI_WIDE_UNDEFINED, MGI_WIDE_LOWEST /* the maximum of nothing */ };
 typedef struct mgi_wide { double v, err; int64_t e; int state; } mgi_wide;
 
 static mgi_wide mgi_wide_state(int state) {
@@ -2131,14 +2131,17 @@ static mgi_wide mgi_wide_of(double v, double err, int64_t e) {
 static mgi_wide mgi_wide_number(double v) { return mgi_wide_of(v, 0, 0); }
 /* The state of a result of two, if it is not that both are numbers. */
 static int mgi_wide_joined(mgi_wide a, mgi_wide b) {
-  return a.state == MGI_WIDE_UNDEFINED || b.state == MGI_WIDE_UNDEFINED ? MGI_WIDE_UNDEFINED : a.state == MGI_WIDE_OK && b.state == MGI_WIDE_OK ? MGI_WIDE_OK : MGI_WIDE_UNKNOWN;
+  return a.state == MGI_WIDE_UNDEFINED || b.state == MGI_WIDE_UNDEFINED ? MGI_WIDE_UNDEFINED
+         : a.state == MGI_WIDE_OK && b.state == MGI_WIDE_OK             ? MGI_WIDE_OK
+                                                                        : MGI_WIDE_UNKNOWN;
 }
 static mgi_wide mgi_wide_neg(mgi_wide a) {
   a.v = -a.v;
   return a.state == MGI_WIDE_LOWEST ? mgi_wide_state(MGI_WIDE_UNKNOWN) : a;
 }
 static mgi_wide mgi_wide_add(mgi_wide a, mgi_wide b) {
-  if ((a.state == MGI_WIDE_LOWEST && b.state == MGI_WIDE_OK) || (b.state == MGI_WIDE_LOWEST && a.state == MGI_WIDE_OK)) return mgi_wide_state(MGI_WIDE_LOWEST);
+  if ((a.state == MGI_WIDE_LOWEST && b.state == MGI_WIDE_OK) || (b.state == MGI_WIDE_LOWEST && a.state == MGI_WIDE_OK))
+    return mgi_wide_state(MGI_WIDE_LOWEST);
   const int state = mgi_wide_joined(a, b);
   if (state) return mgi_wide_state(state);
   if (a.v == 0 && a.err == 0) return b;
@@ -2150,7 +2153,8 @@ static mgi_wide mgi_wide_add(mgi_wide a, mgi_wide b) {
     const int by = d > 2000 ? -2000 : -(int)d;
     v = ldexp(v, by), err = ldexp(err, by), lost = d > 400 ? 1e-300 : 0;
   }
-  const double sum = a.v + v, part = sum - a.v, rest = (a.v - (sum - part)) + (v - part); /* what rounding left: exactly that */
+  const double sum = a.v + v, part = sum - a.v,
+               rest = (a.v - (sum - part)) + (v - part); /* what rounding left: exactly that */
   return mgi_wide_of(sum, a.err + err + lost + fabs(rest), a.e);
 }
 static mgi_wide mgi_wide_mul(mgi_wide a, mgi_wide b) {
@@ -2165,14 +2169,17 @@ static mgi_wide mgi_wide_div(mgi_wide a, mgi_wide b) {
   if (state) return mgi_wide_state(state);
   const double least = fabs(b.v) - b.err;
   if (!(least > 0)) return mgi_wide_state(MGI_WIDE_UNKNOWN);
-  const double v = a.v / b.v, rest = fma(v, b.v, -a.v) == 0 && (fabs(a.v) > 1e-280 || a.v == 0) ? 0 : 2 * MGI_BALL_U * fabs(v) + 1e-300;
+  const double v = a.v / b.v, rest = fma(v, b.v, -a.v) == 0 && (fabs(a.v) > 1e-280 || a.v == 0)
+                                         ? 0
+                                         : 2 * MGI_BALL_U * fabs(v) + 1e-300;
   return mgi_wide_of(v, (a.err + fabs(v) * b.err) / least + rest, a.e - b.e);
 }
 static mgi_wide mgi_wide_exp(mgi_wide a) {
   if (a.state == MGI_WIDE_LOWEST) return mgi_wide_number(0);
   if (a.state) return a;
   if (a.e > 60) return mgi_wide_state(MGI_WIDE_UNKNOWN);
-  const double x = ldexp(a.v, a.e < -2000 ? -2000 : (int)a.e), moved = ldexp(a.err, a.e < -2000 ? -2000 : (int)a.e) + MGI_BALL_U * 4 * fabs(x) + 1e-300;
+  const double x = ldexp(a.v, a.e < -2000 ? -2000 : (int)a.e),
+               moved = ldexp(a.err, a.e < -2000 ? -2000 : (int)a.e) + MGI_BALL_U * 4 * fabs(x) + 1e-300;
   if (!(fabs(x) < 0x1p50) || !(moved < 0.5)) return mgi_wide_state(MGI_WIDE_UNKNOWN);
   const double n = floor(x / 0.69314718055994531), rest = x - n * 0.69314718055994531, v = exp(rest);
   return mgi_wide_of(v, v * (2 * moved + 8 * MGI_BALL_U + 2 * MGI_BALL_U * fabs(n)), (int64_t)n);
@@ -2207,14 +2214,17 @@ static mgi_wide mgi_wide_max(mgi_wide a, mgi_wide b) {
   mgi_wide apart = mgi_wide_of(0, fabs(d.v) + d.err, d.e);
   return mgi_wide_add(r, apart);
 }
-static mgi_wide mgi_wide_rat(mg_rational c) { return mgi_wide_div(mgi_wide_number((double)c.num), mgi_wide_number((double)c.den)); }
+static mgi_wide mgi_wide_rat(mg_rational c) {
+  return mgi_wide_div(mgi_wide_number((double)c.num), mgi_wide_number((double)c.den));
+}
 
 /* What the row says over doubles, with its bound (mgi_ball_map); not a number there: unknown. */
 static mgi_wide mgi_wide_by_ball(mg_opcode op, mg_rational c, const mgi_wide *x) {
   mgi_ball ball[3];
   mg_view view[3];
   memset(view, 0, sizeof view), memset(ball, 0, sizeof ball);
-  for (int k = 0; k < 3; k++) view[k].data = &ball[k], view[k].shape.rank = 1, view[k].shape.dim[0] = 1, view[k].stride[0] = 1;
+  for (int k = 0; k < 3; k++)
+    view[k].data = &ball[k], view[k].shape.rank = 1, view[k].shape.dim[0] = 1, view[k].stride[0] = 1;
   for (int k = 0; k < mg_op_row(op)->n_in && k < 2; k++) {
     if (x[k].state == MGI_WIDE_UNDEFINED) return x[k];
     if (x[k].state || x[k].e > 400 || x[k].e < -400) return mgi_wide_state(MGI_WIDE_UNKNOWN);
@@ -2247,7 +2257,8 @@ static mg_status mgi_wide_map(void *user, mg_opcode op, mg_rational c, const mg_
   (void)user;
   do {
     mgi_wide *o = (mgi_wide *)out->data + mgi_ff_row_offset(out, at, r - 1), x[2];
-    const mgi_wide *a = (const mgi_wide *)in[0].data + mgi_ff_row_offset(&in[0], at, r - 1), *b = two ? (const mgi_wide *)in[1].data + mgi_ff_row_offset(&in[1], at, r - 1) : NULL;
+    const mgi_wide *a = (const mgi_wide *)in[0].data + mgi_ff_row_offset(&in[0], at, r - 1),
+                   *b = two ? (const mgi_wide *)in[1].data + mgi_ff_row_offset(&in[1], at, r - 1) : NULL;
     x[1] = mgi_wide_number(0);
     for (int64_t k = 0; k < out->shape.dim[r - 1]; k++) {
       x[0] = a[k * in[0].stride[r - 1]];
@@ -2263,7 +2274,8 @@ static mg_status mgi_wide_matmul(void *user, const mg_view *c, const mg_view *a,
     for (int64_t j = 0; j < c->shape.dim[1]; j++)
       for (int64_t k = 0; k < a->shape.dim[1]; k++) {
         mgi_wide *o = (mgi_wide *)c->data + i * c->stride[0] + j * c->stride[1];
-        *o = mgi_wide_add(*o, mgi_wide_mul(((const mgi_wide *)a->data)[i * a->stride[0] + k * a->stride[1]], ((const mgi_wide *)b->data)[k * b->stride[0] + j * b->stride[1]]));
+        *o = mgi_wide_add(*o, mgi_wide_mul(((const mgi_wide *)a->data)[i * a->stride[0] + k * a->stride[1]],
+                                           ((const mgi_wide *)b->data)[k * b->stride[0] + j * b->stride[1]]));
       }
   return MG_OK;
 }
@@ -2274,22 +2286,30 @@ static mg_status mgi_wide_combine(void *user, mg_opcode op, const mg_view *out, 
   do {
     mgi_wide *o = (mgi_wide *)out->data + mgi_ff_row_offset(out, at, r - 1);
     const mgi_wide *a = (const mgi_wide *)in->data + mgi_ff_row_offset(in, at, r - 1);
-    for (int64_t k = 0; k < in->shape.dim[r - 1]; k++, o += out->stride[r - 1], a += in->stride[r - 1]) *o = op == MG_OP_SUM ? mgi_wide_add(*o, *a) : mgi_wide_max(*o, *a);
+    for (int64_t k = 0; k < in->shape.dim[r - 1]; k++, o += out->stride[r - 1], a += in->stride[r - 1])
+      *o = op == MG_OP_SUM ? mgi_wide_add(*o, *a) : mgi_wide_max(*o, *a);
   } while (mgi_ff_next_row(&in->shape, at));
   return MG_OK;
 }
 static void mgi_wide_fill(void *user, mg_opcode op, void *dst, size_t n) {
   (void)user;
-  for (size_t k = 0; k < n; k++) ((mgi_wide *)dst)[k] = op == MG_OP_SUM ? mgi_wide_number(0) : mgi_wide_state(MGI_WIDE_LOWEST);
+  for (size_t k = 0; k < n; k++)
+    ((mgi_wide *)dst)[k] = op == MG_OP_SUM ? mgi_wide_number(0) : mgi_wide_state(MGI_WIDE_LOWEST);
 }
 
 /* ---- the inputs of a run */
 
-/* What a run does: `size` of all values, or whole numbers from -1 to 1, which meet zeros; `signs` a sign for each input, if not
-   mixed; `naught` the input that is 0; `input`, or one row, column or element of it, above or below all else. */
-typedef struct mgi_wide_plan { double size; int whole, mixed, naught, input, part, below; uint64_t signs; } mgi_wide_plan;
+/* What a run does: `size` of all values, or whole numbers from -1 to 1, which meet zeros; `signs` a sign for each input,
+   if not mixed; `naught` the input that is 0; `input`, or one row, column or element of it, above or below all else. */
+typedef struct mgi_wide_plan {
+  double size;
+  int whole, mixed, naught, input, part, below;
+  uint64_t signs;
+} mgi_wide_plan;
 enum { MGI_WIDE_PLAIN = 8 /* zeros, mixed, small, large, four of whole numbers */ };
-static int mgi_wide_patterns(int n) { return n <= 5 ? 1 << n : MGI_WIDE_RUNS - MGI_WIDE_PLAIN - 3 * n > 8 ? MGI_WIDE_RUNS - MGI_WIDE_PLAIN - 3 * n : 8; }
+static int mgi_wide_patterns(int n) {
+  return n <= 5 ? 1 << n : MGI_WIDE_RUNS - MGI_WIDE_PLAIN - 3 * n > 8 ? MGI_WIDE_RUNS - MGI_WIDE_PLAIN - 3 * n : 8;
+}
 static mgi_wide_plan mgi_wide_planned(uint64_t seed, int run, int n) {
   static const double plain[4] = {0, 1, 1e-3, 100};
   mgi_wide_plan p;
@@ -2329,7 +2349,9 @@ static double mgi_wide_input(const mgi_wide_plan *p, uint64_t seed, int k, const
   if (p->naught == k) return 0;
   if (p->whole) return (double)((int)((h >> 8) % 3) - 1);
   const double x = p->size * (0.25 + 1.75 * ldexp((double)(h >> 11), -53));
-  const int in = p->input == k && (p->part == 0 || (p->part == 1 && row == pick % rows) || (p->part == 2 && i % columns == pick % columns) || (p->part == 3 && i == pick % (rows * columns)));
+  const int in = p->input == k &&
+                 (p->part == 0 || (p->part == 1 && row == pick % rows) ||
+                  (p->part == 2 && i % columns == pick % columns) || (p->part == 3 && i == pick % (rows * columns)));
   return in ? p->below ? -64 - x : 64 + x : minus ? -x : x;
 }
 
@@ -2346,12 +2368,14 @@ static int mgi_wide_resized(const mg_graph *const *g, int64_t most, mg_graph **o
   n = c[0].n + c[1].n;
   for (uint32_t k = 1; k < g[1]->n_ops; k++) kernels += g[1]->ops[k].code == MG_OP_GRAPH;
   uint32_t *uf = (uint32_t *)calloc(n + 1, sizeof *uf);
-  int64_t *extent = (int64_t *)calloc(n + 1, sizeof *extent), *counts = (int64_t *)calloc((size_t)(kernels + 1) * (MG_MAX_AXES + 1), sizeof *counts);
+  int64_t *extent = (int64_t *)calloc(n + 1, sizeof *extent),
+          *counts = (int64_t *)calloc((size_t)(kernels + 1) * (MG_MAX_AXES + 1), sizeof *counts);
   uint8_t *fixed = (uint8_t *)calloc(n + 1, 1);
   int good = uf && extent && counts && fixed;
   for (uint32_t k = 0; good && k < n; k++) uf[k] = k;
   for (uint32_t k = 0; good && k < g[0]->n_in + g[0]->n_out; k++) {
-    const mg_tensor x = k < g[0]->n_in ? g[0]->in[k] : g[0]->out[k - g[0]->n_in], y = k < g[0]->n_in ? g[1]->in[k] : g[1]->out[k - g[0]->n_in];
+    const mg_tensor x = k < g[0]->n_in ? g[0]->in[k] : g[0]->out[k - g[0]->n_in],
+                    y = k < g[0]->n_in ? g[1]->in[k] : g[1]->out[k - g[0]->n_in];
     for (int d = 0; d < g[0]->tensors[x.id].shape.rank; d++) {
       const int32_t a = c[0].of[x.id * MG_MAX_RANK + (uint32_t)d], b = c[1].of[y.id * MG_MAX_RANK + (uint32_t)d];
       if (a >= 0 && b >= 0) mgi_uf_join(uf, (uint32_t)a, c[0].n + (uint32_t)b);
@@ -2370,10 +2394,12 @@ static int mgi_wide_resized(const mg_graph *const *g, int64_t most, mg_graph **o
   }
   for (uint32_t k = 1, at = 0; good && k < g[1]->n_ops; k++)
     if (g[1]->ops[k].code == MG_OP_GRAPH) {
-      for (uint32_t x = 1; x < g[1]->ops[k].sub->n_axes && x <= MG_MAX_AXES; x++) counts[at * (MG_MAX_AXES + 1) + x] = g[1]->ops[k].sub->axes[x].extent > 1 ? 2 : 1;
+      for (uint32_t x = 1; x < g[1]->ops[k].sub->n_axes && x <= MG_MAX_AXES; x++)
+        counts[at * (MG_MAX_AXES + 1) + x] = g[1]->ops[k].sub->axes[x].extent > 1 ? 2 : 1;
       at++;
     }
-  good = good && mg_is_program(g[0]) && mg_resize(g[0], extent, NULL, &out[0], &e) == MG_OK && mg_resize(g[1], extent + c[0].n, kernels ? counts : NULL, &out[1], &e) == MG_OK &&
+  good = good && mg_is_program(g[0]) && mg_resize(g[0], extent, NULL, &out[0], &e) == MG_OK &&
+         mg_resize(g[1], extent + c[0].n, kernels ? counts : NULL, &out[1], &e) == MG_OK &&
          mg_verify_signature(out[0], out[1], &e) == MG_OK;
   if (!good) mg_graph_free(out[0]), mg_graph_free(out[1]), out[0] = out[1] = NULL;
   free(uf), free(extent), free(counts), free(fixed);
@@ -2386,7 +2412,8 @@ static double mgi_wide_work(const mg_graph *const *g) {
   memset(&cut, 0, sizeof cut), memset(&all, 0, sizeof all);
   cut.g[0] = g[0], cut.g[1] = g[1];
   for (uint32_t k = 0; k < g[0]->n_out; k++)
-    for (int d = 0; d < g[0]->tensors[g[0]->out[k].id].shape.rank; d++) all.out[k].hi[d] = g[0]->tensors[g[0]->out[k].id].shape.dim[d];
+    for (int d = 0; d < g[0]->tensors[g[0]->out[k].id].shape.rank; d++)
+      all.out[k].hi[d] = g[0]->tensors[g[0]->out[k].id].shape.dim[d];
   return mgi_cost_of(&cut, &all).work;
 }
 
@@ -2394,22 +2421,31 @@ static double mgi_wide_work(const mg_graph *const *g) {
 
 typedef struct mgi_wide_result {
   int runs;                  /* 0: the graphs are too large, and cannot be resized */
-  int reduced, refuted, nowhere; /* at other sizes; a is defined and b is not, or they differ; an element that no run defined on both sides */
+  int reduced;               /* at other sizes */
+  int refuted;               /* a is defined and b is not, or they differ */
+  int nowhere;               /* there is an element that no run defined on both sides */
   int run, output;
   int64_t element;
   double a, b;               /* b is NAN where it is undefined */
   char sizes[96];            /* of the outputs' first, and of the inputs */
 } mgi_wide_result;
 
-static double mgi_wide_double(mgi_wide x) { return x.state ? NAN : x.v == 0 ? 0 : x.e > 2000 ? (x.v > 0 ? INFINITY : -INFINITY) : ldexp(x.v, x.e < -3000 ? -3000 : (int)x.e); }
-static void mgi_wide_one(const mg_graph *const *g, uint64_t seed, int run, uint8_t **seen, mgi_wide_result *r, mg_status *s, mg_error *e) {
+static double mgi_wide_double(mgi_wide x) {
+  return x.state      ? NAN
+         : x.v == 0   ? 0
+         : x.e > 2000 ? (x.v > 0 ? INFINITY : -INFINITY)
+                      : ldexp(x.v, x.e < -3000 ? -3000 : (int)x.e);
+}
+static void mgi_wide_one(const mg_graph *const *g, uint64_t seed, int run, uint8_t **seen, mgi_wide_result *r,
+                         mg_status *s, mg_error *e) {
   mgi_wide *in[MG_MAX_IN] = {NULL}, *out[2][MG_MAX_OUT] = {{NULL}};
   const mgi_wide_plan p = mgi_wide_planned(seed, run, (int)g[0]->n_in);
   const uint64_t key = mgi_ff_hash(seed, (uint64_t)run, 25);
   mg_domain d;
   int good = 1;
   memset(&d, 0, sizeof d);
-  d.elem = sizeof(mgi_wide), d.map = mgi_wide_map, d.matmul = mgi_wide_matmul, d.combine = mgi_wide_combine, d.fill = mgi_wide_fill;
+  d.elem = sizeof(mgi_wide), d.map = mgi_wide_map, d.matmul = mgi_wide_matmul, d.combine = mgi_wide_combine,
+  d.fill = mgi_wide_fill;
   for (uint32_t k = 0; k < g[0]->n_in && good; k++) {
     const mg_shape *z = &g[0]->tensors[g[0]->in[k].id].shape;
     const int64_t n = mg_shape_elements(z);
@@ -2417,7 +2453,9 @@ static void mgi_wide_one(const mg_graph *const *g, uint64_t seed, int run, uint8
     for (int64_t i = 0; good && i < n; i++) in[k][i] = mgi_wide_number(mgi_wide_input(&p, key, (int)k, z, i));
   }
   for (int side = 0; side < 2 && good; side++) {
-    for (uint32_t k = 0; k < g[0]->n_out && good; k++) good = (out[side][k] = (mgi_wide *)malloc((size_t)mgi_trial_elements(g[0], g[0]->out[k]) * sizeof(mgi_wide))) != NULL;
+    for (uint32_t k = 0; k < g[0]->n_out && good; k++)
+      good = (out[side][k] = (mgi_wide *)malloc((size_t)mgi_trial_elements(g[0], g[0]->out[k]) * sizeof(mgi_wide))) !=
+             NULL;
     if (good) *s = mg_eval(g[side], &d, (const void *const *)in, (void *const *)out[side], e);
     good = good && *s == MG_OK;
   }
@@ -2431,14 +2469,16 @@ static void mgi_wide_one(const mg_graph *const *g, uint64_t seed, int run, uint8
         seen[k][i] = 1;
         if (gap.state || fabs(gap.v) <= 2 * gap.err) continue;
       }
-      r->refuted = 1, r->run = run, r->output = (int)k, r->element = i, r->a = mgi_wide_double(x), r->b = mgi_wide_double(y);
+      r->refuted = 1, r->run = run, r->output = (int)k, r->element = i, r->a = mgi_wide_double(x),
+      r->b = mgi_wide_double(y);
     }
   for (uint32_t k = 0; k < MG_MAX_IN; k++) free(in[k]);
   for (int side = 0; side < 2; side++)
     for (uint32_t k = 0; k < MG_MAX_OUT; k++) free(out[side][k]);
 }
 /* Runs both; *r says what came of it. */
-static mg_status mgi_wide_runs(const mg_graph *a, const mg_graph *b, uint64_t seed, const mgi_watch *w, mgi_wide_result *r, mg_error *e) {
+static mg_status mgi_wide_runs(const mg_graph *a, const mg_graph *b, uint64_t seed, const mgi_watch *w,
+                               mgi_wide_result *r, mg_error *e) {
   const mg_graph *g[2];
   mg_graph *small[2] = {NULL, NULL};
   uint8_t *seen[MG_MAX_OUT] = {NULL};
@@ -2456,14 +2496,17 @@ static mg_status mgi_wide_runs(const mg_graph *a, const mg_graph *b, uint64_t se
       else mg_graph_free(small[0]), mg_graph_free(small[1]), small[0] = small[1] = NULL;
     }
   if (r->reduced) g[0] = small[0], g[1] = small[1];
-  const int count = mgi_wide_count((int)g[0]->n_in), most = work > 0 && MGI_WIDE_WORK / work < count ? (int)(MGI_WIDE_WORK / work) : count;
+  const int count = mgi_wide_count((int)g[0]->n_in),
+            most = work > 0 && MGI_WIDE_WORK / work < count ? (int)(MGI_WIDE_WORK / work) : count;
   size_t n = 0;
   for (uint32_t k = 0; k < g[0]->n_in && n < sizeof r->sizes; k++) {
     const mg_shape *z = &g[0]->tensors[g[0]->in[k].id].shape;
-    for (int d = 0; d < z->rank && n < sizeof r->sizes; d++) n += (size_t)snprintf(r->sizes + n, sizeof r->sizes - n, "%s%lld", d ? "x" : k ? " " : "", (long long)z->dim[d]);
+    for (int d = 0; d < z->rank && n < sizeof r->sizes; d++)
+      n += (size_t)snprintf(r->sizes + n, sizeof r->sizes - n, "%s%lld", d ? "x" : k ? " " : "", (long long)z->dim[d]);
   }
   for (uint32_t k = 0; k < g[0]->n_out && s == MG_OK; k++)
-    if (!(seen[k] = (uint8_t *)calloc((size_t)mgi_trial_elements(g[0], g[0]->out[k]) + 1, 1))) s = mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for a float64 run");
+    if (!(seen[k] = (uint8_t *)calloc((size_t)mgi_trial_elements(g[0], g[0]->out[k]) + 1, 1)))
+      s = mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for a float64 run");
   for (int run = 0; run < most && s == MG_OK && !r->refuted; run++, r->runs++) {
     if (mgi_watch_over(w)) { s = mg_fail(e, MG_LIMIT, "mg_verify", "the time limit ended the float64 runs"); break; }
     mgi_wide_one(g, seed, run, seen, r, &s, e);
@@ -2667,19 +2710,25 @@ static mg_status mgi_verify_reordered(const mg_graph *g, mg_graph **copy, mg_err
   return s;
 }
 
-static int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadline, const volatile int *stop, int *total, char line[256]); /* >>defined */
+static int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadline, const volatile int *stop,
+                             int *total, char line[256]); /* >>defined */
 
 /* The counterexample of a float64 run in words. */
 static void mgi_wide_words(const mgi_wide_result *x, uint64_t seed, char *text, size_t size) {
   char b[40] = "undefined";
   if (!isnan(x->b)) snprintf(b, sizeof b, "%.9g", x->b);
-  snprintf(text, size, "float64 run %d of seed %llu%s, inputs %.60s: output %d, element %lld is %.9g in the first, %s in the second", x->run, (unsigned long long)seed,
-           x->reduced ? " at reduced sizes" : "", x->sizes, x->output, (long long)x->element, x->a, b);
+  snprintf(
+      text, size,
+      "float64 run %d of seed %llu%s, inputs %.60s: output %d, element %lld is %.9g in the first, %s in the second",
+      x->run, (unsigned long long)seed, x->reduced ? " at reduced sizes" : "", x->sizes, x->output,
+      (long long)x->element, x->a, b);
 }
 /* What is left to ask once the tests agree: whether b is defined wherever a is, and what float64 says. */
-static mg_status mgi_verify_domain(const mg_graph *a, const mg_graph *b, const mgi_bench *B, const mg_verify_config *c, mg_verify_report *r, mg_error *e) {
+static mg_status mgi_verify_domain(const mg_graph *a, const mg_graph *b, const mgi_bench *B, const mg_verify_config *c,
+                                   mg_verify_report *r, mg_error *e) {
   char line[256];
-  int total = 0, shown = mgi_defined_shown(a, b, B->watch.deadline, B->watch.stop, &total, line), refuted = 0, nowhere = 0;
+  int total = 0, shown = mgi_defined_shown(a, b, B->watch.deadline, B->watch.stop, &total, line), refuted = 0,
+      nowhere = 0;
   mgi_wide_result x;
   memset(&x, 0, sizeof x);
   if (r->tier == MG_TIER_FULL && !c->skip_floats) {
@@ -2689,15 +2738,23 @@ static mg_status mgi_verify_domain(const mg_graph *a, const mg_graph *b, const m
   }
   if (shown && !refuted && !nowhere) {
     snprintf(r->domain, sizeof r->domain, "%.160s", line);
-    if (x.runs) snprintf(r->domain + strlen(r->domain), sizeof r->domain - strlen(r->domain), "; %d float64 runs%s do not object", x.runs, x.reduced ? " at reduced sizes" : "");
-    else if (r->tier == MG_TIER_FULL) snprintf(r->domain + strlen(r->domain), sizeof r->domain - strlen(r->domain), "; no float64 run%s", c->skip_floats ? "" : ": too large, and sizes are fixed");
+    if (x.runs)
+      snprintf(r->domain + strlen(r->domain), sizeof r->domain - strlen(r->domain), "; %d float64 runs%s do not object",
+               x.runs, x.reduced ? " at reduced sizes" : "");
+    else if (r->tier == MG_TIER_FULL)
+      snprintf(r->domain + strlen(r->domain), sizeof r->domain - strlen(r->domain), "; no float64 run%s",
+               c->skip_floats ? "" : ": too large, and sizes are fixed");
     return MG_OK;
   }
-  r->verdict = refuted ? MG_NOT_EQUAL : MG_UNDECIDED, r->partial = !refuted || isnan(x.b), r->log2_delta = 0, r->theorem[0] = 0;
+  r->verdict = refuted ? MG_NOT_EQUAL : MG_UNDECIDED, r->partial = !refuted || isnan(x.b), r->log2_delta = 0,
+  r->theorem[0] = 0;
   r->unfinished = !refuted && mgi_watch_over(&B->watch);
   if (refuted) mgi_wide_words(&x, B->seed, r->reason, sizeof r->reason);
   else if (!shown) snprintf(r->reason, sizeof r->reason, "%.250s", line);
-  else snprintf(r->reason, sizeof r->reason, "output %d, element %lld%s: no float64 run was found on which both are defined there", x.output, (long long)x.element, x.reduced ? " at reduced sizes" : "");
+  else
+    snprintf(r->reason, sizeof r->reason,
+             "output %d, element %lld%s: no float64 run was found on which both are defined there", x.output,
+             (long long)x.element, x.reduced ? " at reduced sizes" : "");
   return MG_OK;
 }
 
@@ -2731,7 +2788,8 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
     if (fast[k]) B.g[k] = fast[k];
   }
   if (s == MG_OK) s = mgi_verify_run(&B, &c, &X, &Y, r, e);
-  if (s == MG_OK && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED)) s = mgi_verify_domain(a, b, &B, &c, r, e);
+  if (s == MG_OK && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED))
+    s = mgi_verify_domain(a, b, &B, &c, r, e);
   for (int k = 0; k < 3; k++) mgi_cut_free(&B.cut[k]);
   mg_graph_free(fast[0]), mg_graph_free(fast[1]);
   return s;
@@ -4577,7 +4635,8 @@ static uint32_t mgi_pv_union(mgi_prover *P, uint32_t x, uint32_t y);
 static uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const uint32_t *var, uint32_t where);
 /* The same where only one of the elements is used, it is not known which. */
 static uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var);
-static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const uint32_t *in, const uint32_t *factors);
+static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const uint32_t *in,
+                          const uint32_t *factors);
 
 /* The index in a dimension of `extent` elements of local index x in the chunk that the axes in `map` cut. */
 static mgi_pv_index mgi_pv_located(mgi_prover *P, const mgi_pv_frame *f, const mg_map *map, int d, int64_t extent, const mgi_pv_index *x) {
@@ -4806,7 +4865,8 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
         int temps = P->temps;
         mgi_pv_digit digit;
         uint32_t found = P->found;
-        digit.var = mgi_pv_temp(P, g->tensors[o->in[k].id].shape.dim[o->attr.dim]), digit.div = 1, digit.mod = (uint32_t)P->extent[digit.var];
+        digit.var = mgi_pv_temp(P, g->tensors[o->in[k].id].shape.dim[o->attr.dim]);
+        digit.div = 1, digit.mod = (uint32_t)P->extent[digit.var];
         P->found = 0, y[o->attr.dim].n = 0;
         mgi_pv_push(P, &y[o->attr.dim], digit);
         mgi_pv_element(P, f, o->in[k].id, y);
@@ -5517,8 +5577,8 @@ static int mgi_pv_vanishes(mgi_proof *X, uint32_t p, int depth) {
      elements   an output element at a symbolic index (>>elements), of both: reading it collects the set of its duties,
                 what must be so for it to be defined, before anything cancels.  Each duty of b at an operator that
                 is left must follow from a's set for the same element.
-   A duty is a polynomial with the bound variables over which it is meant, closed like a maximum over them, so that equal
-   families are equal ids; up to a positive factor, and, of a divisor, up to its sign.
+   A duty is a polynomial with the bound variables over which it is meant, closed like a maximum over them, so that
+   equal families are equal ids; up to a positive factor, and, of a divisor, up to its sign.
      divisor d    nonzero.  Each factor of d nonzero will do: those that the graph multiplied, roots taken off, and the
                   atoms that all terms of its polynomial share, without those that are nonzero by their sign.
      root d       not negative: so is what is left of d without positive atoms and even powers.
@@ -5526,8 +5586,8 @@ static int mgi_pv_vanishes(mgi_proof *X, uint32_t p, int depth) {
      user row     an E row of the user whose text may divide or leave a domain is defined where a applies it, with the
                   same constant, to the same operands.  One whose text shows it total has no duty.
    Requirement 1: a's duties are facts on all inputs where a's element is defined; nothing else is taken for one.
-   Requirement 2: a fact by sign holds of every element, those of a block at a ragged edge too: where a chunk may be empty
-   a sum over it is 0, and where a maximum over one is taken no fact is used. */
+   Requirement 2: a fact by sign holds of every element, those of a block at a ragged edge too: where a chunk may be
+   empty a sum over it is 0, and where a maximum over one is taken no fact is used. */
 
 enum { MGI_SIGN_LEAST = 1 /* >= 0 */, MGI_SIGN_MOST = 2 /* <= 0 */, MGI_SIGN_NONZERO = 4, MGI_SIGN_POSITIVE = 5 };
 enum { MGI_DEFINED_LEFT = 64, MGI_DEFINED_SET = 1024, MGI_DEFINED_PARTS = 24 };
@@ -5544,15 +5604,20 @@ typedef struct mgi_defined {
 static int mgi_sign_mul(int a, int b) {
   int r = a & b & MGI_SIGN_NONZERO;
   if ((a & b & MGI_SIGN_LEAST) || (a & b & MGI_SIGN_MOST)) r |= MGI_SIGN_LEAST;
-  if (((a & MGI_SIGN_LEAST) && (b & MGI_SIGN_MOST)) || ((a & MGI_SIGN_MOST) && (b & MGI_SIGN_LEAST))) r |= MGI_SIGN_MOST;
+  if (((a & MGI_SIGN_LEAST) && (b & MGI_SIGN_MOST)) || ((a & MGI_SIGN_MOST) && (b & MGI_SIGN_LEAST)))
+    r |= MGI_SIGN_MOST;
   return r;
 }
 static int mgi_sign_add(int a, int b) {
   int r = a & b & (MGI_SIGN_LEAST | MGI_SIGN_MOST);
   return r ? r | ((a | b) & MGI_SIGN_NONZERO) : 0;
 }
-static int mgi_sign_neg(int a) { return (a & MGI_SIGN_NONZERO) | (a & MGI_SIGN_LEAST ? MGI_SIGN_MOST : 0) | (a & MGI_SIGN_MOST ? MGI_SIGN_LEAST : 0); }
-static int mgi_sign_of(int64_t num) { return num > 0 ? MGI_SIGN_POSITIVE : num < 0 ? MGI_SIGN_MOST | MGI_SIGN_NONZERO : MGI_SIGN_LEAST | MGI_SIGN_MOST; }
+static int mgi_sign_neg(int a) {
+  return (a & MGI_SIGN_NONZERO) | (a & MGI_SIGN_LEAST ? MGI_SIGN_MOST : 0) | (a & MGI_SIGN_MOST ? MGI_SIGN_LEAST : 0);
+}
+static int mgi_sign_of(int64_t num) {
+  return num > 0 ? MGI_SIGN_POSITIVE : num < 0 ? MGI_SIGN_MOST | MGI_SIGN_NONZERO : MGI_SIGN_LEAST | MGI_SIGN_MOST;
+}
 /* Of a sum of one or more. */
 static int mgi_sign_sum(int a) { return a & (MGI_SIGN_LEAST | MGI_SIGN_MOST) ? a : 0; }
 
@@ -5569,8 +5634,9 @@ static int mgi_empty_chunk(const mg_graph *g, const mg_tensor_info *t, int d) {
   return 0;
 }
 
-/* The sign of the text of an E row's `real` column over all reals, as far as it is made of a, b, c, MG_C, MG_EXP .., numbers and
-   + - * / ( ); `partial` is set by a divisor that may be 0, a root or logarithm that may leave its domain, `odd` by the rest. */
+/* The sign of the text of an E row's `real` column over all reals, as far as it is made of a, b, c, MG_C, MG_EXP ..,
+   numbers and + - * / ( ); `partial` is set by a divisor that may be 0, a root or logarithm that may leave its domain,
+   `odd` by the rest. */
 typedef struct mgi_real_text { const char *s; int partial, odd, depth; } mgi_real_text;
 static int mgi_real_sum(mgi_real_text *T);
 static void mgi_real_space(mgi_real_text *T) {
@@ -5581,7 +5647,8 @@ static int mgi_real_next(mgi_real_text *T, char c) {
   return *T->s == c ? (T->s++, 1) : 0;
 }
 static int mgi_real_one(mgi_real_text *T) {
-  static const char *const word[] = {"a", "b", "c", "MG_C", "MG_EXP", "MG_SQRT", "MG_LOG", "MG_ERF", "MG_TANH", "MG_SIN", "MG_COS", "MG_ABS", "MG_MAX", "MG_MIN", "MG_POW"};
+  static const char *const word[] = {"a",       "b",      "c",      "MG_C",   "MG_EXP", "MG_SQRT", "MG_LOG", "MG_ERF",
+                                     "MG_TANH", "MG_SIN", "MG_COS", "MG_ABS", "MG_MAX", "MG_MIN",  "MG_POW"};
   enum { WORDS = sizeof word / sizeof *word };
   int which = 0, x[2] = {0, 0};
   size_t n = 0;
@@ -5601,7 +5668,9 @@ static int mgi_real_one(mgi_real_text *T) {
     T->odd |= *T->s == '.' || *T->s == 'x' || *T->s == 'e';
     return mgi_sign_of((int64_t)v);
   }
-  while ((T->s[n] >= 'a' && T->s[n] <= 'z') || (T->s[n] >= 'A' && T->s[n] <= 'Z') || T->s[n] == '_' || (n && T->s[n] >= '0' && T->s[n] <= '9')) n++;
+  while ((T->s[n] >= 'a' && T->s[n] <= 'z') || (T->s[n] >= 'A' && T->s[n] <= 'Z') || T->s[n] == '_' ||
+         (n && T->s[n] >= '0' && T->s[n] <= '9'))
+    n++;
   while (which < WORDS && (strlen(word[which]) != n || memcmp(word[which], T->s, n))) which++;
   T->s += n;
   if (which == WORDS) { T->odd = 1; return 0; }
@@ -5617,7 +5686,9 @@ static int mgi_real_one(mgi_real_text *T) {
     case 6: T->partial |= (x[0] & MGI_SIGN_POSITIVE) != MGI_SIGN_POSITIVE; return 0;
     case 7: case 8: return x[0];
     case 11: return MGI_SIGN_LEAST | (x[0] & MGI_SIGN_NONZERO);
-    case 12: return (x[0] & x[1]) | ((x[0] & MGI_SIGN_LEAST ? x[0] : 0) & MGI_SIGN_POSITIVE) | ((x[1] & MGI_SIGN_LEAST ? x[1] : 0) & MGI_SIGN_POSITIVE);
+    case 12:
+      return (x[0] & x[1]) | ((x[0] & MGI_SIGN_LEAST ? x[0] : 0) & MGI_SIGN_POSITIVE) |
+             ((x[1] & MGI_SIGN_LEAST ? x[1] : 0) & MGI_SIGN_POSITIVE);
     case 13: return x[0] & x[1];
     case 14: T->partial |= (x[0] & MGI_SIGN_POSITIVE) != MGI_SIGN_POSITIVE; return x[0] & MGI_SIGN_POSITIVE;
     default: return 0;
@@ -5657,7 +5728,8 @@ static int mgi_real_sum(mgi_real_text *T) {
   }
   return r;
 }
-/* 1 if an E row of the user has a value for all reals by its text: by signs, or words of functions that are total and no division. */
+/* 1 if an E row of the user has a value for all reals by its text: by signs, or words of functions that are total and
+   no division. */
 static int mgi_real_total(const char *text) {
   mgi_real_text T;
   memset(&T, 0, sizeof T);
@@ -5665,18 +5737,22 @@ static int mgi_real_total(const char *text) {
   mgi_real_sum(&T);
   mgi_real_space(&T);
   if (!T.odd && !*T.s) return !T.partial;
-  static const char *const total[] = {"a", "b", "c", "MG_C", "MG_EXP", "MG_ERF", "MG_TANH", "MG_SIN", "MG_COS", "MG_ABS", "MG_MAX", "MG_MIN"};
+  static const char *const total[] = {"a",       "b",      "c",      "MG_C",   "MG_EXP", "MG_ERF",
+                                      "MG_TANH", "MG_SIN", "MG_COS", "MG_ABS", "MG_MAX", "MG_MIN"};
   for (const char *s = text; *s;) {
     size_t n = 0;
     int known = 0;
-    while ((s[n] >= 'a' && s[n] <= 'z') || (s[n] >= 'A' && s[n] <= 'Z') || s[n] == '_' || (n && s[n] >= '0' && s[n] <= '9')) n++;
+    while ((s[n] >= 'a' && s[n] <= 'z') || (s[n] >= 'A' && s[n] <= 'Z') || s[n] == '_' ||
+           (n && s[n] >= '0' && s[n] <= '9'))
+      n++;
     if (!n && (*s == '/' || *s == '%' || *s == '"' || *s == '\'')) return 0;
     if (!n && *s >= '0' && *s <= '9') { /* a number with its suffix */
       while ((s[n] >= '0' && s[n] <= '9') || s[n] == '.' || s[n] == 'f' || s[n] == 'e') n++;
       s += n;
       continue;
     }
-    for (size_t k = 0; n && k < sizeof total / sizeof *total; k++) known |= strlen(total[k]) == n && !memcmp(total[k], s, n);
+    for (size_t k = 0; n && k < sizeof total / sizeof *total; k++)
+      known |= strlen(total[k]) == n && !memcmp(total[k], s, n);
     if (n && !known) return 0;
     s += n ? n : 1;
   }
@@ -5701,7 +5777,8 @@ static int mgi_same_operands(const mg_graph *g, const mg_op_node *o) {
   if (o->n_in < 2) return 0;
   if (o->in[0].id == o->in[1].id) return 1;
   const mg_op_node *x = &g->ops[g->tensors[o->in[0].id].op], *y = &g->ops[g->tensors[o->in[1].id].op];
-  return x->code == MG_OP_LOAD && y->code == MG_OP_LOAD && x->in[0].id == y->in[0].id && x->scope == y->scope && !memcmp(&x->map, &y->map, sizeof x->map);
+  return x->code == MG_OP_LOAD && y->code == MG_OP_LOAD && x->in[0].id == y->in[0].id && x->scope == y->scope &&
+         !memcmp(&x->map, &y->map, sizeof x->map);
 }
 /* The sign of operator o's result, an operator of the table or an accumulator, by the signs s[] of tensors. */
 static int mgi_sign_op(const mg_graph *g, const mg_op_node *o, const uint8_t *s, mgi_defined *D) {
@@ -5716,7 +5793,8 @@ static int mgi_sign_op(const mg_graph *g, const mg_op_node *o, const uint8_t *s,
     case MG_OP_EXP: return MGI_SIGN_POSITIVE;
     case MG_OP_SQR: case MG_OP_SQRT: return MGI_SIGN_LEAST | (a & MGI_SIGN_NONZERO);
     case MG_OP_SILU: case MG_OP_GELU: return a; /* x times what is positive */
-    case MG_OP_RELU: return MGI_SIGN_LEAST | ((a & MGI_SIGN_POSITIVE) == MGI_SIGN_POSITIVE ? MGI_SIGN_NONZERO : a & MGI_SIGN_MOST);
+    case MG_OP_RELU:
+      return MGI_SIGN_LEAST | ((a & MGI_SIGN_POSITIVE) == MGI_SIGN_POSITIVE ? MGI_SIGN_NONZERO : a & MGI_SIGN_MOST);
     case MG_OP_NEG: return mgi_sign_neg(a);
     case MG_OP_SCALE: return mgi_sign_mul(a, mgi_sign_of(o->attr.c.num));
     case MG_OP_ADD_SCALAR: return o->attr.c.num ? mgi_sign_add(a, mgi_sign_of(o->attr.c.num)) : a;
@@ -5725,9 +5803,12 @@ static int mgi_sign_op(const mg_graph *g, const mg_op_node *o, const uint8_t *s,
       return mgi_empty_chunk(g, t, t->shape.rank - 1) ? r & ~MGI_SIGN_NONZERO : r;
     }
     case MG_OP_CONCAT_MATMUL: {
-      int r = mgi_sign_add(mgi_sign_sum(mgi_sign_mul(a, s[o->in[2].id])), mgi_sign_sum(mgi_sign_mul(b, s[o->in[3].id])));
+      int r =
+          mgi_sign_add(mgi_sign_sum(mgi_sign_mul(a, s[o->in[2].id])), mgi_sign_sum(mgi_sign_mul(b, s[o->in[3].id])));
       const mg_tensor_info *u = &g->tensors[o->in[1].id];
-      return mgi_empty_chunk(g, t, t->shape.rank - 1) || mgi_empty_chunk(g, u, u->shape.rank - 1) ? r & ~MGI_SIGN_NONZERO : r;
+      return mgi_empty_chunk(g, t, t->shape.rank - 1) || mgi_empty_chunk(g, u, u->shape.rank - 1)
+                 ? r & ~MGI_SIGN_NONZERO
+                 : r;
     }
     case MG_OP_SUM: return mgi_empty_chunk(g, t, o->attr.dim) ? mgi_sign_sum(a) & ~MGI_SIGN_NONZERO : mgi_sign_sum(a);
     case MG_OP_MAX: D->empty_max |= mgi_empty_chunk(g, t, o->attr.dim); return a;
@@ -5782,7 +5863,8 @@ static uint32_t mgi_pv_union(mgi_prover *P, uint32_t x, uint32_t y) {
   if (!x) return y;
   w[0] = MGI_PV_SET;
   while (i < P->node[x].n || j < P->node[y].n) {
-    uint32_t a = i < P->node[x].n ? mgi_pv_word(P, x, i) : UINT32_MAX, b = j < P->node[y].n ? mgi_pv_word(P, y, j) : UINT32_MAX;
+    uint32_t a = i < P->node[x].n ? mgi_pv_word(P, x, i) : UINT32_MAX,
+             b = j < P->node[y].n ? mgi_pv_word(P, y, j) : UINT32_MAX;
     if (n > MGI_DEFINED_SET) return mgi_pv_fail(P, "too large: the divisors of an element");
     w[n++] = a < b ? a : b;
     i += a <= b, j += b <= a;
@@ -5843,7 +5925,8 @@ static uint32_t mgi_pv_condition_again(mgi_prover *P, uint32_t c, int sign, int 
   P->temps = temps;
   return r;
 }
-/* A duty: which operator (0: one of a's, else 1 + its place in mgi_defined), then choices, each a count and conditions. */
+/* A duty: which operator (0: one of a's, else 1 + its place in mgi_defined), then choices, each a count and
+   conditions. */
 enum { MGI_DUTY_WORDS = 2 + 4 * (1 + MGI_DEFINED_PARTS) };
 /* The set, for all values of the variables. */
 static uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const uint32_t *var, uint32_t where) {
@@ -5898,7 +5981,8 @@ static uint32_t mgi_pv_stripped(mgi_prover *P, uint32_t p, int even) {
   return p;
 }
 /* The duties of operator o at the element whose operands are in[], into P->found. */
-static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const uint32_t *in, const uint32_t *factors) {
+static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const uint32_t *in,
+                          const uint32_t *factors) {
   const uint32_t duty = mgi_duty_of(o);
   const mgi_defined *D = P->record;
   uint32_t which = 0, p = in[duty == MGI_PV_DIVISOR], list[MGI_DEFINED_PARTS + 2], n = 1;
@@ -5910,7 +5994,8 @@ static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node
     case MG_OP_MUL:
       for (int k = 0; k < 2; k++) {
         if (!factors[k]) list[n++] = in[k];
-        for (uint32_t j = 1; factors[k] && j < P->node[factors[k]].n && n < MGI_DEFINED_PARTS; j++) list[n++] = mgi_pv_word(P, factors[k], j);
+        for (uint32_t j = 1; factors[k] && j < P->node[factors[k]].n && n < MGI_DEFINED_PARTS; j++)
+          list[n++] = mgi_pv_word(P, factors[k], j);
       }
       if (n < MGI_DEFINED_PARTS) P->factors = mgi_pv_intern(P, list, n);
       break;
@@ -5937,11 +6022,14 @@ static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node
   if (mgi_duty_done(duty, sign) && !D->all) return;
   if (duty == MGI_PV_DIVISOR || duty == MGI_PV_LOGARITHM) {
     if (!own) mgi_choice_factors(P, &parts, p, 3);
-    for (uint32_t k = 1; own && k < P->node[own].n && !P->bad; k++) mgi_choice_factors(P, &parts, mgi_pv_word(P, own, k), 3);
+    for (uint32_t k = 1; own && k < P->node[own].n && !P->bad; k++)
+      mgi_choice_factors(P, &parts, mgi_pv_word(P, own, k), 3);
   }
   if (P->bad) return;
   if (duty == MGI_PV_USED) {
-    const uint32_t atom = mgi_pv_fn(P, o->code, mg_op_row(o->code)->attr == MG_ATTR_RAT ? o->attr.c : mgi_pv_no_constant(), mg_op_row(o->code)->n_in, in);
+    const uint32_t atom =
+        mgi_pv_fn(P, o->code, mg_op_row(o->code)->attr == MG_ATTR_RAT ? o->attr.c : mgi_pv_no_constant(),
+                  mg_op_row(o->code)->n_in, in);
     mgi_choice_add(P, &c[m++], MGI_PV_USED, atom);
   } else if (D->all) {
     c[m++] = parts;
@@ -6011,7 +6099,8 @@ static int mgi_pv_follows(mgi_prover *P, uint32_t facts_set, uint32_t set) {
     int follows = 0;
     for (uint32_t j = 2; j < P->node[duty].n && !follows && !P->bad; j += 1 + mgi_pv_word(P, duty, j)) {
       int all = 1;
-      for (uint32_t i = 1; i <= mgi_pv_word(P, duty, j) && all && !P->bad; i++) all = mgi_pv_fact(P, &facts, mgi_pv_word(P, duty, j + i));
+      for (uint32_t i = 1; i <= mgi_pv_word(P, duty, j) && all && !P->bad; i++)
+        all = mgi_pv_fact(P, &facts, mgi_pv_word(P, duty, j + i));
       follows = all;
     }
     if (!follows) missing = (int)mgi_pv_word(P, duty, 1) - 1;
@@ -6040,7 +6129,8 @@ static int mgi_pv_begin(mgi_prover *P, size_t limit, double deadline, const vola
   memset(P, 0, sizeof *P);
   P->limit = limit, P->deadline = deadline, P->stop = stop, P->most = MGI_PV_STEPS;
   w[0] = MGI_PV_POLY, w[1] = MGI_PV_KEY;
-  if (mgi_pv_intern(P, w, 1) != MGI_PV_ZERO || mgi_pv_intern(P, w + 1, 1) != MGI_PV_NONE) mgi_pv_fail(P, "no memory for terms");
+  if (mgi_pv_intern(P, w, 1) != MGI_PV_ZERO || mgi_pv_intern(P, w + 1, 1) != MGI_PV_NONE)
+    mgi_pv_fail(P, "no memory for terms");
   return !P->bad;
 }
 
@@ -6049,13 +6139,19 @@ static void mgi_left_name(const mgi_left *l, char *buf, size_t size) {
   const mg_op_node *o = &l->g->ops[l->op];
   const uint32_t duty = mgi_duty_of(o);
   const char *of = l->g->tensors[o->out[0].id].name, *in = l->g->tensors[o->in[duty == MGI_PV_DIVISOR].id].name;
-  snprintf(buf, size, "%s '%.40s' of '%.40s = %.20s'%s", duty == MGI_PV_DIVISOR ? "the divisor" : "the operand", in ? in : "?", of ? of : "?", mg_op_row(o->code)->name,
-           l->g->level == MG_KERNEL ? "" : l->g->level == MG_BLOCK ? " in a block graph" : " in a thread graph");
+  snprintf(buf, size, "%s '%.40s' of '%.40s = %.20s'%s", duty == MGI_PV_DIVISOR ? "the divisor" : "the operand",
+           in ? in : "?", of ? of : "?", mg_op_row(o->code)->name,
+           l->g->level == MG_KERNEL  ? ""
+           : l->g->level == MG_BLOCK ? " in a block graph"
+                                     : " in a thread graph");
 }
 
 static const char *mgi_duty_word(const mgi_left *l) {
   const uint32_t duty = mgi_duty_of(&l->g->ops[l->op]);
-  return duty == MGI_PV_DIVISOR ? "nonzero" : duty == MGI_PV_ROOT ? "at least 0" : duty == MGI_PV_LOGARITHM ? "positive" : "in its domain";
+  return duty == MGI_PV_DIVISOR     ? "nonzero"
+         : duty == MGI_PV_ROOT      ? "at least 0"
+         : duty == MGI_PV_LOGARITHM ? "positive"
+                                    : "in its domain";
 }
 /* All operators that have a duty, as if there were no facts. */
 static void mgi_left_all(const mg_graph *g, mgi_defined *D) {
@@ -6070,7 +6166,8 @@ static void mgi_left_all(const mg_graph *g, mgi_defined *D) {
 
 /* 1 if b is shown to be defined wherever a is, by output element, and `line` says how; 0 with the reason in it.
    *total: both are defined everywhere, by facts. */
-static int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadline, const volatile int *stop, int *total, char line[256]) {
+static int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadline, const volatile int *stop,
+                             int *total, char line[256]) {
   mgi_defined D, all;
   mgi_prover P;
   char name[160];
@@ -6090,7 +6187,10 @@ static int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadli
     else snprintf(line, 256, "all %d divisors, roots and logarithms are as they must be by facts", D.partial);
     return 1;
   }
-  if (D.n > MGI_DEFINED_LEFT) { snprintf(line, 256, "more than %d divisors, roots and logarithms are not positive by facts", (int)MGI_DEFINED_LEFT); return 0; }
+  if (D.n > MGI_DEFINED_LEFT) {
+    snprintf(line, 256, "more than %d divisors, roots and logarithms are not positive by facts", (int)MGI_DEFINED_LEFT);
+    return 0;
+  }
   memset(&all, 0, sizeof all);
   all.all = 1;
   shown = mgi_pv_begin(&P, (size_t)1 << 28, deadline, stop);
@@ -6104,11 +6204,16 @@ static int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadli
     shown = missing == -1, limit = missing == -2;
     if (missing >= 0) worst = missing;
   }
-  if (shown) snprintf(line, 256, "of %d divisors, roots and logarithms %d by facts, %d as the program's for each output element", D.partial, D.partial - D.n, D.n);
+  if (shown)
+    snprintf(line, 256, "of %d divisors, roots and logarithms %d by facts, %d as the program's for each output element",
+             D.partial, D.partial - D.n, D.n);
   else {
     mgi_left_name(&D.left[worst < 0 ? 0 : worst], name, sizeof name);
-    if (worst >= 0) snprintf(line, 256, "%s is not shown to be %s wherever the program is defined", name, mgi_duty_word(&D.left[worst]));
-    else snprintf(line, 256, "%.150s could not be compared with the program's: %.50s", name, limit ? P.why : "no memory");
+    if (worst >= 0)
+      snprintf(line, 256, "%s is not shown to be %s wherever the program is defined", name,
+               mgi_duty_word(&D.left[worst]));
+    else
+      snprintf(line, 256, "%.150s could not be compared with the program's: %.50s", name, limit ? P.why : "no memory");
   }
   free(P.w), free(P.node), free(P.slot);
   return shown;
@@ -6574,12 +6679,19 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
     mgi_wide_words(&wide, c.seed, r->reason, sizeof r->reason);
     r->verdict = MG_NOT_EQUAL;
   } else if (proved && !shown) snprintf(r->reason, sizeof r->reason, "%.250s", line);
-  else if (proved && !total && wide.nowhere) snprintf(r->reason, sizeof r->reason, "output %d, element %lld%s: no float64 run was found on which both are defined there", wide.output, (long long)wide.element, wide.reduced ? " at reduced sizes" : "");
-  else if (proved && !total && !wide.runs) snprintf(r->reason, sizeof r->reason, "too large for float64 runs, so it is not known that each element is defined somewhere");
+  else if (proved && !total && wide.nowhere)
+    snprintf(r->reason, sizeof r->reason,
+             "output %d, element %lld%s: no float64 run was found on which both are defined there", wide.output,
+             (long long)wide.element, wide.reduced ? " at reduced sizes" : "");
+  else if (proved && !total && !wide.runs)
+    snprintf(r->reason, sizeof r->reason,
+             "too large for float64 runs, so it is not known that each element is defined somewhere");
   else if (proved) {
     r->verdict = MG_EQUAL;
-    snprintf(r->reason, sizeof r->reason, "proved at these sizes, %s, wherever the first is defined, by %s%s%s", r->method == MG_PROVE_INDEXED ? "for a symbolic index of each output" : "element by element",
-             r->queries ? r->solver : "one normal form", *r->axioms ? " and the axioms named" : "", r->queries ? "" : " (nothing was left to ask the solver)");
+    snprintf(r->reason, sizeof r->reason, "proved at these sizes, %s, wherever the first is defined, by %s%s%s",
+             r->method == MG_PROVE_INDEXED ? "for a symbolic index of each output" : "element by element",
+             r->queries ? r->solver : "one normal form", *r->axioms ? " and the axioms named" : "",
+             r->queries ? "" : " (nothing was left to ask the solver)");
   } else if (why[0][0] && why[1][0]) snprintf(r->reason, sizeof r->reason, "not proved: at a symbolic index %.100s; element by element %.100s", why[0], why[1]);
   else snprintf(r->reason, sizeof r->reason, "not proved: %.150s", why[tried == MG_PROVE_ELEMENTS]);
   return MG_OK;
