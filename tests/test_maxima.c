@@ -92,6 +92,8 @@ static int copied(forest *g, const forest *f, int k, int at, int how, uint64_t *
 }
 
 typedef struct point { double x, y, u[EXTENT], w[EXTENT][EXTENT], most; } point;
+/* What is 0 but for a rounding error is 0 under a root, which would make it great. */
+static double root(double a) { return a < -1e-9 ? NAN : a < 1e-9 ? 0 : sqrt(a); }
 /* NAN where it is undefined, or too near to that. */
 static double value(const forest *f, int k, point *p, const int *at, int open) {
   const term *t = &f->t[k];
@@ -120,7 +122,7 @@ static double value(const forest *f, int k, point *p, const int *at, int open) {
       case RELU: r = a > 0 ? a : 0; break;
       case EXP: r = exp(a); break;
       case SQR: r = a * a; break;
-      case SQRT: r = a < 0 ? NAN : sqrt(a); break;
+      case SQRT: r = root(a); break;
       case LOG: r = a < 1e-6 ? NAN : log(a); break;
       case STEP: r = a / (1 + fabs(a)); break;
       case ADD: r = a + b; break;
@@ -189,6 +191,7 @@ static void start(mgi_prover *P) {
 }
 static void finish(mgi_prover *P) { free(P->w), free(P->node), free(P->slot); }
 
+static int beyond; /* a form's exponentials left the range in which doubles tell anything */
 /* The value of a normal form at a point; index: of every variable. */
 static double form_value(const mgi_prover *P, uint32_t id, const point *p, int *index) {
   uint32_t n = P->node[id].n, kind = mgi_pv_kind(P, id);
@@ -212,9 +215,11 @@ static double form_value(const mgi_prover *P, uint32_t id, const point *p, int *
     case MGI_PV_FN: {
       double a = form_value(P, mgi_pv_word(P, id, 6), p, index);
       switch (mgi_pv_word(P, id, 1)) {
-        case MG_OP_EXP: return exp(a);
+        case MG_OP_EXP:
+          if (fabs(a) > 40) beyond = 1;
+          return exp(a);
         case MG_OP_LOG: return log(a);
-        case MG_OP_SQRT: return sqrt(a > -1e-9 && a < 0 ? 0 : a);
+        case MG_OP_SQRT: return root(a);
         case MG_OP_STEP: return a / (1 + fabs(a));
         default: fail_msg("function %u", mgi_pv_word(P, id, 1));
       }
@@ -265,6 +270,24 @@ static void draw(point *p, uint64_t *s) {
   p->most = 1;
 }
 
+/* 1 if two differ by a rounding error beside a root's or a logarithm's end alone: around there they agree.  The other is
+   the term g, or form x where g is NULL. */
+static int beside(const forest *f, int a, const forest *g, int b, const mgi_prover *P, uint32_t x, const point *p, uint64_t *s) {
+  int agree = 0;
+  for (int j = 0; j < 200; j++) {
+    point q = *p;
+    int index[MGI_PV_VARS];
+    for (int v = 0; v < MGI_PV_VARS; v++) index[v] = -1;
+    for (size_t i = 0; i + 1 < sizeof q / sizeof(double); i++) (&q.x)[i] += 1e-2 * (unit(s) - 0.5);
+    q.most = 1;
+    double l = value(f, a, &q, NULL, 0), r = !isfinite(l) ? l : g ? value(g, b, &q, NULL, 0) : form_value(P, x, &q, index);
+    if (!isfinite(l) || (g && !isfinite(r))) continue;
+    if (!(fabs(l - r) <= 1e-6 * q.most * q.most)) return 0;
+    agree++;
+  }
+  return agree >= 1;
+}
+
 /* A term's normal form is defined wherever the term is, and the same. */
 static void forms_are_their_terms(void **state) {
   uint64_t s = seed ^ 0xf0;
@@ -284,20 +307,12 @@ static void forms_are_their_terms(void **state) {
       int index[MGI_PV_VARS];
       for (int v = 0; v < MGI_PV_VARS; v++) index[v] = -1;
       draw(&p, &s);
+      beyond = 0;
       double l = value(&f, a, &p, NULL, 0), r = isfinite(l) ? form_value(&P, x, &p, index) : l;
-      if (!isfinite(l)) continue;
+      if (!isfinite(l) || beyond) continue;
       points++;
       if (fabs(l - r) <= 1e-7 * p.most * p.most) continue;
-      point q = p; /* a rounding error beside a root's or a logarithm's end?  Then a step aside agrees */
-      int aside = 0;
-      for (int j = 0; j < 4 && !isfinite(r); j++) {
-        q = p;
-        for (size_t i = 0; i + 1 < sizeof q / sizeof(double); i++) (&q.x)[i] += 1e-6 * (unit(&s) - 0.5);
-        q.most = 1;
-        double m = value(&f, a, &q, NULL, 0), t = form_value(&P, x, &q, index);
-        aside += isfinite(m) && isfinite(t) && fabs(m - t) <= 1e-6 * q.most * q.most;
-      }
-      if (!isfinite(r) && aside) { near++; continue; }
+      if (!(fabs(l - r) > 1e-2) && beside(&f, a, NULL, -1, &P, x, &p, &s)) { near++; continue; }
       mgi_pv_print o;
       mg_graph *names = parse("program n\ninput X : f32[1]\ninput Y : f32[1]\ninput U : f32[1]\ninput W : f32[1]\nO = add(add(X, Y), add(U, W))\noutput O\n");
       memset(&o, 0, sizeof o);
@@ -341,7 +356,7 @@ static void random_terms(void **state) {
       double l = value(&f, a, &p, NULL, 0), r = value(&g, b, &p, NULL, 0);
       if (!isfinite(l) || !isfinite(r)) continue;
       points++;
-      if (fabs(l - r) > 1e-7 * p.most) {
+      if (fabs(l - r) > 1e-7 * p.most && !(fabs(l - r) < 1e-2 && beside(&f, a, &g, b, NULL, 0, &p, &s))) {
         printf("\n  "), show(&f, a), printf("\n  "), show(&g, b), printf("\n");
         fail_msg("pair %d was proved, but at one point they are %.12g and %.12g", pair, l, r);
       }
