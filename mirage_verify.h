@@ -151,15 +151,15 @@
      programs that are nowhere defined are not told equal.  Runs never accept.
 
    WHAT THE SOLVER PROVES
-     mg_prove compares two graphs as functions of real numbers.  EQUAL: for all real inputs on which an output element is
-     defined in the first (DOMAINS) it is defined in the second, and equal, at the sizes that the graphs have, and nothing
-     is said about others.  Each element is brought to a normal form by the laws of real arithmetic
+     mg_prove compares two graphs as functions of real numbers.  EQUAL: for all real inputs on which an output element
+     is defined in the first (DOMAINS) it is defined in the second, and equal, at the sizes that the graphs have, and
+     nothing is said about others.  Each element is brought to a normal form by the laws of real arithmetic
      and the FORM rows (>>axioms); at a symbolic index one element stands for all, at any size.  What the normal forms leave
      open is one question a difference to Z3, with the instances of the FACT rows and the theory of real arithmetic.
      There is no delta.  Assumed: the rows (tested against doubles), this code, and Z3.  Not assumed: that floats agree.
      A float64 run comes first: it may show NOT_EQUAL, as in mg_verify, and must find inputs on which both are defined,
-     since where none is all would be equal; those of DOMAINS come after, by element.  UNDECIDED: by the rows it does not
-     follow, or a limit was passed.
+     since where none is all would be equal; those of DOMAINS come after, by element.  UNDECIDED: by the rows it does
+     not follow, or a limit was passed.
 
    ERRORS, MEMORY, THREADS
      As mirage.h.  mg_verify allocates by malloc.  It compares the outputs part by part (>>draws), so that a thread takes
@@ -520,8 +520,8 @@ typedef struct mg_verify_report {
   uint64_t undefined;        /* elements that were undefined, over all draws that were replaced */
   int redraws;
   int unfinished;            /* UNDECIDED because time, memory or `stop` ended the tests */
-  int partial;               /* 1: UNDECIDED though the tests agreed, since b is not shown to be defined wherever a is */
-  char domain[256];          /* EQUAL: how b is shown to be defined wherever a is (DOMAINS above); delta does not cover it */
+  int partial;               /* 1: the tests agreed, but b is not shown to be defined wherever a is */
+  char domain[256];          /* EQUAL: how b is shown to be (DOMAINS above); delta does not cover it */
   /* the quantities of Theorem A */
   double degree, opaque_terms, degree_arg, height, height_arg, log2_eps;
   /* those that Theorem B adds */
@@ -634,8 +634,8 @@ const mg_proof_axiom *mg_proof_axiom_at(int k); /* NULL if there is none */
 int mg_proof_axiom_holds(const char *text, const double value[26], mg_error *e);
 
 /* ------------------------------------------------------------------------------------------------- >>solver
-   A proof that two graphs are equal functions over the reals, for all inputs on which the first is defined, at the sizes
-   that they have: no chance of error, no delta.  It covers what the field tests cannot: maxima that do not cancel, relu,
+   A proof that two graphs are equal functions over the reals, on all inputs on which the first is defined, at the
+   sizes that they have: no chance of error, no delta.  It covers what the field tests cannot: maxima that do not cancel, relu,
    clamps, logarithms, roots.  libz3 is loaded when it is called for; nothing is linked.                              */
 
 enum { MG_PROVE_AUTO, MG_PROVE_INDEXED /* one element for all, indices symbolic */, MG_PROVE_ELEMENTS /* each element */ };
@@ -2553,20 +2553,17 @@ static mg_status mgi_verify_floats(mgi_bench *B, int maximum, mg_verify_report *
   return s;
 }
 
-MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double deadline, size_t memory_limit, const volatile int *stop, mg_prove_report *r, char **derivation,
-                                  mg_error *e); /* >>methods */
-
 /* ---------------------------------------------------------------------------------------------------- >>wide
-   Float64 runs that refute, or define, before EQUAL is said (DOMAINS in the header comment).  A value is (v +- err) 2^e, so that
-   overflow is none, or proved to be undefined: a division by exactly 0, a logarithm or a root of what is below its domain
-   by more than the bound.  What the bound does not separate is unknown, and refutes nothing.
+   Float64 runs that refute, or define, before EQUAL is said (DOMAINS in the header comment).  A value is
+   (v +- err) 2^e, so that nothing overflows, or proved to be undefined: a division by exactly 0, a logarithm or a root of
+   what is below its domain by more than the bound.  What the bound does not separate is unknown, and refutes nothing.
      sizes   the graphs' own where all runs take little work; else dimensions of at most 8, or 4, with axes of 2, made
              alike by the inputs and outputs (mg_resize).  Where that is not possible, or too large still, there are no runs.
      runs    at most 64, fewer where they take more than MGI_WIDE_WORK in all, by the seed alone.
    Requirement 1: a verdict depends on the seed and the graphs, not on time. */
 
 enum { MGI_WIDE_RUNS = 64, MGI_WIDE_WORK = 4000000, MGI_WIDE_OWN = 30000 };
-enum { MGI_WIDE_OK, MGI_WIDE_UNKNOWN, MGI_WIDE_UNDEFINED, MGI_WIDE_LOWEST /* minus infinity, the maximum of nothing */ };
+enum { MGI_WIDE_OK, MGI_WIDE_UNKNOWN, MGI_WIDE_UNDEFINED, MGI_WIDE_LOWEST /* the maximum of nothing */ };
 typedef struct mgi_wide { double v, err; int64_t e; int state; } mgi_wide;
 
 static mgi_wide mgi_wide_state(int state) {
@@ -2593,14 +2590,17 @@ static mgi_wide mgi_wide_of(double v, double err, int64_t e) {
 static mgi_wide mgi_wide_number(double v) { return mgi_wide_of(v, 0, 0); }
 /* The state of a result of two, if it is not that both are numbers. */
 static int mgi_wide_joined(mgi_wide a, mgi_wide b) {
-  return a.state == MGI_WIDE_UNDEFINED || b.state == MGI_WIDE_UNDEFINED ? MGI_WIDE_UNDEFINED : a.state == MGI_WIDE_OK && b.state == MGI_WIDE_OK ? MGI_WIDE_OK : MGI_WIDE_UNKNOWN;
+  return a.state == MGI_WIDE_UNDEFINED || b.state == MGI_WIDE_UNDEFINED ? MGI_WIDE_UNDEFINED
+         : a.state == MGI_WIDE_OK && b.state == MGI_WIDE_OK             ? MGI_WIDE_OK
+                                                                        : MGI_WIDE_UNKNOWN;
 }
 static mgi_wide mgi_wide_neg(mgi_wide a) {
   a.v = -a.v;
   return a.state == MGI_WIDE_LOWEST ? mgi_wide_state(MGI_WIDE_UNKNOWN) : a;
 }
 static mgi_wide mgi_wide_add(mgi_wide a, mgi_wide b) {
-  if ((a.state == MGI_WIDE_LOWEST && b.state == MGI_WIDE_OK) || (b.state == MGI_WIDE_LOWEST && a.state == MGI_WIDE_OK)) return mgi_wide_state(MGI_WIDE_LOWEST);
+  if ((a.state == MGI_WIDE_LOWEST && b.state == MGI_WIDE_OK) || (b.state == MGI_WIDE_LOWEST && a.state == MGI_WIDE_OK))
+    return mgi_wide_state(MGI_WIDE_LOWEST);
   const int state = mgi_wide_joined(a, b);
   if (state) return mgi_wide_state(state);
   if (a.v == 0 && a.err == 0) return b;
@@ -2612,7 +2612,8 @@ static mgi_wide mgi_wide_add(mgi_wide a, mgi_wide b) {
     const int by = d > 2000 ? -2000 : -(int)d;
     v = ldexp(v, by), err = ldexp(err, by), lost = d > 400 ? 1e-300 : 0;
   }
-  const double sum = a.v + v, part = sum - a.v, rest = (a.v - (sum - part)) + (v - part); /* what rounding left: exactly that */
+  const double sum = a.v + v, part = sum - a.v,
+               rest = (a.v - (sum - part)) + (v - part); /* what rounding left: exactly that */
   return mgi_wide_of(sum, a.err + err + lost + fabs(rest), a.e);
 }
 static mgi_wide mgi_wide_mul(mgi_wide a, mgi_wide b) {
@@ -2627,14 +2628,17 @@ static mgi_wide mgi_wide_div(mgi_wide a, mgi_wide b) {
   if (state) return mgi_wide_state(state);
   const double least = fabs(b.v) - b.err;
   if (!(least > 0)) return mgi_wide_state(MGI_WIDE_UNKNOWN);
-  const double v = a.v / b.v, rest = fma(v, b.v, -a.v) == 0 && (fabs(a.v) > 1e-280 || a.v == 0) ? 0 : 2 * MGI_BALL_U * fabs(v) + 1e-300;
+  const double v = a.v / b.v, rest = fma(v, b.v, -a.v) == 0 && (fabs(a.v) > 1e-280 || a.v == 0)
+                                         ? 0
+                                         : 2 * MGI_BALL_U * fabs(v) + 1e-300;
   return mgi_wide_of(v, (a.err + fabs(v) * b.err) / least + rest, a.e - b.e);
 }
 static mgi_wide mgi_wide_exp(mgi_wide a) {
   if (a.state == MGI_WIDE_LOWEST) return mgi_wide_number(0);
   if (a.state) return a;
   if (a.e > 60) return mgi_wide_state(MGI_WIDE_UNKNOWN);
-  const double x = ldexp(a.v, a.e < -2000 ? -2000 : (int)a.e), moved = ldexp(a.err, a.e < -2000 ? -2000 : (int)a.e) + MGI_BALL_U * 4 * fabs(x) + 1e-300;
+  const double x = ldexp(a.v, a.e < -2000 ? -2000 : (int)a.e),
+               moved = ldexp(a.err, a.e < -2000 ? -2000 : (int)a.e) + MGI_BALL_U * 4 * fabs(x) + 1e-300;
   if (!(fabs(x) < 0x1p50) || !(moved < 0.5)) return mgi_wide_state(MGI_WIDE_UNKNOWN);
   const double n = floor(x / 0.69314718055994531), rest = x - n * 0.69314718055994531, v = exp(rest);
   return mgi_wide_of(v, v * (2 * moved + 8 * MGI_BALL_U + 2 * MGI_BALL_U * fabs(n)), (int64_t)n);
@@ -2669,14 +2673,17 @@ static mgi_wide mgi_wide_max(mgi_wide a, mgi_wide b) {
   mgi_wide apart = mgi_wide_of(0, fabs(d.v) + d.err, d.e);
   return mgi_wide_add(r, apart);
 }
-static mgi_wide mgi_wide_rat(mg_rational c) { return mgi_wide_div(mgi_wide_number((double)c.num), mgi_wide_number((double)c.den)); }
+static mgi_wide mgi_wide_rat(mg_rational c) {
+  return mgi_wide_div(mgi_wide_number((double)c.num), mgi_wide_number((double)c.den));
+}
 
 /* What the row says over doubles, with its bound (mgi_ball_map); not a number there: unknown. */
 static mgi_wide mgi_wide_by_ball(mg_opcode op, mg_rational c, const mgi_wide *x) {
   mgi_ball ball[3];
   mg_view view[3];
   memset(view, 0, sizeof view), memset(ball, 0, sizeof ball);
-  for (int k = 0; k < 3; k++) view[k].data = &ball[k], view[k].shape.rank = 1, view[k].shape.dim[0] = 1, view[k].stride[0] = 1;
+  for (int k = 0; k < 3; k++)
+    view[k].data = &ball[k], view[k].shape.rank = 1, view[k].shape.dim[0] = 1, view[k].stride[0] = 1;
   for (int k = 0; k < mg_op_row(op)->n_in && k < 2; k++) {
     if (x[k].state == MGI_WIDE_UNDEFINED) return x[k];
     if (x[k].state || x[k].e > 400 || x[k].e < -400) return mgi_wide_state(MGI_WIDE_UNKNOWN);
@@ -2709,7 +2716,8 @@ static mg_status mgi_wide_map(void *user, mg_opcode op, mg_rational c, const mg_
   (void)user;
   do {
     mgi_wide *o = (mgi_wide *)out->data + mgi_ff_row_offset(out, at, r - 1), x[2];
-    const mgi_wide *a = (const mgi_wide *)in[0].data + mgi_ff_row_offset(&in[0], at, r - 1), *b = two ? (const mgi_wide *)in[1].data + mgi_ff_row_offset(&in[1], at, r - 1) : NULL;
+    const mgi_wide *a = (const mgi_wide *)in[0].data + mgi_ff_row_offset(&in[0], at, r - 1),
+                   *b = two ? (const mgi_wide *)in[1].data + mgi_ff_row_offset(&in[1], at, r - 1) : NULL;
     x[1] = mgi_wide_number(0);
     for (int64_t k = 0; k < out->shape.dim[r - 1]; k++) {
       x[0] = a[k * in[0].stride[r - 1]];
@@ -2725,7 +2733,8 @@ static mg_status mgi_wide_matmul(void *user, const mg_view *c, const mg_view *a,
     for (int64_t j = 0; j < c->shape.dim[1]; j++)
       for (int64_t k = 0; k < a->shape.dim[1]; k++) {
         mgi_wide *o = (mgi_wide *)c->data + i * c->stride[0] + j * c->stride[1];
-        *o = mgi_wide_add(*o, mgi_wide_mul(((const mgi_wide *)a->data)[i * a->stride[0] + k * a->stride[1]], ((const mgi_wide *)b->data)[k * b->stride[0] + j * b->stride[1]]));
+        *o = mgi_wide_add(*o, mgi_wide_mul(((const mgi_wide *)a->data)[i * a->stride[0] + k * a->stride[1]],
+                                           ((const mgi_wide *)b->data)[k * b->stride[0] + j * b->stride[1]]));
       }
   return MG_OK;
 }
@@ -2736,22 +2745,30 @@ static mg_status mgi_wide_combine(void *user, mg_opcode op, const mg_view *out, 
   do {
     mgi_wide *o = (mgi_wide *)out->data + mgi_ff_row_offset(out, at, r - 1);
     const mgi_wide *a = (const mgi_wide *)in->data + mgi_ff_row_offset(in, at, r - 1);
-    for (int64_t k = 0; k < in->shape.dim[r - 1]; k++, o += out->stride[r - 1], a += in->stride[r - 1]) *o = op == MG_OP_SUM ? mgi_wide_add(*o, *a) : mgi_wide_max(*o, *a);
+    for (int64_t k = 0; k < in->shape.dim[r - 1]; k++, o += out->stride[r - 1], a += in->stride[r - 1])
+      *o = op == MG_OP_SUM ? mgi_wide_add(*o, *a) : mgi_wide_max(*o, *a);
   } while (mgi_ff_next_row(&in->shape, at));
   return MG_OK;
 }
 static void mgi_wide_fill(void *user, mg_opcode op, void *dst, size_t n) {
   (void)user;
-  for (size_t k = 0; k < n; k++) ((mgi_wide *)dst)[k] = op == MG_OP_SUM ? mgi_wide_number(0) : mgi_wide_state(MGI_WIDE_LOWEST);
+  for (size_t k = 0; k < n; k++)
+    ((mgi_wide *)dst)[k] = op == MG_OP_SUM ? mgi_wide_number(0) : mgi_wide_state(MGI_WIDE_LOWEST);
 }
 
 /* ---- the inputs of a run */
 
-/* What a run does: `size` of all values, or whole numbers from -1 to 1, which meet zeros; `signs` a sign for each input, if not
-   mixed; `naught` the input that is 0; `input`, or one row, column or element of it, above or below all else. */
-typedef struct mgi_wide_plan { double size; int whole, mixed, naught, input, part, below; uint64_t signs; } mgi_wide_plan;
+/* What a run does: `size` of all values, or whole numbers from -1 to 1, which meet zeros; `signs` a sign for each input,
+   if not mixed; `naught` the input that is 0; `input`, or one row, column or element of it, above or below all else. */
+typedef struct mgi_wide_plan {
+  double size;
+  int whole, mixed, naught, input, part, below;
+  uint64_t signs;
+} mgi_wide_plan;
 enum { MGI_WIDE_PLAIN = 8 /* zeros, mixed, small, large, four of whole numbers */ };
-static int mgi_wide_patterns(int n) { return n <= 5 ? 1 << n : MGI_WIDE_RUNS - MGI_WIDE_PLAIN - 3 * n > 8 ? MGI_WIDE_RUNS - MGI_WIDE_PLAIN - 3 * n : 8; }
+static int mgi_wide_patterns(int n) {
+  return n <= 5 ? 1 << n : MGI_WIDE_RUNS - MGI_WIDE_PLAIN - 3 * n > 8 ? MGI_WIDE_RUNS - MGI_WIDE_PLAIN - 3 * n : 8;
+}
 static mgi_wide_plan mgi_wide_planned(uint64_t seed, int run, int n) {
   static const double plain[4] = {0, 1, 1e-3, 100};
   mgi_wide_plan p;
@@ -2791,7 +2808,9 @@ static double mgi_wide_input(const mgi_wide_plan *p, uint64_t seed, int k, const
   if (p->naught == k) return 0;
   if (p->whole) return (double)((int)((h >> 8) % 3) - 1);
   const double x = p->size * (0.25 + 1.75 * ldexp((double)(h >> 11), -53));
-  const int in = p->input == k && (p->part == 0 || (p->part == 1 && row == pick % rows) || (p->part == 2 && i % columns == pick % columns) || (p->part == 3 && i == pick % (rows * columns)));
+  const int in = p->input == k &&
+                 (p->part == 0 || (p->part == 1 && row == pick % rows) ||
+                  (p->part == 2 && i % columns == pick % columns) || (p->part == 3 && i == pick % (rows * columns)));
   return in ? p->below ? -64 - x : 64 + x : minus ? -x : x;
 }
 
@@ -2808,12 +2827,14 @@ static int mgi_wide_resized(const mg_graph *const *g, int64_t most, mg_graph **o
   n = c[0].n + c[1].n;
   for (uint32_t k = 1; k < g[1]->n_ops; k++) kernels += g[1]->ops[k].code == MG_OP_GRAPH;
   uint32_t *uf = (uint32_t *)calloc(n + 1, sizeof *uf);
-  int64_t *extent = (int64_t *)calloc(n + 1, sizeof *extent), *counts = (int64_t *)calloc((size_t)(kernels + 1) * (MG_MAX_AXES + 1), sizeof *counts);
+  int64_t *extent = (int64_t *)calloc(n + 1, sizeof *extent),
+          *counts = (int64_t *)calloc((size_t)(kernels + 1) * (MG_MAX_AXES + 1), sizeof *counts);
   uint8_t *fixed = (uint8_t *)calloc(n + 1, 1);
   int good = uf && extent && counts && fixed;
   for (uint32_t k = 0; good && k < n; k++) uf[k] = k;
   for (uint32_t k = 0; good && k < g[0]->n_in + g[0]->n_out; k++) {
-    const mg_tensor x = k < g[0]->n_in ? g[0]->in[k] : g[0]->out[k - g[0]->n_in], y = k < g[0]->n_in ? g[1]->in[k] : g[1]->out[k - g[0]->n_in];
+    const mg_tensor x = k < g[0]->n_in ? g[0]->in[k] : g[0]->out[k - g[0]->n_in],
+                    y = k < g[0]->n_in ? g[1]->in[k] : g[1]->out[k - g[0]->n_in];
     for (int d = 0; d < g[0]->tensors[x.id].shape.rank; d++) {
       const int32_t a = c[0].of[x.id * MG_MAX_RANK + (uint32_t)d], b = c[1].of[y.id * MG_MAX_RANK + (uint32_t)d];
       if (a >= 0 && b >= 0) mgi_uf_join(uf, (uint32_t)a, c[0].n + (uint32_t)b);
@@ -2832,10 +2853,12 @@ static int mgi_wide_resized(const mg_graph *const *g, int64_t most, mg_graph **o
   }
   for (uint32_t k = 1, at = 0; good && k < g[1]->n_ops; k++)
     if (g[1]->ops[k].code == MG_OP_GRAPH) {
-      for (uint32_t x = 1; x < g[1]->ops[k].sub->n_axes && x <= MG_MAX_AXES; x++) counts[at * (MG_MAX_AXES + 1) + x] = g[1]->ops[k].sub->axes[x].extent > 1 ? 2 : 1;
+      for (uint32_t x = 1; x < g[1]->ops[k].sub->n_axes && x <= MG_MAX_AXES; x++)
+        counts[at * (MG_MAX_AXES + 1) + x] = g[1]->ops[k].sub->axes[x].extent > 1 ? 2 : 1;
       at++;
     }
-  good = good && mg_is_program(g[0]) && mg_resize(g[0], extent, NULL, &out[0], &e) == MG_OK && mg_resize(g[1], extent + c[0].n, kernels ? counts : NULL, &out[1], &e) == MG_OK &&
+  good = good && mg_is_program(g[0]) && mg_resize(g[0], extent, NULL, &out[0], &e) == MG_OK &&
+         mg_resize(g[1], extent + c[0].n, kernels ? counts : NULL, &out[1], &e) == MG_OK &&
          mg_verify_signature(out[0], out[1], &e) == MG_OK;
   if (!good) mg_graph_free(out[0]), mg_graph_free(out[1]), out[0] = out[1] = NULL;
   free(uf), free(extent), free(counts), free(fixed);
@@ -2848,7 +2871,8 @@ static double mgi_wide_work(const mg_graph *const *g) {
   memset(&cut, 0, sizeof cut), memset(&all, 0, sizeof all);
   cut.g[0] = g[0], cut.g[1] = g[1];
   for (uint32_t k = 0; k < g[0]->n_out; k++)
-    for (int d = 0; d < g[0]->tensors[g[0]->out[k].id].shape.rank; d++) all.out[k].hi[d] = g[0]->tensors[g[0]->out[k].id].shape.dim[d];
+    for (int d = 0; d < g[0]->tensors[g[0]->out[k].id].shape.rank; d++)
+      all.out[k].hi[d] = g[0]->tensors[g[0]->out[k].id].shape.dim[d];
   return mgi_cost_of(&cut, &all).work;
 }
 
@@ -2856,22 +2880,31 @@ static double mgi_wide_work(const mg_graph *const *g) {
 
 typedef struct mgi_wide_result {
   int runs;                  /* 0: the graphs are too large, and cannot be resized */
-  int reduced, refuted, nowhere; /* at other sizes; a is defined and b is not, or they differ; an element that no run defined on both sides */
+  int reduced;               /* at other sizes */
+  int refuted;               /* a is defined and b is not, or they differ */
+  int nowhere;               /* there is an element that no run defined on both sides */
   int run, output;
   int64_t element;
   double a, b;               /* b is NAN where it is undefined */
   char sizes[96];            /* of the outputs' first, and of the inputs */
 } mgi_wide_result;
 
-static double mgi_wide_double(mgi_wide x) { return x.state ? NAN : x.v == 0 ? 0 : x.e > 2000 ? (x.v > 0 ? INFINITY : -INFINITY) : ldexp(x.v, x.e < -3000 ? -3000 : (int)x.e); }
-static void mgi_wide_one(const mg_graph *const *g, uint64_t seed, int run, uint8_t **seen, mgi_wide_result *r, mg_status *s, mg_error *e) {
+static double mgi_wide_double(mgi_wide x) {
+  return x.state      ? NAN
+         : x.v == 0   ? 0
+         : x.e > 2000 ? (x.v > 0 ? INFINITY : -INFINITY)
+                      : ldexp(x.v, x.e < -3000 ? -3000 : (int)x.e);
+}
+static void mgi_wide_one(const mg_graph *const *g, uint64_t seed, int run, uint8_t **seen, mgi_wide_result *r,
+                         mg_status *s, mg_error *e) {
   mgi_wide *in[MG_MAX_IN] = {NULL}, *out[2][MG_MAX_OUT] = {{NULL}};
   const mgi_wide_plan p = mgi_wide_planned(seed, run, (int)g[0]->n_in);
   const uint64_t key = mgi_ff_hash(seed, (uint64_t)run, 25);
   mg_domain d;
   int good = 1;
   memset(&d, 0, sizeof d);
-  d.elem = sizeof(mgi_wide), d.map = mgi_wide_map, d.matmul = mgi_wide_matmul, d.combine = mgi_wide_combine, d.fill = mgi_wide_fill;
+  d.elem = sizeof(mgi_wide), d.map = mgi_wide_map, d.matmul = mgi_wide_matmul, d.combine = mgi_wide_combine,
+  d.fill = mgi_wide_fill;
   for (uint32_t k = 0; k < g[0]->n_in && good; k++) {
     const mg_shape *z = &g[0]->tensors[g[0]->in[k].id].shape;
     const int64_t n = mg_shape_elements(z);
@@ -2879,7 +2912,9 @@ static void mgi_wide_one(const mg_graph *const *g, uint64_t seed, int run, uint8
     for (int64_t i = 0; good && i < n; i++) in[k][i] = mgi_wide_number(mgi_wide_input(&p, key, (int)k, z, i));
   }
   for (int side = 0; side < 2 && good; side++) {
-    for (uint32_t k = 0; k < g[0]->n_out && good; k++) good = (out[side][k] = (mgi_wide *)malloc((size_t)mgi_trial_elements(g[0], g[0]->out[k]) * sizeof(mgi_wide))) != NULL;
+    for (uint32_t k = 0; k < g[0]->n_out && good; k++)
+      good = (out[side][k] = (mgi_wide *)malloc((size_t)mgi_trial_elements(g[0], g[0]->out[k]) * sizeof(mgi_wide))) !=
+             NULL;
     if (good) *s = mg_eval(g[side], &d, (const void *const *)in, (void *const *)out[side], e);
     good = good && *s == MG_OK;
   }
@@ -2893,14 +2928,16 @@ static void mgi_wide_one(const mg_graph *const *g, uint64_t seed, int run, uint8
         seen[k][i] = 1;
         if (gap.state || fabs(gap.v) <= 2 * gap.err) continue;
       }
-      r->refuted = 1, r->run = run, r->output = (int)k, r->element = i, r->a = mgi_wide_double(x), r->b = mgi_wide_double(y);
+      r->refuted = 1, r->run = run, r->output = (int)k, r->element = i, r->a = mgi_wide_double(x),
+      r->b = mgi_wide_double(y);
     }
   for (uint32_t k = 0; k < MG_MAX_IN; k++) free(in[k]);
   for (int side = 0; side < 2; side++)
     for (uint32_t k = 0; k < MG_MAX_OUT; k++) free(out[side][k]);
 }
 /* Runs both; *r says what came of it. */
-static mg_status mgi_wide_runs(const mg_graph *a, const mg_graph *b, uint64_t seed, const mgi_watch *w, mgi_wide_result *r, mg_error *e) {
+static mg_status mgi_wide_runs(const mg_graph *a, const mg_graph *b, uint64_t seed, const mgi_watch *w,
+                               mgi_wide_result *r, mg_error *e) {
   const mg_graph *g[2];
   mg_graph *small[2] = {NULL, NULL};
   uint8_t *seen[MG_MAX_OUT] = {NULL};
@@ -2918,14 +2955,17 @@ static mg_status mgi_wide_runs(const mg_graph *a, const mg_graph *b, uint64_t se
       else mg_graph_free(small[0]), mg_graph_free(small[1]), small[0] = small[1] = NULL;
     }
   if (r->reduced) g[0] = small[0], g[1] = small[1];
-  const int count = mgi_wide_count((int)g[0]->n_in), most = work > 0 && MGI_WIDE_WORK / work < count ? (int)(MGI_WIDE_WORK / work) : count;
+  const int count = mgi_wide_count((int)g[0]->n_in),
+            most = work > 0 && MGI_WIDE_WORK / work < count ? (int)(MGI_WIDE_WORK / work) : count;
   size_t n = 0;
   for (uint32_t k = 0; k < g[0]->n_in && n < sizeof r->sizes; k++) {
     const mg_shape *z = &g[0]->tensors[g[0]->in[k].id].shape;
-    for (int d = 0; d < z->rank && n < sizeof r->sizes; d++) n += (size_t)snprintf(r->sizes + n, sizeof r->sizes - n, "%s%lld", d ? "x" : k ? " " : "", (long long)z->dim[d]);
+    for (int d = 0; d < z->rank && n < sizeof r->sizes; d++)
+      n += (size_t)snprintf(r->sizes + n, sizeof r->sizes - n, "%s%lld", d ? "x" : k ? " " : "", (long long)z->dim[d]);
   }
   for (uint32_t k = 0; k < g[0]->n_out && s == MG_OK; k++)
-    if (!(seen[k] = (uint8_t *)calloc((size_t)mgi_trial_elements(g[0], g[0]->out[k]) + 1, 1))) s = mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for a float64 run");
+    if (!(seen[k] = (uint8_t *)calloc((size_t)mgi_trial_elements(g[0], g[0]->out[k]) + 1, 1)))
+      s = mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for a float64 run");
   for (int run = 0; run < most && s == MG_OK && !r->refuted; run++, r->runs++) {
     if (mgi_watch_over(w)) { s = mg_fail(e, MG_LIMIT, "mg_verify", "the time limit ended the float64 runs"); break; }
     mgi_wide_one(g, seed, run, seen, r, &s, e);
@@ -2937,6 +2977,8 @@ static mg_status mgi_wide_runs(const mg_graph *a, const mg_graph *b, uint64_t se
   mg_graph_free(small[0]), mg_graph_free(small[1]);
   return s;
 }
+MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double deadline, size_t memory_limit, const volatile int *stop, mg_prove_report *r, char **derivation,
+                                  mg_error *e); /* >>methods */
 
 /* -------------------------------------------------------------------------------------------------- >>verify
      0. One canonical form: EQUAL by identity, without a test.
@@ -3183,19 +3225,25 @@ static mg_status mgi_verify_reordered(const mg_graph *g, mg_graph **copy, mg_err
   return s;
 }
 
-static int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadline, const volatile int *stop, int *total, char line[256]); /* >>defined */
+static int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadline, const volatile int *stop,
+                             int *total, char line[256]); /* >>defined */
 
 /* The counterexample of a float64 run in words. */
 static void mgi_wide_words(const mgi_wide_result *x, uint64_t seed, char *text, size_t size) {
   char b[40] = "undefined";
   if (!isnan(x->b)) snprintf(b, sizeof b, "%.9g", x->b);
-  snprintf(text, size, "float64 run %d of seed %llu%s, inputs %.60s: output %d, element %lld is %.9g in the first, %s in the second", x->run, (unsigned long long)seed,
-           x->reduced ? " at reduced sizes" : "", x->sizes, x->output, (long long)x->element, x->a, b);
+  snprintf(
+      text, size,
+      "float64 run %d of seed %llu%s, inputs %.60s: output %d, element %lld is %.9g in the first, %s in the second",
+      x->run, (unsigned long long)seed, x->reduced ? " at reduced sizes" : "", x->sizes, x->output,
+      (long long)x->element, x->a, b);
 }
 /* What is left to ask once the tests agree: whether b is defined wherever a is, and what float64 says. */
-static mg_status mgi_verify_domain(const mg_graph *a, const mg_graph *b, const mgi_bench *B, const mg_verify_config *c, mg_verify_report *r, mg_error *e) {
+static mg_status mgi_verify_domain(const mg_graph *a, const mg_graph *b, const mgi_bench *B, const mg_verify_config *c,
+                                   mg_verify_report *r, mg_error *e) {
   char line[256];
-  int total = 0, shown = mgi_defined_shown(a, b, B->watch.deadline, B->watch.stop, &total, line), refuted = 0, nowhere = 0;
+  int total = 0, shown = mgi_defined_shown(a, b, B->watch.deadline, B->watch.stop, &total, line), refuted = 0,
+      nowhere = 0;
   mgi_wide_result x;
   memset(&x, 0, sizeof x);
   if (r->tier == MG_TIER_FULL && !c->skip_floats) {
@@ -3205,16 +3253,24 @@ static mg_status mgi_verify_domain(const mg_graph *a, const mg_graph *b, const m
   }
   if (shown && !refuted && !nowhere) {
     snprintf(r->domain, sizeof r->domain, "%.160s", line);
-    if (x.runs) snprintf(r->domain + strlen(r->domain), sizeof r->domain - strlen(r->domain), "; %d float64 runs%s do not object", x.runs, x.reduced ? " at reduced sizes" : "");
-    else if (r->tier == MG_TIER_FULL) snprintf(r->domain + strlen(r->domain), sizeof r->domain - strlen(r->domain), "; no float64 run%s", c->skip_floats ? "" : ": too large, and sizes are fixed");
+    if (x.runs)
+      snprintf(r->domain + strlen(r->domain), sizeof r->domain - strlen(r->domain), "; %d float64 runs%s do not object",
+               x.runs, x.reduced ? " at reduced sizes" : "");
+    else if (r->tier == MG_TIER_FULL)
+      snprintf(r->domain + strlen(r->domain), sizeof r->domain - strlen(r->domain), "; no float64 run%s",
+               c->skip_floats ? "" : ": too large, and sizes are fixed");
     return MG_OK;
   }
-  r->verdict = refuted ? MG_NOT_EQUAL : MG_UNDECIDED, r->partial = !refuted || isnan(x.b), r->log2_delta = 0, r->theorem[0] = 0;
+  r->verdict = refuted ? MG_NOT_EQUAL : MG_UNDECIDED, r->partial = !refuted || isnan(x.b), r->log2_delta = 0,
+  r->theorem[0] = 0;
   r->agreed = 0, r->proof = MG_PROOF_NONE;
   r->unfinished = !refuted && mgi_watch_over(&B->watch);
   if (refuted) mgi_wide_words(&x, B->seed, r->reason, sizeof r->reason);
   else if (!shown) snprintf(r->reason, sizeof r->reason, "%.250s", line);
-  else snprintf(r->reason, sizeof r->reason, "output %d, element %lld%s: no float64 run was found on which both are defined there", x.output, (long long)x.element, x.reduced ? " at reduced sizes" : "");
+  else
+    snprintf(r->reason, sizeof r->reason,
+             "output %d, element %lld%s: no float64 run was found on which both are defined there", x.output,
+             (long long)x.element, x.reduced ? " at reduced sizes" : "");
   return MG_OK;
 }
 
@@ -3258,7 +3314,8 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
     if (fast[k]) B.g[k] = fast[k];
   }
   if (s == MG_OK) s = mgi_verify_run(&B, &c, &X, &Y, r, e);
-  if (s == MG_OK && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED)) s = mgi_verify_domain(a, b, &B, &c, r, e);
+  if (s == MG_OK && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED))
+    s = mgi_verify_domain(a, b, &B, &c, r, e);
   for (int k = 0; k < 3; k++) mgi_cut_free(&B.cut[k]);
   mg_graph_free(fast[0]), mg_graph_free(fast[1]);
   return s;
@@ -4176,7 +4233,7 @@ void mg_numerics_line(const mg_numerics_report *r, char *line, size_t n) {
 /* --------------------------------------------------------------------------------------------------- >>terms
    Real terms in a normal form, hash-consed: equal ids are equal terms.
      polynomial   sum of rational * monomial, at least; a monomial is a product of atoms to powers, negative ones too
-     atom         an input element; f(polynomial ..); a maximum of polynomials; 1/(polynomial of two terms or more);
+     atom         an input element; 1 or 0 for an index below a bound; f(polynomial ..); a maximum of polynomials; 1/(polynomial of two terms or more);
                   a sum, or a maximum, over bound indices
    An index is a list of digits, most significant first: digit (v, div, mod) is (v / div) % mod of an index variable v.
    A reduction over an index that was cut into blocks and iterations so meets the one over the whole index: bound variables
@@ -4187,13 +4244,13 @@ void mg_numerics_line(const mg_numerics_report *r, char *line, size_t n) {
    Requirement 1: every step is an identity of the reals wherever both sides are defined, by the FORM rows.
    Requirement 2: a term that passes a limit sets `bad`; the result is then worthless, and the verdict UNDECIDED. */
 
-enum { MGI_PV_IN = 1, MGI_PV_FN, MGI_PV_MAX, MGI_PV_INV, MGI_PV_SUM, MGI_PV_TOP, MGI_PV_MONO, MGI_PV_POLY, MGI_PV_KEY,
+enum { MGI_PV_IN = 1, MGI_PV_FN, MGI_PV_MAX, MGI_PV_INV, MGI_PV_SUM, MGI_PV_TOP, MGI_PV_MONO, MGI_PV_POLY, MGI_PV_KEY, MGI_PV_LESS,
        MGI_PV_SET, MGI_PV_FACTORS, MGI_PV_DUTY, MGI_PV_DIVISOR, MGI_PV_ROOT, MGI_PV_LOGARITHM, MGI_PV_USED /* >>defined */ };
 enum { MGI_PV_ZERO = 1, MGI_PV_NONE = 2 };           /* ids: the polynomial 0; minus infinity, the maximum of nothing */
 enum { MGI_PV_FREE = 8, MGI_PV_TEMP = 40, MGI_PV_VARS = 64, MGI_PV_NAUGHT = 255 }; /* variables: 0.. free, 8.. bound, 40.. while building */
 enum { MGI_PV_BOUND = 5, MGI_PV_TERMS = 20000, MGI_PV_DIGITS = 12, MGI_PV_NEST = 200 /* functions in functions, operators on operators: recursion is as deep */ };
 enum { MGI_PV_STEPS = 4000000, MGI_PV_NODES = 400000, MGI_PV_FEW = 512 }; /* limits of a proof without the solver */
-enum { MGI_PV_KEY_WORDS = 5 + 3 * MGI_PV_DIGITS + (MG_MAX_RANK + 3 * (MG_MAX_AXES + 1)) * (1 + 3 * MGI_PV_DIGITS) };
+enum { MGI_PV_KEY_WORDS = 4 + (MG_MAX_RANK + 3 * (MG_MAX_AXES + 1)) * (1 + 4 * MGI_PV_DIGITS) };
 
 typedef struct mgi_pv_node {
   size_t off;
@@ -4256,7 +4313,7 @@ static void mgi_pv_look(mgi_prover *P, mgi_pv_node *x) {
   uint32_t first = x->n, step = 1;
   x->vars = 0, x->top = MGI_PV_FREE;
   switch (w[0]) {
-    case MGI_PV_IN:
+    case MGI_PV_IN: case MGI_PV_LESS:
       if (w[2] != UINT32_MAX)
         for (uint32_t k = 2; k < x->n; k += 1 + 3 * w[k])
           for (uint32_t j = 0; j < w[k]; j++)
@@ -4264,7 +4321,8 @@ static void mgi_pv_look(mgi_prover *P, mgi_pv_node *x) {
       return;
     case MGI_PV_FN: first = 6; break;
     case MGI_PV_MAX: case MGI_PV_INV: first = 1; break;
-    case MGI_PV_SUM: case MGI_PV_TOP: case MGI_PV_DIVISOR: case MGI_PV_ROOT: case MGI_PV_LOGARITHM: case MGI_PV_USED: first = x->n - 1; break;
+    case MGI_PV_SUM: first = x->n - 1; break;
+    case MGI_PV_TOP: case MGI_PV_DIVISOR: case MGI_PV_ROOT: case MGI_PV_LOGARITHM: case MGI_PV_USED: first = x->n - 2; break; /* which indices there are, and of what */
     case MGI_PV_MONO: first = 1, step = 2; break;
     case MGI_PV_POLY: first = 1, step = 5; break;
     default: return;
@@ -4659,7 +4717,8 @@ static int mgi_pv_sign_of_atom(mgi_prover *P, uint32_t a) {
   switch (mgi_pv_kind(P, a)) {
     case MGI_PV_FN:
       if (mgi_pv_is_fn(P, a, MG_OP_EXP)) s = MGI_PV_LEAST | MGI_PV_NONZERO;
-      else if (mgi_pv_is_fn(P, a, MG_OP_SQRT)) s = MGI_PV_LEAST;
+      else if (mgi_pv_is_fn(P, a, MG_OP_SQRT)) s = MGI_PV_LEAST | (mgi_pv_sign(P, mgi_pv_word(P, a, 6)) & MGI_PV_NONZERO);
+      else if (mgi_pv_is_fn(P, a, MG_OP_SILU) || mgi_pv_is_fn(P, a, MG_OP_GELU)) s = mgi_pv_sign(P, mgi_pv_word(P, a, 6));
       else if (mgi_pv_is_fn(P, a, MG_OP_LOG)) s = mgi_pv_sign(P, mgi_pv_sub2(P, mgi_pv_word(P, a, 6), mgi_pv_number(P, 1, 1)));
       break;
     case MGI_PV_MAX: {
@@ -4673,6 +4732,7 @@ static int mgi_pv_sign_of_atom(mgi_prover *P, uint32_t a) {
       break;
     }
     case MGI_PV_INV: s = mgi_pv_sign(P, mgi_pv_word(P, a, 1)) | MGI_PV_NONZERO; break;
+    case MGI_PV_LESS: s = MGI_PV_LEAST; break;
     case MGI_PV_SUM: case MGI_PV_TOP:
       s = mgi_pv_sign(P, mgi_pv_word(P, a, P->node[a].n - 1));
       if (!(s & (MGI_PV_LEAST | MGI_PV_MOST))) s = 0;
@@ -5266,21 +5326,23 @@ static uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const u
    Requirement 2: what a binding returns depends on its body alone, not on the names or the grouping of its variables, as
    far as they can be regrouped; so substitution binds anew whatever it goes through. */
 
-/* 1 for a variable whose extent is known: not one that a node has bound already. */
-static int mgi_pv_live(uint32_t var) { return var < MGI_PV_FREE || (var >= MGI_PV_TEMP && var < MGI_PV_VARS); }
-/* Adds a digit on the right.  One that reaches beyond its variable's extent, of an uneven cut, takes no more than that. */
+/* A digit takes no more values than its variable leaves it: an uneven cut's last block is short. */
+static void mgi_pv_fit(const mgi_prover *P, mgi_pv_digit *d) {
+  if (d->var >= MGI_PV_VARS || P->extent[d->var] <= 0 || (uint64_t)d->div * d->mod <= (uint64_t)P->extent[d->var]) return;
+  d->mod = (uint32_t)((P->extent[d->var] + d->div - 1) / d->div);
+}
+/* Adds a digit on the right. */
 static void mgi_pv_push(mgi_prover *P, mgi_pv_index *x, mgi_pv_digit d) {
   mgi_pv_digit *l = x->n ? &x->d[x->n - 1] : NULL;
+  mgi_pv_fit(P, &d);
   if (d.mod == 1 || (!x->n && d.var == MGI_PV_NAUGHT)) return;
   if (l && l->var == d.var && (d.var == MGI_PV_NAUGHT || l->div == (uint64_t)d.div * d.mod)) {
     if ((uint64_t)l->mod * d.mod > INT32_MAX) mgi_pv_fail(P, "too large: an index");
     l->mod *= d.mod, l->div = d.div;
+    mgi_pv_fit(P, l);
   }
-  else if (x->n == MGI_PV_DIGITS) { mgi_pv_fail(P, "an index of too many digits"); return; }
+  else if (x->n == MGI_PV_DIGITS) mgi_pv_fail(P, "an index of too many digits");
   else x->d[x->n++] = d;
-  l = &x->d[x->n - 1];
-  if (mgi_pv_live(l->var) && (int64_t)l->div * l->mod > P->extent[l->var]) l->mod = (uint32_t)((P->extent[l->var] + l->div - 1) / l->div);
-  if (l->mod == 1) x->n--;
 }
 static void mgi_pv_join(mgi_prover *P, mgi_pv_index *x, const mgi_pv_index *low) {
   for (int k = 0; k < low->n; k++) mgi_pv_push(P, x, low->d[k]);
@@ -5311,7 +5373,16 @@ static void mgi_pv_cut(mgi_prover *P, const mgi_pv_index *x, int64_t low, mgi_pv
   memset(&h, 0, sizeof h), memset(&l, 0, sizeof l);
   while (k && low > 1) {
     mgi_pv_digit d = x->d[k - 1];
+    int leading = k == 1, whole = leading && d.var < MGI_PV_VARS && P->extent[d.var] > 0 && (uint64_t)d.div * d.mod >= (uint64_t)P->extent[d.var];
     if (low % d.mod == 0) low /= d.mod, back[m++] = d, k--;
+    else if (leading && d.mod < low) back[m++] = d, k = 0, low = 1;
+    else if (d.mod % low && whole) { /* an uneven cut of a whole variable */
+      mgi_pv_digit part = d;
+      part.mod = (uint32_t)low, back[m++] = part;
+      d.div *= (uint32_t)low, d.mod = (uint32_t)((d.mod + low - 1) / low);
+      mgi_pv_push(P, &h, d);
+      k = 0, low = 1;
+    }
     else if (d.mod % low == 0) {
       mgi_pv_digit part = d;
       part.mod = (uint32_t)low, back[m++] = part;
@@ -5320,13 +5391,6 @@ static void mgi_pv_cut(mgi_prover *P, const mgi_pv_index *x, int64_t low, mgi_pv
       if (d.var == MGI_PV_NAUGHT) d.div = 1;
       mgi_pv_push(P, &h, d);
       k = 0, low = 1;
-      break;
-    } else if (k == 1 && mgi_pv_live(d.var) && (int64_t)d.div * d.mod >= P->extent[d.var]) { /* all that is left of the variable: v / div, cut anywhere */
-      mgi_pv_digit part = d;
-      part.mod = (uint32_t)low, back[m++] = part;
-      d.mod = (uint32_t)((d.mod + low - 1) / low), d.div *= (uint32_t)low;
-      mgi_pv_push(P, &h, d);
-      k = 0;
       break;
     } else { mgi_pv_fail(P, "an index is cut unevenly"); break; }
   }
@@ -5344,9 +5408,31 @@ static uint32_t mgi_pv_input(mgi_prover *P, uint32_t which, int rank, const mgi_
   return mgi_pv_intern(P, w, n);
 }
 
+/* 1 where the index is below the bound, else 0; the number 1 if it always is. */
+static uint32_t mgi_pv_less(mgi_prover *P, uint32_t bound, const mgi_pv_index *x) {
+  uint32_t w[3 + 3 * MGI_PV_DIGITS], n = 3;
+  if (mgi_pv_span(x) <= bound) return mgi_pv_number(P, 1, 1);
+  uint64_t most = 0;
+  for (int k = 0; k < x->n; k++) most = most * x->d[k].mod + (x->d[k].var == MGI_PV_NAUGHT ? 0 : x->d[k].mod - 1);
+  if (most < bound) return mgi_pv_number(P, 1, 1);
+  w[0] = MGI_PV_LESS, w[1] = bound, w[2] = (uint32_t)x->n;
+  for (int k = 0; k < x->n; k++) w[n++] = x->d[k].var, w[n++] = x->d[k].div, w[n++] = x->d[k].mod;
+  return mgi_pv_atom(P, mgi_pv_intern(P, w, n), 1);
+}
+/* The product of two such, each factor once. */
+static uint32_t mgi_pv_both(mgi_prover *P, uint32_t x, uint32_t y) {
+  uint32_t r = mgi_pv_mul(P, x, y), once;
+  if (P->bad || mgi_pv_count(P, r) != 1) return r;
+  uint32_t m = mgi_pv_at(P, r, 0).mono;
+  once = mgi_pv_number(P, 1, 1);
+  for (uint32_t k = 0; k < mgi_pv_powers(P, m) && !P->bad; k++) once = mgi_pv_mul(P, once, mgi_pv_atom(P, mgi_pv_word(P, m, 1 + 2 * k), 1));
+  return once;
+}
+
 /* ---- substitution and bound variables */
 
 static uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body);
+static uint32_t mgi_pv_bind_where(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body, uint32_t where);
 static uint32_t mgi_pv_map(mgi_prover *P, uint32_t p, int n, const mgi_pv_sub *s);
 
 static uint32_t mgi_pv_temp(mgi_prover *P, int64_t extent) {
@@ -5362,6 +5448,15 @@ static uint32_t mgi_pv_open(mgi_prover *P, uint32_t atom, uint32_t *var) {
   memset(s, 0, sizeof s);
   for (int k = 0; k < n; k++) s[k].var = mgi_pv_word(P, atom, 2) + (uint32_t)k, s[k].lo = var[k] = mgi_pv_temp(P, mgi_pv_word(P, atom, 3 + (uint32_t)k)), s[k].lo_scale = 1;
   return P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_map(P, mgi_pv_word(P, atom, P->node[atom].n - 1), n, s);
+}
+/* Of a maximum that was opened so: which indices there are (a product of LESS). */
+static uint32_t mgi_pv_where(mgi_prover *P, uint32_t atom, const uint32_t *var) {
+  int n = (int)mgi_pv_word(P, atom, 1);
+  mgi_pv_sub s[MGI_PV_BOUND];
+  if (P->bad || (mgi_pv_kind(P, atom) != MGI_PV_TOP && mgi_pv_kind(P, atom) < MGI_PV_DIVISOR)) return P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_number(P, 1, 1);
+  memset(s, 0, sizeof s);
+  for (int k = 0; k < n; k++) s[k].var = mgi_pv_word(P, atom, 2) + (uint32_t)k, s[k].lo = var[k], s[k].lo_scale = 1;
+  return mgi_pv_map(P, mgi_pv_word(P, atom, P->node[atom].n - 2), n, s);
 }
 static mgi_pv_digit mgi_pv_map_digit(mgi_pv_digit d, int n, const mgi_pv_sub *s) {
   for (int k = 0; k < n; k++)
@@ -5383,7 +5478,7 @@ static uint32_t mgi_pv_map_atom(mgi_prover *P, uint32_t a, int n, const mgi_pv_s
   if (P->from && a == P->from) return P->to;
   if (mgi_pv_over(P) || (!P->from && !(P->node[a].vars & mgi_pv_mask(n, s))) || (P->from && a < P->from)) return mgi_pv_atom(P, a, 1);
   switch (kind) {
-    case MGI_PV_IN: {
+    case MGI_PV_IN: case MGI_PV_LESS: {
       mgi_pv_index x[MG_MAX_RANK];
       int rank = 0;
       if (mgi_pv_word(P, a, 2) == UINT32_MAX || P->from) return mgi_pv_atom(P, a, 1);
@@ -5394,6 +5489,7 @@ static uint32_t mgi_pv_map_atom(mgi_prover *P, uint32_t a, int n, const mgi_pv_s
           d.var = mgi_pv_word(P, a, k + 1 + 3 * j), d.div = mgi_pv_word(P, a, k + 2 + 3 * j), d.mod = mgi_pv_word(P, a, k + 3 + 3 * j);
           mgi_pv_push(P, &x[rank], mgi_pv_map_digit(d, n, s));
         }
+      if (kind == MGI_PV_LESS) return mgi_pv_less(P, mgi_pv_word(P, a, 1), x);
       return mgi_pv_atom(P, mgi_pv_input(P, mgi_pv_word(P, a, 1), rank, x), 1);
     }
     case MGI_PV_FN: {
@@ -5411,11 +5507,12 @@ static uint32_t mgi_pv_map_atom(mgi_prover *P, uint32_t a, int n, const mgi_pv_s
       uint32_t var[MGI_PV_BOUND], from = P->from;
       int temps = P->temps;
       P->from = 0;
-      uint32_t body = mgi_pv_open(P, a, var);
+      uint32_t body = mgi_pv_open(P, a, var), where = mgi_pv_where(P, a, var);
       P->from = from;
       body = mgi_pv_map(P, body, n, s);
       P->from = 0;
-      uint32_t r = mgi_pv_bind(P, kind, (int)mgi_pv_word(P, a, 1), var, body);
+      where = mgi_pv_map(P, where, n, s);
+      uint32_t r = mgi_pv_bind_where(P, kind, (int)mgi_pv_word(P, a, 1), var, body, where);
       P->from = from, P->temps = temps;
       return r;
     }
@@ -5443,7 +5540,7 @@ static void mgi_pv_place(const mgi_prover *P, uint32_t id, uint32_t v, mgi_pv_pl
   const mgi_pv_node *x = &P->node[id];
   uint32_t kind = mgi_pv_kind(P, id);
   if (!(x->vars >> v & 1)) return;
-  if (kind == MGI_PV_IN) {
+  if (kind == MGI_PV_IN || kind == MGI_PV_LESS) {
     for (uint32_t k = 2; k < x->n; k += 1 + 3 * mgi_pv_word(P, id, k))
       for (uint32_t j = 0; j < mgi_pv_word(P, id, k); j++)
         if (mgi_pv_word(P, id, k + 1 + 3 * j) == v) {
@@ -5455,7 +5552,7 @@ static void mgi_pv_place(const mgi_prover *P, uint32_t id, uint32_t v, mgi_pv_pl
         }
     return;
   }
-  uint32_t first = kind == MGI_PV_FN ? 6 : kind == MGI_PV_SUM || kind == MGI_PV_TOP ? x->n - 1 : 1, step = kind == MGI_PV_MONO ? 2 : kind == MGI_PV_POLY ? 5 : 1;
+  uint32_t first = kind == MGI_PV_FN ? 6 : kind == MGI_PV_SUM ? x->n - 1 : kind == MGI_PV_TOP ? x->n - 2 : 1, step = kind == MGI_PV_MONO ? 2 : kind == MGI_PV_POLY ? 5 : 1;
   for (uint32_t k = first; k < x->n; k += step) mgi_pv_place(P, mgi_pv_word(P, id, k), v, r);
 }
 /* The least place where v can be split and some digit ends; 0 if there is none. */
@@ -5467,19 +5564,10 @@ static uint32_t mgi_pv_split_at(const mgi_prover *P, uint32_t p, uint32_t v) {
   for (int k = 0; k < 2 * r.n && !r.more; k++) {
     uint32_t b = k & 1 ? r.hi[k >> 1] : r.lo[k >> 1];
     int good = b > 1 && b < P->extent[v] && P->extent[v] % b == 0 && (!best || b < best);
-    for (int j = 0; j < r.n && good; j++) good = r.lo[j] < b ? r.hi[j] <= b : r.lo[j] % b == 0;
+    for (int j = 0; j < r.n && good; j++) good = r.lo[j] < b ? r.hi[j] <= b : r.lo[j] % b == 0; /* the second: of an uneven cut */
     if (good) best = b;
   }
   return best;
-}
-/* 1 if a digit of v ends where v has no place: of an uneven cut. */
-static int mgi_pv_uneven(const mgi_prover *P, uint32_t p, uint32_t v) {
-  mgi_pv_places r;
-  r.n = r.more = 0;
-  mgi_pv_place(P, p, v, &r);
-  int uneven = r.more;
-  for (int k = 0; k < r.n; k++) uneven |= P->extent[v] % r.hi[k] != 0 || P->extent[v] % r.lo[k] != 0;
-  return uneven;
 }
 /* 1 if every digit of v reaches over `place`. */
 static int mgi_pv_whole(const mgi_prover *P, uint32_t p, uint32_t v, uint32_t place) {
@@ -5507,7 +5595,7 @@ static uint32_t mgi_pv_regroup(mgi_prover *P, uint32_t p, int *n, uint32_t *var,
   }
   for (int i = 0; i < *n && !P->bad; i++)
     for (int j = 0; j < *n && !P->bad; j++) {
-      if (i == j || mgi_pv_uneven(P, p, var[i]) || mgi_pv_uneven(P, p, var[j]) || P->extent[var[i]] * P->extent[var[j]] > INT32_MAX || !(P->node[p].vars >> var[i] & 1) || !(P->node[p].vars >> var[j] & 1)) continue;
+      if (i == j || P->extent[var[i]] * P->extent[var[j]] > INT32_MAX || !(P->node[p].vars >> var[i] & 1) || !(P->node[p].vars >> var[j] & 1)) continue;
       int temps = P->temps;
       uint32_t v = mgi_pv_temp(P, P->extent[var[i]] * P->extent[var[j]]), q;
       memset(s, 0, sizeof s);
@@ -5530,27 +5618,28 @@ static int mgi_pv_primitive_term(const mgi_prover *P, uint32_t p) {
   return t.num == 1 && t.den == 1;
 }
 /* The atom over var, whose names are chosen so that it has the least id of all namings. */
-static uint32_t mgi_pv_close(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body) {
-  uint32_t base = P->node[body].top, best = 0, apart = 0, name[MGI_PV_BOUND];
+static uint32_t mgi_pv_close(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body, uint32_t where) {
+  uint32_t base = P->node[body].top > P->node[where].top ? P->node[body].top : P->node[where].top, best = 0, apart = 0, name[MGI_PV_BOUND];
   int perm[MGI_PV_BOUND], done = 0;
   if (n > MGI_PV_BOUND || base + (uint32_t)n > MGI_PV_TEMP) return mgi_pv_fail(P, "reductions nest too deep");
   for (int k = 0; k < n; k++) perm[k] = k;
   while (!done && !P->bad) {
     mgi_pv_sub s[MGI_PV_BOUND];
-    uint32_t w[4 + MGI_PV_BOUND];
+    uint32_t w[5 + MGI_PV_BOUND], m = 3 + (uint32_t)n;
     memset(s, 0, sizeof s);
     w[0] = kind, w[1] = (uint32_t)n, w[2] = base;
     for (int k = 0; k < n; k++) {
       s[k].var = var[k], s[k].lo = base + (uint32_t)perm[k], s[k].lo_scale = 1;
       w[3 + perm[k]] = (uint32_t)P->extent[var[k]], P->extent[base + (uint32_t)perm[k]] = P->extent[var[k]];
     }
-    w[3 + n] = mgi_pv_map(P, body, n, s);
-    int whole = kind != MGI_PV_SUM || mgi_pv_primitive_term(P, w[3 + n]);
+    if (kind != MGI_PV_SUM) w[m++] = mgi_pv_map(P, where, n, s);
+    w[m] = mgi_pv_map(P, body, n, s);
+    int whole = kind != MGI_PV_SUM || mgi_pv_primitive_term(P, w[m]);
     if (whole) {
-      uint32_t id = mgi_pv_intern(P, w, (uint32_t)(4 + n));
+      uint32_t id = mgi_pv_intern(P, w, m + 1);
       if (!best || id < best) best = id;
     } else if (!apart) { /* a maximum's other form under these names: the sum falls apart */
-      apart = w[3 + n];
+      apart = w[m];
       for (int k = 0; k < n; k++) name[k] = s[k].lo;
     }
     done = 1;
@@ -5568,17 +5657,36 @@ static uint32_t mgi_pv_close(mgi_prover *P, uint32_t kind, int n, const uint32_t
   if (P->bad) return MGI_PV_ZERO;
   if (best) return mgi_pv_atom(P, best, 1);
   if (++P->depth > MGI_PV_NEST) return mgi_pv_fail(P, "a sum whose terms do not settle");
-  for (int k = 0; k < n; k++) { /* the names may be given anew: to temporaries first */
-    mgi_pv_sub s;
-    memset(&s, 0, sizeof s);
-    s.var = name[k], s.lo = mgi_pv_temp(P, P->extent[var[k]]), s.lo_scale = 1;
-    apart = P->bad ? apart : mgi_pv_map(P, apart, 1, &s), name[k] = s.lo;
-  }
+  mgi_pv_sub back[MGI_PV_BOUND];
+  memset(back, 0, sizeof back);
+  for (int k = 0; k < n; k++) back[k].var = name[k], back[k].lo = name[k] = mgi_pv_temp(P, P->extent[var[k]]), back[k].lo_scale = 1;
+  if (!P->bad) apart = mgi_pv_map(P, apart, n, back); /* the names may be given anew */
   best = mgi_pv_bind(P, kind, n, name, apart);
   P->depth--;
   return best;
 }
 
+/* A bound on all of one of the variables makes its range the shorter: p without such factors, over other variables. */
+static uint32_t mgi_pv_shorten(mgi_prover *P, uint32_t p, int n, uint32_t *var) {
+  for (uint32_t i = 0; i < mgi_pv_count(P, p) && !P->bad; i++) {
+    uint32_t m = mgi_pv_at(P, p, i).mono;
+    for (uint32_t k = 0; k < mgi_pv_powers(P, m); k++) {
+      uint32_t a = mgi_pv_word(P, m, 1 + 2 * k), v;
+      if (mgi_pv_kind(P, a) != MGI_PV_LESS || mgi_pv_word(P, a, 2) != 1 || mgi_pv_word(P, a, 4) != 1) continue;
+      v = mgi_pv_word(P, a, 3);
+      for (int j = 0; j < n; j++) {
+        if (var[j] != v || mgi_pv_word(P, a, 5) < P->extent[v]) continue;
+        mgi_pv_sub s;
+        memset(&s, 0, sizeof s);
+        s.var = v, s.lo = mgi_pv_temp(P, mgi_pv_word(P, a, 1)), s.lo_scale = 1;
+        if (P->bad) return MGI_PV_ZERO;
+        var[j] = s.lo;
+        return mgi_pv_shorten(P, mgi_pv_map(P, p, 1, &s), n, var);
+      }
+    }
+  }
+  return p;
+}
 /* The sum of a monomial. */
 static uint32_t mgi_pv_sum_mono(mgi_prover *P, uint32_t mono, int n, const uint32_t *over) {
   uint32_t var[MGI_PV_BOUND + 4], p = mgi_pv_single(P, mono, 1, 1), r = mgi_pv_number(P, 1, 1);
@@ -5595,6 +5703,7 @@ static uint32_t mgi_pv_sum_mono(mgi_prover *P, uint32_t mono, int n, const uint3
     return mgi_pv_bind(P, MGI_PV_SUM, m, var, mgi_pv_mul(P, rest, body));
   }
   p = mgi_pv_regroup(P, p, &m, var, MGI_PV_BOUND);
+  p = mgi_pv_shorten(P, p, m, var);
   if (P->bad) return MGI_PV_ZERO;
   if (mgi_pv_count(P, p) != 1) return mgi_pv_bind(P, MGI_PV_SUM, m, var, p);
   mono = mgi_pv_at(P, p, 0).mono;
@@ -5626,13 +5735,14 @@ static uint32_t mgi_pv_sum_mono(mgi_prover *P, uint32_t mono, int n, const uint3
     }
     for (int k = 0; j >= 0 && k < m; k++)
       if (group[j] >> var[k] & 1) own[c++] = var[k];
-    r = mgi_pv_mul(P, r, j < 0 ? part : mgi_pv_close(P, MGI_PV_SUM, c, own, part));
+    r = mgi_pv_mul(P, r, j < 0 ? part : mgi_pv_close(P, MGI_PV_SUM, c, own, part, MGI_PV_ZERO));
   }
   return r;
 }
 
-/* The maximum over var of p, which depends on all of them and in which no maximum of polynomials opens. */
-static uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p) {
+/* The maximum over var of p, in which no maximum of polynomials opens; of the indices that `where` leaves, some at each
+   index of the variables outside. */
+static uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p, uint32_t where) {
   uint32_t v[MGI_PV_BOUND], inner[MGI_PV_BOUND], shift = MGI_PV_ZERO, factor, like, arg;
   uint64_t mask = 0, group[MGI_PV_BOUND];
   int m = 0, groups = 0;
@@ -5648,6 +5758,15 @@ static uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p
     else shift = mgi_pv_add(P, shift, one);
   }
   if (P->bad || !m) return p;
+  for (int k = 0; k < n; k++) { /* a bound is nearest to true where what p does not depend on is 0 */
+    mgi_pv_sub s;
+    if (mask >> var[k] & 1 || !(P->node[where].vars >> var[k] & 1)) continue;
+    memset(&s, 0, sizeof s);
+    s.var = var[k], s.lo = MGI_PV_NAUGHT, s.lo_scale = 1;
+    where = mgi_pv_map(P, where, 1, &s);
+  }
+  if (P->bad) return MGI_PV_ZERO;
+  if (!(P->node[where].vars & mask)) where = mgi_pv_number(P, 1, 1);
   if (shift != MGI_PV_ZERO) mgi_pv_use(P, MGI_PV_ROW_max_shift);
   for (uint32_t i = 0; i < mgi_pv_count(P, body) && !P->bad; i++) { /* a maximum inside that depends on them: flattened */
     uint32_t mono = mgi_pv_at(P, body, i).mono;
@@ -5669,7 +5788,8 @@ static uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p
       if (!mgi_pv_is_number(P, with)) mgi_pv_use(P, MGI_PV_ROW_max_factor);
       body = mgi_pv_add(P, mgi_pv_mul(P, with, mgi_pv_open(P, a, inner)), rest);
       for (uint32_t j = 0; j < few; j++) v[m++] = inner[j];
-      return mgi_pv_add(P, mgi_pv_bind(P, MGI_PV_TOP, m, v, body), shift);
+      where = P->bad ? where : mgi_pv_both(P, where, mgi_pv_where(P, a, inner));
+      return mgi_pv_add(P, mgi_pv_bind_where(P, MGI_PV_TOP, m, v, body, where), shift);
     }
   }
   int64_t num = 0, den = 1;
@@ -5691,18 +5811,31 @@ static uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p
       int s = sign & MGI_PV_LEAST ? 1 : -1;
       mgi_pv_use(P, MGI_PV_ROW_max_factor);
       factor = mgi_pv_mul(P, factor, mgi_pv_scale(P, q, s, 1));
-      return mgi_pv_add(P, mgi_pv_mul(P, factor, mgi_pv_bind(P, MGI_PV_TOP, m, v, mgi_pv_single(P, common, s, 1))), shift);
+      return mgi_pv_add(P, mgi_pv_mul(P, factor, mgi_pv_bind_where(P, MGI_PV_TOP, m, v, mgi_pv_single(P, common, s, 1), where)), shift);
     }
   }
   like = P->bad ? 0 : mgi_pv_family(P, body);
   if (like) {
     int sign = mgi_pv_at(P, body, 0).num < 0 ? -1 : 1;
     if (mgi_pv_as(P, body, like, sign, &arg)) {
-      arg = mgi_pv_scale(P, mgi_pv_bind(P, MGI_PV_TOP, m, v, mgi_pv_scale(P, arg, sign, 1)), sign, 1);
+      arg = mgi_pv_scale(P, mgi_pv_bind_where(P, MGI_PV_TOP, m, v, mgi_pv_scale(P, arg, sign, 1), where), sign, 1);
       return mgi_pv_add(P, mgi_pv_mul(P, factor, mgi_pv_scale(P, mgi_pv_rise(P, like, arg), sign, 1)), shift);
     }
   }
-  body = mgi_pv_regroup(P, body, &m, v, MGI_PV_BOUND);
+  if (P->node[where].vars) { /* the variables of both, together */
+    const uint32_t w[3] = {MGI_PV_LESS, 0, 0}, mark = mgi_pv_intern(P, w, 3); /* what marks the bounds' term */
+    uint32_t both = mgi_pv_regroup(P, mgi_pv_add(P, body, mgi_pv_mul(P, where, mgi_pv_atom(P, mark, 1))), &m, v, MGI_PV_BOUND);
+    both = mgi_pv_shorten(P, both, m, v);
+    body = MGI_PV_ZERO, where = mgi_pv_number(P, 1, 1);
+    for (uint32_t k = 0; k < mgi_pv_count(P, both) && !P->bad; k++) {
+      mgi_pv_term t = mgi_pv_at(P, both, k);
+      uint32_t one = mgi_pv_single(P, t.mono, t.num, t.den);
+      int marked = 0;
+      for (uint32_t j = 0; j < mgi_pv_powers(P, t.mono); j++) marked |= mgi_pv_word(P, t.mono, 1 + 2 * j) == mark;
+      if (marked) where = mgi_pv_mul(P, one, mgi_pv_atom(P, mark, -1));
+      else body = mgi_pv_add(P, body, one);
+    }
+  } else body = mgi_pv_regroup(P, body, &m, v, MGI_PV_BOUND);
   if (P->bad) return MGI_PV_ZERO;
   mask = 0;
   for (int k = 0; k < m; k++) mask |= (uint64_t)1 << v[k];
@@ -5713,6 +5846,14 @@ static uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p
       else j++;
     }
     if (g) group[groups++] = g;
+  }
+  for (int j = 0; j < groups; j++) { /* a bound on variables of two binds them together */
+    int together = (P->node[where].vars & group[j]) != 0;
+    if (!together || j == 0) continue;
+    int first = 0;
+    while (first < j && !(P->node[where].vars & group[first])) first++;
+    if (first == j) continue;
+    group[first] |= group[j], group[j--] = group[--groups];
   }
   uint32_t sum = MGI_PV_ZERO;
   if (groups > 1) mgi_pv_use(P, MGI_PV_ROW_max_apart);
@@ -5726,13 +5867,13 @@ static uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p
     }
     for (int k = 0; k < m; k++)
       if (group[j] >> v[k] & 1) own[c++] = v[k];
-    sum = mgi_pv_add(P, sum, groups > 1 ? mgi_pv_top(P, c, own, mine) : mgi_pv_close(P, MGI_PV_TOP, c, own, mine));
+    sum = mgi_pv_add(P, sum, groups > 1 ? mgi_pv_top(P, c, own, mine, P->node[where].vars & group[j] ? where : mgi_pv_number(P, 1, 1)) : mgi_pv_close(P, MGI_PV_TOP, c, own, mine, where));
   }
   if (!groups) sum = body;
   return mgi_pv_add(P, mgi_pv_mul(P, factor, sum), shift);
 }
 /* The maximum over the variables of a maximum of minima: of each minimum, what does not depend on them aside. */
-static uint32_t mgi_pv_top_of(mgi_prover *P, int n, const uint32_t *var, uint32_t body) {
+static uint32_t mgi_pv_top_of(mgi_prover *P, int n, const uint32_t *var, uint32_t body, uint32_t where) {
   mgi_pv_lattice L;
   uint64_t mask = 0;
   memset(&L, 0, sizeof L);
@@ -5751,7 +5892,7 @@ static uint32_t mgi_pv_top_of(mgi_prover *P, int n, const uint32_t *var, uint32_
       else out.p[out.n++] = p;
     }
     if (out.n && in.n) mgi_pv_use(P, MGI_PV_ROW_max_meet);
-    if (in.n) out.p[out.n++] = mgi_pv_top(P, n, var, mgi_pv_meet_value(P, &in, NULL));
+    if (in.n) out.p[out.n++] = mgi_pv_top(P, n, var, mgi_pv_meet_value(P, &in, NULL), where);
     if (out.n == 1) a[k] = out.p[0];
     else {
       for (uint32_t j = 0; j < out.n; j++) out.p[j] = mgi_pv_scale(P, out.p[j], -1, 1);
@@ -5763,104 +5904,107 @@ static uint32_t mgi_pv_top_of(mgi_prover *P, int n, const uint32_t *var, uint32_
   return r;
 }
 
-/* The sum (SUM) or maximum (TOP) of body over var, temporaries or free. */
-static uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body) {
-  uint32_t r = MGI_PV_ZERO, v[MGI_PV_BOUND];
-  int temps = P->temps, m = 0;
+/* The sum (SUM) or maximum (TOP) of body over var, temporaries or free; a maximum: of the indices that `where` leaves. */
+static uint32_t mgi_pv_bind_where(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body, uint32_t where) {
+  uint32_t r = MGI_PV_ZERO;
+  int temps = P->temps;
   if (P->bad || body == MGI_PV_NONE) return body;
-  if (kind == MGI_PV_SUM) {
-    for (uint32_t k = 0; k < mgi_pv_count(P, body) && !P->bad; k++) {
-      mgi_pv_term t = mgi_pv_at(P, body, k);
-      r = mgi_pv_axpy(P, r, mgi_pv_sum_mono(P, t.mono, n, var), t.num, t.den);
-      P->temps = temps;
-    }
+  if (kind == MGI_PV_TOP) {
+    if (n > MGI_PV_BOUND) return mgi_pv_fail(P, "a reduction over too many indices");
+    r = mgi_pv_top_of(P, n, var, body, where);
+    P->temps = temps;
     return r;
   }
-  for (int k = 0; k < n; k++) {
-    if (!(P->node[body].vars >> var[k] & 1)) continue;
-    if (m == MGI_PV_BOUND) return mgi_pv_fail(P, "a reduction over too many indices");
-    v[m++] = var[k];
+  for (uint32_t k = 0; k < mgi_pv_count(P, body) && !P->bad; k++) {
+    mgi_pv_term t = mgi_pv_at(P, body, k);
+    r = mgi_pv_axpy(P, r, mgi_pv_sum_mono(P, t.mono, n, var), t.num, t.den);
+    P->temps = temps;
   }
-  if (!m) return body;
-  r = mgi_pv_top_of(P, m, v, body);
-  P->temps = temps;
   return r;
+}
+static uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body) {
+  return P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_bind_where(P, kind, n, var, body, mgi_pv_number(P, 1, 1));
 }
 
 /* ------------------------------------------------------------------------------------------------ >>elements
    The element of a graph's output at a symbolic index, asked for from the output down: stores, loads and accumulators turn
    into digits of an index, accumulators over axes into reductions.  Blocks along an axis that a store replicates hold the
-   same value (mg_check): block 0 stands for them.  A reduction over what is cut unevenly, concatenations, and user rows that
-   move elements are left to the other method; where divisors are looked for (>>defined) what they give is an atom of
-   its own, of which nothing is known. */
+   same value (mg_check): block 0 stands for them.  What is cut unevenly twice, concatenations, and user rows that move
+   elements are left to the other method; where divisors are looked for (>>defined) a concatenation is an atom of its own. */
 
-/* A graph that is being read, and where: an index for each of its axes.  joint: a reduction of a dimension that axes cut
-   unevenly, and that accumulators over these axes (bits in together) go on with: its own index is place, a digit of a
-   variable that the first of the accumulators binds, as are those of the axes. */
-typedef struct mgi_pv_frame {
-  const mg_graph *g;
-  const struct mgi_pv_frame *up;
-  uint32_t serial, together;
-  const mg_op_node *joint;
-  mgi_pv_index place, axis[MG_MAX_AXES + 1];
-} mgi_pv_frame;
+/* A graph that is being read, and where: an index for each of its axes. */
+typedef struct mgi_pv_frame { const mg_graph *g; const struct mgi_pv_frame *up; uint32_t serial; mgi_pv_index axis[MG_MAX_AXES + 1]; } mgi_pv_frame;
 
 static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t tensor, const mgi_pv_index *x);
-/* What becomes of P->found and P->factors (>>defined). */
+/* What becomes of P->found and P->factors (>>defined): for all of the indices that `where` leaves. */
 static uint32_t mgi_pv_union(mgi_prover *P, uint32_t x, uint32_t y);
-static uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const uint32_t *var);
-static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const uint32_t *in, const uint32_t *factors);
+static uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const uint32_t *var, uint32_t where);
+/* The same where only one of the elements is used, it is not known which. */
+static uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var);
+static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const uint32_t *in,
+                          const uint32_t *factors);
 
-/* The chunks that the axes in `map` cut a dimension of `extent` elements into: chunk[k] is what axis[k] leaves. */
-static int mgi_pv_chunks(const mg_graph *g, const mg_map *map, int d, int64_t extent, uint32_t *axis, int64_t *chunk) {
-  int n = 0;
-  for (uint32_t a = 1; a < g->n_axes; a++)
-    if (map->to[a] == d) axis[n] = a, extent = chunk[n++] = (extent + g->axes[a].extent - 1) / g->axes[a].extent;
-  return n;
-}
 /* The index in a dimension of `extent` elements of local index x in the chunk that the axes in `map` cut. */
 static mgi_pv_index mgi_pv_located(mgi_prover *P, const mgi_pv_frame *f, const mg_map *map, int d, int64_t extent, const mgi_pv_index *x) {
-  mgi_pv_index r, part, whole;
-  uint32_t axis[MG_MAX_AXES];
-  int64_t chunk[MG_MAX_AXES];
-  int n = mgi_pv_chunks(f->g, map, d, extent, axis, chunk);
-  r = mgi_pv_padded(P, x, n ? chunk[n - 1] : extent);
-  while (n-- > 0) {
-    const int64_t before = n ? chunk[n - 1] : extent;
-    part = mgi_pv_padded(P, &f->axis[axis[n]], f->g->axes[axis[n]].extent);
-    memset(&whole, 0, sizeof whole);
-    mgi_pv_join(P, &whole, &part), mgi_pv_join(P, &whole, &r);
-    if (mgi_pv_span(&whole) > before) { /* bound over what is not there at the edge */
-      if (n || !P->record) mgi_pv_fail(P, "a chunk is uneven");
-      return whole;
+  mgi_pv_index r, part;
+  int64_t left = extent;
+  memset(&r, 0, sizeof r);
+  for (uint32_t a = 1; a < f->g->n_axes; a++)
+    if (map->to[a] == d) {
+      if (left % f->g->axes[a].extent && left != extent) mgi_pv_fail(P, "a chunk is cut unevenly again");
+      left = (left + f->g->axes[a].extent - 1) / f->g->axes[a].extent;
+      part = mgi_pv_padded(P, &f->axis[a], f->g->axes[a].extent);
+      mgi_pv_join(P, &r, &part);
     }
-    r = mgi_pv_padded(P, &whole, before);
-  }
+  part = mgi_pv_padded(P, x, left);
+  mgi_pv_join(P, &r, &part);
   return r;
 }
 /* The reverse: from the index x in the whole, those of the axes (into f) and the local one. */
-static mgi_pv_index mgi_pv_localised(mgi_prover *P, mgi_pv_frame *f, const mg_map *map, int d, int64_t extent, mgi_pv_index x) {
-  mgi_pv_index lo;
-  uint32_t axis[MG_MAX_AXES];
-  int64_t chunk[MG_MAX_AXES];
-  int n = mgi_pv_chunks(f->g, map, d, extent, axis, chunk);
-  for (int k = 0; k < n; k++) {
-    mgi_pv_cut(P, &x, chunk[k], &f->axis[axis[k]], &lo);
-    x = lo;
-  }
+static mgi_pv_index mgi_pv_localised(mgi_prover *P, mgi_pv_frame *f, const mg_map *map, int d, int64_t whole, mgi_pv_index x) {
+  mgi_pv_index lo, hi;
+  int64_t left = whole;
+  for (uint32_t a = 1; a < f->g->n_axes; a++)
+    if (map->to[a] == d) {
+      if (left % f->g->axes[a].extent && left != whole) mgi_pv_fail(P, "a chunk is cut unevenly again");
+      left = (left + f->g->axes[a].extent - 1) / f->g->axes[a].extent;
+      mgi_pv_cut(P, &x, left, &hi, &lo);
+      f->axis[a] = hi, x = lo;
+    }
   return x;
+}
+/* Which indices v of dimension d of a tensor there are, where it was cut unevenly: a product of LESS. */
+static uint32_t mgi_pv_present(mgi_prover *P, const mgi_pv_frame *f, const mg_tensor_info *t, int d, uint32_t v) {
+  const struct mgi_cuts *c = t->cuts[d];
+  mgi_pv_index x, part;
+  mgi_pv_digit digit;
+  int64_t left, first;
+  if (!c || P->bad) return P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_number(P, 1, 1);
+  memset(&x, 0, sizeof x);
+  left = c->before[0], first = 0;
+  for (int k = 0; k < c->n; k++) {
+    int64_t count = f->g->axes[c->axis[k]].extent;
+    if (left % count && k) return mgi_pv_fail(P, "a chunk is cut unevenly again");
+    left = (left + count - 1) / count;
+    first += (count - 1) * left;
+    part = mgi_pv_padded(P, &f->axis[c->axis[k]], count);
+    mgi_pv_join(P, &x, &part);
+  }
+  if (first >= c->before[0]) return mgi_pv_fail(P, "a chunk may be empty");
+  memset(&part, 0, sizeof part);
+  digit.var = v, digit.div = 1, digit.mod = (uint32_t)P->extent[v];
+  mgi_pv_push(P, &part, digit);
+  part = mgi_pv_padded(P, &part, left);
+  mgi_pv_join(P, &x, &part);
+  return P->bad || c->before[0] > INT32_MAX ? mgi_pv_fail(P, "too large: a dimension") : mgi_pv_less(P, (uint32_t)c->before[0], &x);
 }
 static int mgi_pv_same_shape(const mg_shape *s, int64_t d, int at) { return at >= 0 && s->dim[at] == d; }
 
-static int mgi_empty_chunk(const mg_graph *g, const mg_tensor_info *t, int d);
-/* 1 if what the blocks have of dimension d of a tensor differs, so that no sum over it is one over a variable. */
-static int mgi_pv_ragged(const mg_graph *g, mg_tensor t, int d) { return g->tensors[t.id].cuts[d] != NULL; }
-/* An atom for element x of a tensor that cannot be read; without a record, a failure. */
-static uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which, const mgi_pv_index *x, const char *why) {
+/* An atom of its own for element x of a tensor that cannot be read, of which nothing is known; where divisors are looked for only. */
+static uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which, const mgi_pv_index *x) {
   uint32_t name[3];
   mgi_pv_index all[MG_MAX_RANK];
   int rank = f->g->tensors[o->out[which].id].shape.rank;
-  if (!P->record) return mgi_pv_fail(P, why);
   memset(all, 0, sizeof all);
   for (int d = 0; d < rank; d++) all[d] = x[d];
   for (const mgi_pv_frame *u = f; u->up; u = u->up) /* that the element depends on, one way or another */
@@ -5874,10 +6018,6 @@ static uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_
   P->factors = 0;
   return mgi_pv_atom(P, mgi_pv_input(P, MG_MAX_IN + mgi_pv_intern(P, name, 3), rank + (rank < MG_MAX_RANK), all), 1);
 }
-/* What was found inside of a reduction over a dimension of t that may be cut: for all, and, as a fact, only of one that is there. */
-static uint32_t mgi_pv_found_inside(mgi_prover *P, const mg_graph *g, mg_tensor t, int d, int n, const uint32_t *var);
-/* The same where only one of the elements is used, it is not known which. */
-static uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var);
 
 /* Element x of an operator's result, by its kind.  y: room for an index, all zero. */
 static uint32_t mgi_pv_element_of_elementwise(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
@@ -5896,117 +6036,63 @@ static uint32_t mgi_pv_element_of_elementwise(mgi_prover *P, const mgi_pv_frame 
   if (P->record) mgi_pv_record(P, f, o, in, factors);
   return mgi_pv_apply(P, o->code, o->attr.c, in);
 }
-/* The product of two elements of the operands of pair k at place `at` of the contraction. */
-static uint32_t mgi_pv_product_at(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int k, const mgi_pv_index *x, mgi_pv_index *y, const mgi_pv_index *place) {
-  const mg_shape *z = &f->g->tensors[o->out[0].id].shape;
-  const int pairs = o->code == MG_OP_MATMUL ? 1 : 2;
-  uint32_t in[2];
-  for (int side = 0; side < 2; side++) {
-    const mg_shape *s = &f->g->tensors[o->in[k + side * pairs].id].shape;
-    for (int d = 0; d < s->rank; d++) {
-      int at = d + z->rank - s->rank;
-      y[d] = x[at];
-      if (d < s->rank - 2 && !mgi_pv_same_shape(s, z->dim[at], d)) y[d].n = 0;
-    }
-    y[side ? s->rank - 2 : s->rank - 1] = *place;
-    in[side] = mgi_pv_element(P, f, o->in[k + side * pairs].id, y);
-  }
-  return mgi_pv_mul(P, in[0], in[1]);
-}
 /* A product, or the sum of the two that a concat_matmul is: each a sum over a variable of its own. */
 static uint32_t mgi_pv_element_of_matmul(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
   const mg_graph *g = f->g;
+  const mg_shape *z = &g->tensors[o->out[0].id].shape;
   const int pairs = o->code == MG_OP_MATMUL ? 1 : 2;
-  int ragged = 0;
   uint32_t sum = MGI_PV_ZERO;
-  if (f->joint == o) {
-    mgi_pv_frame inner = *f;
-    inner.joint = NULL;
-    return mgi_pv_product_at(P, &inner, o, 0, x, y, &f->place);
-  }
   for (int k = 0; k < pairs && !P->bad; k++) {
+    uint32_t in[2];
     const mg_shape *sa = &g->tensors[o->in[k].id].shape;
     int temps = P->temps;
-    mgi_pv_index place;
-    mgi_pv_digit digit;
     uint32_t v = mgi_pv_temp(P, sa->dim[sa->rank - 1]), found = P->found;
-    memset(&place, 0, sizeof place);
-    digit.var = v, digit.div = 1, digit.mod = (uint32_t)P->extent[v];
-    mgi_pv_push(P, &place, digit);
     P->found = 0;
-    sum = mgi_pv_add(P, sum, mgi_pv_bind(P, MGI_PV_SUM, 1, &v, mgi_pv_product_at(P, f, o, k, x, y, &place)));
-    P->found = mgi_pv_union(P, found, mgi_pv_found_inside(P, g, o->in[k], sa->rank - 1, 1, &v)), P->factors = 0;
+    for (int side = 0; side < 2; side++) {
+      const mg_shape *s = &g->tensors[o->in[k + side * pairs].id].shape;
+      for (int d = 0; d < s->rank; d++) {
+        int at = d + z->rank - s->rank;
+        y[d] = x[at];
+        if (d < s->rank - 2 && !mgi_pv_same_shape(s, z->dim[at], d)) y[d].n = 0;
+      }
+      mgi_pv_index *depth = &y[side ? s->rank - 2 : s->rank - 1];
+      mgi_pv_digit digit;
+      digit.var = v, digit.div = 1, digit.mod = (uint32_t)P->extent[v];
+      depth->n = 0;
+      mgi_pv_push(P, depth, digit);
+      in[side] = mgi_pv_element(P, f, o->in[k + side * pairs].id, y);
+    }
+    uint32_t where = mgi_pv_present(P, f, &g->tensors[o->in[k].id], sa->rank - 1, v);
+    sum = mgi_pv_add(P, sum, mgi_pv_bind(P, MGI_PV_SUM, 1, &v, mgi_pv_mul(P, where, mgi_pv_mul(P, in[0], in[1]))));
+    P->found = mgi_pv_union(P, found, mgi_pv_found_for_all(P, P->found, 1, &v, where)), P->factors = 0;
     P->temps = temps;
-    ragged |= mgi_pv_ragged(g, o->in[k], sa->rank - 1);
   }
-  return ragged ? mgi_pv_unread(P, f, o, 0, x, "a chunk is uneven") : sum;
-}
-/* The reduction that accumulator o goes on with, of a dimension cut unevenly by axes over which o, or accumulators
-   on the way, reduce: both are one over the whole dimension.  On the way all is linear, or keeps the order for a maximum. */
-static const mg_op_node *mgi_pv_reduced_twice(const mg_graph *g, const mg_op_node *o, int kind, mgi_pv_frame *f) {
-  uint32_t axes = 0;
-  for (const mg_op_node *m = o;; m = &g->ops[g->tensors[m->in[0].id].op]) {
-    const mg_tensor_info *t = &g->tensors[m->in[0].id];
-    int matmul = m->code == MG_OP_MATMUL && kind == MG_MAP_SUM, d = matmul ? t->shape.rank - 1 : m->attr.dim;
-    if (m->code == MG_OP_ACCUM) {
-      for (uint32_t a = 1; a < g->n_axes; a++)
-        if (m->map.to[a] == kind) axes |= (uint32_t)1 << a;
-        else if (m->map.to[a] == MG_MAP_SUM || m->map.to[a] == MG_MAP_MAX) return NULL;
-      continue;
-    }
-    if (m->code == MG_OP_TRANSPOSE || (m->code == MG_OP_NEG && kind == MG_MAP_SUM) || (m->code == MG_OP_SCALE && (kind == MG_MAP_SUM || m->attr.c.num > 0))) continue;
-    if (!matmul && m->code != (kind == MG_MAP_SUM ? MG_OP_SUM : MG_OP_MAX)) return NULL;
-    const mgi_cuts *c = t->cuts[d];
-    if (!c && !matmul) continue;
-    if (!c || (matmul && !mgi_same_cuts(c, g->tensors[m->in[1].id].cuts[g->tensors[m->in[1].id].shape.rank - 2]))) return NULL;
-    f->together = 0;
-    for (int k = 0; k < c->n; k++) {
-      if (!(axes >> c->axis[k] & 1)) return NULL;
-      f->together |= (uint32_t)1 << c->axis[k];
-    }
-    return m;
-  }
+  return sum;
 }
 static uint32_t mgi_pv_element_of_accum(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
   const mg_graph *g = f->g;
-  const mg_shape *s = &g->tensors[o->in[0].id].shape, *z = &g->tensors[o->out[0].id].shape;
+  const mg_shape *s = &g->tensors[o->in[0].id].shape;
   mgi_pv_frame inner = *f;
-  mgi_pv_digit digit;
-  uint32_t var[MG_MAX_AXES + 1] = {0}, n = 0, found = P->found;
-  int temps = P->temps, kind = 0;
-  for (int k = 0; k < s->rank; k++) y[k] = mgi_pv_localised(P, &inner, &o->map, k, z->dim[k], x[k]);
-  for (uint32_t a = 1; a < g->n_axes; a++)
-    if (o->map.to[a] == MG_MAP_SUM || o->map.to[a] == MG_MAP_MAX) {
-      if (kind && kind != o->map.to[a]) return mgi_pv_fail(P, "an accumulator that sums and takes a maximum");
-      kind = o->map.to[a];
-    }
-  if (kind && !inner.joint && (inner.joint = mgi_pv_reduced_twice(g, o, kind, &inner)) != NULL) {
-    const mgi_cuts *c = g->tensors[inner.joint->in[0].id].cuts[inner.joint->code == MG_OP_MATMUL ? g->tensors[inner.joint->in[0].id].shape.rank - 1 : inner.joint->attr.dim];
-    mg_map cut = mg_map_none();
-    mgi_pv_index whole;
-    memset(&whole, 0, sizeof whole);
-    for (int k = 0; k < c->n; k++) cut.to[c->axis[k]] = 0;
-    digit.var = var[n++] = mgi_pv_temp(P, c->before[0]), digit.div = 1, digit.mod = (uint32_t)c->before[0];
-    mgi_pv_push(P, &whole, digit);
-    inner.place = mgi_pv_localised(P, &inner, &cut, 0, c->before[0], whole);
-  }
+  uint32_t var[MG_MAX_AXES], n = 0, kind = 0;
+  int temps = P->temps;
+  for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &o->map, d, g->tensors[o->out[0].id].shape.dim[d], x[d]);
   for (uint32_t a = 1; a < g->n_axes && !P->bad; a++)
-    if (kind && o->map.to[a] == kind && !(inner.joint && (inner.together >> a & 1))) {
-      digit.var = var[n++] = mgi_pv_temp(P, g->axes[a].extent), digit.div = 1, digit.mod = (uint32_t)g->axes[a].extent;
-      inner.axis[a].n = 0;
+    if (o->map.to[a] == MG_MAP_SUM || o->map.to[a] == MG_MAP_MAX) {
+      uint32_t k = o->map.to[a] == MG_MAP_SUM ? MGI_PV_SUM : MGI_PV_TOP;
+      mgi_pv_digit digit;
+      if (kind && kind != k) return mgi_pv_fail(P, "an accumulator that sums and takes a maximum");
+      digit.var = mgi_pv_temp(P, g->axes[a].extent), digit.div = 1, digit.mod = (uint32_t)g->axes[a].extent;
+      inner.axis[a].n = 0, kind = k, var[n++] = digit.var;
       mgi_pv_push(P, &inner.axis[a], digit);
     }
+  uint32_t found = P->found;
   P->found = 0;
   uint32_t r = mgi_pv_element(P, &inner, o->in[0].id, y);
-  for (uint32_t k = n; k-- > 0;) r = mgi_pv_bind(P, kind == MG_MAP_MAX ? MGI_PV_TOP : MGI_PV_SUM, 1, &var[k], r);
-  P->found = mgi_pv_union(P, found, mgi_pv_found_for_all(P, P->found, (int)n, var));
-  if (kind) P->factors = 0;
+  for (uint32_t k = n; k-- > 0;) r = mgi_pv_bind(P, kind, 1, &var[k], r);
+  if (P->found) P->found = mgi_pv_found_for_all(P, P->found, (int)n, var, mgi_pv_number(P, 1, 1));
+  P->found = mgi_pv_union(P, found, P->found);
+  if (n) P->factors = 0;
   P->temps = temps;
-  for (int k = 0; k < s->rank && kind; k++) { /* a sum of chunks that differ in extent */
-    const mgi_cuts *c = g->tensors[o->in[0].id].cuts[k];
-    for (int j = 0; c && j < c->n; j++)
-      if (o->map.to[c->axis[j]] == kind) return mgi_pv_unread(P, f, o, 0, x, "a chunk is uneven");
-  }
   return r;
 }
 /* Of a kernel's result `which`: of what its store has there. */
@@ -6014,14 +6100,14 @@ static uint32_t mgi_pv_element_of_graph(mgi_prover *P, const mgi_pv_frame *f, co
   mgi_pv_frame inner;
   memset(&inner, 0, sizeof inner);
   uint32_t name[3];
+  int result = which;
   name[0] = MGI_PV_KEY, name[1] = f->serial, name[2] = (uint32_t)(o - f->g->ops);
   inner.g = o->sub, inner.up = f, inner.serial = mgi_pv_intern(P, name, 3);
-  const mg_tensor made = o->out[which];
   for (uint32_t k = 1; k < o->sub->n_ops; k++) {
     const mg_op_node *store = &o->sub->ops[k];
     if (store->code != MG_OP_STORE || which--) continue;
-    const mg_shape *s = &o->sub->tensors[store->in[0].id].shape, *whole = &f->g->tensors[made.id].shape;
-    for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &store->map, d, whole->dim[d], x[d]);
+    const mg_shape *s = &o->sub->tensors[store->in[0].id].shape;
+    for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &store->map, d, f->g->tensors[o->out[result].id].shape.dim[d], x[d]);
     return mgi_pv_element(P, &inner, store->in[0].id, y);
   }
   return mgi_pv_fail(P, "a result that nothing stores");
@@ -6039,27 +6125,20 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
   switch (o->code) {
     case MG_OP_SUM: case MG_OP_MAX: {
       int temps = P->temps;
-      if (f->joint == o) {
-        mgi_pv_frame inner = *f;
-        inner.joint = NULL, y[o->attr.dim] = f->place;
-        return mgi_pv_element(P, &inner, o->in[0].id, y);
-      }
       mgi_pv_digit digit;
       digit.var = mgi_pv_temp(P, g->tensors[o->in[0].id].shape.dim[o->attr.dim]), digit.div = 1, digit.mod = (uint32_t)P->extent[digit.var];
       y[o->attr.dim].n = 0;
       mgi_pv_push(P, &y[o->attr.dim], digit);
       uint32_t found = P->found;
       P->found = 0;
-      uint32_t r = mgi_pv_bind(P, o->code == MG_OP_SUM ? MGI_PV_SUM : MGI_PV_TOP, 1, &digit.var, mgi_pv_element(P, f, o->in[0].id, y));
-      P->found = mgi_pv_union(P, found, mgi_pv_found_inside(P, g, o->in[0], o->attr.dim, 1, &digit.var)), P->factors = 0;
+      uint32_t body = mgi_pv_element(P, f, o->in[0].id, y), where = mgi_pv_present(P, f, &g->tensors[o->in[0].id], o->attr.dim, digit.var), r;
+      if (o->code == MG_OP_SUM) r = mgi_pv_bind(P, MGI_PV_SUM, 1, &digit.var, mgi_pv_mul(P, where, body));
+      else r = mgi_pv_bind_where(P, MGI_PV_TOP, 1, &digit.var, body, where);
+      P->found = mgi_pv_union(P, found, mgi_pv_found_for_all(P, P->found, 1, &digit.var, where)), P->factors = 0;
       P->temps = temps;
-      if (mgi_pv_ragged(g, o->in[0], o->attr.dim)) return mgi_pv_unread(P, f, o, which, x, "a chunk is uneven");
       return r;
     }
-    case MG_OP_REPEAT:
-      if (mgi_pv_ragged(g, o->in[0], o->attr.dim)) return mgi_pv_fail(P, "a chunk is uneven");
-      mgi_pv_cut(P, &x[o->attr.dim], g->tensors[o->in[0].id].shape.dim[o->attr.dim], &flat, &y[o->attr.dim]);
-      break;
+    case MG_OP_REPEAT: mgi_pv_cut(P, &x[o->attr.dim], g->tensors[o->in[0].id].shape.dim[o->attr.dim], &flat, &y[o->attr.dim]); break;
     case MG_OP_TRANSPOSE:
       for (int d = 0; d < z->rank; d++) y[o->attr.perm[d]] = x[d];
       break;
@@ -6069,11 +6148,9 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
       for (int d = 0; d < z->rank; d++) {
         mgi_pv_index part = mgi_pv_padded(P, &x[d], z->dim[d]);
         mgi_pv_join(P, &flat, &part);
-        if (mgi_pv_ragged(g, o->out[0], d)) return mgi_pv_fail(P, "a chunk is uneven");
       }
       for (int d = s->rank - 1; d >= 0; d--) {
         mgi_pv_index rest = flat;
-        if (mgi_pv_ragged(g, o->in[0], d)) return mgi_pv_fail(P, "a chunk is uneven");
         mgi_pv_cut(P, &rest, s->dim[d], &flat, &y[d]);
       }
       break;
@@ -6094,25 +6171,20 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
         int temps = P->temps;
         mgi_pv_digit digit;
         uint32_t found = P->found;
-        digit.var = mgi_pv_temp(P, g->tensors[o->in[k].id].shape.dim[o->attr.dim]), digit.div = 1, digit.mod = (uint32_t)P->extent[digit.var];
+        digit.var = mgi_pv_temp(P, g->tensors[o->in[k].id].shape.dim[o->attr.dim]);
+        digit.div = 1, digit.mod = (uint32_t)P->extent[digit.var];
         P->found = 0, y[o->attr.dim].n = 0;
         mgi_pv_push(P, &y[o->attr.dim], digit);
         mgi_pv_element(P, f, o->in[k].id, y);
         P->found = mgi_pv_union(P, found, mgi_pv_found_of_some(P, 1, &digit.var));
         P->temps = temps;
       }
-      return mgi_pv_unread(P, f, o, which, x, why);
+      return mgi_pv_unread(P, f, o, which, x);
     }
   }
   return mgi_pv_element(P, f, o->in[0].id, y);
 }
 
-/* A digit in a key.  Whether it is all that is left of its variable says where it may be cut, and variables are used again. */
-static uint32_t mgi_pv_digit_words(const mgi_prover *P, mgi_pv_digit d, uint32_t *w) {
-  w[0] = d.var, w[1] = d.div, w[2] = d.mod;
-  if (mgi_pv_live(d.var) && (int64_t)d.div * d.mod >= P->extent[d.var]) w[2] |= (uint32_t)1 << 31;
-  return 3;
-}
 /* Element x of a tensor; each asked for once (the key: graph, tensor, index, axes). */
 static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t tensor, const mgi_pv_index *x) {
   const mg_tensor_info *t = &f->g->tensors[tensor];
@@ -6128,14 +6200,15 @@ static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t te
     return mgi_pv_fail(P, "a tensor that nothing makes");
   }
   w[n++] = MGI_PV_KEY, w[n++] = f->serial, w[n++] = tensor;
-  for (int k = 0; f->joint && k < f->place.n; k++) n += mgi_pv_digit_words(P, f->place.d[k], w + n);
-  if (f->joint) w[n++] = MGI_PV_VARS + (uint32_t)(f->joint - f->g->ops);
   for (const mgi_pv_frame *u = f; u; u = u->up)
     for (uint32_t a = 0; a < (u == f ? (uint32_t)t->shape.rank : 0) + (u->up ? u->g->n_axes : 0); a++) {
       const mgi_pv_index *i = u == f && a < (uint32_t)t->shape.rank ? &x[a] : &u->axis[a - (u == f ? (uint32_t)t->shape.rank : 0)];
-      if (n + 1 + 3 * (uint32_t)i->n > MGI_PV_KEY_WORDS) return mgi_pv_fail(P, "levels nest too deep");
+      if (n + 1 + 4 * (uint32_t)i->n > MGI_PV_KEY_WORDS) return mgi_pv_fail(P, "levels nest too deep");
       w[n++] = (uint32_t)i->n;
-      for (int k = 0; k < i->n; k++) n += mgi_pv_digit_words(P, i->d[k], w + n);
+      for (int k = 0; k < i->n; k++) { /* a variable's range too: names are used again, and uneven cuts rest on it */
+        w[n++] = i->d[k].var, w[n++] = i->d[k].div, w[n++] = i->d[k].mod;
+        w[n++] = i->d[k].var < MGI_PV_VARS ? (uint32_t)P->extent[i->d[k].var] : 0;
+      }
     }
   uint32_t key = mgi_pv_intern(P, w, n);
   if (P->bad) return MGI_PV_ZERO;
@@ -6737,6 +6810,8 @@ static int mgi_ask_zero(mgi_proof *X, uint32_t p, double seconds) {
 
 static int mgi_pv_same_extents(const mgi_prover *P, uint32_t a, uint32_t b) {
   int same = mgi_pv_kind(P, a) == mgi_pv_kind(P, b) && mgi_pv_word(P, a, 1) == mgi_pv_word(P, b, 1);
+  for (int k = 0; k < 2 && same; k++) /* ranges that are bounded from outside are not compared */
+    same = mgi_pv_kind(P, k ? b : a) != MGI_PV_TOP || !P->node[mgi_pv_word(P, k ? b : a, P->node[k ? b : a].n - 2)].vars;
   for (uint32_t k = 0; same && k < mgi_pv_word(P, a, 1); k++) same = mgi_pv_word(P, a, 3 + k) == mgi_pv_word(P, b, 3 + k);
   return same;
 }
@@ -6808,8 +6883,8 @@ static int mgi_pv_vanishes(mgi_proof *X, uint32_t p, int depth) {
      elements   an output element at a symbolic index (>>elements), of both: reading it collects the set of its duties,
                 what must be so for it to be defined, before anything cancels.  Each duty of b at an operator that
                 is left must follow from a's set for the same element.
-   A duty is a polynomial with the bound variables over which it is meant, closed like a maximum over them, so that equal
-   families are equal ids; up to a positive factor, and, of a divisor, up to its sign.
+   A duty is a polynomial with the bound variables over which it is meant, closed like a maximum over them, so that
+   equal families are equal ids; up to a positive factor, and, of a divisor, up to its sign.
      divisor d    nonzero.  Each factor of d nonzero will do: those that the graph multiplied, roots taken off, and the
                   atoms that all terms of its polynomial share, without those that are nonzero by their sign.
      root d       not negative: so is what is left of d without positive atoms and even powers.
@@ -6817,8 +6892,8 @@ static int mgi_pv_vanishes(mgi_proof *X, uint32_t p, int depth) {
      user row     an E row of the user whose text may divide or leave a domain is defined where a applies it, with the
                   same constant, to the same operands.  One whose text shows it total has no duty.
    Requirement 1: a's duties are facts on all inputs where a's element is defined; nothing else is taken for one.
-   Requirement 2: a fact by sign holds of every element, those of a block at a ragged edge too: where a chunk may be empty
-   a sum over it is 0, and where a maximum over one is taken no fact is used. */
+   Requirement 2: a fact by sign holds of every element, those of a block at a ragged edge too: where a chunk may be
+   empty a sum over it is 0, and where a maximum over one is taken no fact is used. */
 
 enum { MGI_SIGN_LEAST = 1 /* >= 0 */, MGI_SIGN_MOST = 2 /* <= 0 */, MGI_SIGN_NONZERO = 4, MGI_SIGN_POSITIVE = 5 };
 enum { MGI_DEFINED_LEFT = 64, MGI_DEFINED_SET = 1024, MGI_DEFINED_PARTS = 24 };
@@ -6835,15 +6910,20 @@ typedef struct mgi_defined {
 static int mgi_sign_mul(int a, int b) {
   int r = a & b & MGI_SIGN_NONZERO;
   if ((a & b & MGI_SIGN_LEAST) || (a & b & MGI_SIGN_MOST)) r |= MGI_SIGN_LEAST;
-  if (((a & MGI_SIGN_LEAST) && (b & MGI_SIGN_MOST)) || ((a & MGI_SIGN_MOST) && (b & MGI_SIGN_LEAST))) r |= MGI_SIGN_MOST;
+  if (((a & MGI_SIGN_LEAST) && (b & MGI_SIGN_MOST)) || ((a & MGI_SIGN_MOST) && (b & MGI_SIGN_LEAST)))
+    r |= MGI_SIGN_MOST;
   return r;
 }
 static int mgi_sign_add(int a, int b) {
   int r = a & b & (MGI_SIGN_LEAST | MGI_SIGN_MOST);
   return r ? r | ((a | b) & MGI_SIGN_NONZERO) : 0;
 }
-static int mgi_sign_neg(int a) { return (a & MGI_SIGN_NONZERO) | (a & MGI_SIGN_LEAST ? MGI_SIGN_MOST : 0) | (a & MGI_SIGN_MOST ? MGI_SIGN_LEAST : 0); }
-static int mgi_sign_of(int64_t num) { return num > 0 ? MGI_SIGN_POSITIVE : num < 0 ? MGI_SIGN_MOST | MGI_SIGN_NONZERO : MGI_SIGN_LEAST | MGI_SIGN_MOST; }
+static int mgi_sign_neg(int a) {
+  return (a & MGI_SIGN_NONZERO) | (a & MGI_SIGN_LEAST ? MGI_SIGN_MOST : 0) | (a & MGI_SIGN_MOST ? MGI_SIGN_LEAST : 0);
+}
+static int mgi_sign_of(int64_t num) {
+  return num > 0 ? MGI_SIGN_POSITIVE : num < 0 ? MGI_SIGN_MOST | MGI_SIGN_NONZERO : MGI_SIGN_LEAST | MGI_SIGN_MOST;
+}
 /* Of a sum of one or more. */
 static int mgi_sign_sum(int a) { return a & (MGI_SIGN_LEAST | MGI_SIGN_MOST) ? a : 0; }
 
@@ -6860,8 +6940,9 @@ static int mgi_empty_chunk(const mg_graph *g, const mg_tensor_info *t, int d) {
   return 0;
 }
 
-/* The sign of the text of an E row's `real` column over all reals, as far as it is made of a, b, c, MG_C, MG_EXP .., numbers and
-   + - * / ( ); `partial` is set by a divisor that may be 0, a root or logarithm that may leave its domain, `odd` by the rest. */
+/* The sign of the text of an E row's `real` column over all reals, as far as it is made of a, b, c, MG_C, MG_EXP ..,
+   numbers and + - * / ( ); `partial` is set by a divisor that may be 0, a root or logarithm that may leave its domain,
+   `odd` by the rest. */
 typedef struct mgi_real_text { const char *s; int partial, odd, depth; } mgi_real_text;
 static int mgi_real_sum(mgi_real_text *T);
 static void mgi_real_space(mgi_real_text *T) {
@@ -6872,7 +6953,8 @@ static int mgi_real_next(mgi_real_text *T, char c) {
   return *T->s == c ? (T->s++, 1) : 0;
 }
 static int mgi_real_one(mgi_real_text *T) {
-  static const char *const word[] = {"a", "b", "c", "MG_C", "MG_EXP", "MG_SQRT", "MG_LOG", "MG_ERF", "MG_TANH", "MG_SIN", "MG_COS", "MG_ABS", "MG_MAX", "MG_MIN", "MG_POW"};
+  static const char *const word[] = {"a",       "b",      "c",      "MG_C",   "MG_EXP", "MG_SQRT", "MG_LOG", "MG_ERF",
+                                     "MG_TANH", "MG_SIN", "MG_COS", "MG_ABS", "MG_MAX", "MG_MIN",  "MG_POW"};
   enum { WORDS = sizeof word / sizeof *word };
   int which = 0, x[2] = {0, 0};
   size_t n = 0;
@@ -6892,7 +6974,9 @@ static int mgi_real_one(mgi_real_text *T) {
     T->odd |= *T->s == '.' || *T->s == 'x' || *T->s == 'e';
     return mgi_sign_of((int64_t)v);
   }
-  while ((T->s[n] >= 'a' && T->s[n] <= 'z') || (T->s[n] >= 'A' && T->s[n] <= 'Z') || T->s[n] == '_' || (n && T->s[n] >= '0' && T->s[n] <= '9')) n++;
+  while ((T->s[n] >= 'a' && T->s[n] <= 'z') || (T->s[n] >= 'A' && T->s[n] <= 'Z') || T->s[n] == '_' ||
+         (n && T->s[n] >= '0' && T->s[n] <= '9'))
+    n++;
   while (which < WORDS && (strlen(word[which]) != n || memcmp(word[which], T->s, n))) which++;
   T->s += n;
   if (which == WORDS) { T->odd = 1; return 0; }
@@ -6908,7 +6992,9 @@ static int mgi_real_one(mgi_real_text *T) {
     case 6: T->partial |= (x[0] & MGI_SIGN_POSITIVE) != MGI_SIGN_POSITIVE; return 0;
     case 7: case 8: return x[0];
     case 11: return MGI_SIGN_LEAST | (x[0] & MGI_SIGN_NONZERO);
-    case 12: return (x[0] & x[1]) | ((x[0] & MGI_SIGN_LEAST ? x[0] : 0) & MGI_SIGN_POSITIVE) | ((x[1] & MGI_SIGN_LEAST ? x[1] : 0) & MGI_SIGN_POSITIVE);
+    case 12:
+      return (x[0] & x[1]) | ((x[0] & MGI_SIGN_LEAST ? x[0] : 0) & MGI_SIGN_POSITIVE) |
+             ((x[1] & MGI_SIGN_LEAST ? x[1] : 0) & MGI_SIGN_POSITIVE);
     case 13: return x[0] & x[1];
     case 14: T->partial |= (x[0] & MGI_SIGN_POSITIVE) != MGI_SIGN_POSITIVE; return x[0] & MGI_SIGN_POSITIVE;
     default: return 0;
@@ -6948,7 +7034,8 @@ static int mgi_real_sum(mgi_real_text *T) {
   }
   return r;
 }
-/* 1 if an E row of the user has a value for all reals by its text: by signs, or words of functions that are total and no division. */
+/* 1 if an E row of the user has a value for all reals by its text: by signs, or words of functions that are total and
+   no division. */
 static int mgi_real_total(const char *text) {
   mgi_real_text T;
   memset(&T, 0, sizeof T);
@@ -6956,18 +7043,22 @@ static int mgi_real_total(const char *text) {
   mgi_real_sum(&T);
   mgi_real_space(&T);
   if (!T.odd && !*T.s) return !T.partial;
-  static const char *const total[] = {"a", "b", "c", "MG_C", "MG_EXP", "MG_ERF", "MG_TANH", "MG_SIN", "MG_COS", "MG_ABS", "MG_MAX", "MG_MIN"};
+  static const char *const total[] = {"a",       "b",      "c",      "MG_C",   "MG_EXP", "MG_ERF",
+                                      "MG_TANH", "MG_SIN", "MG_COS", "MG_ABS", "MG_MAX", "MG_MIN"};
   for (const char *s = text; *s;) {
     size_t n = 0;
     int known = 0;
-    while ((s[n] >= 'a' && s[n] <= 'z') || (s[n] >= 'A' && s[n] <= 'Z') || s[n] == '_' || (n && s[n] >= '0' && s[n] <= '9')) n++;
+    while ((s[n] >= 'a' && s[n] <= 'z') || (s[n] >= 'A' && s[n] <= 'Z') || s[n] == '_' ||
+           (n && s[n] >= '0' && s[n] <= '9'))
+      n++;
     if (!n && (*s == '/' || *s == '%' || *s == '"' || *s == '\'')) return 0;
     if (!n && *s >= '0' && *s <= '9') { /* a number with its suffix */
       while ((s[n] >= '0' && s[n] <= '9') || s[n] == '.' || s[n] == 'f' || s[n] == 'e') n++;
       s += n;
       continue;
     }
-    for (size_t k = 0; n && k < sizeof total / sizeof *total; k++) known |= strlen(total[k]) == n && !memcmp(total[k], s, n);
+    for (size_t k = 0; n && k < sizeof total / sizeof *total; k++)
+      known |= strlen(total[k]) == n && !memcmp(total[k], s, n);
     if (n && !known) return 0;
     s += n ? n : 1;
   }
@@ -6992,7 +7083,8 @@ static int mgi_same_operands(const mg_graph *g, const mg_op_node *o) {
   if (o->n_in < 2) return 0;
   if (o->in[0].id == o->in[1].id) return 1;
   const mg_op_node *x = &g->ops[g->tensors[o->in[0].id].op], *y = &g->ops[g->tensors[o->in[1].id].op];
-  return x->code == MG_OP_LOAD && y->code == MG_OP_LOAD && x->in[0].id == y->in[0].id && x->scope == y->scope && !memcmp(&x->map, &y->map, sizeof x->map);
+  return x->code == MG_OP_LOAD && y->code == MG_OP_LOAD && x->in[0].id == y->in[0].id && x->scope == y->scope &&
+         !memcmp(&x->map, &y->map, sizeof x->map);
 }
 /* The sign of operator o's result, an operator of the table or an accumulator, by the signs s[] of tensors. */
 static int mgi_sign_op(const mg_graph *g, const mg_op_node *o, const uint8_t *s, mgi_defined *D) {
@@ -7007,7 +7099,8 @@ static int mgi_sign_op(const mg_graph *g, const mg_op_node *o, const uint8_t *s,
     case MG_OP_EXP: return MGI_SIGN_POSITIVE;
     case MG_OP_SQR: case MG_OP_SQRT: return MGI_SIGN_LEAST | (a & MGI_SIGN_NONZERO);
     case MG_OP_SILU: case MG_OP_GELU: return a; /* x times what is positive */
-    case MG_OP_RELU: return MGI_SIGN_LEAST | ((a & MGI_SIGN_POSITIVE) == MGI_SIGN_POSITIVE ? MGI_SIGN_NONZERO : a & MGI_SIGN_MOST);
+    case MG_OP_RELU:
+      return MGI_SIGN_LEAST | ((a & MGI_SIGN_POSITIVE) == MGI_SIGN_POSITIVE ? MGI_SIGN_NONZERO : a & MGI_SIGN_MOST);
     case MG_OP_NEG: return mgi_sign_neg(a);
     case MG_OP_SCALE: return mgi_sign_mul(a, mgi_sign_of(o->attr.c.num));
     case MG_OP_ADD_SCALAR: return o->attr.c.num ? mgi_sign_add(a, mgi_sign_of(o->attr.c.num)) : a;
@@ -7016,9 +7109,12 @@ static int mgi_sign_op(const mg_graph *g, const mg_op_node *o, const uint8_t *s,
       return mgi_empty_chunk(g, t, t->shape.rank - 1) ? r & ~MGI_SIGN_NONZERO : r;
     }
     case MG_OP_CONCAT_MATMUL: {
-      int r = mgi_sign_add(mgi_sign_sum(mgi_sign_mul(a, s[o->in[2].id])), mgi_sign_sum(mgi_sign_mul(b, s[o->in[3].id])));
+      int r =
+          mgi_sign_add(mgi_sign_sum(mgi_sign_mul(a, s[o->in[2].id])), mgi_sign_sum(mgi_sign_mul(b, s[o->in[3].id])));
       const mg_tensor_info *u = &g->tensors[o->in[1].id];
-      return mgi_empty_chunk(g, t, t->shape.rank - 1) || mgi_empty_chunk(g, u, u->shape.rank - 1) ? r & ~MGI_SIGN_NONZERO : r;
+      return mgi_empty_chunk(g, t, t->shape.rank - 1) || mgi_empty_chunk(g, u, u->shape.rank - 1)
+                 ? r & ~MGI_SIGN_NONZERO
+                 : r;
     }
     case MG_OP_SUM: return mgi_empty_chunk(g, t, o->attr.dim) ? mgi_sign_sum(a) & ~MGI_SIGN_NONZERO : mgi_sign_sum(a);
     case MG_OP_MAX: D->empty_max |= mgi_empty_chunk(g, t, o->attr.dim); return a;
@@ -7066,50 +7162,6 @@ static int mgi_sign_graph(const mg_graph *g, const uint8_t *up, uint8_t *out, mg
 
 /* ---- sets of duties */
 
-static int mgi_defined_sign(mgi_prover *P, uint32_t p, int depth);
-static int mgi_defined_sign_atom(mgi_prover *P, uint32_t a, int depth) {
-  const uint32_t kind = mgi_pv_kind(P, a), n = P->node[a].n;
-  if (kind == MGI_PV_FN) {
-    int x = depth > 0 && n == 7 ? mgi_defined_sign(P, mgi_pv_word(P, a, 6), depth - 1) : 0;
-    if (mgi_pv_is_fn(P, a, MG_OP_EXP)) return MGI_SIGN_POSITIVE;
-    if (mgi_pv_is_fn(P, a, MG_OP_SQRT)) return MGI_SIGN_LEAST | (x & MGI_SIGN_NONZERO);
-    return mgi_pv_is_fn(P, a, MG_OP_SILU) || mgi_pv_is_fn(P, a, MG_OP_GELU) ? x : 0;
-  }
-  if (depth <= 0) return 0;
-  if (kind == MGI_PV_INV) return mgi_defined_sign(P, mgi_pv_word(P, a, 1), depth - 1) | MGI_SIGN_NONZERO;
-  if (kind == MGI_PV_TOP) return mgi_defined_sign(P, mgi_pv_word(P, a, n - 1), depth - 1);
-  if (kind == MGI_PV_SUM) return mgi_sign_sum(mgi_defined_sign(P, mgi_pv_word(P, a, n - 1), depth - 1));
-  if (kind != MGI_PV_MAX || n > 17) return 0;
-  int all = 7, one = 0;
-  for (uint32_t k = 1; k < n; k++) {
-    int x = mgi_defined_sign(P, mgi_pv_word(P, a, k), depth - 1);
-    all &= x;
-    if (x & MGI_SIGN_LEAST) one |= x & MGI_SIGN_POSITIVE;
-  }
-  return all | one;
-}
-/* The signs that polynomial p has wherever it is defined. */
-static int mgi_defined_sign(mgi_prover *P, uint32_t p, int depth) {
-  const uint32_t n = mgi_pv_count(P, p);
-  int sum = n ? 0 : mgi_sign_of(0);
-  if (n > 64 || P->bad) return 0;
-  for (uint32_t k = 0; k < n; k++) {
-    mgi_pv_term t = mgi_pv_at(P, p, k);
-    int x = mgi_sign_of(t.num);
-    for (uint32_t j = 0; j < mgi_pv_powers(P, t.mono) && x; j++) {
-      const int e = (int32_t)mgi_pv_word(P, t.mono, 2 + 2 * j);
-      int y = mgi_defined_sign_atom(P, mgi_pv_word(P, t.mono, 1 + 2 * j), depth);
-      if (e < 0) y |= MGI_SIGN_NONZERO;
-      if (e % 2 == 0) y = MGI_SIGN_LEAST | (y & MGI_SIGN_NONZERO);
-      x = mgi_sign_mul(x, y);
-    }
-    sum = k ? mgi_sign_add(sum, x) : x;
-    if (!sum) return 0;
-  }
-  return sum;
-}
-enum { MGI_SIGN_DEPTH = 8 };
-
 /* The union of two sets, each 0 or a node of sorted ids. */
 static uint32_t mgi_pv_union(mgi_prover *P, uint32_t x, uint32_t y) {
   uint32_t w[MGI_DEFINED_SET + 2], n = 1, i = 1, j = 1;
@@ -7117,103 +7169,126 @@ static uint32_t mgi_pv_union(mgi_prover *P, uint32_t x, uint32_t y) {
   if (!x) return y;
   w[0] = MGI_PV_SET;
   while (i < P->node[x].n || j < P->node[y].n) {
-    uint32_t a = i < P->node[x].n ? mgi_pv_word(P, x, i) : UINT32_MAX, b = j < P->node[y].n ? mgi_pv_word(P, y, j) : UINT32_MAX;
+    uint32_t a = i < P->node[x].n ? mgi_pv_word(P, x, i) : UINT32_MAX,
+             b = j < P->node[y].n ? mgi_pv_word(P, y, j) : UINT32_MAX;
     if (n > MGI_DEFINED_SET) return mgi_pv_fail(P, "too large: the divisors of an element");
     w[n++] = a < b ? a : b;
     i += a <= b, j += b <= a;
   }
   return mgi_pv_intern(P, w, n);
 }
-/* The condition `kind` on polynomial p, for all values of the n variables in var: they are split, merged and named anew. */
-static uint32_t mgi_pv_condition(mgi_prover *P, uint32_t kind, uint32_t p, int n, const uint32_t *var) {
+/* The condition `kind` on polynomial p, for all values of the n variables in var that `where` leaves, some at each index of
+   those outside: they are split, merged and named anew. */
+static uint32_t mgi_pv_condition(mgi_prover *P, uint32_t kind, uint32_t p, int n, const uint32_t *var, uint32_t where) {
   uint32_t v[MGI_PV_BOUND + 1], atom;
   int m = 0, temps = P->temps;
   int64_t num = 0, den = 1;
   for (int k = 0; k < n && !P->bad; k++) {
-    if (!(P->node[p].vars >> var[k] & 1)) continue;
-    if (m == MGI_PV_BOUND) return mgi_pv_fail(P, "a divisor over too many indices");
-    v[m++] = var[k];
+    if (P->node[p].vars >> var[k] & 1) {
+      if (m == MGI_PV_BOUND) return mgi_pv_fail(P, "a divisor over too many indices");
+      v[m++] = var[k];
+    } else if (P->node[where].vars >> var[k] & 1) { /* a bound is nearest to true where what p does not depend on is 0 */
+      mgi_pv_sub s;
+      memset(&s, 0, sizeof s);
+      s.var = var[k], s.lo = MGI_PV_NAUGHT, s.lo_scale = 1;
+      where = mgi_pv_map(P, where, 1, &s);
+    }
   }
-  if (m) p = mgi_pv_regroup(P, p, &m, v, MGI_PV_BOUND);
+  if (P->bad) return MGI_PV_ZERO;
+  if (!m) where = mgi_pv_number(P, 1, 1);
+  if (m && P->node[where].vars) { /* the variables of both, together: the bounds' term is marked */
+    const uint32_t w[3] = {MGI_PV_LESS, 0, 0}, mark = mgi_pv_intern(P, w, 3);
+    uint32_t both = mgi_pv_regroup(P, mgi_pv_add(P, p, mgi_pv_mul(P, where, mgi_pv_atom(P, mark, 1))), &m, v, MGI_PV_BOUND);
+    both = mgi_pv_shorten(P, both, m, v);
+    p = MGI_PV_ZERO, where = mgi_pv_number(P, 1, 1);
+    for (uint32_t k = 0; k < mgi_pv_count(P, both) && !P->bad; k++) {
+      mgi_pv_term t = mgi_pv_at(P, both, k);
+      uint32_t one = mgi_pv_single(P, t.mono, t.num, t.den);
+      int marked = 0;
+      for (uint32_t j = 0; j < mgi_pv_powers(P, t.mono); j++) marked |= mgi_pv_word(P, t.mono, 1 + 2 * j) == mark;
+      if (marked) where = mgi_pv_mul(P, one, mgi_pv_atom(P, mark, -1));
+      else p = mgi_pv_add(P, p, one);
+    }
+  } else if (m) p = mgi_pv_regroup(P, p, &m, v, MGI_PV_BOUND);
   if (P->bad) return MGI_PV_ZERO;
   if (kind != MGI_PV_USED) {
     mgi_pv_content(P, p, &num, &den);
     if (num && (num != 1 || den != 1)) p = mgi_pv_scale(P, p, den, num);
   }
-  atom = mgi_pv_alone(P, mgi_pv_close(P, kind, m, v, p));
+  atom = mgi_pv_alone(P, mgi_pv_close(P, kind, m, v, p, where));
   P->temps = temps;
   return atom;
 }
 /* A condition over further variables, or (sign < 0) of the negative. */
-static uint32_t mgi_pv_condition_again(mgi_prover *P, uint32_t c, int sign, int n, const uint32_t *var) {
+static uint32_t mgi_pv_condition_again(mgi_prover *P, uint32_t c, int sign, int n, const uint32_t *var, uint32_t where) {
   uint32_t v[2 * MGI_PV_BOUND + MG_MAX_AXES + 2], kind = mgi_pv_kind(P, c);
   int m = (int)mgi_pv_word(P, c, 1), temps = P->temps;
   uint32_t p = m ? mgi_pv_open(P, c, v) : mgi_pv_word(P, c, P->node[c].n - 1);
+  where = mgi_pv_both(P, where, m ? mgi_pv_where(P, c, v) : mgi_pv_word(P, c, P->node[c].n - 2));
   for (int k = 0; k < n; k++) v[m++] = var[k];
   if (sign < 0) p = mgi_pv_scale(P, p, -1, 1);
-  uint32_t r = P->bad ? 0 : mgi_pv_condition(P, kind, p, m, v);
+  uint32_t r = P->bad ? 0 : mgi_pv_condition(P, kind, p, m, v, where);
   P->temps = temps;
   return r;
 }
-/* A duty: which operator (0: one of a's, else 1 + its place in mgi_defined), then choices, each a count and conditions. */
+/* A duty: which operator (0: one of a's, else 1 + its place in mgi_defined), then choices, each a count and
+   conditions. */
 enum { MGI_DUTY_WORDS = 2 + 4 * (1 + MGI_DEFINED_PARTS) };
 /* The set, for all values of the variables. */
-static uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const uint32_t *var) {
+static uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const uint32_t *var, uint32_t where) {
   uint32_t set = 0;
   if (!found || n <= 0) return found;
   for (uint32_t k = 1; k < P->node[found].n && !P->bad; k++) {
     uint32_t duty = mgi_pv_word(P, found, k), w[MGI_DUTY_WORDS], one[2], words = P->node[duty].n;
     for (uint32_t j = 0; j < words; j++) w[j] = mgi_pv_word(P, duty, j);
     for (uint32_t j = 2; j < words && !P->bad; j += 1 + w[j])
-      for (uint32_t i = 1; i <= w[j] && !P->bad; i++) w[j + i] = mgi_pv_condition_again(P, w[j + i], 1, n, var);
+      for (uint32_t i = 1; i <= w[j] && !P->bad; i++) w[j + i] = mgi_pv_condition_again(P, w[j + i], 1, n, var, where);
     one[0] = MGI_PV_SET, one[1] = mgi_pv_intern(P, w, words);
     set = mgi_pv_union(P, set, mgi_pv_intern(P, one, 2));
   }
   return set;
 }
 
-static uint32_t mgi_pv_found_inside(mgi_prover *P, const mg_graph *g, mg_tensor t, int d, int n, const uint32_t *var) {
-  if (P->found && P->record->all && mgi_empty_chunk(g, &g->tensors[t.id], d)) return 0;
-  return mgi_pv_found_for_all(P, P->found, n, var);
+static uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var) {
+  return P->found && P->record->all ? 0 : mgi_pv_found_for_all(P, P->found, n, var, mgi_pv_number(P, 1, 1));
 }
-
-static uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var) { return P->found && P->record->all ? 0 : mgi_pv_found_for_all(P, P->found, n, var); }
 
 /* ---- what an operator takes to be defined */
 
 typedef struct mgi_choice { uint32_t n, c[MGI_DEFINED_PARTS]; } mgi_choice;
 static void mgi_choice_add(mgi_prover *P, mgi_choice *l, uint32_t kind, uint32_t p) {
   if (l->n == MGI_DEFINED_PARTS) { mgi_pv_fail(P, "too large: the factors of a divisor"); return; }
-  l->c[l->n] = mgi_pv_condition(P, kind, p, 0, NULL);
+  l->c[l->n] = mgi_pv_condition(P, kind, p, 0, NULL, MGI_PV_ZERO);
   l->n++;
 }
 /* What must be nonzero for p to be: factors that all terms share, and the rest. */
 static void mgi_choice_factors(mgi_prover *P, mgi_choice *l, uint32_t p, int depth) {
   p = mgi_pv_clear(P, p);
   if (p == MGI_PV_ZERO && !P->bad) mgi_pv_fail(P, "a divisor vanishes identically");
-  if (P->bad || (mgi_defined_sign(P, p, MGI_SIGN_DEPTH) & MGI_SIGN_NONZERO)) return;
+  if (P->bad || (mgi_pv_sign(P, p) & MGI_SIGN_NONZERO)) return;
   uint32_t common = mgi_pv_common(P, p);
   for (uint32_t k = 0; k < mgi_pv_powers(P, common) && !P->bad; k++) {
     uint32_t a = mgi_pv_word(P, common, 1 + 2 * k);
-    if (mgi_defined_sign_atom(P, a, MGI_SIGN_DEPTH) & MGI_SIGN_NONZERO) continue;
+    if (mgi_pv_sign_of_atom(P, a) & MGI_SIGN_NONZERO) continue;
     if (mgi_pv_is_fn(P, a, MG_OP_SQRT) && depth > 0) mgi_choice_factors(P, l, mgi_pv_word(P, a, 6), depth - 1);
     else mgi_choice_add(P, l, MGI_PV_DIVISOR, mgi_pv_atom(P, a, 1));
   }
   uint32_t rest = mgi_pv_mul(P, p, mgi_pv_of_mono(P, common, -1));
-  if (!P->bad && mgi_pv_count(P, rest) > 1 && !(mgi_defined_sign(P, rest, MGI_SIGN_DEPTH) & MGI_SIGN_NONZERO)) mgi_choice_add(P, l, MGI_PV_DIVISOR, rest);
+  if (!P->bad && mgi_pv_count(P, rest) > 1 && !(mgi_pv_sign(P, rest) & MGI_SIGN_NONZERO)) mgi_choice_add(P, l, MGI_PV_DIVISOR, rest);
 }
 /* p without atoms that are positive; with `even`, without even powers too. */
 static uint32_t mgi_pv_stripped(mgi_prover *P, uint32_t p, int even) {
   uint32_t common = mgi_pv_common(P, p);
   for (uint32_t k = 0; k < mgi_pv_powers(P, common) && !P->bad; k++) {
     uint32_t a = mgi_pv_word(P, common, 1 + 2 * k);
-    int e = (int32_t)mgi_pv_word(P, common, 2 + 2 * k), positive = (mgi_defined_sign_atom(P, a, MGI_SIGN_DEPTH) & MGI_SIGN_POSITIVE) == MGI_SIGN_POSITIVE;
+    int e = (int32_t)mgi_pv_word(P, common, 2 + 2 * k), positive = (mgi_pv_sign_of_atom(P, a) & MGI_SIGN_POSITIVE) == MGI_SIGN_POSITIVE;
     if (positive || e < -1 || (even && e > 1)) p = mgi_pv_mul(P, p, mgi_pv_atom(P, a, positive ? -e : -(e / 2 * 2)));
   }
   return p;
 }
 /* The duties of operator o at the element whose operands are in[], into P->found. */
-static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const uint32_t *in, const uint32_t *factors) {
+static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const uint32_t *in,
+                          const uint32_t *factors) {
   const uint32_t duty = mgi_duty_of(o);
   const mgi_defined *D = P->record;
   uint32_t which = 0, p = in[duty == MGI_PV_DIVISOR], list[MGI_DEFINED_PARTS + 2], n = 1;
@@ -7225,7 +7300,8 @@ static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node
     case MG_OP_MUL:
       for (int k = 0; k < 2; k++) {
         if (!factors[k]) list[n++] = in[k];
-        for (uint32_t j = 1; factors[k] && j < P->node[factors[k]].n && n < MGI_DEFINED_PARTS; j++) list[n++] = mgi_pv_word(P, factors[k], j);
+        for (uint32_t j = 1; factors[k] && j < P->node[factors[k]].n && n < MGI_DEFINED_PARTS; j++)
+          list[n++] = mgi_pv_word(P, factors[k], j);
       }
       if (n < MGI_DEFINED_PARTS) P->factors = mgi_pv_intern(P, list, n);
       break;
@@ -7246,17 +7322,20 @@ static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node
   mgi_choice c[4], parts;
   uint32_t w[MGI_DUTY_WORDS], words = 2, set[2];
   const uint32_t own = factors[duty == MGI_PV_DIVISOR];
-  const int sign = left | (duty == MGI_PV_USED ? 0 : mgi_defined_sign(P, p, MGI_SIGN_DEPTH));
+  const int sign = left | (duty == MGI_PV_USED ? 0 : mgi_pv_sign(P, p));
   int m = 0;
   memset(c, 0, sizeof c), memset(&parts, 0, sizeof parts);
   if (mgi_duty_done(duty, sign) && !D->all) return;
   if (duty == MGI_PV_DIVISOR || duty == MGI_PV_LOGARITHM) {
     if (!own) mgi_choice_factors(P, &parts, p, 3);
-    for (uint32_t k = 1; own && k < P->node[own].n && !P->bad; k++) mgi_choice_factors(P, &parts, mgi_pv_word(P, own, k), 3);
+    for (uint32_t k = 1; own && k < P->node[own].n && !P->bad; k++)
+      mgi_choice_factors(P, &parts, mgi_pv_word(P, own, k), 3);
   }
   if (P->bad) return;
   if (duty == MGI_PV_USED) {
-    const uint32_t atom = mgi_pv_fn(P, o->code, mg_op_row(o->code)->attr == MG_ATTR_RAT ? o->attr.c : mgi_pv_no_constant(), mg_op_row(o->code)->n_in, in);
+    const uint32_t atom =
+        mgi_pv_fn(P, o->code, mg_op_row(o->code)->attr == MG_ATTR_RAT ? o->attr.c : mgi_pv_no_constant(),
+                  mg_op_row(o->code)->n_in, in);
     mgi_choice_add(P, &c[m++], MGI_PV_USED, atom);
   } else if (D->all) {
     c[m++] = parts;
@@ -7291,7 +7370,7 @@ static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node
 /* 1 if condition c is a fact, or, of a divisor, that of its negative. */
 static int mgi_pv_fact(mgi_prover *P, const mgi_pv_list *facts, uint32_t c) {
   for (int sign = 1; sign >= -1 && !P->bad; sign -= 2) {
-    uint32_t id = sign < 0 ? mgi_pv_condition_again(P, c, -1, 0, NULL) : c;
+    uint32_t id = sign < 0 ? mgi_pv_condition_again(P, c, -1, 0, NULL, mgi_pv_number(P, 1, 1)) : c;
     for (uint32_t k = 0; k < facts->n; k++)
       if (facts->p[k] == id) return 1;
     if (mgi_pv_kind(P, c) != MGI_PV_DIVISOR) return 0;
@@ -7301,13 +7380,13 @@ static int mgi_pv_fact(mgi_prover *P, const mgi_pv_list *facts, uint32_t c) {
   if (mgi_pv_word(P, c, 1)) return 0;
   for (uint32_t k = 0; k < facts->n && n < MGI_DEFINED_PARTS; k++) {
     const uint32_t f = facts->p[k];
-    if (mgi_pv_kind(P, f) == MGI_PV_DIVISOR && !mgi_pv_word(P, f, 1) && mgi_pv_count(P, mgi_pv_word(P, f, 3)) > 1) one[n++] = mgi_pv_word(P, f, 3);
+    if (mgi_pv_kind(P, f) == MGI_PV_DIVISOR && !mgi_pv_word(P, f, 1) && mgi_pv_count(P, mgi_pv_word(P, f, P->node[f].n - 1)) > 1) one[n++] = mgi_pv_word(P, f, P->node[f].n - 1);
   }
-  const uint32_t negative = mgi_pv_condition_again(P, c, -1, 0, NULL), terms = mgi_pv_count(P, mgi_pv_word(P, c, 3));
+  const uint32_t negative = mgi_pv_condition_again(P, c, -1, 0, NULL, mgi_pv_number(P, 1, 1)), terms = mgi_pv_count(P, mgi_pv_word(P, c, P->node[c].n - 1));
   for (uint32_t i = 0; i < n; i++)
     for (uint32_t j = i; j < n && !P->bad; j++) {
       if (mgi_pv_count(P, one[i]) * mgi_pv_count(P, one[j]) > 16 * terms) continue;
-      const uint32_t both = mgi_pv_condition(P, MGI_PV_DIVISOR, mgi_pv_mul(P, one[i], one[j]), 0, NULL);
+      const uint32_t both = mgi_pv_condition(P, MGI_PV_DIVISOR, mgi_pv_mul(P, one[i], one[j]), 0, NULL, MGI_PV_ZERO);
       if (!P->bad && (both == c || both == negative)) return 1;
     }
   return 0;
@@ -7326,7 +7405,8 @@ static int mgi_pv_follows(mgi_prover *P, uint32_t facts_set, uint32_t set) {
     int follows = 0;
     for (uint32_t j = 2; j < P->node[duty].n && !follows && !P->bad; j += 1 + mgi_pv_word(P, duty, j)) {
       int all = 1;
-      for (uint32_t i = 1; i <= mgi_pv_word(P, duty, j) && all && !P->bad; i++) all = mgi_pv_fact(P, &facts, mgi_pv_word(P, duty, j + i));
+      for (uint32_t i = 1; i <= mgi_pv_word(P, duty, j) && all && !P->bad; i++)
+        all = mgi_pv_fact(P, &facts, mgi_pv_word(P, duty, j + i));
       follows = all;
     }
     if (!follows) missing = (int)mgi_pv_word(P, duty, 1) - 1;
@@ -7353,9 +7433,10 @@ static uint32_t mgi_pv_output(mgi_prover *P, const mg_graph *g, uint32_t k, uint
 static int mgi_pv_begin(mgi_prover *P, size_t limit, double deadline, const volatile int *stop) {
   uint32_t w[2];
   memset(P, 0, sizeof *P);
-  P->limit = limit, P->deadline = deadline, P->stop = stop;
+  P->limit = limit, P->deadline = deadline, P->stop = stop, P->most = MGI_PV_STEPS;
   w[0] = MGI_PV_POLY, w[1] = MGI_PV_KEY;
-  if (mgi_pv_intern(P, w, 1) != MGI_PV_ZERO || mgi_pv_intern(P, w + 1, 1) != MGI_PV_NONE) mgi_pv_fail(P, "no memory for terms");
+  if (mgi_pv_intern(P, w, 1) != MGI_PV_ZERO || mgi_pv_intern(P, w + 1, 1) != MGI_PV_NONE)
+    mgi_pv_fail(P, "no memory for terms");
   return !P->bad;
 }
 
@@ -7364,13 +7445,19 @@ static void mgi_left_name(const mgi_left *l, char *buf, size_t size) {
   const mg_op_node *o = &l->g->ops[l->op];
   const uint32_t duty = mgi_duty_of(o);
   const char *of = l->g->tensors[o->out[0].id].name, *in = l->g->tensors[o->in[duty == MGI_PV_DIVISOR].id].name;
-  snprintf(buf, size, "%s '%.40s' of '%.40s = %.20s'%s", duty == MGI_PV_DIVISOR ? "the divisor" : "the operand", in ? in : "?", of ? of : "?", mg_op_row(o->code)->name,
-           l->g->level == MG_KERNEL ? "" : l->g->level == MG_BLOCK ? " in a block graph" : " in a thread graph");
+  snprintf(buf, size, "%s '%.40s' of '%.40s = %.20s'%s", duty == MGI_PV_DIVISOR ? "the divisor" : "the operand",
+           in ? in : "?", of ? of : "?", mg_op_row(o->code)->name,
+           l->g->level == MG_KERNEL  ? ""
+           : l->g->level == MG_BLOCK ? " in a block graph"
+                                     : " in a thread graph");
 }
 
 static const char *mgi_duty_word(const mgi_left *l) {
   const uint32_t duty = mgi_duty_of(&l->g->ops[l->op]);
-  return duty == MGI_PV_DIVISOR ? "nonzero" : duty == MGI_PV_ROOT ? "at least 0" : duty == MGI_PV_LOGARITHM ? "positive" : "in its domain";
+  return duty == MGI_PV_DIVISOR     ? "nonzero"
+         : duty == MGI_PV_ROOT      ? "at least 0"
+         : duty == MGI_PV_LOGARITHM ? "positive"
+                                    : "in its domain";
 }
 /* All operators that have a duty, as if there were no facts. */
 static void mgi_left_all(const mg_graph *g, mgi_defined *D) {
@@ -7385,7 +7472,8 @@ static void mgi_left_all(const mg_graph *g, mgi_defined *D) {
 
 /* 1 if b is shown to be defined wherever a is, by output element, and `line` says how; 0 with the reason in it.
    *total: both are defined everywhere, by facts. */
-static int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadline, const volatile int *stop, int *total, char line[256]) {
+static int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadline, const volatile int *stop,
+                             int *total, char line[256]) {
   mgi_defined D, all;
   mgi_prover P;
   char name[160];
@@ -7405,7 +7493,10 @@ static int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadli
     else snprintf(line, 256, "all %d divisors, roots and logarithms are as they must be by facts", D.partial);
     return 1;
   }
-  if (D.n > MGI_DEFINED_LEFT) { snprintf(line, 256, "more than %d divisors, roots and logarithms are not positive by facts", (int)MGI_DEFINED_LEFT); return 0; }
+  if (D.n > MGI_DEFINED_LEFT) {
+    snprintf(line, 256, "more than %d divisors, roots and logarithms are not positive by facts", (int)MGI_DEFINED_LEFT);
+    return 0;
+  }
   memset(&all, 0, sizeof all);
   all.all = 1;
   shown = mgi_pv_begin(&P, (size_t)1 << 28, deadline, stop);
@@ -7419,11 +7510,16 @@ static int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadli
     shown = missing == -1, limit = missing == -2;
     if (missing >= 0) worst = missing;
   }
-  if (shown) snprintf(line, 256, "of %d divisors, roots and logarithms %d by facts, %d as the program's for each output element", D.partial, D.partial - D.n, D.n);
+  if (shown)
+    snprintf(line, 256, "of %d divisors, roots and logarithms %d by facts, %d as the program's for each output element",
+             D.partial, D.partial - D.n, D.n);
   else {
     mgi_left_name(&D.left[worst < 0 ? 0 : worst], name, sizeof name);
-    if (worst >= 0) snprintf(line, 256, "%s is not shown to be %s wherever the program is defined", name, mgi_duty_word(&D.left[worst]));
-    else snprintf(line, 256, "%.150s could not be compared with the program's: %.50s", name, limit ? P.why : "no memory");
+    if (worst >= 0)
+      snprintf(line, 256, "%s is not shown to be %s wherever the program is defined", name,
+               mgi_duty_word(&D.left[worst]));
+    else
+      snprintf(line, 256, "%.150s could not be compared with the program's: %.50s", name, limit ? P.why : "no memory");
   }
   free(P.w), free(P.node), free(P.slot);
   return shown;
@@ -7532,6 +7628,11 @@ static void mgi_pv_say_atom(mgi_pv_print *o, uint32_t a) {
         }
       return;
     }
+    case MGI_PV_LESS:
+      mgi_pv_say(o, "[");
+      mgi_pv_say_index(o, a, 3, mgi_pv_word(P, a, 2));
+      mgi_pv_say(o, "<%u]", mgi_pv_word(P, a, 1));
+      return;
     case MGI_PV_FN: {
       mg_opcode op = (mg_opcode)mgi_pv_word(P, a, 1);
       mgi_pv_say(o, "%.40s(", mg_op_row(op)->name);
@@ -7563,6 +7664,10 @@ static void mgi_pv_say_atom(mgi_pv_print *o, uint32_t a) {
         if (k) mgi_pv_say(o, ", ");
         mgi_pv_say_variable(o, mgi_pv_word(P, a, 2) + k);
         mgi_pv_say(o, "<%u", mgi_pv_word(P, a, 3 + k));
+      }
+      if (mgi_pv_kind(P, a) == MGI_PV_TOP && P->node[mgi_pv_word(P, a, n - 2)].vars) {
+        mgi_pv_say(o, " ");
+        mgi_pv_say_poly(o, mgi_pv_word(P, a, n - 2));
       }
       mgi_pv_say(o, "}(");
       mgi_pv_say_poly(o, mgi_pv_word(P, a, n - 1));
@@ -7880,12 +7985,19 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
     mgi_wide_words(&wide, c.seed, r->reason, sizeof r->reason);
     r->verdict = MG_NOT_EQUAL;
   } else if (proved && !shown) snprintf(r->reason, sizeof r->reason, "%.250s", line);
-  else if (proved && !total && wide.nowhere) snprintf(r->reason, sizeof r->reason, "output %d, element %lld%s: no float64 run was found on which both are defined there", wide.output, (long long)wide.element, wide.reduced ? " at reduced sizes" : "");
-  else if (proved && !total && !wide.runs) snprintf(r->reason, sizeof r->reason, "too large for float64 runs, so it is not known that each element is defined somewhere");
+  else if (proved && !total && wide.nowhere)
+    snprintf(r->reason, sizeof r->reason,
+             "output %d, element %lld%s: no float64 run was found on which both are defined there", wide.output,
+             (long long)wide.element, wide.reduced ? " at reduced sizes" : "");
+  else if (proved && !total && !wide.runs)
+    snprintf(r->reason, sizeof r->reason,
+             "too large for float64 runs, so it is not known that each element is defined somewhere");
   else if (proved) {
     r->verdict = MG_EQUAL;
-    snprintf(r->reason, sizeof r->reason, "proved at these sizes, %s, wherever the first is defined, by %s%s%s", r->method == MG_PROVE_INDEXED ? "for a symbolic index of each output" : "element by element",
-             r->queries ? r->solver : "one normal form", *r->axioms ? " and the axioms named" : "", r->queries ? "" : " (nothing was left to ask the solver)");
+    snprintf(r->reason, sizeof r->reason, "proved at these sizes, %s, wherever the first is defined, by %s%s%s",
+             r->method == MG_PROVE_INDEXED ? "for a symbolic index of each output" : "element by element",
+             r->queries ? r->solver : "one normal form", *r->axioms ? " and the axioms named" : "",
+             r->queries ? "" : " (nothing was left to ask the solver)");
   } else if (why[0][0] && why[1][0]) snprintf(r->reason, sizeof r->reason, "not proved: at a symbolic index %.100s; element by element %.100s", why[0], why[1]);
   else snprintf(r->reason, sizeof r->reason, "not proved: %.150s", why[tried == MG_PROVE_ELEMENTS]);
   return MG_OK;

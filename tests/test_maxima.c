@@ -92,6 +92,8 @@ static int copied(forest *g, const forest *f, int k, int at, int how, uint64_t *
 }
 
 typedef struct point { double x, y, u[EXTENT], w[EXTENT][EXTENT], most; } point;
+/* What is 0 but for a rounding error is 0 under a root, which would make it great. */
+static double root(double a) { return a < -1e-9 ? NAN : a < 1e-9 ? 0 : sqrt(a); }
 /* NAN where it is undefined, or too near to that. */
 static double value(const forest *f, int k, point *p, const int *at, int open) {
   const term *t = &f->t[k];
@@ -120,7 +122,7 @@ static double value(const forest *f, int k, point *p, const int *at, int open) {
       case RELU: r = a > 0 ? a : 0; break;
       case EXP: r = exp(a); break;
       case SQR: r = a * a; break;
-      case SQRT: r = a < 0 ? NAN : sqrt(a); break;
+      case SQRT: r = root(a); break;
       case LOG: r = a < 1e-6 ? NAN : log(a); break;
       case STEP: r = a / (1 + fabs(a)); break;
       case ADD: r = a + b; break;
@@ -189,6 +191,7 @@ static void start(mgi_prover *P) {
 }
 static void finish(mgi_prover *P) { free(P->w), free(P->node), free(P->slot); }
 
+static int beyond; /* a form's exponentials left the range in which doubles tell anything */
 /* The value of a normal form at a point; index: of every variable. */
 static double form_value(const mgi_prover *P, uint32_t id, const point *p, int *index) {
   uint32_t n = P->node[id].n, kind = mgi_pv_kind(P, id);
@@ -212,9 +215,11 @@ static double form_value(const mgi_prover *P, uint32_t id, const point *p, int *
     case MGI_PV_FN: {
       double a = form_value(P, mgi_pv_word(P, id, 6), p, index);
       switch (mgi_pv_word(P, id, 1)) {
-        case MG_OP_EXP: return exp(a);
+        case MG_OP_EXP:
+          if (fabs(a) > 40) beyond = 1;
+          return exp(a);
         case MG_OP_LOG: return log(a);
-        case MG_OP_SQRT: return sqrt(a > -1e-9 && a < 0 ? 0 : a);
+        case MG_OP_SQRT: return root(a);
         case MG_OP_STEP: return a / (1 + fabs(a));
         default: fail_msg("function %u", mgi_pv_word(P, id, 1));
       }
@@ -265,6 +270,24 @@ static void draw(point *p, uint64_t *s) {
   p->most = 1;
 }
 
+/* 1 if two differ by a rounding error beside a root's or a logarithm's end alone: around there they agree.  The other is
+   the term g, or form x where g is NULL. */
+static int beside(const forest *f, int a, const forest *g, int b, const mgi_prover *P, uint32_t x, const point *p, uint64_t *s) {
+  int agree = 0;
+  for (int j = 0; j < 200; j++) {
+    point q = *p;
+    int index[MGI_PV_VARS];
+    for (int v = 0; v < MGI_PV_VARS; v++) index[v] = -1;
+    for (size_t i = 0; i + 1 < sizeof q / sizeof(double); i++) (&q.x)[i] += 1e-2 * (unit(s) - 0.5);
+    q.most = 1;
+    double l = value(f, a, &q, NULL, 0), r = !isfinite(l) ? l : g ? value(g, b, &q, NULL, 0) : form_value(P, x, &q, index);
+    if (!isfinite(l) || (g && !isfinite(r))) continue;
+    if (!(fabs(l - r) <= 1e-6 * q.most * q.most)) return 0;
+    agree++;
+  }
+  return agree >= 1;
+}
+
 /* A term's normal form is defined wherever the term is, and the same. */
 static void forms_are_their_terms(void **state) {
   uint64_t s = seed ^ 0xf0;
@@ -284,20 +307,12 @@ static void forms_are_their_terms(void **state) {
       int index[MGI_PV_VARS];
       for (int v = 0; v < MGI_PV_VARS; v++) index[v] = -1;
       draw(&p, &s);
+      beyond = 0;
       double l = value(&f, a, &p, NULL, 0), r = isfinite(l) ? form_value(&P, x, &p, index) : l;
-      if (!isfinite(l)) continue;
+      if (!isfinite(l) || beyond) continue;
       points++;
       if (fabs(l - r) <= 1e-7 * p.most * p.most) continue;
-      point q = p; /* a rounding error beside a root's or a logarithm's end?  Then a step aside agrees */
-      int aside = 0;
-      for (int j = 0; j < 4 && !isfinite(r); j++) {
-        q = p;
-        for (size_t i = 0; i + 1 < sizeof q / sizeof(double); i++) (&q.x)[i] += 1e-6 * (unit(&s) - 0.5);
-        q.most = 1;
-        double m = value(&f, a, &q, NULL, 0), t = form_value(&P, x, &q, index);
-        aside += isfinite(m) && isfinite(t) && fabs(m - t) <= 1e-6 * q.most * q.most;
-      }
-      if (!isfinite(r) && aside) { near++; continue; }
+      if (!(fabs(l - r) > 1e-2) && beside(&f, a, NULL, -1, &P, x, &p, &s)) { near++; continue; }
       mgi_pv_print o;
       mg_graph *names = parse("program n\ninput X : f32[1]\ninput Y : f32[1]\ninput U : f32[1]\ninput W : f32[1]\nO = add(add(X, Y), add(U, W))\noutput O\n");
       memset(&o, 0, sizeof o);
@@ -341,7 +356,7 @@ static void random_terms(void **state) {
       double l = value(&f, a, &p, NULL, 0), r = value(&g, b, &p, NULL, 0);
       if (!isfinite(l) || !isfinite(r)) continue;
       points++;
-      if (fabs(l - r) > 1e-7 * p.most) {
+      if (fabs(l - r) > 1e-7 * p.most && !(fabs(l - r) < 1e-2 && beside(&f, a, &g, b, NULL, 0, &p, &s))) {
         printf("\n  "), show(&f, a), printf("\n  "), show(&g, b), printf("\n");
         fail_msg("pair %d was proved, but at one point they are %.12g and %.12g", pair, l, r);
       }
@@ -462,12 +477,117 @@ static void wrong_pairs(void **state) {
     if (proved(rows, wrong[k].a, wrong[k].b)) fail_msg("proved:\n%s\n%s", wrong[k].a, wrong[k].b);
 }
 
+/* ---- µGraphs of grids and loops; uneven chunks too */
+
+typedef struct kernel { const char *inputs, *program, *right, *from, *to; } kernel; /* from -> to makes it wrong */
+static const kernel kernels[] = {
+    {"input X : f16[16, 1024]\ninput Y : f16[16, 1024]\n", "O = relu(max(mul(X, Y), dim=1))",
+     "O = kernel grid=(x=16) threads=128 {\n  for i=8 {\n    a = load X {x->0, i->1}\n    b = load Y {x->0, i->1}\n    c = max(mul(a, b), dim=1)\n  }\n  o = relu(accum(c) {i->max})\n  store o {x->0}\n}",
+     "relu(accum(c) {i->max})", "scale(accum(c) {i->max}, 1)"},
+    {"input X : f16[16, 4096]\ninput Y : f16[16, 4096]\n", "O = relu(max(mul(X, Y), dim=1))",
+     "O = kernel grid=(x=4) threads=128 {\n  for i=16 {\n    a = load X {x->0, i->1}\n    b = load Y {x->0, i->1}\n    c = max(relu(mul(a, b)), dim=1)\n  }\n  o = accum(c) {i->max}\n  store o {x->0}\n}",
+     "max(relu(mul(a, b)), dim=1)", "max(relu(mul(a, a)), dim=1)"},
+    {"input X : f16[16, 1024]\n", "O = relu(max(X, dim=1))", /* parts of blocks, a second kernel for the maximum of parts */
+     "P = kernel grid=(x=16, y=4) threads=128 {\n  for i=2 {\n    a = load X {x->0, y->1, i->1}\n    c = max(a, dim=1)\n  }\n  o = accum(c) {i->max}\n  store o {x->0, y->1}\n}\nO = max(relu(P), dim=1)", "max(relu(P), dim=1)", "max(P, dim=1)"},
+    {"input X : f16[16, 4096]\n", "M = max(X, dim=1)\nE = exp(sub(X, M))\nO = div(E, sum(E, dim=1))",
+     "S = kernel grid=(x=16) threads=128 {\n  for i=4 {\n    a = load X {x->0, i->1}\n    e = sum(exp(a), dim=1)\n  }\n  o = accum(e) {i->+}\n  store o {x->0}\n}\nO = div(exp(X), S)", "accum(e) {i->+}", "accum(e) {i->max}"},
+    {"input Q : f16[2, 64, 64]\ninput K : f16[2, 64, 512]\ninput V : f16[2, 512, 64]\n",
+     "A = scale(matmul(Q, K), 1/8)\nE = exp(sub(A, max(A, dim=2)))\nO = matmul(div(E, sum(E, dim=2)), V)",
+     "O = kernel grid=(x=2, y=4) threads=128 {\n  q = load Q {x->0, y->1}\n  for i=8 {\n    k = load K {x->0, y->*, i->2}\n    v = load V {x->0, y->*, i->1}\n    e = exp(scale(matmul(q, k), 1/8))\n    n = matmul(e, v)\n    s = sum(e, dim=2)\n  }\n"
+     "  o = div(accum(n) {i->+}, accum(s) {i->+})\n  store o {x->0, y->1}\n}", "1/8", "1/4"},
+    {"input X : f16[16, 4096]\n", "O = div(X, add_scalar(max(sqrt(sqr(X)), dim=1), 1/1000))",
+     "M = kernel grid=(x=16) threads=128 {\n  for i=8 {\n    a = load X {x->0, i->1}\n    c = max(add(relu(a), relu(neg(a))), dim=1)\n  }\n  o = add_scalar(accum(c) {i->max}, 1/1000)\n  store o {x->0}\n}\nO = div(X, M)", "relu(neg(a))", "relu(a)"},
+    {"input X : f16[16, 256]\ninput W : f16[256, 512]\ninput V : f16[512, 128]\n", "O = matmul(relu(matmul(X, W)), V)",
+     "O = kernel grid=(x=1, y=4) threads=128 {\n  for j=8 {\n    v = load V {y->1, j->0}\n    for i=4 {\n      a = load X {i->1}\n      w = load W {j->1, i->0}\n      b = matmul(a, w)\n    }\n    h = relu(accum(b) {i->+})\n    c = matmul(h, v)\n  }\n"
+     "  o = accum(c) {j->+}\n  store o {y->1}\n}", "relu(accum(b) {i->+})", "scale(accum(b) {i->+}, 1)"},
+    {"input X : f16[16, 1024]\n", "M = max(X, dim=1)\nO = add(M, log(sum(exp(sub(X, M)), dim=1)))",
+     "O = kernel grid=(x=8) threads=128 {\n  for i=8 {\n    a = load X {x->0, i->1}\n    s = sum(exp(a), dim=1)\n  }\n  o = log(accum(s) {i->+})\n  store o {x->0}\n}", "exp(a)", "exp(neg(a))"},
+    {"input X : f16[50, 1000]\n", "O = relu(X)", "O = kernel grid=(x=7, y=3) threads=128 {\n  a = load X {x->0, y->1}\n  o = add(a, relu(neg(a)))\n  store o {x->0, y->1}\n}", "add(a", "sub(a"}, /* uneven */
+    {"input X : f16[50, 1000]\n", "O = relu(max(X, dim=1))",
+     "O = kernel grid=(x=7) threads=128 {\n  a = load X {x->0}\n  o = max(relu(a), dim=1)\n  store o {x->0}\n}", "relu(a)", "neg(a)"},
+    {"input X : f16[50, 1000]\n", "O = relu(max(X, dim=1))",
+     "O = kernel grid=(x=50) threads=128 {\n  for i=3 {\n    a = load X {x->0, i->1}\n    c = max(relu(a), dim=1)\n  }\n  o = accum(c) {i->max}\n  store o {x->0}\n}", "relu(a)", "neg(a)"},
+    {"input X : f16[50, 1000]\n", "O = relu(sum(X, dim=1))",
+     "O = kernel grid=(x=7) threads=128 {\n  for i=3 {\n    a = load X {x->0, i->1}\n    c = sum(a, dim=1)\n  }\n  o = relu(accum(c) {i->+})\n  store o {x->0}\n}", "relu(accum", "neg(accum"},
+    {"input X : f16[50, 1000]\ninput W : f16[1000, 100]\n", "O = relu(matmul(relu(X), W))",
+     "O = kernel grid=(x=7, y=3) threads=128 {\n  for i=13 {\n    a = load X {x->0, y->*, i->1}\n    w = load W {x->*, y->1, i->0}\n    c = matmul(add(a, relu(neg(a))), w)\n  }\n  o = relu(accum(c) {i->+})\n  store o {x->0, y->1}\n}", "relu(accum(c) {i->+})", "scale(accum(c) {i->+}, 1)"},
+};
+static void graphs(void **state) {
+  (void)state;
+  for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+    const kernel *x = &kernels[k];
+    char bad[4096];
+    const char *at = strstr(x->right, x->from);
+    assert_non_null(at);
+    snprintf(bad, sizeof bad, "%.*s%s%s", (int)(at - x->right), x->right, x->to, at + strlen(x->from));
+    if (!proved(x->inputs, x->program, x->right)) fail_msg("not proved:\n%s\n%s", x->program, x->right);
+    if (proved(x->inputs, x->program, bad)) fail_msg("proved:\n%s\n%s", x->program, bad);
+  }
+}
+
+/* Words of a µGraph's text that may stand for each other, by kind. */
+static const char *const word[][6] = {{"add(", "mul(", "sub("}, {"relu(", "exp(", "neg(", "sqr("}, {"->0", "->1", "->*", "->+", "->max"}, {"=2", "=3", "=4", "=5", "=1"}, {"(a", "(b", "(c", "(w"}, {"max(", "sum("}};
+static int mutate_text(char *out, size_t size, const char *text, uint64_t *s) {
+  char from[4096];
+  snprintf(from, sizeof from, "%s", text);
+  for (int changes = below(s, 4) ? 1 : 2; changes > 0; changes--) {
+    int kind = below(s, 6), n = 0, found = 0;
+    const char *at[64], *was[64];
+    while (n < 6 && word[kind][n]) n++;
+    for (int k = 0; k < n; k++)
+      for (const char *p = from; found < 64 && (p = strstr(p, word[kind][k])); p++) at[found] = p, was[found++] = word[kind][k];
+    if (!found) return 0;
+    int k = below(s, found);
+    snprintf(out, size, "%.*s%s%s", (int)(at[k] - from), from, word[kind][below(s, n)], at[k] + strlen(was[k]));
+    snprintf(from, sizeof from, "%s", out);
+  }
+  return strcmp(out, text) != 0;
+}
+/* Of small µGraphs with uneven chunks, each a word or two changed: none is proved that a run shows to differ. */
+static void uneven_mutants(void **state) {
+  static const char inputs[] = "input X : f32[7, 11]\ninput Y : f32[7, 11]\ninput W : f32[11, 5]\n";
+  static const pair of[] = {
+    {"O = relu(max(mul(X, Y), dim=1))", "O = kernel grid=(x=3) threads=32 {\n  for i=4 {\n    a = load X {x->0, i->1}\n    b = load Y {x->0, i->1}\n    c = max(relu(mul(a, b)), dim=1)\n  }\n  o = accum(c) {i->max}\n  store o {x->0}\n}"},
+    {"O = sum(relu(X), dim=1)", "O = kernel grid=(x=2) threads=32 {\n  for i=3 {\n    a = load X {x->0, i->1}\n    c = sum(add(a, relu(neg(a))), dim=1)\n  }\n  o = accum(c) {i->+}\n  store o {x->0}\n}"},
+    {"O = relu(matmul(relu(X), W))", "O = kernel grid=(x=2, y=2) threads=32 {\n  for i=4 {\n    a = load X {x->0, y->*, i->1}\n    w = load W {x->*, y->1, i->0}\n    c = matmul(relu(a), w)\n  }\n  o = relu(accum(c) {i->+})\n  store o {x->0, y->1}\n}"},
+    {"O = div(exp(sub(X, max(X, dim=1))), sum(exp(sub(X, max(X, dim=1))), dim=1))", "O = kernel grid=(x=3) threads=32 {\n  for i=3 {\n    a = load X {x->0, i->1}\n    c = sum(exp(a), dim=1)\n  }\n  d = accum(c) {i->+}\n  for j=4 {\n    b = load X {x->0, j->1}\n    e = div(exp(b), d)\n  }\n  f = accum(e) {j->1}\n  store f {x->0}\n}"},
+    {"O = max(max(add(X, Y), dim=0), dim=1)", "P = kernel grid=(x=3, y=4) threads=32 {\n  a = load X {x->0, y->1}\n  b = load Y {x->0, y->1}\n  c = add(a, b)\n  o = max(c, dim=1)\n  store o {x->0, y->1}\n}\nO = max(max(P, dim=1), dim=0)"},
+  };
+  uint64_t s = seed ^ 0x3d;
+  int told = 0, shown = 0, left = 0, tries = pairs / 20;
+  (void)state;
+  for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+    mg_graph *A = program(inputs, of[k].a);
+    if (!proved(inputs, of[k].a, of[k].b)) fail_msg("not proved: %s\n%s", of[k].a, of[k].b);
+    for (int j = 0; j < tries; j++) {
+      char body[4096], text[8192];
+      mg_graph *M = NULL;
+      mg_error e;
+      mg_prove_report r;
+      mg_verify_report v;
+      mg_verify_config c = mg_verify_config_default();
+      if (!mutate_text(body, sizeof body, of[k].b, &s)) continue;
+      snprintf(text, sizeof text, "program p\n%s%s\noutput O\n", inputs, body);
+      if (mg_parse(text, strlen(text), "mutant", NULL, &M, &e) != MG_OK) continue;
+      c.seed = next(&s), c.threads = 1;
+      if (mgi_prove_normal(A, M, 0, 0, NULL, &r, NULL, &e) == MG_OK && mg_verify(A, M, &c, &v, &e) == MG_OK) {
+        if (r.verdict == MG_EQUAL && v.verdict == MG_NOT_EQUAL) fail_msg("proved, but %s:\n%s\n%s", v.reason, of[k].a, body);
+        told += v.verdict == MG_NOT_EQUAL, shown += r.verdict == MG_EQUAL, left += r.verdict != MG_EQUAL && v.verdict != MG_NOT_EQUAL;
+      }
+      mg_graph_free(M);
+    }
+    mg_graph_free(A);
+  }
+  printf("uneven: %d mutants told apart and not proved, %d proved, %d neither\n", told, shown, left);
+  assert_true(told > tries / 2 && shown > tries / 8);
+}
+
 int main(int argc, char **argv) {
   seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
   if (argc > 2) pairs = atoi(argv[2]);
   printf("seed %llu (give it as the argument to repeat)\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(right_pairs), cmocka_unit_test(wrong_pairs), cmocka_unit_test(forms_are_their_terms), cmocka_unit_test(random_terms),
+    cmocka_unit_test(right_pairs), cmocka_unit_test(graphs), cmocka_unit_test(uneven_mutants), cmocka_unit_test(wrong_pairs), cmocka_unit_test(forms_are_their_terms), cmocka_unit_test(random_terms),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
