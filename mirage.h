@@ -293,6 +293,9 @@ mg_map mg_map_set(mg_map m, mg_axis a, int to);          /* m with axis a mapped
 
 typedef struct mg_graph mg_graph;
 
+/* How one dimension was cut, outermost cut first: before[k] is the extent before axis[k] cut it into its chunks. */
+typedef struct mgi_cuts { int n; uint32_t axis[MG_MAX_AXES]; int64_t before[MG_MAX_AXES]; } mgi_cuts;
+
 typedef struct mg_tensor_info {
   const char *name;          /* unique in its graph; never NULL once mg_check passed */
   mg_dtype dtype;            /* of device tensors; block and thread tensors inherit, accumulate in fp32 */
@@ -573,9 +576,6 @@ typedef struct mgi_root {
   mg_error err; /* the first error of building */
   uint32_t open; /* graphs begun and not ended */
 } mgi_root;
-
-/* How one dimension was cut, outermost cut first: before[k] is the extent before axis[k] cut it into its chunks. */
-typedef struct mgi_cuts { int n; uint32_t axis[MG_MAX_AXES]; int64_t before[MG_MAX_AXES]; } mgi_cuts;
 
 mg_config mg_config_default(void) {
   mg_config c;

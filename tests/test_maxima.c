@@ -93,7 +93,7 @@ static int copied(forest *g, const forest *f, int k, int at, int how, uint64_t *
 
 typedef struct point { double x, y, u[EXTENT], w[EXTENT][EXTENT], most; } point;
 /* What is 0 but for a rounding error is 0 under a root, which would make it great. */
-static double root(double a) { return a < -1e-9 ? NAN : a < 1e-9 ? 0 : sqrt(a); }
+static double root(double a) { return a < -1e-9 ? NAN : a < 1e-13 ? 0 : sqrt(a); }
 /* NAN where it is undefined, or too near to that. */
 static double value(const forest *f, int k, point *p, const int *at, int open) {
   const term *t = &f->t[k];
@@ -311,7 +311,7 @@ static void forms_are_their_terms(void **state) {
       double l = value(&f, a, &p, NULL, 0), r = isfinite(l) ? form_value(&P, x, &p, index) : l;
       if (!isfinite(l) || beyond) continue;
       points++;
-      if (fabs(l - r) <= 1e-7 * p.most * p.most) continue;
+      if (fabs(l - r) <= 1e-6 * p.most * p.most) continue;
       if (!(fabs(l - r) > 1e-2) && beside(&f, a, NULL, -1, &P, x, &p, &s)) { near++; continue; }
       mgi_pv_print o;
       mg_graph *names = parse("program n\ninput X : f32[1]\ninput Y : f32[1]\ninput U : f32[1]\ninput W : f32[1]\nO = add(add(X, Y), add(U, W))\noutput O\n");
@@ -356,7 +356,7 @@ static void random_terms(void **state) {
       double l = value(&f, a, &p, NULL, 0), r = value(&g, b, &p, NULL, 0);
       if (!isfinite(l) || !isfinite(r)) continue;
       points++;
-      if (fabs(l - r) > 1e-7 * p.most && !(fabs(l - r) < 1e-2 && beside(&f, a, &g, b, NULL, 0, &p, &s))) {
+      if (fabs(l - r) > 1e-6 * p.most && !(fabs(l - r) < 1e-2 && beside(&f, a, &g, b, NULL, 0, &p, &s))) {
         printf("\n  "), show(&f, a), printf("\n  "), show(&g, b), printf("\n");
         fail_msg("pair %d was proved, but at one point they are %.12g and %.12g", pair, l, r);
       }
