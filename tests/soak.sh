@@ -18,7 +18,7 @@ while :; do
       */test_core) run=("$t" --seed "$seed") ;;
       */test_search | */test_resume) run=(env SEED="$seed" "$t") ;;
       */test_user_ops) continue ;; # it takes no seed: `make test` runs it
-      */test_plant) run=("$t" "$seed" all) ;; # every planted bug
+      */test_plant | */test_host) run=("$t" "$seed" all) ;; # every planted bug
       */fuzz_*) run=("$t" "${FUZZ_N:-20000}" "$seed") ;;
       *) run=("$t" "$seed") ;;
     esac
@@ -30,7 +30,7 @@ while :; do
       exit 1
     fi
     passed=$((passed + 1))
-    case $t in */test_adversary | */test_plant) grep -v ' no bug here' build/log/soak.log ;; esac # the table is the result
+    case $t in */test_adversary | */test_plant | */test_host) grep -v ' no bug here' build/log/soak.log ;; esac # the table is the result
     echo "ok - ${run[*]}"
   done
   seed=$((seed + 1))
