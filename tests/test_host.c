@@ -298,7 +298,10 @@ static char *plant_all(int k, const mg_graph *g) {
   replace(&cu, "%helpers%", helpers, 1, NULL);
   if (strstr(cu, "one_map()")) replace(&cu, "#ifndef MG_HOST_ONLY", "static mg_mapped *one_map() {\n  static mg_mapped m;\n  return &m;\n}\n$0", 1, NULL);
   assert_true(n_planted < MOST);
-  return cu;
+  text copy = {NULL, 0, 0};
+  put(&copy, cu, strlen(cu));
+  free(cu);
+  return copy.s;
 }
 
 /* ----------------------------------------------------------------------------------------------------- checks */
@@ -333,7 +336,8 @@ static mg_status check(const mg_graph *g, const char *cu, const char *key, int s
 static const char *is_harmless(int k, int id, const char *cu) {
   char switch_[20], before[101];
   snprintf(switch_, sizeof switch_, "hand(%d)", id);
-  const size_t at = (size_t)(strstr(cu, switch_) - cu), from = at < 100 ? 0 : at - 100;
+  const char *found = strstr(cu, switch_);
+  const size_t at = found ? strlen(cu) - strlen(found) : 0, from = at < 100 ? 0 : at - 100;
   snprintf(before, sizeof before, "%.*s", (int)(at - from), cu + from);
   const int map = strstr(before, "mg_map_tensor") != NULL, input = strstr(before, "*)in[") || strstr(before, "*)kept<0") || strstr(before, "*)kept<1>");
   if (!strcmp(kernels[k].name, "tensor copies") && (cls_of[id] == ORDER || cls_of[id] == SHIFTED) && !map && input) return "the kernel has that tensor by its map";
