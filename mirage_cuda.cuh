@@ -222,6 +222,10 @@ typedef struct mg_check_report {
 
 /* Link 2: compiles the emitted text for the CPU, over field elements and over floats, runs it thread by thread under
    several fiber orders (every other one by NAME_launch_pdl, where the file has it), and compares every output element with the µGraph's.  `ugraph` NULL: the µGraph in the text.
+   The host's code is run with no blocks too: what it launches must not depend on which buffers earlier calls, or another thread's,
+   had; it must be on the caller's stream, return every error, and launch as many kernels as its info says.  Each launch has other
+   buffers, between pages that fault; launches are held against the limits of the machine that the nvcc command names.
+   Not seen: what cuBLAS computes, and what the host's code does between two calls of the runtime.
    MG_OK: same.  MG_NOT_FOUND: differs (r->difference), two accesses to shared or global memory race, or the kernel
    faults (deadlock, out of bounds, misaligned, copies that nobody waits for).
    MG_UNSUPPORTED: undecided.  MG_MACHINE: no compiler.  mg_error holds the compiler's message where it refuses. */
@@ -422,7 +426,9 @@ typedef int (*mgi_runner_fn)(mgi_runner_job *job); /* 0, or the CUDA error, desc
    8. A product of a warpgroup happens warp by warp, at a moment of the seed between its issue and the wait; only then is
       its right operand read.  The four warps issue the same ones; what they read has to be published, under
       MG_EMULATE_RACES.
-   9. A tensor copy lands at a moment of the seed from its issue on, at the latest when
+   9. Everything of a launch is on the caller's stream; nothing in it waits or allocates.  A plain pointer outside of its tensor
+      is a fault: by the compiler's instrumentation under MG_EMULATE_RACES, else by pages that fault.
+   10. A tensor copy lands at a moment of the seed from its issue on, at the latest when
       no fiber can go on without it.  Till then its destination is poison; from then on it may be read by who has waited for
       the phase that counted its bytes, under MG_EMULATE_RACES.  Phases that get more bytes or arrivals than they expect,
       that were not made known, or whose bytes nobody waits for, are faults.                                       */
