@@ -230,6 +230,10 @@ typedef struct mg_check_report {
 
 /* Link 2: compiles the emitted text for the CPU, over field elements and over floats, runs it thread by thread under
    several fiber orders (every other one by NAME_launch_pdl, where the file has it), and compares every output element with the µGraph's.  `ugraph` NULL: the µGraph in the text.
+   The host's code is run with no blocks too: what it launches must not depend on which buffers earlier calls, or another thread's,
+   had; it must be on the caller's stream, return every error, and launch as many kernels as its info says.  Each launch has other
+   buffers, between pages that fault; launches are held against the limits of the machine that the nvcc command names.
+   Not seen: what cuBLAS computes, and what the host's code does between two calls of the runtime.
    MG_OK: same.  MG_NOT_FOUND: differs (r->difference), two accesses to shared or global memory race, or the kernel
    faults (deadlock, out of bounds, misaligned, copies that nobody waits for).
    MG_UNSUPPORTED: undecided.  MG_MACHINE: no compiler.  mg_error holds the compiler's message where it refuses. */
@@ -458,7 +462,9 @@ typedef int (*mgi_runner_fn)(mgi_runner_job *job); /* 0, or the CUDA error, desc
    8. A product of a warpgroup happens warp by warp, at a moment of the seed between its issue and the wait; only then is
       its right operand read.  The four warps issue the same ones; what they read has to be published, under
       MG_EMULATE_RACES.
-   9. A tensor copy lands at a moment of the seed from its issue on, at the latest when
+   9. Everything of a launch is on the caller's stream; nothing in it waits or allocates.  A plain pointer outside of its tensor
+      is a fault: by the compiler's instrumentation under MG_EMULATE_RACES, else by pages that fault.
+   10. A tensor copy lands at a moment of the seed from its issue on, at the latest when
       no fiber can go on without it.  Till then its destination is poison; from then on it may be read by who has waited for
       the phase that counted its bytes, under MG_EMULATE_RACES.  Phases that get more bytes or arrivals than they expect,
       that were not made known, or whose bytes nobody waits for, are faults.                                       */
@@ -2182,6 +2188,10 @@ MGI_EMU int mgi_emu_begins(const char *what, const void *stream) {
   if (job->stream && stream != job->stream)
     return mgi_emu_host_fault("%s is on %s, not on the caller's", what, !stream ? "the default stream" : job->other && job->other->stream == stream ? "the stream of another call" : "another stream");
   return job->fail_at && job->calls == job->fail_at ? job->fail_with : 0;
+}
+MGI_EMU int mgi_emu_turns(void) {
+  if (mgi_emu_turn) mgi_emu_turn();
+  return 0;
 }
 /* Global memory that the host has set in the stream's order. */
 MGI_EMU int mgi_emu_host_range(const char *what, const void *p, size_t bytes, int write) {
@@ -4646,6 +4656,9 @@ static inline __attribute__((unused)) int mg_map_tensor(mg_mapped *m, const void
   m->at = at;
   return 0;
 }
+#ifdef MG_EMULATE
+#define mg_map_tensor(...) (mgi_emu_turns(), mg_map_tensor(__VA_ARGS__)) /* another thread may come between what was kept and what is read */
+#endif
 #endif
 
 /* --------------------------------------------------------------------------------------------------- >>blas
@@ -6629,7 +6642,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
   mgi_tensors x;
   mgi_emulator m, last;
   mgi_check_entry n;
-  mgi_call set[MGI_CHECK_SETS], c;
+  mgi_call set[MGI_CHECK_SETS], c, others;
   const void *given[MG_MAX_IN];
   void *own[MG_MAX_OUT];
   memset(&x, 0, sizeof x);
@@ -6678,9 +6691,35 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
       n.protect((void *)(uintptr_t)set[q].in[k], 1);
     }
   }
+  memset(&others, 0, sizeof others);
+  for (uint32_t k = 0; k < g->n_in && t->F; k++) { /* inputs of other values: what they leave in the workspace must not be taken for this call's */
+    const mg_tensor_info *o = mg_tensor_of(g, g->in[k]);
+    uint64_t state = ~t->seed + k;
+    void *p = n.buffer(o->name, x.in_bytes[k], 1, 2);
+    if (!p) {
+      r->status = mg_fail(&r->error, MG_NO_MEMORY, "mg_cuda_check", "no memory for the tensors of a call");
+      return;
+    }
+    for (int64_t i = 0; i < x.in_n[k]; i++) mgi_cd_put(p, o->dtype, i, mg_ff_pack(t->F, mg_ff_random(t->F, &state)));
+    n.protect(p, 1);
+    others.in[k] = p;
+  }
   for (int order = 0; order < t->seeds && !t->yardstick; order++) {
-    int space;
+    int space, rc = 0;
     mgi_check_mix(g, set, order, sets, &c, &space);
+    if (t->F && bytes && (order == 0 || order == 3)) { /* a call that is not compared, in the same workspace: the first of the first, which a call may have left as it must not */
+      for (uint32_t k = 0; k < g->n_out; k++) others.out[k] = set[space].out[k];
+      others.space = c.space;
+      others.stream = c.stream;
+      mgi_check_job_of(t, &others, bytes, r, &m);
+      if (n.setup(&m) == (t->F != NULL)) rc = n.launch(others.in, others.out, others.space, others.stream);
+      if (rc || m.error[0]) {
+        snprintf(r->difference, sizeof r->difference, "the launch fails (%d, with inputs of other values): %.350s", rc, m.error);
+        r->race = m.race;
+        r->status = MG_NOT_FOUND;
+        return;
+      }
+    }
     mgi_check_job_of(t, &c, bytes, r, &m);
     m.seed = (uint64_t)order < 6 ? (uint64_t)order : (uint64_t)order + (t->seed << 8);
     m.blas = order / 2 % 2;
@@ -6689,7 +6728,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
       r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
       return;
     }
-    int rc = (n.launch_pdl && order % 2 ? n.launch_pdl : n.launch)(c.in, c.out, c.space, c.stream);
+    rc = (n.launch_pdl && order % 2 ? n.launch_pdl : n.launch)(c.in, c.out, c.space, c.stream);
     if (!rc && !m.error[0]) n.beside();
     r->seeds = order + 1;
     if (m.unmodelled) {

@@ -19,7 +19,7 @@ while :; do
       */test_core) run=("$t" --seed "$seed") ;;
       */test_search | */test_resume) run=(env SEED="$seed" "$t") ;;
       */test_user_ops) continue ;; # it takes no seed: `make test` runs it
-      */test_plant | */test_plant_device) run=("$t" "$seed" all) ;; # every planted bug
+      */test_plant | */test_host | */test_plant_device) run=("$t" "$seed" all) ;; # every planted bug
       */fuzz_*) run=("$t" "${FUZZ_N:-20000}" "$seed") ;;
       *) run=("$t" "$seed") ;;
     esac
@@ -31,7 +31,7 @@ while :; do
       exit 1
     fi
     passed=$((passed + 1))
-    case $t in */test_adversary | */test_plant | */test_plant_device) grep -v ' no bug here' build/log/soak.log ;; esac # the table is the result
+    case $t in */test_adversary | */test_plant | */test_host | */test_plant_device) grep -v ' no bug here' build/log/soak.log ;; esac # the table is the result
     echo "ok - ${run[*]}"
   done
   seed=$((seed + 1))
