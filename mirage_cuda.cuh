@@ -5693,7 +5693,9 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int
   }
   argv[n++] = "-o";
   int at_out = n;
-  for (int k = 0; k < MGI_CHECK_BUILDS && s == MG_OK; k++) {
+  static const int order[MGI_CHECK_BUILDS] = {0, 1, MGI_CHECK_BUILD_RIGHT, 2, 3}; /* those without the sizes last: they take their place */
+  for (int b = 0; b < MGI_CHECK_BUILDS && s == MG_OK; b++) {
+    const int k = order[b];
     if (k == MGI_CHECK_BUILD_RIGHT ? !edited : k >= 2 && !full) continue;
     n = at_out;
     if (k == 2 || k == 3) { /* without the sizes */
