@@ -5456,15 +5456,17 @@ MGI_FN void mgi_tensors_real(const mg_graph *g, mgi_tensors *t, uint64_t seed) {
      PEAKS   of every line one element is loud, in every fourth the first, in every fourth the last: rows of products have
              their maxima in one place each, far above the rest, and other rows in other places
      BELOW   every second input is negative, of the others every second line: all of some rows are, of what is given and of products
+     ABOVE   every second input is positive instead, where the inputs are few: what is no product may know its operands' signs
    How loud follows from what a program's exponentials and maxima make of them (mgi_family_reals). */
-enum { MGI_FAMILY_NORMAL, MGI_FAMILY_CANCEL, MGI_FAMILY_PEAKS, MGI_FAMILY_BELOW, MGI_FAMILIES };
-static const char *const mgi_draw_names[MGI_FAMILIES] = {"normal inputs", "sums that cancel", "maxima in one place of a row each", "rows that are all negative"};
+enum { MGI_FAMILY_NORMAL, MGI_FAMILY_CANCEL, MGI_FAMILY_PEAKS, MGI_FAMILY_BELOW, MGI_FAMILY_ABOVE, MGI_FAMILIES, MGI_FAMILY_FEW = 1 << 18 };
+static const char *const mgi_draw_names[MGI_FAMILIES] = {"normal inputs", "sums that cancel", "maxima in one place of a row each", "rows that are all negative", "others that are all negative"};
 /* Element i of line `line` of input k, which has n; `row`: the line's place in the dimension before, of `rows`. */
 MGI_FN double mgi_family_value(int family, uint32_t k, int64_t line, int64_t i, int64_t n, int64_t row, int64_t rows, double loud, uint64_t seed, uint64_t *state) {
   uint64_t where = (seed * 64 + k) * 0x9E3779B97F4A7C15u ^ (uint64_t)line * 0xD1342543DE82EF95u;
   switch (family) {
   case MGI_FAMILY_CANCEL: return (double)(1 + mgi_cd_random(state) % 3) * (rows > 1 && row >= rows / 2 ? -1 : 1);
-  case MGI_FAMILY_BELOW: return (k % 2 || line % 2 ? -loud : loud) * (0.7 + 0.3 * (double)(mgi_cd_random(state) >> 11) * 0x1p-53);
+  case MGI_FAMILY_BELOW:
+  case MGI_FAMILY_ABOVE: return ((k % 2 ? family == MGI_FAMILY_BELOW : line % 2) ? -loud : loud) * (0.7 + 0.3 * (double)(mgi_cd_random(state) >> 11) * 0x1p-53);
   case MGI_FAMILY_PEAKS:
     if (i == (line % 4 == 1 ? 0 : line % 4 == 2 ? n - 1 : (int64_t)(mgi_cd_random(&where) % (uint64_t)n))) return loud;
     return loud * 0.03 * mgi_cd_normal(state);
@@ -5522,10 +5524,12 @@ MGI_FN void mgi_heard_fill(void *user, mg_opcode op, void *dst, size_t n) {
    nor a running one (`shifted`), or its results are beyond what 16 bits hold. */
 MGI_FN int mgi_family_reals(const mg_graph *g, mgi_tensors *t, int family, int shifted, uint64_t seed, double *power, mg_status *s, mg_error *e) {
   const void *given[MG_MAX_IN];
-  const double want = family == MGI_FAMILY_BELOW ? 250 : 200;
-  double loud = 1, before = 0;
-  for (uint32_t k = 0; k < g->n_in; k++) given[k] = t->given[k];
-  for (int tries = 0; tries < 4; tries++) {
+  const double want = family >= MGI_FAMILY_BELOW ? 250 : 200;
+  double loud = 1, before = 0, was = 1;
+  int64_t elements = 0;
+  for (uint32_t k = 0; k < g->n_in; k++) given[k] = t->given[k], elements += t->in_n[k];
+  if (family == MGI_FAMILY_ABOVE && elements > MGI_FAMILY_FEW) return 0;
+  for (int tries = 0; tries < (elements > MGI_FAMILY_FEW ? 4 : 8); tries++) {
     mgi_heard h = {mg_domain_real(), 0, 0};
     mg_domain d;
     memset(&d, 0, sizeof d);
@@ -5535,13 +5539,14 @@ MGI_FN int mgi_family_reals(const mg_graph *g, mgi_tensors *t, int family, int s
     if (family < MGI_FAMILY_PEAKS) return 1;
     const double heard = h.maximum > 0 ? h.maximum : shifted ? h.exponent : 0;
     if (!(heard > 0)) return 0;
-    if (tries == 1 && !*power) {
-      *power = log(heard / before) / log(4.0); /* how the operands grow with the inputs */
-      if (*power < 0.3) *power = -1;            /* they do not */
-    }
     if (*power < 0 || (tries && heard > 0.8 * want && heard < 1.5 * want)) break;
-    before = heard;
-    loud = *power ? loud * pow(want / heard, 1 / *power) : 4 * loud;
+    if (tries && before > 0 && loud != was) { /* how the operands grow with the inputs */
+      *power = log(heard / before) / log(loud / was);
+      if (*power < 0.3 && tries == 1) *power = -1; /* they do not */
+      else if (*power < 0.3 || *power > 8) *power = *power < 0.3 ? 0.3 : 8;
+    }
+    before = heard, was = loud;
+    loud = *power > 0 ? loud * pow(want / heard, 1 / *power) : 4 * loud;
     if (!(loud > 1e-3 && loud < 1e3)) return 0;
   }
   for (uint32_t k = 0; k < g->n_out; k++)
@@ -6923,7 +6928,9 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int
   for (int k = 0; k < defines; k++) argv[n++] = define + MGI_CHECK_DEFINE * k;
   argv[n++] = "-o";
   int at_out = n;
-  for (int k = 0; k < MGI_CHECK_BUILDS && s == MG_OK; k++) {
+  static const int order[MGI_CHECK_BUILDS] = {0, 1, MGI_CHECK_BUILD_RIGHT, 2, 3}; /* those without the sizes last: they take their place */
+  for (int b = 0; b < MGI_CHECK_BUILDS && s == MG_OK; b++) {
+    const int k = order[b];
     if (k == MGI_CHECK_BUILD_RIGHT ? !edited : k >= 2 && !full) continue;
     n = at_out;
     if (k == 2 || k == 3) { /* without the sizes */

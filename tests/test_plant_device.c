@@ -7,7 +7,7 @@
 #include "test_plant.c"
 #else
 enum { MAXIMUM, PRECISION, OFFSET, SITE, ORDER, CLASSES, WAIT, STAGE }; /* the last two are of the other test */
-enum { MGT_EVERY = 1, MGT_LARGE = OFFSET };
+enum { MGT_EVERY = 1, MGT_LARGE = OFFSET, MGT_MERGED = ORDER };
 static const char *const class_name[CLASSES] = {"maximum", "precision", "offset", "call site", "ticket"};
 #define TO_HALF(v) v " = mg_widen(mg_narrow<mg_f16>(" v "));"
 #define TO_SHORT(v) v " = mg_widen(mg_narrow<mg_bf16>(" v "));"
@@ -33,18 +33,17 @@ static const plant in_templates[] = {
 };
 static const plant in_files[] = {
     {OFFSET, 'x', "", "p_~ + [(~ * (int64_t)~) * ((int64_t)~)]", "(int)($0)", 0},
-    {OFFSET, 'x', "", "p_~ + [(~ * (int64_t)~) * ((int64_t)~)]", "(int64_t)((unsigned)$1 * $2u * (unsigned)$3)", 0},
     {SITE, 's', "", "mg_sync();", "if (mg_warp() == 0) mg_sync();\n else mg_sync();", 0},
     {SITE, 's', "", "  shift_~.agree(x_~);", "if (mg_warp() & 1) $0\n else $0", 0},
-    {SITE, 's', "", "    mg_contract<~, ~>(acc_~, `", "if (mg_lane() < 16) { $0 }\n else { $0 }", 0},
+    {SITE, 's', "", "    mg_contract<~, ~>(acc_~, mg_left(~), mg_right(~));", "if (mg_lane() < 16) { $0 }\n else { $0 }", 0},
     {SITE, 's', "", "  red_~.finish(~);", "if (mg_lane() < 16) $0\n else $0", 0},
     {ORDER, 's', "", "if (!mg_last_of(~, ~)) return;", "if (!mg_last_of($1, $2 - 1)) return;", 0},
     {ORDER, 's', "", "if (!mg_last_of(~, ~)) return;", "if (mg_tid() == 0) mg_ldg($1);\n $0", 0},
     {MAXIMUM, 's', "", "  shift_~.init();", "shift_$1.init(); for (auto &v : shift_$1.m) v = mg_zero();", 0},
     {MAXIMUM, 's', "", "  shift_~.agree(x_~);", "", 0},
-    {PRECISION, 's', "", "    mg_contract<~, ~>(acc_~, `", "$0 for (auto &f : acc_$3.c) for (auto &v : f) " TO_HALF("v"), 0},
-    {PRECISION, 's', "", "    mg_contract<~, ~>(acc_~, `", "$0 for (auto &f : acc_$3.c) for (auto &v : f) " TO_SHORT("v"), 0},
-    {PRECISION, 's', "", "    mg_contract_chain<~>(acc_~, `", "$0 for (auto &f : acc_$2.c) for (auto &v : f) " TO_HALF("v"), 0},
+    {PRECISION, 's', "", "    mg_contract<~, ~>(acc_~, mg_left(~), mg_right(~));", "$0 for (auto &f : acc_$3.c) for (auto &v : f) " TO_HALF("v"), 0},
+    {PRECISION, 's', "", "    mg_contract<~, ~>(acc_~, mg_left(~), mg_right(~));", "$0 for (auto &f : acc_$3.c) for (auto &v : f) " TO_SHORT("v"), 0},
+    {PRECISION, 's', "", "    mg_contract_chain<~>(acc_~, acc_~, mg_right(~));", "$0 for (auto &f : acc_$2.c) for (auto &v : f) " TO_HALF("v"), 0},
     {PRECISION, 's', "", "    red_~.add(acc_~);", "$0 for (auto &v : red_$1.part) " TO_HALF("v"), 0},
     {PRECISION, 's', "", "  s_~.spill(acc_~);", "for (auto &f : acc_$2.c) for (auto &v : f) " TO_HALF("v") " $0", 0},
     {PRECISION, 's', "", "  s_~.spill(acc_~);", "for (auto &f : acc_$2.c) for (auto &v : f) " TO_SHORT("v") " $0", 0},
@@ -73,7 +72,7 @@ static const struct { const char *kernel, *find, *lines, *why; } harmless[] = {
     {"", "", "", ""},
 };
 static int wanted(const char *name) {
-  static const char *const names[] = {"skinny", "own ring", "attention, cluster", "attention, workspace", "attention, rings of warps", "attention of norms", "without tensor cores", "merges", "moves", "mask",
+  static const char *const names[] = {"skinny", "own ring", "attention, cluster", "attention, workspace", "attention, rings of warps", "without tensor cores", "merges", "moves", "mask",
                                       "more rows than threads", "warpgroups, attention", "maxima as written", "maxima as written, f32", "maxima over a loop", "large, two kernels", "large, an operator behind", "parts under maxima of their own, in two kernels"};
   for (size_t k = 0; k < sizeof names / sizeof *names; k++)
     if (!strcmp(names[k], name)) return 1;
