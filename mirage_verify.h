@@ -3664,7 +3664,7 @@ static mg_status mgi_yard_matmul(void *user, const mg_view *c, const mg_view *a,
   const int64_t m = c->shape.dim[0], n = c->shape.dim[1], depth = a->shape.dim[1];
   (void)user;
   for (int64_t y = 0; y < n; y += MGI_YARD_COLS) {
-    const int64_t cols = n - y < MGI_YARD_COLS ? n - y : MGI_YARD_COLS;
+    const int64_t cols = n - y < MGI_YARD_COLS ? n - y : (int64_t)MGI_YARD_COLS;
     for (int64_t x = 0; x < m; x++) {
       const float *f = (const float *)a->data + x * a->stride[0];
       float sum[MGI_YARD_COLS] = {0};
@@ -3991,7 +3991,7 @@ static mg_status mgi_judge_new(mgi_judge *J, const mg_graph *g, const mg_box *wa
       int64_t rows = 1, left = J->groups, of_group = 1; /* the groups stand side by side, innermost dimensions first */
       few[k] = all[k];
       for (int d = 0; d + 1 < shape->rank; d++) of_group *= all[k].hi[d] - all[k].lo[d];
-      of_group = of_group > MGI_JUDGE_FEW * MGI_JUDGE_GROUPS ? (of_group + MGI_JUDGE_GROUPS - 1) / MGI_JUDGE_GROUPS : MGI_JUDGE_FEW;
+      of_group = of_group > MGI_JUDGE_FEW * MGI_JUDGE_GROUPS ? (of_group + MGI_JUDGE_GROUPS - 1) / MGI_JUDGE_GROUPS : (int64_t)MGI_JUDGE_FEW;
       for (int d = shape->rank - 2; d >= 0; d--) {
         const int64_t extent = all[k].hi[d] - all[k].lo[d], most = of_group / rows > 0 ? of_group / rows : 1;
         const int64_t pieces = extent > most ? (extent + most - 1) / most : 1, at = left % pieces;
