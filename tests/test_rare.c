@@ -24,7 +24,7 @@ enum { PAIRS = 10000, SEEDS = 50, SEARCHES = 3, SLOW = 10 };
 #endif
 /* ROUNDS: of inputs, until a pair that is not known to be right is dropped.  SHOWN: pairs accepted wrongly, in full.
    ASK: one of so many that are undecided is put to the solver. */
-enum { ROUNDS = 160, RIGHT_ROUNDS = 40, SHOWN = 2, TEXT = 6000, RIGHT_FLOOR = 10, ASK = 8 };
+enum { ROUNDS = 160, RIGHT_ROUNDS = 40, SHOWN = 2, TEXT = 6000, RIGHT_FLOOR = 65, ASK = 8 };
 
 static uint64_t seed = 1;
 static int pairs = PAIRS;
