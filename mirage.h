@@ -360,6 +360,11 @@ int64_t mg_shape_elements(const mg_shape *s); /* product of extents; -1 on overf
 void mg_strides(const mg_tensor_info *t, int64_t *stride);
 /* A 64-bit hash of wiring, operators, attributes, maps, extents, dtypes and orders; names and plan left out. */
 uint64_t mg_hash(const mg_graph *g);
+/* Gives `put` the canonical form of g, word by word: what mg_hash covers, and no two graphs that differ in it give the same
+   words.  Names, plan and comments are no part of it. */
+void mg_canonical(const mg_graph *g, void (*put)(void *user, uint64_t word), void *user);
+/* 1 if both have one canonical form; 0 if not, or if memory is out. */
+int mg_same(const mg_graph *a, const mg_graph *b);
 
 /* -------------------------------------------------------------------------------------------------- >>build */
 
@@ -479,15 +484,20 @@ mg_status mg_eval(const mg_graph *program, const mg_domain *d, const void *const
 
 /* A part of a tensor: lo <= i < hi in each of its dimensions; none of it if all of these are 0. */
 typedef struct mg_box { int64_t lo[MG_MAX_RANK], hi[MG_MAX_RANK]; } mg_box;
-/* What a part of the outputs takes. */
+/* What a part of the outputs, or of another value, takes. */
 typedef struct mg_part {
   mg_box *box;       /* by id of the kernel-level tensors: what is read of inputs and computed of the others */
+  uint32_t value;    /* 0: of the outputs; else the id of the one kernel-level tensor that is wanted, and is out[0] */
+  const void *const *given; /* NULL, or by id: all of a kernel-level tensor, dense, that is read and not computed; else NULL.  The caller's */
   double elements;   /* held at one time at most, the outputs' boxes included, the inputs' not */
   double work;       /* scalar operations, about */
 } mg_part;
 /* From want[k], boxes of the outputs.  Custom kernels run whole blocks, so more than that may be computed.  A caller may
    widen the boxes of inputs. */
 mg_status mg_part_of(const mg_graph *program, const mg_box *want, mg_part *out, mg_error *e);
+/* The same where given[id] != 0 says which kernel-level tensors are there already (all results of an operator, or none; given
+   may be NULL); out->given is then to be set by the caller.  value: 0, or the tensor of which *want is a box. */
+mg_status mg_part_of_value(const mg_graph *program, mg_tensor value, const mg_box *want, const uint8_t *given, mg_part *out, mg_error *e);
 void mg_part_free(mg_part *p);
 int64_t mg_box_elements(const mg_box *b, int rank); /* -1 if that is beyond int64 */
 /* mg_eval for one part.  in[k] and out[k] are dense row-major arrays of the tensors' boxes. */
@@ -1766,30 +1776,76 @@ static uint32_t mgi_hash_id(const mg_graph *g, mg_tensor t) {
   return id;
 }
 
-static uint64_t mgi_hash_graph(const mg_graph *g, uint64_t h) {
-  h = mgi_mix(h, (uint64_t)g->level * 65536 + (uint64_t)g->n_axes);
-  for (uint32_t k = 1; k < g->n_axes; k++) h = mgi_mix(h, (uint64_t)g->axes[k].extent * 16 + g->axes[k].parent);
-  h = mgi_mix(h, (uint64_t)g->threads);
+/* Gives what a graph is, word by word.  exact: counts and attributes stand apart, so that no two graphs give the same words;
+   mg_hash does without them. */
+typedef struct mgi_words { void (*put)(void *user, uint64_t word); void *user; int exact; } mgi_words;
+
+static void mgi_words_exactly(const mgi_words *w, uint64_t word) {
+  if (w->exact) w->put(w->user, word);
+}
+static void mgi_words_of(const mg_graph *g, const mgi_words *w) {
+  w->put(w->user, (uint64_t)g->level * 65536 + (uint64_t)g->n_axes);
+  for (uint32_t k = 1; k < g->n_axes; k++) w->put(w->user, (uint64_t)g->axes[k].extent * 16 + g->axes[k].parent);
+  w->put(w->user, (uint64_t)g->threads);
+  mgi_words_exactly(w, (uint64_t)g->n_in << 32 | g->n_ops);
   for (uint32_t k = 0; k < g->n_in; k++) {
     const mg_tensor_info *t = &g->tensors[g->in[k].id];
-    h = mgi_mix(h, (uint64_t)t->dtype * 256 + (uint64_t)t->shape.rank + ((uint64_t)mgi_hash_id(g, g->in[k]) << 32));
-    for (int d = 0; d < t->shape.rank; d++) h = mgi_mix(h, (uint64_t)t->shape.dim[d] * 8 + (uint64_t)t->order[d]);
+    w->put(w->user, (uint64_t)t->dtype * 256 + (uint64_t)t->shape.rank + ((uint64_t)mgi_hash_id(g, g->in[k]) << 32));
+    for (int d = 0; d < t->shape.rank; d++) w->put(w->user, (uint64_t)t->shape.dim[d] * 8 + (uint64_t)t->order[d]);
   }
   for (uint32_t k = 1; k < g->n_ops; k++) {
     const mg_op_node *o = &g->ops[k];
-    h = mgi_mix(h, (uint64_t)o->code * 65536 + o->scope);
-    for (int j = 0; j < o->n_in; j++) h = mgi_mix(h, mgi_hash_id(o->code == MG_OP_LOAD ? g->up : g, o->in[j]));
-    for (int j = 0; j < o->n_out; j++) h = mgi_mix(h, mgi_hash_id(g, o->out[j]));
-    h = mgi_mix(h, (uint64_t)o->attr.dim * 31 + (uint64_t)o->attr.n);
-    h = mgi_mix(mgi_mix(h, (uint64_t)o->attr.c.num), (uint64_t)o->attr.c.den);
-    for (int d = 0; d < MG_MAX_RANK; d++) h = mgi_mix(h, (uint64_t)o->attr.shape.dim[d] * 8 + (uint64_t)o->attr.perm[d]);
-    for (uint32_t a = 1; a <= MG_MAX_AXES; a++) h = mgi_mix(h, (uint64_t)(o->map.to[a] + 8));
-    if (o->sub) h = mgi_hash_graph(o->sub, h);
+    w->put(w->user, (uint64_t)o->code * 65536 + o->scope);
+    mgi_words_exactly(w, (uint64_t)o->n_in << 32 | o->n_out);
+    for (int j = 0; j < o->n_in; j++) w->put(w->user, mgi_hash_id(o->code == MG_OP_LOAD ? g->up : g, o->in[j]));
+    for (int j = 0; j < o->n_out; j++) w->put(w->user, mgi_hash_id(g, o->out[j]));
+    w->put(w->user, (uint64_t)o->attr.dim * 31 + (uint64_t)o->attr.n);
+    mgi_words_exactly(w, (uint64_t)o->attr.n);
+    w->put(w->user, (uint64_t)o->attr.c.num);
+    w->put(w->user, (uint64_t)o->attr.c.den);
+    mgi_words_exactly(w, (uint64_t)o->attr.shape.rank);
+    for (int d = 0; d < MG_MAX_RANK; d++) w->put(w->user, (uint64_t)o->attr.shape.dim[d] * 8 + (uint64_t)o->attr.perm[d]);
+    for (uint32_t a = 1; a <= MG_MAX_AXES; a++) w->put(w->user, (uint64_t)(o->map.to[a] + 8));
+    if (o->sub) mgi_words_of(o->sub, w);
   }
-  for (uint32_t k = 0; k < g->n_out; k++) h = mgi_mix(h, mgi_hash_id(g, g->out[k]));
+  mgi_words_exactly(w, g->n_out);
+  for (uint32_t k = 0; k < g->n_out; k++) w->put(w->user, mgi_hash_id(g, g->out[k]));
+}
+static void mgi_hash_word(void *user, uint64_t word) { *(uint64_t *)user = mgi_mix(*(uint64_t *)user, word); }
+uint64_t mg_hash(const mg_graph *g) {
+  uint64_t h = MG_VERSION;
+  const mgi_words w = { mgi_hash_word, &h, 0 };
+  mgi_words_of(g, &w);
   return h;
 }
-uint64_t mg_hash(const mg_graph *g) { return mgi_hash_graph(g, MG_VERSION); }
+void mg_canonical(const mg_graph *g, void (*put)(void *user, uint64_t word), void *user) {
+  const mgi_words w = { put, user, 1 };
+  mgi_words_of(g, &w);
+}
+
+/* A list of words, and another list held against it. */
+typedef struct mgi_word_list { uint64_t *word; size_t n, cap, at; int bad; } mgi_word_list;
+static void mgi_word_count(void *user, uint64_t word) { (void)word, ((mgi_word_list *)user)->cap++; }
+static void mgi_word_keep(void *user, uint64_t word) {
+  mgi_word_list *l = (mgi_word_list *)user;
+  if (l->n < l->cap) l->word[l->n++] = word;
+}
+static void mgi_word_match(void *user, uint64_t word) {
+  mgi_word_list *l = (mgi_word_list *)user;
+  l->bad |= l->at >= l->n || l->word[l->at] != word;
+  l->at++;
+}
+int mg_same(const mg_graph *a, const mg_graph *b) {
+  mgi_word_list l;
+  memset(&l, 0, sizeof l);
+  mg_canonical(a, mgi_word_count, &l);
+  l.word = (uint64_t *)malloc(l.cap * sizeof *l.word);
+  if (!l.word) return 0;
+  mg_canonical(a, mgi_word_keep, &l);
+  mg_canonical(b, mgi_word_match, &l);
+  free(l.word);
+  return !l.bad && l.at == l.n;
+}
 
 /* -------------------------------------------------------------------------------------------- >>parser
    Recursive descent over one token of look-ahead; white space separates, `#` starts a comment.
@@ -2624,6 +2680,7 @@ typedef struct mgi_eval {
   const mg_domain *d;
   struct mgi_eval *up;
   const mg_box *box; /* kernel level: by tensor; NULL: all of every tensor */
+  const void *const *given; /* kernel level: by tensor; see mg_part */
   uint32_t *last;   /* kernel level: by tensor, the last operator that reads it */
   mg_view *val;     /* by tensor */
   void **buf;       /* by tensor; NULL for views of others */
@@ -2924,6 +2981,7 @@ static int mgi_left_out(const mgi_eval *E, const mg_op_node *o) {
 static int mgi_takes(const mgi_eval *E, const mg_op_node *o) { return !mgi_left_out(E, o) && !(E->pass == 2 && mgi_grid_part(&o->map)); }
 
 static mg_status mgi_eval_graph(mgi_eval *E, const mg_op_node *owner);
+static int mgi_is_given(const mgi_eval *E, const mg_op_node *o);
 
 static mg_status mgi_eval_range(mgi_eval *E, uint32_t lo, uint32_t hi, uint32_t scope) {
   const mg_graph *g = E->g;
@@ -2951,7 +3009,7 @@ static mg_status mgi_eval_range(mgi_eval *E, uint32_t lo, uint32_t hi, uint32_t 
       continue;
     }
     k++;
-    if (mgi_left_out(E, o)) continue;
+    if (mgi_left_out(E, o) || mgi_is_given(E, o)) continue;
     switch (o->code) {
       case MG_OP_LOAD: {
         const mg_view *up = &E->up->val[o->in[0].id];
@@ -3084,7 +3142,18 @@ void mg_part_free(mg_part *p) {
   if (p) free(p->box), memset(p, 0, sizeof *p);
 }
 
+static int mgi_all_given(const mg_op_node *o, const uint8_t *given) {
+  int all = given && o->n_out > 0;
+  for (int j = 0; all && j < o->n_out; j++) all = given[o->out[j].id] != 0;
+  return all;
+}
+
 mg_status mg_part_of(const mg_graph *g, const mg_box *want, mg_part *out, mg_error *e) {
+  mg_tensor none;
+  none.id = 0;
+  return mg_part_of_value(g, none, want, NULL, out, e);
+}
+mg_status mg_part_of_value(const mg_graph *g, mg_tensor value, const mg_box *want, const uint8_t *given, mg_part *out, mg_error *e) {
   memset(out, 0, sizeof *out);
   if (!g || g->up) return mg_fail(e, MG_BAD_INPUT, "mg_part_of", "call it on a program");
   mg_box *box = out->box = (mg_box *)calloc(g->n_tensors, sizeof *box);
@@ -3094,17 +3163,23 @@ mg_status mg_part_of(const mg_graph *g, const mg_box *want, mg_part *out, mg_err
     mg_part_free(out);
     return mg_fail(e, MG_NO_MEMORY, "mg_part_of", "no memory for %u boxes", g->n_tensors);
   }
-  for (uint32_t k = 0; k < g->n_out; k++)
-    for (int d = 0; d < g->tensors[g->out[k].id].shape.rank; d++)
-      if (want[k].lo[d] < 0 || want[k].lo[d] > want[k].hi[d] || want[k].hi[d] > g->tensors[g->out[k].id].shape.dim[d]) {
+  const mg_tensor *wanted = value.id ? &value : g->out;
+  const uint32_t n_wanted = value.id ? 1 : g->n_out;
+  out->value = value.id;
+  for (uint32_t k = 0; k < n_wanted; k++) {
+    const mg_shape *s = &g->tensors[wanted[k].id].shape;
+    for (int d = 0; d < s->rank; d++)
+      if (want[k].lo[d] < 0 || want[k].lo[d] > want[k].hi[d] || want[k].hi[d] > s->dim[d]) {
         free(last);
         mg_part_free(out);
         return mg_fail(e, MG_BAD_INPUT, "mg_part_of", "output %u has no part %lld to %lld of dimension %d", k, (long long)want[k].lo[d], (long long)want[k].hi[d], d);
       }
-  for (uint32_t k = 0; k < g->n_out; k++) mgi_box_join(&box[g->out[k].id], &want[k], g->tensors[g->out[k].id].shape.rank);
+    mgi_box_join(&box[wanted[k].id], &want[k], s->rank);
+  }
   for (uint32_t k = g->n_ops; k-- > 1;) {
     const mg_op_node *o = &g->ops[k];
     int64_t lo[4], hi[4];
+    if (mgi_all_given(o, given)) continue;
     if (o->code == MG_OP_GRAPH) {
       const mg_graph *s = o->sub;
       int stores = 0;
@@ -3149,12 +3224,12 @@ mg_status mg_part_of(const mg_graph *g, const mg_box *want, mg_part *out, mg_err
     }
   }
   double held = 0;
-  for (uint32_t k = 0; k < g->n_out; k++) last[g->out[k].id] = g->n_ops;
+  for (uint32_t k = 0; k < n_wanted; k++) last[wanted[k].id] = g->n_ops;
   for (uint32_t k = 1; k < g->n_ops; k++) {
     const mg_op_node *o = &g->ops[k];
     double own = 0, unused = 0;
     for (int j = 0; j < o->n_out; j++) held += (double)mg_box_elements(&box[o->out[j].id], g->tensors[o->out[j].id].shape.rank);
-    if (o->code == MG_OP_GRAPH && o->n_out && !mgi_box_empty(&box[o->out[0].id], g->tensors[o->out[0].id].shape.rank)) mgi_block_cost(o->sub, &own, &unused);
+    if (o->code == MG_OP_GRAPH && o->n_out && !mgi_all_given(o, given) && !mgi_box_empty(&box[o->out[0].id], g->tensors[o->out[0].id].shape.rank)) mgi_block_cost(o->sub, &own, &unused);
     if (held + own > out->elements) out->elements = held + own;
     for (uint32_t t = 1; t < g->n_tensors; t++)
       if (last[t] == k && g->tensors[t].op) held -= (double)mg_box_elements(&box[t], g->tensors[t].shape.rank);
@@ -3199,6 +3274,31 @@ static mg_status mgi_eval_graph(mgi_eval *E, const mg_op_node *owner) {
   return s;
 }
 
+/* The boxes of the tensors that are given, as if they had been computed. */
+static mg_status mgi_eval_given(mgi_eval *E) {
+  for (uint32_t t = 1; E->given && E->box && t < E->g->n_tensors; t++) {
+    const mg_shape *s = &E->g->tensors[t].shape;
+    if (!E->given[t] || mgi_box_empty(&E->box[t], s->rank)) continue;
+    mg_tensor id;
+    id.id = t;
+    mg_status st = mgi_val(E, id);
+    if (st != MG_OK) return st;
+    mg_view from;
+    memset(&from, 0, sizeof from);
+    from.shape = *s;
+    mgi_dense(&from);
+    from.data = (char *)(uintptr_t)E->given[t] + (size_t)mgi_offset(&from, E->box[t].lo, s->rank) * E->d->elem;
+    from.shape = E->val[t].shape;
+    mgi_copy(E->d->elem, &E->val[t], &from);
+  }
+  return MG_OK;
+}
+static int mgi_is_given(const mgi_eval *E, const mg_op_node *o) {
+  int all = E->given != NULL && o->n_out > 0;
+  for (int j = 0; all && j < o->n_out; j++) all = E->given[o->out[j].id] != NULL;
+  return all;
+}
+
 mg_status mg_eval_part(const mg_graph *g, const mg_domain *d, const mg_part *p, const void *const *in, void *const *out, mg_error *e) {
   if (!g || g->up) return mg_fail(e, MG_BAD_INPUT, "mg_eval", "call it on a program");
   mg_error local;
@@ -3209,8 +3309,10 @@ mg_status mg_eval_part(const mg_graph *g, const mg_domain *d, const mg_part *p, 
     return mg_fail(e, MG_NO_MEMORY, "mg_eval", "no memory for the evaluator");
   }
   E->box = p ? p->box : NULL;
-  for (uint32_t k = 0; k < g->n_in + g->n_out; k++) {
-    uint32_t t = k < g->n_in ? g->in[k].id : g->out[k - g->n_in].id;
+  E->given = p ? p->given : NULL;
+  const uint32_t value = p ? p->value : 0, n_out = value ? 1 : g->n_out;
+  for (uint32_t k = 0; k < g->n_in + n_out; k++) {
+    uint32_t t = k < g->n_in ? g->in[k].id : value ? value : g->out[k - g->n_in].id;
     mg_view *v = &E->val[t];
     v->data = k < g->n_in ? (void *)(uintptr_t)in[k] : out[k - g->n_in];
     v->shape = g->tensors[t].shape;
@@ -3219,7 +3321,8 @@ mg_status mg_eval_part(const mg_graph *g, const mg_domain *d, const mg_part *p, 
   }
   for (uint32_t k = 1; k < g->n_ops; k++)
     for (int j = 0; j < g->ops[k].n_in; j++) E->last[g->ops[k].in[j].id] = k;
-  mg_status s = mgi_eval_range(E, 1, g->n_ops, 0);
+  mg_status s = mgi_eval_given(E);
+  if (s == MG_OK) s = mgi_eval_range(E, 1, g->n_ops, 0);
   if (s != MG_OK && e && e->status == MG_OK) mg_fail(e, s, "mg_eval", "%s", mg_status_text(s));
   mgi_eval_free(E);
   return s;

@@ -250,6 +250,8 @@ typedef struct mg_search_config {
   int bound;                         /* leave out what the model's bound puts behind a frame's best; the default config has 1 */
   int prune;                         /* abstract expressions on; the default config has 1.  Off: max_block_ops bounds the
                                         depth in operators of every kind, as nothing else would */
+  int allow_sampled;                 /* 1: also what agrees in all tests of a maximum that does not cancel, without a proof; it may be
+                                        wrong, and is never MG_OK */
   double time_limit_s;               /* 0: none.  An e-graph takes at most half of what is left of it */
   uint64_t seed;                     /* of the field test; 0: 1 */
   int64_t max_states;                /* values a frame may hold; 0: 32768, at most 65535 */
@@ -303,8 +305,15 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
 void mg_search_stats_best(mg_search_stats *s, const mg_search_result *r, int k);
 void mg_search_result_free(mg_search_result *r);
 
-/* mg_search, then the full tier of mg_verify on the best; the next is taken where that says NOT_EQUAL.  *best is the
-   caller's.  v may be NULL. */
+/* The full tier of mg_verify on the results, in their order, until `most` of them are EQUAL.  *r then holds these, with their
+   reports; behind them, where cfg says allow_sampled, what was EQUAL_SAMPLED; all else is dropped and counted as rejected.
+   Where nothing is left it holds the program itself, EQUAL by identity.  *undecided counts what was left out for want of time or a
+   bound, and why says so of the first.  cfg and v may be NULL; what mg_search was called with. */
+mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, int most, mg_search_result *r,
+                            int *undecided, char why[256], mg_error *e);
+/* mg_search, then mg_search_certify for one: MG_OK means that report says EQUAL, with a delta or by proof; where no kernel is, *best
+   is the program itself.  With cfg->allow_sampled an EQUAL_SAMPLED one, where nothing is EQUAL, is MG_UNSUPPORTED with *best set.
+   *best is the caller's.  v may be NULL. */
 mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, mg_graph **best,
                            mg_verify_report *report, mg_search_stats *stats, mg_error *e);
 
@@ -4266,6 +4275,54 @@ static void mgi_se_seg_tie(mgi_se_seg *s) {
   }
 }
 
+/* Looks on while a small program is evaluated: one is set by a relu of which 0 wins all, or none. */
+typedef struct mgi_se_sided { mg_domain field; int one; } mgi_se_sided;
+static mg_status mgi_se_sided_map(void *user, mg_opcode op, mg_rational c, const mg_view *out, const mg_view *in) {
+  mgi_se_sided *side = (mgi_se_sided *)user;
+  mg_status st = side->field.map(side->field.user, op, c, out, in);
+  const mg_fv *v = (const mg_fv *)out->data; /* dense */
+  int64_t n = mg_shape_elements(&out->shape), zeros = 0;
+  if (st != MG_OK || op != MG_OP_RELU) return st;
+  for (int64_t k = 0; k < n; k++) zeros += v[k].p == 0;
+  side->one |= n > 2 && (zeros == 0 || zeros == n);
+  return MG_OK;
+}
+static mg_status mgi_se_sided_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
+  const mg_domain *d = &((mgi_se_sided *)user)->field;
+  return d->matmul(d->user, c, a, b);
+}
+static mg_status mgi_se_sided_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
+  const mg_domain *d = &((mgi_se_sided *)user)->field;
+  return d->combine(d->user, op, out, in);
+}
+static void mgi_se_sided_fill(void *user, mg_opcode op, void *dst, size_t n) {
+  const mg_domain *d = &((mgi_se_sided *)user)->field;
+  d->fill(d->user, op, dst, n);
+}
+/* The field, inputs and outputs of the small program, of one seed.  Of 12 residues 11 are below 0 and the constants: a maximum
+   of 8 or 12 then is above it about as often as not. */
+static mg_status mgi_se_seg_draw(mgi_se_seg *s, uint64_t seed, mgi_se_sided *side, mg_error *e) {
+  const mg_graph *const small = s->small;
+  uint64_t state = seed * 0x9E3779B97F4A7C15ull + 1;
+  mg_status st = mg_field_large(seed, 1, &s->F);
+  if (st != MG_OK) return mg_fail(e, st, "mg_search", "no field");
+  mg_field_levels(&s->F, &small, 1, 1.0 / 12);
+  for (uint32_t k = 0; k < small->n_in; k++) {
+    int64_t n = mg_shape_elements(&small->tensors[small->in[k].id].shape);
+    for (int64_t i = 0; i < n; i++) s->in[k][i] = mg_ff_random(&s->F, &state);
+  }
+  mg_domain look;
+  memset(&look, 0, sizeof look), memset(side, 0, sizeof *side);
+  side->field = mg_domain_field(&s->F);
+  look.user = side, look.elem = side->field.elem;
+  look.map = mgi_se_sided_map, look.matmul = mgi_se_sided_matmul, look.combine = mgi_se_sided_combine, look.fill = mgi_se_sided_fill;
+  const void *in[MG_MAX_IN];
+  void *out[MG_MAX_OUT];
+  for (uint32_t k = 0; k < small->n_in; k++) in[k] = s->in[k];
+  for (uint32_t k = 0; k < small->n_out; k++) out[k] = s->out[k];
+  return mg_eval(small, &look, in, out, e);
+}
+
 /* Takes p over; the search ends at `end`.  MG_UNSUPPORTED: no small instance, so no fused kernels for this segment. */
 static mg_status mgi_se_seg_new(mg_graph *p, const mg_search_config *cfg, double end, mgi_se_seg **out, mg_error *e) {
   mgi_se_seg *s = (mgi_se_seg *)calloc(1, sizeof *s);
@@ -4298,25 +4355,18 @@ static mg_status mgi_se_seg_new(mg_graph *p, const mg_search_config *cfg, double
     int64_t n = mg_shape_elements(&s->small->tensors[k].shape);
     if (n < 0 || n > MGI_SE_SMALL_LIMIT) return mg_fail(e, MG_UNSUPPORTED, "mg_search", "'%s' has %lld elements even at small sizes", s->small->tensors[k].name, (long long)n);
   }
-  st = mg_field_large(cfg->seed, 1, &s->F);
-  if (st != MG_OK) return mg_fail(e, st, "mg_search", "no field");
-  uint64_t state = cfg->seed * 0x9E3779B97F4A7C15ull + 1;
-  const void *in[MG_MAX_IN];
-  void *o[MG_MAX_OUT];
-  for (uint32_t k = 0; k < p->n_in; k++) {
-    int64_t n = mg_shape_elements(&s->small->tensors[s->small->in[k].id].shape);
-    s->in[k] = (mg_fv *)calloc((size_t)n + 1, sizeof(mg_fv));
-    if (!s->in[k]) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for inputs");
-    for (int64_t i = 0; i < n; i++) s->in[k][i] = mg_ff_random(&s->F, &state);
-    in[k] = s->in[k];
+  for (uint32_t k = 0; k < p->n_in + p->n_out; k++) {
+    const mg_tensor t = k < p->n_in ? s->small->in[k] : s->small->out[k - p->n_in];
+    mg_fv *v = (mg_fv *)calloc((size_t)mg_shape_elements(&s->small->tensors[t.id].shape) + 1, sizeof(mg_fv));
+    *(k < p->n_in ? &s->in[k] : &s->out[k - p->n_in]) = v;
+    if (!v) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for inputs and outputs");
   }
-  for (uint32_t k = 0; k < p->n_out; k++) {
-    int64_t n = mg_shape_elements(&s->small->tensors[s->small->out[k].id].shape);
-    o[k] = s->out[k] = (mg_fv *)calloc((size_t)n + 1, sizeof(mg_fv));
-    if (!o[k]) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for outputs");
+  for (uint64_t k = 0; k < 32; k++) { /* some draw of inputs and of an order tells relu of a maximum from the maximum */
+    mgi_se_sided side;
+    st = mgi_se_seg_draw(s, cfg->seed + 0x9E3779B97F4A7C15ull * k, &side, e);
+    if (st != MG_OK || !side.one) break;
   }
-  mg_domain D = mg_domain_field(&s->F);
-  return mg_eval(s->small, &D, in, o, e);
+  return st;
 }
 
 /* ------------------------------------------------------------------------------------------------- >>values
@@ -7091,7 +7141,7 @@ static int mgi_se_key_of(const mg_graph *program, const mg_search_config *c, mgi
   int64_t row[] = { g->sms, g->shared_per_block, g->shared_per_sm, g->registers_per_sm, g->l2_bytes };
   double rates[] = { g->dram_gbps, g->l2_gbps, g->tensor_tflops, g->fp32_tflops, g->shared_bytes_us, g->launch_us, g->barrier_us };
   int64_t option[] = { c->max_kernel_ops, c->max_loops, c->max_block_ops, c->top_k, c->bound, c->prune, (int64_t)c->seed, c->max_states, c->max_structures, c->max_steps,
-                       c->emittable != NULL, c->wary != NULL, c->egraph.nodes, c->egraph.no_copies };
+                       c->emittable != NULL, c->wary != NULL, c->egraph.nodes, c->egraph.no_copies, c->allow_sampled };
   int64_t limit[] = { MG_VERSION, MG_OP_COUNT, MG_MAX_RANK, MG_MAX_IN, MG_MAX_OUT, MGI_SE_FRAME_BYTES, MGI_SE_FRAME_WORK, MGI_SE_VALUE_WORK, MGI_SE_SOPS, MGI_SE_KEEP, MGI_SE_ALIKE, MGI_SE_WORKS, MGI_SE_TILES, MGI_SE_SPLITS, MGI_SE_TILINGS, MGI_SE_POOL,
                       MGI_SE_RW_UNDER, MGI_SE_RW_SMALL, MGI_SE_RW_MORE, MGI_SE_RW_SETS, MGI_SE_RW_PIECES, MGI_SE_RW_EDGES, MGI_SE_RW_DEPTH };
   double seconds = c->egraph.seconds;
@@ -7460,7 +7510,7 @@ static double mgi_se_us(mgi_se_search *S, const mg_graph *g, const mg_error *e) 
   return us;
 }
 
-/* 1 if the verifier says so; where memory or time kept it from a verdict, the search is not complete. */
+/* 1 if g may go on as a candidate; where memory or time kept the verifier from a verdict, the search is not complete. */
 static int mgi_se_equal(mgi_se_search *S, const mg_graph *p, const mg_graph *g, const mg_verify_config *v, mg_verify_report *r) {
   mg_error e;
   if (mgi_se_step(S, mg_verify(p, g, v, r, &e)) != MG_OK) return 0;
@@ -7471,7 +7521,8 @@ static int mgi_se_equal(mgi_se_search *S, const mg_graph *p, const mg_graph *g, 
   }
   const int ended = mgi_se_stopped(&S->cfg) || mgi_se_seconds() >= S->end; /* a check's own ten seconds are no option's */
   S->cut |= r->unfinished, S->late |= r->unfinished && ended, S->timed |= r->unfinished && !ended;
-  return r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED;
+  if (r->verdict == MG_EQUAL_SAMPLED) return S->cfg.allow_sampled;
+  return r->verdict == MG_EQUAL || r->agreed; /* no bound at small sizes: the certificate decides */
 }
 
 /* The hook's answer; one thread at a time asks. */
@@ -9638,30 +9689,89 @@ void mg_search_result_free(mg_search_result *r) {
   memset(r, 0, sizeof *r);
 }
 
+/* Moves result `from` of r to rank `to` of it, where its own graph is given up. */
+static void mgi_se_result_move(mg_search_result *r, int from, int to) {
+  if (from == to) return;
+  r->graph[to] = r->graph[from], r->predicted_us[to] = r->predicted_us[from], r->measured_us[to] = r->measured_us[from], r->report[to] = r->report[from];
+  r->graph[from] = NULL;
+}
+
+mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, int most, mg_search_result *r,
+                            int *undecided, char why[256], mg_error *e) {
+  const mg_gpu *gpu = cfg && cfg->gpu ? cfg->gpu : &mgi_se_gpus[0];
+  const int sampled_too = cfg && cfg->allow_sampled;
+  mg_verify_config c = v ? *v : mg_verify_config_default();
+  mg_status st = MG_OK;
+  const double end = c.time_limit_s > 0 ? mgi_se_seconds() + c.time_limit_s : 0;
+  int equal = 0, n = r->n;
+  c.tier = MG_TIER_FULL;
+  *undecided = 0, why[0] = 0;
+  for (int k = 0; k < n && equal < most && st == MG_OK; k++) {
+    if (end > 0) c.time_limit_s = end - mgi_se_seconds();
+    mg_verify_report *rep = &r->report[k];
+    if (end > 0 && !(c.time_limit_s > 0) && !mg_same(program, r->graph[k])) { /* one that is the program needs no time */
+      memset(rep, 0, sizeof *rep);
+      rep->unfinished = 1;
+      snprintf(rep->reason, sizeof rep->reason, "not certified: the time limit ended the tests of those before it");
+    } else st = mg_verify(program, r->graph[k], &c, rep, e);
+    if (st != MG_OK) break;
+    equal += rep->verdict == MG_EQUAL;
+    if (rep->verdict == MG_UNDECIDED && !(*undecided)++) snprintf(why, 256, "%s", rep->reason);
+    r->stats.rejected += rep->verdict != MG_EQUAL;
+    if (equal == most) /* the rest was not looked at */
+      for (; n > k + 1; n--) mg_graph_free(r->graph[n - 1]);
+  }
+  r->n = n;
+  int to = 0;
+  mg_graph *sampled[2] = { NULL, NULL }; /* the first one that is; more would say no more */
+  double sampled_us[2] = { 0, 0 };
+  mg_verify_report sampled_report;
+  memset(&sampled_report, 0, sizeof sampled_report);
+  for (int k = 0; k < n; k++) {
+    if (st == MG_OK && r->report[k].verdict == MG_EQUAL) {
+      mgi_se_result_move(r, k, to++);
+      continue;
+    }
+    if (st == MG_OK && sampled_too && !sampled[0] && r->report[k].verdict == MG_EQUAL_SAMPLED) {
+      sampled[0] = r->graph[k], sampled_us[0] = r->predicted_us[k], sampled_us[1] = r->measured_us[k], sampled_report = r->report[k];
+    } else mg_graph_free(r->graph[k]);
+    r->graph[k] = NULL;
+  }
+  r->n = to;
+  if (st != MG_OK) {
+    mg_graph_free(sampled[0]);
+    return st;
+  }
+  if (sampled[0]) { /* there is room: it was one of them */
+    r->graph[to] = sampled[0], r->predicted_us[to] = sampled_us[0], r->measured_us[to] = sampled_us[1], r->report[to] = sampled_report;
+    r->n = to + 1;
+  }
+  if (!r->n) {
+    st = mg_resize(program, NULL, NULL, &r->graph[0], e);
+    if (st == MG_OK) st = mg_verify(program, r->graph[0], &c, &r->report[0], e);
+    if (st != MG_OK) return st;
+    r->predicted_us[0] = mg_predict_us(r->graph[0], gpu), r->measured_us[0] = 0, r->n = 1;
+  }
+  mg_search_stats_best(&r->stats, r, 0);
+  return MG_OK;
+}
+
 mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, mg_graph **best, mg_verify_report *report,
                            mg_search_stats *stats, mg_error *e) {
   mg_search_result r;
-  mg_verify_report rep;
+  char why[256];
+  int undecided = 0;
   *best = NULL;
-  memset(&rep, 0, sizeof rep);
+  if (report) memset(report, 0, sizeof *report);
   mg_status st = mg_search(program, cfg, &r, e);
+  if (st == MG_OK) st = mg_search_certify(program, cfg, v, 1, &r, &undecided, why, e);
   if (stats) *stats = r.stats;
-  if (st != MG_OK) return st;
-  mg_verify_config c = v ? *v : mg_verify_config_default();
-  c.tier = MG_TIER_FULL;
-  int pick = -1;
-  for (int k = 0; k < r.n && pick < 0 && st == MG_OK; k++) {
-    st = mg_verify(program, r.graph[k], &c, &rep, e);
-    if (st == MG_OK && rep.verdict != MG_NOT_EQUAL) pick = k;
-    else if (stats && st == MG_OK) stats->rejected++;
+  if (st == MG_OK) {
+    *best = r.graph[0];
+    if (report) *report = r.report[0];
+    if (r.report[0].verdict != MG_EQUAL) st = mg_fail(e, MG_UNSUPPORTED, "mg_superoptimize", "%.220s", r.report[0].reason);
+    r.graph[0] = NULL;
   }
-  if (st == MG_OK && pick < 0) st = mg_fail(e, MG_NOT_FOUND, "mg_superoptimize", "none of %d candidates is equal at full size", r.n);
-  if (pick >= 0) {
-    *best = r.graph[pick];
-    if (stats) mg_search_stats_best(stats, &r, pick);
-    r.graph[pick] = r.graph[--r.n];
-  }
-  if (report) *report = rep;
   mg_search_result_free(&r);
   return st;
 }

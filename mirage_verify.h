@@ -36,8 +36,8 @@
 
    CONTENTS (search for the tag)
      >>field  >>arithmetic  >>rows  >>words  >>verdict  >>certificate  >>axioms  >>solver   declarations
-     >>primes  >>domains  >>bounds  >>draws  >>tests  >>floats  >>verify  >>text-of-certificates     implementation
-     >>terms  >>indices  >>elements  >>facts  >>library  >>proofs  >>methods                         of the solver
+     >>primes  >>seeds  >>domains  >>bounds  >>draws  >>kept  >>tests  >>floats  >>verify  >>text-of-certificates     implementation
+     >>terms  >>indices  >>elements  >>facts  >>library  >>proofs  >>defined  >>methods              of the solver
 
    CONFIGURATION
      None of its own.  Rows of MG_USER_OPS take part: the `field` column is written in these macros over values a, b, c:
@@ -157,6 +157,7 @@ extern "C" {
 /* --------------------------------------------------------------------------------------------------- >>field */
 
 __extension__ typedef unsigned __int128 mgi_u128;
+__extension__ typedef __int128 mgi_i128;
 
 /* What arithmetic modulo m < 2^62 needs: Barrett's constants. */
 typedef struct mg_modulus {
@@ -167,6 +168,8 @@ typedef struct mg_modulus {
   int n;         /* bits of m */
 } mg_modulus;
 
+enum { MG_FIELD_LEVELS = 24 };
+
 /* A pair of fields.  q divides p-1 and omega has order q; q == 0: the second residue is not used (exp_opaque only). */
 typedef struct mg_field {
   uint64_t p, q, omega, seed;
@@ -174,6 +177,9 @@ typedef struct mg_field {
   int max_opaque;               /* 1: a maximum of two is an opaque function of the unordered pair */
   mg_modulus mp, mq;
   uint64_t order;               /* key of the total order of max */
+  uint64_t level[MG_FIELD_LEVELS]; /* residues of constants that stand in their true order there, least first */
+  int levels;                   /* how many; 0: none does */
+  uint64_t level_bits, place;   /* bit r % 64 is set if some level is r; where the levels stand among the others */
   uint64_t key[MG_OP_TABLE_END];/* keys of the opaque functions, by row */
   uint16_t power[512];          /* small pair: omega^k, k < q */
   uint16_t inverse[512];        /* small pair: 1/k mod p */
@@ -198,6 +204,10 @@ typedef struct mg_fv { uint64_t p, q; uint32_t flags; } mg_fv;
 mg_status mg_field_small(const mg_graph *const *g, int n, uint64_t seed, int exp_opaque, mg_field *out, mg_error *e);
 /* Random primes from the seed, p in [2^60, 2^61).  exp_opaque: q = 0; else q in [2^30, 2^31).  */
 mg_status mg_field_large(uint64_t seed, int exp_opaque, mg_field *out);
+/* 0, 1 and the graphs' constants stand in their true order for max, together: where `above`, in (0, 1), of all other residues
+   are above them; or, if it is 0, above all others with probability 1/4, below all with 1/4, else below a share of them whose
+   logarithm is uniform, so that a maximum of n values meets 0 at any n.  Without it they stand anywhere. */
+void mg_field_levels(mg_field *F, const mg_graph *const *g, int n, double above);
 int mg_is_prime(uint64_t n); /* exact for all 64-bit n */
 
 /* ---------------------------------------------------------------------------------------------- >>arithmetic
@@ -337,15 +347,23 @@ MGI_FN mg_fv mg_ff_exp(const mg_field *F, mg_fv a) {
   if (f & MGI_FV_SPECIAL) return mgi_fv_special(f);
   return mgi_fv(mgi_ff_power(F, a.q), 0, f | MG_FV_NOQ);
 }
-/* In the order of mix(p + key), ties by q, an absent q last. */
+/* 1 + the place of residue x among the constants that stand in their true order; 0 if it is none. */
+MGI_FN int mgi_ff_level(const mg_field *F, uint64_t x) {
+  if (!(F->level_bits >> (x & 63) & 1)) return 0;
+  for (int k = 0; k < F->levels; k++)
+    if (F->level[k] == x) return 1 + k;
+  return 0;
+}
+/* In the order of mix(p + key), the levels together at `place`; ties by q, an absent q last. */
 MGI_FN mg_fv mg_ff_max(const mg_field *F, mg_fv a, mg_fv b) {
   uint32_t f = (a.flags | b.flags) & MGI_FV_TRACE;
   if ((a.flags | b.flags) & (MG_FV_UNDEF | MG_FV_EXP2)) return mgi_fv_special((a.flags | b.flags) | MG_FV_MAX);
   mg_fv r = a;
   if (a.flags & MG_FV_NEGINF) r = b;
   else if (!(b.flags & MG_FV_NEGINF)) {
-    uint64_t x = mgi_ff_mix(a.p + F->order), y = mgi_ff_mix(b.p + F->order);
-    int second = x < y || (x == y && ((b.flags & MG_FV_NOQ) || (!(a.flags & MG_FV_NOQ) && a.q < b.q)));
+    int i = mgi_ff_level(F, a.p), j = mgi_ff_level(F, b.p);
+    uint64_t x = i ? F->place : mgi_ff_mix(a.p + F->order), y = j ? F->place : mgi_ff_mix(b.p + F->order);
+    int second = x < y || (x == y && i < j) || (x == y && i == j && ((b.flags & MG_FV_NOQ) || (!(a.flags & MG_FV_NOQ) && a.q < b.q)));
     if (second) r = b;
     if (F->pattern) F->pattern[0] += mgi_ff_mix(2 * F->pattern[1]++ + (uint64_t)second);
     if (F->max_opaque) {
@@ -422,7 +440,7 @@ mg_domain mg_domain_field(const mg_field *F);
 typedef enum mg_verdict { MG_UNDECIDED, MG_EQUAL, MG_EQUAL_SAMPLED, MG_NOT_EQUAL } mg_verdict;
 const char *mg_verdict_name(mg_verdict v); /* "UNDECIDED", "EQUAL", "EQUAL_SAMPLED", "NOT_EQUAL" */
 
-/* FAST: one test or two, no bound; for candidates in a search.  FULL: as many as the bound needs. */
+/* FAST: one test, whose bound is what it is; for candidates in a search.  FULL: as many as the bound asked for needs. */
 enum { MG_TIER_DEFAULT, MG_TIER_FAST, MG_TIER_FULL };
 enum {
   MG_VERIFY_TESTS = 64,       /* the most tests */
@@ -438,7 +456,8 @@ typedef struct mg_verify_progress {
 } mg_verify_progress;
 
 typedef struct mg_verify_config {
-  uint64_t seed;       /* of everything random */
+  uint64_t seed;       /* N: with both graphs it gives the seed of everything random (>>seeds) */
+  uint64_t salt[4];    /* not all zero: takes part in that seed; mg_verify_salt draws one */
   int tier;            /* MG_TIER_FULL by default */
   double log2_delta;   /* what the full tier aims at; 0: -64 */
   int threads;         /* 0: as many as the machine has for FULL, 1 for FAST */
@@ -450,11 +469,16 @@ typedef struct mg_verify_config {
   void *user;
 } mg_verify_config;
 mg_verify_config mg_verify_config_default(void);
+/* 256 random bits of the operating system's. */
+mg_status mg_verify_salt(uint64_t salt[4], mg_error *e);
+
+/* What shows EQUAL where no delta does. */
+typedef enum mg_proof_kind { MG_PROOF_NONE, MG_PROOF_IDENTITY /* one canonical form */, MG_PROOF_NORMAL /* one normal form of real terms */ } mg_proof_kind;
 
 typedef struct mg_verify_report {
-  mg_verdict verdict;
+  mg_verdict verdict;        /* EQUAL: with a delta, or by proof; nothing else is a result */
   int tests;                 /* that both graphs agreed on, the last one excepted if NOT_EQUAL */
-  double log2_delta;         /* log2 of the bound on the chance that EQUAL is wrong; 0: none, not certified */
+  double log2_delta;         /* log2 of the bound on the chance that EQUAL is wrong; 0: none, see `proof` */
   char reason[256];          /* one line in words */
   char theorem[160];         /* what log2_delta rests on */
   int two_field;             /* 1: rests on exp(a+b) = exp(a) exp(b); 0: exp was opaque */
@@ -466,12 +490,20 @@ typedef struct mg_verify_report {
   uint64_t undefined;        /* elements that were undefined, over all draws that were replaced */
   int redraws;
   int unfinished;            /* UNDECIDED because time, memory or `stop` ended the tests */
+  int partial;               /* 1: UNDECIDED though the tests agreed, since b is not shown to be defined wherever a is */
+  char domain[256];          /* EQUAL: how b is shown to be defined wherever a is (DOMAINS above); delta does not cover it */
   /* the quantities of Theorem A */
   double degree, opaque_terms, degree_arg, height, height_arg, log2_eps;
   /* those that Theorem B adds */
   double exp_terms, degree_exp, height_exp, exp_events; /* exp_terms is a log2 */
   int q_bits;
   int patterns;              /* EQUAL_SAMPLED: how many of the tests had winners of maxima unlike all others' */
+  int agreed;                /* 1: all tests agreed, whatever may be said of them: no bound (UNDECIDED), or EQUAL_SAMPLED */
+  mg_proof_kind proof;       /* EQUAL: what shows it, where that is no delta */
+  uint64_t digest[4];        /* the seed of everything random: of both graphs, N and the salt */
+  char unproved[160];        /* what a proof lacked, where one was tried */
+  uint64_t salt[4];          /* of a recheck: the seed of the tests that it added */
+  int fresh_tests;           /* how many these were */
   /* the counterexample that float64 found: inputs by mg_verify_input_real(graph, seed, ..) */
   int confirmed;
   uint64_t cx_seed;
@@ -493,16 +525,19 @@ void mg_verify_input_real(const mg_graph *g, uint64_t seed, int k, double *dst);
 
 /* --------------------------------------------------------------------------------------------- >>certificate */
 
-/* The text of a certificate for EQUAL and EQUAL_SAMPLED: both programs, seed, primes, tests, the quantities of the bound,
-   delta and the theorem, or "not certified" and the weaker statement.  MG_NOT_FOUND for the other verdicts.  Free it
-   with mg_string_free. */
+/* The text of a certificate for EQUAL: both graphs, what was shown of their domains, the seed, and either primes, tests, the
+   quantities of the bound, delta and the theorem, or the derivation of a proof.  MG_NOT_FOUND for the other verdicts.
+   Free it with mg_string_free. */
 mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_report *r, char **text, mg_error *e);
-/* Rechecks from the text alone: runs the tests again and compares every line.  MG_BAD_INPUT if the text is damaged or
-   says what the tests do not give. */
+/* Rechecks from the text alone: runs the tests, or the derivation, again and compares every line; then as many tests with a seed
+   of the operating system's (r->salt), which whoever made the certificate cannot have tried.  MG_BAD_INPUT if the text is
+   damaged or says what the tests do not give. */
 mg_status mg_certificate_check(const char *text, size_t len, mg_verify_report *r, mg_error *e);
 /* The same with the threads, limits, stop and progress of `how` (may be NULL); its other members do not count.
    MG_UNSUPPORTED if they ended the tests. */
 mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_config *how, mg_verify_report *r, mg_error *e);
+/* The two graphs that a certificate speaks of, not rechecked: mg_same holds them against one's own.  The caller's. */
+mg_status mg_certificate_graphs(const char *text, size_t len, mg_graph **a, mg_graph **b, mg_error *e);
 
 /* ------------------------------------------------------------------------------------------------- >>axioms
    What the solver may use of functions over the reals, beside the theory of real arithmetic itself.  A(name, use, text).
@@ -523,9 +558,21 @@ enum { MG_PROOF_FORM, MG_PROOF_FACT };
   A(log_one,      FORM, "log(1) = 0")                                                                 \
   A(sqrt_scale,   FORM, "x >= 0 & y >= 0 => sqrt(mul(sqr(y),x)) = mul(y,sqrt(x))")                    \
   A(sqrt_square,  FORM, "x >= 0 => sqr(sqrt(x)) = x")                                                 \
+  A(sqrt_abs,     FORM, "sqrt(sqr(x)) = max(x,neg(x))")                                               \
   A(relu_max,     FORM, "relu(x) = max(x,0)")                                                         \
   A(max_shift,    FORM, "max(add(x,z),add(y,z)) = add(max(x,y),z)")                                   \
   A(max_scale,    FORM, "z > 0 => max(mul(z,x),mul(z,y)) = mul(z,max(x,y))")                          \
+  A(max_factor,   FORM, "z >= 0 => max(mul(z,x),mul(z,y)) = mul(z,max(x,y))")                         \
+  A(max_least,    FORM, "x <= y => max(x,y) = y")                                                     \
+  A(max_order,    FORM, "max(x,y) = max(y,x)")                                                        \
+  A(max_meet,     FORM, "max(x,neg(max(y,z))) = neg(max(neg(max(x,neg(y))),neg(max(x,neg(z)))))")     \
+  A(max_absorb,   FORM, "max(x,neg(max(neg(x),y))) = x")                                              \
+  A(max_exp,      FORM, "max(exp(x),exp(y)) = exp(max(x,y))")                                         \
+  A(max_sqrt,     FORM, "x >= 0 & y >= 0 => max(sqrt(x),sqrt(y)) = sqrt(max(x,y))")                   \
+  A(max_log,      FORM, "x > 0 & y > 0 => max(log(x),log(y)) = log(max(x,y))")                        \
+  A(max_square,   FORM, "sqr(max(x,0)) = mul(x,max(x,0))")                                            \
+  A(max_regroup,  FORM, "max(max(x,y),max(z,w)) = max(max(x,z),max(y,w))")                            \
+  A(max_apart,    FORM, "max(max(add(x,z),add(x,w)),max(add(y,z),add(y,w))) = add(max(x,y),max(z,w))") \
   A(max_assoc,    FORM, "max(x,max(y,z)) = max(max(x,y),z)")                                          \
   A(max_same,     FORM, "max(x,x) = x")                                                               \
   A(max_above,    FACT, "max(x,y) >= x")                                                              \
@@ -570,13 +617,14 @@ typedef struct mg_prove_config {
   int method;            /* MG_PROVE_AUTO: indexed, then each element */
   const char *library;   /* NULL: libz3.so.4, then libz3.so */
   const volatile int *stop; /* when it becomes nonzero the verdict is UNDECIDED; may be NULL */
+  int skip_floats;       /* 1: no look for a float64 counterexample, nor for inputs on which both are defined: the caller has */
 } mg_prove_config;
 mg_prove_config mg_prove_config_default(void);
 
 typedef struct mg_prove_report {
   mg_verdict verdict;    /* EQUAL; NOT_EQUAL, with a float64 counterexample; UNDECIDED.  Never EQUAL_SAMPLED */
   char reason[256];      /* one line in words */
-  char axioms[256];      /* names of the rows that were in play */
+  char axioms[768];      /* names of the rows that were in play */
   char solver[32];       /* "Z3 4.8.12" */
   int method;            /* that decided */
   int64_t elements;      /* compared: symbolic ones, or all */
@@ -608,6 +656,7 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -687,6 +736,48 @@ static void mgi_field_fill(mg_field *F, uint64_t p, uint64_t q, uint64_t seed, i
   }
 }
 
+static int mgi_field_by_value(const void *a, const void *b) {
+  mg_rational x = *(const mg_rational *)a, y = *(const mg_rational *)b;
+  mgi_i128 l = (mgi_i128)x.num * y.den, r = (mgi_i128)y.num * x.den;
+  return l < r ? -1 : l > r;
+}
+/* Adds the constants of a graph and their negatives, each once, while there is room. */
+static int mgi_field_constants(const mg_graph *g, mg_rational *c, int n) {
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    const mg_op_node *o = &g->ops[k];
+    if (o->sub) n = mgi_field_constants(o->sub, c, n);
+    if (mg_op_row(o->code)->attr != MG_ATTR_RAT) continue;
+    for (int side = 0; side < 2; side++) {
+      mg_rational x = o->attr.c;
+      int known = 0;
+      if (side) x.num = -x.num;
+      for (int j = 0; j < n; j++) known |= mgi_field_by_value(&c[j], &x) == 0;
+      if (!known && n < MG_FIELD_LEVELS) c[n++] = x;
+    }
+  }
+  return n;
+}
+void mg_field_levels(mg_field *F, const mg_graph *const *g, int n, double above) {
+  mg_rational c[MG_FIELD_LEVELS];
+  int m = 0;
+  c[m++] = mg_rat(0, 1), c[m++] = mg_rat(1, 1);
+  for (int k = 0; k < n; k++) m = mgi_field_constants(g[k], c, m);
+  qsort(c, (size_t)m, sizeof *c, mgi_field_by_value);
+  F->levels = 0, F->level_bits = 0;
+  for (int k = 0; k < m; k++) {
+    mg_fv v = mg_ff_const(F, c[k]);
+    int known = 0;
+    for (int j = 0; j < F->levels; j++) known |= F->level[j] == v.p;
+    if ((v.flags & MG_FV_UNDEF) || known) continue; /* in a small field two constants may be one residue */
+    F->level[F->levels++] = v.p;
+    F->level_bits |= (uint64_t)1 << (v.p & 63);
+  }
+  uint64_t h = mgi_ff_hash(F->seed, 16, 0);
+  double share = above > 0 ? above : exp2(-24 * ldexp((double)(h >> 11), -53));
+  int end = above > 0 ? 2 : (int)(h & 3);
+  F->place = end == 0 ? UINT64_MAX : end == 1 ? 0 : (uint64_t)((1 - share) * ldexp(1, 64) * (1 - ldexp(1, -52)));
+}
+
 /* q uniform among the primes of that many bits; p the first prime of uniform 2jq + 1 in [2^60, 2^61).  MG_NOT_FOUND if none
    of MG_VERIFY_CANDIDATES is prime: about one seed in 200,000. */
 static mg_status mgi_field_pair(uint64_t seed, int q_bits, mg_field *out) {
@@ -742,6 +833,93 @@ mg_status mg_field_small(const mg_graph *const *g, int n, uint64_t seed, int exp
     return MG_OK;
   }
   return mg_fail(e, MG_UNSUPPORTED, "mg_field_small", "every pair of small primes has one that divides a constant or a size of the graphs");
+}
+
+/* --------------------------------------------------------------------------------------------------- >>seeds
+   Everything random follows from a root of 256 bits: the digest (SHA-256, FIPS 180-4) of both graphs in canonical form, of the
+   number N that the caller gives, and of a salt.  The graphs take part because N is known to everybody: whoever knows the
+   primes writes them into a graph as a factor, and that is 0 in every test.  A salt of the operating system's, which a
+   recheck takes, is what the author of a certificate cannot have tried beforehand. */
+
+typedef struct mgi_digest { uint32_t h[8]; uint8_t block[64]; uint64_t bytes; } mgi_digest;
+
+static uint32_t mgi_rotated(uint32_t x, int n) { return x >> n | x << (32 - n); }
+static void mgi_digest_begin(mgi_digest *d) {
+  static const uint32_t first[8] = {0x6a09e667u, 0xbb67ae85u, 0x3c6ef372u, 0xa54ff53au, 0x510e527fu, 0x9b05688cu, 0x1f83d9abu, 0x5be0cd19u};
+  memset(d, 0, sizeof *d);
+  memcpy(d->h, first, sizeof first);
+}
+static void mgi_digest_block(mgi_digest *d) {
+  static const uint32_t round[64] = {
+    0x428a2f98u, 0x71374491u, 0xb5c0fbcfu, 0xe9b5dba5u, 0x3956c25bu, 0x59f111f1u, 0x923f82a4u, 0xab1c5ed5u,
+    0xd807aa98u, 0x12835b01u, 0x243185beu, 0x550c7dc3u, 0x72be5d74u, 0x80deb1feu, 0x9bdc06a7u, 0xc19bf174u,
+    0xe49b69c1u, 0xefbe4786u, 0x0fc19dc6u, 0x240ca1ccu, 0x2de92c6fu, 0x4a7484aau, 0x5cb0a9dcu, 0x76f988dau,
+    0x983e5152u, 0xa831c66du, 0xb00327c8u, 0xbf597fc7u, 0xc6e00bf3u, 0xd5a79147u, 0x06ca6351u, 0x14292967u,
+    0x27b70a85u, 0x2e1b2138u, 0x4d2c6dfcu, 0x53380d13u, 0x650a7354u, 0x766a0abbu, 0x81c2c92eu, 0x92722c85u,
+    0xa2bfe8a1u, 0xa81a664bu, 0xc24b8b70u, 0xc76c51a3u, 0xd192e819u, 0xd6990624u, 0xf40e3585u, 0x106aa070u,
+    0x19a4c116u, 0x1e376c08u, 0x2748774cu, 0x34b0bcb5u, 0x391c0cb3u, 0x4ed8aa4au, 0x5b9cca4fu, 0x682e6ff3u,
+    0x748f82eeu, 0x78a5636fu, 0x84c87814u, 0x8cc70208u, 0x90befffau, 0xa4506cebu, 0xbef9a3f7u, 0xc67178f2u};
+  uint32_t w[64], v[8];
+  for (int k = 0; k < 16; k++) {
+    const uint8_t *b = d->block + 4 * k;
+    w[k] = (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+  }
+  for (int k = 16; k < 64; k++) {
+    uint32_t x = w[k - 15], y = w[k - 2];
+    uint32_t s0 = mgi_rotated(x, 7) ^ mgi_rotated(x, 18) ^ x >> 3, s1 = mgi_rotated(y, 17) ^ mgi_rotated(y, 19) ^ y >> 10;
+    w[k] = w[k - 16] + s0 + w[k - 7] + s1;
+  }
+  memcpy(v, d->h, sizeof v);
+  for (int k = 0; k < 64; k++) {
+    uint32_t s1 = mgi_rotated(v[4], 6) ^ mgi_rotated(v[4], 11) ^ mgi_rotated(v[4], 25), choose = (v[4] & v[5]) ^ (~v[4] & v[6]);
+    uint32_t s0 = mgi_rotated(v[0], 2) ^ mgi_rotated(v[0], 13) ^ mgi_rotated(v[0], 22);
+    uint32_t most = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]), t = v[7] + s1 + choose + round[k] + w[k];
+    memmove(v + 1, v, 7 * sizeof *v);
+    v[4] += t, v[0] = t + s0 + most;
+  }
+  for (int k = 0; k < 8; k++) d->h[k] += v[k];
+}
+static void mgi_digest_byte(mgi_digest *d, uint8_t byte) {
+  d->block[d->bytes++ % 64] = byte;
+  if (d->bytes % 64 == 0) mgi_digest_block(d);
+}
+static void mgi_digest_word(void *digest, uint64_t word) {
+  for (int k = 0; k < 8; k++) mgi_digest_byte((mgi_digest *)digest, (uint8_t)(word >> (8 * k)));
+}
+static void mgi_digest_end(mgi_digest *d, uint64_t out[4]) {
+  uint64_t bits = 8 * d->bytes;
+  mgi_digest_byte(d, 0x80);
+  while (d->bytes % 64 != 56) mgi_digest_byte(d, 0);
+  for (int k = 7; k >= 0; k--) mgi_digest_byte(d, (uint8_t)(bits >> (8 * k)));
+  for (int k = 0; k < 4; k++) out[k] = (uint64_t)d->h[2 * k] << 32 | d->h[2 * k + 1];
+}
+
+/* The root of a verification. */
+static void mgi_seed_root(const mg_graph *a, const mg_graph *b, uint64_t number, const uint64_t salt[4], uint64_t out[4]) {
+  mgi_digest d;
+  mgi_digest_begin(&d);
+  mg_canonical(a, mgi_digest_word, &d);
+  mg_canonical(b, mgi_digest_word, &d);
+  mgi_digest_word(&d, number);
+  for (int k = 0; k < 4; k++) mgi_digest_word(&d, salt[k]);
+  mgi_digest_end(&d, out);
+}
+/* What one draw of one test starts from. */
+static void mgi_seed_draw(const uint64_t root[4], int kind, int test, int draw, uint64_t out[4]) {
+  mgi_digest d;
+  mgi_digest_begin(&d);
+  for (int k = 0; k < 4; k++) mgi_digest_word(&d, root[k]);
+  mgi_digest_word(&d, (uint64_t)kind), mgi_digest_word(&d, (uint64_t)test), mgi_digest_word(&d, (uint64_t)draw);
+  mgi_digest_end(&d, out);
+}
+
+mg_status mg_verify_salt(uint64_t salt[4], mg_error *e) {
+  FILE *f = fopen("/dev/urandom", "rb");
+  size_t n = f ? fread(salt, sizeof *salt, 4, f) : 0;
+  if (f) fclose(f);
+  if (n < 4) return mg_fail(e, MG_MACHINE, "mg_verify_salt", "/dev/urandom gives no random bytes");
+  salt[0] |= !(salt[0] | salt[1] | salt[2] | salt[3]); /* all zero means none */
+  return MG_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------- >>domains
@@ -1423,9 +1601,8 @@ static void mgi_bound_theorem(const mgi_bounds *a, const mgi_bounds *b, mg_verif
 }
 
 /* --------------------------------------------------------------------------------------------------- >>draws
-   Everything random follows from (seed, both graphs, kind of test, number of the test, number of the draw), by counters: the
-   result depends neither on threads nor on order.  The graphs take part because the default seed is known to everybody:
-   whoever knows the primes writes them into a graph as a factor, and that is 0 in every test.
+   Everything random follows from (>>seeds' root, kind of test, number of the test, number of the draw), by counters: the
+   result depends neither on threads nor on order.
    The outputs are compared part by part (mg_part_of): a part is drawn, evaluated on both sides and compared by one
    thread, and takes little memory.  How the outputs are cut depends on the graphs and the memory limit alone.
      memory   halves are taken until a part fits MGI_PART_BYTES, as long as that helps
@@ -1435,14 +1612,18 @@ static void mgi_bound_theorem(const mgi_bounds *a, const mgi_bounds *b, mg_verif
 enum { MGI_PARTS_MOST = 8192, MGI_PART_WORK = 1 << 26, MGI_PART_BYTES = 1 << 27 };
 
 typedef struct mgi_want { mg_box out[MG_MAX_OUT]; } mgi_want;
-typedef struct mgi_cut { const mg_graph *g[2]; mgi_want *want; int n; double elements; } mgi_cut; /* elements: of the largest part */
+/* elements: of the largest part; work: of all.  kept[side], where it is not NULL, says by tensor what is computed once a trial
+   and then given to every part (>>kept). */
+typedef struct mgi_cut { const mg_graph *g[2]; mgi_want *want; int n; double elements, work; uint8_t *kept[2]; } mgi_cut;
 typedef struct mgi_cost { double elements, work; } mgi_cost;
 
 /* The parts that `want` takes on both sides, the inputs' boxes made alike. */
 static mg_status mgi_parts_of(const mgi_cut *c, const mgi_want *want, mg_part *part, mgi_cost *cost, mg_error *e) {
-  mg_status s = mg_part_of(c->g[0], want->out, &part[0], e);
+  mg_tensor outputs;
+  outputs.id = 0;
+  mg_status s = mg_part_of_value(c->g[0], outputs, want->out, c->kept[0], &part[0], e);
   memset(&part[1], 0, sizeof part[1]);
-  if (s == MG_OK) s = mg_part_of(c->g[1], want->out, &part[1], e);
+  if (s == MG_OK) s = mg_part_of_value(c->g[1], outputs, want->out, c->kept[1], &part[1], e);
   if (s != MG_OK) { mg_part_free(&part[0]); return s; }
   cost->elements = part[0].elements + part[1].elements, cost->work = part[0].work + part[1].work;
   for (uint32_t k = 0; k < c->g[0]->n_in; k++) {
@@ -1484,7 +1665,10 @@ static int mgi_want_halves(const mgi_cut *c, const mgi_want *want, int way, mgi_
   return cut || (way == MG_MAX_RANK && live > 1);
 }
 
-static void mgi_cut_free(mgi_cut *c) { free(c->want), c->want = NULL; }
+static void mgi_cut_free(mgi_cut *c) {
+  free(c->want), free(c->kept[0]), free(c->kept[1]);
+  c->want = NULL, c->kept[0] = c->kept[1] = NULL;
+}
 
 /* The better way to cut a part in two, if one is worth it. */
 static int mgi_cut_part(const mgi_cut *c, const mgi_want *want, mgi_cost cost, int fits, mgi_want *chosen) {
@@ -1503,18 +1687,27 @@ static int mgi_cut_part(const mgi_cut *c, const mgi_want *want, mgi_cost cost, i
   return found;
 }
 
-static mg_status mgi_cut_outputs(const mg_graph *a, const mg_graph *b, size_t elem, double bytes, mgi_cut *c, mg_error *e) {
-  memset(c, 0, sizeof *c);
-  c->g[0] = a, c->g[1] = b;
+/* All of all outputs. */
+static mgi_want mgi_want_all(const mgi_cut *c) {
+  const mg_graph *g = c->g[0];
+  mgi_want all;
+  memset(&all, 0, sizeof all);
+  for (uint32_t k = 0; k < g->n_out; k++) {
+    const mg_shape *s = &g->tensors[g->out[k].id].shape;
+    for (int d = 0; d < s->rank; d++) all.out[k].hi[d] = s->dim[d];
+  }
+  return all;
+}
+/* c->g and c->kept are set. */
+static mg_status mgi_cut_outputs(size_t elem, double bytes, mgi_cut *c, mg_error *e) {
   c->want = (mgi_want *)calloc(1, sizeof *c->want);
   if (!c->want) return mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the parts of a test");
-  for (uint32_t k = 0; k < a->n_out; k++)
-    for (int d = 0; d < a->tensors[a->out[k].id].shape.rank; d++) c->want[0].out[k].hi[d] = a->tensors[a->out[k].id].shape.dim[d];
+  c->want[0] = mgi_want_all(c);
   c->n = 1;
   for (int more = 1; more;) { /* every part in two, as long as one wants it: so all are alike where their number ends it */
     mgi_want *next = NULL, chosen[2];
     int n = 0;
-    more = 0, c->elements = 0;
+    more = 0, c->elements = c->work = 0;
     for (int k = 0; k < c->n; k++) {
       mgi_cost cost = mgi_cost_of(c, &c->want[k]);
       int fits = cost.elements * (double)elem <= bytes;
@@ -1528,6 +1721,7 @@ static mg_status mgi_cut_outputs(const mg_graph *a, const mg_graph *b, size_t el
       } else {
         if (next) next[n++] = c->want[k];
         if (cost.elements > c->elements) c->elements = cost.elements;
+        c->work += cost.work;
       }
     }
     if (next) free(c->want), c->want = next, c->n = n;
@@ -1552,9 +1746,11 @@ typedef struct mgi_ball { double v, err; } mgi_ball; /* >>floats */
 typedef struct mgi_trial {
   mg_field F;
   int elem;                  /* the representation */
-  uint64_t seed;
+  uint64_t seed;             /* of the float64 inputs */
+  uint64_t from[4];          /* primes and omega, inputs, functions, order of maxima */
   int draw;                  /* how many there have been */
   uint64_t *powers;          /* of F.omega; NULL without memory for them */
+  void **kept[2];            /* by side and tensor: values that all parts read (>>kept); NULL: none */
   int worst;                 /* the first part that differs, so far */
 } mgi_trial;
 
@@ -1600,7 +1796,7 @@ static int mgi_box_next_row(const mg_box *b, int rank, int64_t *at) {
 
 static void mgi_part_draw(const mgi_trial *t, const mg_shape *s, const mg_box *b, uint32_t k, void *dst) {
   int64_t at[MG_MAX_RANK], n = b->hi[s->rank - 1] - b->lo[s->rank - 1], o = 0;
-  uint64_t key = mgi_ff_hash(t->seed, k, 7);
+  uint64_t key = mgi_ff_hash(t->from[1], k, 7);
   memcpy(at, b->lo, sizeof at);
   do {
     int64_t first = mgi_box_row(b, s, at);
@@ -1645,6 +1841,23 @@ static void mgi_part_compare(const mgi_trial *t, const mg_shape *s, const mg_box
   } while (mgi_box_next_row(want, s->rank, at));
 }
 
+/* The inputs that a part reads, drawn; 0 if memory is out.  in[] are freed by the caller. */
+static int mgi_part_inputs(const mgi_trial *t, const mg_graph *g, const mg_part *part, void *in[MG_MAX_IN]) {
+  for (uint32_t k = 0; k < g->n_in; k++) {
+    const mg_shape *s = &g->tensors[g->in[k].id].shape;
+    const mg_box *b = &part->box[g->in[k].id];
+    int64_t n = mg_box_elements(b, s->rank);
+    if (!n) continue;
+    in[k] = malloc((size_t)n * mgi_elem_bytes(t->elem));
+    if (!in[k]) return 0;
+    mgi_part_draw(t, s, b, k, in[k]);
+  }
+  return 1;
+}
+static mg_domain mgi_trial_domain(const mgi_trial *t, const mg_field *F) {
+  return t->elem == MGI_ELEM_WORD ? mgi_domain_word(F) : t->elem == MGI_ELEM_PAIR ? mg_domain_field(F) : mgi_domain_ball(F);
+}
+
 /* Draws, evaluates and compares one part of a trial. */
 static void mgi_part_run(const mgi_cut *c, const mgi_trial *t, const mgi_want *want, mgi_outcome *r) {
   mg_part part[2];
@@ -1652,18 +1865,14 @@ static void mgi_part_run(const mgi_cut *c, const mgi_trial *t, const mgi_want *w
   mg_field F = t->F;
   void *in[MG_MAX_IN] = {NULL}, *out[2][MG_MAX_OUT] = {{NULL}, {NULL}};
   size_t bytes = mgi_elem_bytes(t->elem);
+  mgi_cut own = *c;
+  if (!t->kept[0]) own.kept[0] = own.kept[1] = NULL;
   memset(r, 0, sizeof *r);
-  r->status = mgi_parts_of(c, want, part, &cost, &r->error);
+  r->status = mgi_parts_of(&own, want, part, &cost, &r->error);
   if (r->status != MG_OK) return;
+  for (int side = 0; side < 2; side++) part[side].given = (const void *const *)t->kept[side];
   int good = 1;
-  for (uint32_t k = 0; k < c->g[0]->n_in && good; k++) {
-    const mg_shape *s = &c->g[0]->tensors[c->g[0]->in[k].id].shape;
-    const mg_box *b = &part[0].box[c->g[0]->in[k].id];
-    int64_t n = mg_box_elements(b, s->rank);
-    if (!n) continue;
-    good = (in[k] = malloc((size_t)n * bytes)) != NULL;
-    if (good) mgi_part_draw(t, s, b, k, in[k]);
-  }
+  good = mgi_part_inputs(t, c->g[0], &part[0], in);
   for (int side = 0; side < 2 && good; side++) {
     const mg_graph *g = c->g[side];
     for (uint32_t k = 0; k < g->n_out && good; k++) {
@@ -1672,7 +1881,7 @@ static void mgi_part_run(const mgi_cut *c, const mgi_trial *t, const mgi_want *w
     }
     if (!good) break;
     F.pattern = side == 0 && !F.max_opaque ? r->pattern : NULL; /* who wins: in the first program */
-    mg_domain d = t->elem == MGI_ELEM_WORD ? mgi_domain_word(&F) : t->elem == MGI_ELEM_PAIR ? mg_domain_field(&F) : mgi_domain_ball(&F);
+    mg_domain d = mgi_trial_domain(t, &F);
     r->status = mg_eval_part(g, &d, &part[side], (const void *const *)in, out[side], &r->error);
     if (r->status != MG_OK) break;
   }
@@ -1685,6 +1894,185 @@ static void mgi_part_run(const mgi_cut *c, const mgi_trial *t, const mgi_want *w
   for (int k = 0; k < MG_MAX_IN; k++) free(in[k]);
   for (int k = 0; k < MG_MAX_OUT; k++) free(out[0][k]), free(out[1][k]);
   mg_part_free(&part[0]), mg_part_free(&part[1]);
+}
+
+/* ---------------------------------------------------------------------------------------------------- >>kept
+   What many parts would compute again: products and kernels between the inputs and the outputs, computed once a trial, in
+   pieces of their own, and held for all parts.  An MLP's hidden values are an example: every column of its result needs all
+   of them.  Without memory, or once time is out, nothing is kept and the parts compute all they need. */
+
+enum { MGI_KEPT_PIECES = 1024 };
+typedef struct mgi_kept_run {
+  const mgi_cut *cut;
+  const mgi_trial *trial;
+  int side, next, n, bad;
+  mg_tensor value;
+  mg_box *piece;
+  mgi_watch *watch;
+  pthread_mutex_t lock;
+} mgi_kept_run;
+
+/* What one piece of a value takes on its side. */
+static mg_status mgi_piece_part(const mgi_kept_run *K, const mg_box *box, mg_part *part, mgi_cost *cost) {
+  const mg_graph *g = K->cut->g[K->side];
+  uint8_t *there = (uint8_t *)calloc(g->n_tensors, 1);
+  if (!there) return MG_NO_MEMORY;
+  for (uint32_t t = 1; t < g->n_tensors; t++) there[t] = K->trial->kept[K->side][t] != NULL && t != K->value.id;
+  mg_status s = mg_part_of_value(g, K->value, box, there, part, NULL);
+  free(there);
+  if (s != MG_OK) return s;
+  cost->elements = part->elements, cost->work = part->work;
+  for (uint32_t k = 0; k < g->n_in; k++) cost->elements += (double)mg_box_elements(&part->box[g->in[k].id], g->tensors[g->in[k].id].shape.rank);
+  return MG_OK;
+}
+/* Cuts the value into pieces that fit, along whichever dimension leaves the least for the largest. */
+static int mgi_kept_pieces(mgi_kept_run *K) {
+  const mg_graph *g = K->cut->g[K->side];
+  const mg_shape *s = &g->tensors[K->value.id].shape;
+  const double most = (double)MGI_PART_BYTES / (double)mgi_elem_bytes(K->trial->elem);
+  K->n = 1;
+  memset(&K->piece[0], 0, sizeof K->piece[0]);
+  for (int d = 0; d < s->rank; d++) K->piece[0].hi[d] = s->dim[d];
+  for (int again = 1; again && 2 * K->n <= MGI_KEPT_PIECES;) { /* all pieces in two alike, as long as the first is too large */
+    int best = -1;
+    mg_part part;
+    mgi_cost cost, least = {1e300, 1e300};
+    if (mgi_piece_part(K, &K->piece[0], &part, &cost) != MG_OK) return 0;
+    mg_part_free(&part);
+    again = cost.elements > most || cost.work > MGI_PART_WORK;
+    for (int d = 0; d < s->rank && again; d++) {
+      mg_box half = K->piece[0];
+      if (half.hi[d] - half.lo[d] < 2) continue;
+      half.hi[d] = half.lo[d] + (half.hi[d] - half.lo[d] + 1) / 2;
+      mgi_cost x;
+      if (mgi_piece_part(K, &half, &part, &x) != MG_OK) return 0;
+      mg_part_free(&part);
+      if (x.elements < least.elements || (x.elements == least.elements && x.work < least.work)) least = x, best = d;
+    }
+    if (best < 0 || !(least.elements < 0.97 * cost.elements || least.work < 0.8 * cost.work)) break;
+    for (int k = 0, n = K->n; k < n; k++) {
+      mg_box *b = &K->piece[k];
+      if (b->hi[best] - b->lo[best] < 2) continue;
+      K->piece[K->n] = K->piece[k];
+      b->hi[best] = K->piece[K->n++].lo[best] = b->lo[best] + (b->hi[best] - b->lo[best] + 1) / 2;
+    }
+  }
+  return 1;
+}
+/* Copies `want` out of a dense array of `box` into a dense array of the whole. */
+static void mgi_kept_copy(const mg_shape *s, size_t bytes, const mg_box *want, const mg_box *box, const char *from, char *to) {
+  int64_t at[MG_MAX_RANK], n = want->hi[s->rank - 1] - want->lo[s->rank - 1];
+  memcpy(at, want->lo, sizeof at);
+  do {
+    int64_t i = mgi_box_row(want, s, at), o = 0;
+    for (int d = 0; d < s->rank; d++) o = o * (box->hi[d] - box->lo[d]) + (d < s->rank - 1 ? at[d] : want->lo[d]) - box->lo[d];
+    memcpy(to + (size_t)i * bytes, from + (size_t)o * bytes, (size_t)n * bytes);
+  } while (mgi_box_next_row(want, s->rank, at));
+}
+static int mgi_kept_piece(const mgi_kept_run *K, const mg_box *want) {
+  const mg_graph *g = K->cut->g[K->side];
+  const mg_shape *s = &g->tensors[K->value.id].shape;
+  const size_t bytes = mgi_elem_bytes(K->trial->elem);
+  mg_field F = K->trial->F;
+  void *in[MG_MAX_IN] = {NULL};
+  mg_part part;
+  mgi_cost cost;
+  F.pattern = NULL;
+  if (mgi_piece_part(K, want, &part, &cost) != MG_OK) return 0;
+  void **given = (void **)calloc(g->n_tensors, sizeof *given), *out = malloc((size_t)mg_box_elements(&part.box[K->value.id], s->rank) * bytes);
+  int good = given && out && mgi_part_inputs(K->trial, g, &part, in);
+  for (uint32_t t = 1; t < g->n_tensors && given; t++) given[t] = t == K->value.id ? NULL : K->trial->kept[K->side][t];
+  part.given = (const void *const *)given;
+  if (good) {
+    mg_domain d = mgi_trial_domain(K->trial, &F);
+    good = mg_eval_part(g, &d, &part, (const void *const *)in, &out, NULL) == MG_OK;
+  }
+  if (good) mgi_kept_copy(s, bytes, want, &part.box[K->value.id], (const char *)out, (char *)K->trial->kept[K->side][K->value.id]);
+  for (int k = 0; k < MG_MAX_IN; k++) free(in[k]);
+  free(out), free(given);
+  mg_part_free(&part);
+  return good;
+}
+static void *mgi_kept_thread(void *arg) {
+  mgi_kept_run *K = (mgi_kept_run *)arg;
+  for (;;) {
+    pthread_mutex_lock(&K->lock);
+    int job = K->next++;
+    K->bad |= mgi_watch_over(K->watch);
+    int end = job >= K->n || K->bad;
+    pthread_mutex_unlock(&K->lock);
+    if (end) return NULL;
+    if (mgi_kept_piece(K, &K->piece[job])) continue;
+    pthread_mutex_lock(&K->lock);
+    K->bad = 1;
+    pthread_mutex_unlock(&K->lock);
+  }
+}
+static void mgi_kept_free(const mgi_cut *c, mgi_trial *t) {
+  for (int side = 0; side < 2; side++) {
+    for (uint32_t k = 1; t->kept[side] && k < c->g[side]->n_tensors; k++) free(t->kept[side][k]);
+    free(t->kept[side]);
+    t->kept[side] = NULL;
+  }
+}
+/* Both sides' kept values of a trial; none at all if one could not be had. */
+static void mgi_kept_compute(const mgi_cut *c, mgi_trial *t, int threads, mgi_watch *w) {
+  enum { MOST = 64 };
+  t->kept[0] = t->kept[1] = NULL;
+  if (!c->kept[0] && !c->kept[1]) return;
+  int good = 1;
+  mgi_kept_run K;
+  memset(&K, 0, sizeof K);
+  K.piece = (mg_box *)malloc(MGI_KEPT_PIECES * sizeof *K.piece);
+  for (int side = 0; side < 2; side++) good &= (t->kept[side] = (void **)calloc(c->g[side]->n_tensors, sizeof **t->kept)) != NULL;
+  good &= K.piece != NULL;
+  K.cut = c, K.trial = t, K.watch = w;
+  pthread_mutex_init(&K.lock, NULL);
+  for (int side = 0; side < 2 && good; side++)
+    for (uint32_t k = 1; k < c->g[side]->n_tensors && good; k++) { /* in the order in which they are made */
+      if (!c->kept[side] || !c->kept[side][k]) continue;
+      pthread_t id[MOST];
+      int n = 0;
+      K.side = side, K.value.id = k, K.next = 0;
+      t->kept[side][k] = malloc((size_t)mg_shape_elements(&c->g[side]->tensors[k].shape) * mgi_elem_bytes(t->elem));
+      good = t->kept[side][k] && mgi_kept_pieces(&K);
+      if (!good) break;
+      while (n < threads - 1 && n < MOST && n < K.n - 1 && pthread_create(&id[n], NULL, mgi_kept_thread, &K) == 0) n++;
+      mgi_kept_thread(&K);
+      while (n > 0) pthread_join(id[--n], NULL);
+      good = !K.bad;
+    }
+  pthread_mutex_destroy(&K.lock);
+  free(K.piece);
+  if (!good) mgi_kept_free(c, t);
+}
+/* Marks what is worth it: results of products and kernels that take much work an element, and that no output is. */
+static void mgi_kept_choose(mgi_cut *c, double elements) {
+  enum { WORTH = 256 };
+  for (int side = 0; side < 2; side++) {
+    const mg_graph *g = c->g[side];
+    c->kept[side] = (uint8_t *)calloc(g->n_tensors, 1);
+    for (uint32_t k = 1; c->kept[side] && k < g->n_ops; k++) {
+      const mg_op_node *o = &g->ops[k];
+      if (o->code != MG_OP_GRAPH && o->code != MG_OP_MATMUL && o->code != MG_OP_CONCAT_MATMUL) continue;
+      double held = 0;
+      int output = 0;
+      for (int j = 0; j < o->n_out; j++) {
+        held += (double)mg_shape_elements(&g->tensors[o->out[j].id].shape);
+        for (uint32_t q = 0; q < g->n_out; q++) output |= g->out[q].id == o->out[j].id;
+      }
+      mg_part part;
+      mg_box whole;
+      memset(&whole, 0, sizeof whole);
+      for (int d = 0; d < g->tensors[o->out[0].id].shape.rank; d++) whole.hi[d] = g->tensors[o->out[0].id].shape.dim[d];
+      if (output || held > elements || mg_part_of_value(g, o->out[0], &whole, c->kept[side], &part, NULL) != MG_OK) continue;
+      if (part.work > WORTH * held) {
+        for (int j = 0; j < o->n_out; j++) c->kept[side][o->out[j].id] = 1;
+        elements -= held;
+      }
+      mg_part_free(&part);
+    }
+  }
 }
 
 static void *mgi_run_thread(void *arg) {
@@ -1720,7 +2108,7 @@ static void mgi_run_all(const mgi_cut *c, mgi_trial *t, int trials, mgi_outcome 
   int n = 0;
   memset(&R, 0, sizeof R);
   R.cut = c, R.trial = t, R.trials = trials, R.outcome = outcome, R.watch = w;
-  for (int k = 0; k < trials; k++) t[k].worst = c->n;
+  for (int k = 0; k < trials; k++) t[k].worst = c->n, mgi_kept_compute(c, &t[k], threads, w);
   pthread_mutex_init(&R.lock, NULL);
   if (threads > MOST) threads = MOST;
   if (threads > trials * c->n) threads = trials * c->n;
@@ -1728,6 +2116,7 @@ static void mgi_run_all(const mgi_cut *c, mgi_trial *t, int trials, mgi_outcome 
   mgi_run_thread(&R);
   while (n > 0) pthread_join(id[--n], NULL);
   pthread_mutex_destroy(&R.lock);
+  for (int k = 0; k < trials; k++) mgi_kept_free(c, &t[k]);
 }
 /* Adds up a trial's outcomes, to the first that failed or differed. */
 static mgi_outcome mgi_trial_outcome_of(const mgi_cut *c, const mgi_outcome *part) {
@@ -1754,10 +2143,12 @@ typedef enum mgi_trial_result { MGI_TRIAL_AGREE, MGI_TRIAL_DIFFER, MGI_TRIAL_TWI
 
 /* What all tests of a verification share. */
 typedef struct mgi_bench {
-  const mg_graph *g[2];
+  const mg_graph *g[2];      /* as they are evaluated: products may be in another order */
+  const mg_graph *whole[2];  /* as they were given */
   mgi_cut cut[3];            /* by representation; n == 0: not made yet */
   double memory;             /* bytes */
-  uint64_t seed;
+  uint64_t root[4];          /* >>seeds */
+  uint64_t seed;             /* of the float64 runs: of the root */
   int threads, q_bits;
   mgi_watch watch;
 } mgi_bench;
@@ -1767,11 +2158,31 @@ static int mgi_bench_threads(const mgi_bench *B, const mgi_cut *c, int elem) {
   double fit = B->memory / (c->elements * (double)mgi_elem_bytes(elem));
   return fit < 1 ? 0 : fit < B->threads ? (int)fit : B->threads;
 }
+/* Elements and work of all outputs in one part. */
+static mg_status mgi_bench_whole(const mgi_cut *c, double whole[2], mg_error *e) {
+  mg_part part[2];
+  mgi_cost cost;
+  mgi_want all = mgi_want_all(c);
+  mg_status s = mgi_parts_of(c, &all, part, &cost, e);
+  if (s != MG_OK) return s;
+  whole[0] = cost.elements, whole[1] = cost.work;
+  mg_part_free(&part[0]), mg_part_free(&part[1]);
+  return MG_OK;
+}
 static mg_status mgi_bench_cut(mgi_bench *B, int elem, mgi_cut **out, mg_error *e) {
   mgi_cut *c = *out = &B->cut[elem];
   if (!c->n) {
-    double bytes = mgi_bound_min2(MGI_PART_BYTES, B->memory / 2);
-    mg_status s = mgi_cut_outputs(B->g[0], B->g[1], mgi_elem_bytes(elem), bytes, c, e);
+    double bytes = mgi_bound_min2(MGI_PART_BYTES, B->memory / 2), whole[2];
+    c->g[0] = B->g[0], c->g[1] = B->g[1];
+    mg_status s = mgi_bench_whole(c, whole, e);
+    if (s == MG_OK) s = mgi_cut_outputs(mgi_elem_bytes(elem), bytes, c, e);
+    if (s == MG_OK && c->n > 1 && c->work > 1.5 * whole[1]) { /* the parts compute much again: what it is made of is kept */
+      mgi_cut_free(c);
+      memset(c, 0, sizeof *c);
+      c->g[0] = B->g[0], c->g[1] = B->g[1];
+      mgi_kept_choose(c, B->memory / 4 / (double)mgi_elem_bytes(elem));
+      s = mgi_cut_outputs(mgi_elem_bytes(elem), bytes, c, e);
+    }
     if (s != MG_OK) return s;
   }
   double need = c->elements * (double)mgi_elem_bytes(elem);
@@ -1785,10 +2196,13 @@ static int mgi_trial_setup(mgi_trial *t, const mgi_bench *B, int kind, int test)
   mg_status s = MG_NOT_FOUND;
   while (s != MG_OK && t->draw < MG_VERIFY_DRAWS) {
     t->elem = kind & MGI_PAIR_TEST ? MGI_ELEM_PAIR : MGI_ELEM_WORD;
-    t->seed = mgi_ff_hash(mgi_ff_hash(B->seed, (uint64_t)kind, 8), (uint64_t)test, (uint64_t)t->draw++);
-    s = kind & MGI_PAIR_TEST ? mgi_field_pair(t->seed, B->q_bits, &t->F) : mg_field_large(t->seed, 1, &t->F);
+    mgi_seed_draw(B->root, kind, test, t->draw++, t->from);
+    s = kind & MGI_PAIR_TEST ? mgi_field_pair(t->from[0], B->q_bits, &t->F) : mg_field_large(t->from[0], 1, &t->F);
   }
+  t->F.order = mgi_ff_hash(t->F.order, t->from[3], 16);
+  for (int k = 1; k < MG_OP_TABLE_END; k++) t->F.key[k] = mgi_ff_hash(t->F.key[k], t->from[2], 17);
   t->F.max_opaque = !(kind & MGI_ORDER_TEST);
+  if (s == MG_OK && (kind & MGI_ORDER_TEST)) mg_field_levels(&t->F, B->g, 2, 0);
   t->F.deadline = B->watch.deadline, t->F.stop = B->watch.stop;
   if (s == MG_OK && t->F.q && !t->powers) t->powers = (uint64_t *)malloc(8 * 256 * sizeof *t->powers);
   if (s == MG_OK && t->F.q && t->powers) {
@@ -1991,13 +2405,17 @@ static mg_status mgi_verify_floats(mgi_bench *B, int maximum, mg_verify_report *
   return s;
 }
 
+MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double deadline, size_t memory_limit, const volatile int *stop, mg_prove_report *r, char **derivation,
+                                  mg_error *e); /* >>methods */
+
 /* -------------------------------------------------------------------------------------------------- >>verify
-     1. exp and max opaque.  All agree: EQUAL, with Theorem A's bound in the full tier.
-     2. Else, if there is an exponential, the two-field test, max opaque.  All agree: EQUAL, with Theorem B's bound.
-     3. Else, if there is a maximum, 1 and 2 again with maxima in random total orders.  All agree: EQUAL_SAMPLED, unless
-        float64 shows a difference.
+     0. One canonical form: EQUAL by identity, without a test.
+     1. exp and max opaque.  All agree: EQUAL, with Theorem A's bound; where there is none, by proof (>>proofs), else UNDECIDED.
+     2. Else, if there is an exponential, the two-field test, max opaque.  All agree: the same with Theorem B's bound.
+     3. Else, if there is a maximum, 1 and 2 again with maxima in a random total order.  One agrees: EQUAL by proof.  No proof:
+        more tests and float64, which may refute, but never accept: EQUAL_SAMPLED, which is no result.
      4. Else float64: a difference is NOT_EQUAL.  None: NOT_EQUAL still if the output that differs involves neither an
-        opaque function nor a maximum (a field cannot tell equal rational functions apart), else UNDECIDED. */
+        opaque function nor a maximum (a field cannot tell equal rational functions apart), else EQUAL by proof, or UNDECIDED. */
 
 const char *mg_verdict_name(mg_verdict v) {
   static const char *const name[4] = {"UNDECIDED", "EQUAL", "EQUAL_SAMPLED", "NOT_EQUAL"};
@@ -2007,7 +2425,7 @@ const char *mg_verdict_name(mg_verdict v) {
 mg_verify_config mg_verify_config_default(void) {
   mg_verify_config c;
   memset(&c, 0, sizeof c);
-  c.seed = 20250101, c.tier = MG_TIER_FULL, c.log2_delta = -64;
+  c.tier = MG_TIER_FULL, c.log2_delta = -64;
   return c;
 }
 
@@ -2063,9 +2481,10 @@ static mg_status mgi_verify_fault(const mgi_bench *B, const mg_verify_config *c,
   return MG_OK;
 }
 
-/* As many tests as delta takes, or, where no bound does, `else_tests`.  No product of doubles may round the count down. */
+/* As many tests as delta takes, or, where no bound does, `else_tests`.  No product of doubles may round the count down.  The
+   fast tier makes one test, whose delta is what it is. */
 static int mgi_verify_count(const mg_verify_report *r, int full, int else_tests, int *bounded) {
-  double need = full && r->log2_eps < 0 ? ceil(r->want_log2_delta / r->log2_eps) : MG_VERIFY_TESTS + 1;
+  double need = r->log2_eps < 0 ? full ? ceil(r->want_log2_delta / r->log2_eps) : 1 : MG_VERIFY_TESTS + 1;
   *bounded = need <= MG_VERIFY_TESTS;
   return !*bounded ? else_tests : need < 1 ? 1 : (int)need;
 }
@@ -2076,14 +2495,102 @@ static const char *mgi_verify_any(uint32_t flags, int pair) {
   return exponential && maximum ? " for any functions exp and max" : exponential ? " for any function exp" : maximum ? " for any function max" : "";
 }
 
+enum { MGI_PROOF_BYTES = 1 << 28 }; /* of terms; a proof that takes more is none */
+
+/* The tests of a verification: which kind came last, how it ended, and what its bound says. */
+typedef struct mgi_finding {
+  mgi_trial_result result;
+  int kind, output, bounded;
+  uint32_t flags;            /* of all outputs, in both graphs */
+} mgi_finding;
+
+/* 1, and the verdict is EQUAL, if both graphs have one normal form of real terms. */
+static int mgi_verify_proved(const mgi_bench *B, const mg_verify_config *c, mg_verify_report *r, mg_error *e) {
+  mg_prove_report p;
+  if (mgi_verify_flag(c->stop)) return 0;
+  if (mgi_prove_normal(B->whole[0], B->whole[1], B->watch.deadline, MGI_PROOF_BYTES, c->stop, &p, NULL, e) != MG_OK) return 0;
+  if (p.verdict != MG_EQUAL) {
+    snprintf(r->unproved, sizeof r->unproved, "%.150s", p.reason);
+    return 0;
+  }
+  r->verdict = MG_EQUAL, r->proof = MG_PROOF_NORMAL, r->log2_delta = 0, r->patterns = 0;
+  snprintf(r->theorem, sizeof r->theorem, "proof: one normal form of real terms");
+  snprintf(r->reason, sizeof r->reason, "proved, %.160s", p.reason);
+  return 1;
+}
+
+/* Looks for a difference in float64; 1 if there is none.  What ends early or fails is told by *s, which is 0 otherwise. */
+static int mgi_verify_unrefuted(mgi_bench *B, const mg_verify_config *c, int maximum, mg_verify_report *r, mg_status *s, mg_error *e) {
+  *s = MG_OK;
+  if (c->skip_floats) return 1;
+  *s = mgi_verify_floats(B, maximum, r, e);
+  if (*s != MG_OK) {
+    *s = mgi_verify_fault(B, c, r, e);
+    return 0;
+  }
+  if (!r->confirmed) return 1;
+  r->verdict = MG_NOT_EQUAL;
+  mgi_verify_counterexample(B->g[0], B->g[1], r);
+  return 0;
+}
+
+/* All tests with exp or max as any function agree: EQUAL with a delta; else, where no bound covers them, by proof or not at all. */
+static void mgi_verify_agreed(const mgi_bench *B, const mg_verify_config *c, const mgi_finding *F, mg_verify_report *r, mg_error *e) {
+  const char *any = mgi_verify_any(F->flags, r->two_field), *group = r->two_field ? " by exp(a+b) = exp(a)exp(b)" : "";
+  r->agreed = 1;
+  if (F->bounded) {
+    r->verdict = MG_EQUAL, r->log2_delta = r->tests * r->log2_eps;
+    if (r->two_field) snprintf(r->theorem, sizeof r->theorem, "Theorem B: rational functions of exponentials over two fields%s", F->flags & (MGI_HAS_OPAQUE | MGI_HAS_MAX) ? ", other functions opaque" : "");
+    else snprintf(r->theorem, sizeof r->theorem, "Theorem A: Schwartz-Zippel over rational functions%s", F->flags & MGI_HAS_EXP ? ", exp and other functions opaque" : F->flags ? ", other functions opaque" : "");
+    snprintf(r->reason, sizeof r->reason, "equal%s%s; wrong with probability at most 2^%.2f", group, any, ceil(r->log2_delta * 100) / 100);
+    return;
+  }
+  if (r->tier == MG_TIER_FULL && mgi_verify_proved(B, c, r, e)) return;
+  if (r->two_field) snprintf(r->reason, sizeof r->reason, "not certified: rests on exp(a+b) = exp(a)exp(b), and 2^%.1f terms of degree %.3g are beyond %d tests over two fields; %d agreed", r->exp_terms, r->degree_exp, (int)MG_VERIFY_TESTS, r->tests);
+  else snprintf(r->reason, sizeof r->reason, "not certified: degree %.3g, %.3g opaque terms and height %.3g are beyond %d tests; %d agreed", r->degree, r->opaque_terms, r->height, (int)MG_VERIFY_TESTS, r->tests);
+}
+
+/* Something differs.  What the mismatch itself proves: with exp opaque only, it needs the output to be free of exponentials. */
+static mg_status mgi_verify_differed(mgi_bench *B, const mg_verify_config *c, const mgi_bounds *X, const mgi_bounds *Y, const mgi_finding *F, mg_verify_report *r, mg_error *e) {
+  uint32_t inside = X->flags[F->output] | Y->flags[F->output], doubt = MGI_HAS_OPAQUE | MGI_HAS_MAX | (r->two_field ? 0u : (uint32_t)MGI_HAS_EXP);
+  mg_status s;
+  if (!mgi_verify_unrefuted(B, c, (F->flags & MGI_HAS_MAX) != 0, r, &s, e)) return s;
+  if (F->result == MGI_TRIAL_DIFFER && !(inside & doubt)) {
+    r->verdict = MG_NOT_EQUAL;
+    snprintf(r->reason, sizeof r->reason, "output %d differs modulo p = %llu: not the same rational function, though float64 shows no difference", F->output, (unsigned long long)r->p[r->tests - 1]);
+    return MG_OK;
+  }
+  if (!c->skip_floats && mgi_verify_proved(B, c, r, e)) return MG_OK;
+  if (F->result == MGI_TRIAL_TWICE) snprintf(r->reason, sizeof r->reason, "as opaque functions they differ, and the two-field test met an exponential of an exponential; float64 shows no difference");
+  else snprintf(r->reason, sizeof r->reason, "output %d differs with %s, which does not show that the real functions differ%s", F->output, inside & MGI_HAS_MAX ? "maxima in a random order" : "opaque functions", c->skip_floats ? "; float64 was not tried" : "; float64 shows no difference");
+  return MG_OK;
+}
+
+/* A maximum does not cancel, and one test in a random order agreed: EQUAL by proof; else more tests, which may refute but
+   never accept. */
+static mg_status mgi_verify_sampled(mgi_bench *B, const mg_verify_config *c, const mgi_bounds *X, const mgi_bounds *Y, mgi_finding *F, mg_verify_report *r, mg_error *e) {
+  mg_status s;
+  if (mgi_verify_proved(B, c, r, e)) return MG_OK;
+  F->result = mgi_tests(B, F->kind, r->tier == MG_TIER_FULL ? 8 : 2, r, &F->output, e);
+  if (F->result == MGI_TRIAL_FAULT) return mgi_verify_fault(B, c, r, e);
+  if (F->result != MGI_TRIAL_AGREE) return mgi_verify_differed(B, c, X, Y, F, r, e);
+  int ran = r->tests, patterns = r->patterns;
+  if (!mgi_verify_unrefuted(B, c, 1, r, &s, e)) return s;
+  r->verdict = MG_EQUAL_SAMPLED, r->agreed = 1;
+  snprintf(r->reason, sizeof r->reason, "not certified: a maximum does not cancel, and %.90s; %d test%s agreed%s, each in a random total order of its own, %d winner pattern%s seen", *r->unproved ? r->unproved : "no proof was tried", ran,
+           ran == 1 ? "" : "s", r->two_field ? " by exp(a+b) = exp(a)exp(b)" : "", patterns, patterns == 1 ? "" : "s");
+  return MG_OK;
+}
+
 /* Everything but signature and bounds; B's memory is freed by the caller. */
 static mg_status mgi_verify_run(mgi_bench *B, const mg_verify_config *c, const mgi_bounds *X, const mgi_bounds *Y, mg_verify_report *r, mg_error *e) {
-  int full = r->tier == MG_TIER_FULL, output = 0, bounded = 0, kind = 0;
-  uint32_t flags = 0;
-  for (uint32_t k = 0; k < B->g[0]->n_out; k++) flags |= X->flags[k] | Y->flags[k];
-  int maximum = (flags & MGI_HAS_MAX) != 0, exponential = (flags & MGI_HAS_EXP) != 0;
-  mgi_trial_result o = MGI_TRIAL_DIFFER;
-  for (; kind < 4; kind++) {
+  int full = r->tier == MG_TIER_FULL;
+  mgi_finding F;
+  memset(&F, 0, sizeof F);
+  for (uint32_t k = 0; k < B->g[0]->n_out; k++) F.flags |= X->flags[k] | Y->flags[k];
+  int maximum = (F.flags & MGI_HAS_MAX) != 0, exponential = (F.flags & MGI_HAS_EXP) != 0;
+  F.result = MGI_TRIAL_DIFFER;
+  for (int kind = 0; kind < 4; kind++) {
     int ordered = (kind & MGI_ORDER_TEST) != 0, pair = kind & MGI_PAIR_TEST;
     if ((pair && !exponential) || (ordered && !maximum)) continue;
     mgi_bounds U, V; /* the two-field reading */
@@ -2092,55 +2599,21 @@ static mg_status mgi_verify_run(mgi_bench *B, const mg_verify_config *c, const m
     if (s != MG_OK) return s;
     mgi_bound_theorem(pair ? &U : X, pair ? &V : Y, r);
     B->q_bits = r->q_bits ? r->q_bits : 31, r->q_bits = pair ? B->q_bits : 0;
-    int tests = mgi_verify_count(r, full && !ordered, full ? ordered ? 8 : 4 : ordered ? 2 : 1, &bounded);
-    if (pair && !bounded) B->q_bits = r->q_bits = 31;
-    r->two_field = pair;
-    o = mgi_tests(B, kind, tests, r, &output, e);
-    if (o == MGI_TRIAL_FAULT) return mgi_verify_fault(B, c, r, e);
-    if (o != MGI_TRIAL_DIFFER && !(o == MGI_TRIAL_TWICE && maximum && !ordered)) break;
+    int tests = mgi_verify_count(r, full, full && !ordered ? 4 : 1, &F.bounded);
+    if (ordered) tests = 1;
+    if (pair && !F.bounded) B->q_bits = r->q_bits = 31;
+    r->two_field = pair, F.kind = kind;
+    F.result = mgi_tests(B, kind, tests, r, &F.output, e);
+    if (F.result == MGI_TRIAL_FAULT) return mgi_verify_fault(B, c, r, e);
+    if (F.result != MGI_TRIAL_DIFFER && !(F.result == MGI_TRIAL_TWICE && maximum && !ordered)) break;
   }
-  if (o == MGI_TRIAL_AGREE) {
-    int sampled = (kind & MGI_ORDER_TEST) != 0, ran = r->tests, patterns = r->patterns;
-    if (sampled && !c->skip_floats) { /* no theorem stands behind this one: doubles may object */
-      mg_status s = mgi_verify_floats(B, maximum, r, e);
-      if (s != MG_OK) return mgi_verify_fault(B, c, r, e);
-      if (r->confirmed) {
-        r->verdict = MG_NOT_EQUAL;
-        mgi_verify_counterexample(B->g[0], B->g[1], r);
-        return MG_OK;
-      }
-    }
-    r->verdict = sampled ? MG_EQUAL_SAMPLED : MG_EQUAL;
-    const char *any = mgi_verify_any(sampled ? flags & ~(uint32_t)MGI_HAS_MAX : flags, r->two_field), *group = r->two_field ? " by exp(a+b) = exp(a)exp(b)" : "";
-    if (bounded) {
-      r->log2_delta = ran * r->log2_eps;
-      if (r->two_field) snprintf(r->theorem, sizeof r->theorem, "Theorem B: rational functions of exponentials over two fields%s", flags & (MGI_HAS_OPAQUE | MGI_HAS_MAX) ? ", other functions opaque" : "");
-      else snprintf(r->theorem, sizeof r->theorem, "Theorem A: Schwartz-Zippel over rational functions%s", flags & MGI_HAS_EXP ? ", exp and other functions opaque" : flags ? ", other functions opaque" : "");
-      snprintf(r->reason, sizeof r->reason, "equal%s%s; wrong with probability at most 2^%.2f", group, any, ceil(r->log2_delta * 100) / 100);
-    } else if (!full) snprintf(r->reason, sizeof r->reason, "%d test%s agreed%s; the fast tier claims no bound%s", ran, ran == 1 ? "" : "s", group, sampled ? " (a maximum does not cancel)" : "");
-    else if (sampled) snprintf(r->reason, sizeof r->reason, "not certified: a maximum does not cancel; %d tests agreed%s, each in a random total order of its own, %d winner pattern%s seen", ran, group, patterns, patterns == 1 ? "" : "s");
-    else if (r->two_field) snprintf(r->reason, sizeof r->reason, "not certified: rests on exp(a+b) = exp(a)exp(b), and 2^%.1f terms of degree %.3g are beyond %d tests over two fields; %d agreed", r->exp_terms, r->degree_exp, (int)MG_VERIFY_TESTS, ran);
-    else snprintf(r->reason, sizeof r->reason, "not certified: degree %.3g, %.3g opaque terms and height %.3g are beyond %d tests; %d agreed", r->degree, r->opaque_terms, r->height, (int)MG_VERIFY_TESTS, ran);
-    return MG_OK;
-  }
-  if (o == MGI_TRIAL_ZERO_DIVISOR) {
+  if (F.result == MGI_TRIAL_ZERO_DIVISOR) {
     snprintf(r->reason, sizeof r->reason, "%d draws in a row divided by zero: a divisor seems to vanish identically", (int)MG_VERIFY_DRAWS);
     return MG_OK;
   }
-  if (!c->skip_floats) {
-    mg_status s = mgi_verify_floats(B, maximum, r, e);
-    if (s != MG_OK) return mgi_verify_fault(B, c, r, e);
-  }
-  /* What the mismatch itself proves.  With exp opaque only, it needs the output to be free of exponentials. */
-  uint32_t inside = X->flags[output] | Y->flags[output], doubt = MGI_HAS_OPAQUE | MGI_HAS_MAX | (r->two_field ? 0u : (uint32_t)MGI_HAS_EXP);
-  if (r->confirmed) {
-    r->verdict = MG_NOT_EQUAL;
-    mgi_verify_counterexample(B->g[0], B->g[1], r);
-  } else if (o == MGI_TRIAL_DIFFER && !(inside & doubt)) {
-    r->verdict = MG_NOT_EQUAL;
-    snprintf(r->reason, sizeof r->reason, "output %d differs modulo p = %llu: not the same rational function, though float64 shows no difference", output, (unsigned long long)r->p[r->tests - 1]);
-  } else if (o == MGI_TRIAL_TWICE) snprintf(r->reason, sizeof r->reason, "as opaque functions they differ, and the two-field test met an exponential of an exponential; float64 shows no difference");
-  else snprintf(r->reason, sizeof r->reason, "output %d differs with %s, which does not show that the real functions differ%s", output, inside & MGI_HAS_MAX ? "maxima in a random order" : "opaque functions", c->skip_floats ? "; float64 was not tried" : "; float64 shows no difference");
+  if (F.result != MGI_TRIAL_AGREE) return mgi_verify_differed(B, c, X, Y, &F, r, e);
+  if (F.kind & MGI_ORDER_TEST) return mgi_verify_sampled(B, c, X, Y, &F, r, e);
+  mgi_verify_agreed(B, c, &F, r, e);
   return MG_OK;
 }
 
@@ -2180,6 +2653,8 @@ static mg_status mgi_verify_reordered(const mg_graph *g, mg_graph **copy, mg_err
   return s;
 }
 
+static int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadline, const volatile int *stop, char line[256]); /* >>defined */
+
 mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r, mg_error *e) {
   mg_verify_config c = cfg ? *cfg : mg_verify_config_default();
   mg_verify_report local;
@@ -2191,25 +2666,39 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
   mg_graph *fast[2] = {NULL, NULL};
   mg_status s = mg_verify_signature(a, b, e);
   memset(r, 0, sizeof *r);
+  if (s == MG_OK && c.log2_delta > 0) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "log2_delta is %g; expected a negative number", c.log2_delta);
+  if (c.log2_delta == 0) c.log2_delta = -64;
+  int full = c.tier != MG_TIER_FAST;
+  r->seed = c.seed, r->tier = full ? MG_TIER_FULL : MG_TIER_FAST, r->want_log2_delta = c.log2_delta;
+  memset(&B, 0, sizeof B);
+  if (s == MG_OK) mgi_seed_root(a, b, c.seed, c.salt, B.root);
+  memcpy(r->digest, B.root, sizeof r->digest);
+  if (s == MG_OK && mg_same(a, b)) {
+    r->verdict = MG_EQUAL, r->proof = MG_PROOF_IDENTITY;
+    snprintf(r->domain, sizeof r->domain, "the same: one graph");
+    snprintf(r->theorem, sizeof r->theorem, "identity: one graph");
+    snprintf(r->reason, sizeof r->reason, "equal by identity: both have one canonical form");
+    return MG_OK;
+  }
   if (s == MG_OK) s = mgi_bounds_of(a, 0, &X, e);
   if (s == MG_OK) s = mgi_bounds_of(b, 0, &Y, e);
   if (s != MG_OK) return s;
-  if (c.log2_delta > 0) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "log2_delta is %g; expected a negative number", c.log2_delta);
-  if (c.log2_delta == 0) c.log2_delta = -64;
-  int full = c.tier != MG_TIER_FAST;
-  memset(&B, 0, sizeof B);
-  B.g[0] = a, B.g[1] = b, B.seed = mgi_ff_hash(mgi_ff_hash(c.seed, mg_hash(a), 14), mg_hash(b), 15);
+  B.g[0] = B.whole[0] = a, B.g[1] = B.whole[1] = b;
+  B.seed = mgi_ff_hash(B.root[0] ^ B.root[1], B.root[2] ^ B.root[3], 14);
   B.memory = c.memory_limit ? (double)c.memory_limit : 4.0 * ((size_t)1 << 30);
   B.threads = c.threads > 0 ? c.threads : full ? (int)sysconf(_SC_NPROCESSORS_ONLN) : 1;
   if (B.threads < 1) B.threads = 1;
   B.watch.deadline = c.time_limit_s > 0 ? mgi_verify_now() + c.time_limit_s : 0;
   B.watch.stop = c.stop, B.watch.progress = c.progress, B.watch.user = c.user;
-  r->seed = c.seed, r->tier = full ? MG_TIER_FULL : MG_TIER_FAST, r->want_log2_delta = c.log2_delta;
   for (int k = 0; k < 2 && s == MG_OK; k++) {
     s = mgi_verify_reordered(B.g[k], &fast[k], e);
     if (fast[k]) B.g[k] = fast[k];
   }
   if (s == MG_OK) s = mgi_verify_run(&B, &c, &X, &Y, r, e);
+  if (s == MG_OK && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED) && !mgi_defined_shown(a, b, B.watch.deadline, B.watch.stop, r->domain)) {
+    snprintf(r->reason, sizeof r->reason, "%.250s", r->domain);
+    r->verdict = MG_UNDECIDED, r->partial = 1, r->agreed = 0, r->proof = MG_PROOF_NONE, r->log2_delta = 0, r->theorem[0] = r->domain[0] = 0;
+  }
   for (int k = 0; k < 3; k++) mgi_cut_free(&B.cut[k]);
   mg_graph_free(fast[0]), mg_graph_free(fast[1]);
   return s;
@@ -2217,7 +2706,8 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
 
 /* ------------------------------------------------------------------------------------- >>text-of-certificates
    A checker parses the programs, the seed, the tier and the aim, runs mg_verify, prints the certificate anew and
-   compares all bytes; so every line is rechecked.  The sum in the last line finds plain damage without that work. */
+   compares all bytes; so every line is rechecked.  The sum in the last line finds plain damage without that work.  A proof
+   needs no search to be replayed: the same terms have the same normal form. */
 
 static uint64_t mgi_cert_sum(const char *s, size_t n) { /* every step is a bijection: one changed byte changes the sum */
   uint64_t h = 0xcbf29ce484222325u;
@@ -2225,38 +2715,98 @@ static uint64_t mgi_cert_sum(const char *s, size_t n) { /* every step is a bijec
   return mgi_ff_mix(h);
 }
 
-#define MGI_CERT_HEAD "mirage certificate 2\n" /* 1: the random numbers did not depend on the graphs */
+#define MGI_CERT_HEAD "mirage certificate 3\n" /* 1: the random numbers did not depend on the graphs; 2: not on all bits of them */
+
+/* Text that grows. */
+typedef struct mgi_cert_text { char *s; size_t n, cap; int bad; } mgi_cert_text;
+static void mgi_cert_put(mgi_cert_text *t, const char *s, size_t n) {
+  if (t->n + n + 1 > t->cap) {
+    size_t cap = 2 * (t->n + n) + 1024;
+    char *more = (char *)realloc(t->s, cap);
+    if (!more) {
+      t->bad = 1;
+      return;
+    }
+    t->s = more, t->cap = cap;
+  }
+  memcpy(t->s + t->n, s, n);
+  t->n += n, t->s[t->n] = 0;
+}
+static void mgi_cert_add(mgi_cert_text *t, const char *format, ...) {
+  char line[512];
+  va_list ap;
+  va_start(ap, format);
+  int n = vsnprintf(line, sizeof line, format, ap);
+  va_end(ap);
+  if (n < 0 || n >= (int)sizeof line) t->bad = 1;
+  else mgi_cert_put(t, line, (size_t)n);
+}
+
+/* A bound, rounded up to what the text shows of it. */
+static double mgi_cert_up(double x, double places) { return ceil(x * places) / places; }
+
+/* What the tests were, and the quantities of their bound. */
+static void mgi_cert_tests(mgi_cert_text *t, const mg_verify_report *r) {
+  mgi_cert_add(t, "degree %.17g\nopaque_terms %.17g\ndegree_arg %.17g\n", r->degree, r->opaque_terms, r->degree_arg);
+  mgi_cert_add(t, "height %.3f\nheight_arg %.3f\n", mgi_cert_up(r->height, 1000), mgi_cert_up(r->height_arg, 1000));
+  mgi_cert_add(t, "log2_eps %.2f\ndraws %d\n", mgi_cert_up(r->log2_eps, 100), (int)MG_VERIFY_DRAWS);
+  if (r->two_field) {
+    mgi_cert_add(t, "exp_terms 2^%.3f\ndegree_exp %.17g\n", mgi_cert_up(r->exp_terms, 1000), r->degree_exp);
+    mgi_cert_add(t, "height_exp %.3f\nexp_events %.17g\n", mgi_cert_up(r->height_exp, 1000), r->exp_events);
+    mgi_cert_add(t, "q_bits %d\ncandidates %d\n", r->q_bits, (int)MG_VERIFY_CANDIDATES);
+  }
+  mgi_cert_add(t, "compared %llu\ntests %d\n", (unsigned long long)r->compared, r->tests);
+  for (int k = 0; k < r->tests && k < MG_VERIFY_TESTS; k++) {
+    if (r->q[k]) mgi_cert_add(t, "primes %llu %llu\n", (unsigned long long)r->p[k], (unsigned long long)r->q[k]);
+    else mgi_cert_add(t, "prime %llu\n", (unsigned long long)r->p[k]);
+  }
+}
+/* The derivation, each of its lines set in by two spaces. */
+static mg_status mgi_cert_derivation(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, mg_error *e) {
+  mg_prove_report p;
+  char *derivation = NULL;
+  mg_status s = mgi_prove_normal(a, b, 0, MGI_PROOF_BYTES, NULL, &p, &derivation, e);
+  if (s == MG_OK && (p.verdict != MG_EQUAL || !derivation)) s = mg_fail(e, MG_NOT_FOUND, "mg_certificate", "there is no proof: %.200s", p.reason);
+  mgi_cert_add(t, "derivation\n");
+  for (const char *line = derivation; s == MG_OK && *line;) {
+    size_t n = strcspn(line, "\n");
+    mgi_cert_put(t, "  ", 2), mgi_cert_put(t, line, n), mgi_cert_put(t, "\n", 1);
+    line += n + (line[n] == '\n');
+  }
+  free(derivation);
+  return s;
+}
 
 mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_report *r, char **text, mg_error *e) {
   *text = NULL;
-  if (r->verdict != MG_EQUAL && r->verdict != MG_EQUAL_SAMPLED) return mg_fail(e, MG_NOT_FOUND, "mg_certificate", "the verdict is %s: %s", mg_verdict_name(r->verdict), r->reason);
-  char *ta = NULL, *tb = NULL, *out = NULL;
+  if (r->verdict != MG_EQUAL) return mg_fail(e, MG_NOT_FOUND, "mg_certificate", "the verdict is %s: %s", mg_verdict_name(r->verdict), r->reason);
+  char *ta = NULL, *tb = NULL;
+  mgi_cert_text t;
+  memset(&t, 0, sizeof t);
   mg_status s = mg_print(a, &ta, e);
   if (s == MG_OK) s = mg_print(b, &tb, e);
-  size_t size = s == MG_OK ? strlen(ta) + strlen(tb) + 4096 + 48 * MG_VERIFY_TESTS : 0, n = 0;
-  if (s == MG_OK && !(out = (char *)malloc(size))) s = mg_fail(e, MG_NO_MEMORY, "mg_certificate", "no memory for the text");
   if (s == MG_OK) {
-#define MGI_PUT(...) n += (size_t)snprintf(out + n, size - n, __VA_ARGS__)
-    MGI_PUT(MGI_CERT_HEAD);
-    MGI_PUT("verdict %s\n", mg_verdict_name(r->verdict));
-    if (r->log2_delta < 0) MGI_PUT("delta 2^%.2f\ntheorem %s\n", ceil(r->log2_delta * 100) / 100, r->theorem);
-    else MGI_PUT("delta none\ntheorem none\n");
-    MGI_PUT("statement %s\n", r->reason);
-    MGI_PUT("seed %llu\ntier %s\naim 2^%.17g\n", (unsigned long long)r->seed, r->tier == MG_TIER_FAST ? "fast" : "full", r->want_log2_delta);
-    MGI_PUT("degree %.17g\nopaque_terms %.17g\ndegree_arg %.17g\nheight %.3f\nheight_arg %.3f\nlog2_eps %.2f\ndraws %d\n", r->degree, r->opaque_terms, r->degree_arg, ceil(r->height * 1000) / 1000, ceil(r->height_arg * 1000) / 1000, ceil(r->log2_eps * 100) / 100, (int)MG_VERIFY_DRAWS);
-    if (r->two_field) MGI_PUT("exp_terms 2^%.3f\ndegree_exp %.17g\nheight_exp %.3f\nexp_events %.17g\nq_bits %d\ncandidates %d\n", ceil(r->exp_terms * 1000) / 1000, r->degree_exp, ceil(r->height_exp * 1000) / 1000, r->exp_events, r->q_bits, (int)MG_VERIFY_CANDIDATES);
-    if (r->verdict == MG_EQUAL_SAMPLED) MGI_PUT("patterns %d\n", r->patterns);
-    MGI_PUT("compared %llu\ntests %d\n", (unsigned long long)r->compared, r->tests);
-    for (int k = 0; k < r->tests && k < MG_VERIFY_TESTS; k++) {
-      if (r->q[k]) MGI_PUT("primes %llu %llu\n", (unsigned long long)r->p[k], (unsigned long long)r->q[k]);
-      else MGI_PUT("prime %llu\n", (unsigned long long)r->p[k]);
-    }
-    MGI_PUT("first %zu\n%s", strlen(ta), ta);
-    MGI_PUT("second %zu\n%s", strlen(tb), tb);
-    MGI_PUT("sum %016llx\n", (unsigned long long)mgi_cert_sum(out, n));
-#undef MGI_PUT
-    *text = out;
+    mgi_cert_add(&t, MGI_CERT_HEAD "verdict %s\n", mg_verdict_name(r->verdict));
+    if (r->log2_delta < 0) mgi_cert_add(&t, "delta 2^%.2f\n", mgi_cert_up(r->log2_delta, 100));
+    else mgi_cert_add(&t, "delta none\n");
+    mgi_cert_add(&t, "theorem %s\nstatement %s\n", r->theorem, r->reason);
+    mgi_cert_add(&t, "domain %s\n", r->domain);
+    mgi_cert_add(&t, "seed %llu\ndigest ", (unsigned long long)r->seed);
+    for (int k = 0; k < 4; k++) mgi_cert_add(&t, "%016llx", (unsigned long long)r->digest[k]);
+    mgi_cert_add(&t, "\ntier %s\naim 2^%.17g\n", r->tier == MG_TIER_FAST ? "fast" : "full", r->want_log2_delta);
+    if (r->proof == MG_PROOF_NONE) mgi_cert_tests(&t, r);
+    if (r->proof == MG_PROOF_NORMAL) s = mgi_cert_derivation(&t, a, b, e);
   }
+  if (s == MG_OK) {
+    mgi_cert_add(&t, "first %zu\n", strlen(ta));
+    mgi_cert_put(&t, ta, strlen(ta));
+    mgi_cert_add(&t, "second %zu\n", strlen(tb));
+    mgi_cert_put(&t, tb, strlen(tb));
+    if (!t.bad) mgi_cert_add(&t, "sum %016llx\n", (unsigned long long)mgi_cert_sum(t.s, t.n));
+    if (t.bad) s = mg_fail(e, MG_NO_MEMORY, "mg_certificate", "no memory for the text");
+  }
+  if (s == MG_OK) *text = t.s;
+  else free(t.s);
   mg_string_free(ta), mg_string_free(tb);
   return s;
 }
@@ -2283,36 +2833,33 @@ static int mgi_cert_number(const char *s, size_t n, uint64_t *out) {
 
 mg_status mg_certificate_check(const char *text, size_t len, mg_verify_report *r, mg_error *e) { return mg_certificate_recheck(text, len, NULL, r, e); }
 
-mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_config *how, mg_verify_report *r, mg_error *e) {
+/* Reads what a recheck starts from: the number, tier and aim into c, and both graphs, which are the caller's. */
+static mg_status mgi_cert_read(const char *text, size_t len, mg_verify_config *c, mg_graph *g[2], mg_error *e) {
   static const char where[] = "certificate";
-  static const char *const skipped[] = {"verdict", "delta", "theorem", "statement"};
+  static const char *const skipped[] = {"verdict", "delta", "theorem", "statement", "domain"};
   const char *at = text, *end = text + len, *s;
   size_t n = 0, head = strlen(MGI_CERT_HEAD);
   char tail[32], num[40];
   uint64_t size;
-  mg_verify_config c = mg_verify_config_default();
-  mg_verify_report local;
-  mg_graph *g[2] = {NULL, NULL};
-  if (how) c.threads = how->threads, c.time_limit_s = how->time_limit_s, c.memory_limit = how->memory_limit, c.stop = how->stop, c.progress = how->progress, c.user = how->user;
-  if (!r) r = &local;
-  memset(r, 0, sizeof *r);
-  if (len < head || memcmp(text, MGI_CERT_HEAD, head)) return mg_fail(e, MG_BAD_INPUT, where, "expected the first line 'mirage certificate 2'");
+  g[0] = g[1] = NULL;
+  if (len < head || memcmp(text, MGI_CERT_HEAD, head)) return mg_fail(e, MG_BAD_INPUT, where, "expected the first line 'mirage certificate 3'");
   if (len < head + 21) return mg_fail(e, MG_BAD_INPUT, where, "it is cut off");
   snprintf(tail, sizeof tail, "sum %016llx\n", (unsigned long long)mgi_cert_sum(text, len - 21));
   if (memcmp(text + len - 21, tail, 21)) return mg_fail(e, MG_BAD_INPUT, where, "damaged: the sum in the last line is not that of the text");
   at += head;
-  for (int k = 0; k < 4; k++)
+  for (size_t k = 0; k < sizeof skipped / sizeof *skipped; k++)
     if (!mgi_cert_line(&at, end, skipped[k], &n)) return mg_fail(e, MG_BAD_INPUT, where, "expected a line '%s'", skipped[k]);
   s = mgi_cert_line(&at, end, "seed", &n);
-  if (!mgi_cert_number(s, n, &c.seed)) return mg_fail(e, MG_BAD_INPUT, where, "expected a line 'seed NUMBER'");
+  if (!mgi_cert_number(s, n, &c->seed)) return mg_fail(e, MG_BAD_INPUT, where, "expected a line 'seed NUMBER'");
+  if (!mgi_cert_line(&at, end, "digest", &n)) return mg_fail(e, MG_BAD_INPUT, where, "expected a line 'digest'");
   s = mgi_cert_line(&at, end, "tier", &n);
   if (!s || n != 4 || (memcmp(s, "full", 4) && memcmp(s, "fast", 4))) return mg_fail(e, MG_BAD_INPUT, where, "expected 'tier full' or 'tier fast'");
-  c.tier = s[1] == 'u' ? MG_TIER_FULL : MG_TIER_FAST;
+  c->tier = s[1] == 'u' ? MG_TIER_FULL : MG_TIER_FAST;
   s = mgi_cert_line(&at, end, "aim", &n);
   if (!s || n < 3 || n >= sizeof num || memcmp(s, "2^-", 3)) return mg_fail(e, MG_BAD_INPUT, where, "expected a line 'aim 2^-NUMBER'");
   memcpy(num, s + 2, n - 2), num[n - 2] = 0;
-  c.log2_delta = strtod(num, NULL);
-  if (!(c.log2_delta < 0) || c.log2_delta < -1e6) return mg_fail(e, MG_BAD_INPUT, where, "the aim is out of range");
+  c->log2_delta = strtod(num, NULL);
+  if (!(c->log2_delta < 0) || c->log2_delta < -1e6) return mg_fail(e, MG_BAD_INPUT, where, "the aim is out of range");
   while (at < end && memcmp(at, "first ", end - at < 6 ? (size_t)(end - at) : 6)) { /* rechecked below */
     const char *stop = (const char *)memchr(at, '\n', (size_t)(end - at));
     at = stop ? stop + 1 : end;
@@ -2323,13 +2870,49 @@ mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_c
     if (!mgi_cert_number(s, n, &size) || size > (uint64_t)(end - at)) status = mg_fail(e, MG_BAD_INPUT, where, "expected the %s program and its size", k ? "second" : "first");
     else if ((status = mg_parse(at, (size_t)size, k ? "certificate, second program" : "certificate, first program", NULL, &g[k], e)) == MG_OK) at += size;
   }
+  if (status != MG_OK) {
+    mg_graph_free(g[0]), mg_graph_free(g[1]);
+    g[0] = g[1] = NULL;
+  }
+  return status;
+}
+
+mg_status mg_certificate_graphs(const char *text, size_t len, mg_graph **a, mg_graph **b, mg_error *e) {
+  mg_verify_config c = mg_verify_config_default();
+  mg_graph *g[2];
+  mg_status s = mgi_cert_read(text, len, &c, g, e);
+  *a = g[0], *b = g[1];
+  return s;
+}
+
+/* As many tests again, from a seed that nobody could know when the certificate was made. */
+static mg_status mgi_cert_afresh(const mg_graph *const *g, mg_verify_config c, mg_verify_report *r, mg_error *e) {
+  mg_verify_report again;
+  mg_status s = mg_verify_salt(c.salt, e);
+  if (s == MG_OK) s = mg_verify(g[0], g[1], &c, &again, e);
+  if (s != MG_OK) return s;
+  if (again.unfinished) return mg_fail(e, MG_UNSUPPORTED, "certificate", "not rechecked: %.200s", again.reason);
+  if (again.verdict != MG_EQUAL) return mg_fail(e, MG_BAD_INPUT, "certificate", "with a seed of its own the recheck gives %s: %.180s", mg_verdict_name(again.verdict), again.reason);
+  memcpy(r->salt, c.salt, sizeof r->salt), r->fresh_tests = again.tests;
+  return MG_OK;
+}
+
+mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_config *how, mg_verify_report *r, mg_error *e) {
+  static const char where[] = "certificate";
+  mg_verify_config c = mg_verify_config_default();
+  mg_verify_report local;
+  mg_graph *g[2];
+  if (how) c.threads = how->threads, c.time_limit_s = how->time_limit_s, c.memory_limit = how->memory_limit, c.stop = how->stop, c.progress = how->progress, c.user = how->user;
+  if (!r) r = &local;
+  memset(r, 0, sizeof *r);
+  mg_status status = mgi_cert_read(text, len, &c, g, e);
   if (status == MG_OK) status = mg_verify(g[0], g[1], &c, r, e);
   if (status == MG_UNSUPPORTED || status == MG_LIMIT) { /* there is no certificate of such programs */
     status = MG_BAD_INPUT;
     if (e) e->status = status;
   }
   if (status == MG_OK && r->unfinished) status = mg_fail(e, MG_UNSUPPORTED, where, "not rechecked: %.200s", r->reason);
-  if (status == MG_OK && r->verdict != MG_EQUAL && r->verdict != MG_EQUAL_SAMPLED)
+  if (status == MG_OK && r->verdict != MG_EQUAL)
     status = mg_fail(e, MG_BAD_INPUT, where, "the tests give %s: %.180s", mg_verdict_name(r->verdict), r->reason);
   char *again = NULL;
   if (status == MG_OK) status = mg_certificate(g[0], g[1], r, &again, e);
@@ -2339,6 +2922,7 @@ mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_c
     status = mg_fail(e, MG_BAD_INPUT, where, "line %d says what the tests do not give", line);
     if (e) e->line = line;
   }
+  if (status == MG_OK && r->proof == MG_PROOF_NONE) status = mgi_cert_afresh((const mg_graph *const *)g, c, r, e);
   mg_string_free(again);
   mg_graph_free(g[0]), mg_graph_free(g[1]);
   return status;
@@ -2358,15 +2942,21 @@ mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_c
    Requirement 1: every step is an identity of the reals wherever both sides are defined, by the FORM rows.
    Requirement 2: a term that passes a limit sets `bad`; the result is then worthless, and the verdict UNDECIDED. */
 
-__extension__ typedef __int128 mgi_i128;
-
-enum { MGI_PV_IN = 1, MGI_PV_FN, MGI_PV_MAX, MGI_PV_INV, MGI_PV_SUM, MGI_PV_TOP, MGI_PV_MONO, MGI_PV_POLY, MGI_PV_KEY };
+enum { MGI_PV_IN = 1, MGI_PV_FN, MGI_PV_MAX, MGI_PV_INV, MGI_PV_SUM, MGI_PV_TOP, MGI_PV_MONO, MGI_PV_POLY, MGI_PV_KEY,
+       MGI_PV_SET, MGI_PV_FACTORS, MGI_PV_DUTY, MGI_PV_DIVISOR, MGI_PV_ROOT, MGI_PV_LOGARITHM, MGI_PV_USED /* >>defined */ };
 enum { MGI_PV_ZERO = 1, MGI_PV_NONE = 2 };           /* ids: the polynomial 0; minus infinity, the maximum of nothing */
 enum { MGI_PV_FREE = 8, MGI_PV_TEMP = 40, MGI_PV_VARS = 64, MGI_PV_NAUGHT = 255 }; /* variables: 0.. free, 8.. bound, 40.. while building */
 enum { MGI_PV_BOUND = 5, MGI_PV_TERMS = 20000, MGI_PV_DIGITS = 12, MGI_PV_NEST = 200 /* functions in functions, operators on operators: recursion is as deep */ };
-enum { MGI_PV_KEY_WORDS = 4 + (MG_MAX_RANK + 3 * (MG_MAX_AXES + 1)) * (1 + 3 * MGI_PV_DIGITS) };
+enum { MGI_PV_STEPS = 4000000, MGI_PV_NODES = 400000, MGI_PV_FEW = 512 }; /* limits of a proof without the solver */
+enum { MGI_PV_KEY_WORDS = 5 + 3 * MGI_PV_DIGITS + (MG_MAX_RANK + 3 * (MG_MAX_AXES + 1)) * (1 + 3 * MGI_PV_DIGITS) };
 
-typedef struct mgi_pv_node { size_t off; uint32_t n, hash, top, value, height; uint64_t vars; } mgi_pv_node; /* top: past its bound variables */
+typedef struct mgi_pv_node {
+  size_t off;
+  uint32_t n, hash, top, value, height; /* top: past its bound variables */
+  uint32_t found, factors;              /* of a key: what mgi_prover's were for this element */
+  uint64_t vars;
+  uint8_t sign;
+} mgi_pv_node;
 typedef struct mgi_pv_term { uint32_t mono; int64_t num, den; } mgi_pv_term;
 typedef struct mgi_pv_digit { uint32_t var, div, mod; } mgi_pv_digit;
 typedef struct mgi_pv_index { int n; mgi_pv_digit d[MGI_PV_DIGITS]; } mgi_pv_index;
@@ -2382,12 +2972,17 @@ typedef struct mgi_prover {
   int temps, bad;
   char why[160];
   uint64_t used;             /* rows of the axiom table, by index */
+  uint64_t times[64];        /* how often each was applied */
+  int16_t rises[MG_OP_TABLE_END]; /* mgi_pv_rising: 0 until it is asked */
   double deadline;
   const volatile int *stop;
-  uint64_t steps;
+  uint64_t steps, most;      /* taken, and 0 or the most: a limit that is no clock */
   int depth;                 /* of mgi_pv_element */
   uint32_t key[MGI_PV_KEY_WORDS];
   uint32_t from, to;         /* an atom that mgi_pv_map replaces, and the polynomial in its place */
+  const struct mgi_defined *record; /* NULL, or what is to be noted of where elements are defined (>>defined) */
+  uint32_t found;            /* the set of what the element read last takes to be defined; 0: nothing */
+  uint32_t factors;          /* polynomials of which it is the product, a nonzero constant aside; 0: of itself */
 } mgi_prover;
 
 static uint32_t mgi_pv_fail(mgi_prover *P, const char *why) {
@@ -2396,6 +2991,7 @@ static uint32_t mgi_pv_fail(mgi_prover *P, const char *why) {
   return MGI_PV_ZERO;
 }
 static int mgi_pv_over(mgi_prover *P) {
+  if (P->most && (P->steps > P->most || P->n > MGI_PV_NODES)) mgi_pv_fail(P, "too large: it takes too many steps");
   if (!P->bad && (P->steps++ & 1023) == 0 && ((P->deadline > 0 && mgi_verify_now() > P->deadline) || mgi_verify_flag(P->stop))) mgi_pv_fail(P, "the time limit ended it");
   return P->bad;
 }
@@ -2407,7 +3003,7 @@ static uint32_t mgi_pv_kind(const mgi_prover *P, uint32_t id) { return mgi_pv_wo
 enum { MG_BUILTIN_PROOF_AXIOMS(MGI_X) MG_USER_PROOF_AXIOMS(MGI_X) MGI_PV_ROWS };
 #undef MGI_X
 static_assert(MGI_PV_ROWS <= 64, "the rows in play are a 64-bit set");
-static void mgi_pv_use(mgi_prover *P, int row) { P->used |= (uint64_t)1 << row; }
+static void mgi_pv_use(mgi_prover *P, int row) { P->used |= (uint64_t)1 << row, P->times[row]++; }
 
 /* What a node's children say of its variables. */
 static void mgi_pv_look(mgi_prover *P, mgi_pv_node *x) {
@@ -2423,7 +3019,7 @@ static void mgi_pv_look(mgi_prover *P, mgi_pv_node *x) {
       return;
     case MGI_PV_FN: first = 6; break;
     case MGI_PV_MAX: case MGI_PV_INV: first = 1; break;
-    case MGI_PV_SUM: case MGI_PV_TOP: first = x->n - 1; break;
+    case MGI_PV_SUM: case MGI_PV_TOP: case MGI_PV_DIVISOR: case MGI_PV_ROOT: case MGI_PV_LOGARITHM: case MGI_PV_USED: first = x->n - 1; break;
     case MGI_PV_MONO: first = 1, step = 2; break;
     case MGI_PV_POLY: first = 1, step = 5; break;
     default: return;
@@ -2434,7 +3030,7 @@ static void mgi_pv_look(mgi_prover *P, mgi_pv_node *x) {
     if (c->top > x->top) x->top = c->top;
     if (c->height >= x->height) x->height = c->height + 1;
   }
-  if (w[0] == MGI_PV_SUM || w[0] == MGI_PV_TOP) {
+  if (w[0] == MGI_PV_SUM || w[0] == MGI_PV_TOP || w[0] >= MGI_PV_DIVISOR) {
     for (uint32_t k = 0; k < w[1]; k++) x->vars &= ~((uint64_t)1 << (w[2] + k));
     if (w[2] + w[1] > x->top) x->top = w[2] + w[1];
   }
@@ -2580,6 +3176,17 @@ static uint32_t mgi_pv_mono_mul(mgi_prover *P, uint32_t x, uint32_t y) {
   if (w != few) free(w);
   return r;
 }
+static uint32_t mgi_pv_squares(mgi_prover *P, uint32_t p);
+static uint32_t mgi_pv_power(mgi_prover *P, uint32_t x, int e);
+/* x, if factor k of a monomial is a power of max(x, 0) above the first; else 0. */
+static uint32_t mgi_pv_square_of(const mgi_prover *P, uint32_t mono, uint32_t k) {
+  uint32_t a = mgi_pv_word(P, mono, 1 + 2 * k), x;
+  int e = (int32_t)mgi_pv_word(P, mono, 2 + 2 * k);
+  if (e < 2 || e > 4 || mgi_pv_kind(P, a) != MGI_PV_MAX || P->node[a].n != 3) return 0;
+  if (mgi_pv_word(P, a, 1) != MGI_PV_ZERO && mgi_pv_word(P, a, 2) != MGI_PV_ZERO) return 0;
+  x = mgi_pv_word(P, a, mgi_pv_word(P, a, 1) == MGI_PV_ZERO ? 2 : 1);
+  return mgi_pv_count(P, x) <= 8 ? x : 0;
+}
 static uint32_t mgi_pv_mul(mgi_prover *P, uint32_t x, uint32_t y) {
   if (P->bad) return MGI_PV_ZERO;
   if (x == MGI_PV_NONE || y == MGI_PV_NONE) return mgi_pv_fail(P, "minus infinity is multiplied");
@@ -2596,6 +3203,29 @@ static uint32_t mgi_pv_mul(mgi_prover *P, uint32_t x, uint32_t y) {
     }
   uint32_t r = mgi_pv_poly(P, t, (size_t)n * m);
   free(t);
+  return P->bad ? r : mgi_pv_squares(P, r);
+}
+/* A power of max(x, 0) is a power of x times it. */
+static uint32_t mgi_pv_squares(mgi_prover *P, uint32_t p) {
+  uint32_t n = mgi_pv_count(P, p), r = MGI_PV_ZERO, any = 0;
+  for (uint32_t k = 0; k < n && !any; k++) {
+    uint32_t m = mgi_pv_at(P, p, k).mono;
+    for (uint32_t j = 0; j < mgi_pv_powers(P, m) && !any; j++) any = mgi_pv_square_of(P, m, j) != 0;
+  }
+  if (!any || n > 64) return p;
+  for (uint32_t k = 0; k < n && !P->bad; k++) {
+    mgi_pv_term t = mgi_pv_at(P, p, k);
+    uint32_t q = mgi_pv_single(P, t.mono, t.num, t.den);
+    for (uint32_t j = 0; j < mgi_pv_powers(P, t.mono) && !P->bad; j++) {
+      uint32_t x = mgi_pv_square_of(P, t.mono, j);
+      if (!x) continue;
+      int e = (int32_t)mgi_pv_word(P, t.mono, 2 + 2 * j) - 1;
+      q = mgi_pv_mul(P, mgi_pv_mul(P, q, mgi_pv_atom(P, mgi_pv_word(P, t.mono, 1 + 2 * j), -e)), mgi_pv_power(P, x, e));
+      mgi_pv_use(P, MGI_PV_ROW_max_square);
+      break; /* the product has looked at the others */
+    }
+    r = mgi_pv_add(P, r, q);
+  }
   return r;
 }
 static uint32_t mgi_pv_power(mgi_prover *P, uint32_t x, int e) {
@@ -2731,6 +3361,7 @@ static int64_t mgi_pv_square_part(int64_t n) { /* the greatest s <= 2^16 with s^
     while (n % (k * k) == 0) n /= k * k, s *= k;
   return s;
 }
+static uint32_t mgi_pv_root_of_square(mgi_prover *P, uint32_t *x);
 static uint32_t mgi_pv_sqrt(mgi_prover *P, uint32_t x) {
   int64_t num = 0, den = 1;
   mgi_pv_content(P, x, &num, &den);
@@ -2741,7 +3372,9 @@ static uint32_t mgi_pv_sqrt(mgi_prover *P, uint32_t x) {
     mgi_pv_use(P, MGI_PV_ROW_sqrt_scale);
     x = mgi_pv_scale(P, mgi_pv_scale(P, x, u * u, 1), 1, s * s);
   }
-  return mgi_pv_scale(P, mgi_pv_fn(P, MG_OP_SQRT, mgi_pv_no_constant(), 1, &x), s, u);
+  uint32_t out = mgi_pv_root_of_square(P, &x);
+  if (x == mgi_pv_number(P, 1, 1)) return mgi_pv_scale(P, out, s, u);
+  return mgi_pv_mul(P, mgi_pv_scale(P, out, s, u), mgi_pv_fn(P, MG_OP_SQRT, mgi_pv_no_constant(), 1, &x));
 }
 
 static int mgi_pv_by_id(const void *a, const void *b) {
@@ -2756,50 +3389,609 @@ static int mgi_pv_has_term(const mgi_prover *P, uint32_t q, mgi_pv_term t) {
   }
   return 0;
 }
-/* The maximum of n polynomials: flat, without what all have in common, and with coefficients of greatest divisor 1. */
-static uint32_t mgi_pv_max(mgi_prover *P, const uint32_t *arg, uint32_t n) {
-  uint32_t a[512], m = 0, shared = MGI_PV_ZERO;
-  for (uint32_t k = 0; k < n && !P->bad; k++) {
-    uint32_t one = arg[k] == MGI_PV_NONE ? 0 : mgi_pv_alone(P, arg[k]), inner = one && mgi_pv_kind(P, one) == MGI_PV_MAX ? P->node[one].n - 1 : 0;
-    if (m + inner + 1 > 512) return mgi_pv_fail(P, "too large: a maximum");
-    if (inner) mgi_pv_use(P, MGI_PV_ROW_max_assoc);
-    for (uint32_t j = 0; j < inner; j++) a[m++] = mgi_pv_word(P, one, 1 + j);
-    if (!inner && arg[k] != MGI_PV_NONE) a[m++] = arg[k];
+/* ---- signs, by facts */
+
+static uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const uint32_t *in);
+static int mgi_fact_rises(int op); /* >>facts */
+
+enum { MGI_PV_LEAST = 1, MGI_PV_MOST = 2, MGI_PV_NONZERO = 4, MGI_PV_SIGNED = 8 /* looked at */ }; /* >= 0, <= 0, never 0 */
+enum { MGI_PV_JOIN = 512, MGI_PV_MEET = 8, MGI_PV_SPREAD = 32, MGI_PV_PAIRS = 24, MGI_PV_SHIFTS = 6 };
+
+static int mgi_pv_sign(mgi_prover *P, uint32_t p);
+static uint32_t mgi_pv_max(mgi_prover *P, const uint32_t *arg, uint32_t n);
+
+static int mgi_pv_sign_of_product(int x, int y) {
+  int r = x & y & MGI_PV_NONZERO;
+  if (((x & MGI_PV_LEAST) && (y & MGI_PV_LEAST)) || ((x & MGI_PV_MOST) && (y & MGI_PV_MOST))) r |= MGI_PV_LEAST;
+  if (((x & MGI_PV_LEAST) && (y & MGI_PV_MOST)) || ((x & MGI_PV_MOST) && (y & MGI_PV_LEAST))) r |= MGI_PV_MOST;
+  return r;
+}
+/* What is known of an atom's sign. */
+static int mgi_pv_sign_of_atom(mgi_prover *P, uint32_t a) {
+  int s = 0;
+  if (P->bad) return 0;
+  if (P->node[a].sign & MGI_PV_SIGNED) return P->node[a].sign & ~MGI_PV_SIGNED;
+  switch (mgi_pv_kind(P, a)) {
+    case MGI_PV_FN:
+      if (mgi_pv_is_fn(P, a, MG_OP_EXP)) s = MGI_PV_LEAST | MGI_PV_NONZERO;
+      else if (mgi_pv_is_fn(P, a, MG_OP_SQRT)) s = MGI_PV_LEAST;
+      else if (mgi_pv_is_fn(P, a, MG_OP_LOG)) s = mgi_pv_sign(P, mgi_pv_sub2(P, mgi_pv_word(P, a, 6), mgi_pv_number(P, 1, 1)));
+      break;
+    case MGI_PV_MAX: {
+      int all = MGI_PV_MOST | MGI_PV_NONZERO;
+      for (uint32_t k = 1; k < P->node[a].n && !P->bad; k++) {
+        int t = mgi_pv_sign(P, mgi_pv_word(P, a, k));
+        if (t & MGI_PV_LEAST) s |= t & (MGI_PV_LEAST | MGI_PV_NONZERO);
+        all &= t & MGI_PV_MOST ? t : 0;
+      }
+      s |= all;
+      break;
+    }
+    case MGI_PV_INV: s = mgi_pv_sign(P, mgi_pv_word(P, a, 1)) | MGI_PV_NONZERO; break;
+    case MGI_PV_SUM: case MGI_PV_TOP:
+      s = mgi_pv_sign(P, mgi_pv_word(P, a, P->node[a].n - 1));
+      if (!(s & (MGI_PV_LEAST | MGI_PV_MOST))) s = 0;
+      break;
+    default: break;
   }
-  if (P->bad) return MGI_PV_ZERO;
-  if (!m) return MGI_PV_NONE;
-  for (int round = 0; round < 2; round++) { /* sort; take out what is shared; sort again */
-    qsort(a, m, sizeof *a, mgi_pv_by_id);
-    uint32_t u = 1;
-    for (uint32_t k = 1; k < m; k++) {
-      if (a[k] == a[u - 1]) mgi_pv_use(P, MGI_PV_ROW_max_same);
-      else a[u++] = a[k];
+  if (!P->bad) P->node[a].sign = (uint8_t)(s | MGI_PV_SIGNED);
+  return s;
+}
+static int mgi_pv_sign_of_power(mgi_prover *P, uint32_t a, int e) {
+  int s = mgi_pv_sign_of_atom(P, a);
+  if (e % 2 == 0) s = MGI_PV_LEAST | (s & MGI_PV_NONZERO);
+  return e < 0 ? s | MGI_PV_NONZERO : s;
+}
+static int mgi_pv_sign_of_term(mgi_prover *P, mgi_pv_term t) {
+  int s = (t.num > 0 ? MGI_PV_LEAST : MGI_PV_MOST) | MGI_PV_NONZERO;
+  for (uint32_t k = 0; k < mgi_pv_powers(P, t.mono) && s && !P->bad; k++)
+    s = mgi_pv_sign_of_product(s, mgi_pv_sign_of_power(P, mgi_pv_word(P, t.mono, 1 + 2 * k), (int32_t)mgi_pv_word(P, t.mono, 2 + 2 * k)));
+  return s;
+}
+/* Of a polynomial, by its terms alone: a sum of what is never negative is never negative. */
+static int mgi_pv_sign_of_terms(mgi_prover *P, uint32_t p) {
+  int all = MGI_PV_LEAST | MGI_PV_MOST, some = 0;
+  for (uint32_t k = 0; k < mgi_pv_count(P, p) && all && !P->bad; k++) {
+    int s = mgi_pv_sign_of_term(P, mgi_pv_at(P, p, k));
+    all &= s, some |= s & MGI_PV_NONZERO;
+  }
+  return all ? all | some : 0;
+}
+
+/* ---- lattices: a maximum of minima of polynomials */
+
+/* The minimum of n polynomials. */
+typedef struct mgi_pv_meet { uint32_t n, p[MGI_PV_MEET]; } mgi_pv_meet;
+/* The maximum of n minima. */
+typedef struct mgi_pv_lattice { uint32_t n, cap; mgi_pv_meet *s; } mgi_pv_lattice;
+
+/* 0 if there is no room. */
+static int mgi_pv_lattice_put(mgi_pv_lattice *L, const mgi_pv_meet *s) {
+  if (L->n == MGI_PV_JOIN) return 0;
+  if (L->n == L->cap) {
+    uint32_t cap = L->cap ? 2 * L->cap : 8;
+    mgi_pv_meet *m = (mgi_pv_meet *)realloc(L->s, cap * sizeof *m);
+    if (!m) return 0;
+    L->s = m, L->cap = cap;
+  }
+  L->s[L->n++] = *s;
+  return 1;
+}
+static int mgi_pv_lattice_put_one(mgi_pv_lattice *L, uint32_t p) {
+  mgi_pv_meet s;
+  s.n = 1, s.p[0] = p;
+  return mgi_pv_lattice_put(L, &s);
+}
+static int mgi_pv_meet_put(mgi_pv_meet *s, uint32_t p) {
+  for (uint32_t k = 0; k < s->n; k++)
+    if (s->p[k] == p) return 1;
+  if (s->n == MGI_PV_MEET) return 0;
+  s->p[s->n++] = p;
+  return 1;
+}
+/* p <= q, by facts: 1 if that is known. */
+static int mgi_pv_below(mgi_prover *P, uint32_t p, uint32_t q) {
+  if (p == q) return 1;
+  return (mgi_pv_sign_of_terms(P, mgi_pv_sub2(P, q, p)) & MGI_PV_LEAST) != 0;
+}
+static int mgi_pv_is_number(const mgi_prover *P, uint32_t p) { return p == MGI_PV_ZERO || (mgi_pv_count(P, p) == 1 && !mgi_pv_powers(P, mgi_pv_at(P, p, 0).mono)); }
+static int mgi_pv_meet_below(mgi_prover *P, const mgi_pv_meet *s, const mgi_pv_meet *t, int cheap) {
+  for (uint32_t j = 0; j < t->n; j++) {
+    int found = 0;
+    for (uint32_t i = 0; i < s->n && !found && !P->bad; i++) {
+      if (cheap && s->p[i] != t->p[j] && !(mgi_pv_is_number(P, s->p[i]) && mgi_pv_is_number(P, t->p[j]))) continue;
+      found = mgi_pv_below(P, s->p[i], t->p[j]);
     }
-    m = u;
-    if (m == 1) return mgi_pv_add(P, a[0], shared);
-    if (round) break;
-    for (uint32_t k = 0; k < mgi_pv_count(P, a[0]) && !P->bad; k++) {
-      mgi_pv_term t = mgi_pv_at(P, a[0], k);
-      int all = 1;
-      for (uint32_t j = 1; j < m && all; j++) all = mgi_pv_has_term(P, a[j], t);
-      if (all) shared = mgi_pv_add(P, shared, mgi_pv_single(P, t.mono, t.num, t.den));
+    if (!found) return 0;
+  }
+  return 1;
+}
+static int mgi_pv_by_meet(const void *a, const void *b) {
+  const mgi_pv_meet *x = (const mgi_pv_meet *)a, *y = (const mgi_pv_meet *)b;
+  if (x->n != y->n) return x->n < y->n ? -1 : 1;
+  for (uint32_t k = 0; k < x->n; k++)
+    if (x->p[k] != y->p[k]) return x->p[k] < y->p[k] ? -1 : 1;
+  return 0;
+}
+/* Drops what others decide: a member that is not less than another of its minimum, a minimum that is not greater than
+   another. */
+static void mgi_pv_reduce(mgi_prover *P, mgi_pv_lattice *L) {
+  int cheap = L->n > MGI_PV_PAIRS;
+  uint32_t kept = 0;
+  for (uint32_t k = 0; k < L->n && !P->bad; k++) {
+    mgi_pv_meet *s = &L->s[k];
+    qsort(s->p, s->n, sizeof *s->p, mgi_pv_by_id);
+    for (uint32_t i = 0; i < s->n; i++)
+      for (uint32_t j = 0; j < s->n; j++)
+        if (i != j && mgi_pv_below(P, s->p[i], s->p[j])) {
+          mgi_pv_use(P, MGI_PV_ROW_max_least);
+          for (uint32_t m = j + 1; m < s->n; m++) s->p[m - 1] = s->p[m];
+          s->n--, i -= i > j, j--;
+        }
+  }
+  qsort(L->s, L->n, sizeof *L->s, mgi_pv_by_meet);
+  for (uint32_t k = 0; k < L->n && !P->bad; k++) {
+    if (kept && !mgi_pv_by_meet(&L->s[k], &L->s[kept - 1])) mgi_pv_use(P, MGI_PV_ROW_max_same);
+    else L->s[kept++] = L->s[k];
+  }
+  L->n = kept;
+  for (uint32_t k = 0; k < L->n && !P->bad; k++)
+    for (uint32_t j = 0; j < L->n && !P->bad; j++) {
+      if (j == k || !mgi_pv_meet_below(P, &L->s[k], &L->s[j], cheap)) continue;
+      mgi_pv_use(P, L->s[k].n > 1 ? MGI_PV_ROW_max_absorb : MGI_PV_ROW_max_least);
+      memmove(&L->s[k], &L->s[k + 1], (L->n - k - 1) * sizeof *L->s);
+      L->n--, k--;
+      break;
     }
-    if (shared != MGI_PV_ZERO) {
-      mgi_pv_use(P, MGI_PV_ROW_max_shift);
-      for (uint32_t j = 0; j < m; j++) a[j] = mgi_pv_sub2(P, a[j], shared);
+}
+/* L := the minimum of L and M, a maximum of minima again.  0 if that is too large. */
+static int mgi_pv_meet_all(mgi_prover *P, mgi_pv_lattice *L, const mgi_pv_lattice *M) {
+  mgi_pv_lattice r;
+  int good = 1;
+  memset(&r, 0, sizeof r);
+  for (uint32_t i = 0; i < L->n && good; i++)
+    for (uint32_t j = 0; j < M->n && good; j++) {
+      mgi_pv_meet s = L->s[i];
+      for (uint32_t k = 0; k < M->s[j].n && good; k++) good = mgi_pv_meet_put(&s, M->s[j].p[k]);
+      good = good && r.n < MGI_PV_SPREAD && mgi_pv_lattice_put(&r, &s);
+    }
+  if (good) {
+    mgi_pv_use(P, MGI_PV_ROW_max_meet);
+    free(L->s);
+    *L = r;
+    mgi_pv_reduce(P, L);
+  } else free(r.s);
+  return good;
+}
+
+/* A maximum M with p = q M + r, where q is of a known sign: M's atom, else 0.  *leaves: how many polynomials p is made of
+   if all such are opened. */
+static uint32_t mgi_pv_opens(mgi_prover *P, uint32_t p, uint32_t *q, uint32_t *r, int *sign, double *leaves) {
+  uint32_t n = mgi_pv_count(P, p), best = 0;
+  *leaves = 1;
+  if (n > 64) return 0;
+  for (uint32_t i = 0; i < n && !P->bad; i++) {
+    uint32_t m = mgi_pv_at(P, p, i).mono;
+    for (uint32_t k = 0; k < mgi_pv_powers(P, m) && !P->bad; k++) {
+      uint32_t a = mgi_pv_word(P, m, 1 + 2 * k), with = MGI_PV_ZERO, rest = MGI_PV_ZERO;
+      int plain = 1, first = 1;
+      if (mgi_pv_kind(P, a) != MGI_PV_MAX) continue;
+      for (uint32_t j = 0; j < n && plain && !P->bad; j++) {
+        mgi_pv_term t = mgi_pv_at(P, p, j);
+        int has = 0;
+        for (uint32_t l = 0; l < mgi_pv_powers(P, t.mono); l++)
+          if (mgi_pv_word(P, t.mono, 1 + 2 * l) == a) has = 1, plain &= mgi_pv_word(P, t.mono, 2 + 2 * l) == 1;
+        if (has && j < i) first = 0;
+        uint32_t one = mgi_pv_single(P, t.mono, t.num, t.den);
+        if (has && plain) with = mgi_pv_add(P, with, mgi_pv_mul(P, one, mgi_pv_atom(P, a, -1)));
+        else rest = mgi_pv_add(P, rest, one);
+      }
+      if (!first || !plain || P->bad) continue;
+      int s = mgi_pv_is_number(P, with) ? (mgi_pv_at(P, with, 0).num > 0 ? MGI_PV_LEAST : MGI_PV_MOST) : mgi_pv_sign_of_terms(P, with) & (MGI_PV_LEAST | MGI_PV_MOST);
+      if (!s) continue;
+      *leaves *= P->node[a].n - 1;
+      if (!best) best = a, *q = with, *r = rest, *sign = s;
     }
   }
-  int64_t num = 0, den = 1;
-  for (uint32_t j = 0; j < m; j++) mgi_pv_content(P, a[j], &num, &den);
-  if (num != 1 || den != 1) {
+  return P->bad ? 0 : best;
+}
+/* Adds p to L, its maxima opened as far as their signs are known.  0 if that is too large. */
+static int mgi_pv_spread_in(mgi_prover *P, mgi_pv_lattice *L, uint32_t p, int nested) {
+  uint32_t q = 0, r = 0;
+  int sign = 0, good = 1;
+  double leaves;
+  uint32_t a = mgi_pv_over(P) ? 0 : mgi_pv_opens(P, p, &q, &r, &sign, &leaves);
+  if (P->bad) return 0;
+  if (!a || nested > 8) return mgi_pv_lattice_put_one(L, p);
+  uint32_t n = P->node[a].n - 1;
+  if (leaves > (leaves == n ? (double)MGI_PV_JOIN : (double)MGI_PV_SPREAD)) return mgi_pv_lattice_put_one(L, p);
+  int plain = r == MGI_PV_ZERO && q == mgi_pv_number(P, 1, 1);
+  if (!plain) mgi_pv_use(P, MGI_PV_ROW_max_shift);
+  if (!mgi_pv_is_number(P, q)) mgi_pv_use(P, MGI_PV_ROW_max_factor);
+  mgi_pv_use(P, MGI_PV_ROW_max_assoc);
+  if (sign & MGI_PV_LEAST) {
+    for (uint32_t k = 0; k < n && good; k++) {
+      uint32_t x = mgi_pv_word(P, a, 1 + k);
+      good = mgi_pv_spread_in(P, L, plain ? x : mgi_pv_add(P, mgi_pv_mul(P, q, x), r), nested + 1);
+    }
+    return good && !P->bad;
+  }
+  mgi_pv_lattice meet, one;
+  memset(&meet, 0, sizeof meet);
+  for (uint32_t k = 0; k < n && good; k++) {
+    memset(&one, 0, sizeof one);
+    good = mgi_pv_spread_in(P, &one, mgi_pv_add(P, mgi_pv_mul(P, q, mgi_pv_word(P, a, 1 + k)), r), nested + 1);
+    if (good && k) good = mgi_pv_meet_all(P, &meet, &one), free(one.s);
+    else if (good) meet = one;
+    else free(one.s);
+  }
+  for (uint32_t k = 0; k < meet.n && good; k++) good = mgi_pv_lattice_put(L, &meet.s[k]);
+  free(meet.s);
+  return good && !P->bad;
+}
+/* The same; what is too large stays as it is. */
+static int mgi_pv_spread(mgi_prover *P, mgi_pv_lattice *L, uint32_t p) {
+  uint32_t was = L->n;
+  if (mgi_pv_spread_in(P, L, p, 0)) return 1;
+  L->n = was;
+  return !P->bad && mgi_pv_lattice_put_one(L, p);
+}
+/* What is known of a polynomial's sign. */
+static int mgi_pv_sign(mgi_prover *P, uint32_t p) {
+  if (P->bad || p == MGI_PV_NONE) return 0;
+  if (p == MGI_PV_ZERO) return MGI_PV_LEAST | MGI_PV_MOST;
+  if (P->node[p].sign & MGI_PV_SIGNED) return P->node[p].sign & ~MGI_PV_SIGNED;
+  int s = mgi_pv_sign_of_terms(P, p);
+  if (!s && mgi_pv_count(P, p) <= 16) {
+    mgi_pv_lattice L;
+    memset(&L, 0, sizeof L);
+    if (mgi_pv_spread(P, &L, p) && (L.n > 1 || L.s[0].n > 1)) {
+      int most = MGI_PV_MOST;
+      for (uint32_t k = 0; k < L.n && !P->bad; k++) {
+        int least = MGI_PV_LEAST | MGI_PV_NONZERO, some = 0;
+        for (uint32_t j = 0; j < L.s[k].n; j++) {
+          int t = mgi_pv_sign_of_terms(P, L.s[k].p[j]);
+          least &= t & MGI_PV_LEAST ? t : 0, some |= t & MGI_PV_MOST;
+        }
+        if (least & MGI_PV_LEAST) s |= least;
+        if (!some) most = 0;
+      }
+      s |= most;
+    }
+    free(L.s);
+  }
+  if (!P->bad) P->node[p].sign = (uint8_t)(s | MGI_PV_SIGNED);
+  return s;
+}
+
+/* ---- from lattices to polynomials */
+
+/* The part of a monomial that may leave a maximum: powers of known sign, even powers; of atoms without variables of
+   `mask`.  *flip: whether it is never positive rather than never negative. */
+static uint32_t mgi_pv_signed_part(mgi_prover *P, uint32_t mono, uint64_t mask, int *flip) {
+  uint32_t r = mgi_pv_unit(P);
+  *flip = 0;
+  for (uint32_t k = 0; k < mgi_pv_powers(P, mono) && !P->bad; k++) {
+    uint32_t a = mgi_pv_word(P, mono, 1 + 2 * k), w[3];
+    int e = (int32_t)mgi_pv_word(P, mono, 2 + 2 * k), s = mgi_pv_sign_of_atom(P, a);
+    if (P->node[a].vars & mask) continue;
+    if (!(s & (MGI_PV_LEAST | MGI_PV_MOST))) e -= e & 1;
+    else if (!(s & MGI_PV_LEAST) && e % 2) *flip ^= 1;
+    w[0] = MGI_PV_MONO, w[1] = a, w[2] = (uint32_t)e;
+    if (e) r = mgi_pv_mono_mul(P, r, mgi_pv_intern(P, w, 3));
+  }
+  return r;
+}
+static uint32_t mgi_pv_mono_inverse(mgi_prover *P, uint32_t mono) {
+  uint32_t few[64], n = mgi_pv_powers(P, mono);
+  if (n > 31) return mgi_pv_fail(P, "too large: a monomial");
+  few[0] = MGI_PV_MONO;
+  for (uint32_t k = 0; k < n; k++) few[1 + 2 * k] = mgi_pv_word(P, mono, 1 + 2 * k), few[2 + 2 * k] = (uint32_t)-(int32_t)mgi_pv_word(P, mono, 2 + 2 * k);
+  return mgi_pv_intern(P, few, 1 + 2 * n);
+}
+/* The greatest monomial in all terms of n polynomials, those that are 0 aside. */
+static uint32_t mgi_pv_common_of(mgi_prover *P, const uint32_t *a, uint32_t n) {
+  uint32_t total = 0, m = 0, r;
+  for (uint32_t k = 0; k < n; k++) total += mgi_pv_count(P, a[k]);
+  mgi_pv_term *t = (mgi_pv_term *)malloc((total + 1) * sizeof *t);
+  if (!t) return mgi_pv_fail(P, "no memory for terms");
+  for (uint32_t k = 0; k < n; k++)
+    for (uint32_t j = 0; j < mgi_pv_count(P, a[k]); j++) t[m] = mgi_pv_at(P, a[k], j), t[m].num = t[m].den = 1, m++;
+  r = total > 64 ? mgi_pv_unit(P) : mgi_pv_common(P, mgi_pv_poly(P, t, m));
+  free(t);
+  return r;
+}
+/* What a common function of some operands of a maximum makes of them: operand p = +-f(*inner). */
+enum { MGI_PV_NOT_RISING, MGI_PV_RISING };
+static int mgi_pv_rising(mgi_prover *P, int op) {
+  if (op == MG_OP_SQRT || op == MG_OP_LOG || op == MG_OP_EXP) return MGI_PV_RISING;
+  if (op < 0 || op >= MG_OP_TABLE_END) return MGI_PV_NOT_RISING;
+  if (!P->rises[op]) P->rises[op] = (int16_t)(mgi_fact_rises(op) + 2); /* 1: no row says so; else its number + 2 */
+  return P->rises[op] > 1;
+}
+/* p as f(inner) or -f(inner) with f of the family of atom `like` (a function's); 0 if it is not. */
+static int mgi_pv_as(mgi_prover *P, uint32_t p, uint32_t like, int sign, uint32_t *inner) {
+  int op = (int)mgi_pv_word(P, like, 1);
+  if (p == MGI_PV_ZERO) {
+    *inner = mgi_pv_number(P, 1, 1); /* log(1) */
+    return op == MG_OP_LOG;
+  }
+  if (mgi_pv_count(P, p) != 1) return 0;
+  mgi_pv_term t = mgi_pv_at(P, p, 0);
+  if ((t.num > 0) != (sign > 0)) return 0;
+  uint32_t n = mgi_pv_powers(P, t.mono);
+  int64_t num = t.num < 0 ? -t.num : t.num;
+  if (op == MG_OP_EXP) {
+    *inner = MGI_PV_ZERO;
+    if (num != 1 || t.den != 1) return 0;
+    for (uint32_t k = 0; k < n && !P->bad; k++) {
+      uint32_t a = mgi_pv_word(P, t.mono, 1 + 2 * k);
+      if (!mgi_pv_is_fn(P, a, MG_OP_EXP)) return 0;
+      *inner = mgi_pv_axpy(P, *inner, mgi_pv_word(P, a, 6), (int32_t)mgi_pv_word(P, t.mono, 2 + 2 * k), 1);
+    }
+    return 1; /* 1 is exp(0) */
+  }
+  uint32_t a = n == 1 && mgi_pv_word(P, t.mono, 2) == 1 ? mgi_pv_word(P, t.mono, 1) : 0;
+  if (!a || !mgi_pv_is_fn(P, a, op) || P->node[a].n != 7 || P->node[like].n != 7) return 0;
+  for (uint32_t k = 2; k < 6; k++)
+    if (mgi_pv_word(P, a, k) != mgi_pv_word(P, like, k)) return 0;
+  *inner = mgi_pv_word(P, a, 6);
+  if (op != MG_OP_SQRT) return num == 1 && t.den == 1;
+  if (num > 1 << 20 || t.den > 1 << 20) return 0;
+  *inner = mgi_pv_scale(P, *inner, num * num, t.den * t.den);
+  return 1;
+}
+/* The function atom of a single term that a rising function may be taken out of; 0 if there is none. */
+static uint32_t mgi_pv_family(mgi_prover *P, uint32_t p) {
+  if (p == MGI_PV_ZERO || mgi_pv_count(P, p) != 1 || !mgi_pv_powers(P, mgi_pv_at(P, p, 0).mono)) return 0;
+  uint32_t a = mgi_pv_word(P, mgi_pv_at(P, p, 0).mono, 1);
+  return mgi_pv_kind(P, a) == MGI_PV_FN && mgi_pv_rising(P, (int)mgi_pv_word(P, a, 1)) ? a : 0;
+}
+static uint32_t mgi_pv_rise(mgi_prover *P, uint32_t like, uint32_t x) {
+  mg_rational c;
+  int op = (int)mgi_pv_word(P, like, 1);
+  c.num = mgi_pv_long(P, like, 2), c.den = mgi_pv_long(P, like, 4);
+  mgi_pv_use(P, op == MG_OP_EXP ? MGI_PV_ROW_max_exp : op == MG_OP_SQRT ? MGI_PV_ROW_max_sqrt : op == MG_OP_LOG ? MGI_PV_ROW_max_log : P->rises[op] - 2);
+  return mgi_pv_apply(P, (mg_opcode)op, c, &x);
+}
+/* Takes rising functions out of the maximum of a: max(f(x), f(y)) = f(max(x, y)), -f(x) and -f(y) alike.  1 if any was;
+   *n is less then. */
+static int mgi_pv_rise_out(mgi_prover *P, uint32_t *a, uint32_t *n) {
+  uint32_t *inner = (uint32_t *)malloc((2 * (size_t)*n + 1) * sizeof *inner), *rest = inner ? inner + *n : NULL;
+  int any = 0;
+  if (!inner) return mgi_pv_fail(P, "no memory for terms"), 0;
+  for (uint32_t k = 0; k < *n && !P->bad; k++) {
+    uint32_t like = mgi_pv_family(P, a[k]), x, m = 0, left = 0;
+    int sign = like && mgi_pv_at(P, a[k], 0).num < 0 ? -1 : 1;
+    if (!like || !mgi_pv_as(P, a[k], like, sign, &x)) continue;
+    for (uint32_t j = 0; j < *n; j++) {
+      if (mgi_pv_as(P, a[j], like, sign, &x)) inner[m++] = sign > 0 ? x : mgi_pv_scale(P, x, -1, 1);
+      else rest[left++] = a[j];
+    }
+    if (m < 2) continue;
+    x = mgi_pv_scale(P, mgi_pv_max(P, inner, m), sign, 1);
+    rest[left++] = mgi_pv_scale(P, mgi_pv_rise(P, like, x), sign, 1);
+    memcpy(a, rest, left * sizeof *a);
+    *n = left, any = 1, k = UINT32_MAX;
+  }
+  free(inner);
+  return any && !P->bad;
+}
+/* A maximum as factor * atom + shift.  The atom is the same for all maxima that differ by a shift and a positive factor. */
+typedef struct mgi_pv_joined { uint32_t core, value; } mgi_pv_joined;
+
+static uint32_t mgi_pv_divide(mgi_prover *P, uint32_t p, uint32_t mono) { return mgi_pv_mul(P, p, mgi_pv_single(P, mgi_pv_mono_inverse(P, mono), 1, 1)); }
+/* Makes a's coefficients integers of greatest divisor 1, and sorts. */
+static void mgi_pv_primitive(mgi_prover *P, uint32_t *a, uint32_t n, int64_t *num, int64_t *den) {
+  *num = 0, *den = 1;
+  for (uint32_t j = 0; j < n; j++) mgi_pv_content(P, a[j], num, den);
+  if (!*num) *num = 1;
+  if (*num != 1 || *den != 1) {
     mgi_pv_use(P, MGI_PV_ROW_max_scale);
-    for (uint32_t j = 0; j < m; j++) a[j] = mgi_pv_scale(P, a[j], den, num);
-    qsort(a, m, sizeof *a, mgi_pv_by_id);
+    for (uint32_t j = 0; j < n && !P->bad; j++) a[j] = mgi_pv_scale(P, a[j], *den, *num);
   }
-  uint32_t w[513];
-  w[0] = MGI_PV_MAX;
-  memcpy(w + 1, a, m * sizeof *a);
-  return mgi_pv_add(P, mgi_pv_scale(P, mgi_pv_atom(P, mgi_pv_intern(P, w, m + 1), 1), num, den), shared);
+  qsort(a, n, sizeof *a, mgi_pv_by_id);
+}
+/* What all of a have in common and is of a known sign moves out: returns it, or 1. */
+static uint32_t mgi_pv_factor_out(mgi_prover *P, uint32_t *a, uint32_t n) {
+  int flip;
+  uint32_t m = mgi_pv_signed_part(P, mgi_pv_common_of(P, a, n), 0, &flip);
+  if (P->bad || m == mgi_pv_unit(P)) return mgi_pv_number(P, 1, 1);
+  mgi_pv_use(P, MGI_PV_ROW_max_factor);
+  for (uint32_t j = 0; j < n && !P->bad; j++) a[j] = mgi_pv_scale(P, mgi_pv_divide(P, a[j], m), flip ? -1 : 1, 1);
+  return mgi_pv_single(P, m, flip ? -1 : 1, 1);
+}
+/* A factor of two terms or more, of a known sign, that all of a share beside a monomial each: taken out; or 1. */
+static uint32_t mgi_pv_cofactor_out(mgi_prover *P, uint32_t *a, uint32_t n) {
+  uint32_t one = mgi_pv_number(P, 1, 1), q = 0, b[MGI_PV_SHIFTS];
+  if (n > MGI_PV_SHIFTS) return one;
+  for (uint32_t k = 0; k < n && !P->bad; k++) {
+    b[k] = a[k];
+    if (a[k] == MGI_PV_ZERO) continue;
+    if (mgi_pv_count(P, a[k]) < 2) return one;
+    int64_t num = 0, den = 1;
+    uint32_t m = mgi_pv_common(P, a[k]), p = mgi_pv_divide(P, a[k], m), s = 1;
+    if (P->bad) return one;
+    mgi_pv_content(P, p, &num, &den);
+    p = mgi_pv_scale(P, p, den, num);
+    if (!q) q = p;
+    else if (p != q) s = (uint32_t)-1, p = mgi_pv_scale(P, p, -1, 1);
+    if (p != q) return one;
+    b[k] = mgi_pv_scale(P, mgi_pv_single(P, m, num, den), (int32_t)s, 1);
+  }
+  int sign = q ? mgi_pv_sign(P, q) : 0;
+  if (P->bad || !(sign & (MGI_PV_LEAST | MGI_PV_MOST))) return one;
+  if (!(sign & MGI_PV_LEAST)) {
+    q = mgi_pv_scale(P, q, -1, 1);
+    for (uint32_t k = 0; k < n; k++) b[k] = mgi_pv_scale(P, b[k], -1, 1);
+  }
+  mgi_pv_use(P, MGI_PV_ROW_max_factor);
+  memcpy(a, b, n * sizeof *a);
+  return q;
+}
+/* The maximum of n unlike polynomials, none of which opens. */
+static mgi_pv_joined mgi_pv_join_of(mgi_prover *P, uint32_t *a, uint32_t n) {
+  mgi_pv_joined r;
+  uint32_t shift = MGI_PV_ZERO, factor, few[1 + 64], *w = n > 64 ? (uint32_t *)malloc((1 + (size_t)n) * sizeof *w) : few;
+  int64_t num, den;
+  r.core = 0, r.value = MGI_PV_ZERO;
+  if (!w) { mgi_pv_fail(P, "no memory for terms"); return r; }
+  qsort(a, n, sizeof *a, mgi_pv_by_id);
+  for (uint32_t k = 0; k < mgi_pv_count(P, a[0]) && n > 1 && !P->bad; k++) { /* terms that all share */
+    mgi_pv_term t = mgi_pv_at(P, a[0], k);
+    int all = 1;
+    for (uint32_t j = 1; j < n && all; j++) all = mgi_pv_has_term(P, a[j], t);
+    if (all) shift = mgi_pv_add(P, shift, mgi_pv_single(P, t.mono, t.num, t.den));
+  }
+  if (shift != MGI_PV_ZERO) {
+    mgi_pv_use(P, MGI_PV_ROW_max_shift);
+    for (uint32_t j = 0; j < n && !P->bad; j++) a[j] = mgi_pv_sub2(P, a[j], shift);
+  }
+  factor = n > 1 && n <= MGI_PV_PAIRS ? mgi_pv_factor_out(P, a, n) : mgi_pv_number(P, 1, 1);
+  if (n > 1 && n <= MGI_PV_PAIRS && mgi_pv_rise_out(P, a, &n)) {
+    r.value = mgi_pv_max(P, a, n);
+    uint32_t one = mgi_pv_alone(P, r.value);
+    r.core = one ? one : r.value;
+  } else if (n == 1) r.value = r.core = a[0];
+  else if (!P->bad) {
+    if (n <= MGI_PV_SHIFTS) { /* the one of them that leaves the least differences moves out */
+      uint32_t best[MGI_PV_SHIFTS], d[MGI_PV_SHIFTS], which = 0;
+      for (uint32_t k = 0; k < n && !P->bad; k++) {
+        for (uint32_t j = 0; j < n; j++) d[j] = mgi_pv_sub2(P, a[j], a[k]);
+        mgi_pv_factor_out(P, d, n);
+        mgi_pv_primitive(P, d, n, &num, &den);
+        int less = !k;
+        for (uint32_t j = 0; j < n && k; j++)
+          if (d[j] != best[j]) { less = d[j] < best[j]; break; }
+        if (less) memcpy(best, d, sizeof best), which = k;
+      }
+      uint32_t by = a[which];
+      if (by != MGI_PV_ZERO) mgi_pv_use(P, MGI_PV_ROW_max_shift);
+      shift = mgi_pv_add(P, shift, mgi_pv_mul(P, factor, by));
+      for (uint32_t j = 0; j < n && !P->bad; j++) a[j] = mgi_pv_sub2(P, a[j], by);
+      factor = mgi_pv_mul(P, factor, mgi_pv_factor_out(P, a, n));
+      uint32_t q = mgi_pv_cofactor_out(P, a, n);
+      if (!P->bad && q != mgi_pv_number(P, 1, 1)) {
+        r.value = mgi_pv_max(P, a, n);
+        r.core = r.value;
+        factor = mgi_pv_mul(P, factor, q);
+      }
+    }
+    if (!r.core && !P->bad) {
+      mgi_pv_primitive(P, a, n, &num, &den);
+      w[0] = MGI_PV_MAX;
+      memcpy(w + 1, a, n * sizeof *a);
+      r.core = mgi_pv_intern(P, w, n + 1);
+      r.value = mgi_pv_scale(P, mgi_pv_atom(P, r.core, 1), num, den);
+    }
+  }
+  r.value = mgi_pv_add(P, mgi_pv_mul(P, factor, r.value), shift);
+  if (w != few) free(w);
+  return r;
+}
+static uint32_t mgi_pv_meet_value(mgi_prover *P, const mgi_pv_meet *s, uint32_t *core) {
+  uint32_t a[MGI_PV_MEET];
+  if (s->n == 1) return s->p[0];
+  for (uint32_t k = 0; k < s->n; k++) a[k] = mgi_pv_scale(P, s->p[k], -1, 1);
+  mgi_pv_joined r = mgi_pv_join_of(P, a, s->n);
+  if (core) *core = r.core;
+  return mgi_pv_scale(P, r.value, -1, 1);
+}
+static mgi_pv_joined mgi_pv_lattice_value(mgi_prover *P, const mgi_pv_lattice *L) {
+  mgi_pv_joined r;
+  r.core = 0, r.value = MGI_PV_NONE;
+  if (P->bad || !L->n) return r;
+  if (L->n == 1) {
+    r.value = mgi_pv_meet_value(P, &L->s[0], &r.core);
+    return r;
+  }
+  uint32_t *a = (uint32_t *)malloc(L->n * sizeof *a);
+  if (!a) { mgi_pv_fail(P, "no memory for terms"); return r; }
+  for (uint32_t k = 0; k < L->n && !P->bad; k++) a[k] = mgi_pv_meet_value(P, &L->s[k], NULL);
+  if (!P->bad) r = mgi_pv_join_of(P, a, L->n);
+  free(a);
+  return r;
+}
+static int mgi_pv_lattice_plain(const mgi_pv_lattice *L) {
+  if (L->n < 2) return 1;
+  for (uint32_t k = 0; k < L->n; k++)
+    if (L->s[k].n > 1) return 0;
+  return 1;
+}
+/* A reduced lattice's value.  A maximum of minima is a minimum of maxima as well: of the two that with the least core
+   stands for both. */
+static uint32_t mgi_pv_settle(mgi_prover *P, mgi_pv_lattice *L) {
+  mgi_pv_reduce(P, L);
+  if (mgi_pv_lattice_plain(L)) return mgi_pv_lattice_value(P, L).value;
+  mgi_pv_lattice dual, one;
+  int good = 1;
+  memset(&dual, 0, sizeof dual);
+  for (uint32_t k = 0; k < L->n && good; k++) {
+    memset(&one, 0, sizeof one);
+    for (uint32_t j = 0; j < L->s[k].n && good; j++) good = mgi_pv_lattice_put_one(&one, mgi_pv_scale(P, L->s[k].p[j], -1, 1));
+    if (good && k) good = mgi_pv_meet_all(P, &dual, &one), free(one.s);
+    else if (good) dual = one;
+    else free(one.s);
+  }
+  if (good) mgi_pv_reduce(P, &dual);
+  uint32_t r;
+  if (good && mgi_pv_lattice_plain(&dual)) r = mgi_pv_scale(P, mgi_pv_lattice_value(P, &dual).value, -1, 1);
+  else {
+    mgi_pv_joined x = mgi_pv_lattice_value(P, L), y;
+    r = x.value;
+    if (good) {
+      y = mgi_pv_lattice_value(P, &dual);
+      if (y.core < x.core) r = mgi_pv_scale(P, y.value, -1, 1);
+    }
+  }
+  free(dual.s);
+  return P->bad ? (uint32_t)MGI_PV_ZERO : r;
+}
+/* The maximum of n polynomials: minus infinity aside, maxima in it opened, and reduced. */
+static uint32_t mgi_pv_max(mgi_prover *P, const uint32_t *arg, uint32_t n) {
+  mgi_pv_lattice L;
+  uint32_t r = MGI_PV_NONE;
+  int good = 1;
+  memset(&L, 0, sizeof L);
+  for (uint32_t k = 0; k < n && good && !mgi_pv_over(P); k++)
+    if (arg[k] != MGI_PV_NONE) good = mgi_pv_spread(P, &L, arg[k]);
+  if (!good || P->bad) r = mgi_pv_fail(P, "too large: a maximum");
+  else if (L.n) r = mgi_pv_settle(P, &L);
+  free(L.s);
+  return r;
+}
+
+/* The root of the even powers in all terms of *x, which leave it: sqrt(y^2 z) = |y| sqrt(z), where z is not negative or y
+   is never 0 (else the root of y^2 z would have the greater domain). */
+static uint32_t mgi_pv_root_of_square(mgi_prover *P, uint32_t *x) {
+  uint32_t common = mgi_pv_common_of(P, x, 1), square = mgi_pv_unit(P), one = mgi_pv_number(P, 1, 1), r = one;
+  int never = 1;
+  for (uint32_t k = 0; k < mgi_pv_powers(P, common) && !P->bad; k++) {
+    uint32_t a = mgi_pv_word(P, common, 1 + 2 * k), w[3];
+    int e = (int32_t)mgi_pv_word(P, common, 2 + 2 * k), s = mgi_pv_sign_of_atom(P, a);
+    e -= e % 2; /* towards 0 */
+    if (!e) continue;
+    w[0] = MGI_PV_MONO, w[1] = a, w[2] = (uint32_t)e;
+    square = mgi_pv_mono_mul(P, square, mgi_pv_intern(P, w, 3));
+    never &= e < 0 || (s & MGI_PV_NONZERO) != 0;
+  }
+  if (P->bad || square == mgi_pv_unit(P)) return one;
+  uint32_t rest = mgi_pv_divide(P, *x, square);
+  if (!never && !(mgi_pv_sign(P, rest) & MGI_PV_LEAST)) return one;
+  for (uint32_t k = 0; k < mgi_pv_powers(P, square) && !P->bad; k++) {
+    uint32_t a = mgi_pv_word(P, square, 1 + 2 * k), two[2];
+    int e = (int32_t)mgi_pv_word(P, square, 2 + 2 * k) / 2, s = mgi_pv_sign_of_power(P, a, e);
+    uint32_t y = e < 0 ? mgi_pv_power(P, mgi_pv_inverse(P, mgi_pv_atom(P, a, 1)), -e) : mgi_pv_atom(P, a, e);
+    if (s & MGI_PV_LEAST) mgi_pv_use(P, MGI_PV_ROW_sqrt_scale);
+    else {
+      two[0] = y, two[1] = mgi_pv_scale(P, y, -1, 1);
+      mgi_pv_use(P, MGI_PV_ROW_sqrt_abs);
+      y = s & MGI_PV_MOST ? two[1] : mgi_pv_max(P, two, 2);
+    }
+    r = mgi_pv_mul(P, r, y);
+  }
+  *x = rest;
+  return r;
 }
 
 /* An E row. */
@@ -2829,7 +4021,9 @@ static uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const u
    Requirement 2: what a binding returns depends on its body alone, not on the names or the grouping of its variables, as
    far as they can be regrouped; so substitution binds anew whatever it goes through. */
 
-/* Adds a digit on the right. */
+/* 1 for a variable whose extent is known: not one that a node has bound already. */
+static int mgi_pv_live(uint32_t var) { return var < MGI_PV_FREE || (var >= MGI_PV_TEMP && var < MGI_PV_VARS); }
+/* Adds a digit on the right.  One that reaches beyond its variable's extent, of an uneven cut, takes no more than that. */
 static void mgi_pv_push(mgi_prover *P, mgi_pv_index *x, mgi_pv_digit d) {
   mgi_pv_digit *l = x->n ? &x->d[x->n - 1] : NULL;
   if (d.mod == 1 || (!x->n && d.var == MGI_PV_NAUGHT)) return;
@@ -2837,8 +4031,11 @@ static void mgi_pv_push(mgi_prover *P, mgi_pv_index *x, mgi_pv_digit d) {
     if ((uint64_t)l->mod * d.mod > INT32_MAX) mgi_pv_fail(P, "too large: an index");
     l->mod *= d.mod, l->div = d.div;
   }
-  else if (x->n == MGI_PV_DIGITS) mgi_pv_fail(P, "an index of too many digits");
+  else if (x->n == MGI_PV_DIGITS) { mgi_pv_fail(P, "an index of too many digits"); return; }
   else x->d[x->n++] = d;
+  l = &x->d[x->n - 1];
+  if (mgi_pv_live(l->var) && (int64_t)l->div * l->mod > P->extent[l->var]) l->mod = (uint32_t)((P->extent[l->var] + l->div - 1) / l->div);
+  if (l->mod == 1) x->n--;
 }
 static void mgi_pv_join(mgi_prover *P, mgi_pv_index *x, const mgi_pv_index *low) {
   for (int k = 0; k < low->n; k++) mgi_pv_push(P, x, low->d[k]);
@@ -2878,6 +4075,13 @@ static void mgi_pv_cut(mgi_prover *P, const mgi_pv_index *x, int64_t low, mgi_pv
       if (d.var == MGI_PV_NAUGHT) d.div = 1;
       mgi_pv_push(P, &h, d);
       k = 0, low = 1;
+      break;
+    } else if (k == 1 && mgi_pv_live(d.var) && (int64_t)d.div * d.mod >= P->extent[d.var]) { /* all that is left of the variable: v / div, cut anywhere */
+      mgi_pv_digit part = d;
+      part.mod = (uint32_t)low, back[m++] = part;
+      d.mod = (uint32_t)((d.mod + low - 1) / low), d.div *= (uint32_t)low;
+      mgi_pv_push(P, &h, d);
+      k = 0;
       break;
     } else { mgi_pv_fail(P, "an index is cut unevenly"); break; }
   }
@@ -3023,6 +4227,15 @@ static uint32_t mgi_pv_split_at(const mgi_prover *P, uint32_t p, uint32_t v) {
   }
   return best;
 }
+/* 1 if a digit of v ends where v has no place: of an uneven cut. */
+static int mgi_pv_uneven(const mgi_prover *P, uint32_t p, uint32_t v) {
+  mgi_pv_places r;
+  r.n = r.more = 0;
+  mgi_pv_place(P, p, v, &r);
+  int uneven = r.more;
+  for (int k = 0; k < r.n; k++) uneven |= P->extent[v] % r.hi[k] != 0 || P->extent[v] % r.lo[k] != 0;
+  return uneven;
+}
 /* 1 if every digit of v reaches over `place`. */
 static int mgi_pv_whole(const mgi_prover *P, uint32_t p, uint32_t v, uint32_t place) {
   mgi_pv_places r;
@@ -3049,7 +4262,7 @@ static uint32_t mgi_pv_regroup(mgi_prover *P, uint32_t p, int *n, uint32_t *var,
   }
   for (int i = 0; i < *n && !P->bad; i++)
     for (int j = 0; j < *n && !P->bad; j++) {
-      if (i == j || P->extent[var[i]] * P->extent[var[j]] > INT32_MAX || !(P->node[p].vars >> var[i] & 1) || !(P->node[p].vars >> var[j] & 1)) continue;
+      if (i == j || mgi_pv_uneven(P, p, var[i]) || mgi_pv_uneven(P, p, var[j]) || P->extent[var[i]] * P->extent[var[j]] > INT32_MAX || !(P->node[p].vars >> var[i] & 1) || !(P->node[p].vars >> var[j] & 1)) continue;
       int temps = P->temps;
       uint32_t v = mgi_pv_temp(P, P->extent[var[i]] * P->extent[var[j]]), q;
       memset(s, 0, sizeof s);
@@ -3065,9 +4278,15 @@ static uint32_t mgi_pv_regroup(mgi_prover *P, uint32_t p, int *n, uint32_t *var,
   return p;
 }
 
+/* 1 if p is a monomial, times 1. */
+static int mgi_pv_primitive_term(const mgi_prover *P, uint32_t p) {
+  if (P->bad || mgi_pv_count(P, p) != 1) return 0;
+  mgi_pv_term t = mgi_pv_at(P, p, 0);
+  return t.num == 1 && t.den == 1;
+}
 /* The atom over var, whose names are chosen so that it has the least id of all namings. */
 static uint32_t mgi_pv_close(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body) {
-  uint32_t base = P->node[body].top, best = 0;
+  uint32_t base = P->node[body].top, best = 0, apart = 0, name[MGI_PV_BOUND];
   int perm[MGI_PV_BOUND], done = 0;
   if (n > MGI_PV_BOUND || base + (uint32_t)n > MGI_PV_TEMP) return mgi_pv_fail(P, "reductions nest too deep");
   for (int k = 0; k < n; k++) perm[k] = k;
@@ -3081,8 +4300,14 @@ static uint32_t mgi_pv_close(mgi_prover *P, uint32_t kind, int n, const uint32_t
       w[3 + perm[k]] = (uint32_t)P->extent[var[k]], P->extent[base + (uint32_t)perm[k]] = P->extent[var[k]];
     }
     w[3 + n] = mgi_pv_map(P, body, n, s);
-    uint32_t id = mgi_pv_intern(P, w, (uint32_t)(4 + n));
-    if (!best || id < best) best = id;
+    int whole = kind != MGI_PV_SUM || mgi_pv_primitive_term(P, w[3 + n]);
+    if (whole) {
+      uint32_t id = mgi_pv_intern(P, w, (uint32_t)(4 + n));
+      if (!best || id < best) best = id;
+    } else if (!apart) { /* a maximum's other form under these names: the sum falls apart */
+      apart = w[3 + n];
+      for (int k = 0; k < n; k++) name[k] = s[k].lo;
+    }
     done = 1;
     for (int i = n - 2; i >= 0; i--)
       if (perm[i] < perm[i + 1]) { /* the next permutation */
@@ -3095,7 +4320,18 @@ static uint32_t mgi_pv_close(mgi_prover *P, uint32_t kind, int n, const uint32_t
         break;
       }
   }
-  return P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_atom(P, best, 1);
+  if (P->bad) return MGI_PV_ZERO;
+  if (best) return mgi_pv_atom(P, best, 1);
+  if (++P->depth > MGI_PV_NEST) return mgi_pv_fail(P, "a sum whose terms do not settle");
+  for (int k = 0; k < n; k++) { /* the names may be given anew: to temporaries first */
+    mgi_pv_sub s;
+    memset(&s, 0, sizeof s);
+    s.var = name[k], s.lo = mgi_pv_temp(P, P->extent[var[k]]), s.lo_scale = 1;
+    apart = P->bad ? apart : mgi_pv_map(P, apart, 1, &s), name[k] = s.lo;
+  }
+  best = mgi_pv_bind(P, kind, n, name, apart);
+  P->depth--;
+  return best;
 }
 
 /* The sum of a monomial. */
@@ -3150,11 +4386,142 @@ static uint32_t mgi_pv_sum_mono(mgi_prover *P, uint32_t mono, int n, const uint3
   return r;
 }
 
+/* The maximum over var of p, which depends on all of them and in which no maximum of polynomials opens. */
+static uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p) {
+  uint32_t v[MGI_PV_BOUND], inner[MGI_PV_BOUND], shift = MGI_PV_ZERO, factor, like, arg;
+  uint64_t mask = 0, group[MGI_PV_BOUND];
+  int m = 0, groups = 0;
+  for (int k = 0; k < n; k++) {
+    if (!(P->node[p].vars >> var[k] & 1)) continue;
+    v[m++] = var[k], mask |= (uint64_t)1 << var[k];
+  }
+  uint32_t body = MGI_PV_ZERO;
+  for (uint32_t k = 0; k < mgi_pv_count(P, p) && !P->bad; k++) { /* what does not depend on the variables moves out */
+    mgi_pv_term t = mgi_pv_at(P, p, k);
+    uint32_t one = mgi_pv_single(P, t.mono, t.num, t.den);
+    if (P->node[t.mono].vars & mask) body = mgi_pv_add(P, body, one);
+    else shift = mgi_pv_add(P, shift, one);
+  }
+  if (P->bad || !m) return p;
+  if (shift != MGI_PV_ZERO) mgi_pv_use(P, MGI_PV_ROW_max_shift);
+  for (uint32_t i = 0; i < mgi_pv_count(P, body) && !P->bad; i++) { /* a maximum inside that depends on them: flattened */
+    uint32_t mono = mgi_pv_at(P, body, i).mono;
+    for (uint32_t k = 0; k < mgi_pv_powers(P, mono) && !P->bad; k++) {
+      uint32_t a = mgi_pv_word(P, mono, 1 + 2 * k), with = MGI_PV_ZERO, rest = MGI_PV_ZERO, few = mgi_pv_word(P, a, 1);
+      int plain = 1;
+      if (mgi_pv_kind(P, a) != MGI_PV_TOP || !(P->node[a].vars & mask) || m + (int)few > MGI_PV_BOUND) continue;
+      for (uint32_t j = 0; j < mgi_pv_count(P, body) && plain && !P->bad; j++) {
+        mgi_pv_term t = mgi_pv_at(P, body, j);
+        uint32_t one = mgi_pv_single(P, t.mono, t.num, t.den);
+        int has = 0;
+        for (uint32_t l = 0; l < mgi_pv_powers(P, t.mono); l++)
+          if (mgi_pv_word(P, t.mono, 1 + 2 * l) == a) has = 1, plain &= mgi_pv_word(P, t.mono, 2 + 2 * l) == 1;
+        if (has && plain) with = mgi_pv_add(P, with, mgi_pv_mul(P, one, mgi_pv_atom(P, a, -1)));
+        else rest = mgi_pv_add(P, rest, one);
+      }
+      if (!plain || P->bad || !(mgi_pv_sign(P, with) & MGI_PV_LEAST)) continue;
+      mgi_pv_use(P, MGI_PV_ROW_max_regroup);
+      if (!mgi_pv_is_number(P, with)) mgi_pv_use(P, MGI_PV_ROW_max_factor);
+      body = mgi_pv_add(P, mgi_pv_mul(P, with, mgi_pv_open(P, a, inner)), rest);
+      for (uint32_t j = 0; j < few; j++) v[m++] = inner[j];
+      return mgi_pv_add(P, mgi_pv_bind(P, MGI_PV_TOP, m, v, body), shift);
+    }
+  }
+  int64_t num = 0, den = 1;
+  mgi_pv_content(P, body, &num, &den);
+  if (num != 1 || den != 1) mgi_pv_use(P, MGI_PV_ROW_max_scale);
+  body = mgi_pv_scale(P, body, den, num);
+  factor = mgi_pv_number(P, num, den);
+  int flip;
+  uint32_t part = P->bad ? 0 : mgi_pv_signed_part(P, mgi_pv_common(P, body), mask, &flip);
+  if (!P->bad && part != mgi_pv_unit(P)) {
+    mgi_pv_use(P, MGI_PV_ROW_max_factor);
+    body = mgi_pv_scale(P, mgi_pv_divide(P, body, part), flip ? -1 : 1, 1);
+    factor = mgi_pv_mul(P, factor, mgi_pv_single(P, part, flip ? -1 : 1, 1));
+  }
+  if (!P->bad && mgi_pv_count(P, body) > 1) { /* a sum that does not depend on them, of a known sign, times a monomial */
+    uint32_t common = mgi_pv_common(P, body), q = mgi_pv_divide(P, body, common);
+    int sign = !P->bad && mgi_pv_count(P, q) > 1 && !(P->node[q].vars & mask) ? mgi_pv_sign(P, q) : 0;
+    if (sign & (MGI_PV_LEAST | MGI_PV_MOST)) {
+      int s = sign & MGI_PV_LEAST ? 1 : -1;
+      mgi_pv_use(P, MGI_PV_ROW_max_factor);
+      factor = mgi_pv_mul(P, factor, mgi_pv_scale(P, q, s, 1));
+      return mgi_pv_add(P, mgi_pv_mul(P, factor, mgi_pv_bind(P, MGI_PV_TOP, m, v, mgi_pv_single(P, common, s, 1))), shift);
+    }
+  }
+  like = P->bad ? 0 : mgi_pv_family(P, body);
+  if (like) {
+    int sign = mgi_pv_at(P, body, 0).num < 0 ? -1 : 1;
+    if (mgi_pv_as(P, body, like, sign, &arg)) {
+      arg = mgi_pv_scale(P, mgi_pv_bind(P, MGI_PV_TOP, m, v, mgi_pv_scale(P, arg, sign, 1)), sign, 1);
+      return mgi_pv_add(P, mgi_pv_mul(P, factor, mgi_pv_scale(P, mgi_pv_rise(P, like, arg), sign, 1)), shift);
+    }
+  }
+  body = mgi_pv_regroup(P, body, &m, v, MGI_PV_BOUND);
+  if (P->bad) return MGI_PV_ZERO;
+  mask = 0;
+  for (int k = 0; k < m; k++) mask |= (uint64_t)1 << v[k];
+  for (uint32_t k = 0; k < mgi_pv_count(P, body); k++) { /* components of variables that meet in a term */
+    uint64_t g = P->node[mgi_pv_at(P, body, k).mono].vars & mask;
+    for (int j = 0; g && j < groups;) {
+      if (group[j] & g) g |= group[j], group[j] = group[--groups], j = 0;
+      else j++;
+    }
+    if (g) group[groups++] = g;
+  }
+  uint32_t sum = MGI_PV_ZERO;
+  if (groups > 1) mgi_pv_use(P, MGI_PV_ROW_max_apart);
+  for (int j = 0; j < groups && !P->bad; j++) {
+    uint32_t own[MGI_PV_BOUND], mine = MGI_PV_ZERO;
+    int c = 0;
+    for (uint32_t k = 0; k < mgi_pv_count(P, body) && !P->bad; k++) {
+      mgi_pv_term t = mgi_pv_at(P, body, k);
+      if (P->node[t.mono].vars & group[j]) mine = mgi_pv_add(P, mine, mgi_pv_single(P, t.mono, t.num, t.den));
+      else if (!(P->node[t.mono].vars & mask) && !j) sum = mgi_pv_add(P, sum, mgi_pv_single(P, t.mono, t.num, t.den));
+    }
+    for (int k = 0; k < m; k++)
+      if (group[j] >> v[k] & 1) own[c++] = v[k];
+    sum = mgi_pv_add(P, sum, groups > 1 ? mgi_pv_top(P, c, own, mine) : mgi_pv_close(P, MGI_PV_TOP, c, own, mine));
+  }
+  if (!groups) sum = body;
+  return mgi_pv_add(P, mgi_pv_mul(P, factor, sum), shift);
+}
+/* The maximum over the variables of a maximum of minima: of each minimum, what does not depend on them aside. */
+static uint32_t mgi_pv_top_of(mgi_prover *P, int n, const uint32_t *var, uint32_t body) {
+  mgi_pv_lattice L;
+  uint64_t mask = 0;
+  memset(&L, 0, sizeof L);
+  for (int k = 0; k < n; k++) mask |= (uint64_t)1 << var[k];
+  if (!mgi_pv_spread(P, &L, body)) { free(L.s); return mgi_pv_fail(P, "too large: a maximum"); }
+  mgi_pv_reduce(P, &L);
+  uint32_t *a = (uint32_t *)malloc((L.n + 1) * sizeof *a), r = MGI_PV_ZERO;
+  if (!a) mgi_pv_fail(P, "no memory for terms");
+  if (L.n > 1) mgi_pv_use(P, MGI_PV_ROW_max_regroup);
+  for (uint32_t k = 0; k < L.n && !P->bad; k++) {
+    mgi_pv_meet in, out;
+    in.n = out.n = 0;
+    for (uint32_t j = 0; j < L.s[k].n; j++) {
+      uint32_t p = L.s[k].p[j];
+      if (P->node[p].vars & mask) in.p[in.n++] = p;
+      else out.p[out.n++] = p;
+    }
+    if (out.n && in.n) mgi_pv_use(P, MGI_PV_ROW_max_meet);
+    if (in.n) out.p[out.n++] = mgi_pv_top(P, n, var, mgi_pv_meet_value(P, &in, NULL));
+    if (out.n == 1) a[k] = out.p[0];
+    else {
+      for (uint32_t j = 0; j < out.n; j++) out.p[j] = mgi_pv_scale(P, out.p[j], -1, 1);
+      a[k] = mgi_pv_scale(P, mgi_pv_max(P, out.p, out.n), -1, 1);
+    }
+  }
+  if (!P->bad) r = L.n == 1 ? a[0] : mgi_pv_max(P, a, L.n);
+  free(a), free(L.s);
+  return r;
+}
+
 /* The sum (SUM) or maximum (TOP) of body over var, temporaries or free. */
 static uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body) {
-  uint32_t r = MGI_PV_ZERO, v[MGI_PV_BOUND], dependent = MGI_PV_ZERO;
+  uint32_t r = MGI_PV_ZERO, v[MGI_PV_BOUND];
   int temps = P->temps, m = 0;
-  uint64_t mask = 0;
   if (P->bad || body == MGI_PV_NONE) return body;
   if (kind == MGI_PV_SUM) {
     for (uint32_t k = 0; k < mgi_pv_count(P, body) && !P->bad; k++) {
@@ -3167,76 +4534,110 @@ static uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t 
   for (int k = 0; k < n; k++) {
     if (!(P->node[body].vars >> var[k] & 1)) continue;
     if (m == MGI_PV_BOUND) return mgi_pv_fail(P, "a reduction over too many indices");
-    v[m++] = var[k], mask |= (uint64_t)1 << var[k];
+    v[m++] = var[k];
   }
   if (!m) return body;
-  for (uint32_t k = 0; k < mgi_pv_count(P, body); k++) { /* what does not depend on the variables moves out */
-    mgi_pv_term t = mgi_pv_at(P, body, k);
-    uint32_t one = mgi_pv_single(P, t.mono, t.num, t.den);
-    if (P->node[t.mono].vars & mask) dependent = mgi_pv_add(P, dependent, one);
-    else r = mgi_pv_add(P, r, one);
-  }
-  int64_t num = 0, den = 1;
-  mgi_pv_content(P, dependent, &num, &den);
-  dependent = mgi_pv_scale(P, dependent, den, num);
-  if (r != MGI_PV_ZERO) mgi_pv_use(P, MGI_PV_ROW_max_shift);
-  if (num != 1 || den != 1) mgi_pv_use(P, MGI_PV_ROW_max_scale);
-  uint32_t one = mgi_pv_alone(P, dependent), inner[MGI_PV_BOUND];
-  if (one && mgi_pv_kind(P, one) == MGI_PV_TOP && m + (int)mgi_pv_word(P, one, 1) <= MGI_PV_BOUND) {
-    mgi_pv_use(P, MGI_PV_ROW_max_assoc);
-    dependent = mgi_pv_open(P, one, inner);
-    for (uint32_t k = 0; k < mgi_pv_word(P, one, 1); k++) v[m++] = inner[k];
-  }
-  dependent = mgi_pv_regroup(P, dependent, &m, v, MGI_PV_BOUND);
-  uint32_t top = P->bad ? (uint32_t)MGI_PV_ZERO : mgi_pv_close(P, MGI_PV_TOP, m, v, dependent);
+  r = mgi_pv_top_of(P, m, v, body);
   P->temps = temps;
-  return mgi_pv_add(P, mgi_pv_scale(P, top, num, den), r);
+  return r;
 }
 
 /* ------------------------------------------------------------------------------------------------ >>elements
    The element of a graph's output at a symbolic index, asked for from the output down: stores, loads and accumulators turn
    into digits of an index, accumulators over axes into reductions.  Blocks along an axis that a store replicates hold the
-   same value (mg_check): block 0 stands for them.  What is cut unevenly, concatenations, and user rows that move elements
-   are left to the other method. */
+   same value (mg_check): block 0 stands for them.  A reduction over what is cut unevenly, concatenations, and user rows that
+   move elements are left to the other method; where divisors are looked for (>>defined) what they give is an atom of
+   its own, of which nothing is known. */
 
-/* A graph that is being read, and where: an index for each of its axes. */
-typedef struct mgi_pv_frame { const mg_graph *g; const struct mgi_pv_frame *up; uint32_t serial; mgi_pv_index axis[MG_MAX_AXES + 1]; } mgi_pv_frame;
+/* A graph that is being read, and where: an index for each of its axes.  joint: a reduction of a dimension that axes cut
+   unevenly, and that accumulators over these axes (bits in together) go on with: its own index is place, a digit of a
+   variable that the first of the accumulators binds, as are those of the axes. */
+typedef struct mgi_pv_frame {
+  const mg_graph *g;
+  const struct mgi_pv_frame *up;
+  uint32_t serial, together;
+  const mg_op_node *joint;
+  mgi_pv_index place, axis[MG_MAX_AXES + 1];
+} mgi_pv_frame;
 
 static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t tensor, const mgi_pv_index *x);
+/* What becomes of P->found and P->factors (>>defined). */
+static uint32_t mgi_pv_union(mgi_prover *P, uint32_t x, uint32_t y);
+static uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const uint32_t *var);
+static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const uint32_t *in, const uint32_t *factors);
 
+/* The chunks that the axes in `map` cut a dimension of `extent` elements into: chunk[k] is what axis[k] leaves. */
+static int mgi_pv_chunks(const mg_graph *g, const mg_map *map, int d, int64_t extent, uint32_t *axis, int64_t *chunk) {
+  int n = 0;
+  for (uint32_t a = 1; a < g->n_axes; a++)
+    if (map->to[a] == d) axis[n] = a, extent = chunk[n++] = (extent + g->axes[a].extent - 1) / g->axes[a].extent;
+  return n;
+}
 /* The index in a dimension of `extent` elements of local index x in the chunk that the axes in `map` cut. */
 static mgi_pv_index mgi_pv_located(mgi_prover *P, const mgi_pv_frame *f, const mg_map *map, int d, int64_t extent, const mgi_pv_index *x) {
-  mgi_pv_index r, part;
-  int64_t left = extent;
-  memset(&r, 0, sizeof r);
-  for (uint32_t a = 1; a < f->g->n_axes; a++)
-    if (map->to[a] == d) {
-      if (left % f->g->axes[a].extent) mgi_pv_fail(P, "a chunk is uneven");
-      left /= f->g->axes[a].extent;
-      part = mgi_pv_padded(P, &f->axis[a], f->g->axes[a].extent);
-      mgi_pv_join(P, &r, &part);
+  mgi_pv_index r, part, whole;
+  uint32_t axis[MG_MAX_AXES];
+  int64_t chunk[MG_MAX_AXES];
+  int n = mgi_pv_chunks(f->g, map, d, extent, axis, chunk);
+  r = mgi_pv_padded(P, x, n ? chunk[n - 1] : extent);
+  while (n-- > 0) {
+    const int64_t before = n ? chunk[n - 1] : extent;
+    part = mgi_pv_padded(P, &f->axis[axis[n]], f->g->axes[axis[n]].extent);
+    memset(&whole, 0, sizeof whole);
+    mgi_pv_join(P, &whole, &part), mgi_pv_join(P, &whole, &r);
+    if (mgi_pv_span(&whole) > before) { /* bound over what is not there at the edge */
+      if (n || !P->record) mgi_pv_fail(P, "a chunk is uneven");
+      return whole;
     }
-  part = mgi_pv_padded(P, x, left);
-  mgi_pv_join(P, &r, &part);
+    r = mgi_pv_padded(P, &whole, before);
+  }
   return r;
 }
 /* The reverse: from the index x in the whole, those of the axes (into f) and the local one. */
-static mgi_pv_index mgi_pv_localised(mgi_prover *P, mgi_pv_frame *f, const mg_map *map, int d, int64_t local, mgi_pv_index x) {
-  mgi_pv_index lo, hi;
-  mgi_pv_cut(P, &x, local, &hi, &lo);
-  for (uint32_t a = f->g->n_axes; a-- > 1;)
-    if (map->to[a] == d) {
-      mgi_pv_index rest = hi;
-      mgi_pv_cut(P, &rest, f->g->axes[a].extent, &hi, &f->axis[a]);
-    }
-  return lo;
+static mgi_pv_index mgi_pv_localised(mgi_prover *P, mgi_pv_frame *f, const mg_map *map, int d, int64_t extent, mgi_pv_index x) {
+  mgi_pv_index lo;
+  uint32_t axis[MG_MAX_AXES];
+  int64_t chunk[MG_MAX_AXES];
+  int n = mgi_pv_chunks(f->g, map, d, extent, axis, chunk);
+  for (int k = 0; k < n; k++) {
+    mgi_pv_cut(P, &x, chunk[k], &f->axis[axis[k]], &lo);
+    x = lo;
+  }
+  return x;
 }
 static int mgi_pv_same_shape(const mg_shape *s, int64_t d, int at) { return at >= 0 && s->dim[at] == d; }
+
+static int mgi_empty_chunk(const mg_graph *g, const mg_tensor_info *t, int d);
+/* 1 if what the blocks have of dimension d of a tensor differs, so that no sum over it is one over a variable. */
+static int mgi_pv_ragged(const mg_graph *g, mg_tensor t, int d) { return g->tensors[t.id].cuts[d] != NULL; }
+/* An atom for element x of a tensor that cannot be read; without a record, a failure. */
+static uint32_t mgi_pv_unread(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int which, const mgi_pv_index *x, const char *why) {
+  uint32_t name[3];
+  mgi_pv_index all[MG_MAX_RANK];
+  int rank = f->g->tensors[o->out[which].id].shape.rank;
+  if (!P->record) return mgi_pv_fail(P, why);
+  memset(all, 0, sizeof all);
+  for (int d = 0; d < rank; d++) all[d] = x[d];
+  for (const mgi_pv_frame *u = f; u->up; u = u->up) /* that the element depends on, one way or another */
+    for (uint32_t a = 1; a < u->g->n_axes; a++)
+      for (int k = 0; k < u->axis[a].n; k++) {
+        mgi_pv_index *to = &all[rank < MG_MAX_RANK ? rank : 0];
+        if (to->n == MGI_PV_DIGITS) return mgi_pv_fail(P, "an index of too many digits");
+        to->d[to->n++] = u->axis[a].d[k];
+      }
+  name[0] = MGI_PV_KEY, name[1] = f->serial, name[2] = o->out[which].id;
+  P->factors = 0;
+  return mgi_pv_atom(P, mgi_pv_input(P, MG_MAX_IN + mgi_pv_intern(P, name, 3), rank + (rank < MG_MAX_RANK), all), 1);
+}
+/* What was found inside of a reduction over a dimension of t that may be cut: for all, and, as a fact, only of one that is there. */
+static uint32_t mgi_pv_found_inside(mgi_prover *P, const mg_graph *g, mg_tensor t, int d, int n, const uint32_t *var);
+/* The same where only one of the elements is used, it is not known which. */
+static uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var);
 
 /* Element x of an operator's result, by its kind.  y: room for an index, all zero. */
 static uint32_t mgi_pv_element_of_elementwise(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
   const mg_shape *z = &f->g->tensors[o->out[0].id].shape;
-  uint32_t in[2] = {MGI_PV_ZERO, MGI_PV_ZERO};
+  uint32_t in[2] = {MGI_PV_ZERO, MGI_PV_ZERO}, factors[2] = {0, 0};
   for (int k = 0; k < o->n_in && k < 2; k++) {
     const mg_shape *s = &f->g->tensors[o->in[k].id].shape;
     for (int d = 0; d < s->rank; d++) {
@@ -3245,58 +4646,122 @@ static uint32_t mgi_pv_element_of_elementwise(mgi_prover *P, const mgi_pv_frame 
       if (!mgi_pv_same_shape(s, z->dim[at], d)) y[d].n = 0;
     }
     in[k] = mgi_pv_element(P, f, o->in[k].id, y);
+    factors[k] = P->factors;
   }
+  if (P->record) mgi_pv_record(P, f, o, in, factors);
   return mgi_pv_apply(P, o->code, o->attr.c, in);
+}
+/* The product of two elements of the operands of pair k at place `at` of the contraction. */
+static uint32_t mgi_pv_product_at(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, int k, const mgi_pv_index *x, mgi_pv_index *y, const mgi_pv_index *place) {
+  const mg_shape *z = &f->g->tensors[o->out[0].id].shape;
+  const int pairs = o->code == MG_OP_MATMUL ? 1 : 2;
+  uint32_t in[2];
+  for (int side = 0; side < 2; side++) {
+    const mg_shape *s = &f->g->tensors[o->in[k + side * pairs].id].shape;
+    for (int d = 0; d < s->rank; d++) {
+      int at = d + z->rank - s->rank;
+      y[d] = x[at];
+      if (d < s->rank - 2 && !mgi_pv_same_shape(s, z->dim[at], d)) y[d].n = 0;
+    }
+    y[side ? s->rank - 2 : s->rank - 1] = *place;
+    in[side] = mgi_pv_element(P, f, o->in[k + side * pairs].id, y);
+  }
+  return mgi_pv_mul(P, in[0], in[1]);
 }
 /* A product, or the sum of the two that a concat_matmul is: each a sum over a variable of its own. */
 static uint32_t mgi_pv_element_of_matmul(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
   const mg_graph *g = f->g;
-  const mg_shape *z = &g->tensors[o->out[0].id].shape;
   const int pairs = o->code == MG_OP_MATMUL ? 1 : 2;
+  int ragged = 0;
   uint32_t sum = MGI_PV_ZERO;
+  if (f->joint == o) {
+    mgi_pv_frame inner = *f;
+    inner.joint = NULL;
+    return mgi_pv_product_at(P, &inner, o, 0, x, y, &f->place);
+  }
   for (int k = 0; k < pairs && !P->bad; k++) {
-    uint32_t in[2];
     const mg_shape *sa = &g->tensors[o->in[k].id].shape;
     int temps = P->temps;
-    uint32_t v = mgi_pv_temp(P, sa->dim[sa->rank - 1]);
-    for (int side = 0; side < 2; side++) {
-      const mg_shape *s = &g->tensors[o->in[k + side * pairs].id].shape;
-      for (int d = 0; d < s->rank; d++) {
-        int at = d + z->rank - s->rank;
-        y[d] = x[at];
-        if (d < s->rank - 2 && !mgi_pv_same_shape(s, z->dim[at], d)) y[d].n = 0;
-      }
-      mgi_pv_index *depth = &y[side ? s->rank - 2 : s->rank - 1];
-      mgi_pv_digit digit;
-      digit.var = v, digit.div = 1, digit.mod = (uint32_t)P->extent[v];
-      depth->n = 0;
-      mgi_pv_push(P, depth, digit);
-      in[side] = mgi_pv_element(P, f, o->in[k + side * pairs].id, y);
-    }
-    sum = mgi_pv_add(P, sum, mgi_pv_bind(P, MGI_PV_SUM, 1, &v, mgi_pv_mul(P, in[0], in[1])));
+    mgi_pv_index place;
+    mgi_pv_digit digit;
+    uint32_t v = mgi_pv_temp(P, sa->dim[sa->rank - 1]), found = P->found;
+    memset(&place, 0, sizeof place);
+    digit.var = v, digit.div = 1, digit.mod = (uint32_t)P->extent[v];
+    mgi_pv_push(P, &place, digit);
+    P->found = 0;
+    sum = mgi_pv_add(P, sum, mgi_pv_bind(P, MGI_PV_SUM, 1, &v, mgi_pv_product_at(P, f, o, k, x, y, &place)));
+    P->found = mgi_pv_union(P, found, mgi_pv_found_inside(P, g, o->in[k], sa->rank - 1, 1, &v)), P->factors = 0;
     P->temps = temps;
+    ragged |= mgi_pv_ragged(g, o->in[k], sa->rank - 1);
   }
-  return sum;
+  return ragged ? mgi_pv_unread(P, f, o, 0, x, "a chunk is uneven") : sum;
+}
+/* The reduction that accumulator o goes on with, of a dimension cut unevenly by axes over which o, or accumulators
+   on the way, reduce: both are one over the whole dimension.  On the way all is linear, or keeps the order for a maximum. */
+static const mg_op_node *mgi_pv_reduced_twice(const mg_graph *g, const mg_op_node *o, int kind, mgi_pv_frame *f) {
+  uint32_t axes = 0;
+  for (const mg_op_node *m = o;; m = &g->ops[g->tensors[m->in[0].id].op]) {
+    const mg_tensor_info *t = &g->tensors[m->in[0].id];
+    int matmul = m->code == MG_OP_MATMUL && kind == MG_MAP_SUM, d = matmul ? t->shape.rank - 1 : m->attr.dim;
+    if (m->code == MG_OP_ACCUM) {
+      for (uint32_t a = 1; a < g->n_axes; a++)
+        if (m->map.to[a] == kind) axes |= (uint32_t)1 << a;
+        else if (m->map.to[a] == MG_MAP_SUM || m->map.to[a] == MG_MAP_MAX) return NULL;
+      continue;
+    }
+    if (m->code == MG_OP_TRANSPOSE || (m->code == MG_OP_NEG && kind == MG_MAP_SUM) || (m->code == MG_OP_SCALE && (kind == MG_MAP_SUM || m->attr.c.num > 0))) continue;
+    if (!matmul && m->code != (kind == MG_MAP_SUM ? MG_OP_SUM : MG_OP_MAX)) return NULL;
+    const mgi_cuts *c = t->cuts[d];
+    if (!c && !matmul) continue;
+    if (!c || (matmul && !mgi_same_cuts(c, g->tensors[m->in[1].id].cuts[g->tensors[m->in[1].id].shape.rank - 2]))) return NULL;
+    f->together = 0;
+    for (int k = 0; k < c->n; k++) {
+      if (!(axes >> c->axis[k] & 1)) return NULL;
+      f->together |= (uint32_t)1 << c->axis[k];
+    }
+    return m;
+  }
 }
 static uint32_t mgi_pv_element_of_accum(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const mgi_pv_index *x, mgi_pv_index *y) {
   const mg_graph *g = f->g;
-  const mg_shape *s = &g->tensors[o->in[0].id].shape;
+  const mg_shape *s = &g->tensors[o->in[0].id].shape, *z = &g->tensors[o->out[0].id].shape;
   mgi_pv_frame inner = *f;
-  uint32_t var[MG_MAX_AXES], n = 0, kind = 0;
-  int temps = P->temps;
-  for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &o->map, d, s->dim[d], x[d]);
-  for (uint32_t a = 1; a < g->n_axes && !P->bad; a++)
+  mgi_pv_digit digit;
+  uint32_t var[MG_MAX_AXES + 1] = {0}, n = 0, found = P->found;
+  int temps = P->temps, kind = 0;
+  for (int k = 0; k < s->rank; k++) y[k] = mgi_pv_localised(P, &inner, &o->map, k, z->dim[k], x[k]);
+  for (uint32_t a = 1; a < g->n_axes; a++)
     if (o->map.to[a] == MG_MAP_SUM || o->map.to[a] == MG_MAP_MAX) {
-      uint32_t k = o->map.to[a] == MG_MAP_SUM ? MGI_PV_SUM : MGI_PV_TOP;
-      mgi_pv_digit digit;
-      if (kind && kind != k) return mgi_pv_fail(P, "an accumulator that sums and takes a maximum");
-      digit.var = mgi_pv_temp(P, g->axes[a].extent), digit.div = 1, digit.mod = (uint32_t)g->axes[a].extent;
-      inner.axis[a].n = 0, kind = k, var[n++] = digit.var;
+      if (kind && kind != o->map.to[a]) return mgi_pv_fail(P, "an accumulator that sums and takes a maximum");
+      kind = o->map.to[a];
+    }
+  if (kind && !inner.joint && (inner.joint = mgi_pv_reduced_twice(g, o, kind, &inner)) != NULL) {
+    const mgi_cuts *c = g->tensors[inner.joint->in[0].id].cuts[inner.joint->code == MG_OP_MATMUL ? g->tensors[inner.joint->in[0].id].shape.rank - 1 : inner.joint->attr.dim];
+    mg_map cut = mg_map_none();
+    mgi_pv_index whole;
+    memset(&whole, 0, sizeof whole);
+    for (int k = 0; k < c->n; k++) cut.to[c->axis[k]] = 0;
+    digit.var = var[n++] = mgi_pv_temp(P, c->before[0]), digit.div = 1, digit.mod = (uint32_t)c->before[0];
+    mgi_pv_push(P, &whole, digit);
+    inner.place = mgi_pv_localised(P, &inner, &cut, 0, c->before[0], whole);
+  }
+  for (uint32_t a = 1; a < g->n_axes && !P->bad; a++)
+    if (kind && o->map.to[a] == kind && !(inner.joint && (inner.together >> a & 1))) {
+      digit.var = var[n++] = mgi_pv_temp(P, g->axes[a].extent), digit.div = 1, digit.mod = (uint32_t)g->axes[a].extent;
+      inner.axis[a].n = 0;
       mgi_pv_push(P, &inner.axis[a], digit);
     }
+  P->found = 0;
   uint32_t r = mgi_pv_element(P, &inner, o->in[0].id, y);
-  for (uint32_t k = n; k-- > 0;) r = mgi_pv_bind(P, kind, 1, &var[k], r);
+  for (uint32_t k = n; k-- > 0;) r = mgi_pv_bind(P, kind == MG_MAP_MAX ? MGI_PV_TOP : MGI_PV_SUM, 1, &var[k], r);
+  P->found = mgi_pv_union(P, found, mgi_pv_found_for_all(P, P->found, (int)n, var));
+  if (kind) P->factors = 0;
   P->temps = temps;
+  for (int k = 0; k < s->rank && kind; k++) { /* a sum of chunks that differ in extent */
+    const mgi_cuts *c = g->tensors[o->in[0].id].cuts[k];
+    for (int j = 0; c && j < c->n; j++)
+      if (o->map.to[c->axis[j]] == kind) return mgi_pv_unread(P, f, o, 0, x, "a chunk is uneven");
+  }
   return r;
 }
 /* Of a kernel's result `which`: of what its store has there. */
@@ -3306,11 +4771,12 @@ static uint32_t mgi_pv_element_of_graph(mgi_prover *P, const mgi_pv_frame *f, co
   uint32_t name[3];
   name[0] = MGI_PV_KEY, name[1] = f->serial, name[2] = (uint32_t)(o - f->g->ops);
   inner.g = o->sub, inner.up = f, inner.serial = mgi_pv_intern(P, name, 3);
+  const mg_tensor made = o->out[which];
   for (uint32_t k = 1; k < o->sub->n_ops; k++) {
     const mg_op_node *store = &o->sub->ops[k];
     if (store->code != MG_OP_STORE || which--) continue;
-    const mg_shape *s = &o->sub->tensors[store->in[0].id].shape;
-    for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &store->map, d, s->dim[d], x[d]);
+    const mg_shape *s = &o->sub->tensors[store->in[0].id].shape, *whole = &f->g->tensors[made.id].shape;
+    for (int d = 0; d < s->rank; d++) y[d] = mgi_pv_localised(P, &inner, &store->map, d, whole->dim[d], x[d]);
     return mgi_pv_element(P, &inner, store->in[0].id, y);
   }
   return mgi_pv_fail(P, "a result that nothing stores");
@@ -3328,15 +4794,27 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
   switch (o->code) {
     case MG_OP_SUM: case MG_OP_MAX: {
       int temps = P->temps;
+      if (f->joint == o) {
+        mgi_pv_frame inner = *f;
+        inner.joint = NULL, y[o->attr.dim] = f->place;
+        return mgi_pv_element(P, &inner, o->in[0].id, y);
+      }
       mgi_pv_digit digit;
       digit.var = mgi_pv_temp(P, g->tensors[o->in[0].id].shape.dim[o->attr.dim]), digit.div = 1, digit.mod = (uint32_t)P->extent[digit.var];
       y[o->attr.dim].n = 0;
       mgi_pv_push(P, &y[o->attr.dim], digit);
+      uint32_t found = P->found;
+      P->found = 0;
       uint32_t r = mgi_pv_bind(P, o->code == MG_OP_SUM ? MGI_PV_SUM : MGI_PV_TOP, 1, &digit.var, mgi_pv_element(P, f, o->in[0].id, y));
+      P->found = mgi_pv_union(P, found, mgi_pv_found_inside(P, g, o->in[0], o->attr.dim, 1, &digit.var)), P->factors = 0;
       P->temps = temps;
+      if (mgi_pv_ragged(g, o->in[0], o->attr.dim)) return mgi_pv_unread(P, f, o, which, x, "a chunk is uneven");
       return r;
     }
-    case MG_OP_REPEAT: mgi_pv_cut(P, &x[o->attr.dim], g->tensors[o->in[0].id].shape.dim[o->attr.dim], &flat, &y[o->attr.dim]); break;
+    case MG_OP_REPEAT:
+      if (mgi_pv_ragged(g, o->in[0], o->attr.dim)) return mgi_pv_fail(P, "a chunk is uneven");
+      mgi_pv_cut(P, &x[o->attr.dim], g->tensors[o->in[0].id].shape.dim[o->attr.dim], &flat, &y[o->attr.dim]);
+      break;
     case MG_OP_TRANSPOSE:
       for (int d = 0; d < z->rank; d++) y[o->attr.perm[d]] = x[d];
       break;
@@ -3346,9 +4824,11 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
       for (int d = 0; d < z->rank; d++) {
         mgi_pv_index part = mgi_pv_padded(P, &x[d], z->dim[d]);
         mgi_pv_join(P, &flat, &part);
+        if (mgi_pv_ragged(g, o->out[0], d)) return mgi_pv_fail(P, "a chunk is uneven");
       }
       for (int d = s->rank - 1; d >= 0; d--) {
         mgi_pv_index rest = flat;
+        if (mgi_pv_ragged(g, o->in[0], d)) return mgi_pv_fail(P, "a chunk is uneven");
         mgi_pv_cut(P, &rest, s->dim[d], &flat, &y[d]);
       }
       break;
@@ -3364,7 +4844,19 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
       static const char say[] = "operator '%.40s' at a symbolic index";
       char why[80];
       snprintf(why, sizeof why, say, row->name);
-      return mgi_pv_fail(P, why);
+      if (o->code != MG_OP_CONCAT || !P->record) return mgi_pv_fail(P, why);
+      for (int k = 0; k < 2; k++) { /* it is an element of one of the two: any of each, and none for a fact */
+        int temps = P->temps;
+        mgi_pv_digit digit;
+        uint32_t found = P->found;
+        digit.var = mgi_pv_temp(P, g->tensors[o->in[k].id].shape.dim[o->attr.dim]), digit.div = 1, digit.mod = (uint32_t)P->extent[digit.var];
+        P->found = 0, y[o->attr.dim].n = 0;
+        mgi_pv_push(P, &y[o->attr.dim], digit);
+        mgi_pv_element(P, f, o->in[k].id, y);
+        P->found = mgi_pv_union(P, found, mgi_pv_found_of_some(P, 1, &digit.var));
+        P->temps = temps;
+      }
+      return mgi_pv_unread(P, f, o, which, x, why);
     }
   }
   return mgi_pv_element(P, f, o->in[0].id, y);
@@ -3377,14 +4869,16 @@ static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t te
   if (mgi_pv_over(P)) return MGI_PV_ZERO;
   for (int d = 0; d < t->shape.rank; d++) {
     if (t->shape.dim[d] > INT32_MAX) return mgi_pv_fail(P, "too large: a dimension");
-    if (t->cuts[d]) return mgi_pv_fail(P, "a chunk is uneven");
   }
   if (!f->up && !t->op) {
+    P->factors = 0;
     for (uint32_t k = 0; k < f->g->n_in; k++)
       if (f->g->in[k].id == tensor) return mgi_pv_atom(P, mgi_pv_input(P, k, t->shape.rank, x), 1);
     return mgi_pv_fail(P, "a tensor that nothing makes");
   }
   w[n++] = MGI_PV_KEY, w[n++] = f->serial, w[n++] = tensor;
+  for (int k = 0; f->joint && k < f->place.n; k++) w[n++] = f->place.d[k].var, w[n++] = f->place.d[k].div, w[n++] = f->place.d[k].mod;
+  if (f->joint) w[n++] = MGI_PV_VARS + (uint32_t)(f->joint - f->g->ops);
   for (const mgi_pv_frame *u = f; u; u = u->up)
     for (uint32_t a = 0; a < (u == f ? (uint32_t)t->shape.rank : 0) + (u->up ? u->g->n_axes : 0); a++) {
       const mgi_pv_index *i = u == f && a < (uint32_t)t->shape.rank ? &x[a] : &u->axis[a - (u == f ? (uint32_t)t->shape.rank : 0)];
@@ -3393,14 +4887,21 @@ static uint32_t mgi_pv_element(mgi_prover *P, const mgi_pv_frame *f, uint32_t te
       for (int k = 0; k < i->n; k++) w[n++] = i->d[k].var, w[n++] = i->d[k].div, w[n++] = i->d[k].mod;
     }
   uint32_t key = mgi_pv_intern(P, w, n);
-  if (P->bad || P->node[key].value) return P->node[key].value;
+  if (P->bad) return MGI_PV_ZERO;
+  if (P->node[key].value) {
+    P->found = mgi_pv_union(P, P->found, P->node[key].found), P->factors = P->node[key].factors;
+    return P->node[key].value;
+  }
   const mg_op_node *o = &f->g->ops[t->op];
   int which = 0;
   while (which < o->n_out && o->out[which].id != tensor) which++;
   if (++P->depth > MGI_PV_NEST) return mgi_pv_fail(P, "operators nest too deep");
+  uint32_t found = P->found;
+  P->found = 0;
   uint32_t r = mgi_pv_element_of_op(P, f, o, which, x);
   P->depth--;
-  if (!P->bad) P->node[key].value = r;
+  if (!P->bad) P->node[key].value = r, P->node[key].found = P->found, P->node[key].factors = P->factors;
+  P->found = mgi_pv_union(P, found, P->found);
   return r;
 }
 
@@ -3524,6 +5025,22 @@ static uint32_t mgi_fact_poly(mgi_prover *P, const mgi_fact *f, int k, const uin
 }
 
 /* Applications whose operands are distinct variables, enough of them to bind all variables; -1: they cannot be. */
+static int mgi_fact_triggers(const mgi_fact *f, int *trigger);
+/* The row that says that op, of one operand and no constant, increases on all reals: x < y => f(x) < f(y), or <=; else -1. */
+static int mgi_fact_rises(int op) {
+  const mg_op_info *info = mg_op_row((mg_opcode)op);
+  if (!info || info->n_in != 1 || info->attr != MG_ATTR_NONE) return -1;
+  for (int row = 0; row < (int)MGI_PV_ROWS; row++) {
+    mgi_fact f;
+    if (mgi_fact_parse(mgi_pv_axioms[row].text, &f, NULL) != MG_OK || f.conditions != 1 || f.literals != 1) continue;
+    if ((f.c[0].rel != MGI_FACT_LT && f.c[0].rel != MGI_FACT_LE) || (f.c[1].rel != MGI_FACT_LT && f.c[1].rel != MGI_FACT_LE)) continue;
+    const mgi_fact_node *x = &f.n[f.c[0].l], *y = &f.n[f.c[0].r], *u = &f.n[f.c[1].l], *v = &f.n[f.c[1].r];
+    if (x->op != MGI_FACT_VAR || y->op != MGI_FACT_VAR || x->num == y->num || u->op != op || v->op != op || u->n != 1 || v->n != 1) continue;
+    const mgi_fact_node *a = &f.n[u->kid[0]], *b = &f.n[v->kid[0]];
+    if (a->op == MGI_FACT_VAR && b->op == MGI_FACT_VAR && a->num == x->num && b->num == y->num) return row;
+  }
+  return -1;
+}
 static int mgi_fact_triggers(const mgi_fact *f, int *trigger) {
   uint32_t bound = 0, all = 0;
   int n = 0;
@@ -3630,9 +5147,12 @@ static void *mgi_z3_watchdog(void *arg) {
 enum { MGI_PV_DEPTH = 3, MGI_PV_INSTANCES = 2000 };
 typedef struct mgi_pv_list { uint32_t *p; uint32_t n, cap; } mgi_pv_list;
 
+/* The derivation, where it is asked for. */
+typedef struct mgi_pv_story { char *text; size_t n, cap; int bad; } mgi_pv_story;
 typedef struct mgi_proof {
   mgi_prover *P;
-  const mgi_z3 *Z;
+  const mgi_z3 *Z;            /* NULL: what the normal forms leave open stays open */
+  mgi_pv_story *story;        /* may be NULL */
   uint64_t memory;
   int queries, unknown;       /* asked; without an answer */
 } mgi_proof;
@@ -4025,9 +5545,539 @@ static int mgi_pv_vanishes(mgi_proof *X, uint32_t p, int depth) {
   }
   if (good && !P->bad && mgi_pv_vanishes(X, body, depth + 1)) { P->temps = temps; return 1; }
   P->temps = temps;
-  if (P->bad || mgi_pv_refuted(P, p)) return 0;
+  if (P->bad || !X->Z || mgi_pv_refuted(P, p)) return 0;
   double left = P->deadline - mgi_verify_now();
   return mgi_ask_zero(X, p, depth ? mgi_bound_min2(left / 4, 2) : left / 2);
+}
+
+/* ------------------------------------------------------------------------------------------------- >>defined
+   Whether b is defined wherever a is (DOMAINS in the header comment), by output element, in two steps:
+     facts      a pass over b gives each tensor the signs that all its elements have.  A divisor that is nonzero, the
+                operand of a root that is not negative, that of a logarithm that is positive: shown.  Else it is left.
+     elements   an output element at a symbolic index (>>elements), of both: reading it collects the set of its duties,
+                what must be so for it to be defined, before anything cancels.  Each duty of b at an operator that
+                is left must follow from a's set for the same element.
+   A duty is a polynomial with the bound variables over which it is meant, closed like a maximum over them, so that equal
+   families are equal ids; up to a positive factor, and, of a divisor, up to its sign.
+     divisor d    nonzero.  Each factor of d nonzero will do: those that the graph multiplied, roots taken off, and the
+                  atoms that all terms of its polynomial share, without those that are nonzero by their sign.
+     root d       not negative: so is what is left of d without positive atoms and even powers.
+     logarithm d  positive: not negative, and nonzero.
+     user row     an E row of the user whose text may divide or leave a domain is defined where a applies it, with the
+                  same constant, to the same operands.  One whose text shows it total has no duty.
+   Requirement 1: a's duties are facts on all inputs where a's element is defined; nothing else is taken for one.
+   Requirement 2: a fact by sign holds of every element, those of a block at a ragged edge too: where a chunk may be empty
+   a sum over it is 0, and where a maximum over one is taken no fact is used. */
+
+enum { MGI_SIGN_LEAST = 1 /* >= 0 */, MGI_SIGN_MOST = 2 /* <= 0 */, MGI_SIGN_NONZERO = 4, MGI_SIGN_POSITIVE = 5 };
+enum { MGI_DEFINED_LEFT = 64, MGI_DEFINED_SET = 1024, MGI_DEFINED_PARTS = 24 };
+
+typedef struct mgi_left { const mg_graph *g; uint32_t op; int sign; } mgi_left;
+typedef struct mgi_defined {
+  mgi_left left[MGI_DEFINED_LEFT]; /* operators of b that facts do not show */
+  int n, partial;                  /* how many there are; operators that may be undefined somewhere, in all */
+  int all;                         /* record at every such operator, not at those that are left only */
+  int empty_max;                   /* b may take the maximum of an empty chunk: no facts */
+  char why[200];                   /* what is not shown */
+} mgi_defined;
+
+static int mgi_sign_mul(int a, int b) {
+  int r = a & b & MGI_SIGN_NONZERO;
+  if ((a & b & MGI_SIGN_LEAST) || (a & b & MGI_SIGN_MOST)) r |= MGI_SIGN_LEAST;
+  if (((a & MGI_SIGN_LEAST) && (b & MGI_SIGN_MOST)) || ((a & MGI_SIGN_MOST) && (b & MGI_SIGN_LEAST))) r |= MGI_SIGN_MOST;
+  return r;
+}
+static int mgi_sign_add(int a, int b) {
+  int r = a & b & (MGI_SIGN_LEAST | MGI_SIGN_MOST);
+  return r ? r | ((a | b) & MGI_SIGN_NONZERO) : 0;
+}
+static int mgi_sign_neg(int a) { return (a & MGI_SIGN_NONZERO) | (a & MGI_SIGN_LEAST ? MGI_SIGN_MOST : 0) | (a & MGI_SIGN_MOST ? MGI_SIGN_LEAST : 0); }
+static int mgi_sign_of(int64_t num) { return num > 0 ? MGI_SIGN_POSITIVE : num < 0 ? MGI_SIGN_MOST | MGI_SIGN_NONZERO : MGI_SIGN_LEAST | MGI_SIGN_MOST; }
+/* Of a sum of one or more. */
+static int mgi_sign_sum(int a) { return a & (MGI_SIGN_LEAST | MGI_SIGN_MOST) ? a : 0; }
+
+/* 1 if a block may find no element along dimension d of t. */
+static int mgi_empty_chunk(const mg_graph *g, const mg_tensor_info *t, int d) {
+  const mgi_cuts *c = t->cuts[d];
+  if (!c) return 0;
+  int64_t full = c->before[0], last = full;
+  for (int k = 0; k < c->n; k++) {
+    int64_t n = g->axes[c->axis[k]].extent, chunk = (full + n - 1) / n, rest = last - (n - 1) * chunk;
+    full = chunk, last = rest < chunk ? rest : chunk;
+    if (last <= 0) return 1;
+  }
+  return 0;
+}
+
+/* 1 if an E row of the user has a value for all reals by its text: words of functions that are total, and no division. */
+static int mgi_real_total(const char *text) {
+  static const char *const total[] = {"a", "b", "c", "MG_C", "MG_EXP", "MG_ERF", "MG_TANH", "MG_SIN", "MG_COS", "MG_ABS", "MG_MAX", "MG_MIN"};
+  for (const char *s = text; *s;) {
+    size_t n = 0;
+    int known = 0;
+    while ((s[n] >= 'a' && s[n] <= 'z') || (s[n] >= 'A' && s[n] <= 'Z') || s[n] == '_' || (n && s[n] >= '0' && s[n] <= '9')) n++;
+    if (!n && (*s == '/' || *s == '%' || *s == '"' || *s == '\'')) return 0;
+    if (!n && *s >= '0' && *s <= '9') { /* a number with its suffix */
+      while ((s[n] >= '0' && s[n] <= '9') || s[n] == '.' || s[n] == 'f' || s[n] == 'e') n++;
+      s += n;
+      continue;
+    }
+    for (size_t k = 0; n && k < sizeof total / sizeof *total; k++) known |= strlen(total[k]) == n && !memcmp(total[k], s, n);
+    if (n && !known) return 0;
+    s += n ? n : 1;
+  }
+  return 1;
+}
+/* What operator o may be undefined by: a kind of duty, or 0. */
+static uint32_t mgi_duty_of(const mg_op_node *o) {
+  const mg_op_info *row = mg_op_row(o->code);
+  if (o->code == MG_OP_DIV) return MGI_PV_DIVISOR;
+  if (o->code == MG_OP_SQRT) return MGI_PV_ROOT;
+  if (o->code == MG_OP_LOG) return MGI_PV_LOGARITHM;
+  return row->user && row->elementwise && !mgi_real_total(row->real) ? (uint32_t)MGI_PV_USED : 0;
+}
+/* 1 if that sign of the operand (of a division: the divisor's) shows that it is defined. */
+static int mgi_duty_done(uint32_t duty, int sign) {
+  return duty == MGI_PV_DIVISOR ? (sign & MGI_SIGN_NONZERO) != 0 : duty == MGI_PV_ROOT ? (sign & MGI_SIGN_LEAST) != 0
+       : duty == MGI_PV_LOGARITHM ? (sign & MGI_SIGN_POSITIVE) == MGI_SIGN_POSITIVE : 0;
+}
+
+/* 1 if operands 0 and 1 are one tensor, or two loads of one that are alike. */
+static int mgi_same_operands(const mg_graph *g, const mg_op_node *o) {
+  if (o->n_in < 2) return 0;
+  if (o->in[0].id == o->in[1].id) return 1;
+  const mg_op_node *x = &g->ops[g->tensors[o->in[0].id].op], *y = &g->ops[g->tensors[o->in[1].id].op];
+  return x->code == MG_OP_LOAD && y->code == MG_OP_LOAD && x->in[0].id == y->in[0].id && x->scope == y->scope && !memcmp(&x->map, &y->map, sizeof x->map);
+}
+/* The sign of operator o's result, an operator of the table or an accumulator, by the signs s[] of tensors. */
+static int mgi_sign_op(const mg_graph *g, const mg_op_node *o, const uint8_t *s, mgi_defined *D) {
+  const mg_op_info *row = mg_op_row(o->code);
+  const int a = s[o->in[0].id], b = o->n_in > 1 ? s[o->in[1].id] : 0, same = mgi_same_operands(g, o);
+  const mg_tensor_info *t = &g->tensors[o->in[0].id];
+  switch (o->code) {
+    case MG_OP_ADD: return mgi_sign_add(a, b);
+    case MG_OP_SUB: return mgi_sign_add(a, mgi_sign_neg(b));
+    case MG_OP_MUL: return same ? MGI_SIGN_LEAST | (a & MGI_SIGN_NONZERO) : mgi_sign_mul(a, b);
+    case MG_OP_DIV: return same ? MGI_SIGN_POSITIVE : mgi_sign_mul(a, b | MGI_SIGN_NONZERO);
+    case MG_OP_EXP: return MGI_SIGN_POSITIVE;
+    case MG_OP_SQR: case MG_OP_SQRT: return MGI_SIGN_LEAST | (a & MGI_SIGN_NONZERO);
+    case MG_OP_SILU: case MG_OP_GELU: return a; /* x times what is positive */
+    case MG_OP_RELU: return MGI_SIGN_LEAST | ((a & MGI_SIGN_POSITIVE) == MGI_SIGN_POSITIVE ? MGI_SIGN_NONZERO : a & MGI_SIGN_MOST);
+    case MG_OP_NEG: return mgi_sign_neg(a);
+    case MG_OP_SCALE: return mgi_sign_mul(a, mgi_sign_of(o->attr.c.num));
+    case MG_OP_ADD_SCALAR: return o->attr.c.num ? mgi_sign_add(a, mgi_sign_of(o->attr.c.num)) : a;
+    case MG_OP_MATMUL: {
+      int r = mgi_sign_sum(mgi_sign_mul(a, b));
+      return mgi_empty_chunk(g, t, t->shape.rank - 1) ? r & ~MGI_SIGN_NONZERO : r;
+    }
+    case MG_OP_CONCAT_MATMUL: {
+      int r = mgi_sign_add(mgi_sign_sum(mgi_sign_mul(a, s[o->in[2].id])), mgi_sign_sum(mgi_sign_mul(b, s[o->in[3].id])));
+      const mg_tensor_info *u = &g->tensors[o->in[1].id];
+      return mgi_empty_chunk(g, t, t->shape.rank - 1) || mgi_empty_chunk(g, u, u->shape.rank - 1) ? r & ~MGI_SIGN_NONZERO : r;
+    }
+    case MG_OP_SUM: return mgi_empty_chunk(g, t, o->attr.dim) ? mgi_sign_sum(a) & ~MGI_SIGN_NONZERO : mgi_sign_sum(a);
+    case MG_OP_MAX: D->empty_max |= mgi_empty_chunk(g, t, o->attr.dim); return a;
+    case MG_OP_ACCUM: {
+      int r = a;
+      for (uint32_t x = 1; x < g->n_axes; x++)
+        if (o->map.to[x] == MG_MAP_SUM) r = mgi_sign_sum(r);
+      return r;
+    }
+    default: break;
+  }
+  if (!row->moves) return 0;
+  int r = a;
+  for (int k = 1; k < o->n_in; k++) r &= s[o->in[k].id];
+  return row->user ? r & ~MGI_SIGN_NONZERO : r; /* a user's may put zeros in between */
+}
+/* Signs of g's tensors; up: those of the graph above; out: those of what its stores make, in order. */
+static int mgi_sign_graph(const mg_graph *g, const uint8_t *up, uint8_t *out, mgi_defined *D) {
+  uint8_t few[192], *s = g->n_tensors > sizeof few ? (uint8_t *)malloc(g->n_tensors) : few;
+  int stores = 0, good = s != NULL;
+  if (!good) return 0;
+  memset(s, 0, g->n_tensors);
+  for (uint32_t k = 1; k < g->n_ops && good; k++) {
+    const mg_op_node *o = &g->ops[k];
+    if (o->code == MG_OP_LOAD) s[o->out[0].id] = up[o->in[0].id];
+    else if (o->code == MG_OP_STORE) {
+      if (stores < MG_MAX_OUT) out[stores++] = s[o->in[0].id];
+    } else if (o->code == MG_OP_GRAPH) {
+      uint8_t made[MG_MAX_OUT] = {0};
+      good = mgi_sign_graph(o->sub, s, made, D);
+      for (int j = 0; j < o->n_out; j++) s[o->out[j].id] = made[j];
+    } else {
+      const uint32_t duty = mgi_duty_of(o);
+      const int sign = s[o->in[duty == MGI_PV_DIVISOR].id];
+      s[o->out[0].id] = (uint8_t)mgi_sign_op(g, o, s, D);
+      D->partial += duty != 0;
+      if (!duty || mgi_duty_done(duty, sign)) continue;
+      if (D->n < MGI_DEFINED_LEFT) D->left[D->n].g = g, D->left[D->n].op = k, D->left[D->n].sign = sign;
+      D->n++;
+    }
+  }
+  if (s != few) free(s);
+  return good;
+}
+
+/* ---- sets of duties */
+
+static int mgi_defined_sign(mgi_prover *P, uint32_t p, int depth);
+static int mgi_defined_sign_atom(mgi_prover *P, uint32_t a, int depth) {
+  const uint32_t kind = mgi_pv_kind(P, a), n = P->node[a].n;
+  if (kind == MGI_PV_FN) {
+    int x = depth > 0 && n == 7 ? mgi_defined_sign(P, mgi_pv_word(P, a, 6), depth - 1) : 0;
+    if (mgi_pv_is_fn(P, a, MG_OP_EXP)) return MGI_SIGN_POSITIVE;
+    if (mgi_pv_is_fn(P, a, MG_OP_SQRT)) return MGI_SIGN_LEAST | (x & MGI_SIGN_NONZERO);
+    return mgi_pv_is_fn(P, a, MG_OP_SILU) || mgi_pv_is_fn(P, a, MG_OP_GELU) ? x : 0;
+  }
+  if (depth <= 0) return 0;
+  if (kind == MGI_PV_INV) return mgi_defined_sign(P, mgi_pv_word(P, a, 1), depth - 1) | MGI_SIGN_NONZERO;
+  if (kind == MGI_PV_TOP) return mgi_defined_sign(P, mgi_pv_word(P, a, n - 1), depth - 1);
+  if (kind == MGI_PV_SUM) return mgi_sign_sum(mgi_defined_sign(P, mgi_pv_word(P, a, n - 1), depth - 1));
+  if (kind != MGI_PV_MAX || n > 17) return 0;
+  int all = 7, one = 0;
+  for (uint32_t k = 1; k < n; k++) {
+    int x = mgi_defined_sign(P, mgi_pv_word(P, a, k), depth - 1);
+    all &= x;
+    if (x & MGI_SIGN_LEAST) one |= x & MGI_SIGN_POSITIVE;
+  }
+  return all | one;
+}
+/* The signs that polynomial p has wherever it is defined. */
+static int mgi_defined_sign(mgi_prover *P, uint32_t p, int depth) {
+  const uint32_t n = mgi_pv_count(P, p);
+  int sum = n ? 0 : mgi_sign_of(0);
+  if (n > 64 || P->bad) return 0;
+  for (uint32_t k = 0; k < n; k++) {
+    mgi_pv_term t = mgi_pv_at(P, p, k);
+    int x = mgi_sign_of(t.num);
+    for (uint32_t j = 0; j < mgi_pv_powers(P, t.mono) && x; j++) {
+      const int e = (int32_t)mgi_pv_word(P, t.mono, 2 + 2 * j);
+      int y = mgi_defined_sign_atom(P, mgi_pv_word(P, t.mono, 1 + 2 * j), depth);
+      if (e < 0) y |= MGI_SIGN_NONZERO;
+      if (e % 2 == 0) y = MGI_SIGN_LEAST | (y & MGI_SIGN_NONZERO);
+      x = mgi_sign_mul(x, y);
+    }
+    sum = k ? mgi_sign_add(sum, x) : x;
+    if (!sum) return 0;
+  }
+  return sum;
+}
+enum { MGI_SIGN_DEPTH = 8 };
+
+/* The union of two sets, each 0 or a node of sorted ids. */
+static uint32_t mgi_pv_union(mgi_prover *P, uint32_t x, uint32_t y) {
+  uint32_t w[MGI_DEFINED_SET + 2], n = 1, i = 1, j = 1;
+  if (P->bad || !y || x == y) return x;
+  if (!x) return y;
+  w[0] = MGI_PV_SET;
+  while (i < P->node[x].n || j < P->node[y].n) {
+    uint32_t a = i < P->node[x].n ? mgi_pv_word(P, x, i) : UINT32_MAX, b = j < P->node[y].n ? mgi_pv_word(P, y, j) : UINT32_MAX;
+    if (n > MGI_DEFINED_SET) return mgi_pv_fail(P, "too large: the divisors of an element");
+    w[n++] = a < b ? a : b;
+    i += a <= b, j += b <= a;
+  }
+  return mgi_pv_intern(P, w, n);
+}
+/* The condition `kind` on polynomial p, for all values of the n variables in var: they are split, merged and named anew. */
+static uint32_t mgi_pv_condition(mgi_prover *P, uint32_t kind, uint32_t p, int n, const uint32_t *var) {
+  uint32_t v[MGI_PV_BOUND + 1], atom;
+  int m = 0, temps = P->temps;
+  int64_t num = 0, den = 1;
+  for (int k = 0; k < n && !P->bad; k++) {
+    if (!(P->node[p].vars >> var[k] & 1)) continue;
+    if (m == MGI_PV_BOUND) return mgi_pv_fail(P, "a divisor over too many indices");
+    v[m++] = var[k];
+  }
+  if (m) p = mgi_pv_regroup(P, p, &m, v, MGI_PV_BOUND);
+  if (P->bad) return MGI_PV_ZERO;
+  if (kind != MGI_PV_USED) {
+    mgi_pv_content(P, p, &num, &den);
+    if (num && (num != 1 || den != 1)) p = mgi_pv_scale(P, p, den, num);
+  }
+  atom = mgi_pv_alone(P, mgi_pv_close(P, kind, m, v, p));
+  P->temps = temps;
+  return atom;
+}
+/* A condition over further variables, or (sign < 0) of the negative. */
+static uint32_t mgi_pv_condition_again(mgi_prover *P, uint32_t c, int sign, int n, const uint32_t *var) {
+  uint32_t v[2 * MGI_PV_BOUND + MG_MAX_AXES + 2], kind = mgi_pv_kind(P, c);
+  int m = (int)mgi_pv_word(P, c, 1), temps = P->temps;
+  uint32_t p = m ? mgi_pv_open(P, c, v) : mgi_pv_word(P, c, P->node[c].n - 1);
+  for (int k = 0; k < n; k++) v[m++] = var[k];
+  if (sign < 0) p = mgi_pv_scale(P, p, -1, 1);
+  uint32_t r = P->bad ? 0 : mgi_pv_condition(P, kind, p, m, v);
+  P->temps = temps;
+  return r;
+}
+/* A duty: which operator (0: one of a's, else 1 + its place in mgi_defined), then choices, each a count and conditions. */
+enum { MGI_DUTY_WORDS = 2 + 4 * (1 + MGI_DEFINED_PARTS) };
+/* The set, for all values of the variables. */
+static uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const uint32_t *var) {
+  uint32_t set = 0;
+  if (!found || n <= 0) return found;
+  for (uint32_t k = 1; k < P->node[found].n && !P->bad; k++) {
+    uint32_t duty = mgi_pv_word(P, found, k), w[MGI_DUTY_WORDS], one[2], words = P->node[duty].n;
+    for (uint32_t j = 0; j < words; j++) w[j] = mgi_pv_word(P, duty, j);
+    for (uint32_t j = 2; j < words && !P->bad; j += 1 + w[j])
+      for (uint32_t i = 1; i <= w[j] && !P->bad; i++) w[j + i] = mgi_pv_condition_again(P, w[j + i], 1, n, var);
+    one[0] = MGI_PV_SET, one[1] = mgi_pv_intern(P, w, words);
+    set = mgi_pv_union(P, set, mgi_pv_intern(P, one, 2));
+  }
+  return set;
+}
+
+static uint32_t mgi_pv_found_inside(mgi_prover *P, const mg_graph *g, mg_tensor t, int d, int n, const uint32_t *var) {
+  if (P->found && P->record->all && mgi_empty_chunk(g, &g->tensors[t.id], d)) return 0;
+  return mgi_pv_found_for_all(P, P->found, n, var);
+}
+
+static uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var) { return P->found && P->record->all ? 0 : mgi_pv_found_for_all(P, P->found, n, var); }
+
+/* ---- what an operator takes to be defined */
+
+typedef struct mgi_choice { uint32_t n, c[MGI_DEFINED_PARTS]; } mgi_choice;
+static void mgi_choice_add(mgi_prover *P, mgi_choice *l, uint32_t kind, uint32_t p) {
+  if (l->n == MGI_DEFINED_PARTS) { mgi_pv_fail(P, "too large: the factors of a divisor"); return; }
+  l->c[l->n] = mgi_pv_condition(P, kind, p, 0, NULL);
+  l->n++;
+}
+/* What must be nonzero for p to be: factors that all terms share, and the rest. */
+static void mgi_choice_factors(mgi_prover *P, mgi_choice *l, uint32_t p, int depth) {
+  p = mgi_pv_clear(P, p);
+  if (p == MGI_PV_ZERO && !P->bad) mgi_pv_fail(P, "a divisor vanishes identically");
+  if (P->bad || (mgi_defined_sign(P, p, MGI_SIGN_DEPTH) & MGI_SIGN_NONZERO)) return;
+  uint32_t common = mgi_pv_common(P, p);
+  for (uint32_t k = 0; k < mgi_pv_powers(P, common) && !P->bad; k++) {
+    uint32_t a = mgi_pv_word(P, common, 1 + 2 * k);
+    if (mgi_defined_sign_atom(P, a, MGI_SIGN_DEPTH) & MGI_SIGN_NONZERO) continue;
+    if (mgi_pv_is_fn(P, a, MG_OP_SQRT) && depth > 0) mgi_choice_factors(P, l, mgi_pv_word(P, a, 6), depth - 1);
+    else mgi_choice_add(P, l, MGI_PV_DIVISOR, mgi_pv_atom(P, a, 1));
+  }
+  uint32_t rest = mgi_pv_mul(P, p, mgi_pv_of_mono(P, common, -1));
+  if (!P->bad && mgi_pv_count(P, rest) > 1 && !(mgi_defined_sign(P, rest, MGI_SIGN_DEPTH) & MGI_SIGN_NONZERO)) mgi_choice_add(P, l, MGI_PV_DIVISOR, rest);
+}
+/* p without atoms that are positive; with `even`, without even powers too. */
+static uint32_t mgi_pv_stripped(mgi_prover *P, uint32_t p, int even) {
+  uint32_t common = mgi_pv_common(P, p);
+  for (uint32_t k = 0; k < mgi_pv_powers(P, common) && !P->bad; k++) {
+    uint32_t a = mgi_pv_word(P, common, 1 + 2 * k);
+    int e = (int32_t)mgi_pv_word(P, common, 2 + 2 * k), positive = (mgi_defined_sign_atom(P, a, MGI_SIGN_DEPTH) & MGI_SIGN_POSITIVE) == MGI_SIGN_POSITIVE;
+    if (positive || e < -1 || (even && e > 1)) p = mgi_pv_mul(P, p, mgi_pv_atom(P, a, positive ? -e : -(e / 2 * 2)));
+  }
+  return p;
+}
+/* The duties of operator o at the element whose operands are in[], into P->found. */
+static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const uint32_t *in, const uint32_t *factors) {
+  const uint32_t duty = mgi_duty_of(o);
+  const mgi_defined *D = P->record;
+  uint32_t which = 0, p = in[duty == MGI_PV_DIVISOR], list[MGI_DEFINED_PARTS + 2], n = 1;
+  int left = 0;
+  /* the factors of the result */
+  P->factors = 0;
+  list[0] = MGI_PV_FACTORS;
+  switch (o->code) {
+    case MG_OP_MUL:
+      for (int k = 0; k < 2; k++) {
+        if (!factors[k]) list[n++] = in[k];
+        for (uint32_t j = 1; factors[k] && j < P->node[factors[k]].n && n < MGI_DEFINED_PARTS; j++) list[n++] = mgi_pv_word(P, factors[k], j);
+      }
+      if (n < MGI_DEFINED_PARTS) P->factors = mgi_pv_intern(P, list, n);
+      break;
+    case MG_OP_EXP: P->factors = mgi_pv_intern(P, list, 1); break;
+    case MG_OP_SCALE: if (!o->attr.c.num) break; /* fall through */
+    case MG_OP_DIV: case MG_OP_SQR: case MG_OP_SQRT: case MG_OP_NEG:
+      list[1] = in[0], P->factors = factors[0] ? factors[0] : mgi_pv_intern(P, list, 2);
+      break;
+    default: break;
+  }
+  if (!duty || P->bad) return;
+  for (; !D->all && which < (uint32_t)D->n; which++)
+    if (D->left[which].g == f->g && &f->g->ops[D->left[which].op] == o) break;
+  if (!D->all && which == (uint32_t)D->n) return;
+  if (!D->all) left = D->left[which].sign;
+  if (p == MGI_PV_NONE) { mgi_pv_fail(P, "a function is applied to minus infinity"); return; }
+  /* the choices: for a, one, of all that follows */
+  mgi_choice c[4], parts;
+  uint32_t w[MGI_DUTY_WORDS], words = 2, set[2];
+  const uint32_t own = factors[duty == MGI_PV_DIVISOR];
+  const int sign = left | (duty == MGI_PV_USED ? 0 : mgi_defined_sign(P, p, MGI_SIGN_DEPTH));
+  int m = 0;
+  memset(c, 0, sizeof c), memset(&parts, 0, sizeof parts);
+  if (mgi_duty_done(duty, sign) && !D->all) return;
+  if (duty == MGI_PV_DIVISOR || duty == MGI_PV_LOGARITHM) {
+    if (!own) mgi_choice_factors(P, &parts, p, 3);
+    for (uint32_t k = 1; own && k < P->node[own].n && !P->bad; k++) mgi_choice_factors(P, &parts, mgi_pv_word(P, own, k), 3);
+  }
+  if (P->bad) return;
+  if (duty == MGI_PV_USED) {
+    const uint32_t atom = mgi_pv_fn(P, o->code, mg_op_row(o->code)->attr == MG_ATTR_RAT ? o->attr.c : mgi_pv_no_constant(), mg_op_row(o->code)->n_in, in);
+    mgi_choice_add(P, &c[m++], MGI_PV_USED, atom);
+  } else if (D->all) {
+    c[m++] = parts;
+    mgi_choice_add(P, &c[0], duty, p);
+    if (duty == MGI_PV_LOGARITHM) mgi_choice_add(P, &c[0], MGI_PV_DIVISOR, p), mgi_choice_add(P, &c[0], MGI_PV_ROOT, p);
+    if (duty != MGI_PV_DIVISOR) {
+      const uint32_t q = mgi_pv_stripped(P, p, 0);
+      mgi_choice_add(P, &c[0], duty, q);
+      if (duty == MGI_PV_LOGARITHM) mgi_choice_add(P, &c[0], MGI_PV_ROOT, q);
+    }
+  } else {
+    mgi_choice_add(P, &c[m++], duty, p);
+    if (duty == MGI_PV_DIVISOR) c[m++] = parts;
+    else mgi_choice_add(P, &c[m++], duty, mgi_pv_stripped(P, p, duty == MGI_PV_ROOT));
+    if (duty == MGI_PV_LOGARITHM) {
+      c[m] = parts;
+      if (!(sign & MGI_SIGN_LEAST)) mgi_choice_add(P, &c[m], MGI_PV_ROOT, mgi_pv_stripped(P, p, 0));
+      m++;
+    }
+  }
+  w[0] = MGI_PV_DUTY, w[1] = D->all ? 0 : which + 1;
+  for (int k = 0; k < m; k++) {
+    w[words++] = c[k].n;
+    for (uint32_t j = 0; j < c[k].n; j++) w[words++] = c[k].c[j];
+  }
+  set[0] = MGI_PV_SET, set[1] = mgi_pv_intern(P, w, words);
+  P->found = mgi_pv_union(P, P->found, mgi_pv_intern(P, set, 2));
+}
+
+/* ---- a's facts and b's duties */
+
+/* 1 if condition c is a fact, or, of a divisor, that of its negative. */
+static int mgi_pv_fact(mgi_prover *P, const mgi_pv_list *facts, uint32_t c) {
+  for (int sign = 1; sign >= -1 && !P->bad; sign -= 2) {
+    uint32_t id = sign < 0 ? mgi_pv_condition_again(P, c, -1, 0, NULL) : c;
+    for (uint32_t k = 0; k < facts->n; k++)
+      if (facts->p[k] == id) return 1;
+    if (mgi_pv_kind(P, c) != MGI_PV_DIVISOR) return 0;
+  }
+  /* a product of two facts that was multiplied out */
+  uint32_t one[MGI_DEFINED_PARTS], n = 0;
+  if (mgi_pv_word(P, c, 1)) return 0;
+  for (uint32_t k = 0; k < facts->n && n < MGI_DEFINED_PARTS; k++) {
+    const uint32_t f = facts->p[k];
+    if (mgi_pv_kind(P, f) == MGI_PV_DIVISOR && !mgi_pv_word(P, f, 1) && mgi_pv_count(P, mgi_pv_word(P, f, 3)) > 1) one[n++] = mgi_pv_word(P, f, 3);
+  }
+  const uint32_t negative = mgi_pv_condition_again(P, c, -1, 0, NULL), terms = mgi_pv_count(P, mgi_pv_word(P, c, 3));
+  for (uint32_t i = 0; i < n; i++)
+    for (uint32_t j = i; j < n && !P->bad; j++) {
+      if (mgi_pv_count(P, one[i]) * mgi_pv_count(P, one[j]) > 16 * terms) continue;
+      const uint32_t both = mgi_pv_condition(P, MGI_PV_DIVISOR, mgi_pv_mul(P, one[i], one[j]), 0, NULL);
+      if (!P->bad && (both == c || both == negative)) return 1;
+    }
+  return 0;
+}
+/* The operator of b that is left without a reason; -1: each duty of `set` follows; -2: a limit was passed. */
+static int mgi_pv_follows(mgi_prover *P, uint32_t facts_set, uint32_t set) {
+  mgi_pv_list facts;
+  int missing = -1;
+  memset(&facts, 0, sizeof facts);
+  for (uint32_t k = 1; facts_set && k < P->node[facts_set].n && !P->bad; k++) {
+    uint32_t duty = mgi_pv_word(P, facts_set, k);
+    for (uint32_t j = 3; j < P->node[duty].n && !P->bad; j++) mgi_pv_note(P, &facts, mgi_pv_word(P, duty, j));
+  }
+  for (uint32_t k = 1; set && k < P->node[set].n && missing == -1 && !P->bad; k++) {
+    uint32_t duty = mgi_pv_word(P, set, k);
+    int follows = 0;
+    for (uint32_t j = 2; j < P->node[duty].n && !follows && !P->bad; j += 1 + mgi_pv_word(P, duty, j)) {
+      int all = 1;
+      for (uint32_t i = 1; i <= mgi_pv_word(P, duty, j) && all && !P->bad; i++) all = mgi_pv_fact(P, &facts, mgi_pv_word(P, duty, j + i));
+      follows = all;
+    }
+    if (!follows) missing = (int)mgi_pv_word(P, duty, 1) - 1;
+  }
+  free(facts.p);
+  return P->bad ? -2 : missing;
+}
+
+/* An element of output k of g at the symbolic index, read as `serial`. */
+static uint32_t mgi_pv_output(mgi_prover *P, const mg_graph *g, uint32_t k, uint32_t serial) {
+  mgi_pv_frame f;
+  mgi_pv_index x[MG_MAX_RANK];
+  const mg_shape *s = &g->tensors[g->out[k].id].shape;
+  memset(&f, 0, sizeof f), memset(x, 0, sizeof x);
+  f.g = g, f.serial = serial;
+  for (int d = 0; d < s->rank; d++) {
+    mgi_pv_digit digit;
+    if (s->dim[d] > INT32_MAX) mgi_pv_fail(P, "too large: a dimension");
+    digit.var = (uint32_t)d, digit.div = 1, digit.mod = (uint32_t)s->dim[d], P->extent[d] = s->dim[d];
+    mgi_pv_push(P, &x[d], digit);
+  }
+  return mgi_pv_element(P, &f, g->out[k].id, x);
+}
+static int mgi_pv_begin(mgi_prover *P, size_t limit, double deadline, const volatile int *stop) {
+  uint32_t w[2];
+  memset(P, 0, sizeof *P);
+  P->limit = limit, P->deadline = deadline, P->stop = stop;
+  w[0] = MGI_PV_POLY, w[1] = MGI_PV_KEY;
+  if (mgi_pv_intern(P, w, 1) != MGI_PV_ZERO || mgi_pv_intern(P, w + 1, 1) != MGI_PV_NONE) mgi_pv_fail(P, "no memory for terms");
+  return !P->bad;
+}
+
+/* "divisor 't5' of 't6' (kernel 1)" */
+static void mgi_left_name(const mgi_left *l, char *buf, size_t size) {
+  const mg_op_node *o = &l->g->ops[l->op];
+  const uint32_t duty = mgi_duty_of(o);
+  const char *of = l->g->tensors[o->out[0].id].name, *in = l->g->tensors[o->in[duty == MGI_PV_DIVISOR].id].name;
+  snprintf(buf, size, "%s '%.40s' of '%.40s = %.20s'%s", duty == MGI_PV_DIVISOR ? "the divisor" : "the operand", in ? in : "?", of ? of : "?", mg_op_row(o->code)->name,
+           l->g->level == MG_KERNEL ? "" : l->g->level == MG_BLOCK ? " in a block graph" : " in a thread graph");
+}
+
+static const char *mgi_duty_word(const mgi_left *l) {
+  const uint32_t duty = mgi_duty_of(&l->g->ops[l->op]);
+  return duty == MGI_PV_DIVISOR ? "nonzero" : duty == MGI_PV_ROOT ? "at least 0" : duty == MGI_PV_LOGARITHM ? "positive" : "in its domain";
+}
+/* All operators that have a duty, as if there were no facts. */
+static void mgi_left_all(const mg_graph *g, mgi_defined *D) {
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    const mg_op_node *o = &g->ops[k];
+    if (o->sub) mgi_left_all(o->sub, D);
+    if (o->code >= MG_OP_TABLE_END || !mgi_duty_of(o)) continue;
+    if (D->n < MGI_DEFINED_LEFT) D->left[D->n].g = g, D->left[D->n].op = k, D->left[D->n].sign = 0;
+    D->n++;
+  }
+}
+
+/* 1 if b is shown to be defined wherever a is, by output element, and `line` says how; 0 with the reason in it. */
+static int mgi_defined_shown(const mg_graph *a, const mg_graph *b, double deadline, const volatile int *stop, char line[256]) {
+  mgi_defined D, all;
+  mgi_prover P;
+  char name[160];
+  int shown = 1, worst = -1, limit = 0;
+  memset(&D, 0, sizeof D);
+  if (!mgi_sign_graph(b, NULL, NULL, &D)) { snprintf(line, 256, "no memory for the signs of tensors"); return 0; }
+  if (D.empty_max) { /* -inf may be among the values: no fact is used */
+    D.n = 0;
+    mgi_left_all(b, &D);
+  }
+  if (!D.partial) { snprintf(line, 256, "no divisor, root or logarithm"); return 1; }
+  if (!D.n) {
+    if (D.partial == 1) snprintf(line, 256, "the one divisor, root or logarithm is as it must be by facts");
+    else snprintf(line, 256, "all %d divisors, roots and logarithms are as they must be by facts", D.partial);
+    return 1;
+  }
+  if (D.n > MGI_DEFINED_LEFT) { snprintf(line, 256, "more than %d divisors, roots and logarithms are not positive by facts", (int)MGI_DEFINED_LEFT); return 0; }
+  memset(&all, 0, sizeof all);
+  all.all = 1;
+  shown = mgi_pv_begin(&P, (size_t)1 << 28, deadline, stop);
+  for (uint32_t k = 0; k < b->n_out && shown; k++) {
+    P.record = &all, P.found = 0;
+    mgi_pv_output(&P, a, k, 1);
+    const uint32_t facts = P.found;
+    P.record = &D, P.found = 0;
+    mgi_pv_output(&P, b, k, 2);
+    int missing = P.bad ? -2 : mgi_pv_follows(&P, facts, P.found);
+    shown = missing == -1, limit = missing == -2;
+    if (missing >= 0) worst = missing;
+  }
+  if (shown) snprintf(line, 256, "of %d divisors, roots and logarithms %d by facts, %d as the program's for each output element", D.partial, D.partial - D.n, D.n);
+  else {
+    mgi_left_name(&D.left[worst < 0 ? 0 : worst], name, sizeof name);
+    if (worst >= 0) snprintf(line, 256, "%s is not shown to be %s wherever the program is defined", name, mgi_duty_word(&D.left[worst]));
+    else snprintf(line, 256, "%.150s could not be compared with the program's: %.50s", name, limit ? P.why : "no memory");
+  }
+  free(P.w), free(P.node), free(P.slot);
+  return shown;
 }
 
 /* ------------------------------------------------------------------------------------------------- >>methods
@@ -4077,13 +6127,166 @@ static void mgi_pv_eval_fill(void *user, mg_opcode op, void *dst, size_t n) {
   for (size_t k = 0; k < n; k++) ((uint32_t *)dst)[k] = op == MG_OP_SUM ? MGI_PV_ZERO : MGI_PV_NONE;
 }
 
+/* ---- the derivation in words: of each output its index, the rows that were applied, and the form that both have */
+
+enum { MGI_PV_FORM = 600, MGI_PV_FORM_ALL = 1 << 20 /* characters that are looked at */ };
+/* Text that is cut after MGI_PV_FORM characters, and the hash of all of it. */
+typedef struct mgi_pv_print { const mgi_prover *P; const mg_graph *g; char text[MGI_PV_FORM + 1]; size_t n, all; uint64_t hash; } mgi_pv_print;
+
+static void mgi_pv_say(mgi_pv_print *o, const char *format, ...) {
+  char some[128];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(some, sizeof some, format, list);
+  va_end(list);
+  for (const char *s = some; *s; s++) {
+    o->hash = mgi_ff_mix(o->hash ^ (unsigned char)*s) + 1;
+    if (o->n < MGI_PV_FORM) o->text[o->n++] = *s;
+    o->all++;
+  }
+  o->text[o->n] = 0;
+}
+static void mgi_pv_say_variable(mgi_pv_print *o, uint32_t v) { mgi_pv_say(o, v < MGI_PV_FREE ? "i%u" : "k%u", v < MGI_PV_FREE ? v : v - MGI_PV_FREE); }
+/* An index from its digits: i0, i0/4%8 or 16*i0+k0. */
+static void mgi_pv_say_index(mgi_pv_print *o, uint32_t a, uint32_t at, uint32_t digits) {
+  const mgi_prover *P = o->P;
+  if (!digits) mgi_pv_say(o, "0");
+  for (uint32_t j = 0; j < digits; j++) {
+    uint32_t v = mgi_pv_word(P, a, at + 3 * j), div = mgi_pv_word(P, a, at + 1 + 3 * j), mod = mgi_pv_word(P, a, at + 2 + 3 * j);
+    int64_t weight = 1;
+    for (uint32_t l = j + 1; l < digits; l++) weight *= mgi_pv_word(P, a, at + 2 + 3 * l);
+    if (v == MGI_PV_NAUGHT) continue;
+    if (j) mgi_pv_say(o, "+");
+    if (weight > 1) mgi_pv_say(o, "%lld*", (long long)weight);
+    mgi_pv_say_variable(o, v);
+    if (div > 1) mgi_pv_say(o, "/%u", div);
+    mgi_pv_say(o, "%%%u", mod);
+  }
+}
+static void mgi_pv_say_poly(mgi_pv_print *o, uint32_t p);
+static void mgi_pv_say_atom(mgi_pv_print *o, uint32_t a) {
+  const mgi_prover *P = o->P;
+  uint32_t n = P->node[a].n;
+  if (o->all > MGI_PV_FORM_ALL) { /* what follows enters by its own number, which is the same whenever it is made anew */
+    mgi_pv_say(o, "#%u", a);
+    return;
+  }
+  switch (mgi_pv_kind(P, a)) {
+    case MGI_PV_IN: {
+      mgi_pv_say(o, "%.60s", o->g->tensors[o->g->in[mgi_pv_word(P, a, 1)].id].name);
+      if (mgi_pv_word(P, a, 2) == UINT32_MAX) mgi_pv_say(o, "[%u]", mgi_pv_word(P, a, 3));
+      else
+        for (uint32_t k = 2; k < n; k += 1 + 3 * mgi_pv_word(P, a, k)) {
+          mgi_pv_say(o, k == 2 ? "[" : ", ");
+          mgi_pv_say_index(o, a, k + 1, mgi_pv_word(P, a, k));
+          if (k + 1 + 3 * mgi_pv_word(P, a, k) >= n) mgi_pv_say(o, "]");
+        }
+      return;
+    }
+    case MGI_PV_FN: {
+      mg_opcode op = (mg_opcode)mgi_pv_word(P, a, 1);
+      mgi_pv_say(o, "%.40s(", mg_op_row(op)->name);
+      for (uint32_t k = 6; k < n; k++) {
+        if (k > 6) mgi_pv_say(o, ", ");
+        mgi_pv_say_poly(o, mgi_pv_word(P, a, k));
+      }
+      if (mg_op_row(op)->attr == MG_ATTR_RAT) mgi_pv_say(o, ", %lld/%lld", (long long)mgi_pv_long(P, a, 2), (long long)mgi_pv_long(P, a, 4));
+      mgi_pv_say(o, ")");
+      return;
+    }
+    case MGI_PV_MAX:
+      mgi_pv_say(o, "max(");
+      for (uint32_t k = 1; k < n; k++) {
+        if (k > 1) mgi_pv_say(o, ", ");
+        mgi_pv_say_poly(o, mgi_pv_word(P, a, k));
+      }
+      mgi_pv_say(o, ")");
+      return;
+    case MGI_PV_INV:
+      mgi_pv_say(o, "1/(");
+      mgi_pv_say_poly(o, mgi_pv_word(P, a, 1));
+      mgi_pv_say(o, ")");
+      return;
+    case MGI_PV_SUM: case MGI_PV_TOP: {
+      uint32_t few = mgi_pv_word(P, a, 1);
+      mgi_pv_say(o, mgi_pv_kind(P, a) == MGI_PV_SUM ? "sum{" : "max{");
+      for (uint32_t k = 0; k < few; k++) {
+        if (k) mgi_pv_say(o, ", ");
+        mgi_pv_say_variable(o, mgi_pv_word(P, a, 2) + k);
+        mgi_pv_say(o, "<%u", mgi_pv_word(P, a, 3 + k));
+      }
+      mgi_pv_say(o, "}(");
+      mgi_pv_say_poly(o, mgi_pv_word(P, a, n - 1));
+      mgi_pv_say(o, ")");
+      return;
+    }
+    default: mgi_pv_say(o, "?");
+  }
+}
+static void mgi_pv_say_poly(mgi_pv_print *o, uint32_t p) {
+  const mgi_prover *P = o->P;
+  uint32_t n = mgi_pv_count(P, p);
+  if (p == MGI_PV_NONE) mgi_pv_say(o, "-infinity");
+  else if (!n) mgi_pv_say(o, "0");
+  for (uint32_t k = 0; k < n && p != MGI_PV_NONE; k++) {
+    mgi_pv_term t = mgi_pv_at(P, p, k);
+    uint32_t powers = mgi_pv_powers(P, t.mono);
+    int64_t num = t.num < 0 ? -t.num : t.num;
+    int one = num == 1 && t.den == 1;
+    if (k || t.num < 0) mgi_pv_say(o, t.num < 0 ? (k ? " - " : "-") : " + ");
+    if (!one || !powers) mgi_pv_say(o, t.den == 1 ? "%lld" : "%lld/%lld", (long long)num, (long long)t.den);
+    for (uint32_t j = 0; j < powers; j++) {
+      int e = (int32_t)mgi_pv_word(P, t.mono, 2 + 2 * j);
+      if (j || !one) mgi_pv_say(o, " ");
+      mgi_pv_say_atom(o, mgi_pv_word(P, t.mono, 1 + 2 * j));
+      if (e != 1) mgi_pv_say(o, "^%d", e);
+    }
+  }
+}
+static void mgi_pv_tell(mgi_pv_story *story, const char *format, ...) {
+  char some[MGI_PV_FORM + 256];
+  va_list list;
+  va_start(list, format);
+  int n = vsnprintf(some, sizeof some, format, list);
+  va_end(list);
+  if (!story || story->bad || n < 0) return;
+  size_t more = (size_t)n < sizeof some ? (size_t)n : sizeof some - 1;
+  if (story->n + more + 1 > story->cap) {
+    size_t cap = 2 * story->cap + more + 256;
+    char *text = (char *)realloc(story->text, cap);
+    if (!text) { story->bad = 1; return; }
+    story->text = text, story->cap = cap;
+  }
+  memcpy(story->text + story->n, some, more + 1);
+  story->n += more;
+}
+/* The rows applied since `before` was taken. */
+static void mgi_pv_tell_rows(mgi_pv_story *story, const mgi_prover *P, const uint64_t *before) {
+  int any = 0;
+  mgi_pv_tell(story, "  rows:");
+  for (int k = 0; k < (int)MGI_PV_ROWS; k++)
+    if (P->times[k] > before[k]) any = 1, mgi_pv_tell(story, " %s %llu", mgi_pv_axioms[k].name, (unsigned long long)(P->times[k] - before[k]));
+  mgi_pv_tell(story, any ? "\n" : " none\n");
+}
+static void mgi_pv_tell_form(mgi_pv_story *story, const mgi_prover *P, const mg_graph *g, const char *what, uint32_t p) {
+  mgi_pv_print o;
+  if (!story) return;
+  memset(&o, 0, sizeof o);
+  o.P = P, o.g = g;
+  mgi_pv_say_poly(&o, p);
+  if (o.all <= MGI_PV_FORM) mgi_pv_tell(story, "  %s: %s\n", what, o.text);
+  else mgi_pv_tell(story, "  %s: %s .. (%zu characters, hash %016llx)\n", what, o.text, o.all, (unsigned long long)o.hash);
+}
+
 /* 1 proved, 0 not; *elements counts what was compared. */
 static int mgi_prove_indexed(mgi_proof *X, const mg_graph *const *g, int64_t *elements) {
   mgi_prover *P = X->P;
   int good = 1;
   for (uint32_t k = 0; k < g[0]->n_out && good; k++) {
     uint32_t r[2];
+    uint64_t before[64];
     const mg_shape *s = &g[0]->tensors[g[0]->out[k].id].shape;
+    memcpy(before, P->times, sizeof before);
     for (int side = 0; side < 2; side++) {
       mgi_pv_frame f;
       mgi_pv_index x[MG_MAX_RANK];
@@ -4099,6 +6302,17 @@ static int mgi_prove_indexed(mgi_proof *X, const mg_graph *const *g, int64_t *el
     }
     good = !P->bad && (r[0] == r[1] || mgi_pv_vanishes(X, mgi_pv_sub2(P, r[0], r[1]), 0)) && !P->bad;
     *elements += good;
+    if (!good || !X->story) continue;
+    mgi_pv_tell(X->story, "output %u: %.60s[", k, g[0]->tensors[g[0]->out[k].id].name);
+    for (int d = 0; d < s->rank; d++) mgi_pv_tell(X->story, "%si%d<%lld", d ? ", " : "", d, (long long)s->dim[d]);
+    mgi_pv_tell(X->story, "] at a symbolic index\n");
+    mgi_pv_tell_rows(X->story, P, before);
+    if (r[0] == r[1]) mgi_pv_tell_form(X->story, P, g[0], "both are", r[0]);
+    else {
+      mgi_pv_tell_form(X->story, P, g[0], "the program is", r[0]);
+      mgi_pv_tell_form(X->story, P, g[0], "the other is", r[1]);
+      mgi_pv_tell(X->story, "  and their difference, its denominators cleared and its sums over one index, is 0\n");
+    }
   }
   return good;
 }
@@ -4106,6 +6320,7 @@ static int mgi_prove_indexed(mgi_proof *X, const mg_graph *const *g, int64_t *el
 static int mgi_prove_elements(mgi_proof *X, const mg_graph *const *g, int64_t *elements, mg_error *e) {
   mgi_prover *P = X->P;
   uint32_t *in[MG_MAX_IN] = {NULL}, *out[2][MG_MAX_OUT] = {{NULL}};
+  static const uint64_t nothing[64] = {0};
   double total = 0;
   int good = 1;
   mg_domain d;
@@ -4129,12 +6344,22 @@ static int mgi_prove_elements(mgi_proof *X, const mg_graph *const *g, int64_t *e
       if (!(out[s][k] = (uint32_t *)calloc((size_t)mgi_trial_elements(g[0], g[0]->out[k]) + 1, sizeof(uint32_t)))) mgi_pv_fail(P, "no memory for terms");
     if (!P->bad && mg_eval(g[s], &d, (const void *const *)in, (void *const *)out[s], e) != MG_OK) mgi_pv_fail(P, e->msg);
   }
-  for (uint32_t k = 0; k < g[0]->n_out && good && !P->bad; k++)
-    for (int64_t i = 0; i < mgi_trial_elements(g[0], g[0]->out[k]) && good && !P->bad; i++) {
+  for (uint32_t k = 0; k < g[0]->n_out && good && !P->bad; k++) {
+    int64_t n = mgi_trial_elements(g[0], g[0]->out[k]), same = 0;
+    uint64_t hash = 0;
+    for (int64_t i = 0; i < n && good && !P->bad; i++) {
       uint32_t x = out[0][k][i], y = out[1][k][i];
+      same += x == y;
       good = x == y || (x != MGI_PV_NONE && y != MGI_PV_NONE && mgi_pv_vanishes(X, mgi_pv_sub2(P, x, y), 0));
       *elements += good;
+      hash = mgi_ff_mix(mgi_ff_mix(hash ^ x) ^ P->node[x].hash);
     }
+    if (!good || P->bad || !X->story) continue;
+    mgi_pv_tell(X->story, "output %u: %.60s, each of %lld elements\n", k, g[0]->tensors[g[0]->out[k].id].name, (long long)n);
+    mgi_pv_tell_rows(X->story, P, nothing);
+    mgi_pv_tell_form(X->story, P, g[0], "the first is", out[0][k][0]);
+    mgi_pv_tell(X->story, "  %lld have one form in both, of the others the difference with denominators cleared is 0; hash %016llx of all\n", (long long)same, (unsigned long long)hash);
+  }
   for (uint32_t k = 0; k < g[0]->n_in; k++) free(in[k]);
   for (int s = 0; s < 2; s++)
     for (uint32_t k = 0; k < g[0]->n_out; k++) free(out[s][k]);
@@ -4175,8 +6400,10 @@ static void mgi_prove_rows(uint64_t used, mg_prove_report *r) {
     if (used >> k & 1 && n + strlen(mgi_pv_axioms[k].name) + 2 < sizeof r->axioms) n += (size_t)snprintf(r->axioms + n, sizeof r->axioms - n, "%s%s", n ? " " : "", mgi_pv_axioms[k].name);
 }
 
+#define MGI_PV_NOT_SHOWN "the axioms do not show it"
 /* The proof alone, by one method, without a look at floats; *why says what it lacks. */
-static int mgi_prove_by(const mg_graph *const *g, const mgi_z3 *Z, const mg_prove_config *c, double deadline, int method, mg_prove_report *r, char why[160], mg_error *e) {
+static int mgi_prove_told(const mg_graph *const *g, const mgi_z3 *Z, const mg_prove_config *c, double deadline, int method, mg_prove_report *r, mgi_pv_story *story, char why[160],
+                          mg_error *e) {
   mgi_prover P;
   mgi_proof X;
   uint32_t w[2];
@@ -4184,20 +6411,67 @@ static int mgi_prove_by(const mg_graph *const *g, const mgi_z3 *Z, const mg_prov
   P.limit = c->memory_limit, P.stop = c->stop, P.deadline = deadline;
   w[0] = MGI_PV_POLY, w[1] = MGI_PV_KEY;
   if (mgi_pv_intern(&P, w, 1) != MGI_PV_ZERO || mgi_pv_intern(&P, w + 1, 1) != MGI_PV_NONE) mgi_pv_fail(&P, "no memory for terms");
-  X.P = &P, X.Z = Z, X.memory = c->memory_limit;
+  X.P = &P, X.Z = Z, X.memory = c->memory_limit, X.story = story;
+  P.most = Z ? 0 : MGI_PV_STEPS;
+  if (story) story->n = 0;
   r->elements = 0, r->method = method;
   int proved = !P.bad && (method == MG_PROVE_INDEXED ? mgi_prove_indexed(&X, g, &r->elements) : mgi_prove_elements(&X, g, &r->elements, e)) && !P.bad;
   r->queries += X.queries, r->terms = P.n;
   if (proved) mgi_prove_rows(P.used, r);
-  else snprintf(why, 160, "%s", P.bad ? P.why : X.unknown ? "the solver ended without an answer" : "the axioms do not show it");
+  else snprintf(why, 160, "%s", P.bad ? P.why : X.unknown ? "the solver ended without an answer" : MGI_PV_NOT_SHOWN);
   free(P.w), free(P.node), free(P.slot);
   return proved;
+}
+MGI_FN int mgi_prove_by(const mg_graph *const *g, const mgi_z3 *Z, const mg_prove_config *c, double deadline, int method, mg_prove_report *r, char why[160], mg_error *e) {
+  return mgi_prove_told(g, Z, c, deadline, method, r, NULL, why, e);
+}
+
+/* EQUAL or UNDECIDED by the normal forms alone: no library, no floats, no draw.  At a symbolic index; where that cannot be,
+   element by element if that is little work.  *derivation, which may be NULL, becomes the text of the proof (malloc), or
+   NULL without one; the same graphs give the same text, whatever the limits were.  MG_OK whenever there is a verdict. */
+MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double deadline, size_t memory_limit, const volatile int *stop, mg_prove_report *r, char **derivation,
+                                  mg_error *e) {
+  mg_prove_config c = mg_prove_config_default();
+  mg_prove_report local;
+  mg_error unread;
+  mgi_pv_story story;
+  const mg_graph *g[2];
+  char why[2][160] = {"", ""};
+  double began = mgi_verify_now();
+  int proved = 0;
+  if (!r) r = &local;
+  if (!e) e = &unread;
+  if (derivation) *derivation = NULL;
+  memset(r, 0, sizeof *r), memset(&story, 0, sizeof story);
+  mg_status s = mg_verify_signature(a, b, e);
+  if (s != MG_OK) return s;
+  g[0] = a, g[1] = b;
+  c.stop = stop;
+  if (memory_limit) c.memory_limit = memory_limit;
+  double total = 0; /* elements of inputs and outputs */
+  for (uint32_t k = 0; k < a->n_in; k++) total += (double)mgi_trial_elements(a, a->in[k]);
+  for (uint32_t k = 0; k < a->n_out; k++) total += (double)mgi_trial_elements(a, a->out[k]);
+  for (int method = MG_PROVE_INDEXED; !proved && method <= MG_PROVE_ELEMENTS; method++) {
+    if (method == MG_PROVE_ELEMENTS && !strcmp(why[0], MGI_PV_NOT_SHOWN) && total > MGI_PV_FEW) break; /* there is a form, and it is another */
+    proved = mgi_prove_told(g, NULL, &c, deadline, method, r, derivation ? &story : NULL, why[method - 1], e);
+  }
+  r->seconds = mgi_verify_now() - began;
+  if (proved && derivation && (story.bad || !story.text)) s = mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the derivation"), proved = 0;
+  if (proved) {
+    r->verdict = MG_EQUAL;
+    snprintf(r->reason, sizeof r->reason, "proved at these sizes, %s, wherever both are defined, by one normal form",
+             r->method == MG_PROVE_INDEXED ? "for a symbolic index of each output" : "element by element");
+    if (derivation) *derivation = story.text, story.text = NULL;
+  } else if (!why[1][0]) snprintf(r->reason, sizeof r->reason, "not proved by normal forms: at a symbolic index %.80s", why[0]);
+  else snprintf(r->reason, sizeof r->reason, "not proved by normal forms: at a symbolic index %.80s; element by element %.80s", why[0], why[1]);
+  free(story.text);
+  return s;
 }
 
 mg_prove_config mg_prove_config_default(void) {
   mg_prove_config c;
   memset(&c, 0, sizeof c);
-  c.time_limit_s = 10, c.memory_limit = (size_t)1 << 30, c.seed = 20250101;
+  c.time_limit_s = 10, c.memory_limit = (size_t)1 << 30;
   return c;
 }
 
@@ -4224,7 +6498,8 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
   g[0] = B.g[0] = a, g[1] = B.g[1] = b;
   B.seed = c.seed, B.memory = 4.0 * ((size_t)1 << 30), B.threads = 1;
   B.watch.deadline = began + c.time_limit_s / 2, B.watch.stop = c.stop;
-  s = mgi_prove_floats(&B, c.time_limit_s / 10, r, &compared, e);
+  if (c.skip_floats) compared = 1;
+  else s = mgi_prove_floats(&B, c.time_limit_s / 10, r, &compared, e);
   for (int k = 0; k < 3; k++) mgi_cut_free(&B.cut[k]);
   char why[2][160] = {"", ""};
   int proved = 0, tried = 0;

@@ -31,9 +31,12 @@ static const char usage[] =
     "              [--no-measure]                   ranked by the model, not by their times on the GPU that is here\n"
     "              [--checkpoint FILE]              finished parts are kept there; the same search goes on from it\n"
     "              [--cache DIR]                    finished results are kept there; the same search verifies and takes them\n"
+    "              [--allow-sampled]                also what agrees in tests of a maximum without a proof, behind all that is\n"
+    "                                               EQUAL: it may be wrong; the status is 2\n"
     "       mirage verify A B [--delta 2^-64] [--seed N] [--threads N] [--certificate FILE] [--time-limit S]\n"
     "              [--prove | --no-prove]           the solver: always, or never; else where the field tests do not decide\n"
-    "       mirage verify FILE.cert                 checks a certificate again, from its text alone\n"
+    "              [--allow-sampled]                no complaint where tests agree, but no proof is found: the status is 2 all the same\n"
+    "       mirage verify FILE.cert [A B]           checks a certificate again, from its text alone; and that it is of A and B\n"
     "       mirage emit FILE [--arch sm_90a] [-o OUT.cu]\n"
     "       mirage check FILE [--arch sm_90a] [--seed N] [--time-limit S]\n"
     "                                               a .mg or an emitted .cu on the CPU: over finite fields and floats,\n"
@@ -48,7 +51,7 @@ static const char usage[] =
 typedef struct options {
   const char *out, *arch, *stats, *certificate, *checkpoint, *cache;
   int64_t threads, max_kernel_ops, max_block_ops, max_loops, top, reps;
-  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, help;
+  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, help;
   uint64_t seed;
   double time_limit, log2_delta;
   int n_files;
@@ -131,7 +134,7 @@ static int parse_delta(const char *s, double *log2_delta) {
   return 1;
 }
 
-enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_HELP };
+enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_HELP };
 static const struct option long_options[] = {
     {"arch", required_argument, NULL, O_ARCH}, {"threads", required_argument, NULL, O_THREADS},
     {"max-kernel-ops", required_argument, NULL, O_KERNEL_OPS}, {"max-block-ops", required_argument, NULL, O_BLOCK_OPS},
@@ -142,7 +145,7 @@ static const struct option long_options[] = {
     {"max-loops", required_argument, NULL, O_LOOPS}, {"checkpoint", required_argument, NULL, O_CHECKPOINT}, {"cache", required_argument, NULL, O_CACHE},
     {"no-check", no_argument, NULL, O_NO_CHECK}, {"no-time", no_argument, NULL, O_NO_TIME},
     {"no-measure", no_argument, NULL, O_NO_MEASURE}, {"prove", no_argument, NULL, O_PROVE}, {"no-prove", no_argument, NULL, O_NO_PROVE},
-    {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
+    {"allow-sampled", no_argument, NULL, O_ALLOW_SAMPLED}, {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
 
 typedef struct command {
   const char *name;
@@ -205,6 +208,7 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       case O_NO_CHECK: o->no_check = 1; break;
       case O_NO_TIME: o->no_time = 1; break;
       case O_NO_MEASURE: o->no_measure = 1; break;
+      case O_ALLOW_SAMPLED: o->allow_sampled = 1; break;
       case O_PROVE: o->prove = 1; break;
       case O_NO_PROVE: o->no_prove = 1; break;
       default: break;
@@ -217,7 +221,7 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
   if (o->prove && o->no_prove) return fault(MG_BAD_INPUT, c->name, "--prove and --no-prove exclude each other");
   o->n_files = argc - optind;
   if (o->n_files < c->least || o->n_files > c->most) {
-    snprintf(msg, sizeof msg, "takes %d file%s%s, found %d", c->least, c->least == 1 ? "" : "s", c->most > 2 ? " or more" : c->most > c->least ? " or 2" : "", o->n_files);
+    snprintf(msg, sizeof msg, "takes %d file%s%s, found %d", c->least, c->least == 1 ? "" : "s", c->most > 3 ? " or more" : c->most == 3 ? " to 3" : c->most > c->least ? " or 2" : "", o->n_files);
     return fault(MG_BAD_INPUT, c->name, msg);
   }
   o->file = argv + optind;
@@ -276,17 +280,22 @@ static double now(void) {
 /* Comment lines; the first is `# verdict: ...`.  The hash ties them to the µGraph that they speak of. */
 static void verdict_lines(char *buf, size_t n, const mg_verify_report *r, const mg_graph *program, const mg_graph *g) {
   size_t k = (size_t)snprintf(buf, n, "# verdict: %s\n", mg_verdict_name(r->verdict));
-  if (r->verdict == MG_EQUAL && r->log2_delta < 0 && r->tier == MG_TIER_FULL)
+  if (r->verdict == MG_EQUAL && r->log2_delta < 0)
     k += (size_t)snprintf(buf + k, n - k, "# delta: <= 2^%.2f, by %s\n", ceil(r->log2_delta * 100) / 100, r->theorem);
-  else if (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED)
-    k += (size_t)snprintf(buf + k, n - k, "# delta: none, not certified%s\n", r->tier == MG_TIER_FULL ? "" : ": fast tier only");
-  k += (size_t)snprintf(buf + k, n - k, "# tests: %d over finite fields, seed %llu; %s\n", r->tests, (unsigned long long)r->seed, r->reason);
+  else if (r->verdict == MG_EQUAL) k += (size_t)snprintf(buf + k, n - k, "# delta: none needed, %s\n", r->theorem);
+  else if (r->verdict == MG_EQUAL_SAMPLED) k += (size_t)snprintf(buf + k, n - k, "# delta: none, not certified: it may be wrong\n");
+  if (*r->domain) k += (size_t)snprintf(buf + k, n - k, "# domain: %s\n", r->domain);
+  if (r->proof != MG_PROOF_NONE) k += (size_t)snprintf(buf + k, n - k, "# proof: %s\n", r->reason);
+  else k += (size_t)snprintf(buf + k, n - k, "# tests: %d over finite fields, seed %llu (%016llx..); %s\n", r->tests, (unsigned long long)r->seed, (unsigned long long)r->digest[0], r->reason);
+  if (r->fresh_tests)
+    k += (size_t)snprintf(buf + k, n - k, "# rechecked: %d more, with the seed %016llx%016llx%016llx%016llx of the operating system's\n", r->fresh_tests, (unsigned long long)r->salt[0], (unsigned long long)r->salt[1],
+                          (unsigned long long)r->salt[2], (unsigned long long)r->salt[3]);
   if (r->verdict == MG_NOT_EQUAL && r->confirmed)
     k += (size_t)snprintf(buf + k, n - k, "# counterexample: seed %llu, output %d, element %lld: %.17g and %.17g\n", (unsigned long long)r->cx_seed, r->cx_output, (long long)r->cx_element, r->cx_a, r->cx_b);
   if (program && g) snprintf(buf + k, n - k, "# %s: program %.64s %016llx\n# hash: %016llx\n", r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED ? "equal to" : "compared with", program->name, (unsigned long long)mg_hash(program), (unsigned long long)mg_hash(g));
 }
 
-static int verdict_code(mg_verdict v) { return v == MG_EQUAL || v == MG_EQUAL_SAMPLED ? 0 : v == MG_NOT_EQUAL ? 1 : 2; }
+static int verdict_code(mg_verdict v) { return v == MG_EQUAL ? 0 : v == MG_NOT_EQUAL ? 1 : 2; }
 
 static volatile int interrupted;
 static void on_interrupt(int sig) {
@@ -307,7 +316,7 @@ static mg_verdict second_opinion(const options *o, const mg_graph *a, const mg_g
   static mg_prove_report p;
   mg_error e;
   mg_prove_config c = mg_prove_config_default();
-  int open = r->verdict == MG_UNDECIDED || r->verdict == MG_EQUAL_SAMPLED || (r->verdict == MG_EQUAL && !(r->log2_delta < 0));
+  int open = r->verdict == MG_UNDECIDED || r->verdict == MG_EQUAL_SAMPLED;
   *reason = r->reason;
   if (o->no_prove || interrupted || !(o->prove || open)) return r->verdict;
   c.seed = r->seed, c.stop = &interrupted;
@@ -320,7 +329,7 @@ static mg_verdict second_opinion(const options *o, const mg_graph *a, const mg_g
   } else if (s == MG_OK && p.verdict != MG_UNDECIDED && open) v = p.verdict, *reason = p.reason;
   char tail[2048], *rest = strchr(lines, '\n');
   snprintf(tail, sizeof tail, "%s", rest ? rest + 1 : "");
-  size_t k = (size_t)snprintf(lines, size, "# verdict: %s\n# decided by: %s\n", mg_verdict_name(v), v == MG_UNDECIDED ? "nobody" : open && s == MG_OK && p.verdict == v ? "the solver" : "the field tests");
+  size_t k = (size_t)snprintf(lines, size, "# verdict: %s\n# decided by: %s\n", mg_verdict_name(v), v == MG_UNDECIDED || v == MG_EQUAL_SAMPLED ? "nobody" : open && s == MG_OK && p.verdict == v ? "the solver" : r->proof != MG_PROOF_NONE ? "a proof without a solver" : "the field tests");
   if (s != MG_OK) k += (size_t)snprintf(lines + k, size - k, "# solver: %s\n", e.msg);
   else k += (size_t)snprintf(lines + k, size - k, "# solver: %s, %s; %d question%s, %.2f s; %s\n", p.solver, mg_verdict_name(p.verdict), p.queries, p.queries == 1 ? "" : "s", p.seconds, p.reason);
   if (s == MG_OK && *p.axioms) k += (size_t)snprintf(lines + k, size - k, "# axioms: %s\n", p.axioms);
@@ -329,6 +338,21 @@ static mg_verdict second_opinion(const options *o, const mg_graph *a, const mg_g
   if (at) snprintf(lines + k, size - k, "%.*s%s%s", (int)(at - tail), tail, even, at + strlen(odd));
   else snprintf(lines + k, size - k, "%s", tail);
   return v;
+}
+
+/* MG_OK if a certificate speaks of file[1] and file[2], in this order. */
+static mg_status certificate_is_of(const char *text, size_t n, char **file, mg_error *e) {
+  mg_graph *of[2] = { NULL, NULL };
+  mg_status s = mg_certificate_graphs(text, n, &of[0], &of[1], e);
+  for (int k = 0; k < 2 && s == MG_OK; k++) {
+    mg_graph *g = NULL;
+    s = mg_parse_file(file[k + 1], NULL, &g, e);
+    if (s == MG_OK && !mg_same(g, of[k]))
+      s = mg_fail(e, MG_BAD_INPUT, file[0], "it is no certificate of %.80s: its %s graph is another (%.60s)", file[k + 1], k ? "second" : "first", of[k]->name);
+    mg_graph_free(g);
+  }
+  mg_graph_free(of[0]), mg_graph_free(of[1]);
+  return s;
 }
 
 static int do_verify(const options *o) {
@@ -343,21 +367,23 @@ static int do_verify(const options *o) {
   char lines[4096];
   memset(&r, 0, sizeof r);
   if (o->time_limit > 0) c.time_limit_s = o->time_limit;
-  if (o->n_files == 1) {
+  if (o->n_files != 2) {
     int code = 0;
     size_t n;
     char *text = read_all(o->file[0], &n, &code);
     if (!text) return code;
     if (strncmp(text, "mirage certificate", 18)) {
       free(text);
-      return fault(MG_BAD_INPUT, o->file[0], "one file is a certificate, and this is none; two are compared: mirage verify A B");
+      return fault(MG_BAD_INPUT, o->file[0], o->n_files == 1 ? "one file is a certificate, and this is none; two are compared: mirage verify A B"
+                                                             : "the first of three files is a certificate, and this is none: mirage verify CERT A B");
     }
-    mg_status s = mg_certificate_recheck(text, n, &c, &r, &e);
+    mg_status s = o->n_files == 3 ? certificate_is_of(text, n, o->file, &e) : MG_OK;
+    if (s == MG_OK) s = mg_certificate_recheck(text, n, &c, &r, &e);
     if (c.progress) fputs("\r\033[K", stderr);
     free(text);
     if (s != MG_OK) return report(s, &e);
     verdict_lines(lines, sizeof lines, &r, NULL, NULL);
-    code = write_all(NULL, lines, "# the certificate holds\n");
+    code = write_all(NULL, lines, o->n_files == 3 ? "# the certificate holds, and is of these two files\n" : "# the certificate holds\n");
     return code ? code : verdict_code(r.verdict);
   }
   mg_graph *a = NULL, *b = NULL;
@@ -376,8 +402,8 @@ static int do_verify(const options *o) {
     code = write_all(NULL, NULL, lines);
     if (!code) code = verdict_code(v);
     if (code == 1 || code == 2) fault(code == 1 ? MG_NOT_FOUND : MG_UNSUPPORTED, "verify", reason);
-    if (!code && o->certificate && r.verdict == MG_UNDECIDED) code = fault(MG_UNSUPPORTED, "verify", "no certificate: it would speak of field tests, and the solver alone decided");
-    else if (!code && o->certificate) {
+    if (!code && o->certificate && r.verdict != MG_EQUAL) code = fault(MG_UNSUPPORTED, "verify", "no certificate: it would speak of field tests, and the solver alone decided");
+    else if (!code && o->certificate) { /* 0: EQUAL; of the solver alone above */
       char *text = NULL;
       s = mg_certificate(a, b, &r, &text, &e);
       code = s == MG_OK ? write_all(o->certificate, NULL, text) : report(s, &e);
@@ -637,6 +663,7 @@ static int do_search(const options *o) {
   c.checkpoint = o->checkpoint, c.cache = o->cache;
   if (o->time_limit > 0) c.time_limit_s = vc.time_limit_s = o->time_limit; /* one each: the search, the certificate */
   if (o->no_prune) c.prune = 0;
+  c.allow_sampled = o->allow_sampled;
   if (o->seeded) c.seed = vc.seed = o->seed;
   if (o->top) c.top_k = (int)o->top;
   if (o->log2_delta < 0) vc.log2_delta = o->log2_delta;
@@ -667,60 +694,46 @@ static int do_search(const options *o) {
   if (c.progress) fputs("\r\033[K", stderr);
   if (res.stats.checkpoint_lost) fprintf(stderr, "mirage: %s: the checkpoint cannot be written; what it held before stands\n", o->checkpoint);
   if (*res.stats.cache_note) fprintf(stderr, "mirage: %s\n", res.stats.cache_note);
-  int best = -1;
   double started = now();
-  mg_verify_report *full = (mg_verify_report *)calloc((size_t)(res.n > 0 ? res.n : 1), sizeof *full);
-  if (!full) s = mg_fail(&e, MG_NO_MEMORY, "search", "no memory for the reports");
-  /* The certificate run, at full size: the first that stands is the result.  An interrupt of the search leaves it its time, one of its own
-     ends it. */
+  /* The certificate run, at full size.  An interrupt of the search leaves it its time, one of its own ends it. */
   vc.stop = &interrupted;
-  int refuted = 0, undecided = 0, late = 0;
-  for (int k = 0; s == MG_OK && k < res.n && best < 0; k++) {
-    mg_status v = mg_verify(program, res.graph[k], &vc, &full[k], &e);
-    if (v != MG_OK) { s = v; break; }
-    if (full[k].verdict == MG_EQUAL || full[k].verdict == MG_EQUAL_SAMPLED) best = k;
-    else if (full[k].verdict == MG_NOT_EQUAL) refuted++;
-    else if ((vc.time_limit_s > 0 && now() - started >= vc.time_limit_s) || interrupted) best = k, late = 1; /* kept, not certified */
-    else undecided++;
-  }
+  int undecided = 0;
+  char why[256] = "";
+  if (s == MG_OK) s = mg_search_certify(program, &c, &vc, o->out ? res.n : 1, &res, &undecided, why, &e);
   double verify_seconds = now() - started;
   if (vc.progress) fputs("\r\033[K", stderr);
-  if (best > 0) mg_search_stats_best(&res.stats, &res, best);
-  const int unkept = o->stats ? write_stats(o->stats, program->name, c.gpu->name, &res.stats, best >= 0 ? &full[best] : NULL, verify_seconds) : 0; /* what cannot take the statistics takes nothing else */
-  if (s == MG_OK && best < 0)
-    s = undecided ? mg_fail(&e, MG_UNSUPPORTED, "search", "undecided: %.200s", res.n ? full[0].reason : "nothing was found")
-                  : mg_fail(&e, MG_NOT_FOUND, "search", "nothing found that is equal to the program at full size (%d refuted)", refuted);
+  const mg_verify_report *first = res.n ? &res.report[0] : NULL;
+  const int unkept = o->stats ? write_stats(o->stats, program->name, c.gpu->name, &res.stats, first, verify_seconds) : 0; /* what cannot take the statistics takes nothing else */
+  if (undecided && s == MG_OK) fprintf(stderr, "mirage: search: %d candidate%s left out, not certified: %s\n", undecided, undecided == 1 ? " is" : "s are", why);
   if (s != MG_OK) code = report(s, &e);
-  /* Files by rank: those that the full tier refuted are left out, the result comes first. */
-  for (int k = best, rank = 0; s == MG_OK && !code && k < res.n; k++) {
-    const mg_verify_report *r = k == best ? &full[k] : &res.report[k];
+  for (int k = 0; s == MG_OK && !code && k < res.n; k++) { /* files by rank: the result comes first */
+    const mg_verify_report *r = &res.report[k];
+    const int certified = r->verdict == MG_EQUAL;
     char *text = NULL;
     verdict_lines(lines, sizeof lines, r, program, res.graph[k]);
-    time_lines(lines, sizeof lines, &res, k, c.gpu->name, &times, k == best, cut);
+    time_lines(lines, sizeof lines, &res, k, c.gpu->name, &times, certified, cut);
     note_lines(lines, sizeof lines, res.graph[k], c.gpu->arch);
     mg_status p = mg_print(res.graph[k], &text, &e);
     if (p != MG_OK) { code = report(p, &e); break; }
-    if (k == best) code = write_all(NULL, lines, text);
+    if (k == 0) code = write_all(NULL, lines, text);
     if (!code && o->out) {
-      snprintf(path, sizeof path, "%s/%02d.mg", o->out, rank);
+      snprintf(path, sizeof path, "%s/%02d.mg", o->out, k);
       code = write_all(path, lines, text);
     }
     mg_string_free(text);
-    if (!code && o->out && k == best && !late) {
+    if (!code && o->out && k == 0 && certified) {
       text = NULL;
       p = mg_certificate(program, res.graph[k], r, &text, &e);
       snprintf(path, sizeof path, "%s/00.cert", o->out);
       code = p == MG_OK ? write_all(path, NULL, text) : report(p, &e);
       mg_string_free(text);
     }
-    rank++;
     if (!o->out) break;
   }
-  if (late && !code && !unkept) {
-    mg_fail(&e, MG_UNSUPPORTED, "search", "%.200s", full[best].reason);
+  if (first && first->verdict != MG_EQUAL && !code && !unkept) {
+    mg_fail(&e, MG_UNSUPPORTED, "search", "%.200s", first->reason);
     code = report(MG_UNSUPPORTED, &e);
   }
-  free(full);
   mg_search_result_free(&res);
   mg_graph_free(program);
   return code ? code : unkept;
@@ -970,8 +983,8 @@ int main(int argc, char **argv) {
   static const command commands[] = {
       {"print", 1, 1, "", do_print},
       {"dot", 1, 1, "", do_dot},
-      {"search", 1, 1, "o arch threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint cache no-measure", do_search},
-      {"verify", 1, 2, "delta seed certificate threads time-limit prove no-prove", do_verify},
+      {"search", 1, 1, "o arch threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint cache no-measure allow-sampled", do_search},
+      {"verify", 1, 3, "delta seed certificate threads time-limit prove no-prove allow-sampled", do_verify},
       {"emit", 1, 1, "o arch", do_emit},
       {"check", 1, 1, "seed arch time-limit", do_check},
       {"run", 1, 200, "arch reps cold seed stats no-check no-time", do_run},

@@ -229,6 +229,10 @@ static void equal_pairs(void **state) {
     if (differs(a, b)) fail_msg("'%s' is labelled equal, and is not", p->name);
     for (int t = 0; t < 4; t++) {
       mg_verify_report r = t & 2 ? verify(b, a, t & 1, p->name) : verify(a, b, t & 1, p->name);
+      if (t & 2 && (!strcmp(p->name, "divided by a quotient") || !strcmp(p->name, "one over one over"))) {
+        if (r.verdict != MG_UNDECIDED || !r.partial) fail_msg("'%s' the other way divides by more: %s: %s", p->name, mg_verdict_name(r.verdict), r.reason);
+        continue;
+      }
       if (r.verdict != MG_EQUAL) fail_msg("'%s', %s tier: %s: %s", p->name, t & 1 ? "full" : "fast", mg_verdict_name(r.verdict), r.reason);
       if ((t & 1) && !(r.log2_delta <= -64)) fail_msg("'%s': delta 2^%.2f: %s", p->name, r.log2_delta, r.reason);
     }
