@@ -258,8 +258,8 @@ static inline void oracle_run(const mg_graph *g, real *const *in, real *const *o
 /* ---- inputs */
 
 enum { ORACLE_FIRST = 3, ORACLE_KINDS = 17 };
-/* What round `round` of a seed gives to the inputs: few bits, so that sums and products stay exact.  The first rounds are
-   constant; then sign patterns, ties, zeros, levels, elements and rows far above or below, and the like, at random. */
+/* What round `round` of a seed gives to the inputs: few bits, so that sums and products stay exact.  The first rounds
+   are constant; then sign patterns, ties, zeros, levels, elements and rows far above or below, and the like, at random. */
 static inline void oracle_inputs(const mg_graph *g, uint64_t seed, int round, real *const *in) {
   static const long double level[] = { -3, -2, -1, -0.5, 0, 0.5, 1, 2, 3 };
   uint64_t s = seed * 0x9E3779B97F4A7C15ull + (uint64_t)round;
