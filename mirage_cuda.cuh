@@ -5999,7 +5999,7 @@ MGI_FN int mgi_host_launch(void *with, int which) {
   return H->launch(c->in, c->out, c->space, c->stream);
 }
 MGI_FN int mgi_host_differs(mgi_host *H, const char *what) {
-  snprintf(H->r->difference, sizeof H->r->difference, "%.100s_launch%s%s", H->t->g->name, H->which, what);
+  snprintf(H->r->difference, sizeof H->r->difference, "%.100s_launch%s%.300s", H->t->g->name, H->which, what);
   H->r->status = MG_NOT_FOUND;
   return 0;
 }
