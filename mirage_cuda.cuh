@@ -6006,7 +6006,7 @@ MGI_FN int mgi_host_differs(mgi_host *H, const char *what) {
 /* Do the notes of job k say what those of the first call say? */
 MGI_FN int mgi_host_same(mgi_host *H, int k, const char *when) {
   const char *a = H->first, *b = H->notes[k];
-  char text[420];
+  char text[400];
   int line = 1;
   if (!strcmp(a, b)) return 1;
   while (*a && *b && strcspn(a, "\n") == strcspn(b, "\n") && !memcmp(a, b, strcspn(a, "\n")) && a[strcspn(a, "\n")] && b[strcspn(b, "\n")]) a += strcspn(a, "\n") + 1, b += strcspn(b, "\n") + 1, line++;
