@@ -285,7 +285,7 @@ static void waiting_is_no_difference(void **state) {
 }
 static void rows_bugs(void **state) {
   (void)state;
-  static const char *const says[] = {"", "race: it ", "differs", "race: it writes byte", "race: it writes byte 256", "deadlock", "other lanes", "have exited"};
+  static const char *const says[] = {"", "race: it ", "differs", "race: it writes byte", "is at the mg_sync of line", "deadlock", "other lanes", "have exited"};
   caught(rows_graph, rows_kernel, says, 8);
 }
 static void mm_bugs(void **state) {

@@ -101,7 +101,7 @@ static void closures_heed_the_search(void **state) {
 }
 
 /* A reshape's dimensions stay as they are, and the program is not compared with itself for the hour that three products of functions would
-   take at full size: a line says so. */
+   take at full size: it is equal by identity. */
 static void checks_heed_the_search(void **state) {
   (void)state;
   mg_graph *p = parse("program p\ninput X : f16[2048, 2048]\ninput W : f16[2048, 2048]\nA = silu(matmul(X, W))\nB = silu(matmul(A, W))\n"
@@ -111,10 +111,10 @@ static void checks_heed_the_search(void **state) {
   mg_error e;
   c.time_limit_s = 0.5, c.max_kernel_ops = 1;
   if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg); /* what is left is the program itself */
-  assert_true(!r.stats.complete && r.stats.late && r.stats.seconds < 20);
+  assert_true(r.stats.seconds < 20);
   assert_int_equal(r.n, 1);
-  assert_true(mg_hash(r.graph[0]) == mg_hash(p));
-  if (!strstr(r.report[0].reason, "whose tests a limit ended")) fail_msg("%s", r.report[0].reason);
+  assert_true(mg_graph_equal(r.graph[0], p));
+  assert_true(r.report[0].verdict == MG_EQUAL && r.report[0].proof == MG_PROOF_IDENTITY);
   mg_search_result_free(&r), mg_graph_free(p);
 }
 
@@ -122,6 +122,7 @@ static void checks_heed_the_search(void **state) {
 static void a_checks_own_limit_is_apart(void **state) {
   (void)state;
   mg_graph *p = parse("program p\ninput X : f16[2048, 2048]\ninput W : f16[2048, 2048]\nA = silu(matmul(X, W))\nO = reshape(A, [4194304])\noutput O\n");
+  mg_graph *q = parse("program q\ninput X : f16[2048, 2048]\ninput W : f16[2048, 2048]\nA = silu(scale(matmul(X, W), 1))\nO = reshape(A, [4194304])\noutput O\n");
   for (int over = 0; over < 2; over++) {
     mgi_se_search S;
     mg_verify_report r;
@@ -129,12 +130,12 @@ static void a_checks_own_limit_is_apart(void **state) {
     memset(&S, 0, sizeof S);
     S.end = over ? 0 : mgi_se_seconds() + 1000;
     v.tier = MG_TIER_FAST, v.time_limit_s = 0.01;
-    assert_false(mgi_se_equal(&S, p, p, &v, &r));
+    assert_false(mgi_se_equal(&S, p, q, &v, &r));
     assert_true(r.unfinished && S.cut);
     assert_int_equal(S.late, over);
     assert_int_equal(S.timed, !over);
   }
-  mg_graph_free(p);
+  mg_graph_free(p), mg_graph_free(q);
 }
 
 /* A check that is under way when the search is stopped ends then: it has one second more, as those have that begin later. */
@@ -142,7 +143,9 @@ static void halts_at_once(void *user, const mg_verify_progress *p) { (void)p, *(
 static void checks_heed_an_interrupt(void **state) {
   (void)state;
   mg_graph *p = parse("program p\ninput X : f16[2048, 2048]\ninput W : f16[2048, 2048]\nA = silu(matmul(X, W))\nO = reshape(A, [4194304])\noutput O\n");
+  mg_graph *q = parse("program q\ninput X : f16[2048, 2048]\ninput W : f16[2048, 2048]\nA = silu(scale(matmul(X, W), 1))\nO = reshape(A, [4194304])\noutput O\n");
   mg_graph *small = parse("program p\ninput X : f16[4, 4]\nO = reshape(X, [16])\noutput O\n");
+  mg_graph *other = parse("program q\ninput X : f16[4, 4]\nO = scale(reshape(X, [16]), 1)\noutput O\n");
   volatile int stop = 0;
   mgi_se_search S;
   mg_verify_report r;
@@ -151,13 +154,13 @@ static void checks_heed_an_interrupt(void **state) {
   mg_verify_config v = mgi_se_check_config(&S);
   assert_ptr_equal(v.stop, &stop);
   v.time_limit_s = 0, v.progress = halts_at_once, v.user = (void *)(uintptr_t)&stop; /* without `stop` it would take what it takes */
-  assert_false(mgi_se_equal(&S, p, p, &v, &r));
+  assert_false(mgi_se_equal(&S, p, q, &v, &r));
   assert_true(r.unfinished && S.cut && S.late && !S.timed);
   stop = 0;
-  assert_true(mgi_se_equal(&S, small, small, &v, &r) && stop); /* what was found by then is kept */
+  assert_true(mgi_se_equal(&S, small, other, &v, &r) && stop); /* what was found by then is kept */
   v = mgi_se_check_config(&S);
   assert_true(!v.stop && v.time_limit_s == 1);
-  mg_graph_free(p), mg_graph_free(small);
+  mg_graph_free(p), mg_graph_free(q), mg_graph_free(small), mg_graph_free(other);
 }
 
 /* More operators than a structure has room for: unary ones are not counted, so no stated limit leaves them out.  Cut into
