@@ -1230,6 +1230,7 @@ MG_DEV void mg_sync(mgi_emu_site site) {
 }
 MG_DEV void mg_sync(int line = __builtin_LINE()) { mg_sync(mgi_emu_called(line)); }
 #define MG_SITE , int mg_called_from = __builtin_LINE() /* of a template in which threads meet, its last parameter */
+#define MG_SITE_AGAIN , int mg_called_from             /* where it is defined, if it was declared before */
 #define MG_FROM mgi_emu.thread[mgi_emu.tid].from = mg_called_from /* its first statement */
 #define MG_WITHIN mgi_emu_within(__LINE__)              /* what it hands a barrier */
 #define MG_ALSO_WITHIN , mgi_emu_within(__LINE__)
@@ -2692,6 +2693,7 @@ MG_DEV int mg_bid(int axis) { return (int)(axis == 0 ? blockIdx.x : axis == 1 ? 
 extern __shared__ __align__(1024) unsigned char mgi_shared[];
 MG_DEV unsigned char *mg_shared() { return mgi_shared; }
 #define MG_SITE   /* the emulator's: where a template in which threads meet was called */
+#define MG_SITE_AGAIN
 #define MG_FROM (void)0
 #define MG_WITHIN
 #define MG_ALSO_WITHIN
@@ -3599,7 +3601,7 @@ template<class T, int K, class ACC, class L, class ROW, class R> MG_DEV void mg_
     mgi_contract_step<T>(acc, a[j], right, 0, j * 16);
   }
 }
-template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_own(ACC &acc, const L &left, const R &right);
+template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_own(ACC &acc, const L &left, const R &right MG_SITE);
 /* A right operand in registers. */
 template<int STEPS> struct mgi_right_held {
   const uint32_t (&b)[STEPS][2];
@@ -3682,7 +3684,7 @@ template<class T, class P, class ACC, class TILE> MG_DEV void mg_group_chain(ACC
   mg_group_wait(acc.c);
 }
 /* The same where K is the warp's own part of the contraction. */
-template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_own(ACC &acc, const L &left, const R &right MG_SITE) {
+template<class T, int K, class ACC, class L, class R> MG_DEV void mg_contract_own(ACC &acc, const L &left, const R &right MG_SITE_AGAIN) {
   MG_FROM;
   static_assert(K % 16 == 0 && ACC::M <= ACC::MT * 16 && ACC::N <= ACC::NT * 8, "whole steps of 16, all rows and columns in every warp");
   uint32_t a[K / 16][ACC::MT][4];
@@ -5997,14 +5999,14 @@ MGI_FN int mgi_host_launch(void *with, int which) {
   return H->launch(c->in, c->out, c->space, c->stream);
 }
 MGI_FN int mgi_host_differs(mgi_host *H, const char *what) {
-  snprintf(H->r->difference, sizeof H->r->difference, "%.100s_launch%s%s", H->t->g->name, H->which, what);
+  snprintf(H->r->difference, sizeof H->r->difference, "%.100s_launch%s%.300s", H->t->g->name, H->which, what);
   H->r->status = MG_NOT_FOUND;
   return 0;
 }
 /* Do the notes of job k say what those of the first call say? */
 MGI_FN int mgi_host_same(mgi_host *H, int k, const char *when) {
   const char *a = H->first, *b = H->notes[k];
-  char text[420];
+  char text[400];
   int line = 1;
   if (!strcmp(a, b)) return 1;
   while (*a && *b && strcspn(a, "\n") == strcspn(b, "\n") && !memcmp(a, b, strcspn(a, "\n")) && a[strcspn(a, "\n")] && b[strcspn(b, "\n")]) a += strcspn(a, "\n") + 1, b += strcspn(b, "\n") + 1, line++;

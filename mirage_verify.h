@@ -54,9 +54,9 @@
                     for the real function.  The converse fails: sqrt(s/4096) is not sqrt(s)/64 here.  So such a mismatch
                     is NOT_EQUAL only if float64, with a running bound on its error, shows one too; else UNDECIDED.
      maximum        first opaque: any function of two, whatever their order.  That is enough where both programs take the
-                    same maxima, and where a maximum cancels, as in a stable softmax.  Else the maximum in a random total
-                    order of x_p: associative, commutative, idempotent, nothing more.  The verdict is then EQUAL_SAMPLED
-                    and says how many patterns of winners the tests saw; no bound is claimed.
+                    same maxima, and where a maximum cancels, as in a stable softmax.  Else a proof (below).  The maximum
+                    in a random total order of x_p, in which 0 and the programs' constants stand in their true order,
+                    refutes and never accepts: what agrees without a proof is EQUAL_SAMPLED, which is no result.
      undefined      depends on a division by zero.  Nothing invents an inverse of zero.
      order          residues are exact, and float64 values here carry their error, so (A B) v is evaluated as A (B v) where
                     that is less work.
@@ -116,11 +116,18 @@
      any with equal chance; so for the `bad_arg` primes of each pair of arguments without exponentials.  Else the sum is a nonzero polynomial mod p, at a random point.  Opaque values
      are revealed in order of depth, as before; both their residues are independent and uniform.  T, deg_exp, bad_exp
      come from >>bounds.  This does without the sparsity that the paper's Theorem 2 pays for (k^4 d < q).
-     Assumed: the keyed hash and the drawing of inputs behave as random functions; whoever chose the seed or wrote the
-     graphs, of which all that is random depends, did not look for a choice that lets the pair pass (choose a seed of your
-     own, after you have the graphs, to exclude that); the code does what is written here.
-     Not certified, and said so: pairs for which that takes more than MG_VERIFY_TESTS tests, an exponential inside of one
-     where 1 does not do, and pairs that agree by the properties of a maximum (EQUAL_SAMPLED).
+     Assumed: the keyed hash and the drawing of inputs behave as random functions; whoever chose the number N or wrote the
+     graphs, on all of whose bits all that is random depends (>>seeds), did not look for a choice that lets the pair pass
+     (a recheck draws a salt of its own, after it has the graphs, to exclude that); the code does what is written here.
+     Not certified so: pairs for which that takes more than MG_VERIFY_TESTS tests, an exponential inside of one where 1 does
+     not do, and pairs that agree by the properties of a maximum.  For these there is a proof, or no EQUAL.
+
+   WHAT NORMAL FORMS PROVE
+     Each output element at a symbolic index is a real term over the inputs' elements, with sums and maxima over ranges of
+     indices.  Rewriting by the FORM rows (>>axioms), each with its condition, brings it to a normal form in a fixed order:
+     there is no search, so the certificate's derivation is replayed by doing it again.  One normal form of both is
+     EQUAL, for all real inputs on which both are defined; DOMAINS says the rest.  Membership in the search's e-graph proves
+     nothing: its expressions forget indices, so a matrix and its transpose are one class there.
 
    DOMAINS
      The theorems compare where both programs are defined.  EQUAL (EQUAL_SAMPLED too) says more of A, the program, and

@@ -769,6 +769,8 @@ static int do_search(const options *o) {
     }
     if (!o->out) break;
   }
+  if (!o->out && !code && res.n > 1 && res.report[res.n - 1].verdict == MG_EQUAL_SAMPLED)
+    fprintf(stderr, "mirage: search: a faster one agrees in tests alone (EQUAL_SAMPLED): -o DIR keeps it behind what is EQUAL\n");
   if (first && first->verdict != MG_EQUAL && !code && !unkept) {
     mg_fail(&e, MG_UNSUPPORTED, "search", "%.200s", first->reason);
     code = report(MG_UNSUPPORTED, &e);
