@@ -5378,7 +5378,7 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
     if (joined[i]) { at[i] = at[o->in[0]]; continue; }
     const int x = at[i] = (int16_t)k->n++;
     mgi_se_mop *m = &k->op[x];
-    m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2, m->unique = 0; /* esize: as operands are widened */
+    m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2, m->unique = 0, m->wide = 0; /* esize: as operands are widened */
     m->loop = (int8_t)(m->inloop ? mgi_se_loop_axis(o->scope) : 0);
     m->across = o->code == MG_OP_ACCUM && o->map[0] < 4;
     h->both[x] = o->code == MG_OP_CONCAT_MATMUL;
@@ -7047,6 +7047,7 @@ static mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, 
 
 enum { MGI_NUM_ATOMS = 40, MGI_NUM_TERMS = 8, MGI_NUM_IN = 16, MGI_NUM_POINTS = 1500 };
 typedef enum mgi_num_kind { MGI_NUM_INPUT, MGI_NUM_OP, MGI_NUM_SUM, MGI_NUM_ROUND } mgi_num_kind;
+enum { MGI_NUM_MEMORY = 2 }; /* of mgi_num_list.bad: there was none */
 typedef struct mgi_num_node {
   mgi_num_kind kind;
   mg_opcode code;
@@ -7065,7 +7066,7 @@ static int mgi_num_put(mgi_num_list *l, mgi_num_kind kind, mg_opcode code, int n
   if (l->n == l->cap) {
     const int cap = l->cap ? 2 * l->cap : 64;
     mgi_num_node *more = (mgi_num_node *)realloc(l->node, (size_t)cap * sizeof *more);
-    if (!more) { l->bad = 1; return 0; }
+    if (!more) { l->bad = MGI_NUM_MEMORY; return 0; }
     l->node = more, l->cap = cap;
   }
   mgi_num_node *x = &l->node[l->n];
@@ -7114,7 +7115,7 @@ static void mgi_num_graph(mgi_num_list *l, const mg_graph *g, int program, int k
     } else if (o->code == MG_OP_GRAPH) {
       int out[MG_MAX_OUT] = { 0 };
       int *below = (int *)calloc(o->sub->n_tensors, sizeof *below);
-      if (!below) { l->bad = 1; return; }
+      if (!below) { l->bad = MGI_NUM_MEMORY; return; }
       mgi_num_graph(l, o->sub, program, g->level == MG_KERNEL ? (int)k : kernel, of, below, out);
       free(below);
       for (int j = 0; j < o->n_out && !l->bad; j++) {
@@ -7148,7 +7149,7 @@ static void mgi_num_graph(mgi_num_list *l, const mg_graph *g, int program, int k
 static void mgi_num_list_of(mgi_num_list *l, const mg_graph *g, int program, int *out) {
   int *of = (int *)calloc(g->n_tensors, sizeof *of);
   memset(l, 0, sizeof *l);
-  l->bad = !of || g->n_in > MGI_NUM_IN;
+  l->bad = !of ? (int)MGI_NUM_MEMORY : g->n_in > MGI_NUM_IN;
   for (uint32_t k = 0; k < g->n_in && !l->bad; k++) {
     const int x = mgi_num_put(l, MGI_NUM_INPUT, MG_OP_NONE, 0, (int)k, 0);
     const mg_tensor_info *t = mg_tensor_of(g, g->in[k]);
@@ -7405,7 +7406,7 @@ static double mgi_num_error(double got, double want) {
   const double size = fabs(want) > 6.2e-5 ? fabs(want) : 6.2e-5;
   return isfinite(got) ? fabs(got - want) / size : HUGE_VAL;
 }
-typedef struct mgi_num_witness { int node; double x, got, want, in[MGI_NUM_IN]; } mgi_num_witness;
+typedef struct mgi_num_witness { int node; double x, got, want, in[MGI_NUM_IN]; int memory; /* 1: there was none */ } mgi_num_witness;
 /* Inputs by number: log2 of their sizes.  joint: any together, from 2^-14 to 2^14, all of them or drawn; else one from 2^-20 to
    2^14, another from 2^-3 to 2^3, and the rest near 1.  0: there are no more. */
 static int mgi_num_point(int q, int n_in, int joint, int *at) {
@@ -7429,7 +7430,10 @@ static int mgi_num_refuted(const mgi_num_list *p, const int *p_out, const mgi_nu
   const int n = p->n > u->n ? p->n : u->n;
   double *x = (double *)malloc((size_t)n * 4 * sizeof *x), *exact = x + n, *y = x + 2 * n, *z = x + 3 * n, worst = 0;
   int found = 0, shifted = -1, clean = 1, at[MGI_NUM_IN];
-  if (!x) return 0;
+  if (!x) {
+    w->memory = 1;
+    return 0;
+  }
   for (int q = 0; clean && mgi_num_point(q, n_in, joint, at); q++) {
     double in[MGI_NUM_IN];
     for (int k = 0; k < n_in; k++) in[k] = mgi_num_to(ldexp(1.3 + 0.11 * k, at[k]), p->node[k].half == MG_F32 ? MG_F16 : p->node[k].half);
@@ -7486,7 +7490,7 @@ mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const ch
   mgi_num_list_of(&p, program, 1, p_out), mgi_num_list_of(&u, ugraph, 0, u_out);
   mgi_num_bounds *B = (mgi_num_bounds *)calloc(1, sizeof *B);
   mgi_num_value *pv = (mgi_num_value *)calloc((size_t)p.n + 1, sizeof *pv), *uv = (mgi_num_value *)calloc((size_t)u.n + 1, sizeof *uv);
-  const int room = B && pv && uv;
+  int room = B && pv && uv && !(p.bad & MGI_NUM_MEMORY) && !(u.bad & MGI_NUM_MEMORY);
   if (!room || p.bad || u.bad) {
     snprintf(r->why, sizeof r->why, "it has more inputs than are looked at, or an operator of more than two operands");
     lost = 1;
@@ -7528,6 +7532,7 @@ mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const ch
       snprintf(r->why, sizeof r->why, "%s, it is none of the program's values, and nothing is seen to bound it", x->stored ? "handed on in 16 bits" : "a product's operand in 16 bits");
     } else r->verdict = MG_SAFE;
   }
+  room &= !w.memory;
   free(B), free(pv), free(uv), free(p.node), free(u.node);
   return room ? MG_OK : mg_fail(e, MG_NO_MEMORY, "mg_safety_of", "no memory");
 }
@@ -8549,10 +8554,11 @@ static const mgi_se_structure *mgi_se_pool_tiles(mgi_se_search *S, int k) {
 
 /* 1 if there are results that are ranked behind others, whatever their times; then, whether g is one. */
 static int mgi_se_judges(const mgi_se_search *S) { return S->cfg.wary != NULL || !S->cfg.unsafe; }
-static int mgi_se_behind(const mgi_se_search *S, const mg_graph *g) {
+static int mgi_se_behind(mgi_se_search *S, const mg_graph *g) {
   mg_safety_report r;
+  mg_error why;
   if (S->cfg.wary && S->cfg.wary(S->cfg.user, g)) return 1;
-  return !S->cfg.unsafe && mg_safety_of(S->root->p, g, NULL, &r, NULL) == MG_OK && r.verdict == MG_UNSAFE;
+  return !S->cfg.unsafe && mgi_se_step(S, mg_safety_of(S->root->p, g, NULL, &r, &why)) == MG_OK && r.verdict == MG_UNSAFE;
 }
 /* Has the plans of g keep in f32 what makes it unsafe; leaves it as it is where that is not enough, or not emitted.  What that
    costs, in microseconds. */
@@ -8560,8 +8566,8 @@ static double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
   mg_safety_report r;
   mg_graph *with = NULL;
   mg_error why;
-  if (S->cfg.unsafe || mg_safety_of(S->root->p, *g, NULL, &r, NULL) != MG_OK || r.verdict != MG_UNSAFE || !r.tensor.id) return 0;
-  if (mgi_se_step(S, mg_resize(*g, NULL, NULL, &with, &why)) != MG_OK || mg_check(with, &why) != MG_OK) {
+  if (S->cfg.unsafe || mgi_se_step(S, mg_safety_of(S->root->p, *g, NULL, &r, &why)) != MG_OK || r.verdict != MG_UNSAFE || !r.tensor.id) return 0;
+  if (mgi_se_step(S, mg_resize(*g, NULL, NULL, &with, &why)) != MG_OK || mgi_se_step(S, mg_check(with, &why)) != MG_OK) {
     mg_graph_free(with);
     return 0;
   }
@@ -8582,10 +8588,10 @@ static double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
       if (!name || snprintf(key, sizeof key, "%s.%s", name, r.stored ? "store" : "mma") > 63) continue;
       mg_plan_set(b, key, r.stored ? "f32" : "wide"), changed = 1;
     }
-    if (!changed || mg_safety_of(S->root->p, with, NULL, &r, NULL) != MG_OK) break;
+    if (!changed || mgi_se_step(S, mg_safety_of(S->root->p, with, NULL, &r, &why)) != MG_OK) break;
   }
   const double us = mgi_se_us(S, *g, NULL), wide = mgi_se_us(S, with, NULL);
-  if (r.verdict == MG_UNSAFE || mg_check(with, &why) != MG_OK || mgi_se_emittable(S, with, &why) != MG_OK) {
+  if (mgi_se_step(S, mg_check(with, &why)) != MG_OK || r.verdict == MG_UNSAFE || mgi_se_emittable(S, with, &why) != MG_OK) {
     mg_graph_free(with);
     return 0;
   }

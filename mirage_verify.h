@@ -1768,8 +1768,8 @@ enum { MGI_PARTS_MOST = 8192, MGI_PART_WORK = 1 << 26, MGI_PART_BYTES = 1 << 27 
 
 typedef struct mgi_want { mg_box out[MG_MAX_OUT]; } mgi_want;
 /* elements: of the largest part; work: of all.  kept[side], where it is not NULL, says by tensor what is computed once a trial
-   and then given to every part (>>kept). */
-typedef struct mgi_cut { const mg_graph *g[2]; mgi_want *want; int n; double elements, work; uint8_t *kept[2]; } mgi_cut;
+   and then given to every part (>>kept): `held` elements.  memory: bytes that all may take. */
+typedef struct mgi_cut { const mg_graph *g[2]; mgi_want *want; int n; double elements, work, memory, held; uint8_t *kept[2]; } mgi_cut;
 typedef struct mgi_cost { double elements, work; } mgi_cost;
 
 /* The parts that `want` takes on both sides, the inputs' boxes made alike. */
@@ -2060,7 +2060,7 @@ enum { MGI_KEPT_PIECES = 1024 };
 typedef struct mgi_kept_run {
   const mgi_cut *cut;
   const mgi_trial *trial;
-  int side, next, n, bad;
+  int side, next, n, bad, threads;
   mg_tensor value;
   mg_box *piece;
   mgi_watch *watch;
@@ -2084,7 +2084,8 @@ static mg_status mgi_piece_part(const mgi_kept_run *K, const mg_box *box, mg_par
 static int mgi_kept_pieces(mgi_kept_run *K) {
   const mg_graph *g = K->cut->g[K->side];
   const mg_shape *s = &g->tensors[K->value.id].shape;
-  const double most = (double)MGI_PART_BYTES / (double)mgi_elem_bytes(K->trial->elem);
+  const double room = mgi_bound_min2(MGI_PART_BYTES, K->cut->memory / 2 / K->threads);
+  const double most = room / (double)mgi_elem_bytes(K->trial->elem);
   K->n = 1;
   memset(&K->piece[0], 0, sizeof K->piece[0]);
   for (int d = 0; d < s->rank; d++) K->piece[0].hi[d] = s->dim[d];
@@ -2181,7 +2182,7 @@ static void mgi_kept_compute(const mgi_cut *c, mgi_trial *t, int threads, mgi_wa
   K.piece = (mg_box *)malloc(MGI_KEPT_PIECES * sizeof *K.piece);
   for (int side = 0; side < 2; side++) good &= (t->kept[side] = (void **)calloc(c->g[side]->n_tensors, sizeof **t->kept)) != NULL;
   good &= K.piece != NULL;
-  K.cut = c, K.trial = t, K.watch = w;
+  K.cut = c, K.trial = t, K.watch = w, K.threads = threads < 1 ? 1 : threads;
   pthread_mutex_init(&K.lock, NULL);
   for (int side = 0; side < 2 && good; side++)
     for (uint32_t k = 1; k < c->g[side]->n_tensors && good; k++) { /* in the order in which they are made */
@@ -2223,7 +2224,7 @@ static void mgi_kept_choose(mgi_cut *c, double elements) {
       if (output || held > elements || mg_part_of_value(g, o->out[0], &whole, c->kept[side], &part, NULL) != MG_OK) continue;
       if (part.work > WORTH * held) {
         for (int j = 0; j < o->n_out; j++) c->kept[side][o->out[j].id] = 1;
-        elements -= held;
+        elements -= held, c->held += held;
       }
       mg_part_free(&part);
     }
@@ -2310,7 +2311,7 @@ typedef struct mgi_bench {
 
 /* How many parts may run at a time; 0 if not even one fits. */
 static int mgi_bench_threads(const mgi_bench *B, const mgi_cut *c, int elem) {
-  double fit = B->memory / (c->elements * (double)mgi_elem_bytes(elem));
+  double fit = (B->memory / (double)mgi_elem_bytes(elem) - c->held) / c->elements;
   return fit < 1 ? 0 : fit < B->threads ? (int)fit : B->threads;
 }
 /* Elements and work of all outputs in one part. */
@@ -2328,13 +2329,13 @@ static mg_status mgi_bench_cut(mgi_bench *B, int elem, mgi_cut **out, mg_error *
   mgi_cut *c = *out = &B->cut[elem];
   if (!c->n) {
     double bytes = mgi_bound_min2(MGI_PART_BYTES, B->memory / 2), whole[2];
-    c->g[0] = B->g[0], c->g[1] = B->g[1];
+    c->g[0] = B->g[0], c->g[1] = B->g[1], c->memory = B->memory;
     mg_status s = mgi_bench_whole(c, whole, e);
     if (s == MG_OK) s = mgi_cut_outputs(mgi_elem_bytes(elem), bytes, c, e);
     if (s == MG_OK && c->n > 1 && c->work > 1.5 * whole[1]) { /* the parts compute much again: what it is made of is kept */
       mgi_cut_free(c);
       memset(c, 0, sizeof *c);
-      c->g[0] = B->g[0], c->g[1] = B->g[1];
+      c->g[0] = B->g[0], c->g[1] = B->g[1], c->memory = B->memory;
       mgi_kept_choose(c, B->memory / 4 / (double)mgi_elem_bytes(elem));
       s = mgi_cut_outputs(mgi_elem_bytes(elem), bytes, c, e);
     }

@@ -608,7 +608,7 @@ static int way_in(const char *kernel, const char *name, mg_dtype type, int *odd)
   if (!end || (next && end > next)) return -1;
   while (strncmp(from, "mg_tile<", 8)) from--;
   assert_int_equal(sscanf(from, "mg_tile<%*[^,], %d, %d, %d, %39[^>]", &rows, &cols, &pitch, rest), 4);
-  const int inner = !strncmp(rest, "true", 4) ? rows : cols, unit = 16 / mg_dtype_bytes(type), pieces = (inner + unit - 1) / unit;
+  const int inner = !strncmp(rest, "true", 4) ? rows : cols, unit = 16 / (strncmp(from + 8, "mg_f32", 6) ? mg_dtype_bytes(type) : 4), pieces = (inner + unit - 1) / unit; /* f32 between kernels */
   *odd = pieces % 2;
   if (!pitch) return MGI_CU_PANELS;
   if (strstr(rest, ", true")) return assert_int_equal(pitch, pieces * unit), MGI_CU_SWIZZLED;

@@ -201,6 +201,18 @@ static void mark(const char *s, size_t n, uint8_t *seen) {
    skinny product, that are no sum of squares, tensor copies, which no plan has by itself, attentions that store their rows' sums too,
    and elementwise operators and reductions that are kernels of their own. */
 static const char *const others[] = {
+  "program wide_a\ninput X : f16[16, 256]\ninput W : f16[256, 64]\nO = kernel grid=(x=2) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=2 warps_k=1 p.mma=wide }\n  for i=4 {\n    x = load X {i->1}\n    w = load W {x->1, i->0}\n    p = matmul(x, w)\n"
+  "  }\n  o = accum(p) {i->+}\n  store o {x->1}\n}\noutput O\n",
+  "program wide_b\ninput X : f16[32, 512]\ninput W : f16[512, 64]\nO = kernel grid=(x=2) threads=64 {\n  plan { stages=2 warps_m=2 warps_n=1 warps_k=1 p.mma=wide }\n  for i=4 {\n    x = load X {i->1}\n    w = load W {x->1, i->0}\n    p = matmul(x, w)\n"
+  "  }\n  o = accum(p) {i->+}\n  store o {x->1}\n}\noutput O\n",
+  "program wide_c\ninput X : f16[16, 256]\ninput W : f16[256, 64]\nO = kernel grid=(x=2) threads=64 {\n  plan { ring=warp stages=2 warps_m=1 warps_n=1 warps_k=2 p.mma=wide }\n  for i=4 {\n    x = load X {i->1}\n    w = load W {x->1, i->0}\n    p = matmul(x, w)\n"
+  "  }\n  o = accum(p) {i->+}\n  store o {x->1}\n}\noutput O\n",
+  "program wide_d\ninput X : f16[16, 512]\ninput W : f16[512, 64]\nO = kernel grid=(x=2) threads=64 {\n  plan { ring=warp stages=3 warps_m=1 warps_n=1 warps_k=2 p.mma=wide }\n  for i=4 {\n    x = load X {i->1}\n    w = load W {x->1, i->0}\n    p = matmul(x, w)\n"
+  "  }\n  o = accum(p) {i->+}\n  store o {x->1}\n}\noutput O\n",
+  "program wide_e\ninput X : f16[16, 64]\ninput A : f16[64, 32]\ninput B : f16[32, 64]\nO = kernel grid=(x=2) threads=32 {\n  plan { warps_m=1 warps_n=1 warps_k=1 q.mma=wide }\n  x = load X {}\n  a = load A {}\n  b = load B {x->1}\n  p = matmul(x, a)\n"
+  "  q = matmul(p, b)\n  store q {x->1}\n}\noutput O\n",
+  "program wide_f\ninput X : f16[32, 64]\ninput A : f16[64, 32]\ninput B : f16[32, 64]\nO = kernel grid=(x=2) threads=32 {\n  plan { warps_m=1 warps_n=1 warps_k=1 q.mma=wide }\n  x = load X {}\n  a = load A {}\n  b = load B {x->1}\n  p = matmul(x, a)\n"
+  "  q = matmul(p, b)\n  store q {x->1}\n}\noutput O\n",
   "program a\ninput X : f32[16, 64]\ninput W : f32[64, 32]\nO = silu(matmul(X, W))\noutput O\n",
   "program b\ninput X : f32[16, 64]\ninput A : f32[64, 16]\ninput B : f32[16, 32]\nO = matmul(matmul(X, A), B)\noutput O\n",
   "program c\ninput X : f16[64, 48]\nO = kernel grid=(x=2) threads=128 {\n  x = load X {x->1}\n  o = div(x, sum(x, dim=0))\n  store o {x->1}\n}\noutput O\n",
