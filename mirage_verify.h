@@ -3272,7 +3272,7 @@ static mg_status mgi_verify_domain(const mg_graph *a, const mg_graph *b, const m
   r->verdict = refuted ? MG_NOT_EQUAL : MG_UNDECIDED, r->partial = !refuted || isnan(x.b), r->log2_delta = 0,
   r->theorem[0] = 0;
   r->agreed = 0, r->proof = MG_PROOF_NONE;
-  r->unfinished = !refuted && mgi_watch_over(&B->watch);
+  r->unfinished = !refuted && (mgi_watch_over(&B->watch) || (!shown && strstr(line, "no memory")));
   if (refuted) mgi_wide_words(&x, B->seed, r->reason, sizeof r->reason);
   else if (!shown) snprintf(r->reason, sizeof r->reason, "%.250s", line);
   else
@@ -3324,6 +3324,7 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
   if (s == MG_OK) s = mgi_verify_run(&B, &c, &X, &Y, r, e);
   if (s == MG_OK && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED))
     s = mgi_verify_domain(a, b, &B, &c, r, e);
+  if (r->verdict == MG_UNDECIDED || r->verdict == MG_EQUAL_SAMPLED) r->unfinished |= strstr(r->unproved, "no memory") != NULL;
   for (int k = 0; k < 3; k++) mgi_cut_free(&B.cut[k]);
   mg_graph_free(fast[0]), mg_graph_free(fast[1]);
   return s;

@@ -1350,7 +1350,7 @@ static void kept_values(void **state) {
     for (int k = 0; k < 6; k++) {
       mg_verify_config c = mg_verify_config_default();
       long before = atomic_load(&heap_live);
-      c.seed = seed, c.threads = 1 + k % 3, c.memory_limit = k < 3 ? (size_t)4 << 30 : (size_t)2 << 20;
+      c.seed = seed, c.threads = 1 + k % 3, c.memory_limit = k < 3 ? (size_t)4 << 30 : (size_t)3 << 20;
       atomic_store(&heap_peak, before);
       assert_int_equal(mg_verify(g[0], g[1 + wrong], &c, &r, &e), MG_OK);
       assert_int_equal(atomic_load(&heap_live), before);
@@ -1369,7 +1369,7 @@ static void kept_values(void **state) {
     memset(&B, 0, sizeof B);
     mgi_cut *c;
     int kept = 0;
-    B.g[0] = B.whole[0] = g[0], B.g[1] = B.whole[1] = g[1], B.memory = small ? 2 << 20 : 4e9, B.threads = 1;
+    B.g[0] = B.whole[0] = g[0], B.g[1] = B.whole[1] = g[1], B.memory = small ? 3 << 20 : 4e9, B.threads = 1;
     assert_int_equal(mgi_bench_cut(&B, MGI_ELEM_WORD, &c, &e), MG_OK);
     for (int side = 0; side < 2; side++)
       for (uint32_t k = 1; c->kept[side] && k < g[side]->n_tensors; k++) kept += c->kept[side][k];
