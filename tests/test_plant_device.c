@@ -73,7 +73,7 @@ static const struct { const char *kernel, *find, *lines, *why; } harmless[] = {
 };
 static int wanted(const char *name) {
   static const char *const names[] = {"skinny", "own ring", "attention, cluster", "attention, workspace", "attention, rings of warps", "without tensor cores", "merges", "moves", "mask",
-                                      "more rows than threads", "warpgroups, attention", "maxima as written", "maxima as written, f32", "maxima over a loop", "large, two kernels", "large, an operator behind", "parts under maxima of their own, in two kernels"};
+                                      "more rows than threads", "warpgroups, attention", "maxima as written", "maxima as written, f32", "maxima over a loop", "large, two kernels", "parts under maxima of their own, in two kernels"};
   for (size_t k = 0; k < sizeof names / sizeof *names; k++)
     if (!strcmp(names[k], name)) return 1;
   return 0;
