@@ -2383,6 +2383,7 @@ static mgi_trial_result mgi_tests(mgi_bench *B, int kind, int tests, mg_verify_r
   if (mgi_bench_cut(B, elem, &c, e) != MG_OK) return MGI_TRIAL_FAULT;
   int threads = mgi_bench_threads(B, c, elem), wave = (2 * threads + c->n - 1) / c->n;
   if (wave > tests || threads == 1) wave = threads == 1 ? 1 : tests;
+  if (c->kept[0] || c->kept[1]) wave = 1; /* what is kept is of one trial at a time */
   mgi_trial *t = (mgi_trial *)calloc((size_t)wave, sizeof *t);
   mgi_outcome *o = (mgi_outcome *)calloc((size_t)wave * (size_t)c->n, sizeof *o);
   if (!t || !o) mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for a test"), result = MGI_TRIAL_FAULT;
