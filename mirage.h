@@ -528,6 +528,16 @@ typedef struct mg_classes {
 mg_status mg_classes_of(const mg_graph *program, mg_classes *out, mg_error *e);
 void mg_classes_free(mg_classes *c);
 
+/* Union-find: uf[x] is x for the least of a class. */
+MGI_FN uint32_t mgi_uf_find(uint32_t *uf, uint32_t x) {
+  while (uf[x] != x) x = uf[x] = uf[uf[x]];
+  return x;
+}
+MGI_FN void mgi_uf_join(uint32_t *uf, uint32_t a, uint32_t b) {
+  a = mgi_uf_find(uf, a), b = mgi_uf_find(uf, b);
+  if (a != b) uf[a > b ? a : b] = a > b ? b : a;
+}
+
 /* A copy with other sizes: class c gets extent[c]; axis a of the k-th graph-defined kernel gets
    counts[k * (MG_MAX_AXES + 1) + a] (counts NULL: all kept).  Constants are kept.  Plans are kept. */
 mg_status mg_resize(const mg_graph *program, const int64_t *extent, const int64_t *counts, mg_graph **out, mg_error *e);
@@ -3394,15 +3404,6 @@ mg_status mg_eval(const mg_graph *g, const mg_domain *d, const void *const *in, 
    that it was cut from.  Resizing rebuilds the program through the builder, so that every check runs again. */
 
 typedef struct mgi_level { const mg_graph *g; uint32_t base; } mgi_level; /* nodes of a graph start at base */
-
-static uint32_t mgi_uf_find(uint32_t *uf, uint32_t x) {
-  while (uf[x] != x) x = uf[x] = uf[uf[x]];
-  return x;
-}
-static void mgi_uf_join(uint32_t *uf, uint32_t a, uint32_t b) {
-  a = mgi_uf_find(uf, a), b = mgi_uf_find(uf, b);
-  if (a != b) uf[a > b ? a : b] = a > b ? b : a;
-}
 
 typedef struct mgi_classer { uint32_t *uf; uint8_t *fixed, *stacked; mgi_level *level; uint32_t n_levels; } mgi_classer; /* stacked: blocks' results side by side */
 

@@ -7320,13 +7320,12 @@ static void mgi_num_bound(mgi_num_bounds *B, const mgi_num_list *l, int i, mgi_n
       out->even = a->even && b->even, out->lost |= b->lost;
       mgi_num_fold(B, out);
       return;
-    case MG_OP_SQRT:
-      if (a->root >= 0) {
+    default:
+      if (x->code == MG_OP_SQRT && a->root >= 0) {
         atom = mgi_num_atom_of(B, MGI_NUM_RMS, MG_OP_SQRT, zero, &v[a->root], &none, a->root_n);
         mgi_num_single(out, atom < 0 ? -2 : atom, 1, 0.5 * a->root_c, 0.5 * a->root_c), out->even = 1;
         return;
-      } /* fall through */
-    default:
+      }
       if (x->code == MG_OP_SILU || x->code == MG_OP_GELU) { /* |f(x)| <= |x| */
         *out = *a, out->root = -1, out->even = 0;
         return;

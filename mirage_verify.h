@@ -7316,8 +7316,8 @@ static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node
       if (n < MGI_DEFINED_PARTS) P->factors = mgi_pv_intern(P, list, n);
       break;
     case MG_OP_EXP: P->factors = mgi_pv_intern(P, list, 1); break;
-    case MG_OP_SCALE: if (!o->attr.c.num) break; /* fall through */
-    case MG_OP_DIV: case MG_OP_SQR: case MG_OP_SQRT: case MG_OP_NEG:
+    case MG_OP_SCALE: case MG_OP_DIV: case MG_OP_SQR: case MG_OP_SQRT: case MG_OP_NEG:
+      if (o->code == MG_OP_SCALE && !o->attr.c.num) break;
       list[1] = in[0], P->factors = factors[0] ? factors[0] : mgi_pv_intern(P, list, 2);
       break;
     default: break;

@@ -1108,7 +1108,8 @@ static void table(FILE *f) {
     while (strcmp(in_templates[first].anchor, anchor)) first++;
     if (first < k) continue;
     char name[40];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(strstr(anchor, "mg"), " ({"), strstr(anchor, "mg"));
+    const char *from = strstr(anchor, "mg") ? strstr(anchor, "mg") : anchor;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(from, " ({"), from);
     for (int c = 0; c < CLASSES; c++) {
       int n = 0, m = 0;
       for (int j = 0; j < TEMPLATES; j++)

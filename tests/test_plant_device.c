@@ -64,13 +64,16 @@ static const plant in_files[] = {
     {"large, two kernels", /* a tensor of 5 GiB between them */                                                                        \
      "program k\ninput X : f16[65536, 40960]\nH = kernel grid=(x=1024, y=640) threads=64 {\n  x = load X {x->0, y->1}\n"              \
      "  h = scale(x, 3)\n  store h {x->0, y->1}\n}\nO = kernel grid=(x=1024) threads=64 {\n  for i=640 {\n"                          \
-     "    h = load H {x->0, i->1}\n    s = sum(h, dim=1)\n  }\n  o = accum(s) {i->+}\n  store o {x->0}\n}\noutput O\n"},
+     "    h = load H {x->0, i->1}\n    s = sum(h, dim=1)\n  }\n  o = accum(s) {i->+}\n  store o {x->0}\n}\noutput O\n"},                    \
+    {"large, one kernel",                                                                                                              \
+     "program k\ninput X : bf16[40960, 65536]\nH = kernel grid=(x=640, y=512) threads=128 {\n  x = load X {x->0, y->1}\n"             \
+     "  h = relu(x)\n  store h {x->0, y->1}\n}\noutput H\n"},
 static const struct { const char *kernel, *find, *lines, *why; } harmless[] = {
     {"", "", "", ""},
 };
 static int wanted(const char *name) {
   static const char *const names[] = {"skinny", "own ring", "attention, cluster", "attention, workspace", "attention, rings of warps", "without tensor cores", "merges", "moves", "mask",
-                                      "more rows than threads", "warpgroups, attention", "maxima as written", "maxima as written, f32", "maxima over a loop", "large, two kernels", "parts under maxima of their own, in two kernels"};
+                                      "more rows than threads", "warpgroups, attention", "maxima as written", "maxima as written, f32", "maxima over a loop", "large, two kernels", "large, one kernel", "parts under maxima of their own, in two kernels"};
   for (size_t k = 0; k < sizeof names / sizeof *names; k++)
     if (!strcmp(names[k], name)) return 1;
   return 0;
