@@ -43,6 +43,18 @@ build/test_%: tests/test_%.c $(wildcard tests/*.h) $(HEADERS) | build
 build/san/test_%: tests/test_%.c $(wildcard tests/*.h) $(HEADERS) | build/san
 	$(CC) $(STD) $(SAN) $< -o $@ -lcmocka $(LIBS)
 
+# Tests that see the headers' functions as another file's, as a program of several files does: these are compiled once.
+LINKED := $(addprefix test_,norms programs rare reach safety tiling use)
+IMPLEMENTATION = printf '\#define MIRAGE_IMPLEMENTATION\n\#include "mirage_search.h"\n\#include "mirage_cuda.cuh"\n' | $(CC) $(STD) $(1) -x c -c - -o $@
+build/implementation.o: $(HEADERS) | build
+	$(call IMPLEMENTATION,$(CFLAGS))
+build/san/implementation.o: $(HEADERS) | build/san
+	$(call IMPLEMENTATION,$(SAN))
+$(LINKED:%=build/%): build/test_%: tests/test_%.c build/implementation.o $(wildcard tests/*.h) | build
+	$(CC) $(STD) $(CFLAGS) -DMGT_LINKED $< build/implementation.o -o $@ -lcmocka $(LIBS)
+$(LINKED:%=build/san/%): build/san/test_%: tests/test_%.c build/san/implementation.o $(wildcard tests/*.h) | build/san
+	$(CC) $(STD) $(SAN) -DMGT_LINKED $< build/san/implementation.o -o $@ -lcmocka $(LIBS)
+
 build/san/mirage: examples/mirage.c $(HEADERS) | build/san
 	$(CC) $(STD) $(SAN) $< -o $@ $(LIBS)
 

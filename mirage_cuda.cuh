@@ -245,6 +245,9 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
    What is contracted, and every loop over it, is at full size; other extents shrink to what one block takes, where they can.
    MG_OK: safe.  MG_NOT_FOUND: not, r says where.  MG_UNSUPPORTED: undecided. */
 mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_numerics_report *r, mg_error *e);
+/* mg_cuda_numerics of what is emitted, as mg_search_config's hook `settle`: 1 if it is not as safe as `program`; 0 if it is, or where that is
+   undecided.  user: NULL, or the architecture's name. */
+int mg_cuda_settle(void *user, const mg_graph *program, const mg_graph *ugraph);
 #endif
 
 /* The µGraph that an emitted file was made from: the text between its `mugraph {{{` and `}}} mugraph`.  Any bytes may come in. */
@@ -5636,6 +5639,16 @@ MGI_FN mg_status mgi_cd_meant(const char *cu_text, const mg_graph **ugraph, mg_g
   return s;
 }
 
+/* Tensor t of kernel-level g, and what kernels load of it, is f32; what they compute keeps its type. */
+MGI_FN void mgi_cu_widen(mg_graph *g, uint32_t t) {
+  g->tensors[t].dtype = MG_F32;
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    for (uint32_t j = 1; g->ops[k].sub && j < g->ops[k].sub->n_ops; j++) {
+      mg_graph *b = g->ops[k].sub;
+      if (b->ops[j].code == MG_OP_LOAD && b->ops[j].in[0].id == t) b->tensors[b->ops[j].out[0].id].dtype = MG_F32;
+    }
+}
+
 #ifdef MIRAGE_VERIFY_H
 /* mirage_verify.h's arithmetic, as the emulator asks for it. */
 MGI_FN mgi_emu_value mgi_emu_from(mg_fv v) {
@@ -6464,6 +6477,11 @@ MGI_FN mg_graph *mgi_alone_program(const mg_graph *g, const mgi_alone *A, uint32
   for (int k = 0; k < op->n_out; k++) n += (size_t)snprintf(text + n, room - n, "output %s\n", A->name[op->out[k].id]);
   if (mg_parse(text, n, "a kernel alone", NULL, &one, &ignored) != MG_OK || one->n_ops != 2 || one->ops[1].code != MG_OP_GRAPH) mg_graph_free(one), one = NULL;
   free(text);
+  for (int k = 0; one && k < op->n_in + op->n_out; k++) { /* in device memory it is as in g */
+    const mg_tensor t = k < op->n_in ? op->in[k] : op->out[k - op->n_in];
+    for (uint32_t j = 1; j < one->n_tensors && mg_wide(g, t); j++)
+      if (one->tensors[j].name && !strcmp(one->tensors[j].name, A->name[t.id])) mgi_cu_widen(one, j);
+  }
   return one;
 }
 /* Which parameter of the kernel has this name behind the prefix; -1: none. */
@@ -7594,6 +7612,19 @@ mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, cons
   mg_graph_free(own);
   return s;
 }
+int mg_cuda_settle(void *user, const mg_graph *program, const mg_graph *ugraph) {
+  mg_emit_config emit;
+  mg_check_config c;
+  mg_numerics_report r;
+  mg_error ignored;
+  char *text = NULL;
+  memset(&emit, 0, sizeof emit), memset(&c, 0, sizeof c);
+  emit.arch = (const char *)user, c.numerics_first = 1;
+  const int unsafe = mg_cuda_emit(ugraph, &emit, &text, &ignored) == MG_OK && mg_cuda_numerics(program, ugraph, text, &c, &r, &ignored) == MG_NOT_FOUND;
+  mg_string_free(text);
+  return unsafe;
+}
+
 #else
 mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_check_report *r, mg_error *e) {
   (void)ugraph, (void)cu_text, (void)cfg;
@@ -13095,12 +13126,7 @@ MGI_FN mg_status mgi_cu_widened(const mg_graph *g, mg_graph **out, mg_error *e) 
   if (!wide) return mg_fail(e, MG_NO_MEMORY, "mg_cuda_emit", "no memory");
   for (uint32_t t = 1; t < (*out)->n_tensors; t++) wide[t] = (uint8_t)mg_wide(*out, mgi_cu_handle(t));
   for (uint32_t t = 1; t < (*out)->n_tensors; t++)
-    if (wide[t]) (*out)->tensors[t].dtype = MG_F32;
-  for (uint32_t k = 1; k < (*out)->n_ops; k++)
-    for (uint32_t j = 1; (*out)->ops[k].sub && j < (*out)->ops[k].sub->n_ops; j++) {
-      mg_graph *b = (*out)->ops[k].sub;
-      if (b->ops[j].code == MG_OP_LOAD && wide[b->ops[j].in[0].id]) b->tensors[b->ops[j].out[0].id].dtype = MG_F32;
-    }
+    if (wide[t]) mgi_cu_widen(*out, t);
   free(wide);
   return MG_OK;
 }

@@ -275,6 +275,10 @@ typedef struct mg_search_config {
   int unsafe;                        /* 1: results that are not as safe as written (>>safety-api) are neither repaired nor ranked behind.  0: one
                                         is repaired by its plan where that makes it safe or leaves it open: f32 between kernels, wide
                                         products; else it is ranked behind all others, as one that `wary` names */
+  void *settle_user;
+  int (*settle)(void *user, const mg_graph *program, const mg_graph *g); /* may be NULL; in mg_search_certify, of a result that >>safety-api
+                                        leaves open: 1 if g is not as safe as written, 0 if it is or that is not known.  It is then
+                                        ranked behind all others, the program itself too.  mg_cuda_settle of mirage_cuda.cuh is one: by runs */
   const char *checkpoint;            /* a file, may be NULL: finished frames are kept there, appended at most ten times a second and
                                         at the end; one that a kill has torn is dropped when it is read.  The same search started again (program,
                                         GPU, options but threads and time limit, version) skips these and gives the result of one
@@ -309,7 +313,8 @@ void mg_search_stats_best(mg_search_stats *s, const mg_search_result *r, int k);
 void mg_search_result_free(mg_search_result *r);
 
 /* The full tier of mg_verify on the results, in their order, until `most` of them are EQUAL.  *r then holds these, with their
-   reports; behind them, where cfg says allow_sampled, what was EQUAL_SAMPLED; all else is dropped and counted as rejected.
+   reports; behind them, where cfg says allow_sampled, what was EQUAL_SAMPLED; all else is dropped and counted as rejected.  What
+   cfg->settle finds unsafe is looked at last; if nothing before it is EQUAL, the program itself stands before it.
    Where nothing is left it holds the program itself, EQUAL by identity.  *undecided counts what was left out for want of time or a
    bound, and why says so of the first.  cfg and v may be NULL; what mg_search was called with. */
 mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, int most, mg_search_result *r,
@@ -8565,12 +8570,13 @@ static double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
   mg_safety_report r;
   mg_graph *with = NULL;
   mg_error why;
-  if (S->cfg.unsafe || mgi_se_step(S, mg_safety_of(S->root->p, *g, NULL, &r, &why)) != MG_OK || r.verdict != MG_UNSAFE || !r.tensor.id) return 0;
+  if (S->cfg.unsafe || mgi_se_step(S, mg_safety_of(S->root->p, *g, NULL, &r, &why)) != MG_OK || r.verdict == MG_SAFE || !r.tensor.id) return 0;
+  const mg_safety least = r.verdict == MG_UNSAFE ? MG_SAFETY_OPEN : MG_SAFE; /* what is not decided is left so, or shown */
   if (mgi_se_step(S, mg_resize(*g, NULL, NULL, &with, &why)) != MG_OK || mgi_se_step(S, mg_check(with, &why)) != MG_OK) {
     mg_graph_free(with);
     return 0;
   }
-  for (int round = 0; round < 12 && r.verdict == MG_UNSAFE && r.tensor.id; round++) {
+  for (int round = 0; round < 12 && r.verdict != MG_SAFE && r.tensor.id; round++) {
     const mg_op_node *kernel = mg_op_of(with, (uint32_t)r.kernel);
     mg_graph *b = kernel->sub;
     char key[96];
@@ -8590,7 +8596,7 @@ static double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
     if (!changed || mgi_se_step(S, mg_safety_of(S->root->p, with, NULL, &r, &why)) != MG_OK) break;
   }
   const double us = mgi_se_us(S, *g, NULL), wide = mgi_se_us(S, with, NULL);
-  if (mgi_se_step(S, mg_check(with, &why)) != MG_OK || r.verdict == MG_UNSAFE || mgi_se_emittable(S, with, &why) != MG_OK) {
+  if (mgi_se_step(S, mg_check(with, &why)) != MG_OK || r.verdict > least || mgi_se_emittable(S, with, &why) != MG_OK) {
     mg_graph_free(with);
     return 0;
   }
@@ -10293,6 +10299,20 @@ static void mgi_se_result_move(mg_search_result *r, int from, int to) {
   r->graph[from] = NULL;
 }
 
+/* Result k goes behind all others. */
+static void mgi_se_result_last(mg_search_result *r, int k) {
+  mg_graph *g = r->graph[k];
+  const double predicted = r->predicted_us[k], measured = r->measured_us[k];
+  const mg_verify_report report = r->report[k];
+  for (; k + 1 < r->n; k++) mgi_se_result_move(r, k + 1, k);
+  r->graph[k] = g, r->predicted_us[k] = predicted, r->measured_us[k] = measured, r->report[k] = report;
+}
+/* 1 if >>safety leaves open what the hook then finds unsafe. */
+static int mgi_se_unsettled(const mg_graph *program, const mg_search_config *cfg, const mg_graph *g) {
+  mg_safety_report r;
+  mg_error why;
+  return cfg && cfg->settle && !cfg->unsafe && mg_safety_of(program, g, NULL, &r, &why) == MG_OK && r.verdict == MG_SAFETY_OPEN && cfg->settle(cfg->settle_user, program, g);
+}
 mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, int most, mg_search_result *r,
                             int *undecided, char why[256], mg_error *e) {
   const mg_gpu *gpu = cfg && cfg->gpu ? cfg->gpu : &mgi_se_gpus[0];
@@ -10300,10 +10320,18 @@ mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg
   mg_verify_config c = v ? *v : mg_verify_config_default();
   mg_status st = MG_OK;
   const double end = c.time_limit_s > 0 ? mgi_se_seconds() + c.time_limit_s : 0;
-  int equal = 0, n = r->n;
+  int equal = 0, n = r->n, settled = n; /* from `settled` on they are unsafe */
   c.tier = MG_TIER_FULL;
   *undecided = 0, why[0] = 0;
   for (int k = 0; k < n && equal < most && st == MG_OK; k++) {
+    while (k < settled && mgi_se_unsettled(program, cfg, r->graph[k])) mgi_se_result_last(r, k), settled--;
+    if (k == settled && !equal) { /* it takes the place of one of them */
+      mg_graph *own = NULL;
+      st = mg_resize(program, NULL, NULL, &own, e);
+      if (st != MG_OK) break;
+      mg_graph_free(r->graph[k]);
+      r->graph[k] = own, r->predicted_us[k] = mg_predict_us(own, gpu), r->measured_us[k] = 0;
+    }
     if (end > 0) c.time_limit_s = end - mgi_se_seconds();
     mg_verify_report *rep = &r->report[k];
     if (end > 0 && !(c.time_limit_s > 0) && !mg_graph_equal(program, r->graph[k])) { /* one that is the program needs no time */

@@ -634,22 +634,6 @@ static int overflows(const mg_graph *g, const char *arch, char *name, size_t siz
   mg_string_free(cu);
   return open != NULL;
 }
-static void note_lines(char *lines, size_t size, const mg_graph *program, const mg_graph *g, const char *arch) {
-  char name[65];
-  size_t n = strlen(lines);
-  const int open = overflows(g, arch, name, sizeof name);
-  mg_safety_report r;
-  mg_error e;
-  if (mg_safety_of(program, g, open ? name : NULL, &r, &e) == MG_OK)
-    n += (size_t)snprintf(lines + n, size - n, r.value[0] ? "# numerics: %s: value %s (%s)\n" : r.why[0] ? "# numerics: %s: %s%s\n" : "# numerics: %s%s%s\n", mg_safety_name(r.verdict), r.value, r.why);
-  if (open)
-    snprintf(lines + n, size - n, "# note: nothing is seen to bound s in %.64s = exp(s): it overflows where s passes 88 (f32; 11 where it is stored as f16).  A stable softmax: E = exp(sub(S, max(S, dim=D))), O = div(E, sum(E, dim=D))\n", name);
-}
-static int on_wary(void *user, const mg_graph *g) {
-  char name[65];
-  return overflows(g, (const char *)user, name, sizeof name);
-}
-
 /* "# numerics: .." of the emitted text; MG_OK, or what mg_cuda_numerics says. */
 static mg_status numerics_line(char *lines, size_t size, const options *o, const mg_graph *program, const mg_graph *g, const char *cu, mg_error *e) {
   mg_check_config c;
@@ -664,20 +648,55 @@ static mg_status numerics_line(char *lines, size_t size, const options *o, const
   snprintf(lines + n, size - n, "# numerics: %s%s; %.1f s\n", line, program ? "" : "; the yardstick is its own kernel level: no program is given", r.seconds);
   return s;
 }
-static void search_numerics(char *lines, size_t size, const options *o, const mg_graph *program, const mg_graph *g, const char *arch) {
+/* What runs said of results, by their plans too. */
+typedef struct runs { const options *o; const char *arch; int n; const mg_graph *g[100]; mg_status status[100]; char line[100][700]; } runs;
+static const char *runs_of(runs *R, const mg_graph *program, const mg_graph *g, mg_status *status) {
   mg_emit_config c;
   mg_error e;
   char *cu = NULL;
+  int k = 0;
+  while (k < R->n && R->g[k] != g) k++;
+  if (k == 100) return NULL;
+  if (k == R->n) {
+    memset(&c, 0, sizeof c);
+    c.arch = R->arch;
+    R->line[k][0] = 0;
+    R->status[k] = mg_cuda_emit(g, &c, &cu, &e);
+    if (R->status[k] == MG_OK) R->status[k] = numerics_line(R->line[k], sizeof R->line[k], R->o, program, g, cu, &e);
+    else snprintf(R->line[k], sizeof R->line[k], "# numerics: undecided: %.250s\n", e.msg);
+    mg_string_free(cu);
+    R->g[R->n++] = g;
+  }
+  if (status) *status = R->status[k];
+  return R->line[k];
+}
+static int on_settle(void *user, const mg_graph *program, const mg_graph *g) {
+  mg_status s;
+  return !interrupted && runs_of((runs *)user, program, g, &s) && s == MG_NOT_FOUND;
+}
+static void note_lines(char *lines, size_t size, runs *R, int by_runs, const mg_graph *program, const mg_graph *g, const char *arch) {
+  char name[65];
   size_t n = strlen(lines);
-  memset(&c, 0, sizeof c);
-  c.arch = arch;
-  if (mg_cuda_emit(g, &c, &cu, &e) == MG_OK) numerics_line(lines, size, o, program, g, cu, &e);
-  else snprintf(lines + n, size - n, "# numerics: undecided: %.250s\n", e.msg);
-  mg_string_free(cu);
+  const int open = overflows(g, arch, name, sizeof name);
+  mg_safety_report r;
+  mg_error e;
+  const char *ran = NULL;
+  for (int k = 0; k < R->n; k++) if (R->g[k] == g) ran = R->line[k];
+  if (by_runs) ran = runs_of(R, program, g, NULL);
+  if (ran) n += (size_t)snprintf(lines + n, size - n, "%s", ran);
+  else if (mg_safety_of(program, g, open ? name : NULL, &r, &e) == MG_OK)
+    n += (size_t)snprintf(lines + n, size - n, r.value[0] ? "# numerics: %s: value %s (%s)\n" : r.why[0] ? "# numerics: %s: %s%s\n" : "# numerics: %s%s%s\n", mg_safety_name(r.verdict), r.value, r.why);
+  if (open)
+    snprintf(lines + n, size - n, "# note: nothing is seen to bound s in %.64s = exp(s): it overflows where s passes 88 (f32; 11 where it is stored as f16).  A stable softmax: E = exp(sub(S, max(S, dim=D))), O = div(E, sum(E, dim=D))\n", name);
+}
+static int on_wary(void *user, const mg_graph *g) {
+  char name[65];
+  return overflows(g, (const char *)user, name, sizeof name);
 }
 
 static int do_search(const options *o) {
   static timed times;
+  static runs safety;
   mg_error e;
   mg_graph *program = NULL;
   mg_search_config c = mg_search_config_default();
@@ -709,7 +728,8 @@ static int do_search(const options *o) {
   c.user = (void *)(uintptr_t)c.gpu->arch;
   c.emittable = may_emit;
   times.arch = c.gpu->arch, times.quiet = !isatty(2);
-  c.wary = on_wary, c.unsafe = o->unsafe;
+  safety.o = o, safety.arch = c.gpu->arch;
+  c.wary = on_wary, c.unsafe = o->unsafe, c.settle = on_settle, c.settle_user = &safety;
   if (!o->no_measure) c.measure = on_measure, c.measure_user = &times;
   c.stop = &interrupted;
   double started_all = now();
@@ -750,8 +770,7 @@ static int do_search(const options *o) {
     char *text = NULL;
     verdict_lines(lines, sizeof lines, r, program, res.graph[k]);
     time_lines(lines, sizeof lines, &res, k, c.gpu->name, &times, certified, cut);
-    note_lines(lines, sizeof lines, program, res.graph[k], c.gpu->arch);
-    if (o->numerics && k == 0) search_numerics(lines, sizeof lines, o, program, res.graph[k], c.gpu->arch);
+    note_lines(lines, sizeof lines, &safety, o->numerics && k == 0, program, res.graph[k], c.gpu->arch);
     mg_status p = mg_print(res.graph[k], &text, &e);
     if (p != MG_OK) { code = report(p, &e); break; }
     if (k == 0) code = write_all(NULL, lines, text);

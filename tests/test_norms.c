@@ -1,10 +1,19 @@
 /* Tests of programs with differences: norms.  What mirage_search.h leaves out of them (signs, parts of sums) costs no better structure.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_norms.c -o build/test_norms -lcmocka -lm -lpthread
    build/test_norms [seed]; SOAK_NORMS=n: n times as many random programs, and more norms. */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+#ifndef MGT_LINKED
 #define MIRAGE_IMPLEMENTATION
+#endif
 #include "mirage_search.h"
 
 #include <setjmp.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <stdarg.h>
 #include <cmocka.h>
 #include "parse.h"

@@ -6,7 +6,9 @@
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
+#ifndef MGT_LINKED
 #define MIRAGE_IMPLEMENTATION
+#endif
 #include "mirage.h"
 #include "mirage_verify.h"
 #include "mirage_search.h"
@@ -15,6 +17,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <setjmp.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

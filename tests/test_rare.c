@@ -5,11 +5,18 @@
      build/test_rare [SEED [PAIRS]]     SOAK_RARE=N: N times as many pairs
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_rare.c -o build/test_rare -lcmocka -lm -lpthread -ldl */
 #define _GNU_SOURCE
+#ifndef MGT_LINKED
 #define MIRAGE_IMPLEMENTATION
+#endif
 #include "../mirage_search.h"
 
 #include <dirent.h>
 #include <setjmp.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 #include <stdarg.h>
 
 #include <cmocka.h>

@@ -6,13 +6,20 @@
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
+#ifndef MGT_LINKED
 #define MIRAGE_IMPLEMENTATION
+#endif
 #include "mirage.h"
 #include "mirage_verify.h"
 #include "mirage_search.h"
 #include "mirage_cuda.cuh"
 
 #include <setjmp.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <stdarg.h>
 #include <cmocka.h>
 #include "parse.h"

@@ -1,11 +1,20 @@
 /* Tests of >>safety: which values of a µGraph make it unsafe, which plans repair that, and how the search ranks by it.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_safety.c -o build/test_safety -lcmocka -lm -lpthread -ldl && build/test_safety
    build/test_safety table    prints the verdict on every µGraph of tests/programs.ugraphs */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+#ifndef MGT_LINKED
 #define MIRAGE_IMPLEMENTATION
+#endif
 #include "mirage_search.h"
 #include "mirage_cuda.cuh"
 
 #include <setjmp.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <stdarg.h>
 #include <cmocka.h>
 #include "parse.h"
@@ -77,6 +86,71 @@ static void verdicts(void **state) {
     if (r.verdict != MG_SAFE) fail_msg("%s, the program itself: %s, value '%s' (%s)", cases[k].what, mg_safety_name(r.verdict), r.value, r.why);
     mg_graph_free(p), mg_graph_free(u);
   }
+}
+
+/* ---- what the analysis leaves open */
+static const char *const k_v_first = LINEAR
+    "C = kernel grid=(x=2) threads=128 {\n  k = load K {x->0}\n  v = load V {x->0}\n  c = matmul(k, v)\n  store c {x->0}\n  plan { stages=2 }\n}\n"
+    "O = kernel grid=(x=2, y=8) threads=128 {\n  q = load Q {x->0, y->1}\n  c = load C {x->0}\n  o = matmul(q, c)\n  store o {x->0, y->1}\n  plan { stages=2 }\n}\noutput O\n";
+static const char *const q_k_first = LINEAR
+    "C = kernel grid=(x=2, y=8) threads=128 {\n  q = load Q {x->0, y->1}\n  k = load K {x->0}\n  c = matmul(q, k)\n  store c {x->0, y->1}\n  plan { stages=2 }\n}\n"
+    "O = kernel grid=(x=2, y=8) threads=128 {\n  c = load C {x->0, y->1}\n  v = load V {x->0}\n  o = matmul(c, v)\n  store o {x->0, y->1}\n  plan { stages=2 }\n}\noutput O\n";
+static int asked;
+static int settles(void *user, const mg_graph *program, const mg_graph *g) {
+  mg_safety_report r;
+  mg_error e;
+  asked++;
+  assert_int_equal(mg_safety_of(program, g, NULL, &r, &e), MG_OK);
+  assert_int_equal(r.verdict, MG_SAFETY_OPEN); /* nothing else is asked */
+  return *(const int *)user;
+}
+static void results(mg_search_result *r, int n, const char *const *text) {
+  memset(r, 0, sizeof *r);
+  r->graph = (mg_graph **)calloc(3, sizeof *r->graph), r->report = (mg_verify_report *)calloc(3, sizeof *r->report);
+  r->predicted_us = (double *)calloc(3, sizeof *r->predicted_us), r->measured_us = (double *)calloc(3, sizeof *r->measured_us);
+  for (r->n = 0; r->n < n; r->n++) r->graph[r->n] = parse(text[r->n]), r->predicted_us[r->n] = 1 + r->n;
+}
+static void what_runs_find_unsafe_is_ranked_behind(void **state) {
+  (void)state;
+  const char *const both[] = { k_v_first, q_k_first }, *const one[] = { k_v_first };
+  mg_graph *p = parse(LINEAR "O = matmul(matmul(Q, K), V)\noutput O\n"), *first = parse(k_v_first);
+  mg_search_config c = mg_search_config_default();
+  mg_search_result r;
+  mg_error e;
+  char why[256];
+  int undecided, unsafe;
+  c.settle = settles, c.settle_user = &unsafe;
+  for (unsafe = 0; unsafe < 2; unsafe++) {
+    results(&r, 2, both), asked = 0;
+    assert_int_equal(mg_search_certify(p, &c, NULL, 2, &r, &undecided, why, &e), MG_OK);
+    assert_int_equal(r.n, 2);
+    assert_int_equal(asked, 1);
+    assert_int_equal(mg_graph_equal(r.graph[unsafe], first), 1);
+    assert_float_equal(r.predicted_us[unsafe], 1, 0);
+    assert_int_equal(r.report[0].verdict, MG_EQUAL), assert_int_equal(r.report[1].verdict, MG_EQUAL);
+    mg_search_result_free(&r);
+    results(&r, 1, one); /* nothing else: the program itself */
+    assert_int_equal(mg_search_certify(p, &c, NULL, 1, &r, &undecided, why, &e), MG_OK);
+    assert_int_equal(r.n, 1);
+    assert_int_equal(mg_is_program(r.graph[0]), unsafe);
+    assert_int_equal(r.report[0].verdict, MG_EQUAL);
+    mg_search_result_free(&r);
+  }
+  c.unsafe = 1, unsafe = 1, asked = 0; /* nobody is asked */
+  results(&r, 2, both);
+  assert_int_equal(mg_search_certify(p, &c, NULL, 1, &r, &undecided, why, &e), MG_OK);
+  assert_int_equal(mg_graph_equal(r.graph[0], first), 1);
+  assert_int_equal(asked, 0);
+  mg_search_result_free(&r);
+  mg_graph_free(p), mg_graph_free(first);
+}
+static void runs_settle(void **state) {
+  (void)state;
+  mg_graph *p = parse(LINEAR "O = matmul(matmul(Q, K), V)\noutput O\n"), *u = parse(k_v_first), *v = parse(q_k_first);
+  char arch[] = "sm_80";
+  assert_int_equal(mg_cuda_settle(arch, p, u), 1); /* K is large, V too, Q small: what the program hands on is finite */
+  assert_int_equal(mg_cuda_settle(arch, p, v), 0);
+  mg_graph_free(p), mg_graph_free(u), mg_graph_free(v);
 }
 
 /* A µGraph of other inputs is none of the program. */
@@ -201,7 +275,9 @@ static void first_results_are_not_unsafe(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(verdicts), cmocka_unit_test(other_graphs_are_refused), cmocka_unit_test(plans_are_obeyed), cmocka_unit_test(kernels_are_the_same),
+    cmocka_unit_test(verdicts),
+      cmocka_unit_test(what_runs_find_unsafe_is_ranked_behind),
+      cmocka_unit_test(runs_settle), cmocka_unit_test(other_graphs_are_refused), cmocka_unit_test(plans_are_obeyed), cmocka_unit_test(kernels_are_the_same),
     cmocka_unit_test(unsafe_is_behind), cmocka_unit_test(first_results_are_not_unsafe),
   };
   if (argc > 1 && !strcmp(argv[1], "table")) return table(1) != 0;

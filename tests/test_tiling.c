@@ -1,11 +1,21 @@
 /* Tests of mirage_search.h's tiling expressions and thread graphs.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_tiling.c -o build/test_tiling -lcmocka -lm -lpthread -ldl
    An argument is the seed of the random tests, which they print; SOAK_ROUNDS=n makes them n times as long. */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+#ifndef MGT_LINKED
 #define MIRAGE_IMPLEMENTATION
+#endif
 #include "mirage_search.h"
 #include "mirage_cuda.cuh"
 
 #include <setjmp.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 #include <stdarg.h>
 #include <cmocka.h>
 #include "parse.h"

@@ -3,13 +3,22 @@
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_use.c -o build/test_use -lcmocka -lm -lpthread -ldl && build/test_use [SEED]
    The seed, which is printed, draws the programs (SOAK_SEARCHES=n: how many of each kind; 42: all; 100: link 2 sees all). */
 #define _DEFAULT_SOURCE 1 /* mkdtemp */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+#ifndef MGT_LINKED
 #define MIRAGE_IMPLEMENTATION
+#endif
 #include "mirage.h"
 #include "mirage_verify.h"
 #include "mirage_search.h"
 #include "mirage_cuda.cuh"
 
 #include <setjmp.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <stdarg.h>
 #include <cmocka.h>
 #include "parse.h"
