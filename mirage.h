@@ -305,7 +305,8 @@ typedef struct mg_tensor_info {
   uint32_t scope;            /* axis id of the innermost loop in whose body it lives; 0 for the graph's own body */
   uint32_t depends;          /* lower graphs: bit a is set if blocks along grid axis a may hold different values */
   uint32_t merged;           /* lower graphs: bit a is set if a grid accumulator over axis a is among its sources */
-  uint8_t inner;             /* 1: sugar made it on the way to its result: no value that the text yields; not printed */
+  uint8_t inner;             /* 1: no value that the program yields, as sugar makes on the way to its result, or a name beginning with _
+                                says: f32 between operators, whatever dtype is */
   const struct mgi_cuts *cuts[MG_MAX_RANK]; /* how a ragged dimension was cut; NULL if every cut was exact */
 } mg_tensor_info;
 
@@ -360,6 +361,9 @@ const mg_op_node *mg_op_of(const mg_graph *g, uint32_t op);
 /* 1 if t, a 16-bit tensor of kernel-level g, stands in device memory as f32: no output, and handed on by a kernel whose plan
    has NAME.store=f32, NAME being what it stores; or from a library operator to others, none of them products. */
 int mg_wide(const mg_graph *g, mg_tensor t);
+/* The dimension of which the exponential `op` of kernel-level g is divided by its sum, an inner value as it is: a softmax, which takes
+   its rows' maxima off first wherever it is computed in floats; else -1. */
+int mg_softmax_dim(const mg_graph *g, uint32_t op);
 /* 1 if the operands of product `op` of block graph b may pass the exponents of their 16-bit type: its plan has NAME.mma=wide. */
 int mg_wide_product(const mg_graph *b, uint32_t op);
 /* 1 if the program has no graph-defined operator, that is, if it is an input program and no µGraph. */
@@ -395,7 +399,7 @@ void mg_graph_free(mg_graph *program); /* NULL is fine; frees all levels; call i
 mg_tensor mg_input(mg_graph *g, const char *name, mg_dtype dtype, int rank, const int64_t *dim);
 mg_tensor mg_input_ordered(mg_graph *g, const char *name, mg_dtype dtype, int rank, const int64_t *dim, const int32_t *order);
 void mg_output(mg_graph *g, mg_tensor t);
-mg_tensor mg_named(mg_graph *g, mg_tensor t, const char *name); /* names t; returns t */
+mg_tensor mg_named(mg_graph *g, mg_tensor t, const char *name); /* names t; returns t; a result named _.. is inner, unless it is an output */
 
 /* Any row of the table; sugar is lowered here.  `A` may be NULL where the row has no attribute. */
 mg_tensor mg_apply(mg_graph *g, mg_opcode op, const mg_attr *A, int n, const mg_tensor *in);
@@ -1205,6 +1209,7 @@ mg_tensor mg_named(mg_graph *g, mg_tensor t, const char *name) {
   const char *copy = mgi_copy_string(g->root, name, strlen(name));
   if (!copy) return none;
   g->tensors[t.id].name = copy;
+  g->tensors[t.id].inner = name[0] == '_' && g->level == MG_KERNEL && g->tensors[t.id].op;
   return t;
 }
 
@@ -1215,6 +1220,7 @@ void mg_output(mg_graph *g, mg_tensor t) {
   if (g->n_out == MG_MAX_OUT) { mgi_err(g, MG_LIMIT, "output", "a program has at most %d outputs", MG_MAX_OUT); return; }
   for (uint32_t k = 0; k < g->n_out; k++)
     if (g->out[k].id == t.id) { mgi_err(g, MG_BAD_INPUT, "output", "the tensor is output %u already", k); return; }
+  g->tensors[t.id].inner = 0;
   g->out[g->n_out++] = t;
 }
 
@@ -1749,6 +1755,20 @@ int mg_wide(const mg_graph *g, mg_tensor t) {
       if (g->ops[k].in[j].id == t.id) reads &= g->ops[k].code < MG_OP_TABLE_END && g->ops[k].code != MG_OP_MATMUL && g->ops[k].code != MG_OP_CONCAT_MATMUL;
   return reads;
 }
+int mg_softmax_dim(const mg_graph *g, uint32_t op) {
+  const mg_op_node *o = mg_op_of(g, op), *sum = NULL;
+  if (g->level != MG_KERNEL || o->code != MG_OP_EXP || !g->tensors[o->out[0].id].inner) return -1;
+  for (uint32_t k = op + 1; k < g->n_ops; k++) {
+    const mg_op_node *x = &g->ops[k];
+    const int of_exp = x->in[0].id == o->out[0].id || (x->n_in > 1 && x->in[1].id == o->out[0].id);
+    const int of_sum = sum && (x->in[0].id == sum->out[0].id || (x->n_in > 1 && x->in[1].id == sum->out[0].id));
+    if (of_exp && x->code == MG_OP_SUM && !sum && g->tensors[x->out[0].id].inner) sum = x;
+    else if ((of_exp || of_sum) && !(sum && x->code == MG_OP_DIV && x->in[0].id == o->out[0].id && x->in[1].id == sum->out[0].id)) return -1;
+    for (int j = 2; j < x->n_in; j++)
+      if (x->in[j].id == o->out[0].id || (sum && x->in[j].id == sum->out[0].id)) return -1;
+  }
+  return sum ? sum->attr.dim : -1;
+}
 int mg_wide_product(const mg_graph *b, uint32_t op) {
   const mg_op_node *o = mg_op_of(b, op);
   const char *how = b->level == MG_BLOCK && o->n_out ? mgi_plan_of(b, o->out[0], "mma") : NULL;
@@ -1808,7 +1828,7 @@ static void mgi_name_all(mg_graph *g) {
   for (uint32_t k = 1; k < g->n_tensors; k++) {
     char buf[24];
     if (g->tensors[k].name) continue;
-    do snprintf(buf, sizeof buf, "t%u", next++);
+    do snprintf(buf, sizeof buf, g->tensors[k].inner ? "_%u" : "t%u", next++);
     while (mgi_find_tensor(g, buf));
     g->tensors[k].name = mgi_copy_string(g->root, buf, strlen(buf));
     if (!g->tensors[k].name) return;

@@ -3029,10 +3029,12 @@ MG_DEV mg_num mg_shift_exp(mg_num v, mg_num m) { return mgi_shift_or(m, mg_dev_E
 MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) { return mg_shift_exp(v * by, m); }
 MG_DEV mg_num mg_shift_times(mg_num m, mg_num by) { (void)by; return m; }
 MG_DEV mg_num mg_shift_undo(mg_num v, mg_num m, bool log) { (void)log; return mgi_shift_or(m, v); }
+MG_DEV mg_num mg_shift_off(mg_num v, mg_num m) { return mgi_shift_or(m, v); }
 #elif !defined(MG_EMULATE)
 /* exp(v - m) is 2^(v log2 e - m log2 e): one multiplication and addition, one 2^x.  A NaN in v stays; m = -inf, a row of
    -inf so far, gives 0 for them. */
 MG_DEV mg_num mg_shift_max(mg_num a, mg_num b) { return fmaxf(a, b); }
+MG_DEV mg_num mg_shift_off(mg_num v, mg_num m) { return v - m; }
 MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) { /* of v * by */
   mg_num r;
   const mg_num base = fmaxf(m, -1e30f) * -1.4426950408889634f;
@@ -3045,6 +3047,7 @@ MG_DEV mg_num mg_shift_undo(mg_num v, mg_num m, bool log) { return log ? v + m :
 MG_DEV mg_num mg_shift_factor(mg_num was, mg_num is) { return was == is ? 1.0f : mg_shift_exp(was, is); }
 #else
 MG_DEV mg_num mg_shift_max(mg_num a, mg_num b) { return mg_dev_max(a, b); }
+MG_DEV mg_num mg_shift_off(mg_num v, mg_num m) { return v - m; }
 MG_DEV mg_num mg_shift_exp_by(mg_num v, mg_num by, mg_num m) { /* as on the device, but that poison in m spreads */
   const mg_num base = (m < -1e30f ? -1e30f : m) * -1.4426950408889634f, r = exp2f(fmaf(v, by * 1.4426950408889634f, base));
   return r < 0x1p-126f ? mg_zero() : r;
@@ -4474,6 +4477,16 @@ template<class OP, class F, class O> MG_DEV void mg_each_reduction(int64_t n, in
     MG_UNROLL
     for (int m = 16; m > 0; m /= 2) v = OP::join(v, mg_shfl_xor(v, m));
     if (mg_lane() == 0) out(e, v);
+  }
+}
+/* One warp a row: out(e, k, exp(f(e, k) - m)), m being the largest f(e, k) of k < extent. */
+template<class F, class O> MG_DEV void mg_each_shifted_exp(int64_t n, int64_t extent, int64_t blocks, const F &f, const O &out) {
+  for (int64_t e = (int64_t)mg_bid(0) * 8 + mg_warp(); e < n; e += blocks * 8) {
+    mg_num m = mg_neg_inf();
+    for (int64_t k = mg_lane(); k < extent; k += 32) m = mg_shift_max(m, f(e, k));
+    MG_UNROLL
+    for (int d = 16; d > 0; d /= 2) m = mg_shift_max(m, mg_shfl_xor(m, d));
+    for (int64_t k = mg_lane(); k < extent; k += 32) out(e, k, mg_dev_EXP(mg_shift_off(f(e, k), m), mg_zero(), mg_zero()));
   }
 }
 
@@ -12856,20 +12869,21 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
   const mg_op_info *row = mg_op_row(o->code);
   uint32_t t = o->out[0].id;
   const mg_tensor_info *out = &g->tensors[t];
-  int rank = out->shape.rank, reduce = mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX);
+  const int softmax = mg_softmax_dim(g, out->op), by_rows = softmax >= 0 || mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX);
+  const int rank = out->shape.rank, along = softmax >= 0 ? softmax : by_rows ? o->attr.dim : -1;
   mgi_cu_str *s = &em->kernels, *l = &em->launches, count = {NULL, 0, 0, 0};
   char dim[200], text[400];
-  if (!reduce && !row->elementwise && !row->moves) {
+  if (!by_rows && !row->elementwise && !row->moves) {
     mgi_cu_emit_fail(em, MG_UNSUPPORTED, row->name, "the operator has no kernel-level form");
     return;
   }
   mgi_cu_str_put(&count, "(int64_t)1");
   for (int d = 0; d < rank; d++)
-    if (out->shape.dim[d] != 1) mgi_cu_str_put(&count, " * %s", mgi_cu_dim_text(em, t, d, dim, sizeof dim));
+    if (d != along && out->shape.dim[d] != 1) mgi_cu_str_put(&count, " * %s", mgi_cu_dim_text(em, t, d, dim, sizeof dim));
   mgi_cu_str_put(s, "/* %s = %s(", out->name, row->name);
   for (int k = 0; k < o->n_in; k++) mgi_cu_str_put(s, "%s%s", k ? ", " : "", g->tensors[o->in[k].id].name);
   mgi_cu_str_put(s, "), over whole tensors. */\nMG_KERNEL(256) void %s(", name);
-  mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, mg_library_blocks(%s, %d), 1, 1, 256, 0, stream", name, mgi_cu_str_text(&count), reduce ? 8 : 256);
+  mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, mg_library_blocks(%s, %d), 1, 1, 256, 0, stream", name, mgi_cu_str_text(&count), by_rows ? 8 : 256);
   for (int k = 0; k < o->n_in; k++) {
     int again = 0;
     for (int j = 0; j < k; j++) again |= o->in[j].id == o->in[k].id;
@@ -12879,18 +12893,23 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
   }
   mgi_cu_str_put(s, "%s *p_%s) {\n  const int64_t n = %s;\n", mgi_cu_type[out->dtype], out->name, mgi_cu_str_text(&count));
   mgi_cu_str_put(l, ", %s);\n  if (rc) return rc;\n", mgi_cu_pointer_text(em, t, text, sizeof text));
-  if (reduce) {
-    mgi_cu_str_put(s, "  mg_each_reduction<%s>(n, %s, mg_library_blocks(n, 8), [&](int64_t e, int64_t k) {\n", o->code == MG_OP_MAX ? "mg_by_max" : "mg_by_sum",
-                mgi_cu_dim_text(em, o->in[0].id, o->attr.dim, dim, sizeof dim));
-    for (int d = rank - 1; d >= 0; d--) {
-      if (d == o->attr.dim) mgi_cu_str_put(s, "    const int64_t x%d = k;\n", d);
-      else if (out->shape.dim[d] != 1) mgi_cu_str_put(s, "    const int64_t x%d = e %% %s;\n    e /= %s;\n", d, mgi_cu_dim_text(em, t, d, dim, sizeof dim), dim);
-      else mgi_cu_str_put(s, "    const int64_t x%d = 0;\n", d);
-      mgi_cu_str_put(s, "    (void)x%d;\n", d);
+  if (by_rows) {
+    const char *each = softmax >= 0 ? "shifted_exp" : o->code == MG_OP_MAX ? "reduction<mg_by_max>" : "reduction<mg_by_sum>";
+    for (int part = 0; part < 1 + (softmax >= 0); part++) {
+      if (!part) mgi_cu_str_put(s, "  mg_each_%s(n, %s, mg_library_blocks(n, 8), [&](int64_t e, int64_t k) {\n", each, mgi_cu_dim_text(em, o->in[0].id, along, dim, sizeof dim));
+      else mgi_cu_str_put(s, "  }, [&](int64_t e, int64_t k, mg_num v) {\n");
+      for (int d = rank - 1; d >= 0; d--) {
+        if (d == along) mgi_cu_str_put(s, "    const int64_t x%d = k;\n", d);
+        else if (out->shape.dim[d] != 1) mgi_cu_str_put(s, "    const int64_t x%d = e %% %s;\n    e /= %s;\n", d, mgi_cu_dim_text(em, t, d, dim, sizeof dim), dim);
+        else mgi_cu_str_put(s, "    const int64_t x%d = 0;\n", d);
+        mgi_cu_str_put(s, "    (void)x%d;\n", d);
+      }
+      mgi_cu_str_put(s, part ? "    mg_stg(" : "    return mg_widen(mg_ldg(");
+      mgi_cu_place_text(em, s, part ? t : o->in[0].id, "x", "", 0);
+      if (!part) mgi_cu_str_put(s, "));\n");
     }
-    mgi_cu_str_put(s, "    return mg_widen(mg_ldg(");
-    mgi_cu_place_text(em, s, o->in[0].id, "x", "", 0);
-    mgi_cu_str_put(s, "));\n  }, [&](int64_t e, mg_num v) { mg_stg(p_%s + e, mg_narrow<%s>(v)); });\n}\n\n", out->name, mgi_cu_type[out->dtype]);
+    if (softmax >= 0) mgi_cu_str_put(s, ", mg_narrow<%s>(v));\n  });\n}\n\n", mgi_cu_type[out->dtype]);
+    else mgi_cu_str_put(s, "  }, [&](int64_t e, mg_num v) { mg_stg(p_%s + e, mg_narrow<%s>(v)); });\n}\n\n", out->name, mgi_cu_type[out->dtype]);
   } else {
     mgi_cu_str_put(s, "  mg_each_element(n, mg_library_blocks(n, 256), [&](int64_t e) {\n    int64_t rest = e;\n    (void)rest;\n");
     for (int d = rank - 1; d >= 0; d--) {

@@ -3608,15 +3608,6 @@ static void mgi_yard_put(const mgi_yard *Y, const mg_view *v, int64_t at, double
   else ((float *)v->data)[at] = (float)x;
 }
 
-/* The dimension over which the exponential at hand is summed, if it is that of a softmax; else -1. */
-static int mgi_yard_softmax(const mg_graph *g, uint32_t op) {
-  const mg_op_node *o = &g->ops[op];
-  if (g->level != MG_KERNEL || o->code != MG_OP_EXP || !g->tensors[o->out[0].id].inner) return -1;
-  for (uint32_t k = op + 1; k < g->n_ops; k++)
-    if (g->ops[k].code == MG_OP_SUM && g->ops[k].in[0].id == o->out[0].id && g->tensors[g->ops[k].out[0].id].inner) return g->ops[k].attr.dim;
-  return -1;
-}
-
 static mg_status mgi_yard_exp(mgi_yard *Y, const mg_view *out, const mg_view *in, int dim) {
   mg_shape rest = out->shape;
   int64_t at[MG_MAX_RANK] = {0}, n = out->shape.dim[dim];
@@ -3643,7 +3634,7 @@ static mg_status mgi_yard_exp(mgi_yard *Y, const mg_view *out, const mg_view *in
 static mg_status mgi_yard_map(void *user, mg_opcode op, mg_rational rc, const mg_view *out, const mg_view *in) {
   mgi_yard *Y = (mgi_yard *)user;
   const int r = out->shape.rank, two = mg_op_row(op)->n_in > 1;
-  const int dim = op == MG_OP_EXP && Y->g->ops[Y->op].code == MG_OP_EXP ? mgi_yard_softmax(Y->g, Y->op) : -1;
+  const int dim = op == MG_OP_EXP && Y->g->ops[Y->op].code == MG_OP_EXP ? mg_softmax_dim(Y->g, Y->op) : -1;
   int64_t at[MG_MAX_RANK] = {0};
   double c = rc.den ? (double)rc.num / (double)rc.den : 0;
   if (dim >= 0) return mgi_yard_exp(Y, out, in, dim);
@@ -3820,7 +3811,7 @@ static int mgi_family_is_mask(const mg_graph *g, int k) {
       const uint32_t at = g->in[k].id;
       if (p->in[0].id == at || p->in[1].id == at || on[p->in[0].id] || on[p->in[1].id]) on[p->out[0].id] = 1;
     } else if ((p->code == MG_OP_SCALE || p->code == MG_OP_ADD_SCALAR || p->code == MG_OP_RESHAPE) && on[p->in[0].id]) on[p->out[0].id] = 1;
-    else if (p->code == MG_OP_EXP && on[p->in[0].id] && mgi_yard_softmax(g, o) >= 0) found = 1;
+    else if (p->code == MG_OP_EXP && on[p->in[0].id] && mg_softmax_dim(g, o) >= 0) found = 1;
   }
   free(on);
   return found;
@@ -3940,7 +3931,7 @@ int mg_families_of(const mg_graph *g, uint64_t seed, mg_family *out, int most) {
   static const mg_family_kind shapes[] = {MG_FAMILY_ROWS, MG_FAMILY_COLUMNS, MG_FAMILY_OFFSET, MG_FAMILY_CONSTANT, MG_FAMILY_ZERO, MG_FAMILY_DENORMAL};
   mgi_family_list L = {out, 0, most};
   int softmax = 0, scaled = 0;
-  for (uint32_t o = 1; o < g->n_ops; o++) softmax |= mgi_yard_softmax(g, o) >= 0;
+  for (uint32_t o = 1; o < g->n_ops; o++) softmax |= mg_softmax_dim(g, o) >= 0;
   mgi_family_add(&L, g, MG_FAMILY_PLAIN, -1, 0);
   for (int k = 0; k < (int)g->n_in && softmax; k++) {
     static const mg_family_kind dark[] = {MG_FAMILY_FIRST, MG_FAMILY_LAST, MG_FAMILY_ALL_BUT};

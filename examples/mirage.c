@@ -607,7 +607,7 @@ static const char *open_exponential(const mg_graph *g, const char *cu, const cha
     }
     found = n->sub ? open_exponential(n->sub, from, to) : NULL;
     if (found) return found;
-    if (n->code != MG_OP_EXP) continue;
+    if (n->code != MG_OP_EXP || mg_softmax_dim(g, k) >= 0) continue;
     value a;
     char raise[96];
     int left = 4000;

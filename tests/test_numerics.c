@@ -78,6 +78,7 @@ static void sugar_marks_what_is_inner(void **state) {
     {"program a\ninput X : f16[4, 8]\ninput G : f16[8]\nO = rms_norm(X, G)\noutput O\n", 5},        /* the same with div, without add_scalar */
     {"program a\ninput X : f16[4, 8]\nO = softmax(scale(softmax(X, dim=1), 1/8), dim=0)\noutput O\n", 4}, /* a nested call is an operator */
     {"program a\ninput X : f16[4, 8]\nE = exp(X)\nO = div(E, sum(E, dim=1))\noutput O\n", 0},
+    {"program a\ninput _X : f16[4, 8]\n_E = exp(_X)\n_O = div(_E, sum(_E, dim=1))\noutput _O\n", 1}, /* neither an input nor an output is */
   };
   for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
     mg_graph *g = parse(at[k].text), *h = NULL, *again;
@@ -91,7 +92,7 @@ static void sugar_marks_what_is_inner(void **state) {
     assert_int_equal(inner_tensors(h), at[k].inner); /* a copy of other sizes keeps them */
     assert_int_equal(mg_print(g, &text, &e), MG_OK);
     again = parse(text);
-    assert_int_equal(inner_tensors(again), 0); /* read back without sugar, each operator counts as one */
+    assert_int_equal(inner_tensors(again), at[k].inner); /* by their names */
     assert_int_equal(mg_print(again, &twice, &e), MG_OK);
     assert_string_equal(text, twice);
     mg_string_free(text), mg_string_free(twice);
@@ -378,6 +379,58 @@ static void the_emitted_norm(void **state) {
   assert_true(r.binding >= MG_FAMILIES_LEAST);
 }
 
+/* The dimension of each exponential that stands for a softmax's. */
+static void softmaxes(void **state) {
+  (void)state;
+  static const struct { const char *text; int dim; } at[] = {
+    {"O = softmax(X, dim=1)\noutput O\n", 1},
+    {"O = softmax(X, dim=0)\noutput O\n", 0},
+    {"_E = exp(X)\n_S = sum(_E, dim=1)\nO = div(_E, _S)\nP = div(_E, _S)\noutput O, P\n", 1},
+    {"E = exp(X)\n_S = sum(E, dim=1)\nO = div(E, _S)\noutput O\n", -1},                      /* a value that the program yields */
+    {"_E = exp(X)\nS = sum(_E, dim=1)\nO = div(_E, S)\noutput O\n", -1},
+    {"_E = exp(X)\n_S = sum(_E, dim=1)\nO = add(_E, _S)\noutput O\n", -1},                   /* a maximum would not cancel */
+    {"_E = exp(X)\n_S = sum(_E, dim=1)\nO = div(_S, _E)\noutput O\n", -1},
+    {"_E = exp(X)\n_S = sum(_E, dim=1)\nO = div(_E, _S)\nP = sqr(_E)\noutput O, P\n", -1},
+    {"_E = exp(X)\n_S = sum(_E, dim=1)\nO = div(_E, _S)\nP = log(_S)\noutput O, P\n", -1},
+    {"_E = exp(X)\n_S = sum(_E, dim=1)\n_T = sum(_E, dim=0)\nO = div(_E, _S)\nP = div(_E, _T)\noutput O, P\n", -1},
+    {"_E = exp(X)\nO = sqr(_E)\noutput O\n", -1},
+  };
+  for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
+    char text[400];
+    snprintf(text, sizeof text, "program a\ninput X : f16[4, 8]\n%s", at[k].text);
+    mg_graph *g = parse(text);
+    int dim = -1;
+    for (uint32_t o = 1; o < g->n_ops; o++) dim = mg_softmax_dim(g, o) >= 0 ? mg_softmax_dim(g, o) : dim;
+    if (dim != at[k].dim) fail_msg("%s: %d", at[k].text, dim);
+    mg_graph_free(g);
+  }
+}
+/* The program as it stands, in whole operators, is as safe as it is written; over fields and floats it is the same. */
+static void programs_themselves(void **state) {
+  static mg_numerics_report r;
+  (void)state;
+  static const char *const text[] = {
+    "program small\ninput X : f16[6, 70, 3]\nO = softmax(X, dim=1)\noutput O\n",
+    "program small\ninput Q : f16[16, 32]\ninput K : f16[32, 64]\ninput V : f16[64, 16]\nO = matmul(softmax(matmul(Q, K), dim=1), V)\noutput O\n",
+    "program small\ninput X : f16[16, 128]\ninput G : f16[128]\nO = rms_norm(X, G, eps=1/1000000)\noutput O\n",
+  };
+  for (size_t k = 0; k < sizeof text / sizeof *text; k++) {
+    assert_int_equal(emulated(text[k], text[k], &r), MG_OK);
+    assert_true(r.binding >= MG_FAMILIES_LEAST);
+    mg_graph *g = parse(text[k]);
+    mg_check_config c;
+    mg_check_report link2;
+    mg_emit_config emit;
+    mg_error e;
+    char *cu = NULL;
+    memset(&c, 0, sizeof c), memset(&emit, 0, sizeof emit);
+    assert_int_equal(mg_cuda_emit(g, &emit, &cu, &e), MG_OK);
+    if (mg_cuda_check(NULL, cu, &c, &link2, &e) != MG_OK) fail_msg("%s: %s", text[k], link2.difference);
+    mg_string_free(cu), mg_graph_free(g);
+  }
+  assert_int_equal(emulated(text[0], "program small\ninput X : f16[6, 70, 3]\nE = exp(X)\nO = div(E, sum(E, dim=1))\noutput O\n", &r), MG_NOT_FOUND);
+}
+
 static void the_emitted_variance(void **state) {
   static mg_numerics_report r;
   (void)state;
@@ -407,6 +460,8 @@ int main(int argc, char **argv) {
     cmocka_unit_test(every_program_has_families_that_bind),
     cmocka_unit_test(the_emitted_norm),
     cmocka_unit_test(the_emitted_variance),
+    cmocka_unit_test(softmaxes),
+    cmocka_unit_test(programs_themselves),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
