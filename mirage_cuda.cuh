@@ -221,6 +221,7 @@ typedef struct mg_check_report {
   uint64_t sampled_compared; /* output elements that they stored */
   uint64_t sampled_floats;   /* blocks run at full size over floats, at most three places of the grid; 16, judged together, where these have few elements */
   char unsampled[160];       /* why there are none, or not as many as asked for; empty: no reason */
+  int unformed;              /* kernels of which none ran: no offset of theirs is formed as at full size, and the check is undecided */
   int host_calls;            /* launches that ran no block: with other buffers each, by two threads at once, and with one call that fails each */
   int products;              /* by cuBLAS, whose calls were made, and the products by definition: link 3 sees what it computes */
   int race;                  /* 1: two accesses race, whatever the values: who, where, at which lines */
@@ -385,7 +386,7 @@ typedef struct mgi_emulator {
   void *owner;
   int calls, launches, products; /* out: calls of the runtime, kernels among them, products by cuBLAS */
   int unmodelled;            /* out: 1 if the error is something that the emulator has no meaning for, and no fault */
-  int64_t last_grid[3];      /* out: of the last kernel */
+  int64_t last_grid[3];      /* out: of the last kernel, or of the one that is alone */
   char last[200];            /* out: its name */
 } mgi_emulator;
 /* Exported by such a kernel: from here on launches obey, and report to, *s.  Returns what it was compiled for:
@@ -2338,8 +2339,10 @@ template<class F, class N> MGI_EMU int mgi_emu_launch(const char *name, int64_t 
   if (refused) return refused;
   s->early = early;
   job->launches++;
-  snprintf(job->last, sizeof job->last, "%s", name);
-  job->last_grid[0] = gx, job->last_grid[1] = gy, job->last_grid[2] = gz;
+  if (!job->alone || !strcmp(job->only, name)) {
+    snprintf(job->last, sizeof job->last, "%s", name);
+    job->last_grid[0] = gx, job->last_grid[1] = gy, job->last_grid[2] = gz;
+  }
   if (!s->early) s->overlaps = 0;
   size_t limit = job->shared_limit ? job->shared_limit : 232448;
   int in_range = cx >= 1 && cy >= 1 && cz >= 1 && cx <= MGI_EMU_CLUSTER && cy <= MGI_EMU_CLUSTER && cz <= MGI_EMU_CLUSTER && cx * cy * cz <= MGI_EMU_CLUSTER;
@@ -5726,6 +5729,7 @@ typedef struct mgi_check_record {
   double float_error;
   uint64_t sampled;
   int seeds, race, host_calls, products;
+  int unformed;              /* kernels of which no block ran at full size, where sizes are reduced */
   double family[MGI_FAMILIES]; /* relative error with each; -1: it was not tried */
   char difference[512], unsampled[160];
   mg_error error;
@@ -6201,7 +6205,7 @@ MGI_FN void mgi_sample_fill(const mgi_check_task *t, const mgi_tensors *x, uint3
 /* A check of sampled places of the last kernel's grid at full size. */
 typedef struct mgi_sampler {
   const mgi_check_task *t;
-  const mg_graph *g, *sub;   /* sub: that kernel's */
+  const mg_graph *g, *sub;   /* sub: that kernel's; NULL: a whole operator's */
   mgi_check_entry n;
   mgi_tensors x;
   mgi_emulator m;
@@ -6353,7 +6357,7 @@ MGI_FN int mgi_sample_launch(mgi_sampler *S, int q, const char *only, mgi_check_
   m->alone = S->alone;
   m->seed = q < 6 ? (uint64_t)(q + 2) : (uint64_t)q + (S->t->seed << 8);
   for (uint32_t a = 1; a <= 3; a++) {
-    m->grid[a - 1] = S->strided ? 0 : S->sub->axes[a].extent;
+    m->grid[a - 1] = S->strided || !S->sub ? 0 : S->sub->axes[a].extent;
     m->lo[a - 1] = S->merged >> a & 1 ? 0 : s->at[a];
     m->hi[a - 1] = S->merged >> a & 1 ? S->sub->axes[a].extent : s->at[a] + 1;
   }
@@ -6488,7 +6492,7 @@ MGI_FN mg_graph *mgi_alone_program(const mg_graph *g, const mgi_alone *A, uint32
   }
   n += (size_t)snprintf(text + n, room - n, "%.*s", (int)(A->at[o + 1] - A->at[o]), A->at[o]);
   for (int k = 0; k < op->n_out; k++) n += (size_t)snprintf(text + n, room - n, "output %s\n", A->name[op->out[k].id]);
-  if (mg_parse(text, n, "a kernel alone", NULL, &one, &ignored) != MG_OK || one->n_ops != 2 || one->ops[1].code != MG_OP_GRAPH) mg_graph_free(one), one = NULL;
+  if (mg_parse(text, n, "a kernel alone", NULL, &one, &ignored) != MG_OK || one->n_ops != 2 || one->ops[1].code != op->code) mg_graph_free(one), one = NULL;
   free(text);
   for (int k = 0; one && k < op->n_in + op->n_out; k++) { /* in device memory it is as in g */
     const mg_tensor t = k < op->n_in ? op->in[k] : op->out[k - op->n_in];
@@ -6513,8 +6517,34 @@ MGI_FN int mgi_alone_parameter(const char *text, const char *kernel, const char 
   }
   return -1;
 }
+/* Places of a whole operator's kernel: elements of the first and the last that it makes, and of one between.  An element, or a warp a
+   row, is that of mg_each_element and its like; of a product the first and the last block.  0: a block is too much. */
+MGI_FN int mgi_sample_places_whole(mgi_sampler *S, const mg_graph *program, uint32_t o) {
+  const mg_tensor_info *x = mg_tensor_of(S->g, S->g->out[0]);
+  const mg_op_node *op = &S->g->ops[1];
+  const int product = op->code == MG_OP_MATMUL || op->code == MG_OP_CONCAT_MATMUL, softmax = mg_softmax_dim(program, o), rows = softmax >= 0 || op->code == MG_OP_SUM || op->code == MG_OP_MAX;
+  const int64_t along = softmax >= 0 ? x->shape.dim[softmax] : 1, items = mg_shape_elements(&x->shape) / along, per = rows ? 8 : 256;
+  const mg_shape *read = &mg_tensor_of(S->g, op->in[0])->shape;
+  const int64_t *grid = S->m.last_grid, deep = product ? read->dim[read->rank - 1] : rows ? mg_shape_elements(read) / items : 1;
+  if ((product ? 65536.0 : ((double)items / ((double)grid[0] * (double)per) + 1) * (double)per) * (double)deep > MGI_SAMPLE_WORK * 4.0) return 0;
+  S->of[0] = 0;
+  for (int q = 0; q < (product ? 2 : 3); q++) {
+    mgi_sample *s = &S->sample[S->n_samples];
+    int64_t e = q == 0 ? 0 : q == 1 ? items - 1 : items / 2;
+    if (q && e == 0) continue;
+    memset(s, 0, sizeof *s);
+    s->at[1] = product ? q * (grid[0] - 1) : e / per % grid[0], s->at[2] = product ? q * (grid[1] - 1) : 0, s->at[3] = product ? q * (grid[2] - 1) : 0;
+    for (int d = x->shape.rank - 1; d >= 0; d--) {
+      s->want[0].lo[d] = d == softmax ? q ? along - 1 : 0 : e % x->shape.dim[d];
+      s->want[0].hi[d] = s->want[0].lo[d] + 1;
+      if (d != softmax) e /= x->shape.dim[d];
+    }
+    S->n_samples++;
+  }
+  return 1;
+}
 /* Kernel o of the file alone: S has the program's tensors.  What keeps it from running is put into why. */
-MGI_FN void mgi_sample_alone(mgi_sampler *S, const mgi_alone *A, uint32_t o, const char *name, mgi_check_record *r, char *why, size_t n) {
+MGI_FN void mgi_sample_alone(mgi_sampler *S, const mgi_alone *A, uint32_t o, const char *name, mgi_check_record *r, int *ran, char *why, size_t n) {
   const mg_graph *program = S->t->g;
   const int shifts = mgi_alone_parameter(S->t->text, name, "", "made_shifts") >= 0, is_last = o + 1 == program->n_ops;
   mgi_check_task task = *S->t;
@@ -6524,13 +6554,14 @@ MGI_FN void mgi_sample_alone(mgi_sampler *S, const mgi_alone *A, uint32_t o, con
     snprintf(why, n, "it is no program by itself");
     return;
   }
-  if (!S->t->F && (shifts || !is_last)) { /* values under maxima of their own are others; floats of the rest are much work */
+  const int whole = g->ops[1].code != MG_OP_GRAPH;
+  if (!S->t->F && (shifts || !is_last || whole)) { /* values under maxima of their own are others; floats of the rest are much work */
     mg_graph_free(g);
     return;
   }
   task.g = g;
   if (!is_last) task.samples = 2; /* the first and the last */
-  one.t = &task, one.g = g, one.sub = g->ops[1].sub, one.before = 0, one.alone = 1, one.n_samples = 0, one.merged = 0, one.work = one.spent = 0;
+  one.t = &task, one.g = g, one.sub = whole ? NULL : g->ops[1].sub, one.before = 0, one.alone = 1, one.n_samples = 0, one.merged = 0, one.work = one.spent = 0;
   memset(&one.x, 0, sizeof one.x);
   one.m.only = name, one.m.alone = 1;
   memset(one.m.lo, 0, sizeof one.m.lo);
@@ -6547,7 +6578,10 @@ MGI_FN void mgi_sample_alone(mgi_sampler *S, const mgi_alone *A, uint32_t o, con
   }
   if (rc && !why[0]) snprintf(why, n, "%.100s", one.m.error[0] ? one.m.error : "it cannot be launched");
   const size_t said = strlen(r->unsampled);
-  if (!rc && mgi_sample_places(&one, r)) mgi_sample_all(&one, name, r);
+  const uint64_t were = r->sampled;
+  if (!rc && whole && !mgi_sample_places_whole(&one, program, o)) snprintf(why, n, "a block of it is too much work"), rc = -1;
+  if (!rc && (whole || mgi_sample_places(&one, r))) mgi_sample_all(&one, name, r);
+  *ran = r->sampled > were;
   if (!said && r->unsampled[0]) snprintf(why, n, "%.110s", r->unsampled), r->unsampled[0] = 0;
   mg_graph_free(g);
 }
@@ -6574,10 +6608,14 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
                           (long long)S.last.last_grid[0], (long long)S.last.last_grid[1], (long long)S.last.last_grid[2], (long long)S.sub->axes[1].extent, (long long)S.sub->axes[2].extent,
                           (long long)S.sub->axes[3].extent, r->unsampled);
   } else snprintf(r->unsampled, sizeof r->unsampled, "its last kernel is that of a whole operator");
-  if (!whole && (r->status != MG_OK || g->n_ops == 2)) return; /* there is no other kernel */
+  if (!whole && (r->status != MG_OK || (g->n_ops == 2 && last->code == MG_OP_GRAPH))) { /* there is no other kernel */
+    r->unformed = t->F && r->status == MG_OK;
+    return;
+  }
   if (whole) {
     if (S.strided && S.n_samples > 2) S.n_samples = 2;
     if (mgi_sample_open(&S, r)) mgi_sample_all(&S, S.last.last, r);
+    r->unformed = t->F && r->status == MG_OK && !r->sampled;
   } else {
     char left[sizeof r->unsampled] = "";
     S.before = 0;
@@ -6585,13 +6623,15 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
     int ok = mgi_alone_open(g, &A) && mgi_sample_affordable(&S, r) && mgi_sample_open(&S, r);
     for (uint32_t o = g->n_ops - 1; o > 0 && ok && r->status == MG_OK; o--) {
       char why[128] = "";
-      if (g->ops[o].code == MG_OP_GRAPH) {
-        snprintf(name, sizeof name, "%.200s_kernel%d", g->name, mgi_cd_number(g, o));
-        mgi_sample_alone(&S, &A, o, name, r, why, sizeof why);
-      } else snprintf(why, sizeof why, "it is that of a whole operator");
+      int ran = 0;
+      if (g->ops[o].code == MG_OP_GRAPH) snprintf(name, sizeof name, "%.200s_kernel%d", g->name, mgi_cd_number(g, o));
+      else snprintf(name, sizeof name, "%.200s_op%u_%s", g->name, (unsigned)o, mg_op_row(g->ops[o].code)->name);
+      mgi_sample_alone(&S, &A, o, name, r, &ran, why, sizeof why);
       const size_t used = strlen(left);
+      r->unformed += !ran && t->F && r->status == MG_OK;
       if (why[0] && r->status == MG_OK) snprintf(left + used, sizeof left - used, "%soperator %u: %s", used ? "; " : "not run: ", (unsigned)o, why);
     }
+    r->unformed += !ok && t->F && r->status == MG_OK;
     if (!r->unsampled[0]) memcpy(r->unsampled, left, sizeof left);
     mgi_alone_free(&A);
   }
@@ -7145,6 +7185,7 @@ MGI_FN void mgi_check_tell(int k, const mgi_check_record *found, const mg_field 
     r->sampled = found->sampled;
     r->sampled_compared = found->compared;
     memcpy(r->unsampled, found->unsampled, sizeof r->unsampled);
+    r->unformed = found->unformed;
   } else {
     r->sampled_floats = found->sampled;
     if (found->float_error > r->float_error) r->float_error = found->float_error;
@@ -7297,6 +7338,8 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
   }
   if (r->race) mgi_check_lines(J.dir, cu_text, r->difference, sizeof r->difference);
   if (s == MG_NOT_FOUND) mg_fail(e, MG_NOT_FOUND, ugraph->name, "the kernel is not its µGraph: %.200s", r->difference);
+  if (s == MG_OK && r->unformed) /* in the sizes that it is for, nothing is seen of it */
+    s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "undecided: of %d kernel%s no block ran at full size: %.160s", r->unformed, r->unformed == 1 ? "" : "s", r->unsampled);
   if (s == MG_OK && r->compared < r->undefined) /* the program divides by zero too often for a verdict */
     s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "undecided: %llu of %llu output elements are undefined over the fields", (unsigned long long)r->undefined,
                 (unsigned long long)(r->undefined + r->compared));
