@@ -5474,18 +5474,20 @@ MGI_FN void mgi_tensors_real(const mg_graph *g, mgi_tensors *t, uint64_t seed) {
 /* Families of inputs for emulated floats.  Fields order their elements as they like and round nothing: what a maximum keeps
    from overflowing, and what a value is stored in, shows among floats alone, and there in few inputs.
      CANCEL  whole numbers, of which sums are large half way and small at their end: f32 holds them, 16 bits do not
+     SMALL   an eighth of normal ones: exponentials are alike, and their sums are of many terms
      PEAKS   of every line one element is loud, in every fourth the first, in every fourth the last: rows of products have
              their maxima in one place each, far above the rest, and other rows in other places
      BELOW   every second input is negative, of the others every second line: all of some rows are, of what is given and of products
      ABOVE   every second input is positive instead, where the inputs are few: what is no product may know its operands' signs
    How loud follows from what a program's exponentials and maxima make of them (mgi_family_reals). */
-enum { MGI_FAMILY_NORMAL, MGI_FAMILY_CANCEL, MGI_FAMILY_PEAKS, MGI_FAMILY_BELOW, MGI_FAMILY_ABOVE, MGI_FAMILIES, MGI_FAMILY_FEW = 1 << 18 };
-static const char *const mgi_draw_names[MGI_FAMILIES] = {"normal inputs", "sums that cancel", "maxima in one place of a row each", "rows that are all negative", "others that are all negative"};
+enum { MGI_FAMILY_NORMAL, MGI_FAMILY_CANCEL, MGI_FAMILY_SMALL, MGI_FAMILY_PEAKS, MGI_FAMILY_BELOW, MGI_FAMILY_ABOVE, MGI_FAMILIES, MGI_FAMILY_FEW = 1 << 18 };
+static const char *const mgi_draw_names[MGI_FAMILIES] = {"normal inputs", "sums that cancel", "small inputs", "maxima in one place of a row each", "rows that are all negative", "others that are all negative"};
 /* Element i of line `line` of input k, which has n; `row`: the line's place in the dimension before, of `rows`. */
 MGI_FN double mgi_family_value(int family, uint32_t k, int64_t line, int64_t i, int64_t n, int64_t row, int64_t rows, double loud, uint64_t seed, uint64_t *state) {
   uint64_t where = (seed * 64 + k) * 0x9E3779B97F4A7C15u ^ (uint64_t)line * 0xD1342543DE82EF95u;
   switch (family) {
   case MGI_FAMILY_CANCEL: return (double)(1 + mgi_cd_random(state) % 3) * (rows > 1 && row >= rows / 2 ? -1 : 1);
+  case MGI_FAMILY_SMALL: return mgi_cd_normal(state) / 8;
   case MGI_FAMILY_BELOW:
   case MGI_FAMILY_ABOVE: return ((k % 2 ? family == MGI_FAMILY_BELOW : line % 2) ? -loud : loud) * (0.7 + 0.3 * (double)(mgi_cd_random(state) >> 11) * 0x1p-53);
   case MGI_FAMILY_PEAKS:
@@ -5514,8 +5516,17 @@ MGI_FN void mgi_family_draw(const mg_graph *g, mgi_tensors *t, int family, doubl
     }
   }
 }
-/* mg_domain_real, which notes the largest argument of an exponential, and operand of a maximum. */
-typedef struct mgi_heard { mg_domain real; double exponent, maximum; } mgi_heard;
+/* mg_domain_real, which notes the largest argument of an exponential, and operand of a maximum.  single: results are rounded to f32,
+   what kernels hand on to its type, and the largest of all is noted. */
+typedef struct mgi_heard { mg_domain real; double exponent, maximum; int single; double largest; } mgi_heard;
+MGI_FN void mgi_heard_round(mgi_heard *h, const mg_view *v, mg_dtype type) {
+  for (int64_t at = 0, n = h->single ? mg_shape_elements(&v->shape) : 0; at < n; at++) {
+    double *x = &((double *)v->data)[mgi_cd_place(&v->shape, v->stride, at)];
+    *x = fabs(*x) < 0x1p-126 ? 0 : (double)mg_round_to(type, (float)*x);
+    if (!(fabs(*x) <= h->largest) && *x != -HUGE_VAL) h->largest = isfinite(*x) ? fabs(*x) : HUGE_VAL; /* -inf: a maximum over nothing */
+  }
+}
+MGI_FN void mgi_heard_made(void *user, const mg_graph *g, mg_tensor t, const mg_view *v) { mgi_heard_round((mgi_heard *)user, v, mg_wide(g, t) ? MG_F32 : mg_tensor_of(g, t)->dtype); }
 MGI_FN void mgi_heard_view(double *most, const mg_view *v, const mg_shape *s) {
   for (int64_t at = 0, n = mg_shape_elements(s); at < n; at++) {
     const double x = fabs(((const double *)v->data)[mgi_cd_place(s, v->stride, at)]);
@@ -5525,20 +5536,49 @@ MGI_FN void mgi_heard_view(double *most, const mg_view *v, const mg_shape *s) {
 MGI_FN mg_status mgi_heard_map(void *user, mg_opcode op, mg_rational c, const mg_view *out, const mg_view *in) {
   mgi_heard *h = (mgi_heard *)user;
   if (op == MG_OP_EXP) mgi_heard_view(&h->exponent, in, &out->shape);
-  return h->real.map(h->real.user, op, c, out, in);
+  const mg_status s = h->real.map(h->real.user, op, c, out, in);
+  if (s == MG_OK) mgi_heard_round(h, out, MG_F32);
+  return s;
 }
 MGI_FN mg_status mgi_heard_matmul(void *user, const mg_view *c, const mg_view *a, const mg_view *b) {
   mgi_heard *h = (mgi_heard *)user;
-  return h->real.matmul(h->real.user, c, a, b);
+  const mg_status s = h->real.matmul(h->real.user, c, a, b);
+  if (s == MG_OK) mgi_heard_round(h, c, MG_F32);
+  return s;
 }
 MGI_FN mg_status mgi_heard_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) {
   mgi_heard *h = (mgi_heard *)user;
   if (op == MG_OP_MAX) mgi_heard_view(&h->maximum, in, &in->shape);
-  return h->real.combine(h->real.user, op, out, in);
+  const mg_status s = h->real.combine(h->real.user, op, out, in);
+  if (s == MG_OK) mgi_heard_round(h, out, MG_F32);
+  return s;
 }
 MGI_FN void mgi_heard_fill(void *user, mg_opcode op, void *dst, size_t n) {
   mgi_heard *h = (mgi_heard *)user;
   h->real.fill(h->real.user, op, dst, n);
+}
+MGI_FN mg_domain mgi_heard_domain(mgi_heard *h) {
+  mg_domain d;
+  memset(&d, 0, sizeof d);
+  d.user = h, d.elem = sizeof(double), d.map = mgi_heard_map, d.matmul = mgi_heard_matmul, d.combine = mgi_heard_combine, d.fill = mgi_heard_fill, d.made = mgi_heard_made;
+  return d;
+}
+/* 1 if the µGraph itself, in f32, leaves what 16 bits hold on the inputs that are drawn, or is not defined on them. */
+MGI_FN int mgi_family_overflows(const mg_graph *g, const mgi_tensors *t) {
+  mgi_heard h = {mg_domain_real(), 0, 0, 1, 0};
+  const mg_domain d = mgi_heard_domain(&h);
+  const void *given[MG_MAX_IN];
+  void *out[MG_MAX_OUT] = {NULL};
+  mg_error ignored;
+  int bad = 0;
+  for (uint32_t k = 0; k < g->n_in; k++) given[k] = t->given[k];
+  for (uint32_t k = 0; k < g->n_out; k++) bad |= (out[k] = malloc((size_t)t->out_n[k] * sizeof(double) + 16)) == NULL;
+  bad = bad || mg_eval(g, &d, given, out, &ignored) != MG_OK || !(h.largest < 3e4);
+  for (uint32_t k = 0; k < g->n_out; k++) {
+    for (int64_t i = 0; i < t->out_n[k] && !bad; i++) bad = !isfinite(((const double *)out[k])[i]);
+    free(out[k]);
+  }
+  return bad;
 }
 /* Draws the family's inputs and evaluates them: twice or more where it is loud, till what a maximum is taken of is some 200 at
    most, beyond what an exponential of f32 holds.  *power: 0, or as another such family has left it.  0: the program has no maximum,
@@ -5551,10 +5591,8 @@ MGI_FN int mgi_family_reals(const mg_graph *g, mgi_tensors *t, int family, int s
   for (uint32_t k = 0; k < g->n_in; k++) given[k] = t->given[k], elements += t->in_n[k];
   if (family == MGI_FAMILY_ABOVE && elements > MGI_FAMILY_FEW) return 0;
   for (int tries = 0; tries < (elements > MGI_FAMILY_FEW ? 4 : 8); tries++) {
-    mgi_heard h = {mg_domain_real(), 0, 0};
-    mg_domain d;
-    memset(&d, 0, sizeof d);
-    d.user = &h, d.elem = sizeof(double), d.map = mgi_heard_map, d.matmul = mgi_heard_matmul, d.combine = mgi_heard_combine, d.fill = mgi_heard_fill;
+    mgi_heard h = {mg_domain_real(), 0, 0, 0, 0};
+    const mg_domain d = mgi_heard_domain(&h);
     mgi_family_draw(g, t, family, loud, seed);
     if ((*s = mg_eval(g, &d, given, t->expected, e)) != MG_OK) return 0;
     if (family < MGI_FAMILY_PEAKS) return 1;
@@ -6703,7 +6741,7 @@ MGI_FN void mgi_check_families(const mgi_check_task *t, mgi_tensors *x, mgi_emul
       int64_t worst;
       const double error = mgi_tensors_error(g, x, (int)k, NULL, NULL, &unwritten, &undefined, &worst, NULL), told = r->float_error;
       if (!(error <= r->family[family])) r->family[family] = isfinite(error) ? error : HUGE_VAL;
-      if (t->yardstick || (!isfinite(error) && !t->shifted) || /* what overflows without a running maximum may do so by its definition: an edited file is held against the right one */
+      if (t->yardstick || (!isfinite(error) && !t->shifted && mgi_family_overflows(g, x)) || /* what overflows without a running maximum may do so by its definition: an edited file is held against the right one */
           mgi_check_reals(&loose, x, (int)k, NULL, NULL, m->seed, n->writer, NULL, r)) {
         r->float_error = told;
         continue;

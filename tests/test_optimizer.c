@@ -599,8 +599,8 @@ static void test_places(void **state) {
   assert_int_equal(system(command), 0);
 }
 
-/* How the tile of the load `name` lies by the first kernel of the text; -1: it has none.  *odd: rows of an odd number of pieces, for which three ways are one. */
-static int way_in(const char *kernel, const char *name, mg_dtype type, int *odd) {
+/* How the tile of the load `name` lies by the first kernel of the text; -1: it has none.  *odd: rows of an odd number of pieces, for which three ways are one; *narrow: elements of 16 bits (f32 between kernels are not). */
+static int way_in(const char *kernel, const char *name, mg_dtype type, int *odd, int *narrow) {
   char find[80], rest[40];
   int rows, cols, pitch;
   snprintf(find, sizeof find, "> T_%s;", name);
@@ -608,7 +608,8 @@ static int way_in(const char *kernel, const char *name, mg_dtype type, int *odd)
   if (!end || (next && end > next)) return -1;
   while (strncmp(from, "mg_tile<", 8)) from--;
   assert_int_equal(sscanf(from, "mg_tile<%*[^,], %d, %d, %d, %39[^>]", &rows, &cols, &pitch, rest), 4);
-  const int inner = !strncmp(rest, "true", 4) ? rows : cols, unit = 16 / (strncmp(from + 8, "mg_f32", 6) ? mg_dtype_bytes(type) : 4), pieces = (inner + unit - 1) / unit; /* f32 between kernels */
+  const int inner = !strncmp(rest, "true", 4) ? rows : cols, bytes = strncmp(from + 8, "mg_f32", 6) ? mg_dtype_bytes(type) : 4, unit = 16 / bytes, pieces = (inner + unit - 1) / unit;
+  *narrow = bytes < 4;
   *odd = pieces % 2;
   if (!pitch) return MGI_CU_PANELS;
   if (strstr(rest, ", true")) return assert_int_equal(pitch, pieces * unit), MGI_CU_SWIZZLED;
@@ -643,7 +644,7 @@ static void test_layouts_of_programs(void **state) {
       for (uint32_t i = 1; i < b->n_ops; i++) {
         const mg_op_node *o = &b->ops[i];
         const char *name = b->tensors[o->out[0].id].name;
-        int product = 0, moved = 0, odd;
+        int product = 0, moved = 0, odd, narrow;
         if (o->code != MG_OP_LOAD) continue;
         for (uint32_t j = 1; j < b->n_ops; j++)
           for (int q = 0; q < b->ops[j].n_in && b->ops[j].code != MG_OP_LOAD; q++)
@@ -651,7 +652,7 @@ static void test_layouts_of_programs(void **state) {
               if (b->ops[j].code == MG_OP_MATMUL || b->ops[j].code == MG_OP_CONCAT_MATMUL) product = 1;
               else if (!mg_op_row(b->ops[j].code)->elementwise && b->ops[j].code != MG_OP_SUM && b->ops[j].code != MG_OP_MAX) moved = 1;
             }
-        const int way = way_in(kernel, name, b->tensors[o->out[0].id].dtype, &odd), narrow = b->tensors[o->out[0].id].dtype != MG_F32;
+        const int way = way_in(kernel, name, b->tensors[o->out[0].id].dtype, &odd, &narrow);
         if (way < 0) continue;
         n[way]++;
         const int warps = ring && !strcmp(ring, "warp") && o->scope, group = mma && !strcmp(mma, "warpgroup");
@@ -748,8 +749,8 @@ static void test_layout_plan(void **state) {
     mg_graph *g = parse(text);
     if (mg_cuda_emit(g, &cfg, &cu, &e) != MG_OK) fail_msg("%s,%s: %s", forms[k].name, plan, e.msg);
     for (int j = 0; j < 3 && forms[k].loads[j]; j++) {
-      int odd;
-      const int way = way_in(strstr(cu, "MG_KERNEL("), forms[k].loads[j], k == 4 ? MG_F32 : MG_F16, &odd);
+      int odd, narrow;
+      const int way = way_in(strstr(cu, "MG_KERNEL("), forms[k].loads[j], k == 4 ? MG_F32 : MG_F16, &odd, &narrow);
       if (way < 0) continue;
       if (way != asked[j] && !(odd && way == MGI_CU_PADDED && asked[j] == MGI_CU_DENSE)) fail_msg("%s,%s: '%s' is %s", forms[k].name, plan, forms[k].loads[j], mgi_cu_way_word[way]);
       seen[way]++, said++;
