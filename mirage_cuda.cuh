@@ -84,6 +84,8 @@
                 computed of them is f32 until then, and warps make it, as no warpgroup does
      f32        with NAME.store=f32 what is stored as NAME stands in device memory in f32 where it is no output; so do what library
                 operators, but products, hand on to each other
+     split      with NAME.store=split what is stored as NAME, in f16, stands in device memory as the sum of two, times a power of two
+                of its block, which its largest element says; one product takes both, and has the power back on its accumulators
      ring       with ring=warp, where warps_m = warps_n = 1 and the loop permits it, every warp brings the part of the
                 contraction that it multiplies into a ring of its own, and no barrier stands in the loop; where
                 warps_m = warps_k = 1 and products are chained, its columns of the one and its rows of the next; with
@@ -294,6 +296,7 @@ typedef struct mg_run_config {
   const char *include_dir, *cache_dir, *nvcc;
   int timeout_s;             /* for the compilation; 0: 300 */
   int no_time;               /* 1: compare only */
+  double numerics_s;         /* mg_cuda_run_numerics: families that have not begun by then are not run; 0: all are */
 } mg_run_config;
 
 typedef struct mg_run_report {
@@ -318,6 +321,13 @@ typedef struct mg_run_report {
    MG_NOT_FOUND: the error is above the tolerance, or the two runs differ.  MG_MACHINE: no nvcc, no GPU, no memory, or
    the launch failed; the message has the driver's words. */
 mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_config *cfg, mg_run_report *r, mg_error *e);
+
+#ifdef MIRAGE_VERIFY_H
+/* Whether the kernel on the GPU is as safe as `program` is written (NULL: as its own kernels), by rule (i) of mirage_verify.h's
+   numerics: its families of inputs at full size, some rows and columns of every output, poisoned outputs, each family twice.  As
+   mg_numerics says, or what mg_cuda_run fails with. */
+mg_status mg_cuda_run_numerics(const mg_graph *program, const mg_graph *ugraph, const char *cu_text, const mg_run_config *cfg, mg_numerics_report *r, mg_error *e);
+#endif
 
 /* Link 3 and the times of several µGraphs of one program: emitted, compiled side by side, then run one after the other in a
    child process, on the same inputs, against the float64 values of `program` (NULL: each one's own).  A kernel that faults or
@@ -2009,7 +2019,21 @@ MG_DEV int mg_power_for(uint32_t m, int below) {
   return k < 15 ? k : 15;
 #endif
 }
+#ifdef MG_EMULATE_FIELD
 MG_DEV mg_num mg_power(int k) { return k < 0 ? mg_const(1, (int64_t)1 << -k) : mg_const((int64_t)1 << k, 1); }
+MG_DEV uint32_t mg_size_bits(mg_num) { return 0x3F800000; } /* elements of fields have no sizes: all are alike */
+MG_DEV mg_num mg_high_part(mg_num v) { return mgi_emu.job->alone ? v : v * mg_const(3, 1); } /* alone, what is handed on is one tensor's */
+#else
+MG_DEV mg_num mg_high_part(mg_num v) { return mg_widen(mg_narrow<mg_f16>(v)); }
+MG_DEV mg_num mg_power(int k) { return ldexpf(1, k); }
+MG_DEV uint32_t mg_size_bits(mg_num v) {
+#ifdef MG_EMULATE_WIDE
+  if (mgi_emu_wider()) return 0x3F800000; /* nothing is of 16 bits */
+#endif
+  const uint32_t b = mgi_emu_bits(v) & 0x7FFFFFFF;
+  return b < 0x7F800000 ? b : 0;
+}
+#endif
 MG_DEV uint32_t mg_power2(int k) { return mg_narrow2<mg_f16>(mg_power(k), mg_power(k)); }
 
 /* mma.sync m16n8k8 over tf32: f32's exponents, 10 bits behind the point.  With g = lane / 4 and t = lane % 4, a lane holds
@@ -2852,6 +2876,11 @@ MG_DEV int mg_power_for(uint32_t m, int below) {
   return k < 15 ? k : 15;
 }
 MG_DEV mg_num mg_power(int k) { return __uint_as_float((uint32_t)(k + 127) << 23); }
+MG_DEV mg_num mg_high_part(mg_num v) { return mg_widen(mg_narrow<mg_f16>(v)); }
+MG_DEV uint32_t mg_size_bits(mg_num v) { /* of |v|, as they are ordered; 0 of what is not finite */
+  const uint32_t b = __float_as_uint(v) & 0x7FFFFFFF;
+  return b < 0x7F800000 ? b : 0;
+}
 MG_DEV uint32_t mg_power2(int k) { return (uint32_t)(k + 15) * 0x04000400u; }
 /* c += A B, A 16 x 8 by rows, B 8 x 8 by columns, over tf32: f32's exponents, 10 bits behind the point, as many as f16 has.  With
    g = lane / 4 and t = lane % 4:
@@ -3680,6 +3709,16 @@ template<class T, int K, bool CLEAR, class ACC, class L, class TILE> MG_DEV void
   mg_group_begin<T, K, CLEAR>(acc, left, right);
   mg_group_wait(acc.c);
 }
+/* The same by both halves of a split operand. */
+template<class T, int K, bool CLEAR, class ACC, class L, class TILE> MG_DEV void mg_group_contract_both(ACC &acc, const L &left, const mg_right_tile<TILE> &high, const mg_right_tile<TILE> &low) {
+  static_assert(K % 16 == 0 && ACC::WK == 1, "whole steps of 16, all of them in every warpgroup");
+  uint32_t a[K / 16][4];
+  MG_UNROLL
+  for (int s = 0; s < K / 16; s++) left.template fragment<true>(a[s], ACC::row0(), s * 16);
+  mgi_group_begin<T, K / 16, CLEAR>(acc, a, high.t, 0);
+  mgi_group_begin<T, K / 16, false>(acc, a, low.t, 0);
+  mg_group_wait(acc.c);
+}
 /* acc += p right by warpgroups, as mg_contract_chain. */
 template<class T, class P, class ACC, class TILE> MG_DEV void mg_group_chain(ACC &acc, const P &p, const mg_right_tile<TILE> &right) {
   static_assert(P::GROUP && P::ALL_COLS && P::NT % 2 == 0 && (int)P::WN == (int)ACC::WK, "a warpgroup owns whole steps of 16 columns, and the same rows");
@@ -4258,6 +4297,94 @@ template<class OP, class TILE> struct mg_join_tile {
 };
 template<class TILE> MG_DEV mg_to_tile<TILE> mg_into(const TILE &t, int r0, int c0) { return mg_to_tile<TILE>{t, r0, c0}; }
 template<class OP, class TILE> MG_DEV mg_join_tile<OP, TILE> mg_join(const TILE &t, int r0 = 0, int c0 = 0) { return mg_join_tile<OP, TILE>{t, r0, c0}; }
+
+/* ------------------------------------------------------------------------------------------------- >>split
+   Tensors between kernels as two of f16, whatever their sizes: what a block stores it takes 2^(-16 p) times, p being such that its
+   largest element is then in [1/2, 2^15), and stores that, what is left of it in a second tensor behind, and p behind both.  Blocks
+   of like sizes have one p.  Who reads the tensor as an operand multiplies by both; it takes what has a smaller power than the
+   largest of all that it reads down to that, in its tiles, and has the largest back on its accumulators.  Powers of two are exact;
+   what is lost is 2^-22 of an element, or 2^-24 of the block's largest.  Over fields, which round nothing, the parts are any two. */
+enum { MG_NO_POWER = -100 }; /* of a block whose elements are all 0 */
+struct mg_to_size {
+  uint32_t *most;
+  template<int W> MG_DEV void put(int, int, const mg_num (&v)[W], int n) const {
+    MG_UNROLL
+    for (int j = 0; j < W; j++) {
+      const uint32_t size = j < n ? mg_size_bits(v[j]) : 0;
+      if (size > *most) *most = size;
+    }
+  }
+};
+/* A block's, whose threads have met elements of up to these sizes. */
+MG_DEV int mg_block_power(uint32_t most MG_SITE) {
+  MG_FROM;
+  const int p = ((int)(most >> 23) - 126) >> 4, mine = !most ? MG_NO_POWER : p < -7 ? -7 : p > 7 ? 7 : p;
+  if (!mg_sync_or(mine > 0 MG_ALSO_WITHIN) && mg_sync_or(mine == 0 MG_ALSO_WITHIN)) return 0;
+  for (int k = 7; k > -8; k--)
+    if (mg_sync_or(mine == k MG_ALSO_WITHIN)) return k;
+  return MG_NO_POWER;
+}
+template<class SINK> struct mg_to_split {
+  SINK high, low;
+  mg_num f;
+  MG_DEV mg_to_split(const SINK &to, int64_t elements, int p) : high(to), low(to.p + elements, to.row, to.col), f(mg_power(p == MG_NO_POWER ? 0 : -16 * p)) {}
+  template<int W> MG_DEV void put(int r, int c, const mg_num (&v)[W], int n) const {
+    mg_num a[W], b[W];
+    MG_UNROLL
+    for (int j = 0; j < W; j++) a[j] = mg_high_part(v[j] * f), b[j] = v[j] * f - a[j];
+    high.template put<W>(r, c, a, n);
+    low.template put<W>(r, c, b, n);
+  }
+};
+/* The chunk of `chunk` elements that `at` is in, of n. */
+MG_DEV int mg_chunk_of(int64_t at, int64_t chunk, int n) {
+  const int64_t k = at / chunk;
+  return k < n ? (int)k : n - 1;
+}
+/* The powers of the blocks x0 .. x1, y0 .. y1, z0 .. z1 of a grid whose rows are nx, and planes nxy, blocks. */
+struct mg_powers {
+  const uint32_t *p;
+  int most;
+  bool mixed;
+  MG_DEV mg_powers(const uint32_t *at, int x0, int x1, int y0, int y1, int z0, int z1, int nx, int nxy MG_SITE) : p(at) {
+    MG_FROM;
+    const int X = x1 - x0 + 1, XY = X * (y1 - y0 + 1), n = XY * (z1 - z0 + 1);
+    int top = MG_NO_POWER, low = 100;
+    for (int i = mg_lane(); i < n; i += 32) {
+      const int v = (int)mg_ldg(p + x0 + i % X + (y0 + i % XY / X) * nx + (z0 + i / XY) * nxy);
+      if (v == MG_NO_POWER) continue;
+      if (v > top) top = v;
+      if (v < low) low = v;
+    }
+    const int first = (int)mg_shfl_word((uint32_t)top, 0);
+    if (mg_any(top != MG_NO_POWER && (top != first || low != top)))
+      MG_UNROLL
+      for (int m = 16; m > 0; m /= 2) {
+        const int a = (int)mg_shfl_word((uint32_t)top, mg_lane() ^ m), b = (int)mg_shfl_word((uint32_t)low, mg_lane() ^ m);
+        if (a > top) top = a;
+        if (b < low) low = b;
+      }
+    else top = low = first;
+    most = top == MG_NO_POWER ? 0 : top;
+    mixed = top != low;
+  }
+  template<class ACC> MG_DEV void undo(ACC &acc) const {
+    const mg_num f = mg_power(16 * most);
+    MG_UNROLL
+    for (int i = 0; i < ACC::COUNT && most != 0; i++) acc.c[i >> 2][i & 3] = acc.c[i >> 2][i & 3] * f;
+  }
+};
+/* Takes the elements of a tile down to the largest power; the thread is the `me`-th of LANES; at(r, c): whose element (r, c) is, which
+   is the same for eight neighbours. */
+template<int LANES, class TILE, class AT> MG_DEV void mg_one_power(const TILE &t, const mg_powers &by, int me, const AT &at) {
+  static_assert(TILE::COLS % 8 == 0, "eight neighbours are of one block");
+  for (int u = me; u < TILE::ROWS * TILE::COLS / 8; u += LANES) {
+    const int r = u / (TILE::COLS / 8), c = u % (TILE::COLS / 8) * 8, p = (int)mg_ldg(by.p + at(r, c));
+    if (p == by.most || p == MG_NO_POWER) continue;
+    const mg_num f = mg_power(p - by.most < -7 ? -112 : 16 * (p - by.most));
+    for (int j = 0; j < 8; j++) t.put(r, c + j, t.at(r, c + j) * f);
+  }
+}
 
 /* -------------------------------------------------------------------------------------------------- >>merge
    An accumulator over grid axes joins the parts of Z blocks, each a tile of fp32.  In a cluster every block pushes its
@@ -5522,11 +5649,12 @@ typedef struct mgi_heard { mg_domain real; double exponent, maximum; int single;
 MGI_FN void mgi_heard_round(mgi_heard *h, const mg_view *v, mg_dtype type) {
   for (int64_t at = 0, n = h->single ? mg_shape_elements(&v->shape) : 0; at < n; at++) {
     double *x = &((double *)v->data)[mgi_cd_place(&v->shape, v->stride, at)];
-    *x = fabs(*x) < 0x1p-126 ? 0 : (double)mg_round_to(type, (float)*x);
+    uint32_t bits;
+    *x = fabs(*x) < 0x1p-126 ? 0 : (double)mgi_cd_rounded(type, (float)*x, &bits);
     if (!(fabs(*x) <= h->largest) && *x != -HUGE_VAL) h->largest = isfinite(*x) ? fabs(*x) : HUGE_VAL; /* -inf: a maximum over nothing */
   }
 }
-MGI_FN void mgi_heard_made(void *user, const mg_graph *g, mg_tensor t, const mg_view *v) { mgi_heard_round((mgi_heard *)user, v, mg_wide(g, t) ? MG_F32 : mg_tensor_of(g, t)->dtype); }
+MGI_FN void mgi_heard_made(void *user, const mg_graph *g, mg_tensor t, const mg_view *v) { mgi_heard_round((mgi_heard *)user, v, mg_wide(g, t) || mg_split(g, t) ? MG_F32 : mg_tensor_of(g, t)->dtype); }
 MGI_FN void mgi_heard_view(double *most, const mg_view *v, const mg_shape *s) {
   for (int64_t at = 0, n = mg_shape_elements(s); at < n; at++) {
     const double x = fabs(((const double *)v->data)[mgi_cd_place(s, v->stride, at)]);
@@ -8131,53 +8259,61 @@ MGI_FN void mgi_run_begin(const mg_graph *g, const mg_run_config *cfg, mg_run_re
   r->seed = cfg->seed ? cfg->seed : (uint64_t)time(NULL) * 1000003u + (uint64_t)getpid();
   r->tolerance = cfg->tolerance > 0 ? cfg->tolerance : mgi_cd_tolerance(g);
 }
+/* The compiled kernel of g in so_path, to be run on the tensors in x. */
+MGI_FN mg_status mgi_run_open(const mg_graph *g, const char *so_path, const mgi_tensors *x, mgi_runner_job *job, mgi_runner_fn *run, void **so, mg_error *e) {
+  mgi_workspace_fn workspace = NULL;
+  char name[256];
+  memset(job, 0, sizeof *job);
+  *so = dlopen(so_path, RTLD_NOW | RTLD_LOCAL);
+  if (!*so) return mg_fail(e, MG_MACHINE, so_path, "cannot load it: %.180s", dlerror());
+  *(void **)run = dlsym(*so, "mgi_runner_run");
+  snprintf(name, sizeof name, "%s_launch", g->name);
+  *(void **)&job->launch = dlsym(*so, name);
+  snprintf(name, sizeof name, "%s_launch_pdl", g->name);
+  *(void **)&job->launch_pdl = dlsym(*so, name);
+  snprintf(name, sizeof name, "%s_workspace_bytes", g->name);
+  *(void **)&workspace = dlsym(*so, name);
+  if (!*run || !job->launch || !workspace) return mg_fail(e, MG_BAD_INPUT, "emitted file", "expected the entry points %.80s_launch and %.80s_workspace_bytes", g->name, g->name);
+  job->size = (int)sizeof *job;
+  job->n_in = (int)g->n_in;
+  job->n_out = (int)g->n_out;
+  for (uint32_t k = 0; k < g->n_in; k++) job->in[k] = x->in[k], job->in_bytes[k] = x->in_bytes[k];
+  for (uint32_t k = 0; k < g->n_out; k++) {
+    job->out[k] = x->out[k];
+    job->out_bytes[k] = x->out_bytes[k];
+    job->again[k] = malloc(x->out_bytes[k] + 16);
+    job->pdl[k] = malloc(x->out_bytes[k] + 16);
+    if (!job->again[k] || !job->pdl[k]) return mg_fail(e, MG_NO_MEMORY, "mg_cuda_run", "no memory for the outputs");
+  }
+  job->workspace_bytes = workspace();
+  return MG_OK;
+}
+MGI_FN void mgi_run_close(mgi_runner_job *job, void *so) {
+  for (int k = 0; k < MG_MAX_OUT; k++) free(job->again[k]), free(job->pdl[k]);
+  if (so) dlclose(so);
+}
+/* Runs it; others that time kernels wait meanwhile; without the file of the lock, nobody does. */
+MGI_FN mg_status mgi_run_turn(const char *so_path, mgi_runner_fn run, mgi_runner_job *job, mg_error *e) {
+  char name[600];
+  snprintf(name, sizeof name, "%.*s/gpu.lock", (int)(strrchr(so_path, '/') ? strrchr(so_path, '/') - so_path : 0), so_path);
+  const int turn = open(name, O_CREAT | O_RDWR, 0600);
+  if (turn >= 0) while (flock(turn, LOCK_EX) && errno == EINTR) {}
+  const mg_status s = run(job) ? mg_fail(e, MG_MACHINE, "GPU", "%.220s", job->error) : MG_OK;
+  if (turn >= 0) close(turn);
+  return s;
+}
 /* Runs the compiled kernel r->so_path of g on the inputs in x, and compares with x->expected; r was begun. */
 MGI_FN mg_status mgi_run_compiled(const mg_graph *g, const mg_run_config *cfg, mgi_tensors *x, mg_run_report *r, mg_error *e) {
   mgi_runner_job job;
   mgi_runner_fn run = NULL;
-  mgi_workspace_fn workspace = NULL;
-  char name[256];
-  memset(&job, 0, sizeof job);
-  void *so = dlopen(r->so_path, RTLD_NOW | RTLD_LOCAL);
-  if (!so) return mg_fail(e, MG_MACHINE, r->so_path, "cannot load it: %.180s", dlerror());
-  mg_status s = MG_OK;
-  *(void **)&run = dlsym(so, "mgi_runner_run");
-  snprintf(name, sizeof name, "%s_launch", g->name);
-  *(void **)&job.launch = dlsym(so, name);
-  snprintf(name, sizeof name, "%s_launch_pdl", g->name);
-  *(void **)&job.launch_pdl = dlsym(so, name);
-  snprintf(name, sizeof name, "%s_workspace_bytes", g->name);
-  *(void **)&workspace = dlsym(so, name);
-  if (!run || !job.launch || !workspace) s = mg_fail(e, MG_BAD_INPUT, "emitted file", "expected the entry points %.80s_launch and %.80s_workspace_bytes", g->name, g->name);
-  if (s == MG_OK) {
-    job.size = (int)sizeof job;
-    job.n_in = (int)g->n_in;
-    job.n_out = (int)g->n_out;
-    for (uint32_t k = 0; k < g->n_in; k++) {
-      job.in[k] = x->in[k];
-      job.in_bytes[k] = x->in_bytes[k];
-      r->bytes += x->in_bytes[k];
-    }
-    for (uint32_t k = 0; k < g->n_out; k++) {
-      job.out[k] = x->out[k];
-      job.out_bytes[k] = x->out_bytes[k];
-      job.again[k] = malloc(x->out_bytes[k] + 16);
-      job.pdl[k] = malloc(x->out_bytes[k] + 16);
-      if (!job.again[k] || !job.pdl[k]) s = mg_fail(e, MG_NO_MEMORY, "mg_cuda_run", "no memory for the outputs");
-      r->bytes += x->out_bytes[k];
-    }
-    job.workspace_bytes = workspace();
-    job.reps = cfg->reps > 0 ? cfg->reps : 15;
-    job.cold = cfg->cold;
-    job.no_time = cfg->no_time;
-  }
-  if (s == MG_OK) {
-    snprintf(name, sizeof name, "%.*s/gpu.lock", (int)(strrchr(r->so_path, '/') ? strrchr(r->so_path, '/') - r->so_path : 0), r->so_path);
-    int turn = open(name, O_CREAT | O_RDWR, 0600); /* others that time kernels wait meanwhile; without the file, nobody does */
-    if (turn >= 0) while (flock(turn, LOCK_EX) && errno == EINTR) {}
-    if (run(&job)) s = mg_fail(e, MG_MACHINE, "GPU", "%.220s", job.error);
-    if (turn >= 0) close(turn);
-  }
+  void *so = NULL;
+  mg_status s = mgi_run_open(g, r->so_path, x, &job, &run, &so, e);
+  for (uint32_t k = 0; k < g->n_in; k++) r->bytes += x->in_bytes[k];
+  for (uint32_t k = 0; k < g->n_out; k++) r->bytes += x->out_bytes[k];
+  job.reps = cfg->reps > 0 ? cfg->reps : 15;
+  job.cold = cfg->cold;
+  job.no_time = cfg->no_time;
+  if (s == MG_OK) s = mgi_run_turn(r->so_path, run, &job, e);
   if (s == MG_OK) {
     uint64_t undefined = 0;
     int differs = 0;
@@ -8206,8 +8342,7 @@ MGI_FN mg_status mgi_run_compiled(const mg_graph *g, const mg_run_config *cfg, m
     else if (!(r->relative_error <= r->tolerance)) s = mg_fail(e, MG_NOT_FOUND, g->name, "relative error %.3g of output %s, the tolerance is %.3g (seed %llu)", r->relative_error, o, r->tolerance, (unsigned long long)r->seed);
     else if (differs) s = mg_fail(e, MG_NOT_FOUND, g->name, differs & 1 ? "two runs on the same inputs give different outputs" : "with programmatic dependent launch it gives other outputs");
   }
-  for (int k = 0; k < MG_MAX_OUT; k++) free(job.again[k]), free(job.pdl[k]);
-  dlclose(so);
+  mgi_run_close(&job, so);
   return s;
 }
 /* Inputs by the report's seed, and what g makes of them over float64. */
@@ -8246,6 +8381,114 @@ mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_
   mg_graph_free(own);
   return s;
 }
+
+#ifdef MIRAGE_VERIFY_H
+/* ---- numerics: the families of mirage_verify.h on a GPU
+   At full size: some rows and columns of every output are judged, and the inputs that these need are drawn; what else there is of an
+   input repeats them. */
+enum { MGI_GPU_ROWS = 64, MGI_GPU_COLS = 128 };
+#define MGI_GPU_WORK 4e8
+typedef struct mgi_gpu_runner {
+  const mg_graph *program, *g;
+  const char *so_path;
+  mgi_runner_job job;
+  mgi_runner_fn run;
+  mgi_tensors x;
+  mg_box want[MG_MAX_OUT];
+  mg_part part;              /* of the program */
+} mgi_gpu_runner;
+
+/* Input k of the kernel from its part `in`, dense row-major. */
+MGI_FN mg_status mgi_gpu_fill(mgi_gpu_runner *R, int k, const float *in, mg_error *e) {
+  const mg_tensor_info *t = mg_tensor_of(R->g, R->g->in[k]);
+  const mg_box *b = &R->part.box[R->program->in[k].id];
+  const int rank = t->shape.rank, bytes = mg_dtype_bytes(t->dtype);
+  const int64_t n = mg_box_elements(b, rank), cols = rank ? t->shape.dim[rank - 1] : 1, across = rank ? b->hi[rank - 1] - b->lo[rank - 1] : 1;
+  int64_t stride[MG_MAX_RANK];
+  uint32_t *bits = (uint32_t *)malloc((size_t)(n > 0 ? n : 1) * sizeof *bits);
+  if (!bits) return mg_fail(e, MG_NO_MEMORY, "mg_cuda_run", "no memory for a part of '%.60s'", t->name);
+  for (int64_t i = 0; i < n; i++) mgi_cd_rounded(t->dtype, in[i], &bits[i]);
+  mg_strides(t, stride);
+  for (int64_t row = 0; row < R->x.in_n[k] / cols; row++) {
+    int64_t left = row, place = 0, from = 0, step = across;
+    for (int d = rank - 2; d >= 0; d--) {
+      const int64_t at = left % t->shape.dim[d], extent = b->hi[d] - b->lo[d];
+      from += ((at - b->lo[d]) % extent + extent) % extent * step;
+      place += at * stride[d];
+      step *= extent, left /= t->shape.dim[d];
+    }
+    for (int64_t c = 0, j = rank ? (across - b->lo[rank - 1] % across) % across : 0; c < cols; c++, j = j + 1 == across ? 0 : j + 1)
+      memcpy((char *)R->x.in[k] + (place + c * (rank ? stride[rank - 1] : 0)) * bytes, &bits[from + j], (size_t)bytes);
+  }
+  free(bits);
+  return MG_OK;
+}
+MGI_FN mg_status mgi_gpu_run(void *user, const float *const *in, float *const *out, int wide, mg_error *e) {
+  mgi_gpu_runner *R = (mgi_gpu_runner *)user;
+  mg_status s = MG_OK;
+  (void)wide; /* (i) alone is asked for */
+  for (uint32_t k = 0; k < R->g->n_in && s == MG_OK; k++) s = mgi_gpu_fill(R, (int)k, in[k], e);
+  if (s == MG_OK) s = mgi_run_turn(R->so_path, R->run, &R->job, e);
+  for (uint32_t k = 0; k < R->g->n_out && s == MG_OK; k++) {
+    const mg_tensor_info *t = mg_tensor_of(R->g, R->g->out[k]);
+    if (memcmp(R->job.out[k], R->job.again[k], R->job.out_bytes[k]) || (R->job.launch_pdl && memcmp(R->job.out[k], R->job.pdl[k], R->job.out_bytes[k])))
+      return mg_fail(e, MG_NOT_FOUND, R->g->name, "two runs on the same inputs give different outputs");
+    const mg_box *b = &R->part.box[R->program->out[k].id]; /* whole blocks, where the program has kernels */
+    for (int64_t i = 0, n = mg_box_elements(b, t->shape.rank); i < n; i++) out[k][i] = (float)mgi_cd_value(t->dtype, mgi_cd_get(R->x.out[k], t->dtype, mgi_box_place(&t->shape, b, i)));
+  }
+  return s;
+}
+/* What is judged of each output: as many rows and columns as are worth the work, at places that the seed says. */
+MGI_FN mg_status mgi_gpu_want(mgi_gpu_runner *R, uint64_t seed, mg_error *e) {
+  int64_t rows = MGI_GPU_ROWS, cols = MGI_GPU_COLS;
+  for (;; rows > 1 && rows >= cols / 8 ? (rows /= 2) : (cols /= 2)) {
+    uint64_t state = seed * 0x9E3779B97F4A7C15u + 1;
+    for (uint32_t k = 0; k < R->program->n_out; k++) {
+      const mg_shape *shape = &mg_tensor_of(R->program, R->program->out[k])->shape;
+      int64_t left = rows;
+      for (int d = shape->rank - 1; d >= 0; d--) {
+        const int64_t most = d == shape->rank - 1 ? cols : left, n = shape->dim[d] < most ? shape->dim[d] : most;
+        R->want[k].lo[d] = (int64_t)(mgi_cd_random(&state) % (uint64_t)(shape->dim[d] - n + 1));
+        R->want[k].hi[d] = R->want[k].lo[d] + n;
+        if (d < shape->rank - 1) left = left / n > 1 ? left / n : 1;
+      }
+    }
+    mg_part_free(&R->part);
+    const mg_status s = mg_part_of(R->program, R->want, &R->part, e);
+    if (s != MG_OK || R->part.work <= MGI_GPU_WORK || (rows <= 4 && cols <= 16)) return s;
+  }
+}
+mg_status mg_cuda_run_numerics(const mg_graph *program, const mg_graph *ugraph, const char *cu_text, const mg_run_config *cfg, mg_numerics_report *r, mg_error *e) {
+  mg_run_config none;
+  mg_compile_config compile;
+  mg_numerics_config c;
+  mgi_gpu_runner R;
+  mg_graph *own = NULL;
+  void *so = NULL;
+  char arch[24], path[512];
+  memset(&none, 0, sizeof none), memset(&c, 0, sizeof c), memset(&R, 0, sizeof R), memset(r, 0, sizeof *r);
+  if (!cfg) cfg = &none;
+  mg_status s = mgi_run_arch(cfg->arch, arch, sizeof arch, e);
+  if (s != MG_OK) return s;
+  mgi_run_compiler(cfg, arch, &compile);
+  s = mgi_cd_meant(cu_text, &ugraph, &own, e);
+  if (s != MG_OK) return s;
+  R.program = program ? program : ugraph, R.g = ugraph, R.so_path = path;
+  c.seed = cfg->seed ? cfg->seed : 1, c.only = 1, c.want = R.want, c.time_limit_s = cfg->numerics_s;
+  if (program) s = mg_verify_signature(program, ugraph, e);
+  if (s == MG_OK) s = mg_cuda_compile(cu_text, &compile, path, sizeof path, e);
+  if (s == MG_OK) s = mgi_tensors_new(ugraph, 1, &R.x, e);
+  if (s == MG_OK) s = mgi_run_open(ugraph, path, &R.x, &R.job, &R.run, &so, e);
+  R.job.no_time = 1;
+  if (s == MG_OK) s = mgi_gpu_want(&R, c.seed, e);
+  if (s == MG_OK) s = mg_numerics(R.program, mgi_gpu_run, &R, &c, r, e);
+  mgi_run_close(&R.job, so);
+  mg_part_free(&R.part);
+  mgi_tensors_free(&R.x);
+  mg_graph_free(own);
+  return s;
+}
+#endif
 
 /* ---- several candidates: the parent evaluates and compiles; a child that alone touches the GPU sends a record for each.
    Where a kernel ends or hangs the child, or leaves it a broken context, the next child goes on behind it.            */
@@ -8808,7 +9051,7 @@ typedef struct mgi_cu_val_info {
   int part[2], pitch;        /* LOAD: rows, columns that each warp brings into the block's tile, 0: all; bytes between its rows */
 } mgi_cu_val_info;
 
-typedef struct mgi_cu_ring { int obj, n, open, ahead; int64_t stage; uint32_t load[64]; int64_t at[64]; } mgi_cu_ring; /* open: its first stages are under way */
+typedef struct mgi_cu_ring { int obj, n, open, ahead; int64_t stage; uint32_t load[64]; int64_t at[64], half[64]; } mgi_cu_ring; /* open: its first stages are under way; half: bytes of a tile with what follows it, of a split one of each */
 
 /* A kernel's tensors under its maximum: the first of them; the grid axis that numbers their parts, 0: none does; never: 1 if there
    can be none; read: 1 if a kernel weights the parts. */
@@ -9617,9 +9860,9 @@ MGI_FN int mgi_cu_lives(mgi_cu_kernel *K, uint32_t t, int rule) {
   if (may) K->rule[t] = (uint8_t)rule;
   return may;
 }
-/* NAME.mma=wide of a product, NAME.store=f32 of what is stored. */
+/* NAME.mma=wide of a product, NAME.store=f32 or split of what is stored. */
 MGI_FN int mgi_cu_word_of_value(const mg_graph *b, const mg_plan_entry *p, const char *dot) {
-  const int mma = !strcmp(dot, ".mma") && !strcmp(p->value, "wide"), store = !strcmp(dot, ".store") && !strcmp(p->value, "f32");
+  const int mma = !strcmp(dot, ".mma") && !strcmp(p->value, "wide"), store = !strcmp(dot, ".store") && (!strcmp(p->value, "f32") || !strcmp(p->value, "split"));
   for (uint32_t k = 1; k < b->n_ops && (mma || store); k++) {
     const mg_op_node *o = &b->ops[k];
     const char *name = mgi_cu_tname(b, o->code == MG_OP_STORE ? o->in[0].id : o->out[0].id);
@@ -9661,6 +9904,146 @@ MGI_FN void mgi_cu_wait(mgi_cu_kernel *K) {
   if (K->dependent && !K->waited && K->lets_next) mgi_cu_line(K, "mg_grid_next();");
   K->waited = 1;
 }
+MGI_FN mg_tensor mgi_cu_handle(uint32_t id) {
+  mg_tensor t;
+  t.id = id;
+  return t;
+}
+/* ---- NAME.store=split */
+/* Text: how many elements tensor t has. */
+MGI_FN const char *mgi_cu_elements_text(const mgi_cu_emit *em, uint32_t t, char *out, size_t n) {
+  char dim[200];
+  size_t at = (size_t)snprintf(out, n, "(int64_t)");
+  for (int d = 0; d < em->g->tensors[t].shape.rank; d++) at += (size_t)snprintf(out + at, at < n ? n - at : 0, "%s%s", d ? " * " : "", mgi_cu_dim_text(em, t, d, dim, sizeof dim));
+  return out;
+}
+/* 1 if operator `op` is a LOAD of a split tensor. */
+MGI_FN int mgi_cu_split_load(const mgi_cu_kernel *K, uint32_t op) { return K->b->ops[op].code == MG_OP_LOAD && mg_split(K->em->g, mgi_cu_handle(mgi_cu_above(K, K->b->ops[op].in[0]))); }
+/* Which axis of its maker's grid cuts dimension d of tensor t, and into how large chunks; 0: none, -1: several. */
+MGI_FN int mgi_cu_power_axis(const mg_graph *g, uint32_t t, int d, int64_t *chunk) {
+  const mg_op_node *made = &g->ops[g->tensors[t].op];
+  int index = 0, axis = 0;
+  for (uint32_t k = 1; k < made->sub->n_ops; k++)
+    if (made->sub->ops[k].code == MG_OP_STORE && made->out[index++].id == t)
+      for (int a = 1; a <= 3; a++)
+        if (made->sub->ops[k].map.to[a] == d && made->sub->axes[a].extent > 1) axis = axis ? -1 : a, *chunk = mgi_cu_ceil_div(g->tensors[t].shape.dim[d], made->sub->axes[a].extent);
+  return axis;
+}
+/* Text: how many blocks axis a of the maker's grid has. */
+MGI_FN const char *mgi_cu_power_count(const mgi_cu_emit *em, uint32_t t, int a, char *out, size_t n) {
+  int number = 0;
+  for (uint32_t k = 1; k < em->g->tensors[t].op; k++) number += em->g->ops[k].code == MG_OP_GRAPH;
+  snprintf(out, n, "%.150s_K%d_%.100s", em->g->name, number, em->g->ops[em->g->tensors[t].op].sub->axes[a].name);
+  return out;
+}
+/* By axis of its maker's grid, the dimension that it cuts, or -1. */
+MGI_FN void mgi_cu_power_dims(const mg_graph *g, uint32_t t, int dim[4]) {
+  int64_t chunk;
+  dim[0] = dim[1] = dim[2] = dim[3] = -1;
+  for (int d = 0; d < g->tensors[t].shape.rank; d++) {
+    const int a = mgi_cu_power_axis(g, t, d, &chunk);
+    if (a > 0) dim[a] = d;
+  }
+}
+/* Why t, which is to be split, cannot be stored so, or loaded so by kernel K; "" if it can. */
+MGI_FN const char *mgi_cu_split_why(const mgi_cu_kernel *K, uint32_t t, int loaded) {
+  const mg_graph *g = K->em->g, *b = K->b;
+  const int rank = g->tensors[t].shape.rank;
+  int64_t chunk = 8;
+  if (g->tensors[t].dtype != MG_F16) return "it is no f16";
+  for (int d = 0; d < rank; d++) {
+    const int a = mgi_cu_power_axis(g, t, d, &chunk);
+    if (a < 0) return "several axes cut one of its dimensions";
+    if (a && d == rank - 1 && chunk % 8) return "its blocks have no whole eights of columns";
+  }
+  for (uint32_t k = 1; k < b->n_ops; k++) {
+    const mg_op_node *o = &b->ops[k];
+    int uses = 0, product = 0;
+    if (!loaded && o->code == MG_OP_STORE && o->scope) return "it is stored in a loop";
+    if (!loaded || o->code != MG_OP_LOAD || mgi_cu_above(K, o->in[0]) != t) continue;
+    const mgi_cu_val_info *v = &K->v[o->out[0].id];
+    for (uint32_t j = 1; j < b->n_ops; j++)
+      for (int i = 0; i < b->ops[j].n_in && b->ops[j].code != MG_OP_LOAD; i++) {
+        if (b->ops[j].in[i].id != o->out[0].id) continue;
+        const mgi_cu_val_info *to = &K->v[b->ops[j].out[0].id];
+        uses++, product = b->ops[j].code == MG_OP_MATMUL && b->ops[j].scope == o->scope && !to->chain && !to->kept && !to->split && !to->into && !mg_wide_product(b, j);
+      }
+    if (uses != 1 || !product) return "it is not the operand of one product alone, loaded where that is";
+    if (!o->scope) return "it is not loaded in a loop";
+    if (v->cols % 8) return "its tile has no whole eights of columns";
+    if (rank == MG_MAX_RANK) return "it has too many dimensions"; /* a map of both halves has one more */
+    if (K->parts[o->scope]) return "its ring is of warps that are chained, or of warpgroups";
+  }
+  return "";
+}
+/* Text of a kernel's pointer to the powers of tensor t. */
+MGI_FN void mgi_cu_power_place(const mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, const char *qualifier) {
+  mgi_cu_str_put(s, "(%suint32_t *)((%sunsigned char *)p_%s + %s_POWERS_%s)", qualifier, qualifier, K->em->g->tensors[t].name, K->em->g->name, K->em->g->tensors[t].name);
+}
+/* The powers of all that LOAD `op` reads in the block, if its tensor is split. */
+MGI_FN void mgi_cu_powers_open(mgi_cu_kernel *K, uint32_t op) {
+  const mg_op_node *o = &K->b->ops[op];
+  mgi_cu_str s = {NULL, 0, 0, 0}, stride = {NULL, 0, 0, 0};
+  char offset[800], valid[800], count[300];
+  int dim[4];
+  if (!mgi_cu_split_load(K, op)) return;
+  const uint32_t t = mgi_cu_above(K, o->in[0]);
+  mgi_cu_power_dims(K->em->g, t, dim);
+  mgi_cu_power_place(K, &s, t, "const ");
+  for (int a = 1; a <= 3; a++) {
+    int64_t chunk = 1;
+    if (dim[a] < 0) {
+      mgi_cu_str_put(&s, ", 0, 0");
+      continue;
+    }
+    mgi_cu_power_axis(K->em->g, t, dim[a], &chunk);
+    mgi_cu_power_count(K->em, t, a, count, sizeof count);
+    const int64_t mine = mgi_cu_chunk_text(K, &o->map, t, dim[a], 3, offset, sizeof offset, valid, sizeof valid, NULL);
+    if (offset[0]) mgi_cu_str_put(&s, ", mg_chunk_of(%s, %lld, %s), mg_chunk_of(%s + %lld, %lld, %s)", offset, (long long)chunk, count, offset, (long long)mine - 1, (long long)chunk, count);
+    else mgi_cu_str_put(&s, ", 0, %s - 1", count);
+  }
+  for (int a = 1; a <= 2; a++) {
+    if (dim[a] >= 0) mgi_cu_str_put(&stride, "%s%s", stride.n ? " * " : "", mgi_cu_power_count(K->em, t, a, count, sizeof count));
+    mgi_cu_str_put(&s, ", %s", stride.n ? mgi_cu_str_text(&stride) : "1");
+  }
+  mgi_cu_line(K, "const mg_powers powers_%s(%s);", mgi_cu_tname(K->b, o->out[0].id), mgi_cu_str_text(&s));
+  free(s.s);
+  free(stride.s);
+}
+/* What a LOAD has brought of a split tensor, at one power. */
+MGI_FN void mgi_cu_powers_level(mgi_cu_kernel *K, uint32_t op) {
+  const mg_op_node *o = &K->b->ops[op];
+  if (!mgi_cu_split_load(K, op)) return;
+  const uint32_t t = mgi_cu_above(K, o->in[0]);
+  const mgi_cu_val_info *v = &K->v[o->out[0].id];
+  const char *name = mgi_cu_tname(K->b, o->out[0].id);
+  const int own = K->own[o->scope], rank = K->em->g->tensors[t].shape.rank;
+  mgi_cu_str at = {NULL, 0, 0, 0}, stride = {NULL, 0, 0, 0};
+  char offset[800], valid[800], count[300];
+  int dim[4];
+  mgi_cu_power_dims(K->em->g, t, dim);
+  for (int a = 1; a <= 3; a++) {
+    int64_t chunk = 1;
+    if (dim[a] < 0) continue;
+    mgi_cu_power_axis(K->em->g, t, dim[a], &chunk);
+    mgi_cu_power_count(K->em, t, a, count, sizeof count);
+    mgi_cu_chunk_text(K, &o->map, t, dim[a], MG_MAX_AXES, offset, sizeof offset, valid, sizeof valid, NULL);
+    const int part = dim[a] == rank - 2 ? v->own[0] : dim[a] == rank - 1 ? v->own[1] : 0;
+    mgi_cu_str_put(&at, "%smg_chunk_of(%s%s", at.n ? " + " : "", offset[0] ? offset : "0", dim[a] == rank - 2 ? " + r" : dim[a] == rank - 1 ? " + c" : "");
+    if (part) mgi_cu_str_put(&at, " + mg_warp() * %d", part);
+    mgi_cu_str_put(&at, ", %lld, %s)%s%s", (long long)chunk, count, stride.n ? " * " : "", mgi_cu_str_text(&stride));
+    mgi_cu_str_put(&stride, "%s%s", stride.n ? " * " : "", count);
+  }
+  mgi_cu_line(K, "if (powers_%s.mixed) {", name);
+  mgi_cu_line(K, "  const auto of_%s = [&](int r, int c) { (void)r; (void)c; return %s; };", name, at.n ? mgi_cu_str_text(&at) : "0");
+  for (int low = 0; low < 2; low++) mgi_cu_line(K, "  mg_one_power<%d>(%s_%s, powers_%s, %s, of_%s);", own ? 32 : K->threads, low ? "low" : "t", name, name, own ? "mg_lane()" : "mg_tid()", name);
+  if (K->by_group) mgi_cu_line(K, "  mg_group_publish();");
+  mgi_cu_line(K, own ? "  mg_sync_warp();" : "  mg_sync();");
+  mgi_cu_line(K, "}");
+  free(at.s);
+  free(stride.s);
+}
+
 /* 1 if no two blocks, and no two iterations, read the same element of what is loaded, one matrix: weights.  What has one for every head
    or sample is made by the step before, and is not read ahead (an H200 is slower then, too: a decode step of 16 heads
    under PDL, cold L2, 14.7 us for 11.2). */
@@ -9693,8 +10076,8 @@ MGI_FN int mgi_cu_ahead(const mgi_cu_kernel *K, const mg_op_node *o) {
     if (K->em->g->in[k].id == t) return K->dependent && !K->waited && o->scope && mgi_cu_streams(K->b, o, &K->em->g->tensors[t].shape) ? (int)k : -1;
   return -1;
 }
-/* The statement that fills the tile `to`. */
-MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, const char *when) {
+/* The statement that fills the tile `to`; low: with what a split tensor has behind its first half. */
+MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, const char *when, int low) {
   const mg_op_node *o = &K->b->ops[op];
   uint32_t above = mgi_cu_above(K, o->in[0]), t = o->out[0].id;
   const mg_tensor_info *up = &K->em->g->tensors[above];
@@ -9707,6 +10090,7 @@ MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, cons
   char offset[800], valid[800], stride[1400], extent[2][800] = {"1", "1"}, dim[200];
   int vector = mgi_cu_stride_is_one(K->em, above, in_d);
   mgi_cu_str_put(&base, "p_%s", up->name);
+  if (low) mgi_cu_str_put(&base, " + %s", mgi_cu_elements_text(K->em, above, stride, sizeof stride));
   for (int d = 0; d < rank; d++) {
     int64_t align;
     mgi_cu_chunk_text(K, &o->map, above, d, MG_MAX_AXES, offset, sizeof offset, valid, sizeof valid, &align);
@@ -9723,7 +10107,7 @@ MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, cons
   }
   /* Rows are aligned if what lies inside of every other dimension is a multiple of 16 bytes: the contiguous extent. */
   if (vector) {
-    int others = 0;
+    int others = low;
     for (int d = 0; d < rank; d++) others |= d != in_d && up->shape.dim[d] != 1;
     if (others) mgi_cu_str_put(&vec, "%s %% %d == 0", mgi_cu_dim_text(K->em, above, in_d, dim, sizeof dim), e);
     else mgi_cu_str_put(&vec, "true");
@@ -9799,7 +10183,7 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
   mgi_cu_str_put(&K->decl, "  const T_%s t_%s(mg_shared() + %lld);\n", name, name, (long long)K->obj[v->obj].offset);
   mgi_cu_obj_touch(K, v->obj, 1);
   snprintf(to, sizeof to, "t_%.150s", name);
-  mgi_cu_load_call(K, op, to, "");
+  mgi_cu_load_call(K, op, to, "", 0);
   mgi_cu_line(K, "mg_cp_async_commit();");
   K->obj[v->obj].pending = ++K->groups;
   mgi_cu_weigh(K, op);
@@ -10498,6 +10882,10 @@ MGI_FN void mgi_cu_acc_done(mgi_cu_kernel *K, uint32_t matmul, uint32_t t) {
   int wk = m->chain ? K->wn : K->wk;
   if (m->shifted) mgi_cu_agree(K);
   if (mgi_cu_steady(K, matmul)) mgi_cu_line(K, "steady_%s.settle(%s%s);", name, m->var, mgi_cu_turned(K, matmul) ? ".turned()" : "");
+  for (int j = 0; j < mgi_cu_producer(K, matmul)->n_in; j++) {
+    const uint32_t t = mgi_cu_producer(K, matmul)->in[j].id;
+    if (mgi_cu_split_load(K, K->b->tensors[t].op)) mgi_cu_line(K, "powers_%s.undo(%s%s);", mgi_cu_tname(K->b, t), m->var, mgi_cu_turned(K, matmul) ? ".turned()" : "");
+  }
   if (wk == 1) {
     if (v != m) memcpy(v->var, m->var, sizeof v->var);
     v->home = MGI_CU_AT_FRAGMENT;
@@ -10546,8 +10934,10 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     mgi_cu_quote(K, o);
     if (!group || v->chain) mgi_cu_line(K, "acc_%s.zero();", mgi_cu_tname(K->b, t));
   }
-  for (int k = 0; k < pairs; k++) {
-    uint32_t a = o->in[k].id, b = o->in[k + pairs].id;
+  const int splits = o->code == MG_OP_MATMUL && (mgi_cu_split_load(K, K->b->tensors[o->in[0].id].op) || mgi_cu_split_load(K, K->b->tensors[o->in[1].id].op));
+  for (int k = 0; k < pairs + splits; k++) {
+    const int low = k == pairs; /* what a split operand has behind its first half */
+    uint32_t a = o->in[low ? 0 : k].id, b = o->in[low ? 1 : k + pairs].id;
     mg_dtype ta = K->b->tensors[a].dtype, type = ta == K->b->tensors[b].dtype ? ta : MG_F32;
     int depth = K->v[a].cols;
     char end[800];
@@ -10569,6 +10959,12 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     mgi_cu_arrive_for(K, a);
     mgi_cu_arrive_for(K, b);
     mgi_cu_begin(K);
+    for (int j = 0; j < 2; j++) {
+      const uint32_t from = K->b->tensors[j ? b : a].op;
+      if (!low && !v->in_place) mgi_cu_powers_open(K, from);
+      if (!low) mgi_cu_powers_level(K, from);
+      if (splits && mgi_cu_split_load(K, from)) snprintf(K->v[j ? b : a].var, sizeof v->var, "%s_%.70s", low ? "low" : "t", mgi_cu_tname(K->b, j ? b : a));
+    }
     if (v->in_place && !k) mgi_cu_quote(K, o);
     if (mgi_cu_turned(K, t)) {
       int across, swapped;
@@ -10586,7 +10982,9 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     mgi_cu_operand(K, &l, a, 1, type, end);
     mgi_cu_operand(K, &r, b, 0, type, end);
     if (type == MG_F32) mgi_cu_line(K, "mg_contract_fma(%s, %s, %s, %s);", name, end, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
-    else if (group) mgi_cu_line(K, "mg_group_%s<%s, %d, %s>(%s, %s, %s);", K->meanwhile ? "begin" : "contract", mgi_cu_type[type], depth, v->in_place ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+    else if (group && splits && mgi_cu_split_load(K, K->b->tensors[b].op) && !mgi_cu_split_load(K, K->b->tensors[a].op)) {
+      if (!low) mgi_cu_line(K, "mg_group_contract_both<%s, %d, %s>(%s, %s, %s, mg_right(low_%s));", mgi_cu_type[type], depth, v->in_place ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r), mgi_cu_tname(K->b, b));
+    } else if (group) mgi_cu_line(K, "mg_group_%s<%s, %d, %s>(%s, %s, %s);", K->meanwhile ? "begin" : "contract", mgi_cu_type[type], depth, v->in_place || low ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     else if (mgi_cu_steady(K, t)) mgi_cu_line(K, "mg_contract_steady_own<%s, %d>(%s, steady_%s, %s, %s);", mgi_cu_type[type], depth, name, mgi_cu_tname(K->b, t), mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     else mgi_cu_line(K, "mg_contract%s%s<%s, %d>(%s, %s, %s);", over, K->own[o->scope] ? "_own" : "", mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     free(l.s);
@@ -10889,6 +11287,31 @@ MGI_FN void mgi_cu_undo(mgi_cu_kernel *K) {
   mgi_cu_line(K, "// the rows' maxima, which are taken off no more where they are stored");
   mgi_cu_line(K, "shift_%s.put(mg_into(u_%s, 0, 0));", name, name);
 }
+/* Stores t, of kernel-level tensor `above`, as two numbers by a power of two of the block's, and the power. */
+MGI_FN void mgi_cu_power_store(mgi_cu_kernel *K, uint32_t t, uint32_t acc, uint32_t above, const mgi_cu_str *sink) {
+  const char *name = K->em->g->tensors[above].name;
+  mgi_cu_str place = {NULL, 0, 0, 0}, stride = {NULL, 0, 0, 0}, to = {NULL, 0, 0, 0};
+  char count[300], elements[1400];
+  int dim[4];
+  mgi_cu_power_dims(K->em->g, above, dim);
+  mgi_cu_power_place(K, &place, above, "");
+  for (int a = 1; a <= 3; a++) {
+    if (dim[a] < 0) continue;
+    mgi_cu_str_put(&place, " + b_%s%s%s", K->b->axes[a].name, stride.n ? " * " : "", mgi_cu_str_text(&stride));
+    mgi_cu_str_put(&stride, "%s%s", stride.n ? " * " : "", mgi_cu_power_count(K->em, above, a, count, sizeof count));
+  }
+  mgi_cu_line(K, "uint32_t size_%s = 0; // the block's largest element says by which power of two it is stored", name);
+  mgi_cu_str_put(&to, "mg_to_size{&size_%s}", name);
+  mgi_cu_site(K, t, acc, mgi_cu_str_text(&to));
+  mgi_cu_line(K, "const int power_%s = mg_block_power(size_%s);", name, name);
+  mgi_cu_line(K, "if (mg_tid() == 0) mg_stg(%s, (uint32_t)power_%s);", mgi_cu_str_text(&place), name);
+  to.n = 0;
+  mgi_cu_str_put(&to, "mg_to_split(%s, %s, power_%s)", sink->s, mgi_cu_elements_text(K->em, above, elements, sizeof elements), name);
+  mgi_cu_site(K, t, acc, mgi_cu_str_text(&to));
+  free(place.s);
+  free(stride.s);
+  free(to.s);
+}
 MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
   const mg_op_node *o = &K->b->ops[op];
   const mg_graph *b = K->b;
@@ -10925,7 +11348,8 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
   mgi_cu_str_put(&sink, "%s, ", rank > 1 ? mgi_cu_stride_text(K->em, above, rank - 2, stride, sizeof stride) : "0");
   mgi_cu_str_put(&sink, "%s)", mgi_cu_stride_text(K->em, above, rank - 1, stride, sizeof stride));
   if (K->undo[op]) mgi_cu_str_put(&sink, ", u_%s)", mgi_cu_tname(b, K->shift));
-  mgi_cu_site(K, t, acc, mgi_cu_str_text(&sink));
+  if (mg_split(K->em->g, mgi_cu_handle(above))) mgi_cu_power_store(K, t, acc, above, &sink);
+  else mgi_cu_site(K, t, acc, mgi_cu_str_text(&sink));
   if (ifs) {
     mgi_cu_indent(K, -1);
     mgi_cu_line(K, "}");
@@ -11130,6 +11554,7 @@ MGI_FN void mgi_cu_merge_analyse(mgi_cu_kernel *K) {
       if ((K->merged >> a & 1) && b->ops[k].map.to[a] != MG_MAP_NONE && K->late[k])
         mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "'%.60s' accumulates over the grid what stands in a loop with, or comes from, values that were merged over it", mgi_cu_tname(b, b->ops[k].out[0].id));
   K->owners = K->cluster && mgi_cu_can_share(K);
+  for (int k = 0; k < K->em->g->ops[K->b->up_op].n_out && K->number >= 0; k++) K->owners &= !mg_split(K->em->g, K->em->g->ops[K->b->up_op].out[k]); /* one power a block */
 }
 
 /* ---- loops */
@@ -11247,6 +11672,18 @@ MGI_FN void mgi_cu_copies_analyse(mgi_cu_kernel *K) {
   }
   if (K->em->st == MG_OK && !loads) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=tma: there is no load in a loop");
 }
+/* The plan's NAME.store=split: obeyed, or refused with the reason. */
+MGI_FN void mgi_cu_halves_analyse(mgi_cu_kernel *K) {
+  const mg_graph *g = K->em->g, *b = K->b;
+  for (uint32_t k = 1, index = 0; k < b->n_ops && K->em->st == MG_OK && K->number >= 0; k++) {
+    const mg_op_node *o = &b->ops[k];
+    if (o->code != MG_OP_LOAD && o->code != MG_OP_STORE) continue;
+    const uint32_t t = o->code == MG_OP_LOAD ? mgi_cu_above(K, o->in[0]) : g->ops[b->up_op].out[index++].id;
+    const char *why = mg_split(g, mgi_cu_handle(t)) ? mgi_cu_split_why(K, t, o->code == MG_OP_LOAD) : "";
+    if (!*why && o->code == MG_OP_STORE && mg_split(g, mgi_cu_handle(t)) && (K->strip || K->undo[k])) why = "it is stored as a row, or under its maximum";
+    if (*why) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "'%.60s' cannot be stored as split: %s", g->tensors[t].name, why);
+  }
+}
 /* The barriers of the ring, its loads, and all of its stages on their way. */
 MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring) {
   const mg_graph *b = K->b;
@@ -11255,7 +11692,7 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
   if (K->stages < 2) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=tma: want at least 2 stages");
   for (int k = 0; k < ring->n; k++) {
     const mgi_cu_tile T = mgi_cu_tile_of(K, ring->load[k]);
-    bytes += (int64_t)T.lines * T.pieces * 16;
+    bytes += (int64_t)T.lines * T.pieces * (mgi_cu_split_load(K, ring->load[k]) ? 32 : 16);
   }
   if (bytes >= 1 << 20) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=tma: a stage of %lld bytes, phases count below 2^20", (long long)bytes);
   const int phases = mgi_cu_obj_new(K, (int64_t)16 * K->stages);
@@ -11289,6 +11726,12 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
       mgi_cu_str_put(&at, "%s(int)(%s)", d ? ", " : "", offset[0] ? offset : "0");
     }
     mgi_cu_quote(K, o);
+    if (mgi_cu_split_load(K, ring->load[k])) {
+      mgi_cu_line(K, "const int low_at_%s[] = {%s, 1};", mgi_cu_tname(b, t), mgi_cu_str_text(&at));
+      mgi_cu_line(K, "mg_copy_tile<T_%s, %d>(T_%s(ring_%s + at * %lld + %lld), map_%s, phases_%s.p + at, low_at_%s);", mgi_cu_tname(b, t), x.lines, mgi_cu_tname(b, t), L, (long long)ring->stage,
+                  (long long)(ring->at[k] + ring->half[k]), mgi_cu_tname(b, t), L, mgi_cu_tname(b, t));
+      mgi_cu_str_put(&at, ", 0");
+    }
     mgi_cu_line(K, "const int at_%s[] = {%s};", mgi_cu_tname(b, t), mgi_cu_str_text(&at));
     mgi_cu_line(K, "mg_copy_tile<T_%s, %d>(T_%s(ring_%s + at * %lld + %lld), map_%s, phases_%s.p + at, at_%s);", mgi_cu_tname(b, t), x.lines, mgi_cu_tname(b, t), L, (long long)ring->stage, (long long)ring->at[k],
                 mgi_cu_tname(b, t), L, mgi_cu_tname(b, t));
@@ -11352,10 +11795,12 @@ MGI_FN void mgi_cu_copies_launch(mgi_cu_kernel *K, mgi_cu_str *params, mgi_cu_st
     mgi_cu_str_put(params, "MG_MAP map_%s, ", name);
     mgi_cu_str_put(args, ", map_%d_%s.map", K->number, name);
     mgi_cu_str_put(before, "  static thread_local mg_mapped map_%d_%s;\n  const int64_t dim_%d_%s[] = {", K->number, name, K->number, name);
+    const int split = mgi_cu_split_load(K, k);
     for (int d = 0; d < rank; d++) mgi_cu_str_put(before, "%s%s", d ? ", " : "", mgi_cu_dim_text(K->em, above, dim[d], text, sizeof text));
-    mgi_cu_str_put(before, "}, stride_%d_%s[] = {", K->number, name);
+    mgi_cu_str_put(before, "%s}, stride_%d_%s[] = {", split ? ", 2" : "", K->number, name);
     for (int d = 0; d < rank; d++) mgi_cu_str_put(before, "%s%s", d ? ", " : "", mgi_cu_stride_text(K->em, above, dim[d], text, sizeof text));
-    mgi_cu_str_put(before, "};\n  rc = mg_map_tensor(&map_%d_%s, %s, %d, %d, ", K->number, name, mgi_cu_pointer_text(K->em, above, text, sizeof text), mg_dtype_bytes(K->em->g->tensors[above].dtype), rank);
+    if (split) mgi_cu_str_put(before, ", %s", mgi_cu_elements_text(K->em, above, text, sizeof text));
+    mgi_cu_str_put(before, "};\n  rc = mg_map_tensor(&map_%d_%s, %s, %d, %d, ", K->number, name, mgi_cu_pointer_text(K->em, above, text, sizeof text), mg_dtype_bytes(K->em->g->tensors[above].dtype), rank + split);
     mgi_cu_str_put(before, "dim_%d_%s, stride_%d_%s, %d, %d);\n  if (rc) return rc;\n", K->number, name, K->number, name, x.wide, x.lines);
   }
 }
@@ -11375,8 +11820,10 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
       return;
     }
     ring->load[ring->n] = k;
+    const int64_t unit = K->by_group || K->tensor_copies ? 1024 : 128, size = (mgi_cu_load_tile_shape(K, k) + unit - 1) / unit * unit;
+    ring->half[ring->n] = size;
     ring->at[ring->n++] = ring->stage;
-    ring->stage += K->by_group || K->tensor_copies ? (mgi_cu_load_tile_shape(K, k) + 1023) / 1024 * 1024 : (mgi_cu_load_tile_shape(K, k) + 127) / 128 * 128;
+    ring->stage += mgi_cu_split_load(K, k) ? 2 * size : size;
   }
   if (!ring->n) return;
   mgi_cu_begin(K);
@@ -11416,7 +11863,10 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
     int n = snprintf(to, sizeof to, "T_%.60s(ring_%.60s + at * %lld + %lld", mgi_cu_tname(b, t), L, (long long)ring->stage, (long long)ring->at[k]);
     if (outer || inner) n += snprintf(to + n, sizeof to - (size_t)n, " + %s * %lld", mgi_cu_unit(K, loop), (long long)step);
     snprintf(to + n, sizeof to - (size_t)n, ")");
-    mgi_cu_load_call(K, ring->load[k], to, !ahead ? "" : mgi_cu_ahead(K, &b->ops[ring->load[k]]) >= 0 ? "if (streams) " : "if (others) ");
+    mgi_cu_load_call(K, ring->load[k], to, !ahead ? "" : mgi_cu_ahead(K, &b->ops[ring->load[k]]) >= 0 ? "if (streams) " : "if (others) ", 0);
+    if (!mgi_cu_split_load(K, ring->load[k])) continue;
+    snprintf(to, sizeof to, "T_%.60s(ring_%.60s + at * %lld + %lld)", mgi_cu_tname(b, t), L, (long long)ring->stage, (long long)(ring->at[k] + ring->half[k]));
+    mgi_cu_load_call(K, ring->load[k], to, ahead ? "if (others) " : "", 1);
   }
   mgi_cu_indent(K, -1);
   mgi_cu_line(K, "};");
@@ -11482,6 +11932,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
       mgi_cu_acc_declare(K, in);
       mgi_cu_line(K, "acc_%s.zero();", mgi_cu_tname(b, in));
       if (mgi_cu_steady(K, in)) mgi_cu_line(K, "steady_%s.init();", mgi_cu_tname(b, in));
+      for (int j = 0; j < p->n_in; j++) mgi_cu_powers_open(K, b->tensors[p->in[j].id].op);
     } else if (K->v[in].in_place) {
       mgi_cu_reduce_declare(K, b->tensors[in].op);
       mgi_cu_line(K, "red_%s.init();", mgi_cu_tname(b, in));
@@ -11557,6 +12008,7 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     snprintf(v->var, sizeof v->var, "t_%.70s", mgi_cu_tname(b, t));
     if (K->stages > 1) mgi_cu_line(K, "const T_%s t_%s(ring_%s + now%s * %lld + %lld);", mgi_cu_tname(b, t), mgi_cu_tname(b, t), L, inner, (long long)ring->stage, (long long)ring->at[k]);
     else mgi_cu_line(K, "const T_%s t_%s(ring_%s + %lld);", mgi_cu_tname(b, t), mgi_cu_tname(b, t), L, (long long)ring->at[k]);
+    if (mgi_cu_split_load(K, ring->load[k])) mgi_cu_line(K, "const T_%s low_%s((unsigned char *)t_%s.p + %lld);", mgi_cu_tname(b, t), mgi_cu_tname(b, t), mgi_cu_tname(b, t), (long long)ring->half[k]);
     mgi_cu_reweigh(K, ring->load[k]);
   }
 }
@@ -12081,6 +12533,7 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
   mgi_cu_group_analyse(K);
   mgi_cu_own_analyse(K);
   mgi_cu_copies_analyse(K);
+  mgi_cu_halves_analyse(K);
   mgi_cu_split_analyse(K);
   mgi_cu_strip_analyse(K);
 }
@@ -13121,9 +13574,20 @@ MGI_FN void mgi_cu_file_spaces(const mgi_cu_emit *em, mgi_cu_str *out, char last
     for (uint32_t k = 0; k < g->n_out; k++) outer |= g->out[k].id == t;
     if (outer) continue;
     mgi_cu_str_put(out, "static constexpr size_t %s_AT_%s = %s;\n", n, g->tensors[t].name, last);
-    mgi_cu_str_put(out, "static constexpr size_t %s_END_%s = %s_AT_%s + mg_round256((int64_t)%d", n, g->tensors[t].name, n, g->tensors[t].name, mg_dtype_bytes(g->tensors[t].dtype));
+    const int split = mg_split(g, mgi_cu_handle(t));
+    if (split) mgi_cu_str_put(out, "static constexpr size_t %s_POWERS_%s = ", n, g->tensors[t].name);
+    else mgi_cu_str_put(out, "static constexpr size_t %s_END_%s = %s_AT_%s + ", n, g->tensors[t].name, n, g->tensors[t].name);
+    mgi_cu_str_put(out, "mg_round256((int64_t)%d", mg_dtype_bytes(g->tensors[t].dtype) * (split ? 2 : 1));
     for (int d = 0; d < g->tensors[t].shape.rank; d++) mgi_cu_str_put(out, " * %s", mgi_cu_dim_text(em, t, d, dim, sizeof dim));
     mgi_cu_str_put(out, ");\n");
+    if (split) {
+      int cut[4];
+      mgi_cu_power_dims(g, t, cut);
+      mgi_cu_str_put(out, "static constexpr size_t %s_END_%s = %s_AT_%s + %s_POWERS_%s + mg_round256((int64_t)4", n, g->tensors[t].name, n, g->tensors[t].name, n, g->tensors[t].name);
+      for (int a = 1; a <= 3; a++)
+        if (cut[a] >= 0) mgi_cu_str_put(out, " * %s", mgi_cu_power_count(em, t, a, dim, sizeof dim));
+      mgi_cu_str_put(out, ");\n");
+    }
     snprintf(last, 300, "%.120s_END_%.100s", n, g->tensors[t].name);
   }
 }
@@ -13207,11 +13671,6 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
 }
 
 /* Thread graphs are inlined: what they fuse is fused by residency, in registers, and the text says what is emitted. */
-MGI_FN mg_tensor mgi_cu_handle(uint32_t id) {
-  mg_tensor t;
-  t.id = id;
-  return t;
-}
 /* *out: a copy of g in which what mg_wide names, and what kernels load of it, is f32; what they compute has the type that its operands
    had.  NULL where nothing is named. */
 MGI_FN mg_status mgi_cu_widened(const mg_graph *g, mg_graph **out, mg_error *e) {

@@ -2072,6 +2072,11 @@ static int mgi_se_below_max(const mgi_se_mkernel *k, int i) {
   const mgi_se_mop *o = &k->op[i];
   return o->code == MG_OP_SUB && k->op[o->in[1]].code == MG_OP_MAX && k->op[o->in[1]].in[0] == o->in[0];
 }
+/* 1 if tensor t of block graph g is a load of what is stored as two numbers: a product takes both. */
+static int mgi_se_split_load(const mg_graph *g, mg_tensor t) {
+  const mg_op_node *o = mg_op_of(g, mg_tensor_of(g, t)->op);
+  return g->level == MG_BLOCK && o->code == MG_OP_LOAD && mg_split(g->up, o->in[0]);
+}
 /* 1 if value i is rows times a row, both loaded: in rings of warps a wide product takes it by mg_steady of mirage_cuda.cuh. */
 static int mgi_se_row_scaled(const mgi_se_mkernel *k, int i) {
   const mgi_se_mop *o = &k->op[i];
@@ -2564,14 +2569,14 @@ static int mgi_se_mkernel_of(const mg_graph *b, mgi_se_mkernel *k) {
     m->n_in = 0;
     if (o->code == MG_OP_LOAD && b->up) {
       const mg_tensor_info *u = mg_tensor_of(b->up, o->in[0]);
-      if (b->up->level == MG_KERNEL && mg_wide(b->up, o->in[0])) m->esize = 4;
+      if (b->up->level == MG_KERNEL && (mg_wide(b->up, o->in[0]) || mg_split(b->up, o->in[0]))) m->esize = 4;
       m->inner = (int8_t)(u->shape.rank ? u->order[u->shape.rank - 1] : 0);
       m->unique = mg_shape_elements(&u->shape) * m->esize;
       m->in[0] = (int16_t)o->in[0].id;
     } else {
       for (int j = 0; j < o->n_in && j < 4; j++) m->in[m->n_in++] = of[o->in[j].id] < 0 ? 0 : of[o->in[j].id];
       if (o->code == MG_OP_STORE) {
-        if (owner && stores < owner->n_out && mg_wide(b->up, owner->out[stores])) m->esize = 4;
+        if (owner && stores < owner->n_out && (mg_wide(b->up, owner->out[stores]) || mg_split(b->up, owner->out[stores]))) m->esize = 4;
         m->unique = mgi_se_elems(m) * m->esize * (k->blocks / k->group);
         if (owner && stores < owner->n_out) m->unique = mg_shape_elements(&mg_tensor_of(b->up, owner->out[stores])->shape) * m->esize;
         stores++;
@@ -2579,6 +2584,7 @@ static int mgi_se_mkernel_of(const mg_graph *b, mgi_se_mkernel *k) {
       m->wide = (int8_t)mg_wide_product(b, i);
       for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++) m->across |= o->map.to[a] != MG_MAP_NONE;
       if (o->code == MG_OP_CONCAT_MATMUL) m->code = MG_OP_MATMUL, m->in[1] = m->in[2], m->n_in = 2, m->trips *= 2;
+      for (int j = 0; j < o->n_in && o->code == MG_OP_MATMUL; j++) m->trips *= mgi_se_split_load(b, o->in[j]) ? 2 : 1; /* by both halves */
     }
     for (int j = 0; j < o->n_out; j++) of[o->out[j].id] = (int16_t)k->n;
     k->n++;
@@ -7125,7 +7131,7 @@ static void mgi_num_graph(mgi_num_list *l, const mg_graph *g, int program, int k
       free(below);
       for (int j = 0; j < o->n_out && !l->bad; j++) {
         const mg_tensor_info *to = mg_tensor_of(g, o->out[j]);
-        const int wide = g->level != MG_KERNEL || mg_wide(g, o->out[j]);
+        const int wide = g->level != MG_KERNEL || mg_wide(g, o->out[j]) || mg_split(g, o->out[j]);
         of[o->out[j].id] = wide ? out[j] : mgi_num_round(l, out[j], to->dtype, to->name, o->out[j], (int)k, 1);
       }
       continue;
@@ -7134,8 +7140,8 @@ static void mgi_num_graph(mgi_num_list *l, const mg_graph *g, int program, int k
       for (int j = 0; j < pairs; j++) {
         const mg_tensor_info *p = mg_tensor_of(g, o->in[j]), *q = mg_tensor_of(g, o->in[j + pairs]);
         const mg_dtype type = p->dtype == q->dtype && !mg_wide_product(g, k) ? p->dtype : MG_F32;
-        int x = mgi_num_round(l, of[o->in[j].id], program ? MG_F32 : type, p->name, o->in[j], kernel, 0);
-        int y = mgi_num_round(l, of[o->in[j + pairs].id], program ? MG_F32 : type, q->name, o->in[j + pairs], kernel, 0);
+        int x = mgi_num_round(l, of[o->in[j].id], program || mgi_se_split_load(g, o->in[j]) ? MG_F32 : type, p->name, o->in[j], kernel, 0);
+        int y = mgi_num_round(l, of[o->in[j + pairs].id], program || mgi_se_split_load(g, o->in[j + pairs]) ? MG_F32 : type, q->name, o->in[j + pairs], kernel, 0);
         const int one = mgi_num_product(l, x, y, (double)p->shape.dim[p->shape.rank - 1]);
         made = j ? mgi_num_put(l, MGI_NUM_OP, MG_OP_ADD, 2, made, one) : one;
       }
@@ -8564,19 +8570,13 @@ static int mgi_se_behind(mgi_se_search *S, const mg_graph *g) {
   if (S->cfg.wary && S->cfg.wary(S->cfg.user, g)) return 1;
   return !S->cfg.unsafe && mgi_se_step(S, mg_safety_of(S->root->p, g, NULL, &r, &why)) == MG_OK && r.verdict == MG_UNSAFE;
 }
-/* Has the plans of g keep in f32 what makes it unsafe; leaves it as it is where that is not enough, or not emitted.  What that
-   costs, in microseconds. */
-static double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
-  mg_safety_report r;
+/* g with what makes it unsafe stored as `word` says, and products of it wide; NULL where that is not enough, or not emitted.  r: g's report. */
+static mg_graph *mgi_se_repaired(mgi_se_search *S, const mg_graph *g, const char *word, mg_safety_report r) {
   mg_graph *with = NULL;
   mg_error why;
-  if (S->cfg.unsafe || mgi_se_step(S, mg_safety_of(S->root->p, *g, NULL, &r, &why)) != MG_OK || r.verdict == MG_SAFE || !r.tensor.id) return 0;
   const mg_safety least = r.verdict == MG_UNSAFE ? MG_SAFETY_OPEN : MG_SAFE; /* what is not decided is left so, or shown */
-  if (mgi_se_step(S, mg_resize(*g, NULL, NULL, &with, &why)) != MG_OK || mgi_se_step(S, mg_check(with, &why)) != MG_OK) {
-    mg_graph_free(with);
-    return 0;
-  }
-  for (int round = 0; round < 12 && r.verdict != MG_SAFE && r.tensor.id; round++) {
+  int good = mgi_se_step(S, mg_resize(g, NULL, NULL, &with, &why)) == MG_OK && mgi_se_step(S, mg_check(with, &why)) == MG_OK;
+  for (int round = 0; round < 12 && good && r.verdict != MG_SAFE && r.tensor.id; round++) {
     const mg_op_node *kernel = mg_op_of(with, (uint32_t)r.kernel);
     mg_graph *b = kernel->sub;
     char key[96];
@@ -8591,17 +8591,27 @@ static double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
       if (!of || (product && mg_wide_product(b, k))) continue;
       const char *name = mg_tensor_of(b, r.stored ? o->in[0] : o->out[0])->name;
       if (!name || snprintf(key, sizeof key, "%s.%s", name, r.stored ? "store" : "mma") > 63) continue;
-      mg_plan_set(b, key, r.stored ? "f32" : "wide"), changed = 1;
+      mg_plan_set(b, key, r.stored ? word : "wide"), changed = 1;
     }
     if (!changed || mgi_se_step(S, mg_safety_of(S->root->p, with, NULL, &r, &why)) != MG_OK) break;
   }
-  const double us = mgi_se_us(S, *g, NULL), wide = mgi_se_us(S, with, NULL);
-  if (mgi_se_step(S, mg_check(with, &why)) != MG_OK || r.verdict > least || mgi_se_emittable(S, with, &why) != MG_OK) {
-    mg_graph_free(with);
-    return 0;
-  }
+  if (good && mgi_se_step(S, mg_check(with, &why)) == MG_OK && r.verdict <= least && mgi_se_emittable(S, with, &why) == MG_OK) return with;
+  mg_graph_free(with);
+  return NULL;
+}
+/* Has the plans of g keep what makes it unsafe in f16 by powers of two, or else in f32; leaves it as it is where neither is enough.  What
+   that costs, in microseconds. */
+static double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
+  static const char *const words[] = { "split", "f32" };
+  mg_safety_report r;
+  mg_graph *with = NULL;
+  mg_error why;
+  if (S->cfg.unsafe || mgi_se_step(S, mg_safety_of(S->root->p, *g, NULL, &r, &why)) != MG_OK || r.verdict == MG_SAFE || !r.tensor.id) return 0;
+  for (size_t k = 0; k < sizeof words / sizeof *words && !with; k++) with = mgi_se_repaired(S, *g, words[k], r);
+  if (!with) return 0;
+  const double us = mgi_se_us(S, with, NULL) - mgi_se_us(S, *g, NULL);
   mg_graph_free(*g), *g = with;
-  return wide - us;
+  return us;
 }
 
 /* When its frames are done: keeps at most `want` structures, those of the root tuned by all threads.  Only so many are tuned

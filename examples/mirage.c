@@ -47,6 +47,7 @@ static const char usage[] =
     "       mirage run FILE [--arch sm_90a] [--reps N] [--cold] [--seed N] [--stats FILE.json]     on a GPU\n"
     "       mirage run FILE FILE ..                 the same of several for one program, the first's values compared; no link 2\n"
     "              [--no-check] [--no-time]         without link 2 before it; without the times after it\n"
+    "              [--numerics] [--program P.mg]    whether what the GPU computes is as safe as P is written, by the same families\n"
     "       mirage import CHECKPOINT.json [-o DIR]  µGraphs that the public Mirage saved, to DIR/00.mg, 01.mg ..\n"
     "       mirage help, mirage COMMAND --help      this; what is said here of one command\n"
     "exit:  0 done, equal; 1 nothing found, not equal; 2 unsupported, undecided, sampled only; 3 bad input; 4 a fault of the machine\n";
@@ -1011,6 +1012,24 @@ static int run_several(const options *o) {
   return code ? code : bad;
 }
 
+/* "numerics on the GPU: .." */
+static int run_numerics(const options *o, const mg_graph *g, const char *cu, mg_run_config *c) {
+  mg_error e;
+  mg_numerics_report r;
+  char line[600];
+  mg_graph *program = NULL;
+  mg_status s = o->program ? mg_parse_file(o->program, NULL, &program, &e) : MG_OK;
+  c->numerics_s = o->time_limit < 1e6 ? o->time_limit : 0;
+  const mg_graph *yardstick = program ? program : mg_is_program(g) ? g : NULL;
+  if (s == MG_OK) s = mg_cuda_run_numerics(yardstick, g, cu, c, &r, &e);
+  if (s == MG_OK || s == MG_NOT_FOUND) {
+    mg_numerics_line(&r, line, sizeof line);
+    printf("numerics on the GPU: %s%s; %.1f s\n", s == MG_NOT_FOUND && !r.unsafe ? e.msg : line, yardstick ? "" : "; the yardstick is its own kernel level: no program is given", r.seconds);
+  }
+  mg_graph_free(program);
+  return s == MG_OK ? 0 : report(s, &e);
+}
+
 static int do_run(const options *o) {
   if (o->n_files > 1) return run_several(o);
   mg_error e;
@@ -1038,6 +1057,7 @@ static int do_run(const options *o) {
       if (r.us_pdl_hot > 0) printf("hot, dependent launches: %.2f us (median)\n", r.us_pdl_hot);
       if (r.us_pdl_cold > 0) printf("cold, dependent launches: %.2f us (median)\n", r.us_pdl_cold);
     }
+    if (s == MG_OK && o->numerics) code = run_numerics(o, g, cu, &c);
     if (s == MG_OK && o->stats) {
       FILE *f = fopen(o->stats, "w");
       if (!f) code = fault(MG_MACHINE, o->stats, strerror(errno));
@@ -1061,7 +1081,7 @@ int main(int argc, char **argv) {
       {"verify", 1, 3, "delta seed certificate threads time-limit prove no-prove allow-sampled", do_verify},
       {"emit", 1, 1, "o arch", do_emit},
       {"check", 1, 1, "seed arch time-limit numerics program", do_check},
-      {"run", 1, 200, "arch reps cold seed stats no-check no-time", do_run},
+      {"run", 1, 200, "arch reps cold seed stats no-check no-time numerics program time-limit", do_run},
       {"import", 1, 1, "o", do_import},
   };
   options o;

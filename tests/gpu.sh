@@ -23,7 +23,7 @@ emit_program r2 33 300 100 f16
 emit_program r3 7 4097 333 bf16
 emit_program r4 70 512 200 bf16
 emit_program r5 5 96 50 f32
-cp examples/programs/{rmsnorm_linear_m2_k4096_n4096,rmsnorm_linear_m16_k4096_n6144,gated_mlp_m8,lora_m16_k4096,lora_m16_k256,ntrans_m8,gqa_bs1,gqa_decode_bs1,attention_s1,gemm_chain_g4}.mg "$dir"
+cp examples/programs/{rmsnorm_linear_m2_k4096_n4096,rmsnorm_linear_m16_k4096_n6144,gated_mlp_m8,lora_m16_k4096,lora_m16_k256,ntrans_m8,gqa_bs1,gqa_decode_bs1,attention_s1,gemm_chain_g4,gemm_chain_g10,gemm_chain_g11}.mg "$dir"
 # Rows of f32 in registers, and loads that a store alone reads, twice.
 printf 'program small_rows\ninput X : f32[6, 512]\ninput G : f32[512]\nO = kernel grid=(x=6) threads=64 {\n  x = load X {x->0}\n  g = load G {x->*}\n  o = mul(g, div(x, sqrt(add_scalar(scale(sum(sqr(x), dim=1), 1/512), 1/1000000))))\n  store o {x->0}\n}\noutput O\n' >"$dir/small_rows.best.mg"
 sed 's/\[256, /[9, /' tests/bench/programs/rope.mg >"$dir/small_rope.mg"
@@ -78,6 +78,18 @@ for name in $names; do
   else
     tell 1 "$name" "$(tail -n 1 "$dir/$name.err")"
   fi
+done
+
+# The families of the numerics, against the program as written; chains, which hand on what passes f16.
+families() { # NAME: a kernel and its program
+  build/mirage run "$dir/$1.best.mg" --no-check --no-time --numerics --program "$dir/$1.mg" --seed 1 --time-limit 60 >"$dir/$1.families" 2>&1
+  echo $? >"$dir/$1.families.rc"
+}
+export -f families
+judged=$(for name in $names; do [ -f "$dir/$name.mg" ] && [ -f "$dir/$name.ready" ] && echo "$name"; done)
+printf '%s\n' $judged | xargs -P "$cores" -I{} bash -c 'families {}'
+for name in $judged; do
+  tell "$(cat "$dir/$name.families.rc")" "$name: $(sed -n 's/^numerics on the GPU: //p' "$dir/$name.families")" "$(tail -n 1 "$dir/$name.families")"
 done
 
 # A search that times its candidates: ranked by the cold times, the first the least; cuBLAS's products beside our own.
