@@ -5598,23 +5598,30 @@ MGI_FN void mgi_tensors_real(const mg_graph *g, mgi_tensors *t, uint64_t seed) {
     }
   }
 }
+MGI_FN mg_tensor mgi_cu_handle(uint32_t id) {
+  mg_tensor t;
+  t.id = id;
+  return t;
+}
 /* Families of inputs for emulated floats.  Fields order their elements as they like and round nothing: what a maximum keeps
    from overflowing, and what a value is stored in, shows among floats alone, and there in few inputs.
      CANCEL  whole numbers, of which sums are large half way and small at their end: f32 holds them, 16 bits do not
      SMALL   an eighth of normal ones: exponentials are alike, and their sums are of many terms
+     SPREAD  halves of rows and of columns are of other sizes: blocks that store as two of f16 have powers of their own (mg_split)
      PEAKS   of every line one element is loud, in every fourth the first, in every fourth the last: rows of products have
              their maxima in one place each, far above the rest, and other rows in other places
      BELOW   every second input is negative, of the others every second line: all of some rows are, of what is given and of products
      ABOVE   every second input is positive instead, where the inputs are few: what is no product may know its operands' signs
    How loud follows from what a program's exponentials and maxima make of them (mgi_family_reals). */
-enum { MGI_FAMILY_NORMAL, MGI_FAMILY_CANCEL, MGI_FAMILY_SMALL, MGI_FAMILY_PEAKS, MGI_FAMILY_BELOW, MGI_FAMILY_ABOVE, MGI_FAMILIES, MGI_FAMILY_FEW = 1 << 18 };
-static const char *const mgi_draw_names[MGI_FAMILIES] = {"normal inputs", "sums that cancel", "small inputs", "maxima in one place of a row each", "rows that are all negative", "others that are all negative"};
+enum { MGI_FAMILY_NORMAL, MGI_FAMILY_CANCEL, MGI_FAMILY_SMALL, MGI_FAMILY_SPREAD, MGI_FAMILY_PEAKS, MGI_FAMILY_BELOW, MGI_FAMILY_ABOVE, MGI_FAMILIES, MGI_FAMILY_FEW = 1 << 18 };
+static const char *const mgi_draw_names[MGI_FAMILIES] = {"normal inputs", "sums that cancel", "small inputs", "halves of other sizes", "maxima in one place of a row each", "rows that are all negative", "others that are all negative"};
 /* Element i of line `line` of input k, which has n; `row`: the line's place in the dimension before, of `rows`. */
 MGI_FN double mgi_family_value(int family, uint32_t k, int64_t line, int64_t i, int64_t n, int64_t row, int64_t rows, double loud, uint64_t seed, uint64_t *state) {
   uint64_t where = (seed * 64 + k) * 0x9E3779B97F4A7C15u ^ (uint64_t)line * 0xD1342543DE82EF95u;
   switch (family) {
   case MGI_FAMILY_CANCEL: return (double)(1 + mgi_cd_random(state) % 3) * (rows > 1 && row >= rows / 2 ? -1 : 1);
   case MGI_FAMILY_SMALL: return mgi_cd_normal(state) / 8;
+  case MGI_FAMILY_SPREAD: return mgi_cd_normal(state) * (k ? (2 * row < rows ? 0x1p-8 : 0x1p6) * (2 * i < n ? 0x1p-6 : 1) : 0x1p-10);
   case MGI_FAMILY_BELOW:
   case MGI_FAMILY_ABOVE: return ((k % 2 ? family == MGI_FAMILY_BELOW : line % 2) ? -loud : loud) * (0.7 + 0.3 * (double)(mgi_cd_random(state) >> 11) * 0x1p-53);
   case MGI_FAMILY_PEAKS:
@@ -5718,11 +5725,15 @@ MGI_FN int mgi_family_reals(const mg_graph *g, mgi_tensors *t, int family, int s
   int64_t elements = 0;
   for (uint32_t k = 0; k < g->n_in; k++) given[k] = t->given[k], elements += t->in_n[k];
   if (family == MGI_FAMILY_ABOVE && elements > MGI_FAMILY_FEW) return 0;
+  int split = 0;
+  for (uint32_t j = 1; j < g->n_tensors; j++) split |= mg_split(g, mgi_cu_handle(j));
+  if (family == MGI_FAMILY_SPREAD && !split) return 0;
   for (int tries = 0; tries < (elements > MGI_FAMILY_FEW ? 4 : 8); tries++) {
     mgi_heard h = {mg_domain_real(), 0, 0, 0, 0};
     const mg_domain d = mgi_heard_domain(&h);
     mgi_family_draw(g, t, family, loud, seed);
     if ((*s = mg_eval(g, &d, given, t->expected, e)) != MG_OK) return 0;
+    if (family == MGI_FAMILY_SPREAD) break;
     if (family < MGI_FAMILY_PEAKS) return 1;
     const double heard = h.maximum > 0 ? h.maximum : shifted ? h.exponent : 0;
     if (!(heard > 0)) return 0;
@@ -6869,7 +6880,7 @@ MGI_FN void mgi_check_families(const mgi_check_task *t, mgi_tensors *x, mgi_emul
       int64_t worst;
       const double error = mgi_tensors_error(g, x, (int)k, NULL, NULL, &unwritten, &undefined, &worst, NULL), told = r->float_error;
       if (!(error <= r->family[family])) r->family[family] = isfinite(error) ? error : HUGE_VAL;
-      if (t->yardstick || (!isfinite(error) && !t->shifted && mgi_family_overflows(g, x)) || /* what overflows without a running maximum may do so by its definition: an edited file is held against the right one */
+      if (t->yardstick || (!isfinite(error) && !t->shifted && family != MGI_FAMILY_SPREAD && mgi_family_overflows(g, x)) || /* what overflows without a running maximum may do so by its definition: an edited file is held against the right one */
           mgi_check_reals(&loose, x, (int)k, NULL, NULL, m->seed, n->writer, NULL, r)) {
         r->float_error = told;
         continue;
@@ -9904,11 +9915,6 @@ MGI_FN void mgi_cu_wait(mgi_cu_kernel *K) {
   if (K->dependent && !K->waited && K->lets_next) mgi_cu_line(K, "mg_grid_next();");
   K->waited = 1;
 }
-MGI_FN mg_tensor mgi_cu_handle(uint32_t id) {
-  mg_tensor t;
-  t.id = id;
-  return t;
-}
 /* ---- NAME.store=split */
 /* Text: how many elements tensor t has. */
 MGI_FN const char *mgi_cu_elements_text(const mgi_cu_emit *em, uint32_t t, char *out, size_t n) {
@@ -11681,6 +11687,9 @@ MGI_FN void mgi_cu_halves_analyse(mgi_cu_kernel *K) {
     const uint32_t t = o->code == MG_OP_LOAD ? mgi_cu_above(K, o->in[0]) : g->ops[b->up_op].out[index++].id;
     const char *why = mg_split(g, mgi_cu_handle(t)) ? mgi_cu_split_why(K, t, o->code == MG_OP_LOAD) : "";
     if (!*why && o->code == MG_OP_STORE && mg_split(g, mgi_cu_handle(t)) && (K->strip || K->undo[k])) why = "it is stored as a row, or under its maximum";
+    for (uint32_t j = 1; j < g->n_ops && !*why && o->code == MG_OP_STORE && mg_split(g, mgi_cu_handle(t)); j++)
+      for (int i = 0; i < g->ops[j].n_in; i++)
+        if (g->ops[j].in[i].id == t && g->ops[j].code != MG_OP_GRAPH) why = "a library operator reads it";
     if (*why) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "'%.60s' cannot be stored as split: %s", g->tensors[t].name, why);
   }
 }
@@ -12533,9 +12542,9 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
   mgi_cu_group_analyse(K);
   mgi_cu_own_analyse(K);
   mgi_cu_copies_analyse(K);
-  mgi_cu_halves_analyse(K);
   mgi_cu_split_analyse(K);
   mgi_cu_strip_analyse(K);
+  mgi_cu_halves_analyse(K);
 }
 
 /* ------------------------------------------------------------------------------------------------- >>schedule

@@ -1018,6 +1018,67 @@ static void test_plan_words(void **state) {
     passes(text);
   }
 }
+/* What a kernel hands on as two of f16 by a power of two of its block: operands of either side, rings of each kind, blocks that do
+   not nest, parts that are merged. */
+static void test_split(void **state) {
+  (void)state;
+#define SPLIT_MAKER(grid, plan, tail) "H = kernel grid=(" grid ") threads=64 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp h.store=split " plan "}\n  for i=2 {\n    b = load B {" tail "\n"
+#define SPLIT_IN2 "program t\ninput A : f16[40, 96]\ninput B : f16[96, 128]\ninput D : f16[128, 96]\n"
+#define SPLIT_MADE SPLIT_MAKER("x=2, y=6", "", "y->0, i->1}") "    d = load D {x->1, i->0}\n    t = matmul(b, d)\n  }\n  h = accum(t) {i->+}\n  store h {y->0, x->1}\n}\n"
+#define SPLIT_TAKER(grid, threads, plan, body) "E = kernel grid=(" grid ") threads=" threads " {\n  plan { " plan " }\n" body "output E\n"
+#define SPLIT_LOOP(a, h, e) "  for i=3 {\n    a = load A {" a "}\n    l = load H {" h "}\n    t = matmul(a, l)\n  }\n  e = accum(t) {i->+}\n  store e {" e "}\n}\n"
+  static const struct { const char *text, *arch, *has; } forms[] = {
+      {SPLIT_IN2 SPLIT_MADE SPLIT_TAKER("x=3, y=2", "64", "stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp", SPLIT_LOOP("y->0, i->1", "x->1, i->0", "y->0, x->1")), NULL, "mg_sync_warp();\n      }"}, /* 48 columns and 32 */
+      {SPLIT_IN2 SPLIT_MADE SPLIT_TAKER("x=3, y=2", "128", "stages=3 warps_m=2 warps_n=2 warps_k=1", SPLIT_LOOP("y->0, i->1", "x->1, i->0", "y->0, x->1")), "sm_80", "mg_one_power<128>(low_l"},
+      {SPLIT_IN2 SPLIT_MADE SPLIT_TAKER("x=1, y=5", "64", "stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp", SPLIT_LOOP("y->0, i->1", "i->0", "y->0")), NULL, ".undo(acc_t.turned())"},
+      {SPLIT_IN2 SPLIT_MADE SPLIT_TAKER("x=3, y=2", "64", "stages=1 warps_m=1 warps_n=2 warps_k=1",
+                                        "  for i=3 {\n    a = load A {y->0, i->1}\n    l = load H {x->1, i->0}\n    t = matmul(a, l)\n    r = relu(t)\n  }\n  e = accum(r) {i->+}\n  store e {y->0, x->1}\n}\n"), NULL, "const mg_powers powers_l("}, /* a power an iteration */
+      {"program t\ninput A : f16[40, 32]\ninput B : f16[32, 128]\ninput D : f16[128, 32]\n" SPLIT_MAKER("x=1", "", "i->1}") "    d = load D {i->0}\n    t = matmul(b, d)\n  }\n  h = accum(t) {i->+}\n  store h {}\n}\n"
+       "E = kernel grid=(y=2) threads=32 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=1 ring=warp }\n  for i=2 {\n    a = load A {y->0, i->1}\n    l = load H {i->0}\n    t = matmul(a, l)\n  }\n  e = accum(t) {i->+}\n  store e {y->0}\n}\noutput E\n",
+       NULL, ", 0, 0, 0, 0, 0, 0, 1, 1)"}, /* one block */
+      {"program t\ninput C : f16[96, 32]\ninput B : f16[40, 128]\ninput D : f16[128, 96]\n" SPLIT_MAKER("x=2, y=5", "", "y->0, i->1}") "    d = load D {x->1, i->0}\n    t = matmul(b, d)\n  }\n  h = accum(t) {i->+}\n  store h {y->0, x->1}\n}\n"
+       "E = kernel grid=(x=2, y=2) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp }\n  for i=3 {\n    l = load H {y->0, i->1}\n    c = load C {x->1, i->0}\n    t = matmul(l, c)\n  }\n  e = accum(t) {i->+}\n  store e {y->0, x->1}\n}\noutput E\n",
+       NULL, "mg_left(low_l)"}, /* of the left */
+      {"program t\ninput A : f16[2, 128, 128]\ninput B : f16[2, 128, 64]\ninput D : f16[2, 64, 128]\n" SPLIT_MAKER("x=4, y=8, z=2", "", "z->0, y->1, i->2}")
+       "    d = load D {z->0, x->2, i->1}\n    t = matmul(b, d)\n  }\n  h = accum(t) {i->+}\n  store h {z->0, y->1, x->2}\n}\n"
+       "E = kernel grid=(x=2, y=2, z=2) threads=128 {\n  plan { stages=2 warps_m=4 warps_n=1 warps_k=1 mma=warpgroup copy=tma }\n  for i=2 {\n    a = load A {z->0, y->1, i->2}\n    l = load H {z->0, x->2, i->1}\n    t = matmul(a, l)\n  }\n"
+       "  e = accum(t) {i->+}\n  store e {z->0, y->1, x->2}\n}\noutput E\n", "sm_90a", "mg_group_contract_both<"},
+      {"program t\ninput A : f16[2, 128, 128]\ninput B : f16[2, 128, 64]\ninput D : f16[2, 64, 128]\n" SPLIT_MAKER("x=4, y=8, z=2", "", "z->0, y->1, i->2}")
+       "    d = load D {z->0, x->2, i->1}\n    t = matmul(b, d)\n  }\n  h = accum(t) {i->+}\n  store h {z->0, y->1, x->2}\n}\n"
+       "E = kernel grid=(x=2, y=2, z=2) threads=128 {\n  plan { stages=2 warps_m=4 warps_n=1 warps_k=1 mma=warpgroup }\n  for i=2 {\n    a = load A {z->0, y->1, i->2}\n    l = load H {z->0, x->2, i->1}\n    t = matmul(a, l)\n  }\n"
+       "  e = accum(t) {i->+}\n  store e {z->0, y->1, x->2}\n}\noutput E\n", "sm_90a", "mg_group_publish();\n      mg_sync();"},
+      {SPLIT_IN2 "H = kernel grid=(x=2, y=6, z=2) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp merge=workspace h.store=split }\n  for i=2 {\n    b = load B {y->0, z->1, i->1}\n    d = load D {x->1, z->0, i->0}\n    t = matmul(b, d)\n  }\n"
+       "  h = accum(t) {z->+, i->+}\n  store h {y->0, x->1, z->*}\n}\n" SPLIT_TAKER("x=3, y=2", "64", "stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp", SPLIT_LOOP("y->0, i->1", "x->1, i->0", "y->0, x->1")), "sm_80", "mg_last_of("},
+      {SPLIT_IN2 "H = kernel grid=(x=2, y=6, z=2) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp merge=cluster h.store=split }\n  for i=2 {\n    b = load B {y->0, z->1, i->1}\n    d = load D {x->1, z->0, i->0}\n    t = matmul(b, d)\n  }\n"
+       "  h = accum(t) {z->+, i->+}\n  store h {y->0, x->1, z->*}\n}\n" SPLIT_TAKER("x=3, y=2", "64", "stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp", SPLIT_LOOP("y->0, i->1", "x->1, i->0", "y->0, x->1")), "sm_90a", "mg_cluster_rank() != 0"},
+  };
+  const int nvcc = has_nvcc();
+  for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+    mg_graph *g = parse(forms[k].text), *again;
+    mg_error e;
+    char *cu = emit(g, forms[k].arch), *same;
+    if (!strstr(cu, "mg_to_split(") || !strstr(cu, "mg_one_power<") || !strstr(cu, forms[k].has)) fail_msg("form %d: expected '%s'\n%s", (int)k, forms[k].has, cu);
+    assert_int_equal(mg_cuda_source_graph(cu, strlen(cu), &again, &e), MG_OK);
+    same = emit(again, forms[k].arch);
+    assert_string_equal(cu, same);
+    if (nvcc && in_sample(4)) compiles(g, forms[k].arch ? forms[k].arch : "sm_90a");
+    mg_string_free(cu), mg_string_free(same);
+    mg_graph_free(g), mg_graph_free(again);
+    passes(forms[k].text);
+  }
+  static const struct { const char *text, *why; } others[] = {
+      {SPLIT_IN2 SPLIT_MADE SPLIT_TAKER("x=3, y=2", "64", "stages=2 warps_m=1 warps_n=1 warps_k=2",
+                                        "  for i=3 {\n    a = load A {y->0, i->1}\n    l = load H {x->1, i->0}\n    t = matmul(a, relu(l))\n  }\n  e = accum(t) {i->+}\n  store e {y->0, x->1}\n}\n"), "the operand of one product alone"},
+      {SPLIT_IN2 SPLIT_MADE SPLIT_TAKER("x=3, y=2", "64", "stages=2 warps_m=1 warps_n=1 warps_k=2",
+                                        "  for i=3 {\n    a = load A {y->0, i->1}\n    l = load H {x->1, i->0}\n    t = matmul(a, l)\n    s = sum(l, dim=0)\n  }\n  e = mul(accum(t) {i->+}, accum(s) {i->+})\n  store e {y->0, x->1}\n}\n"), "the operand of one product alone"},
+      {SPLIT_IN2 SPLIT_MADE SPLIT_TAKER("x=3, y=2", "64", "warps_m=1 warps_n=1 warps_k=2", "  a = load A {y->0}\n  l = load H {x->1}\n  e = matmul(a, l)\n  store e {y->0, x->1}\n}\n"), "not loaded in a loop"},
+      {SPLIT_IN2 SPLIT_MAKER("x=8, y=6", "", "y->0, i->1}") "    d = load D {x->1, i->0}\n    t = matmul(b, d)\n  }\n  h = accum(t) {i->+}\n  store h {y->0, x->1}\n}\n"
+       SPLIT_TAKER("x=3, y=2", "64", "stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp", SPLIT_LOOP("y->0, i->1", "x->1, i->0", "y->0, x->1")), "no whole eights"},
+      {SPLIT_IN2 SPLIT_MADE "E = matmul(A, H)\noutput E\n", "a library operator"},
+  };
+  for (size_t k = 0; k < sizeof others / sizeof *others; k++) refused(others[k].text, "sm_80", others[k].why);
+}
+
 static void test_refused(void **state) {
   (void)state;
   char text[2400];
@@ -1085,7 +1146,7 @@ int main(int argc, char **argv) {
   rng = seed * 0x9E3779B97F4A7C15u + 88172645463325252u;
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_file), cmocka_unit_test(test_refused), cmocka_unit_test(test_plan_words), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_barriers),
+    cmocka_unit_test(test_file), cmocka_unit_test(test_split), cmocka_unit_test(test_refused), cmocka_unit_test(test_plan_words), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_barriers),
     cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_shifts), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_group_rings), cmocka_unit_test(test_tensor_copies), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
