@@ -2489,7 +2489,7 @@ MGI_EMU cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, int ki
   if (!rc && !mgi_emu_job()->dry) memmove(to, from, n);
   return mgi_emu_last_error = rc ? rc : mgi_emu_last_error, rc;
 }
-template<class K> MGI_EMU cudaError_t cudaFuncSetAttribute(const K *, int, int) {
+template<class K> MGI_EMU cudaError_t cudaFuncSetAttribute(K *, int, int) {
   const int rc = mgi_emu_begins("cudaFuncSetAttribute", mgi_emu_job() ? mgi_emu_job()->stream : 0);
   return mgi_emu_last_error = rc ? rc : mgi_emu_last_error, rc;
 }
@@ -2524,14 +2524,56 @@ MG_DEV mgi_emu_index mgi_emu_grid_size() { mgi_emu_index i = {(unsigned)mgi_emu.
 #define gridDim mgi_emu_grid_size()
 #define warpSize 32
 #define __syncthreads() mg_sync()
+#define __syncthreads_or(yes) ((int)mg_sync_or((yes) != 0))
 #define __syncwarp(...) mg_sync_warp()
+#define __threadfence() (void)0 /* only barriers and tickets are taken to order anything */
+#define __threadfence_block() (void)0
+#define __threadfence_system() (void)0
 #define __ldg(p) mg_ldg(p)
 #define __device__ __attribute__((unused))
 #define __host__ __attribute__((unused))
 #define __forceinline__ __attribute__((unused))
+#define __noinline__ __attribute__((unused))
 #define __global__ __attribute__((unused))
 #define __constant__
 #define __launch_bounds__(...)
+/* Shuffles of whole warps, of values of four bytes. */
+template<class V> MG_DEV V mgi_emu_shuffle(unsigned mask, V v, int from, int line) {
+  static_assert(sizeof(V) == 4, "a shuffle of four bytes");
+  mgi_emu_word me = {0, 0, from};
+  if (mask != 0xFFFFFFFFu) {
+    mgi_emu.job->unmodelled = 1;
+    mgi_emu_fault(1, "a shuffle of some lanes of a warp");
+  }
+  memcpy(&me.v, (const void *)&v, 4);
+  mgi_emu_collect(&mgi_emu_at_word, &me, mgi_emu_called(line));
+  memcpy((void *)&v, &me.got, 4);
+  return v;
+}
+template<class V> MG_DEV V __shfl_sync(unsigned mask, V v, int from, int width = 32, int line = __builtin_LINE()) {
+  return mgi_emu_shuffle(mask, v, (mg_lane() & -width) | (from & (width - 1)), line);
+}
+template<class V> MG_DEV V __shfl_up_sync(unsigned mask, V v, unsigned by, int width = 32, int line = __builtin_LINE()) {
+  const int at = mg_lane() - (int)by;
+  return mgi_emu_shuffle(mask, v, at < (mg_lane() & -width) ? mg_lane() : at, line);
+}
+template<class V> MG_DEV V __shfl_down_sync(unsigned mask, V v, unsigned by, int width = 32, int line = __builtin_LINE()) {
+  const int at = mg_lane() + (int)by;
+  return mgi_emu_shuffle(mask, v, at > (mg_lane() | (width - 1)) ? mg_lane() : at, line);
+}
+template<class V> MG_DEV V __shfl_xor_sync(unsigned mask, V v, int by, int width = 32, int line = __builtin_LINE()) {
+  const int at = mg_lane() ^ by;
+  return mgi_emu_shuffle(mask, v, at > (mg_lane() | (width - 1)) ? mg_lane() : at, line);
+}
+/* Of integers: values have no order over fields. */
+template<class A, class B, class = typename std::enable_if<std::is_integral<A>::value && std::is_integral<B>::value>::type> constexpr typename std::common_type<A, B>::type min(A a, B b) {
+  typedef typename std::common_type<A, B>::type C;
+  return (C)b < (C)a ? (C)b : (C)a;
+}
+template<class A, class B, class = typename std::enable_if<std::is_integral<A>::value && std::is_integral<B>::value>::type> constexpr typename std::common_type<A, B>::type max(A a, B b) {
+  typedef typename std::common_type<A, B>::type C;
+  return (C)a < (C)b ? (C)b : (C)a;
+}
 #endif
 
 #ifdef MG_EMULATE_FIELD
@@ -3049,6 +3091,26 @@ MG_OPS(MGI_E, MGI_T)
 #ifdef MG_EMULATE
 MG_DEV mg_num mg_inverse(mg_num v) { return mg_dev_DIV(mg_const(1, 1), v, mg_zero()); }
 MG_DEV mg_num mg_inverse_root(mg_num v) { return mg_inverse(mg_dev_SQRT(v, mg_zero(), mg_zero())); }
+#ifndef __CUDACC__ /* CUDA's functions of values, in files edited by hand: the table's rows, over fields too */
+#ifdef MG_EMULATE_FIELD
+MG_DEV mg_num expf(mg_num v) { return mg_dev_EXP(v, mg_zero(), mg_zero()); }
+MG_DEV mg_num logf(mg_num v) { return mg_dev_LOG(v, mg_zero(), mg_zero()); }
+MG_DEV mg_num sqrtf(mg_num v) { return mg_dev_SQRT(v, mg_zero(), mg_zero()); }
+MG_DEV mg_num fmaf(mg_num a, mg_num b, mg_num c) { return a * b + c; }
+#endif
+#define fmaxf(a, b) mg_dev_max(a, b) /* spreads a NaN: poison must not vanish */
+#define __expf(v) mg_dev_EXP(v, mg_zero(), mg_zero())
+#define __logf(v) mg_dev_LOG(v, mg_zero(), mg_zero())
+#define rsqrtf(v) mg_inverse_root(v)
+MG_DEV mg_num __fdividef(mg_num a, mg_num b) { return a / b; }
+MG_DEV mg_num __fadd_rn(mg_num a, mg_num b) { return a + b; }
+MG_DEV mg_num __fsub_rn(mg_num a, mg_num b) { return a - b; }
+MG_DEV mg_num __fmul_rn(mg_num a, mg_num b) { return a * b; }
+MG_DEV mg_num __fdiv_rn(mg_num a, mg_num b) { return a / b; }
+MG_DEV mg_num __fmaf_rn(mg_num a, mg_num b, mg_num c) { return fmaf(a, b, c); }
+MG_DEV mg_num __fsqrt_rn(mg_num v) { return sqrtf(v); }
+MG_DEV mg_num __frcp_rn(mg_num v) { return mg_inverse(v); }
+#endif
 #endif
 
 /* The shift of a row under an exponential: a running maximum, which in a field is 0 and changes nothing.  One that was read
