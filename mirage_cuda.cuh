@@ -6776,6 +6776,10 @@ MGI_FN int mgi_sample_places_whole(mgi_sampler *S, const mg_graph *program, uint
     for (int d = x->shape.rank - 1; d >= 0; d--) {
       s->want[0].lo[d] = d == softmax ? q ? along - 1 : 0 : e % x->shape.dim[d];
       s->want[0].hi[d] = s->want[0].lo[d] + 1;
+      if (d == x->shape.rank - 1 && d != softmax && !product) { /* and up to seven on either side, which the block makes too: one alone may be right by chance */
+        const int64_t before = e % per < s->want[0].lo[d] ? e % per : s->want[0].lo[d], left = x->shape.dim[d] - s->want[0].hi[d], behind = per - 1 - e % per < left ? per - 1 - e % per : left;
+        s->want[0].lo[d] -= before < 7 ? before : 7, s->want[0].hi[d] += behind < 7 ? behind : 7;
+      }
       if (d != softmax) e /= x->shape.dim[d];
     }
     S->n_samples++;
