@@ -5779,9 +5779,10 @@ MGI_FN int mgi_family_overflows(const mg_graph *g, const mgi_tensors *t) {
 }
 /* Draws the family's inputs and evaluates them: twice or more where it is loud, till what a maximum is taken of is some 200 at
    most, beyond what an exponential of f32 holds.  *power: 0, or as another such family has left it.  0: the program has no maximum,
-   nor a running one (`shifted`), or its results are beyond what 16 bits hold. */
+   nor a running one (`shifted`), or its results are beyond what 16 bits hold; rows of one sign are made softer till they are not. */
 MGI_FN int mgi_family_reals(const mg_graph *g, mgi_tensors *t, int family, int shifted, uint64_t seed, double *power, mg_status *s, mg_error *e) {
   const void *given[MG_MAX_IN];
+  const mg_domain real = mg_domain_real();
   const double want = family >= MGI_FAMILY_BELOW ? 250 : 200;
   double loud = 1, before = 0, was = 1;
   int64_t elements = 0;
@@ -5809,10 +5810,19 @@ MGI_FN int mgi_family_reals(const mg_graph *g, mgi_tensors *t, int family, int s
     loud = *power > 0 ? loud * pow(want / heard, 1 / *power) : 4 * loud;
     if (!(loud > 1e-3 && loud < 1e3)) return 0;
   }
-  for (uint32_t k = 0; k < g->n_out; k++)
-    for (int64_t i = 0; i < t->out_n[k]; i++)
-      if (!(fabs(((const double *)t->expected[k])[i]) < 3e4)) return 0;
-  return 1;
+  for (int softer = 0;; softer++) { /* signs show among soft values too, unless these are so small that they are of few bits */
+    double most = 0;
+    for (uint32_t k = 0; k < g->n_out; k++)
+      for (int64_t i = 0; i < t->out_n[k]; i++) {
+        const double x = fabs(((const double *)t->expected[k])[i]);
+        if (!(x <= most)) most = x < 3e4 ? x : HUGE_VAL;
+      }
+    if (most < 3e4) return !softer || most > 1;
+    if (family < MGI_FAMILY_BELOW || softer == (elements > MGI_FAMILY_FEW ? 2 : 6)) return 0;
+    loud /= 4;
+    mgi_family_draw(g, t, family, loud, seed);
+    if ((*s = mg_eval(g, &real, given, t->expected, e)) != MG_OK) return 0;
+  }
 }
 /* The row-major number within a tensor of element i of a box of it. */
 MGI_FN int64_t mgi_box_place(const mg_shape *s, const mg_box *b, int64_t i) {
