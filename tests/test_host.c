@@ -569,13 +569,13 @@ static const char hand_helpers[] =
     "[[maybe_unused]] static thread_local char hand_said[200];\n"
     "template<class T> static __device__ T hand_square(T v) { return v * v; }\n"
     "[[maybe_unused]] static __device__ __noinline__ mg_num hand_exp(mg_num v) { return mg_dev_EXP(v, mg_zero(), mg_zero()); }\n"
-    "[[maybe_unused]] static __device__ int hand_cut(int64_t extent, int64_t i, int64_t chunk) { return (int)min(max(extent - i * chunk, (int64_t)0), chunk); }\n"
+    "template<int MORE = 0> static __device__ int hand_cut(int64_t extent, int64_t i, int64_t chunk) { return (int)min(max(extent - i * chunk, (int64_t)0) + MORE, chunk); }\n"
     "[[maybe_unused]] static __device__ int hand_clip(long long extent, long long i, long long chunk) {\n  long long left = extent - i * chunk;\n  if (left < 0) left = 0;\n  if (left > chunk) left = chunk;\n  return (int)left;\n}\n"
-    "template<bool XOR, class F, class O> static __device__ void hand_reduction(int64_t n, int64_t extent, int64_t blocks, const F &f, const O &out) {\n"
+    "template<bool XOR, int LAST = 1, int LANE = 0, int WIDTH = 32, class F, class O> static __device__ void hand_reduction(int64_t n, int64_t extent, int64_t blocks, const F &f, const O &out) {\n"
     "  for (int64_t e = (int64_t)blockIdx.x * 8 + threadIdx.x / 32; e < n; e += blocks * 8) {\n    mg_num v = mg_neg_inf();\n"
     "    for (int64_t k = threadIdx.x % 32; k < extent; k += 32) v = mg_dev_max(v, f(e, k));\n"
-    "    for (int m = 16; m > 0; m >>= 1) v = mg_dev_max(v, XOR ? __shfl_xor_sync(0xffffffffu, v, m) : __shfl_down_sync(0xffffffffu, v, m));\n"
-    "    if (threadIdx.x % 32 == 0) out(e, v);\n  }\n}\n";
+    "    for (int m = WIDTH / 2; m >= LAST; m >>= 1) v = mg_dev_max(v, XOR ? __shfl_xor_sync(0xffffffffu, v, m, WIDTH) : __shfl_down_sync(0xffffffffu, v, m, WIDTH));\n"
+    "    if (threadIdx.x % 32 == LANE) out(e, v);\n  }\n}\n";
 
 /* Those of group `which`, at once, with those of group 0 if it is one of the first three; or the one. */
 static int rewrite(int k, int which, int one, char **cu) {
@@ -658,12 +658,69 @@ static void limit_of(int which) {
   free(cu);
   mg_graph_free(g);
 }
-static void limits_are_named(void **state) {
+/* Rewrites that are near to right ones, and wrong. */
+static const struct { const char *find, *with, *only; } wrong[] = {
+    {"  mg_sync();\n", "  __syncwarp();\n", "two kernels"},
+    {"  mg_sync();\n", "  __threadfence();\n", "rows"},
+    {"  mg_sync();\n", "  if (__syncthreads_or(threadIdx.x == 5)) return;\n", "attention, cluster"},
+    {"mg_each_reduction<mg_by_max>(", "hand_reduction<true, 2>(", "library"}, /* a step is missing */
+    {"mg_each_reduction<mg_by_max>(", "hand_reduction<false, 1, 31>(", "library"}, /* lane 31 has not all, after shuffles down */
+    {"mg_each_reduction<mg_by_max>(", "hand_reduction<true, 1, 0, 16>(", "library"}, /* within halves */
+    {"mg_dev_ADD(v0_x, v0_t6, mg_zero())", "fmaf(v0_x, v0_t5, v0_h)", "rows"},
+    {"mg_dev_DIV(~, ~, mg_zero())", "__fdividef($2, $1)", "without tensor cores"},
+    {"mg_inverse_root(~)", "sqrtf($1)", "rows"},
+    {"mg_dev_EXP(~, mg_zero(), mg_zero())", "__expf(-$1)", "strips"},
+    {"mg_dev_EXP(~, mg_zero(), mg_zero())", "($1 + 1.0f)", "strips"},
+    {"mg_dev_RELU(~, mg_zero(), mg_zero())", "fmaxf($1, -1.0f)", "two kernels"},
+    {"mg_const(1, 1000)", "1e-2", "rows"},
+    {"mg_const(3, 1)", "3.5f", "attention, cluster"},
+    {"mg_cut(", "hand_cut<1>(", "strips"},
+    {"k_kernel0, k_K0_x, k_K0_y, 1,", "k_kernel0, k_K0_y, k_K0_x, 1,", "two kernels"},
+    {"  (void)b_x;\n", "  if (b_x >= k_K0_x - 1) return;\n", "strips"},
+    {"const int b_x = mg_bid(0);\n", "const int b_x = (int)blockIdx.y;\n", "rows"},
+    {"MG_LAUNCH_AFTER(early, k_kernel0, k_K0_x, 1, 1, 1", "MG_LAUNCH_AFTER(early, k_kernel0, 2, 1, 1, 1", "strips"},
+    {"  mg_grid_wait();\n", "", "two kernels"},
+    {"mg_cp_async_wait<0>();", "mg_cp_async_wait<1>();", "two kernels"},
+    {"  mg_cp_async_commit();\n", "", "two kernels"},
+    {"~ = ~ + 1 == ~ ? 0 : ~ + 1;", "if ($1++ == $3) $1 = 0;", "for another machine"},
+    {"turn = 1 - turn;", "turn ^= 2;", "tensor copies"},
+    {"static constexpr size_t k_PARTS_K0 = k_TICKETS_K0 + ", "$0 2 + ", "two kernels"},
+    {"  int rc = 0;\n", "  int rc = (int)cudaMemsetAsync(space + k_TICKETS_K0, 0xFF, 4 * k_K0_x, stream);\n  if (rc) return rc;\n", "without tensor cores"},
+};
+enum { LIMITS_AND_WRONG = LIMITS + sizeof wrong / sizeof *wrong };
+static int n_wrong, n_refuted;
+static void wrong_one(int which) {
+  mg_graph *g = NULL;
+  mg_error e;
+  mg_check_report r;
+  char key[40];
+  int k = 0;
+  while (strcmp(kernels[k].name, wrong[which].only)) k++;
+  char *cu = emitted(k, &g);
+  if (!replace(&cu, wrong[which].find, wrong[which].with, -1, NULL)) fail_msg("\"%s\" is not in %s", wrong[which].find, kernels[k].name);
+  replace(&cu, "mirage_cuda.cuh\"\n", "$0%helpers%", 1, NULL);
+  replace(&cu, "%helpers%", hand_helpers, 1, NULL);
+  snprintf(key, sizeof key, "w%d", which);
+  const mg_status s = check(g, cu, key, 0, 0, &r, &e); /* at full size too: small grids may be squares */
+  n_wrong++, n_refuted += s == MG_NOT_FOUND;
+  if (s != MG_NOT_FOUND) print_message("MISSED in %s: %s: %s %s\n", kernels[k].name, wrong[which].with, mg_status_text(s), e.msg);
+  else if (getenv("VERBOSE")) print_message("%s, %s: %s\n", kernels[k].name, wrong[which].with, r.difference);
+  free(cu);
+  mg_graph_free(g);
+}
+static void limits_are_named_and_wrong_ones_refuted(void **state) {
   (void)state;
-  const int start = (int)pick(LIMITS);
+  const char *only = getenv("ONLY");
+  const int start = (int)pick(LIMITS_AND_WRONG);
   begin();
-  for (int n = 0; n < (all ? LIMITS : 1); n++) limit_of((start + n) % LIMITS);
+  for (int n = 0; n < (all ? LIMITS_AND_WRONG : 1); n++) {
+    const int which = (start + n) % LIMITS_AND_WRONG;
+    if (only && !strstr(only, which < LIMITS ? limits[which].only : wrong[which - LIMITS].only)) continue;
+    if (which < LIMITS) limit_of(which);
+    else wrong_one(which - LIMITS);
+  }
   end();
+  if (n_refuted != n_wrong) fail_msg("wrong rewrites were not refuted, seed %llu", (unsigned long long)seed);
 }
 
 static void table(FILE *f) {
@@ -676,6 +733,7 @@ static void table(FILE *f) {
   fprintf(f, "%-22s %8d %8d\n", "all", sum[0], sum[1]);
   int kinds = 0, there = 0;
   for (int j = 0; j < REWRITES; j++) kinds += rewrites[j].group != AND, there += applied[j] > 0;
+  fprintf(f, "rewrites that are near to right ones, and wrong: %d planted, %d caught\n", n_wrong, n_refuted);
   fprintf(f, "rewrites that are right: %d of %d kinds, %d accepted, %d refused\n", there, kinds, accepted, refused);
 }
 static void plants_are_caught(void **state) {
@@ -726,7 +784,7 @@ int main(int argc, char **argv) {
   if (argc > 3) table_path = argv[3];
   rng = seed * 0x9E3779B97F4A7C15u + 88172645463325252u;
   print_message("seed %llu\n", (unsigned long long)seed);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(plants_are_caught), cmocka_unit_test(rewrites_pass), cmocka_unit_test(limits_are_named)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(plants_are_caught), cmocka_unit_test(limits_are_named_and_wrong_ones_refuted), cmocka_unit_test(rewrites_pass)};
   if (getenv("TEST")) cmocka_set_test_filter(getenv("TEST"));
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
