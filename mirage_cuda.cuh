@@ -2533,7 +2533,7 @@ MG_DEV mgi_emu_index mgi_emu_grid_size() { mgi_emu_index i = {(unsigned)mgi_emu.
 #define __device__ __attribute__((unused))
 #define __host__ __attribute__((unused))
 #define __forceinline__ __attribute__((unused))
-#define __noinline__ __attribute__((unused))
+#define __noinline__
 #define __global__ __attribute__((unused))
 #define __constant__
 #define __launch_bounds__(...)
