@@ -460,7 +460,6 @@ static const struct { int group; const char *find, *with, *only; } rewrites[] = 
     {AND, "  (void)b_x;\n", "  if (b_x >= k_K0_x) return;\n", ""},
     {9, "  int rc = 0;\n", "  int rc = (int)cudaMemsetAsync(space + k_TICKETS_K0, 0, 4 * k_K0_x, stream);\n  if (rc) return rc;\n", "two kernels;without tensor cores"},
     {9, "static const mg_io_info k_~[] =", "static constexpr mg_io_info k_$1[] =", ""},
-    {9, "static const mg_io_info k_in", "static_assert(k_D0 >= 1 && k_D1 >= 1 && sizeof(mg_f16) == 2, \"extents and storage\");\n$0", ""},
     {9, "static constexpr mg_io_info k_in", "static_assert(k_D0 >= 1 && k_D1 >= 1 && sizeof(mg_f16) == 2, \"extents and storage\");\n$0", ""},
     {9, "#ifndef MG_HOST_ONLY /* the kernels */\n", "$0namespace {\n", ""},
     {AND, "\n#endif\n\n#ifndef __CUDACC_RTC__", "\n}\n$0", ""},
