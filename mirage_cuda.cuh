@@ -4403,30 +4403,34 @@ MG_DEV int mg_chunk_of(int64_t at, int64_t chunk, int n) {
   const int64_t k = at / chunk;
   return k < n ? (int)k : n - 1;
 }
-/* The powers of the blocks x0 .. x1, y0 .. y1, z0 .. z1 of a grid whose rows are nx, and planes nxy, blocks. */
+/* `extent` elements from `at` on, of a dimension whose chunks of `chunk` elements n blocks made. */
+struct mg_span { int64_t at, extent, chunk; int n; };
+/* The powers of all blocks that made a part of a tensor: of its maker's three grid axes. */
 struct mg_powers {
   const uint32_t *p;
   int most;
   bool mixed;
-  MG_DEV mg_powers(const uint32_t *at, int x0, int x1, int y0, int y1, int z0, int z1, int nx, int nxy MG_SITE) : p(at) {
+  MG_DEV mg_powers(const uint32_t *at, const mg_span &x, const mg_span &y, const mg_span &z MG_SITE) : p(at) {
     MG_FROM;
-    const int X = x1 - x0 + 1, XY = X * (y1 - y0 + 1), n = XY * (z1 - z0 + 1);
+    const int x0 = mg_chunk_of(x.at, x.chunk, x.n), y0 = mg_chunk_of(y.at, y.chunk, y.n), z0 = mg_chunk_of(z.at, z.chunk, z.n);
+    const int X = mg_chunk_of(x.at + x.extent - 1, x.chunk, x.n) - x0 + 1, XY = X * (mg_chunk_of(y.at + y.extent - 1, y.chunk, y.n) - y0 + 1);
+    const int n = XY * (mg_chunk_of(z.at + z.extent - 1, z.chunk, z.n) - z0 + 1);
     int top = MG_NO_POWER, low = 100;
     for (int i = mg_lane(); i < n; i += 32) {
-      const int v = (int)mg_ldg(p + x0 + i % X + (y0 + i % XY / X) * nx + (z0 + i / XY) * nxy);
+      const int v = (int)mg_ldg(p + x0 + i % X + (y0 + i % XY / X + (z0 + i / XY) * y.n) * x.n);
       if (v == MG_NO_POWER) continue;
       if (v > top) top = v;
       if (v < low) low = v;
     }
     const int first = (int)mg_shfl_word((uint32_t)top, 0);
-    if (mg_any(top != MG_NO_POWER && (top != first || low != top)))
+    if (mg_any(top != MG_NO_POWER && (top != first || low != top))) {
       MG_UNROLL
       for (int m = 16; m > 0; m /= 2) {
         const int a = (int)mg_shfl_word((uint32_t)top, mg_lane() ^ m), b = (int)mg_shfl_word((uint32_t)low, mg_lane() ^ m);
         if (a > top) top = a;
         if (b < low) low = b;
       }
-    else top = low = first;
+    } else top = low = first;
     most = top == MG_NO_POWER ? 0 : top;
     mixed = top != low;
   }
@@ -5669,21 +5673,23 @@ MGI_FN mg_tensor mgi_cu_handle(uint32_t id) {
    from overflowing, and what a value is stored in, shows among floats alone, and there in few inputs.
      CANCEL  whole numbers, of which sums are large half way and small at their end: f32 holds them, 16 bits do not
      SMALL   an eighth of normal ones: exponentials are alike, and their sums are of many terms
-     SPREAD  halves of rows and of columns are of other sizes: blocks that store as two of f16 have powers of their own (mg_split)
+     SPREAD  halves of rows and columns, or of columns alone (ACROSS), are of other sizes: blocks that store as two of f16 have powers of their own
+             (mg_split), and then what a kernel touches depends on values
      PEAKS   of every line one element is loud, in every fourth the first, in every fourth the last: rows of products have
              their maxima in one place each, far above the rest, and other rows in other places
      BELOW   every second input is negative, of the others every second line: all of some rows are, of what is given and of products
      ABOVE   every second input is positive instead, where the inputs are few: what is no product may know its operands' signs
    How loud follows from what a program's exponentials and maxima make of them (mgi_family_reals). */
-enum { MGI_FAMILY_NORMAL, MGI_FAMILY_CANCEL, MGI_FAMILY_SMALL, MGI_FAMILY_SPREAD, MGI_FAMILY_PEAKS, MGI_FAMILY_BELOW, MGI_FAMILY_ABOVE, MGI_FAMILIES, MGI_FAMILY_FEW = 1 << 18 };
-static const char *const mgi_draw_names[MGI_FAMILIES] = {"normal inputs", "sums that cancel", "small inputs", "halves of other sizes", "maxima in one place of a row each", "rows that are all negative", "others that are all negative"};
+enum { MGI_FAMILY_NORMAL, MGI_FAMILY_CANCEL, MGI_FAMILY_SMALL, MGI_FAMILY_SPREAD, MGI_FAMILY_ACROSS, MGI_FAMILY_PEAKS, MGI_FAMILY_BELOW, MGI_FAMILY_ABOVE, MGI_FAMILIES, MGI_FAMILY_FEW = 1 << 18 };
+static const char *const mgi_draw_names[MGI_FAMILIES] = {"normal inputs", "sums that cancel", "small inputs", "halves of other sizes", "halves of columns of other sizes", "maxima in one place of a row each", "rows that are all negative", "others that are all negative"};
 /* Element i of line `line` of input k, which has n; `row`: the line's place in the dimension before, of `rows`. */
 MGI_FN double mgi_family_value(int family, uint32_t k, int64_t line, int64_t i, int64_t n, int64_t row, int64_t rows, double loud, uint64_t seed, uint64_t *state) {
   uint64_t where = (seed * 64 + k) * 0x9E3779B97F4A7C15u ^ (uint64_t)line * 0xD1342543DE82EF95u;
   switch (family) {
   case MGI_FAMILY_CANCEL: return (double)(1 + mgi_cd_random(state) % 3) * (rows > 1 && row >= rows / 2 ? -1 : 1);
   case MGI_FAMILY_SMALL: return mgi_cd_normal(state) / 8;
-  case MGI_FAMILY_SPREAD: return mgi_cd_normal(state) * (k ? (2 * row < rows ? 0x1p-8 : 0x1p6) * (2 * i < n ? 0x1p-6 : 1) : 0x1p-10);
+  case MGI_FAMILY_SPREAD: return mgi_cd_normal(state) * (k ? ((2 * row < rows) != (line / rows & 1) ? 0x1p-8 : 0x1p6) * (2 * i < n ? 0x1p-14 : 1) : 0x1p-10); /* the other half of every second matrix */
+  case MGI_FAMILY_ACROSS: return mgi_cd_normal(state) * (k && (2 * i < n) != (line / rows & 1) ? 0x1p-14 : 1);
   case MGI_FAMILY_BELOW:
   case MGI_FAMILY_ABOVE: return ((k % 2 ? family == MGI_FAMILY_BELOW : line % 2) ? -loud : loud) * (0.7 + 0.3 * (double)(mgi_cd_random(state) >> 11) * 0x1p-53);
   case MGI_FAMILY_PEAKS:
@@ -5790,13 +5796,14 @@ MGI_FN int mgi_family_reals(const mg_graph *g, mgi_tensors *t, int family, int s
   if (family == MGI_FAMILY_ABOVE && elements > MGI_FAMILY_FEW) return 0;
   int split = 0;
   for (uint32_t j = 1; j < g->n_tensors; j++) split |= mg_split(g, mgi_cu_handle(j));
-  if (family == MGI_FAMILY_SPREAD && !split) return 0;
+  const int spread = family == MGI_FAMILY_SPREAD || family == MGI_FAMILY_ACROSS;
+  if (spread && !split) return 0;
   for (int tries = 0; tries < (elements > MGI_FAMILY_FEW ? 4 : 8); tries++) {
     mgi_heard h = {mg_domain_real(), 0, 0, 0, 0};
     const mg_domain d = mgi_heard_domain(&h);
     mgi_family_draw(g, t, family, loud, seed);
     if ((*s = mg_eval(g, &d, given, t->expected, e)) != MG_OK) return 0;
-    if (family == MGI_FAMILY_SPREAD) break;
+    if (spread) break;
     if (family < MGI_FAMILY_PEAKS) return 1;
     const double heard = h.maximum > 0 ? h.maximum : shifted ? h.exponent : 0;
     if (!(heard > 0)) return 0;
@@ -6929,7 +6936,6 @@ MGI_FN void mgi_check_families(const mgi_check_task *t, mgi_tensors *x, mgi_emul
   const mg_graph *g = t->g;
   mgi_check_task loose = *t;
   double power = 0;
-  m->unwatched = 1; /* what a kernel touches does not depend on values */
   if (!t->yardstick) mgi_check_keep(t, x, MGI_FAMILY_NORMAL);
   loose.tolerance = MGI_FAMILY_TOLERANCE;
   for (int family = t->yardstick ? 0 : 1; family < MGI_FAMILIES; family++) {
@@ -6938,6 +6944,7 @@ MGI_FN void mgi_check_families(const mgi_check_task *t, mgi_tensors *x, mgi_emul
       continue;
     }
     m->seed = (uint64_t)family + 1;
+    m->unwatched = family != MGI_FAMILY_SPREAD && family != MGI_FAMILY_ACROSS; /* else what a kernel touches does not depend on values */
     for (uint32_t k = 0; k < g->n_out; k++) memset(x->out[k], 0xFF, x->out_bytes[k]);
     if (n->setup(m) != 0) {
       r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
@@ -6956,7 +6963,7 @@ MGI_FN void mgi_check_families(const mgi_check_task *t, mgi_tensors *x, mgi_emul
       int64_t worst;
       const double error = mgi_tensors_error(g, x, (int)k, NULL, NULL, &unwritten, &undefined, &worst, NULL), told = r->float_error;
       if (!(error <= r->family[family])) r->family[family] = isfinite(error) ? error : HUGE_VAL;
-      if (t->yardstick || (!isfinite(error) && !t->shifted && family != MGI_FAMILY_SPREAD && mgi_family_overflows(g, x)) || /* what overflows without a running maximum may do so by its definition: an edited file is held against the right one */
+      if (t->yardstick || (!isfinite(error) && !t->shifted && family != MGI_FAMILY_SPREAD && family != MGI_FAMILY_ACROSS && mgi_family_overflows(g, x)) || /* what overflows without a running maximum may do so by its definition: an edited file is held against the right one */
           mgi_check_reals(&loose, x, (int)k, NULL, NULL, m->seed, n->writer, NULL, r)) {
         r->float_error = told;
         continue;
@@ -10065,7 +10072,7 @@ MGI_FN void mgi_cu_power_place(const mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t
 /* The powers of all that LOAD `op` reads in the block, if its tensor is split. */
 MGI_FN void mgi_cu_powers_open(mgi_cu_kernel *K, uint32_t op) {
   const mg_op_node *o = &K->b->ops[op];
-  mgi_cu_str s = {NULL, 0, 0, 0}, stride = {NULL, 0, 0, 0};
+  mgi_cu_str s = {NULL, 0, 0, 0};
   char offset[800], valid[800], count[300];
   int dim[4];
   if (!mgi_cu_split_load(K, op)) return;
@@ -10075,22 +10082,17 @@ MGI_FN void mgi_cu_powers_open(mgi_cu_kernel *K, uint32_t op) {
   for (int a = 1; a <= 3; a++) {
     int64_t chunk = 1;
     if (dim[a] < 0) {
-      mgi_cu_str_put(&s, ", 0, 0");
+      mgi_cu_str_put(&s, ", {0, 1, 1, 1}");
       continue;
     }
     mgi_cu_power_axis(K->em->g, t, dim[a], &chunk);
     mgi_cu_power_count(K->em, t, a, count, sizeof count);
     const int64_t mine = mgi_cu_chunk_text(K, &o->map, t, dim[a], 3, offset, sizeof offset, valid, sizeof valid, NULL);
-    if (offset[0]) mgi_cu_str_put(&s, ", mg_chunk_of(%s, %lld, %s), mg_chunk_of(%s + %lld, %lld, %s)", offset, (long long)chunk, count, offset, (long long)mine - 1, (long long)chunk, count);
-    else mgi_cu_str_put(&s, ", 0, %s - 1", count);
-  }
-  for (int a = 1; a <= 2; a++) {
-    if (dim[a] >= 0) mgi_cu_str_put(&stride, "%s%s", stride.n ? " * " : "", mgi_cu_power_count(K->em, t, a, count, sizeof count));
-    mgi_cu_str_put(&s, ", %s", stride.n ? mgi_cu_str_text(&stride) : "1");
+    if (offset[0]) mgi_cu_str_put(&s, ", {%s, %lld, %lld, %s}", offset, (long long)mine, (long long)chunk, count);
+    else mgi_cu_str_put(&s, ", {0, %s * (int64_t)%lld, %lld, %s}", count, (long long)chunk, (long long)chunk, count);
   }
   mgi_cu_line(K, "const mg_powers powers_%s(%s);", mgi_cu_tname(K->b, o->out[0].id), mgi_cu_str_text(&s));
   free(s.s);
-  free(stride.s);
 }
 /* What a LOAD has brought of a split tensor, at one power. */
 MGI_FN void mgi_cu_powers_level(mgi_cu_kernel *K, uint32_t op) {

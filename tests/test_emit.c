@@ -1035,7 +1035,7 @@ static void test_split(void **state) {
                                         "  for i=3 {\n    a = load A {y->0, i->1}\n    l = load H {x->1, i->0}\n    t = matmul(a, l)\n    r = relu(t)\n  }\n  e = accum(r) {i->+}\n  store e {y->0, x->1}\n}\n"), NULL, "const mg_powers powers_l("}, /* a power an iteration */
       {"program t\ninput A : f16[40, 32]\ninput B : f16[32, 128]\ninput D : f16[128, 32]\n" SPLIT_MAKER("x=1", "", "i->1}") "    d = load D {i->0}\n    t = matmul(b, d)\n  }\n  h = accum(t) {i->+}\n  store h {}\n}\n"
        "E = kernel grid=(y=2) threads=32 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=1 ring=warp }\n  for i=2 {\n    a = load A {y->0, i->1}\n    l = load H {i->0}\n    t = matmul(a, l)\n  }\n  e = accum(t) {i->+}\n  store e {y->0}\n}\noutput E\n",
-       NULL, ", 0, 0, 0, 0, 0, 0, 1, 1)"}, /* one block */
+       NULL, ", {0, 1, 1, 1}, {0, 1, 1, 1}, {0, 1, 1, 1})"}, /* one block */
       {"program t\ninput C : f16[96, 32]\ninput B : f16[40, 128]\ninput D : f16[128, 96]\n" SPLIT_MAKER("x=2, y=5", "", "y->0, i->1}") "    d = load D {x->1, i->0}\n    t = matmul(b, d)\n  }\n  h = accum(t) {i->+}\n  store h {y->0, x->1}\n}\n"
        "E = kernel grid=(x=2, y=2) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp }\n  for i=3 {\n    l = load H {y->0, i->1}\n    c = load C {x->1, i->0}\n    t = matmul(l, c)\n  }\n  e = accum(t) {i->+}\n  store e {y->0, x->1}\n}\noutput E\n",
        NULL, "mg_left(low_l)"}, /* of the left */

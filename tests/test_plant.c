@@ -418,6 +418,25 @@ static const plant in_templates[] = {
     {SCALE, 'x', "struct mg_merge_weighted {", "parts.part(0, r, c) * weights.at(r, 0)", "parts.part(0, r, c)", 0},
     {SCALE, 'x', "struct mg_merge_weighted {", "weights.at(r, k)", "weights.at(r, 0)", 0},
     {DROPPED, 'x', "struct mg_merge_weighted {", "k < PARTS::COUNT", "k < PARTS::COUNT - 1", 0},
+    {SCALE, 'x', "struct mg_to_size {", "size > *most", "false", 0},
+    {SCALE, 'x', "MG_DEV int mg_block_power", "(int)(most >> 23) - [126]", "142", 0},
+    {SCALE, 'x', "MG_DEV int mg_block_power", "mg_sync_or([mine > 0] MG_ALSO_WITHIN)", "false", 0},
+    {SCALE, 'x', "MG_DEV int mg_block_power", "mg_sync_or([mine == k] MG_ALSO_WITHIN)", "k == 0", 0},
+    {EDGE, 'x', "MG_DEV int mg_block_power", "int k = [7]; k > -8", "0", 0},
+    {SCALE, 'x', "struct mg_to_split {", "0 : [-16 * p]", "16 * p", 0},
+    {STRIDE, 'x', "struct mg_to_split {", "low([to.p + elements],", "to.p", 0},
+    {DROPPED, 'x', "struct mg_to_split {", "v\\[j\\] * f - [a\\[j\\]]", "mg_zero()", 0},
+    {DROPPED, 's', "struct mg_to_split {", "low.template put<W>(r, c, b, n);", "", 0},
+    {INDEX, 'x', "MG_DEV int mg_chunk_of", "at / chunk", "at / chunk + 1", 0},
+    {SHUFFLE, 'x', "struct mg_powers {", "mg_shfl_word((uint32_t)top, [mg_lane() ^ m])", "mg_lane()", 0},
+    {SCALE, 'x', "struct mg_powers {", "mixed = [top != low]", "false", 0},
+    {SCALE, 'x', "struct mg_powers {", "mg_power([16 * most])", "-16 * most", 0},
+    {STRIDE, 'x', "struct mg_powers {", "z0 + i / XY) * y.n) * [x.n]", "1", 0},
+    {SCALE, 'x', "MG_DEV void mg_one_power", "16 * [(p - by.most)]", "(by.most - p)", 0},
+    {DROPPED, 'x', "MG_DEV void mg_one_power", "j < [8]; j++", "4", 0},
+    {LANE, 'x', "MG_DEV void mg_one_power", "u += [LANES]", "2 * LANES", 0},
+    {DROPPED, 's', "MG_DEV void mg_group_contract_both", "mgi_group_begin<T, K / 16, false>(acc, a, low.t, 0);", "", 0},
+    {WAIT, 's', "MG_DEV void mg_group_contract_both", "mg_group_wait(acc.c);", "", 0},
     {SHUFFLE, 'x', "MG_DEV void mg_shift_weights", "mg_shfl_xor(top, [d])", "1", 0},
     {SCALE, 'x', "MG_DEV void mg_shift_weights", "mg_shift_factor(m\\[k\\], top)", "mg_const(1, 1)", 0},
     {STRIDE, 'x', "MG_DEV void mg_shift_weights", "from + [(int64_t)r * Z]", "(int64_t)r", 0},
@@ -453,6 +472,10 @@ static const plant in_files[] = {
     {BARRIER, 's', "", "mg_sync_warp();", "", 0},
     {BARRIER, 's', "", "mg_sync_group();", "", 0},
     {LANE, 'x', "", "[mg_warpgroup()] * ~", "0", 0},
+    {SCALE, 'x', "", "if ([powers_~.mixed])", "false", 0},
+    {SCALE, 's', "", "powers_~.undo(~);", "", 0},
+    {SCALE, 'x', "", "[(uint32_t)power_~]", "0u", 0},
+    {DROPPED, 's', "", "mg_one_power<~>(low_~, powers_~, ~, of_~);", "", 0},
     {BARRIER, 's', "", "mg_grid_wait();", "", 0},
     {BARRIER, 's', "", "mg_grid_wait();", "if (mg_warp() == 0) mg_grid_wait();", 0},
     {BARRIER, 'x', "", "load_~(s, s, true, [false]);", "true", 0},
@@ -666,6 +689,15 @@ static const struct { const char *name, *text; } kernels[] = {
     {"tensor copies, alone", /* several boxes a tile, lines of 64 and 128 bytes, ragged rows; products of warps */
      "program k\ninput X : bf16[63, 1280]\ninput W : bf16[1280, 64]\ninput U : bf16[1280, 32]\nO, P = kernel grid=(x=2) threads=64 {\n  plan { copy=tma stages=2 warps_m=2 warps_n=1 warps_k=1 }\n  for i=4 {\n    x = load X {x->0, i->1}\n"
      "    w = load W {i->0}\n    u = load U {i->0}\n    p = matmul(x, w)\n    r = matmul(x, u)\n  }\n  o = accum(p) {i->+}\n  store o {x->0}\n  t = accum(r) {i->+}\n  store t {x->0}\n}\noutput O\noutput P\n"},
+    {"two of f16, rings of warps",
+     "program k\ninput A : f16[40, 96]\ninput B : f16[96, 256]\ninput D : f16[256, 96]\nH = kernel grid=(x=2, y=6) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp h.store=split }\n"
+     "  for i=4 {\n    b = load B {y->0, i->1}\n    d = load D {x->1, i->0}\n    t = matmul(b, d)\n  }\n  h = accum(t) {i->+}\n  store h {y->0, x->1}\n}\n"
+     "E = kernel grid=(x=3, y=2) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp }\n  for i=3 {\n    a = load A {y->0, i->1}\n    l = load H {x->1, i->0}\n    t = matmul(a, l)\n  }\n  e = accum(t) {i->+}\n  store e {y->0, x->1}\n}\noutput E\n"},
+    {"two of f16, warpgroups",
+     "program k\ninput A : f16[2, 128, 128]\ninput B : f16[2, 128, 128]\ninput D : f16[2, 128, 128]\nH = kernel grid=(x=4, y=8, z=2) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp h.store=split }\n"
+     "  for i=4 {\n    b = load B {z->0, y->1, i->2}\n    d = load D {z->0, x->2, i->1}\n    t = matmul(b, d)\n  }\n  h = accum(t) {i->+}\n  store h {z->0, y->1, x->2}\n}\n"
+     "E = kernel grid=(x=2, y=2, z=2) threads=128 {\n  plan { stages=2 warps_m=4 warps_n=1 warps_k=1 mma=warpgroup copy=tma }\n  for i=4 {\n    a = load A {z->0, y->1, i->2}\n    l = load H {z->0, x->2, i->1}\n    t = matmul(a, l)\n  }\n"
+     "  e = accum(t) {i->+}\n  store e {z->0, y->1, x->2}\n}\noutput E\n"},
     MGT_KERNELS
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels, TEMPLATES = sizeof in_templates / sizeof *in_templates, PATTERNS = sizeof in_files / sizeof *in_files, MOST = 4096, FIRST = 1000 };
@@ -695,6 +727,7 @@ static const struct { const char *kernel, *find, *lines, *why; } harmless[] = {
     {"chain", "mg_sync();", "red_l.finish(t_l);", "the thread that reads a row's sum is the one that wrote it"},
     {"tensor copies, attention", "mg_sync_warp();", "if (mg_lane() == 0) load_i(", "it brings the lanes together again, and orders nothing"},
     {"tensor copies, alone", "mg_sync_warp();", "if (mg_lane() == 0) load_i(", "it brings the lanes together again, and orders nothing"},
+    {"two of f16, warpgroups", "mg_sync_warp();", "if (mg_lane() == 0) load_i(", "it brings the lanes together again, and orders nothing"},
     {"tensor copies, attention", "mg_sync();", "phases_i.init();", "who makes the barriers asks for the first copies, and the others meet it before the loop"},
     {"tensor copies, attention", "mg_group_publish();", "", "what cp.async brings there is a left operand, which no warpgroup reads in shared memory"},
     {"parts under maxima of their own, in two kernels", "mg_sync();", "shift_p.put(", "the thread that reads a row's sum is the one that wrote it"},
