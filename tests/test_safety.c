@@ -69,6 +69,10 @@ static const safety_case cases[] = {
     LINEAR "C = kernel grid=(x=2) threads=128 {\n  k = load K {x->0}\n  v = load V {x->0}\n  c = matmul(k, v)\n  store c {x->0}\n  plan { stages=2 }\n}\n"
            "O = kernel grid=(x=2) threads=128 {\n  q = load Q {x->0}\n  c = load C {x->0}\n  o = matmul(q, c)\n  store o {x->0}\n  plan { stages=2 }\n}\noutput O\n",
     NULL, MG_SAFETY_OPEN, "C" },
+  { "the same as two of f16", LINEAR "O = matmul(matmul(Q, K), V)\noutput O\n",
+    LINEAR "C = kernel grid=(x=2) threads=128 {\n  k = load K {x->0}\n  v = load V {x->0}\n  c = matmul(k, v)\n  store c {x->0}\n  plan { stages=2 c.store=split }\n}\n"
+           "O = kernel grid=(x=2) threads=128 {\n  for i=2 {\n    q = load Q {x->0, i->2}\n    c = load C {x->0, i->1}\n    p = matmul(q, c)\n  }\n  o = accum(p) {i->+}\n  store o {x->0}\n  plan { stages=2 }\n}\noutput O\n",
+    NULL, MG_SAFE, "" },
   { "an epilogue", MLP "O = mul(silu(matmul(X, A)), matmul(X, B))\noutput O\n",
     MLP "O = kernel grid=(x=4) threads=128 {\n  for i=4 {\n    x = load X {x->*, i->1}\n    a = load A {x->1, i->0}\n    b = load B {x->1, i->0}\n"
         "    p = matmul(x, a)\n    q = matmul(x, b)\n  }\n  o = mul(silu(accum(p) {i->+}), accum(q) {i->+})\n  store o {x->1}\n  plan { stages=2 }\n}\noutput O\n",
