@@ -38,6 +38,7 @@
      >>matmul      tensor-core products into register fragments
      >>reduce      row and column statistics
      >>sites       loops over the elements of a result, and where the elements go
+     >>split       tensors between kernels as two of f16 by a power of two
      >>merge       the parts of an accumulator over grid axes
      >>library     whole-tensor kernels of the operators at kernel level
      >>launch      launching
