@@ -10078,6 +10078,7 @@ MGI_FN void mgi_cu_powers_open(mgi_cu_kernel *K, uint32_t op) {
   int dim[4];
   if (!mgi_cu_split_load(K, op)) return;
   const uint32_t t = mgi_cu_above(K, o->in[0]);
+  mgi_cu_wait(K);
   mgi_cu_power_dims(K->em->g, t, dim);
   mgi_cu_power_place(K, &s, t, "const ");
   for (int a = 1; a <= 3; a++) {
@@ -11019,9 +11020,10 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     mgi_cu_quote(K, o);
     if (!group || v->chain) mgi_cu_line(K, "acc_%s.zero();", mgi_cu_tname(K->b, t));
   }
-  const int splits = o->code == MG_OP_MATMUL && (mgi_cu_split_load(K, K->b->tensors[o->in[0].id].op) || mgi_cu_split_load(K, K->b->tensors[o->in[1].id].op));
+  const int halves[2] = {o->code == MG_OP_MATMUL && mgi_cu_split_load(K, K->b->tensors[o->in[0].id].op), o->code == MG_OP_MATMUL && mgi_cu_split_load(K, K->b->tensors[o->in[1].id].op)};
+  const int splits = halves[0] + halves[1] + (halves[0] && halves[1]); /* products beside that of the first halves: of both operands' halves, every pair */
   for (int k = 0; k < pairs + splits; k++) {
-    const int low = k == pairs; /* what a split operand has behind its first half */
+    const int low = k >= pairs, of_low[2] = {low && halves[0] && k != pairs + 1, low && halves[1] && !(halves[0] && k == pairs)}; /* what a split operand has behind its first half */
     uint32_t a = o->in[low ? 0 : k].id, b = o->in[low ? 1 : k + pairs].id;
     mg_dtype ta = K->b->tensors[a].dtype, type = ta == K->b->tensors[b].dtype ? ta : MG_F32;
     int depth = K->v[a].cols;
@@ -11048,7 +11050,7 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
       const uint32_t from = K->b->tensors[j ? b : a].op;
       if (!low && !v->in_place) mgi_cu_powers_open(K, from);
       if (!low) mgi_cu_powers_level(K, from);
-      if (splits && mgi_cu_split_load(K, from)) snprintf(K->v[j ? b : a].var, sizeof v->var, "%s_%.70s", low ? "low" : "t", mgi_cu_tname(K->b, j ? b : a));
+      if (splits && mgi_cu_split_load(K, from)) snprintf(K->v[j ? b : a].var, sizeof v->var, "%s_%.70s", of_low[j] ? "low" : "t", mgi_cu_tname(K->b, j ? b : a));
     }
     if (v->in_place && !k) mgi_cu_quote(K, o);
     if (mgi_cu_turned(K, t)) {
@@ -12020,7 +12022,6 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
       mgi_cu_acc_declare(K, in);
       mgi_cu_line(K, "acc_%s.zero();", mgi_cu_tname(b, in));
       if (mgi_cu_steady(K, in)) mgi_cu_line(K, "steady_%s.init();", mgi_cu_tname(b, in));
-      for (int j = 0; j < p->n_in; j++) mgi_cu_powers_open(K, b->tensors[p->in[j].id].op);
     } else if (K->v[in].in_place) {
       mgi_cu_reduce_declare(K, b->tensors[in].op);
       mgi_cu_line(K, "red_%s.init();", mgi_cu_tname(b, in));
@@ -12042,6 +12043,12 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
   if (b->axes[loop].parent) snprintf(inner, sizeof inner, "_%.70s", L);
   if (!open) mgi_cu_ring_open(K, loop, ring);
   ring->open = 0;
+  for (uint32_t k = 1; k < b->n_ops; k++) { /* behind what is asked for ahead: powers are of kernels before */
+    const mg_op_node *o = &b->ops[k];
+    if (o->code != MG_OP_ACCUM || !mgi_cu_lifts(K, o) || mgi_cu_lifted(K, o) != loop || !K->v[o->in[0].id].in_place) continue;
+    const mg_op_node *p = mgi_cu_producer(K, o->in[0].id);
+    for (int j = 0; j < p->n_in && p->code == MG_OP_MATMUL; j++) mgi_cu_powers_open(K, b->tensors[p->in[j].id].op);
+  }
   for (uint32_t k = 1; k < b->n_ops && !K->loop; k++) { /* before the outermost loop of those that read them */
     uint32_t a = b->ops[k].scope;
     while (a && a != loop) a = b->axes[a].parent;
