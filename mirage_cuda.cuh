@@ -2041,6 +2041,9 @@ MG_DEV uint32_t mg_power2(int k) { return mg_narrow2<mg_f16>(mg_power(k), mg_pow
      a[0] (g, t)  a[1] (g+8, t)  a[2] (g, t+4)  a[3] (g+8, t+4)   b[0] (t, g)  b[1] (t+4, g)   c as above            */
 typedef struct mgi_emu_mma_wide { mg_num *c; const mg_num *a, *b; } mgi_emu_mma_wide;
 MGI_EMU mg_num mgi_emu_tf32(mg_num v) {
+#ifdef MG_EMULATE_WIDE
+  if (mgi_emu_wider()) return v; /* nothing is of 10 bits */
+#endif
 #ifndef MG_EMULATE_FIELD
   uint32_t bits;
   memcpy(&bits, &v, 4);
