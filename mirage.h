@@ -800,15 +800,17 @@ mg_opcode mg_op_find(const char *name, size_t len) {
   return MG_OP_NONE;
 }
 
-/* The real column over doubles. */
+/* The real column over doubles.  Unlike fmax, these spread a NaN, as frameworks and kernels do. */
+MGI_FN double mgi_real_most(double a, double b) { return a != a ? a : b != b ? b : a > b ? a : b; }
+MGI_FN double mgi_real_least(double a, double b) { return a != a ? a : b != b ? b : a < b ? a : b; }
 #define MG_C(num, den) ((double)(num) / (double)(den))
 #define MG_EXP(x) exp(x)
 #define MG_SQRT(x) sqrt(x)
 #define MG_LOG(x) log(x)
 #define MG_ERF(x) erf(x)
 #define MG_TANH(x) tanh(x)
-#define MG_MAX(x, y) fmax(x, y)
-#define MG_MIN(x, y) fmin(x, y)
+#define MG_MAX(x, y) mgi_real_most(x, y)
+#define MG_MIN(x, y) mgi_real_least(x, y)
 #define MG_ABS(x) fabs(x)
 #define MG_SIN(x) sin(x)
 #define MG_COS(x) cos(x)

@@ -413,7 +413,9 @@ static void programs_themselves(void **state) {
     "program small\ninput X : f16[6, 70, 3]\nO = softmax(X, dim=1)\noutput O\n",
     "program small\ninput Q : f16[16, 32]\ninput K : f16[32, 64]\ninput V : f16[64, 16]\nO = matmul(softmax(matmul(Q, K), dim=1), V)\noutput O\n",
     "program small\ninput X : f16[16, 128]\ninput G : f16[128]\nO = rms_norm(X, G, eps=1/1000000)\noutput O\n",
+    "program small\ninput A : f16[64, 64]\ninput B : f16[64, 64]\ninput D : f16[64, 32]\nO = relu(matmul(matmul(A, B), D))\noutput O\n", /* where the product overflows, not a number is not 0 */
   };
+  assert_true(isnan(mg_op_real(MG_OP_RELU, NAN, 0, 0)));
   for (size_t k = 0; k < sizeof text / sizeof *text; k++) {
     assert_int_equal(emulated(text[k], text[k], &r), MG_OK);
     assert_true(r.binding >= MG_FAMILIES_LEAST);
