@@ -10126,7 +10126,7 @@ MGI_FN void mgi_cu_powers_level(mgi_cu_kernel *K, uint32_t op) {
   mgi_cu_line(K, "if (powers_%s.mixed) {", name);
   mgi_cu_line(K, "  const auto of_%s = [&](int r, int c) { (void)r; (void)c; return %s; };", name, at.n ? mgi_cu_str_text(&at) : "0");
   for (int low = 0; low < 2; low++) mgi_cu_line(K, "  mg_one_power<%d>(%s_%s, powers_%s, %s, of_%s);", own ? 32 : K->threads, low ? "low" : "t", name, name, own ? "mg_lane()" : "mg_tid()", name);
-  if (K->by_group) mgi_cu_line(K, "  mg_group_publish();");
+  if (K->by_group || K->copies[o->scope]) mgi_cu_line(K, "  mg_group_publish();"); /* before warpgroups read it, or a tensor copy is written over it */
   mgi_cu_line(K, own ? "  mg_sync_warp();" : "  mg_sync();");
   mgi_cu_line(K, "}");
   free(at.s);

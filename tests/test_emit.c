@@ -1056,6 +1056,8 @@ static void test_split(void **state) {
        "mg_grid_wait();\n  const mg_powers powers_l("}, /* nothing is loaded before the loops */
       {"program t\ninput B : f16[96, 128]\ninput D : f16[128, 96]\n" SPLIT_MADE SPLIT_TAKER("x=3, y=6", "64", "stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp",
                                         "  for i=3 {\n    a = load H {y->0, i->1}\n    l = load H {x->1, i->0}\n    t = matmul(a, l)\n  }\n  e = accum(t) {i->+}\n  store e {y->0, x->1}\n}\n"), NULL, "mg_left(low_a), mg_right(low_l)"}, /* both operands */
+      {"program t\ninput A : f16[128, 128]\ninput B : f16[128, 64]\ninput D : f16[64, 128]\n" SPLIT_MAKER("x=4, y=8", "", "y->0, i->1}") "    d = load D {x->1, i->0}\n    t = matmul(b, d)\n  }\n  h = accum(t) {i->+}\n  store h {y->0, x->1}\n}\n"
+       SPLIT_TAKER("x=2, y=2", "128", "stages=3 warps_m=2 warps_n=2 warps_k=1 copy=tma", "  for i=2 {\n    a = load A {y->0, i->1}\n    l = load H {x->1, i->0}\n    t = matmul(a, l)\n  }\n  e = accum(t) {i->+}\n  store e {y->0, x->1}\n}\n"), "sm_90a", "mg_group_publish();\n      mg_sync();"},
       {"program t\ninput B : f16[128, 64]\ninput D : f16[64, 128]\n" SPLIT_MAKER("x=4, y=8", "", "y->0, i->1}") "    d = load D {x->1, i->0}\n    t = matmul(b, d)\n  }\n  h = accum(t) {i->+}\n  store h {y->0, x->1}\n}\n"
        "E = kernel grid=(x=2, y=2) threads=128 {\n  plan { stages=2 warps_m=4 warps_n=1 warps_k=1 mma=warpgroup copy=tma }\n  for i=2 {\n    a = load H {y->0, i->1}\n    l = load H {x->1, i->0}\n    t = matmul(a, l)\n  }\n"
        "  e = accum(t) {i->+}\n  store e {y->0, x->1}\n}\noutput E\n", "sm_90a", "mg_left(low_a), mg_right(low_l)"},
