@@ -4450,7 +4450,7 @@ template<int LANES, class TILE, class AT> MG_DEV void mg_one_power(const TILE &t
   static_assert(TILE::COLS % 8 == 0, "eight neighbours are of one block");
   for (int u = me; u < TILE::ROWS * TILE::COLS / 8; u += LANES) {
     const int r = u / (TILE::COLS / 8), c = u % (TILE::COLS / 8) * 8, p = (int)mg_ldg(by.p + at(r, c));
-    if (p == by.most || p == MG_NO_POWER) continue;
+    if (p >= by.most || p == MG_NO_POWER) continue; /* larger: outside of what the block reads, 0, which 2^128 would make no number */
     const mg_num f = mg_power(p - by.most < -7 ? -112 : 16 * (p - by.most));
     for (int j = 0; j < 8; j++) t.put(r, c + j, t.at(r, c + j) * f);
   }
