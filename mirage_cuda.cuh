@@ -2022,14 +2022,14 @@ MG_DEV int mg_power_for(uint32_t m, int below) {
 }
 #ifdef MG_EMULATE_FIELD
 MG_DEV mg_num mg_power(int k) { return k < 0 ? mg_const(1, (int64_t)1 << -k) : mg_const((int64_t)1 << k, 1); }
-MG_DEV uint32_t mg_size_bits(mg_num) { return 0x3F800000; } /* elements of fields have no sizes: all are alike */
+MG_DEV uint32_t mg_size_bits(mg_num) { return 0x45000000; } /* elements of fields have no sizes: all are alike */
 MG_DEV mg_num mg_high_part(mg_num v) { return mgi_emu.job->alone ? v : v * mg_const(3, 1); } /* alone, what is handed on is one tensor's */
 #else
 MG_DEV mg_num mg_high_part(mg_num v) { return mg_widen(mg_narrow<mg_f16>(v)); }
 MG_DEV mg_num mg_power(int k) { return ldexpf(1, k); }
 MG_DEV uint32_t mg_size_bits(mg_num v) {
 #ifdef MG_EMULATE_WIDE
-  if (mgi_emu_wider()) return 0x3F800000; /* nothing is of 16 bits */
+  if (mgi_emu_wider()) return 0x45000000; /* nothing is of 16 bits */
 #endif
   const uint32_t b = mgi_emu_bits(v) & 0x7FFFFFFF;
   return b < 0x7F800000 ? b : 0;
@@ -4365,11 +4365,12 @@ template<class TILE> MG_DEV mg_to_tile<TILE> mg_into(const TILE &t, int r0, int 
 template<class OP, class TILE> MG_DEV mg_join_tile<OP, TILE> mg_join(const TILE &t, int r0 = 0, int c0 = 0) { return mg_join_tile<OP, TILE>{t, r0, c0}; }
 
 /* ------------------------------------------------------------------------------------------------- >>split
-   Tensors between kernels as two of f16, whatever their sizes: what a block stores it takes 2^(-16 p) times, p being such that its
-   largest element is then in [1/2, 2^15), and stores that, what is left of it in a second tensor behind, and p behind both.  Blocks
+   Tensors between kernels as two of f16, whatever their sizes: what a block stores it takes 2^(-4 p) times, p being such that its
+   largest element is then in [2^11, 2^15), and stores that, what is left of it in a second tensor behind, and p behind both.  Blocks
    of like sizes have one p.  Who reads the tensor as an operand multiplies by both; it takes what has a smaller power than the
    largest of all that it reads down to that, in its tiles, and has the largest back on its accumulators.  Powers of two are exact;
-   what is lost is 2^-22 of an element, or 2^-24 of the block's largest.  Over fields, which round nothing, the parts are any two. */
+   what is lost is 2^-22 of an element, or 2^-36 of the largest of all that is read.  Over fields, which round nothing, the parts
+   are any two. */
 enum { MG_NO_POWER = -100 }; /* of a block whose elements are all 0 */
 struct mg_to_size {
   uint32_t *most;
@@ -4384,16 +4385,17 @@ struct mg_to_size {
 /* A block's, whose threads have met elements of up to these sizes. */
 MG_DEV int mg_block_power(uint32_t most MG_SITE) {
   MG_FROM;
-  const int p = ((int)(most >> 23) - 126) >> 4, mine = !most ? MG_NO_POWER : p < -7 ? -7 : p > 7 ? 7 : p;
-  if (!mg_sync_or(mine > 0 MG_ALSO_WITHIN) && mg_sync_or(mine == 0 MG_ALSO_WITHIN)) return 0;
-  for (int k = 7; k > -8; k--)
-    if (mg_sync_or(mine == k MG_ALSO_WITHIN)) return k;
-  return MG_NO_POWER;
+  const int p = ((int)(most >> 23) - 138) >> 2, mine = !most ? 0 : 32 + (p < -30 ? -30 : p > 30 ? 30 : p);
+  int k = 0; /* the largest, from its first binary digit on */
+  MG_UNROLL
+  for (int digit = 32; digit > 0; digit /= 2)
+    if (mg_sync_or(mine >= k + digit MG_ALSO_WITHIN)) k += digit;
+  return k ? k - 32 : MG_NO_POWER;
 }
 template<class SINK> struct mg_to_split {
   SINK high, low;
   mg_num f;
-  MG_DEV mg_to_split(const SINK &to, int64_t elements, int p) : high(to), low(to.p + elements, to.row, to.col), f(mg_power(p == MG_NO_POWER ? 0 : -16 * p)) {}
+  MG_DEV mg_to_split(const SINK &to, int64_t elements, int p) : high(to), low(to.p + elements, to.row, to.col), f(mg_power(p == MG_NO_POWER ? 0 : -4 * p)) {}
   template<int W> MG_DEV void put(int r, int c, const mg_num (&v)[W], int n) const {
     mg_num a[W], b[W];
     MG_UNROLL
@@ -4439,7 +4441,7 @@ struct mg_powers {
     mixed = top != low;
   }
   template<class ACC> MG_DEV void undo(ACC &acc) const {
-    const mg_num f = mg_power(16 * most);
+    const mg_num f = mg_power(4 * most);
     MG_UNROLL
     for (int i = 0; i < ACC::COUNT && most != 0; i++) acc.c[i >> 2][i & 3] = acc.c[i >> 2][i & 3] * f;
   }
@@ -4450,8 +4452,8 @@ template<int LANES, class TILE, class AT> MG_DEV void mg_one_power(const TILE &t
   static_assert(TILE::COLS % 8 == 0, "eight neighbours are of one block");
   for (int u = me; u < TILE::ROWS * TILE::COLS / 8; u += LANES) {
     const int r = u / (TILE::COLS / 8), c = u % (TILE::COLS / 8) * 8, p = (int)mg_ldg(by.p + at(r, c));
-    if (p >= by.most || p == MG_NO_POWER) continue; /* larger: outside of what the block reads, 0, which 2^128 would make no number */
-    const mg_num f = mg_power(p - by.most < -7 ? -112 : 16 * (p - by.most));
+    if (p >= by.most || p == MG_NO_POWER) continue; /* larger: outside of what the block reads */
+    const mg_num f = mg_power(p - by.most < -30 ? -120 : 4 * (p - by.most));
     for (int j = 0; j < 8; j++) t.put(r, c + j, t.at(r, c + j) * f);
   }
 }

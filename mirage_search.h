@@ -7053,11 +7053,13 @@ static mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, 
         right and the µGraph is not, with one input far from 1, that is a proof that it is unsafe.  Where several have to be
         far (a chain of products taken in another order), it is said, and not decided.  The two are first compared
         without roundings, so that a list which does not say what the graph says proves nothing.
+     3. Precision.  A part of a sum that the program rounds whole, and a sum that it does not round as an operand over tf32, may be
+        large and cancel later: not decided.
    What neither settles is not decided.  A difference of two sums of squares that the program does not take is unsafe:
    it cancels.                                                                                                       */
 
 enum { MGI_NUM_ATOMS = 40, MGI_NUM_TERMS = 8, MGI_NUM_IN = 16, MGI_NUM_POINTS = 1500 };
-typedef enum mgi_num_kind { MGI_NUM_INPUT, MGI_NUM_OP, MGI_NUM_SUM, MGI_NUM_ROUND } mgi_num_kind;
+typedef enum mgi_num_kind { MGI_NUM_INPUT, MGI_NUM_OP, MGI_NUM_SUM, MGI_NUM_ROUND, MGI_NUM_BITS } mgi_num_kind; /* BITS: f16's precision, f32's range */
 enum { MGI_NUM_MEMORY = 2 }; /* of mgi_num_list.bad: there was none */
 typedef struct mgi_num_node {
   mgi_num_kind kind;
@@ -7098,6 +7100,18 @@ static int mgi_num_round(mgi_num_list *l, int a, mg_dtype type, const char *name
   mgi_num_node *x = &l->node[k];
   x->half = type, x->name = name ? name : "?", x->tensor = t, x->kernel = kernel, x->stored = stored;
   return k;
+}
+/* The value as a product over tf32 takes it. */
+static int mgi_num_eleven(mgi_num_list *l, int a, mg_dtype type, const char *name, mg_tensor t, int kernel) {
+  if (type == MG_F32 || l->bad || l->node[a].half == type) return a;
+  const int k = mgi_num_put(l, MGI_NUM_BITS, MG_OP_NONE, 1, a, 0);
+  l->node[k].name = name ? name : "?", l->node[k].tensor = t, l->node[k].kernel = kernel;
+  return k;
+}
+/* 1 if t is a load of what stands in device memory in f32. */
+static int mgi_num_f32_load(const mg_graph *g, mg_tensor t) {
+  const mg_op_node *o = mg_op_of(g, mg_tensor_of(g, t)->op);
+  return g->level == MG_BLOCK && o->code == MG_OP_LOAD && mg_wide(g->up, o->in[0]);
 }
 static int mgi_num_product(mgi_num_list *l, int a, int b, double count) {
   return mgi_num_sum(l, mgi_num_put(l, MGI_NUM_OP, MG_OP_MUL, 2, a, b), count);
@@ -7142,6 +7156,8 @@ static void mgi_num_graph(mgi_num_list *l, const mg_graph *g, int program, int k
         const mg_dtype type = p->dtype == q->dtype && !mg_wide_product(g, k) ? p->dtype : MG_F32;
         int x = mgi_num_round(l, of[o->in[j].id], program || mgi_se_split_load(g, o->in[j]) ? MG_F32 : type, p->name, o->in[j], kernel, 0);
         int y = mgi_num_round(l, of[o->in[j + pairs].id], program || mgi_se_split_load(g, o->in[j + pairs]) ? MG_F32 : type, q->name, o->in[j + pairs], kernel, 0);
+        if (!program && mg_wide_product(g, k) && p->dtype == q->dtype && !mgi_num_f32_load(g, o->in[j]) && !mgi_num_f32_load(g, o->in[j + pairs]))
+          x = mgi_num_eleven(l, x, p->dtype, p->name, o->in[j], kernel), y = mgi_num_eleven(l, y, q->dtype, q->name, o->in[j + pairs], kernel);
         const int one = mgi_num_product(l, x, y, (double)p->shape.dim[p->shape.rank - 1]);
         made = j ? mgi_num_put(l, MGI_NUM_OP, MG_OP_ADD, 2, made, one) : one;
       }
@@ -7284,7 +7300,7 @@ static void mgi_num_bound(mgi_num_bounds *B, const mgi_num_list *l, int i, mgi_n
   int atom;
   memset(&none, 0, sizeof none);
   if (x->kind == MGI_NUM_INPUT) { mgi_num_single(out, x->in[0], 1, 0, 0); return; }
-  if (x->kind == MGI_NUM_ROUND) { *out = *a; return; }
+  if (x->kind == MGI_NUM_ROUND || x->kind == MGI_NUM_BITS) { *out = *a; return; }
   if (x->kind == MGI_NUM_SUM) by = log2(x->count);
   else switch (x->code) {
     case MG_OP_ADD: case MG_OP_SUB:
@@ -7364,6 +7380,24 @@ static int mgi_num_term_of(const mgi_num_bounds *B, const mgi_num_term *t, const
   }
   return 0;
 }
+/* How many products node i of the list, but for its roundings and factors, adds up; 1 where it is no sum. */
+static double mgi_num_count(const mgi_num_list *l, int i) {
+  double n = 1;
+  for (;; i = l->node[i].in[0]) {
+    const mgi_num_node *x = &l->node[i];
+    if (x->kind == MGI_NUM_SUM) n *= x->count;
+    else if (x->kind != MGI_NUM_ROUND && x->kind != MGI_NUM_BITS && !(x->kind == MGI_NUM_OP && (x->code == MG_OP_SCALE || x->code == MG_OP_NEG))) return n;
+  }
+}
+/* 1 if every term of u's node i, a sum, is in a sum of as many that program p rounds. */
+static int mgi_num_rounded(const mgi_num_bounds *B, const mgi_num_list *u, int i, const mgi_num_value *uv, const mgi_num_list *p, const mgi_num_value *pv) {
+  int all = !uv[i].lost;
+  for (int k = 0; k < uv[i].n && all; k++) {
+    all = mgi_num_term_bounded(B, &uv[i].term[k]);
+    for (int j = 0; j < p->n && !all; j++) all = p->node[j].half != MG_F32 && mgi_num_term_of(B, &uv[i].term[k], &pv[j]) && mgi_num_count(u, i) >= mgi_num_count(p, j);
+  }
+  return all;
+}
 /* The difference of two sums of squares in list l that no difference of list p is; or -1. */
 static int mgi_num_cancels(const mgi_num_list *l, const mgi_num_value *v, const mgi_num_list *p, const mgi_num_value *pv) {
   for (int i = 0; i < l->n; i++) {
@@ -7405,6 +7439,7 @@ static void mgi_num_run(const mgi_num_list *l, const double *input, int rounding
     const double a = o->kind == MGI_NUM_INPUT ? input[o->in[0]] : o->n_in ? x[o->in[0]] : 0, b = o->n_in > 1 ? x[o->in[1]] : 0;
     if (o->kind == MGI_NUM_INPUT) x[i] = a;
     else if (o->kind == MGI_NUM_SUM) x[i] = a * o->count;
+    else if (o->kind == MGI_NUM_BITS) x[i] = a;
     else if (o->kind == MGI_NUM_ROUND) x[i] = rounding == -1 || rounding == i ? mgi_num_to(a, o->half) : a;
     else if (o->code == MG_OP_EXP && (shifted > 1 || (shifted && o->inner))) x[i] = 1;
     else x[i] = mg_op_real(o->code, a, b, o->c.den ? (double)o->c.num / (double)o->c.den : 0);
@@ -7492,7 +7527,7 @@ const char *mg_safety_name(mg_safety s) {
 mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const char *open_exp, mg_safety_report *r, mg_error *e) {
   mgi_num_list p, u;
   mgi_num_witness w;
-  int p_out[MG_MAX_OUT], u_out[MG_MAX_OUT], first = -1, lost = 0, joint = 0;
+  int p_out[MG_MAX_OUT], u_out[MG_MAX_OUT], first = -1, parts = -1, lost = 0, joint = 0;
   memset(r, 0, sizeof *r), memset(&w, 0, sizeof w);
   r->verdict = MG_SAFETY_OPEN;
   if (!program || !ugraph || !mg_is_program(program) || program->n_in != ugraph->n_in || program->n_out != ugraph->n_out)
@@ -7511,11 +7546,18 @@ mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const ch
     for (int i = 0; i < u.n; i++) mgi_num_bound(B, &u, i, uv);
     for (int i = 0; i < u.n; i++) {
       mgi_num_node *x = &u.node[i];
+      if (x->kind == MGI_NUM_BITS && parts < 0 && !uv[i].even && mgi_num_count(&u, i) > 1 && !mgi_num_rounded(B, &u, i, uv, &p, pv)) parts = i;
       if (x->kind != MGI_NUM_ROUND || x->output) continue;
       x->safe = !uv[i].lost;
       for (int k = 0; k < uv[i].n && x->safe; k++) {
         x->safe = x->half == MG_BF16 || mgi_num_term_bounded(B, &uv[i].term[k]);
-        for (int j = 0; j < p.n && !x->safe; j++) x->safe = p.node[j].half != MG_F32 && mgi_num_term_of(B, &uv[i].term[k], &pv[j]);
+        int part = 0; /* of a sum that the program rounds whole: parts may be large and cancel, whatever they are held in */
+        for (int j = 0; j < p.n && !x->safe; j++) {
+          if (p.node[j].half == MG_F32 || !mgi_num_term_of(B, &uv[i].term[k], &pv[j])) continue;
+          part = !uv[i].even && mgi_num_count(&u, i) < mgi_num_count(&p, j);
+          x->safe = !part;
+        }
+        if (part && !x->safe && parts < 0) parts = i;
       }
       if (!x->safe && first < 0) first = i;
     }
@@ -7536,6 +7578,9 @@ mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const ch
       for (uint32_t k = 0; k < program->n_in && n + 40 < sizeof r->why; k++)
         n += (size_t)snprintf(r->why + n, sizeof r->why - n, "%s %.20s is %.2g", k ? "," : "", p.node[k].name, w.in[k]);
       snprintf(r->why + n, sizeof r->why - n, ": %.2g for %.2g", w.got, w.want);
+    } else if (parts >= 0) {
+      snprintf(r->value, sizeof r->value, "%.60s", u.node[parts].name), r->kernel = u.node[parts].kernel;
+      snprintf(r->why, sizeof r->why, "%s, it is a sum, or a part of one, that the program does not round: it may cancel later", u.node[parts].stored ? "handed on in 16 bits" : "a product's operand of 11 bits");
     } else if (first >= 0) {
       const mgi_num_node *x = &u.node[first];
       r->kernel = x->kernel, r->stored = x->stored, r->tensor = x->tensor, snprintf(r->value, sizeof r->value, "%.60s", x->name);

@@ -48,6 +48,12 @@
        "O = kernel grid=(x=16) threads=128 {\n  x = load X {x->0}\n  s = load S {x->0}\n"                             \
        "  o = div(x, sqrt(add_scalar(scale(s, 1/1024), 1/1000000)))\n  store o {x->0}\n  plan { stages=2 }\n}\noutput O\n"
 
+#define CHAIN "program p\ninput A : f16[64, 256]\ninput B : f16[256, 64]\ninput D : f16[64, 32]\n"
+#define CHAIN_PARTS(words)                                                                                            \
+  CHAIN "O = kernel grid=(x=4) threads=128 {\n  d = load D {}\n  for i=4 {\n    a = load A {x->0, i->1}\n"             \
+        "    b = load B {i->0}\n    t = matmul(a, b)\n    u = matmul(t, d)\n  }\n  o = accum(u) {i->+}\n  store o {x->0}\n" \
+        "  plan { stages=2 " words "}\n}\noutput O\n"
+
 typedef struct safety_case { const char *what, *program, *ugraph, *open; mg_safety want; const char *value; } safety_case;
 static const safety_case cases[] = {
   { "a gain before the norm", NORM_LINEAR "O = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n", NORM_LINEAR_FIRST(""), NULL, MG_UNSAFE, "p" },
@@ -72,6 +78,11 @@ static const safety_case cases[] = {
   { "the same as two of f16", LINEAR "O = matmul(matmul(Q, K), V)\noutput O\n",
     LINEAR "C = kernel grid=(x=2) threads=128 {\n  k = load K {x->0}\n  v = load V {x->0}\n  c = matmul(k, v)\n  store c {x->0}\n  plan { stages=2 c.store=split }\n}\n"
            "O = kernel grid=(x=2) threads=128 {\n  for i=2 {\n    q = load Q {x->0, i->2}\n    c = load C {x->0, i->1}\n    p = matmul(q, c)\n  }\n  o = accum(p) {i->+}\n  store o {x->0}\n  plan { stages=2 }\n}\noutput O\n",
+    NULL, MG_SAFE, "" },
+  { "parts of a product as an operand", CHAIN "O = matmul(matmul(A, B), D)\noutput O\n", CHAIN_PARTS(""), NULL, MG_SAFETY_OPEN, "t" },
+  { "the same, wide", CHAIN "O = matmul(matmul(A, B), D)\noutput O\n", CHAIN_PARTS("u.mma=wide "), NULL, MG_SAFETY_OPEN, "t" },
+  { "the whole of it", CHAIN "O = matmul(matmul(A, B), D)\noutput O\n",
+    CHAIN "O = kernel grid=(x=4) threads=128 {\n  d = load D {}\n  for i=4 {\n    a = load A {x->0, i->1}\n    b = load B {i->0}\n    t = matmul(a, b)\n  }\n  u = matmul(accum(t) {i->+}, d)\n  store u {x->0}\n  plan { stages=2 }\n}\noutput O\n",
     NULL, MG_SAFE, "" },
   { "an epilogue", MLP "O = mul(silu(matmul(X, A)), matmul(X, B))\noutput O\n",
     MLP "O = kernel grid=(x=4) threads=128 {\n  for i=4 {\n    x = load X {x->*, i->1}\n    a = load A {x->1, i->0}\n    b = load B {x->1, i->0}\n"
