@@ -10045,7 +10045,6 @@ MGI_FN const char *mgi_cu_split_why(const mgi_cu_kernel *K, uint32_t t, int load
   const mg_graph *g = K->em->g, *b = K->b;
   const int rank = g->tensors[t].shape.rank;
   int64_t chunk = 8;
-  if (g->tensors[t].dtype != MG_F16) return "it is no f16";
   for (int d = 0; d < rank; d++) {
     const int a = mgi_cu_power_axis(g, t, d, &chunk);
     if (a < 0) return "several axes cut one of its dimensions";
@@ -11771,7 +11770,10 @@ MGI_FN void mgi_cu_halves_analyse(mgi_cu_kernel *K) {
     const mg_op_node *o = &b->ops[k];
     if (o->code != MG_OP_LOAD && o->code != MG_OP_STORE) continue;
     const uint32_t t = o->code == MG_OP_LOAD ? mgi_cu_above(K, o->in[0]) : g->ops[b->up_op].out[index++].id;
-    const char *why = mg_split(g, mgi_cu_handle(t)) ? mgi_cu_split_why(K, t, o->code == MG_OP_LOAD) : "";
+    const char *why = mg_split(g, mgi_cu_handle(t)) ? mgi_cu_split_why(K, t, o->code == MG_OP_LOAD) : "", *word;
+    char key[96];
+    snprintf(key, sizeof key, "%.80s.store", o->code == MG_OP_STORE ? mgi_cu_tname(b, o->in[0].id) : "");
+    if (o->code == MG_OP_STORE && !mg_split(g, mgi_cu_handle(t)) && (word = mg_plan_get(b, key)) != NULL && !strcmp(word, "split")) why = g->tensors[t].dtype == MG_F16 ? "it is an output" : "it is no f16";
     if (!*why && o->code == MG_OP_STORE && mg_split(g, mgi_cu_handle(t)) && (K->strip || K->undo[k])) why = "it is stored as a row, or under its maximum";
     for (uint32_t j = 1; j < g->n_ops && !*why && o->code == MG_OP_STORE && mg_split(g, mgi_cu_handle(t)); j++)
       for (int i = 0; i < g->ops[j].n_in; i++)

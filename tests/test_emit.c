@@ -1085,6 +1085,8 @@ static void test_split(void **state) {
       {SPLIT_IN2 SPLIT_MAKER("x=8, y=6", "", "y->0, i->1}") "    d = load D {x->1, i->0}\n    t = matmul(b, d)\n  }\n  h = accum(t) {i->+}\n  store h {y->0, x->1}\n}\n"
        SPLIT_TAKER("x=3, y=2", "64", "stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp", SPLIT_LOOP("y->0, i->1", "x->1, i->0", "y->0, x->1")), "no whole eights"},
       {SPLIT_IN2 SPLIT_MADE "E = matmul(A, H)\noutput E\n", "a library operator"},
+      {SPLIT_IN2 SPLIT_MADE SPLIT_TAKER("x=3, y=2", "64", "stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp", SPLIT_LOOP("y->0, i->1", "x->1, i->0", "y->0, x->1")) "output H\n", "it is an output"},
+      {"program t\ninput A : bf16[40, 96]\ninput B : bf16[96, 128]\ninput D : bf16[128, 96]\n" SPLIT_MADE SPLIT_TAKER("x=3, y=2", "64", "stages=2 warps_m=1 warps_n=1 warps_k=2 ring=warp", SPLIT_LOOP("y->0, i->1", "x->1, i->0", "y->0, x->1")), "it is no f16"},
   };
   for (size_t k = 0; k < sizeof others / sizeof *others; k++) refused(others[k].text, "sm_80", others[k].why);
 }
