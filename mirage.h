@@ -361,8 +361,8 @@ const mg_op_node *mg_op_of(const mg_graph *g, uint32_t op);
 /* 1 if t, a 16-bit tensor of kernel-level g, stands in device memory as f32: no output, and handed on by a kernel whose plan
    has NAME.store=f32, NAME being what it stores; or from a library operator to others, none of them products. */
 int mg_wide(const mg_graph *g, mg_tensor t);
-/* 1 if t, of f16 and no output, is handed on by a kernel whose plan has NAME.store=split: what a block stores stands there times a
-   power of two of the block's own, so that it never passes f16's exponents. */
+/* 1 if t, of f16 and no output, is handed on by a kernel whose plan has NAME.store=split: what a block stores stands there as
+   the sum of two, times a power of two of the block's own, so that it never passes f16's exponents. */
 int mg_split(const mg_graph *g, mg_tensor t);
 /* The dimension of which the exponential `op` of kernel-level g is divided by its sum, an inner value as it is: a softmax, which takes
    its rows' maxima off first wherever it is computed in floats; else -1. */

@@ -5800,9 +5800,9 @@ MGI_FN int mgi_family_reals(const mg_graph *g, mgi_tensors *t, int family, int s
   int64_t elements = 0;
   for (uint32_t k = 0; k < g->n_in; k++) given[k] = t->given[k], elements += t->in_n[k];
   if (family == MGI_FAMILY_ABOVE && elements > MGI_FAMILY_FEW) return 0;
-  int split = 0;
-  for (uint32_t j = 1; j < g->n_tensors; j++) split |= mg_split(g, mgi_cu_handle(j));
   const int spread = family == MGI_FAMILY_SPREAD || family == MGI_FAMILY_ACROSS;
+  int split = 0;
+  for (uint32_t j = 1; j < g->n_tensors && spread; j++) split |= mg_split(g, mgi_cu_handle(j));
   if (spread && !split) return 0;
   for (int tries = 0; tries < (elements > MGI_FAMILY_FEW ? 4 : 8); tries++) {
     mgi_heard h = {mg_domain_real(), 0, 0, 0, 0};
@@ -11770,12 +11770,13 @@ MGI_FN void mgi_cu_halves_analyse(mgi_cu_kernel *K) {
     const mg_op_node *o = &b->ops[k];
     if (o->code != MG_OP_LOAD && o->code != MG_OP_STORE) continue;
     const uint32_t t = o->code == MG_OP_LOAD ? mgi_cu_above(K, o->in[0]) : g->ops[b->up_op].out[index++].id;
-    const char *why = mg_split(g, mgi_cu_handle(t)) ? mgi_cu_split_why(K, t, o->code == MG_OP_LOAD) : "", *word;
+    const int stores = o->code == MG_OP_STORE, split = mg_split(g, mgi_cu_handle(t));
+    const char *why = split ? mgi_cu_split_why(K, t, !stores) : "", *word;
     char key[96];
-    snprintf(key, sizeof key, "%.80s.store", o->code == MG_OP_STORE ? mgi_cu_tname(b, o->in[0].id) : "");
-    if (o->code == MG_OP_STORE && !mg_split(g, mgi_cu_handle(t)) && (word = mg_plan_get(b, key)) != NULL && !strcmp(word, "split")) why = g->tensors[t].dtype == MG_F16 ? "it is an output" : "it is no f16";
-    if (!*why && o->code == MG_OP_STORE && mg_split(g, mgi_cu_handle(t)) && (K->strip || K->undo[k])) why = "it is stored as a row, or under its maximum";
-    for (uint32_t j = 1; j < g->n_ops && !*why && o->code == MG_OP_STORE && mg_split(g, mgi_cu_handle(t)); j++)
+    snprintf(key, sizeof key, "%.80s.store", stores ? mgi_cu_tname(b, o->in[0].id) : "");
+    if (stores && !split && (word = mg_plan_get(b, key)) != NULL && !strcmp(word, "split")) why = g->tensors[t].dtype == MG_F16 ? "it is an output" : "it is no f16";
+    if (!*why && stores && split && (K->strip || K->undo[k])) why = "it is stored as a row, or under its maximum";
+    for (uint32_t j = 1; j < g->n_ops && !*why && stores && split; j++)
       for (int i = 0; i < g->ops[j].n_in; i++)
         if (g->ops[j].in[i].id == t && g->ops[j].code != MG_OP_GRAPH) why = "a library operator reads it";
     if (*why) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "'%.60s' cannot be stored as split: %s", g->tensors[t].name, why);
@@ -13772,7 +13773,6 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
   return em->st;
 }
 
-/* Thread graphs are inlined: what they fuse is fused by residency, in registers, and the text says what is emitted. */
 /* *out: a copy of g in which what mg_wide names, and what kernels load of it, is f32; what they compute has the type that its operands
    had.  NULL where nothing is named. */
 MGI_FN mg_status mgi_cu_widened(const mg_graph *g, mg_graph **out, mg_error *e) {
@@ -13791,6 +13791,7 @@ MGI_FN mg_status mgi_cu_widened(const mg_graph *g, mg_graph **out, mg_error *e) 
   free(wide);
   return MG_OK;
 }
+/* Thread graphs are inlined: what they fuse is fused by residency, in registers, and the text says what is emitted. */
 MGI_FN mg_status mgi_cu_emit_flat(const mg_graph *ugraph, const char *arch, const char *certificate, char **text, mg_error *e) {
   mg_graph *flat = NULL, *wide = NULL;
   char *both = NULL;

@@ -2072,10 +2072,11 @@ static int mgi_se_below_max(const mgi_se_mkernel *k, int i) {
   const mgi_se_mop *o = &k->op[i];
   return o->code == MG_OP_SUB && k->op[o->in[1]].code == MG_OP_MAX && k->op[o->in[1]].in[0] == o->in[0];
 }
-/* 1 if tensor t of block graph g is a load of what is stored as two numbers: a product takes both. */
-static int mgi_se_split_load(const mg_graph *g, mg_tensor t) {
+/* 1 if tensor t of block graph g is a load of what `stands` says of kernel-level tensors: mg_wide, or mg_split, of which a product takes
+   both numbers. */
+static int mgi_se_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *g, mg_tensor t)) {
   const mg_op_node *o = mg_op_of(g, mg_tensor_of(g, t)->op);
-  return g->level == MG_BLOCK && o->code == MG_OP_LOAD && mg_split(g->up, o->in[0]);
+  return g->level == MG_BLOCK && o->code == MG_OP_LOAD && stands(g->up, o->in[0]);
 }
 /* 1 if value i is rows times a row, both loaded: in rings of warps a wide product takes it by mg_steady of mirage_cuda.cuh. */
 static int mgi_se_row_scaled(const mgi_se_mkernel *k, int i) {
@@ -2584,7 +2585,7 @@ static int mgi_se_mkernel_of(const mg_graph *b, mgi_se_mkernel *k) {
       m->wide = (int8_t)mg_wide_product(b, i);
       for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++) m->across |= o->map.to[a] != MG_MAP_NONE;
       if (o->code == MG_OP_CONCAT_MATMUL) m->code = MG_OP_MATMUL, m->in[1] = m->in[2], m->n_in = 2, m->trips *= 2;
-      for (int j = 0; j < o->n_in && o->code == MG_OP_MATMUL; j++) m->trips *= mgi_se_split_load(b, o->in[j]) ? 2 : 1; /* by both halves */
+      for (int j = 0; j < o->n_in && o->code == MG_OP_MATMUL; j++) m->trips *= mgi_se_loads_what(b, o->in[j], mg_split) ? 2 : 1; /* by both halves */
     }
     for (int j = 0; j < o->n_out; j++) of[o->out[j].id] = (int16_t)k->n;
     k->n++;
@@ -7108,11 +7109,6 @@ static int mgi_num_eleven(mgi_num_list *l, int a, mg_dtype type, const char *nam
   l->node[k].name = name ? name : "?", l->node[k].tensor = t, l->node[k].kernel = kernel;
   return k;
 }
-/* 1 if t is a load of what stands in device memory in f32. */
-static int mgi_num_f32_load(const mg_graph *g, mg_tensor t) {
-  const mg_op_node *o = mg_op_of(g, mg_tensor_of(g, t)->op);
-  return g->level == MG_BLOCK && o->code == MG_OP_LOAD && mg_wide(g->up, o->in[0]);
-}
 static int mgi_num_product(mgi_num_list *l, int a, int b, double count) {
   return mgi_num_sum(l, mgi_num_put(l, MGI_NUM_OP, MG_OP_MUL, 2, a, b), count);
 }
@@ -7154,9 +7150,9 @@ static void mgi_num_graph(mgi_num_list *l, const mg_graph *g, int program, int k
       for (int j = 0; j < pairs; j++) {
         const mg_tensor_info *p = mg_tensor_of(g, o->in[j]), *q = mg_tensor_of(g, o->in[j + pairs]);
         const mg_dtype type = p->dtype == q->dtype && !mg_wide_product(g, k) ? p->dtype : MG_F32;
-        int x = mgi_num_round(l, of[o->in[j].id], program || mgi_se_split_load(g, o->in[j]) ? MG_F32 : type, p->name, o->in[j], kernel, 0);
-        int y = mgi_num_round(l, of[o->in[j + pairs].id], program || mgi_se_split_load(g, o->in[j + pairs]) ? MG_F32 : type, q->name, o->in[j + pairs], kernel, 0);
-        if (!program && mg_wide_product(g, k) && p->dtype == q->dtype && !mgi_num_f32_load(g, o->in[j]) && !mgi_num_f32_load(g, o->in[j + pairs]))
+        int x = mgi_num_round(l, of[o->in[j].id], program || mgi_se_loads_what(g, o->in[j], mg_split) ? MG_F32 : type, p->name, o->in[j], kernel, 0);
+        int y = mgi_num_round(l, of[o->in[j + pairs].id], program || mgi_se_loads_what(g, o->in[j + pairs], mg_split) ? MG_F32 : type, q->name, o->in[j + pairs], kernel, 0);
+        if (!program && mg_wide_product(g, k) && p->dtype == q->dtype && !mgi_se_loads_what(g, o->in[j], mg_wide) && !mgi_se_loads_what(g, o->in[j + pairs], mg_wide))
           x = mgi_num_eleven(l, x, p->dtype, p->name, o->in[j], kernel), y = mgi_num_eleven(l, y, q->dtype, q->name, o->in[j + pairs], kernel);
         const int one = mgi_num_product(l, x, y, (double)p->shape.dim[p->shape.rank - 1]);
         made = j ? mgi_num_put(l, MGI_NUM_OP, MG_OP_ADD, 2, made, one) : one;
@@ -7389,14 +7385,16 @@ static double mgi_num_count(const mgi_num_list *l, int i) {
     else if (x->kind != MGI_NUM_ROUND && x->kind != MGI_NUM_BITS && !(x->kind == MGI_NUM_OP && (x->code == MG_OP_SCALE || x->code == MG_OP_NEG))) return n;
   }
 }
-/* 1 if every term of u's node i, a sum, is in a sum of as many that program p rounds. */
-static int mgi_num_rounded(const mgi_num_bounds *B, const mgi_num_list *u, int i, const mgi_num_value *uv, const mgi_num_list *p, const mgi_num_value *pv) {
-  int all = !uv[i].lost;
-  for (int k = 0; k < uv[i].n && all; k++) {
-    all = mgi_num_term_bounded(B, &uv[i].term[k]);
-    for (int j = 0; j < p->n && !all; j++) all = p->node[j].half != MG_F32 && mgi_num_term_of(B, &uv[i].term[k], &pv[j]) && mgi_num_count(u, i) >= mgi_num_count(p, j);
+/* 1 if the term of a sum of so many is bounded by facts, or is that of a sum of no more which program p rounds; *part: 1 if p rounds only
+   longer ones, of which parts may be large and cancel, whatever they are held in. */
+static int mgi_num_term_rounded(const mgi_num_bounds *B, const mgi_num_term *t, double count, const mgi_num_list *p, const mgi_num_value *pv, int *part) {
+  if (mgi_num_term_bounded(B, t)) return 1;
+  for (int j = 0; j < p->n; j++) {
+    if (p->node[j].half == MG_F32 || !mgi_num_term_of(B, t, &pv[j])) continue;
+    if (count >= mgi_num_count(p, j)) return 1;
+    *part = 1;
   }
-  return all;
+  return 0;
 }
 /* The difference of two sums of squares in list l that no difference of list p is; or -1. */
 static int mgi_num_cancels(const mgi_num_list *l, const mgi_num_value *v, const mgi_num_list *p, const mgi_num_value *pv) {
@@ -7546,19 +7544,15 @@ mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const ch
     for (int i = 0; i < u.n; i++) mgi_num_bound(B, &u, i, uv);
     for (int i = 0; i < u.n; i++) {
       mgi_num_node *x = &u.node[i];
-      if (x->kind == MGI_NUM_BITS && parts < 0 && !uv[i].even && mgi_num_count(&u, i) > 1 && !mgi_num_rounded(B, &u, i, uv, &p, pv)) parts = i;
-      if (x->kind != MGI_NUM_ROUND || x->output) continue;
-      x->safe = !uv[i].lost;
-      for (int k = 0; k < uv[i].n && x->safe; k++) {
-        x->safe = x->half == MG_BF16 || mgi_num_term_bounded(B, &uv[i].term[k]);
-        int part = 0; /* of a sum that the program rounds whole: parts may be large and cancel, whatever they are held in */
-        for (int j = 0; j < p.n && !x->safe; j++) {
-          if (p.node[j].half == MG_F32 || !mgi_num_term_of(B, &uv[i].term[k], &pv[j])) continue;
-          part = !uv[i].even && mgi_num_count(&u, i) < mgi_num_count(&p, j);
-          x->safe = !part;
-        }
-        if (part && !x->safe && parts < 0) parts = i;
-      }
+      if ((x->kind != MGI_NUM_ROUND && x->kind != MGI_NUM_BITS) || x->output) continue;
+      const int bits = x->kind == MGI_NUM_BITS;
+      const double count = uv[i].even ? HUGE_VAL : mgi_num_count(&u, i); /* what has one sign does not cancel */
+      if (bits && (uv[i].even || count <= 1)) continue;
+      int part = 0, safe = !uv[i].lost;
+      for (int k = 0; k < uv[i].n && safe; k++) part = 0, safe = (!bits && x->half == MG_BF16) || mgi_num_term_rounded(B, &uv[i].term[k], count, &p, pv, &part);
+      if (!safe && (bits || part) && parts < 0) parts = i;
+      if (bits) continue;
+      x->safe = safe;
       if (!x->safe && first < 0) first = i;
     }
     const int cancels = mgi_num_cancels(&u, uv, &p, pv);
