@@ -5,7 +5,7 @@
      a block graph (grid, loops, shared-memory tiles), whose operators may own a thread graph (registers).  The three
      are one struct.  This header holds the graph, its operator table, a builder, a text form, shapes and validation,
      a reference evaluator and Graphviz output.  It needs libc only.  Its companions: mirage_verify.h (equivalence),
-     mirage_search.h (superoptimizer), mirage_cuda.cuh (CUDA emitter and device templates).
+     mirage_plan.h (machines), mirage_search.h (superoptimizer), mirage_cuda.cuh (CUDA emitter and device templates).
 
    DO THIS
      In one C or C++ file: #define MIRAGE_IMPLEMENTATION, then #include "mirage.h" (and any companion).

@@ -6,8 +6,8 @@
 
    DO THIS
      Host: in one C or C++ file #define MIRAGE_IMPLEMENTATION, then #include "mirage.h", "mirage_verify.h" (for the
-     check) and "mirage_cuda.cuh".  Emitted files #include "mirage_cuda.cuh" by themselves: put its directory on the
-     include path.
+     check) and "mirage_cuda.cuh", which includes mirage_plan.h.  Emitted files #include "mirage_cuda.cuh" by themselves:
+     put its directory on the include path.
 
    EXAMPLE
      #define MIRAGE_IMPLEMENTATION
@@ -91,15 +91,15 @@
                 contraction that it multiplies into a ring of its own, and no barrier stands in the loop; where
                 warps_m = warps_k = 1 and products are chained, its columns of the one and its rows of the next; with
                 ring=group (mma=warpgroup, warps_m = 4) every warpgroup does so, and meets nobody else in the loop
-     mma        with mma=warpgroup (sm_90a only; else refused, with the reason) four warps with 64 rows multiply as one: left
+     mma        with mma=warpgroup (where the machine can; else refused, with the reason) four warps with 64 rows multiply as one: left
                 operands come in registers, right ones from swizzled tiles; fragments are those of mma=warp, so all else is
                 the same.  A product whose operands do not allow it is made by warps, in the same fragments
-     copy       with copy=tma (sm_90a only; else, and where a tile's shape or strides do not allow it, refused with the reason)
+     copy       with copy=tma (where the machine can, and a tile's shape and strides allow it; else refused, with the reason)
                 tensor copies bring the loads of loops: one thread asks for a whole tile, and barriers of phases count its
                 bytes.  Their maps are made at the first launch, and again when a tensor stands elsewhere
      strip      a kernel that reads whole rows, joins each to one value and writes whole rows keeps them in registers
      merge      an accumulator over grid axes: each block computes its part; then one block of the group computes, and
-                stores, what depends on the whole.  On sm_90 and up to 16 blocks: a cluster, the parts pushed through
+                stores, what depends on the whole.  Where the machine has clusters, up to 16 blocks: a cluster, the parts pushed through
                 distributed shared memory.  Else the last block to write its part to the workspace goes on.
      masks      every tile is padded with zeros; a site never evaluates, and a store never writes, a padded element
 
@@ -124,6 +124,7 @@
 #if MG_VERSION != 100
 #error "mirage_cuda.cuh 0.1.0 needs mirage.h 0.1.0"
 #endif
+#include "mirage_plan.h"
 
 /* --------------------------------------------------------------------------------------------------- >>host */
 
@@ -136,7 +137,7 @@ extern "C" {
 
 /* What an emitted file NAME.cu exports, beside
      int NAME_launch(const void *const *in, void *const *out, void *workspace, cudaStream_t stream);  0 or the CUDA error
-     int NAME_launch_pdl(...);    the same, by programmatic dependent launch (sm_90): it may begin while the kernel before
+     int NAME_launch_pdl(...);    the same, by programmatic dependent launch, where the machine has it: it may begin while the kernel before
                                   it in the stream is still running, and waits for that one's end before it reads
                                   anything but NAME_info's `early` inputs, which nothing in flight may write: weights
      size_t NAME_workspace_bytes(void);
@@ -158,7 +159,7 @@ typedef struct mg_emitted_info {
 } mg_emitted_info;
 
 typedef struct mg_emit_config {
-  const char *arch;          /* NULL: "sm_90a"; or "sm_80", "sm_86", "sm_89", "sm_90" */
+  const char *arch;          /* an architecture or a machine of mirage_plan.h's table; NULL: "sm_90a", of its first row */
   const char *certificate;   /* lines that the head comment quotes, or NULL: it says "not certified" */
 } mg_emit_config;
 
@@ -268,7 +269,7 @@ mg_status mg_cuda_reduce(const mg_graph *ugraph, mg_reduced *out, mg_error *e);
 void mg_reduced_free(mg_reduced *r);
 
 typedef struct mg_compile_config {
-  const char *arch;          /* NULL: sm_90a; or sm_80 */
+  const char *arch;          /* NULL: sm_90a; or any that nvcc knows */
   const char *include_dir;   /* as in mg_check_config */
   const char *cache_dir;     /* NULL: $XDG_CACHE_HOME/mirage, ~/.cache/mirage or /tmp/mirage-<uid> */
   const char *nvcc;          /* NULL: $NVCC, nvcc on the PATH, or /usr/local/cuda/bin/nvcc */
@@ -289,7 +290,7 @@ enum { MG_SO_PATH = 512 };
 mg_status mg_cuda_compile_all(const char *const *cu_text, int n, const mg_compile_config *cfg, char (*so_path)[MG_SO_PATH], mg_status *status, mg_error *why, mg_error *e);
 
 typedef struct mg_run_config {
-  const char *arch;          /* NULL: that of the first GPU, sm_90a if it has compute capability 9.0, else sm_80 */
+  const char *arch;          /* NULL: that of the first GPU (mg_arch_of_gpu) */
   int reps;                  /* timed replays, of which the median counts; 0: 15 */
   int cold;                  /* 1: time over rotating buffers that exceed the L2 cache too */
   uint64_t seed;             /* of the inputs; 0: drawn from the clock */
@@ -370,7 +371,7 @@ typedef struct mgi_emulator {
   mgi_emu_value (*constant)(const void *user, int64_t num, int64_t den);
   mgi_emu_value (*unpack)(const void *user, uint16_t word);
   uint16_t (*pack)(const void *user, mgi_emu_value v);
-  size_t shared_limit;       /* bytes a block may have */
+  size_t shared_limit;       /* bytes a block may have; 0: any number */
   const char *only;          /* of the kernel of this name only the blocks from lo to below hi run; NULL: all do */
   int64_t lo[3], hi[3];
   int64_t grid[3];           /* what `only` has to be launched with; 0: any */
@@ -388,7 +389,7 @@ typedef struct mgi_emulator {
   /* the host's side */
   void *stream;              /* the caller's, on which everything has to be; NULL: any */
   int dry;                   /* 1: no block runs; what is launched is noted, to be compared with other calls */
-  int plain;                 /* 1: the machine has no clusters and no launches that do not wait for the one before */
+  uint32_t lacks;            /* MG_CAN_.. that the machine which the file is for has not: no such launches */
   int blas;                  /* 1: products at kernel level are cuBLAS's, 0: the templates' */
   int fail_at, fail_with;    /* the call of the runtime, counted from 1, that returns this error; 0: none does */
   const struct mgi_emulator *other; /* another call, whose ranges this one must not know; or NULL */
@@ -2372,7 +2373,7 @@ template<class F, class N> MGI_EMU int mgi_emu_launch(const char *name, int64_t 
     job->last_grid[0] = gx, job->last_grid[1] = gy, job->last_grid[2] = gz;
   }
   if (!s->early) s->overlaps = 0;
-  size_t limit = job->shared_limit ? job->shared_limit : 232448;
+  size_t limit = job->shared_limit ? job->shared_limit : SIZE_MAX;
   int in_range = cx >= 1 && cy >= 1 && cz >= 1 && cx <= MGI_EMU_CLUSTER && cy <= MGI_EMU_CLUSTER && cz <= MGI_EMU_CLUSTER && cx * cy * cz <= MGI_EMU_CLUSTER;
   s->cluster = in_range ? (int)(cx * cy * cz) : 1;
   s->threads = threads < 32 || threads > MGI_EMU_THREADS ? 32 : (int)threads;
@@ -2391,8 +2392,10 @@ template<class F, class N> MGI_EMU int mgi_emu_launch(const char *name, int64_t 
                   (long long)job->grid[1], (long long)job->grid[2]);
   else if (shared < 0 || (size_t)shared > limit)
     mgi_emu_fault(0, "%s: %lld bytes of shared memory a block, the limit is %llu", name, (long long)shared, (unsigned long long)limit);
-  else if (job->plain && (cx * cy * cz > 1 || early))
-    mgi_emu_fault(0, "%s: %s, which the machine that the file is for cannot", name, early ? "launched without waiting for the kernel before it" : "launched in clusters");
+  else if (early && (job->lacks & MG_CAN_DEPENDENT_LAUNCH))
+    mgi_emu_fault(0, "%s: launched without waiting for the kernel before it, which the machine that the file is for cannot", name);
+  else if (cx * cy * cz > 1 && (job->lacks & MG_CAN_CLUSTER))
+    mgi_emu_fault(0, "%s: launched in clusters, which the machine that the file is for cannot", name);
   else if (!job->dry && !mgi_emu_prepare((size_t)shared))
     mgi_emu_fault(0, "%s: no memory for stacks and shared memory", name);
   if (job->dry && !s->failed) {
@@ -5616,17 +5619,6 @@ MGI_FN void mgi_cd_put(void *at, mg_dtype t, int64_t k, uint32_t bits) {
 }
 MGI_FN uint32_t mgi_cd_get(const void *at, mg_dtype t, int64_t k) { return t == MG_F32 ? ((const uint32_t *)at)[k] : ((const uint16_t *)at)[k]; }
 
-/* The machines that files are for: bytes of shared memory of a block, multiprocessors, threads of one of these; whether it has
-   clusters, and launches that do not wait for the one before.  NULL: there is none of that name. */
-typedef struct mgi_cu_machine { const char *arch; int64_t shared; int sms, threads, clusters; } mgi_cu_machine;
-MGI_FN const mgi_cu_machine *mgi_cu_machine_of(const char *arch, size_t n) {
-  static const mgi_cu_machine all[] = {
-    {"sm_80", 166912, 108, 2048, 0}, {"sm_86", 101376, 68, 1536, 0}, {"sm_89", 101376, 128, 1536, 0}, {"sm_90", 232448, 132, 2048, 1}, {"sm_90a", 232448, 132, 2048, 1}};
-  for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-    if (strlen(all[k].arch) == n && !memcmp(all[k].arch, arch, n)) return &all[k];
-  return NULL;
-}
-
 /* Inputs, outputs and reference of one program: `in` in memory order as the kernel sees them, `given` row-major. */
 typedef struct mgi_tensors {
   void *in[MG_MAX_IN], *given[MG_MAX_IN], *out[MG_MAX_OUT], *expected[MG_MAX_OUT];
@@ -6011,13 +6003,27 @@ typedef struct mgi_check_task {
   double tolerance;
 } mgi_check_task;
 
+/* What the nvcc command that an emitted file opens with calls the architecture; 0 if there is no such command. */
+MGI_FN int mgi_check_arch(const char *text, char arch[MG_ARCH_TEXT]) {
+  static const char before[] = ",code=";
+  const char *at = text ? strstr(text, before) : NULL;
+  if (!at) return 0;
+  at += sizeof before - 1;
+  const size_t n = strcspn(at, " \n");
+  if (n >= MG_ARCH_TEXT) return 0;
+  memcpy(arch, at, n);
+  arch[n] = 0;
+  return 1;
+}
 MGI_FN void mgi_check_emulator(mgi_emulator *m, const char *text, const mg_field *F) {
   memset(m, 0, sizeof *m);
   m->size = (int)sizeof *m;
   m->text = text;
-  const char *code = text ? strstr(text, ",code=sm_") : NULL; /* of the nvcc command that the file opens with */
-  const mgi_cu_machine *machine = code ? mgi_cu_machine_of(code + 6, strcspn(code + 6, " \n")) : NULL;
-  if (machine) m->shared_limit = (size_t)machine->shared, m->plain = !machine->clusters;
+  char arch[MG_ARCH_TEXT];
+  mg_machine machine;
+  if (!mgi_check_arch(text, arch) || !mg_machine_for(arch, &machine)) mg_machine_for(NULL, &machine);
+  m->shared_limit = (size_t)machine.shared_per_block;
+  m->lacks = ~machine.can;
   if (!F) return;
   m->p = (uint32_t)F->p;
   m->q = (uint32_t)F->q;
@@ -7391,11 +7397,10 @@ MGI_FN char *mgi_check_code(const char *text) {
 MGI_FN void mgi_check_right(mgi_check_job *J) {
   mg_emit_config cfg;
   mg_error ignored;
-  char arch[16] = "";
-  const char *at = strstr(J->text, "code=sm_");
+  char arch[MG_ARCH_TEXT];
   memset(&cfg, 0, sizeof cfg);
   if (!strstr(J->text, "mugraph {{{")) return;
-  if (at) snprintf(arch, sizeof arch, "%.*s", (int)strspn(at + 5, "smabcdef_0123456789"), at + 5), cfg.arch = arch;
+  if (mgi_check_arch(J->text, arch)) cfg.arch = arch;
   if (mg_cuda_emit(J->ugraph, &cfg, &J->right, &ignored) != MG_OK) return;
   char *one = mgi_check_code(J->text), *other = mgi_check_code(J->right);
   J->edited = one && other && strcmp(one, other);
@@ -8149,11 +8154,13 @@ MGI_FN mg_status mgi_tools_nvcc(mgi_tools *t, const mg_compile_config *cfg, mg_e
   return MG_OK;
 }
 MGI_FN mg_status mgi_tools_open(const mg_compile_config *cfg, mgi_tools *t, mg_error *e) {
-  const char *home, *arch = cfg->arch ? cfg->arch : "sm_90a";
+  const char *home, *arch = cfg->arch ? cfg->arch : mg_machine_at(0)->arch;
   struct stat st;
   memset(t, 0, sizeof *t);
-  if (strncmp(arch, "sm_", 3) || strlen(arch) > 16 || strspn(arch + 3, "0123456789af") != strlen(arch + 3))
-    return mg_fail(e, MG_BAD_INPUT, "arch", "expected sm_80 or sm_90a, found %.40s", arch);
+  if (!mg_arch_number(arch, NULL)) {
+    char known[MG_MACHINE_LIST];
+    return mg_fail(e, MG_BAD_INPUT, "arch", "expected an architecture, as %s, found %.40s", mg_machine_list(0, known), arch);
+  }
   snprintf(t->arch, sizeof t->arch, "%s", arch);
   snprintf(t->gencode, sizeof t->gencode, "-gencode=arch=compute_%s,code=%s", arch + 3, arch);
   mgi_cd_header_dir(cfg->include_dir, t->headers, sizeof t->headers);
@@ -8165,8 +8172,8 @@ MGI_FN mg_status mgi_tools_open(const mg_compile_config *cfg, mgi_tools *t, mg_e
     mg_status s = mgi_tools_nvcc(t, cfg, e);
     if (s != MG_OK) return s;
   }
-  static const char *const parts[] = {"mirage.h", "mirage_cuda.cuh"};
-  for (int k = 0; k < 2; k++)
+  static const char *const parts[] = {"mirage.h", "mirage_plan.h", "mirage_cuda.cuh"};
+  for (int k = 0; k < 3; k++)
     if (!mgi_cd_hash_file(t->headers, parts[k], t->h)) return mg_fail(e, MG_BAD_INPUT, t->headers, "expected %s there, found none: set include_dir", parts[k]);
   for (int k = 0; k < 2; k++) {
     int how[4] = {t->runner, t->rtc.compile != NULL, t->rtc.major, t->rtc.minor};
@@ -8339,10 +8346,13 @@ MGI_FN mg_status mgi_run_arch(const char *given, char *arch, size_t n, mg_error 
   mg_status s = mgi_run_device(&major, &minor, e);
   if (s != MG_OK) return s;
   if (major < 8) return mg_fail(e, MG_UNSUPPORTED, "GPU", "its compute capability is %d.%d; emitted kernels need 8.0", major, minor);
-  if (given && !strcmp(given, "sm_90a") && (major != 9 || minor != 0))
-    return mg_fail(e, MG_UNSUPPORTED, "GPU", "its compute capability is %d.%d; code for sm_90a runs on 9.0 only: use sm_80", major, minor);
-  if (given) snprintf(arch, n, "%s", given);
-  else snprintf(arch, n, "sm_%d%d%s", major, minor, major == 9 && minor == 0 ? "a" : "");
+  char own[MG_ARCH_TEXT];
+  mg_arch_of_gpu(major, minor, own);
+  if (given && !mg_arch_runs_on(given, major, minor)) {
+    const int only = mg_arch_number(given, NULL);
+    return mg_fail(e, MG_UNSUPPORTED, "GPU", "its compute capability is %d.%d; code for %.20s runs on %d.%d only: use %s", major, minor, given, only / 10, only % 10, own);
+  }
+  snprintf(arch, n, "%s", given ? given : own);
   return MG_OK;
 }
 MGI_FN void mgi_run_compiler(const mg_run_config *cfg, const char *arch, mg_compile_config *c) {
@@ -8681,9 +8691,10 @@ mg_status mg_cuda_measure(const mg_graph *program, const mg_graph *const *g, int
   if (!c.seed) c.seed = (uint64_t)time(NULL) * 1000003u + (uint64_t)getpid();
   for (int k = 0; s == MG_OK && k < n; k++) {
     mg_emit_config how;
+    char emitted[MG_ARCH_TEXT];
     memset(&how, 0, sizeof how);
     memset(&why[k], 0, sizeof why[k]);
-    how.arch = !strcmp(arch, "sm_90a") || !strcmp(arch, "sm_86") || !strcmp(arch, "sm_89") || !strcmp(arch, "sm_90") ? arch : "sm_80";
+    how.arch = mg_arch_near(arch, emitted);
     u[k] = g[k];
     status[k] = !program || mgi_run_same_io(program, g[k]) ? MG_OK : mg_fail(&why[k], MG_BAD_INPUT, g[k]->name, "expected the inputs and outputs of %.60s, found others", program->name);
     if (status[k] == MG_OK && mg_has_threads(g[k])) {
@@ -9159,9 +9170,7 @@ typedef struct mgi_cu_sent { uint32_t as; uint8_t part, never, read; } mgi_cu_se
 
 typedef struct mgi_cu_emit {
   const mg_graph *g;
-  const char *arch;
-  int64_t shared_limit;
-  int sms, sm_threads;
+  mg_machine machine;        /* that the file is for */
   mg_classes cls;
   mg_error *e;
   mg_status st;
@@ -9349,14 +9358,14 @@ MGI_FN void mgi_cu_loop_lifetimes(mgi_cu_kernel *K, uint32_t loop, int open) {
 }
 /* The blocks that an SM may have at once by its threads and, with K->roomy, by what the grid has for it; at least 1. */
 MGI_FN int64_t mgi_cu_most(const mgi_cu_kernel *K) {
-  int64_t blocks = 1, most = K->em->sm_threads / K->threads;
+  int64_t blocks = 1, most = K->em->machine.threads_per_sm / K->threads;
   if (!K->roomy) return most;
   for (uint32_t a = 1; a <= 3 && blocks < 1 << 30; a++) blocks *= K->b->axes[a].extent;
-  blocks = (blocks + K->em->sms - 1) / K->em->sms;
+  blocks = (blocks + K->em->machine.sms - 1) / K->em->machine.sms;
   return blocks < most ? blocks : most;
 }
 MGI_FN void mgi_cu_lay_out(mgi_cu_kernel *K) {
-  const int64_t sm = K->em->shared_limit + 1024; /* of an SM; each block takes 1024 bytes more than it asks for */
+  const int64_t sm = K->em->machine.shared_per_sm; /* each block takes 1024 bytes more than it asks for */
   mg_memory_piece tight[MGI_CU_OBJECTS], loose[MGI_CU_OBJECTS];
   for (int k = 0; k < K->n_obj; k++) {
     const mgi_cu_obj *o = &K->obj[k];
@@ -10390,14 +10399,20 @@ MGI_FN int mgi_cu_group_registers(const mgi_cu_kernel *K) {
   }
   return sum + most;
 }
+/* The plan asks for what the machine lacks. */
+MGI_FN void mgi_cu_lacks(mgi_cu_kernel *K, const char *plan, mg_capability what) {
+  const mg_machine *m = &K->em->machine;
+  char have[MG_MACHINE_LIST];
+  mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %s: %s (%s) has no %s; these have: %s", plan, m->arch, m->name, mg_capability_name(what), mg_machine_list(what, have));
+}
 /* The plan's mma=warpgroup: obeyed, or refused with the reason. */
 MGI_FN void mgi_cu_group_analyse(mgi_cu_kernel *K) {
   const char *mma = mg_plan_get(K->b, "mma"), *why = "there is no product";
-  const int room = 65536 / K->threads < 256 ? 65536 / K->threads : 255, some = K->em->st == MG_OK;
+  const int each = (int)(K->em->machine.registers_per_sm / K->threads), room = each < 256 ? each : 255, some = K->em->st == MG_OK;
   int taken = 0, swapped;
   if (!some || !mma || !strcmp(mma, "warp")) return;
   if (strcmp(mma, "warpgroup")) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's mma=%.40s: want warp or warpgroup", mma);
-  else if (strcmp(K->em->arch, "sm_90a")) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's mma=warpgroup: %.20s has no products of warpgroups, sm_90a has", K->em->arch);
+  else if (!mg_machine_can(&K->em->machine, MG_CAN_WARPGROUP)) mgi_cu_lacks(K, "mma=warpgroup", MG_CAN_WARPGROUP);
   else if (K->wk != 1 || K->wm % 4) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's mma=warpgroup: want warps_k=1 and warps_m a multiple of 4, not %d and %d", K->wk, K->wm);
   for (uint32_t k = 1; k < K->b->n_ops && K->em->st == MG_OK; k++) {
     const mg_op_node *o = &K->b->ops[k];
@@ -10801,7 +10816,7 @@ MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
     else if (o->code != MG_OP_STORE) degree[o->out[0].id] = (int8_t)d, open[o->out[0].id] = (uint16_t)(d ? still & ~added : 0);
   }
   if (K->sender) {
-    ok &= apart ? each && !joins : room <= K->em->shared_limit / 4;
+    ok &= apart ? each && !joins : room <= K->em->machine.shared_per_block / 4;
     if (!ok && K->em->looking) K->em->stuck = 1;
     else if (!ok) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "it cannot take what '%.60s' holds under a maximum", K->em->g->tensors[K->em->sent[K->sender].as].name);
     const int weighted = ok && K->em->sent[K->sender].part && !apart;
@@ -11608,11 +11623,12 @@ MGI_FN void mgi_cu_merge_analyse(mgi_cu_kernel *K) {
   mgi_cu_rank_text(K, K->merged, K->group_rank, sizeof K->group_rank);
   mgi_cu_rank_text(K, ~K->merged, K->group, sizeof K->group);
   const char *how = mg_plan_get(b, "merge");
-  int clusters = !strncmp(K->em->arch, "sm_9", 4);
-  K->cluster = clusters && z <= 16;
+  K->cluster = mg_machine_clusters(&K->em->machine, z);
   if (how && !strcmp(how, "workspace")) K->cluster = 0;
-  else if (how && (strcmp(how, "cluster") || !K->cluster))
-    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's merge=%.40s: want workspace, or, on sm_90 and for at most 16 blocks, cluster (%s, %lld blocks)", how, K->em->arch, (long long)z);
+  else if (how && strcmp(how, "cluster")) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's merge=%.40s: want workspace or cluster", how);
+  else if (how && !mg_machine_can(&K->em->machine, MG_CAN_CLUSTER)) mgi_cu_lacks(K, "merge=cluster", MG_CAN_CLUSTER);
+  else if (how && !K->cluster)
+    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's merge=cluster: a cluster has at most %d blocks, these are %lld: want workspace", (int)MG_CLUSTER_BLOCKS, (long long)z);
   for (int again = 1; again;) {
     again = 0;
     for (uint32_t k = 1; k < b->n_ops; k++) {
@@ -11748,7 +11764,7 @@ MGI_FN void mgi_cu_copies_analyse(mgi_cu_kernel *K) {
   int loads = 0;
   if (K->em->st != MG_OK || !copy || !strcmp(copy, "async")) return;
   if (strcmp(copy, "tma")) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=%.40s: want async or tma", copy);
-  else if (strcmp(K->em->arch, "sm_90a")) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=tma: %.20s has no tensor copies here, sm_90a has", K->em->arch);
+  else if (!mg_machine_can(&K->em->machine, MG_CAN_TENSOR_COPY)) mgi_cu_lacks(K, "copy=tma", MG_CAN_TENSOR_COPY);
   K->tensor_copies = 1;
   for (uint32_t k = 1; k < b->n_ops && K->em->st == MG_OK; k++) {
     const mg_op_node *o = &b->ops[k];
@@ -13036,7 +13052,7 @@ MGI_FN int mgi_cu_try(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, mgi_cu_how
 /* Schedule and layout for K->stages: as the plan has it, else as written, or another that is better by the rule above. */
 MGI_FN void mgi_cu_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
   const char *plan = mg_plan_get(K->b, "schedule");
-  const int64_t limit = K->em->shared_limit;
+  const int64_t limit = K->em->machine.shared_per_block;
   int given = -1, best = MGI_CU_WRITTEN, at = MGI_CU_WRITTEN;
   for (int how = 0; how < MGI_CU_HOWS && plan; how++)
     if (!strcmp(plan, mgi_cu_how_name[how])) given = how;
@@ -13092,7 +13108,7 @@ MGI_FN int mgi_cu_pack(mgi_cu_kernel *K) {
     mgi_cu_layout_add(&L, &T, banned, trips, o->scope ? K->stages * (K->own[o->scope] ? K->wk : 1) : 1);
   }
   for (int k = 0; k < K->n_obj; k++) { /* a row where something begins: there the most is alive */
-    int64_t room = K->em->shared_limit;
+    int64_t room = K->em->machine.shared_per_block;
     int again = 0;
     for (int j = 0; j < k; j++) again |= K->obj[j].begin == K->obj[k].begin;
     for (int j = 0; j < K->n_obj; j++) room -= K->obj[j].begin <= K->obj[k].begin && K->obj[k].begin <= K->obj[j].end ? K->obj[j].bytes : 0;
@@ -13163,7 +13179,7 @@ MGI_FN mgi_cu_kernel *mgi_cu_kernel_new(mgi_cu_emit *em, const mg_graph *b, cons
   K->above = above;
   K->number = number;
   K->weights_obj = -1;
-  K->dependent = !strncmp(em->arch, "sm_9", 4);
+  K->dependent = mg_machine_can(&em->machine, MG_CAN_DEPENDENT_LAUNCH);
   K->follows = number > 0 && em->g->ops[b->up_op - 1].code == MG_OP_GRAPH;
   K->lets_next = number >= 0 && mgi_cu_next_may(em->g, b->up_op);
   snprintf(K->name, sizeof K->name, "%.150s", name);
@@ -13204,14 +13220,14 @@ MGI_FN void mgi_cu_kernel_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh)
   mgi_cu_layouts_analyse(K);
   for (K->stages = want; em->st == MG_OK;) {
     mgi_cu_decide(K, fresh);
-    if (em->st != MG_OK || K->shared <= em->shared_limit) break;
+    if (em->st != MG_OK || K->shared <= em->machine.shared_per_block) break;
     const int least = given || K->stages == 1;
     if (K->ahead && !ahead) K->ahead = 0; /* loads that are needed at different times may share addresses */
     else if (least && K->cluster && !mg_plan_get(K->b, "merge")) K->cluster = K->owners = 0, K->ahead = !ahead || ahead[0] == '1', K->stages = want; /* the parts of a whole group may be too much for one block */
     else if (!least) K->ahead = !ahead || ahead[0] == '1', K->stages--;
     else if (!mgi_cu_pack(K))
-      mgi_cu_emit_fail(em, MG_UNSUPPORTED, K->name, "a block takes %lld bytes of shared memory at %d stage%s, %s gives it %lld", (long long)K->shared, K->stages, K->stages == 1 ? "" : "s", em->arch,
-                    (long long)em->shared_limit);
+      mgi_cu_emit_fail(em, MG_UNSUPPORTED, K->name, "a block takes %lld bytes of shared memory at %d stage%s, %s gives it %lld", (long long)K->shared, K->stages, K->stages == 1 ? "" : "s", em->machine.arch,
+                    (long long)em->machine.shared_per_block);
   }
   if (em->st == MG_OK) mgi_cu_rules_obeyed(K);
   if (em->st == MG_OK && K->number >= 0) mgi_cu_plan_say(K);
@@ -13624,7 +13640,7 @@ MGI_FN void mgi_cu_file_head(mgi_cu_emit *em, mgi_cu_str *out, const char *certi
   const char *n = em->g->name;
   char *source = NULL;
   em->st = mgi_cu_planned_text(em, &source);
-  mgi_cu_str_put(out, "/* nvcc -O3 -std=c++17 -prec-div=false -prec-sqrt=false -gencode arch=compute_%s,code=%s -Xcompiler -fPIC -shared -I<mirage> -o %s.so %s.cu\n *\n", em->arch + 3, em->arch, n, n);
+  mgi_cu_str_put(out, "/* nvcc -O3 -std=c++17 -prec-div=false -prec-sqrt=false -gencode arch=compute_%s,code=%s -Xcompiler -fPIC -shared -I<mirage> -o %s.so %s.cu\n *\n", em->machine.arch + 3, em->machine.arch, n, n);
   mgi_cu_str_put(out, " * <mirage> is the directory of mirage_cuda.cuh.  Exports %s_launch, %s_workspace_bytes, %s_info.\n *\n * mugraph {{{\n", n, n, n);
   mgi_cu_emit_quote(out, source);
   mgi_cu_str_put(out, " * }}} mugraph\n *\n * certificate:\n");
@@ -13699,7 +13715,7 @@ MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char 
   static const char args[] = "const void *const *in, void *const *out, void *workspace, cudaStream_t stream";
   const mg_graph *g = em->g;
   const char *n = g->name;
-  const int dependent = !strncmp(em->arch, "sm_9", 4);
+  const int dependent = mg_machine_can(&em->machine, MG_CAN_DEPENDENT_LAUNCH);
   mgi_cu_str_put(out, "extern \"C\" size_t %s_workspace_bytes(void) { return %s; }\n\n", n, last);
   if (dependent) mgi_cu_str_put(out, "static int %s_launch_all(int early, %s) {\n  (void)early;\n", n, args);
   else mgi_cu_str_put(out, "extern \"C\" int %s_launch(%s) {\n", n, args);
@@ -13720,10 +13736,10 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
   memset(em, 0, sizeof *em);
   em->g = g;
   em->e = e;
-  em->arch = arch ? arch : "sm_90a";
-  const mgi_cu_machine *machine = mgi_cu_machine_of(em->arch, strlen(em->arch));
-  if (machine) em->shared_limit = machine->shared, em->sms = machine->sms, em->sm_threads = machine->threads;
-  else return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_emit", "architecture '%.40s': want sm_80, sm_86, sm_89, sm_90 or sm_90a", em->arch);
+  if (!mg_machine_for(arch, &em->machine)) {
+    char known[MG_MACHINE_LIST];
+    return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_emit", "'%.40s' is no GPU or architecture of the table: %s", arch, mg_machine_list(0, known));
+  }
   if (!g || g->level != MG_KERNEL) return mg_fail(e, MG_BAD_INPUT, "mg_cuda_emit", "want a program");
   if (strlen(g->name) > 100) return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_emit", "the program's name has more than 100 characters");
   for (uint32_t t = 1; t < g->n_tensors; t++)

@@ -5,7 +5,8 @@
      kernels with a grid, loops, accumulators and an epilogue.  Candidates that cannot be part of the program are cut
      off by abstract expressions in a saturated e-graph (Mirage paper, section 4.3); what remains is told apart, and
      compared with the program, over a finite field; each result is checked again by mirage_verify.h, and its grid and
-     loop sizes are chosen by an analytic model of the GPU.  Needs mirage.h, mirage_verify.h, libc, pthreads.
+     loop sizes are chosen by an analytic model of the machine (mirage_plan.h).  Needs mirage.h, mirage_plan.h,
+     mirage_verify.h, libc, pthreads.
 
    DO THIS
      In one C or C++ file: #define MIRAGE_IMPLEMENTATION, then #include "mirage_search.h".  MIRAGE_SEARCH_IMPLEMENTATION
@@ -33,8 +34,8 @@
      }
 
    CONTENTS (search for the tag)
-     >>gpus  >>egraph-api  >>search-api  >>safety-api  >>tilings-api  >>threads-api                       declarations
-     >>gpu-table  >>egraph  >>patterns  >>saturation  >>polynomials  >>expressions  >>model  >>plan  >>tilings  >>threads  >>values  >>closure
+     >>egraph-api  >>search-api  >>safety-api  >>tilings-api  >>threads-api                              declarations
+     >>egraph  >>patterns  >>saturation  >>polynomials  >>expressions  >>model  >>plan  >>tilings  >>threads  >>values  >>closure
      >>structures  >>tuner  >>bounds  >>kernels  >>safety  >>kept  >>cuts  >>search  >>rewrite  >>results      implementation
 
    CONFIGURATION (define before including)
@@ -91,6 +92,7 @@
 #define MIRAGE_SEARCH_H
 
 #include "mirage.h"
+#include "mirage_plan.h"
 #include "mirage_verify.h"
 
 #if MG_VERSION != 100
@@ -100,24 +102,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* --------------------------------------------------------------------------------------------------- >>gpus */
-
-/* What the analytic model and the planner know of a GPU.  Rates are sustained, not peak. */
-typedef struct mg_gpu {
-  const char *name, *arch;
-  int sms;
-  int64_t shared_per_block, shared_per_sm, registers_per_sm, l2_bytes; /* bytes; registers of 4 bytes */
-  double dram_gbps, l2_gbps;          /* GB/s of the whole chip */
-  double tensor_tflops, fp32_tflops;  /* mma.sync with fp32 accumulation; plain fp32 */
-  double shared_bytes_us;             /* shared memory of one SM: bytes a microsecond */
-  double launch_us, barrier_us;       /* a kernel in a CUDA graph; a block-wide barrier with its pipeline bubble */
-} mg_gpu;
-
-/* By name ("H200") or architecture ("sm_90a": the H200); NULL if there is no such row. */
-const mg_gpu *mg_gpu_find(const char *name_or_arch);
-int mg_gpu_count(void);
-const mg_gpu *mg_gpu_at(int k);
 
 /* --------------------------------------------------------------------------------------------- >>egraph-api
 
@@ -241,7 +225,7 @@ typedef struct mg_search_stats {
 } mg_search_stats;
 
 typedef struct mg_search_config {
-  const mg_gpu *gpu;                 /* NULL: H200 */
+  const mg_machine *machine;         /* NULL: the first row of the table, an H200 */
   int threads;                       /* 0: 2 */
   int max_kernel_ops;                /* 0: 5.  The program itself is a candidate at any number */
   int max_loops;                     /* in a block, one after the other; 0: 1, at most 2 */
@@ -326,10 +310,10 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
                            mg_verify_report *report, mg_search_stats *stats, mg_error *e);
 
 /* The analytic model's time of a µGraph or a program (each operator a library kernel), in microseconds; 1e18 if memory is out. */
-double mg_predict_us(const mg_graph *ugraph, const mg_gpu *gpu);
+double mg_predict_us(const mg_graph *ugraph, const mg_machine *gpu);
 
-/* Writes block's plan: stages, warps_m, warps_n, warps_k, ring where warps have their own, and block->threads = 32 * their product.  gpu NULL: H200. */
-void mg_plan_kernel(mg_graph *block, const mg_gpu *gpu);
+/* Writes block's plan: stages, warps_m, warps_n, warps_k, ring where warps have their own, and block->threads = 32 * their product.  gpu NULL: the first row. */
+void mg_plan_kernel(mg_graph *block, const mg_machine *gpu);
 
 /* ---------------------------------------------------------------------------------------------- >>safety-api
 
@@ -396,7 +380,7 @@ typedef struct mg_tiling {
 } mg_tiling;
 
 typedef struct mg_tilings_config {
-  const mg_gpu *gpu;         /* NULL: H200 */
+  const mg_machine *machine; /* NULL: the first row of the table, an H200 */
   int deep_only;             /* 1: Chimera's subset, no sequential loops */
   int step;                  /* tile sizes are the multiples of it, and the whole extent; 0: 16 */
   double seconds;            /* mg_tilings_best ends then, with the best of what it has looked at; 0: no limit */
@@ -484,27 +468,6 @@ mg_status mg_fuse_threads(const mg_graph *ugraph, mg_graph **out, int *joined, m
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* ---------------------------------------------------------------------------------------------- >>gpu-table
-
-   Sustained figures: memory and tensor rates of the H200 are measured ones; the other rows scale the data sheets by
-   the same fractions.  The first row of an architecture is its default.                                            */
-
-static const mg_gpu mgi_se_gpus[] = {
-  /* name      arch      SMs  smem/block  smem/SM   regs/SM  L2         DRAM    L2      tensor fp32  smem      launch barrier */
-  { "H200",    "sm_90a", 132, 232448,     233472,   65536,   62914560,  4290.0, 6400.0, 560.0, 50.0, 200000.0, 1.1,   0.05 },
-  { "H100",    "sm_90a", 132, 232448,     233472,   65536,   52428800,  3000.0, 6400.0, 560.0, 50.0, 200000.0, 1.1,   0.05 },
-  { "A100",    "sm_80",  108, 166912,     167936,   65536,   41943040,  1400.0, 4500.0, 250.0, 15.0, 160000.0, 1.5,   0.06 },
-  { "RTX3080", "sm_86",   68, 101376,     102400,   65536,    5242880,   680.0, 2200.0, 105.0, 22.0, 190000.0, 1.5,   0.06 },
-};
-
-int mg_gpu_count(void) { return (int)(sizeof mgi_se_gpus / sizeof *mgi_se_gpus); }
-const mg_gpu *mg_gpu_at(int k) { return k >= 0 && k < mg_gpu_count() ? &mgi_se_gpus[k] : NULL; }
-const mg_gpu *mg_gpu_find(const char *name) {
-  for (int k = 0; name && k < mg_gpu_count(); k++)
-    if (!strcmp(mgi_se_gpus[k].name, name) || !strcmp(mgi_se_gpus[k].arch, name)) return &mgi_se_gpus[k];
-  return name && !strcmp(name, "sm_90") ? &mgi_se_gpus[0] : NULL;
-}
 
 /* The caller's flag: another thread, or a signal's handler, may set it at any time. */
 static int mgi_se_flag(volatile int *stop) {
@@ -2122,7 +2085,7 @@ static int mgi_se_unshifted(const mgi_se_mkernel *k) {
 
 /* Whether warpgroups can make all products, on these warps (mirage_cuda.cuh, mgi_cu_group_why): 64 rows each, their right
    operands in tiles of whole panels of 64 neighbours; and the registers that they take. */
-static int mgi_se_grouped(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi_se_plan *p) {
+static int mgi_se_grouped(const mgi_se_mkernel *k, const mg_machine *gpu, const mgi_se_plan *p) {
   const int threads = 32 * p->warps_m * p->warps_n;
   const int64_t room = gpu->registers_per_sm / threads;
   int64_t sum = 0, most = 0;
@@ -2213,7 +2176,7 @@ static int mgi_se_decides(const mgi_se_mkernel *k, const mgi_se_mop *o, int64_t 
 }
 
 /* The plan with products of warps (across 0), or with those of warpgroups, which mgi_se_grouped allows: `across` of them share the columns. */
-static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, int across) {
+static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_machine *gpu, int across) {
   mgi_se_plan p = { 2, 1, 1, 1, 0, 1, 0, 0, 0 };
   int64_t m = 0, n = 0, c = 0, work = 0, acc = 0, ring = 0, once = 0, size[5] = { 0 };
   int8_t at[MGI_SE_MOPS];
@@ -2336,12 +2299,12 @@ static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, 
   while (own && 2 * lines > ring && p.stages > 2 && p.stages < k->iters && (p.stages - 1) * ring >= 65536) p.stages--; /* measured: 1 to 3 % */
   while (p.stages > 2 && p.stages * ring + once > gpu->shared_per_block - 1024) p.stages--;
   int64_t parts = 0; /* of what the blocks of a cluster merge: each owns a share, of which it gets all parts */
-  for (int i = 0; i < k->n && k->group > 1 && k->group <= 16 && !strncmp(gpu->arch, "sm_9", 4); i++)
+  for (int i = 0; i < k->n && k->group > 1 && mg_machine_clusters(gpu, k->group); i++)
     if (k->op[i].code == MG_OP_ACCUM && k->op[i].across) parts += mgi_se_up(mgi_se_elems(&k->op[i]) * 4, 1024);
   while (across && p.stages > 2 && p.stages * ring + once + parts > gpu->shared_per_block - 1024) p.stages--;
   if (own && parts && p.stages == 4 && k->iters >= 8 && k->blocks <= gpu->sms && 5 * ring + once + parts <= gpu->shared_per_block - 1024) p.stages = 5; /* measured, with dependent launches: 8.6 us -> 8.3, 9.1 -> 9.0 */
   if (chained && k->iters > 2) { /* a stage less, where two blocks then share a multiprocessor that has to take two */
-    int64_t fit = (int64_t)gpu->sms * (k->group > 8 ? 112 : k->group > 2 ? 120 : 132) / 132, half = gpu->shared_per_sm / 2 - 1024;
+    const int64_t fit = mg_machine_filled_sms(gpu, k->group), half = gpu->shared_per_sm / 2 - 1024;
     for (int less = p.stages - 1; less >= 2 && k->blocks > fit && p.stages * ring + once + parts > half; less--)
       if (less * ring + once + parts <= half) p.stages = less;
   }
@@ -2352,15 +2315,16 @@ static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_gpu *gpu, 
   return p;
 }
 
-static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi_se_plan *plan, mgi_se_rates *rates);
+static double mgi_se_price(const mgi_se_mkernel *k, const mg_machine *gpu, const mgi_se_plan *plan, mgi_se_rates *rates);
 /* The plan with the least price, and that; the rates are for it. */
-static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_gpu *gpu, double *us, mgi_se_rates *rates) {
+static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_machine *gpu, double *us, mgi_se_rates *rates) {
   mgi_se_plan best = mgi_se_plan_with(k, gpu, 0);
   int64_t rows = 0;
   *us = mgi_se_price(k, gpu, &best, rates);
   for (int i = 0; i < k->n; i++)
     if (k->op[i].code == MG_OP_MATMUL) rows |= k->op[i].d[k->op[i].rank - 2];
-  for (int across = 1; across <= 4 && (rows == 64 || rows == 128) && !strcmp(gpu->arch, "sm_90a"); across *= 2) {
+  const int groups = (rows == 64 || rows == 128) && mg_machine_can(gpu, MG_CAN_WARPGROUP);
+  for (int across = 1; groups && across <= 4; across *= 2) {
     mgi_se_plan p = { 0, (int)(rows / 16), across, 1, 0, 0, 0, 0, 1 };
     mgi_se_rates r;
     if (!mgi_se_grouped(k, gpu, &p)) continue;
@@ -2385,7 +2349,7 @@ static double mgi_se_weight(int code) { /* issue slots an element, roughly */
 
 /* What one multiprocessor takes in, bytes a microsecond: more than its share when others have nothing to load.  Measured: 64
    blocks stream 650 KB each in 10.2 us, launch and end included. */
-static double mgi_se_sm_rate(const mg_gpu *gpu) { return gpu->l2_gbps * 1e3 / gpu->sms * 1.6; }
+static double mgi_se_sm_rate(const mg_machine *gpu) { return gpu->l2_gbps * 1e3 / gpu->sms * 1.6; }
 /* The bytes that a load costs for each that it needs: sectors of 32 bytes, 16-byte copies, lines of 128 bytes (measured:
    halves cost next to nothing, three quarters a fifth). */
 static double mgi_se_load_waste(int64_t inner, int rank, int esize) {
@@ -2395,7 +2359,7 @@ static double mgi_se_load_waste(int64_t inner, int rank, int esize) {
 }
 
 /* Microseconds of one kernel by its plan; at least 1e9 if it does not fit the GPU. */
-static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi_se_plan *plan, mgi_se_rates *rates) {
+static double mgi_se_price(const mgi_se_mkernel *k, const mg_machine *gpu, const mgi_se_plan *plan, mgi_se_rates *rates) {
   const mgi_se_plan p = *plan;
   double bytes_iter = 0, bytes = 0, slow = 0, shared_out = 0, dram = 0, flops = 0, alu = 0, sh = 0, syncs = 0, outside = 0, penalty = 0;
   int overflow = 0, chained = 0, powers = 0, tiled = 0;
@@ -2463,8 +2427,8 @@ static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi
   int threads = 32 * p.warps_m * p.warps_n * p.warps_k;
   double waves = (double)((k->blocks + gpu->sms - 1) / gpu->sms), resident = (double)(gpu->shared_per_sm / (p.shared + 1024));
   if (resident > 1536 / threads) resident = 1536 / threads;
-  if (k->group > 2 && k->group <= 16 && !strncmp(gpu->arch, "sm_9", 4)) { /* larger clusters do not fill all multiprocessors: 30 of 4, 15 of 8, 7 of 16 on 132 */
-    int64_t fit = ((int64_t)gpu->sms * (k->group > 8 ? 112 : 120) + 131) / 132; /* one of one */
+  if (k->group > 2 && mg_machine_clusters(gpu, k->group)) { /* larger clusters do not fill all multiprocessors */
+    const int64_t fit = mg_machine_filled_sms(gpu, k->group);
     waves = (double)((k->blocks + fit - 1) / fit);
   }
   if (resident > waves) resident = waves;
@@ -2497,7 +2461,7 @@ static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi
   if (tiled) t += 0.6; /* measured: 0.5 to 1.9 before the loop can begin */
   t += 0.01 * (double)k->n;  /* of two that cost the same, the shorter */
   if (k->group > 1) /* a cluster's shared memory, or a workspace and the last block to arrive */
-    t += k->group <= (chained ? 16 : 8) && p.feasible != 2 && !strncmp(gpu->arch, "sm_9", 4) ? (k->group > 8 ? 2.4 : 1.0) + shared_out / 5e4 + (streams ? 0.3 * (double)(k->group - 2) : 0)
+    t += k->group <= (chained ? 16 : 8) && p.feasible != 2 && mg_machine_clusters(gpu, k->group) ? (k->group > 8 ? 2.4 : 1.0) + shared_out / 5e4 + (streams ? 0.3 * (double)(k->group - 2) : 0)
          : 2.0 + (chained ? 0.35 * (double)k->group : 0) + shared_out * (double)k->group / sm_rate;
   if (p.group && chained && p.warps_m == 8 && k->iters > 1) t += 0.25 * (double)k->iters - 0.75; /* measured: loops of 4, 8 and 16 steps on 128 rows */
   if (p.group && k->group > 1 && shared_out > 32768) t += (shared_out - 32768) / 2.5e4; /* measured: parts of 64 KB */
@@ -2507,7 +2471,7 @@ static double mgi_se_price(const mgi_se_mkernel *k, const mg_gpu *gpu, const mgi
   return p.feasible ? t : 1e9 + t;
 }
 
-static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_rates *rates) {
+static double mgi_se_model(const mgi_se_mkernel *k, const mg_machine *gpu, mgi_se_rates *rates) {
   double us;
   mgi_se_plan_of(k, gpu, &us, rates);
   return us;
@@ -2515,7 +2479,7 @@ static double mgi_se_model(const mgi_se_mkernel *k, const mg_gpu *gpu, mgi_se_ra
 
 /* A library kernel: one operator over whole tensors.  A matmul is the emitter's: tiles of 64 columns and 16 or 64 rows, a
    loop over the contraction in steps of 64, no split. */
-static double mgi_se_library_us(const mg_graph *g, const mg_op_node *o, const mg_gpu *gpu) {
+static double mgi_se_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *gpu) {
   double bytes = 0;
   for (int k = 0; k < o->n_in; k++) {
     const mg_tensor_info *t = mg_tensor_of(g, o->in[k]);
@@ -2645,10 +2609,10 @@ static int64_t mgi_se_sent(const mg_graph *g, uint32_t op) {
 }
 
 #define MGI_SE_NO_TIME 1e18
-double mg_predict_us(const mg_graph *g, const mg_gpu *gpu) {
+double mg_predict_us(const mg_graph *g, const mg_machine *gpu) {
   double t = 0;
   mg_graph *flat = NULL;
-  if (!gpu) gpu = &mgi_se_gpus[0];
+  if (!gpu) gpu = mg_machine_at(0);
   if (mg_has_threads(g) && mg_inline_threads(g, &flat, NULL) == MG_OK) g = flat; /* a thread graph is what it fuses */
   mgi_se_mkernel k;
   for (uint32_t i = 1; g && i < g->n_ops; i++) {
@@ -2665,12 +2629,12 @@ double mg_predict_us(const mg_graph *g, const mg_gpu *gpu) {
   return t;
 }
 
-void mg_plan_kernel(mg_graph *block, const mg_gpu *gpu) {
+void mg_plan_kernel(mg_graph *block, const mg_machine *gpu) {
   mgi_se_mkernel k;
   char text[24];
   if (mgi_se_mkernel_of(block, &k)) {
     double us;
-    const mgi_se_plan p = mgi_se_plan_of(&k, gpu ? gpu : &mgi_se_gpus[0], &us, NULL);
+    const mgi_se_plan p = mgi_se_plan_of(&k, gpu ? gpu : mg_machine_at(0), &us, NULL);
     snprintf(text, sizeof text, "%d", p.stages), mg_plan_set(block, "stages", text);
     snprintf(text, sizeof text, "%d", p.warps_m), mg_plan_set(block, "warps_m", text);
     snprintf(text, sizeof text, "%d", p.warps_n), mg_plan_set(block, "warps_n", text);
@@ -3253,7 +3217,7 @@ static int mgi_ti_rule_PADDING(const mg_tilings *t, int which, const int64_t *ti
 static int mgi_ti_rule_SHARED(const mg_tilings *t, int which, const int64_t *tile) {
   int64_t shared = 0;
   if (!tile) return 0;
-  const mg_gpu *gpu = t->cfg.gpu;
+  const mg_machine *gpu = t->cfg.machine;
   return mg_tiling_us(t, which, tile, &shared) < 0 || (double)shared > 1.2 * (double)gpu->shared_per_block;
 }
 
@@ -3277,7 +3241,7 @@ mg_tiling_rule mg_tiling_judge(const mg_tilings *t, int which, const int64_t *ti
 mg_status mg_tilings_of(const mg_graph *program, const mg_tilings_config *cfg, mg_tilings *out, mg_error *e) {
   memset(out, 0, sizeof *out);
   if (cfg) out->cfg = *cfg;
-  if (!out->cfg.gpu) out->cfg.gpu = &mgi_se_gpus[0];
+  if (!out->cfg.machine) out->cfg.machine = mg_machine_at(0);
   if (out->cfg.step < 1) out->cfg.step = 16;
   mg_classes C;
   if (!program) return mg_fail(e, MG_BAD_INPUT, "mg_tilings_of", "expected a program, found none");
@@ -3392,7 +3356,7 @@ mg_status mg_tiling_statements(const mg_tilings *t, int which, const int64_t *ti
 double mg_tiling_us(const mg_tilings *t, int which, const int64_t *tile, int64_t *shared) {
   mgi_ti_place P;
   const mgi_ti_program *p = t->program;
-  const mg_gpu *gpu = t->cfg.gpu;
+  const mg_machine *gpu = t->cfg.machine;
   double bytes = 0, flops = 0, held = 0, blocks = 1;
   if (which < 0 || which >= t->n || !tile || !mgi_ti_place_of(&P, t, which, tile)) return -1;
   for (int l = 0; l < t->n_all; l++) if (t->tiling[which].bound >> l & 1) blocks *= (double)mgi_ti_trips(t, tile, l);
@@ -3480,7 +3444,7 @@ mg_status mg_tiling_graph(const mg_tilings *t, int which, const int64_t *tile, m
   }
   mg_tensor by[MG_MAX_OUT];
   memset(by, 0, sizeof by);
-  if (b) mg_plan_kernel(b, t->cfg.gpu), mg_graph_end(b, by);
+  if (b) mg_plan_kernel(b, t->cfg.machine), mg_graph_end(b, by);
   for (int k = 0; k < n_stored; k++) made[stored[k]] = by[k];
   for (int k = 0; k < p->n_out; k++) mg_output(g, mg_named(g, made[k], mg_tensor_of(p->g, p->g->out[k])->name));
   mg_status s = mg_check(g, e);
@@ -3548,7 +3512,7 @@ mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg,
       for (l = 0; l < t.n_loops; l++) c.tile[l] = size[l][at[l]];
       if (!mgi_ti_rule_CACHED(&t, w, c.tile)) {
         c.us = mg_tiling_us(&t, w, c.tile, &shared);
-        if (c.us >= 0 && (double)shared <= 1.2 * (double)t.cfg.gpu->shared_per_block && (have < POOL || c.us < best[have - 1].us)) {
+        if (c.us >= 0 && (double)shared <= 1.2 * (double)t.cfg.machine->shared_per_block && (have < POOL || c.us < best[have - 1].us)) {
           int k = have < POOL ? have++ : have - 1;
           while (k > 0 && best[k - 1].us > c.us) best[k] = best[k - 1], k--;
           best[k] = c;
@@ -3563,7 +3527,7 @@ mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg,
       int seen = 0, q = *n;
       if (mg_tiling_graph(&t, w, best[k].tile, &g, NULL) != MG_OK) continue; /* a grid that is too large */
       for (int i = 0; i < *n; i++) seen |= mg_hash(graph[i]) == mg_hash(g);
-      double p = mg_predict_us(g, t.cfg.gpu);
+      double p = mg_predict_us(g, t.cfg.machine);
       int drop = -1; /* the worst of this class if it has its share, else the worst of all if there is no room */
       for (int i = 0; i < *n && kept == share; i++) if (of[i] == w) drop = i;
       if (kept < share && *n == most) drop = most - 1;
@@ -5302,7 +5266,7 @@ typedef struct mgi_se_cost { uint64_t work; double us; int64_t count[2][MGI_SE_A
 
 typedef struct mgi_se_walk {
   mgi_se_frame *f;
-  const mg_gpu *gpu;
+  const mg_machine *gpu;
   uint32_t need[MGI_SE_SOPS], choice[MGI_SE_SOPS];
   int n_need, n_out;
   int bound, extra;                     /* counted operators: of values that every choice needs; of the choices made beside them */
@@ -5508,7 +5472,7 @@ static int mgi_se_counts_over(const mgi_se_seg *s) {
 typedef struct mgi_se_tuner {
   const mgi_se_seg *s;
   mgi_se_structure *t;
-  const mg_gpu *gpu;
+  const mg_machine *gpu;
   int coarse, keep;
   double limit;
   int64_t count[MGI_SE_AXES];
@@ -5520,7 +5484,7 @@ typedef struct mgi_se_tuner {
 /* What every plan of the form as it is sized takes at least; `open`: at any counts of its loops, which are sized as one.
    Never above the model, whose terms these are: the bytes and the products of a block on one multiprocessor, of which a
    plan may take more and overlap the smaller with the larger; barriers; merges.  At least 1e9 where no plan fits. */
-static double mgi_se_floor(const mgi_se_form *h, const mg_gpu *gpu, int open) {
+static double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open) {
   const mgi_se_mkernel *k = &h->k;
   const int64_t iters = open ? 2 * h->loops : k->iters;
   double slow = 0, dram = 0, flops = 0, alu = 0, sh = 0, out = 0;
@@ -5532,7 +5496,7 @@ static double mgi_se_floor(const mgi_se_form *h, const mg_gpu *gpu, int open) {
     rows |= o->d[o->rank - 2], loose |= open && h->cut[h->chunk[i][o->rank - 2]].mask >> 4;
     streams &= o->d[o->rank - 2] <= 16 && !(o->inloop && (h->made[o->in[0]] || h->made[o->in[1]]));
   }
-  const int group = (loose || rows == 64 || rows == 128) && !strcmp(gpu->arch, "sm_90a"); /* warpgroups may make the products */
+  const int group = (loose || rows == 64 || rows == 128) && mg_machine_can(gpu, MG_CAN_WARPGROUP); /* they may make the products */
   for (int i = 0; i < k->n; i++) {
     const mgi_se_mop *o = &k->op[i];
     for (int d = 0; d < o->rank - 2; d++) leads |= o->d[d] > 1;
@@ -5610,7 +5574,7 @@ static void mgi_se_tune_axis(mgi_se_tuner *T, int a) {
 }
 
 /* The `keep` best tiles of t, of those that take no more than `limit` us; t->us is 2e9 where there is none. */
-static void mgi_se_tune(const mgi_se_seg *s, mgi_se_structure *t, const mg_gpu *gpu, int coarse, int keep, double limit) {
+static void mgi_se_tune(const mgi_se_seg *s, mgi_se_structure *t, const mg_machine *gpu, int coarse, int keep, double limit) {
   mgi_se_tuner T;
   t->n_tiles = 0, t->us = 2e9;
   memset(&T, 0, sizeof T);
@@ -5787,7 +5751,7 @@ static void mgi_se_walk_costs(mgi_se_walk *w, const mgi_se_rates *r) {
 }
 
 static mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const int64_t *count2,
-                                     const mg_gpu *gpu, mg_error *e);
+                                     const mg_machine *gpu, mg_error *e);
 
 /* Hands t to the caller, every axis at the smallest divisor of what it cuts. */
 static void mgi_se_structure_show(const mgi_se_walk *w, const mgi_se_structure *t) {
@@ -6839,7 +6803,7 @@ typedef struct mgi_se_builder {
   const mgi_se_seg *s;
   const mgi_se_structure *t;
   const int64_t *ext, *count;     /* extents by class; counts by axis */
-  const mg_gpu *gpu;
+  const mg_machine *gpu;
   const mg_tensor *in;            /* of g, for the inputs of the segment's program */
   mg_tensor val[MGI_SE_SOPS];
   mg_axis grid[4], loop[2];       /* the axes of the block graph that stand for the structure's 1, 2, 3 */
@@ -6847,7 +6811,7 @@ typedef struct mgi_se_builder {
   uint8_t joined[MGI_SE_SOPS];    /* a loop's accumulator that the group's takes along */
 } mgi_se_builder;
 
-static void mgi_se_builder_init(mgi_se_builder *B, mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext, const mg_gpu *gpu, const mg_tensor *in) {
+static void mgi_se_builder_init(mgi_se_builder *B, mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext, const mg_machine *gpu, const mg_tensor *in) {
   memset(B, 0, sizeof *B);
   B->g = g, B->s = s, B->t = t, B->ext = ext, B->gpu = gpu, B->in = in;
   mgi_se_joined(t, B->joined);
@@ -6944,7 +6908,7 @@ static int mgi_se_build_stores(mgi_se_builder *B, mg_tensor *out) {
 }
 
 /* in[k] is the tensor of g that stands for input k of the segment's program; ext the extents by class. */
-static int mgi_se_build_kernel(mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const mg_gpu *gpu,
+static int mgi_se_build_kernel(mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const mg_machine *gpu,
                             const mg_tensor *in, mg_tensor *out) {
   mgi_se_builder B;
   mgi_se_builder_init(&B, g, s, t, ext, gpu, in);
@@ -6958,7 +6922,7 @@ static int mgi_se_build_kernel(mg_graph *g, const mgi_se_seg *s, const mgi_se_st
    goes on (FlashDecoding's form, where the structure is an attention).  count2: counts of the second.  0 where the
    second would need more of the first than that. */
 static int mgi_se_build_split(mg_graph *g, const mgi_se_seg *s, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const int64_t *count2,
-                              const mg_gpu *gpu, const mg_tensor *in, mg_tensor *out) {
+                              const mg_machine *gpu, const mg_tensor *in, mg_tensor *out) {
   int part[MG_MAX_OUT], along[MG_MAX_OUT], n = 0;
   uint8_t early[MGI_SE_SOPS] = { 0 }, late[MGI_SE_SOPS] = { 0 }; /* the first kernel needs it; the second does */
   mg_tensor between[MG_MAX_OUT];
@@ -7027,7 +6991,7 @@ static mg_tensor mgi_se_copy_input(mg_graph *g, const mg_graph *p, mg_tensor t) 
 /* A graph with the signature of `like` (the segment's program at some size): one kernel, or with count2 the two of
    mgi_se_build_split.  NULL if it does not check. */
 static mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, const mgi_se_structure *t, const int64_t *ext, const int64_t *count, const int64_t *count2,
-                                     const mg_gpu *gpu, mg_error *e) {
+                                     const mg_machine *gpu, mg_error *e) {
   mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT];
   mg_config c = mg_config_default();
   mg_graph *g = mg_program_new(like->name, &c);
@@ -7681,9 +7645,10 @@ static int mgi_se_sample_op(mgi_se_mkernel *k, int code, int inloop, int in0, in
 }
 /* A hash of what the model says of kernels of every kind: functions of one or two products, with and without a loop, row
    sums, accumulators over a group of blocks.  The seed is fixed: another hash is another model. */
-static uint64_t mgi_se_model_hash(const mg_gpu *gpu) {
+static uint64_t mgi_se_model_hash(const mg_machine *gpu) {
   static const int64_t rows[] = { 1, 16, 16, 64, 128, 40 }, cols[] = { 8, 64, 128, 256, 37 }, inner[] = { 16, 64, 128, 512, 90 };
-  static const int64_t iters[] = { 1, 1, 2, 3, 8, 64 }, blocks[] = { 1, 32, 132, 300, 2000 }, groups[] = { 1, 1, 2, 8, 16, 32 };
+  static const int64_t iters[] = { 1, 1, 2, 3, 8, 64 }, groups[] = { 1, 1, 2, 8, 16, 32 };
+  const int64_t blocks[] = { 1, 32, gpu->sms, 300, 2000 };
   mgi_se_mkernel sample, *k = &sample;
   uint64_t h = 0, s = 1;
   int unary[64], n_unary = 0;
@@ -7737,8 +7702,8 @@ static int mgi_se_key_of(const mg_graph *program, const mg_search_config *c, mgi
   char *text = NULL;
   mg_error e;
   if (mg_print(program, &text, &e) != MG_OK) return 0;
-  const mg_gpu *g = c->gpu;
-  int64_t row[] = { g->sms, g->shared_per_block, g->shared_per_sm, g->registers_per_sm, g->l2_bytes };
+  const mg_machine *g = c->machine;
+  int64_t row[] = { g->can, g->sms, g->threads_per_sm, g->shared_per_block, g->shared_per_sm, g->registers_per_sm, g->l2_bytes };
   double rates[] = { g->dram_gbps, g->l2_gbps, g->tensor_tflops, g->fp32_tflops, g->shared_bytes_us, g->launch_us, g->barrier_us };
   int64_t option[] = { c->max_kernel_ops, c->max_loops, c->max_block_ops, c->top_k, c->bound, c->prune, (int64_t)c->seed, c->max_states, c->max_structures, c->max_steps,
                        c->emittable != NULL, c->wary != NULL, c->unsafe != 0, c->egraph.nodes, c->egraph.no_copies, c->allow_sampled };
@@ -8107,7 +8072,7 @@ static mg_status mgi_se_step(mgi_se_search *S, mg_status st) {
 
 /* What the model says of g; 1e18 if there is none, and e says why. */
 static double mgi_se_us(mgi_se_search *S, const mg_graph *g, const mg_error *e) {
-  const double us = g ? mg_predict_us(g, S->cfg.gpu) : MGI_SE_NO_TIME;
+  const double us = g ? mg_predict_us(g, S->cfg.machine) : MGI_SE_NO_TIME;
   mgi_se_step(S, g ? us < MGI_SE_NO_TIME ? MG_OK : MG_NO_MEMORY : e->status);
   return us;
 }
@@ -8350,7 +8315,7 @@ static void mgi_se_run_frame(mgi_se_search *S, int k) {
   mgi_se_walk *w = (mgi_se_walk *)calloc(1, sizeof *w);
   f->s = S->seg, f->cfg = &S->cfg, f->end = S->end;
   mgi_se_closure(f);
-  if (w) w->f = f, w->gpu = S->cfg.gpu, w->show = &R->lock;
+  if (w) w->f = f, w->gpu = S->cfg.machine, w->show = &R->lock;
   int ok = w && !f->oom && mgi_se_walk_exits(w), cyclic = 1;
   if (ok && S->cfg.bound && !S->cfg.structure) mgi_se_walk_signs(w);
   ok = ok && !f->oom && mgi_se_walk_order(w);
@@ -8389,8 +8354,8 @@ static void *mgi_se_work(void *arg) {
       if (S->tuned[k]) continue;
       mgi_se_structure *t = &S->pool[k];
       int over = mgi_se_stopped(&S->cfg) || now > S->end; /* then a coarse tile will do, where there is none yet */
-      if (!over) mgi_se_tune(S->seg, t, S->cfg.gpu, 0, 1, S->limit - t->foreign);
-      else if (!t->n_tiles) mgi_se_tune(S->seg, t, S->cfg.gpu, 1, MGI_SE_TILES, 1e300);
+      if (!over) mgi_se_tune(S->seg, t, S->cfg.machine, 0, 1, S->limit - t->foreign);
+      else if (!t->n_tiles) mgi_se_tune(S->seg, t, S->cfg.machine, 1, MGI_SE_TILES, 1e300);
       S->tuned[k] = (uint8_t)(over ? 2 : t->n_tiles || S->limit >= 1e300);
     } else {
       if (k >= S->n_frames) return NULL;
@@ -8596,7 +8561,7 @@ static int mgi_se_pool_tune(mgi_se_search *S, double limit) {
 static const mgi_se_structure *mgi_se_pool_tiles(mgi_se_search *S, int k) {
   const int x = S->order[k];
   mgi_se_structure *t = &S->pool[x];
-  for (int all = 0; all < 2 && S->tuned[x] == 1 && t->n_tiles < MGI_SE_TILES; all++) mgi_se_tune(S->seg, t, S->cfg.gpu, 0, MGI_SE_TILES, all ? 1e300 : t->tile_us[0] * 1.25);
+  for (int all = 0; all < 2 && S->tuned[x] == 1 && t->n_tiles < MGI_SE_TILES; all++) mgi_se_tune(S->seg, t, S->cfg.machine, 0, MGI_SE_TILES, all ? 1e300 : t->tile_us[0] * 1.25);
   S->tuned[x] = 2;
   return t;
 }
@@ -8693,7 +8658,7 @@ static mg_status mgi_se_segment_end(mgi_se_search *S, int want, mg_error *e) {
       mgi_se_pool_tiles(S, q);
       int tile = -1, wary = 0;
       for (int i = 0; i < t->n_tiles && i < 4 && tile < 0 && t->tile_us[i] < 1e9; i++) {
-        mg_graph *g = mgi_se_kernel_graph(s, s->p, t, s->real, t->count[i], NULL, S->cfg.gpu, &local);
+        mg_graph *g = mgi_se_kernel_graph(s, s->p, t, s->real, t->count[i], NULL, S->cfg.machine, &local);
         S->st.candidates++;
         if (!g) mgi_se_step(S, local.status);
         if (g && mgi_se_emittable(S, g, &local) == MG_OK) tile = i, wary = !sure && (mgi_se_repair(S, &g), mgi_se_behind(S, g));
@@ -8871,7 +8836,7 @@ static double mgi_se_piece_library(const mgi_se_search *S, const mgi_se_cuts *C,
   for (int k = 0; k < C->n; k++) if (C->raw[k]) mgi_se_set_put(&hot, k), mgi_se_set_join(&hot, &C->to[k]);
   for (int k = 0; k < C->n; k++) {
     if (!mgi_se_set_has(&x->ops, k)) continue;
-    us += mgi_se_library_us(S->p, &S->p->ops[C->op[k]], S->cfg.gpu), raw |= C->raw[k] && !C->given[k];
+    us += mgi_se_library_us(S->p, &S->p->ops[C->op[k]], S->cfg.machine), raw |= C->raw[k] && !C->given[k];
     const mgi_se_set cold = mgi_se_set_minus(&C->alone[k], &hot, &none); /* empty where k stays with another */
     other |= mgi_se_set_has(&C->alone[k], k) && mgi_se_set_same(&cold, &C->alone[k]);
   }
@@ -8892,7 +8857,7 @@ static mg_graph *mgi_se_compose(mgi_se_search *S, const mgi_se_cuts *C, const mg
       if (!library[k]) {
         for (uint32_t q = 0; q < f->s->p->n_in; q++) in[q] = map[f->in[q].id];
         const mgi_se_structure *t = &f->st[0];
-        mgi_se_build_kernel(g, f->s, t, f->s->real, t->count[f->tile[0]], S->cfg.gpu, in, out);
+        mgi_se_build_kernel(g, f->s, t, f->s->real, t->count[f->tile[0]], S->cfg.machine, in, out);
         for (uint32_t q = 0; q < f->s->p->n_out; q++) map[f->out[q].id] = mg_named(g, out[q], mg_tensor_of(p, f->out[q])->name);
         continue;
       }
@@ -9053,7 +9018,7 @@ static void mgi_se_search_tilings(mgi_se_search *S, mg_search_result *out, mg_er
   mg_error e;
   mg_tilings_config c;
   memset(&c, 0, sizeof c);
-  c.gpu = S->cfg.gpu, c.stop = S->cfg.stop;
+  c.machine = S->cfg.machine, c.stop = S->cfg.stop;
   if (S->end < 1e300) c.seconds = S->end - mgi_se_seconds();
   if (mgi_se_over(S) || mgi_se_step(S, mg_tilings_best(S->p, &c, MGI_SE_TILINGS, g, us, &n, &e)) != MG_OK) return;
   for (int k = 0; k < n; k++) {
@@ -9084,7 +9049,7 @@ static void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_sea
       c[t->group] <<= i % 3;
       if (c[t->group] > f->s->real[t->gcls[t->group]]) continue;
       memcpy(c2, c, sizeof c2), c2[t->group] = 1;
-      mg_graph *g = mgi_se_kernel_graph(f->s, f->s->p, t, f->s->real, c, c2, S->cfg.gpu, &e);
+      mg_graph *g = mgi_se_kernel_graph(f->s, f->s->p, t, f->s->real, c, c2, S->cfg.machine, &e);
       const double p = mgi_se_us(S, g, &e);
       mg_graph_free(g);
       if (p < us) us = p, memcpy(best[0], c, sizeof c), memcpy(best[1], c2, sizeof c2);
@@ -9095,14 +9060,14 @@ static void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_sea
       for (int i = 0; i < n; i++) {
         int64_t c2[MGI_SE_AXES];
         memcpy(c2, best[1], sizeof c2), c2[a] = list[i];
-        mg_graph *g = mgi_se_kernel_graph(f->s, f->s->p, t, f->s->real, best[0], c2, S->cfg.gpu, &e);
+        mg_graph *g = mgi_se_kernel_graph(f->s, f->s->p, t, f->s->real, best[0], c2, S->cfg.machine, &e);
         const double p = mgi_se_us(S, g, &e);
         mg_graph_free(g);
         if (p < us) us = p, memcpy(best[1], c2, sizeof c2);
       }
     }
     mg_verify_report rep;
-    mg_graph *g = us < 1e9 ? mgi_se_kernel_graph(f->s, f->s->p, t, f->s->real, best[0], best[1], S->cfg.gpu, &e) : NULL;
+    mg_graph *g = us < 1e9 ? mgi_se_kernel_graph(f->s, f->s->p, t, f->s->real, best[0], best[1], S->cfg.machine, &e) : NULL;
     if (!g) { if (us < 1e9) mgi_se_step(S, e.status); continue; }
     S->st.candidates++;
     if (mgi_se_emittable(S, g, why) != MG_OK) S->st.refused++, mg_graph_free(g);
@@ -9112,13 +9077,13 @@ static void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_sea
 }
 
 /* What a kernel takes at least beside its bytes and products: the model takes 0.25 off where a group adds up what warpgroups made. */
-static double mgi_se_launch_least(const mg_gpu *gpu) { return gpu->launch_us + 0.7 - 0.25; }
+static double mgi_se_launch_least(const mg_machine *gpu) { return gpu->launch_us + 0.7 - 0.25; }
 
 /* The segments between down-sets: id[a * n + b] is that of the a-th and b-th, -1 where there is none, or none that may be a
    kernel.  *out is the caller's to free; its number, or -1 if memory is out. */
 static int mgi_se_pieces(const mgi_se_search *S, const mgi_se_cuts *C, int32_t *id, mgi_se_piece **out) {
   const int D = C->n_down;
-  const double over = mgi_se_launch_least(S->cfg.gpu);
+  const double over = mgi_se_launch_least(S->cfg.machine);
   uint32_t n = 0, cap = 0, slots = 1024;
   int32_t *slot = (int32_t *)malloc(slots * sizeof *slot);
   mgi_se_piece *x = NULL;
@@ -9140,7 +9105,7 @@ static int mgi_se_pieces(const mgi_se_search *S, const mgi_se_cuts *C, int32_t *
         x = m;
         const double bytes = mgi_se_cuts_bytes(C, &ops);
         x[n].ops = ops, x[n].n = mgi_se_set_size(&ops, C->n), x[n].at = -1;
-        x[n].bound = bytes < 0 ? 1e18 : over + bytes / (S->cfg.gpu->dram_gbps * 1e3), x[n].us = 1e18, x[n].library = mgi_se_piece_library(S, C, &x[n], 0);
+        x[n].bound = bytes < 0 ? 1e18 : over + bytes / (S->cfg.machine->dram_gbps * 1e3), x[n].us = 1e18, x[n].library = mgi_se_piece_library(S, C, &x[n], 0);
         slot[h] = (int32_t)n++;
         if (2 * n > slots) {
           int32_t *wide = (int32_t *)malloc(2 * slots * sizeof *wide);
@@ -9494,7 +9459,7 @@ static double mgi_se_rw_least(const mgi_se_rw *R, const mgi_se_rw_set *s) {
   double bytes = 0;
   for (int k = 0; k < s->n; k++) bytes += R->bytes[s->v[k]], need |= R->need[s->v[k]];
   for (int v = 0; v < R->n; v++) if (R->input[v] >= 0 && (need >> R->input[v] & 1)) bytes += R->bytes[v];
-  return s->n ? R->launch + bytes / (R->cfg.gpu->dram_gbps * 1e3) : 0;
+  return s->n ? R->launch + bytes / (R->cfg.machine->dram_gbps * 1e3) : 0;
 }
 
 /* The index of set s among the items; -1: no room. */
@@ -9513,7 +9478,7 @@ static int mgi_se_rw_item_of(mgi_se_rw *R, const mgi_se_rw_set *s) {
 
 /* Lists the pieces that make set `to`, where `spent` us are spent at least on what follows them. */
 static void mgi_se_rw_list(mgi_se_rw *R, int to, double spent) {
-  const double us = 1 / (R->cfg.gpu->dram_gbps * 1e3);
+  const double us = 1 / (R->cfg.machine->dram_gbps * 1e3);
   int *queue = (int *)malloc(MGI_SE_RW_SETS * sizeof *queue), n = 0;
   mgi_se_rw_set none;
   memset(&none, 0, sizeof none);
@@ -9540,7 +9505,7 @@ static void mgi_se_rw_list(mgi_se_rw *R, int to, double spent) {
       memset(x, 0, sizeof *x);
       x->inputs = inputs;
       x->from = queue[at], x->to = to, x->ops = ops, x->at = x->had = -1, x->hash = mg_hash(g);
-      x->bound = R->launch + (out + bytes) * us, x->library = ops == 1 ? mgi_se_library_us(g, &g->ops[1], R->cfg.gpu) : 1e18, x->us = x->library;
+      x->bound = R->launch + (out + bytes) * us, x->library = ops == 1 ? mgi_se_library_us(g, &g->ops[1], R->cfg.machine) : 1e18, x->us = x->library;
     }
     mg_graph_free(g);
     for (int v = 0; v < R->n && from.n < MGI_SE_RW_UNDER; v++) {
@@ -9722,7 +9687,7 @@ static int mgi_se_rw_values(mgi_se_rw *R) {
     for (int j = 0; j < d->n_in && g; j++) in[j] = j && d->in[j] == d->in[0] ? in[0] : mgi_se_rw_input(R, g, (int)d->in[j]);
     if (g) mg_output(g, mgi_se_rw_apply(R, g, w, in));
     const mg_status st = g ? mg_check(g, &e) : MG_NO_MEMORY;
-    if (st == MG_OK) R->way[w].price = mgi_se_library_us(g, &g->ops[1], R->cfg.gpu);
+    if (st == MG_OK) R->way[w].price = mgi_se_library_us(g, &g->ops[1], R->cfg.machine);
     if (st == MG_NO_MEMORY) R->over = 2;
     mg_graph_free(g);
   }
@@ -9882,7 +9847,7 @@ static mg_graph *mgi_se_rw_compose(mgi_se_rw *R, const mgi_se_found *found, cons
       mg_graph_free(own_program);
       for (uint32_t q = 0; q < takes && ok; q++) in[q] = map[x->had >= 0 ? R->value[f->in[q].id] : values[q]];
       const mgi_se_structure *t = &f->st[0];
-      if (ok) mgi_se_build_kernel(g, f->s, t, f->s->real, t->count[f->tile[0]], R->cfg.gpu, in, out);
+      if (ok) mgi_se_build_kernel(g, f->s, t, f->s->real, t->count[f->tile[0]], R->cfg.machine, in, out);
       for (int q = 0; q < to->n && ok; q++) map[x->had >= 0 ? R->value[f->out[q].id] : to->v[q]] = out[q];
       if (f->report[0].verdict == MG_EQUAL_SAMPLED) *sampled = &f->report[0];
     } else {
@@ -10002,11 +9967,11 @@ static mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, m
   double bytes = 0;
   memset(&R, 0, sizeof R);
   R.S = S, R.p = p, R.s = s, R.cfg = S->cfg, R.cfg.prune = 1, R.cfg.max_block_ops = MGI_SE_RW_DEPTH, R.cfg.emittable = NULL; /* no block: what the emitter refuses in one is no matter here */
-  R.launch = mgi_se_launch_least(S->cfg.gpu);
-  R.best = mg_predict_us(p, S->cfg.gpu);
+  R.launch = mgi_se_launch_least(S->cfg.machine);
+  R.best = mg_predict_us(p, S->cfg.machine);
   if (out->n && out->predicted_us[0] < R.best) R.best = out->predicted_us[0];
   for (uint32_t k = 0; k < p->n_out; k++) bytes += (double)mg_shape_elements(&p->tensors[p->out[k].id].shape) * mg_dtype_bytes(p->tensors[p->out[k].id].dtype);
-  if (2 * R.launch + bytes / (S->cfg.gpu->dram_gbps * 1e3) >= R.best || mgi_se_over(S)) return MG_OK;
+  if (2 * R.launch + bytes / (S->cfg.machine->dram_gbps * 1e3) >= R.best || mgi_se_over(S)) return MG_OK;
   strcpy(R.prefix, "h");
   for (uint32_t k = 1, n = 0; k < p->n_tensors; k++) /* no name of the program's begins so; of h0_, h1_, .. it can have no more than it has tensors */
     if (p->tensors[k].name && !strncmp(p->tensors[k].name, R.prefix, strlen(R.prefix))) snprintf(R.prefix, sizeof R.prefix, "h%u_", (unsigned)n++ % 100000), k = 0;
@@ -10081,7 +10046,7 @@ static void mgi_se_timed(mgi_se_search *S, mg_search_result *r) {
   if (!(r->measured_us[0] > 0)) snprintf(S->st.unmeasured, sizeof S->st.unmeasured, "none of the %d candidates ran rightly", r->n);
 }
 /* 1 if one block at most shares a multiprocessor with the loop of warpgroups that `block`'s plan has, with the block's ring. */
-static int mgi_se_copies_pay(const mg_graph *block, const mg_gpu *gpu) {
+static int mgi_se_copies_pay(const mg_graph *block, const mg_machine *gpu) {
   const char *mma = mg_plan_get(block, "mma");
   mgi_se_mkernel k;
   int is = 0;
@@ -10095,10 +10060,11 @@ static int mgi_se_copies_pay(const mg_graph *block, const mg_gpu *gpu) {
 /* Tensor copies where they pay and the emitter takes them.  Measured on an H200, cold: a chain of 1024 x 256 x 128 12.2 us to
    9.9, one of 512 9.8 to 9.3; with two blocks a multiprocessor 5 % more than cp.async. */
 static void mgi_se_copies(mgi_se_search *S, mg_graph **g) {
-  for (uint32_t k = 1; k < (*g)->n_ops && S->cfg.emittable && !strcmp(S->cfg.gpu->arch, "sm_90a"); k++) {
+  if (!S->cfg.emittable || !mg_machine_can(S->cfg.machine, MG_CAN_TENSOR_COPY)) return;
+  for (uint32_t k = 1; k < (*g)->n_ops; k++) {
     mg_graph *with = NULL;
     mg_error why;
-    if (!(*g)->ops[k].sub || !mgi_se_copies_pay((*g)->ops[k].sub, S->cfg.gpu) || mgi_se_step(S, mg_resize(*g, NULL, NULL, &with, &why)) != MG_OK) continue;
+    if (!(*g)->ops[k].sub || !mgi_se_copies_pay((*g)->ops[k].sub, S->cfg.machine) || mgi_se_step(S, mg_resize(*g, NULL, NULL, &with, &why)) != MG_OK) continue;
     mg_plan_set(with->ops[k].sub, "copy", "tma");
     if (mgi_se_emittable(S, with, &why) == MG_OK) mg_graph_free(*g), *g = with;
     else mg_graph_free(with);
@@ -10114,7 +10080,7 @@ static void mgi_se_measure(mgi_se_search *S, mg_search_result *r) {
   if (mg_resize(S->p, NULL, NULL, &own, &why) == MG_OK) {
     for (int k = 0; k < r->n; k++) there |= mg_hash(r->graph[k]) == mg_hash(own);
     if (!there && mgi_se_emittable(S, own, &why) == MG_OK && mgi_se_check_whole(S, own, &r->report[r->n]))
-      r->predicted_us[r->n] = mg_predict_us(own, S->cfg.gpu), r->graph[r->n++] = own, own = NULL;
+      r->predicted_us[r->n] = mg_predict_us(own, S->cfg.machine), r->graph[r->n++] = own, own = NULL;
   }
   mg_graph_free(own);
   mgi_se_timed(S, r);
@@ -10186,7 +10152,7 @@ static int mgi_se_cache_load(mgi_se_search *S, mg_search_result *out) {
     if (!ok) break;
     if (mgi_se_stopped(&S->cfg)) { ok = 0, why = "interrupted"; break; }
     ok = mg_parse((const char *)text, (size_t)n, path, NULL, &g, &e) == MG_OK && mg_verify_signature(S->p, g, &e) == MG_OK && us >= 0 && (!k || us >= out->predicted_us[k - 1] || falls-- > 0);
-    if (ok && mg_predict_us(g, S->cfg.gpu) != model) ok = 0, why = "the model prices a cached µGraph otherwise";
+    if (ok && mg_predict_us(g, S->cfg.machine) != model) ok = 0, why = "the model prices a cached µGraph otherwise";
     if (ok && mgi_se_emittable(S, g, &e) != MG_OK) ok = 0, why = "a cached µGraph is not emitted any more";
     const int cut = S->cut, late = S->late, timed = S->timed; /* what the entry's tests lack, the search that follows need not */
     if (ok && !mgi_se_check_small(S, g, &out->report[k])) {
@@ -10222,7 +10188,7 @@ static void mgi_se_cache_store(mgi_se_search *S, const mg_search_result *out) {
   mgi_se_put_text(&w, S->p);
   mgi_se_put(&w, &stats, sizeof stats), mgi_se_put(&w, &stop, sizeof stop), mgi_se_put(&w, &count, sizeof count);
   for (int k = 0; k < out->n; k++) {
-    double model = mg_predict_us(out->graph[k], S->cfg.gpu);
+    double model = mg_predict_us(out->graph[k], S->cfg.machine);
     mgi_se_put(&w, &out->predicted_us[k], sizeof(double)), mgi_se_put(&w, &model, sizeof model);
     mgi_se_put_text(&w, out->graph[k]);
   }
@@ -10245,7 +10211,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   if (!program || program->level != MG_KERNEL || !mg_is_program(program) || !program->n_out)
     return mg_fail(e, MG_BAD_INPUT, "mg_search", "expected a program of library operators with at least one output, got %s", program ? "a graph with graph-defined operators, or without outputs" : "nothing");
   S.p = program, S.cfg = cfg ? *cfg : mg_search_config_default();
-  if (!S.cfg.gpu) S.cfg.gpu = &mgi_se_gpus[0];
+  if (!S.cfg.machine) S.cfg.machine = mg_machine_at(0);
   if (S.cfg.threads <= 0) S.cfg.threads = 2;
   if (S.cfg.max_kernel_ops <= 0) S.cfg.max_kernel_ops = 5;
   if (S.cfg.max_block_ops <= 0) S.cfg.max_block_ops = 11;
@@ -10286,7 +10252,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     if (whole.s && whole.s->eg && whole.s->stop != MG_SATURATED) S.st.egraph_stop = mg_saturation_name(whole.s->stop);
     for (int k = 0; k < whole.n && st == MG_OK; k++) {
       const mgi_se_structure *t = &whole.st[k];
-      mg_graph *u = mgi_se_kernel_graph(whole.s, program, t, whole.s->real, t->count[whole.tile[k]], NULL, S.cfg.gpu, e);
+      mg_graph *u = mgi_se_kernel_graph(whole.s, program, t, whole.s->real, t->count[whole.tile[k]], NULL, S.cfg.machine, e);
       if (u) mgi_se_result_add(&S, out, u, t->tile_us[whole.tile[k]], &whole.report[k]);
       else S.cut = 1;
     }
@@ -10364,7 +10330,7 @@ static int mgi_se_unsettled(const mg_graph *program, const mg_search_config *cfg
 }
 mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, int most, mg_search_result *r,
                             int *undecided, char why[256], mg_error *e) {
-  const mg_gpu *gpu = cfg && cfg->gpu ? cfg->gpu : &mgi_se_gpus[0];
+  const mg_machine *gpu = cfg && cfg->machine ? cfg->machine : mg_machine_at(0);
   const int sampled_too = cfg && cfg->allow_sampled;
   mg_verify_config c = v ? *v : mg_verify_config_default();
   mg_status st = MG_OK;

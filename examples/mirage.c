@@ -1,4 +1,4 @@
-/* The command line tool over the four headers.  Run from the repository's top directory:
+/* The command line tool over the five headers.  Run from the repository's top directory:
    gcc  -std=c11 -O2 -I. examples/mirage.c -o build/mirage -lm -lpthread -ldl
    nvcc -O2 -I. examples/mirage.c -o build/mirage -lpthread -ldl
    `import` (examples/import.c) takes cJSON besides: -DMIRAGE_CJSON -lcjson.
@@ -6,6 +6,7 @@
 #define MIRAGE_IMPLEMENTATION
 #include "mirage.h"
 #include "mirage_verify.h"
+#include "mirage_plan.h"
 #include "mirage_search.h"
 #include "mirage_cuda.cuh"
 #include "import.c"
@@ -706,12 +707,10 @@ static int do_search(const options *o) {
   char lines[4096], path[1024], cut[240];
   int code = 0;
   memset(&res, 0, sizeof res);
-  const char *arch = o->arch ? o->arch : "sm_90a";
-  c.gpu = mg_gpu_find(arch);
-  if (!c.gpu) {
-    char known[160] = "";
-    for (int k = 0; k < mg_gpu_count(); k++) snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s (%s)", k ? ", " : "", mg_gpu_at(k)->arch, mg_gpu_at(k)->name);
-    mg_fail(&e, MG_BAD_INPUT, "search", "--arch: '%.40s' is no GPU or architecture of the table: %s", arch, known);
+  c.machine = o->arch ? mg_machine_find(o->arch) : mg_machine_at(0);
+  if (!c.machine) {
+    char known[MG_MACHINE_LIST];
+    mg_fail(&e, MG_BAD_INPUT, "search", "--arch: '%.40s' is no GPU or architecture of the table: %s", o->arch, mg_machine_list(0, known));
     return report(MG_BAD_INPUT, &e);
   }
   if (o->threads) c.threads = (int)o->threads;
@@ -726,10 +725,10 @@ static int do_search(const options *o) {
   if (o->top) c.top_k = (int)o->top;
   if (o->log2_delta < 0) vc.log2_delta = o->log2_delta;
   vc.threads = (int)o->threads;
-  c.user = (void *)(uintptr_t)c.gpu->arch;
+  c.user = (void *)(uintptr_t)c.machine->arch;
   c.emittable = may_emit;
-  times.arch = c.gpu->arch, times.quiet = !isatty(2);
-  safety.o = o, safety.arch = c.gpu->arch;
+  times.arch = c.machine->arch, times.quiet = !isatty(2);
+  safety.o = o, safety.arch = c.machine->arch;
   c.wary = on_wary, c.unsafe = o->unsafe, c.settle = on_settle, c.settle_user = &safety;
   if (!o->no_measure) c.measure = on_measure, c.measure_user = &times;
   c.stop = &interrupted;
@@ -762,7 +761,7 @@ static int do_search(const options *o) {
   double verify_seconds = now() - started;
   if (vc.progress) fputs("\r\033[K", stderr);
   const mg_verify_report *first = res.n ? &res.report[0] : NULL;
-  const int unkept = o->stats ? write_stats(o->stats, program->name, c.gpu->name, &res.stats, first, verify_seconds) : 0; /* what cannot take the statistics takes nothing else */
+  const int unkept = o->stats ? write_stats(o->stats, program->name, c.machine->name, &res.stats, first, verify_seconds) : 0; /* what cannot take the statistics takes nothing else */
   if (undecided && s == MG_OK) fprintf(stderr, "mirage: search: %d candidate%s left out, not certified: %s\n", undecided, undecided == 1 ? " is" : "s are", why);
   if (s != MG_OK) code = report(s, &e);
   for (int k = 0; s == MG_OK && !code && k < res.n; k++) { /* files by rank: the result comes first */
@@ -770,8 +769,8 @@ static int do_search(const options *o) {
     const int certified = r->verdict == MG_EQUAL;
     char *text = NULL;
     verdict_lines(lines, sizeof lines, r, program, res.graph[k]);
-    time_lines(lines, sizeof lines, &res, k, c.gpu->name, &times, certified, cut);
-    note_lines(lines, sizeof lines, &safety, o->numerics && k == 0, program, res.graph[k], c.gpu->arch);
+    time_lines(lines, sizeof lines, &res, k, c.machine->name, &times, certified, cut);
+    note_lines(lines, sizeof lines, &safety, o->numerics && k == 0, program, res.graph[k], c.machine->arch);
     mg_status p = mg_print(res.graph[k], &text, &e);
     if (p != MG_OK) { code = report(p, &e); break; }
     if (k == 0) code = write_all(NULL, lines, text);

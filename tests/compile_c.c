@@ -1,4 +1,4 @@
-/* The four headers in one file with their implementation, as C11; linked with two files that have the declarations
+/* The five headers in one file with their implementation, as C11; linked with two files that have the declarations
    alone, one function of every header called from each.  tests/test_compile.sh builds it with every compiler:
    gcc -std=c11 -Wall -Wextra -Werror -I. -Itests -DPART=first -c tests/compile_part.c -o build/first.o
    gcc -std=c11 -Wall -Wextra -Werror -I. -Itests -DPART=second -c tests/compile_part.c -o build/second.o
@@ -6,6 +6,7 @@
 #define MIRAGE_IMPLEMENTATION
 #include "mirage.h"
 #include "mirage_verify.h"
+#include "mirage_plan.h"
 #include "mirage_search.h"
 #include "mirage_cuda.cuh"
 #include "mirage.h" /* twice is once */
@@ -26,5 +27,5 @@ int call_second(void);
 int main(void) {
   int a = call_whole(), b = call_first(), c = call_second();
   printf("%d %d %d\n", a, b, c);
-  return a != 4 || b != 4 || c != 4;
+  return a != 5 || b != 5 || c != 5;
 }

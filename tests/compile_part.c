@@ -1,6 +1,7 @@
-/* One function of every header, called; 4 if each does what it says.  -DPART=name makes it call_name(). */
+/* One function of every header, called; 5 if each does what it says.  -DPART=name makes it call_name(). */
 #include "mirage_cuda.cuh" /* the last first: every header brings what it needs */
 #include "mirage_search.h"
+#include "mirage_plan.h"
 #include "mirage_verify.h"
 #include "mirage.h"
 #include <stdio.h>
@@ -24,13 +25,14 @@ int CALL(PART)(void) {
   char *cu = NULL;
   int good = 0;
   if (mg_parse(text, strlen(text), "text", NULL, &g, &e) == MG_OK) good++;
+  if (good && mg_machine_count() > 0 && mg_machine_find(mg_machine_at(0)->name) == mg_machine_at(0)) good++;
   if (good && mg_verify(g, g, NULL, &r, &e) == MG_OK && r.verdict == MG_EQUAL) good++;
   if (good && mg_search(g, &cfg, &found, &e) == MG_OK && found.n > 0) {
     good++;
     if (mg_cuda_emit(found.graph[0], NULL, &cu, &e) == MG_OK && strstr(cu, "p_launch")) good++;
     mg_search_result_free(&found);
   }
-  if (good != 4) fprintf(stderr, "%s: %s\n", e.where, e.msg);
+  if (good != 5) fprintf(stderr, "%s: %s\n", e.where, e.msg);
   mg_string_free(cu);
   mg_graph_free(g);
   return good;

@@ -71,7 +71,7 @@ static double product_us(int64_t m, int64_t k, int64_t n) {
   mg_error e;
   mg_output(g, mg_matmul(g, mg_input(g, "A", MG_F16, 2, a), mg_input(g, "B", MG_F16, 2, b)));
   assert_int_equal(mg_check(g, &e), MG_OK);
-  const double us = mg_predict_us(g, mg_gpu_find("H200"));
+  const double us = mg_predict_us(g, mg_machine_find("H200"));
   mg_graph_free(g);
   return us;
 }
@@ -114,7 +114,7 @@ static void chains_are_associated_as_the_textbook_does(void **state) {
     for (int right = 0; right < 2; right++) {
       const int n = (int)size[k][0];
       mg_graph *p = chain(size[k] + 1, n, right);
-      const double own = mg_predict_us(p, mg_gpu_find("H200")), best = chain_us(size[k] + 1, n);
+      const double own = mg_predict_us(p, mg_machine_find("H200")), best = chain_us(size[k] + 1, n);
       mg_search_result r = search_libraries(p, 5);
       if (fabs(r.predicted_us[0] - best) > 1e-9 * best) fail_msg("chain %zu from the %s: %.6f us found, %.6f by the textbook, %.6f as written", k, right ? "right" : "left", r.predicted_us[0], best, own);
       same_function(p, r.graph[0]);
@@ -390,7 +390,7 @@ static double bf_price(const bf *B, const bf_tensor *a, const bf_tensor *b, int 
   const mg_tensor x = mg_input(g, "A", MG_F16, 2, da), y = a == b ? x : mg_input(g, "B", MG_F16, 2, db);
   mg_output(g, build_op(g, x, y, code, dim));
   assert_int_equal(mg_check(g, &e), MG_OK);
-  const double us = mg_predict_us(g, mg_gpu_find("H200"));
+  const double us = mg_predict_us(g, mg_machine_find("H200"));
   mg_graph_free(g);
   return us;
 }
@@ -463,7 +463,7 @@ static mg_graph *random_program(bf *B, int ops) {
   if (dead || mg_check(g, &e) != MG_OK) { mg_graph_free(g); return NULL; }
   B->goal = B->t[n - 1], B->n = B->n_in;
   memset(B->t + B->n, 0, sizeof B->t - (size_t)B->n * sizeof *B->t);
-  B->best = mg_predict_us(g, mg_gpu_find("H200")) * (1 + 1e-9);
+  B->best = mg_predict_us(g, mg_machine_find("H200")) * (1 + 1e-9);
   return g;
 }
 
@@ -479,7 +479,7 @@ static void brute_force_finds_nothing_cheaper(void **state) {
     mg_graph *p = random_program(&B, 2 + (int)draw(2));
     if (!p) continue;
     i++;
-    const double own = mg_predict_us(p, mg_gpu_find("H200"));
+    const double own = mg_predict_us(p, mg_machine_find("H200"));
     bf_walk(&B, 3, 0);
     if (B.best > own) B.best = own;
     mg_search_result r = search_libraries(p, 3);

@@ -79,7 +79,7 @@ static void unrelated_outputs_are_complete(void **state) {
   if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
   printf("%s: %.2f us, %d kernels, %llu structures, %llu refused\n", p->name, r.predicted_us[0], r.stats.best_kernels, (unsigned long long)r.stats.structures, (unsigned long long)r.stats.refused);
   assert_true(r.stats.complete);
-  assert_true(r.predicted_us[0] < 0.5 * mg_predict_us(p, mg_gpu_at(0)));
+  assert_true(r.predicted_us[0] < 0.5 * mg_predict_us(p, mg_machine_at(0)));
   mg_search_result_free(&r);
   mg_graph_free(p);
 }
@@ -106,9 +106,9 @@ static void a_product_ends_a_kernel(void **state) {
   int product = 0, power = 0;
   c.emittable = emittable;
   if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
-  printf("%s: %.2f us, library kernels %.2f\n", p->name, r.predicted_us[0], mg_predict_us(p, mg_gpu_at(0)));
+  printf("%s: %.2f us, library kernels %.2f\n", p->name, r.predicted_us[0], mg_predict_us(p, mg_machine_at(0)));
   assert_true(r.stats.complete);
-  assert_true(r.predicted_us[0] < mg_predict_us(p, mg_gpu_at(0)) / 2);
+  assert_true(r.predicted_us[0] < mg_predict_us(p, mg_machine_at(0)) / 2);
   assert_int_equal(r.stats.best_kernels, 2);
   assert_int_equal(kernels_of(r.graph[0], MG_OP_MATMUL, &product), 1);
   assert_int_equal(kernels_of(r.graph[0], MG_OP_EXP, &power), 1);
@@ -147,14 +147,14 @@ static void library_kernels_for_a_segment(void **state) {
     for (uint32_t i = 1; i < r.graph[0]->n_ops; i++) {
       const mg_op_node *o = &r.graph[0]->ops[i];
       own += o->code == MG_OP_GRAPH, library += o->code != MG_OP_GRAPH;
-      if (o->code != MG_OP_GRAPH) least += mgi_se_library_us(r.graph[0], o, mg_gpu_at(0));
+      if (o->code != MG_OP_GRAPH) least += mgi_se_library_us(r.graph[0], o, mg_machine_at(0));
     }
-    printf("%s: %.2f us, library kernels %.2f; %d library kernels and %d others\n", p->name, r.predicted_us[0], mg_predict_us(p, mg_gpu_at(0)), library, own);
+    printf("%s: %.2f us, library kernels %.2f; %d library kernels and %d others\n", p->name, r.predicted_us[0], mg_predict_us(p, mg_machine_at(0)), library, own);
     assert_int_equal(own, 1);
     assert_int_equal(library, cases[k].library);
     assert_int_equal(r.stats.best_kernels, own + library);
-    assert_true(fabs(r.predicted_us[0] - mg_predict_us(r.graph[0], mg_gpu_at(0))) < 1e-9 * r.predicted_us[0]);
-    assert_true(r.predicted_us[0] > least && r.predicted_us[0] < 0.8 * mg_predict_us(p, mg_gpu_at(0)));
+    assert_true(fabs(r.predicted_us[0] - mg_predict_us(r.graph[0], mg_machine_at(0))) < 1e-9 * r.predicted_us[0]);
+    assert_true(r.predicted_us[0] > least && r.predicted_us[0] < 0.8 * mg_predict_us(p, mg_machine_at(0)));
     assert_true(r.report[0].verdict == MG_EQUAL);
     mg_search_result_free(&r);
     c.max_kernel_ops = library; /* one fewer: only the program itself has more kernels than that */

@@ -410,7 +410,7 @@ static void structures_are_checked(void **state) {
   assert_non_null(S);
   memset(&f, 0, sizeof f);
   S->root = S, S->p = p, S->cfg = mg_search_config_default(), S->end = 1e300;
-  S->cfg.gpu = mg_gpu_find("H200"), S->cfg.threads = S->cfg.max_kernel_ops = S->cfg.max_loops = 1, S->cfg.max_block_ops = 3, S->cfg.seed = 1;
+  S->cfg.machine = mg_machine_find("H200"), S->cfg.threads = S->cfg.max_kernel_ops = S->cfg.max_loops = 1, S->cfg.max_block_ops = 3, S->cfg.seed = 1;
   S->cfg.max_states = 4096, S->cfg.max_structures = 1000, S->cfg.max_steps = 100000;
   pthread_mutex_init(&S->lock, NULL);
   assert_int_equal(mg_resize(p, NULL, NULL, &own, &e), MG_OK);

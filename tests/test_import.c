@@ -651,7 +651,7 @@ static void no_memory(void **state) {
 /* The search finds what the model says is at least as fast as every right µGraph that was saved. */
 static void search_is_as_good(void **state) {
   (void)state;
-  int gpus = getenv("SOAK_IMPORTS") && strcmp(getenv("SOAK_IMPORTS"), "0") ? mg_gpu_count() : 2, best_saved = 0;
+  int gpus = getenv("SOAK_IMPORTS") && strcmp(getenv("SOAK_IMPORTS"), "0") ? mg_machine_count() : 2, best_saved = 0;
   for (int k = 0; k < SAVED; k++) {
     if (saved[k].verdict != MG_EQUAL) continue;
     mg_graph *p = program(k);
@@ -660,20 +660,20 @@ static void search_is_as_good(void **state) {
       mg_search_config c = mg_search_config_default();
       mg_search_result r;
       mg_error e;
-      c.gpu = mg_gpu_find(gpus > 2 ? mg_gpu_at(gpu)->name : gpu ? "A100" : "H200"), c.top_k = 1;
-      assert_non_null(c.gpu);
+      c.machine = mg_machine_find(gpus > 2 ? mg_machine_at(gpu)->name : gpu ? "A100" : "H200"), c.top_k = 1;
+      assert_non_null(c.machine);
       if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
       assert_true(r.stats.complete);
-      double found = mg_predict_us(r.graph[0], c.gpu), least = 1e300;
+      double found = mg_predict_us(r.graph[0], c.machine), least = 1e300;
       for (int i = 0; i < saved[k].n; i++) {
         mg_graph *g = imported(f, i);
-        double us = mg_predict_us(g, c.gpu);
+        double us = mg_predict_us(g, c.machine);
         assert_true(us > 0);
         if (us < least) least = us;
-        if (found > us * (1 + 1e-9)) fail_msg("%s, µGraph %d, on %s: %.4f us, the search's best takes %.4f", saved[k].name, i, c.gpu->name, us, found);
+        if (found > us * (1 + 1e-9)) fail_msg("%s, µGraph %d, on %s: %.4f us, the search's best takes %.4f", saved[k].name, i, c.machine->name, us, found);
         mg_graph_free(g);
       }
-      print_message("%s on %s: %.2f us, the best saved one %.2f\n", saved[k].name, c.gpu->name, found, least);
+      print_message("%s on %s: %.2f us, the best saved one %.2f\n", saved[k].name, c.machine->name, found, least);
       best_saved += least < 1e9; /* one that fits at all */
       mg_search_result_free(&r);
     }

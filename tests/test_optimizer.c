@@ -861,7 +861,7 @@ static void test_group_rings(void **state) {
         mg_graph *b = NULL;
         for (uint32_t k = 1; k < g->n_ops; k++)
           if (g->ops[k].code == MG_OP_GRAPH) b = g->ops[k].sub;
-        mg_plan_kernel(b, mg_gpu_find("H200"));
+        mg_plan_kernel(b, mg_machine_find("H200"));
         mg_emit_config cfg = {"sm_90a", NULL};
         if (mg_cuda_emit(g, &cfg, &cu, &e) != MG_OK) fail_msg("%s\n%s", e.msg, text);
         mg_string_free(cu);

@@ -297,7 +297,7 @@ static void too_many_down_sets(void **state) {
     c.max_block_ops = 1, c.max_kernel_ops = 2;
     if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
     assert_int_equal(r.stats.complete, wide < 10);
-    if (!part) assert_true(r.predicted_us[0] < mg_predict_us(p, mg_gpu_at(0)) / 2);
+    if (!part) assert_true(r.predicted_us[0] < mg_predict_us(p, mg_machine_at(0)) / 2);
     mg_search_result_free(&r);
     mg_graph_free(p);
   }

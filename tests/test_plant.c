@@ -893,10 +893,13 @@ static void plant_templates(void) {
   write_all(path, out);
   free(out);
   free(with);
-  char *header = read_all("mirage.h");
-  snprintf(path, sizeof path, "%s/mirage.h", dir);
-  write_all(path, header);
-  free(header);
+  static const char *const needed[] = {"mirage.h", "mirage_plan.h"};
+  for (int k = 0; k < 2; k++) {
+    char *header = read_all(needed[k]);
+    snprintf(path, sizeof path, "%s/%s", dir, needed[k]);
+    write_all(path, header);
+    free(header);
+  }
 }
 /* The emitted file with all plants of its kernels. */
 static char *plant_file(const char *cu) {

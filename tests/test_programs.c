@@ -329,7 +329,7 @@ static void test_sweep(void **state) {
       if (!soak && a != (int)(seed % 2)) continue;
       memset(&why, 0, sizeof why);
       why.arch = archs[a];
-      c.gpu = mg_gpu_find(archs[a]);
+      c.machine = mg_machine_find(archs[a]);
       c.top_k = 64;
       c.user = &why;
       c.emittable = emittable;

@@ -153,10 +153,10 @@ static void reached(void **state) {
     mg_search_config c = mg_search_config_default();
     drawn_from(seed, k);
     draw(&p, text, sizeof text);
-    c.gpu = mg_gpu_at(below(mg_gpu_count()));
+    c.machine = mg_machine_at(below(mg_machine_count()));
     c.max_loops = 1 + below(2), c.max_kernel_ops = 1 + below(3), c.max_block_ops = 3 + below(6), c.top_k = 4 + below(8), c.bound = below(3) > 0;
     c.max_states = 200, c.max_structures = 1000, c.max_steps = 20000, c.egraph.nodes = 2000, c.seed = seed;
-    snprintf(arch, sizeof arch, "%s", c.gpu->arch);
+    snprintf(arch, sizeof arch, "%s", c.machine->arch);
     c.user = arch, c.emittable = emittable, c.structure = sees, c.time_limit_s = 60;
     n_shown = 0;
     if (only && k < atoi(only)) continue;

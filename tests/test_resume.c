@@ -228,13 +228,13 @@ static void foreign_is_refused(void **state) {
   OTHER(d.max_states = 100), OTHER(d.max_structures = 100), OTHER(d.max_steps = 1000), OTHER((d.emittable = refuses, d.user = &no));
   OTHER(d.egraph.nodes = 100), OTHER(d.egraph.seconds = 1), OTHER(d.egraph.no_copies = 1);
 #undef OTHER
-  d = c, d.gpu = mg_gpu_find("A100"), refused(p, &d, "found one of another GPU", NULL);
-  for (int k = 0; k < mg_gpu_count(); k++) {
-    d = c, d.gpu = mg_gpu_at(k);
-    if (d.gpu != mg_gpu_find("H200")) refused(p, &d, "found one of another GPU", NULL);
+  d = c, d.machine = mg_machine_find("A100"), refused(p, &d, "found one of another GPU", NULL);
+  for (int k = 0; k < mg_machine_count(); k++) {
+    d = c, d.machine = mg_machine_at(k);
+    if (d.machine != mg_machine_find("H200")) refused(p, &d, "found one of another GPU", NULL);
   }
   for (int k = 0;; k++) { /* a row with one figure of it changed */
-    mg_gpu row = *mg_gpu_find("H200");
+    mg_machine row = *mg_machine_find("H200");
     int last = 0;
     switch (k) {
       case 0: row.name = "H201"; break;
@@ -251,10 +251,12 @@ static void foreign_is_refused(void **state) {
       case 11: row.shared_bytes_us *= 1.01; break;
       case 12: row.launch_us *= 1.01; break;
       case 13: row.barrier_us *= 1.01; break;
+      case 14: row.can ^= MG_CAN_WARPGROUP; break;
+      case 15: row.threads_per_sm -= 512; break;
       default: last = 1; break;
     }
     if (last) break;
-    d = c, d.gpu = &row, refused(p, &d, "found one of another GPU", NULL);
+    d = c, d.machine = &row, refused(p, &d, "found one of another GPU", NULL);
   }
   size_t n; /* made by another version, or when the model gave other times */
   uint8_t *b = slurp(&n);
@@ -284,13 +286,13 @@ static void model_is_in_the_key(void **state) {
   uint64_t seen[16];
   int n = 0;
   for (int k = 0; k < 12; k++) {
-    mg_gpu row = *mg_gpu_find("H200");
+    mg_machine row = *mg_machine_find("H200");
     double *const rate[] = { NULL, &row.dram_gbps, &row.l2_gbps, &row.tensor_tflops, &row.fp32_tflops, &row.shared_bytes_us, &row.launch_us, &row.barrier_us };
     if (k && k < 8) *rate[k] *= 1 + 1e-6;
     if (k == 8) row.sms--;
     if (k == 9) row.shared_per_block -= 16 << 10;
     if (k == 10) row.shared_per_sm -= 16 << 10;
-    if (k == 11) row.arch = "sm_80";
+    if (k == 11) row.can = mg_machine_find("sm_80")->can;
     uint64_t h = mgi_se_model_hash(&row);
     assert_true(h == mgi_se_model_hash(&row));
     for (int j = 0; j < n; j++) if (seen[j] == h) fail_msg("change %d is not seen", k);
@@ -356,7 +358,7 @@ static void forged_are_refused(void **state) {
   mgi_se_search *S = (mgi_se_search *)calloc(1, sizeof *S); /* the segment's frames, to read it with */
   mgi_se_found found;
   memset(&found, 0, sizeof found);
-  S->root = S, S->p = p, S->cfg = c, S->cfg.gpu = mg_gpu_find("H200"), S->cfg.max_loops = 1, S->cfg.max_states = 4096;
+  S->root = S, S->p = p, S->cfg = c, S->cfg.machine = mg_machine_find("H200"), S->cfg.max_loops = 1, S->cfg.max_states = 4096;
   pthread_mutex_init(&S->lock, NULL);
   mg_graph *own = NULL;
   int frames = 0;
@@ -641,7 +643,7 @@ static void cache_gives_the_same_result(void **state) {
     d = c, d.max_kernel_ops = 1, r = cached(p, &d, 0, NULL), mg_search_result_free(&r);
     d = c, d.top_k = 2, r = cached(p, &d, 0, NULL), assert_int_equal(r.n, 2), mg_search_result_free(&r);
     d = c, d.seed = 5, r = cached(p, &d, 0, NULL), mg_search_result_free(&r);
-    d = c, d.gpu = mg_gpu_find("A100"), r = cached(p, &d, 0, NULL), mg_search_result_free(&r);
+    d = c, d.machine = mg_machine_find("A100"), r = cached(p, &d, 0, NULL), mg_search_result_free(&r);
     if (!SHORT) r = cached(q, &c, 0, NULL), mg_search_result_free(&r);
     assert_int_equal(entries(), SHORT ? 6 : 7);
     r = cached(p, &c, 1, NULL), same(&plain, &r), mg_search_result_free(&r);

@@ -760,7 +760,7 @@ static void depth_refuses_no_more_than_the_limit(void **state) {
     mgi_se_seg *seg = NULL;
     mg_error e;
     memset(&S, 0, sizeof S);
-    c.gpu = mg_gpu_at(0), c.max_states = 4096, c.seed = 1, c.max_loops = 1;
+    c.machine = mg_machine_at(0), c.max_states = 4096, c.seed = 1, c.max_loops = 1;
     S.cfg = c;
     assert_int_equal(mgi_se_seg_new(p, &c, 1e300, &seg, &e), MG_OK);
     mgi_se_frames(&S, seg);
@@ -999,13 +999,13 @@ static void superoptimize_certifies(void **state) {
 
 static void gpus_and_model(void **state) {
   (void)state;
-  assert_string_equal(mg_gpu_find("sm_90a")->name, "H200");
-  assert_string_equal(mg_gpu_find("sm_80")->name, "A100");
-  assert_string_equal(mg_gpu_find("RTX3080")->arch, "sm_86");
-  assert_non_null(mg_gpu_find("H100"));
-  assert_null(mg_gpu_find("Z80"));
-  assert_null(mg_gpu_find(NULL));
-  assert_null(mg_gpu_at(mg_gpu_count()));
+  assert_string_equal(mg_machine_find("sm_90a")->name, "H200");
+  assert_string_equal(mg_machine_find("sm_80")->name, "A100");
+  assert_string_equal(mg_machine_find("RTX3080")->arch, "sm_86");
+  assert_non_null(mg_machine_find("H100"));
+  assert_null(mg_machine_find("Z80"));
+  assert_null(mg_machine_find(NULL));
+  assert_null(mg_machine_at(mg_machine_count()));
   /* more bytes take longer; a smaller GPU takes longer; fused beats a kernel an operator */
   double last = 0;
   for (int n = 1024; n <= 16384; n *= 2) {
@@ -1016,7 +1016,7 @@ static void gpus_and_model(void **state) {
     search_with(p, NULL, &r);
     assert_true(r.predicted_us[0] > last);
     assert_true(r.predicted_us[0] < mg_predict_us(p, NULL));
-    assert_true(mg_predict_us(r.graph[0], mg_gpu_find("A100")) > r.predicted_us[0]);
+    assert_true(mg_predict_us(r.graph[0], mg_machine_find("A100")) > r.predicted_us[0]);
     last = r.predicted_us[0];
     mg_search_result_free(&r);
     mg_graph_free(p);

@@ -121,7 +121,7 @@ static void worked_example(void **state) {
             mg_tiling_rule r = mg_tiling_judge(&t, k, tile);
             int64_t shared = 0;
             assert_true(mg_tiling_us(&t, k, tile, &shared) > 0);
-            assert_int_equal(r, 5 * shared > 6 * mg_gpu_find("H200")->shared_per_block ? MG_TILING_SHARED : MG_TILING_KEPT);
+            assert_int_equal(r, 5 * shared > 6 * mg_machine_find("H200")->shared_per_block ? MG_TILING_SHARED : MG_TILING_KEPT);
             left++, fit += r == MG_TILING_KEPT;
           }
         }
@@ -362,7 +362,7 @@ static void model_is_the_papers(void **state) {
   (void)state;
   mg_graph *g = parse(chain);
   mg_tilings t = tilings(g, 0);
-  const mg_gpu *gpu = mg_gpu_find("H200");
+  const mg_machine *gpu = mg_machine_find("H200");
   int64_t tile[4] = { 128, 64, 256, 128 }, shared;
   double m = 8, k = 8, n = 4, h = 4, blocks = m * h;
   double bytes = 2 * (128 * 64 * m * h * n * k + 64 * 256 * m * h * n * k + 256 * 128 * m * h * n + 128 * 128 * m * h);

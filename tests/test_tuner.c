@@ -41,14 +41,14 @@ static mg_graph *program_of(int kind) {
 }
 
 /* A search of p as one kernel, its frames done, its structures in the pool. */
-static void begin(mgi_se_search *S, mgi_se_found *f, const mg_graph *p, const mg_gpu *gpu, int kernels) {
+static void begin(mgi_se_search *S, mgi_se_found *f, const mg_graph *p, const mg_machine *gpu, int kernels) {
   mg_error e;
   mgi_se_cuts *C = (mgi_se_cuts *)malloc(sizeof *C);
   int frames = 0;
   assert_non_null(C);
   memset(S, 0, sizeof *S), memset(f, 0, sizeof *f), memset(&e, 0, sizeof e);
   S->p = p, S->cfg = mg_search_config_default(), S->root = S, S->end = 1e300;
-  S->cfg.gpu = gpu, S->cfg.threads = 2, S->cfg.max_kernel_ops = kernels, S->cfg.max_block_ops = 9, S->cfg.max_loops = 1 + (int)draw(2), S->cfg.top_k = 8, S->cfg.seed = 1;
+  S->cfg.machine = gpu, S->cfg.threads = 2, S->cfg.max_kernel_ops = kernels, S->cfg.max_block_ops = 9, S->cfg.max_loops = 1 + (int)draw(2), S->cfg.top_k = 8, S->cfg.seed = 1;
   S->cfg.max_states = 32768, S->cfg.max_structures = 3000, S->cfg.max_steps = 100000;
   pthread_mutex_init(&S->lock, NULL), pthread_mutex_init(&S->hook, NULL);
   assert_true(mgi_se_cuts_of(C, p));
@@ -69,7 +69,7 @@ static void end(mgi_se_search *S, mgi_se_found *f) {
 /* Every tile of a structure, by the model, in the order of the axes' counts. */
 typedef struct tiles { int n, cap; struct tile { double us; int64_t count[MGI_SE_AXES]; } *at; uint64_t priced, closed, open; } tiles;
 
-static void all_tiles(const mgi_se_seg *s, const mgi_se_structure *t, const mg_gpu *gpu, int64_t *count, int a, mgi_se_form *form, tiles *out) {
+static void all_tiles(const mgi_se_seg *s, const mgi_se_structure *t, const mg_machine *gpu, int64_t *count, int a, mgi_se_form *form, tiles *out) {
   if (a == MGI_SE_AXES) {
     int64_t one[MGI_SE_AXES];
     mgi_se_form_size(form, count);
@@ -100,7 +100,7 @@ static void all_tiles(const mgi_se_seg *s, const mgi_se_structure *t, const mg_g
     if (list[i] > 1 || (a < 4 && a != t->group)) all_tiles(s, t, gpu, count, a + 1, form, out);
   }
 }
-static void all_tiles_of(const mgi_se_seg *s, const mgi_se_structure *t, const mg_gpu *gpu, tiles *out) {
+static void all_tiles_of(const mgi_se_seg *s, const mgi_se_structure *t, const mg_machine *gpu, tiles *out) {
   int64_t count[MGI_SE_AXES] = { 1, 1, 1, 1, 1, 1 };
   mgi_se_form *form = (mgi_se_form *)malloc(sizeof *form);
   assert_non_null(form);
@@ -134,7 +134,7 @@ static void tuner_finds_the_best_tiles(void **state) {
   assert_non_null(S);
   for (uint64_t round = 0; round < 2 * KINDS * rounds; round++) {
     mg_graph *p = program_of((int)(round % KINDS));
-    const mg_gpu *gpu = mg_gpu_at(round % 2 ? (int)draw((uint64_t)mg_gpu_count()) : 0);
+    const mg_machine *gpu = mg_machine_at(round % 2 ? (int)draw((uint64_t)mg_machine_count()) : 0);
     mgi_se_found f;
     begin(S, &f, p, gpu, 1);
     for (int k = 0; k < 6 && S->n_pool; k++) {
@@ -176,11 +176,11 @@ static void segments_keep_the_best(void **state) {
     mg_error e;
     int n = 0, n_split = 0, want = round % 2 ? 1 : 8;
     uint64_t seen[MGI_SE_POOL], halves[MGI_SE_SPLITS];
-    begin(S, &f, p, mg_gpu_at((int)draw((uint64_t)mg_gpu_count())), 5);
+    begin(S, &f, p, mg_machine_at((int)draw((uint64_t)mg_machine_count())), 5);
     const int n_pool = S->n_pool;
     mgi_se_structure *all = (mgi_se_structure *)malloc(((size_t)n_pool + 1) * sizeof *all), *order[MGI_SE_POOL];
     assert_non_null(all);
-    for (int k = 0; k < n_pool; k++) order[k] = &all[k], all[k] = S->pool[k], mgi_se_tune(S->seg, &all[k], S->cfg.gpu, 0, MGI_SE_TILES, 1e300);
+    for (int k = 0; k < n_pool; k++) order[k] = &all[k], all[k] = S->pool[k], mgi_se_tune(S->seg, &all[k], S->cfg.machine, 0, MGI_SE_TILES, 1e300);
     qsort(order, (size_t)n_pool, sizeof *order, by_time);
     assert_int_equal(mgi_se_segment_end(S, want, &e), MG_OK);
     for (int k = 0; k < n_pool; k++) left += !S->tuned[k];
@@ -197,7 +197,7 @@ static void segments_keep_the_best(void **state) {
       mg_verify_report r;
       int known = 0;
       for (int j = 0; j < n; j++) known |= seen[j] == order[k]->work;
-      mg_graph *g = known ? NULL : mgi_se_kernel_graph(S->seg, S->seg->p, order[k], S->seg->real, order[k]->count[0], NULL, S->cfg.gpu, &e);
+      mg_graph *g = known ? NULL : mgi_se_kernel_graph(S->seg, S->seg->p, order[k], S->seg->real, order[k]->count[0], NULL, S->cfg.machine, &e);
       if (g && mgi_se_fast_check(S, S->seg, order[k], 0, &r)) {
         assert_true(n < f.n && f.st[n].hash == order[k]->hash && f.st[n].us == order[k]->us && f.st[n].n_tiles == order[k]->n_tiles);
         seen[n++] = order[k]->work;
@@ -342,13 +342,13 @@ static void what_is_priced_is_what_is_built(void **state) {
     mg_graph *p = round < sizeof of / sizeof *of ? parse(of[round]) : program_of((int)(round % KINDS));
     mgi_se_found f;
     mg_error e;
-    begin(S, &f, p, mg_gpu_at(round % 2 ? (int)draw((uint64_t)mg_gpu_count()) : 0), 1);
+    begin(S, &f, p, mg_machine_at(round % 2 ? (int)draw((uint64_t)mg_machine_count()) : 0), 1);
     assert_int_equal(mgi_se_segment_end(S, round < sizeof of / sizeof *of ? want[round] : MGI_SE_POOL, &e), MG_OK);
     for (int k = 0; k < f.n; k++)
       for (int i = 0; i < f.st[k].n_tiles && f.st[k].tile_us[i] < 1e9; i++, n++) {
-        mg_graph *g = mgi_se_kernel_graph(S->seg, p, &f.st[k], S->seg->real, f.st[k].count[i], NULL, S->cfg.gpu, &e);
+        mg_graph *g = mgi_se_kernel_graph(S->seg, p, &f.st[k], S->seg->real, f.st[k].count[i], NULL, S->cfg.machine, &e);
         assert_non_null(g);
-        const double us = mg_predict_us(g, S->cfg.gpu);
+        const double us = mg_predict_us(g, S->cfg.machine);
         char *text = NULL;
         if (us > f.st[k].tile_us[i] * (1 + 1e-9) || us < f.st[k].tile_us[i] * (1 - 1e-9))
           fail_msg("program %d, tile %d: priced %.6f us, built %.6f\n%s", (int)round, i, f.st[k].tile_us[i], us,
@@ -397,7 +397,7 @@ static void a_row_limits_what_it_says(void **state) {
     { "program t\ninput X : f16[128, 64]\ninput W : f16[64, 512]\n"
       "O = kernel grid=(x=4) threads=256 {\n  a = matmul(load X {x->*}, load W {x->1})\n  store a {x->1}\n}\noutput O\n", 256, 64 },
   };
-  mg_gpu row = *mg_gpu_find("RTX3080");
+  mg_machine row = *mg_machine_find("RTX3080");
   for (int k = 0; k < 2; k++) {
     mg_graph *g = parse(of[k].text);
     row.registers_per_sm = (of[k].held + 24) * of[k].threads;
@@ -408,7 +408,7 @@ static void a_row_limits_what_it_says(void **state) {
   }
   mg_graph *g = parse("program t\ninput X : f16[16, 1024]\ninput W : f16[1024, 64]\nO = kernel grid=(x=2, y=4) threads=128 {\n"
                       "  a = accum(matmul(load X {x->*, y->1}, load W {x->1, y->0})) {y->+}\n  store a {x->1, y->*}\n}\noutput O\n");
-  row = *mg_gpu_find("H200");
+  row = *mg_machine_find("H200");
   const double all = mg_predict_us(g, &row);
   row.sms = 1;
   assert_true(mg_predict_us(g, &row) > all && mg_predict_us(g, &row) < 1e3);

@@ -76,7 +76,7 @@ static mg_search_config config(void) {
 
 /* Everything returned prints and parses to itself, and was ranked by what mg_predict_us says of it; the best `full` are equal by the
    full tier. */
-static void all_stand(const char *name, const mg_graph *p, const mg_gpu *gpu, const mg_search_result *r, int full) {
+static void all_stand(const char *name, const mg_graph *p, const mg_machine *gpu, const mg_search_result *r, int full) {
   mg_error e;
   assert_true(r->n > 0);
   for (int k = 0; k < r->n; k++) {
@@ -191,7 +191,7 @@ static void odd_programs(void **state) {
     mg_search_config c = config();
     mg_search_result r;
     if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s: %s", odd[k].name, e.msg);
-    all_stand(odd[k].name, p, c.gpu, &r, r.n);
+    all_stand(odd[k].name, p, c.machine, &r, r.n);
     if (r.stats.best_kernels > odd[k].kernels) fail_msg("%s: %d kernels", odd[k].name, r.stats.best_kernels);
     assert_true(r.stats.complete || strcmp(r.stats.egraph_stop, "SATURATED")); /* nothing else ended one of them */
     if (!i || n >= 100) link_2(odd[k].name, r.graph[0]);
@@ -251,22 +251,22 @@ static void every_gpu(void **state) {
   mg_graph *p = odd_program("input X : f16[64, 2048]\ninput W : f16[2048, 1024]\nO = matmul(rms_norm(X, eps=1/100), W)\noutput O\n");
   mg_error e;
   double us[16] = { 0 };
-  for (int k = 0; k < mg_gpu_count(); k++) {
+  for (int k = 0; k < mg_machine_count(); k++) {
     mg_search_config c = config();
     char own[32];
     mg_search_result r;
-    c.gpu = mg_gpu_at(k);
-    snprintf(own, sizeof own, "%s", c.gpu->arch);
+    c.machine = mg_machine_at(k);
+    snprintf(own, sizeof own, "%s", c.machine->arch);
     c.user = own, c.top_k = 8, c.max_kernel_ops = 1;
     assert_int_equal(mg_search(p, &c, &r, &e), MG_OK);
     assert_true(r.stats.complete);
-    all_stand(c.gpu->name, p, c.gpu, &r, 2);
+    all_stand(c.machine->name, p, c.machine, &r, 2);
     us[k] = r.predicted_us[0];
     mg_search_result_free(&r);
   }
-  for (int k = 0; k < mg_gpu_count(); k++) /* the model knows them apart: none with less of everything is faster */
-    for (int j = 0; j < mg_gpu_count(); j++) {
-      const mg_gpu *a = mg_gpu_at(j), *b = mg_gpu_at(k);
+  for (int k = 0; k < mg_machine_count(); k++) /* the model knows them apart: none with less of everything is faster */
+    for (int j = 0; j < mg_machine_count(); j++) {
+      const mg_machine *a = mg_machine_at(j), *b = mg_machine_at(k);
       if (a->sms <= b->sms && a->dram_gbps < b->dram_gbps && a->tensor_tflops < b->tensor_tflops && a->l2_gbps < b->l2_gbps) assert_true(us[j] > us[k]);
     }
   mg_graph_free(p);

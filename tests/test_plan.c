@@ -1,0 +1,230 @@
+/* Tests of mirage_plan.h: the rows of the machine table, and who asks them.
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_plan.c -o build/test_plan -lcmocka -lm -lpthread -ldl && build/test_plan */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+/* A row from outside: an A100 of another size, under an architecture that no built-in row has. */
+#define MG_USER_MACHINES(M)                                                                                           \
+  M("ORIN", "sm_87", MG_CAN_ASYNC_COPY, 16, 1536, 166912, 167936, 65536, 4,                                            \
+    180.0, 800.0, 40.0, 4.0, 100000.0, 2.0, 0.1, "scaled, unmeasured: of this test alone")
+#define MIRAGE_IMPLEMENTATION
+#include "mirage.h"
+#include "mirage_verify.h"
+#include "mirage_plan.h"
+#include "mirage_search.h"
+#include "mirage_cuda.cuh"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "parse.h"
+
+static const char small[] =
+    "program small\ninput X : f16[16, 256]\ninput W : f16[256, 64]\nO = silu(matmul(X, W))\noutput O\n";
+
+/* Each row is found by its name, and by its architecture unless an earlier row has that too. */
+static void rows_are_found(void **state) {
+  (void)state;
+  assert_int_equal(mg_machine_count(), 11);
+  for (int k = 0; k < mg_machine_count(); k++) {
+    const mg_machine *m = mg_machine_at(k);
+    int first = k;
+    for (int j = k; j-- > 0;) {
+      assert_string_not_equal(mg_machine_at(j)->name, m->name);
+      if (!strcmp(mg_machine_at(j)->arch, m->arch)) first = j;
+    }
+    assert_ptr_equal(mg_machine_find(m->name), m);
+    assert_ptr_equal(mg_machine_find(m->arch), mg_machine_at(first));
+  }
+  assert_null(mg_machine_at(-1));
+  assert_null(mg_machine_at(mg_machine_count()));
+  static const struct { const char *ask, *name; } known[] = {
+      {"sm_90a", "H200"}, {"sm_90", "H200"}, {"sm_80", "A100"}, {"sm_86", "RTX3080"}, {"sm_89", "RTX4090"},
+      {"sm_100a", "B200"}, {"sm_100", "B200"}, {"sm_120", "RTX5090"}, {"L40S", "L40S"}, {"sm_87", "ORIN"}};
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+    assert_string_equal(mg_machine_find(known[k].ask)->name, known[k].name);
+  static const char *const unknown[] = {
+      "", "Z80", "sm_", "sm_9", "sm_70", "sm_80a", "sm_90b", "sm_90aa", "sm_090", "90", "sm_900", "h200", "sm_120a", "sm_90f"};
+  for (size_t k = 0; k < sizeof unknown / sizeof *unknown; k++) assert_null(mg_machine_find(unknown[k]));
+  assert_null(mg_machine_find(NULL));
+}
+
+/* The sizes of a row are possible, and agree with each other; its rates are in their order; its source says what it is. */
+static void rows_are_sane(void **state) {
+  (void)state;
+  for (int k = 0; k < mg_machine_count(); k++) {
+    const mg_machine *m = mg_machine_at(k);
+    char letter = 0;
+    assert_true(mg_arch_number(m->arch, &letter) >= 80);
+    assert_true(m->sms >= 1 && m->sms <= 512);
+    assert_true(m->threads_per_sm >= 1024 && m->threads_per_sm <= 2048 && m->threads_per_sm % 32 == 0);
+    assert_int_equal(m->shared_per_sm, m->shared_per_block + 1024);
+    assert_true(m->shared_per_block >= 96 << 10 && m->shared_per_block <= 256 << 10);
+    assert_int_equal(m->registers_per_sm, 65536);
+    assert_true(m->l2_bytes >= 1 << 20 && m->l2_bytes <= 256 << 20);
+    assert_true(m->dram_gbps > 0 && m->dram_gbps < m->l2_gbps);
+    assert_true(m->fp32_tflops > 0 && m->fp32_tflops < m->tensor_tflops);
+    assert_true(m->l2_gbps < m->shared_bytes_us * m->sms / 1e3); /* shared memory of all multiprocessors is faster */
+    assert_true(m->launch_us > 0.1 && m->launch_us < 10);
+    assert_true(m->barrier_us > 0.001 && m->barrier_us < m->launch_us);
+    assert_true(!strncmp(m->source, "measured: ", 10) || !strncmp(m->source, "scaled, unmeasured: ", 20));
+    assert_true(mg_machine_can(m, MG_CAN_ASYNC_COPY));
+    if (mg_machine_can(m, MG_CAN_WARPGROUP)) assert_int_equal(letter, 'a');
+    if (mg_machine_can(m, MG_CAN_TENSOR_COPY)) assert_true(mg_machine_can(m, MG_CAN_WARPGROUP));
+    if (mg_machine_can(m, MG_CAN_CLUSTER)) assert_true(mg_machine_can(m, MG_CAN_DEPENDENT_LAUNCH));
+    int64_t before = m->sms;
+    for (int64_t group = 1; group <= 32; group++) { /* larger groups fill no more of the chip */
+      const int64_t filled = mg_machine_filled_sms(m, group);
+      assert_true(filled >= 1 && filled <= before);
+      before = filled;
+    }
+    for (int64_t blocks = 1; blocks <= 32; blocks++)
+      assert_int_equal(mg_machine_clusters(m, blocks), mg_machine_can(m, MG_CAN_CLUSTER) && blocks <= 16);
+  }
+  const mg_machine *h200 = mg_machine_find("H200");
+  assert_int_equal(mg_machine_filled_sms(h200, 2), 132);
+  assert_int_equal(mg_machine_filled_sms(h200, 4), 120);
+  assert_int_equal(mg_machine_filled_sms(h200, 16), 112);
+}
+
+static void capabilities(void **state) {
+  (void)state;
+  uint32_t all = 0;
+#define MGI_C(id, bit, letter, text)                              \
+  assert_int_equal(all & MG_CAN_##id, 0);                         \
+  assert_string_equal(mg_capability_name(MG_CAN_##id), text);     \
+  all |= MG_CAN_##id;
+  MG_CAPABILITIES(MGI_C)
+#undef MGI_C
+  assert_string_equal(mg_capability_name(MG_CAN_NOTHING), "nothing");
+  for (int k = 0; k < mg_machine_count(); k++) assert_int_equal(mg_machine_at(k)->can & ~all, 0);
+  char list[MG_MACHINE_LIST];
+  assert_string_equal(mg_machine_list(MG_CAN_WARPGROUP, list), "sm_90a (H200, H100)");
+  assert_string_equal(mg_machine_list(MG_CAN_CLUSTER | MG_CAN_DEPENDENT_LAUNCH, list), "sm_90a (H200, H100), sm_100a (B200)");
+  assert_string_equal(mg_machine_list(1u << 31, list), "");
+  mg_machine_list(0, list);
+  for (int k = 0; k < mg_machine_count(); k++) {
+    assert_non_null(strstr(list, mg_machine_at(k)->name));
+    assert_non_null(strstr(list, mg_machine_at(k)->arch));
+  }
+}
+
+/* What code for an architecture may use, and where it runs. */
+static void architectures(void **state) {
+  (void)state;
+  mg_machine m;
+  char text[MG_ARCH_TEXT];
+  assert_true(mg_machine_for(NULL, &m) && !strcmp(m.name, "H200") && !strcmp(m.arch, "sm_90a"));
+  assert_true(mg_machine_for("H100", &m) && !strcmp(m.arch, "sm_90a") && mg_machine_can(&m, MG_CAN_WARPGROUP));
+  assert_true(mg_machine_for("sm_90", &m) && !strcmp(m.arch, "sm_90") && !strcmp(m.name, "H200"));
+  assert_false(mg_machine_can(&m, MG_CAN_WARPGROUP));
+  assert_false(mg_machine_can(&m, MG_CAN_TENSOR_COPY));
+  assert_true(mg_machine_can(&m, MG_CAN_CLUSTER | MG_CAN_DEPENDENT_LAUNCH));
+  assert_false(mg_machine_for("sm_70", &m));
+  static const struct { int major, minor; const char *arch; } of_gpu[] = {
+      {8, 0, "sm_80"}, {8, 6, "sm_86"}, {9, 0, "sm_90a"}, {10, 0, "sm_100a"}, {10, 3, "sm_103"}, {12, 0, "sm_120"}, {12, 1, "sm_121"}};
+  for (size_t k = 0; k < sizeof of_gpu / sizeof *of_gpu; k++)
+    assert_string_equal(mg_arch_of_gpu(of_gpu[k].major, of_gpu[k].minor, text), of_gpu[k].arch);
+  static const struct { const char *arch, *near_; } nearest[] = {
+      {"sm_90a", "sm_90a"}, {"sm_90", "sm_90"}, {"sm_86", "sm_86"}, {"sm_88", "sm_87"}, {"sm_103", "sm_100"}, {"sm_121", "sm_120"},
+      {"sm_99", "sm_90"}, {"sm_75", "sm_80"}, {"nonsense", "sm_80"}};
+  for (size_t k = 0; k < sizeof nearest / sizeof *nearest; k++)
+    assert_string_equal(mg_arch_near(nearest[k].arch, text), nearest[k].near_);
+  assert_true(mg_arch_runs_on("sm_90a", 9, 0));
+  assert_false(mg_arch_runs_on("sm_90a", 10, 0));
+  assert_false(mg_arch_runs_on("sm_100a", 10, 3));
+  assert_true(mg_arch_runs_on("sm_80", 8, 6));
+}
+
+/* Every row is searched for, and its result is emitted for it and names it. */
+static mg_status emittable(void *user, const mg_graph *g, mg_error *why) {
+  return mg_cuda_emittable(g, ((const mg_machine *)user)->name, why);
+}
+static void every_machine_is_emitted_for(void **state) {
+  (void)state;
+  mg_graph *p = parse(small);
+  for (int k = 0; k < mg_machine_count(); k++) {
+    const mg_machine *m = mg_machine_at(k);
+    mg_search_config c = mg_search_config_default();
+    mg_search_result r;
+    mg_error e;
+    char code[40];
+    c.machine = m, c.emittable = emittable, c.user = (void *)(uintptr_t)m, c.top_k = 2, c.max_kernel_ops = 1;
+    assert_int_equal(mg_search(p, &c, &r, &e), MG_OK);
+    assert_true(r.n > 0);
+    for (int by_name = 0; by_name < 2; by_name++) {
+      mg_emit_config how;
+      char *cu = NULL;
+      memset(&how, 0, sizeof how);
+      how.arch = by_name ? m->name : m->arch;
+      if (mg_cuda_emit(r.graph[0], &how, &cu, &e) != MG_OK) fail_msg("%s: %s: %s", m->name, e.where, e.msg);
+      snprintf(code, sizeof code, ",code=%s ", m->arch);
+      assert_non_null(strstr(cu, code));
+      assert_int_equal(strstr(cu, "small_launch_pdl") != NULL, mg_machine_can(m, MG_CAN_DEPENDENT_LAUNCH));
+      if (!by_name) { /* link 2, which holds the launches against the machine's limits */
+        mg_check_report report;
+        mg_check_config check;
+        memset(&check, 0, sizeof check);
+        check.seeds = 2;
+        if (mg_cuda_check(r.graph[0], cu, &check, &report, &e) != MG_OK) fail_msg("%s: %s: %s", m->name, e.where, e.msg);
+      }
+      mg_string_free(cu);
+    }
+    mg_search_result_free(&r);
+  }
+  mg_graph_free(p);
+}
+
+/* A plan that asks for what the machine lacks is refused, with the machine and with those that have it; where it has it the
+   same µGraph is emitted. */
+#define GROUPS(plan)                                                                                                   \
+  "program t\ninput X : f16[64, 256]\ninput W : f16[256, 64]\nO = kernel grid=(x=1) threads=128 {\n  for i=4 {\n"      \
+  "    x = load X {i->1}\n    w = load W {i->0}\n    p = matmul(x, w)\n  }\n  o = accum(p) {i->+}\n  store o {}\n"     \
+  "  plan { stages=3 warps_m=4 warps_n=1 warps_k=1 " plan " }\n}\noutput O\n"
+#define PARTS                                                                                                          \
+  "program t\ninput X : f16[16, 512]\ninput W : f16[512, 64]\nO = kernel grid=(x=1, y=4) threads=128 {\n"              \
+  "  a = accum(matmul(load X {x->*, y->1}, load W {x->1, y->0})) {y->+}\n  store a {x->1, y->*}\n"                     \
+  "  plan { merge=cluster }\n}\noutput O\n"
+static void what_a_machine_lacks_is_refused(void **state) {
+  (void)state;
+  static const struct { const char *text, *plan; mg_capability needs; } of[] = {
+      {GROUPS("mma=warpgroup"), "mma=warpgroup", MG_CAN_WARPGROUP},
+      {GROUPS("mma=warpgroup copy=tma"), "mma=warpgroup", MG_CAN_WARPGROUP},
+      {GROUPS("copy=tma"), "copy=tma", MG_CAN_TENSOR_COPY},
+      {PARTS, "merge=cluster", MG_CAN_CLUSTER},
+  };
+  for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+    mg_graph *g = parse(of[k].text);
+    for (int j = 0; j < mg_machine_count(); j++) {
+      const mg_machine *m = mg_machine_at(j);
+      mg_error e;
+      const mg_status s = mg_cuda_emittable(g, m->name, &e);
+      if (mg_machine_can(m, of[k].needs)) {
+        if (s != MG_OK) fail_msg("%s, %s: %s", of[k].plan, m->name, e.msg);
+        continue;
+      }
+      assert_int_equal(s, MG_UNSUPPORTED);
+      if (!strstr(e.msg, of[k].plan) || !strstr(e.msg, m->name) || !strstr(e.msg, m->arch) || !strstr(e.msg, "H200"))
+        fail_msg("%s, %s: said otherwise: %s", of[k].plan, m->name, e.msg);
+    }
+    mg_graph_free(g);
+  }
+  mg_graph *g = parse(small);
+  mg_error e;
+  assert_int_equal(mg_cuda_emittable(g, "sm_70", &e), MG_UNSUPPORTED);
+  assert_non_null(strstr(e.msg, "sm_70"));
+  assert_non_null(strstr(e.msg, "sm_89 (RTX4090, L40S)"));
+  mg_graph_free(g);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(rows_are_found), cmocka_unit_test(rows_are_sane), cmocka_unit_test(capabilities), cmocka_unit_test(architectures),
+      cmocka_unit_test(every_machine_is_emitted_for), cmocka_unit_test(what_a_machine_lacks_is_refused)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
