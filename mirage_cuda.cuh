@@ -170,6 +170,27 @@ mg_status mg_cuda_emittable(const mg_graph *ugraph, const char *arch, mg_error *
    mg_inline_threads, in the µGraph that the text quotes too. */
 mg_status mg_cuda_emit(const mg_graph *ugraph, const mg_emit_config *cfg, char **text, mg_error *e);
 
+/* What the emitter decides of a kernel of the µGraph: where every value lives, and what a block takes. */
+typedef struct mg_cuda_value {
+  char name[64];
+  const char *op;            /* "load", "matmul", .. */
+  const char *lives;         /* "shared memory", "fragments", "inline", .. : see `residency` above */
+  int rows, cols, in_loop;   /* its last two dimensions, in one block and step */
+  int64_t bytes;             /* of shared memory, all stages of its ring among them; 0: none of its own */
+} mg_cuda_value;
+typedef struct mg_cuda_kernel {
+  int threads, stages, warps_m, warps_n, warps_k;
+  const char *ring, *mma, *copy, *merge, *schedule; /* words of the plan; merge "none" where no blocks share a result */
+  int registers;             /* of accumulators, a thread */
+  int64_t shared_bytes;      /* of a block */
+  int64_t barriers;          /* that a block comes to */
+  int n_values;
+  mg_cuda_value *value;
+} mg_cuda_kernel;
+/* *n kernels, in their order, for mg_cuda_facts_free.  MG_UNSUPPORTED and why, as mg_cuda_emittable. */
+mg_status mg_cuda_facts(const mg_graph *ugraph, const char *arch, mg_cuda_kernel **kernel, int *n, mg_error *why);
+void mg_cuda_facts_free(mg_cuda_kernel *kernel, int n);
+
 /* Dynamic storage allocation.  A piece takes `bytes` (0 and up) from step `begin` to step `end`, both included; none if
    end < begin.  mg_memory_plan fills in the offsets, multiples of `align`, so that pieces alive at one step share no byte,
    and returns how many bytes that takes; -1 for a negative size, an align below 1, more than MG_MEMORY_PIECES pieces
@@ -9185,6 +9206,7 @@ typedef struct mgi_cu_emit {
   uint32_t *shift_by;        /* by tensor: the operator, a kernel, whose running maximum it is under in device memory; or 0.  NULL: none is */
   mgi_cu_sent *sent;         /* by operator: what it sends so */
   int looking, stuck;        /* 1: kernels are only analysed, for the two above; 1: one cannot take what it is sent */
+  mg_cuda_kernel *facts;     /* by kernel, what was decided; NULL: nobody asks */
 } mgi_cu_emit;
 
 typedef enum mgi_cu_how { MGI_CU_WRITTEN, MGI_CU_DEPTH, MGI_CU_ROOM, MGI_CU_HOWS } mgi_cu_how; /* >>schedule */
@@ -13330,6 +13352,73 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
   if (K->decl.oom || K->body.oom || s->oom || l->oom) mgi_cu_emit_fail(em, MG_NO_MEMORY, K->name, "no memory");
 }
 /* Emits block graph b as a kernel: op `owner` of em->g, or, with `above`, of a graph made for a library operator. */
+/* ---- what was decided, for those who ask */
+MGI_FN const char *mgi_cu_lives_word(const mgi_cu_kernel *K, uint32_t t) {
+  const mgi_cu_val_info *v = &K->v[t];
+  const mg_op_node *o = mgi_cu_producer(K, t);
+  if (K->rule[t] == MGI_CU_BY_STRIP) return "registers, its rows whole";
+  if (K->rule[t] == MGI_CU_BY_SETTLE) return "fragments, for the next product";
+  if (K->rule[t] == MGI_CU_BY_VECTOR) return "shared memory, a vector";
+  if (v->settles) return "fragments of the product";
+  switch (v->home) {
+    case MGI_CU_AT_TILE: return o->code == MG_OP_LOAD && o->scope ? "shared memory, a ring" : "shared memory";
+    case MGI_CU_AT_GLOBAL: return "device memory";
+    case MGI_CU_AT_FRAGMENT: return "fragments";
+    case MGI_CU_AT_PARTIAL: return "shared memory, parts of warps";
+    case MGI_CU_AT_INLINE: return v->copy ? "shared memory, a copy" : "inline";
+    default: return "accumulator";
+  }
+}
+MGI_FN int64_t mgi_cu_shared_of(const mgi_cu_kernel *K, uint32_t t) {
+  const mgi_cu_val_info *v = &K->v[t];
+  const mg_op_node *o = mgi_cu_producer(K, t);
+  if (v->copy) return K->obj[v->copy_obj].bytes;
+  if (v->home != MGI_CU_AT_TILE && v->home != MGI_CU_AT_PARTIAL) return 0;
+  if (o->code != MG_OP_LOAD || !o->scope) return v->obj >= 0 ? K->obj[v->obj].bytes : 0;
+  const mgi_cu_tile T = mgi_cu_tile_of(K, K->b->tensors[t].op);
+  return mgi_cu_tile_bytes(K->way[t], &T) * K->stages * (K->own[o->scope] ? K->wk : 1);
+}
+MGI_FN void mgi_cu_facts_note(mgi_cu_kernel *K) {
+  const mg_graph *b = K->b;
+  mg_cuda_kernel *f = &K->em->facts[K->number];
+  int own = 0, group = 0;
+  for (uint32_t a = 4; a < b->n_axes; a++) {
+    own |= K->own[a] || K->parts[a];
+    group |= K->parts[a] == MGI_CU_GROUP;
+  }
+  f->threads = K->threads;
+  f->stages = K->stages;
+  f->warps_m = K->wm;
+  f->warps_n = K->wn;
+  f->warps_k = K->wk;
+  f->ring = group ? "group" : own ? "warp" : "block";
+  f->mma = K->by_group ? "warpgroup" : "warp";
+  f->copy = K->tensor_copies ? "tma" : "async";
+  f->merge = !K->merged ? "none" : K->cluster ? "cluster" : "workspace";
+  f->schedule = mgi_cu_how_name[K->how];
+  f->registers = K->registers;
+  f->shared_bytes = K->shared;
+  f->barriers = K->meets;
+  f->value = (mg_cuda_value *)calloc(b->n_tensors, sizeof *f->value);
+  if (!f->value) {
+    mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory for the facts");
+    return;
+  }
+  for (uint32_t t = 1; t < b->n_tensors; t++) {
+    mg_cuda_value *v = &f->value[f->n_values++];
+    snprintf(v->name, sizeof v->name, "%.60s", mgi_cu_tname(b, t));
+    v->op = mgi_cu_op_name(b, mgi_cu_producer(K, t));
+    v->lives = mgi_cu_lives_word(K, t);
+    v->rows = K->v[t].rows;
+    v->cols = K->v[t].cols;
+    v->in_loop = mgi_cu_producer(K, t)->scope != 0;
+    v->bytes = mgi_cu_shared_of(K, t);
+  }
+}
+void mg_cuda_facts_free(mg_cuda_kernel *kernel, int n) {
+  for (int k = 0; kernel && k < n; k++) free(kernel[k].value);
+  free(kernel);
+}
 MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t *above, int number, const char *name, const char (*counts)[400]) {
   mgi_cu_kernel *K = mgi_cu_kernel_new(em, b, above, number, name, counts);
   mgi_cu_val_info *fresh = (mgi_cu_val_info *)calloc(b->n_tensors, sizeof *fresh);
@@ -13338,6 +13427,7 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
     mgi_cu_analyse(K);
     memcpy(fresh, K->v, b->n_tensors * sizeof *fresh);
     mgi_cu_kernel_decide(K, fresh);
+    if (em->st == MG_OK && !em->looking && em->facts && number >= 0) mgi_cu_facts_note(K);
     if (em->st == MG_OK && !em->looking) mgi_cu_kernel_write(K, counts != NULL);
   }
   mgi_cu_kernel_free(K);
@@ -13729,13 +13819,14 @@ MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char 
               em->n_launches, n, n, (unsigned)em->early);
 }
 /* The whole file, if *text is asked for; else whether there is one. */
-MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char *certificate, char **text, mg_error *e) {
+MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char *certificate, char **text, mg_cuda_kernel *facts, mg_error *e) {
   mgi_cu_emit em_, *em = &em_;
   mgi_cu_str out = {NULL, 0, 0, 0};
   char name[300], last[300];
   memset(em, 0, sizeof *em);
   em->g = g;
   em->e = e;
+  em->facts = facts;
   if (!mg_machine_for(arch, &em->machine)) {
     char known[MG_MACHINE_LIST];
     return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_emit", "'%.40s' is no GPU or architecture of the table: %s", arch, mg_machine_list(0, known));
@@ -13808,7 +13899,7 @@ MGI_FN mg_status mgi_cu_widened(const mg_graph *g, mg_graph **out, mg_error *e) 
   return MG_OK;
 }
 /* Thread graphs are inlined: what they fuse is fused by residency, in registers, and the text says what is emitted. */
-MGI_FN mg_status mgi_cu_emit_flat(const mg_graph *ugraph, const char *arch, const char *certificate, char **text, mg_error *e) {
+MGI_FN mg_status mgi_cu_emit_flat(const mg_graph *ugraph, const char *arch, const char *certificate, char **text, mg_cuda_kernel *facts, mg_error *e) {
   mg_graph *flat = NULL, *wide = NULL;
   char *both = NULL;
   mg_status s = mg_has_threads(ugraph) ? mg_inline_threads(ugraph, &flat, e) : MG_OK;
@@ -13819,16 +13910,28 @@ MGI_FN mg_status mgi_cu_emit_flat(const mg_graph *ugraph, const char *arch, cons
     else snprintf(both, n + 80, "%s%s# hash, thread graphs inlined: %016llx\n", certificate, certificate[n - 1] == '\n' ? "" : "\n", (unsigned long long)mg_hash(flat));
   }
   if (s == MG_OK) s = mgi_cu_widened(flat ? flat : ugraph, &wide, e);
-  if (s == MG_OK) s = mgi_cu_emit_run(wide ? wide : flat ? flat : ugraph, arch, both ? both : certificate, text, e);
+  if (s == MG_OK) s = mgi_cu_emit_run(wide ? wide : flat ? flat : ugraph, arch, both ? both : certificate, text, facts, e);
   free(both);
   mg_graph_free(wide);
   mg_graph_free(flat);
   return s;
 }
-mg_status mg_cuda_emittable(const mg_graph *ugraph, const char *arch, mg_error *why) { return mgi_cu_emit_flat(ugraph, arch, NULL, NULL, why); }
+mg_status mg_cuda_emittable(const mg_graph *ugraph, const char *arch, mg_error *why) { return mgi_cu_emit_flat(ugraph, arch, NULL, NULL, NULL, why); }
+mg_status mg_cuda_facts(const mg_graph *ugraph, const char *arch, mg_cuda_kernel **kernel, int *n, mg_error *why) {
+  *n = 0;
+  for (uint32_t k = 1; ugraph && k < ugraph->n_ops; k++) *n += ugraph->ops[k].code == MG_OP_GRAPH;
+  *kernel = (mg_cuda_kernel *)calloc((size_t)*n + 1, sizeof **kernel);
+  if (!*kernel) return mg_fail(why, MG_NO_MEMORY, "mg_cuda_facts", "no memory");
+  const mg_status s = mgi_cu_emit_flat(ugraph, arch, NULL, NULL, *kernel, why);
+  if (s == MG_OK) return s;
+  mg_cuda_facts_free(*kernel, *n);
+  *kernel = NULL;
+  *n = 0;
+  return s;
+}
 mg_status mg_cuda_emit(const mg_graph *ugraph, const mg_emit_config *cfg, char **text, mg_error *e) {
   *text = NULL;
-  return mgi_cu_emit_flat(ugraph, cfg ? cfg->arch : NULL, cfg ? cfg->certificate : NULL, text, e);
+  return mgi_cu_emit_flat(ugraph, cfg ? cfg->arch : NULL, cfg ? cfg->certificate : NULL, text, NULL, e);
 }
 
 #ifdef __cplusplus

@@ -25,8 +25,8 @@
      }
 
    CONTENTS (search for the tag)
-     >>machines                                                    declarations
-     >>machine-table  >>architectures  >>machine-questions         implementation
+     >>machines  >>kernels  >>costs                                 declarations
+     >>machine-table  >>architectures  >>machine-questions  >>flat  >>facts  >>plans  >>cost  >>predict   implementation
 
    CONFIGURATION (define before including, in the file that holds the implementation)
      MG_USER_MACHINES(M)   rows added to the table of machines, in the columns of MG_BUILTIN_MACHINES.  What has a row
@@ -151,6 +151,121 @@ const char *mg_arch_near(const char *arch, char text[MG_ARCH_TEXT]);
 /* 0 if code for `arch` needs another compute capability than that: it has a letter, and another number. */
 int mg_arch_runs_on(const char *arch, int major, int minor);
 
+/* ------------------------------------------------------------------------------------------------ >>kernels
+
+   A kernel, flattened: what the plan, the facts and the cost of one are made from.  mg_flat_of makes it from a block
+   graph; the search's tuner fills it without one.                                                                   */
+
+enum { MG_FLAT_OPS = 96 };
+typedef struct mg_flat_op {
+  int16_t code;                 /* an mg_opcode.  A product of joined operands stands as MG_OP_MATMUL */
+  int8_t n_in;
+  int8_t inloop, loop;          /* 1: it stands in a loop; the axis of the innermost one around it */
+  int8_t rank, esize;           /* dimensions; bytes of an element */
+  int8_t inner;                 /* of a load: the dimension whose neighbours are neighbours in memory */
+  int8_t across;                /* ACCUM: over blocks of the grid too */
+  int8_t wide;                  /* a product with NAME.mma=wide */
+  int16_t in[4];                /* operands, as places in `op`; of a load in[0]: which tensor */
+  int64_t d[MG_MAX_RANK];       /* extents in one block, in one step */
+  int64_t unique;               /* load, store: bytes of the whole tensor; 0 if another load has them */
+  double trips;                 /* how often a block comes to it */
+} mg_flat_op;
+
+typedef struct mg_flat {
+  int n;
+  mg_flat_op op[MG_FLAT_OPS];   /* operands precede */
+  int64_t blocks, iters;        /* of the grid; steps of all loops of one block, at least 1 */
+  int64_t group;                /* blocks that share a result */
+  int sent;                     /* 1: its exponentials leave it under a maximum, which another kernel takes out */
+} mg_flat;
+
+typedef struct mg_kernel_plan {
+  int stages, warps_m, warps_n, warps_k;
+  int64_t shared;               /* bytes of shared memory of one block */
+  int feasible;                 /* 0: it does not fit the machine; 2: its blocks' parts do not fit a cluster's shared memory */
+  int own;                      /* 1: every warp has a ring of its own (ring=warp, warps_k) */
+  int parts;                    /* 1: every warp, or warpgroup, brings its part of the block's ring (ring=warp, ring=group) */
+  int group;                    /* 1: products of warpgroups (mma=warpgroup) */
+} mg_kernel_plan;
+
+/* 0: the block graph has more operators, or tensors, than the flat form. */
+int mg_flat_of(const mg_graph *block, mg_flat *k);
+void mg_flat_read_once(mg_flat *k);                   /* of several loads of one tensor one keeps its bytes */
+int64_t mg_flat_elements(const mg_flat_op *o);
+void mg_flat_product(const mg_flat *k, const mg_flat_op *o, int64_t *m, int64_t *n, int64_t *c, int64_t *batch); /* m x c times c x n */
+int mg_flat_has_product(const mg_flat *k, int i);     /* 1 if value i is made of a product's result */
+int mg_flat_chained(const mg_flat *k, const mg_kernel_plan *p, int i); /* 1 if product i takes its left operand from fragments */
+int mg_flat_unshifted(const mg_flat *k);              /* 1 if the emitter has no running maximum for some exponential */
+int64_t mg_round_up(int64_t x, int64_t multiple);
+int mg_op_moves(int code);                            /* 1 if the operator only moves elements */
+/* 1 if tensor t of a block graph is a load of what `stands` (mg_wide, mg_split) says of the kernel level's tensors. */
+int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *g, mg_tensor t));
+
+/* --------------------------------------------------------------------------------------------------- >>costs
+
+   What a kernel takes on a machine.  Its time is the sum of the terms of MG_COST_TERMS; BODY is the larger of memory
+   and compute and what of the smaller does not hide behind it.                                                      */
+
+/* T(id, text): the terms, microseconds. */
+#define MG_COST_TERMS(T)                                                                                               \
+  T(launch,   "launch: an empty kernel")                                                                               \
+  T(fill,     "fill: loads before the loop, and its first stage")                                                      \
+  T(body,     "body: memory and compute, as far as they do not overlap")                                               \
+  T(steps,    "steps: what each step of the loop waits for")                                                           \
+  T(barriers, "barriers beside those of the steps")                                                                    \
+  T(merge,    "merge: parts of warps, and of blocks, put together")                                                    \
+  T(drain,    "drain: the last stores, the end")
+
+/* T(id, text): what the body is made of, each as if it were alone; memory is the larger of the first two, compute the sum
+   of the others. */
+#define MG_BODY_TERMS(T)                                                                                               \
+  T(dram,     "device memory")                                                                                         \
+  T(l2,       "L2 cache")                                                                                              \
+  T(tensor,   "tensor cores")                                                                                          \
+  T(elements, "elementwise")                                                                                           \
+  T(shared,   "shared memory")
+
+typedef struct mg_cost {
+#define MGI_T(id, text) double id##_us;
+  MG_COST_TERMS(MGI_T)
+  MG_BODY_TERMS(MGI_T)
+#undef MGI_T
+  double total_us; /* at least 1e9 if it does not fit; times 4 or 8 what should not be: see >>cost */
+} mg_cost;
+
+/* What a byte from L2 and a microsecond of one multiprocessor's arithmetic add to a kernel's time, about where it is. */
+typedef struct mg_rates { double mem, comp; int warps_m, warps_n; } mg_rates;
+
+typedef struct mg_kernel_facts {
+  mg_kernel_plan plan;          /* the block's own, where it says stages and warps; else the best by the cost */
+  int threads;
+  int64_t blocks, group, steps; /* of the grid; that share a result; of the loops of a block */
+  double waves, resident;       /* blocks that a multiprocessor works off; those that it holds at once */
+  double dram_bytes, l2_bytes, flops; /* of the whole kernel; operations of tensor cores */
+  mg_cost cost;
+} mg_kernel_facts;
+
+/* Of the kernel that operator `op` of µGraph g is.  0: g->ops[op] is no kernel, or too large for the flat form. */
+int mg_kernel_facts_of(const mg_graph *g, uint32_t op, const mg_machine *m, mg_kernel_facts *f);
+
+/* The plan with the least cost, its microseconds, and (may be NULL) the rates there. */
+mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, mg_rates *rates);
+double mg_flat_us(const mg_flat *k, const mg_machine *m, mg_rates *rates);
+/* Of operator o of a program as a library kernel: one operator over whole tensors. */
+double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m);
+double mg_issue_slots(int code);                                 /* of one element */
+double mg_sm_rate(const mg_machine *m);                          /* bytes a microsecond that a multiprocessor takes in */
+double mg_load_waste(int64_t inner, int rank, int esize);        /* bytes moved for each byte needed, by the length of a run */
+
+/* The analytic model's time of a µGraph, every kernel under the best plan that it knows, or of a program (each operator a
+   library kernel), in microseconds; m NULL: the default machine.  MG_NO_TIME if memory is out. */
+#define MG_NO_TIME 1e18
+double mg_predict_us(const mg_graph *ugraph, const mg_machine *m);
+
+/* Writes block's plan: stages, warps_m, warps_n, warps_k, ring where warps have their own, and block->threads = 32 * their
+   product.  m NULL: the default machine. */
+void mg_plan_kernel(mg_graph *block, const mg_machine *m);
+
 #ifdef __cplusplus
 }
 #endif
@@ -160,6 +275,7 @@ int mg_arch_runs_on(const char *arch, int major, int minor);
 #ifndef MIRAGE_PLAN_IMPLEMENTED
 #define MIRAGE_PLAN_IMPLEMENTED
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -381,6 +497,1105 @@ const char *mg_machine_list(uint32_t capabilities, char text[MG_MACHINE_LIST]) {
     at += n;
   }
   return text;
+}
+
+/* ---------------------------------------------------------------------------------------------------- >>flat
+
+   1. One entry an operator of the block graph, operands first.  A load has the extents of its tile, and in `unique` the
+      bytes of its tensor, once for all loads of it.
+   2. A product over a split tensor, or of joined operands, counts twice.                                            */
+
+int64_t mg_round_up(int64_t x, int64_t m) { return (x + m - 1) / m * m; }
+int64_t mg_flat_elements(const mg_flat_op *o) {
+  int64_t n = 1;
+  for (int d = 0; d < o->rank; d++) n *= o->d[d];
+  return n;
+}
+/* Of the loads of one tensor, all with its bytes in `unique`, one keeps them: one in a loop, then the largest, then the one
+   with the shortest runs, so that the order of independent operators does not matter. */
+void mg_flat_read_once(mg_flat *k) {
+  for (int i = 0; i < k->n; i++)
+    for (int j = 0; j < i && k->op[i].code == MG_OP_LOAD; j++) {
+      mg_flat_op *a = &k->op[j], *b = &k->op[i];
+      if (a->code != MG_OP_LOAD || a->in[0] != b->in[0] || !a->unique) continue;
+      int64_t x = mg_flat_elements(a), y = mg_flat_elements(b), s = a->rank ? a->d[a->inner] : 1, t = b->rank ? b->d[b->inner] : 1;
+      int later = a->inloop != b->inloop ? b->inloop : x != y ? y > x : t < s;
+      if (later) a->unique = 0;
+      else b->unique = 0;
+    }
+}
+int mg_op_moves(int code) { return code < MG_OP_TABLE_END && mg_op_row((mg_opcode)code)->moves; }
+
+/* Bytes of a tile in shared memory, its rows padded by 16 bytes or by none. */
+MGI_FN int64_t mgi_tile_bytes(const mg_flat_op *o, int pad) {
+  int64_t cols = o->rank ? o->d[o->inner] : 1, rows = mg_flat_elements(o) / (cols ? cols : 1);
+  return rows * (mg_round_up(cols * o->esize, 16) + pad);
+}
+
+/* The lower graph of a kernel as the model sees it.  0 if it is too large for it. */
+int mg_flat_of(const mg_graph *b, mg_flat *k) {
+  int16_t of[1024];
+  memset(k, 0, sizeof *k);
+  k->blocks = k->group = 1, k->iters = 0;
+  for (uint32_t a = 1; a < b->n_axes; a++) {
+    int64_t trips = 1;
+    int leaf = a > 3;
+    if (a <= 3) k->blocks *= b->axes[a].extent;
+    for (uint32_t c = a + 1; c < b->n_axes; c++) leaf &= b->axes[c].parent != a;
+    for (uint32_t s = a; leaf && s > 3; s = b->axes[s].parent) trips *= b->axes[s].extent;
+    if (leaf) k->iters += trips;
+  }
+  if (!k->iters) k->iters = 1;
+  for (uint32_t i = 1; i < b->n_ops; i++)
+    for (uint32_t a = 1; a <= 3 && b->ops[i].code == MG_OP_ACCUM; a++)
+      if (b->ops[i].map.to[a] != MG_MAP_NONE && b->axes[a].extent > k->group) k->group = b->axes[a].extent;
+  if (b->n_tensors > 1024) return 0;
+  memset(of, -1, sizeof of);
+  const mg_op_node *owner = b->up && b->up_op ? &b->up->ops[b->up_op] : NULL; /* none yet while it is under construction */
+  int stores = 0;
+  for (uint32_t i = 1; i < b->n_ops; i++) {
+    const mg_op_node *o = &b->ops[i];
+    if (k->n == MG_FLAT_OPS) return 0;
+    mg_flat_op *m = &k->op[k->n];
+    const mg_tensor_info *t = mg_tensor_of(b, o->code == MG_OP_STORE ? o->in[0] : o->out[0]);
+    m->code = (int16_t)o->code, m->rank = (int8_t)t->shape.rank, m->trips = 1;
+    memcpy(m->d, t->shape.dim, sizeof m->d);
+    m->inner = (int8_t)(m->rank ? m->rank - 1 : 0);
+    m->esize = (int8_t)mg_dtype_bytes(t->dtype);
+    for (uint32_t s = o->scope; s; s = b->axes[s].parent) m->trips *= (double)b->axes[s].extent, m->inloop = 1;
+    m->loop = (int8_t)o->scope;
+    m->n_in = 0;
+    if (o->code == MG_OP_LOAD && b->up) {
+      const mg_tensor_info *u = mg_tensor_of(b->up, o->in[0]);
+      if (b->up->level == MG_KERNEL && (mg_wide(b->up, o->in[0]) || mg_split(b->up, o->in[0]))) m->esize = 4;
+      m->inner = (int8_t)(u->shape.rank ? u->order[u->shape.rank - 1] : 0);
+      m->unique = mg_shape_elements(&u->shape) * m->esize;
+      m->in[0] = (int16_t)o->in[0].id;
+    } else {
+      for (int j = 0; j < o->n_in && j < 4; j++) m->in[m->n_in++] = of[o->in[j].id] < 0 ? 0 : of[o->in[j].id];
+      if (o->code == MG_OP_STORE) {
+        if (owner && stores < owner->n_out && (mg_wide(b->up, owner->out[stores]) || mg_split(b->up, owner->out[stores]))) m->esize = 4;
+        m->unique = mg_flat_elements(m) * m->esize * (k->blocks / k->group);
+        if (owner && stores < owner->n_out) m->unique = mg_shape_elements(&mg_tensor_of(b->up, owner->out[stores])->shape) * m->esize;
+        stores++;
+      }
+      m->wide = (int8_t)mg_wide_product(b, i);
+      for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++) m->across |= o->map.to[a] != MG_MAP_NONE;
+      if (o->code == MG_OP_CONCAT_MATMUL) m->code = MG_OP_MATMUL, m->in[1] = m->in[2], m->n_in = 2, m->trips *= 2;
+      for (int j = 0; j < o->n_in && o->code == MG_OP_MATMUL; j++) m->trips *= mg_loads_what(b, o->in[j], mg_split) ? 2 : 1; /* by both halves */
+    }
+    for (int j = 0; j < o->n_out; j++) of[o->out[j].id] = (int16_t)k->n;
+    k->n++;
+  }
+  mg_flat_read_once(k);
+  return 1;
+}
+
+/* --------------------------------------------------------------------------------------------------- >>facts
+
+   What a kernel is under a plan: which products take their operands from fragments, which loops have rings of warps or of
+   warpgroups, what warpgroups may multiply.  mirage_cuda.cuh decides the same when it writes; tests hold them together. */
+
+MGI_FN int mgi_plan_threads(const mg_kernel_plan *p) { return 32 * p->warps_m * p->warps_n * p->warps_k; }
+
+void mg_flat_product(const mg_flat *k, const mg_flat_op *o, int64_t *m, int64_t *n, int64_t *c, int64_t *batch) {
+  const mg_flat_op *a = &k->op[o->in[0]];
+  *m = o->d[o->rank - 2], *n = o->d[o->rank - 1], *c = a->d[a->rank - 1];
+  *batch = mg_flat_elements(o) / (*m * *n > 0 ? *m * *n : 1);
+}
+
+/* Whether a matmul's result is in op i's value. */
+int mg_flat_has_product(const mg_flat *k, int i) {
+  uint8_t made[MG_FLAT_OPS] = { 0 };
+  for (int q = 0; q <= i; q++) { /* operands precede */
+    made[q] = k->op[q].code == MG_OP_MATMUL;
+    for (int j = 0; j < k->op[q].n_in && j < 2; j++) made[q] |= made[k->op[q].in[j]];
+  }
+  return made[i];
+}
+
+/* Notes, for each load that value i is made of, which of its dimensions a product or a row's sum contracts, as 1 + d.  0 if
+   it is made of more than loads of the loop, element by element. */
+MGI_FN int mgi_contracts(const mg_flat *k, int i, int d, int8_t *at) {
+  const mg_flat_op *o = &k->op[i];
+  int all = o->inloop && (o->code == MG_OP_LOAD || mg_op_moves(o->code) || (o->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)o->code)->elementwise));
+  if (d < 0 || d >= o->rank || mg_op_moves(o->code)) return all;
+  if (o->code == MG_OP_LOAD) at[i] = (int8_t)(d + 1);
+  for (int j = 0; j < o->n_in && j < 4 && all && o->code != MG_OP_LOAD; j++) all = mgi_contracts(k, o->in[j], d - o->rank + k->op[o->in[j]].rank, at);
+  return all;
+}
+/* Bytes of one stage of the rings of `warps` warps that split the contraction (mirage_cuda.cuh, "rings of warps"); 0 if
+   some load of the loop is not cut by it, a warp's part is no multiple of 16, or accumulators take anything but products
+   and sums of the loop, and those anything but its loads. */
+MGI_FN int64_t mgi_own_ring_bytes(const mg_flat *k, int warps, int8_t *at) {
+  int64_t bytes = 0;
+  memset(at, 0, MG_FLAT_OPS);
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    if (o->code == MG_OP_ACCUM && k->op[o->in[0]].inloop && k->op[o->in[0]].code != MG_OP_MATMUL && k->op[o->in[0]].code != MG_OP_SUM && k->op[o->in[0]].code != MG_OP_MAX) return 0;
+    if (!o->inloop) continue;
+    if (o->code == MG_OP_MATMUL && (!mgi_contracts(k, o->in[0], k->op[o->in[0]].rank - 1, at) || !mgi_contracts(k, o->in[1], k->op[o->in[1]].rank - 2, at))) return 0;
+    if ((o->code == MG_OP_SUM || o->code == MG_OP_MAX) && !mgi_contracts(k, o->in[0], k->op[o->in[0]].rank - 1, at)) return 0;
+  }
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    if (o->code != MG_OP_LOAD || !o->inloop) continue;
+    if (!at[i] || o->esize != 2 || o->d[at[i] - 1] % (16 * warps)) return 0;
+    mg_flat_op part = *o;
+    part.d[at[i] - 1] /= warps;
+    bytes += mg_round_up(mgi_tile_bytes(&part, 0), 128) * warps;
+  }
+  return bytes;
+}
+
+/* Whether op i's value has one use more than those that leave it in fragments: left operand of a product, row sums. */
+MGI_FN int mgi_used_elsewhere(const mg_flat *k, int i) {
+  for (int q = i + 1; q < k->n; q++)
+    for (int j = 0; j < k->op[q].n_in && j < 4; j++)
+      if (k->op[q].in[j] == i && !(k->op[q].loop == k->op[i].loop && (k->op[q].code == MG_OP_SUM || (k->op[q].code == MG_OP_MATMUL && j == 0)))) return 1;
+  return 0;
+}
+/* 1 if product i takes its left operand, an elementwise function of another product of the same loop, from that one's fragments
+   (mirage_cuda.cuh, "products that stay in fragments"). */
+int mg_flat_chained(const mg_flat *k, const mg_kernel_plan *p, int i) {
+  const mg_flat_op *o = &k->op[i], *a = &k->op[o->in[0]];
+  int q = o->in[0];
+  int64_t cols = mg_round_up(a->rank ? a->d[a->rank - 1] : 1, 8 * p->warps_n), rows = mg_round_up(o->d[o->rank - 2], 16 * p->warps_m) / p->warps_m;
+  if (o->code != MG_OP_MATMUL || p->warps_k != 1 || a->esize != 2 || cols % (16 * p->warps_n) || a->loop != o->loop) return 0;
+  if (rows / 32 * (cols / p->warps_n + mg_round_up(o->d[o->rank - 1], 8)) > 200 * 4) return 0; /* registers: rows x columns / 32 lanes */
+  if (a->code != MG_OP_MATMUL && mgi_used_elsewhere(k, q)) return 0;
+  while (k->op[q].code != MG_OP_MATMUL) {
+    const mg_flat_op *x = &k->op[q];
+    int next = -1;
+    if (x->code != MG_OP_ACCUM && !(x->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)x->code)->elementwise)) return 0;
+    if (x->code == MG_OP_ACCUM && (k->op[x->in[0]].code != MG_OP_MATMUL || x->across)) return 0;
+    for (int j = 0; j < x->n_in && j < 4; j++) if (mg_flat_has_product(k, x->in[j]) && mg_flat_elements(&k->op[x->in[j]]) == mg_flat_elements(x)) next = x->in[j];
+    if (next < 0) return 0;
+    if (x->code == MG_OP_ACCUM) return x->loop == o->loop;
+    q = next;
+  }
+  return k->op[q].loop == o->loop;
+}
+/* 1 if product i, behind the loop, takes its left operand from the fragments of one of a ring of warps, part by part
+   (mirage_cuda.cuh, "rings of warps"). */
+MGI_FN int mgi_takes_parts(const mg_flat *k, const mg_kernel_plan *p, int i) {
+  const mg_flat_op *o = &k->op[i], *a = o->code == MG_OP_MATMUL ? &k->op[o->in[0]] : NULL;
+  return a && p->own && !o->inloop && a->code == MG_OP_ACCUM && !a->across && k->op[a->in[0]].code == MG_OP_MATMUL && k->op[a->in[0]].inloop && a->esize == 2 && a->d[a->rank - 1] % 16 == 0;
+}
+/* 1 if every load of the loop is a right operand of which each warp reads a part of its own: columns, or rows where the product
+   is chained (mirage_cuda.cuh, "rings of warps"). */
+MGI_FN int mgi_warps_bring_parts(const mg_flat *k, const mg_kernel_plan *p) {
+  if (k->iters < 2 || p->warps_m != 1 || p->warps_k != 1 || p->warps_n == 1) return 0;
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    if (!o->inloop || o->code != MG_OP_LOAD) continue;
+    for (int q = i + 1; q < k->n; q++)
+      for (int j = 0; j < k->op[q].n_in && j < 4; j++) {
+        if (k->op[q].in[j] != i) continue;
+        if (k->op[q].code != MG_OP_MATMUL || j != 1) return 0;
+        if (o->d[o->rank - (mg_flat_chained(k, p, q) ? 2 : 1)] % (16 * p->warps_n)) return 0;
+      }
+  }
+  return 1;
+}
+/* 1 if op i sums the squares of a load's rows or columns, not over a loop: on tensor cores (mirage_cuda.cuh). */
+MGI_FN int mgi_sums_squares(const mg_flat *k, int i) {
+  const mg_flat_op *o = &k->op[i], *x = &k->op[o->in[0]];
+  if (o->code != MG_OP_SUM || !(x->code == MG_OP_SQR || (x->code == MG_OP_MUL && x->in[0] == x->in[1]))) return 0;
+  if (k->op[x->in[0]].code != MG_OP_LOAD || x->esize != 2 || mg_flat_elements(o) < 64) return 0;
+  for (int q = i + 1; q < k->n; q++)
+    for (int j = 0; j < k->op[q].n_in && j < 4; j++) if (k->op[q].in[j] == i && k->op[q].code == MG_OP_ACCUM) return 0;
+  return 1;
+}
+/* 1 if op i is what such sums alone are of. */
+MGI_FN int mgi_only_squared(const mg_flat *k, int i) {
+  int any = 0;
+  for (int q = i + 1; q < k->n; q++)
+    for (int j = 0; j < k->op[q].n_in && j < 4; j++)
+      if (k->op[q].in[j] == i) {
+        if (!mgi_sums_squares(k, q)) return 0;
+        any = 1;
+      }
+  return any;
+}
+/* 1 if value i is what its row's maximum was taken off. */
+MGI_FN int mgi_below_maximum(const mg_flat *k, int i) {
+  const mg_flat_op *o = &k->op[i];
+  return o->code == MG_OP_SUB && k->op[o->in[1]].code == MG_OP_MAX && k->op[o->in[1]].in[0] == o->in[0];
+}
+/* 1 if tensor t of block graph g is a load of what `stands` says of kernel-level tensors: mg_wide, or mg_split, of which a product takes
+   both numbers. */
+int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *g, mg_tensor t)) {
+  const mg_op_node *o = mg_op_of(g, mg_tensor_of(g, t)->op);
+  return g->level == MG_BLOCK && o->code == MG_OP_LOAD && stands(g->up, o->in[0]);
+}
+/* 1 if value i is rows times a row, both loaded: in rings of warps a wide product takes it by mg_steady of mirage_cuda.cuh. */
+MGI_FN int mgi_row_scaled(const mg_flat *k, int i) {
+  const mg_flat_op *o = &k->op[i];
+  int rows = 0, row = 0;
+  for (int j = 0; j < 2 && o->code == MG_OP_MUL && o->n_in == 2; j++) {
+    const mg_flat_op *x = &k->op[o->in[j]];
+    if (x->code != MG_OP_LOAD || x->esize != 2) return 0;
+    if (mg_flat_elements(x) == mg_flat_elements(o)) rows = 1;
+    else row |= x->rank < 2 || x->d[x->rank - 2] == 1;
+  }
+  return rows && row;
+}
+/* Whether an exponential, not yet divided by anything, is op i's value. */
+MGI_FN int mgi_has_raw_exp(const mg_flat *k, int i) {
+  const mg_flat_op *o = &k->op[i];
+  if (o->code == MG_OP_EXP) return !mgi_below_maximum(k, o->in[0]);
+  if (o->code == MG_OP_DIV || o->code >= MG_OP_TABLE_END || !mg_op_row((mg_opcode)o->code)->elementwise) return 0;
+  for (int j = 0; j < o->n_in && j < 4; j++) if (mgi_has_raw_exp(k, o->in[j])) return 1;
+  return 0;
+}
+
+/* Whether some quotient has another exponential above than the sum below is of, while a product takes the latter: there the
+   emitter has no running maximum (mirage_cuda.cuh). */
+int mg_flat_unshifted(const mg_flat *k) {
+  uint64_t of[MG_FLAT_OPS][2], product[2] = { 0, 0 };
+  int any = 0;
+  for (int i = 0; i < k->n; i++) any |= k->op[i].code == MG_OP_EXP ? 1 : k->op[i].code == MG_OP_DIV ? 2 : k->op[i].code == MG_OP_MATMUL ? 4 : 0;
+  for (int i = 0; i < k->n && any == 7; i++) { /* the exponentials in each value that nothing has divided */
+    const mg_flat_op *o = &k->op[i];
+    of[i][0] = of[i][1] = 0;
+    for (int j = 0; j < (o->code == MG_OP_DIV ? 0 : o->n_in) && j < 4; j++) of[i][0] |= of[o->in[j]][0], of[i][1] |= of[o->in[j]][1];
+    if (o->code == MG_OP_EXP && !mgi_below_maximum(k, o->in[0])) of[i][i / 64] |= (uint64_t)1 << i % 64;
+    if (o->code == MG_OP_MATMUL) product[0] |= of[o->in[0]][0], product[1] |= of[o->in[0]][1];
+  }
+  for (int i = 0; i < k->n && any == 7; i++) {
+    if (k->op[i].code != MG_OP_DIV) continue;
+    const uint64_t *a = of[k->op[i].in[0]], *b = of[k->op[i].in[1]];
+    if (((a[0] & ~b[0]) | (a[1] & ~b[1])) && ((b[0] & product[0]) | (b[1] & product[1]))) return 1;
+  }
+  return 0;
+}
+
+/* Whether warpgroups can make all products, on these warps (mirage_cuda.cuh, mgi_cu_group_why): 64 rows each, their right
+   operands in tiles of whole panels of 64 neighbours; and the registers that they take. */
+MGI_FN int mgi_warpgroups_fit(const mg_flat *k, const mg_machine *machine, const mg_kernel_plan *p) {
+  const int threads = 32 * p->warps_m * p->warps_n;
+  const int64_t room = machine->registers_per_sm / threads;
+  int64_t sum = 0, most = 0;
+  if (p->warps_m % 4 || p->warps_k != 1 || threads > 512) return 0;
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i], *r;
+    if (o->code != MG_OP_MATMUL) continue;
+    if (o->wide) return 0;
+    int64_t m, n, c, b;
+    mg_flat_product(k, o, &m, &n, &c, &b);
+    r = &k->op[o->in[1]];
+    const int chain = mg_flat_has_product(k, o->in[0]);
+    const int64_t cols = chain ? n : n / p->warps_n, deep = chain ? c / p->warps_n : c;
+    if (r->code != MG_OP_LOAD || r->esize != 2 || k->op[o->in[0]].esize != 2 || r->rank < 2 || r->inner < r->rank - 2 || (chain && (o->trips != k->op[o->in[0]].trips || !mg_flat_chained(k, p, i)))) return 0;
+    if (m != 16 * p->warps_m || r->d[r->inner] % 64 || r->d[2 * r->rank - 3 - r->inner] % 16 || n % p->warps_n || c % (chain ? 16 * p->warps_n : 16) || (cols != 16 && cols != 32 && cols % 64)) return 0;
+    sum += cols / 2;
+    if (deep / 4 > most) most = deep / 4;
+  }
+  return sum && sum + most <= (room < 255 ? room : 255) - 24;
+}
+
+/* Whether each of the warpgroups, which make all products, can bring what it alone reads of every tile of the loop into a ring
+   of its own (mirage_cuda.cuh, mgi_cu_parts_loop): its columns of the first product, its rows of the next one's right operand.
+   Sums of squares of a load may be in the loop, and vectors made of those. */
+MGI_FN int mgi_warpgroups_bring_parts(const mg_flat *k, const mg_kernel_plan *p) {
+  int8_t cut[MG_FLAT_OPS] = { 0 }; /* a load's dimension that is cut, as 1 + d from the last one; a vector of those: 1 */
+  int chained = 0, powers = 0, loop = 0;
+  if (k->iters < 2 || p->warps_m != 4 || p->warps_n < 2) return 0;
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    if (!o->inloop) continue;
+    if ((loop && o->loop != loop) || o->trips != (double)k->iters) return 0;
+    loop = o->loop;
+    powers |= o->code == MG_OP_EXP;
+    if (o->code != MG_OP_MATMUL) continue;
+    const int r = o->in[1], along = mg_flat_chained(k, p, i);
+    const int64_t extent = k->op[r].d[k->op[r].rank - 1 - along], part = extent / p->warps_n;
+    if (k->op[r].code != MG_OP_LOAD || !k->op[r].inloop || cut[r] || extent % (16 * p->warps_n) || (k->op[r].inner == k->op[r].rank - 1 - along && part % 64)) return 0;
+    if (!along && k->op[o->in[0]].inloop) return 0;
+    cut[r] = (int8_t)(1 + along);
+    chained += along;
+  }
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i], *a = o->n_in ? &k->op[o->in[0]] : o;
+    int own = o->n_in > 0; /* it is made of such vectors alone */
+    if (o->code == MG_OP_ACCUM && a->inloop && a->code != MG_OP_SUM && !(a->code == MG_OP_MATMUL && mg_flat_chained(k, p, o->in[0]))) return 0;
+    if (!o->inloop || o->code == MG_OP_MATMUL) continue;
+    if (o->code == MG_OP_LOAD) {
+      if (!cut[i]) return 0;
+      for (int q = i + 1; q < k->n; q++)
+        for (int j = 0; j < k->op[q].n_in && j < 4; j++)
+          if (k->op[q].in[j] == i && k->op[q].code != MG_OP_LOAD && !(k->op[q].code == MG_OP_MATMUL && j == 1) && !mgi_only_squared(k, q)) return 0;
+      continue;
+    }
+    if (o->code == MG_OP_SUM && o->rank && mgi_sums_squares(k, i)) {
+      const int x = k->op[o->in[0]].in[0], along = o->d[o->rank - 1] == 1; /* rows are left */
+      if (cut[x] != 1 + along || k->op[x].d[k->op[x].rank - 2 + along] % 16) return 0;
+      cut[i] = 1;
+      continue;
+    }
+    if (o->code == MG_OP_SUM) {
+      if (!mg_flat_has_product(k, o->in[0]) || !o->rank || o->d[o->rank - 1] != 1) return 0;
+      for (int q = i + 1; q < k->n; q++)
+        for (int j = 0; j < k->op[q].n_in && j < 4; j++)
+          if (k->op[q].in[j] == i && k->op[q].code != MG_OP_ACCUM && k->op[q].code != MG_OP_LOAD) return 0;
+      continue;
+    }
+    if (o->code >= MG_OP_TABLE_END || !mg_op_row((mg_opcode)o->code)->elementwise) return 0;
+    for (int j = 0; j < o->n_in && j < 4; j++) own &= cut[o->in[j]] == 1 && k->op[o->in[j]].code != MG_OP_LOAD;
+    if (own) cut[i] = 1;
+    else if ((o->rank < 2 || o->d[o->rank - 1] == 1 || o->d[o->rank - 2] == 1) && !mg_flat_has_product(k, i)) return 0; /* a vector */
+  }
+  return chained > 0 && powers; /* others have not been timed so */
+}
+
+/* --------------------------------------------------------------------------------------------------- >>plans
+
+   How many warps, how they share the products, how many stages: by rules, from the block's extents.  The rules were made
+   on an H200; each says what it is for.
+
+   1. Warps.  Few rows: warps split the contraction, each with a ring of its own where the loop allows it; else they
+      share the columns.  More rows: warps of 16 rows first, then of columns.
+   2. A product whose left operand another one made wants that in fragments: no warps split a contraction then.
+   3. Stages: four, or as many as the loop has; fewer where the ring, with all else, does not fit the block's shared
+      memory, or where one more block would fit the multiprocessor.
+   4. Warpgroups (mma=warpgroup): one for 64 rows, or two; what mgi_warpgroups_fit allows.                          */
+
+/* What a block's tiles take, and the product that decides how warps are shared out. */
+typedef struct mgi_tiles {
+  int64_t ring, once;      /* bytes: of one stage of the loop's loads; of what else stands in shared memory */
+  int64_t accumulators;    /* elements of all products */
+  int64_t m, n, c, work;   /* the deciding product's rows, columns and contraction, padded, and m n c; 0: there is none */
+  int parted;              /* warps may split the contraction: no product takes another's fragments */
+} mgi_tiles;
+
+/* Bytes of a product's result as the operand of another: in shared memory, narrowed. */
+MGI_FN int64_t mgi_made_bytes(const mg_flat_op *a) { return mg_round_up(a->d[a->rank - 2], 16) * (mg_round_up(a->d[a->rank - 1], 8) * 2 + 16); }
+
+/* 1, and its size in `of`: product o goes before those that were asked about before it.  The one of most work; of two of
+   the same work one whose operands no product made, then the wider: the order of independent operators does not matter. */
+MGI_FN int mgi_product_decides(const mg_flat *k, const mg_flat_op *o, int64_t *of) {
+  int64_t m, n, c, b;
+  int at = 0;
+  mg_flat_product(k, o, &m, &n, &c, &b);
+  if (m * n * c < of[0]) return 0;
+  const int first = !mg_flat_has_product(k, o->in[0]) && !mg_flat_has_product(k, o->in[1]);
+  const int64_t size[5] = { m * n * c, first, mg_round_up(n, 8), mg_round_up(m, 16), c };
+  while (at < 4 && size[at] == of[at]) at++;
+  if (size[at] <= of[at]) return 0;
+  memcpy(of, size, sizeof size);
+  return 1;
+}
+
+MGI_FN mgi_tiles mgi_tiles_of(const mg_flat *k) {
+  mgi_tiles t;
+  int64_t size[5] = { 0 };
+  memset(&t, 0, sizeof t);
+  t.parted = k->iters > 1;
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    if (o->code == MG_OP_LOAD) *(o->inloop ? &t.ring : &t.once) += mgi_tile_bytes(o, 16);
+    if (o->code == MG_OP_ACCUM) {
+      const mg_flat_op *a = &k->op[o->in[0]];
+      const int joined = a->rank == o->rank && mg_flat_elements(o) > mg_flat_elements(a);
+      if (joined) t.once += mg_flat_elements(o) * 4;
+    }
+    if (o->code != MG_OP_MATMUL) continue;
+    int64_t m, n, c, b;
+    mg_flat_product(k, o, &m, &n, &c, &b);
+    t.accumulators += mg_round_up(m, 16) * mg_round_up(n, 8);
+    t.parted &= !mg_flat_has_product(k, o->in[0]) || mg_round_up(c, 16) % 32;
+    if (mgi_product_decides(k, o, size)) t.work = size[0], t.n = size[2], t.m = size[3], t.c = size[4];
+    for (int j = 0; j < 2; j++)
+      if (mg_flat_has_product(k, o->in[j])) t.once += mgi_made_bytes(&k->op[o->in[j]]);
+  }
+  return t;
+}
+
+/* Warps of a block without a product. */
+MGI_FN int mgi_warps_of_elements(const mg_flat *k) {
+  int64_t most = 1, units = 0; /* units: of four elements that are stored */
+  int joins = k->iters > 1, warps = 4;
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    if (o->code == MG_OP_LOAD && mg_flat_elements(o) > most) most = mg_flat_elements(o);
+    if (o->code == MG_OP_STORE) units += (mg_flat_elements(o) + 3) / 4;
+    joins |= o->code == MG_OP_SUM || o->code == MG_OP_MAX;
+  }
+  while (warps < 16 && warps * 32 * 16 <= most) warps *= 2;
+  while (!joins && warps > 1 && warps * 16 >= units) warps /= 2; /* a thread has enough to store */
+  return warps;
+}
+
+/* Of products of at most 16 rows. */
+MGI_FN void mgi_warps_of_few_rows(const mg_flat *k, const mgi_tiles *t, mg_kernel_plan *p) {
+  const int64_t deep = mg_round_up(t->c, 16), least = k->iters > 1 ? 64 : 32; /* of the contraction, for two warps */
+  const int64_t wide = k->iters > 1 ? 128 : 64;
+  int8_t cut[MG_FLAT_OPS];
+  while (t->n / p->warps_n > wide && p->warps_n < 8 && t->n / 8 % (p->warps_n * 2) == 0) p->warps_n *= 2;
+  if (t->parted && p->warps_n == 1 && t->accumulators <= 4096 && k->group < 2) { /* each wants a line of the left operand's rows: 64 values */
+    while (p->warps_k < 8 && deep % (128 * p->warps_k) == 0) p->warps_k *= 2;
+    while (p->warps_k < 4 && deep % (32 * p->warps_k) == 0 && (p->warps_k == 1 || t->c >= 128 * p->warps_k)) p->warps_k *= 2;
+    if (p->warps_k > 1 && !mgi_own_ring_bytes(k, p->warps_k, cut)) p->warps_k = 1;
+  }
+  if (p->warps_k > 1) return;
+  while (p->warps_n * p->warps_k < 8 && deep % (least * p->warps_k) == 0) p->warps_k *= 2;
+  while (p->warps_n * p->warps_k < 4 && deep % (32 * p->warps_k) == 0) p->warps_k *= 2;
+  while (p->warps_n * p->warps_k < 4 && t->n / 8 % (p->warps_n * 2) == 0) p->warps_n *= 2;
+}
+
+/* Of products of more. */
+MGI_FN void mgi_warps_of_rows(const mgi_tiles *t, mg_kernel_plan *p) {
+  while (p->warps_m < 4 && t->m / 16 % (p->warps_m * 2) == 0) p->warps_m *= 2;
+  while (p->warps_m * p->warps_n < 8 && t->n / 8 % (p->warps_n * 2) == 0 && t->n / p->warps_n > 32) p->warps_n *= 2;
+  while (p->warps_m * p->warps_n < 16 && t->accumulators / (p->warps_m * p->warps_n) > 4096 && t->n / 8 % (p->warps_n * 2) == 0) p->warps_n *= 2;
+  while (p->warps_m * p->warps_n * p->warps_k < 4 && mg_round_up(t->c, 16) % (32 * p->warps_k) == 0) p->warps_k *= 2;
+}
+
+/* Where a product's result is a left operand: all warps share its columns, and none the contraction. */
+MGI_FN void mgi_warps_keep_fragments(const mg_flat *k, mg_kernel_plan *p) {
+  const mg_kernel_plan was = *p;
+  int64_t size[5] = { 0 };
+  for (int i = 0; i < k->n && was.warps_k > 1; i++) {
+    const mg_flat_op *o = &k->op[i];
+    if (o->code != MG_OP_MATMUL || !mg_flat_has_product(k, o->in[0])) continue;
+    const mg_flat_op *a = &k->op[o->in[0]];
+    const int64_t cols = mg_round_up(a->d[a->rank - 1], 16);
+    int64_t most = was.warps_n * was.warps_k;
+    if (cols % 32 || !mgi_product_decides(k, o, size)) continue;
+    while (most > 1 && cols % (16 * most)) most /= 2;
+    p->warps_n = (int)most, p->warps_k = 1;
+  }
+}
+
+/* The warps with which a product takes its left operand from fragments: eight, of 16 rows each where there are 64.  0 if none does. */
+MGI_FN int mgi_warps_chain(const mg_flat *k, const mgi_tiles *t, mg_kernel_plan *p) {
+  const mg_kernel_plan was = *p;
+  int64_t size[5] = { 0 };
+  int chained = 0;
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    if (o->code != MG_OP_MATMUL || !mg_flat_has_product(k, o->in[0])) continue;
+    mg_kernel_plan c = was;
+    if (t->m > 16) {
+      c.warps_k = c.warps_m = 1;
+      while (c.warps_m < 4 && t->m / 16 % (c.warps_m * 2) == 0) c.warps_m *= 2;
+      c.warps_n = 8 / c.warps_m;
+      while (c.warps_n > 1 && !mg_flat_chained(k, &c, i) && c.warps_m * c.warps_n > 4) c.warps_n /= 2;
+      if (!mg_flat_chained(k, &c, i)) c.warps_n = 16 / c.warps_m;
+    }
+    if (!mg_flat_chained(k, &c, i) || !mgi_product_decides(k, o, size)) continue;
+    *p = c;
+    chained = 1;
+  }
+  return chained;
+}
+
+/* Bytes that are padding where warps multiply, and are not where warpgroups do. */
+MGI_FN void mgi_tiles_of_panels(const mg_flat *k, mgi_tiles *t) {
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *x = &k->op[i];
+    int operand = 0;
+    for (int q = 0; q < k->n; q++) {
+      const mg_flat_op *o = &k->op[q];
+      if (o->code != MG_OP_MATMUL) continue;
+      operand |= o->in[1] == i || (o->in[0] == i && x->inloop && x->code == MG_OP_LOAD);
+    }
+    if (operand) *(x->inloop ? &t->ring : &t->once) -= mg_flat_elements(x) / x->d[x->inner] * 16;
+  }
+}
+
+/* Bytes of the fragments that warps put together: t->once has those that the loop does itself; those behind it are returned, as
+   the ring is free for them then. */
+MGI_FN int64_t mgi_fragment_bytes(const mg_flat *k, const mg_kernel_plan *p, int chained, mgi_tiles *t) {
+  int64_t behind = 0;
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    if (o->code != MG_OP_MATMUL) continue;
+    int64_t m, n, c, b;
+    const int64_t parts = chained && mg_flat_chained(k, p, i) ? p->warps_n : p->warps_k;
+    if (parts == 1) continue;
+    mg_flat_product(k, o, &m, &n, &c, &b);
+    const int64_t bytes = parts * mg_round_up(m, 16) * (mg_round_up(n, 8) + 8) * 4;
+    int summed = !o->inloop;
+    for (int q = 0; q < k->n; q++) summed |= k->op[q].code == MG_OP_ACCUM && k->op[q].in[0] == i;
+    if (!summed && k->iters > 1) t->once += bytes;
+    else if (bytes > behind) behind = bytes;
+  }
+  return behind;
+}
+
+/* Bytes of a stage that no other block reads, in pieces of less than a line, which blocks side by side mostly share. */
+MGI_FN int64_t mgi_short_runs(const mg_flat *k) {
+  int64_t bytes = 0;
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    if (o->code != MG_OP_LOAD || !o->inloop || !o->rank) continue;
+    const int alone = (double)(mg_flat_elements(o) * o->esize * k->blocks) * o->trips <= (double)o->unique;
+    if (alone && o->d[o->inner] * o->esize < 128) bytes += mg_flat_elements(o) * o->esize;
+  }
+  return bytes;
+}
+
+/* Bytes that a block of a cluster gets: each owns a share of what they merge, of which it gets all parts. */
+MGI_FN int64_t mgi_cluster_bytes(const mg_flat *k, const mg_machine *m) {
+  int64_t bytes = 0;
+  if (k->group < 2 || !mg_machine_clusters(m, k->group)) return 0;
+  for (int i = 0; i < k->n; i++)
+    if (k->op[i].code == MG_OP_ACCUM && k->op[i].across) bytes += mg_round_up(mg_flat_elements(&k->op[i]) * 4, 1024);
+  return bytes;
+}
+
+MGI_FN int mgi_stages_of(const mg_flat *k, const mg_machine *m, const mg_kernel_plan *p, const mgi_tiles *t, int64_t own, int64_t parts, int chained) {
+  const int64_t room = m->shared_per_block - 1024, ring = t->ring, once = t->once;
+  const int64_t lines = own ? mgi_short_runs(k) : 0;
+  int stages = k->iters > 3 ? 4 : k->iters > 2 ? 3 : 2;
+  if (k->iters > 4 && k->iters <= 8 && k->iters * ring <= 32768) stages = (int)k->iters; /* sums of few bytes: all at once */
+  while (p->group && p->parts && stages > 2 && (stages - 2) * ring >= 65536) stages--; /* loads then go out ahead */
+  while (own && k->group < 2 && p->warps_k <= 4 && 2 * lines < ring && stages > 2 && (stages - 1) * ring > 98304) stages--; /* whole lines */
+  while (own && 2 * lines > ring && stages > 2 && stages < k->iters && (stages - 1) * ring >= 65536) stages--;
+  while (stages > 2 && stages * ring + once > room) stages--;
+  while (p->group && stages > 2 && stages * ring + once + parts > room) stages--;
+  if (own && parts && stages == 4 && k->iters >= 8 && k->blocks <= m->sms && 5 * ring + once + parts <= room) stages = 5; /* dependent launches fill it */
+  if (chained && k->iters > 2) { /* a stage less, where two blocks then share a multiprocessor that has to take two */
+    const int64_t fit = mg_machine_filled_sms(m, k->group), half = m->shared_per_sm / 2 - 1024;
+    for (int less = stages - 1; less >= 2 && k->blocks > fit && stages * ring + once + parts > half; less--)
+      if (less * ring + once + parts <= half) stages = less;
+  }
+  return stages;
+}
+
+/* The plan's rings, where it may have some, stages (0: as is best) and shared memory, its warps being chosen. */
+MGI_FN void mgi_plan_memory(const mg_flat *k, const mg_machine *m, mg_kernel_plan *p, mgi_tiles *t, int chained, int rings, int stages) {
+  const int64_t held = t->accumulators / (p->warps_m * p->warps_n); /* at most 128 registers a thread, 24 beside them */
+  const int threads = mgi_plan_threads(p);
+  int8_t cut[MG_FLAT_OPS];
+  int64_t own = 0;
+  if (!chained && (held > 4096 || (held && (held + 768) * threads / 32 > m->registers_per_sm))) p->feasible = 0;
+  const int64_t behind = mgi_fragment_bytes(k, p, chained, t);
+  if (k->iters > 1 && p->warps_m * p->warps_n == 1 && p->warps_k > 1) own = mgi_own_ring_bytes(k, p->warps_k, cut);
+  if (!rings) own = 0;
+  if (own) p->own = 1, t->ring = own;
+  p->parts = rings && chained && (p->group ? mgi_warpgroups_bring_parts(k, p) : mgi_warps_bring_parts(k, p));
+  const int64_t parts = mgi_cluster_bytes(k, m);
+  p->stages = stages ? stages : mgi_stages_of(k, m, p, t, own, parts, chained);
+  if (k->iters < 2) p->shared = t->once > behind ? t->once : behind; /* without a loop the loads are done with by then */
+  else p->shared = (p->stages * t->ring > behind ? p->stages * t->ring : behind) + t->once;
+  if (parts && p->shared + parts > m->shared_per_block - 1024) p->feasible = p->feasible ? 2 : 0;
+  else p->shared += parts;
+  if (p->shared > m->shared_per_block - 1024) p->feasible = 0;
+}
+
+/* The plan with products of warps (across 0), or with those of warpgroups, which mgi_warpgroups_fit allows: `across` of them share the columns. */
+MGI_FN mg_kernel_plan mgi_plan_with(const mg_flat *k, const mg_machine *m, int across) {
+  mg_kernel_plan p = { 2, 1, 1, 1, 0, 1, 0, 0, 0 };
+  mgi_tiles t = mgi_tiles_of(k);
+  if (!t.work) p.warps_n = mgi_warps_of_elements(k);
+  else if (t.m <= 16) mgi_warps_of_few_rows(k, &t, &p);
+  else mgi_warps_of_rows(&t, &p);
+  mgi_warps_keep_fragments(k, &p);
+  int chained = mgi_warps_chain(k, &t, &p);
+  for (int i = 0; i < k->n && chained; i++) { /* what stays in fragments */
+    const mg_flat_op *o = &k->op[i];
+    if (o->code == MG_OP_MATMUL && mg_flat_has_product(k, o->in[0]) && mg_flat_chained(k, &p, i)) t.once -= mgi_made_bytes(&k->op[o->in[0]]);
+  }
+  if (across) {
+    p.warps_m = (int)(t.m / 16), p.warps_n = across, p.warps_k = 1, p.group = 1;
+    for (int i = 0; i < k->n; i++) chained |= k->op[i].code == MG_OP_MATMUL && mg_flat_has_product(k, k->op[i].in[0]);
+    mgi_tiles_of_panels(k, &t);
+  }
+  mgi_plan_memory(k, m, &p, &t, chained, 1, 0);
+  return p;
+}
+
+MGI_FN double mgi_price(const mg_flat *k, const mg_machine *m, const mg_kernel_plan *p, mg_rates *rates);
+/* The plan with the least price, and that; the rates are for it. */
+mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, mg_rates *rates) {
+  mg_kernel_plan best = mgi_plan_with(k, m, 0);
+  int64_t rows = 0;
+  *us = mgi_price(k, m, &best, rates);
+  for (int i = 0; i < k->n; i++)
+    if (k->op[i].code == MG_OP_MATMUL) rows |= k->op[i].d[k->op[i].rank - 2];
+  const int groups = (rows == 64 || rows == 128) && mg_machine_can(m, MG_CAN_WARPGROUP);
+  for (int across = 1; groups && across <= 4; across *= 2) {
+    mg_kernel_plan p = { 0, (int)(rows / 16), across, 1, 0, 0, 0, 0, 1 };
+    mg_rates r;
+    if (!mgi_warpgroups_fit(k, m, &p)) continue;
+    p = mgi_plan_with(k, m, across);
+    const double t = p.feasible ? mgi_price(k, m, &p, &r) : 1e9;
+    if (t >= *us) continue;
+    *us = t, best = p;
+    if (rates) *rates = r;
+  }
+  return best;
+}
+
+/* ---------------------------------------------------------------------------------------------------- >>cost
+
+   What a kernel takes, in two steps that share no number: its work under a plan (bytes, operations, barriers of one
+   block: mgi_work), then what a machine takes for that work, as the terms of MG_COST_TERMS.
+
+   1. Base: MCFuser's t = (t_mem + t_comp) * alpha.  Device memory and the L2 cache are limits of their own: each tensor
+      comes once from device memory, and from L2 once for every block that reads it.
+   2. alpha is wave quantisation: a multiprocessor works off `waves` blocks one after the other, and no block runs faster
+      than what one multiprocessor can draw from L2.
+   3. That rate is reached with about 32 KB in flight, which a ring's stages times the blocks that fit give.
+   4. In a loop memory and compute overlap, but for a share of the smaller of the two.
+   5. The operands of a product come from shared memory, again for every warp that needs them; one that a product made
+      goes there first, behind a barrier.
+   6. An operator on a product's operand costs issue slots for each element and each use: three times as many on the
+      right side, which has no ldmatrix then.                                                                       */
+
+/* Issue slots of one element, roughly. */
+double mg_issue_slots(int code) {
+  switch (code) {
+  case MG_OP_ADD: case MG_OP_SUB: case MG_OP_MUL: case MG_OP_SQR: case MG_OP_NEG: case MG_OP_SCALE: case MG_OP_ADD_SCALAR:
+  case MG_OP_SUM: case MG_OP_MAX: return 2;
+  case MG_OP_DIV: return 4;
+  default: return mg_op_moves(code) ? 4 : 10;
+  }
+}
+
+/* Bytes a microsecond that one multiprocessor takes in: more than its share while others have nothing to load. */
+double mg_sm_rate(const mg_machine *m) { return m->l2_gbps * 1e3 / m->sms * 1.6; }
+
+/* The bytes that a load costs for each that it needs, by the length of its runs in memory: sectors have 32 bytes, copies
+   16, lines 128. */
+double mg_load_waste(int64_t inner, int rank, int esize) {
+  const int64_t run = inner * esize;
+  double share; /* of what is moved, what is needed */
+  if (run % 128 == 0) share = 1;
+  else if (run > 128) share = 1 - 12.8 / (double)run;
+  else if (run > 64) share = 0.82;
+  else if (run == 64) share = 0.97;
+  else if (run >= 32) share = 0.75 + (double)run / 512;
+  else share = (double)run / 40;
+  const int by_element = rank && inner > 1 && inner % 8;
+  return 1 / (by_element ? share * 0.3 : share);
+}
+
+/* What one block does. */
+typedef struct mgi_work {
+  double step_bytes;     /* that one step of the loop loads */
+  double bytes;          /* that it loads and stores, in all */
+  double l2_bytes;       /* these, with what their runs waste */
+  double early_bytes;    /* loaded before the loop, with waste: no ring hides them */
+  double dram_bytes;     /* of the whole kernel: every tensor once */
+  double merged_bytes;   /* that it hands to the blocks that share its result */
+  double flops;          /* on tensor cores */
+  double slots;          /* issue slots of everything that is element by element */
+  double shared_bytes;   /* that products read of shared memory, or write to it */
+  double barriers;       /* beside those of the loop's steps */
+  int streams;           /* products of few rows with what the loop brings: memory alone counts */
+  int chained;           /* a product takes another's fragments */
+  int raises;            /* it has an exponential */
+  int prepares;          /* an operand is computed into a tile before the loop */
+  int overflow;          /* an exponential without its row's maximum: 1: in fragments, 2: in 16 bits */
+  int tensors;           /* something in the block is not a matrix */
+} mgi_work;
+
+MGI_FN void mgi_work_move(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const int8_t *cut) {
+  const mg_flat_op *o = &k->op[i];
+  int64_t run = o->rank ? o->d[o->inner] : 1;
+  const int by_warps = p->own && o->code == MG_OP_LOAD && o->inloop && o->rank && cut[i] == o->inner + 1;
+  if (by_warps) run /= p->warps_k;
+  const double bytes = (double)mg_flat_elements(o) * o->esize, waste = mg_load_waste(run, o->rank, o->esize);
+  if (o->inloop) w->step_bytes += bytes;
+  else if (o->code == MG_OP_LOAD && k->iters > 1) w->early_bytes += bytes * waste;
+  w->bytes += bytes * o->trips;
+  w->l2_bytes += bytes * o->trips * waste;
+  w->dram_bytes += (double)o->unique * (w->streams ? waste : 1);
+}
+
+/* The left operand, which a product made, of product i.  1 if that is all that it costs: it stays in fragments. */
+MGI_FN int mgi_work_chain(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, double read) {
+  const mg_flat_op *o = &k->op[i];
+  const int raw = mgi_has_raw_exp(k, o->in[0]);
+  int64_t m, n, c, b;
+  int divided = 0; /* the factor of a maximum cancels in a quotient only */
+  for (int q = i + 1; q < k->n; q++) divided |= k->op[q].code == MG_OP_DIV;
+  if (!divided && !k->sent && raw && !w->overflow) w->overflow = 1;
+  if (!mg_flat_chained(k, p, i)) {
+    if (raw) w->overflow = 2;
+    return 0;
+  }
+  mg_flat_product(k, o, &m, &n, &c, &b);
+  w->shared_bytes -= read * 4 * o->trips; /* it was counted as one that goes there and back */
+  w->chained = 1;
+  if (p->warps_n > 1) { /* the warps' parts are added up once */
+    w->shared_bytes += 8.0 * (double)(p->warps_n * m * n * b) * (o->inloop ? 1 : o->trips);
+    w->barriers += 2;
+  }
+  return 1;
+}
+
+MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i) {
+  const mg_flat_op *o = &k->op[i];
+  int64_t m, n, c, b;
+  mg_flat_product(k, o, &m, &n, &c, &b);
+  const int64_t rows = mg_round_up(m, 16), cols = mg_round_up(n, 8), deep = mg_round_up(c, 16);
+  const double left = (double)(rows * deep * b), right = (double)(deep * cols * b);
+  const int steady = o->wide && p->own && mgi_row_scaled(k, o->in[0]) && m <= 16;
+  w->flops += (o->wide && !steady ? 4.0 : 2.0) * (double)(rows * cols * deep * b) * o->trips;
+  if (steady) w->slots += 8 * left * o->trips;
+  else if (o->wide) w->slots += (left * p->warps_n + right * p->warps_m) * o->trips; /* each fragment's halves are widened where it is used */
+  for (int j = 0; j < 2; j++) {
+    const mg_flat_op *a = &k->op[o->in[j]];
+    const int made = mg_flat_has_product(k, o->in[j]);
+    const int early = !a->inloop && o->inloop && !made; /* computed before the loop, into a tile */
+    const int plain = a->code == MG_OP_LOAD || early;
+    double read = left * p->warps_n;
+    if (j) read = p->group ? 0 : right * p->warps_m; /* warpgroups read it as they multiply */
+    if (early && a->code != MG_OP_LOAD) {
+      w->slots += 2 * (double)mg_flat_elements(a);
+      w->prepares = 1;
+    }
+    w->shared_bytes += read * 2 * o->trips * (plain ? 1 : 2);
+    if (!j && made && mgi_work_chain(w, k, p, i, read)) continue;
+    if (!j && mgi_takes_parts(k, p, i)) continue;
+    if (made) { /* through shared memory */
+      w->shared_bytes += read * 2 * o->trips;
+      w->barriers += 2 * o->trips;
+    } else if (!plain) w->slots += read * (j ? 6 : 2) * o->trips;
+  }
+}
+
+MGI_FN void mgi_work_accumulate(mgi_work *w, const mg_flat *k, const mg_flat_op *o) {
+  const mg_flat_op *a = &k->op[o->in[0]];
+  const double elements = (double)mg_flat_elements(o);
+  if (o->across) w->merged_bytes += elements * 4;
+  if (mg_flat_elements(o) > mg_flat_elements(a)) w->slots += elements * 4; /* joined along a dimension */
+  else if (a->code != MG_OP_MATMUL) w->slots += elements * 2 * a->trips;
+}
+
+MGI_FN void mgi_work_elements(mgi_work *w, const mg_flat *k, int i) {
+  const mg_flat_op *o = &k->op[i];
+  const double out = (double)mg_flat_elements(o), in = o->n_in ? (double)mg_flat_elements(&k->op[o->in[0]]) : out;
+  if (o->code == MG_OP_SUM && mgi_sums_squares(k, i)) { /* by tensor cores: products of 16 x 16, of which the diagonal counts */
+    w->shared_bytes += 2 * in * o->trips;
+    w->flops += 32 * in * o->trips;
+    w->barriers += o->trips;
+    return;
+  }
+  if (o->code != MG_OP_SUM && mgi_only_squared(k, i)) return; /* in those products */
+  const int by_vector = o->code == MG_OP_DIV && mg_flat_elements(&k->op[o->in[1]]) * 8 <= mg_flat_elements(o); /* its inverse is taken once */
+  w->slots += (out > in ? out : in) * (by_vector ? 2 : mg_issue_slots(o->code)) * o->trips;
+}
+
+MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) {
+  uint8_t inlined[MG_FLAT_OPS] = { 0 }; /* a product's operand: counted there */
+  int8_t cut[MG_FLAT_OPS];
+  memset(w, 0, sizeof *w);
+  if (p->own) mgi_own_ring_bytes(k, p->warps_k, cut);
+  w->streams = k->iters > 1 && p->warps_m == 1;
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    if (o->code != MG_OP_MATMUL) continue;
+    inlined[o->in[0]] = inlined[o->in[1]] = 1;
+    if (o->inloop) w->streams &= !mg_flat_chained(k, p, i) && !mg_flat_has_product(k, o->in[1]) && o->d[o->rank - 2] <= 16;
+  }
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    w->raises |= o->code == MG_OP_EXP;
+    for (int d = 0; d < o->rank - 2; d++) w->tensors |= o->d[d] > 1;
+    if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) mgi_work_move(w, k, p, i, cut);
+    else if (o->code == MG_OP_MATMUL) mgi_work_product(w, k, p, i);
+    else if (o->code == MG_OP_ACCUM) mgi_work_accumulate(w, k, o);
+    else if (!inlined[i] || !mg_op_row((mg_opcode)o->code)->elementwise) mgi_work_elements(w, k, i);
+  }
+  if (mg_flat_unshifted(k)) w->overflow = 2;
+}
+
+/* How many blocks one multiprocessor works off, one after the other or together. */
+MGI_FN double mgi_waves(const mg_flat *k, const mg_machine *m) {
+  const int64_t sms = mg_machine_clusters(m, k->group) ? mg_machine_filled_sms(m, k->group) : m->sms;
+  return (double)((k->blocks + sms - 1) / sms);
+}
+/* And how many of these it holds at once; at least 1. */
+MGI_FN double mgi_resident(const mg_machine *m, const mg_kernel_plan *p, double waves) {
+  const int threads = mgi_plan_threads(p);
+  double resident = (double)(m->shared_per_sm / (p->shared + 1024));
+  if (resident > 1536 / threads) resident = 1536 / threads;
+  if (resident > waves) resident = waves;
+  return resident < 1 ? 1 : resident;
+}
+
+/* The share of its rate that a multiprocessor reaches with so many bytes in flight. */
+MGI_FN double mgi_in_flight(const mg_flat *k, double bytes) {
+  double share = 1;
+  if (bytes < 32768) share *= 0.15 + 0.85 * bytes / 32768;
+  if (k->iters > 1 && bytes < 98304) share *= 0.8 + 0.2 * bytes / 98304;
+  return share;
+}
+
+/* Of the smaller of memory and compute, the share that does not hide behind the larger. */
+MGI_FN double mgi_unhidden(const mg_flat *k, const mg_kernel_plan *p, const mgi_work *w) {
+  const int loop = k->iters > 1;
+  if (p->group && w->chained && w->raises && !loop) return 0.3;
+  if (p->group && loop) {
+    if (!w->raises) return 0.1;
+    return p->parts ? 0.25 : 0.4;
+  }
+  if (loop || !w->flops) return 0.3;
+  return w->chained ? 0.9 : 1; /* without a loop all is loaded, then all is multiplied; of chained products each waits for its own */
+}
+
+/* Microseconds that the blocks of a group take to put their parts together. */
+MGI_FN double mgi_merge_us(const mg_flat *k, const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, double sm_rate) {
+  const int64_t most = w->chained ? MG_CLUSTER_BLOCKS : 8;
+  double us = 0;
+  if (k->group < 2) return 0;
+  if (k->group <= most && p->feasible != 2 && mg_machine_clusters(m, k->group)) { /* through a cluster's shared memory */
+    us = (k->group > 8 ? 2.4 : 1.0) + w->merged_bytes / 5e4;
+    if (w->streams) us += 0.3 * (double)(k->group - 2);
+  } else { /* through the workspace: the last block to arrive does it */
+    us = 2.0 + (w->chained ? 0.35 * (double)k->group : 0) + w->merged_bytes * (double)k->group / sm_rate;
+  }
+  if (p->group && w->merged_bytes > 32768) us += (w->merged_bytes - 32768) / 2.5e4;
+  return us;
+}
+
+/* Barriers' times that a step of the loop waits for what it needs. */
+MGI_FN double mgi_step_waits(const mg_flat *k, const mg_kernel_plan *p, const mgi_work *w) {
+  if (p->own && k->group < 2) return 0.2;
+  if (p->own || p->parts) return 0.4;
+  return p->group && !w->chained ? 0.5 : 1;
+}
+
+MGI_FN mg_cost mgi_kernel_cost(const mg_flat *k, const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, mg_rates *rates) {
+  mg_cost c;
+  const double iters = (double)k->iters, waves = mgi_waves(k, m), resident = mgi_resident(m, p, waves);
+  const int threads = mgi_plan_threads(p), loop = k->iters > 1, alone = p->own && k->group < 2;
+  memset(&c, 0, sizeof c);
+
+  /* Memory. */
+  const double flight = loop ? w->step_bytes * (p->own ? p->stages : p->stages - 1) : w->bytes; /* a warp's own ring is filled again as soon as it has read a stage */
+  const double sm_rate = mg_sm_rate(m) * mgi_in_flight(k, flight * resident);
+  c.l2_us = waves * w->l2_bytes / sm_rate;
+  c.dram_us = w->dram_bytes / (m->dram_gbps * 1e3);
+
+  /* Compute: slower where there are too few warps to hide its latencies. */
+  const double enough = alone && w->streams ? 128 : 256;
+  double few = p->parts || resident * threads >= enough ? 1 : (double)threads * resident / enough;
+  if (p->group && w->chained && w->raises && resident * threads < 512) few *= 0.8; /* one warpgroup multiplies while another takes exponentials */
+  c.tensor_us = waves * (w->flops / (m->tensor_tflops * (p->group ? 1.5 : 1) * 1e6 / m->sms)) / few;
+  c.elements_us = waves * (w->slots / (m->fp32_tflops * 0.5e6 / m->sms)) / few;
+  c.shared_us = waves * (w->shared_bytes / m->shared_bytes_us) / few;
+  const double compute = c.tensor_us + c.elements_us + c.shared_us;
+  if (rates) {
+    const int by_memory = c.l2_us > compute;
+    rates->mem = (by_memory ? 1 : 0.3) * waves / sm_rate;
+    rates->comp = (by_memory ? 0.3 : 1) * waves / few;
+    rates->warps_m = p->warps_m, rates->warps_n = p->warps_n;
+  }
+
+  /* Both. */
+  double memory = c.dram_us > c.l2_us ? c.dram_us : c.l2_us;
+  if (w->streams) { /* what blocks read again comes on top of the stream */
+    double again = (w->l2_bytes * (double)k->blocks - w->dram_bytes) / (m->l2_gbps * 1e3);
+    if (p->own) again *= 0.5; /* whole lines go into swizzled tiles at twice the rate */
+    if (memory < c.dram_us + 0.8 * again) memory = c.dram_us + 0.8 * again;
+  }
+  double larger = memory > compute ? memory : compute, smaller = memory > compute ? compute : memory;
+  if (w->chained && loop && !p->group && larger < 0.5 * iters) larger = 0.5 * iters; /* a step's second product waits for its first */
+  const double unhidden = mgi_unhidden(k, p, w);
+  c.body_us = larger + unhidden * smaller;
+
+  /* Around it. */
+  c.launch_us = m->launch_us;
+  c.drain_us = 0.7;
+  if (unhidden >= 1 || (w->chained && !loop)) c.drain_us += 0.3;
+  c.fill_us = waves * w->early_bytes / sm_rate;
+  if (loop) c.fill_us += (p->own ? 0.1 : p->group ? 0.6 : 1) * larger / iters; /* the first load and the last product overlap with nothing */
+  if (w->prepares) c.fill_us += 0.6;
+  c.steps_us = waves / resident * iters * mgi_step_waits(k, p, w) * m->barrier_us;
+  c.steps_us += 0.01 * (double)k->n; /* of two that cost the same, the shorter */
+  if (p->group && w->chained && p->warps_m == 8 && loop) c.steps_us += 0.25 * iters - 0.75;
+  c.barriers_us = waves / resident * w->barriers * m->barrier_us;
+  if (p->warps_k > 1) c.merge_us = alone ? 0.0125 * p->warps_k : p->own ? 0.1 : 0.3;
+  c.merge_us += mgi_merge_us(k, m, p, w, sm_rate);
+#define MGI_T(id, text) c.total_us += c.id##_us;
+  MG_COST_TERMS(MGI_T)
+#undef MGI_T
+
+  /* What no candidate should be is last of all: an exponential that overflows, what the templates have no form for, what does not fit. */
+  if (w->overflow) c.total_us *= w->overflow > 1 ? 8 : 1.25;
+  if (w->tensors) c.total_us *= 4;
+  if (!p->feasible) c.total_us += 1e9;
+  return c;
+}
+
+/* Microseconds of one kernel by its plan; at least 1e9 if it does not fit the machine. */
+MGI_FN double mgi_price(const mg_flat *k, const mg_machine *m, const mg_kernel_plan *p, mg_rates *rates) {
+  mgi_work w;
+  mgi_work_of(&w, k, p);
+  return mgi_kernel_cost(k, m, p, &w, rates).total_us;
+}
+/* -------------------------------------------------------------------------------------------------- >>predict */
+
+double mg_flat_us(const mg_flat *k, const mg_machine *m, mg_rates *rates) {
+  double us;
+  mg_flat_plan(k, m, &us, rates);
+  return us;
+}
+
+/* A library kernel: one operator over whole tensors.  A matmul is the emitter's: tiles of 64 columns and 16 or 64 rows, a
+   loop over the contraction in steps of 64, no split. */
+double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *machine) {
+  double bytes = 0;
+  for (int k = 0; k < o->n_in; k++) {
+    const mg_tensor_info *t = mg_tensor_of(g, o->in[k]);
+    bytes += (double)mg_shape_elements(&t->shape) * mg_dtype_bytes(t->dtype);
+  }
+  const mg_tensor_info *t = mg_tensor_of(g, o->out[0]), *a = mg_tensor_of(g, o->in[0]);
+  double el = (double)mg_shape_elements(&t->shape), t_dram = bytes + el * mg_dtype_bytes(t->dtype);
+  t_dram /= machine->dram_gbps * 1e3;
+  if (o->code != MG_OP_MATMUL && o->code != MG_OP_CONCAT_MATMUL) return machine->launch_us + 2.0 + 1.25 * t_dram;
+  int r = t->shape.rank;
+  double m = (double)t->shape.dim[r - 2], n = (double)t->shape.dim[r - 1], tile = m <= 16 ? 16 : 64;
+  double depth = (double)a->shape.dim[a->shape.rank - 1] * (o->code == MG_OP_MATMUL ? 1 : 2);
+  double blocks = ceil(m / tile) * ceil(n / 64) * (el / (m * n)), waves = ceil(blocks / machine->sms);
+  double t_l2 = waves * depth * (tile + 64) * mg_dtype_bytes(a->dtype) / mg_sm_rate(machine);
+  double t_comp = waves * 2 * tile * 64 * depth / (machine->tensor_tflops * 1e6 / machine->sms);
+  double t_mem = t_l2 > t_dram ? t_l2 : t_dram;
+  return machine->launch_us + 2.0 + (t_mem > t_comp ? t_mem + 0.3 * t_comp : t_comp + 0.3 * t_mem) + ceil(depth / 64) * machine->barrier_us;
+}
+
+/* Of a kernel that stores exponentials which nothing has divided: how many elements the smallest such tensor has, if the emitter
+   leaves them under a maximum (mirage_cuda.cuh, shifts between kernels), as far as this sees: all are of one exponential and have
+   their rows cut alike, every kernel that reads them divides it out, and none has a loop over rows.  Else 0; -1: memory is out. */
+MGI_FN int64_t mgi_sends_maxima(const mg_graph *g, uint32_t op) {
+  const mg_op_node *K = &g->ops[op];
+  uint32_t *of = (uint32_t *)malloc(2 * (g->n_tensors + 1) * sizeof *of); /* by tensor of g: the exponential in it; 0: none; UINT32_MAX: several */
+  int64_t least = 0;
+  const mg_op_node *first = NULL;
+  int ok = of && K->code == MG_OP_GRAPH, short_of = !of;
+  for (uint32_t t = 0; ok && t < g->n_tensors; t++) of[t] = 0;
+  for (uint32_t i = op; ok && i < g->n_ops; i++) {
+    const mg_op_node *r = &g->ops[i];
+    int reads = i == op, stores = 0;
+    for (int q = 0; q < r->n_in; q++) reads |= of[r->in[q].id] != 0;
+    if (!reads) continue;
+    if (r->code != MG_OP_GRAPH) { ok = 0; break; }
+    const mg_graph *b = r->sub;
+    uint32_t *in = (uint32_t *)calloc(b->n_tensors, sizeof *in);
+    if (!in) { short_of = 1; break; }
+    for (uint32_t k = 1; k < b->n_ops && ok; k++) {
+      const mg_op_node *o = &b->ops[k];
+      uint32_t e = o->code == MG_OP_EXP && i == op ? o->out[0].id : 0;
+      int all = 1;
+      for (int q = 0; q < o->n_in; q++) {
+        const uint32_t x = o->code == MG_OP_LOAD ? of[o->in[q].id] : in[o->in[q].id];
+        all &= x != 0;
+        if (x) e = (e && e != x) || o->code == MG_OP_EXP ? UINT32_MAX : x;
+      }
+      for (uint32_t a = 4; o->code == MG_OP_LOAD && e && a < b->n_axes; a++) ok &= o->map.to[a] < 0 || o->map.to[a] >= mg_tensor_of(g, o->in[0])->shape.rank - 1;
+      if (o->code == MG_OP_DIV && all && e != UINT32_MAX) e = 0;
+      if (o->code != MG_OP_STORE) { in[o->out[0].id] = e; continue; }
+      const uint32_t t = r->out[stores++].id;
+      const int64_t n = mg_shape_elements(&g->tensors[t].shape);
+      if (i != op && e) ok = 0;
+      if (i != op || !e) continue;
+      const int columns = g->tensors[t].shape.rank - 1;
+      if (!first) first = o;
+      for (uint32_t a = 1; a <= 3; a++) ok &= o->map.to[a] == first->map.to[a] || ((o->map.to[a] < 0 || o->map.to[a] == columns) && (first->map.to[a] < 0 || first->map.to[a] == columns));
+      for (uint32_t q = 0; q < g->n_out; q++) ok &= g->out[q].id != t;
+      for (uint32_t q = 1; q < g->n_tensors; q++) ok &= !of[q] || of[q] == e;
+      ok &= e != UINT32_MAX;
+      of[t] = e;
+      if (!least || n < least) least = n;
+    }
+    free(in);
+  }
+  free(of);
+  return short_of ? -1 : ok ? least : 0;
+}
+
+/* The plan that a block's text gives, where it says how many stages and warps there are: 1; else 0. */
+MGI_FN int mgi_plan_given(const mg_graph *b, const mg_flat *k, const mg_machine *m, mg_kernel_plan *p) {
+  const char *ring = mg_plan_get(b, "ring"), *mma = mg_plan_get(b, "mma");
+  const int stages = (int)mg_plan_int(b, "stages", 0);
+  mgi_tiles t = mgi_tiles_of(k);
+  int chained = 0;
+  memset(p, 0, sizeof *p);
+  p->warps_m = (int)mg_plan_int(b, "warps_m", 0);
+  p->warps_n = (int)mg_plan_int(b, "warps_n", 0);
+  p->warps_k = (int)mg_plan_int(b, "warps_k", 0);
+  if (stages < 1 || p->warps_m < 1 || p->warps_n < 1 || p->warps_k < 1) return 0;
+  p->feasible = 1;
+  p->group = mma && !strcmp(mma, "warpgroup");
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    if (o->code != MG_OP_MATMUL || !mg_flat_has_product(k, o->in[0]) || !mg_flat_chained(k, p, i)) continue;
+    t.once -= mgi_made_bytes(&k->op[o->in[0]]);
+    chained = 1;
+  }
+  if (p->group) mgi_tiles_of_panels(k, &t);
+  mgi_plan_memory(k, m, p, &t, chained, ring != NULL, stages);
+  return 1;
+}
+
+MGI_FN int mgi_facts_of(const mg_graph *g, uint32_t op, const mg_machine *m, int given, mg_kernel_facts *f) {
+  const mg_graph *b = g->ops[op].sub;
+  mg_flat k;
+  mgi_work w;
+  double us;
+  memset(f, 0, sizeof *f);
+  if (g->ops[op].code != MG_OP_GRAPH || !mg_flat_of(b, &k)) return 0;
+  const int64_t sent = mgi_sends_maxima(g, op);
+  k.sent = sent > 0;
+  if (!given || !mgi_plan_given(b, &k, m, &f->plan)) f->plan = mg_flat_plan(&k, m, &us, NULL);
+  mgi_work_of(&w, &k, &f->plan);
+  f->cost = mgi_kernel_cost(&k, m, &f->plan, &w, NULL);
+  if (sent > 0) { /* the maxima go to memory and come back; the weights have a barrier */
+    const double maxima = 2 * 4 * (double)sent / (m->dram_gbps * 1e3);
+    f->cost.merge_us += maxima + m->barrier_us;
+    f->cost.total_us += maxima + m->barrier_us;
+  }
+  if (sent < 0) f->cost.total_us = MG_NO_TIME; /* memory is out */
+  f->threads = mgi_plan_threads(&f->plan);
+  f->blocks = k.blocks, f->group = k.group, f->steps = k.iters;
+  f->waves = mgi_waves(&k, m);
+  f->resident = mgi_resident(m, &f->plan, f->waves);
+  f->dram_bytes = w.dram_bytes;
+  f->l2_bytes = w.l2_bytes * (double)k.blocks;
+  f->flops = w.flops * (double)k.blocks;
+  return 1;
+}
+
+int mg_kernel_facts_of(const mg_graph *g, uint32_t op, const mg_machine *m, mg_kernel_facts *f) { return mgi_facts_of(g, op, m, 1, f); }
+
+double mg_predict_us(const mg_graph *g, const mg_machine *m) {
+  double us = 0;
+  mg_graph *flat = NULL;
+  mg_kernel_facts f;
+  if (!m) m = mg_machine_at(0);
+  if (mg_has_threads(g) && mg_inline_threads(g, &flat, NULL) == MG_OK) g = flat; /* a thread graph is what it fuses */
+  for (uint32_t i = 1; g && i < g->n_ops && us < MG_NO_TIME; i++) {
+    if (g->ops[i].code != MG_OP_GRAPH) us += mg_library_us(g, &g->ops[i], m);
+    else us += mgi_facts_of(g, i, m, 0, &f) ? f.cost.total_us : 1e6;
+  }
+  mg_graph_free(flat);
+  return us < MG_NO_TIME ? us : MG_NO_TIME;
+}
+
+MGI_FN void mgi_plan_number(mg_graph *block, const char *key, int value) {
+  char text[24];
+  snprintf(text, sizeof text, "%d", value);
+  mg_plan_set(block, key, text);
+}
+void mg_plan_kernel(mg_graph *block, const mg_machine *m) {
+  mg_flat k;
+  double us;
+  if (!mg_flat_of(block, &k)) return;
+  const mg_kernel_plan p = mg_flat_plan(&k, m ? m : mg_machine_at(0), &us, NULL);
+  mgi_plan_number(block, "stages", p.stages);
+  mgi_plan_number(block, "warps_m", p.warps_m);
+  mgi_plan_number(block, "warps_n", p.warps_n);
+  mgi_plan_number(block, "warps_k", p.warps_k);
+  if (p.own || p.parts) mg_plan_set(block, "ring", p.group ? "group" : "warp");
+  if (p.group) mg_plan_set(block, "mma", "warpgroup");
+  block->threads = mgi_plan_threads(&p);
 }
 
 #ifdef __cplusplus

@@ -309,12 +309,6 @@ mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg
 mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, mg_graph **best,
                            mg_verify_report *report, mg_search_stats *stats, mg_error *e);
 
-/* The analytic model's time of a µGraph or a program (each operator a library kernel), in microseconds; 1e18 if memory is out. */
-double mg_predict_us(const mg_graph *ugraph, const mg_machine *gpu);
-
-/* Writes block's plan: stages, warps_m, warps_n, warps_k, ring where warps have their own, and block->threads = 32 * their product.  gpu NULL: the first row. */
-void mg_plan_kernel(mg_graph *block, const mg_machine *gpu);
-
 /* ---------------------------------------------------------------------------------------------- >>safety-api
 
    Equal over the reals is not equal in 16 bits.  Whether a µGraph is finite and about as exact as its program run operator
@@ -1845,804 +1839,6 @@ static mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n
   *outcome = fail == MGI_SE_PL_NODES ? MG_NODES : fail == MGI_SE_PL_TIME ? MG_TIME : fail == MGI_SE_PL_STOPPED ? MG_STOPPED : MG_SATURATED;
   free(L->mono), free(L->poly), free(L->term), free(L->mslot), free(L->pslot), free(L->stamp), free(L->cls), free(L->lattice), free(L->cslot), free(L->sub), free(L->fact), free(L), free(of);
   return fail == MGI_SE_PL_MEMORY ? MG_NO_MEMORY : fail == MGI_SE_PL_NONE ? MG_UNSUPPORTED : MG_OK;
-}
-
-/* -------------------------------------------------------------------------------------------------- >>model
-
-   What a kernel costs, from its operators and chunk extents alone, so that the tuner and mg_predict_us share it.
-   Base: MCFuser's t = (t_mem + t_comp) * alpha.  Refined by measurements on an H200:
-     - DRAM and L2 are separate limits: each tensor comes once from DRAM, and once per block that reads it from L2;
-     - alpha is wave quantisation: an SM works off ceil(blocks / SMs) blocks, and no block runs faster than what one SM
-       can draw from L2;
-     - about 32 KB must be in flight a multiprocessor; the ring's stages times the blocks that fit give what is;
-     - in a loop memory and compute overlap, but for a third of the smaller;
-     - matmul operands come from shared memory, again for every warp that needs them, and one that a matmul made goes
-      there first, behind a barrier;
-    - a functor on a matmul's operand costs issue slots for each element and each use, three times more on the
-       streamed B side, which then has no ldmatrix.                                                                 */
-
-enum { MGI_SE_MOPS = 96 };
-typedef struct mgi_se_mop {
-  int16_t code;
-  int8_t n_in, inloop, loop, rank, esize, inner, across, wide; /* wide: a product with NAME.mma=wide */ /* loop: the axis of the innermost one around it; inner: the load's innermost dimension in memory; across: accum over the group */
-  int16_t in[4];                           /* of a load in[0]: which tensor */
-  int64_t d[MG_MAX_RANK];
-  int64_t unique;                          /* load, store: bytes of the whole tensor; 0 if another load has them */
-  double trips;
-} mgi_se_mop;
-typedef struct mgi_se_mkernel {
-  int n;
-  mgi_se_mop op[MGI_SE_MOPS];
-  int64_t blocks, iters, group; /* group: blocks that share a result */
-  int sent; /* 1: its exponentials leave it under a maximum, which another kernel takes out (mgi_se_sent) */
-} mgi_se_mkernel;
-typedef struct mgi_se_plan { int stages, warps_m, warps_n, warps_k; int64_t shared; int feasible, own, parts, group; } mgi_se_plan; /* own: rings of warps; parts: of chained products, of warpgroups with group; group: products of warpgroups; feasible: 2: parts too large for a cluster's shared memory */
-
-/* What a byte from L2 and a microsecond of one SM's arithmetic add to a kernel's time, about where it is. */
-typedef struct mgi_se_rates { double mem, comp; int warps_m, warps_n; } mgi_se_rates;
-
-static int64_t mgi_se_up(int64_t x, int64_t m) { return (x + m - 1) / m * m; }
-static int64_t mgi_se_elems(const mgi_se_mop *o) {
-  int64_t n = 1;
-  for (int d = 0; d < o->rank; d++) n *= o->d[d];
-  return n;
-}
-/* Of the loads of one tensor, all with its bytes in `unique`, one keeps them: one in a loop, then the largest, then the one
-   with the shortest runs, so that the order of independent operators does not matter. */
-static void mgi_se_once(mgi_se_mkernel *k) {
-  for (int i = 0; i < k->n; i++)
-    for (int j = 0; j < i && k->op[i].code == MG_OP_LOAD; j++) {
-      mgi_se_mop *a = &k->op[j], *b = &k->op[i];
-      if (a->code != MG_OP_LOAD || a->in[0] != b->in[0] || !a->unique) continue;
-      int64_t x = mgi_se_elems(a), y = mgi_se_elems(b), s = a->rank ? a->d[a->inner] : 1, t = b->rank ? b->d[b->inner] : 1;
-      int later = a->inloop != b->inloop ? b->inloop : x != y ? y > x : t < s;
-      if (later) a->unique = 0;
-      else b->unique = 0;
-    }
-}
-static int mgi_se_is_moving(int code) { return code < MG_OP_TABLE_END && mg_op_row((mg_opcode)code)->moves; }
-
-/* Bytes of a tile in shared memory, its rows padded by 16 bytes or by none. */
-static int64_t mgi_se_tile_bytes(const mgi_se_mop *o, int pad) {
-  int64_t cols = o->rank ? o->d[o->inner] : 1, rows = mgi_se_elems(o) / (cols ? cols : 1);
-  return rows * (mgi_se_up(cols * o->esize, 16) + pad);
-}
-
-/* ------------------------------------------------------------------------------------------------- >>plan */
-
-static void mgi_se_matmul_size(const mgi_se_mkernel *k, const mgi_se_mop *o, int64_t *m, int64_t *n, int64_t *c, int64_t *batch) {
-  const mgi_se_mop *a = &k->op[o->in[0]];
-  *m = o->d[o->rank - 2], *n = o->d[o->rank - 1], *c = a->d[a->rank - 1];
-  *batch = mgi_se_elems(o) / (*m * *n > 0 ? *m * *n : 1);
-}
-
-/* Whether a matmul's result is in op i's value. */
-static int mgi_se_made(const mgi_se_mkernel *k, int i) {
-  uint8_t made[MGI_SE_MOPS] = { 0 };
-  for (int q = 0; q <= i; q++) { /* operands precede */
-    made[q] = k->op[q].code == MG_OP_MATMUL;
-    for (int j = 0; j < k->op[q].n_in && j < 2; j++) made[q] |= made[k->op[q].in[j]];
-  }
-  return made[i];
-}
-
-/* Notes, for each load that value i is made of, which of its dimensions a product or a row's sum contracts, as 1 + d.  0 if
-   it is made of more than loads of the loop, element by element. */
-static int mgi_se_contracts(const mgi_se_mkernel *k, int i, int d, int8_t *at) {
-  const mgi_se_mop *o = &k->op[i];
-  int all = o->inloop && (o->code == MG_OP_LOAD || mgi_se_is_moving(o->code) || (o->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)o->code)->elementwise));
-  if (d < 0 || d >= o->rank || mgi_se_is_moving(o->code)) return all;
-  if (o->code == MG_OP_LOAD) at[i] = (int8_t)(d + 1);
-  for (int j = 0; j < o->n_in && j < 4 && all && o->code != MG_OP_LOAD; j++) all = mgi_se_contracts(k, o->in[j], d - o->rank + k->op[o->in[j]].rank, at);
-  return all;
-}
-/* Bytes of one stage of the rings of `warps` warps that split the contraction (mirage_cuda.cuh, "rings of warps"); 0 if
-   some load of the loop is not cut by it, a warp's part is no multiple of 16, or accumulators take anything but products
-   and sums of the loop, and those anything but its loads. */
-static int64_t mgi_se_own_ring(const mgi_se_mkernel *k, int warps, int8_t *at) {
-  int64_t bytes = 0;
-  memset(at, 0, MGI_SE_MOPS);
-  for (int i = 0; i < k->n; i++) {
-    const mgi_se_mop *o = &k->op[i];
-    if (o->code == MG_OP_ACCUM && k->op[o->in[0]].inloop && k->op[o->in[0]].code != MG_OP_MATMUL && k->op[o->in[0]].code != MG_OP_SUM && k->op[o->in[0]].code != MG_OP_MAX) return 0;
-    if (!o->inloop) continue;
-    if (o->code == MG_OP_MATMUL && (!mgi_se_contracts(k, o->in[0], k->op[o->in[0]].rank - 1, at) || !mgi_se_contracts(k, o->in[1], k->op[o->in[1]].rank - 2, at))) return 0;
-    if ((o->code == MG_OP_SUM || o->code == MG_OP_MAX) && !mgi_se_contracts(k, o->in[0], k->op[o->in[0]].rank - 1, at)) return 0;
-  }
-  for (int i = 0; i < k->n; i++) {
-    const mgi_se_mop *o = &k->op[i];
-    if (o->code != MG_OP_LOAD || !o->inloop) continue;
-    if (!at[i] || o->esize != 2 || o->d[at[i] - 1] % (16 * warps)) return 0;
-    mgi_se_mop part = *o;
-    part.d[at[i] - 1] /= warps;
-    bytes += mgi_se_up(mgi_se_tile_bytes(&part, 0), 128) * warps;
-  }
-  return bytes;
-}
-
-/* Whether op i's value has one use more than those that leave it in fragments: left operand of a product, row sums. */
-static int mgi_se_elsewhere(const mgi_se_mkernel *k, int i) {
-  for (int q = i + 1; q < k->n; q++)
-    for (int j = 0; j < k->op[q].n_in && j < 4; j++)
-      if (k->op[q].in[j] == i && !(k->op[q].loop == k->op[i].loop && (k->op[q].code == MG_OP_SUM || (k->op[q].code == MG_OP_MATMUL && j == 0)))) return 1;
-  return 0;
-}
-/* 1 if product i takes its left operand, an elementwise function of another product of the same loop, from that one's fragments
-   (mirage_cuda.cuh, "products that stay in fragments"). */
-static int mgi_se_chained(const mgi_se_mkernel *k, const mgi_se_plan *p, int i) {
-  const mgi_se_mop *o = &k->op[i], *a = &k->op[o->in[0]];
-  int q = o->in[0];
-  int64_t cols = mgi_se_up(a->rank ? a->d[a->rank - 1] : 1, 8 * p->warps_n), rows = mgi_se_up(o->d[o->rank - 2], 16 * p->warps_m) / p->warps_m;
-  if (o->code != MG_OP_MATMUL || p->warps_k != 1 || a->esize != 2 || cols % (16 * p->warps_n) || a->loop != o->loop) return 0;
-  if (rows / 32 * (cols / p->warps_n + mgi_se_up(o->d[o->rank - 1], 8)) > 200 * 4) return 0; /* registers: rows x columns / 32 lanes */
-  if (a->code != MG_OP_MATMUL && mgi_se_elsewhere(k, q)) return 0;
-  while (k->op[q].code != MG_OP_MATMUL) {
-    const mgi_se_mop *x = &k->op[q];
-    int next = -1;
-    if (x->code != MG_OP_ACCUM && !(x->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)x->code)->elementwise)) return 0;
-    if (x->code == MG_OP_ACCUM && (k->op[x->in[0]].code != MG_OP_MATMUL || x->across)) return 0;
-    for (int j = 0; j < x->n_in && j < 4; j++) if (mgi_se_made(k, x->in[j]) && mgi_se_elems(&k->op[x->in[j]]) == mgi_se_elems(x)) next = x->in[j];
-    if (next < 0) return 0;
-    if (x->code == MG_OP_ACCUM) return x->loop == o->loop;
-    q = next;
-  }
-  return k->op[q].loop == o->loop;
-}
-/* 1 if product i, behind the loop, takes its left operand from the fragments of one of a ring of warps, part by part
-   (mirage_cuda.cuh, "rings of warps"). */
-static int mgi_se_split(const mgi_se_mkernel *k, const mgi_se_plan *p, int i) {
-  const mgi_se_mop *o = &k->op[i], *a = o->code == MG_OP_MATMUL ? &k->op[o->in[0]] : NULL;
-  return a && p->own && !o->inloop && a->code == MG_OP_ACCUM && !a->across && k->op[a->in[0]].code == MG_OP_MATMUL && k->op[a->in[0]].inloop && a->esize == 2 && a->d[a->rank - 1] % 16 == 0;
-}
-/* 1 if every load of the loop is a right operand of which each warp reads a part of its own: columns, or rows where the product
-   is chained (mirage_cuda.cuh, "rings of warps"). */
-static int mgi_se_parts(const mgi_se_mkernel *k, const mgi_se_plan *p) {
-  if (k->iters < 2 || p->warps_m != 1 || p->warps_k != 1 || p->warps_n == 1) return 0;
-  for (int i = 0; i < k->n; i++) {
-    const mgi_se_mop *o = &k->op[i];
-    if (!o->inloop || o->code != MG_OP_LOAD) continue;
-    for (int q = i + 1; q < k->n; q++)
-      for (int j = 0; j < k->op[q].n_in && j < 4; j++) {
-        if (k->op[q].in[j] != i) continue;
-        if (k->op[q].code != MG_OP_MATMUL || j != 1) return 0;
-        if (o->d[o->rank - (mgi_se_chained(k, p, q) ? 2 : 1)] % (16 * p->warps_n)) return 0;
-      }
-  }
-  return 1;
-}
-/* 1 if op i sums the squares of a load's rows or columns, not over a loop: on tensor cores (mirage_cuda.cuh). */
-static int mgi_se_squares(const mgi_se_mkernel *k, int i) {
-  const mgi_se_mop *o = &k->op[i], *x = &k->op[o->in[0]];
-  if (o->code != MG_OP_SUM || !(x->code == MG_OP_SQR || (x->code == MG_OP_MUL && x->in[0] == x->in[1]))) return 0;
-  if (k->op[x->in[0]].code != MG_OP_LOAD || x->esize != 2 || mgi_se_elems(o) < 64) return 0;
-  for (int q = i + 1; q < k->n; q++)
-    for (int j = 0; j < k->op[q].n_in && j < 4; j++) if (k->op[q].in[j] == i && k->op[q].code == MG_OP_ACCUM) return 0;
-  return 1;
-}
-/* 1 if op i is what such sums alone are of. */
-static int mgi_se_squares_only(const mgi_se_mkernel *k, int i) {
-  int any = 0;
-  for (int q = i + 1; q < k->n; q++)
-    for (int j = 0; j < k->op[q].n_in && j < 4; j++)
-      if (k->op[q].in[j] == i) {
-        if (!mgi_se_squares(k, q)) return 0;
-        any = 1;
-      }
-  return any;
-}
-/* 1 if value i is what its row's maximum was taken off. */
-static int mgi_se_below_max(const mgi_se_mkernel *k, int i) {
-  const mgi_se_mop *o = &k->op[i];
-  return o->code == MG_OP_SUB && k->op[o->in[1]].code == MG_OP_MAX && k->op[o->in[1]].in[0] == o->in[0];
-}
-/* 1 if tensor t of block graph g is a load of what `stands` says of kernel-level tensors: mg_wide, or mg_split, of which a product takes
-   both numbers. */
-static int mgi_se_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *g, mg_tensor t)) {
-  const mg_op_node *o = mg_op_of(g, mg_tensor_of(g, t)->op);
-  return g->level == MG_BLOCK && o->code == MG_OP_LOAD && stands(g->up, o->in[0]);
-}
-/* 1 if value i is rows times a row, both loaded: in rings of warps a wide product takes it by mg_steady of mirage_cuda.cuh. */
-static int mgi_se_row_scaled(const mgi_se_mkernel *k, int i) {
-  const mgi_se_mop *o = &k->op[i];
-  int rows = 0, row = 0;
-  for (int j = 0; j < 2 && o->code == MG_OP_MUL && o->n_in == 2; j++) {
-    const mgi_se_mop *x = &k->op[o->in[j]];
-    if (x->code != MG_OP_LOAD || x->esize != 2) return 0;
-    if (mgi_se_elems(x) == mgi_se_elems(o)) rows = 1;
-    else row |= x->rank < 2 || x->d[x->rank - 2] == 1;
-  }
-  return rows && row;
-}
-/* Whether an exponential, not yet divided by anything, is op i's value. */
-static int mgi_se_raised(const mgi_se_mkernel *k, int i) {
-  const mgi_se_mop *o = &k->op[i];
-  if (o->code == MG_OP_EXP) return !mgi_se_below_max(k, o->in[0]);
-  if (o->code == MG_OP_DIV || o->code >= MG_OP_TABLE_END || !mg_op_row((mg_opcode)o->code)->elementwise) return 0;
-  for (int j = 0; j < o->n_in && j < 4; j++) if (mgi_se_raised(k, o->in[j])) return 1;
-  return 0;
-}
-
-/* Whether some quotient has another exponential above than the sum below is of, while a product takes the latter: there the
-   emitter has no running maximum (mirage_cuda.cuh). */
-static int mgi_se_unshifted(const mgi_se_mkernel *k) {
-  uint64_t of[MGI_SE_MOPS][2], product[2] = { 0, 0 };
-  int any = 0;
-  for (int i = 0; i < k->n; i++) any |= k->op[i].code == MG_OP_EXP ? 1 : k->op[i].code == MG_OP_DIV ? 2 : k->op[i].code == MG_OP_MATMUL ? 4 : 0;
-  for (int i = 0; i < k->n && any == 7; i++) { /* the exponentials in each value that nothing has divided */
-    const mgi_se_mop *o = &k->op[i];
-    of[i][0] = of[i][1] = 0;
-    for (int j = 0; j < (o->code == MG_OP_DIV ? 0 : o->n_in) && j < 4; j++) of[i][0] |= of[o->in[j]][0], of[i][1] |= of[o->in[j]][1];
-    if (o->code == MG_OP_EXP && !mgi_se_below_max(k, o->in[0])) of[i][i / 64] |= (uint64_t)1 << i % 64;
-    if (o->code == MG_OP_MATMUL) product[0] |= of[o->in[0]][0], product[1] |= of[o->in[0]][1];
-  }
-  for (int i = 0; i < k->n && any == 7; i++) {
-    if (k->op[i].code != MG_OP_DIV) continue;
-    const uint64_t *a = of[k->op[i].in[0]], *b = of[k->op[i].in[1]];
-    if (((a[0] & ~b[0]) | (a[1] & ~b[1])) && ((b[0] & product[0]) | (b[1] & product[1]))) return 1;
-  }
-  return 0;
-}
-
-/* Whether warpgroups can make all products, on these warps (mirage_cuda.cuh, mgi_cu_group_why): 64 rows each, their right
-   operands in tiles of whole panels of 64 neighbours; and the registers that they take. */
-static int mgi_se_grouped(const mgi_se_mkernel *k, const mg_machine *gpu, const mgi_se_plan *p) {
-  const int threads = 32 * p->warps_m * p->warps_n;
-  const int64_t room = gpu->registers_per_sm / threads;
-  int64_t sum = 0, most = 0;
-  if (p->warps_m % 4 || p->warps_k != 1 || threads > 512) return 0;
-  for (int i = 0; i < k->n; i++) {
-    const mgi_se_mop *o = &k->op[i], *r;
-    if (o->code != MG_OP_MATMUL) continue;
-    if (o->wide) return 0;
-    int64_t m, n, c, b;
-    mgi_se_matmul_size(k, o, &m, &n, &c, &b);
-    r = &k->op[o->in[1]];
-    const int chain = mgi_se_made(k, o->in[0]);
-    const int64_t cols = chain ? n : n / p->warps_n, deep = chain ? c / p->warps_n : c;
-    if (r->code != MG_OP_LOAD || r->esize != 2 || k->op[o->in[0]].esize != 2 || r->rank < 2 || r->inner < r->rank - 2 || (chain && (o->trips != k->op[o->in[0]].trips || !mgi_se_chained(k, p, i)))) return 0;
-    if (m != 16 * p->warps_m || r->d[r->inner] % 64 || r->d[2 * r->rank - 3 - r->inner] % 16 || n % p->warps_n || c % (chain ? 16 * p->warps_n : 16) || (cols != 16 && cols != 32 && cols % 64)) return 0;
-    sum += cols / 2;
-    if (deep / 4 > most) most = deep / 4;
-  }
-  return sum && sum + most <= (room < 255 ? room : 255) - 24;
-}
-
-/* Whether each of the warpgroups, which make all products, can bring what it alone reads of every tile of the loop into a ring
-   of its own (mirage_cuda.cuh, mgi_cu_parts_loop): its columns of the first product, its rows of the next one's right operand.
-   Sums of squares of a load may be in the loop, and vectors made of those. */
-static int mgi_se_group_parts(const mgi_se_mkernel *k, const mgi_se_plan *p) {
-  int8_t cut[MGI_SE_MOPS] = { 0 }; /* a load's dimension that is cut, as 1 + d from the last one; a vector of those: 1 */
-  int chained = 0, powers = 0, loop = 0;
-  if (k->iters < 2 || p->warps_m != 4 || p->warps_n < 2) return 0;
-  for (int i = 0; i < k->n; i++) {
-    const mgi_se_mop *o = &k->op[i];
-    if (!o->inloop) continue;
-    if ((loop && o->loop != loop) || o->trips != (double)k->iters) return 0;
-    loop = o->loop;
-    powers |= o->code == MG_OP_EXP;
-    if (o->code != MG_OP_MATMUL) continue;
-    const int r = o->in[1], along = mgi_se_chained(k, p, i);
-    const int64_t extent = k->op[r].d[k->op[r].rank - 1 - along], part = extent / p->warps_n;
-    if (k->op[r].code != MG_OP_LOAD || !k->op[r].inloop || cut[r] || extent % (16 * p->warps_n) || (k->op[r].inner == k->op[r].rank - 1 - along && part % 64)) return 0;
-    if (!along && k->op[o->in[0]].inloop) return 0;
-    cut[r] = (int8_t)(1 + along);
-    chained += along;
-  }
-  for (int i = 0; i < k->n; i++) {
-    const mgi_se_mop *o = &k->op[i], *a = o->n_in ? &k->op[o->in[0]] : o;
-    int own = o->n_in > 0; /* it is made of such vectors alone */
-    if (o->code == MG_OP_ACCUM && a->inloop && a->code != MG_OP_SUM && !(a->code == MG_OP_MATMUL && mgi_se_chained(k, p, o->in[0]))) return 0;
-    if (!o->inloop || o->code == MG_OP_MATMUL) continue;
-    if (o->code == MG_OP_LOAD) {
-      if (!cut[i]) return 0;
-      for (int q = i + 1; q < k->n; q++)
-        for (int j = 0; j < k->op[q].n_in && j < 4; j++)
-          if (k->op[q].in[j] == i && k->op[q].code != MG_OP_LOAD && !(k->op[q].code == MG_OP_MATMUL && j == 1) && !mgi_se_squares_only(k, q)) return 0;
-      continue;
-    }
-    if (o->code == MG_OP_SUM && o->rank && mgi_se_squares(k, i)) {
-      const int x = k->op[o->in[0]].in[0], along = o->d[o->rank - 1] == 1; /* rows are left */
-      if (cut[x] != 1 + along || k->op[x].d[k->op[x].rank - 2 + along] % 16) return 0;
-      cut[i] = 1;
-      continue;
-    }
-    if (o->code == MG_OP_SUM) {
-      if (!mgi_se_made(k, o->in[0]) || !o->rank || o->d[o->rank - 1] != 1) return 0;
-      for (int q = i + 1; q < k->n; q++)
-        for (int j = 0; j < k->op[q].n_in && j < 4; j++)
-          if (k->op[q].in[j] == i && k->op[q].code != MG_OP_ACCUM && k->op[q].code != MG_OP_LOAD) return 0;
-      continue;
-    }
-    if (o->code >= MG_OP_TABLE_END || !mg_op_row((mg_opcode)o->code)->elementwise) return 0;
-    for (int j = 0; j < o->n_in && j < 4; j++) own &= cut[o->in[j]] == 1 && k->op[o->in[j]].code != MG_OP_LOAD;
-    if (own) cut[i] = 1;
-    else if ((o->rank < 2 || o->d[o->rank - 1] == 1 || o->d[o->rank - 2] == 1) && !mgi_se_made(k, i)) return 0; /* a vector */
-  }
-  return chained > 0 && powers; /* others have not been timed so */
-}
-
-/* 1, and its size in `of`: product o goes before those that were asked about before it where warps are shared out.  The one of most work;
-   of two of the same work one whose operands no product made, then the wider: the order of independent operators does not matter. */
-static int mgi_se_decides(const mgi_se_mkernel *k, const mgi_se_mop *o, int64_t *of) {
-  int64_t m, n, c, b;
-  int at = 0;
-  mgi_se_matmul_size(k, o, &m, &n, &c, &b);
-  if (m * n * c < of[0]) return 0;
-  const int64_t size[5] = { m * n * c, !mgi_se_made(k, o->in[0]) && !mgi_se_made(k, o->in[1]), mgi_se_up(n, 8), mgi_se_up(m, 16), c };
-  while (at < 4 && size[at] == of[at]) at++;
-  if (size[at] <= of[at]) return 0;
-  memcpy(of, size, sizeof size);
-  return 1;
-}
-
-/* The plan with products of warps (across 0), or with those of warpgroups, which mgi_se_grouped allows: `across` of them share the columns. */
-static mgi_se_plan mgi_se_plan_with(const mgi_se_mkernel *k, const mg_machine *gpu, int across) {
-  mgi_se_plan p = { 2, 1, 1, 1, 0, 1, 0, 0, 0 };
-  int64_t m = 0, n = 0, c = 0, work = 0, acc = 0, ring = 0, once = 0, size[5] = { 0 };
-  int8_t at[MGI_SE_MOPS];
-  int parted = k->iters > 1; /* warps may split the contraction: no product takes another's fragments */
-  for (int i = 0; i < k->n; i++) {
-    const mgi_se_mop *o = &k->op[i];
-    if (o->code == MG_OP_LOAD) *(o->inloop ? &ring : &once) += mgi_se_tile_bytes(o, 16);
-    if (o->code == MG_OP_ACCUM && k->op[o->in[0]].rank == o->rank && mgi_se_elems(o) > mgi_se_elems(&k->op[o->in[0]])) once += mgi_se_elems(o) * 4; /* joined along a dimension */
-    if (o->code != MG_OP_MATMUL) continue;
-    int64_t mm, nn, cc, b;
-    mgi_se_matmul_size(k, o, &mm, &nn, &cc, &b);
-    acc += mgi_se_up(mm, 16) * mgi_se_up(nn, 8);
-    parted &= !mgi_se_made(k, o->in[0]) || mgi_se_up(cc, 16) % 32;
-    if (mgi_se_decides(k, o, size)) work = size[0], n = size[2], m = size[3], c = size[4];
-    for (int j = 0; j < 2; j++) { /* an operand that a matmul made stands in shared memory, narrowed */
-      const mgi_se_mop *a = &k->op[o->in[j]];
-      if (mgi_se_made(k, o->in[j])) once += mgi_se_up(a->d[a->rank - 2], 16) * (mgi_se_up(a->d[a->rank - 1], 8) * 2 + 16);
-    }
-  }
-  if (!work) {
-    int64_t most = 1, units = 0; /* units: of four elements that are stored */
-    int joins = k->iters > 1;
-    for (int i = 0; i < k->n; i++) {
-      const mgi_se_mop *o = &k->op[i];
-      if (o->code == MG_OP_LOAD && mgi_se_elems(o) > most) most = mgi_se_elems(o);
-      if (o->code == MG_OP_STORE) units += (mgi_se_elems(o) + 3) / 4;
-      joins |= o->code == MG_OP_SUM || o->code == MG_OP_MAX;
-    }
-    int warps = 4;
-    while (warps < 16 && warps * 32 * 16 <= most) warps *= 2;
-    while (!joins && warps > 1 && warps * 16 >= units) warps /= 2; /* measured: rope, a row a block, 1.56 us of one warp, 1.81 of four */
-    p.warps_n = warps;
-  } else if (m <= 16) {
-    const int64_t least = k->iters > 1 ? 64 : 32; /* of the contraction, for two warps */
-    while (n / p.warps_n > (k->iters > 1 ? 128 : 64) && p.warps_n < 8 && n / 8 % (p.warps_n * 2) == 0) p.warps_n *= 2;
-    if (parted && p.warps_n == 1 && acc <= 4096 && k->group < 2) { /* measured: of rows of the left operand each warp wants a line, 64 values (n6144: 14.0 us against 15.3, LoRA: 9.96 against 11.1) */
-      while (p.warps_k < 8 && mgi_se_up(c, 16) % (128 * p.warps_k) == 0) p.warps_k *= 2;
-      while (p.warps_k < 4 && mgi_se_up(c, 16) % (32 * p.warps_k) == 0 && (p.warps_k == 1 || c >= 128 * p.warps_k)) p.warps_k *= 2;
-      if (p.warps_k > 1 && !mgi_se_own_ring(k, p.warps_k, at)) p.warps_k = 1;
-    }
-    if (p.warps_k == 1) {
-      while (p.warps_n * p.warps_k < 8 && mgi_se_up(c, 16) % (least * p.warps_k) == 0) p.warps_k *= 2;
-      while (p.warps_n * p.warps_k < 4 && mgi_se_up(c, 16) % (32 * p.warps_k) == 0) p.warps_k *= 2;
-      while (p.warps_n * p.warps_k < 4 && n / 8 % (p.warps_n * 2) == 0) p.warps_n *= 2;
-    }
-  } else {
-    while (p.warps_m < 4 && m / 16 % (p.warps_m * 2) == 0) p.warps_m *= 2;
-    while (p.warps_m * p.warps_n < 8 && n / 8 % (p.warps_n * 2) == 0 && n / p.warps_n > 32) p.warps_n *= 2;
-    while (p.warps_m * p.warps_n < 16 && acc / (p.warps_m * p.warps_n) > 4096 && n / 8 % (p.warps_n * 2) == 0) p.warps_n *= 2;
-    while (p.warps_m * p.warps_n * p.warps_k < 4 && mgi_se_up(c, 16) % (32 * p.warps_k) == 0) p.warps_k *= 2;
-  }
-  int64_t left[5] = { 0 };
-  mgi_se_plan whole = p;
-  for (int i = 0; i < k->n && p.warps_k > 1; i++) { /* a product that is a left operand stays in fragments where no warps split a contraction */
-    const mgi_se_mop *o = &k->op[i], *a = o->code == MG_OP_MATMUL ? &k->op[o->in[0]] : NULL;
-    if (!a || !mgi_se_made(k, o->in[0]) || mgi_se_up(a->d[a->rank - 1], 16) % 32 || !mgi_se_decides(k, o, left)) continue;
-    int64_t most = p.warps_n * p.warps_k, cols = mgi_se_up(a->d[a->rank - 1], 16);
-    while (most > 1 && cols % (16 * most)) most /= 2;
-    whole.warps_n = (int)most, whole.warps_k = 1;
-  }
-  p = whole;
-  int chained = 0;
-  int64_t first[5] = { 0 };
-  mgi_se_plan best = p;
-  for (int i = 0; i < k->n; i++) { /* measured: eight warps, of 16 rows each where there are 64 */
-    const mgi_se_mop *o = &k->op[i];
-    if (o->code != MG_OP_MATMUL || !mgi_se_made(k, o->in[0])) continue;
-    mgi_se_plan c = p;
-    if (m > 16) {
-      c.warps_k = c.warps_m = 1, c.warps_n = 8;
-      while (c.warps_m < 4 && m / 16 % (c.warps_m * 2) == 0) c.warps_m *= 2;
-      c.warps_n = 8 / c.warps_m;
-      while (c.warps_n > 1 && !mgi_se_chained(k, &c, i) && c.warps_m * c.warps_n > 4) c.warps_n /= 2;
-      if (!mgi_se_chained(k, &c, i)) c.warps_n = 16 / c.warps_m;
-    }
-    if (mgi_se_chained(k, &c, i) && mgi_se_decides(k, o, first)) best = c, chained = 1;
-  }
-  if (chained) p = best;
-  for (int i = 0; i < k->n && chained; i++) { /* what stays in fragments */
-    const mgi_se_mop *o = &k->op[i];
-    if (o->code != MG_OP_MATMUL || !mgi_se_made(k, o->in[0]) || !mgi_se_chained(k, &p, i)) continue;
-    once -= mgi_se_up(k->op[o->in[0]].d[k->op[o->in[0]].rank - 2], 16) * (mgi_se_up(k->op[o->in[0]].d[k->op[o->in[0]].rank - 1], 8) * 2 + 16);
-  }
-  if (across) {
-    p.warps_m = (int)(m / 16), p.warps_n = across, p.warps_k = 1, p.group = 1;
-    for (int i = 0; i < k->n; i++) chained |= k->op[i].code == MG_OP_MATMUL && mgi_se_made(k, k->op[i].in[0]);
-    for (int i = 0; i < k->n; i++) /* no padding */
-      for (int q = 0; q < k->n; q++)
-        if (k->op[q].code == MG_OP_MATMUL && (k->op[q].in[1] == i || (k->op[q].in[0] == i && k->op[i].inloop && k->op[i].code == MG_OP_LOAD))) {
-          *(k->op[i].inloop ? &ring : &once) -= mgi_se_elems(&k->op[i]) / k->op[i].d[k->op[i].inner] * 16;
-          break;
-        }
-  }
-  const int64_t held = acc / (p.warps_m * p.warps_n); /* in accumulators: at most 128 registers a thread, 24 beside them */
-  if (!chained && (held > 4096 || (held && (held + 768) * p.warps_m * p.warps_n * p.warps_k > gpu->registers_per_sm))) p.feasible = 0;
-  int64_t merge = 0; /* partial fragments of the warps that split a contraction: after the loop the ring is free for them */
-  for (int i = 0; i < k->n; i++) {
-    if (k->op[i].code != MG_OP_MATMUL) continue;
-    int64_t mm, nn, cc, b, bytes, split = chained && mgi_se_chained(k, &p, i) ? p.warps_n : p.warps_k;
-    if (split == 1) continue;
-    mgi_se_matmul_size(k, &k->op[i], &mm, &nn, &cc, &b);
-    bytes = split * mgi_se_up(mm, 16) * (mgi_se_up(nn, 8) + 8) * 4;
-    int summed = !k->op[i].inloop;
-    for (int q = 0; q < k->n; q++) summed |= k->op[q].code == MG_OP_ACCUM && k->op[q].in[0] == i;
-    if (!summed && k->iters > 1) once += bytes;
-    else if (bytes > merge) merge = bytes;
-  }
-  int64_t own = k->iters > 1 && p.warps_m * p.warps_n == 1 && p.warps_k > 1 ? mgi_se_own_ring(k, p.warps_k, at) : 0;
-  if (own) p.own = 1, ring = own;
-  int64_t lines = 0; /* bytes of a stage that no other block reads, in pieces of less than a line, which blocks side by side mostly share */
-  for (int i = 0; own && i < k->n; i++) {
-    const mgi_se_mop *o = &k->op[i];
-    if (o->code == MG_OP_LOAD && o->inloop && o->rank && o->d[o->inner] * o->esize < 128 && (double)(mgi_se_elems(o) * o->esize * k->blocks) * o->trips <= (double)o->unique) lines += mgi_se_elems(o) * o->esize;
-  }
-  p.parts = chained && (across ? mgi_se_group_parts(k, &p) : mgi_se_parts(k, &p));
-  p.stages = k->iters > 3 ? 4 : k->iters > 2 ? 3 : 2;
-  if (k->iters > 4 && k->iters <= 8 && k->iters * ring <= 32768) p.stages = (int)k->iters; /* measured: sums of few bytes, 0.2 us */
-  while (across && p.parts && p.stages > 2 && (p.stages - 2) * ring >= 65536) p.stages--; /* measured: better, if loads then go out ahead */
-  while (own && k->group < 2 && p.warps_k <= 4 && 2 * lines < ring && p.stages > 2 && (p.stages - 1) * ring > 98304) p.stages--; /* measured, of whole lines: n6144 13.9 us with 123 KB, 14.9 with 164; of halves no difference */
-  while (own && 2 * lines > ring && p.stages > 2 && p.stages < k->iters && (p.stages - 1) * ring >= 65536) p.stages--; /* measured: 1 to 3 % */
-  while (p.stages > 2 && p.stages * ring + once > gpu->shared_per_block - 1024) p.stages--;
-  int64_t parts = 0; /* of what the blocks of a cluster merge: each owns a share, of which it gets all parts */
-  for (int i = 0; i < k->n && k->group > 1 && mg_machine_clusters(gpu, k->group); i++)
-    if (k->op[i].code == MG_OP_ACCUM && k->op[i].across) parts += mgi_se_up(mgi_se_elems(&k->op[i]) * 4, 1024);
-  while (across && p.stages > 2 && p.stages * ring + once + parts > gpu->shared_per_block - 1024) p.stages--;
-  if (own && parts && p.stages == 4 && k->iters >= 8 && k->blocks <= gpu->sms && 5 * ring + once + parts <= gpu->shared_per_block - 1024) p.stages = 5; /* measured, with dependent launches: 8.6 us -> 8.3, 9.1 -> 9.0 */
-  if (chained && k->iters > 2) { /* a stage less, where two blocks then share a multiprocessor that has to take two */
-    const int64_t fit = mg_machine_filled_sms(gpu, k->group), half = gpu->shared_per_sm / 2 - 1024;
-    for (int less = p.stages - 1; less >= 2 && k->blocks > fit && p.stages * ring + once + parts > half; less--)
-      if (less * ring + once + parts <= half) p.stages = less;
-  }
-  p.shared = k->iters < 2 ? (once > merge ? once : merge) : p.stages * ring > merge ? p.stages * ring + once : merge + once; /* without a loop the loads are done with by then */
-  if (parts && p.shared + parts > gpu->shared_per_block - 1024) p.feasible = p.feasible ? 2 : 0;
-  else p.shared += parts;
-  if (p.shared > gpu->shared_per_block - 1024) p.feasible = 0;
-  return p;
-}
-
-static double mgi_se_price(const mgi_se_mkernel *k, const mg_machine *gpu, const mgi_se_plan *plan, mgi_se_rates *rates);
-/* The plan with the least price, and that; the rates are for it. */
-static mgi_se_plan mgi_se_plan_of(const mgi_se_mkernel *k, const mg_machine *gpu, double *us, mgi_se_rates *rates) {
-  mgi_se_plan best = mgi_se_plan_with(k, gpu, 0);
-  int64_t rows = 0;
-  *us = mgi_se_price(k, gpu, &best, rates);
-  for (int i = 0; i < k->n; i++)
-    if (k->op[i].code == MG_OP_MATMUL) rows |= k->op[i].d[k->op[i].rank - 2];
-  const int groups = (rows == 64 || rows == 128) && mg_machine_can(gpu, MG_CAN_WARPGROUP);
-  for (int across = 1; groups && across <= 4; across *= 2) {
-    mgi_se_plan p = { 0, (int)(rows / 16), across, 1, 0, 0, 0, 0, 1 };
-    mgi_se_rates r;
-    if (!mgi_se_grouped(k, gpu, &p)) continue;
-    p = mgi_se_plan_with(k, gpu, across);
-    const double t = p.feasible ? mgi_se_price(k, gpu, &p, &r) : 1e9;
-    if (t >= *us) continue;
-    *us = t, best = p;
-    if (rates) *rates = r;
-  }
-  return best;
-}
-
-static double mgi_se_weight(int code) { /* issue slots an element, roughly */
-  switch (code) {
-  case MG_OP_ADD: case MG_OP_SUB: case MG_OP_MUL: case MG_OP_SQR: case MG_OP_NEG: case MG_OP_SCALE: case MG_OP_ADD_SCALAR: return 2;
-  case MG_OP_DIV: return 4;
-  case MG_OP_SUM: case MG_OP_MAX: return 2;
-  default: return mgi_se_is_moving(code) ? 4 : 10;
-  }
-}
-
-
-/* What one multiprocessor takes in, bytes a microsecond: more than its share when others have nothing to load.  Measured: 64
-   blocks stream 650 KB each in 10.2 us, launch and end included. */
-static double mgi_se_sm_rate(const mg_machine *gpu) { return gpu->l2_gbps * 1e3 / gpu->sms * 1.6; }
-/* The bytes that a load costs for each that it needs: sectors of 32 bytes, 16-byte copies, lines of 128 bytes (measured:
-   halves cost next to nothing, three quarters a fifth). */
-static double mgi_se_load_waste(int64_t inner, int rank, int esize) {
-  int64_t run = inner * esize;
-  double eff = run % 128 == 0 ? 1 : run > 128 ? 1 - 12.8 / (double)run : run > 64 ? 0.82 : run == 64 ? 0.97 : run >= 32 ? 0.75 + (double)run / 512 : (double)run / 40;
-  return 1 / (rank && inner > 1 && inner % 8 ? eff * 0.3 : eff);
-}
-
-/* Microseconds of one kernel by its plan; at least 1e9 if it does not fit the GPU. */
-static double mgi_se_price(const mgi_se_mkernel *k, const mg_machine *gpu, const mgi_se_plan *plan, mgi_se_rates *rates) {
-  const mgi_se_plan p = *plan;
-  double bytes_iter = 0, bytes = 0, slow = 0, shared_out = 0, dram = 0, flops = 0, alu = 0, sh = 0, syncs = 0, outside = 0, penalty = 0;
-  int overflow = 0, chained = 0, powers = 0, tiled = 0;
-  uint8_t inlined[MGI_SE_MOPS] = { 0 }; /* a matmul's operand: counted there */
-  int8_t at[MGI_SE_MOPS];
-  int streams = k->iters > 1 && p.warps_m == 1; /* few rows, products of what a loop brings: memory alone counts */
-  if (p.own) mgi_se_own_ring(k, p.warps_k, at);
-  for (int i = 0; i < k->n; i++)
-    if (k->op[i].code == MG_OP_MATMUL && k->op[i].inloop) streams &= !mgi_se_chained(k, &p, i) && !mgi_se_made(k, k->op[i].in[1]) && k->op[i].d[k->op[i].rank - 2] <= 16;
-  for (int i = 0; i < k->n; i++)
-    for (int j = 0; j < 2 && k->op[i].code == MG_OP_MATMUL; j++) inlined[k->op[i].in[j]] = 1;
-  for (int i = 0; i < k->n; i++) {
-    const mgi_se_mop *o = &k->op[i];
-    double el = (double)mgi_se_elems(o);
-    powers |= o->code == MG_OP_EXP;
-    if (o->rank > 2) for (int d = 0; d < o->rank - 2; d++) if (o->d[d] > 1) penalty = 1;
-    if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) {
-      int64_t run = o->rank ? o->d[o->inner] : 1;
-      if (p.own && o->code == MG_OP_LOAD && o->inloop && o->rank && at[i] == o->inner + 1) run /= p.warps_k;
-      double b = el * o->esize, waste = mgi_se_load_waste(run, o->rank, o->esize);
-      if (o->inloop) bytes_iter += b;
-      else if (o->code == MG_OP_LOAD && k->iters > 1) outside += b * waste; /* the ring does not hide it */
-      bytes += b * o->trips, slow += b * o->trips * waste, dram += (double)o->unique * (streams ? waste : 1);
-    } else if (o->code == MG_OP_MATMUL) {
-      int64_t m, n, c, b;
-      mgi_se_matmul_size(k, o, &m, &n, &c, &b);
-      const int steady = o->wide && p.own && mgi_se_row_scaled(k, o->in[0]) && m <= 16;
-      flops += (o->wide && !steady ? 4.0 : 2.0) * (double)(mgi_se_up(m, 16) * mgi_se_up(n, 8) * mgi_se_up(c, 16) * b) * o->trips;
-      if (steady) alu += 8 * (double)(mgi_se_up(m, 16) * mgi_se_up(c, 16) * b) * o->trips; /* measured: 0 to 0.3 us, cold */
-      else if (o->wide) /* over tf32: each fragment's halves are widened, wherever it is used */
-        alu += ((double)(mgi_se_up(m, 16) * mgi_se_up(c, 16) * b) * p.warps_n + (double)(mgi_se_up(c, 16) * mgi_se_up(n, 8) * b) * p.warps_m) * o->trips;
-      for (int j = 0; j < 2; j++) {
-        const mgi_se_mop *a = &k->op[o->in[j]];
-        double el2 = j ? p.group ? 0 /* warpgroups read it as they multiply */ : (double)(mgi_se_up(c, 16) * mgi_se_up(n, 8) * b) * p.warps_m : (double)(mgi_se_up(m, 16) * mgi_se_up(c, 16) * b) * p.warps_n;
-        int once = !a->inloop && o->inloop && !mgi_se_made(k, o->in[j]); /* computed before the loop, into a tile */
-        int plain = a->code == MG_OP_LOAD || once;
-        if (once && a->code != MG_OP_LOAD) alu += 2 * (double)mgi_se_elems(a), tiled = 1;
-        sh += el2 * 2 * o->trips * (plain ? 1 : 2);
-        if (!j && mgi_se_made(k, o->in[0])) {
-          int divided = 0; /* the factor of a maximum cancels in a quotient only */
-          for (int q = i + 1; q < k->n; q++) divided |= k->op[q].code == MG_OP_DIV;
-          if (!divided && !k->sent && mgi_se_raised(k, o->in[0]) && !overflow) overflow = 1;
-          if (mgi_se_chained(k, &p, i)) { /* out of fragments; the warps' parts are added up once */
-            sh -= el2 * 4 * o->trips, chained = 1;
-            if (p.warps_n > 1) sh += 8.0 * (double)(p.warps_n * m * n * b) * (o->inloop ? 1 : o->trips), syncs += 2;
-            continue;
-          }
-          if (mgi_se_raised(k, o->in[0])) overflow = 2;
-        }
-        if (!j && mgi_se_split(k, &p, i)) continue;
-        if (mgi_se_made(k, o->in[j])) sh += el2 * 2 * o->trips, syncs += 2 * o->trips; /* through shared memory */
-        else if (!plain) alu += el2 * (j ? 6 : 2) * o->trips;
-      }
-    } else if (o->code == MG_OP_ACCUM) {
-      if (o->across) shared_out += el * 4;
-      if (mgi_se_elems(o) > mgi_se_elems(&k->op[o->in[0]])) alu += el * 4;
-      else if (k->op[o->in[0]].code != MG_OP_MATMUL) alu += el * 2 * k->op[o->in[0]].trips;
-    } else if (!inlined[i] || !mg_op_row((mg_opcode)o->code)->elementwise) {
-      double in = o->n_in ? (double)mgi_se_elems(&k->op[o->in[0]]) : el;
-      const int squares = o->code == MG_OP_SUM ? mgi_se_squares(k, i) : mgi_se_squares_only(k, i);
-      if (squares && o->code == MG_OP_SUM) sh += 2 * in * o->trips, flops += 32 * in * o->trips, syncs += o->trips; /* by tensor cores: 16 x 16 products, of which the diagonal counts */
-      else if (!squares) alu += (el > in ? el : in) * (o->code == MG_OP_DIV && mgi_se_elems(&k->op[o->in[1]]) * 8 <= el ? 2 : mgi_se_weight(o->code)) * o->trips; /* a vector's inverse is taken once */
-    }
-  }
-  int threads = 32 * p.warps_m * p.warps_n * p.warps_k;
-  double waves = (double)((k->blocks + gpu->sms - 1) / gpu->sms), resident = (double)(gpu->shared_per_sm / (p.shared + 1024));
-  if (resident > 1536 / threads) resident = 1536 / threads;
-  if (k->group > 2 && mg_machine_clusters(gpu, k->group)) { /* larger clusters do not fill all multiprocessors */
-    const int64_t fit = mg_machine_filled_sms(gpu, k->group);
-    waves = (double)((k->blocks + fit - 1) / fit);
-  }
-  if (resident > waves) resident = waves;
-  if (resident < 1) resident = 1;
-  double flight = (k->iters > 1 ? bytes_iter * (p.own ? p.stages : p.stages - 1) : bytes) * resident; /* a warp's own ring is filled again as soon as it has read a stage */
-  double sm_rate = mgi_se_sm_rate(gpu);
-  if (flight < 32768) sm_rate *= 0.15 + 0.85 * flight / 32768;
-  if (k->iters > 1 && flight < 98304) sm_rate *= 0.8 + 0.2 * flight / 98304; /* measured: rings of 37 to 110 KB */
-  double t_mem = waves * slow / sm_rate, t_dram = dram / (gpu->dram_gbps * 1e3);
-  const int alone = p.own && k->group < 2; /* clusters: as measured with dependent launches, where eight warps and deep rings are the better */
-  const double enough = alone && streams ? 128 : 256;
-  double few = p.parts || resident * threads >= enough ? 1 : (double)threads * resident / enough;
-  if (p.group && chained && powers && resident * threads < 512) few *= 0.8; /* measured: with four warpgroups one multiplies while another takes exponentials */
-  double t_comp = waves * (flops / (gpu->tensor_tflops * (p.group ? 1.5 : 1) * 1e6 / gpu->sms) + alu / (gpu->fp32_tflops * 0.5e6 / gpu->sms) + sh / gpu->shared_bytes_us) / few;
-  if (rates) rates->mem = t_mem > t_comp ? 1 : 0.3, rates->comp = t_mem > t_comp ? 0.3 : 1, rates->mem *= waves / sm_rate, rates->comp *= waves / few, rates->warps_m = p.warps_m, rates->warps_n = p.warps_n;
-  if (t_dram > t_mem) t_mem = t_dram;
-  if (streams) { /* what blocks read again comes on top of the stream */
-    double again = (slow * (double)k->blocks - dram) / (gpu->l2_gbps * 1e3);
-    if (p.own) again *= 0.5; /* measured: whole lines go into swizzled tiles at twice the rate */
-    if (t_mem < t_dram + 0.8 * again) t_mem = t_dram + 0.8 * again;
-  }
-  double big = t_mem > t_comp ? t_mem : t_comp, small = t_mem > t_comp ? t_comp : t_mem;
-  if (chained && k->iters > 1 && !p.group && big < 0.5 * (double)k->iters) big = 0.5 * (double)k->iters; /* measured: a step's second product waits for its first */
-  double overlap = p.group && k->iters > 1 ? (!powers ? 0.1 : p.parts ? 0.25 : 0.4) : k->iters > 1 || !flops ? 0.3 : chained ? 0.9 : 1; /* without a loop all is loaded, then all is multiplied; of chained products each waits for its own */
-  if (p.group && chained && powers && k->iters < 2) overlap = 0.3; /* measured: blocks of 64 rows and 512 keys */
-  double t = gpu->launch_us + 0.7 + big + overlap * small + (overlap < 1 && !(chained && k->iters < 2) ? 0 : 0.3) + waves / resident * ((double)k->iters * (alone ? 0.2 : p.own || p.parts ? 0.4 : p.group && !chained ? 0.5 : 1) + syncs) * gpu->barrier_us;
-  t += waves * outside / sm_rate;
-  if (k->iters > 1) t += (p.own ? 0.1 : p.group ? 0.6 : 1) * big / (double)k->iters; /* the first load and the last product overlap with nothing */
-  if (p.warps_k > 1) t += alone ? 0.0125 * p.warps_k : p.own ? 0.1 : 0.3; /* measured: 4 warps against 8 in rings of their own, 0.02 to 0.1 us */
-  if (tiled) t += 0.6; /* measured: 0.5 to 1.9 before the loop can begin */
-  t += 0.01 * (double)k->n;  /* of two that cost the same, the shorter */
-  if (k->group > 1) /* a cluster's shared memory, or a workspace and the last block to arrive */
-    t += k->group <= (chained ? 16 : 8) && p.feasible != 2 && mg_machine_clusters(gpu, k->group) ? (k->group > 8 ? 2.4 : 1.0) + shared_out / 5e4 + (streams ? 0.3 * (double)(k->group - 2) : 0)
-         : 2.0 + (chained ? 0.35 * (double)k->group : 0) + shared_out * (double)k->group / sm_rate;
-  if (p.group && chained && p.warps_m == 8 && k->iters > 1) t += 0.25 * (double)k->iters - 0.75; /* measured: loops of 4, 8 and 16 steps on 128 rows */
-  if (p.group && k->group > 1 && shared_out > 32768) t += (shared_out - 32768) / 2.5e4; /* measured: parts of 64 KB */
-  if (mgi_se_unshifted(k)) overflow = 2;
-  if (overflow) t *= overflow > 1 ? 8 : 1.25; /* exp without its row's maximum, in 16 bits, is right for small arguments only: last of all */
-  if (penalty > 0) t *= 4;   /* not a matrix in the block: outside the device templates */
-  return p.feasible ? t : 1e9 + t;
-}
-
-static double mgi_se_model(const mgi_se_mkernel *k, const mg_machine *gpu, mgi_se_rates *rates) {
-  double us;
-  mgi_se_plan_of(k, gpu, &us, rates);
-  return us;
-}
-
-/* A library kernel: one operator over whole tensors.  A matmul is the emitter's: tiles of 64 columns and 16 or 64 rows, a
-   loop over the contraction in steps of 64, no split. */
-static double mgi_se_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *gpu) {
-  double bytes = 0;
-  for (int k = 0; k < o->n_in; k++) {
-    const mg_tensor_info *t = mg_tensor_of(g, o->in[k]);
-    bytes += (double)mg_shape_elements(&t->shape) * mg_dtype_bytes(t->dtype);
-  }
-  const mg_tensor_info *t = mg_tensor_of(g, o->out[0]), *a = mg_tensor_of(g, o->in[0]);
-  double el = (double)mg_shape_elements(&t->shape), t_dram = bytes + el * mg_dtype_bytes(t->dtype);
-  t_dram /= gpu->dram_gbps * 1e3;
-  if (o->code != MG_OP_MATMUL && o->code != MG_OP_CONCAT_MATMUL) return gpu->launch_us + 2.0 + 1.25 * t_dram;
-  int r = t->shape.rank;
-  double m = (double)t->shape.dim[r - 2], n = (double)t->shape.dim[r - 1], tile = m <= 16 ? 16 : 64;
-  double depth = (double)a->shape.dim[a->shape.rank - 1] * (o->code == MG_OP_MATMUL ? 1 : 2);
-  double blocks = ceil(m / tile) * ceil(n / 64) * (el / (m * n)), waves = ceil(blocks / gpu->sms);
-  double t_l2 = waves * depth * (tile + 64) * mg_dtype_bytes(a->dtype) / mgi_se_sm_rate(gpu);
-  double t_comp = waves * 2 * tile * 64 * depth / (gpu->tensor_tflops * 1e6 / gpu->sms);
-  double t_mem = t_l2 > t_dram ? t_l2 : t_dram;
-  return gpu->launch_us + 2.0 + (t_mem > t_comp ? t_mem + 0.3 * t_comp : t_comp + 0.3 * t_mem) + ceil(depth / 64) * gpu->barrier_us;
-}
-
-/* The lower graph of a kernel as the model sees it.  0 if it is too large for it. */
-static int mgi_se_mkernel_of(const mg_graph *b, mgi_se_mkernel *k) {
-  int16_t of[1024];
-  memset(k, 0, sizeof *k);
-  k->blocks = k->group = 1, k->iters = 0;
-  for (uint32_t a = 1; a < b->n_axes; a++) {
-    int64_t trips = 1;
-    int leaf = a > 3;
-    if (a <= 3) k->blocks *= b->axes[a].extent;
-    for (uint32_t c = a + 1; c < b->n_axes; c++) leaf &= b->axes[c].parent != a;
-    for (uint32_t s = a; leaf && s > 3; s = b->axes[s].parent) trips *= b->axes[s].extent;
-    if (leaf) k->iters += trips;
-  }
-  if (!k->iters) k->iters = 1;
-  for (uint32_t i = 1; i < b->n_ops; i++)
-    for (uint32_t a = 1; a <= 3 && b->ops[i].code == MG_OP_ACCUM; a++)
-      if (b->ops[i].map.to[a] != MG_MAP_NONE && b->axes[a].extent > k->group) k->group = b->axes[a].extent;
-  if (b->n_tensors > 1024) return 0;
-  memset(of, -1, sizeof of);
-  const mg_op_node *owner = b->up && b->up_op ? &b->up->ops[b->up_op] : NULL; /* none yet while it is under construction */
-  int stores = 0;
-  for (uint32_t i = 1; i < b->n_ops; i++) {
-    const mg_op_node *o = &b->ops[i];
-    if (k->n == MGI_SE_MOPS) return 0;
-    mgi_se_mop *m = &k->op[k->n];
-    const mg_tensor_info *t = mg_tensor_of(b, o->code == MG_OP_STORE ? o->in[0] : o->out[0]);
-    m->code = (int16_t)o->code, m->rank = (int8_t)t->shape.rank, m->trips = 1;
-    memcpy(m->d, t->shape.dim, sizeof m->d);
-    m->inner = (int8_t)(m->rank ? m->rank - 1 : 0);
-    m->esize = (int8_t)mg_dtype_bytes(t->dtype);
-    for (uint32_t s = o->scope; s; s = b->axes[s].parent) m->trips *= (double)b->axes[s].extent, m->inloop = 1;
-    m->loop = (int8_t)o->scope;
-    m->n_in = 0;
-    if (o->code == MG_OP_LOAD && b->up) {
-      const mg_tensor_info *u = mg_tensor_of(b->up, o->in[0]);
-      if (b->up->level == MG_KERNEL && (mg_wide(b->up, o->in[0]) || mg_split(b->up, o->in[0]))) m->esize = 4;
-      m->inner = (int8_t)(u->shape.rank ? u->order[u->shape.rank - 1] : 0);
-      m->unique = mg_shape_elements(&u->shape) * m->esize;
-      m->in[0] = (int16_t)o->in[0].id;
-    } else {
-      for (int j = 0; j < o->n_in && j < 4; j++) m->in[m->n_in++] = of[o->in[j].id] < 0 ? 0 : of[o->in[j].id];
-      if (o->code == MG_OP_STORE) {
-        if (owner && stores < owner->n_out && (mg_wide(b->up, owner->out[stores]) || mg_split(b->up, owner->out[stores]))) m->esize = 4;
-        m->unique = mgi_se_elems(m) * m->esize * (k->blocks / k->group);
-        if (owner && stores < owner->n_out) m->unique = mg_shape_elements(&mg_tensor_of(b->up, owner->out[stores])->shape) * m->esize;
-        stores++;
-      }
-      m->wide = (int8_t)mg_wide_product(b, i);
-      for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++) m->across |= o->map.to[a] != MG_MAP_NONE;
-      if (o->code == MG_OP_CONCAT_MATMUL) m->code = MG_OP_MATMUL, m->in[1] = m->in[2], m->n_in = 2, m->trips *= 2;
-      for (int j = 0; j < o->n_in && o->code == MG_OP_MATMUL; j++) m->trips *= mgi_se_loads_what(b, o->in[j], mg_split) ? 2 : 1; /* by both halves */
-    }
-    for (int j = 0; j < o->n_out; j++) of[o->out[j].id] = (int16_t)k->n;
-    k->n++;
-  }
-  mgi_se_once(k);
-  return 1;
-}
-
-/* Of a kernel that stores exponentials which nothing has divided: how many elements the smallest such tensor has, if the emitter
-   leaves them under a maximum (mirage_cuda.cuh, shifts between kernels), as far as this sees: all are of one exponential and have
-   their rows cut alike, every kernel that reads them divides it out, and none has a loop over rows.  Else 0; -1: memory is out. */
-static int64_t mgi_se_sent(const mg_graph *g, uint32_t op) {
-  const mg_op_node *K = &g->ops[op];
-  uint32_t *of = (uint32_t *)malloc(2 * (g->n_tensors + 1) * sizeof *of); /* by tensor of g: the exponential in it; 0: none; UINT32_MAX: several */
-  int64_t least = 0;
-  const mg_op_node *first = NULL;
-  int ok = of && K->code == MG_OP_GRAPH, short_of = !of;
-  for (uint32_t t = 0; ok && t < g->n_tensors; t++) of[t] = 0;
-  for (uint32_t i = op; ok && i < g->n_ops; i++) {
-    const mg_op_node *r = &g->ops[i];
-    int reads = i == op, stores = 0;
-    for (int q = 0; q < r->n_in; q++) reads |= of[r->in[q].id] != 0;
-    if (!reads) continue;
-    if (r->code != MG_OP_GRAPH) { ok = 0; break; }
-    const mg_graph *b = r->sub;
-    uint32_t *in = (uint32_t *)calloc(b->n_tensors, sizeof *in);
-    if (!in) { short_of = 1; break; }
-    for (uint32_t k = 1; k < b->n_ops && ok; k++) {
-      const mg_op_node *o = &b->ops[k];
-      uint32_t e = o->code == MG_OP_EXP && i == op ? o->out[0].id : 0;
-      int all = 1;
-      for (int q = 0; q < o->n_in; q++) {
-        const uint32_t x = o->code == MG_OP_LOAD ? of[o->in[q].id] : in[o->in[q].id];
-        all &= x != 0;
-        if (x) e = (e && e != x) || o->code == MG_OP_EXP ? UINT32_MAX : x;
-      }
-      for (uint32_t a = 4; o->code == MG_OP_LOAD && e && a < b->n_axes; a++) ok &= o->map.to[a] < 0 || o->map.to[a] >= mg_tensor_of(g, o->in[0])->shape.rank - 1;
-      if (o->code == MG_OP_DIV && all && e != UINT32_MAX) e = 0;
-      if (o->code != MG_OP_STORE) { in[o->out[0].id] = e; continue; }
-      const uint32_t t = r->out[stores++].id;
-      const int64_t n = mg_shape_elements(&g->tensors[t].shape);
-      if (i != op && e) ok = 0;
-      if (i != op || !e) continue;
-      const int columns = g->tensors[t].shape.rank - 1;
-      if (!first) first = o;
-      for (uint32_t a = 1; a <= 3; a++) ok &= o->map.to[a] == first->map.to[a] || ((o->map.to[a] < 0 || o->map.to[a] == columns) && (first->map.to[a] < 0 || first->map.to[a] == columns));
-      for (uint32_t q = 0; q < g->n_out; q++) ok &= g->out[q].id != t;
-      for (uint32_t q = 1; q < g->n_tensors; q++) ok &= !of[q] || of[q] == e;
-      ok &= e != UINT32_MAX;
-      of[t] = e;
-      if (!least || n < least) least = n;
-    }
-    free(in);
-  }
-  free(of);
-  return short_of ? -1 : ok ? least : 0;
-}
-
-#define MGI_SE_NO_TIME 1e18
-double mg_predict_us(const mg_graph *g, const mg_machine *gpu) {
-  double t = 0;
-  mg_graph *flat = NULL;
-  if (!gpu) gpu = mg_machine_at(0);
-  if (mg_has_threads(g) && mg_inline_threads(g, &flat, NULL) == MG_OK) g = flat; /* a thread graph is what it fuses */
-  mgi_se_mkernel k;
-  for (uint32_t i = 1; g && i < g->n_ops; i++) {
-    if (g->ops[i].code != MG_OP_GRAPH) t += mgi_se_library_us(g, &g->ops[i], gpu);
-    else if (mgi_se_mkernel_of(g->ops[i].sub, &k)) {
-      const int64_t rows = mgi_se_sent(g, i);
-      if (rows < 0) { t = MGI_SE_NO_TIME; break; }
-      k.sent = rows > 0;
-      t += mgi_se_model(&k, gpu, NULL);
-      if (rows) t += 2 * 4 * (double)rows / (gpu->dram_gbps * 1e3) + gpu->barrier_us; /* the maxima go to memory and come back; the weights have a barrier */
-    } else t += 1e6;
-  }
-  mg_graph_free(flat);
-  return t;
-}
-
-void mg_plan_kernel(mg_graph *block, const mg_machine *gpu) {
-  mgi_se_mkernel k;
-  char text[24];
-  if (mgi_se_mkernel_of(block, &k)) {
-    double us;
-    const mgi_se_plan p = mgi_se_plan_of(&k, gpu ? gpu : mg_machine_at(0), &us, NULL);
-    snprintf(text, sizeof text, "%d", p.stages), mg_plan_set(block, "stages", text);
-    snprintf(text, sizeof text, "%d", p.warps_m), mg_plan_set(block, "warps_m", text);
-    snprintf(text, sizeof text, "%d", p.warps_n), mg_plan_set(block, "warps_n", text);
-    snprintf(text, sizeof text, "%d", p.warps_k), mg_plan_set(block, "warps_k", text);
-    if (p.own || p.parts) mg_plan_set(block, "ring", p.group ? "group" : "warp");
-    if (p.group) mg_plan_set(block, "mma", "warpgroup");
-    block->threads = 32 * p.warps_m * p.warps_n * p.warps_k;
-  }
 }
 
 /* ------------------------------------------------------------------------------------------------ >>tilings
@@ -5245,18 +4441,18 @@ typedef struct mgi_se_structure {
   double tile_us[MGI_SE_TILES];
 } mgi_se_structure;
 
-/* The kernel of a structure as the model sees it, sizes open: mgi_se_form_size fills them in, to what mgi_se_mkernel_of says
+/* The kernel of a structure as the model sees it, sizes open: mgi_se_form_size fills them in, to what mg_flat_of says
    of the graph that is built from it. */
 typedef struct mgi_se_form {
-  mgi_se_mkernel k;
+  mg_flat k;
   int loops, group;                     /* how many loops; the group axis or 0 */
   int n_cut;                            /* the different chunks: of an extent, under axes */
-  struct { int64_t extent; int mask; } cut[MGI_SE_MOPS * MG_MAX_RANK];
-  int16_t chunk[MGI_SE_MOPS][MG_MAX_RANK]; /* of each dimension: which of them */
-  int8_t both[MGI_SE_MOPS];             /* concat_matmul: twice */
-  int64_t unique[MGI_SE_MOPS];
+  struct { int64_t extent; int mask; } cut[MG_FLAT_OPS * MG_MAX_RANK];
+  int16_t chunk[MG_FLAT_OPS][MG_MAX_RANK]; /* of each dimension: which of them */
+  int8_t both[MG_FLAT_OPS];             /* concat_matmul: twice */
+  int64_t unique[MG_FLAT_OPS];
   int again;                            /* a tensor is loaded twice */
-  uint8_t made[MGI_SE_MOPS];            /* a product is in it */
+  uint8_t made[MG_FLAT_OPS];            /* a product is in it */
   int unshifted;
 } mgi_se_form;
 
@@ -5346,14 +4542,14 @@ static void mgi_se_joined(const mgi_se_structure *t, uint8_t *joined) {
 static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_se_form *h) {
   uint8_t joined[MGI_SE_SOPS];
   int16_t at[MGI_SE_SOPS];
-  mgi_se_mkernel *k = &h->k;
+  mg_flat *k = &h->k;
   mgi_se_joined(t, joined);
   k->n = 0, h->n_cut = 0, h->again = 0, h->group = t->group, h->loops = (t->loop[0] >= 0) + (t->loop[1] >= 0);
   for (int i = 0; i < t->n; i++) {
     const mgi_se_sop *o = &t->op[i];
     if (joined[i]) { at[i] = at[o->in[0]]; continue; }
     const int x = at[i] = (int16_t)k->n++;
-    mgi_se_mop *m = &k->op[x];
+    mg_flat_op *m = &k->op[x];
     m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2, m->unique = 0, m->wide = 0; /* esize: as operands are widened */
     m->loop = (int8_t)(m->inloop ? mgi_se_loop_axis(o->scope) : 0);
     m->across = o->code == MG_OP_ACCUM && o->map[0] < 4;
@@ -5384,7 +4580,7 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
   }
   for (int i = 0; i < t->n_out; i++) {
     const int from = at[t->out[i]], x = k->n++;
-    mgi_se_mop *m = &k->op[x];
+    mg_flat_op *m = &k->op[x];
     *m = k->op[from];
     m->code = MG_OP_STORE, m->n_in = 1, m->in[0] = (int16_t)from, m->inloop = m->loop = 0;
     m->unique = mg_shape_elements(&mg_tensor_of(s->p, s->p->out[i])->shape) * m->esize;
@@ -5392,22 +4588,22 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
     h->both[x] = 0, h->made[x] = h->made[from], h->unique[x] = m->unique;
     memcpy(h->chunk[x], h->chunk[from], sizeof h->chunk[x]);
   }
-  h->unshifted = mgi_se_unshifted(k);
+  h->unshifted = mg_flat_unshifted(k);
 }
 
 static void mgi_se_form_size(mgi_se_form *h, const int64_t *count) {
-  int64_t chunk[MGI_SE_MOPS * MG_MAX_RANK];
-  mgi_se_mkernel *k = &h->k;
+  int64_t chunk[MG_FLAT_OPS * MG_MAX_RANK];
+  mg_flat *k = &h->k;
   k->blocks = count[1] * count[2] * count[3], k->group = h->group ? count[h->group] : 1;
   k->iters = h->loops > 1 ? count[4] + count[5] : count[4];
   for (int c = 0; c < h->n_cut; c++) chunk[c] = mgi_se_cut(h->cut[c].extent, h->cut[c].mask, count);
   for (int i = 0; i < k->n; i++) {
-    mgi_se_mop *m = &k->op[i];
+    mg_flat_op *m = &k->op[i];
     m->trips = (m->loop ? (double)count[m->loop] : 1) * (h->both[i] ? 2 : 1);
     for (int d = 0; d < m->rank; d++) m->d[d] = chunk[h->chunk[i][d]];
     if (h->again) m->unique = h->unique[i];
   }
-  if (h->again) mgi_se_once(k);
+  if (h->again) mg_flat_read_once(k);
 }
 
 /* Whether axis a cuts a leading dimension somewhere: then its chunks are 1, as the device templates are of matrices. */
@@ -5485,41 +4681,41 @@ typedef struct mgi_se_tuner {
    Never above the model, whose terms these are: the bytes and the products of a block on one multiprocessor, of which a
    plan may take more and overlap the smaller with the larger; barriers; merges.  At least 1e9 where no plan fits. */
 static double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open) {
-  const mgi_se_mkernel *k = &h->k;
+  const mg_flat *k = &h->k;
   const int64_t iters = open ? 2 * h->loops : k->iters;
   double slow = 0, dram = 0, flops = 0, alu = 0, sh = 0, out = 0;
   int64_t rows = 0, ring = 0, once = 0;
   int streams = iters > 1, leads = 0, loose = 0;
   for (int i = 0; i < k->n; i++) {
-    const mgi_se_mop *o = &k->op[i];
+    const mg_flat_op *o = &k->op[i];
     if (o->code != MG_OP_MATMUL) continue;
     rows |= o->d[o->rank - 2], loose |= open && h->cut[h->chunk[i][o->rank - 2]].mask >> 4;
     streams &= o->d[o->rank - 2] <= 16 && !(o->inloop && (h->made[o->in[0]] || h->made[o->in[1]]));
   }
   const int group = (loose || rows == 64 || rows == 128) && mg_machine_can(gpu, MG_CAN_WARPGROUP); /* they may make the products */
   for (int i = 0; i < k->n; i++) {
-    const mgi_se_mop *o = &k->op[i];
+    const mg_flat_op *o = &k->op[i];
     for (int d = 0; d < o->rank - 2; d++) leads |= o->d[d] > 1;
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) {
-      const double b = (double)mgi_se_elems(o) * o->esize;
-      const int64_t run = o->rank ? o->d[o->inner] : 1, most = !open ? run : run * o->esize > 32 ? 128 / o->esize : mgi_se_up(run, 8); /* the best run that it may come to */
-      slow += b * o->trips * mgi_se_load_waste(most, o->rank, o->esize), dram += (double)o->unique;
+      const double b = (double)mg_flat_elements(o) * o->esize;
+      const int64_t run = o->rank ? o->d[o->inner] : 1, most = !open ? run : run * o->esize > 32 ? 128 / o->esize : mg_round_up(run, 8); /* the best run that it may come to */
+      slow += b * o->trips * mg_load_waste(most, o->rank, o->esize), dram += (double)o->unique;
       if (o->code == MG_OP_LOAD) *(o->inloop ? &ring : &once) += (int64_t)b;
     } else if (o->code == MG_OP_MATMUL) {
       int64_t m, n, c, b;
-      mgi_se_matmul_size(k, o, &m, &n, &c, &b);
-      const double deep = (double)(mgi_se_up(c, 16) * b) * o->trips, left = (double)mgi_se_up(m, 16) * deep, right = (double)mgi_se_up(n, 8) * deep;
-      flops += 2 * left * (double)mgi_se_up(n, 8);
+      mg_flat_product(k, o, &m, &n, &c, &b);
+      const double deep = (double)(mg_round_up(c, 16) * b) * o->trips, left = (double)mg_round_up(m, 16) * deep, right = (double)mg_round_up(n, 8) * deep;
+      flops += 2 * left * (double)mg_round_up(n, 8);
       for (int j = 0; j < (group ? 1 : 2); j++) {
-        const mgi_se_mop *a = &k->op[o->in[j]];
+        const mg_flat_op *a = &k->op[o->in[j]];
         if (h->made[o->in[j]]) continue;
         sh += 2 * (j ? right : left);
         if (a->code != MG_OP_LOAD && (a->inloop || !o->inloop)) alu += j ? 6 * right : 2 * left;
       }
-    } else if (o->code == MG_OP_ACCUM && o->across) out += (double)mgi_se_elems(o) * 4;
+    } else if (o->code == MG_OP_ACCUM && o->across) out += (double)mg_flat_elements(o) * 4;
   }
   if (!open && (iters > 1 ? 2 * ring + once : 0) > gpu->shared_per_block - 1024) return 1e9;
-  const double sm_rate = mgi_se_sm_rate(gpu), t_dram = dram / (gpu->dram_gbps * 1e3);
+  const double sm_rate = mg_sm_rate(gpu), t_dram = dram / (gpu->dram_gbps * 1e3);
   double waves = (double)((k->blocks + gpu->sms - 1) / gpu->sms);
   double t_mem = waves * slow / sm_rate, t_comp = waves * (flops / (gpu->tensor_tflops * (group ? 1.5 : 1) * 1e6 / gpu->sms) + alu / (gpu->fp32_tflops * 0.5e6 / gpu->sms) + sh / gpu->shared_bytes_us);
   if (t_dram > t_mem) t_mem = t_dram;
@@ -5549,7 +4745,7 @@ static void mgi_se_tune_axis(mgi_se_tuner *T, int a) {
   if (a == MGI_SE_AXES) {
     mgi_se_form_size(&T->form, T->count);
     if (mgi_se_floor(&T->form, T->gpu, 0) > limit) return;
-    double us = mgi_se_model(&T->form.k, T->gpu, NULL);
+    double us = mg_flat_us(&T->form.k, T->gpu, NULL);
     if (us > T->limit || (full && us >= t->tile_us[T->keep - 1])) return;
     int at = full ? T->keep - 1 : t->n_tiles++;
     for (; at > 0 && t->tile_us[at - 1] > us; at--) {
@@ -5611,8 +4807,8 @@ static uint64_t mgi_se_structure_work(const mgi_se_structure *t, uint64_t *skele
   }
   for (int i = 0; i < t->n; i++) {
     const mgi_se_sop *o = &t->op[i];
-    int elementwise = o->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)o->code)->elementwise, reads = elementwise || mgi_se_is_moving(o->code) ? 1 : o->n_in;
-    uint64_t h = mgi_se_mix(elementwise ? 1000 + (uint64_t)mgi_se_weight(o->code) : (uint64_t)o->code, (uint64_t)o->scope << 16 | (uint64_t)fed[i] << 8 | (uint64_t)(o->code == MG_OP_LOAD ? o->arg + 1 : 0));
+    int elementwise = o->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)o->code)->elementwise, reads = elementwise || mg_op_moves(o->code) ? 1 : o->n_in;
+    uint64_t h = mgi_se_mix(elementwise ? 1000 + (uint64_t)mg_issue_slots(o->code) : (uint64_t)o->code, (uint64_t)o->scope << 16 | (uint64_t)fed[i] << 8 | (uint64_t)(o->code == MG_OP_LOAD ? o->arg + 1 : 0));
     if (o->code == MG_OP_ACCUM) h = mgi_se_mix(h, (uint64_t)joined[i] << 16 | (uint64_t)(uint8_t)o->map[0] << 8 | (uint64_t)(uint8_t)o->arg);
     for (int d = 0; d < o->rank; d++) h = mgi_se_mix(h, (uint64_t)(o->cls[d] + 1) << 8 | (uint64_t)o->mask[d]);
     for (int j = 0; j < reads && j < o->n_in; j++) {
@@ -5682,7 +4878,7 @@ static double mgi_se_coarse_us(mgi_se_walk *w, mgi_se_structure *s, uint64_t ske
   mgi_se_form_of(w->f->s, s, &w->model);
   for (int k = 0; k < 2 && c->count[0][1]; k++) {
     mgi_se_form_size(&w->model, c->count[k]);
-    double t = mgi_se_model(&w->model.k, w->gpu, NULL);
+    double t = mg_flat_us(&w->model.k, w->gpu, NULL);
     if (t < us) us = t;
   }
   s->foreign = foreign;
@@ -5693,7 +4889,7 @@ static double mgi_se_coarse_us(mgi_se_walk *w, mgi_se_structure *s, uint64_t ske
 
 /* Fills in what each derivation's own operator costs at tile `ref` of a structure that the model found `rates` for.  Never
    more than the model takes with that plan (one of more warps may take less): an elementwise operator that a product may take in is free. */
-static void mgi_se_walk_costs(mgi_se_walk *w, const mgi_se_rates *r) {
+static void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
   const mgi_se_frame *f = w->f;
   const mgi_se_seg *s = f->s;
   uint8_t *loaded = (uint8_t *)calloc(f->n_val + 1, 1); /* 1: a load gives it; 2: a product takes it; 4: a product gives it; 8: a square */
@@ -5716,14 +4912,14 @@ static void mgi_se_walk_costs(mgi_se_walk *w, const mgi_se_rates *r) {
         const mg_tensor_info *u = mg_tensor_of(s->p, s->p->in[d->arg]);
         int inner = t->rank ? u->order[t->rank - 1] : 0;
         int64_t run = t->rank ? mgi_se_cut(t->cls[inner] < 0 ? 1 : s->real[t->cls[inner]], t->mask[inner], w->ref) : 1;
-        c = el * mg_dtype_bytes(u->dtype) * trips * mgi_se_load_waste(run, t->rank, mg_dtype_bytes(u->dtype)) * r->mem;
+        c = el * mg_dtype_bytes(u->dtype) * trips * mg_load_waste(run, t->rank, mg_dtype_bytes(u->dtype)) * r->mem;
       } else if (d->code == MG_OP_MATMUL || d->code == MG_OP_CONCAT_MATMUL) {
         const mgi_se_val *a = &f->val[d->in[0]];
         int64_t m = mgi_se_cut(t->cls[t->rank - 2] < 0 ? 1 : s->real[t->cls[t->rank - 2]], t->mask[t->rank - 2], w->ref);
         int64_t n = mgi_se_cut(t->cls[t->rank - 1] < 0 ? 1 : s->real[t->cls[t->rank - 1]], t->mask[t->rank - 1], w->ref);
-        int64_t k = mgi_se_up(mgi_se_cut(s->real[a->cls[a->rank - 1]], a->mask[a->rank - 1], w->ref), 16);
+        int64_t k = mg_round_up(mgi_se_cut(s->real[a->cls[a->rank - 1]], a->mask[a->rank - 1], w->ref), 16);
         double batch = el / (double)(m * n), both = d->code == MG_OP_MATMUL ? 1 : 2;
-        m = mgi_se_up(m, 16), n = mgi_se_up(n, 8);
+        m = mg_round_up(m, 16), n = mg_round_up(n, 8);
         flops = 2.0 * (double)(m * n * k) * batch * trips * both;
         for (int j = 0; j < 2; j++) {
           double el2 = (double)(j ? k * n * r->warps_m : m * k * r->warps_n) * batch * trips * both;
@@ -5739,7 +4935,7 @@ static void mgi_se_walk_costs(mgi_se_walk *w, const mgi_se_rates *r) {
         double in = 1;
         for (int q = 0; q < a->rank; q++) in *= (double)mgi_se_cut(a->cls[q] < 0 ? 1 : s->real[a->cls[q]], a->mask[q], w->ref);
         if (d->code == MG_OP_SQR || (d->code == MG_OP_MUL && d->in[0] == d->in[1]) || (d->code == MG_OP_SUM && (loaded[d->in[0]] & 8))) alu += 0; /* tensor cores may take it */
-        else alu += (el > in ? el : in) * (d->code == MG_OP_DIV ? 2 : mgi_se_weight(d->code)) * trips;
+        else alu += (el > in ? el : in) * (d->code == MG_OP_DIV ? 2 : mg_issue_slots(d->code)) * trips;
       }
       c += r->comp * (flops / (w->gpu->tensor_tflops * 1e6 / w->gpu->sms) + alu / (w->gpu->fp32_tflops * 0.5e6 / w->gpu->sms) + sh / w->gpu->shared_bytes_us);
       w->der_cost[i - 1] = c;
@@ -5799,13 +4995,13 @@ static void mgi_se_structure_done(mgi_se_walk *w) {
   uint64_t skeleton;
   s.work = mgi_se_structure_work(&s, &skeleton);
   if (w->first_only) {
-    mgi_se_rates r;
+    mg_rates r;
     mgi_se_tune(w->f->s, &s, w->gpu, 1, 1, 1e300);
     if (!s.n_tiles) mgi_se_tune(w->f->s, &s, w->gpu, 0, 1, 1e300); /* small extents: no coarse tile may fit */
     if (!s.n_tiles) return;
     mgi_se_form_of(w->f->s, &s, &w->model);
     mgi_se_form_size(&w->model, s.count[0]);
-    mgi_se_model(&w->model.k, w->gpu, &r);
+    mg_flat_us(&w->model.k, w->gpu, &r);
     memcpy(w->ref, s.count[0], sizeof w->ref);
     w->ref[0] = 1, w->full = 1;
     if (w->f->cfg->bound) mgi_se_walk_costs(w, &r);
@@ -5920,7 +5116,7 @@ static int mgi_se_sign_image(const mgi_se_frame *f, const mgi_se_signs *g, uint3
   int s = up; /* of the image's elements */
   for (int j = 0; j < d->n_in && d->code != MG_OP_SQR; j++) s *= g->sign[d->in[j]];
   if (d->code == MG_OP_MUL && e->in[0] == e->in[1]) e->code = MG_OP_SQR, e->n_in = 1;
-  if (d->code == MG_OP_MUL || d->code == MG_OP_DIV || d->code == MG_OP_MATMUL || d->code == MG_OP_SQR || d->code == MG_OP_SUM || (mgi_se_is_moving(d->code) && d->n_in == 1) ||
+  if (d->code == MG_OP_MUL || d->code == MG_OP_DIV || d->code == MG_OP_MATMUL || d->code == MG_OP_SQR || d->code == MG_OP_SUM || (mg_op_moves(d->code) && d->n_in == 1) ||
       (d->code == MG_OP_ACCUM && d->arg != MG_MAP_MAX)) return s > 0 ? 2 : 0; /* signs go out */
   if (d->code == MG_OP_ADD_SCALAR && linear && up < 0) { e->c.num = -e->c.num; return 2; }
   return linear || up < 0 ? 0 : 2;
@@ -6554,9 +5750,9 @@ static int mgi_se_bound_kinds(mgi_se_bound *B, const mgi_se_walk *w) {
     for (uint32_t k = B->first[p]; k < B->first[p + 1]; k++) {
       mgi_se_bder *b = &B->der[k];
       const mgi_se_der *d = &f->der[b->der];
-      int elementwise = d->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)d->code)->elementwise, reads = elementwise || mgi_se_is_moving(d->code) ? 1 : d->n_in;
+      int elementwise = d->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)d->code)->elementwise, reads = elementwise || mg_op_moves(d->code) ? 1 : d->n_in;
       int bits = (d->code == MG_OP_LOAD ? LOAD : 0) | (d->code == MG_OP_MATMUL ? PRODUCT : 0), may = 0, made = d->code == MG_OP_MATMUL || d->code == MG_OP_CONCAT_MATMUL;
-      uint64_t h = mgi_se_mix(elementwise ? 1000 + (uint64_t)mgi_se_weight(d->code) : (uint64_t)d->code, (uint64_t)v->scope << 16 | (uint64_t)(d->code == MG_OP_LOAD ? d->arg + 1 : 0)), named;
+      uint64_t h = mgi_se_mix(elementwise ? 1000 + (uint64_t)mg_issue_slots(d->code) : (uint64_t)d->code, (uint64_t)v->scope << 16 | (uint64_t)(d->code == MG_OP_LOAD ? d->arg + 1 : 0)), named;
       if (d->code == MG_OP_ACCUM) h = mgi_se_mix(h, (uint64_t)(uint8_t)d->map[0] << 8 | (uint64_t)(uint8_t)d->arg);
       for (int i = 0; i < v->rank; i++) h = mgi_se_mix(h, (uint64_t)(v->cls[i] + 1) << 8 | (uint64_t)v->mask[i]);
       named = (uint64_t)b->counted;
@@ -6879,7 +6075,7 @@ static void mgi_se_build_op(mgi_se_builder *B, int i) {
     return;
   }
   if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) A.dim = o->arg;
-  if (mgi_se_is_moving(o->code)) {
+  if (mg_op_moves(o->code)) {
     int64_t e[MG_MAX_RANK] = { 0 };
     for (int d = 0; d < o->rank; d++) e[d] = mgi_se_cut(o->cls[d] < 0 ? 1 : B->ext[o->cls[d]], o->mask[d], B->count);
     A = mgi_se_chunk_attr(&B->s->inst[o->arg], e);
@@ -7114,9 +6310,9 @@ static void mgi_num_graph(mgi_num_list *l, const mg_graph *g, int program, int k
       for (int j = 0; j < pairs; j++) {
         const mg_tensor_info *p = mg_tensor_of(g, o->in[j]), *q = mg_tensor_of(g, o->in[j + pairs]);
         const mg_dtype type = p->dtype == q->dtype && !mg_wide_product(g, k) ? p->dtype : MG_F32;
-        int x = mgi_num_round(l, of[o->in[j].id], program || mgi_se_loads_what(g, o->in[j], mg_split) ? MG_F32 : type, p->name, o->in[j], kernel, 0);
-        int y = mgi_num_round(l, of[o->in[j + pairs].id], program || mgi_se_loads_what(g, o->in[j + pairs], mg_split) ? MG_F32 : type, q->name, o->in[j + pairs], kernel, 0);
-        if (!program && mg_wide_product(g, k) && p->dtype == q->dtype && !mgi_se_loads_what(g, o->in[j], mg_wide) && !mgi_se_loads_what(g, o->in[j + pairs], mg_wide))
+        int x = mgi_num_round(l, of[o->in[j].id], program || mg_loads_what(g, o->in[j], mg_split) ? MG_F32 : type, p->name, o->in[j], kernel, 0);
+        int y = mgi_num_round(l, of[o->in[j + pairs].id], program || mg_loads_what(g, o->in[j + pairs], mg_split) ? MG_F32 : type, q->name, o->in[j + pairs], kernel, 0);
+        if (!program && mg_wide_product(g, k) && p->dtype == q->dtype && !mg_loads_what(g, o->in[j], mg_wide) && !mg_loads_what(g, o->in[j + pairs], mg_wide))
           x = mgi_num_eleven(l, x, p->dtype, p->name, o->in[j], kernel), y = mgi_num_eleven(l, y, q->dtype, q->name, o->in[j + pairs], kernel);
         const int one = mgi_num_product(l, x, y, (double)p->shape.dim[p->shape.rank - 1]);
         made = j ? mgi_num_put(l, MGI_NUM_OP, MG_OP_ADD, 2, made, one) : one;
@@ -7634,8 +6830,8 @@ static uint64_t mgi_se_bytes_hash(uint64_t h, const void *data, size_t n) {
 }
 static uint64_t mgi_se_text_hash(uint64_t h, const char *s) { return mgi_se_bytes_hash(h, s, strlen(s)); }
 
-static int mgi_se_sample_op(mgi_se_mkernel *k, int code, int inloop, int in0, int in1, int64_t rows, int64_t cols) {
-  mgi_se_mop *o = &k->op[k->n];
+static int mgi_se_sample_op(mg_flat *k, int code, int inloop, int in0, int in1, int64_t rows, int64_t cols) {
+  mg_flat_op *o = &k->op[k->n];
   memset(o, 0, sizeof *o);
   o->code = (int16_t)code, o->inloop = (int8_t)inloop, o->loop = (int8_t)(inloop ? 4 : 0), o->trips = inloop ? (double)k->iters : 1, o->esize = 2;
   o->rank = 2, o->inner = 1, o->d[0] = rows, o->d[1] = cols;
@@ -7649,7 +6845,7 @@ static uint64_t mgi_se_model_hash(const mg_machine *gpu) {
   static const int64_t rows[] = { 1, 16, 16, 64, 128, 40 }, cols[] = { 8, 64, 128, 256, 37 }, inner[] = { 16, 64, 128, 512, 90 };
   static const int64_t iters[] = { 1, 1, 2, 3, 8, 64 }, groups[] = { 1, 1, 2, 8, 16, 32 };
   const int64_t blocks[] = { 1, 32, gpu->sms, 300, 2000 };
-  mgi_se_mkernel sample, *k = &sample;
+  mg_flat sample, *k = &sample;
   uint64_t h = 0, s = 1;
   int unary[64], n_unary = 0;
 #define MGI_SE_DRAW(n) (s = s * 6364136223846793005ull + 1442695040888963407ull, (int)((s >> 33) % (uint64_t)(n)))
@@ -7689,7 +6885,7 @@ static uint64_t mgi_se_model_hash(const mg_machine *gpu) {
       k->op[j].rank = 3, k->op[j].inner++, k->op[j].d[2] = k->op[j].d[1], k->op[j].d[1] = k->op[j].d[0], k->op[j].d[0] = 2;
     }
     double us;
-    const mgi_se_plan p = mgi_se_plan_of(k, gpu, &us, NULL);
+    const mg_kernel_plan p = mg_flat_plan(k, gpu, &us, NULL);
     int64_t plan[] = { p.stages, p.warps_m, p.warps_n, p.warps_k, p.shared, p.feasible, p.own, p.parts, p.group };
     h = mgi_se_bytes_hash(mgi_se_bytes_hash(h, &us, sizeof us), plan, sizeof plan);
   }
@@ -7766,7 +6962,7 @@ static int mgi_se_structure_fits(const mgi_se_seg *s, const mgi_se_structure *t)
       int x = o->map[0];
       if (o->n_in != 1 || x < 1 || x >= MGI_SE_AXES || (x < 4 ? x > t->n_grid : t->loop[x - 4] < 0)) return 0;
     }
-    if (mgi_se_is_moving(o->code) && (o->arg < 0 || o->arg >= s->n_inst || (int)s->inst[o->arg].op != o->code)) return 0;
+    if (mg_op_moves(o->code) && (o->arg < 0 || o->arg >= s->n_inst || (int)s->inst[o->arg].op != o->code)) return 0;
   }
   for (int k = 0; k < t->n_out; k++) {
     if (t->out[k] < 0 || t->out[k] >= t->n) return 0;
@@ -8072,8 +7268,8 @@ static mg_status mgi_se_step(mgi_se_search *S, mg_status st) {
 
 /* What the model says of g; 1e18 if there is none, and e says why. */
 static double mgi_se_us(mgi_se_search *S, const mg_graph *g, const mg_error *e) {
-  const double us = g ? mg_predict_us(g, S->cfg.machine) : MGI_SE_NO_TIME;
-  mgi_se_step(S, g ? us < MGI_SE_NO_TIME ? MG_OK : MG_NO_MEMORY : e->status);
+  const double us = g ? mg_predict_us(g, S->cfg.machine) : MG_NO_TIME;
+  mgi_se_step(S, g ? us < MG_NO_TIME ? MG_OK : MG_NO_MEMORY : e->status);
   return us;
 }
 
@@ -8836,7 +8032,7 @@ static double mgi_se_piece_library(const mgi_se_search *S, const mgi_se_cuts *C,
   for (int k = 0; k < C->n; k++) if (C->raw[k]) mgi_se_set_put(&hot, k), mgi_se_set_join(&hot, &C->to[k]);
   for (int k = 0; k < C->n; k++) {
     if (!mgi_se_set_has(&x->ops, k)) continue;
-    us += mgi_se_library_us(S->p, &S->p->ops[C->op[k]], S->cfg.machine), raw |= C->raw[k] && !C->given[k];
+    us += mg_library_us(S->p, &S->p->ops[C->op[k]], S->cfg.machine), raw |= C->raw[k] && !C->given[k];
     const mgi_se_set cold = mgi_se_set_minus(&C->alone[k], &hot, &none); /* empty where k stays with another */
     other |= mgi_se_set_has(&C->alone[k], k) && mgi_se_set_same(&cold, &C->alone[k]);
   }
@@ -9359,7 +8555,7 @@ static mg_tensor mgi_se_rw_apply(const mgi_se_rw *R, mg_graph *g, int w, const m
   memset(&A, 0, sizeof A);
   A.c = d->c;
   if (d->code == MG_OP_SUM || d->code == MG_OP_MAX) A.dim = d->arg;
-  if (mgi_se_is_moving(d->code)) {
+  if (mg_op_moves(d->code)) {
     for (int k = 0; k < v->rank; k++) ext[k] = v->cls[k] < 0 ? 1 : R->s->real[v->cls[k]];
     A = mgi_se_chunk_attr(&R->s->inst[d->arg], ext);
   }
@@ -9505,7 +8701,7 @@ static void mgi_se_rw_list(mgi_se_rw *R, int to, double spent) {
       memset(x, 0, sizeof *x);
       x->inputs = inputs;
       x->from = queue[at], x->to = to, x->ops = ops, x->at = x->had = -1, x->hash = mg_hash(g);
-      x->bound = R->launch + (out + bytes) * us, x->library = ops == 1 ? mgi_se_library_us(g, &g->ops[1], R->cfg.machine) : 1e18, x->us = x->library;
+      x->bound = R->launch + (out + bytes) * us, x->library = ops == 1 ? mg_library_us(g, &g->ops[1], R->cfg.machine) : 1e18, x->us = x->library;
     }
     mg_graph_free(g);
     for (int v = 0; v < R->n && from.n < MGI_SE_RW_UNDER; v++) {
@@ -9687,7 +8883,7 @@ static int mgi_se_rw_values(mgi_se_rw *R) {
     for (int j = 0; j < d->n_in && g; j++) in[j] = j && d->in[j] == d->in[0] ? in[0] : mgi_se_rw_input(R, g, (int)d->in[j]);
     if (g) mg_output(g, mgi_se_rw_apply(R, g, w, in));
     const mg_status st = g ? mg_check(g, &e) : MG_NO_MEMORY;
-    if (st == MG_OK) R->way[w].price = mgi_se_library_us(g, &g->ops[1], R->cfg.machine);
+    if (st == MG_OK) R->way[w].price = mg_library_us(g, &g->ops[1], R->cfg.machine);
     if (st == MG_NO_MEMORY) R->over = 2;
     mg_graph_free(g);
   }
@@ -10048,11 +9244,11 @@ static void mgi_se_timed(mgi_se_search *S, mg_search_result *r) {
 /* 1 if one block at most shares a multiprocessor with the loop of warpgroups that `block`'s plan has, with the block's ring. */
 static int mgi_se_copies_pay(const mg_graph *block, const mg_machine *gpu) {
   const char *mma = mg_plan_get(block, "mma");
-  mgi_se_mkernel k;
+  mg_flat k;
   int is = 0;
-  if (mma && !strcmp(mma, "warpgroup") && !mg_plan_get(block, "ring") && !mg_plan_get(block, "copy") && mgi_se_mkernel_of(block, &k) && k.iters > 1) {
+  if (mma && !strcmp(mma, "warpgroup") && !mg_plan_get(block, "ring") && !mg_plan_get(block, "copy") && mg_flat_of(block, &k) && k.iters > 1) {
     double us;
-    const mgi_se_plan p = mgi_se_plan_of(&k, gpu, &us, NULL);
+    const mg_kernel_plan p = mg_flat_plan(&k, gpu, &us, NULL);
     is = k.blocks <= gpu->sms || 2 * (p.shared + 1024) > gpu->shared_per_sm;
   }
   return is;

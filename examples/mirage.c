@@ -41,6 +41,9 @@ static const char usage[] =
     "              [--allow-sampled]                no complaint where tests agree, but no proof is found: the status is 2 all the same\n"
     "       mirage verify FILE.cert [A B]           checks a certificate again, from its text alone; and that it is of A and B\n"
     "       mirage emit FILE [--arch sm_90a] [-o OUT.cu]\n"
+    "       mirage explain FILE [--machine H200] [--json]\n"
+    "                                               what each kernel is: where values live, what its time is made of,\n"
+    "                                               what bounds it; or why the emitter refuses it\n"
     "       mirage check FILE [--arch sm_90a] [--seed N] [--time-limit S]\n"
     "                                               a .mg or an emitted .cu on the CPU: over finite fields and floats,\n"
     "                                               S seconds (300) for its compilation, of processor time for each of these\n"
@@ -56,7 +59,7 @@ static const char usage[] =
 typedef struct options {
   const char *out, *arch, *stats, *certificate, *checkpoint, *cache, *program;
   int64_t threads, max_kernel_ops, max_block_ops, max_loops, top, reps;
-  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, unsafe, help;
+  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, unsafe, json, help;
   uint64_t seed;
   double time_limit, log2_delta;
   int n_files;
@@ -139,7 +142,7 @@ static int parse_delta(const char *s, double *log2_delta) {
   return 1;
 }
 
-enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_UNSAFE, O_HELP };
+enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_UNSAFE, O_JSON, O_HELP };
 static const struct option long_options[] = {
     {"arch", required_argument, NULL, O_ARCH}, {"threads", required_argument, NULL, O_THREADS},
     {"max-kernel-ops", required_argument, NULL, O_KERNEL_OPS}, {"max-block-ops", required_argument, NULL, O_BLOCK_OPS},
@@ -151,6 +154,7 @@ static const struct option long_options[] = {
     {"no-check", no_argument, NULL, O_NO_CHECK}, {"no-time", no_argument, NULL, O_NO_TIME},
     {"no-measure", no_argument, NULL, O_NO_MEASURE}, {"prove", no_argument, NULL, O_PROVE}, {"no-prove", no_argument, NULL, O_NO_PROVE},
     {"allow-sampled", no_argument, NULL, O_ALLOW_SAMPLED}, {"numerics", no_argument, NULL, O_NUMERICS}, {"unsafe", no_argument, NULL, O_UNSAFE}, {"program", required_argument, NULL, O_PROGRAM},
+    {"machine", required_argument, NULL, O_ARCH}, {"json", no_argument, NULL, O_JSON},
     {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
 
 typedef struct command {
@@ -218,6 +222,7 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       case O_NUMERICS: o->numerics = 1; break;
       case O_PROGRAM: o->program = optarg, o->numerics = 1; break;
       case O_UNSAFE: o->unsafe = 1; break;
+      case O_JSON: o->json = 1; break;
       case O_PROVE: o->prove = 1; break;
       case O_NO_PROVE: o->no_prove = 1; break;
       default: break;
@@ -896,6 +901,8 @@ static int load(const options *o, mg_graph **g, char **cu, mg_error *e) {
   return report(s, e);
 }
 
+#include "explain.c"
+
 static int do_emit(const options *o) {
   mg_error e;
   mg_graph *g;
@@ -1079,6 +1086,7 @@ int main(int argc, char **argv) {
       {"search", 1, 1, "o arch threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint cache no-measure allow-sampled numerics unsafe", do_search},
       {"verify", 1, 3, "delta seed certificate threads time-limit prove no-prove allow-sampled", do_verify},
       {"emit", 1, 1, "o arch", do_emit},
+      {"explain", 1, 1, "arch machine json", do_explain},
       {"check", 1, 1, "seed arch time-limit numerics program", do_check},
       {"run", 1, 200, "arch reps cold seed stats no-check no-time numerics program time-limit", do_run},
       {"import", 1, 1, "o", do_import},
@@ -1093,6 +1101,6 @@ int main(int argc, char **argv) {
     }
   char found[80] = "";
   if (argc >= 2) snprintf(found, sizeof found, ", found '%.60s'", argv[1]);
-  fprintf(stderr, "mirage: expected one of print, dot, search, verify, emit, check, run, import%s; 'mirage help' says more\n", found);
+  fprintf(stderr, "mirage: expected one of print, dot, search, verify, emit, explain, check, run, import%s; 'mirage help' says more\n", found);
   return 3;
 }

@@ -765,14 +765,14 @@ static void test_layout_plan(void **state) {
 
 /* ---- what the model and the emitter must agree on: which products take their left operand from fragments */
 static int chained_by_model(const mg_graph *b) {
-  mgi_se_mkernel *k = (mgi_se_mkernel *)malloc(sizeof *k);
-  mgi_se_plan p;
+  mg_flat *k = (mg_flat *)malloc(sizeof *k);
+  mg_kernel_plan p;
   int n = 0;
   memset(&p, 0, sizeof p);
   assert_non_null(k);
-  assert_true(mgi_se_mkernel_of(b, k));
+  assert_true(mg_flat_of(b, k));
   p.warps_m = (int)mg_plan_int(b, "warps_m", 1), p.warps_n = (int)mg_plan_int(b, "warps_n", 1), p.warps_k = (int)mg_plan_int(b, "warps_k", 1);
-  for (int i = 0; i < k->n && p.warps_k == 1; i++) n += k->op[i].code == MG_OP_MATMUL && mgi_se_made(k, k->op[i].in[0]) && mgi_se_chained(k, &p, i);
+  for (int i = 0; i < k->n && p.warps_k == 1; i++) n += k->op[i].code == MG_OP_MATMUL && mg_flat_has_product(k, k->op[i].in[0]) && mg_flat_chained(k, &p, i);
   free(k);
   return n;
 }

@@ -73,7 +73,7 @@ static void all_tiles(const mgi_se_seg *s, const mgi_se_structure *t, const mg_m
   if (a == MGI_SE_AXES) {
     int64_t one[MGI_SE_AXES];
     mgi_se_form_size(form, count);
-    const double us = mgi_se_model(&form->k, gpu, NULL), floor = mgi_se_floor(form, gpu, 0);
+    const double us = mg_flat_us(&form->k, gpu, NULL), floor = mgi_se_floor(form, gpu, 0);
     if (floor > us) fail_msg("the floor is %.17g us, the model %.17g", floor, us);
     out->priced++, out->closed += floor < 1e9 && floor > 0.5 * us;
     memcpy(one, count, sizeof one), one[4] = one[5] = 1;
