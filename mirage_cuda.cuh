@@ -371,7 +371,7 @@ typedef struct mgi_emulator {
   mgi_emu_value (*constant)(const void *user, int64_t num, int64_t den);
   mgi_emu_value (*unpack)(const void *user, uint16_t word);
   uint16_t (*pack)(const void *user, mgi_emu_value v);
-  size_t shared_limit;       /* bytes a block may have; 0: any number */
+  size_t shared_limit;       /* bytes a block may have; 0: MG_SHARED_MOST */
   const char *only;          /* of the kernel of this name only the blocks from lo to below hi run; NULL: all do */
   int64_t lo[3], hi[3];
   int64_t grid[3];           /* what `only` has to be launched with; 0: any */
@@ -2373,7 +2373,7 @@ template<class F, class N> MGI_EMU int mgi_emu_launch(const char *name, int64_t 
     job->last_grid[0] = gx, job->last_grid[1] = gy, job->last_grid[2] = gz;
   }
   if (!s->early) s->overlaps = 0;
-  size_t limit = job->shared_limit ? job->shared_limit : SIZE_MAX;
+  size_t limit = job->shared_limit ? job->shared_limit : MG_SHARED_MOST;
   int in_range = cx >= 1 && cy >= 1 && cz >= 1 && cx <= MGI_EMU_CLUSTER && cy <= MGI_EMU_CLUSTER && cz <= MGI_EMU_CLUSTER && cx * cy * cz <= MGI_EMU_CLUSTER;
   s->cluster = in_range ? (int)(cx * cy * cz) : 1;
   s->threads = threads < 32 || threads > MGI_EMU_THREADS ? 32 : (int)threads;
