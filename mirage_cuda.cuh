@@ -159,7 +159,7 @@ typedef struct mg_emitted_info {
 } mg_emitted_info;
 
 typedef struct mg_emit_config {
-  const char *arch;          /* an architecture or a machine of mirage_plan.h's table; NULL: "sm_90a", of its first row */
+  const char *arch;          /* an architecture, or a machine's name, of mirage_plan.h; NULL: its first row's, "sm_90a" */
   const char *certificate;   /* lines that the head comment quotes, or NULL: it says "not certified" */
 } mg_emit_config;
 
@@ -392,7 +392,7 @@ typedef struct mgi_emulator {
   mgi_emu_value (*constant)(const void *user, int64_t num, int64_t den);
   mgi_emu_value (*unpack)(const void *user, uint16_t word);
   uint16_t (*pack)(const void *user, mgi_emu_value v);
-  size_t shared_limit;       /* bytes a block may have; 0: any number */
+  size_t shared_limit;       /* bytes a block may have; 0: MG_SHARED_MOST */
   const char *only;          /* of the kernel of this name only the blocks from lo to below hi run; NULL: all do */
   int64_t lo[3], hi[3];
   int64_t grid[3];           /* what `only` has to be launched with; 0: any */
@@ -2394,7 +2394,7 @@ template<class F, class N> MGI_EMU int mgi_emu_launch(const char *name, int64_t 
     job->last_grid[0] = gx, job->last_grid[1] = gy, job->last_grid[2] = gz;
   }
   if (!s->early) s->overlaps = 0;
-  size_t limit = job->shared_limit ? job->shared_limit : SIZE_MAX;
+  size_t limit = job->shared_limit ? job->shared_limit : MG_SHARED_MOST;
   int in_range = cx >= 1 && cy >= 1 && cz >= 1 && cx <= MGI_EMU_CLUSTER && cy <= MGI_EMU_CLUSTER && cz <= MGI_EMU_CLUSTER && cx * cy * cz <= MGI_EMU_CLUSTER;
   s->cluster = in_range ? (int)(cx * cy * cz) : 1;
   s->threads = threads < 32 || threads > MGI_EMU_THREADS ? 32 : (int)threads;
@@ -2414,7 +2414,8 @@ template<class F, class N> MGI_EMU int mgi_emu_launch(const char *name, int64_t 
   else if (shared < 0 || (size_t)shared > limit)
     mgi_emu_fault(0, "%s: %lld bytes of shared memory a block, the limit is %llu", name, (long long)shared, (unsigned long long)limit);
   else if (early && (job->lacks & MG_CAN_DEPENDENT_LAUNCH))
-    mgi_emu_fault(0, "%s: launched without waiting for the kernel before it, which the machine that the file is for cannot", name);
+    mgi_emu_fault(0, "%s: launched without waiting for the kernel before it, which the machine that the file is for cannot",
+                  name);
   else if (cx * cy * cz > 1 && (job->lacks & MG_CAN_CLUSTER))
     mgi_emu_fault(0, "%s: launched in clusters, which the machine that the file is for cannot", name);
   else if (!job->dry && !mgi_emu_prepare((size_t)shared))
@@ -8180,7 +8181,8 @@ MGI_FN mg_status mgi_tools_open(const mg_compile_config *cfg, mgi_tools *t, mg_e
   memset(t, 0, sizeof *t);
   if (!mg_arch_number(arch, NULL)) {
     char known[MG_MACHINE_LIST];
-    return mg_fail(e, MG_BAD_INPUT, "arch", "expected an architecture, as %s, found %.40s", mg_machine_list(0, known), arch);
+    mg_machine_list(0, known);
+    return mg_fail(e, MG_BAD_INPUT, "arch", "expected an architecture, as %s, found %.40s", known, arch);
   }
   snprintf(t->arch, sizeof t->arch, "%s", arch);
   snprintf(t->gencode, sizeof t->gencode, "-gencode=arch=compute_%s,code=%s", arch + 3, arch);
@@ -8371,7 +8373,8 @@ MGI_FN mg_status mgi_run_arch(const char *given, char *arch, size_t n, mg_error 
   mg_arch_of_gpu(major, minor, own);
   if (given && !mg_arch_runs_on(given, major, minor)) {
     const int only = mg_arch_number(given, NULL);
-    return mg_fail(e, MG_UNSUPPORTED, "GPU", "its compute capability is %d.%d; code for %.20s runs on %d.%d only: use %s", major, minor, given, only / 10, only % 10, own);
+    return mg_fail(e, MG_UNSUPPORTED, "GPU", "its compute capability is %d.%d; code for %.20s runs on %d.%d only: use %s",
+                   major, minor, given, only / 10, only % 10, own);
   }
   snprintf(arch, n, "%s", given ? given : own);
   return MG_OK;
@@ -10425,12 +10428,15 @@ MGI_FN int mgi_cu_group_registers(const mgi_cu_kernel *K) {
 MGI_FN void mgi_cu_lacks(mgi_cu_kernel *K, const char *plan, mg_capability what) {
   const mg_machine *m = &K->em->machine;
   char have[MG_MACHINE_LIST];
-  mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %s: %s (%s) has no %s; these have: %s", plan, m->arch, m->name, mg_capability_name(what), mg_machine_list(what, have));
+  mg_machine_list(what, have);
+  mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %s: %s (%s) has no %s; these have: %s",
+                   plan, m->arch, m->name, mg_capability_name(what), have);
 }
 /* The plan's mma=warpgroup: obeyed, or refused with the reason. */
 MGI_FN void mgi_cu_group_analyse(mgi_cu_kernel *K) {
   const char *mma = mg_plan_get(K->b, "mma"), *why = "there is no product";
-  const int each = (int)(K->em->machine.registers_per_sm / K->threads), room = each < 256 ? each : 255, some = K->em->st == MG_OK;
+  const int each = (int)(K->em->machine.registers_per_sm / K->threads);
+  const int room = each < 256 ? each : 255, some = K->em->st == MG_OK;
   int taken = 0, swapped;
   if (!some || !mma || !strcmp(mma, "warp")) return;
   if (strcmp(mma, "warpgroup")) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's mma=%.40s: want warp or warpgroup", mma);
@@ -11647,10 +11653,13 @@ MGI_FN void mgi_cu_merge_analyse(mgi_cu_kernel *K) {
   const char *how = mg_plan_get(b, "merge");
   K->cluster = mg_machine_clusters(&K->em->machine, z);
   if (how && !strcmp(how, "workspace")) K->cluster = 0;
-  else if (how && strcmp(how, "cluster")) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's merge=%.40s: want workspace or cluster", how);
+  else if (how && strcmp(how, "cluster"))
+    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's merge=%.40s: want workspace or cluster", how);
   else if (how && !mg_machine_can(&K->em->machine, MG_CAN_CLUSTER)) mgi_cu_lacks(K, "merge=cluster", MG_CAN_CLUSTER);
   else if (how && !K->cluster)
-    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's merge=cluster: a cluster has at most %d blocks, these are %lld: want workspace", (int)MG_CLUSTER_BLOCKS, (long long)z);
+    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name,
+                     "the plan's merge=cluster: a cluster has at most %d blocks, these are %lld: want workspace",
+                     (int)MG_CLUSTER_BLOCKS, (long long)z);
   for (int again = 1; again;) {
     again = 0;
     for (uint32_t k = 1; k < b->n_ops; k++) {
@@ -13829,7 +13838,8 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
   em->facts = facts;
   if (!mg_machine_for(arch, &em->machine)) {
     char known[MG_MACHINE_LIST];
-    return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_emit", "'%.40s' is no GPU or architecture of the table: %s", arch, mg_machine_list(0, known));
+    mg_machine_list(0, known);
+    return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_emit", "'%.40s' is no GPU or architecture of the table: %s", arch, known);
   }
   if (!g || g->level != MG_KERNEL) return mg_fail(e, MG_BAD_INPUT, "mg_cuda_emit", "want a program");
   if (strlen(g->name) > 100) return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_emit", "the program's name has more than 100 characters");

@@ -91,8 +91,10 @@ typedef enum mg_capability {
   MG_CAN_NOTHING = 0
 } mg_capability;
 
-/* The most blocks that a cluster of ours has, on every machine that has clusters. */
-enum { MG_CLUSTER_BLOCKS = 16 };
+enum {
+  MG_CLUSTER_BLOCKS = 16,    /* the most that a cluster of ours has, on every machine that has clusters */
+  MG_SHARED_MOST = 227 << 10 /* bytes of shared memory: no block may ask for more on any of our machines */
+};
 
 typedef struct mg_machine {
   const char *name, *arch;     /* "H200"; "sm_90a", what nvcc is told */

@@ -4692,7 +4692,7 @@ static double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
     rows |= o->d[o->rank - 2], loose |= open && h->cut[h->chunk[i][o->rank - 2]].mask >> 4;
     streams &= o->d[o->rank - 2] <= 16 && !(o->inloop && (h->made[o->in[0]] || h->made[o->in[1]]));
   }
-  const int group = (loose || rows == 64 || rows == 128) && mg_machine_can(gpu, MG_CAN_WARPGROUP); /* they may make the products */
+  const int group = (loose || rows == 64 || rows == 128) && mg_machine_can(gpu, MG_CAN_WARPGROUP); /* warpgroups may make the products */
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     for (int d = 0; d < o->rank - 2; d++) leads |= o->d[d] > 1;
@@ -6899,7 +6899,8 @@ static int mgi_se_key_of(const mg_graph *program, const mg_search_config *c, mgi
   mg_error e;
   if (mg_print(program, &text, &e) != MG_OK) return 0;
   const mg_machine *g = c->machine;
-  int64_t row[] = { g->can, g->sms, g->threads_per_sm, g->shared_per_block, g->shared_per_sm, g->registers_per_sm, g->l2_bytes };
+  int64_t row[] = { g->can, g->sms, g->threads_per_sm, g->shared_per_block, g->shared_per_sm, g->registers_per_sm,
+                    g->l2_bytes };
   double rates[] = { g->dram_gbps, g->l2_gbps, g->tensor_tflops, g->fp32_tflops, g->shared_bytes_us, g->launch_us, g->barrier_us };
   int64_t option[] = { c->max_kernel_ops, c->max_loops, c->max_block_ops, c->top_k, c->bound, c->prune, (int64_t)c->seed, c->max_states, c->max_structures, c->max_steps,
                        c->emittable != NULL, c->wary != NULL, c->unsafe != 0, c->egraph.nodes, c->egraph.no_copies, c->allow_sampled };
@@ -9260,7 +9261,9 @@ static void mgi_se_copies(mgi_se_search *S, mg_graph **g) {
   for (uint32_t k = 1; k < (*g)->n_ops; k++) {
     mg_graph *with = NULL;
     mg_error why;
-    if (!(*g)->ops[k].sub || !mgi_se_copies_pay((*g)->ops[k].sub, S->cfg.machine) || mgi_se_step(S, mg_resize(*g, NULL, NULL, &with, &why)) != MG_OK) continue;
+    const mg_graph *block = (*g)->ops[k].sub;
+    if (!block || !mgi_se_copies_pay(block, S->cfg.machine)) continue;
+    if (mgi_se_step(S, mg_resize(*g, NULL, NULL, &with, &why)) != MG_OK) continue;
     mg_plan_set(with->ops[k].sub, "copy", "tma");
     if (mgi_se_emittable(S, with, &why) == MG_OK) mg_graph_free(*g), *g = with;
     else mg_graph_free(with);

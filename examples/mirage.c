@@ -715,7 +715,8 @@ static int do_search(const options *o) {
   c.machine = o->arch ? mg_machine_find(o->arch) : mg_machine_at(0);
   if (!c.machine) {
     char known[MG_MACHINE_LIST];
-    mg_fail(&e, MG_BAD_INPUT, "search", "--arch: '%.40s' is no GPU or architecture of the table: %s", o->arch, mg_machine_list(0, known));
+    mg_machine_list(0, known);
+    mg_fail(&e, MG_BAD_INPUT, "search", "--arch: '%.40s' is no GPU or architecture of the table: %s", o->arch, known);
     return report(MG_BAD_INPUT, &e);
   }
   if (o->threads) c.threads = (int)o->threads;

@@ -40,8 +40,14 @@ compared='(strn?cmp|strstr|memcmp)\([^;]*"(sm_|[,a-z]*code=sm_)|arch(\[[0-9]\])?
 d=$(grep -nE "$compared" mirage.h mirage_verify.h mirage_search.h mirage_cuda.cuh examples/*.c)
 ok $([ -z "$d" ]; echo $?) "no architecture is compared by name but in mirage_plan.h" "$d"
 sms=$(sed -n 's/^  M("[A-Za-z0-9]*", *"sm_[0-9a-z]*", *MGI_CAN_[0-9]*, *\([0-9]*\), .*/\1/p' mirage_plan.h | sort -u)
-d=$(for n in $sms; do grep -nE "(sms|multiprocessors?)[^0-9A-Za-z\"]{1,8}$n\b|\b$n[^0-9A-Za-z\"]{1,8}(sms|multiprocessors?)" mirage_search.h mirage_cuda.cuh; done)
-[ "$(echo $sms | wc -w)" -ge 8 ] || d="the table's rows are not found: $sms"
+d=
+[ "$(wc -w <<<"$sms")" -ge 8 ] || d="the rows of the table are not found: $sms"
+for n in $sms; do # of these numbers the smaller ones, and powers of two, stand for other things too
+  if [ "$n" -lt 100 ] || [ $((n & (n - 1))) = 0 ]; then continue; fi
+  for h in mirage_verify.h mirage_search.h mirage_cuda.cuh; do
+    d+=$(sed 's,/\*.*\*/,,' $h | grep -nE "(^|[^0-9A-Za-z_.])$n([^0-9A-Za-z_.]|$)" | sed "s,^,$h:,")
+  done
+done
 ok $([ -z "$d" ]; echo $?) "no number of multiprocessors but in mirage_plan.h" "$d"
 
 build/test_core --ops >"$dir/ops"

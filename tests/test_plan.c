@@ -64,7 +64,7 @@ static void rows_are_sane(void **state) {
     assert_true(m->sms >= 1 && m->sms <= 512);
     assert_true(m->threads_per_sm >= 1024 && m->threads_per_sm <= 2048 && m->threads_per_sm % 32 == 0);
     assert_int_equal(m->shared_per_sm, m->shared_per_block + 1024);
-    assert_true(m->shared_per_block >= 96 << 10 && m->shared_per_block <= 256 << 10);
+    assert_true(m->shared_per_block >= 96 << 10 && m->shared_per_block <= MG_SHARED_MOST);
     assert_int_equal(m->registers_per_sm, 65536);
     assert_true(m->l2_bytes >= 1 << 20 && m->l2_bytes <= 256 << 20);
     assert_true(m->dram_gbps > 0 && m->dram_gbps < m->l2_gbps);
