@@ -92,7 +92,8 @@
                 warps_m = warps_k = 1 and products are chained, its columns of the one and its rows of the next; with
                 ring=group (mma=warpgroup, warps_m = 4) every warpgroup does so, and meets nobody else in the loop
      mma        with mma=warpgroup (sm_90a only; else refused, with the reason) four warps with 64 rows multiply as one: left
-                operands come in registers, right ones from swizzled tiles; fragments are those of mma=warp, so all else is
+                operands come in registers, right ones from swizzled tiles, loads of whole panels of 64 neighbours in memory; a
+                warpgroup has 16, 32 or a multiple of 64 columns of the result; fragments are those of mma=warp, so all else is
                 the same.  A product whose operands do not allow it is made by warps, in the same fragments
      copy       with copy=tma (sm_90a only; else, and where a tile's shape or strides do not allow it, refused with the reason)
                 tensor copies bring the loads of loops: one thread asks for a whole tile, and barriers of phases count its
@@ -114,8 +115,11 @@
      No mutable globals; distinct graphs are independent.
 
    DOES NOT
-     Emit concatenations over grid axes, or thread graphs that mg_inline_threads refuses; block tensors are effectively
-     2-D: all but the last two dimensions have a chunk of extent 1.
+     Emit concatenations over grid axes, or thread graphs that mg_inline_threads refuses (with loops, or cut unevenly); block
+     tensors are effectively 2-D: all but the last two dimensions have a chunk of extent 1.  Nor a loop's exponentials that are
+     joined over one loop and concatenated over another: these would have no running maximum.  Parts of a grid axis under maxima
+     of their own lie side by side along the last dimension, only kernels of the µGraph read them, and each divides by what all
+     parts are joined in or takes every part alone: none leaves the joined parts for a third kernel to divide.
 */
 #ifndef MIRAGE_CUDA_CUH
 #define MIRAGE_CUDA_CUH
@@ -138,7 +142,8 @@ extern "C" {
      int NAME_launch(const void *const *in, void *const *out, void *workspace, cudaStream_t stream);  0 or the CUDA error
      int NAME_launch_pdl(...);    the same, by programmatic dependent launch (sm_90): it may begin while the kernel before
                                   it in the stream is still running, and waits for that one's end before it reads
-                                  anything but NAME_info's `early` inputs, which nothing in flight may write: weights
+                                  anything but NAME_info's `early` inputs, which nothing in flight may write: weights.
+                                  The kernels of one call follow each other so in either entry
      size_t NAME_workspace_bytes(void);
      extern const mg_emitted_info NAME_info;
    Inputs and outputs stand in the program's order, inputs dense in their memory `order`, outputs row-major.  The

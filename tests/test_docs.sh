@@ -36,14 +36,25 @@ sed -n '/^## Adding an operator/,/^## Measured/p' README.md | awk '/^```/ {code 
 ok $? "README: the functions that a row may use are listed" "$(cat "$dir/out")"
 
 build/test_core --ops >"$dir/ops"
-sed -n '/^<!-- operators/,/^<!-- end of operators/p' README.md | grep '^|' >"$dir/readme-ops"
+sed -n '/^## Operators/,/^## Adding/p' README.md | grep '^|' >"$dir/readme-ops"
 d=$(diff "$dir/ops" "$dir/readme-ops"); ok $? "README: the operator list is the table's" "$d"
 
+results=tests/bench/results
 if command -v python3 >/dev/null; then
-  cp README.md "$dir/README.md"
-  d=$(python3 tests/bench/table.py --readme "$dir/README.md" 2>&1 && diff README.md "$dir/README.md")
-  ok $? "README: the measured tables are those of the results" "$d"
+  for f in README.md $results/README.md; do
+    cp "$f" "$dir/measured.md"
+    d=$(python3 tests/bench/table.py --readme "$dir/measured.md" 2>&1 && diff "$f" "$dir/measured.md")
+    ok $? "$f: the measured tables are those of the results" "$d"
+  done
 fi
+missing=$(for f in $results/*.txt $results/*.json tests/results/*.txt; do f=${f##*/}; grep -qF "${f%.*}" $results/README.md || echo "$f"; done)
+ok $([ -z "$missing" ]; echo $?) "$results/README.md: every file of results is named" "$missing"
+missing=$(grep -o '`[a-z/]*[a-z]*-2[0-9-]*[a-z-]*\.\(txt\|json\)`' $results/README.md | tr -d '\`' | sort -u | while read -r f; do [ -e "$results/$f" ] || [ -e "$f" ] || echo "$f"; done)
+ok $([ -z "$missing" ]; echo $?) "$results/README.md: every file that it names is there" "$missing"
+
+n=$(wc -l <README.md)
+ok $([ "$n" -le 250 ]; echo $?) "README: at most 250 lines" "$n"
+d=$(LC_ALL=C.UTF-8 grep -n '^[^|].\{120\}' README.md); ok $([ -z "$d" ]; echo $?) "README: at most 120 columns, tables aside" "$d"
 
 awk '/^```c$/ {on = 1; next} /^```$/ {if (on) exit} on' README.md >"$dir/prog.c"
 "${CC:-gcc}" -std=c11 -O2 -Wall -Wextra -Werror -I. "$dir/prog.c" -o "$dir/prog" -lm -lpthread -ldl >"$dir/out" 2>&1
