@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What the files say of themselves: the section tags in a header's contents are its sections; the README's operator list
-# is the table's; the README's program compiles, runs and prints what the README shows; nothing else at the top level.
+# is the table's; the README's program compiles, runs and prints what the README shows; its figures are those of
+# tests/bench/results, whose own README names every file; nothing else at the top level.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 dir=build/docs
@@ -47,10 +48,9 @@ if command -v python3 >/dev/null; then
     ok $? "$f: the measured tables are those of the results" "$d"
   done
 fi
-missing=$(for f in $results/*.txt $results/*.json tests/results/*.txt; do f=${f##*/}; grep -qF "${f%.*}" $results/README.md || echo "$f"; done)
-ok $([ -z "$missing" ]; echo $?) "$results/README.md: every file of results is named" "$missing"
-missing=$(grep -o '`[a-z/]*[a-z]*-2[0-9-]*[a-z-]*\.\(txt\|json\)`' $results/README.md | tr -d '\`' | sort -u | while read -r f; do [ -e "$results/$f" ] || [ -e "$f" ] || echo "$f"; done)
-ok $([ -z "$missing" ]; echo $?) "$results/README.md: every file that it names is there" "$missing"
+(cd $results && ls | grep -v README | sed 's/\.[a-z]*$//'; cd ../../.. && ls tests/results/*) | sort -u >"$dir/results"
+grep -o '`[^` ]*-20[0-9][0-9]-[0-9][0-9]-[^` ]*`' $results/README.md | tr -d '`' | sort -u >"$dir/named"
+d=$(diff "$dir/results" "$dir/named"); ok $? "$results/README.md names the files of results, each and no other" "$d"
 
 n=$(wc -l <README.md)
 ok $([ "$n" -le 250 ]; echo $?) "README: at most 250 lines" "$n"
