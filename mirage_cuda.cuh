@@ -1757,10 +1757,10 @@ MGI_EMU_NOINLINE MG_DEV void mg_phase_wait(mg_phase *p, int parity) {
   if (f->done > f->waited) f->waited = f->done;
   mgi_emu_yield();
 }
-MGI_EMU void mgi_emu_phases_end(mgi_emu_part *b) { /* the block has */
+MGI_EMU void mgi_emu_phases_end(mgi_emu_part *b) { /* the block has, and its copies have landed */
   for (int k = 0; k < b->n_phases && !mgi_emu.failed; k++) {
     const mgi_emu_phases *f = &b->phases[k];
-    if (f->carried > f->waited || f->brings || f->bytes || mgi_emu.n_tensor)
+    if (f->carried > f->waited || f->brings || f->bytes)
       mgi_emu_fault(0, "block (%d, %d, %d) ends with copies that nobody has waited for", b->bid[0], b->bid[1], b->bid[2]);
   }
 }
