@@ -458,7 +458,18 @@ int mg_graph_end(mg_graph *sub, mg_tensor *out);
    missing yet, an output or the end of a kernel, may be added after it: it does not stick. */
 mg_status mg_check(mg_graph *program, mg_error *e);
 
-/* --------------------------------------------------------------------------------------------------- >>text */
+/* --------------------------------------------------------------------------------------------------- >>text
+
+   program NAME, inputs, one statement a line, outputs; README.md has an example.  What it does not say:
+     types      a kernel-level result has the 16-bit type of its operands, or f32 if one of them is f32: add(f16, f32) and
+                matmul(f16, f32) are f32, matmul(f16, bf16) is refused.  There is no cast.  A result whose name begins with _
+                is f32 between operators, whatever its operands are; so is what softmax and rms_norm make on their way, which
+                the printer shows as _1, _2.  An output whose name begins with _ has the type of its operands.
+     constants  exact, of numerator and denominator below 2^31: 1/4096, 0.125, 1e-6; for 1/sqrt(128) 0.0883883
+     softmax    exp(x) / sum(exp(x)) over the reals; in floats its rows' maxima are taken off first, in the program as it
+                stands and in kernels, which keep running ones.  An exponential that is written out has none of its own: x
+                beyond 88 gives NaN.  E = exp(sub(S, max(S, dim=1))), O = div(E, sum(E, dim=1)) is the form that keeps it.
+     accum      accum(b) {z->+} sums over the blocks of z, accum(b) {i->1} puts a loop's results side by side          */
 
 /* Parses a program or a µGraph.  `where` names the source in errors.  *out is checked.  Any bytes may come in. */
 mg_status mg_parse(const char *text, size_t len, const char *where, const mg_config *cfg, mg_graph **out, mg_error *e);

@@ -92,7 +92,8 @@
                 warps_m = warps_k = 1 and products are chained, its columns of the one and its rows of the next; with
                 ring=group (mma=warpgroup, warps_m = 4) every warpgroup does so, and meets nobody else in the loop
      mma        with mma=warpgroup (where the machine can; else refused, with the reason) four warps with 64 rows multiply as one: left
-                operands come in registers, right ones from swizzled tiles; fragments are those of mma=warp, so all else is
+                operands come in registers, right ones from swizzled tiles, loads of whole panels of 64 neighbours in memory; a
+                warpgroup has 16, 32 or a multiple of 64 columns of the result; fragments are those of mma=warp, so all else is
                 the same.  A product whose operands do not allow it is made by warps, in the same fragments
      copy       with copy=tma (where the machine can, and a tile's shape and strides allow it; else refused, with the reason)
                 tensor copies bring the loads of loops: one thread asks for a whole tile, and barriers of phases count its
@@ -114,8 +115,11 @@
      No mutable globals; distinct graphs are independent.
 
    DOES NOT
-     Emit concatenations over grid axes, or thread graphs that mg_inline_threads refuses; block tensors are effectively
-     2-D: all but the last two dimensions have a chunk of extent 1.
+     Emit concatenations over grid axes, or thread graphs that mg_inline_threads refuses (with loops, or cut unevenly); block
+     tensors are effectively 2-D: all but the last two dimensions have a chunk of extent 1.  Nor a loop's exponentials that are
+     joined over one loop and concatenated over another: these would have no running maximum.  Parts of a grid axis under maxima
+     of their own lie side by side along the last dimension, only kernels of the µGraph read them, and each divides by what all
+     parts are joined in or takes every part alone: none leaves the joined parts for a third kernel to divide.
 */
 #ifndef MIRAGE_CUDA_CUH
 #define MIRAGE_CUDA_CUH
@@ -139,7 +143,8 @@ extern "C" {
      int NAME_launch(const void *const *in, void *const *out, void *workspace, cudaStream_t stream);  0 or the CUDA error
      int NAME_launch_pdl(...);    the same, by programmatic dependent launch, where the machine has it: it may begin while the kernel before
                                   it in the stream is still running, and waits for that one's end before it reads
-                                  anything but NAME_info's `early` inputs, which nothing in flight may write: weights
+                                  anything but NAME_info's `early` inputs, which nothing in flight may write: weights.
+                                  The kernels of one call follow each other so in either entry
      size_t NAME_workspace_bytes(void);
      extern const mg_emitted_info NAME_info;
    Inputs and outputs stand in the program's order, inputs dense in their memory `order`, outputs row-major.  The
@@ -259,7 +264,12 @@ typedef struct mg_check_report {
    The host's code is run with no blocks too: what it launches must not depend on which buffers earlier calls, or another thread's,
    had; it must be on the caller's stream, return every error, and launch as many kernels as its info says.  Each launch has other
    buffers, between pages that fault; launches are held against the limits of the machine that the nvcc command names.
-   Not seen: what cuBLAS computes, and what the host's code does between two calls of the runtime.
+   In a file with tickets, other atomics or volatile accesses, and without clusters, blocks take turns at these: up to 16 under
+   every other order from the third on, and wherever those that run spin as many more as the machine that the nvcc command names
+   holds, or as there is room for (256).  What waits for more blocks than the machine holds is a deadlock; for more than there
+   is room for, MG_UNSUPPORTED.  Else blocks, or clusters, run one after another.
+   Not seen: what cuBLAS computes, and what the host's code does between two calls of the runtime; registers, in what a
+   machine holds.
    MG_OK: same.  MG_NOT_FOUND: differs (r->difference), two accesses to shared or global memory race, or the kernel
    faults (deadlock, out of bounds, misaligned, copies that nobody waits for).
    MG_UNSUPPORTED: undecided.  MG_MACHINE: no compiler.  mg_error holds the compiler's message where it refuses. */
@@ -411,6 +421,8 @@ typedef struct mgi_emulator {
   void *stream;              /* the caller's, on which everything has to be; NULL: any */
   int dry;                   /* 1: no block runs; what is launched is noted, to be compared with other calls */
   uint32_t lacks;            /* MG_CAN_.. that the machine which the file is for has not: no such launches */
+  int sms, sm_threads, sm_blocks; /* its multiprocessors, and the threads and blocks that one holds; 0: not known */
+  int watched;               /* 1: blocks may run side by side, as the file has atomics, tickets or volatile accesses and no clusters */
   int blas;                  /* 1: products at kernel level are cuBLAS's, 0: the templates' */
   int fail_at, fail_with;    /* the call of the runtime, counted from 1, that returns this error; 0: none does */
   const struct mgi_emulator *other; /* another call, whose ranges this one must not know; or NULL */
@@ -419,6 +431,7 @@ typedef struct mgi_emulator {
   void *owner;
   int calls, launches, products; /* out: calls of the runtime, kernels among them, products by cuBLAS */
   int unmodelled;            /* out: 1 if the error is something that the emulator has no meaning for, and no fault */
+  int waits;                 /* out: 1 if it is that the blocks that run wait for those that are left out */
   int64_t last_grid[3];      /* out: of the last kernel, or of the one that is alone */
   char last[200];            /* out: its name */
 } mgi_emulator;
@@ -483,6 +496,10 @@ typedef int (*mgi_runner_fn)(mgi_runner_job *job); /* 0, or the CUDA error, desc
    1. One block, or one cluster of blocks, runs at a time; its threads are fibers.  A fiber runs until it has to wait: at
       a barrier, a warp collective or an order point of the seed.  Which one runs next is drawn from the seed, so that
       code which relies on an order that no barrier enforces gives a wrong value under some seed.
+      A file with atomics, tickets or volatile accesses and no clusters: under every other seed from 2 on up to 16 blocks run
+      side by side, no more than the machine holds; under the others another block begins when all that run spin, until as many
+      run as the machine holds or there is room for (256, of 16384 threads and 96 MiB in all).  Threads change turns
+      at every such access.  Registers do not count in what the machine holds; an atomic that others see is seen by all at once.
    2. A collective (shuffle, mma, ldmatrix, warp barrier) happens when all 32 lanes have arrived, at the same one; a barrier when
       all its threads have.  Two shuffles, products or barriers of the block at different places of the file are not the same
       (mgi_emu_site); barriers of a warp are, and those of a warpgroup go by their number.
@@ -491,7 +508,8 @@ typedef int (*mgi_runner_fn)(mgi_runner_job *job); /* 0, or the CUDA error, desc
    4. Shared memory starts each block as poison, and is poison again once the block has ended.  Poison is a NaN among floats and "undefined" among field elements;
       both spread through every operation.
    5. Every fault ends the launch with a message: deadlock, lanes at different collectives, misaligned or
-      out-of-bounds access, limits of the launch.  Nothing hangs but a loop without any wrapper in it.
+      out-of-bounds access, limits of the launch.  What spins on a volatile, an atomic or a load by a wrapper yields to others:
+      where nothing changes for 2000 turns of all, it is a deadlock.  Nothing hangs but a loop without any of these in it.
    6. A kernel that is launched without waiting for the one before must not write, nor read what that one wrote, before
       mg_grid_wait.
    7. Two accesses that no barrier orders are a fault, whatever the values (>>races): to global memory always, to shared
@@ -532,11 +550,14 @@ typedef void *cudaStream_t;
 #define MGI_EMU static inline __attribute__((unused))
 
 /* State of the emulator: one launch at a time, in one host thread.  It is the only mutable state of an emulated file. */
-enum { MGI_EMU_THREADS = 1024, MGI_EMU_CLUSTER = 16, MGI_EMU_FIBERS = MGI_EMU_THREADS * MGI_EMU_CLUSTER, MGI_EMU_STACK = 256 << 10, MGI_EMU_FRAME = 8 << 10,
+enum { MGI_EMU_THREADS = 1024, MGI_EMU_CLUSTER = 16, MGI_EMU_BESIDE = 16, MGI_EMU_PARTS = 256, MGI_EMU_PARTS_MIB = 96, MGI_EMU_IDLE = 2000, MGI_EMU_FIBERS = MGI_EMU_THREADS * MGI_EMU_CLUSTER, MGI_EMU_STACK = 256 << 10, MGI_EMU_FRAME = 8 << 10,
        MGI_EMU_PHASES = 8 * 2 * 8 + 1 }; /* rings of eight loops, two barriers a stage, eight stages; and a merge's */
 typedef struct mgi_emu_copy { unsigned char *to; const unsigned char *from; int valid, landed; uint32_t group; } mgi_emu_copy;
 typedef struct mgi_emu_site { int line, from; } mgi_emu_site; /* a call's line; of a call by a template, the line of this file and where the template was called from */
 typedef struct mgi_emu_collective { const char *name; void (*perform)(void *const *arg); } mgi_emu_collective;
+/* What has been released, or acquired: of `block` what thread tid did up to `when`; of all its threads, if tid is -1, before it. */
+typedef struct mgi_emu_edge { uint32_t block, when; int tid; } mgi_emu_edge;
+typedef struct mgi_emu_clock { mgi_emu_edge *edge; int n, room; } mgi_emu_clock;
 typedef struct mgi_emu_thread {
 #if MGI_EMU_ASM
   void *sp;
@@ -553,8 +574,13 @@ typedef struct mgi_emu_thread {
   uint16_t published;        /* calls of mg_group_publish */
   uint32_t waited_for[MGI_EMU_PHASES]; /* phases of each of its block's barriers that it, or one that it met since, has waited for */
   struct mgi_emu_phases *at; /* AT_PHASE: for the next of which it waits */
+  mgi_emu_clock read, has;   /* what its atomics and volatile loads found released; of this, what was there before its last fence */
+  uint32_t fenced, upto;     /* its last fence, 0: none; its block's last barrier before that */
+  const void *spin_at;       /* its last look at global memory that may change, */
+  uint64_t spin_value, spin_changes; /* what it found, and the count of changes then */
+  uint32_t spins, strong;    /* how often nothing was new; atomics and volatile accesses */
 } mgi_emu_thread;
-enum { MGI_EMU_READY, MGI_EMU_AT_WARP, MGI_EMU_AT_GROUP, MGI_EMU_AT_BLOCK, MGI_EMU_AT_CLUSTER, MGI_EMU_AT_PHASE, MGI_EMU_EXITED };
+enum { MGI_EMU_AT_SPIN = 7, MGI_EMU_READY = 0, MGI_EMU_AT_WARP, MGI_EMU_AT_GROUP, MGI_EMU_AT_BLOCK, MGI_EMU_AT_CLUSTER, MGI_EMU_AT_PHASE, MGI_EMU_EXITED };
 /* A barrier of phases in a block's shared memory: its phase `done` is open, and ends when all `count` arrivals and as many bytes
    as were expected have come. */
 typedef struct mgi_emu_phases {
@@ -569,14 +595,14 @@ typedef struct mgi_emu_phases {
 /* A tensor, and the box of it that a copy brings (mg_map_tensor). */
 typedef struct mg_tensor_map { const unsigned char *base; int rank, bytes, wide, lines; int64_t dim[5], stride[5]; } mg_tensor_map;
 typedef struct mgi_emu_tensor { mg_tensor_map map; int at[5], part, pushed; size_t to; mgi_emu_phases *phases; unsigned char value[16]; } mgi_emu_tensor; /* a copy under way; pushed: so many bytes of `value` */
-typedef struct mgi_emu_part { /* a block of the cluster that runs */
+typedef struct mgi_emu_part { /* a block that runs, of the cluster or of those side by side */
   unsigned char *shared, *shared_map;
   size_t shared_map_bytes;
   int bid[3], at_block, exited, vote, voted;
   mgi_emu_site site;         /* of the barrier that its threads are at */
   uint32_t began, since, block; /* its beginning, its last barrier; its number in the grid */
-  struct { const void *count; uint32_t when; int tid; } drawn[8]; /* tickets */
-  int n_drawn;
+  mgi_emu_clock has;         /* acquired before its last barrier */
+  int acquired, live;        /* acquired: a thread of it has since; live: it has begun and not ended */
   mgi_emu_phases phases[MGI_EMU_PHASES];
   int n_phases;
 #ifdef MG_EMULATE_RACES
@@ -600,8 +626,14 @@ typedef struct mgi_emu_state {
   mgi_emu_thread thread[MGI_EMU_FIBERS];
   mgi_emu_warp warp[MGI_EMU_FIBERS / 32];
   int priority[MGI_EMU_FIBERS / 32];
-  mgi_emu_part part[MGI_EMU_CLUSTER];
-  int tid, threads, cluster, fibers, exited, failed, order, landing; /* tid: of the fiber, through the whole cluster */
+  mgi_emu_part part[MGI_EMU_PARTS];
+  int tid, threads, cluster, parts, fibers, exited, failed, order, landing; /* tid: of the fiber, through all parts; parts: that have been used */
+  int live, beside, most;    /* blocks that run; that are to, where there are so many; that may, each if those before wait for others */
+  int ended;                 /* the part whose block has ended; -1: none has */
+  int64_t holds, blocks, begun; /* blocks that the machine holds at once, 0: any number; of the grid; that have begun, with those that are left out */
+  int64_t left_out;
+  int asleep, idle;          /* fibers that spin; turns of all of these in which nothing changed */
+  uint64_t changes, idle_at; /* of memory that others look at, and arrivals; their count when `idle` began */
   uint32_t barrier;          /* the cluster's barrier that is open, from 1 */
   int arrived, gone;         /* arrivals at it; fibers that ended without one */
   int inside;                /* 1: blocks run; 0: the host's code */
@@ -611,13 +643,13 @@ typedef struct mgi_emu_state {
   int grid[3];
   struct mgi_emu_place *place[MGI_EMU_RANGES]; /* of every two bytes of a writable range */
   size_t place_bytes[MGI_EMU_RANGES];
-  struct mgi_emu_release *release; /* of tickets, in this launch */
+  struct mgi_emu_release *release; /* by what was released through it, in this launch */
   uint32_t n_release, cap_release;
   mgi_emu_tensor *tensor;    /* copies under way */
   int n_tensor, cap_tensor;
   uint64_t rng;
   unsigned char *stacks;
-  int n_stacks;
+  int n_stacks, n_guarded;   /* guarded: those whose lowest page faults */
   size_t shared_bytes;
 #if MGI_EMU_ASM
   void *main_sp;
@@ -628,7 +660,7 @@ typedef struct mgi_emu_state {
   void *body_arg;
 } mgi_emu_state;
 static mgi_emu_state mgi_emu;
-MGI_EMU mgi_emu_part *mgi_emu_part_of(int tid) { return &mgi_emu.part[mgi_emu.cluster == 1 ? 0 : tid / mgi_emu.threads]; }
+MGI_EMU mgi_emu_part *mgi_emu_part_of(int tid) { return &mgi_emu.part[mgi_emu.parts == 1 ? 0 : tid / mgi_emu.threads]; }
 
 MGI_EMU uint64_t mgi_emu_random(void) { /* splitmix64 */
   uint64_t z = (mgi_emu.rng += 0x9E3779B97F4A7C15u);
@@ -713,41 +745,103 @@ MGI_EMU int mgi_emu_next(void) {
   return w * 32 + ((lane + __builtin_ctz(turned)) & 31);
 }
 
+/* What is not modelled ends the launch as a fault does, and refutes nothing. */
+#define MGI_EMU_UNMODELLED(in_fiber, ...) (mgi_emu.job->unmodelled |= !mgi_emu.failed, mgi_emu_fault(in_fiber, __VA_ARGS__))
 MGI_EMU void mgi_emu_stuck(void) {
   mgi_emu_state *s = &mgi_emu;
-  int at_warp = 0, at_group = 0, at_block = 0, at_cluster = 0, at_phase = 0, first = -1;
+  int at_warp = 0, at_group = 0, at_block = 0, at_cluster = 0, at_phase = 0, first = -1, left = -1;
   for (int t = 0; t < s->fibers; t++) {
-    at_block += s->thread[t].state == MGI_EMU_AT_BLOCK;
-    at_cluster += s->thread[t].state == MGI_EMU_AT_CLUSTER;
-    at_group += s->thread[t].state == MGI_EMU_AT_GROUP;
-    at_phase += s->thread[t].state == MGI_EMU_AT_PHASE;
-    if (s->thread[t].state == MGI_EMU_AT_WARP) {
+    const int state = s->thread[t].state;
+    at_block += state == MGI_EMU_AT_BLOCK;
+    at_cluster += state == MGI_EMU_AT_CLUSTER;
+    at_group += state == MGI_EMU_AT_GROUP;
+    at_phase += state == MGI_EMU_AT_PHASE;
+    if (state != MGI_EMU_EXITED && (left < 0 || (state == MGI_EMU_AT_SPIN && s->thread[left].state != MGI_EMU_AT_SPIN))) left = t;
+    if (state == MGI_EMU_AT_WARP) {
       at_warp++;
       if (first < 0) first = t;
     }
+  }
+  if (left < 0) left = 0;
+  const int *bid = mgi_emu_part_of(left)->bid;
+  const long long blocks = (long long)s->blocks, live = s->live, more = blocks - (long long)s->begun;
+  if (s->asleep) {
+    const mgi_emu_thread *f = &s->thread[left];
+    char where[160] = "memory";
+    for (int k = 0; k < s->job->n_ranges; k++) {
+      const mgi_emu_range *g = &s->job->range[k];
+      if ((uintptr_t)f->spin_at - (uintptr_t)g->base < g->bytes) snprintf(where, sizeof where, "offset %lld of %.80s", (long long)((const char *)f->spin_at - (const char *)g->base), g->name);
+    }
+    if (s->left_out) {
+      s->job->waits = 1;
+      mgi_emu_fault(0, "its blocks wait for others, of which only some run");
+    } else if (more && (!s->holds || live < s->holds))
+      MGI_EMU_UNMODELLED(0, "%lld blocks of %d threads that wait for others of a grid of %lld%s: no more run side by side", live, s->threads, blocks, s->cluster > 1 ? " in clusters" : "");
+    else if (more)
+      mgi_emu_fault(0, "deadlock: %lld blocks of a grid of %lld wait for others, and the machine holds no more than %lld at once: block (%d, %d, %d) thread %d spins on %s, where it finds %lld", live, blocks, (long long)s->holds,
+                    bid[0], bid[1], bid[2], left % s->threads, where, (long long)f->spin_value);
+    else
+      mgi_emu_fault(0, "deadlock: of a grid of %lld blocks %lld are left, all of which wait: block (%d, %d, %d) thread %d spins on %s, where it finds %lld, and %d more spin, %d wait at mg_sync", blocks, live, bid[0],
+                    bid[1], bid[2], left % s->threads, where, (long long)f->spin_value, s->asleep - 1, at_block);
+    return;
   }
   char waits[160] = "";
   if (at_cluster) snprintf(waits, sizeof waits, ", %d at the cluster's barrier", at_cluster);
   if (at_group) snprintf(waits + strlen(waits), sizeof waits - strlen(waits), ", %d at a warpgroup's", at_group);
   if (at_phase) snprintf(waits + strlen(waits), sizeof waits - strlen(waits), ", %d for a phase that does not end", at_phase);
-  mgi_emu_fault(0, "deadlock in block (%d, %d, %d): of %d threads %d wait at mg_sync%s, %d in a warp at %s (thread %d among them), %d have exited",
-                s->part[0].bid[0], s->part[0].bid[1], s->part[0].bid[2], s->fibers, at_block, waits, at_warp, first < 0 ? "nothing" : s->warp[first / 32].at->name, first, s->exited);
+  mgi_emu_fault(0, "deadlock in block (%d, %d, %d): of %d threads %d wait at mg_sync%s, %d in a warp at %s (thread %d among them), %d have exited", bid[0], bid[1], bid[2], s->live * s->threads, at_block, waits,
+                at_warp, first < 0 ? "nothing" : s->warp[first / 32].at->name, first, s->exited);
 }
 
 MGI_EMU void mgi_emu_tensor_land(int which);
-/* Gives the processor to the next ready fiber; returns when it is this one's turn again. */
+/* Those that spin look again. */
+MGI_EMU void mgi_emu_wake(void) {
+  mgi_emu_state *s = &mgi_emu;
+  for (int t = 0; t < s->fibers && s->asleep; t++)
+    if (s->thread[t].state == MGI_EMU_AT_SPIN) s->thread[t].state = MGI_EMU_READY, s->warp[t / 32].ready |= 1u << (t % 32), s->asleep--;
+}
+/* Something that others may wait for has changed. */
+MGI_EMU void mgi_emu_changes(void) {
+  mgi_emu.changes++;
+  if (mgi_emu.asleep) mgi_emu_wake();
+}
+/* The next fiber; -1: none can go on.  Where none is ready copies land, then those that spin look again: twice where another
+   block may begin, else often, as a loop of so many turns need not be a wait. */
+MGI_EMU int mgi_emu_pick(void) {
+  mgi_emu_state *s = &mgi_emu;
+  int next = mgi_emu_next();
+  for (; next < 0 && s->n_tensor; next = mgi_emu_next()) mgi_emu_tensor_land((int)(mgi_emu_random() % (uint64_t)s->n_tensor));
+  if (next >= 0 || !s->asleep) return next;
+  if (s->idle_at != s->changes) s->idle = 0, s->idle_at = s->changes;
+  if (s->idle >= (s->begun < s->blocks - s->left_out && s->live < s->most ? 2 : (int)MGI_EMU_IDLE)) return -1;
+  s->idle++;
+  mgi_emu_wake();
+  return mgi_emu_next();
+}
+/* Gives the processor to the next fiber; returns when it is this one's turn again. */
 MGI_EMU void mgi_emu_yield(void) {
   mgi_emu_state *s = &mgi_emu;
-  int self = s->tid, next = mgi_emu_next();
-  for (; next < 0 && s->n_tensor; next = mgi_emu_next()) mgi_emu_tensor_land((int)(mgi_emu_random() % (uint64_t)s->n_tensor));
+  int self = s->tid, next = mgi_emu_pick();
   if (next == self) return;
   if (next < 0) {
-    if (s->exited < s->fibers) mgi_emu_stuck();
     MGI_EMU_JUMP(MGI_EMU_SELF(self), MGI_EMU_MAIN);
     return;
   }
   s->tid = next;
   MGI_EMU_JUMP(MGI_EMU_SELF(self), MGI_EMU_SELF(next));
+}
+/* This thread looked at p and found `value`: if that is what it found before, so often that it seems to wait, others run. */
+static __attribute__((unused, no_sanitize("thread"))) void mgi_emu_look(const void *p, uint64_t value, uint32_t most) {
+  mgi_emu_state *s = &mgi_emu;
+  mgi_emu_thread *t = &s->thread[s->tid];
+  const int same = t->spin_at == p && t->spin_value == value && t->spin_changes == s->changes;
+  t->spins = same ? t->spins + 1 : 0;
+  t->spin_at = p, t->spin_value = value, t->spin_changes = s->changes;
+  if (t->spins < most) return;
+  t->state = MGI_EMU_AT_SPIN;
+  s->warp[s->tid / 32].ready &= ~(1u << (s->tid % 32));
+  s->asleep++;
+  mgi_emu_yield();
 }
 
 /* ------------------------------------------------------------------------------------------------------- >>races
@@ -760,7 +854,10 @@ MGI_EMU void mgi_emu_yield(void) {
      they share a block, and its last mg_sync came after a                             a.when < part.since   or
      they share a cluster, and u arrived after a at the barrier that t waited for      a.when < u.arrived_at or
      u's warp arrived, after a and its mg_sync_warp, at a phase that t waited for      a.when < was_at[warp] or
-     u's block drew a ticket after a barrier after a, and t's block drew a later one of the same count (mg_last_of)
+     u's block released it, and t's block has acquired that: by a fence and an atomic, or a volatile store, of a thread after a
+     and, if the thread is not u, its block's barrier; then an atomic or a volatile load of the same word and a fence of a thread
+     of t's block; then, if that is not t, its barrier.  A ticket is an atomic between two fences (mg_last_of).  Blocks hand on
+     what they have acquired.
 
    Every byte of shared memory has a cell: its last write, and the reads that no later access has shown to be ordered, of
    which the latest thread and how many others are kept: all lanes of one warp, or of several, stand and fall together.  A
@@ -769,8 +866,8 @@ MGI_EMU void mgi_emu_yield(void) {
    Shuffles, ldmatrix and mma order no memory.  Accesses to shared memory are reported by the compiler's
    instrumentation for thread sanitizers, whose entry points are defined here; nothing of a sanitizer is linked.     */
 #define MGI_EMU_PLAIN __attribute__((unused, no_sanitize("thread")))
-typedef struct mgi_emu_release { const void *count; uint32_t upto, when, block; int tid; } mgi_emu_release;
-typedef struct mgi_emu_place { uint32_t w_when, w_block, r_when, r_block; uint16_t w_tid, r_tid, many, w_atomic; } mgi_emu_place; /* tid: in the block; w_atomic: it was by a ticket */
+typedef struct mgi_emu_release { const void *count; mgi_emu_clock clock; } mgi_emu_release;
+typedef struct mgi_emu_place { uint32_t w_when, w_block, r_when, r_block; uint16_t w_tid, r_tid, many, w_atomic; } mgi_emu_place; /* tid: in the block; w_atomic: it was by an atomic, or volatile */
 enum { MGI_EMU_ONE, MGI_EMU_WARP, MGI_EMU_GROUP, MGI_EMU_BLOCK, MGI_EMU_GRID };
 static inline MGI_EMU_PLAIN int mgi_emu_both(int u, int t) { return u / 32 == t / 32 ? MGI_EMU_WARP : u / 128 == t / 128 ? MGI_EMU_GROUP : MGI_EMU_BLOCK; } /* what threads u and t share */
 
@@ -778,10 +875,13 @@ static inline MGI_EMU_PLAIN int mgi_emu_both(int u, int t) { return u / 32 == t 
 static inline MGI_EMU_PLAIN int mgi_emu_ordered(int u, uint32_t when, int many, int t) {
   const mgi_emu_state *s = &mgi_emu;
   if (u == t && many == MGI_EMU_ONE) return 1;
+  const int k = s->parts == 1 ? 0 : t / s->threads;
   if (u / 32 == t / 32 && many < MGI_EMU_GROUP && when < s->warp[t / 32].since) return 1;
-  if (u / 128 == t / 128 && many < MGI_EMU_BLOCK && when < s->warp[t / 32].group) return 1;
-  if (s->cluster == 1) return when < s->part[0].since;
-  if (u / s->threads == t / s->threads && when < s->part[t / s->threads].since) return 1;
+  if (s->parts == 1 || u / s->threads == k) {
+    if (u / 128 == t / 128 && many < MGI_EMU_BLOCK && when < s->warp[t / 32].group) return 1;
+    if (when < s->part[k].since) return 1;
+  }
+  if (s->cluster == 1) return 0;
   const mgi_emu_thread *a = &s->thread[u];
   const uint32_t waited = s->thread[t].waited;
   return waited && a->arrived >= waited && a->arrived < waited + 4 && when < a->arrived_at[waited % 4];
@@ -801,15 +901,14 @@ static MGI_EMU_PLAIN int mgi_emu_ordered_global(uint32_t block, int u, uint32_t 
   const mgi_emu_part *me = mgi_emu_part_of(t);
   if (when < s->launched) return 1;
   if (many < MGI_EMU_GRID)
-    for (int k = 0; k < s->cluster; k++)
+    for (int k = 0; k < s->parts; k++)
       if (s->part[k].block == block && mgi_emu_ordered(k * s->threads + u, when, many, t)) return 1;
   if (block == me->block) return 0;
-  for (int k = 0; k < me->n_drawn; k++) {
-    if (me->drawn[k].tid != t && me->drawn[k].when >= me->since) continue;
-    for (uint32_t r = 0; r < s->n_release; r++) {
-      const mgi_emu_release *x = &s->release[r];
-      if (x->block != block || x->count != me->drawn[k].count || x->when >= me->drawn[k].when) continue;
-      if (when < x->upto || (x->tid == u && many == MGI_EMU_ONE && when <= x->when)) return *by_ticket = 1;
+  for (int which = 0; which < 2; which++) {
+    const mgi_emu_clock *c = which ? &s->thread[t].has : &me->has;
+    for (int k = 0; k < c->n; k++) {
+      const mgi_emu_edge *x = &c->edge[k];
+      if (x->block == block && (x->tid < 0 ? when < x->when : x->tid == u && many == MGI_EMU_ONE && when <= x->when)) return *by_ticket = 1;
     }
   }
   return 0;
@@ -826,7 +925,7 @@ static __attribute__((noinline)) MGI_EMU_PLAIN void mgi_emu_race_global(const mg
   mgi_emu_fault(1, "%s offset %lld of %s, which thread %d of %s %s: %s", write ? "writes" : "reads", (long long)((const char *)p - (const char *)g->base), g->name, u,
                 mgi_emu_block_text(block, who, sizeof who), was_write ? "wrote" : "read", fresh ? "that needs mg_ldg_fresh" : "nothing orders the two");
 }
-/* An access of this thread to a writable range.  fresh -1: a ticket, which needs no order among tickets. */
+/* An access of this thread to a writable range.  fresh -1: an atomic or a volatile access, which needs no order among such. */
 static MGI_EMU_PLAIN void mgi_emu_touch_global(int range, const void *p, size_t bytes, int write, int fresh) {
   mgi_emu_state *s = &mgi_emu;
   const mgi_emu_range *g = &s->job->range[range];
@@ -846,6 +945,7 @@ static MGI_EMU_PLAIN void mgi_emu_touch_global(int range, const void *p, size_t 
     if (c->w_when && !(c->w_block == block && c->w_tid == t) && !(fresh < 0 && c->w_atomic) && !mgi_emu_ordered_global(c->w_block, c->w_tid, c->w_when, MGI_EMU_ONE, &by_ticket))
       mgi_emu_race_global(g, p, write, 1, c->w_block, c->w_tid, 0);
     if (by_ticket && !write && !fresh) mgi_emu_race_global(g, p, write, 1, c->w_block, c->w_tid, 1);
+    if (!write && fresh < 0) continue;
     const int alone = !c->r_when || (c->r_block == block && c->r_tid == t && c->many == MGI_EMU_ONE) || mgi_emu_ordered_global(c->r_block, c->r_tid, c->r_when, c->many, &by_ticket);
     if (write) {
       if (!alone) mgi_emu_race_global(g, p, 1, 0, c->r_block, c->r_tid, 0);
@@ -865,17 +965,69 @@ static MGI_EMU_PLAIN void mgi_emu_touch_global(int range, const void *p, size_t 
     }
   }
 }
-/* Before a ticket is drawn, and after. */
-static MGI_EMU_PLAIN void mgi_emu_ticket(const void *count) {
+/* ---- what atomics and volatile accesses hand on */
+static MGI_EMU_PLAIN void mgi_emu_clock_add(mgi_emu_clock *c, mgi_emu_edge x) {
+  for (int k = 0; k < c->n; k++)
+    if (c->edge[k].block == x.block && c->edge[k].tid == x.tid) {
+      if (c->edge[k].when < x.when) c->edge[k].when = x.when;
+      return;
+    }
+  if (mgi_emu_room(&c->edge, c->n, &c->room)) c->edge[c->n++] = x;
+}
+static MGI_EMU_PLAIN void mgi_emu_clock_join(mgi_emu_clock *c, const mgi_emu_clock *from) {
+  for (int k = 0, all = c->n == 0; k < from->n; k++) {
+    if (!all) mgi_emu_clock_add(c, from->edge[k]);
+    else if (mgi_emu_room(&c->edge, c->n, &c->room)) c->edge[c->n++] = from->edge[k];
+  }
+}
+/* Of the word at p; NULL: nothing was released through it, or, if it is to be made, there is no memory. */
+static MGI_EMU_PLAIN mgi_emu_clock *mgi_emu_released(const void *p, int make) {
   mgi_emu_state *s = &mgi_emu;
+  for (uint32_t k = 0; k < s->n_release; k++)
+    if (s->release[k].count == p) return &s->release[k].clock;
+  const uint32_t room = s->cap_release;
+  if (!make || !mgi_emu_room(&s->release, s->n_release, &s->cap_release)) return 0;
+  memset((void *)(s->release + room), 0, (s->cap_release - room) * sizeof *s->release);
+  s->release[s->n_release].count = p;
+  s->release[s->n_release].clock.n = 0;
+  return &s->release[s->n_release++].clock;
+}
+/* A fence: what was done before is released by what is stored after; what was read before is acquired. */
+static MGI_EMU_PLAIN void mgi_emu_fence(void) {
+  mgi_emu_state *s = &mgi_emu;
+  mgi_emu_thread *t = &s->thread[s->tid];
   mgi_emu_part *b = mgi_emu_part_of(s->tid);
-  if (!mgi_emu_room(&s->release, s->n_release, &s->cap_release)) return;
-  if (b->n_drawn == 8) mgi_emu_fault(1, "draws more than 8 tickets in one block");
-  mgi_emu_release x = {count, b->since, ++s->now, b->block, s->tid % s->threads};
-  s->release[s->n_release++] = x;
-  b->drawn[b->n_drawn].count = count;
-  b->drawn[b->n_drawn].tid = s->tid;
-  b->drawn[b->n_drawn++].when = ++s->now;
+  t->fenced = ++s->now;
+  t->upto = b->since;
+  if (!t->read.n) return;
+  mgi_emu_clock_join(&t->has, &t->read);
+  t->read.n = 0;
+  b->acquired = 1;
+}
+/* An atomic, or a volatile access, of the word at p: what it finds released, and what it releases.  A store ends what was. */
+static MGI_EMU_PLAIN void mgi_emu_hands_on(const void *p, int reads, int writes) {
+  mgi_emu_state *s = &mgi_emu;
+  mgi_emu_thread *t = &s->thread[s->tid];
+  const mgi_emu_part *b = mgi_emu_part_of(s->tid);
+  mgi_emu_clock *c = mgi_emu_released(p, writes && t->fenced);
+  if (!c) return;
+  if (reads) mgi_emu_clock_join(&t->read, c);
+  if (writes && !reads) c->n = 0;
+  if (!writes || !t->fenced) return;
+  const mgi_emu_edge all = {b->block, t->upto, -1}, own = {b->block, t->fenced, s->tid % s->threads};
+  mgi_emu_clock_join(c, &b->has);
+  mgi_emu_clock_join(c, &t->has);
+  mgi_emu_clock_add(c, all);
+  mgi_emu_clock_add(c, own);
+}
+/* At the block's barrier: what its threads have acquired is all threads'. */
+static MGI_EMU_PLAIN void mgi_emu_acquired(mgi_emu_part *b) {
+  mgi_emu_state *s = &mgi_emu;
+  b->acquired = 0;
+  for (int t = (int)(b - s->part) * s->threads, end = t + s->threads; t < end; t++) {
+    if (s->thread[t].has.n) mgi_emu_clock_join(&b->has, &s->thread[t].has);
+    s->thread[t].has.n = 0;
+  }
 }
 MGI_EMU int mgi_emu_places(void) { /* memory for them, poured as it is touched */
   mgi_emu_state *s = &mgi_emu;
@@ -958,7 +1110,7 @@ extern "C" __attribute__((visibility("default"))) MGI_EMU_PLAIN int mgi_emulate_
   return 1;
 }
 /* An access by a plain pointer, that no wrapper has looked at. */
-static __attribute__((unused)) MGI_EMU_PLAIN void mgi_emu_raw(const void *p, size_t bytes, int write) {
+static __attribute__((unused)) MGI_EMU_PLAIN void mgi_emu_raw(const void *p, size_t bytes, int write, int fresh) {
   const mgi_emulator *job = mgi_emu.job;
   const uintptr_t a = (uintptr_t)p;
   if (a - (uintptr_t)mgi_emu_memory.base >= mgi_emu_memory.used || !job->n_ranges) return;
@@ -966,6 +1118,7 @@ static __attribute__((unused)) MGI_EMU_PLAIN void mgi_emu_raw(const void *p, siz
     const mgi_emu_range *g = &job->range[k];
     if (a < (uintptr_t)g->base || a + bytes > (uintptr_t)g->base + g->bytes) continue;
     if (write && !g->writable) mgi_emu_fault(1, "writes to %s, which is an input", g->name);
+    if (g->writable) mgi_emu_touch_global(k, p, bytes, write, fresh);
     return;
   }
   for (int k = 0; k < mgi_emu_memory.n; k++) {
@@ -999,7 +1152,7 @@ static MGI_EMU_PLAIN void mgi_emu_signal(int sig, siginfo_t *how, void *context)
                !s->inside ? " of the device's" : mine ? "" : ", of another call");
     break;
   }
-  for (int k = 0; s->inside && k < s->cluster; k++)
+  for (int k = 0; s->inside && k < s->parts; k++)
     if (a >= s->part[k].shared_map && a < s->part[k].shared_map + s->part[k].shared_map_bytes)
       snprintf(what, sizeof what, "%s %s offset %lld of its %llu bytes of shared memory", who, write ? "writes" : "reads", (long long)(a - s->part[k].shared), (unsigned long long)s->shared_bytes);
   signal(sig, SIG_DFL);
@@ -1020,6 +1173,31 @@ static MGI_EMU_PLAIN void mgi_emu_signals(void) {
   sigaltstack(&alone, 0);
   sigaction(SIGSEGV, &act, 0);
   sigaction(SIGBUS, &act, 0);
+}
+
+/* Before a volatile access: others may come first.  0 if it is to no global memory, and has to be looked at as any other. */
+static __attribute__((unused, noinline)) MGI_EMU_PLAIN int mgi_emu_strong(const void *p, size_t bytes, int write) {
+  mgi_emu_state *s = &mgi_emu;
+  const uintptr_t a = (uintptr_t)p;
+  if (!s->inside || s->failed) return 0;
+  mgi_emu_thread *t = &s->thread[s->tid];
+  if (a - (uintptr_t)s->stacks < (size_t)s->n_stacks * MGI_EMU_STACK) return 0; /* a thread's own */
+  uint64_t value = 0;
+  const int known = a - (uintptr_t)mgi_emu_memory.base < mgi_emu_memory.used;
+  int here = 0;
+  for (int k = 0; k < s->job->n_ranges && !here; k++) here = a >= (uintptr_t)s->job->range[k].base && a + bytes <= (uintptr_t)s->job->range[k].base + s->job->range[k].bytes;
+  if (++t->strong % 256 == 0) t->spin_at = 0, mgi_emu_look(0, 0, 0);
+  else mgi_emu_yield();
+  if (!here && known) return 0;
+  if (write) mgi_emu_changes();
+  else {
+    memcpy(&value, p, bytes < 8 ? bytes : 8);
+    mgi_emu_look(p, value, 1);
+  }
+  if (!here) return 0;
+  mgi_emu_raw(p, bytes, write, -1);
+  mgi_emu_hands_on(p, !write, write);
+  return 1;
 }
 
 #ifdef MG_EMULATE_RACES
@@ -1056,9 +1234,10 @@ static MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, 
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_part *b = 0;
   const unsigned char *a = (const unsigned char *)p;
-  for (int k = 0; k < s->cluster && !b; k++)
+  if (!s->inside) return; /* the emulator's own */
+  for (int k = s->cluster > 1 ? 0 : s->parts == 1 ? 0 : s->tid / s->threads, end = s->cluster > 1 ? s->cluster : k + 1; k < end && !b; k++)
     if ((uintptr_t)a - (uintptr_t)s->part[k].shared < s->shared_bytes) b = &s->part[k];
-  if (!b && s->inside && !s->failed) mgi_emu_raw(p, bytes, write);
+  if (!b && !s->failed) mgi_emu_raw(p, bytes, write, 1);
   if (!b || s->failed || s->job->unwatched) return;
   const int t = s->tid;
   const uint32_t pc = mgi_emu_pc(at);
@@ -1113,8 +1292,8 @@ MGI_EMU_HOOK(write_range, MGI_EMU_TOUCH(p, n, 1, 0), void *p, size_t n)
 #define MGI_EMU_HOOKS(n)                                     \
   MGI_EMU_HOOK(read##n, MGI_EMU_TOUCH(p, n, 0, 0), void *p)  \
   MGI_EMU_HOOK(write##n, MGI_EMU_TOUCH(p, n, 1, 0), void *p) \
-  MGI_EMU_HOOK(volatile_read##n, MGI_EMU_TOUCH(p, n, 0, 0), void *p)  \
-  MGI_EMU_HOOK(volatile_write##n, MGI_EMU_TOUCH(p, n, 1, 0), void *p)
+  MGI_EMU_HOOK(volatile_read##n, if (!mgi_emu_strong(p, n, 0)) MGI_EMU_TOUCH(p, n, 0, 0), void *p)  \
+  MGI_EMU_HOOK(volatile_write##n, if (!mgi_emu_strong(p, n, 1)) MGI_EMU_TOUCH(p, n, 1, 0), void *p)
 MGI_EMU_HOOKS(1)
 MGI_EMU_HOOKS(2)
 MGI_EMU_HOOKS(4)
@@ -1148,6 +1327,30 @@ void *mgi_emu_hook_memset(void *to, int v, size_t n) {
 #else
 #define MGI_EMU_TOUCH(p, bytes, write, fly) (void)0
 #define MGI_EMU_NOINLINE
+#ifdef MG_EMULATE_VOLATILE /* the same instrumentation, of which only volatile accesses matter */
+#define MGI_EMU_HOOK(name, call, ...)                                                      \
+  extern "C" __attribute__((visibility("hidden"), noinline)) MGI_EMU_PLAIN void mgi_emu_hook_##name(__VA_ARGS__) __asm__("__tsan_" #name); \
+  void mgi_emu_hook_##name(__VA_ARGS__) { call; }
+MGI_EMU_HOOK(init, (void)0, void)
+MGI_EMU_HOOK(func_entry, (void)pc, void *pc)
+MGI_EMU_HOOK(func_exit, (void)0, void)
+MGI_EMU_HOOK(vptr_update, (void)p; (void)v, void **p, void *v)
+MGI_EMU_HOOK(vptr_read, (void)p, void **p)
+MGI_EMU_HOOK(read_range, (void)p; (void)n, void *p, size_t n)
+MGI_EMU_HOOK(write_range, (void)p; (void)n, void *p, size_t n)
+#define MGI_EMU_HOOKS(n)                                        \
+  MGI_EMU_HOOK(read##n, (void)p, void *p)                       \
+  MGI_EMU_HOOK(write##n, (void)p, void *p)                      \
+  MGI_EMU_HOOK(unaligned_read##n, (void)p, void *p)             \
+  MGI_EMU_HOOK(unaligned_write##n, (void)p, void *p)            \
+  MGI_EMU_HOOK(volatile_read##n, mgi_emu_strong(p, n, 0), void *p) \
+  MGI_EMU_HOOK(volatile_write##n, mgi_emu_strong(p, n, 1), void *p)
+MGI_EMU_HOOKS(1)
+MGI_EMU_HOOKS(2)
+MGI_EMU_HOOKS(4)
+MGI_EMU_HOOKS(8)
+MGI_EMU_HOOKS(16)
+#endif
 MGI_EMU void mgi_emu_touch_landed(const unsigned char *to) { (void)to; }
 #endif
 
@@ -1185,9 +1388,14 @@ static void mgi_emu_fiber(void) {
   s->warp[t / 32].ready &= ~(1u << (t % 32));
   s->exited++;
   mgi_emu_part *b = mgi_emu_part_of(t);
+  s->changes++;
   if (++b->exited == s->threads && s->cluster > 1) mgi_emu_poison(b);
   s->gone += s->thread[t].arrived != s->barrier;
   mgi_emu_cluster_passes();
+  if (b->exited == s->threads && s->cluster == 1) {
+    s->ended = (int)(b - s->part);
+    MGI_EMU_JUMP(MGI_EMU_SELF(t), MGI_EMU_MAIN);
+  }
   mgi_emu_yield();
   abort(); /* not reached: an exited fiber is never ready */
 }
@@ -1258,7 +1466,9 @@ MG_DEV void mg_sync(mgi_emu_site site) {
     b->voted = b->vote;
     b->vote = 0;
     b->since = ++s->now;
+    s->changes++;
     s->job->barriers++;
+    if (b->acquired) mgi_emu_acquired(b);
     mgi_emu_share_waits(first, s->threads);
     for (int k = 0; k < s->threads; k++) s->thread[first + k].state = MGI_EMU_READY;
     for (int w = 0; w < s->threads / 32; w++) s->warp[first / 32 + w].ready = ~0u, s->warp[first / 32 + w].since = s->warp[first / 32 + w].group = s->now;
@@ -1300,7 +1510,7 @@ MG_DEV void mg_sync_group() { /* of its number, whose threads are counted wherev
   mgi_emu_yield();
 }
 
-MG_DEV int mg_tid() { return mgi_emu.cluster == 1 ? mgi_emu.tid : mgi_emu.tid % mgi_emu.threads; }
+MG_DEV int mg_tid() { return mgi_emu.parts == 1 ? mgi_emu.tid : mgi_emu.tid % mgi_emu.threads; }
 MG_DEV int mg_lane() { return mgi_emu.tid % 32; }
 MG_DEV int mg_warp() { return mg_tid() / 32; }
 MG_DEV int mg_warpgroup() { return mg_tid() / 128; }
@@ -1308,10 +1518,11 @@ MG_DEV int mg_bid(int axis) { return mgi_emu_part_of(mgi_emu.tid)->bid[axis]; }
 MG_DEV unsigned char *mg_shared() { return mgi_emu_part_of(mgi_emu.tid)->shared; }
 
 /* ---- clusters */
-MG_DEV int mg_cluster_rank() { return (int)(mgi_emu_part_of(mgi_emu.tid) - mgi_emu.part); }
+MG_DEV int mg_cluster_rank() { return mgi_emu.cluster == 1 ? 0 : (int)(mgi_emu_part_of(mgi_emu.tid) - mgi_emu.part); }
 MGI_EMU void mgi_emu_cluster_arrive(int release) {
   mgi_emu_state *s = &mgi_emu;
   mgi_emu_thread *t = &s->thread[s->tid];
+  if (s->parts > s->cluster) MGI_EMU_UNMODELLED(1, "a cluster of one block among blocks that wait for each other");
   if (t->arrived == s->barrier) mgi_emu_fault(1, "arrives twice at the cluster's barrier");
   t->arrived = s->barrier;
   t->arrived_at[t->arrived % 4] = release ? ++s->now : t->arrived > 1 ? t->arrived_at[(t->arrived - 1) % 4] : 0;
@@ -1377,21 +1588,53 @@ template<class V> MGI_EMU_PLAIN static inline V mgi_emu_load(const V *p, int fre
   mgi_emu_global(p, sizeof(V), sizeof(V), 0, fresh);
   V v;
   memcpy(&v, (const void *)p, sizeof v);
+  if (mgi_emu.thread[mgi_emu.tid].spin_at == p) { /* it may wait for what it will never see */
+    uint64_t value = 0;
+    memcpy(&value, &v, sizeof v < 8 ? sizeof v : 8);
+    mgi_emu_look(p, value, 64);
+  }
+  mgi_emu.thread[mgi_emu.tid].spin_at = p;
   return v;
 }
 template<class V> MG_DEV V mg_ldg(const V *p) { return mgi_emu_load(p, 0); }
-template<class V> MG_DEV void mg_stg(V *p, V v) {
+template<class V> MGI_EMU_PLAIN static inline void mg_stg(V *p, V v) {
   mgi_emu_global(p, sizeof(V), sizeof(V), 1, 0);
+  mgi_emu.changes++;
   memcpy((void *)p, &v, sizeof v);
+}
+/* An atomic of *p, relaxed: others may come before it.  Of two sizes, as CUDA's; `f` makes the new value. */
+template<class V, class F> MGI_EMU_PLAIN static inline V mgi_emu_atomic(V *p, const F &f) {
+  mgi_emu_state *s = &mgi_emu;
+  mgi_emu_thread *t = &s->thread[s->tid];
+  static_assert(sizeof(V) == 4 || sizeof(V) == 8, "an atomic of 4 or 8 bytes");
+  if ((uintptr_t)p - (uintptr_t)mg_shared() < s->shared_bytes) MGI_EMU_UNMODELLED(1, "an atomic of shared memory");
+  if (++t->strong % 256 == 0) t->spin_at = 0, mgi_emu_look(0, 0, 0);
+  else mgi_emu_yield();
+  for (;; ) {
+    V was, now;
+    memcpy(&was, (const void *)p, sizeof was);
+    now = f(was);
+    if (now == was) { /* it only looked: it may have to wait */
+      const uint64_t changes = s->changes;
+      mgi_emu_look(p, (uint64_t)was, 1);
+      if (changes != s->changes) continue;
+    }
+    mgi_emu_global(p, sizeof(V), sizeof(V), 1, -1);
+    mgi_emu_hands_on(p, 1, 1);
+    if (now != was) mgi_emu_changes();
+    memcpy((void *)p, &now, sizeof now);
+    return was;
+  }
 }
 
 /* Global memory that other blocks wrote in the same launch. */
 template<class V> MG_DEV V mg_ldg_fresh(const V *p) { return mgi_emu_load(p, 1); }
 /* The number of calls on *count before this one, which all that this thread's block wrote before precedes. */
 MG_DEV uint32_t mg_ticket(uint32_t *count) {
-  mgi_emu_global(count, 4, 4, 1, -1);
-  mgi_emu_ticket(count);
-  return (*count)++;
+  mgi_emu_fence();
+  const uint32_t was = mgi_emu_atomic(count, [](uint32_t v) { return v + 1; });
+  mgi_emu_fence();
+  return was;
 }
 
 /* ---- cp.async */
@@ -1536,10 +1779,10 @@ MGI_EMU_NOINLINE MG_DEV void mg_phase_wait(mg_phase *p, int parity) {
   if (f->done > f->waited) f->waited = f->done;
   mgi_emu_yield();
 }
-MGI_EMU void mgi_emu_phases_end(mgi_emu_part *b) { /* the block has */
+MGI_EMU void mgi_emu_phases_end(mgi_emu_part *b) { /* the block has, and its copies have landed */
   for (int k = 0; k < b->n_phases && !mgi_emu.failed; k++) {
     const mgi_emu_phases *f = &b->phases[k];
-    if (f->carried > f->waited || f->brings || f->bytes || mgi_emu.n_tensor)
+    if (f->carried > f->waited || f->brings || f->bytes)
       mgi_emu_fault(0, "block (%d, %d, %d) ends with copies that nobody has waited for", b->bid[0], b->bid[1], b->bid[2]);
   }
 }
@@ -2266,77 +2509,92 @@ MGI_EMU int mgi_emu_host_range(const char *what, const void *p, size_t bytes, in
 }
 
 /* ---- launch */
-MGI_EMU int mgi_emu_prepare(size_t shared) {
-  mgi_emu_state *s = &mgi_emu;
-  if (s->n_stacks < s->fibers) {
-    if (s->stacks) munmap(s->stacks, (size_t)s->n_stacks * MGI_EMU_STACK);
-    s->n_stacks = 0;
-    void *m = mmap(0, (size_t)s->fibers * MGI_EMU_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (m == MAP_FAILED) {
-      s->stacks = 0;
+/* The shared memory of part k: it ends, up to its alignment, at a page that faults. */
+MGI_EMU int mgi_emu_part_memory(int k) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (mgi_emu.shared_bytes + 127) / 128 * 128, need = (room + page - 1) / page * page + page;
+  mgi_emu_part *b = &mgi_emu.part[k];
+  if (!b->shared_map || b->shared_map_bytes != need) {
+    if (b->shared_map) munmap(b->shared_map, b->shared_map_bytes);
+#ifdef MG_EMULATE_RACES
+    if (b->cell) munmap(b->cell, b->shared_map_bytes * sizeof *b->cell);
+    void *cells = mmap(0, need * sizeof *b->cell, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    b->cell = cells == MAP_FAILED ? 0 : (mgi_emu_cell *)cells;
+    b->shared_map_bytes = need;
+    if (!b->cell) {
+      b->shared_map = 0;
       return 0;
     }
-    s->stacks = (unsigned char *)m;
-    s->n_stacks = s->fibers;
-    for (int t = 0; t < s->fibers; t++) /* the lowest page of each stack catches an overflow */
-      if (mprotect(s->stacks + (size_t)t * MGI_EMU_STACK, 4096, PROT_NONE)) return 0;
-  }
-  /* Shared memory ends, up to its alignment, at a page that faults. */
-  size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (shared + 127) / 128 * 128, need = (room + page - 1) / page * page + page;
-  for (int k = 0; k < s->cluster; k++) {
-    mgi_emu_part *b = &s->part[k];
-    if (!b->shared_map || b->shared_map_bytes != need) {
-      if (b->shared_map) munmap(b->shared_map, b->shared_map_bytes);
-#ifdef MG_EMULATE_RACES
-      if (b->cell) munmap(b->cell, b->shared_map_bytes * sizeof *b->cell);
-      void *cells = mmap(0, need * sizeof *b->cell, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-      b->cell = cells == MAP_FAILED ? 0 : (mgi_emu_cell *)cells;
-      b->shared_map_bytes = need;
-      if (!b->cell) {
-        b->shared_map = 0;
-        return 0;
-      }
 #endif
-      void *m = mmap(0, need, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      b->shared_map = m == MAP_FAILED ? 0 : (unsigned char *)m;
-      if (m == MAP_FAILED) return 0;
-      b->shared_map_bytes = need;
-      if (mprotect(b->shared_map + need - page, page, PROT_NONE)) return 0;
+    void *m = mmap(0, need, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    b->shared_map = m == MAP_FAILED ? 0 : (unsigned char *)m;
+    if (m == MAP_FAILED) return 0;
+    b->shared_map_bytes = need;
+    if (mprotect(b->shared_map + need - page, page, PROT_NONE)) return 0;
+  }
+  b->shared = b->shared_map + need - page - room;
+  return 1;
+}
+/* Stacks of all fibers that may run at once. */
+MGI_EMU int mgi_emu_prepare(size_t shared) {
+  mgi_emu_state *s = &mgi_emu;
+  const int stacks = s->most * s->threads;
+  if (s->n_stacks < stacks) {
+    if (s->stacks) munmap(s->stacks, (size_t)s->n_stacks * MGI_EMU_STACK);
+    s->n_stacks = s->n_guarded = 0;
+    void *m = mmap(0, (size_t)stacks * MGI_EMU_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (m == MAP_FAILED) {
+      s->stacks = 0;
+      if (s->most == s->cluster) return 0;
+      s->most = s->cluster; /* where memory is promised only if it is there: one after another */
+      s->beside = 1;
+      return mgi_emu_prepare(shared);
     }
-    b->shared = b->shared_map + need - page - room;
+    s->stacks = (unsigned char *)m;
+    s->n_stacks = stacks;
   }
   s->shared_bytes = shared;
+  for (int k = 0; k < s->cluster; k++)
+    if (!mgi_emu_part_memory(k)) return 0;
   return 1;
 }
 
-/* Runs the blocks of one cluster, whose indices stand in part[]. */
-MGI_EMU void mgi_emu_block(void) {
+/* The block whose indices stand in part k begins there. */
+MGI_EMU void mgi_emu_part_opens(int k) {
   mgi_emu_state *s = &mgi_emu;
-  size_t room = (s->shared_bytes + 127) / 128 * 128;
-  s->exited = s->arrived = s->gone = s->n_tensor = 0;
-  s->barrier = 1;
-  s->now++;
-  for (int k = 0; k < s->cluster; k++) {
-    memset(s->part[k].shared, 0xFF, room);
-    s->part[k].exited = s->part[k].at_block = s->part[k].vote = s->part[k].n_drawn = s->part[k].n_phases = 0;
-    s->part[k].began = s->part[k].since = s->now;
-  }
-  for (int w = 0; w < s->fibers / 32; w++) {
+  mgi_emu_part *b = &s->part[k];
+  const int fresh = k >= s->parts, first = k * s->threads, end = first + s->threads;
+  if (fresh) {
+    s->parts = k + 1;
+    s->fibers = end;
+  } else s->exited -= s->threads;
+  for (; s->n_guarded < end; s->n_guarded++) /* the lowest page of each stack catches an overflow */
+    if (mprotect(s->stacks + (size_t)s->n_guarded * MGI_EMU_STACK, 4096, PROT_NONE)) mgi_emu_fault(0, "no memory for stacks");
+  memset(b->shared, 0xFF, (s->shared_bytes + 127) / 128 * 128);
+  b->exited = b->at_block = b->vote = b->n_phases = b->has.n = b->acquired = 0;
+  b->live = 1;
+  b->began = b->since = s->now;
+  s->live++;
+  s->begun++;
+  for (int w = first / 32; w < end / 32; w++) {
     s->warp[w].ready = ~0u;
     s->warp[w].arrived = s->warp[w].at_group = s->warp[w].n_product = s->warp[w].n_committed = s->warp[w].fenced = 0;
     s->warp[w].issued = 0;
     s->warp[w].since = s->warp[w].group = s->now;
-    int k = (int)(mgi_emu_random() % (uint64_t)(w + 1)); /* priorities: a random permutation */
-    s->priority[w] = s->priority[k];
-    s->priority[k] = w;
+    if (!fresh && s->parts > 1) continue;
+    int v = (int)(mgi_emu_random() % (uint64_t)(w + 1)); /* priorities: a random permutation */
+    s->priority[w] = s->priority[v];
+    s->priority[v] = w;
   }
-  for (int t = 0; t < s->fibers; t++) {
+  for (int t = first; t < end; t++) {
     mgi_emu_thread *f = &s->thread[t];
     f->state = MGI_EMU_READY;
     f->n_copy = f->granted = 0;
     f->from = 0;
     f->published = 0;
     f->group = f->arrived = f->waited = 0;
+    f->read.n = f->has.n = 0;
+    f->fenced = f->upto = f->spins = f->strong = 0;
+    f->spin_at = 0;
     memset(f->waited_for, 0, sizeof f->waited_for);
     unsigned char *low = s->stacks + (size_t)t * MGI_EMU_STACK;
     memset(low + MGI_EMU_STACK - MGI_EMU_FRAME, 0xFF, MGI_EMU_FRAME); /* registers start as poison too */
@@ -2345,7 +2603,7 @@ MGI_EMU void mgi_emu_block(void) {
     void **top = (void **)(low + MGI_EMU_STACK);
     top[-1] = 0;
     top[-2] = (void *)mgi_emu_fiber;
-    for (int k = 3; k <= 8; k++) top[-k] = 0;
+    for (int n = 3; n <= 8; n++) top[-n] = 0;
     f->sp = top - 8;
 #else
     getcontext(&f->context);
@@ -2355,17 +2613,59 @@ MGI_EMU void mgi_emu_block(void) {
     makecontext(&f->context, mgi_emu_fiber, 0);
 #endif
   }
-  s->tid = mgi_emu_next();
-  s->inside = 1;
-  MGI_EMU_JUMP(MGI_EMU_MAIN, MGI_EMU_SELF(s->tid));
-  s->inside = 0;
+}
+/* All threads of the block in part k have exited. */
+MGI_EMU void mgi_emu_part_ends(int k) {
+  mgi_emu_state *s = &mgi_emu;
+  mgi_emu_part *b = &s->part[k];
+  b->live = 0;
+  s->live--;
+  for (int c = 0; c < s->n_tensor;)
+    if (s->tensor[c].part == k) mgi_emu_tensor_land(c), c = 0;
+    else c++;
+  for (int w = k * s->threads / 32; w < (k + 1) * s->threads / 32 && !s->failed; w++) {
+    const int leader = k * s->threads / 32 + ((w - k * s->threads / 32) & ~3);
+    if (s->warp[w].issued != s->warp[leader].issued)
+      mgi_emu_fault(0, "block (%d, %d, %d): warps %d and %d of a warpgroup issue different products", b->bid[0], b->bid[1], b->bid[2], leader - k * s->threads / 32, w - k * s->threads / 32);
+  }
+  if (!s->failed) mgi_emu_phases_end(b);
   if (s->failed) return;
-  for (int w = 0; w < s->fibers / 32; w++)
-    if (s->warp[w].issued != s->warp[w & ~3].issued) mgi_emu_fault(0, "block (%d, %d, %d): warps %d and %d of a warpgroup issue different products", s->part[0].bid[0], s->part[0].bid[1], s->part[0].bid[2], w & ~3, w);
-  for (int k = 0; k < s->cluster; k++) mgi_emu_phases_end(&s->part[k]);
-  if (s->failed) return;
-  s->job->blocks += (uint64_t)s->cluster;
-  if (s->cluster == 1) mgi_emu_poison(&s->part[0]);
+  s->job->blocks++;
+  if (s->cluster == 1) mgi_emu_poison(b);
+}
+/* Runs blocks until none is left: `begins` puts the indices of the next one, or of the next cluster's, into part[k] and on; 0: there
+   is none. */
+template<class N> MGI_EMU void mgi_emu_blocks(const N &begins) {
+  mgi_emu_state *s = &mgi_emu;
+  s->parts = s->fibers = s->exited = s->live = s->asleep = s->idle = s->n_tensor = 0;
+  while (!s->failed) {
+    while (!s->failed && (s->cluster > 1 ? !s->live : s->live < s->beside)) { /* side by side, or one cluster */
+      int k = 0;
+      while (s->cluster == 1 && s->part[k].live && k < s->parts) k++;
+      if (!mgi_emu_part_memory(k)) mgi_emu_fault(0, "no memory for the shared memory of %d blocks", k + 1);
+      if (s->failed || !begins(k)) break;
+      if (s->live == 0) s->arrived = s->gone = 0, s->barrier = 1;
+      s->now++;
+      for (int r = 0; r < s->cluster; r++) mgi_emu_part_opens(k + r);
+    }
+    if (s->failed || !s->live) break;
+    const int next = mgi_emu_pick();
+    if (next < 0 && s->asleep && s->begun < s->blocks - s->left_out && s->live < s->most) { /* all wait: one more */
+      s->beside = s->live + 1;
+      continue;
+    }
+    if (next >= 0) {
+      s->ended = -1;
+      s->tid = next;
+      s->inside = 1;
+      MGI_EMU_JUMP(MGI_EMU_MAIN, MGI_EMU_SELF(s->tid));
+      s->inside = 0;
+      if (s->failed) break;
+      if (s->ended >= 0) mgi_emu_part_ends(s->ended);
+    } else if (s->cluster > 1 && s->exited == s->fibers) {
+      for (int k = 0; k < s->cluster && !s->failed; k++) mgi_emu_part_ends(k);
+    } else mgi_emu_stuck();
+  }
 }
 
 /* The threads that the file's MG_KERNEL(..) promises of a kernel; what is not found may have all. */
@@ -2379,6 +2679,25 @@ MGI_EMU int64_t mgi_emu_bound(const char *text, const char *name) {
     if (!strncmp(end, ") void ", 7) && !strncmp(end + 7, name, n) && end[7 + n] == '(') return bound;
   }
   return MGI_EMU_THREADS;
+}
+/* Blocks that the machine holds at once, by their threads and shared memory; registers are not known.  0: no machine is. */
+MGI_EMU int64_t mgi_emu_holds(const mgi_emulator *job, int threads, int64_t shared) {
+  if (!job->sms || shared < 0) return 0;
+  int64_t n = job->sm_threads / threads, by = ((int64_t)job->shared_limit + 1024) / (shared + 1024); /* each block takes 1024 bytes more than it asks for */
+  if (n > by) n = by;
+  if (n > job->sm_blocks) n = job->sm_blocks;
+  return n < 1 ? job->sms : n * job->sms;
+}
+/* Blocks that may run side by side here: one cluster, or, of a file that may wait, or race, by atomics or volatile accesses and
+   has no clusters, as many as the machine holds, and there is room for. */
+MGI_EMU int mgi_emu_most(const mgi_emulator *job, int64_t shared) {
+  const mgi_emu_state *s = &mgi_emu;
+  if (s->cluster > 1 || !job->watched || shared < 0) return s->cluster;
+  int64_t n = MGI_EMU_FIBERS / s->threads, by = ((int64_t)MGI_EMU_PARTS_MIB << 20) / (shared + 1);
+  if (n > MGI_EMU_PARTS) n = MGI_EMU_PARTS;
+  if (n > by) n = by;
+  if (s->holds && n > s->holds) n = s->holds;
+  return n < 1 ? 1 : (int)n;
 }
 template<class F, class N> MGI_EMU int mgi_emu_launch(const char *name, int64_t gx, int64_t gy, int64_t gz, int64_t cx, int64_t cy, int64_t cz, int64_t threads, int64_t shared, cudaStream_t stream, F body, N note) {
   mgi_emu_state *s = &mgi_emu;
@@ -2398,7 +2717,9 @@ template<class F, class N> MGI_EMU int mgi_emu_launch(const char *name, int64_t 
   int in_range = cx >= 1 && cy >= 1 && cz >= 1 && cx <= MGI_EMU_CLUSTER && cy <= MGI_EMU_CLUSTER && cz <= MGI_EMU_CLUSTER && cx * cy * cz <= MGI_EMU_CLUSTER;
   s->cluster = in_range ? (int)(cx * cy * cz) : 1;
   s->threads = threads < 32 || threads > MGI_EMU_THREADS ? 32 : (int)threads;
-  s->fibers = s->cluster * s->threads;
+  s->holds = mgi_emu_holds(job, s->threads, shared);
+  s->most = mgi_emu_most(job, shared);
+  s->beside = s->order == 2 && !job->only && s->most > MGI_EMU_BESIDE ? (int)MGI_EMU_BESIDE : s->order == 2 && !job->only ? s->most : 1;
   if (gx < 1 || gy < 1 || gz < 1 || gx > 0x7FFFFFFF || gy > 65535 || gz > 65535)
     mgi_emu_fault(0, "%s: a grid of %lld x %lld x %lld blocks cannot be launched", name, (long long)gx, (long long)gy, (long long)gz);
   else if (!in_range || gx % cx || gy % cy || gz % cz)
@@ -2448,20 +2769,35 @@ template<class F, class N> MGI_EMU int mgi_emu_launch(const char *name, int64_t 
       if (a == 1) break;
     }
   }
-  for (int64_t k = 0, at = from; k < clusters && !s->failed; k++, at = (at + step) % clusters) {
-    int runs = !job->only || (strcmp(job->only, name) && !job->alone);
-    if (job->alone && strcmp(job->only, name)) break;
-    for (int r = 0; r < s->cluster; r++) { /* ranks: x fastest */
-      s->part[r].bid[0] = (int)(at % (gx / cx) * cx + r % cx);
-      s->part[r].bid[1] = (int)(at / (gx / cx) % (gy / cy) * cy + r / cx % cy);
-      s->part[r].bid[2] = (int)(at / (gx / cx) / (gy / cy) * cz + r / cx / cy);
-      s->part[r].block = (uint32_t)(s->part[r].bid[0] + gx * (s->part[r].bid[1] + gy * s->part[r].bid[2]));
-      int inside = 1;
-      for (int x = 0; x < 3; x++) inside &= s->part[r].bid[x] >= job->lo[x] && s->part[r].bid[x] < job->hi[x];
-      runs |= inside;
-    }
-    if (runs) mgi_emu_block();
+  const int some = job->only && !strcmp(job->only, name);
+  s->blocks = clusters * s->cluster;
+  s->left_out = s->begun = 0;
+  if (some) {
+    int64_t inside = 1;
+    for (int x = 0; x < 3; x++) inside *= (job->hi[x] < s->grid[x] ? job->hi[x] : s->grid[x]) - (job->lo[x] > 0 ? job->lo[x] : 0);
+    s->left_out = s->blocks - (inside > 0 ? inside : 0);
   }
+  int64_t k = 0, at = from;
+  if (!job->alone || some)
+    mgi_emu_blocks([&](int first) {
+      for (; k < clusters; k++, at = (at + step) % clusters) {
+        int runs = !some;
+        for (int r = 0; r < s->cluster; r++) { /* ranks: x fastest */
+          mgi_emu_part *b = &s->part[first + r];
+          b->bid[0] = (int)(at % (gx / cx) * cx + r % cx);
+          b->bid[1] = (int)(at / (gx / cx) % (gy / cy) * cy + r / cx % cy);
+          b->bid[2] = (int)(at / (gx / cx) / (gy / cy) * cz + r / cx / cy);
+          b->block = (uint32_t)(b->bid[0] + gx * (b->bid[1] + gy * b->bid[2]));
+          int inside = 1;
+          for (int x = 0; x < 3; x++) inside &= b->bid[x] >= job->lo[x] && b->bid[x] < job->hi[x];
+          runs |= inside;
+        }
+        if (!runs) continue;
+        k++, at = (at + step) % clusters;
+        return 1;
+      }
+      return 0;
+    });
   s->early = 0;
   return s->failed ? 719 : 0;
 }
@@ -2555,9 +2891,10 @@ MG_DEV mgi_emu_index mgi_emu_grid_size() { mgi_emu_index i = {(unsigned)mgi_emu.
 #define __syncthreads() mg_sync()
 #define __syncthreads_or(yes) ((int)mg_sync_or((yes) != 0))
 #define __syncwarp(...) mg_sync_warp()
-#define __threadfence() (void)0 /* only barriers and tickets are taken to order anything */
-#define __threadfence_block() (void)0
-#define __threadfence_system() (void)0
+#define __threadfence() mgi_emu_fence()
+#define __threadfence_block() (void)0 /* barriers are taken to order what a block does */
+#define __threadfence_system() mgi_emu_fence()
+#define __nanosleep(ns) mgi_emu_look(0, 0, 0)
 #define __ldg(p) mg_ldg(p)
 #define __device__ __attribute__((unused))
 #define __host__ __attribute__((unused))
@@ -2566,6 +2903,26 @@ MG_DEV mgi_emu_index mgi_emu_grid_size() { mgi_emu_index i = {(unsigned)mgi_emu.
 #define __global__ __attribute__((unused))
 #define __constant__
 #define __launch_bounds__(...)
+/* Atomics of integers in global memory. */
+#define MGI_EMU_ATOMIC(name, to) \
+  template<class V, class W> MGI_EMU_PLAIN static inline typename std::enable_if<std::is_integral<V>::value, V>::type name(V *p, W with) { \
+    const V by = (V)with; \
+    return mgi_emu_atomic(p, [by](V was) { return (V)(to); }); \
+  }
+MGI_EMU_ATOMIC(atomicAdd, was + by)
+MGI_EMU_ATOMIC(atomicSub, was - by)
+MGI_EMU_ATOMIC(atomicExch, ((void)was, by))
+MGI_EMU_ATOMIC(atomicMin, by < was ? by : was)
+MGI_EMU_ATOMIC(atomicMax, was < by ? by : was)
+MGI_EMU_ATOMIC(atomicAnd, was & by)
+MGI_EMU_ATOMIC(atomicOr, was | by)
+MGI_EMU_ATOMIC(atomicXor, was ^ by)
+MGI_EMU_ATOMIC(atomicInc, was >= by ? 0 : was + 1)
+MGI_EMU_ATOMIC(atomicDec, was == 0 || was > by ? by : was - 1)
+template<class V, class W, class X> MGI_EMU_PLAIN static inline typename std::enable_if<std::is_integral<V>::value, V>::type atomicCAS(V *p, W is, X then) {
+  const V old = (V)is, by = (V)then;
+  return mgi_emu_atomic(p, [old, by](V was) { return was == old ? by : was; });
+}
 /* Shuffles of whole warps, of values of four bytes. */
 template<class V> MG_DEV V mgi_emu_shuffle(unsigned mask, V v, int from, int line) {
   static_assert(sizeof(V) == 4, "a shuffle of four bytes");
@@ -2662,13 +3019,14 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_setup(mgi_emul
   s->failed = s->inside = 0;
   s->now = 1;
   if (job->ended) mgi_emu_signals();
-  job->calls = job->launches = job->products = job->unmodelled = 0;
+  job->calls = job->launches = job->products = job->unmodelled = job->waits = 0;
+  s->parts = s->cluster = 1;
   job->last[0] = 0;
 #ifndef MG_RUNNER
   mgi_emu_last_error = cudaSuccess;
 #endif
   if (job->notes) job->notes[0] = 0;
-  for (int k = 0; k < MGI_EMU_CLUSTER; k++) {
+  for (int k = 0; k < MGI_EMU_PARTS; k++) {
     mgi_emu_part *b = &s->part[k];
     if (b->shared_map) munmap(b->shared_map, b->shared_map_bytes);
 #ifdef MG_EMULATE_RACES
@@ -6037,15 +6395,48 @@ MGI_FN int mgi_check_arch(const char *text, char arch[MG_ARCH_TEXT]) {
   arch[n] = 0;
   return 1;
 }
+
+/* Whether the text, outside of comments and strings, has atomics, tickets or volatile accesses, the latter alone, or clusters. */
+enum { MGI_HAS_ATOMICS, MGI_HAS_VOLATILE, MGI_HAS_CLUSTERS };
+MGI_FN int mgi_check_has(const char *text, int what) {
+  static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+  const char *end;
+  int held = 0; /* the word before says that it is no access: static volatile, asm volatile */
+  for (const char *p = text; *p;) {
+    if (!strncmp(p, "/*", 2)) p = (end = strstr(p + 2, "*/")) != NULL ? end + 2 : p + strlen(p);
+    else if (!strncmp(p, "//", 2)) p += strcspn(p, "\n");
+    else if (*p == '"' || *p == '\'') {
+      const char quote = *p++;
+      while (*p && *p != quote) p += *p == '\\' && p[1] ? 2 : 1;
+      if (*p) p++;
+    } else {
+      const size_t w = strspn(p, letters);
+      const int is_volatile = w == 8 && !memcmp(p, "volatile", 8) && !held;
+      if (what == MGI_HAS_CLUSTERS ? w > 10 && !memcmp(p, "mg_cluster", 10) : is_volatile) return 1;
+      if (what == MGI_HAS_ATOMICS && ((w > 6 && !memcmp(p, "atomic", 6)) || (w == 10 && !memcmp(p, "mg_last_of", 10)) || (w == 9 && !memcmp(p, "mg_ticket", 9)))) return 1;
+      if (w) held = (w == 6 && !memcmp(p, "static", 6)) || (w == 3 && !memcmp(p, "asm", 3)) || (w == 7 && !memcmp(p, "__asm__", 7));
+      else if (!strchr(" \t\r\n", *p)) held = 0;
+      p += w ? w : 1;
+    }
+  }
+  return 0;
+}
 MGI_FN void mgi_check_emulator(mgi_emulator *m, const char *text, const mg_field *F) {
   memset(m, 0, sizeof *m);
   m->size = (int)sizeof *m;
   m->text = text;
   char arch[MG_ARCH_TEXT];
   mg_machine machine;
-  if (!mgi_check_arch(text, arch) || !mg_machine_for(arch, &machine)) mg_machine_for(NULL, &machine);
+  const int known = mgi_check_arch(text, arch) && mg_machine_for(arch, &machine);
+  if (!known) mg_machine_for(NULL, &machine);
   m->shared_limit = (size_t)machine.shared_per_block;
   m->lacks = ~machine.can;
+  if (known) {
+    m->sms = machine.sms;
+    m->sm_threads = machine.threads_per_sm;
+    m->sm_blocks = machine.blocks_per_sm;
+  }
+  m->watched = text && mgi_check_has(text, MGI_HAS_ATOMICS) && !mgi_check_has(text, MGI_HAS_CLUSTERS);
   if (!F) return;
   m->p = (uint32_t)F->p;
   m->q = (uint32_t)F->q;
@@ -6665,6 +7056,7 @@ MGI_FN int mgi_sample_launch(mgi_sampler *S, int q, const char *only, mgi_check_
     r->status = mg_fail(&r->error, MG_UNSUPPORTED, "emitted file", "link 2 does not model %.200s", m->error);
     return 0;
   }
+  if (m->waits) return 0;
   if (!strncmp(m->error, "no memory", 9)) {
     snprintf(r->unsampled, sizeof r->unsampled, "%.150s", m->error);
     return 0;
@@ -6705,10 +7097,19 @@ MGI_FN void mgi_sample_all(mgi_sampler *S, const char *name, mgi_check_record *r
     r->status = mg_part_of(g, S->sample[q].want, &part, &r->error);
     if (r->status != MG_OK) break;
     more = mgi_sample_expect(S, q, &part, r);
-    if (more && r->status == MG_OK && mgi_sample_launch(S, q, name, r)) mgi_sample_compare(S, q, &part, r);
+    const int ran = more && r->status == MG_OK && mgi_sample_launch(S, q, name, r), all = !ran && S->m.waits;
+    if (ran) mgi_sample_compare(S, q, &part, r);
     for (uint32_t k = 0; k < g->n_in; k++) free(S->x.given[k]), S->x.given[k] = NULL;
     for (uint32_t k = 0; k < g->n_out; k++) free(S->x.expected[k]), S->x.expected[k] = NULL;
     mg_part_free(&part);
+    if (!all || r->status != MG_OK) continue;
+    if (S->strided || S->alone) snprintf(r->unsampled, sizeof r->unsampled, "its blocks wait for others, of which only some run");
+    else { /* all blocks run, from a workspace as the first call's */
+      S->strided = S->before = 1;
+      if (mgi_sample_affordable(S, r)) q--, memset(S->call.space, 0, S->space_bytes);
+      else snprintf(r->unsampled, sizeof r->unsampled, "its blocks wait for others, and all of them are too many to run");
+    }
+    more = !r->unsampled[0];
   }
   for (uint32_t k = 0; k < g->n_out && r->status == MG_OK; k++) {
     const double error = mgi_cd_relative(S->sums[k][0], S->sums[k][1]);
@@ -7234,6 +7635,14 @@ MGI_FN int mgi_check_unmodelled(const char *text, const char *says, char *what, 
       return 1;
     }
   }
+  if ((at = strstr(says, "no matching function for call to ")) != NULL && (at = strstr(at, "atomic")) != NULL && strcspn(at, "(\n") < 40) {
+    snprintf(what, n, "%.*s of these", (int)strcspn(at, "(\n'"), at);
+    return 1;
+  }
+  if (strstr(says, "tsan-distinguish-volatile")) {
+    snprintf(what, n, "volatile accesses with this compiler: g++ from 11 on, or clang, tells them from others");
+    return 1;
+  }
   if (strstr(says, "mg_num") && (strstr(says, "cannot convert") || strstr(says, "no match for") || strstr(says, "invalid"))) {
     snprintf(what, n, "float in the place of mg_num, nor comparisons of it: over fields a value has no order, and is no float (mg_dev_MAX and the other rows have a meaning there)");
     return 1;
@@ -7276,7 +7685,8 @@ enum { MGI_CHECK_BUILDS = 5, MGI_CHECK_BUILD_RIGHT = 4 };
    one of what the emitter makes of the µGraph, over floats. */
 MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int full, int edited, const char *dir, const char *cxx, const char *headers, int timeout_s, const char *text,
                                  mg_error *e) {
-  const char *argv[MGI_CHECK_DEFINES + 16];
+  const char *argv[MGI_CHECK_DEFINES + 32];
+  const int has_volatile = mgi_check_has(text, MGI_HAS_VOLATILE), clang = strstr(cxx, "clang") != NULL;
   char *define = (char *)malloc((size_t)MGI_CHECK_DEFINES * MGI_CHECK_DEFINE), source[600], right[600], out[MGI_CHECK_BUILDS][600], include[600];
   mgi_child child[MGI_CHECK_BUILDS];
   int n = 0, defines = 0, started = 0;
@@ -7311,6 +7721,12 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int
     snprintf(out[k], sizeof out[k], "%s/%s.so", dir, mgi_check_builds[k]);
     argv[n++] = out[k];
     for (int a = 0; a < (k == 1 ? 7 : k == 3 || k == MGI_CHECK_BUILD_RIGHT ? 0 : 2); a++) argv[n++] = k == 1 ? floats[a] : fields[a]; /* races do not depend on values: one build watches */
+    if (has_volatile && k != MGI_CHECK_BUILD_RIGHT) { /* its accesses are order points, in every build */
+      for (int a = 1; k != 1 && a < 7; a++) argv[n++] = floats[a];
+      if (k != 1) argv[n++] = "-lpthread", argv[n++] = "-DMG_EMULATE_VOLATILE", argv[n++] = "-fno-threadsafe-statics";
+      argv[n++] = clang ? "-mllvm" : "--param=tsan-distinguish-volatile=1";
+      if (clang) argv[n++] = "-tsan-distinguish-volatile=1";
+    }
     argv[n++] = "-x";
     argv[n++] = "c++";
     argv[n++] = k == MGI_CHECK_BUILD_RIGHT ? right : source;

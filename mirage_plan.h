@@ -100,7 +100,7 @@ typedef struct mg_machine {
   const char *name, *arch;     /* "H200"; "sm_90a", what nvcc is told */
   uint32_t can;                /* the sum of its MG_CAN_.. */
   int sms;                     /* multiprocessors (SMs) */
-  int threads_per_sm;          /* that a multiprocessor holds at once */
+  int threads_per_sm, blocks_per_sm; /* that a multiprocessor holds at once */
   int64_t shared_per_block;    /* bytes of shared memory that a block may ask for */
   int64_t shared_per_sm;       /* bytes of shared memory; the system takes 1024 of them for each block */
   int64_t registers_per_sm;    /* registers of 4 bytes */
@@ -316,30 +316,30 @@ enum {
 
 #define MGI_SCALED "scaled, unmeasured: "
 
-/*  name          arch      can          SMs  threads  shared memory   registers  L2       a row's first line
-                                         /SM      /block  /SM     /SM        MiB
+/*  name          arch      can          SMs  threads, shared memory   registers  L2       a row's first line
+                                              blocks/SM /block /SM     /SM        MiB
     DRAM    L2       tensor  f32   shared    launch    source                                its second
     GB/s    GB/s     TFLOP/s       bytes/us  us   barrier, us                                                         */
 #define MG_BUILTIN_MACHINES(M)                                                                                         \
-  M("H200",       "sm_90a",  MGI_CAN_90,  132, 2048,    232448, 233472, 65536,      60,                                \
+  M("H200",       "sm_90a",  MGI_CAN_90,  132, 2048, 32,    232448, 233472, 65536,      60,                            \
     4290.0, 6400.0,  560.0,  50.0, 200000.0, 1.1, 0.05, "measured: memory and products; else scaled data sheet")       \
-  M("H100",       "sm_90a",  MGI_CAN_90,  132, 2048,    232448, 233472, 65536,      50,                                \
+  M("H100",       "sm_90a",  MGI_CAN_90,  132, 2048, 32,    232448, 233472, 65536,      50,                            \
     3000.0, 6400.0,  560.0,  50.0, 200000.0, 1.1, 0.05, MGI_SCALED "SXM5, 3350 GB/s; else as the H200")                \
-  M("A100",       "sm_80",   MGI_CAN_80,  108, 2048,    166912, 167936, 65536,      40,                                \
+  M("A100",       "sm_80",   MGI_CAN_80,  108, 2048, 32,    166912, 167936, 65536,      40,                            \
     1400.0, 4500.0,  250.0,  15.0, 160000.0, 1.5, 0.06, MGI_SCALED "40 GB, 1555 GB/s, 312 and 19.5 TFLOP/s")           \
-  M("RTX3080",    "sm_86",   MGI_CAN_80,   68, 1536,    101376, 102400, 65536,       5,                                \
+  M("RTX3080",    "sm_86",   MGI_CAN_80,   68, 1536, 16,    101376, 102400, 65536,       5,                            \
     680.0,  2200.0,  105.0,  22.0, 190000.0, 1.5, 0.06, MGI_SCALED "760 GB/s, 119 and 29.8 TFLOP/s")                   \
-  M("RTX3090",    "sm_86",   MGI_CAN_80,   82, 1536,    101376, 102400, 65536,       6,                                \
+  M("RTX3090",    "sm_86",   MGI_CAN_80,   82, 1536, 16,    101376, 102400, 65536,       6,                            \
     837.0,  3400.0,  57.0,   26.6, 171000.0, 1.5, 0.06, MGI_SCALED "936 GB/s, 71 and 35.6 TFLOP/s, 1.70 GHz")          \
-  M("RTX4090",    "sm_89",   MGI_CAN_89,  128, 1536,    101376, 102400, 65536,      72,                                \
+  M("RTX4090",    "sm_89",   MGI_CAN_89,  128, 1536, 24,    101376, 102400, 65536,      72,                            \
     901.0,  7900.0,  132.0,  61.7, 254500.0, 1.5, 0.06, MGI_SCALED "1008 GB/s, 165 and 82.6 TFLOP/s, 2.52 GHz")        \
-  M("L40S",       "sm_89",   MGI_CAN_89,  142, 1536,    101376, 102400, 65536,      96,                                \
+  M("L40S",       "sm_89",   MGI_CAN_89,  142, 1536, 24,    101376, 102400, 65536,      96,                            \
     772.0,  8770.0,  290.0,  68.4, 254500.0, 1.5, 0.06, MGI_SCALED "864 GB/s, 362 and 91.6 TFLOP/s, 2.52 GHz")         \
-  M("B200",       "sm_100a", MGI_CAN_100, 148, 2048,    232448, 233472, 65536,     126,                                \
+  M("B200",       "sm_100a", MGI_CAN_100, 148, 2048, 32,    232448, 233472, 65536,     126,                            \
     7150.0, 10670.0, 1274.0, 56.0, 198500.0, 1.1, 0.05, MGI_SCALED "8000 GB/s, 2250 and 75 TFLOP/s, 1.97 GHz")         \
-  M("RTX5090",    "sm_120",  MGI_CAN_120, 170, 1536,    101376, 102400, 65536,      96,                                \
+  M("RTX5090",    "sm_120",  MGI_CAN_120, 170, 1536, 24,    101376, 102400, 65536,      96,                            \
     1602.0, 10030.0, 168.0,  78.3, 243100.0, 1.1, 0.05, MGI_SCALED "1792 GB/s, 210 and 104.8 TFLOP/s, 2.41 GHz")       \
-  M("RTXPRO6000", "sm_120",  MGI_CAN_120, 188, 1536,    101376, 102400, 65536,     128,                                \
+  M("RTXPRO6000", "sm_120",  MGI_CAN_120, 188, 1536, 24,    101376, 102400, 65536,     128,                            \
     1602.0, 12060.0, 403.0,  93.4, 264300.0, 1.1, 0.05, MGI_SCALED "1792 GB/s, 504 and 125 TFLOP/s, 2.62 GHz")
 
 #ifndef MG_USER_MACHINES
@@ -347,9 +347,9 @@ enum {
 #endif
 
 static const mg_machine mgi_machines[] = {
-#define MGI_M(name, arch, can, sms, threads, block, sm, registers, l2_mib, dram, l2, tensor, f32, shared, launch,      \
-              barrier, source)                                                                                         \
-  { name, arch, can, sms, threads, block, sm, registers, (int64_t)(l2_mib) << 20,                                      \
+#define MGI_M(name, arch, can, sms, threads, blocks, block, sm, registers, l2_mib, dram, l2, tensor, f32, shared,      \
+              launch, barrier, source)                                                                                         \
+  { name, arch, can, sms, threads, blocks, block, sm, registers, (int64_t)(l2_mib) << 20,                                      \
     dram, l2, tensor, f32, shared, launch, barrier, source },
   MG_BUILTIN_MACHINES(MGI_M) MG_USER_MACHINES(MGI_M)
 #undef MGI_M

@@ -39,7 +39,8 @@
      >>structures  >>tuner  >>bounds  >>kernels  >>safety  >>kept  >>cuts  >>search  >>rewrite  >>results      implementation
 
    CONFIGURATION (define before including)
-     MG_USER_AXIOMS(A)     rows added to the axiom table: A(name, "pattern", "pattern", "equation")
+     MG_USER_AXIOMS(A)     rows added to the axiom table: A(name, "pattern", "pattern", "equation"), as in
+                           A(cube_mul, "cube(mul(x,y))", "mul(cube(x),cube(y))", "a note")
 
    CONCEPTS
      class        dimensions that must have one extent (mg_classes_of); and those of equal extent that no output and no

@@ -44,7 +44,8 @@
      None of its own.  Rows of MG_USER_OPS take part: the `field` column is written in these macros over values a, b, c:
      FF_ADD FF_SUB FF_MUL FF_DIV FF_MAX (two values), FF_EXP (one), FF_ZERO, FF_OPAQUE(ID, a) and
      FF_OPAQUE_NONZERO(ID, a): a function of a, and of the row's constant, of which nothing else is known.
-     MG_USER_PROOF_AXIOMS(A) adds rows to what the solver may use, see >>axioms.
+     MG_USER_PROOF_AXIOMS(A) adds rows to what the solver may use, see >>axioms:
+     A(tanh_odd, FACT, "tanh(neg(x)) = neg(tanh(x))").
 
    CONCEPTS
      residue pair   x_p in Z_p and x_q in Z_q with q | p-1; exp(x) = omega^x_q mod p, which leaves no x_q (Mirage paper,

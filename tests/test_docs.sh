@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What the files say of themselves: the section tags in a header's contents are its sections; the README's operator list
-# is the table's; the README's program compiles, runs and prints what the README shows; nothing else at the top level.
+# is the table's; the README's program compiles, runs and prints what the README shows; its figures are those of
+# tests/bench/results, whose own README names every file; nothing else at the top level.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 dir=build/docs
@@ -51,14 +52,24 @@ done
 ok $([ -z "$d" ]; echo $?) "no number of multiprocessors but in mirage_plan.h" "$d"
 
 build/test_core --ops >"$dir/ops"
-sed -n '/^<!-- operators/,/^<!-- end of operators/p' README.md | grep '^|' >"$dir/readme-ops"
+sed -n '/^## Operators/,/^## Adding/p' README.md | grep '^|' >"$dir/readme-ops"
 d=$(diff "$dir/ops" "$dir/readme-ops"); ok $? "README: the operator list is the table's" "$d"
 
+results=tests/bench/results
 if command -v python3 >/dev/null; then
-  cp README.md "$dir/README.md"
-  d=$(python3 tests/bench/table.py --readme "$dir/README.md" 2>&1 && diff README.md "$dir/README.md")
-  ok $? "README: the measured tables are those of the results" "$d"
+  for f in README.md $results/README.md; do
+    cp "$f" "$dir/measured.md"
+    d=$(python3 tests/bench/table.py --readme "$dir/measured.md" 2>&1 && diff "$f" "$dir/measured.md")
+    ok $? "$f: the measured tables are those of the results" "$d"
+  done
 fi
+(cd $results && ls | grep -v README | sed 's/\.[a-z]*$//'; cd ../../.. && ls tests/results/*) | sort -u >"$dir/results"
+grep -o '`[^` ]*-20[0-9][0-9]-[0-9][0-9]-[^` ]*`' $results/README.md | tr -d '`' | sort -u >"$dir/named"
+d=$(diff "$dir/results" "$dir/named"); ok $? "$results/README.md names the files of results, each and no other" "$d"
+
+n=$(wc -l <README.md)
+ok $([ "$n" -le 250 ]; echo $?) "README: at most 250 lines" "$n"
+d=$(LC_ALL=C.UTF-8 grep -n '^[^|].\{120\}' README.md); ok $([ -z "$d" ]; echo $?) "README: at most 120 columns, tables aside" "$d"
 
 awk '/^```c$/ {on = 1; next} /^```$/ {if (on) exit} on' README.md >"$dir/prog.c"
 "${CC:-gcc}" -std=c11 -O2 -Wall -Wextra -Werror -I. "$dir/prog.c" -o "$dir/prog" -lm -lpthread -ldl >"$dir/out" 2>&1

@@ -65,8 +65,14 @@ static const struct { const char *name, *arch, *text; } kernels[] = {
      "    s = sum(sqr(x), dim=1)\n  }\n  o = div(accum(b) {z->+, i->+}, sqrt(add_scalar(accum(s) {z->+, i->+}, 1/1000)))\n  store o {x->1}\n}\noutput O\n"},
     {"strips", "sm_90a", /* of a few columns */
      "program k\ninput X : f16[9, 56]\nO = kernel grid=(x=5) threads=64 {\n  x = load X {x->1}\n  o = mul(exp(x), sum(x, dim=0))\n  store o {x->1}\n}\noutput O\n"},
+    {"many blocks", "sm_90a", /* of which those that merge are few; for what waits for all blocks */
+     "program k\ninput X : f16[16, 64]\ninput W : f16[64, 3200]\nO = kernel grid=(x=100, y=2) threads=64 {\n  plan { merge=workspace }\n  x = load X {y->1}\n  w = load W {x->1, y->0}\n  o = relu(accum(matmul(x, w)) {y->+})\n"
+     "  store o {x->1}\n}\noutput O\n"},
+    {"more blocks", "sm_90a",
+     "program k\ninput X : f16[16, 64]\ninput W : f16[64, 9600]\nO = kernel grid=(x=300, y=2) threads=64 {\n  plan { merge=workspace }\n  x = load X {y->1}\n  w = load W {x->1, y->0}\n  o = relu(accum(matmul(x, w)) {y->+})\n"
+     "  store o {x->1}\n}\noutput O\n"},
 };
-enum { KERNELS = sizeof kernels / sizeof *kernels };
+enum { KERNELS = sizeof kernels / sizeof *kernels - 2}; /* the last two are for waits alone */
 
 /* ------------------------------------------------------------------------------------------------------ texts */
 typedef struct text { char *s; size_t n, room; } text;
@@ -632,7 +638,9 @@ static const struct { const char *find, *with, *only, *says; } limits[] = {
     {"  int rc = 0;\n", "$0  cudaLaunchConfig_t how = {};\n  how.stream = stream;\n", "rows", "cudaLaunchConfig_t"},
     {"  int rc = 0;\n", "$0  int device = 0, sms = 0;\n  cudaGetDevice(&device);\n  cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);\n", "library", "cudaGetDevice"},
     {"  (void)early; //", "  __shared__ float sums[64];\n  sums[threadIdx.x] = 0;\n$0", "strips", "__shared__"},
-    {"  (void)early; //", "  if (mg_bid(0) < 0) atomicAdd((unsigned *)p_O, 0u);\n$0", "strips", "atomicAdd"},
+    {"  (void)early; //", "  if (mg_bid(0) < 0) atomicAdd((float *)p_O, 0.0f);\n$0", "strips", "atomicAdd"},
+    {"  (void)early; //", "  if (mg_bid(0) < 0) atomicAdd_block((unsigned *)p_O, 0u);\n$0", "strips", "atomicAdd_block"},
+    {"  (void)early; //", "  if (threadIdx.x == 0) atomicAdd((unsigned *)mg_shared(), 0u);\n$0", "strips", "an atomic of shared memory"},
     {"  (void)early; //", "  const unsigned who = __ballot_sync(0xffffffffu, 1);\n  (void)who;\n$0", "rows", "__ballot_sync"},
     {"  (void)early; //", "  asm volatile(\"bar.warp.sync 0xffffffff;\");\n$0", "rows", "assembly"},
     {"  (void)early; //", "  if (threadIdx.x % 32 < 16) (void)__shfl_xor_sync(0xffffu, 1, 1);\n$0", "rows", "some lanes"},
@@ -722,6 +730,96 @@ static void limits_are_named_and_wrong_ones_refuted(void **state) {
   if (n_refuted != n_wrong) fail_msg("wrong rewrites were not refuted, seed %llu", (unsigned long long)seed);
 }
 
+/* Waits for other blocks, in the place of the ticket by which the last block of a group goes on.  `says` empty: it is right; else
+   what the refusal has to say, and with what status.  samples: -1 at reduced sizes alone, 0 at full size too. */
+#define HAND_SPIN(spin) \
+  "static __device__ void hand_barrier(unsigned *c, unsigned n) {\n  __syncthreads();\n  if (threadIdx.x == 0) {\n    __threadfence();\n    const unsigned goal = (atomicAdd(c, 1u) / n + 1) * n;\n    " spin "\n    __threadfence();\n  }\n  __syncthreads();\n}\n"
+#define HAND_WAITS "{ hand_barrier(p_tickets, gridDim.x * gridDim.y * gridDim.z); if ($1 != 0) return; }"
+static const struct { const char *only, *helper, *with; const char *find2, *with2; mg_status status; const char *says; int samples; } waits[] = {
+    /* a barrier of the whole grid, which is right where the machine holds the grid at once */
+    {"two kernels", HAND_SPIN("while (atomicAdd(c, 0u) < goal);"), HAND_WAITS, NULL, NULL, MG_OK, "", 0},
+    {"two kernels", HAND_SPIN("while (*(volatile unsigned *)c < goal);"), HAND_WAITS, NULL, NULL, MG_OK, "", 0},
+    {"many blocks", HAND_SPIN("while (atomicCAS(c, 0u, 0u) < goal) __nanosleep(100);"), HAND_WAITS, NULL, NULL, MG_OK, "", 0}, /* 200 blocks at full size */
+    {"without tensor cores", HAND_SPIN("for (const volatile unsigned *at = c; *at < goal;) {}"), HAND_WAITS, NULL, NULL, MG_OK, "", -1},
+    /* block 0 collects, and tells by a flag: what the others wrote comes by two steps */
+    {"two kernels",
+     "static __device__ void hand_barrier(unsigned *c, unsigned n) {\n  __syncthreads();\n  if (threadIdx.x == 0) {\n    __threadfence();\n    const bool first = blockIdx.x + blockIdx.y == 0;\n"
+     "    const unsigned round = *(volatile unsigned *)(c + 40);\n    atomicAdd(c, 1u);\n    while (first && atomicAdd(c, 0u) < n * (round + 1));\n    __threadfence();\n"
+     "    if (first) *(volatile unsigned *)(c + 40) = round + 1;\n    while (*(volatile unsigned *)(c + 40) == round);\n    __threadfence();\n  }\n  __syncthreads();\n}\n",
+     HAND_WAITS, "k_TICKETS_K0 + mg_round256((int64_t)4", "k_TICKETS_K0 + 256 + mg_round256((int64_t)4", MG_OK, "", -1},
+    /* a lock, taken by an exchange and given back by a volatile store */
+    {"two kernels",
+     "static __device__ unsigned hand_draw(unsigned *c) {\n  __threadfence();\n  while (atomicExch(c + 40, 1u));\n  __threadfence();\n  const unsigned was = c[0];\n  c[0] = was + 1;\n  __threadfence();\n"
+     "  *(volatile unsigned *)(c + 40) = 0;\n  return was;\n}\n",
+     "__syncthreads();\n  if (!__syncthreads_or(threadIdx.x == 0 && hand_draw(ticket) % $1 == $1 - 1)) return;", "k_TICKETS_K~ + mg_round256((int64_t)4", "k_TICKETS_K$1 + 256 + mg_round256((int64_t)4", MG_OK, "", -1},
+    /* one arrival too many is waited for */
+    {"two kernels", HAND_SPIN("while (atomicAdd(c, 0u) < goal);"), "{ hand_barrier(p_tickets, gridDim.x * gridDim.y * gridDim.z + 1); if ($1 != 0) return; }", NULL, NULL, MG_NOT_FOUND, "deadlock: of a grid of", -1},
+    {"two kernels", HAND_SPIN("while (*(volatile unsigned *)c < goal);"), "{ hand_barrier(p_tickets, gridDim.x * gridDim.y * gridDim.z + 1); if ($1 != 0) return; }", NULL, NULL, MG_NOT_FOUND, "deadlock: of a grid of", -1},
+    /* a fence is missing: the one that releases, the one that acquires; the barrier of the block before, the one after */
+    {"two kernels", HAND_SPIN("while (atomicAdd(c, 0u) < goal);"), HAND_WAITS, "    __threadfence();\n    const unsigned", "    const unsigned", MG_NOT_FOUND, "nothing orders the two", -1},
+    {"two kernels", HAND_SPIN("while (*(volatile unsigned *)c < goal);"), HAND_WAITS, "    __threadfence();\n  }", "  }", MG_NOT_FOUND, "nothing orders the two", -1},
+    {"two kernels", HAND_SPIN("while (atomicAdd(c, 0u) < goal);"), HAND_WAITS, "(unsigned *c, unsigned n) {\n  __syncthreads();\n", "(unsigned *c, unsigned n) {\n", MG_NOT_FOUND, "nothing orders the two", -1},
+    {"two kernels", HAND_SPIN("while (atomicAdd(c, 0u) < goal);"), HAND_WAITS, "  }\n  __syncthreads();\n}", "  }\n}", MG_NOT_FOUND, "nothing orders the two", -1},
+    /* a spin of loads that nothing makes fresh, or strong */
+    {"two kernels", HAND_SPIN("while (mg_ldg(c) < goal);"), HAND_WAITS, NULL, NULL, MG_NOT_FOUND, "nothing orders the two", -1},
+    /* more blocks than the machine holds at once; as many as it holds, and more than run side by side here */
+    {"more blocks", HAND_SPIN("while (atomicAdd(c, 0u) < goal);"), HAND_WAITS, "64, 5120, stream", "64, 200000, stream", MG_NOT_FOUND, "of a grid of 600 wait for others, and the machine holds no more than 132 at once", 0},
+    {"more blocks", HAND_SPIN("while (atomicAdd(c, 0u) < goal);"), HAND_WAITS, NULL, NULL, MG_UNSUPPORTED, "256 blocks of 64 threads that wait for others of a grid of 600: no more run side by side", 0},
+    /* tickets that are no atomics: two plain accesses race; two volatile ones do not, and one of two draws is lost where blocks take turns */
+    {"two kernels", "static __device__ unsigned hand_draw(unsigned *c) {\n  __threadfence();\n  const unsigned was = *c;\n  *c = was + 1;\n  __threadfence();\n  return was;\n}\n",
+     "__syncthreads();\n  if (!__syncthreads_or(threadIdx.x == 0 && hand_draw(ticket) % $1 == $1 - 1)) return;", NULL, NULL, MG_NOT_FOUND, "nothing orders the two", -1},
+    {"two kernels",
+     "static __device__ unsigned hand_draw(unsigned *c) {\n  volatile unsigned *const at = c;\n  __threadfence();\n  const unsigned was = *at;\n  __threadfence();\n  *at = was + 1;\n  __threadfence();\n  return was;\n}\n",
+     "__syncthreads();\n  if (!__syncthreads_or(threadIdx.x == 0 && hand_draw(ticket) % $1 == $1 - 1)) return;", NULL, NULL, MG_NOT_FOUND, "fiber order 2", -1},
+};
+enum { WAITS = sizeof waits / sizeof *waits };
+static void waits_between_blocks(void **state) {
+  (void)state;
+  const char *only = getenv("ONLY");
+  const int start = (int)pick(WAITS);
+  int wrong_ones = 0;
+  begin();
+  for (int n = 0; n < (all ? WAITS : 2); n++) {
+    const int w = (start + n * (all ? 1 : 8)) % WAITS;
+    mg_graph *g = NULL;
+    mg_error e;
+    mg_check_report r;
+    char key[40], *cu = NULL;
+    int k = 0;
+    while (strcmp(kernels[k].name, waits[w].only)) k++;
+    if (only && atoi(only) != w) continue;
+    cu = emitted(k, &g);
+    const int draws = strstr(waits[w].with, "hand_draw") != NULL;
+    int there = replace(&cu, "if (!mg_last_of(ticket, k_K0_y)) return;", draws ? "%0%" : "%1%", -1, NULL) + replace(&cu, "if (!mg_last_of(ticket, k_K1_x)) return;", draws ? "%2%" : "%3%", -1, NULL) +
+                replace(&cu, "if (!mg_last_of(ticket, k_K0_z)) return;", draws ? "%4%" : "%5%", -1, NULL);
+    static const char *const named[] = {"k_K0_y", "b_y", "k_K1_x", "b_x", "k_K0_z", "b_z"};
+    for (int m = 0; m < 6; m++) { /* $1 of it */
+      char mark[8];
+      text with = {NULL, 0, 0};
+      snprintf(mark, sizeof mark, "%%%d%%", m);
+      for (const char *p = waits[w].with; *p; p++)
+        if (*p == '$') put(&with, named[m], strlen(named[m])), p++;
+        else put(&with, p, 1);
+      replace(&cu, mark, with.s, -1, NULL);
+      free(with.s);
+    }
+    replace(&cu, "#ifndef MG_HOST_ONLY /* the kernels */\n", "$0%helper%", 1, NULL);
+    there += replace(&cu, "%helper%", waits[w].helper, 1, NULL) - 1;
+    if (there < 1 || (waits[w].find2 && !replace(&cu, waits[w].find2, waits[w].with2, -1, NULL))) fail_msg("wait %d is not in %s", w, kernels[k].name);
+    snprintf(key, sizeof key, "b%d", w);
+    if (getenv("KEEP")) assert_true(mgi_cd_write("build/host.wait.cu", cu, strlen(cu)));
+    const mg_status s = check(g, cu, key, 0, waits[w].samples, &r, &e);
+    if (s != waits[w].status || (waits[w].says[0] && !strstr(s == MG_NOT_FOUND ? r.difference : e.msg, waits[w].says))) {
+      wrong_ones++;
+      print_message("wait %d of %s: %s, not %s \"%s\": %s %s\n", w, kernels[k].name, mg_status_text(s), mg_status_text(waits[w].status), waits[w].says, e.msg, r.difference);
+    } else if (getenv("VERBOSE")) print_message("wait %d of %s: %s: %s %s\n", w, kernels[k].name, mg_status_text(s), s == MG_OK ? "" : e.msg, r.difference);
+    free(cu);
+    mg_graph_free(g);
+  }
+  end();
+  if (wrong_ones) fail_msg("%d waits between blocks were judged wrongly, seed %llu", wrong_ones, (unsigned long long)seed);
+}
+
 static void table(FILE *f) {
   int sum[2] = {0, 0};
   fprintf(f, "%-22s %8s %8s\n", "class", "planted", "caught");
@@ -783,7 +881,7 @@ int main(int argc, char **argv) {
   if (argc > 3) table_path = argv[3];
   rng = seed * 0x9E3779B97F4A7C15u + 88172645463325252u;
   print_message("seed %llu\n", (unsigned long long)seed);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(plants_are_caught), cmocka_unit_test(limits_are_named_and_wrong_ones_refuted), cmocka_unit_test(rewrites_pass)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(plants_are_caught), cmocka_unit_test(limits_are_named_and_wrong_ones_refuted), cmocka_unit_test(waits_between_blocks), cmocka_unit_test(rewrites_pass)};
   if (getenv("TEST")) cmocka_set_test_filter(getenv("TEST"));
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #endif
 /* A row from outside: an A100 of another size, under an architecture that no built-in row has. */
 #define MG_USER_MACHINES(M)                                                                                           \
-  M("ORIN", "sm_87", MG_CAN_ASYNC_COPY, 16, 1536, 166912, 167936, 65536, 4,                                            \
+  M("ORIN", "sm_87", MG_CAN_ASYNC_COPY, 16, 1536, 16, 166912, 167936, 65536, 4,                                            \
     180.0, 800.0, 40.0, 4.0, 100000.0, 2.0, 0.1, "scaled, unmeasured: of this test alone")
 #define MIRAGE_IMPLEMENTATION
 #include "mirage.h"
