@@ -35,7 +35,7 @@
 
    CONTENTS (search for the tag)
      >>egraph-api  >>search-api  >>safety-api  >>tilings-api  >>threads-api                              declarations
-     >>egraph  >>patterns  >>saturation  >>polynomials  >>expressions  >>model  >>plan  >>tilings  >>threads  >>values  >>closure
+     >>egraph  >>patterns  >>saturation  >>polynomials  >>expressions  >>tilings  >>threads  >>values  >>closure
      >>structures  >>tuner  >>bounds  >>kernels  >>safety  >>kept  >>cuts  >>search  >>rewrite  >>results      implementation
 
    CONFIGURATION (define before including)
@@ -6212,9 +6212,9 @@ static mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, 
         their sum, exponentials sum to 1.  A 16-bit value whose every term is bounded by facts, or is a term of a
         16-bit value of the program (an input is one) up to a small constant, is safe.  An output is the program's.
      2. Witnesses.  Both lists are run over inputs of one value each in f32, with the roundings: where the program as written is
-        right and the µGraph is not, with one input far from 1, that is a proof that it is unsafe.  Where several have to be
-        far (a chain of products taken in another order), it is said, and not decided.  The two are first compared
-        without roundings, so that a list which does not say what the graph says proves nothing.
+        right and the µGraph is not, with one input far from 1, that is a proof that it is unsafe; so it is where several are
+        far (a chain of products taken in another order) and the µGraph overflows.  Else that is said, and not decided.  The
+        two are first compared without roundings, so that a list which does not say what the graph says proves nothing.
      3. Precision.  A part of a sum that the program rounds whole, and a sum that it does not round as an operand over tf32, may be
         large and cancel later: not decided.
    What neither settles is not decided.  A difference of two sums of squares that the program does not take is unsafe:
@@ -6727,7 +6727,7 @@ mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const ch
                (joint = 1, mgi_num_refuted(&p, p_out, &u, u_out, (int)program->n_out, (int)program->n_in, 1, &w))) {
       const mgi_num_node *x = &u.node[w.node];
       size_t n = 0;
-      r->verdict = joint ? MG_SAFETY_OPEN : MG_UNSAFE, r->kernel = x->kernel, r->stored = x->stored, r->tensor = x->tensor;
+      r->verdict = joint && isfinite(w.got) ? MG_SAFETY_OPEN : MG_UNSAFE, r->kernel = x->kernel, r->stored = x->stored, r->tensor = x->tensor;
       snprintf(r->value, sizeof r->value, "%.60s", x->name);
       n = (size_t)snprintf(r->why, sizeof r->why, "%s, it would be %.2g where", x->stored ? "handed on in 16 bits" : "a product's operand in 16 bits", w.x);
       for (uint32_t k = 0; k < program->n_in && n + 40 < sizeof r->why; k++)

@@ -718,7 +718,7 @@ enum { MG_FAMILIES_MOST = 256, MG_FAMILIES_LEAST = 8, MG_NUMERICS_ROWS = 64, MG_
   F(OFFSET,   "offset",             "one input lies 10^3 standard deviations from 0")                                  \
   F(CONSTANT, "constant rows",      "in every row of one input all elements are the same")                             \
   F(ZERO,     "zero rows",          "every third row of one input is 0")                                               \
-  F(DENORMAL, "denormals",          "one input holds denormal numbers of its type")                                    \
+  F(DENORMAL, "denormals",          "one input holds denormal numbers of its type; one of f32, those of f16")                                    \
   F(LOGITS,   "logits of 200",      "one input is such that the largest argument of a softmax is 200 away from 0")     \
   F(FIRST,    "first keys dark",    "a mask that a softmax's argument adds is a on the first quarter")                 \
   F(LAST,     "last keys dark",     "the same on the last quarter")                                                    \
@@ -3860,7 +3860,7 @@ void mg_family_input(const mg_graph *g, const mg_family *f, uint64_t seed, int d
       case MG_FAMILY_OFFSET: x += 1000 * scale; break;
       case MG_FAMILY_CONSTANT: x = scale * mgi_family_normal(hr); break;
       case MG_FAMILY_ZERO: x = row % 3 == 1 ? 0 : x; break;
-      case MG_FAMILY_DENORMAL: x = floor(x / scale * 300) * ldexp(1, t->dtype == MG_F16 ? -24 : t->dtype == MG_BF16 ? -133 : -140); break;
+      case MG_FAMILY_DENORMAL: x = floor(x / scale * 300) * ldexp(1, t->dtype == MG_BF16 ? -133 : -24); break;
       case MG_FAMILY_FIRST: x = col < (cols + 3) / 4 ? f->a : 0; break;
       case MG_FAMILY_LAST: x = col >= cols - (cols + 3) / 4 ? f->a : 0; break;
       case MG_FAMILY_ALL_BUT: x = col == (int64_t)(hr % (uint64_t)cols) ? 0 : f->a; break;
