@@ -222,9 +222,111 @@ static void what_a_machine_lacks_is_refused(void **state) {
   mg_graph_free(g);
 }
 
+/* ---- facts and costs */
+#define NORM(plan)                                                                                                     \
+  "program n\ninput X : f16[16, 1024]\ninput G : f16[1024]\ninput W : f16[1024, 4096]\n"                              \
+  "O = kernel grid=(x=128) threads=128 {\n  for i=4 {\n    x = load X {x->*, i->1}\n    g = load G {x->*, i->0}\n"      \
+  "    p = mul(x, g)\n    w = load W {x->1, i->0}\n    y = matmul(p, w)\n    q = sqr(x)\n    s = sum(q, dim=1)\n  }\n"  \
+  "  a = accum(y) {i->+}\n  b = accum(s) {i->+}\n  r = sqrt(add_scalar(scale(b, 1/1024), 1/1000000))\n"                \
+  "  o = div(a, r)\n  store o {x->1}\n" plan "}\noutput O\n"
+static mg_kernel_facts facts_of(const char *text, const char *machine) {
+  mg_kernel_facts f;
+  mg_graph *g = parse(text);
+  assert_int_equal(mg_kernel_facts_of(g, 1, mg_machine_find(machine), &f), 1);
+  mg_graph_free(g);
+  return f;
+}
+/* The time is the sum of its terms, the body no less than what any unit takes alone, and the bytes are those of the tensors. */
+static void a_cost_is_its_terms(void **state) {
+  (void)state;
+  static const char *const text[] = {NORM(""), NORM("  plan { stages=4 warps_m=1 warps_n=1 warps_k=4 ring=warp }\n"),
+                                     NORM("  plan { stages=2 warps_m=1 warps_n=2 warps_k=2 }\n"), GROUPS("mma=warpgroup")};
+  for (size_t k = 0; k < sizeof text / sizeof *text; k++)
+    for (int j = 0; j < mg_machine_count(); j++) {
+      const mg_kernel_facts f = facts_of(text[k], mg_machine_at(j)->name);
+      const mg_cost *c = &f.cost;
+      double sum = 0;
+#define ADD(id, words) sum += c->id##_us;
+      MG_COST_TERMS(ADD)
+#undef ADD
+      assert_float_equal(sum, c->total_us, 1e-9);
+      assert_true(c->body_us >= c->dram_us && c->body_us >= c->l2_us);
+      assert_true(c->body_us >= c->tensor_us + c->elements_us + c->shared_us - 1e-12);
+      assert_true(c->launch_us == mg_machine_at(j)->launch_us && c->drain_us > 0);
+    }
+  const mg_kernel_facts f = facts_of(NORM(""), "H200");
+  assert_int_equal(f.blocks, 128);
+  assert_int_equal(f.steps, 4);
+  assert_int_equal(f.group, 1);
+  const double inputs = 2.0 * (16 * 1024 + 1024 + 1024 * 4096), output = 2.0 * 16 * 4096;
+  assert_true(f.dram_bytes >= inputs + output && f.dram_bytes < 1.1 * (inputs + output));
+  assert_float_equal(f.flops, 2.0 * 16 * 1024 * 4096, 1);
+}
+/* What the plan says is what is priced; without one it is the best, which is what mg_predict_us says. */
+static void facts_are_of_the_plan(void **state) {
+  (void)state;
+  const mg_kernel_facts best = facts_of(NORM(""), "H200");
+  const mg_kernel_facts own = facts_of(NORM("  plan { stages=4 warps_m=1 warps_n=1 warps_k=4 ring=warp }\n"), "H200");
+  const mg_kernel_facts shared = facts_of(NORM("  plan { stages=4 warps_m=1 warps_n=1 warps_k=4 }\n"), "H200");
+  const mg_kernel_facts other = facts_of(NORM("  plan { stages=2 warps_m=1 warps_n=2 warps_k=2 }\n"), "H200");
+  mg_graph *g = parse(NORM(""));
+  assert_float_equal(best.cost.total_us, mg_predict_us(g, NULL), 1e-12);
+  mg_graph_free(g);
+  assert_true(own.plan.own && !shared.plan.own && own.cost.steps_us < shared.cost.steps_us);
+  assert_int_equal(other.plan.stages, 2);
+  assert_int_equal(other.plan.warps_n, 2);
+  assert_int_equal(other.threads, 128);
+  assert_true(best.cost.total_us <= own.cost.total_us && best.cost.total_us <= other.cost.total_us);
+  g = parse(small);
+  mg_kernel_facts f;
+  assert_int_equal(mg_kernel_facts_of(g, 1, mg_machine_at(0), &f), 0); /* a library operator is no kernel */
+  mg_graph_free(g);
+}
+/* The emitter's facts are what it writes: threads, shared bytes, and a value for every tensor, its bytes within the block's. */
+static void facts_are_what_is_emitted(void **state) {
+  (void)state;
+  static const char *const text[] = {NORM(""), NORM("  plan { stages=4 warps_m=1 warps_n=1 warps_k=4 ring=warp }\n"), GROUPS("mma=warpgroup"), PARTS};
+  for (size_t k = 0; k < sizeof text / sizeof *text; k++) {
+    mg_graph *g = parse(text[k]);
+    mg_cuda_kernel *f = NULL;
+    mg_emit_config c;
+    mg_error e;
+    char *cu = NULL, line[200];
+    int n = 0, loads = 0;
+    memset(&c, 0, sizeof c);
+    if (mg_cuda_facts(g, "sm_90a", &f, &n, &e) != MG_OK) fail_msg("%s", e.msg);
+    assert_int_equal(mg_cuda_emit(g, &c, &cu, &e), MG_OK);
+    assert_int_equal(n, 1);
+    snprintf(line, sizeof line, "%d threads: warps %d x %d x %d (rows, columns, contraction); %lld bytes of shared memory", f->threads, f->warps_m, f->warps_n, f->warps_k, (long long)f->shared_bytes);
+    assert_non_null(strstr(cu, line));
+    const mg_graph *b = g->ops[g->n_ops - 1].sub;
+    assert_int_equal(f->n_values, (int)b->n_tensors - 1);
+    for (int t = 0; t < f->n_values; t++) {
+      const mg_cuda_value *v = &f->value[t];
+      assert_string_equal(v->name, b->tensors[t + 1].name);
+      assert_true(v->bytes >= 0 && v->bytes <= f->shared_bytes);
+      if (strcmp(v->op, "load")) continue;
+      loads++;
+      assert_true(v->bytes >= 2LL * v->rows * v->cols * (v->in_loop ? f->stages : 1) || !v->bytes);
+    }
+    assert_true(loads >= 2);
+    mg_string_free(cu);
+    mg_cuda_facts_free(f, n);
+    mg_graph_free(g);
+  }
+  mg_graph *g = parse(GROUPS("mma=warpgroup"));
+  mg_cuda_kernel *f = (mg_cuda_kernel *)&g;
+  mg_error e;
+  int n = 7;
+  assert_int_equal(mg_cuda_facts(g, "sm_80", &f, &n, &e), MG_UNSUPPORTED);
+  assert_true(!f && !n && strstr(e.msg, "warpgroup"));
+  mg_graph_free(g);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_are_found), cmocka_unit_test(rows_are_sane), cmocka_unit_test(capabilities), cmocka_unit_test(architectures),
-      cmocka_unit_test(every_machine_is_emitted_for), cmocka_unit_test(what_a_machine_lacks_is_refused)};
+      cmocka_unit_test(every_machine_is_emitted_for), cmocka_unit_test(what_a_machine_lacks_is_refused),
+      cmocka_unit_test(a_cost_is_its_terms), cmocka_unit_test(facts_are_of_the_plan), cmocka_unit_test(facts_are_what_is_emitted)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,7 +50,7 @@ for c in print search check verify import; do
   status 3 "$c of a missing file" "$m" $c missing.mg
   grep -q '^mirage: missing.mg: cannot be opened: No such file' err; ok $? "$c of a missing file: the same words everywhere"
 done
-for c in print dot search verify emit check run import; do
+for c in print dot search verify emit explain check run import; do
   status 0 "$c --help" "$m" $c --help
   [ "$(grep -c ' mirage ' out)" -ge 1 ] && ! grep ' mirage ' out | grep -v " mirage $c " >err && head -n 1 out | grep -q "^usage: mirage $c " && tail -n 1 out | grep -q '^exit: '; ok $? "$c --help: the lines of $c, and the exit statuses"
 done
@@ -208,6 +208,10 @@ status 0 "emit" "$m" emit best.mg -o best.cu
 head -n 1 best.cu | grep -q nvcc; ok $? "emit: the file opens with its nvcc command"
 "$m" emit best.mg >again.cu 2>err; cmp -s best.cu again.cu; ok $? "emit: the same text again, and to stdout"
 status 0 "emit for sm_80" "$m" emit best.mg --arch sm_80 -o best80.cu
+status 0 "explain" "$m" explain best.mg
+"$m" explain best.mg >out; grep -q 'bound by' out && grep -q 'launch: an empty kernel' out && grep -q 'lives in' out; ok $? "explain: what bounds it, its terms, its values"
+"$m" explain best.mg --machine A100 --json >out && python3 -c 'import json, sys; d = json.load(open("out")); k = d["parts"][0]; u = k["us"]; sys.exit(not (d["machine"] == "A100" and k["shared_bytes"] > 0 and k["values"] and abs(sum(u[t] for t in "launch fill body steps barriers merge drain".split()) - u["total"]) < 1e-2))'; ok $? "explain --json: the terms add up"
+status 3 "explain for a machine that nobody knows" "$m" explain best.mg --machine Z80
 status 2 "emit for an unknown architecture" "$m" emit best.mg --arch sm_00
 status 0 "check a .mg" "$m" check best.mg
 status 0 "check a .cu" "$m" check best.cu
