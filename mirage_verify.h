@@ -698,7 +698,8 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
    e32         that of the yardstick all in f32, each operator's result moved by one unit in the last place at random, up or
                down: the largest of 16 runs, which take turns with the rows where these are many.
    safe        for every family that binds, in every row that is finite as written,
-                 (i)   what is finite as written is finite, and the error is at most 4 (e16 + e32) + 2 units of the type;
+                 (i)   what is finite as written is finite, but where float64 with that error passes the type's largest
+                       number, and the error is at most 4 (e16 + e32) + 2 units of the type;
                  (ii)  with 16-bit storage replaced by f32 the same, and the error is at most 16 e32 + 2 units of f32.
                (ii) refuses E[x^2] - m^2, whatever 16 bits hide.
    binds       at least half of a family's rows are finite as written.  A family that does not bind is reported, and says
@@ -4135,8 +4136,9 @@ static int mgi_judge_holds(const mgi_judge *J, int wide, mg_numerics_fault *faul
       const double bound = wide ? 16 * J->e32 + 2 * unit : 4 * (J->e16 + J->e32) + 2 * unit;
       const int whole = mgi_judge_error(written, exact, J->cols[k], least) >= 0; /* finite as written */
       for (int64_t c = 0; c < J->cols[k]; c++) {
-        const int lost = isfinite(written[c]) && isfinite(exact[c]) && !isfinite(got[c]);
-        const double error = lost ? INFINITY : whole ? fabs((double)got[c] - exact[c]) / size : 0;
+        const int edge = fabs(exact[c]) + bound * size >= mgi_num_most[type]; /* what the bound allows is infinite in this type */
+        const int lost = isfinite(written[c]) && isfinite(exact[c]) && !isfinite(got[c]) && !(edge && !isnan(got[c]));
+        const double error = lost ? INFINITY : whole && isfinite(got[c]) ? fabs((double)got[c] - exact[c]) / size : 0;
         if (!(error > bound) || !(error / bound > worst)) continue;
         worst = error / bound;
         fault->wide = wide, fault->output = (int)k;

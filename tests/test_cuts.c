@@ -147,7 +147,7 @@ static void library_kernels_for_a_segment(void **state) {
     for (uint32_t i = 1; i < r.graph[0]->n_ops; i++) {
       const mg_op_node *o = &r.graph[0]->ops[i];
       own += o->code == MG_OP_GRAPH, library += o->code != MG_OP_GRAPH;
-      if (o->code != MG_OP_GRAPH) least += mgi_se_library_us(r.graph[0], o, mg_machine_at(0));
+      if (o->code != MG_OP_GRAPH) least += mg_library_us(r.graph[0], o, mg_machine_at(0));
     }
     printf("%s: %.2f us, library kernels %.2f; %d library kernels and %d others\n", p->name, r.predicted_us[0], mg_predict_us(p, mg_machine_at(0)), library, own);
     assert_int_equal(own, 1);

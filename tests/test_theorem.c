@@ -814,7 +814,7 @@ static void no_segment_is_missed(void **state) {
         if (at == n_set) {
           mg_graph *g = mgi_se_cuts_bytes(C, &f.ops) < 0 ? NULL : mgi_se_segment(C, &f, &e);
           double us = 1e18;
-          for (int q = 0; q < C->n; q++) if (g && mgi_se_set_size(&f.ops, C->n) == 1 && mgi_se_set_has(&f.ops, q)) us = mgi_se_library_us(p, &p->ops[C->op[q]], mg_machine_at(0));
+          for (int q = 0; q < C->n; q++) if (g && mgi_se_set_size(&f.ops, C->n) == 1 && mgi_se_set_has(&f.ops, q)) us = mg_library_us(p, &p->ops[C->op[q]], mg_machine_at(0));
           c.max_kernel_ops = 1, segments += g != NULL;
           if (g && mg_search(g, &c, &r, &e) == MG_OK) {
             for (int q = 0; q < r.n; q++) if (r.graph[q]->n_ops == 2 && r.predicted_us[q] < us) us = r.predicted_us[q];
