@@ -474,7 +474,7 @@ static const plant in_files[] = {
     {SCALE, 'x', "", "if ([powers_~.mixed])", "false", 0},
     {SCALE, 's', "", "powers_~.undo(~);", "", 0},
     {SCALE, 'x', "", "[(uint32_t)power_~]", "0u", 0},
-    {DROPPED, 's', "", "mg_one_power<~>(low_~, powers_~, ~, of_~);", "", 0},
+    {DROPPED, 's', "", "mg_one_power<~>(low_~, powers_~, mg_~(), of_~);", "", 0},
     {BARRIER, 's', "", "mg_grid_wait();", "", 0},
     {BARRIER, 's', "", "mg_grid_wait();", "if (mg_warp() == 0) mg_grid_wait();", 0},
     {BARRIER, 'x', "", "load_~(s, s, true, [false]);", "true", 0},
