@@ -1,10 +1,12 @@
-/* mirage_plan.h - v0.1.0 - what a kernel may count on: the machines, as rows of data, in one C header
+/* mirage_plan.h - v0.1.0 - what a kernel is and costs: machines as rows of data, plans, terms of time, in one C header
 
    WHAT
      Holds the table of machines (GPUs) that programs are searched and emitted for, and answers every question that the
      search (mirage_search.h) and the emitter (mirage_cuda.cuh) ask of one: what it is called, what it can do, how large
      it is, how fast it is.  No other header compares the name of an architecture, or knows the size of a machine.
-     Needs mirage.h and libc.
+     And it says of a kernel what it costs on a machine: the kernel is flattened (mg_flat), planned (how many warps, how
+     they share its products, how many stages), and priced as a sum of terms with names.  The search prices by it;
+     `mirage explain` prints it.  Needs mirage.h, libc and libm.
 
    DO THIS
      In one C or C++ file: #define MIRAGE_IMPLEMENTATION, then #include "mirage_plan.h".  MIRAGE_PLAN_IMPLEMENTATION
@@ -43,18 +45,23 @@
      rate           what kernels reach, not the peak of a data sheet.  `source` says where a row's rates come from: its
                     first word is "measured" or "scaled".
      default        the first row of the table; the first row of an architecture speaks for the architecture.
+     plan           stages, warps and whose the rings are: the best by the cost, or what a block graph's own plan says.
+     facts          what a kernel is under a plan: blocks, steps, shared memory, what fits a multiprocessor, bytes.
+     cost           microseconds, as the terms of MG_COST_TERMS; their sum is the time.
 
    ERRORS
-     Functions return NULL or 0 where there is no such machine.  Nothing else can fail.
+     Functions return NULL or 0 where there is no such machine, or the kernel is too large for the flat form; a kernel
+     that does not fit the machine costs 1e9 microseconds and more; MG_NO_TIME says that memory is out.
 
    MEMORY
-     Nothing is allocated.  Rows are constant and live as long as the program.
+     mg_predict_us and mg_kernel_facts_of allocate while they run, nothing else does.  Rows are constant and live as long as the program.
 
    THREADS
      No mutable globals: every function may be called from any thread.
 
    DOES NOT
-     Ask the GPU that is here, or measure it.  A row of a machine that nobody has measured is a guess: it ranks
+     Decide what the emitter decides by itself (where values live, the order of steps): mg_cuda_facts of mirage_cuda.cuh
+     says that.  Ask the GPU that is here, or measure it.  A row of a machine that nobody has measured is a guess: it ranks
      candidates, it promises no times.
 */
 #ifndef MIRAGE_PLAN_H
