@@ -54,7 +54,8 @@
      that does not fit the machine costs 1e9 microseconds and more; MG_NO_TIME says that memory is out.
 
    MEMORY
-     mg_predict_us and mg_kernel_facts_of allocate while they run, nothing else does.  Rows are constant and live as long as the program.
+     mg_predict_us and mg_kernel_facts_of allocate while they run, nothing else does.  Rows are constant and live as long
+     as the program.
 
    THREADS
      No mutable globals: every function may be called from any thread.
