@@ -557,7 +557,7 @@ typedef struct mgi_emu_site { int line, from; } mgi_emu_site; /* a call's line; 
 typedef struct mgi_emu_collective { const char *name; void (*perform)(void *const *arg); } mgi_emu_collective;
 /* What has been released, or acquired: of `block` what thread tid did up to `when`; of all its threads, if tid is -1, before it. */
 typedef struct mgi_emu_edge { uint32_t block, when; int tid; } mgi_emu_edge;
-typedef struct mgi_emu_clock { mgi_emu_edge *edge; int n, room; } mgi_emu_clock;
+typedef struct mgi_emu_clock { mgi_emu_edge *edge; int n, room; uint32_t news; } mgi_emu_clock; /* news: changes */
 typedef struct mgi_emu_thread {
 #if MGI_EMU_ASM
   void *sp;
@@ -576,6 +576,7 @@ typedef struct mgi_emu_thread {
   struct mgi_emu_phases *at; /* AT_PHASE: for the next of which it waits */
   mgi_emu_clock read, has;   /* what its atomics and volatile loads found released; of this, what was there before its last fence */
   uint32_t fenced, upto;     /* its last fence, 0: none; its block's last barrier before that */
+  struct { const void *at; uint32_t news, now; int wrote; } met; /* where its last atomic was; what it left */
   const void *spin_at;       /* its last look at global memory that may change, */
   uint64_t spin_value, spin_changes; /* what it found, and the count of changes then */
   uint32_t spins, strong;    /* how often nothing was new; atomics and volatile accesses */
@@ -894,6 +895,40 @@ static MGI_EMU_PLAIN int mgi_emu_ordered_by_phase(int u, uint32_t when, int t) {
     if (s->thread[t].waited_for[k] && s->thread[t].waited_for[k] == b->phases[k].done && when < b->phases[k].was_at[u / 32]) return 1;
   return 0;
 }
+static inline MGI_EMU_PLAIN uint64_t mgi_emu_edge_key(const mgi_emu_edge *x) {
+  return (uint64_t)x->block << 32 | (uint32_t)(x->tid + 1);
+}
+/* Into c what it does not have of `from`: both are in order, as grids of blocks that all wait make long ones. */
+static MGI_EMU_PLAIN void mgi_emu_clock_join(mgi_emu_clock *c, const mgi_emu_clock *from) {
+  int more = 0, later = 0;
+  for (int k = 0, i = 0; k < from->n; k++) {
+    const uint64_t key = mgi_emu_edge_key(&from->edge[k]);
+    while (i < c->n && mgi_emu_edge_key(&c->edge[i]) < key) i++;
+    if (i == c->n || mgi_emu_edge_key(&c->edge[i]) > key) more++;
+    else if (c->edge[i].when < from->edge[k].when) c->edge[i].when = from->edge[k].when, later = 1;
+  }
+  if (!more && !later) return;
+  c->news++;
+  while (more && c->room < c->n + more)
+    if (!mgi_emu_room(&c->edge, c->room, &c->room)) return;
+  int i = c->n - 1, to = (c->n += more) - 1;
+  for (int k = from->n - 1; to > i; to--) { /* from the end on, in place, while some are missing */
+    const uint64_t key = mgi_emu_edge_key(&from->edge[k]), mine = i < 0 ? 0 : mgi_emu_edge_key(&c->edge[i]);
+    if (i >= 0 && mine >= key) c->edge[to] = c->edge[i--], k -= mine == key;
+    else c->edge[to] = from->edge[k--];
+  }
+}
+/* When what thread tid of `block` did, or all did if it is -1, was released, as c knows; 0: it was not. */
+static MGI_EMU_PLAIN uint32_t mgi_emu_clock_when(const mgi_emu_clock *c, uint32_t block, int tid) {
+  const mgi_emu_edge x = {block, 0, tid};
+  int low = 0, high = c->n;
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (mgi_emu_edge_key(&c->edge[middle]) < mgi_emu_edge_key(&x)) low = middle + 1;
+    else high = middle;
+  }
+  return low < c->n && c->edge[low].block == block && c->edge[low].tid == tid ? c->edge[low].when : 0;
+}
 /* The same across the launch: `block` is the number of u's block, u counts within it. */
 static MGI_EMU_PLAIN int mgi_emu_ordered_global(uint32_t block, int u, uint32_t when, int many, int *by_ticket) {
   const mgi_emu_state *s = &mgi_emu;
@@ -906,10 +941,8 @@ static MGI_EMU_PLAIN int mgi_emu_ordered_global(uint32_t block, int u, uint32_t 
   if (block == me->block) return 0;
   for (int which = 0; which < 2; which++) {
     const mgi_emu_clock *c = which ? &s->thread[t].has : &me->has;
-    for (int k = 0; k < c->n; k++) {
-      const mgi_emu_edge *x = &c->edge[k];
-      if (x->block == block && (x->tid < 0 ? when < x->when : x->tid == u && many == MGI_EMU_ONE && when <= x->when)) return *by_ticket = 1;
-    }
+    if (when < mgi_emu_clock_when(c, block, -1) || (many == MGI_EMU_ONE && when <= mgi_emu_clock_when(c, block, u)))
+      return *by_ticket = 1;
   }
   return 0;
 }
@@ -966,20 +999,6 @@ static MGI_EMU_PLAIN void mgi_emu_touch_global(int range, const void *p, size_t 
   }
 }
 /* ---- what atomics and volatile accesses hand on */
-static MGI_EMU_PLAIN void mgi_emu_clock_add(mgi_emu_clock *c, mgi_emu_edge x) {
-  for (int k = 0; k < c->n; k++)
-    if (c->edge[k].block == x.block && c->edge[k].tid == x.tid) {
-      if (c->edge[k].when < x.when) c->edge[k].when = x.when;
-      return;
-    }
-  if (mgi_emu_room(&c->edge, c->n, &c->room)) c->edge[c->n++] = x;
-}
-static MGI_EMU_PLAIN void mgi_emu_clock_join(mgi_emu_clock *c, const mgi_emu_clock *from) {
-  for (int k = 0, all = c->n == 0; k < from->n; k++) {
-    if (!all) mgi_emu_clock_add(c, from->edge[k]);
-    else if (mgi_emu_room(&c->edge, c->n, &c->room)) c->edge[c->n++] = from->edge[k];
-  }
-}
 /* Of the word at p; NULL: nothing was released through it, or, if it is to be made, there is no memory. */
 static MGI_EMU_PLAIN mgi_emu_clock *mgi_emu_released(const void *p, int make) {
   mgi_emu_state *s = &mgi_emu;
@@ -1011,14 +1030,19 @@ static MGI_EMU_PLAIN void mgi_emu_hands_on(const void *p, int reads, int writes)
   const mgi_emu_part *b = mgi_emu_part_of(s->tid);
   mgi_emu_clock *c = mgi_emu_released(p, writes && t->fenced);
   if (!c) return;
+  if (reads && t->met.at == p && t->met.news == c->news && (t->met.wrote || !writes) && t->fenced <= t->met.now &&
+      b->since <= t->met.now)
+    return; /* it spins: neither has anything new for the other */
   if (reads) mgi_emu_clock_join(&t->read, c);
-  if (writes && !reads) c->n = 0;
-  if (!writes || !t->fenced) return;
-  const mgi_emu_edge all = {b->block, t->upto, -1}, own = {b->block, t->fenced, s->tid % s->threads};
-  mgi_emu_clock_join(c, &b->has);
-  mgi_emu_clock_join(c, &t->has);
-  mgi_emu_clock_add(c, all);
-  mgi_emu_clock_add(c, own);
+  if (writes && !reads) c->n = 0, c->news++;
+  if (writes && t->fenced) {
+    mgi_emu_edge edge[2] = {{b->block, t->upto, -1}, {b->block, t->fenced, s->tid % s->threads}};
+    const mgi_emu_clock mine = {edge, 2, 2, 0};
+    mgi_emu_clock_join(c, &b->has);
+    mgi_emu_clock_join(c, &t->has);
+    mgi_emu_clock_join(c, &mine);
+  }
+  t->met.at = p, t->met.news = c->news, t->met.now = s->now, t->met.wrote = writes;
 }
 /* At the block's barrier: what its threads have acquired is all threads'. */
 static MGI_EMU_PLAIN void mgi_emu_acquired(mgi_emu_part *b) {
@@ -2594,7 +2618,7 @@ MGI_EMU void mgi_emu_part_opens(int k) {
     f->group = f->arrived = f->waited = 0;
     f->read.n = f->has.n = 0;
     f->fenced = f->upto = f->spins = f->strong = 0;
-    f->spin_at = 0;
+    f->spin_at = f->met.at = 0;
     memset(f->waited_for, 0, sizeof f->waited_for);
     unsigned char *low = s->stacks + (size_t)t * MGI_EMU_STACK;
     memset(low + MGI_EMU_STACK - MGI_EMU_FRAME, 0xFF, MGI_EMU_FRAME); /* registers start as poison too */

@@ -315,7 +315,7 @@ static char *plant_all(int k, const mg_graph *g) {
 static void make_compiler(void) {
   char script[1200];
   const char *cxx = getenv("CXX") && *getenv("CXX") && !strchr(getenv("CXX"), ' ') ? getenv("CXX") : "g++";
-  snprintf(compiler, sizeof compiler, "%s/cxx", dir);
+  snprintf(compiler, sizeof compiler, "%s/cxx%s", dir, strstr(cxx, "clang") ? "-clang" : ""); /* told by its name */
   snprintf(script, sizeof script,
            "#!/bin/sh\nmade= was=\nfor a in \"$@\"; do [ \"$was\" = -o ] && made=$a; was=$a; done\nkept=%s/$MGT_KEY.${made##*/}\n"
            "[ -f \"$kept\" ] || %s \"$@\" || exit 1\n[ -f \"$kept\" ] && cp \"$kept\" \"$made\" || cp \"$made\" \"$kept\"\n", dir, cxx);
