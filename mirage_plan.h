@@ -47,7 +47,7 @@
      default        the first row of the table; the first row of an architecture speaks for the architecture.
      plan           stages, warps and whose the rings are: the best by the cost, or what a block graph's own plan says.
      facts          what a kernel is under a plan: blocks, steps, shared memory, what fits a multiprocessor, bytes.
-     cost           microseconds, as the terms of MG_COST_TERMS; their sum is the time.
+     cost           microseconds, as the terms of MG_COST_TERMS; their sum is the time, but for what should not be.
 
    ERRORS
      Functions return NULL or 0 where there is no such machine, or the kernel is too large for the flat form; a kernel
@@ -240,7 +240,8 @@ typedef struct mg_cost {
   MG_COST_TERMS(MGI_T)
   MG_BODY_TERMS(MGI_T)
 #undef MGI_T
-  double total_us; /* at least 1e9 if it does not fit; times 4 or 8 what should not be: see >>cost */
+  double penalty;  /* 1; 1.25 or 8 with an exponential that may overflow; times 4 with tensors that are no matrices */
+  double total_us; /* the terms' sum times that; 1e9 more if it does not fit the machine */
 } mg_cost;
 
 /* What a byte from L2 and a microsecond of one multiprocessor's arithmetic add to a kernel's time, about where it is. */
@@ -255,7 +256,8 @@ typedef struct mg_kernel_facts {
   mg_cost cost;
 } mg_kernel_facts;
 
-/* Of the kernel that operator `op` of µGraph g is.  0: g->ops[op] is no kernel, or too large for the flat form. */
+/* Of the kernel that operator `op` of µGraph g is, its thread graphs inlined (mg_inline_threads); m NULL: the default machine.
+   0: g->ops[op] is no kernel, or too large for the flat form. */
 int mg_kernel_facts_of(const mg_graph *g, uint32_t op, const mg_machine *m, mg_kernel_facts *f);
 
 /* The plan with the least cost, its microseconds, and (may be NULL) the rates there. */
@@ -1132,7 +1134,8 @@ mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, m
     mg_rates r;
     if (!mgi_warpgroups_fit(k, m, &p)) continue;
     p = mgi_plan_with(k, m, across);
-    const double t = p.feasible ? mgi_price(k, m, &p, &r) : 1e9;
+    if (!p.feasible) continue;
+    const double t = mgi_price(k, m, &p, &r);
     if (t >= *us) continue;
     *us = t, best = p;
     if (rates) *rates = r;
@@ -1429,8 +1432,9 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_flat *k, const mg_machine *m, const mg_k
 #undef MGI_T
 
   /* What no candidate should be is last of all: an exponential that overflows, what the templates have no form for, what does not fit. */
-  if (w->overflow) c.total_us *= w->overflow > 1 ? 8 : 1.25;
-  if (w->tensors) c.total_us *= 4;
+  c.penalty = w->overflow > 1 ? 8 : w->overflow ? 1.25 : 1;
+  if (w->tensors) c.penalty *= 4;
+  c.total_us *= c.penalty;
   if (!p->feasible) c.total_us += 1e9;
   return c;
 }
@@ -1521,19 +1525,25 @@ MGI_FN int64_t mgi_sends_maxima(const mg_graph *g, uint32_t op) {
   return short_of ? -1 : ok ? least : 0;
 }
 
-/* The plan that a block's text gives, where it says how many stages and warps there are: 1; else 0. */
+/* A number of a block's plan; 0 if it is not there, or not from 1 to `most`. */
+MGI_FN int mgi_plan_word(const mg_graph *b, const char *key, int most) {
+  const int64_t n = mg_plan_int(b, key, 0);
+  return n >= 1 && n <= most ? (int)n : 0;
+}
+/* The plan that a block's text gives, where it says how many stages (at most 8) and warps (at most 32) there are: 1; else 0. */
 MGI_FN int mgi_plan_given(const mg_graph *b, const mg_flat *k, const mg_machine *m, mg_kernel_plan *p) {
   const char *ring = mg_plan_get(b, "ring"), *mma = mg_plan_get(b, "mma");
-  const int stages = (int)mg_plan_int(b, "stages", 0);
+  const int stages = mgi_plan_word(b, "stages", 8);
   mgi_tiles t = mgi_tiles_of(k);
   int chained = 0;
   memset(p, 0, sizeof *p);
-  p->warps_m = (int)mg_plan_int(b, "warps_m", 0);
-  p->warps_n = (int)mg_plan_int(b, "warps_n", 0);
-  p->warps_k = (int)mg_plan_int(b, "warps_k", 0);
-  if (stages < 1 || p->warps_m < 1 || p->warps_n < 1 || p->warps_k < 1) return 0;
-  p->feasible = 1;
+  p->warps_m = mgi_plan_word(b, "warps_m", 32);
+  p->warps_n = mgi_plan_word(b, "warps_n", 32);
+  p->warps_k = mgi_plan_word(b, "warps_k", 32);
+  const int warps = p->warps_m * p->warps_n * p->warps_k;
+  if (!stages || !warps || warps > 32) return 0;
   p->group = mma && !strcmp(mma, "warpgroup");
+  p->feasible = !p->group || (mg_machine_can(m, MG_CAN_WARPGROUP) && mgi_warpgroups_fit(k, m, p));
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     if (o->code != MG_OP_MATMUL || !mg_flat_has_product(k, o->in[0]) || !mg_flat_chained(k, p, i)) continue;
@@ -1541,7 +1551,8 @@ MGI_FN int mgi_plan_given(const mg_graph *b, const mg_flat *k, const mg_machine 
     chained = 1;
   }
   if (p->group) mgi_tiles_of_panels(k, &t);
-  mgi_plan_memory(k, m, p, &t, chained, ring != NULL, stages);
+  const int rings = ring && !strcmp(ring, p->group ? "group" : "warp");
+  mgi_plan_memory(k, m, p, &t, chained, rings, stages);
   return 1;
 }
 
@@ -1573,7 +1584,9 @@ MGI_FN int mgi_facts_of(const mg_graph *g, uint32_t op, const mg_machine *m, int
   return 1;
 }
 
-int mg_kernel_facts_of(const mg_graph *g, uint32_t op, const mg_machine *m, mg_kernel_facts *f) { return mgi_facts_of(g, op, m, 1, f); }
+int mg_kernel_facts_of(const mg_graph *g, uint32_t op, const mg_machine *m, mg_kernel_facts *f) {
+  return mgi_facts_of(g, op, m ? m : mg_machine_at(0), 1, f);
+}
 
 double mg_predict_us(const mg_graph *g, const mg_machine *m) {
   double us = 0;

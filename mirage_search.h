@@ -6213,7 +6213,7 @@ static mg_graph *mgi_se_kernel_graph(const mgi_se_seg *s, const mg_graph *like, 
         16-bit value of the program (an input is one) up to a small constant, is safe.  An output is the program's.
      2. Witnesses.  Both lists are run over inputs of one value each in f32, with the roundings: where the program as written is
         right and the µGraph is not, with one input far from 1, that is a proof that it is unsafe; so it is where several are
-        far (a chain of products taken in another order) and the µGraph overflows.  Else that is said, and not decided.  The
+        far (a chain of products taken in another order) and the µGraph is not finite.  Else that is said, and not decided.  The
         two are first compared without roundings, so that a list which does not say what the graph says proves nothing.
      3. Precision.  A part of a sum that the program rounds whole, and a sum that it does not round as an operand over tf32, may be
         large and cancel later: not decided.
@@ -6660,19 +6660,19 @@ static int mgi_num_refuted(const mgi_num_list *p, const int *p_out, const mgi_nu
     for (int i = 0; i < p->n; i++) right &= isfinite(x[i]) != 0;
     if (!right || !clean) continue;
     mgi_num_run(u, in, -1, shifted, z);
-    double bad = 0;
+    double bad = 0, got = 0, right_one = 0;
     for (int k = 0; k < n_out; k++) {
       const double e = mgi_num_error(z[u_out[k]], exact[p_out[k]]), own = mgi_num_error(x[p_out[k]], exact[p_out[k]]);
-      if (e > 0.006 + 4 * own && e > bad) bad = isfinite(e) ? e : 1e9, w->got = z[u_out[k]], w->want = exact[p_out[k]];
+      if (e > 0.006 + 4 * own && e > bad) bad = e, got = z[u_out[k]], right_one = exact[p_out[k]];
     }
     if (bad <= worst) continue;
-    worst = bad, found = 1, w->node = -1;
+    worst = bad, found = 1, w->node = -1, w->got = got, w->want = right_one;
     memcpy(w->in, in, sizeof in);
     for (int i = 0; i < u->n && w->node < 0; i++) { /* the first that went wrong */
       if (u->node[i].kind != MGI_NUM_ROUND || u->node[i].output || (isfinite(z[i]) && fabs(z[i] - y[i]) < 0.003 * fabs(y[i]))) continue;
       w->node = i, w->x = y[i];
     }
-    if (worst >= 1e9) break;
+    if (!isfinite(worst)) break;
   }
   free(x);
   return found && clean && w->node >= 0;

@@ -4136,7 +4136,8 @@ static int mgi_judge_holds(const mgi_judge *J, int wide, mg_numerics_fault *faul
       const double bound = wide ? 16 * J->e32 + 2 * unit : 4 * (J->e16 + J->e32) + 2 * unit;
       const int whole = mgi_judge_error(written, exact, J->cols[k], least) >= 0; /* finite as written */
       for (int64_t c = 0; c < J->cols[k]; c++) {
-        const int edge = fabs(exact[c]) + bound * size >= mgi_num_most[type]; /* what the bound allows is infinite in this type */
+        const double toward = got[c] < 0 ? -exact[c] : exact[c];
+        const int edge = toward >= 0.5 * mgi_num_most[type] && toward + bound * size >= mgi_num_most[type]; /* what the bound allows is infinite in this type */
         const int lost = isfinite(written[c]) && isfinite(exact[c]) && !isfinite(got[c]) && !(edge && !isnan(got[c]));
         const double error = lost ? INFINITY : whole && isfinite(got[c]) ? fabs((double)got[c] - exact[c]) / size : 0;
         if (!(error > bound) || !(error / bound > worst)) continue;

@@ -1,23 +1,34 @@
 /* `mirage explain FILE`: of every kernel of a µGraph what it is, where its values live, and what its time is made of.
    Part of examples/mirage.c, which includes it. */
 
+/* The terms' sum, without what is put on what should not be. */
+static double sum_of_terms(const mg_cost *c) {
+  double sum = 0;
+#define ADD(id, text) sum += c->id##_us;
+  MG_COST_TERMS(ADD)
+#undef ADD
+  return sum;
+}
+
 static const char *bound_by(const mg_cost *c) {
   const double memory = c->dram_us > c->l2_us ? c->dram_us : c->l2_us;
   const double compute = c->tensor_us + c->elements_us + c->shared_us;
-  if (c->total_us > 2 * c->body_us) return "no unit: launch, waits and ends are most of it";
+  if (sum_of_terms(c) > 2 * c->body_us) return "no unit: launch, waits and ends are most of it";
   if (memory >= compute) return c->dram_us >= c->l2_us ? "device memory" : "the L2 cache";
   if (c->tensor_us >= c->elements_us && c->tensor_us >= c->shared_us) return "tensor cores";
   return c->elements_us >= c->shared_us ? "elementwise operations" : "shared memory";
 }
 
 static void explain_cost(FILE *f, const mg_cost *c) {
-#define LINE(id, text) fprintf(f, "  %8.2f us %4.0f %%  %s\n", c->id##_us, 100 * c->id##_us / c->total_us, text);
+  const double sum = sum_of_terms(c);
+#define LINE(id, text) fprintf(f, "  %8.2f us %4.0f %%  %s\n", c->id##_us, 100 * c->id##_us / sum, text);
 #define UNIT(id, text) fprintf(f, "    (%6.2f us alone: %s)\n", c->id##_us, text);
   MG_COST_TERMS(LINE)
   fprintf(f, "  of the body:\n");
   MG_BODY_TERMS(UNIT)
 #undef LINE
 #undef UNIT
+  if (c->penalty > 1) fprintf(f, "  %.2f us, counted %.3g times: an exponential may overflow, or something in the block is no matrix\n", sum, c->penalty);
 }
 
 static void explain_values(FILE *f, const mg_cuda_kernel *k) {
@@ -56,7 +67,7 @@ static void explain_kernel_json(FILE *f, int number, const char *makes, const mg
   MG_COST_TERMS(FIELD)
   MG_BODY_TERMS(FIELD)
 #undef FIELD
-  fprintf(f, "\"total\": %.4f}", p->cost.total_us);
+  fprintf(f, "\"penalty\": %.4f, \"total\": %.4f}", p->cost.penalty, p->cost.total_us);
   if (k) {
     fprintf(f, ", \"threads\": %d, \"stages\": %d, \"warps\": [%d, %d, %d], \"shared_bytes\": %lld, \"barriers\": %lld, \"registers\": %d", k->threads, k->stages, k->warps_m, k->warps_n, k->warps_k,
             (long long)k->shared_bytes, (long long)k->barriers, k->registers);
@@ -78,7 +89,7 @@ static double planned_us(const mg_machine *m, const mg_graph *g) {
   mg_kernel_facts p;
   for (uint32_t i = 1; i < g->n_ops; i++) {
     if (g->ops[i].code != MG_OP_GRAPH) us += mg_library_us(g, &g->ops[i], m);
-    else if (mg_kernel_facts_of(g, i, m, &p)) us += p.cost.total_us;
+    else us += mg_kernel_facts_of(g, i, m, &p) ? p.cost.total_us : 1e6; /* as mg_predict_us has what is too large */
   }
   return us;
 }
@@ -96,7 +107,7 @@ static void explain_graph(FILE *f, int json, const mg_machine *m, const mg_graph
     fputs(", \"parts\": [", f);
   } else {
     fprintf(f, "program %s on %s (%s; its rates: %s): %.2f us by the model\n", g->name, m->name, m->arch, m->source, planned_us(m, g));
-    if (refused) fprintf(f, "the emitter refuses it: %s\n", refused);
+    if (refused) fprintf(f, "the emitter refuses it: %s\nwhat follows is the price of what would not be written\n", refused);
   }
   for (uint32_t i = 1; i < g->n_ops; i++) {
     const mg_op_node *o = &g->ops[i];
@@ -127,7 +138,7 @@ static int do_explain(const options *o) {
   size_t size;
   if (!mg_machine_for(o->arch, &m)) {
     char known[MG_MACHINE_LIST];
-    mg_fail(&e, MG_BAD_INPUT, "--machine", "'%.40s' is no GPU or architecture of the table: %s", o->arch, mg_machine_list(0, known));
+    mg_fail(&e, MG_BAD_INPUT, "explain", "'%.40s' is no GPU or architecture of the table: %s", o->arch, mg_machine_list(0, known));
     return report(MG_BAD_INPUT, &e);
   }
   char *text = read_all(o->file[0], &size, &code);

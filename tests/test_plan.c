@@ -249,7 +249,9 @@ static void a_cost_is_its_terms(void **state) {
 #define ADD(id, words) sum += c->id##_us;
       MG_COST_TERMS(ADD)
 #undef ADD
-      assert_float_equal(sum, c->total_us, 1e-9);
+      const int fits = f.plan.feasible, groups = strstr(text[k], "warpgroup") != NULL;
+      assert_int_equal(fits, !groups || mg_machine_can(mg_machine_at(j), MG_CAN_WARPGROUP));
+      assert_float_equal(sum * c->penalty + (fits ? 0 : 1e9), c->total_us, fits ? 1e-9 : 1e-5);
       assert_true(c->body_us >= c->dram_us && c->body_us >= c->l2_us);
       assert_true(c->body_us >= c->tensor_us + c->elements_us + c->shared_us - 1e-12);
       assert_true(c->launch_us == mg_machine_at(j)->launch_us && c->drain_us > 0);
@@ -277,6 +279,19 @@ static void facts_are_of_the_plan(void **state) {
   assert_int_equal(other.plan.warps_n, 2);
   assert_int_equal(other.threads, 128);
   assert_true(best.cost.total_us <= own.cost.total_us && best.cost.total_us <= other.cost.total_us);
+  const mg_kernel_facts block = facts_of(NORM("  plan { stages=4 warps_m=1 warps_n=1 warps_k=4 ring=block }\n"), "H200");
+  assert_float_equal(block.cost.total_us, shared.cost.total_us, 0);
+  /* Numbers that no kernel can have are not taken: the best plan stands in for them. */
+  static const char *const wild[] = {
+      NORM("  plan { stages=4 warps_m=65536 warps_n=65536 warps_k=1 }\n"), NORM("  plan { stages=4 warps_m=134217728 warps_n=1 warps_k=1 }\n"),
+      NORM("  plan { stages=4 warps_m=1 warps_n=1 warps_k=268435456 ring=warp }\n"), NORM("  plan { stages=4 warps_m=1 warps_n=536870912 warps_k=1 }\n"),
+      NORM("  plan { stages=4294967298 warps_m=1 warps_n=1 warps_k=4294967300 }\n"), NORM("  plan { stages=9 warps_m=1 warps_n=1 warps_k=1 }\n"),
+      NORM("  plan { stages=0 warps_m=1 warps_n=1 warps_k=1 }\n"), NORM("  plan { stages=2 warps_m=8 warps_n=8 warps_k=1 }\n")};
+  for (size_t k = 0; k < sizeof wild / sizeof *wild; k++) {
+    const mg_kernel_facts w = facts_of(wild[k], "H200");
+    assert_int_equal(w.plan.stages, best.plan.stages);
+    assert_float_equal(w.cost.total_us, best.cost.total_us, 0);
+  }
   g = parse(small);
   mg_kernel_facts f;
   assert_int_equal(mg_kernel_facts_of(g, 1, mg_machine_at(0), &f), 0); /* a library operator is no kernel */
