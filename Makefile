@@ -33,7 +33,6 @@ build build/san build/log:
 IMPORTS := $(addprefix build/,mirage san/mirage test_import san/test_import san/fuzz_import fuzz/fuzz_import)
 $(IMPORTS): LIBS += $(CJSON)
 $(IMPORTS): examples/import.c
-build/mirage build/san/mirage: examples/explain.c
 build/test_plant_device build/san/test_plant_device: tests/test_plant.c
 
 build/%: examples/%.c $(HEADERS) | build
