@@ -2737,7 +2737,7 @@ template<class F, class N> MGI_EMU int mgi_emu_launch(const char *name, int64_t 
     job->last_grid[0] = gx, job->last_grid[1] = gy, job->last_grid[2] = gz;
   }
   if (!s->early) s->overlaps = 0;
-  size_t limit = job->shared_limit ? job->shared_limit : MG_SHARED_MOST;
+  size_t limit = job->shared_limit ? job->shared_limit : (size_t)MG_SHARED_MOST;
   int in_range = cx >= 1 && cy >= 1 && cz >= 1 && cx <= MGI_EMU_CLUSTER && cy <= MGI_EMU_CLUSTER && cz <= MGI_EMU_CLUSTER && cx * cy * cz <= MGI_EMU_CLUSTER;
   s->cluster = in_range ? (int)(cx * cy * cz) : 1;
   s->threads = threads < 32 || threads > MGI_EMU_THREADS ? 32 : (int)threads;
