@@ -581,7 +581,7 @@ typedef struct mgi_emu_thread {
   uint64_t spin_value, spin_changes; /* what it found, and the count of changes then */
   uint32_t spins, strong;    /* how often nothing was new; atomics and volatile accesses */
 } mgi_emu_thread;
-enum { MGI_EMU_AT_SPIN = 7, MGI_EMU_READY = 0, MGI_EMU_AT_WARP, MGI_EMU_AT_GROUP, MGI_EMU_AT_BLOCK, MGI_EMU_AT_CLUSTER, MGI_EMU_AT_PHASE, MGI_EMU_EXITED };
+enum { MGI_EMU_READY, MGI_EMU_AT_WARP, MGI_EMU_AT_GROUP, MGI_EMU_AT_BLOCK, MGI_EMU_AT_CLUSTER, MGI_EMU_AT_PHASE, MGI_EMU_EXITED, MGI_EMU_AT_SPIN };
 /* A barrier of phases in a block's shared memory: its phase `done` is open, and ends when all `count` arrivals and as many bytes
    as were expected have come. */
 typedef struct mgi_emu_phases {
@@ -1199,6 +1199,11 @@ static MGI_EMU_PLAIN void mgi_emu_signals(void) {
   sigaction(SIGBUS, &act, 0);
 }
 
+/* Before an atomic or a volatile access: others may come first, and now and then even those that would wait. */
+static __attribute__((unused)) MGI_EMU_PLAIN void mgi_emu_others_first(mgi_emu_thread *t) {
+  if (++t->strong % 256 == 0) t->spin_at = 0, mgi_emu_look(0, 0, 0);
+  else mgi_emu_yield();
+}
 /* Before a volatile access: others may come first.  0 if it is to no global memory, and has to be looked at as any other. */
 static __attribute__((unused, noinline)) MGI_EMU_PLAIN int mgi_emu_strong(const void *p, size_t bytes, int write) {
   mgi_emu_state *s = &mgi_emu;
@@ -1210,8 +1215,7 @@ static __attribute__((unused, noinline)) MGI_EMU_PLAIN int mgi_emu_strong(const 
   const int known = a - (uintptr_t)mgi_emu_memory.base < mgi_emu_memory.used;
   int here = 0;
   for (int k = 0; k < s->job->n_ranges && !here; k++) here = a >= (uintptr_t)s->job->range[k].base && a + bytes <= (uintptr_t)s->job->range[k].base + s->job->range[k].bytes;
-  if (++t->strong % 256 == 0) t->spin_at = 0, mgi_emu_look(0, 0, 0);
-  else mgi_emu_yield();
+  mgi_emu_others_first(t);
   if (!here && known) return 0;
   if (write) mgi_emu_changes();
   else {
@@ -1302,6 +1306,12 @@ static MGI_EMU_PLAIN void mgi_emu_touch_landed(const unsigned char *to) {
 }
 #define MGI_EMU_TOUCH(p, bytes, write, fly) mgi_emu_touch(p, bytes, write, fly, __builtin_return_address(0))
 #define MGI_EMU_NOINLINE __attribute__((noinline))
+#else
+#define MGI_EMU_TOUCH(p, bytes, write, fly) ((void)(p), (void)(bytes))
+#define MGI_EMU_NOINLINE
+MGI_EMU void mgi_emu_touch_landed(const unsigned char *to) { (void)to; }
+#endif
+#if defined(MG_EMULATE_RACES) || defined(MG_EMULATE_VOLATILE) /* with the latter alone only volatile accesses matter */
 /* The entry points, by their names in the object file: as names in C++ they would be the compiler's own. */
 #define MGI_EMU_HOOK(name, call, ...)                                                      \
   extern "C" __attribute__((visibility("hidden"), noinline)) MGI_EMU_PLAIN void mgi_emu_hook_##name(__VA_ARGS__) __asm__("__tsan_" #name); \
@@ -1330,6 +1340,8 @@ MGI_EMU_HOOKS_UNALIGNED(2)
 MGI_EMU_HOOKS_UNALIGNED(4)
 MGI_EMU_HOOKS_UNALIGNED(8)
 MGI_EMU_HOOKS_UNALIGNED(16)
+#endif
+#ifdef MG_EMULATE_RACES
 /* clang calls these where the source copies or fills memory. */
 extern "C" __attribute__((visibility("hidden"), noinline)) MGI_EMU_PLAIN void *mgi_emu_hook_memcpy(void *to, const void *from, size_t n) __asm__("__tsan_memcpy");
 void *mgi_emu_hook_memcpy(void *to, const void *from, size_t n) {
@@ -1348,34 +1360,6 @@ void *mgi_emu_hook_memset(void *to, int v, size_t n) {
   MGI_EMU_TOUCH(to, n, 1, 0);
   return memset(to, v, n);
 }
-#else
-#define MGI_EMU_TOUCH(p, bytes, write, fly) (void)0
-#define MGI_EMU_NOINLINE
-#ifdef MG_EMULATE_VOLATILE /* the same instrumentation, of which only volatile accesses matter */
-#define MGI_EMU_HOOK(name, call, ...)                                                      \
-  extern "C" __attribute__((visibility("hidden"), noinline)) MGI_EMU_PLAIN void mgi_emu_hook_##name(__VA_ARGS__) __asm__("__tsan_" #name); \
-  void mgi_emu_hook_##name(__VA_ARGS__) { call; }
-MGI_EMU_HOOK(init, (void)0, void)
-MGI_EMU_HOOK(func_entry, (void)pc, void *pc)
-MGI_EMU_HOOK(func_exit, (void)0, void)
-MGI_EMU_HOOK(vptr_update, (void)p; (void)v, void **p, void *v)
-MGI_EMU_HOOK(vptr_read, (void)p, void **p)
-MGI_EMU_HOOK(read_range, (void)p; (void)n, void *p, size_t n)
-MGI_EMU_HOOK(write_range, (void)p; (void)n, void *p, size_t n)
-#define MGI_EMU_HOOKS(n)                                        \
-  MGI_EMU_HOOK(read##n, (void)p, void *p)                       \
-  MGI_EMU_HOOK(write##n, (void)p, void *p)                      \
-  MGI_EMU_HOOK(unaligned_read##n, (void)p, void *p)             \
-  MGI_EMU_HOOK(unaligned_write##n, (void)p, void *p)            \
-  MGI_EMU_HOOK(volatile_read##n, mgi_emu_strong(p, n, 0), void *p) \
-  MGI_EMU_HOOK(volatile_write##n, mgi_emu_strong(p, n, 1), void *p)
-MGI_EMU_HOOKS(1)
-MGI_EMU_HOOKS(2)
-MGI_EMU_HOOKS(4)
-MGI_EMU_HOOKS(8)
-MGI_EMU_HOOKS(16)
-#endif
-MGI_EMU void mgi_emu_touch_landed(const unsigned char *to) { (void)to; }
 #endif
 
 /* ---- blocks and threads end */
@@ -1632,8 +1616,7 @@ template<class V, class F> MGI_EMU_PLAIN static inline V mgi_emu_atomic(V *p, co
   mgi_emu_thread *t = &s->thread[s->tid];
   static_assert(sizeof(V) == 4 || sizeof(V) == 8, "an atomic of 4 or 8 bytes");
   if ((uintptr_t)p - (uintptr_t)mg_shared() < s->shared_bytes) MGI_EMU_UNMODELLED(1, "an atomic of shared memory");
-  if (++t->strong % 256 == 0) t->spin_at = 0, mgi_emu_look(0, 0, 0);
-  else mgi_emu_yield();
+  mgi_emu_others_first(t);
   for (;; ) {
     V was, now;
     memcpy(&was, (const void *)p, sizeof was);
@@ -2743,7 +2726,8 @@ template<class F, class N> MGI_EMU int mgi_emu_launch(const char *name, int64_t 
   s->threads = threads < 32 || threads > MGI_EMU_THREADS ? 32 : (int)threads;
   s->holds = mgi_emu_holds(job, s->threads, shared);
   s->most = mgi_emu_most(job, shared);
-  s->beside = s->order == 2 && !job->only && s->most > MGI_EMU_BESIDE ? (int)MGI_EMU_BESIDE : s->order == 2 && !job->only ? s->most : 1;
+  s->beside = s->most < MGI_EMU_BESIDE ? s->most : (int)MGI_EMU_BESIDE;
+  if (s->order != 2 || job->only) s->beside = 1;
   if (gx < 1 || gy < 1 || gz < 1 || gx > 0x7FFFFFFF || gy > 65535 || gz > 65535)
     mgi_emu_fault(0, "%s: a grid of %lld x %lld x %lld blocks cannot be launched", name, (long long)gx, (long long)gy, (long long)gz);
   else if (!in_range || gx % cx || gy % cy || gz % cz)
@@ -13549,6 +13533,11 @@ MGI_FN void mgi_cu_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
   if (at != best) mgi_cu_try(K, fresh, (mgi_cu_how)best);
 }
 
+/* How many tiles of a load there are at once: all stages of its ring, of every warp that has its own. */
+MGI_FN int mgi_cu_tiles_alive(const mgi_cu_kernel *K, const mg_op_node *load) {
+  if (!load->scope) return 1;
+  return K->stages * (K->own[load->scope] ? K->wk : 1);
+}
 /* A kernel that does not fit: some of its tiles lie another way, which takes less; the least that it costs.  0 if nothing helps. */
 MGI_FN int mgi_cu_pack(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
@@ -13576,7 +13565,7 @@ MGI_FN int mgi_cu_pack(mgi_cu_kernel *K) {
     for (uint32_t a = o->scope; a && trips < 1 << 24; a = b->axes[a].parent) trips *= b->axes[a].extent;
     tile[L.n] = t;
     obj[L.n] = K->v[t].obj >= 0 ? K->v[t].obj : K->ring_obj[o->scope];
-    mgi_cu_layout_add(&L, &T, banned, trips, o->scope ? K->stages * (K->own[o->scope] ? K->wk : 1) : 1);
+    mgi_cu_layout_add(&L, &T, banned, trips, mgi_cu_tiles_alive(K, o));
   }
   for (int k = 0; k < K->n_obj; k++) { /* a row where something begins: there the most is alive */
     int64_t room = K->em->machine.shared_per_block;
@@ -13593,16 +13582,24 @@ MGI_FN int mgi_cu_pack(mgi_cu_kernel *K) {
   for (int k = 0; k < L.n; k++) changed |= K->way[tile[k]] != way[k], K->way[tile[k]] = way[k];
   return changed;
 }
+/* Whose the rings of its loops are, in the plan's word: a group's, else a warp's, where one loop has such a ring. */
+MGI_FN const char *mgi_cu_ring_word(const mgi_cu_kernel *K) {
+  const char *word = "block";
+  for (uint32_t a = 4; a < K->b->n_axes; a++) {
+    if (K->parts[a] == MGI_CU_GROUP) return "group";
+    if (K->own[a] || K->parts[a]) word = "warp";
+  }
+  return word;
+}
 /* Notes all that was decided, in the plan's words: emitted again with them, the kernel is the same. */
 MGI_FN void mgi_cu_plan_say(mgi_cu_kernel *K) {
   mgi_cu_str *s = &K->em->plans;
   const mg_graph *b = K->b;
-  int own = 0, group = 0;
-  for (uint32_t a = 4; a < b->n_axes; a++) own |= K->own[a] || K->parts[a], group |= K->parts[a] == MGI_CU_GROUP;
+  const char *ring = mgi_cu_ring_word(K);
   mgi_cu_str_put(s, "%d stages %d\n", K->number, K->stages);
   if (32 * K->wm * K->wn * K->wk == K->threads) /* without a product nobody splits the warps */
     mgi_cu_str_put(s, "%d warps_m %d\n%d warps_n %d\n%d warps_k %d\n", K->number, K->wm, K->number, K->wn, K->number, K->wk);
-  if (own) mgi_cu_str_put(s, "%d ring %s\n", K->number, group ? "group" : "warp");
+  if (strcmp(ring, "block")) mgi_cu_str_put(s, "%d ring %s\n", K->number, ring);
   if (K->by_group) mgi_cu_str_put(s, "%d mma warpgroup\n", K->number);
   if (K->tensor_copies) mgi_cu_str_put(s, "%d copy tma\n", K->number);
   if (K->merged && !K->cluster) mgi_cu_str_put(s, "%d merge workspace\n", K->number);
@@ -13800,7 +13797,6 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
   em->n_launches++;
   if (K->decl.oom || K->body.oom || s->oom || l->oom) mgi_cu_emit_fail(em, MG_NO_MEMORY, K->name, "no memory");
 }
-/* Emits block graph b as a kernel: op `owner` of em->g, or, with `above`, of a graph made for a library operator. */
 /* ---- what was decided, for those who ask */
 MGI_FN const char *mgi_cu_lives_word(const mgi_cu_kernel *K, uint32_t t) {
   const mgi_cu_val_info *v = &K->v[t];
@@ -13825,22 +13821,17 @@ MGI_FN int64_t mgi_cu_shared_of(const mgi_cu_kernel *K, uint32_t t) {
   if (v->home != MGI_CU_AT_TILE && v->home != MGI_CU_AT_PARTIAL) return 0;
   if (o->code != MG_OP_LOAD || !o->scope) return v->obj >= 0 ? K->obj[v->obj].bytes : 0;
   const mgi_cu_tile T = mgi_cu_tile_of(K, K->b->tensors[t].op);
-  return mgi_cu_tile_bytes(K->way[t], &T) * K->stages * (K->own[o->scope] ? K->wk : 1);
+  return mgi_cu_tile_bytes(K->way[t], &T) * mgi_cu_tiles_alive(K, o);
 }
 MGI_FN void mgi_cu_facts_note(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
   mg_cuda_kernel *f = &K->em->facts[K->number];
-  int own = 0, group = 0;
-  for (uint32_t a = 4; a < b->n_axes; a++) {
-    own |= K->own[a] || K->parts[a];
-    group |= K->parts[a] == MGI_CU_GROUP;
-  }
   f->threads = K->threads;
   f->stages = K->stages;
   f->warps_m = K->wm;
   f->warps_n = K->wn;
   f->warps_k = K->wk;
-  f->ring = group ? "group" : own ? "warp" : "block";
+  f->ring = mgi_cu_ring_word(K);
   f->mma = K->by_group ? "warpgroup" : "warp";
   f->copy = K->tensor_copies ? "tma" : "async";
   f->merge = !K->merged ? "none" : K->cluster ? "cluster" : "workspace";
@@ -13868,6 +13859,7 @@ void mg_cuda_facts_free(mg_cuda_kernel *kernel, int n) {
   for (int k = 0; kernel && k < n; k++) free(kernel[k].value);
   free(kernel);
 }
+/* Emits block graph b as a kernel: op `owner` of em->g, or, with `above`, of a graph made for a library operator. */
 MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t *above, int number, const char *name, const char (*counts)[400]) {
   mgi_cu_kernel *K = mgi_cu_kernel_new(em, b, above, number, name, counts);
   mgi_cu_val_info *fresh = (mgi_cu_val_info *)calloc(b->n_tensors, sizeof *fresh);

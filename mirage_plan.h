@@ -1556,24 +1556,30 @@ MGI_FN int mgi_plan_given(const mg_graph *b, const mg_flat *k, const mg_machine 
   return 1;
 }
 
-MGI_FN int mgi_facts_of(const mg_graph *g, uint32_t op, const mg_machine *m, int given, mg_kernel_facts *f) {
-  const mg_graph *b = g->ops[op].sub;
+/* The flat form of kernel `op` of g, and the microseconds that maxima take which it sends to other kernels: they go to memory and
+   come back, and the weights have a barrier.  0: it is too large. */
+MGI_FN int mgi_flat_in(const mg_graph *g, uint32_t op, const mg_machine *m, mg_flat *k, double *maxima_us) {
+  if (!mg_flat_of(g->ops[op].sub, k)) return 0;
+  const int64_t sent = mgi_sends_maxima(g, op);
+  k->sent = sent > 0;
+  *maxima_us = 0;
+  if (sent > 0) *maxima_us = 2 * 4 * (double)sent / (m->dram_gbps * 1e3) + m->barrier_us;
+  if (sent < 0) *maxima_us = MG_NO_TIME; /* memory is out */
+  return 1;
+}
+
+int mg_kernel_facts_of(const mg_graph *g, uint32_t op, const mg_machine *m, mg_kernel_facts *f) {
   mg_flat k;
   mgi_work w;
-  double us;
+  double maxima_us, us;
+  if (!m) m = mg_machine_at(0);
   memset(f, 0, sizeof *f);
-  if (g->ops[op].code != MG_OP_GRAPH || !mg_flat_of(b, &k)) return 0;
-  const int64_t sent = mgi_sends_maxima(g, op);
-  k.sent = sent > 0;
-  if (!given || !mgi_plan_given(b, &k, m, &f->plan)) f->plan = mg_flat_plan(&k, m, &us, NULL);
+  if (g->ops[op].code != MG_OP_GRAPH || !mgi_flat_in(g, op, m, &k, &maxima_us)) return 0;
+  if (!mgi_plan_given(g->ops[op].sub, &k, m, &f->plan)) f->plan = mg_flat_plan(&k, m, &us, NULL);
   mgi_work_of(&w, &k, &f->plan);
   f->cost = mgi_kernel_cost(&k, m, &f->plan, &w, NULL);
-  if (sent > 0) { /* the maxima go to memory and come back; the weights have a barrier */
-    const double maxima = 2 * 4 * (double)sent / (m->dram_gbps * 1e3);
-    f->cost.merge_us += maxima + m->barrier_us;
-    f->cost.total_us += maxima + m->barrier_us;
-  }
-  if (sent < 0) f->cost.total_us = MG_NO_TIME; /* memory is out */
+  f->cost.merge_us += maxima_us;
+  f->cost.total_us += maxima_us;
   f->threads = mgi_plan_threads(&f->plan);
   f->blocks = k.blocks, f->group = k.group, f->steps = k.iters;
   f->waves = mgi_waves(&k, m);
@@ -1584,19 +1590,16 @@ MGI_FN int mgi_facts_of(const mg_graph *g, uint32_t op, const mg_machine *m, int
   return 1;
 }
 
-int mg_kernel_facts_of(const mg_graph *g, uint32_t op, const mg_machine *m, mg_kernel_facts *f) {
-  return mgi_facts_of(g, op, m ? m : mg_machine_at(0), 1, f);
-}
-
 double mg_predict_us(const mg_graph *g, const mg_machine *m) {
-  double us = 0;
+  double us = 0, maxima_us;
   mg_graph *flat = NULL;
-  mg_kernel_facts f;
+  mg_flat k;
   if (!m) m = mg_machine_at(0);
   if (mg_has_threads(g) && mg_inline_threads(g, &flat, NULL) == MG_OK) g = flat; /* a thread graph is what it fuses */
   for (uint32_t i = 1; g && i < g->n_ops && us < MG_NO_TIME; i++) {
     if (g->ops[i].code != MG_OP_GRAPH) us += mg_library_us(g, &g->ops[i], m);
-    else us += mgi_facts_of(g, i, m, 0, &f) ? f.cost.total_us : 1e6;
+    else if (mgi_flat_in(g, i, m, &k, &maxima_us)) us += mg_flat_us(&k, m, NULL) + maxima_us;
+    else us += 1e6;
   }
   mg_graph_free(flat);
   return us < MG_NO_TIME ? us : MG_NO_TIME;
