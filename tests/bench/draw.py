@@ -22,12 +22,12 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 ROWS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 MOST_BYTES = 256 << 20  # of the inputs of a drawn size
 TRIES = 160             # forms that are priced, of each program
-FAMILY = [(r"attention_s|attention_d|gqa", "attention"), (r"mirage_lora|lora", "lora"), (r"mirage_rmsnorm|rmsnorm_linear", "rmsnorm_linear"),
-          (r"mirage_qknorm|qknorm", "qknorm"), (r"gated_mlp", "gated_mlp"), (r"gemm_chain", "gemm_chain"), (r"ntrans", "ntrans")]
+FAMILY = [(r"attention_[sd]\d|gqa", "attention"), (r"(mirage_)?lora", "lora"), (r"mirage_rmsnorm|rmsnorm_linear", "rmsnorm_linear"),
+          (r"(mirage_)?qknorm", "qknorm"), (r"gated_mlp", "gated_mlp"), (r"gemm_chain", "gemm_chain"), (r"ntrans", "ntrans")]
 
 
 def family(name):
-    return next((f for pattern, f in FAMILY if re.match(pattern, name)), name)
+    return next((f for pattern, f in FAMILY if re.match(pattern, name)), re.sub(r"_z\d+$", "", name))
 
 
 def shapes(text):
@@ -64,7 +64,8 @@ def sizes(a, base, rng):
         name, text = rng.choice(by_family[of])
         first = shapes(text)[0]
         rows = rng.choice(ROWS)
-        if first[-2] <= 16 or (first[-2] <= 512 and all(s[-1] != first[-2] for s in shapes(text))): # else it is a length too
+        length = any(s[-1] == first[-2] for s in shapes(text))
+        if first[-2] <= 16 or (first[-2] <= 512 and not length):
             text = resized(text, first[-2], rows)
         wide = sorted({d for s in shapes(text) for d in s if d >= 64 and d != rows})
         if wide and rng.random() < 0.7:
@@ -215,8 +216,8 @@ def draw(a, name, text):
     shutil.rmtree(os.path.join(out, "found"))
     if os.path.exists(scratch):
         os.unlink(scratch)
-    row = {"program": name, "family": family(re.sub(r"_z\d+$", "", name)), "seed": a.seed, "priced": len(priced), "refused": refused, "search": p.stderr.strip()[-120:] if p.returncode else "",
-           "candidates": kept}
+    row = {"program": name, "family": family(name), "seed": a.seed, "priced": len(priced), "refused": refused,
+           "search": p.stderr.strip()[-120:] if p.returncode else "", "candidates": kept}
     json.dump(row, open(done + ".new", "w"))
     os.rename(done + ".new", done)
     return name, row
@@ -238,12 +239,13 @@ def main():
     p.add_argument("--list", action="store_true")
     a = p.parse_args()
     os.makedirs(a.out, exist_ok=True)
-    base = [(os.path.basename(f)[:-3], open(f).read()) for d in ("examples/programs", "tests/bench/programs") for f in sorted(glob.glob(os.path.join(ROOT, d, "*.mg")))]
+    files = [f for d in ("examples/programs", "tests/bench/programs") for f in sorted(glob.glob(os.path.join(ROOT, d, "*.mg")))]
+    base = [(os.path.basename(f)[:-3], open(f).read()) for f in files]
     todo = base + sizes(a, base, random.Random(a.seed))
     todo = [t for t in todo if re.search(a.programs, t[0])]
     if a.list:
         for name, text in todo:
-            print("%-36s %-24s %s" % (name, family(re.sub(r"_z\d+$", "", name)), " ".join(map(str, shapes(text)))))
+            print("%-36s %-24s %s" % (name, family(name), " ".join(map(str, shapes(text)))))
         return
     with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
         for name, row in pool.map(lambda t: draw(a, *t), todo):

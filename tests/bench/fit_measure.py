@@ -15,7 +15,8 @@ import argparse, concurrent.futures, datetime, glob, json, os, re, shutil, subpr
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 STARTED = time.time()
-FLAGS = ["-O3", "-std=c++17", "-prec-div=false", "-prec-sqrt=false", "-gencode", "arch=compute_90a,code=sm_90a", "-Xcompiler", "-fPIC", "-shared", "-cudart", "shared", "-I", ROOT]
+FLAGS = ["-O3", "-std=c++17", "-prec-div=false", "-prec-sqrt=false", "-gencode", "arch=compute_90a,code=sm_90a"]
+FLAGS += ["-Xcompiler", "-fPIC", "-shared", "-cudart", "shared", "-I", ROOT]
 
 
 def say(*words):
@@ -42,16 +43,18 @@ def timed(a, runner, name, so):
     """By candidate: what fit_run says of it; and of the GPU.  One that ends the process is left out, and the rest run anew."""
     said, gpu, left = {}, {}, dict(so)
     env = dict(os.environ)
-    env["LD_LIBRARY_PATH"] = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(nvcc()))), "lib64") + ":" + env.get("LD_LIBRARY_PATH", "")
+    toolkit = os.path.dirname(os.path.dirname(os.path.realpath(nvcc())))
+    env["LD_LIBRARY_PATH"] = os.path.join(toolkit, "lib64") + ":" + env.get("LD_LIBRARY_PATH", "")
     for _ in range(6):
         order, at, done = sorted(left), None, False
         if not order:
             break
         try:
-            p = subprocess.run([runner, name, str(a.turns), str(a.seconds), *(left[k] for k in order)], capture_output=True, text=True, timeout=90, env=env)
+            p = subprocess.run([runner, name, str(a.turns), str(a.seconds), *(left[k] for k in order)],
+                               capture_output=True, text=True, timeout=60, env=env)
             text, why = p.stdout, p.stderr.strip()[-150:] or "status %d" % p.returncode
         except subprocess.TimeoutExpired as e:
-            text, why = (e.stdout or b"").decode() if isinstance(e.stdout, bytes) else e.stdout or "", "no end in time"
+            text, why = e.stdout.decode() if isinstance(e.stdout, bytes) else e.stdout or "", "no end in time"
         for line in text.splitlines():
             try:
                 d = json.loads(line)
@@ -69,7 +72,7 @@ def timed(a, runner, name, so):
         if done:
             break
         if at is None:
-            return {k: {"error": why} for k in so}, gpu
+            sys.exit("fit_measure: %s: %s" % (name, why))
         said[order[at]] = {"error": why}
         del left[order[at]]
     return {k: said.get(k, {"error": "not measured"}) for k in so}, gpu
@@ -114,22 +117,24 @@ def main():
     programs.sort(key=lambda d: (d["at"], d["family"]))
     say("%d programs, %d candidates to measure; %d are there" % (len(programs), sum(len(d["todo"]) for d in programs), len(have)))
     runner = os.path.join(work, "fit_run")
-    subprocess.run([nvcc(), "-O2", "-std=c++17", "-cudart", "shared", "-I", ROOT, os.path.join(HERE, "fit_run.cu"), "-o", runner, "-ldl"], check=True)
+    subprocess.run([nvcc(), "-O2", "-std=c++17", "-cudart", "shared", "-I", ROOT, os.path.join(HERE, "fit_run.cu"), "-o", runner, "-ldl"],
+                   check=True)
     n = late = bad = 0
     with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool, open(result, "a") as f:
         for d in programs:
-            d["made"] = [pool.submit(compiled, a, os.path.join(work, d["program"], c["file"] + ".cu")) for c in d["todo"]]
+            d["in"] = os.path.join(work, d["program"])
+            d["made"] = [pool.submit(compiled, a, os.path.join(d["in"], c["file"] + ".cu")) for c in d["todo"]]
         for d in programs:
             made = [m.result() for m in d["made"]]
             if any(why == "late" for _, why in made) or time.time() - STARTED > a.budget:
                 late += len(made)
                 continue
             so = {k: path for k, (path, _) in enumerate(made) if path}
-            said, gpu = ({k: {} for k in so}, {}) if a.dry else timed(a, runner, re.search(r"(?m)^program (\w+)", open(os.path.join(work, d["program"], "program.mg")).read()).group(1), so)
+            name = re.search(r"(?m)^program (\w+)", open(os.path.join(d["in"], "program.mg")).read()).group(1)
+            said, gpu = ({k: {} for k in so}, {}) if a.dry else timed(a, runner, name, so)
             for k, c in enumerate(d["todo"]):
-                row = {"program": d["program"], "family": d["family"], "candidate": c["file"], "how": c["how"], "predicted_us": c["predicted_us"], "parts": c["parts"],
-                       **(said[k] if k in said else {"error": made[k][1]}), "gpu": gpu.get("gpu"), "sets": gpu.get("sets"), "bytes": gpu.get("bytes"),
-                       "date": datetime.date.today().isoformat()}
+                row = {"program": d["program"], "family": d["family"], "candidate": c["file"], "how": c["how"], "predicted_us": c["predicted_us"],
+                       "parts": c["parts"], **(said[k] if k in said else {"error": made[k][1]}), **gpu, "date": datetime.date.today().isoformat()}
                 f.write(json.dumps(row) + "\n")
                 n, bad = n + 1, bad + ("error" in row)
             f.flush()
