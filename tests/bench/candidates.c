@@ -1,7 +1,7 @@
 /* The µGraphs that draw.py draws from.
-   candidates PROGRAM.mg DIR SECONDS   what a search finds in so many seconds, to DIR/00.mg, 01.mg .. by rank.  Each has passed
-                                       the fast tier; none is certified
-   candidates FILE.mg                  the µGraph, each kernel whose plan does not say warps with the model's, to stdout */
+   candidates PROGRAM.mg DIR SECONDS   what a search finds in so many seconds, to DIR/00.mg, 01.mg .. by rank.  Each has
+                                       passed the fast tier; none is certified
+   candidates FILE.mg                  the µGraph, kernels whose plan says no warps with the model's plan, to stdout */
 #define MIRAGE_IMPLEMENTATION
 #include "mirage.h"
 #include "mirage_verify.h"
@@ -14,7 +14,9 @@ static int failed(const mg_error *e) {
   fprintf(stderr, "candidates: %s: %s\n", e->where, e->msg);
   return mg_exit_code(e->status);
 }
-static mg_status emittable(void *user, const mg_graph *g, mg_error *why) { return mg_cuda_emittable(g, (const char *)user, why); }
+static mg_status emittable(void *user, const mg_graph *g, mg_error *why) {
+  return mg_cuda_emittable(g, (const char *)user, why);
+}
 
 static int put(const mg_graph *g, const char *path) {
   mg_error e;
@@ -36,8 +38,10 @@ int main(int argc, char **argv) {
   if (mg_parse_file(argv[1], NULL, &g, &e) != MG_OK) return failed(&e);
   int code = 0;
   if (argc == 2) {
-    for (uint32_t i = 1; i < g->n_ops; i++)
-      if (g->ops[i].code == MG_OP_GRAPH && !mg_plan_int(g->ops[i].sub, "warps_m", 0)) mg_plan_kernel(g->ops[i].sub, NULL);
+    for (uint32_t i = 1; i < g->n_ops; i++) {
+      mg_graph *b = g->ops[i].sub;
+      if (g->ops[i].code == MG_OP_GRAPH && !mg_plan_int(b, "warps_m", 0)) mg_plan_kernel(b, NULL);
+    }
     code = put(g, NULL);
     mg_graph_free(g);
     return code;

@@ -7,9 +7,10 @@ usage: draw.py [--programs REGEX] [--sizes 44] [--first 16] [--drawn 16] [--with
 Needs build/mirage and build/candidates.
 
 Programs are those of examples/programs, of tests/bench/programs, and `sizes` more: one of these with other rows (1 to
-128) and another width, head or length.  Each is searched by the model.  Its candidates are the first of the ranking, and
-as many drawn of what is predicted to take up to `within` times the best: the further results, and forms of them with
-other grids, loops, stages and warps, evenly over the logarithm of the prediction.  What the emitter refuses is counted.
+128) and another width, head or length.  Each is searched by the model.  Its candidates are the first of the ranking,
+and as many drawn of what is predicted to take up to `within` times the best: the further results, and forms of them
+with other grids, loops, stages and warps, evenly over the logarithm of the prediction.
+What the emitter refuses is counted.
 
 OUT/NAME holds program.mg, for each candidate NN.mg and NN.cu, and candidates.json: name, family, seed, counts, and of
 each candidate its file, how it was got ("first" or "drawn"), the prediction and the parts that `mirage explain --json`
@@ -22,8 +23,9 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 ROWS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 MOST_BYTES = 256 << 20  # of the inputs of a drawn size
 TRIES = 160             # forms that are priced, of each program
-FAMILY = [(r"attention_[sd]\d|gqa", "attention"), (r"(mirage_)?lora", "lora"), (r"mirage_rmsnorm|rmsnorm_linear", "rmsnorm_linear"),
-          (r"(mirage_)?qknorm", "qknorm"), (r"gated_mlp", "gated_mlp"), (r"gemm_chain", "gemm_chain"), (r"ntrans", "ntrans")]
+FAMILY = [(r"attention_[sd]\d|gqa", "attention"), (r"(mirage_)?lora", "lora"), (r"(mirage_)?qknorm", "qknorm"),
+          (r"mirage_rmsnorm|rmsnorm_linear", "rmsnorm_linear"), (r"gated_mlp", "gated_mlp"),
+          (r"gemm_chain", "gemm_chain"), (r"ntrans", "ntrans")]
 
 
 def family(name):
@@ -46,7 +48,8 @@ def resized(text, old, new):
 
 def tool(name, *args, timeout=120):
     try:
-        return subprocess.run([os.path.join(ROOT, "build", name), *args], capture_output=True, text=True, timeout=timeout)
+        path = os.path.join(ROOT, "build", name)
+        return subprocess.run([path, *args], capture_output=True, text=True, timeout=timeout)
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(args, 4, "", "no end in time")
 
@@ -86,7 +89,7 @@ def sizes(a, base, rng):
 
 
 def explained(a, text, path):
-    """(text, prediction, parts) of a µGraph, planned where it is not; text None and why where it is refused, or no µGraph."""
+    """(text, prediction, parts) of a µGraph, planned where it is not; (None, None, why) where it is refused."""
     open(path, "w").write(text)
     if re.search(r"plan \{(?!.*warps_m)", text):
         p = tool("candidates", path)
@@ -116,7 +119,7 @@ def with_plan(kernel, stages, warps):
 
 
 def reformed(text, rng):
-    """A form of the µGraph: one of its kernels with another grid, other steps of its loop, another plan, or several of these."""
+    """A form of the µGraph: one of its kernels with another grid or other steps of its loop, another plan, or both."""
     kernels = list(KERNEL.finditer(text))
     if not kernels:
         return None
@@ -125,7 +128,8 @@ def reformed(text, rng):
     counts = list(re.finditer(r"(?<=[xyz]=)\d+|(?<=for \w=)\d+", k))
     if counts and rng.random() < 0.8:
         c = rng.choice(counts)
-        k = k[:c.start()] + str(max(1, int(c.group(0)) * rng.choice((1, 2, 3, 4, 8, 16)) // rng.choice((1, 2, 4)))) + k[c.end():]
+        n = max(1, int(c.group(0)) * rng.choice((1, 2, 3, 4, 8, 16)) // rng.choice((1, 2, 4)))
+        k = k[:c.start()] + str(n) + k[c.end():]
     if rng.random() < 0.4:
         k = re.sub(r" (stages|warps_[mnk]|ring|mma)=\w+", "", k)
         return text[:at.start()] + k + text[at.end():]
@@ -239,7 +243,8 @@ def main():
     p.add_argument("--list", action="store_true")
     a = p.parse_args()
     os.makedirs(a.out, exist_ok=True)
-    files = [f for d in ("examples/programs", "tests/bench/programs") for f in sorted(glob.glob(os.path.join(ROOT, d, "*.mg")))]
+    folders = [os.path.join(ROOT, d) for d in ("examples/programs", "tests/bench/programs")]
+    files = [f for d in folders for f in sorted(glob.glob(os.path.join(d, "*.mg")))]
     base = [(os.path.basename(f)[:-3], open(f).read()) for f in files]
     todo = base + sizes(a, base, random.Random(a.seed))
     todo = [t for t in todo if re.search(a.programs, t[0])]
@@ -250,7 +255,8 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
         for name, row in pool.map(lambda t: draw(a, *t), todo):
             if row:
-                print("%-36s %3d of %d, %d refused %s" % (name, len(row["candidates"]), row["priced"], row["refused"], row["search"]), flush=True)
+                of = name, len(row["candidates"]), row["priced"], row["refused"], row["search"]
+                print("%-36s %3d of %d, %d refused %s" % of, flush=True)
     if a.pack:
         with tarfile.open(a.pack, "w:xz") as tar:
             for name, _ in todo:

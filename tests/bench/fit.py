@@ -29,8 +29,9 @@ BODY = ["dram", "l2", "again", "tensor", "elements", "shared", "chain", "unhidde
 OTHER = ["library"]
 SPLIT = ["fill", "steps", "unhidden"]
 MACHINE = {  # of mg_machine: the term that it is in, its value for the H200, whether it is a rate
-    "launch_us": ("launch", 1.1, 0), "barrier_us": ("steps", 0.05, 0), "dram_gbps": ("dram", 4290.0, 1), "l2_gbps": ("l2", 6400.0, 1),
-    "tensor_tflops": ("tensor", 560.0, 1), "fp32_tflops": ("elements", 50.0, 1), "shared_bytes_us": ("shared", 200000.0, 1)}
+    "launch_us": ("launch", 1.1, 0), "barrier_us": ("steps", 0.05, 0), "dram_gbps": ("dram", 4290.0, 1),
+    "l2_gbps": ("l2", 6400.0, 1), "tensor_tflops": ("tensor", 560.0, 1), "fp32_tflops": ("elements", 50.0, 1),
+    "shared_bytes_us": ("shared", 200000.0, 1)}
 
 
 def kind(part):
@@ -132,7 +133,8 @@ def judged(rows, predicted):
 
 def summary(j):
     first, tau = [v["first"] for v in j.values()], [v["kendall"] for v in j.values() if v["kendall"] is not None]
-    return {"programs": len(j), "alike": len(j) - len(tau), "first_median": float(np.median(first)), "first_worst": max(first),
+    return {"programs": len(j), "alike": len(j) - len(tau),
+            "first_median": float(np.median(first)), "first_worst": max(first),
             "kendall_median": float(np.median(tau)) if tau else None, "kendall_least": min(tau, default=None)}
 
 
@@ -196,25 +198,29 @@ def main():
     of_folds = np.exp(np.array(list(folds.values())))
     spread = {n: [float(of_folds[:, k].min()), float(of_folds[:, k].max())] for k, n in enumerate(m.names)}
     coefficients = {c: v / factor[t] if rate else v * factor[t] for c, (t, v, rate) in MACHINE.items() if t in factor}
-    programs = {n: {**v, "best_us": least[n], "first_before": before[n]["first"], "kendall_before": before[n]["kendall"]} for n, v in after.items()}
-    result = {"time": a.time, "gpu": rows[0].get("gpu"), "candidates": len(rows), "errors": errors, "families": len(folds),
-              "before": summary(before), "after": summary(after), "without_leaving_out": summary(within), "coefficients": coefficients,
-              "factors": {n: float(v) for n, v in factor.items()}, "factors_least_and_most": spread, "programs": programs}
+    was = {n: {"first_before": v["first"], "kendall_before": v["kendall"]} for n, v in before.items()}
+    programs = {n: {**v, "best_us": least[n], **was[n]} for n, v in after.items()}
+    result = {"time": a.time, "gpu": rows[0].get("gpu"), "candidates": len(rows), "errors": errors,
+              "families": len(folds), "before": summary(before), "after": summary(after), "without_leaving_out": summary(within),
+              "coefficients": coefficients, "factors": {n: float(v) for n, v in factor.items()},
+              "factors_least_and_most": spread, "programs": programs}
     show = lambda v, form: "-" if v is None else form % v
     print("%-36s %4s %9s  first over best: before, left out   Kendall: before, left out" % ("program", "n", "best us"))
     for n, v in sorted(programs.items(), key=lambda v: (v[1]["family"], v[0])):
-        print("%-36s %4d %9.2f  %15.3f %9.3f   %18s %9s" % (n, v["candidates"], v["best_us"], v["first_before"], v["first"],
-                                                            show(v["kendall_before"], "%.2f"), show(v["kendall"], "%.2f")))
+        tau = show(v["kendall_before"], "%.2f"), show(v["kendall"], "%.2f")
+        of = n, v["candidates"], v["best_us"], v["first_before"], v["first"]
+        print("%-36s %4d %9.2f  %15.3f %9.3f   %18s %9s" % (*of, *tau))
     print("\n%-10s %20s %12s %18s %16s %8s" % ("", "first over best:", "median", "worst", "Kendall: median", "least"))
     for name in ("before", "after", "without_leaving_out"):
         s = result[name]
-        print("%-20s %23.3f %18.3f %16s %8s" % (name, s["first_median"], s["first_worst"], show(s["kendall_median"], "%.3f"),
-                                                show(s["kendall_least"], "%.2f")))
+        tau = show(s["kendall_median"], "%.3f"), show(s["kendall_least"], "%.2f")
+        print("%-20s %23.3f %18.3f %16s %8s" % (name, s["first_median"], s["first_worst"], *tau))
     print("%d candidates of %d programs, %d families; %d programs within 10 %%; %d candidates with an error"
           % (len(rows), len(after), len(folds), result["after"]["alike"], errors))
     print("\n%-20s %8s  least and most, a family left out%s" % ("factor", "fitted", "" if true is None else "; true"))
     for k, n in enumerate(m.names):
-        print("%-20s %8.3f  %.3f .. %.3f%s" % (n, factor[n], *spread[n], "" if true is None else "   %.3f" % math.exp(true[k])))
+        was = "" if true is None else "   %.3f" % math.exp(true[k])
+        print("%-20s %8.3f  %.3f .. %.3f%s" % (n, factor[n], *spread[n], was))
     print("mg_machine: " + ", ".join("%s %.4g" % v for v in coefficients.items()))
     if a.out:
         json.dump(result, open(a.out, "w"), indent=1)

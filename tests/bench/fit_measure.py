@@ -6,9 +6,8 @@ usage: fit_measure.py [--from build/fit.tar.xz] [--have FILE.jsonl ..] [--out DI
 
 Compilers (nvcc) run side by side, `jobs` of them, while one process at a time measures: all candidates of a program in
 one process, in `turns` turns (fit_run.cu), or as many as begin in `seconds`, at least three.  Programs go in the order
-that has every family early.  Lines of --have files are
-taken over, and what they hold is not measured again.  Past `budget` seconds nothing more is begun: run it again with
---have OUT/fit.jsonl.  A candidate that does not compile, faults, hangs or has an output that is not finite has an
+that has every family early.  Lines of --have files are taken over, and what they hold is not measured again.  Past
+`budget` seconds nothing more is begun: run it again with --have and the lines so far.  A candidate that does not compile, faults, hangs or has an output that is not finite has an
 "error" and no time.  --dry compiles and measures nothing."""
 import argparse, concurrent.futures, datetime, glob, json, os, re, shutil, subprocess, sys, tarfile, time
 
@@ -40,7 +39,7 @@ def compiled(a, cu):
 
 
 def timed(a, runner, name, so):
-    """By candidate: what fit_run says of it; and of the GPU.  One that ends the process is left out, and the rest run anew."""
+    """By candidate what fit_run says; and of the GPU.  One that ends the process is left out, the rest run anew."""
     said, gpu, left = {}, {}, dict(so)
     env = dict(os.environ)
     toolkit = os.path.dirname(os.path.dirname(os.path.realpath(nvcc())))
@@ -115,10 +114,12 @@ def main():
         if d["todo"] and re.search(a.programs, d["program"]):
             programs.append(d)
     programs.sort(key=lambda d: (d["at"], d["family"]))
-    say("%d programs, %d candidates to measure; %d are there" % (len(programs), sum(len(d["todo"]) for d in programs), len(have)))
+    total = sum(len(d["todo"]) for d in programs)
+    say("%d programs, %d candidates to measure; %d are there" % (len(programs), total, len(have)))
     runner = os.path.join(work, "fit_run")
-    subprocess.run([nvcc(), "-O2", "-std=c++17", "-cudart", "shared", "-I", ROOT, os.path.join(HERE, "fit_run.cu"), "-o", runner, "-ldl"],
-                   check=True)
+    source = os.path.join(HERE, "fit_run.cu")
+    host = ["-O2", "-std=c++17", "-cudart", "shared", "-I", ROOT]
+    subprocess.run([nvcc(), *host, source, "-o", runner, "-ldl"], check=True)
     n = late = bad = 0
     with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool, open(result, "a") as f:
         for d in programs:
@@ -133,15 +134,17 @@ def main():
             name = re.search(r"(?m)^program (\w+)", open(os.path.join(d["in"], "program.mg")).read()).group(1)
             said, gpu = ({k: {} for k in so}, {}) if a.dry else timed(a, runner, name, so)
             for k, c in enumerate(d["todo"]):
-                row = {"program": d["program"], "family": d["family"], "candidate": c["file"], "how": c["how"], "predicted_us": c["predicted_us"],
-                       "parts": c["parts"], **(said[k] if k in said else {"error": made[k][1]}), **gpu, "date": datetime.date.today().isoformat()}
+                row = {"program": d["program"], "family": d["family"], "candidate": c["file"], "how": c["how"],
+                       "predicted_us": c["predicted_us"], "parts": c["parts"],
+                       **said.get(k, {"error": made[k][1]}), **gpu, "date": datetime.date.today().isoformat()}
                 f.write(json.dumps(row) + "\n")
                 n, bad = n + 1, bad + ("error" in row)
             f.flush()
             os.fsync(f.fileno())
             for path in so.values():
                 os.unlink(path)
-            say("%-36s %2d measured, %d with an error" % (d["program"], len(so), sum("error" in s for s in said.values()) + len(made) - len(so)))
+            wrong = sum("error" in s for s in said.values()) + len(made) - len(so)
+            say("%-36s %2d of %2d have a time" % (d["program"], len(made) - wrong, len(made)))
     say("%d measured, %d of them have an error, %d are left: %s" % (n, bad, late, result))
 
 

@@ -1,8 +1,9 @@
 /* Times the candidates of one program next to each other: fit_run NAME TURNS SECONDS A.so B.so ..
-   Each is an emitted file, compiled, whose functions begin with NAME_.  Figures are microseconds of one call in a replayed
-   CUDA graph, as mirage_cuda.cuh's runner has them: hot, one set of buffers; cold, so many sets that they exceed four times
-   the L2 cache.  In every turn each candidate is replayed once without a clock and once with it, so that what drifts is all
-   candidates' alike; the median of the turns counts.  Past SECONDS, three turns are enough.  A line of JSON for each; "at K" goes before what may not return. */
+   Each is an emitted file, compiled, whose functions begin with NAME_.  Figures are microseconds of one call in a
+   replayed CUDA graph, as mirage_cuda.cuh's runner has them: hot, one set of buffers; cold, so many sets that they
+   exceed four times the L2 cache.  In every turn each candidate is replayed once without a clock and once with it, so
+   that what drifts is all candidates' alike; the median of the turns counts.  Past SECONDS, three turns are enough.
+   A line of JSON for each; {"at": K} goes before what may not return. */
 #include <cuda_runtime.h>
 #include "mirage_cuda.cuh"
 #include <dlfcn.h>
@@ -125,7 +126,8 @@ static cudaError_t call(candidate &c, size_t s) {
 /* A launch alone, from workspace that is zero, and whether all that it wrote is finite. */
 static void try_once(size_t k) {
   candidate &c = each[k];
-  for (int o = 0; o < c.info->n_out; o++) must(cudaMemset(sets[0].out[o], 0xFF, bytes_of(&c.info->out[o])), "cudaMemset"); /* NaN */
+  for (int o = 0; o < c.info->n_out; o++) /* NaN */
+    must(cudaMemset(sets[0].out[o], 0xFF, bytes_of(&c.info->out[o])), "cudaMemset");
   must(cudaMemset(workspace, 0, stride), "cudaMemset");
   if (failed(k, call(c, 0), "launch") || failed(k, cudaStreamSynchronize(stream), "run")) return;
   for (int o = 0; o < c.info->n_out && !c.error[0]; o++)
@@ -150,7 +152,8 @@ static void turn(size_t k, int cold, cudaEvent_t from, cudaEvent_t to) {
   candidate &c = each[k];
   float ms = 0;
   if (c.error[0]) return;
-  if (c.workspace) must(cudaMemset2DAsync(workspace, stride, 0, c.workspace, cold ? sets.size() : 1, stream), "cudaMemset2D"); /* another may have left something */
+  if (c.workspace) /* another may have left something */
+    must(cudaMemset2DAsync(workspace, stride, 0, c.workspace, cold ? sets.size() : 1, stream), "cudaMemset2D");
   cudaGraphLaunch(c.graph[cold], stream);
   cudaEventRecord(from, stream);
   cudaGraphLaunch(c.graph[cold], stream);
@@ -202,8 +205,8 @@ int main(int argc, char **argv) {
     candidate &c = each[k];
     const double hot = median(c.us[0]), cold = median(c.us[1]); /* which order them */
     if (c.error[0]) printf("{\"candidate\": %zu, \"error\": \"%s\"}\n", k, c.error);
-    else printf("{\"candidate\": %zu, \"us_hot\": %.4f, \"us_cold\": %.4f, \"us_hot_min\": %.4f, \"us_cold_min\": %.4f}\n", k,
-                hot, cold, c.us[0][0], c.us[1][0]);
+    else printf("{\"candidate\": %zu, \"us_hot\": %.4f, \"us_cold\": %.4f, \"us_hot_min\": %.4f, \"us_cold_min\": %.4f}\n",
+                k, hot, cold, c.us[0][0], c.us[1][0]);
   }
   return 0;
 }
