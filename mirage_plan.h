@@ -336,20 +336,24 @@ mg_status mg_plan_check(const mg_graph *block, const char *where, mg_error *e);
   T(merge,    "merge: parts of warps, and of blocks, put together")                                                    \
   T(drain,    "drain: the last stores, the end")
 
-/* T(id, text): what the body is made of, each as if it were alone; memory is the larger of the first two, compute the sum
-   of the others. */
+/* T(id, text): what the body is made of, each as if it were alone.  Memory is the largest of the first three, compute the sum
+   of the next three; the body is the largest of memory, compute and the last, and `unhidden` times the smaller of memory and
+   compute. */
 #define MG_BODY_TERMS(T)                                                                                               \
   T(dram,     "device memory")                                                                                         \
   T(l2,       "L2 cache")                                                                                              \
+  T(again,    "device memory, with what blocks read again beside a stream")                                            \
   T(tensor,   "tensor cores")                                                                                          \
   T(elements, "elementwise")                                                                                           \
-  T(shared,   "shared memory")
+  T(shared,   "shared memory")                                                                                         \
+  T(chain,    "steps whose second product waits for the first")
 
 typedef struct mg_cost {
 #define MGI_T(id, text) double id##_us;
   MG_COST_TERMS(MGI_T)
   MG_BODY_TERMS(MGI_T)
 #undef MGI_T
+  double unhidden; /* the share of the smaller of memory and compute that the larger does not hide */
   double penalty;  /* 1; 1.25 or 8 with an exponential that may overflow; times 4 with tensors that are no matrices */
   double total_us; /* the terms' sum times that; 1e9 more if it does not fit the machine */
 } mg_cost;
@@ -1604,21 +1608,23 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_flat *k, const mg_machine *m, const mg_k
   }
 
   /* Both. */
-  double memory = c.dram_us > c.l2_us ? c.dram_us : c.l2_us;
   if (w->streams) { /* what blocks read again comes on top of the stream */
     double again = (w->l2_bytes * (double)k->blocks - w->dram_bytes) / (m->l2_gbps * 1e3);
     if (p->own) again *= 0.5; /* whole lines go into swizzled tiles at twice the rate */
-    if (memory < c.dram_us + 0.8 * again) memory = c.dram_us + 0.8 * again;
+    c.again_us = c.dram_us + 0.8 * (again > 0 ? again : 0);
   }
+  if (w->chained && loop && !p->group) c.chain_us = 0.5 * iters; /* a step's second product waits for its first */
+  double memory = c.dram_us > c.l2_us ? c.dram_us : c.l2_us;
+  if (memory < c.again_us) memory = c.again_us;
   double larger = memory > compute ? memory : compute, smaller = memory > compute ? compute : memory;
-  if (w->chained && loop && !p->group && larger < 0.5 * iters) larger = 0.5 * iters; /* a step's second product waits for its first */
-  const double unhidden = mgi_unhidden(k, p, w);
-  c.body_us = larger + unhidden * smaller;
+  if (larger < c.chain_us) larger = c.chain_us;
+  c.unhidden = mgi_unhidden(k, p, w);
+  c.body_us = larger + c.unhidden * smaller;
 
   /* Around it. */
   c.launch_us = m->launch_us;
   c.drain_us = 0.7;
-  if (unhidden >= 1 || (w->chained && !loop)) c.drain_us += 0.3;
+  if (c.unhidden >= 1 || (w->chained && !loop)) c.drain_us += 0.3;
   c.fill_us = waves * w->early_bytes / sm_rate;
   if (loop) c.fill_us += (p->own ? 0.1 : p->group ? 0.6 : 1) * larger / iters; /* the first load and the last product overlap with nothing */
   if (w->prepares) c.fill_us += 0.6;
