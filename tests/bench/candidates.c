@@ -1,7 +1,8 @@
 /* The µGraphs that draw.py draws from.
    candidates PROGRAM.mg DIR SECONDS   what a search finds in so many seconds, to DIR/00.mg, 01.mg .. by rank.  Each has
                                        passed the fast tier; none is certified
-   candidates FILE.mg                  the µGraph, kernels whose plan says no warps with the model's plan, to stdout */
+   candidates FILE.mg PROGRAM.mg       the µGraph, kernels whose plan says no warps with the model's plan, to stdout; fails
+                                       if it has not the program's inputs and outputs */
 #define MIRAGE_IMPLEMENTATION
 #include "mirage.h"
 #include "mirage_verify.h"
@@ -34,15 +35,19 @@ int main(int argc, char **argv) {
   mg_graph *g = NULL;
   mg_search_result found;
   char path[1024];
-  if (argc != 2 && argc != 4) return 3;
+  if (argc != 3 && argc != 4) return 3;
   if (mg_parse_file(argv[1], NULL, &g, &e) != MG_OK) return failed(&e);
   int code = 0;
-  if (argc == 2) {
+  if (argc == 3) {
+    mg_graph *program = NULL;
+    if (mg_parse_file(argv[2], NULL, &program, &e) != MG_OK) code = failed(&e);
+    else if (mg_verify_signature(program, g, &e) != MG_OK) code = failed(&e);
+    mg_graph_free(program);
     for (uint32_t i = 1; i < g->n_ops; i++) {
       mg_graph *b = g->ops[i].sub;
       if (g->ops[i].code == MG_OP_GRAPH && !mg_plan_int(b, "warps_m", 0)) mg_plan_kernel(b, NULL);
     }
-    code = put(g, NULL);
+    if (!code) code = put(g, NULL);
     mg_graph_free(g);
     return code;
   }

@@ -88,15 +88,14 @@ def sizes(a, base, rng):
     return made
 
 
-def explained(a, text, path):
-    """(text, prediction, parts) of a µGraph, planned where it is not; (None, None, why) where it is refused."""
+def explained(a, text, path, program):
+    """(text, prediction, parts) of a µGraph of the program, planned where it is not; (None, None, why) where it is refused."""
     open(path, "w").write(text)
-    if re.search(r"plan \{(?!.*warps_m)", text):
-        p = tool("candidates", path)
-        text = p.stdout
-        open(path, "w").write(text)
-        if p.returncode:
-            return None, None, p.stderr.strip()[:120]
+    p = tool("candidates", path, program)
+    text = p.stdout
+    open(path, "w").write(text)
+    if p.returncode:
+        return None, None, p.stderr.strip()[:120]
     p = tool("mirage", "explain", path, "--machine", a.machine, "--json")
     if p.returncode:
         return None, None, p.stderr.strip()[:120]
@@ -168,7 +167,7 @@ def draw(a, name, text):
     ranked, priced, refused = [], {}, 0
     for path in sorted(glob.glob(os.path.join(out, "found", "*.mg"))):
         t = re.sub(r"(?m)^#.*\n", "", open(path).read())
-        t, us, parts = explained(a, t, scratch)
+        t, us, parts = explained(a, t, scratch, program)
         refused += t is None
         if t is not None and t not in priced:
             ranked.append(t)
@@ -179,7 +178,7 @@ def draw(a, name, text):
         t = reformed(rng.choice(bases[:24] if rng.random() < 0.7 else bases), rng)
         if t is None or t in priced:
             continue
-        t, us, parts = explained(a, t, scratch)
+        t, us, parts = explained(a, t, scratch, program)
         refused += t is None
         if t is not None and t not in priced:
             priced[t] = us, parts

@@ -63,7 +63,7 @@ static void open_so(candidate &c, const char *name, const char *path) {
   void *bytes = dlsym(so, symbol);
   snprintf(symbol, sizeof symbol, "%s_info", name);
   c.info = (const mg_emitted_info *)dlsym(so, symbol);
-  if (!c.launch || !bytes || !c.info) snprintf(c.error, sizeof c.error, "no %s", symbol);
+  if (!c.launch || !bytes || !c.info) snprintf(c.error, sizeof c.error, "no %.180s", symbol);
   else c.workspace = ((size_t(*)(void))bytes)();
 }
 
@@ -115,7 +115,7 @@ static void new_sets(const mg_emitted_info *info, size_t most_workspace) {
     sets.push_back(x);
   }
   must(cudaMalloc((void **)&workspace, want * stride + 16), "cudaMalloc");
-  must(cudaMemset(workspace, 0, want * stride + 16), "cudaMemset");
+  must(cudaMemset(workspace, 0, want * stride + 16), "cudaMemset of all workspaces");
   printf("{\"gpu\": \"%s\", \"sets\": %zu, \"bytes\": %zu}\n", p.name, want, bytes);
 }
 
@@ -127,8 +127,8 @@ static cudaError_t call(candidate &c, size_t s) {
 static void try_once(size_t k) {
   candidate &c = each[k];
   for (int o = 0; o < c.info->n_out; o++) /* NaN */
-    must(cudaMemset(sets[0].out[o], 0xFF, bytes_of(&c.info->out[o])), "cudaMemset");
-  must(cudaMemset(workspace, 0, stride), "cudaMemset");
+    must(cudaMemset(sets[0].out[o], 0xFF, bytes_of(&c.info->out[o])), "cudaMemset of an output");
+  must(cudaMemset(workspace, 0, stride), "cudaMemset of a workspace");
   if (failed(k, call(c, 0), "launch") || failed(k, cudaStreamSynchronize(stream), "run")) return;
   for (int o = 0; o < c.info->n_out && !c.error[0]; o++)
     if (!finite(&c.info->out[o], sets[0].out[o])) snprintf(c.error, sizeof c.error, "not finite");
