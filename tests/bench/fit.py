@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits the machine's coefficients to measured candidates, and says how well what was left out is predicted.
 
-usage: fit.py FIT.jsonl [--time cold|hot] [--classes] [--out FILE.json] [--prior 0.03]
+usage: fit.py FIT.jsonl[.xz] [--time cold|hot] [--classes] [--out FILE.json] [--prior 0.03]
        fit.py build/fit --pretend SEED          no measurement: times that the model would give with other coefficients,
                                                 and 2 % noise; says how far the fit comes back to them
 
@@ -21,7 +21,7 @@ be is no time: the prediction before has it, the fit has not.  Every family of p
 predicted by a fit to the others.  By program: the first by the prediction against the best measured; Kendall's
 correlation over the pairs that differ by more than 5 % measured.  Programs whose candidates all lie within 10 % have no
 correlation; they are counted."""
-import argparse, glob, json, math, os, random, sys
+import argparse, glob, json, lzma, math, os, random, sys
 import numpy as np
 
 LINEAR = ["launch", "fill", "steps", "barriers", "merge", "drain"]
@@ -140,7 +140,7 @@ def summary(j):
 
 def read(path, time):
     rows, errors = [], 0
-    for line in open(path):
+    for line in lzma.open(path, "rt") if path.endswith(".xz") else open(path):
         r = json.loads(line)
         r["us"] = r.get("us_" + time)
         errors += not r["us"]
