@@ -27,8 +27,8 @@
      }
 
    CONTENTS (search for the tag)
-     >>machines  >>kernels  >>costs                                 declarations
-     >>machine-table  >>architectures  >>machine-questions  >>flat  >>facts  >>plans  >>cost  >>predict   implementation
+     >>machines  >>kernels  >>keys  >>costs                         declarations
+     >>machine-table  >>architectures  >>machine-questions  >>flat  >>key-rows  >>facts  >>plans  >>cost  >>predict implementation
 
    CONFIGURATION (define before including, in the file that holds the implementation)
      MG_USER_MACHINES(M)   rows added to the table of machines, in the columns of MG_BUILTIN_MACHINES.  What has a row
@@ -717,7 +717,7 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
   return 1;
 }
 
-/* ------------------------------------------------------------------------------------------------------ >>keys */
+/* -------------------------------------------------------------------------------------------------- >>key-rows */
 
 typedef enum mgi_key_of { MGI_OF_KERNEL, MGI_OF_TENSOR, MGI_OF_LOAD, MGI_OF_PRODUCT, MGI_OF_STORED } mgi_key_of;
 static const char *const mgi_key_of_text[] = { "word", "tensor", "load", "product", "stored value" };
