@@ -46,7 +46,8 @@
      >>maps        tensors as tensor copies see them
      >>blas        cuBLAS for matmuls at kernel level
      >>runner      timing on a GPU, compiled into the shared object of a kernel that is run
-     >>driver      check (link 2), compile, run (link 3)
+     >>calibrate   a machine's rates: the kernels whose times they are, compiled with MG_CALIBRATE
+     >>driver      check (link 2), compile, run (link 3), calibrate
      >>memory      emitter: shared memory as dynamic storage allocation
      >>layouts     emitter: how the tiles of loads lie
      >>text        emitter: text and names
@@ -60,6 +61,7 @@
      MG_EMULATE          host meaning of the wrappers; with MG_EMULATE_FIELD over field elements, else over floats;
                          with MG_EMULATE_RACES, and -fsanitize=thread, every access to shared memory is watched
      MG_RUNNER           adds the part that mg_cuda_run calls
+     MG_CALIBRATE        adds the kernels of mg_cuda_calibrate, and, with MG_RUNNER, what times them
      MG_CUBLAS           matmuls at kernel level ask cuBLAS first (emitted files define it)
      MG_HOST_ONLY        the host half of an emitted file, for a C++ compiler; MG_CUBIN names the other half
 
@@ -352,6 +354,21 @@ typedef struct mg_run_report {
    the launch failed; the message has the driver's words. */
 mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_config *cfg, mg_run_report *r, mg_error *e);
 
+/* The rates of the GPU that is here, measured (>>calibrate says how), and its sizes. */
+typedef struct mg_spread { double median, least, most; } mg_spread; /* of all runs */
+typedef struct mg_calibration {
+  mg_machine_file file;      /* its row; rates are medians, to four digits */
+  int runs;
+#define MGI_F(kind, type, name, least, most, text) mg_spread name;
+  MG_MACHINE_RATES(MGI_F)
+#undef MGI_F
+} mg_calibration;
+/* Compiles and runs the kernels, in a few seconds (the compiler's time limit is 45 s).  Its name is that of the GPU, its
+   capabilities those of its architecture in the table, or of the newest older one there.  Of cfg (may be NULL) include_dir,
+   cache_dir and nvcc count.
+   MG_MACHINE: no GPU, no compiler, or a rate that no GPU has.  MG_UNSUPPORTED: a GPU before compute capability 8.0. */
+mg_status mg_cuda_calibrate(const mg_run_config *cfg, mg_calibration *out, mg_error *e);
+
 #ifdef MIRAGE_VERIFY_H
 /* Whether the kernel on the GPU is as safe as `program` is written (NULL: as its own kernels), by rule (i) of mirage_verify.h's
    numerics: its families of inputs at full size, some rows and columns of every output, poisoned outputs, each family twice.  As
@@ -465,6 +482,16 @@ typedef struct mgi_runner_job {
   size_t l2_bytes;
   char gpu[128];
 } mgi_runner_job;
+
+/* Between mg_cuda_calibrate and >>calibrate.  A rate of every run. */
+enum { MGI_CALIBRATE_RUNS = 15 };
+typedef struct mgi_calibrate_job {
+  mgi_runner_job run;        /* first, as the caller knows no more of it; size: of the whole */
+  mg_machine m;              /* out: its sizes */
+#define MGI_F(kind, type, name, least, most, text) type name[MGI_CALIBRATE_RUNS];
+  MG_MACHINE_RATES(MGI_F)    /* out */
+#undef MGI_F
+} mgi_calibrate_job;
 typedef int (*mgi_runner_fn)(mgi_runner_job *job); /* 0, or the CUDA error, described in job->error */
 
 #ifdef __cplusplus
@@ -5520,8 +5547,285 @@ extern "C" __attribute__((visibility("default"))) int mgi_runner_run(mgi_runner_
   free(sets);
   return rc;
 }
-#undef MGI_CU
 #endif /* runner */
+
+/* ------------------------------------------------------------------------------------------------------ >>calibrate
+   What `mirage calibrate` measures: the rates of an mg_machine (mirage_plan.h), on the GPU that is here.
+
+   1. A launch lasts about 4 ms (its steps are doubled until it does), so that its own microseconds do not count; 15 runs
+      of all measurements in turn, behind a third of a second that raises the clock.
+   2. Every thread knows what it has to find, and says whether it did: what a compiler, or a GPU, left out is an error.
+   3. Rates:
+        launch_us        256 empty kernels in a CUDA graph, one after another, a block of 256 threads for each
+                         multiprocessor: the time of one.
+        dram_gbps        reads of 16 bytes, past the first-level cache, over and over through 64 times the L2 cache (or
+                         half of the free memory), by 1024 threads of each multiprocessor.
+        l2_gbps          the same over a power of two of at most a quarter of the L2 cache.
+        tensor_tflops    mma.sync m16n8k16 on registers alone, 16 warps of each multiprocessor, 8 accumulators each.
+        fp32_tflops      fused multiply-adds, two operations each, 1024 threads of each multiprocessor, 8 chains each.
+        shared_bytes_us  ldmatrix.x4 without bank conflicts, 16 warps of each multiprocessor.
+        barrier_us       8 warps a multiprocessor; a step reads the fragments of 8 products by ldmatrix and multiplies.
+                         What a barrier before each step adds to it: the barrier, and the bubble behind it.
+   4. These are rates, of kernels that do one thing.  The table's row of the H200 has what kernels of several reach: its
+      launch, barrier, L2 cache and shared memory were fitted to their times.  So the two may differ.              */
+#if defined(MG_CALIBRATE) && !defined(MG_HOST_ONLY) && (defined(__CUDACC__) || defined(MG_EMULATE))
+MG_KERNEL(256) void mgi_rate_launch(uint32_t *right) { (void)right; }
+
+/* Item i, 16 bytes, has the words 4 (i % 256) and on: as many threads a block read what each knows. */
+MG_KERNEL(256) void mgi_rate_fill(uint32_t *p, int64_t items, int blocks) {
+  const uint32_t w = 4 * (uint32_t)mg_tid();
+  for (int64_t i = mg_bid(0) * (int64_t)256 + mg_tid(); i < items; i += blocks * (int64_t)256)
+    mg_stg((mg_words4 *)p + i, mg_words4{{w, w + 1, w + 2, w + 3}});
+}
+MG_KERNEL(256) void mgi_rate_read(const uint32_t *p, uint32_t last, int blocks, int steps, uint32_t *right) {
+  const uint32_t mine = (uint32_t)(mg_bid(0) * 256 + mg_tid()), all = (uint32_t)blocks * 256;
+  uint32_t sum = 0, i = mine;
+  MG_UNROLL_BY(1)
+  for (int s = 0; s < steps; s++) {
+    mg_words4 v[8];
+    MG_UNROLL
+    for (int k = 0; k < 8; k++, i += all) v[k] = mg_ldg_fresh((const mg_words4 *)p + (i & last));
+    MG_UNROLL
+    for (int k = 0; k < 8; k++) sum += v[k].w[0] + v[k].w[1] + v[k].w[2] + v[k].w[3];
+  }
+  mg_stg(right + mine, (uint32_t)(sum == 8 * (uint32_t)steps * (16 * (uint32_t)mg_tid() + 6)));
+}
+
+/* by and add are 1, which the compiler does not know. */
+MG_KERNEL(256) void mgi_rate_fp32(int steps, float by, float add, uint32_t *right) {
+  mg_num x[8];
+  bool same = true;
+  MG_UNROLL
+  for (int k = 0; k < 8; k++) x[k] = (mg_num)k;
+  MG_UNROLL_BY(1)
+  for (int s = 0; s < steps; s++) {
+    MG_UNROLL
+    for (int k = 0; k < 128; k++) x[k & 7] = x[k & 7] * (mg_num)by + (mg_num)add;
+  }
+  MG_UNROLL
+  for (int k = 0; k < 8; k++) same = same && x[k] == (mg_num)(k + 16 * steps);
+  mg_stg(right + mg_bid(0) * (int64_t)256 + mg_tid(), (uint32_t)same);
+}
+
+/* 32 tiles of 512 bytes; a step reads half of them.  A lane gets word 32 m + lane of a tile in register m. */
+MG_KERNEL(256) void mgi_rate_shared(int steps, uint32_t *right) {
+  uint32_t *const word = (uint32_t *)mg_shared();
+  uint32_t sum = 0, want = 0;
+  for (int i = mg_tid(); i < 32 * 128; i += 256) word[i] = (uint32_t)i * 2654435761u;
+  mg_sync();
+  MG_UNROLL_BY(1)
+  for (int s = 0; s < steps; s++) {
+    const unsigned char *const at = mg_shared() + ((mg_warp() + s) & 1) * 8192 + mg_lane() * 16;
+    MG_UNROLL
+    for (int k = 0; k < 16; k++) {
+      uint32_t r[4];
+      mg_ldsm_x4(r, at + k * 512);
+      sum += r[0] + r[1] + r[2] + r[3];
+    }
+  }
+  for (int i = mg_lane(); i < 32 * 128; i += 32) want += word[i] * (uint32_t)(steps / 2);
+  mg_stg(right + mg_bid(0) * (int64_t)256 + mg_tid(), (uint32_t)(sum == want));
+}
+
+/* Products of small integers, exact in f32 over 2^15 steps: 4 slices of the contraction, each 16 x 16 times 16 x 16, every slice
+   with accumulators of its own.  A slice's operand lies as ldmatrix takes it: 4 matrices of 8 rows of 8. */
+enum { MGI_RATE_PRODUCTS, MGI_RATE_STEPS, MGI_RATE_BARRIERS };
+template<int KIND> MG_DEV void mgi_rate_contract(int steps, uint32_t *right) {
+  mg_f16 *const left = (mg_f16 *)mg_shared(), *const by = left + 4 * 256;
+  uint32_t a[4][4], b[4][4];
+  mg_num c[4][2][4];
+  bool same = true;
+  for (int i = mg_tid(); i < 2 * 4 * 256; i += 256)
+    left[i] = mg_narrow<mg_f16>((mg_num)((int)(((uint32_t)i * 2654435761u) >> 16) % 3 - 1));
+  mg_sync();
+  MG_UNROLL
+  for (int i = 0; i < 32; i++) c[i >> 3][i >> 2 & 1][i & 3] = mg_zero();
+  const unsigned char *const at = mg_shared() + mg_lane() * 16;
+  MG_UNROLL
+  for (int k = 0; k < 4; k++) mg_ldsm_x4(a[k], at + k * 512), mg_ldsm_x4(b[k], at + 2048 + k * 512);
+  MG_UNROLL_BY(1)
+  for (int s = 0; s < steps; s++) {
+    if (KIND == MGI_RATE_BARRIERS) mg_sync();
+    MG_UNROLL
+    for (int k = 0; k < 4; k++) {
+      if (KIND != MGI_RATE_PRODUCTS) mg_ldsm_x4(a[k], at + k * 512), mg_ldsm_x4(b[k], at + 2048 + k * 512);
+      const uint32_t low[2] = {b[k][0], b[k][1]}, high[2] = {b[k][2], b[k][3]};
+      mg_mma_16816<mg_f16>(c[k][0], a[k], low);
+      mg_mma_16816<mg_f16>(c[k][1], a[k], high);
+    }
+  }
+  MG_UNROLL
+  for (int i = 0; i < 32; i++) {
+    const int k = i >> 3, n = i >> 2 & 1, row = mg_lane() / 4 + (i >> 1 & 1) * 8, col = mg_lane() % 4 * 2 + (i & 1);
+    mg_num want = mg_zero();
+    MG_UNROLL_BY(1)
+    for (int j = 0; j < 16; j++) {
+      const mg_f16 x = left[k * 256 + ((row >> 3) + 2 * (j >> 3)) * 64 + (row & 7) * 8 + (j & 7)];
+      const mg_f16 y = by[k * 256 + (2 * n + (j >> 3)) * 64 + col * 8 + (j & 7)];
+      want = want + mg_widen(x) * mg_widen(y);
+    }
+    same = same && c[k][n][i & 3] == want * (mg_num)steps;
+  }
+  mg_stg(right + mg_bid(0) * (int64_t)256 + mg_tid(), (uint32_t)same);
+}
+MG_KERNEL(256) void mgi_rate_products(int steps, uint32_t *right) { mgi_rate_contract<MGI_RATE_PRODUCTS>(steps, right); }
+MG_KERNEL(256) void mgi_rate_steps(int steps, uint32_t *right) { mgi_rate_contract<MGI_RATE_STEPS>(steps, right); }
+MG_KERNEL(256) void mgi_rate_barriers(int steps, uint32_t *right) { mgi_rate_contract<MGI_RATE_BARRIERS>(steps, right); }
+#endif
+
+#if defined(MG_CALIBRATE) && defined(MGI_CUDA_RUNNER)
+enum { MGI_RATE_GRAPH = 256, MGI_RATE_US = 4000 }; /* launches of the graph; what a launch lasts at least, if its steps allow */
+struct mgi_rate_place { /* what the measurements share */
+  int sms;
+  cudaStream_t stream;
+  cudaEvent_t from, to;
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;      /* of empty kernels */
+  void *right, *words;       /* a word for each thread; what is read */
+  uint32_t *found;           /* `right` on the host */
+  int64_t dram, l2;          /* items of 16 bytes, powers of two */
+};
+struct mgi_rate {
+  const char *name;
+  int blocks;                /* for each multiprocessor */
+  int most;                  /* steps */
+  double work;               /* of a step of such a block: rate = work * steps / us */
+  int (*go)(mgi_rate_place *w, int steps);
+  double *out;               /* a run each */
+  int steps;
+};
+#define MGI_RATE_GO(kernel, blocks, shared, ...)   [](mgi_rate_place *w, int steps) { return (int)MG_LAUNCH(kernel, (blocks) * w->sms, 1, 1, 256, shared, w->stream, __VA_ARGS__, (uint32_t *)w->right); }
+
+/* Microseconds of one launch, all of whose threads have to find what they should. */
+static int mgi_rate_us(mgi_runner_job *job, mgi_rate_place *w, const mgi_rate *r, double *us) {
+  const size_t n = (size_t)r->blocks * (size_t)w->sms * 256;
+  float ms = 0;
+  MGI_CU(cudaMemsetAsync(w->right, 0, n * 4, w->stream));
+  MGI_CU(cudaEventRecord(w->from, w->stream));
+  const int rc = mgi_runner_failed(job, (cudaError_t)r->go(w, r->steps), r->name);
+  if (rc) return rc;
+  MGI_CU(cudaEventRecord(w->to, w->stream));
+  MGI_CU(cudaEventSynchronize(w->to));
+  MGI_CU(cudaEventElapsedTime(&ms, w->from, w->to));
+  MGI_CU(cudaMemcpyAsync(w->found, w->right, n * 4, cudaMemcpyDeviceToHost, w->stream));
+  MGI_CU(cudaStreamSynchronize(w->stream));
+  for (size_t k = 0; k < n; k++) {
+    if (w->found[k] == 1) continue;
+    snprintf(job->error, sizeof job->error, "%s: thread %d of block %d did not find what it should", r->name, (int)(k % 256), (int)(k / 256));
+    return -1;
+  }
+  *us = 1000.0 * (double)ms;
+  return 0;
+}
+static int mgi_rate_launches_us(mgi_runner_job *job, mgi_rate_place *w, double *us) {
+  float ms = 0;
+  MGI_CU(cudaEventRecord(w->from, w->stream));
+  MGI_CU(cudaGraphLaunch(w->exec, w->stream));
+  MGI_CU(cudaEventRecord(w->to, w->stream));
+  MGI_CU(cudaEventSynchronize(w->to));
+  MGI_CU(cudaEventElapsedTime(&ms, w->from, w->to));
+  *us = 1000.0 * (double)ms / MGI_RATE_GRAPH;
+  return 0;
+}
+
+static int mgi_rate_begin(mgi_calibrate_job *all, mgi_rate_place *w) {
+  mgi_runner_job *const job = &all->run;
+  cudaDeviceProp p;
+  size_t free_bytes, all_bytes;
+  MGI_CU(cudaSetDevice(0));
+  MGI_CU(cudaGetDeviceProperties(&p, 0));
+  snprintf(job->gpu, sizeof job->gpu, "%.127s", p.name);
+  w->sms = all->m.sms = p.multiProcessorCount;
+  all->m.threads_per_sm = p.maxThreadsPerMultiProcessor;
+  all->m.blocks_per_sm = p.maxBlocksPerMultiProcessor;
+  all->m.shared_per_block = (int64_t)p.sharedMemPerBlockOptin;
+  all->m.shared_per_sm = (int64_t)p.sharedMemPerMultiprocessor;
+  all->m.registers_per_sm = p.regsPerMultiprocessor;
+  all->m.l2_bytes = p.l2CacheSize;
+  MGI_CU(cudaMemGetInfo(&free_bytes, &all_bytes));
+  const int64_t most = all->m.l2_bytes * 64 < (int64_t)(free_bytes / 2) ? all->m.l2_bytes * 64 : (int64_t)(free_bytes / 2);
+  for (w->l2 = 256; w->l2 * 32 <= all->m.l2_bytes / 4;) w->l2 *= 2;
+  for (w->dram = w->l2; w->dram * 32 <= most && w->dram < INT64_C(1) << 30;) w->dram *= 2;
+  const size_t n = (size_t)4 * (size_t)w->sms * 256;
+  w->found = (uint32_t *)malloc(n * 4);
+  if (!w->found) return mgi_runner_failed(job, cudaErrorMemoryAllocation, "malloc");
+  MGI_CU(cudaMalloc(&w->right, n * 4));
+  MGI_CU(cudaMalloc(&w->words, (size_t)w->dram * 16));
+  MGI_CU(cudaStreamCreateWithFlags(&w->stream, cudaStreamNonBlocking));
+  MGI_CU(cudaEventCreate(&w->from));
+  MGI_CU(cudaEventCreate(&w->to));
+  MGI_CU((cudaError_t)MG_LAUNCH(mgi_rate_fill, 4 * w->sms, 1, 1, 256, 0, w->stream, (uint32_t *)w->words, w->dram, 4 * w->sms));
+  MGI_CU(cudaStreamSynchronize(w->stream));
+  MGI_CU(cudaStreamBeginCapture(w->stream, cudaStreamCaptureModeThreadLocal));
+  int rc = 0;
+  for (int k = 0; k < MGI_RATE_GRAPH && !rc; k++) rc = (int)MG_LAUNCH(mgi_rate_launch, w->sms, 1, 1, 256, 0, w->stream, (uint32_t *)w->right);
+  const cudaError_t ended = cudaStreamEndCapture(w->stream, &w->graph);
+  MGI_CU((cudaError_t)rc);
+  MGI_CU(ended);
+  MGI_CU(cudaGraphInstantiateWithFlags(&w->exec, w->graph, 0));
+  return 0;
+}
+static int mgi_rate_all(mgi_calibrate_job *all, mgi_rate_place *w) {
+  mgi_runner_job *const job = &all->run;
+  double step_us[MGI_CALIBRATE_RUNS], us = 0, warm = 0;
+  mgi_rate rate[] = { /* a GB/s is 1000 bytes a microsecond, a TFLOP/s 10^6 operations */
+      {"fp32_tflops", 4, 1 << 19, 256 * 128 * 2 * 1e-6, MGI_RATE_GO(mgi_rate_fp32, 4, 0, steps, 1.0f, 1.0f), all->fp32_tflops, 2},
+      {"dram_gbps", 4, 1 << 20, 256 * 8 * 16 * 1e-3, MGI_RATE_GO(mgi_rate_read, 4, 0, (const uint32_t *)w->words, (uint32_t)w->dram - 1, 4 * w->sms, steps), all->dram_gbps, 2},
+      {"l2_gbps", 4, 1 << 20, 256 * 8 * 16 * 1e-3, MGI_RATE_GO(mgi_rate_read, 4, 0, (const uint32_t *)w->words, (uint32_t)w->l2 - 1, 4 * w->sms, steps), all->l2_gbps, 2},
+      {"tensor_tflops", 2, 1 << 15, 8 * 8 * 4096 * 1e-6, MGI_RATE_GO(mgi_rate_products, 2, 4096, steps), all->tensor_tflops, 2},
+      {"shared_bytes_us", 2, 1 << 24, 8 * 16 * 512.0, MGI_RATE_GO(mgi_rate_shared, 2, 16384, steps), all->shared_bytes_us, 2},
+      {"a step without a barrier", 1, 1 << 15, 1, MGI_RATE_GO(mgi_rate_steps, 1, 4096, steps), step_us, 2},
+      {"barrier_us", 1, 1 << 15, 1, MGI_RATE_GO(mgi_rate_barriers, 1, 4096, steps), all->barrier_us, 2}};
+  const int n = (int)(sizeof rate / sizeof *rate);
+  for (int k = 0; k < n; k++) /* and how many steps each takes */
+    for (;; rate[k].steps *= 2) {
+      const int rc = mgi_rate_us(job, w, &rate[k], &us);
+      if (rc) return rc;
+      warm += us;
+      if (us >= MGI_RATE_US || rate[k].steps * 2 > rate[k].most) break;
+    }
+  for (; warm < 3.3e5; warm += us > 100 ? us : 100) {
+    const int rc = mgi_rate_us(job, w, &rate[0], &us);
+    if (rc) return rc;
+  }
+  for (int run = -1; run < MGI_CALIBRATE_RUNS; run++) { /* the first does not count */
+    const int at = run < 0 ? 0 : run;
+    int rc = mgi_rate_launches_us(job, w, &all->launch_us[at]);
+    for (int k = 0; k < n && !rc; k++) {
+      rc = mgi_rate_us(job, w, &rate[k], &us);
+      rate[k].out[at] = rate[k].work * rate[k].blocks * rate[k].steps / us;
+    }
+    if (rc) return rc;
+    for (int k = 0; k < n - 2; k++)
+      if (rate[k].out != all->shared_bytes_us) rate[k].out[at] *= w->sms; /* of the chip */
+    all->barrier_us[at] = 1 / all->barrier_us[at] - 1 / step_us[at];
+  }
+  return 0;
+}
+extern "C" __attribute__((visibility("default"))) int mgi_calibrate_run(mgi_runner_job *job) {
+  mgi_calibrate_job *const all = (mgi_calibrate_job *)job;
+  mgi_rate_place w;
+  memset(&w, 0, sizeof w);
+  job->error[0] = 0;
+  if (job->size != (int)sizeof *all) {
+    snprintf(job->error, sizeof job->error, "the kernels were compiled with another version of mirage_cuda.cuh");
+    return -1;
+  }
+  int rc = mgi_rate_begin(all, &w);
+  if (!rc) rc = mgi_rate_all(all, &w);
+  if (w.exec) cudaGraphExecDestroy(w.exec);
+  if (w.graph) cudaGraphDestroy(w.graph);
+  if (w.from) cudaEventDestroy(w.from);
+  if (w.to) cudaEventDestroy(w.to);
+  if (w.stream) cudaStreamDestroy(w.stream);
+  cudaFree(w.right);
+  cudaFree(w.words);
+  free(w.found);
+  return rc;
+}
+#undef MGI_RATE_GO
+#endif
+#undef MGI_CU
 
 /* ---------------------------------------------------------------------------------------------------- >>driver
    Requirements
@@ -8934,6 +9238,89 @@ mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_
   if (s == MG_OK) s = mgi_run_compiled(ugraph, cfg, &x, r, e);
   mgi_tensors_free(&x);
   mg_graph_free(own);
+  return s;
+}
+
+/* ---- calibrate */
+MGI_FN int mgi_calibrate_order(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+/* Sorts the runs.  *rate: their median, to four digits. */
+MGI_FN mg_spread mgi_calibrate_spread(double *run, double *rate) {
+  char text[32];
+  mg_spread s;
+  qsort(run, MGI_CALIBRATE_RUNS, sizeof *run, mgi_calibrate_order);
+  s.least = run[0], s.median = run[MGI_CALIBRATE_RUNS / 2], s.most = run[MGI_CALIBRATE_RUNS - 1];
+  snprintf(text, sizeof text, "%.4g", s.median);
+  *rate = strtod(text, NULL);
+  return s;
+}
+/* "NVIDIA H100 80GB HBM3": H100_80GB_HBM3. */
+MGI_FN void mgi_calibrate_name(const char *gpu, char name[41]) {
+  if (!strncmp(gpu, "NVIDIA ", 7)) gpu += 7;
+  snprintf(name, 41, "%.40s", gpu);
+  for (char *c = name; *c; c++)
+    if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9'))) *c = '_';
+}
+/* "2026-11-21", of UTC: years begin in March here, so that the day of a leap year is their last. */
+MGI_FN void mgi_calibrate_date(int64_t seconds, char date[32]) {
+  const int64_t days = seconds / 86400 + 719468, era = days / 146097, day = days % 146097;
+  const int64_t year = (day - day / 1460 + day / 36524 - day / 146096) / 365, of = day - (365 * year + year / 4 - year / 100);
+  const int month = (int)((5 * of + 2) / 153), m = month < 10 ? month + 3 : month - 9;
+  snprintf(date, 32, "%d-%02d-%02d", (int)(year + era * 400) + (m <= 2), m, (int)(of - (153 * month + 2) / 5) + 1);
+}
+MGI_FN mg_status mgi_calibrate_row(mgi_calibrate_job *job, const char *own, mg_calibration *out, mg_error *e) {
+  mg_machine *const m = &out->file.m;
+  char arch[MG_ARCH_TEXT], date[32], gpu[128];
+  mg_error why;
+  mg_machine_for(mg_arch_near(own, arch), m);
+  const uint32_t can = m->can;
+  *m = job->m;
+  m->can = can;
+  out->runs = MGI_CALIBRATE_RUNS;
+#define MGI_F(kind, type, name, least, most, text) out->name = mgi_calibrate_spread(job->name, &m->name);
+  MG_MACHINE_RATES(MGI_F)
+#undef MGI_F
+  mgi_calibrate_name(job->run.gpu, out->file.text[0]);
+  snprintf(out->file.text[1], sizeof out->file.text[1], "%s", arch);
+  mgi_calibrate_date((int64_t)time(NULL), date);
+  snprintf(gpu, sizeof gpu, "%s", job->run.gpu);
+  for (char *c = gpu; *c; c++)
+    if (*c < 32 || *c > 126) *c = '_';
+  snprintf(out->file.text[2], sizeof out->file.text[2], "measured: mirage calibrate, %s, %s", date, gpu);
+  m->name = out->file.text[0], m->arch = out->file.text[1], m->source = out->file.text[2];
+  return mg_machine_check(m, &why) == MG_OK ? MG_OK : mg_fail(e, MG_MACHINE, "calibrate", "of %.60s: %.180s", gpu, why.msg);
+}
+mg_status mg_cuda_calibrate(const mg_run_config *cfg, mg_calibration *out, mg_error *e) {
+  static const char text[] = "#define MG_CALIBRATE\n#include \"mirage_cuda.cuh\"\n";
+  mg_run_config none;
+  mg_compile_config compile;
+  mgi_calibrate_job *job = NULL;
+  mgi_runner_fn run = NULL;
+  char arch[24], so_path[MG_SO_PATH];
+  memset(&none, 0, sizeof none);
+  memset(out, 0, sizeof *out);
+  if (!cfg) cfg = &none;
+  mg_status s = mgi_run_arch(NULL, arch, sizeof arch, e);
+  if (s != MG_OK) return s;
+  mgi_run_compiler(cfg, arch, &compile);
+  if (!compile.timeout_s) compile.timeout_s = 45;
+  s = mg_cuda_compile(text, &compile, so_path, sizeof so_path, e);
+  if (s != MG_OK) return s;
+  void *so = dlopen(so_path, RTLD_NOW | RTLD_LOCAL);
+  if (!so) return mg_fail(e, MG_MACHINE, so_path, "cannot load it: %.180s", dlerror());
+  *(void **)&run = dlsym(so, "mgi_calibrate_run");
+  job = (mgi_calibrate_job *)calloc(1, sizeof *job);
+  if (!run) s = mg_fail(e, MG_MACHINE, so_path, "expected the entry point mgi_calibrate_run, found none");
+  else if (!job) s = mg_fail(e, MG_NO_MEMORY, "calibrate", "no memory for the measurements");
+  else {
+    job->run.size = (int)sizeof *job;
+    s = mgi_run_turn(so_path, run, &job->run, e);
+    if (s == MG_OK) s = mgi_calibrate_row(job, arch, out, e);
+  }
+  free(job);
+  dlclose(so);
   return s;
 }
 

@@ -28,7 +28,8 @@
 
    CONTENTS (search for the tag)
      >>machines  >>kernels  >>keys  >>costs                         declarations
-     >>machine-table  >>architectures  >>machine-questions  >>flat  >>key-rows  >>facts  >>plans  >>cost  >>predict implementation
+     >>machine-table  >>architectures  >>machine-questions  >>machine-text  >>flat  >>key-rows  >>facts  >>plans  >>cost
+     >>predict                                                      implementation
 
    CONFIGURATION (define before including, in the file that holds the implementation)
      MG_USER_MACHINES(M)   rows added to the table of machines, in the columns of MG_BUILTIN_MACHINES.  What has a row
@@ -104,22 +105,36 @@ enum {
   MG_SHARED_MOST = 227 << 10 /* bytes of shared memory: no block may ask for more on any of our machines */
 };
 
+/* F(kind, type, name, least, most, text): what a row has, in the order of the table's columns.  Kinds: WORD, letters, digits,
+   "_.+-"; CAN, capabilities; WHOLE, an integer; RATE, a decimal number; LINE, what stands to the end of the line, and
+   begins with "measured" or "scaled".  A value is from least to most; of a WORD or a LINE this is its length.  Rates are
+   what `mirage calibrate` measures. */
+#define MG_MACHINE_RATES(F)                                                                                            \
+  F(RATE,  double,       dram_gbps,        1,    1e6,            "GB/s of the whole chip, from device memory")         \
+  F(RATE,  double,       l2_gbps,          1,    1e6,            "GB/s of the whole chip, from the L2 cache")          \
+  F(RATE,  double,       tensor_tflops,    0.1,  1e5,            "TFLOP/s by mma.sync, f16 with f32 accumulation")     \
+  F(RATE,  double,       fp32_tflops,      0.1,  1e4,            "TFLOP/s of plain f32")                               \
+  F(RATE,  double,       shared_bytes_us,  1e3,  1e7,            "bytes/us of one multiprocessor's shared memory")     \
+  F(RATE,  double,       launch_us,        0.01, 100,            "us of an empty kernel in a CUDA graph")              \
+  F(RATE,  double,       barrier_us,       1e-4, 10,             "us of a block's barrier with its bubble in a pipeline")
+#define MG_MACHINE_FIELDS(F)                                                                                           \
+  F(WORD,  const char *, name,             1,    40,             "what --machine calls it")                            \
+  F(WORD,  const char *, arch,             1,    15,             "what nvcc is told")                                  \
+  F(CAN,   uint32_t,     can,              0,    0,              "the sum of its MG_CAN_..")                           \
+  F(WHOLE, int,          sms,              1,    1024,           "multiprocessors (SMs)")                              \
+  F(WHOLE, int,          threads_per_sm,   1024, 4096,           "threads that a multiprocessor holds at once")        \
+  F(WHOLE, int,          blocks_per_sm,    1,    64,             "blocks that a multiprocessor holds at once")         \
+  F(WHOLE, int64_t,      shared_per_block, 1024, MG_SHARED_MOST, "bytes of shared memory that a block may ask for")    \
+  F(WHOLE, int64_t,      shared_per_sm,    2048, 1 << 20,        "bytes of shared memory; a block takes 1024 more")     \
+  F(WHOLE, int64_t,      registers_per_sm, 1024, 1 << 20,        "registers of 4 bytes")                               \
+  F(WHOLE, int64_t,      l2_bytes,         1024, 1 << 30,        "bytes of the L2 cache")                              \
+  MG_MACHINE_RATES(F)                                                                                                  \
+  F(LINE,  const char *, source,           1,    200,            "where the rates come from: measured, or scaled")
+
 typedef struct mg_machine {
-  const char *name, *arch;     /* "H200"; "sm_90a", what nvcc is told */
-  uint32_t can;                /* the sum of its MG_CAN_.. */
-  int sms;                     /* multiprocessors (SMs) */
-  int threads_per_sm, blocks_per_sm; /* that a multiprocessor holds at once */
-  int64_t shared_per_block;    /* bytes of shared memory that a block may ask for */
-  int64_t shared_per_sm;       /* bytes of shared memory; the system takes 1024 of them for each block */
-  int64_t registers_per_sm;    /* registers of 4 bytes */
-  int64_t l2_bytes;
-  double dram_gbps, l2_gbps;   /* GB/s of the whole chip: device memory; the L2 cache */
-  double tensor_tflops;        /* TFLOP/s: products by mma.sync, f16 with f32 accumulation */
-  double fp32_tflops;          /* TFLOP/s: plain f32 */
-  double shared_bytes_us;      /* bytes a microsecond of one multiprocessor's shared memory */
-  double launch_us;            /* microseconds of an empty kernel in a CUDA graph */
-  double barrier_us;           /* microseconds of a barrier of a block, with the bubble that it makes in a pipeline */
-  const char *source;          /* where the rates come from: begins with "measured" or "scaled" */
+#define MGI_F(kind, type, name, least, most, text) type name;
+  MG_MACHINE_FIELDS(MGI_F)
+#undef MGI_F
 } mg_machine;
 
 int mg_machine_count(void);
@@ -160,6 +175,21 @@ const char *mg_arch_of_gpu(int major, int minor, char arch[MG_ARCH_TEXT]);
 const char *mg_arch_near(const char *arch, char text[MG_ARCH_TEXT]);
 /* 0 if code for `arch` needs another compute capability than that: it has a letter, and another number. */
 int mg_arch_runs_on(const char *arch, int major, int minor);
+
+/* A row as text: a line `key value` for each of MG_MACHINE_FIELDS, in any order; `can` has the capabilities' ids ("CLUSTER
+   FLOAT8"); `#` starts a comment, but not in `source`.  What mg_machine_print writes gives the same row again, if the row is
+   one that mg_machine_check takes.  Numbers are written, and read, as the C locale has them. */
+enum { MG_MACHINE_TEXT = 4096, MG_MACHINE_FILE = 1 << 16 };
+typedef struct mg_machine_file { /* a row that was read, and its texts: a copy of the struct is no copy of the row */
+  mg_machine m;
+  char text[3][208];
+} mg_machine_file;
+const char *mg_machine_print(const mg_machine *m, char text[MG_MACHINE_TEXT]); /* returns text */
+/* At most MG_MACHINE_FILE bytes.  MG_BAD_INPUT: e->where is WHERE:LINE:COLUMN, e->msg what was expected and found. */
+mg_status mg_machine_parse(const char *text, size_t len, const char *where, mg_machine_file *out, mg_error *e);
+mg_status mg_machine_read(const char *path, mg_machine_file *out, mg_error *e); /* a file */
+/* Whether every value is plausible, the architecture has a row in the table, and that row the capabilities. */
+mg_status mg_machine_check(const mg_machine *m, mg_error *e);
 
 /* ------------------------------------------------------------------------------------------------ >>kernels
 
@@ -401,7 +431,9 @@ void mg_plan_kernel(mg_graph *block, const mg_machine *m);
 #ifndef MIRAGE_PLAN_IMPLEMENTED
 #define MIRAGE_PLAN_IMPLEMENTED
 
+#include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -623,6 +655,298 @@ const char *mg_machine_list(uint32_t capabilities, char text[MG_MACHINE_LIST]) {
     at += n;
   }
   return text;
+}
+
+/* ------------------------------------------------------------------------------------------- >>machine-text
+
+   Lines of a key and a value.  Parser, printer and check go by one table, made of MG_MACHINE_FIELDS.
+   Bounds: MG_MACHINE_FILE bytes, 400 a line; nothing is allocated but what mg_machine_read reads into.              */
+
+typedef enum mgi_field_kind { MGI_FIELD_WORD, MGI_FIELD_CAN, MGI_FIELD_WHOLE, MGI_FIELD_RATE, MGI_FIELD_LINE } mgi_field_kind;
+typedef struct mgi_field {
+  const char *name;
+  mgi_field_kind kind;
+  size_t at, size;
+  double least, most;
+  const char *text;
+} mgi_field;
+static const mgi_field mgi_fields[] = {
+#define MGI_F(kind, type, name, least, most, text) \
+  { #name, MGI_FIELD_##kind, offsetof(mg_machine, name), sizeof(type), (double)(least), (double)(most), text },
+  MG_MACHINE_FIELDS(MGI_F)
+#undef MGI_F
+};
+enum {
+#define MGI_F(kind, type, name, least, most, text) MGI_AT_##name,
+  MG_MACHINE_FIELDS(MGI_F)
+#undef MGI_F
+  MGI_FIELDS, /* how many there are */
+  MGI_MACHINE_LINE = 400
+};
+
+MGI_FN const char *mgi_field_words(const mg_machine *m, const mgi_field *f) {
+  return *(const char *const *)((const char *)m + f->at);
+}
+MGI_FN double mgi_field_number(const mg_machine *m, const mgi_field *f) {
+  const char *at = (const char *)m + f->at;
+  if (f->kind == MGI_FIELD_RATE) return *(const double *)at;
+  return f->size == sizeof(int) ? (double)*(const int *)at : (double)*(const int64_t *)at;
+}
+MGI_FN int mgi_word_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("_.+-", c));
+}
+/* The number as it is written: the fewest digits that give it again. */
+MGI_FN const char *mgi_number_text(double v, char text[32]) {
+  for (int digits = 6; digits <= 17; digits++) {
+    snprintf(text, 32, "%.*g", digits, v);
+    if (strtod(text, NULL) == v) break;
+  }
+  return text;
+}
+
+const char *mg_machine_print(const mg_machine *m, char text[MG_MACHINE_TEXT]) {
+  size_t at = 0;
+  for (int k = 0; k < MGI_FIELDS; k++) {
+    const mgi_field *f = &mgi_fields[k];
+    char number[32], line[MGI_MACHINE_LINE];
+    size_t n = (size_t)snprintf(line, sizeof line, "%s", f->name), room = sizeof line - n;
+    switch (f->kind) {
+    case MGI_FIELD_WORD:
+    case MGI_FIELD_LINE: snprintf(line + n, room, " %.*s", (int)f->most, mgi_field_words(m, f)); break;
+    case MGI_FIELD_WHOLE: snprintf(line + n, room, " %.0f # %s", mgi_field_number(m, f), f->text); break;
+    case MGI_FIELD_RATE: snprintf(line + n, room, " %s # %s", mgi_number_text(mgi_field_number(m, f), number), f->text); break;
+    case MGI_FIELD_CAN:
+#define MGI_C(id, bit, letter, words) \
+      if (m->can & (bit)) n += (size_t)snprintf(line + n, sizeof line - n, " " #id);
+      MG_CAPABILITIES(MGI_C)
+#undef MGI_C
+      break;
+    }
+    at += (size_t)snprintf(text + at, MG_MACHINE_TEXT - at, "%s\n", line);
+  }
+  return text;
+}
+
+/* The first field that is not as it should be, NULL if all are; what was expected, and found, in `why`. */
+MGI_FN const mgi_field *mgi_machine_fault(const mg_machine *m, char why[200]) {
+  mg_machine row;
+  for (int k = 0; k < MGI_FIELDS; k++) {
+    const mgi_field *f = &mgi_fields[k];
+    if (f->kind == MGI_FIELD_WORD || f->kind == MGI_FIELD_LINE) {
+      const char *words = mgi_field_words(m, f);
+      size_t n = 0;
+      while (words && (f->kind == MGI_FIELD_WORD ? mgi_word_char(words[n]) : words[n] >= 32 && words[n] < 127)) n++;
+      if (n && !words[n] && (double)n <= f->most && words[0] != ' ' && words[n - 1] != ' ') continue;
+      snprintf(why, 200, "expected %s of %.0f to %.0f characters for %s, found '%.60s'",
+               f->kind == MGI_FIELD_WORD ? "a word" : "a text in ASCII", f->least, f->most, f->name, words ? words : "");
+      return f;
+    }
+    if (f->kind == MGI_FIELD_CAN) continue;
+    const double v = mgi_field_number(m, f);
+    if (v >= f->least && v <= f->most) continue;
+    snprintf(why, 200, "expected %s from %g to %g, found %g", f->name, f->least, f->most, v);
+    return f;
+  }
+  char known[MG_MACHINE_LIST];
+  if (!mg_arch_number(m->arch, NULL) || !mg_machine_for(m->arch, &row)) {
+    snprintf(why, 200, "expected an arch of the table, %.120s, found '%.20s'", mg_machine_list(0, known), m->arch);
+    return &mgi_fields[MGI_AT_arch];
+  }
+#define MGI_C(id, bit, letter, text)                                                     \
+  if (m->can & (bit) & ~row.can) {                                                       \
+    snprintf(why, 200, "expected capabilities that %s has, found " #id, row.arch);       \
+    return &mgi_fields[MGI_AT_can];                                                      \
+  }
+  MG_CAPABILITIES(MGI_C)
+#undef MGI_C
+  if (m->can & ~row.can) {
+    snprintf(why, 200, "expected capabilities of the list, found others");
+    return &mgi_fields[MGI_AT_can];
+  }
+  if (m->threads_per_sm % 32) {
+    snprintf(why, 200, "expected threads_per_sm as a multiple of 32, found %d", m->threads_per_sm);
+    return &mgi_fields[MGI_AT_threads_per_sm];
+  }
+  if (m->shared_per_sm < m->shared_per_block + 1024) {
+    snprintf(why, 200, "expected shared_per_sm of at least %lld, 1024 more than shared_per_block, found %lld",
+             (long long)m->shared_per_block + 1024, (long long)m->shared_per_sm);
+    return &mgi_fields[MGI_AT_shared_per_sm];
+  }
+  if (strncmp(m->source, "measured", 8) && strncmp(m->source, "scaled", 6)) {
+    snprintf(why, 200, "expected a source that begins with measured or scaled, found '%.60s'", m->source);
+    return &mgi_fields[MGI_AT_source];
+  }
+  return NULL;
+}
+mg_status mg_machine_check(const mg_machine *m, mg_error *e) {
+  char why[200];
+  return mgi_machine_fault(m, why) ? mg_fail(e, MG_BAD_INPUT, "machine", "%s", why) : MG_OK;
+}
+
+/* Where the parser is, and what it has. */
+typedef struct mgi_machine_text {
+  const char *where;
+  mg_error *e;
+  int line, column;               /* of what is read */
+  int seen[MGI_FIELDS];           /* the line of a field's key; 0: there was none */
+  int value[MGI_FIELDS];          /* the column of its value */
+} mgi_machine_text;
+MGI_FN mg_status mgi_machine_error(const mgi_machine_text *T, int line, int column, const char *msg) {
+  char place[96];
+  snprintf(place, sizeof place, "%.60s:%d:%d", T->where, line, column);
+  mg_fail(T->e, MG_BAD_INPUT, place, "%s", msg);
+  if (T->e) T->e->line = line, T->e->column = column;
+  return MG_BAD_INPUT;
+}
+/* n bytes were found; 0: the line's end. */
+MGI_FN mg_status mgi_machine_expected(const mgi_machine_text *T, int column, const char *what, const char *found, size_t n) {
+  char msg[256];
+  if (n) snprintf(msg, sizeof msg, "expected %.195s, found '%.*s'", what, (int)(n < 40 ? n : 40), found);
+  else snprintf(msg, sizeof msg, "expected %.195s, found the end of the line", what);
+  return mgi_machine_error(T, T->line, column, msg);
+}
+/* 1 if it is digits, and for a rate perhaps a point with digits behind it and an exponent. */
+MGI_FN int mgi_is_number(const char *s, int rate) {
+  size_t n = strspn(s, "0123456789");
+  if (!n) return 0;
+  s += n;
+  if (rate && *s == '.') {
+    n = strspn(++s, "0123456789");
+    if (!n) return 0;
+    s += n;
+  }
+  if (rate && (*s == 'e' || *s == 'E')) {
+    s += s[1] == '-' || s[1] == '+' ? 2 : 1;
+    n = strspn(s, "0123456789");
+    if (!n) return 0;
+    s += n;
+  }
+  return !*s;
+}
+/* The value of field f: n bytes from s on, which a zero ends.  *texts: how many of out->text are taken. */
+MGI_FN mg_status mgi_machine_value(mgi_machine_text *T, const mgi_field *f, const char *s, size_t n, mg_machine_file *out,
+                                   int *texts) {
+  char *to = (char *)&out->m + f->at, what[160];
+  if (f->kind == MGI_FIELD_WORD || f->kind == MGI_FIELD_LINE) {
+    char *own = out->text[(*texts)++];
+    snprintf(what, sizeof what, "at most %.0f characters for %s", f->most, f->name);
+    if ((double)n > f->most) return mgi_machine_expected(T, T->column, what, s, n);
+    memcpy(own, s, n + 1);
+    *(const char **)to = own;
+    return MG_OK;
+  }
+  if (f->kind == MGI_FIELD_CAN) {
+    for (size_t k = 0, len; k < n; k += len) {
+      len = strspn(s + k, " \t\r");
+      if (len) continue;
+      len = strcspn(s + k, " \t\r");
+      uint32_t bit_of = 0;
+      size_t w = (size_t)snprintf(what, sizeof what, "capabilities of");
+#define MGI_C(id, bit, letter, words)                                      \
+      if (len == strlen(#id) && !memcmp(s + k, #id, len)) bit_of = (bit);  \
+      w += (size_t)snprintf(what + w, sizeof what - w, " " #id);
+      MG_CAPABILITIES(MGI_C)
+#undef MGI_C
+      if (bit_of & out->m.can) snprintf(what, sizeof what, "each capability once");
+      if (!bit_of || bit_of & out->m.can) return mgi_machine_expected(T, T->column + (int)k, what, s + k, len);
+      out->m.can |= bit_of;
+    }
+    return MG_OK;
+  }
+  const int rate = f->kind == MGI_FIELD_RATE;
+  const double v = mgi_is_number(s, rate) ? strtod(s, NULL) : -1;
+  snprintf(what, sizeof what, "%s from %g to %g (%s)", rate ? "a number" : "an integer", f->least, f->most, f->text);
+  if (!(v >= f->least && v <= f->most)) return mgi_machine_expected(T, T->column, what, s, n);
+  if (rate) *(double *)to = v;
+  else if (f->size == sizeof(int)) *(int *)to = (int)v;
+  else *(int64_t *)to = (int64_t)v;
+  return MG_OK;
+}
+/* One line, n bytes of s; its end is not among them. */
+MGI_FN mg_status mgi_machine_line(mgi_machine_text *T, const char *s, size_t n, mg_machine_file *out, int *texts) {
+  char line[MGI_MACHINE_LINE + 1], msg[80];
+  if (n > MGI_MACHINE_LINE) {
+    snprintf(msg, sizeof msg, "expected at most %d bytes in a line, found %zu", MGI_MACHINE_LINE, n);
+    return mgi_machine_error(T, T->line, MGI_MACHINE_LINE + 1, msg);
+  }
+  memcpy(line, s, n);
+  line[n] = 0;
+  size_t at = strspn(line, " \t\r"), key = at;
+  while (at < n && mgi_word_char(line[at])) at++;
+  const size_t keys = at - key, value = at + strspn(line + at, " \t\r");
+  int k = 0;
+  while (k < MGI_FIELDS && (strlen(mgi_fields[k].name) != keys || memcmp(mgi_fields[k].name, line + key, keys))) k++;
+  const int whole = k < MGI_FIELDS && mgi_fields[k].kind == MGI_FIELD_LINE; /* no comment ends it */
+  size_t end = n;
+  for (size_t b = 0, comment = 0; b < n; b++) { /* bytes that no text has */
+    if (line[b] == '#' && !whole && !comment) comment = 1, end = b;
+    const unsigned char c = (unsigned char)line[b];
+    if ((c >= 32 && c < 127) || c == '\t' || c == '\r' || (c > 127 && comment)) continue;
+    snprintf(msg, sizeof msg, "expected text in ASCII, found byte 0x%02x", c);
+    return mgi_machine_error(T, T->line, (int)b + 1, msg);
+  }
+  if (key >= end) return MG_OK;
+  T->column = (int)key + 1;
+  if (k == MGI_FIELDS) {
+    char what[200];
+    size_t w = (size_t)snprintf(what, sizeof what, "a key of");
+    for (int j = 0; j < MGI_FIELDS; j++)
+      if (!T->seen[j] && w + strlen(mgi_fields[j].name) + 2 < 195)
+        w += (size_t)snprintf(what + w, sizeof what - w, " %s", mgi_fields[j].name);
+    return mgi_machine_expected(T, T->column, what, line + key, keys ? keys : 1);
+  }
+  if (T->seen[k]) {
+    snprintf(msg, sizeof msg, "expected %s once, found it again: the first is in line %d", mgi_fields[k].name, T->seen[k]);
+    return mgi_machine_error(T, T->line, T->column, msg);
+  }
+  while (end > value && strchr(" \t\r", line[end - 1])) end--;
+  T->seen[k] = T->line, T->value[k] = T->column = (int)value + 1;
+  line[end > value ? end : value] = 0;
+  if (value == at && end > at) return mgi_machine_expected(T, (int)at + 1, "a space behind the key", line + at, end - at);
+  if (end <= value && mgi_fields[k].kind != MGI_FIELD_CAN)
+    return mgi_machine_expected(T, T->column, mgi_fields[k].text, "", 0);
+  return mgi_machine_value(T, &mgi_fields[k], line + value, end > value ? end - value : 0, out, texts);
+}
+
+mg_status mg_machine_parse(const char *text, size_t len, const char *where, mg_machine_file *out, mg_error *e) {
+  mgi_machine_text T;
+  char why[200];
+  int texts = 0;
+  memset(&T, 0, sizeof T);
+  memset(out, 0, sizeof *out);
+  T.where = where ? where : "text", T.e = e;
+  if (len > MG_MACHINE_FILE)
+    return mg_fail(e, MG_BAD_INPUT, T.where, "expected a machine in at most %d bytes, found %zu", MG_MACHINE_FILE, len);
+  for (size_t at = 0, n; at < len; at += n + 1) {
+    const char *end = (const char *)memchr(text + at, '\n', len - at);
+    n = end ? (size_t)(end - text) - at : len - at;
+    T.line++;
+    const mg_status s = mgi_machine_line(&T, text + at, n, out, &texts);
+    if (s != MG_OK) return s;
+  }
+  for (int k = 0; k < MGI_FIELDS; k++) {
+    if (T.seen[k]) continue;
+    snprintf(why, sizeof why, "expected a line of %s (%s), found the end of the text", mgi_fields[k].name, mgi_fields[k].text);
+    return mgi_machine_error(&T, T.line + 1, 1, why);
+  }
+  const mgi_field *bad = mgi_machine_fault(&out->m, why);
+  if (bad) return mgi_machine_error(&T, T.seen[bad - mgi_fields], T.value[bad - mgi_fields], why);
+  return MG_OK;
+}
+
+mg_status mg_machine_read(const char *path, mg_machine_file *out, mg_error *e) {
+  memset(out, 0, sizeof *out);
+  FILE *f = fopen(path, "rb");
+  if (!f) return mg_fail(e, MG_BAD_INPUT, path, "cannot be opened: %s", strerror(errno));
+  char *text = (char *)malloc(MG_MACHINE_FILE + 1);
+  const size_t n = text ? fread(text, 1, MG_MACHINE_FILE + 1, f) : 0;
+  const int bad = !text || ferror(f);
+  fclose(f);
+  mg_status s;
+  if (bad) s = mg_fail(e, text ? MG_BAD_INPUT : MG_NO_MEMORY, path, "the file cannot be read");
+  else s = mg_machine_parse(text, n, path, out, e);
+  free(text);
+  return s;
 }
 
 /* ---------------------------------------------------------------------------------------------------- >>flat

@@ -6900,9 +6900,7 @@ static int mgi_se_key_of(const mg_graph *program, const mg_search_config *c, mgi
   mg_error e;
   if (mg_print(program, &text, &e) != MG_OK) return 0;
   const mg_machine *g = c->machine;
-  int64_t row[] = { g->can, g->sms, g->threads_per_sm, g->shared_per_block, g->shared_per_sm, g->registers_per_sm,
-                    g->l2_bytes };
-  double rates[] = { g->dram_gbps, g->l2_gbps, g->tensor_tflops, g->fp32_tflops, g->shared_bytes_us, g->launch_us, g->barrier_us };
+  char row[MG_MACHINE_TEXT];
   int64_t option[] = { c->max_kernel_ops, c->max_loops, c->max_block_ops, c->top_k, c->bound, c->prune, (int64_t)c->seed, c->max_states, c->max_structures, c->max_steps,
                        c->emittable != NULL, c->wary != NULL, c->unsafe != 0, c->egraph.nodes, c->egraph.no_copies, c->allow_sampled };
   int64_t limit[] = { MG_VERSION, MG_OP_COUNT, MG_MAX_RANK, MG_MAX_IN, MG_MAX_OUT, MGI_SE_FRAME_BYTES, MGI_SE_FRAME_WORK, MGI_SE_VALUE_WORK, MGI_SE_SOPS, MGI_SE_KEEP, MGI_SE_ALIKE, MGI_SE_WORKS, MGI_SE_TILES, MGI_SE_SPLITS, MGI_SE_TILINGS, MGI_SE_POOL,
@@ -6915,7 +6913,7 @@ static int mgi_se_key_of(const mg_graph *program, const mg_search_config *c, mgi
   for (int k = MG_OP_NONE + 1; k < MG_OP_COUNT; k++) h = mgi_se_text_hash(h, mg_op_row((mg_opcode)k)->name);
   key->part[0] = mgi_se_text_hash(1, text);
   for (uint32_t t = 1; t < program->n_tensors; t++) key->part[0] = mgi_se_mix(key->part[0], program->tensors[t].inner); /* the text does not say it */
-  key->part[1] = mgi_se_bytes_hash(mgi_se_bytes_hash(mgi_se_text_hash(mgi_se_text_hash(2, g->name), g->arch), row, sizeof row), rates, sizeof rates);
+  key->part[1] = mgi_se_text_hash(2, mg_machine_print(g, row)); /* all of the row */
   key->part[2] = mgi_se_bytes_hash(mgi_se_bytes_hash(3, option, sizeof option), &seconds, sizeof seconds);
   key->part[3] = h;
   mg_string_free(text);

@@ -27,7 +27,8 @@ static const char usage[] =
     "usage: mirage print FILE                       parse, check, lower, print\n"
     "       mirage dot FILE                         Graphviz of all levels\n"
     "       mirage search FILE [-o DIR]             best µGraph to stdout; DIR gets 00.mg, 01.mg .. by rank, 00.cert\n"
-    "              [--arch sm_90a] [--threads N] [--max-kernel-ops N] [--max-block-ops N] [--time-limit S]\n"
+    "              [--arch sm_90a] [--machine H200|FILE] [--threads N] [--max-kernel-ops N] [--max-block-ops N]\n"
+    "              [--time-limit S]                 FILE: a machine as calibrate writes it\n"
     "              [--no-prune] [--seed N] [--stats FILE.json] [--top K] [--delta 2^-64] [--max-loops N]\n"
     "              [--no-measure]                   ranked by the model, not by their times on the GPU that is here\n"
     "              [--unsafe]                       what is not as safe as written in floating point may come first, unrepaired\n"
@@ -40,23 +41,26 @@ static const char usage[] =
     "              [--prove | --no-prove]           the solver: always, or never; else where the field tests do not decide\n"
     "              [--allow-sampled]                no complaint where tests agree, but no proof is found: the status is 2 all the same\n"
     "       mirage verify FILE.cert [A B]           checks a certificate again, from its text alone; and that it is of A and B\n"
-    "       mirage emit FILE [--arch sm_90a] [-o OUT.cu]\n"
-    "       mirage explain FILE [--machine H200] [--json]\n"
+    "       mirage emit FILE [--arch sm_90a] [--machine H200|FILE] [-o OUT.cu]\n"
+    "       mirage explain FILE [--machine H200|FILE] [--json]\n"
     "                                               what each kernel is: where values live, what its time is made of,\n"
     "                                               what bounds it; or why the emitter refuses it\n"
-    "       mirage check FILE [--arch sm_90a] [--seed N] [--time-limit S]\n"
+    "       mirage check FILE [--arch sm_90a] [--machine H200|FILE] [--seed N] [--time-limit S]\n"
     "                                               a .mg or an emitted .cu on the CPU: over finite fields and floats,\n"
     "                                               S seconds (300) for its compilation, of processor time for each of these\n"
     "              [--numerics] [--program P.mg]    whether it is as safe as P is written (else as its own kernels), by runs\n"
-    "       mirage run FILE [--arch sm_90a] [--reps N] [--cold] [--seed N] [--stats FILE.json]     on a GPU\n"
+    "       mirage run FILE [--arch sm_90a] [--machine H200|FILE] [--reps N] [--cold] [--seed N] [--stats FILE.json]     on a GPU\n"
     "       mirage run FILE FILE ..                 the same of several for one program, the first's values compared; no link 2\n"
     "              [--no-check] [--no-time]         without link 2 before it; without the times after it\n"
     "              [--numerics] [--program P.mg]    whether what the GPU computes is as safe as P is written, by the same families\n"
+    "       mirage calibrate [-o FILE]              measures the GPU that is here, in at most 60 s: a machine for --machine\n"
     "       mirage import CHECKPOINT.json [-o DIR]  µGraphs that the public Mirage saved, to DIR/00.mg, 01.mg ..\n"
     "       mirage help, mirage COMMAND --help      this; what is said here of one command\n"
     "exit:  0 done, equal; 1 nothing found, not equal; 2 unsupported, undecided, sampled only; 3 bad input; 4 a fault of the machine\n";
 
 typedef struct options {
+  const mg_machine *machine; /* of --machine: row.m; `arch` is its architecture then */
+  mg_machine_file row;
   const char *out, *arch, *stats, *certificate, *checkpoint, *cache, *program;
   int64_t threads, max_kernel_ops, max_block_ops, max_loops, top, reps;
   int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, unsafe, json, help;
@@ -142,7 +146,7 @@ static int parse_delta(const char *s, double *log2_delta) {
   return 1;
 }
 
-enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_UNSAFE, O_JSON, O_HELP };
+enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_UNSAFE, O_JSON, O_MACHINE, O_HELP };
 static const struct option long_options[] = {
     {"arch", required_argument, NULL, O_ARCH}, {"threads", required_argument, NULL, O_THREADS},
     {"max-kernel-ops", required_argument, NULL, O_KERNEL_OPS}, {"max-block-ops", required_argument, NULL, O_BLOCK_OPS},
@@ -154,7 +158,7 @@ static const struct option long_options[] = {
     {"no-check", no_argument, NULL, O_NO_CHECK}, {"no-time", no_argument, NULL, O_NO_TIME},
     {"no-measure", no_argument, NULL, O_NO_MEASURE}, {"prove", no_argument, NULL, O_PROVE}, {"no-prove", no_argument, NULL, O_NO_PROVE},
     {"allow-sampled", no_argument, NULL, O_ALLOW_SAMPLED}, {"numerics", no_argument, NULL, O_NUMERICS}, {"unsafe", no_argument, NULL, O_UNSAFE}, {"program", required_argument, NULL, O_PROGRAM},
-    {"machine", required_argument, NULL, O_ARCH}, {"json", no_argument, NULL, O_JSON},
+    {"machine", required_argument, NULL, O_MACHINE}, {"json", no_argument, NULL, O_JSON},
     {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
 
 typedef struct command {
@@ -171,9 +175,28 @@ static int allowed(const command *c, const char *name) {
   return 0;
 }
 
+/* --machine: a name or an architecture of the table, else a file.  0, or the exit status. */
+static int pick_machine(const command *c, const char *name, options *o) {
+  mg_error e;
+  struct stat st;
+  if (!mg_machine_for(name, &o->row.m)) {
+    char known[MG_MACHINE_LIST], where[96];
+    if (stat(name, &st)) {
+      snprintf(where, sizeof where, "%s: --machine", c->name);
+      mg_fail(&e, MG_BAD_INPUT, where, "'%.40s' is no GPU or architecture of the table, %s, and no file", name, mg_machine_list(0, known));
+      return report(MG_BAD_INPUT, &e);
+    }
+    const mg_status s = mg_machine_read(name, &o->row, &e);
+    if (s != MG_OK) return report(s, &e);
+  }
+  o->machine = &o->row.m, o->arch = o->row.m.arch;
+  return 0;
+}
+
 static int parse_options(const command *c, int argc, char **argv, options *o) {
   int k, index = 0;
   char msg[200], range[64] = "number";
+  const char *machine = NULL;
   opterr = 0;
   optind = 1;
   memset(o, 0, sizeof *o);
@@ -194,6 +217,7 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
     switch (k) {
       case 'o': o->out = optarg; break;
       case O_ARCH: o->arch = optarg; break;
+      case O_MACHINE: machine = optarg; break;
       case O_THREADS: ok = number(optarg, 1, 64, &o->threads, range); break;
       case O_KERNEL_OPS: ok = number(optarg, 1, 64, &o->max_kernel_ops, range); break;
       case O_BLOCK_OPS: ok = number(optarg, 1, 40, &o->max_block_ops, range); break;
@@ -232,6 +256,8 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       return fault(MG_BAD_INPUT, c->name, msg);
     }
   }
+  if (machine && o->arch) return fault(MG_BAD_INPUT, c->name, "--machine and --arch exclude each other");
+  if (machine && (k = pick_machine(c, machine, o)) != 0) return k;
   if (o->prove && o->no_prove) return fault(MG_BAD_INPUT, c->name, "--prove and --no-prove exclude each other");
   o->n_files = argc - optind;
   if (o->n_files < c->least || o->n_files > c->most) {
@@ -712,7 +738,7 @@ static int do_search(const options *o) {
   char lines[4096], path[1024], cut[240];
   int code = 0;
   memset(&res, 0, sizeof res);
-  c.machine = o->arch ? mg_machine_find(o->arch) : mg_machine_at(0);
+  c.machine = o->machine ? o->machine : o->arch ? mg_machine_find(o->arch) : mg_machine_at(0);
   if (!c.machine) {
     char known[MG_MACHINE_LIST];
     mg_machine_list(0, known);
@@ -1039,7 +1065,8 @@ static int do_explain(const options *o) {
   mg_machine m;
   int n = 0, code = 0;
   size_t size;
-  if (!mg_machine_for(o->arch, &m)) {
+  if (o->machine) m = *o->machine;
+  else if (!mg_machine_for(o->arch, &m)) {
     char known[MG_MACHINE_LIST];
     mg_fail(&e, MG_BAD_INPUT, "explain", "'%.40s' is no GPU or architecture of the table: %s", o->arch, mg_machine_list(0, known));
     return report(MG_BAD_INPUT, &e);
@@ -1240,16 +1267,37 @@ static int do_run(const options *o) {
   return code;
 }
 
+/* ---- calibrate */
+
+static int do_calibrate(const options *o) {
+  mg_error e;
+  mg_run_config c;
+  mg_calibration r;
+  char text[MG_MACHINE_TEXT], notes[2048];
+  size_t n = 0;
+  memset(&c, 0, sizeof c);
+  const mg_status s = mg_cuda_calibrate(&c, &r, &e);
+  if (s != MG_OK) return report(s, &e);
+  n += (size_t)snprintf(notes, sizeof notes, "# Each of %d runs, in order.  Rate: median, least, most.\n", r.runs);
+#define MGI_F(kind, type, name, least_, most_, text_) \
+  n += (size_t)snprintf(notes + n, sizeof notes - n, "# %s %.5g %.5g %.5g\n", #name, r.name.median, r.name.least, r.name.most);
+  MG_MACHINE_RATES(MGI_F)
+#undef MGI_F
+  mg_machine_print(&r.file.m, text);
+  return write_all(o->out, notes, text);
+}
+
 int main(int argc, char **argv) {
   static const command commands[] = {
       {"print", 1, 1, "", do_print},
       {"dot", 1, 1, "", do_dot},
-      {"search", 1, 1, "o arch threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint cache no-measure allow-sampled numerics unsafe", do_search},
+      {"search", 1, 1, "o arch machine threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint cache no-measure allow-sampled numerics unsafe", do_search},
       {"verify", 1, 3, "delta seed certificate threads time-limit prove no-prove allow-sampled", do_verify},
-      {"emit", 1, 1, "o arch", do_emit},
+      {"emit", 1, 1, "o arch machine", do_emit},
       {"explain", 1, 1, "arch machine json", do_explain},
-      {"check", 1, 1, "seed arch time-limit numerics program", do_check},
-      {"run", 1, 200, "arch reps cold seed stats no-check no-time numerics program time-limit", do_run},
+      {"check", 1, 1, "seed arch machine time-limit numerics program", do_check},
+      {"run", 1, 200, "arch machine reps cold seed stats no-check no-time numerics program time-limit", do_run},
+      {"calibrate", 0, 0, "o", do_calibrate},
       {"import", 1, 1, "o", do_import},
   };
   options o;
@@ -1262,6 +1310,6 @@ int main(int argc, char **argv) {
     }
   char found[80] = "";
   if (argc >= 2) snprintf(found, sizeof found, ", found '%.60s'", argv[1]);
-  fprintf(stderr, "mirage: expected one of print, dot, search, verify, emit, explain, check, run, import%s; 'mirage help' says more\n", found);
+  fprintf(stderr, "mirage: expected one of print, dot, search, verify, emit, explain, check, run, calibrate, import%s; 'mirage help' says more\n", found);
   return 3;
 }

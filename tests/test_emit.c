@@ -1131,6 +1131,22 @@ static void test_names(void **state) {
          "rest = add(out, in)\nspace = relu(rest)\noutput space\n");
 }
 
+/* The kernels of mg_cuda_calibrate, by nvcc without a warning. */
+static void test_calibration(void **state) {
+  (void)state;
+  static const char *const archs[] = {"sm_80", "sm_90a"};
+  if (!has_nvcc()) skip();
+  for (int a = 0; a < 2; a++) {
+    char command[600], line[400], all[4000] = "";
+    snprintf(command, sizeof command, "printf '#define MG_CALIBRATE\\n#include \"mirage_cuda.cuh\"\\n' | nvcc -O3 -std=c++17 -gencode arch=compute_%s,code=%s -Xcompiler -fPIC,-Wall,-Wextra -DMG_RUNNER -I. -x cu -c -o /dev/null - 2>&1; echo status $?", archs[a] + 3, archs[a]);
+    FILE *p = popen(command, "r");
+    assert_non_null(p);
+    while (fgets(line, sizeof line, p)) strncat(all, line, sizeof all - strlen(all) - 1);
+    pclose(p);
+    if (strcmp(all, "status 0\n")) fail_msg("%s: %s", archs[a], all);
+  }
+}
+
 static void test_nvcc(void **state) {
   (void)state;
   static const char *const archs[] = {"sm_80", "sm_90a"};
@@ -1159,7 +1175,7 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_file), cmocka_unit_test(test_split), cmocka_unit_test(test_refused), cmocka_unit_test(test_plan_words), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_barriers),
-    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_shifts), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_group_rings), cmocka_unit_test(test_tensor_copies), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_nvcc),
+    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_shifts), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_group_rings), cmocka_unit_test(test_tensor_copies), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_calibration), cmocka_unit_test(test_nvcc),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Tests of mirage_plan.h: the rows of the machine table, and who asks them.
+/* Tests of mirage_plan.h: the rows of the machine table, their text, and who asks them.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_plan.c -o build/test_plan -lcmocka -lm -lpthread -ldl && build/test_plan */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
@@ -402,10 +402,205 @@ static void facts_are_what_is_emitted(void **state) {
   mg_graph_free(g);
 }
 
+/* ---- machines as text */
+
+/* The default row as text, with the line of `key` (NULL: none) replaced by `line`. */
+static char *row_text(const char *key, const char *line) {
+  char text[MG_MACHINE_TEXT], *out = (char *)calloc(1, MG_MACHINE_TEXT + (line ? strlen(line) : 0) + 2);
+  mg_machine_print(mg_machine_at(0), text);
+  for (char *at = text, *end; *at; at = end + 1) {
+    end = strchr(at, '\n');
+    *end = 0;
+    const int it = key && !strncmp(at, key, strlen(key)) && at[strlen(key)] == ' ';
+    strcat(strcat(out, it ? line : at), it && !*line ? "" : "\n");
+  }
+  return out;
+}
+
+static void assert_same_row(const mg_machine *a, const mg_machine *b) {
+#define MGT_WORD(name) assert_string_equal(a->name, b->name);
+#define MGT_LINE(name) assert_string_equal(a->name, b->name);
+#define MGT_CAN(name) assert_true(a->name == b->name);
+#define MGT_WHOLE(name) assert_true(a->name == b->name);
+#define MGT_RATE(name) assert_true(a->name == b->name);
+#define MGI_F(kind, type, name, least, most, text) MGT_##kind(name)
+  MG_MACHINE_FIELDS(MGI_F)
+#undef MGI_F
+}
+
+/* Printed and parsed it is the same row: every row of the table, and ones with every rate and size moved. */
+static void text_gives_the_row(void **state) {
+  (void)state;
+  char text[MG_MACHINE_TEXT], again[MG_MACHINE_TEXT];
+  mg_machine_file f;
+  mg_error e;
+  uint64_t s = 7;
+  for (int k = 0; k < 40 * mg_machine_count(); k++) {
+    mg_machine m = *mg_machine_at(k % mg_machine_count());
+    assert_int_equal(mg_machine_check(&m, &e), MG_OK);
+    if (k >= mg_machine_count()) {
+      s = s * 6364136223846793005u + 1442695040888963407u;
+      const double by = 0.9 + 0.2 * (double)(s >> 11) / 9007199254740992.0;
+#define MGI_F(kind, type, name, least, most, text) m.name *= by;
+      MG_MACHINE_RATES(MGI_F)
+#undef MGI_F
+      m.sms = 1 + (int)(s >> 60), m.l2_bytes -= (int64_t)(s >> 50), m.can &= (uint32_t)(s >> 40);
+    }
+    assert_ptr_equal(mg_machine_print(&m, text), text);
+    if (mg_machine_parse(text, strlen(text), "row", &f, &e) != MG_OK) fail_msg("%s: %s\n%s", e.where, e.msg, text);
+    assert_same_row(&m, &f.m);
+    assert_string_equal(mg_machine_print(&f.m, again), text);
+  }
+  static const char loose[] = "# a machine\n\n\tname   x-1.2_b+  # what it is called\r\n";
+  char *rest = row_text("name", ""), *all = (char *)calloc(1, sizeof loose + strlen(rest));
+  strcat(strcpy(all, loose), rest);
+  assert_int_equal(mg_machine_parse(all, strlen(all), NULL, &f, &e), MG_OK);
+  assert_string_equal(f.m.name, "x-1.2_b+");
+  all[strlen(all) - 1] = 0; /* the last line needs no end */
+  assert_int_equal(mg_machine_parse(all, strlen(all), NULL, &f, NULL), MG_OK);
+  assert_string_equal(f.m.source, mg_machine_at(0)->source);
+  free(rest), free(all);
+  char *none = row_text("can", "can");
+  assert_int_equal(mg_machine_parse(none, strlen(none), NULL, &f, &e), MG_OK);
+  assert_int_equal(f.m.can, 0);
+  free(none);
+}
+
+/* What is wrong is said with its place; lines are counted from 1, as columns are. */
+static void text_errors(void **state) {
+  (void)state;
+  static const struct { const char *key, *line, *where, *msg; } wrong[] = {
+      {"sms", "", "m:18:1", "expected a line of sms (multiprocessors (SMs)), found the end of the text"},
+      {"source", "", "m:18:1", "expected a line of source"},
+      {"sms", "sms 132\nsms 132", "m:5:1", "expected sms once, found it again: the first is in line 4"},
+      {"sms", "SMs 132", "m:4:1", "expected a key of sms"},
+      {"sms", "smss 132", "m:4:1", "found 'smss'"},
+      {"sms", "= 132", "m:4:1", "found '='"},
+      {"sms", "sms=132", "m:4:4", "expected a space behind the key, found '=132'"},
+      {"sms", "sms", "m:4:4", "expected multiprocessors (SMs), found the end of the line"},
+      {"sms", "sms # 132", "m:4:5", "found the end of the line"},
+      {"sms", "sms 0", "m:4:5", "expected an integer from 1 to 1024 (multiprocessors (SMs)), found '0'"},
+      {"sms", "  sms   1025", "m:4:9", "found '1025'"},
+      {"sms", "sms -132", "m:4:5", "found '-132'"},
+      {"sms", "sms 132.0", "m:4:5", "found '132.0'"},
+      {"sms", "sms 0x84", "m:4:5", "found '0x84'"},
+      {"sms", "sms 132 1", "m:4:5", "found '132 1'"},
+      {"sms", "sms 99999999999999999999999999", "m:4:5", "expected an integer from 1 to 1024"},
+      {"shared_per_block", "shared_per_block 232449", "m:7:18", "found '232449'"},
+      {"shared_per_sm", "shared_per_sm 232449", "m:8:15", "expected shared_per_sm of at least 233472"},
+      {"threads_per_sm", "threads_per_sm 2047", "m:5:16", "a multiple of 32"},
+      {"dram_gbps", "dram_gbps nan", "m:11:11", "expected a number from 1 to 1e+06 (GB/s of the whole chip, from device memory), found 'nan'"},
+      {"dram_gbps", "dram_gbps inf", "m:11:11", "found 'inf'"},
+      {"dram_gbps", "dram_gbps 1e999", "m:11:11", "found '1e999'"},
+      {"dram_gbps", "dram_gbps 1e", "m:11:11", "found '1e'"},
+      {"dram_gbps", "dram_gbps .5", "m:11:11", "found '.5'"},
+      {"dram_gbps", "dram_gbps 4,290", "m:11:11", "found '4,290'"},
+      {"dram_gbps", "dram_gbps 0.5", "m:11:11", "found '0.5'"},
+      {"barrier_us", "barrier_us 1e-9", "m:17:12", "found '1e-9'"},
+      {"name", "name two words", "m:1:6", "a word of 1 to 40 characters for name, found 'two words'"},
+      {"name", "name a\"b", "m:1:6", "a word"},
+      {"name", "name 01234567890123456789012345678901234567890", "m:1:6", "at most 40 characters for name"},
+      {"arch", "arch sm_1", "m:2:6", "expected an arch of the table, sm_90a (H200, H100), sm_80 (A100)"},
+      {"arch", "arch H200", "m:2:6", "found 'H200'"},
+      {"can", "can CLUSTERS", "m:3:5", "expected capabilities of ASYNC_COPY CLUSTER"},
+      {"can", "can CLUSTER FLOAT8 CLUSTER", "m:3:20", "expected each capability once, found 'CLUSTER'"},
+      {"arch", "arch sm_90", "m:3:5", "expected capabilities that sm_90 has, found TENSOR_COPY"},
+      {"arch", "arch sm_80", "m:3:5", "expected capabilities that sm_80 has, found CLUSTER"},
+      {"source", "source guessed", "m:18:8", "begins with measured or scaled, found 'guessed'"},
+      {"sms", "sms 132\001", "m:4:8", "expected text in ASCII, found byte 0x01"},
+      {"sms", "\377\376", "m:4:1", "found byte 0xff"}};
+  mg_machine_file f;
+  mg_error e;
+  for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+    char *text = row_text(wrong[k].key, wrong[k].line);
+    memset(&e, 0, sizeof e);
+    assert_int_equal(mg_machine_parse(text, strlen(text), "m", &f, &e), MG_BAD_INPUT);
+    if (strcmp(e.where, wrong[k].where) || !strstr(e.msg, wrong[k].msg)) fail_msg("%s: expected %s, %s; found %s, %s", wrong[k].line, wrong[k].where, wrong[k].msg, e.where, e.msg);
+    int line = 0, column = 0;
+    assert_int_equal(sscanf(e.where, "m:%d:%d", &line, &column), 2);
+    assert_true(e.line == line && e.column == column);
+    assert_int_equal(mg_machine_parse(text, strlen(text), "m", &f, NULL), MG_BAD_INPUT);
+    free(text);
+  }
+  char *many = (char *)malloc(MG_MACHINE_FILE + 1);
+  memset(many, ' ', MG_MACHINE_FILE + 1);
+  assert_int_equal(mg_machine_parse(many, 401, "m", &f, &e), MG_BAD_INPUT);
+  assert_string_equal(e.where, "m:1:401");
+  assert_non_null(strstr(e.msg, "at most 400 bytes in a line, found 401"));
+  for (int k = 400; k < MG_MACHINE_FILE; k += 401) many[k] = '\n';
+  assert_int_equal(mg_machine_parse(many, MG_MACHINE_FILE, "m", &f, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "found the end of the text"));
+  assert_int_equal(mg_machine_parse(many, MG_MACHINE_FILE + 1, "m", &f, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "at most 65536 bytes"));
+  assert_int_equal(mg_machine_parse("", 0, "m", &f, &e), MG_BAD_INPUT);
+  assert_string_equal(e.where, "m:1:1");
+  assert_int_equal(mg_machine_parse("name \0x", 7, "m", &f, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "byte 0x00"));
+  assert_int_equal(mg_machine_read("no such file", &f, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "cannot be opened"));
+  assert_int_equal(mg_machine_read(".", &f, &e), MG_BAD_INPUT);
+  free(many);
+  for (int k = 0; k < 6; k++) { /* a row that nobody parsed */
+    mg_machine m = *mg_machine_at(0);
+    if (k == 0) m.name = NULL;
+    if (k == 1) m.source = "measured: two\nlines";
+    if (k == 2) m.l2_gbps = 0.0 / (m.l2_gbps - m.l2_gbps); /* NaN */
+    if (k == 3) m.can |= 1u << 31;
+    if (k == 4) m.arch = "sm_90b";
+    if (k == 5) m.blocks_per_sm = -1;
+    assert_int_equal(mg_machine_check(&m, &e), MG_BAD_INPUT);
+    assert_int_equal(strncmp(e.msg, "expected ", 9), 0);
+  }
+}
+
+/* Texts with bytes changed, cut out, doubled and moved are taken or refused; what is taken is a row. */
+static void text_mutated(void **state) {
+  (void)state;
+  uint64_t s = 11;
+  int taken = 0;
+#define DRAW(n) (s = s * 6364136223846793005u + 1442695040888963407u, (size_t)((s >> 33) % (uint64_t)(n)))
+  for (int k = 0; k < 20000; k++) {
+    char first[MG_MACHINE_TEXT], again[MG_MACHINE_TEXT], *text;
+    mg_machine_file f, g;
+    mg_error e;
+    mg_machine_print(mg_machine_at((int)DRAW(mg_machine_count())), first);
+    size_t n = strlen(first);
+    for (size_t changes = 1 + DRAW(3); changes-- > 0 && n > 8;) {
+      const size_t at = DRAW(n), len = 1 + DRAW(n - at < 80 ? n - at : 80), to = DRAW(n - len + 1);
+      switch (DRAW(5)) {
+      case 0: first[at] = (char)DRAW(256); break;
+      case 1: first[at] = "0123456789.eE-+# \n\tn"[DRAW(20)]; break;
+      case 2: memmove(first + at, first + at + len, n - at - len), n -= len; break;
+      case 3: memmove(first + to, first + at, len); break;
+      default: n -= DRAW(n); break;
+      }
+    }
+    text = (char *)malloc(n ? n : 1); /* of this size: what is read behind it is seen */
+    memcpy(text, first, n);
+    memset(&e, 0, sizeof e);
+    const mg_status got = mg_machine_parse(text, n, "m", &f, &e);
+    free(text);
+    if (got != MG_OK) {
+      assert_int_equal(got, MG_BAD_INPUT);
+      assert_true(e.line >= 1 && e.column >= 1 && !strncmp(e.msg, "expected ", 9));
+      continue;
+    }
+    taken++;
+    assert_int_equal(mg_machine_check(&f.m, &e), MG_OK);
+    mg_machine_print(&f.m, first);
+    assert_int_equal(mg_machine_parse(first, strlen(first), "m", &g, &e), MG_OK);
+    assert_string_equal(mg_machine_print(&g.m, again), first);
+  }
+#undef DRAW
+  assert_true(taken > 1000 && taken < 19000);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_are_found), cmocka_unit_test(rows_are_sane), cmocka_unit_test(capabilities), cmocka_unit_test(architectures),
       cmocka_unit_test(every_machine_is_emitted_for), cmocka_unit_test(what_a_machine_lacks_is_refused),
-      cmocka_unit_test(keys_say_and_check), cmocka_unit_test(keys_are_of_values), cmocka_unit_test(a_cost_is_its_terms), cmocka_unit_test(facts_are_of_the_plan), cmocka_unit_test(facts_are_what_is_emitted)};
+      cmocka_unit_test(keys_say_and_check), cmocka_unit_test(keys_are_of_values), cmocka_unit_test(a_cost_is_its_terms),
+      cmocka_unit_test(facts_are_of_the_plan), cmocka_unit_test(facts_are_what_is_emitted), cmocka_unit_test(text_gives_the_row),
+      cmocka_unit_test(text_errors), cmocka_unit_test(text_mutated)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

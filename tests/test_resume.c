@@ -253,6 +253,8 @@ static void foreign_is_refused(void **state) {
       case 13: row.barrier_us *= 1.01; break;
       case 14: row.can ^= MG_CAN_WARPGROUP; break;
       case 15: row.threads_per_sm -= 512; break;
+      case 16: row.blocks_per_sm--; break;
+      case 17: row.source = "measured: again"; break;
       default: last = 1; break;
     }
     if (last) break;

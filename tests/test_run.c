@@ -75,6 +75,10 @@ static void run_without_gpu(void **state) {
   mg_graph *g = parse(copy_graph);
   assert_int_equal(mg_cuda_run(g, copy_kernel, NULL, &r, &e), MG_MACHINE);
   assert_non_null(strstr(e.msg, "no CUDA device"));
+  mg_calibration row;
+  memset(&e, 0, sizeof e);
+  assert_int_equal(mg_cuda_calibrate(NULL, &row, &e), MG_MACHINE);
+  assert_non_null(strstr(e.msg, "no CUDA device"));
   mg_graph_free(g);
 }
 
@@ -107,23 +111,23 @@ static const char fake_runtime[] =
     "typedef void *cudaStream_t, *cudaGraph_t, *cudaGraphExec_t, *cudaEvent_t;\n"
     "enum cudaError_t { cudaSuccess = 0, cudaErrorMemoryAllocation = 2 };\n"
     "enum { cudaMemcpyDeviceToDevice, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaStreamNonBlocking, cudaStreamCaptureModeThreadLocal };\n"
-    "struct cudaDeviceProp { char name[256]; int multiProcessorCount, major, minor, l2CacheSize; };\n"
+    "struct cudaDeviceProp { char name[256]; int multiProcessorCount, major, minor, l2CacheSize, maxThreadsPerMultiProcessor, maxBlocksPerMultiProcessor, regsPerMultiprocessor; size_t sharedMemPerBlockOptin, sharedMemPerMultiprocessor; };\n"
     "#define FAKE static inline cudaError_t\n"
     "FAKE cudaSetDevice(int) { static mgi_emulator m; m.size = sizeof m; mgi_emulate_setup(&m); return cudaSuccess; }\n"
-    "FAKE cudaGetDeviceProperties(cudaDeviceProp *p, int) { strcpy(p->name, \"stand-in\"); p->multiProcessorCount = 7; p->major = 9; p->minor = 0; p->l2CacheSize = 10000; return cudaSuccess; }\n"
+    "FAKE cudaGetDeviceProperties(cudaDeviceProp *p, int) { strcpy(p->name, \"stand-in\"); p->multiProcessorCount = 7; p->major = 9; p->minor = 0; p->l2CacheSize = 10000; p->maxThreadsPerMultiProcessor = 2048; p->maxBlocksPerMultiProcessor = 32; p->regsPerMultiprocessor = 65536; p->sharedMemPerBlockOptin = 232448; p->sharedMemPerMultiprocessor = 233472; return cudaSuccess; }\n"
     "FAKE cudaDriverGetVersion(int *v) { *v = 13000; return cudaSuccess; }\nFAKE cudaRuntimeGetVersion(int *v) { *v = 12080; return cudaSuccess; }\n"
     "FAKE cudaStreamCreateWithFlags(cudaStream_t *s, int) { *s = 0; return cudaSuccess; }\nFAKE cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }\n"
     "FAKE cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }\n"
     "FAKE cudaMemGetInfo(size_t *f, size_t *a) { *f = *a = 1 << 20; return cudaSuccess; }\n"
     "FAKE cudaMalloc(void **p, size_t n) { if (getenv(\"FAKE_FAULT\") && n == strtoul(getenv(\"FAKE_FAULT\"), 0, 10)) abort(); *p = malloc(n); return *p ? cudaSuccess : cudaErrorMemoryAllocation; }\nFAKE cudaFree(void *p) { free(p); return cudaSuccess; }\n"
-    "FAKE cudaMemcpyAsync(void *d, const void *s, size_t n, int, cudaStream_t) { memcpy(d, s, n); return cudaSuccess; }\n"
+    "FAKE cudaMemcpyAsync(void *d, const void *s, size_t n, int, cudaStream_t) { memcpy(d, s, n); if (getenv(\"FAKE_WRONG\") && n > strtoul(getenv(\"FAKE_WRONG\"), 0, 10)) ((char *)d)[n - 4] ^= 1; return cudaSuccess; }\n"
     "FAKE cudaMemsetAsync(void *d, int v, size_t n, cudaStream_t) { memset(d, v, n); return cudaSuccess; }\n"
     "FAKE cudaStreamBeginCapture(cudaStream_t, int) { return cudaSuccess; }\nFAKE cudaStreamEndCapture(cudaStream_t, cudaGraph_t *g) { *g = 0; return cudaSuccess; }\n"
     "FAKE cudaGraphInstantiateWithFlags(cudaGraphExec_t *e, cudaGraph_t, int) { *e = 0; return cudaSuccess; }\nFAKE cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }\n"
     "FAKE cudaGraphExecDestroy(cudaGraphExec_t) { return cudaSuccess; }\nFAKE cudaGraphDestroy(cudaGraph_t) { return cudaSuccess; }\n"
     "FAKE cudaEventCreate(cudaEvent_t *e) { *e = 0; return cudaSuccess; }\nFAKE cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }\n"
     "FAKE cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }\nFAKE cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }\n"
-    "FAKE cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t) { static float t; *ms = 0.5f + (t += 0.25f); return cudaSuccess; }\n"
+    "FAKE cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t) { static float t; *ms = (getenv(\"FAKE_MS\") ? atof(getenv(\"FAKE_MS\")) : 0.5f) + (t += 0.25f); return cudaSuccess; }\n"
     "static inline const char *cudaGetErrorString(cudaError_t) { return \"stand-in error\"; }\nstatic inline const char *cudaGetErrorName(cudaError_t) { return \"cudaErrorStandIn\"; }\n";
 
 static mg_status run_bug(const mg_graph *g, int bug, const mg_run_config *c, mg_run_report *r, mg_error *e) {
@@ -212,6 +216,27 @@ static void numerics_on(const stand_in *w) {
   }
   mg_graph_free(p);
 }
+/* The kernels of mg_cuda_calibrate find what they should, and a word that is another is seen.  A GPU that takes these times is none. */
+static void calibrates_on(const stand_in *w) {
+  mg_error e;
+  mg_run_config c;
+  mg_calibration r;
+  memset(&c, 0, sizeof c);
+  memset(&e, 0, sizeof e);
+  c.include_dir = include_dir(), c.cache_dir = w->cache, c.nvcc = w->path[1];
+  setenv("FAKE_MS", "30", 1); /* two steps last long enough */
+  assert_int_equal(mg_cuda_calibrate(&c, &r, &e), MG_MACHINE);
+  assert_non_null(strstr(e.msg, "of stand-in: expected dram_gbps from 1 to 1e+06, found 0.0"));
+  assert_true(r.file.m.sms == 7 && r.file.m.shared_per_sm == 233472 && r.file.m.blocks_per_sm == 32 && r.runs == 15);
+#define MGI_F(kind, type, name, low, high, text) assert_true(r.name.least > 0 && r.name.least <= r.name.median && r.name.median <= r.name.most);
+  MG_MACHINE_RATES(MGI_F)
+#undef MGI_F
+  setenv("FAKE_WRONG", "1000", 1);
+  assert_int_equal(mg_cuda_calibrate(&c, &r, &e), MG_MACHINE);
+  assert_string_equal(e.msg, "fp32_tflops: thread 255 of block 27 did not find what it should");
+  unsetenv("FAKE_WRONG");
+  unsetenv("FAKE_MS");
+}
 static void run_on_stand_in(void **state) {
   (void)state;
   stand_in w;
@@ -250,7 +275,44 @@ static void run_on_stand_in(void **state) {
   w.init_result(0);
   mg_graph_free(g);
   numerics_on(&w);
+  calibrates_on(&w);
   stand_in_end(&w);
+}
+
+/* The row that is made of times: those of an H200. */
+static void calibrated_row(void **state) {
+  (void)state;
+  mg_error e;
+  mg_calibration r;
+  mgi_calibrate_job job;
+  char date[32];
+  memset(&job, 0, sizeof job);
+  job.m = *mg_machine_find("H200");
+  snprintf(job.run.gpu, sizeof job.run.gpu, "NVIDIA H200 (\xC2\xB5)");
+  for (int k = 0; k < MGI_CALIBRATE_RUNS; k++) {
+#define MGI_F(kind, type, name, low, high, text) job.name[k] = job.m.name * (1 + 0.0001234 * ((k * 7) % MGI_CALIBRATE_RUNS - 7));
+    MG_MACHINE_RATES(MGI_F)
+#undef MGI_F
+  }
+  assert_int_equal(mgi_calibrate_row(&job, "sm_90a", &r, &e), MG_OK);
+  assert_string_equal(r.file.m.name, "H200_____");
+  assert_string_equal(r.file.m.arch, "sm_90a");
+  assert_true(r.file.m.dram_gbps == 4290 && r.file.m.barrier_us == 0.05 && r.file.m.can == mg_machine_find("H200")->can);
+  assert_true(r.dram_gbps.least < 4290 && r.dram_gbps.most > 4290);
+  assert_int_equal(strncmp(r.file.m.source, "measured: mirage calibrate, 2", 29), 0);
+  assert_non_null(strstr(r.file.m.source, ", NVIDIA H200 (__)"));
+  char text[MG_MACHINE_TEXT];
+  mg_machine_file f;
+  mg_machine_print(&r.file.m, text);
+  assert_int_equal(mg_machine_parse(text, strlen(text), "row", &f, &e), MG_OK);
+  assert_int_equal(mgi_calibrate_row(&job, "sm_103", &r, &e), MG_OK); /* no row has it: as the newest older one */
+  assert_string_equal(r.file.m.arch, "sm_100");
+  assert_false(mg_machine_can(&r.file.m, MG_CAN_WARPGROUP));
+  static const struct { int64_t day; const char *date; } days[] = {{0, "1970-01-01"}, {11016, "2000-02-29"}, {11017, "2000-03-01"}, {20454, "2026-01-01"}, {20778, "2026-11-21"}, {47540, "2100-02-28"}, {47541, "2100-03-01"}};
+  for (size_t k = 0; k < sizeof days / sizeof *days; k++) {
+    mgi_calibrate_date(days[k].day * 86400 + 86399, date);
+    assert_string_equal(date, days[k].date);
+  }
 }
 
 /* Candidates of one program, one after the other: a right one, one of another function, one that faults, one that cannot
@@ -574,6 +636,6 @@ int main(int argc, char **argv) {
   gpu_here = ask_gpu();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(search_ranks), cmocka_unit_test(compiles_many), cmocka_unit_test(compiles_once), cmocka_unit_test(nvrtc_launches), cmocka_unit_test(library_products),
-      cmocka_unit_test(run_without_gpu), cmocka_unit_test(measures), cmocka_unit_test(run_on_stand_in)}; /* the last: mg_cuda_run keeps the driver open */
+      cmocka_unit_test(run_without_gpu), cmocka_unit_test(measures), cmocka_unit_test(calibrated_row), cmocka_unit_test(run_on_stand_in)}; /* the last: mg_cuda_run keeps the driver open */
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
