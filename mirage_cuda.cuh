@@ -5569,10 +5569,10 @@ extern "C" __attribute__((visibility("default"))) int mgi_runner_run(mgi_runner_
         shared_bytes_us  ldmatrix.x4 without bank conflicts, 16 warps of each multiprocessor.
         barrier_us       8 warps a multiprocessor; a step reads the fragments of 8 products by ldmatrix and multiplies.
                          What a barrier before each step adds to it: the barrier, and the bubble behind it.
-   4. These are rates, of kernels that do one thing each.  Of the table's rates of the H200 device memory and products
-      are measured; the others come from the data sheet, and are what the cost model's terms go with.  Its launch, 1.1 us,
-      is more than that of an empty kernel.  So a calibrated row ranks candidates by what the GPU reaches, and the times
-      that the model says of it are not those of the table's row.                                                   */
+   4. These are rates, of kernels that do one thing each.  Of the table's rates of the H200 device memory is that of a
+      copy; launch_us that of a small addition in a CUDA graph (tests/bench/peers.py), which is more than an empty
+      kernel's; products are measured, the others scaled from the data sheet.  The cost model's constants were chosen
+      with that row: by a calibrated one it says other times.                                                       */
 #if defined(MG_CALIBRATE) && !defined(MG_HOST_ONLY) && (defined(__CUDACC__) || defined(MG_EMULATE))
 MG_KERNEL(256) void mgi_rate_launch(uint32_t *right) { (void)right; }
 

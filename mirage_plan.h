@@ -28,8 +28,8 @@
 
    CONTENTS (search for the tag)
      >>machines  >>kernels  >>costs                                 declarations
-     >>machine-table  >>architectures  >>machine-questions  >>machine-text                           implementation: machines
-     >>flat  >>facts  >>plans  >>cost  >>predict                                                     implementation: kernels
+     >>machine-table  >>architectures  >>machine-questions  >>machine-text                   implementation: machines
+     >>flat  >>facts  >>plans  >>cost  >>predict                                             implementation: kernels
 
    CONFIGURATION (define before including, in the file that holds the implementation)
      MG_USER_MACHINES(M)   rows added to the table of machines, in the columns of MG_BUILTIN_MACHINES.  What has a row
@@ -55,7 +55,7 @@
      that does not fit the machine costs 1e9 microseconds and more; MG_NO_TIME says that memory is out.
 
    MEMORY
-     mg_predict_us, mg_kernel_facts_of and mg_machine_read allocate while they run, nothing else does.  Rows of the table
+     mg_predict_us, mg_kernel_facts_of and mg_machine_read allocate while they run, nothing else does.  The table's rows
      are constant and live as long as the program.
 
    THREADS
@@ -116,7 +116,7 @@ enum {
   F(RATE,  double,       fp32_tflops,      0.1,  1e4,            "TFLOP/s of plain f32")                               \
   F(RATE,  double,       shared_bytes_us,  1e3,  1e7,            "bytes/us of one multiprocessor's shared memory")     \
   F(RATE,  double,       launch_us,        0.01, 100,            "us of an empty kernel in a CUDA graph")              \
-  F(RATE,  double,       barrier_us,       1e-4, 10,             "us of a block's barrier with its bubble in a pipeline")
+  F(RATE,  double,       barrier_us,       1e-4, 10,             "us of a block's barrier, with a pipeline's bubble")
 #define MG_MACHINE_FIELDS(F)                                                                                           \
   F(WORD,  const char *, name,             1,    40,             "what --machine calls it")                            \
   F(WORD,  const char *, arch,             1,    15,             "what nvcc is told")                                  \
@@ -125,7 +125,7 @@ enum {
   F(WHOLE, int,          threads_per_sm,   1024, 4096,           "threads that a multiprocessor holds at once")        \
   F(WHOLE, int,          blocks_per_sm,    1,    64,             "blocks that a multiprocessor holds at once")         \
   F(WHOLE, int64_t,      shared_per_block, 1024, MG_SHARED_MOST, "bytes of shared memory that a block may ask for")    \
-  F(WHOLE, int64_t,      shared_per_sm,    2048, 1 << 20,        "bytes of shared memory; a block takes 1024 more")     \
+  F(WHOLE, int64_t,      shared_per_sm,    2048, 1 << 20,        "bytes of shared memory; a block takes 1024 more")    \
   F(WHOLE, int64_t,      registers_per_sm, 1024, 1 << 20,        "registers of 4 bytes")                               \
   F(WHOLE, int64_t,      l2_bytes,         1024, 1 << 30,        "bytes of the L2 cache")                              \
   MG_MACHINE_RATES(F)                                                                                                  \
@@ -716,8 +716,8 @@ MGI_FN int mgi_is_number(const char *s, int rate) {
   return !*s;
 }
 /* The value of field f: n bytes from s on, which a zero ends.  *texts: how many of out->text are taken. */
-MGI_FN mg_status mgi_machine_value(mgi_machine_text *T, const mgi_field *f, const char *s, size_t n, mg_machine_file *out,
-                                   int *texts) {
+MGI_FN mg_status mgi_machine_value(mgi_machine_text *T, const mgi_field *f, const char *s, size_t n,
+                                   mg_machine_file *out, int *texts) {
   char *to = (char *)&out->m + f->at, what[160];
   if (f->kind == MGI_FIELD_WORD || f->kind == MGI_FIELD_LINE) {
     char *own = out->text[(*texts)++];
