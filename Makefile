@@ -2,6 +2,7 @@
 # make demo       search, verify, emit, compile, emulate    make gpu-test   link 3 on a GPU
 # make bench      times next to the peers' on a GPU         make fuzz       the fuzzers, for FUZZ_S seconds each
 # make deps       installs what is missing, if it may       make soak       random tests for SOAK_S seconds
+# make calibrate  measures the GPU three times, to OUT
 # Options: make bench BENCH='--programs REGEX --modes eager,compile --top K --runs N --budget S --out DIR'
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 CXX := $(if $(filter default,$(origin CXX)),g++,$(CXX))
@@ -105,6 +106,10 @@ gpu-test: build/mirage
 bench: build/mirage
 	python3 tests/bench/bench.py $(BENCH)
 
+# Needs a GPU, and nvcc or NVRTC: three files of a machine in $OUT (build/calibrate), side by side.
+calibrate: build/mirage
+	@tests/bench/calibrate.sh
+
 # Search times and memory, on this machine alone: BENCH='--only REGEX --limit S --out DIR'.
 bench-search: build/mirage
 	python3 tests/bench/search.py $(BENCH)
@@ -125,4 +130,4 @@ soak: build/mirage $(TESTS:%=build/%) $(FUZZERS:%=build/san/%)
 clean:
 	rm -rf build
 
-.PHONY: all deps demo test test-build test-sanitize test-tsan gpu-test bench bench-search fuzz soak clean
+.PHONY: all deps demo test test-build test-sanitize test-tsan gpu-test bench bench-search calibrate fuzz soak clean

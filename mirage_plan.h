@@ -27,9 +27,9 @@
      }
 
    CONTENTS (search for the tag)
-     >>machines  >>kernels  >>keys  >>costs                         declarations
-     >>machine-table  >>architectures  >>machine-questions  >>machine-text  >>flat  >>key-rows  >>facts  >>plans  >>cost
-     >>predict                                                      implementation
+     >>machines  >>kernels  >>keys  >>costs                                                  declarations
+     >>machine-table  >>architectures  >>machine-questions  >>machine-text                   implementation: machines
+     >>flat  >>key-rows  >>facts  >>plans  >>cost  >>predict                                 implementation: kernels
 
    CONFIGURATION (define before including, in the file that holds the implementation)
      MG_USER_MACHINES(M)   rows added to the table of machines, in the columns of MG_BUILTIN_MACHINES.  What has a row
@@ -55,8 +55,8 @@
      that does not fit the machine costs 1e9 microseconds and more; MG_NO_TIME says that memory is out.
 
    MEMORY
-     mg_predict_us and mg_kernel_facts_of allocate while they run, nothing else does.  Rows are constant and live as long
-     as the program.
+     mg_predict_us, mg_kernel_facts_of and mg_machine_read allocate while they run, nothing else does.  The table's rows
+     are constant and live as long as the program.
 
    THREADS
      No mutable globals: every function may be called from any thread.
@@ -105,10 +105,10 @@ enum {
   MG_SHARED_MOST = 227 << 10 /* bytes of shared memory: no block may ask for more on any of our machines */
 };
 
-/* F(kind, type, name, least, most, text): what a row has, in the order of the table's columns.  Kinds: WORD, letters, digits,
-   "_.+-"; CAN, capabilities; WHOLE, an integer; RATE, a decimal number; LINE, what stands to the end of the line, and
-   begins with "measured" or "scaled".  A value is from least to most; of a WORD or a LINE this is its length.  Rates are
-   what `mirage calibrate` measures. */
+/* F(kind, type, name, least, most, text): what a row has, in the order of the table's columns.
+   Kinds: WORD, of letters, digits and "_.+-"; CAN, capabilities; WHOLE, an integer; RATE, a decimal number; LINE, what
+   stands to the end of the line, and begins with "measured" or "scaled".
+   A value is from least to most; of a WORD or a LINE this is its length.  `mirage calibrate` measures the rates. */
 #define MG_MACHINE_RATES(F)                                                                                            \
   F(RATE,  double,       dram_gbps,        1,    1e6,            "GB/s of the whole chip, from device memory")         \
   F(RATE,  double,       l2_gbps,          1,    1e6,            "GB/s of the whole chip, from the L2 cache")          \
@@ -116,7 +116,7 @@ enum {
   F(RATE,  double,       fp32_tflops,      0.1,  1e4,            "TFLOP/s of plain f32")                               \
   F(RATE,  double,       shared_bytes_us,  1e3,  1e7,            "bytes/us of one multiprocessor's shared memory")     \
   F(RATE,  double,       launch_us,        0.01, 100,            "us of an empty kernel in a CUDA graph")              \
-  F(RATE,  double,       barrier_us,       1e-4, 10,             "us of a block's barrier with its bubble in a pipeline")
+  F(RATE,  double,       barrier_us,       1e-4, 10,             "us of a block's barrier, with a pipeline's bubble")
 #define MG_MACHINE_FIELDS(F)                                                                                           \
   F(WORD,  const char *, name,             1,    40,             "what --machine calls it")                            \
   F(WORD,  const char *, arch,             1,    15,             "what nvcc is told")                                  \
@@ -125,7 +125,7 @@ enum {
   F(WHOLE, int,          threads_per_sm,   1024, 4096,           "threads that a multiprocessor holds at once")        \
   F(WHOLE, int,          blocks_per_sm,    1,    64,             "blocks that a multiprocessor holds at once")         \
   F(WHOLE, int64_t,      shared_per_block, 1024, MG_SHARED_MOST, "bytes of shared memory that a block may ask for")    \
-  F(WHOLE, int64_t,      shared_per_sm,    2048, 1 << 20,        "bytes of shared memory; a block takes 1024 more")     \
+  F(WHOLE, int64_t,      shared_per_sm,    2048, 1 << 20,        "bytes of shared memory; a block takes 1024 more")    \
   F(WHOLE, int64_t,      registers_per_sm, 1024, 1 << 20,        "registers of 4 bytes")                               \
   F(WHOLE, int64_t,      l2_bytes,         1024, 1 << 30,        "bytes of the L2 cache")                              \
   MG_MACHINE_RATES(F)                                                                                                  \
@@ -176,9 +176,9 @@ const char *mg_arch_near(const char *arch, char text[MG_ARCH_TEXT]);
 /* 0 if code for `arch` needs another compute capability than that: it has a letter, and another number. */
 int mg_arch_runs_on(const char *arch, int major, int minor);
 
-/* A row as text: a line `key value` for each of MG_MACHINE_FIELDS, in any order; `can` has the capabilities' ids ("CLUSTER
-   FLOAT8"); `#` starts a comment, but not in `source`.  What mg_machine_print writes gives the same row again, if the row is
-   one that mg_machine_check takes.  Numbers are written, and read, as the C locale has them. */
+/* A row as text: a line `key value` for each of MG_MACHINE_FIELDS, in any order; `can` has the capabilities' ids, as
+   "CLUSTER FLOAT8"; `#` starts a comment, but not in `source`.  What mg_machine_print writes of a row that
+   mg_machine_check takes gives the same row again.  Numbers are written and read as the program's locale has them. */
 enum { MG_MACHINE_TEXT = 4096, MG_MACHINE_FILE = 1 << 16 };
 typedef struct mg_machine_file { /* a row that was read, and its texts: a copy of the struct is no copy of the row */
   mg_machine m;
@@ -662,7 +662,9 @@ const char *mg_machine_list(uint32_t capabilities, char text[MG_MACHINE_LIST]) {
    Lines of a key and a value.  Parser, printer and check go by one table, made of MG_MACHINE_FIELDS.
    Bounds: MG_MACHINE_FILE bytes, 400 a line; nothing is allocated but what mg_machine_read reads into.              */
 
-typedef enum mgi_field_kind { MGI_FIELD_WORD, MGI_FIELD_CAN, MGI_FIELD_WHOLE, MGI_FIELD_RATE, MGI_FIELD_LINE } mgi_field_kind;
+typedef enum mgi_field_kind {
+  MGI_FIELD_WORD, MGI_FIELD_CAN, MGI_FIELD_WHOLE, MGI_FIELD_RATE, MGI_FIELD_LINE
+} mgi_field_kind;
 typedef struct mgi_field {
   const char *name;
   mgi_field_kind kind;
@@ -714,7 +716,9 @@ const char *mg_machine_print(const mg_machine *m, char text[MG_MACHINE_TEXT]) {
     case MGI_FIELD_WORD:
     case MGI_FIELD_LINE: snprintf(line + n, room, " %.*s", (int)f->most, mgi_field_words(m, f)); break;
     case MGI_FIELD_WHOLE: snprintf(line + n, room, " %.0f # %s", mgi_field_number(m, f), f->text); break;
-    case MGI_FIELD_RATE: snprintf(line + n, room, " %s # %s", mgi_number_text(mgi_field_number(m, f), number), f->text); break;
+    case MGI_FIELD_RATE:
+      snprintf(line + n, room, " %s # %s", mgi_number_text(mgi_field_number(m, f), number), f->text);
+      break;
     case MGI_FIELD_CAN:
 #define MGI_C(id, bit, letter, words) \
       if (m->can & (bit)) n += (size_t)snprintf(line + n, sizeof line - n, " " #id);
@@ -738,7 +742,8 @@ MGI_FN const mgi_field *mgi_machine_fault(const mg_machine *m, char why[200]) {
       while (words && (f->kind == MGI_FIELD_WORD ? mgi_word_char(words[n]) : words[n] >= 32 && words[n] < 127)) n++;
       if (n && !words[n] && (double)n <= f->most && words[0] != ' ' && words[n - 1] != ' ') continue;
       snprintf(why, 200, "expected %s of %.0f to %.0f characters for %s, found '%.60s'",
-               f->kind == MGI_FIELD_WORD ? "a word" : "a text in ASCII", f->least, f->most, f->name, words ? words : "");
+               f->kind == MGI_FIELD_WORD ? "a word" : "a text in ASCII", f->least, f->most, f->name,
+               words ? words : "");
       return f;
     }
     if (f->kind == MGI_FIELD_CAN) continue;
@@ -799,7 +804,8 @@ MGI_FN mg_status mgi_machine_error(const mgi_machine_text *T, int line, int colu
   return MG_BAD_INPUT;
 }
 /* n bytes were found; 0: the line's end. */
-MGI_FN mg_status mgi_machine_expected(const mgi_machine_text *T, int column, const char *what, const char *found, size_t n) {
+MGI_FN mg_status mgi_machine_expected(const mgi_machine_text *T, int column, const char *what, const char *found,
+                                      size_t n) {
   char msg[256];
   if (n) snprintf(msg, sizeof msg, "expected %.195s, found '%.*s'", what, (int)(n < 40 ? n : 40), found);
   else snprintf(msg, sizeof msg, "expected %.195s, found the end of the line", what);
@@ -824,8 +830,8 @@ MGI_FN int mgi_is_number(const char *s, int rate) {
   return !*s;
 }
 /* The value of field f: n bytes from s on, which a zero ends.  *texts: how many of out->text are taken. */
-MGI_FN mg_status mgi_machine_value(mgi_machine_text *T, const mgi_field *f, const char *s, size_t n, mg_machine_file *out,
-                                   int *texts) {
+MGI_FN mg_status mgi_machine_value(mgi_machine_text *T, const mgi_field *f, const char *s, size_t n,
+                                   mg_machine_file *out, int *texts) {
   char *to = (char *)&out->m + f->at, what[160];
   if (f->kind == MGI_FIELD_WORD || f->kind == MGI_FIELD_LINE) {
     char *own = out->text[(*texts)++];
@@ -896,13 +902,15 @@ MGI_FN mg_status mgi_machine_line(mgi_machine_text *T, const char *s, size_t n, 
     return mgi_machine_expected(T, T->column, what, line + key, keys ? keys : 1);
   }
   if (T->seen[k]) {
-    snprintf(msg, sizeof msg, "expected %s once, found it again: the first is in line %d", mgi_fields[k].name, T->seen[k]);
+    snprintf(msg, sizeof msg, "expected %s once, found it again: the first is in line %d",
+             mgi_fields[k].name, T->seen[k]);
     return mgi_machine_error(T, T->line, T->column, msg);
   }
   while (end > value && strchr(" \t\r", line[end - 1])) end--;
   T->seen[k] = T->line, T->value[k] = T->column = (int)value + 1;
   line[end > value ? end : value] = 0;
-  if (value == at && end > at) return mgi_machine_expected(T, (int)at + 1, "a space behind the key", line + at, end - at);
+  if (value == at && end > at)
+    return mgi_machine_expected(T, (int)at + 1, "a space behind the key", line + at, end - at);
   if (end <= value && mgi_fields[k].kind != MGI_FIELD_CAN)
     return mgi_machine_expected(T, T->column, mgi_fields[k].text, "", 0);
   return mgi_machine_value(T, &mgi_fields[k], line + value, end > value ? end - value : 0, out, texts);
@@ -926,7 +934,8 @@ mg_status mg_machine_parse(const char *text, size_t len, const char *where, mg_m
   }
   for (int k = 0; k < MGI_FIELDS; k++) {
     if (T.seen[k]) continue;
-    snprintf(why, sizeof why, "expected a line of %s (%s), found the end of the text", mgi_fields[k].name, mgi_fields[k].text);
+    snprintf(why, sizeof why, "expected a line of %s (%s), found the end of the text",
+             mgi_fields[k].name, mgi_fields[k].text);
     return mgi_machine_error(&T, T.line + 1, 1, why);
   }
   const mgi_field *bad = mgi_machine_fault(&out->m, why);

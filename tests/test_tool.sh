@@ -50,7 +50,7 @@ for c in print search check verify import; do
   status 3 "$c of a missing file" "$m" $c missing.mg
   grep -q '^mirage: missing.mg: cannot be opened: No such file' err; ok $? "$c of a missing file: the same words everywhere"
 done
-for c in print dot search verify emit explain check run import; do
+for c in print dot search verify emit explain check run calibrate import; do
   status 0 "$c --help" "$m" $c --help
   [ "$(grep -c ' mirage ' out)" -ge 1 ] && ! grep ' mirage ' out | grep -v " mirage $c " >err && head -n 1 out | grep -q "^usage: mirage $c " && tail -n 1 out | grep -q '^exit: '; ok $? "$c --help: the lines of $c, and the exit statuses"
 done
@@ -212,6 +212,30 @@ status 0 "explain" "$m" explain best.mg
 "$m" explain best.mg >out; grep -q 'bound by' out && grep -q 'launch: an empty kernel' out && grep -q 'lives in' out; ok $? "explain: what bounds it, its terms, its values"
 "$m" explain best.mg --machine A100 --json >out && python3 -c 'import json, sys; d = json.load(open("out")); k = d["parts"][0]; u = k["us"]; sys.exit(not (d["machine"] == "A100" and k["shared_bytes"] > 0 and k["values"] and abs(sum(u[t] for t in "launch fill body steps barriers merge drain".split()) - u["total"]) < 1e-2))'; ok $? "explain --json: the terms add up"
 status 3 "explain for a machine that nobody knows" "$m" explain best.mg --machine Z80
+grep -q "'Z80' is no GPU or architecture of the table, sm_90a (H200, H100), .*, and no file" err; ok $? "it names those that it knows"
+machine() { printf '%s\n' 'name mine' "arch $1" "can ASYNC_COPY$2" 'sms 64' 'threads_per_sm 1536' 'blocks_per_sm 16' 'shared_per_block 101376' 'shared_per_sm 102400' 'registers_per_sm 65536' \
+  'l2_bytes 6291456' 'dram_gbps 700.5' 'l2_gbps 2e3' 'tensor_tflops 100' 'fp32_tflops 20' 'shared_bytes_us 190000' 'launch_us 1.5' 'barrier_us 0.06' 'source measured: by hand # 1'; }
+machine sm_86 '' >mine.machine
+"$m" explain best.mg --machine mine.machine --json >out && grep -q '"machine": "mine", "arch": "sm_86", "source": "measured: by hand # 1"' out; ok $? "explain --machine FILE"
+status 0 "emit --machine FILE" "$m" emit best.mg --machine mine.machine
+head -n 1 out | grep -q 'code=sm_86'; ok $? "emit --machine FILE: for its architecture"
+status 0 "emit --machine NAME" "$m" emit best.mg --machine A100
+head -n 1 out | grep -q 'code=sm_80'; ok $? "emit --machine NAME: for its architecture"
+status 0 "check --machine FILE" "$m" check best.mg --machine mine.machine
+status 0 "search --machine FILE, a cache" "$m" search p.mg --no-measure --machine mine.machine --cache machines --stats first.json
+sed 's/^l2_gbps 2e3/l2_gbps 2001/' mine.machine >other.machine
+for k in other mine; do
+  status 0 "search --machine FILE, again" "$m" search p.mg --no-measure --machine $k.machine --cache machines --stats $k.json
+done
+python3 -c 'import json; a, b, c = (json.load(open(n + ".json")) for n in ("first", "other", "mine")); assert not a["cached"] and not b["cached"] and c["cached"]' 2>err; ok $? "a search's cache tells one machine from another by all of its row"
+sed 's/^sms 64/sms many/' mine.machine >bad.machine
+for c in search emit explain check run; do
+  status 3 "$c --machine FILE, a bad one" "$m" $c best.mg --machine bad.machine
+  grep -q "^mirage: bad.machine:4:5: expected an integer from 1 to 1024 .*, found 'many'" err; ok $? "$c --machine: it says where"
+done
+machine sm_86 ' CLUSTER' >bad.machine; status 3 "a machine that can what its architecture cannot" "$m" explain best.mg --machine bad.machine
+status 3 "a machine that is a directory" "$m" explain best.mg --machine .
+status 3 "a machine and an architecture" "$m" emit best.mg --machine H200 --arch sm_80
 status 2 "emit for an unknown architecture" "$m" emit best.mg --arch sm_00
 status 0 "check a .mg" "$m" check best.mg
 status 0 "check a .cu" "$m" check best.cu
@@ -230,7 +254,7 @@ status 0 "check within its time" "$m" check best.cu --time-limit 119.5
 printf '#!/bin/sh\nexec sleep 100\n' >slow_cxx && chmod +x slow_cxx
 status 4 "check past its time" env CXX=./slow_cxx "$m" check best.cu --time-limit 0.5
 grep -q 'slow_cxx: the compiler was ended by signal 14: out of time' err; ok $? "check past its time: the message says what took it"
-if ! command -v nvidia-smi >/dev/null 2>&1; then status 4 "run without a GPU" "$m" run best.mg; fi
+if ! command -v nvidia-smi >/dev/null 2>&1; then status 4 "run without a GPU" "$m" run best.mg; status 4 "calibrate without a GPU" "$m" calibrate; grep -q "no CUDA device" err; ok $? "calibrate: it says what is missing"; fi
 
 # What the machine refuses, and what was tampered with.
 status 0 "--version" "$m" --version
