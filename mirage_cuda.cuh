@@ -77,11 +77,8 @@
                 store that read it: then the maxima are handed on in the workspace.  A row's sum, and its logarithm, have it
                 back where they are stored; the product's own elements are stored before
      site       a place where an inlined expression is evaluated, element by element, on valid elements only
-     plan       keys obeyed: stages (1..8), warps_m, warps_n, warps_k (their product times 32 is `threads`), merge (cluster
-                or workspace), ring (block, warp or group), mma (warp or warpgroup), schedule (written, depth
-                or room; else the best of these: >>schedule), ahead (0: loads stand where they are needed), copy (async or
-                tma), NAME.at (where tensor NAME lives: a word of MGI_CU_RULES), NAME.in (how that load's tile lies: a word of
-                MGI_CU_WAYS; else the best by >>layouts).  The emitted text's µGraph has all that do not follow from the rest
+     plan       keys obeyed: those of MG_PLAN_KEYS (mirage_plan.h), or it is refused; the product of warps_m, warps_n and
+                warps_k, times 32, is `threads`.  The emitted text's µGraph has all keys that do not follow from the rest
      wide       with NAME.mma=wide the operands of product NAME may pass f16's exponents: by running powers of two of their rows,
                 where rows times a row come in rings of warps (mg_steady); else over tf32: f16's precision, half of its rate; what is
                 computed of them is f32 until then, and warps make it, as no warpgroup does
@@ -6117,13 +6114,13 @@ MGI_FN void mgi_red_library(mgi_red *R, const mg_graph *g, const mg_op_node *op)
 /* The axes of graph-defined operator o, kernel k: their counts and what they cut. */
 MGI_FN void mgi_red_kernel(mgi_red *R, const mg_graph *g, const mg_op_node *op, int k) {
   const mg_graph *sub = op->sub;
-  const int64_t stages = mg_plan_int(sub, "stages", 4);
+  const int stages = mg_plan_says(sub, MG_PLAN_STAGES, NULL);
   int stores = 0;
   for (uint32_t a = 1; a < sub->n_axes; a++) {
     mgi_red_node *x = &R->node[k * MGI_RED_PER + (int)a];
     x->size = sub->axes[a].extent;
-    x->least = a <= 3 ? R->aligned ? 1 : 2 : (stages > 0 && stages < 64 ? stages : 4) + 2;
-    x->step = a <= 3 ? 1 : mg_plan_get(sub, "stages") && stages > 0 && stages < 64 ? stages : 12; /* the last iteration's stage stays the same */
+    x->least = a <= 3 ? R->aligned ? 1 : 2 : (stages > 0 ? stages : 4) + 2;
+    x->step = a <= 3 ? 1 : stages > 0 ? stages : 12; /* the last iteration's stage stays the same */
     if (x->size <= x->least) x->fixed = 1;
   }
   for (uint32_t l = 1; l < sub->n_ops; l++) {
@@ -9763,7 +9760,7 @@ int64_t mg_memory_plan(mg_memory_piece *piece, int n, int64_t align, int *exact)
 }
 
 /* ------------------------------------------------------------------------------------------------ >>layouts
-   How the tile of a load lies in shared memory: one of the ways of MGI_CU_WAYS (>>tiles draws them), by the integer program
+   How the tile of a load lies in shared memory: one of the ways of MG_IN_WORDS (>>tiles draws them), by the integer program
 
        minimise   sum over tiles k, ways w   cost[k][w] x[k][w]                            x[k][w] in {0, 1}
        subject to sum over w  x[k][w] = 1                                                  for every tile k
@@ -9777,29 +9774,13 @@ int64_t mg_memory_plan(mg_memory_piece *piece, int n, int64_t align, int *exact)
 
    A block that fits has no rows of the last kind, and the program falls apart: each tile has the cheapest way that no row bans.
    Else depth first, first the tile for which the choice matters most, with what the rest costs and takes at least as the bound: exact. */
-#define MGI_CU_WAYS(R) /* id, word, what; of ways that cost the same, the first */               \
-  R(SWIZZLED, "swizzled", "rows close together, the pieces of a line exchanged by the row's number") \
-  R(PADDED,   "padded",   "rows an odd number of pieces apart")                                  \
-  R(DENSE,    "dense",    "rows close together, as they come")                                   \
-  R(PANELS,   "panels",   "swizzled, 64 elements of every row, then the next 64")
-typedef enum mgi_cu_way {
-#define MGI_R(id, word, what) MGI_CU_##id,
-  MGI_CU_WAYS(MGI_R)
-#undef MGI_R
-  MGI_CU_WAY_COUNT
-} mgi_cu_way;
-static const char *const mgi_cu_way_word[] = {
-#define MGI_R(id, word, what) word,
-  MGI_CU_WAYS(MGI_R)
-#undef MGI_R
-};
 /* Where piece i of a row of a tile of `lines` rows lies, in pieces: mg_tile::offset. */
 MGI_FN int mgi_cu_piece_at(int way, int lines, int pieces, int line, int i) {
   const int turn = MGI_TILE_TURN(pieces);
   switch (way) {
-    case MGI_CU_SWIZZLED: return line * pieces + (i ^ line / (8 / turn) % turn);
-    case MGI_CU_PADDED: return line * (pieces | 1) + i;
-    case MGI_CU_PANELS: return i / 8 * (lines * 8) + line * 8 + ((i ^ line) & 7);
+    case MG_IN_SWIZZLED: return line * pieces + (i ^ line / (8 / turn) % turn);
+    case MG_IN_PADDED: return line * (pieces | 1) + i;
+    case MG_IN_PANELS: return i / 8 * (lines * 8) + line * 8 + ((i ^ line) & 7);
     default: return line * pieces + i;
   }
 }
@@ -9814,7 +9795,7 @@ MGI_FN int mgi_cu_conflicts(int way, int lines, int pieces) {
 }
 /* Lines of 128 bytes, eighths of them, that are filled and read in an iteration. */
 MGI_FN int64_t mgi_cu_way_cost(int way, int lines, int pieces) {
-  const int fill = way == MGI_CU_PADDED && lines > 1 && pieces % 2 == 0 ? 2 : 1;
+  const int fill = way == MG_IN_PADDED && lines > 1 && pieces % 2 == 0 ? 2 : 1;
   return (int64_t)lines * pieces * (fill + mgi_cu_conflicts(way, lines, pieces));
 }
 
@@ -9822,7 +9803,7 @@ enum { MGI_CU_TILES = 24, MGI_CU_ROWS = 64 };
 typedef struct mgi_cu_layout {
   int n, rows;
   uint8_t banned[MGI_CU_TILES]; /* ways, as bits */
-  int64_t cost[MGI_CU_TILES][MGI_CU_WAY_COUNT], bytes[MGI_CU_TILES][MGI_CU_WAY_COUNT];
+  int64_t cost[MGI_CU_TILES][MG_IN_COUNT], bytes[MGI_CU_TILES][MG_IN_COUNT];
   uint64_t alive[MGI_CU_TILES]; /* rows in which tile k is, as bits */
   int64_t room[MGI_CU_ROWS];
 } mgi_cu_layout;
@@ -9851,7 +9832,7 @@ MGI_FN void mgi_cu_layout_run(mgi_cu_layout_walk *W, int depth, int64_t cost, co
   for (;;) { /* the cheapest way first */
     int64_t left[MGI_CU_ROWS];
     int w = -1;
-    for (int i = 0; i < MGI_CU_WAY_COUNT; i++)
+    for (int i = 0; i < MG_IN_COUNT; i++)
       if (!(tried >> i & 1) && (w < 0 || L->cost[k][i] < L->cost[k][w])) w = i;
     if (w < 0) return;
     tried |= 1u << w;
@@ -9871,7 +9852,7 @@ MGI_FN int64_t mgi_cu_layout_solve(const mgi_cu_layout *L, uint8_t *way) {
     int64_t most = -1;
     int at = k;
     least[k] = W.least[k] = INT64_MAX;
-    for (int w = 0; w < MGI_CU_WAY_COUNT; w++) {
+    for (int w = 0; w < MG_IN_COUNT; w++) {
       if (L->banned[k] >> w & 1) continue;
       if (L->cost[k][w] > most) most = L->cost[k][w];
       if (L->cost[k][w] < least[k]) least[k] = L->cost[k][w];
@@ -10025,7 +10006,6 @@ typedef struct mgi_cu_emit {
   mg_cuda_kernel *facts;     /* by kernel, what was decided; NULL: nobody asks */
 } mgi_cu_emit;
 
-typedef enum mgi_cu_how { MGI_CU_WRITTEN, MGI_CU_DEPTH, MGI_CU_ROOM, MGI_CU_HOWS } mgi_cu_how; /* >>schedule */
 /* A step of the schedule: an operator; a tensor that is materialised; or neither, where a loop begins. */
 typedef struct mgi_cu_entry { uint32_t op, tensor, scope; mg_dtype type; } mgi_cu_entry;
 enum { MGI_CU_WANTS = 32 };
@@ -10080,7 +10060,7 @@ typedef struct mgi_cu_kernel {
   uint8_t *panels;           /* by operator: a load that a product of warpgroups reads */
   uint8_t *rule;             /* by tensor: the row of MGI_CU_RULES that it lives by */
   uint32_t lent;             /* a settled exponential that other expressions of its shape read too, or 0 */
-  mgi_cu_how how;            /* the schedule */
+  int how;                   /* the schedule: MG_SCHEDULE_.. */
   int64_t meets;             /* barriers that one block comes to */
   int roomy;                 /* 1: shared memory that no block of the grid would use may be spent */
   int dependent, waited;     /* 1: it has mg_grid_wait; 1: that has been written */
@@ -10102,6 +10082,16 @@ MGI_FN void mgi_cu_emit_fail(mgi_cu_emit *em, mg_status s, const char *where, co
   vsnprintf(msg, sizeof msg, fmt, ap);
   va_end(ap);
   em->st = mg_fail(em->e, s, where, "%s", msg);
+}
+/* What the plan says of value `name` (NULL: of the kernel) cannot be, and why. */
+MGI_FN void mgi_cu_refuse(mgi_cu_kernel *K, mg_plan_key key, const char *name, int value, const char *fmt, ...) {
+  char word[MG_PLAN_TEXT], text[MG_PLAN_TEXT], why[200];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(why, sizeof why, fmt, ap);
+  va_end(ap);
+  mg_plan_text(key, name, value, word, text);
+  mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %s=%s: %s", word, text, why);
 }
 MGI_FN const char *mgi_cu_op_name(const mg_graph *b, const mg_op_node *o) {
   (void)b;
@@ -10669,28 +10659,28 @@ MGI_FN mgi_cu_tile mgi_cu_tile_of(const mgi_cu_kernel *K, uint32_t op) {
   T.pieces = mgi_cu_pad_to(trans ? T.rows : T.cols, e) / e;
   return T;
 }
-MGI_FN int64_t mgi_cu_tile_bytes(int way, const mgi_cu_tile *T) { return (int64_t)16 * T->lines * (way == MGI_CU_PADDED ? T->pieces | 1 : T->pieces); }
+MGI_FN int64_t mgi_cu_tile_bytes(int way, const mgi_cu_tile *T) { return (int64_t)16 * T->lines * (way == MG_IN_PADDED ? T->pieces | 1 : T->pieces); }
 
 /* Ways that a tile may not lie, and what lifts the ban: nothing, the plan's NAME.in=<way>, or also that the block does not fit. */
 enum { MGI_CU_UNLESS_SHORT, MGI_CU_UNLESS_PLANNED, MGI_CU_FIRM };
 #define MGI_CU_BANS(R) /* id, ways, what lifts it, why */                                                                                               \
-  R(GROUP, 1 << MGI_CU_SWIZZLED | 1 << MGI_CU_PADDED | 1 << MGI_CU_DENSE, MGI_CU_FIRM, "a product of warpgroups reads it swizzled, in panels")          \
-  R(ALONE, 1 << MGI_CU_PANELS, MGI_CU_FIRM, "panels are for products of warpgroups, and start at multiples of 1024 bytes")                              \
-  R(BOXES, 1 << MGI_CU_SWIZZLED | 1 << MGI_CU_PADDED | 1 << MGI_CU_DENSE, MGI_CU_FIRM, "tensor copies bring it by lines of 128 bytes")                  \
-  R(LINES, 1 << MGI_CU_PADDED | 1 << MGI_CU_DENSE, MGI_CU_FIRM, "tensor copies bring its rows swizzled")                                                \
-  R(ROW,   1 << MGI_CU_SWIZZLED | 1 << MGI_CU_PADDED, MGI_CU_FIRM, "tensor copies bring a single row as it comes")                                      \
-  R(PARTS, 1 << MGI_CU_SWIZZLED, MGI_CU_FIRM, "warps bring parts of its rows that are no whole lines of 128 bytes")                                     \
-  R(RING,  1 << MGI_CU_PADDED | 1 << MGI_CU_DENSE, MGI_CU_UNLESS_PLANNED, "rings of warps have been timed on a GPU with swizzled tiles only")           \
-  R(VALUE, 1 << MGI_CU_SWIZZLED, MGI_CU_UNLESS_PLANNED, "no product of 16-bit operands takes it as it is: what expressions read has not been timed so") \
-  R(BLOCK, 1 << MGI_CU_DENSE, MGI_CU_UNLESS_SHORT, "in rings of blocks dense rows have not been timed")
+  R(GROUP, 1 << MG_IN_SWIZZLED | 1 << MG_IN_PADDED | 1 << MG_IN_DENSE, MGI_CU_FIRM, "a product of warpgroups reads it swizzled, in panels")          \
+  R(ALONE, 1 << MG_IN_PANELS, MGI_CU_FIRM, "panels are for products of warpgroups, and start at multiples of 1024 bytes")                              \
+  R(BOXES, 1 << MG_IN_SWIZZLED | 1 << MG_IN_PADDED | 1 << MG_IN_DENSE, MGI_CU_FIRM, "tensor copies bring it by lines of 128 bytes")                  \
+  R(LINES, 1 << MG_IN_PADDED | 1 << MG_IN_DENSE, MGI_CU_FIRM, "tensor copies bring its rows swizzled")                                                \
+  R(ROW,   1 << MG_IN_SWIZZLED | 1 << MG_IN_PADDED, MGI_CU_FIRM, "tensor copies bring a single row as it comes")                                      \
+  R(PARTS, 1 << MG_IN_SWIZZLED, MGI_CU_FIRM, "warps bring parts of its rows that are no whole lines of 128 bytes")                                     \
+  R(RING,  1 << MG_IN_PADDED | 1 << MG_IN_DENSE, MGI_CU_UNLESS_PLANNED, "rings of warps have been timed on a GPU with swizzled tiles only")           \
+  R(VALUE, 1 << MG_IN_SWIZZLED, MGI_CU_UNLESS_PLANNED, "no product of 16-bit operands takes it as it is: what expressions read has not been timed so") \
+  R(BLOCK, 1 << MG_IN_DENSE, MGI_CU_UNLESS_SHORT, "in rings of blocks dense rows have not been timed")
 MGI_FN int mgi_cu_ban_GROUP(const mgi_cu_kernel *K, uint32_t op) { return K->panels[op]; }
 MGI_FN int mgi_cu_copied_in(const mgi_cu_kernel *K, uint32_t op, int way) { /* a tensor copy brings it, and so */
   const mgi_cu_tile T = mgi_cu_tile_of(K, op);
-  return K->copies[K->b->ops[op].scope] && way == (T.lines == 1 ? MGI_CU_DENSE : T.pieces % 8 == 0 ? MGI_CU_PANELS : MGI_CU_SWIZZLED);
+  return K->copies[K->b->ops[op].scope] && way == (T.lines == 1 ? MG_IN_DENSE : T.pieces % 8 == 0 ? MG_IN_PANELS : MG_IN_SWIZZLED);
 }
-MGI_FN int mgi_cu_ban_BOXES(const mgi_cu_kernel *K, uint32_t op) { return mgi_cu_copied_in(K, op, MGI_CU_PANELS); }
-MGI_FN int mgi_cu_ban_LINES(const mgi_cu_kernel *K, uint32_t op) { return mgi_cu_copied_in(K, op, MGI_CU_SWIZZLED); }
-MGI_FN int mgi_cu_ban_ROW(const mgi_cu_kernel *K, uint32_t op) { return mgi_cu_copied_in(K, op, MGI_CU_DENSE); }
+MGI_FN int mgi_cu_ban_BOXES(const mgi_cu_kernel *K, uint32_t op) { return mgi_cu_copied_in(K, op, MG_IN_PANELS); }
+MGI_FN int mgi_cu_ban_LINES(const mgi_cu_kernel *K, uint32_t op) { return mgi_cu_copied_in(K, op, MG_IN_SWIZZLED); }
+MGI_FN int mgi_cu_ban_ROW(const mgi_cu_kernel *K, uint32_t op) { return mgi_cu_copied_in(K, op, MG_IN_DENSE); }
 MGI_FN int mgi_cu_ban_ALONE(const mgi_cu_kernel *K, uint32_t op) { return !K->panels[op] && !mgi_cu_ban_BOXES(K, op); }
 MGI_FN int mgi_cu_ban_PARTS(const mgi_cu_kernel *K, uint32_t op) { return K->v[K->b->ops[op].out[0].id].part[mgi_cu_load_trans(K, op) ? 0 : 1] % 64 != 0; }
 MGI_FN int mgi_cu_ban_RING(const mgi_cu_kernel *K, uint32_t op) { return K->own[K->b->ops[op].scope]; }
@@ -10714,7 +10704,7 @@ MGI_FN uint8_t mgi_cu_banned(const mgi_cu_kernel *K, uint32_t op, int until) {
 }
 /* Adds the tile of a load to a program, filled `trips` times; `copies` of it are alive together. */
 MGI_FN void mgi_cu_layout_add(mgi_cu_layout *L, const mgi_cu_tile *T, uint8_t banned, int64_t trips, int64_t copies) {
-  for (int w = 0; w < MGI_CU_WAY_COUNT; w++) {
+  for (int w = 0; w < MG_IN_COUNT; w++) {
     const int64_t cost = mgi_cu_way_cost(w, T->lines, T->pieces) * (trips < 1 << 24 ? trips : 1 << 24), most = (int64_t)1 << 56;
     L->cost[L->n][w] = cost < most ? cost : most;
     L->bytes[L->n][w] = (mgi_cu_tile_bytes(w, T) + 127) / 128 * 128 * copies;
@@ -10735,18 +10725,16 @@ MGI_FN void mgi_cu_layouts_analyse(mgi_cu_kernel *K) {
     if (mgi_cu_layout_solve(&L, &K->free[t]) < 0) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the tile of '%.60s' may lie in no way", mgi_cu_tname(b, t));
     K->way[t] = K->free[t];
   }
-  for (uint32_t k = 0; k < b->n_plan && K->em->st == MG_OK; k++) {
-    const char *key = b->plan[k].key, *value = b->plan[k].value, *dot = strrchr(key, '.');
-    uint32_t t = 1;
-    int way = 0;
-    if (!dot || strcmp(dot, ".in")) continue;
-    while (t < b->n_tensors && (strncmp(mgi_cu_tname(b, t), key, (size_t)(dot - key)) || mgi_cu_tname(b, t)[dot - key])) t++;
-    while (way < MGI_CU_WAY_COUNT && strcmp(value, mgi_cu_way_word[way])) way++;
-    if (t == b->n_tensors || mgi_cu_producer(K, t)->code != MG_OP_LOAD) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=%.20s: there is no such load", key, value);
-    else if (way == MGI_CU_WAY_COUNT) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=%.20s: want swizzled, padded, dense or panels", key, value);
-    for (size_t r = 0; r < sizeof mgi_cu_bans / sizeof *mgi_cu_bans && K->em->st == MG_OK; r++)
-      if (mgi_cu_bans[r].until == MGI_CU_FIRM && (mgi_cu_bans[r].ways >> way & 1) && mgi_cu_bans[r].is(K, b->tensors[t].op)) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=%s: %s", key, value, mgi_cu_bans[r].why);
-    if (K->em->st == MG_OK) K->way[t] = (uint8_t)way;
+  for (uint32_t op = 1; op < b->n_ops && K->em->st == MG_OK; op++) {
+    if (b->ops[op].code != MG_OP_LOAD) continue;
+    const uint32_t t = b->ops[op].out[0].id;
+    const int way = mg_plan_says(b, MG_PLAN_IN, mgi_cu_tname(b, t));
+    if (way < 0) continue;
+    for (size_t r = 0; r < sizeof mgi_cu_bans / sizeof *mgi_cu_bans && K->em->st == MG_OK; r++) {
+      const int banned = mgi_cu_bans[r].until == MGI_CU_FIRM && (mgi_cu_bans[r].ways >> way & 1);
+      if (banned && mgi_cu_bans[r].is(K, op)) mgi_cu_refuse(K, MG_PLAN_IN, mgi_cu_tname(b, t), way, "%s", mgi_cu_bans[r].why);
+    }
+    K->way[t] = (uint8_t)way;
   }
 }
 MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring);
@@ -10760,27 +10748,14 @@ MGI_FN int64_t mgi_cu_load_tile_shape(mgi_cu_kernel *K, uint32_t op) {
   v->trans = mgi_cu_load_trans(K, op);
   v->pitch = bytes;
   if (K->pass >= 0)
-    mgi_cu_str_put(&K->decl, "  typedef mg_tile<%s, %d, %d, %d, %s%s> T_%s;\n", mgi_cu_type[T.type], T.rows, T.cols, way == MGI_CU_PANELS ? 0 : bytes / mg_dtype_bytes(T.type), v->trans ? "true" : "false",
-                   way == MGI_CU_SWIZZLED ? ", true" : "", mgi_cu_tname(K->b, t));
+    mgi_cu_str_put(&K->decl, "  typedef mg_tile<%s, %d, %d, %d, %s%s> T_%s;\n", mgi_cu_type[T.type], T.rows, T.cols, way == MG_IN_PANELS ? 0 : bytes / mg_dtype_bytes(T.type), v->trans ? "true" : "false",
+                   way == MG_IN_SWIZZLED ? ", true" : "", mgi_cu_tname(K->b, t));
   return (int64_t)T.lines * bytes;
 }
 /* ---- residency
    Where a value lives follows from what makes it, but for the values that a row of this table takes.  The rows are looked at in
    the order of the stages that they belong to; mgi_cu_rule_<id> says whether tensor t may live so (the product that it
    settles in, for SETTLE).  The plan's key NAME.at=<word> keeps tensor NAME from all rows but that one. */
-#define MGI_CU_RULES(R) /* id, word, what */                                                                                     \
-  R(PLAIN,  "plain",     "loads in tiles, products in fragments until warps are joined, statistics in vectors, all else inline") \
-  R(STRIP,  "registers", "a load of whole rows, in a kernel that joins rows and stores rows")                                    \
-  R(SETTLE, "fragment",  "a product, or an elementwise function of it, that another product takes as its left operand")          \
-  R(DIRECT, "global",    "a load outside of loops that stores alone read: once, twice if there is no loop")                      \
-  R(ONCE,   "tile",      "an operand computed from loads that a loop, or several warps, would compute again")                    \
-  R(VECTOR, "vector",    "a dear vector that many elements of something larger take: once, in fp32")
-enum {
-#define MGI_R(id, word, what) MGI_CU_BY_##id,
-  MGI_CU_RULES(MGI_R)
-#undef MGI_R
-  MGI_CU_RULE_COUNT
-};
 MGI_FN int mgi_cu_rule_PLAIN(const mgi_cu_kernel *K, uint32_t t) { (void)K; return t != 0; }
 MGI_FN int mgi_cu_rule_STRIP(const mgi_cu_kernel *K, uint32_t t) {
   return K->strip && mgi_cu_producer(K, t)->code == MG_OP_LOAD && K->v[t].rows == K->v[K->strip].rows && K->v[t].cols == K->v[K->strip].cols;
@@ -10790,58 +10765,28 @@ MGI_FN int mgi_cu_rule_SETTLE(const mgi_cu_kernel *K, uint32_t t);
 MGI_FN int mgi_cu_rule_DIRECT(const mgi_cu_kernel *K, uint32_t t) { return K->v[t].sites && K->v[t].sites <= (K->b->n_axes > 4 ? 1 : 2) && K->v[t].site_store == K->v[t].sites; }
 MGI_FN int mgi_cu_rule_ONCE(const mgi_cu_kernel *K, uint32_t t);
 MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t);
-static const struct { const char *word; int (*may)(const mgi_cu_kernel *K, uint32_t t); } mgi_cu_rules[] = {
-#define MGI_R(id, word, what) {word, mgi_cu_rule_##id},
-  MGI_CU_RULES(MGI_R)
-#undef MGI_R
+static int (*const mgi_cu_rules[])(const mgi_cu_kernel *K, uint32_t t) = {
+#define MGI_W(id, word, what) mgi_cu_rule_##id,
+  MG_AT_WORDS(MGI_W)
+#undef MGI_W
 };
 /* What the rule says of t, 0 where the plan has t live otherwise. */
 MGI_FN int mgi_cu_may_live(const mgi_cu_kernel *K, uint32_t t, int rule) {
-  char key[80];
-  snprintf(key, sizeof key, "%.60s.at", mgi_cu_tname(K->b, t));
-  const char *said = mg_plan_get(K->b, key);
-  return said && strcmp(said, mgi_cu_rules[rule].word) ? 0 : mgi_cu_rules[rule].may(K, t);
+  const int said = mg_plan_says(K->b, MG_PLAN_AT, mgi_cu_tname(K->b, t));
+  return said >= 0 && said != rule ? 0 : mgi_cu_rules[rule](K, t);
 }
 MGI_FN int mgi_cu_lives(mgi_cu_kernel *K, uint32_t t, int rule) {
   const int may = mgi_cu_may_live(K, t, rule);
   if (may) K->rule[t] = (uint8_t)rule;
   return may;
 }
-/* NAME.mma=wide of a product, NAME.store=f32 or split of what is stored. */
-MGI_FN int mgi_cu_word_of_value(const mg_graph *b, const mg_plan_entry *p, const char *dot) {
-  const int mma = !strcmp(dot, ".mma") && !strcmp(p->value, "wide"), store = !strcmp(dot, ".store") && (!strcmp(p->value, "f32") || !strcmp(p->value, "split"));
-  for (uint32_t k = 1; k < b->n_ops && (mma || store); k++) {
-    const mg_op_node *o = &b->ops[k];
-    const char *name = mgi_cu_tname(b, o->code == MG_OP_STORE ? o->in[0].id : o->out[0].id);
-    const int of = mma ? mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) : o->code == MG_OP_STORE;
-    if (of && strlen(name) == (size_t)(dot - p->key) && !strncmp(name, p->key, strlen(name))) return 1;
-  }
-  return 0;
-}
-/* Every word of the plan is one that something here obeys. */
-MGI_FN void mgi_cu_words_known(mgi_cu_kernel *K) {
-  static const char *const words[] = {"stages", "warps_m", "warps_n", "warps_k", "merge", "ring", "mma", "schedule", "ahead", "copy"};
-  const mg_graph *b = K->b;
-  for (uint32_t k = 0; k < b->n_plan; k++) {
-    const char *key = b->plan[k].key, *dot = strrchr(key, '.');
-    int known = dot && (!strcmp(dot, ".at") || !strcmp(dot, ".in") || mgi_cu_word_of_value(b, &b->plan[k], dot));
-    for (size_t w = 0; w < sizeof words / sizeof *words; w++) known |= !strcmp(key, words[w]);
-    if (!known) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=%.20s: there is no such word", key, b->plan[k].value);
-  }
-}
 /* Every NAME.at of the plan is obeyed. */
 MGI_FN void mgi_cu_rules_obeyed(mgi_cu_kernel *K) {
-  const mg_graph *b = K->b;
-  for (uint32_t k = 0; k < b->n_plan; k++) {
-    const char *key = b->plan[k].key, *dot = strrchr(key, '.');
-    uint32_t t = 1;
-    int known = 0;
-    if (!dot || strcmp(dot, ".at")) continue;
-    while (t < b->n_tensors && (strncmp(mgi_cu_tname(b, t), key, (size_t)(dot - key)) || mgi_cu_tname(b, t)[dot - key])) t++;
-    for (int r = 0; r < MGI_CU_RULE_COUNT; r++) known |= !strcmp(mgi_cu_rules[r].word, b->plan[k].value);
-    if (t == b->n_tensors) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=%.20s: there is no such tensor", key, b->plan[k].value);
-    else if (!known) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=%.20s: want plain, registers, fragment, global, tile or vector", key, b->plan[k].value);
-    else if (strcmp(mgi_cu_rules[K->rule[t]].word, b->plan[k].value)) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %.60s=%.20s: it can only be %s", key, b->plan[k].value, mgi_cu_rules[K->rule[t]].word);
+  for (uint32_t t = 1; t < K->b->n_tensors; t++) {
+    const char *name = mgi_cu_tname(K->b, t);
+    const int said = mg_plan_says(K->b, MG_PLAN_AT, name);
+    if (said < 0 || said == K->rule[t]) continue;
+    mgi_cu_refuse(K, MG_PLAN_AT, name, said, "it can only be %s", mg_plan_word(MG_PLAN_AT, K->rule[t]));
   }
 }
 
@@ -11074,7 +11019,7 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
   const char *name = mgi_cu_tname(K->b, t);
   char to[200];
   mgi_cu_wait(K);
-  if (mgi_cu_lives(K, t, MGI_CU_BY_STRIP)) {
+  if (mgi_cu_lives(K, t, MG_AT_STRIP)) {
     int rank = up->shape.rank;
     char offset[800], valid[800], stride[1400];
     mgi_cu_str base = {NULL, 0, 0, 0};
@@ -11092,7 +11037,7 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
     free(base.s);
     return;
   }
-  if (mgi_cu_lives(K, t, MGI_CU_BY_DIRECT)) { /* one reader, elementwise: straight from global memory */
+  if (mgi_cu_lives(K, t, MG_AT_DIRECT)) { /* one reader, elementwise: straight from global memory */
     int rank = up->shape.rank;
     char offset[800], valid[800], stride[1400];
     mgi_cu_str base = {NULL, 0, 0, 0};
@@ -11238,35 +11183,34 @@ MGI_FN int mgi_cu_group_registers(const mgi_cu_kernel *K) {
   return sum + most;
 }
 /* The plan asks for what the machine lacks. */
-MGI_FN void mgi_cu_lacks(mgi_cu_kernel *K, const char *plan, mg_capability what) {
+MGI_FN void mgi_cu_lacks(mgi_cu_kernel *K, mg_plan_key key, int value, mg_capability what) {
   const mg_machine *m = &K->em->machine;
   char have[MG_MACHINE_LIST];
   mg_machine_list(what, have);
-  mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's %s: %s (%s) has no %s; these have: %s",
-                   plan, m->arch, m->name, mg_capability_name(what), have);
+  mgi_cu_refuse(K, key, NULL, value, "%s (%s) has no %s; these have: %s", m->arch, m->name, mg_capability_name(what), have);
 }
 /* The plan's mma=warpgroup: obeyed, or refused with the reason. */
 MGI_FN void mgi_cu_group_analyse(mgi_cu_kernel *K) {
-  const char *mma = mg_plan_get(K->b, "mma"), *why = "there is no product";
+  const int mma = mg_plan_says(K->b, MG_PLAN_MMA, NULL);
+  const char *why = "there is no product";
   const int each = (int)(K->em->machine.registers_per_sm / K->threads);
   const int room = each < 256 ? each : 255, some = K->em->st == MG_OK;
   int taken = 0, swapped;
-  if (!some || !mma || !strcmp(mma, "warp")) return;
-  if (strcmp(mma, "warpgroup")) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's mma=%.40s: want warp or warpgroup", mma);
-  else if (!mg_machine_can(&K->em->machine, MG_CAN_WARPGROUP)) mgi_cu_lacks(K, "mma=warpgroup", MG_CAN_WARPGROUP);
-  else if (K->wk != 1 || K->wm % 4) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's mma=warpgroup: want warps_k=1 and warps_m a multiple of 4, not %d and %d", K->wk, K->wm);
+  if (!some || mma != MG_MMA_WARPGROUP) return;
+  if (!mg_machine_can(&K->em->machine, MG_CAN_WARPGROUP)) mgi_cu_lacks(K, MG_PLAN_MMA, mma, MG_CAN_WARPGROUP);
+  else if (K->wk != 1 || K->wm % 4) mgi_cu_refuse(K, MG_PLAN_MMA, NULL, mma, "want warps_k=1 and warps_m a multiple of 4, not %d and %d", K->wk, K->wm);
   for (uint32_t k = 1; k < K->b->n_ops && K->em->st == MG_OK; k++) {
     const mg_op_node *o = &K->b->ops[k];
     if (!mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) continue;
     const mgi_cu_val_info *v = &K->v[o->out[0].id];
-    if (v->rows != 16 * K->wm) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's mma=warpgroup: '%.60s' has %d rows a block, %d warps want %d", mgi_cu_tname(K->b, o->out[0].id), v->rows, K->wm, 16 * K->wm);
+    if (v->rows != 16 * K->wm) mgi_cu_refuse(K, MG_PLAN_MMA, NULL, mma, "'%.60s' has %d rows a block, %d warps want %d", mgi_cu_tname(K->b, o->out[0].id), v->rows, K->wm, 16 * K->wm);
     const char *no = mgi_cu_group_why(K, k);
     if (*no) why = no;
     else taken++;
   }
-  if (K->em->st == MG_OK && !taken) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's mma=warpgroup: no product is one for them: %s", why);
+  if (K->em->st == MG_OK && !taken) mgi_cu_refuse(K, MG_PLAN_MMA, NULL, mma, "no product is one for them: %s", why);
   if (K->em->st == MG_OK && mgi_cu_group_registers(K) > room - 24)
-    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's mma=warpgroup: products take %d registers a thread, %d threads leave %d: use smaller tiles", mgi_cu_group_registers(K), K->threads, room - 24);
+    mgi_cu_refuse(K, MG_PLAN_MMA, NULL, mma, "products take %d registers a thread, %d threads leave %d: use smaller tiles", mgi_cu_group_registers(K), K->threads, room - 24);
   if (K->em->st != MG_OK) return;
   K->by_group = 1;
   for (uint32_t k = 1; k < K->b->n_ops; k++)
@@ -11679,7 +11623,7 @@ MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
   if (!K->shift) memset(K->undo, 0, b->n_ops);
   if (K->lent && K->shift != K->lent) { /* it is no one's then */
     K->v[K->lent].settles = 0;
-    K->rule[K->lent] = MGI_CU_BY_PLAIN;
+    K->rule[K->lent] = MG_AT_PLAIN;
     for (uint32_t t = 1; t < b->n_tensors; t++)
       if (K->v[t].chain == K->lent) K->v[t].chain = 0;
   }
@@ -11700,7 +11644,7 @@ MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
   for (uint32_t t = 1; t < b->n_tensors && K->wk == 1; t++) {
     mgi_cu_val_info *v = &K->v[t];
-    const int found = mgi_cu_lives(K, t, MGI_CU_BY_SETTLE);
+    const int found = mgi_cu_lives(K, t, MG_AT_SETTLE);
     const uint32_t s = (uint32_t)(found < 0 ? -found : found);
     if (!found) continue;
     if (found < 0) K->lent = t;
@@ -12012,7 +11956,7 @@ MGI_FN uint32_t mgi_cu_vector_from(mgi_cu_kernel *K, uint32_t x, int *divides) {
   for (uint32_t t = 1; t < K->b->n_tensors; t++) {
     if (t == x || K->b->tensors[t].scope != K->loop || K->v[t].rows != K->v[x].rows || K->v[t].cols != K->v[x].cols) continue;
     if (!mgi_cu_only_of(K, t, x) || !mgi_cu_feeds_only(K, x, t)) continue;
-    const int found = mgi_cu_lives(K, t, MGI_CU_BY_VECTOR);
+    const int found = mgi_cu_lives(K, t, MG_AT_VECTOR);
     *divides = found == 2;
     if (found) return t;
   }
@@ -12031,7 +11975,7 @@ MGI_FN void mgi_cu_vector_step(mgi_cu_kernel *K, uint32_t t) {
   const char *name = mgi_cu_tname(K->b, t);
   char sink[200], rv[800], cv[800];
   mgi_cu_str f = {NULL, 0, 0, 0};
-  const int found = mgi_cu_lives(K, t, MGI_CU_BY_VECTOR), divides = found == 2;
+  const int found = mgi_cu_lives(K, t, MG_AT_VECTOR), divides = found == 2;
   if (!found) return;
   mgi_cu_prepare(K, t, 0);
   if (K->strip) {
@@ -12463,15 +12407,12 @@ MGI_FN void mgi_cu_merge_analyse(mgi_cu_kernel *K) {
   }
   mgi_cu_rank_text(K, K->merged, K->group_rank, sizeof K->group_rank);
   mgi_cu_rank_text(K, ~K->merged, K->group, sizeof K->group);
-  const char *how = mg_plan_get(b, "merge");
+  const int how = mg_plan_says(b, MG_PLAN_MERGE, NULL);
   K->cluster = mg_machine_clusters(&K->em->machine, z);
-  if (how && !strcmp(how, "workspace")) K->cluster = 0;
-  else if (how && strcmp(how, "cluster"))
-    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's merge=%.40s: want workspace or cluster", how);
-  else if (how && !mg_machine_can(&K->em->machine, MG_CAN_CLUSTER)) mgi_cu_lacks(K, "merge=cluster", MG_CAN_CLUSTER);
-  else if (how && !K->cluster)
-    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name,
-                     "the plan's merge=cluster: a cluster has at most %d blocks, these are %lld: want workspace",
+  if (how == MG_MERGE_WORKSPACE) K->cluster = 0;
+  else if (how == MG_MERGE_CLUSTER && !mg_machine_can(&K->em->machine, MG_CAN_CLUSTER)) mgi_cu_lacks(K, MG_PLAN_MERGE, how, MG_CAN_CLUSTER);
+  else if (how == MG_MERGE_CLUSTER && !K->cluster)
+    mgi_cu_refuse(K, MG_PLAN_MERGE, NULL, how, "a cluster has at most %d blocks, these are %lld: want workspace",
                      (int)MG_CLUSTER_BLOCKS, (long long)z);
   for (int again = 1; again;) {
     again = 0;
@@ -12604,11 +12545,11 @@ MGI_FN int mgi_cu_map_dims(const mgi_cu_kernel *K, uint32_t op, int dim[MG_MAX_R
 /* The plan's copy: obeyed, or refused with the reason. */
 MGI_FN void mgi_cu_copies_analyse(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
-  const char *copy = mg_plan_get(b, "copy"), *why;
+  const int copy = mg_plan_says(b, MG_PLAN_COPY, NULL);
+  const char *why;
   int loads = 0;
-  if (K->em->st != MG_OK || !copy || !strcmp(copy, "async")) return;
-  if (strcmp(copy, "tma")) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=%.40s: want async or tma", copy);
-  else if (!mg_machine_can(&K->em->machine, MG_CAN_TENSOR_COPY)) mgi_cu_lacks(K, "copy=tma", MG_CAN_TENSOR_COPY);
+  if (K->em->st != MG_OK || copy != MG_COPY_TMA) return;
+  if (!mg_machine_can(&K->em->machine, MG_CAN_TENSOR_COPY)) mgi_cu_lacks(K, MG_PLAN_COPY, copy, MG_CAN_TENSOR_COPY);
   K->tensor_copies = 1;
   for (uint32_t k = 1; k < b->n_ops && K->em->st == MG_OK; k++) {
     const mg_op_node *o = &b->ops[k];
@@ -12616,12 +12557,12 @@ MGI_FN void mgi_cu_copies_analyse(mgi_cu_kernel *K) {
     const char *name = mgi_cu_tname(b, o->out[0].id);
     loads++;
     K->copies[o->scope] = 1;
-    if (K->number < 0) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=tma: a library operator");
-    else if (b->axes[o->scope].parent) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=tma: '%.60s' is loaded in a loop within a loop", name);
-    else if (K->own[o->scope] || K->parts[o->scope]) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=tma: it does not go with rings of warps or warpgroups");
-    else if (!mgi_cu_box_of(K, k, &why).lines) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=tma: '%.60s': %s", name, why);
+    if (K->number < 0) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "a library operator");
+    else if (b->axes[o->scope].parent) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "'%.60s' is loaded in a loop within a loop", name);
+    else if (K->own[o->scope] || K->parts[o->scope]) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "it does not go with rings of warps or warpgroups");
+    else if (!mgi_cu_box_of(K, k, &why).lines) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "'%.60s': %s", name, why);
   }
-  if (K->em->st == MG_OK && !loads) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=tma: there is no load in a loop");
+  if (K->em->st == MG_OK && !loads) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "there is no load in a loop");
 }
 /* The plan's NAME.store=split: obeyed, or refused with the reason. */
 MGI_FN void mgi_cu_halves_analyse(mgi_cu_kernel *K) {
@@ -12631,10 +12572,9 @@ MGI_FN void mgi_cu_halves_analyse(mgi_cu_kernel *K) {
     if (o->code != MG_OP_LOAD && o->code != MG_OP_STORE) continue;
     const uint32_t t = o->code == MG_OP_LOAD ? mgi_cu_above(K, o->in[0]) : g->ops[b->up_op].out[index++].id;
     const int stores = o->code == MG_OP_STORE, split = mg_split(g, mgi_cu_handle(t));
-    const char *why = split ? mgi_cu_split_why(K, t, !stores) : "", *word;
-    char key[96];
-    snprintf(key, sizeof key, "%.80s.store", stores ? mgi_cu_tname(b, o->in[0].id) : "");
-    if (stores && !split && (word = mg_plan_get(b, key)) != NULL && !strcmp(word, "split")) why = g->tensors[t].dtype == MG_F16 ? "it is an output" : "it is no f16";
+    const char *why = split ? mgi_cu_split_why(K, t, !stores) : "";
+    const int asked = stores && mg_plan_says(b, MG_PLAN_STORE, mgi_cu_tname(b, o->in[0].id)) == MG_STORE_SPLIT;
+    if (asked && !split) why = g->tensors[t].dtype == MG_F16 ? "it is an output" : "it is no f16";
     if (!*why && stores && split && (K->strip || K->undo[k])) why = "it is stored as a row, or under its maximum";
     for (uint32_t j = 1; j < g->n_ops && !*why && stores && split; j++)
       for (int i = 0; i < g->ops[j].n_in; i++)
@@ -12647,12 +12587,12 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
   const mg_graph *b = K->b;
   const char *L = b->axes[loop].name, *why;
   int64_t bytes = 0;
-  if (K->stages < 2) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=tma: want at least 2 stages");
+  if (K->stages < 2) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "want at least 2 stages");
   for (int k = 0; k < ring->n; k++) {
     const mgi_cu_tile T = mgi_cu_tile_of(K, ring->load[k]);
     bytes += (int64_t)T.lines * T.pieces * (mgi_cu_split_load(K, ring->load[k]) ? 32 : 16);
   }
-  if (bytes >= 1 << 20) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's copy=tma: a stage of %lld bytes, phases count below 2^20", (long long)bytes);
+  if (bytes >= 1 << 20) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "a stage of %lld bytes, phases count below 2^20", (long long)bytes);
   const int phases = mgi_cu_obj_new(K, (int64_t)16 * K->stages);
   mgi_cu_obj_touch(K, phases, 1);
   K->obj[phases].written = K->obj[phases].writes = 0; /* the barrier below is the one that they need */
@@ -12816,7 +12756,7 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
     char to[200];
     const mgi_cu_val_info *v = &K->v[t];
     const int outer = v->part[!v->trans ? 0 : 1], inner = v->part[v->trans ? 0 : 1]; /* of the tile's memory */
-    const int panels = K->way[t] == MGI_CU_PANELS;
+    const int panels = K->way[t] == MG_IN_PANELS;
     const int64_t step = outer ? (int64_t)outer * (panels ? 128 : v->pitch) : panels ? (int64_t)inner / 64 * 128 * mgi_cu_tile_of(K, ring->load[k]).lines : (int64_t)inner * mg_dtype_bytes(v->type);
     int n = snprintf(to, sizeof to, "T_%.60s(ring_%.60s + at * %lld + %lld", mgi_cu_tname(b, t), L, (long long)ring->stage, (long long)ring->at[k]);
     if (outer || inner) n += snprintf(to + n, sizeof to - (size_t)n, " + %s * %lld", mgi_cu_unit(K, loop), (long long)step);
@@ -13209,14 +13149,12 @@ MGI_FN int mgi_cu_parts_loop(mgi_cu_kernel *K, uint32_t loop, int unit) {
   return loads > 0;
 }
 MGI_FN void mgi_cu_own_analyse(mgi_cu_kernel *K) {
-  const char *ring = mg_plan_get(K->b, "ring");
+  const int ring = mg_plan_says(K->b, MG_PLAN_RING, NULL), group = ring == MG_RING_GROUP;
   mgi_cu_val_info *was;
-  if (!ring || !strcmp(ring, "block") || K->em->st != MG_OK) return;
-  const int group = !strcmp(ring, "group");
+  if ((!group && ring != MG_RING_WARP) || K->em->st != MG_OK) return;
   int taken = 0;
-  if (!group && strcmp(ring, "warp")) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's ring=%.40s: want block, warp or group", ring);
-  else if (group && !K->by_group) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's ring=group: want mma=warpgroup");
-  else if (group && (K->wm != 4 || K->wn < 2)) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's ring=group: want warps_m=4 and warps_n from 2 on, not %d and %d", K->wm, K->wn);
+  if (group && !K->by_group) mgi_cu_refuse(K, MG_PLAN_RING, NULL, ring, "want mma=warpgroup");
+  else if (group && (K->wm != 4 || K->wn < 2)) mgi_cu_refuse(K, MG_PLAN_RING, NULL, ring, "want warps_m=4 and warps_n from 2 on, not %d and %d", K->wm, K->wn);
   if (K->em->st != MG_OK || K->sender || (!group && (K->wm != 1 || (K->wn != 1 && K->wk != 1)))) return;
   was = (mgi_cu_val_info *)malloc(K->b->n_tensors * sizeof *was);
   if (!was) {
@@ -13230,7 +13168,7 @@ MGI_FN void mgi_cu_own_analyse(mgi_cu_kernel *K) {
     taken |= K->parts[a];
     if (!K->own[a] && !K->parts[a]) memcpy(K->v, was, K->b->n_tensors * sizeof *was);
   }
-  if (group && !taken) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's ring=group: there is no loop of chained products whose loads are all read by one warpgroup each");
+  if (group && !taken) mgi_cu_refuse(K, MG_PLAN_RING, NULL, ring, "there is no loop of chained products whose loads are all read by one warpgroup each");
   free(was);
 }
 
@@ -13309,7 +13247,7 @@ MGI_FN void mgi_cu_strip_analyse(mgi_cu_kernel *K) {
   }
   if (first && joins && bytes <= (int64_t)64 * 4 * K->threads) K->strip = first; /* 64 registers a thread */
   for (uint32_t t = 1; t < b->n_tensors && K->strip; t++) /* all or none */
-    if (mgi_cu_rule_STRIP(K, t) && !mgi_cu_may_live(K, t, MGI_CU_BY_STRIP)) K->strip = 0;
+    if (mgi_cu_rule_STRIP(K, t) && !mgi_cu_may_live(K, t, MG_AT_STRIP)) K->strip = 0;
 }
 
 /* Counts the loads outside of loops that t's expression reads. */
@@ -13461,16 +13399,17 @@ MGI_FN int mgi_cu_warps(mgi_cu_kernel *K, const int big[3]) {
   while (K->wm * K->wn * 2 <= warps && K->wn * 32 < N && (M > 16 || depth < 16 * warps)) K->wn *= 2;
   K->wk = M ? warps / (K->wm * K->wn) : 1;
   if (!M) K->wm = K->wn = 1;
-  int given = mg_plan_get(b, "warps_m") || mg_plan_get(b, "warps_n") || mg_plan_get(b, "warps_k");
+  const int m = mg_plan_says(b, MG_PLAN_WARPS_M, NULL), n = mg_plan_says(b, MG_PLAN_WARPS_N, NULL);
+  const int k = mg_plan_says(b, MG_PLAN_WARPS_K, NULL), given = m >= 0 || n >= 0 || k >= 0;
   if (given) {
-    int64_t m = mg_plan_int(b, "warps_m", 1), n = mg_plan_int(b, "warps_n", 1), k = mg_plan_int(b, "warps_k", 1);
-    if (m < 1 || n < 1 || k < 1 || m > 32 || n > 32 || k > 32 || m * n * k != warps) {
-      mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's warps %lld x %lld x %lld are not the %d warps of threads=%d", (long long)m, (long long)n, (long long)k, warps, b->threads);
+    K->wm = m < 0 ? 1 : m;
+    K->wn = n < 0 ? 1 : n;
+    K->wk = k < 0 ? 1 : k;
+    if (K->wm * K->wn * K->wk != warps) {
+      mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's warps %d x %d x %d are not the %d warps of threads=%d",
+                       K->wm, K->wn, K->wk, warps, b->threads);
       return 0;
     }
-    K->wm = (int)m;
-    K->wn = (int)n;
-    K->wk = (int)k;
   } else {
     if (M && K->wm * K->wn * K->wk != warps) { /* an odd number of warps: all of them split the contraction */
       K->wm = K->wn = 1;
@@ -13489,7 +13428,8 @@ MGI_FN int mgi_cu_warps(mgi_cu_kernel *K, const int big[3]) {
 /* What does not depend on the layout. */
 MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
   int big[3];
-  if (!mgi_cu_extents(K, big)) return;
+  if (K->em->st == MG_OK) K->em->st = mg_plan_check(K->b, K->name, K->em->e);
+  if (K->em->st != MG_OK || !mgi_cu_extents(K, big)) return;
   mgi_cu_merge_analyse(K);
   mgi_cu_uses(K);
   if (!mgi_cu_warps(K, big)) return;
@@ -13571,8 +13511,6 @@ MGI_FN int mgi_cu_dag_order(const mgi_cu_dag *d, int *out) {
   return mgi_cu_dag_run(d, 0, 0, 0, 0, 0, 1 << 20, order, out);
 }
 
-static const char *const mgi_cu_how_name[] = {"written", "depth", "room"};
-static_assert(sizeof mgi_cu_how_name / sizeof *mgi_cu_how_name == MGI_CU_HOWS, "one name a schedule");
 
 /* The loop that stands before operator k, the outermost there, or 0. */
 MGI_FN uint32_t mgi_cu_loop_before(const mg_graph *b, uint32_t k) {
@@ -13602,7 +13540,7 @@ MGI_FN int mgi_cu_is_step(const mgi_cu_kernel *K, const mgi_cu_val_info *fresh, 
 MGI_FN int mgi_cu_leaves_shared(const mgi_cu_kernel *K, const mgi_cu_val_info *fresh, uint32_t k) {
   const mg_op_node *o = &K->b->ops[k];
   const mgi_cu_val_info *v = &fresh[o->out[0].id];
-  if (o->code == MG_OP_LOAD) return !mgi_cu_may_live(K, o->out[0].id, MGI_CU_BY_DIRECT);
+  if (o->code == MG_OP_LOAD) return !mgi_cu_may_live(K, o->out[0].id, MG_AT_DIRECT);
   if (o->code == MG_OP_ACCUM && fresh[o->in[0].id].in_place) return mgi_cu_leaves_shared(K, fresh, K->b->tensors[o->in[0].id].op);
   if (mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) return (v->chain ? K->wn : K->wk) > 1;
   if (K->strip && K->tiled[k]) return 0; /* a strip's registers */
@@ -13740,12 +13678,12 @@ MGI_FN int mgi_cu_of_loads(const mgi_cu_kernel *K, const mgi_cu_val_info *fresh,
   return mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX) && !fresh[o->out[0].id].in_place && !fresh[o->out[0].id].chain && mgi_cu_from_loads(K, fresh, o->in[0].id, o->scope);
 }
 /* Fills in K->order.  0 if it is not to be had so. */
-MGI_FN int mgi_cu_schedule(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, mgi_cu_how how) {
+MGI_FN int mgi_cu_schedule(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, int how) {
   const mg_graph *b = K->b;
   K->n_order = 0;
   for (int late = 0; late < 2; late++) {
     if (late) K->merge_at = K->n_order;
-    if (how != MGI_CU_WRITTEN) {
+    if (how != MG_SCHEDULE_WRITTEN) {
       if (!mgi_cu_schedule_scope(K, fresh, 0, late)) return 0;
       continue;
     }
@@ -13803,7 +13741,7 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
   K->n_obj = K->step = K->registers = K->passed = 0;
   K->meets = 0;
   for (uint32_t t = 1; t < b->n_tensors; t++)
-    if (K->rule[t] != MGI_CU_BY_SETTLE) K->rule[t] = MGI_CU_BY_PLAIN;
+    if (K->rule[t] != MG_AT_SETTLE) K->rule[t] = MG_AT_PLAIN;
   K->decl.n = K->body.n = 0;
   K->loop = 0;
   if (pass == 0) memset(K->noisy, 0, sizeof K->noisy);
@@ -13872,7 +13810,7 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
         const uint32_t t = o->out[0].id;
         const int was = K->v[t].copy;
         if (K->v[t].settles) mgi_cu_settle_step(K, t);
-        else if (mgi_cu_lives(K, t, MGI_CU_BY_ONCE)) mgi_cu_materialise(K, t, b->tensors[t].dtype);
+        else if (mgi_cu_lives(K, t, MG_AT_ONCE)) mgi_cu_materialise(K, t, b->tensors[t].dtype);
         else if (mg_op_row(o->code)->elementwise) mgi_cu_vector_step(K, t);
         if (!pass && !was && K->v[t].copy) K->tiled[k] = 1;
         break;
@@ -13882,10 +13820,10 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
   K->writing = 0;
 }
 /* One schedule, written out twice: for its layout, then for the barriers that this one asks for.  0 if it is not to be had. */
-MGI_FN int mgi_cu_try(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, mgi_cu_how how) {
+MGI_FN int mgi_cu_try(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, int how) {
   const int wants = K->n_want;
   K->how = how;
-  K->roomy = how == MGI_CU_ROOM;
+  K->roomy = how == MG_SCHEDULE_ROOM;
   if (K->em->st != MG_OK || !mgi_cu_schedule(K, fresh, how)) return 0;
   mgi_cu_pass(K, 0, fresh);
   if (how) K->n_want = wants; /* those of the first pass count */
@@ -13895,31 +13833,25 @@ MGI_FN int mgi_cu_try(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, mgi_cu_how
 }
 /* Schedule and layout for K->stages: as the plan has it, else as written, or another that is better by the rule above. */
 MGI_FN void mgi_cu_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
-  const char *plan = mg_plan_get(K->b, "schedule");
+  const int given = mg_plan_says(K->b, MG_PLAN_SCHEDULE, NULL);
   const int64_t limit = K->em->machine.shared_per_block;
-  int given = -1, best = MGI_CU_WRITTEN, at = MGI_CU_WRITTEN;
-  for (int how = 0; how < MGI_CU_HOWS && plan; how++)
-    if (!strcmp(plan, mgi_cu_how_name[how])) given = how;
-  if (plan && given < 0) {
-    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's schedule=%.40s: want written, depth or room", plan);
-    return;
-  }
+  int best = MG_SCHEDULE_WRITTEN, at = MG_SCHEDULE_WRITTEN;
   K->n_want = 0;
   memset(K->tiled, 0, K->b->n_ops);
-  if (!mgi_cu_try(K, fresh, MGI_CU_WRITTEN)) return;
+  if (!mgi_cu_try(K, fresh, MG_SCHEDULE_WRITTEN)) return;
   const int64_t room = K->shared;
   int64_t meets = K->meets;
-  for (int how = MGI_CU_WRITTEN + 1; how < MGI_CU_HOWS; how++) {
+  for (int how = MG_SCHEDULE_WRITTEN + 1; how < MG_SCHEDULE_COUNT; how++) {
     if (given >= 0 && given != how) continue;
-    const int had = mgi_cu_try(K, fresh, (mgi_cu_how)how);
+    const int had = mgi_cu_try(K, fresh, how);
     at = how;
     if (K->em->st != MG_OK) return;
-    if (!had && given == how) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "schedule=%s: more than %d steps in one scope", plan, (int)MGI_CU_NODES);
+    if (!had && given == how) mgi_cu_refuse(K, MG_PLAN_SCHEDULE, NULL, given, "more than %d steps in one scope", (int)MGI_CU_NODES);
     if (!had || (given < 0 && (K->shared > room || room > limit || K->meets >= meets))) continue;
     best = how;
     meets = K->meets;
   }
-  if (at != best) mgi_cu_try(K, fresh, (mgi_cu_how)best);
+  if (at != best) mgi_cu_try(K, fresh, best);
 }
 
 /* How many tiles of a load there are at once: all stages of its ring, of every warp that has its own. */
@@ -13944,7 +13876,7 @@ MGI_FN int mgi_cu_pack(mgi_cu_kernel *K) {
     uint8_t banned = mgi_cu_banned(K, k, MGI_CU_UNLESS_PLANNED);
     int64_t trips = 1;
     int others = 0;
-    for (int w = 0; w < MGI_CU_WAY_COUNT; w++) {
+    for (int w = 0; w < MG_IN_COUNT; w++) {
       if (w == K->way[t]) banned &= (uint8_t)~(1u << w);
       else if (mgi_cu_tile_bytes(w, &T) >= now) banned |= (uint8_t)(1u << w);
       others += !(banned >> w & 1);
@@ -13971,33 +13903,39 @@ MGI_FN int mgi_cu_pack(mgi_cu_kernel *K) {
   for (int k = 0; k < L.n; k++) changed |= K->way[tile[k]] != way[k], K->way[tile[k]] = way[k];
   return changed;
 }
-/* Whose the rings of its loops are, in the plan's word: a group's, else a warp's, where one loop has such a ring. */
-MGI_FN const char *mgi_cu_ring_word(const mgi_cu_kernel *K) {
-  const char *word = "block";
+/* Whose the rings of its loops are: a group's, else a warp's, where one loop has such a ring. */
+MGI_FN int mgi_cu_ring_of(const mgi_cu_kernel *K) {
+  int ring = MG_RING_BLOCK;
   for (uint32_t a = 4; a < K->b->n_axes; a++) {
-    if (K->parts[a] == MGI_CU_GROUP) return "group";
-    if (K->own[a] || K->parts[a]) word = "warp";
+    if (K->parts[a] == MGI_CU_GROUP) return MG_RING_GROUP;
+    if (K->own[a] || K->parts[a]) ring = MG_RING_WARP;
   }
-  return word;
+  return ring;
+}
+MGI_FN void mgi_cu_say(mgi_cu_kernel *K, mg_plan_key key, const char *name, int value) {
+  char word[MG_PLAN_TEXT], text[MG_PLAN_TEXT];
+  if (mg_plan_text(key, name, value, word, text)) mgi_cu_str_put(&K->em->plans, "%d %s %s\n", K->number, word, text);
 }
 /* Notes all that was decided, in the plan's words: emitted again with them, the kernel is the same. */
 MGI_FN void mgi_cu_plan_say(mgi_cu_kernel *K) {
-  mgi_cu_str *s = &K->em->plans;
   const mg_graph *b = K->b;
-  const char *ring = mgi_cu_ring_word(K);
-  mgi_cu_str_put(s, "%d stages %d\n", K->number, K->stages);
-  if (32 * K->wm * K->wn * K->wk == K->threads) /* without a product nobody splits the warps */
-    mgi_cu_str_put(s, "%d warps_m %d\n%d warps_n %d\n%d warps_k %d\n", K->number, K->wm, K->number, K->wn, K->number, K->wk);
-  if (strcmp(ring, "block")) mgi_cu_str_put(s, "%d ring %s\n", K->number, ring);
-  if (K->by_group) mgi_cu_str_put(s, "%d mma warpgroup\n", K->number);
-  if (K->tensor_copies) mgi_cu_str_put(s, "%d copy tma\n", K->number);
-  if (K->merged && !K->cluster) mgi_cu_str_put(s, "%d merge workspace\n", K->number);
-  if (!K->ahead) mgi_cu_str_put(s, "%d ahead 0\n", K->number);
-  mgi_cu_str_put(s, "%d schedule %s\n", K->number, mgi_cu_how_name[K->how]);
+  const int ring = mgi_cu_ring_of(K);
+  mgi_cu_say(K, MG_PLAN_STAGES, NULL, K->stages);
+  if (32 * K->wm * K->wn * K->wk == K->threads) { /* without a product nobody splits the warps */
+    mgi_cu_say(K, MG_PLAN_WARPS_M, NULL, K->wm);
+    mgi_cu_say(K, MG_PLAN_WARPS_N, NULL, K->wn);
+    mgi_cu_say(K, MG_PLAN_WARPS_K, NULL, K->wk);
+  }
+  if (ring != MG_RING_BLOCK) mgi_cu_say(K, MG_PLAN_RING, NULL, ring);
+  if (K->by_group) mgi_cu_say(K, MG_PLAN_MMA, NULL, MG_MMA_WARPGROUP);
+  if (K->tensor_copies) mgi_cu_say(K, MG_PLAN_COPY, NULL, MG_COPY_TMA);
+  if (K->merged && !K->cluster) mgi_cu_say(K, MG_PLAN_MERGE, NULL, MG_MERGE_WORKSPACE);
+  if (!K->ahead) mgi_cu_say(K, MG_PLAN_AHEAD, NULL, 0);
+  mgi_cu_say(K, MG_PLAN_SCHEDULE, NULL, K->how);
   for (uint32_t t = 1; t < b->n_tensors; t++)
-    if (K->rule[t]) mgi_cu_str_put(s, "%d %s.at %s\n", K->number, mgi_cu_tname(b, t), mgi_cu_rules[K->rule[t]].word);
+    if (K->rule[t]) mgi_cu_say(K, MG_PLAN_AT, mgi_cu_tname(b, t), K->rule[t]);
   for (uint32_t t = 1; t < b->n_tensors; t++)
-    if (K->way[t] != K->free[t]) mgi_cu_str_put(s, "%d %s.in %s\n", K->number, mgi_cu_tname(b, t), mgi_cu_way_word[K->way[t]]);
+    if (K->way[t] != K->free[t]) mgi_cu_say(K, MG_PLAN_IN, mgi_cu_tname(b, t), K->way[t]);
 }
 /* The program's text with these plans, as far as a plan has room: what is left out is decided again the same way. */
 MGI_FN mg_status mgi_cu_planned_text(mgi_cu_emit *em, char **text) {
@@ -14066,22 +14004,18 @@ MGI_FN void mgi_cu_kernel_free(mgi_cu_kernel *K) {
 /* Decides what the plan leaves open, again with less until a block's shared memory is enough.  `fresh`: K->v as analysed. */
 MGI_FN void mgi_cu_kernel_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
   mgi_cu_emit *em = K->em;
-  const char *stages = mg_plan_get(K->b, "stages"), *ahead = mg_plan_get(K->b, "ahead");
-  const int64_t given = stages ? mg_plan_int(K->b, "stages", 0) : 0;
-  const int want = given ? (int)given : 3;
-  mgi_cu_words_known(K);
-  if (stages && (given < 1 || given > 8)) mgi_cu_emit_fail(em, MG_UNSUPPORTED, K->name, "the plan's stages=%.40s: want 1 to 8", stages);
-  if (ahead && strcmp(ahead, "0") && strcmp(ahead, "1")) mgi_cu_emit_fail(em, MG_UNSUPPORTED, K->name, "the plan's ahead=%.40s: want 0 or 1", ahead);
+  const int stages = mg_plan_says(K->b, MG_PLAN_STAGES, NULL), ahead = mg_plan_says(K->b, MG_PLAN_AHEAD, NULL);
+  const int given = stages > 0, want = given ? stages : 3;
   if (em->st != MG_OK || em->looking) return;
-  K->ahead = !ahead || ahead[0] == '1';
+  K->ahead = ahead != 0;
   mgi_cu_layouts_analyse(K);
   for (K->stages = want; em->st == MG_OK;) {
     mgi_cu_decide(K, fresh);
     if (em->st != MG_OK || K->shared <= em->machine.shared_per_block) break;
     const int least = given || K->stages == 1;
-    if (K->ahead && !ahead) K->ahead = 0; /* loads that are needed at different times may share addresses */
-    else if (least && K->cluster && !mg_plan_get(K->b, "merge")) K->cluster = K->owners = 0, K->ahead = !ahead || ahead[0] == '1', K->stages = want; /* the parts of a whole group may be too much for one block */
-    else if (!least) K->ahead = !ahead || ahead[0] == '1', K->stages--;
+    if (K->ahead && ahead < 0) K->ahead = 0; /* loads that are needed at different times may share addresses */
+    else if (least && K->cluster && mg_plan_says(K->b, MG_PLAN_MERGE, NULL) < 0) K->cluster = K->owners = 0, K->ahead = ahead != 0, K->stages = want; /* the parts of a whole group may be too much for one block */
+    else if (!least) K->ahead = ahead != 0, K->stages--;
     else if (!mgi_cu_pack(K))
       mgi_cu_emit_fail(em, MG_UNSUPPORTED, K->name, "a block takes %lld bytes of shared memory at %d stage%s, %s gives it %lld", (long long)K->shared, K->stages, K->stages == 1 ? "" : "s", em->machine.arch,
                     (long long)em->machine.shared_per_block);
@@ -14190,9 +14124,9 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
 MGI_FN const char *mgi_cu_lives_word(const mgi_cu_kernel *K, uint32_t t) {
   const mgi_cu_val_info *v = &K->v[t];
   const mg_op_node *o = mgi_cu_producer(K, t);
-  if (K->rule[t] == MGI_CU_BY_STRIP) return "registers, its rows whole";
-  if (K->rule[t] == MGI_CU_BY_SETTLE) return "fragments, for the next product";
-  if (K->rule[t] == MGI_CU_BY_VECTOR) return "shared memory, a vector";
+  if (K->rule[t] == MG_AT_STRIP) return "registers, its rows whole";
+  if (K->rule[t] == MG_AT_SETTLE) return "fragments, for the next product";
+  if (K->rule[t] == MG_AT_VECTOR) return "shared memory, a vector";
   if (v->settles) return "fragments of the product";
   switch (v->home) {
     case MGI_CU_AT_TILE: return o->code == MG_OP_LOAD && o->scope ? "shared memory, a ring" : "shared memory";
@@ -14220,11 +14154,11 @@ MGI_FN void mgi_cu_facts_note(mgi_cu_kernel *K) {
   f->warps_m = K->wm;
   f->warps_n = K->wn;
   f->warps_k = K->wk;
-  f->ring = mgi_cu_ring_word(K);
+  f->ring = mg_plan_word(MG_PLAN_RING, mgi_cu_ring_of(K));
   f->mma = K->by_group ? "warpgroup" : "warp";
   f->copy = K->tensor_copies ? "tma" : "async";
   f->merge = !K->merged ? "none" : K->cluster ? "cluster" : "workspace";
-  f->schedule = mgi_cu_how_name[K->how];
+  f->schedule = mg_plan_word(MG_PLAN_SCHEDULE, K->how);
   f->registers = K->registers;
   f->shared_bytes = K->shared;
   f->barriers = K->meets;

@@ -27,9 +27,9 @@
      }
 
    CONTENTS (search for the tag)
-     >>machines  >>kernels  >>costs                                 declarations
-     >>machine-table  >>architectures  >>machine-questions  >>machine-text                   implementation: machines
-     >>flat  >>facts  >>plans  >>cost  >>predict                                             implementation: kernels
+     >>machines  >>kernels  >>keys  >>costs                         declarations
+     >>machine-table  >>architectures  >>machine-questions  >>machine-text  >>flat  >>key-rows  >>facts  >>plans  >>cost
+     >>predict                                                      implementation
 
    CONFIGURATION (define before including, in the file that holds the implementation)
      MG_USER_MACHINES(M)   rows added to the table of machines, in the columns of MG_BUILTIN_MACHINES.  What has a row
@@ -241,6 +241,116 @@ int mg_op_moves(int code);                            /* 1 if the operator only 
 /* 1 if tensor t of a block graph is a load of what `stands` (mg_wide, mg_split) says of the kernel level's tensors. */
 int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *g, mg_tensor t));
 
+/* ------------------------------------------------------------------------------------------------------ >>keys
+
+   The keys of a kernel's plan, as in `plan { stages=4, ring=warp, p.at=fragment }`.  A key is a row, and this list is the
+   only place that knows its name, its numbers and its words: what checks, reads or writes a plan goes by the row.      */
+
+/* W(id, word, what): the words of a key. */
+#define MG_NUMBERS(W)                                                                                                  \
+  /* none: the key has numbers */
+#define MG_MERGE_WORDS(W)                                                                                              \
+  W(WORKSPACE, "workspace", "the last block to arrive merges what the others left in the workspace")                   \
+  W(CLUSTER,   "cluster",   "the blocks of a cluster read each other's shared memory")
+#define MG_RING_WORDS(W)                                                                                               \
+  W(BLOCK,     "block",     "all warps share the tiles of a stage, and wait for each other")                           \
+  W(WARP,      "warp",      "every warp brings what it alone reads, and waits for nobody")                             \
+  W(GROUP,     "group",     "so does every warpgroup")
+#define MG_MMA_WORDS(W)                                                                                                \
+  W(WARP,      "warp",      "warps multiply (mma.sync)")                                                               \
+  W(WARPGROUP, "warpgroup", "four warps multiply as one (wgmma)")
+#define MG_SCHEDULE_WORDS(W)                                                                                           \
+  W(WRITTEN,   "written",   "in the order of the text")                                                                \
+  W(DEPTH,     "depth",     "with the fewest barriers")                                                                \
+  W(ROOM,      "room",      "so too; values share addresses only if more blocks fit a multiprocessor by it")
+#define MG_COPY_WORDS(W)                                                                                               \
+  W(ASYNC,     "async",     "threads copy (cp.async)")                                                                 \
+  W(TMA,       "tma",       "one thread asks for whole tiles (tensor copies)")
+#define MG_AT_WORDS(W)                                                                                                 \
+  W(PLAIN,     "plain",     "a load: a tile; a product: fragments; a statistic: a vector; all else inline")                \
+  W(STRIP,     "registers", "a load of whole rows, in a kernel that joins rows and stores rows")                       \
+  W(SETTLE,    "fragment",  "a product, or a function of it, that is another product's left operand")                      \
+  W(DIRECT,    "global",    "a load outside of loops that stores alone read: once, twice if there is no loop")         \
+  W(ONCE,      "tile",      "an operand computed from loads that a loop, or several warps, would compute again")       \
+  W(VECTOR,    "vector",    "a dear vector that many elements of something larger take: once, in fp32")
+#define MG_IN_WORDS(W) /* of ways that cost the same, the first is taken */                                            \
+  W(SWIZZLED,  "swizzled",  "rows close together, the pieces of a line exchanged by the row's number")                 \
+  W(PADDED,    "padded",    "rows an odd number of pieces apart")                                                      \
+  W(DENSE,     "dense",     "rows close together, as they come")                                                       \
+  W(PANELS,    "panels",    "swizzled, 64 elements of every row, then the next 64")
+#define MG_WIDE_WORDS(W)                                                                                               \
+  W(WIDE,      "wide",      "its operands pass the exponents of 16 bits")
+#define MG_STORE_WORDS(W)                                                                                              \
+  W(F32,       "f32",       "it stands in device memory in f32")                                                       \
+  W(SPLIT,     "split",     "it stands there as the sum of two of f16")
+
+/* K(id, of, key, WORDS, least, most, what).  of: KERNEL; or of which values NAME the key NAME.key speaks: TENSOR (any of
+   the block), LOAD, PRODUCT, STORED (what a store stores).  least, most: of a number. */
+#define MG_PLAN_KEYS(K)                                                                                                \
+  K(STAGES,   KERNEL,  "stages",   MG_NUMBERS,        1, 8,  "tiles of a load that are under way or in use at once")   \
+  K(WARPS_M,  KERNEL,  "warps_m",  MG_NUMBERS,        1, 32, "warps that share a product's rows")                      \
+  K(WARPS_N,  KERNEL,  "warps_n",  MG_NUMBERS,        1, 32, "warps that share its columns")                           \
+  K(WARPS_K,  KERNEL,  "warps_k",  MG_NUMBERS,        1, 32, "warps that share its contraction")                       \
+  K(AHEAD,    KERNEL,  "ahead",    MG_NUMBERS,        0, 1,  "0: loads stand where they are needed; 1: first")         \
+  K(MERGE,    KERNEL,  "merge",    MG_MERGE_WORDS,    0, 0,  "how the parts of several blocks are put together")       \
+  K(RING,     KERNEL,  "ring",     MG_RING_WORDS,     0, 0,  "who fills the stages of a loop")                         \
+  K(MMA,      KERNEL,  "mma",      MG_MMA_WORDS,      0, 0,  "who multiplies")                                         \
+  K(SCHEDULE, KERNEL,  "schedule", MG_SCHEDULE_WORDS, 0, 0,  "the order of the steps; else the best of these")         \
+  K(COPY,     KERNEL,  "copy",     MG_COPY_WORDS,     0, 0,  "who copies tiles")                                       \
+  K(AT,       TENSOR,  "at",       MG_AT_WORDS,       0, 0,  "where it lives")                                         \
+  K(IN,       LOAD,    "in",       MG_IN_WORDS,       0, 0,  "how its tile lies in shared memory; else the best")      \
+  K(WIDE,     PRODUCT, "mma",      MG_WIDE_WORDS,     0, 0,  "how it is multiplied")                                   \
+  K(STORE,    STORED,  "store",    MG_STORE_WORDS,    0, 0,  "how it is stored where it is no output")
+
+typedef enum mg_plan_key {
+#define MGI_K(id, of, key, WORDS, least, most, what) MG_PLAN_##id,
+  MG_PLAN_KEYS(MGI_K)
+#undef MGI_K
+  MG_PLAN_KEY_COUNT
+} mg_plan_key;
+/* The places of the words in their lists: MG_RING_WARP is 1. */
+#define MGI_W(id, word, what) MG_MERGE_##id,
+enum { MG_MERGE_WORDS(MGI_W) MG_MERGE_COUNT };
+#undef MGI_W
+#define MGI_W(id, word, what) MG_RING_##id,
+enum { MG_RING_WORDS(MGI_W) MG_RING_COUNT };
+#undef MGI_W
+#define MGI_W(id, word, what) MG_MMA_##id,
+enum { MG_MMA_WORDS(MGI_W) MG_MMA_COUNT };
+#undef MGI_W
+#define MGI_W(id, word, what) MG_SCHEDULE_##id,
+enum { MG_SCHEDULE_WORDS(MGI_W) MG_SCHEDULE_COUNT };
+#undef MGI_W
+#define MGI_W(id, word, what) MG_COPY_##id,
+enum { MG_COPY_WORDS(MGI_W) MG_COPY_COUNT };
+#undef MGI_W
+#define MGI_W(id, word, what) MG_AT_##id,
+enum { MG_AT_WORDS(MGI_W) MG_AT_COUNT };
+#undef MGI_W
+#define MGI_W(id, word, what) MG_IN_##id,
+enum { MG_IN_WORDS(MGI_W) MG_IN_COUNT };
+#undef MGI_W
+#define MGI_W(id, word, what) MG_WIDE_##id,
+enum { MG_WIDE_WORDS(MGI_W) MG_WIDE_COUNT };
+#undef MGI_W
+#define MGI_W(id, word, what) MG_STORE_##id,
+enum { MG_STORE_WORDS(MGI_W) MG_STORE_COUNT };
+#undef MGI_W
+
+/* What block's plan says: the number, or the place of the word; -1 if it says nothing that the row has.  `name`: of a value,
+   where the key is one of values; else NULL. */
+int mg_plan_says(const mg_graph *block, mg_plan_key key, const char *name);
+/* Writes it into the plan, as the row prints it.  0: the key with that name is longer than a key may be. */
+int mg_plan_say(mg_graph *block, mg_plan_key key, const char *name, int value);
+/* The key, for a value NAME.key, and the text of one of its values: MG_PLAN_TEXT bytes each; 0 as mg_plan_say. */
+enum { MG_PLAN_TEXT = 64 };
+int mg_plan_text(mg_plan_key key, const char *name, int value, char word[MG_PLAN_TEXT], char text[MG_PLAN_TEXT]);
+/* A word of the key, by its place; NULL if the key has numbers, or no such word. */
+const char *mg_plan_word(mg_plan_key key, int value);
+/* All of block's plan is of the list: keys, whose they are, numbers and words.  MG_UNSUPPORTED, where, and what was
+   expected and found; `where` names the kernel. */
+mg_status mg_plan_check(const mg_graph *block, const char *where, mg_error *e);
+
 /* --------------------------------------------------------------------------------------------------- >>costs
 
    What a kernel takes on a machine.  Its time is the sum of the terms of MG_COST_TERMS; BODY is the larger of memory
@@ -256,20 +366,24 @@ int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *
   T(merge,    "merge: parts of warps, and of blocks, put together")                                                    \
   T(drain,    "drain: the last stores, the end")
 
-/* T(id, text): what the body is made of, each as if it were alone; memory is the larger of the first two, compute the sum
-   of the others. */
+/* T(id, text): what the body is made of, each as if it were alone.  Memory is the largest of the first three, compute the sum
+   of the next three; the body is the largest of memory, compute and the last, and `unhidden` times the smaller of memory and
+   compute. */
 #define MG_BODY_TERMS(T)                                                                                               \
   T(dram,     "device memory")                                                                                         \
   T(l2,       "L2 cache")                                                                                              \
+  T(again,    "device memory, with what blocks read again beside a stream")                                            \
   T(tensor,   "tensor cores")                                                                                          \
   T(elements, "elementwise")                                                                                           \
-  T(shared,   "shared memory")
+  T(shared,   "shared memory")                                                                                         \
+  T(chain,    "steps whose second product waits for the first")
 
 typedef struct mg_cost {
 #define MGI_T(id, text) double id##_us;
   MG_COST_TERMS(MGI_T)
   MG_BODY_TERMS(MGI_T)
 #undef MGI_T
+  double unhidden; /* the share of the smaller of memory and compute that the larger does not hide */
   double penalty;  /* 1; 1.25 or 8 with an exponential that may overflow; times 4 with tensors that are no matrices */
   double total_us; /* the terms' sum times that; 1e9 more if it does not fit the machine */
 } mg_cost;
@@ -934,6 +1048,97 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
   }
   mg_flat_read_once(k);
   return 1;
+}
+
+/* -------------------------------------------------------------------------------------------------- >>key-rows */
+
+typedef enum mgi_key_of { MGI_OF_KERNEL, MGI_OF_TENSOR, MGI_OF_LOAD, MGI_OF_PRODUCT, MGI_OF_STORED } mgi_key_of;
+static const char *const mgi_key_of_text[] = { "word", "tensor", "load", "product", "stored value" };
+
+enum { MGI_PLAN_WORDS = 8 };
+typedef struct mgi_plan_row { mgi_key_of of; const char *key, *word[MGI_PLAN_WORDS]; int least, most; } mgi_plan_row;
+#define MGI_W(id, word, what) word,
+#define MGI_K(id, of, key, WORDS, least, most, what) { MGI_OF_##of, key, { WORDS(MGI_W) NULL }, least, most },
+static const mgi_plan_row mgi_plan_rows[] = { MG_PLAN_KEYS(MGI_K) };
+#undef MGI_K
+#undef MGI_W
+
+const char *mg_plan_word(mg_plan_key key, int value) {
+  for (int w = 0; mgi_plan_rows[key].word[w]; w++)
+    if (w == value) return mgi_plan_rows[key].word[w];
+  return NULL;
+}
+int mg_plan_text(mg_plan_key key, const char *name, int value, char word[MG_PLAN_TEXT], char text[MG_PLAN_TEXT]) {
+  const mgi_plan_row *r = &mgi_plan_rows[key];
+  const int n = snprintf(word, MG_PLAN_TEXT, "%s%s%s", name ? name : "", name ? "." : "", r->key);
+  if (r->word[0]) snprintf(text, MG_PLAN_TEXT, "%s", r->word[value]);
+  else snprintf(text, MG_PLAN_TEXT, "%d", value);
+  return n < MG_PLAN_TEXT;
+}
+int mg_plan_say(mg_graph *block, mg_plan_key key, const char *name, int value) {
+  char word[MG_PLAN_TEXT], text[MG_PLAN_TEXT];
+  if (!mg_plan_text(key, name, value, word, text)) return 0;
+  mg_plan_set(block, word, text);
+  return 1;
+}
+/* What a value of the row's key stands for; -1: it is none. */
+MGI_FN int mgi_plan_value(const mgi_plan_row *r, const char *value) {
+  if (!r->word[0]) {
+    char *end;
+    const long n = strtol(value, &end, 10);
+    return *value && !*end && n >= r->least && n <= r->most ? (int)n : -1;
+  }
+  for (int w = 0; r->word[w]; w++)
+    if (!strcmp(r->word[w], value)) return w;
+  return -1;
+}
+int mg_plan_says(const mg_graph *block, mg_plan_key key, const char *name) {
+  const mgi_plan_row *r = &mgi_plan_rows[key];
+  const size_t n = name ? strlen(name) : 0;
+  for (uint32_t k = 0; k < block->n_plan; k++) {
+    const char *at = block->plan[k].key;
+    if (name && (strncmp(at, name, n) || at[n] != '.')) continue;
+    if (!strcmp(name ? at + n + 1 : at, r->key)) return mgi_plan_value(r, block->plan[k].value);
+  }
+  return -1;
+}
+/* 1 if the block has a value of that name (n letters) of which such a key may speak. */
+MGI_FN int mgi_plan_has(const mg_graph *block, mgi_key_of of, const char *name, size_t n) {
+  for (uint32_t i = 1; i < block->n_ops; i++) {
+    const mg_op_node *o = &block->ops[i];
+    const int stored = o->code == MG_OP_STORE;
+    const int is = of == MGI_OF_STORED ? stored
+                 : of == MGI_OF_LOAD ? o->code == MG_OP_LOAD
+                 : of == MGI_OF_PRODUCT ? o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL
+                 : !stored;
+    for (int j = 0; is && j < (stored ? 1 : o->n_out); j++) {
+      const char *own = mg_tensor_of(block, stored ? o->in[0] : o->out[j])->name;
+      if (own && strlen(own) == n && !strncmp(own, name, n)) return 1;
+    }
+  }
+  return 0;
+}
+/* "block, warp or group"; "1 to 8"; "0 or 1". */
+MGI_FN const char *mgi_plan_wants(const mgi_plan_row *r, char *out, size_t size) {
+  size_t at = 0;
+  if (!r->word[0]) snprintf(out, size, "%d %s %d", r->least, r->most == r->least + 1 ? "or" : "to", r->most);
+  for (int w = 0; r->word[w] && at < size; w++)
+    at += (size_t)snprintf(out + at, size - at, "%s%s", !w ? "" : r->word[w + 1] ? ", " : " or ", r->word[w]);
+  return out;
+}
+mg_status mg_plan_check(const mg_graph *block, const char *where, mg_error *e) {
+  for (uint32_t k = 0; k < block->n_plan; k++) {
+    const char *key = block->plan[k].key, *value = block->plan[k].value, *dot = strrchr(key, '.');
+    const mgi_plan_row *r = mgi_plan_rows, *end = r + MG_PLAN_KEY_COUNT;
+    char wants[128];
+    while (r < end && ((dot == NULL) != (r->of == MGI_OF_KERNEL) || strcmp(dot ? dot + 1 : key, r->key))) r++;
+    if (r == end) return mg_fail(e, MG_UNSUPPORTED, where, "the plan's %.60s=%.20s: there is no such word", key, value);
+    if (dot && !mgi_plan_has(block, r->of, key, (size_t)(dot - key)))
+      return mg_fail(e, MG_UNSUPPORTED, where, "the plan's %.60s=%.20s: there is no such %s", key, value, mgi_key_of_text[r->of]);
+    if (mgi_plan_value(r, value) < 0)
+      return mg_fail(e, MG_UNSUPPORTED, where, "the plan's %.60s=%.20s: want %s", key, value, mgi_plan_wants(r, wants, sizeof wants));
+  }
+  return MG_OK;
 }
 
 /* --------------------------------------------------------------------------------------------------- >>facts
@@ -1736,21 +1941,23 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_flat *k, const mg_machine *m, const mg_k
   }
 
   /* Both. */
-  double memory = c.dram_us > c.l2_us ? c.dram_us : c.l2_us;
   if (w->streams) { /* what blocks read again comes on top of the stream */
     double again = (w->l2_bytes * (double)k->blocks - w->dram_bytes) / (m->l2_gbps * 1e3);
     if (p->own) again *= 0.5; /* whole lines go into swizzled tiles at twice the rate */
-    if (memory < c.dram_us + 0.8 * again) memory = c.dram_us + 0.8 * again;
+    c.again_us = c.dram_us + 0.8 * (again > 0 ? again : 0);
   }
+  if (w->chained && loop && !p->group) c.chain_us = 0.5 * iters; /* a step's second product waits for its first */
+  double memory = c.dram_us > c.l2_us ? c.dram_us : c.l2_us;
+  if (memory < c.again_us) memory = c.again_us;
   double larger = memory > compute ? memory : compute, smaller = memory > compute ? compute : memory;
-  if (w->chained && loop && !p->group && larger < 0.5 * iters) larger = 0.5 * iters; /* a step's second product waits for its first */
-  const double unhidden = mgi_unhidden(k, p, w);
-  c.body_us = larger + unhidden * smaller;
+  if (larger < c.chain_us) larger = c.chain_us;
+  c.unhidden = mgi_unhidden(k, p, w);
+  c.body_us = larger + c.unhidden * smaller;
 
   /* Around it. */
   c.launch_us = m->launch_us;
   c.drain_us = 0.7;
-  if (unhidden >= 1 || (w->chained && !loop)) c.drain_us += 0.3;
+  if (c.unhidden >= 1 || (w->chained && !loop)) c.drain_us += 0.3;
   c.fill_us = waves * w->early_bytes / sm_rate;
   if (loop) c.fill_us += (p->own ? 0.1 : p->group ? 0.6 : 1) * larger / iters; /* the first load and the last product overlap with nothing */
   if (w->prepares) c.fill_us += 0.6;
@@ -1858,24 +2065,17 @@ MGI_FN int64_t mgi_sends_maxima(const mg_graph *g, uint32_t op) {
   return short_of ? -1 : ok ? least : 0;
 }
 
-/* A number of a block's plan; 0 if it is not there, or not from 1 to `most`. */
-MGI_FN int mgi_plan_word(const mg_graph *b, const char *key, int most) {
-  const int64_t n = mg_plan_int(b, key, 0);
-  return n >= 1 && n <= most ? (int)n : 0;
-}
-/* The plan that a block's text gives, where it says how many stages (at most 8) and warps (at most 32) there are: 1; else 0. */
+/* The plan that a block's text gives, where it says how many stages and warps (at most 32) there are: 1; else 0. */
 MGI_FN int mgi_plan_given(const mg_graph *b, const mg_flat *k, const mg_machine *m, mg_kernel_plan *p) {
-  const char *ring = mg_plan_get(b, "ring"), *mma = mg_plan_get(b, "mma");
-  const int stages = mgi_plan_word(b, "stages", 8);
+  const int stages = mg_plan_says(b, MG_PLAN_STAGES, NULL), ring = mg_plan_says(b, MG_PLAN_RING, NULL);
   mgi_tiles t = mgi_tiles_of(k);
   int chained = 0;
   memset(p, 0, sizeof *p);
-  p->warps_m = mgi_plan_word(b, "warps_m", 32);
-  p->warps_n = mgi_plan_word(b, "warps_n", 32);
-  p->warps_k = mgi_plan_word(b, "warps_k", 32);
-  const int warps = p->warps_m * p->warps_n * p->warps_k;
-  if (!stages || !warps || warps > 32) return 0;
-  p->group = mma && !strcmp(mma, "warpgroup");
+  p->warps_m = mg_plan_says(b, MG_PLAN_WARPS_M, NULL);
+  p->warps_n = mg_plan_says(b, MG_PLAN_WARPS_N, NULL);
+  p->warps_k = mg_plan_says(b, MG_PLAN_WARPS_K, NULL);
+  if (stages < 0 || p->warps_m < 0 || p->warps_n < 0 || p->warps_k < 0 || mgi_plan_threads(p) > 1024) return 0;
+  p->group = mg_plan_says(b, MG_PLAN_MMA, NULL) == MG_MMA_WARPGROUP;
   p->feasible = !p->group || (mg_machine_can(m, MG_CAN_WARPGROUP) && mgi_warpgroups_fit(k, m, p));
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
@@ -1884,7 +2084,7 @@ MGI_FN int mgi_plan_given(const mg_graph *b, const mg_flat *k, const mg_machine 
     chained = 1;
   }
   if (p->group) mgi_tiles_of_panels(k, &t);
-  const int rings = ring && !strcmp(ring, p->group ? "group" : "warp");
+  const int rings = ring == (p->group ? MG_RING_GROUP : MG_RING_WARP);
   mgi_plan_memory(k, m, p, &t, chained, rings, stages);
   return 1;
 }
@@ -1938,22 +2138,17 @@ double mg_predict_us(const mg_graph *g, const mg_machine *m) {
   return us < MG_NO_TIME ? us : MG_NO_TIME;
 }
 
-MGI_FN void mgi_plan_number(mg_graph *block, const char *key, int value) {
-  char text[24];
-  snprintf(text, sizeof text, "%d", value);
-  mg_plan_set(block, key, text);
-}
 void mg_plan_kernel(mg_graph *block, const mg_machine *m) {
   mg_flat k;
   double us;
   if (!mg_flat_of(block, &k)) return;
   const mg_kernel_plan p = mg_flat_plan(&k, m ? m : mg_machine_at(0), &us, NULL);
-  mgi_plan_number(block, "stages", p.stages);
-  mgi_plan_number(block, "warps_m", p.warps_m);
-  mgi_plan_number(block, "warps_n", p.warps_n);
-  mgi_plan_number(block, "warps_k", p.warps_k);
-  if (p.own || p.parts) mg_plan_set(block, "ring", p.group ? "group" : "warp");
-  if (p.group) mg_plan_set(block, "mma", "warpgroup");
+  mg_plan_say(block, MG_PLAN_STAGES, NULL, p.stages);
+  mg_plan_say(block, MG_PLAN_WARPS_M, NULL, p.warps_m);
+  mg_plan_say(block, MG_PLAN_WARPS_N, NULL, p.warps_n);
+  mg_plan_say(block, MG_PLAN_WARPS_K, NULL, p.warps_k);
+  if (p.own || p.parts) mg_plan_say(block, MG_PLAN_RING, NULL, p.group ? MG_RING_GROUP : MG_RING_WARP);
+  if (p.group) mg_plan_say(block, MG_PLAN_MMA, NULL, MG_MMA_WARPGROUP);
   block->threads = mgi_plan_threads(&p);
 }
 

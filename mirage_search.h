@@ -7770,8 +7770,8 @@ static int mgi_se_behind(mgi_se_search *S, const mg_graph *g) {
   if (S->cfg.wary && S->cfg.wary(S->cfg.user, g)) return 1;
   return !S->cfg.unsafe && mgi_se_step(S, mg_safety_of(S->root->p, g, NULL, &r, &why)) == MG_OK && r.verdict == MG_UNSAFE;
 }
-/* g with what makes it unsafe stored as `word` says, and products of it wide; NULL where that is not enough, or not emitted.  r: g's report. */
-static mg_graph *mgi_se_repaired(mgi_se_search *S, const mg_graph *g, const char *word, mg_safety_report r) {
+/* g with what makes it unsafe stored as `stored` says (MG_STORE_..), and products of it wide; NULL where that is not enough, or not emitted.  r: g's report. */
+static mg_graph *mgi_se_repaired(mgi_se_search *S, const mg_graph *g, int stored, mg_safety_report r) {
   mg_graph *with = NULL;
   mg_error why;
   const mg_safety least = r.verdict == MG_UNSAFE ? MG_SAFETY_OPEN : MG_SAFE; /* what is not decided is left so, or shown */
@@ -7779,7 +7779,6 @@ static mg_graph *mgi_se_repaired(mgi_se_search *S, const mg_graph *g, const char
   for (int round = 0; round < 12 && good && r.verdict != MG_SAFE && r.tensor.id; round++) {
     const mg_op_node *kernel = mg_op_of(with, (uint32_t)r.kernel);
     mg_graph *b = kernel->sub;
-    char key[96];
     int store = 0, changed = 0;
     if (!b) break;
     while (r.stored && store < kernel->n_out && kernel->out[store].id != r.tensor.id) store++;
@@ -7790,8 +7789,7 @@ static mg_graph *mgi_se_repaired(mgi_se_search *S, const mg_graph *g, const char
       for (int j = 0; j < o->n_in && !r.stored && product; j++) of |= o->in[j].id == r.tensor.id;
       if (!of || (product && mg_wide_product(b, k))) continue;
       const char *name = mg_tensor_of(b, r.stored ? o->in[0] : o->out[0])->name;
-      if (!name || snprintf(key, sizeof key, "%s.%s", name, r.stored ? "store" : "mma") > 63) continue;
-      mg_plan_set(b, key, r.stored ? word : "wide"), changed = 1;
+      if (name) changed |= mg_plan_say(b, r.stored ? MG_PLAN_STORE : MG_PLAN_WIDE, name, r.stored ? stored : MG_WIDE_WIDE);
     }
     if (!changed || mgi_se_step(S, mg_safety_of(S->root->p, with, NULL, &r, &why)) != MG_OK) break;
   }
@@ -7802,12 +7800,12 @@ static mg_graph *mgi_se_repaired(mgi_se_search *S, const mg_graph *g, const char
 /* Has the plans of g keep what makes it unsafe in f16 by powers of two, or else in f32; leaves it as it is where neither is enough.  What
    that costs, in microseconds. */
 static double mgi_se_repair(mgi_se_search *S, mg_graph **g) {
-  static const char *const words[] = { "split", "f32" };
   mg_safety_report r;
   mg_graph *with = NULL;
   mg_error why;
   if (S->cfg.unsafe || mgi_se_step(S, mg_safety_of(S->root->p, *g, NULL, &r, &why)) != MG_OK || r.verdict == MG_SAFE || !r.tensor.id) return 0;
-  for (size_t k = 0; k < sizeof words / sizeof *words && !with; k++) with = mgi_se_repaired(S, *g, words[k], r);
+  with = mgi_se_repaired(S, *g, MG_STORE_SPLIT, r);
+  if (!with) with = mgi_se_repaired(S, *g, MG_STORE_F32, r);
   if (!with) return 0;
   const double us = mgi_se_us(S, with, NULL) - mgi_se_us(S, *g, NULL);
   mg_graph_free(*g), *g = with;
@@ -9243,10 +9241,10 @@ static void mgi_se_timed(mgi_se_search *S, mg_search_result *r) {
 }
 /* 1 if one block at most shares a multiprocessor with the loop of warpgroups that `block`'s plan has, with the block's ring. */
 static int mgi_se_copies_pay(const mg_graph *block, const mg_machine *gpu) {
-  const char *mma = mg_plan_get(block, "mma");
+  const int open = mg_plan_says(block, MG_PLAN_RING, NULL) < 0 && mg_plan_says(block, MG_PLAN_COPY, NULL) < 0;
   mg_flat k;
   int is = 0;
-  if (mma && !strcmp(mma, "warpgroup") && !mg_plan_get(block, "ring") && !mg_plan_get(block, "copy") && mg_flat_of(block, &k) && k.iters > 1) {
+  if (mg_plan_says(block, MG_PLAN_MMA, NULL) == MG_MMA_WARPGROUP && open && mg_flat_of(block, &k) && k.iters > 1) {
     double us;
     const mg_kernel_plan p = mg_flat_plan(&k, gpu, &us, NULL);
     is = k.blocks <= gpu->sms || 2 * (p.shared + 1024) > gpu->shared_per_sm;
@@ -9263,7 +9261,7 @@ static void mgi_se_copies(mgi_se_search *S, mg_graph **g) {
     const mg_graph *block = (*g)->ops[k].sub;
     if (!block || !mgi_se_copies_pay(block, S->cfg.machine)) continue;
     if (mgi_se_step(S, mg_resize(*g, NULL, NULL, &with, &why)) != MG_OK) continue;
-    mg_plan_set(with->ops[k].sub, "copy", "tma");
+    mg_plan_say(with->ops[k].sub, MG_PLAN_COPY, NULL, MG_COPY_TMA);
     if (mgi_se_emittable(S, with, &why) == MG_OK) mg_graph_free(*g), *g = with;
     else mg_graph_free(with);
   }

@@ -996,7 +996,7 @@ static void explain_kernel_json(FILE *f, int number, const char *makes, const mg
   MG_COST_TERMS(FIELD)
   MG_BODY_TERMS(FIELD)
 #undef FIELD
-  fprintf(f, "\"penalty\": %.4f, \"total\": %.4f}", p->cost.penalty, p->cost.total_us);
+  fprintf(f, "\"unhidden\": %.4f, \"penalty\": %.4f, \"total\": %.4f}", p->cost.unhidden, p->cost.penalty, p->cost.total_us);
   if (k) {
     fprintf(f, ", \"threads\": %d, \"stages\": %d, \"warps\": [%d, %d, %d], \"shared_bytes\": %lld, \"barriers\": %lld, \"registers\": %d", k->threads, k->stages, k->warps_m, k->warps_n, k->warps_k,
             (long long)k->shared_bytes, (long long)k->barriers, k->registers);

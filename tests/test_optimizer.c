@@ -443,7 +443,7 @@ static int64_t solved(const mgi_cu_layout *L) {
 }
 /* 1 if some choice fits at a cost of at most `cost`; -1 if none. */
 static int layout_by_z3(const mgi_z3 *Z, const mgi_cu_layout *L, int64_t cost) {
-  void *config = Z->mk_config(), *c = Z->mk_context(config), *zero, *one, *x[MGI_CU_TILES][MGI_CU_WAY_COUNT], *sum[MGI_CU_TILES * MGI_CU_WAY_COUNT + 1];
+  void *config = Z->mk_config(), *c = Z->mk_context(config), *zero, *one, *x[MGI_CU_TILES][MG_IN_COUNT], *sum[MGI_CU_TILES * MG_IN_COUNT + 1];
   char text[40];
   Z->del_config(config);
   Z->set_error_handler(c, mgi_z3_quiet);
@@ -451,19 +451,19 @@ static int layout_by_z3(const mgi_z3 *Z, const mgi_cu_layout *L, int64_t cost) {
   Z->solver_inc_ref(c, s);
   zero = Z->mk_numeral(c, "0", real), one = Z->mk_numeral(c, "1", real);
   for (int k = 0; k < L->n; k++) { /* each x is 0 or 1; one of a tile's is 1; what is banned is 0 */
-    for (int w = 0; w < MGI_CU_WAY_COUNT; w++) {
+    for (int w = 0; w < MG_IN_COUNT; w++) {
       snprintf(text, sizeof text, "x%d_%d", k, w);
       x[k][w] = Z->mk_const(c, Z->mk_string_symbol(c, text), real);
       void *either[2] = {Z->mk_eq(c, x[k][w], zero), Z->mk_eq(c, x[k][w], one)};
       Z->solver_assert(c, s, may(L, k, w) ? Z->mk_or(c, 2, either) : either[0]);
     }
-    Z->solver_assert(c, s, Z->mk_eq(c, Z->mk_add(c, MGI_CU_WAY_COUNT, x[k]), one));
+    Z->solver_assert(c, s, Z->mk_eq(c, Z->mk_add(c, MG_IN_COUNT, x[k]), one));
   }
   for (int row = -1; row < L->rows; row++) { /* the cost, then what is alive together */
     int n = 0;
     sum[n++] = zero;
     for (int k = 0; k < L->n; k++)
-      for (int w = 0; w < MGI_CU_WAY_COUNT && (row < 0 || (L->alive[k] >> row & 1)); w++) {
+      for (int w = 0; w < MG_IN_COUNT && (row < 0 || (L->alive[k] >> row & 1)); w++) {
         snprintf(text, sizeof text, "%lld", (long long)(row < 0 ? L->cost[k][w] : L->bytes[k][w]));
         void *of[2] = {Z->mk_numeral(c, text, real), x[k][w]};
         sum[n++] = Z->mk_mul(c, 2, of);
@@ -485,7 +485,7 @@ static int layout_of(const mg_graph *b, mgi_cu_layout *L) {
     mgi_cu_tile T;
     memset(&T, 0, sizeof T);
     T.lines = (int)f->dim[f->rank - 2], T.pieces = (int)(f->dim[f->rank - 1] + 7) / 8;
-    const uint8_t some = 1 << MGI_CU_SWIZZLED | 1 << MGI_CU_PANELS, any = (uint8_t)pick((1 << MGI_CU_WAY_COUNT) - 1);
+    const uint8_t some = 1 << MG_IN_SWIZZLED | 1 << MG_IN_PANELS, any = (uint8_t)pick((1 << MG_IN_COUNT) - 1);
     mgi_cu_layout_add(L, &T, pick(4) ? some : any, 1 + pick(64), 1 + pick(4));
     L->alive[L->n - 1] = (uint64_t)(1 + pick(7));
   }
@@ -494,7 +494,7 @@ static int layout_of(const mg_graph *b, mgi_cu_layout *L) {
     int64_t least = 0, most = 0;
     for (int k = 0; k < L->n; k++) {
       int64_t lo = -1, hi = 0;
-      for (int w = 0; w < MGI_CU_WAY_COUNT && (L->alive[k] >> s & 1); w++)
+      for (int w = 0; w < MG_IN_COUNT && (L->alive[k] >> s & 1); w++)
         if (may(L, k, w)) lo = lo < 0 || L->bytes[k][w] < lo ? L->bytes[k][w] : lo, hi = L->bytes[k][w] > hi ? L->bytes[k][w] : hi;
       least += lo < 0 ? 0 : lo, most += hi;
     }
@@ -509,14 +509,14 @@ static void test_layouts(void **state) {
   int graphs = 0, dear = 0, none = 0;
   ugraphs u = {0};
   (void)state;
-  assert_int_equal(MGI_CU_WAY_COUNT, 4);
+  assert_int_equal(MG_IN_COUNT, 4);
   for (int c = 0; c < cases; c++) { /* any numbers */
     mgi_cu_layout L;
     memset(&L, 0, sizeof L);
     L.n = pick(7), L.rows = pick(6);
     for (int k = 0; k < L.n; k++) {
       L.banned[k] = (uint8_t)(pick(3) ? pick(15) : pick(40) ? 0 : 15), L.alive[k] = (uint64_t)pick(1 << L.rows);
-      for (int w = 0; w < MGI_CU_WAY_COUNT; w++) L.cost[k][w] = pick(50) * pick(8), L.bytes[k][w] = pick(40);
+      for (int w = 0; w < MG_IN_COUNT; w++) L.cost[k][w] = pick(50) * pick(8), L.bytes[k][w] = pick(40);
     }
     for (int s = 0; s < L.rows; s++) L.room[s] = pick(20 * (L.n + 1)) - 3;
     assert_int_equal(solved(&L), every_layout(&L));
@@ -550,12 +550,12 @@ static void test_places(void **state) {
   fprintf(f, "#include \"mirage_cuda.cuh\"\n#include <stdio.h>\ntemplate<class TILE> void places(int lines, int pieces) {\n  const int E = 16 / (int)sizeof(typename TILE::T);\n  for (int line = 0; line < lines; line++)\n"
              "    for (int i = 0; i < pieces * E; i++) {\n      const int at = TILE::offset(line, i);\n      if (at %% E != i %% E) printf(\"-1 \");\n      else if (i %% E == 0) printf(\"%%d \", at / E);\n    }\n}\nint main() {\n");
   for (int k = 0; k < SHAPES; k++)
-    for (int w = 0; w < MGI_CU_WAY_COUNT; w++)
+    for (int w = 0; w < MG_IN_COUNT; w++)
       for (int e = 4; e <= 8; e += 4) { /* f32, f16; rows or columns in memory */
         const int n = shapes[k].lines, p = shapes[k].pieces, trans = (k + w) % 2;
-        if (w == MGI_CU_PANELS && (e == 4 || p % 8)) continue;
-        fprintf(f, "  places<mg_tile<%s, %d, %d, %d, %s%s>>(%d, %d);\n", e == 4 ? "mg_f32" : "mg_f16", trans ? p * e : n, trans ? n : p * e, w == MGI_CU_PANELS ? 0 : w == MGI_CU_PADDED ? (p | 1) * e : p * e,
-                trans ? "true" : "false", w == MGI_CU_SWIZZLED ? ", true" : "", n, p);
+        if (w == MG_IN_PANELS && (e == 4 || p % 8)) continue;
+        fprintf(f, "  places<mg_tile<%s, %d, %d, %d, %s%s>>(%d, %d);\n", e == 4 ? "mg_f32" : "mg_f16", trans ? p * e : n, trans ? n : p * e, w == MG_IN_PANELS ? 0 : w == MG_IN_PADDED ? (p | 1) * e : p * e,
+                trans ? "true" : "false", w == MG_IN_SWIZZLED ? ", true" : "", n, p);
       }
   fprintf(f, "}\n");
   fclose(f);
@@ -563,15 +563,15 @@ static void test_places(void **state) {
   f = popen(command, "r");
   assert_non_null(f);
   for (int k = 0; k < SHAPES; k++)
-    for (int w = 0; w < MGI_CU_WAY_COUNT; w++)
+    for (int w = 0; w < MG_IN_COUNT; w++)
       for (int e = 4; e <= 8; e += 4) {
         const int n = shapes[k].lines, p = shapes[k].pieces;
-        if (w == MGI_CU_PANELS && (e == 4 || p % 8)) continue;
+        if (w == MG_IN_PANELS && (e == 4 || p % 8)) continue;
         int copies = 0, most = 0, last = -1;
         for (int line = 0; line < n; line++)
           for (int i = 0; i < p; i++) {
             int at = -2;
-            if (fscanf(f, "%d", &at) != 1 || at != mgi_cu_piece_at(w, n, p, line, i)) fail_msg("%s, %d rows of %d pieces: piece %d of row %d lies at %d, not %d", mgi_cu_way_word[w], n, p, i, line, at, mgi_cu_piece_at(w, n, p, line, i));
+            if (fscanf(f, "%d", &at) != 1 || at != mgi_cu_piece_at(w, n, p, line, i)) fail_msg("%s, %d rows of %d pieces: piece %d of row %d lies at %d, not %d", mg_plan_word(MG_PLAN_IN, w), n, p, i, line, at, mgi_cu_piece_at(w, n, p, line, i));
           }
         for (int u = 0; u < n * p; u++) { /* eight neighbours a copy */
           const int at = mgi_cu_piece_at(w, n, p, u / p, u % p) / 8;
@@ -589,7 +589,7 @@ static void test_places(void **state) {
             }
           }
         assert_int_equal(most, mgi_cu_conflicts(w, n, p));
-        if (w == MGI_CU_SWIZZLED || w == MGI_CU_PANELS) assert_int_equal(most, 1);
+        if (w == MG_IN_SWIZZLED || w == MG_IN_PANELS) assert_int_equal(most, 1);
         const int64_t fill = mgi_cu_way_cost(w, n, p) / (n * p) - most;
         if (fill == 1) assert_int_equal(copies, (n * p + 7) / 8);
         else assert_true(fill == 2 && copies * 8 > 1.4 * n * p && copies * 8 < 2.6 * n * p);
@@ -611,10 +611,10 @@ static int way_in(const char *kernel, const char *name, mg_dtype type, int *odd,
   const int inner = !strncmp(rest, "true", 4) ? rows : cols, bytes = strncmp(from + 8, "mg_f32", 6) ? mg_dtype_bytes(type) : 4, unit = 16 / bytes, pieces = (inner + unit - 1) / unit;
   *narrow = bytes < 4;
   *odd = pieces % 2;
-  if (!pitch) return MGI_CU_PANELS;
-  if (strstr(rest, ", true")) return assert_int_equal(pitch, pieces * unit), MGI_CU_SWIZZLED;
+  if (!pitch) return MG_IN_PANELS;
+  if (strstr(rest, ", true")) return assert_int_equal(pitch, pieces * unit), MG_IN_SWIZZLED;
   assert_true(pitch == pieces * unit || pitch == (pieces | 1) * unit);
-  return pitch == (pieces | 1) * unit ? MGI_CU_PADDED : MGI_CU_DENSE;
+  return pitch == (pieces | 1) * unit ? MG_IN_PADDED : MG_IN_DENSE;
 }
 /* Whether each warp copies a strip of it, across its lines: swizzled, a strip's pieces would stand in others' strips. */
 static int in_strips(const char *kernel, const char *name) {
@@ -626,7 +626,7 @@ static int in_strips(const char *kernel, const char *name) {
 /* What is chosen in the µGraphs of all programs: operands of products swizzled, in panels for warpgroups; in rings of warps all
    swizzled, but for strips; all else padded. */
 static void test_layouts_of_programs(void **state) {
-  int n[MGI_CU_WAY_COUNT] = {0};
+  int n[MG_IN_COUNT] = {0};
   char *cu;
   ugraphs u = {0};
   mg_error e;
@@ -657,15 +657,15 @@ static void test_layouts_of_programs(void **state) {
         n[way]++;
         const int warps = ring && !strcmp(ring, "warp") && o->scope, group = mma && !strcmp(mma, "warpgroup");
         const int strips = warps && in_strips(kernel, name);
-        if (way == MGI_CU_DENSE || (way == MGI_CU_PANELS && !group) || (product && narrow && !strips && way == MGI_CU_PADDED) ||
-            (strips && way != MGI_CU_PADDED) || (!product && !moved && !warps && way != MGI_CU_PADDED))
-          fail_msg("%s for %s: the tile of '%s' is %s", g->name, u.arch, name, mgi_cu_way_word[way]);
+        if (way == MG_IN_DENSE || (way == MG_IN_PANELS && !group) || (product && narrow && !strips && way == MG_IN_PADDED) ||
+            (strips && way != MG_IN_PADDED) || (!product && !moved && !warps && way != MG_IN_PADDED))
+          fail_msg("%s for %s: the tile of '%s' is %s", g->name, u.arch, name, mg_plan_word(MG_PLAN_IN, way));
       }
     }
     mg_string_free(cu);
   }
-  print_message("tiles of all programs: %d swizzled, %d padded, %d in panels\n", n[MGI_CU_SWIZZLED], n[MGI_CU_PADDED], n[MGI_CU_PANELS]);
-  assert_true(n[MGI_CU_SWIZZLED] > 100 && n[MGI_CU_PADDED] > 10 && n[MGI_CU_PANELS] > 4);
+  print_message("tiles of all programs: %d swizzled, %d padded, %d in panels\n", n[MG_IN_SWIZZLED], n[MG_IN_PADDED], n[MG_IN_PANELS]);
+  assert_true(n[MG_IN_SWIZZLED] > 100 && n[MG_IN_PADDED] > 10 && n[MG_IN_PANELS] > 4);
 }
 
 /* A kernel that fits only without padding: the plan says so, and it comes back the same. */
@@ -721,7 +721,7 @@ static const struct { const char *name, *arch, *text, *loads[3]; } forms[] = {
   {"rows in fp32", "sm_80", "program t\ninput X : f32[24, 40]\ninput G : f32[24, 1]\nO = kernel grid=(x=2) threads=64 {\n  x = load X {x->0}\n  g = load G {x->0}\n  y = mul(exp(x), g)\n  o = div(y, sum(y, dim=1))\n  p = div(o, max(x, dim=0))\n  store p {x->0}\n  plan { %s }\n}\noutput O\n", {"x", "g"}},
 };
 static void test_layout_plan(void **state) {
-  int seen[MGI_CU_WAY_COUNT] = {0}, refused = 0, said = 0;
+  int seen[MG_IN_COUNT] = {0}, refused = 0, said = 0;
   (void)state;
   for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
     mg_emit_config cfg = {forms[k].arch, NULL};
@@ -730,9 +730,9 @@ static void test_layout_plan(void **state) {
     int asked[3];
     size_t n = 0;
     for (int j = 0; j < 3 && forms[k].loads[j]; j++) { /* every way of every load alone, then one that is allowed of each together */
-      int allowed[MGI_CU_WAY_COUNT], m = 0;
-      for (int w = 0; w < MGI_CU_WAY_COUNT; w++) {
-        snprintf(one, sizeof one, " %s.in=%s", forms[k].loads[j], mgi_cu_way_word[w]);
+      int allowed[MG_IN_COUNT], m = 0;
+      for (int w = 0; w < MG_IN_COUNT; w++) {
+        snprintf(one, sizeof one, " %s.in=%s", forms[k].loads[j], mg_plan_word(MG_PLAN_IN, w));
         snprintf(text, sizeof text, forms[k].text, one);
         mg_graph *g = parse(text);
         const mg_status s = mg_cuda_emit(g, &cfg, &cu, &e);
@@ -741,9 +741,9 @@ static void test_layout_plan(void **state) {
         else if (s != MG_UNSUPPORTED || !strstr(e.msg, one + 1) || !strstr(e.msg, "panels")) fail_msg("%s,%s: %s", forms[k].name, one, e.msg);
         else refused++;
       }
-      assert_true(m == 3 || (m == 1 && allowed[0] == MGI_CU_PANELS));
+      assert_true(m == 3 || (m == 1 && allowed[0] == MG_IN_PANELS));
       asked[j] = allowed[pick(m)];
-      n += (size_t)snprintf(plan + n, sizeof plan - n, " %s.in=%s", forms[k].loads[j], mgi_cu_way_word[asked[j]]);
+      n += (size_t)snprintf(plan + n, sizeof plan - n, " %s.in=%s", forms[k].loads[j], mg_plan_word(MG_PLAN_IN, asked[j]));
     }
     snprintf(text, sizeof text, forms[k].text, plan);
     mg_graph *g = parse(text);
@@ -752,7 +752,7 @@ static void test_layout_plan(void **state) {
       int odd, narrow;
       const int way = way_in(strstr(cu, "MG_KERNEL("), forms[k].loads[j], k == 4 ? MG_F32 : MG_F16, &odd, &narrow);
       if (way < 0) continue;
-      if (way != asked[j] && !(odd && way == MGI_CU_PADDED && asked[j] == MGI_CU_DENSE)) fail_msg("%s,%s: '%s' is %s", forms[k].name, plan, forms[k].loads[j], mgi_cu_way_word[way]);
+      if (way != asked[j] && !(odd && way == MG_IN_PADDED && asked[j] == MG_IN_DENSE)) fail_msg("%s,%s: '%s' is %s", forms[k].name, plan, forms[k].loads[j], mg_plan_word(MG_PLAN_IN, way));
       seen[way]++, said++;
     }
     comes_back(g, cu, &cfg);

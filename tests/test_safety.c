@@ -210,7 +210,7 @@ static void plans_are_obeyed(void **state) {
   mg_string_free(cu);
   mg_graph *u = parse(NORM_TWO("x.store=f32 ")); /* no such store */
   assert_int_equal(mg_cuda_emittable(u, "sm_90a", &e), MG_UNSUPPORTED);
-  assert_non_null(strstr(e.msg, "there is no such word"));
+  assert_non_null(strstr(e.msg, "there is no such stored value"));
   mg_graph_free(u);
 }
 /* Link 2 over what has powers of two in it, undone; over tf32; and f32 between kernels. */
