@@ -2,7 +2,7 @@
 # make demo       search, verify, emit, compile, emulate    make gpu-test   link 3 on a GPU
 # make bench      times next to the peers' on a GPU         make fuzz       the fuzzers, for FUZZ_S seconds each
 # make deps       installs what is missing, if it may       make soak       random tests for SOAK_S seconds
-# make calibrate  measures the GPU three times, to OUT
+# make calibrate  measures the GPU three times, to DIR
 # Options: make bench BENCH='--programs REGEX --modes eager,compile --top K --runs N --budget S --out DIR'
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 CXX := $(if $(filter default,$(origin CXX)),g++,$(CXX))
@@ -106,9 +106,9 @@ gpu-test: build/mirage
 bench: build/mirage
 	python3 tests/bench/bench.py $(BENCH)
 
-# Needs a GPU, and nvcc or NVRTC: three files of a machine in $OUT (build/calibrate), side by side.
+# Needs a GPU, and nvcc or NVRTC: three files of a machine in DIR (build/calibrate), side by side.
 calibrate: build/mirage
-	@tests/bench/calibrate.sh
+	@tests/bench/calibrate.sh $(DIR)
 
 # Search times and memory, on this machine alone: BENCH='--only REGEX --limit S --out DIR'.
 bench-search: build/mirage

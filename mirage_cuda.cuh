@@ -10766,8 +10766,8 @@ MGI_FN int mgi_cu_rule_DIRECT(const mgi_cu_kernel *K, uint32_t t) { return K->v[
 MGI_FN int mgi_cu_rule_ONCE(const mgi_cu_kernel *K, uint32_t t);
 MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t);
 static int (*const mgi_cu_rules[])(const mgi_cu_kernel *K, uint32_t t) = {
-#define MGI_W(id, word, what) mgi_cu_rule_##id,
-  MG_AT_WORDS(MGI_W)
+#define MGI_W(P, id, word, what) P##id,
+  MG_AT_WORDS(MGI_W, mgi_cu_rule_)
 #undef MGI_W
 };
 /* What the rule says of t, 0 where the plan has t live otherwise. */

@@ -246,43 +246,43 @@ int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *
    The keys of a kernel's plan, as in `plan { stages=4, ring=warp, p.at=fragment }`.  A key is a row, and this list is the
    only place that knows its name, its numbers and its words: what checks, reads or writes a plan goes by the row.      */
 
-/* W(id, word, what): the words of a key. */
-#define MG_NUMBERS(W)                                                                                                  \
+/* W(P, id, word, what): the words of a key; P is for who expands the list. */
+#define MG_NUMBERS(W, P)                                                                                               \
   /* none: the key has numbers */
-#define MG_MERGE_WORDS(W)                                                                                              \
-  W(WORKSPACE, "workspace", "the last block to arrive merges what the others left in the workspace")                   \
-  W(CLUSTER,   "cluster",   "the blocks of a cluster read each other's shared memory")
-#define MG_RING_WORDS(W)                                                                                               \
-  W(BLOCK,     "block",     "all warps share the tiles of a stage, and wait for each other")                           \
-  W(WARP,      "warp",      "every warp brings what it alone reads, and waits for nobody")                             \
-  W(GROUP,     "group",     "so does every warpgroup")
-#define MG_MMA_WORDS(W)                                                                                                \
-  W(WARP,      "warp",      "warps multiply (mma.sync)")                                                               \
-  W(WARPGROUP, "warpgroup", "four warps multiply as one (wgmma)")
-#define MG_SCHEDULE_WORDS(W)                                                                                           \
-  W(WRITTEN,   "written",   "in the order of the text")                                                                \
-  W(DEPTH,     "depth",     "with the fewest barriers")                                                                \
-  W(ROOM,      "room",      "so too; values share addresses only if more blocks fit a multiprocessor by it")
-#define MG_COPY_WORDS(W)                                                                                               \
-  W(ASYNC,     "async",     "threads copy (cp.async)")                                                                 \
-  W(TMA,       "tma",       "one thread asks for whole tiles (tensor copies)")
-#define MG_AT_WORDS(W)                                                                                                 \
-  W(PLAIN,     "plain",     "a load: a tile; a product: fragments; a statistic: a vector; all else inline")                \
-  W(STRIP,     "registers", "a load of whole rows, in a kernel that joins rows and stores rows")                       \
-  W(SETTLE,    "fragment",  "a product, or a function of it, that is another product's left operand")                      \
-  W(DIRECT,    "global",    "a load outside of loops that stores alone read: once, twice if there is no loop")         \
-  W(ONCE,      "tile",      "an operand computed from loads that a loop, or several warps, would compute again")       \
-  W(VECTOR,    "vector",    "a dear vector that many elements of something larger take: once, in fp32")
-#define MG_IN_WORDS(W) /* of ways that cost the same, the first is taken */                                            \
-  W(SWIZZLED,  "swizzled",  "rows close together, the pieces of a line exchanged by the row's number")                 \
-  W(PADDED,    "padded",    "rows an odd number of pieces apart")                                                      \
-  W(DENSE,     "dense",     "rows close together, as they come")                                                       \
-  W(PANELS,    "panels",    "swizzled, 64 elements of every row, then the next 64")
-#define MG_WIDE_WORDS(W)                                                                                               \
-  W(WIDE,      "wide",      "its operands pass the exponents of 16 bits")
-#define MG_STORE_WORDS(W)                                                                                              \
-  W(F32,       "f32",       "it stands in device memory in f32")                                                       \
-  W(SPLIT,     "split",     "it stands there as the sum of two of f16")
+#define MG_MERGE_WORDS(W, P)                                                                                           \
+  W(P, WORKSPACE, "workspace", "the last block to arrive merges what the others left in the workspace")                \
+  W(P, CLUSTER,   "cluster",   "the blocks of a cluster read each other's shared memory")
+#define MG_RING_WORDS(W, P)                                                                                            \
+  W(P, BLOCK,     "block",     "all warps share the tiles of a stage, and wait for each other")                        \
+  W(P, WARP,      "warp",      "every warp brings what it alone reads, and waits for nobody")                          \
+  W(P, GROUP,     "group",     "so does every warpgroup")
+#define MG_MMA_WORDS(W, P)                                                                                             \
+  W(P, WARP,      "warp",      "warps multiply (mma.sync)")                                                            \
+  W(P, WARPGROUP, "warpgroup", "four warps multiply as one (wgmma)")
+#define MG_SCHEDULE_WORDS(W, P)                                                                                        \
+  W(P, WRITTEN,   "written",   "in the order of the text")                                                             \
+  W(P, DEPTH,     "depth",     "with the fewest barriers")                                                             \
+  W(P, ROOM,      "room",      "so too; values share addresses only if more blocks fit a multiprocessor by it")
+#define MG_COPY_WORDS(W, P)                                                                                            \
+  W(P, ASYNC,     "async",     "threads copy (cp.async)")                                                              \
+  W(P, TMA,       "tma",       "one thread asks for whole tiles (tensor copies)")
+#define MG_AT_WORDS(W, P)                                                                                              \
+  W(P, PLAIN,     "plain",     "a load: a tile; a product: fragments; a statistic: a vector; all else inline")         \
+  W(P, STRIP,     "registers", "a load of whole rows, in a kernel that joins rows and stores rows")                    \
+  W(P, SETTLE,    "fragment",  "a product, or a function of it, that is another product's left operand")               \
+  W(P, DIRECT,    "global",    "a load outside of loops that stores alone read: once, twice if there is no loop")      \
+  W(P, ONCE,      "tile",      "an operand computed from loads that a loop, or several warps, would compute again")    \
+  W(P, VECTOR,    "vector",    "a dear vector that many elements of something larger take: once, in fp32")
+#define MG_IN_WORDS(W, P) /* of ways that cost the same, the first is taken */                                         \
+  W(P, SWIZZLED,  "swizzled",  "rows close together, the pieces of a line exchanged by the row's number")              \
+  W(P, PADDED,    "padded",    "rows an odd number of pieces apart")                                                   \
+  W(P, DENSE,     "dense",     "rows close together, as they come")                                                    \
+  W(P, PANELS,    "panels",    "swizzled, 64 elements of every row, then the next 64")
+#define MG_WIDE_WORDS(W, P)                                                                                            \
+  W(P, WIDE,      "wide",      "its operands pass the exponents of 16 bits")
+#define MG_STORE_WORDS(W, P)                                                                                           \
+  W(P, F32,       "f32",       "it stands in device memory in f32")                                                    \
+  W(P, SPLIT,     "split",     "it stands there as the sum of two of f16")
 
 /* K(id, of, key, WORDS, least, most, what).  of: KERNEL; or of which values NAME the key NAME.key speaks: TENSOR (any of
    the block), LOAD, PRODUCT, STORED (what a store stores).  least, most: of a number. */
@@ -309,32 +309,16 @@ typedef enum mg_plan_key {
   MG_PLAN_KEY_COUNT
 } mg_plan_key;
 /* The places of the words in their lists: MG_RING_WARP is 1. */
-#define MGI_W(id, word, what) MG_MERGE_##id,
-enum { MG_MERGE_WORDS(MGI_W) MG_MERGE_COUNT };
-#undef MGI_W
-#define MGI_W(id, word, what) MG_RING_##id,
-enum { MG_RING_WORDS(MGI_W) MG_RING_COUNT };
-#undef MGI_W
-#define MGI_W(id, word, what) MG_MMA_##id,
-enum { MG_MMA_WORDS(MGI_W) MG_MMA_COUNT };
-#undef MGI_W
-#define MGI_W(id, word, what) MG_SCHEDULE_##id,
-enum { MG_SCHEDULE_WORDS(MGI_W) MG_SCHEDULE_COUNT };
-#undef MGI_W
-#define MGI_W(id, word, what) MG_COPY_##id,
-enum { MG_COPY_WORDS(MGI_W) MG_COPY_COUNT };
-#undef MGI_W
-#define MGI_W(id, word, what) MG_AT_##id,
-enum { MG_AT_WORDS(MGI_W) MG_AT_COUNT };
-#undef MGI_W
-#define MGI_W(id, word, what) MG_IN_##id,
-enum { MG_IN_WORDS(MGI_W) MG_IN_COUNT };
-#undef MGI_W
-#define MGI_W(id, word, what) MG_WIDE_##id,
-enum { MG_WIDE_WORDS(MGI_W) MG_WIDE_COUNT };
-#undef MGI_W
-#define MGI_W(id, word, what) MG_STORE_##id,
-enum { MG_STORE_WORDS(MGI_W) MG_STORE_COUNT };
+#define MGI_W(P, id, word, what) P##id,
+enum { MG_MERGE_WORDS(MGI_W, MG_MERGE_) MG_MERGE_COUNT };
+enum { MG_RING_WORDS(MGI_W, MG_RING_) MG_RING_COUNT };
+enum { MG_MMA_WORDS(MGI_W, MG_MMA_) MG_MMA_COUNT };
+enum { MG_SCHEDULE_WORDS(MGI_W, MG_SCHEDULE_) MG_SCHEDULE_COUNT };
+enum { MG_COPY_WORDS(MGI_W, MG_COPY_) MG_COPY_COUNT };
+enum { MG_AT_WORDS(MGI_W, MG_AT_) MG_AT_COUNT };
+enum { MG_IN_WORDS(MGI_W, MG_IN_) MG_IN_COUNT };
+enum { MG_WIDE_WORDS(MGI_W, MG_WIDE_) MG_WIDE_COUNT };
+enum { MG_STORE_WORDS(MGI_W, MG_STORE_) MG_STORE_COUNT };
 #undef MGI_W
 
 /* What block's plan says: the number, or the place of the word; -1 if it says nothing that the row has.  `name`: of a value,
@@ -1057,8 +1041,8 @@ static const char *const mgi_key_of_text[] = { "word", "tensor", "load", "produc
 
 enum { MGI_PLAN_WORDS = 8 };
 typedef struct mgi_plan_row { mgi_key_of of; const char *key, *word[MGI_PLAN_WORDS]; int least, most; } mgi_plan_row;
-#define MGI_W(id, word, what) word,
-#define MGI_K(id, of, key, WORDS, least, most, what) { MGI_OF_##of, key, { WORDS(MGI_W) NULL }, least, most },
+#define MGI_W(P, id, word, what) word,
+#define MGI_K(id, of, key, WORDS, least, most, what) { MGI_OF_##of, key, { WORDS(MGI_W, ) NULL }, least, most },
 static const mgi_plan_row mgi_plan_rows[] = { MG_PLAN_KEYS(MGI_K) };
 #undef MGI_K
 #undef MGI_W
@@ -1102,16 +1086,21 @@ int mg_plan_says(const mg_graph *block, mg_plan_key key, const char *name) {
   }
   return -1;
 }
+/* Of an operator: 1 if such a key may speak of its value. */
+MGI_FN int mgi_key_speaks(mgi_key_of of, const mg_op_node *o) {
+  switch (of) {
+    case MGI_OF_STORED: return o->code == MG_OP_STORE;
+    case MGI_OF_LOAD: return o->code == MG_OP_LOAD;
+    case MGI_OF_PRODUCT: return o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL;
+    default: return o->code != MG_OP_STORE;
+  }
+}
 /* 1 if the block has a value of that name (n letters) of which such a key may speak. */
 MGI_FN int mgi_plan_has(const mg_graph *block, mgi_key_of of, const char *name, size_t n) {
   for (uint32_t i = 1; i < block->n_ops; i++) {
     const mg_op_node *o = &block->ops[i];
-    const int stored = o->code == MG_OP_STORE;
-    const int is = of == MGI_OF_STORED ? stored
-                 : of == MGI_OF_LOAD ? o->code == MG_OP_LOAD
-                 : of == MGI_OF_PRODUCT ? o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL
-                 : !stored;
-    for (int j = 0; is && j < (stored ? 1 : o->n_out); j++) {
+    const int stored = o->code == MG_OP_STORE; /* it has no value of its own */
+    for (int j = 0; mgi_key_speaks(of, o) && j < (stored ? 1 : o->n_out); j++) {
       const char *own = mg_tensor_of(block, stored ? o->in[0] : o->out[j])->name;
       if (own && strlen(own) == n && !strncmp(own, name, n)) return 1;
     }
@@ -1122,8 +1111,10 @@ MGI_FN int mgi_plan_has(const mg_graph *block, mgi_key_of of, const char *name, 
 MGI_FN const char *mgi_plan_wants(const mgi_plan_row *r, char *out, size_t size) {
   size_t at = 0;
   if (!r->word[0]) snprintf(out, size, "%d %s %d", r->least, r->most == r->least + 1 ? "or" : "to", r->most);
-  for (int w = 0; r->word[w] && at < size; w++)
-    at += (size_t)snprintf(out + at, size - at, "%s%s", !w ? "" : r->word[w + 1] ? ", " : " or ", r->word[w]);
+  for (int w = 0; r->word[w] && at < size; w++) {
+    const char *next = r->word[w + 1] ? ", " : " or ";
+    at += (size_t)snprintf(out + at, size - at, "%s%s", w ? next : "", r->word[w]);
+  }
   return out;
 }
 mg_status mg_plan_check(const mg_graph *block, const char *where, mg_error *e) {

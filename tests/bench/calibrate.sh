@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Measures the GPU that is here three times by `mirage calibrate`, and shows what the three found side by side.
-# Usage: [OUT=DIR] tests/bench/calibrate.sh; DIR (build/calibrate) gets 1.machine, 2.machine, 3.machine and table.txt.
+# Usage: tests/bench/calibrate.sh [DIR]; DIR (build/calibrate) gets 1.machine, 2.machine, 3.machine and table.txt.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-OUT=${OUT:-build/calibrate}
-mkdir -p "$OUT"
+dir=${1:-build/calibrate}
+mkdir -p "$dir"
 make --no-print-directory build/mirage
 for k in 1 2 3; do
   from=$(date +%s.%N)
-  build/mirage calibrate -o "$OUT/$k.machine"
+  build/mirage calibrate -o "$dir/$k.machine"
   echo "run $k: $(echo "$(date +%s.%N) $from" | awk '{printf "%.1f", $1 - $2}') s"
 done
 # The rows; then of each rate its spread in a run, and of the three medians, in percent of the first.
@@ -24,4 +24,4 @@ awk '
     for (key in text) printf "%-17s %s\n", key, text[key]
     print "\nspread of a run (most - least over median), and of the three medians:"
     for (k = 1; k <= n; k++) if (order[k] in spread) printf "%-17s%s %11.2f%%\n", order[k], spread[order[k]], 100 * (most[order[k]] / least[order[k]] - 1)
-  }' "$OUT"/[123].machine | tee "$OUT/table.txt"
+  }' "$dir"/[123].machine | tee "$dir/table.txt"

@@ -45,7 +45,7 @@ int main(int argc, char **argv) {
     mg_graph_free(program);
     for (uint32_t i = 1; i < g->n_ops; i++) {
       mg_graph *b = g->ops[i].sub;
-      if (g->ops[i].code == MG_OP_GRAPH && !mg_plan_int(b, "warps_m", 0)) mg_plan_kernel(b, NULL);
+      if (g->ops[i].code == MG_OP_GRAPH && mg_plan_says(b, MG_PLAN_WARPS_M, NULL) < 0) mg_plan_kernel(b, NULL);
     }
     if (!code) code = put(g, NULL);
     mg_graph_free(g);

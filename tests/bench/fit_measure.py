@@ -81,7 +81,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--from", dest="source", default=os.path.join(ROOT, "build/fit.tar.xz"))
     p.add_argument("--have", nargs="*", default=[])
-    p.add_argument("--out", default=os.environ.get("OUT", os.path.join(ROOT, "build")))
+    p.add_argument("--out", default=os.path.join(ROOT, "build"))
     p.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) - 1))
     p.add_argument("--turns", type=int, default=9)
     p.add_argument("--seconds", type=float, default=4)
