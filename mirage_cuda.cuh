@@ -10059,6 +10059,8 @@ typedef struct mgi_cu_kernel {
   uint8_t *way, *free;       /* by tensor: how a load's tile lies (>>layouts); how it would if the plan had nothing to say and all fitted */
   uint8_t *panels;           /* by operator: a load that a product of warpgroups reads */
   uint8_t *rule;             /* by tensor: the row of MGI_CU_RULES that it lives by */
+  mg_flat flat;              /* b as mirage_plan.h sees it, places being operators - 1; n 0: it is too large */
+  mg_chains chains;          /* what of it stays in fragments on these warps */
   uint32_t lent;             /* a settled exponential that other expressions of its shape read too, or 0 */
   int how;                   /* the schedule: MG_SCHEDULE_.. */
   int64_t meets;             /* barriers that one block comes to */
@@ -10754,8 +10756,7 @@ MGI_FN int64_t mgi_cu_load_tile_shape(mgi_cu_kernel *K, uint32_t op) {
 }
 /* ---- residency
    Where a value lives follows from what makes it, but for the values that a row of this table takes.  The rows are looked at in
-   the order of the stages that they belong to; mgi_cu_rule_<id> says whether tensor t may live so (the product that it
-   settles in, for SETTLE).  The plan's key NAME.at=<word> keeps tensor NAME from all rows but that one. */
+   the order of the stages that they belong to; mgi_cu_rule_<id> says whether tensor t may live so.  The plan's key NAME.at=<word> keeps tensor NAME from all rows but that one. */
 MGI_FN int mgi_cu_rule_PLAIN(const mgi_cu_kernel *K, uint32_t t) { (void)K; return t != 0; }
 MGI_FN int mgi_cu_rule_STRIP(const mgi_cu_kernel *K, uint32_t t) {
   return K->strip && mgi_cu_producer(K, t)->code == MG_OP_LOAD && K->v[t].rows == K->v[K->strip].rows && K->v[t].cols == K->v[K->strip].cols;
@@ -11358,64 +11359,11 @@ MGI_FN void mgi_cu_settle_step(mgi_cu_kernel *K, uint32_t t) {
   v->home = MGI_CU_AT_FRAGMENT;
   memcpy(v->var, K->v[v->settles].var, sizeof v->var);
 }
-/* All that reads tensor t stands in p's expression, or is p; stores of its scope may too where p is an exponential, as they come
-   before it (K->sooner). */
-MGI_FN int mgi_cu_feeds_only(const mgi_cu_kernel *K, uint32_t t, uint32_t p) {
-  const mg_graph *b = K->b;
-  int any = 0;
-  if (t == p) return 1;
-  for (uint32_t k = 1; k < b->n_ops; k++)
-    for (int j = 0; j < b->ops[k].n_in && b->ops[k].code != MG_OP_LOAD; j++)
-      if (b->ops[k].in[j].id == t) {
-        if (b->ops[k].code == MG_OP_STORE && b->ops[k].scope == b->tensors[p].scope && K->late[k] == K->late[b->tensors[p].op] && mgi_cu_producer(K, p)->code == MG_OP_EXP) continue;
-        if (b->ops[k].code == MG_OP_STORE || K->v[b->ops[k].out[0].id].home != MGI_CU_AT_INLINE || !mgi_cu_feeds_only(K, b->ops[k].out[0].id, p)) return 0;
-        any = 1;
-      }
-  return any;
-}
-/* The product of t's shape and scope in t's elementwise expression; 0 if none, or several. */
-MGI_FN uint32_t mgi_cu_product_in(const mgi_cu_kernel *K, uint32_t t, uint32_t p) {
-  const mg_op_node *o = mgi_cu_producer(K, t);
-  uint32_t found = 0;
-  int product = mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) && !K->v[t].in_place && !K->v[t].chain;
-  if (o->code == MG_OP_ACCUM && K->v[o->in[0].id].in_place && !K->v[o->in[0].id].chain) product = mgi_cu_is_op(mgi_cu_producer(K, o->in[0].id), MG_OP_MATMUL, MG_OP_CONCAT_MATMUL);
-  for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++)
-    if (o->map.to[a] != MG_MAP_NONE && (K->merged >> a & 1)) return 0;
-  if (product) return K->v[t].rows == K->v[p].rows && K->v[t].cols == K->v[p].cols && K->b->tensors[t].scope == K->b->tensors[p].scope ? t : 0;
-  if (K->v[t].home != MGI_CU_AT_INLINE || !mg_op_row(o->code)->elementwise) return 0;
-  for (int k = 0; k < o->n_in; k++) {
-    uint32_t x = mgi_cu_product_in(K, o->in[k].id, p);
-    if (x && found && x != found) return 0;
-    if (x) found = x;
-  }
-  return found;
-}
-/* The product whose fragments t takes over; negative if other expressions of its shape read t beside it: an exponential outside
-   of loops may have them, but only under a maximum. */
-MGI_FN int mgi_cu_rule_SETTLE(const mgi_cu_kernel *K, uint32_t t) {
-  const mg_graph *b = K->b;
-  const mgi_cu_val_info *v = &K->v[t];
-  int chains = 0, others = 0, beside = 0, registers = (mgi_cu_pad_to(v->rows, 16 * K->wm) / (16 * K->wm)) * 4;
-  int64_t total = (int64_t)registers * v->cols / (8 * K->wn);
-  if ((b->tensors[t].dtype != MG_F16 && b->tensors[t].dtype != MG_BF16) || mgi_cu_pad_to(v->cols, 8 * K->wn) % (16 * K->wn)) return 0; /* whole steps of 16 for every warp */
-  uint32_t s = mgi_cu_product_in(K, t, t); /* t itself: a product is a left operand as it is */
-  if (!s || (s != t && !mgi_cu_feeds_only(K, s, t)) || (s == t && K->b->tensors[t].scope != mgi_cu_producer(K, t)->scope)) return 0;
-  for (uint32_t k = 1; k < b->n_ops; k++)
-    for (int j = 0; j < b->ops[k].n_in && b->ops[k].code != MG_OP_LOAD; j++) {
-      const mg_op_node *o = &b->ops[k];
-      if (o->in[j].id != t) continue;
-      if (o->scope == b->tensors[t].scope && o->code == MG_OP_MATMUL && j == 0 && b->tensors[o->in[1].id].dtype == b->tensors[t].dtype && o->in[1].id != t) {
-        chains++;
-        total += (int64_t)registers * mgi_cu_pad_to(K->v[o->out[0].id].cols, 8) / 8;
-      } else if (o->scope != b->tensors[t].scope || o->code != MG_OP_SUM || mgi_cu_reduced(K, o) != 1) {
-        others++;
-        beside += o->code != MG_OP_STORE && mg_op_row(o->code)->elementwise && K->v[o->out[0].id].rows == v->rows && K->v[o->out[0].id].cols == v->cols;
-      }
-    }
-  const int lends = others && others == beside && s != t && !K->lent && !b->tensors[t].scope && mgi_cu_producer(K, t)->code == MG_OP_EXP;
-  if (!chains || (others && s != t && !lends) || total > 200) return 0;
-  return lends ? -(int)s : (int)s;
-}
+/* Where tensor t stands among the kernel's facts. */
+MGI_FN int mgi_cu_place(const mgi_cu_kernel *K, uint32_t t) { return (int)K->b->tensors[t].op - 1; }
+/* The tensor at a place that counts from 1; 0: none. */
+MGI_FN uint32_t mgi_cu_at_place(const mgi_cu_kernel *K, int place) { return place ? K->b->ops[place].out[0].id : 0; }
+MGI_FN int mgi_cu_rule_SETTLE(const mgi_cu_kernel *K, uint32_t t) { return K->chains.over[mgi_cu_place(K, t)]; }
 /* ---- shifts between kernels */
 
 /* The kernel whose shifted tensors K loads; 0: there is none.  *ok: 0 if it has several, or if rows are cut differently in
@@ -11639,28 +11587,29 @@ MGI_FN int mgi_cu_reads(const mgi_cu_kernel *K, uint32_t t, uint32_t x) {
     if (mgi_cu_reads(K, o->in[k].id, x)) return 1;
   return 0;
 }
-/* Finds what settles, which products are chained, and whether a running maximum cancels.  After the warps are known. */
+/* Reads what settles and which products are chained, and finds whether a running maximum cancels.  After the warps are known. */
 MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
-  for (uint32_t t = 1; t < b->n_tensors && K->wk == 1; t++) {
-    mgi_cu_val_info *v = &K->v[t];
-    const int found = mgi_cu_lives(K, t, MG_AT_SETTLE);
-    const uint32_t s = (uint32_t)(found < 0 ? -found : found);
-    if (!found) continue;
-    if (found < 0) K->lent = t;
-    v->settles = s;
-    for (uint32_t k = 1; k < b->n_ops; k++) {
-      const mg_op_node *o = &b->ops[k];
-      if (!o->n_in || o->in[0].id != t || o->scope != b->tensors[t].scope || o->code == MG_OP_LOAD) continue;
-      if (o->code == MG_OP_MATMUL && o->in[1].id != t && b->tensors[o->in[1].id].dtype == b->tensors[t].dtype) K->v[o->out[0].id].chain = t;
-      if (o->code == MG_OP_SUM && s != t) K->v[o->out[0].id].chain = t;
-    }
+  const mg_kernel_plan warps = { .warps_m = K->wm, .warps_n = K->wn, .warps_k = K->wk };
+  mg_flat_chains(&K->flat, &warps, &K->chains);
+  K->lent = mgi_cu_at_place(K, K->chains.lent);
+  for (uint32_t t = 1; t < b->n_tensors && K->flat.n; t++) {
+    const int place = mgi_cu_place(K, t);
+    K->v[t].settles = mgi_cu_at_place(K, K->chains.over[place]);
+    K->v[t].chain = mgi_cu_at_place(K, K->chains.from[place]);
+    if (K->v[t].settles) K->rule[t] = MG_AT_SETTLE;
   }
   mgi_cu_degrees(K);
   memset(K->sooner, 0, b->n_ops * sizeof *K->sooner);
-  for (uint32_t k = 1; k < b->n_ops; k++)
-    for (uint32_t t = 1; t < b->n_tensors && b->ops[k].code == MG_OP_STORE; t++)
-      if (K->v[t].settles && b->ops[k].in[0].id != t && mgi_cu_reads(K, t, b->ops[k].in[0].id) && mgi_cu_product_in(K, b->ops[k].in[0].id, t) == K->v[t].settles) K->sooner[k] = b->tensors[t].op;
+  for (uint32_t k = 1; k < b->n_ops; k++) {
+    if (b->ops[k].code != MG_OP_STORE) continue;
+    const uint32_t x = b->ops[k].in[0].id;
+    for (uint32_t t = 1; t < b->n_tensors; t++) {
+      if (!K->v[t].settles || x == t || !mgi_cu_reads(K, t, x)) continue;
+      const int product = mgi_product_of(&K->flat, &K->chains, mgi_cu_place(K, x), mgi_cu_place(K, t));
+      if (product + 1 == K->chains.over[mgi_cu_place(K, t)]) K->sooner[k] = b->tensors[t].op;
+    }
+  }
 }
 
 /* Text of how many parts a row has. */
@@ -11955,7 +11904,7 @@ MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t) {
 MGI_FN uint32_t mgi_cu_vector_from(mgi_cu_kernel *K, uint32_t x, int *divides) {
   for (uint32_t t = 1; t < K->b->n_tensors; t++) {
     if (t == x || K->b->tensors[t].scope != K->loop || K->v[t].rows != K->v[x].rows || K->v[t].cols != K->v[x].cols) continue;
-    if (!mgi_cu_only_of(K, t, x) || !mgi_cu_feeds_only(K, x, t)) continue;
+    if (!mgi_cu_only_of(K, t, x) || !K->flat.n || !mgi_ends_in(&K->flat, mgi_cu_place(K, x), mgi_cu_place(K, t))) continue;
     const int found = mgi_cu_lives(K, t, MG_AT_VECTOR);
     *divides = found == 2;
     if (found) return t;
@@ -13432,6 +13381,7 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
   if (K->em->st != MG_OK || !mgi_cu_extents(K, big)) return;
   mgi_cu_merge_analyse(K);
   mgi_cu_uses(K);
+  if (!mg_flat_of(K->b, &K->flat)) K->flat.n = 0; /* too large for it: nothing is chained */
   if (!mgi_cu_warps(K, big)) return;
   mgi_cu_group_analyse(K);
   mgi_cu_own_analyse(K);

@@ -203,8 +203,12 @@ typedef struct mg_flat_op {
   int8_t inloop, loop;          /* 1: it stands in a loop; the axis of the innermost one around it */
   int8_t rank, esize;           /* dimensions; bytes of an element */
   int8_t inner;                 /* of a load: the dimension whose neighbours are neighbours in memory */
-  int8_t across;                /* ACCUM: over blocks of the grid too */
+  int8_t across;                /* ACCUM: over several blocks of the grid too */
   int8_t wide;                  /* a product with NAME.mma=wide */
+  int8_t joined;                /* a product of joined operands: in[0] in[1] + in[2] in[3], n_in 2 */
+  int8_t narrow;                /* its type has 16 bits; esize counts what lies in memory, of two numbers or wide ones too */
+  int8_t sums;                  /* ACCUM: it leaves loops, and all of them by sums */
+  int8_t apart;                 /* NAME.at=.. keeps it from the fragments of a product */
   int16_t in[4];                /* operands, as places in `op`; of a load in[0]: which tensor */
   int64_t d[MG_MAX_RANK];       /* extents in one block, in one step */
   int64_t unique;               /* load, store: bytes of the whole tensor; 0 if another load has them */
@@ -228,12 +232,21 @@ typedef struct mg_kernel_plan {
   int group;                    /* 1: products of warpgroups (mma=warpgroup) */
 } mg_kernel_plan;
 
+/* Which products, and sums of rows, of a kernel take what they read from fragments.  Places count from 1; 0 is none. */
+typedef struct mg_chains {
+  int16_t from[MG_FLAT_OPS];    /* of product or sum i: the value whose fragments it takes */
+  int16_t over[MG_FLAT_OPS];    /* of such a value: the product, or its accumulator, whose fragments it is computed in */
+  int16_t lent;                 /* such an exponential that others of its shape read too: they may, under a maximum */
+} mg_chains;
+
 /* 0: the block graph has more operators, or tensors, than the flat form. */
 int mg_flat_of(const mg_graph *block, mg_flat *k);
+void mg_flat_join(mg_flat_op *o);                     /* what was read as MG_OP_CONCAT_MATMUL becomes a product */
 void mg_flat_read_once(mg_flat *k);                   /* of several loads of one tensor one keeps its bytes */
 int64_t mg_flat_elements(const mg_flat_op *o);
 void mg_flat_product(const mg_flat *k, const mg_flat_op *o, int64_t *m, int64_t *n, int64_t *c, int64_t *batch); /* m x c times c x n */
 int mg_flat_has_product(const mg_flat *k, int i);     /* 1 if value i is made of a product's result */
+void mg_flat_chains(const mg_flat *k, const mg_kernel_plan *p, mg_chains *c); /* reads the plan's warps */
 int mg_flat_chained(const mg_flat *k, const mg_kernel_plan *p, int i); /* 1 if product i takes its left operand from fragments */
 int mg_flat_unshifted(const mg_flat *k);              /* 1 if the emitter has no running maximum for some exponential */
 int64_t mg_round_up(int64_t x, int64_t multiple);
@@ -968,11 +981,34 @@ void mg_flat_read_once(mg_flat *k) {
     }
 }
 int mg_op_moves(int code) { return code < MG_OP_TABLE_END && mg_op_row((mg_opcode)code)->moves; }
+MGI_FN int mgi_elementwise(const mg_flat_op *o) { return o->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)o->code)->elementwise; }
 
 /* Bytes of a tile in shared memory, its rows padded by 16 bytes or by none. */
 MGI_FN int64_t mgi_tile_bytes(const mg_flat_op *o, int pad) {
   int64_t cols = o->rank ? o->d[o->inner] : 1, rows = mg_flat_elements(o) / (cols ? cols : 1);
   return rows * (mg_round_up(cols * o->esize, 16) + pad);
+}
+
+/* An operator whose operands are those of a product of joined ones, (a|b) (c|d), becomes the product a c + b d. */
+void mg_flat_join(mg_flat_op *o) {
+  const int16_t b = o->in[1];
+  o->code = MG_OP_MATMUL;
+  o->joined = 1;
+  o->n_in = 2;
+  o->in[1] = o->in[2];
+  o->in[2] = b;
+}
+/* 1 if accumulator o leaves loops, and sums over every one of them. */
+MGI_FN int mgi_sums_loops(const mg_graph *b, const mg_op_node *o) {
+  uint32_t a = mg_tensor_of(b, o->in[0])->scope;
+  if (a == o->scope) return 0;
+  while (a != o->scope && o->map.to[a] == MG_MAP_SUM) a = b->axes[a].parent;
+  return a == o->scope;
+}
+/* 1 if the plan has tensor t live elsewhere than in fragments. */
+MGI_FN int mgi_kept_apart(const mg_graph *b, const mg_tensor_info *t) {
+  const int says = t->name && *t->name ? mg_plan_says(b, MG_PLAN_AT, t->name) : -1;
+  return says >= 0 && says != MG_AT_SETTLE;
 }
 
 /* The lower graph of a kernel as the model sees it.  0 if it is too large for it. */
@@ -1005,6 +1041,8 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
     memcpy(m->d, t->shape.dim, sizeof m->d);
     m->inner = (int8_t)(m->rank ? m->rank - 1 : 0);
     m->esize = (int8_t)mg_dtype_bytes(t->dtype);
+    m->narrow = t->dtype == MG_F16 || t->dtype == MG_BF16;
+    m->apart = (int8_t)mgi_kept_apart(b, t);
     for (uint32_t s = o->scope; s; s = b->axes[s].parent) m->trips *= (double)b->axes[s].extent, m->inloop = 1;
     m->loop = (int8_t)o->scope;
     m->n_in = 0;
@@ -1023,8 +1061,10 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
         stores++;
       }
       m->wide = (int8_t)mg_wide_product(b, i);
-      for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++) m->across |= o->map.to[a] != MG_MAP_NONE;
-      if (o->code == MG_OP_CONCAT_MATMUL) m->code = MG_OP_MATMUL, m->in[1] = m->in[2], m->n_in = 2, m->trips *= 2;
+      for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++)
+        m->across |= o->map.to[a] != MG_MAP_NONE && b->axes[a].extent > 1;
+      if (o->code == MG_OP_ACCUM) m->sums = (int8_t)mgi_sums_loops(b, o);
+      if (o->code == MG_OP_CONCAT_MATMUL) mg_flat_join(m), m->trips *= 2;
       for (int j = 0; j < o->n_in && o->code == MG_OP_MATMUL; j++) m->trips *= mg_loads_what(b, o->in[j], mg_split) ? 2 : 1; /* by both halves */
     }
     for (int j = 0; j < o->n_out; j++) of[o->out[j].id] = (int16_t)k->n;
@@ -1159,7 +1199,7 @@ int mg_flat_has_product(const mg_flat *k, int i) {
    it is made of more than loads of the loop, element by element. */
 MGI_FN int mgi_contracts(const mg_flat *k, int i, int d, int8_t *at) {
   const mg_flat_op *o = &k->op[i];
-  int all = o->inloop && (o->code == MG_OP_LOAD || mg_op_moves(o->code) || (o->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)o->code)->elementwise));
+  int all = o->inloop && (o->code == MG_OP_LOAD || mg_op_moves(o->code) || mgi_elementwise(o));
   if (d < 0 || d >= o->rank || mg_op_moves(o->code)) return all;
   if (o->code == MG_OP_LOAD) at[i] = (int8_t)(d + 1);
   for (int j = 0; j < o->n_in && j < 4 && all && o->code != MG_OP_LOAD; j++) all = mgi_contracts(k, o->in[j], d - o->rank + k->op[o->in[j]].rank, at);
@@ -1189,33 +1229,165 @@ MGI_FN int64_t mgi_own_ring_bytes(const mg_flat *k, int warps, int8_t *at) {
   return bytes;
 }
 
-/* Whether op i's value has one use more than those that leave it in fragments: left operand of a product, row sums. */
-MGI_FN int mgi_used_elsewhere(const mg_flat *k, int i) {
-  for (int q = i + 1; q < k->n; q++)
-    for (int j = 0; j < k->op[q].n_in && j < 4; j++)
-      if (k->op[q].in[j] == i && !(k->op[q].loop == k->op[i].loop && (k->op[q].code == MG_OP_SUM || (k->op[q].code == MG_OP_MATMUL && j == 0)))) return 1;
-  return 0;
+/* ---- chains
+   A product whose left operand is another product, or an elementwise function of one, takes it from that one's fragments,
+   narrowed; sums of the operand's rows do the same, and nothing goes through shared memory:
+
+       S = matmul(q, k);  P = exp(S);  l = sum(P, dim=1);  O = matmul(P, v)      over[P] = S, from[O] = from[l] = P
+
+   The operand has 16 bits, its columns are whole steps of 16 for every warp, no two warps share the contraction.  It is made
+   of one product of its shape and its loop, which nothing else reads; and all that reads it takes it so.  Two more readers
+   may be: a store, of what an exponential is of; and, of one exponential outside of loops, elementwise functions. */
+
+MGI_FN int64_t mgi_rows_of(const mg_flat_op *o) { return o->rank > 1 ? o->d[o->rank - 2] : 1; }
+MGI_FN int64_t mgi_cols_of(const mg_flat_op *o) { return o->rank > 0 ? o->d[o->rank - 1] : 1; }
+MGI_FN int mgi_same_matrix(const mg_flat_op *a, const mg_flat_op *b) { return mgi_rows_of(a) == mgi_rows_of(b) && mgi_cols_of(a) == mgi_cols_of(b); }
+/* How many places of o->in are values that it reads. */
+MGI_FN int mgi_reads(const mg_flat_op *o) {
+  if (o->code == MG_OP_LOAD) return 0;
+  if (o->joined) return 4;
+  return o->n_in < 4 ? o->n_in : 4;
 }
-/* 1 if product i takes its left operand, an elementwise function of another product of the same loop, from that one's fragments
-   (mirage_cuda.cuh, "products that stay in fragments"). */
-int mg_flat_chained(const mg_flat *k, const mg_kernel_plan *p, int i) {
-  const mg_flat_op *o = &k->op[i], *a = &k->op[o->in[0]];
-  int q = o->in[0];
-  int64_t cols = mg_round_up(a->rank ? a->d[a->rank - 1] : 1, 8 * p->warps_n), rows = mg_round_up(o->d[o->rank - 2], 16 * p->warps_m) / p->warps_m;
-  if (o->code != MG_OP_MATMUL || p->warps_k != 1 || a->esize != 2 || cols % (16 * p->warps_n) || a->loop != o->loop) return 0;
-  if (rows / 32 * (cols / p->warps_n + mg_round_up(o->d[o->rank - 1], 8)) > 200 * 4) return 0; /* registers: rows x columns / 32 lanes */
-  if (a->code != MG_OP_MATMUL && mgi_used_elsewhere(k, q)) return 0;
-  while (k->op[q].code != MG_OP_MATMUL) {
-    const mg_flat_op *x = &k->op[q];
-    int next = -1;
-    if (x->code != MG_OP_ACCUM && !(x->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)x->code)->elementwise)) return 0;
-    if (x->code == MG_OP_ACCUM && (k->op[x->in[0]].code != MG_OP_MATMUL || x->across)) return 0;
-    for (int j = 0; j < x->n_in && j < 4; j++) if (mg_flat_has_product(k, x->in[j]) && mg_flat_elements(&k->op[x->in[j]]) == mg_flat_elements(x)) next = x->in[j];
-    if (next < 0) return 0;
-    if (x->code == MG_OP_ACCUM) return x->loop == o->loop;
-    q = next;
+
+/* The accumulator that product i adds up in, having no other reader; -1: there is none. */
+MGI_FN int mgi_added_up(const mg_flat *k, int i) {
+  int by = -1, uses = 0;
+  for (int q = i + 1; q < k->n; q++)
+    for (int j = 0; j < mgi_reads(&k->op[q]); j++)
+      if (k->op[q].in[j] == i) uses++, by = q;
+  return uses == 1 && k->op[by].sums ? by : -1;
+}
+
+/* 1 if value i is a product, with its accumulator if it has one, that takes nothing from fragments itself. */
+MGI_FN int mgi_is_product(const mg_flat *k, const mg_chains *c, int i) {
+  const mg_flat_op *o = &k->op[i];
+  const int q = o->code == MG_OP_ACCUM ? o->in[0] : i;
+  if (o->across || k->op[q].code != MG_OP_MATMUL || c->from[q]) return 0;
+  return mgi_added_up(k, q) == (q == i ? -1 : i);
+}
+
+/* The product that value v is, or is computed of element by element; -1: there is none, or several.  Of value t's shape and loop. */
+MGI_FN int mgi_product_of(const mg_flat *k, const mg_chains *c, int v, int t) {
+  int16_t of[MG_FLAT_OPS];
+  for (int i = 0; i <= v; i++) {
+    const mg_flat_op *o = &k->op[i];
+    int several = 0;
+    of[i] = -1;
+    if (mgi_is_product(k, c, i)) {
+      if (mgi_same_matrix(o, &k->op[t]) && o->loop == k->op[t].loop) of[i] = (int16_t)i;
+      continue;
+    }
+    for (int j = 0; j < mgi_reads(o) && mgi_elementwise(o); j++) {
+      const int16_t x = of[o->in[j]];
+      several |= x >= 0 && of[i] >= 0 && x != of[i];
+      if (x >= 0) of[i] = x;
+    }
+    if (several) of[i] = -1;
   }
-  return k->op[q].loop == o->loop;
+  return of[v];
+}
+
+/* What stands behind a merge over the grid: all that a merged value reaches, with the whole of a loop that has some of it. */
+MGI_FN void mgi_behind_merge(const mg_flat *k, uint8_t *behind) {
+  memset(behind, 0, MG_FLAT_OPS);
+  for (int again = 1; again;) {
+    again = 0;
+    for (int i = 0; i < k->n; i++) {
+      const mg_flat_op *o = &k->op[i];
+      int is = 0;
+      for (int j = 0; j < mgi_reads(o); j++) is |= behind[o->in[j]] || k->op[o->in[j]].across;
+      for (int q = 0; q < k->n && o->inloop; q++) is |= behind[q] && k->op[q].loop == o->loop;
+      if (!is || behind[i]) continue;
+      behind[i] = 1;
+      again = 1;
+    }
+  }
+}
+
+/* 1 if all that is made of value s ends in t, element by element or moved; or in stores beside t, which is an exponential. */
+MGI_FN int mgi_ends_in(const mg_flat *k, int s, int t) {
+  uint8_t ends[MG_FLAT_OPS], behind[MG_FLAT_OPS];
+  const int power = k->op[t].code == MG_OP_EXP;
+  memset(ends, 0, sizeof ends);
+  mgi_behind_merge(k, behind);
+  ends[t] = 1;
+  for (int i = t - 1; i >= s; i--) {
+    int any = 0, all = 1;
+    for (int q = i + 1; q < k->n; q++) {
+      const mg_flat_op *o = &k->op[q];
+      const int stays = o->code == MG_OP_ACCUM && o->loop == k->op[o->in[0]].loop;
+      for (int j = 0; j < mgi_reads(o); j++) {
+        if (o->in[j] != i) continue;
+        if (o->code == MG_OP_STORE && power && o->loop == k->op[t].loop && behind[q] == behind[t]) continue;
+        any = 1;
+        all &= ends[q] && (mgi_elementwise(o) || mg_op_moves(o->code) || stays);
+      }
+    }
+    ends[i] = (uint8_t)(any && all);
+  }
+  return ends[s];
+}
+
+/* 1 if o is a product that may take value t, its left operand, from fragments. */
+MGI_FN int mgi_multiplies(const mg_flat *k, const mg_flat_op *o, int t) {
+  if (o->code != MG_OP_MATMUL || o->joined || o->loop != k->op[t].loop) return 0;
+  return o->in[0] == t && o->in[1] != t && k->op[o->in[1]].narrow;
+}
+
+/* The product in whose fragments value t is computed, by the rules above; -1: none.  *lends: others read t too. */
+MGI_FN int mgi_settles(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int t, int *lends) {
+  const mg_flat_op *v = &k->op[t];
+  const int64_t registers = mg_round_up(mgi_rows_of(v), 16 * p->warps_m) / (16 * p->warps_m) * 4; /* a lane's, of 8 columns */
+  int64_t total = registers * mgi_cols_of(v) / (8 * p->warps_n);
+  int products = 0, others = 0, beside = 0;
+  *lends = 0;
+  if (!v->narrow || v->apart || mg_round_up(mgi_cols_of(v), 8 * p->warps_n) % (16 * p->warps_n)) return -1;
+  for (int q = t + 1; q < k->n; q++) {
+    const mg_flat_op *o = &k->op[q];
+    for (int j = 0; j < mgi_reads(o); j++) {
+      if (o->in[j] != t) continue;
+      if (j == 0 && mgi_multiplies(k, o, t)) {
+        products++;
+        total += registers * mg_round_up(mgi_cols_of(o), 8) / 8;
+      } else if (o->code != MG_OP_SUM || o->loop != v->loop || mgi_cols_of(o) != 1) {
+        others++;
+        beside += mgi_elementwise(o) && mgi_same_matrix(o, v);
+      }
+    }
+  }
+  if (!products || total > 200) return -1;
+  const int s = mgi_product_of(k, c, t, t);
+  if (s < 0 || (s != t && !mgi_ends_in(k, s, t))) return -1;
+  if (s == t || !others) return s;
+  *lends = others == beside && !c->lent && !v->inloop && v->code == MG_OP_EXP;
+  return *lends ? s : -1;
+}
+
+void mg_flat_chains(const mg_flat *k, const mg_kernel_plan *p, mg_chains *c) {
+  uint8_t left[MG_FLAT_OPS] = { 0 };
+  memset(c, 0, sizeof *c);
+  if (p->warps_k != 1) return;
+  for (int i = 0; i < k->n; i++)
+    if (k->op[i].code == MG_OP_MATMUL) left[k->op[i].in[0]] = 1;
+  for (int t = 0; t < k->n; t++) {
+    int lends;
+    const int s = left[t] ? mgi_settles(k, p, c, t, &lends) : -1;
+    if (s < 0) continue;
+    c->over[t] = (int16_t)(s + 1);
+    if (lends) c->lent = (int16_t)(t + 1);
+    for (int q = t + 1; q < k->n; q++) {
+      const mg_flat_op *o = &k->op[q];
+      const int sum = o->code == MG_OP_SUM && o->in[0] == t && o->loop == k->op[t].loop && s != t;
+      if (sum || mgi_multiplies(k, o, t)) c->from[q] = (int16_t)(t + 1);
+    }
+  }
+}
+
+int mg_flat_chained(const mg_flat *k, const mg_kernel_plan *p, int i) {
+  mg_chains c;
+  if (k->op[i].code != MG_OP_MATMUL || p->warps_k != 1 || !mg_flat_has_product(k, k->op[i].in[0])) return 0;
+  mg_flat_chains(k, p, &c);
+  return c.from[i] != 0;
 }
 /* 1 if product i, behind the loop, takes its left operand from the fragments of one of a ring of warps, part by part
    (mirage_cuda.cuh, "rings of warps"). */

@@ -4551,9 +4551,10 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
     if (joined[i]) { at[i] = at[o->in[0]]; continue; }
     const int x = at[i] = (int16_t)k->n++;
     mg_flat_op *m = &k->op[x];
-    m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2, m->unique = 0, m->wide = 0; /* esize: as operands are widened */
+    m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2, m->unique = 0, m->wide = 0, m->joined = 0, m->apart = 0; /* esize: as operands are widened */
     m->loop = (int8_t)(m->inloop ? mgi_se_loop_axis(o->scope) : 0);
     m->across = o->code == MG_OP_ACCUM && o->map[0] < 4;
+    m->sums = o->code == MG_OP_ACCUM && o->map[0] >= 4 && o->arg == MG_MAP_SUM;
     h->both[x] = o->code == MG_OP_CONCAT_MATMUL;
     for (int j = 0; j < o->n_in; j++) {
       m->in[j] = at[o->in[j]];
@@ -4574,7 +4575,8 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
       m->in[0] = o->arg, m->unique = mg_shape_elements(&u->shape) * m->esize;
       for (int j = 0; j < x; j++) h->again |= k->op[j].code == MG_OP_LOAD && k->op[j].in[0] == m->in[0];
     }
-    if (o->code == MG_OP_CONCAT_MATMUL) m->code = MG_OP_MATMUL, m->in[1] = m->in[2], m->n_in = 2;
+    m->narrow = m->esize == 2;
+    if (o->code == MG_OP_CONCAT_MATMUL) mg_flat_join(m);
     h->made[x] = m->code == MG_OP_MATMUL;
     for (int j = 0; j < m->n_in && m->code != MG_OP_LOAD; j++) h->made[x] |= h->made[m->in[j]];
     h->unique[x] = m->unique;
@@ -6835,7 +6837,8 @@ static int mgi_se_sample_op(mg_flat *k, int code, int inloop, int in0, int in1, 
   mg_flat_op *o = &k->op[k->n];
   memset(o, 0, sizeof *o);
   o->code = (int16_t)code, o->inloop = (int8_t)inloop, o->loop = (int8_t)(inloop ? 4 : 0), o->trips = inloop ? (double)k->iters : 1, o->esize = 2;
-  o->rank = 2, o->inner = 1, o->d[0] = rows, o->d[1] = cols;
+  o->rank = 2, o->inner = 1, o->d[0] = rows, o->d[1] = cols, o->narrow = 1;
+  o->sums = code == MG_OP_ACCUM && k->op[in0].inloop && !inloop && cols == k->op[in0].d[1];
   o->in[0] = (int16_t)in0, o->in[1] = (int16_t)in1, o->n_in = (int8_t)(code == MG_OP_LOAD ? 0 : in1 >= 0 ? 2 : 1);
   if (in1 < 0) o->in[1] = 0;
   return k->n++;
