@@ -58,6 +58,8 @@
      >>file        emitter: the whole file
 
    CONFIGURATION (define before including)
+     MIRAGE_DEVICE_ONLY  leaves what an emitted kernel and its launch need, of mirage.h and mirage_plan.h too, whatever else
+                         is defined (emitted files define it)
      MG_EMULATE          host meaning of the wrappers; with MG_EMULATE_FIELD over field elements, else over floats;
                          with MG_EMULATE_RACES, and -fsanitize=thread, every access to shared memory is watched
      MG_RUNNER           adds the part that mg_cuda_run calls
@@ -162,6 +164,7 @@ typedef struct mg_emitted_info {
   uint32_t early;            /* by input, as bits: NAME_launch_pdl reads it before the kernel before has ended */
 } mg_emitted_info;
 
+#ifndef MIRAGE_DEVICE_ONLY
 typedef struct mg_emit_config {
   const char *arch;          /* an architecture, or a machine's name, of mirage_plan.h; NULL: its first row's, "sm_90a" */
   const char *certificate;   /* lines that the head comment quotes, or NULL: it says "not certified" */
@@ -207,6 +210,7 @@ typedef struct mg_memory_piece {
   int64_t offset;            /* out */
 } mg_memory_piece;
 int64_t mg_memory_plan(mg_memory_piece *piece, int n, int64_t align, int *exact);
+#endif /* MIRAGE_DEVICE_ONLY */
 
 #ifdef __cplusplus
 }
@@ -219,6 +223,7 @@ int64_t mg_memory_plan(mg_memory_piece *piece, int n, int64_t align, int *exact)
 extern "C" {
 #endif
 
+#ifndef MIRAGE_DEVICE_ONLY
 /* How link 2 is run.  Zero means default. */
 typedef struct mg_check_config {
   uint64_t seed;             /* of inputs, fields and fiber orders; 0: 1 */
@@ -384,6 +389,7 @@ mg_status mg_cuda_run_numerics(const mg_graph *program, const mg_graph *ugraph, 
 mg_status mg_cuda_measure(const mg_graph *program, const mg_graph *const *g, int n, const mg_run_config *cfg, mg_run_report *r, mg_status *status, mg_error *why, mg_error *e);
 /* The same as mg_search_config's hook `measure`; user: NULL, or a mg_run_config.  us[k] is the cold time, 0 if g[k] failed. */
 mg_status mg_cuda_measure_us(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us, mg_error *e);
+#endif /* MIRAGE_DEVICE_ONLY */
 
 /* Between mg_cuda_check and a kernel compiled under MG_EMULATE.  A field element as the emulator holds it: residues,
    or marks.  p: MGI_EMU_UNDEFINED, _NEGINF or _EXP2 for what is no residue; q: MGI_EMU_ABSENT inside an exponential. */
@@ -483,6 +489,9 @@ typedef struct mgi_runner_job {
   char gpu[128];
 } mgi_runner_job;
 
+typedef int (*mgi_runner_fn)(mgi_runner_job *job); /* 0, or the CUDA error, described in job->error */
+
+#ifndef MIRAGE_DEVICE_ONLY
 /* Between mg_cuda_calibrate and >>calibrate.  A rate of every run. */
 enum { MGI_CALIBRATE_RUNS = 15 };
 typedef struct mgi_calibrate_job {
@@ -492,7 +501,7 @@ typedef struct mgi_calibrate_job {
   MG_MACHINE_RATES(MGI_F)    /* out */
 #undef MGI_F
 } mgi_calibrate_job;
-typedef int (*mgi_runner_fn)(mgi_runner_job *job); /* 0, or the CUDA error, described in job->error */
+#endif /* MIRAGE_DEVICE_ONLY */
 
 #ifdef __cplusplus
 }
@@ -5835,7 +5844,8 @@ extern "C" __attribute__((visibility("default"))) int mgi_calibrate_run(mgi_runn
       time limit, which compares by itself and sends back one fixed-size record.
    2. Compilers are started without a shell; their messages end up in mg_error.
    3. Only what strict C11 headers of a POSIX system declare is used, so that -std=c11 needs no feature macro.       */
-#if (defined(MIRAGE_IMPLEMENTATION) || defined(MIRAGE_CUDA_IMPLEMENTATION)) && !defined(MGI_CUDA_DRIVER_IMPLEMENTED)
+#if (defined(MIRAGE_IMPLEMENTATION) || defined(MIRAGE_CUDA_IMPLEMENTATION)) && \
+    !defined(MGI_CUDA_DRIVER_IMPLEMENTED) && !defined(MIRAGE_DEVICE_ONLY)
 #define MGI_CUDA_DRIVER_IMPLEMENTED
 
 #include <dirent.h>
@@ -9602,7 +9612,8 @@ mg_status mg_cuda_measure_us(void *user, const mg_graph *program, const mg_graph
 #endif
 #endif /* driver */
 
-#if (defined(MIRAGE_IMPLEMENTATION) || defined(MIRAGE_CUDA_IMPLEMENTATION)) && !defined(MGI_CUDA_IMPLEMENTED)
+#if (defined(MIRAGE_IMPLEMENTATION) || defined(MIRAGE_CUDA_IMPLEMENTATION)) && \
+    !defined(MGI_CUDA_IMPLEMENTED) && !defined(MIRAGE_DEVICE_ONLY)
 #define MGI_CUDA_IMPLEMENTED
 
 #include <stdarg.h>
@@ -14515,7 +14526,7 @@ MGI_FN void mgi_cu_file_include(const mgi_cu_emit *em, mgi_cu_str *out) {
   }
   for (int k = 1; k < MG_OP_TABLE_END; k++)
     if (used[k] && mgi_cu_rows[k].row) mgi_cu_str_put(out, "%s  %s", any++ ? " \\\n" : "#define MG_USER_OPS(E, T) \\\n", mgi_cu_rows[k].row);
-  mgi_cu_str_put(out, "%s%s%s#include \"mirage_cuda.cuh\"\n", any ? "\n" : "", em->blas ? "#define MG_CUBLAS\n" : "", em->maps ? "#define MG_TENSOR_MAPS\n" : "");
+  mgi_cu_str_put(out, "%s%s%s#define MIRAGE_DEVICE_ONLY\n#include \"mirage_cuda.cuh\"\n", any ? "\n" : "", em->blas ? "#define MG_CUBLAS\n" : "", em->maps ? "#define MG_TENSOR_MAPS\n" : "");
 }
 /* The sizes, each a macro. */
 MGI_FN void mgi_cu_file_sizes(const mgi_cu_emit *em, mgi_cu_str *out) {

@@ -223,6 +223,7 @@ static void test_file(void **state) {
   assert_non_null(strstr(a, "not certified"));
   assert_non_null(strstr(a, "mg_const(1, 4096)"));
   assert_null(strstr(a, "MG_USER_OPS"));
+  assert_non_null(strstr(a, "#define MIRAGE_DEVICE_ONLY\n#include \"mirage_cuda.cuh\"\n"));
   assert_int_equal(mg_cuda_source_graph(a, strlen(a), &again, &e), MG_OK);
   assert_true(mg_hash(g) == mg_hash(again));
   mg_graph_free(again);
