@@ -110,7 +110,7 @@
 
    MEMORY
      mg_cuda_emit's text is freed with mg_string_free.  An emitted launch allocates nothing, uses the caller's stream
-     only, and may be captured in a CUDA graph.  Pointers of inputs, outputs and workspace are 256-byte aligned.
+     only, and may be captured in a CUDA graph.  Pointers of inputs, outputs and workspace are 16-byte aligned.
 
    THREADS
      No mutable globals; distinct graphs are independent.
@@ -146,8 +146,11 @@ extern "C" {
                                   it in the stream is still running, and waits for that one's end before it reads
                                   anything but NAME_info's `early` inputs, which nothing in flight may write: weights.
                                   The kernels of one call follow each other so in either entry
+     int NAME_run(const half *in_X, .., half *out_O, .., void *workspace, cudaStream_t stream);  NAME_launch, with each
+                                  tensor by name and type: half, __nv_bfloat16 or float
      size_t NAME_workspace_bytes(void);
      extern const mg_emitted_info NAME_info;
+   A pointer to no multiple of 16 bytes: cudaErrorMisalignedAddress (716), and nothing is launched.
    Inputs and outputs stand in the program's order, inputs dense in their memory `order`, outputs row-major.  The
    workspace is zeroed once by the caller; concurrent launches need one each. */
 typedef struct mg_io_info {
@@ -1931,6 +1934,8 @@ template<int N, class W> MGI_EMU_NOINLINE MG_DEV void mg_push(W *mine, int rank,
 struct mg_f16 { uint16_t bits; };
 struct mg_bf16 { uint16_t bits; };
 struct mg_f32 { uint32_t bits; };
+typedef mg_f16 mg_half;
+typedef mg_bf16 mg_bfloat;
 
 #ifdef MG_EMULATE_FIELD
 /* An element of the small pair, four bytes like the float that it stands for; all bits set is "undefined". */
@@ -2863,7 +2868,7 @@ template<class... A> MGI_EMU void mgi_emu_arguments(const char *name, const A &.
 
 #ifndef MG_RUNNER /* the runtime, where a file was edited by hand: what may stand in a launch, and what may not */
 typedef int cudaError_t;
-enum { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorUnknown = 999 };
+enum { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorMisalignedAddress = 716, cudaErrorUnknown = 999 };
 enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
 enum { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout, cudaFuncAttributeNonPortableClusterSizeAllowed = 14 };
 static thread_local cudaError_t mgi_emu_last_error; /* of the calls below: a launch returns its own */
@@ -3140,6 +3145,8 @@ struct mg_f16 { uint16_t bits; };
 struct mg_bf16 { uint16_t bits; };
 struct mg_f32 { uint32_t bits; };
 typedef float mg_num;
+typedef __half mg_half;          /* of NAME_run's parameters */
+typedef __nv_bfloat16 mg_bfloat;
 
 MG_DEV mg_num mg_widen(mg_f16 v) { return __half2float(__ushort_as_half(v.bits)); }
 MG_DEV mg_num mg_widen(mg_bf16 v) { return __uint_as_float((uint32_t)v.bits << 16); }
@@ -5180,6 +5187,8 @@ static inline int mgi_launch(int early, K *kernel, int64_t gx, int64_t gy, int64
 struct mg_f16 { uint16_t bits; };
 struct mg_bf16 { uint16_t bits; };
 struct mg_f32 { uint32_t bits; };
+typedef struct __half mg_half;
+typedef struct __nv_bfloat16 mg_bfloat;
 struct alignas(64) mg_tensor_map { uint64_t w[16]; };
 
 __asm__(".pushsection .rodata\n.balign 64\n.local mgi_cubin\nmgi_cubin:\n.incbin \"" MG_CUBIN "\"\n.byte 0\n.popsection\n");
@@ -5399,6 +5408,15 @@ MG_BOTH int64_t mg_library_blocks(int64_t n, int64_t per_block) {
 }
 MG_BOTH int64_t mg_chunks(int64_t extent, int64_t chunk) { return (extent + chunk - 1) / chunk; }
 MG_BOTH size_t mg_round256(int64_t bytes) { return ((size_t)bytes + 255) / 256 * 256; }
+#endif
+#if defined(MG_LAUNCH)
+/* 1 if one of the pointers is to no multiple of 16 bytes, which is the most that a thread reads or writes at once. */
+static inline MGI_UNUSED int mg_misaligned(const void *const *in, int n_in, void *const *out, int n_out, const void *workspace) {
+  uintptr_t any = (uintptr_t)workspace;
+  for (int k = 0; k < n_in; k++) any |= (uintptr_t)in[k];
+  for (int k = 0; k < n_out; k++) any |= (uintptr_t)out[k];
+  return any % 16 != 0;
+}
 #endif
 
 /* --------------------------------------------------------------------------------------------------------- >>runner
@@ -14500,13 +14518,37 @@ MGI_FN void mgi_cu_emit_io(const mgi_cu_emit *em, mgi_cu_str *s, const char *wha
   mgi_cu_str_put(s, "};\n");
 }
 
+/* NAME_run's parameters, each tensor on a line of its own behind `margin`.  types: of f16, bf16 and f32. */
+MGI_FN void mgi_cu_file_parameters(const mgi_cu_emit *em, mgi_cu_str *s, const char *margin, const char *const types[3]) {
+  const mg_graph *g = em->g;
+  mgi_cu_str_put(s, "int %s_run(\n", g->name);
+  for (uint32_t k = 0; k < g->n_in; k++) {
+    const mg_tensor_info *t = &g->tensors[g->in[k].id];
+    mgi_cu_str_put(s, "%sconst %s *in_%s,\n", margin, types[t->dtype], t->name);
+  }
+  for (uint32_t k = 0; k < g->n_out; k++) {
+    const mg_tensor_info *t = &g->tensors[g->out[k].id];
+    mgi_cu_str_put(s, "%s%s *out_%s,\n", margin, types[t->dtype], t->name);
+  }
+  mgi_cu_str_put(s, "%svoid *workspace, cudaStream_t stream)", margin);
+}
 /* The file's head: how it is compiled, the µGraph, the certificate. */
 MGI_FN void mgi_cu_file_head(mgi_cu_emit *em, mgi_cu_str *out, const char *certificate) {
   const char *n = em->g->name;
   char *source = NULL;
   em->st = mgi_cu_planned_text(em, &source);
-  mgi_cu_str_put(out, "/* nvcc -O3 -std=c++17 -prec-div=false -prec-sqrt=false -gencode arch=compute_%s,code=%s -Xcompiler -fPIC -shared -I<mirage> -o %s.so %s.cu\n *\n", em->machine.arch + 3, em->machine.arch, n, n);
-  mgi_cu_str_put(out, " * <mirage> is the directory of mirage_cuda.cuh.  Exports %s_launch, %s_workspace_bytes, %s_info.\n *\n * mugraph {{{\n", n, n, n);
+  const int dependent = mg_machine_can(&em->machine, MG_CAN_DEPENDENT_LAUNCH);
+  static const char *const types[] = {"half", "__nv_bfloat16", "float"};
+  mgi_cu_str_put(out, "/* nvcc -O3 -std=c++17 -prec-div=false -prec-sqrt=false -gencode arch=compute_%s,code=%s -Xcompiler -fPIC -shared \\\n",
+                 em->machine.arch + 3, em->machine.arch);
+  mgi_cu_str_put(out, "     -I<mirage> -o %s.so \\\n     %s.cu\n *\n", n, n);
+  mgi_cu_str_put(out, " * <mirage> is the directory of mirage_cuda.cuh, which says more of what this file exports:\n *   ");
+  mgi_cu_file_parameters(em, out, " *     ", types);
+  mgi_cu_str_put(out, ";\n *   %s_launch(in, out, workspace, stream), the same of arrays of pointers;\n", n);
+  if (dependent) mgi_cu_str_put(out, " *   %s_launch_pdl(..), which may begin before what is before it in the stream has ended;\n", n);
+  mgi_cu_str_put(out, " *   %s_workspace_bytes(), of memory that is zeroed once; %s_info.\n", n, n);
+  mgi_cu_str_put(out, " * A launch returns 0 or the CUDA error: cudaErrorMisalignedAddress for a pointer to no multiple of 16 bytes.\n"
+                      " *\n * mugraph {{{\n");
   mgi_cu_emit_quote(out, source);
   mgi_cu_str_put(out, " * }}} mugraph\n *\n * certificate:\n");
   mgi_cu_emit_quote(out, certificate && certificate[0] ? certificate : "not certified");
@@ -14582,12 +14624,21 @@ MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char 
   const char *n = g->name;
   const int dependent = mg_machine_can(&em->machine, MG_CAN_DEPENDENT_LAUNCH);
   mgi_cu_str_put(out, "extern \"C\" size_t %s_workspace_bytes(void) { return %s; }\n\n", n, last);
+  static const char *const types[] = {"mg_half", "mg_bfloat", "float"};
+  const char *space = strcmp(last, "0") ? "  unsigned char *const space = (unsigned char *)workspace;\n" : "";
   if (dependent) mgi_cu_str_put(out, "static int %s_launch_all(int early, %s) {\n  (void)early;\n", n, args);
   else mgi_cu_str_put(out, "extern \"C\" int %s_launch(%s) {\n", n, args);
-  mgi_cu_str_put(out, "%s  int rc = 0;\n%s  return rc;\n}\n\n", strcmp(last, "0") ? "  unsigned char *const space = (unsigned char *)workspace;\n" : "  (void)workspace;\n",
-              mgi_cu_str_text(&em->launches));
+  mgi_cu_str_put(out, "  if (mg_misaligned(in, %u, out, %u, workspace)) return (int)cudaErrorMisalignedAddress;\n", (unsigned)g->n_in, (unsigned)g->n_out);
+  mgi_cu_str_put(out, "%s  int rc = 0;\n%s  return rc;\n}\n\n", space, mgi_cu_str_text(&em->launches));
   for (int early = 0; early < 2 && dependent; early++)
     mgi_cu_str_put(out, "extern \"C\" int %s_launch%s(%s) {\n  return %s_launch_all(%d, in, out, workspace, stream);\n}\n\n", n, early ? "_pdl" : "", args, n, early);
+  mgi_cu_str_put(out, "extern \"C\" ");
+  mgi_cu_file_parameters(em, out, "  ", types);
+  mgi_cu_str_put(out, " {\n  const void *const in[] = {");
+  for (uint32_t k = 0; k < g->n_in; k++) mgi_cu_str_put(out, "%sin_%s", k ? ", " : "", g->tensors[g->in[k].id].name);
+  mgi_cu_str_put(out, "};\n  void *const out[] = {");
+  for (uint32_t k = 0; k < g->n_out; k++) mgi_cu_str_put(out, "%sout_%s", k ? ", " : "", g->tensors[g->out[k].id].name);
+  mgi_cu_str_put(out, "};\n  return %s_launch(in, out, workspace, stream);\n}\n\n", n);
   mgi_cu_emit_io(em, out, "in", g->in, g->n_in);
   mgi_cu_emit_io(em, out, "out", g->out, g->n_out);
   mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info;\nextern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, %d, %s_in, %s_out, 0x%x};\n#endif\n", n, n, n, (unsigned)g->n_in, (unsigned)g->n_out,
