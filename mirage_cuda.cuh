@@ -160,11 +160,18 @@ typedef struct mg_io_info {
   int64_t dim[MG_MAX_RANK], stride[MG_MAX_RANK]; /* strides in elements */
   int32_t order[MG_MAX_RANK];
 } mg_io_info;
+typedef struct mg_kernel_info {
+  const char *name;
+  int64_t grid[3];           /* blocks along x, y and z */
+  int threads;               /* of a block */
+  int64_t shared_bytes;      /* of a block, dynamic */
+} mg_kernel_info;
 typedef struct mg_emitted_info {
   const char *name;
   int n_in, n_out, n_kernels;
   const mg_io_info *in, *out;
   uint32_t early;            /* by input, as bits: NAME_launch_pdl reads it before the kernel before has ended */
+  const mg_kernel_info *kernels; /* in the order of their launches; for a product that cuBLAS takes, the kernel without it */
 } mg_emitted_info;
 
 #ifndef MIRAGE_DEVICE_ONLY
@@ -10024,6 +10031,7 @@ typedef struct mgi_cu_emit {
   mgi_cu_str kernels, launches; /* device functions; statements of the launch function */
   mgi_cu_str spaces;         /* constants: where in the workspace things lie */
   char space_end[280];       /* text of its size so far */
+  mgi_cu_str infos;          /* rows of NAME_info's kernels */
   mgi_cu_str plans;          /* what was decided: lines of kernel's number, key, value */
   uint32_t early;            /* inputs that a dependent launch reads ahead, as bits */
   int blas;                  /* 1: cuBLAS is called, and has its workspace */
@@ -14111,6 +14119,11 @@ MGI_FN void mgi_cu_pass_shifts(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *l) {
     snprintf(em->space_end, sizeof em->space_end, "%.120s_SHIFTED_K%d", em->g->name, of);
   }
 }
+/* A launch is written: NAME_info has it. */
+MGI_FN void mgi_cu_launched(mgi_cu_emit *em, const char *name, const char *gx, const char *gy, const char *gz, int threads, int64_t shared) {
+  mgi_cu_str_put(&em->infos, "  {\"%s\", {%s, %s, %s}, %d, %lld},\n", name, gx, gy, gz, threads, (long long)shared);
+  em->n_launches++;
+}
 /* The kernel's text, its launch and its room in the workspace go into the file's.  all_axes: grid axes of extent 1 too. */
 MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
   mgi_cu_emit *em = K->em;
@@ -14146,7 +14159,7 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
                 K->group, K->group_size, K->group);
   mgi_cu_str_put(s, "%s%s}\n\n", mgi_cu_str_text(&K->decl), mgi_cu_str_text(&K->body));
   mgi_cu_str_put(l, ");\n  if (rc) return rc;\n");
-  em->n_launches++;
+  mgi_cu_launched(em, K->name, K->count[1], K->count[2], K->count[3], K->threads, K->shared);
   if (K->decl.oom || K->body.oom || s->oom || l->oom) mgi_cu_emit_fail(em, MG_NO_MEMORY, K->name, "no memory");
 }
 /* ---- what was decided, for those who ask */
@@ -14407,7 +14420,7 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
   const mg_tensor_info *out = &g->tensors[t];
   const int softmax = mg_softmax_dim(g, out->op), by_rows = softmax >= 0 || mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX);
   const int rank = out->shape.rank, along = softmax >= 0 ? softmax : by_rows ? o->attr.dim : -1;
-  mgi_cu_str *s = &em->kernels, *l = &em->launches, count = {NULL, 0, 0, 0};
+  mgi_cu_str *s = &em->kernels, *l = &em->launches, count = {NULL, 0, 0, 0}, blocks = {NULL, 0, 0, 0};
   char dim[200], text[400];
   if (!by_rows && !row->elementwise && !row->moves) {
     mgi_cu_emit_fail(em, MG_UNSUPPORTED, row->name, "the operator has no kernel-level form");
@@ -14419,7 +14432,8 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
   mgi_cu_str_put(s, "/* %s = %s(", out->name, row->name);
   for (int k = 0; k < o->n_in; k++) mgi_cu_str_put(s, "%s%s", k ? ", " : "", g->tensors[o->in[k].id].name);
   mgi_cu_str_put(s, "), over whole tensors. */\nMG_KERNEL(256) void %s(", name);
-  mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, mg_library_blocks(%s, %d), 1, 1, 256, 0, stream", name, mgi_cu_str_text(&count), by_rows ? 8 : 256);
+  mgi_cu_str_put(&blocks, "mg_library_blocks(%s, %d)", mgi_cu_str_text(&count), by_rows ? 8 : 256);
+  mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, %s, 1, 1, 256, 0, stream", name, mgi_cu_str_text(&blocks));
   for (int k = 0; k < o->n_in; k++) {
     int again = 0;
     for (int j = 0; j < k; j++) again |= o->in[j].id == o->in[k].id;
@@ -14486,7 +14500,8 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
     mgi_cu_str_put(s, "    mg_stg(p_%s + e, mg_narrow<%s>(v));\n  });\n}\n\n", out->name, mgi_cu_type[out->dtype]);
   }
   free(count.s);
-  em->n_launches++;
+  mgi_cu_launched(em, name, mgi_cu_str_text(&blocks), "1", "1", 256, 0);
+  free(blocks.s);
 }
 
 /* --------------------------------------------------------------------------------------------------- >>file */
@@ -14641,8 +14656,10 @@ MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char 
   mgi_cu_str_put(out, "};\n  return %s_launch(in, out, workspace, stream);\n}\n\n", n);
   mgi_cu_emit_io(em, out, "in", g->in, g->n_in);
   mgi_cu_emit_io(em, out, "out", g->out, g->n_out);
-  mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info;\nextern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, %d, %s_in, %s_out, 0x%x};\n#endif\n", n, n, n, (unsigned)g->n_in, (unsigned)g->n_out,
-              em->n_launches, n, n, (unsigned)em->early);
+  mgi_cu_str_put(out, "static const mg_kernel_info %s_kernels[] = {\n%s};\n", n, mgi_cu_str_text(&em->infos));
+  mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info;\n", n);
+  mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, %d, %s_in, %s_out, 0x%x, %s_kernels};\n#endif\n", n, n,
+                 (unsigned)g->n_in, (unsigned)g->n_out, em->n_launches, n, n, (unsigned)em->early, n);
 }
 /* The whole file, if *text is asked for; else whether there is one. */
 MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char *certificate, char **text, mg_cuda_kernel *facts, mg_error *e) {
@@ -14690,7 +14707,7 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
     mgi_cu_file_spaces(em, &out, last);
     mgi_cu_str_put(&out, "\n#ifndef MG_HOST_ONLY /* the kernels */\n%s#endif\n\n#ifndef __CUDACC_RTC__ /* their launch */\n", mgi_cu_str_text(&em->kernels));
     mgi_cu_file_host(em, &out, last);
-    if (out.oom) em->st = mg_fail(e, MG_NO_MEMORY, "mg_cuda_emit", "no memory for the text");
+    if (out.oom || em->infos.oom) em->st = mg_fail(e, MG_NO_MEMORY, "mg_cuda_emit", "no memory for the text");
   }
   if (em->st == MG_OK && text) {
     *text = out.s;
@@ -14700,6 +14717,7 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
   free(em->kernels.s);
   free(em->launches.s);
   free(em->spaces.s);
+  free(em->infos.s);
   free(em->plans.s);
   free(em->shift_by);
   free(em->sent);

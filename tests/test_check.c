@@ -546,7 +546,7 @@ static void surroundings(void **state) {
       "  s = accum(t) {i->+}\n  store s {x->1}\n}\nO = kernel grid=(x=2) threads=64 {\n  plan { stages=2 }\n  for i=2 {\n    y = load T {i->1}\n    b = load B {x->1, i->0}\n    t = matmul(y, b)\n  }\n  s = accum(t) {i->+}\n  store s {x->1}\n}\noutput O\n";
   static const struct { const char *graph, *find, *wrong, *says; } row[] = {
       {graph, "MG_KERNEL(64)", "MG_KERNEL(32)", "norm_kernel0: 64 threads a block, its MG_KERNEL allows 32"},
-      {graph, "norm_out, 0x2}", "norm_out, 0x0}", "norm_launch_pdl reads W before the kernel before it in the stream has ended: its info does not say so"},
+      {graph, "norm_out, 0x2,", "norm_out, 0x0,", "norm_launch_pdl reads W before the kernel before it in the stream has ended: its info does not say so"},
       {graph, "norm_out, 0x2}", "norm_out, 0x1}", "norm_launch_pdl reads W before the kernel before it in the stream has ended: its info does not say so"},
       {graph, "norm_launch_all(0, ", "norm_launch_all(1, ", "norm_launch reads W before the kernel before it in the stream has ended"},
       {graph, "extern \"C\" const mg_emitted_info norm_info;\nextern \"C\" const mg_emitted_info norm_info", "static __attribute__((unused)) const mg_emitted_info norm_info", "the file does not export norm_info"},

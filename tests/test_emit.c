@@ -238,14 +238,14 @@ static void test_file(void **state) {
   mg_graph_free(g);
 }
 
-/* NAME_run launches what NAME_launch launches; pointers that are not aligned are refused. */
+/* NAME_run launches what NAME_launch launches, which are the kernels of NAME_info; pointers that are not aligned are refused. */
 static void test_typed_launch(void **state) {
   (void)state;
   static const char *const forms[] = {
       "program p\ninput int : f16[16, 64]\ninput stream : bf16[16, 64]\ninput out : f32[16, 64]\n_A = sqr(int)\n_B = sqr(stream)\nworkspace = add(_A, mul(_B, out))\nin = sqr(int)\noutput workspace, in\n",
       "program p\ninput A : f16[16, 64]\ninput B : f16[64, 64]\n"
       "C = kernel grid=(x=2, y=2) threads=128 {\n  plan { stages=3 warps_m=1 warps_n=2 warps_k=2 }\n  for i=4 {\n    a = load A {y->0, i->1}\n    b = load B {x->1, i->0}\n    c = matmul(a, b)\n  }\n  s = accum(c) {i->+}\n  store s {x->1, y->0}\n}\n"
-      "D = kernel grid=(x=2) threads=64 {\n  c = load C {x->0}\n  d = exp(c)\n  store d {x->0}\n}\noutput C, D\n"};
+      "M = matmul(A, B)\nD = kernel grid=(x=2) threads=64 {\n  c = load M {x->0}\n  d = exp(c)\n  store d {x->0}\n}\noutput C, D\n"};
   static const char *const typed[][2] = {
       {"const half *in_int,\n *     const __nv_bfloat16 *in_stream,\n *     const float *in_out,\n *     float *out_workspace,\n *     half *out_in,\n *     void *workspace, cudaStream_t stream);\n",
        "in[0], (const mg_bfloat *)in[1], (const float *)in[2], (float *)out[0], (mg_half *)out[1]"},
@@ -268,6 +268,10 @@ static void test_typed_launch(void **state) {
     fprintf(f, "  for (int way = 0; way < 2; way++) {\n    job.notes = notes[way];\n    if (mgi_emulate_setup(&job)) return 1;\n"
                "    if (way ? p_run((const mg_half *)%s, room[5], stream) : p_launch(in, out, room[5], stream)) return 2;\n  }\n"
                "  if (!job.launches || strcmp(notes[0], notes[1])) return 3;\n", typed[k][1]);
+    fprintf(f, "  const char *at = notes[0];\n  for (int k = 0; k < p_info.n_kernels; k++, at = strchr(at, '\\n') + 1) {\n    char name[100];\n    long long x, y, z, threads, bytes;\n"
+               "    const mg_kernel_info i = p_info.kernels[k];\n"
+               "    if (sscanf(at, \"%%99[^:]: %%lld x %%lld x %%lld blocks in clusters of %%*d x %%*d x %%*d, %%lld threads, %%lld bytes\", name, &x, &y, &z, &threads, &bytes) != 6) return 5;\n"
+               "    if (strcmp(name, i.name) || x != i.grid[0] || y != i.grid[1] || z != i.grid[2] || threads != i.threads || bytes != i.shared_bytes) return 6;\n  }\n  if (*at) return 7;\n");
     fprintf(f, "  for (int k = 0; k < 6; k++) {\n    const void *const i[3] = {room[0] + 8 * (k == 0), room[1] + 2 * (k == 1), room[2] + (k == 2 && p_info.n_in > 2)};\n"
                "    void *const o[2] = {room[3] + 4 * (k == 3), room[4] + 8 * (k == 4)};\n"
                "    const int bad = k != 2 || p_info.n_in > 2, calls = job.calls;\n"
