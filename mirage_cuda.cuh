@@ -10571,7 +10571,7 @@ MGI_FN void mgi_cu_lambda_of(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fr
   if (of) {
     done[of] = 1;
     mgi_cu_str_put(s, "[](mg_num v0_%s) {\n", mgi_cu_tname(K->b, of));
-  } else mgi_cu_str_put(s, width == 2 ? "[&](int r, int c, mg_num &first, mg_num &second) {\n%s  (void)r; (void)c;\n" : width == -2 ? "[&](int c, int r, mg_num &first, mg_num &second) {\n%s  (void)r; (void)c;\n" : "[&](int r, int c, int i) {\n%s  (void)r; (void)c; (void)i;\n", K->pad);
+  } else mgi_cu_str_put(s, "[&](%s) {\n", width == 2 ? "int r, int c, mg_num &first, mg_num &second" : width == -2 ? "int c, int r, mg_num &first, mg_num &second" : "int r, int c, int i");
   const mg_op_node *o = mgi_cu_producer(K, t);
   const int root = !width && o->code == MG_OP_SQRT && K->v[t].home == MGI_CU_AT_INLINE && !K->v[t].copy;
   if (root) name = mgi_cu_tname(K->b, o->in[0].id);
@@ -10954,7 +10954,7 @@ MGI_FN void mgi_cu_powers_level(mgi_cu_kernel *K, uint32_t op) {
     mgi_cu_str_put(&stride, "%s%s", stride.n ? " * " : "", count);
   }
   mgi_cu_line(K, "if (powers_%s.mixed) {", name);
-  mgi_cu_line(K, "  const auto of_%s = [&](int r, int c) { (void)r; (void)c; return %s; };", name, at.n ? mgi_cu_str_text(&at) : "0");
+  mgi_cu_line(K, "  const auto of_%s = [&](int r, int c) { return %s; };", name, at.n ? mgi_cu_str_text(&at) : "0");
   for (int low = 0; low < 2; low++) mgi_cu_line(K, "  mg_one_power<%d>(%s_%s, powers_%s, %s, of_%s);", own ? 32 : K->threads, low ? "low" : "t", name, name, own ? "mg_lane()" : "mg_tid()", name);
   if (K->by_group || K->copies[o->scope]) mgi_cu_line(K, "  mg_group_publish();"); /* before warpgroups read it, or a tensor copy is written over it */
   mgi_cu_line(K, own ? "  mg_sync_warp();" : "  mg_sync();");
@@ -12646,7 +12646,6 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
   mgi_cu_line(K, "unsigned char *const ring_%s = mg_shared() + %lld; // %d stages of %lld bytes", L, (long long)K->obj[ring->obj].offset, K->stages, (long long)ring->stage);
   mgi_cu_line(K, "const auto load_%s = [&](int i_%s, int at) {", L, L);
   mgi_cu_indent(K, 1);
-  mgi_cu_line(K, "(void)i_%s;", L);
   mgi_cu_line(K, "phases_%s.expect(at);", L);
   for (int k = 0; k < ring->n; k++) {
     const mg_op_node *o = &b->ops[ring->load[k]];
@@ -12787,7 +12786,6 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
   mgi_cu_line(K, "const auto load_%s = [&](int %s_%s, int at%s) {", L, turned ? "step" : "i", L, ahead ? ", bool streams, bool others" : "");
   mgi_cu_indent(K, 1);
   if (turned) mgi_cu_line(K, "const int i_%s = turn_%s(step_%s);", L, L, L);
-  mgi_cu_line(K, "(void)i_%s;", L);
   for (int k = 0; k < ring->n; k++) {
     uint32_t t = b->ops[ring->load[k]].out[0].id;
     char to[200];
@@ -14119,6 +14117,14 @@ MGI_FN void mgi_cu_pass_shifts(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *l) {
     snprintf(em->space_end, sizeof em->space_end, "%.120s_SHIFTED_K%d", em->g->name, of);
   }
 }
+/* 1 if the name stands in the text, by itself. */
+MGI_FN int mgi_cu_mentions(const char *text, const char *name) {
+  static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+  const size_t n = strlen(name);
+  for (const char *at = text; (at = strstr(at, name)) != NULL; at += n)
+    if (!strspn(at + n, letters) && (at == text || !strchr(letters, at[-1]))) return 1;
+  return 0;
+}
 /* A launch is written: NAME_info has it. */
 MGI_FN void mgi_cu_launched(mgi_cu_emit *em, const char *name, const char *gx, const char *gy, const char *gz, int threads, int64_t shared) {
   mgi_cu_str_put(&em->infos, "  {\"%s\", {%s, %s, %s}, %d, %lld},\n", name, gx, gy, gz, threads, (long long)shared);
@@ -14145,16 +14151,22 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
   mgi_cu_pass_tensors(K, s, l, mgi_cu_str_text(&maps), mgi_cu_str_text(&map_args));
   free(maps.s);
   free(map_args.s);
-  if (K->merged && !K->cluster) mgi_cu_pass_parts(K, s, l);
+  const int alone = K->merged && !K->cluster; /* its blocks join in the workspace */
+  if (alone) mgi_cu_pass_parts(K, s, l);
   mgi_cu_pass_shifts(K, s, l);
   if (K->dependent) {
     mgi_cu_str_put(s, ", int early");
     mgi_cu_str_put(l, ", %s", after);
   }
-  mgi_cu_str_put(s, ") {\n%s", K->dependent ? "  (void)early; // 1: streamed inputs are asked for before the kernel before has ended\n" : "");
-  for (uint32_t a = 1; a <= 3; a++)
-    if (b->axes[a].extent > 1 || all_axes) mgi_cu_str_put(s, "  const int b_%s = mg_bid(%u);\n  (void)b_%s;\n", b->axes[a].name, (unsigned)a - 1, b->axes[a].name);
-  if (K->merged && !K->cluster)
+  mgi_cu_str_put(s, ") {\n%s", K->dependent ? "  // early 1: streamed inputs are asked for before the kernel before has ended\n" : "");
+  for (uint32_t a = 1; a <= 3; a++) {
+    char at[80];
+    snprintf(at, sizeof at, "b_%.70s", b->axes[a].name);
+    if (b->axes[a].extent == 1 && !all_axes) continue;
+    if (mgi_cu_mentions(mgi_cu_str_text(&K->decl), at) || mgi_cu_mentions(mgi_cu_str_text(&K->body), at) || (alone && mgi_cu_mentions(K->group, at)))
+      mgi_cu_str_put(s, "  const int %s = mg_bid(%u);\n", at, (unsigned)a - 1);
+  }
+  if (alone)
     mgi_cu_str_put(s, "  enum { MERGE = %lld }; // bytes of a block's parts\n  unsigned char *const parts = p_parts + (int64_t)(%s) * (%s) * MERGE;\n  uint32_t *const ticket = p_tickets + (%s);\n", (long long)K->merge_bytes,
                 K->group, K->group_size, K->group);
   mgi_cu_str_put(s, "%s%s}\n\n", mgi_cu_str_text(&K->decl), mgi_cu_str_text(&K->body));
@@ -14641,7 +14653,8 @@ MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char 
   mgi_cu_str_put(out, "extern \"C\" size_t %s_workspace_bytes(void) { return %s; }\n\n", n, last);
   static const char *const types[] = {"mg_half", "mg_bfloat", "float"};
   const char *space = strcmp(last, "0") ? "  unsigned char *const space = (unsigned char *)workspace;\n" : "";
-  if (dependent) mgi_cu_str_put(out, "static int %s_launch_all(int early, %s) {\n  (void)early;\n", n, args);
+  const char *early_name = strstr(mgi_cu_str_text(&em->launches), "MG_LAUNCH_AFTER(early, ") ? " early" : "";
+  if (dependent) mgi_cu_str_put(out, "static int %s_launch_all(int%s, %s) {\n", n, early_name, args);
   else mgi_cu_str_put(out, "extern \"C\" int %s_launch(%s) {\n", n, args);
   mgi_cu_str_put(out, "  if (mg_misaligned(in, %u, out, %u, workspace)) return (int)cudaErrorMisalignedAddress;\n", (unsigned)g->n_in, (unsigned)g->n_out);
   mgi_cu_str_put(out, "%s  int rc = 0;\n%s  return rc;\n}\n\n", space, mgi_cu_str_text(&em->launches));
