@@ -9938,6 +9938,10 @@ MGI_FN void mgi_cu_str_put(mgi_cu_str *t, const char *fmt, ...) {
   mgi_cu_str_vput(t, fmt, ap);
   va_end(ap);
 }
+/* A factor, unless it is 1. */
+MGI_FN void mgi_cu_times(mgi_cu_str *t, const char *by) {
+  if (strcmp(by, "1")) mgi_cu_str_put(t, " * %s", by);
+}
 MGI_FN const char *mgi_cu_str_text(const mgi_cu_str *t) { return t->oom ? MGI_CU_LOST : t->n ? t->s : ""; }
 
 /* Table ids, as the emitted code spells them, and the source text of the user's rows. */
@@ -10302,7 +10306,8 @@ MGI_FN int64_t mgi_cu_chunk_text(const mgi_cu_kernel *K, const mg_map *m, uint32
     chunk = mgi_cu_ceil_div(chunk, K->b->axes[a].extent);
     ragged |= chunk * K->b->axes[a].extent != even;
     mgi_cu_axis_text(K, a, ax, sizeof ax);
-    at += (size_t)snprintf(offset + at, at < n ? n - at : 0, "%s%s * (int64_t)%lld", at ? " + " : "", ax, (long long)chunk);
+    at += (size_t)snprintf(offset + at, at < n ? n - at : 0, "%s%s", at ? " + " : "", ax);
+    if (chunk != 1) at += (size_t)snprintf(offset + (at < n ? at : n), at < n ? n - at : 0, " * (int64_t)%lld", (long long)chunk);
     snprintf(tmp, sizeof tmp, "mg_cut(%.350s, %s, %lld)", valid, ax, (long long)chunk);
     memcpy(valid, tmp, strlen(tmp) < nv ? strlen(tmp) + 1 : nv);
     valid[nv - 1] = 0;
@@ -12308,7 +12313,9 @@ MGI_FN int mgi_cu_merge_place(mgi_cu_kernel *K, const char *name, int rows, int 
       return obj;
     }
     snprintf(sink, n, "mg_to_all<P_%.60s, %s>(mg_shared() + %lld + mg_cluster_rank() * %lld, all)", name, K->owners ? K->group_size : "1", (long long)K->obj[obj].offset, (long long)bytes);
-    mgi_cu_str_put(&K->takes, "%s%s * 4 * %s * %s", K->takes.n ? " + " : "", K->group_size, rv, cv);
+    mgi_cu_str_put(&K->takes, "%s%s * 4", K->takes.n ? " + " : "", K->group_size);
+    mgi_cu_times(&K->takes, rv);
+    mgi_cu_times(&K->takes, cv);
     mgi_cu_str_put(&K->decl, "  const mg_merge_shared<%s, P_%s, %s, %lld> g_%s(mg_shared() + %lld);\n", by, name, K->group_size, (long long)bytes, name, (long long)K->obj[obj].offset);
   } else {
     snprintf(sink, n, "mg_to_global<mg_f32, %d>((mg_f32 *)(parts + (int64_t)(%.390s) * MERGE + %lld), %d, 1)", pitch > 1 ? 4 : 1, K->group_rank, (long long)K->merge_bytes, pitch);
@@ -14582,6 +14589,17 @@ MGI_FN void mgi_cu_file_head(mgi_cu_emit *em, mgi_cu_str *out, const char *certi
   mgi_cu_str_put(out, " */\n");
   mg_string_free(source);
 }
+/* The text, in its place, without its sums with 0: what stands first in shared memory, or in a stage, has no offset. */
+MGI_FN const char *mgi_cu_file_plain(char *text) {
+  char *to = text;
+  for (const char *from = text; from && *from; from++) {
+    const char next = strncmp(from, " + 0", 4) ? 0 : from[4];
+    if (next == ')' || next == ',' || next == ';' || (next == ' ' && from[5] == '+')) from += 3;
+    else *to++ = *from;
+  }
+  if (to) *to = 0;
+  return text ? text : "";
+}
 /* What stands before the include, which is the last of it: the user's rows that the µGraph has, and what of the header it needs. */
 MGI_FN void mgi_cu_file_include(const mgi_cu_emit *em, mgi_cu_str *out) {
   const mg_graph *g = em->g;
@@ -14631,7 +14649,7 @@ MGI_FN void mgi_cu_file_spaces(const mgi_cu_emit *em, mgi_cu_str *out, char last
     if (split) mgi_cu_str_put(out, "static constexpr size_t %s_POWERS_%s = ", n, g->tensors[t].name);
     else mgi_cu_str_put(out, "static constexpr size_t %s_END_%s = %s_AT_%s + ", n, g->tensors[t].name, n, g->tensors[t].name);
     mgi_cu_str_put(out, "mg_round256((int64_t)%d", mg_dtype_bytes(g->tensors[t].dtype) * (split ? 2 : 1));
-    for (int d = 0; d < g->tensors[t].shape.rank; d++) mgi_cu_str_put(out, " * %s", mgi_cu_dim_text(em, t, d, dim, sizeof dim));
+    for (int d = 0; d < g->tensors[t].shape.rank; d++) mgi_cu_times(out, mgi_cu_dim_text(em, t, d, dim, sizeof dim));
     mgi_cu_str_put(out, ");\n");
     if (split) {
       int cut[4];
@@ -14718,7 +14736,7 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
     mgi_cu_file_include(em, &out);
     mgi_cu_file_sizes(em, &out);
     mgi_cu_file_spaces(em, &out, last);
-    mgi_cu_str_put(&out, "\n#ifndef MG_HOST_ONLY /* the kernels */\n%s#endif\n\n#ifndef __CUDACC_RTC__ /* their launch */\n", mgi_cu_str_text(&em->kernels));
+    mgi_cu_str_put(&out, "\n#ifndef MG_HOST_ONLY /* the kernels */\n%s#endif\n\n#ifndef __CUDACC_RTC__ /* their launch */\n", mgi_cu_file_plain(em->kernels.s));
     mgi_cu_file_host(em, &out, last);
     if (out.oom || em->infos.oom) em->st = mg_fail(e, MG_NO_MEMORY, "mg_cuda_emit", "no memory for the text");
   }
