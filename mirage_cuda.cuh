@@ -2875,7 +2875,8 @@ template<class... A> MGI_EMU void mgi_emu_arguments(const char *name, const A &.
 
 #ifndef MG_RUNNER /* the runtime, where a file was edited by hand: what may stand in a launch, and what may not */
 typedef int cudaError_t;
-enum { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorMisalignedAddress = 716, cudaErrorUnknown = 999 };
+enum { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorUnknown = 999 };
+enum { cudaErrorMisalignedAddress = 716 };
 enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
 enum { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout, cudaFuncAttributeNonPortableClusterSizeAllowed = 14 };
 static thread_local cudaError_t mgi_emu_last_error; /* of the calls below: a launch returns its own */
@@ -10576,7 +10577,9 @@ MGI_FN void mgi_cu_lambda_of(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fr
   if (of) {
     done[of] = 1;
     mgi_cu_str_put(s, "[](mg_num v0_%s) {\n", mgi_cu_tname(K->b, of));
-  } else mgi_cu_str_put(s, "[&](%s) {\n", width == 2 ? "int r, int c, mg_num &first, mg_num &second" : width == -2 ? "int c, int r, mg_num &first, mg_num &second" : "int r, int c, int i");
+  } else if (width == 2) mgi_cu_str_put(s, "[&](int r, int c, mg_num &first, mg_num &second) {\n");
+  else if (width == -2) mgi_cu_str_put(s, "[&](int c, int r, mg_num &first, mg_num &second) {\n");
+  else mgi_cu_str_put(s, "[&](int r, int c, int i) {\n");
   const mg_op_node *o = mgi_cu_producer(K, t);
   const int root = !width && o->code == MG_OP_SQRT && K->v[t].home == MGI_CU_AT_INLINE && !K->v[t].copy;
   if (root) name = mgi_cu_tname(K->b, o->in[0].id);
@@ -14133,7 +14136,8 @@ MGI_FN int mgi_cu_mentions(const char *text, const char *name) {
   return 0;
 }
 /* A launch is written: NAME_info has it. */
-MGI_FN void mgi_cu_launched(mgi_cu_emit *em, const char *name, const char *gx, const char *gy, const char *gz, int threads, int64_t shared) {
+MGI_FN void mgi_cu_launched(mgi_cu_emit *em, const char *name, const char *gx, const char *gy, const char *gz,
+                            int threads, int64_t shared) {
   mgi_cu_str_put(&em->infos, "  {\"%s\", {%s, %s, %s}, %d, %lld},\n", name, gx, gy, gz, threads, (long long)shared);
   em->n_launches++;
 }
@@ -14170,7 +14174,8 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
     char at[80];
     snprintf(at, sizeof at, "b_%.70s", b->axes[a].name);
     if (b->axes[a].extent == 1 && !all_axes) continue;
-    if (mgi_cu_mentions(mgi_cu_str_text(&K->decl), at) || mgi_cu_mentions(mgi_cu_str_text(&K->body), at) || (alone && mgi_cu_mentions(K->group, at)))
+    if (mgi_cu_mentions(mgi_cu_str_text(&K->decl), at) || mgi_cu_mentions(mgi_cu_str_text(&K->body), at) ||
+        (alone && mgi_cu_mentions(K->group, at)))
       mgi_cu_str_put(s, "  const int %s = mg_bid(%u);\n", at, (unsigned)a - 1);
   }
   if (alone)
@@ -14613,7 +14618,8 @@ MGI_FN void mgi_cu_file_include(const mgi_cu_emit *em, mgi_cu_str *out) {
   }
   for (int k = 1; k < MG_OP_TABLE_END; k++)
     if (used[k] && mgi_cu_rows[k].row) mgi_cu_str_put(out, "%s  %s", any++ ? " \\\n" : "#define MG_USER_OPS(E, T) \\\n", mgi_cu_rows[k].row);
-  mgi_cu_str_put(out, "%s%s%s#define MIRAGE_DEVICE_ONLY\n#include \"mirage_cuda.cuh\"\n", any ? "\n" : "", em->blas ? "#define MG_CUBLAS\n" : "", em->maps ? "#define MG_TENSOR_MAPS\n" : "");
+  mgi_cu_str_put(out, "%s%s%s", any ? "\n" : "", em->blas ? "#define MG_CUBLAS\n" : "", em->maps ? "#define MG_TENSOR_MAPS\n" : "");
+  mgi_cu_str_put(out, "#define MIRAGE_DEVICE_ONLY\n#include \"mirage_cuda.cuh\"\n");
 }
 /* The sizes, each a macro. */
 MGI_FN void mgi_cu_file_sizes(const mgi_cu_emit *em, mgi_cu_str *out) {
@@ -14674,7 +14680,8 @@ MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char 
   const char *early_name = strstr(mgi_cu_str_text(&em->launches), "MG_LAUNCH_AFTER(early, ") ? " early" : "";
   if (dependent) mgi_cu_str_put(out, "static int %s_launch_all(int%s, %s) {\n", n, early_name, args);
   else mgi_cu_str_put(out, "extern \"C\" int %s_launch(%s) {\n", n, args);
-  mgi_cu_str_put(out, "  if (mg_misaligned(in, %u, out, %u, workspace)) return (int)cudaErrorMisalignedAddress;\n", (unsigned)g->n_in, (unsigned)g->n_out);
+  mgi_cu_str_put(out, "  if (mg_misaligned(in, %u, out, %u, workspace)) return (int)cudaErrorMisalignedAddress;\n",
+                 (unsigned)g->n_in, (unsigned)g->n_out);
   mgi_cu_str_put(out, "%s  int rc = 0;\n%s  return rc;\n}\n\n", space, mgi_cu_str_text(&em->launches));
   for (int early = 0; early < 2 && dependent; early++)
     mgi_cu_str_put(out, "extern \"C\" int %s_launch%s(%s) {\n  return %s_launch_all(%d, in, out, workspace, stream);\n}\n\n", n, early ? "_pdl" : "", args, n, early);
