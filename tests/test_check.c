@@ -547,10 +547,10 @@ static void surroundings(void **state) {
   static const struct { const char *graph, *find, *wrong, *says; } row[] = {
       {graph, "MG_KERNEL(64)", "MG_KERNEL(32)", "norm_kernel0: 64 threads a block, its MG_KERNEL allows 32"},
       {graph, "norm_out, 0x2,", "norm_out, 0x0,", "norm_launch_pdl reads W before the kernel before it in the stream has ended: its info does not say so"},
-      {graph, "norm_out, 0x2}", "norm_out, 0x1}", "norm_launch_pdl reads W before the kernel before it in the stream has ended: its info does not say so"},
+      {graph, "norm_out, 0x2,", "norm_out, 0x1,", "norm_launch_pdl reads W before the kernel before it in the stream has ended: its info does not say so"},
       {graph, "norm_launch_all(0, ", "norm_launch_all(1, ", "norm_launch reads W before the kernel before it in the stream has ended"},
       {graph, "extern \"C\" const mg_emitted_info norm_info;\nextern \"C\" const mg_emitted_info norm_info", "static __attribute__((unused)) const mg_emitted_info norm_info", "the file does not export norm_info"},
-      {chained, "two_out, 0x6}", "two_out, 0x2}", "two_launch_pdl reads B before the kernel before it in the stream has ended: its info does not say so"},
+      {chained, "two_out, 0x6,", "two_out, 0x2,", "two_launch_pdl reads B before the kernel before it in the stream has ended: its info does not say so"},
       {chained, "rc = MG_LAUNCH_AFTER(early, two_kernel0", "rc = MG_LAUNCH_AFTER((early = 1), two_kernel0", "two_launch reads A before the kernel before it in the stream has ended"},
   };
   for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
