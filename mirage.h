@@ -10,6 +10,7 @@
    DO THIS
      In one C or C++ file: #define MIRAGE_IMPLEMENTATION, then #include "mirage.h" (and any companion).
      Elsewhere just #include.  MIRAGE_IMPLEMENTATION means all headers, MIRAGE_CORE_IMPLEMENTATION this one alone.
+     MIRAGE_DEVICE_ONLY leaves the types and the operator table that kernels need (mirage_cuda.cuh).
 
    EXAMPLE
      #define MIRAGE_IMPLEMENTATION
@@ -241,6 +242,8 @@ typedef enum mg_opcode {
 } mg_opcode;
 
 typedef enum mg_attr_kind { MG_ATTR_NONE, MG_ATTR_RAT, MG_ATTR_DIM, MG_ATTR_DIMN, MG_ATTR_SHAPE, MG_ATTR_PERM, MG_ATTR_NORM } mg_attr_kind;
+
+#ifndef MIRAGE_DEVICE_ONLY /* what follows is for the host alone */
 typedef enum mg_abstract {
   MG_ABS_ADD, MG_ABS_SUB, MG_ABS_MUL, MG_ABS_DIV, MG_ABS_EXP, MG_ABS_SQR, MG_ABS_NEG, MG_ABS_SCALE, MG_ABS_ADD_SCALAR,
   MG_ABS_OPAQUE, MG_ABS_MATMUL, MG_ABS_SUM, MG_ABS_MAX, MG_ABS_SAME, MG_ABS_CONCAT, MG_ABS_CONCAT_MATMUL, MG_ABS_SUGAR
@@ -566,6 +569,7 @@ mg_status mg_resize(const mg_graph *program, const int64_t *extent, const int64_
    mg_fuse_threads (mirage_search.h). */
 mg_status mg_inline_threads(const mg_graph *ugraph, mg_graph **out, mg_error *e);
 int mg_has_threads(const mg_graph *ugraph); /* 1 if there is a thread graph */
+#endif /* MIRAGE_DEVICE_ONLY */
 
 #ifdef __cplusplus
 }
@@ -574,7 +578,7 @@ int mg_has_threads(const mg_graph *ugraph); /* 1 if there is a thread graph */
 
 /* =================================================================================================== implementation */
 
-#if defined(MIRAGE_IMPLEMENTATION) || defined(MIRAGE_CORE_IMPLEMENTATION)
+#if (defined(MIRAGE_IMPLEMENTATION) || defined(MIRAGE_CORE_IMPLEMENTATION)) && !defined(MIRAGE_DEVICE_ONLY)
 #ifndef MIRAGE_CORE_IMPLEMENTED
 #define MIRAGE_CORE_IMPLEMENTED
 

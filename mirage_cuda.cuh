@@ -58,6 +58,8 @@
      >>file        emitter: the whole file
 
    CONFIGURATION (define before including)
+     MIRAGE_DEVICE_ONLY  leaves what an emitted kernel and its launch need, of mirage.h and mirage_plan.h too, whatever else
+                         is defined (emitted files define it)
      MG_EMULATE          host meaning of the wrappers; with MG_EMULATE_FIELD over field elements, else over floats;
                          with MG_EMULATE_RACES, and -fsanitize=thread, every access to shared memory is watched
      MG_RUNNER           adds the part that mg_cuda_run calls
@@ -108,7 +110,7 @@
 
    MEMORY
      mg_cuda_emit's text is freed with mg_string_free.  An emitted launch allocates nothing, uses the caller's stream
-     only, and may be captured in a CUDA graph.  Pointers of inputs, outputs and workspace are 256-byte aligned.
+     only, and may be captured in a CUDA graph.  Pointers of inputs, outputs and workspace are 16-byte aligned.
 
    THREADS
      No mutable globals; distinct graphs are independent.
@@ -144,8 +146,11 @@ extern "C" {
                                   it in the stream is still running, and waits for that one's end before it reads
                                   anything but NAME_info's `early` inputs, which nothing in flight may write: weights.
                                   The kernels of one call follow each other so in either entry
+     int NAME_run(const half *in_X, .., half *out_O, .., void *workspace, cudaStream_t stream);  NAME_launch, with each
+                                  tensor by name and type: half, __nv_bfloat16 or float
      size_t NAME_workspace_bytes(void);
      extern const mg_emitted_info NAME_info;
+   A pointer to no multiple of 16 bytes: cudaErrorMisalignedAddress (716), and nothing is launched.
    Inputs and outputs stand in the program's order, inputs dense in their memory `order`, outputs row-major.  The
    workspace is zeroed once by the caller; concurrent launches need one each. */
 typedef struct mg_io_info {
@@ -155,13 +160,21 @@ typedef struct mg_io_info {
   int64_t dim[MG_MAX_RANK], stride[MG_MAX_RANK]; /* strides in elements */
   int32_t order[MG_MAX_RANK];
 } mg_io_info;
+typedef struct mg_kernel_info {
+  const char *name;
+  int64_t grid[3];           /* blocks along x, y and z */
+  int threads;               /* of a block */
+  int64_t shared_bytes;      /* of a block, dynamic */
+} mg_kernel_info;
 typedef struct mg_emitted_info {
   const char *name;
   int n_in, n_out, n_kernels;
   const mg_io_info *in, *out;
   uint32_t early;            /* by input, as bits: NAME_launch_pdl reads it before the kernel before has ended */
+  const mg_kernel_info *kernels; /* in the order of their launches; for a product that cuBLAS takes, the kernel without it */
 } mg_emitted_info;
 
+#ifndef MIRAGE_DEVICE_ONLY
 typedef struct mg_emit_config {
   const char *arch;          /* an architecture, or a machine's name, of mirage_plan.h; NULL: its first row's, "sm_90a" */
   const char *certificate;   /* lines that the head comment quotes, or NULL: it says "not certified" */
@@ -207,6 +220,7 @@ typedef struct mg_memory_piece {
   int64_t offset;            /* out */
 } mg_memory_piece;
 int64_t mg_memory_plan(mg_memory_piece *piece, int n, int64_t align, int *exact);
+#endif /* MIRAGE_DEVICE_ONLY */
 
 #ifdef __cplusplus
 }
@@ -219,6 +233,7 @@ int64_t mg_memory_plan(mg_memory_piece *piece, int n, int64_t align, int *exact)
 extern "C" {
 #endif
 
+#ifndef MIRAGE_DEVICE_ONLY
 /* How link 2 is run.  Zero means default. */
 typedef struct mg_check_config {
   uint64_t seed;             /* of inputs, fields and fiber orders; 0: 1 */
@@ -384,6 +399,7 @@ mg_status mg_cuda_run_numerics(const mg_graph *program, const mg_graph *ugraph, 
 mg_status mg_cuda_measure(const mg_graph *program, const mg_graph *const *g, int n, const mg_run_config *cfg, mg_run_report *r, mg_status *status, mg_error *why, mg_error *e);
 /* The same as mg_search_config's hook `measure`; user: NULL, or a mg_run_config.  us[k] is the cold time, 0 if g[k] failed. */
 mg_status mg_cuda_measure_us(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us, mg_error *e);
+#endif /* MIRAGE_DEVICE_ONLY */
 
 /* Between mg_cuda_check and a kernel compiled under MG_EMULATE.  A field element as the emulator holds it: residues,
    or marks.  p: MGI_EMU_UNDEFINED, _NEGINF or _EXP2 for what is no residue; q: MGI_EMU_ABSENT inside an exponential. */
@@ -483,6 +499,9 @@ typedef struct mgi_runner_job {
   char gpu[128];
 } mgi_runner_job;
 
+typedef int (*mgi_runner_fn)(mgi_runner_job *job); /* 0, or the CUDA error, described in job->error */
+
+#ifndef MIRAGE_DEVICE_ONLY
 /* Between mg_cuda_calibrate and >>calibrate.  A rate of every run. */
 enum { MGI_CALIBRATE_RUNS = 15 };
 typedef struct mgi_calibrate_job {
@@ -492,7 +511,7 @@ typedef struct mgi_calibrate_job {
   MG_MACHINE_RATES(MGI_F)    /* out */
 #undef MGI_F
 } mgi_calibrate_job;
-typedef int (*mgi_runner_fn)(mgi_runner_job *job); /* 0, or the CUDA error, described in job->error */
+#endif /* MIRAGE_DEVICE_ONLY */
 
 #ifdef __cplusplus
 }
@@ -1922,6 +1941,8 @@ template<int N, class W> MGI_EMU_NOINLINE MG_DEV void mg_push(W *mine, int rank,
 struct mg_f16 { uint16_t bits; };
 struct mg_bf16 { uint16_t bits; };
 struct mg_f32 { uint32_t bits; };
+typedef mg_f16 mg_half;
+typedef mg_bf16 mg_bfloat;
 
 #ifdef MG_EMULATE_FIELD
 /* An element of the small pair, four bytes like the float that it stands for; all bits set is "undefined". */
@@ -2855,6 +2876,7 @@ template<class... A> MGI_EMU void mgi_emu_arguments(const char *name, const A &.
 #ifndef MG_RUNNER /* the runtime, where a file was edited by hand: what may stand in a launch, and what may not */
 typedef int cudaError_t;
 enum { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorUnknown = 999 };
+enum { cudaErrorMisalignedAddress = 716 };
 enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
 enum { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout, cudaFuncAttributeNonPortableClusterSizeAllowed = 14 };
 static thread_local cudaError_t mgi_emu_last_error; /* of the calls below: a launch returns its own */
@@ -3131,6 +3153,8 @@ struct mg_f16 { uint16_t bits; };
 struct mg_bf16 { uint16_t bits; };
 struct mg_f32 { uint32_t bits; };
 typedef float mg_num;
+typedef __half mg_half;          /* of NAME_run's parameters */
+typedef __nv_bfloat16 mg_bfloat;
 
 MG_DEV mg_num mg_widen(mg_f16 v) { return __half2float(__ushort_as_half(v.bits)); }
 MG_DEV mg_num mg_widen(mg_bf16 v) { return __uint_as_float((uint32_t)v.bits << 16); }
@@ -5171,6 +5195,8 @@ static inline int mgi_launch(int early, K *kernel, int64_t gx, int64_t gy, int64
 struct mg_f16 { uint16_t bits; };
 struct mg_bf16 { uint16_t bits; };
 struct mg_f32 { uint32_t bits; };
+typedef struct __half mg_half;
+typedef struct __nv_bfloat16 mg_bfloat;
 struct alignas(64) mg_tensor_map { uint64_t w[16]; };
 
 __asm__(".pushsection .rodata\n.balign 64\n.local mgi_cubin\nmgi_cubin:\n.incbin \"" MG_CUBIN "\"\n.byte 0\n.popsection\n");
@@ -5390,6 +5416,15 @@ MG_BOTH int64_t mg_library_blocks(int64_t n, int64_t per_block) {
 }
 MG_BOTH int64_t mg_chunks(int64_t extent, int64_t chunk) { return (extent + chunk - 1) / chunk; }
 MG_BOTH size_t mg_round256(int64_t bytes) { return ((size_t)bytes + 255) / 256 * 256; }
+#endif
+#if defined(MG_LAUNCH)
+/* 1 if one of the pointers is to no multiple of 16 bytes, which is the most that a thread reads or writes at once. */
+static inline MGI_UNUSED int mg_misaligned(const void *const *in, int n_in, void *const *out, int n_out, const void *workspace) {
+  uintptr_t any = (uintptr_t)workspace;
+  for (int k = 0; k < n_in; k++) any |= (uintptr_t)in[k];
+  for (int k = 0; k < n_out; k++) any |= (uintptr_t)out[k];
+  return any % 16 != 0;
+}
 #endif
 
 /* --------------------------------------------------------------------------------------------------------- >>runner
@@ -5835,7 +5870,8 @@ extern "C" __attribute__((visibility("default"))) int mgi_calibrate_run(mgi_runn
       time limit, which compares by itself and sends back one fixed-size record.
    2. Compilers are started without a shell; their messages end up in mg_error.
    3. Only what strict C11 headers of a POSIX system declare is used, so that -std=c11 needs no feature macro.       */
-#if (defined(MIRAGE_IMPLEMENTATION) || defined(MIRAGE_CUDA_IMPLEMENTATION)) && !defined(MGI_CUDA_DRIVER_IMPLEMENTED)
+#if (defined(MIRAGE_IMPLEMENTATION) || defined(MIRAGE_CUDA_IMPLEMENTATION)) && \
+    !defined(MGI_CUDA_DRIVER_IMPLEMENTED) && !defined(MIRAGE_DEVICE_ONLY)
 #define MGI_CUDA_DRIVER_IMPLEMENTED
 
 #include <dirent.h>
@@ -9602,7 +9638,8 @@ mg_status mg_cuda_measure_us(void *user, const mg_graph *program, const mg_graph
 #endif
 #endif /* driver */
 
-#if (defined(MIRAGE_IMPLEMENTATION) || defined(MIRAGE_CUDA_IMPLEMENTATION)) && !defined(MGI_CUDA_IMPLEMENTED)
+#if (defined(MIRAGE_IMPLEMENTATION) || defined(MIRAGE_CUDA_IMPLEMENTATION)) && \
+    !defined(MGI_CUDA_IMPLEMENTED) && !defined(MIRAGE_DEVICE_ONLY)
 #define MGI_CUDA_IMPLEMENTED
 
 #include <stdarg.h>
@@ -9902,6 +9939,10 @@ MGI_FN void mgi_cu_str_put(mgi_cu_str *t, const char *fmt, ...) {
   mgi_cu_str_vput(t, fmt, ap);
   va_end(ap);
 }
+/* A factor, unless it is 1. */
+MGI_FN void mgi_cu_times(mgi_cu_str *t, const char *by) {
+  if (strcmp(by, "1")) mgi_cu_str_put(t, " * %s", by);
+}
 MGI_FN const char *mgi_cu_str_text(const mgi_cu_str *t) { return t->oom ? MGI_CU_LOST : t->n ? t->s : ""; }
 
 /* Table ids, as the emitted code spells them, and the source text of the user's rows. */
@@ -9995,6 +10036,7 @@ typedef struct mgi_cu_emit {
   mgi_cu_str kernels, launches; /* device functions; statements of the launch function */
   mgi_cu_str spaces;         /* constants: where in the workspace things lie */
   char space_end[280];       /* text of its size so far */
+  mgi_cu_str infos;          /* rows of NAME_info's kernels */
   mgi_cu_str plans;          /* what was decided: lines of kernel's number, key, value */
   uint32_t early;            /* inputs that a dependent launch reads ahead, as bits */
   int blas;                  /* 1: cuBLAS is called, and has its workspace */
@@ -10267,7 +10309,8 @@ MGI_FN int64_t mgi_cu_chunk_text(const mgi_cu_kernel *K, const mg_map *m, uint32
     chunk = mgi_cu_ceil_div(chunk, K->b->axes[a].extent);
     ragged |= chunk * K->b->axes[a].extent != even;
     mgi_cu_axis_text(K, a, ax, sizeof ax);
-    at += (size_t)snprintf(offset + at, at < n ? n - at : 0, "%s%s * (int64_t)%lld", at ? " + " : "", ax, (long long)chunk);
+    at += (size_t)snprintf(offset + at, at < n ? n - at : 0, "%s%s", at ? " + " : "", ax);
+    if (chunk != 1) at += (size_t)snprintf(offset + (at < n ? at : n), at < n ? n - at : 0, " * (int64_t)%lld", (long long)chunk);
     snprintf(tmp, sizeof tmp, "mg_cut(%.350s, %s, %lld)", valid, ax, (long long)chunk);
     memcpy(valid, tmp, strlen(tmp) < nv ? strlen(tmp) + 1 : nv);
     valid[nv - 1] = 0;
@@ -10536,7 +10579,9 @@ MGI_FN void mgi_cu_lambda_of(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int fr
   if (of) {
     done[of] = 1;
     mgi_cu_str_put(s, "[](mg_num v0_%s) {\n", mgi_cu_tname(K->b, of));
-  } else mgi_cu_str_put(s, width == 2 ? "[&](int r, int c, mg_num &first, mg_num &second) {\n%s  (void)r; (void)c;\n" : width == -2 ? "[&](int c, int r, mg_num &first, mg_num &second) {\n%s  (void)r; (void)c;\n" : "[&](int r, int c, int i) {\n%s  (void)r; (void)c; (void)i;\n", K->pad);
+  } else if (width == 2) mgi_cu_str_put(s, "[&](int r, int c, mg_num &first, mg_num &second) {\n");
+  else if (width == -2) mgi_cu_str_put(s, "[&](int c, int r, mg_num &first, mg_num &second) {\n");
+  else mgi_cu_str_put(s, "[&](int r, int c, int i) {\n");
   const mg_op_node *o = mgi_cu_producer(K, t);
   const int root = !width && o->code == MG_OP_SQRT && K->v[t].home == MGI_CU_AT_INLINE && !K->v[t].copy;
   if (root) name = mgi_cu_tname(K->b, o->in[0].id);
@@ -10918,7 +10963,7 @@ MGI_FN void mgi_cu_powers_level(mgi_cu_kernel *K, uint32_t op) {
     mgi_cu_str_put(&stride, "%s%s", stride.n ? " * " : "", count);
   }
   mgi_cu_line(K, "if (powers_%s.mixed) {", name);
-  mgi_cu_line(K, "  const auto of_%s = [&](int r, int c) { (void)r; (void)c; return %s; };", name, at.n ? mgi_cu_str_text(&at) : "0");
+  mgi_cu_line(K, "  const auto of_%s = [&](int r, int c) { return %s; };", name, at.n ? mgi_cu_str_text(&at) : "0");
   for (int low = 0; low < 2; low++) mgi_cu_line(K, "  mg_one_power<%d>(%s_%s, powers_%s, %s, of_%s);", own ? 32 : K->threads, low ? "low" : "t", name, name, own ? "mg_lane()" : "mg_tid()", name);
   if (K->by_group || K->copies[o->scope]) mgi_cu_line(K, "  mg_group_publish();"); /* before warpgroups read it, or a tensor copy is written over it */
   mgi_cu_line(K, own ? "  mg_sync_warp();" : "  mg_sync();");
@@ -12220,7 +12265,9 @@ MGI_FN int mgi_cu_merge_place(mgi_cu_kernel *K, const char *name, int rows, int 
       return obj;
     }
     snprintf(sink, n, "mg_to_all<P_%.60s, %s>(mg_shared() + %lld + mg_cluster_rank() * %lld, all)", name, K->owners ? K->group_size : "1", (long long)K->obj[obj].offset, (long long)bytes);
-    mgi_cu_str_put(&K->takes, "%s%s * 4 * %s * %s", K->takes.n ? " + " : "", K->group_size, rv, cv);
+    mgi_cu_str_put(&K->takes, "%s%s * 4", K->takes.n ? " + " : "", K->group_size);
+    mgi_cu_times(&K->takes, rv);
+    mgi_cu_times(&K->takes, cv);
     mgi_cu_str_put(&K->decl, "  const mg_merge_shared<%s, P_%s, %s, %lld> g_%s(mg_shared() + %lld);\n", by, name, K->group_size, (long long)bytes, name, (long long)K->obj[obj].offset);
   } else {
     snprintf(sink, n, "mg_to_global<mg_f32, %d>((mg_f32 *)(parts + (int64_t)(%.390s) * MERGE + %lld), %d, 1)", pitch > 1 ? 4 : 1, K->group_rank, (long long)K->merge_bytes, pitch);
@@ -12558,7 +12605,6 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
   mgi_cu_line(K, "unsigned char *const ring_%s = mg_shared() + %lld; // %d stages of %lld bytes", L, (long long)K->obj[ring->obj].offset, K->stages, (long long)ring->stage);
   mgi_cu_line(K, "const auto load_%s = [&](int i_%s, int at) {", L, L);
   mgi_cu_indent(K, 1);
-  mgi_cu_line(K, "(void)i_%s;", L);
   mgi_cu_line(K, "phases_%s.expect(at);", L);
   for (int k = 0; k < ring->n; k++) {
     const mg_op_node *o = &b->ops[ring->load[k]];
@@ -12699,7 +12745,6 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
   mgi_cu_line(K, "const auto load_%s = [&](int %s_%s, int at%s) {", L, turned ? "step" : "i", L, ahead ? ", bool streams, bool others" : "");
   mgi_cu_indent(K, 1);
   if (turned) mgi_cu_line(K, "const int i_%s = turn_%s(step_%s);", L, L, L);
-  mgi_cu_line(K, "(void)i_%s;", L);
   for (int k = 0; k < ring->n; k++) {
     uint32_t t = b->ops[ring->load[k]].out[0].id;
     char to[200];
@@ -14032,6 +14077,20 @@ MGI_FN void mgi_cu_pass_shifts(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *l) {
     snprintf(em->space_end, sizeof em->space_end, "%.120s_SHIFTED_K%d", em->g->name, of);
   }
 }
+/* 1 if the name stands in the text, by itself. */
+MGI_FN int mgi_cu_mentions(const char *text, const char *name) {
+  static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+  const size_t n = strlen(name);
+  for (const char *at = text; (at = strstr(at, name)) != NULL; at += n)
+    if (!strspn(at + n, letters) && (at == text || !strchr(letters, at[-1]))) return 1;
+  return 0;
+}
+/* A launch is written: NAME_info has it. */
+MGI_FN void mgi_cu_launched(mgi_cu_emit *em, const char *name, const char *gx, const char *gy, const char *gz,
+                            int threads, int64_t shared) {
+  mgi_cu_str_put(&em->infos, "  {\"%s\", {%s, %s, %s}, %d, %lld},\n", name, gx, gy, gz, threads, (long long)shared);
+  em->n_launches++;
+}
 /* The kernel's text, its launch and its room in the workspace go into the file's.  all_axes: grid axes of extent 1 too. */
 MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
   mgi_cu_emit *em = K->em;
@@ -14053,21 +14112,28 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
   mgi_cu_pass_tensors(K, s, l, mgi_cu_str_text(&maps), mgi_cu_str_text(&map_args));
   free(maps.s);
   free(map_args.s);
-  if (K->merged && !K->cluster) mgi_cu_pass_parts(K, s, l);
+  const int alone = K->merged && !K->cluster; /* its blocks join in the workspace */
+  if (alone) mgi_cu_pass_parts(K, s, l);
   mgi_cu_pass_shifts(K, s, l);
   if (K->dependent) {
     mgi_cu_str_put(s, ", int early");
     mgi_cu_str_put(l, ", %s", after);
   }
-  mgi_cu_str_put(s, ") {\n%s", K->dependent ? "  (void)early; // 1: streamed inputs are asked for before the kernel before has ended\n" : "");
-  for (uint32_t a = 1; a <= 3; a++)
-    if (b->axes[a].extent > 1 || all_axes) mgi_cu_str_put(s, "  const int b_%s = mg_bid(%u);\n  (void)b_%s;\n", b->axes[a].name, (unsigned)a - 1, b->axes[a].name);
-  if (K->merged && !K->cluster)
+  mgi_cu_str_put(s, ") {\n%s", K->dependent ? "  // early 1: streamed inputs are asked for before the kernel before has ended\n" : "");
+  for (uint32_t a = 1; a <= 3; a++) {
+    char at[80];
+    snprintf(at, sizeof at, "b_%.70s", b->axes[a].name);
+    if (b->axes[a].extent == 1 && !all_axes) continue;
+    if (mgi_cu_mentions(mgi_cu_str_text(&K->decl), at) || mgi_cu_mentions(mgi_cu_str_text(&K->body), at) ||
+        (alone && mgi_cu_mentions(K->group, at)))
+      mgi_cu_str_put(s, "  const int %s = mg_bid(%u);\n", at, (unsigned)a - 1);
+  }
+  if (alone)
     mgi_cu_str_put(s, "  enum { MERGE = %lld }; // bytes of a block's parts\n  unsigned char *const parts = p_parts + (int64_t)(%s) * (%s) * MERGE;\n  uint32_t *const ticket = p_tickets + (%s);\n", (long long)K->merge_bytes,
                 K->group, K->group_size, K->group);
   mgi_cu_str_put(s, "%s%s}\n\n", mgi_cu_str_text(&K->decl), mgi_cu_str_text(&K->body));
   mgi_cu_str_put(l, ");\n  if (rc) return rc;\n");
-  em->n_launches++;
+  mgi_cu_launched(em, K->name, K->count[1], K->count[2], K->count[3], K->threads, K->shared);
   if (K->decl.oom || K->body.oom || s->oom || l->oom) mgi_cu_emit_fail(em, MG_NO_MEMORY, K->name, "no memory");
 }
 /* ---- what was decided, for those who ask */
@@ -14328,7 +14394,7 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
   const mg_tensor_info *out = &g->tensors[t];
   const int softmax = mg_softmax_dim(g, out->op), by_rows = softmax >= 0 || mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX);
   const int rank = out->shape.rank, along = softmax >= 0 ? softmax : by_rows ? o->attr.dim : -1;
-  mgi_cu_str *s = &em->kernels, *l = &em->launches, count = {NULL, 0, 0, 0};
+  mgi_cu_str *s = &em->kernels, *l = &em->launches, count = {NULL, 0, 0, 0}, blocks = {NULL, 0, 0, 0};
   char dim[200], text[400];
   if (!by_rows && !row->elementwise && !row->moves) {
     mgi_cu_emit_fail(em, MG_UNSUPPORTED, row->name, "the operator has no kernel-level form");
@@ -14340,7 +14406,8 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
   mgi_cu_str_put(s, "/* %s = %s(", out->name, row->name);
   for (int k = 0; k < o->n_in; k++) mgi_cu_str_put(s, "%s%s", k ? ", " : "", g->tensors[o->in[k].id].name);
   mgi_cu_str_put(s, "), over whole tensors. */\nMG_KERNEL(256) void %s(", name);
-  mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, mg_library_blocks(%s, %d), 1, 1, 256, 0, stream", name, mgi_cu_str_text(&count), by_rows ? 8 : 256);
+  mgi_cu_str_put(&blocks, "mg_library_blocks(%s, %d)", mgi_cu_str_text(&count), by_rows ? 8 : 256);
+  mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, %s, 1, 1, 256, 0, stream", name, mgi_cu_str_text(&blocks));
   for (int k = 0; k < o->n_in; k++) {
     int again = 0;
     for (int j = 0; j < k; j++) again |= o->in[j].id == o->in[k].id;
@@ -14407,7 +14474,8 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
     mgi_cu_str_put(s, "    mg_stg(p_%s + e, mg_narrow<%s>(v));\n  });\n}\n\n", out->name, mgi_cu_type[out->dtype]);
   }
   free(count.s);
-  em->n_launches++;
+  mgi_cu_launched(em, name, mgi_cu_str_text(&blocks), "1", "1", 256, 0);
+  free(blocks.s);
 }
 
 /* --------------------------------------------------------------------------------------------------- >>file */
@@ -14439,18 +14507,53 @@ MGI_FN void mgi_cu_emit_io(const mgi_cu_emit *em, mgi_cu_str *s, const char *wha
   mgi_cu_str_put(s, "};\n");
 }
 
+/* NAME_run's parameters, each tensor on a line of its own behind `margin`.  types: of f16, bf16 and f32. */
+MGI_FN void mgi_cu_file_parameters(const mgi_cu_emit *em, mgi_cu_str *s, const char *margin, const char *const types[3]) {
+  const mg_graph *g = em->g;
+  mgi_cu_str_put(s, "int %s_run(\n", g->name);
+  for (uint32_t k = 0; k < g->n_in; k++) {
+    const mg_tensor_info *t = &g->tensors[g->in[k].id];
+    mgi_cu_str_put(s, "%sconst %s *in_%s,\n", margin, types[t->dtype], t->name);
+  }
+  for (uint32_t k = 0; k < g->n_out; k++) {
+    const mg_tensor_info *t = &g->tensors[g->out[k].id];
+    mgi_cu_str_put(s, "%s%s *out_%s,\n", margin, types[t->dtype], t->name);
+  }
+  mgi_cu_str_put(s, "%svoid *workspace, cudaStream_t stream)", margin);
+}
 /* The file's head: how it is compiled, the µGraph, the certificate. */
 MGI_FN void mgi_cu_file_head(mgi_cu_emit *em, mgi_cu_str *out, const char *certificate) {
   const char *n = em->g->name;
   char *source = NULL;
   em->st = mgi_cu_planned_text(em, &source);
-  mgi_cu_str_put(out, "/* nvcc -O3 -std=c++17 -prec-div=false -prec-sqrt=false -gencode arch=compute_%s,code=%s -Xcompiler -fPIC -shared -I<mirage> -o %s.so %s.cu\n *\n", em->machine.arch + 3, em->machine.arch, n, n);
-  mgi_cu_str_put(out, " * <mirage> is the directory of mirage_cuda.cuh.  Exports %s_launch, %s_workspace_bytes, %s_info.\n *\n * mugraph {{{\n", n, n, n);
+  const int dependent = mg_machine_can(&em->machine, MG_CAN_DEPENDENT_LAUNCH);
+  static const char *const types[] = {"half", "__nv_bfloat16", "float"};
+  mgi_cu_str_put(out, "/* nvcc -O3 -std=c++17 -prec-div=false -prec-sqrt=false -gencode arch=compute_%s,code=%s -Xcompiler -fPIC -shared \\\n",
+                 em->machine.arch + 3, em->machine.arch);
+  mgi_cu_str_put(out, "     -I<mirage> -o %s.so \\\n     %s.cu\n *\n", n, n);
+  mgi_cu_str_put(out, " * <mirage> is the directory of mirage_cuda.cuh, which says more of what this file exports:\n *   ");
+  mgi_cu_file_parameters(em, out, " *     ", types);
+  mgi_cu_str_put(out, ";\n *   %s_launch(in, out, workspace, stream), the same of arrays of pointers;\n", n);
+  if (dependent) mgi_cu_str_put(out, " *   %s_launch_pdl(..), which may begin before what is before it in the stream has ended;\n", n);
+  mgi_cu_str_put(out, " *   %s_workspace_bytes(), of memory that is zeroed once; %s_info.\n", n, n);
+  mgi_cu_str_put(out, " * A launch returns 0 or the CUDA error: cudaErrorMisalignedAddress for a pointer to no multiple of 16 bytes.\n"
+                      " *\n * mugraph {{{\n");
   mgi_cu_emit_quote(out, source);
   mgi_cu_str_put(out, " * }}} mugraph\n *\n * certificate:\n");
   mgi_cu_emit_quote(out, certificate && certificate[0] ? certificate : "not certified");
   mgi_cu_str_put(out, " */\n");
   mg_string_free(source);
+}
+/* The text, in its place, without its sums with 0: what stands first in shared memory, or in a stage, has no offset. */
+MGI_FN const char *mgi_cu_file_plain(char *text) {
+  char *to = text;
+  for (const char *from = text; from && *from; from++) {
+    const char next = strncmp(from, " + 0", 4) ? 0 : from[4];
+    if (next == ')' || next == ',' || next == ';' || (next == ' ' && from[5] == '+')) from += 3;
+    else *to++ = *from;
+  }
+  if (to) *to = 0;
+  return text ? text : "";
 }
 /* What stands before the include, which is the last of it: the user's rows that the µGraph has, and what of the header it needs. */
 MGI_FN void mgi_cu_file_include(const mgi_cu_emit *em, mgi_cu_str *out) {
@@ -14465,7 +14568,8 @@ MGI_FN void mgi_cu_file_include(const mgi_cu_emit *em, mgi_cu_str *out) {
   }
   for (int k = 1; k < MG_OP_TABLE_END; k++)
     if (used[k] && mgi_cu_rows[k].row) mgi_cu_str_put(out, "%s  %s", any++ ? " \\\n" : "#define MG_USER_OPS(E, T) \\\n", mgi_cu_rows[k].row);
-  mgi_cu_str_put(out, "%s%s%s#include \"mirage_cuda.cuh\"\n", any ? "\n" : "", em->blas ? "#define MG_CUBLAS\n" : "", em->maps ? "#define MG_TENSOR_MAPS\n" : "");
+  mgi_cu_str_put(out, "%s%s%s", any ? "\n" : "", em->blas ? "#define MG_CUBLAS\n" : "", em->maps ? "#define MG_TENSOR_MAPS\n" : "");
+  mgi_cu_str_put(out, "#define MIRAGE_DEVICE_ONLY\n#include \"mirage_cuda.cuh\"\n");
 }
 /* The sizes, each a macro. */
 MGI_FN void mgi_cu_file_sizes(const mgi_cu_emit *em, mgi_cu_str *out) {
@@ -14501,7 +14605,7 @@ MGI_FN void mgi_cu_file_spaces(const mgi_cu_emit *em, mgi_cu_str *out, char last
     if (split) mgi_cu_str_put(out, "static constexpr size_t %s_POWERS_%s = ", n, g->tensors[t].name);
     else mgi_cu_str_put(out, "static constexpr size_t %s_END_%s = %s_AT_%s + ", n, g->tensors[t].name, n, g->tensors[t].name);
     mgi_cu_str_put(out, "mg_round256((int64_t)%d", mg_dtype_bytes(g->tensors[t].dtype) * (split ? 2 : 1));
-    for (int d = 0; d < g->tensors[t].shape.rank; d++) mgi_cu_str_put(out, " * %s", mgi_cu_dim_text(em, t, d, dim, sizeof dim));
+    for (int d = 0; d < g->tensors[t].shape.rank; d++) mgi_cu_times(out, mgi_cu_dim_text(em, t, d, dim, sizeof dim));
     mgi_cu_str_put(out, ");\n");
     if (split) {
       int cut[4];
@@ -14521,16 +14625,29 @@ MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char 
   const char *n = g->name;
   const int dependent = mg_machine_can(&em->machine, MG_CAN_DEPENDENT_LAUNCH);
   mgi_cu_str_put(out, "extern \"C\" size_t %s_workspace_bytes(void) { return %s; }\n\n", n, last);
-  if (dependent) mgi_cu_str_put(out, "static int %s_launch_all(int early, %s) {\n  (void)early;\n", n, args);
+  static const char *const types[] = {"mg_half", "mg_bfloat", "float"};
+  const char *space = strcmp(last, "0") ? "  unsigned char *const space = (unsigned char *)workspace;\n" : "";
+  const char *early_name = strstr(mgi_cu_str_text(&em->launches), "MG_LAUNCH_AFTER(early, ") ? " early" : "";
+  if (dependent) mgi_cu_str_put(out, "static int %s_launch_all(int%s, %s) {\n", n, early_name, args);
   else mgi_cu_str_put(out, "extern \"C\" int %s_launch(%s) {\n", n, args);
-  mgi_cu_str_put(out, "%s  int rc = 0;\n%s  return rc;\n}\n\n", strcmp(last, "0") ? "  unsigned char *const space = (unsigned char *)workspace;\n" : "  (void)workspace;\n",
-              mgi_cu_str_text(&em->launches));
+  mgi_cu_str_put(out, "  if (mg_misaligned(in, %u, out, %u, workspace)) return (int)cudaErrorMisalignedAddress;\n",
+                 (unsigned)g->n_in, (unsigned)g->n_out);
+  mgi_cu_str_put(out, "%s  int rc = 0;\n%s  return rc;\n}\n\n", space, mgi_cu_str_text(&em->launches));
   for (int early = 0; early < 2 && dependent; early++)
     mgi_cu_str_put(out, "extern \"C\" int %s_launch%s(%s) {\n  return %s_launch_all(%d, in, out, workspace, stream);\n}\n\n", n, early ? "_pdl" : "", args, n, early);
+  mgi_cu_str_put(out, "extern \"C\" ");
+  mgi_cu_file_parameters(em, out, "  ", types);
+  mgi_cu_str_put(out, " {\n  const void *const in[] = {");
+  for (uint32_t k = 0; k < g->n_in; k++) mgi_cu_str_put(out, "%sin_%s", k ? ", " : "", g->tensors[g->in[k].id].name);
+  mgi_cu_str_put(out, "};\n  void *const out[] = {");
+  for (uint32_t k = 0; k < g->n_out; k++) mgi_cu_str_put(out, "%sout_%s", k ? ", " : "", g->tensors[g->out[k].id].name);
+  mgi_cu_str_put(out, "};\n  return %s_launch(in, out, workspace, stream);\n}\n\n", n);
   mgi_cu_emit_io(em, out, "in", g->in, g->n_in);
   mgi_cu_emit_io(em, out, "out", g->out, g->n_out);
-  mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info;\nextern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, %d, %s_in, %s_out, 0x%x};\n#endif\n", n, n, n, (unsigned)g->n_in, (unsigned)g->n_out,
-              em->n_launches, n, n, (unsigned)em->early);
+  mgi_cu_str_put(out, "static const mg_kernel_info %s_kernels[] = {\n%s};\n", n, mgi_cu_str_text(&em->infos));
+  mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info;\n", n);
+  mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, %d, %s_in, %s_out, 0x%x, %s_kernels};\n#endif\n", n, n,
+                 (unsigned)g->n_in, (unsigned)g->n_out, em->n_launches, n, n, (unsigned)em->early, n);
 }
 /* The whole file, if *text is asked for; else whether there is one. */
 MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char *certificate, char **text, mg_cuda_kernel *facts, mg_error *e) {
@@ -14576,9 +14693,9 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
     mgi_cu_file_include(em, &out);
     mgi_cu_file_sizes(em, &out);
     mgi_cu_file_spaces(em, &out, last);
-    mgi_cu_str_put(&out, "\n#ifndef MG_HOST_ONLY /* the kernels */\n%s#endif\n\n#ifndef __CUDACC_RTC__ /* their launch */\n", mgi_cu_str_text(&em->kernels));
+    mgi_cu_str_put(&out, "\n#ifndef MG_HOST_ONLY /* the kernels */\n%s#endif\n\n#ifndef __CUDACC_RTC__ /* their launch */\n", mgi_cu_file_plain(em->kernels.s));
     mgi_cu_file_host(em, &out, last);
-    if (out.oom) em->st = mg_fail(e, MG_NO_MEMORY, "mg_cuda_emit", "no memory for the text");
+    if (out.oom || em->infos.oom) em->st = mg_fail(e, MG_NO_MEMORY, "mg_cuda_emit", "no memory for the text");
   }
   if (em->st == MG_OK && text) {
     *text = out.s;
@@ -14588,6 +14705,7 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
   free(em->kernels.s);
   free(em->launches.s);
   free(em->spaces.s);
+  free(em->infos.s);
   free(em->plans.s);
   free(em->shift_by);
   free(em->sent);

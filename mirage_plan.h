@@ -104,6 +104,7 @@ enum {
   MG_CLUSTER_BLOCKS = 16,    /* the most that a cluster of ours has, on every machine that has clusters */
   MG_SHARED_MOST = 227 << 10 /* bytes of shared memory: no block may ask for more on any of our machines */
 };
+#ifndef MIRAGE_DEVICE_ONLY
 
 /* F(kind, type, name, least, most, text): what a row has, in the order of the table's columns.
    Kinds: WORD, of letters, digits and "_.+-"; CAN, capabilities; WHOLE, an integer; RATE, a decimal number; LINE, what
@@ -418,13 +419,14 @@ double mg_predict_us(const mg_graph *ugraph, const mg_machine *m);
 /* Writes block's plan: stages, warps_m, warps_n, warps_k, ring where warps have their own, and block->threads = 32 * their
    product.  m NULL: the default machine. */
 void mg_plan_kernel(mg_graph *block, const mg_machine *m);
+#endif /* MIRAGE_DEVICE_ONLY */
 
 #ifdef __cplusplus
 }
 #endif
 #endif /* MIRAGE_PLAN_H */
 
-#if defined(MIRAGE_IMPLEMENTATION) || defined(MIRAGE_PLAN_IMPLEMENTATION)
+#if (defined(MIRAGE_IMPLEMENTATION) || defined(MIRAGE_PLAN_IMPLEMENTATION)) && !defined(MIRAGE_DEVICE_ONLY)
 #ifndef MIRAGE_PLAN_IMPLEMENTED
 #define MIRAGE_PLAN_IMPLEMENTED
 

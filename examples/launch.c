@@ -44,6 +44,11 @@ int main(void) {
   void *out[MG_MAX_OUT], *workspace = NULL;
   cudaStream_t stream;
   printf("%s: %d kernel(s), workspace %zu bytes\n", info->name, info->n_kernels, JOIN(NAME, _workspace_bytes)());
+  for (int k = 0; k < info->n_kernels; k++) {
+    const mg_kernel_info *i = &info->kernels[k];
+    printf("  kernel %s: %lld x %lld x %lld blocks, each of %d threads and %lld bytes of shared memory\n", i->name,
+           (long long)i->grid[0], (long long)i->grid[1], (long long)i->grid[2], i->threads, (long long)i->shared_bytes);
+  }
   must(cudaStreamCreate(&stream), "cudaStreamCreate");
   for (int k = 0; k < info->n_in; k++) {
     const mg_io_info *t = &info->in[k];

@@ -87,6 +87,21 @@ for h in mirage_verify.h mirage_plan.h mirage_search.h mirage_cuda.cuh; do
   refused "$h refuses a mirage.h of another version" '#error' "$CC" -std=c11 -I$dir/other -fsyntax-only $dir/version.c
 done
 
+# MIRAGE_DEVICE_ONLY leaves what a kernel needs, whatever implementation is asked for too.
+printf '#define MIRAGE_DEVICE_ONLY\n#include "mirage_cuda.cuh"\nMG_KERNEL(32) void k(mg_f16 *p) { mg_stg(p, mg_narrow<mg_f16>(mg_zero())); }\n' >$dir/device.cu
+printf 'extern "C" int k_launch(mg_f16 *p, cudaStream_t s) { return MG_LAUNCH(k, 1, 1, 1, 32, 0, s, p); }\n' >>$dir/device.cu
+(cat $dir/device.cu; echo 'void *emitter() { return (void *)&mg_cuda_emit; }') >$dir/host.cu
+(cat $dir/device.cu; echo 'void *parser() { return (void *)&mg_parse; }') >$dir/graph.cu
+device() { # NAME "COMPILER FLAGS": the kernel alone compiles, and brings no function of the host
+  local c="$2 -DMIRAGE_IMPLEMENTATION"
+  ok "$1: a kernel with MIRAGE_DEVICE_ONLY" $c -c $dir/device.cu -o $dir/device.o || return
+  if nm --defined-only $dir/device.o | grep -q ' mg_\(cuda_\|parse\|plan\)'; then echo "not ok - $1: it brings the host's functions"; failed=1; fi
+  refused "$1: it has no emitter" mg_cuda_emit $c -c $dir/host.cu -o $dir/host.o
+  refused "$1: and no parser" mg_parse $c -c $dir/graph.cu -o $dir/graph.o
+}
+for scalars in RACES FIELD WIDE VOLATILE; do device "g++, $scalars" "$CXX -x c++ -std=c++17 $W -DMG_EMULATE -DMG_EMULATE_$scalars"; done
+[ -z "$NVCC" ] || device nvcc "$NVCC -std=c++17 -arch=sm_80 -Wno-deprecated-gpu-targets -I. -DMG_RUNNER"
+
 # Nothing unprefixed, and nothing that can be written to, in the objects.
 for one in CORE VERIFY PLAN SEARCH CUDA; do
   o=$dir/$one.fixed.o # without position independence, so that tables of pointers stand in read-only data

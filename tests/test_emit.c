@@ -223,6 +223,12 @@ static void test_file(void **state) {
   assert_non_null(strstr(a, "not certified"));
   assert_non_null(strstr(a, "mg_const(1, 4096)"));
   assert_null(strstr(a, "MG_USER_OPS"));
+  static const char *const noise[] = {"(void)", " + 0)", " + 0;", " * (int64_t)1)", " * 1)"};
+  for (size_t k = 0; k < sizeof noise / sizeof *noise; k++) {
+    const char *at = strstr(a, noise[k]);
+    if (at && strncmp(at - 15, "workspace_bytes(void)", 21)) fail_msg("'%s' in\n%s", noise[k], a);
+  }
+  assert_non_null(strstr(a, "#define MIRAGE_DEVICE_ONLY\n#include \"mirage_cuda.cuh\"\n"));
   assert_int_equal(mg_cuda_source_graph(a, strlen(a), &again, &e), MG_OK);
   assert_true(mg_hash(g) == mg_hash(again));
   mg_graph_free(again);
@@ -235,6 +241,52 @@ static void test_file(void **state) {
   assert_non_null(strstr(a, "code=sm_80"));
   mg_string_free(a);
   mg_graph_free(g);
+}
+
+/* NAME_run launches what NAME_launch launches, which are the kernels of NAME_info; pointers that are not aligned are refused. */
+static void test_typed_launch(void **state) {
+  (void)state;
+  static const char *const forms[] = {
+      "program p\ninput int : f16[16, 64]\ninput stream : bf16[16, 64]\ninput out : f32[16, 64]\n_A = sqr(int)\n_B = sqr(stream)\nworkspace = add(_A, mul(_B, out))\nin = sqr(int)\noutput workspace, in\n",
+      "program p\ninput A : f16[16, 64]\ninput B : f16[64, 64]\n"
+      "C = kernel grid=(x=2, y=2) threads=128 {\n  plan { stages=3 warps_m=1 warps_n=2 warps_k=2 }\n  for i=4 {\n    a = load A {y->0, i->1}\n    b = load B {x->1, i->0}\n    c = matmul(a, b)\n  }\n  s = accum(c) {i->+}\n  store s {x->1, y->0}\n}\n"
+      "M = matmul(A, B)\nD = kernel grid=(x=2) threads=64 {\n  c = load M {x->0}\n  d = exp(c)\n  store d {x->0}\n}\noutput C, D\n"};
+  static const char *const typed[][2] = {
+      {"const half *in_int,\n *     const __nv_bfloat16 *in_stream,\n *     const float *in_out,\n *     float *out_workspace,\n *     half *out_in,\n *     void *workspace, cudaStream_t stream);\n",
+       "in[0], (const mg_bfloat *)in[1], (const float *)in[2], (float *)out[0], (mg_half *)out[1]"},
+      {"const half *in_A,\n *     const half *in_B,\n *     half *out_C,\n *     half *out_D,\n *     void *workspace, cudaStream_t stream);\n",
+       "in[0], (const mg_half *)in[1], (mg_half *)out[0], (mg_half *)out[1]"}};
+  char path[64], command[600];
+  snprintf(path, sizeof path, "build/typed.%ld", (long)getpid());
+  snprintf(command, sizeof command, "g++ -std=c++17 -O0 -w -DMG_EMULATE -I. -x c++ %s.cu -o %s -ldl && %s; code=$?; rm -f %s %s.cu; exit $code", path, path, path, path, path);
+  for (int k = 0; k < 2; k++) {
+    mg_graph *g = parse(forms[k]);
+    char *cu = emit(g, NULL), file[140];
+    if (!strstr(cu, typed[k][0])) fail_msg("no '%s' in\n%s", typed[k][0], cu);
+    snprintf(file, sizeof file, "%s.cu", path);
+    FILE *f = fopen(file, "w");
+    assert_non_null(f);
+    fprintf(f, "%s\nstatic char notes[2][4000];\nstatic unsigned char room[6][65536] __attribute__((aligned(256)));\n"
+               "int main() {\n  static mgi_emulator job;\n  const void *in[3] = {room[0], room[1], room[2]};\n  void *out[2] = {room[3], room[4]};\n"
+               "  void *const stream = room;\n  job.size = sizeof job, job.stream = stream, job.dry = 1, job.notes_size = sizeof notes[0];\n"
+               "  for (int k = 0; k < 6; k++) job.range[k] = {\"01234x\" + k, room[k], sizeof room[k], k > 2}, job.n_ranges++;\n", cu);
+    fprintf(f, "  for (int way = 0; way < 2; way++) {\n    job.notes = notes[way];\n    if (mgi_emulate_setup(&job)) return 1;\n"
+               "    if (way ? p_run((const mg_half *)%s, room[5], stream) : p_launch(in, out, room[5], stream)) return 2;\n  }\n"
+               "  if (!job.launches || strcmp(notes[0], notes[1])) return 3;\n", typed[k][1]);
+    fprintf(f, "  const char *at = notes[0];\n  for (int k = 0; k < p_info.n_kernels; k++, at = strchr(at, '\\n') + 1) {\n    char name[100];\n    long long x, y, z, threads, bytes;\n"
+               "    const mg_kernel_info i = p_info.kernels[k];\n"
+               "    if (sscanf(at, \"%%99[^:]: %%lld x %%lld x %%lld blocks in clusters of %%*d x %%*d x %%*d, %%lld threads, %%lld bytes\", name, &x, &y, &z, &threads, &bytes) != 6) return 5;\n"
+               "    if (strcmp(name, i.name) || x != i.grid[0] || y != i.grid[1] || z != i.grid[2] || threads != i.threads || bytes != i.shared_bytes) return 6;\n  }\n  if (*at) return 7;\n");
+    fprintf(f, "  for (int k = 0; k < 6; k++) {\n    const void *const i[3] = {room[0] + 8 * (k == 0), room[1] + 2 * (k == 1), room[2] + (k == 2 && p_info.n_in > 2)};\n"
+               "    void *const o[2] = {room[3] + 4 * (k == 3), room[4] + 8 * (k == 4)};\n"
+               "    const int bad = k != 2 || p_info.n_in > 2, calls = job.calls;\n"
+               "    if (p_launch(i, o, room[5] + 8 * (k == 5), stream) != (bad ? 716 : 0) || (job.calls == calls) != bad) return 4;\n  }\n  return 0;\n}\n");
+    fclose(f);
+    const int code = system(command);
+    if (code) fail_msg("status %d\n%s", code >> 8, cu);
+    mg_string_free(cu);
+    mg_graph_free(g);
+  }
 }
 
 static void test_four_programs(void **state) {
@@ -474,7 +526,7 @@ static void test_shifts(void **state) {
     mg_graph_free(many);
   }
   /* the weights forgotten, one part's for all, of another row, of the numerator alone; a part that leaves its maximum where another's is */
-  static const char *const wrong[][2] = {{"h_d.at(r, c)", "t_d.at(r, c)"}, {"h_l.at(r, 0)", "t_l.at(r, 0)"}, {"(i_i * (int64_t)48) / 48)", "0)"}, {"read_shifts + (b_y * (int64_t)1)", "read_shifts + (b_y * (int64_t)0)"},
+  static const char *const wrong[][2] = {{"h_d.at(r, c)", "t_d.at(r, c)"}, {"h_l.at(r, 0)", "t_l.at(r, 0)"}, {"(i_i * (int64_t)48) / 48)", "0)"}, {"read_shifts + (b_y)", "read_shifts + (0)"},
                                          {"mg_shift_weights<64>(w_shifts", "mg_fill<W_shifts, 64>(w_shifts, mg_const(1, 1)); if (0) mg_shift_weights<64>(w_shifts"}, {" + b_z, t_K0_z, 1)", ", t_K0_z, 1)"}};
   for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
     mg_check_config cfg;
@@ -1174,7 +1226,7 @@ int main(int argc, char **argv) {
   rng = seed * 0x9E3779B97F4A7C15u + 88172645463325252u;
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_file), cmocka_unit_test(test_split), cmocka_unit_test(test_refused), cmocka_unit_test(test_plan_words), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_barriers),
+    cmocka_unit_test(test_file), cmocka_unit_test(test_typed_launch), cmocka_unit_test(test_split), cmocka_unit_test(test_refused), cmocka_unit_test(test_plan_words), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_barriers),
     cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_shifts), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_group_rings), cmocka_unit_test(test_tensor_copies), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_calibration), cmocka_unit_test(test_nvcc),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));

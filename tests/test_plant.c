@@ -529,6 +529,8 @@ static const plant in_files[] = {
     {REUSE, 'x', "", "load_~(i_~ + ~, [next]);", "now", 0},
     {STAGE, 'x', "", "t_~(ring_~ + [now] * ~ + ~)", "(now == 0)", 0},
     {STAGE, 'x', "", "T_~(ring_~ + [at] * ~ + ~)", "0", 0},
+    {STAGE, 'x', "", "t_~(ring_~ + [now] * ~)", "(now == 0)", 0}, /* what stands first in a stage */
+    {STAGE, 'x', "", "T_~(ring_~ + [at] * ~)", "0", 0},
     {INDEX, 'x', "", "load_~([i_~ + ~], ", "$0 - 1", 0},
     {INDEX, 'x', "", "return ([step] + ~) % ~; };", "step / 2", 0},
     {STAGE, 'x', "", "load_~(i_~ + ~, [now]", "(now == 0)", 0},
