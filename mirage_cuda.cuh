@@ -10681,15 +10681,7 @@ MGI_FN void mgi_cu_quote(mgi_cu_kernel *K, const mg_op_node *o) {
 
 /* 1 if the tile of a load is contiguous along its rows' dimension, as the tensor is. */
 MGI_FN int mgi_cu_load_trans(const mgi_cu_kernel *K, uint32_t op) {
-  const mg_tensor_info *up = &K->em->g->tensors[mgi_cu_above(K, K->b->ops[op].in[0])];
-  int rank = up->shape.rank, rd = rank - 2, cd = rank - 1, pr = 0, pc = 0;
-  if (rank < 2) return 0;
-  for (int k = 0; k < rank; k++) {
-    int d = up->op ? k : up->order[k];
-    if (d == rd) pr = k;
-    if (d == cd) pc = k;
-  }
-  return pr > pc || (up->shape.dim[cd] == 1 && up->shape.dim[rd] > 1);
+  return mg_runs_down(&K->em->g->tensors[mgi_cu_above(K, K->b->ops[op].in[0])]);
 }
 /* The tile of a load: rows x cols elements after padding, `lines` rows in memory of so many 16-byte pieces. */
 typedef struct mgi_cu_tile { int rows, cols, lines, pieces; mg_dtype type; } mgi_cu_tile;
@@ -11142,12 +11134,6 @@ MGI_FN const char *mgi_cu_acc_type(const mgi_cu_kernel *K, int rows, int cols, i
   snprintf(out, n, "mg_acc<%d, %d, %d, %d, %d%s%s>", rows, cols, K->wm, chain ? 1 : K->wn, chain ? K->wn : K->wk, chain ? ", true" : K->by_group ? ", false" : "", K->by_group ? ", true" : "");
   return out;
 }
-MGI_FN int mgi_cu_swaps_last(const mg_op_node *o, int rank) {
-  if (o->code != MG_OP_TRANSPOSE || rank < 2) return 0;
-  for (int d = 0; d < rank - 2; d++)
-    if (o->attr.perm[d] != d) return 0;
-  return o->attr.perm[rank - 1] == rank - 2 && o->attr.perm[rank - 2] == rank - 1;
-}
 /* The LOAD whose tile, as it is or transposed, matmul operand t is; 0 if t has to be computed. */
 MGI_FN uint32_t mgi_cu_plain_load(const mgi_cu_kernel *K, uint32_t t, int *swapped) {
   *swapped = 0;
@@ -11155,7 +11141,7 @@ MGI_FN uint32_t mgi_cu_plain_load(const mgi_cu_kernel *K, uint32_t t, int *swapp
     uint32_t op = K->b->tensors[t].op;
     const mg_op_node *o = &K->b->ops[op];
     if (o->code == MG_OP_LOAD) return K->v[t].weighted ? 0 : op;
-    if (!mgi_cu_swaps_last(o, K->b->tensors[t].shape.rank)) return 0;
+    if (!mg_swaps_last(o, K->b->tensors[t].shape.rank)) return 0;
     *swapped ^= 1;
     t = o->in[0].id;
   }
@@ -11195,38 +11181,23 @@ MGI_FN uint32_t mgi_cu_squared(const mgi_cu_kernel *K, uint32_t op) {
   const uint32_t load = mgi_cu_plain_load(K, p->in[0].id, &swapped);
   return load && !swapped && K->b->tensors[K->b->ops[load].out[0].id].dtype != MG_F32 ? load : 0;
 }
-/* Why operator k is no product that warpgroups make; "" if they do.  Its left operand comes in registers, its right operand from a
-   load's tile, which has to be swizzled: whole panels of 64 neighbours. */
-MGI_FN const char *mgi_cu_group_why(const mgi_cu_kernel *K, uint32_t k) {
-  const mg_op_node *o = &K->b->ops[k];
-  int swapped;
-  if (o->code != MG_OP_MATMUL) return "it is no matmul";
-  if (mg_wide_product(K->b, k)) return "its operands pass the exponents of 16 bits";
-  const mg_dtype type = K->b->tensors[o->in[0].id].dtype;
-  const mgi_cu_val_info *v = &K->v[o->out[0].id];
-  const int cols = v->chain ? v->cols : v->cols / K->wn, depth = K->v[o->in[0].id].cols;
-  if (type == MG_F32 || type != K->b->tensors[o->in[1].id].dtype) return "its operands are not of one 16-bit type";
-  const uint32_t load = mgi_cu_plain_load(K, o->in[1].id, &swapped);
-  if (!load) return "its right operand is no load";
-  const mgi_cu_val_info *l = &K->v[K->b->ops[load].out[0].id];
-  const int down = mgi_cu_load_trans(K, load);
-  if ((down ? l->rows : l->cols) % 64 || (down ? l->cols : l->rows) % 16) return "its right operand has no whole panels of 64 neighbours in memory, by 16";
-  if (depth % 16 || (v->chain && depth % (16 * K->wn))) return "its contraction is no whole number of steps of 16";
-  if ((!v->chain && v->cols % K->wn) || (cols != 16 && cols != 32 && cols % 64)) return "a warpgroup has not 16, 32 or a multiple of 64 columns of it";
-  return "";
+/* The plan that the facts are asked about. */
+MGI_FN mg_kernel_plan mgi_cu_plan(const mgi_cu_kernel *K) {
+  mg_kernel_plan p;
+  memset(&p, 0, sizeof p);
+  p.warps_m = K->wm;
+  p.warps_n = K->wn;
+  p.warps_k = K->wk;
+  return p;
 }
-/* Registers that the products take, if warpgroups make them: accumulators, and left operands of the one with the most. */
-MGI_FN int mgi_cu_group_registers(const mgi_cu_kernel *K) {
-  int sum = 0, most = 0;
-  for (uint32_t k = 1; k < K->b->n_ops; k++) {
-    const mg_op_node *o = &K->b->ops[k];
-    if (!mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) continue;
-    const mgi_cu_val_info *v = &K->v[o->out[0].id];
-    const int left = K->v[o->in[0].id].cols / (v->chain ? K->wn : 1) / 4;
-    sum += v->cols / (v->chain ? 1 : K->wn) / 2;
-    if (left > most) most = left;
-  }
-  return sum + most;
+/* Why operator k is no product that warpgroups make; "" if they do. */
+MGI_FN const char *mgi_cu_group_why(const mgi_cu_kernel *K, uint32_t k) {
+  const mg_kernel_plan p = mgi_cu_plan(K);
+  int swapped;
+  if (!K->flat.n) return "the kernel has too many operators";
+  const char *why = mg_flat_group_why(&K->flat, &p, &K->chains, (int)k - 1);
+  if (*why) return why;
+  return mgi_cu_plain_load(K, K->b->ops[k].in[1].id, &swapped) ? "" : "its right operand has weights to be multiplied by";
 }
 /* The plan asks for what the machine lacks. */
 MGI_FN void mgi_cu_lacks(mgi_cu_kernel *K, mg_plan_key key, int value, mg_capability what) {
@@ -11239,8 +11210,8 @@ MGI_FN void mgi_cu_lacks(mgi_cu_kernel *K, mg_plan_key key, int value, mg_capabi
 MGI_FN void mgi_cu_group_analyse(mgi_cu_kernel *K) {
   const int mma = mg_plan_says(K->b, MG_PLAN_MMA, NULL);
   const char *why = "there is no product";
-  const int each = (int)(K->em->machine.registers_per_sm / K->threads);
-  const int room = each < 256 ? each : 255, some = K->em->st == MG_OK;
+  const int room = mg_group_room(&K->em->machine, K->threads), some = K->em->st == MG_OK;
+  const mg_kernel_plan p = mgi_cu_plan(K);
   int taken = 0, swapped;
   if (!some || mma != MG_MMA_WARPGROUP) return;
   if (!mg_machine_can(&K->em->machine, MG_CAN_WARPGROUP)) mgi_cu_lacks(K, MG_PLAN_MMA, mma, MG_CAN_WARPGROUP);
@@ -11255,8 +11226,9 @@ MGI_FN void mgi_cu_group_analyse(mgi_cu_kernel *K) {
     else taken++;
   }
   if (K->em->st == MG_OK && !taken) mgi_cu_refuse(K, MG_PLAN_MMA, NULL, mma, "no product is one for them: %s", why);
-  if (K->em->st == MG_OK && mgi_cu_group_registers(K) > room - 24)
-    mgi_cu_refuse(K, MG_PLAN_MMA, NULL, mma, "products take %d registers a thread, %d threads leave %d: use smaller tiles", mgi_cu_group_registers(K), K->threads, room - 24);
+  const int registers = mg_flat_group_registers(&K->flat, &p, &K->chains);
+  if (K->em->st == MG_OK && registers > room)
+    mgi_cu_refuse(K, MG_PLAN_MMA, NULL, mma, "products take %d registers a thread, %d threads leave %d: use smaller tiles", registers, K->threads, room);
   if (K->em->st != MG_OK) return;
   K->by_group = 1;
   for (uint32_t k = 1; k < K->b->n_ops; k++)
@@ -11618,7 +11590,7 @@ MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
     K->v[K->lent].settles = 0;
     K->rule[K->lent] = MG_AT_PLAIN;
     for (uint32_t t = 1; t < b->n_tensors; t++)
-      if (K->v[t].chain == K->lent) K->v[t].chain = 0;
+      if (K->v[t].chain == K->lent) K->v[t].chain = 0, K->chains.from[mgi_cu_place(K, t)] = 0;
   }
   free(degree);
   free(open);
@@ -11635,8 +11607,8 @@ MGI_FN int mgi_cu_reads(const mgi_cu_kernel *K, uint32_t t, uint32_t x) {
 /* Reads what settles and which products are chained, and finds whether a running maximum cancels.  After the warps are known. */
 MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
-  const mg_kernel_plan warps = { .warps_m = K->wm, .warps_n = K->wn, .warps_k = K->wk };
-  mg_flat_chains(&K->flat, &warps, &K->chains);
+  const mg_kernel_plan p = mgi_cu_plan(K);
+  mg_flat_chains(&K->flat, &p, &K->chains);
   K->lent = mgi_cu_at_place(K, K->chains.lent);
   for (uint32_t t = 1; t < b->n_tensors && K->flat.n; t++) {
     const int place = mgi_cu_place(K, t);
@@ -13019,7 +12991,7 @@ MGI_FN int mgi_cu_own_cut(mgi_cu_kernel *K, uint32_t t, int which, uint32_t loop
   if (extent % (16 * K->wk)) return 0;
   if (o->code == MG_OP_LOAD) {
     if (o->map.to[loop] != K->b->tensors[t].shape.rank - 2 + which) return 0;
-  } else if (mgi_cu_swaps_last(o, K->b->tensors[t].shape.rank)) {
+  } else if (mg_swaps_last(o, K->b->tensors[t].shape.rank)) {
     if (!mgi_cu_own_cut(K, o->in[0].id, !which, loop)) return 0;
   } else if (v->home == MGI_CU_AT_INLINE && mg_op_row(o->code)->elementwise) {
     for (int k = 0; k < o->n_in; k++) {
@@ -13073,7 +13045,7 @@ MGI_FN int mgi_cu_right_only(const mgi_cu_kernel *K, uint32_t t, int squares) {
       const mg_op_node *o = &b->ops[k];
       int only = 1;
       if (o->in[j].id != t) continue;
-      if (mgi_cu_swaps_last(o, b->tensors[t].shape.rank)) {
+      if (mg_swaps_last(o, b->tensors[t].shape.rank)) {
         if (!mgi_cu_right_only(K, o->out[0].id, squares)) return 0;
       } else if (squares && (o->code == MG_OP_SQR || (o->code == MG_OP_MUL && o->in[0].id == o->in[1].id))) {
         for (uint32_t i = 1; i < b->n_ops; i++)
@@ -13133,7 +13105,7 @@ MGI_FN int mgi_cu_parts_loop(mgi_cu_kernel *K, uint32_t loop, int unit) {
     if (o->code == MG_OP_SUM) {
       if ((!K->v[o->out[0].id].chain || !K->v[o->out[0].id].in_place) && !(group && mgi_cu_part_squares(K, k))) return 0;
     } else if (o->code >= MG_OP_TABLE_END || !mg_op_row(o->code)->elementwise) {
-      if (!mgi_cu_swaps_last(o, b->tensors[o->in[0].id].shape.rank)) return 0;
+      if (!mg_swaps_last(o, b->tensors[o->in[0].id].shape.rank)) return 0;
     } else if (mgi_cu_is_dear(K, o->out[0].id) && (K->v[o->out[0].id].rows == 1 || K->v[o->out[0].id].cols == 1)) { /* it may become a vector in shared memory */
       int own = 0;
       for (uint32_t j = 1; j < k && group; j++) own |= b->ops[j].scope == loop && mgi_cu_part_squares(K, j) && mgi_cu_only_of(K, o->out[0].id, b->ops[j].out[0].id);

@@ -204,6 +204,8 @@ typedef struct mg_flat_op {
   int8_t inloop, loop;          /* 1: it stands in a loop; the axis of the innermost one around it */
   int8_t rank, esize;           /* dimensions; bytes of an element */
   int8_t inner;                 /* of a load: the dimension whose neighbours are neighbours in memory */
+  int8_t down;                  /* of a load: its columns run along memory, not its rows */
+  int8_t turns;                 /* it exchanges the last two dimensions of its operand, and does nothing else */
   int8_t across;                /* ACCUM: over several blocks of the grid too */
   int8_t wide;                  /* a product with NAME.mma=wide */
   int8_t joined;                /* a product of joined operands: in[0] in[1] + in[2] in[3], n_in 2 */
@@ -249,8 +251,15 @@ void mg_flat_product(const mg_flat *k, const mg_flat_op *o, int64_t *m, int64_t 
 int mg_flat_has_product(const mg_flat *k, int i);     /* 1 if value i is made of a product's result */
 void mg_flat_chains(const mg_flat *k, const mg_kernel_plan *p, mg_chains *c); /* reads the plan's warps */
 int mg_flat_chained(const mg_flat *k, const mg_kernel_plan *p, int i); /* 1 if product i takes its left operand from fragments */
+/* Why product i is none that warpgroups make, "" if they do; the registers of a thread that all products take so; and how
+   many it has for them.  Of the plan, its warps are read. */
+const char *mg_flat_group_why(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i);
+int mg_flat_group_registers(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c);
+int mg_group_room(const mg_machine *m, int threads);
 int mg_flat_unshifted(const mg_flat *k);              /* 1 if the emitter has no running maximum for some exponential */
 int64_t mg_round_up(int64_t x, int64_t multiple);
+int mg_runs_down(const mg_tensor_info *t);            /* 1 if t's columns, not its rows, are contiguous in memory */
+int mg_swaps_last(const mg_op_node *o, int rank);     /* 1 if o exchanges the last two dimensions, of `rank`, and nothing else */
 int mg_op_moves(int code);                            /* 1 if the operator only moves elements */
 /* 1 if tensor t of a block graph is a load of what `stands` (mg_wide, mg_split) says of the kernel level's tensors. */
 int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *g, mg_tensor t));
@@ -991,6 +1000,23 @@ MGI_FN int64_t mgi_tile_bytes(const mg_flat_op *o, int pad) {
   return rows * (mg_round_up(cols * o->esize, 16) + pad);
 }
 
+int mg_swaps_last(const mg_op_node *o, int rank) {
+  if (o->code != MG_OP_TRANSPOSE || rank < 2) return 0;
+  for (int d = 0; d < rank - 2; d++)
+    if (o->attr.perm[d] != d) return 0;
+  return o->attr.perm[rank - 1] == rank - 2 && o->attr.perm[rank - 2] == rank - 1;
+}
+int mg_runs_down(const mg_tensor_info *t) {
+  const int rank = t->shape.rank, rows = rank - 2, cols = rank - 1;
+  int at_rows = 0, at_cols = 0;
+  if (rank < 2) return 0;
+  for (int k = 0; k < rank; k++) {
+    const int d = t->op ? k : t->order[k]; /* what a kernel makes lies row by row */
+    if (d == rows) at_rows = k;
+    if (d == cols) at_cols = k;
+  }
+  return at_rows > at_cols || (t->shape.dim[cols] == 1 && t->shape.dim[rows] > 1);
+}
 /* An operator whose operands are those of a product of joined ones, (a|b) (c|d), becomes the product a c + b d. */
 void mg_flat_join(mg_flat_op *o) {
   const int16_t b = o->in[1];
@@ -1045,6 +1071,7 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
     m->esize = (int8_t)mg_dtype_bytes(t->dtype);
     m->narrow = t->dtype == MG_F16 || t->dtype == MG_BF16;
     m->apart = (int8_t)mgi_kept_apart(b, t);
+    m->turns = (int8_t)mg_swaps_last(o, m->rank);
     for (uint32_t s = o->scope; s; s = b->axes[s].parent) m->trips *= (double)b->axes[s].extent, m->inloop = 1;
     m->loop = (int8_t)o->scope;
     m->n_in = 0;
@@ -1052,6 +1079,7 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
       const mg_tensor_info *u = mg_tensor_of(b->up, o->in[0]);
       if (b->up->level == MG_KERNEL && (mg_wide(b->up, o->in[0]) || mg_split(b->up, o->in[0]))) m->esize = 4;
       m->inner = (int8_t)(u->shape.rank ? u->order[u->shape.rank - 1] : 0);
+      m->down = (int8_t)mg_runs_down(u);
       m->unique = mg_shape_elements(&u->shape) * m->esize;
       m->in[0] = (int16_t)o->in[0].id;
     } else {
@@ -1486,28 +1514,71 @@ int mg_flat_unshifted(const mg_flat *k) {
   return 0;
 }
 
-/* Whether warpgroups can make all products, on these warps (mirage_cuda.cuh, mgi_cu_group_why): 64 rows each, their right
-   operands in tiles of whole panels of 64 neighbours; and the registers that they take. */
+/* ---- products of warpgroups
+   The left operand comes in registers; the right one from a load's tile, which has to be swizzled: whole panels of 64
+   neighbours in memory.  A warpgroup has 64 rows, and a share of the columns; of a chained product, of the contraction. */
+
+/* The load whose tile, as it is or turned, value i is; -1: it has to be computed. */
+MGI_FN int mgi_tile_read(const mg_flat *k, int i) {
+  while (k->op[i].turns) i = k->op[i].in[0];
+  return k->op[i].code == MG_OP_LOAD ? i : -1;
+}
+/* What one warpgroup makes of product i: of so many columns, by so many steps' depth of the contraction. */
+MGI_FN void mgi_group_share(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i, int64_t *cols, int64_t *depth) {
+  const mg_flat_op *o = &k->op[i];
+  *cols = c->from[i] ? mgi_cols_of(o) : mgi_cols_of(o) / p->warps_n;
+  *depth = c->from[i] ? mgi_cols_of(&k->op[o->in[0]]) / p->warps_n : mgi_cols_of(&k->op[o->in[0]]);
+}
+const char *mg_flat_group_why(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i) {
+  const mg_flat_op *o = &k->op[i], *left = &k->op[o->in[0]], *right = &k->op[o->in[1]];
+  int64_t cols, depth;
+  if (o->code != MG_OP_MATMUL || o->joined) return "it is no matmul";
+  if (o->wide) return "its operands pass the exponents of 16 bits";
+  if (!left->narrow || !right->narrow) return "its operands are not of one 16-bit type";
+  const int load = mgi_tile_read(k, o->in[1]);
+  if (load < 0) return "its right operand is no load";
+  const mg_flat_op *l = &k->op[load];
+  const int64_t along = l->down ? mgi_rows_of(l) : mgi_cols_of(l), across = l->down ? mgi_cols_of(l) : mgi_rows_of(l);
+  if (along % 64 || across % 16) return "its right operand has no whole panels of 64 neighbours in memory, by 16";
+  if (mgi_cols_of(left) % (c->from[i] ? 16 * p->warps_n : 16)) return "its contraction is no whole number of steps of 16";
+  mgi_group_share(k, p, c, i, &cols, &depth);
+  const int whole = c->from[i] || mgi_cols_of(o) % p->warps_n == 0;
+  if (!whole || (cols != 16 && cols != 32 && cols % 64)) return "a warpgroup has not 16, 32 or a multiple of 64 columns of it";
+  return "";
+}
+int mg_flat_group_registers(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c) {
+  int64_t sum = 0, most = 0;
+  for (int i = 0; i < k->n; i++) {
+    int64_t cols, depth;
+    if (k->op[i].code != MG_OP_MATMUL) continue;
+    mgi_group_share(k, p, c, i, &cols, &depth);
+    sum += cols / 2;
+    if (depth / 4 > most) most = depth / 4;
+  }
+  return (int)(sum + most);
+}
+int mg_group_room(const mg_machine *m, int threads) {
+  const int each = (int)(m->registers_per_sm / threads);
+  return (each < 255 ? each : 255) - 24;
+}
+
+/* Whether warpgroups can make all products, on these warps, and none of them through shared memory. */
 MGI_FN int mgi_warpgroups_fit(const mg_flat *k, const mg_machine *machine, const mg_kernel_plan *p) {
   const int threads = 32 * p->warps_m * p->warps_n;
-  const int64_t room = machine->registers_per_sm / threads;
-  int64_t sum = 0, most = 0;
+  int products = 0;
+  mg_chains c;
   if (p->warps_m % 4 || p->warps_k != 1 || threads > 512) return 0;
+  mg_flat_chains(k, p, &c);
   for (int i = 0; i < k->n; i++) {
-    const mg_flat_op *o = &k->op[i], *r;
+    const mg_flat_op *o = &k->op[i];
     if (o->code != MG_OP_MATMUL) continue;
-    if (o->wide) return 0;
-    int64_t m, n, c, b;
-    mg_flat_product(k, o, &m, &n, &c, &b);
-    r = &k->op[o->in[1]];
-    const int chain = mg_flat_has_product(k, o->in[0]);
-    const int64_t cols = chain ? n : n / p->warps_n, deep = chain ? c / p->warps_n : c;
-    if (r->code != MG_OP_LOAD || r->esize != 2 || k->op[o->in[0]].esize != 2 || r->rank < 2 || r->inner < r->rank - 2 || (chain && (o->trips != k->op[o->in[0]].trips || !mg_flat_chained(k, p, i)))) return 0;
-    if (m != 16 * p->warps_m || r->d[r->inner] % 64 || r->d[2 * r->rank - 3 - r->inner] % 16 || n % p->warps_n || c % (chain ? 16 * p->warps_n : 16) || (cols != 16 && cols != 32 && cols % 64)) return 0;
-    sum += cols / 2;
-    if (deep / 4 > most) most = deep / 4;
+    products++;
+    if (mgi_rows_of(o) != 16 * p->warps_m || *mg_flat_group_why(k, p, &c, i)) return 0;
+    if (mg_flat_has_product(k, o->in[0]) && (!c.from[i] || o->trips != k->op[o->in[0]].trips)) return 0;
+    const mg_flat_op *r = &k->op[o->in[1]]; /* what the search has no layout for */
+    if (r->code != MG_OP_LOAD || r->esize != 2 || r->rank < 2 || r->inner < r->rank - 2) return 0;
   }
-  return sum && sum + most <= (room < 255 ? room : 255) - 24;
+  return products && mg_flat_group_registers(k, p, &c) <= mg_group_room(machine, threads);
 }
 
 /* Whether each of the warpgroups, which make all products, can bring what it alone reads of every tile of the loop into a ring

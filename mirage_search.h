@@ -4551,7 +4551,7 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
     if (joined[i]) { at[i] = at[o->in[0]]; continue; }
     const int x = at[i] = (int16_t)k->n++;
     mg_flat_op *m = &k->op[x];
-    m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2, m->unique = 0, m->wide = 0, m->joined = 0, m->apart = 0; /* esize: as operands are widened */
+    m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2, m->unique = 0, m->wide = 0, m->joined = m->apart = m->turns = 0; /* esize: as operands are widened */
     m->loop = (int8_t)(m->inloop ? mgi_se_loop_axis(o->scope) : 0);
     m->across = o->code == MG_OP_ACCUM && o->map[0] < 4;
     m->sums = o->code == MG_OP_ACCUM && o->map[0] >= 4 && o->arg == MG_MAP_SUM;
@@ -4572,6 +4572,7 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
       const mg_tensor_info *u = mg_tensor_of(s->p, s->p->in[o->arg]);
       m->esize = (int8_t)mg_dtype_bytes(u->dtype);
       m->inner = (int8_t)(o->rank ? u->order[o->rank - 1] : 0);
+      m->down = (int8_t)mg_runs_down(u);
       m->in[0] = o->arg, m->unique = mg_shape_elements(&u->shape) * m->esize;
       for (int j = 0; j < x; j++) h->again |= k->op[j].code == MG_OP_LOAD && k->op[j].in[0] == m->in[0];
     }
