@@ -42,9 +42,10 @@ static const char usage[] =
     "              [--allow-sampled]                no complaint where tests agree, but no proof is found: the status is 2 all the same\n"
     "       mirage verify FILE.cert [A B]           checks a certificate again, from its text alone; and that it is of A and B\n"
     "       mirage emit FILE [--arch sm_90a] [--machine H200|FILE] [-o OUT.cu]\n"
-    "       mirage explain FILE [--machine H200|FILE] [--json]\n"
+    "       mirage explain FILE [--machine H200|FILE] [--json] [--no-measure]\n"
     "                                               what each kernel is: where values live, what its time is made of,\n"
-    "                                               what bounds it; or why the emitter refuses it\n"
+    "                                               what bounds it; or why the emitter refuses it; and the time of all on\n"
+    "                                               the GPU that is here, its numbers checked, where it runs on that\n"
     "       mirage check FILE [--arch sm_90a] [--machine H200|FILE] [--seed N] [--time-limit S]\n"
     "                                               a .mg or an emitted .cu on the CPU: over finite fields and floats,\n"
     "                                               S seconds (300) for its compilation, of processor time for each of these\n"
@@ -1023,8 +1024,40 @@ static double planned_us(const mg_machine *m, const mg_graph *g) {
   return us;
 }
 
-static void explain_graph(FILE *f, int json, const mg_machine *m, const mg_graph *g, const mg_cuda_kernel *k, const char *refused) {
+/* What g takes on the GPU that is here, after its numbers were compared with float64; MG_MACHINE where there is none. */
+static mg_status explain_measure(const mg_machine *m, const mg_graph *g, mg_run_report *r, mg_error *e) {
+  mg_emit_config how;
+  mg_run_config c;
+  char *cu = NULL;
+  memset(&how, 0, sizeof how);
+  memset(&c, 0, sizeof c);
+  memset(r, 0, sizeof *r);
+  how.arch = c.arch = m->arch;
+  c.cold = 1;
+  mg_status s = mg_cuda_emit(g, &how, &cu, e);
+  if (s == MG_OK) s = mg_cuda_run(g, cu, &c, r, e);
+  mg_string_free(cu);
+  return s;
+}
+
+/* r NULL: it was not measured, `why` says why. */
+static void explain_measured(FILE *f, int json, const mg_run_report *r, const char *why) {
+  if (json && r) {
+    fputs(", \"measured\": {\"gpu\": ", f);
+    json_string(f, r->gpu);
+    fprintf(f, ", \"us_cold\": %.4f, \"us_hot\": %.4f}", r->us_cold, r->us_hot);
+  } else if (json) {
+    fputs(", \"measured\": null, \"not_measured\": ", f);
+    json_string(f, why);
+  } else if (r) fprintf(f, "measured on %s: %.2f us, %.2f us with a warm L2 cache\n", r->gpu, r->us_cold, r->us_hot);
+  else fprintf(f, "not measured: %s\n", why);
+}
+
+static void explain_graph(FILE *f, int json, const mg_machine *m, const mg_graph *g, const mg_cuda_kernel *k, const char *refused, int measure) {
   int number = 0;
+  mg_run_report times;
+  mg_error why = { .msg = "--no-measure" };
+  const int timed = !refused && measure && explain_measure(m, g, &times, &why) == MG_OK;
   if (json) {
     fputs("{\"program\": ", f);
     json_string(f, g->name);
@@ -1033,10 +1066,12 @@ static void explain_graph(FILE *f, int json, const mg_machine *m, const mg_graph
     fprintf(f, ", \"predicted_us\": %.4f, \"refused\": ", planned_us(m, g));
     if (refused) json_string(f, refused);
     else fputs("null", f);
+    if (!refused) explain_measured(f, 1, timed ? &times : NULL, why.msg);
     fputs(", \"parts\": [", f);
   } else {
     fprintf(f, "program %s on %s (%s; its rates: %s): %.2f us by the model\n", g->name, m->name, m->arch, m->source, planned_us(m, g));
     if (refused) fprintf(f, "the emitter refuses it: %s\nwhat follows is the price of what would not be written\n", refused);
+    else explain_measured(f, 0, timed ? &times : NULL, why.msg);
   }
   for (uint32_t i = 1; i < g->n_ops; i++) {
     const mg_op_node *o = &g->ops[i];
@@ -1079,7 +1114,7 @@ static int do_explain(const options *o) {
     const mg_graph *of = flat ? flat : g;
     s = mg_cuda_facts(of, o->arch ? o->arch : m.arch, &k, &n, &e);
     if (s == MG_OK || s == MG_UNSUPPORTED) {
-      explain_graph(stdout, o->json, &m, of, k, s == MG_OK ? NULL : e.msg);
+      explain_graph(stdout, o->json, &m, of, k, s == MG_OK ? NULL : e.msg, !o->no_measure);
       s = MG_OK;
     }
   }
@@ -1294,7 +1329,7 @@ int main(int argc, char **argv) {
       {"search", 1, 1, "o arch machine threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint cache no-measure allow-sampled numerics unsafe", do_search},
       {"verify", 1, 3, "delta seed certificate threads time-limit prove no-prove allow-sampled", do_verify},
       {"emit", 1, 1, "o arch machine", do_emit},
-      {"explain", 1, 1, "arch machine json", do_explain},
+      {"explain", 1, 1, "arch machine json no-measure", do_explain},
       {"check", 1, 1, "seed arch machine time-limit numerics program", do_check},
       {"run", 1, 200, "arch machine reps cold seed stats no-check no-time numerics program time-limit", do_run},
       {"calibrate", 0, 0, "o", do_calibrate},

@@ -100,6 +100,10 @@ if build/mirage search "$dir/mlp_r0.mg" --top 4 -o "$dir/timed" >"$dir/timed.bes
 else
   tell 1 "search ranks by the time that it measures" "$(tail -n 1 "$dir/timed.err")"
 fi
+build/mirage explain "$dir/gqa_bs1.best.mg" >"$dir/explain.out" 2>"$dir/explain.err"
+times=$(sed -n 's/^measured on .*: \([0-9.]*\) us, \([0-9.]*\) us with a warm L2 cache$/\1 \2/p' "$dir/explain.out")
+[ -n "$times" ] && awk -v t="$times" 'BEGIN { split(t, us, " "); exit !(us[1] > 0.5 && us[2] > 0.5) }'
+tell $? "explain says what gqa_bs1 takes here: $times us, cold and hot" "$(cat "$dir/explain.err")"
 for blas in 0 1; do
   MIRAGE_CUBLAS=$blas build/mirage run examples/programs/gemm_chain_g4.mg --no-check --cold >"$dir/blas.out" 2>"$dir/blas.err"
   tell $? "gemm_chain_g4 as it stands, MIRAGE_CUBLAS=$blas: $(sed -n 's/^link 3: //p' "$dir/blas.out" | cut -d, -f1-2), $(sed -n 's/^cold: \([0-9.]* us\).*/\1/p' "$dir/blas.out") cold" "$(tail -n 1 "$dir/blas.err")"

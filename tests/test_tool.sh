@@ -210,6 +210,8 @@ head -n 1 best.cu | grep -q nvcc; ok $? "emit: the file opens with its nvcc comm
 status 0 "emit for sm_80" "$m" emit best.mg --arch sm_80 -o best80.cu
 status 0 "explain" "$m" explain best.mg
 "$m" explain best.mg >out; grep -q 'bound by' out && grep -q 'launch: an empty kernel' out && grep -q 'lives in' out; ok $? "explain: what bounds it, its terms, its values"
+"$m" explain best.mg --no-measure >out && grep -q 'not measured: --no-measure' out; ok $? "explain --no-measure"
+CUDA_VISIBLE_DEVICES= "$m" explain best.mg --json >out && python3 -c 'import json; d = json.load(open("out")); assert d["measured"] is None and "no CUDA device" in d["not_measured"]'; ok $? "explain without a GPU says that nothing was measured"
 "$m" explain best.mg --machine A100 --json >out && python3 -c 'import json, sys; d = json.load(open("out")); k = d["parts"][0]; u = k["us"]; sys.exit(not (d["machine"] == "A100" and k["shared_bytes"] > 0 and k["values"] and abs(sum(u[t] for t in "launch fill body steps barriers merge drain".split()) - u["total"]) < 1e-2))'; ok $? "explain --json: the terms add up"
 status 3 "explain for a machine that nobody knows" "$m" explain best.mg --machine Z80
 grep -q "'Z80' is no GPU or architecture of the table, sm_90a (H200, H100), .*, and no file" err; ok $? "it names those that it knows"
