@@ -11623,7 +11623,7 @@ MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
     const uint32_t x = b->ops[k].in[0].id;
     for (uint32_t t = 1; t < b->n_tensors; t++) {
       if (!K->v[t].settles || x == t || !mgi_cu_reads(K, t, x)) continue;
-      const int product = mgi_product_of(&K->flat, &K->chains, mgi_cu_place(K, x), mgi_cu_place(K, t));
+      const int product = mg_flat_product_of(&K->flat, &K->chains, mgi_cu_place(K, x), mgi_cu_place(K, t));
       if (product + 1 == K->chains.over[mgi_cu_place(K, t)]) K->sooner[k] = b->tensors[t].op;
     }
   }
@@ -11921,7 +11921,7 @@ MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t) {
 MGI_FN uint32_t mgi_cu_vector_from(mgi_cu_kernel *K, uint32_t x, int *divides) {
   for (uint32_t t = 1; t < K->b->n_tensors; t++) {
     if (t == x || K->b->tensors[t].scope != K->loop || K->v[t].rows != K->v[x].rows || K->v[t].cols != K->v[x].cols) continue;
-    if (!mgi_cu_only_of(K, t, x) || !K->flat.n || !mgi_ends_in(&K->flat, mgi_cu_place(K, x), mgi_cu_place(K, t))) continue;
+    if (!mgi_cu_only_of(K, t, x) || !K->flat.n || !mg_flat_ends_in(&K->flat, mgi_cu_place(K, x), mgi_cu_place(K, t))) continue;
     const int found = mgi_cu_lives(K, t, MG_AT_VECTOR);
     *divides = found == 2;
     if (found) return t;

@@ -250,6 +250,10 @@ int64_t mg_flat_elements(const mg_flat_op *o);
 void mg_flat_product(const mg_flat *k, const mg_flat_op *o, int64_t *m, int64_t *n, int64_t *c, int64_t *batch); /* m x c times c x n */
 int mg_flat_has_product(const mg_flat *k, int i);     /* 1 if value i is made of a product's result */
 void mg_flat_chains(const mg_flat *k, const mg_kernel_plan *p, mg_chains *c); /* reads the plan's warps */
+/* The product of value t's shape and loop that value v is, or is computed of element by element; -1: none, or several. */
+int mg_flat_product_of(const mg_flat *k, const mg_chains *c, int v, int t);
+/* 1 if all that is made of value s ends in t, element by element or moved; or in stores beside t, which is an exponential. */
+int mg_flat_ends_in(const mg_flat *k, int s, int t);
 int mg_flat_chained(const mg_flat *k, const mg_kernel_plan *p, int i); /* 1 if product i takes its left operand from fragments */
 /* Why product i is none that warpgroups make, "" if they do; the registers of a thread that all products take so; and how
    many it has for them.  Of the plan, its warps are read. */
@@ -1296,8 +1300,7 @@ MGI_FN int mgi_is_product(const mg_flat *k, const mg_chains *c, int i) {
   return mgi_added_up(k, q) == (q == i ? -1 : i);
 }
 
-/* The product that value v is, or is computed of element by element; -1: there is none, or several.  Of value t's shape and loop. */
-MGI_FN int mgi_product_of(const mg_flat *k, const mg_chains *c, int v, int t) {
+int mg_flat_product_of(const mg_flat *k, const mg_chains *c, int v, int t) {
   int16_t of[MG_FLAT_OPS];
   for (int i = 0; i <= v; i++) {
     const mg_flat_op *o = &k->op[i];
@@ -1334,8 +1337,7 @@ MGI_FN void mgi_behind_merge(const mg_flat *k, uint8_t *behind) {
   }
 }
 
-/* 1 if all that is made of value s ends in t, element by element or moved; or in stores beside t, which is an exponential. */
-MGI_FN int mgi_ends_in(const mg_flat *k, int s, int t) {
+int mg_flat_ends_in(const mg_flat *k, int s, int t) {
   uint8_t ends[MG_FLAT_OPS], behind[MG_FLAT_OPS];
   const int power = k->op[t].code == MG_OP_EXP;
   memset(ends, 0, sizeof ends);
@@ -1386,8 +1388,8 @@ MGI_FN int mgi_settles(const mg_flat *k, const mg_kernel_plan *p, const mg_chain
     }
   }
   if (!products || total > 200) return -1;
-  const int s = mgi_product_of(k, c, t, t);
-  if (s < 0 || (s != t && !mgi_ends_in(k, s, t))) return -1;
+  const int s = mg_flat_product_of(k, c, t, t);
+  if (s < 0 || (s != t && !mg_flat_ends_in(k, s, t))) return -1;
   if (s == t || !others) return s;
   *lends = others == beside && !c->lent && !v->inloop && v->code == MG_OP_EXP;
   return *lends ? s : -1;
