@@ -11194,7 +11194,6 @@ MGI_FN mg_kernel_plan mgi_cu_plan(const mgi_cu_kernel *K) {
 MGI_FN const char *mgi_cu_group_why(const mgi_cu_kernel *K, uint32_t k) {
   const mg_kernel_plan p = mgi_cu_plan(K);
   int swapped;
-  if (!K->flat.n) return "the kernel has too many operators";
   const char *why = mg_flat_group_why(&K->flat, &p, &K->chains, (int)k - 1);
   if (*why) return why;
   return mgi_cu_plain_load(K, K->b->ops[k].in[1].id, &swapped) ? "" : "its right operand has weights to be multiplied by";
@@ -11610,7 +11609,7 @@ MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
   const mg_kernel_plan p = mgi_cu_plan(K);
   mg_flat_chains(&K->flat, &p, &K->chains);
   K->lent = mgi_cu_at_place(K, K->chains.lent);
-  for (uint32_t t = 1; t < b->n_tensors && K->flat.n; t++) {
+  for (uint32_t t = 1; t < b->n_tensors; t++) {
     const int place = mgi_cu_place(K, t);
     K->v[t].settles = mgi_cu_at_place(K, K->chains.over[place]);
     K->v[t].chain = mgi_cu_at_place(K, K->chains.from[place]);
@@ -11873,10 +11872,7 @@ MGI_FN int mgi_cu_is_dear(const mgi_cu_kernel *K, uint32_t t) {
   const mg_op_node *o = mgi_cu_producer(K, t);
   if (K->v[t].copy || K->v[t].home != MGI_CU_AT_INLINE) return 0;
   if (!mg_op_row(o->code)->elementwise) return 0;
-  switch (o->code) {
-    case MG_OP_ADD: case MG_OP_SUB: case MG_OP_MUL: case MG_OP_SQR: case MG_OP_NEG: case MG_OP_SCALE: case MG_OP_ADD_SCALAR: break;
-    default: return 1;
-  }
+  if (mg_op_dear(o->code)) return 1;
   for (int k = 0; k < o->n_in; k++)
     if (mgi_cu_is_dear(K, o->in[k].id)) return 1;
   return 0;
@@ -11921,7 +11917,7 @@ MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t) {
 MGI_FN uint32_t mgi_cu_vector_from(mgi_cu_kernel *K, uint32_t x, int *divides) {
   for (uint32_t t = 1; t < K->b->n_tensors; t++) {
     if (t == x || K->b->tensors[t].scope != K->loop || K->v[t].rows != K->v[x].rows || K->v[t].cols != K->v[x].cols) continue;
-    if (!mgi_cu_only_of(K, t, x) || !K->flat.n || !mg_flat_ends_in(&K->flat, mgi_cu_place(K, x), mgi_cu_place(K, t))) continue;
+    if (!mgi_cu_only_of(K, t, x) || !mg_flat_ends_in(&K->flat, mgi_cu_place(K, x), mgi_cu_place(K, t), 0)) continue;
     const int found = mgi_cu_lives(K, t, MG_AT_VECTOR);
     *divides = found == 2;
     if (found) return t;
@@ -12976,204 +12972,44 @@ MGI_FN void mgi_cu_enter(mgi_cu_kernel *K, uint32_t scope, mgi_cu_ring *ring) {
 
    There a left operand that is a load times a row is multiplied in its fragments, two elements at a time (mg_left_times);
    a product of at most 8 rows is that of its operands exchanged (mg_acc_turned); a sum of squares of a load is the diagonal
-   of a product (mg_own_row_squares); and a product behind the loop may take the warps' parts (mgi_cu_split_analyse).
+   of a product (mg_own_row_squares); and a product behind the loop may take the warps' parts (mg_rings).
 
-   It needs: every load has a dimension that all its readers contract, or sum by row, over the loop, of a whole number of
-   steps of 16 for every warp; products of 16-bit operands; nothing else is joined over the loop. */
+   Which loops have such rings, and which have a ring of parts, is said by mg_flat_rings. */
 
-/* The readers of t contract its dimension `which` (0 rows, 1 columns): noted on all that it is made of.  0 if that cannot be. */
-MGI_FN int mgi_cu_own_cut(mgi_cu_kernel *K, uint32_t t, int which, uint32_t loop) {
-  const mg_op_node *o = mgi_cu_producer(K, t);
-  mgi_cu_val_info *v = &K->v[t];
-  int extent = which ? v->cols : v->rows, part = extent / K->wk;
-  if (K->b->tensors[t].scope != loop) return 0;
-  if (v->own[0] || v->own[1]) return v->own[which] != 0 && !v->own[!which]; /* cut before */
-  if (extent % (16 * K->wk)) return 0;
-  if (o->code == MG_OP_LOAD) {
-    if (o->map.to[loop] != K->b->tensors[t].shape.rank - 2 + which) return 0;
-  } else if (mg_swaps_last(o, K->b->tensors[t].shape.rank)) {
-    if (!mgi_cu_own_cut(K, o->in[0].id, !which, loop)) return 0;
-  } else if (v->home == MGI_CU_AT_INLINE && mg_op_row(o->code)->elementwise) {
-    for (int k = 0; k < o->n_in; k++) {
-      const mgi_cu_val_info *x = &K->v[o->in[k].id];
-      int full = (which ? x->cols : x->rows) * (x->own[which] ? K->wk : 1);
-      if (full == 1 || !mgi_cu_own_cut(K, o->in[k].id, which, loop)) return 0;
-    }
-  } else return 0;
-  v->own[which] = part;
-  *(which ? &v->cols : &v->rows) = part;
-  return 1;
-}
-/* No loop is around it or in it, and what leaves it by an accumulator stays in registers. */
-MGI_FN int mgi_cu_loop_alone(const mgi_cu_kernel *K, uint32_t loop) {
+/* The sum of product t, whose parts are added to those of product `into`, and of what that one is joined in; these stay parts. */
+MGI_FN uint32_t mgi_cu_keep_sum(mgi_cu_kernel *K, uint32_t t, uint32_t into) {
   const mg_graph *b = K->b;
-  if (b->axes[loop].parent) return 0;
-  for (uint32_t a = 4; a < b->n_axes; a++)
-    if (b->axes[a].parent == loop) return 0;
+  const uint32_t joined = b->ops[K->v[into].in_place].out[0].id;
+  K->v[into].kept = K->v[joined].kept = 1;
   for (uint32_t k = 1; k < b->n_ops; k++)
-    if (b->ops[k].code == MG_OP_ACCUM && mgi_cu_lifts(K, &b->ops[k]) && mgi_cu_lifted(K, &b->ops[k]) == loop && !K->v[b->ops[k].in[0].id].in_place) return 0;
-  return 1;
-}
-MGI_FN int mgi_cu_own_loop(mgi_cu_kernel *K, uint32_t loop) {
-  const mg_graph *b = K->b;
-  int loads = 0;
-  if (!mgi_cu_loop_alone(K, loop)) return 0;
-  for (uint32_t k = 1; k < b->n_ops; k++) {
-    const mg_op_node *o = &b->ops[k];
-    if (o->scope != loop) continue;
-    if (mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) {
-      int pairs = o->n_in / 2;
-      if (!K->v[o->out[0].id].in_place) return 0;
-      for (int j = 0; j < o->n_in; j++) {
-        mg_dtype type = b->tensors[o->in[j].id].dtype;
-        if (type == MG_F32 || type != b->tensors[o->in[0].id].dtype || !mgi_cu_own_cut(K, o->in[j].id, j < pairs, loop)) return 0;
-      }
-    } else if (mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX)) {
-      if (!K->v[o->out[0].id].in_place || mgi_cu_reduced(K, o) != 1 || !mgi_cu_own_cut(K, o->in[0].id, 1, loop)) return 0;
-    } else if (o->code == MG_OP_STORE || o->code == MG_OP_ACCUM) return 0;
-    loads += o->code == MG_OP_LOAD;
-  }
-  for (uint32_t t = 1; t < b->n_tensors; t++) /* all that is used has been cut, and nothing outside reads it */
-    if (b->tensors[t].scope == loop && mgi_cu_producer(K, t)->code == MG_OP_LOAD && !K->v[t].own[0] && !K->v[t].own[1]) return 0;
-  return loads > 0;
-}
-/* All that reads t multiplies by it from the right; with `squares` also SUMs of its squares, by mg_row_squares. */
-MGI_FN int mgi_cu_right_only(const mgi_cu_kernel *K, uint32_t t, int squares) {
-  const mg_graph *b = K->b;
-  for (uint32_t k = 1; k < b->n_ops; k++)
-    for (int j = 0; j < b->ops[k].n_in && b->ops[k].code != MG_OP_LOAD; j++) {
-      const mg_op_node *o = &b->ops[k];
-      int only = 1;
-      if (o->in[j].id != t) continue;
-      if (mg_swaps_last(o, b->tensors[t].shape.rank)) {
-        if (!mgi_cu_right_only(K, o->out[0].id, squares)) return 0;
-      } else if (squares && (o->code == MG_OP_SQR || (o->code == MG_OP_MUL && o->in[0].id == o->in[1].id))) {
-        for (uint32_t i = 1; i < b->n_ops; i++)
-          for (int x = 0; x < b->ops[i].n_in && b->ops[i].code != MG_OP_LOAD; x++) only &= b->ops[i].in[x].id != o->out[0].id || b->ops[i].code == MG_OP_SUM;
-        if (!only) return 0;
-      } else if (o->code != MG_OP_MATMUL || j != 1) return 0;
-    }
-  return 1;
-}
-/* In a ring of warpgroups, whose parts of the loads are known: SUM k is one of squares that every warpgroup computes of its part (mgi_cu_squares_of). */
-MGI_FN int mgi_cu_part_squares(const mgi_cu_kernel *K, uint32_t k) {
-  const mg_graph *b = K->b;
-  const mg_op_node *o = &b->ops[k], *p = o->code == MG_OP_SUM ? mgi_cu_producer(K, o->in[0].id) : o;
-  int swapped;
-  if (o->code != MG_OP_SUM || K->v[o->out[0].id].in_place || K->v[o->out[0].id].chain || mgi_cu_reduced(K, o) < 0 || (p->code != MG_OP_SQR && (p->code != MG_OP_MUL || p->in[0].id != p->in[1].id))) return 0;
-  const uint32_t load = mgi_cu_plain_load(K, p->in[0].id, &swapped);
-  if (!load || b->ops[load].scope != o->scope) return 0;
-  const mgi_cu_val_info *l = &K->v[b->ops[load].out[0].id];
-  const int kept = !mgi_cu_reduced(K, o) ^ swapped; /* the load's dimension that is not joined */
-  return l->part[kept] && !l->part[!kept] && (kept ? l->rows : l->cols) % 16 == 0;
-}
-/* Chained products: warp w has the columns of the first, and so the rows of the second's right operand, from w * columns /
-   warps_n on, and brings what it reads of both into its part of the block's tiles.  Each load in the loop is such an operand,
-   of whole steps of 16 for every warp; nothing else in the loop is in shared memory but what is from before it.
-   In a ring of warpgroups (`unit`) the same holds of them; and they have barriers of their own, so that sums of squares of
-   a load, each of its own part, and vectors made of those alone, may be in the loop too. */
-MGI_FN int mgi_cu_parts_loop(mgi_cu_kernel *K, uint32_t loop, int unit) {
-  const mg_graph *b = K->b;
-  const int group = unit == MGI_CU_GROUP;
-  int loads = 0;
-  if (!mgi_cu_loop_alone(K, loop)) return 0;
-  for (uint32_t k = 1; k < b->n_ops; k++) {
-    const mg_op_node *o = &b->ops[k];
-    if (o->scope != loop) continue;
-    if (o->code == MG_OP_LOAD) {
-      if (!mgi_cu_right_only(K, o->out[0].id, group)) return 0;
-      loads++;
-    } else if (o->code == MG_OP_MATMUL) {
-      if (group && *mgi_cu_group_why(K, k)) return 0;
-      int swapped, settled = K->v[o->out[0].id].settles != 0;
-      const uint32_t right = o->in[1].id, load = mgi_cu_plain_load(K, right, &swapped), chain = K->v[o->out[0].id].chain;
-      const int which = !chain, extent = which ? K->v[right].cols : K->v[right].rows;
-      for (uint32_t t = 1; t < b->n_tensors; t++) settled |= K->v[t].settles == o->out[0].id;
-      if (!load || b->ops[load].scope != loop || b->tensors[right].dtype == MG_F32 || b->tensors[right].dtype != b->tensors[o->in[0].id].dtype) return 0;
-      if (chain ? !K->v[o->out[0].id].in_place : !settled || b->tensors[o->in[0].id].scope == loop) return 0;
-      if (extent % (16 * K->wn)) return 0;
-      mgi_cu_val_info *l = &K->v[b->ops[load].out[0].id];
-      const int at = which ^ swapped;
-      if (l->part[!at] || (l->part[at] && l->part[at] != extent / K->wn)) return 0;
-      l->part[at] = extent / K->wn;
-      if (group && at == (mgi_cu_load_trans(K, load) ? 0 : 1) && l->part[at] % 64) return 0; /* no whole panels */
-    }
-  }
-  for (uint32_t k = 1; k < b->n_ops; k++) {
-    const mg_op_node *o = &b->ops[k];
-    if (o->scope != loop || o->code == MG_OP_LOAD || o->code == MG_OP_MATMUL) continue;
-    if (o->code == MG_OP_SUM) {
-      if ((!K->v[o->out[0].id].chain || !K->v[o->out[0].id].in_place) && !(group && mgi_cu_part_squares(K, k))) return 0;
-    } else if (o->code >= MG_OP_TABLE_END || !mg_op_row(o->code)->elementwise) {
-      if (!mg_swaps_last(o, b->tensors[o->in[0].id].shape.rank)) return 0;
-    } else if (mgi_cu_is_dear(K, o->out[0].id) && (K->v[o->out[0].id].rows == 1 || K->v[o->out[0].id].cols == 1)) { /* it may become a vector in shared memory */
-      int own = 0;
-      for (uint32_t j = 1; j < k && group; j++) own |= b->ops[j].scope == loop && mgi_cu_part_squares(K, j) && mgi_cu_only_of(K, o->out[0].id, b->ops[j].out[0].id);
-      if (!own) return 0;
-    }
-  }
-  return loads > 0;
+    if (b->ops[k].code == MG_OP_ADD && (b->ops[k].in[0].id == t || b->ops[k].in[1].id == t)) return b->ops[k].out[0].id;
+  return 0;
 }
 MGI_FN void mgi_cu_own_analyse(mgi_cu_kernel *K) {
   const int ring = mg_plan_says(K->b, MG_PLAN_RING, NULL), group = ring == MG_RING_GROUP;
-  mgi_cu_val_info *was;
+  mg_rings rings;
   if ((!group && ring != MG_RING_WARP) || K->em->st != MG_OK) return;
-  int taken = 0;
   if (group && !K->by_group) mgi_cu_refuse(K, MG_PLAN_RING, NULL, ring, "want mma=warpgroup");
   else if (group && (K->wm != 4 || K->wn < 2)) mgi_cu_refuse(K, MG_PLAN_RING, NULL, ring, "want warps_m=4 and warps_n from 2 on, not %d and %d", K->wm, K->wn);
   if (K->em->st != MG_OK || K->sender || (!group && (K->wm != 1 || (K->wn != 1 && K->wk != 1)))) return;
-  was = (mgi_cu_val_info *)malloc(K->b->n_tensors * sizeof *was);
-  if (!was) {
-    mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
-    return;
-  }
+  mg_kernel_plan p = mgi_cu_plan(K);
+  p.group = group;
+  mg_flat_rings(&K->flat, &p, &K->chains, &rings);
   for (uint32_t a = 4; a < K->b->n_axes; a++) {
-    memcpy(was, K->v, K->b->n_tensors * sizeof *was);
-    if (K->wn == 1) K->own[a] = (uint8_t)mgi_cu_own_loop(K, a);
-    else if (mgi_cu_parts_loop(K, a, group ? MGI_CU_GROUP : MGI_CU_WARP)) K->parts[a] = group ? MGI_CU_GROUP : MGI_CU_WARP;
-    taken |= K->parts[a];
-    if (!K->own[a] && !K->parts[a]) memcpy(K->v, was, K->b->n_tensors * sizeof *was);
+    K->own[a] = rings.own >> a & 1;
+    if (rings.parts >> a & 1) K->parts[a] = group ? MGI_CU_GROUP : MGI_CU_WARP;
   }
-  if (group && !taken) mgi_cu_refuse(K, MG_PLAN_RING, NULL, ring, "there is no loop of chained products whose loads are all read by one warpgroup each");
-  free(was);
-}
-
-/* The accumulator t, of a product in a ring of warps that it joins over its loop alone, and that one operator reads: the product; else 0. */
-MGI_FN uint32_t mgi_cu_parts_of(const mgi_cu_kernel *K, uint32_t t) {
-  const mg_graph *b = K->b;
-  const mg_op_node *o = mgi_cu_producer(K, t);
-  int readers = 0;
-  if (o->code != MG_OP_ACCUM || !mgi_cu_lifts(K, o) || mgi_cu_merges(K, o) || !K->v[o->in[0].id].in_place || !K->own[b->tensors[o->in[0].id].scope]) return 0;
-  for (uint32_t k = 1; k < b->n_ops; k++)
-    for (int j = 0; j < b->ops[k].n_in && b->ops[k].code != MG_OP_LOAD; j++) readers += b->ops[k].in[j].id == t;
-  return readers == 1 && mgi_cu_is_op(mgi_cu_producer(K, o->in[0].id), MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) ? o->in[0].id : 0;
-}
-/* (sum over warps of p) b = sum over warps of (p b): a product behind such a ring, of one of its products, is taken of every
-   warp's part, in its fragments; and a sum of it and of another product of the ring is one of parts:
-
-       p = accum(matmul(x, a));  q = accum(matmul(x, w));  s = add(q, matmul(p, b))        acc_q += acc_p b: no barrier */
-MGI_FN void mgi_cu_split_analyse(mgi_cu_kernel *K) {
-  const mg_graph *b = K->b;
-  for (uint32_t k = 1; k < b->n_ops; k++) {
-    const mg_op_node *o = &b->ops[k];
-    if (o->code != MG_OP_MATMUL || K->wk == 1) continue;
-    mgi_cu_val_info *v = &K->v[o->out[0].id];
-    const uint32_t a = o->in[0].id, p = mgi_cu_parts_of(K, a);
-    const mg_dtype type = b->tensors[a].dtype;
-    if (!p || o->scope || v->in_place || v->chain || type == MG_F32 || b->tensors[o->in[1].id].dtype != type || K->v[p].cols % 16 || K->v[p].kept) continue;
-    v->split = p;
-    K->v[p].kept = K->v[a].kept = 1;
-    uint32_t reader = 0;
-    for (uint32_t j = 1; j < b->n_ops; j++)
-      for (int i = 0; i < b->ops[j].n_in && b->ops[j].code != MG_OP_LOAD; i++)
-        if (b->ops[j].in[i].id == o->out[0].id) reader = reader ? UINT32_MAX : j;
-    if (!reader || reader == UINT32_MAX || b->ops[reader].code != MG_OP_ADD || b->ops[reader].scope) continue;
-    const mg_op_node *add = &b->ops[reader];
-    const uint32_t u = add->in[add->in[0].id == o->out[0].id].id, q = mgi_cu_parts_of(K, u);
-    if (!q || K->v[q].kept || K->v[q].chain || b->tensors[q].scope != b->tensors[p].scope || K->v[q].rows != v->rows || K->v[q].cols != v->cols) continue;
-    v->into = q;
-    v->sum = add->out[0].id;
-    K->v[q].kept = K->v[u].kept = 1;
+  if (group && !rings.parts) mgi_cu_refuse(K, MG_PLAN_RING, NULL, ring, "there is no loop of chained products whose loads are all read by one warpgroup each");
+  for (uint32_t t = 1; t < K->b->n_tensors; t++) {
+    const int place = mgi_cu_place(K, t), how = rings.cut[place], of = how == MG_CUT_COLS;
+    mgi_cu_val_info *v = &K->v[t];
+    int *extent = of ? &v->cols : &v->rows;
+    if (how && K->own[K->b->tensors[t].scope]) *extent = v->own[of] = *extent / K->wk;
+    else if (how) v->part[of] = *extent / K->wn;
+    v->split = mgi_cu_at_place(K, rings.taken[place]);
+    v->into = mgi_cu_at_place(K, rings.into[place]);
+    if (v->split) K->v[v->split].kept = K->v[mgi_cu_producer(K, t)->in[0].id].kept = 1;
+    if (v->into) v->sum = mgi_cu_keep_sum(K, t, v->into);
   }
 }
 
@@ -13398,12 +13234,14 @@ MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
   if (K->em->st != MG_OK || !mgi_cu_extents(K, big)) return;
   mgi_cu_merge_analyse(K);
   mgi_cu_uses(K);
-  if (!mg_flat_of(K->b, &K->flat)) K->flat.n = 0; /* too large for it: nothing is chained */
+  if (!mg_flat_of(K->b, &K->flat)) {
+    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "it has more than %d operators", MG_FLAT_OPS);
+    return;
+  }
   if (!mgi_cu_warps(K, big)) return;
   mgi_cu_group_analyse(K);
   mgi_cu_own_analyse(K);
   mgi_cu_copies_analyse(K);
-  mgi_cu_split_analyse(K);
   mgi_cu_strip_analyse(K);
   mgi_cu_halves_analyse(K);
 }

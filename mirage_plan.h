@@ -197,20 +197,22 @@ mg_status mg_machine_check(const mg_machine *m, mg_error *e);
    A kernel, flattened: what the plan, the facts and the cost of one are made from.  mg_flat_of makes it from a block
    graph; the search's tuner fills it without one.                                                                   */
 
-enum { MG_FLAT_OPS = 96 };
+enum { MG_FLAT_OPS = 256 };
 typedef struct mg_flat_op {
   int16_t code;                 /* an mg_opcode.  A product of joined operands stands as MG_OP_MATMUL */
   int8_t n_in;
-  int8_t inloop, loop;          /* 1: it stands in a loop; the axis of the innermost one around it */
+  int8_t inloop, loop, outer;   /* 1: it stands in a loop; the axes of the innermost and the outermost one around it */
   int8_t rank, esize;           /* dimensions; bytes of an element */
   int8_t inner;                 /* of a load: the dimension whose neighbours are neighbours in memory */
+  int8_t chunk;                 /* of a load: the dimension that its innermost loop cuts, as 1 + d; 0: none */
   int8_t down;                  /* of a load: its columns run along memory, not its rows */
   int8_t turns;                 /* it exchanges the last two dimensions of its operand, and does nothing else */
+  int8_t along;                 /* SUM, MAX: the dimension that they join */
   int8_t across;                /* ACCUM: over several blocks of the grid too */
   int8_t wide;                  /* a product with NAME.mma=wide */
   int8_t joined;                /* a product of joined operands: in[0] in[1] + in[2] in[3], n_in 2 */
   int8_t narrow;                /* its type has 16 bits; esize counts what lies in memory, of two numbers or wide ones too */
-  int8_t sums;                  /* ACCUM: it leaves loops, and all of them by sums */
+  int8_t sums, maxima;          /* ACCUM: it leaves loops, and all of them by sums; by maxima */
   int8_t apart;                 /* NAME.at=.. keeps it from the fragments of a product */
   int16_t in[4];                /* operands, as places in `op`; of a load in[0]: which tensor */
   int64_t d[MG_MAX_RANK];       /* extents in one block, in one step */
@@ -223,6 +225,7 @@ typedef struct mg_flat {
   mg_flat_op op[MG_FLAT_OPS];   /* operands precede */
   int64_t blocks, iters;        /* of the grid; steps of all loops of one block, at least 1 */
   int64_t group;                /* blocks that share a result */
+  uint32_t nests;               /* bit a: loop a stands in another one, or has one in it */
   int sent;                     /* 1: its exponentials leave it under a maximum, which another kernel takes out */
 } mg_flat;
 
@@ -252,14 +255,25 @@ int mg_flat_has_product(const mg_flat *k, int i);     /* 1 if value i is made of
 void mg_flat_chains(const mg_flat *k, const mg_kernel_plan *p, mg_chains *c); /* reads the plan's warps */
 /* The product of value t's shape and loop that value v is, or is computed of element by element; -1: none, or several. */
 int mg_flat_product_of(const mg_flat *k, const mg_chains *c, int v, int t);
-/* 1 if all that is made of value s ends in t, element by element or moved; or in stores beside t, which is an exponential. */
-int mg_flat_ends_in(const mg_flat *k, int s, int t);
+/* 1 if all that is made of value s ends in t, element by element or moved; with `beside`, or in stores in t's loop. */
+int mg_flat_ends_in(const mg_flat *k, int s, int t, int beside);
 int mg_flat_chained(const mg_flat *k, const mg_kernel_plan *p, int i); /* 1 if product i takes its left operand from fragments */
 /* Why product i is none that warpgroups make, "" if they do; the registers of a thread that all products take so; and how
    many it has for them.  Of the plan, its warps are read. */
 const char *mg_flat_group_why(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i);
 int mg_flat_group_registers(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c);
 int mg_group_room(const mg_machine *m, int threads);
+/* Bit a of own: every warp has a ring of its own for loop a; of parts: every warp, or warpgroup, brings its part of the
+   block's ring.  cut: of a value of such a loop, what is cut among them; `taken` and `into` count places from 1. */
+enum { MG_CUT_NONE, MG_CUT_ROWS, MG_CUT_COLS };
+typedef struct mg_rings {
+  uint32_t own, parts;
+  int8_t cut[MG_FLAT_OPS];
+  int16_t taken[MG_FLAT_OPS];   /* of a product behind an own ring: the ring's product that it takes part by part */
+  int16_t into[MG_FLAT_OPS];    /* of such a one: the ring's product to which the parts of its result are added */
+} mg_rings;
+void mg_flat_rings(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, mg_rings *r); /* reads the plan's warps and group */
+int mg_op_dear(int code);                             /* 1 if an element of it costs more than a few instructions */
 int mg_flat_unshifted(const mg_flat *k);              /* 1 if the emitter has no running maximum for some exponential */
 int64_t mg_round_up(int64_t x, int64_t multiple);
 int mg_runs_down(const mg_tensor_info *t);            /* 1 if t's columns, not its rows, are contiguous in memory */
@@ -1030,11 +1044,11 @@ void mg_flat_join(mg_flat_op *o) {
   o->in[1] = o->in[2];
   o->in[2] = b;
 }
-/* 1 if accumulator o leaves loops, and sums over every one of them. */
-MGI_FN int mgi_sums_loops(const mg_graph *b, const mg_op_node *o) {
+/* 1 if accumulator o leaves loops, and joins over every one of them by `how`, an MG_MAP_... */
+MGI_FN int mgi_leaves_by(const mg_graph *b, const mg_op_node *o, int how) {
   uint32_t a = mg_tensor_of(b, o->in[0])->scope;
   if (a == o->scope) return 0;
-  while (a != o->scope && o->map.to[a] == MG_MAP_SUM) a = b->axes[a].parent;
+  while (a != o->scope && o->map.to[a] == how) a = b->axes[a].parent;
   return a == o->scope;
 }
 /* 1 if the plan has tensor t live elsewhere than in fragments. */
@@ -1053,6 +1067,7 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
     int leaf = a > 3;
     if (a <= 3) k->blocks *= b->axes[a].extent;
     for (uint32_t c = a + 1; c < b->n_axes; c++) leaf &= b->axes[c].parent != a;
+    if (a > 3 && (!leaf || b->axes[a].parent)) k->nests |= (uint32_t)1 << a;
     for (uint32_t s = a; leaf && s > 3; s = b->axes[s].parent) trips *= b->axes[s].extent;
     if (leaf) k->iters += trips;
   }
@@ -1076,7 +1091,7 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
     m->narrow = t->dtype == MG_F16 || t->dtype == MG_BF16;
     m->apart = (int8_t)mgi_kept_apart(b, t);
     m->turns = (int8_t)mg_swaps_last(o, m->rank);
-    for (uint32_t s = o->scope; s; s = b->axes[s].parent) m->trips *= (double)b->axes[s].extent, m->inloop = 1;
+    for (uint32_t s = o->scope; s; s = b->axes[s].parent) m->trips *= (double)b->axes[s].extent, m->inloop = 1, m->outer = (int8_t)s;
     m->loop = (int8_t)o->scope;
     m->n_in = 0;
     if (o->code == MG_OP_LOAD && b->up) {
@@ -1084,6 +1099,7 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
       if (b->up->level == MG_KERNEL && (mg_wide(b->up, o->in[0]) || mg_split(b->up, o->in[0]))) m->esize = 4;
       m->inner = (int8_t)(u->shape.rank ? u->order[u->shape.rank - 1] : 0);
       m->down = (int8_t)mg_runs_down(u);
+      m->chunk = (int8_t)(o->scope && o->map.to[o->scope] >= 0 ? 1 + o->map.to[o->scope] : 0);
       m->unique = mg_shape_elements(&u->shape) * m->esize;
       m->in[0] = (int16_t)o->in[0].id;
     } else {
@@ -1097,7 +1113,8 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
       m->wide = (int8_t)mg_wide_product(b, i);
       for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++)
         m->across |= o->map.to[a] != MG_MAP_NONE && b->axes[a].extent > 1;
-      if (o->code == MG_OP_ACCUM) m->sums = (int8_t)mgi_sums_loops(b, o);
+      if (o->code == MG_OP_ACCUM) m->sums = (int8_t)mgi_leaves_by(b, o, MG_MAP_SUM), m->maxima = (int8_t)mgi_leaves_by(b, o, MG_MAP_MAX);
+      if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) m->along = (int8_t)o->attr.dim;
       if (o->code == MG_OP_CONCAT_MATMUL) mg_flat_join(m), m->trips *= 2;
       for (int j = 0; j < o->n_in && o->code == MG_OP_MATMUL; j++) m->trips *= mg_loads_what(b, o->in[j], mg_split) ? 2 : 1; /* by both halves */
     }
@@ -1229,40 +1246,6 @@ int mg_flat_has_product(const mg_flat *k, int i) {
   return made[i];
 }
 
-/* Notes, for each load that value i is made of, which of its dimensions a product or a row's sum contracts, as 1 + d.  0 if
-   it is made of more than loads of the loop, element by element. */
-MGI_FN int mgi_contracts(const mg_flat *k, int i, int d, int8_t *at) {
-  const mg_flat_op *o = &k->op[i];
-  int all = o->inloop && (o->code == MG_OP_LOAD || mg_op_moves(o->code) || mgi_elementwise(o));
-  if (d < 0 || d >= o->rank || mg_op_moves(o->code)) return all;
-  if (o->code == MG_OP_LOAD) at[i] = (int8_t)(d + 1);
-  for (int j = 0; j < o->n_in && j < 4 && all && o->code != MG_OP_LOAD; j++) all = mgi_contracts(k, o->in[j], d - o->rank + k->op[o->in[j]].rank, at);
-  return all;
-}
-/* Bytes of one stage of the rings of `warps` warps that split the contraction (mirage_cuda.cuh, "rings of warps"); 0 if
-   some load of the loop is not cut by it, a warp's part is no multiple of 16, or accumulators take anything but products
-   and sums of the loop, and those anything but its loads. */
-MGI_FN int64_t mgi_own_ring_bytes(const mg_flat *k, int warps, int8_t *at) {
-  int64_t bytes = 0;
-  memset(at, 0, MG_FLAT_OPS);
-  for (int i = 0; i < k->n; i++) {
-    const mg_flat_op *o = &k->op[i];
-    if (o->code == MG_OP_ACCUM && k->op[o->in[0]].inloop && k->op[o->in[0]].code != MG_OP_MATMUL && k->op[o->in[0]].code != MG_OP_SUM && k->op[o->in[0]].code != MG_OP_MAX) return 0;
-    if (!o->inloop) continue;
-    if (o->code == MG_OP_MATMUL && (!mgi_contracts(k, o->in[0], k->op[o->in[0]].rank - 1, at) || !mgi_contracts(k, o->in[1], k->op[o->in[1]].rank - 2, at))) return 0;
-    if ((o->code == MG_OP_SUM || o->code == MG_OP_MAX) && !mgi_contracts(k, o->in[0], k->op[o->in[0]].rank - 1, at)) return 0;
-  }
-  for (int i = 0; i < k->n; i++) {
-    const mg_flat_op *o = &k->op[i];
-    if (o->code != MG_OP_LOAD || !o->inloop) continue;
-    if (!at[i] || o->esize != 2 || o->d[at[i] - 1] % (16 * warps)) return 0;
-    mg_flat_op part = *o;
-    part.d[at[i] - 1] /= warps;
-    bytes += mg_round_up(mgi_tile_bytes(&part, 0), 128) * warps;
-  }
-  return bytes;
-}
-
 /* ---- chains
    A product whose left operand is another product, or an elementwise function of one, takes it from that one's fragments,
    narrowed; sums of the operand's rows do the same, and nothing goes through shared memory:
@@ -1275,6 +1258,10 @@ MGI_FN int64_t mgi_own_ring_bytes(const mg_flat *k, int warps, int8_t *at) {
 
 MGI_FN int64_t mgi_rows_of(const mg_flat_op *o) { return o->rank > 1 ? o->d[o->rank - 2] : 1; }
 MGI_FN int64_t mgi_cols_of(const mg_flat_op *o) { return o->rank > 0 ? o->d[o->rank - 1] : 1; }
+/* 1 if SUM, MAX o joins neither rows nor columns, but a dimension of one element. */
+MGI_FN int mgi_joins_one(const mg_flat *k, const mg_flat_op *o) {
+  return (o->code == MG_OP_SUM || o->code == MG_OP_MAX) && o->along < k->op[o->in[0]].rank - 2;
+}
 MGI_FN int mgi_same_matrix(const mg_flat_op *a, const mg_flat_op *b) { return mgi_rows_of(a) == mgi_rows_of(b) && mgi_cols_of(a) == mgi_cols_of(b); }
 /* How many places of o->in are values that it reads. */
 MGI_FN int mgi_reads(const mg_flat_op *o) {
@@ -1329,7 +1316,7 @@ MGI_FN void mgi_behind_merge(const mg_flat *k, uint8_t *behind) {
       const mg_flat_op *o = &k->op[i];
       int is = 0;
       for (int j = 0; j < mgi_reads(o); j++) is |= behind[o->in[j]] || k->op[o->in[j]].across;
-      for (int q = 0; q < k->n && o->inloop; q++) is |= behind[q] && k->op[q].loop == o->loop;
+      for (int q = 0; q < k->n && o->inloop; q++) is |= behind[q] && k->op[q].outer == o->outer;
       if (!is || behind[i]) continue;
       behind[i] = 1;
       again = 1;
@@ -1337,9 +1324,8 @@ MGI_FN void mgi_behind_merge(const mg_flat *k, uint8_t *behind) {
   }
 }
 
-int mg_flat_ends_in(const mg_flat *k, int s, int t) {
+int mg_flat_ends_in(const mg_flat *k, int s, int t, int beside) {
   uint8_t ends[MG_FLAT_OPS], behind[MG_FLAT_OPS];
-  const int power = k->op[t].code == MG_OP_EXP;
   memset(ends, 0, sizeof ends);
   mgi_behind_merge(k, behind);
   ends[t] = 1;
@@ -1350,9 +1336,9 @@ int mg_flat_ends_in(const mg_flat *k, int s, int t) {
       const int stays = o->code == MG_OP_ACCUM && o->loop == k->op[o->in[0]].loop;
       for (int j = 0; j < mgi_reads(o); j++) {
         if (o->in[j] != i) continue;
-        if (o->code == MG_OP_STORE && power && o->loop == k->op[t].loop && behind[q] == behind[t]) continue;
+        if (o->code == MG_OP_STORE && beside && o->loop == k->op[t].loop && behind[q] == behind[t]) continue;
         any = 1;
-        all &= ends[q] && (mgi_elementwise(o) || mg_op_moves(o->code) || stays);
+        all &= ends[q] && (mgi_elementwise(o) || mg_op_moves(o->code) || stays || mgi_joins_one(k, o));
       }
     }
     ends[i] = (uint8_t)(any && all);
@@ -1389,7 +1375,7 @@ MGI_FN int mgi_settles(const mg_flat *k, const mg_kernel_plan *p, const mg_chain
   }
   if (!products || total > 200) return -1;
   const int s = mg_flat_product_of(k, c, t, t);
-  if (s < 0 || (s != t && !mg_flat_ends_in(k, s, t))) return -1;
+  if (s < 0 || (s != t && !mg_flat_ends_in(k, s, t, k->op[t].code == MG_OP_EXP))) return -1;
   if (s == t || !others) return s;
   *lends = others == beside && !c->lent && !v->inloop && v->code == MG_OP_EXP;
   return *lends ? s : -1;
@@ -1420,28 +1406,6 @@ int mg_flat_chained(const mg_flat *k, const mg_kernel_plan *p, int i) {
   if (k->op[i].code != MG_OP_MATMUL || p->warps_k != 1 || !mg_flat_has_product(k, k->op[i].in[0])) return 0;
   mg_flat_chains(k, p, &c);
   return c.from[i] != 0;
-}
-/* 1 if product i, behind the loop, takes its left operand from the fragments of one of a ring of warps, part by part
-   (mirage_cuda.cuh, "rings of warps"). */
-MGI_FN int mgi_takes_parts(const mg_flat *k, const mg_kernel_plan *p, int i) {
-  const mg_flat_op *o = &k->op[i], *a = o->code == MG_OP_MATMUL ? &k->op[o->in[0]] : NULL;
-  return a && p->own && !o->inloop && a->code == MG_OP_ACCUM && !a->across && k->op[a->in[0]].code == MG_OP_MATMUL && k->op[a->in[0]].inloop && a->esize == 2 && a->d[a->rank - 1] % 16 == 0;
-}
-/* 1 if every load of the loop is a right operand of which each warp reads a part of its own: columns, or rows where the product
-   is chained (mirage_cuda.cuh, "rings of warps"). */
-MGI_FN int mgi_warps_bring_parts(const mg_flat *k, const mg_kernel_plan *p) {
-  if (k->iters < 2 || p->warps_m != 1 || p->warps_k != 1 || p->warps_n == 1) return 0;
-  for (int i = 0; i < k->n; i++) {
-    const mg_flat_op *o = &k->op[i];
-    if (!o->inloop || o->code != MG_OP_LOAD) continue;
-    for (int q = i + 1; q < k->n; q++)
-      for (int j = 0; j < k->op[q].n_in && j < 4; j++) {
-        if (k->op[q].in[j] != i) continue;
-        if (k->op[q].code != MG_OP_MATMUL || j != 1) return 0;
-        if (o->d[o->rank - (mg_flat_chained(k, p, q) ? 2 : 1)] % (16 * p->warps_n)) return 0;
-      }
-  }
-  return 1;
 }
 /* 1 if op i sums the squares of a load's rows or columns, not over a loop: on tensor cores (mirage_cuda.cuh). */
 MGI_FN int mgi_sums_squares(const mg_flat *k, int i) {
@@ -1583,58 +1547,289 @@ MGI_FN int mgi_warpgroups_fit(const mg_flat *k, const mg_machine *machine, const
   return products && mg_flat_group_registers(k, p, &c) <= mg_group_room(machine, threads);
 }
 
-/* Whether each of the warpgroups, which make all products, can bring what it alone reads of every tile of the loop into a ring
-   of its own (mirage_cuda.cuh, mgi_cu_parts_loop): its columns of the first product, its rows of the next one's right operand.
-   Sums of squares of a load may be in the loop, and vectors made of those. */
-MGI_FN int mgi_warpgroups_bring_parts(const mg_flat *k, const mg_kernel_plan *p) {
-  int8_t cut[MG_FLAT_OPS] = { 0 }; /* a load's dimension that is cut, as 1 + d from the last one; a vector of those: 1 */
-  int chained = 0, powers = 0, loop = 0;
-  if (k->iters < 2 || p->warps_m != 4 || p->warps_n < 2) return 0;
+/* ---- rings of warps, and of warpgroups
+   The tiles that a loop loads go round in the stages of a ring.  As a rule the block's warps fill it together, and wait for
+   each other at every step.  Where no warp reads what another one brought they need not:
+
+       own       warps split the contraction alone: each has a ring of its own, for its part of every chunk
+       parts     each warp, or warpgroup, reads columns of its own of a first product's right operand, and so rows of its own
+                 of the right operand of the one that is chained to it; it brings these into its part of the block's ring
+
+       S = matmul(q, k);  P = exp(S);  O = accum(matmul(P, v))          parts: k by columns, v by rows
+
+   Each loop is looked at by itself; it stands in no other loop, and none in it. */
+
+MGI_FN int mgi_in_loop(const mg_flat_op *o, int loop) { return o->inloop && o->loop == loop; }
+/* 1 if SUM, MAX o joins columns. */
+MGI_FN int mgi_joins_cols(const mg_flat *k, const mg_flat_op *o) {
+  return (o->code == MG_OP_SUM || o->code == MG_OP_MAX) && o->along == k->op[o->in[0]].rank - 1;
+}
+/* 1 if value i is joined where it is made: one accumulator alone reads it, and joins it over its loops as it joins itself. */
+MGI_FN int mgi_in_place(const mg_flat *k, int i) {
+  const mg_flat_op *o = &k->op[i];
+  int by = -1;
+  if (mgi_joins_one(k, o)) return 0;
+  for (int q = i + 1; q < k->n; q++)
+    for (int j = 0; j < mgi_reads(&k->op[q]); j++) {
+      if (k->op[q].in[j] != i) continue;
+      if (by >= 0) return 0;
+      by = q;
+    }
+  if (by < 0) return 0;
+  if (o->code == MG_OP_MAX) return k->op[by].maxima;
+  return (o->code == MG_OP_MATMUL || o->code == MG_OP_SUM) && k->op[by].sums;
+}
+/* 1 if no loop is around it or in it, and what leaves it is joined where it is made. */
+MGI_FN int mgi_loop_alone(const mg_flat *k, int loop) {
+  if (k->nests >> loop & 1) return 0;
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
-    if (!o->inloop) continue;
-    if ((loop && o->loop != loop) || o->trips != (double)k->iters) return 0;
-    loop = o->loop;
-    powers |= o->code == MG_OP_EXP;
-    if (o->code != MG_OP_MATMUL) continue;
-    const int r = o->in[1], along = mg_flat_chained(k, p, i);
-    const int64_t extent = k->op[r].d[k->op[r].rank - 1 - along], part = extent / p->warps_n;
-    if (k->op[r].code != MG_OP_LOAD || !k->op[r].inloop || cut[r] || extent % (16 * p->warps_n) || (k->op[r].inner == k->op[r].rank - 1 - along && part % 64)) return 0;
-    if (!along && k->op[o->in[0]].inloop) return 0;
-    cut[r] = (int8_t)(1 + along);
-    chained += along;
+    if (o->code != MG_OP_ACCUM || mgi_in_loop(o, loop) || !mgi_in_loop(&k->op[o->in[0]], loop)) continue;
+    if (!mgi_in_place(k, o->in[0])) return 0;
+  }
+  return 1;
+}
+
+/* Cuts value i along `how` among the warps, and what it is made of.  0 if that cannot be: for each of them a whole number of
+   steps of 16 is needed, and a load whose chunk of the loop lies along it. */
+MGI_FN int mgi_cut_own(const mg_flat *k, int warps, int loop, int i, int how, int8_t *cut) {
+  const mg_flat_op *o = &k->op[i];
+  const int64_t extent = how == MG_CUT_COLS ? mgi_cols_of(o) : mgi_rows_of(o);
+  if (!mgi_in_loop(o, loop)) return 0;
+  if (cut[i]) return cut[i] == how;
+  if (extent % (16 * warps)) return 0;
+  if (o->code == MG_OP_LOAD) {
+    if (o->chunk != o->rank - 2 + how) return 0;
+  } else if (o->turns) {
+    if (!mgi_cut_own(k, warps, loop, o->in[0], how == MG_CUT_COLS ? MG_CUT_ROWS : MG_CUT_COLS, cut)) return 0;
+  } else if (mgi_elementwise(o)) {
+    for (int j = 0; j < mgi_reads(o); j++) {
+      const mg_flat_op *x = &k->op[o->in[j]];
+      const int64_t all = how == MG_CUT_COLS ? mgi_cols_of(x) : mgi_rows_of(x);
+      if (all == 1 || !mgi_cut_own(k, warps, loop, o->in[j], how, cut)) return 0;
+    }
+  } else return 0;
+  cut[i] = (int8_t)how;
+  return 1;
+}
+MGI_FN int mgi_own_ring(const mg_flat *k, int warps, int loop, int8_t *cut) {
+  int loads = 0;
+  if (!mgi_loop_alone(k, loop)) return 0;
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    if (!mgi_in_loop(o, loop)) continue;
+    loads += o->code == MG_OP_LOAD;
+    if (o->code == MG_OP_ACCUM) return 0;
+    if (o->code == MG_OP_MATMUL) { /* pairs of a left and a right operand */
+      if (!mgi_in_place(k, i)) return 0;
+      for (int j = 0; j < mgi_reads(o); j++)
+        if (!k->op[o->in[j]].narrow || !mgi_cut_own(k, warps, loop, o->in[j], j % 2 ? MG_CUT_ROWS : MG_CUT_COLS, cut)) return 0;
+    }
+    if (o->code != MG_OP_SUM && o->code != MG_OP_MAX) continue;
+    if (!mgi_in_place(k, i) || !mgi_joins_cols(k, o) || !mgi_cut_own(k, warps, loop, o->in[0], MG_CUT_COLS, cut)) return 0;
+  }
+  for (int i = 0; i < k->n; i++)
+    if (k->op[i].code == MG_OP_LOAD && mgi_in_loop(&k->op[i], loop) && !cut[i]) return 0;
+  return loads > 0;
+}
+
+MGI_FN int mgi_squares(const mg_flat_op *o) { return o->code == MG_OP_SQR || (o->code == MG_OP_MUL && o->in[0] == o->in[1]); }
+/* 1 if all that reads value i multiplies by it from the right, or, with `squares`, sums its squares. */
+MGI_FN int mgi_right_only(const mg_flat *k, int i, int squares) {
+  for (int q = i + 1; q < k->n; q++)
+    for (int j = 0; j < mgi_reads(&k->op[q]); j++) {
+      const mg_flat_op *o = &k->op[q];
+      if (o->in[j] != i) continue;
+      if (o->turns) {
+        if (!mgi_right_only(k, q, squares)) return 0;
+        continue;
+      }
+      if (!squares || !mgi_squares(o)) {
+        if (o->code != MG_OP_MATMUL || o->joined || j != 1) return 0;
+        continue;
+      }
+      for (int x = q + 1; x < k->n; x++)
+        for (int y = 0; y < mgi_reads(&k->op[x]); y++)
+          if (k->op[x].in[y] == q && k->op[x].code != MG_OP_SUM) return 0;
+    }
+  return 1;
+}
+/* 1 if value i is a sum of squares that each warpgroup makes of the part of a load that it brings. */
+MGI_FN int mgi_part_squares(const mg_flat *k, const mg_chains *c, int i, const int8_t *cut) {
+  const mg_flat_op *o = &k->op[i], *of = &k->op[o->in[0]];
+  int turned = 0, x;
+  if (o->code != MG_OP_SUM || mgi_in_place(k, i) || c->from[i] || mgi_joins_one(k, o) || !mgi_squares(of)) return 0;
+  for (x = of->in[0]; k->op[x].turns; x = k->op[x].in[0]) turned ^= 1;
+  const mg_flat_op *l = &k->op[x];
+  if (l->code != MG_OP_LOAD || l->loop != o->loop) return 0;
+  const int kept = mgi_joins_cols(k, o) ^ turned ? MG_CUT_ROWS : MG_CUT_COLS; /* the load's dimension that is not joined */
+  return cut[x] == kept && (kept == MG_CUT_COLS ? mgi_cols_of(l) : mgi_rows_of(l)) % 16 == 0;
+}
+/* 1 if value i is computed element by element, in x's loop, of value x and nothing else. */
+MGI_FN int mgi_made_only_of(const mg_flat *k, int i, int x) {
+  const mg_flat_op *o = &k->op[i];
+  if (i == x) return 1;
+  if (o->loop != k->op[x].loop || !mgi_elementwise(o)) return 0;
+  for (int j = 0; j < mgi_reads(o); j++) if (!mgi_made_only_of(k, o->in[j], x)) return 0;
+  return 1;
+}
+int mg_op_dear(int code) {
+  switch (code) {
+    case MG_OP_ADD: case MG_OP_SUB: case MG_OP_MUL: case MG_OP_SQR: case MG_OP_NEG: case MG_OP_SCALE: case MG_OP_ADD_SCALAR: return 0;
+    default: return 1;
+  }
+}
+/* 1 if value i is computed element by element, by a dear operator or of a dear value. */
+MGI_FN int mgi_dear(const mg_flat *k, int i) {
+  const mg_flat_op *o = &k->op[i];
+  if (!mgi_elementwise(o)) return 0;
+  if (mg_op_dear(o->code)) return 1;
+  for (int j = 0; j < mgi_reads(o); j++) if (mgi_dear(k, o->in[j])) return 1;
+  return 0;
+}
+
+/* Cuts the load that product i reads as its right operand.  0 if its parts are not whole, or another product's are others. */
+MGI_FN int mgi_cut_right(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i, int8_t *cut) {
+  const mg_flat_op *o = &k->op[i], *right = &k->op[o->in[1]];
+  int how = c->from[i] ? MG_CUT_ROWS : MG_CUT_COLS, x;
+  const int64_t extent = how == MG_CUT_COLS ? mgi_cols_of(right) : mgi_rows_of(right);
+  if (extent % (16 * p->warps_n)) return 0;
+  for (x = o->in[1]; k->op[x].turns; x = k->op[x].in[0]) how = how == MG_CUT_COLS ? MG_CUT_ROWS : MG_CUT_COLS;
+  if (k->op[x].code != MG_OP_LOAD || !mgi_in_loop(&k->op[x], o->loop) || (cut[x] && cut[x] != how)) return 0;
+  cut[x] = (int8_t)how;
+  const int neighbours = k->op[x].down ? MG_CUT_ROWS : MG_CUT_COLS;
+  return !p->group || how != neighbours || extent / p->warps_n % 64 == 0; /* whole panels */
+}
+/* 1 if product i goes with such a ring: the first of a chain, of nothing of the loop on its left, or one that is chained. */
+MGI_FN int mgi_parts_product(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i) {
+  const mg_flat_op *o = &k->op[i];
+  int first = c->over[i] != 0;
+  if (p->group && *mg_flat_group_why(k, p, c, i)) return 0;
+  if (!k->op[o->in[0]].narrow || !k->op[o->in[1]].narrow) return 0;
+  if (c->from[i]) return mgi_in_place(k, i);
+  for (int t = 0; t < k->n; t++) first |= c->over[t] == i + 1;
+  return first && !mgi_in_loop(&k->op[o->in[0]], o->loop);
+}
+/* 1 if value i may stand in such a loop: a row sum of the chain, what is computed where it is read, or, of warpgroups, which
+   have barriers of their own, a sum of squares of a load and vectors made of that. */
+MGI_FN int mgi_parts_value(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i, const int8_t *cut) {
+  const mg_flat_op *o = &k->op[i];
+  if (o->code == MG_OP_SUM) return (c->from[i] && mgi_in_place(k, i)) || (p->group && mgi_part_squares(k, c, i, cut));
+  if (!mgi_elementwise(o)) return o->turns;
+  if (!mgi_dear(k, i) || (mgi_rows_of(o) != 1 && mgi_cols_of(o) != 1)) return 1;
+  for (int x = 0; x < i && p->group; x++) /* it may become a vector in shared memory */
+    if (k->op[x].loop == o->loop && mgi_part_squares(k, c, x, cut) && mgi_made_only_of(k, i, x)) return 1;
+  return 0;
+}
+MGI_FN int mgi_parts_ring(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int loop, int8_t *cut) {
+  int loads = 0;
+  if (!mgi_loop_alone(k, loop)) return 0;
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    if (!mgi_in_loop(o, loop)) continue;
+    loads += o->code == MG_OP_LOAD;
+    if (o->code == MG_OP_LOAD && !mgi_right_only(k, i, p->group)) return 0;
+    if (o->code == MG_OP_MATMUL && (o->joined || !mgi_parts_product(k, p, c, i) || !mgi_cut_right(k, p, c, i, cut))) return 0;
   }
   for (int i = 0; i < k->n; i++) {
-    const mg_flat_op *o = &k->op[i], *a = o->n_in ? &k->op[o->in[0]] : o;
-    int own = o->n_in > 0; /* it is made of such vectors alone */
-    if (o->code == MG_OP_ACCUM && a->inloop && a->code != MG_OP_SUM && !(a->code == MG_OP_MATMUL && mg_flat_chained(k, p, o->in[0]))) return 0;
-    if (!o->inloop || o->code == MG_OP_MATMUL) continue;
-    if (o->code == MG_OP_LOAD) {
-      if (!cut[i]) return 0;
-      for (int q = i + 1; q < k->n; q++)
-        for (int j = 0; j < k->op[q].n_in && j < 4; j++)
-          if (k->op[q].in[j] == i && k->op[q].code != MG_OP_LOAD && !(k->op[q].code == MG_OP_MATMUL && j == 1) && !mgi_only_squared(k, q)) return 0;
-      continue;
-    }
-    if (o->code == MG_OP_SUM && o->rank && mgi_sums_squares(k, i)) {
-      const int x = k->op[o->in[0]].in[0], along = o->d[o->rank - 1] == 1; /* rows are left */
-      if (cut[x] != 1 + along || k->op[x].d[k->op[x].rank - 2 + along] % 16) return 0;
-      cut[i] = 1;
-      continue;
-    }
-    if (o->code == MG_OP_SUM) {
-      if (!mg_flat_has_product(k, o->in[0]) || !o->rank || o->d[o->rank - 1] != 1) return 0;
-      for (int q = i + 1; q < k->n; q++)
-        for (int j = 0; j < k->op[q].n_in && j < 4; j++)
-          if (k->op[q].in[j] == i && k->op[q].code != MG_OP_ACCUM && k->op[q].code != MG_OP_LOAD) return 0;
-      continue;
-    }
-    if (o->code >= MG_OP_TABLE_END || !mg_op_row((mg_opcode)o->code)->elementwise) return 0;
-    for (int j = 0; j < o->n_in && j < 4; j++) own &= cut[o->in[j]] == 1 && k->op[o->in[j]].code != MG_OP_LOAD;
-    if (own) cut[i] = 1;
-    else if ((o->rank < 2 || o->d[o->rank - 1] == 1 || o->d[o->rank - 2] == 1) && !mg_flat_has_product(k, i)) return 0; /* a vector */
+    const mg_flat_op *o = &k->op[i];
+    if (mgi_in_loop(o, loop) && o->code != MG_OP_LOAD && o->code != MG_OP_MATMUL && !mgi_parts_value(k, p, c, i, cut)) return 0;
   }
-  return chained > 0 && powers; /* others have not been timed so */
+  return loads > 0;
+}
+
+/* ---- parts taken on
+   (sum over warps of p) b = sum over warps of (p b): a product behind an own ring, of one of its products, is taken of every
+   warp's part, in its fragments; and a sum of it and of another product of the ring is one of parts:
+
+       p = accum(matmul(x, a));  q = accum(matmul(x, w));  s = add(q, matmul(p, b))        acc_q += acc_p b: no barrier */
+
+/* The product of an own ring that accumulator a joins over its loop alone, one operator reading it; -1: it is none. */
+MGI_FN int mgi_ring_product(const mg_flat *k, const mg_rings *r, int a) {
+  const mg_flat_op *o = &k->op[a];
+  int readers = 0;
+  if (o->code != MG_OP_ACCUM || o->across || k->op[o->in[0]].code != MG_OP_MATMUL || !mgi_in_place(k, o->in[0])) return -1;
+  if (!(r->own >> k->op[o->in[0]].loop & 1)) return -1;
+  for (int q = a + 1; q < k->n; q++)
+    for (int j = 0; j < mgi_reads(&k->op[q]); j++) readers += k->op[q].in[j] == a;
+  return readers == 1 ? o->in[0] : -1;
+}
+/* The one that reads value i; -1: none does, or several. */
+MGI_FN int mgi_only_reader(const mg_flat *k, int i) {
+  int by = -1, readers = 0;
+  for (int q = i + 1; q < k->n; q++)
+    for (int j = 0; j < mgi_reads(&k->op[q]); j++)
+      if (k->op[q].in[j] == i) by = q, readers++;
+  return readers == 1 ? by : -1;
+}
+MGI_FN void mgi_take_parts(const mg_flat *k, const mg_chains *c, mg_rings *r) {
+  uint8_t kept[MG_FLAT_OPS] = { 0 };
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    if (o->code != MG_OP_MATMUL || o->joined || o->inloop || c->from[i]) continue;
+    const int p = mgi_ring_product(k, r, o->in[0]);
+    if (p < 0 || kept[p] || !k->op[o->in[0]].narrow || !k->op[o->in[1]].narrow || mgi_cols_of(&k->op[p]) % 16) continue;
+    r->taken[i] = (int16_t)(p + 1);
+    kept[p] = 1;
+    const int add = mgi_only_reader(k, i);
+    if (add < 0 || k->op[add].code != MG_OP_ADD || k->op[add].inloop) continue;
+    const int q = mgi_ring_product(k, r, k->op[add].in[k->op[add].in[0] == i]);
+    if (q < 0 || kept[q] || c->from[q] || k->op[q].loop != k->op[p].loop || !mgi_same_matrix(&k->op[q], o)) continue;
+    r->into[i] = (int16_t)(q + 1);
+    kept[q] = 1;
+  }
+}
+
+void mg_flat_rings(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, mg_rings *r) {
+  uint32_t seen = 0;
+  memset(r, 0, sizeof *r);
+  if (p->group ? p->warps_m != 4 || p->warps_n < 2 : p->warps_m != 1 || (p->warps_n != 1 && p->warps_k != 1)) return;
+  for (int i = 0; i < k->n; i++) {
+    int8_t cut[MG_FLAT_OPS] = { 0 };
+    const int loop = k->op[i].loop;
+    if (!k->op[i].inloop || seen >> loop & 1) continue;
+    seen |= (uint32_t)1 << loop;
+    const int own = p->warps_n == 1 && mgi_own_ring(k, p->warps_k, loop, cut);
+    if (!own && (p->warps_n == 1 || !mgi_parts_ring(k, p, c, loop, cut))) continue;
+    *(own ? &r->own : &r->parts) |= (uint32_t)1 << loop;
+    for (int j = 0; j < k->n; j++) if (cut[j]) r->cut[j] = cut[j];
+  }
+  if (p->warps_k > 1) mgi_take_parts(k, c, r);
+}
+MGI_FN void mgi_rings_of(const mg_flat *k, const mg_kernel_plan *p, mg_rings *r) {
+  mg_chains c;
+  mg_flat_chains(k, p, &c);
+  mg_flat_rings(k, p, &c, r);
+}
+/* 1 if all warps that split the contraction of all loops have rings of their own. */
+MGI_FN int mgi_all_own(const mg_flat *k, const mg_kernel_plan *p, mg_rings *r) {
+  if (p->warps_k == 1 || p->warps_n != 1 || p->warps_m != 1) return 0;
+  mgi_rings_of(k, p, r);
+  for (int i = 0; i < k->n; i++)
+    if (k->op[i].inloop && !(r->own >> k->op[i].loop & 1)) return 0;
+  return r->own != 0;
+}
+/* 1 if the block's warps or warpgroups bring parts in all loops; of warpgroups, only loops with exponentials have been timed so. */
+MGI_FN int mgi_all_parts(const mg_flat *k, const mg_kernel_plan *p, mg_rings *r) {
+  int powers = 0;
+  if (k->iters < 2 || p->warps_k != 1 || p->warps_n == 1) return 0;
+  mgi_rings_of(k, p, r);
+  for (int i = 0; i < k->n; i++) {
+    if (k->op[i].inloop && !(r->parts >> k->op[i].loop & 1)) return 0;
+    powers |= k->op[i].inloop && k->op[i].code == MG_OP_EXP;
+  }
+  return r->parts != 0 && (powers || !p->group);
+}
+/* Bytes of one stage of `warps` own rings: the loads have 16 bits. */
+MGI_FN int64_t mgi_own_ring_bytes(const mg_flat *k, int warps, const mg_rings *r) {
+  int64_t bytes = 0;
+  for (int i = 0; i < k->n; i++) {
+    if (k->op[i].code != MG_OP_LOAD || !k->op[i].inloop) continue;
+    mg_flat_op part = k->op[i];
+    part.d[part.rank - 3 + r->cut[i]] /= warps;
+    bytes += mg_round_up(mgi_tile_bytes(&part, 0), 128) * warps;
+  }
+  return bytes;
 }
 
 /* --------------------------------------------------------------------------------------------------- >>plans
@@ -1719,12 +1914,12 @@ MGI_FN int mgi_warps_of_elements(const mg_flat *k) {
 MGI_FN void mgi_warps_of_few_rows(const mg_flat *k, const mgi_tiles *t, mg_kernel_plan *p) {
   const int64_t deep = mg_round_up(t->c, 16), least = k->iters > 1 ? 64 : 32; /* of the contraction, for two warps */
   const int64_t wide = k->iters > 1 ? 128 : 64;
-  int8_t cut[MG_FLAT_OPS];
+  mg_rings r;
   while (t->n / p->warps_n > wide && p->warps_n < 8 && t->n / 8 % (p->warps_n * 2) == 0) p->warps_n *= 2;
   if (t->parted && p->warps_n == 1 && t->accumulators <= 4096 && k->group < 2) { /* each wants a line of the left operand's rows: 64 values */
     while (p->warps_k < 8 && deep % (128 * p->warps_k) == 0) p->warps_k *= 2;
     while (p->warps_k < 4 && deep % (32 * p->warps_k) == 0 && (p->warps_k == 1 || t->c >= 128 * p->warps_k)) p->warps_k *= 2;
-    if (p->warps_k > 1 && !mgi_own_ring_bytes(k, p->warps_k, cut)) p->warps_k = 1;
+    if (p->warps_k > 1 && !mgi_all_own(k, p, &r)) p->warps_k = 1;
   }
   if (p->warps_k > 1) return;
   while (p->warps_n * p->warps_k < 8 && deep % (least * p->warps_k) == 0) p->warps_k *= 2;
@@ -1857,14 +2052,12 @@ MGI_FN int mgi_stages_of(const mg_flat *k, const mg_machine *m, const mg_kernel_
 MGI_FN void mgi_plan_memory(const mg_flat *k, const mg_machine *m, mg_kernel_plan *p, mgi_tiles *t, int chained, int rings, int stages) {
   const int64_t held = t->accumulators / (p->warps_m * p->warps_n); /* at most 128 registers a thread, 24 beside them */
   const int threads = mgi_plan_threads(p);
-  int8_t cut[MG_FLAT_OPS];
-  int64_t own = 0;
+  mg_rings r;
   if (!chained && (held > 4096 || (held && (held + 768) * threads / 32 > m->registers_per_sm))) p->feasible = 0;
   const int64_t behind = mgi_fragment_bytes(k, p, chained, t);
-  if (k->iters > 1 && p->warps_m * p->warps_n == 1 && p->warps_k > 1) own = mgi_own_ring_bytes(k, p->warps_k, cut);
-  if (!rings) own = 0;
-  if (own) p->own = 1, t->ring = own;
-  p->parts = rings && chained && (p->group ? mgi_warpgroups_bring_parts(k, p) : mgi_warps_bring_parts(k, p));
+  if (rings && k->iters > 1 && mgi_all_own(k, p, &r)) p->own = 1, t->ring = mgi_own_ring_bytes(k, p->warps_k, &r);
+  p->parts = rings && chained && mgi_all_parts(k, p, &r);
+  const int64_t own = p->own ? t->ring : 0;
   const int64_t parts = mgi_cluster_bytes(k, m);
   p->stages = stages ? stages : mgi_stages_of(k, m, p, t, own, parts, chained);
   if (k->iters < 2) p->shared = t->once > behind ? t->once : behind; /* without a loop the loads are done with by then */
@@ -1983,10 +2176,10 @@ typedef struct mgi_work {
   int tensors;           /* something in the block is not a matrix */
 } mgi_work;
 
-MGI_FN void mgi_work_move(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const int8_t *cut) {
+MGI_FN void mgi_work_move(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_rings *r) {
   const mg_flat_op *o = &k->op[i];
   int64_t run = o->rank ? o->d[o->inner] : 1;
-  const int by_warps = p->own && o->code == MG_OP_LOAD && o->inloop && o->rank && cut[i] == o->inner + 1;
+  const int by_warps = p->own && o->code == MG_OP_LOAD && o->inloop && r->cut[i] + o->rank - 3 == o->inner;
   if (by_warps) run /= p->warps_k;
   const double bytes = (double)mg_flat_elements(o) * o->esize, waste = mg_load_waste(run, o->rank, o->esize);
   if (o->inloop) w->step_bytes += bytes;
@@ -2018,7 +2211,7 @@ MGI_FN int mgi_work_chain(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p
   return 1;
 }
 
-MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i) {
+MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_rings *r) {
   const mg_flat_op *o = &k->op[i];
   int64_t m, n, c, b;
   mg_flat_product(k, o, &m, &n, &c, &b);
@@ -2041,7 +2234,7 @@ MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan
     }
     w->shared_bytes += read * 2 * o->trips * (plain ? 1 : 2);
     if (!j && made && mgi_work_chain(w, k, p, i, read)) continue;
-    if (!j && mgi_takes_parts(k, p, i)) continue;
+    if (!j && r->taken[i]) continue;
     if (made) { /* through shared memory */
       w->shared_bytes += read * 2 * o->trips;
       w->barriers += 2 * o->trips;
@@ -2073,9 +2266,10 @@ MGI_FN void mgi_work_elements(mgi_work *w, const mg_flat *k, int i) {
 
 MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) {
   uint8_t inlined[MG_FLAT_OPS] = { 0 }; /* a product's operand: counted there */
-  int8_t cut[MG_FLAT_OPS];
+  mg_rings r;
   memset(w, 0, sizeof *w);
-  if (p->own) mgi_own_ring_bytes(k, p->warps_k, cut);
+  if (p->own) mgi_rings_of(k, p, &r);
+  else memset(&r, 0, sizeof r);
   w->streams = k->iters > 1 && p->warps_m == 1;
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
@@ -2087,8 +2281,8 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
     const mg_flat_op *o = &k->op[i];
     w->raises |= o->code == MG_OP_EXP;
     for (int d = 0; d < o->rank - 2; d++) w->tensors |= o->d[d] > 1;
-    if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) mgi_work_move(w, k, p, i, cut);
-    else if (o->code == MG_OP_MATMUL) mgi_work_product(w, k, p, i);
+    if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) mgi_work_move(w, k, p, i, &r);
+    else if (o->code == MG_OP_MATMUL) mgi_work_product(w, k, p, i, &r);
     else if (o->code == MG_OP_ACCUM) mgi_work_accumulate(w, k, o);
     else if (!inlined[i] || !mg_op_row((mg_opcode)o->code)->elementwise) mgi_work_elements(w, k, i);
   }

@@ -4545,16 +4545,19 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
   int16_t at[MGI_SE_SOPS];
   mg_flat *k = &h->k;
   mgi_se_joined(t, joined);
-  k->n = 0, h->n_cut = 0, h->again = 0, h->group = t->group, h->loops = (t->loop[0] >= 0) + (t->loop[1] >= 0);
+  k->n = 0, k->nests = 0, h->n_cut = 0, h->again = 0, h->group = t->group, h->loops = (t->loop[0] >= 0) + (t->loop[1] >= 0);
   for (int i = 0; i < t->n; i++) {
     const mgi_se_sop *o = &t->op[i];
     if (joined[i]) { at[i] = at[o->in[0]]; continue; }
     const int x = at[i] = (int16_t)k->n++;
     mg_flat_op *m = &k->op[x];
     m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2, m->unique = 0, m->wide = 0, m->joined = m->apart = m->turns = 0; /* esize: as operands are widened */
-    m->loop = (int8_t)(m->inloop ? mgi_se_loop_axis(o->scope) : 0);
+    m->along = (int8_t)(o->code == MG_OP_SUM || o->code == MG_OP_MAX ? o->arg : 0);
+    m->chunk = 0;
+    m->loop = m->outer = (int8_t)(m->inloop ? mgi_se_loop_axis(o->scope) : 0);
     m->across = o->code == MG_OP_ACCUM && o->map[0] < 4;
     m->sums = o->code == MG_OP_ACCUM && o->map[0] >= 4 && o->arg == MG_MAP_SUM;
+    m->maxima = o->code == MG_OP_ACCUM && o->map[0] >= 4 && o->arg == MG_MAP_MAX;
     h->both[x] = o->code == MG_OP_CONCAT_MATMUL;
     for (int j = 0; j < o->n_in; j++) {
       m->in[j] = at[o->in[j]];
@@ -4573,6 +4576,8 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
       m->esize = (int8_t)mg_dtype_bytes(u->dtype);
       m->inner = (int8_t)(o->rank ? u->order[o->rank - 1] : 0);
       m->down = (int8_t)mg_runs_down(u);
+      for (int d = 0; d < o->rank && m->inloop; d++)
+        if (o->mask[d] >> m->loop & 1) m->chunk = (int8_t)(d + 1);
       m->in[0] = o->arg, m->unique = mg_shape_elements(&u->shape) * m->esize;
       for (int j = 0; j < x; j++) h->again |= k->op[j].code == MG_OP_LOAD && k->op[j].in[0] == m->in[0];
     }
@@ -4586,7 +4591,7 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
     const int from = at[t->out[i]], x = k->n++;
     mg_flat_op *m = &k->op[x];
     *m = k->op[from];
-    m->code = MG_OP_STORE, m->n_in = 1, m->in[0] = (int16_t)from, m->inloop = m->loop = 0;
+    m->code = MG_OP_STORE, m->n_in = 1, m->in[0] = (int16_t)from, m->inloop = m->loop = m->outer = 0;
     m->unique = mg_shape_elements(&mg_tensor_of(s->p, s->p->out[i])->shape) * m->esize;
     m->inner = (int8_t)(m->rank ? m->rank - 1 : 0);
     h->both[x] = 0, h->made[x] = h->made[from], h->unique[x] = m->unique;
@@ -6837,8 +6842,9 @@ static uint64_t mgi_se_text_hash(uint64_t h, const char *s) { return mgi_se_byte
 static int mgi_se_sample_op(mg_flat *k, int code, int inloop, int in0, int in1, int64_t rows, int64_t cols) {
   mg_flat_op *o = &k->op[k->n];
   memset(o, 0, sizeof *o);
-  o->code = (int16_t)code, o->inloop = (int8_t)inloop, o->loop = (int8_t)(inloop ? 4 : 0), o->trips = inloop ? (double)k->iters : 1, o->esize = 2;
+  o->code = (int16_t)code, o->inloop = (int8_t)inloop, o->loop = o->outer = (int8_t)(inloop ? 4 : 0), o->trips = inloop ? (double)k->iters : 1, o->esize = 2;
   o->rank = 2, o->inner = 1, o->d[0] = rows, o->d[1] = cols, o->narrow = 1;
+  o->along = 1;
   o->sums = code == MG_OP_ACCUM && k->op[in0].inloop && !inloop && cols == k->op[in0].d[1];
   o->in[0] = (int16_t)in0, o->in[1] = (int16_t)in1, o->n_in = (int8_t)(code == MG_OP_LOAD ? 0 : in1 >= 0 ? 2 : 1);
   if (in1 < 0) o->in[1] = 0;
