@@ -10996,6 +10996,14 @@ MGI_FN int mgi_cu_ahead(const mgi_cu_kernel *K, const mg_op_node *o) {
     if (K->em->g->in[k].id == t) return K->dependent && !K->waited && o->scope && mgi_cu_streams(K->b, o, &K->em->g->tensors[t].shape) ? (int)k : -1;
   return -1;
 }
+/* 1 if nothing reads what operator k loads: then it does not. */
+MGI_FN int mgi_cu_unread(const mgi_cu_kernel *K, uint32_t k) {
+  const mg_graph *b = K->b;
+  for (uint32_t j = k + 1; j < b->n_ops; j++)
+    for (int i = 0; i < b->ops[j].n_in && b->ops[j].code != MG_OP_LOAD; i++)
+      if (b->ops[j].in[i].id == b->ops[k].out[0].id) return 0;
+  return 1;
+}
 /* The statement that fills the tile `to`; low: with what a split tensor has behind its first half. */
 MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, const char *when, int low) {
   const mg_op_node *o = &K->b->ops[op];
@@ -11122,7 +11130,7 @@ MGI_FN void mgi_cu_load_ahead(mgi_cu_kernel *K, uint32_t loop) {
   for (k = last + 1; k < K->b->n_ops && K->ahead && K->em->st == MG_OK; k++) {
     const mg_op_node *o = &K->b->ops[k];
     if (o->scope) break;
-    if (o->code == MG_OP_LOAD && !K->late[k] && !K->v[o->out[0].id].var[0]) mgi_cu_load_step(K, k);
+    if (o->code == MG_OP_LOAD && !K->late[k] && !mgi_cu_unread(K, k) && !K->v[o->out[0].id].var[0]) mgi_cu_load_step(K, k);
   }
   for (int j = 0; j < K->n_obj && loop; j++)
     if (K->obj[j].pending > before) K->obj[j].pending = MGI_CU_SOME;
@@ -13328,7 +13336,7 @@ MGI_FN uint32_t mgi_cu_loop_before(const mg_graph *b, uint32_t k) {
 MGI_FN int mgi_cu_goes_ahead(const mgi_cu_kernel *K, uint32_t k) {
   const mg_graph *b = K->b;
   int ring = 0;
-  if (!K->ahead || K->late[k] || b->ops[k].code != MG_OP_LOAD || b->ops[k].scope) return 0;
+  if (!K->ahead || K->late[k] || b->ops[k].code != MG_OP_LOAD || b->ops[k].scope || mgi_cu_unread(K, k)) return 0;
   const uint32_t loop = mgi_cu_loop_before(b, k);
   for (uint32_t j = 1; j < b->n_ops && loop; j++) ring |= b->ops[j].scope == loop && b->ops[j].code == MG_OP_LOAD;
   return !ring || K->stages > 1;
@@ -13336,7 +13344,7 @@ MGI_FN int mgi_cu_goes_ahead(const mgi_cu_kernel *K, uint32_t k) {
 /* Whether writing operator k writes anything; values that are inlined, and loads of a ring, do not. */
 MGI_FN int mgi_cu_is_step(const mgi_cu_kernel *K, const mgi_cu_val_info *fresh, uint32_t k) {
   const mg_op_node *o = &K->b->ops[k];
-  if (o->code == MG_OP_LOAD) return !o->scope && !mgi_cu_goes_ahead(K, k);
+  if (o->code == MG_OP_LOAD) return !o->scope && !mgi_cu_goes_ahead(K, k) && !mgi_cu_unread(K, k);
   if (mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX)) return fresh[o->out[0].id].home != MGI_CU_AT_INLINE && !K->own[o->scope];
   if (o->code == MG_OP_ACCUM) return (mgi_cu_lifts(K, o) && fresh[o->in[0].id].in_place) || mgi_cu_merges(K, o);
   return o->code == MG_OP_STORE || mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) || fresh[o->out[0].id].settles != 0 || K->tiled[k];
@@ -13582,7 +13590,7 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
     if (n->tensor && !K->v[n->tensor].copy) mgi_cu_materialise(K, n->tensor, n->type);
     if (!k || K->em->st != MG_OK) continue;
     switch (o->code) {
-      case MG_OP_LOAD: if (!K->v[o->out[0].id].var[0]) mgi_cu_load_step(K, k); break; /* not yet under way */
+      case MG_OP_LOAD: if (!K->v[o->out[0].id].var[0] && !mgi_cu_unread(K, k)) mgi_cu_load_step(K, k); break; /* not yet under way */
       case MG_OP_MATMUL: case MG_OP_CONCAT_MATMUL:
         K->meanwhile = mgi_cu_squares_next(K, i);
         mgi_cu_matmul_step(K, k);

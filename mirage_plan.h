@@ -1504,6 +1504,7 @@ const char *mg_flat_group_why(const mg_flat *k, const mg_kernel_plan *p, const m
   const int load = mgi_tile_read(k, o->in[1]);
   if (load < 0) return "its right operand is no load";
   const mg_flat_op *l = &k->op[load];
+  if (l->esize != 2) return "its right operand does not lie in memory in 16 bits";
   const int64_t along = l->down ? mgi_rows_of(l) : mgi_cols_of(l), across = l->down ? mgi_cols_of(l) : mgi_rows_of(l);
   if (along % 64 || across % 16) return "its right operand has no whole panels of 64 neighbours in memory, by 16";
   if (mgi_cols_of(left) % (c->from[i] ? 16 * p->warps_n : 16)) return "its contraction is no whole number of steps of 16";

@@ -12,6 +12,7 @@
 #include "mirage_verify.h"
 #include "mirage_cuda.cuh"
 
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -1176,6 +1177,36 @@ static void test_refused(void **state) {
           "  o = accum(s) {i->+, j->1}\n  store o {}\n}\noutput O\n", NULL, "no running maximum");
 }
 
+/* ---- files written down: tests/corpus/emit/NAME.mg, once emitted wrong; whoever finds one adds it.  Each is emitted and
+   checked, or refused with the reason that its first line, "# refused: ..", gives */
+static void test_found(void **state) {
+  (void)state;
+  static const char dir[] = "tests/corpus/emit/", mark[] = "# refused: ";
+  static char text[1 << 16];
+  char path[400], why[200];
+  int checked = 0, not_emitted = 0;
+  DIR *d = opendir(dir);
+  if (!d) fail_msg("%s is not there: run from the repository's root", dir);
+  for (struct dirent *f; (f = readdir(d)) != NULL;) {
+    if (f->d_name[0] == '.') continue;
+    snprintf(path, sizeof path, "%s%s", dir, f->d_name);
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
+    const size_t n = fread(text, 1, sizeof text - 1, in);
+    text[n] = 0;
+    fclose(in);
+    if (!strncmp(text, mark, sizeof mark - 1)) {
+      snprintf(why, sizeof why, "%.*s", (int)strcspn(text + sizeof mark - 1, "\n"), text + sizeof mark - 1);
+      refused(text, "sm_90a", why);
+      not_emitted++;
+    } else {
+      always(text);
+      checked++;
+    }
+  }
+  closedir(d);
+  assert_true(checked > 0 && not_emitted > 0);
+}
 /* Names of tensors that the emitted code uses for something else stay apart from it. */
 static void test_names(void **state) {
   (void)state;
@@ -1226,7 +1257,7 @@ int main(int argc, char **argv) {
   rng = seed * 0x9E3779B97F4A7C15u + 88172645463325252u;
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_file), cmocka_unit_test(test_typed_launch), cmocka_unit_test(test_split), cmocka_unit_test(test_refused), cmocka_unit_test(test_plan_words), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_barriers),
+    cmocka_unit_test(test_file), cmocka_unit_test(test_typed_launch), cmocka_unit_test(test_split), cmocka_unit_test(test_refused), cmocka_unit_test(test_plan_words), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_found), cmocka_unit_test(test_barriers),
     cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_shifts), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_group_rings), cmocka_unit_test(test_tensor_copies), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_calibration), cmocka_unit_test(test_nvcc),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
