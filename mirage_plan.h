@@ -204,6 +204,7 @@ typedef struct mg_flat_op {
   int8_t inloop, loop, outer;   /* 1: it stands in a loop; the axes of the innermost and the outermost one around it */
   int8_t rank, esize;           /* dimensions; bytes of an element */
   int8_t inner;                 /* of a load: the dimension whose neighbours are neighbours in memory */
+  int8_t split;                 /* of a load: it lies in memory as the sum of two of f16 */
   int8_t chunk;                 /* of a load: the dimension that its innermost loop cuts, as 1 + d; 0: none */
   int8_t down;                  /* of a load: its columns run along memory, not its rows */
   int8_t turns;                 /* it exchanges the last two dimensions of its operand, and does nothing else */
@@ -1096,7 +1097,8 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
     m->n_in = 0;
     if (o->code == MG_OP_LOAD && b->up) {
       const mg_tensor_info *u = mg_tensor_of(b->up, o->in[0]);
-      if (b->up->level == MG_KERNEL && (mg_wide(b->up, o->in[0]) || mg_split(b->up, o->in[0]))) m->esize = 4;
+      if (b->up->level == MG_KERNEL) m->split = (int8_t)mg_split(b->up, o->in[0]);
+      if (b->up->level == MG_KERNEL && (mg_wide(b->up, o->in[0]) || m->split)) m->esize = 4;
       m->inner = (int8_t)(u->shape.rank ? u->order[u->shape.rank - 1] : 0);
       m->down = (int8_t)mg_runs_down(u);
       m->chunk = (int8_t)(o->scope && o->map.to[o->scope] >= 0 ? 1 + o->map.to[o->scope] : 0);
@@ -1504,7 +1506,7 @@ const char *mg_flat_group_why(const mg_flat *k, const mg_kernel_plan *p, const m
   const int load = mgi_tile_read(k, o->in[1]);
   if (load < 0) return "its right operand is no load";
   const mg_flat_op *l = &k->op[load];
-  if (l->esize != 2) return "its right operand does not lie in memory in 16 bits";
+  if (l->esize != 2 && !l->split) return "its right operand lies in memory in 32 bits";
   const int64_t along = l->down ? mgi_rows_of(l) : mgi_cols_of(l), across = l->down ? mgi_cols_of(l) : mgi_rows_of(l);
   if (along % 64 || across % 16) return "its right operand has no whole panels of 64 neighbours in memory, by 16";
   if (mgi_cols_of(left) % (c->from[i] ? 16 * p->warps_n : 16)) return "its contraction is no whole number of steps of 16";
@@ -1810,6 +1812,12 @@ MGI_FN int mgi_all_own(const mg_flat *k, const mg_kernel_plan *p, mg_rings *r) {
     if (k->op[i].inloop && !(r->own >> k->op[i].loop & 1)) return 0;
   return r->own != 0;
 }
+/* 1 if all that loops load has 16 bits in memory: own rings of others have not been timed. */
+MGI_FN int mgi_loads_narrow(const mg_flat *k) {
+  for (int i = 0; i < k->n; i++)
+    if (k->op[i].code == MG_OP_LOAD && k->op[i].inloop && k->op[i].esize != 2) return 0;
+  return 1;
+}
 /* 1 if the block's warps or warpgroups bring parts in all loops; of warpgroups, only loops with exponentials have been timed so. */
 MGI_FN int mgi_all_parts(const mg_flat *k, const mg_kernel_plan *p, mg_rings *r) {
   int powers = 0;
@@ -1920,7 +1928,7 @@ MGI_FN void mgi_warps_of_few_rows(const mg_flat *k, const mgi_tiles *t, mg_kerne
   if (t->parted && p->warps_n == 1 && t->accumulators <= 4096 && k->group < 2) { /* each wants a line of the left operand's rows: 64 values */
     while (p->warps_k < 8 && deep % (128 * p->warps_k) == 0) p->warps_k *= 2;
     while (p->warps_k < 4 && deep % (32 * p->warps_k) == 0 && (p->warps_k == 1 || t->c >= 128 * p->warps_k)) p->warps_k *= 2;
-    if (p->warps_k > 1 && !mgi_all_own(k, p, &r)) p->warps_k = 1;
+    if (p->warps_k > 1 && !(mgi_loads_narrow(k) && mgi_all_own(k, p, &r))) p->warps_k = 1;
   }
   if (p->warps_k > 1) return;
   while (p->warps_n * p->warps_k < 8 && deep % (least * p->warps_k) == 0) p->warps_k *= 2;
@@ -2086,7 +2094,7 @@ MGI_FN mg_kernel_plan mgi_plan_with(const mg_flat *k, const mg_machine *m, int a
     for (int i = 0; i < k->n; i++) chained |= k->op[i].code == MG_OP_MATMUL && mg_flat_has_product(k, k->op[i].in[0]);
     mgi_tiles_of_panels(k, &t);
   }
-  mgi_plan_memory(k, m, &p, &t, chained, 1, 0);
+  mgi_plan_memory(k, m, &p, &t, chained, p.group || p.warps_k == 1 || mgi_loads_narrow(k), 0);
   return p;
 }
 

@@ -4553,11 +4553,12 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
     mg_flat_op *m = &k->op[x];
     m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2, m->unique = 0, m->wide = 0, m->joined = m->apart = m->turns = 0; /* esize: as operands are widened */
     m->along = (int8_t)(o->code == MG_OP_SUM || o->code == MG_OP_MAX ? o->arg : 0);
-    m->chunk = 0;
+    m->chunk = m->split = 0;
     m->loop = m->outer = (int8_t)(m->inloop ? mgi_se_loop_axis(o->scope) : 0);
     m->across = o->code == MG_OP_ACCUM && o->map[0] < 4;
-    m->sums = o->code == MG_OP_ACCUM && o->map[0] >= 4 && o->arg == MG_MAP_SUM;
-    m->maxima = o->code == MG_OP_ACCUM && o->map[0] >= 4 && o->arg == MG_MAP_MAX;
+    const int leaves = o->code == MG_OP_ACCUM && (o->map[0] >= 4 || joined[o->in[0]]); /* loops */
+    m->sums = leaves && o->arg == MG_MAP_SUM;
+    m->maxima = leaves && o->arg == MG_MAP_MAX;
     h->both[x] = o->code == MG_OP_CONCAT_MATMUL;
     for (int j = 0; j < o->n_in; j++) {
       m->in[j] = at[o->in[j]];
