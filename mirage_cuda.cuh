@@ -14651,7 +14651,8 @@ MGI_FN size_t mgi_cu_line_cut(const char *s, size_t n, size_t least, size_t room
       i = (size_t)(end - s) + 1;
       continue;
     }
-    const int opens = c == '(' || c == '[' || c == '{' || (c == '<' && next != ' ' && next != '<' && next != '=' && mgi_word_char(before));
+    const int named = before == '_' || (before >= 'a' && before <= 'z') || (before >= 'A' && before <= 'Z') || (before >= '0' && before <= '9');
+    const int opens = c == '(' || c == '[' || c == '{' || (c == '<' && next != ' ' && next != '<' && next != '=' && named);
     if (opens && deep < 64) open[deep++] = c;
     if (c == ')' || c == ']' || c == '}') {
       while (deep && open[deep - 1] == '<') deep--;
