@@ -14467,10 +14467,140 @@ MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char 
   mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, %d, %s_in, %s_out, 0x%x, %s_kernels};\n#endif\n", n, n,
                  (unsigned)g->n_in, (unsigned)g->n_out, em->n_launches, n, n, (unsigned)em->early, n);
 }
+/* ---- lines
+   What is written above has lines as long as what stands in them; here they get at most MGI_CU_COLUMNS bytes.  Code breaks
+   behind a comma, a semicolon or an operator, where the fewest brackets are open, never within a string; a comment breaks
+   between words, and one behind code moves before it; a line of the preprocessor goes on behind a backslash; the quoted
+   µGraph breaks within brackets only. */
+enum { MGI_CU_COLUMNS = 120 };
+
+/* How many of the code's n bytes are its first line, of at least `least` and at most `room` bytes; 0: it cannot be cut there.
+   Brackets: those opened less those closed.  A '<' between a name and no space is one, "->" has none. */
+MGI_FN size_t mgi_cu_line_cut(const char *s, size_t n, size_t least, size_t room) {
+  size_t best = 0;
+  char open[64], quote = 0;
+  int deep = 0, base = 0, dearest = 1 << 30;
+  for (size_t i = 0; i < n && i <= room; i++) {
+    const char c = s[i], before = i ? s[i - 1] : ' ', next = i + 1 < n ? s[i + 1] : ' ';
+    if (quote) {
+      if (c == '\\' && i + 1 < n) i++;
+      else if (c == quote) quote = 0;
+      continue;
+    }
+    if (c == '"' || c == '\'') {
+      quote = c;
+      continue;
+    }
+    if (c == '/' && next == '*') { /* as one word */
+      const char *end = strstr(s + i + 2, "*/");
+      if (!end) break;
+      i = (size_t)(end - s) + 1;
+      continue;
+    }
+    const int named = before == '_' || (before >= 'a' && before <= 'z') || (before >= 'A' && before <= 'Z') || (before >= '0' && before <= '9');
+    const int opens = c == '(' || c == '[' || c == '{' || (c == '<' && next != ' ' && next != '<' && next != '=' && named);
+    if (opens && deep < 64) open[deep++] = c;
+    if (c == ')' || c == ']' || c == '}') {
+      while (deep && open[deep - 1] == '<') deep--;
+      if (deep) deep--;
+      else base--;
+    }
+    if (c == '>' && before != '-' && deep && open[deep - 1] == '<') deep--;
+    if (i + 1 >= n || i + 1 < least || i + 1 > room) continue;
+    int cost = -1;
+    if (next == ' ' && i + 2 < n) {
+      const int apart = before == ' ';
+      cost = c == ',' || c == ';' || c == '{'                                             ? 0
+             : (before == c && (c == '&' || c == '|')) || (apart && (c == '?' || c == ':')) ? 1
+             : apart && (c == '+' || c == '-')                                              ? 2
+             : c == '='                                                                     ? 3
+             : apart && strchr("*/%<>|&^", c)                                               ? 4
+                                                                                            : 1000;
+    } else if (opens && c == '(' && next != ')') cost = 1;
+    if (cost < 0) continue;
+    cost += 8 * (base + deep);
+    for (int k = 0; k < deep; k++) cost += open[k] == '<' ? 8 : 0; /* a template's arguments stay together */
+    if (cost > dearest) continue;
+    dearest = cost;
+    best = i + 1;
+  }
+  return best;
+}
+/* The same of a comment: between words; of the quoted µGraph, within a bracket that the line closes, and before its comment. */
+MGI_FN size_t mgi_cu_line_words(const char *s, size_t n, size_t room, int quoted) {
+  size_t best = 0, last = n;
+  int deep = 0;
+  if (quoted) /* brackets behind this one stay open beyond the line */
+    while (last > 0 && s[last - 1] != ')' && s[last - 1] != ']' && s[last - 1] != '}') last--;
+  for (size_t i = 0; i + 1 < last && i <= room; i++) {
+    deep += (s[i] == '(' || s[i] == '[' || s[i] == '{') - (s[i] == ')' || s[i] == ']' || s[i] == '}');
+    if (quoted && s[i] == '#') break;
+    if (i > 0 && s[i] == ' ' && s[i - 1] != ' ' && (!quoted || deep > 0)) best = i;
+  }
+  return best;
+}
+/* Where the code's comment of "//" begins; n: it has none. */
+MGI_FN size_t mgi_cu_line_remark(const char *s, size_t n) {
+  char quote = 0;
+  for (size_t i = 0; i + 1 < n; i++)
+    if (quote && s[i] == '\\') i++;
+    else if (quote) quote = s[i] == quote ? 0 : quote;
+    else if (s[i] == '"' || s[i] == '\'') quote = s[i];
+    else if (s[i] == '/' && s[i + 1] == '/') return i;
+  return n;
+}
+/* One line, without its indent and its end, as lines of which the further ones begin with the indent and the margin. */
+MGI_FN void mgi_cu_line_wrapped(mgi_cu_str *out, size_t indent, const char *s, size_t n, int words, const char *margin, int hash, int quoted) {
+  int first = 1;
+  while (indent + n + (first ? 0 : strlen(margin)) > MGI_CU_COLUMNS) {
+    const size_t left = indent + (first ? 0 : strlen(margin)), room = left + 8 < MGI_CU_COLUMNS ? MGI_CU_COLUMNS - left - (hash ? 2 : 0) : 8;
+    size_t cut = words ? mgi_cu_line_words(s, n, room, quoted) : mgi_cu_line_cut(s, n, room * 2 / 5, room);
+    if (!cut && !words) cut = mgi_cu_line_cut(s, n, 1, room);
+    if (!cut) break;
+    mgi_cu_str_put(out, "%*s%s%.*s%s\n", (int)indent, "", first ? "" : margin, (int)cut, s, hash ? " \\" : "");
+    for (s += cut, n -= cut; n && *s == ' '; s++) n--;
+    first = 0;
+  }
+  mgi_cu_str_put(out, "%*s%s%.*s", (int)indent, "", first ? "" : margin, (int)n, s);
+}
+/* The text with such lines. */
+MGI_FN void mgi_cu_lines(mgi_cu_str *out, const char *text) {
+  int comment = 0, quoted = 0, macro = 0;
+  for (const char *end; text && *text; text = end + (*end == '\n')) {
+    end = strchr(text, '\n');
+    if (!end) end = text + strlen(text);
+    size_t n = (size_t)(end - text), indent = 0, remark;
+    while (indent < n && text[indent] == ' ') indent++;
+    const char *s = text + indent;
+    n -= indent;
+    const int begins = !comment && n > 1 && s[0] == '/' && s[1] == '*', within = comment;
+    if (begins || comment) {
+      const char *close = NULL;
+      for (size_t k = begins ? 2 : 0; k + 1 < n && !close; k++)
+        if (s[k] == '*' && s[k + 1] == '/') close = s + k;
+      comment = !close;
+      if (n > 2 && !strncmp(s, "* mugraph {{{", 13)) quoted = 1;
+      if (n > 2 && !strncmp(s, "* }}} mugraph", 13)) quoted = 0;
+    }
+    const int words = begins || within || (n > 1 && s[0] == '/' && s[1] == '/');
+    const int hash = !words && ((n && *s == '#') || macro);
+    macro = hash && n && s[n - 1] == '\\';
+    /* what stands before each line that follows: the indent, then this */
+    const char *margin = within ? "*     " : begins ? "   " : words ? "// " : "    ";
+    if (!words && !hash && indent + n > MGI_CU_COLUMNS && (remark = mgi_cu_line_remark(s, n)) > 0 && remark < n) {
+      mgi_cu_line_wrapped(out, indent, s + remark, n - remark, 1, "// ", 0, 0);
+      mgi_cu_str_put(out, "\n");
+      for (n = remark; n && s[n - 1] == ' '; n--) continue;
+    }
+    mgi_cu_line_wrapped(out, indent, s, n, words, margin, hash, within && quoted);
+    if (*end) mgi_cu_str_put(out, "\n");
+  }
+}
+
 /* The whole file, if *text is asked for; else whether there is one. */
 MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char *certificate, char **text, mg_cuda_kernel *facts, mg_error *e) {
   mgi_cu_emit em_, *em = &em_;
-  mgi_cu_str out = {NULL, 0, 0, 0};
+  mgi_cu_str out = {NULL, 0, 0, 0}, lines = {NULL, 0, 0, 0};
   char name[300], last[300];
   memset(em, 0, sizeof *em);
   em->g = g;
@@ -14513,13 +14643,15 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
     mgi_cu_file_spaces(em, &out, last);
     mgi_cu_str_put(&out, "\n#ifndef MG_HOST_ONLY /* the kernels */\n%s#endif\n\n#ifndef __CUDACC_RTC__ /* their launch */\n", mgi_cu_file_plain(em->kernels.s));
     mgi_cu_file_host(em, &out, last);
-    if (out.oom || em->infos.oom) em->st = mg_fail(e, MG_NO_MEMORY, "mg_cuda_emit", "no memory for the text");
+    mgi_cu_lines(&lines, mgi_cu_str_text(&out));
+    if (out.oom || lines.oom || em->infos.oom) em->st = mg_fail(e, MG_NO_MEMORY, "mg_cuda_emit", "no memory for the text");
   }
   if (em->st == MG_OK && text) {
-    *text = out.s;
-    out.s = NULL;
+    *text = lines.s;
+    lines.s = NULL;
   }
   free(out.s);
+  free(lines.s);
   free(em->kernels.s);
   free(em->launches.s);
   free(em->spaces.s);

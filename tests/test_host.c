@@ -15,6 +15,7 @@
 #include "mirage.h"
 #include "mirage_verify.h"
 #include "mirage_cuda.cuh"
+#include "joined.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -140,6 +141,7 @@ static char *emitted(int k, mg_graph **g) {
   if (mg_parse(kernels[k].text, strlen(kernels[k].text), kernels[k].name, NULL, g, &e) != MG_OK) fail_msg("%s: line %d: %s: %s", kernels[k].name, e.line, e.where, e.msg);
   if (mg_cuda_emit(*g, &cfg, &made, &e) != MG_OK) fail_msg("%s: %s: %s", kernels[k].name, e.where, e.msg);
   text copy = {NULL, 0, 0};
+  joined(made);
   put(&copy, made, strlen(made));
   mg_string_free(made);
   return copy.s;

@@ -18,6 +18,7 @@
 #include "mirage.h"
 #include "mirage_verify.h"
 #include "mirage_cuda.cuh"
+#include "joined.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -1065,6 +1066,7 @@ static void one_kernel(int k, int templates_left, int files_left) {
   snprintf(hits_path, sizeof hits_path, "%s/hits.%d", dir, k);
   if (mg_parse(kernels[k].text, strlen(kernels[k].text), kernels[k].name, NULL, &g, &e) != MG_OK) fail_msg("%s: line %d: %s: %s", kernels[k].name, e.line, e.where, e.msg);
   if (mg_cuda_emit(g, &cfg, &text, &e) != MG_OK) fail_msg("%s: %s: %s", kernels[k].name, e.where, e.msg);
+  joined(text);
   char *cu = plant_file(text);
   memset(hits, 0, sizeof hits);
   FILE *f = fopen(hits_path, "wb");
