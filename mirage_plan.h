@@ -420,7 +420,6 @@ mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, m
 double mg_flat_us(const mg_flat *k, const mg_machine *m, mg_rates *rates);
 /* Of operator o of a program as a library kernel: one operator over whole tensors. */
 double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m);
-double mg_issue_slots(int code);                                 /* of one element */
 double mg_sm_rate(const mg_machine *m);                          /* bytes a microsecond that a multiprocessor takes in */
 double mg_load_waste(int64_t inner, int rank, int esize);        /* bytes moved for each byte needed, by the length of a run */
 
@@ -1935,16 +1934,6 @@ mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, m
    6. An operator on a product's operand costs issue slots for each element and each use: three times as many on the
       right side, which has no ldmatrix then.                                                                       */
 
-/* Issue slots of one element, roughly. */
-double mg_issue_slots(int code) {
-  switch (code) {
-  case MG_OP_ADD: case MG_OP_SUB: case MG_OP_MUL: case MG_OP_SQR: case MG_OP_NEG: case MG_OP_SCALE: case MG_OP_ADD_SCALAR:
-  case MG_OP_SUM: case MG_OP_MAX: return 2;
-  case MG_OP_DIV: return 4;
-  default: return mg_op_moves(code) ? 4 : 10;
-  }
-}
-
 /* Bytes a microsecond that one multiprocessor takes in: more than its share while others have nothing to load. */
 double mg_sm_rate(const mg_machine *m) { return m->l2_gbps * 1e3 / m->sms * 1.6; }
 
@@ -2068,7 +2057,7 @@ MGI_FN void mgi_work_elements(mgi_work *w, const mg_flat *k, int i) {
   }
   if (o->code != MG_OP_SUM && mgi_only_squared(k, i)) return; /* in those products */
   const int by_vector = o->code == MG_OP_DIV && mg_flat_elements(&k->op[o->in[1]]) * 8 <= mg_flat_elements(o); /* its inverse is taken once */
-  w->slots += (out > in ? out : in) * (by_vector ? 2 : mg_issue_slots(o->code)) * o->trips;
+  w->slots += (out > in ? out : in) * (by_vector ? 2 : mg_cost_slots(mg_op_cost(o->code))) * o->trips;
 }
 
 MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) {
