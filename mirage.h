@@ -160,7 +160,7 @@ typedef struct mg_attr {
 
    One row is all that an operator takes.  E rows are elementwise, NumPy broadcasting; T rows are structural.
 
-   E(id, name, n, levels, attr, abstract, field, real)
+   E(id, name, n, levels, attr, abstract, field, real, cost)
      n         operands, a then b
      levels    MG_KBT: may stand in kernel, block and thread graphs; MG_KB_, MG_K__, MG__B_
      attr      NONE, or RAT: one exact constant c
@@ -172,8 +172,11 @@ typedef struct mg_attr {
      real      meaning over the reals, in a, b, c and these macros: the evaluator's text over double, and the device's
                over float.  Typed by scalar: MG_C(num, den) is a constant; MG_EXP, MG_SQRT, MG_LOG, MG_ERF, MG_TANH,
                MG_SIN, MG_COS, MG_ABS take x; MG_MAX, MG_MIN, MG_POW take x, y.
+     cost      its cost class, a row of the list below: what one element takes.  It decides nothing but times, and
+               whether the emitter computes a value again where that saves a store.  A row may end before it, without
+               the comma: it is SPECIAL then, the dearest
 
-   T(id, name, n, levels, attr, shape, abstract, index)
+   T(id, name, n, levels, attr, shape, abstract, index, cost)
      shape     suffix of the shape rule: mg_status mgi_shape_<shape>(const mg_attr *A, const mg_shape *in, int n,
                mg_shape *out, mg_error *e).  The table forward-declares it; a user row's is defined by the user
                after the include of mirage.h (in the one file that holds the implementation).
@@ -182,8 +185,28 @@ typedef struct mg_attr {
                element i comes from: set j[] (starts as a copy of i), `src` (the operand, starts at 0), or
                src = -1 for zero.  In scope: const int64_t *i; int64_t *j; int src; const mg_attr *A;
                const mg_shape *S (of the operands).  The same text serves evaluator, fields and device.
+     cost      as for E; where the row ends before it, MOVE for one that moves elements
 
    Sugar rows are lowered by the builder and never stand in a graph.                                              */
+
+/* Cost classes.  slots: issue slots of one element, roughly; a product's are the tensor cores', a sugar row has none.
+     id        slots                                                                                               */
+#define MG_COST_CLASSES(C)                                                                                         \
+  C(PLAIN,     2)  /* an instruction: sums, products, comparisons */                                               \
+  C(QUOTIENT,  4)                                                                                                  \
+  C(SPECIAL,  10)  /* exponentials, roots, logarithms: a special function unit's, and what is around it */         \
+  C(MOVE,      4)  /* of elements: addresses */                                                                    \
+  C(REDUCE,    2)  /* of each element that goes in */                                                              \
+  C(PRODUCT,   0)                                                                                                  \
+  C(NONE,      0)
+
+typedef enum mg_cost_class {
+  MG_CLASS_, /* the row ends before the column */
+#define MGI_C(id, slots) MG_CLASS_##id,
+  MG_COST_CLASSES(MGI_C)
+#undef MGI_C
+  MG_CLASS_COUNT
+} mg_cost_class;
 
 enum { MG_LEVEL_K = 1, MG_LEVEL_B = 2, MG_LEVEL_T = 4 };
 #define MG_KBT 7
@@ -195,41 +218,41 @@ enum { MG_LEVEL_K = 1, MG_LEVEL_B = 2, MG_LEVEL_T = 4 };
 #define MG_USER_OPS(E, T)
 #endif
 
-#define MG_BUILTIN_OPS(E, T)                                                                                                                  \
-  /* id             name            n  levels  attr   abstract    finite field                   real: evaluator and CUDA text            */  \
-  E(ADD,           "add",           2, MG_KBT, NONE,  ADD,        FF_ADD(a, b),                  a + b)                                       \
-  E(SUB,           "sub",           2, MG_KBT, NONE,  SUB,        FF_SUB(a, b),                  a - b)                                       \
-  E(MUL,           "mul",           2, MG_KBT, NONE,  MUL,        FF_MUL(a, b),                  a * b)                                       \
-  E(DIV,           "div",           2, MG_KBT, NONE,  DIV,        FF_DIV(a, b),                  a / b)                                       \
-  E(EXP,           "exp",           1, MG_KBT, NONE,  EXP,        FF_EXP(a),                     MG_EXP(a))                                   \
-  E(SQR,           "sqr",           1, MG_KBT, NONE,  SQR,        FF_MUL(a, a),                  a * a)                                       \
-  E(SQRT,          "sqrt",          1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE_NONZERO(SQRT, a),    MG_SQRT(a))                                  \
-  E(SILU,          "silu",          1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE(SILU, a),            a / (MG_C(1, 1) + MG_EXP(-a)))               \
-  E(GELU,          "gelu",          1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE(GELU, a),            a * MG_C(1, 2) * (MG_C(1, 1) + MG_ERF(a * MG_SQRT(MG_C(1, 2))))) \
-  E(RELU,          "relu",          1, MG_KBT, NONE,  OPAQUE,     FF_MAX(a, FF_ZERO),            MG_MAX(a, MG_C(0, 1)))                       \
-  E(LOG,           "log",           1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE(LOG, a),             MG_LOG(a))                                   \
-  E(NEG,           "neg",           1, MG_KBT, NONE,  NEG,        FF_SUB(FF_ZERO, a),            -a)                                          \
-  E(SCALE,         "scale",         1, MG_KBT, RAT,   SCALE,      FF_MUL(a, c),                  a * c)                                       \
-  E(ADD_SCALAR,    "add_scalar",    1, MG_KBT, RAT,   ADD_SCALAR, FF_ADD(a, c),                  a + c)                                       \
-  /* id             name            n  levels  attr   shape          abstract  index: where output element i comes from                   */  \
-  T(MATMUL,        "matmul",        2, MG_KB_, NONE,  MATMUL,        MATMUL,   NOINDEX)                                                       \
-  T(SUM,           "sum",           1, MG_KBT, DIM,   REDUCE,        SUM,      NOINDEX)                                                       \
-  T(MAX,           "max",           1, MG_KBT, DIM,   REDUCE,        MAX,      NOINDEX)                                                       \
-  T(REPEAT,        "repeat",        1, MG_KB_, DIMN,  REPEAT,        SAME,     j[A->dim] = i[A->dim] % S->dim[A->dim])                        \
-  T(RESHAPE,       "reshape",       1, MG_KB_, SHAPE, RESHAPE,       SAME,     mg_reshape_index(i, &A->shape, j, S))                          \
-  T(TRANSPOSE,     "transpose",     1, MG_KB_, PERM,  TRANSPOSE,     SAME,     for (int d_ = 0; d_ < S->rank; d_++) j[A->perm[d_]] = i[d_])   \
-  T(CONCAT,        "concat",        2, MG_KB_, DIM,   CONCAT,        CONCAT,   if (i[A->dim] >= S->dim[A->dim]) { src = 1; j[A->dim] = i[A->dim] - S->dim[A->dim]; }) \
-  T(CONCAT_MATMUL, "concat_matmul", 4, MG_KB_, NONE,  CONCAT_MATMUL, CONCAT_MATMUL, NOINDEX)                                                  \
-  T(MEAN,          "mean",          1, MG_KBT, DIM,   REDUCE,        SUGAR,    NOINDEX)                                                       \
-  T(RMS_NORM,      "rms_norm",      2, MG_KB_, NORM,  SAME,          SUGAR,    NOINDEX)                                                       \
-  T(SOFTMAX,       "softmax",       1, MG_KB_, DIM,   SAME,          SUGAR,    NOINDEX)
+#define MG_BUILTIN_OPS(E, T)                                                                                                                   \
+  /* id             name            n  levels  attr   abstract    finite field                   real: evaluator and CUDA textcost class */    \
+  E(ADD,           "add",           2, MG_KBT, NONE,  ADD,        FF_ADD(a, b),                  a + b,          PLAIN)                        \
+  E(SUB,           "sub",           2, MG_KBT, NONE,  SUB,        FF_SUB(a, b),                  a - b,          PLAIN)                        \
+  E(MUL,           "mul",           2, MG_KBT, NONE,  MUL,        FF_MUL(a, b),                  a * b,          PLAIN)                        \
+  E(DIV,           "div",           2, MG_KBT, NONE,  DIV,        FF_DIV(a, b),                  a / b,          QUOTIENT)                     \
+  E(EXP,           "exp",           1, MG_KBT, NONE,  EXP,        FF_EXP(a),                     MG_EXP(a),      SPECIAL)                      \
+  E(SQR,           "sqr",           1, MG_KBT, NONE,  SQR,        FF_MUL(a, a),                  a * a,          PLAIN)                        \
+  E(SQRT,          "sqrt",          1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE_NONZERO(SQRT, a),    MG_SQRT(a),     SPECIAL)                      \
+  E(SILU,          "silu",          1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE(SILU, a),            a / (MG_C(1, 1) + MG_EXP(-a)), SPECIAL)       \
+  E(GELU,          "gelu",          1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE(GELU, a),            a * MG_C(1, 2) * (MG_C(1, 1) + MG_ERF(a * MG_SQRT(MG_C(1, 2)))), SPECIAL) \
+  E(RELU,          "relu",          1, MG_KBT, NONE,  OPAQUE,     FF_MAX(a, FF_ZERO),            MG_MAX(a, MG_C(0, 1)), SPECIAL)               \
+  E(LOG,           "log",           1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE(LOG, a),             MG_LOG(a),      SPECIAL)                      \
+  E(NEG,           "neg",           1, MG_KBT, NONE,  NEG,        FF_SUB(FF_ZERO, a),            -a,             PLAIN)                        \
+  E(SCALE,         "scale",         1, MG_KBT, RAT,   SCALE,      FF_MUL(a, c),                  a * c,          PLAIN)                        \
+  E(ADD_SCALAR,    "add_scalar",    1, MG_KBT, RAT,   ADD_SCALAR, FF_ADD(a, c),                  a + c,          PLAIN)                        \
+  /* id             name            n  levels  attr   shape          abstract  index: where output element i comes from   cost class */        \
+  T(MATMUL,        "matmul",        2, MG_KB_, NONE,  MATMUL,        MATMUL,   NOINDEX,                                   PRODUCT)             \
+  T(SUM,           "sum",           1, MG_KBT, DIM,   REDUCE,        SUM,      NOINDEX,                                   REDUCE)              \
+  T(MAX,           "max",           1, MG_KBT, DIM,   REDUCE,        MAX,      NOINDEX,                                   REDUCE)              \
+  T(REPEAT,        "repeat",        1, MG_KB_, DIMN,  REPEAT,        SAME,     j[A->dim] = i[A->dim] % S->dim[A->dim],    MOVE)                \
+  T(RESHAPE,       "reshape",       1, MG_KB_, SHAPE, RESHAPE,       SAME,     mg_reshape_index(i, &A->shape, j, S),      MOVE)                \
+  T(TRANSPOSE,     "transpose",     1, MG_KB_, PERM,  TRANSPOSE,     SAME,     for (int d_ = 0; d_ < S->rank; d_++) j[A->perm[d_]] = i[d_], MOVE) \
+  T(CONCAT,        "concat",        2, MG_KB_, DIM,   CONCAT,        CONCAT,   if (i[A->dim] >= S->dim[A->dim]) { src = 1; j[A->dim] = i[A->dim] - S->dim[A->dim]; }, MOVE) \
+  T(CONCAT_MATMUL, "concat_matmul", 4, MG_KB_, NONE,  CONCAT_MATMUL, CONCAT_MATMUL, NOINDEX,                              PRODUCT)             \
+  T(MEAN,          "mean",          1, MG_KBT, DIM,   REDUCE,        SUGAR,    NOINDEX,                                   NONE)                \
+  T(RMS_NORM,      "rms_norm",      2, MG_KB_, NORM,  SAME,          SUGAR,    NOINDEX,                                   NONE)                \
+  T(SOFTMAX,       "softmax",       1, MG_KB_, DIM,   SAME,          SUGAR,    NOINDEX,                                   NONE)
 
 #define MG_OPS(E, T) MG_BUILTIN_OPS(E, T) MG_USER_OPS(E, T)
 
 typedef enum mg_opcode {
   MG_OP_NONE = 0,
-#define MGI_E(id, name, n, lv, attr, abs, field, real) MG_OP_##id,
-#define MGI_T(id, name, n, lv, attr, shape, abs, index) MG_OP_##id,
+#define MGI_E(id, name, n, lv, attr, abs, field, real, ...) MG_OP_##id,
+#define MGI_T(id, name, n, lv, attr, shape, abs, index, ...) MG_OP_##id,
   MG_OPS(MGI_E, MGI_T)
 #undef MGI_E
 #undef MGI_T
@@ -262,11 +285,14 @@ typedef struct mg_op_info {
   const char *real;    /* E: the `real` column's text; else "" */
   const char *index;   /* T: the `index` column's text; else "" */
   const char *field;   /* E: the `field` column's text; else "" */
+  mg_cost_class cost;  /* as the row has it; mg_op_cost says what it means */
 } mg_op_info;
 
 /* The row of `op`; for LOAD .. GRAPH a row with the name and nothing else.  Never NULL. */
 const mg_op_info *mg_op_row(mg_opcode op);
 mg_opcode mg_op_find(const char *name, size_t len); /* MG_OP_NONE if there is no such row */
+mg_cost_class mg_op_cost(int op);                   /* the row's class, or what stands for a missing one; never MG_CLASS_ */
+double mg_cost_slots(mg_cost_class c);              /* of one element */
 /* The real meaning of an E row over doubles. */
 double mg_op_real(mg_opcode op, double a, double b, double c);
 /* Where a moving operator's output element i comes from: returns the operand, or -1 for zero; sets j. */
@@ -274,9 +300,9 @@ int mg_op_index(mg_opcode op, const mg_attr *A, const mg_shape *S, const int64_t
 /* For reshape's index text: j in shape `from` of the element that has coordinate i in shape `to`. */
 void mg_reshape_index(const int64_t *i, const mg_shape *to, int64_t *j, const mg_shape *from);
 
-#define MGI_T(id, name, n, lv, attr, shape, abs, index) \
+#define MGI_T(id, name, n, lv, attr, shape, abs, index, ...) \
   mg_status mgi_shape_##shape(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e);
-#define MGI_E(id, name, n, lv, attr, abs, field, real)
+#define MGI_E(id, name, n, lv, attr, abs, field, real, ...)
 MG_OPS(MGI_E, MGI_T)
 #undef MGI_E
 #undef MGI_T
@@ -787,27 +813,43 @@ int mg_dtype_bytes(mg_dtype t) { return t == MG_F32 ? 4 : 2; }
 #define MGI_IS_NOINDEX(...) MGI_SECOND(__VA_ARGS__, 0, 0)
 
 static const mg_op_info mgi_rows[] = {
-    {"none", 0, 0, MG_ATTR_NONE, MG_ABS_OPAQUE, 0, 0, 0, "", "", ""},
-#define MGI_E(id, name, n, lv, attr, abs, field, real) {name, n, lv, MG_ATTR_##attr, MG_ABS_##abs, 1, 0, 0, #real, "", #field},
-#define MGI_T(id, name, n, lv, attr, shape, abs, index) \
-  {name, n, lv, MG_ATTR_##attr, MG_ABS_##abs, 0, !MGI_IS_NOINDEX(MGI_PROBE_##index), 0, "", #index, ""},
+    {"none", 0, 0, MG_ATTR_NONE, MG_ABS_OPAQUE, 0, 0, 0, "", "", "", MG_CLASS_NONE},
+#define MGI_E(id, name, n, lv, attr, abs, field, real, ...) \
+  {name, n, lv, MG_ATTR_##attr, MG_ABS_##abs, 1, 0, 0, #real, "", #field, MG_CLASS_##__VA_ARGS__},
+#define MGI_T(id, name, n, lv, attr, shape, abs, index, ...) \
+  {name, n, lv, MG_ATTR_##attr, MG_ABS_##abs, 0, !MGI_IS_NOINDEX(MGI_PROBE_##index), 0, "", #index, "", MG_CLASS_##__VA_ARGS__},
     MG_BUILTIN_OPS(MGI_E, MGI_T)
 #undef MGI_E
 #undef MGI_T
-#define MGI_E(id, name, n, lv, attr, abs, field, real) {name, n, lv, MG_ATTR_##attr, MG_ABS_##abs, 1, 0, 1, #real, "", #field},
-#define MGI_T(id, name, n, lv, attr, shape, abs, index) \
-  {name, n, lv, MG_ATTR_##attr, MG_ABS_##abs, 0, !MGI_IS_NOINDEX(MGI_PROBE_##index), 1, "", #index, ""},
+#define MGI_E(id, name, n, lv, attr, abs, field, real, ...) \
+  {name, n, lv, MG_ATTR_##attr, MG_ABS_##abs, 1, 0, 1, #real, "", #field, MG_CLASS_##__VA_ARGS__},
+#define MGI_T(id, name, n, lv, attr, shape, abs, index, ...) \
+  {name, n, lv, MG_ATTR_##attr, MG_ABS_##abs, 0, !MGI_IS_NOINDEX(MGI_PROBE_##index), 1, "", #index, "", MG_CLASS_##__VA_ARGS__},
     MG_USER_OPS(MGI_E, MGI_T)
 #undef MGI_E
 #undef MGI_T
-    {"load", 1, 0, MG_ATTR_NONE, MG_ABS_SAME, 0, 0, 0, "", "", ""},
-    {"store", 1, 0, MG_ATTR_NONE, MG_ABS_SAME, 0, 0, 0, "", "", ""},
-    {"accum", 1, 0, MG_ATTR_NONE, MG_ABS_SUM, 0, 0, 0, "", "", ""},
-    {"graph", 0, 0, MG_ATTR_NONE, MG_ABS_OPAQUE, 0, 0, 0, "", "", ""},
+    {"load", 1, 0, MG_ATTR_NONE, MG_ABS_SAME, 0, 0, 0, "", "", "", MG_CLASS_NONE},
+    {"store", 1, 0, MG_ATTR_NONE, MG_ABS_SAME, 0, 0, 0, "", "", "", MG_CLASS_NONE},
+    {"accum", 1, 0, MG_ATTR_NONE, MG_ABS_SUM, 0, 0, 0, "", "", "", MG_CLASS_NONE},
+    {"graph", 0, 0, MG_ATTR_NONE, MG_ABS_OPAQUE, 0, 0, 0, "", "", "", MG_CLASS_NONE},
 };
 static_assert(sizeof mgi_rows / sizeof *mgi_rows == MG_OP_COUNT, "one row an opcode, in the enum's order");
 
 const mg_op_info *mg_op_row(mg_opcode op) { return &mgi_rows[(unsigned)op < MG_OP_COUNT ? op : 0]; }
+
+mg_cost_class mg_op_cost(int op) {
+  const mg_op_info *row = mg_op_row((mg_opcode)op);
+  return row->cost != MG_CLASS_ ? row->cost : row->moves ? MG_CLASS_MOVE : MG_CLASS_SPECIAL;
+}
+double mg_cost_slots(mg_cost_class c) {
+  static const double slots[] = {
+      0,
+#define MGI_C(id, slots) slots,
+      MG_COST_CLASSES(MGI_C)
+#undef MGI_C
+  };
+  return (unsigned)c < MG_CLASS_COUNT ? slots[c] : 0;
+}
 
 mg_opcode mg_op_find(const char *name, size_t len) {
   for (int k = 1; k < MG_OP_TABLE_END; k++)
@@ -830,9 +872,9 @@ MGI_FN double mgi_real_least(double a, double b) { return a != a ? a : b != b ? 
 #define MG_SIN(x) sin(x)
 #define MG_COS(x) cos(x)
 #define MG_POW(x, y) pow(x, y)
-#define MGI_E(id, name, n, lv, attr, abs, field, real) \
+#define MGI_E(id, name, n, lv, attr, abs, field, real, ...) \
   MGI_FN double mgi_real_##id(double a, double b, double c) { (void)a; (void)b; (void)c; return real; }
-#define MGI_T(id, name, n, lv, attr, shape, abs, index)
+#define MGI_T(id, name, n, lv, attr, shape, abs, index, ...)
 MG_OPS(MGI_E, MGI_T)
 #undef MGI_E
 #undef MGI_T
@@ -851,8 +893,8 @@ MG_OPS(MGI_E, MGI_T)
 
 double mg_op_real(mg_opcode op, double a, double b, double c) {
   switch (op) {
-#define MGI_E(id, name, n, lv, attr, abs, field, real) case MG_OP_##id: return mgi_real_##id(a, b, c);
-#define MGI_T(id, name, n, lv, attr, shape, abs, index)
+#define MGI_E(id, name, n, lv, attr, abs, field, real, ...) case MG_OP_##id: return mgi_real_##id(a, b, c);
+#define MGI_T(id, name, n, lv, attr, shape, abs, index, ...)
     MG_OPS(MGI_E, MGI_T)
 #undef MGI_E
 #undef MGI_T
@@ -867,8 +909,8 @@ void mg_reshape_index(const int64_t *i, const mg_shape *to, int64_t *j, const mg
 }
 
 #define NOINDEX (void)j
-#define MGI_E(id, name, n, lv, attr, abs, field, real)
-#define MGI_T(id, name, n, lv, attr, shape, abs, index)                                                    \
+#define MGI_E(id, name, n, lv, attr, abs, field, real, ...)
+#define MGI_T(id, name, n, lv, attr, shape, abs, index, ...)                                               \
   MGI_FN int mgi_index_##id(const mg_attr *A, const mg_shape *S, const int64_t *i, int64_t *j) {            \
     int src = 0;                                                                                           \
     (void)A; (void)S; (void)i; (void)j;                                                                    \
@@ -883,8 +925,8 @@ MG_OPS(MGI_E, MGI_T)
 int mg_op_index(mg_opcode op, const mg_attr *A, const mg_shape *S, const int64_t *i, int64_t *j) {
   for (int d = 0; d < MG_MAX_RANK; d++) j[d] = i[d];
   switch (op) {
-#define MGI_E(id, name, n, lv, attr, abs, field, real)
-#define MGI_T(id, name, n, lv, attr, shape, abs, index) case MG_OP_##id: return mgi_index_##id(A, S, i, j);
+#define MGI_E(id, name, n, lv, attr, abs, field, real, ...)
+#define MGI_T(id, name, n, lv, attr, shape, abs, index, ...) case MG_OP_##id: return mgi_index_##id(A, S, i, j);
     MG_OPS(MGI_E, MGI_T)
 #undef MGI_E
 #undef MGI_T
@@ -1020,8 +1062,8 @@ static mg_status mgi_shape_of(mg_opcode op, const mg_attr *A, const mg_shape *in
     return n_in > 1 ? mgi_broadcast(&in[0], &in[1], 0, out, e) : MG_OK;
   }
   switch (op) {
-#define MGI_E(id, name, n, lv, attr, abs, field, real)
-#define MGI_T(id, name, n, lv, attr, shape, abs, index) case MG_OP_##id: return mgi_shape_##shape(A, in, n_in, out, e);
+#define MGI_E(id, name, n, lv, attr, abs, field, real, ...)
+#define MGI_T(id, name, n, lv, attr, shape, abs, index, ...) case MG_OP_##id: return mgi_shape_##shape(A, in, n_in, out, e);
     MG_OPS(MGI_E, MGI_T)
 #undef MGI_E
 #undef MGI_T
@@ -2738,9 +2780,9 @@ static mg_status mgi_real_map(void *user, mg_opcode op, mg_rational rc, const mg
     const double *a = (const double *)in[0].data + mgi_offset(&in[0], i, r - 1);
     const double *b = n_in > 1 ? (const double *)in[1].data + mgi_offset(&in[1], i, r - 1) : a;
     switch (op) {
-#define MGI_E(id, name, n_, lv, attr, abs, field, real) \
+#define MGI_E(id, name, n_, lv, attr, abs, field, real, ...) \
   case MG_OP_##id: for (int64_t k = 0; k < n; k++) o[k] = mgi_real_##id(a[k * sa], b[k * sb], c); break;
-#define MGI_T(id, name, n_, lv, attr, shape, abs, index)
+#define MGI_T(id, name, n_, lv, attr, shape, abs, index, ...)
       MG_OPS(MGI_E, MGI_T)
 #undef MGI_E
 #undef MGI_T

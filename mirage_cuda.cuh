@@ -2064,14 +2064,14 @@ MGI_EMU mg_num mgi_emu_row(const char *name, int n, int constant, mgi_emu_value 
   return mgi_emu_num(*r);
 }
 enum { /* a place in the memo for every row */
-#define MGI_E(id, name, n, lv, attr, abs, field, real) MGI_EMU_ROW_##id,
-#define MGI_T(id, name, n, lv, attr, shape, abs, index)
+#define MGI_E(id, name, n, lv, attr, abs, field, real, ...) MGI_EMU_ROW_##id,
+#define MGI_T(id, name, n, lv, attr, shape, abs, index, ...)
   MG_OPS(MGI_E, MGI_T)
 #undef MGI_E
   MGI_EMU_ROWS
 };
 static mgi_emu_value *mgi_emu_memo[MGI_EMU_ROWS];
-#define MGI_E(id, name, n, lv, attr, abs, field, real)                                                       \
+#define MGI_E(id, name, n, lv, attr, abs, field, real, ...)                                                  \
   MG_DEV mg_num mg_dev_##id(mg_num a, mg_num b, mg_num c) {                                                  \
     return mgi_emu_row(name, n, MG_ATTR_##attr != MG_ATTR_NONE, &mgi_emu_memo[MGI_EMU_ROW_##id], a, b, c);   \
   }
@@ -3484,9 +3484,9 @@ MG_DEV mg_num mg_dev_min(mg_num a, mg_num b) { return a != a ? a : b != b ? b : 
 #define MG_SIN(x) sinf(x)
 #define MG_COS(x) cosf(x)
 #define MG_POW(x, y) powf(x, y)
-#define MGI_E(id, name, n, lv, attr, abs, field, real) \
+#define MGI_E(id, name, n, lv, attr, abs, field, real, ...) \
   MG_DEV mg_num mg_dev_##id(mg_num a, mg_num b, mg_num c) { (void)a; (void)b; (void)c; return real; }
-#define MGI_T(id, name, n, lv, attr, shape, abs, index)
+#define MGI_T(id, name, n, lv, attr, shape, abs, index, ...)
 MG_OPS(MGI_E, MGI_T)
 #undef MGI_E
 #undef MGI_T
@@ -3516,8 +3516,8 @@ MG_DEV void mg_dev_reshape(const int64_t *i, const mg_shape *to, int64_t *j, con
 #undef NOINDEX
 #define mg_reshape_index mg_dev_reshape
 #define NOINDEX (void)src
-#define MGI_E(id, name, n, lv, attr, abs, field, real)
-#define MGI_T(id, name, n, lv, attr, shape, abs, index)                                             \
+#define MGI_E(id, name, n, lv, attr, abs, field, real, ...)
+#define MGI_T(id, name, n, lv, attr, shape, abs, index, ...)                                        \
   MG_DEV int mg_dev_index_##id(const mg_attr *A, const mg_shape *S, const int64_t *i, int64_t *j) { \
     int src = 0;                                                                                    \
     (void)A; (void)S;                                                                               \
@@ -9949,13 +9949,13 @@ MGI_FN const char *mgi_cu_str_text(const mgi_cu_str *t) { return t->oom ? MGI_CU
 typedef struct mgi_cu_row { const char *id, *row; } mgi_cu_row;
 static const mgi_cu_row mgi_cu_rows[] = {
   {"NONE", NULL},
-#define MGI_E(id, name, n, lv, attr, abs, field, real) {#id, NULL},
-#define MGI_T(id, name, n, lv, attr, shape, abs, index) {#id, NULL},
+#define MGI_E(id, name, n, lv, attr, abs, field, real, ...) {#id, NULL},
+#define MGI_T(id, name, n, lv, attr, shape, abs, index, ...) {#id, NULL},
   MG_BUILTIN_OPS(MGI_E, MGI_T)
 #undef MGI_E
 #undef MGI_T
-#define MGI_E(id, name, n, lv, attr, abs, field, real) {#id, "E(" #id ", " #name ", " #n ", " #lv ", " #attr ", " #abs ", " #field ", " #real ")"},
-#define MGI_T(id, name, n, lv, attr, shape, abs, index) {#id, "T(" #id ", " #name ", " #n ", " #lv ", " #attr ", " #shape ", " #abs ", " #index ")"},
+#define MGI_E(id, name, n, lv, attr, abs, field, real, ...) {#id, "E(" #id ", " #name ", " #n ", " #lv ", " #attr ", " #abs ", " #field ", " #real ")"},
+#define MGI_T(id, name, n, lv, attr, shape, abs, index, ...) {#id, "T(" #id ", " #name ", " #n ", " #lv ", " #attr ", " #shape ", " #abs ", " #index ")"},
   MG_USER_OPS(MGI_E, MGI_T)
 #undef MGI_E
 #undef MGI_T
@@ -11880,7 +11880,7 @@ MGI_FN int mgi_cu_is_dear(const mgi_cu_kernel *K, uint32_t t) {
   const mg_op_node *o = mgi_cu_producer(K, t);
   if (K->v[t].copy || K->v[t].home != MGI_CU_AT_INLINE) return 0;
   if (!mg_op_row(o->code)->elementwise) return 0;
-  if (mg_op_dear(o->code)) return 1;
+  if (mg_op_cost(o->code) != MG_CLASS_PLAIN) return 1;
   for (int k = 0; k < o->n_in; k++)
     if (mgi_cu_is_dear(K, o->in[k].id)) return 1;
   return 0;

@@ -274,7 +274,6 @@ typedef struct mg_rings {
   int16_t into[MG_FLAT_OPS];    /* of such a one: the ring's product to which the parts of its result are added */
 } mg_rings;
 void mg_flat_rings(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, mg_rings *r); /* reads the plan's warps and group */
-int mg_op_dear(int code);                             /* 1 if an element of it costs more than a few instructions */
 int mg_flat_unshifted(const mg_flat *k);              /* 1 if the emitter has no running maximum for some exponential */
 int64_t mg_round_up(int64_t x, int64_t multiple);
 int mg_runs_down(const mg_tensor_info *t);            /* 1 if t's columns, not its rows, are contiguous in memory */
@@ -435,7 +434,6 @@ mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, m
 double mg_flat_us(const mg_flat *k, const mg_machine *m, mg_rates *rates);
 /* Of operator o of a program as a library kernel: one operator over whole tensors. */
 double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m);
-double mg_issue_slots(int code);                                 /* of one element */
 double mg_sm_rate(const mg_machine *m);                          /* bytes a microsecond that a multiprocessor takes in */
 double mg_load_waste(int64_t inner, int rank, int esize);        /* bytes moved for each byte needed, by the length of a run */
 
@@ -1676,17 +1674,11 @@ MGI_FN int mgi_made_only_of(const mg_flat *k, int i, int x) {
   for (int j = 0; j < mgi_reads(o); j++) if (!mgi_made_only_of(k, o->in[j], x)) return 0;
   return 1;
 }
-int mg_op_dear(int code) {
-  switch (code) {
-    case MG_OP_ADD: case MG_OP_SUB: case MG_OP_MUL: case MG_OP_SQR: case MG_OP_NEG: case MG_OP_SCALE: case MG_OP_ADD_SCALAR: return 0;
-    default: return 1;
-  }
-}
 /* 1 if value i is computed element by element, by a dear operator or of a dear value. */
 MGI_FN int mgi_dear(const mg_flat *k, int i) {
   const mg_flat_op *o = &k->op[i];
   if (!mgi_elementwise(o)) return 0;
-  if (mg_op_dear(o->code)) return 1;
+  if (mg_op_cost(o->code) != MG_CLASS_PLAIN) return 1;
   for (int j = 0; j < mgi_reads(o); j++) if (mgi_dear(k, o->in[j])) return 1;
   return 0;
 }
@@ -2137,16 +2129,6 @@ mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, m
    6. An operator on a product's operand costs issue slots for each element and each use: three times as many on the
       right side, which has no ldmatrix then.                                                                       */
 
-/* Issue slots of one element, roughly. */
-double mg_issue_slots(int code) {
-  switch (code) {
-  case MG_OP_ADD: case MG_OP_SUB: case MG_OP_MUL: case MG_OP_SQR: case MG_OP_NEG: case MG_OP_SCALE: case MG_OP_ADD_SCALAR:
-  case MG_OP_SUM: case MG_OP_MAX: return 2;
-  case MG_OP_DIV: return 4;
-  default: return mg_op_moves(code) ? 4 : 10;
-  }
-}
-
 /* Bytes a microsecond that one multiprocessor takes in: more than its share while others have nothing to load. */
 double mg_sm_rate(const mg_machine *m) { return m->l2_gbps * 1e3 / m->sms * 1.6; }
 
@@ -2270,7 +2252,7 @@ MGI_FN void mgi_work_elements(mgi_work *w, const mg_flat *k, int i) {
   }
   if (o->code != MG_OP_SUM && mgi_only_squared(k, i)) return; /* in those products */
   const int by_vector = o->code == MG_OP_DIV && mg_flat_elements(&k->op[o->in[1]]) * 8 <= mg_flat_elements(o); /* its inverse is taken once */
-  w->slots += (out > in ? out : in) * (by_vector ? 2 : mg_issue_slots(o->code)) * o->trips;
+  w->slots += (out > in ? out : in) * (by_vector ? 2 : mg_cost_slots(mg_op_cost(o->code))) * o->trips;
 }
 
 MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) {

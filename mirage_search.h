@@ -4818,7 +4818,7 @@ static uint64_t mgi_se_structure_work(const mgi_se_structure *t, uint64_t *skele
   for (int i = 0; i < t->n; i++) {
     const mgi_se_sop *o = &t->op[i];
     int elementwise = o->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)o->code)->elementwise, reads = elementwise || mg_op_moves(o->code) ? 1 : o->n_in;
-    uint64_t h = mgi_se_mix(elementwise ? 1000 + (uint64_t)mg_issue_slots(o->code) : (uint64_t)o->code, (uint64_t)o->scope << 16 | (uint64_t)fed[i] << 8 | (uint64_t)(o->code == MG_OP_LOAD ? o->arg + 1 : 0));
+    uint64_t h = mgi_se_mix(elementwise ? 1000 + (uint64_t)mg_cost_slots(mg_op_cost(o->code)) : (uint64_t)o->code, (uint64_t)o->scope << 16 | (uint64_t)fed[i] << 8 | (uint64_t)(o->code == MG_OP_LOAD ? o->arg + 1 : 0));
     if (o->code == MG_OP_ACCUM) h = mgi_se_mix(h, (uint64_t)joined[i] << 16 | (uint64_t)(uint8_t)o->map[0] << 8 | (uint64_t)(uint8_t)o->arg);
     for (int d = 0; d < o->rank; d++) h = mgi_se_mix(h, (uint64_t)(o->cls[d] + 1) << 8 | (uint64_t)o->mask[d]);
     for (int j = 0; j < reads && j < o->n_in; j++) {
@@ -4945,7 +4945,7 @@ static void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
         double in = 1;
         for (int q = 0; q < a->rank; q++) in *= (double)mgi_se_cut(a->cls[q] < 0 ? 1 : s->real[a->cls[q]], a->mask[q], w->ref);
         if (d->code == MG_OP_SQR || (d->code == MG_OP_MUL && d->in[0] == d->in[1]) || (d->code == MG_OP_SUM && (loaded[d->in[0]] & 8))) alu += 0; /* tensor cores may take it */
-        else alu += (el > in ? el : in) * (d->code == MG_OP_DIV ? 2 : mg_issue_slots(d->code)) * trips;
+        else alu += (el > in ? el : in) * (d->code == MG_OP_DIV ? 2 : mg_cost_slots(mg_op_cost(d->code))) * trips;
       }
       c += r->comp * (flops / (w->gpu->tensor_tflops * 1e6 / w->gpu->sms) + alu / (w->gpu->fp32_tflops * 0.5e6 / w->gpu->sms) + sh / w->gpu->shared_bytes_us);
       w->der_cost[i - 1] = c;
@@ -5762,7 +5762,7 @@ static int mgi_se_bound_kinds(mgi_se_bound *B, const mgi_se_walk *w) {
       const mgi_se_der *d = &f->der[b->der];
       int elementwise = d->code < MG_OP_TABLE_END && mg_op_row((mg_opcode)d->code)->elementwise, reads = elementwise || mg_op_moves(d->code) ? 1 : d->n_in;
       int bits = (d->code == MG_OP_LOAD ? LOAD : 0) | (d->code == MG_OP_MATMUL ? PRODUCT : 0), may = 0, made = d->code == MG_OP_MATMUL || d->code == MG_OP_CONCAT_MATMUL;
-      uint64_t h = mgi_se_mix(elementwise ? 1000 + (uint64_t)mg_issue_slots(d->code) : (uint64_t)d->code, (uint64_t)v->scope << 16 | (uint64_t)(d->code == MG_OP_LOAD ? d->arg + 1 : 0)), named;
+      uint64_t h = mgi_se_mix(elementwise ? 1000 + (uint64_t)mg_cost_slots(mg_op_cost(d->code)) : (uint64_t)d->code, (uint64_t)v->scope << 16 | (uint64_t)(d->code == MG_OP_LOAD ? d->arg + 1 : 0)), named;
       if (d->code == MG_OP_ACCUM) h = mgi_se_mix(h, (uint64_t)(uint8_t)d->map[0] << 8 | (uint64_t)(uint8_t)d->arg);
       for (int i = 0; i < v->rank; i++) h = mgi_se_mix(h, (uint64_t)(v->cls[i] + 1) << 8 | (uint64_t)v->mask[i]);
       named = (uint64_t)b->counted;

@@ -444,8 +444,8 @@ MGI_FN mg_fv mg_ff_random(const mg_field *F, uint64_t *state) {
 MGI_FN mg_fv mg_ff_apply(const mg_field *F, mg_opcode op, mg_fv a, mg_fv b, mg_fv c) {
   (void)b, (void)c;
   switch (op) {
-#define MGI_E(id, name, n, lv, attr, abs, field, real) case MG_OP_##id: return field;
-#define MGI_T(id, name, n, lv, attr, shape, abs, index)
+#define MGI_E(id, name, n, lv, attr, abs, field, real, ...) case MG_OP_##id: return field;
+#define MGI_T(id, name, n, lv, attr, shape, abs, index, ...)
     MG_OPS(MGI_E, MGI_T)
 #undef MGI_E
 #undef MGI_T
@@ -868,8 +868,8 @@ static uint64_t mgi_ff_random_prime(uint64_t *state, int bits) {
 static void mgi_field_fill(mg_field *F, uint64_t p, uint64_t q, uint64_t seed, int exp_opaque) {
   static const char *const name[MG_OP_TABLE_END] = {
     "",
-#define MGI_E(id, name, n, lv, attr, abs, field, real) name,
-#define MGI_T(id, name, n, lv, attr, shape, abs, index) name,
+#define MGI_E(id, name, n, lv, attr, abs, field, real, ...) name,
+#define MGI_T(id, name, n, lv, attr, shape, abs, index, ...) name,
     MG_OPS(MGI_E, MGI_T)
 #undef MGI_E
 #undef MGI_T
@@ -1532,8 +1532,8 @@ static mgi_bound mgi_bound_sum(mgi_bound a, double k, double alike) {
 static mgi_bound mgi_bound_apply(mgi_bounds *F, mg_opcode op, mgi_bound a, mgi_bound b, mgi_bound c) {
   (void)b, (void)c;
   switch (op) {
-#define MGI_E(id, name, n, lv, attr, abs, field, real) case MG_OP_##id: return field;
-#define MGI_T(id, name, n, lv, attr, shape, abs, index)
+#define MGI_E(id, name, n, lv, attr, abs, field, real, ...) case MG_OP_##id: return field;
+#define MGI_T(id, name, n, lv, attr, shape, abs, index, ...)
     MG_OPS(MGI_E, MGI_T)
 #undef MGI_E
 #undef MGI_T

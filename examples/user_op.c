@@ -3,7 +3,8 @@
    nvcc -O2 -I. examples/user_op.c -o build/user_op -lpthread -ldl */
 
 /* E: name, operands, levels, attribute, abstract expression, meaning over fields, meaning over the reals (and in CUDA).
-   T: name, operands, levels, attribute, shape rule, abstract expression, where output element i comes from. */
+   T: name, operands, levels, attribute, shape rule, abstract expression, where output element i comes from.
+   A last column may name the cost class; see mirage.h, >>ops. */
 #define MG_USER_OPS(E, T)                                                                             \
   E(TANH, "tanh", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(TANH, a), MG_TANH(a))                            \
   T(FLIP, "flip", 1, MG_KB_, DIM, FLIP, OPAQUE, j[A->dim] = S->dim[A->dim] - 1 - i[A->dim])

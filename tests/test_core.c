@@ -317,7 +317,15 @@ static void table_is_sound(void **state) {
     assert_int_equal(r->elementwise, *r->field != 0);
     if (r->moves) assert_true(!r->elementwise && *r->index);
     assert_int_equal(r->user, 0);
+    assert_int_not_equal(r->cost, MG_CLASS_); /* each of ours says its cost class */
+    assert_int_equal(mg_op_cost(k), r->cost);
+    assert_int_equal(r->moves, r->cost == MG_CLASS_MOVE);
+    assert_int_equal(r->abstract == MG_ABS_SUGAR, r->cost == MG_CLASS_NONE);
+    assert_int_equal(mg_cost_slots(r->cost) > 0, r->cost != MG_CLASS_NONE && r->cost != MG_CLASS_PRODUCT);
   }
+  assert_int_equal(mg_op_cost(MG_OP_LOAD), MG_CLASS_NONE);
+  assert_int_equal(mg_op_cost(9999), MG_CLASS_NONE);
+  assert_true(mg_cost_slots(MG_CLASS_) == 0 && mg_cost_slots((mg_cost_class)99) == 0);
   assert_int_equal(mg_op_find("no_such", 7), MG_OP_NONE);
   assert_int_equal(mg_op_find("load", 4), MG_OP_NONE);
   assert_int_equal(mg_op_find("ad", 2), MG_OP_NONE);

@@ -9,7 +9,7 @@
   E(EVERY, "every", 2, MG_KBT, NONE, OPAQUE, FF_OPAQUE(EVERY, FF_ADD(a, b)),                                       \
     MG_MAX(MG_EXP(-a * a), MG_C(1, 4)) + MG_MIN(MG_SQRT(MG_ABS(b)), MG_C(1, 1)) + MG_LOG(MG_C(1, 1) + MG_ABS(a)) + \
     MG_ERF(a) * MG_SIN(b) + MG_COS(a) * MG_TANH(b) + MG_POW(MG_ABS(a) + MG_C(1, 2), b))                            \
-  E(BLEND, "blend", 2, MG_KBT, RAT,  OPAQUE, FF_ADD(a, FF_MUL(c, FF_SUB(b, a))), a + c * (b - a))                  \
+  E(BLEND, "blend", 2, MG_KBT, RAT,  OPAQUE, FF_ADD(a, FF_MUL(c, FF_SUB(b, a))), a + c * (b - a), PLAIN)           \
   T(FLIP,  "flip",  1, MG_KB_, DIM,  SAME,   OPAQUE, j[A->dim] = S->dim[A->dim] - 1 - i[A->dim])                   \
   T(SHIFT, "shift", 1, MG_KB_, DIM,  SHIFT,  OPAQUE, if (i[A->dim]) j[A->dim] = i[A->dim] - 1; else src = -1)
 
@@ -237,6 +237,27 @@ static void chain_of_blend(void **state) {
   (void)state;
   chain("program blend_linear\ninput X : f16[16, 64]\ninput W : f16[64, 64]\ninput R : f16[16, 64]\nO = blend(matmul(X, W), R, 1/4)\noutput O\n", "E(BLEND, \"blend\"", 1, 2);
 }
+/* The cost class of a row is its last column, or what stands for a missing one; the model prices by it. */
+static void cost_classes(void **state) {
+  (void)state;
+  static const char *const ops[] = {"tanh(load X {x->0})", "blend(load X {x->0}, load Y {x->0}, 1/4)", "add(load X {x->0}, load Y {x->0})"};
+  double us[3];
+  assert_int_equal(mg_op_cost(MG_OP_BLEND), MG_CLASS_PLAIN);
+  assert_int_equal(mg_op_cost(MG_OP_TANH), MG_CLASS_SPECIAL);
+  assert_int_equal(mg_op_cost(MG_OP_FLIP), MG_CLASS_MOVE);
+  for (int k = 0; k < 3; k++) {
+    char text[400];
+    mg_kernel_facts f;
+    snprintf(text, sizeof text, "program c\ninput X : f16[1024, 256]\ninput Y : f16[1024, 256]\nO = kernel grid=(x=128) {\n  o = %s\n  store o {x->0}\n}\noutput O\n", ops[k]);
+    mg_graph *g = parse(text);
+    assert_int_equal(mg_kernel_facts_of(g, 1, mg_machine_find("H200"), &f), 1);
+    us[k] = f.cost.elements_us;
+    mg_graph_free(g);
+  }
+  assert_float_equal(us[0] / us[1], mg_cost_slots(MG_CLASS_SPECIAL) / mg_cost_slots(MG_CLASS_PLAIN), 1e-9);
+  assert_float_equal(us[1], us[2], 1e-12);
+}
+
 static void chain_of_flip(void **state) {
   (void)state;
   chain("program flip_add\ninput X : f16[16, 48]\ninput Y : f16[16, 48]\nO = tanh(add(flip(X, dim=1), Y))\noutput O\n", "T(FLIP, \"flip\"", 1, 3);
@@ -252,7 +273,7 @@ static void chain_of_shift(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(rows_stand_in_the_table), cmocka_unit_test(parsed_printed_evaluated), cmocka_unit_test(errors_name_the_operator),
+      cmocka_unit_test(rows_stand_in_the_table), cmocka_unit_test(cost_classes), cmocka_unit_test(parsed_printed_evaluated), cmocka_unit_test(errors_name_the_operator),
       cmocka_unit_test(verified),                cmocka_unit_test(at_every_level),           cmocka_unit_test(chain_of_tanh),
       cmocka_unit_test(chain_of_blend),          cmocka_unit_test(chain_of_flip),            cmocka_unit_test(chain_of_flip_after_matmul),
       cmocka_unit_test(chain_of_shift),          cmocka_unit_test(resized), cmocka_unit_test(chain_of_every_function),

@@ -781,8 +781,8 @@ static fraction fr_opaque_c(const mg_field *F, int op, int nonzero, fraction a, 
 static fraction fr_apply(const mg_field *F, mg_opcode op, fraction a, fraction b, fraction c) {
   (void)b, (void)c;
   switch (op) {
-#define MGI_E(id, name, n, lv, attr, abs, field, real) case MG_OP_##id: return field;
-#define MGI_T(id, name, n, lv, attr, shape, abs, index)
+#define MGI_E(id, name, n, lv, attr, abs, field, real, ...) case MG_OP_##id: return field;
+#define MGI_T(id, name, n, lv, attr, shape, abs, index, ...)
     MG_OPS(MGI_E, MGI_T)
 #undef MGI_E
 #undef MGI_T
