@@ -128,7 +128,33 @@ mg_status mg_fail(mg_error *e, mg_status s, const char *where, const char *fmt, 
 
 /* ------------------------------------------------------------------------------------------------ >>scalars */
 
-typedef enum mg_dtype { MG_F16, MG_BF16, MG_F32, MG_DTYPE_COUNT } mg_dtype;
+/* Storage types, one row each.  The device's template of a row is mg_<name>; all are IEEE-like: a sign, an exponent, a
+   significand whose first bit is not stored, subnormals, infinities.
+     digits  of the significand, with that first bit
+     least   the smallest positive number is 2^least
+     most    the largest finite number
+     cuda    the number that cudaDataType gives it
+     id    name    bytes  digits  least  most                    cuda                                                */
+#define MG_TYPES(T)                                                                                                 \
+  T(F16,  "f16",  2,     11,     -24,   65504.0,                 2)                                                 \
+  T(BF16, "bf16", 2,     8,      -133,  3.3895313892515355e38,   14)                                                \
+  T(F32,  "f32",  4,     24,     -149,  3.4028234663852886e38,   0)
+
+typedef enum mg_dtype {
+#define MGI_T(id, name, bytes, digits, least, most, cuda) MG_##id,
+  MG_TYPES(MGI_T)
+#undef MGI_T
+  MG_DTYPE_COUNT
+} mg_dtype;
+
+/* One row of the list, as data; of what is no type, the first row. */
+typedef struct mg_type_info {
+  const char *name, *id, *device; /* "f16", "MG_F16", "mg_f16": in the text form, to the emitted host code, to its kernels */
+  int bytes, digits, least;
+  double most;
+  int cuda;
+} mg_type_info;
+const mg_type_info *mg_type_row(mg_dtype t);
 const char *mg_dtype_name(mg_dtype t); /* "f16", "bf16", "f32" */
 int mg_dtype_bytes(mg_dtype t);
 
@@ -219,7 +245,7 @@ enum { MG_LEVEL_K = 1, MG_LEVEL_B = 2, MG_LEVEL_T = 4 };
 #endif
 
 #define MG_BUILTIN_OPS(E, T)                                                                                                                   \
-  /* id             name            n  levels  attr   abstract    finite field                   real: evaluator and CUDA textcost class */    \
+  /* id             name            n  levels  attr   abstract    finite field                   real: host and CUDA cost class */            \
   E(ADD,           "add",           2, MG_KBT, NONE,  ADD,        FF_ADD(a, b),                  a + b,          PLAIN)                        \
   E(SUB,           "sub",           2, MG_KBT, NONE,  SUB,        FF_SUB(a, b),                  a - b,          PLAIN)                        \
   E(MUL,           "mul",           2, MG_KBT, NONE,  MUL,        FF_MUL(a, b),                  a * b,          PLAIN)                        \
@@ -796,12 +822,18 @@ int mg_rat_add(mg_rational a, mg_rational b, mg_rational *out) {
   return out->den != 0;
 }
 
-const char *mg_dtype_name(mg_dtype t) {
-  static const char *const name[] = {"f16", "bf16", "f32"};
-  static_assert(sizeof name / sizeof *name == MG_DTYPE_COUNT, "one name a dtype");
-  return (unsigned)t < MG_DTYPE_COUNT ? name[t] : "?";
+const mg_type_info *mg_type_row(mg_dtype t) {
+  static const mg_type_info rows[] = {
+#define MGI_T(id, name, bytes, digits, least, most, cuda) {name, "MG_" #id, "mg_" name, bytes, digits, least, most, cuda},
+      MG_TYPES(MGI_T)
+#undef MGI_T
+  };
+  return &rows[(unsigned)t < MG_DTYPE_COUNT ? t : 0];
 }
-int mg_dtype_bytes(mg_dtype t) { return t == MG_F32 ? 4 : 2; }
+const char *mg_dtype_name(mg_dtype t) {
+  return (unsigned)t < MG_DTYPE_COUNT ? mg_type_row(t)->name : "?";
+}
+int mg_dtype_bytes(mg_dtype t) { return mg_type_row(t)->bytes; }
 
 /* -------------------------------------------------------------------------------------------- >>shapes
    The operator table as data, and the shape rules that its rows name.  A rule sees operand shapes and attribute, with
@@ -2465,9 +2497,17 @@ static void mgi_parse_body(mgi_parser *P, mg_graph *g) {
   }
 }
 
+/* "f16, bf16 or f32" */
+static const char *mgi_type_list(char buf[128]) {
+  size_t n = 0;
+  for (int t = 0; t < MG_DTYPE_COUNT && n < 128; t++)
+    n += (size_t)snprintf(buf + n, 128 - n, "%s%s", !t ? "" : t + 1 < MG_DTYPE_COUNT ? ", " : " or ", mg_dtype_name((mg_dtype)t));
+  return buf;
+}
+
 static void mgi_parse_program(mgi_parser *P, mg_graph *g) {
   while (!P->failed && P->tok != MGI_EOF) {
-    char name[65], type[65];
+    char name[65], type[65], list[128];
     int line = P->line, column = P->column;
     if (mgi_accept(P, "input")) {
       int64_t dim[MG_MAX_RANK], at[MG_MAX_RANK];
@@ -2477,10 +2517,10 @@ static void mgi_parse_program(mgi_parser *P, mg_graph *g) {
       if (!mgi_name(P, name, "the name of an input")) return;
       mgi_expect(P, ":");
       int tl = P->line, tc = P->column;
-      if (!mgi_name(P, type, "f16, bf16 or f32")) return;
+      if (!mgi_name(P, type, mgi_type_list(list))) return;
       int dt = 0;
       while (dt < MG_DTYPE_COUNT && strcmp(type, mg_dtype_name((mg_dtype)dt))) dt++;
-      if (dt == MG_DTYPE_COUNT) { P->line = tl, P->column = tc; mgi_perr(P, MG_BAD_INPUT, "expected f16, bf16 or f32, found '%s'", type); return; }
+      if (dt == MG_DTYPE_COUNT) { P->line = tl, P->column = tc; mgi_perr(P, MG_BAD_INPUT, "expected %s, found '%s'", mgi_type_list(list), type); return; }
       int n = mgi_ints(P, dim, "an extent");
       if (mgi_accept(P, "@")) n_at = mgi_ints(P, at, "a dimension");
       if (P->failed) return;

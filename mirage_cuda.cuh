@@ -5347,7 +5347,12 @@ template<class T> MGI_EMU void mgi_emu_gemm(int64_t m, int64_t n, int64_t k, int
 /* The product by its definition, in some runs: link 2 takes cuBLAS's word for it, not the call's arguments. */
 MGI_EMU int mg_cublas(int type, int64_t m, int64_t n, int64_t k, int64_t batches, mg_blas_operand a, mg_blas_operand b, void *c, void *space, cudaStream_t stream, int *rc) {
   mgi_emulator *job = mgi_emu_job();
-  const int64_t bytes = type == MG_F32 ? 4 : 2;
+  static const int bytes_of[] = {
+#define MGI_T(id, name, bytes, digits, least, most, cuda) bytes,
+    MG_TYPES(MGI_T)
+#undef MGI_T
+  };
+  const int64_t bytes = bytes_of[type];
   (void)space;
   if (!job || !job->blas || (!job->dry && (double)m * (double)n * (double)k * (double)batches > 2e8)) return 0;
   *rc = mgi_emu_begins("a product by cuBLAS", stream);
@@ -5381,7 +5386,11 @@ struct mgi_blas {
 /* C[b] = A[b] B[b], row-major, m x n, over k; type: MG_F16, MG_BF16 or MG_F32, sums in fp32.  0: no cuBLAS; else *rc is its answer. */
 static inline int mg_cublas(int type, int64_t m, int64_t n, int64_t k, int64_t batches, mg_blas_operand a, mg_blas_operand b, void *c, void *space, cudaStream_t stream, int *rc) {
   static thread_local mgi_blas l;
-  static const int cuda_type[] = {2, 14, 0}; /* CUDA_R_16F, CUDA_R_16BF, CUDA_R_32F */
+  static const int cuda_type[] = {
+#define MGI_T(id, name, bytes, digits, least, most, cuda) cuda,
+    MG_TYPES(MGI_T)
+#undef MGI_T
+  };
   if (!l.there) {
     static const char *const name[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "/usr/local/cuda/lib64/libcublas.so"};
     const char *off = getenv("MIRAGE_CUBLAS");
@@ -6305,46 +6314,50 @@ mg_status mg_cuda_reduce(const mg_graph *ugraph, mg_reduced *out, mg_error *e) {
 
 /* ---- numbers as they are stored */
 MGI_FN float mgi_cd_rounded(mg_dtype t, float x, uint32_t *bits) { /* x rounded to nearest even in t, and its bits */
+  const mg_type_info *row = mg_type_row(t);
+  const int digits = row->digits, low = row->least + digits; /* below 2^low all numbers are as far apart */
   uint32_t u, r;
   memcpy(&u, &x, 4);
-  if (t == MG_BF16) {
+  if (row->bytes == 4) *bits = r = u;
+  else if (digits == 8) { /* the upper half of an f32 */
     *bits = x == x ? (u + 0x7FFF + ((u >> 16) & 1)) >> 16 : 0x7FFF;
     r = *bits << 16;
-  } else if (t == MG_F16) {
+  } else {
     int exponent;
-    double m = frexp(fabs((double)x), &exponent), ulp = ldexp(1.0, (exponent < -13 ? -13 : exponent) - 11), v;
+    double m = frexp(fabs((double)x), &exponent), ulp = ldexp(1.0, (exponent < low ? low : exponent) - digits), v;
     if (x != x) v = x, *bits = 0x7FFF;
     else {
       v = nearbyint(ldexp(m, exponent) / ulp) * ulp; /* ties to even: the default rounding mode */
-      if (v > 65504.0) v = HUGE_VAL, *bits = 0x7C00;
-      else if (v < 0x1p-14) *bits = (uint32_t)(v * 0x1p24);
+      if (v > row->most) v = HUGE_VAL, *bits = (0xFFFFu >> digits) << (digits - 1);
+      else if (v < ldexp(1, low - 1)) *bits = (uint32_t)ldexp(v, -row->least);
       else {
         m = frexp(v, &exponent);
-        *bits = (uint32_t)(exponent + 14) << 10 | ((uint32_t)(m * 2048.0) & 1023);
+        *bits = (uint32_t)(exponent - low + 1) << (digits - 1) | ((uint32_t)ldexp(m, digits) & ((1u << (digits - 1)) - 1));
       }
       if (u >> 31) v = -v, *bits |= 0x8000;
     }
     return (float)v;
-  } else *bits = r = u;
+  }
   memcpy(&x, &r, 4);
   return x;
 }
 MGI_FN double mgi_cd_value(mg_dtype t, uint32_t bits) {
+  const mg_type_info *row = mg_type_row(t);
   float f;
-  if (t == MG_F16) {
-    int exponent = (int)(bits >> 10) & 31, m = (int)bits & 1023;
-    double v = exponent == 31 ? (m ? NAN : HUGE_VAL) : exponent ? ldexp(1024 + m, exponent - 25) : ldexp(m, -24);
+  if (row->bytes == 2 && row->digits != 8) {
+    const int stored = row->digits - 1, special = (int)(0xFFFFu >> row->digits), exponent = (int)(bits >> stored) & special, m = (int)bits & ((1 << stored) - 1);
+    double v = exponent == special ? (m ? NAN : HUGE_VAL) : exponent ? ldexp((1 << stored) + m, exponent - 1 + row->least) : ldexp(m, row->least);
     return bits & 0x8000 ? -v : v;
   }
-  if (t == MG_BF16) bits <<= 16;
+  if (row->bytes == 2) bits <<= 16;
   memcpy(&f, &bits, 4);
   return f;
 }
 MGI_FN void mgi_cd_put(void *at, mg_dtype t, int64_t k, uint32_t bits) {
-  if (t == MG_F32) ((uint32_t *)at)[k] = bits;
+  if (mg_dtype_bytes(t) == 4) ((uint32_t *)at)[k] = bits;
   else ((uint16_t *)at)[k] = (uint16_t)bits;
 }
-MGI_FN uint32_t mgi_cd_get(const void *at, mg_dtype t, int64_t k) { return t == MG_F32 ? ((const uint32_t *)at)[k] : ((const uint16_t *)at)[k]; }
+MGI_FN uint32_t mgi_cd_get(const void *at, mg_dtype t, int64_t k) { return mg_dtype_bytes(t) == 4 ? ((const uint32_t *)at)[k] : ((const uint16_t *)at)[k]; }
 
 /* Inputs, outputs and reference of one program: `in` in memory order as the kernel sees them, `given` row-major. */
 typedef struct mgi_tensors {
@@ -9963,8 +9976,6 @@ static const mgi_cu_row mgi_cu_rows[] = {
 };
 static_assert(sizeof mgi_cu_rows / sizeof *mgi_cu_rows == MG_OP_TABLE_END + 1, "one spelling a row");
 
-static const char *const mgi_cu_type[] = {"mg_f16", "mg_bf16", "mg_f32"};
-static_assert(MG_DTYPE_COUNT == 3, "one device type a dtype");
 
 /* --------------------------------------------------------------------------------------------------- >>plan
    One pass over a block graph's operators writes the kernel.  It is run twice: the first run finds out when each piece
@@ -10629,13 +10640,13 @@ MGI_FN void mgi_cu_materialise(mgi_cu_kernel *K, uint32_t t, mg_dtype type) {
   uint32_t acc = home_fragment ? t : mgi_cu_prepare(K, t, 1);
   if (home_fragment) mgi_cu_begin(K);
   int obj = mgi_cu_obj_new(K, (int64_t)rows * pitch * bytes);
-  mgi_cu_str_put(&K->decl, "  const mg_tile<%s, %d, %d, %d, false> m_%s(mg_shared() + %lld);\n", mgi_cu_type[type], rows, cols, pitch, name, (long long)K->obj[obj].offset);
+  mgi_cu_str_put(&K->decl, "  const mg_tile<%s, %d, %d, %d, false> m_%s(mg_shared() + %lld);\n", mg_type_row(type)->device, rows, cols, pitch, name, (long long)K->obj[obj].offset);
   mgi_cu_obj_touch(K, obj, 1);
   if (K->obj[obj].begin > from) K->obj[obj].begin = from; /* it is written while its leaves are read */
   if (K->obj[obj].first > barriers) K->obj[obj].first = barriers;
   mgi_cu_line(K, "// %s, into a tile", name);
   if (rows != v->rows || cols != v->cols || mgi_cu_is_ragged(K, t, 0) || mgi_cu_is_ragged(K, t, 1))
-    mgi_cu_line(K, "mg_zero_outside<mg_tile<%s, %d, %d, %d, false>, %d>(m_%s, %s, %s);", mgi_cu_type[type], rows, cols, pitch, K->threads, name, mgi_cu_valid_text(K, t, 0, rv, sizeof rv),
+    mgi_cu_line(K, "mg_zero_outside<mg_tile<%s, %d, %d, %d, false>, %d>(m_%s, %s, %s);", mg_type_row(type)->device, rows, cols, pitch, K->threads, name, mgi_cu_valid_text(K, t, 0, rv, sizeof rv),
              mgi_cu_valid_text(K, t, 1, cv, sizeof cv));
   snprintf(sink, sizeof sink, "mg_into(m_%s, 0, 0)", name);
   mgi_cu_site(K, t, acc, sink);
@@ -10787,7 +10798,7 @@ MGI_FN int64_t mgi_cu_load_tile_shape(mgi_cu_kernel *K, uint32_t op) {
   v->trans = mgi_cu_load_trans(K, op);
   v->pitch = bytes;
   if (K->pass >= 0)
-    mgi_cu_str_put(&K->decl, "  typedef mg_tile<%s, %d, %d, %d, %s%s> T_%s;\n", mgi_cu_type[T.type], T.rows, T.cols, way == MG_IN_PANELS ? 0 : bytes / mg_dtype_bytes(T.type), v->trans ? "true" : "false",
+    mgi_cu_str_put(&K->decl, "  typedef mg_tile<%s, %d, %d, %d, %s%s> T_%s;\n", mg_type_row(T.type)->device, T.rows, T.cols, way == MG_IN_PANELS ? 0 : bytes / mg_dtype_bytes(T.type), v->trans ? "true" : "false",
                    way == MG_IN_SWIZZLED ? ", true" : "", mgi_cu_tname(K->b, t));
   return (int64_t)T.lines * bytes;
 }
@@ -11077,7 +11088,7 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
     }
     v->home = MGI_CU_AT_FRAGMENT;
     snprintf(v->var, sizeof v->var, "acc_%.70s", name);
-    mgi_cu_str_put(&K->decl, "  typedef mg_strip<%s, %d, %d, %d> A_%s;\n  A_%s acc_%s;\n", mgi_cu_type[up->dtype], v->rows, v->cols, K->threads, name, name, name);
+    mgi_cu_str_put(&K->decl, "  typedef mg_strip<%s, %d, %d, %d> A_%s;\n  A_%s acc_%s;\n", mg_type_row(up->dtype)->device, v->rows, v->cols, K->threads, name, name, name);
     mgi_cu_quote(K, o);
     mgi_cu_line(K, "acc_%s.load(p_%s%s, %s);", name, up->name, mgi_cu_str_text(&base), rank > 1 ? mgi_cu_stride_text(K->em, above, rank - 2, stride, sizeof stride) : "0");
     free(base.s);
@@ -11094,7 +11105,7 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
       mgi_cu_str_put(&base, strcmp(stride, "1") ? " + (%s) * (%s)" : " + (%s)", offset, stride);
     }
     mgi_cu_quote(K, o);
-    mgi_cu_line(K, "const mg_global<%s> g_%s(p_%s%s, %s,", mgi_cu_type[up->dtype], name, up->name, mgi_cu_str_text(&base), rank > 1 ? mgi_cu_stride_text(K->em, above, rank - 2, stride, sizeof stride) : "0");
+    mgi_cu_line(K, "const mg_global<%s> g_%s(p_%s%s, %s,", mg_type_row(up->dtype)->device, name, up->name, mgi_cu_str_text(&base), rank > 1 ? mgi_cu_stride_text(K->em, above, rank - 2, stride, sizeof stride) : "0");
     mgi_cu_line(K, "    %s);", mgi_cu_stride_text(K->em, above, rank - 1, stride, sizeof stride));
     free(base.s);
     v->home = MGI_CU_AT_GLOBAL;
@@ -11271,7 +11282,7 @@ MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left
   if (type == MG_F32) mgi_cu_lambda(K, s, t, 0, 1);
   else {
     int full = !mgi_cu_is_ragged(K, t, left) && (left ? v->cols : v->rows) % 16 == 0; /* no step of 16 passes the end */
-    mgi_cu_str_put(s, "mg_%s_of<%s, %d, %s>(%s, ", side, mgi_cu_type[type], left ? v->rows : v->cols, full ? "true" : "false", contracted);
+    mgi_cu_str_put(s, "mg_%s_of<%s, %d, %s>(%s, ", side, mg_type_row(type)->device, left ? v->rows : v->cols, full ? "true" : "false", contracted);
     mgi_cu_lambda(K, s, t, 0, left ? 2 : 1);
     mgi_cu_str_put(s, ")");
   }
@@ -11786,7 +11797,7 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     mgi_cu_arrive_for(K, b);
     mgi_cu_begin(K);
     mgi_cu_operand(K, &r, b, 0, type, end);
-    mgi_cu_line(K, "mg_contract%s_chain<%s>(%s, %s, %s);", over, mgi_cu_type[type], name, K->v[v->split].var, mgi_cu_str_text(&r));
+    mgi_cu_line(K, "mg_contract%s_chain<%s>(%s, %s, %s);", over, mg_type_row(type)->device, name, K->v[v->split].var, mgi_cu_str_text(&r));
     free(r.s);
     if (v->into) mgi_cu_quote(K, mgi_cu_producer(K, v->sum));
     mgi_cu_acc_done(K, v->into ? v->into : t, v->into ? v->sum : t);
@@ -11813,7 +11824,7 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
       mgi_cu_begin(K);
       mgi_cu_operand(K, &r, b, 0, type, end);
       if (v->in_place) mgi_cu_quote(K, o);
-      mgi_cu_line(K, "mg_%s%s_chain<%s>(%s, %s, %s);", group ? "group" : "contract", over, mgi_cu_type[type], name, K->v[a].var, mgi_cu_str_text(&r));
+      mgi_cu_line(K, "mg_%s%s_chain<%s>(%s, %s, %s);", group ? "group" : "contract", over, mg_type_row(type)->device, name, K->v[a].var, mgi_cu_str_text(&r));
       free(r.s);
       continue;
     }
@@ -11836,9 +11847,9 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
       mgi_cu_str_put(&l, across ? "mg_left(%s)" : "mg_left(mg_transposed(%s))", K->v[K->b->ops[load].out[0].id].var);
       load = mgi_cu_scaled_load(K, a, &swapped, &row);
       mgi_cu_str_put(&r, swapped ? "mg_right(%s)" : "mg_right(mg_transposed(%s))", K->v[K->b->ops[load].out[0].id].var);
-      if (row && mgi_cu_steady(K, t)) mgi_cu_line(K, "mg_contract_steady_own<%s, %d>(%s.turned(), steady_%s, %s, mg_right_times(%s, %s));", mgi_cu_type[type], depth, name, mgi_cu_tname(K->b, t), mgi_cu_str_text(&l), mgi_cu_str_text(&r), K->v[K->b->ops[row].out[0].id].var);
-      else if (row) mgi_cu_line(K, "mg_contract%s_own<%s, %d>(%s.turned(), %s, mg_right_times(%s, %s));", over, mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r), K->v[K->b->ops[row].out[0].id].var);
-      else mgi_cu_line(K, "mg_contract%s_own<%s, %d>(%s.turned(), %s, %s);", over, mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+      if (row && mgi_cu_steady(K, t)) mgi_cu_line(K, "mg_contract_steady_own<%s, %d>(%s.turned(), steady_%s, %s, mg_right_times(%s, %s));", mg_type_row(type)->device, depth, name, mgi_cu_tname(K->b, t), mgi_cu_str_text(&l), mgi_cu_str_text(&r), K->v[K->b->ops[row].out[0].id].var);
+      else if (row) mgi_cu_line(K, "mg_contract%s_own<%s, %d>(%s.turned(), %s, mg_right_times(%s, %s));", over, mg_type_row(type)->device, depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r), K->v[K->b->ops[row].out[0].id].var);
+      else mgi_cu_line(K, "mg_contract%s_own<%s, %d>(%s.turned(), %s, %s);", over, mg_type_row(type)->device, depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
       free(l.s);
       free(r.s);
       continue;
@@ -11847,10 +11858,10 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     mgi_cu_operand(K, &r, b, 0, type, end);
     if (type == MG_F32) mgi_cu_line(K, "mg_contract_fma(%s, %s, %s, %s);", name, end, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     else if (group && splits && mgi_cu_split_load(K, K->b->tensors[b].op) && !mgi_cu_split_load(K, K->b->tensors[a].op)) {
-      if (!low) mgi_cu_line(K, "mg_group_contract_both<%s, %d, %s>(%s, %s, %s, mg_right(low_%s));", mgi_cu_type[type], depth, v->in_place ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r), mgi_cu_tname(K->b, b));
-    } else if (group) mgi_cu_line(K, "mg_group_%s<%s, %d, %s>(%s, %s, %s);", K->meanwhile ? "begin" : "contract", mgi_cu_type[type], depth, v->in_place || low ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
-    else if (mgi_cu_steady(K, t)) mgi_cu_line(K, "mg_contract_steady_own<%s, %d>(%s, steady_%s, %s, %s);", mgi_cu_type[type], depth, name, mgi_cu_tname(K->b, t), mgi_cu_str_text(&l), mgi_cu_str_text(&r));
-    else mgi_cu_line(K, "mg_contract%s%s<%s, %d>(%s, %s, %s);", over, K->own[o->scope] ? "_own" : "", mgi_cu_type[type], depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+      if (!low) mgi_cu_line(K, "mg_group_contract_both<%s, %d, %s>(%s, %s, %s, mg_right(low_%s));", mg_type_row(type)->device, depth, v->in_place ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r), mgi_cu_tname(K->b, b));
+    } else if (group) mgi_cu_line(K, "mg_group_%s<%s, %d, %s>(%s, %s, %s);", K->meanwhile ? "begin" : "contract", mg_type_row(type)->device, depth, v->in_place || low ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+    else if (mgi_cu_steady(K, t)) mgi_cu_line(K, "mg_contract_steady_own<%s, %d>(%s, steady_%s, %s, %s);", mg_type_row(type)->device, depth, name, mgi_cu_tname(K->b, t), mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+    else mgi_cu_line(K, "mg_contract%s%s<%s, %d>(%s, %s, %s);", over, K->own[o->scope] ? "_own" : "", mg_type_row(type)->device, depth, name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     free(l.s);
     free(r.s);
   }
@@ -12020,7 +12031,7 @@ MGI_FN void mgi_cu_reduce_declare(mgi_cu_kernel *K, uint32_t op) {
   const char *what = o->code == MG_OP_MAX ? "mg_by_max" : "mg_by_sum";
   const int way = mgi_cu_reduce_way(K, o);
   if (K->strip) mgi_cu_str_put(&K->decl, "  typedef mg_strip_reduce<%s, A_%s> R_%s;\n  R_%s red_%s;\n", what, mgi_cu_tname(K->b, K->strip), name, name, name);
-  else if (mgi_cu_squared(K, op)) mgi_cu_str_put(&K->decl, "  typedef mg_own_row_squares<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", mgi_cu_type[K->b->tensors[K->b->ops[mgi_cu_squared(K, op)].out[0].id].dtype], in->rows, K->wk, name, name, name);
+  else if (mgi_cu_squared(K, op)) mgi_cu_str_put(&K->decl, "  typedef mg_own_row_squares<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", mg_type_row(K->b->tensors[K->b->ops[mgi_cu_squared(K, op)].out[0].id].dtype)->device, in->rows, K->wk, name, name, name);
   else if (K->own[o->scope]) mgi_cu_str_put(&K->decl, "  typedef mg_own_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->rows, K->wk, name, name, name);
   else if (way) mgi_cu_str_put(&K->decl, "  typedef mg_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, way > 0 ? in->rows : in->cols, K->threads, name, name, name);
   else mgi_cu_str_put(&K->decl, "  typedef mg_col_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->cols, K->threads, name, name, name);
@@ -12205,7 +12216,7 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
     mgi_cu_indent(K, 1);
   }
   if (K->undo[op]) mgi_cu_str_put(&sink, "mg_undone<%s>(", K->undo[op] == 2 ? "true" : "false");
-  mgi_cu_str_put(&sink, "mg_to_global<%s, mg_run(%d, %s)>(%s, ", mgi_cu_type[up->dtype], most, rank > 1 ? mgi_cu_dim_text(K->em, above, rank - 1, dim, sizeof dim) : "0", mgi_cu_str_text(&base));
+  mgi_cu_str_put(&sink, "mg_to_global<%s, mg_run(%d, %s)>(%s, ", mg_type_row(up->dtype)->device, most, rank > 1 ? mgi_cu_dim_text(K->em, above, rank - 1, dim, sizeof dim) : "0", mgi_cu_str_text(&base));
   mgi_cu_str_put(&sink, "%s, ", rank > 1 ? mgi_cu_stride_text(K->em, above, rank - 2, stride, sizeof stride) : "0");
   mgi_cu_str_put(&sink, "%s)", mgi_cu_stride_text(K->em, above, rank - 1, stride, sizeof stride));
   if (K->undo[op]) mgi_cu_str_put(&sink, ", u_%s)", mgi_cu_tname(b, K->shift));
@@ -12633,7 +12644,7 @@ MGI_FN void mgi_cu_copies_last(mgi_cu_kernel *K, uint32_t loop) {
 /* Pointer to kernel-level tensor t, as the launch function has it. */
 MGI_FN const char *mgi_cu_pointer_text(const mgi_cu_emit *em, uint32_t t, char *out, size_t n) {
   const mg_graph *g = em->g;
-  const char *type = mgi_cu_type[g->tensors[t].dtype];
+  const char *type = mg_type_row(g->tensors[t].dtype)->device;
   for (uint32_t k = 0; k < g->n_in; k++)
     if (g->in[k].id == t) {
       snprintf(out, n, "(const %s *)in[%u]", type, (unsigned)k);
@@ -13853,7 +13864,7 @@ MGI_FN void mgi_cu_pass_tensors(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *l, 
     }
     if (o->code == MG_OP_STORE) t = mgi_cu_above(K, b->up->ops[b->up_op].out[stores++]);
     if (!t) continue;
-    mgi_cu_str_put(s, "%s%s%s *p_%s", params++ ? ", " : "", o->code == MG_OP_LOAD ? "const " : "", mgi_cu_type[K->em->g->tensors[t].dtype], K->em->g->tensors[t].name);
+    mgi_cu_str_put(s, "%s%s%s *p_%s", params++ ? ", " : "", o->code == MG_OP_LOAD ? "const " : "", mg_type_row(K->em->g->tensors[t].dtype)->device, K->em->g->tensors[t].name);
     mgi_cu_str_put(l, ", %s", mgi_cu_pointer_text(K->em, t, text, sizeof text));
   }
 }
@@ -14074,7 +14085,6 @@ MGI_FN int mgi_cu_library_blas(mgi_cu_emit *em, const mg_op_node *o, int batch) 
   const mg_graph *g = em->g;
   mgi_cu_str *l = &em->launches;
   const mg_tensor_info *out = &g->tensors[o->out[0].id], *a = &g->tensors[o->in[0].id];
-  static const char *const types[] = {"MG_F16", "MG_BF16", "MG_F32"};
   char text[1400], dim[3][200];
   if (!mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_MATMUL)) return 0;
   for (int side = 0; side < 2; side++) {
@@ -14085,7 +14095,7 @@ MGI_FN int mgi_cu_library_blas(mgi_cu_emit *em, const mg_op_node *o, int batch) 
     if (!mgi_cu_stride_is_one(em, o->in[side].id, r - 1) && !mgi_cu_stride_is_one(em, o->in[side].id, r - 2)) return 0;
   }
   int rank = out->shape.rank;
-  mgi_cu_str_put(l, "  /* %s = matmul(%s, %s): by cuBLAS where it is found. */\n  if (mg_cublas(%s, %s, %s, %s, ", out->name, a->name, g->tensors[o->in[1].id].name, types[out->dtype],
+  mgi_cu_str_put(l, "  /* %s = matmul(%s, %s): by cuBLAS where it is found. */\n  if (mg_cublas(%s, %s, %s, %s, ", out->name, a->name, g->tensors[o->in[1].id].name, mg_type_row(out->dtype)->id,
                  mgi_cu_dim_text(em, o->out[0].id, rank - 2, dim[0], sizeof dim[0]), mgi_cu_dim_text(em, o->out[0].id, rank - 1, dim[1], sizeof dim[1]),
                  mgi_cu_dim_text(em, o->in[0].id, a->shape.rank - 1, dim[2], sizeof dim[2]));
   mgi_cu_str_put(l, "%s", batch >= 0 ? mgi_cu_dim_text(em, o->out[0].id, batch, dim[0], sizeof dim[0]) : "1");
@@ -14230,10 +14240,10 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
     int again = 0;
     for (int j = 0; j < k; j++) again |= o->in[j].id == o->in[k].id;
     if (again) continue;
-    mgi_cu_str_put(s, "const %s *p_%s, ", mgi_cu_type[g->tensors[o->in[k].id].dtype], g->tensors[o->in[k].id].name);
+    mgi_cu_str_put(s, "const %s *p_%s, ", mg_type_row(g->tensors[o->in[k].id].dtype)->device, g->tensors[o->in[k].id].name);
     mgi_cu_str_put(l, ", %s", mgi_cu_pointer_text(em, o->in[k].id, text, sizeof text));
   }
-  mgi_cu_str_put(s, "%s *p_%s) {\n  const int64_t n = %s;\n", mgi_cu_type[out->dtype], out->name, mgi_cu_str_text(&count));
+  mgi_cu_str_put(s, "%s *p_%s) {\n  const int64_t n = %s;\n", mg_type_row(out->dtype)->device, out->name, mgi_cu_str_text(&count));
   mgi_cu_str_put(l, ", %s);\n  if (rc) return rc;\n", mgi_cu_pointer_text(em, t, text, sizeof text));
   if (by_rows) {
     const char *each = softmax >= 0 ? "shifted_exp" : o->code == MG_OP_MAX ? "reduction<mg_by_max>" : "reduction<mg_by_sum>";
@@ -14250,8 +14260,8 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
       mgi_cu_place_text(em, s, part ? t : o->in[0].id, "x", "", 0);
       if (!part) mgi_cu_str_put(s, "));\n");
     }
-    if (softmax >= 0) mgi_cu_str_put(s, ", mg_narrow<%s>(v));\n  });\n}\n\n", mgi_cu_type[out->dtype]);
-    else mgi_cu_str_put(s, "  }, [&](int64_t e, mg_num v) { mg_stg(p_%s + e, mg_narrow<%s>(v)); });\n}\n\n", out->name, mgi_cu_type[out->dtype]);
+    if (softmax >= 0) mgi_cu_str_put(s, ", mg_narrow<%s>(v));\n  });\n}\n\n", mg_type_row(out->dtype)->device);
+    else mgi_cu_str_put(s, "  }, [&](int64_t e, mg_num v) { mg_stg(p_%s + e, mg_narrow<%s>(v)); });\n}\n\n", out->name, mg_type_row(out->dtype)->device);
   } else {
     mgi_cu_str_put(s, "  mg_each_element(n, mg_library_blocks(n, 256), [&](int64_t e) {\n    int64_t rest = e;\n    (void)rest;\n");
     for (int d = rank - 1; d >= 0; d--) {
@@ -14289,7 +14299,7 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
         mgi_cu_str_put(s, "));\n");
       }
     }
-    mgi_cu_str_put(s, "    mg_stg(p_%s + e, mg_narrow<%s>(v));\n  });\n}\n\n", out->name, mgi_cu_type[out->dtype]);
+    mgi_cu_str_put(s, "    mg_stg(p_%s + e, mg_narrow<%s>(v));\n  });\n}\n\n", out->name, mg_type_row(out->dtype)->device);
   }
   free(count.s);
   mgi_cu_launched(em, name, mgi_cu_str_text(&blocks), "1", "1", 256, 0);
@@ -14313,8 +14323,7 @@ MGI_FN void mgi_cu_emit_io(const mgi_cu_emit *em, mgi_cu_str *s, const char *wha
   mgi_cu_str_put(s, "static const mg_io_info %s_%s[] = {\n", em->g->name, what);
   for (uint32_t k = 0; k < n; k++) {
     const mg_tensor_info *i = &em->g->tensors[list[k].id];
-    static const char *const types[] = {"MG_F16", "MG_BF16", "MG_F32"};
-    mgi_cu_str_put(s, "  {\"%s\", %s, %d, {", i->name, types[i->dtype], i->shape.rank);
+      mgi_cu_str_put(s, "  {\"%s\", %s, %d, {", i->name, mg_type_row(i->dtype)->id, i->shape.rank);
     for (int d = 0; d < i->shape.rank; d++) mgi_cu_str_put(s, "%s%s", d ? ", " : "", mgi_cu_dim_text(em, list[k].id, d, text, sizeof text));
     mgi_cu_str_put(s, "}, {");
     for (int d = 0; d < i->shape.rank; d++) mgi_cu_str_put(s, "%s%s", d ? ", " : "", mgi_cu_stride_text(em, list[k].id, d, text, sizeof text));

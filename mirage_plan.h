@@ -1087,7 +1087,7 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
     memcpy(m->d, t->shape.dim, sizeof m->d);
     m->inner = (int8_t)(m->rank ? m->rank - 1 : 0);
     m->esize = (int8_t)mg_dtype_bytes(t->dtype);
-    m->narrow = t->dtype == MG_F16 || t->dtype == MG_BF16;
+    m->narrow = mg_dtype_bytes(t->dtype) == 2;
     m->apart = (int8_t)mgi_kept_apart(b, t);
     m->turns = (int8_t)mg_swaps_last(o, m->rank);
     for (uint32_t s = o->scope; s; s = b->axes[s].parent) m->trips *= (double)b->axes[s].extent, m->inloop = 1, m->outer = (int8_t)s;

@@ -6596,9 +6596,9 @@ static double mgi_num_to(double x, mg_dtype type) {
   int e;
   if (type == MG_F32 || x == 0 || !isfinite(x)) return x;
   (void)frexp(x, &e);
-  const int low = type == MG_F16 ? -14 : -126, bits = type == MG_F16 ? 10 : 7, at = e - 1 < low ? low : e - 1;
-  const double unit = ldexp(1, at - bits), y = rint(x / unit) * unit;
-  return type == MG_F16 && fabs(y) > 65504 ? copysign(HUGE_VAL, y) : y;
+  const mg_type_info *row = mg_type_row(type);
+  const double unit = ldexp(1, e - row->digits < row->least ? row->least : e - row->digits), y = rint(x / unit) * unit;
+  return fabs(y) > row->most ? copysign(HUGE_VAL, y) : y;
 }
 /* The list's values for those inputs.  rounding: -2 none, in double; -1 all; else f32, and that node alone is rounded. */
 static void mgi_num_run(const mgi_num_list *l, const double *input, int rounding, int shifted, double *x) {

@@ -3586,14 +3586,12 @@ float mg_round_to(mg_dtype t, float x) {
   return x;
 }
 
-static const int mgi_num_bits[MG_DTYPE_COUNT] = {11, 8, 24}, mgi_num_least[MG_DTYPE_COUNT] = {-24, -133, -149};
-static const float mgi_num_most[MG_DTYPE_COUNT] = {65504.0f, 3.3895313892515355e38f, 3.4028234663852886e38f};
-
 double mg_unit_at(mg_dtype t, double x) {
+  const mg_type_info *row = mg_type_row(t);
   int exponent;
   frexp(fabs(x), &exponent); /* below 2^exponent */
-  exponent = x == 0 ? mgi_num_least[t] : exponent - mgi_num_bits[t];
-  return ldexp(1, exponent < mgi_num_least[t] ? mgi_num_least[t] : exponent);
+  exponent = x == 0 ? row->least : exponent - row->digits;
+  return ldexp(1, exponent < row->least ? row->least : exponent);
 }
 
 typedef struct mgi_yard {
@@ -3867,7 +3865,8 @@ void mg_family_input(const mg_graph *g, const mg_family *f, uint64_t seed, int d
       case MG_FAMILY_ALL_BUT: x = col == (int64_t)(hr % (uint64_t)cols) ? 0 : f->a; break;
       default: break;
     }
-    if (isfinite(x)) x = x > mgi_num_most[t->dtype] ? mgi_num_most[t->dtype] : x < -mgi_num_most[t->dtype] ? -mgi_num_most[t->dtype] : x;
+    const double most = mg_type_row(t->dtype)->most;
+    if (isfinite(x)) x = x > most ? most : x < -most ? -most : x;
     dst[j] = mg_round_to(t->dtype, (float)x);
   }
 }
@@ -4137,7 +4136,7 @@ static int mgi_judge_holds(const mgi_judge *J, int wide, mg_numerics_fault *faul
       const int whole = mgi_judge_error(written, exact, J->cols[k], least) >= 0; /* finite as written */
       for (int64_t c = 0; c < J->cols[k]; c++) {
         const double toward = got[c] < 0 ? -exact[c] : exact[c];
-        const int edge = toward >= 0.5 * mgi_num_most[type] && toward + bound * size >= mgi_num_most[type]; /* what the bound allows is infinite in this type */
+        const int edge = toward >= 0.5 * mg_type_row(type)->most && toward + bound * size >= mg_type_row(type)->most; /* what the bound allows is infinite in this type */
         const int lost = isfinite(written[c]) && isfinite(exact[c]) && !isfinite(got[c]) && !(edge && !isnan(got[c]));
         const double error = lost ? INFINITY : whole && isfinite(got[c]) ? fabs((double)got[c] - exact[c]) / size : 0;
         if (!(error > bound) || !(error / bound > worst)) continue;
