@@ -6590,8 +6590,8 @@ MGI_FN int64_t mgi_box_number(const mg_shape *s, const mg_box *b, int64_t at) {
 }
 MGI_FN double mgi_cd_relative(double difference, double norm) { return norm > 0 ? sqrt(difference / norm) : difference > 0 ? HUGE_VAL : 0; }
 /* Relative Frobenius error of output k; elements that the reference leaves undefined are skipped, poison is counted.  What a
-   half can hold no better is right: exp(-64) is 0 there.  `box`: of
-   that part of it, and `whole` what the reference is of, or both NULL.  To `sums`, may be NULL, the squares of both are added. */
+   half can hold no better is right: exp(-64) is 0 there, and what passes its largest number, or is as near as a kernel may
+   err, is infinite with its sign.  `box`: of that part of it, and `whole` what the reference is of, or both NULL.  To `sums`, may be NULL, the squares of both are added. */
 MGI_FN double mgi_tensors_error(const mg_graph *g, const mgi_tensors *t, int k, const mg_box *box, const mg_box *whole, uint64_t *unwritten, uint64_t *undefined, int64_t *worst, double *sums) {
   const mg_shape *shape = &mg_tensor_of(g, g->out[k])->shape;
   mg_dtype type = mg_tensor_of(g, g->out[k])->dtype;
@@ -6607,6 +6607,7 @@ MGI_FN double mgi_tensors_error(const mg_graph *g, const mgi_tensors *t, int k, 
       continue;
     }
     d = got - want;
+    if (isinf(got) && mgi_cd_rounded(type, (float)(want * (1 + 2e-3)), &bits) == (float)got) continue;
     if (type == MG_F16 && fabs(d) <= 1.0 / (1 << 25)) d = 0; /* half a step of the smallest halves: what rounding may take from any */
     if (!(d * d <= most)) most = d == d ? d * d : HUGE_VAL, *worst = i;
     difference += d == d ? d * d : HUGE_VAL;

@@ -6893,6 +6893,7 @@ static int mgi_pv_vanishes(mgi_proof *X, uint32_t p, int depth) {
                   atoms that all terms of its polynomial share, without those that are nonzero by their sign.
      root d       not negative: so is what is left of d without positive atoms and even powers.
      logarithm d  positive: not negative, and nonzero.
+                  Of a maximum over indices both follow where they are so of all that it is taken of.
      user row     an E row of the user whose text may divide or leave a domain is defined where a applies it, with the
                   same constant, to the same operands.  One whose text shows it total has no duty.
    Requirement 1: a's duties are facts on all inputs where a's element is defined; nothing else is taken for one.
@@ -7290,6 +7291,17 @@ static uint32_t mgi_pv_stripped(mgi_prover *P, uint32_t p, int even) {
   }
   return p;
 }
+/* A maximum over indices is positive, or at least 0, where all are that it is taken of; a maximum over none has no such rule. */
+static int mgi_choice_of_maximum(mgi_prover *P, mgi_choice *l, uint32_t duty, uint32_t p) {
+  const uint32_t atom = mgi_pv_alone(P, p);
+  uint32_t v[MGI_PV_BOUND];
+  const int temps = P->temps;
+  if (P->bad || !atom || mgi_pv_kind(P, atom) != MGI_PV_TOP) return 0;
+  const uint32_t body = mgi_pv_open(P, atom, v), where = mgi_pv_where(P, atom, v);
+  l->c[l->n++] = mgi_pv_condition(P, duty, body, (int)mgi_pv_word(P, atom, 1), v, where);
+  P->temps = temps;
+  return !P->bad;
+}
 /* The duties of operator o at the element whose operands are in[], into P->found. */
 static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const uint32_t *in,
                           const uint32_t *factors) {
@@ -7359,6 +7371,7 @@ static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node
       if (!(sign & MGI_SIGN_LEAST)) mgi_choice_add(P, &c[m], MGI_PV_ROOT, mgi_pv_stripped(P, p, 0));
       m++;
     }
+    if (duty != MGI_PV_DIVISOR && !D->empty_max) m += mgi_choice_of_maximum(P, &c[m], duty, mgi_pv_stripped(P, p, 0));
   }
   w[0] = MGI_PV_DUTY, w[1] = D->all ? 0 : which + 1;
   for (int k = 0; k < m; k++) {

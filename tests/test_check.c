@@ -619,6 +619,38 @@ static void halves_that_round_to_zero(void **state) {
     mg_graph_free(g);
   }
 }
+/* What is beyond f16's largest number is right as infinite with its sign, and with no other, nor is what is well below it. */
+static void halves_that_overflow(void **state) {
+  (void)state;
+  static const char *const kernel =
+      "program far\ninput X : f16[16, 96]\nS = kernel grid=(x=2) threads=128 {\n  a = load X {x->0}\n"
+      "  s = scale(sqr(sqr(sqr(sqr(a)))), -3/4)\n  store s {x->0}\n}\noutput S\n";
+  static const struct { double want; uint16_t got; int right; } cases[] = {
+    { 1e5, 0x7C00, 1 }, { -1e5, 0xFC00, 1 }, { 65500, 0x7C00, 1 }, { 1e5, 0xFC00, 0 }, { -1e5, 0x7C00, 0 }, { 1e5, 0x7E00, 0 },
+    { 1e5, 0x7BFF, 0 }, { 6e4, 0x7C00, 0 }, { 0, 0x7C00, 0 },
+  };
+  mg_check_config c = config();
+  mg_check_report r;
+  mg_error e;
+  mgi_tensors t;
+  char *text = NULL;
+  mg_graph *g = parse(kernel);
+  memset(&e, 0, sizeof e);
+  assert_int_equal(mg_cuda_emit(g, NULL, &text, &e), MG_OK);
+  if (mg_cuda_check(g, text, &c, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  assert_int_equal(mgi_tensors_new(g, sizeof(double), &t, &e), MG_OK);
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    uint64_t unwritten = 0, undefined = 0;
+    int64_t worst;
+    for (int64_t i = 0; i < t.out_n[0]; i++) ((double *)t.expected[0])[i] = 1, mgi_cd_put(t.out[0], MG_F16, i, 0x3C00);
+    ((double *)t.expected[0])[5] = cases[k].want, mgi_cd_put(t.out[0], MG_F16, 5, cases[k].got);
+    const double error = mgi_tensors_error(g, &t, 0, NULL, NULL, &unwritten, &undefined, &worst, NULL);
+    if (cases[k].right != (error == 0) || (!cases[k].right && (error < 0.1 || worst != 5))) fail_msg("%zu: error %g at %lld", k, error, (long long)worst);
+  }
+  mgi_tensors_free(&t);
+  mg_string_free(text);
+  mg_graph_free(g);
+}
 /* Each barrier, wait and commit of the emitted text in turn is left out; the kernel without it is refused. */
 static void emitted_without_barriers(void **state) {
   (void)state;
@@ -931,7 +963,8 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(conversions), cmocka_unit_test(field_scalar), cmocka_unit_test(finds_the_source), cmocka_unit_test(reduces), cmocka_unit_test(reduces_random),
       cmocka_unit_test(elements), cmocka_unit_test(copy_passes), cmocka_unit_test(rows_pass), cmocka_unit_test(mm_passes), cmocka_unit_test(mm_reduced), cmocka_unit_test(copy_bugs), cmocka_unit_test(waiting_is_no_difference), cmocka_unit_test(rows_bugs),
-      cmocka_unit_test(mm_bugs), cmocka_unit_test(races), cmocka_unit_test(emitted_kernels), cmocka_unit_test(halves_that_round_to_zero), cmocka_unit_test(sampled_blocks), cmocka_unit_test(sampled_blocks_of_few), cmocka_unit_test(more_than_ints), cmocka_unit_test(surroundings), cmocka_unit_test(emitted_without_barriers), cmocka_unit_test(compiler_faults),
+      cmocka_unit_test(mm_bugs), cmocka_unit_test(races), cmocka_unit_test(emitted_kernels), cmocka_unit_test(halves_that_round_to_zero),
+      cmocka_unit_test(halves_that_overflow), cmocka_unit_test(sampled_blocks), cmocka_unit_test(sampled_blocks_of_few), cmocka_unit_test(more_than_ints), cmocka_unit_test(surroundings), cmocka_unit_test(emitted_without_barriers), cmocka_unit_test(compiler_faults),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);

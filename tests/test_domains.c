@@ -62,6 +62,10 @@ static const pair equal[] = {
   {XY, O("O = log(sum(exp(X), dim=1))"), O("O = log(sum(exp(X), dim=1))")},
   {XY, O("O = mul(sqrt(X), Y)"), O("O = mul(Y, sqrt(X))")},
   {XY, O("O = mul(log(X), Y)"), O("O = mul(Y, log(X))")},
+  {XY, O("O = max(log(X), dim=1)"), O("O = log(max(X, dim=1))")},
+  {XY, O("O = max(sqrt(X), dim=1)"), O("O = sqrt(max(X, dim=1))")},
+  {XY, O("O = max(sqrt(mul(X, exp(Y))), dim=1)"), O("O = sqrt(max(mul(X, exp(Y)), dim=1))")},
+  {XY, O("O = max(max(log(X), dim=1), dim=0)"), O("O = log(max(max(X, dim=0), dim=1))")},
   {XY, O("O = div(Y, log(X))"), O("O = div(Y, log(X))")},
   {XY, O("D = sub(X, mean(X, dim=1))\nO = div(D, sqrt(mean(sqr(D), dim=1)))"), O("D = sub(X, mean(X, dim=1))\nO = div(D, sqrt(scale(sum(sqr(D), dim=1), 1/6)))")},
   {XY, O("O = mul(cbrtish(X), Y)"), O("O = mul(Y, cbrtish(X))")},
@@ -83,6 +87,7 @@ static const pair graphs[] = {
   {RAGGED, O("O = matmul(div(X, sqrt(sum(sqr(X), dim=1))), W)"), KERNEL("x=3", "for i=4 {\nx = load X {x->0, i->1}\nm = matmul(x, load W {x->*, i->0})\ns = sum(mul(x, x), dim=1)\n}\nstore div(accum(m) {i->+}, sqrt(accum(s) {i->+})) {x->0}")},
   {RAGGED, O("M = max(X, dim=1)\nO = div(Y, M)"), KERNEL("x=2", "for i=4 {\nm = max(load X {x->0, i->1}, dim=1)\n}\nstore div(load Y {x->0}, accum(m) {i->max}) {x->0}")},
   {RAGGED, O("O = div(exp(X), sum(exp(X), dim=1))"), KERNEL("x=2", "for i=4 {\ns = sum(exp(load X {x->0, i->1}), dim=1)\n}\nstore div(exp(load X {x->0}), accum(s) {i->+}) {x->0}")},
+  {RAGGED, O("O = max(log(X), dim=1)"), KERNEL("x=2", "for i=4 {\nm = max(load X {x->0, i->1}, dim=1)\n}\nstore log(accum(m) {i->max}) {x->0}")},
   {RAGGED, O("O = log(sum(exp(X), dim=1))"), KERNEL("x=2, z=3", "s = sum(exp(load X {x->0, z->1}), dim=1)\nstore log(accum(s) {z->+}) {x->0}")},
   {RAGGED, O("O = div(X, sqrt(sum(sqr(Y), dim=1)))"), "S = kernel grid=(x=2) threads=32 {\nstore sqrt(sum(sqr(load Y {x->0}), dim=1)) {x->0}\n}\nO = kernel grid=(x=3) threads=32 {\nstore div(load X {x->0}, load S {x->0}) {x->0}\n}\noutput O"},
   {RAGGED, O("O = matmul(div(X, sum(Y, dim=1)), W)"), KERNEL("x=2, z=3", "m = matmul(load X {x->0, z->1}, load W {x->*, z->0})\ns = sum(load Y {x->0, z->1}, dim=1)\nstore div(accum(m) {z->+}, accum(s) {z->+}) {x->0}")},
@@ -113,6 +118,10 @@ static const pair refused[] = {
   {XY, O("S = sqrt(Z)\nO = add(X, S)"), O("S = sqrt(Z)\nL = log(Z)\nO = add(add(X, sub(L, L)), S)")},
   {XY, O("O = div(X, Z)"), O("S = sqrt(Z)\nO = add(sub(S, S), div(X, Z))")},
   {XY, O("O = sqrt(X)"), O("O = add(sqrt(X), scale(div(Y, X), 0))")},
+  {XY, O("O = log(max(X, dim=1))"), O("O = max(log(X), dim=1)")},
+  {XY, O("O = max(log(X), dim=1)"), O("L = log(max(Y, dim=1))\nO = add(max(log(X), dim=1), sub(L, L))")},
+  {XY, O("O = max(log(X), dim=1)"), O("L = log(max(X, dim=0))\nO = add(max(log(X), dim=1), scale(sum(L, dim=1), 0))")},
+  {XY, O("O = max(sqrt(X), dim=1)"), O("L = log(max(X, dim=1))\nO = add(max(sqrt(X), dim=1), sub(L, L))")},
   {XY, O("O = sqrt(X)"), O("O = add(sqrt(X), scale(sqrt(neg(X)), 0))")},
   {XY, O("O = div(mul(X, Y), add(X, Y))"), O("I = add_scalar(scale(X, 0), 1)\nO = div(I, add(div(I, X), div(I, Y)))")},
   {XY, O("O = sum(X, dim=1)"), O("O = sum(mul(X, div(Y, Y)), dim=1)")},
@@ -142,7 +151,7 @@ static void must_be_equal(const pair *p, size_t n) {
     for (int tier = MG_TIER_FAST; tier <= MG_TIER_FULL; tier++) {
       mg_verify_report r = verify(&p[k], tier);
       if (getenv("SHOW")) print_message("%s: %s; %s\n", mg_verdict_name(r.verdict), r.reason, r.domain);
-      if (r.verdict != MG_EQUAL && !(r.verdict == MG_EQUAL_SAMPLED && strstr(p[k].a, "max("))) fail_msg("%s (%s), tier %d, for\n%s\nand\n%s", mg_verdict_name(r.verdict), r.reason, tier, p[k].a, p[k].b);
+      if (r.verdict != MG_EQUAL && !(tier == MG_TIER_FAST && r.verdict == MG_EQUAL_SAMPLED && strstr(p[k].a, "max("))) fail_msg("%s (%s), tier %d, for\n%s\nand\n%s", mg_verdict_name(r.verdict), r.reason, tier, p[k].a, p[k].b);
       if (!*r.domain || r.partial) fail_msg("no line of domains for\n%s", p[k].a);
     }
 }
@@ -281,6 +290,26 @@ static void test_found(void **state) {
   assert_true(n > 90);
 }
 
+/* A maximum over a chunk that is empty in some block is minus infinity there, whatever it is taken of elsewhere. */
+static void test_empty_maxima(void **state) {
+  static const char *const text[] = {
+    "program p\n" RAGGED "\nO = max(log(X), dim=1)\noutput O\n",
+    "program p\n" RAGGED "\n" KERNEL("x=2, z=3", "for i=3 {\nm = log(max(load X {x->0, z->1, i->1}, dim=1))\n}\nstore accum(m) {z->max, i->max} {x->0}") "\n",
+    "program p\n" RAGGED "\n" KERNEL("x=2, z=4", "for i=2 {\nm = log(max(load X {x->0, z->1, i->1}, dim=1))\n}\nstore accum(m) {z->max, i->max} {x->0}") "\n",
+    "program p\n" RAGGED "\n" KERNEL("x=2", "for i=4 {\nm = log(max(load X {x->0, i->1}, dim=1))\n}\nstore accum(m) {i->max} {x->0}") "\n",
+  };
+  static const int want[] = {1, 0, 0, 1};
+  mg_graph *a = parse(text[0]);
+  (void)state;
+  for (int k = 0; k < 4; k++) {
+    char line[256];
+    int total;
+    mg_graph *b = parse(text[k]);
+    if (mgi_defined_shown(a, b, 0, NULL, &total, line) != want[k]) fail_msg("%d: %s", k, line);
+    mg_graph_free(b);
+  }
+  mg_graph_free(a);
+}
 /* What the text of a user's row says of its domain. */
 static void test_rows(void **state) {
   static const char *const total[] = {"a", "a + b * c", "a * MG_C(1, 2)", "a / (MG_C(1, 1) + MG_EXP(-a))", "a / (MG_C(1, 1) + a * a * c * c)", "MG_SQRT(a * a + b * b)", "MG_LOG(MG_C(1, 1) + MG_EXP(a))",
@@ -293,6 +322,6 @@ static void test_rows(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_equal), cmocka_unit_test(test_refused), cmocka_unit_test(test_found), cmocka_unit_test(test_rows), cmocka_unit_test(test_proofs), cmocka_unit_test(test_balls)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_equal), cmocka_unit_test(test_refused), cmocka_unit_test(test_found), cmocka_unit_test(test_rows), cmocka_unit_test(test_empty_maxima), cmocka_unit_test(test_proofs), cmocka_unit_test(test_balls)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
