@@ -4669,6 +4669,23 @@ static int64_t mgi_pv_square_part(int64_t n) { /* the greatest s <= 2^16 with s^
   return s;
 }
 static uint32_t mgi_pv_root_of_square(mgi_prover *P, uint32_t *x);
+static uint32_t mgi_pv_bind_where(mgi_prover *P, uint32_t kind, int n, const uint32_t *var, uint32_t body, uint32_t where);
+static uint32_t mgi_pv_open(mgi_prover *P, uint32_t atom, uint32_t *var);
+static uint32_t mgi_pv_where(mgi_prover *P, uint32_t atom, const uint32_t *var);
+/* The root of x where that is a maximum of squares: the maximum of what they are of, without a root; else 0. */
+static uint32_t mgi_pv_root_of_squares(mgi_prover *P, uint32_t x) {
+  const uint32_t atom = mgi_pv_alone(P, x);
+  uint32_t v[MGI_PV_BOUND], r = 0;
+  const int temps = P->temps;
+  if (P->bad || !atom || mgi_pv_kind(P, atom) != MGI_PV_TOP) return 0;
+  uint32_t body = mgi_pv_open(P, atom, v), root = P->bad ? 0 : mgi_pv_root_of_square(P, &body);
+  if (!P->bad && body == mgi_pv_number(P, 1, 1)) {
+    mgi_pv_use(P, MGI_PV_ROW_max_sqrt);
+    r = mgi_pv_bind_where(P, MGI_PV_TOP, (int)mgi_pv_word(P, atom, 1), v, root, mgi_pv_where(P, atom, v));
+  }
+  P->temps = temps;
+  return r;
+}
 static uint32_t mgi_pv_sqrt(mgi_prover *P, uint32_t x) {
   int64_t num = 0, den = 1;
   mgi_pv_content(P, x, &num, &den);
@@ -4681,6 +4698,8 @@ static uint32_t mgi_pv_sqrt(mgi_prover *P, uint32_t x) {
   }
   uint32_t out = mgi_pv_root_of_square(P, &x);
   if (x == mgi_pv_number(P, 1, 1)) return mgi_pv_scale(P, out, s, u);
+  const uint32_t squares = mgi_pv_root_of_squares(P, x);
+  if (squares) return mgi_pv_mul(P, mgi_pv_scale(P, out, s, u), squares);
   return mgi_pv_mul(P, mgi_pv_scale(P, out, s, u), mgi_pv_fn(P, MG_OP_SQRT, mgi_pv_no_constant(), 1, &x));
 }
 

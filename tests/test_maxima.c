@@ -415,6 +415,9 @@ static const pair right[] = {
     {"O = max(exp(X), dim=1)", "O = exp(max(X, dim=1))"},                                                          /* rising functions */
     {"O = max(step(X), dim=1)", "O = step(max(X, dim=1))"},
     {"O = max(sqrt(X), dim=1)", "O = sqrt(max(X, dim=1))"},
+    {"O = max(sqrt(sqr(X)), dim=1)", "O = sqrt(max(sqr(X), dim=1))"},
+    {"O = scale(max(sqrt(sqr(mul(X, Y))), dim=1), 3)", "O = sqrt(max(scale(sqr(mul(Y, X)), 9), dim=1))"},
+    {"O = sqrt(max(sqr(mul(X, Y)), dim=1))", "O = max(mul(sqrt(sqr(X)), add(relu(Y), relu(neg(Y)))), dim=1)"},
     {"O = max(log(X), dim=1)", "O = log(max(X, dim=1))"},
     {"O = max(log(add_scalar(exp(X), 1)), dim=1)", "O = log(add_scalar(exp(max(X, dim=1)), 1))"},
     {"O = neg(max(neg(exp(X)), dim=1))", "O = exp(neg(max(neg(X), dim=1)))"},                                      /* neg turns max into min */
@@ -464,7 +467,7 @@ static const pair wrong[] = {
     {"O = sum(relu(X), dim=1)", "O = relu(sum(X, dim=1))"}, {"O = sum(max(reshape(X, [16, 32, 32]), dim=1), dim=2)", "O = max(sum(reshape(X, [16, 32, 32]), dim=2), dim=1)"},
     {"O = sub(relu(X), scale(relu(neg(X)), 1/10))", "O = add(scale(X, 1/10), relu(scale(X, 1/10)))"}, {"O = relu(neg(relu(X)))", "O = relu(X)"},
     {SOFTMAX, "O = softmax(Y, dim=1)"}, {"M = max(X, dim=1)\nO = log(sum(exp(sub(X, M)), dim=1))", "O = log(sum(exp(X), dim=1))"},
-    {"O = max(sqrt(sqr(X)), dim=1)", "O = max(X, dim=1)"}, {"O = exp(relu(X))", "O = relu(exp(X))"}, {"O = log(max(exp(X), dim=1))", "O = max(exp(X), dim=1)"},
+    {"O = max(sqrt(sqr(X)), dim=1)", "O = max(X, dim=1)"}, {"O = sqrt(max(sqr(X), dim=1))", "O = max(X, dim=1)"}, {"O = exp(relu(X))", "O = relu(exp(X))"}, {"O = log(max(exp(X), dim=1))", "O = max(exp(X), dim=1)"},
 };
 static void right_pairs(void **state) {
   (void)state;
