@@ -1341,6 +1341,17 @@ static MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, 
     }
   }
 }
+/* A tensor copy is of another proxy than a thread's own writes, cp.async's among them: what lies where it goes has to be published. */
+static MGI_EMU_PLAIN void mgi_emu_overwrites(const void *to, size_t bytes) {
+  mgi_emu_state *s = &mgi_emu;
+  const mgi_emu_part *b = mgi_emu_part_of(s->tid);
+  const mgi_emu_cell *c = b->cell + ((const unsigned char *)to - b->shared_map);
+  for (size_t k = 0; k < bytes && !s->failed && !s->job->unwatched; k++, c++) {
+    if (c->flying || c->w_when < b->began || c->w_published != s->thread[c->w_tid].published) continue;
+    s->job->race = 1;
+    mgi_emu_fault(1, "race: a tensor copy goes over byte %lld of shared memory, which thread %d wrote at @%u and has not published", (long long)((const unsigned char *)to + k - b->shared), c->w_tid % s->threads, c->w_pc);
+  }
+}
 /* A cp.async of thread t has been waited for: from here on it is an ordinary write. */
 static MGI_EMU_PLAIN void mgi_emu_touch_landed(const unsigned char *to) {
   mgi_emu_part *b = mgi_emu_part_of(mgi_emu.tid);
@@ -1352,6 +1363,7 @@ static MGI_EMU_PLAIN void mgi_emu_touch_landed(const unsigned char *to) {
 #else
 #define MGI_EMU_TOUCH(p, bytes, write, fly) ((void)(p), (void)(bytes))
 #define MGI_EMU_NOINLINE
+MGI_EMU void mgi_emu_overwrites(const void *to, size_t bytes) { (void)to, (void)bytes; }
 MGI_EMU void mgi_emu_touch_landed(const unsigned char *to) { (void)to; }
 #endif
 #if defined(MG_EMULATE_RACES) || defined(MG_EMULATE_VOLATILE) /* with the latter alone only volatile accesses matter */
@@ -1900,6 +1912,7 @@ template<int RANK> MGI_EMU_NOINLINE MG_DEV void mg_tensor_copy(void *to, const m
   mgi_emu_flying_bar = (uint8_t)(f - b->phases);
   mgi_emu_flying_phase = f->done;
 #endif
+  mgi_emu_overwrites(to, bytes);
   MGI_EMU_TOUCH(to, bytes, 1, 3);
   memset(to, 0xFF, bytes);
   mgi_emu_tensor c;

@@ -204,6 +204,9 @@ head -c 300 c.cert >e.cert
 status 3 "verify: half a certificate" "$m" verify e.cert
 status 0 "exp of exp equals itself" "$m" verify exp2.mg exp2.mg
 
+printf 'program t\ninput X : f16[16, 64]\nO = log(add_scalar(sum(exp(X), dim=1), 1))\noutput O\n' >sumexp.mg
+status 0 "search of an exponential without a maximum" "$m" search sumexp.mg --no-measure
+grep -q '^# numerics: as safe as written, by runs' out && grep -q '^# note: nothing is seen to bound s in' out; ok $? "where the program's own has none, runs say that it is as safe"
 status 0 "emit" "$m" emit best.mg -o best.cu
 head -n 1 best.cu | grep -q nvcc; ok $? "emit: the file opens with its nvcc command"
 "$m" emit best.mg >again.cu 2>err; cmp -s best.cu again.cu; ok $? "emit: the same text again, and to stdout"
@@ -213,6 +216,9 @@ status 0 "explain" "$m" explain best.mg
 "$m" explain best.mg --no-measure >out && grep -q 'not measured: --no-measure' out; ok $? "explain --no-measure"
 CUDA_VISIBLE_DEVICES= "$m" explain best.mg --json >out && python3 -c 'import json; d = json.load(open("out")); assert d["measured"] is None and "no CUDA device" in d["not_measured"]'; ok $? "explain without a GPU says that nothing was measured"
 "$m" explain best.mg --machine A100 --json >out && python3 -c 'import json, sys; d = json.load(open("out")); k = d["parts"][0]; u = k["us"]; sys.exit(not (d["machine"] == "A100" and k["shared_bytes"] > 0 and k["values"] and abs(sum(u[t] for t in "launch fill body steps barriers merge drain".split()) - u["total"]) < 1e-2))'; ok $? "explain --json: the terms add up"
+sed 's/ring=warp/ring=warp nothing.mma=wide/; s/stages=/nothing.mma=wide stages=/' best.mg >unwritten.mg
+status 2 "explain of what the emitter refuses" "$m" explain unwritten.mg
+grep -q '^the emitter refuses it: ' out && grep -q 'bound by' out && grep -q '^mirage: .*nothing.mma' err; ok $? "it says why, and the price of what would not be written"
 status 3 "explain for a machine that nobody knows" "$m" explain best.mg --machine Z80
 grep -q "'Z80' is no GPU or architecture of the table, sm_90a (H200, H100), .*, and no file" err; ok $? "it names those that it knows"
 machine() { printf '%s\n' 'name mine' "arch $1" "can ASYNC_COPY$2" 'sms 64' 'threads_per_sm 1536' 'blocks_per_sm 16' 'shared_per_block 101376' 'shared_per_sm 102400' 'registers_per_sm 65536' \
