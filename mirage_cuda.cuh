@@ -12580,6 +12580,18 @@ MGI_FN void mgi_cu_halves_analyse(mgi_cu_kernel *K) {
   }
 }
 /* The barriers of the ring, its loads, and all of its stages on their way. */
+/* 1 if what threads write, or have cp.async write, before the ring that is opened next lies in part where that does. */
+MGI_FN int mgi_cu_copies_over(const mgi_cu_kernel *K) {
+  const mgi_cu_obj *const ring = &K->obj[K->n_obj];
+  int over = 0;
+  for (int k = 0; k < MGI_CU_OBJECTS && K->pass && K->n_obj < MGI_CU_OBJECTS; k++) {
+    const mgi_cu_obj *const o = &K->obj[k];
+    int brought = o == ring || !o->bytes || (!K->loop && o->begin >= ring->begin);
+    for (uint32_t a = 1; a < K->b->n_axes && !brought; a++) brought = K->copies[a] && K->ring_obj[a] == k;
+    over |= !brought && o->offset < ring->offset + ring->bytes && ring->offset < o->offset + o->bytes;
+  }
+  return over;
+}
 MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring) {
   const mg_graph *b = K->b;
   const char *L = b->axes[loop].name, *why;
@@ -12598,6 +12610,7 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
   mgi_cu_str_put(&K->decl, "  const mg_ring<%d, %lld, %d> phases_%s(mg_shared() + %lld);\n", K->stages, (long long)bytes, K->threads / 32, L, (long long)K->obj[phases].offset);
   mgi_cu_wait(K);
   mgi_cu_line(K, "phases_%s.init();", L);
+  if (mgi_cu_copies_over(K)) mgi_cu_line(K, "mg_group_publish();");
   mgi_cu_barrier(K);
   mgi_cu_begin(K);
   K->ring_obj[loop] = ring->obj = mgi_cu_obj_new(K, ring->stage * K->stages);
@@ -13582,7 +13595,7 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
     if (K->rule[t] != MG_AT_SETTLE) K->rule[t] = MG_AT_PLAIN;
   K->decl.n = K->body.n = 0;
   K->loop = 0;
-  if (pass == 0) memset(K->noisy, 0, sizeof K->noisy);
+  if (pass == 0) memset(K->noisy, 0, sizeof K->noisy), memset(K->obj, 0, sizeof K->obj);
   memset(ring, 0, sizeof ring);
   snprintf(K->pad, sizeof K->pad, "  ");
   K->merge_open = 1;

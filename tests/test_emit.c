@@ -259,6 +259,32 @@ static void test_file(void **state) {
   mg_graph_free(g);
 }
 
+/* A ring of tensor copies that lies where cp.async wrote: the proxies are told of each other, and link 2 misses it if they are not. */
+static void test_proxies(void **state) {
+  (void)state;
+  static const char text[] =
+      "program r\ninput A : f16[64, 256]\ninput B : f16[256, 64]\ninput X : f16[64, 64]\ninput U : f16[64, 64]\n"
+      "input Y : f16[64, 512]\ninput V : f16[512, 64]\nO = kernel grid=(x=1, y=2) threads=64 {\n"
+      "  plan { copy=tma stages=2 warps_m=2 warps_n=1 warps_k=1 }\n  for i=4 {\n    x = load X {y->0, i->1}\n"
+      "    u = load U {x->1, i->0}\n    p = matmul(x, u)\n  }\n  a = load A {y->0}\n  b = load B {x->1}\n"
+      "  q = mul(accum(p) {i->+}, matmul(a, b))\n  for j=4 {\n    y = load Y {y->0, j->1}\n    v = load V {x->1, j->0}\n"
+      "    r = matmul(y, v)\n  }\n  o = add(accum(r) {j->+}, q)\n  store o {x->1, y->0}\n}\noutput O\n";
+  mg_graph *g = parse(text);
+  char *cu = emit(g, NULL), *fence = strstr(cu, "mg_group_publish();");
+  mg_check_config c;
+  mg_check_report r;
+  mg_error e;
+  assert_non_null(fence);
+  assert_null(strstr(fence + 1, "mg_group_publish();"));
+  always(text);
+  memset(&c, 0, sizeof c), memset(&e, 0, sizeof e);
+  c.seeds = 2;
+  memset(fence, ' ', 19);
+  assert_int_equal(mg_cuda_check(g, cu, &c, &r, &e), MG_NOT_FOUND);
+  if (!strstr(r.difference, "a tensor copy goes over") || !strstr(r.difference, "has not published")) fail_msg("%s", r.difference);
+  mg_string_free(cu);
+  mg_graph_free(g);
+}
 /* NAME_run launches what NAME_launch launches, which are the kernels of NAME_info; pointers that are not aligned are refused. */
 static void test_typed_launch(void **state) {
   (void)state;
@@ -1273,7 +1299,7 @@ int main(int argc, char **argv) {
   printf("seed %llu\n", (unsigned long long)seed);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_file), cmocka_unit_test(test_typed_launch), cmocka_unit_test(test_split), cmocka_unit_test(test_refused), cmocka_unit_test(test_plan_words), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_found), cmocka_unit_test(test_barriers),
-    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_shifts), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_group_rings), cmocka_unit_test(test_tensor_copies), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_calibration), cmocka_unit_test(test_nvcc),
+    cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_shifts), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_group_rings), cmocka_unit_test(test_tensor_copies), cmocka_unit_test(test_proxies), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_calibration), cmocka_unit_test(test_nvcc),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
