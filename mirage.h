@@ -39,6 +39,7 @@
      >>evaluator  >>resize                                                               implementation
 
    CONFIGURATION (define before including)
+     MG_USER_TYPES(T)      rows added to the storage types from outside, see >>scalars
      MG_USER_OPS(E, T)     rows added to the operator table from outside, see >>ops
      MG_USER_AXIOMS(A)     rows added to the axiom table of mirage_search.h
 
@@ -128,17 +129,34 @@ mg_status mg_fail(mg_error *e, mg_status s, const char *where, const char *fmt, 
 
 /* ------------------------------------------------------------------------------------------------ >>scalars */
 
-/* Storage types, one row each.  The device's template of a row is mg_<name>; all are IEEE-like: a sign, an exponent, a
-   significand whose first bit is not stored, subnormals, infinities.
+/* Storage types, one row each.  All are IEEE-like: a sign, an exponent, a significand whose first bit is not stored,
+   subnormals, infinities.
+     name    in the text form; the device's template of a row is mg_<name>
      digits  of the significand, with that first bit
      least   the smallest positive number is 2^least
      most    the largest finite number
-     cuda    the number that cudaDataType gives it
-     id    name    bytes  digits  least  most                    cuda                                                */
-#define MG_TYPES(T)                                                                                                 \
-  T(F16,  "f16",  2,     11,     -24,   65504.0,                 2)                                                 \
-  T(BF16, "bf16", 2,     8,      -133,  3.3895313892515355e38,   14)                                                \
-  T(F32,  "f32",  4,     24,     -149,  3.4028234663852886e38,   0)
+     cuda    the number that cudaDataType gives it; -1: none, so that no library multiplies it
+   MG_USER_TYPES(T) adds rows of 2 bytes from outside, before the include:
+     #define MG_USER_TYPES(T) T(E6M9, e6m9, 2, 10, -39, 4290772992.0, -1)
+   With exponents of 16 - digits bits, of which 4 to 7 are allowed, least is 3 - digits - 2^(15 - digits).  Such a row is
+   all that it takes: its conversions follow from digits.  Products of a type that MG_TENSOR_SHAPES does not list are
+   multiplied in f32.
+     id    name  bytes  digits  least  most                    cuda                                                */
+#define MG_BUILTIN_TYPES(T)                                                                                         \
+  T(F16,  f16,  2,     11,     -24,   65504.0,                 2)                                                   \
+  T(BF16, bf16, 2,     8,      -133,  3.3895313892515355e38,   14)                                                  \
+  T(F32,  f32,  4,     24,     -149,  3.4028234663852886e38,   0)
+#ifndef MG_USER_TYPES
+#define MG_USER_TYPES(T)
+#endif
+#define MG_TYPES(T) MG_BUILTIN_TYPES(T) MG_USER_TYPES(T)
+
+/* Shapes of the tensor cores' products, of the types that they multiply, with sums of f32: c[m, n] += a[m, k] b[k, n].
+   The device's template of a row is mgi_mma<mg_<name>>.
+     type   m   n  k                                                                                                */
+#define MG_TENSOR_SHAPES(S)                                                                                          \
+  S(F16,    16, 8, 16)                                                                                              \
+  S(BF16,   16, 8, 16)
 
 typedef enum mg_dtype {
 #define MGI_T(id, name, bytes, digits, least, most, cuda) MG_##id,
@@ -155,6 +173,10 @@ typedef struct mg_type_info {
   int cuda;
 } mg_type_info;
 const mg_type_info *mg_type_row(mg_dtype t);
+
+/* The row of MG_TENSOR_SHAPES of type t; NULL: the tensor cores do not multiply it. */
+typedef struct mg_tensor_shape_info { mg_dtype type; int m, n, k; } mg_tensor_shape_info;
+const mg_tensor_shape_info *mg_tensor_shape(mg_dtype t);
 const char *mg_dtype_name(mg_dtype t); /* "f16", "bf16", "f32" */
 int mg_dtype_bytes(mg_dtype t);
 
@@ -824,11 +846,29 @@ int mg_rat_add(mg_rational a, mg_rational b, mg_rational *out) {
 
 const mg_type_info *mg_type_row(mg_dtype t) {
   static const mg_type_info rows[] = {
-#define MGI_T(id, name, bytes, digits, least, most, cuda) {name, "MG_" #id, "mg_" name, bytes, digits, least, most, cuda},
+#define MGI_T(id, name, bytes, digits, least, most, cuda) {#name, "MG_" #id, "mg_" #name, bytes, digits, least, most, cuda},
       MG_TYPES(MGI_T)
 #undef MGI_T
   };
   return &rows[(unsigned)t < MG_DTYPE_COUNT ? t : 0];
+}
+#define MGI_T(id, name, bytes, digits, least, most, cuda)                                                           \
+  static_assert(bytes == 2 && digits >= 9 && digits <= 12, "a user's type has 2 bytes, exponents of 4 to 7 bits");    \
+  static_assert(least == 3 - digits - (1 << (15 - digits)), "the least number of an IEEE-like type of 16 bits");
+MG_USER_TYPES(MGI_T)
+#undef MGI_T
+#define MGI_S(type, m, n, k) static_assert(m == 16 && n == 8 && k == 16, "fragments are laid out for 16 x 8 over 16");
+MG_TENSOR_SHAPES(MGI_S)
+#undef MGI_S
+const mg_tensor_shape_info *mg_tensor_shape(mg_dtype t) {
+  static const mg_tensor_shape_info rows[] = {
+#define MGI_S(type, m, n, k) {MG_##type, m, n, k},
+      MG_TENSOR_SHAPES(MGI_S)
+#undef MGI_S
+  };
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+    if (rows[k].type == t) return &rows[k];
+  return NULL;
 }
 const char *mg_dtype_name(mg_dtype t) {
   return (unsigned)t < MG_DTYPE_COUNT ? mg_type_row(t)->name : "?";
@@ -1489,7 +1529,7 @@ mg_tensor mg_apply(mg_graph *g, mg_opcode op, const mg_attr *A_in, int n, const 
     depends |= t->depends, merged |= t->merged;
     if (dtype == MG_DTYPE_COUNT || t->dtype == MG_F32) dtype = t->dtype;
     if (half == MG_F32) half = t->dtype;
-    else if (t->dtype != MG_F32 && half != t->dtype) { mgi_err(g, MG_BAD_INPUT, row->name, "operands of dtype f16 and bf16 do not mix"); return none; }
+    else if (t->dtype != MG_F32 && half != t->dtype) { mgi_err(g, MG_BAD_INPUT, row->name, "operands of dtype %s and %s do not mix", mg_dtype_name(half), mg_dtype_name(t->dtype)); return none; }
   }
   if (!mgi_attr_ok(g, row, &A, &shape[0])) return none;
   if (row->abstract == MG_ABS_SUGAR) return mgi_lower(g, op, &A, n, in);

@@ -1954,6 +1954,9 @@ template<int N, class W> MGI_EMU_NOINLINE MG_DEV void mg_push(W *mine, int rank,
 struct mg_f16 { uint16_t bits; };
 struct mg_bf16 { uint16_t bits; };
 struct mg_f32 { uint32_t bits; };
+#define MGI_T(id, name, bytes, digits, least, most, cuda) struct mg_##name { uint16_t bits; };
+MG_USER_TYPES(MGI_T)
+#undef MGI_T
 typedef mg_f16 mg_half;
 typedef mg_bf16 mg_bfloat;
 
@@ -2056,8 +2059,12 @@ MGI_EMU uint16_t mgi_emu_pack(mg_num v) {
 }
 MG_DEV mg_num mg_widen(mg_f16 v) { return mgi_emu_unpack(v.bits); }
 MG_DEV mg_num mg_widen(mg_bf16 v) { return mgi_emu_unpack(v.bits); }
+#define MGI_T(id, name, bytes, digits, least, most, cuda)                            \
+  MG_DEV mg_num mg_widen(mg_##name v) { return mgi_emu_unpack(v.bits); }
+MG_USER_TYPES(MGI_T)
+#undef MGI_T
 MG_DEV mg_num mg_widen(mg_f32 v) { return v.bits > 0xFFFF ? mg_num{MGI_EMU_UNDEFINED, 0} : mgi_emu_unpack((uint16_t)v.bits); }
-template<class T> struct mgi_emu_narrow { static T of(mg_num v) { T r; r.bits = mgi_emu_pack(v); return r; } };
+template<class T> struct mgi_narrow { static T of(mg_num v) { T r; r.bits = mgi_emu_pack(v); return r; } };
 
 /* A row of the operator table: asked of the host, remembered for one-operand rows without a constant. */
 MGI_EMU mg_num mgi_emu_row(const char *name, int n, int constant, mgi_emu_value **memo, mg_num a, mg_num b, mg_num c) {
@@ -2137,7 +2144,9 @@ MGI_EMU uint16_t mgi_emu_wide_write(mgi_emu_wide *w, float f) {
 #define MGI_EMU_WIDE_READ(v)
 #define MGI_EMU_WIDE_WRITE(T, f)
 #endif
-MG_DEV mg_num mg_widen(mg_f32 v) { return mgi_emu_float(v.bits); }
+#define MGI_FLOAT(u) mgi_emu_float(u)
+#define MGI_BITS(f) mgi_emu_bits(f)
+MG_DEV mg_num mg_widen(mg_f32 v) { return MGI_FLOAT(v.bits); }
 MG_DEV mg_num mg_widen(mg_bf16 v) {
   MGI_EMU_WIDE_READ(v);
   return mgi_emu_float((uint32_t)v.bits << 16);
@@ -2150,10 +2159,10 @@ MG_DEV mg_num mg_widen(mg_f16 v) {
   float f = (float)m * 0x1p-24f; /* subnormal: exact */
   return sign ? -f : f;
 }
-template<class T> struct mgi_emu_narrow;
-template<> struct mgi_emu_narrow<mg_f32> { static mg_f32 of(float f) { mg_f32 r = {mgi_emu_bits(f)}; return r; } };
+template<class T> struct mgi_narrow;
+template<> struct mgi_narrow<mg_f32> { static mg_f32 of(float f) { mg_f32 r = {mgi_emu_bits(f)}; return r; } };
 /* Round to nearest, ties to even; NaN becomes the device's 0x7FFF, so that it is never the poison 0xFFFF. */
-template<> struct mgi_emu_narrow<mg_bf16> {
+template<> struct mgi_narrow<mg_bf16> {
   static mg_bf16 of(float f) {
     MGI_EMU_WIDE_WRITE(mg_bf16, f);
     uint32_t u = mgi_emu_bits(f);
@@ -2162,7 +2171,7 @@ template<> struct mgi_emu_narrow<mg_bf16> {
     return r;
   }
 };
-template<> struct mgi_emu_narrow<mg_f16> {
+template<> struct mgi_narrow<mg_f16> {
   static mg_f16 of(float f) {
     MGI_EMU_WIDE_WRITE(mg_f16, f);
     uint32_t u = mgi_emu_bits(f), sign = (u >> 16) & 0x8000, a = u & 0x7FFFFFFF, r;
@@ -2182,7 +2191,7 @@ MG_DEV mg_num mg_const(int64_t num, int64_t den) { return (float)((double)num / 
 #endif /* scalars */
 
 static_assert(sizeof(mg_num) == 4, "shared memory layouts must be those of the device");
-template<class T> MG_DEV T mg_narrow(mg_num v) { return mgi_emu_narrow<T>::of(v); }
+template<class T> MG_DEV T mg_narrow(mg_num v) { return mgi_narrow<T>::of(v); }
 
 template<class T> MG_DEV uint32_t mg_pack2(T lo, T hi) { return (uint32_t)lo.bits | (uint32_t)hi.bits << 16; }
 template<class T> MG_DEV uint32_t mg_narrow2(mg_num lo, mg_num hi) { return mg_pack2<T>(mg_narrow<T>(lo), mg_narrow<T>(hi)); }
@@ -3165,6 +3174,9 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_setup(mgi_emul
 struct mg_f16 { uint16_t bits; };
 struct mg_bf16 { uint16_t bits; };
 struct mg_f32 { uint32_t bits; };
+#define MGI_T(id, name, bytes, digits, least, most, cuda) struct mg_##name { uint16_t bits; };
+MG_USER_TYPES(MGI_T)
+#undef MGI_T
 typedef float mg_num;
 typedef __half mg_half;          /* of NAME_run's parameters */
 typedef __nv_bfloat16 mg_bfloat;
@@ -3190,6 +3202,10 @@ template<> struct mgi_narrow<mg_bf16> {
   }
 };
 template<> struct mgi_narrow<mg_f32> { static MG_DEV mg_f32 of(mg_num v) { mg_f32 r = {__float_as_uint(v)}; return r; } };
+#define MGI_FLOAT(u) __uint_as_float(u)
+#define MGI_BITS(f) __float_as_uint(f)
+#define MGI_EMU_WIDE_READ(v)
+#define MGI_EMU_WIDE_WRITE(T, f)
 template<class T> MG_DEV T mg_narrow(mg_num v) { return mgi_narrow<T>::of(v); }
 template<class T> MG_DEV uint32_t mg_narrow2(mg_num lo, mg_num hi) { return mgi_narrow<T>::two(lo, hi); } /* 16-bit neighbours in a word */
 MG_DEV constexpr mg_num mg_const(int64_t num, int64_t den) { return (float)((double)num / (double)den); }
@@ -3452,6 +3468,44 @@ template<int ARCH = __CUDA_ARCH__> MG_DEV void mg_group_fence() { static_assert(
 
 /* ---- what both sides have alike */
 #ifndef MG_EMULATE_FIELD
+/* IEEE-like types of 16 bits, of DIGITS binary digits: what MG_USER_TYPES adds is made of these.  Rounded to nearest, ties to even;
+   NaN is 0x7FFF, as of f16. */
+template<int DIGITS> MG_DEV mg_num mgi_widen_like(uint32_t bits) {
+  constexpr uint32_t STORED = DIGITS - 1, SPECIAL = 0xFFFFu >> DIGITS, BIAS = SPECIAL >> 1;
+  const uint32_t sign = (bits & 0x8000) << 16, e = bits >> STORED & SPECIAL, m = bits & ((1u << STORED) - 1);
+  if (e == SPECIAL) return MGI_FLOAT(sign | 0x7F800000u | m << (23 - STORED));
+  if (e) return MGI_FLOAT(sign | (e + 127 - BIAS) << 23 | m << (23 - STORED));
+  const mg_num v = (mg_num)m * MGI_FLOAT((128 - BIAS - STORED) << 23); /* multiples of 2^least */
+  return sign ? -v : v;
+}
+template<int DIGITS> MG_DEV uint16_t mgi_narrow_like(mg_num v) {
+  constexpr uint32_t STORED = DIGITS - 1, SPECIAL = 0xFFFFu >> DIGITS, BIAS = SPECIAL >> 1, CUT = 24 - DIGITS;
+  const uint32_t u = MGI_BITS(v), sign = u >> 16 & 0x8000, a = u & 0x7FFFFFFF;
+  if (a > 0x7F800000u) return 0x7FFF;
+  uint32_t r;
+  if (a >= (128 - BIAS) << 23) {
+    r = (a + ((1u << (CUT - 1)) - 1) + (a >> CUT & 1)) >> CUT;
+    r -= (127 - BIAS) << STORED;
+    if (r > SPECIAL << STORED) r = SPECIAL << STORED;
+  } else r = (uint32_t)(MGI_FLOAT(a) * MGI_FLOAT((126 + BIAS + STORED) << 23) + 8388608.0f - 8388608.0f);
+  return (uint16_t)(sign | r);
+}
+#define MGI_T(id, name, bytes, digits, least, most, cuda)                                         \
+  MG_DEV mg_num mg_widen(mg_##name v) {                                                           \
+    MGI_EMU_WIDE_READ(v);                                                                         \
+    return mgi_widen_like<digits>(v.bits);                                                        \
+  }                                                                                               \
+  template<> struct mgi_narrow<mg_##name> {                                                       \
+    static MG_DEV mg_##name of(mg_num v) {                                                        \
+      MGI_EMU_WIDE_WRITE(mg_##name, v);                                                           \
+      return mg_##name{mgi_narrow_like<digits>(v)};                                               \
+    }                                                                                             \
+    static MG_DEV uint32_t two(mg_num lo, mg_num hi) {                                            \
+      return mgi_narrow_like<digits>(lo) | (uint32_t)mgi_narrow_like<digits>(hi) << 16;           \
+    }                                                                                             \
+  };
+MG_USER_TYPES(MGI_T)
+#undef MGI_T
 /* Unlike fmaxf, spreads a NaN: poison must not vanish. */
 MG_DEV mg_num mg_dev_max(mg_num a, mg_num b) { return a != a ? a : b != b ? b : a > b ? a : b; }
 MG_DEV mg_num mg_dev_min(mg_num a, mg_num b) { return a != a ? a : b != b ? b : a < b ? a : b; }
@@ -5208,6 +5262,9 @@ static inline int mgi_launch(int early, K *kernel, int64_t gx, int64_t gy, int64
 struct mg_f16 { uint16_t bits; };
 struct mg_bf16 { uint16_t bits; };
 struct mg_f32 { uint32_t bits; };
+#define MGI_T(id, name, bytes, digits, least, most, cuda) struct mg_##name { uint16_t bits; };
+MG_USER_TYPES(MGI_T)
+#undef MGI_T
 typedef struct __half mg_half;
 typedef struct __nv_bfloat16 mg_bfloat;
 struct alignas(64) mg_tensor_map { uint64_t w[16]; };
@@ -6621,7 +6678,7 @@ MGI_FN double mgi_tensors_error(const mg_graph *g, const mgi_tensors *t, int k, 
     }
     d = got - want;
     if (isinf(got) && mgi_cd_rounded(type, (float)(want * (1 + 2e-3)), &bits) == (float)got) continue;
-    if (type == MG_F16 && fabs(d) <= 1.0 / (1 << 25)) d = 0; /* half a step of the smallest halves: what rounding may take from any */
+    if (type != MG_F32 && fabs(d) <= ldexp(0.5, mg_type_row(type)->least)) d = 0; /* half a step of the smallest: what rounding may take from any */
     if (!(d * d <= most)) most = d == d ? d * d : HUGE_VAL, *worst = i;
     difference += d == d ? d * d : HUGE_VAL;
     norm += want * want;
@@ -6639,8 +6696,11 @@ MGI_FN void mgi_cd_index_text(const mg_shape *s, int64_t at, char *text, size_t 
 }
 MGI_FN double mgi_cd_tolerance(const mg_graph *g) {
   double most = 2e-3;
-  for (uint32_t t = 1; t < g->n_tensors; t++)
-    if (g->tensors[t].dtype == MG_BF16) most = 1e-2;
+  for (uint32_t t = 1; t < g->n_tensors; t++) {
+    const int lost = mg_type_row(MG_F16)->digits - mg_type_row(g->tensors[t].dtype)->digits;
+    const double least = lost <= 0 ? 2e-3 : lost < 3 ? ldexp(2e-3, lost) : 1e-2;
+    if (least > most) most = least;
+  }
   return most;
 }
 
@@ -8302,10 +8362,10 @@ MGI_FN int mgi_check_alike(const mgi_check_job *J, int family, double *off, doub
       for (int j = 0; j < 2; j++) bits[j] = mgi_cd_get(raw[j], o->dtype, 0);
       const double got = mgi_cd_value(o->dtype, bits[0]), right = mgi_cd_value(o->dtype, bits[1]);
       if (fabs(right) < 1e300) norm += right * right;
-      if (!(fabs(right) < 1e300) || fabs(got - right) <= (o->dtype == MG_F16 ? 0x1p-24 : 0)) continue; /* one of the smallest steps */
+      if (!(fabs(right) < 1e300) || fabs(got - right) <= (size == 2 ? ldexp(1, mg_type_row(o->dtype)->least) : 0)) continue; /* one of the smallest steps */
       difference += got == got ? (got - right) * (got - right) : HUGE_VAL;
     }
-    *most = o->dtype == MG_BF16 ? 0x1p-8 / 6 : o->dtype == MG_F16 ? 0x1p-11 / 6 : 2e-5;
+    *most = size == 2 ? ldexp(1, -mg_type_row(o->dtype)->digits) / 6 : 2e-5;
     *off = mgi_cd_relative(difference, norm);
     same = *off <= *most;
   }
@@ -9988,6 +10048,13 @@ static const mgi_cu_row mgi_cu_rows[] = {
 #undef MGI_T
   {"END", NULL}
 };
+static const char *const mgi_cu_type_rows[] = { /* of the types behind the built-in ones */
+#define MGI_T(id, name, bytes, digits, least, most, cuda)                                                             \
+  "T(" #id ", " #name ", " #bytes ", " #digits ", " #least ", " #most ", " #cuda ")",
+  MG_USER_TYPES(MGI_T)
+#undef MGI_T
+  ""
+};
 static_assert(sizeof mgi_cu_rows / sizeof *mgi_cu_rows == MG_OP_TABLE_END + 1, "one spelling a row");
 
 
@@ -11190,7 +11257,7 @@ MGI_FN uint32_t mgi_cu_scaled_load(const mgi_cu_kernel *K, uint32_t t, int *swap
     load = mgi_cu_plain_load(K, o->in[k].id, swapped), *row = mgi_cu_plain_load(K, o->in[!k].id, &across);
     if (!load || !*row) continue;
     const mg_tensor_info *x = &K->b->tensors[K->b->ops[load].out[0].id], *r = &K->b->tensors[K->b->ops[*row].out[0].id];
-    if (across || K->v[o->in[!k].id].rows != 1 || mgi_cu_load_trans(K, *row) || x->dtype != r->dtype || x->dtype != K->b->tensors[t].dtype || x->dtype == MG_F32) continue;
+    if (across || K->v[o->in[!k].id].rows != 1 || mgi_cu_load_trans(K, *row) || x->dtype != r->dtype || x->dtype != K->b->tensors[t].dtype || !mg_tensor_shape(x->dtype)) continue;
     if (K->v[o->in[k].id].rows == K->v[t].rows && K->v[o->in[k].id].cols == K->v[t].cols && K->v[o->in[!k].id].cols == K->v[t].cols) return load;
   }
   return *row = 0;
@@ -11212,7 +11279,7 @@ MGI_FN uint32_t mgi_cu_squared(const mgi_cu_kernel *K, uint32_t op) {
   int swapped;
   if (o->code != MG_OP_SUM || !K->own[o->scope] || !(p->code == MG_OP_SQR || (p->code == MG_OP_MUL && p->in[0].id == p->in[1].id))) return 0;
   const uint32_t load = mgi_cu_plain_load(K, p->in[0].id, &swapped);
-  return load && !swapped && K->b->tensors[K->b->ops[load].out[0].id].dtype != MG_F32 ? load : 0;
+  return load && !swapped && mg_tensor_shape(K->b->tensors[K->b->ops[load].out[0].id].dtype) ? load : 0;
 }
 /* The plan that the facts are asked about. */
 MGI_FN mg_kernel_plan mgi_cu_plan(const mgi_cu_kernel *K) {
@@ -11272,13 +11339,14 @@ MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left
   mgi_cu_val_info *v = &K->v[t];
   uint32_t load = mgi_cu_plain_load(K, t, &swapped);
   const char *side = left ? "left" : "right";
-  if (type != MG_F32 && load && K->v[K->b->ops[load].out[0].id].home == MGI_CU_AT_TILE && K->v[K->b->ops[load].out[0].id].type == type) {
+  const int by_tensor_cores = mg_tensor_shape(type) != NULL;
+  if (by_tensor_cores && load && K->v[K->b->ops[load].out[0].id].home == MGI_CU_AT_TILE && K->v[K->b->ops[load].out[0].id].type == type) {
     const mgi_cu_val_info *l = &K->v[K->b->ops[load].out[0].id];
     if (l->obj >= 0) mgi_cu_obj_touch(K, l->obj, 0);
     mgi_cu_str_put(s, swapped ? "mg_%s(mg_transposed(%s))" : "mg_%s(%s)", side, l->var);
     return;
   }
-  if (left && K->own[K->b->tensors[t].scope] && type != MG_F32) {
+  if (left && K->own[K->b->tensors[t].scope] && by_tensor_cores) {
     uint32_t row;
     load = mgi_cu_scaled_load(K, t, &swapped, &row);
     if (load && row) {
@@ -11286,14 +11354,14 @@ MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left
       return;
     }
   }
-  if (v->copy && v->copy_type == type && type != MG_F32) {
+  if (v->copy && v->copy_type == type && by_tensor_cores) {
     mgi_cu_obj_touch(K, v->copy_obj, 0);
     mgi_cu_str_put(s, "mg_%s(m_%s)", side, mgi_cu_tname(K->b, t));
     return;
   }
   uint32_t none = 0;
   mgi_cu_prepare_leaves(K, t, 0, v->rows, v->cols, 1, &none);
-  if (type == MG_F32) mgi_cu_lambda(K, s, t, 0, 1);
+  if (!by_tensor_cores) mgi_cu_lambda(K, s, t, 0, 1);
   else {
     int full = !mgi_cu_is_ragged(K, t, left) && (left ? v->cols : v->rows) % 16 == 0; /* no step of 16 passes the end */
     mgi_cu_str_put(s, "mg_%s_of<%s, %d, %s>(%s, ", side, mg_type_row(type)->device, left ? v->rows : v->cols, full ? "true" : "false", contracted);
@@ -11870,7 +11938,7 @@ MGI_FN void mgi_cu_matmul_step(mgi_cu_kernel *K, uint32_t op) {
     }
     mgi_cu_operand(K, &l, a, 1, type, end);
     mgi_cu_operand(K, &r, b, 0, type, end);
-    if (type == MG_F32) mgi_cu_line(K, "mg_contract_fma(%s, %s, %s, %s);", name, end, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
+    if (!mg_tensor_shape(type)) mgi_cu_line(K, "mg_contract_fma(%s, %s, %s, %s);", name, end, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
     else if (group && splits && mgi_cu_split_load(K, K->b->tensors[b].op) && !mgi_cu_split_load(K, K->b->tensors[a].op)) {
       if (!low) mgi_cu_line(K, "mg_group_contract_both<%s, %d, %s>(%s, %s, %s, mg_right(low_%s));", mg_type_row(type)->device, depth, v->in_place ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r), mgi_cu_tname(K->b, b));
     } else if (group) mgi_cu_line(K, "mg_group_%s<%s, %d, %s>(%s, %s, %s);", K->meanwhile ? "begin" : "contract", mg_type_row(type)->device, depth, v->in_place || low ? "false" : "true", name, mgi_cu_str_text(&l), mgi_cu_str_text(&r));
@@ -11888,7 +11956,7 @@ MGI_FN int mgi_cu_rule_ONCE(const mgi_cu_kernel *K, uint32_t t) {
   const mg_graph *b = K->b;
   const mg_dtype type = b->tensors[t].dtype;
   int swapped;
-  if ((type != MG_F16 && type != MG_BF16) || b->tensors[t].scope || K->v[t].home != MGI_CU_AT_INLINE || K->v[t].copy || mgi_cu_plain_load(K, t, &swapped)) return 0;
+  if (!mg_tensor_shape(type) || b->tensors[t].scope || K->v[t].home != MGI_CU_AT_INLINE || K->v[t].copy || mgi_cu_plain_load(K, t, &swapped)) return 0;
   for (uint32_t k = 1; k < b->n_ops; k++) {
     const mg_op_node *o = &b->ops[k];
     if (!mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) continue;
@@ -12028,7 +12096,7 @@ MGI_FN uint32_t mgi_cu_squares_of(const mgi_cu_kernel *K, const mg_op_node *o, i
   const uint32_t load = mgi_cu_plain_load(K, p->in[0].id, swapped);
   if (!load) return 0;
   const mgi_cu_val_info *l = &K->v[K->b->ops[load].out[0].id];
-  if (l->home != MGI_CU_AT_TILE || (l->type != MG_F16 && l->type != MG_BF16)) return 0;
+  if (l->home != MGI_CU_AT_TILE || !mg_tensor_shape(l->type)) return 0;
   if (depth % 16 && !(row ^ *swapped ? l->contracted_cols : l->contracted_rows)) return 0; /* it is no whole steps of 16 */
   const int64_t steps = (int64_t)mgi_cu_ceil_div(mgi_cu_ceil_div(n, 16), warps) * mgi_cu_ceil_div(depth, 16);
   return 3 * steps <= (int64_t)n * depth / K->threads || K->parts[o->scope] == MGI_CU_GROUP ? load : 0;
@@ -14113,7 +14181,7 @@ MGI_FN int mgi_cu_library_blas(mgi_cu_emit *em, const mg_op_node *o, int batch) 
   mgi_cu_str *l = &em->launches;
   const mg_tensor_info *out = &g->tensors[o->out[0].id], *a = &g->tensors[o->in[0].id];
   char text[1400], dim[3][200];
-  if (!mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_MATMUL)) return 0;
+  if (!mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_MATMUL) || mg_type_row(out->dtype)->cuda < 0) return 0;
   for (int side = 0; side < 2; side++) {
     const mg_tensor_info *x = &g->tensors[o->in[side].id];
     int r = x->shape.rank;
@@ -14362,7 +14430,7 @@ MGI_FN void mgi_cu_emit_io(const mgi_cu_emit *em, mgi_cu_str *s, const char *wha
 }
 
 /* NAME_run's parameters, each tensor on a line of its own behind `margin`.  types: of f16, bf16 and f32. */
-MGI_FN void mgi_cu_file_parameters(const mgi_cu_emit *em, mgi_cu_str *s, const char *margin, const char *const types[3]) {
+MGI_FN void mgi_cu_file_parameters(const mgi_cu_emit *em, mgi_cu_str *s, const char *margin, const char *const types[MG_DTYPE_COUNT]) {
   const mg_graph *g = em->g;
   mgi_cu_str_put(s, "int %s_run(\n", g->name);
   for (uint32_t k = 0; k < g->n_in; k++) {
@@ -14381,7 +14449,12 @@ MGI_FN void mgi_cu_file_head(mgi_cu_emit *em, mgi_cu_str *out, const char *certi
   char *source = NULL;
   em->st = mgi_cu_planned_text(em, &source);
   const int dependent = mg_machine_can(&em->machine, MG_CAN_DEPENDENT_LAUNCH);
-  static const char *const types[] = {"half", "__nv_bfloat16", "float"};
+  static const char *const types[] = {
+    "half", "__nv_bfloat16", "float"
+#define MGI_T(id, name, bytes, digits, least, most, cuda) , "mg_" #name
+    MG_USER_TYPES(MGI_T)
+#undef MGI_T
+  };
   mgi_cu_str_put(out, "/* nvcc -O3 -std=c++17 -prec-div=false -prec-sqrt=false -gencode arch=compute_%s,code=%s -Xcompiler -fPIC -shared \\\n",
                  em->machine.arch + 3, em->machine.arch);
   mgi_cu_str_put(out, "     -I<mirage> -o %s.so \\\n     %s.cu\n *\n", n, n);
@@ -14412,9 +14485,10 @@ MGI_FN const char *mgi_cu_file_plain(char *text) {
 /* What stands before the include, which is the last of it: the user's rows that the µGraph has, and what of the header it needs. */
 MGI_FN void mgi_cu_file_include(const mgi_cu_emit *em, mgi_cu_str *out) {
   const mg_graph *g = em->g;
-  uint8_t used[MG_OP_TABLE_END];
-  int any = 0;
-  memset(used, 0, sizeof used);
+  uint8_t used[MG_OP_TABLE_END], has[MG_DTYPE_COUNT];
+  int any = 0, types = 0;
+  memset(used, 0, sizeof used), memset(has, 0, sizeof has);
+  for (uint32_t t = 1; t < g->n_tensors; t++) has[g->tensors[t].dtype] = 1; /* its kernels have no others */
   for (uint32_t k = 1; k < g->n_ops; k++) {
     if (g->ops[k].code < MG_OP_TABLE_END) used[g->ops[k].code] = 1;
     for (uint32_t j = 1; g->ops[k].sub && j < g->ops[k].sub->n_ops; j++)
@@ -14422,7 +14496,10 @@ MGI_FN void mgi_cu_file_include(const mgi_cu_emit *em, mgi_cu_str *out) {
   }
   for (int k = 1; k < MG_OP_TABLE_END; k++)
     if (used[k] && mgi_cu_rows[k].row) mgi_cu_str_put(out, "%s  %s", any++ ? " \\\n" : "#define MG_USER_OPS(E, T) \\\n", mgi_cu_rows[k].row);
-  mgi_cu_str_put(out, "%s%s%s", any ? "\n" : "", em->blas ? "#define MG_CUBLAS\n" : "", em->maps ? "#define MG_TENSOR_MAPS\n" : "");
+  if (any) mgi_cu_str_put(out, "\n");
+  for (int t = MG_F32 + 1; t < MG_DTYPE_COUNT; t++)
+    if (has[t]) mgi_cu_str_put(out, "%s  %s", types++ ? " \\\n" : "#define MG_USER_TYPES(T) \\\n", mgi_cu_type_rows[t - MG_F32 - 1]);
+  mgi_cu_str_put(out, "%s%s%s", types ? "\n" : "", em->blas ? "#define MG_CUBLAS\n" : "", em->maps ? "#define MG_TENSOR_MAPS\n" : "");
   mgi_cu_str_put(out, "#define MIRAGE_DEVICE_ONLY\n#include \"mirage_cuda.cuh\"\n");
 }
 /* The sizes, each a macro. */
@@ -14479,7 +14556,12 @@ MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char 
   const char *n = g->name;
   const int dependent = mg_machine_can(&em->machine, MG_CAN_DEPENDENT_LAUNCH);
   mgi_cu_str_put(out, "extern \"C\" size_t %s_workspace_bytes(void) { return %s; }\n\n", n, last);
-  static const char *const types[] = {"mg_half", "mg_bfloat", "float"};
+  static const char *const types[] = {
+    "mg_half", "mg_bfloat", "float"
+#define MGI_T(id, name, bytes, digits, least, most, cuda) , "mg_" #name
+    MG_USER_TYPES(MGI_T)
+#undef MGI_T
+  };
   const char *space = strcmp(last, "0") ? "  unsigned char *const space = (unsigned char *)workspace;\n" : "";
   const char *early_name = strstr(mgi_cu_str_text(&em->launches), "MG_LAUNCH_AFTER(early, ") ? " early" : "";
   if (dependent) mgi_cu_str_put(out, "static int %s_launch_all(int%s, %s) {\n", n, early_name, args);

@@ -212,7 +212,7 @@ typedef struct mg_flat_op {
   int8_t across;                /* ACCUM: over several blocks of the grid too */
   int8_t wide;                  /* a product with NAME.mma=wide */
   int8_t joined;                /* a product of joined operands: in[0] in[1] + in[2] in[3], n_in 2 */
-  int8_t narrow;                /* its type has 16 bits; esize counts what lies in memory, of two numbers or wide ones too */
+  int8_t narrow;                /* the tensor cores multiply its type, of 16 bits; esize counts what lies in memory, of two numbers or wide ones too */
   int8_t sums, maxima;          /* ACCUM: it leaves loops, and all of them by sums; by maxima */
   int8_t apart;                 /* NAME.at=.. keeps it from the fragments of a product */
   int16_t in[4];                /* operands, as places in `op`; of a load in[0]: which tensor */
@@ -1087,7 +1087,7 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
     memcpy(m->d, t->shape.dim, sizeof m->d);
     m->inner = (int8_t)(m->rank ? m->rank - 1 : 0);
     m->esize = (int8_t)mg_dtype_bytes(t->dtype);
-    m->narrow = mg_dtype_bytes(t->dtype) == 2;
+    m->narrow = mg_tensor_shape(t->dtype) != NULL;
     m->apart = (int8_t)mgi_kept_apart(b, t);
     m->turns = (int8_t)mg_swaps_last(o, m->rank);
     for (uint32_t s = o->scope; s; s = b->axes[s].parent) m->trips *= (double)b->axes[s].extent, m->inloop = 1, m->outer = (int8_t)s;

@@ -4551,7 +4551,7 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
     if (joined[i]) { at[i] = at[o->in[0]]; continue; }
     const int x = at[i] = (int16_t)k->n++;
     mg_flat_op *m = &k->op[x];
-    m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2, m->unique = 0, m->wide = 0, m->joined = m->apart = m->turns = 0; /* esize: as operands are widened */
+    m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2, m->narrow = 1, m->unique = 0, m->wide = 0, m->joined = m->apart = m->turns = 0; /* esize: as operands are widened */
     m->along = (int8_t)(o->code == MG_OP_SUM || o->code == MG_OP_MAX ? o->arg : 0);
     m->chunk = m->split = 0;
     m->loop = m->outer = (int8_t)(m->inloop ? mgi_se_loop_axis(o->scope) : 0);
@@ -4563,6 +4563,7 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
     for (int j = 0; j < o->n_in; j++) {
       m->in[j] = at[o->in[j]];
       if (k->op[m->in[j]].esize > m->esize) m->esize = k->op[m->in[j]].esize;
+      m->narrow &= k->op[m->in[j]].narrow;
     }
     m->inner = (int8_t)(o->rank ? o->rank - 1 : 0);
     for (int d = 0; d < o->rank; d++) {
@@ -4575,6 +4576,7 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
     if (o->code == MG_OP_LOAD) {
       const mg_tensor_info *u = mg_tensor_of(s->p, s->p->in[o->arg]);
       m->esize = (int8_t)mg_dtype_bytes(u->dtype);
+      m->narrow = mg_tensor_shape(u->dtype) != NULL;
       m->inner = (int8_t)(o->rank ? u->order[o->rank - 1] : 0);
       m->down = (int8_t)mg_runs_down(u);
       for (int d = 0; d < o->rank && m->inloop; d++)
@@ -4582,7 +4584,6 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
       m->in[0] = o->arg, m->unique = mg_shape_elements(&u->shape) * m->esize;
       for (int j = 0; j < x; j++) h->again |= k->op[j].code == MG_OP_LOAD && k->op[j].in[0] == m->in[0];
     }
-    m->narrow = m->esize == 2;
     if (o->code == MG_OP_CONCAT_MATMUL) mg_flat_join(m);
     h->made[x] = m->code == MG_OP_MATMUL;
     for (int j = 0; j < m->n_in && m->code != MG_OP_LOAD; j++) h->made[x] |= h->made[m->in[j]];
@@ -6704,7 +6705,12 @@ mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const ch
   mgi_num_bounds *B = (mgi_num_bounds *)calloc(1, sizeof *B);
   mgi_num_value *pv = (mgi_num_value *)calloc((size_t)p.n + 1, sizeof *pv), *uv = (mgi_num_value *)calloc((size_t)u.n + 1, sizeof *uv);
   int room = B && pv && uv && !(p.bad & MGI_NUM_MEMORY) && !(u.bad & MGI_NUM_MEMORY);
-  if (!room || p.bad || u.bad) {
+  int strange = 0;
+  for (uint32_t k = 0; k < program->n_in; k++) strange |= mg_tensor_of(program, program->in[k])->dtype > MG_F32;
+  if (strange) {
+    snprintf(r->why, sizeof r->why, "it has a user's type, whose range no rule knows");
+    lost = 1;
+  } else if (!room || p.bad || u.bad) {
     snprintf(r->why, sizeof r->why, "it has more inputs than are looked at, or an operator of more than two operands");
     lost = 1;
   }

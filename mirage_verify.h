@@ -3565,24 +3565,21 @@ mg_status mg_certificate_recheck(const char *text, size_t len, const mg_verify_c
    a wider sum is held against a kernel. */
 
 float mg_round_to(mg_dtype t, float x) {
-  uint32_t u, sign, r;
+  const mg_type_info *row = mg_type_row(t);
+  const int cut = 24 - row->digits; /* bits of f32's significand that are lost */
+  uint32_t u, sign;
   memcpy(&u, &x, 4);
-  if (t == MG_F32 || x != x) return x;
-  if (t == MG_BF16) r = (u + 0x7FFF + ((u >> 16) & 1)) & 0xFFFF0000u;
-  else {
-    sign = u & 0x80000000u, u &= 0x7FFFFFFFu;
-    if (u >= 0x477FF000u) r = 0x7F800000u; /* 65520 and more */
-    else if (u >= 0x38800000u) r = (u + 0xFFF + ((u >> 13) & 1)) & 0xFFFFE000u;
-    else { /* below 2^-14: multiples of 2^-24, the last place of 0.5 */
-      float a;
-      memcpy(&a, &u, 4);
-      volatile float moved = a + 0.5f;
-      a = moved - 0.5f;
-      memcpy(&r, &a, 4);
-    }
-    r |= sign;
-  }
-  memcpy(&x, &r, 4);
+  if (!cut || x != x) return x;
+  sign = u & 0x80000000u, u &= 0x7FFFFFFFu;
+  if (row->least > -133 && (int)(u >> 23) - 127 < row->least + row->digits - 1) { /* subnormal: multiples of 2^least */
+    const double steps = rint(ldexp(fabs((double)x), -row->least));
+    x = (float)ldexp(steps, row->least);
+    memcpy(&u, &x, 4);
+  } else u = (u + ((1u << (cut - 1)) - 1) + ((u >> cut) & 1)) & ~((1u << cut) - 1);
+  memcpy(&x, &u, 4);
+  if ((double)x > row->most) u = 0x7F800000u;
+  u |= sign;
+  memcpy(&x, &u, 4);
   return x;
 }
 
@@ -3859,7 +3856,7 @@ void mg_family_input(const mg_graph *g, const mg_family *f, uint64_t seed, int d
       case MG_FAMILY_OFFSET: x += 1000 * scale; break;
       case MG_FAMILY_CONSTANT: x = scale * mgi_family_normal(hr); break;
       case MG_FAMILY_ZERO: x = row % 3 == 1 ? 0 : x; break;
-      case MG_FAMILY_DENORMAL: x = floor(x / scale * 300) * ldexp(1, t->dtype == MG_BF16 ? -133 : -24); break;
+      case MG_FAMILY_DENORMAL: x = floor(x / scale * 300) * ldexp(1, t->dtype == MG_F32 ? mg_type_row(MG_F16)->least : mg_type_row(t->dtype)->least); break;
       case MG_FAMILY_FIRST: x = col < (cols + 3) / 4 ? f->a : 0; break;
       case MG_FAMILY_LAST: x = col >= cols - (cols + 3) / 4 ? f->a : 0; break;
       case MG_FAMILY_ALL_BUT: x = col == (int64_t)(hr % (uint64_t)cols) ? 0 : f->a; break;

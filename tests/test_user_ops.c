@@ -3,7 +3,9 @@
    row may use (every), one that moves elements (flip) and one that moves some and invents zeros (shift).  Each is parsed, printed,
    evaluated, verified, searched, emitted and checked like a built-in row.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_user_ops.c -o build/test_user_ops -lcmocka -lm -lpthread -ldl
-   Run from the repository's top directory. */
+   Run from the repository's top directory.
+   A storage type from outside, one row of MG_USER_TYPES, too: e6m9, which the tensor cores do not multiply. */
+#define MG_USER_TYPES(T) T(E6M9, e6m9, 2, 10, -39, 4290772992.0, -1)
 #define MG_USER_OPS(E, T)                                                                                          \
   E(TANH,  "tanh",  1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(TANH, a), MG_TANH(a))                                       \
   E(EVERY, "every", 2, MG_KBT, NONE, OPAQUE, FF_OPAQUE(EVERY, FF_ADD(a, b)),                                       \
@@ -237,6 +239,52 @@ static void chain_of_blend(void **state) {
   (void)state;
   chain("program blend_linear\ninput X : f16[16, 64]\ninput W : f16[64, 64]\ninput R : f16[16, 64]\nO = blend(matmul(X, W), R, 1/4)\noutput O\n", "E(BLEND, \"blend\"", 1, 2);
 }
+/* e6m9 by its definition: 1 sign, 6 exponent and 9 significand bits, a bias of 31. */
+static double e6m9(unsigned bits) {
+  const int e = (int)(bits >> 9 & 63), m = (int)(bits & 511);
+  const double v = e == 63 ? m ? NAN : HUGE_VAL : e ? ldexp(512 + m, e - 31 - 9) : ldexp(m, -30 - 9);
+  return bits & 0x8000 ? -v : v;
+}
+static void rows_of_types(void **state) {
+  (void)state;
+  for (int t = 0; t < MG_DTYPE_COUNT; t++) { /* what a row says follows from its bytes and digits */
+    const mg_type_info *row = mg_type_row((mg_dtype)t);
+    const int top = (1 << (8 * row->bytes - row->digits - 1)) - 1; /* the largest exponent, and the bias */
+    assert_int_equal(row->least, 2 - top - row->digits);
+    assert_true(row->most == ldexp(2 - ldexp(1, 1 - row->digits), top));
+    assert_int_equal(mg_tensor_shape((mg_dtype)t) != NULL, t == MG_F16 || t == MG_BF16);
+  }
+  assert_string_equal(mg_dtype_name(MG_E6M9), "e6m9");
+  assert_int_equal(mg_dtype_bytes(MG_E6M9), 2);
+  for (unsigned bits = 0; bits < 0x7E00; bits++) { /* what it holds, and what lies between two of these, on both sides */
+    const double v = e6m9(bits), next = bits + 1 == 0x7E00 ? ldexp(1, 32) : e6m9(bits + 1), half = (v + next) / 2;
+    const double even = bits & 1 ? next : v, tiny = (next - v) / 64;
+    for (int sign = -1; sign <= 1; sign += 2) {
+      const struct { double x, y; } cases[] = {{v, v}, {half, even}, {half - tiny, v}, {half + tiny, next}};
+      for (int k = 0; k < 4; k++) {
+        const double y = cases[k].y == ldexp(1, 32) ? HUGE_VAL : cases[k].y;
+        const float got = mg_round_to(MG_E6M9, (float)(sign * cases[k].x));
+        if ((double)got != sign * y) fail_msg("%a is rounded to %a, expected %a", sign * cases[k].x, (double)got, sign * y);
+      }
+    }
+    assert_true(mg_unit_at(MG_E6M9, v) == (v < ldexp(1, -30) ? ldexp(1, -39) : next - v));
+  }
+  mg_graph *g;
+  mg_error e;
+  static const char mixed[] = "program m\ninput X : e6m9[4, 4]\ninput Y : f16[4, 4]\nO = add(X, Y)\noutput O\n";
+  assert_int_equal(mg_parse(mixed, strlen(mixed), "m", NULL, &g, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "e6m9 and f16 do not mix"));
+  static const char unknown[] = "program m\ninput X : e5m9[4, 4]\nO = exp(X)\noutput O\n";
+  assert_int_equal(mg_parse(unknown, strlen(unknown), "m", NULL, &g, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "expected f16, bf16, f32 or e6m9, found 'e5m9'"));
+}
+/* From the text to a checked kernel. */
+static void chain_of_a_type(void **state) {
+  (void)state;
+  chain("program typed\ninput X : e6m9[16, 128]\ninput G : e6m9[128]\ninput W : e6m9[128, 64]\n"
+        "O = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n", "T(E6M9, e6m9, 2, 10, -39, 4290772992.0, -1)", 1, 2);
+}
+
 /* The cost class of a row is its last column, or what stands for a missing one; the model prices by it. */
 static void cost_classes(void **state) {
   (void)state;
@@ -273,7 +321,8 @@ static void chain_of_shift(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(rows_stand_in_the_table), cmocka_unit_test(cost_classes), cmocka_unit_test(parsed_printed_evaluated), cmocka_unit_test(errors_name_the_operator),
+      cmocka_unit_test(rows_stand_in_the_table), cmocka_unit_test(rows_of_types), cmocka_unit_test(chain_of_a_type),
+      cmocka_unit_test(cost_classes), cmocka_unit_test(parsed_printed_evaluated), cmocka_unit_test(errors_name_the_operator),
       cmocka_unit_test(verified),                cmocka_unit_test(at_every_level),           cmocka_unit_test(chain_of_tanh),
       cmocka_unit_test(chain_of_blend),          cmocka_unit_test(chain_of_flip),            cmocka_unit_test(chain_of_flip_after_matmul),
       cmocka_unit_test(chain_of_shift),          cmocka_unit_test(resized), cmocka_unit_test(chain_of_every_function),
