@@ -371,6 +371,14 @@ static void the_emitted_norm(void **state) {
   assert_int_equal(emulated(program, SMALL_KERNEL("mul(x, g)"), &r), MG_NOT_FOUND);
   assert_int_equal(r.without_wide, 0);
   for (int k = 0; k < r.families; k++) assert_int_equal(r.bad[k] & 2, 0); /* f32 in place of 16 bits, it is safe */
+  /* over tf32 the same is safe; (ii) has no operand of 10 bits there either, or each family would fail by it */
+  static const char wide[] = "program small\n" LINEAR_IN "O = kernel grid=(x=8) threads=128 {\nplan { b.mma=wide }\nfor i=4 {\n"
+                             "x = load X {x->*, i->1}\ng = load G {x->*, i->0}\nw = load W {x->1, i->0}\nb = matmul(mul(x, g), w)\n"
+                             "s = sum(sqr(x), dim=1)\n}\nm = add_scalar(scale(accum(s) {i->+}, 1/256), 1/1000000)\n"
+                             "o = div(accum(b) {i->+}, sqrt(m))\nstore o {x->1}\n}\noutput O\n";
+  assert_int_equal(emulated(program, wide, &r), MG_OK);
+  assert_int_equal(r.without_wide, 0);
+  assert_true(r.binding >= MG_FAMILIES_LEAST);
   static const char plain[] = "program small\n" "input X : f16[16, 256]\ninput W : f16[256, 512]\n" "O = silu(matmul(X, W))\noutput O\n";
   static const char kernel[] = "program small\n" "input X : f16[16, 256]\ninput W : f16[256, 512]\nO = kernel grid=(x=8) threads=128 {\nfor i=4 {\nx = load X {x->*, i->1}\n"
                                "w = load W {x->1, i->0}\nb = matmul(x, w)\n}\no = silu(accum(b) {i->+})\nstore o {x->1}\n}\noutput O\n";
