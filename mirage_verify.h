@@ -2568,12 +2568,14 @@ static mg_status mgi_verify_floats(mgi_bench *B, int maximum, mg_verify_report *
    Float64 runs that refute, or define, before EQUAL is said (DOMAINS in the header comment).  A value is
    (v +- err) 2^e, so that nothing overflows, or proved to be undefined: a division by exactly 0, a logarithm or a root of
    what is below its domain by more than the bound.  What the bound does not separate is unknown, and refutes nothing.
-     sizes   the graphs' own where all runs take little work; else dimensions of at most 8, or 4, with axes of 2, made
-             alike by the inputs and outputs (mg_resize).  Where that is not possible, or too large still, there are no runs.
+     sizes   the graphs' own where all runs take little work; else dimensions of at most 8, or 4, with axes of 2 where these
+             cut chunks of more than one, made alike by the inputs and outputs (mg_resize).  Where that is not possible, or too
+             large still, there are no runs.  What is refuted there is another pair: it has to be at the own sizes too, by the same
+             run or others; where that takes more than MGI_WIDE_CONFIRM it is not decided.
      runs    at most 64, fewer where they take more than MGI_WIDE_WORK in all, by the seed alone.
    Requirement 1: a verdict depends on the seed and the graphs, not on time. */
 
-enum { MGI_WIDE_RUNS = 64, MGI_WIDE_WORK = 4000000, MGI_WIDE_OWN = 30000 };
+enum { MGI_WIDE_RUNS = 64, MGI_WIDE_WORK = 4000000, MGI_WIDE_OWN = 30000, MGI_WIDE_CONFIRM = 10 * MGI_WIDE_WORK };
 enum { MGI_WIDE_OK, MGI_WIDE_UNKNOWN, MGI_WIDE_UNDEFINED, MGI_WIDE_LOWEST /* the maximum of nothing */ };
 typedef struct mgi_wide { double v, err; int64_t e; int state; } mgi_wide;
 
@@ -2827,7 +2829,25 @@ static double mgi_wide_input(const mgi_wide_plan *p, uint64_t seed, int k, const
 
 /* ---- sizes */
 
-/* Both graphs with dimensions of at most `most` and axes of 2; out are to be freed.  0 if there are none such. */
+/* How many blocks or iterations axis x of a kernel of g has at other extents (by class).  As many as it had where it cuts nothing,
+   as a sum over it is a multiple then; a chunk of 1 stays one, as much is alike over it that is not over two; else 2. */
+static int64_t mgi_wide_axis(const mg_graph *g, const mg_graph *kernel, uint32_t x, const mg_classes *c, const int64_t *extent) {
+  const int64_t own = kernel->axes[x].extent;
+  int64_t single = 0;
+  int cuts = 0;
+  for (uint32_t k = 1; k < kernel->n_ops; k++) {
+    const mg_op_node *o = &kernel->ops[k];
+    const int to = o->map.to[x];
+    if ((o->code != MG_OP_LOAD && o->code != MG_OP_STORE && o->code != MG_OP_ACCUM) || to < 0) continue;
+    cuts = 1;
+    int others = o->code != MG_OP_LOAD || g->tensors[o->in[0].id].shape.dim[to] != own;
+    for (uint32_t y = 1; y < kernel->n_axes; y++) others |= y != x && o->map.to[y] == to;
+    const int32_t class_of = others ? -1 : c->of[o->in[0].id * MG_MAX_RANK + (uint32_t)to];
+    if (class_of >= 0) single = extent[class_of];
+  }
+  return !cuts ? own : single ? single : own > 1 ? 2 : 1;
+}
+/* Both graphs with dimensions of at most `most` and few blocks and iterations; out are to be freed.  0 if there are none such. */
 static int mgi_wide_resized(const mg_graph *const *g, int64_t most, mg_graph **out) {
   mg_classes c[2];
   mg_error e;
@@ -2865,7 +2885,7 @@ static int mgi_wide_resized(const mg_graph *const *g, int64_t most, mg_graph **o
   for (uint32_t k = 1, at = 0; good && k < g[1]->n_ops; k++)
     if (g[1]->ops[k].code == MG_OP_GRAPH) {
       for (uint32_t x = 1; x < g[1]->ops[k].sub->n_axes && x <= MG_MAX_AXES; x++)
-        counts[at * (MG_MAX_AXES + 1) + x] = g[1]->ops[k].sub->axes[x].extent > 1 ? 2 : 1;
+        counts[at * (MG_MAX_AXES + 1) + x] = mgi_wide_axis(g[1], g[1]->ops[k].sub, x, &c[1], extent + c[0].n);
       at++;
     }
   good = good && mg_is_program(g[0]) && mg_resize(g[0], extent, NULL, &out[0], &e) == MG_OK &&
@@ -2892,6 +2912,7 @@ static double mgi_wide_work(const mg_graph *const *g) {
 typedef struct mgi_wide_result {
   int runs;                  /* 0: the graphs are too large, and cannot be resized */
   int reduced;               /* at other sizes */
+  int unconfirmed;           /* refuted at other sizes, and the own ones are too large for such a run */
   int refuted;               /* a is defined and b is not, or they differ */
   int nowhere;               /* there is an element that no run defined on both sides */
   int run, output;
@@ -2946,16 +2967,39 @@ static void mgi_wide_one(const mg_graph *const *g, uint64_t seed, int run, uint8
   for (int side = 0; side < 2; side++)
     for (uint32_t k = 0; k < MG_MAX_OUT; k++) free(out[side][k]);
 }
-/* Runs both; *r says what came of it. */
+/* Runs both, `most` times at most, with run `first` first; *r says what came of it. */
+static mg_status mgi_wide_some(const mg_graph *const *g, uint64_t seed, int first, int most, const mgi_watch *w, mgi_wide_result *r, mg_error *e) {
+  uint8_t *seen[MG_MAX_OUT] = {NULL};
+  mg_status s = MG_OK;
+  size_t n = 0;
+  for (uint32_t k = 0; k < g[0]->n_in && n < sizeof r->sizes; k++) {
+    const mg_shape *z = &g[0]->tensors[g[0]->in[k].id].shape;
+    for (int d = 0; d < z->rank && n < sizeof r->sizes; d++)
+      n += (size_t)snprintf(r->sizes + n, sizeof r->sizes - n, "%s%lld", d ? "x" : k ? " " : "", (long long)z->dim[d]);
+  }
+  for (uint32_t k = 0; k < g[0]->n_out && s == MG_OK; k++)
+    if (!(seen[k] = (uint8_t *)calloc((size_t)mgi_trial_elements(g[0], g[0]->out[k]) + 1, 1)))
+      s = mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for a float64 run");
+  for (int turn = 0; turn < most && s == MG_OK && !r->refuted; turn++, r->runs++) {
+    if (mgi_watch_over(w)) { s = mg_fail(e, MG_LIMIT, "mg_verify", "the time limit ended the float64 runs"); break; }
+    mgi_wide_one(g, seed, !turn ? first : turn <= first ? turn - 1 : turn, seen, r, &s, e);
+  }
+  for (uint32_t k = 0; k < g[0]->n_out && s == MG_OK && r->runs && !r->refuted && !r->nowhere; k++)
+    for (int64_t i = 0; i < mgi_trial_elements(g[0], g[0]->out[k]) && !r->nowhere; i++)
+      if (!seen[k][i]) r->nowhere = 1, r->output = (int)k, r->element = i;
+  for (uint32_t k = 0; k < MG_MAX_OUT; k++) free(seen[k]);
+  return s;
+}
+/* Runs both, at reduced sizes where their own take long; *r says what came of it.  What is refuted at other sizes is another pair
+   than the one given: the same run, and others, have to refute that. */
 static mg_status mgi_wide_runs(const mg_graph *a, const mg_graph *b, uint64_t seed, const mgi_watch *w,
                                mgi_wide_result *r, mg_error *e) {
   const mg_graph *g[2];
   mg_graph *small[2] = {NULL, NULL};
-  uint8_t *seen[MG_MAX_OUT] = {NULL};
-  mg_status s = MG_OK;
   memset(r, 0, sizeof *r);
   g[0] = a, g[1] = b;
   double work = mgi_wide_work(g);
+  const double own = work;
   if (work > MGI_WIDE_OWN)
     for (int64_t most = 8; most >= 4 && !small[0]; most /= 2) {
       const mg_graph *h[2];
@@ -2968,25 +3012,15 @@ static mg_status mgi_wide_runs(const mg_graph *a, const mg_graph *b, uint64_t se
   if (r->reduced) g[0] = small[0], g[1] = small[1];
   const int count = mgi_wide_count((int)g[0]->n_in),
             most = work > 0 && MGI_WIDE_WORK / work < count ? (int)(MGI_WIDE_WORK / work) : count;
-  size_t n = 0;
-  for (uint32_t k = 0; k < g[0]->n_in && n < sizeof r->sizes; k++) {
-    const mg_shape *z = &g[0]->tensors[g[0]->in[k].id].shape;
-    for (int d = 0; d < z->rank && n < sizeof r->sizes; d++)
-      n += (size_t)snprintf(r->sizes + n, sizeof r->sizes - n, "%s%lld", d ? "x" : k ? " " : "", (long long)z->dim[d]);
-  }
-  for (uint32_t k = 0; k < g[0]->n_out && s == MG_OK; k++)
-    if (!(seen[k] = (uint8_t *)calloc((size_t)mgi_trial_elements(g[0], g[0]->out[k]) + 1, 1)))
-      s = mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for a float64 run");
-  for (int run = 0; run < most && s == MG_OK && !r->refuted; run++, r->runs++) {
-    if (mgi_watch_over(w)) { s = mg_fail(e, MG_LIMIT, "mg_verify", "the time limit ended the float64 runs"); break; }
-    mgi_wide_one(g, seed, run, seen, r, &s, e);
-  }
-  for (uint32_t k = 0; k < g[0]->n_out && s == MG_OK && r->runs && !r->refuted && !r->nowhere; k++)
-    for (int64_t i = 0; i < mgi_trial_elements(g[0], g[0]->out[k]) && !r->nowhere; i++)
-      if (!seen[k][i]) r->nowhere = 1, r->output = (int)k, r->element = i;
-  for (uint32_t k = 0; k < MG_MAX_OUT; k++) free(seen[k]);
+  mg_status s = mgi_wide_some(g, seed, 0, most, w, r, e);
   mg_graph_free(small[0]), mg_graph_free(small[1]);
-  return s;
+  if (s != MG_OK || !r->reduced || !r->refuted) return s;
+  r->unconfirmed = own > MGI_WIDE_CONFIRM;
+  if (r->unconfirmed) return s;
+  const int again = MGI_WIDE_CONFIRM / own < count ? (int)(MGI_WIDE_CONFIRM / own) : count, run = r->run;
+  memset(r, 0, sizeof *r);
+  g[0] = a, g[1] = b;
+  return mgi_wide_some(g, seed, run, again, w, r, e);
 }
 MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double deadline, size_t memory_limit, const volatile int *stop, mg_prove_report *r, char **derivation,
                                   mg_error *e); /* >>methods */
@@ -3246,7 +3280,7 @@ static void mgi_wide_words(const mgi_wide_result *x, uint64_t seed, char *text, 
   snprintf(
       text, size,
       "float64 run %d of seed %llu%s, inputs %.60s: output %d, element %lld is %.9g in the first, %s in the second",
-      x->run, (unsigned long long)seed, x->reduced ? " at reduced sizes" : "", x->sizes, x->output,
+      x->run, (unsigned long long)seed, x->unconfirmed ? " at reduced sizes, as their own are too large" : x->reduced ? " at reduced sizes" : "", x->sizes, x->output,
       (long long)x->element, x->a, b);
 }
 /* What is left to ask once the tests agree: whether b is defined wherever a is, and what float64 says. */
@@ -3260,9 +3294,9 @@ static mg_status mgi_verify_domain(const mg_graph *a, const mg_graph *b, const m
   if (r->tier == MG_TIER_FULL && !c->skip_floats) {
     mg_status s = mgi_wide_runs(a, b, B->seed, &B->watch, &x, e);
     if (s != MG_OK) return mgi_verify_fault(B, c, r, e);
-    refuted = x.refuted, nowhere = x.nowhere && !total;
+    refuted = x.refuted && !x.unconfirmed, nowhere = x.nowhere && !total;
   }
-  if (shown && !refuted && !nowhere) {
+  if (shown && !x.refuted && !nowhere) {
     snprintf(r->domain, sizeof r->domain, "%.160s", line);
     if (x.runs)
       snprintf(r->domain + strlen(r->domain), sizeof r->domain - strlen(r->domain), "; %d float64 runs%s do not object",
@@ -3272,11 +3306,11 @@ static mg_status mgi_verify_domain(const mg_graph *a, const mg_graph *b, const m
                c->skip_floats ? "" : ": too large, and sizes are fixed");
     return MG_OK;
   }
-  r->verdict = refuted ? MG_NOT_EQUAL : MG_UNDECIDED, r->partial = !refuted || isnan(x.b), r->log2_delta = 0,
+  r->verdict = refuted ? MG_NOT_EQUAL : MG_UNDECIDED, r->partial = !x.refuted || isnan(x.b), r->log2_delta = 0,
   r->theorem[0] = 0;
   r->agreed = 0, r->proof = MG_PROOF_NONE;
   r->unfinished = !refuted && (mgi_watch_over(&B->watch) || (!shown && strstr(line, "no memory")));
-  if (refuted) mgi_wide_words(&x, B->seed, r->reason, sizeof r->reason);
+  if (x.refuted) mgi_wide_words(&x, B->seed, r->reason, sizeof r->reason);
   else if (!shown) snprintf(r->reason, sizeof r->reason, "%.250s", line);
   else
     snprintf(r->reason, sizeof r->reason,
