@@ -5984,7 +5984,7 @@ static uint32_t mgi_pv_bind(mgi_prover *P, uint32_t kind, int n, const uint32_t 
    The element of a graph's output at a symbolic index, asked for from the output down: stores, loads and accumulators turn
    into digits of an index, accumulators over axes into reductions.  Blocks along an axis that a store replicates hold the
    same value (mg_check): block 0 stands for them.  What is cut unevenly twice, concatenations, and user rows that move
-   elements are left to the other method; where divisors are looked for (>>defined) a concatenation is an atom of its own. */
+   elements are left to the other method; where divisors are looked for (>>defined) these two are atoms of their own. */
 
 /* A graph that is being read, and where: an index for each of its axes. */
 typedef struct mgi_pv_frame { const mg_graph *g; const struct mgi_pv_frame *up; uint32_t serial; mgi_pv_index axis[MG_MAX_AXES + 1]; } mgi_pv_frame;
@@ -6220,17 +6220,23 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
       static const char say[] = "operator '%.40s' at a symbolic index";
       char why[80];
       snprintf(why, sizeof why, say, row->name);
-      if (o->code != MG_OP_CONCAT || !P->record) return mgi_pv_fail(P, why);
-      for (int k = 0; k < 2; k++) { /* it is an element of one of the two: any of each, and none for a fact */
-        int temps = P->temps;
-        mgi_pv_digit digit;
-        uint32_t found = P->found;
-        digit.var = mgi_pv_temp(P, g->tensors[o->in[k].id].shape.dim[o->attr.dim]);
-        digit.div = 1, digit.mod = (uint32_t)P->extent[digit.var];
-        P->found = 0, y[o->attr.dim].n = 0;
-        mgi_pv_push(P, &y[o->attr.dim], digit);
+      const int moved = row->user && row->moves; /* to where is not known: it is any element */
+      if ((o->code != MG_OP_CONCAT && !moved) || !P->record) return mgi_pv_fail(P, why);
+      for (int k = 0; k < o->n_in; k++) { /* it is an element of one of them: any of each, and none for a fact */
+        const mg_shape *s = &g->tensors[o->in[k].id].shape;
+        uint32_t found = P->found, var[MG_MAX_RANK];
+        int temps = P->temps, n = 0;
+        for (int d = 0; d < s->rank; d++) {
+          mgi_pv_digit digit;
+          if (!moved && d != o->attr.dim) continue;
+          digit.var = var[n++] = mgi_pv_temp(P, s->dim[d]);
+          digit.div = 1, digit.mod = (uint32_t)P->extent[digit.var];
+          y[d].n = 0;
+          mgi_pv_push(P, &y[d], digit);
+        }
+        P->found = 0;
         mgi_pv_element(P, f, o->in[k].id, y);
-        P->found = mgi_pv_union(P, found, mgi_pv_found_of_some(P, 1, &digit.var));
+        P->found = mgi_pv_union(P, found, mgi_pv_found_of_some(P, n, var));
         P->temps = temps;
       }
       return mgi_pv_unread(P, f, o, which, x);

@@ -2,7 +2,8 @@
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_domains.c -o build/test_domains -lcmocka -lm -lpthread -ldl && build/test_domains */
 #define MG_USER_OPS(E, T)                                                                                                                  \
   E(CBRTISH,  "cbrtish",  1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(CBRTISH, a),  a / (MG_C(1, 1) - a))                                             \
-  E(SOFTSIGN, "softsign", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(SOFTSIGN, a), MG_TANH(a) * MG_C(1, 2))
+  E(SOFTSIGN, "softsign", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(SOFTSIGN, a), MG_TANH(a) * MG_C(1, 2))                                          \
+  T(FLIP,     "flip",     1, MG_KB_, DIM, SAME, SAME, j[A->dim] = S->dim[A->dim] - 1 - i[A->dim])
 #define MIRAGE_IMPLEMENTATION
 #include "../mirage_verify.h"
 
@@ -63,6 +64,8 @@ static const pair equal[] = {
   {XY, O("O = mul(sqrt(X), Y)"), O("O = mul(Y, sqrt(X))")},
   {XY, O("O = mul(log(X), Y)"), O("O = mul(Y, log(X))")},
   {XY, O("O = max(log(X), dim=1)"), O("O = log(max(X, dim=1))")},
+  {XY, "O = flip(Z, dim=1)\nP = div(X, add_scalar(sqr(Y), 1))\noutput O, P", "O = flip(Z, dim=1)\nP = div(X, add_scalar(add_scalar(sqr(Y), 3), -2))\noutput O, P"},
+  {XY, O("O = add(flip(Z, dim=1), div(X, Y))"), O("O = add(div(neg(X), neg(Y)), flip(Z, dim=1))")},
   {XY, O("O = max(sqrt(X), dim=1)"), O("O = sqrt(max(X, dim=1))")},
   {XY, O("O = max(sqrt(mul(X, exp(Y))), dim=1)"), O("O = sqrt(max(mul(X, exp(Y)), dim=1))")},
   {XY, O("O = max(max(log(X), dim=1), dim=0)"), O("O = log(max(max(X, dim=0), dim=1))")},
@@ -130,6 +133,9 @@ static const pair refused[] = {
   {XY, O("O = div(X, Z)"), O("S = sqrt(Z)\nO = add(sub(S, S), div(X, Z))")},
   {XY, O("O = sqrt(X)"), O("O = add(sqrt(X), scale(div(Y, X), 0))")},
   {XY, O("O = log(max(X, dim=1))"), O("O = max(log(X), dim=1)")},
+  {XY, O("O = add(flip(Z, dim=1), X)"), O("O = add(flip(mul(Z, div(Y, Y)), dim=1), X)")},
+  {XY, O("O = add(flip(div(X, Y), dim=1), X)"), O("O = mul(add(flip(div(X, Y), dim=1), X), div(Y, Y))")},
+  {XY, O("O = flip(X, dim=1)"), O("L = log(flip(X, dim=1))\nO = add(flip(X, dim=1), sub(L, L))")},
   {XY, O("O = max(log(X), dim=1)"), O("L = log(max(Y, dim=1))\nO = add(max(log(X), dim=1), sub(L, L))")},
   {XY, O("O = max(log(X), dim=1)"), O("L = log(max(X, dim=0))\nO = add(max(log(X), dim=1), scale(sum(L, dim=1), 0))")},
   {XY, O("O = max(sqrt(X), dim=1)"), O("L = log(max(X, dim=1))\nO = add(max(sqrt(X), dim=1), sub(L, L))")},
