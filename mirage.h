@@ -216,7 +216,8 @@ typedef struct mg_attr {
                OPAQUE means a function of its own, of which only equality of arguments is known
      field     meaning over finite fields, over values a, b, c: FF_ADD, FF_SUB, FF_MUL, FF_DIV, FF_MAX (x, y), FF_EXP(x),
                FF_ZERO, FF_OPAQUE(id, x): a function of x and c of which nothing is known, id being the row's,
-               FF_OPAQUE_NONZERO(id, x): the same, nowhere 0
+               FF_OPAQUE_NONZERO(id, x): the same, nowhere 0; FF_OPAQUE_TWO(id, x, y): a function of two.  It has to be
+               the real column's function: mirage_verify.h holds a user row's columns against each other
      real      meaning over the reals, in a, b, c and these macros: the evaluator's text over double, and the device's
                over float.  Typed by scalar: MG_C(num, den) is a constant; MG_EXP, MG_SQRT, MG_LOG, MG_ERF, MG_TANH,
                MG_SIN, MG_COS, MG_ABS take x; MG_MAX, MG_MIN, MG_POW take x, y.

@@ -8457,7 +8457,8 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
   if (s != MG_OK) return s;
   J.ugraph = ugraph;
   r->tolerance = mgi_cd_tolerance(ugraph);
-  s = mgi_check_sizes(&J, e);
+  s = mg_verify_rows(ugraph, e);
+  if (s == MG_OK) s = mgi_check_sizes(&J, e);
   if (s == MG_OK && !mgi_check_quoted(ugraph, cu_text, r)) s = MG_NOT_FOUND;
   if (s == MG_OK) mgi_check_right(&J);
   if (s == MG_OK) s = mgi_check_constants(ugraph, cu_text, r, e);

@@ -9423,6 +9423,8 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   memset(&S, 0, sizeof S), memset(out, 0, sizeof *out), memset(&why, 0, sizeof why);
   if (!program || program->level != MG_KERNEL || !mg_is_program(program) || !program->n_out)
     return mg_fail(e, MG_BAD_INPUT, "mg_search", "expected a program of library operators with at least one output, got %s", program ? "a graph with graph-defined operators, or without outputs" : "nothing");
+  mg_status rows = mg_verify_rows(program, e);
+  if (rows != MG_OK) return rows;
   S.p = program, S.cfg = cfg ? *cfg : mg_search_config_default();
   if (!S.cfg.machine) S.cfg.machine = mg_machine_at(0);
   if (S.cfg.threads <= 0) S.cfg.threads = 2;

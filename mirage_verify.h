@@ -36,14 +36,16 @@
 
    CONTENTS (search for the tag)
      >>field  >>arithmetic  >>rows  >>words  >>verdict  >>certificate  >>axioms  >>solver  >>numerics   declarations
-     >>primes  >>seeds  >>domains  >>bounds  >>draws  >>kept  >>tests  >>floats  >>wide  >>verify  >>text-of-certificates   implementation
+     >>primes  >>seeds  >>domains  >>bounds  >>columns  >>draws  >>kept  >>tests  >>floats  >>wide  >>verify  >>text-of-certificates
+                                                                                            implementation
      >>yardstick  >>families  >>judge                                                        of the numerics
      >>terms  >>indices  >>elements  >>facts  >>library  >>proofs  >>defined  >>methods              of the solver
 
    CONFIGURATION
      None of its own.  Rows of MG_USER_OPS take part: the `field` column is written in these macros over values a, b, c:
-     FF_ADD FF_SUB FF_MUL FF_DIV FF_MAX (two values), FF_EXP (one), FF_ZERO, FF_OPAQUE(ID, a) and
-     FF_OPAQUE_NONZERO(ID, a): a function of a, and of the row's constant, of which nothing else is known.
+     FF_ADD FF_SUB FF_MUL FF_DIV FF_MAX (two values), FF_EXP (one), FF_ZERO, FF_OPAQUE(ID, a), FF_OPAQUE_TWO(ID, a, b) and
+     FF_OPAQUE_NONZERO(ID, a): a function of a (and b), and of the row's constant, of which nothing else is known.
+     mg_verify and mg_prove hold it against the real column first (>>columns): a row of which these differ is an error.
      MG_USER_PROOF_AXIOMS(A) adds rows to what the solver may use, see >>axioms:
      A(tanh_odd, FACT, "tanh(neg(x)) = neg(tanh(x))").
 
@@ -367,13 +369,16 @@ MGI_FN mg_fv mg_ff_div(const mg_field *F, mg_fv a, mg_fv b) {
   uint64_t ip = F->p < 512 ? F->inverse[b.p] : mgi_invmod(&F->mp, b.p);
   return mgi_fv(mgi_mulmod(&F->mp, a.p, ip), mgi_fv_has_q(F, f) ? mgi_mulmod(&F->mq, a.q, mgi_invmod(&F->mq, b.q)) : 0, f);
 }
-/* A random function of a.p and c.p, keyed by row `op`; the exponential count starts anew. */
-MGI_FN mg_fv mg_ff_opaque_c(const mg_field *F, int op, int nonzero, mg_fv a, mg_fv c) {
-  uint32_t f = a.flags & (MGI_FV_SPECIAL | MGI_FV_TRACE);
+/* A random function of a.p and c.p, with b of b.p too, keyed by row `op`; the exponential count starts anew. */
+MGI_FN mg_fv mgi_ff_opaque_key(const mg_field *F, uint64_t k, uint32_t flags, int nonzero, mg_fv a, mg_fv c) {
+  uint32_t f = flags & (MGI_FV_SPECIAL | MGI_FV_TRACE);
   if (f & MG_FV_NEGINF) f |= MG_FV_UNDEF;
   if (f & MGI_FV_SPECIAL) return mgi_fv_special(f | MG_FV_OPAQUE);
-  uint64_t k = F->key[op];
   return mgi_fv(mgi_ff_draw(&F->mp, k, a.p, c.p, (uint64_t)nonzero), F->q ? mgi_ff_draw(&F->mq, ~k, a.p, c.p, (uint64_t)nonzero) : 0, f | MG_FV_OPAQUE);
+}
+MGI_FN mg_fv mg_ff_opaque_c(const mg_field *F, int op, int nonzero, mg_fv a, mg_fv c) { return mgi_ff_opaque_key(F, F->key[op], a.flags, nonzero, a, c); }
+MGI_FN mg_fv mg_ff_opaque_2(const mg_field *F, int op, int nonzero, mg_fv a, mg_fv b, mg_fv c) {
+  return mgi_ff_opaque_key(F, mgi_ff_hash(F->key[op], b.p, 15), a.flags | b.flags, nonzero, a, c);
 }
 /* op: the row (MG_OP_SILU, ..) whose name keys it; nonzero: never 0. */
 MGI_FN mg_fv mg_ff_opaque(const mg_field *F, int op, int nonzero, mg_fv a) { return mg_ff_opaque_c(F, op, nonzero, a, mgi_fv(0, 0, 0)); }
@@ -439,6 +444,7 @@ MGI_FN mg_fv mg_ff_random(const mg_field *F, uint64_t *state) {
 #define FF_ZERO MGI_FFN(zero)(F)
 #define FF_OPAQUE(id, a) MGI_FFN(opaque_c)(F, MG_OP_##id, 0, a, c)
 #define FF_OPAQUE_NONZERO(id, a) MGI_FFN(opaque_c)(F, MG_OP_##id, 1, a, c)
+#define FF_OPAQUE_TWO(id, a, b) MGI_FFN(opaque_2)(F, MG_OP_##id, 0, a, b, c)
 
 /* Any E row; undefined for the others.  Pass zeros for operands that the row does not have. */
 MGI_FN mg_fv mg_ff_apply(const mg_field *F, mg_opcode op, mg_fv a, mg_fv b, mg_fv c) {
@@ -553,6 +559,9 @@ typedef struct mg_verify_report {
 /* MG_OK if mg_verify can compare the two: as many inputs and outputs, of the same types and shapes; else MG_BAD_INPUT and
    which differ. */
 mg_status mg_verify_signature(const mg_graph *a, const mg_graph *b, mg_error *e);
+/* MG_OK if of each row of MG_USER_OPS in g the field column and the real column agree where they were held against each other, at
+   random and at special points; else MG_BAD_INPUT, with the row's name in `where`, and what differs.  Correct rows pass. */
+mg_status mg_verify_rows(const mg_graph *g, mg_error *e);
 /* Compares a (the program) with b.  Inputs and outputs are matched by position; unlike signatures are MG_BAD_INPUT.
    MG_OK whenever there is a verdict.  cfg may be NULL. */
 mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r, mg_error *e);
@@ -1507,6 +1516,11 @@ static mgi_bound mgi_bound_opaque_c(mgi_bounds *F, int op, int nonzero, mgi_boun
   r.flags |= op == MG_OP_EXP ? (uint32_t)MGI_HAS_EXP : (uint32_t)MGI_HAS_OPAQUE;
   return r;
 }
+MGI_FN mgi_bound mgi_bound_opaque_2(mgi_bounds *F, int op, int nonzero, mgi_bound a, mgi_bound b, mgi_bound c) {
+  F->arg = mgi_frac_max(F->arg, b.f);
+  mgi_bound both = mgi_bound_join(a, b);
+  return mgi_bound_opaque_c(F, op, nonzero, both, c);
+}
 static mgi_bound mgi_bound_exp(mgi_bounds *F, mgi_bound a) {
   if (!F->pair) return mgi_bound_opaque_c(F, MG_OP_EXP, 0, a, mgi_bound_zero(F));
   mgi_bound r = mgi_bound_of(&a, NULL);
@@ -1755,6 +1769,267 @@ static void mgi_bound_theorem(const mgi_bounds *a, const mgi_bounds *b, mg_verif
   }
   r->log2_eps = eps + log2((double)MG_VERIFY_DRAWS) + 1e-6;
   if (!(r->log2_eps < 0) || a->nested || b->nested) r->log2_eps = 0;
+}
+
+/* ------------------------------------------------------------------------------------------------- >>columns
+   A row of a user has two meanings: the field column is what programs are compared by, the real column is what runs.  If
+   they are two functions, EQUAL is said of something false.  So the field column is read over doubles as well (FF_ADD
+   is +, FF_EXP is exp ..) and held against the real one at points.
+
+   What FF_OPAQUE stands for is the one thing that this reading lacks.  The function of another row, whose field column is
+   that function and nothing else, is that row's real column.  The row's own is unknown, and is asked for less:
+     one application    E = m f + k, affine in its value f: the real column demands f = (real - k) / m.  Two points that
+                        ask f of the same arguments must demand the same value; where m is 0 the real column is k; f
+                        of FF_OPAQUE_NONZERO is 0 nowhere.
+     any other use      two points that the field column cannot tell apart, whatever the functions are (four that are drawn,
+                        of unlike sign and size, stand for all), must not differ in the real column.  So too where there is a maximum, which may hide it.
+   Those look at points on a grid of few binary digits, where arguments that are equal are so in floats too.
+   Requirement 1: a row whose columns are one function is never refused.  What either column leaves undefined, or beyond
+   double, is skipped (>>defined answers for domains); a difference counts if it is more than rounding explains: that of
+   the terms on the way in the field column, and, in the real one, what long double makes of the same text. */
+
+enum { MGI_COLUMN_GRID = 11, MGI_COLUMN_VALUES = 15, MGI_COLUMN_CONSTANTS = 4, MGI_COLUMN_DRAWN = 64 };
+
+/* A value of the field column, and the largest magnitude on the way to it. */
+typedef struct mgi_column { double v, size; } mgi_column;
+typedef struct mgi_columns {
+  int row;          /* whose column it is */
+  double given;     /* what unknown functions give: this number, or where it is NAN a draw */
+  int draw;         /* which */
+  int calls;        /* of unknown functions */
+  int tangled;      /* 1: they are of unlike arguments, or there is what need not pass them on: a maximum, another function */
+  int nonzero;      /* 1: one of them is nowhere 0 */
+  int op;           /* the row of the first, and its arguments */
+  double x, y, c;
+} mgi_columns;
+
+static mgi_column mgi_column_of(double v, double size) {
+  mgi_column r;
+  r.v = v, r.size = mgi_bound_max2(size, fabs(v));
+  return r;
+}
+static double mgi_column_size(mgi_column a, mgi_column b) { return mgi_bound_max2(a.size, b.size); }
+static mgi_column mgi_column_zero(mgi_columns *F) { (void)F; return mgi_column_of(0, 0); }
+static mgi_column mgi_column_add(mgi_columns *F, mgi_column a, mgi_column b) { (void)F; return mgi_column_of(a.v + b.v, mgi_column_size(a, b)); }
+static mgi_column mgi_column_sub(mgi_columns *F, mgi_column a, mgi_column b) { (void)F; return mgi_column_of(a.v - b.v, mgi_column_size(a, b)); }
+static mgi_column mgi_column_mul(mgi_columns *F, mgi_column a, mgi_column b) { (void)F; return mgi_column_of(a.v * b.v, a.size * b.size); }
+static mgi_column mgi_column_div(mgi_columns *F, mgi_column a, mgi_column b) {
+  (void)F; /* of a divisor that cancelled nothing is known */
+  return mgi_column_of(b.v == 0 ? NAN : a.v / b.v, a.size * b.size / (b.v * b.v));
+}
+static mgi_column mgi_column_max(mgi_columns *F, mgi_column a, mgi_column b) {
+  F->tangled = 1;
+  return mgi_column_of(mgi_real_most(a.v, b.v), mgi_column_size(a, b));
+}
+static mgi_column mgi_column_exp(mgi_columns *F, mgi_column a) { (void)F; return mgi_column_of(exp(a.v), exp(a.v) * (1 + a.size)); }
+
+static uint64_t mgi_column_bits(double x) {
+  uint64_t u;
+  x += 0; /* -0 is 0 */
+  memcpy(&u, &x, sizeof u);
+  return u;
+}
+static int mgi_column_direct(int op);
+/* op's function of x and y (0: of x alone) and of the row's constant. */
+static mgi_column mgi_column_opaque_2(mgi_columns *F, int op, int nonzero, mgi_column x, mgi_column y, mgi_column c) {
+  const double size = mgi_column_size(x, y);
+  F->tangled |= op != F->row;
+  if (op != F->row && F->row && mgi_column_direct(op)) return mgi_column_of(mg_op_real((mg_opcode)op, x.v, y.v, c.v), size);
+  if (!F->calls++) F->op = op, F->x = x.v, F->y = y.v, F->c = c.v;
+  else F->tangled |= F->x != x.v || F->y != y.v || F->c != c.v;
+  F->nonzero |= nonzero;
+  if (!isnan(F->given)) return mgi_column_of(F->given, size);
+  uint64_t h = mgi_ff_hash(mgi_ff_hash((uint64_t)op, mgi_column_bits(c.v), 40), mgi_column_bits(x.v), mgi_column_bits(y.v));
+  return mgi_column_of((F->draw & 1 ? -1 : 1) * ldexp(0.5 + ldexp((double)(h >> 11), -53), F->draw & 2 ? 20 : 0), size);
+}
+static mgi_column mgi_column_opaque_c(mgi_columns *F, int op, int nonzero, mgi_column a, mgi_column c) {
+  return mgi_column_opaque_2(F, op, nonzero, a, mgi_column_of(0, 0), c);
+}
+
+#undef MGI_FFN
+#define MGI_FFN(f) mgi_column_##f
+static mgi_column mgi_column_apply(mgi_columns *F, int op, mgi_column a, mgi_column b, mgi_column c) {
+  (void)F, (void)a, (void)b, (void)c;
+  switch (op) {
+#define MGI_E(id, name, n, lv, attr, abs, field, real, ...) case MG_OP_##id: return field;
+#define MGI_T(id, name, n, lv, attr, shape, abs, index, ...)
+    MG_OPS(MGI_E, MGI_T)
+#undef MGI_E
+#undef MGI_T
+    default: return mgi_column_of(NAN, 0);
+  }
+}
+#undef MGI_FFN
+#define MGI_FFN(f) mg_ff_##f
+
+/* The field column at a point; F says what was asked of unknown functions. */
+static mgi_column mgi_column_at(mgi_columns *F, int row, double given, int draw, const double at[3]) {
+  memset(F, 0, sizeof *F);
+  F->row = row, F->given = given, F->draw = draw;
+  return mgi_column_apply(F, row, mgi_column_of(at[0], 0), mgi_column_of(at[1], 0), mgi_column_of(at[2], 0));
+}
+/* 1 if op's field column is its own opaque function of its operands as they are, so that its real column is that function. */
+static int mgi_column_direct(int op) {
+  static const double at[3] = {0.625, -1.375, 0.875}; /* any */
+  const mg_op_info *row = mg_op_row((mg_opcode)op);
+  mgi_columns F;
+  memset(&F, 0, sizeof F);
+  if (!row->elementwise) return 0;
+  double c = row->attr == MG_ATTR_RAT ? at[2] : 0, b = row->n_in > 1 ? at[1] : 0;
+  /* row 0: a function of another row is no reason to look further */
+  F.given = 3.25;
+  mgi_column r = mgi_column_apply(&F, op, mgi_column_of(at[0], 0), mgi_column_of(b, 0), mgi_column_of(c, 0));
+  return F.calls == 1 && F.op == op && r.v == F.given && F.x == at[0] && F.y == b && F.c == c;
+}
+
+/* The users' real columns over long double: where it differs from double, that is rounding. */
+MGI_FN long double mgi_long_most(long double a, long double b) { return a != a ? a : b != b ? b : a > b ? a : b; }
+MGI_FN long double mgi_long_least(long double a, long double b) { return a != a ? a : b != b ? b : a < b ? a : b; }
+#define MG_C(num, den) ((long double)(num) / (long double)(den))
+#define MG_EXP(x) expl(x)
+#define MG_SQRT(x) sqrtl(x)
+#define MG_LOG(x) logl(x)
+#define MG_ERF(x) erfl(x)
+#define MG_TANH(x) tanhl(x)
+#define MG_MAX(x, y) mgi_long_most(x, y)
+#define MG_MIN(x, y) mgi_long_least(x, y)
+#define MG_ABS(x) fabsl(x)
+#define MG_SIN(x) sinl(x)
+#define MG_COS(x) cosl(x)
+#define MG_POW(x, y) powl(x, y)
+static long double mgi_long_real(int op, long double a, long double b, long double c) {
+  (void)a, (void)b, (void)c;
+  switch (op) {
+#define MGI_E(id, name, n, lv, attr, abs, field, real, ...) case MG_OP_##id: return real;
+#define MGI_T(id, name, n, lv, attr, shape, abs, index, ...)
+    MG_USER_OPS(MGI_E, MGI_T)
+#undef MGI_E
+#undef MGI_T
+    default: return NAN;
+  }
+}
+#undef MG_C
+#undef MG_EXP
+#undef MG_SQRT
+#undef MG_LOG
+#undef MG_ERF
+#undef MG_TANH
+#undef MG_MAX
+#undef MG_MIN
+#undef MG_ABS
+#undef MG_SIN
+#undef MG_COS
+#undef MG_POW
+
+/* A point of the grid: what the two columns make of it there. */
+typedef struct mgi_column_point {
+  double at[3];
+  double real, slack;  /* what rounding may move it by */
+  double key[4];       /* points of one key must agree in `want` */
+  double want, loose;
+} mgi_column_point;
+
+static int mgi_column_order(const void *x, const void *y) {
+  const mgi_column_point *a = (const mgi_column_point *)x, *b = (const mgi_column_point *)y;
+  for (int k = 0; k < 4; k++)
+    if (a->key[k] != b->key[k]) return a->key[k] < b->key[k] ? -1 : 1;
+  return 0;
+}
+/* "a = 1, b = 2, c = 1/4": of what the row has. */
+static const char *mgi_column_words(const mg_op_info *row, const double at[3], char text[96]) {
+  int n = snprintf(text, 96, "a = %.9g", at[0]);
+  if (row->n_in > 1) n += snprintf(text + n, 96 - (size_t)n, ", b = %.9g", at[1]);
+  if (row->attr == MG_ATTR_RAT) snprintf(text + n, 96 - (size_t)n, ", c = %.9g", at[2]);
+  return text;
+}
+
+/* One point: *keep becomes 1 if it is to be held against the others. */
+static mg_status mgi_column_point_of(int op, int grid, int *affine, mgi_column_point *p, int *keep, mg_error *e) {
+  const mg_op_info *row = mg_op_row((mg_opcode)op);
+  char text[96];
+  mgi_columns F, again;
+  const long double exact = mgi_long_real(op, p->at[0], p->at[1], p->at[2]);
+  const mgi_column one = mgi_column_at(&F, op, 1, 0, p->at);
+  double k = one.v;
+  *keep = 0;
+  p->real = mg_op_real((mg_opcode)op, p->at[0], p->at[1], p->at[2]);
+  p->slack = 1e-9 * (1 + one.size) + 1e-6 * fabs(p->real) + 1e3 * fabs((double)((long double)p->real - exact));
+  if (!isfinite(p->real) || !isfinite(one.v) || !isfinite(p->slack)) return MG_OK;
+  if (F.calls) {
+    const double two = mgi_column_at(&again, op, 2, 0, p->at).v, four = mgi_column_at(&again, op, 4, 0, p->at).v, m = two - one.v;
+    if (!grid || one.size > 1e6) return MG_OK;
+    *affine &= !F.tangled && !again.tangled && F.x == again.x && F.y == again.y && fabs(four - two - 2 * m) <= 1e-9 * (fabs(four) + one.size);
+    k = one.v - m, *keep = !*affine || m != 0;
+    if (!*affine) return MG_OK;
+    if (m != 0) {
+      p->key[0] = F.x, p->key[1] = F.y, p->key[2] = F.c;
+      p->want = (p->real - k) / m, p->loose = p->slack / fabs(m) + 1e-6 * fabs(p->want);
+      if (F.nonzero && k == 0 && p->real == 0 && exact == 0)
+        return mg_fail(e, MG_BAD_INPUT, row->name, "the row's columns are two functions: FF_OPAQUE_NONZERO is nowhere 0, but the real column is at %s", mgi_column_words(row, p->at, text));
+      return MG_OK;
+    }
+  }
+  if (fabs(p->real - k) > p->slack + 1e-6 * fabs(k))
+    return mg_fail(e, MG_BAD_INPUT, row->name, "the row's columns are two functions: at %s the field column is %.9g, the real column %.9g", mgi_column_words(row, p->at, text), k, p->real);
+  return MG_OK;
+}
+
+static mg_status mgi_column_check(int op, mg_error *e) {
+  static const double value[MGI_COLUMN_VALUES] = {0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 0.25, -4, /* not of the grid: */ 0x1p-30, -0x1p-30, 1000, -1000};
+  static const double constant[MGI_COLUMN_CONSTANTS] = {0.5, -3, 0, 2};
+  const mg_op_info *row = mg_op_row((mg_opcode)op);
+  const int n_b = row->n_in > 1 ? MGI_COLUMN_VALUES : 1, n_c = row->attr == MG_ATTR_RAT ? MGI_COLUMN_CONSTANTS : 1;
+  const int all = MGI_COLUMN_VALUES * n_b * n_c;
+  mgi_column_point *kept = (mgi_column_point *)malloc((size_t)all * sizeof *kept);
+  int n = 0, affine = 1, keep;
+  mg_status s = MG_OK;
+  if (!kept) return mg_fail(e, MG_NO_MEMORY, row->name, "no memory for %d points", all);
+  for (int k = 0; k < all + MGI_COLUMN_DRAWN && s == MG_OK; k++) {
+    const int i = k % MGI_COLUMN_VALUES, j = k / MGI_COLUMN_VALUES % n_b, drawn = k >= all;
+    mgi_column_point p;
+    memset(&p, 0, sizeof p);
+    p.at[0] = value[i], p.at[1] = n_b > 1 ? value[j] : 0;
+    for (int d = 0; drawn && d < row->n_in; d++) {
+      uint64_t h = mgi_ff_hash((uint64_t)k, (uint64_t)d, 40);
+      p.at[d] = (h & 1 ? -1 : 1) * ldexp(1 + ldexp((double)(h >> 12), -52), (int)(h >> 1 & 7) - 5);
+    }
+    p.at[2] = n_c > 1 ? constant[k / MGI_COLUMN_VALUES / n_b % n_c] : 0;
+    s = mgi_column_point_of(op, !drawn && i < MGI_COLUMN_GRID && j < MGI_COLUMN_GRID, &affine, &p, &keep, e);
+    if (s == MG_OK && keep) kept[n++] = p;
+  }
+  for (int k = n - 1; k >= 0 && s == MG_OK && !affine; k--) {
+    mgi_columns F;
+    int known = 1;
+    for (int d = 0; d < 4; d++) kept[k].key[d] = mgi_column_at(&F, op, NAN, d, kept[k].at).v, known &= isfinite(kept[k].key[d]) != 0;
+    kept[k].want = kept[k].real, kept[k].loose = kept[k].slack;
+    if (!known) kept[k] = kept[--n];
+  }
+  qsort(kept, (size_t)n, sizeof *kept, mgi_column_order);
+  for (int k = 1; k < n && s == MG_OK; k++) {
+    const mgi_column_point *x = &kept[k - 1], *y = &kept[k];
+    char tx[96], ty[96];
+    if (mgi_column_order(x, y) || fabs(x->want - y->want) <= x->loose + y->loose) continue;
+    mgi_column_words(row, x->at, tx), mgi_column_words(row, y->at, ty);
+    if (affine) s = mg_fail(e, MG_BAD_INPUT, row->name, "the row's columns are two functions: the field column applies one unknown function to one argument at %s and %s; the real column needs it to be %.9g and %.9g", tx, ty, x->want, y->want);
+    else s = mg_fail(e, MG_BAD_INPUT, row->name, "the row's columns are two functions: the field column has one value at %s and %s; the real column has %.9g and %.9g", tx, ty, x->want, y->want);
+  }
+  free(kept);
+  return s;
+}
+
+static void mgi_column_mark(const mg_graph *g, uint8_t *used) {
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    if (g->ops[k].sub) mgi_column_mark(g->ops[k].sub, used);
+    else used[g->ops[k].code] = 1;
+  }
+}
+mg_status mg_verify_rows(const mg_graph *g, mg_error *e) {
+  uint8_t used[MG_OP_COUNT] = {0};
+  mg_status s = MG_OK;
+  mgi_column_mark(g, used);
+  for (int op = 1; op < MG_OP_TABLE_END && s == MG_OK; op++)
+    if (used[op] && mg_op_row((mg_opcode)op)->user && mg_op_row((mg_opcode)op)->elementwise) s = mgi_column_check(op, e);
+  return s;
 }
 
 /* --------------------------------------------------------------------------------------------------- >>draws
@@ -3330,6 +3605,7 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
   mg_graph *fast[2] = {NULL, NULL};
   mg_status s = mg_verify_signature(a, b, e);
   memset(r, 0, sizeof *r);
+  for (int k = 0; k < 2 && s == MG_OK && c.tier != MG_TIER_FAST; k++) s = mg_verify_rows(k ? b : a, e); /* a search's end is a full tier */
   if (s == MG_OK && c.log2_delta > 0) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "log2_delta is %g; expected a negative number", c.log2_delta);
   if (c.log2_delta == 0) c.log2_delta = -64;
   int full = c.tier != MG_TIER_FAST;
@@ -8017,6 +8293,7 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
   if (!(c.time_limit_s > 0)) c.time_limit_s = 10;
   if (!c.memory_limit) c.memory_limit = (size_t)1 << 30;
   mg_status s = mg_verify_signature(a, b, e);
+  for (int k = 0; k < 2 && s == MG_OK; k++) s = mg_verify_rows(k ? b : a, e);
   if (s == MG_OK) s = mgi_z3_load(&Z, c.library, e);
   if (s != MG_OK) return s;
   unsigned v[4] = {0, 0, 0, 0};

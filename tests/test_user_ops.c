@@ -8,7 +8,7 @@
 #define MG_USER_TYPES(T) T(E6M9, e6m9, 2, 10, -39, 4290772992.0, -1)
 #define MG_USER_OPS(E, T)                                                                                          \
   E(TANH,  "tanh",  1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(TANH, a), MG_TANH(a))                                       \
-  E(EVERY, "every", 2, MG_KBT, NONE, OPAQUE, FF_OPAQUE(EVERY, FF_ADD(a, b)),                                       \
+  E(EVERY, "every", 2, MG_KBT, NONE, OPAQUE, FF_OPAQUE_TWO(EVERY, a, b),                                       \
     MG_MAX(MG_EXP(-a * a), MG_C(1, 4)) + MG_MIN(MG_SQRT(MG_ABS(b)), MG_C(1, 1)) + MG_LOG(MG_C(1, 1) + MG_ABS(a)) + \
     MG_ERF(a) * MG_SIN(b) + MG_COS(a) * MG_TANH(b) + MG_POW(MG_ABS(a) + MG_C(1, 2), b))                            \
   E(BLEND, "blend", 2, MG_KBT, RAT,  OPAQUE, FF_ADD(a, FF_MUL(c, FF_SUB(b, a))), a + c * (b - a), PLAIN)           \
