@@ -199,9 +199,10 @@ typedef struct mg_shape {
 typedef struct mg_attr {
   int32_t dim;               /* DIM: reduced, repeated or concatenated dimension, 0 <= dim < rank */
   int64_t n;                 /* DIMN: repeat count */
-  mg_rational c;             /* RAT: the constant of scale and add_scalar; eps of rms_norm */
+  mg_rational c;             /* RAT: the constant of scale and add_scalar; eps of rms_norm; RANGE: the least value of clamp */
   mg_shape shape;            /* SHAPE: target of reshape */
   int32_t perm[MG_MAX_RANK]; /* PERM: output dimension d is input dimension perm[d] */
+  mg_rational most;          /* RANGE: the greatest; emitted files initialise by position: what is new comes last */
 } mg_attr;
 
 /* ---------------------------------------------------------------------------------------------------- >>ops
@@ -215,7 +216,7 @@ typedef struct mg_attr {
      abstract  what the search's e-graph makes of it: ADD SUB MUL DIV EXP SQR NEG SCALE ADD_SCALAR have axioms;
                OPAQUE means a function of its own, of which only equality of arguments is known
      field     meaning over finite fields, over values a, b, c: FF_ADD, FF_SUB, FF_MUL, FF_DIV, FF_MAX (x, y), FF_EXP(x),
-               FF_ZERO, FF_OPAQUE(id, x): a function of x and c of which nothing is known, id being the row's,
+               FF_ZERO, FF_ONE, FF_OPAQUE(id, x): a function of x and c of which nothing is known, id being the row's,
                FF_OPAQUE_NONZERO(id, x): the same, nowhere 0; FF_OPAQUE_TWO(id, x, y): a function of two.  It has to be
                the real column's function: mirage_verify.h holds a user row's columns against each other
      real      meaning over the reals, in a, b, c and these macros: the evaluator's text over double, and the device's
@@ -294,7 +295,18 @@ enum { MG_LEVEL_K = 1, MG_LEVEL_B = 2, MG_LEVEL_T = 4 };
   T(CONCAT_MATMUL, "concat_matmul", 4, MG_KB_, NONE,  CONCAT_MATMUL, CONCAT_MATMUL, NOINDEX,                              PRODUCT)             \
   T(MEAN,          "mean",          1, MG_KBT, DIM,   REDUCE,        SUGAR,    NOINDEX,                                   NONE)                \
   T(RMS_NORM,      "rms_norm",      2, MG_KB_, NORM,  SAME,          SUGAR,    NOINDEX,                                   NONE)                \
-  T(SOFTMAX,       "softmax",       1, MG_KB_, DIM,   SAME,          SUGAR,    NOINDEX,                                   NONE)
+  T(SOFTMAX,       "softmax",       1, MG_KB_, DIM,   SAME,          SUGAR,    NOINDEX,                                   NONE)                \
+  T(MIN,           "min",           1, MG_KBT, DIM,   REDUCE,        SUGAR,    NOINDEX,                                   NONE)                \
+  T(CLAMP,         "clamp",         1, MG_KBT, RANGE, SAME,          SUGAR,    NOINDEX,                                   NONE)                \
+  /* id             name            n  levels  attr   abstract    finite field                   real: evaluator and CUDA textcost class */    \
+  E(TANH,          "tanh",          1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE(TANH, a),            MG_TANH(a),     SPECIAL)                      \
+  E(SIGMOID,       "sigmoid",       1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE_NONZERO(SIGMOID, a), MG_C(1, 1) / (MG_C(1, 1) + MG_EXP(-a)), SPECIAL) \
+  E(RSQRT,         "rsqrt",         1, MG_KBT, NONE,  OPAQUE,     FF_DIV(FF_ONE, FF_OPAQUE_NONZERO(SQRT, a)), MG_C(1, 1) / MG_SQRT(a), SPECIAL) \
+  E(ABS,           "abs",           1, MG_KBT, NONE,  OPAQUE,     FF_MAX(a, FF_SUB(FF_ZERO, a)), MG_ABS(a),      PLAIN)                        \
+  E(MAXIMUM,       "maximum",       2, MG_KBT, NONE,  OPAQUE,     FF_MAX(a, b),                  MG_MAX(a, b),   PLAIN)                        \
+  E(MINIMUM,       "minimum",       2, MG_KBT, NONE,  OPAQUE,     FF_SUB(FF_ZERO, FF_MAX(FF_SUB(FF_ZERO, a), FF_SUB(FF_ZERO, b))), MG_MIN(a, b), PLAIN) \
+  E(CLAMP_MIN,     "clamp_min",     1, MG_KBT, RAT,   OPAQUE,     FF_MAX(a, c),                  MG_MAX(a, c),   PLAIN)                        \
+  E(CLAMP_MAX,     "clamp_max",     1, MG_KBT, RAT,   OPAQUE,     FF_SUB(FF_ZERO, FF_MAX(FF_SUB(FF_ZERO, a), FF_SUB(FF_ZERO, c))), MG_MIN(a, c), PLAIN)
 
 #define MG_OPS(E, T) MG_BUILTIN_OPS(E, T) MG_USER_OPS(E, T)
 
@@ -313,7 +325,7 @@ typedef enum mg_opcode {
   MG_OP_COUNT
 } mg_opcode;
 
-typedef enum mg_attr_kind { MG_ATTR_NONE, MG_ATTR_RAT, MG_ATTR_DIM, MG_ATTR_DIMN, MG_ATTR_SHAPE, MG_ATTR_PERM, MG_ATTR_NORM } mg_attr_kind;
+typedef enum mg_attr_kind { MG_ATTR_NONE, MG_ATTR_RAT, MG_ATTR_DIM, MG_ATTR_DIMN, MG_ATTR_SHAPE, MG_ATTR_PERM, MG_ATTR_NORM, MG_ATTR_RANGE } mg_attr_kind;
 
 #ifndef MIRAGE_DEVICE_ONLY /* what follows is for the host alone */
 typedef enum mg_abstract {
@@ -501,14 +513,24 @@ mg_tensor mg_with_dim(mg_graph *g, mg_opcode op, mg_tensor a, int dim);       /*
 #define mg_relu(g, a) mg_unary(g, MG_OP_RELU, a)
 #define mg_log(g, a) mg_unary(g, MG_OP_LOG, a)
 #define mg_neg(g, a) mg_unary(g, MG_OP_NEG, a)
+#define mg_tanh(g, a) mg_unary(g, MG_OP_TANH, a)
+#define mg_sigmoid(g, a) mg_unary(g, MG_OP_SIGMOID, a)
+#define mg_rsqrt(g, a) mg_unary(g, MG_OP_RSQRT, a)
+#define mg_abs(g, a) mg_unary(g, MG_OP_ABS, a)
+#define mg_maximum(g, a, b) mg_binary(g, MG_OP_MAXIMUM, a, b)
+#define mg_minimum(g, a, b) mg_binary(g, MG_OP_MINIMUM, a, b)
+#define mg_clamp_min(g, a, num, den) mg_with_rat(g, MG_OP_CLAMP_MIN, a, mg_rat(num, den)) /* max(a, constant) */
+#define mg_clamp_max(g, a, num, den) mg_with_rat(g, MG_OP_CLAMP_MAX, a, mg_rat(num, den)) /* min(a, constant) */
 #define mg_scale(g, a, num, den) mg_with_rat(g, MG_OP_SCALE, a, mg_rat(num, den))
 #define mg_add_scalar(g, a, num, den) mg_with_rat(g, MG_OP_ADD_SCALAR, a, mg_rat(num, den))
 #define mg_sum(g, a, dim) mg_with_dim(g, MG_OP_SUM, a, dim)
 #define mg_mean(g, a, dim) mg_with_dim(g, MG_OP_MEAN, a, dim)
 #define mg_max(g, a, dim) mg_with_dim(g, MG_OP_MAX, a, dim)
+#define mg_min(g, a, dim) mg_with_dim(g, MG_OP_MIN, a, dim)
 #define mg_softmax(g, a, dim) mg_with_dim(g, MG_OP_SOFTMAX, a, dim)
 /* x / sqrt(mean(x^2, dim) + eps) [* gain]; gain {0} for none. */
 mg_tensor mg_rms_norm(mg_graph *g, mg_tensor x, mg_tensor gain, mg_rational eps, int dim);
+mg_tensor mg_clamp(mg_graph *g, mg_tensor a, mg_rational least, mg_rational most); /* min(max(a, least), most) */
 mg_tensor mg_repeat(mg_graph *g, mg_tensor a, int dim, int64_t n);
 mg_tensor mg_reshape(mg_graph *g, mg_tensor a, int rank, const int64_t *dim);
 mg_tensor mg_transpose(mg_graph *g, mg_tensor a, const int32_t *perm);
@@ -1437,9 +1459,11 @@ static int mgi_attr_ok(mg_graph *g, const mg_op_info *row, mg_attr *A, const mg_
       if (A->dim < -in->rank || A->dim >= in->rank) { mgi_err(g, MG_BAD_INPUT, row->name, "dim is between %d and %d for a tensor of rank %d, got %d", -in->rank, in->rank - 1, in->rank, A->dim); return 0; }
       if (A->dim < 0) A->dim += in->rank;
       return 1;
-    case MG_ATTR_RAT: case MG_ATTR_NORM:
+    case MG_ATTR_RAT: case MG_ATTR_NORM: case MG_ATTR_RANGE:
       if (A->c.den > 0) A->c = mg_rat(A->c.num, A->c.den);
-      if (A->c.den <= 0) { mgi_err(g, MG_BAD_INPUT, row->name, "the constant is no rational with numerator and denominator below 2^31"); return 0; }
+      if (row->attr == MG_ATTR_RANGE && A->most.den > 0) A->most = mg_rat(A->most.num, A->most.den);
+      if (A->c.den <= 0 || (row->attr == MG_ATTR_RANGE && A->most.den <= 0)) { mgi_err(g, MG_BAD_INPUT, row->name, "the constant is no rational with numerator and denominator below 2^31"); return 0; }
+      if (row->attr == MG_ATTR_RANGE && A->c.num * A->most.den > A->most.num * A->c.den) { mgi_err(g, MG_BAD_INPUT, row->name, "the least value, %lld/%lld, is above the greatest, %lld/%lld", (long long)A->c.num, (long long)A->c.den, (long long)A->most.num, (long long)A->most.den); return 0; }
       return 1;
     case MG_ATTR_SHAPE: {
       int64_t known = 1;
@@ -1496,6 +1520,8 @@ static mg_tensor mgi_lower(mg_graph *g, mg_opcode op, const mg_attr *A, int n, c
   const uint32_t first = g->n_tensors;
   switch (op) {
     case MG_OP_MEAN: return mgi_inner_but(g, first, mgi_lower_mean(g, in[0], A->dim));
+    case MG_OP_MIN: return mgi_inner_but(g, first, mg_neg(g, mg_max(g, mg_neg(g, in[0]), A->dim)));
+    case MG_OP_CLAMP: return mgi_inner_but(g, first, mg_with_rat(g, MG_OP_CLAMP_MAX, mg_with_rat(g, MG_OP_CLAMP_MIN, in[0], A->c), A->most));
     case MG_OP_RMS_NORM: return mg_rms_norm(g, in[0], n > 1 ? in[1] : none, A->c, A->dim);
     case MG_OP_SOFTMAX: {
       mg_tensor e = mg_exp(g, in[0]);
@@ -1512,7 +1538,7 @@ mg_tensor mg_apply(mg_graph *g, mg_opcode op, const mg_attr *A_in, int n, const 
   const mg_op_info *row = &mgi_rows[op];
   mg_attr A;
   if (A_in) A = *A_in;
-  else memset(&A, 0, sizeof A), A.c.den = row->attr == MG_ATTR_NORM;
+  else memset(&A, 0, sizeof A), A.c.den = row->attr == MG_ATTR_NORM; /* where a constant is needed, none is an error */
   if (!(row->levels >> g->level & 1)) { mgi_err(g, MG_BAD_INPUT, row->name, "the operator may not stand in a %s graph", g->level == MG_KERNEL ? "kernel" : g->level == MG_BLOCK ? "block" : "thread"); return none; }
   int least = op == MG_OP_RMS_NORM ? 1 : row->n_in;
   if (n < least || n > row->n_in) { mgi_err(g, MG_BAD_INPUT, row->name, "takes %d operand%s, got %d", row->n_in, row->n_in == 1 ? "" : "s", n); return none; }
@@ -1573,6 +1599,12 @@ mg_tensor mg_with_dim(mg_graph *g, mg_opcode op, mg_tensor a, int dim) {
   memset(&A, 0, sizeof A);
   A.dim = dim;
   return mg_apply(g, op, &A, 1, &a);
+}
+mg_tensor mg_clamp(mg_graph *g, mg_tensor a, mg_rational least, mg_rational most) {
+  mg_attr A;
+  memset(&A, 0, sizeof A);
+  A.c = least, A.most = most;
+  return mg_apply(g, MG_OP_CLAMP, &A, 1, &a);
 }
 mg_tensor mg_repeat(mg_graph *g, mg_tensor a, int dim, int64_t n) {
   mg_attr A;
@@ -2014,6 +2046,13 @@ typedef struct mgi_words { void (*put)(void *user, uint64_t word); void *user; i
 static void mgi_words_exactly(const mgi_words *w, uint64_t word) {
   if (w->exact) w->put(w->user, word);
 }
+/* What ties levels together is where it stood when the table had softmax last; later rows come behind.  So a row more changes
+   the words, and with them the certificates, of no graph without it. */
+static int mgi_code_word(mg_opcode code) {
+  const int first = (int)MG_OP_SOFTMAX + 1, levels = (int)MG_OP_COUNT - (int)MG_OP_TABLE_END;
+  const int c = (int)code;
+  return c >= MG_OP_TABLE_END ? c - MG_OP_TABLE_END + first : c < first ? c : c + levels;
+}
 static void mgi_words_of(const mg_graph *g, const mgi_words *w) {
   w->put(w->user, (uint64_t)g->level * 65536 + (uint64_t)g->n_axes);
   for (uint32_t k = 1; k < g->n_axes; k++) w->put(w->user, (uint64_t)g->axes[k].extent * 16 + g->axes[k].parent);
@@ -2026,7 +2065,7 @@ static void mgi_words_of(const mg_graph *g, const mgi_words *w) {
   }
   for (uint32_t k = 1; k < g->n_ops; k++) {
     const mg_op_node *o = &g->ops[k];
-    w->put(w->user, (uint64_t)o->code * 65536 + o->scope);
+    w->put(w->user, (uint64_t)mgi_code_word(o->code) * 65536 + o->scope);
     mgi_words_exactly(w, (uint64_t)o->n_in << 32 | o->n_out);
     for (int j = 0; j < o->n_in; j++) w->put(w->user, mgi_hash_id(o->code == MG_OP_LOAD ? g->up : g, o->in[j]));
     for (int j = 0; j < o->n_out; j++) w->put(w->user, mgi_hash_id(g, o->out[j]));
@@ -2296,6 +2335,7 @@ MGI_FN const char *mgi_attr_text(mg_attr_kind k) {
     case MG_ATTR_DIM: return "dim=";
     case MG_ATTR_DIMN: return "dim= and n=";
     case MG_ATTR_NORM: return "eps= or dim=";
+    case MG_ATTR_RANGE: return "two constants, the least and the greatest value";
     case MG_ATTR_SHAPE: return "a list of extents, such as [4, 64]";
     case MG_ATTR_PERM: return "a list of dimensions, such as [1, 0]";
     case MG_ATTR_NONE: break;
@@ -2340,19 +2380,20 @@ static mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, in
   A.c = mg_rat(0, 1);
   if (op == MG_OP_RMS_NORM || op == MG_OP_SOFTMAX) A.dim = -1;
   int n = 0, have = op == MG_OP_RMS_NORM || op == MG_OP_SOFTMAX || row->attr == MG_ATTR_NONE;
-  int have_n = row->attr != MG_ATTR_DIMN;
+  int have_n = row->attr != MG_ATTR_DIMN, have_least = 0;
   mgi_expect(P, "(");
   do {
     const mgi_parser at = *P;
     if (P->failed) return none;
     if (P->tok == MGI_NUMBER || mgi_is(P, "-")) {
-      if (row->attr != MG_ATTR_RAT || n < row->n_in) {
+      const int range = row->attr == MG_ATTR_RANGE;
+      if ((row->attr != MG_ATTR_RAT && (!range || have)) || n < row->n_in) {
         mgi_expected(P, op == MG_OP_MUL || op == MG_OP_DIV   ? "a tensor (a constant goes with scale, as in scale(x, 1/8))"
                         : op == MG_OP_ADD || op == MG_OP_SUB ? "a tensor (a constant goes with add_scalar, as in add_scalar(x, 1/8))"
                                                              : "a tensor");
         return none;
       }
-      A.c = mgi_rational(P), have = 1;
+      *(range && have_least ? &A.most : &A.c) = mgi_rational(P), have = !range || have_least, have_least = 1;
     } else if (mgi_is(P, "[")) {
       int64_t v[MG_MAX_RANK];
       int k = mgi_ints(P, v, "an integer");
@@ -2386,7 +2427,7 @@ static mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, in
   mgi_expect(P, ")");
   if (P->failed) return none;
   if (!have || !have_n) {
-    static const char *const need[] = {"", "a constant, as in (x, 1/8)", "dim=", "dim= and n=", "a shape, as in (x, [2, 3])", "a permutation, as in (x, [1, 0])", ""};
+    static const char *const need[] = {"", "a constant, as in (x, 1/8)", "dim=", "dim= and n=", "a shape, as in (x, [2, 3])", "a permutation, as in (x, [1, 0])", "", "its least and greatest value, as in (x, 0, 6)"};
     P->line = line, P->column = column;
     mgi_perr(P, MG_BAD_INPUT, "%s needs %s", name, need[row->attr]);
     return none;

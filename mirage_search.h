@@ -6475,7 +6475,7 @@ static void mgi_num_bound(mgi_num_bounds *B, const mgi_num_list *l, int i, mgi_n
       for (int k = 0; k < b->n; k++) mgi_num_add(out, &b->term[k]);
       return;
     case MG_OP_NEG: *out = *a, out->root = -1, out->even = 0; return;
-    case MG_OP_RELU: *out = *a, out->root = -1, out->even = 1; return;
+    case MG_OP_RELU: case MG_OP_ABS: *out = *a, out->root = -1, out->even = 1; return;
     case MG_OP_SCALE:
       if (!x->c.num || x->c.den <= 0) { mgi_num_single(out, -1, 0, -100, -100); return; }
       *out = *a, by = log2(fabs((double)x->c.num / (double)x->c.den));
@@ -6520,7 +6520,7 @@ static void mgi_num_bound(mgi_num_bounds *B, const mgi_num_list *l, int i, mgi_n
         mgi_num_single(out, atom < 0 ? -2 : atom, 1, 0.5 * a->root_c, 0.5 * a->root_c), out->even = 1;
         return;
       }
-      if (x->code == MG_OP_SILU || x->code == MG_OP_GELU) { /* |f(x)| <= |x| */
+      if (x->code == MG_OP_SILU || x->code == MG_OP_GELU || x->code == MG_OP_TANH) { /* |f(x)| <= |x| */
         *out = *a, out->root = -1, out->even = 0;
         return;
       }

@@ -43,7 +43,7 @@
 
    CONFIGURATION
      None of its own.  Rows of MG_USER_OPS take part: the `field` column is written in these macros over values a, b, c:
-     FF_ADD FF_SUB FF_MUL FF_DIV FF_MAX (two values), FF_EXP (one), FF_ZERO, FF_OPAQUE(ID, a), FF_OPAQUE_TWO(ID, a, b) and
+     FF_ADD FF_SUB FF_MUL FF_DIV FF_MAX (two values), FF_EXP (one), FF_ZERO, FF_ONE, FF_OPAQUE(ID, a), FF_OPAQUE_TWO(ID, a, b) and
      FF_OPAQUE_NONZERO(ID, a): a function of a (and b), and of the row's constant, of which nothing else is known.
      mg_verify and mg_prove hold it against the real column first (>>columns): a row of which these differ is an error.
      MG_USER_PROOF_AXIOMS(A) adds rows to what the solver may use, see >>axioms:
@@ -344,6 +344,7 @@ MGI_FN mg_fv mg_ff_zero(const mg_field *F) {
   (void)F;
   return mgi_fv(0, 0, 0);
 }
+MGI_FN mg_fv mg_ff_one(const mg_field *F) { return mgi_fv(1, F->q != 0, 0); }
 MGI_FN mg_fv mg_ff_add(const mg_field *F, mg_fv a, mg_fv b) {
   uint32_t f = a.flags | b.flags;
   if (f & MGI_FV_SPECIAL) return mgi_fv_special(f); /* minus infinity absorbs */
@@ -442,6 +443,7 @@ MGI_FN mg_fv mg_ff_random(const mg_field *F, uint64_t *state) {
 #define FF_MAX(a, b) MGI_FFN(max)(F, a, b)
 #define FF_EXP(a) MGI_FFN(exp)(F, a)
 #define FF_ZERO MGI_FFN(zero)(F)
+#define FF_ONE MGI_FFN(one)(F)
 #define FF_OPAQUE(id, a) MGI_FFN(opaque_c)(F, MG_OP_##id, 0, a, c)
 #define FF_OPAQUE_NONZERO(id, a) MGI_FFN(opaque_c)(F, MG_OP_##id, 1, a, c)
 #define FF_OPAQUE_TWO(id, a, b) MGI_FFN(opaque_2)(F, MG_OP_##id, 0, a, b, c)
@@ -607,6 +609,10 @@ enum { MG_PROOF_FORM, MG_PROOF_FACT };
   A(sqrt_square,  FORM, "x >= 0 => sqr(sqrt(x)) = x")                                                 \
   A(sqrt_abs,     FORM, "sqrt(sqr(x)) = max(x,neg(x))")                                               \
   A(relu_max,     FORM, "relu(x) = max(x,0)")                                                         \
+  A(abs_max,      FORM, "abs(x) = max(x,neg(x))")                                                     \
+  A(maximum_max,  FORM, "maximum(x,y) = max(x,y)")                                                    \
+  A(minimum_max,  FORM, "minimum(x,y) = neg(max(neg(x),neg(y)))")                                     \
+  A(rsqrt_sqrt,   FORM, "x > 0 => rsqrt(x) = div(1,sqrt(x))")                                         \
   A(max_shift,    FORM, "max(add(x,z),add(y,z)) = add(max(x,y),z)")                                   \
   A(max_scale,    FORM, "z > 0 => max(mul(z,x),mul(z,y)) = mul(z,max(x,y))")                          \
   A(max_factor,   FORM, "z >= 0 => max(mul(z,x),mul(z,y)) = mul(z,max(x,y))")                         \
@@ -638,7 +644,12 @@ enum { MG_PROOF_FORM, MG_PROOF_FACT };
   A(sqrt_least,   FACT, "x >= 0 => sqrt(x) >= 0")                                                     \
   A(sqrt_root,    FACT, "x >= 0 => mul(sqrt(x),sqrt(x)) = x")                                         \
   A(sqrt_mul,     FACT, "x >= 0 & y >= 0 => mul(sqrt(x),sqrt(y)) = sqrt(mul(x,y))")                   \
-  A(silu_exp,     FACT, "silu(x) = div(x,add(1,exp(neg(x))))")
+  A(silu_exp,     FACT, "silu(x) = div(x,add(1,exp(neg(x))))")                                        \
+  A(sigmoid_exp,  FACT, "sigmoid(x) = div(1,add(1,exp(neg(x))))")                                     \
+  A(sigmoid_neg,  FACT, "sigmoid(neg(x)) = sub(1,sigmoid(x))")                                        \
+  A(silu_sigmoid, FACT, "silu(x) = mul(x,sigmoid(x))")                                                \
+  A(tanh_neg,     FACT, "tanh(neg(x)) = neg(tanh(x))")                                                \
+  A(tanh_sigmoid, FACT, "tanh(x) = sub(mul(2,sigmoid(mul(2,x))),1)")
 
 #ifndef MG_USER_PROOF_AXIOMS
 #define MG_USER_PROOF_AXIOMS(A)
@@ -1450,6 +1461,7 @@ static mgi_bound mgi_bound_zero(mgi_bounds *F) {
   (void)F;
   return mgi_bound_of(NULL, NULL);
 }
+static mgi_bound mgi_bound_one(mgi_bounds *F) { return mgi_bound_zero(F); } /* coefficients of at most 2^0 */
 static mgi_bound mgi_bound_add(mgi_bounds *F, mgi_bound a, mgi_bound b) {
   mgi_bound r = mgi_bound_of(&a, &b);
   (void)F;
@@ -1810,6 +1822,7 @@ static mgi_column mgi_column_of(double v, double size) {
 }
 static double mgi_column_size(mgi_column a, mgi_column b) { return mgi_bound_max2(a.size, b.size); }
 static mgi_column mgi_column_zero(mgi_columns *F) { (void)F; return mgi_column_of(0, 0); }
+static mgi_column mgi_column_one(mgi_columns *F) { (void)F; return mgi_column_of(1, 0); }
 static mgi_column mgi_column_add(mgi_columns *F, mgi_column a, mgi_column b) { (void)F; return mgi_column_of(a.v + b.v, mgi_column_size(a, b)); }
 static mgi_column mgi_column_sub(mgi_columns *F, mgi_column a, mgi_column b) { (void)F; return mgi_column_of(a.v - b.v, mgi_column_size(a, b)); }
 static mgi_column mgi_column_mul(mgi_columns *F, mgi_column a, mgi_column b) { (void)F; return mgi_column_of(a.v * b.v, a.size * b.size); }
@@ -2992,6 +3005,13 @@ static mgi_wide mgi_wide_apply(mg_opcode op, mg_rational c, const mgi_wide *x) {
     case MG_OP_LOG: return mgi_wide_log(x[0]);
     case MG_OP_NEG: return mgi_wide_neg(x[0]);
     case MG_OP_RELU: return mgi_wide_max(x[0], mgi_wide_number(0));
+    case MG_OP_SIGMOID: return mgi_wide_div(mgi_wide_number(1), mgi_wide_add(mgi_wide_number(1), mgi_wide_exp(mgi_wide_neg(x[0]))));
+    case MG_OP_RSQRT: return mgi_wide_div(mgi_wide_number(1), mgi_wide_sqrt(x[0]));
+    case MG_OP_ABS: return mgi_wide_max(x[0], mgi_wide_neg(x[0]));
+    case MG_OP_MAXIMUM: return mgi_wide_max(x[0], x[1]);
+    case MG_OP_MINIMUM: return mgi_wide_neg(mgi_wide_max(mgi_wide_neg(x[0]), mgi_wide_neg(x[1])));
+    case MG_OP_CLAMP_MIN: return mgi_wide_max(x[0], mgi_wide_rat(c));
+    case MG_OP_CLAMP_MAX: return mgi_wide_neg(mgi_wide_max(mgi_wide_neg(x[0]), mgi_wide_neg(mgi_wide_rat(c))));
     case MG_OP_SILU: return mgi_wide_div(x[0], mgi_wide_add(mgi_wide_number(1), mgi_wide_exp(mgi_wide_neg(x[0]))));
     case MG_OP_SCALE: return mgi_wide_mul(x[0], mgi_wide_rat(c));
     case MG_OP_ADD_SCALAR: return mgi_wide_add(x[0], mgi_wide_rat(c));
@@ -5644,6 +5664,19 @@ static uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const u
     case MG_OP_SCALE: return in[0] == MGI_PV_NONE && c.num <= 0 ? mgi_pv_fail(P, "minus infinity is multiplied") : mgi_pv_scale(P, in[0], c.num, c.den);
     case MG_OP_ADD_SCALAR: return mgi_pv_add(P, in[0], mgi_pv_number(P, c.num, c.den));
     case MG_OP_RELU: two[0] = in[0], two[1] = MGI_PV_ZERO; mgi_pv_use(P, MGI_PV_ROW_relu_max); return mgi_pv_max(P, two, 2);
+    case MG_OP_ABS: two[0] = in[0], two[1] = mgi_pv_sub2(P, MGI_PV_ZERO, in[0]); mgi_pv_use(P, MGI_PV_ROW_abs_max); return mgi_pv_max(P, two, 2);
+    case MG_OP_MAXIMUM: case MG_OP_CLAMP_MIN:
+      two[0] = in[0], two[1] = op == MG_OP_MAXIMUM ? in[1] : mgi_pv_number(P, c.num, c.den);
+      mgi_pv_use(P, MGI_PV_ROW_maximum_max);
+      return mgi_pv_max(P, two, 2);
+    case MG_OP_MINIMUM: case MG_OP_CLAMP_MAX:
+      two[0] = mgi_pv_sub2(P, MGI_PV_ZERO, in[0]), two[1] = op == MG_OP_MINIMUM ? mgi_pv_sub2(P, MGI_PV_ZERO, in[1]) : mgi_pv_number(P, -c.num, c.den);
+      mgi_pv_use(P, MGI_PV_ROW_minimum_max);
+      return mgi_pv_sub2(P, MGI_PV_ZERO, mgi_pv_max(P, two, 2));
+    case MG_OP_RSQRT:
+      if (in[0] == MGI_PV_NONE) return mgi_pv_fail(P, "the root of minus infinity");
+      mgi_pv_use(P, MGI_PV_ROW_rsqrt_sqrt);
+      return mgi_pv_inverse(P, mgi_pv_sqrt(P, in[0]));
     case MG_OP_SQRT: return in[0] == MGI_PV_NONE ? mgi_pv_fail(P, "the root of minus infinity") : mgi_pv_sqrt(P, in[0]);
     case MG_OP_LOG: return in[0] == MGI_PV_NONE ? mgi_pv_fail(P, "the logarithm of minus infinity") : mgi_pv_log(P, in[0]);
     default: return mgi_pv_fn(P, op, mg_op_row(op)->attr == MG_ATTR_RAT ? c : mgi_pv_no_constant(), mg_op_row(op)->n_in, in);
@@ -7406,7 +7439,7 @@ static uint32_t mgi_duty_of(const mg_op_node *o) {
   const mg_op_info *row = mg_op_row(o->code);
   if (o->code == MG_OP_DIV) return MGI_PV_DIVISOR;
   if (o->code == MG_OP_SQRT) return MGI_PV_ROOT;
-  if (o->code == MG_OP_LOG) return MGI_PV_LOGARITHM;
+  if (o->code == MG_OP_LOG || o->code == MG_OP_RSQRT) return MGI_PV_LOGARITHM; /* of what is positive */
   return row->user && row->elementwise && !mgi_real_total(row->real) ? (uint32_t)MGI_PV_USED : 0;
 }
 /* 1 if that sign of the operand (of a division: the divisor's) shows that it is defined. */
@@ -7433,7 +7466,9 @@ static int mgi_sign_op(const mg_graph *g, const mg_op_node *o, const uint8_t *s,
     case MG_OP_SUB: return mgi_sign_add(a, mgi_sign_neg(b));
     case MG_OP_MUL: return same ? MGI_SIGN_LEAST | (a & MGI_SIGN_NONZERO) : mgi_sign_mul(a, b);
     case MG_OP_DIV: return same ? MGI_SIGN_POSITIVE : mgi_sign_mul(a, b | MGI_SIGN_NONZERO);
-    case MG_OP_EXP: return MGI_SIGN_POSITIVE;
+    case MG_OP_EXP: case MG_OP_SIGMOID: case MG_OP_RSQRT: return MGI_SIGN_POSITIVE;
+    case MG_OP_TANH: return a;
+    case MG_OP_ABS: return MGI_SIGN_LEAST | (a & MGI_SIGN_NONZERO);
     case MG_OP_SQR: case MG_OP_SQRT: return MGI_SIGN_LEAST | (a & MGI_SIGN_NONZERO);
     case MG_OP_SILU: case MG_OP_GELU: return a; /* x times what is positive */
     case MG_OP_RELU:

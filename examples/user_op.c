@@ -6,7 +6,7 @@
    T: name, operands, levels, attribute, shape rule, abstract expression, where output element i comes from.
    A last column may name the cost class; see mirage.h, >>ops. */
 #define MG_USER_OPS(E, T)                                                                             \
-  E(TANH, "tanh", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(TANH, a), MG_TANH(a))                            \
+  E(BEND, "bend", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(BEND, a), MG_TANH(a))                            \
   T(FLIP, "flip", 1, MG_KB_, DIM, FLIP, OPAQUE, j[A->dim] = S->dim[A->dim] - 1 - i[A->dim])
 
 #define MIRAGE_IMPLEMENTATION
@@ -38,7 +38,7 @@ int main(void) {
       "input X : f16[16, 256]\n"
       "input W : f16[256, 512]\n"
       "input B : f16[16, 512]\n"
-      "O = tanh(add(matmul(X, W), flip(B, dim=1)))\n"
+      "O = bend(add(matmul(X, W), flip(B, dim=1)))\n"
       "output O\n";
   mg_graph *program = NULL, *best = NULL;
   mg_verify_report equal;

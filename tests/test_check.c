@@ -1,7 +1,7 @@
 /* Links 2 and 3: the emulator of the device wrappers, the reduction of sizes, the drivers.  Run from the top directory.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_check.c -o build/test_check -lcmocka -lm -lpthread && build/test_check [SEED] */
 #define MG_USER_OPS(E, T)                                                                                     \
-  E(TANH, "tanh", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(TANH, a), MG_TANH(a))                                    \
+  E(BEND, "bend", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(BEND, a), MG_TANH(a))                                    \
   T(FLIP, "flip", 1, MG_KB_, DIM, FLIP, OPAQUE, j[A->dim] = S->dim[A->dim] - 1 - i[A->dim])
 #define MIRAGE_IMPLEMENTATION
 #include "mirage.h"
@@ -408,7 +408,7 @@ static const char *const emitted_graphs[] = {
     "  b = load B {x->1}\n  o = matmul(accum(p) {i->+}, b)\n  store o {x->1}\n}\noutput O\n",
     "program ragged\ninput X : bf16[7, 200]\ninput Y : bf16[7, 200]\ninput W : bf16[200, 100] @ [1, 0]\n"
     "O = kernel grid=(x=3) threads=64 {\n  for i=7 {\n    x = load X {i->1}\n    y = load Y {i->1}\n    w = load W {x->1, i->0}\n    b = matmul(add(x, y), w)\n  }\n"
-    "  o = tanh(accum(b) {i->+})\n  store o {x->1}\n}\noutput O\n",
+    "  o = bend(accum(b) {i->+})\n  store o {x->1}\n}\noutput O\n",
     "program two\ninput X : f16[64, 200]\ninput G : f16[200]\n"
     "O, S = kernel grid=(x=16) threads=128 {\n  a = load X {x->0}\n  g = load G {x->*}\n  s = sum(exp(a), dim=1)\n  o = mul(div(exp(a), s), g)\n  store o {x->0}\n  store s {x->0}\n}\n"
     "output O\noutput S\n",

@@ -161,6 +161,9 @@ static arr naive_fold(const arr *a, int dim, char how) {
   return o;
 }
 
+/* 1 for a row that is defined on positive numbers alone. */
+static int of_positive(int op) { return op == MG_OP_SQRT || op == MG_OP_LOG || op == MG_OP_RSQRT; }
+
 /* The elementwise rows, written another way than the table's. */
 static int scalar_oracle(mg_opcode op, double a, double b, double c, double *out) {
   switch (op) {
@@ -178,6 +181,14 @@ static int scalar_oracle(mg_opcode op, double a, double b, double c, double *out
     case MG_OP_NEG: *out = 0 - a; return 1;
     case MG_OP_SCALE: *out = a * c; return 1;
     case MG_OP_ADD_SCALAR: *out = c + a; return 1;
+    case MG_OP_TANH: *out = 1 - 2 / (exp(2 * a) + 1); return 1;
+    case MG_OP_SIGMOID: *out = 0.5 * (1 + tanh(a / 2)); return 1;
+    case MG_OP_RSQRT: *out = pow(a, -0.5); return 1;
+    case MG_OP_ABS: *out = a < 0 ? 0 - a : a; return 1;
+    case MG_OP_MAXIMUM: *out = (a + b + fabs(a - b)) / 2; return 1;
+    case MG_OP_MINIMUM: *out = (a + b - fabs(a - b)) / 2; return 1;
+    case MG_OP_CLAMP_MIN: *out = a < c ? c : a; return 1;
+    case MG_OP_CLAMP_MAX: *out = a > c ? c : a; return 1;
     default: return 0;
   }
 }
@@ -350,7 +361,7 @@ static void elementwise_rows_mean_what_they_say(void **state) {
     const mg_op_info *r = mg_op_row((mg_opcode)k);
     if (!r->elementwise) continue;
     for (int n = 0; n < 200; n++) {
-      int positive = k == MG_OP_SQRT || k == MG_OP_LOG;
+      int positive = of_positive(k);
       double a = sample(positive), b = sample(0), c = (double)pick(-9, 9) / (double)pick(1, 9), want;
       if (!scalar_oracle((mg_opcode)k, a, b, c, &want)) fail_msg("row '%s' has no oracle here", r->name);
       assert_close(mg_op_real((mg_opcode)k, a, b, c), want, r->name, n);
@@ -422,7 +433,7 @@ static void elementwise_rows_broadcast(void **state) {
       for (int j = 0; j < r->n_in; j++) { /* the first has the full shape: every dimension occurs */
         int rj = r->n_in > 1 && j == n % 2 ? (int)pick(1, rank) : rank;
         for (int d = 0; d < rj; d++) shape[d] = r->n_in > 1 && j == n % 2 && next64() & 1 ? 1 : full[rank - rj + d];
-        in[j] = make_random(rj, shape, k == MG_OP_SQRT || k == MG_OP_LOG);
+        in[j] = make_random(rj, shape, of_positive(k));
       }
       mg_attr A;
       memset(&A, 0, sizeof A);
@@ -475,6 +486,23 @@ static int structural_case(mg_opcode op, mg_attr *A, int *n, arr *in, arr *want)
       }
       return 1;
     }
+    case MG_OP_CLAMP:
+      in[0] = make_random(rank, s, 0);
+      *want = make(rank, s);
+      A->c = mg_rat(pick(-9, 9), pick(1, 9)), A->most = mg_rat(A->c.num + pick(0, 9), A->c.den);
+      for (int64_t e = 0; e < count(want); e++) {
+        const double least = (double)A->c.num / (double)A->c.den, most = (double)A->most.num / (double)A->most.den, x = in[0].v[e];
+        want->v[e] = x < least ? least : x > most ? most : x;
+      }
+      return 1;
+    case MG_OP_MIN:
+      in[0] = make_random(rank, s, 0);
+      for (int64_t e = 0; e < count(&in[0]); e++) in[0].v[e] = -in[0].v[e];
+      *want = naive_fold(&in[0], dim, 'm');
+      for (int64_t e = 0; e < count(&in[0]); e++) in[0].v[e] = -in[0].v[e];
+      for (int64_t e = 0; e < count(want); e++) want->v[e] = -want->v[e];
+      A->dim = next64() & 1 ? dim : dim - rank;
+      return 1;
     case MG_OP_SUM: case MG_OP_MAX: case MG_OP_MEAN:
       in[0] = make_random(rank, s, 0);
       *want = naive_fold(&in[0], dim, op == MG_OP_MAX ? 'm' : 's');
@@ -1645,10 +1673,10 @@ static void noise(void **state) {
 /* ---- the operator table in Markdown */
 
 static void print_ops(void) {
-  static const char *const attr[] = {"", "constant", "`dim=`", "`dim=`, `n=`", "shape", "permutation", "`eps=`, `dim=`"};
-  printf("| operator | operands | levels | attribute | over the reals |\n|---|---|---|---|---|\n");
+  static const char *const attr[] = {"", "constant", "`dim=`", "`dim=`, `n=`", "shape", "permutation", "`eps=`, `dim=`", "two constants"};
+  printf("| operands | levels | attribute | operators, over the reals |\n|---|---|---|---|\n");
   for (int k = 1; k < MG_OP_TABLE_END; k++) {
-    const mg_op_info *r = mg_op_row((mg_opcode)k);
+    const mg_op_info *r = mg_op_row((mg_opcode)k), *before = mg_op_row((mg_opcode)(k - 1));
     const char *what = "computed by the evaluator";
     switch (k) {
       case MG_OP_MATMUL: what = "matrix product of the last two dimensions; leading ones broadcast"; break;
@@ -1657,12 +1685,18 @@ static void print_ops(void) {
       case MG_OP_MAX: what = "maximum over dim"; break;
       case MG_OP_MEAN: what = "sugar: sum, scale"; break;
       case MG_OP_RMS_NORM: what = "sugar: x / sqrt(mean(x²) + eps) · gain"; break;
+      case MG_OP_MIN: what = "sugar: neg, max, neg"; break;
+      case MG_OP_CLAMP: what = "sugar: clamp_min, clamp_max"; break;
       case MG_OP_SOFTMAX: what = "sugar: exp(x) / sum(exp(x))"; break;
       default: if (r->moves) what = "moves elements"; break;
     }
-    printf("| `%s` | %s%d | %s%s%s | %s | %s%s%s |\n", r->name, k == MG_OP_RMS_NORM ? "1 or " : "", r->n_in, r->levels & MG_LEVEL_K ? "kernel" : "", r->levels & MG_LEVEL_B ? ", block" : "",
-           r->levels & MG_LEVEL_T ? ", thread" : "", attr[r->attr], r->elementwise ? "`" : "", r->elementwise ? r->real : what, r->elementwise ? "`" : "");
+    const int follows = k > 1 && r->elementwise && before->elementwise && r->n_in == before->n_in && r->levels == before->levels && r->attr == before->attr;
+    if (follows) printf("; ");
+    else printf("%s| %s%d | %s%s%s | %s | ", k > 1 ? " |\n" : "", k == MG_OP_RMS_NORM ? "1 or " : "", r->n_in, r->levels & MG_LEVEL_K ? "kernel" : "", r->levels & MG_LEVEL_B ? ", block" : "",
+                r->levels & MG_LEVEL_T ? ", thread" : "", attr[r->attr]);
+    printf("`%s`: %s%s%s", r->name, r->elementwise ? "`" : "", r->elementwise ? r->real : what, r->elementwise ? "`" : "");
   }
+  printf(" |\n");
 }
 
 /* Reshapes of any kind, in parts, between operators that mix dimensions; and what is asked for in vain. */

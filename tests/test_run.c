@@ -2,7 +2,7 @@
    there is no GPU.  Run from the top directory.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_run.c -o build/test_run -lcmocka -lm -lpthread -ldl && build/test_run */
 #define _DEFAULT_SOURCE /* setenv, truncate */
-#define MG_USER_OPS(E, T) E(TANH, "tanh", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(TANH, a), MG_TANH(a))
+#define MG_USER_OPS(E, T) E(BEND, "bend", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(BEND, a), MG_TANH(a))
 #define MIRAGE_IMPLEMENTATION
 #include "mirage.h"
 #include "mirage_verify.h"

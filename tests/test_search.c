@@ -2,9 +2,9 @@
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_search.c -o build/test_search -lcmocka -lm -lpthread
    Random tests print their seed, 1; SEED=n takes another.  SOAK_STRUCTURES=1: at every size.  Under the thread sanitizer: what threads do. */
 #define MG_USER_OPS(E, T)                                                                                  \
-  E(TANH, "tanh", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(TANH, a), MG_TANH(a))                                 \
+  E(BEND, "bend", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(BEND, a), MG_TANH(a))                                 \
   T(FLIP, "flip", 1, MG_KB_, DIM, SAME, OPAQUE, j[A->dim] = S->dim[A->dim] - 1 - i[A->dim])
-#define MG_USER_AXIOMS(A) A(tanh_odd, "tanh(scale[c](x))", "tanh(scale[c](x))", "a row that says nothing new")
+#define MG_USER_AXIOMS(A) A(bend_odd, "bend(scale[c](x))", "bend(scale[c](x))", "a row that says nothing new")
 #define MIRAGE_IMPLEMENTATION
 #include "mirage_search.h"
 
@@ -117,7 +117,7 @@ static double term_value(const char **s, const double *var) {
   if (!strcmp(name, "scale") || !strcmp(name, "sum")) return at * a;
   if (!strcmp(name, "add_scalar")) return at + a;
   if (!strcmp(name, "max")) return a;
-  if (!strcmp(name, "tanh")) return tanh(a);
+  if (!strcmp(name, "bend")) return tanh(a);
   fail_msg("no meaning for %s", name);
   return 0;
 }
@@ -139,9 +139,9 @@ static void axioms_hold(void **state) {
 static void patterns_are_terms(void **state) {
   (void)state;
   static const char *const bad[][2] = {
-      {"tanh(neg(x))", "'neg' is no term of the e-graph"}, {"sub(x,y)", "'sub' is no term"}, {"sqr(x)", "'sqr' is no term"}, {"flip(x)", "'flip' is no term"},
-      {"matmul(x,y)", "'matmul' is no term"}, {"cosh(x)", "'cosh' is no operator"}, {"scale(x)", "expected [attribute] at '(x)'"}, {"tanh[c](x)", "expected '(' at '[c](x)'"},
-      {"add(x)", "expected ',' at ')'"}, {"tanh(x,y)", "expected ')' at ',y)'"}, {"add(x,y,z)", "expected ')' at ',z)'"}, {"tanh x", "expected '(' at ' x'"}};
+      {"bend(neg(x))", "'neg' is no term of the e-graph"}, {"sub(x,y)", "'sub' is no term"}, {"sqr(x)", "'sqr' is no term"}, {"flip(x)", "'flip' is no term"},
+      {"matmul(x,y)", "'matmul' is no term"}, {"cosh(x)", "'cosh' is no operator"}, {"scale(x)", "expected [attribute] at '(x)'"}, {"bend[c](x)", "expected '(' at '[c](x)'"},
+      {"add(x)", "expected ',' at ')'"}, {"bend(x,y)", "expected ')' at ',y)'"}, {"add(x,y,z)", "expected ')' at ',z)'"}, {"bend x", "expected '(' at ' x'"}};
   mg_egraph *eg = mg_egraph_new();
   mgi_se_pattern p;
   mg_error e;
@@ -151,7 +151,7 @@ static void patterns_are_terms(void **state) {
     assert_int_equal(mgi_se_pattern_parse(eg, &p, &s, &e), -1);
     if (e.status != MG_BAD_INPUT || !strstr(e.msg, bad[k][1])) fail_msg("%s: %s", bad[k][0], e.msg);
   }
-  const char *s = "add(tanh(mul(x,y)),scale[c](exp(relu(x))))";
+  const char *s = "add(bend(mul(x,y)),scale[c](exp(relu(x))))";
   memset(&p, 0, sizeof p);
   assert_true(mgi_se_pattern_parse(eg, &p, &s, &e) >= 0 && !*s && p.count == 9);
   mg_egraph_free(eg);
@@ -411,7 +411,7 @@ static void finds_other_kernels(void **state) {
   static const struct { const char *text; int kernels, full; } t[] = {
     { "program lora\ninput X : f16[16, 256]\ninput W : f16[256, 512]\ninput A : f16[256, 16]\ninput B : f16[16, 512]\nO = add(matmul(X, W), matmul(matmul(X, A), B))\noutput O\n", 1, 2 },
     { "program ntrans\ninput X : f16[8, 4096]\ninput H : f16[8, 4096]\ninput A : f16[8, 4096]\nN = rms_norm(H, eps=1/1000000)\nO = rms_norm(add(X, mul(A, sub(N, X))), eps=1/1000000)\noutput O\n", 1, 0 },
-    { "program user\ninput X : f16[16, 512]\ninput W : f16[512, 64]\nO = tanh(matmul(X, W))\noutput O\n", 1, 2 },
+    { "program user\ninput X : f16[16, 512]\ninput W : f16[512, 64]\nO = bend(matmul(X, W))\noutput O\n", 1, 2 },
     { "program user\ninput X : f16[16, 64]\ninput W : f16[64, 64]\nO = matmul(flip(X, dim=1), W)\noutput O\n", 0, 2 },
     { "program user\ninput X : f16[8, 32]\nO = flip(X, dim=0)\noutput O\n", 0, 2 },
     { "program one\ninput X : f16[64, 32]\nO = exp(X)\noutput O\n", 1, 1 },

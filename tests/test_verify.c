@@ -1,7 +1,7 @@
 /* Tests of mirage_verify.h.
    gcc -std=c11 -O2 -Wall -Wextra tests/test_verify.c -o build/test_verify -lcmocka -lm -lpthread && build/test_verify */
 #define MG_USER_OPS(E, T)                                                                                             \
-  E(TANH, "tanh", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(TANH, a), MG_TANH(a))                                            \
+  E(BEND, "bend", 1, MG_KBT, NONE, OPAQUE, FF_OPAQUE(BEND, a), MG_TANH(a))                                            \
   E(FMA, "avg2", 2, MG_KBT, RAT, OPAQUE, FF_ADD(FF_MUL(a, c), FF_MUL(b, c)), (a + b) * c)                             \
   E(LEAKY, "softstep", 1, MG_KBT, RAT, OPAQUE, FF_OPAQUE(LEAKY, a), a / (MG_C(1, 1) + a * a * c * c))                 \
   E(LOGISTIC, "logistic", 1, MG_KBT, NONE, OPAQUE, FF_DIV(FF_ADD(FF_ZERO, FF_EXP(a)), FF_ADD(FF_MUL(FF_EXP(a), FF_EXP(FF_ZERO)), FF_EXP(FF_ZERO))), MG_C(1, 1) / (MG_C(1, 1) + MG_EXP(-a)))
@@ -558,9 +558,9 @@ static void zero_divisors_never_mislead(void **state) {
 
 static void user_rows(void **state) {
   (void)state;
-  expect_certified(XYZ, "O = matmul(tanh(add(X, Y)), Z)", "O = matmul(tanh(add(Y, X)), Z)");
-  expect_wrong(XYZ, "O = matmul(tanh(add(X, Y)), Z)", "O = matmul(tanh(sub(X, Y)), Z)");
-  expect_wrong(XYZ, "O = tanh(X)", "O = silu(X)");
+  expect_certified(XYZ, "O = matmul(bend(add(X, Y)), Z)", "O = matmul(bend(add(Y, X)), Z)");
+  expect_wrong(XYZ, "O = matmul(bend(add(X, Y)), Z)", "O = matmul(bend(sub(X, Y)), Z)");
+  expect_wrong(XYZ, "O = bend(X)", "O = silu(X)");
   expect_certified(XYZ, "O = avg2(X, Y, 1/2)", "O = scale(add(X, Y), 1/2)");
   expect_wrong(XYZ, "O = avg2(X, Y, 1/2)", "O = scale(add(X, Y), 1/3)");
   expect_certified(XYZ, "O = softstep(add(X, Y), 1/2)", "O = softstep(add(Y, X), 1/2)");
@@ -756,6 +756,7 @@ static fraction fr(mg_fv v, sum_of *N, sum_of *D) {
 }
 static fraction fr_plain(mg_fv v) { return fr(v, sum_term(0, v.p), sum_term(0, 1)); }
 static fraction fr_zero(const mg_field *F) { return fr_plain(mg_ff_zero(F)); }
+MGI_UNUSED static fraction fr_one(const mg_field *F) { return fr_plain(mg_ff_one(F)); }
 static fraction fr_sum(const mg_field *F, fraction a, fraction b, int minus) {
   mg_fv v = minus ? mg_ff_sub(F, a.v, b.v) : mg_ff_add(F, a.v, b.v);
   if (sum_same(a.D, b.D)) return fr(v, sum_add(a.N, b.N, minus), a.D);
@@ -928,7 +929,7 @@ static mg_status probe_map(void *user, mg_opcode op, mg_rational c, const mg_vie
   probe *P = (probe *)user;
   int64_t i[MG_MAX_RANK] = {0};
   mg_status s = mgi_pair_map((void *)(uintptr_t)P->F, op, c, out, in);
-  if (op != MG_OP_EXP && op != MG_OP_SILU && op != MG_OP_SQRT && op != MG_OP_TANH) return s;
+  if (op != MG_OP_EXP && op != MG_OP_SILU && op != MG_OP_SQRT && op != MG_OP_BEND) return s;
   do {
     for (int64_t k = 0; k < out->shape.dim[out->shape.rank - 1]; k++) {
       mg_fv *o = (mg_fv *)out->data + mgi_ff_row_offset(out, i, out->shape.rank - 1) + k * out->stride[out->shape.rank - 1];
@@ -948,10 +949,10 @@ static mg_status probe_combine(void *user, mg_opcode op, const mg_view *out, con
 static void term_bounds(void **state) {
   (void)state;
   static const struct { const char *text; double exact; } program[] = {
-    {"O = matmul(tanh(X), silu(Z))", 16}, {"E = exp(matmul(X, Z))\nO = matmul(div(E, sum(E, dim=1)), Z2)", 10}, {"O = silu(add(tanh(X), Y))", 2},
-    {"O = sum(mul(exp(X), silu(sum(Y, dim=1))), dim=1)", 9}, {"O = sum(transpose(concat(exp(X), tanh(Y), dim=0), [1, 0]), dim=1)", 12}, {"O = sum(reshape(exp(X), [4, 12]), dim=1)", 12},
-    {"O = sum(repeat(exp(X), dim=1, n=2), dim=1)", 8}, {"O = sum(repeat(exp(X), dim=1, n=2), dim=0)", 6}, {"O = concat_matmul(exp(X), Y, Z, tanh(Z))", 16}, {"O = sum(sum(sqrt(matmul(X, Z)), dim=0), dim=1)", 60},
-    {"O = kernel grid=(x=2, y=5) threads=128 {\n  for i=4 {\n    a = load X {x->0, y->*, i->1}\n    b = load Z {x->*, y->1, i->0}\n    c = matmul(exp(a), tanh(b))\n    d = sum(silu(a), dim=1)\n  }\n"
+    {"O = matmul(bend(X), silu(Z))", 16}, {"E = exp(matmul(X, Z))\nO = matmul(div(E, sum(E, dim=1)), Z2)", 10}, {"O = silu(add(bend(X), Y))", 2},
+    {"O = sum(mul(exp(X), silu(sum(Y, dim=1))), dim=1)", 9}, {"O = sum(transpose(concat(exp(X), bend(Y), dim=0), [1, 0]), dim=1)", 12}, {"O = sum(reshape(exp(X), [4, 12]), dim=1)", 12},
+    {"O = sum(repeat(exp(X), dim=1, n=2), dim=1)", 8}, {"O = sum(repeat(exp(X), dim=1, n=2), dim=0)", 6}, {"O = concat_matmul(exp(X), Y, Z, bend(Z))", 16}, {"O = sum(sum(sqrt(matmul(X, Z)), dim=0), dim=1)", 60},
+    {"O = kernel grid=(x=2, y=5) threads=128 {\n  for i=4 {\n    a = load X {x->0, y->*, i->1}\n    b = load Z {x->*, y->1, i->0}\n    c = matmul(exp(a), bend(b))\n    d = sum(silu(a), dim=1)\n  }\n"
      "  o = add(accum(c) {i->+}, accum(d) {i->+})\n  store o {x->0, y->1}\n}", 24},
     {"P = kernel grid=(x=2) threads=128 {\n  for i=4 {\n    a = load X {x->0, i->1}\n    b = exp(a)\n  }\n  o = accum(b) {i->1}\n  store o {x->0}\n}\nO = matmul(P, Z)", 8}};
   mg_field F;

@@ -132,6 +132,8 @@ OPS = {"add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div, "
        "neg": torch.neg, "silu": F.silu, "gelu": F.gelu, "relu": F.relu, "scale": torch.mul, "add_scalar": torch.add, "matmul": torch.matmul,
        "sum": dim_of(torch.sum), "mean": dim_of(torch.mean), "max": dim_of(torch.amax), "softmax": torch.softmax, "rms_norm": norm,
        "repeat": lambda x, dim, n: torch.cat([x] * n, dim), "concat": lambda a, b, dim: torch.cat([a, b], dim),
+       "tanh": torch.tanh, "sigmoid": torch.sigmoid, "rsqrt": torch.rsqrt, "abs": torch.abs, "maximum": torch.maximum, "minimum": torch.minimum,
+       "clamp_min": torch.clamp_min, "clamp_max": torch.clamp_max, "clamp": torch.clamp, "min": dim_of(torch.amin),
        "reshape": torch.reshape, "transpose": torch.permute, "concat_matmul": lambda w, x, y, z: w @ y + x @ z}
 TYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
 

@@ -1,0 +1,159 @@
+/* Rows of the table that models need beside the first ones: what links 1 and 2 make of them.
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_operators.c -o build/test_operators -lcmocka -lm -lpthread -ldl
+   Run from the repository's top directory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#define MIRAGE_IMPLEMENTATION
+#include "mirage.h"
+#include "mirage_verify.h"
+#include "mirage_search.h"
+#include "mirage_cuda.cuh"
+#include "parse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEAD "input X : f16[6, 8]\ninput Y : f16[6, 8]\n"
+
+static mg_verdict verdict(const char *a, const char *b, mg_verify_report *r) {
+  char text[2][1000];
+  mg_graph *g[2];
+  mg_verify_report local;
+  mg_error e;
+  if (!r) r = &local;
+  for (int k = 0; k < 2; k++) snprintf(text[k], sizeof text[k], "program p%d\n" HEAD "%s\noutput O\n", k, k ? b : a), g[k] = parse(text[k]);
+  if (mg_verify(g[0], g[1], NULL, r, &e) != MG_OK) fail_msg("%s: %s\n%s\n%s", e.where, e.msg, a, b);
+  if (r->verdict == MG_EQUAL) { /* its certificate says the same */
+    char *cert = NULL;
+    mg_verify_report again;
+    assert_int_equal(mg_certificate(g[0], g[1], r, &cert, &e), MG_OK);
+    if (mg_certificate_check(cert, strlen(cert), &again, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    mg_string_free(cert);
+  }
+  mg_graph_free(g[0]), mg_graph_free(g[1]);
+  return r->verdict;
+}
+
+/* Equal: what holds by the fields, then what takes a proof. */
+static void equal_pairs(void **state) {
+  (void)state;
+  static const char *const pair[][2] = {
+      {"O = sigmoid(add(X, Y))", "O = sigmoid(add(Y, X))"},
+      {"O = tanh(sub(X, Y))", "O = tanh(add(neg(Y), X))"},
+      {"O = mul(X, rsqrt(add_scalar(sqr(Y), 1/8)))", "O = div(X, sqrt(add_scalar(sqr(Y), 1/8)))"},
+      {"O = mul(mul(X, rsqrt(add_scalar(mean(sqr(X), dim=1), 1e-6))), Y)", "O = rms_norm(X, Y, eps=1e-6)"},
+      {"O = div(Y, sigmoid(X))", "O = mul(Y, div(sub(add_scalar(X, 1), X), sigmoid(X)))"},
+      {"O = abs(sub(X, Y))", "O = abs(sub(Y, X))"},
+      {"O = abs(X)", "O = maximum(neg(X), X)"},
+      {"O = maximum(X, Y)", "O = maximum(Y, X)"},
+      {"O = minimum(X, Y)", "O = neg(maximum(neg(X), neg(Y)))"},
+      {"O = min(X, dim=1)", "O = neg(max(neg(X), dim=1))"},
+      {"O = clamp(X, -1, 1)", "O = clamp_max(clamp_min(X, -1), 1)"},
+      {"O = relu(X)", "O = clamp_min(X, 0)"},
+      {"O = mul(abs(X), abs(X))", "O = sqr(abs(X))"},
+      {"O = abs(X)", "O = sqrt(sqr(X))"},
+      {"O = add(maximum(X, Y), minimum(X, Y))", "O = add(X, Y)"},
+      {"O = maximum(X, minimum(X, Y))", "O = add(X, sub(Y, Y))"},
+      {"O = clamp_min(clamp_min(X, -1), 1)", "O = clamp_min(X, 1)"},
+      {"O = clamp(X, 0, 6)", "O = clamp_min(clamp_max(X, 6), 0)"},
+      {"O = maximum(maximum(X, Y), neg(X))", "O = maximum(abs(X), Y)"},
+  };
+  for (size_t k = 0; k < sizeof pair / sizeof *pair; k++) {
+    mg_verify_report r;
+    if (verdict(pair[k][0], pair[k][1], &r) != MG_EQUAL) fail_msg("%s, %s: %s: %s", pair[k][0], pair[k][1], mg_verdict_name(r.verdict), r.reason);
+  }
+}
+
+/* Not equal, and float64 shows it. */
+static void wrong_pairs(void **state) {
+  (void)state;
+  static const char *const pair[][2] = {
+      {"O = sigmoid(X)", "O = sigmoid(neg(X))"}, {"O = tanh(X)", "O = tanh(neg(X))"}, {"O = sigmoid(X)", "O = silu(X)"}, {"O = tanh(X)", "O = sigmoid(X)"},
+      {"O = rsqrt(add_scalar(sqr(Y), 1))", "O = sqrt(add_scalar(sqr(Y), 1))"}, {"O = abs(X)", "O = relu(X)"}, {"O = abs(X)", "O = maximum(X, Y)"},
+      {"O = maximum(X, Y)", "O = minimum(X, Y)"}, {"O = min(X, dim=1)", "O = max(X, dim=1)"}, {"O = min(X, dim=1)", "O = max(neg(X), dim=1)"},
+      {"O = clamp(X, -1, 1)", "O = clamp(X, -1, 2)"}, {"O = clamp(X, -1, 1)", "O = clamp_min(X, -1)"}, {"O = clamp_min(X, 1/2)", "O = clamp_max(X, 1/2)"},
+      {"O = clamp_min(X, 1/2)", "O = clamp_min(X, 1/3)"}, {"O = minimum(X, Y)", "O = X"},
+  };
+  for (size_t k = 0; k < sizeof pair / sizeof *pair; k++) {
+    mg_verify_report r;
+    const char *b = !strcmp(pair[k][1], "O = X") ? "O = add(X, sub(Y, Y))" : pair[k][1];
+    if (verdict(pair[k][0], b, &r) != MG_NOT_EQUAL) fail_msg("%s, %s: %s: %s", pair[k][0], b, mg_verdict_name(r.verdict), r.reason);
+  }
+}
+
+/* rsqrt is defined on positive numbers alone: a program that is defined elsewhere is not it. */
+static void domains(void **state) {
+  (void)state;
+  assert_int_equal(verdict("O = mul(sub(X, X), Y)", "O = mul(sub(X, X), rsqrt(Y))", NULL), MG_NOT_EQUAL);
+  assert_int_equal(verdict("O = rsqrt(Y)", "O = div(sub(add_scalar(X, 1), X), sqrt(Y))", NULL), MG_EQUAL);
+}
+
+static void errors(void **state) {
+  (void)state;
+  static const struct { const char *expr, *msg; } bad[] = {
+      {"clamp(X)", "clamp needs its least and greatest value"}, {"clamp(X, 1)", "clamp needs its least and greatest value"}, {"clamp(X, 2, 1)", "the least value, 2/1, is above the greatest, 1/1"},
+      {"clamp(X, 1, 2, 3)", "expected a tensor"}, {"clamp(1, X)", "expected a tensor"}, {"clamp(X, 1, Y)", "clamp takes 1 operand"}, {"clamp_min(X)", "clamp_min needs a constant"},
+      {"clamp_max(X, Y)", "clamp_max takes 1 operand and a constant"}, {"min(X)", "min needs dim="}, {"min(X, dim=2)", "dim is between"}, {"abs(X, Y)", "abs takes 1 operand"},
+      {"maximum(X, 1)", "expected a tensor"}, {"rsqrt(X, dim=0)", "rsqrt has no attribute 'dim'"}};
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+    char text[300];
+    mg_graph *g = NULL;
+    mg_error e;
+    snprintf(text, sizeof text, "program p\n" HEAD "O = %s\noutput O\n", bad[k].expr);
+    assert_int_equal(mg_parse(text, strlen(text), "t", NULL, &g, &e), MG_BAD_INPUT);
+    if (!strstr(e.msg, bad[k].msg)) fail_msg("%s: %s", bad[k].expr, e.msg);
+  }
+  /* from the builder: a bound that is no rational */
+  int64_t dim[1] = {4};
+  mg_graph *g = mg_program_new("p", NULL);
+  mg_error e;
+  mg_output(g, mg_clamp(g, mg_input(g, "X", MG_F32, 1, dim), mg_rat(1, 0), mg_rat(1, 1)));
+  assert_int_equal(mg_check(g, &e), MG_BAD_INPUT);
+  assert_string_equal(e.where, "clamp");
+  mg_graph_free(g);
+}
+
+/* Every elementwise row in one kernel, over fields and over floats: operands that are positive, so that all are defined. */
+static void every_row_is_emitted(void **state) {
+  (void)state;
+  char text[4000];
+  for (int first = 1; first < MG_OP_TABLE_END;) {
+    size_t n = (size_t)snprintf(text, sizeof text, "program rows\ninput X : f32[8, 64]\ninput Y : f32[8, 64]\nOUTS = kernel grid=(x=2) threads=64 {\n  x = load X {x->0}\n  y = load Y {x->0}\n  p = add_scalar(sqr(x), 1/2)\n");
+    char outs[200] = "", stores[400] = "";
+    int rows = 0;
+    for (; first < MG_OP_TABLE_END && rows < MG_MAX_OUT; first++) {
+      const mg_op_info *row = mg_op_row((mg_opcode)first);
+      if (!row->elementwise) continue;
+      n += (size_t)snprintf(text + n, sizeof text - n, "  r%d = %s(p%s%s)\n", rows, row->name, row->n_in > 1 ? ", y" : "", row->attr == MG_ATTR_RAT ? ", 2/3" : "");
+      snprintf(outs + strlen(outs), sizeof outs - strlen(outs), "%sO%d", rows ? ", " : "", rows);
+      snprintf(stores + strlen(stores), sizeof stores - strlen(stores), "  store r%d {x->0}\n", rows);
+      rows++;
+    }
+    if (!rows) break;
+    snprintf(text + n, sizeof text - n, "%s}\noutput %s\n", stores, outs);
+    char *at = strstr(text, "OUTS"), rest[4000];
+    snprintf(rest, sizeof rest, "%s", at + 4);
+    snprintf(at, sizeof text - (size_t)(at - text), "%s%s", outs, rest);
+    mg_graph *g = parse(text);
+    mg_error e;
+    mg_check_report c;
+    mg_check_config cc;
+    char *cu = NULL;
+    memset(&cc, 0, sizeof cc), memset(&c, 0, sizeof c);
+    cc.seeds = 1;
+    if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s: %s\n%s", e.where, e.msg, text);
+    if (mg_cuda_check(g, cu, &cc, &c, &e) != MG_OK) fail_msg("%s: %s: %s\n%s", e.where, e.msg, c.difference, text);
+    assert_true(c.fields >= 1 && c.compared > 0 && c.float_checked);
+    mg_string_free(cu), mg_graph_free(g);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(equal_pairs), cmocka_unit_test(wrong_pairs), cmocka_unit_test(domains), cmocka_unit_test(errors), cmocka_unit_test(every_row_is_emitted)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
