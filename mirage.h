@@ -198,11 +198,12 @@ typedef struct mg_shape {
 /* Attributes of an operator; which are used is the table's `attr` column. */
 typedef struct mg_attr {
   int32_t dim;               /* DIM: reduced, repeated or concatenated dimension, 0 <= dim < rank */
-  int64_t n;                 /* DIMN: repeat count */
+  int64_t n;                 /* DIMN: repeat count; SLICE: how many elements */
   mg_rational c;             /* RAT: the constant of scale and add_scalar; eps of rms_norm; RANGE: the least value of clamp */
   mg_shape shape;            /* SHAPE: target of reshape */
   int32_t perm[MG_MAX_RANK]; /* PERM: output dimension d is input dimension perm[d] */
   mg_rational most;          /* RANGE: the greatest; emitted files initialise by position: what is new comes last */
+  int64_t from;              /* SLICE: the first of the n elements along dim */
 } mg_attr;
 
 /* ---------------------------------------------------------------------------------------------------- >>ops
@@ -298,6 +299,8 @@ enum { MG_LEVEL_K = 1, MG_LEVEL_B = 2, MG_LEVEL_T = 4 };
   T(SOFTMAX,       "softmax",       1, MG_KB_, DIM,   SAME,          SUGAR,    NOINDEX,                                   NONE)                \
   T(MIN,           "min",           1, MG_KBT, DIM,   REDUCE,        SUGAR,    NOINDEX,                                   NONE)                \
   T(CLAMP,         "clamp",         1, MG_KBT, RANGE, SAME,          SUGAR,    NOINDEX,                                   NONE)                \
+  T(ROPE,          "rope",          3, MG_KB_, NONE,  SAME,          SUGAR,    NOINDEX,                                   NONE)                \
+  T(SLICE,         "slice",         1, MG_KB_, SLICE, SLICE,         OPAQUE,   j[A->dim] = i[A->dim] + A->from,           MOVE)                \
   /* id             name            n  levels  attr   abstract    finite field                   real: evaluator and CUDA textcost class */    \
   E(TANH,          "tanh",          1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE(TANH, a),            MG_TANH(a),     SPECIAL)                      \
   E(SIGMOID,       "sigmoid",       1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE_NONZERO(SIGMOID, a), MG_C(1, 1) / (MG_C(1, 1) + MG_EXP(-a)), SPECIAL) \
@@ -325,7 +328,7 @@ typedef enum mg_opcode {
   MG_OP_COUNT
 } mg_opcode;
 
-typedef enum mg_attr_kind { MG_ATTR_NONE, MG_ATTR_RAT, MG_ATTR_DIM, MG_ATTR_DIMN, MG_ATTR_SHAPE, MG_ATTR_PERM, MG_ATTR_NORM, MG_ATTR_RANGE } mg_attr_kind;
+typedef enum mg_attr_kind { MG_ATTR_NONE, MG_ATTR_RAT, MG_ATTR_DIM, MG_ATTR_DIMN, MG_ATTR_SHAPE, MG_ATTR_PERM, MG_ATTR_NORM, MG_ATTR_RANGE, MG_ATTR_SLICE } mg_attr_kind;
 
 #ifndef MIRAGE_DEVICE_ONLY /* what follows is for the host alone */
 typedef enum mg_abstract {
@@ -360,6 +363,8 @@ double mg_op_real(mg_opcode op, double a, double b, double c);
 int mg_op_index(mg_opcode op, const mg_attr *A, const mg_shape *S, const int64_t *i, int64_t *j);
 /* For reshape's index text: j in shape `from` of the element that has coordinate i in shape `to`. */
 void mg_reshape_index(const int64_t *i, const mg_shape *to, int64_t *j, const mg_shape *from);
+/* 1 for a moving row that changes the place and the extent along one dimension, attr.dim, and passes the others through. */
+int mg_op_along(mg_opcode op);
 
 #define MGI_T(id, name, n, lv, attr, shape, abs, index, ...) \
   mg_status mgi_shape_##shape(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e);
@@ -532,6 +537,9 @@ mg_tensor mg_with_dim(mg_graph *g, mg_opcode op, mg_tensor a, int dim);       /*
 mg_tensor mg_rms_norm(mg_graph *g, mg_tensor x, mg_tensor gain, mg_rational eps, int dim);
 mg_tensor mg_clamp(mg_graph *g, mg_tensor a, mg_rational least, mg_rational most); /* min(max(a, least), most) */
 mg_tensor mg_repeat(mg_graph *g, mg_tensor a, int dim, int64_t n);
+/* Rotary embedding by halves of the last dimension: x c + (-x2 | x1) s, where x = (x1 | x2); c and s broadcast to x. */
+mg_tensor mg_rope(mg_graph *g, mg_tensor x, mg_tensor c, mg_tensor s);
+mg_tensor mg_slice(mg_graph *g, mg_tensor a, int dim, int64_t from, int64_t n); /* elements from .. from + n - 1 along dim */
 mg_tensor mg_reshape(mg_graph *g, mg_tensor a, int rank, const int64_t *dim);
 mg_tensor mg_transpose(mg_graph *g, mg_tensor a, const int32_t *perm);
 mg_tensor mg_concat(mg_graph *g, mg_tensor a, mg_tensor b, int dim);
@@ -1029,6 +1037,8 @@ int mg_op_index(mg_opcode op, const mg_attr *A, const mg_shape *S, const int64_t
   }
 }
 
+int mg_op_along(mg_opcode op) { return op == MG_OP_CONCAT || op == MG_OP_REPEAT || op == MG_OP_SLICE; }
+
 /* "[16, 4096]" */
 static const char *mgi_shape_text(const mg_shape *s, char *buf, size_t n) {
   size_t k = (size_t)snprintf(buf, n, "[");
@@ -1115,6 +1125,15 @@ mg_status mgi_shape_REPEAT(const mg_attr *A, const mg_shape *in, int n_in, mg_sh
   *out = in[0];
   if (in[0].dim[A->dim] > ((int64_t)1 << 40) / A->n) return mg_fail(e, MG_BAD_INPUT, NULL, "the repeated dimension passes 2^40");
   out->dim[A->dim] *= A->n;
+  return MG_OK;
+}
+mg_status mgi_shape_SLICE(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
+  const int64_t most = in[0].dim[A->dim];
+  (void)n_in;
+  if (A->from < 0 || A->n < 1 || A->n > most || A->from > most - A->n)
+    return mg_fail(e, MG_BAD_INPUT, NULL, "dimension %d has %lld elements: from=%lld, n=%lld goes beyond", A->dim, (long long)most, (long long)A->from, (long long)A->n);
+  *out = in[0];
+  out->dim[A->dim] = A->n, out->sym[A->dim] = 0;
   return MG_OK;
 }
 mg_status mgi_shape_RESHAPE(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
@@ -1437,7 +1456,7 @@ static int mgi_set_cuts(mg_graph *g, const char *where, const mg_op_node *o, mg_
       }
       return 1;
     }
-    case MG_OP_REPEAT:
+    case MG_OP_REPEAT: case MG_OP_SLICE:
       for (int d = 0; d < ro; d++) out->cuts[d] = in[0]->cuts[d];
       if (!in[0]->cuts[o->attr.dim]) return 1;
       break;
@@ -1455,7 +1474,7 @@ static int mgi_set_cuts(mg_graph *g, const char *where, const mg_op_node *o, mg_
 
 static int mgi_attr_ok(mg_graph *g, const mg_op_info *row, mg_attr *A, const mg_shape *in) {
   switch (row->attr) {
-    case MG_ATTR_DIM: case MG_ATTR_DIMN:
+    case MG_ATTR_DIM: case MG_ATTR_DIMN: case MG_ATTR_SLICE:
       if (A->dim < -in->rank || A->dim >= in->rank) { mgi_err(g, MG_BAD_INPUT, row->name, "dim is between %d and %d for a tensor of rank %d, got %d", -in->rank, in->rank - 1, in->rank, A->dim); return 0; }
       if (A->dim < 0) A->dim += in->rank;
       return 1;
@@ -1515,11 +1534,25 @@ mg_tensor mg_rms_norm(mg_graph *g, mg_tensor x, mg_tensor gain, mg_rational eps,
   return mgi_inner_but(g, first, mg_mul(g, y, gain));
 }
 
+static mg_tensor mgi_lower_rope(mg_graph *g, mg_tensor x, mg_tensor c, mg_tensor s) {
+  mg_tensor none = {0};
+  const mg_shape shape = g->tensors[x.id].shape;
+  const uint32_t first = g->n_tensors;
+  const int last = shape.rank - 1;
+  const int64_t half = shape.dim[last] / 2;
+  if (shape.dim[last] % 2) { mgi_err(g, MG_BAD_INPUT, "rope", "expected a last dimension of two halves, found %lld", (long long)shape.dim[last]); return none; }
+  mg_tensor turned = mg_concat(g, mg_neg(g, mg_slice(g, x, last, half, half)), mg_slice(g, x, last, 0, half), last);
+  mg_tensor y = mg_add(g, mg_mul(g, x, c), mg_mul(g, turned, s));
+  if (y.id && memcmp(&g->tensors[y.id].shape, &shape, sizeof shape)) { mgi_err(g, MG_BAD_INPUT, "rope", "the second and third operand must broadcast to the first"); return none; }
+  return mgi_inner_but(g, first, y);
+}
+
 static mg_tensor mgi_lower(mg_graph *g, mg_opcode op, const mg_attr *A, int n, const mg_tensor *in) {
   mg_tensor none = {0};
   const uint32_t first = g->n_tensors;
   switch (op) {
     case MG_OP_MEAN: return mgi_inner_but(g, first, mgi_lower_mean(g, in[0], A->dim));
+    case MG_OP_ROPE: return mgi_lower_rope(g, in[0], in[1], in[2]);
     case MG_OP_MIN: return mgi_inner_but(g, first, mg_neg(g, mg_max(g, mg_neg(g, in[0]), A->dim)));
     case MG_OP_CLAMP: return mgi_inner_but(g, first, mg_with_rat(g, MG_OP_CLAMP_MAX, mg_with_rat(g, MG_OP_CLAMP_MIN, in[0], A->c), A->most));
     case MG_OP_RMS_NORM: return mg_rms_norm(g, in[0], n > 1 ? in[1] : none, A->c, A->dim);
@@ -1569,8 +1602,10 @@ mg_tensor mg_apply(mg_graph *g, mg_opcode op, const mg_attr *A_in, int n, const 
   if (!o) return none;
   /* only what the row uses is kept, so that equal operators have equal bytes */
   if (row->attr == MG_ATTR_RAT) o->attr.c = A.c;
-  if (row->attr == MG_ATTR_DIM || row->attr == MG_ATTR_DIMN) o->attr.dim = A.dim;
-  if (row->attr == MG_ATTR_DIMN) o->attr.n = A.n;
+  const int slice = row->attr == MG_ATTR_SLICE;
+  if (row->attr == MG_ATTR_DIM || row->attr == MG_ATTR_DIMN || slice) o->attr.dim = A.dim;
+  if (row->attr == MG_ATTR_DIMN || slice) o->attr.n = A.n;
+  if (slice) o->attr.from = A.from;
   if (row->attr == MG_ATTR_SHAPE) o->attr.shape = A.shape;
   if (row->attr == MG_ATTR_PERM) for (int d = 0; d < shape[0].rank; d++) o->attr.perm[d] = A.perm[d];
   o->n_in = (uint8_t)n, o->n_out = 1;
@@ -1611,6 +1646,17 @@ mg_tensor mg_repeat(mg_graph *g, mg_tensor a, int dim, int64_t n) {
   memset(&A, 0, sizeof A);
   A.dim = dim, A.n = n;
   return mg_apply(g, MG_OP_REPEAT, &A, 1, &a);
+}
+mg_tensor mg_rope(mg_graph *g, mg_tensor x, mg_tensor c, mg_tensor s) {
+  mg_tensor in[3];
+  in[0] = x, in[1] = c, in[2] = s;
+  return mg_apply(g, MG_OP_ROPE, NULL, 3, in);
+}
+mg_tensor mg_slice(mg_graph *g, mg_tensor a, int dim, int64_t from, int64_t n) {
+  mg_attr A;
+  memset(&A, 0, sizeof A);
+  A.dim = dim, A.from = from, A.n = n;
+  return mg_apply(g, MG_OP_SLICE, &A, 1, &a);
 }
 mg_tensor mg_reshape(mg_graph *g, mg_tensor a, int rank, const int64_t *dim) {
   mg_attr A;
@@ -2071,6 +2117,7 @@ static void mgi_words_of(const mg_graph *g, const mgi_words *w) {
     for (int j = 0; j < o->n_out; j++) w->put(w->user, mgi_hash_id(g, o->out[j]));
     w->put(w->user, (uint64_t)o->attr.dim * 31 + (uint64_t)o->attr.n);
     mgi_words_exactly(w, (uint64_t)o->attr.n);
+    if (o->code == MG_OP_SLICE) w->put(w->user, (uint64_t)o->attr.from);
     w->put(w->user, (uint64_t)o->attr.c.num);
     w->put(w->user, (uint64_t)o->attr.c.den);
     mgi_words_exactly(w, (uint64_t)o->attr.shape.rank);
@@ -2335,6 +2382,7 @@ MGI_FN const char *mgi_attr_text(mg_attr_kind k) {
     case MG_ATTR_DIM: return "dim=";
     case MG_ATTR_DIMN: return "dim= and n=";
     case MG_ATTR_NORM: return "eps= or dim=";
+    case MG_ATTR_SLICE: return "dim=, from= and n=";
     case MG_ATTR_RANGE: return "two constants, the least and the greatest value";
     case MG_ATTR_SHAPE: return "a list of extents, such as [4, 64]";
     case MG_ATTR_PERM: return "a list of dimensions, such as [1, 0]";
@@ -2380,7 +2428,7 @@ static mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, in
   A.c = mg_rat(0, 1);
   if (op == MG_OP_RMS_NORM || op == MG_OP_SOFTMAX) A.dim = -1;
   int n = 0, have = op == MG_OP_RMS_NORM || op == MG_OP_SOFTMAX || row->attr == MG_ATTR_NONE;
-  int have_n = row->attr != MG_ATTR_DIMN, have_least = 0;
+  int have_n = row->attr != MG_ATTR_DIMN && row->attr != MG_ATTR_SLICE, have_least = 0;
   mgi_expect(P, "(");
   do {
     const mgi_parser at = *P;
@@ -2409,11 +2457,13 @@ static mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, in
       const mgi_parser save = *P;
       if (!mgi_name(P, arg, "an operand or an attribute")) return none;
       if (mgi_accept(P, "=")) {
-        int dim = row->attr == MG_ATTR_DIM || row->attr == MG_ATTR_DIMN || row->attr == MG_ATTR_NORM;
+        const int slice = row->attr == MG_ATTR_SLICE;
+        int dim = row->attr == MG_ATTR_DIM || row->attr == MG_ATTR_DIMN || row->attr == MG_ATTR_NORM || slice;
         if (!strcmp(arg, "dim") && dim) {
           int64_t d = mgi_int(P, "a dimension");
           A.dim = d < -64 || d > 64 ? 64 : (int32_t)d, have = 1;
-        } else if (!strcmp(arg, "n") && row->attr == MG_ATTR_DIMN) A.n = mgi_int(P, "a count"), have_n = 1;
+        } else if (!strcmp(arg, "n") && (row->attr == MG_ATTR_DIMN || slice)) A.n = mgi_int(P, "a count"), have_n = 1;
+        else if (!strcmp(arg, "from") && slice) A.from = mgi_int(P, "the first element's place");
         else if ((!strcmp(arg, "eps") && row->attr == MG_ATTR_NORM) || (!strcmp(arg, "c") && row->attr == MG_ATTR_RAT)) A.c = mgi_rational(P), have = 1;
         else { P->line = l, P->column = c; mgi_perr(P, MG_BAD_INPUT, "%s has no attribute '%s': expected %s", name, arg, mgi_attr_text(row->attr)); return none; }
       } else {
@@ -2427,7 +2477,7 @@ static mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, in
   mgi_expect(P, ")");
   if (P->failed) return none;
   if (!have || !have_n) {
-    static const char *const need[] = {"", "a constant, as in (x, 1/8)", "dim=", "dim= and n=", "a shape, as in (x, [2, 3])", "a permutation, as in (x, [1, 0])", "", "its least and greatest value, as in (x, 0, 6)"};
+    static const char *const need[] = {"", "a constant, as in (x, 1/8)", "dim=", "dim= and n=", "a shape, as in (x, [2, 3])", "a permutation, as in (x, [1, 0])", "", "its least and greatest value, as in (x, 0, 6)", "dim= and n="};
     P->line = line, P->column = column;
     mgi_perr(P, MG_BAD_INPUT, "%s needs %s", name, need[row->attr]);
     return none;
@@ -2692,6 +2742,7 @@ static void mgi_print_call(mgi_text *t, const mg_graph *g, const mg_op_node *o) 
   if (o->code < MG_OP_TABLE_END) switch (row->attr) {
     case MG_ATTR_RAT: mgi_puts(t, ", "); mgi_print_rat(t, o->attr.c); break;
     case MG_ATTR_DIMN: mgi_putf(t, ", dim=%d, n=%lld", o->attr.dim, (long long)o->attr.n); break;
+    case MG_ATTR_SLICE: mgi_putf(t, ", dim=%d, from=%lld, n=%lld", o->attr.dim, (long long)o->attr.from, (long long)o->attr.n); break;
     case MG_ATTR_DIM: mgi_putf(t, ", dim=%d", o->attr.dim); break;
     case MG_ATTR_SHAPE: case MG_ATTR_PERM: {
       int n = row->attr == MG_ATTR_SHAPE ? o->attr.shape.rank : g->tensors[o->in[0].id].shape.rank;
@@ -3142,6 +3193,8 @@ static mg_box mgi_need(const mg_graph *g, const mg_op_node *o, int k, const mg_b
   } else if (o->code == MG_OP_REPEAT) {
     int64_t n = s->dim[D], lo = b->lo[D] % n, hi = lo + b->hi[D] - b->lo[D];
     r = *b, r.lo[D] = hi > n ? 0 : lo, r.hi[D] = hi > n ? n : hi;
+  } else if (o->code == MG_OP_SLICE) {
+    r = *b, r.lo[D] += o->attr.from, r.hi[D] += o->attr.from;
   } else if (o->code == MG_OP_RESHAPE) r = mgi_need_reshape(s, z, b);
   return r; /* rows of the user that move elements: all */
 }
@@ -3712,7 +3765,7 @@ static void mgi_class_op(mgi_classer *C, const mg_graph *g, const mg_op_node *o)
       for (int k = 0; k < o->n_in; k++) same &= !memcmp(&g->tensors[o->in[k].id].shape, to, sizeof *to);
       for (int k = 0; k < o->n_in; k++) {
         const mg_tensor x = o->in[k];
-        if (o->code == MG_OP_CONCAT || o->code == MG_OP_REPEAT) {
+        if (mg_op_along(o->code)) {
           for (int d = 0; d < r; d++)
             if (d != o->attr.dim) mgi_uf_join(C->uf, mgi_node(C, g, x, d), mgi_node(C, g, out, d));
             else C->fixed[mgi_node(C, g, x, d)] = C->fixed[mgi_node(C, g, out, d)] = 1;

@@ -8679,7 +8679,7 @@ MGI_FN void mgi_safe_keep(const mg_graph *p, const mg_classes *pc, const mg_grap
   }
   for (uint32_t o = 1; o < p->n_ops; o++) {
     const mg_op_node *op = &p->ops[o];
-    const int product = op->code == MG_OP_MATMUL || op->code == MG_OP_CONCAT_MATMUL, along = op->code == MG_OP_SUM || op->code == MG_OP_MAX || op->code == MG_OP_CONCAT || op->code == MG_OP_REPEAT;
+    const int product = op->code == MG_OP_MATMUL || op->code == MG_OP_CONCAT_MATMUL, along = op->code == MG_OP_SUM || op->code == MG_OP_MAX || mg_op_along(op->code);
     for (int j = 0; j < op->n_in; j++) {
       const int rank = mg_tensor_of(p, op->in[j])->shape.rank, d = product ? rank - (j < op->n_in / 2 ? 1 : 2) : op->attr.dim;
       const int32_t cls = product || along ? pc->of[op->in[j].id * MG_MAX_RANK + (uint32_t)d] : -1;
@@ -10549,7 +10549,7 @@ MGI_FN void mgi_cu_attr_text(mgi_cu_str *s, const mg_attr *A) {
   for (int d = 0; d < MG_MAX_RANK; d++) mgi_cu_str_put(s, "%s%lld", d ? ", " : "", (long long)(d < A->shape.rank ? A->shape.dim[d] : 0));
   mgi_cu_str_put(s, "}, {0}}, {");
   for (int d = 0; d < MG_MAX_RANK; d++) mgi_cu_str_put(s, "%s%d", d ? ", " : "", A->perm[d]);
-  mgi_cu_str_put(s, "}}");
+  mgi_cu_str_put(s, "}, {0, 1}, %lld}", (long long)A->from);
 }
 
 MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *x, uint32_t t);
@@ -13258,7 +13258,7 @@ MGI_FN int mgi_cu_extents(mgi_cu_kernel *K, int big[3]) {
       for (int d = rank < 2 ? 0 : rank - 2; d < rank; d++) {
         mgi_cu_dim_ref none = {0, 0, 0}, from = none;
         int xr = b->tensors[o->in[0].id].shape.rank;
-        int same = (o->code == MG_OP_REPEAT || o->code == MG_OP_CONCAT) && d != o->attr.dim ? d : o->code == MG_OP_TRANSPOSE ? o->attr.perm[d] : -1;
+        int same = mg_op_along(o->code) && d != o->attr.dim ? d : o->code == MG_OP_TRANSPOSE ? o->attr.perm[d] : -1;
         if (same >= 0) from = same == xr - 1 ? x->cr : same == xr - 2 ? x->rr : none;
         if (d == rank - 1) v->cr = from;
         else v->rr = from;

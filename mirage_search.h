@@ -3156,6 +3156,7 @@ static uint64_t mgi_se_attr_extra(const mg_op_info *row, const mg_attr *A) {
   case MG_ATTR_RAT: h = mgi_se_mix(mgi_se_mix(1, (uint64_t)A->c.num), (uint64_t)A->c.den); break;
   case MG_ATTR_DIM: h = mgi_se_mix(2, (uint64_t)A->dim); break;
   case MG_ATTR_DIMN: h = mgi_se_mix(mgi_se_mix(3, (uint64_t)A->dim), (uint64_t)A->n); break;
+  case MG_ATTR_SLICE: h = mgi_se_mix(mgi_se_mix(mgi_se_mix(6, (uint64_t)A->dim), (uint64_t)A->n), (uint64_t)A->from); break;
   case MG_ATTR_SHAPE: h = 4; for (int d = 0; d < A->shape.rank; d++) h = mgi_se_mix(h, (uint64_t)A->shape.dim[d]); break;
   case MG_ATTR_PERM: h = 5; for (int d = 0; d < MG_MAX_RANK; d++) h = mgi_se_mix(h, (uint64_t)A->perm[d]); break;
   default: break;

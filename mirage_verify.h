@@ -1585,7 +1585,7 @@ static mgi_bound mgi_bound_matmul(mgi_bounds *F, mgi_bound a, mgi_bound b, doubl
 static uint64_t mgi_bound_moved(const mg_op_node *o, const mg_shape *from, const mg_shape *z, uint64_t set) {
   const uint64_t dims = ((uint64_t)1 << MG_MAX_RANK) - 1;
   uint64_t r = set & ~dims;
-  if (o->code == MG_OP_CONCAT || o->code == MG_OP_REPEAT) return set;
+  if (mg_op_along(o->code)) return set;
   if (o->code != MG_OP_TRANSPOSE) return set & dims ? r | dims : r;
   for (int d = 0; d < z->rank; d++) r |= (set >> (from->rank - 1 - o->attr.perm[d]) & 1) << (z->rank - 1 - d);
   return r;
@@ -1657,13 +1657,13 @@ static mgi_bound mgi_bound_of_moved(const mgi_bounds *F, const mg_graph *g, cons
     r.vary |= side;
     if (!whole) r.vary_d |= side;
   }
-  for (int S = 0; S < MGI_BOUND_SLICES; S++) { /* concat and repeat keep their dimensions; others may mix them */
-    int from_S = o->code == MG_OP_CONCAT || o->code == MG_OP_REPEAT ? S : MGI_BOUND_SLICES - 1;
+  for (int S = 0; S < MGI_BOUND_SLICES; S++) { /* concat, repeat and slice keep their dimensions; others may mix them */
+    int from_S = mg_op_along(o->code) ? S : MGI_BOUND_SLICES - 1;
     if (o->code == MG_OP_TRANSPOSE) from_S = mgi_bound_moved_back(o, s, z, S);
     double x = 0;
     for (int j = 0; j < o->n_in; j++) x += t[o->in[j].id].terms[from_S];
     r.terms[S] = x;
-    if (o->code == MG_OP_CONCAT || o->code == MG_OP_REPEAT || o->code == MG_OP_TRANSPOSE) continue;
+    if (mg_op_along(o->code) || o->code == MG_OP_TRANSPOSE) continue;
     for (int j = 0; j < o->n_in; j++) x = j ? mgi_bound_max2(x, t[o->in[j].id].terms[0]) : t[o->in[j].id].terms[0];
     r.terms[S] = mgi_bound_min2(r.terms[S], F->slice[S] * x);
   }
@@ -6304,6 +6304,7 @@ static uint32_t mgi_pv_union(mgi_prover *P, uint32_t x, uint32_t y);
 static uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const uint32_t *var, uint32_t where);
 /* The same where only one of the elements is used, it is not known which. */
 static uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var);
+static uint32_t mgi_pv_found_without(mgi_prover *P, uint32_t var);
 static void mgi_pv_record(mgi_prover *P, const mgi_pv_frame *f, const mg_op_node *o, const uint32_t *in,
                           const uint32_t *factors);
 
@@ -6530,7 +6531,7 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
       char why[80];
       snprintf(why, sizeof why, say, row->name);
       const int moved = row->user && row->moves; /* to where is not known: it is any element */
-      if ((o->code != MG_OP_CONCAT && !moved) || !P->record) return mgi_pv_fail(P, why);
+      if ((o->code != MG_OP_CONCAT && o->code != MG_OP_SLICE && !moved) || !P->record) return mgi_pv_fail(P, why);
       for (int k = 0; k < o->n_in; k++) { /* it is an element of one of them: any of each, and none for a fact */
         const mg_shape *s = &g->tensors[o->in[k].id].shape;
         uint32_t found = P->found, var[MG_MAX_RANK];
@@ -6545,7 +6546,9 @@ static uint32_t mgi_pv_element_of_op(mgi_prover *P, const mgi_pv_frame *f, const
         }
         P->found = 0;
         mgi_pv_element(P, f, o->in[k].id, y);
-        P->found = mgi_pv_union(P, found, mgi_pv_found_of_some(P, n, var));
+        /* one element of a slice is always used: what all of them depend on counts, where what may depend on which does not */
+        const uint32_t sure = o->code == MG_OP_SLICE ? mgi_pv_found_without(P, var[0]) : 0;
+        P->found = mgi_pv_union(P, found, sure ? sure : mgi_pv_found_of_some(P, n, var));
         P->temps = temps;
       }
       return mgi_pv_unread(P, f, o, which, x);
@@ -7623,6 +7626,20 @@ static uint32_t mgi_pv_found_for_all(mgi_prover *P, uint32_t found, int n, const
 
 static uint32_t mgi_pv_found_of_some(mgi_prover *P, int n, const uint32_t *var) {
   return P->found && P->record->all ? 0 : mgi_pv_found_for_all(P, P->found, n, var, mgi_pv_number(P, 1, 1));
+}
+
+/* Of what was found in the first program, the duties that do not mention the variable; in the second, none. */
+static uint32_t mgi_pv_found_without(mgi_prover *P, uint32_t var) {
+  uint32_t set = 0;
+  for (uint32_t k = 1; P->found && P->record->all && k < P->node[P->found].n && !P->bad; k++) {
+    const uint32_t duty = mgi_pv_word(P, P->found, k), words = P->node[duty].n;
+    int mentioned = 0;
+    for (uint32_t j = 2; j < words; j += 1 + mgi_pv_word(P, duty, j))
+      for (uint32_t i = 1; i <= mgi_pv_word(P, duty, j); i++) mentioned |= (int)(P->node[mgi_pv_word(P, duty, j + i)].vars >> var & 1);
+    const uint32_t one[2] = { MGI_PV_SET, duty };
+    if (!mentioned) set = mgi_pv_union(P, set, mgi_pv_intern(P, one, 2));
+  }
+  return set;
 }
 
 /* ---- what an operator takes to be defined */

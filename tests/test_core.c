@@ -509,6 +509,37 @@ static int structural_case(mg_opcode op, mg_attr *A, int *n, arr *in, arr *want)
       for (int64_t e = 0; op == MG_OP_MEAN && e < count(want); e++) want->v[e] /= (double)s[dim];
       A->dim = next64() & 1 ? dim : dim - rank;
       return 1;
+    case MG_OP_ROPE: {
+      s[rank - 1] = 2 * pick(1, 3);
+      const int64_t half = s[rank - 1] / 2;
+      in[0] = make_random(rank, s, 0);
+      for (int k = 1; k < 3; k++) {
+        const int less = (int)pick(0, rank - 1); /* leading dimensions that broadcast */
+        in[k] = make_random(rank - less, s + less, 0);
+      }
+      *want = make(rank, s);
+      for (int64_t e = 0; e < count(want); e++) {
+        coords(want, e, i);
+        memcpy(j, i, sizeof j);
+        const int low = i[rank - 1] < half;
+        j[rank - 1] += low ? half : -half;
+        want->v[e] = in[0].v[e] * at(&in[1], i, rank) + (low ? -1 : 1) * at(&in[0], j, rank) * at(&in[2], i, rank);
+      }
+      *n = 3;
+      return 1;
+    }
+    case MG_OP_SLICE:
+      in[0] = make_random(rank, s, 0);
+      A->dim = next64() & 1 ? dim : dim - rank, A->from = pick(0, s[dim] - 1), A->n = pick(1, s[dim] - A->from);
+      memcpy(t, s, sizeof t);
+      t[dim] = A->n;
+      *want = make(rank, t);
+      for (int64_t e = 0; e < count(want); e++) {
+        coords(want, e, i);
+        i[dim] += A->from;
+        want->v[e] = at(&in[0], i, rank);
+      }
+      return 1;
     case MG_OP_REPEAT:
       in[0] = make_random(rank, s, 0);
       A->dim = next64() & 1 ? dim : dim - rank, A->n = pick(1, 3);
@@ -1673,7 +1704,7 @@ static void noise(void **state) {
 /* ---- the operator table in Markdown */
 
 static void print_ops(void) {
-  static const char *const attr[] = {"", "constant", "`dim=`", "`dim=`, `n=`", "shape", "permutation", "`eps=`, `dim=`", "two constants"};
+  static const char *const attr[] = {"", "constant", "`dim=`", "`dim=`, `n=`", "shape", "permutation", "`eps=`, `dim=`", "two constants", "`dim=`, `from=`, `n=`"};
   printf("| operands | levels | attribute | operators, over the reals |\n|---|---|---|---|\n");
   for (int k = 1; k < MG_OP_TABLE_END; k++) {
     const mg_op_info *r = mg_op_row((mg_opcode)k), *before = mg_op_row((mg_opcode)(k - 1));
@@ -1685,6 +1716,7 @@ static void print_ops(void) {
       case MG_OP_MAX: what = "maximum over dim"; break;
       case MG_OP_MEAN: what = "sugar: sum, scale"; break;
       case MG_OP_RMS_NORM: what = "sugar: x / sqrt(mean(x²) + eps) · gain"; break;
+      case MG_OP_ROPE: what = "sugar: x c + (-x2 ‖ x1) s, with x = (x1 ‖ x2) along the last dimension"; break;
       case MG_OP_MIN: what = "sugar: neg, max, neg"; break;
       case MG_OP_CLAMP: what = "sugar: clamp_min, clamp_max"; break;
       case MG_OP_SOFTMAX: what = "sugar: exp(x) / sum(exp(x))"; break;

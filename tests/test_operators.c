@@ -62,6 +62,15 @@ static void equal_pairs(void **state) {
       {"O = clamp_min(clamp_min(X, -1), 1)", "O = clamp_min(X, 1)"},
       {"O = clamp(X, 0, 6)", "O = clamp_min(clamp_max(X, 6), 0)"},
       {"O = maximum(maximum(X, Y), neg(X))", "O = maximum(abs(X), Y)"},
+      {"O = slice(add(X, Y), dim=1, from=2, n=3)", "O = add(slice(Y, dim=1, from=2, n=3), slice(X, dim=-1, from=2, n=3))"},
+      {"O = concat(slice(X, dim=0, n=2), slice(X, dim=0, from=2, n=4), dim=0)", "O = add(X, sub(Y, Y))"},
+      {"O = slice(slice(X, dim=1, from=1, n=6), dim=1, from=2, n=2)", "O = slice(X, dim=1, from=3, n=2)"},
+      {"O = sum(X, dim=1)", "O = add(sum(slice(X, dim=1, from=0, n=3), dim=1), sum(slice(X, dim=1, from=3, n=5), dim=1))"},
+      {"O = slice(div(X, sqrt(mean(sqr(X), dim=1))), dim=1, from=1, n=2)", "N = sqrt(mean(sqr(X), dim=1))\nO = div(slice(X, dim=1, from=1, n=2), N)"},
+      {"O = rope(X, Y, Y)", "A = slice(X, dim=1, from=0, n=4)\nB = slice(X, dim=1, from=4, n=4)\nC = slice(Y, dim=1, from=0, n=4)\nD = slice(Y, dim=1, from=4, n=4)\n"
+                            "O = concat(mul(sub(A, B), C), mul(add(B, A), D), dim=1)"},
+      {"O = kernel grid=(x=2) {\n  a = load X {x->0}\n  b = load Y {x->0}\n  l = slice(a, dim=1, from=0, n=4)\n  r = neg(slice(a, dim=1, from=4, n=4))\n  o = add(mul(a, b), mul(concat(r, l, dim=1), b))\n  store o {x->0}\n}",
+       "O = rope(X, Y, Y)"},
   };
   for (size_t k = 0; k < sizeof pair / sizeof *pair; k++) {
     mg_verify_report r;
@@ -78,6 +87,8 @@ static void wrong_pairs(void **state) {
       {"O = maximum(X, Y)", "O = minimum(X, Y)"}, {"O = min(X, dim=1)", "O = max(X, dim=1)"}, {"O = min(X, dim=1)", "O = max(neg(X), dim=1)"},
       {"O = clamp(X, -1, 1)", "O = clamp(X, -1, 2)"}, {"O = clamp(X, -1, 1)", "O = clamp_min(X, -1)"}, {"O = clamp_min(X, 1/2)", "O = clamp_max(X, 1/2)"},
       {"O = clamp_min(X, 1/2)", "O = clamp_min(X, 1/3)"}, {"O = minimum(X, Y)", "O = X"},
+      {"O = slice(X, dim=1, from=2, n=3)", "O = slice(X, dim=1, from=3, n=3)"}, {"O = slice(X, dim=0, from=0, n=6)", "O = slice(Y, dim=0, from=0, n=6)"},
+      {"O = rope(X, Y, Y)", "O = rope(Y, X, X)"}, {"O = rope(X, X, Y)", "O = rope(X, Y, X)"},
   };
   for (size_t k = 0; k < sizeof pair / sizeof *pair; k++) {
     mg_verify_report r;
@@ -90,6 +101,9 @@ static void wrong_pairs(void **state) {
 static void domains(void **state) {
   (void)state;
   assert_int_equal(verdict("O = mul(sub(X, X), Y)", "O = mul(sub(X, X), rsqrt(Y))", NULL), MG_NOT_EQUAL);
+  /* a slice's element is one of its operand's, and no other: only what all of these divide by is known */
+  assert_int_equal(verdict("O = slice(div(X, sum(Y, dim=1)), dim=1, n=2)", "O = div(slice(X, dim=1, n=2), sum(Y, dim=1))", NULL), MG_EQUAL);
+  assert_int_not_equal(verdict("O = slice(div(X, Y), dim=1, n=2)", "P = div(X, Y)\nO = add(slice(P, dim=1, from=0, n=2), sum(sub(P, P), dim=1))", NULL), MG_EQUAL);
   assert_int_equal(verdict("O = rsqrt(Y)", "O = div(sub(add_scalar(X, 1), X), sqrt(Y))", NULL), MG_EQUAL);
 }
 
@@ -99,7 +113,11 @@ static void errors(void **state) {
       {"clamp(X)", "clamp needs its least and greatest value"}, {"clamp(X, 1)", "clamp needs its least and greatest value"}, {"clamp(X, 2, 1)", "the least value, 2/1, is above the greatest, 1/1"},
       {"clamp(X, 1, 2, 3)", "expected a tensor"}, {"clamp(1, X)", "expected a tensor"}, {"clamp(X, 1, Y)", "clamp takes 1 operand"}, {"clamp_min(X)", "clamp_min needs a constant"},
       {"clamp_max(X, Y)", "clamp_max takes 1 operand and a constant"}, {"min(X)", "min needs dim="}, {"min(X, dim=2)", "dim is between"}, {"abs(X, Y)", "abs takes 1 operand"},
-      {"maximum(X, 1)", "expected a tensor"}, {"rsqrt(X, dim=0)", "rsqrt has no attribute 'dim'"}};
+      {"maximum(X, 1)", "expected a tensor"}, {"rsqrt(X, dim=0)", "rsqrt has no attribute 'dim'"}, {"slice(X, dim=1, from=5, n=4)", "dimension 1 has 8 elements: from=5, n=4 goes beyond"},
+      {"slice(X, dim=1, from=-1, n=4)", "goes beyond"}, {"slice(X, dim=1, n=0)", "goes beyond"}, {"slice(X, dim=2, n=1)", "dim is between"}, {"slice(X, dim=1)", "slice needs dim= and n="},
+      {"slice(X, n=2)", "slice needs dim= and n="}, {"slice(X, dim=0, to=2, n=1)", "slice has no attribute 'to': expected dim=, from= and n="}, {"repeat(X, dim=0, from=2, n=1)", "repeat has no attribute 'from'"},
+      {"slice(X, dim=1, from=1000000, n=2)", "goes beyond"}, {"rope(X, Y)", "takes 3 operands"}, {"rope(slice(X, dim=1, n=3), slice(Y, dim=1, n=3), slice(Y, dim=1, n=3))", "two halves, found 3"},
+      {"rope(X, slice(Y, dim=1, n=3), Y)", "do not broadcast"}, {"rope(slice(X, dim=0, n=1), Y, Y)", "must broadcast to the first"}};
   for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
     char text[300];
     mg_graph *g = NULL;
@@ -153,7 +171,94 @@ static void every_row_is_emitted(void **state) {
   }
 }
 
+/* The whole chain that needs no GPU: search, certificate, emission, link 2. */
+static mg_status emittable(void *user, const mg_graph *g, mg_error *why) {
+  (void)user;
+  return mg_cuda_emittable(g, "sm_90a", why);
+}
+static void chain(const char *text, int most_kernels) {
+  mg_graph *p = parse(text), *best = NULL;
+  mg_verify_report r;
+  mg_search_stats stats;
+  mg_check_report c;
+  mg_check_config cc;
+  mg_error e;
+  char *cu = NULL, *printed = NULL;
+  mg_search_config cfg = mg_search_config_default();
+  cfg.emittable = emittable, cfg.time_limit_s = 30;
+  if (mg_superoptimize(p, &cfg, NULL, &best, &r, &stats, &e) != MG_OK) fail_msg("search: %s: %s\n%s", e.where, e.msg, text);
+  assert_int_equal(r.verdict, MG_EQUAL);
+  assert_int_equal(mg_print(best, &printed, &e), MG_OK);
+  if (stats.best_kernels > most_kernels) fail_msg("%d kernels:\n%s", stats.best_kernels, printed);
+  if (mg_cuda_emit(best, NULL, &cu, &e) != MG_OK) fail_msg("emit: %s: %s\n%s", e.where, e.msg, printed);
+  memset(&cc, 0, sizeof cc), memset(&c, 0, sizeof c);
+  cc.seeds = 2;
+  if (mg_cuda_check(best, cu, &cc, &c, &e) != MG_OK) fail_msg("check: %s: %s\n%s\n%s", e.where, e.msg, c.difference, printed);
+  assert_true(c.fields >= 1 && c.compared > 0 && c.float_checked);
+  mg_string_free(printed), mg_string_free(cu);
+  mg_graph_free(p), mg_graph_free(best);
+}
+static void chains(void **state) {
+  (void)state;
+  chain("program gate\ninput X : f16[16, 128]\ninput W : f16[128, 64]\ninput B : f16[16, 64]\nO = mul(sigmoid(matmul(X, W)), clamp(tanh(B), -1/2, 1/2))\noutput O\n", 1);
+  chain("program norm\ninput X : f16[16, 256]\ninput W : f16[256, 64]\nO = matmul(mul(X, rsqrt(add_scalar(mean(sqr(X), dim=1), 1e-6))), W)\noutput O\n", 1);
+  chain("program part\ninput X : f16[16, 128]\ninput W : f16[128, 96]\nO = silu(slice(matmul(X, W), dim=1, from=32, n=64))\noutput O\n", 3);
+  chain("program rotate\ninput X : f16[16, 64]\ninput C : f16[16, 64]\ninput S : f16[16, 64]\nO = rope(X, C, S)\noutput O\n", 4);
+}
+
+/* Parts of a slice read what they need: each box of the result alone. */
+static void parts_of_slices(void **state) {
+  (void)state;
+  mg_graph *g = parse("program p\ninput X : f32[6, 8]\nO = slice(slice(sqr(X), dim=1, from=1, n=6), dim=0, from=2, n=3)\noutput O\n");
+  mg_domain d = mg_domain_real();
+  mg_error e;
+  double x[48], all[18];
+  for (int k = 0; k < 48; k++) x[k] = k + 1;
+  const void *in[1] = {x};
+  void *out[1] = {all};
+  assert_int_equal(mg_eval(g, &d, in, out, &e), MG_OK);
+  for (int r = 0; r < 3; r++)
+    for (int c = 0; c < 6; c++) {
+      const double v = x[(r + 2) * 8 + c + 1];
+      assert_true(all[r * 6 + c] == v * v);
+    }
+  mg_box want;
+  mg_part part;
+  memset(&want, 0, sizeof want);
+  want.lo[0] = 1, want.hi[0] = 3, want.lo[1] = 2, want.hi[1] = 5;
+  assert_int_equal(mg_part_of(g, &want, &part, &e), MG_OK);
+  const mg_box *b = &part.box[g->in[0].id];
+  assert_true(b->lo[0] == 3 && b->hi[0] == 5 && b->lo[1] == 3 && b->hi[1] == 6);
+  double piece[6], got[6];
+  for (int r = 0; r < 2; r++) for (int c = 0; c < 3; c++) piece[r * 3 + c] = x[(r + 3) * 8 + c + 3];
+  const void *pin[1] = {piece};
+  void *pout[1] = {got};
+  assert_int_equal(mg_eval_part(g, &d, &part, pin, pout, &e), MG_OK);
+  for (int r = 0; r < 2; r++) for (int c = 0; c < 3; c++) assert_true(got[r * 3 + c] == all[(r + 1) * 6 + c + 2]);
+  mg_part_free(&part), mg_graph_free(g);
+}
+
+/* Where a slice stands, its dimension is pinned and the others are free; slices of one shape from unlike places are unlike. */
+static void classes_and_hashes(void **state) {
+  (void)state;
+  mg_graph *g = parse("program p\ninput X : f16[4, 6]\nO = silu(slice(X, dim=1, from=2, n=3))\noutput O\n"), *h = parse("program p\ninput X : f16[4, 6]\nO = silu(slice(X, dim=1, from=3, n=3))\noutput O\n"), *r = NULL;
+  mg_classes c;
+  mg_error e;
+  assert_true(mg_hash(g) != mg_hash(h) && !mg_graph_equal(g, h));
+  assert_int_equal(mg_classes_of(g, &c, &e), MG_OK);
+  int64_t x[8];
+  assert_true(c.n == 3);
+  for (uint32_t k = 0; k < c.n; k++) x[k] = c.fixed[k] ? c.extent[k] : 7;
+  assert_int_equal(mg_resize(g, x, NULL, &r, &e), MG_OK);
+  assert_int_equal(mg_tensor_of(r, r->out[0])->shape.dim[0], 7);
+  assert_int_equal(mg_tensor_of(r, r->out[0])->shape.dim[1], 3);
+  assert_int_equal(mg_tensor_of(r, r->in[0])->shape.dim[1], 6);
+  mg_classes_free(&c);
+  mg_graph_free(g), mg_graph_free(h), mg_graph_free(r);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(equal_pairs), cmocka_unit_test(wrong_pairs), cmocka_unit_test(domains), cmocka_unit_test(errors), cmocka_unit_test(every_row_is_emitted)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(equal_pairs), cmocka_unit_test(wrong_pairs), cmocka_unit_test(domains), cmocka_unit_test(errors), cmocka_unit_test(every_row_is_emitted),
+                                      cmocka_unit_test(parts_of_slices), cmocka_unit_test(classes_and_hashes), cmocka_unit_test(chains)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -128,12 +128,19 @@ def norm(x, g=None, eps=0.0, dim=-1):
     return y if g is None else y * g
 
 
+def rope(x, c, s):
+    """Rotary embedding by halves."""
+    low, high = x.chunk(2, -1)
+    return x * c + torch.cat([-high, low], -1) * s
+
+
 OPS = {"add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div, "exp": torch.exp, "sqr": torch.square, "sqrt": torch.sqrt, "log": torch.log,
        "neg": torch.neg, "silu": F.silu, "gelu": F.gelu, "relu": F.relu, "scale": torch.mul, "add_scalar": torch.add, "matmul": torch.matmul,
        "sum": dim_of(torch.sum), "mean": dim_of(torch.mean), "max": dim_of(torch.amax), "softmax": torch.softmax, "rms_norm": norm,
        "repeat": lambda x, dim, n: torch.cat([x] * n, dim), "concat": lambda a, b, dim: torch.cat([a, b], dim),
        "tanh": torch.tanh, "sigmoid": torch.sigmoid, "rsqrt": torch.rsqrt, "abs": torch.abs, "maximum": torch.maximum, "minimum": torch.minimum,
        "clamp_min": torch.clamp_min, "clamp_max": torch.clamp_max, "clamp": torch.clamp, "min": dim_of(torch.amin),
+       "slice": lambda x, dim, n, start=0: x.narrow(dim, start, n), "rope": rope,
        "reshape": torch.reshape, "transpose": torch.permute, "concat_matmul": lambda w, x, y, z: w @ y + x @ z}
 TYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
 
@@ -142,7 +149,7 @@ def from_text(path):
     """{name: (inputs, function, None)} of FILE's text, whose lines are Python's; a second time, as name_wt, where matrices that
     products take on their right are inputs: then these are stored as [N, K]."""
     with open(path) as f:
-        text = re.sub(r"#.*", "", f.read())
+        text = re.sub(r"#.*", "", f.read()).replace("from=", "start=")  # from is a word of Python's
     inputs = [(n, TYPES[t], [int(v) for v in d.split(",")], o and [int(v) for v in o.split(",")]) for n, t, d, o in
               re.findall(r"^\s*input\s+(\w+)\s*:\s*(\w+)\s*\[([\d, ]+)\]\s*(?:@\s*\[([\d, ]+)\])?", text, re.M)]
     lines = ["%s = %s" % m for m in re.findall(r"^\s*(\w+)\s*=\s*(.+)$", text, re.M)]
