@@ -299,6 +299,7 @@ enum { MG_LEVEL_K = 1, MG_LEVEL_B = 2, MG_LEVEL_T = 4 };
   T(SOFTMAX,       "softmax",       1, MG_KB_, DIM,   SAME,          SUGAR,    NOINDEX,                                   NONE)                \
   T(MIN,           "min",           1, MG_KBT, DIM,   REDUCE,        SUGAR,    NOINDEX,                                   NONE)                \
   T(CLAMP,         "clamp",         1, MG_KBT, RANGE, SAME,          SUGAR,    NOINDEX,                                   NONE)                \
+  T(WHERE,         "where",         3, MG_KBT, NONE,  SAME,          SUGAR,    NOINDEX,                                   NONE)                \
   T(ROPE,          "rope",          3, MG_KB_, NONE,  SAME,          SUGAR,    NOINDEX,                                   NONE)                \
   T(SLICE,         "slice",         1, MG_KB_, SLICE, SLICE,         OPAQUE,   j[A->dim] = i[A->dim] + A->from,           MOVE)                \
   /* id             name            n  levels  attr   abstract    finite field                   real: evaluator and CUDA textcost class */    \
@@ -309,7 +310,9 @@ enum { MG_LEVEL_K = 1, MG_LEVEL_B = 2, MG_LEVEL_T = 4 };
   E(MAXIMUM,       "maximum",       2, MG_KBT, NONE,  OPAQUE,     FF_MAX(a, b),                  MG_MAX(a, b),   PLAIN)                        \
   E(MINIMUM,       "minimum",       2, MG_KBT, NONE,  OPAQUE,     FF_SUB(FF_ZERO, FF_MAX(FF_SUB(FF_ZERO, a), FF_SUB(FF_ZERO, b))), MG_MIN(a, b), PLAIN) \
   E(CLAMP_MIN,     "clamp_min",     1, MG_KBT, RAT,   OPAQUE,     FF_MAX(a, c),                  MG_MAX(a, c),   PLAIN)                        \
-  E(CLAMP_MAX,     "clamp_max",     1, MG_KBT, RAT,   OPAQUE,     FF_SUB(FF_ZERO, FF_MAX(FF_SUB(FF_ZERO, a), FF_SUB(FF_ZERO, c))), MG_MIN(a, c), PLAIN)
+  E(CLAMP_MAX,     "clamp_max",     1, MG_KBT, RAT,   OPAQUE,     FF_SUB(FF_ZERO, FF_MAX(FF_SUB(FF_ZERO, a), FF_SUB(FF_ZERO, c))), MG_MIN(a, c), PLAIN) \
+  E(KEEP,          "keep",          2, MG_KBT, NONE,  OPAQUE,     FF_MUL(FF_OPAQUE(KEEP, a), b), a != MG_C(0, 1) ? b : MG_C(0, 1), PLAIN)      \
+  E(DROP,          "drop",          2, MG_KBT, NONE,  OPAQUE,     FF_SUB(b, FF_MUL(FF_OPAQUE(KEEP, a), b)), a != MG_C(0, 1) ? MG_C(0, 1) : b, PLAIN)
 
 #define MG_OPS(E, T) MG_BUILTIN_OPS(E, T) MG_USER_OPS(E, T)
 
@@ -537,6 +540,8 @@ mg_tensor mg_with_dim(mg_graph *g, mg_opcode op, mg_tensor a, int dim);       /*
 mg_tensor mg_rms_norm(mg_graph *g, mg_tensor x, mg_tensor gain, mg_rational eps, int dim);
 mg_tensor mg_clamp(mg_graph *g, mg_tensor a, mg_rational least, mg_rational most); /* min(max(a, least), most) */
 mg_tensor mg_repeat(mg_graph *g, mg_tensor a, int dim, int64_t n);
+/* c != 0 ? a : b, as keep(c, a) + drop(c, b): what is not chosen may be anything, infinite too, in floats. */
+mg_tensor mg_where(mg_graph *g, mg_tensor c, mg_tensor a, mg_tensor b);
 /* Rotary embedding by halves of the last dimension: x c + (-x2 | x1) s, where x = (x1 | x2); c and s broadcast to x. */
 mg_tensor mg_rope(mg_graph *g, mg_tensor x, mg_tensor c, mg_tensor s);
 mg_tensor mg_slice(mg_graph *g, mg_tensor a, int dim, int64_t from, int64_t n); /* elements from .. from + n - 1 along dim */
@@ -1552,6 +1557,7 @@ static mg_tensor mgi_lower(mg_graph *g, mg_opcode op, const mg_attr *A, int n, c
   const uint32_t first = g->n_tensors;
   switch (op) {
     case MG_OP_MEAN: return mgi_inner_but(g, first, mgi_lower_mean(g, in[0], A->dim));
+    case MG_OP_WHERE: return mgi_inner_but(g, first, mg_add(g, mg_binary(g, MG_OP_KEEP, in[0], in[1]), mg_binary(g, MG_OP_DROP, in[0], in[2])));
     case MG_OP_ROPE: return mgi_lower_rope(g, in[0], in[1], in[2]);
     case MG_OP_MIN: return mgi_inner_but(g, first, mg_neg(g, mg_max(g, mg_neg(g, in[0]), A->dim)));
     case MG_OP_CLAMP: return mgi_inner_but(g, first, mg_with_rat(g, MG_OP_CLAMP_MAX, mg_with_rat(g, MG_OP_CLAMP_MIN, in[0], A->c), A->most));
@@ -1646,6 +1652,11 @@ mg_tensor mg_repeat(mg_graph *g, mg_tensor a, int dim, int64_t n) {
   memset(&A, 0, sizeof A);
   A.dim = dim, A.n = n;
   return mg_apply(g, MG_OP_REPEAT, &A, 1, &a);
+}
+mg_tensor mg_where(mg_graph *g, mg_tensor c, mg_tensor a, mg_tensor b) {
+  mg_tensor in[3];
+  in[0] = c, in[1] = a, in[2] = b;
+  return mg_apply(g, MG_OP_WHERE, NULL, 3, in);
 }
 mg_tensor mg_rope(mg_graph *g, mg_tensor x, mg_tensor c, mg_tensor s) {
   mg_tensor in[3];

@@ -569,7 +569,8 @@ mg_status mg_verify_rows(const mg_graph *g, mg_error *e);
 mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r, mg_error *e);
 /* The random real values of input k, dense row-major: what cx_seed stands for.  Its two low bits choose the range; if the
    next five name an input, that one's values lie 64 above the range, or below it if bit 7 is set, so that they win or
-   lose every maximum; if they are 30, each input keeps to a level of its own, within 1/256 of the range. */
+   lose every maximum; if they are 30, each input keeps to a level of its own, within 1/256 of the range; if 29, half its
+   elements are 0. */
 void mg_verify_input_real(const mg_graph *g, uint64_t seed, int k, double *dst);
 
 /* --------------------------------------------------------------------------------------------- >>certificate */
@@ -612,6 +613,8 @@ enum { MG_PROOF_FORM, MG_PROOF_FACT };
   A(abs_max,      FORM, "abs(x) = max(x,neg(x))")                                                     \
   A(maximum_max,  FORM, "maximum(x,y) = max(x,y)")                                                    \
   A(minimum_max,  FORM, "minimum(x,y) = neg(max(neg(x),neg(y)))")                                     \
+  A(keep_factor,  FORM, "keep(x,y) = mul(keep(x,1),y)")                                               \
+  A(drop_keep,    FORM, "drop(x,y) = sub(y,keep(x,y))")                                               \
   A(rsqrt_sqrt,   FORM, "x > 0 => rsqrt(x) = div(1,sqrt(x))")                                         \
   A(max_shift,    FORM, "max(add(x,z),add(y,z)) = add(max(x,y),z)")                                   \
   A(max_scale,    FORM, "z > 0 => max(mul(z,x),mul(z,y)) = mul(z,max(x,y))")                          \
@@ -1895,7 +1898,7 @@ static int mgi_column_direct(int op) {
   return F.calls == 1 && F.op == op && r.v == F.given && F.x == at[0] && F.y == b && F.c == c;
 }
 
-/* The users' real columns over long double: where it differs from double, that is rounding. */
+/* The real column over long double: where it differs from double, that is rounding. */
 MGI_FN long double mgi_long_most(long double a, long double b) { return a != a ? a : b != b ? b : a > b ? a : b; }
 MGI_FN long double mgi_long_least(long double a, long double b) { return a != a ? a : b != b ? b : a < b ? a : b; }
 #define MG_C(num, den) ((long double)(num) / (long double)(den))
@@ -1915,7 +1918,7 @@ static long double mgi_long_real(int op, long double a, long double b, long doub
   switch (op) {
 #define MGI_E(id, name, n, lv, attr, abs, field, real, ...) case MG_OP_##id: return real;
 #define MGI_T(id, name, n, lv, attr, shape, abs, index, ...)
-    MG_USER_OPS(MGI_E, MGI_T)
+    MG_OPS(MGI_E, MGI_T)
 #undef MGI_E
 #undef MGI_T
     default: return NAN;
@@ -2721,14 +2724,28 @@ static mgi_trial_result mgi_tests(mgi_bench *B, int kind, int tests, mg_verify_r
 /* -------------------------------------------------------------------------------------------------- >>floats
    The same pair over doubles, on inputs of several ranges: signed, positive, small (so that an epsilon counts), large. */
 
-enum { MGI_REAL_QUIET = 31, MGI_REAL_LEVELS = 30 }; /* bits 2 to 6 of a seed where they name no input */
+enum { MGI_REAL_QUIET = 31, MGI_REAL_LEVELS = 30, MGI_REAL_ZEROS = 29 }; /* bits 2 to 6 of a seed where they name no input */
 
 static double mgi_real_input(uint64_t seed, int k, int64_t i) {
   static const double lo[4] = {-2, 0.25, -0.001, -8}, hi[4] = {2, 2, 0.001, 8};
   int range = (int)(seed & 3), loud = (int)(seed >> 2 & 31);
   double shift = loud == k ? seed >> 7 & 1 ? -64 : 64 : 0, wide = hi[range] - lo[range], from = lo[range];
   if (loud == MGI_REAL_LEVELS) from += wide * ldexp((double)(mgi_ff_hash(seed, (uint64_t)k, 11) >> 11), -53), wide /= 256;
-  return shift + from + wide * ldexp((double)(mgi_ff_hash(mgi_ff_hash(seed, (uint64_t)k, 9), (uint64_t)i, 0) >> 11), -53);
+  const uint64_t h = mgi_ff_hash(mgi_ff_hash(seed, (uint64_t)k, 9), (uint64_t)i, 0);
+  return loud == MGI_REAL_ZEROS && h & 1 ? 0 : shift + from + wide * ldexp((double)(h >> 11), -53);
+}
+/* Bits 2 to 7 of a seed: quiet rounds first, the latter with zeros where a choice looks for them; then each input above and below
+   all others; from `plain` on levels. */
+static uint64_t mgi_real_loud(uint64_t round, uint64_t plain, int zeros) {
+  if (round >= plain) return (uint64_t)MGI_REAL_LEVELS;
+  if (round < 4) return zeros && round >= 2 ? (uint64_t)MGI_REAL_ZEROS : (uint64_t)MGI_REAL_QUIET;
+  return ((round - 4) >> 1) | ((round & 1) << 5);
+}
+/* 1 if a choice by what is 0 stands in g. */
+static int mgi_has_choice(const mg_graph *g) {
+  int found = 0;
+  for (uint32_t k = 1; k < g->n_ops; k++) found |= g->ops[k].sub ? mgi_has_choice(g->ops[k].sub) : g->ops[k].code == MG_OP_KEEP || g->ops[k].code == MG_OP_DROP;
+  return found;
 }
 void mg_verify_input_real(const mg_graph *g, uint64_t seed, int k, double *dst) {
   int64_t n = mgi_trial_elements(g, g->in[k]);
@@ -2761,6 +2778,7 @@ static mg_status mgi_ball_map(void *user, mg_opcode op, mg_rational rc, const mg
         if (!(gap <= moved)) moved = gap; /* NaN too */
       }
       if (op == MG_OP_DIV && fabs(b->v) <= b->err) moved = INFINITY; /* the box holds a zero divisor */
+      if ((op == MG_OP_KEEP || op == MG_OP_DROP) && a->err > 0 && fabs(a->v) <= a->err) moved = INFINITY; /* or both choices */
       double err = moved + 8 * MGI_BALL_U * (fabs(v) + (functions ? fabs(a->v) + fabs(b->v) : 0));
       o->v = v, o->err = isfinite(a->v) && isfinite(b->v) && isfinite(a->err) && isfinite(b->err) && isfinite(err) && isfinite(v) ? err : INFINITY;
     }
@@ -2832,9 +2850,10 @@ static mg_status mgi_verify_floats(mgi_bench *B, int maximum, mg_verify_report *
   memset(&t, 0, sizeof t);
   t.elem = MGI_ELEM_BALL, t.F.deadline = B->watch.deadline, t.F.stop = B->watch.stop;
   B->watch.now.kind = -1, B->watch.now.tests = (int)plain;
+  const int zeros = mgi_has_choice(B->g[0]) || mgi_has_choice(B->g[1]);
   for (uint64_t round = 0; round < rounds && s == MG_OK && worst < 1e-6; round++) {
     if ((round == plain || round >= plain + 8) && compared) break;
-    uint64_t loud = round >= plain ? (uint64_t)MGI_REAL_LEVELS : round < 4 ? (uint64_t)MGI_REAL_QUIET : ((round - 4) >> 1) | ((round & 1) << 5);
+    uint64_t loud = mgi_real_loud(round, plain, zeros);
     t.seed = (mgi_ff_hash(B->seed, round, 10) & ~(uint64_t)255) | loud << 2 | (round < 4 ? round : round >= plain ? round & 1 : 0);
     B->watch.now.test = (int)round;
     mgi_run_all(c, &t, 1, o, mgi_bench_threads(B, c, MGI_ELEM_BALL), &B->watch);
@@ -5673,6 +5692,15 @@ static uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const u
       two[0] = mgi_pv_sub2(P, MGI_PV_ZERO, in[0]), two[1] = op == MG_OP_MINIMUM ? mgi_pv_sub2(P, MGI_PV_ZERO, in[1]) : mgi_pv_number(P, -c.num, c.den);
       mgi_pv_use(P, MGI_PV_ROW_minimum_max);
       return mgi_pv_sub2(P, MGI_PV_ZERO, mgi_pv_max(P, two, 2));
+    case MG_OP_KEEP: case MG_OP_DROP: { /* 1 or 0 of the first, times the second; the rest of it */
+      if (in[0] == MGI_PV_NONE || in[1] == MGI_PV_NONE) return mgi_pv_fail(P, "minus infinity is chosen");
+      two[0] = in[0], two[1] = mgi_pv_number(P, 1, 1);
+      const uint32_t kept = mgi_pv_mul(P, mgi_pv_fn(P, MG_OP_KEEP, mgi_pv_no_constant(), 2, two), in[1]);
+      mgi_pv_use(P, MGI_PV_ROW_keep_factor);
+      if (op == MG_OP_KEEP) return kept;
+      mgi_pv_use(P, MGI_PV_ROW_drop_keep);
+      return mgi_pv_sub2(P, in[1], kept);
+    }
     case MG_OP_RSQRT:
       if (in[0] == MGI_PV_NONE) return mgi_pv_fail(P, "the root of minus infinity");
       mgi_pv_use(P, MGI_PV_ROW_rsqrt_sqrt);
@@ -7471,6 +7499,7 @@ static int mgi_sign_op(const mg_graph *g, const mg_op_node *o, const uint8_t *s,
     case MG_OP_DIV: return same ? MGI_SIGN_POSITIVE : mgi_sign_mul(a, b | MGI_SIGN_NONZERO);
     case MG_OP_EXP: case MG_OP_SIGMOID: case MG_OP_RSQRT: return MGI_SIGN_POSITIVE;
     case MG_OP_TANH: return a;
+    case MG_OP_KEEP: case MG_OP_DROP: return b & ~MGI_SIGN_NONZERO;
     case MG_OP_ABS: return MGI_SIGN_LEAST | (a & MGI_SIGN_NONZERO);
     case MG_OP_SQR: case MG_OP_SQRT: return MGI_SIGN_LEAST | (a & MGI_SIGN_NONZERO);
     case MG_OP_SILU: case MG_OP_GELU: return a; /* x times what is positive */
@@ -8232,8 +8261,9 @@ static mg_status mgi_prove_floats(mgi_bench *B, double seconds, mg_prove_report 
   memset(&t, 0, sizeof t);
   t.elem = MGI_ELEM_BALL, t.F.deadline = B->watch.deadline, t.F.stop = B->watch.stop;
   uint64_t plain = 4 + 2 * (uint64_t)B->g[0]->n_in;
+  const int zeros = mgi_has_choice(B->g[0]) || mgi_has_choice(B->g[1]);
   for (uint64_t round = 0; round < plain + 8 && !r->confirmed; round++) {
-    uint64_t loud = round >= plain ? (uint64_t)MGI_REAL_LEVELS : round < 4 ? (uint64_t)MGI_REAL_QUIET : ((round - 4) >> 1) | ((round & 1) << 5);
+    uint64_t loud = mgi_real_loud(round, plain, zeros);
     t.seed = (mgi_ff_hash(B->seed, round, 10) & ~(uint64_t)255) | loud << 2 | (round < 4 ? round : round >= plain ? round & 1 : 0);
     for (int k = 0; k < c->n && !r->confirmed; k++) {
       mgi_outcome o;

@@ -189,6 +189,8 @@ static int scalar_oracle(mg_opcode op, double a, double b, double c, double *out
     case MG_OP_MINIMUM: *out = (a + b - fabs(a - b)) / 2; return 1;
     case MG_OP_CLAMP_MIN: *out = a < c ? c : a; return 1;
     case MG_OP_CLAMP_MAX: *out = a > c ? c : a; return 1;
+    case MG_OP_KEEP: *out = a < 0 || a > 0 ? b : 0; return 1;
+    case MG_OP_DROP: *out = a < 0 || a > 0 ? 0 : b; return 1;
     default: return 0;
   }
 }
@@ -508,6 +510,16 @@ static int structural_case(mg_opcode op, mg_attr *A, int *n, arr *in, arr *want)
       *want = naive_fold(&in[0], dim, op == MG_OP_MAX ? 'm' : 's');
       for (int64_t e = 0; op == MG_OP_MEAN && e < count(want); e++) want->v[e] /= (double)s[dim];
       A->dim = next64() & 1 ? dim : dim - rank;
+      return 1;
+    case MG_OP_WHERE:
+      for (int k = 0; k < 3; k++) in[k] = make_random(rank, s, 0);
+      *want = make(rank, s);
+      for (int64_t e = 0; e < count(want); e++) {
+        in[0].v[e] = (double)pick(-1, 1);
+        if (in[0].v[e] == 0 && next64() & 1) in[1].v[e] = INFINITY; /* is not chosen */
+        want->v[e] = in[0].v[e] == 0 ? in[2].v[e] : in[1].v[e];
+      }
+      *n = 3;
       return 1;
     case MG_OP_ROPE: {
       s[rank - 1] = 2 * pick(1, 3);
@@ -1716,6 +1728,7 @@ static void print_ops(void) {
       case MG_OP_MAX: what = "maximum over dim"; break;
       case MG_OP_MEAN: what = "sugar: sum, scale"; break;
       case MG_OP_RMS_NORM: what = "sugar: x / sqrt(mean(x²) + eps) · gain"; break;
+      case MG_OP_WHERE: what = "`(C, X, Y)`: sugar: C ≠ 0 ? X : Y, as keep(C, X) + drop(C, Y)"; break;
       case MG_OP_ROPE: what = "sugar: x c + (-x2 ‖ x1) s, with x = (x1 ‖ x2) along the last dimension"; break;
       case MG_OP_MIN: what = "sugar: neg, max, neg"; break;
       case MG_OP_CLAMP: what = "sugar: clamp_min, clamp_max"; break;

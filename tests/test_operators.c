@@ -67,6 +67,12 @@ static void equal_pairs(void **state) {
       {"O = slice(slice(X, dim=1, from=1, n=6), dim=1, from=2, n=2)", "O = slice(X, dim=1, from=3, n=2)"},
       {"O = sum(X, dim=1)", "O = add(sum(slice(X, dim=1, from=0, n=3), dim=1), sum(slice(X, dim=1, from=3, n=5), dim=1))"},
       {"O = slice(div(X, sqrt(mean(sqr(X), dim=1))), dim=1, from=1, n=2)", "N = sqrt(mean(sqr(X), dim=1))\nO = div(slice(X, dim=1, from=1, n=2), N)"},
+      {"O = where(X, Y, sqr(Y))", "O = add(drop(X, mul(Y, Y)), keep(X, Y))"},
+      {"O = where(X, Y, Y)", "O = add(Y, sub(X, X))"},
+      {"O = add(where(X, Y, X), where(X, X, Y))", "O = add(X, Y)"},
+      {"O = sum(where(X, scale(Y, 2), X), dim=1)", "O = add(scale(sum(keep(X, Y), dim=1), 2), sum(drop(X, X), dim=1))"},
+      {"O = where(X, max(Y, dim=1), Y)", "O = add(Y, keep(X, sub(max(Y, dim=1), Y)))"},
+      {"O = where(X, relu(Y), Y)", "O = add(keep(X, clamp_min(Y, 0)), drop(X, sub(relu(Y), relu(neg(Y)))))"},
       {"O = rope(X, Y, Y)", "A = slice(X, dim=1, from=0, n=4)\nB = slice(X, dim=1, from=4, n=4)\nC = slice(Y, dim=1, from=0, n=4)\nD = slice(Y, dim=1, from=4, n=4)\n"
                             "O = concat(mul(sub(A, B), C), mul(add(B, A), D), dim=1)"},
       {"O = kernel grid=(x=2) {\n  a = load X {x->0}\n  b = load Y {x->0}\n  l = slice(a, dim=1, from=0, n=4)\n  r = neg(slice(a, dim=1, from=4, n=4))\n  o = add(mul(a, b), mul(concat(r, l, dim=1), b))\n  store o {x->0}\n}",
@@ -88,6 +94,7 @@ static void wrong_pairs(void **state) {
       {"O = clamp(X, -1, 1)", "O = clamp(X, -1, 2)"}, {"O = clamp(X, -1, 1)", "O = clamp_min(X, -1)"}, {"O = clamp_min(X, 1/2)", "O = clamp_max(X, 1/2)"},
       {"O = clamp_min(X, 1/2)", "O = clamp_min(X, 1/3)"}, {"O = minimum(X, Y)", "O = X"},
       {"O = slice(X, dim=1, from=2, n=3)", "O = slice(X, dim=1, from=3, n=3)"}, {"O = slice(X, dim=0, from=0, n=6)", "O = slice(Y, dim=0, from=0, n=6)"},
+      {"O = where(X, Y, scale(Y, 2))", "O = where(Y, Y, scale(Y, 2))"}, {"O = where(X, Y, X)", "O = where(X, X, Y)"}, {"O = keep(X, Y)", "O = drop(X, Y)"},
       {"O = rope(X, Y, Y)", "O = rope(Y, X, X)"}, {"O = rope(X, X, Y)", "O = rope(X, Y, X)"},
   };
   for (size_t k = 0; k < sizeof pair / sizeof *pair; k++) {
@@ -101,6 +108,8 @@ static void wrong_pairs(void **state) {
 static void domains(void **state) {
   (void)state;
   assert_int_equal(verdict("O = mul(sub(X, X), Y)", "O = mul(sub(X, X), rsqrt(Y))", NULL), MG_NOT_EQUAL);
+  /* of a choice both sides count, so a division that a choice guards is none that the program does without */
+  assert_int_not_equal(verdict("O = where(Y, X, X)", "O = where(Y, div(mul(X, Y), Y), X)", NULL), MG_EQUAL);
   /* a slice's element is one of its operand's, and no other: only what all of these divide by is known */
   assert_int_equal(verdict("O = slice(div(X, sum(Y, dim=1)), dim=1, n=2)", "O = div(slice(X, dim=1, n=2), sum(Y, dim=1))", NULL), MG_EQUAL);
   assert_int_not_equal(verdict("O = slice(div(X, Y), dim=1, n=2)", "P = div(X, Y)\nO = add(slice(P, dim=1, from=0, n=2), sum(sub(P, P), dim=1))", NULL), MG_EQUAL);
@@ -116,7 +125,7 @@ static void errors(void **state) {
       {"maximum(X, 1)", "expected a tensor"}, {"rsqrt(X, dim=0)", "rsqrt has no attribute 'dim'"}, {"slice(X, dim=1, from=5, n=4)", "dimension 1 has 8 elements: from=5, n=4 goes beyond"},
       {"slice(X, dim=1, from=-1, n=4)", "goes beyond"}, {"slice(X, dim=1, n=0)", "goes beyond"}, {"slice(X, dim=2, n=1)", "dim is between"}, {"slice(X, dim=1)", "slice needs dim= and n="},
       {"slice(X, n=2)", "slice needs dim= and n="}, {"slice(X, dim=0, to=2, n=1)", "slice has no attribute 'to': expected dim=, from= and n="}, {"repeat(X, dim=0, from=2, n=1)", "repeat has no attribute 'from'"},
-      {"slice(X, dim=1, from=1000000, n=2)", "goes beyond"}, {"rope(X, Y)", "takes 3 operands"}, {"rope(slice(X, dim=1, n=3), slice(Y, dim=1, n=3), slice(Y, dim=1, n=3))", "two halves, found 3"},
+      {"slice(X, dim=1, from=1000000, n=2)", "goes beyond"}, {"where(X, Y)", "takes 3 operands"}, {"where(X, Y, 0)", "expected a tensor"}, {"where(X, slice(Y, dim=1, n=3), Y)", "do not broadcast"}, {"rope(X, Y)", "takes 3 operands"}, {"rope(slice(X, dim=1, n=3), slice(Y, dim=1, n=3), slice(Y, dim=1, n=3))", "two halves, found 3"},
       {"rope(X, slice(Y, dim=1, n=3), Y)", "do not broadcast"}, {"rope(slice(X, dim=0, n=1), Y, Y)", "must broadcast to the first"}};
   for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
     char text[300];
@@ -203,6 +212,7 @@ static void chains(void **state) {
   chain("program gate\ninput X : f16[16, 128]\ninput W : f16[128, 64]\ninput B : f16[16, 64]\nO = mul(sigmoid(matmul(X, W)), clamp(tanh(B), -1/2, 1/2))\noutput O\n", 1);
   chain("program norm\ninput X : f16[16, 256]\ninput W : f16[256, 64]\nO = matmul(mul(X, rsqrt(add_scalar(mean(sqr(X), dim=1), 1e-6))), W)\noutput O\n", 1);
   chain("program part\ninput X : f16[16, 128]\ninput W : f16[128, 96]\nO = silu(slice(matmul(X, W), dim=1, from=32, n=64))\noutput O\n", 3);
+  chain("program chosen\ninput M : f16[16, 64]\ninput X : f16[16, 128]\ninput W : f16[128, 64]\ninput B : f16[16, 64]\nO = where(M, matmul(X, W), B)\noutput O\n", 1);
   chain("program rotate\ninput X : f16[16, 64]\ninput C : f16[16, 64]\ninput S : f16[16, 64]\nO = rope(X, C, S)\noutput O\n", 4);
 }
 

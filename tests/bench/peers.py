@@ -141,6 +141,8 @@ OPS = {"add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div, "
        "tanh": torch.tanh, "sigmoid": torch.sigmoid, "rsqrt": torch.rsqrt, "abs": torch.abs, "maximum": torch.maximum, "minimum": torch.minimum,
        "clamp_min": torch.clamp_min, "clamp_max": torch.clamp_max, "clamp": torch.clamp, "min": dim_of(torch.amin),
        "slice": lambda x, dim, n, start=0: x.narrow(dim, start, n), "rope": rope,
+       "where": lambda c, a, b: torch.where(c != 0, a, b), "keep": lambda c, a: torch.where(c != 0, a, torch.zeros_like(a)),
+       "drop": lambda c, a: torch.where(c != 0, torch.zeros_like(a), a),
        "reshape": torch.reshape, "transpose": torch.permute, "concat_matmul": lambda w, x, y, z: w @ y + x @ z}
 TYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
 
