@@ -36,7 +36,7 @@
    CONTENTS (search for the tag)
      >>status  >>scalars  >>ops  >>graph  >>build  >>text  >>eval  >>transform          declarations
      >>arena  >>strings  >>rational  >>shapes  >>builder  >>levels  >>validate  >>parser  >>printer  >>dot
-     >>evaluator  >>resize                                                               implementation
+     >>evaluator  >>resize  >>classes                                                    implementation
 
    CONFIGURATION (define before including)
      MG_USER_TYPES(T)      rows added to the storage types from outside, see >>scalars
@@ -238,6 +238,10 @@ typedef struct mg_attr {
                const mg_shape *S (of the operands).  The same text serves evaluator, fields and device.
      cost      as for E; where the row ends before it, MOVE for one that moves elements
 
+   The last column of the rows here says where the operator is parallel: through which dimensions an index runs from operand
+   to result, whatever the extents, so that rows picked from the operands are the rows picked from the result (>>classes).
+   A row that ends before it, and any row of the user, is parallel nowhere.
+
    Sugar rows are lowered by the builder and never stand in a graph.                                              */
 
 /* Cost classes.  slots: issue slots of one element, roughly; a product's are the tensor cores', a sugar row has none.
@@ -259,6 +263,16 @@ typedef enum mg_cost_class {
   MG_CLASS_COUNT
 } mg_cost_class;
 
+/* Where an operator is parallel; mg_op_runs says it of one with its shapes. */
+typedef enum mg_parallel_rule {
+  MG_NOWHERE,
+  MG_EACH,     /* everywhere, dimensions counted from the last one; one of extent 1 broadcasts */
+  MG_PRODUCTS, /* rows of the left, columns of the right, leading dimensions; not what is contracted */
+  MG_OTHERS,   /* all dimensions but the attribute's */
+  MG_MOVED,    /* everywhere, in the attribute's order */
+  MG_GROUPS    /* a dimension that stands alone where the products of the extents before it are alike on both sides */
+} mg_parallel_rule;
+
 enum { MG_LEVEL_K = 1, MG_LEVEL_B = 2, MG_LEVEL_T = 4 };
 #define MG_KBT 7
 #define MG_KB_ 3
@@ -270,30 +284,30 @@ enum { MG_LEVEL_K = 1, MG_LEVEL_B = 2, MG_LEVEL_T = 4 };
 #endif
 
 #define MG_BUILTIN_OPS(E, T)                                                                                                                   \
-  /* id             name            n  levels  attr   abstract    finite field                   real: host and CUDA cost class */            \
-  E(ADD,           "add",           2, MG_KBT, NONE,  ADD,        FF_ADD(a, b),                  a + b,          PLAIN)                        \
-  E(SUB,           "sub",           2, MG_KBT, NONE,  SUB,        FF_SUB(a, b),                  a - b,          PLAIN)                        \
-  E(MUL,           "mul",           2, MG_KBT, NONE,  MUL,        FF_MUL(a, b),                  a * b,          PLAIN)                        \
-  E(DIV,           "div",           2, MG_KBT, NONE,  DIV,        FF_DIV(a, b),                  a / b,          QUOTIENT)                     \
-  E(EXP,           "exp",           1, MG_KBT, NONE,  EXP,        FF_EXP(a),                     MG_EXP(a),      SPECIAL)                      \
-  E(SQR,           "sqr",           1, MG_KBT, NONE,  SQR,        FF_MUL(a, a),                  a * a,          PLAIN)                        \
-  E(SQRT,          "sqrt",          1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE_NONZERO(SQRT, a),    MG_SQRT(a),     SPECIAL)                      \
-  E(SILU,          "silu",          1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE(SILU, a),            a / (MG_C(1, 1) + MG_EXP(-a)), SPECIAL)       \
-  E(GELU,          "gelu",          1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE(GELU, a),            a * MG_C(1, 2) * (MG_C(1, 1) + MG_ERF(a * MG_SQRT(MG_C(1, 2)))), SPECIAL) \
-  E(RELU,          "relu",          1, MG_KBT, NONE,  OPAQUE,     FF_MAX(a, FF_ZERO),            MG_MAX(a, MG_C(0, 1)), SPECIAL)               \
-  E(LOG,           "log",           1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE(LOG, a),             MG_LOG(a),      SPECIAL)                      \
-  E(NEG,           "neg",           1, MG_KBT, NONE,  NEG,        FF_SUB(FF_ZERO, a),            -a,             PLAIN)                        \
-  E(SCALE,         "scale",         1, MG_KBT, RAT,   SCALE,      FF_MUL(a, c),                  a * c,          PLAIN)                        \
-  E(ADD_SCALAR,    "add_scalar",    1, MG_KBT, RAT,   ADD_SCALAR, FF_ADD(a, c),                  a + c,          PLAIN)                        \
-  /* id             name            n  levels  attr   shape          abstract  index: where output element i comes from   cost class */        \
-  T(MATMUL,        "matmul",        2, MG_KB_, NONE,  MATMUL,        MATMUL,   NOINDEX,                                   PRODUCT)             \
-  T(SUM,           "sum",           1, MG_KBT, DIM,   REDUCE,        SUM,      NOINDEX,                                   REDUCE)              \
-  T(MAX,           "max",           1, MG_KBT, DIM,   REDUCE,        MAX,      NOINDEX,                                   REDUCE)              \
-  T(REPEAT,        "repeat",        1, MG_KB_, DIMN,  REPEAT,        SAME,     j[A->dim] = i[A->dim] % S->dim[A->dim],    MOVE)                \
-  T(RESHAPE,       "reshape",       1, MG_KB_, SHAPE, RESHAPE,       SAME,     mg_reshape_index(i, &A->shape, j, S),      MOVE)                \
-  T(TRANSPOSE,     "transpose",     1, MG_KB_, PERM,  TRANSPOSE,     SAME,     for (int d_ = 0; d_ < S->rank; d_++) j[A->perm[d_]] = i[d_], MOVE) \
-  T(CONCAT,        "concat",        2, MG_KB_, DIM,   CONCAT,        CONCAT,   if (i[A->dim] >= S->dim[A->dim]) { src = 1; j[A->dim] = i[A->dim] - S->dim[A->dim]; }, MOVE) \
-  T(CONCAT_MATMUL, "concat_matmul", 4, MG_KB_, NONE,  CONCAT_MATMUL, CONCAT_MATMUL, NOINDEX,                              PRODUCT)             \
+  /* id             name            n  levels  attr   abstract    finite field                   real: evaluator and CUDA textcost class, parallel */ \
+  E(ADD,           "add",           2, MG_KBT, NONE,  ADD,        FF_ADD(a, b),                  a + b,          PLAIN, MG_EACH)               \
+  E(SUB,           "sub",           2, MG_KBT, NONE,  SUB,        FF_SUB(a, b),                  a - b,          PLAIN, MG_EACH)               \
+  E(MUL,           "mul",           2, MG_KBT, NONE,  MUL,        FF_MUL(a, b),                  a * b,          PLAIN, MG_EACH)               \
+  E(DIV,           "div",           2, MG_KBT, NONE,  DIV,        FF_DIV(a, b),                  a / b,          QUOTIENT, MG_EACH)            \
+  E(EXP,           "exp",           1, MG_KBT, NONE,  EXP,        FF_EXP(a),                     MG_EXP(a),      SPECIAL, MG_EACH)             \
+  E(SQR,           "sqr",           1, MG_KBT, NONE,  SQR,        FF_MUL(a, a),                  a * a,          PLAIN, MG_EACH)               \
+  E(SQRT,          "sqrt",          1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE_NONZERO(SQRT, a),    MG_SQRT(a),     SPECIAL, MG_EACH)             \
+  E(SILU,          "silu",          1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE(SILU, a),            a / (MG_C(1, 1) + MG_EXP(-a)), SPECIAL, MG_EACH) \
+  E(GELU,          "gelu",          1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE(GELU, a),            a * MG_C(1, 2) * (MG_C(1, 1) + MG_ERF(a * MG_SQRT(MG_C(1, 2)))), SPECIAL, MG_EACH) \
+  E(RELU,          "relu",          1, MG_KBT, NONE,  OPAQUE,     FF_MAX(a, FF_ZERO),            MG_MAX(a, MG_C(0, 1)), SPECIAL, MG_EACH)      \
+  E(LOG,           "log",           1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE(LOG, a),             MG_LOG(a),      SPECIAL, MG_EACH)             \
+  E(NEG,           "neg",           1, MG_KBT, NONE,  NEG,        FF_SUB(FF_ZERO, a),            -a,             PLAIN, MG_EACH)               \
+  E(SCALE,         "scale",         1, MG_KBT, RAT,   SCALE,      FF_MUL(a, c),                  a * c,          PLAIN, MG_EACH)               \
+  E(ADD_SCALAR,    "add_scalar",    1, MG_KBT, RAT,   ADD_SCALAR, FF_ADD(a, c),                  a + c,          PLAIN, MG_EACH)               \
+  /* id             name            n  levels  attr   shape          abstract  index: where output element i comes from   cost class, parallel */ \
+  T(MATMUL,        "matmul",        2, MG_KB_, NONE,  MATMUL,        MATMUL,   NOINDEX,                                   PRODUCT, MG_PRODUCTS) \
+  T(SUM,           "sum",           1, MG_KBT, DIM,   REDUCE,        SUM,      NOINDEX,                                   REDUCE, MG_OTHERS)   \
+  T(MAX,           "max",           1, MG_KBT, DIM,   REDUCE,        MAX,      NOINDEX,                                   REDUCE, MG_OTHERS)   \
+  T(REPEAT,        "repeat",        1, MG_KB_, DIMN,  REPEAT,        SAME,     j[A->dim] = i[A->dim] % S->dim[A->dim],    MOVE, MG_OTHERS)     \
+  T(RESHAPE,       "reshape",       1, MG_KB_, SHAPE, RESHAPE,       SAME,     mg_reshape_index(i, &A->shape, j, S),      MOVE, MG_GROUPS)     \
+  T(TRANSPOSE,     "transpose",     1, MG_KB_, PERM,  TRANSPOSE,     SAME,     for (int d_ = 0; d_ < S->rank; d_++) j[A->perm[d_]] = i[d_], MOVE, MG_MOVED) \
+  T(CONCAT,        "concat",        2, MG_KB_, DIM,   CONCAT,        CONCAT,   if (i[A->dim] >= S->dim[A->dim]) { src = 1; j[A->dim] = i[A->dim] - S->dim[A->dim]; }, MOVE, MG_OTHERS) \
+  T(CONCAT_MATMUL, "concat_matmul", 4, MG_KB_, NONE,  CONCAT_MATMUL, CONCAT_MATMUL, NOINDEX,                              PRODUCT, MG_PRODUCTS) \
   T(MEAN,          "mean",          1, MG_KBT, DIM,   REDUCE,        SUGAR,    NOINDEX,                                   NONE)                \
   T(RMS_NORM,      "rms_norm",      2, MG_KB_, NORM,  SAME,          SUGAR,    NOINDEX,                                   NONE)                \
   T(SOFTMAX,       "softmax",       1, MG_KB_, DIM,   SAME,          SUGAR,    NOINDEX,                                   NONE)                \
@@ -301,18 +315,18 @@ enum { MG_LEVEL_K = 1, MG_LEVEL_B = 2, MG_LEVEL_T = 4 };
   T(CLAMP,         "clamp",         1, MG_KBT, RANGE, SAME,          SUGAR,    NOINDEX,                                   NONE)                \
   T(WHERE,         "where",         3, MG_KBT, NONE,  SAME,          SUGAR,    NOINDEX,                                   NONE)                \
   T(ROPE,          "rope",          3, MG_KB_, NONE,  SAME,          SUGAR,    NOINDEX,                                   NONE)                \
-  T(SLICE,         "slice",         1, MG_KB_, SLICE, SLICE,         OPAQUE,   j[A->dim] = i[A->dim] + A->from,           MOVE)                \
+  T(SLICE,         "slice",         1, MG_KB_, SLICE, SLICE,         OPAQUE,   j[A->dim] = i[A->dim] + A->from,           MOVE, MG_OTHERS)             \
   /* id             name            n  levels  attr   abstract    finite field                   real: evaluator and CUDA textcost class */    \
-  E(TANH,          "tanh",          1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE(TANH, a),            MG_TANH(a),     SPECIAL)                      \
-  E(SIGMOID,       "sigmoid",       1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE_NONZERO(SIGMOID, a), MG_C(1, 1) / (MG_C(1, 1) + MG_EXP(-a)), SPECIAL) \
-  E(RSQRT,         "rsqrt",         1, MG_KBT, NONE,  OPAQUE,     FF_DIV(FF_ONE, FF_OPAQUE_NONZERO(SQRT, a)), MG_C(1, 1) / MG_SQRT(a), SPECIAL) \
-  E(ABS,           "abs",           1, MG_KBT, NONE,  OPAQUE,     FF_MAX(a, FF_SUB(FF_ZERO, a)), MG_ABS(a),      PLAIN)                        \
-  E(MAXIMUM,       "maximum",       2, MG_KBT, NONE,  OPAQUE,     FF_MAX(a, b),                  MG_MAX(a, b),   PLAIN)                        \
-  E(MINIMUM,       "minimum",       2, MG_KBT, NONE,  OPAQUE,     FF_SUB(FF_ZERO, FF_MAX(FF_SUB(FF_ZERO, a), FF_SUB(FF_ZERO, b))), MG_MIN(a, b), PLAIN) \
-  E(CLAMP_MIN,     "clamp_min",     1, MG_KBT, RAT,   OPAQUE,     FF_MAX(a, c),                  MG_MAX(a, c),   PLAIN)                        \
-  E(CLAMP_MAX,     "clamp_max",     1, MG_KBT, RAT,   OPAQUE,     FF_SUB(FF_ZERO, FF_MAX(FF_SUB(FF_ZERO, a), FF_SUB(FF_ZERO, c))), MG_MIN(a, c), PLAIN) \
-  E(KEEP,          "keep",          2, MG_KBT, NONE,  OPAQUE,     FF_MUL(FF_OPAQUE(KEEP, a), b), a != MG_C(0, 1) ? b : MG_C(0, 1), PLAIN)      \
-  E(DROP,          "drop",          2, MG_KBT, NONE,  OPAQUE,     FF_SUB(b, FF_MUL(FF_OPAQUE(KEEP, a), b)), a != MG_C(0, 1) ? MG_C(0, 1) : b, PLAIN)
+  E(TANH,          "tanh",          1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE(TANH, a),            MG_TANH(a),     SPECIAL, MG_EACH)                      \
+  E(SIGMOID,       "sigmoid",       1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE_NONZERO(SIGMOID, a), MG_C(1, 1) / (MG_C(1, 1) + MG_EXP(-a)), SPECIAL, MG_EACH) \
+  E(RSQRT,         "rsqrt",         1, MG_KBT, NONE,  OPAQUE,     FF_DIV(FF_ONE, FF_OPAQUE_NONZERO(SQRT, a)), MG_C(1, 1) / MG_SQRT(a), SPECIAL, MG_EACH) \
+  E(ABS,           "abs",           1, MG_KBT, NONE,  OPAQUE,     FF_MAX(a, FF_SUB(FF_ZERO, a)), MG_ABS(a),      PLAIN, MG_EACH)                        \
+  E(MAXIMUM,       "maximum",       2, MG_KBT, NONE,  OPAQUE,     FF_MAX(a, b),                  MG_MAX(a, b),   PLAIN, MG_EACH)                        \
+  E(MINIMUM,       "minimum",       2, MG_KBT, NONE,  OPAQUE,     FF_SUB(FF_ZERO, FF_MAX(FF_SUB(FF_ZERO, a), FF_SUB(FF_ZERO, b))), MG_MIN(a, b), PLAIN, MG_EACH) \
+  E(CLAMP_MIN,     "clamp_min",     1, MG_KBT, RAT,   OPAQUE,     FF_MAX(a, c),                  MG_MAX(a, c),   PLAIN, MG_EACH)                        \
+  E(CLAMP_MAX,     "clamp_max",     1, MG_KBT, RAT,   OPAQUE,     FF_SUB(FF_ZERO, FF_MAX(FF_SUB(FF_ZERO, a), FF_SUB(FF_ZERO, c))), MG_MIN(a, c), PLAIN, MG_EACH) \
+  E(KEEP,          "keep",          2, MG_KBT, NONE,  OPAQUE,     FF_MUL(FF_OPAQUE(KEEP, a), b), a != MG_C(0, 1) ? b : MG_C(0, 1), PLAIN, MG_EACH)      \
+  E(DROP,          "drop",          2, MG_KBT, NONE,  OPAQUE,     FF_SUB(b, FF_MUL(FF_OPAQUE(KEEP, a), b)), a != MG_C(0, 1) ? MG_C(0, 1) : b, PLAIN, MG_EACH)
 
 #define MG_OPS(E, T) MG_BUILTIN_OPS(E, T) MG_USER_OPS(E, T)
 
@@ -353,6 +367,7 @@ typedef struct mg_op_info {
   const char *index;   /* T: the `index` column's text; else "" */
   const char *field;   /* E: the `field` column's text; else "" */
   mg_cost_class cost;  /* as the row has it; mg_op_cost says what it means */
+  mg_parallel_rule parallel;
 } mg_op_info;
 
 /* The row of `op`; for LOAD .. GRAPH a row with the name and nothing else.  Never NULL. */
@@ -364,6 +379,9 @@ double mg_cost_slots(mg_cost_class c);              /* of one element */
 double mg_op_real(mg_opcode op, double a, double b, double c);
 /* Where a moving operator's output element i comes from: returns the operand, or -1 for zero; sets j. */
 int mg_op_index(mg_opcode op, const mg_attr *A, const mg_shape *S, const int64_t *i, int64_t *j);
+/* Where an operator is parallel: run[k][d] is the dimension of the result through which the index of operand k's dimension d
+   runs, or -1.  in and out: shapes of operands and result. */
+void mg_op_runs(mg_opcode op, const mg_attr *A, const mg_shape *in, const mg_shape *out, int8_t run[MG_MAX_IN][MG_MAX_RANK]);
 /* For reshape's index text: j in shape `from` of the element that has coordinate i in shape `to`. */
 void mg_reshape_index(const int64_t *i, const mg_shape *to, int64_t *j, const mg_shape *from);
 /* 1 for a moving row that changes the place and the extent along one dimension, attr.dim, and passes the others through. */
@@ -659,6 +677,29 @@ typedef struct mg_classes {
 mg_status mg_classes_of(const mg_graph *program, mg_classes *out, mg_error *e);
 void mg_classes_free(mg_classes *c);
 
+/* Classes of an index: sets of (input or output, dimension) through which one index runs from the inputs to the outputs of
+   one graph, or of two with one signature at once, so that each output row is one function of the input rows of that index,
+   whatever the extent (>>classes has the rules).  Extents are those of the graphs as written; of extent 1 is no class. */
+enum { MG_MAX_CLASSES = MG_MAX_IN * MG_MAX_RANK };
+typedef struct mg_parallel {
+  int n;                                   /* classes, numbered from 0 in the order of the inputs' dimensions */
+  int64_t extent[MG_MAX_CLASSES];          /* by class */
+  int nested[MG_MAX_CLASSES];              /* by class: the most axes that cut it one after another */
+  int32_t in[MG_MAX_IN][MG_MAX_RANK];      /* class of an input's dimension, or -1 */
+  int32_t out[MG_MAX_OUT][MG_MAX_RANK];    /* of an output's */
+  int graphs;
+  struct mgi_level *level;                 /* both graphs' levels; graph k's own is level[first[k]] */
+  uint32_t n_levels, first[2];
+  struct mgi_label *dim;                     /* by node */
+  int32_t *axis;                           /* by level and axis: the class that it cuts, or below 0 */
+} mg_parallel;
+/* a alone, or with b; *out is to be freed, and speaks of the graphs as long as they live. */
+mg_status mg_parallel_of(const mg_graph *a, const mg_graph *b, mg_parallel *out, mg_error *e);
+void mg_parallel_free(mg_parallel *p);
+/* A copy of the which-th graph (0 or 1) at other extents of its classes: class c gets extent[c], and every axis that cuts it
+   chunks[c] (chunks NULL: as written); all else is as written.  MG_BAD_INPUT and others where the builder refuses it. */
+mg_status mg_parallel_resize(const mg_parallel *p, int which, const int64_t *extent, const int64_t *chunks, mg_graph **out, mg_error *e);
+
 /* Union-find: uf[x] is x for the least of a class. */
 MGI_FN uint32_t mgi_uf_find(uint32_t *uf, uint32_t x) {
   while (uf[x] != x) x = uf[x] = uf[uf[x]];
@@ -920,26 +961,30 @@ int mg_dtype_bytes(mg_dtype t) { return mg_type_row(t)->bytes; }
 #define MGI_SECOND(a, b, ...) b
 #define MGI_IS_NOINDEX(...) MGI_SECOND(__VA_ARGS__, 0, 0)
 
+/* What may end a row: its cost class, and where it is parallel, which a row of the user does not say. */
+#define MGI_FIRST(a, ...) a
+#define MGI_FIRST_TWO(a, b, ...) a, b
+
 static const mg_op_info mgi_rows[] = {
-    {"none", 0, 0, MG_ATTR_NONE, MG_ABS_OPAQUE, 0, 0, 0, "", "", "", MG_CLASS_NONE},
+    {"none", 0, 0, MG_ATTR_NONE, MG_ABS_OPAQUE, 0, 0, 0, "", "", "", MG_CLASS_NONE, MG_NOWHERE},
 #define MGI_E(id, name, n, lv, attr, abs, field, real, ...) \
-  {name, n, lv, MG_ATTR_##attr, MG_ABS_##abs, 1, 0, 0, #real, "", #field, MG_CLASS_##__VA_ARGS__},
+  {name, n, lv, MG_ATTR_##attr, MG_ABS_##abs, 1, 0, 0, #real, "", #field, MGI_FIRST_TWO(MG_CLASS_##__VA_ARGS__, MG_NOWHERE, 0)},
 #define MGI_T(id, name, n, lv, attr, shape, abs, index, ...) \
-  {name, n, lv, MG_ATTR_##attr, MG_ABS_##abs, 0, !MGI_IS_NOINDEX(MGI_PROBE_##index), 0, "", #index, "", MG_CLASS_##__VA_ARGS__},
+  {name, n, lv, MG_ATTR_##attr, MG_ABS_##abs, 0, !MGI_IS_NOINDEX(MGI_PROBE_##index), 0, "", #index, "", MGI_FIRST_TWO(MG_CLASS_##__VA_ARGS__, MG_NOWHERE, 0)},
     MG_BUILTIN_OPS(MGI_E, MGI_T)
 #undef MGI_E
 #undef MGI_T
 #define MGI_E(id, name, n, lv, attr, abs, field, real, ...) \
-  {name, n, lv, MG_ATTR_##attr, MG_ABS_##abs, 1, 0, 1, #real, "", #field, MG_CLASS_##__VA_ARGS__},
+  {name, n, lv, MG_ATTR_##attr, MG_ABS_##abs, 1, 0, 1, #real, "", #field, MGI_FIRST(MG_CLASS_##__VA_ARGS__, 0), MG_NOWHERE},
 #define MGI_T(id, name, n, lv, attr, shape, abs, index, ...) \
-  {name, n, lv, MG_ATTR_##attr, MG_ABS_##abs, 0, !MGI_IS_NOINDEX(MGI_PROBE_##index), 1, "", #index, "", MG_CLASS_##__VA_ARGS__},
+  {name, n, lv, MG_ATTR_##attr, MG_ABS_##abs, 0, !MGI_IS_NOINDEX(MGI_PROBE_##index), 1, "", #index, "", MGI_FIRST(MG_CLASS_##__VA_ARGS__, 0), MG_NOWHERE},
     MG_USER_OPS(MGI_E, MGI_T)
 #undef MGI_E
 #undef MGI_T
-    {"load", 1, 0, MG_ATTR_NONE, MG_ABS_SAME, 0, 0, 0, "", "", "", MG_CLASS_NONE},
-    {"store", 1, 0, MG_ATTR_NONE, MG_ABS_SAME, 0, 0, 0, "", "", "", MG_CLASS_NONE},
-    {"accum", 1, 0, MG_ATTR_NONE, MG_ABS_SUM, 0, 0, 0, "", "", "", MG_CLASS_NONE},
-    {"graph", 0, 0, MG_ATTR_NONE, MG_ABS_OPAQUE, 0, 0, 0, "", "", "", MG_CLASS_NONE},
+    {"load", 1, 0, MG_ATTR_NONE, MG_ABS_SAME, 0, 0, 0, "", "", "", MG_CLASS_NONE, MG_NOWHERE},
+    {"store", 1, 0, MG_ATTR_NONE, MG_ABS_SAME, 0, 0, 0, "", "", "", MG_CLASS_NONE, MG_NOWHERE},
+    {"accum", 1, 0, MG_ATTR_NONE, MG_ABS_SUM, 0, 0, 0, "", "", "", MG_CLASS_NONE, MG_NOWHERE},
+    {"graph", 0, 0, MG_ATTR_NONE, MG_ABS_OPAQUE, 0, 0, 0, "", "", "", MG_CLASS_NONE, MG_NOWHERE},
 };
 static_assert(sizeof mgi_rows / sizeof *mgi_rows == MG_OP_COUNT, "one row an opcode, in the enum's order");
 
@@ -3707,6 +3752,41 @@ static int mgi_reshape_kept(const mg_shape *in, const mg_shape *out) {
   return d;
 }
 
+/* run[d]: the dimension of `out` that dimension d of `in` is, or -1: dimensions that it passes through, and those that stand
+   alone where the products of the extents before them are alike. */
+static void mgi_reshape_runs(const mg_shape *in, const mg_shape *out, int8_t *run) {
+  int i = mgi_reshape_kept(in, out), j = i;
+  for (int d = 0; d < in->rank; d++) run[d] = (int8_t)(d < i ? d : -1);
+  while (i < in->rank && j < out->rank) {
+    if (in->dim[i] == 1) { i++; continue; }
+    if (out->dim[j] == 1) { j++; continue; }
+    const int from = i, to = j;
+    int64_t x = in->dim[i++], y = out->dim[j++];
+    while (x != y) {
+      if (x < y && i < in->rank) x *= in->dim[i++];
+      else if (y < x && j < out->rank) y *= out->dim[j++];
+      else return; /* not reached: they have the same number of elements */
+    }
+    if (i == from + 1 && j == to + 1) run[from] = (int8_t)to;
+  }
+}
+
+void mg_op_runs(mg_opcode op, const mg_attr *A, const mg_shape *in, const mg_shape *out, int8_t run[MG_MAX_IN][MG_MAX_RANK]) {
+  const mg_op_info *row = mg_op_row(op);
+  for (int k = 0; k < row->n_in; k++)
+    for (int d = 0; d < MG_MAX_RANK; d++) run[k][d] = -1;
+  for (int k = 0; k < row->n_in && row->parallel != MG_NOWHERE; k++) {
+    const int rank = in[k].rank, right = 2 * k >= row->n_in;
+    if (row->parallel == MG_GROUPS) { mgi_reshape_runs(&in[k], out, run[k]); continue; }
+    for (int d = 0; d < rank; d++) {
+      if (row->parallel == MG_EACH) run[k][d] = (int8_t)(out->rank - rank + d);
+      if (row->parallel == MG_OTHERS) run[k][d] = (int8_t)(d != A->dim ? d : -1);
+      if (row->parallel == MG_MOVED) run[k][A->perm[d]] = (int8_t)d;
+      if (row->parallel == MG_PRODUCTS) run[k][d] = (int8_t)(d == rank - (right ? 2 : 1) ? -1 : out->rank - rank + d);
+    }
+  }
+}
+
 /* Whether x is of a class with a tensor of the kernel graph, of an extent other than 1 and n. */
 static int mgi_other_extent(const mgi_classer *C, uint32_t x, int64_t n) {
   const mg_graph *g = C->level[0].g;
@@ -3849,9 +3929,13 @@ void mg_classes_free(mg_classes *c) {
   memset(c, 0, sizeof *c);
 }
 
+/* Other extents of classes of an index: axes that cut class c get chunks[c], if that is not NULL. */
+typedef struct mgi_family { const mg_parallel *p; int which; const int64_t *extent, *chunks; } mgi_family;
+static int64_t mgi_family_count(const mgi_family *F, const mg_graph *g, uint32_t axis, int64_t otherwise);
+
 /* Rebuilds the ops of `from` in `to`; map[t] is the new handle of tensor t; `up` maps those of the graph above.
-   flat: thread graphs are inlined, which mgi_flat_threads must have allowed. */
-static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, const mg_tensor *up, const int64_t *counts, int *kernel, int flat) {
+   flat: thread graphs are inlined, which mgi_flat_threads must have allowed.  F: NULL, or what counts follow besides. */
+static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, const mg_tensor *up, const int64_t *counts, int *kernel, int flat, const mgi_family *F) {
   uint32_t scope = 0, axis[MG_MAX_AXES + 1] = {0, 1, 2, 3};
   for (uint32_t k = 1; k <= from->n_ops && to->root->err.status == MG_OK; k++) {
     uint32_t want = k < from->n_ops ? from->ops[k].scope : 0;
@@ -3859,7 +3943,7 @@ static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
     while (scope != want) {
       uint32_t s = want;
       while (from->axes[s].parent != scope) s = from->axes[s].parent;
-      axis[s] = mg_loop_begin(to, from->axes[s].name, counts ? counts[s] : from->axes[s].extent).id;
+      axis[s] = mg_loop_begin(to, from->axes[s].name, mgi_family_count(F, from, s, counts ? counts[s] : from->axes[s].extent)).id;
       scope = s;
     }
     if (k == from->n_ops) break;
@@ -3891,11 +3975,11 @@ static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
           break;
         }
         if (from->level == MG_KERNEL) mine = c ? c + *kernel * (MG_MAX_AXES + 1) : NULL, ++*kernel;
-        for (int a = 0; a < 3; a++) grid[a] = mine ? mine[a + 1] : s->axes[a + 1].extent;
+        for (int a = 0; a < 3; a++) grid[a] = mgi_family_count(F, s, (uint32_t)a + 1, mine ? mine[a + 1] : s->axes[a + 1].extent);
         mg_graph *sub = mg_graph_begin(to, grid, s->threads ? s->threads : 1);
         mg_tensor *lower = (mg_tensor *)calloc(s->n_tensors, sizeof *lower);
         if (!sub || !lower) { if (!lower) mgi_err(to, MG_NO_MEMORY, "mg_resize", "no memory"); free(lower); return; }
-        mgi_rebuild(sub, s, lower, map, mine, kernel, flat);
+        mgi_rebuild(sub, s, lower, map, mine, kernel, flat, F);
         free(lower);
         for (uint32_t j = 0; j < s->n_plan; j++) mg_plan_set(sub, s->plan[j].key, s->plan[j].value);
         mg_graph_end(sub, out);
@@ -3903,7 +3987,13 @@ static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
       }
       default: {
         mg_attr A = o->attr;
-        for (int d = o->code == MG_OP_RESHAPE ? mgi_reshape_kept(&from->tensors[o->in[0].id].shape, &A.shape) : 0; d-- > 0;) A.shape.dim[d] = mg_tensor_of(to, in[0])->shape.dim[d];
+        if (o->code == MG_OP_RESHAPE) { /* what passes through has the operand's extents */
+          const mg_shape *was = &from->tensors[o->in[0].id].shape;
+          int8_t run[MG_MAX_RANK];
+          mgi_reshape_runs(was, &o->attr.shape, run);
+          for (int d = 0; d < was->rank; d++)
+            if (run[d] >= 0) A.shape.dim[run[d]] = mg_tensor_of(to, in[0])->shape.dim[d];
+        }
         out[0] = mg_apply(to, o->code, &A, o->n_in, in);
       }
     }
@@ -3966,7 +4056,7 @@ static mg_status mgi_flat_all(const mg_graph *g, mg_error *e) {
 }
 
 /* A copy, of other sizes or without thread graphs. */
-static mg_status mgi_copy_program(const mg_graph *g, const int64_t *extent, const int64_t *counts, int flat, mg_graph **out, mg_error *e) {
+static mg_status mgi_copy_program(const mg_graph *g, const int64_t *extent, const int64_t *counts, int flat, const mgi_family *F, mg_graph **out, mg_error *e) {
   mg_classes C;
   int kernel = 0;
   *out = NULL;
@@ -3981,12 +4071,12 @@ static mg_status mgi_copy_program(const mg_graph *g, const int64_t *extent, cons
       const mg_tensor_info *t = &g->tensors[g->in[k].id];
       int64_t dim[MG_MAX_RANK];
       for (int d = 0; d < t->shape.rank; d++) {
-        int32_t c = C.of[g->in[k].id * MG_MAX_RANK + (uint32_t)d];
-        dim[d] = c >= 0 && extent ? extent[c] : t->shape.dim[d];
+        int32_t c = F ? F->p->in[k][d] : C.of[g->in[k].id * MG_MAX_RANK + (uint32_t)d];
+        dim[d] = c < 0 ? t->shape.dim[d] : F ? F->extent[c] : extent ? extent[c] : t->shape.dim[d];
       }
       map[g->in[k].id] = mg_input_ordered(r, t->name, t->dtype, t->shape.rank, dim, t->order);
     }
-    mgi_rebuild(r, g, map, NULL, counts, &kernel, flat);
+    mgi_rebuild(r, g, map, NULL, counts, &kernel, flat, F);
     for (uint32_t k = 0; k < g->n_out; k++) mg_output(r, map[g->out[k].id]);
     s = mg_check(r, e);
   }
@@ -3997,13 +4087,290 @@ static mg_status mgi_copy_program(const mg_graph *g, const int64_t *extent, cons
   return MG_OK;
 }
 
-mg_status mg_resize(const mg_graph *g, const int64_t *extent, const int64_t *counts, mg_graph **out, mg_error *e) { return mgi_copy_program(g, extent, counts, 0, out, e); }
+mg_status mg_resize(const mg_graph *g, const int64_t *extent, const int64_t *counts, mg_graph **out, mg_error *e) { return mgi_copy_program(g, extent, counts, 0, NULL, out, e); }
 
 mg_status mg_inline_threads(const mg_graph *g, mg_graph **out, mg_error *e) {
   *out = NULL;
   if (!g || g->up) return mg_fail(e, MG_BAD_INPUT, "mg_inline_threads", "expected a program");
   mg_status s = mgi_flat_all(g, e);
-  return s == MG_OK ? mgi_copy_program(g, NULL, NULL, 1, out, e) : s;
+  return s == MG_OK ? mgi_copy_program(g, NULL, NULL, 1, NULL, out, e) : s;
+}
+
+/* ------------------------------------------------------------------------------------------ >>classes
+   Classes of an index (mg_parallel), as labels that run through both graphs.  A label stands at a dimension of a tensor, with
+   the list of the axes that cut it, outermost first.  What is to hold for every tensor of every level, at all extents of the
+   classes, all counts of the axes that cut them and all intervals that the cuts make (empty ones too):
+
+     carried   a tensor that carries class c at dimension d holds, along d, the indices of the interval that its list of cuts
+               says, and its row at index i is one function of the rows at i of the inputs that carry c, and of other inputs
+     free      a tensor that does not carry c depends neither on inputs that do, nor on c's extent, counts and coordinates
+
+   Both hold of the inputs.  Each rule below keeps them (mg_op_runs is proved by a test that draws maps of indices), so they
+   hold of the outputs: then output row i is f(input rows i) with one f for all extents, T(phi*x) = phi*T(x) for every map phi
+   of indices.  A rule that fails takes its class's label off everywhere: its extent is a constant then.  Two labels that meet
+   are one class.  Labels are given anew until nothing changes; so all rules hold of those that are left.
+     1  An operator hands labels on by mg_op_runs.  Dimensions that it hands to one have one label and one list of cuts, or
+        are of a constant extent 1 that broadcasts.  A label that is not handed on is lost.  No tensor has a label twice.
+     2  An axis that cuts a class cuts that class and nothing else in its graph, after the same cuts, and all of it: a load in
+        its scope maps it to the class's dimension, or does not carry the class.
+     3  An accumulator neither sums nor takes maxima nor concatenates over such an axis, but a loop's that undoes the last
+        cut (exact or not: the builder looks at ragged ones alone); over another axis it concatenates no dimension of a
+        class.  A store undoes the cuts that its graph made, innermost first.
+     4  An output has the labels of the other graph's output.  What carries a class uncut has its extent as written.
+   An axis that cuts no class keeps its count; so does a grid axis of one block, which the builder takes out of all maps.
+   Requirement 1: in doubt there is no class. */
+
+enum { MGI_LABEL_CUTS = 7 };
+typedef struct mgi_label { int32_t c; uint8_t n, cut[MGI_LABEL_CUTS]; } mgi_label; /* c: of the union-find, or -1; cut: axes, +16 in a thread graph */
+
+/* before: by level and axis, the label that it cuts as it stands before that. */
+typedef struct mgi_labeller { mg_parallel *p; mgi_label *before; uint32_t uf[MG_MAX_CLASSES]; uint8_t lost[MG_MAX_CLASSES]; int changed; } mgi_labeller;
+
+enum { MGI_AXIS_FREE = -2 /* it cuts nothing */, MGI_AXIS_PLAIN = -1 /* it cuts what is no class */ };
+
+static int32_t mgi_label_root(mgi_labeller *R, int32_t c) {
+  if (c < 0) return -1;
+  c = (int32_t)mgi_uf_find(R->uf, (uint32_t)c);
+  return R->lost[c] ? -1 : c;
+}
+static void mgi_label_lose(mgi_labeller *R, int32_t c) {
+  c = mgi_label_root(R, c);
+  if (c >= 0) R->lost[c] = 1, R->changed = 1;
+}
+static void mgi_label_join(mgi_labeller *R, int32_t a, int32_t b) {
+  const uint32_t x = mgi_uf_find(R->uf, (uint32_t)a), y = mgi_uf_find(R->uf, (uint32_t)b);
+  if (x == y) return;
+  R->lost[x] = R->lost[y] = R->lost[x] | R->lost[y];
+  mgi_uf_join(R->uf, x, y), R->changed = 1;
+}
+static uint32_t mgi_label_level(const mg_parallel *p, int which, const mg_graph *g) {
+  uint32_t k = p->first[which];
+  while (p->level[k].g != g) k++;
+  return k;
+}
+static mgi_label *mgi_labels(const mg_parallel *p, uint32_t level, mg_tensor t) { return &p->dim[p->level[level].base + t.id * MG_MAX_RANK]; }
+static int mgi_label_same_cuts(const mgi_label *a, const mgi_label *b) { return a->n == b->n && !memcmp(a->cut, b->cut, a->n); }
+/* A label may stand at one dimension of a tensor. */
+static void mgi_label_once(mgi_labeller *R, const mgi_label *x, int rank) {
+  for (int d = 0; d < rank; d++)
+    for (int f = 0; f < d; f++)
+      if (x[d].c >= 0 && mgi_label_root(R, x[d].c) == mgi_label_root(R, x[f].c)) mgi_label_lose(R, x[d].c);
+}
+static uint8_t mgi_label_axis(const mg_graph *g, uint32_t a) { return (uint8_t)(a + (g->level == MG_THREAD ? 16 : 0)); }
+
+/* Rule 1. */
+static void mgi_label_op(mgi_labeller *R, uint32_t level, const mg_op_node *o) {
+  const mg_graph *g = R->p->level[level].g;
+  const mg_op_info *row = &mgi_rows[o->code];
+  const mg_shape *to = &g->tensors[o->out[0].id].shape;
+  mgi_label *out = mgi_labels(R->p, level, o->out[0]);
+  mg_shape in[MG_MAX_IN];
+  int8_t run[MG_MAX_IN][MG_MAX_RANK];
+  for (int k = 0; k < o->n_in; k++) in[k] = g->tensors[o->in[k].id].shape;
+  mg_op_runs(o->code, &o->attr, in, to, run);
+  for (int k = 0; k < o->n_in; k++) {
+    const mgi_label *x = mgi_labels(R->p, level, o->in[k]);
+    for (int d = 0; d < in[k].rank; d++) {
+      if (x[d].c < 0) continue;
+      const int f = run[k][d];
+      if (f < 0) mgi_label_lose(R, x[d].c);
+      else if (out[f].c < 0) out[f] = x[d];
+      else if (!mgi_label_same_cuts(&out[f], &x[d])) mgi_label_lose(R, x[d].c), mgi_label_lose(R, out[f].c);
+      else mgi_label_join(R, out[f].c, x[d].c);
+    }
+  }
+  for (int f = 0; f < to->rank; f++) { /* what meets a label without having it */
+    const int batch = row->parallel == MG_EACH || (row->parallel == MG_PRODUCTS && f < to->rank - 2);
+    int carried[2] = {0, 0}; /* of the two products of a concat_matmul, each carries it */
+    if (out[f].c < 0) continue;
+    for (int k = 0; k < o->n_in; k++)
+      for (int d = 0; d < in[k].rank; d++) {
+        const mgi_label *x = mgi_labels(R->p, level, o->in[k]);
+        if (run[k][d] != f) continue;
+        if (x[d].c >= 0) carried[k % (row->n_in > 1 ? row->n_in / 2 : 1) & 1] = 1;
+        else if (!batch || in[k].dim[d] != 1 || g->tensors[o->in[k].id].cuts[d]) mgi_label_lose(R, out[f].c);
+      }
+    if (o->code == MG_OP_CONCAT_MATMUL && !(carried[0] && carried[1])) mgi_label_lose(R, out[f].c);
+  }
+  mgi_label_once(R, out, to->rank);
+}
+
+/* Takes axis a's cut off dimension f of x: 0 if that is not the last. */
+static int mgi_label_undo(mgi_label *x, uint8_t axis) { return x->n && x->cut[x->n - 1] == axis ? (x->n--, 1) : 0; }
+
+/* Rules 2 and 3: loads, accumulators, stores of a lower graph; `up` is the level above. */
+static void mgi_label_move(mgi_labeller *R, uint32_t level, uint32_t up, const mg_op_node *o, mg_tensor made) {
+  const mg_graph *g = R->p->level[level].g;
+  const int32_t *label = &R->p->axis[level * (MG_MAX_AXES + 1)];
+  mgi_label *before = &R->before[level * (MG_MAX_AXES + 1)];
+  const mgi_label *from = mgi_labels(R->p, o->code == MG_OP_LOAD ? up : level, o->in[0]);
+  mgi_label x[MG_MAX_RANK];
+  const int rank = (o->code == MG_OP_LOAD ? g->up : g)->tensors[o->in[0].id].shape.rank;
+  memcpy(x, from, sizeof x);
+  if (o->code == MG_OP_LOAD)
+    for (uint32_t a = 1; a < g->n_axes; a++) {
+      const int32_t c = mgi_label_root(R, label[a]);
+      const int to = o->map.to[a];
+      if (to >= 0 && x[to].c >= 0) {
+        if (before[a].c < 0) before[a] = x[to];
+        if (x[to].n == MGI_LABEL_CUTS || c != mgi_label_root(R, x[to].c) || !mgi_label_same_cuts(&before[a], &x[to])) mgi_label_lose(R, x[to].c);
+        else x[to].cut[x[to].n++] = mgi_label_axis(g, a);
+      } else if (to >= 0) mgi_label_lose(R, c);
+      for (int d = 0; d < rank && c >= 0 && (a <= 3 || mgi_encloses(g, a, o->scope)); d++)
+        if (mgi_label_root(R, x[d].c) == c && to != d) mgi_label_lose(R, c);
+    }
+  else
+    for (uint32_t a = g->n_axes; a-- > 1;) { /* the innermost cut first */
+      const int32_t c = mgi_label_root(R, label[a]);
+      const int to = o->map.to[a];
+      if (to == MG_MAP_NONE || to == MG_MAP_ALL) continue;
+      if (c < 0) {
+        if (to >= 0) mgi_label_lose(R, x[to].c);
+      } else if (to < 0 || (o->code == MG_OP_ACCUM && a <= 3) || mgi_label_root(R, x[to].c) != c || !mgi_label_undo(&x[to], mgi_label_axis(g, a))) mgi_label_lose(R, c);
+    }
+  for (int d = 0; d < rank && o->code == MG_OP_STORE; d++)
+    for (int k = 0; k < x[d].n && x[d].c >= 0; k++)
+      if (g->level == MG_BLOCK || x[d].cut[k] >= 16) mgi_label_lose(R, x[d].c);
+  memcpy(mgi_labels(R->p, o->code == MG_OP_STORE ? up : level, made), x, (size_t)rank * sizeof *x);
+}
+
+/* What the axes of a lower graph cut. */
+static void mgi_label_axes(mgi_labeller *R, uint32_t level, uint32_t up) {
+  const mg_graph *g = R->p->level[level].g;
+  int32_t *label = &R->p->axis[level * (MG_MAX_AXES + 1)];
+  for (uint32_t a = 0; a <= MG_MAX_AXES; a++) label[a] = MGI_AXIS_FREE;
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    for (uint32_t a = 1; a < g->n_axes && g->ops[k].code == MG_OP_LOAD; a++) {
+      if (g->ops[k].map.to[a] < 0) continue;
+      const int32_t c = mgi_label_root(R, mgi_labels(R->p, up, g->ops[k].in[0])[g->ops[k].map.to[a]].c), old = mgi_label_root(R, label[a]);
+      if (label[a] == MGI_AXIS_FREE) label[a] = c;
+      else if (c >= 0 && old >= 0) mgi_label_join(R, c, old);
+      else mgi_label_lose(R, c), mgi_label_lose(R, old), label[a] = MGI_AXIS_PLAIN;
+    }
+}
+
+static void mgi_label_graph(mgi_labeller *R, int which, uint32_t level, uint32_t up) {
+  const mg_graph *g = R->p->level[level].g;
+  int stores = 0;
+  if (g->up) mgi_label_axes(R, level, up);
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    const mg_op_node *o = &g->ops[k];
+    if (o->code == MG_OP_GRAPH) mgi_label_graph(R, which, mgi_label_level(R->p, which, o->sub), level);
+    else if (o->code == MG_OP_LOAD || o->code == MG_OP_ACCUM) mgi_label_move(R, level, up, o, o->out[0]);
+    else if (o->code == MG_OP_STORE) mgi_label_move(R, level, up, o, g->up->ops[g->up_op].out[stores++]);
+    else mgi_label_op(R, level, o);
+  }
+}
+
+/* Labels of both graphs, from those classes that are left; 1 if one was lost, or two became one. */
+static int mgi_label_all(mgi_labeller *R, uint32_t nodes) {
+  mg_parallel *p = R->p;
+  R->changed = 0;
+  for (uint32_t k = 0; k < nodes; k++) p->dim[k].c = -1, p->dim[k].n = 0;
+  for (uint32_t k = 0; k < p->n_levels * (MG_MAX_AXES + 1); k++) R->before[k].c = -1;
+  for (int which = 0; which < p->graphs; which++) {
+    const mg_graph *g = p->level[p->first[which]].g;
+    for (uint32_t k = 0; k < g->n_in; k++) {
+      const mg_shape *z = &g->tensors[g->in[k].id].shape;
+      mgi_label *x = mgi_labels(p, p->first[which], g->in[k]);
+      for (int d = 0; d < z->rank; d++) {
+        const int32_t c = x[d].c = z->dim[d] == 1 ? -1 : mgi_label_root(R, (int32_t)(k * MG_MAX_RANK) + d);
+        if (c >= 0 && p->extent[c] != z->dim[d]) mgi_label_lose(R, c);
+      }
+      mgi_label_once(R, x, z->rank);
+    }
+    mgi_label_graph(R, which, p->first[which], 0);
+  }
+  const mg_graph *g = p->level[p->first[0]].g, *h = p->level[p->first[p->graphs - 1]].g;
+  for (uint32_t k = 0; k < g->n_out; k++)
+    for (int d = 0; d < g->tensors[g->out[k].id].shape.rank; d++) {
+      const mgi_label *x = mgi_labels(p, p->first[0], g->out[k]) + d, *y = mgi_labels(p, p->first[p->graphs - 1], h->out[k]) + d;
+      if (x->c >= 0 && y->c >= 0) mgi_label_join(R, x->c, y->c);
+      else mgi_label_lose(R, x->c), mgi_label_lose(R, y->c);
+    }
+  for (uint32_t l = 0; l < p->n_levels; l++)
+    for (uint32_t t = 1; t < p->level[l].g->n_tensors; t++)
+      for (int d = 0; d < p->level[l].g->tensors[t].shape.rank; d++) {
+        const mgi_label *x = &p->dim[p->level[l].base + t * MG_MAX_RANK + (uint32_t)d];
+        const int32_t c = x->n ? -1 : mgi_label_root(R, x->c);
+        if (c >= 0 && p->level[l].g->tensors[t].shape.dim[d] != p->extent[c]) mgi_label_lose(R, c);
+      }
+  return R->changed;
+}
+
+/* The classes that are left, numbered. */
+static void mgi_label_number(mgi_labeller *R, uint32_t nodes) {
+  mg_parallel *p = R->p;
+  const mg_graph *g = p->level[p->first[0]].g;
+  int32_t number[MG_MAX_CLASSES];
+  int64_t extent[MG_MAX_CLASSES];
+  for (int k = 0; k < MG_MAX_CLASSES; k++) number[k] = -1;
+  for (uint32_t k = 0; k < g->n_in; k++)
+    for (int d = 0; d < MG_MAX_RANK; d++) {
+      const int32_t c = d < g->tensors[g->in[k].id].shape.rank ? mgi_label_root(R, mgi_labels(p, p->first[0], g->in[k])[d].c) : -1;
+      if (c >= 0 && number[c] < 0) extent[p->n] = p->extent[c], number[c] = p->n++;
+      p->in[k][d] = c < 0 ? -1 : number[c];
+    }
+  memcpy(p->extent, extent, (size_t)p->n * sizeof *extent);
+  for (uint32_t k = 0; k < p->n_levels * (MG_MAX_AXES + 1); k++) {
+    const int32_t c = mgi_label_root(R, p->axis[k]);
+    p->axis[k] = c < 0 ? -1 : number[c];
+  }
+  for (uint32_t k = 0; k < nodes; k++) {
+    const int32_t c = mgi_label_root(R, p->dim[k].c);
+    p->dim[k].c = c < 0 ? -1 : number[c];
+    if (c >= 0 && p->dim[k].n > p->nested[number[c]]) p->nested[number[c]] = p->dim[k].n;
+  }
+  for (uint32_t k = 0; k < g->n_out; k++)
+    for (int d = 0; d < MG_MAX_RANK; d++) p->out[k][d] = d < g->tensors[g->out[k].id].shape.rank ? mgi_labels(p, p->first[0], g->out[k])[d].c : -1;
+}
+
+mg_status mg_parallel_of(const mg_graph *a, const mg_graph *b, mg_parallel *out, mg_error *e) {
+  mgi_labeller R;
+  uint32_t nodes = 0, levels = 0;
+  memset(out, 0, sizeof *out), memset(&R, 0, sizeof R);
+  out->graphs = b ? 2 : 1;
+  for (int k = 0; k < out->graphs; k++) mgi_levels(k ? b : a, NULL, &levels, &nodes);
+  out->level = (mgi_level *)malloc(levels * sizeof *out->level);
+  out->dim = (mgi_label *)calloc(nodes, sizeof *out->dim);
+  out->axis = (int32_t *)malloc(levels * (MG_MAX_AXES + 1) * sizeof *out->axis);
+  R.before = (mgi_label *)calloc(levels * (MG_MAX_AXES + 1), sizeof *R.before);
+  if (!out->level || !out->dim || !out->axis || !R.before) {
+    free(R.before);
+    mg_parallel_free(out);
+    return mg_fail(e, MG_NO_MEMORY, "mg_parallel_of", "no memory for the classes");
+  }
+  nodes = 0;
+  for (int k = 0; k < out->graphs; k++) {
+    out->first[k] = out->n_levels;
+    mgi_levels(k ? b : a, out->level, &out->n_levels, &nodes);
+  }
+  for (uint32_t k = 0; k < levels * (MG_MAX_AXES + 1); k++) out->axis[k] = MGI_AXIS_FREE;
+  R.p = out;
+  for (uint32_t k = 0; k < MG_MAX_CLASSES; k++) R.uf[k] = k;
+  for (uint32_t k = 0; k < a->n_in; k++)
+    for (int d = 0; d < a->tensors[a->in[k].id].shape.rank; d++) out->extent[k * MG_MAX_RANK + (uint32_t)d] = a->tensors[a->in[k].id].shape.dim[d];
+  while (mgi_label_all(&R, nodes)) {}
+  mgi_label_number(&R, nodes);
+  free(R.before);
+  return MG_OK;
+}
+
+void mg_parallel_free(mg_parallel *p) {
+  free(p->level), free(p->dim), free(p->axis);
+  memset(p, 0, sizeof *p);
+}
+
+static int64_t mgi_family_count(const mgi_family *F, const mg_graph *g, uint32_t axis, int64_t otherwise) {
+  if (!F || !F->chunks) return otherwise;
+  const int32_t c = F->p->axis[mgi_label_level(F->p, F->which, g) * (MG_MAX_AXES + 1) + axis];
+  return c < 0 ? otherwise : F->chunks[c];
+}
+
+mg_status mg_parallel_resize(const mg_parallel *p, int which, const int64_t *extent, const int64_t *chunks, mg_graph **out, mg_error *e) {
+  mgi_family F;
+  F.p = p, F.which = which, F.extent = extent, F.chunks = chunks;
+  return mgi_copy_program(p->level[p->first[which]].g, NULL, NULL, 0, &F, out, e);
 }
 
 #ifdef __cplusplus

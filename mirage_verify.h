@@ -125,6 +125,33 @@
      Not certified so: pairs for which that takes more than MG_VERIFY_TESTS tests, an exponential inside of one where 1 does
      not do, and pairs that agree by the properties of a maximum.  For these there is a proof, or no EQUAL.
 
+   EXTENTS
+     Theorem C (classes of an index).  Let a class be a set of dimensions of inputs and outputs through which one index runs in
+     both graphs (mg_parallel_of; mirage.h, >>classes has its rules).  Write P_n for the function that a graph is at extent n of
+     the class: a partial one, that gives for each output element a real number or `undefined`.  Then with one f for every n
+         row i of an output that carries the class is f of rows i of the inputs that do, and of the other inputs,
+     and an output that does not carry it depends on none that does; however many times the axes that cut the class cut it.
+     So if both graphs are equal (DOMAINS included) at one extent of each class, they are at all, and if not at one, at none.
+     Proof.  One class at a time: the rules are about labels, not about the extents of others.  For a map phi of [m] to [n] let
+     phi* pick rows along dimensions that carry the class, and leave all else.  By induction over the operators, every tensor
+     that carries the class at coordinates of its axes holds the rows of one interval of [0, n), which its list of cuts
+     names, and its row at i is one function of the inputs' rows at i; every other tensor is the same at all extents, counts
+     and coordinates of these axes.  It is so of inputs.  A load cuts an interval into intervals in order, the same ones for
+     the same list.  An operator treats rows alike where mg_op_runs says so, in any set of values, `undefined` too; operands
+     that carry the class have the same list, so that rows meet rows of the same index, and one that does not is alike for all
+     of them (rule 1).  A sum or maximum over axes that do not cut the class takes row by row, as often at every extent; none
+     is taken over those that do (rule 3).  A concatenation over the last cut puts intervals side by side in their order;
+     nothing else undoes one; a store leaves none.  Hence P_m(phi* x) = phi* P_n(x).  Take phi: 0 to i: row i is f of rows i.
+     Now let P = Q at extent t, and x be any inputs of extent 1: f_P(x) = P_t(x t times)[0] = Q_t(x t times)[0] = f_Q(x).  []
+     The claim is about a family of graphs: extents of classes, what a reshape passes through of them, and counts of axes that
+     cut them vary; all else is as written: what is contracted, constants (1/n of a mean too), counts of axes that cut no class.
+     It holds wherever the builder accepts the graph (grids have limits).  The full tier then tests extent 2 of every class,
+     all elements, what is contracted at its own extents; delta is of that test, for all extents at once: the graphs
+     differ at some extents if and only if they do there.  Beside it, as a guard of the analysis, runs one test each at unlike
+     extents and at one extent for all, every axis cutting three times, unevenly where the builder can.  Where there is no
+     class, a guard objects, or the verdict is not EQUAL, all elements are tested at the extents as written, and nothing is
+     said about others.  A certificate lists the classes, their dimensions and their axes; a recheck finds them anew.
+
    WHAT NORMAL FORMS PROVE
      Each output element at a symbolic index is a real term over the inputs' elements, with sums and maxima over ranges of
      indices.  Rewriting by the FORM rows (>>axioms), each with its condition, brings it to a normal form in a fixed order:
@@ -177,7 +204,8 @@
      `memory_limit` asks for it.  It starts up to `threads` threads of its own; the result does not depend on how many.
 
    DOES NOT
-     Bound floating-point error, decide all identities of real functions, prove anything at all sizes, or look at emitted code.
+     Bound floating-point error, decide all identities of real functions, say anything of other extents of what is contracted,
+     or look at emitted code.
 */
 #ifndef MIRAGE_VERIFY_H
 #define MIRAGE_VERIFY_H
@@ -508,6 +536,7 @@ typedef struct mg_verify_config {
   double log2_delta;   /* what the full tier aims at; 0: -64 */
   int threads;         /* 0: as many as the machine has for FULL, 1 for FAST */
   double time_limit_s; /* 0: none; past it the verdict is UNDECIDED */
+  int full_size;       /* 1: all elements at the graphs' own extents, whatever the classes (EXTENTS above) */
   int skip_floats;     /* 1: no float64 run after a mismatch, so UNDECIDED where that would say NOT_EQUAL */
   size_t memory_limit; /* bytes that tensors may take at one time, about; 0: 4 GiB.  UNDECIDED if that does not do */
   const volatile int *stop; /* NULL, or what is not 0 once the verdict shall be UNDECIDED (a signal handler may set it) */
@@ -548,6 +577,10 @@ typedef struct mg_verify_report {
   mg_proof_kind proof;       /* EQUAL: what shows it, where that is no delta */
   uint64_t digest[4];        /* the seed of everything random: of both graphs, N and the salt */
   char unproved[160];        /* what a proof lacked, where one was tried */
+  int classes;               /* EQUAL: for all extents of so many classes (EXTENTS above); 0: at the extents as written */
+  int guarded;               /* runs of the guard beside; -1: one objected, which is a fault of the analysis: all elements decide */
+  char every[128];           /* "M >= 1, N >= 1" */
+  char members[512];         /* "M (64): input X dimension 0, output O dimension 0; N .." */
   uint64_t salt[4];          /* of a recheck: the seed of the tests that it added */
   int fresh_tests;           /* how many these were */
   /* the counterexample that float64 found: inputs by mg_verify_input_real(graph, seed, ..) */
@@ -565,7 +598,7 @@ mg_status mg_verify_signature(const mg_graph *a, const mg_graph *b, mg_error *e)
    random and at special points; else MG_BAD_INPUT, with the row's name in `where`, and what differs.  Correct rows pass. */
 mg_status mg_verify_rows(const mg_graph *g, mg_error *e);
 /* Compares a (the program) with b.  Inputs and outputs are matched by position; unlike signatures are MG_BAD_INPUT.
-   MG_OK whenever there is a verdict.  cfg may be NULL. */
+   EQUAL is for all extents of the classes that r->every names, if there are any (EXTENTS).  MG_OK whenever there is a verdict.  cfg may be NULL. */
 mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r, mg_error *e);
 /* The random real values of input k, dense row-major: what cx_seed stands for.  Its two low bits choose the range; if the
    next five name an input, that one's values lie 64 above the range, or below it if bit 7 is set, so that they win or
@@ -575,7 +608,7 @@ void mg_verify_input_real(const mg_graph *g, uint64_t seed, int k, double *dst);
 
 /* --------------------------------------------------------------------------------------------- >>certificate */
 
-/* The text of a certificate for EQUAL: both graphs, what was shown of their domains, the seed, and either primes, tests, the
+/* The text of a certificate for EQUAL: both graphs, the classes for all of whose extents it is, what was shown of their domains, the seed, and either primes, tests, the
    quantities of the bound, delta and the theorem, or the derivation of a proof.  MG_NOT_FOUND for the other verdicts.
    Free it with mg_string_free. */
 mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_report *r, char **text, mg_error *e);
@@ -3341,6 +3374,8 @@ MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double d
 
 /* -------------------------------------------------------------------------------------------------- >>verify
      0. One canonical form: EQUAL by identity, without a test.
+        Else, where classes of an index are found, all that follows at extent 2 of each; EQUAL and guarded: for all extents.
+        Else at the extents as written:
      1. exp and max opaque.  All agree: EQUAL, with Theorem A's bound; where there is none, by proof (>>proofs), else UNDECIDED.
      2. Else, if there is an exponential, the two-field test, max opaque.  All agree: the same with Theorem B's bound.
      3. Else, if there is a maximum, 1 and 2 again with maxima in a random total order.  One agrees: EQUAL by proof.  No proof:
@@ -3633,25 +3668,196 @@ static mg_status mgi_verify_domain(const mg_graph *a, const mg_graph *b, const m
   return MG_OK;
 }
 
+/* One verification at the extents that both graphs have, its randomness from `root`.  domain: 0 leaves that half out. */
+static mg_status mgi_verify_sizes(const mg_graph *a, const mg_graph *b, const mg_verify_config *c, const uint64_t root[4], double deadline, int domain, mg_verify_report *r, mg_error *e) {
+  mgi_bounds X, Y;
+  mgi_bench B;
+  mg_graph *fast[2] = {NULL, NULL};
+  const int full = c->tier != MG_TIER_FAST;
+  mg_status s = mgi_bounds_of(a, 0, &X, e);
+  memset(r, 0, sizeof *r);
+  r->seed = c->seed, r->tier = full ? MG_TIER_FULL : MG_TIER_FAST, r->want_log2_delta = c->log2_delta;
+  memcpy(r->digest, root, sizeof r->digest);
+  if (s == MG_OK) s = mgi_bounds_of(b, 0, &Y, e);
+  if (s != MG_OK) return s;
+  memset(&B, 0, sizeof B);
+  memcpy(B.root, root, sizeof B.root);
+  B.g[0] = B.whole[0] = a, B.g[1] = B.whole[1] = b;
+  B.seed = mgi_ff_hash(B.root[0] ^ B.root[1], B.root[2] ^ B.root[3], 14);
+  B.memory = c->memory_limit ? (double)c->memory_limit : 4.0 * ((size_t)1 << 30);
+  B.threads = c->threads > 0 ? c->threads : full ? (int)sysconf(_SC_NPROCESSORS_ONLN) : 1;
+  if (B.threads < 1) B.threads = 1;
+  B.watch.deadline = deadline;
+  B.watch.stop = c->stop, B.watch.progress = c->progress, B.watch.user = c->user;
+  for (int k = 0; k < 2 && s == MG_OK; k++) {
+    s = mgi_verify_reordered(B.g[k], &fast[k], e);
+    if (fast[k]) B.g[k] = fast[k];
+  }
+  if (s == MG_OK) s = mgi_verify_run(&B, c, &X, &Y, r, e);
+  if (s == MG_OK && domain && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED))
+    s = mgi_verify_domain(a, b, &B, c, r, e);
+  if (r->verdict == MG_UNDECIDED || r->verdict == MG_EQUAL_SAMPLED) r->unfinished |= strstr(r->unproved, "no memory") != NULL;
+  for (int k = 0; k < 3; k++) mgi_cut_free(&B.cut[k]);
+  mg_graph_free(fast[0]), mg_graph_free(fast[1]);
+  return s;
+}
+
+/* ---- all extents of the classes (EXTENTS in the header comment) */
+
+/* Both graphs at other extents; 0 if the builder refuses them. */
+static int mgi_every_at(const mg_parallel *p, const int64_t *extent, const int64_t *chunks, mg_graph *g[2]) {
+  mg_error e;
+  g[0] = g[1] = NULL;
+  if (mg_parallel_resize(p, 0, extent, chunks, &g[0], &e) == MG_OK && mg_parallel_resize(p, 1, extent, chunks, &g[1], &e) == MG_OK && mg_verify_signature(g[0], g[1], &e) == MG_OK) return 1;
+  mg_graph_free(g[0]), mg_graph_free(g[1]);
+  g[0] = g[1] = NULL;
+  return 0;
+}
+
+enum { MGI_EVERY_CHUNKS = 3, MGI_EVERY_WORK = 1 << 30 };
+/* An extent that `nested` cuts into three leave with chunks of `least`, the last ones smaller (even: alike). */
+static int64_t mgi_every_extent(int nested, int64_t least, int even) {
+  for (int k = 0; k < nested || k < 1; k++) least = MGI_EVERY_CHUNKS * least - !even;
+  return least;
+}
+/* Both graphs for a guard: unlike extents for unlike classes, or, if `alike`, one for all.  Chunks are ragged where the
+   builder has them so, and small where all would be much work. */
+static int mgi_every_guard(const mg_parallel *p, int alike, mg_graph *g[2]) {
+  int64_t extent[MG_MAX_CLASSES], chunks[MG_MAX_CLASSES];
+  int most = 0;
+  for (int c = 0; c < p->n; c++) most = p->nested[c] > most ? p->nested[c] : most, chunks[c] = MGI_EVERY_CHUNKS;
+  for (int form = 0; form < 4; form++) { /* ragged or not, then small */
+    for (int c = 0; c < p->n; c++) extent[c] = mgi_every_extent(alike ? most : p->nested[c], (form < 2 ? 3 : 2) + (alike ? 0 : form < 2 ? c : c % 2), form % 2);
+    if (!mgi_every_at(p, extent, chunks, g)) continue;
+    const mg_graph *h[2] = {g[0], g[1]};
+    if (form >= 2 || mgi_wide_work(h) <= MGI_EVERY_WORK) return 1;
+    mg_graph_free(g[0]), mg_graph_free(g[1]);
+  }
+  return 0;
+}
+/* 1 if the graph at its own extents is the graph: the family that the analysis speaks of holds it. */
+static int mgi_every_own(const mg_parallel *p, const mg_graph *const *g) {
+  mg_graph *h[2];
+  if (!mgi_every_at(p, p->extent, NULL, h)) return 0;
+  const int same = mg_graph_equal(g[0], h[0]) && mg_graph_equal(g[1], h[1]);
+  mg_graph_free(h[0]), mg_graph_free(h[1]);
+  return same;
+}
+
+/* What a class is called: a letter that names no input or output, M, N, P .. first; else a number. */
+static const char *mgi_every_name(const mg_graph *g, int c, char name[16]) {
+  static const char letters[] = "MNPQRSTUVWXYZABCDEFGHIJKL";
+  for (const char *l = letters; *l; l++) {
+    int taken = 0;
+    name[0] = *l, name[1] = 0;
+    for (uint32_t k = 0; k < g->n_in + g->n_out; k++) taken |= !strcmp(name, g->tensors[k < g->n_in ? g->in[k].id : g->out[k - g->n_in].id].name);
+    if (!taken && c-- == 0) return name;
+  }
+  snprintf(name, 16, "n%d", c);
+  return name;
+}
+/* "M (64): input X dimension 0, output O dimension 0": the dimensions of class c. */
+static int mgi_every_members(const mg_parallel *p, const mg_graph *g, int c, char *text, size_t size) {
+  char name[16];
+  size_t n = (size_t)snprintf(text, size, "%s (%lld):", mgi_every_name(g, c, name), (long long)p->extent[c]);
+  int many = 0;
+  for (uint32_t k = 0; k < g->n_in + g->n_out; k++) {
+    const int output = k >= g->n_in;
+    const mg_tensor t = output ? g->out[k - g->n_in] : g->in[k];
+    for (int d = 0; d < g->tensors[t.id].shape.rank && n < size; d++)
+      if ((output ? p->out[k - g->n_in] : p->in[k])[d] == c)
+        n += (size_t)snprintf(text + n, size - n, "%s %s %.40s dimension %d", many++ ? "," : "", output ? "output" : "input", g->tensors[t.id].name, d);
+  }
+  return n < size;
+}
+/* The classes in words, for the report. */
+static void mgi_every_words(const mg_parallel *p, const mg_graph *g, mg_verify_report *r) {
+  size_t n = 0, m = 0;
+  char line[512], name[16];
+  r->classes = p->n;
+  for (int c = 0; c < p->n; c++) {
+    mgi_every_members(p, g, c, line, sizeof line);
+    if (n < sizeof r->every) n += (size_t)snprintf(r->every + n, sizeof r->every - n, "%s%s >= 1", c ? ", " : "", mgi_every_name(g, c, name));
+    if (m < sizeof r->members) m += (size_t)snprintf(r->members + m, sizeof r->members - m, "%s%s", c ? "; " : "", line);
+  }
+}
+
+/* Both graphs at extent 2 of every class, uncut. */
+static int mgi_every_two(const mg_parallel *p, mg_graph *g[2]) {
+  int64_t two[MG_MAX_CLASSES], one[MG_MAX_CLASSES];
+  for (int c = 0; c < p->n; c++) two[c] = 2, one[c] = 1;
+  return mgi_every_at(p, two, one, g);
+}
+static mg_status mgi_every_proof_sizes(const mg_graph *a, const mg_graph *b, mg_graph *g[2], mg_error *e) {
+  mg_parallel p;
+  mg_status s = mg_parallel_of(a, b, &p, e);
+  if (s != MG_OK) return s;
+  if (!mgi_every_two(&p, g)) s = mg_fail(e, MG_NO_MEMORY, "mg_certificate", "no memory for graphs of other extents");
+  mg_parallel_free(&p);
+  return s;
+}
+
+/* A run of the guard: 1 if both agree, as what showed them equal shows it; -1 if they differ; 0 if that did not end. */
+static int mgi_every_agrees(const mg_graph *a, const mg_graph *b, const mg_verify_config *c, const uint64_t root[4], double deadline, mg_proof_kind proof) {
+  mg_verify_config how = *c;
+  mg_verify_report r;
+  mg_error e;
+  how.skip_floats = 1, how.tier = MG_TIER_FAST;
+  if (proof == MG_PROOF_NORMAL) {
+    mg_prove_report p;
+    return mgi_prove_normal(a, b, deadline, MGI_PROOF_BYTES, c->stop, &p, NULL, &e) == MG_OK && p.verdict == MG_EQUAL;
+  }
+  if (mgi_verify_sizes(a, b, &how, root, deadline, 0, &r, &e) != MG_OK || r.unfinished) return 0;
+  return r.verdict == MG_EQUAL || r.agreed ? 1 : -1;
+}
+
+/* EQUAL for all extents: *shown is 1, and r says so.  Else *shown is 0, and nothing is known. */
+static mg_status mgi_verify_every(const mg_graph *a, const mg_graph *b, const mg_verify_config *c, const uint64_t root[4], double deadline, int *shown, mg_verify_report *r, mg_error *e) {
+  mg_parallel p;
+  int guarded = 0;
+  mg_graph *g[2] = {NULL, NULL};
+  const mg_graph *both[2] = {a, b};
+  mg_status s = mg_parallel_of(a, b, &p, e);
+  *shown = 0;
+  if (s != MG_OK) return s;
+  int good = p.n && mgi_every_own(&p, both) && mgi_every_two(&p, g);
+  good = good && mgi_verify_sizes(g[0], g[1], c, root, deadline, 1, r, e) == MG_OK && r->verdict == MG_EQUAL;
+  mg_graph_free(g[0]), mg_graph_free(g[1]);
+  for (int alike = 0; good && alike < (p.n > 1 ? 2 : 1); alike++) {
+    if (!mgi_every_guard(&p, alike, g)) { good = 0; break; }
+    const int said = mgi_every_agrees(g[0], g[1], c, root, deadline, r->proof);
+    mg_graph_free(g[0]), mg_graph_free(g[1]);
+    good = said > 0, guarded = said < 0 ? -1 : guarded + 1;
+  }
+  if (good) {
+    char was[256];
+    mgi_every_words(&p, a, r);
+    memcpy(was, r->reason, sizeof was);
+    snprintf(r->reason, sizeof r->reason, "for all %.80s: %.160s", r->every, was);
+    snprintf(r->theorem + strlen(r->theorem), sizeof r->theorem - strlen(r->theorem), "; for all extents by Theorem C");
+    *shown = 1;
+  }
+  r->guarded = guarded;
+  mg_parallel_free(&p);
+  return MG_OK;
+}
+
 mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r, mg_error *e) {
   mg_verify_config c = cfg ? *cfg : mg_verify_config_default();
   mg_verify_report local;
   mg_error unread;
-  mgi_bounds X, Y;
-  mgi_bench B;
+  uint64_t root[4] = {0, 0, 0, 0};
+  int shown = 0;
   if (!r) r = &local;
   if (!e) e = &unread;
-  mg_graph *fast[2] = {NULL, NULL};
   mg_status s = mg_verify_signature(a, b, e);
   memset(r, 0, sizeof *r);
   for (int k = 0; k < 2 && s == MG_OK && c.tier != MG_TIER_FAST; k++) s = mg_verify_rows(k ? b : a, e); /* a search's end is a full tier */
   if (s == MG_OK && c.log2_delta > 0) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "log2_delta is %g; expected a negative number", c.log2_delta);
   if (c.log2_delta == 0) c.log2_delta = -64;
-  int full = c.tier != MG_TIER_FAST;
-  r->seed = c.seed, r->tier = full ? MG_TIER_FULL : MG_TIER_FAST, r->want_log2_delta = c.log2_delta;
-  memset(&B, 0, sizeof B);
-  if (s == MG_OK) mgi_seed_root(a, b, c.seed, c.salt, B.root);
-  memcpy(r->digest, B.root, sizeof r->digest);
+  r->seed = c.seed, r->tier = c.tier != MG_TIER_FAST ? MG_TIER_FULL : MG_TIER_FAST, r->want_log2_delta = c.log2_delta;
+  if (s == MG_OK) mgi_seed_root(a, b, c.seed, c.salt, root);
+  memcpy(r->digest, root, sizeof r->digest);
   if (s == MG_OK && mg_graph_equal(a, b)) {
     r->verdict = MG_EQUAL, r->proof = MG_PROOF_IDENTITY;
     snprintf(r->domain, sizeof r->domain, "the same: one graph");
@@ -3659,26 +3865,13 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
     snprintf(r->reason, sizeof r->reason, "equal by identity: both have one canonical form");
     return MG_OK;
   }
-  if (s == MG_OK) s = mgi_bounds_of(a, 0, &X, e);
-  if (s == MG_OK) s = mgi_bounds_of(b, 0, &Y, e);
-  if (s != MG_OK) return s;
-  B.g[0] = B.whole[0] = a, B.g[1] = B.whole[1] = b;
-  B.seed = mgi_ff_hash(B.root[0] ^ B.root[1], B.root[2] ^ B.root[3], 14);
-  B.memory = c.memory_limit ? (double)c.memory_limit : 4.0 * ((size_t)1 << 30);
-  B.threads = c.threads > 0 ? c.threads : full ? (int)sysconf(_SC_NPROCESSORS_ONLN) : 1;
-  if (B.threads < 1) B.threads = 1;
-  B.watch.deadline = c.time_limit_s > 0 ? mgi_verify_now() + c.time_limit_s : 0;
-  B.watch.stop = c.stop, B.watch.progress = c.progress, B.watch.user = c.user;
-  for (int k = 0; k < 2 && s == MG_OK; k++) {
-    s = mgi_verify_reordered(B.g[k], &fast[k], e);
-    if (fast[k]) B.g[k] = fast[k];
+  const double deadline = c.time_limit_s > 0 ? mgi_verify_now() + c.time_limit_s : 0;
+  if (s == MG_OK && r->tier == MG_TIER_FULL && !c.full_size) s = mgi_verify_every(a, b, &c, root, deadline, &shown, r, e);
+  if (s == MG_OK && !shown) {
+    const int guarded = r->guarded;
+    s = mgi_verify_sizes(a, b, &c, root, deadline, 1, r, e);
+    r->guarded = guarded < 0 ? guarded : 0;
   }
-  if (s == MG_OK) s = mgi_verify_run(&B, &c, &X, &Y, r, e);
-  if (s == MG_OK && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED))
-    s = mgi_verify_domain(a, b, &B, &c, r, e);
-  if (r->verdict == MG_UNDECIDED || r->verdict == MG_EQUAL_SAMPLED) r->unfinished |= strstr(r->unproved, "no memory") != NULL;
-  for (int k = 0; k < 3; k++) mgi_cut_free(&B.cut[k]);
-  mg_graph_free(fast[0]), mg_graph_free(fast[1]);
   return s;
 }
 
@@ -3739,11 +3932,38 @@ static void mgi_cert_tests(mgi_cert_text *t, const mg_verify_report *r) {
     else mgi_cert_add(t, "prime %llu\n", (unsigned long long)r->p[k]);
   }
 }
-/* The derivation, each of its lines set in by two spaces. */
-static mg_status mgi_cert_derivation(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, mg_error *e) {
+/* The classes: their extents as written and their dimensions, then the axes of either graph that cut them. */
+static mg_status mgi_cert_classes(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, mg_error *e) {
+  mg_parallel p;
+  mg_status s = mg_parallel_of(a, b, &p, e);
+  if (s != MG_OK) return s;
+  mgi_cert_add(t, "extents every\n");
+  for (int c = 0; c < p.n; c++) {
+    char line[512], name[16];
+    if (!mgi_every_members(&p, a, c, line, sizeof line)) s = mg_fail(e, MG_LIMIT, "mg_certificate", "a class of too many dimensions");
+    mgi_cert_add(t, "class %s\n", line);
+    for (int which = 0; which < 2; which++) {
+      int kernel = 0;
+      for (uint32_t l = p.first[which]; l < (which ? p.n_levels : p.first[1]); l++) {
+        const mg_graph *g = p.level[l].g;
+        kernel += g->level == MG_BLOCK;
+        for (uint32_t x = 1; x < g->n_axes; x++)
+          if (p.axis[l * (MG_MAX_AXES + 1) + x] == c)
+            mgi_cert_add(t, "axis %s of kernel %d%s of the %s graph cuts %s, any number of times\n", g->axes[x].name, kernel, g->level == MG_THREAD ? ", of a thread graph" : "", which ? "second" : "first", mgi_every_name(a, c, name));
+      }
+    }
+  }
+  mg_parallel_free(&p);
+  return s;
+}
+/* The derivation, each of its lines set in by two spaces; every: at extent 2 of every class. */
+static mg_status mgi_cert_derivation(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, int every, mg_error *e) {
   mg_prove_report p;
   char *derivation = NULL;
-  mg_status s = mgi_prove_normal(a, b, 0, MGI_PROOF_BYTES, NULL, &p, &derivation, e);
+  mg_graph *g[2] = {NULL, NULL};
+  mg_status s = every ? mgi_every_proof_sizes(a, b, g, e) : MG_OK;
+  if (s == MG_OK) s = mgi_prove_normal(every ? g[0] : a, every ? g[1] : b, 0, MGI_PROOF_BYTES, NULL, &p, &derivation, e);
+  mg_graph_free(g[0]), mg_graph_free(g[1]);
   if (s == MG_OK && (p.verdict != MG_EQUAL || !derivation)) s = mg_fail(e, MG_NOT_FOUND, "mg_certificate", "there is no proof: %.200s", p.reason);
   mgi_cert_add(t, "derivation\n");
   for (const char *line = derivation; s == MG_OK && *line;) {
@@ -3772,8 +3992,9 @@ mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_r
     mgi_cert_add(&t, "seed %llu\ndigest ", (unsigned long long)r->seed);
     for (int k = 0; k < 4; k++) mgi_cert_add(&t, "%016llx", (unsigned long long)r->digest[k]);
     mgi_cert_add(&t, "\ntier %s\naim 2^%.17g\n", r->tier == MG_TIER_FAST ? "fast" : "full", r->want_log2_delta);
+    if (r->classes) s = mgi_cert_classes(&t, a, b, e);
     if (r->proof == MG_PROOF_NONE) mgi_cert_tests(&t, r);
-    if (r->proof == MG_PROOF_NORMAL) s = mgi_cert_derivation(&t, a, b, e);
+    if (s == MG_OK && r->proof == MG_PROOF_NORMAL) s = mgi_cert_derivation(&t, a, b, r->classes, e);
   }
   if (s == MG_OK) {
     mgi_cert_add(&t, "first %zu\n", strlen(ta));
@@ -3838,6 +4059,7 @@ static mg_status mgi_cert_read(const char *text, size_t len, mg_verify_config *c
   memcpy(num, s + 2, n - 2), num[n - 2] = 0;
   c->log2_delta = strtod(num, NULL);
   if (!(c->log2_delta < 0) || c->log2_delta < -1e6) return mg_fail(e, MG_BAD_INPUT, where, "the aim is out of range");
+  c->full_size = !mgi_cert_line(&at, end, "extents", &n);
   while (at < end && memcmp(at, "first ", end - at < 6 ? (size_t)(end - at) : 6)) { /* rechecked below */
     const char *stop = (const char *)memchr(at, '\n', (size_t)(end - at));
     at = stop ? stop + 1 : end;
@@ -3870,7 +4092,7 @@ static mg_status mgi_cert_afresh(const mg_graph *const *g, mg_verify_config c, m
   if (s == MG_OK) s = mg_verify(g[0], g[1], &c, &again, e);
   if (s != MG_OK) return s;
   if (again.unfinished) return mg_fail(e, MG_UNSUPPORTED, "certificate", "not rechecked: %.200s", again.reason);
-  if (again.verdict != MG_EQUAL) return mg_fail(e, MG_BAD_INPUT, "certificate", "with a seed of its own the recheck gives %s: %.180s", mg_verdict_name(again.verdict), again.reason);
+  if (again.verdict != MG_EQUAL || again.classes != r->classes) return mg_fail(e, MG_BAD_INPUT, "certificate", "with a seed of its own the recheck gives %s: %.180s", mg_verdict_name(again.verdict), again.reason);
   memcpy(r->salt, c.salt, sizeof r->salt), r->fresh_tests = again.tests;
   return MG_OK;
 }

@@ -39,6 +39,8 @@ static const char usage[] =
     "              [--numerics]                     says whether the result is as safe as the program is written, by runs\n"
     "       mirage verify A B [--delta 2^-64] [--seed N] [--threads N] [--certificate FILE] [--time-limit S]\n"
     "              [--prove | --no-prove]           the solver: always, or never; else where the field tests do not decide\n"
+    "              [--full]                         all elements at the sizes as written, and no word of others; else for all\n"
+    "                                               extents of the dimensions that are parallel in both\n"
     "              [--allow-sampled]                no complaint where tests agree, but no proof is found: the status is 2 all the same\n"
     "       mirage verify FILE.cert [A B]           checks a certificate again, from its text alone; and that it is of A and B\n"
     "       mirage emit FILE [--arch sm_90a] [--machine H200|FILE] [-o OUT.cu]\n"
@@ -64,7 +66,7 @@ typedef struct options {
   mg_machine_file row;
   const char *out, *arch, *stats, *certificate, *checkpoint, *cache, *program;
   int64_t threads, max_kernel_ops, max_block_ops, max_loops, top, reps;
-  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, unsafe, json, help;
+  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, unsafe, json, full, help;
   uint64_t seed;
   double time_limit, log2_delta;
   int n_files;
@@ -147,7 +149,7 @@ static int parse_delta(const char *s, double *log2_delta) {
   return 1;
 }
 
-enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_UNSAFE, O_JSON, O_MACHINE, O_HELP };
+enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_UNSAFE, O_JSON, O_MACHINE, O_FULL, O_HELP };
 static const struct option long_options[] = {
     {"arch", required_argument, NULL, O_ARCH}, {"threads", required_argument, NULL, O_THREADS},
     {"max-kernel-ops", required_argument, NULL, O_KERNEL_OPS}, {"max-block-ops", required_argument, NULL, O_BLOCK_OPS},
@@ -160,7 +162,7 @@ static const struct option long_options[] = {
     {"no-measure", no_argument, NULL, O_NO_MEASURE}, {"prove", no_argument, NULL, O_PROVE}, {"no-prove", no_argument, NULL, O_NO_PROVE},
     {"allow-sampled", no_argument, NULL, O_ALLOW_SAMPLED}, {"numerics", no_argument, NULL, O_NUMERICS}, {"unsafe", no_argument, NULL, O_UNSAFE}, {"program", required_argument, NULL, O_PROGRAM},
     {"machine", required_argument, NULL, O_MACHINE}, {"json", no_argument, NULL, O_JSON},
-    {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
+    {"full", no_argument, NULL, O_FULL}, {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
 
 typedef struct command {
   const char *name;
@@ -248,6 +250,7 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       case O_PROGRAM: o->program = optarg, o->numerics = 1; break;
       case O_UNSAFE: o->unsafe = 1; break;
       case O_JSON: o->json = 1; break;
+      case O_FULL: o->full = 1; break;
       case O_PROVE: o->prove = 1; break;
       case O_NO_PROVE: o->no_prove = 1; break;
       default: break;
@@ -325,6 +328,7 @@ static void verdict_lines(char *buf, size_t n, const mg_verify_report *r, const 
     k += (size_t)snprintf(buf + k, n - k, "# delta: <= 2^%.2f, by %s\n", ceil(r->log2_delta * 100) / 100, r->theorem);
   else if (r->verdict == MG_EQUAL) k += (size_t)snprintf(buf + k, n - k, "# delta: none needed, %s\n", r->theorem);
   else if (r->verdict == MG_EQUAL_SAMPLED) k += (size_t)snprintf(buf + k, n - k, "# delta: none, not certified: it may be wrong\n");
+  if (r->classes) k += (size_t)snprintf(buf + k, n - k, "# for all: %s: %s\n", r->every, r->members);
   if (*r->domain) k += (size_t)snprintf(buf + k, n - k, "# domain: %s\n", r->domain);
   if (r->proof != MG_PROOF_NONE) k += (size_t)snprintf(buf + k, n - k, "# proof: %s\n", r->reason);
   else k += (size_t)snprintf(buf + k, n - k, "# tests: %d over finite fields, seed %llu (%016llx..); %s\n", r->tests, (unsigned long long)r->seed, (unsigned long long)r->digest[0], r->reason);
@@ -430,6 +434,7 @@ static int do_verify(const options *o) {
   mg_graph *a = NULL, *b = NULL;
   if (o->log2_delta < 0) c.log2_delta = o->log2_delta;
   if (o->seeded) c.seed = o->seed;
+  c.full_size = o->full;
   mg_status s = mg_parse_file(o->file[0], NULL, &a, &e);
   if (s == MG_OK) s = mg_parse_file(o->file[1], NULL, &b, &e);
   if (s == MG_OK) s = mg_verify(a, b, &c, &r, &e);
@@ -1324,7 +1329,7 @@ int main(int argc, char **argv) {
       {"print", 1, 1, "", do_print},
       {"dot", 1, 1, "", do_dot},
       {"search", 1, 1, "o arch machine threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint cache no-measure allow-sampled numerics unsafe", do_search},
-      {"verify", 1, 3, "delta seed certificate threads time-limit prove no-prove allow-sampled", do_verify},
+      {"verify", 1, 3, "delta seed certificate threads time-limit prove no-prove allow-sampled full", do_verify},
       {"emit", 1, 1, "o arch machine", do_emit},
       {"explain", 1, 1, "arch machine json no-measure", do_explain},
       {"check", 1, 1, "seed arch machine time-limit numerics program", do_check},

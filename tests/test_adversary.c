@@ -399,6 +399,7 @@ typedef struct shared {
   tally mutant[MUTATIONS], source[SOURCES];
   uint64_t rewrites, rewrites_twice, rewrites_refused, rule[RW_RULES], rewrite_full[4], rewrite_fast[4], with_max, with_grid_accum, with_thread;
   uint64_t parts, in_parts, unfinished, certificates; /* evaluated in part; verified in parts; not for want of memory; rechecked */
+  uint64_t every, extents, written; /* EQUAL for all extents; other extents at which that was compared; and by the test at their own */
   uint64_t mutants, failures, next_round, programs_used[PROGRAMS], hand_used[HANDS];
   uint64_t seen[TABLE];
   char slot[JOBS][SLOT];
@@ -825,7 +826,7 @@ static mg_status verdict(const base *B, const mg_graph *g, int tier, uint64_t s,
   mg_status status = mg_verify(B->p, g, &c, r, e);
   if (status == MG_OK && s % 8 == 0) {
     mg_verify_report parts;
-    c.memory_limit = (size_t)1 << (9 + s / 8 % 5), c.threads = s & 64 ? 2 : 1;
+    c.memory_limit = (size_t)1 << (9 + s / 8 % 5), c.threads = s & 64 ? 2 : 1, c.full_size = s >> 8 & 1;
     mg_error unread;
     if (mg_verify(B->p, g, &c, &parts, &unread) != MG_OK) blame(B->p, g, "with %zu bytes: %s", c.memory_limit, unread.msg);
     else if (parts.unfinished) ADD(S->unfinished);
@@ -833,6 +834,46 @@ static mg_status verdict(const base *B, const mg_graph *g, int tier, uint64_t s,
     else ADD(S->in_parts);
   }
   return status;
+}
+
+/* EQUAL for all extents of classes: so it is at drawn ones, of up to three chunks that are cut as they come, by float64; and now
+   and then by the test of all elements at the extents as written. */
+static void every_extent_holds(const base *B, const mg_graph *g, const mg_verify_report *r, uint64_t s) {
+  mg_parallel P;
+  mg_error e;
+  if (mg_parallel_of(B->p, g, &P, &e) != MG_OK || P.n != r->classes) { blame(B->p, g, "for all %s, and %d classes are found", r->every, P.n); return; }
+  for (int round = 0; round < 3; round++) {
+    int64_t extent[MG_MAX_CLASSES], chunks[MG_MAX_CLASSES];
+    mg_graph *h[2] = {NULL, NULL};
+    for (int c = 0; c < P.n; c++) {
+      const int64_t chunk = 1 + rw_below(&s, 3);
+      chunks[c] = 1 + rw_below(&s, 3), extent[c] = chunk;
+      for (int k = 0; k < P.nested[c] || k == 0; k++) extent[c] *= chunks[c];
+      extent[c] -= chunk > 1 ? rw_below(&s, (int)chunk) : 0;
+    }
+    if (mg_parallel_resize(&P, 0, extent, chunks, &h[0], &e) == MG_OK && mg_parallel_resize(&P, 1, extent, chunks, &h[1], &e) == MG_OK) {
+      values right, v;
+      uint64_t seen = 0;
+      uint32_t k = 0;
+      int64_t i = 0;
+      values_new(&right, h[0], 1), values_new(&v, h[0], 1);
+      const int at = rw_below(&s, rounds_of(h[0]));
+      if (evaluate(h[0], s, at, right.out[0], &e) != MG_OK || evaluate(h[1], s, at, v.out[0], &e) != MG_OK) blame(h[0], h[1], "%s", e.msg);
+      else if (differs(h[0], (double **)right.out[0], v.out[0], &seen, &k, &i) && wide_differ(h[0], h[1], s, at, k, i)) blame(h[0], h[1], "wrong, and accepted for all %s (%s)", r->every, r->members);
+      else ADD(S->extents);
+      values_free(&right), values_free(&v);
+    }
+    mg_graph_free(h[0]), mg_graph_free(h[1]);
+  }
+  mg_parallel_free(&P);
+  if (rw_below(&s, 8) == 0) {
+    mg_verify_config c = mg_verify_config_default();
+    mg_verify_report full;
+    c.seed = s, c.threads = 1, c.full_size = 1;
+    if (mg_verify(B->p, g, &c, &full, &e) != MG_OK || full.verdict == MG_NOT_EQUAL) blame(B->p, g, "for all %s, but as written %s: %s", r->every, mg_verdict_name(full.verdict), full.reason);
+    else ADD(S->written);
+  }
+  ADD(S->every);
 }
 
 /* A random part of the outputs must be what it is of the whole. */
@@ -934,6 +975,8 @@ static void mutate(base *B, int class, uint64_t s0) {
       if (!counterexample_holds(B->p, g, &full)) blame(B->p, g, "no counterexample: %s", full.reason);
       else if (j == SAME_FLOATS) BOTH(floats);
     }
+    if (full.guarded < 0) blame(B->p, g, "the guard objects: the classes are wrong");
+    if (full.verdict == MG_EQUAL && full.classes) every_extent_holds(B, g, &full, s0);
     if (s0 % 4 == 1) parts_agree(B, g, s0);
     ADD(S->mutants);
   }
@@ -991,8 +1034,9 @@ static int accept(base *B, mg_graph *g, const draft *D, int rule, uint64_t *s) {
       else good = 1;
       if (!good) break;
     }
+  if (good && r[1].classes) every_extent_holds(B, copy, &r[1], rw_next(s));
   if (good) parts_agree(B, copy, rw_next(s));
-  if (good && rw_below(s, 16) == 0) { /* the certificate, from its text alone */
+  if (good && rw_below(s, 16) == 0 && r[1].verdict == MG_EQUAL) { /* the certificate, from its text alone */
     char *text = NULL;
     mg_verify_report again;
     if (mg_certificate(B->p, copy, &r[1], &text, &e) != MG_OK || mg_certificate_check(text, strlen(text), &again, &e) != MG_OK || again.verdict != r[1].verdict) blame(B->p, copy, "certificate: %s", e.msg);
@@ -1089,7 +1133,9 @@ static void no_right_one_is_refused(void **state) {
                 N(S->with_grid_accum), N(S->with_thread));
   print_message("fast tier: %llu EQUAL, %llu EQUAL_SAMPLED; full tier: %llu EQUAL, %llu EQUAL_SAMPLED\n", N(S->rewrite_fast[MG_EQUAL]), N(S->rewrite_fast[MG_EQUAL_SAMPLED]), N(S->rewrite_full[MG_EQUAL]), N(S->rewrite_full[MG_EQUAL_SAMPLED]));
   print_message("mutants and these: %llu evaluated in part, %llu verified again within 512 to 8192 bytes (%llu more want more); %llu certificates rechecked\n", N(S->parts), N(S->in_parts), N(S->unfinished), N(S->certificates));
+  print_message("EQUAL for all extents: %llu, compared at %llu others, %llu tested at their own too\n", N(S->every), N(S->extents), N(S->written));
   assert_true(S->rewrites >= (uint64_t)want_rewrites && S->parts && S->in_parts && S->certificates);
+  assert_true(S->every && S->extents && S->written);
   assert_int_equal(S->rewrite_full[MG_EQUAL] + S->rewrite_full[MG_EQUAL_SAMPLED], S->rewrites);
 }
 

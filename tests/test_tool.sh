@@ -164,6 +164,9 @@ done
 
 status 0 "verify: equal" "$m" verify p.mg best.mg --certificate c.cert
 has '^# verdict: EQUAL$' "verify: says EQUAL"
+has '^# for all: M >= 1.*: M ([0-9]*): input X dimension [01]' "verify: says for all extents of what"
+status 0 "verify --full: equal" "$m" verify p.mg best.mg --full
+! grep -q '^# for all' out; ok $? "verify --full: says nothing of other extents"
 status 0 "verify: a certificate" "$m" verify c.cert
 for o in 'exp(add(X, Y))' 'mul(exp(X), exp(Y))'; do printf 'program e\ninput X : f16[6, 10]\ninput Y : f16[6, 10]\nO = %s\noutput O\n' "$o"; done | csplit -s -f exp_ - 6
 status 0 "verify: a bound that is no round number" "$m" verify exp_00 exp_01 --certificate exp.cert
