@@ -48,7 +48,6 @@
      >>runner      timing on a GPU, compiled into the shared object of a kernel that is run
      >>calibrate   a machine's rates: the kernels whose times they are, compiled with MG_CALIBRATE
      >>driver      check (link 2), compile, run (link 3), calibrate
-     >>memory      emitter: shared memory as dynamic storage allocation
      >>layouts     emitter: how the tiles of loads lie
      >>text        emitter: text and names
      >>plan        emitter: which tensor lives where, shared memory, barriers
@@ -207,19 +206,6 @@ typedef struct mg_cuda_kernel {
 /* *n kernels, in their order, for mg_cuda_facts_free.  MG_UNSUPPORTED and why, as mg_cuda_emittable. */
 mg_status mg_cuda_facts(const mg_graph *ugraph, const char *arch, mg_cuda_kernel **kernel, int *n, mg_error *why);
 void mg_cuda_facts_free(mg_cuda_kernel *kernel, int n);
-
-/* Dynamic storage allocation.  A piece takes `bytes` (0 and up) from step `begin` to step `end`, both included; none if
-   end < begin.  mg_memory_plan fills in the offsets, multiples of `align`, so that pieces alive at one step share no byte,
-   and returns how many bytes that takes; -1 for a negative size, an align below 1, more than MG_MEMORY_PIECES pieces
-   or a sum beyond 2^62.  *exact (may be NULL): 1 if no plan takes less, which up to MG_MEMORY_EXACT pieces always holds.  The same
-   pieces always give the same plan.  Thread safety: as a pure function. */
-enum { MG_MEMORY_EXACT = 12, MG_MEMORY_PIECES = 128 };
-typedef struct mg_memory_piece {
-  int64_t bytes;
-  int begin, end;
-  int64_t offset;            /* out */
-} mg_memory_piece;
-int64_t mg_memory_plan(mg_memory_piece *piece, int n, int64_t align, int *exact);
 #endif /* MIRAGE_DEVICE_ONLY */
 
 #ifdef __cplusplus
@@ -9739,151 +9725,6 @@ mg_status mg_cuda_measure_us(void *user, const mg_graph *program, const mg_graph
 extern "C" {
 #endif
 
-/* --------------------------------------------------------------------------------------------------- >>memory
-   Dynamic storage allocation: a piece is a rectangle, steps by bytes, whose steps are given and whose offset is sought.
-   Pieces that share a step may not share a byte, so one of each such pair lies below the other; in a smallest plan every
-   piece can be let down until it rests on the floor or on a piece that it shares a step with.  Such plans are listed by
-   branch and bound in the order of their offsets: the next piece rests on the highest of those placed before that it
-   shares a step with, and no lower than the one before it.
-
-       bytes |      ####c###           a rests on the floor, b too; c on the higher of the two.
-             | ##a##    #b#            Order: a, b, c.
-             +----------------- steps
-
-   Bound: at each step the pieces still to come stand on each other, none below the place where it could rest now: the
-   makespan of one machine with release dates, exact in order of these.  Of equal pieces the first comes first.
-   Beyond MG_MEMORY_EXACT pieces a budget of nodes ends it; what it starts from is the best of four orders by first fit. */
-typedef struct mgi_mem {
-  const mg_memory_piece *piece;
-  int id[MG_MEMORY_PIECES], n;       /* pieces that take anything, largest first */
-  int64_t size[MG_MEMORY_PIECES], at[MG_MEMORY_PIECES], best_at[MG_MEMORY_PIECES]; /* in units of align */
-  uint8_t meets[MG_MEMORY_PIECES][MG_MEMORY_PIECES], placed[MG_MEMORY_PIECES];
-  int64_t best, least;               /* least: what is alive at some step at once */
-  int64_t low[MG_MEMORY_PIECES + 1][MG_MEMORY_PIECES]; /* by depth: where each could rest */
-  int64_t nodes, budget;             /* budget 0: none */
-} mgi_mem;
-
-MGI_FN int64_t mgi_mem_bound(const mgi_mem *M, const int64_t *low, const int *order, int n) {
-  int64_t bound = 0;
-  for (int s = 0; s < M->n; s++) { /* the steps at which a piece begins see every largest set that is alive at once */
-    const int begin = M->piece[M->id[s]].begin;
-    int64_t h = 0;
-    for (int k = 0; k < n; k++) {
-      const mg_memory_piece *p = &M->piece[M->id[order[k]]];
-      if (p->begin > begin || p->end < begin) continue;
-      if (low[order[k]] > h) h = low[order[k]];
-      h += M->size[order[k]];
-    }
-    if (h > bound) bound = h;
-  }
-  return bound;
-}
-/* Places one more piece at or above `floor`; `top` is the height so far. */
-MGI_FN void mgi_mem_branch(mgi_mem *M, int depth, int64_t floor, int last, int64_t top) {
-  int64_t *low = M->low[depth];
-  int order[MG_MEMORY_PIECES] = {0}, n = 0;
-  if (M->best == M->least || (M->budget && ++M->nodes > M->budget)) return;
-  if (depth == M->n) {
-    M->best = top;
-    memcpy(M->best_at, M->at, sizeof M->at);
-    return;
-  }
-  for (int k = 0; k < M->n; k++) {
-    if (M->placed[k]) continue;
-    if (low[k] < floor) low[k] = floor;
-    int j = n++;
-    for (; j && low[order[j - 1]] > low[k]; j--) order[j] = order[j - 1];
-    order[j] = k;
-  }
-  int64_t bound = mgi_mem_bound(M, low, order, n);
-  if (bound >= M->best) return;
-  for (int j = 0; j < n; j++) {
-    const int k = order[j];
-    int64_t rest = 0;
-    int again = 0;
-    for (int q = 0; q < M->n; q++) {
-      if (M->placed[q] && M->meets[q][k] && M->at[q] + M->size[q] > rest) rest = M->at[q] + M->size[q];
-      again |= q < k && !M->placed[q] && M->size[q] == M->size[k] && M->piece[M->id[q]].begin == M->piece[M->id[k]].begin && M->piece[M->id[q]].end == M->piece[M->id[k]].end;
-    }
-    if (again || rest < floor || (rest == floor && k < last) || rest + M->size[k] >= M->best) continue; /* another order of offsets lists that plan */
-    M->at[k] = rest;
-    M->placed[k] = 1;
-    int64_t *next = M->low[depth + 1], end = rest + M->size[k];
-    for (int q = 0; q < M->n; q++) next[q] = M->meets[q][k] && low[q] < end ? end : low[q];
-    mgi_mem_branch(M, depth + 1, rest, k, end > top ? end : top);
-    M->placed[k] = 0;
-  }
-}
-/* Each piece in `order` at the lowest place that is free for it. */
-MGI_FN void mgi_mem_first_fit(mgi_mem *M, const int *order) {
-  int64_t peak = 0;
-  for (int j = 0; j < M->n; j++) {
-    const int k = order[j];
-    int64_t at = 0;
-    for (int moved = 1; moved;) {
-      moved = 0;
-      for (int i = 0; i < j; i++) {
-        const int q = order[i];
-        if (M->meets[q][k] && M->at[q] < at + M->size[k] && at < M->at[q] + M->size[q]) at = M->at[q] + M->size[q], moved = 1;
-      }
-    }
-    M->at[k] = at;
-    if (at + M->size[k] > peak) peak = at + M->size[k];
-  }
-  if (peak >= M->best) return;
-  M->best = peak;
-  memcpy(M->best_at, M->at, sizeof M->at);
-}
-
-int64_t mg_memory_plan(mg_memory_piece *piece, int n, int64_t align, int *exact) {
-  int64_t sum = 0, peak;
-  int order[MG_MEMORY_PIECES];
-  if (exact) *exact = 0;
-  if (n < 0 || n > MG_MEMORY_PIECES || align < 1) return -1;
-  for (int k = 0; k < n; k++) {
-    if (piece[k].bytes < 0 || piece[k].bytes > ((int64_t)1 << 62) - align - sum) return -1;
-    sum += (piece[k].bytes + align - 1) / align * align;
-    piece[k].offset = 0;
-  }
-  mgi_mem *M = (mgi_mem *)calloc(1, sizeof *M);
-  if (!M) return -1;
-  M->piece = piece;
-  for (int k = 0; k < n; k++) { /* largest first: the number of a piece is its rank */
-    if (!piece[k].bytes || piece[k].end < piece[k].begin) continue;
-    int j = M->n++;
-    for (; j && piece[M->id[j - 1]].bytes < piece[k].bytes; j--) M->id[j] = M->id[j - 1];
-    M->id[j] = k;
-  }
-  for (int k = 0; k < M->n; k++) {
-    const mg_memory_piece *p = &piece[M->id[k]];
-    M->size[k] = (p->bytes + align - 1) / align;
-    for (int q = 0; q < M->n; q++) M->meets[k][q] = q != k && piece[M->id[q]].begin <= p->end && p->begin <= piece[M->id[q]].end;
-  }
-  M->best = sum / align + 1;
-  for (int how = 0; how < 4; how++) { /* as given; by size; by size times steps; by begin */
-    for (int k = 0; k < M->n; k++) {
-      int j = k;
-      for (; j; j--) {
-        const mg_memory_piece *a = &piece[M->id[order[j - 1]]], *b = &piece[M->id[k]];
-        const double la = (double)a->bytes * ((double)a->end - a->begin + 1), lb = (double)b->bytes * ((double)b->end - b->begin + 1);
-        if (how == 0 ? M->id[order[j - 1]] < M->id[k] : how == 1 ? 1 : how == 2 ? la >= lb : a->begin <= b->begin) break;
-        order[j] = order[j - 1];
-      }
-      order[j] = k;
-    }
-    mgi_mem_first_fit(M, order);
-  }
-  for (int k = 0; k < M->n; k++) order[k] = k;
-  M->least = mgi_mem_bound(M, M->low[0], order, M->n);
-  M->budget = M->n > MG_MEMORY_EXACT ? 100000 : 0;
-  mgi_mem_branch(M, 0, 0, -1, 0);
-  if (exact) *exact = M->best == M->least || !M->budget || M->nodes <= M->budget;
-  for (int k = 0; k < M->n; k++) piece[M->id[k]].offset = M->best_at[k] * align;
-  peak = M->n ? M->best * align : 0;
-  free(M);
-  return peak;
-}
-
 /* ------------------------------------------------------------------------------------------------ >>layouts
    How the tile of a load lies in shared memory: one of the ways of MG_IN_WORDS (>>tiles draws them), by the integer program
 
@@ -10060,28 +9901,9 @@ static_assert(sizeof mgi_cu_rows / sizeof *mgi_cu_rows == MG_OP_TABLE_END + 1, "
 
 
 /* --------------------------------------------------------------------------------------------------- >>plan
-   One pass over a block graph's operators writes the kernel.  It is run twice: the first run finds out when each piece
-   of shared memory is first and last touched, then mg_memory_plan lays them out (pieces alive at different times share
-   addresses), and the second run writes the text with the offsets and the barriers that the layout needs.
-
-   Lifetimes: from the first touch to the last; what was there before a loop and is touched in it, to the loop's end; what
-   is written in every iteration, of that iteration alone, as a barrier stands where it begins.  Two layouts are compared.
-   In the tight one pieces share addresses as soon as the steps allow it; in the loose one only if a barrier stands between
-   them anyway, so that sharing adds none.  The loose one counts unless more blocks fit an SM by the tight one.
-
-   Barriers: of every piece it is known whether it was written or read since the last mg_sync().  Reading what was
-   written, or writing what (or what shares addresses with something that) was read or written, puts a barrier before. */
-enum { MGI_CU_OBJECTS = MG_MEMORY_PIECES, MGI_CU_SOME = 1 << 30 }; /* SOME: a group older than those of a ring that is under way */
-typedef struct mgi_cu_obj {
-  int64_t bytes, offset;
-  int begin, end;            /* steps between which it is alive */
-  int first, last;           /* the barriers that have passed then */
-  int read, written;         /* since the last barrier */
-  int open_read, open_written; /* in a loop whose warpgroups have barriers of their own: before one of those */
-  int pending;               /* cp.async under way: the number of its group, or MGI_CU_SOME */
-  int reads, writes;         /* what the step that is being written does: a barrier within stands before it */
-} mgi_cu_obj;
-
+   One pass over a block graph's operators writes the kernel, and notes of each statement which pieces of shared memory
+   it touches (mirage_plan.h, >>memory).  What follows from these notes, where the pieces lie and which barriers that asks
+   for, is put into the text when it is finished: addresses as constants by name, barriers as lines. */
 typedef enum mgi_cu_home { MGI_CU_AT_NONE, MGI_CU_AT_INLINE, MGI_CU_AT_TILE, MGI_CU_AT_GLOBAL, MGI_CU_AT_FRAGMENT, MGI_CU_AT_PARTIAL } mgi_cu_home;
 
 /* A block dimension's valid extent is that of dimension d of the tensor that LOAD `op` reads, cut by its axes up to
@@ -10156,17 +9978,14 @@ typedef struct mgi_cu_kernel {
   mgi_cu_val_info *v;           /* by tensor */
   mgi_cu_str decl, body;
   char pad[64];              /* indentation of the body */
-  mgi_cu_obj obj[MGI_CU_OBJECTS];
-  int n_obj, pass, step;
-  int passed;                /* barriers so far that all threads meet at */
-  int64_t shared;            /* bytes */
+  mg_memory mem;             /* shared memory: its pieces, and what touches them */
+  char place[MG_MEMORY_PIECES][96]; /* names of the constants that say where they lie */
   int threads, wm, wn, wk, stages, stages_given;
   uint32_t loop;             /* the innermost loop being written, or 0 */
-  int body_step[MG_MAX_AXES + 1], body_obj[MG_MAX_AXES + 1]; /* by open loop: step and pieces where its body begins */
   int registers;             /* accumulator registers a thread */
   int next_value;            /* names of nested moves */
   uint32_t merged;           /* grid axes of more than one block over which accumulators merge, as bits */
-  int ahead, groups;         /* 1: loads go out ahead; groups of cp.async outside of rings so far */
+  int ahead;                 /* 1: loads go out ahead */
   int cluster, merge_open;   /* 1: by a cluster, else by the workspace; 1: the first part is still to come */
   int owners, behind;        /* 1: every block of a cluster owns units of a result of own_rows x own_cols; 1: behind the merge */
   int own_rows, own_cols;
@@ -10176,8 +9995,7 @@ typedef struct mgi_cu_kernel {
   int by_group;              /* 1: warpgroups multiply, where they can (mgi_cu_group_why) */
   uint8_t own[MG_MAX_AXES + 1]; /* by loop: every warp has a ring of its own */
   uint8_t parts[MG_MAX_AXES + 1]; /* by loop: every MGI_CU_WARP or MGI_CU_GROUP brings its part of the block's ring */
-  uint8_t copies[MG_MAX_AXES + 1]; /* by loop: tensor copies fill its ring; noisy: in it shared memory is written */
-  uint8_t noisy[MG_MAX_AXES + 1];
+  uint8_t copies[MG_MAX_AXES + 1]; /* by loop: tensor copies fill its ring */
   int tensor_copies;         /* 1: the plan's copy=tma */
   int ring_obj[MG_MAX_AXES + 1]; /* by loop: its ring's piece */
   uint32_t strip;            /* a load whose elements, and those of its like, are in registers (rows, threads); or 0 */
@@ -10198,7 +10016,6 @@ typedef struct mgi_cu_kernel {
   mg_chains chains;          /* what of it stays in fragments on these warps */
   uint32_t lent;             /* a settled exponential that other expressions of its shape read too, or 0 */
   int how;                   /* the schedule: MG_SCHEDULE_.. */
-  int64_t meets;             /* barriers that one block comes to */
   int roomy;                 /* 1: shared memory that no block of the grid would use may be spent */
   int dependent, waited;     /* 1: it has mg_grid_wait; 1: that has been written */
   int follows, lets_next;    /* 1: the operator before it is a kernel too, whose end it need not wait for to begin; 1: after its wait the next may begin */
@@ -10250,77 +10067,34 @@ MGI_FN void mgi_cu_indent(mgi_cu_kernel *K, int by) {
 MGI_FN const char *mgi_cu_tname(const mg_graph *b, uint32_t t) { return b->tensors[t].name ? b->tensors[t].name : "t"; }
 
 /* ---- pieces of shared memory */
-MGI_FN int mgi_cu_obj_new(mgi_cu_kernel *K, int64_t bytes) {
-  if (K->n_obj == MGI_CU_OBJECTS) {
-    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "more than %d pieces of shared memory", (int)MGI_CU_OBJECTS);
+/* A new piece, of the variable with that name. */
+MGI_FN int mgi_cu_piece_new(mgi_cu_kernel *K, int64_t bytes, const char *fmt, ...) {
+  va_list ap;
+  const int piece = mg_memory_piece_new(&K->mem, bytes);
+  if (piece < 0) {
+    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "more than %d pieces of shared memory", (int)MG_MEMORY_PIECES);
     return 0;
   }
-  mgi_cu_obj *o = &K->obj[K->n_obj];
-  if (K->pass == 0) {
-    memset(o, 0, sizeof *o);
-    o->begin = 1 << 30;
+  const size_t n = (size_t)snprintf(K->place[piece], sizeof *K->place, "AT_");
+  va_start(ap, fmt);
+  vsnprintf(K->place[piece] + n, sizeof *K->place - n, fmt, ap);
+  va_end(ap);
+  return piece;
+}
+/* Notes what stands here in the text. */
+MGI_FN void mgi_cu_note(mgi_cu_kernel *K, mg_memory_step_kind kind, int piece, int n) {
+  mg_memory_step *s = mg_memory_note(&K->mem, kind, piece, n, K->loop);
+  if (!s) {
+    mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
+    return;
   }
-  o->bytes = (bytes + 127) / 128 * 128;
-  o->read = o->written = o->pending = o->reads = o->writes = o->open_read = o->open_written = 0;
-  return K->n_obj++;
+  s->at = K->body.n;
+  s->indent = (int)strlen(K->pad);
 }
-/* How often a block comes to what stands here. */
-MGI_FN int64_t mgi_cu_trips(const mgi_cu_kernel *K) {
-  int64_t n = 1;
-  for (uint32_t a = K->loop; a && n < 1 << 20; a = K->b->axes[a].parent) n *= K->b->axes[a].extent;
-  return n;
-}
-MGI_FN void mgi_cu_barrier(mgi_cu_kernel *K) {
-  const int group = K->loop && K->parts[K->loop] == MGI_CU_GROUP;
-  mgi_cu_line(K, group ? "mg_sync_group();" : "mg_sync();");
-  if (!group) K->passed++;
-  K->meets += mgi_cu_trips(K);
-  for (int k = 0; k < K->n_obj && group; k++) /* the others have not met */
-    K->obj[k].open_read |= K->obj[k].read, K->obj[k].open_written |= K->obj[k].written;
-  for (int k = 0; k < K->n_obj; k++) K->obj[k].read = K->obj[k].reads, K->obj[k].written = K->obj[k].writes;
-}
-/* A new step: barriers from here on stand after what came before. */
-MGI_FN void mgi_cu_begin(mgi_cu_kernel *K) {
-  for (int k = 0; k < K->n_obj; k++) K->obj[k].reads = K->obj[k].writes = 0;
-}
-/* What cp.async brings, up to that group, is there for the thread that asked for it. */
-MGI_FN void mgi_cu_arrive_to(mgi_cu_kernel *K, int group) {
-  int any = 0, newer = group == MGI_CU_SOME ? 0 : K->groups - group;
-  for (int k = 0; k < K->n_obj; k++)
-    if (K->obj[k].pending && (!newer || K->obj[k].pending <= group)) K->obj[k].pending = 0, K->obj[k].written = any = 1;
-  if (any) mgi_cu_line(K, "mg_cp_async_wait<%d>();", newer);
-  if (any && K->by_group) mgi_cu_line(K, "mg_group_publish();");
-}
-MGI_FN void mgi_cu_arrive(mgi_cu_kernel *K) { mgi_cu_arrive_to(K, MGI_CU_SOME); }
-MGI_FN void mgi_cu_obj_touch(mgi_cu_kernel *K, int obj, int write) {
-  mgi_cu_obj *o = &K->obj[obj];
-  int hazard = write ? (o->read && !o->reads) || (o->written && !o->writes) : o->written && !o->writes;
-  if (o->pending) {
-    mgi_cu_arrive_to(K, o->pending);
-    hazard = 1;
-  }
-  for (int k = 0; k < K->n_obj && K->pass && write; k++) {
-    const mgi_cu_obj *p = &K->obj[k];
-    if (k != obj && ((p->read && !p->reads) || (p->written && !p->writes)) && p->offset < o->offset + o->bytes && o->offset < p->offset + p->bytes) hazard = 1;
-  }
-  if (hazard) mgi_cu_barrier(K);
-  K->step++;
-  if (K->step < o->begin) o->begin = K->step, o->first = K->passed;
-  if (K->step >= o->end) o->end = K->step, o->last = K->passed;
-  if (write) o->written = o->writes = 1;
-  else o->read = o->reads = 1;
-  for (uint32_t a = K->loop; write && a; a = K->b->axes[a].parent) K->noisy[a] = 1;
-}
-/* At a loop's end: what was there before its body and is touched in it is alive to here.  Without a barrier where an
-   iteration begins (`open`) all that is touched in it is. */
-MGI_FN void mgi_cu_loop_lifetimes(mgi_cu_kernel *K, uint32_t loop, int open) {
-  for (int k = 0; k < K->n_obj; k++) {
-    mgi_cu_obj *o = &K->obj[k];
-    if (o->end < K->body_step[loop] || (k >= K->body_obj[loop] && !open)) continue;
-    if (o->end <= K->step) o->end = K->step, o->last = K->passed;
-    if (o->begin > K->body_step[loop]) o->begin = K->body_step[loop];
-  }
-}
+MGI_FN void mgi_cu_touch(mgi_cu_kernel *K, int piece, int write) { mgi_cu_note(K,
+                                                                               write ? MG_STEP_WRITE : MG_STEP_READ, piece, 0); }
+MGI_FN void mgi_cu_begin(mgi_cu_kernel *K) { mgi_cu_note(K, MG_STEP_BEGIN, -1, 0); }
+MGI_FN void mgi_cu_barrier(mgi_cu_kernel *K) { mgi_cu_note(K, MG_STEP_BARRIER, -1, 0); }
 /* The blocks that an SM may have at once by its threads and, with K->roomy, by what the grid has for it; at least 1. */
 MGI_FN int64_t mgi_cu_most(const mgi_cu_kernel *K) {
   int64_t blocks = 1, most = K->em->machine.threads_per_sm / K->threads;
@@ -10330,26 +10104,37 @@ MGI_FN int64_t mgi_cu_most(const mgi_cu_kernel *K) {
   return blocks < most ? blocks : most;
 }
 MGI_FN void mgi_cu_lay_out(mgi_cu_kernel *K) {
-  const int64_t sm = K->em->machine.shared_per_sm; /* each block takes 1024 bytes more than it asks for */
-  mg_memory_piece tight[MGI_CU_OBJECTS], loose[MGI_CU_OBJECTS];
-  for (int k = 0; k < K->n_obj; k++) {
-    const mgi_cu_obj *o = &K->obj[k];
-    const mg_memory_piece steps = {o->bytes, o->begin, o->end, 0}, barriers = {o->bytes, o->first, o->begin > o->end ? o->first - 1 : o->last, 0};
-    tight[k] = steps;
-    loose[k] = barriers;
-  }
   const int align = K->by_group || K->tensor_copies ? 1024 : 128;
-  const int64_t least = mg_memory_plan(tight, K->n_obj, align, NULL), room = mg_memory_plan(loose, K->n_obj, align, NULL);
-  if (least < 0 || room < 0) {
+  for (uint32_t a = 1; a < K->b->n_axes; a++) K->mem.by_group[a] = K->parts[a] == MGI_CU_GROUP;
+  if (!mg_memory_lay_out(&K->mem, K->b, align, &K->em->machine, mgi_cu_most(K)))
     mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory, or more than 2^62 bytes of shared memory");
-    return;
+}
+/* The constants that say where the pieces lie. */
+MGI_FN void mgi_cu_places_write(const mgi_cu_kernel *K, mgi_cu_str *s) {
+  if (K->mem.n) mgi_cu_str_put(s,
+                               "  enum { // where in shared memory, in bytes; what is needed at different times may lie at one place\n");
+  for (int k = 0; k < K->mem.n; k++) {
+    const mg_memory_life *o = &K->mem.piece[k];
+    mgi_cu_str_put(s, "    %s = %lld%s // %lld bytes\n", K->place[k], (long long)o->offset,
+                   k + 1 < K->mem.n ? "," : "", (long long)o->bytes);
   }
-  int64_t most = mgi_cu_most(K), by_tight = sm / (least + 1024), by_loose = sm / (room + 1024);
-  if (by_tight > most) by_tight = most;
-  if (by_loose > most) by_loose = most;
-  const mg_memory_piece *plan = by_loose < by_tight || by_loose < 1 ? tight : loose;
-  K->shared = plan == tight ? least : room;
-  for (int k = 0; k < K->n_obj; k++) K->obj[k].offset = plan[k].offset;
+  if (K->mem.n) mgi_cu_str_put(s, "  };\n");
+}
+/* The body, with the barriers and waits that were found. */
+MGI_FN void mgi_cu_body_write(const mgi_cu_kernel *K, mgi_cu_str *s) {
+  const char *body = mgi_cu_str_text(&K->body);
+  size_t at = 0;
+  for (int k = 0; k < K->mem.n_steps && !K->body.oom; k++) {
+    const mg_memory_step *m = &K->mem.step[k];
+    if (m->waits < 0 && !m->barrier && !m->over) continue;
+    mgi_cu_str_put(s, "%.*s", (int)(m->at - at), body + at);
+    at = m->at;
+    if (m->waits >= 0) mgi_cu_str_put(s, "%*smg_cp_async_wait<%d>();\n", m->indent, "", m->waits);
+    if (m->over || (m->waits >= 0 && K->by_group)) mgi_cu_str_put(s, "%*smg_group_publish();\n", m->indent, "");
+    if (m->barrier) mgi_cu_str_put(s, "%*s%s\n", m->indent, "",
+                                   m->barrier == MG_BARRIER_GROUP ? "mg_sync_group();" : "mg_sync();");
+  }
+  mgi_cu_str_put(s, "%s", K->body.oom ? body : body + at);
 }
 
 /* ---- extents and offsets */
@@ -10493,19 +10278,19 @@ MGI_FN int mgi_cu_has_acc(const mgi_cu_kernel *K, uint32_t t) {
    the site cannot use, then (touch 1) puts the barriers.  *acc becomes a fragment leaf, 0 if there is none. */
 MGI_FN void mgi_cu_prepare_leaves(mgi_cu_kernel *K, uint32_t t, int fragments, int rows, int cols, int touch, uint32_t *acc) {
   mgi_cu_val_info *v = &K->v[t];
-  if (v->weighted && touch && !v->copy && K->weights_obj >= 0) mgi_cu_obj_touch(K, K->weights_obj, 0);
+  if (v->weighted && touch && !v->copy && K->weights_obj >= 0) mgi_cu_touch(K, K->weights_obj, 0);
   if (v->home == MGI_CU_AT_FRAGMENT && fragments && v->rows == rows && v->cols == cols) {
     *acc = t;
     return;
   }
   if (v->home == MGI_CU_AT_FRAGMENT && !v->copy) mgi_cu_materialise(K, t, MG_F32);
   if (v->copy) {
-    if (touch && v->copy_obj >= 0) mgi_cu_obj_touch(K, v->copy_obj, 0);
+    if (touch && v->copy_obj >= 0) mgi_cu_touch(K, v->copy_obj, 0);
     return;
   }
   switch (v->home) {
-    case MGI_CU_AT_TILE: if (touch && v->obj >= 0) mgi_cu_obj_touch(K, v->obj, 0); return;
-    case MGI_CU_AT_PARTIAL: if (touch && v->obj >= 0) mgi_cu_obj_touch(K, v->obj, 0); return;
+    case MGI_CU_AT_TILE: if (touch && v->obj >= 0) mgi_cu_touch(K, v->obj, 0); return;
+    case MGI_CU_AT_PARTIAL: if (touch && v->obj >= 0) mgi_cu_touch(K, v->obj, 0); return;
     case MGI_CU_AT_INLINE: break;
     default: return;
   }
@@ -10515,7 +10300,7 @@ MGI_FN void mgi_cu_prepare_leaves(mgi_cu_kernel *K, uint32_t t, int fragments, i
 /* Waits for what cp.async brings into leaves of t's expression, so that one barrier serves them and all others. */
 MGI_FN void mgi_cu_arrive_for(mgi_cu_kernel *K, uint32_t t) {
   const mgi_cu_val_info *v = &K->v[t];
-  if (v->home == MGI_CU_AT_TILE && !v->copy && v->obj >= 0 && K->obj[v->obj].pending) mgi_cu_arrive_to(K, K->obj[v->obj].pending);
+  if (v->home == MGI_CU_AT_TILE && !v->copy && v->obj >= 0) mgi_cu_note(K, MG_STEP_ARRIVE_FOR, v->obj, 0);
   if (v->home != MGI_CU_AT_INLINE || v->copy) return;
   const mg_op_node *o = mgi_cu_producer(K, t);
   for (int k = 0; k < o->n_in; k++) mgi_cu_arrive_for(K, o->in[k].id);
@@ -10714,18 +10499,19 @@ MGI_FN void mgi_cu_materialise(mgi_cu_kernel *K, uint32_t t, mg_dtype type) {
   int rows = mgi_cu_pad_to(v->rows, 16), cols = mgi_cu_pad_to(v->cols, 16), bytes = mg_dtype_bytes(type), pitch = mgi_cu_pitch(cols, bytes);
   char sink[200], rv[800], cv[800];
   if (K->em->st != MG_OK) return;
-  if (!K->pass && K->writing && K->b->tensors[t].scope == K->loop && K->n_want < MGI_CU_WANTS) {
+  if (K->writing && K->b->tensors[t].scope == K->loop && K->n_want < MGI_CU_WANTS) {
     const mgi_cu_entry want = {K->writing, t, K->loop, type};
     K->want[K->n_want++] = want;
   }
-  int home_fragment = v->home == MGI_CU_AT_FRAGMENT, from = K->step + 1, barriers = K->passed;
+  const int home_fragment = v->home == MGI_CU_AT_FRAGMENT, from = K->mem.n_steps;
   uint32_t acc = home_fragment ? t : mgi_cu_prepare(K, t, 1);
   if (home_fragment) mgi_cu_begin(K);
-  int obj = mgi_cu_obj_new(K, (int64_t)rows * pitch * bytes);
-  mgi_cu_str_put(&K->decl, "  const mg_tile<%s, %d, %d, %d, false> m_%s(mg_shared() + %lld);\n", mg_type_row(type)->device, rows, cols, pitch, name, (long long)K->obj[obj].offset);
-  mgi_cu_obj_touch(K, obj, 1);
-  if (K->obj[obj].begin > from) K->obj[obj].begin = from; /* it is written while its leaves are read */
-  if (K->obj[obj].first > barriers) K->obj[obj].first = barriers;
+  const int obj = mgi_cu_piece_new(K, (int64_t)rows * pitch * bytes, "m_%s", name);
+  mgi_cu_str_put(&K->decl, "  const mg_tile<%s, %d, %d, %d, false> m_%s(mg_shared() + %s);\n", mg_type_row(type)->device,
+                 rows, cols, pitch, name,
+                 K->place[obj]);
+  mgi_cu_touch(K, obj, 1);
+  mgi_cu_note(K, MG_STEP_SINCE, obj, from); /* it is written while its leaves are read */
   mgi_cu_line(K, "// %s, into a tile", name);
   if (rows != v->rows || cols != v->cols || mgi_cu_is_ragged(K, t, 0) || mgi_cu_is_ragged(K, t, 1))
     mgi_cu_line(K, "mg_zero_outside<mg_tile<%s, %d, %d, %d, false>, %d>(m_%s, %s, %s);", mg_type_row(type)->device, rows, cols, pitch, K->threads, name, mgi_cu_valid_text(K, t, 0, rv, sizeof rv),
@@ -10879,9 +10665,9 @@ MGI_FN int64_t mgi_cu_load_tile_shape(mgi_cu_kernel *K, uint32_t op) {
   v->type = T.type;
   v->trans = mgi_cu_load_trans(K, op);
   v->pitch = bytes;
-  if (K->pass >= 0)
-    mgi_cu_str_put(&K->decl, "  typedef mg_tile<%s, %d, %d, %d, %s%s> T_%s;\n", mg_type_row(T.type)->device, T.rows, T.cols, way == MG_IN_PANELS ? 0 : bytes / mg_dtype_bytes(T.type), v->trans ? "true" : "false",
-                   way == MG_IN_SWIZZLED ? ", true" : "", mgi_cu_tname(K->b, t));
+  mgi_cu_str_put(&K->decl, "  typedef mg_tile<%s, %d, %d, %d, %s%s> T_%s;\n", mg_type_row(T.type)->device, T.rows, T.cols,
+                 way == MG_IN_PANELS ? 0 : bytes / mg_dtype_bytes(T.type), v->trans ? "true" : "false",
+                 way == MG_IN_SWIZZLED ? ", true" : "", mgi_cu_tname(K->b, t));
   return (int64_t)T.lines * bytes;
 }
 /* ---- residency
@@ -11198,15 +10984,15 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
   }
   int64_t bytes = mgi_cu_load_tile_shape(K, op);
   mgi_cu_begin(K);
-  v->obj = mgi_cu_obj_new(K, bytes);
+  v->obj = mgi_cu_piece_new(K, bytes, "t_%s", name);
   v->home = MGI_CU_AT_TILE;
   snprintf(v->var, sizeof v->var, "t_%.70s", name);
-  mgi_cu_str_put(&K->decl, "  const T_%s t_%s(mg_shared() + %lld);\n", name, name, (long long)K->obj[v->obj].offset);
-  mgi_cu_obj_touch(K, v->obj, 1);
+  mgi_cu_str_put(&K->decl, "  const T_%s t_%s(mg_shared() + %s);\n", name, name, K->place[v->obj]);
+  mgi_cu_touch(K, v->obj, 1);
   snprintf(to, sizeof to, "t_%.150s", name);
   mgi_cu_load_call(K, op, to, "", 0);
   mgi_cu_line(K, "mg_cp_async_commit();");
-  K->obj[v->obj].pending = ++K->groups;
+  mgi_cu_note(K, MG_STEP_ASK, v->obj, 0);
   mgi_cu_weigh(K, op);
   mgi_cu_reweigh(K, op);
 }
@@ -11214,7 +11000,7 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
    behind a loop once its ring has been filled (`loop`; 0: the block's begin). */
 MGI_FN void mgi_cu_load_ahead(mgi_cu_kernel *K, uint32_t loop) {
   uint32_t k = 1, last = 0;
-  const int before = K->groups;
+  const int before = K->mem.n_steps;
   for (uint32_t j = 1; j < K->b->n_ops && loop; j++) {
     uint32_t a = K->b->ops[j].scope;
     while (a && a != loop) a = K->b->axes[a].parent;
@@ -11225,8 +11011,7 @@ MGI_FN void mgi_cu_load_ahead(mgi_cu_kernel *K, uint32_t loop) {
     if (o->scope) break;
     if (o->code == MG_OP_LOAD && !K->late[k] && !mgi_cu_unread(K, k) && !K->v[o->out[0].id].var[0]) mgi_cu_load_step(K, k);
   }
-  for (int j = 0; j < K->n_obj && loop; j++)
-    if (K->obj[j].pending > before) K->obj[j].pending = MGI_CU_SOME;
+  if (loop) mgi_cu_note(K, MG_STEP_OLDER, -1, before);
 }
 
 /* ---- matmul */
@@ -11343,7 +11128,7 @@ MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left
   const int by_tensor_cores = mg_tensor_shape(type) != NULL;
   if (by_tensor_cores && load && K->v[K->b->ops[load].out[0].id].home == MGI_CU_AT_TILE && K->v[K->b->ops[load].out[0].id].type == type) {
     const mgi_cu_val_info *l = &K->v[K->b->ops[load].out[0].id];
-    if (l->obj >= 0) mgi_cu_obj_touch(K, l->obj, 0);
+    if (l->obj >= 0) mgi_cu_touch(K, l->obj, 0);
     mgi_cu_str_put(s, swapped ? "mg_%s(mg_transposed(%s))" : "mg_%s(%s)", side, l->var);
     return;
   }
@@ -11356,7 +11141,7 @@ MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left
     }
   }
   if (v->copy && v->copy_type == type && by_tensor_cores) {
-    mgi_cu_obj_touch(K, v->copy_obj, 0);
+    mgi_cu_touch(K, v->copy_obj, 0);
     mgi_cu_str_put(s, "mg_%s(m_%s)", side, mgi_cu_tname(K->b, t));
     return;
   }
@@ -11399,12 +11184,13 @@ MGI_FN void mgi_cu_agree(mgi_cu_kernel *K) {
   K->agreed = 1;
   if (K->wn == 1) return;
   mgi_cu_begin(K);
-  int obj = mgi_cu_obj_new(K, (int64_t)K->wn * p->rows * 4);
-  mgi_cu_str_put(&K->decl, "  const mg_tile<mg_f32, %d, %d, %d, false> x_%s(mg_shared() + %lld);\n", K->wn, p->rows, p->rows, name, (long long)K->obj[obj].offset);
-  mgi_cu_obj_touch(K, obj, 1);
+  const int obj = mgi_cu_piece_new(K, (int64_t)K->wn * p->rows * 4, "x_%s", name);
+  mgi_cu_str_put(&K->decl, "  const mg_tile<mg_f32, %d, %d, %d, false> x_%s(mg_shared() + %s);\n", K->wn, p->rows,
+                 p->rows, name,
+                 K->place[obj]);
+  mgi_cu_touch(K, obj, 1);
   mgi_cu_line(K, "shift_%s.agree(x_%s);", name, name);
-  K->passed++;
-  for (int k = 0; k < K->n_obj; k++) K->obj[k].read = K->obj[k].written = k == obj; /* there is a barrier in it */
+  mgi_cu_note(K, MG_STEP_SYNCED, obj, 0);
   for (uint32_t t = 1; t < K->b->n_tensors; t++)
     if (K->v[t].chain == K->shift && K->v[t].in_place) mgi_cu_line(K, "%s_%s.scale_rows(shift_%s.factor);", mgi_cu_producer(K, t)->code == MG_OP_SUM ? "red" : "acc", mgi_cu_tname(K->b, t), name);
 }
@@ -11784,10 +11570,12 @@ MGI_FN void mgi_cu_weigh(mgi_cu_kernel *K, uint32_t op) {
   if (!v->weighted || K->weights_obj >= 0) return;
   mgi_cu_wait(K);
   mgi_cu_begin(K);
-  K->weights_obj = mgi_cu_obj_new(K, v->rows * em->g->ops[K->sender].sub->axes[em->sent[K->sender].part].extent * 4);
+  K->weights_obj = mgi_cu_piece_new(K, v->rows * em->g->ops[K->sender].sub->axes[em->sent[K->sender].part].extent * 4,
+                                    "w_shifts");
   mgi_cu_parts_text(em, K->sender, parts, sizeof parts);
-  mgi_cu_str_put(&K->decl, "  typedef mg_tile<mg_f32, %d, %s, %s, false> W_shifts;\n  const W_shifts w_shifts(mg_shared() + %lld);\n", v->rows, parts, parts, (long long)K->obj[K->weights_obj].offset);
-  mgi_cu_obj_touch(K, K->weights_obj, 1);
+  mgi_cu_str_put(&K->decl, "  typedef mg_tile<mg_f32, %d, %s, %s, false> W_shifts;\n", v->rows, parts, parts);
+  mgi_cu_str_put(&K->decl, "  const W_shifts w_shifts(mg_shared() + %s);\n", K->place[K->weights_obj]);
+  mgi_cu_touch(K, K->weights_obj, 1);
   mgi_cu_shift_place(K, &from, o, mgi_cu_above(K, o->in[0]), K->sender);
   mgi_cu_line(K, "// what is to be undone of each part's maximum");
   mgi_cu_line(K, "mg_shift_weights<%d>(w_shifts, read_shifts%s, %s);", K->threads, mgi_cu_str_text(&from), mgi_cu_valid_text(K, o->out[0].id, 0, rows, sizeof rows));
@@ -11850,9 +11638,9 @@ MGI_FN void mgi_cu_acc_done(mgi_cu_kernel *K, uint32_t matmul, uint32_t t) {
   }
   int pitch = mgi_cu_pad_to(m->cols, 8) + 8;
   mgi_cu_begin(K);
-  int obj = mgi_cu_obj_new(K, (int64_t)wk * m->rows * pitch * 4);
-  mgi_cu_str_put(&K->decl, "  const mg_partial<A_%s, %d> s_%s(mg_shared() + %lld);\n", name, wk, name, (long long)K->obj[obj].offset);
-  mgi_cu_obj_touch(K, obj, 1);
+  const int obj = mgi_cu_piece_new(K, (int64_t)wk * m->rows * pitch * 4, "s_%s", name);
+  mgi_cu_str_put(&K->decl, "  const mg_partial<A_%s, %d> s_%s(mg_shared() + %s);\n", name, wk, name, K->place[obj]);
+  mgi_cu_touch(K, obj, 1);
   mgi_cu_line(K, "s_%s.spill(%s);", name, m->var);
   v->home = MGI_CU_AT_PARTIAL;
   v->obj = obj;
@@ -12050,9 +11838,11 @@ MGI_FN void mgi_cu_vector_step(mgi_cu_kernel *K, uint32_t t) {
     mgi_cu_vector_is(K, t, -1, divides);
     return;
   }
-  int obj = mgi_cu_obj_new(K, (int64_t)v->rows * v->cols * 4);
-  mgi_cu_str_put(&K->decl, "  const mg_tile<mg_f32, %d, %d, %d, false> m_%s(mg_shared() + %lld);\n", v->rows, v->cols, v->cols, name, (long long)K->obj[obj].offset);
-  mgi_cu_obj_touch(K, obj, 1);
+  const int obj = mgi_cu_piece_new(K, (int64_t)v->rows * v->cols * 4, "m_%s", name);
+  mgi_cu_str_put(&K->decl, "  const mg_tile<mg_f32, %d, %d, %d, false> m_%s(mg_shared() + %s);\n", v->rows, v->cols,
+                 v->cols, name,
+                 K->place[obj]);
+  mgi_cu_touch(K, obj, 1);
   mgi_cu_line(K, divides ? "// 1 / %s, into a tile" : "// %s, into a tile", name);
   mgi_cu_valid_text(K, t, 0, rv, sizeof rv);
   mgi_cu_valid_text(K, t, 1, cv, sizeof cv);
@@ -12131,9 +11921,9 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   mgi_cu_str f = {NULL, 0, 0, 0};
   if (K->own[o->scope] && mgi_cu_merges(K, mgi_cu_producer(K, t))) { /* read once, where the block's part is handed over */
     mgi_cu_begin(K);
-    v->obj = mgi_cu_obj_new(K, (int64_t)n * K->wk * 4);
-    mgi_cu_str_put(&K->decl, "  const R_%s::PARTS t_%s(mg_shared() + %lld);\n", name, name, (long long)K->obj[v->obj].offset);
-    mgi_cu_obj_touch(K, v->obj, 1);
+    v->obj = mgi_cu_piece_new(K, (int64_t)n * K->wk * 4, "t_%s", name);
+    mgi_cu_str_put(&K->decl, "  const R_%s::PARTS t_%s(mg_shared() + %s);\n", name, name, K->place[v->obj]);
+    mgi_cu_touch(K, v->obj, 1);
     mgi_cu_line(K, "red_%s.put(t_%s);", name, name);
     v->home = MGI_CU_AT_PARTIAL;
     snprintf(v->var, sizeof v->var, "t_%.70s", name);
@@ -12141,9 +11931,9 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   }
   if (K->strip) {
     mgi_cu_begin(K);
-    v->obj = mgi_cu_obj_new(K, (int64_t)n * mgi_cu_ceil_div(K->threads, 32) * 4); /* at most */
-    mgi_cu_str_put(&K->decl, "  const R_%s::OUT t_%s(mg_shared() + %lld);\n", name, name, (long long)K->obj[v->obj].offset);
-    mgi_cu_obj_touch(K, v->obj, 1);
+    v->obj = mgi_cu_piece_new(K, (int64_t)n * mgi_cu_ceil_div(K->threads, 32) * 4, "t_%s", name); /* at most */
+    mgi_cu_str_put(&K->decl, "  const R_%s::OUT t_%s(mg_shared() + %s);\n", name, name, K->place[v->obj]);
+    mgi_cu_touch(K, v->obj, 1);
     mgi_cu_line(K, "red_%s.finish(t_%s);", name, name);
     v->home = MGI_CU_AT_PARTIAL;
     snprintf(v->var, sizeof v->var, "t_%.70s", name);
@@ -12163,12 +11953,14 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   const int plain = K->v[o->out[0].id].chain || K->own[o->scope] || (t != o->out[0].id && mgi_cu_merges(K, mgi_cu_producer(K, t)));
   const uint32_t of = plain ? 0 : mgi_cu_vector_from(K, t, &divides);
   mgi_cu_begin(K);
-  int obj = mgi_cu_obj_new(K, (n + scratch) * 4);
   char to[200];
   if (of) snprintf(to, sizeof to, "m_%.150s", mgi_cu_tname(K->b, of));
   else snprintf(to, sizeof to, "t_%.150s", name);
-  mgi_cu_str_put(&K->decl, "  const mg_tile<mg_f32, %d, %d, %d, false> %s(mg_shared() + %lld);\n", row ? n : 1, row ? 1 : n, row ? 1 : n, to, (long long)K->obj[obj].offset);
-  mgi_cu_obj_touch(K, obj, 1);
+  const int obj = mgi_cu_piece_new(K, (n + scratch) * 4, "%s", to);
+  mgi_cu_str_put(&K->decl, "  const mg_tile<mg_f32, %d, %d, %d, false> %s(mg_shared() + %s);\n", row ? n : 1,
+                 row ? 1 : n, row ? 1 : n, to,
+                 K->place[obj]);
+  mgi_cu_touch(K, obj, 1);
   if (of) {
     mgi_cu_line(K, divides ? "// 1 / %s in its place" : "// %s in its place", mgi_cu_tname(K->b, of));
     mgi_cu_str_put(&f, ", ");
@@ -12236,9 +12028,10 @@ MGI_FN void mgi_cu_undo(mgi_cu_kernel *K) {
   mgi_cu_agree(K);
   if (K->undo_obj >= 0) return;
   mgi_cu_begin(K);
-  K->undo_obj = mgi_cu_obj_new(K, (int64_t)p->rows * 4);
-  mgi_cu_str_put(&K->decl, "  const mg_tile<mg_f32, %d, 1, 1, false> u_%s(mg_shared() + %lld);\n", p->rows, name, (long long)K->obj[K->undo_obj].offset);
-  mgi_cu_obj_touch(K, K->undo_obj, 1);
+  K->undo_obj = mgi_cu_piece_new(K, (int64_t)p->rows * 4, "u_%s", name);
+  mgi_cu_str_put(&K->decl, "  const mg_tile<mg_f32, %d, 1, 1, false> u_%s(mg_shared() + %s);\n", p->rows, name,
+                 K->place[K->undo_obj]);
+  mgi_cu_touch(K, K->undo_obj, 1);
   mgi_cu_line(K, "// the rows' maxima, which are taken off no more where they are stored");
   mgi_cu_line(K, "shift_%s.put(mg_into(u_%s, 0, 0));", name, name);
 }
@@ -12280,7 +12073,7 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
   mgi_cu_send(K, o, above);
   if (K->undo[op]) mgi_cu_undo(K);
   uint32_t acc = mgi_cu_prepare(K, t, 1);
-  if (K->undo[op]) mgi_cu_obj_touch(K, K->undo_obj, 0);
+  if (K->undo[op]) mgi_cu_touch(K, K->undo_obj, 0);
   mgi_cu_wait(K);
   mgi_cu_str_put(&base, "p_%s", up->name);
   for (int d = 0; d < rank; d++) {
@@ -12325,20 +12118,23 @@ MGI_FN int mgi_cu_merge_place(mgi_cu_kernel *K, const char *name, int rows, int 
     const int w = cols < 4 ? 1 : 4, owned = K->owners && !all && rows == K->own_rows && cols == K->own_cols;
     for (uint32_t a = 1; a <= 3; a++)
       if (K->merged >> a & 1) z *= K->b->axes[a].extent;
-    obj = mgi_cu_obj_new(K, owned ? ((int64_t)rows * ((cols + w - 1) / w) + z - 1) * w * 4 : bytes * z);
-    K->obj[obj].begin = K->obj[obj].first = 0; /* other blocks write it at any time */
-    K->obj[obj].end = K->obj[obj].last = 1 << 30;
+    obj = mgi_cu_piece_new(K, owned ? ((int64_t)rows * ((cols + w - 1) / w) + z - 1) * w * 4 : bytes * z, "g_%s", name);
+    mgi_cu_note(K, MG_STEP_ALWAYS, obj, 0); /* other blocks write it at any time */
     if (owned) {
-      snprintf(sink, n, "mg_to_owners<owners>(mg_shared() + %lld, all)", (long long)K->obj[obj].offset);
+      snprintf(sink, n, "mg_to_owners<owners>(mg_shared() + %s, all)", K->place[obj]);
       mgi_cu_str_put(&K->takes, "%s%s * owners::bytes(%s, %s)", K->takes.n ? " + " : "", K->group_size, rv, cv);
-      mgi_cu_str_put(&K->decl, "  const mg_merge_owned<%s, owners> g_%s(mg_shared() + %lld);\n", by, name, (long long)K->obj[obj].offset);
+      mgi_cu_str_put(&K->decl, "  const mg_merge_owned<%s, owners> g_%s(mg_shared() + %s);\n", by, name, K->place[obj]);
       return obj;
     }
-    snprintf(sink, n, "mg_to_all<P_%.60s, %s>(mg_shared() + %lld + mg_cluster_rank() * %lld, all)", name, K->owners ? K->group_size : "1", (long long)K->obj[obj].offset, (long long)bytes);
+    snprintf(sink, n, "mg_to_all<P_%.60s, %s>(mg_shared() + %s + mg_cluster_rank() * %lld, all)", name,
+             K->owners ? K->group_size : "1",
+             K->place[obj], (long long)bytes);
     mgi_cu_str_put(&K->takes, "%s%s * 4", K->takes.n ? " + " : "", K->group_size);
     mgi_cu_times(&K->takes, rv);
     mgi_cu_times(&K->takes, cv);
-    mgi_cu_str_put(&K->decl, "  const mg_merge_shared<%s, P_%s, %s, %lld> g_%s(mg_shared() + %lld);\n", by, name, K->group_size, (long long)bytes, name, (long long)K->obj[obj].offset);
+    mgi_cu_str_put(&K->decl, "  const mg_merge_shared<%s, P_%s, %s, %lld> g_%s(mg_shared() + %s);\n", by, name,
+                   K->group_size,
+                   (long long)bytes, name, K->place[obj]);
   } else {
     snprintf(sink, n, "mg_to_global<mg_f32, %d>((mg_f32 *)(parts + (int64_t)(%.390s) * MERGE + %lld), %d, 1)", pitch > 1 ? 4 : 1, K->group_rank, (long long)K->merge_bytes, pitch);
     mgi_cu_line(K, "const mg_merge_global<%s, P_%s, %s, MERGE> g_%s(parts + %lld);", by, name, K->group_size, name, (long long)K->merge_bytes);
@@ -12378,7 +12174,7 @@ MGI_FN void mgi_cu_merge_step(mgi_cu_kernel *K, uint32_t op, uint32_t in) {
 /* All parts have been handed over: one block of the group goes on. */
 MGI_FN void mgi_cu_merge_done(mgi_cu_kernel *K) {
   mgi_cu_wait(K);
-  mgi_cu_arrive(K);
+  mgi_cu_note(K, MG_STEP_ARRIVE, -1, 0);
   mgi_cu_line(K, "");
   if (K->cluster) {
     if (K->merge_open) mgi_cu_line(K, "mg_cluster_wait();");
@@ -12386,8 +12182,7 @@ MGI_FN void mgi_cu_merge_done(mgi_cu_kernel *K) {
     mgi_cu_line(K, "mg_cluster_takes(all, %s);", K->takes.n ? mgi_cu_str_text(&K->takes) : "0");
   } else {
     mgi_cu_line(K, "if (!mg_last_of(ticket, %s)) return; // the last block of the group goes on", K->group_size);
-    K->passed++;
-    for (int k = 0; k < K->n_obj; k++) K->obj[k].read = K->obj[k].written = 0;
+    mgi_cu_note(K, MG_STEP_SYNCED, -1, 0);
   }
   if (!K->shift_part) return;
   const char *name = mgi_cu_tname(K->b, K->shift);
@@ -12396,14 +12191,14 @@ MGI_FN void mgi_cu_merge_done(mgi_cu_kernel *K) {
   for (uint32_t a = 1; a <= 3; a++)
     if (K->merged >> a & 1) z *= K->b->axes[a].extent;
   mgi_cu_begin(K);
-  int obj = mgi_cu_obj_new(K, rows * z * 4);
+  const int obj = mgi_cu_piece_new(K, rows * z * 4, "w_%s", name);
   mgi_cu_str_put(&K->decl, "  typedef mg_tile<mg_f32, %d, %s, %s, false> W_%s;\n", rows, K->group_size, K->group_size, name);
-  mgi_cu_obj_touch(K, obj, 1);
-  mgi_cu_line(K, "const W_%s w_%s(mg_shared() + %lld);", name, name, (long long)K->obj[obj].offset);
+  mgi_cu_touch(K, obj, 1);
+  mgi_cu_line(K, "const W_%s w_%s(mg_shared() + %s);", name, name, K->place[obj]);
   mgi_cu_line(K, "mg_merge_weights<%d, %d>(g_shift_%s, w_%s);", rows, K->threads, name, name);
   mgi_cu_barrier(K);
-  for (int k = 0; k < K->n_obj; k++) K->obj[k].read = K->obj[k].written = 0;
-  K->obj[obj].end = K->obj[obj].last = 1 << 30; /* it is read wherever such a value is */
+  mgi_cu_note(K, MG_STEP_CLEAR, -1, 0);
+  mgi_cu_note(K, MG_STEP_ONWARD, obj, 0); /* it is read wherever such a value is */
   for (uint32_t t = 1; t < K->b->n_tensors; t++)
     if (K->v[t].shifted && K->v[t].home == MGI_CU_AT_PARTIAL && K->v[t].var[0] == 'h' && K->v[t].var[1] == '_')
       mgi_cu_line(K, "const mg_merge_weighted<decltype(g_%s), W_%s> %s(g_%s, w_%s);", mgi_cu_tname(K->b, t), name, K->v[t].var, mgi_cu_tname(K->b, t), name);
@@ -12649,18 +12444,6 @@ MGI_FN void mgi_cu_halves_analyse(mgi_cu_kernel *K) {
   }
 }
 /* The barriers of the ring, its loads, and all of its stages on their way. */
-/* 1 if what threads write, or have cp.async write, before the ring that is opened next lies in part where that does. */
-MGI_FN int mgi_cu_copies_over(const mgi_cu_kernel *K) {
-  const mgi_cu_obj *const ring = &K->obj[K->n_obj];
-  int over = 0;
-  for (int k = 0; k < MGI_CU_OBJECTS && K->pass && K->n_obj < MGI_CU_OBJECTS; k++) {
-    const mgi_cu_obj *const o = &K->obj[k];
-    int brought = o == ring || !o->bytes || (!K->loop && o->begin >= ring->begin);
-    for (uint32_t a = 1; a < K->b->n_axes && !brought; a++) brought = K->copies[a] && K->ring_obj[a] == k;
-    over |= !brought && o->offset < ring->offset + ring->bytes && ring->offset < o->offset + o->bytes;
-  }
-  return over;
-}
 MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring) {
   const mg_graph *b = K->b;
   const char *L = b->axes[loop].name, *why;
@@ -12671,21 +12454,24 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
     bytes += (int64_t)T.lines * T.pieces * (mgi_cu_split_load(K, ring->load[k]) ? 32 : 16);
   }
   if (bytes >= 1 << 20) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "a stage of %lld bytes, phases count below 2^20", (long long)bytes);
-  const int phases = mgi_cu_obj_new(K, (int64_t)16 * K->stages);
-  mgi_cu_obj_touch(K, phases, 1);
-  K->obj[phases].written = K->obj[phases].writes = 0; /* the barrier below is the one that they need */
-  K->obj[phases].begin = K->obj[phases].first = 0; /* nothing else ever stands there */
-  K->obj[phases].end = K->obj[phases].last = 1 << 30;
-  mgi_cu_str_put(&K->decl, "  const mg_ring<%d, %lld, %d> phases_%s(mg_shared() + %lld);\n", K->stages, (long long)bytes, K->threads / 32, L, (long long)K->obj[phases].offset);
+  const int phases = mgi_cu_piece_new(K, (int64_t)16 * K->stages, "phases_%s", L);
+  mgi_cu_touch(K, phases, 1);
+  mgi_cu_note(K, MG_STEP_UNTOUCHED, phases, 0); /* the barrier below is the one that they need */
+  mgi_cu_note(K, MG_STEP_ALWAYS, phases, 0); /* nothing else ever stands there */
+  mgi_cu_str_put(&K->decl, "  const mg_ring<%d, %lld, %d> phases_%s(mg_shared() + %s);\n", K->stages,
+                 (long long)bytes, K->threads / 32, L,
+                 K->place[phases]);
   mgi_cu_wait(K);
   mgi_cu_line(K, "phases_%s.init();", L);
-  if (mgi_cu_copies_over(K)) mgi_cu_line(K, "mg_group_publish();");
+  mgi_cu_note(K, MG_STEP_COPIES, -1, K->mem.n);
   mgi_cu_barrier(K);
   mgi_cu_begin(K);
-  K->ring_obj[loop] = ring->obj = mgi_cu_obj_new(K, ring->stage * K->stages);
-  mgi_cu_obj_touch(K, ring->obj, 1);
-  K->obj[ring->obj].written = 0;
-  mgi_cu_line(K, "unsigned char *const ring_%s = mg_shared() + %lld; // %d stages of %lld bytes", L, (long long)K->obj[ring->obj].offset, K->stages, (long long)ring->stage);
+  K->ring_obj[loop] = ring->obj = mgi_cu_piece_new(K, ring->stage * K->stages, "ring_%s", L);
+  mgi_cu_touch(K, ring->obj, 1);
+  mgi_cu_note(K, MG_STEP_UNTOUCHED, ring->obj, 0);
+  mgi_cu_line(K, "unsigned char *const ring_%s = mg_shared() + %s; // %d stages of %lld bytes", L,
+              K->place[ring->obj], K->stages,
+              (long long)ring->stage);
   mgi_cu_line(K, "const auto load_%s = [&](int i_%s, int at) {", L, L);
   mgi_cu_indent(K, 1);
   mgi_cu_line(K, "phases_%s.expect(at);", L);
@@ -12728,7 +12514,7 @@ MGI_FN void mgi_cu_copies_next(mgi_cu_kernel *K, uint32_t loop) {
   mgi_cu_line(K, "  mg_sync_warp();");
   mgi_cu_line(K, "}");
   mgi_cu_line(K, "phases_%s.filled(now, turn);", L);
-  if (K->pass == 0 || K->noisy[loop]) mgi_cu_barrier(K);
+  mgi_cu_note(K, MG_STEP_BARRIER_IN, -1, 0);
 }
 MGI_FN void mgi_cu_copies_last(mgi_cu_kernel *K, uint32_t loop) {
   const char *L = K->b->axes[loop].name;
@@ -12808,11 +12594,17 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
     mgi_cu_copies_open(K, loop, ring);
     return;
   }
-  K->ring_obj[loop] = ring->obj = mgi_cu_obj_new(K, ring->stage * K->stages * (own ? K->wk : 1));
-  mgi_cu_obj_touch(K, ring->obj, 1);
-  K->obj[ring->obj].written = 0;
-  if (own) mgi_cu_line(K, "unsigned char *const ring_%s = mg_shared() + %lld + mg_warp() * %lld; // the warp's own: %d stages of %lld bytes", L, (long long)K->obj[ring->obj].offset, (long long)(K->stages * ring->stage), K->stages, (long long)ring->stage);
-  else mgi_cu_line(K, "unsigned char *const ring_%s = mg_shared() + %lld; // %d stages of %lld bytes", L, (long long)K->obj[ring->obj].offset, K->stages, (long long)ring->stage);
+  K->ring_obj[loop] = ring->obj = mgi_cu_piece_new(K, ring->stage * K->stages * (own ? K->wk : 1), "ring_%s", L);
+  mgi_cu_touch(K, ring->obj, 1);
+  mgi_cu_note(K, MG_STEP_UNTOUCHED, ring->obj, 0);
+  if (own)
+    mgi_cu_line(K,
+                "unsigned char *const ring_%s = mg_shared() + %s + mg_warp() * %lld; // the warp's own: %d stages of %lld bytes", L,
+                K->place[ring->obj], (long long)(K->stages * ring->stage), K->stages, (long long)ring->stage);
+  else
+    mgi_cu_line(K, "unsigned char *const ring_%s = mg_shared() + %s; // %d stages of %lld bytes", L,
+                K->place[ring->obj], K->stages,
+                (long long)ring->stage);
   uint32_t ahead = 0; /* what streams in is asked for before the kernels before have ended */
   for (int k = 0; k < ring->n && K->stages > 1; k++)
     if (mgi_cu_ahead(K, &b->ops[ring->load[k]]) >= 0) ahead |= 1u << mgi_cu_ahead(K, &b->ops[ring->load[k]]);
@@ -12853,7 +12645,7 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
     mgi_cu_line(K, ahead ? "  if (s < %s) load_%s(s, s, !early, true);" : "  if (s < %s) load_%s(s, s);", K->count[loop], L);
     mgi_cu_line(K, "  mg_cp_async_commit();");
     mgi_cu_line(K, "}");
-    K->groups += first;
+    mgi_cu_note(K, MG_STEP_ASK_RING, -1, first);
     if (!K->loop) mgi_cu_load_ahead(K, loop);
   }
 }
@@ -12913,17 +12705,18 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     } else {
       int pitch = mgi_cu_pitch(v->cols, 4);
       mgi_cu_begin(K);
-      v->obj = mgi_cu_obj_new(K, (int64_t)v->rows * pitch * 4);
+      v->obj = mgi_cu_piece_new(K, (int64_t)v->rows * pitch * 4, "t_%s", mgi_cu_tname(b, t));
       v->home = MGI_CU_AT_TILE;
       v->type = MG_F32;
       snprintf(v->var, sizeof v->var, "t_%.70s", mgi_cu_tname(b, t));
-      mgi_cu_str_put(&K->decl, "  typedef mg_tile<mg_f32, %d, %d, %d, false> T_%s;\n  const T_%s t_%s(mg_shared() + %lld);\n", v->rows, v->cols, pitch, mgi_cu_tname(b, t), mgi_cu_tname(b, t), mgi_cu_tname(b, t),
-                  (long long)K->obj[v->obj].offset);
-      mgi_cu_obj_touch(K, v->obj, 1);
+      mgi_cu_str_put(&K->decl,
+                     "  typedef mg_tile<mg_f32, %d, %d, %d, false> T_%s;\n  const T_%s t_%s(mg_shared() + %s);\n", v->rows, v->cols, pitch, mgi_cu_tname(b, t), mgi_cu_tname(b, t), mgi_cu_tname(b, t),
+                  K->place[v->obj]);
+      mgi_cu_touch(K, v->obj, 1);
       if (mgi_cu_is_joined(K, o)) mgi_cu_line(K, "mg_fill<T_%s, %d>(t_%s, %s);", mgi_cu_tname(b, t), K->threads, mgi_cu_tname(b, t), mgi_cu_is_max(K, o) ? "mg_neg_inf()" : "mg_zero()");
     }
   }
-  const int open = ring->open, older = K->n_obj;
+  const int open = ring->open, older = K->mem.n;
   char inner[80] = ""; /* a ring within a ring has names of its own */
   if (b->axes[loop].parent) snprintf(inner, sizeof inner, "_%.70s", L);
   if (!open) mgi_cu_ring_open(K, loop, ring);
@@ -12940,15 +12733,12 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
     if (a && b->ops[k].code == MG_OP_LOAD) mgi_cu_weigh(K, k);
   }
   if (K->copies[loop]) {
-    int any = 0;
-    mgi_cu_arrive(K);
-    for (int k = 0; k < K->n_obj; k++) any |= K->obj[k].written;
-    if (any && K->pass && !K->noisy[loop]) mgi_cu_barrier(K); /* none stands in the loop */
+    mgi_cu_note(K, MG_STEP_ARRIVE, -1, 0);
+    mgi_cu_note(K, MG_STEP_BARRIER_TO, -1, (int)loop); /* none stands in the loop */
     mgi_cu_line(K, "for (int i_%s = 0, now = 0, was = 0, turn = 0; i_%s < %s; i_%s++) {", L, L, K->count[loop], L);
   } else if (ring->n) {
     const int own = K->own[loop];
-    for (int k = 0; k < (open ? K->n_obj : older); k++) /* earlier groups arrive before the ring's first */
-      if (K->obj[k].pending && !(open && K->obj[k].pending == MGI_CU_SOME)) K->obj[k].pending = 0, K->obj[k].written = 1;
+    mgi_cu_note(K, MG_STEP_RING_NEXT, -1, open ? -1 : older); /* earlier groups arrive before the ring's first */
     if (K->parts[loop]) { /* what was asked for or written before is there for all */
       mgi_cu_line(K, "mg_cp_async_wait<%d>();", K->stages - 1);
       mgi_cu_barrier(K);
@@ -12969,14 +12759,13 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
       }
     } else mgi_cu_line(K, "for (int i_%s = 0; i_%s < %s; i_%s++) {", L, L, K->count[loop], L);
   } else {
-    mgi_cu_arrive(K);
+    mgi_cu_note(K, MG_STEP_ARRIVE, -1, 0);
     if (!K->loop) mgi_cu_load_ahead(K, loop);
     mgi_cu_line(K, "for (int i_%s = 0; i_%s < %s; i_%s++) {", L, L, K->count[loop], L);
   }
   mgi_cu_indent(K, 1);
-  K->body_step[loop] = ++K->step;
-  K->body_obj[loop] = K->n_obj;
   K->loop = loop;
+  mgi_cu_note(K, MG_STEP_LOOP, -1, K->mem.n);
   mgi_cu_begin(K);
   if (K->copies[loop]) mgi_cu_copies_next(K, loop);
   else mgi_cu_ring_next(K, loop, ring, inner);
@@ -13024,9 +12813,9 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
       else snprintf(sink, sizeof sink, "mg_into(t_%.60s, %s, %s)", mgi_cu_tname(b, t), at[0], at[1]);
     } else snprintf(sink, sizeof sink, "mg_join<%s>(t_%.60s)", mgi_cu_is_max(K, o) ? "mg_by_max" : "mg_by_sum", mgi_cu_tname(b, t));
     mgi_cu_quote(K, o);
-    K->obj[K->v[t].obj].end = ++K->step, K->obj[K->v[t].obj].last = K->passed; /* every thread joins to its own elements: no barrier among iterations */
+    mgi_cu_note(K, MG_STEP_JOIN, K->v[t].obj, 0);
     mgi_cu_site(K, in, acc, sink);
-    K->obj[K->v[t].obj].written = 1;
+    mgi_cu_note(K, MG_STEP_JOINED, K->v[t].obj, 0);
   }
   if (K->copies[loop]) mgi_cu_copies_last(K, loop);
   else if (ring->n && K->stages > 1 && K->own[loop]) { /* the stage is free as soon as the warp has read it */
@@ -13044,16 +12833,7 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
   }
   mgi_cu_indent(K, -1);
   mgi_cu_line(K, "}");
-  K->step++;
-  if (ring->n) {
-    K->obj[ring->obj].end = K->step, K->obj[ring->obj].last = K->passed;
-    K->obj[ring->obj].read = K->obj[ring->obj].written = 1;
-  }
-  for (int k = 0; k < K->n_obj && K->parts[loop]; k++) { /* what a warpgroup's barriers separated is still to be, for the others */
-    K->obj[k].read |= K->obj[k].open_read, K->obj[k].written |= K->obj[k].open_written;
-    K->obj[k].open_read = K->obj[k].open_written = 0;
-  }
-  mgi_cu_loop_lifetimes(K, loop, K->own[loop] || K->parts[loop] || K->copies[loop]);
+  mgi_cu_note(K, MG_STEP_LOOP_END, ring->n ? ring->obj : -1, K->own[loop] || K->parts[loop] || K->copies[loop]);
   K->loop = b->axes[loop].parent;
 }
 /* Closes and opens loops until `scope` is the innermost one. */
@@ -13652,32 +13432,29 @@ MGI_FN int mgi_cu_squares_next(const mgi_cu_kernel *K, int i) {
   }
   return 0;
 }
-/* Writes declarations and body for the layout and the schedule so far. */
-MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh) {
+/* Writes declarations and body for the schedule so far, without what follows from the layout. */
+MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
   const mg_graph *b = K->b;
   mgi_cu_ring ring[MG_MAX_AXES + 1];
   memcpy(K->v, fresh, b->n_tensors * sizeof *fresh);
-  K->pass = pass;
-  K->n_obj = K->step = K->registers = K->passed = 0;
-  K->meets = 0;
+  mg_memory_clear(&K->mem);
+  K->registers = 0;
   for (uint32_t t = 1; t < b->n_tensors; t++)
     if (K->rule[t] != MG_AT_SETTLE) K->rule[t] = MG_AT_PLAIN;
   K->decl.n = K->body.n = 0;
   K->loop = 0;
-  if (pass == 0) memset(K->noisy, 0, sizeof K->noisy), memset(K->obj, 0, sizeof K->obj);
   memset(ring, 0, sizeof ring);
   snprintf(K->pad, sizeof K->pad, "  ");
   K->merge_open = 1;
   K->merge_bytes = 0;
-  K->shift_declared = K->agreed = K->shift_part = K->groups = K->sends = 0;
+  K->shift_declared = K->agreed = K->shift_part = K->sends = 0;
   K->weights_obj = K->undo_obj = -1;
   K->waited = 0;
   K->takes.n = 0;
   if (K->merged && K->cluster) {
-    const int obj = mgi_cu_obj_new(K, 8);
-    K->obj[obj].begin = K->obj[obj].first = 0;
-    K->obj[obj].end = K->obj[obj].last = 1 << 30;
-    mgi_cu_str_put(&K->decl, "  mg_phase *const all = (mg_phase *)(mg_shared() + %lld);\n", (long long)K->obj[obj].offset);
+    const int obj = mgi_cu_piece_new(K, 8, "all");
+    mgi_cu_note(K, MG_STEP_ALWAYS, obj, 0);
+    mgi_cu_str_put(&K->decl, "  mg_phase *const all = (mg_phase *)(mg_shared() + %s);\n", K->place[obj]);
     mgi_cu_line(K, "mg_cluster_opens(all);");
   }
   if (K->owners) mgi_cu_str_put(&K->decl, "  typedef mg_owners<%d, %d, %s> owners;\n", K->own_rows, K->own_cols, K->group_size);
@@ -13732,23 +13509,22 @@ MGI_FN void mgi_cu_pass(mgi_cu_kernel *K, int pass, const mgi_cu_val_info *fresh
         if (K->v[t].settles) mgi_cu_settle_step(K, t);
         else if (mgi_cu_lives(K, t, MG_AT_ONCE)) mgi_cu_materialise(K, t, b->tensors[t].dtype);
         else if (mg_op_row(o->code)->elementwise) mgi_cu_vector_step(K, t);
-        if (!pass && !was && K->v[t].copy) K->tiled[k] = 1;
+        if (!was && K->v[t].copy) K->tiled[k] = 1;
         break;
       }
     }
   }
   K->writing = 0;
 }
-/* One schedule, written out twice: for its layout, then for the barriers that this one asks for.  0 if it is not to be had. */
+/* One schedule, written out, and its layout.  0 if it is not to be had. */
 MGI_FN int mgi_cu_try(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, int how) {
   const int wants = K->n_want;
   K->how = how;
   K->roomy = how == MG_SCHEDULE_ROOM;
   if (K->em->st != MG_OK || !mgi_cu_schedule(K, fresh, how)) return 0;
-  mgi_cu_pass(K, 0, fresh);
-  if (how) K->n_want = wants; /* those of the first pass count */
+  mgi_cu_pass(K, fresh);
+  if (how) K->n_want = wants; /* those of the first schedule count */
   if (K->em->st == MG_OK) mgi_cu_lay_out(K);
-  if (K->em->st == MG_OK) mgi_cu_pass(K, 1, fresh);
   return K->em->st == MG_OK;
 }
 /* Schedule and layout for K->stages: as the plan has it, else as written, or another that is better by the rule above. */
@@ -13759,17 +13535,17 @@ MGI_FN void mgi_cu_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
   K->n_want = 0;
   memset(K->tiled, 0, K->b->n_ops);
   if (!mgi_cu_try(K, fresh, MG_SCHEDULE_WRITTEN)) return;
-  const int64_t room = K->shared;
-  int64_t meets = K->meets;
+  const int64_t room = K->mem.bytes;
+  int64_t meets = K->mem.barriers;
   for (int how = MG_SCHEDULE_WRITTEN + 1; how < MG_SCHEDULE_COUNT; how++) {
     if (given >= 0 && given != how) continue;
     const int had = mgi_cu_try(K, fresh, how);
     at = how;
     if (K->em->st != MG_OK) return;
     if (!had && given == how) mgi_cu_refuse(K, MG_PLAN_SCHEDULE, NULL, given, "more than %d steps in one scope", (int)MGI_CU_NODES);
-    if (!had || (given < 0 && (K->shared > room || room > limit || K->meets >= meets))) continue;
+    if (!had || (given < 0 && (K->mem.bytes > room || room > limit || K->mem.barriers >= meets))) continue;
     best = how;
-    meets = K->meets;
+    meets = K->mem.barriers;
   }
   if (at != best) mgi_cu_try(K, fresh, best);
 }
@@ -13808,15 +13584,15 @@ MGI_FN int mgi_cu_pack(mgi_cu_kernel *K) {
     obj[L.n] = K->v[t].obj >= 0 ? K->v[t].obj : K->ring_obj[o->scope];
     mgi_cu_layout_add(&L, &T, banned, trips, mgi_cu_tiles_alive(K, o));
   }
-  for (int k = 0; k < K->n_obj; k++) { /* a row where something begins: there the most is alive */
+  for (int k = 0; k < K->mem.n; k++) { /* a row where something begins: there the most is alive */
     int64_t room = K->em->machine.shared_per_block;
     int again = 0;
-    for (int j = 0; j < k; j++) again |= K->obj[j].begin == K->obj[k].begin;
-    for (int j = 0; j < K->n_obj; j++) room -= K->obj[j].begin <= K->obj[k].begin && K->obj[k].begin <= K->obj[j].end ? K->obj[j].bytes : 0;
+    for (int j = 0; j < k; j++) again |= K->mem.piece[j].begin == K->mem.piece[k].begin;
+    for (int j = 0; j < K->mem.n; j++) room -= K->mem.piece[j].begin <= K->mem.piece[k].begin && K->mem.piece[k].begin <= K->mem.piece[j].end ? K->mem.piece[j].bytes : 0;
     if (again || room >= 0) continue;
     if (L.rows == MGI_CU_ROWS) return 0;
     for (int j = 0; j < L.n; j++)
-      if (K->obj[obj[j]].begin <= K->obj[k].begin && K->obj[k].begin <= K->obj[obj[j]].end) L.alive[j] |= (uint64_t)1 << L.rows, room += L.bytes[j][K->way[tile[j]]];
+      if (K->mem.piece[obj[j]].begin <= K->mem.piece[k].begin && K->mem.piece[k].begin <= K->mem.piece[obj[j]].end) L.alive[j] |= (uint64_t)1 << L.rows, room += L.bytes[j][K->way[tile[j]]];
     L.room[L.rows++] = room;
   }
   if (!L.rows || mgi_cu_layout_solve(&L, way) < 0) return 0; /* no rows: it is the addresses that do not fit */
@@ -13910,6 +13686,7 @@ MGI_FN void mgi_cu_kernel_free(mgi_cu_kernel *K) {
   free(K->decl.s);
   free(K->body.s);
   free(K->takes.s);
+  mg_memory_free(&K->mem);
   free(K->v);
   free(K->late);
   free(K->order);
@@ -13931,13 +13708,13 @@ MGI_FN void mgi_cu_kernel_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh)
   mgi_cu_layouts_analyse(K);
   for (K->stages = want; em->st == MG_OK;) {
     mgi_cu_decide(K, fresh);
-    if (em->st != MG_OK || K->shared <= em->machine.shared_per_block) break;
+    if (em->st != MG_OK || K->mem.bytes <= em->machine.shared_per_block) break;
     const int least = given || K->stages == 1;
     if (K->ahead && ahead < 0) K->ahead = 0; /* loads that are needed at different times may share addresses */
     else if (least && K->cluster && mg_plan_says(K->b, MG_PLAN_MERGE, NULL) < 0) K->cluster = K->owners = 0, K->ahead = ahead != 0, K->stages = want; /* the parts of a whole group may be too much for one block */
     else if (!least) K->ahead = ahead != 0, K->stages--;
     else if (!mgi_cu_pack(K))
-      mgi_cu_emit_fail(em, MG_UNSUPPORTED, K->name, "a block takes %lld bytes of shared memory at %d stage%s, %s gives it %lld", (long long)K->shared, K->stages, K->stages == 1 ? "" : "s", em->machine.arch,
+      mgi_cu_emit_fail(em, MG_UNSUPPORTED, K->name, "a block takes %lld bytes of shared memory at %d stage%s, %s gives it %lld", (long long)K->mem.bytes, K->stages, K->stages == 1 ? "" : "s", em->machine.arch,
                     (long long)em->machine.shared_per_block);
   }
   if (em->st == MG_OK) mgi_cu_rules_obeyed(K);
@@ -14027,13 +13804,13 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
   em->maps |= K->tensor_copies;
   const char *after = K->follows ? "1" : "early";
   mgi_cu_str_put(s, "/* Grid (%s, %s, %s), %d threads: warps %d x %d x %d (rows, columns, contraction); %lld bytes of shared memory. */\n", K->count[1], K->count[2], K->count[3], K->threads, K->wm, K->wn,
-              K->wk, (long long)K->shared);
+              K->wk, (long long)K->mem.bytes);
   mgi_cu_str_put(s, "MG_KERNEL(%d) void %s(", K->threads, K->name);
   if (K->dependent)
-    mgi_cu_str_put(l, "  rc = MG_LAUNCH_AFTER(%s, %s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", after, K->name, K->count[1], K->count[2], K->count[3], size[0], size[1], size[2], K->threads, (long long)K->shared);
+    mgi_cu_str_put(l, "  rc = MG_LAUNCH_AFTER(%s, %s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", after, K->name, K->count[1], K->count[2], K->count[3], size[0], size[1], size[2], K->threads, (long long)K->mem.bytes);
   else if (K->merged && K->cluster)
-    mgi_cu_str_put(l, "  rc = MG_LAUNCH_CLUSTER(%s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", K->name, K->count[1], K->count[2], K->count[3], size[0], size[1], size[2], K->threads, (long long)K->shared);
-  else mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, %s, %s, %s, %d, %lld, stream", K->name, K->count[1], K->count[2], K->count[3], K->threads, (long long)K->shared);
+    mgi_cu_str_put(l, "  rc = MG_LAUNCH_CLUSTER(%s, %s, %s, %s, %s, %s, %s, %d, %lld, stream", K->name, K->count[1], K->count[2], K->count[3], size[0], size[1], size[2], K->threads, (long long)K->mem.bytes);
+  else mgi_cu_str_put(l, "  rc = MG_LAUNCH(%s, %s, %s, %s, %d, %lld, stream", K->name, K->count[1], K->count[2], K->count[3], K->threads, (long long)K->mem.bytes);
   mgi_cu_pass_tensors(K, s, l, mgi_cu_str_text(&maps), mgi_cu_str_text(&map_args));
   free(maps.s);
   free(map_args.s);
@@ -14056,9 +13833,12 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
   if (alone)
     mgi_cu_str_put(s, "  enum { MERGE = %lld }; // bytes of a block's parts\n  unsigned char *const parts = p_parts + (int64_t)(%s) * (%s) * MERGE;\n  uint32_t *const ticket = p_tickets + (%s);\n", (long long)K->merge_bytes,
                 K->group, K->group_size, K->group);
-  mgi_cu_str_put(s, "%s%s}\n\n", mgi_cu_str_text(&K->decl), mgi_cu_str_text(&K->body));
+  mgi_cu_places_write(K, s);
+  mgi_cu_str_put(s, "%s", mgi_cu_str_text(&K->decl));
+  mgi_cu_body_write(K, s);
+  mgi_cu_str_put(s, "}\n\n");
   mgi_cu_str_put(l, ");\n  if (rc) return rc;\n");
-  mgi_cu_launched(em, K->name, K->count[1], K->count[2], K->count[3], K->threads, K->shared);
+  mgi_cu_launched(em, K->name, K->count[1], K->count[2], K->count[3], K->threads, K->mem.bytes);
   if (K->decl.oom || K->body.oom || s->oom || l->oom) mgi_cu_emit_fail(em, MG_NO_MEMORY, K->name, "no memory");
 }
 /* ---- what was decided, for those who ask */
@@ -14081,9 +13861,9 @@ MGI_FN const char *mgi_cu_lives_word(const mgi_cu_kernel *K, uint32_t t) {
 MGI_FN int64_t mgi_cu_shared_of(const mgi_cu_kernel *K, uint32_t t) {
   const mgi_cu_val_info *v = &K->v[t];
   const mg_op_node *o = mgi_cu_producer(K, t);
-  if (v->copy) return K->obj[v->copy_obj].bytes;
+  if (v->copy) return K->mem.piece[v->copy_obj].bytes;
   if (v->home != MGI_CU_AT_TILE && v->home != MGI_CU_AT_PARTIAL) return 0;
-  if (o->code != MG_OP_LOAD || !o->scope) return v->obj >= 0 ? K->obj[v->obj].bytes : 0;
+  if (o->code != MG_OP_LOAD || !o->scope) return v->obj >= 0 ? K->mem.piece[v->obj].bytes : 0;
   const mgi_cu_tile T = mgi_cu_tile_of(K, K->b->tensors[t].op);
   return mgi_cu_tile_bytes(K->way[t], &T) * mgi_cu_tiles_alive(K, o);
 }
@@ -14101,8 +13881,8 @@ MGI_FN void mgi_cu_facts_note(mgi_cu_kernel *K) {
   f->merge = !K->merged ? "none" : K->cluster ? "cluster" : "workspace";
   f->schedule = mg_plan_word(MG_PLAN_SCHEDULE, K->how);
   f->registers = K->registers;
-  f->shared_bytes = K->shared;
-  f->barriers = K->meets;
+  f->shared_bytes = K->mem.bytes;
+  f->barriers = K->mem.barriers;
   f->value = (mg_cuda_value *)calloc(b->n_tensors, sizeof *f->value);
   if (!f->value) {
     mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory for the facts");

@@ -6,7 +6,8 @@
      it is, how fast it is.  No other header compares the name of an architecture, or knows the size of a machine.
      And it says of a kernel what it costs on a machine: the kernel is flattened (mg_flat), planned (how many warps, how
      they share its products, how many stages), and priced as a sum of terms with names.  The search prices by it;
-     `mirage explain` prints it.  Needs mirage.h, libc and libm.
+     `mirage explain` prints it.  And of a kernel whose steps have been noted it finds where in shared memory things lie,
+     and which barriers that takes.  Needs mirage.h, libc and libm.
 
    DO THIS
      In one C or C++ file: #define MIRAGE_IMPLEMENTATION, then #include "mirage_plan.h".  MIRAGE_PLAN_IMPLEMENTATION
@@ -27,9 +28,10 @@
      }
 
    CONTENTS (search for the tag)
-     >>machines  >>kernels  >>keys  >>costs                                                  declarations
+     >>machines  >>kernels  >>keys  >>costs  >>memory                                        declarations
      >>machine-table  >>architectures  >>machine-questions  >>machine-text                   implementation: machines
      >>flat  >>key-rows  >>facts  >>plans  >>cost  >>predict                                 implementation: kernels
+     >>packing  >>lifetimes                                                                  implementation: memory
 
    CONFIGURATION (define before including, in the file that holds the implementation)
      MG_USER_MACHINES(M)   rows added to the table of machines, in the columns of MG_BUILTIN_MACHINES.  What has a row
@@ -55,8 +57,8 @@
      that does not fit the machine costs 1e9 microseconds and more; MG_NO_TIME says that memory is out.
 
    MEMORY
-     mg_predict_us, mg_kernel_facts_of and mg_machine_read allocate while they run, nothing else does.  The table's rows
-     are constant and live as long as the program.
+     mg_predict_us, mg_kernel_facts_of, mg_machine_read and mg_memory_plan allocate while they run; an mg_memory keeps its
+     steps until mg_memory_free.  Nothing else allocates.  The table's rows are constant and live as long as the program.
 
    THREADS
      No mutable globals: every function may be called from any thread.
@@ -445,6 +447,109 @@ double mg_predict_us(const mg_graph *ugraph, const mg_machine *m);
 /* Writes block's plan: stages, warps_m, warps_n, warps_k, ring where warps have their own, and block->threads = 32 * their
    product.  m NULL: the default machine. */
 void mg_plan_kernel(mg_graph *block, const mg_machine *m);
+
+/* -------------------------------------------------------------------------------------------------- >>memory
+
+   The shared memory of a block: pieces, and the steps of the kernel's text that touch them.  Who writes a kernel notes
+   the steps once, in the order of the text; how long each piece is alive, where it lies, and what a step has to wait
+   for follows from them.
+
+       t = tile           BEGIN  WRITE t                             t is alive from here
+       s = sum of t       BEGIN  READ t  WRITE s    a barrier        to here
+
+   Lifetimes: from the first touch to the last; what was there before a loop and is touched in it, to the loop's end;
+   what is written in every iteration, of that iteration alone, as a barrier stands where it begins.  Two layouts are
+   compared.  In the tight one pieces share addresses as soon as the steps allow it; in the loose one only if a barrier
+   stands between them anyway, so that sharing adds none.  The loose one counts unless more blocks fit a multiprocessor
+   by the tight one.
+
+   Barriers: of every piece it is known whether it was written or read since the last one.  Reading what was written, or
+   writing what (or what shares addresses with something that) was read or written, waits for one.                     */
+
+/* Dynamic storage allocation.  A piece takes `bytes` (0 and up) from step `begin` to step `end`, both included; none if
+   end < begin.  mg_memory_plan fills in the offsets, multiples of `align`, so that pieces alive at one step share no byte,
+   and returns how many bytes that takes; -1 for a negative size, an align below 1, more than MG_MEMORY_PIECES pieces
+   or a sum beyond 2^62.  *exact (may be NULL): 1 if no plan takes less, which up to MG_MEMORY_EXACT pieces always holds.  The same
+   pieces always give the same plan.  Thread safety: as a pure function. */
+enum { MG_MEMORY_EXACT = 12, MG_MEMORY_PIECES = 128 };
+typedef struct mg_memory_piece {
+  int64_t bytes;
+  int begin, end;
+  int64_t offset;            /* out */
+} mg_memory_piece;
+int64_t mg_memory_plan(mg_memory_piece *piece, int n, int64_t align, int *exact);
+
+/* S(id, what): the steps.  `piece`, `n` and `loop` are those of mg_memory_step. */
+#define MG_MEMORY_STEPS(S)                                                                                             \
+  S(BEGIN,      "a statement begins: the barriers that it needs stand before it")                                      \
+  S(READ,       "it reads the piece")                                                                                  \
+  S(WRITE,      "it writes the piece")                                                                                 \
+  S(BARRIER,    "a barrier stands here in any case")                                                                   \
+  S(BARRIER_IN, "so it does if shared memory is written in the loop")                                                  \
+  S(BARRIER_TO, "so it does before loop n if no shared memory is written in it, but was before it")                    \
+  S(SYNCED,     "the statement has a barrier in it, behind which the piece (-1: none) is all that was touched")        \
+  S(CLEAR,      "nothing that was touched has to be waited for: a barrier was just here")                              \
+  S(ASK,        "copies into the piece are under way (cp.async), as a group")                                          \
+  S(ASK_RING,   "n more groups are under way, the first stages of a ring")                                             \
+  S(OLDER,      "what was asked for from step n on is older than the stages of the ring")                              \
+  S(ARRIVE,     "all that is under way has arrived")                                                                   \
+  S(ARRIVE_FOR, "the piece has, if it is under way")                                                                   \
+  S(RING_NEXT,  "with a ring's first stage the first n pieces have come; -1: all that is not OLDER")                   \
+  S(UNTOUCHED,  "that it was written is nothing to wait for: that is done by other means")                             \
+  S(SINCE,      "the piece has been alive since step n")                                                               \
+  S(ALWAYS,     "it is alive in the whole kernel")                                                                     \
+  S(ONWARD,     "it is alive from here to the end")                                                                    \
+  S(COPIES,     "tensor copies into piece n begin: where it lies, what threads wrote is published first")               \
+  S(JOIN,       "every thread adds to its own elements of the piece: no barrier is among iterations")                  \
+  S(JOINED,     "it has")                                                                                              \
+  S(LOOP,       "an iteration begins, n pieces being there")                                                           \
+  S(LOOP_END,   "it has ended; piece: its ring, or -1; n 1: no barrier of the block stood where an iteration began")
+typedef enum mg_memory_step_kind {
+#define MGI_S(id, what) MG_STEP_##id,
+  MG_MEMORY_STEPS(MGI_S)
+#undef MGI_S
+  MG_STEP_COUNT
+} mg_memory_step_kind;
+
+enum { MG_BARRIER_NONE, MG_BARRIER_BLOCK, MG_BARRIER_GROUP }; /* who meets: nobody, the block, a warpgroup */
+typedef struct mg_memory_step {
+  uint8_t kind;                 /* MG_STEP_.. */
+  int16_t piece;
+  int n;
+  uint32_t loop;                /* the innermost loop around it, an axis; 0: none */
+  size_t at;                    /* the caller's: where it stands in the text, */
+  int indent;                   /* and how deep */
+  int waits;                    /* found: before it all but so many groups of copies arrive; -1: it waits for none */
+  int barrier;                  /* found: and behind that stands a barrier, MG_BARRIER_.. */
+  int over;                     /* found: of COPIES: something that threads write lies there too, before it */
+  int touches, passed;          /* found: the touches, and the barriers of the block, before it */
+} mg_memory_step;
+typedef struct mg_memory_life {
+  int64_t bytes, offset;        /* offset: found */
+  int begin, end;               /* found: the touches between which it is alive */
+  int first, last;              /* found: and the barriers */
+} mg_memory_life;
+typedef struct mg_memory {
+  mg_memory_life piece[MG_MEMORY_PIECES];
+  int n;
+  mg_memory_step *step;
+  int n_steps, room;
+  int no_memory;                /* 1: a step was lost */
+  uint8_t by_group[MG_MAX_AXES + 1]; /* by loop: its barriers are those of warpgroups */
+  uint8_t written[MG_MAX_AXES + 1];  /* found: shared memory is written in it */
+  int64_t bytes;                /* found: of a block */
+  int64_t barriers;             /* found: that a block comes to */
+} mg_memory;
+
+/* A new piece: its place; -1 if there are MG_MEMORY_PIECES. */
+int mg_memory_piece_new(mg_memory *M, int64_t bytes);
+/* Notes a step, and returns it, until the next one is noted, for what is the caller's; NULL if memory is out. */
+mg_memory_step *mg_memory_note(mg_memory *M, mg_memory_step_kind kind, int piece, int n, uint32_t loop);
+void mg_memory_clear(mg_memory *M); /* no pieces and no steps */
+void mg_memory_free(mg_memory *M);
+/* Finds all that is `found`: for a kernel whose loops are block's axes, offsets that are multiples of align, on a
+   machine whose multiprocessor has to hold at most so many blocks.  0: memory is out, or the bytes are beyond 2^62. */
+int mg_memory_lay_out(mg_memory *M, const mg_graph *block, int64_t align, const mg_machine *m, int64_t most);
 #endif /* MIRAGE_DEVICE_ONLY */
 
 #ifdef __cplusplus
@@ -2573,6 +2678,424 @@ void mg_plan_kernel(mg_graph *block, const mg_machine *m) {
   if (p.own || p.parts) mg_plan_say(block, MG_PLAN_RING, NULL, p.group ? MG_RING_GROUP : MG_RING_WARP);
   if (p.group) mg_plan_say(block, MG_PLAN_MMA, NULL, MG_MMA_WARPGROUP);
   block->threads = mgi_plan_threads(&p);
+}
+
+/* ------------------------------------------------------------------------------------------------- >>packing
+
+   Dynamic storage allocation: a piece is a rectangle, steps by bytes, whose steps are given and whose offset is sought.
+   Pieces that share a step may not share a byte, so one of each such pair lies below the other; in a smallest plan every
+   piece can be let down until it rests on the floor or on a piece that it shares a step with.  Such plans are listed by
+   branch and bound in the order of their offsets: the next piece rests on the highest of those placed before that it
+   shares a step with, and no lower than the one before it.
+
+       bytes |      ####c###           a rests on the floor, b too; c on the higher of the two.
+             | ##a##    #b#            Order: a, b, c.
+             +----------------- steps
+
+   Bound: at each step the pieces still to come stand on each other, none below the place where it could rest now: the
+   makespan of one machine with release dates, exact in order of these.  Of equal pieces the first comes first.
+   Beyond MG_MEMORY_EXACT pieces a budget of nodes ends it; what it starts from is the best of four orders by first fit. */
+typedef struct mgi_mem {
+  const mg_memory_piece *piece;
+  int id[MG_MEMORY_PIECES], n;       /* pieces that take anything, largest first */
+  int64_t size[MG_MEMORY_PIECES], at[MG_MEMORY_PIECES], best_at[MG_MEMORY_PIECES]; /* in units of align */
+  uint8_t meets[MG_MEMORY_PIECES][MG_MEMORY_PIECES], placed[MG_MEMORY_PIECES];
+  int64_t best, least;               /* least: what is alive at some step at once */
+  int64_t low[MG_MEMORY_PIECES + 1][MG_MEMORY_PIECES]; /* by depth: where each could rest */
+  int64_t nodes, budget;             /* budget 0: none */
+} mgi_mem;
+
+MGI_FN int64_t mgi_mem_bound(const mgi_mem *M, const int64_t *low, const int *order, int n) {
+  int64_t bound = 0;
+  for (int s = 0; s < M->n; s++) { /* the steps at which a piece begins see every largest set that is alive at once */
+    const int begin = M->piece[M->id[s]].begin;
+    int64_t h = 0;
+    for (int k = 0; k < n; k++) {
+      const mg_memory_piece *p = &M->piece[M->id[order[k]]];
+      if (p->begin > begin || p->end < begin) continue;
+      if (low[order[k]] > h) h = low[order[k]];
+      h += M->size[order[k]];
+    }
+    if (h > bound) bound = h;
+  }
+  return bound;
+}
+/* Places one more piece at or above `floor`; `top` is the height so far. */
+MGI_FN void mgi_mem_branch(mgi_mem *M, int depth, int64_t floor, int last, int64_t top) {
+  int64_t *low = M->low[depth];
+  int order[MG_MEMORY_PIECES] = {0}, n = 0;
+  if (M->best == M->least || (M->budget && ++M->nodes > M->budget)) return;
+  if (depth == M->n) {
+    M->best = top;
+    memcpy(M->best_at, M->at, sizeof M->at);
+    return;
+  }
+  for (int k = 0; k < M->n; k++) {
+    if (M->placed[k]) continue;
+    if (low[k] < floor) low[k] = floor;
+    int j = n++;
+    for (; j && low[order[j - 1]] > low[k]; j--) order[j] = order[j - 1];
+    order[j] = k;
+  }
+  int64_t bound = mgi_mem_bound(M, low, order, n);
+  if (bound >= M->best) return;
+  for (int j = 0; j < n; j++) {
+    const int k = order[j];
+    int64_t rest = 0;
+    int again = 0;
+    for (int q = 0; q < M->n; q++) {
+      if (M->placed[q] && M->meets[q][k] && M->at[q] + M->size[q] > rest) rest = M->at[q] + M->size[q];
+      again |= q < k && !M->placed[q] && M->size[q] == M->size[k] && M->piece[M->id[q]].begin == M->piece[M->id[k]].begin && M->piece[M->id[q]].end == M->piece[M->id[k]].end;
+    }
+    if (again || rest < floor || (rest == floor && k < last) || rest + M->size[k] >= M->best) continue; /* another order of offsets lists that plan */
+    M->at[k] = rest;
+    M->placed[k] = 1;
+    int64_t *next = M->low[depth + 1], end = rest + M->size[k];
+    for (int q = 0; q < M->n; q++) next[q] = M->meets[q][k] && low[q] < end ? end : low[q];
+    mgi_mem_branch(M, depth + 1, rest, k, end > top ? end : top);
+    M->placed[k] = 0;
+  }
+}
+/* Each piece in `order` at the lowest place that is free for it. */
+MGI_FN void mgi_mem_first_fit(mgi_mem *M, const int *order) {
+  int64_t peak = 0;
+  for (int j = 0; j < M->n; j++) {
+    const int k = order[j];
+    int64_t at = 0;
+    for (int moved = 1; moved;) {
+      moved = 0;
+      for (int i = 0; i < j; i++) {
+        const int q = order[i];
+        if (M->meets[q][k] && M->at[q] < at + M->size[k] && at < M->at[q] + M->size[q]) at = M->at[q] + M->size[q], moved = 1;
+      }
+    }
+    M->at[k] = at;
+    if (at + M->size[k] > peak) peak = at + M->size[k];
+  }
+  if (peak >= M->best) return;
+  M->best = peak;
+  memcpy(M->best_at, M->at, sizeof M->at);
+}
+
+int64_t mg_memory_plan(mg_memory_piece *piece, int n, int64_t align, int *exact) {
+  int64_t sum = 0, peak;
+  int order[MG_MEMORY_PIECES];
+  if (exact) *exact = 0;
+  if (n < 0 || n > MG_MEMORY_PIECES || align < 1) return -1;
+  for (int k = 0; k < n; k++) {
+    if (piece[k].bytes < 0 || piece[k].bytes > ((int64_t)1 << 62) - align - sum) return -1;
+    sum += (piece[k].bytes + align - 1) / align * align;
+    piece[k].offset = 0;
+  }
+  mgi_mem *M = (mgi_mem *)calloc(1, sizeof *M);
+  if (!M) return -1;
+  M->piece = piece;
+  for (int k = 0; k < n; k++) { /* largest first: the number of a piece is its rank */
+    if (!piece[k].bytes || piece[k].end < piece[k].begin) continue;
+    int j = M->n++;
+    for (; j && piece[M->id[j - 1]].bytes < piece[k].bytes; j--) M->id[j] = M->id[j - 1];
+    M->id[j] = k;
+  }
+  for (int k = 0; k < M->n; k++) {
+    const mg_memory_piece *p = &piece[M->id[k]];
+    M->size[k] = (p->bytes + align - 1) / align;
+    for (int q = 0; q < M->n; q++) M->meets[k][q] = q != k && piece[M->id[q]].begin <= p->end && p->begin <= piece[M->id[q]].end;
+  }
+  M->best = sum / align + 1;
+  for (int how = 0; how < 4; how++) { /* as given; by size; by size times steps; by begin */
+    for (int k = 0; k < M->n; k++) {
+      int j = k;
+      for (; j; j--) {
+        const mg_memory_piece *a = &piece[M->id[order[j - 1]]], *b = &piece[M->id[k]];
+        const double la = (double)a->bytes * ((double)a->end - a->begin + 1), lb = (double)b->bytes * ((double)b->end - b->begin + 1);
+        if (how == 0 ? M->id[order[j - 1]] < M->id[k] : how == 1 ? 1 : how == 2 ? la >= lb : a->begin <= b->begin) break;
+        order[j] = order[j - 1];
+      }
+      order[j] = k;
+    }
+    mgi_mem_first_fit(M, order);
+  }
+  for (int k = 0; k < M->n; k++) order[k] = k;
+  M->least = mgi_mem_bound(M, M->low[0], order, M->n);
+  M->budget = M->n > MG_MEMORY_EXACT ? 100000 : 0;
+  mgi_mem_branch(M, 0, 0, -1, 0);
+  if (exact) *exact = M->best == M->least || !M->budget || M->nodes <= M->budget;
+  for (int k = 0; k < M->n; k++) piece[M->id[k]].offset = M->best_at[k] * align;
+  peak = M->n ? M->best * align : 0;
+  free(M);
+  return peak;
+}
+
+/* ------------------------------------------------------------------------------------------------ >>lifetimes
+
+   The steps are walked over twice: without addresses, for the lifetimes; and once the pieces have theirs, for the
+   barriers that these ask for beside. */
+
+enum { MGI_OLDER = 1 << 30, MGI_FOREVER = 1 << 30 };
+typedef struct mgi_memory_state {  /* of a piece */
+  int read, written;             /* since the last barrier, by the statements before */
+  int reads, writes;             /* by the one that is being written: a barrier within stands before it */
+  int open_read, open_written;   /* in a loop whose warpgroups have barriers of their own: before one of those */
+  int group, asked;              /* of copies under way: their group, or MGI_OLDER, 0: none are; the step that asked */
+} mgi_memory_state;
+typedef struct mgi_memory_walk {
+  mg_memory *M;
+  const mg_graph *block;
+  mgi_memory_state of[MG_MEMORY_PIECES];
+  int laid;                      /* 1: the pieces have addresses */
+  int touches, passed, groups;   /* so far: touches; barriers of the block; groups of copies */
+  int body[MG_MAX_AXES + 1], pieces[MG_MAX_AXES + 1]; /* by loop: where its body began, with how many pieces */
+  mg_memory_step *now;
+} mgi_memory_walk;
+
+int mg_memory_piece_new(mg_memory *M, int64_t bytes) {
+  if (M->n == MG_MEMORY_PIECES) return -1;
+  memset(&M->piece[M->n], 0, sizeof *M->piece);
+  M->piece[M->n].bytes = mg_round_up(bytes, 128);
+  return M->n++;
+}
+mg_memory_step *mg_memory_note(mg_memory *M, mg_memory_step_kind kind, int piece, int n, uint32_t loop) {
+  if (M->n_steps == M->room) {
+    const int room = M->room ? 2 * M->room : 64;
+    mg_memory_step *more = (mg_memory_step *)realloc(M->step, (size_t)room * sizeof *more);
+    if (!more) M->no_memory = 1;
+    else M->step = more, M->room = room;
+  }
+  if (M->no_memory) return NULL;
+  mg_memory_step *s = &M->step[M->n_steps++];
+  memset(s, 0, sizeof *s);
+  s->kind = (uint8_t)kind;
+  s->piece = (int16_t)piece;
+  s->n = n;
+  s->loop = loop;
+  return s;
+}
+void mg_memory_clear(mg_memory *M) {
+  M->n = M->n_steps = M->no_memory = 0;
+  M->bytes = M->barriers = 0;
+}
+void mg_memory_free(mg_memory *M) {
+  free(M->step);
+  memset(M, 0, sizeof *M);
+}
+
+MGI_FN void mgi_memory_barrier(mgi_memory_walk *W) {
+  const int group = W->M->by_group[W->now->loop];
+  int64_t trips = 1;
+  for (uint32_t a = W->now->loop; a && trips < 1 << 20; a = W->block->axes[a].parent) trips *= W->block->axes[a].extent;
+  W->now->barrier = group ? MG_BARRIER_GROUP : MG_BARRIER_BLOCK;
+  W->M->barriers += trips;
+  if (!group) W->passed++;
+  for (int k = 0; k < W->M->n; k++) {
+    mgi_memory_state *p = &W->of[k];
+    if (group) { /* the others have not met */
+      p->open_read |= p->read;
+      p->open_written |= p->written;
+    }
+    p->read = p->written = 0;
+  }
+}
+/* What cp.async brings, up to that group, is there for the thread that asked for it. */
+MGI_FN void mgi_memory_arrive(mgi_memory_walk *W, int group) {
+  const int newer = group == MGI_OLDER ? 0 : W->groups - group;
+  for (int k = 0; k < W->M->n; k++) {
+    mgi_memory_state *p = &W->of[k];
+    if (!p->group || (newer && p->group > group)) continue;
+    p->group = 0;
+    p->written = 1;
+    W->now->waits = newer;
+  }
+}
+/* 1 if piece k has to be waited for before the piece that shares its addresses is written. */
+MGI_FN int mgi_memory_meets(const mgi_memory_walk *W, int k, int piece) {
+  const mg_memory_life *a = &W->M->piece[k], *b = &W->M->piece[piece];
+  const mgi_memory_state *p = &W->of[k];
+  if (k == piece || !(p->read || p->written)) return 0;
+  return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+}
+MGI_FN void mgi_memory_touch(mgi_memory_walk *W, int piece, int write) {
+  mg_memory_life *o = &W->M->piece[piece];
+  mgi_memory_state *p = &W->of[piece];
+  int hazard = p->written || (write && p->read);
+  if (p->group) {
+    mgi_memory_arrive(W, p->group);
+    hazard = 1;
+  }
+  for (int k = 0; k < W->M->n && W->laid && write; k++) hazard |= mgi_memory_meets(W, k, piece);
+  if (hazard) mgi_memory_barrier(W);
+  W->touches++;
+  if (W->touches < o->begin) {
+    o->begin = W->touches;
+    o->first = W->passed;
+  }
+  if (W->touches >= o->end) {
+    o->end = W->touches;
+    o->last = W->passed;
+  }
+  *(write ? &p->writes : &p->reads) = 1;
+  for (uint32_t a = W->now->loop; write && a; a = W->block->axes[a].parent) W->M->written[a] = 1;
+}
+MGI_FN void mgi_memory_ends(mgi_memory_walk *W, mg_memory_life *o) {
+  o->end = W->touches;
+  o->last = W->passed;
+}
+/* What was there before a loop's body and is touched in it is alive to here.  Without a barrier where an iteration
+   begins (`open`) all that is touched in it is. */
+MGI_FN void mgi_memory_loop_end(mgi_memory_walk *W, uint32_t loop, int ring, int open) {
+  const int body = W->body[loop];
+  W->touches++;
+  if (ring >= 0) {
+    mgi_memory_ends(W, &W->M->piece[ring]);
+    W->of[ring].read = W->of[ring].written = 1;
+  }
+  for (int k = 0; k < W->M->n; k++) {
+    mg_memory_life *o = &W->M->piece[k];
+    mgi_memory_state *p = &W->of[k];
+    p->read |= p->open_read; /* what a warpgroup's barriers separated is still to be, for the others */
+    p->written |= p->open_written;
+    p->open_read = p->open_written = 0;
+    if (o->end < body || (k >= W->pieces[loop] && !open)) continue;
+    if (o->end <= W->touches) mgi_memory_ends(W, o);
+    if (o->begin > body) o->begin = body;
+  }
+}
+MGI_FN void mgi_memory_older(mgi_memory_walk *W, int from) {
+  for (int k = 0; k < W->M->n; k++)
+    if (W->of[k].group && W->of[k].asked >= from) W->of[k].group = MGI_OLDER;
+}
+MGI_FN void mgi_memory_ring_next(mgi_memory_walk *W, int older) {
+  for (int k = 0; k < (older < 0 ? W->M->n : older); k++) {
+    mgi_memory_state *p = &W->of[k];
+    if (!p->group || (older < 0 && p->group == MGI_OLDER)) continue;
+    p->group = 0;
+    p->written = 1;
+  }
+}
+MGI_FN void mgi_memory_begin(mgi_memory_walk *W) {
+  for (int k = 0; k < W->M->n; k++) {
+    mgi_memory_state *p = &W->of[k];
+    p->read |= p->reads;
+    p->written |= p->writes;
+    p->reads = p->writes = 0;
+  }
+}
+MGI_FN int mgi_memory_any_written(const mgi_memory_walk *W) {
+  for (int k = 0; k < W->M->n; k++)
+    if (W->of[k].written || W->of[k].writes) return 1;
+  return 0;
+}
+MGI_FN void mgi_memory_step(mgi_memory_walk *W, mg_memory_step *s) {
+  mg_memory_life *o = s->piece >= 0 ? &W->M->piece[s->piece] : NULL;
+  mgi_memory_state *p = s->piece >= 0 ? &W->of[s->piece] : NULL;
+  W->now = s;
+  s->waits = -1;
+  s->barrier = MG_BARRIER_NONE;
+  s->touches = W->touches;
+  s->passed = W->passed;
+  switch (s->kind) {
+  case MG_STEP_BEGIN: mgi_memory_begin(W); break;
+  case MG_STEP_READ: mgi_memory_touch(W, s->piece, 0); break;
+  case MG_STEP_WRITE: mgi_memory_touch(W, s->piece, 1); break;
+  case MG_STEP_BARRIER: mgi_memory_barrier(W); break;
+  case MG_STEP_BARRIER_IN:
+    if (!W->laid || W->M->written[s->loop]) mgi_memory_barrier(W);
+    break;
+  case MG_STEP_BARRIER_TO:
+    if (W->laid && !W->M->written[s->n] && mgi_memory_any_written(W)) mgi_memory_barrier(W);
+    break;
+  case MG_STEP_SYNCED: W->passed++; /* fallthrough */
+  case MG_STEP_CLEAR:
+    for (int k = 0; k < W->M->n; k++) {
+      mgi_memory_state *q = &W->of[k];
+      q->read = q->written = k == s->piece;
+      q->reads = q->writes = 0;
+    }
+    break;
+  case MG_STEP_ASK:
+    p->group = ++W->groups;
+    p->asked = (int)(s - W->M->step);
+    break;
+  case MG_STEP_ASK_RING: W->groups += s->n; break;
+  case MG_STEP_OLDER: mgi_memory_older(W, s->n); break;
+  case MG_STEP_ARRIVE: mgi_memory_arrive(W, MGI_OLDER); break;
+  case MG_STEP_ARRIVE_FOR:
+    if (p->group) mgi_memory_arrive(W, p->group);
+    break;
+  case MG_STEP_RING_NEXT: mgi_memory_ring_next(W, s->n); break;
+  case MG_STEP_UNTOUCHED: p->written = p->writes = 0; break;
+  case MG_STEP_SINCE:
+    if (o->begin > W->M->step[s->n].touches + 1) o->begin = W->M->step[s->n].touches + 1;
+    if (o->first > W->M->step[s->n].passed) o->first = W->M->step[s->n].passed;
+    break;
+  case MG_STEP_ALWAYS: o->begin = o->first = 0; /* fallthrough */
+  case MG_STEP_ONWARD: o->end = o->last = MGI_FOREVER; break;
+  case MG_STEP_JOIN:
+    W->touches++;
+    mgi_memory_ends(W, o);
+    break;
+  case MG_STEP_JOINED: p->written = 1; break;
+  case MG_STEP_COPIES: break;
+  case MG_STEP_LOOP:
+    W->body[s->loop] = ++W->touches;
+    W->pieces[s->loop] = s->n;
+    break;
+  default: mgi_memory_loop_end(W, s->loop, s->piece, s->n); break;
+  }
+}
+MGI_FN void mgi_memory_walk_over(mg_memory *M, const mg_graph *block, int laid) {
+  mgi_memory_walk W;
+  memset(&W, 0, sizeof W);
+  W.M = M;
+  W.block = block;
+  W.laid = laid;
+  M->barriers = 0;
+  for (int k = 0; k < M->n_steps; k++) mgi_memory_step(&W, &M->step[k]);
+}
+
+/* Whether some piece that threads write, or have cp.async write, before the ring of step s lies in part where that does. */
+MGI_FN int mgi_memory_over(const mg_memory *M, const mg_memory_step *s) {
+  const mg_memory_life *ring = &M->piece[s->n];
+  for (int k = 0; k < M->n && s->n < M->n; k++) {
+    const mg_memory_life *o = &M->piece[k];
+    int brought = k == s->n || (!s->loop && o->begin >= ring->begin);
+    for (int j = 0; j < M->n_steps && !brought; j++) brought = M->step[j].kind == MG_STEP_COPIES && M->step[j].n == k;
+    if (!brought && o->offset < ring->offset + ring->bytes && ring->offset < o->offset + o->bytes) return 1;
+  }
+  return 0;
+}
+int mg_memory_lay_out(mg_memory *M, const mg_graph *block, int64_t align, const mg_machine *m, int64_t most) {
+  const int64_t sm = m->shared_per_sm; /* each block takes 1024 bytes more than it asks for */
+  mg_memory_piece tight[MG_MEMORY_PIECES], loose[MG_MEMORY_PIECES];
+  mg_memory_life found[MG_MEMORY_PIECES];
+  if (M->no_memory) return 0;
+  memset(M->written, 0, sizeof M->written);
+  for (int k = 0; k < M->n; k++) {
+    mg_memory_life *o = &M->piece[k];
+    o->begin = MGI_FOREVER;
+    o->end = o->first = o->last = 0;
+  }
+  mgi_memory_walk_over(M, block, 0);
+  for (int k = 0; k < M->n; k++) {
+    const mg_memory_life *o = &M->piece[k];
+    const mg_memory_piece touches = { o->bytes, o->begin, o->end, 0 };
+    const mg_memory_piece barriers = { o->bytes, o->first, o->begin > o->end ? o->first - 1 : o->last, 0 };
+    tight[k] = touches;
+    loose[k] = barriers;
+  }
+  const int64_t least = mg_memory_plan(tight, M->n, align, NULL), room = mg_memory_plan(loose, M->n, align, NULL);
+  if (least < 0 || room < 0) return 0;
+  int64_t by_tight = sm / (least + 1024), by_loose = sm / (room + 1024);
+  if (by_tight > most) by_tight = most;
+  if (by_loose > most) by_loose = most;
+  const mg_memory_piece *plan = by_loose < by_tight || by_loose < 1 ? tight : loose;
+  M->bytes = plan == tight ? least : room;
+  for (int k = 0; k < M->n; k++) M->piece[k].offset = plan[k].offset;
+  memcpy(found, M->piece, sizeof found);
+  mgi_memory_walk_over(M, block, 1);
+  memcpy(M->piece, found, sizeof found); /* lifetimes are those without the barriers that addresses ask for */
+  for (int k = 0; k < M->n_steps; k++)
+    if (M->step[k].kind == MG_STEP_COPIES) M->step[k].over = mgi_memory_over(M, &M->step[k]);
+  return 1;
 }
 
 #ifdef __cplusplus

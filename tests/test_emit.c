@@ -244,6 +244,9 @@ static void test_file(void **state) {
     const char *at = strstr(a, noise[k]);
     if (at && strncmp(at - 15, "workspace_bytes(void)", 21)) fail_msg("'%s' in\n%s", noise[k], a);
   }
+  for (const char *at = a; (at = strstr(at, "mg_shared()")) != NULL; at++) /* addresses have names */
+    if (strncmp(at, "mg_shared() + AT_", 17)) fail_msg("'%.40s' in\n%s", at, a);
+  assert_non_null(strstr(a, "    AT_ring_i = 0"));
   assert_non_null(strstr(a, "#define MIRAGE_DEVICE_ONLY\n#include \"mirage_cuda.cuh\"\n"));
   assert_int_equal(mg_cuda_source_graph(a, strlen(a), &again, &e), MG_OK);
   assert_true(mg_hash(g) == mg_hash(again));

@@ -230,6 +230,104 @@ static void test_memory_large(void **state) {
   }
   print_message("13 to %d pieces: %d of 20 plans proven to be the smallest\n", (int)MG_MEMORY_PIECES, proven);
 }
+/* ---- steps: what is read is what was written, and a barrier is between what two statements do to the same bytes */
+typedef struct ran { int statement, epoch, owner, write; } ran;
+enum { UNITS = 1024 };
+typedef struct machine {
+  const mg_memory *M;
+  ran last[UNITS];               /* by unit of 128 bytes: who touched it last, */
+  int reader[UNITS][2], seen[UNITS][2]; /* the last two statements that read it, the later first, and in which epochs */
+  int epoch, statement, groups, arrived, asked[MG_MEMORY_PIECES];
+} machine;
+static void machine_touches(machine *X, int piece, int write) {
+  const mg_memory_life *p = &X->M->piece[piece];
+  for (int64_t u = p->offset / 128; u < (p->offset + p->bytes) / 128; u++) {
+    ran *was = &X->last[u];
+    if (!write) assert_int_equal(was->owner, piece + 1);
+    if (was->statement != X->statement) assert_true(!was->statement || was->epoch < X->epoch);
+    const int own = X->reader[u][0] == X->statement; /* it may read what it writes */
+    if (write) assert_true(!X->reader[u][own] || X->seen[u][own] < X->epoch);
+    if (!write && !own) X->reader[u][1] = X->reader[u][0], X->seen[u][1] = X->seen[u][0];
+    if (!write) X->reader[u][0] = X->statement, X->seen[u][0] = X->epoch;
+    else was->statement = X->statement, was->epoch = X->epoch, was->owner = piece + 1;
+  }
+}
+/* The steps from..to - 1: of a statement's, first what it waits for, then what it does. */
+static void machine_runs(machine *X, int from, int to) {
+  for (int k = from; k < to; k++) {
+    const mg_memory_step *s = &X->M->step[k];
+    if (s->kind != MG_STEP_BEGIN && s->kind != MG_STEP_BARRIER) continue;
+    int end = k + 1;
+    while (end < to && X->M->step[end].kind != MG_STEP_BEGIN && X->M->step[end].kind != MG_STEP_BARRIER) end++;
+    X->statement++;
+    for (int j = k; j < end; j++) {
+      const mg_memory_step *t = &X->M->step[j];
+      if (t->waits >= 0 && X->groups - t->waits > X->arrived) X->arrived = X->groups - t->waits;
+      X->epoch += t->barrier != MG_BARRIER_NONE;
+    }
+    for (int j = k; j < end; j++) {
+      const mg_memory_step *t = &X->M->step[j];
+      if (t->kind == MG_STEP_ASK) X->asked[t->piece] = ++X->groups;
+      if (t->kind != MG_STEP_READ && t->kind != MG_STEP_WRITE) continue;
+      assert_true(t->kind == MG_STEP_WRITE || X->asked[t->piece] <= X->arrived);
+      machine_touches(X, t->piece, t->kind == MG_STEP_WRITE);
+    }
+  }
+}
+/* A statement of `loop`: reads some of the pieces that are there, and writes a new one, or asks for copies into one. */
+static void a_statement(mg_memory *M, uint32_t loop, int room) {
+  const int there = M->n, many = pick(4);
+  mg_memory_note(M, MG_STEP_BEGIN, -1, 0, loop);
+  for (int j = 0; j < many && there; j++) mg_memory_note(M, MG_STEP_READ, pick(there), 0, loop);
+  const int piece = there && pick(4) == 0 && many ? M->step[M->n_steps - 1].piece : mg_memory_piece_new(M,
+                                                                                                        128 * (1 + pick(room)));
+  assert_true(piece >= 0);
+  mg_memory_note(M, MG_STEP_WRITE, piece, 0, loop);
+  if (!loop && piece == there && pick(3) == 0) mg_memory_note(M, MG_STEP_ASK, piece, 0, loop);
+}
+static void test_memory_steps(void **state) {
+  (void)state;
+  mg_graph *g = parse("program p\ninput X : f16[64, 64]\nO = kernel grid=(x=1) threads=32 {\n"
+                      "  for i=4 {\n    a = load X {x->*, i->0}\n  }\n  o = accum(a) {i->+}\n  store o {x->1}\n}\noutput O\n");
+  const mg_graph *b = g->ops[g->n_ops - 1].sub;
+  const mg_machine *m = mg_machine_at(0);
+  int shared = 0, separated = 0, waited = 0;
+  for (int c = 0; c < cases; c++) {
+    mg_memory M;
+    machine X;
+    int loop[2], before = 2 + pick(5), in = pick(4), after = pick(5);
+    int64_t sum = 0;
+    memset(&M, 0, sizeof M);
+    memset(&X, 0, sizeof X);
+    for (int k = 0; k < before; k++) a_statement(&M, 0, 8);
+    mg_memory_note(&M, MG_STEP_BEGIN, -1, 0, 0);
+    mg_memory_note(&M, MG_STEP_ARRIVE, -1, 0, 0);
+    loop[0] = M.n_steps;
+    mg_memory_note(&M, MG_STEP_LOOP, -1, M.n, 4);
+    mg_memory_note(&M, MG_STEP_BEGIN, -1, 0, 4);
+    mg_memory_note(&M, MG_STEP_BARRIER, -1, 0, 4);
+    for (int k = 0; k < in; k++) a_statement(&M, 4, 8);
+    mg_memory_note(&M, MG_STEP_LOOP_END, -1, 0, 4);
+    loop[1] = M.n_steps;
+    for (int k = 0; k < after; k++) a_statement(&M, 0, 8);
+    assert_int_equal(mg_memory_lay_out(&M, b, 128, m, pick(2) ? 1 : 64), 1);
+    X.M = &M;
+    machine_runs(&X, 0, loop[0]);
+    machine_runs(&X, loop[0], loop[1]);
+    if (in) machine_runs(&X, loop[0], loop[1]);
+    machine_runs(&X, loop[1], M.n_steps);
+    for (int k = 0; k < M.n; k++) {
+      sum += M.piece[k].bytes;
+      assert_true(M.piece[k].offset >= 0 && M.piece[k].offset + M.piece[k].bytes <= M.bytes);
+    }
+    shared += M.bytes < sum;
+    separated += M.barriers > 3;
+    waited += X.groups > 0;
+    mg_memory_free(&M);
+  }
+  assert_true(cases < 100 || (shared > cases / 4 && separated > cases / 4 && waited > cases / 4));
+  mg_graph_free(g);
+}
 static void test_memory_edges(void **state) {
   mg_memory_piece none[3] = {{0, 0, 5, -1}, {500, 5, 4, -1}, {1, 2, 2, -1}}, p[MG_MEMORY_PIECES + 1];
   int exact;
@@ -887,6 +985,7 @@ int main(int argc, char **argv) {
   print_message("seed %llu, %d cases\n", (unsigned long long)seed, cases);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_memory_brute), cmocka_unit_test(test_memory_z3), cmocka_unit_test(test_memory_beyond_the_clique), cmocka_unit_test(test_memory_large), cmocka_unit_test(test_memory_edges),
+    cmocka_unit_test(test_memory_steps),
     cmocka_unit_test(test_schedule_brute), cmocka_unit_test(test_schedule_every_order), cmocka_unit_test(test_schedule_given),
     cmocka_unit_test(test_layouts), cmocka_unit_test(test_places), cmocka_unit_test(test_layouts_of_programs), cmocka_unit_test(test_layout_dense), cmocka_unit_test(test_layout_plan), cmocka_unit_test(test_chained), cmocka_unit_test(test_group_rings),
   };
