@@ -29,7 +29,8 @@
 #include <cmocka.h>
 
 static uint64_t seed = 1, rng;
-static int all = 0, sample = 8;
+static int all = 0, sample = 0; /* sample: how many of one kernel; 0: OF_CLASS of each class, from all kernels */
+enum { OF_CLASS = 6 };
 static const char *table_path;
 static char dir[60], compiler[80];
 static uint64_t pick(uint64_t n) { /* below n */
@@ -193,6 +194,7 @@ static const struct { int cls; const char *find, *with; int most; } plants[] = {
 };
 enum { PLANTS = sizeof plants / sizeof *plants, MOST = 400 };
 static int cls_of[MOST + 1], n_planted;
+static unsigned char was_planted[16][MOST + 1]; /* by kernel */
 static char says[MOST + 1][160];
 static const char helpers[] =
     "#include <stdlib.h>\n"
@@ -356,7 +358,8 @@ static const char *is_harmless(int k, int id, const char *cu) {
 static struct { int planted, caught; } count[CLASSES];
 static int missed, harmless, accepted, refused;
 
-static void plants_of(int k, int most) {
+/* Those of kernel k; most > 0: so many, drawn; of_class > 0: in a drawn order, till of each class as many were planted. */
+static void plants_of(int k, int most, int of_class) {
   mg_graph *g = NULL;
   mg_error e;
   mg_check_report r;
@@ -369,17 +372,21 @@ static void plants_of(int k, int most) {
     snprintf(path, sizeof path, "build/host.%d.cu", k);
     assert_true(mgi_cd_write(path, cu, strlen(cu)));
   }
-  if (check(g, cu, key, 0, -1, &r, &e) != MG_OK) fail_msg("%s, nothing planted: %s: %s\n%s", kernels[k].name, e.where, e.msg, r.difference);
-  assert_true(r.host_calls > 10);
-  for (int n = 0; n < (most ? most : n_planted); n++) {
-    const int id = most ? 1 + (int)pick((uint64_t)n_planted) : n + 1;
+  const int first = of_class ? (int)pick((uint64_t)n_planted) : 0;
+  int some = !of_class;
+  for (int id = 1; id <= n_planted && !some; id++) some = count[cls_of[id]].planted < of_class && !was_planted[k][id] && !is_harmless(k, id, cu);
+  if (some && check(g, cu, key, 0, -1, &r, &e) != MG_OK) fail_msg("%s, nothing planted: %s: %s\n%s", kernels[k].name, e.where, e.msg, r.difference);
+  if (some) assert_true(r.host_calls > 10);
+  for (int n = 0; n < (!some ? 0 : most ? most : n_planted); n++) {
+    const int id = most ? 1 + (int)pick((uint64_t)n_planted) : 1 + (first + n) % n_planted;
+    if (of_class && (count[cls_of[id]].planted >= of_class || was_planted[k][id])) continue;
     const char *why = is_harmless(k, id, cu);
     if (why) {
       harmless++;
       continue;
     }
     const mg_status s = check(g, cu, key, id, -1, &r, &e);
-    count[cls_of[id]].planted++;
+    count[cls_of[id]].planted++, was_planted[k][id] = 1;
     if (s == MG_NOT_FOUND) {
       assert_true(r.difference[0]);
       count[cls_of[id]].caught++;
@@ -838,13 +845,17 @@ static void plants_are_caught(void **state) {
   (void)state;
   const char *only = getenv("ONLY");
   begin();
-  const int start = (int)pick(KERNELS);
-  for (int n = 0; n < (all ? KERNELS : 1); n++) {
-    const int k = all ? n : start;
-    if (!only || strstr(only, kernels[k].name)) plants_of(k, all ? 0 : sample);
+  const int start = (int)pick(KERNELS), each = !all && !sample;
+  for (int n = 0; n < (all || each ? KERNELS : 1); n++) {
+    const int k = all ? n : (start + n) % KERNELS;
+    if (!only || strstr(only, kernels[k].name)) plants_of(k, sample, each ? 1 + n * OF_CLASS / KERNELS : 0);
   }
+  for (int n = 0; n < KERNELS && each && !only; n++) plants_of((start + n) % KERNELS, 0, OF_CLASS); /* of classes that few kernels have */
   end();
   table(stdout);
+  int planted = 0;
+  for (int c = 0; c < CLASSES; c++) planted += count[c].planted;
+  if (each && !only && planted < 100) fail_msg("%d planted bugs are fewer than 100", planted);
   if (missed) fail_msg("%d planted bugs were not caught, seed %llu", missed, (unsigned long long)seed);
 }
 static void rewrites_pass(void **state) {
