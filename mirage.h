@@ -321,6 +321,9 @@ enum { MG_LEVEL_K = 1, MG_LEVEL_B = 2, MG_LEVEL_T = 4 };
   E(SIGMOID,       "sigmoid",       1, MG_KBT, NONE,  OPAQUE,     FF_OPAQUE_NONZERO(SIGMOID, a), MG_C(1, 1) / (MG_C(1, 1) + MG_EXP(-a)), SPECIAL, MG_EACH) \
   E(RSQRT,         "rsqrt",         1, MG_KBT, NONE,  OPAQUE,     FF_DIV(FF_ONE, FF_OPAQUE_NONZERO(SQRT, a)), MG_C(1, 1) / MG_SQRT(a), SPECIAL, MG_EACH) \
   E(ABS,           "abs",           1, MG_KBT, NONE,  OPAQUE,     FF_MAX(a, FF_SUB(FF_ZERO, a)), MG_ABS(a),      PLAIN, MG_EACH)                        \
+  E(TO_F16,        "to_f16",        1, MG_KBT, NONE,  OPAQUE,     a,                             a,              PLAIN, MG_EACH)                        \
+  E(TO_BF16,       "to_bf16",       1, MG_KBT, NONE,  OPAQUE,     a,                             a,              PLAIN, MG_EACH)                        \
+  E(TO_F32,        "to_f32",        1, MG_KBT, NONE,  OPAQUE,     a,                             a,              PLAIN, MG_EACH)                        \
   E(MAXIMUM,       "maximum",       2, MG_KBT, NONE,  OPAQUE,     FF_MAX(a, b),                  MG_MAX(a, b),   PLAIN, MG_EACH)                        \
   E(MINIMUM,       "minimum",       2, MG_KBT, NONE,  OPAQUE,     FF_SUB(FF_ZERO, FF_MAX(FF_SUB(FF_ZERO, a), FF_SUB(FF_ZERO, b))), MG_MIN(a, b), PLAIN, MG_EACH) \
   E(CLAMP_MIN,     "clamp_min",     1, MG_KBT, RAT,   OPAQUE,     FF_MAX(a, c),                  MG_MAX(a, c),   PLAIN, MG_EACH)                        \
@@ -558,6 +561,10 @@ mg_tensor mg_with_dim(mg_graph *g, mg_opcode op, mg_tensor a, int dim);       /*
 mg_tensor mg_rms_norm(mg_graph *g, mg_tensor x, mg_tensor gain, mg_rational eps, int dim);
 mg_tensor mg_clamp(mg_graph *g, mg_tensor a, mg_rational least, mg_rational most); /* min(max(a, least), most) */
 mg_tensor mg_repeat(mg_graph *g, mg_tensor a, int dim, int64_t n);
+/* a, as a tensor of that type. */
+mg_tensor mg_cast(mg_graph *g, mg_tensor a, mg_dtype type);
+/* 1 if op is a cast, with its type in *type, which may be NULL. */
+int mg_is_cast(mg_opcode op, mg_dtype *type);
 /* c != 0 ? a : b, as keep(c, a) + drop(c, b): what is not chosen may be anything, infinite too, in floats. */
 mg_tensor mg_where(mg_graph *g, mg_tensor c, mg_tensor a, mg_tensor b);
 /* Rotary embedding by halves of the last dimension: x c + (-x2 | x1) s, where x = (x1 | x2); c and s broadcast to x. */
@@ -593,7 +600,8 @@ mg_status mg_check(mg_graph *program, mg_error *e);
 
    program NAME, inputs, one statement a line, outputs; README.md has an example.  What it does not say:
      types      a kernel-level result has the 16-bit type of its operands, or f32 if one of them is f32: add(f16, f32) and
-                matmul(f16, f32) are f32, matmul(f16, bf16) is refused.  There is no cast.  A result whose name begins with _
+                matmul(f16, f32) are f32, matmul(f16, bf16) is refused.  cast(x, f32), printed as to_f32(x), has
+                the type that it names, and is x over reals and fields: its rounding is that of what it stores.  A result whose name begins with _
                 is f32 between operators, whatever its operands are; so is what softmax and rms_norm make on their way, which
                 the printer shows as _1, _2.  An output whose name begins with _ has the type of its operands.
      constants  exact, of numerator and denominator below 2^31: 1/4096, 0.125, 1e-6; for 1/sqrt(128) 0.0883883
@@ -1642,6 +1650,7 @@ mg_tensor mg_apply(mg_graph *g, mg_opcode op, const mg_attr *A_in, int n, const 
     if (half == MG_F32) half = t->dtype;
     else if (t->dtype != MG_F32 && half != t->dtype) { mgi_err(g, MG_BAD_INPUT, row->name, "operands of dtype %s and %s do not mix", mg_dtype_name(half), mg_dtype_name(t->dtype)); return none; }
   }
+  mg_is_cast(op, &dtype);
   if (!mgi_attr_ok(g, row, &A, &shape[0])) return none;
   if (row->abstract == MG_ABS_SUGAR) return mgi_lower(g, op, &A, n, in);
   mg_error e;
@@ -1697,6 +1706,24 @@ mg_tensor mg_repeat(mg_graph *g, mg_tensor a, int dim, int64_t n) {
   memset(&A, 0, sizeof A);
   A.dim = dim, A.n = n;
   return mg_apply(g, MG_OP_REPEAT, &A, 1, &a);
+}
+static const mg_opcode mgi_casts[] = {MG_OP_TO_F16, MG_OP_TO_BF16, MG_OP_TO_F32};
+enum { MGI_CASTS = sizeof mgi_casts / sizeof *mgi_casts };
+static_assert(MGI_CASTS == MG_F32 + 1, "one cast a built-in type, in the enum's order; to a user's type there is none");
+
+int mg_is_cast(mg_opcode op, mg_dtype *type) {
+  for (int t = 0; t < MGI_CASTS; t++)
+    if (mgi_casts[t] == op) {
+      if (type) *type = (mg_dtype)t;
+      return 1;
+    }
+  return 0;
+}
+mg_tensor mg_cast(mg_graph *g, mg_tensor a, mg_dtype type) {
+  mg_tensor none = {0};
+  if ((unsigned)type < MGI_CASTS) return mg_unary(g, mgi_casts[type], a);
+  if (g) mgi_err(g, MG_BAD_INPUT, "cast", "there is no cast to %s", mg_dtype_name(type));
+  return none;
 }
 mg_tensor mg_where(mg_graph *g, mg_tensor c, mg_tensor a, mg_tensor b) {
   mg_tensor in[3];
@@ -2469,9 +2496,41 @@ static const char *mgi_nearest_op(const char *name) {
   return best;
 }
 
+/* "f16, bf16 or f32" */
+static const char *mgi_type_list(char buf[128]) {
+  size_t n = 0;
+  for (int t = 0; t < MG_DTYPE_COUNT && n < 128; t++)
+    n += (size_t)snprintf(buf + n, 128 - n, "%s%s", !t ? "" : t + 1 < MG_DTYPE_COUNT ? ", " : " or ", mg_dtype_name((mg_dtype)t));
+  return buf;
+}
+
+/* MG_DTYPE_COUNT, and an error, where no type's name comes next. */
+static mg_dtype mgi_parse_type(mgi_parser *P) {
+  char type[65];
+  char list[128];
+  const mgi_parser at = *P;
+  int dt = 0;
+  if (!mgi_name(P, type, mgi_type_list(list))) return MG_DTYPE_COUNT;
+  while (dt < MG_DTYPE_COUNT && strcmp(type, mg_dtype_name((mg_dtype)dt))) dt++;
+  if (dt == MG_DTYPE_COUNT) { P->line = at.line, P->column = at.column; mgi_perr(P, MG_BAD_INPUT, "expected %s, found '%s'", mgi_type_list(list), type); }
+  return (mg_dtype)dt;
+}
+static mg_tensor mgi_parse_cast(mgi_parser *P, mg_graph *g, int line, int column) {
+  mg_tensor none = {0}, t = none;
+  mgi_expect(P, "(");
+  if (!P->failed) t = mgi_parse_expr(P, g);
+  mgi_expect(P, ",");
+  const mg_dtype type = P->failed ? MG_DTYPE_COUNT : mgi_parse_type(P);
+  mgi_expect(P, ")");
+  if (P->failed) return none;
+  t = mg_cast(g, t, type);
+  return mgi_built(P, line, column) ? t : none;
+}
+
 static mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, int line, int column) {
   mg_tensor none = {0}, in[MG_MAX_IN];
   mg_opcode op = mg_op_find(name, strlen(name));
+  if (!op && !strcmp(name, "cast")) return mgi_parse_cast(P, g, line, column);
   if (!op) {
     const char *near = mgi_nearest_op(name);
     P->line = line, P->column = column;
@@ -2685,17 +2744,9 @@ static void mgi_parse_body(mgi_parser *P, mg_graph *g) {
   }
 }
 
-/* "f16, bf16 or f32" */
-static const char *mgi_type_list(char buf[128]) {
-  size_t n = 0;
-  for (int t = 0; t < MG_DTYPE_COUNT && n < 128; t++)
-    n += (size_t)snprintf(buf + n, 128 - n, "%s%s", !t ? "" : t + 1 < MG_DTYPE_COUNT ? ", " : " or ", mg_dtype_name((mg_dtype)t));
-  return buf;
-}
-
 static void mgi_parse_program(mgi_parser *P, mg_graph *g) {
   while (!P->failed && P->tok != MGI_EOF) {
-    char name[65], type[65], list[128];
+    char name[65];
     int line = P->line, column = P->column;
     if (mgi_accept(P, "input")) {
       int64_t dim[MG_MAX_RANK], at[MG_MAX_RANK];
@@ -2704,17 +2755,14 @@ static void mgi_parse_program(mgi_parser *P, mg_graph *g) {
       line = P->line, column = P->column;
       if (!mgi_name(P, name, "the name of an input")) return;
       mgi_expect(P, ":");
-      int tl = P->line, tc = P->column;
-      if (!mgi_name(P, type, mgi_type_list(list))) return;
-      int dt = 0;
-      while (dt < MG_DTYPE_COUNT && strcmp(type, mg_dtype_name((mg_dtype)dt))) dt++;
-      if (dt == MG_DTYPE_COUNT) { P->line = tl, P->column = tc; mgi_perr(P, MG_BAD_INPUT, "expected %s, found '%s'", mgi_type_list(list), type); return; }
+      const mg_dtype dt = mgi_parse_type(P);
+      if (P->failed) return;
       int n = mgi_ints(P, dim, "an extent");
       if (mgi_accept(P, "@")) n_at = mgi_ints(P, at, "a dimension");
       if (P->failed) return;
       if (n_at && n_at != n) { mgi_perr(P, MG_BAD_INPUT, "the memory order has %d entries, the tensor rank %d", n_at, n); return; }
       for (int d = 0; d < n_at; d++) order[d] = at[d] < 0 || at[d] >= n ? -1 : (int32_t)at[d];
-      mg_input_ordered(g, name, (mg_dtype)dt, n, dim, n_at ? order : NULL);
+      mg_input_ordered(g, name, dt, n, dim, n_at ? order : NULL);
       mgi_built(P, line, column);
     } else if (mgi_accept(P, "output")) {
       do {

@@ -3061,6 +3061,7 @@ static mgi_wide mgi_wide_apply(mg_opcode op, mg_rational c, const mgi_wide *x) {
     case MG_OP_RSQRT: return mgi_wide_div(mgi_wide_number(1), mgi_wide_sqrt(x[0]));
     case MG_OP_ABS: return mgi_wide_max(x[0], mgi_wide_neg(x[0]));
     case MG_OP_MAXIMUM: return mgi_wide_max(x[0], x[1]);
+    case MG_OP_TO_F16: case MG_OP_TO_BF16: case MG_OP_TO_F32: return x[0];
     case MG_OP_MINIMUM: return mgi_wide_neg(mgi_wide_max(mgi_wide_neg(x[0]), mgi_wide_neg(x[1])));
     case MG_OP_CLAMP_MIN: return mgi_wide_max(x[0], mgi_wide_rat(c));
     case MG_OP_CLAMP_MAX: return mgi_wide_neg(mgi_wide_max(mgi_wide_neg(x[0]), mgi_wide_neg(mgi_wide_rat(c))));
@@ -5914,6 +5915,7 @@ static uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const u
       two[0] = mgi_pv_sub2(P, MGI_PV_ZERO, in[0]), two[1] = op == MG_OP_MINIMUM ? mgi_pv_sub2(P, MGI_PV_ZERO, in[1]) : mgi_pv_number(P, -c.num, c.den);
       mgi_pv_use(P, MGI_PV_ROW_minimum_max);
       return mgi_pv_sub2(P, MGI_PV_ZERO, mgi_pv_max(P, two, 2));
+    case MG_OP_TO_F16: case MG_OP_TO_BF16: case MG_OP_TO_F32: return in[0];
     case MG_OP_KEEP: case MG_OP_DROP: { /* 1 or 0 of the first, times the second; the rest of it */
       if (in[0] == MGI_PV_NONE || in[1] == MGI_PV_NONE) return mgi_pv_fail(P, "minus infinity is chosen");
       two[0] = in[0], two[1] = mgi_pv_number(P, 1, 1);
@@ -7720,7 +7722,7 @@ static int mgi_sign_op(const mg_graph *g, const mg_op_node *o, const uint8_t *s,
     case MG_OP_MUL: return same ? MGI_SIGN_LEAST | (a & MGI_SIGN_NONZERO) : mgi_sign_mul(a, b);
     case MG_OP_DIV: return same ? MGI_SIGN_POSITIVE : mgi_sign_mul(a, b | MGI_SIGN_NONZERO);
     case MG_OP_EXP: case MG_OP_SIGMOID: case MG_OP_RSQRT: return MGI_SIGN_POSITIVE;
-    case MG_OP_TANH: return a;
+    case MG_OP_TANH: case MG_OP_TO_F16: case MG_OP_TO_BF16: case MG_OP_TO_F32: return a;
     case MG_OP_KEEP: case MG_OP_DROP: return b & ~MGI_SIGN_NONZERO;
     case MG_OP_ABS: return MGI_SIGN_LEAST | (a & MGI_SIGN_NONZERO);
     case MG_OP_SQR: case MG_OP_SQRT: return MGI_SIGN_LEAST | (a & MGI_SIGN_NONZERO);

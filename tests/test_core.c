@@ -189,6 +189,7 @@ static int scalar_oracle(mg_opcode op, double a, double b, double c, double *out
     case MG_OP_MINIMUM: *out = (a + b - fabs(a - b)) / 2; return 1;
     case MG_OP_CLAMP_MIN: *out = a < c ? c : a; return 1;
     case MG_OP_CLAMP_MAX: *out = a > c ? c : a; return 1;
+    case MG_OP_TO_F16: case MG_OP_TO_BF16: case MG_OP_TO_F32: *out = a; return 1;
     case MG_OP_KEEP: *out = a < 0 || a > 0 ? b : 0; return 1;
     case MG_OP_DROP: *out = a < 0 || a > 0 ? 0 : b; return 1;
     default: return 0;

@@ -213,6 +213,7 @@ static void chains(void **state) {
   chain("program norm\ninput X : f16[16, 256]\ninput W : f16[256, 64]\nO = matmul(mul(X, rsqrt(add_scalar(mean(sqr(X), dim=1), 1e-6))), W)\noutput O\n", 1);
   chain("program part\ninput X : f16[16, 128]\ninput W : f16[128, 96]\nO = silu(slice(matmul(X, W), dim=1, from=32, n=64))\noutput O\n", 3);
   chain("program chosen\ninput M : f16[16, 64]\ninput X : f16[16, 128]\ninput W : f16[128, 64]\ninput B : f16[16, 64]\nO = where(M, matmul(X, W), B)\noutput O\n", 1);
+  chain("program typed\ninput X : f32[16, 128]\ninput W : f16[128, 64]\nO = silu(cast(matmul(cast(X, f16), W), f32))\noutput O\n", 2);
   chain("program rotate\ninput X : f16[16, 64]\ninput C : f16[16, 64]\ninput S : f16[16, 64]\nO = rope(X, C, S)\noutput O\n", 4);
 }
 
@@ -267,8 +268,51 @@ static void classes_and_hashes(void **state) {
   mg_graph_free(g), mg_graph_free(h), mg_graph_free(r);
 }
 
+/* A cast has the type that it names at every level, lets f16 and bf16 meet, and is nothing over the reals. */
+static void casts(void **state) {
+  (void)state;
+  static const char *const text =
+      "program p\ninput X : f16[4, 8]\ninput Y : bf16[4, 8]\nA = add(cast(X, bf16), Y)\nB = cast(mul(cast(X, f32), cast(Y, f32)), f16)\nC = to_f32(X)\noutput A, B, C\n";
+  mg_graph *g = parse(text), *h;
+  mg_error e;
+  char *printed = NULL;
+  mg_verify_report r;
+  static const mg_dtype want[3] = {MG_BF16, MG_F16, MG_F32};
+  for (int k = 0; k < 3; k++) assert_int_equal(mg_tensor_of(g, g->out[k])->dtype, want[k]);
+  assert_int_equal(mg_print(g, &printed, &e), MG_OK);
+  assert_non_null(strstr(printed, "to_bf16(X)"));
+  h = parse(printed);
+  assert_true(mg_graph_equal(g, h));
+  mg_graph_free(h);
+  h = parse("program q\ninput X : f16[4, 8]\ninput Y : bf16[4, 8]\nA, B, C = kernel grid=(x=2) {\n  x = to_f32(load X {x->0})\n  y = to_f32(load Y {x->0})\n  store to_bf16(add(x, y)) {x->0}\n  store to_f16(mul(x, y)) {x->0}\n"
+            "  store x {x->0}\n}\noutput A, B, C\n");
+  assert_int_equal(mg_verify(g, h, NULL, &r, &e), MG_OK);
+  assert_int_equal(r.verdict, MG_EQUAL);
+  char *cu = NULL;
+  mg_check_report c;
+  mg_check_config cc;
+  memset(&cc, 0, sizeof cc), memset(&c, 0, sizeof c);
+  cc.seeds = 2;
+  if (mg_cuda_emit(h, NULL, &cu, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  if (mg_cuda_check(h, cu, &cc, &c, &e) != MG_OK) fail_msg("%s: %s: %s", e.where, e.msg, c.difference);
+  mg_string_free(printed), mg_string_free(cu), mg_graph_free(g), mg_graph_free(h);
+  static const struct { const char *expr, *msg; } bad[] = {{"cast(X)", "expected ','"}, {"cast(X, f64)", "expected f16, bf16 or f32, found 'f64'"}, {"cast(X, 16)", "expected f16, bf16 or f32"},
+                                                           {"cast(X, f16, f16)", "expected ')'"}, {"cast(f16, X)", "'f16' is not defined"}, {"to_f16(X, X)", "takes 1 operand"}};
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+    char line[200];
+    snprintf(line, sizeof line, "program p\ninput X : f16[4]\nO = %s\noutput O\n", bad[k].expr);
+    assert_int_equal(mg_parse(line, strlen(line), "t", NULL, &g, &e), MG_BAD_INPUT);
+    if (!strstr(e.msg, bad[k].msg)) fail_msg("%s: %s", bad[k].expr, e.msg);
+  }
+  int64_t dim[1] = {4};
+  g = mg_program_new("p", NULL);
+  mg_output(g, mg_cast(g, mg_input(g, "X", MG_F32, 1, dim), (mg_dtype)7));
+  assert_int_equal(mg_check(g, &e), MG_BAD_INPUT);
+  mg_graph_free(g);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(equal_pairs), cmocka_unit_test(wrong_pairs), cmocka_unit_test(domains), cmocka_unit_test(errors), cmocka_unit_test(every_row_is_emitted),
-                                      cmocka_unit_test(parts_of_slices), cmocka_unit_test(classes_and_hashes), cmocka_unit_test(chains)};
+                                      cmocka_unit_test(casts), cmocka_unit_test(parts_of_slices), cmocka_unit_test(classes_and_hashes), cmocka_unit_test(chains)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

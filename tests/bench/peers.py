@@ -141,6 +141,7 @@ OPS = {"add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div, "
        "tanh": torch.tanh, "sigmoid": torch.sigmoid, "rsqrt": torch.rsqrt, "abs": torch.abs, "maximum": torch.maximum, "minimum": torch.minimum,
        "clamp_min": torch.clamp_min, "clamp_max": torch.clamp_max, "clamp": torch.clamp, "min": dim_of(torch.amin),
        "slice": lambda x, dim, n, start=0: x.narrow(dim, start, n), "rope": rope,
+       "cast": lambda x, t: x.to(t), "to_f16": lambda x: x.half(), "to_bf16": lambda x: x.bfloat16(), "to_f32": lambda x: x.float(),
        "where": lambda c, a, b: torch.where(c != 0, a, b), "keep": lambda c, a: torch.where(c != 0, a, torch.zeros_like(a)),
        "drop": lambda c, a: torch.where(c != 0, torch.zeros_like(a), a),
        "reshape": torch.reshape, "transpose": torch.permute, "concat_matmul": lambda w, x, y, z: w @ y + x @ z}
@@ -158,7 +159,7 @@ def from_text(path):
     source = "def value(%s):\n  %s\n  return %s\n" % (", ".join(i[0] for i in inputs), "\n  ".join(lines), re.search(r"^\s*output\s+(.+)$", text, re.M).group(1))
 
     def function(matmul):
-        scope = {**OPS, "matmul": matmul}
+        scope = {**OPS, **TYPES, "matmul": matmul}
         exec(compile(source, path, "exec"), scope)
         return scope["value"]
     right = set()
