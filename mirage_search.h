@@ -6477,7 +6477,6 @@ static void mgi_num_bound(mgi_num_bounds *B, const mgi_num_list *l, int i, mgi_n
       return;
     case MG_OP_NEG: *out = *a, out->root = -1, out->even = 0; return;
     case MG_OP_TO_F16: case MG_OP_TO_BF16: case MG_OP_TO_F32: *out = *a, out->root = -1; return;
-    case MG_OP_KEEP: case MG_OP_DROP: *out = *b, out->root = -1; return; /* no more than the second */
     case MG_OP_RELU: case MG_OP_ABS: *out = *a, out->root = -1, out->even = 1; return;
     case MG_OP_SCALE:
       if (!x->c.num || x->c.den <= 0) { mgi_num_single(out, -1, 0, -100, -100); return; }

@@ -109,6 +109,14 @@ static inline real real_op(mg_opcode op, mg_rational c, real a, real b) {
     case MG_OP_NEG: return real_neg(a);
     case MG_OP_SCALE: return real_mul(a, k);
     case MG_OP_ADD_SCALAR: return real_add(a, k);
+    case MG_OP_SIGMOID: return real_div(real_of(1), real_add(real_of(1), real_exp(real_neg(a))));
+    case MG_OP_RSQRT: return real_div(real_of(1), real_sqrt(a));
+    case MG_OP_ABS: return real_max(a, real_neg(a));
+    case MG_OP_MAXIMUM: return real_max(a, b);
+    case MG_OP_MINIMUM: return real_neg(real_max(real_neg(a), real_neg(b)));
+    case MG_OP_CLAMP_MIN: return real_max(a, k);
+    case MG_OP_CLAMP_MAX: return real_neg(real_max(real_neg(a), real_neg(k)));
+    case MG_OP_TO_F16: case MG_OP_TO_BF16: case MG_OP_TO_F32: return a;
     default: fail_msg("the oracle has no meaning for %s", mg_op_row(op)->name); return a;
   }
 }

@@ -491,6 +491,16 @@ static wide wide_op(mg_opcode op, wide a, wide b, long double c) {
     case MG_OP_NEG: r.v = -a.v, r.err = a.err; break;
     case MG_OP_SCALE: r.v = a.v * c, r.err = a.err * fabsl(c); break;
     case MG_OP_ADD_SCALAR: r.v = a.v + c, r.err = a.err; break;
+    case MG_OP_TANH: r.v = tanhl(a.v), r.err = a.err; break;
+    case MG_OP_SIGMOID: r.v = 1 / (1 + expl(-a.v)), r.err = a.err; break;
+    case MG_OP_RSQRT: r.v = 1 / sqrtl(a.v), r.err = least > 0 ? a.err / (least * sqrtl(least)) : INFINITY; break;
+    case MG_OP_ABS: r.v = fabsl(a.v), r.err = a.err; break;
+    case MG_OP_MAXIMUM: r.v = a.v > b.v ? a.v : b.v, r.err = a.err > b.err ? a.err : b.err; break;
+    case MG_OP_MINIMUM: r.v = a.v < b.v ? a.v : b.v, r.err = a.err > b.err ? a.err : b.err; break;
+    case MG_OP_CLAMP_MIN: r.v = a.v > c ? a.v : c, r.err = a.err; break;
+    case MG_OP_CLAMP_MAX: r.v = a.v < c ? a.v : c, r.err = a.err; break;
+    case MG_OP_TO_F16: case MG_OP_TO_BF16: case MG_OP_TO_F32: r = a; break;
+    case MG_OP_KEEP: case MG_OP_DROP: r.v = (a.v != 0) == (op == MG_OP_KEEP) ? b.v : 0, r.err = a.err == 0 || fabsl(a.v) > a.err ? b.err : INFINITY; break;
     default: return r;
   }
   r.err += 4 * unit * (fabsl(r.v) + fabsl(c));
