@@ -214,6 +214,8 @@ static void chains(void **state) {
   chain("program part\ninput X : f16[16, 128]\ninput W : f16[128, 96]\nO = silu(slice(matmul(X, W), dim=1, from=32, n=64))\noutput O\n", 3);
   chain("program chosen\ninput M : f16[16, 64]\ninput X : f16[16, 128]\ninput W : f16[128, 64]\ninput B : f16[16, 64]\nO = where(M, matmul(X, W), B)\noutput O\n", 1);
   chain("program typed\ninput X : f32[16, 128]\ninput W : f16[128, 64]\nO = silu(cast(matmul(cast(X, f16), W), f32))\noutput O\n", 2);
+  chain("program scores\ninput X : f16[64, 64]\ninput C : f16[64, 64]\ninput S : f16[64, 64]\ninput K : f16[64, 128]\nO = matmul(rope(X, C, S), K)\noutput O\n", 1);
+  chain("program masked\ninput Q : f16[64, 32]\ninput K : f16[32, 64]\ninput V : f16[64, 32]\ninput M : f16[64, 64]\nS = matmul(Q, K)\nE = keep(M, exp(sub(S, max(S, dim=1))))\nO = matmul(div(E, sum(E, dim=1)), V)\noutput O\n", 1);
   chain("program rotate\ninput X : f16[16, 64]\ninput C : f16[16, 64]\ninput S : f16[16, 64]\nO = rope(X, C, S)\noutput O\n", 4);
 }
 
