@@ -1841,13 +1841,13 @@ enum { MGI_COLUMN_GRID = 11, MGI_COLUMN_VALUES = 15, MGI_COLUMN_CONSTANTS = 4, M
 /* A value of the field column, and the largest magnitude on the way to it. */
 typedef struct mgi_column { double v, size; } mgi_column;
 typedef struct mgi_columns {
-  int row;          /* whose column it is */
-  double given;     /* what unknown functions give: this number, or where it is NAN a draw */
-  int draw;         /* which */
-  int calls;        /* of unknown functions */
-  int tangled;      /* 1: they are of unlike arguments, or there is what need not pass them on: a maximum, another function */
-  int nonzero;      /* 1: one of them is nowhere 0 */
-  int op;           /* the row of the first, and its arguments */
+  int row;      /* whose column it is */
+  double given; /* what unknown functions give: this number, or where it is NAN a draw */
+  int draw;     /* which */
+  int calls;    /* of unknown functions */
+  int tangled; /* 1: they are of unlike arguments, or there is what need not pass them on: a maximum, another function */
+  int nonzero; /* 1: one of them is nowhere 0 */
+  int op;      /* the row of the first, and its arguments */
   double x, y, c;
 } mgi_columns;
 
@@ -1857,11 +1857,26 @@ static mgi_column mgi_column_of(double v, double size) {
   return r;
 }
 static double mgi_column_size(mgi_column a, mgi_column b) { return mgi_bound_max2(a.size, b.size); }
-static mgi_column mgi_column_zero(mgi_columns *F) { (void)F; return mgi_column_of(0, 0); }
-static mgi_column mgi_column_one(mgi_columns *F) { (void)F; return mgi_column_of(1, 0); }
-static mgi_column mgi_column_add(mgi_columns *F, mgi_column a, mgi_column b) { (void)F; return mgi_column_of(a.v + b.v, mgi_column_size(a, b)); }
-static mgi_column mgi_column_sub(mgi_columns *F, mgi_column a, mgi_column b) { (void)F; return mgi_column_of(a.v - b.v, mgi_column_size(a, b)); }
-static mgi_column mgi_column_mul(mgi_columns *F, mgi_column a, mgi_column b) { (void)F; return mgi_column_of(a.v * b.v, a.size * b.size); }
+static mgi_column mgi_column_zero(mgi_columns *F) {
+  (void)F;
+  return mgi_column_of(0, 0);
+}
+static mgi_column mgi_column_one(mgi_columns *F) {
+  (void)F;
+  return mgi_column_of(1, 0);
+}
+static mgi_column mgi_column_add(mgi_columns *F, mgi_column a, mgi_column b) {
+  (void)F;
+  return mgi_column_of(a.v + b.v, mgi_column_size(a, b));
+}
+static mgi_column mgi_column_sub(mgi_columns *F, mgi_column a, mgi_column b) {
+  (void)F;
+  return mgi_column_of(a.v - b.v, mgi_column_size(a, b));
+}
+static mgi_column mgi_column_mul(mgi_columns *F, mgi_column a, mgi_column b) {
+  (void)F;
+  return mgi_column_of(a.v * b.v, a.size * b.size);
+}
 static mgi_column mgi_column_div(mgi_columns *F, mgi_column a, mgi_column b) {
   (void)F; /* of a divisor that cancelled nothing is known */
   return mgi_column_of(b.v == 0 ? NAN : a.v / b.v, a.size * b.size / (b.v * b.v));
@@ -1870,7 +1885,10 @@ static mgi_column mgi_column_max(mgi_columns *F, mgi_column a, mgi_column b) {
   F->tangled = 1;
   return mgi_column_of(mgi_real_most(a.v, b.v), mgi_column_size(a, b));
 }
-static mgi_column mgi_column_exp(mgi_columns *F, mgi_column a) { (void)F; return mgi_column_of(exp(a.v), exp(a.v) * (1 + a.size)); }
+static mgi_column mgi_column_exp(mgi_columns *F, mgi_column a) {
+  (void)F;
+  return mgi_column_of(exp(a.v), exp(a.v) * (1 + a.size));
+}
 
 static uint64_t mgi_column_bits(double x) {
   uint64_t u;
@@ -1883,12 +1901,14 @@ static int mgi_column_direct(int op);
 static mgi_column mgi_column_opaque_2(mgi_columns *F, int op, int nonzero, mgi_column x, mgi_column y, mgi_column c) {
   const double size = mgi_column_size(x, y);
   F->tangled |= op != F->row;
-  if (op != F->row && F->row && mgi_column_direct(op)) return mgi_column_of(mg_op_real((mg_opcode)op, x.v, y.v, c.v), size);
+  if (op != F->row && F->row && mgi_column_direct(op))
+    return mgi_column_of(mg_op_real((mg_opcode)op, x.v, y.v, c.v), size);
   if (!F->calls++) F->op = op, F->x = x.v, F->y = y.v, F->c = c.v;
   else F->tangled |= F->x != x.v || F->y != y.v || F->c != c.v;
   F->nonzero |= nonzero;
   if (!isnan(F->given)) return mgi_column_of(F->given, size);
-  uint64_t h = mgi_ff_hash(mgi_ff_hash((uint64_t)op, mgi_column_bits(c.v), 40), mgi_column_bits(x.v), mgi_column_bits(y.v));
+  uint64_t h =
+      mgi_ff_hash(mgi_ff_hash((uint64_t)op, mgi_column_bits(c.v), 40), mgi_column_bits(x.v), mgi_column_bits(y.v));
   return mgi_column_of((F->draw & 1 ? -1 : 1) * ldexp(0.5 + ldexp((double)(h >> 11), -53), F->draw & 2 ? 20 : 0), size);
 }
 static mgi_column mgi_column_opaque_c(mgi_columns *F, int op, int nonzero, mgi_column a, mgi_column c) {
@@ -2005,26 +2025,34 @@ static mg_status mgi_column_point_of(int op, int grid, int *affine, mgi_column_p
   p->slack = 1e-9 * (1 + one.size) + 1e-6 * fabs(p->real) + 1e3 * fabs((double)((long double)p->real - exact));
   if (!isfinite(p->real) || !isfinite(one.v) || !isfinite(p->slack)) return MG_OK;
   if (F.calls) {
-    const double two = mgi_column_at(&again, op, 2, 0, p->at).v, four = mgi_column_at(&again, op, 4, 0, p->at).v, m = two - one.v;
+    const double two = mgi_column_at(&again, op, 2, 0, p->at).v, four = mgi_column_at(&again, op, 4, 0, p->at).v,
+                 m = two - one.v;
     if (!grid || one.size > 1e6) return MG_OK;
-    *affine &= !F.tangled && !again.tangled && F.x == again.x && F.y == again.y && fabs(four - two - 2 * m) <= 1e-9 * (fabs(four) + one.size);
+    *affine &= !F.tangled && !again.tangled && F.x == again.x && F.y == again.y &&
+               fabs(four - two - 2 * m) <= 1e-9 * (fabs(four) + one.size);
     k = one.v - m, *keep = !*affine || m != 0;
     if (!*affine) return MG_OK;
     if (m != 0) {
       p->key[0] = F.x, p->key[1] = F.y, p->key[2] = F.c;
       p->want = (p->real - k) / m, p->loose = p->slack / fabs(m) + 1e-6 * fabs(p->want);
       if (F.nonzero && k == 0 && p->real == 0 && exact == 0)
-        return mg_fail(e, MG_BAD_INPUT, row->name, "the row's columns are two functions: FF_OPAQUE_NONZERO is nowhere 0, but the real column is at %s", mgi_column_words(row, p->at, text));
+        return mg_fail(
+            e, MG_BAD_INPUT, row->name,
+            "the row's columns are two functions: FF_OPAQUE_NONZERO is nowhere 0, but the real column is at %s",
+            mgi_column_words(row, p->at, text));
       return MG_OK;
     }
   }
   if (fabs(p->real - k) > p->slack + 1e-6 * fabs(k))
-    return mg_fail(e, MG_BAD_INPUT, row->name, "the row's columns are two functions: at %s the field column is %.9g, the real column %.9g", mgi_column_words(row, p->at, text), k, p->real);
+    return mg_fail(e, MG_BAD_INPUT, row->name,
+                   "the row's columns are two functions: at %s the field column is %.9g, the real column %.9g",
+                   mgi_column_words(row, p->at, text), k, p->real);
   return MG_OK;
 }
 
 static mg_status mgi_column_check(int op, mg_error *e) {
-  static const double value[MGI_COLUMN_VALUES] = {0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 0.25, -4, /* not of the grid: */ 0x1p-30, -0x1p-30, 1000, -1000};
+  static const double value[MGI_COLUMN_VALUES] = {
+      0, 1, -1, 2, -2, 0.5, -0.5, 3, -3, 0.25, -4, /* not of the grid: */ 0x1p-30, -0x1p-30, 1000, -1000};
   static const double constant[MGI_COLUMN_CONSTANTS] = {0.5, -3, 0, 2};
   const mg_op_info *row = mg_op_row((mg_opcode)op);
   const int n_b = row->n_in > 1 ? MGI_COLUMN_VALUES : 1, n_c = row->attr == MG_ATTR_RAT ? MGI_COLUMN_CONSTANTS : 1;
@@ -2049,7 +2077,8 @@ static mg_status mgi_column_check(int op, mg_error *e) {
   for (int k = n - 1; k >= 0 && s == MG_OK && !affine; k--) {
     mgi_columns F;
     int known = 1;
-    for (int d = 0; d < 4; d++) kept[k].key[d] = mgi_column_at(&F, op, NAN, d, kept[k].at).v, known &= isfinite(kept[k].key[d]) != 0;
+    for (int d = 0; d < 4; d++)
+      kept[k].key[d] = mgi_column_at(&F, op, NAN, d, kept[k].at).v, known &= isfinite(kept[k].key[d]) != 0;
     kept[k].want = kept[k].real, kept[k].loose = kept[k].slack;
     if (!known) kept[k] = kept[--n];
   }
@@ -2059,8 +2088,16 @@ static mg_status mgi_column_check(int op, mg_error *e) {
     char tx[96], ty[96];
     if (mgi_column_order(x, y) || fabs(x->want - y->want) <= x->loose + y->loose) continue;
     mgi_column_words(row, x->at, tx), mgi_column_words(row, y->at, ty);
-    if (affine) s = mg_fail(e, MG_BAD_INPUT, row->name, "the row's columns are two functions: the field column applies one unknown function to one argument at %s and %s; the real column needs it to be %.9g and %.9g", tx, ty, x->want, y->want);
-    else s = mg_fail(e, MG_BAD_INPUT, row->name, "the row's columns are two functions: the field column has one value at %s and %s; the real column has %.9g and %.9g", tx, ty, x->want, y->want);
+    if (affine)
+      s = mg_fail(e, MG_BAD_INPUT, row->name,
+                  "the row's columns are two functions: the field column applies one unknown function to one argument "
+                  "at %s and %s; the real column needs it to be %.9g and %.9g",
+                  tx, ty, x->want, y->want);
+    else
+      s = mg_fail(e, MG_BAD_INPUT, row->name,
+                  "the row's columns are two functions: the field column has one value at %s and %s; the real column "
+                  "has %.9g and %.9g",
+                  tx, ty, x->want, y->want);
   }
   free(kept);
   return s;
@@ -2077,7 +2114,8 @@ mg_status mg_verify_rows(const mg_graph *g, mg_error *e) {
   mg_status s = MG_OK;
   mgi_column_mark(g, used);
   for (int op = 1; op < MG_OP_TABLE_END && s == MG_OK; op++)
-    if (used[op] && mg_op_row((mg_opcode)op)->user && mg_op_row((mg_opcode)op)->elementwise) s = mgi_column_check(op, e);
+    if (used[op] && mg_op_row((mg_opcode)op)->user && mg_op_row((mg_opcode)op)->elementwise)
+      s = mgi_column_check(op, e);
   return s;
 }
 
