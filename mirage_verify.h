@@ -303,6 +303,14 @@ MGI_FN uint64_t mgi_ff_draw(const mg_modulus *M, uint64_t key, uint64_t x, uint6
     if (v < M->m && v >= least) return v;
   }
 }
+/* out[k] = mgi_ff_draw(M, key, x + k, 0, 0): what the hash makes of the key alone is made once. */
+MGI_FN void mgi_ff_draw_row(const mg_modulus *M, uint64_t key, uint64_t x, int64_t n, uint64_t *out) {
+  const uint64_t mask = ((uint64_t)1 << M->n) - 1, k = mgi_ff_mix(key + 1), twice = k << 1;
+  for (int64_t i = 0; i < n; i++, x++) {
+    const uint64_t h = mgi_ff_mix((x ^ key) + MGI_FF_GOLD), v = (mgi_ff_mix(h ^ k) + (h ^ twice)) & mask;
+    out[i] = v < M->m ? v : mgi_ff_draw(M, key + MGI_FF_GOLD, x, 0, 0);
+  }
+}
 
 MGI_FN uint64_t mgi_addmod(const mg_modulus *M, uint64_t a, uint64_t b) {
   uint64_t s = a + b;
@@ -1250,12 +1258,12 @@ static void mgi_ff_tile_pack(const mg_field *F, int word, mgi_ff_tile *t, const 
     }
 }
 
-/* out[j] = sum over l < k <= 64 of a[l] b[l * MGI_FF_COLS + j], mod M. */
-static void mgi_ff_tile_dot(const mg_modulus *M, const uint64_t *a, const uint64_t *b, int k, uint64_t *out) {
+/* out[j] = sum over l < k <= 64 of a[l] b[l * pitch + j], mod M. */
+static void mgi_ff_tile_dot(const mg_modulus *M, const uint64_t *a, const uint64_t *b, int64_t pitch, int k, uint64_t *out) {
   for (int j = 0; j < MGI_FF_COLS; j += 4) {
     mgi_u128 s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     for (int l = 0; l < k; l++) {
-      const uint64_t *y = b + l * MGI_FF_COLS + j;
+      const uint64_t *y = b + l * pitch + j;
       s0 += (mgi_u128)a[l] * y[0], s1 += (mgi_u128)a[l] * y[1], s2 += (mgi_u128)a[l] * y[2], s3 += (mgi_u128)a[l] * y[3];
     }
     out[j] = mgi_mod128(M, s0), out[j + 1] = mgi_mod128(M, s1), out[j + 2] = mgi_mod128(M, s2), out[j + 3] = mgi_mod128(M, s3);
@@ -1285,10 +1293,10 @@ typedef unsigned long long mgi_v8 __attribute__((vector_size(64), aligned(8), ma
   x0 = zero + a[(r) * MGI_FF_TILE + l], x1 = x0 >> 52;                                                   \
   MGI_MADD("l", s##r, x0, y0); MGI_MADD("h", t##r, x0, y0); MGI_MADD("l", t##r, x0, y1);                 \
   MGI_MADD("h", u##r, x0, y1); MGI_MADD("l", t##r, x1, y0); MGI_MADD("h", u##r, x1, y0); MGI_MADD("l", u##r, x1, y1)
-__attribute__((target("avx512f,avx512ifma"))) static void mgi_ff_tile_dot4(const mg_modulus *M, const uint64_t *a, const uint64_t *b, int k, uint64_t *out) {
+__attribute__((target("avx512f,avx512ifma"))) static void mgi_ff_tile_dot4(const mg_modulus *M, const uint64_t *a, const uint64_t *b, int64_t pitch, int k, uint64_t *out) {
   mgi_v8 zero = {0}, s0 = zero, s1 = zero, s2 = zero, s3 = zero, t0 = zero, t1 = zero, t2 = zero, t3 = zero, u0 = zero, u1 = zero, u2 = zero, u3 = zero;
   for (int l = 0; l < k; l++) {
-    mgi_v8 y0 = *(const mgi_v8 *)(b + l * MGI_FF_COLS), y1 = y0 >> 52, x0, x1;
+    mgi_v8 y0 = *(const mgi_v8 *)(b + l * pitch), y1 = y0 >> 52, x0, x1;
     MGI_MADD_ROW(0);
     MGI_MADD_ROW(1);
     MGI_MADD_ROW(2);
@@ -1304,18 +1312,28 @@ __attribute__((target("avx512f,avx512ifma"))) static void mgi_ff_tile_dot4(const
 #undef MGI_MADD
 static int mgi_ff_has_dot4(void) { return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512ifma"); }
 #else
-static void mgi_ff_tile_dot4(const mg_modulus *M, const uint64_t *a, const uint64_t *b, int k, uint64_t *out) {
-  for (int r = 0; r < 4; r++) mgi_ff_tile_dot(M, a + r * MGI_FF_TILE, b, k, out + r * MGI_FF_COLS);
+static void mgi_ff_tile_dot4(const mg_modulus *M, const uint64_t *a, const uint64_t *b, int64_t pitch, int k, uint64_t *out) {
+  for (int r = 0; r < 4; r++) mgi_ff_tile_dot(M, a + r * MGI_FF_TILE, b, pitch, k, out + r * MGI_FF_COLS);
 }
 static int mgi_ff_has_dot4(void) { return 0; }
 #endif
 
 static int mgi_ff_over(const mg_field *F) { return mgi_verify_flag(F->stop) || (F->deadline > 0 && mgi_verify_now() > F->deadline); }
 
+/* A tile of eight columns of words where it is, without packing: NULL if a row of it is not dense or a word has no value. */
+static const uint64_t *mgi_ff_as_it_lies(const mg_view *b, int64_t k0, int64_t n0, int depth) {
+  const uint64_t *from = (const uint64_t *)b->data + k0 * b->stride[0] + n0, *y = from;
+  uint64_t any = 0;
+  if (b->stride[1] != 1) return NULL;
+  for (int l = 0; l < depth; l++, y += b->stride[0])
+    for (int j = 0; j < MGI_FF_COLS; j++) any |= y[j];
+  return any >> 62 ? NULL : from;
+}
+
 static mg_status mgi_ff_matmul(const mg_field *F, int word, const mg_view *c, const mg_view *a, const mg_view *b) {
   int64_t m = c->shape.dim[0], n = c->shape.dim[1], k = a->shape.dim[1];
   uint64_t P[4 * MGI_FF_COLS], Q[4 * MGI_FF_COLS] = {0};
-  int wide = m >= 4 && mgi_ff_has_dot4();
+  int wide = m >= 2 && mgi_ff_has_dot4();
   mgi_ff_tile *A = (mgi_ff_tile *)malloc(2 * sizeof *A), *B = A + 1;
   if (!A) return MG_NO_MEMORY;
   for (int64_t m0 = 0; m0 < m; m0 += MGI_FF_TILE)
@@ -1326,15 +1344,18 @@ static mg_status mgi_ff_matmul(const mg_field *F, int word, const mg_view *c, co
       for (int i = rows; i % 4; i++) memset(A->p + i * MGI_FF_TILE, 0, MGI_FF_TILE * sizeof *A->p), memset(A->q + i * MGI_FF_TILE, 0, MGI_FF_TILE * sizeof *A->q);
       for (int64_t n0 = 0; n0 < n; n0 += MGI_FF_COLS) {
         int cols = n - n0 < MGI_FF_COLS ? (int)(n - n0) : (int)MGI_FF_COLS;
-        mgi_ff_tile_pack(F, word, B, b, k0, n0, depth, cols, MGI_FF_COLS, 1);
+        const uint64_t *y = word && cols == MGI_FF_COLS ? mgi_ff_as_it_lies(b, k0, n0, depth) : NULL;
+        const int64_t pitch = y ? b->stride[0] : (int64_t)MGI_FF_COLS;
+        if (y) memset(B->flags, 0, sizeof B->flags);
+        else mgi_ff_tile_pack(F, word, B, b, k0, n0, depth, cols, MGI_FF_COLS, 1), y = B->p;
         for (int i = 0; i < rows; i++) {
           uint64_t *p = P + i % 4 * MGI_FF_COLS, *q = Q + i % 4 * MGI_FF_COLS;
           if (wide && i % 4 == 0) {
-            mgi_ff_tile_dot4(&F->mp, A->p + i * MGI_FF_TILE, B->p, depth, P);
-            if (F->q) mgi_ff_tile_dot4(&F->mq, A->q + i * MGI_FF_TILE, B->q, depth, Q);
+            mgi_ff_tile_dot4(&F->mp, A->p + i * MGI_FF_TILE, y, pitch, depth, P);
+            if (F->q) mgi_ff_tile_dot4(&F->mq, A->q + i * MGI_FF_TILE, B->q, MGI_FF_COLS, depth, Q);
           } else if (!wide) {
-            mgi_ff_tile_dot(&F->mp, A->p + i * MGI_FF_TILE, B->p, depth, p);
-            if (F->q) mgi_ff_tile_dot(&F->mq, A->q + i * MGI_FF_TILE, B->q, depth, q);
+            mgi_ff_tile_dot(&F->mp, A->p + i * MGI_FF_TILE, y, pitch, depth, p);
+            if (F->q) mgi_ff_tile_dot(&F->mq, A->q + i * MGI_FF_TILE, B->q, MGI_FF_COLS, depth, q);
           }
           for (int j = 0; j < cols; j++) {
             uint32_t f = A->flags[i] | B->flags[j];
@@ -2319,12 +2340,12 @@ static void mgi_part_draw(const mgi_trial *t, const mg_shape *s, const mg_box *b
   memcpy(at, b->lo, sizeof at);
   do {
     int64_t first = mgi_box_row(b, s, at);
+    if (t->elem == MGI_ELEM_WORD) { mgi_ff_draw_row(&t->F.mp, key, (uint64_t)first, n, (uint64_t *)dst + o), o += n; continue; }
     for (int64_t i = first; i < first + n; i++, o++) {
       if (t->elem == MGI_ELEM_BALL) ((mgi_ball *)dst)[o].v = mgi_real_input(t->seed, (int)k, i), ((mgi_ball *)dst)[o].err = 0;
       else {
         uint64_t p = mgi_ff_draw(&t->F.mp, key, (uint64_t)i, 0, 0);
-        if (t->elem == MGI_ELEM_WORD) ((uint64_t *)dst)[o] = p;
-        else ((mg_fv *)dst)[o] = mgi_fv(p, t->F.q ? mgi_ff_draw(&t->F.mq, key, (uint64_t)i, 1, 0) : 0, 0);
+        ((mg_fv *)dst)[o] = mgi_fv(p, t->F.q ? mgi_ff_draw(&t->F.mq, key, (uint64_t)i, 1, 0) : 0, 0);
       }
     }
   } while (mgi_box_next_row(b, s->rank, at));
@@ -3233,8 +3254,9 @@ static int64_t mgi_wide_axis(const mg_graph *g, const mg_graph *kernel, uint32_t
   }
   return !cuts ? own : single ? single : own > 1 ? 2 : 1;
 }
-/* Both graphs with dimensions of at most `most` and few blocks and iterations; out are to be freed.  0 if there are none such. */
-static int mgi_wide_resized(const mg_graph *const *g, int64_t most, mg_graph **out) {
+/* Both graphs with dimensions of at most `most` and few blocks and iterations, but those of the classes of an index where `keep` is not NULL;
+   out are to be freed.  0 if there are none such. */
+static int mgi_wide_resized(const mg_graph *const *g, int64_t most, const mg_parallel *keep, mg_graph **out) {
   mg_classes c[2];
   mg_error e;
   uint32_t n = 0, kernels = 0;
@@ -3257,6 +3279,13 @@ static int mgi_wide_resized(const mg_graph *const *g, int64_t most, mg_graph **o
       if (a >= 0 && b >= 0) mgi_uf_join(uf, (uint32_t)a, c[0].n + (uint32_t)b);
     }
   }
+  for (uint32_t k = 0; good && keep && k < g[0]->n_in; k++)
+    for (int d = 0; d < g[0]->tensors[g[0]->in[k].id].shape.rank; d++) {
+      const int32_t a = c[0].of[g[0]->in[k].id * MG_MAX_RANK + (uint32_t)d];
+      if (a >= 0 && keep->in[k][d] >= 0) fixed[a] = 1;
+    }
+  for (uint32_t k = 0; good && k < n; k++)
+    if (fixed[k]) fixed[mgi_uf_find(uf, k)] = 1;
   for (uint32_t k = 0; good && k < n; k++) {
     const int64_t own = k < c[0].n ? c[0].extent[k] : c[1].extent[k - c[0].n];
     const uint32_t root = mgi_uf_find(uf, k);
@@ -3270,8 +3299,12 @@ static int mgi_wide_resized(const mg_graph *const *g, int64_t most, mg_graph **o
   }
   for (uint32_t k = 1, at = 0; good && k < g[1]->n_ops; k++)
     if (g[1]->ops[k].code == MG_OP_GRAPH) {
-      for (uint32_t x = 1; x < g[1]->ops[k].sub->n_axes && x <= MG_MAX_AXES; x++)
-        counts[at * (MG_MAX_AXES + 1) + x] = mgi_wide_axis(g[1], g[1]->ops[k].sub, x, &c[1], extent + c[0].n);
+      const mg_graph *sub = g[1]->ops[k].sub;
+      for (uint32_t x = 1; x < sub->n_axes && x <= MG_MAX_AXES; x++) {
+        const int own = keep && keep->axis[mgi_label_level(keep, 1, sub) * (MG_MAX_AXES + 1) + x] >= 0;
+        counts[at * (MG_MAX_AXES + 1) + x] =
+            own ? sub->axes[x].extent : mgi_wide_axis(g[1], sub, x, &c[1], extent + c[0].n);
+      }
       at++;
     }
   good = good && mg_is_program(g[0]) && mg_resize(g[0], extent, NULL, &out[0], &e) == MG_OK &&
@@ -3389,7 +3422,7 @@ static mg_status mgi_wide_runs(const mg_graph *a, const mg_graph *b, uint64_t se
   if (work > MGI_WIDE_OWN)
     for (int64_t most = 8; most >= 4 && !small[0]; most /= 2) {
       const mg_graph *h[2];
-      if (!mgi_wide_resized(g, most, small)) continue;
+      if (!mgi_wide_resized(g, most, NULL, small)) continue;
       h[0] = small[0], h[1] = small[1];
       const double less = mgi_wide_work(h);
       if (less < work && (less * 16 <= MGI_WIDE_WORK || most == 4)) work = less, r->reduced = 1;
@@ -3753,24 +3786,36 @@ static int mgi_every_at(const mg_parallel *p, const int64_t *extent, const int64
   return 0;
 }
 
-enum { MGI_EVERY_CHUNKS = 3, MGI_EVERY_WORK = 1 << 30 };
+enum { MGI_EVERY_CHUNKS = 3, MGI_EVERY_WORK = 1 << 24, MGI_EVERY_CONTRACTED = 5 };
 /* An extent that `nested` cuts into three leave with chunks of `least`, the last ones smaller (even: alike). */
 static int64_t mgi_every_extent(int nested, int64_t least, int even) {
   for (int k = 0; k < nested || k < 1; k++) least = MGI_EVERY_CHUNKS * least - !even;
   return least;
 }
+/* What is contracted is made less, in two steps of which the second is ragged, where it is much work and can be. */
+static void mgi_every_reduced(mg_graph *g[2]) {
+  const mg_graph *was[2] = {g[0], g[1]};
+  mg_graph *h[2];
+  mg_parallel p;
+  mg_error e;
+  if (mgi_wide_work(was) <= MGI_EVERY_WORK || mg_parallel_of(g[0], g[1], &p, &e) != MG_OK) return;
+  if (mgi_wide_resized(was, MGI_EVERY_CONTRACTED, &p, h)) {
+    mg_graph_free(g[0]), mg_graph_free(g[1]);
+    g[0] = h[0], g[1] = h[1];
+  }
+  mg_parallel_free(&p);
+}
 /* Both graphs for a guard: unlike extents for unlike classes, or, if `alike`, one for all.  Chunks are ragged where the
-   builder has them so, and small where all would be much work. */
+   builder has them so. */
 static int mgi_every_guard(const mg_parallel *p, int alike, mg_graph *g[2]) {
   int64_t extent[MG_MAX_CLASSES], chunks[MG_MAX_CLASSES];
   int most = 0;
   for (int c = 0; c < p->n; c++) most = p->nested[c] > most ? p->nested[c] : most, chunks[c] = MGI_EVERY_CHUNKS;
-  for (int form = 0; form < 4; form++) { /* ragged or not, then small */
-    for (int c = 0; c < p->n; c++) extent[c] = mgi_every_extent(alike ? most : p->nested[c], (form < 2 ? 3 : 2) + (alike ? 0 : form < 2 ? c : c % 2), form % 2);
+  for (int even = 0; even < 2; even++) {
+    for (int c = 0; c < p->n; c++) extent[c] = mgi_every_extent(alike ? most : p->nested[c], 3 + (alike ? 0 : c), even);
     if (!mgi_every_at(p, extent, chunks, g)) continue;
-    const mg_graph *h[2] = {g[0], g[1]};
-    if (form >= 2 || mgi_wide_work(h) <= MGI_EVERY_WORK) return 1;
-    mg_graph_free(g[0]), mg_graph_free(g[1]);
+    mgi_every_reduced(g);
+    return 1;
   }
   return 0;
 }

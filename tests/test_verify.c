@@ -387,23 +387,23 @@ static void domains_agree(void **state) {
 /* Both ways to multiply tiles are 128-bit sums reduced: random residues, and the largest. */
 static void wide_products(void **state) {
   (void)state;
-  uint64_t s = seed, a[4 * MGI_FF_TILE], b[MGI_FF_TILE * MGI_FF_COLS], x[4 * MGI_FF_COLS], y[4 * MGI_FF_COLS];
+  uint64_t s = seed, a[4 * MGI_FF_TILE], b[MGI_FF_TILE * (MGI_FF_COLS + 3)], x[4 * MGI_FF_COLS], y[4 * MGI_FF_COLS];
   print_message("eight lanes: %s\n", mgi_ff_has_dot4() ? "yes" : "no");
   for (int round = 0; round < 300; round++) {
     mg_modulus M = mgi_modulus(round % 3 == 2 ? 2305843009213693951u : mgi_ff_random_prime(&s, round % 3 ? 20 + round % 41 : 61));
-    int k = round < 4 ? 64 : 1 + (int)(next(&s) % 64);
+    int k = round < 4 ? 64 : 1 + (int)(next(&s) % 64), pitch = MGI_FF_COLS + round % 4;
     for (int j = 0; j < 4 * MGI_FF_TILE; j++) a[j] = round % 5 == 0 ? M.m - 1 : next(&s) % M.m;
-    for (int j = 0; j < MGI_FF_TILE * MGI_FF_COLS; j++) b[j] = round % 5 == 0 ? M.m - 1 : next(&s) % M.m;
+    for (int j = 0; j < MGI_FF_TILE * pitch; j++) b[j] = round % 5 == 0 ? M.m - 1 : next(&s) % M.m;
     for (int r = 0; r < 4; r++) {
-      mgi_ff_tile_dot(&M, a + r * MGI_FF_TILE, b, k, x + r * MGI_FF_COLS);
+      mgi_ff_tile_dot(&M, a + r * MGI_FF_TILE, b, pitch, k, x + r * MGI_FF_COLS);
       for (int j = 0; j < MGI_FF_COLS; j++) {
         uint64_t sum = 0;
-        for (int l = 0; l < k; l++) sum = (uint64_t)((sum + (mgi_u128)a[r * MGI_FF_TILE + l] * b[l * MGI_FF_COLS + j]) % M.m);
+        for (int l = 0; l < k; l++) sum = (uint64_t)((sum + (mgi_u128)a[r * MGI_FF_TILE + l] * b[l * pitch + j]) % M.m);
         assert_true(x[r * MGI_FF_COLS + j] == sum);
       }
     }
     if (!mgi_ff_has_dot4()) continue;
-    mgi_ff_tile_dot4(&M, a, b, k, y);
+    mgi_ff_tile_dot4(&M, a, b, pitch, k, y);
     assert_memory_equal(x, y, sizeof x);
   }
 }
@@ -433,6 +433,15 @@ static void matmul_definition(void **state) {
         for (int64_t l = 0; l < k; l++) sum = mg_ff_add(&F, sum, mg_ff_mul(&F, a[i * A.stride[0] + l * A.stride[1]], b[l * B.stride[0] + j * B.stride[1]]));
         assert_true(same(sum, c[i * n + j]));
       }
+    if (!F.q) { /* over words, whose tiles are read where they lie if they are dense: the same */
+      uint64_t *x = (uint64_t *)malloc((size_t)(m * k) * sizeof *x), *y = (uint64_t *)malloc((size_t)(k * n) * sizeof *y), *z = (uint64_t *)calloc((size_t)(m * n), sizeof *z);
+      for (int64_t i = 0; i < m * k; i++) x[i] = mgi_word_out(a[i]);
+      for (int64_t i = 0; i < k * n; i++) y[i] = mgi_word_out(b[i]);
+      A.data = x, B.data = y, C.data = z, d = mgi_domain_word(&F);
+      assert_int_equal(d.matmul(d.user, &C, &A, &B), MG_OK);
+      for (int64_t i = 0; i < m * n; i++) assert_true(z[i] == mgi_word_out(c[i]));
+      free(x), free(y), free(z);
+    }
     free(a), free(b), free(c);
   }
 }
