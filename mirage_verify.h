@@ -2972,7 +2972,7 @@ static mg_status mgi_verify_floats(mgi_bench *B, int maximum, mg_verify_report *
              large still, there are no runs.  What is refuted there is another pair: it has to be at the own sizes too, by the same
              run or others; where that takes more than MGI_WIDE_CONFIRM it is not decided.
      runs    at most 64, fewer where they take more than MGI_WIDE_WORK in all, by the seed alone.
-   Requirement 1: a verdict depends on the seed and the graphs, not on time. */
+  Requirement 1: a verdict depends on the seed and the graphs, not on time. */
 
 enum { MGI_WIDE_RUNS = 64, MGI_WIDE_WORK = 4000000, MGI_WIDE_OWN = 30000, MGI_WIDE_CONFIRM = 10 * MGI_WIDE_WORK };
 enum { MGI_WIDE_OK, MGI_WIDE_UNKNOWN, MGI_WIDE_UNDEFINED, MGI_WIDE_LOWEST /* the maximum of nothing */ };
@@ -3806,16 +3806,19 @@ static void mgi_every_reduced(mg_graph *g[2]) {
   mg_parallel_free(&p);
 }
 /* Both graphs for a guard: unlike extents for unlike classes, or, if `alike`, one for all.  Chunks are ragged where the
-   builder has them so. */
+   builder has them so; where all that is much work, extents are small, and there are two of them.  0: there is no guard. */
 static int mgi_every_guard(const mg_parallel *p, int alike, mg_graph *g[2]) {
   int64_t extent[MG_MAX_CLASSES], chunks[MG_MAX_CLASSES];
   int most = 0;
   for (int c = 0; c < p->n; c++) most = p->nested[c] > most ? p->nested[c] : most, chunks[c] = MGI_EVERY_CHUNKS;
-  for (int even = 0; even < 2; even++) {
-    for (int c = 0; c < p->n; c++) extent[c] = mgi_every_extent(alike ? most : p->nested[c], 3 + (alike ? 0 : c), even);
+  for (int form = 0; form < 4; form++) {
+    const int small = form / 2, even = form % 2;
+    for (int c = 0; c < p->n; c++) extent[c] = mgi_every_extent(alike ? most : p->nested[c], (small ? 2 : 3) + (alike ? 0 : small ? c % 2 : c), even);
     if (!mgi_every_at(p, extent, chunks, g)) continue;
     mgi_every_reduced(g);
-    return 1;
+    const mg_graph *h[2] = {g[0], g[1]};
+    if (mgi_wide_work(h) <= (small ? 64.0 : 8.0) * MGI_EVERY_WORK) return 1;
+    mg_graph_free(g[0]), mg_graph_free(g[1]);
   }
   return 0;
 }
@@ -8720,10 +8723,11 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
     memcpy(r->reason, words.reason, sizeof r->reason);
     r->verdict = MG_NOT_EQUAL;
   } else if (!compared) snprintf(r->reason, sizeof r->reason, "no float64 input was found, within the limits, on which both are defined");
-  else if (proved && wide.refuted) {
+  else if (proved && wide.refuted && !wide.unconfirmed) {
     mgi_wide_words(&wide, c.seed, r->reason, sizeof r->reason);
     r->verdict = MG_NOT_EQUAL;
-  } else if (proved && !shown) snprintf(r->reason, sizeof r->reason, "%.250s", line);
+  } else if (proved && wide.unconfirmed) mgi_wide_words(&wide, c.seed, r->reason, sizeof r->reason);
+  else if (proved && !shown) snprintf(r->reason, sizeof r->reason, "%.250s", line);
   else if (proved && !total && wide.nowhere)
     snprintf(r->reason, sizeof r->reason,
              "output %d, element %lld%s: no float64 run was found on which both are defined there", wide.output,

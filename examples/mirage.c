@@ -791,7 +791,7 @@ static int do_search(const options *o) {
   if (res.stats.checkpoint_lost) fprintf(stderr, "mirage: %s: the checkpoint cannot be written; what it held before stands\n", o->checkpoint);
   if (*res.stats.cache_note) fprintf(stderr, "mirage: %s\n", res.stats.cache_note);
   double started = now();
-  /* The certificate run, at full size.  An interrupt of the search leaves it its time, one of its own ends it. */
+  /* The certificate run, of the full tier.  An interrupt of the search leaves it its time, one of its own ends it. */
   vc.stop = &interrupted;
   int undecided = 0;
   char why[256] = "";

@@ -15,6 +15,7 @@
   T(SHIFT, "shift", 1, MG_KB_, DIM, SAME, SAME, if (i[A->dim]) j[A->dim] = i[A->dim] - 1; else src = -1)
 #define MIRAGE_IMPLEMENTATION
 #include "../mirage_search.h"
+#include "natural.h"
 #include "rewrite.h"
 
 #include <dirent.h>
@@ -399,7 +400,7 @@ typedef struct shared {
   tally mutant[MUTATIONS], source[SOURCES];
   uint64_t rewrites, rewrites_twice, rewrites_refused, rule[RW_RULES], rewrite_full[4], rewrite_fast[4], with_max, with_grid_accum, with_thread;
   uint64_t parts, in_parts, unfinished, certificates; /* evaluated in part; verified in parts; not for want of memory; rechecked */
-  uint64_t every, extents, written; /* EQUAL for all extents; other extents at which that was compared; and by the test at their own */
+  uint64_t natural, every, extents, written; /* extents at which rows were picked; EQUAL for all; other extents at which that was compared; and by the test at their own */
   uint64_t mutants, failures, next_round, programs_used[PROGRAMS], hand_used[HANDS];
   uint64_t seen[TABLE];
   char slot[JOBS][SLOT];
@@ -846,6 +847,21 @@ static mg_status verdict(const base *B, const mg_graph *g, int tier, uint64_t s,
   return status;
 }
 
+/* Right or wrong, a graph treats the rows of its classes alike, at drawn extents and cuts. */
+static void classes_hold(const base *B, const mg_graph *g, uint64_t s) {
+  mg_parallel P;
+  mg_error e;
+  if (mg_parallel_of(g, NULL, &P, &e) != MG_OK) { blame(B->p, g, "mg_parallel_of: %s", e.msg); return; }
+  for (int round = 0; P.n && round < 3; round++) {
+    char *text = NULL;
+    const int natural = natural_graph(&P, 0, 1 + round, &s, &text);
+    if (natural < 0) blame(B->p, g, "rows of a class are not treated alike in\n%s", text);
+    if (natural > 0) ADD(S->natural);
+    mg_string_free(text);
+  }
+  mg_parallel_free(&P);
+}
+
 /* EQUAL for all extents of classes: so it is at drawn ones, of up to three chunks that are cut as they come, by float64; and now
    and then by the test of all elements at the extents as written. */
 static void every_extent_holds(const base *B, const mg_graph *g, const mg_verify_report *r, uint64_t s) {
@@ -985,6 +1001,7 @@ static void mutate(base *B, int class, uint64_t s0) {
       if (!counterexample_holds(B->p, g, &full)) blame(B->p, g, "no counterexample: %s", full.reason);
       else if (j == SAME_FLOATS) BOTH(floats);
     }
+    classes_hold(B, g, s0);
     if (full.guarded < 0) blame(B->p, g, "the guard objects: the classes are wrong");
     if (full.verdict == MG_EQUAL && full.classes) every_extent_holds(B, g, &full, s0);
     if (s0 % 4 == 1) parts_agree(B, g, s0);
@@ -1044,7 +1061,8 @@ static int accept(base *B, mg_graph *g, const draft *D, int rule, uint64_t *s) {
       else good = 1;
       if (!good) break;
     }
-  if (good && r[1].classes) every_extent_holds(B, copy, &r[1], rw_next(s));
+  if (good) classes_hold(B, copy, *s);
+  if (good && r[1].classes) every_extent_holds(B, copy, &r[1], *s + 1);
   if (good) parts_agree(B, copy, rw_next(s));
   if (good && rw_below(s, 16) == 0 && r[1].verdict == MG_EQUAL) { /* the certificate, from its text alone */
     char *text = NULL;
@@ -1143,9 +1161,9 @@ static void no_right_one_is_refused(void **state) {
                 N(S->with_grid_accum), N(S->with_thread));
   print_message("fast tier: %llu EQUAL, %llu EQUAL_SAMPLED; full tier: %llu EQUAL, %llu EQUAL_SAMPLED\n", N(S->rewrite_fast[MG_EQUAL]), N(S->rewrite_fast[MG_EQUAL_SAMPLED]), N(S->rewrite_full[MG_EQUAL]), N(S->rewrite_full[MG_EQUAL_SAMPLED]));
   print_message("mutants and these: %llu evaluated in part, %llu verified again within 512 to 8192 bytes (%llu more want more); %llu certificates rechecked\n", N(S->parts), N(S->in_parts), N(S->unfinished), N(S->certificates));
-  print_message("EQUAL for all extents: %llu, compared at %llu others, %llu tested at their own too\n", N(S->every), N(S->extents), N(S->written));
+  print_message("rows of classes picked at %llu extents; EQUAL for all extents: %llu, compared at %llu others, %llu tested at their own too\n", N(S->natural), N(S->every), N(S->extents), N(S->written));
   assert_true(S->rewrites >= (uint64_t)want_rewrites && S->parts && S->in_parts && S->certificates);
-  assert_true(S->every && S->extents && S->written);
+  assert_true(S->natural && S->every && S->extents && S->written);
   assert_int_equal(S->rewrite_full[MG_EQUAL] + S->rewrite_full[MG_EQUAL_SAMPLED], S->rewrites);
 }
 

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "natural.h"
 #include "parse.h"
 #include "splitmix.h"
 
@@ -22,49 +23,11 @@ static uint64_t seed = 1, state;
 static int below(int n) { return (int)(next(&state) % (uint64_t)n); }
 static int begin(void **s) { (void)s; state = seed; return 0; }
 
-/* ---- arrays whose rows are picked along some of their dimensions */
-
-typedef struct pick { int64_t was, now; int64_t from[64]; } pick; /* index i of extent `now` is from[i] of extent `was` */
-
-static pick drawn(int64_t was, int64_t now) {
-  pick p;
-  p.was = was, p.now = now;
-  for (int64_t i = 0; i < now; i++) p.from[i] = below((int)was);
-  return p;
-}
-/* The dense array x of shape s, picked along the dimensions d where by[d] is not NULL; *to is its shape. */
-static double *picked(const double *x, const mg_shape *s, const pick *const *by, mg_shape *to) {
-  int64_t i[MG_MAX_RANK] = {0};
-  *to = *s;
-  for (int d = 0; d < s->rank; d++) if (by[d]) to->dim[d] = by[d]->now;
-  const int64_t n = mg_shape_elements(to);
-  double *r = (double *)malloc((size_t)n * sizeof *r);
-  for (int64_t k = 0; k < n; k++) {
-    int64_t at = 0;
-    for (int d = 0; d < s->rank; d++) at = at * s->dim[d] + (by[d] ? by[d]->from[i[d]] : i[d]);
-    r[k] = x[at];
-    for (int d = s->rank - 1; d >= 0 && ++i[d] == to->dim[d]; d--) i[d] = 0;
-  }
-  return r;
-}
-static double *random_values(int64_t n) {
-  double *r = (double *)malloc((size_t)n * sizeof *r);
-  for (int64_t k = 0; k < n; k++) r[k] = 0.5 + below(1 << 20) * 0x1p-20;
-  return r;
-}
-static int alike(const double *a, const double *b, int64_t n) {
-  for (int64_t k = 0; k < n; k++)
-    if (!(a[k] == b[k] || (isnan(a[k]) && isnan(b[k])) || fabs(a[k] - b[k]) <= 1e-12 * fabs(a[k]))) return 0;
-  return 1;
-}
 static double *evaluated(const mg_graph *g, double *const *in, int output) {
-  double *out[MG_MAX_OUT];
-  mg_domain d = mg_domain_real();
   mg_error e;
-  for (uint32_t k = 0; k < g->n_out; k++) out[k] = (double *)malloc((size_t)mg_shape_elements(&g->tensors[g->out[k].id].shape) * sizeof(double));
-  if (mg_eval(g, &d, (const void *const *)in, (void *const *)out, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
-  for (uint32_t k = 0; k < g->n_out; k++) if ((int)k != output) free(out[k]);
-  return out[output];
+  double *r = natural_evaluated(g, in, output, &e);
+  if (!r) fail_msg("%s: %s", e.where, e.msg);
+  return r;
 }
 
 /* ---- the column */
@@ -133,15 +96,15 @@ static applied drawn_row(mg_opcode op) {
 /* Does T(phi*x) = phi*T(x) hold at one map of `now` of the extent's indices, along set[] of the operands (bit d of set[k]) and
    dimension f of the result (-1: none)?  -1 if the operator has no such shape. */
 static int natural_once(applied x, const uint32_t *set, int f, int64_t extent, int64_t now, const int8_t (*run)[MG_MAX_RANK]) {
-  const pick p = drawn(extent, now);
+  const row_pick p = pick_drawn(&state, extent, now);
   double *in[MG_MAX_IN], *to[MG_MAX_IN];
-  const pick *by[MG_MAX_IN + 1][MG_MAX_RANK] = {{NULL}};
+  const row_pick *by[MG_MAX_IN + 1][MG_MAX_RANK] = {{NULL}};
   mg_shape shape;
   applied y = x;
   mg_graph *g = applied_program(&x), *h = NULL;
   for (int k = 0; k < x.n; k++) {
     for (int d = 0; d < x.in[k].rank; d++) if (set[k] >> d & 1) by[k][d] = &p;
-    in[k] = random_values(mg_shape_elements(&x.in[k])), to[k] = picked(in[k], &x.in[k], by[k], &y.in[k]);
+    in[k] = pick_values(&state, mg_shape_elements(&x.in[k])), to[k] = picked(in[k], &x.in[k], by[k], &y.in[k]);
   }
   if (x.op == MG_OP_RESHAPE && run && f >= 0) y.A.shape.dim[f] = now;
   int good = g && (h = applied_program(&y)) != NULL ? 1 : -1;
@@ -149,7 +112,7 @@ static int natural_once(applied x, const uint32_t *set, int f, int64_t extent, i
     double *a = evaluated(g, in, 0), *b = evaluated(h, to, 0);
     if (f >= 0) by[MG_MAX_IN][f] = &p;
     double *c = picked(a, &x.out, by[MG_MAX_IN], &shape);
-    good = mg_shape_elements(&shape) == mg_shape_elements(&y.out) && alike(c, b, mg_shape_elements(&shape));
+    good = mg_shape_elements(&shape) == mg_shape_elements(&y.out) && pick_alike(c, b, mg_shape_elements(&shape));
     free(a), free(b), free(c);
   }
   for (int k = 0; k < x.n; k++) free(in[k]), free(to[k]);
@@ -262,6 +225,9 @@ static const pair pairs[] = {
     {"rows and what is merged with them", "input X : f16[6, 4]\n", "O = exp(reshape(X, [24]))\n", "O = reshape(exp(X), [24])\n", MG_EQUAL, WRITTEN},
     {"a chunk of one that broadcasts", "input X : f16[4, 6]\ninput Y : f16[4, 6]\n", "O = mul(X, sum(Y, dim=0))\n",
      "O = kernel grid=(x=4) {\nstore sum(mul(load X {x->0}, load Y {x->*}), dim=0) {x->0}\n}\n", MG_EQUAL, "M >= 1"},
+    {"alike where chunks are of one, and not at other sizes", "input Q : f16[6, 4, 2]\ninput K : f16[6, 2, 4]\ninput V : f16[6, 4, 2]\n", "O = matmul(softmax(matmul(Q, K), dim=2), V)\n",
+     "O = kernel grid=(x=2, y=4, z=6) threads=32 {\ne = exp(matmul(load Q {x->*, y->1, z->0}, load K {x->*, y->*, z->0}))\n"
+     "store matmul(div(e, sum(transpose(e, [1, 0, 2]), dim=2)), load V {x->2, y->*, z->0}) {x->2, y->1, z->0}\n}\n", MG_EQUAL, "M >= 1"},
     {"a chunk of one of what is summed", "input X : f16[4, 6]\ninput Y : f16[4, 6]\n", "O = mul(X, sum(Y, dim=0))\n",
      "O = kernel grid=(x=2) {\nfor i=4 {\nm = mul(load X {x->0, i->*}, load Y {x->*, i->0})\n}\nstore accum(m) {i->+} {x->0}\n}\n", MG_EQUAL, "M >= 1, N >= 1"},
     {"the mean's constant is of the extent as written", "input X : f16[4, 6]\n", "O = mean(X, dim=0)\n", "O = sum(scale(X, 1/4), dim=0)\n", MG_EQUAL, "M >= 1"},
@@ -276,45 +242,6 @@ static mg_graph *side(const pair *p, int which) {
   return parse(text);
 }
 
-/* Graph `which` at drawn extents, its axes cutting them at random, against itself at extent `two` of every class, uncut. */
-static int natural_graph(const mg_parallel *P, int which, int64_t two) {
-  int64_t few[MG_MAX_CLASSES], one[MG_MAX_CLASSES], extent[MG_MAX_CLASSES], chunks[MG_MAX_CLASSES];
-  pick by[MG_MAX_CLASSES];
-  mg_graph *g = NULL, *h = NULL;
-  mg_error e;
-  for (int c = 0; c < P->n; c++) {
-    few[c] = two, one[c] = 1, chunks[c] = 1 + below(3);
-    extent[c] = 1 + below(9);
-    by[c] = drawn(two, extent[c]);
-  }
-  if (mg_parallel_resize(P, which, few, one, &g, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
-  if (mg_parallel_resize(P, which, extent, chunks, &h, &e) != MG_OK) { mg_graph_free(g); return 0; } /* more chunks than there are indices */
-  double *in[MG_MAX_IN], *to[MG_MAX_IN];
-  const pick *along[MG_MAX_RANK];
-  mg_shape shape;
-  for (uint32_t k = 0; k < g->n_in; k++) {
-    const mg_shape *z = &g->tensors[g->in[k].id].shape;
-    for (int d = 0; d < z->rank; d++) along[d] = P->in[k][d] < 0 ? NULL : &by[P->in[k][d]];
-    in[k] = random_values(mg_shape_elements(z)), to[k] = picked(in[k], z, along, &shape);
-    assert_memory_equal(shape.dim, h->tensors[h->in[k].id].shape.dim, sizeof *shape.dim * (size_t)z->rank);
-  }
-  for (uint32_t k = 0; k < g->n_out; k++) {
-    const mg_shape *z = &g->tensors[g->out[k].id].shape;
-    double *a = evaluated(g, in, (int)k), *b = evaluated(h, to, (int)k);
-    for (int d = 0; d < z->rank; d++) along[d] = P->out[k][d] < 0 ? NULL : &by[P->out[k][d]];
-    double *c = picked(a, z, along, &shape);
-    assert_memory_equal(shape.dim, h->tensors[h->out[k].id].shape.dim, sizeof *shape.dim * (size_t)z->rank);
-    if (!alike(c, b, mg_shape_elements(&shape))) {
-      char *text = NULL;
-      mg_print(h, &text, &e);
-      fail_msg("output %u is not that of the rows picked:\n%s", k, text);
-    }
-    free(a), free(b), free(c);
-  }
-  for (uint32_t k = 0; k < g->n_in; k++) free(in[k]), free(to[k]);
-  mg_graph_free(g), mg_graph_free(h);
-  return 1;
-}
 static void every_graph(void **s) {
   (void)s;
   for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
@@ -325,7 +252,12 @@ static void every_graph(void **s) {
       int done = 0;
       assert_int_equal(mg_parallel_of(g[form == 2], form ? NULL : g[1], &P, &e), MG_OK);
       for (int n = 0; n < 60; n++)
-        for (int which = 0; which < P.graphs; which++) done += natural_graph(&P, which, 1 + n % 3);
+        for (int which = 0; which < P.graphs; which++) {
+          char *text = NULL;
+          const int natural = natural_graph(&P, which, 1 + n % 3, &state, &text);
+          if (natural < 0) fail_msg("%s: not that of the rows picked:\n%s", pairs[k].name, text);
+          done += natural;
+        }
       if (done < 20) fail_msg("%s: only %d of 60 extents were taken", pairs[k].name, done);
       mg_parallel_free(&P);
     }
