@@ -9980,7 +9980,7 @@ typedef struct mgi_cu_kernel {
   char pad[64];              /* indentation of the body */
   mg_memory mem;             /* shared memory: its pieces, and what touches them */
   char place[MG_MEMORY_PIECES][96]; /* names of the constants that say where they lie */
-  int threads, wm, wn, wk, stages, stages_given;
+  int threads, wm, wn, wk, stages;
   uint32_t loop;             /* the innermost loop being written, or 0 */
   int registers;             /* accumulator registers a thread */
   int next_value;            /* names of nested moves */
@@ -12959,11 +12959,9 @@ MGI_FN void mgi_cu_count_sites(mgi_cu_kernel *K, uint32_t t, int weight, int sto
     for (int k = 0; k < o->n_in; k++) mgi_cu_count_sites(K, o->in[k].id, weight, store);
 }
 
-/* Extents of all tensors, whose extents they have, and what is inlined; *big gets those of the largest product: rows, columns, contraction.  0 if
-   there is what the emitter cannot compute. */
-MGI_FN int mgi_cu_extents(mgi_cu_kernel *K, int big[3]) {
+/* Extents of all tensors, whose extents they have, and what is inlined.  0 if the emitter has no form for one. */
+MGI_FN int mgi_cu_extents(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
-  big[0] = big[1] = big[2] = 0;
   for (uint32_t a = 1; a <= 3; a++)
     if (b->axes[a].extent > (a == 1 ? 0x7FFFFFFF : 65535))
       mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "%lld blocks along %s: a grid has at most %d there", (long long)b->axes[a].extent, b->axes[a].name, a == 1 ? 0x7FFFFFFF : 65535);
@@ -13012,9 +13010,6 @@ MGI_FN int mgi_cu_extents(mgi_cu_kernel *K, int big[3]) {
       }
       v->rr = x->rr;
       v->cr = right->cr;
-      if (v->rows > big[0]) big[0] = v->rows;
-      if (v->cols > big[1]) big[1] = v->cols;
-      if (x->cols > big[2]) big[2] = x->cols;
     } else if (mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX)) {
       reduced = mgi_cu_reduced(K, o);
       v->rr = x->rr;
@@ -13053,18 +13048,7 @@ MGI_FN int mgi_cu_extents(mgi_cu_kernel *K, int big[3]) {
 /* Accumulators that a product or a reduction fills directly, loads that products take as they are, and who evaluates what. */
 MGI_FN void mgi_cu_uses(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
-  for (uint32_t t = 1; t < b->n_tensors; t++) { /* it has no other reader */
-    const mg_op_node *p = mgi_cu_producer(K, t);
-    int uses = 0;
-    uint32_t by = 0;
-    for (uint32_t k = 1; k < b->n_ops; k++)
-      for (int j = 0; j < b->ops[k].n_in && b->ops[k].code != MG_OP_LOAD; j++)
-        if (b->ops[k].in[j].id == t) uses++, by = k;
-    const mg_op_node *o = &b->ops[by];
-    if (uses != 1 || o->code != MG_OP_ACCUM || !mgi_cu_lifts(K, o) || K->v[t].home == MGI_CU_AT_INLINE) continue;
-    if ((mgi_cu_is_op(p, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) || p->code == MG_OP_SUM) && mgi_cu_lifts_by(K, o, MG_MAP_SUM)) K->v[t].in_place = (int)by;
-    if (p->code == MG_OP_MAX && mgi_cu_lifts_by(K, o, MG_MAP_MAX)) K->v[t].in_place = (int)by;
-  }
+  for (uint32_t t = 1; t < b->n_tensors; t++) K->v[t].in_place = mg_flat_in_place(&K->flat, mgi_cu_place(K, t));
   for (uint32_t k = 1; k < b->n_ops; k++) {
     const mg_op_node *o = &b->ops[k];
     if (mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) {
@@ -13082,58 +13066,36 @@ MGI_FN void mgi_cu_uses(mgi_cu_kernel *K) {
     else if (mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX) || (o->code == MG_OP_ACCUM && mgi_cu_lifts(K, o))) mgi_cu_count_sites(K, o->in[0].id, 1, 0);
   }
 }
-/* How the warps share the largest product, and what is chained then; few rows leave the contraction to split.  0 if the plan's do not fit. */
-MGI_FN int mgi_cu_warps(mgi_cu_kernel *K, const int big[3]) {
+/* Who the warps are.  0 if that cannot be. */
+MGI_FN int mgi_cu_warps(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
-  const int warps = b->threads / 32, M = big[0], N = big[1], depth = big[2];
+  mg_kernel_plan p = mgi_cu_plan(K);
   if (b->threads < 32 || b->threads > 1024 || b->threads % 32) {
     mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "threads=%d: want a multiple of 32 between 32 and 1024", b->threads);
     return 0;
   }
   K->threads = b->threads;
-  K->wm = K->wn = K->wk = 1;
-  while (K->wm * 2 <= warps && K->wm * 16 < M) K->wm *= 2;
-  while (K->wm * K->wn * 2 <= warps && K->wn * 32 < N && (M > 16 || depth < 16 * warps)) K->wn *= 2;
-  K->wk = M ? warps / (K->wm * K->wn) : 1;
-  if (!M) K->wm = K->wn = 1;
-  const int m = mg_plan_says(b, MG_PLAN_WARPS_M, NULL), n = mg_plan_says(b, MG_PLAN_WARPS_N, NULL);
-  const int k = mg_plan_says(b, MG_PLAN_WARPS_K, NULL), given = m >= 0 || n >= 0 || k >= 0;
-  if (given) {
-    K->wm = m < 0 ? 1 : m;
-    K->wn = n < 0 ? 1 : n;
-    K->wk = k < 0 ? 1 : k;
-    if (K->wm * K->wn * K->wk != warps) {
-      mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's warps %d x %d x %d are not the %d warps of threads=%d",
-                       K->wm, K->wn, K->wk, warps, b->threads);
-      return 0;
-    }
-  } else {
-    if (M && K->wm * K->wn * K->wk != warps) { /* an odd number of warps: all of them split the contraction */
-      K->wm = K->wn = 1;
-      K->wk = warps;
-    }
-    int wn = K->wn, wk = K->wk, found = 0;
-    K->wn = wn * wk; /* with a product that can stay in fragments, its columns are split instead */
-    K->wk = 1;
-    mgi_cu_chain_analyse(K);
-    for (uint32_t t = 1; t < b->n_tensors; t++) found |= K->v[t].settles != 0;
-    if (!found) K->wn = wn, K->wk = wk;
-  }
-  if (given) mgi_cu_chain_analyse(K);
-  return 1;
+  const int fit = mg_plan_warps(b, &K->flat, &p);
+  K->wm = p.warps_m;
+  K->wn = p.warps_n;
+  K->wk = p.warps_k;
+  if (!fit)
+    mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the plan's warps %d x %d x %d are not the %d warps of threads=%d",
+                     K->wm, K->wn, K->wk, b->threads / 32, b->threads);
+  return fit;
 }
 /* What does not depend on the layout. */
 MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
-  int big[3];
   if (K->em->st == MG_OK) K->em->st = mg_plan_check(K->b, K->name, K->em->e);
-  if (K->em->st != MG_OK || !mgi_cu_extents(K, big)) return;
+  if (K->em->st != MG_OK || !mgi_cu_extents(K)) return;
   mgi_cu_merge_analyse(K);
-  mgi_cu_uses(K);
   if (!mg_flat_of(K->b, &K->flat)) {
     mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "it has more than %d operators", MG_FLAT_OPS);
     return;
   }
-  if (!mgi_cu_warps(K, big)) return;
+  mgi_cu_uses(K);
+  if (!mgi_cu_warps(K)) return;
+  mgi_cu_chain_analyse(K);
   mgi_cu_group_analyse(K);
   mgi_cu_own_analyse(K);
   mgi_cu_copies_analyse(K);
@@ -13702,7 +13664,7 @@ MGI_FN void mgi_cu_kernel_free(mgi_cu_kernel *K) {
 MGI_FN void mgi_cu_kernel_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh) {
   mgi_cu_emit *em = K->em;
   const int stages = mg_plan_says(K->b, MG_PLAN_STAGES, NULL), ahead = mg_plan_says(K->b, MG_PLAN_AHEAD, NULL);
-  const int given = stages > 0, want = given ? stages : 3;
+  const int given = stages > 0, want = given ? stages : MG_STAGES;
   if (em->st != MG_OK || em->looking) return;
   K->ahead = ahead != 0;
   mgi_cu_layouts_analyse(K);

@@ -256,6 +256,9 @@ int64_t mg_flat_elements(const mg_flat_op *o);
 void mg_flat_product(const mg_flat *k, const mg_flat_op *o, int64_t *m, int64_t *n, int64_t *c, int64_t *batch); /* m x c times c x n */
 int mg_flat_has_product(const mg_flat *k, int i);     /* 1 if value i is made of a product's result */
 void mg_flat_chains(const mg_flat *k, const mg_kernel_plan *p, mg_chains *c); /* reads the plan's warps */
+/* The accumulator, a place from 1, into which product, SUM or MAX i is joined where it is made: nothing else reads i,
+   and it joins i over its loops as i joins itself.  0: there is none. */
+int mg_flat_in_place(const mg_flat *k, int i);
 /* The product of value t's shape and loop that value v is, or is computed of element by element; -1: none, or several. */
 int mg_flat_product_of(const mg_flat *k, const mg_chains *c, int v, int t);
 /* 1 if all that is made of value s ends in t, element by element or moved; with `beside`, or in stores in t's loop. */
@@ -364,6 +367,11 @@ enum { MG_WIDE_WORDS(MGI_W, MG_WIDE_) MG_WIDE_COUNT };
 enum { MG_STORE_WORDS(MGI_W, MG_STORE_) MG_STORE_COUNT };
 #undef MGI_W
 
+/* The warps of block's plan, k being its flat form; of what it does not say 1.  Where it says nothing of warps, those
+   of block->threads share the largest product: its rows, then its columns, the contraction where rows are few; and no
+   contraction where a product can stay in fragments then.  0: they are not as many as the block has (1 to 32). */
+int mg_plan_warps(const mg_graph *block, const mg_flat *k, mg_kernel_plan *p);
+enum { MG_STAGES = 3 }; /* of a ring, where the plan says nothing: fewer where these do not fit */
 /* What block's plan says: the number, or the place of the word; -1 if it says nothing that the row has.  `name`: of a value,
    where the key is one of values; else NULL. */
 int mg_plan_says(const mg_graph *block, mg_plan_key key, const char *name);
@@ -419,7 +427,7 @@ typedef struct mg_cost {
 typedef struct mg_rates { double mem, comp; int warps_m, warps_n; } mg_rates;
 
 typedef struct mg_kernel_facts {
-  mg_kernel_plan plan;          /* the block's own, where it says stages and warps; else the best by the cost */
+  mg_kernel_plan plan;          /* the block's own, where it says stages or warps; else the best by the cost */
   int threads;
   int64_t blocks, group, steps; /* of the grid; that share a result; of the loops of a block */
   double waves, resident;       /* blocks that a multiprocessor works off; those that it holds at once */
@@ -1670,8 +1678,7 @@ MGI_FN int mgi_in_loop(const mg_flat_op *o, int loop) { return o->inloop && o->l
 MGI_FN int mgi_joins_cols(const mg_flat *k, const mg_flat_op *o) {
   return (o->code == MG_OP_SUM || o->code == MG_OP_MAX) && o->along == k->op[o->in[0]].rank - 1;
 }
-/* 1 if value i is joined where it is made: one accumulator alone reads it, and joins it over its loops as it joins itself. */
-MGI_FN int mgi_in_place(const mg_flat *k, int i) {
+int mg_flat_in_place(const mg_flat *k, int i) {
   const mg_flat_op *o = &k->op[i];
   int by = -1;
   if (mgi_joins_one(k, o)) return 0;
@@ -1682,8 +1689,9 @@ MGI_FN int mgi_in_place(const mg_flat *k, int i) {
       by = q;
     }
   if (by < 0) return 0;
-  if (o->code == MG_OP_MAX) return k->op[by].maxima;
-  return (o->code == MG_OP_MATMUL || o->code == MG_OP_SUM) && k->op[by].sums;
+  const int product = o->code == MG_OP_MATMUL || o->code == MG_OP_SUM;
+  const int joins = (product && k->op[by].sums) || (o->code == MG_OP_MAX && k->op[by].maxima);
+  return joins ? by + 1 : 0;
 }
 /* 1 if no loop is around it or in it, and what leaves it is joined where it is made. */
 MGI_FN int mgi_loop_alone(const mg_flat *k, int loop) {
@@ -1691,7 +1699,7 @@ MGI_FN int mgi_loop_alone(const mg_flat *k, int loop) {
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     if (o->code != MG_OP_ACCUM || mgi_in_loop(o, loop) || !mgi_in_loop(&k->op[o->in[0]], loop)) continue;
-    if (!mgi_in_place(k, o->in[0])) return 0;
+    if (!mg_flat_in_place(k, o->in[0])) return 0;
   }
   return 1;
 }
@@ -1727,12 +1735,13 @@ MGI_FN int mgi_own_ring(const mg_flat *k, int warps, int loop, int8_t *cut) {
     loads += o->code == MG_OP_LOAD;
     if (o->code == MG_OP_ACCUM) return 0;
     if (o->code == MG_OP_MATMUL) { /* pairs of a left and a right operand */
-      if (!mgi_in_place(k, i)) return 0;
+      if (!mg_flat_in_place(k, i)) return 0;
       for (int j = 0; j < mgi_reads(o); j++)
         if (!k->op[o->in[j]].narrow || !mgi_cut_own(k, warps, loop, o->in[j], j % 2 ? MG_CUT_ROWS : MG_CUT_COLS, cut)) return 0;
     }
     if (o->code != MG_OP_SUM && o->code != MG_OP_MAX) continue;
-    if (!mgi_in_place(k, i) || !mgi_joins_cols(k, o) || !mgi_cut_own(k, warps, loop, o->in[0], MG_CUT_COLS, cut)) return 0;
+    if (!mg_flat_in_place(k, i) || !mgi_joins_cols(k, o) || !mgi_cut_own(k, warps, loop, o->in[0], MG_CUT_COLS,
+                                                                         cut)) return 0;
   }
   for (int i = 0; i < k->n; i++)
     if (k->op[i].code == MG_OP_LOAD && mgi_in_loop(&k->op[i], loop) && !cut[i]) return 0;
@@ -1764,7 +1773,7 @@ MGI_FN int mgi_right_only(const mg_flat *k, int i, int squares) {
 MGI_FN int mgi_part_squares(const mg_flat *k, const mg_chains *c, int i, const int8_t *cut) {
   const mg_flat_op *o = &k->op[i], *of = &k->op[o->in[0]];
   int turned = 0, x;
-  if (o->code != MG_OP_SUM || mgi_in_place(k, i) || c->from[i] || mgi_joins_one(k, o) || !mgi_squares(of)) return 0;
+  if (o->code != MG_OP_SUM || mg_flat_in_place(k, i) || c->from[i] || mgi_joins_one(k, o) || !mgi_squares(of)) return 0;
   for (x = of->in[0]; k->op[x].turns; x = k->op[x].in[0]) turned ^= 1;
   const mg_flat_op *l = &k->op[x];
   if (l->code != MG_OP_LOAD || l->loop != o->loop) return 0;
@@ -1806,7 +1815,7 @@ MGI_FN int mgi_parts_product(const mg_flat *k, const mg_kernel_plan *p, const mg
   int first = c->over[i] != 0;
   if (p->group && *mg_flat_group_why(k, p, c, i)) return 0;
   if (!k->op[o->in[0]].narrow || !k->op[o->in[1]].narrow) return 0;
-  if (c->from[i]) return mgi_in_place(k, i);
+  if (c->from[i]) return mg_flat_in_place(k, i);
   for (int t = 0; t < k->n; t++) first |= c->over[t] == i + 1;
   return first && !mgi_in_loop(&k->op[o->in[0]], o->loop);
 }
@@ -1814,7 +1823,8 @@ MGI_FN int mgi_parts_product(const mg_flat *k, const mg_kernel_plan *p, const mg
    have barriers of their own, a sum of squares of a load and vectors made of that. */
 MGI_FN int mgi_parts_value(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i, const int8_t *cut) {
   const mg_flat_op *o = &k->op[i];
-  if (o->code == MG_OP_SUM) return (c->from[i] && mgi_in_place(k, i)) || (p->group && mgi_part_squares(k, c, i, cut));
+  if (o->code == MG_OP_SUM) return (c->from[i] && mg_flat_in_place(k, i)) || (p->group && mgi_part_squares(k, c, i,
+                                                                                                           cut));
   if (!mgi_elementwise(o)) return o->turns;
   if (!mgi_dear(k, i) || (mgi_rows_of(o) != 1 && mgi_cols_of(o) != 1)) return 1;
   for (int x = 0; x < i && p->group; x++) /* it may become a vector in shared memory */
@@ -1848,7 +1858,8 @@ MGI_FN int mgi_parts_ring(const mg_flat *k, const mg_kernel_plan *p, const mg_ch
 MGI_FN int mgi_ring_product(const mg_flat *k, const mg_rings *r, int a) {
   const mg_flat_op *o = &k->op[a];
   int readers = 0;
-  if (o->code != MG_OP_ACCUM || o->across || k->op[o->in[0]].code != MG_OP_MATMUL || !mgi_in_place(k, o->in[0])) return -1;
+  if (o->code != MG_OP_ACCUM || o->across || k->op[o->in[0]].code != MG_OP_MATMUL || !mg_flat_in_place(k,
+                                                                                                       o->in[0])) return -1;
   if (!(r->own >> k->op[o->in[0]].loop & 1)) return -1;
   for (int q = a + 1; q < k->n; q++)
     for (int j = 0; j < mgi_reads(&k->op[q]); j++) readers += k->op[q].in[j] == a;
@@ -2593,16 +2604,62 @@ MGI_FN int64_t mgi_sends_maxima(const mg_graph *g, uint32_t op) {
   return short_of ? -1 : ok ? least : 0;
 }
 
-/* The plan that a block's text gives, where it says how many stages and warps (at most 32) there are: 1; else 0. */
+/* How `warps` share a product, the largest of the block's: see mg_plan_warps. */
+MGI_FN void mgi_warps_by_default(const mg_flat *k, int warps, mg_kernel_plan *p) {
+  int64_t rows = 0, cols = 0, depth = 0;
+  mg_chains c;
+  p->warps_m = p->warps_n = p->warps_k = 1;
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    if (o->code != MG_OP_MATMUL) continue;
+    if (mgi_rows_of(o) > rows) rows = mgi_rows_of(o);
+    if (mgi_cols_of(o) > cols) cols = mgi_cols_of(o);
+    if (mgi_cols_of(&k->op[o->in[0]]) > depth) depth = mgi_cols_of(&k->op[o->in[0]]);
+  }
+  if (!rows) return;
+  const int splits = rows <= 16 && depth >= 16 * warps; /* the contraction, rather than columns */
+  while (p->warps_m * 2 <= warps && p->warps_m * 16 < rows) p->warps_m *= 2;
+  while (p->warps_m * p->warps_n * 2 <= warps && p->warps_n * 32 < cols && !splits) p->warps_n *= 2;
+  p->warps_k = warps / (p->warps_m * p->warps_n);
+  if (p->warps_m * p->warps_n * p->warps_k != warps) { /* an odd number of warps: all of them split the contraction */
+    p->warps_m = p->warps_n = 1;
+    p->warps_k = warps;
+  }
+  mg_kernel_plan chained = *p;
+  chained.warps_n *= chained.warps_k;
+  chained.warps_k = 1;
+  mg_flat_chains(k, &chained, &c);
+  for (int i = 0; i < k->n; i++)
+    if (c.over[i]) *p = chained;
+}
+int mg_plan_warps(const mg_graph *block, const mg_flat *k, mg_kernel_plan *p) {
+  int warps = block->threads / 32;
+  if (warps < 1) warps = 1;
+  if (warps > 32) warps = 32;
+  const int m = mg_plan_says(block, MG_PLAN_WARPS_M, NULL), n = mg_plan_says(block, MG_PLAN_WARPS_N, NULL);
+  const int parts = mg_plan_says(block, MG_PLAN_WARPS_K, NULL);
+  if (m < 0 && n < 0 && parts < 0) {
+    mgi_warps_by_default(k, warps, p);
+    return 1;
+  }
+  p->warps_m = m < 0 ? 1 : m;
+  p->warps_n = n < 0 ? 1 : n;
+  p->warps_k = parts < 0 ? 1 : parts;
+  return p->warps_m * p->warps_n * p->warps_k == warps;
+}
+
+/* The plan that a block's text gives, what it leaves open being as it is emitted: 1.  0: it says nothing of stages and
+   warps, or what no plan can say. */
 MGI_FN int mgi_plan_given(const mg_graph *b, const mg_flat *k, const mg_machine *m, mg_kernel_plan *p) {
   const int stages = mg_plan_says(b, MG_PLAN_STAGES, NULL), ring = mg_plan_says(b, MG_PLAN_RING, NULL);
-  mgi_tiles t = mgi_tiles_of(k);
   int chained = 0;
+  mgi_tiles t = mgi_tiles_of(k);
+  const int warps = mg_plan_says(b, MG_PLAN_WARPS_M, NULL) >= 0 || mg_plan_says(b, MG_PLAN_WARPS_N, NULL) >= 0 ||
+                    mg_plan_says(b, MG_PLAN_WARPS_K, NULL) >= 0;
   memset(p, 0, sizeof *p);
-  p->warps_m = mg_plan_says(b, MG_PLAN_WARPS_M, NULL);
-  p->warps_n = mg_plan_says(b, MG_PLAN_WARPS_N, NULL);
-  p->warps_k = mg_plan_says(b, MG_PLAN_WARPS_K, NULL);
-  if (stages < 0 || p->warps_m < 0 || p->warps_n < 0 || p->warps_k < 0 || mgi_plan_threads(p) > 1024) return 0;
+  if ((stages < 0 && !warps) || mg_plan_check(b, "", NULL) != MG_OK) return 0;
+  mg_plan_warps(b, k, p);
+  if (mgi_plan_threads(p) > 1024) return 0;
   p->group = mg_plan_says(b, MG_PLAN_MMA, NULL) == MG_MMA_WARPGROUP;
   p->feasible = !p->group || (mg_machine_can(m, MG_CAN_WARPGROUP) && mgi_warpgroups_fit(k, m, p));
   for (int i = 0; i < k->n; i++) {
@@ -2613,8 +2670,13 @@ MGI_FN int mgi_plan_given(const mg_graph *b, const mg_flat *k, const mg_machine 
   }
   if (p->group) mgi_tiles_of_panels(k, &t);
   const int rings = ring == (p->group ? MG_RING_GROUP : MG_RING_WARP);
-  mgi_plan_memory(k, m, p, &t, chained, rings, stages);
-  return 1;
+  const mg_kernel_plan warps_only = *p;
+  for (int n = stages < 0 ? MG_STAGES : stages;; n--) {
+    mgi_tiles tiles = t;
+    *p = warps_only;
+    mgi_plan_memory(k, m, p, &tiles, chained, rings, n);
+    if (p->feasible || stages > 0 || n == 1) return 1;
+  }
 }
 
 /* The flat form of kernel `op` of g, and the microseconds that maxima take which it sends to other kernels: they go to memory and

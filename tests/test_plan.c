@@ -345,6 +345,13 @@ static void facts_are_of_the_plan(void **state) {
   assert_true(best.cost.total_us <= own.cost.total_us && best.cost.total_us <= other.cost.total_us);
   const mg_kernel_facts block = facts_of(NORM("  plan { stages=4 warps_m=1 warps_n=1 warps_k=4 ring=block }\n"), "H200");
   assert_float_equal(block.cost.total_us, shared.cost.total_us, 0);
+  /* What a plan leaves open is as it is emitted: all warps split the contraction of so few rows; three stages. */
+  const mg_kernel_facts open = facts_of(NORM("  plan { stages=4 }\n"), "H200");
+  const mg_kernel_facts three = facts_of(NORM("  plan { warps_k=4 }\n"), "H200");
+  assert_int_equal(open.plan.warps_k, 4);
+  assert_float_equal(open.cost.total_us, shared.cost.total_us, 0);
+  assert_int_equal(three.plan.stages, 3);
+  assert_int_equal(three.threads, 128);
   /* Numbers that no kernel can have are not taken: the best plan stands in for them. */
   static const char *const wild[] = {
       NORM("  plan { stages=4 warps_m=65536 warps_n=65536 warps_k=1 }\n"), NORM("  plan { stages=4 warps_m=134217728 warps_n=1 warps_k=1 }\n"),
