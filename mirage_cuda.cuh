@@ -1327,7 +1327,8 @@ static MGI_EMU_PLAIN void mgi_emu_touch(const void *p, size_t bytes, int write, 
     }
   }
 }
-/* A tensor copy is of another proxy than a thread's own writes, cp.async's among them: what lies where it goes has to be published. */
+/* A tensor copy is of another proxy than a thread's own writes, cp.async's among them: what lies where it goes has to be
+   published. */
 static MGI_EMU_PLAIN void mgi_emu_overwrites(const void *to, size_t bytes) {
   mgi_emu_state *s = &mgi_emu;
   const mgi_emu_part *b = mgi_emu_part_of(s->tid);
@@ -1335,7 +1336,9 @@ static MGI_EMU_PLAIN void mgi_emu_overwrites(const void *to, size_t bytes) {
   for (size_t k = 0; k < bytes && !s->failed && !s->job->unwatched; k++, c++) {
     if (c->flying || c->w_when < b->began || c->w_published != s->thread[c->w_tid].published) continue;
     s->job->race = 1;
-    mgi_emu_fault(1, "race: a tensor copy goes over byte %lld of shared memory, which thread %d wrote at @%u and has not published", (long long)((const unsigned char *)to + k - b->shared), c->w_tid % s->threads, c->w_pc);
+    const long long at = (long long)((const unsigned char *)to + k - b->shared);
+    mgi_emu_fault(1, "race: a tensor copy goes over byte %lld of shared memory, which thread %d wrote at @%u and has not published",
+                  at, c->w_tid % s->threads, c->w_pc);
   }
 }
 /* A cp.async of thread t has been waited for: from here on it is an ordinary write. */
@@ -6647,7 +6650,8 @@ MGI_FN int64_t mgi_box_number(const mg_shape *s, const mg_box *b, int64_t at) {
 MGI_FN double mgi_cd_relative(double difference, double norm) { return norm > 0 ? sqrt(difference / norm) : difference > 0 ? HUGE_VAL : 0; }
 /* Relative Frobenius error of output k; elements that the reference leaves undefined are skipped, poison is counted.  What a
    half can hold no better is right: exp(-64) is 0 there, and what passes its largest number, or is as near as a kernel may
-   err, is infinite with its sign.  `box`: of that part of it, and `whole` what the reference is of, or both NULL.  To `sums`, may be NULL, the squares of both are added. */
+   err, is infinite with its sign.  `box`: of that part of it, and `whole` what the reference is of, or both NULL.
+   To `sums`, may be NULL, the squares of both are added. */
 MGI_FN double mgi_tensors_error(const mg_graph *g, const mgi_tensors *t, int k, const mg_box *box, const mg_box *whole, uint64_t *unwritten, uint64_t *undefined, int64_t *worst, double *sums) {
   const mg_shape *shape = &mg_tensor_of(g, g->out[k])->shape;
   mg_dtype type = mg_tensor_of(g, g->out[k])->dtype;

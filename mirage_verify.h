@@ -2967,10 +2967,10 @@ static mg_status mgi_verify_floats(mgi_bench *B, int maximum, mg_verify_report *
    Float64 runs that refute, or define, before EQUAL is said (DOMAINS in the header comment).  A value is
    (v +- err) 2^e, so that nothing overflows, or proved to be undefined: a division by exactly 0, a logarithm or a root of
    what is below its domain by more than the bound.  What the bound does not separate is unknown, and refutes nothing.
-     sizes   the graphs' own where all runs take little work; else dimensions of at most 8, or 4, with axes of 2 where these
-             cut chunks of more than one, made alike by the inputs and outputs (mg_resize).  Where that is not possible, or too
-             large still, there are no runs.  What is refuted there is another pair: it has to be at the own sizes too, by the same
-             run or others; where that takes more than MGI_WIDE_CONFIRM it is not decided.
+     sizes   the graphs' own where all runs take little work; else dimensions of at most 8, or 4, with axes of 2 where
+             these cut chunks of more than one, made alike by the inputs and outputs (mg_resize).  Where that is not
+             possible, or too large still, there are no runs.  What is refuted there is another pair: it has to be at the
+             own sizes too, by the same run or others; where that takes more than MGI_WIDE_CONFIRM it is not decided.
      runs    at most 64, fewer where they take more than MGI_WIDE_WORK in all, by the seed alone.
   Requirement 1: a verdict depends on the seed and the graphs, not on time. */
 
@@ -3236,9 +3236,11 @@ static double mgi_wide_input(const mgi_wide_plan *p, uint64_t seed, int k, const
 
 /* ---- sizes */
 
-/* How many blocks or iterations axis x of a kernel of g has at other extents (by class).  As many as it had where it cuts nothing,
-   as a sum over it is a multiple then; a chunk of 1 stays one, as much is alike over it that is not over two; else 2. */
-static int64_t mgi_wide_axis(const mg_graph *g, const mg_graph *kernel, uint32_t x, const mg_classes *c, const int64_t *extent) {
+/* How many blocks or iterations axis x of a kernel of g has at other extents (by class).  As many as it had where it
+   cuts nothing, as a sum over it is a multiple then; a chunk of 1 stays one, as much is alike over it that is not over
+   two; else 2. */
+static int64_t mgi_wide_axis(const mg_graph *g, const mg_graph *kernel, uint32_t x, const mg_classes *c,
+                             const int64_t *extent) {
   const int64_t own = kernel->axes[x].extent;
   int64_t single = 0;
   int cuts = 0;
@@ -3387,7 +3389,8 @@ static void mgi_wide_one(const mg_graph *const *g, uint64_t seed, int run, uint8
     for (uint32_t k = 0; k < MG_MAX_OUT; k++) free(out[side][k]);
 }
 /* Runs both, `most` times at most, with run `first` first; *r says what came of it. */
-static mg_status mgi_wide_some(const mg_graph *const *g, uint64_t seed, int first, int most, const mgi_watch *w, mgi_wide_result *r, mg_error *e) {
+static mg_status mgi_wide_some(const mg_graph *const *g, uint64_t seed, int first, int most, const mgi_watch *w,
+                               mgi_wide_result *r, mg_error *e) {
   uint8_t *seen[MG_MAX_OUT] = {NULL};
   mg_status s = MG_OK;
   size_t n = 0;
@@ -3409,8 +3412,8 @@ static mg_status mgi_wide_some(const mg_graph *const *g, uint64_t seed, int firs
   for (uint32_t k = 0; k < MG_MAX_OUT; k++) free(seen[k]);
   return s;
 }
-/* Runs both, at reduced sizes where their own take long; *r says what came of it.  What is refuted at other sizes is another pair
-   than the one given: the same run, and others, have to refute that. */
+/* Runs both, at reduced sizes where their own take long; *r says what came of it.  What is refuted at other sizes is
+   another pair than the one given: the same run, and others, have to refute that. */
 static mg_status mgi_wide_runs(const mg_graph *a, const mg_graph *b, uint64_t seed, const mgi_watch *w,
                                mgi_wide_result *r, mg_error *e) {
   const mg_graph *g[2];
@@ -3701,8 +3704,9 @@ static void mgi_wide_words(const mgi_wide_result *x, uint64_t seed, char *text, 
   snprintf(
       text, size,
       "float64 run %d of seed %llu%s, inputs %.60s: output %d, element %lld is %.9g in the first, %s in the second",
-      x->run, (unsigned long long)seed, x->unconfirmed ? " at reduced sizes, as their own are too large" : x->reduced ? " at reduced sizes" : "", x->sizes, x->output,
-      (long long)x->element, x->a, b);
+      x->run, (unsigned long long)seed,
+      x->unconfirmed ? " at reduced sizes, as their own are too large" : x->reduced ? " at reduced sizes" : "",
+      x->sizes, x->output, (long long)x->element, x->a, b);
 }
 /* What is left to ask once the tests agree: whether b is defined wherever a is, and what float64 says. */
 static mg_status mgi_verify_domain(const mg_graph *a, const mg_graph *b, const mgi_bench *B, const mg_verify_config *c,
@@ -8014,7 +8018,7 @@ static uint32_t mgi_pv_stripped(mgi_prover *P, uint32_t p, int even) {
   }
   return p;
 }
-/* A maximum over indices is positive, or at least 0, where all are that it is taken of; a maximum over none has no such rule. */
+/* A maximum over indices is positive, or at least 0, where all are that it is taken of; one over none has no such rule. */
 static int mgi_choice_of_maximum(mgi_prover *P, mgi_choice *l, uint32_t duty, uint32_t p) {
   const uint32_t atom = mgi_pv_alone(P, p);
   uint32_t v[MGI_PV_BOUND];

@@ -46,8 +46,8 @@ static const char usage[] =
     "       mirage emit FILE [--arch sm_90a] [--machine H200|FILE] [-o OUT.cu]\n"
     "       mirage explain FILE [--machine H200|FILE] [--json] [--no-measure]\n"
     "                                               what each kernel is: where values live, what its time is made of,\n"
-    "                                               what bounds it; or why the emitter refuses it (2); and the time of all on\n"
-    "                                               the GPU that is here, its numbers checked, where it runs on that\n"
+    "                                               what bounds it; or why the emitter refuses it (status 2); and the time\n"
+    "                                               of all on the GPU that is here, its numbers checked, where it runs\n"
     "       mirage check FILE [--arch sm_90a] [--machine H200|FILE] [--seed N] [--time-limit S]\n"
     "                                               a .mg or an emitted .cu on the CPU: over finite fields and floats,\n"
     "                                               S seconds (300) for its compilation, of processor time for each of these\n"
@@ -719,7 +719,7 @@ static void note_lines(char *lines, size_t size, runs *R, int by_runs, const mg_
   const int open = overflows(g, arch, name, sizeof name);
   mg_safety_report r;
   mg_error e;
-  const char *ran = NULL; /* of an exponential that nothing is seen to bound runs say whether the program's is any better */
+  const char *ran = NULL; /* runs say whether the program's own exponential is any better than one that nothing bounds */
   for (int k = 0; k < R->n; k++) if (R->g[k] == g) ran = R->line[k];
   if (by_runs || open) ran = runs_of(R, program, g, NULL);
   if (ran) n += (size_t)snprintf(lines + n, size - n, "%s", ran);
@@ -1118,7 +1118,8 @@ static int do_explain(const options *o) {
   if (s == MG_OK) {
     const mg_graph *of = flat ? flat : g;
     s = mg_cuda_facts(of, o->arch ? o->arch : m.arch, &k, &n, &e);
-    if (s == MG_OK || s == MG_UNSUPPORTED) explain_graph(stdout, o->json, &m, of, k, s == MG_OK ? NULL : e.msg, !o->no_measure);
+    if (s == MG_OK || s == MG_UNSUPPORTED)
+      explain_graph(stdout, o->json, &m, of, k, s == MG_OK ? NULL : e.msg, !o->no_measure);
   }
   if (s != MG_OK) code = report(s, &e);
   mg_cuda_facts_free(k, n);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the test programs given, one after the other, with their own seeds: a run repeats the last (soak.sh draws new ones).
-# What is planted for link 2 is drawn by PLANT_SEED, the commit's first digits: each commit has other plants, and its own again.
+# What is planted for link 2 is drawn by PLANT_SEED, the commit's first digits: each commit has other plants, and its own
+# again.
 # Last line: `N passed, N failed`.  A program that ends with a failure which its own output does not count is one failed test.
 set -uo pipefail
 cd "$(dirname "$0")/.."
