@@ -1,4 +1,4 @@
-/* Two operators from outside, one row each, taken through the whole chain: tanh, and a reversal along a dimension.
+/* Two operators from outside, one row each, taken through the whole chain: a bend (tanh), and a reversal along a dimension.
    gcc -std=c11 -O2 -I. examples/user_op.c -o build/user_op -lm -lpthread -ldl
    nvcc -O2 -I. examples/user_op.c -o build/user_op -lpthread -ldl */
 
