@@ -185,6 +185,7 @@ typedef struct mg_rational { int64_t num, den; } mg_rational;
 mg_rational mg_rat(int64_t num, int64_t den);                       /* reduced; den == 0 or overflow gives {0, 0} */
 int mg_rat_mul(mg_rational a, mg_rational b, mg_rational *out);     /* 1 on success, 0 on overflow */
 int mg_rat_add(mg_rational a, mg_rational b, mg_rational *out);
+int64_t mg_gcd(int64_t a, int64_t b);                               /* the greatest common divisor; of 0 and b |b| */
 
 enum { MG_MAX_RANK = 5, MG_MAX_IN = 16, MG_MAX_OUT = 8, MG_MAX_AXES = 12, MG_MAX_PLAN = 48 };
 
@@ -904,7 +905,7 @@ static uint64_t mgi_mix(uint64_t h, uint64_t v) { /* splitmix64 finaliser over a
 
 /* ------------------------------------------------------------------------------------------ >>rational */
 
-static int64_t mgi_gcd(int64_t a, int64_t b) {
+int64_t mg_gcd(int64_t a, int64_t b) {
   a = a < 0 ? -a : a, b = b < 0 ? -b : b;
   while (b) { int64_t t = a % b; a = b, b = t; }
   return a;
@@ -913,7 +914,7 @@ static int64_t mgi_gcd(int64_t a, int64_t b) {
 mg_rational mg_rat(int64_t num, int64_t den) {
   mg_rational r = {0, 0};
   if (den == 0 || num == INT64_MIN || den == INT64_MIN) return r;
-  int64_t g = mgi_gcd(num, den);
+  int64_t g = mg_gcd(num, den);
   num /= g, den /= g;
   if (den < 0) num = -num, den = -den;
   if (num > INT32_MAX || num < -INT32_MAX || den > INT32_MAX) return r;

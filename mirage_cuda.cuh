@@ -5983,14 +5983,6 @@ MGI_FN int mgi_cd_number(const mg_graph *g, uint32_t op) { /* which graph-define
   for (uint32_t o = 1; o < op; o++) k += g->ops[o].code == MG_OP_GRAPH;
   return k;
 }
-MGI_FN int64_t mgi_cd_gcd(int64_t a, int64_t b) {
-  while (b) {
-    int64_t t = a % b;
-    a = b;
-    b = t;
-  }
-  return a < 0 ? -a : a;
-}
 MGI_FN int64_t mgi_cd_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /* The element of logical index i (row-major number `at`) of an input, in its memory order. */
 MGI_FN int64_t mgi_cd_place(const mg_shape *s, const int64_t *stride, int64_t at) {
@@ -6256,7 +6248,7 @@ MGI_FN int mgi_red_component(mgi_red *R, int root, int64_t *most) {
       if (cls != at && ax != at) continue;
       const int to = cls == at ? ax : cls;
       int64_t num = node[at].num, den = node[at].den, chunk = R->edge[k].chunk;
-      int64_t *const more = to == ax ? &den : &num, *const less = to == ax ? &num : &den, f = mgi_cd_gcd(*less, chunk);
+      int64_t *const more = to == ax ? &den : &num, *const less = to == ax ? &num : &den, f = mg_gcd(*less, chunk);
       *less /= f;
       chunk /= f;
       if (*more > (INT64_C(1) << 31) / chunk) fixed = 1;
@@ -6270,7 +6262,7 @@ MGI_FN int mgi_red_component(mgi_red *R, int root, int64_t *most) {
     }
   }
   for (int k = 0; k < tail && !fixed; k++) {
-    const int64_t f = node[queue[k]].den / mgi_cd_gcd(node[queue[k]].den, scale);
+    const int64_t f = node[queue[k]].den / mg_gcd(node[queue[k]].den, scale);
     if (scale > (INT64_C(1) << 31) / f) fixed = 1;
     else scale *= f;
   }
@@ -9872,9 +9864,18 @@ MGI_FN void mgi_cu_str_put(mgi_cu_str *t, const char *fmt, ...) {
   mgi_cu_str_vput(t, fmt, ap);
   va_end(ap);
 }
+/* An extent, a count or a stride: a number that is known where the file is written, or one that the launch, or a block,
+   will know.  Both have a text, to be written; what is decided is decided by `known` and `value`, never by the text. */
+typedef struct mgi_cu_size { int known; int64_t value; char text[1400]; } mgi_cu_size;
+MGI_FN mgi_cu_size mgi_cu_number(int64_t value) {
+  mgi_cu_size size = {1, value, ""};
+  snprintf(size.text, sizeof size.text, "%lld", (long long)value);
+  return size;
+}
+MGI_FN int mgi_cu_is_one(const mgi_cu_size *size) { return size->known && size->value == 1; }
 /* A factor, unless it is 1. */
-MGI_FN void mgi_cu_times(mgi_cu_str *t, const char *by) {
-  if (strcmp(by, "1")) mgi_cu_str_put(t, " * %s", by);
+MGI_FN void mgi_cu_times(mgi_cu_str *t, const mgi_cu_size *by) {
+  if (!mgi_cu_is_one(by)) mgi_cu_str_put(t, " * %s", by->text);
 }
 MGI_FN const char *mgi_cu_str_text(const mgi_cu_str *t) { return t->oom ? MGI_CU_LOST : t->n ? t->s : ""; }
 
@@ -10143,31 +10144,52 @@ MGI_FN void mgi_cu_body_write(const mgi_cu_kernel *K, mgi_cu_str *s) {
 
 /* ---- extents and offsets */
 MGI_FN uint32_t mgi_cu_above(const mgi_cu_kernel *K, mg_tensor t) { return K->above ? K->above[t.id] : t.id; }
-/* Text of the extent of dimension d of kernel-level tensor t. */
+/* The extent of dimension d of kernel-level tensor t: a constant of the file where it is one of a class. */
+MGI_FN mgi_cu_size mgi_cu_dim(const mgi_cu_emit *em, uint32_t t, int d) {
+  const int c = em->cls.of[t * MG_MAX_RANK + (uint32_t)d];
+  mgi_cu_size size = mgi_cu_number(em->g->tensors[t].shape.dim[d]);
+  if (c < 0) return size;
+  size.known = 0;
+  snprintf(size.text, sizeof size.text, "%s_D%d", em->g->name, c);
+  return size;
+}
 MGI_FN const char *mgi_cu_dim_text(const mgi_cu_emit *em, uint32_t t, int d, char *out, size_t n) {
-  int c = em->cls.of[t * MG_MAX_RANK + (uint32_t)d];
-  if (c < 0) snprintf(out, n, "%lld", (long long)em->g->tensors[t].shape.dim[d]);
-  else snprintf(out, n, "%s_D%d", em->g->name, c);
+  const mgi_cu_size size = mgi_cu_dim(em, t, d);
+  snprintf(out, n, "%.190s", size.text);
   return out;
 }
-/* Text of the memory stride of dimension d of kernel-level tensor t: the product of the extents inside of it. */
-MGI_FN const char *mgi_cu_stride_text(const mgi_cu_emit *em, uint32_t t, int d, char *out, size_t n) {
+/* The memory stride of dimension d of kernel-level tensor t: the product of the extents inside of it. */
+MGI_FN mgi_cu_size mgi_cu_stride(const mgi_cu_emit *em, uint32_t t, int d) {
   const mg_tensor_info *o = &em->g->tensors[t];
-  char dim[200];
+  mgi_cu_size stride = mgi_cu_number(1);
   size_t at = 0;
-  int seen = 0;
-  out[0] = 0;
+  int inside = 0;
   for (int k = 0; k < o->shape.rank; k++) {
-    int dd = o->op ? k : o->order[k];
-    if (seen && o->shape.dim[dd] != 1) at += (size_t)snprintf(out + at, at < n ? n - at : 0, "%s%s", at ? " * " : "(int64_t)", mgi_cu_dim_text(em, t, dd, dim, sizeof dim));
-    if (dd == d) seen = 1;
+    const int dd = o->op ? k : o->order[k];
+    if (inside && o->shape.dim[dd] != 1) {
+      const mgi_cu_size dim = mgi_cu_dim(em, t, dd);
+      stride.known &= dim.known;
+      stride.value *= dim.value;
+      at += (size_t)snprintf(stride.text + at, sizeof stride.text - at, "%s%.150s", at ? " * " : "(int64_t)", dim.text);
+    }
+    if (dd == d) inside = 1;
   }
-  if (!at) snprintf(out, n, "1");
+  return stride;
+}
+MGI_FN const char *mgi_cu_stride_text(const mgi_cu_emit *em, uint32_t t, int d, char *out, size_t n) {
+  const mgi_cu_size stride = mgi_cu_stride(em, t, d);
+  snprintf(out, n, "%s", stride.text);
   return out;
 }
 MGI_FN int mgi_cu_stride_is_one(const mgi_cu_emit *em, uint32_t t, int d) {
-  char s[1400];
-  return !strcmp(mgi_cu_stride_text(em, t, d, s, sizeof s), "1");
+  const mgi_cu_size stride = mgi_cu_stride(em, t, d);
+  return mgi_cu_is_one(&stride);
+}
+/* What an offset along dimension d of tensor t adds to a pointer. */
+MGI_FN void mgi_cu_moves_by(const mgi_cu_emit *em, mgi_cu_str *s, uint32_t t, int d, const char *offset) {
+  const mgi_cu_size stride = mgi_cu_stride(em, t, d);
+  if (mgi_cu_is_one(&stride)) mgi_cu_str_put(s, " + (%s)", offset);
+  else mgi_cu_str_put(s, " + (%s) * (%s)", offset, stride.text);
 }
 MGI_FN int64_t mgi_cu_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /* Text of an axis's index: `i_k` of a loop, `b_x` of the grid. */
@@ -10175,37 +10197,37 @@ MGI_FN const char *mgi_cu_axis_text(const mgi_cu_kernel *K, uint32_t a, char *ou
   snprintf(out, n, "%s_%s", a <= 3 ? "b" : "i", K->b->axes[a].name);
   return out;
 }
-/* Dimension d of kernel-level tensor `t` under a map: the chunk, the text of its offset ("" for 0) and of its valid
-   extent, and by how much offsets are aligned.  Axes after `last` are left out. */
-MGI_FN int64_t mgi_cu_chunk_text(const mgi_cu_kernel *K, const mg_map *m, uint32_t t, int d, uint32_t last, char *offset, size_t n, char *valid, size_t nv, int64_t *align) {
-  int64_t chunk = K->em->g->tensors[t].shape.dim[d], even = chunk, al = 0;
-  char dim[200], ax[100], tmp[800];
+/* Part `at` of a valid extent that is cut into parts of so many. */
+MGI_FN void mgi_cu_cut(mgi_cu_size *valid, const char *at, int64_t part) {
+  char all[700];
+  snprintf(all, sizeof all, "%.690s", valid->text);
+  valid->known = 0;
+  snprintf(valid->text, sizeof valid->text, "mg_cut(%s, %s, %lld)", all, at, (long long)part);
+}
+/* Dimension d of kernel-level tensor `t` under a map: the chunk, the text of its offset ("" for 0), its valid extent, and
+   by how much offsets are aligned (both may be NULL).  Axes after `last` are left out. */
+MGI_FN int64_t mgi_cu_chunk(const mgi_cu_kernel *K, const mg_map *m, uint32_t t, int d, uint32_t last, char *offset,
+                            size_t n,
+                            mgi_cu_size *valid, int64_t *align) {
+  int64_t chunk = K->em->g->tensors[t].shape.dim[d], aligned = 0;
+  mgi_cu_size left = mgi_cu_dim(K->em, t, d);
   size_t at = 0;
   int ragged = 0;
-  mgi_cu_dim_text(K->em, t, d, dim, sizeof dim);
-  snprintf(valid, nv, "%s", dim);
   offset[0] = 0;
   for (uint32_t a = 1; a < K->b->n_axes && a <= last; a++) {
+    char ax[100];
     if (m->to[a] != d) continue;
-    even = chunk;
+    const int64_t whole = chunk;
     chunk = mgi_cu_ceil_div(chunk, K->b->axes[a].extent);
-    ragged |= chunk * K->b->axes[a].extent != even;
+    ragged |= chunk * K->b->axes[a].extent != whole;
     mgi_cu_axis_text(K, a, ax, sizeof ax);
     at += (size_t)snprintf(offset + at, at < n ? n - at : 0, "%s%s", at ? " + " : "", ax);
     if (chunk != 1) at += (size_t)snprintf(offset + (at < n ? at : n), at < n ? n - at : 0, " * (int64_t)%lld", (long long)chunk);
-    snprintf(tmp, sizeof tmp, "mg_cut(%.350s, %s, %lld)", valid, ax, (long long)chunk);
-    memcpy(valid, tmp, strlen(tmp) < nv ? strlen(tmp) + 1 : nv);
-    valid[nv - 1] = 0;
-    for (int64_t x = chunk, y = al; ; ) { /* al = gcd(al, chunk) */
-      if (!y) { al = x; break; }
-      int64_t r = x % y;
-      x = y;
-      y = r;
-    }
+    mgi_cu_cut(&left, ax, chunk);
+    aligned = mg_gcd(aligned, chunk);
   }
-  if (at && !ragged && K->number >= 0) snprintf(valid, nv, "%lld", (long long)chunk);
-  if (!at && K->number >= 0) snprintf(valid, nv, "%lld", (long long)chunk);
-  if (align) *align = al;
+  if (valid) *valid = !ragged && K->number >= 0 ? mgi_cu_number(chunk) : left;
+  if (align) *align = aligned;
   return chunk;
 }
 
@@ -10222,34 +10244,30 @@ MGI_FN int64_t mgi_cu_ref_extent(const mgi_cu_kernel *K, const mgi_cu_dim_ref *r
 }
 /* The number of whose a loop's parts are. */
 MGI_FN const char *mgi_cu_unit(const mgi_cu_kernel *K, uint32_t loop) { return K->parts[loop] == MGI_CU_GROUP ? "mg_warpgroup()" : "mg_warp()"; }
-/* Its part of a valid extent: a number stays one, as whole parts divide the chunk. */
-MGI_FN void mgi_cu_own_text(int own, const char *unit, char *valid, size_t n) {
-  char all[800];
-  if (!own) return;
-  snprintf(all, sizeof all, "%s", valid);
-  if (all[0] >= '0' && all[0] <= '9') snprintf(valid, n, "%d", own);
-  else snprintf(valid, n, "mg_cut(%.700s, %s, %d)", all, unit, own);
+/* Its part, of so many (0: all), of a valid extent: a number stays one, as whole parts divide the chunk. */
+MGI_FN void mgi_cu_own(int own, const char *unit, mgi_cu_size *valid) {
+  if (own && valid->known) *valid = mgi_cu_number(own);
+  else if (own) mgi_cu_cut(valid, unit, own);
 }
-/* Text of the valid rows (which 0) or columns (1) of tensor t. */
-MGI_FN const char *mgi_cu_valid_text(const mgi_cu_kernel *K, uint32_t t, int which, char *out, size_t n) {
+/* The valid rows (which 0) or columns (1) of tensor t. */
+MGI_FN mgi_cu_size mgi_cu_valid(const mgi_cu_kernel *K, uint32_t t, int which) {
   const mgi_cu_val_info *v = &K->v[t];
   const mgi_cu_dim_ref *ref = which ? &v->cr : &v->rr;
+  mgi_cu_size valid;
   char offset[800];
-  if (!ref->op) {
-    snprintf(out, n, "%d", which ? v->cols : v->rows);
-    return out;
-  }
+  if (!ref->op) return mgi_cu_number(which ? v->cols : v->rows);
   const mg_op_node *o = &K->b->ops[ref->op];
-  mgi_cu_chunk_text(K, &o->map, mgi_cu_above(K, o->in[0]), ref->d, ref->last, offset, sizeof offset, out, n, NULL);
-  mgi_cu_own_text(v->own[which], "mg_warp()", out, n);
+  mgi_cu_chunk(K, &o->map, mgi_cu_above(K, o->in[0]), ref->d, ref->last, offset, sizeof offset, &valid, NULL);
+  mgi_cu_own(v->own[which], "mg_warp()", &valid);
+  return valid;
+}
+MGI_FN const char *mgi_cu_valid_text(const mgi_cu_kernel *K, uint32_t t, int which, char *out, size_t n) {
+  const mgi_cu_size valid = mgi_cu_valid(K, t, which);
+  snprintf(out, n, "%.790s", valid.text);
   return out;
 }
 /* 1 if some element within the nominal extent may be beyond the edge. */
-MGI_FN int mgi_cu_is_ragged(const mgi_cu_kernel *K, uint32_t t, int which) {
-  char s[800];
-  const char *p = mgi_cu_valid_text(K, t, which, s, sizeof s);
-  return !(p[0] >= '0' && p[0] <= '9');
-}
+MGI_FN int mgi_cu_is_ragged(const mgi_cu_kernel *K, uint32_t t, int which) { return !mgi_cu_valid(K, t, which).known; }
 
 MGI_FN void mgi_cu_materialise(mgi_cu_kernel *K, uint32_t t, mg_dtype type);
 MGI_FN int mgi_cu_is_op(const mg_op_node *o, mg_opcode a, mg_opcode b) { return o->code == a || o->code == b; }
@@ -10791,7 +10809,7 @@ MGI_FN void mgi_cu_power_place(const mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t
 MGI_FN void mgi_cu_powers_open(mgi_cu_kernel *K, uint32_t op) {
   const mg_op_node *o = &K->b->ops[op];
   mgi_cu_str s = {NULL, 0, 0, 0};
-  char offset[800], valid[800], count[300];
+  char offset[800], count[300];
   int dim[4];
   if (!mgi_cu_split_load(K, op)) return;
   const uint32_t t = mgi_cu_above(K, o->in[0]);
@@ -10806,7 +10824,7 @@ MGI_FN void mgi_cu_powers_open(mgi_cu_kernel *K, uint32_t op) {
     }
     mgi_cu_power_axis(K->em->g, t, dim[a], &chunk);
     mgi_cu_power_count(K->em, t, a, count, sizeof count);
-    const int64_t mine = mgi_cu_chunk_text(K, &o->map, t, dim[a], 3, offset, sizeof offset, valid, sizeof valid, NULL);
+    const int64_t mine = mgi_cu_chunk(K, &o->map, t, dim[a], 3, offset, sizeof offset, NULL, NULL);
     if (offset[0]) mgi_cu_str_put(&s, ", {%s, %lld, %lld, %s}", offset, (long long)mine, (long long)chunk, count);
     else mgi_cu_str_put(&s, ", {0, %s * (int64_t)%lld, %lld, %s}", count, (long long)chunk, (long long)chunk, count);
   }
@@ -10822,7 +10840,7 @@ MGI_FN void mgi_cu_powers_level(mgi_cu_kernel *K, uint32_t op) {
   const char *name = mgi_cu_tname(K->b, o->out[0].id);
   const int own = K->own[o->scope], rank = K->em->g->tensors[t].shape.rank;
   mgi_cu_str at = {NULL, 0, 0, 0}, stride = {NULL, 0, 0, 0};
-  char offset[800], valid[800], count[300];
+  char offset[800], count[300];
   int dim[4];
   mgi_cu_power_dims(K->em->g, t, dim);
   for (int a = 1; a <= 3; a++) {
@@ -10830,7 +10848,7 @@ MGI_FN void mgi_cu_powers_level(mgi_cu_kernel *K, uint32_t op) {
     if (dim[a] < 0) continue;
     mgi_cu_power_axis(K->em->g, t, dim[a], &chunk);
     mgi_cu_power_count(K->em, t, a, count, sizeof count);
-    mgi_cu_chunk_text(K, &o->map, t, dim[a], MG_MAX_AXES, offset, sizeof offset, valid, sizeof valid, NULL);
+    mgi_cu_chunk(K, &o->map, t, dim[a], MG_MAX_AXES, offset, sizeof offset, NULL, NULL);
     const int part = dim[a] == rank - 2 ? v->own[0] : dim[a] == rank - 1 ? v->own[1] : 0;
     mgi_cu_str_put(&at, "%smg_chunk_of(%s%s", at.n ? " + " : "", offset[0] ? offset : "0", dim[a] == rank - 2 ? " + r" : dim[a] == rank - 1 ? " + c" : "");
     if (part) mgi_cu_str_put(&at, " + mg_warp() * %d", part);
@@ -10898,23 +10916,27 @@ MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, cons
   int rank = up->shape.rank, rd = rank - 2, cd = rank - 1, e = 16 / mg_dtype_bytes(up->dtype);
   int in_d = v->trans ? rd : cd, out_d = v->trans ? cd : rd;
   mgi_cu_str base = {NULL, 0, 0, 0}, vec = {NULL, 0, 0, 0};
-  char offset[800], valid[800], stride[1400], extent[2][800] = {"1", "1"}, dim[200];
+  char offset[800], stride[1400], dim[200];
+  mgi_cu_size extent[2] = {mgi_cu_number(1), mgi_cu_number(1)}, valid;
   int vector = mgi_cu_stride_is_one(K->em, above, in_d);
   mgi_cu_str_put(&base, "p_%s", up->name);
   if (low) mgi_cu_str_put(&base, " + %s", mgi_cu_elements_text(K->em, above, stride, sizeof stride));
   for (int d = 0; d < rank; d++) {
     int64_t align;
-    mgi_cu_chunk_text(K, &o->map, above, d, MG_MAX_AXES, offset, sizeof offset, valid, sizeof valid, &align);
+    mgi_cu_chunk(K, &o->map, above, d, MG_MAX_AXES, offset, sizeof offset, &valid, &align);
     if (offset[0]) {
-      mgi_cu_stride_text(K->em, above, d, stride, sizeof stride);
-      mgi_cu_str_put(&base, strcmp(stride, "1") ? " + (%s) * (%s)" : " + (%s)", offset, stride);
+      mgi_cu_moves_by(K->em, &base, above, d, offset);
       if (d == in_d && align % e) vector = 0;
     }
     int own = d == rd ? v->own[0] + v->part[0] : d == cd ? v->own[1] + v->part[1] : 0; /* the one or the other */
-    mgi_cu_own_text(own, unit, valid, sizeof valid);
-    if (own) mgi_cu_str_put(&base, strcmp(mgi_cu_stride_text(K->em, above, d, stride, sizeof stride), "1") ? " + %s * (int64_t)%d * (%s)" : " + %s * (int64_t)%d", unit, own, stride);
-    if (d == rd) snprintf(extent[0], sizeof extent[0], "%s", valid);
-    if (d == cd) snprintf(extent[1], sizeof extent[1], "%s", valid);
+    mgi_cu_own(own, unit, &valid);
+    if (own) {
+      const mgi_cu_size by = mgi_cu_stride(K->em, above, d);
+      mgi_cu_str_put(&base, " + %s * (int64_t)%d", unit, own);
+      if (!mgi_cu_is_one(&by)) mgi_cu_str_put(&base, " * (%s)", by.text);
+    }
+    if (d == rd) extent[0] = valid;
+    if (d == cd) extent[1] = valid;
   }
   /* Rows are aligned if what lies inside of every other dimension is a multiple of 16 bytes: the contiguous extent. */
   if (vector) {
@@ -10934,7 +10956,7 @@ MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, cons
     else snprintf(size[w], sizeof size[w], "T_%.80s::%s", name, w ^ v->trans ? "COLS" : "ROWS");
   }
   mgi_cu_line(K, "%smg_load_tile<T_%s, %s, %s, (%s), %d%s>(%s, %s, %s, %s, %s, %s);", when, name, size[0], size[1], mgi_cu_str_text(&vec), K->own[o->scope] ? 32 : K->parts[o->scope] ? 32 * K->parts[o->scope] : K->threads,
-              K->parts[o->scope] == MGI_CU_GROUP ? ", true" : "", to, mgi_cu_str_text(&base), so, si, extent[v->trans ? 1 : 0], extent[v->trans ? 0 : 1]);
+              K->parts[o->scope] == MGI_CU_GROUP ? ", true" : "", to, mgi_cu_str_text(&base), so, si, extent[v->trans ? 1 : 0].text, extent[v->trans ? 0 : 1].text);
   free(base.s);
   free(vec.s);
 }
@@ -10950,13 +10972,11 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
   mgi_cu_wait(K);
   if (mgi_cu_lives(K, t, MG_AT_STRIP)) {
     int rank = up->shape.rank;
-    char offset[800], valid[800], stride[1400];
+    char offset[800], stride[1400];
     mgi_cu_str base = {NULL, 0, 0, 0};
     for (int d = 0; d < rank; d++) {
-      mgi_cu_chunk_text(K, &o->map, above, d, MG_MAX_AXES, offset, sizeof offset, valid, sizeof valid, NULL);
-      if (!offset[0]) continue;
-      mgi_cu_stride_text(K->em, above, d, stride, sizeof stride);
-      mgi_cu_str_put(&base, strcmp(stride, "1") ? " + (%s) * (%s)" : " + (%s)", offset, stride);
+      mgi_cu_chunk(K, &o->map, above, d, MG_MAX_AXES, offset, sizeof offset, NULL, NULL);
+      if (offset[0]) mgi_cu_moves_by(K->em, &base, above, d, offset);
     }
     v->home = MGI_CU_AT_FRAGMENT;
     snprintf(v->var, sizeof v->var, "acc_%.70s", name);
@@ -10968,13 +10988,11 @@ MGI_FN void mgi_cu_load_step(mgi_cu_kernel *K, uint32_t op) {
   }
   if (mgi_cu_lives(K, t, MG_AT_DIRECT)) { /* one reader, elementwise: straight from global memory */
     int rank = up->shape.rank;
-    char offset[800], valid[800], stride[1400];
+    char offset[800], stride[1400];
     mgi_cu_str base = {NULL, 0, 0, 0};
     for (int d = 0; d < rank; d++) {
-      mgi_cu_chunk_text(K, &o->map, above, d, MG_MAX_AXES, offset, sizeof offset, valid, sizeof valid, NULL);
-      if (!offset[0]) continue;
-      mgi_cu_stride_text(K->em, above, d, stride, sizeof stride);
-      mgi_cu_str_put(&base, strcmp(stride, "1") ? " + (%s) * (%s)" : " + (%s)", offset, stride);
+      mgi_cu_chunk(K, &o->map, above, d, MG_MAX_AXES, offset, sizeof offset, NULL, NULL);
+      if (offset[0]) mgi_cu_moves_by(K->em, &base, above, d, offset);
     }
     mgi_cu_quote(K, o);
     mgi_cu_line(K, "const mg_global<%s> g_%s(p_%s%s, %s,", mg_type_row(up->dtype)->device, name, up->name, mgi_cu_str_text(&base), rank > 1 ? mgi_cu_stride_text(K->em, above, rank - 2, stride, sizeof stride) : "0");
@@ -11353,7 +11371,6 @@ MGI_FN int mgi_cu_one_part(const mgi_cu_kernel *K, const mg_op_node *o, char *of
   const uint8_t part = em->sent[K->sender].part;
   const mg_op_node *made = &em->g->ops[em->g->tensors[above].op], *store = NULL;
   const int c = em->g->tensors[above].shape.rank - 1;
-  char valid[800];
   int64_t align;
   int index = 0;
   for (uint32_t k = 1; k < made->sub->n_ops; k++)
@@ -11365,7 +11382,7 @@ MGI_FN int mgi_cu_one_part(const mgi_cu_kernel *K, const mg_op_node *o, char *of
     *inner = mgi_cu_ceil_div(*inner, made->sub->axes[a].extent);
     *split |= a < part && made->sub->axes[a].extent > 1;
   }
-  const int64_t chunk = mgi_cu_chunk_text(K, &o->map, above, c, MG_MAX_AXES, offset, n, valid, sizeof valid, &align);
+  const int64_t chunk = mgi_cu_chunk(K, &o->map, above, c, MG_MAX_AXES, offset, n, NULL, &align);
   return offset[0] && *inner % chunk == 0 && align % chunk == 0;
 }
 /* 1 if t is one value a row of p, in a block that joins no parts of others: it can have its row's maximum back where it is stored. */
@@ -11532,10 +11549,10 @@ MGI_FN void mgi_cu_shift_place(const mgi_cu_kernel *K, mgi_cu_str *s, const mg_o
   const mgi_cu_emit *em = K->em;
   const uint32_t as = em->sent[sender].as;
   const int rank = em->g->tensors[as].shape.rank;
-  char offset[800], valid[800], parts[400], dim[200];
+  char offset[800], parts[400], dim[200];
   mgi_cu_parts_text(em, sender, parts, sizeof parts);
   for (int d = 0; d < rank - 1; d++) {
-    mgi_cu_chunk_text(K, &o->map, above, d, MG_MAX_AXES, offset, sizeof offset, valid, sizeof valid, NULL);
+    mgi_cu_chunk(K, &o->map, above, d, MG_MAX_AXES, offset, sizeof offset, NULL, NULL);
     if (!offset[0]) continue;
     mgi_cu_str_put(s, " + (%s) * ((int64_t)%s", offset, parts);
     for (int e = d + 1; e < rank - 1; e++)
@@ -12073,7 +12090,7 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
   const mg_tensor_info *up = &K->em->g->tensors[above];
   int rank = up->shape.rank, most = 8, ifs = 0;
   mgi_cu_str base = {NULL, 0, 0, 0}, sink = {NULL, 0, 0, 0}, cond = {NULL, 0, 0, 0};
-  char offset[800], valid[800], stride[1400], dim[200];
+  char offset[800], stride[1400], dim[200];
   mgi_cu_send(K, o, above);
   if (K->undo[op]) mgi_cu_undo(K);
   uint32_t acc = mgi_cu_prepare(K, t, 1);
@@ -12082,10 +12099,9 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
   mgi_cu_str_put(&base, "p_%s", up->name);
   for (int d = 0; d < rank; d++) {
     int64_t align;
-    mgi_cu_chunk_text(K, &o->map, above, d, MG_MAX_AXES, offset, sizeof offset, valid, sizeof valid, &align);
+    mgi_cu_chunk(K, &o->map, above, d, MG_MAX_AXES, offset, sizeof offset, NULL, &align);
     if (!offset[0]) continue;
-    mgi_cu_stride_text(K->em, above, d, stride, sizeof stride);
-    mgi_cu_str_put(&base, strcmp(stride, "1") ? " + (%s) * (%s)" : " + (%s)", offset, stride);
+    mgi_cu_moves_by(K->em, &base, above, d, offset);
     if (d == rank - 1) most = align % 8 == 0 ? 8 : align % 4 == 0 ? 4 : align % 2 == 0 ? 2 : 1;
   }
   mgi_cu_quote(K, o);
@@ -12114,7 +12130,8 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
 /* ---- merges */
 /* A place for this block's part of `rows` x `cols` under `name`: the sink that takes it, and g_<name>, which reads all
    blocks' parts.  `all`: every block reads all of it.  Returns the piece of shared memory, -1 in the workspace. */
-MGI_FN int mgi_cu_merge_place(mgi_cu_kernel *K, const char *name, int rows, int cols, const char *rv, const char *cv, int all, const char *by, char *sink, size_t n) {
+MGI_FN int mgi_cu_merge_place(mgi_cu_kernel *K, const char *name, int rows, int cols, const mgi_cu_size *rv,
+                              const mgi_cu_size *cv, int all, const char *by, char *sink, size_t n) {
   int pitch = cols == 1 ? 1 : mgi_cu_pitch(cols, 4), obj = -1;
   int64_t bytes = ((int64_t)rows * pitch * 4 + 127) / 128 * 128, z = 1;
   mgi_cu_str_put(&K->decl, "  typedef mg_tile<mg_f32, %d, %d, %d, false> P_%s;\n", rows, cols, pitch, name);
@@ -12126,7 +12143,8 @@ MGI_FN int mgi_cu_merge_place(mgi_cu_kernel *K, const char *name, int rows, int 
     mgi_cu_note(K, MG_STEP_ALWAYS, obj, 0); /* other blocks write it at any time */
     if (owned) {
       snprintf(sink, n, "mg_to_owners<owners>(mg_shared() + %s, all)", K->place[obj]);
-      mgi_cu_str_put(&K->takes, "%s%s * owners::bytes(%s, %s)", K->takes.n ? " + " : "", K->group_size, rv, cv);
+      mgi_cu_str_put(&K->takes, "%s%s * owners::bytes(%s, %s)", K->takes.n ? " + " : "", K->group_size, rv->text,
+                     cv->text);
       mgi_cu_str_put(&K->decl, "  const mg_merge_owned<%s, owners> g_%s(mg_shared() + %s);\n", by, name, K->place[obj]);
       return obj;
     }
@@ -12152,7 +12170,7 @@ MGI_FN void mgi_cu_merge_step(mgi_cu_kernel *K, uint32_t op, uint32_t in) {
   uint32_t t = o->out[0].id;
   mgi_cu_val_info *v = &K->v[t];
   const char *name = mgi_cu_tname(K->b, t), *by = "mg_by_sum";
-  char sink[900], rv[800], cv[800];
+  char sink[900];
   for (uint32_t a = 1; a < K->b->n_axes; a++)
     if (o->map.to[a] == MG_MAP_MAX) by = "mg_by_max";
   mgi_cu_wait(K);
@@ -12162,14 +12180,13 @@ MGI_FN void mgi_cu_merge_step(mgi_cu_kernel *K, uint32_t op, uint32_t in) {
     char shift[80];
     snprintf(shift, sizeof shift, "shift_%.70s", mgi_cu_tname(K->b, K->shift));
     K->shift_part = 1;
-    snprintf(rv, sizeof rv, "%d", K->v[K->shift].rows);
-    K->shift_obj = mgi_cu_merge_place(K, shift, K->v[K->shift].rows, 1, rv, "1", 1, "mg_by_max", sink, sizeof sink);
+    const mgi_cu_size rows = mgi_cu_number(K->v[K->shift].rows), one = mgi_cu_number(1);
+    K->shift_obj = mgi_cu_merge_place(K, shift, K->v[K->shift].rows, 1, &rows, &one, 1, "mg_by_max", sink, sizeof sink);
     mgi_cu_line(K, "%s.put(%s);", shift, sink);
   }
   uint32_t acc = mgi_cu_prepare(K, in, 1);
-  mgi_cu_valid_text(K, in, 0, rv, sizeof rv);
-  mgi_cu_valid_text(K, in, 1, cv, sizeof cv);
-  v->obj = mgi_cu_merge_place(K, name, v->rows, v->cols, rv, cv, 0, by, sink, sizeof sink);
+  const mgi_cu_size rv = mgi_cu_valid(K, in, 0), cv = mgi_cu_valid(K, in, 1);
+  v->obj = mgi_cu_merge_place(K, name, v->rows, v->cols, &rv, &cv, 0, by, sink, sizeof sink);
   mgi_cu_line(K, "// this block's part of %s", name);
   mgi_cu_site(K, in, acc, sink);
   v->home = MGI_CU_AT_PARTIAL;
@@ -12487,8 +12504,8 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
     const int rank = mgi_cu_map_dims(K, ring->load[k], dim);
     mgi_cu_str at = {NULL, 0, 0, 0};
     for (int d = 0; d < rank; d++) {
-      char offset[800], valid[800];
-      mgi_cu_chunk_text(K, &o->map, above, dim[d], MG_MAX_AXES, offset, sizeof offset, valid, sizeof valid, NULL);
+      char offset[800];
+      mgi_cu_chunk(K, &o->map, above, dim[d], MG_MAX_AXES, offset, sizeof offset, NULL, NULL);
       mgi_cu_str_put(&at, "%s(int)(%s)", d ? ", " : "", offset[0] ? offset : "0");
     }
     mgi_cu_quote(K, o);
@@ -14047,13 +14064,12 @@ MGI_FN void mgi_cu_library_matmul(mgi_cu_emit *em, const mg_op_node *o, const ch
 /* Text of the memory place of an element of kernel-level tensor t whose coordinates have the names `idx`<d + shift>. */
 MGI_FN void mgi_cu_place_text(const mgi_cu_emit *em, mgi_cu_str *s, uint32_t t, const char *idx, const char *end, int shift) {
   const mg_tensor_info *i = &em->g->tensors[t];
-  char stride[1400];
   mgi_cu_str_put(s, "p_%s", i->name);
   for (int d = 0; d < i->shape.rank; d++) {
     if (i->shape.dim[d] == 1) continue;
-    mgi_cu_stride_text(em, t, d, stride, sizeof stride);
+    const mgi_cu_size stride = mgi_cu_stride(em, t, d);
     mgi_cu_str_put(s, " + %s%d%s", idx, d + shift, end);
-    if (strcmp(stride, "1")) mgi_cu_str_put(s, " * (%s)", stride);
+    if (!mgi_cu_is_one(&stride)) mgi_cu_str_put(s, " * (%s)", stride.text);
   }
 }
 /* Elementwise and moving rows, sums and maxima over whole tensors of any rank: an element, or a warp, a result. */
@@ -14283,7 +14299,10 @@ MGI_FN void mgi_cu_file_spaces(const mgi_cu_emit *em, mgi_cu_str *out, char last
     if (split) mgi_cu_str_put(out, "static constexpr size_t %s_POWERS_%s = ", n, g->tensors[t].name);
     else mgi_cu_str_put(out, "static constexpr size_t %s_END_%s = %s_AT_%s + ", n, g->tensors[t].name, n, g->tensors[t].name);
     mgi_cu_str_put(out, "mg_round256((int64_t)%d", mg_dtype_bytes(g->tensors[t].dtype) * (split ? 2 : 1));
-    for (int d = 0; d < g->tensors[t].shape.rank; d++) mgi_cu_times(out, mgi_cu_dim_text(em, t, d, dim, sizeof dim));
+    for (int d = 0; d < g->tensors[t].shape.rank; d++) {
+      const mgi_cu_size dim = mgi_cu_dim(em, t, d);
+      mgi_cu_times(out, &dim);
+    }
     mgi_cu_str_put(out, ");\n");
     if (split) {
       int cut[4];

@@ -1740,8 +1740,8 @@ MGI_FN int mgi_own_ring(const mg_flat *k, int warps, int loop, int8_t *cut) {
         if (!k->op[o->in[j]].narrow || !mgi_cut_own(k, warps, loop, o->in[j], j % 2 ? MG_CUT_ROWS : MG_CUT_COLS, cut)) return 0;
     }
     if (o->code != MG_OP_SUM && o->code != MG_OP_MAX) continue;
-    if (!mg_flat_in_place(k, i) || !mgi_joins_cols(k, o) || !mgi_cut_own(k, warps, loop, o->in[0], MG_CUT_COLS,
-                                                                         cut)) return 0;
+    if (!mg_flat_in_place(k, i) || !mgi_joins_cols(k, o)) return 0;
+    if (!mgi_cut_own(k, warps, loop, o->in[0], MG_CUT_COLS, cut)) return 0;
   }
   for (int i = 0; i < k->n; i++)
     if (k->op[i].code == MG_OP_LOAD && mgi_in_loop(&k->op[i], loop) && !cut[i]) return 0;
@@ -1823,8 +1823,10 @@ MGI_FN int mgi_parts_product(const mg_flat *k, const mg_kernel_plan *p, const mg
    have barriers of their own, a sum of squares of a load and vectors made of that. */
 MGI_FN int mgi_parts_value(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i, const int8_t *cut) {
   const mg_flat_op *o = &k->op[i];
-  if (o->code == MG_OP_SUM) return (c->from[i] && mg_flat_in_place(k, i)) || (p->group && mgi_part_squares(k, c, i,
-                                                                                                           cut));
+  if (o->code == MG_OP_SUM) {
+    const int of_chain = c->from[i] && mg_flat_in_place(k, i);
+    return of_chain || (p->group && mgi_part_squares(k, c, i, cut));
+  }
   if (!mgi_elementwise(o)) return o->turns;
   if (!mgi_dear(k, i) || (mgi_rows_of(o) != 1 && mgi_cols_of(o) != 1)) return 1;
   for (int x = 0; x < i && p->group; x++) /* it may become a vector in shared memory */
@@ -1858,8 +1860,8 @@ MGI_FN int mgi_parts_ring(const mg_flat *k, const mg_kernel_plan *p, const mg_ch
 MGI_FN int mgi_ring_product(const mg_flat *k, const mg_rings *r, int a) {
   const mg_flat_op *o = &k->op[a];
   int readers = 0;
-  if (o->code != MG_OP_ACCUM || o->across || k->op[o->in[0]].code != MG_OP_MATMUL || !mg_flat_in_place(k,
-                                                                                                       o->in[0])) return -1;
+  if (o->code != MG_OP_ACCUM || o->across || k->op[o->in[0]].code != MG_OP_MATMUL) return -1;
+  if (!mg_flat_in_place(k, o->in[0])) return -1;
   if (!(r->own >> k->op[o->in[0]].loop & 1)) return -1;
   for (int q = a + 1; q < k->n; q++)
     for (int j = 0; j < mgi_reads(&k->op[q]); j++) readers += k->op[q].in[j] == a;

@@ -5253,10 +5253,6 @@ static uint32_t mgi_pv_inverse(mgi_prover *P, uint32_t x) {
 
 /* ---- functions */
 
-static int64_t mgi_pv_gcd(int64_t a, int64_t b) {
-  while (b) { int64_t r = a % b; a = b, b = r; }
-  return a < 0 ? -a : a;
-}
 static uint32_t mgi_pv_fn(mgi_prover *P, int op, mg_rational c, int n, const uint32_t *arg) {
   uint32_t w[8];
   w[0] = MGI_PV_FN, w[1] = (uint32_t)op, w[2] = (uint32_t)c.num, w[3] = (uint32_t)((uint64_t)c.num >> 32), w[4] = (uint32_t)c.den, w[5] = (uint32_t)((uint64_t)c.den >> 32);
@@ -5315,7 +5311,7 @@ static uint32_t mgi_pv_log(mgi_prover *P, uint32_t x) {
 static void mgi_pv_content(const mgi_prover *P, uint32_t p, int64_t *num, int64_t *den) {
   for (uint32_t k = 0; k < mgi_pv_count(P, p); k++) {
     mgi_pv_term t = mgi_pv_at(P, p, k);
-    int64_t g = mgi_pv_gcd(*num, t.num), h = mgi_pv_gcd(*den, t.den);
+    int64_t g = mg_gcd(*num, t.num), h = mg_gcd(*den, t.den);
     *num = g;
     if (*den / h > (int64_t)1 << 40 || t.den > (int64_t)1 << 20) *den = 1, *num = 1; /* any common factor would do */
     else *den = *den / h * t.den;
