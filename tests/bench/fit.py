@@ -2,10 +2,12 @@
 """Fits the machine's coefficients to measured candidates, and says how well what was left out is predicted.
 
 usage: fit.py FIT.jsonl[.xz] [--time cold|hot] [--classes] [--out FILE.json] [--prior 0.03]
+       fit.py FIT-ugraphs.xz --price [--machine H200]   what the model is worth as it is: lines with a "ugraph" are priced by
+                                                build/candidates, and nothing is fitted
        fit.py build/fit --pretend SEED          no measurement: times that the model would give with other coefficients,
                                                 and 2 % noise; says how far the fit comes back to them
 
-Needs numpy.  Lines are those of fit_measure.py.  The cost of a kernel is that of mirage_plan.h, put together from the
+Needs numpy.  Lines are those of fit_measure.py.  The cost of a kernel is that of mirage_plan.h of that day, put together from the
 terms that `mirage explain --json` gave, each times a factor to be fitted; 1 is the coefficient as it is in the table:
 
   memory  = max(dram, l2, dram + again)         compute = tensor + elements + shared
@@ -21,7 +23,7 @@ be is no time: the prediction before has it, the fit has not.  Every family of p
 predicted by a fit to the others.  By program: the first by the prediction against the best measured; Kendall's
 correlation over the pairs that differ by more than 5 % measured.  Programs whose candidates all lie within 10 % have no
 correlation; they are counted."""
-import argparse, glob, json, lzma, math, os, random, sys
+import argparse, glob, json, lzma, math, os, random, subprocess, sys
 import numpy as np
 
 LINEAR = ["launch", "fill", "steps", "barriers", "merge", "drain"]
@@ -149,6 +151,29 @@ def read(path, time):
     return rows, errors
 
 
+def priced(rows, machine):
+    """What the model of the headers says of every row's µGraph under its own plan, in microseconds."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    text = "".join(r["ugraph"] + "\0" for r in rows)
+    args = [os.path.join(root, "build", "candidates"), "--price", machine]
+    p = subprocess.run(args, input=text, capture_output=True, text=True, check=True)
+    us = [float(line) for line in p.stdout.split()]
+    if len(us) != len(rows) or min(us) <= 0:
+        sys.exit("fit: %d prices for %d candidates" % (len(us), len(rows)))
+    return us
+
+
+def show_prices(rows, us):
+    programs = judged(rows, us)
+    for n, v in sorted(programs.items(), key=lambda v: (v[1]["family"], v[0])):
+        print("%-36s %3d candidates, first over best %.3f, Kendall %s"
+              % (n, v["candidates"], v["first"], "-" if v["kendall"] is None else "%.2f" % v["kendall"]))
+    s = summary(programs)
+    print("%d programs, %d within 10 %%: first over best %.3f in the median, %.3f at worst; Kendall %.3f in the median, "
+          "%.2f at least" % (s["programs"], s["alike"], s["first_median"], s["first_worst"], s["kendall_median"],
+                             s["kendall_least"]))
+
+
 def pretended(folder, seed, classes):
     """Candidates that nobody has measured, their times by other coefficients; and those."""
     rows = []
@@ -171,7 +196,12 @@ def main():
     p.add_argument("--prior", type=float, default=0.03)
     p.add_argument("--out", default="")
     p.add_argument("--pretend", type=int)
+    p.add_argument("--price", action="store_true")
+    p.add_argument("--machine", default="H200")
     a = p.parse_args()
+    if a.price:
+        rows, _ = read(a.data, a.time)
+        return show_prices(rows, priced(rows, a.machine))
     true = None
     if a.pretend is not None:
         rows, true = pretended(a.data, a.pretend, a.classes)
