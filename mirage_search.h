@@ -219,16 +219,17 @@ typedef struct mg_search_stats {
   double predicted_us;               /* of the best µGraph; 0 before there is one that passed the fast tier */
   double measured_us;                /* of the best, by the hook `measure`; 0: the order is predicted */
   char unmeasured[256];              /* then: why, or empty without a hook */
-  /* while it runs: of the frames of the segments begun, how many there are; an estimate of the seconds left for the segment in
-     hand, negative if there is none yet; the fastest one-kernel structure of the whole program yet, not verified, 0: none */
+  /* while it runs: of the frames of the segments begun, how many there are; an estimate of the seconds left for the whole
+     search, negative if there is none yet; the fastest one-kernel structure of the whole program yet, not verified, 0: none */
   uint64_t frames_begun;
   double left_s, structure_us;
+  int left_limit;                    /* 1: left_s is what is left of the time limit: it takes no longer */
 } mg_search_stats;
 
 typedef struct mg_search_config {
   const mg_machine *machine;         /* NULL: the first row of the table, an H200 */
   int threads;                       /* 0: 2 */
-  int max_kernel_ops;                /* 0: 5.  The program itself is a candidate at any number */
+  int max_kernel_ops;                /* 0: of up to 5 kernels the best for each number, of more the best where it is better.  The program itself is a candidate at any number */
   int max_loops;                     /* in a block, one after the other; 0: 1, at most 2 */
   int max_block_ops;                 /* 0: 11, at most 40; loads, stores and unary elementwise operators are not counted */
   int top_k;                         /* 0: 8; of kernels for the whole program, at most as many as a segment keeps: 96 */
@@ -7058,10 +7059,10 @@ static void mgi_se_structure_code(mgi_se_buffer *c, const mgi_se_seg *s, const m
    depends on the order in which the program's text has its operators, nor does anything below: operators are taken in
    postorder from the outputs (what no output needs is left out).  A unary elementwise operator on what another makes for it
    alone stays with that one, as it costs no byte less anywhere else; not with a matmul, which a library kernel may be better at,
-   and not an exponential, which may not be handed on while what it is of may; not in long programs: a kernel has no room for more.
+   and not an exponential, which may not be handed on while what it is of may; nor behind so many that a kernel has no room for more.
    With more than MGI_SE_DOWN down-sets only those are taken that the postorder passes through, and the search is not complete. */
 
-enum { MGI_SE_MOST_OPS = 200, MGI_SE_DOWN = 1024, MGI_SE_SET_WORDS = (MGI_SE_MOST_OPS + 63) / 64 };
+enum { MGI_SE_MOST_OPS = 200, MGI_SE_KERNELS = 5, MGI_SE_DOWN = 1024, MGI_SE_SET_WORDS = (MGI_SE_MOST_OPS + 63) / 64 };
 
 typedef struct mgi_se_set { uint64_t w[MGI_SE_SET_WORDS]; } mgi_se_set; /* of operators, by place in postorder */
 
@@ -7102,7 +7103,10 @@ typedef struct mgi_se_cuts {
 
 typedef struct mgi_se_found { /* of one segment */
   mgi_se_set ops;
-  mg_graph *own;                             /* the segment's program where it has operators of its own (>>rewrite), until it is begun */
+  mg_graph *own;                             /* the segment's program, until it is begun */
+  uint64_t hash;                             /* of that, mg_hash */
+  int want;                                  /* so many structures */
+  int shared;                                /* 1: what follows but in and out is another's, whose program this one's is */
   mgi_se_seg *s;
   mgi_se_structure *st, split[MGI_SE_SPLITS]; /* split: the best ones with a group axis, of different work */
   int n, n_split;
@@ -7147,8 +7151,9 @@ static int mgi_se_cuts_of(mgi_se_cuts *C, const mg_graph *p) {
   int with[MGI_SE_MOST_OPS];
   for (int k = 0; k < C->n; k++) {
     const mg_op_node *o = &p->ops[C->op[k]];
-    const int x = C->n <= MGI_SE_SOPS / 2 && o->n_in == 1 && o->code != MG_OP_EXP && mg_op_row(o->code)->elementwise ? C->place[o->in[0].id] : -1;
-    const int glued = x >= 0 && !C->given[x] && p->ops[C->op[x]].code != MG_OP_MATMUL && mgi_se_set_size(&C->to[x], C->n) == 1;
+    const int x = o->n_in == 1 && o->code != MG_OP_EXP && mg_op_row(o->code)->elementwise ? C->place[o->in[0].id] : -1;
+    const int glued = x >= 0 && !C->given[x] && p->ops[C->op[x]].code != MG_OP_MATMUL && mgi_se_set_size(&C->to[x], C->n) == 1 &&
+                      mgi_se_set_size(&C->alone[with[x]], C->n) < MGI_SE_SOPS / 2;
     with[k] = glued ? with[x] : k;
     mgi_se_set_put(&C->alone[with[k]], k);
   }
@@ -7221,22 +7226,26 @@ static double mgi_se_cuts_bytes(const mgi_se_cuts *C, const mgi_se_set *s) {
   return n_in > MG_MAX_IN || n_out > MG_MAX_OUT ? -1 : bytes;
 }
 
-/* Segment f->ops as a program of its own, and which tensors its inputs and outputs are; NULL: *e says why not. */
+/* Segment f->ops as a program of its own, and which tensors its inputs and outputs are; NULL: *e says why not.  Inputs come in the order in
+   which its operators take them, those of the whole program in the program's: segments that are equal up to names are one program. */
 static mg_graph *mgi_se_segment(const mgi_se_cuts *C, mgi_se_found *f, mg_error *e) {
   const mg_graph *p = C->p;
   const int whole = mgi_se_set_same(&f->ops, &C->all);
   mg_tensor *map = (mg_tensor *)calloc(p->n_tensors, sizeof *map);
   mg_config c = mg_config_default();
   mg_graph *g = mg_program_new(p->name, &c);
-  uint32_t takes;
-  const mgi_se_set need = mgi_se_cuts_need(C, &f->ops, &takes);
   int n_in = 0, n_out = 0, bad = !map || !g;
-  for (uint32_t i = 0; i < p->n_in && !bad; i++) if (whole || (takes >> i & 1)) f->in[n_in++] = p->in[i];
-  for (int k = 0; k < C->n && !bad; k++)
-    if (mgi_se_set_has(&need, k)) {
-      if (n_in == MG_MAX_IN) bad = 1;
-      else f->in[n_in++] = p->ops[C->op[k]].out[0];
+  for (uint32_t i = 0; i < p->n_in && whole; i++) f->in[n_in++] = p->in[i];
+  for (int k = 0; k < C->n && !whole && !bad; k++) {
+    const mg_op_node *o = &p->ops[C->op[k]];
+    for (int q = 0; q < o->n_in && mgi_se_set_has(&f->ops, k) && !bad; q++) {
+      const int x = C->place[o->in[q].id];
+      int known = x >= 0 && mgi_se_set_has(&f->ops, x);
+      for (int i = 0; i < n_in; i++) known |= f->in[i].id == o->in[q].id;
+      if (!known && n_in == MG_MAX_IN) bad = 1;
+      else if (!known) f->in[n_in++] = o->in[q];
     }
+  }
   for (int i = 0; i < n_in && !bad; i++) map[f->in[i].id] = mgi_se_copy_input(g, p, f->in[i]);
   for (int k = 0; k < C->n && !bad; k++) {
     if (!mgi_se_set_has(&f->ops, k)) continue;
@@ -7297,6 +7306,7 @@ typedef struct mgi_se_search {
   FILE *file;
   double write_at;
   int units, units_done;                /* for the caller: frames of the whole program, then segments */
+  int more;                             /* 1: and there are steps of the search behind these */
   int damaged;                          /* a record was not what it must be: nothing is written any more */
   uint32_t probe_ns[MGI_SE_PROBES];     /* sums of the frames' */
 } mgi_se_search;
@@ -7492,7 +7502,9 @@ static void mgi_se_tell(mgi_se_search *S, int locked) {
   S->shown = now;
   mg_search_stats st = S->st;
   if (S->units_done && now - S->seg_t0 > 0.5) left = (now - S->seg_t0) * (S->units - S->units_done) / S->units_done;
-  if (left > S->end - now) left = S->end - now;
+  const double most = S->cfg.time_limit_s > 0 ? S->t0 + S->cfg.time_limit_s - now : -1;
+  st.left_limit = S->cfg.time_limit_s > 0 && (S->more || left < 0 || left > most);
+  if (st.left_limit || S->more) left = most; /* nobody knows how long the steps behind this one take */
   if (!locked) pthread_mutex_unlock(&S->lock);
   st.seconds = now - S->t0, st.left_s = left;
   S->cfg.progress(S->cfg.user, &st);
@@ -7919,11 +7931,11 @@ static void mgi_se_segment_free(mgi_se_search *S) {
   S->frame = NULL, S->pool = NULL, S->n_pool = S->cap_frames = S->n_frames = 0;
 }
 
-/* The whole program: its frames get at most two thirds of the time where there are cuts to try after it. */
-static mg_status mgi_se_search_whole(mgi_se_search *S, mg_graph *p, mgi_se_found *f, mg_error *e) {
+/* The whole program: its frames get at most two thirds of the time where there are cuts to try after it; last: there are none. */
+static mg_status mgi_se_search_whole(mgi_se_search *S, mg_graph *p, mgi_se_found *f, int last, mg_error *e) {
   double end = S->end;
   int frames;
-  if (S->cfg.time_limit_s > 0 && S->cfg.max_kernel_ops > 1 && S->p->n_ops > 2) S->end = S->t0 + S->cfg.time_limit_s * 2 / 3;
+  if (S->cfg.time_limit_s > 0 && S->cfg.max_kernel_ops > 1 && S->p->n_ops > 2 && !last) S->end = S->t0 + S->cfg.time_limit_s * 2 / 3;
   mg_status st = mgi_se_segment_begin(S, p, f, 1, &frames, e);
   S->units = S->n_frames, S->units_done = 0, S->seg_t0 = mgi_se_seconds();
   if (st == MG_OK && frames) mgi_se_parallel(S, 0);
@@ -7936,8 +7948,8 @@ static mg_status mgi_se_search_whole(mgi_se_search *S, mg_graph *p, mgi_se_found
 /* The other segments, in the order in which they are begun. */
 typedef struct mgi_se_queue {
   mgi_se_search *root;
-  const mgi_se_cuts *cuts;
   mgi_se_found *seg;
+  double end;                           /* for each of them */
   int n, begun, beginning, n_live;     /* beginning: how many workers are about to add to live */
   mgi_se_search *live[64];              /* each with frames that nobody took, or with a worker at its last ones */
   int left[64];                         /* its frames not done */
@@ -7974,12 +7986,11 @@ static void mgi_se_queue_work(mgi_se_queue *q, int main) {
       mgi_se_found *f = &q->seg[which];
       q->beginning++;
       T = (mgi_se_search *)calloc(1, sizeof *T);
-      if (T) T->root = R, T->p = R->p, T->cfg = R->cfg, T->t0 = R->t0, T->end = R->end, T->cfg.threads = 1, T->cfg.progress = NULL;
+      if (T) T->root = R, T->p = R->p, T->cfg = R->cfg, T->t0 = R->t0, T->end = q->end, T->cfg.threads = 1, T->cfg.progress = NULL;
       pthread_mutex_unlock(&R->lock);
       mg_status st = T ? MG_OK : mg_fail(&e, MG_NO_MEMORY, "mg_search", "no memory for a segment");
-      mg_graph *g = !T || mgi_se_over(T) ? NULL : f->own ? f->own : mgi_se_segment(q->cuts, f, &e);
-      const uint64_t key = f->own ? 4 : mgi_se_set_hash(&f->ops) | 2;
-      if (g) f->own = NULL, st = mgi_se_segment_begin(T, g, f, key, &frames, &e);
+      mg_graph *g = !T || mgi_se_over(T) ? NULL : f->own;
+      if (g) f->own = NULL, st = mgi_se_segment_begin(T, g, f, 4, &frames, &e);
       pthread_mutex_lock(&R->lock);
       q->beginning--;
       mgi_se_queue_failed(q, st, &e);
@@ -7991,7 +8002,7 @@ static void mgi_se_queue_work(mgi_se_queue *q, int main) {
     } else break;
     /* T has no frame left: what came of it */
     pthread_mutex_unlock(&R->lock);
-    mg_status st = T && T->found ? mgi_se_segment_end(T, 1, &e) : MG_OK;
+    mg_status st = T && T->found ? mgi_se_segment_end(T, T->found->want, &e) : MG_OK;
     pthread_mutex_lock(&R->lock);
     mgi_se_queue_failed(q, st, &e);
     if (T) {
@@ -8009,12 +8020,13 @@ static void *mgi_se_queue_thread(void *q) {
   return NULL;
 }
 
-static mg_status mgi_se_search_segments(mgi_se_search *R, const mgi_se_cuts *cuts, mgi_se_found *seg, int n, mg_error *e) {
+/* Searches n segments, each of which has its program, until `end`. */
+static mg_status mgi_se_search_segments(mgi_se_search *R, mgi_se_found *seg, int n, double end, mg_error *e) {
   pthread_t thread[64];
   mgi_se_queue q;
   int started = 0;
   memset(&q, 0, sizeof q);
-  q.root = R, q.cuts = cuts, q.seg = seg, q.n = n;
+  q.root = R, q.seg = seg, q.n = n, q.end = end;
   if (!n) return MG_OK;
   pthread_cond_init(&q.more, NULL);
   for (int k = 1; k < R->cfg.threads && k < 64; k++) if (!pthread_create(&thread[started], NULL, mgi_se_queue_thread, &q)) started++;
@@ -8032,8 +8044,9 @@ static void mgi_se_stops(mgi_se_search *S, const mgi_se_found *f, int n) {
     if (f[k].s && f[k].s->eg && f[k].s->stop != MG_SATURATED && !strcmp(S->st.egraph_stop, "SATURATED")) S->st.egraph_stop = mg_saturation_name(f[k].s->stop);
 }
 static void mgi_se_found_free(mgi_se_found *f) {
-  if (f->s) mgi_se_seg_free(f->s);
   mg_graph_free(f->own);
+  if (f->shared) return;
+  if (f->s) mgi_se_seg_free(f->s);
   free(f->st), free(f->tile), free(f->report);
 }
 
@@ -8058,7 +8071,7 @@ static int mgi_se_block_ops(const mg_graph *g) {
 
 /* A segment of the program: its n operators, where in the list of those that are searched it stands or -1, what it takes at
    least, and by what is known: by a kernel of its own, and by n library kernels; 1e18 for nothing. */
-typedef struct mgi_se_piece { mgi_se_set ops; double bound, us, library; int at, n; } mgi_se_piece;
+typedef struct mgi_se_piece { mgi_se_set ops; double bound, us, library; int at, n, rigid; } mgi_se_piece; /* rigid: see mgi_se_piece_rigid */
 
 /* What library kernels take for a piece; 1e18 where they may not.  What nothing has normalised yet would be in memory between
    them, and fp16 may overflow: of such a piece all that could be cut off is that or takes that, and the `best` kernel of its own
@@ -8076,6 +8089,17 @@ static double mgi_se_piece_library(const mgi_se_search *S, const mgi_se_cuts *C,
     other |= mgi_se_set_has(&C->alone[k], k) && mgi_se_set_same(&cold, &C->alone[k]);
   }
   return raw && (other || best < 2 * us) ? 1e18 : us;
+}
+
+/* 1: beside others it has an operator that keeps extents as they are, as a reshape does: these are large in the small instance too, and no
+   axis cuts them.  Such a segment takes longest, and least is found for it. */
+static int mgi_se_piece_rigid(const mgi_se_cuts *C, const mgi_se_piece *x) {
+  int rigid = 0;
+  for (int k = 0; k < C->n && x->n > 1; k++) {
+    const mg_opcode code = (mg_opcode)C->p->ops[C->op[k]].code;
+    rigid |= mgi_se_set_has(&x->ops, k) && mg_op_row(code)->moves && code != MG_OP_TRANSPOSE;
+  }
+  return rigid;
 }
 
 /* The program in n pieces: each by its best kernel, or, those of `library`, by library kernels. */
@@ -8146,10 +8170,21 @@ static int mgi_se_check_whole(mgi_se_search *S, const mg_graph *g, mg_verify_rep
   return ok;
 }
 
+/* A small extent for class c of `a`.  One that an operator keeps as it is, as a reshape does, is kept; so are other classes of few elements that
+   have that extent: where a kernel's blocks have chunks of 1 of the two, as of heads, nothing says that they are one. */
+enum { MGI_SE_SMALL = 16, MGI_SE_FEW = 256 };
+static int64_t mgi_se_small_extent(const mg_classes *a, const mg_classes *b, uint32_t c) {
+  int kept = a->fixed[c] || a->extent[c] < MGI_SE_SMALL;
+  for (int both = 0; both < 2; both++) {
+    const mg_classes *x = both ? b : a;
+    for (uint32_t k = 0; k < x->n && a->extent[c] <= MGI_SE_FEW; k++) kept |= x->fixed[k] && x->extent[k] == a->extent[c];
+  }
+  return kept ? a->extent[c] : (int64_t)MGI_SE_SMALL;
+}
+
 /* Fast tier of g, a µGraph for the program, both at small sizes where g can be resized: extents by what the inputs say, every
    axis of two or more at two. */
 static int mgi_se_check_small(mgi_se_search *S, const mg_graph *g, mg_verify_report *r) {
-  enum { SMALL = 16 };
   mg_classes a, b;
   mg_error e;
   mg_graph *ps = NULL, *gs = NULL;
@@ -8163,8 +8198,8 @@ static int mgi_se_check_small(mgi_se_search *S, const mg_graph *g, mg_verify_rep
   int64_t *ea = (int64_t *)calloc(a.n + 1, sizeof *ea), *eb = (int64_t *)calloc(b.n + 1, sizeof *eb), *counts = (int64_t *)calloc((size_t)(kernels + 1) * (MG_MAX_AXES + 1), sizeof *counts);
   ok = ea && eb && counts;
   if (!ok) mgi_se_step(S, MG_NO_MEMORY);
-  for (uint32_t c = 0; ok && c < a.n; c++) ea[c] = a.fixed[c] || a.extent[c] < SMALL ? a.extent[c] : (int64_t)SMALL;
-  for (uint32_t c = 0; ok && c < b.n; c++) eb[c] = b.fixed[c] || b.extent[c] < SMALL ? b.extent[c] : (int64_t)SMALL;
+  for (uint32_t c = 0; ok && c < a.n; c++) ea[c] = mgi_se_small_extent(&a, &b, c);
+  for (uint32_t c = 0; ok && c < b.n; c++) eb[c] = mgi_se_small_extent(&b, &a, c);
   for (uint32_t i = 1, k = 0; ok && i < g->n_ops; i++) {
     if (g->ops[i].code != MG_OP_GRAPH) continue;
     for (uint32_t x = 1; x < g->ops[i].sub->n_axes && x <= MG_MAX_AXES; x++) counts[k * (MG_MAX_AXES + 1) + x] = g->ops[i].sub->axes[x].extent > 1 ? 2 : 1;
@@ -8340,7 +8375,7 @@ static int mgi_se_pieces(const mgi_se_search *S, const mgi_se_cuts *C, int32_t *
         x = m;
         const double bytes = mgi_se_cuts_bytes(C, &ops);
         x[n].ops = ops, x[n].n = mgi_se_set_size(&ops, C->n), x[n].at = -1;
-        x[n].bound = bytes < 0 ? 1e18 : over + bytes / (S->cfg.machine->dram_gbps * 1e3), x[n].us = 1e18, x[n].library = mgi_se_piece_library(S, C, &x[n], 0);
+        x[n].bound = bytes < 0 ? 1e18 : over + bytes / (S->cfg.machine->dram_gbps * 1e3), x[n].us = 1e18, x[n].library = mgi_se_piece_library(S, C, &x[n], 0), x[n].rigid = mgi_se_piece_rigid(C, &x[n]);
         slot[h] = (int32_t)n++;
         if (2 * n > slots) {
           int32_t *wide = (int32_t *)malloc(2 * slots * sizeof *wide);
@@ -8407,43 +8442,112 @@ static int mgi_se_todo_cmp(const void *x, const void *y) {
   return a->us < b->us ? -1 : b->us < a->us ? 1 : a->piece - b->piece;
 }
 
-/* Programs of several kernels.  A segment that is not searched yet costs at least its tensors' bytes; those come first whose programs
-   may be the best by that, in rounds, until none that is left can be part of a better program than the best: so the threads do not decide. */
-static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mg_search_result *out, mg_error *e, mg_error *why) {
-  const int K = S->cfg.max_kernel_ops < MGI_SE_MOST_OPS ? S->cfg.max_kernel_ops : MGI_SE_MOST_OPS;
-  double best = out->n ? out->predicted_us[0] : 1e18;
+/* What a program's cuts have come to. */
+typedef struct mgi_se_cutting {
+  const mgi_se_cuts *C;
+  mgi_se_chains H;
+  mgi_se_piece *piece;
+  mgi_se_todo *todo;                         /* room for all pieces */
+  mgi_se_found *seg;                         /* what was searched, in its order; seg[piece.at] */
+  uint32_t cap_seg;
+  int n_piece, n;                            /* n: of seg */
+  mgi_se_set kept;                           /* operators whose results stay within a kernel: in 16 bits they are not as safe as written */
+  int picks;                                 /* 1: of a segment the fastest structure is taken that `wary` does not name */
+  double best;                               /* us of the best program that is known */
+} mgi_se_cutting;
+
+/* What library kernels take for piece x, see mgi_se_piece_library; 1e18 too where they would hand on what is kept. */
+static double mgi_se_cuts_library(const mgi_se_search *S, const mgi_se_cutting *X, const mgi_se_piece *x, double best) {
+  int none;
+  const mgi_se_set rest = mgi_se_set_minus(&x->ops, &X->kept, &none);
+  return mgi_se_set_same(&rest, &x->ops) ? mgi_se_piece_library(S, X->C, x, best) : 1e18;
+}
+
+/* Of the segments before number n, one whose program this is, or -1. */
+static int mgi_se_cuts_twin(const mgi_se_cutting *X, int n, const mgi_se_found *f) {
+  for (int k = 0; k < n && f->own; k++) if (X->seg[k].hash == f->hash && !X->seg[k].shared) return k;
+  return -1;
+}
+
+/* Drops the fastest structures of f that `wary` names: of a program of several kernels one such is enough to rank it behind all others.  By
+   the caller's thread. */
+enum { MGI_SE_PICKS = 8 };
+static void mgi_se_cuts_pick(mgi_se_search *S, mgi_se_found *f) {
+  while (f->want > 1 && f->n && S->cfg.wary) {
+    mg_error e;
+    const mgi_se_structure *t = &f->st[0];
+    mg_graph *g = mgi_se_kernel_graph(f->s, f->s->p, t, f->s->real, t->count[f->tile[0]], NULL, S->cfg.machine, &e);
+    const int wary = !g || S->cfg.wary(S->cfg.user, g);
+    if (!g) mgi_se_step(S, e.status);
+    mg_graph_free(g);
+    if (!wary) return;
+    for (int k = 1; k < f->n; k++) f->st[k - 1] = f->st[k], f->tile[k - 1] = f->tile[k], f->report[k - 1] = f->report[k];
+    if (--f->n) f->us = f->st[0].tile_us[f->tile[0]];
+  }
+}
+
+/* Searches the pieces todo[0 .. m) until `end`, those of one program (mg_hash) once, and takes over what they cost. */
+static mg_status mgi_se_cuts_pieces(mgi_se_search *S, mgi_se_cutting *X, int m, double end, mg_error *e) {
+  const int first = X->n;
   mg_status st = MG_OK;
-  mgi_se_piece *piece = NULL;
-  mgi_se_found *seg = NULL;
-  if (!mgi_se_cuts_down(C)) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
-  const int D = C->n_down;
-  S->cut |= C->part;
-  int32_t *id = (int32_t *)malloc((size_t)D * (size_t)D * sizeof *id);
-  double *cost = (double *)malloc((size_t)D * (size_t)(K + 1) * sizeof *cost), *before = (double *)malloc((size_t)D * sizeof *before), *after = (double *)malloc((size_t)D * sizeof *after);
-  int16_t *from = (int16_t *)calloc((size_t)D * (size_t)(K + 1), sizeof *from);
-  uint8_t *by = (uint8_t *)calloc((size_t)D * (size_t)(K + 1), sizeof *by);
-  int n = 0, n_piece = id && cost && before && after && from && by ? mgi_se_pieces(S, C, id, &piece) : -1;
-  if (n_piece >= 0) seg = (mgi_se_found *)calloc((size_t)n_piece + 1, sizeof *seg);
-  if (!seg) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
-  mgi_se_chains H = { D, K, id, piece, before, after, cost, from, by };
-  mgi_se_todo *todo = (mgi_se_todo *)malloc(((size_t)(n_piece > 0 ? n_piece : 0) + 1) * sizeof *todo);
-  if (!todo && st == MG_OK) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
-  S->units_done = 0, S->seg_t0 = mgi_se_seconds();
+  mgi_se_found *seg = (mgi_se_found *)mgi_se_grow(X->seg, &X->cap_seg, (uint32_t)(first + m), sizeof *seg);
+  if (!seg) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
+  X->seg = seg;
+  for (int again = 0; again < 2 && st == MG_OK; again++) {
+    for (int k = 0; k < m; k++) {
+      mgi_se_piece *x = &X->piece[X->todo[k].piece];
+      mgi_se_found f;
+      mg_error local;
+      if (x->at >= 0) continue;
+      memset(&f, 0, sizeof f);
+      f.ops = x->ops, f.own = mgi_se_segment(X->C, &f, &local);
+      f.hash = f.own ? mg_hash(f.own) : 0, f.want = 1;
+      for (int i = 0; i < X->C->n && X->picks; i++) if (X->C->raw[i] && mgi_se_set_has(&x->ops, i)) f.want = MGI_SE_PICKS;
+      const int twin = mgi_se_cuts_twin(X, X->n, &f);
+      if (twin >= 0 && again) { /* what was found for the twin, between tensors of its own */
+        const mgi_se_found own = f;
+        f = seg[twin], f.ops = own.ops, f.own = NULL, f.shared = 1;
+        memcpy(f.in, own.in, sizeof f.in), memcpy(f.out, own.out, sizeof f.out);
+        mg_graph_free(own.own);
+      } else if (twin >= 0) {
+        mg_graph_free(f.own);
+        continue;
+      }
+      x->at = X->n, seg[X->n++] = f;
+    }
+    if (!again) st = mgi_se_search_segments(S, seg + first, X->n - first, end, e);
+    for (int k = first; k < X->n && !again && st == MG_OK; k++) mgi_se_cuts_pick(S, &seg[k]);
+  }
+  for (int k = 0; k < m && st == MG_OK; k++) {
+    mgi_se_piece *x = &X->piece[X->todo[k].piece];
+    if (seg[x->at].n) x->us = seg[x->at].us;
+    x->library = mgi_se_cuts_library(S, X, x, x->us);
+    x->bound = x->us < x->library ? x->us : x->library;
+  }
+  return st;
+}
+
+/* In rounds, those first whose programs may be the best by the segments' bounds, until none that is left can be part of a better program
+   than the best: so the threads do not decide. */
+static mg_status mgi_se_cuts_rounds(mgi_se_search *S, mgi_se_cutting *X, mg_error *e) {
+  const mgi_se_chains *H = &X->H;
+  mgi_se_piece *piece = X->piece;
+  mgi_se_todo *todo = X->todo;
+  mg_status st = MG_OK;
   int left = 0;
   for (int round = 0; st == MG_OK; round++) {
-    const double known = mgi_se_chains_fill(&H);
-    const int first = n;
+    const double known = mgi_se_chains_fill(&X->H);
     int m = 0;
-    if (known < best) best = known;
-    for (int k = 0; k < n_piece; k++) todo[k].us = 1e18, todo[k].piece = k;
-    for (int b = 0; b < D; b++)
+    if (known < X->best) X->best = known;
+    for (int k = 0; k < X->n_piece; k++) todo[k].us = 1e18, todo[k].piece = k;
+    for (int b = 0; b < H->n; b++)
       for (int a = 0; a < b; a++) {
-        const int k = id[a * D + b];
-        if (k >= 0 && piece[k].at < 0 && before[a] + piece[k].bound + after[b] < todo[k].us) todo[k].us = before[a] + piece[k].bound + after[b];
+        const int k = H->id[a * H->n + b];
+        if (k >= 0 && piece[k].at < 0 && H->before[a] + piece[k].bound + H->after[b] < todo[k].us) todo[k].us = H->before[a] + piece[k].bound + H->after[b];
       }
     left = 0;
-    for (int k = 0; k < n_piece; k++) {
-      if (todo[k].us < best) todo[m++] = todo[k];
+    for (int k = 0; k < X->n_piece; k++) {
+      if (todo[k].us < X->best) todo[m++] = todo[k];
       else left += piece[k].at < 0 && piece[k].bound < 1e18;
     }
     if (!m || mgi_se_over(S)) break;
@@ -8454,46 +8558,163 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, mg_search_
       for (int k = 0; k < m; k++) if (piece[todo[k].piece].n <= 2) { const mgi_se_todo x = todo[k]; todo[k] = todo[few], todo[few++] = x; }
       m = few ? few : m < 8 ? m : 8;
     } else if (m > 8) m = m < 32 ? 8 : m / 4; /* the rest may not be needed any more */
-    for (int k = 0; k < m; k++) seg[n].ops = piece[todo[k].piece].ops, piece[todo[k].piece].at = n++;
-    st = mgi_se_search_segments(S, C, seg + first, n - first, e);
-    for (int k = 0; k < m && st == MG_OK; k++) {
-      mgi_se_piece *x = &piece[todo[k].piece];
-      if (seg[x->at].n) x->us = seg[x->at].us;
-      x->library = mgi_se_piece_library(S, C, x, x->us);
-      x->bound = x->us < x->library ? x->us : x->library;
-    }
+    st = mgi_se_cuts_pieces(S, X, m, S->end, e);
   }
-  free(todo);
   S->st.pruned_bound += (uint64_t)left;
-  mgi_se_stops(S, seg, n);
-  if (st == MG_OK) mgi_se_chains_fill(&H);
-  for (int k = 2; k <= K && st == MG_OK; k++) {
-    const mgi_se_piece *cut[MGI_SE_MOST_OPS];
-    uint8_t library[MGI_SE_MOST_OPS];
-    int at = MGI_SE_MOST_OPS;
-    if (cost[k * D + D - 1] >= 1e17) continue;
-    for (int q = k, b = D - 1; q > 0;) { /* backwards */
-      cut[--at] = &piece[id[from[q * D + b] * D + b]], library[at] = by[q * D + b];
-      const int kernels = library[at] ? cut[at]->n : 1;
-      b = from[q * D + b], q -= kernels;
-    }
-    mg_error local;
-    mg_graph *g = mgi_se_compose(S, C, seg, cut + at, library + at, MGI_SE_MOST_OPS - at, &local);
-    S->st.candidates++;
-    if (!g) mgi_se_step(S, local.status);
-    const int refused = g && mgi_se_emittable(S, g, why) != MG_OK;
-    mg_verify_report rep;
-    if (!g || refused || !mgi_se_check_small(S, g, &rep)) { /* every custom kernel of it passed on its own: this is about the whole as it is wired */
-      S->st.refused += (uint64_t)refused, S->st.rejected += (uint64_t)!refused, mg_graph_free(g);
-      if (!out->n || cost[k * D + D - 1] < out->predicted_us[0]) S->cut = 1; /* other programs of as many kernels were not looked at */
-      continue;
-    }
-    for (int q = at; q < MGI_SE_MOST_OPS; q++) if (!library[q] && seg[cut[q]->at].report[0].verdict == MG_EQUAL_SAMPLED) rep = seg[cut[q]->at].report[0];
-    S->st.verified++;
-    mgi_se_result_add(S, out, g, cost[k * D + D - 1], &rep);
+  return st;
+}
+
+/* The program that cost[k] is of: its pieces, in their order, and whether library kernels run them; how many, 0: there is none. */
+static int mgi_se_cuts_path(const mgi_se_cutting *X, int k, const mgi_se_piece **cut, uint8_t *library) {
+  const mgi_se_chains *H = &X->H;
+  const int D = H->n;
+  int n = 0;
+  if (H->cost[k * D + D - 1] >= 1e17) return 0;
+  for (int q = k, b = D - 1; q > 0; n++) { /* backwards */
+    const int from = H->from[q * D + b];
+    memmove(cut + 1, cut, (size_t)n * sizeof *cut), memmove(library + 1, library, (size_t)n);
+    cut[0] = &X->piece[H->id[from * D + b]], library[0] = H->by[q * D + b];
+    b = from, q -= library[0] ? cut[0]->n : 1;
   }
-  S->had = seg, S->n_had = n;
-  free(piece), free(id), free(before), free(after), free(cost), free(from), free(by);
+  return n;
+}
+
+/* 1: no one kernel is likely to be the whole program: it has more operators than a block may have, or a chain of more products than any
+   kernel was found to hold.  Its cuts are then tried first, see mgi_se_cuts_path_by_path. */
+enum { MGI_SE_PRODUCTS = 3 };
+static int mgi_se_long(const mgi_se_cuts *C, const mg_search_config *cfg) {
+  int deep[MGI_SE_MOST_OPS] = { 0 }, most = 0, ops = 0;
+  for (int k = 0; k < C->n; k++) {
+    const mg_op_node *o = &C->p->ops[C->op[k]];
+    ops += mgi_se_counted((int)o->code);
+    for (int x = 0; x < k; x++) if (mgi_se_set_has(&C->of[k], x) && deep[x] > deep[k]) deep[k] = deep[x];
+    deep[k] += o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL;
+    if (deep[k] > most) most = deep[k];
+  }
+  return ops > cfg->max_block_ops || most > MGI_SE_PRODUCTS;
+}
+
+/* 1: the program of k kernels hands on in 16 bits what is not as safe so as it was written, and no plan repairs it.  No other program does then. */
+static int mgi_se_cuts_keep(mgi_se_search *S, mgi_se_cutting *X, int k) {
+  const mgi_se_cuts *C = X->C;
+  const mgi_se_piece *cut[MGI_SE_MOST_OPS];
+  uint8_t library[MGI_SE_MOST_OPS];
+  const int n = S->cfg.unsafe ? 0 : mgi_se_cuts_path(X, k, cut, library);
+  mg_safety_report r;
+  mg_error e;
+  mg_graph *g = n ? mgi_se_compose(S, C, X->seg, cut, library, n, &e) : NULL;
+  int op = -1;
+  if (g) mgi_se_repair(S, &g);
+  if (g && mgi_se_step(S, mg_safety_of(S->p, g, NULL, &r, &e)) == MG_OK && r.verdict == MG_UNSAFE && r.stored)
+    for (int i = 0; i < C->n; i++) if (!C->given[i] && !strcmp(mg_tensor_of(S->p, S->p->ops[C->op[i]].out[0])->name, mg_tensor_of(g, r.tensor)->name)) op = i;
+  mg_graph_free(g);
+  if (op < 0 || mgi_se_set_has(&X->kept, op)) return 0;
+  mgi_se_set_put(&X->kept, op);
+  for (int i = 0; i < X->n_piece; i++) {
+    mgi_se_piece *x = &X->piece[i];
+    if (!mgi_se_set_has(&x->ops, op)) continue;
+    x->library = 1e18;
+    if (mgi_se_cuts_leaves(C, &x->ops, op)) x->us = x->bound = 1e18;
+  }
+  return 1;
+}
+
+/* Of a long program: the fastest path through the cuts, a piece that is not searched yet priced by its bound; its pieces are searched, and
+   so on until all of the fastest path's are.  Pieces of at most two operators first, then of as many again, rigid ones last: so there is a
+   whole program early, and each step makes a better one of it.  Of what is left of a time limit one step takes at most a part. */
+static mg_status mgi_se_cuts_path_by_path(mgi_se_search *S, mgi_se_cutting *X, mg_error *e) {
+  const mgi_se_chains *H = &X->H;
+  const int D = H->n;
+  mg_status st = MG_OK;
+  int over = 0;
+  for (int step = 0, sizes = 1; st == MG_OK && !over && step < 2 * sizes; step++) {
+    while (1 << sizes < X->C->n) sizes++;
+    const int rigid = step / sizes, size = 2 << step % sizes;
+    for (int m = 1; m && st == MG_OK && !over;) {
+      const mgi_se_piece *cut[MGI_SE_MOST_OPS];
+      uint8_t library[MGI_SE_MOST_OPS];
+      int k = 0, left = 0;
+      m = 0;
+      for (int i = 0; i < X->n_piece; i++) {
+        mgi_se_piece *x = &X->piece[i];
+        const int tried = x->at < 0 && x->bound < 1e18 && (x->rigid ? rigid && x->n <= size : rigid || x->n <= size);
+        left += tried;
+        if (tried) x->us = x->bound;
+      }
+      mgi_se_chains_fill(&X->H);
+      for (int q = 1; q <= H->most; q++) if (H->cost[q * D + D - 1] < H->cost[k * D + D - 1]) k = q;
+      const int n = mgi_se_cuts_path(X, k, cut, library);
+      for (int i = 0; i < n; i++) if (!library[i] && cut[i]->at < 0) X->todo[m++].piece = (int)(cut[i] - X->piece);
+      for (int i = 0; i < X->n_piece; i++) if (X->piece[i].at < 0) X->piece[i].us = 1e18;
+      if (!m && n && mgi_se_cuts_keep(S, X, k)) m = 1;
+      else if (m && !(over = mgi_se_over(S))) {
+        const double rest = S->end - mgi_se_seconds();
+        S->units = S->units_done + left;
+        st = mgi_se_cuts_pieces(S, X, m, S->end < 1e300 ? S->end - rest * 3 / 4 : S->end, e);
+      }
+    }
+  }
+  for (int i = 0; i < X->n_piece && over; i++) /* who knows what these would be: at least they may run as they stand */
+    if (X->piece[i].at < 0) X->piece[i].library = mgi_se_cuts_library(S, X, &X->piece[i], 1e18);
+  return st;
+}
+
+/* The program of k kernels that the chains have, if it is equal, among the results. */
+static void mgi_se_cuts_result(mgi_se_search *S, const mgi_se_cutting *X, int k, mg_search_result *out, mg_error *why) {
+  const mgi_se_piece *cut[MGI_SE_MOST_OPS];
+  uint8_t library[MGI_SE_MOST_OPS];
+  const double us = X->H.cost[(k + 1) * X->H.n - 1];
+  const int n = mgi_se_cuts_path(X, k, cut, library);
+  mg_error local;
+  mg_verify_report rep;
+  if (!n) return;
+  mg_graph *g = mgi_se_compose(S, X->C, X->seg, cut, library, n, &local);
+  S->st.candidates++;
+  if (!g) mgi_se_step(S, local.status);
+  const int refused = g && mgi_se_emittable(S, g, why) != MG_OK;
+  if (!g || refused || !mgi_se_check_small(S, g, &rep)) { /* every custom kernel of it passed on its own: this is about the whole as it is wired */
+    S->st.refused += (uint64_t)refused, S->st.rejected += (uint64_t)!refused, mg_graph_free(g);
+    if (!out->n || us < out->predicted_us[0]) S->cut = 1; /* other programs of as many kernels were not looked at */
+    return;
+  }
+  for (int q = 0; q < n; q++) if (!library[q] && X->seg[cut[q]->at].report[0].verdict == MG_EQUAL_SAMPLED) rep = X->seg[cut[q]->at].report[0];
+  S->st.verified++;
+  mgi_se_result_add(S, out, g, us, &rep);
+}
+
+/* Programs of several kernels.  A segment that is not searched yet costs at least its tensors' bytes.  by_path: for a program too long to be
+   searched whole, or in the time that there was. */
+static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, int by_path, mg_search_result *out, mg_error *e, mg_error *why) {
+  const int K = S->cfg.max_kernel_ops < C->n ? S->cfg.max_kernel_ops : C->n;
+  const int all = S->cfg.max_kernel_ops < MGI_SE_MOST_OPS || K < MGI_SE_KERNELS ? K : MGI_SE_KERNELS;
+  mg_status st = MG_OK;
+  mgi_se_cutting X;
+  memset(&X, 0, sizeof X);
+  if (!mgi_se_cuts_down(C)) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
+  const int D = C->n_down;
+  S->cut |= C->part;
+  X.C = C, X.picks = by_path, X.best = out->n ? out->predicted_us[0] : 1e18;
+  int32_t *id = (int32_t *)malloc((size_t)D * (size_t)D * sizeof *id);
+  double *cost = (double *)malloc((size_t)D * (size_t)(K + 1) * sizeof *cost), *before = (double *)malloc((size_t)D * sizeof *before), *after = (double *)malloc((size_t)D * sizeof *after);
+  int16_t *from = (int16_t *)calloc((size_t)D * (size_t)(K + 1), sizeof *from);
+  uint8_t *by = (uint8_t *)calloc((size_t)D * (size_t)(K + 1), sizeof *by);
+  X.n_piece = id && cost && before && after && from && by ? mgi_se_pieces(S, C, id, &X.piece) : -1;
+  if (X.n_piece >= 0) X.todo = (mgi_se_todo *)malloc(((size_t)X.n_piece + 1) * sizeof *X.todo);
+  if (!X.todo) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
+  const mgi_se_chains H = { D, K, id, X.piece, before, after, cost, from, by };
+  X.H = H;
+  S->units_done = 0, S->seg_t0 = mgi_se_seconds();
+  if (st == MG_OK) st = by_path ? mgi_se_cuts_path_by_path(S, &X, e) : mgi_se_cuts_rounds(S, &X, e);
+  mgi_se_stops(S, X.seg, X.n);
+  if (st == MG_OK) {
+    int first = 2;
+    mgi_se_chains_fill(&X.H);
+    for (int k = 2; k <= K; k++) if (cost[k * D + D - 1] < cost[first * D + D - 1]) first = k;
+    mgi_se_cuts_result(S, &X, first, out, why);
+    for (int k = 2; k <= all; k++) if (k != first && !(by_path && mgi_se_over(S))) mgi_se_cuts_result(S, &X, k, out, why);
+  }
+  S->had = X.seg, S->n_had = X.n;
+  free(X.piece), free(X.todo), free(id), free(before), free(after), free(cost), free(from), free(by);
   return st;
 }
 
@@ -9177,9 +9398,9 @@ static mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int m
       if (x->at >= 0) continue;
       f[n].own = mgi_se_rw_program(R, &R->item[x->from].s, &R->item[x->to].s, in, &n_in, &ops);
       if (!f[n].own) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for a segment");
-      else x->at = n++;
+      else f[n].want = 1, x->at = n++;
     }
-    if (st == MG_OK) st = mgi_se_search_segments(S, NULL, f + first, n - first, e);
+    if (st == MG_OK) st = mgi_se_search_segments(S, f + first, n - first, S->end, e);
     for (int k = 0; k < m && st == MG_OK; k++) {
       mgi_se_rw_piece *x = &R->piece[todo[k].piece];
       if (f[x->at].n && f[x->at].us < x->us) x->us = f[x->at].us;
@@ -9195,7 +9416,7 @@ static mg_status mgi_se_rw_rounds(mgi_se_rw *R, double *cost, int32_t *by, int m
 
 /* Adds what compositions over other values than the program's tensors can do better than the best of `out`; s: the whole program's segment. */
 static mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, mg_search_result *out, mg_error *e, mg_error *why) {
-  const int K = S->cfg.max_kernel_ops < MGI_SE_MOST_OPS ? S->cfg.max_kernel_ops : MGI_SE_MOST_OPS;
+  const int K = S->cfg.max_kernel_ops < MGI_SE_MOST_OPS ? S->cfg.max_kernel_ops : MGI_SE_KERNELS;
   const mg_graph *p = S->p;
   mg_status st = MG_OK;
   mgi_se_rw R;
@@ -9452,7 +9673,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   S.p = program, S.cfg = cfg ? *cfg : mg_search_config_default();
   if (!S.cfg.machine) S.cfg.machine = mg_machine_at(0);
   if (S.cfg.threads <= 0) S.cfg.threads = 2;
-  if (S.cfg.max_kernel_ops <= 0) S.cfg.max_kernel_ops = 5;
+  if (S.cfg.max_kernel_ops <= 0 || S.cfg.max_kernel_ops > MGI_SE_MOST_OPS) S.cfg.max_kernel_ops = MGI_SE_MOST_OPS;
   if (S.cfg.max_block_ops <= 0) S.cfg.max_block_ops = 11;
   if (S.cfg.max_block_ops > 40) S.cfg.max_block_ops = 40;
   if (S.cfg.max_loops <= 0) S.cfg.max_loops = 1;
@@ -9485,9 +9706,12 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     mg_graph *g = NULL;
     if (!mgi_se_cuts_of(cuts, program)) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
     else whole.ops = cuts->all, g = mgi_se_segment(cuts, &whole, e);
-    if (g) st = mgi_se_search_whole(&S, g, &whole, e);
-    else S.cut = 1;
-    S.cfg.structure = NULL;
+    const int is_long = g && S.cfg.max_kernel_ops > 1 && !S.cfg.structure && mgi_se_long(cuts, &S.cfg);
+    S.more = is_long || (S.cfg.max_kernel_ops > 1 && cuts->n > 1);
+    if (is_long) st = mgi_se_search_cuts(&S, cuts, 1, out, e, &why), S.more = 0;
+    if (g && st == MG_OK && !(is_long && mgi_se_over(&S))) st = mgi_se_search_whole(&S, g, &whole, is_long, e);
+    else S.cut = 1, mg_graph_free(g);
+    S.cfg.structure = NULL, S.more = 0;
     if (whole.s && whole.s->eg && whole.s->stop != MG_SATURATED) S.st.egraph_stop = mg_saturation_name(whole.s->stop);
     for (int k = 0; k < whole.n && st == MG_OK; k++) {
       const mgi_se_structure *t = &whole.st[k];
@@ -9497,7 +9721,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     }
     if (st == MG_OK) mgi_se_search_tilings(&S, out, &why);
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && whole.n_split) mgi_se_search_splits(&S, &whole, out, &why);
-    if (st == MG_OK && S.cfg.max_kernel_ops > 1 && cuts->n > 1) st = mgi_se_search_cuts(&S, cuts, out, e, &why);
+    if (st == MG_OK && S.cfg.max_kernel_ops > 1 && cuts->n > 1 && !is_long) st = mgi_se_search_cuts(&S, cuts, S.late, out, e, &why);
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && cuts->n > 1 && whole.s && S.seg == whole.s) st = mgi_se_search_rewrites(&S, whole.s, out, e, &why);
   }
   if (st == MG_OK && !hit) { /* the program itself, a library kernel an operator */

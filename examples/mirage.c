@@ -28,7 +28,8 @@ static const char usage[] =
     "       mirage dot FILE                         Graphviz of all levels\n"
     "       mirage search FILE [-o DIR]             best µGraph to stdout; DIR gets 00.mg, 01.mg .. by rank, 00.cert\n"
     "              [--arch sm_90a] [--machine H200|FILE] [--threads N] [--max-kernel-ops N] [--max-block-ops N]\n"
-    "              [--time-limit S]                 FILE: a machine as calibrate writes it\n"
+    "                                               FILE: a machine as calibrate writes it\n"
+    "              [--time-limit S|none]            S seconds for the search, 60 without it, and S for the certificate\n"
     "              [--no-prune] [--seed N] [--stats FILE.json] [--top K] [--delta 2^-64] [--max-loops N]\n"
     "              [--no-measure]                   ranked by the model, not by their times on the GPU that is here\n"
     "              [--unsafe]                       what is not as safe as written in floating point may come first, unrepaired\n"
@@ -66,12 +67,14 @@ typedef struct options {
   mg_machine_file row;
   const char *out, *arch, *stats, *certificate, *checkpoint, *cache, *program;
   int64_t threads, max_kernel_ops, max_block_ops, max_loops, top, reps;
-  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, unsafe, json, full, help;
+  int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, unsafe, json, full, help, no_limit;
   uint64_t seed;
   double time_limit, log2_delta;
   int n_files;
   char **file;
 } options;
+
+enum { SEARCH_S = 60 }; /* the time limit of a search that is given none */
 
 /* ---- errors: one line on standard error, the exit status back */
 
@@ -226,7 +229,9 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       case O_BLOCK_OPS: ok = number(optarg, 1, 40, &o->max_block_ops, range); break;
       case O_TIME: {
         char *end;
-        snprintf(range, sizeof range, "number of seconds above 0");
+        o->no_limit = !strcmp(optarg, "none") && !strcmp(c->name, "search");
+        if (o->no_limit) break;
+        snprintf(range, sizeof range, "number of seconds above 0%s", strcmp(c->name, "search") ? "" : ", nor none");
         o->time_limit = strtod(optarg, &end);
         ok = end != optarg && !*end && o->time_limit > 0 && o->time_limit < 1e9;
         break;
@@ -468,7 +473,7 @@ static void on_progress(void *user, const mg_search_stats *s) {
   (void)user;
   if (s->predicted_us > 0) snprintf(best, sizeof best, "best %.2f us (model)", s->predicted_us);
   else if (s->structure_us > 0) snprintf(best, sizeof best, "best %.2f us (model, unverified)", s->structure_us);
-  if (s->left_s >= 0) snprintf(left, sizeof left, ", about %.0f s left in it", s->left_s);
+  if (s->left_s >= 0) snprintf(left, sizeof left, ", %s %.0f s left", s->left_limit ? "at most" : "about", s->left_s);
   fprintf(stderr, "\r\033[K%.1f s: frame %llu of %llu in segment %llu%s; %llu states, %llu pruned, %llu verified; %s", s->seconds, (unsigned long long)s->frames,
           (unsigned long long)s->frames_begun, (unsigned long long)s->segments, left, (unsigned long long)s->states,
           (unsigned long long)(s->pruned_pairs + s->pruned_expression + s->pruned_shape + s->pruned_duplicate + s->pruned_limit + s->pruned_bound), (unsigned long long)s->verified, best);
@@ -547,7 +552,7 @@ static void cut_short(char *buf, size_t n, const options *o, const mg_search_sta
   if (stopped) snprintf(buf + k, n - k, "the interrupt%s", o->checkpoint ? ": the same command goes on from the checkpoint" : " (--checkpoint FILE would let it go on)");
   else if (!strcmp(s->egraph_stop, "NODES")) snprintf(buf + k, n - k, "the e-graph's limit of terms (no option; egraph.nodes of mg_search_config)");
   else if (!strcmp(s->egraph_stop, "TIME")) snprintf(buf + k, n - k, "the e-graph's limit of %g s (no option; egraph.seconds of mg_search_config)", c->egraph.seconds > 0 ? c->egraph.seconds : 10.0);
-  else if (s->late) snprintf(buf + k, n - k, "--time-limit %g", c->time_limit_s);
+  else if (s->late) snprintf(buf + k, n - k, "--time-limit %g%s", c->time_limit_s, o->time_limit > 0 ? "" : ", the default: --time-limit S or none gives it more");
   else if (s->timed) snprintf(buf + k, n - k, "a check of a candidate, which did not end in its ten seconds (no option) or its memory");
   else if (!s->pruned_limit && s->refused) snprintf(buf + k, n - k, "the emitter, which refused all kernels that were kept of a part");
   else snprintf(buf + k, n - k, "a limit without option: max_states, max_structures, max_steps of mg_search_config, or a frame's memory and evaluations, an extent's divisors, a long program's orders");
@@ -756,6 +761,7 @@ static int do_search(const options *o) {
   if (o->max_block_ops) c.max_block_ops = (int)o->max_block_ops;
   if (o->max_loops) c.max_loops = (int)o->max_loops;
   c.checkpoint = o->checkpoint, c.cache = o->cache;
+  c.time_limit_s = o->no_limit ? 0 : SEARCH_S;
   if (o->time_limit > 0) c.time_limit_s = vc.time_limit_s = o->time_limit; /* one each: the search, the certificate */
   if (o->no_prune) c.prune = 0;
   c.allow_sampled = o->allow_sampled;

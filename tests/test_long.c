@@ -1,0 +1,150 @@
+/* Tests of programs too long for one kernel: they are covered by kernels of their parts, and never cost more than these.
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_long.c -o build/test_long -lcmocka -lm -lpthread -ldl && build/test_long */
+#define MIRAGE_IMPLEMENTATION
+#include "mirage_search.h"
+#include "mirage_cuda.cuh"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+#include "parse.h"
+
+typedef struct hook { mg_opcode not; int64_t asked, after; volatile int stop; } hook; /* not: no kernel with it; after: so many are asked for, stop is set */
+static mg_status emittable(void *user, const mg_graph *g, mg_error *why) {
+  hook *h = (hook *)user;
+  if (++h->asked == h->after) h->stop = 1;
+  for (uint32_t i = 1; i < g->n_ops; i++)
+    for (uint32_t k = 1; h->not && g->ops[i].sub && k < g->ops[i].sub->n_ops; k++)
+      if (g->ops[i].sub->ops[k].code == h->not) return mg_fail(why, MG_UNSUPPORTED, "test", "no kernel for that");
+  return mg_cuda_emittable(g, "sm_90a", why);
+}
+static int wary(void *user, const mg_graph *g) { /* an exponential in a kernel without a product that makes its rows */
+  (void)user;
+  for (uint32_t i = 1; i < g->n_ops; i++) {
+    int exps = 0, products = 0;
+    for (uint32_t k = 1; g->ops[i].sub && k < g->ops[i].sub->n_ops; k++) exps += g->ops[i].sub->ops[k].code == MG_OP_EXP, products += g->ops[i].sub->ops[k].code == MG_OP_MATMUL;
+    if (exps && products < 2) return 1;
+  }
+  return 0;
+}
+
+#define ATTENTION                                                                                                                       \
+  "input X : f16[16, 256]\ninput G : f16[256]\ninput Wq : f16[256, 256]\ninput K : f16[4, 64, 128] @ [0, 2, 1]\ninput V : f16[4, 128, 64]\n" \
+  "N = rms_norm(X, G, eps=1e-6)\nQ = transpose(reshape(matmul(N, Wq), [16, 4, 64]), [1, 0, 2])\n"                                       \
+  "P = softmax(scale(matmul(Q, K), 1/8), dim=2)\nA = transpose(matmul(P, V), [1, 0, 2])\n"
+#define LAYER                                                                                                                           \
+  ATTENTION "input Wo : f16[256, 256]\ninput H : f16[256]\ninput W1 : f16[256, 1024]\ninput W3 : f16[256, 1024]\ninput W2 : f16[1024, 256]\n" \
+  "Y = add(X, matmul(reshape(A, [16, 256]), Wo))\nM = rms_norm(Y, H, eps=1e-6)\n"                                                       \
+  "Z = add(Y, matmul(mul(silu(matmul(M, W1)), matmul(M, W3)), W2))\noutput Z\n"
+
+static int fused(const mg_graph *g) {
+  int n = 0;
+  for (uint32_t i = 1; i < g->n_ops; i++) n += g->ops[i].code == MG_OP_GRAPH;
+  return n;
+}
+/* Searches until what it finds has at most `kernels` kernels: a busy machine gets no further in 40 s than a quiet one in 5. */
+static mg_graph *search(const char *text, hook *h, int kernels, double *us) {
+  mg_graph *p = parse(text), *best = NULL;
+  for (double limit = 5; !best; limit *= 2) {
+    mg_search_config c = mg_search_config_default();
+    mg_search_result r;
+    mg_error e;
+    c.time_limit_s = limit, c.emittable = emittable, c.wary = wary, c.user = h;
+    if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s: %s", p->name, e.msg);
+    const mg_graph *g = r.graph[0];
+    printf("%s: %g s, %u operators, %u kernels, %d of them fused, %.2f us; as written %.2f; %llu segments\n", p->name, limit, p->n_ops - 1, g->n_ops - 1, fused(g), r.predicted_us[0],
+           mg_predict_us(p, NULL), (unsigned long long)r.stats.segments);
+    assert_true(r.report[0].verdict == MG_EQUAL || r.report[0].agreed);
+    assert_true(r.predicted_us[0] <= mg_predict_us(p, NULL));
+    if ((int)g->n_ops - 1 <= kernels || limit > 80) *us = r.predicted_us[0], best = r.graph[0], r.graph[0] = NULL;
+    mg_search_result_free(&r);
+  }
+  mg_graph_free(p);
+  return best;
+}
+
+/* A layer of a decoder: the norm goes into the product behind it, both products of the MLP are one kernel, residuals are added where
+   products end. */
+static void a_layer(void **state) {
+  (void)state;
+  hook h = { MG_OP_NONE, 0, 0, 0 };
+  double us = 0;
+  mg_graph *g = search("program layer\n" LAYER, &h, 15, &us);
+  assert_true(g->n_ops - 1 <= 15 && fused(g) >= 6);
+  mg_graph_free(g);
+}
+
+/* Between the halves of a program stands what one kernel hands to the next: the whole never costs more than its halves alone.  Their kernels
+   are equal up to names, and are searched once. */
+static void two_mlps(void **state) {
+  static const char one[] = "program one\ninput X : f16[16, 256]\ninput A : f16[256, 512]\ninput B : f16[256, 512]\ninput C : f16[512, 256]\n"
+                            "Y = matmul(mul(silu(matmul(X, A)), matmul(X, B)), C)\n";
+  static const char two[] = "input D : f16[256, 512]\ninput E : f16[256, 512]\ninput F : f16[512, 256]\n"
+                            "Z = matmul(mul(silu(matmul(Y, D)), matmul(Y, E)), F)\noutput Z\n";
+  (void)state;
+  char text[1024];
+  hook h = { MG_OP_NONE, 0, 0, 0 };
+  double alone = 0, both = 0;
+  snprintf(text, sizeof text, "%soutput Y\n", one);
+  mg_graph *a = search(text, &h, 2, &alone);
+  snprintf(text, sizeof text, "%s%s", one, two);
+  mg_graph *b = search(text, &h, 2 * (int)(a->n_ops - 1), &both);
+  assert_true(both <= 2 * alone * (1 + 1e-9));
+  assert_int_equal(fused(b), b->n_ops - 1);
+  mg_graph_free(a), mg_graph_free(b);
+}
+
+/* A reshape at the end of what is fused costs at most what it costs alone. */
+static void a_reshape_at_the_edge(void **state) {
+  (void)state;
+  hook h = { MG_OP_NONE, 0, 0, 0 };
+  double open = 0, closed = 0;
+  mg_graph *p = parse("program half\n" ATTENTION "R = reshape(A, [16, 256])\noutput R\n");
+  mg_graph *a = search("program open\n" ATTENTION "output A\n", &h, 6, &open);
+  mg_graph *b = search("program half\n" ATTENTION "R = reshape(A, [16, 256])\noutput R\n", &h, 7, &closed);
+  assert_true(closed <= open + mg_library_us(p, &p->ops[p->n_ops - 1], mg_machine_at(0)) + 1e-9);
+  assert_true(fused(a) >= 2 && fused(b) >= 2);
+  mg_graph_free(p), mg_graph_free(a), mg_graph_free(b);
+}
+
+/* What no kernel takes runs as it stands; all else is what it is without it. */
+static void one_that_is_not_fused(void **state) {
+  (void)state;
+  hook h = { MG_OP_SILU, 0, 0, 0 };
+  double us = 0;
+  mg_graph *g = search("program layer\n" LAYER, &h, 17, &us);
+  int library = 0;
+  for (uint32_t i = 1; i < g->n_ops; i++) library += g->ops[i].code == MG_OP_SILU;
+  assert_int_equal(library, 1);
+  assert_true(g->n_ops - 1 <= 17 && fused(g) >= 6);
+  mg_graph_free(g);
+}
+
+/* What was found when the flag is set is kept. */
+static void a_flag_keeps_the_parts(void **state) {
+  (void)state;
+  mg_graph *p = parse("program layer\n" LAYER);
+  double us = 0;
+  for (int64_t after = 1; after <= 400; after = after < 50 ? after * 50 : after * 2) {
+    hook h = { MG_OP_NONE, 0, after, 0 };
+    mg_search_config c = mg_search_config_default();
+    mg_search_result r;
+    mg_error e;
+    c.emittable = emittable, c.user = &h, c.stop = &h.stop, c.threads = 1;
+    if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+    us = r.predicted_us[0];
+    printf("stopped after %lld kernels of %lld: %d kernels, %.2f us, %llu segments\n", (long long)after, (long long)h.asked, r.stats.best_kernels, us, (unsigned long long)r.stats.segments);
+    assert_true(h.stop && r.stats.late && !r.stats.complete);
+    assert_true(us <= mg_predict_us(p, NULL) * (1 + 1e-9));
+    assert_true(r.report[0].verdict == MG_EQUAL || r.report[0].agreed);
+    mg_search_result_free(&r);
+    if (us < 0.8 * mg_predict_us(p, NULL)) break;
+  }
+  assert_true(us < 0.8 * mg_predict_us(p, NULL));
+  mg_graph_free(p);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = { cmocka_unit_test(a_layer), cmocka_unit_test(two_mlps), cmocka_unit_test(a_reshape_at_the_edge), cmocka_unit_test(one_that_is_not_fused), cmocka_unit_test(a_flag_keeps_the_parts) };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
