@@ -58,7 +58,7 @@
      structure    a choice of derivations that makes the outputs: operators and maps, no sizes yet.
      segment      operators of the program that one kernel shall compute.  Programs that do not fit one kernel are cut into
                   segments by dynamic programming over predicted times, in every order that operands allow: the order of the
-                  program's text counts for nothing.
+                  program's text counts for nothing.  Long programs are cut before they are searched whole, small segments first.
      piece        a kernel from any values of the program's closure to others (>>rewrite): (A B) v may become A (B v) in two.
      tiling       an expression: a forest of the loops over a chain of matmuls (mg_tilings_of), and a tile size for each.
      thread graph operators of one scope that pass values in registers: by rule, after the search (mg_fuse_threads).
@@ -229,7 +229,8 @@ typedef struct mg_search_stats {
 typedef struct mg_search_config {
   const mg_machine *machine;         /* NULL: the first row of the table, an H200 */
   int threads;                       /* 0: 2 */
-  int max_kernel_ops;                /* 0: of up to 5 kernels the best for each number, of more the best where it is better.  The program itself is a candidate at any number */
+  int max_kernel_ops;                /* 0: of up to 5 kernels the best for each number, of more the best where it is better.  The program
+                                        itself is a candidate at any number */
   int max_loops;                     /* in a block, one after the other; 0: 1, at most 2 */
   int max_block_ops;                 /* 0: 11, at most 40; loads, stores and unary elementwise operators are not counted */
   int top_k;                         /* 0: 8; of kernels for the whole program, at most as many as a segment keeps: 96 */
@@ -8580,7 +8581,7 @@ static int mgi_se_cuts_path(const mgi_se_cutting *X, int k, const mgi_se_piece *
 }
 
 /* 1: no one kernel is likely to be the whole program: it has more operators than a block may have, or a chain of more products than any
-   kernel was found to hold.  Its cuts are then tried first, see mgi_se_cuts_path_by_path. */
+   kernel was found to hold.  Its cuts are then tried first (mgi_se_cuts_path_by_path). */
 enum { MGI_SE_PRODUCTS = 3 };
 static int mgi_se_long(const mgi_se_cuts *C, const mg_search_config *cfg) {
   int deep[MGI_SE_MOST_OPS] = { 0 }, most = 0, ops = 0;
