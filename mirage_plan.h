@@ -2764,18 +2764,22 @@ double mg_predict_us(const mg_graph *g, const mg_machine *m) {
   return us < MG_NO_TIME ? us : MG_NO_TIME;
 }
 
+MGI_FN void mgi_plan_write(mg_graph *block, const mg_kernel_plan *p) {
+  mg_plan_say(block, MG_PLAN_STAGES, NULL, p->stages);
+  mg_plan_say(block, MG_PLAN_WARPS_M, NULL, p->warps_m);
+  mg_plan_say(block, MG_PLAN_WARPS_N, NULL, p->warps_n);
+  mg_plan_say(block, MG_PLAN_WARPS_K, NULL, p->warps_k);
+  if (p->own || p->parts) mg_plan_say(block, MG_PLAN_RING, NULL, p->group ? MG_RING_GROUP : MG_RING_WARP);
+  if (p->group) mg_plan_say(block, MG_PLAN_MMA, NULL, MG_MMA_WARPGROUP);
+  block->threads = mgi_plan_threads(p);
+}
+
 void mg_plan_kernel(mg_graph *block, const mg_machine *m) {
   mg_flat k;
   double us;
   if (!mg_flat_of(block, &k)) return;
   const mg_kernel_plan p = mg_flat_plan(&k, m ? m : mg_machine_at(0), &us, NULL);
-  mg_plan_say(block, MG_PLAN_STAGES, NULL, p.stages);
-  mg_plan_say(block, MG_PLAN_WARPS_M, NULL, p.warps_m);
-  mg_plan_say(block, MG_PLAN_WARPS_N, NULL, p.warps_n);
-  mg_plan_say(block, MG_PLAN_WARPS_K, NULL, p.warps_k);
-  if (p.own || p.parts) mg_plan_say(block, MG_PLAN_RING, NULL, p.group ? MG_RING_GROUP : MG_RING_WARP);
-  if (p.group) mg_plan_say(block, MG_PLAN_MMA, NULL, MG_MMA_WARPGROUP);
-  block->threads = mgi_plan_threads(&p);
+  mgi_plan_write(block, &p);
 }
 
 /* ------------------------------------------------------------------------------------------------- >>packing
