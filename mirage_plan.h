@@ -120,30 +120,6 @@ enum {
   F(RATE,  double,       shared_bytes_us,  1e3,  1e7,            "bytes/us of one multiprocessor's shared memory")     \
   F(RATE,  double,       launch_us,        0.01, 100,            "us of an empty kernel in a CUDA graph")              \
   F(RATE,  double,       barrier_us,       1e-4, 10,             "us of a block's barrier, with a pipeline's bubble")
-/* What the emitter's code takes there: fitted by tests/bench/fit.py to kernels that were measured. */
-#define MG_MACHINE_COSTS(F)                                                                                            \
-  F(RATE,  double,       drain_us,         0,    100,            "us of a kernel's end: its last stores, its exit")    \
-  F(RATE,  double,       round_us,         0,    100,            "us of another round of blocks, where none is beside")\
-  F(RATE,  double,       flight_bytes,     1,    1e7,            "bytes in flight at which a multiprocessor is fed")   \
-  F(RATE,  double,       step_us,          0,    100,            "us that a step of a block's ring waits")             \
-  F(RATE,  double,       own_step_us,      0,    100,            "us that a step of a warp's own ring waits")          \
-  F(RATE,  double,       part_step_us,     0,    100,            "us more where warps bring parts of a block's ring")  \
-  F(RATE,  double,       nest_step_us,     0,    100,            "us more where loops stand in loops")                 \
-  F(RATE,  double,       copies_us,        1,    1e7,            "copies of 16 bytes a us, of one multiprocessor")     \
-  F(RATE,  double,       elements_us,      1,    1e7,            "elements a us that it copies one by one")            \
-  F(RATE,  double,       element_step_us,  0,    100,            "us that a step waits for elements copied one by one")\
-  F(RATE,  double,       sums_us,          1,    1e7,            "elements a us that it sums or takes the maximum of") \
-  F(RATE,  double,       store_bytes_us,   1,    1e7,            "bytes a us that it stores, in kernels with products")\
-  F(RATE,  double,       operator_us,      0,    100,            "us of an operator of the block, whatever its size")  \
-  F(RATE,  double,       split_us,         0,    100,            "us to bring a tile that lies as two of f16 to one level")\
-  F(RATE,  double,       warps_us,         0,    100,            "us to add a warp's part of a sum to the others'")    \
-  F(RATE,  double,       cluster_us,       0,    100,            "us of a cluster of two")                             \
-  F(RATE,  double,       cluster_block_us, 0,    100,            "us of each further block of a cluster")              \
-  F(RATE,  double,       cluster_bytes_us, 1,    1e7,            "bytes a us of a block's part, within a cluster")     \
-  F(RATE,  double,       arrival_us,       0,    100,            "us of a block of a group that meets in the workspace")\
-  F(RATE,  double,       meet_us,          0,    100,            "us of a block of the whole grid, where groups do so")\
-  F(RATE,  double,       merge_bytes_us,   1,    1e7,            "bytes a us that a group's last block reads there")   \
-  F(RATE,  double,       part_bytes_us,    1,    1e7,            "bytes a us that a multiprocessor puts there")
 #define MG_MACHINE_FIELDS(F)                                                                                           \
   F(WORD,  const char *, name,             1,    40,             "what --machine calls it")                            \
   F(WORD,  const char *, arch,             1,    15,             "what nvcc is told")                                  \
@@ -156,7 +132,6 @@ enum {
   F(WHOLE, int64_t,      registers_per_sm, 1024, 1 << 20,        "registers of 4 bytes")                               \
   F(WHOLE, int64_t,      l2_bytes,         1024, 1 << 30,        "bytes of the L2 cache")                              \
   MG_MACHINE_RATES(F)                                                                                                  \
-  MG_MACHINE_COSTS(F)                                                                                                  \
   F(LINE,  const char *, source,           1,    200,            "where the rates come from: measured, or scaled")
 
 typedef struct mg_machine {
@@ -183,7 +158,7 @@ const char *mg_capability_name(mg_capability c);                /* "clusters"; "
 /* 1 if so many blocks can be one cluster. */
 int mg_machine_clusters(const mg_machine *m, int64_t blocks);
 /* How many multiprocessors a launch can use at once whose blocks come in groups of so many.  A group stays within a
-   part of the chip, so larger ones leave some idle, and those of more than 8 fill one part each; at least 1. */
+   part of the chip, so larger ones leave some idle; at least 1. */
 int64_t mg_machine_filled_sms(const mg_machine *m, int64_t group);
 
 /* The machines with all of the capabilities (0: all machines), by architecture: "sm_90a (H200, H100), sm_80 (A100)".
@@ -419,22 +394,24 @@ mg_status mg_plan_check(const mg_graph *block, const char *where, mg_error *e);
 /* T(id, text): the terms, microseconds. */
 #define MG_COST_TERMS(T)                                                                                               \
   T(launch,   "launch: an empty kernel")                                                                               \
-  T(fill,     "fill: the loop's first stage")                                                                          \
+  T(fill,     "fill: loads before the loop, and its first stage")                                                      \
   T(body,     "body: memory and compute, as far as they do not overlap")                                               \
-  T(copies,   "copies: the instructions that bring tiles, sum rows, and store")                                        \
   T(steps,    "steps: what each step of the loop waits for")                                                           \
   T(barriers, "barriers beside those of the steps")                                                                    \
   T(merge,    "merge: parts of warps, and of blocks, put together")                                                    \
-  T(drain,    "drain: the end, further rounds of blocks, what each operator costs at least")
+  T(drain,    "drain: the last stores, the end")
 
-/* T(id, text): what the body is made of, each as if it were alone.  Memory is the larger of the first two, compute the sum of
-   the next three; the body is the larger of memory and compute, and `unhidden` times the smaller. */
+/* T(id, text): what the body is made of, each as if it were alone.  Memory is the largest of the first three, compute the sum
+   of the next three; the body is the largest of memory, compute and the last, and `unhidden` times the smaller of memory and
+   compute. */
 #define MG_BODY_TERMS(T)                                                                                               \
   T(dram,     "device memory")                                                                                         \
   T(l2,       "L2 cache")                                                                                              \
+  T(again,    "device memory, with what blocks read again beside a stream")                                            \
   T(tensor,   "tensor cores")                                                                                          \
   T(elements, "elementwise")                                                                                           \
-  T(shared,   "shared memory")
+  T(shared,   "shared memory")                                                                                         \
+  T(chain,    "steps whose second product waits for the first")
 
 typedef struct mg_cost {
 #define MGI_T(id, text) double id##_us;
@@ -612,15 +589,14 @@ extern "C" {
    2. Rates are sustained.  `source` of a scaled row gives the data sheet's peaks: device memory, dense f16 products
       with f32 accumulation (the RTX 3080's: with f16), plain f32, boost clock.  From the RTX 3090 on a rate is its peak
       times the share of its own peak that an older row has:
-        device memory   0.949   of the H200, 4555 of 4800 GB/s
-        plain f32       0.972   of the H200, 65 of 66.9 TFLOP/s
-        L2              0.561   of the H200, 9387 of 132 SMs * 1.98 GHz * 64 bytes; the B200's is 2.06 times its device
-                                memory, as the H200's is
-        shared memory   0.996   of the H200, 252300 of 1980 MHz * 128 bytes
-        products        0.629   of the H200, 622 of 989 TFLOP/s, for the B200: both sheets count another instruction
-                                than mma.sync; 0.89 for the others, whose own it is
-      Launches and barriers before Hopper are guessed, and those of the H200 after it.  What the emitter's code takes
-      (MG_MACHINE_COSTS) is fitted on the H200, and every row's until its machine is measured.
+        device memory   0.894   of the H200, 4290 of 4800 GB/s
+        plain f32       0.747   of the H200, 50 of 66.9 TFLOP/s
+        L2              0.383   of the H200, 6400 of 132 SMs * 1.98 GHz * 64 bytes; the B200's, which that would put
+                                below its device memory, is 1.49 times the latter, as the H200's is
+        shared memory   0.789   of the H200, 200000 of 1980 MHz * 128 bytes
+        products        0.566   of the H200, 560 of 989 TFLOP/s, for the B200: both sheets count another instruction
+                                than mma.sync; 0.80 of the A100, 250 of 312, for the others, whose own it is
+      Launches and barriers are those of the A100 before Hopper, and of the H200 after it.
    3. No row after Hopper has TENSOR_COPY or WARPGROUP: Blackwell has no wgmma, and our tensor copies feed wgmma alone.
       CLUSTER is not set for sm_120: a cluster has at most 8 blocks there, and no kernel of ours has run in one.      */
 
@@ -640,40 +616,35 @@ enum {
     GB/s    GB/s     TFLOP/s       bytes/us  us   barrier, us                                                         */
 #define MG_BUILTIN_MACHINES(M)                                                                                         \
   M("H200",       "sm_90a",  MGI_CAN_90,  132, 2048, 32,    232448, 233472, 65536,      60,                            \
-    4555.0, 9387.0,  622.0,  65.0, 252300.0, 0.63, 0.043, "measured: calibrate-h200-2026-11-24 and the fit of that day") \
+    4290.0, 6400.0,  560.0,  50.0, 200000.0, 1.1, 0.05, "measured: memory and products; else scaled data sheet")       \
   M("H100",       "sm_90a",  MGI_CAN_90,  132, 2048, 32,    232448, 233472, 65536,      50,                            \
-    3180.0, 9387.0,  622.0,  65.0, 252300.0, 0.63, 0.043, MGI_SCALED "SXM5, 3350 GB/s; else as the H200")              \
+    3000.0, 6400.0,  560.0,  50.0, 200000.0, 1.1, 0.05, MGI_SCALED "SXM5, 3350 GB/s; else as the H200")                \
   M("A100",       "sm_80",   MGI_CAN_80,  108, 2048, 32,    166912, 167936, 65536,      40,                            \
-    1476.0, 6600.0,  278.0,  18.9, 179700.0, 0.86, 0.052, MGI_SCALED "40 GB, 1555 GB/s, 312 and 19.5 TFLOP/s")         \
+    1400.0, 4500.0,  250.0,  15.0, 160000.0, 1.5, 0.06, MGI_SCALED "40 GB, 1555 GB/s, 312 and 19.5 TFLOP/s")           \
   M("RTX3080",    "sm_86",   MGI_CAN_80,   68, 1536, 16,    101376, 102400, 65536,       5,                            \
-    721.0,  3230.0,  106.0,  28.9, 217900.0, 0.86, 0.052, MGI_SCALED "760 GB/s, 119 and 29.8 TFLOP/s")                 \
+    680.0,  2200.0,  105.0,  22.0, 190000.0, 1.5, 0.06, MGI_SCALED "760 GB/s, 119 and 29.8 TFLOP/s")                   \
   M("RTX3090",    "sm_86",   MGI_CAN_80,   82, 1536, 16,    101376, 102400, 65536,       6,                            \
-    888.0,  5000.0,  63.2,   34.6, 216600.0, 0.86, 0.052, MGI_SCALED "936 GB/s, 71 and 35.6 TFLOP/s, 1.70 GHz")        \
+    837.0,  3400.0,  57.0,   26.6, 171000.0, 1.5, 0.06, MGI_SCALED "936 GB/s, 71 and 35.6 TFLOP/s, 1.70 GHz")          \
   M("RTX4090",    "sm_89",   MGI_CAN_89,  128, 1536, 24,    101376, 102400, 65536,      72,                            \
-    956.0,  11580.0, 146.9,  80.3, 321000.0, 0.86, 0.052, MGI_SCALED "1008 GB/s, 165 and 82.6 TFLOP/s, 2.52 GHz")      \
+    901.0,  7900.0,  132.0,  61.7, 254500.0, 1.5, 0.06, MGI_SCALED "1008 GB/s, 165 and 82.6 TFLOP/s, 2.52 GHz")        \
   M("L40S",       "sm_89",   MGI_CAN_89,  142, 1536, 24,    101376, 102400, 65536,      96,                            \
-    820.0,  12850.0, 322.0,  89.0, 321000.0, 0.86, 0.052, MGI_SCALED "864 GB/s, 362 and 91.6 TFLOP/s, 2.52 GHz")       \
+    772.0,  8770.0,  290.0,  68.4, 254500.0, 1.5, 0.06, MGI_SCALED "864 GB/s, 362 and 91.6 TFLOP/s, 2.52 GHz")         \
   M("B200",       "sm_100a", MGI_CAN_100, 148, 2048, 32,    232448, 233472, 65536,     126,                            \
-    7592.0, 15640.0, 1415.0, 72.9, 251000.0, 0.63, 0.043, MGI_SCALED "8000 GB/s, 2250 and 75 TFLOP/s, 1.97 GHz")       \
+    7150.0, 10670.0, 1274.0, 56.0, 198500.0, 1.1, 0.05, MGI_SCALED "8000 GB/s, 2250 and 75 TFLOP/s, 1.97 GHz")         \
   M("RTX5090",    "sm_120",  MGI_CAN_120, 170, 1536, 24,    101376, 102400, 65536,      96,                            \
-    1700.0, 14710.0, 187.0, 101.9, 307000.0, 0.63, 0.043, MGI_SCALED "1792 GB/s, 210 and 104.8 TFLOP/s, 2.41 GHz")     \
+    1602.0, 10030.0, 168.0,  78.3, 243100.0, 1.1, 0.05, MGI_SCALED "1792 GB/s, 210 and 104.8 TFLOP/s, 2.41 GHz")       \
   M("RTXPRO6000", "sm_120",  MGI_CAN_120, 188, 1536, 24,    101376, 102400, 65536,     128,                            \
-    1700.0, 17690.0, 449.0, 121.5, 333900.0, 0.63, 0.043, MGI_SCALED "1792 GB/s, 504 and 125 TFLOP/s, 2.62 GHz")
+    1602.0, 12060.0, 403.0,  93.4, 264300.0, 1.1, 0.05, MGI_SCALED "1792 GB/s, 504 and 125 TFLOP/s, 2.62 GHz")
 
 #ifndef MG_USER_MACHINES
 #define MG_USER_MACHINES(M)
 #endif
 
-/* MG_MACHINE_COSTS of every row: fitted on an H200 (tests/bench/results, fit-h200-2026-11-24). */
-#define MGI_FITTED                                                                                                     \
-  1.0, 1.39, 110000.0, 0.12, 0.045, 0.08, 0.3, 36000.0, 1750.0, 0.053, 57000.0, 37000.0, 0.028, 1.0,                              \
-  0.10, 0.3, 0.13, 15300.0, 0.07, 0.0022, 22700.0, 31000.0
-
 static const mg_machine mgi_machines[] = {
 #define MGI_M(name, arch, can, sms, threads, blocks, block, sm, registers, l2_mib, dram, l2, tensor, f32, shared,      \
               launch, barrier, source)                                                                                         \
   { name, arch, can, sms, threads, blocks, block, sm, registers, (int64_t)(l2_mib) << 20,                                      \
-    dram, l2, tensor, f32, shared, launch, barrier, MGI_FITTED, source },
+    dram, l2, tensor, f32, shared, launch, barrier, source },
   MG_BUILTIN_MACHINES(MGI_M) MG_USER_MACHINES(MGI_M)
 #undef MGI_M
 };
@@ -790,7 +761,7 @@ int mg_machine_clusters(const mg_machine *m, int64_t blocks) {
    are used.  Others are taken to have the same shares. */
 int64_t mg_machine_filled_sms(const mg_machine *m, int64_t group) {
   int64_t filled = m->sms;
-  if (group > 8) filled = filled * 28 / 33 / 16 * group; /* one group in each part of the chip */
+  if (group > 8) filled = filled * 28 / 33;
   else if (group > 2) filled = filled * 10 / 11;
   return filled > 1 ? filled : 1;
 }
@@ -2269,26 +2240,15 @@ mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, m
       comes once from device memory, and from L2 once for every block that reads it.
    2. alpha is wave quantisation: a multiprocessor works off `waves` blocks one after the other, and no block runs faster
       than what one multiprocessor can draw from L2.
-   3. That rate is reached with enough bytes in flight, which a ring's stages times the blocks that fit give.
+   3. That rate is reached with about 32 KB in flight, which a ring's stages times the blocks that fit give.
    4. In a loop memory and compute overlap, but for a share of the smaller of the two.
    5. The operands of a product come from shared memory, again for every warp that needs them; one that a product made
       goes there first, behind a barrier.
    6. An operator on a product's operand costs issue slots for each element and each use: three times as many on the
       right side, which has no ldmatrix then.                                                                       */
 
-/* Shares, which hold on every machine as they are the code's. */
-#define MGI_UNHIDDEN 0.33       /* of the smaller of memory and compute, in a loop whose ring the block shares */
-#define MGI_UNHIDDEN_CHAIN 0.76 /* in chained products without a loop: the second one's operand comes meanwhile */
-#define MGI_FIRST_STAGE 0.12    /* of a step, that nothing hides */
-
 /* Bytes a microsecond that one multiprocessor takes in: more than its share while others have nothing to load. */
 double mg_sm_rate(const mg_machine *m) { return m->l2_gbps * 1e3 / m->sms * 1.6; }
-
-/* What a multiprocessor does in a microsecond: operations of tensor cores, by warps or by warpgroups; issue slots of what
-   is element by element, of which a third does the arithmetic; bytes of shared memory, some of which products hide. */
-MGI_FN double mgi_sm_flops(const mg_machine *m, int group) { return m->tensor_tflops * (group ? 1.4 : 1) * 1e6 / m->sms; }
-MGI_FN double mgi_sm_slots(const mg_machine *m) { return m->fp32_tflops * 0.34e6 / m->sms; }
-MGI_FN double mgi_sm_shared(const mg_machine *m) { return m->shared_bytes_us * 1.5; }
 
 /* The bytes that a load costs for each that it needs, by the length of its runs in memory: sectors have 32 bytes, copies
    16, lines 128. */
@@ -2310,12 +2270,8 @@ typedef struct mgi_work {
   double step_bytes;     /* that one step of the loop loads */
   double bytes;          /* that it loads and stores, in all */
   double l2_bytes;       /* these, with what their runs waste */
+  double early_bytes;    /* loaded before the loop, with waste: no ring hides them */
   double dram_bytes;     /* of the whole kernel: every tensor once */
-  double stored_bytes;   /* that it stores, where it has products: fragments go piece by piece */
-  double copies;         /* of 16 bytes, that bring its tiles */
-  double by_element;     /* elements of tiles whose runs are no multiple of 16 bytes */
-  double summed;         /* elements that it sums, or takes the maximum of */
-  double leveled;        /* tiles that lie as the sum of two of f16, each time that they come */
   double merged_bytes;   /* that it hands to the blocks that share its result */
   double flops;          /* on tensor cores */
   double slots;          /* issue slots of everything that is element by element */
@@ -2323,23 +2279,11 @@ typedef struct mgi_work {
   double barriers;       /* beside those of the loop's steps */
   int streams;           /* products of few rows with what the loop brings: memory alone counts */
   int chained;           /* a product takes another's fragments */
-  int odd;               /* 1: a tile that the loop brings comes element by element */
+  int raises;            /* it has an exponential */
+  int prepares;          /* an operand is computed into a tile before the loop */
   int overflow;          /* an exponential without its row's maximum: 1: in fragments, 2: in 16 bits */
   int tensors;           /* something in the block is not a matrix */
 } mgi_work;
-
-/* The instructions that bring a tile: of 16 bytes, where its runs are a multiple of that. */
-MGI_FN void mgi_work_copy(mgi_work *w, const mg_flat_op *o) {
-  const int64_t run = o->rank ? o->d[o->inner] : 1;
-  const double elements = (double)mg_flat_elements(o) * o->trips;
-  if (o->split) w->leveled += o->trips;
-  if (run * o->esize % 16 == 0) {
-    w->copies += elements * o->esize / 16;
-    return;
-  }
-  w->by_element += elements;
-  w->odd |= o->inloop;
-}
 
 MGI_FN void mgi_work_move(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_rings *r) {
   const mg_flat_op *o = &k->op[i];
@@ -2348,10 +2292,9 @@ MGI_FN void mgi_work_move(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p
   if (by_warps) run /= p->warps_k;
   const double bytes = (double)mg_flat_elements(o) * o->esize, waste = mg_load_waste(run, o->rank, o->esize);
   if (o->inloop) w->step_bytes += bytes;
+  else if (o->code == MG_OP_LOAD && k->iters > 1) w->early_bytes += bytes * waste;
   w->bytes += bytes * o->trips;
   w->l2_bytes += bytes * o->trips * waste;
-  if (o->code == MG_OP_STORE) w->stored_bytes += bytes * o->trips;
-  else mgi_work_copy(w, o);
   w->dram_bytes += (double)o->unique * (w->streams ? waste : 1);
 }
 
@@ -2394,7 +2337,10 @@ MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan
     const int plain = a->code == MG_OP_LOAD || early;
     double read = left * p->warps_n;
     if (j) read = p->group ? 0 : right * p->warps_m; /* warpgroups read it as they multiply */
-    if (early && a->code != MG_OP_LOAD) w->slots += 2 * (double)mg_flat_elements(a);
+    if (early && a->code != MG_OP_LOAD) {
+      w->slots += 2 * (double)mg_flat_elements(a);
+      w->prepares = 1;
+    }
     w->shared_bytes += read * 2 * o->trips * (plain ? 1 : 2);
     if (!j && made && mgi_work_chain(w, k, p, i, read)) continue;
     if (!j && r->taken[i]) continue;
@@ -2442,7 +2388,7 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
   }
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
-    if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) w->summed += (double)mg_flat_elements(&k->op[o->in[0]]) * o->trips;
+    w->raises |= o->code == MG_OP_EXP;
     for (int d = 0; d < o->rank - 2; d++) w->tensors |= o->d[d] > 1;
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) mgi_work_move(w, k, p, i, &r);
     else if (o->code == MG_OP_MATMUL) mgi_work_product(w, k, p, i, &r);
@@ -2450,7 +2396,6 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
     else if (!inlined[i] || !mg_op_row((mg_opcode)o->code)->elementwise) mgi_work_elements(w, k, i);
   }
   if (mg_flat_unshifted(k)) w->overflow = 2;
-  if (!w->flops) w->stored_bytes = 0;
 }
 
 /* How many blocks one multiprocessor works off, one after the other or together. */
@@ -2468,80 +2413,101 @@ MGI_FN double mgi_resident(const mg_machine *m, const mg_kernel_plan *p, double 
 }
 
 /* The share of its rate that a multiprocessor reaches with so many bytes in flight. */
-MGI_FN double mgi_in_flight(const mg_machine *m, double bytes) {
-  return bytes < m->flight_bytes ? 0.32 + 0.68 * bytes / m->flight_bytes : 1;
+MGI_FN double mgi_in_flight(const mg_flat *k, double bytes) {
+  double share = 1;
+  if (bytes < 32768) share *= 0.15 + 0.85 * bytes / 32768;
+  if (k->iters > 1 && bytes < 98304) share *= 0.8 + 0.2 * bytes / 98304;
+  return share;
 }
 
 /* Of the smaller of memory and compute, the share that does not hide behind the larger. */
 MGI_FN double mgi_unhidden(const mg_flat *k, const mg_kernel_plan *p, const mgi_work *w) {
-  if (k->iters > 1) return p->own ? 0 : MGI_UNHIDDEN;
-  if (!w->flops) return MGI_UNHIDDEN;
-  return w->chained ? MGI_UNHIDDEN_CHAIN : 1; /* without a loop all is loaded, then all is multiplied */
+  const int loop = k->iters > 1;
+  if (p->group && w->chained && w->raises && !loop) return 0.3;
+  if (p->group && loop) {
+    if (!w->raises) return 0.1;
+    return p->parts ? 0.25 : 0.4;
+  }
+  if (loop || !w->flops) return 0.3;
+  return w->chained ? 0.9 : 1; /* without a loop all is loaded, then all is multiplied; of chained products each waits for its own */
 }
 
 /* Microseconds that the blocks of a group take to put their parts together. */
-MGI_FN double mgi_merge_us(const mg_flat *k, const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, double waves) {
+MGI_FN double mgi_merge_us(const mg_flat *k, const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, double sm_rate) {
   const int64_t most = w->chained ? MG_CLUSTER_BLOCKS : 8;
-  const double group = (double)k->group;
+  double us = 0;
   if (k->group < 2) return 0;
-  if (k->group <= most && p->feasible != 2 && mg_machine_clusters(m, k->group)) /* through a cluster's shared memory */
-    return m->cluster_us + m->cluster_block_us * (group - 2) + w->merged_bytes / m->cluster_bytes_us;
-  /* Through the workspace: all put their parts there, and the last block to arrive reads them. */
-  const double meets = m->arrival_us * group + m->meet_us * (double)k->blocks;
-  return meets + w->merged_bytes * group / m->merge_bytes_us + w->merged_bytes * waves / m->part_bytes_us;
+  if (k->group <= most && p->feasible != 2 && mg_machine_clusters(m, k->group)) { /* through a cluster's shared memory */
+    us = (k->group > 8 ? 2.4 : 1.0) + w->merged_bytes / 5e4;
+    if (w->streams) us += 0.3 * (double)(k->group - 2);
+  } else { /* through the workspace: the last block to arrive does it */
+    us = 2.0 + (w->chained ? 0.35 * (double)k->group : 0) + w->merged_bytes * (double)k->group / sm_rate;
+  }
+  if (p->group && w->merged_bytes > 32768) us += (w->merged_bytes - 32768) / 2.5e4;
+  return us;
 }
 
-/* Microseconds that a step of the loop waits for what it needs. */
-MGI_FN double mgi_step_us(const mg_flat *k, const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w) {
-  double us = p->own ? m->own_step_us : m->step_us;
-  if (p->parts && !p->group) us += m->part_step_us; /* a product of a step waits for the step's other one */
-  if (k->nests) us += m->nest_step_us;
-  if (w->odd) us += m->element_step_us;
-  return us;
+/* Barriers' times that a step of the loop waits for what it needs. */
+MGI_FN double mgi_step_waits(const mg_flat *k, const mg_kernel_plan *p, const mgi_work *w) {
+  if (p->own && k->group < 2) return 0.2;
+  if (p->own || p->parts) return 0.4;
+  return p->group && !w->chained ? 0.5 : 1;
 }
 
 MGI_FN mg_cost mgi_kernel_cost(const mg_flat *k, const mg_machine *m, const mg_kernel_plan *p, const mgi_work *w, mg_rates *rates) {
   mg_cost c;
   const double iters = (double)k->iters, waves = mgi_waves(k, m), resident = mgi_resident(m, p, waves);
-  const double rounds = waves / resident;
-  const int threads = mgi_plan_threads(p), loop = k->iters > 1;
+  const int threads = mgi_plan_threads(p), loop = k->iters > 1, alone = p->own && k->group < 2;
   memset(&c, 0, sizeof c);
 
-  /* Memory.  A warp's own ring is filled again as soon as it has read a stage. */
-  const double flight = loop ? w->step_bytes * (p->own ? p->stages : p->stages - 1) : w->bytes;
-  const double sm_rate = mg_sm_rate(m) * mgi_in_flight(m, flight * resident);
+  /* Memory. */
+  const double flight = loop ? w->step_bytes * (p->own ? p->stages : p->stages - 1) : w->bytes; /* a warp's own ring is filled again as soon as it has read a stage */
+  const double sm_rate = mg_sm_rate(m) * mgi_in_flight(k, flight * resident);
   c.l2_us = waves * w->l2_bytes / sm_rate;
   c.dram_us = w->dram_bytes / (m->dram_gbps * 1e3);
-  const double memory = c.dram_us > c.l2_us ? c.dram_us : c.l2_us;
 
-  /* Compute: slower where some of a multiprocessor's four schedulers have no warp. */
-  const double busy = resident * threads < 128 ? resident * threads / 128 : 1;
-  c.tensor_us = waves * w->flops / mgi_sm_flops(m, p->group) / busy;
-  c.elements_us = waves * w->slots / mgi_sm_slots(m) / busy;
-  c.shared_us = waves * w->shared_bytes / mgi_sm_shared(m) / busy;
+  /* Compute: slower where there are too few warps to hide its latencies. */
+  const double enough = alone && w->streams ? 128 : 256;
+  double few = p->parts || resident * threads >= enough ? 1 : (double)threads * resident / enough;
+  if (p->group && w->chained && w->raises && resident * threads < 512) few *= 0.8; /* one warpgroup multiplies while another takes exponentials */
+  c.tensor_us = waves * (w->flops / (m->tensor_tflops * (p->group ? 1.5 : 1) * 1e6 / m->sms)) / few;
+  c.elements_us = waves * (w->slots / (m->fp32_tflops * 0.5e6 / m->sms)) / few;
+  c.shared_us = waves * (w->shared_bytes / m->shared_bytes_us) / few;
   const double compute = c.tensor_us + c.elements_us + c.shared_us;
   if (rates) {
     const int by_memory = c.l2_us > compute;
     rates->mem = (by_memory ? 1 : 0.3) * waves / sm_rate;
-    rates->comp = (by_memory ? 0.3 : 1) * waves / busy;
+    rates->comp = (by_memory ? 0.3 : 1) * waves / few;
     rates->warps_m = p->warps_m, rates->warps_n = p->warps_n;
   }
 
   /* Both. */
-  const double larger = memory > compute ? memory : compute, smaller = memory > compute ? compute : memory;
+  if (w->streams) { /* what blocks read again comes on top of the stream */
+    double again = (w->l2_bytes * (double)k->blocks - w->dram_bytes) / (m->l2_gbps * 1e3);
+    if (p->own) again *= 0.5; /* whole lines go into swizzled tiles at twice the rate */
+    c.again_us = c.dram_us + 0.8 * (again > 0 ? again : 0);
+  }
+  if (w->chained && loop && !p->group) c.chain_us = 0.5 * iters; /* a step's second product waits for its first */
+  double memory = c.dram_us > c.l2_us ? c.dram_us : c.l2_us;
+  if (memory < c.again_us) memory = c.again_us;
+  double larger = memory > compute ? memory : compute, smaller = memory > compute ? compute : memory;
+  if (larger < c.chain_us) larger = c.chain_us;
   c.unhidden = mgi_unhidden(k, p, w);
   c.body_us = larger + c.unhidden * smaller;
 
   /* Around it. */
   c.launch_us = m->launch_us;
-  if (loop) c.fill_us = MGI_FIRST_STAGE * larger / iters; /* the first load and the last product overlap with nothing */
-  c.copies_us = w->copies / m->copies_us + w->by_element / m->elements_us + w->summed / m->sums_us;
-  c.copies_us = waves * (c.copies_us + w->stored_bytes / m->store_bytes_us) + rounds * w->leveled * m->split_us;
-  if (loop) c.steps_us = rounds * iters * mgi_step_us(k, m, p, w);
-  c.barriers_us = rounds * w->barriers * m->barrier_us;
-  if (p->warps_k > 1) c.merge_us = m->warps_us * (p->warps_k + 2);
-  c.merge_us += mgi_merge_us(k, m, p, w, waves);
-  c.drain_us = m->drain_us + m->round_us * (rounds - 1) / resident + m->operator_us * (double)k->n;
+  c.drain_us = 0.7;
+  if (c.unhidden >= 1 || (w->chained && !loop)) c.drain_us += 0.3;
+  c.fill_us = waves * w->early_bytes / sm_rate;
+  if (loop) c.fill_us += (p->own ? 0.1 : p->group ? 0.6 : 1) * larger / iters; /* the first load and the last product overlap with nothing */
+  if (w->prepares) c.fill_us += 0.6;
+  c.steps_us = waves / resident * iters * mgi_step_waits(k, p, w) * m->barrier_us;
+  c.steps_us += 0.01 * (double)k->n; /* of two that cost the same, the shorter */
+  if (p->group && w->chained && p->warps_m == 8 && loop) c.steps_us += 0.25 * iters - 0.75;
+  c.barriers_us = waves / resident * w->barriers * m->barrier_us;
+  if (p->warps_k > 1) c.merge_us = alone ? 0.0125 * p->warps_k : p->own ? 0.1 : 0.3;
+  c.merge_us += mgi_merge_us(k, m, p, w, sm_rate);
 #define MGI_T(id, text) c.total_us += c.id##_us;
   MG_COST_TERMS(MGI_T)
 #undef MGI_T
@@ -2764,22 +2730,18 @@ double mg_predict_us(const mg_graph *g, const mg_machine *m) {
   return us < MG_NO_TIME ? us : MG_NO_TIME;
 }
 
-MGI_FN void mgi_plan_write(mg_graph *block, const mg_kernel_plan *p) {
-  mg_plan_say(block, MG_PLAN_STAGES, NULL, p->stages);
-  mg_plan_say(block, MG_PLAN_WARPS_M, NULL, p->warps_m);
-  mg_plan_say(block, MG_PLAN_WARPS_N, NULL, p->warps_n);
-  mg_plan_say(block, MG_PLAN_WARPS_K, NULL, p->warps_k);
-  if (p->own || p->parts) mg_plan_say(block, MG_PLAN_RING, NULL, p->group ? MG_RING_GROUP : MG_RING_WARP);
-  if (p->group) mg_plan_say(block, MG_PLAN_MMA, NULL, MG_MMA_WARPGROUP);
-  block->threads = mgi_plan_threads(p);
-}
-
 void mg_plan_kernel(mg_graph *block, const mg_machine *m) {
   mg_flat k;
   double us;
   if (!mg_flat_of(block, &k)) return;
   const mg_kernel_plan p = mg_flat_plan(&k, m ? m : mg_machine_at(0), &us, NULL);
-  mgi_plan_write(block, &p);
+  mg_plan_say(block, MG_PLAN_STAGES, NULL, p.stages);
+  mg_plan_say(block, MG_PLAN_WARPS_M, NULL, p.warps_m);
+  mg_plan_say(block, MG_PLAN_WARPS_N, NULL, p.warps_n);
+  mg_plan_say(block, MG_PLAN_WARPS_K, NULL, p.warps_k);
+  if (p.own || p.parts) mg_plan_say(block, MG_PLAN_RING, NULL, p.group ? MG_RING_GROUP : MG_RING_WARP);
+  if (p.group) mg_plan_say(block, MG_PLAN_MMA, NULL, MG_MMA_WARPGROUP);
+  block->threads = mgi_plan_threads(&p);
 }
 
 /* ------------------------------------------------------------------------------------------------- >>packing

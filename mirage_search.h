@@ -4691,36 +4691,20 @@ typedef struct mgi_se_tuner {
   mgi_se_form form;
 } mgi_se_tuner;
 
-/* Microseconds of the instructions that load a tile of so many bytes, whatever its runs are. */
-static double mgi_se_copy_least(const mg_machine *gpu, const mg_flat_op *o, double bytes) {
-  const double wide = bytes / 16 / gpu->copies_us, single = (double)mg_flat_elements(o) / gpu->elements_us;
-  return wide < single ? wide : single;
-}
-
-/* Microseconds that a group's blocks take to merge `out` bytes of each, by a cluster or through the workspace. */
-static double mgi_se_merge_least(const mg_machine *gpu, const mg_flat *k, double out, double waves) {
-  const double group = (double)k->group;
-  if (k->group < 2) return 0;
-  double us = gpu->arrival_us * group + gpu->meet_us * (double)k->blocks;
-  us += out * group / gpu->merge_bytes_us + out * waves / gpu->part_bytes_us;
-  if (!mg_machine_clusters(gpu, k->group)) return us;
-  const double cluster = gpu->cluster_us + gpu->cluster_block_us * (group - 2) + out / gpu->cluster_bytes_us;
-  return cluster < us ? cluster : us;
-}
-
 /* What every plan of the form as it is sized takes at least; `open`: at any counts of its loops, which are sized as one.
    Never above the model, whose terms these are: the bytes and the products of a block on one multiprocessor, of which a
    plan may take more and overlap the smaller with the larger; barriers; merges.  At least 1e9 where no plan fits. */
 static double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open) {
   const mg_flat *k = &h->k;
   const int64_t iters = open ? 2 * h->loops : k->iters;
-  double slow = 0, dram = 0, flops = 0, alu = 0, sh = 0, out = 0, copies = 0, stored = 0;
+  double slow = 0, dram = 0, flops = 0, alu = 0, sh = 0, out = 0;
   int64_t rows = 0, ring = 0, once = 0;
-  int leads = 0, loose = 0;
+  int streams = iters > 1, leads = 0, loose = 0;
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     if (o->code != MG_OP_MATMUL) continue;
     rows |= o->d[o->rank - 2], loose |= open && h->cut[h->chunk[i][o->rank - 2]].mask >> 4;
+    streams &= o->d[o->rank - 2] <= 16 && !(o->inloop && (h->made[o->in[0]] || h->made[o->in[1]]));
   }
   const int group = (loose || rows == 64 || rows == 128) && mg_machine_can(gpu, MG_CAN_WARPGROUP); /* warpgroups may make the products */
   for (int i = 0; i < k->n; i++) {
@@ -4731,8 +4715,6 @@ static double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
       const int64_t run = o->rank ? o->d[o->inner] : 1, most = !open ? run : run * o->esize > 32 ? 128 / o->esize : mg_round_up(run, 8); /* the best run that it may come to */
       slow += b * o->trips * mg_load_waste(most, o->rank, o->esize), dram += (double)o->unique;
       if (o->code == MG_OP_LOAD) *(o->inloop ? &ring : &once) += (int64_t)b;
-      if (o->code == MG_OP_LOAD) copies += o->trips * mgi_se_copy_least(gpu, o, b);
-      else stored += o->trips * b;
     } else if (o->code == MG_OP_MATMUL) {
       int64_t m, n, c, b;
       mg_flat_product(k, o, &m, &n, &c, &b);
@@ -4745,25 +4727,21 @@ static double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
         if (a->code != MG_OP_LOAD && (a->inloop || !o->inloop)) alu += j ? 6 * right : 2 * left;
       }
     } else if (o->code == MG_OP_ACCUM && o->across) out += (double)mg_flat_elements(o) * 4;
-    else if (!open && (o->code == MG_OP_SUM || o->code == MG_OP_MAX)) copies += (double)mg_flat_elements(&k->op[o->in[0]]) * o->trips / gpu->sums_us;
   }
   if (!open && (iters > 1 ? 2 * ring + once : 0) > gpu->shared_per_block - 1024) return 1e9;
   const double sm_rate = mg_sm_rate(gpu), t_dram = dram / (gpu->dram_gbps * 1e3);
-  const double waves = (double)((k->blocks + gpu->sms - 1) / gpu->sms);
-  const double t_comp = waves * (flops / mgi_sm_flops(gpu, group) + alu / mgi_sm_slots(gpu) + sh / mgi_sm_shared(gpu));
-  double t_mem = waves * slow / sm_rate;
+  double waves = (double)((k->blocks + gpu->sms - 1) / gpu->sms);
+  double t_mem = waves * slow / sm_rate, t_comp = waves * (flops / (gpu->tensor_tflops * (group ? 1.5 : 1) * 1e6 / gpu->sms) + alu / (gpu->fp32_tflops * 0.5e6 / gpu->sms) + sh / gpu->shared_bytes_us);
   if (t_dram > t_mem) t_mem = t_dram;
+  if (streams && gpu->dram_gbps < 2 * gpu->l2_gbps) {
+    const double again = t_dram + 0.4 * (slow * (double)k->blocks - dram) / (gpu->l2_gbps * 1e3);
+    if (again > t_mem) t_mem = again;
+  }
   const double big = t_mem > t_comp ? t_mem : t_comp, small = t_mem > t_comp ? t_comp : t_mem;
-  const double step = (gpu->own_step_us < gpu->step_us ? gpu->own_step_us : gpu->step_us) + (k->nests ? gpu->nest_step_us : 0);
-  const int64_t holds = open || iters < 2 ? gpu->blocks_per_sm : gpu->shared_per_sm / (2 * ring + once + 1024);
-  const double rounds = holds > 1 ? (waves > (double)holds ? waves / (double)holds : 1) : waves;
-  double t = gpu->launch_us + gpu->drain_us + gpu->operator_us * (double)k->n + big + waves * copies;
-  if (iters < 2) t += (flops > 0 ? MGI_UNHIDDEN_CHAIN : MGI_UNHIDDEN) * small; /* a warp's own ring hides all of it */
-  else t += rounds * (double)iters * step;
-  t += gpu->round_us * (rounds - 1) / (waves / rounds);
-  if (flops > 0) t += waves * stored / gpu->store_bytes_us;
-  if (iters > 1 && !open) t += MGI_FIRST_STAGE * big / (double)iters;
-  t += mgi_se_merge_least(gpu, k, out, waves);
+  double t = gpu->launch_us + 0.7 + big + (iters < 2 && flops > 0 ? (group ? 0.3 : 0.9) : group ? 0.1 : 0.3) * small + (double)iters * 0.2 * gpu->barrier_us + 0.01 * (double)k->n;
+  if (iters > 1 && !open) t += 0.1 * big / (double)iters;
+  if (k->group > 1) t += k->group <= 16 ? 1 : 2 + out * (double)k->group / sm_rate;
+  if (group && iters > 1) t -= 0.25;
   if (h->unshifted) t *= 8;
   if (leads && !open) t *= 4;
   return t * (1 - 1e-9); /* rounding */
@@ -4973,7 +4951,7 @@ static void mgi_se_walk_costs(mgi_se_walk *w, const mg_rates *r) {
         if (d->code == MG_OP_SQR || (d->code == MG_OP_MUL && d->in[0] == d->in[1]) || (d->code == MG_OP_SUM && (loaded[d->in[0]] & 8))) alu += 0; /* tensor cores may take it */
         else alu += (el > in ? el : in) * (d->code == MG_OP_DIV ? 2 : mg_cost_slots(mg_op_cost(d->code))) * trips;
       }
-      c += r->comp * (flops / mgi_sm_flops(w->gpu, 0) + alu / mgi_sm_slots(w->gpu) + sh / mgi_sm_shared(w->gpu));
+      c += r->comp * (flops / (w->gpu->tensor_tflops * 1e6 / w->gpu->sms) + alu / (w->gpu->fp32_tflops * 0.5e6 / w->gpu->sms) + sh / w->gpu->shared_bytes_us);
       w->der_cost[i - 1] = c;
       if (c < least) least = c;
     }
@@ -8347,8 +8325,8 @@ static void mgi_se_search_splits(mgi_se_search *S, const mgi_se_found *f, mg_sea
   }
 }
 
-/* What a kernel takes at least beside its bytes and products. */
-static double mgi_se_launch_least(const mg_machine *gpu) { return gpu->launch_us + gpu->drain_us; }
+/* What a kernel takes at least beside its bytes and products: the model takes 0.25 off where a group adds up what warpgroups made. */
+static double mgi_se_launch_least(const mg_machine *gpu) { return gpu->launch_us + 0.7 - 0.25; }
 
 /* The segments between down-sets: id[a * n + b] is that of the a-th and b-th, -1 where there is none, or none that may be a
    kernel.  *out is the caller's to free; its number, or -1 if memory is out. */

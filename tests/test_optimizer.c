@@ -959,12 +959,7 @@ static void test_group_rings(void **state) {
         mg_graph *b = NULL;
         for (uint32_t k = 1; k < g->n_ops; k++)
           if (g->ops[k].code == MG_OP_GRAPH) b = g->ops[k].sub;
-        mg_flat k; /* by two warpgroups, whatever the model would rather have */
-        mg_kernel_plan by = {0, 4, 2, 1, 0, 0, 0, 0, 1};
-        assert_int_equal(mg_flat_of(b, &k), 1);
-        if (mgi_warpgroups_fit(&k, mg_machine_find("H200"), &by)) by = mgi_plan_with(&k, mg_machine_find("H200"), 2);
-        else by = mgi_plan_with(&k, mg_machine_find("H200"), 0);
-        mgi_plan_write(b, &by);
+        mg_plan_kernel(b, mg_machine_find("H200"));
         mg_emit_config cfg = {"sm_90a", NULL};
         if (mg_cuda_emit(g, &cfg, &cu, &e) != MG_OK) fail_msg("%s\n%s", e.msg, text);
         mg_string_free(cu);
