@@ -690,6 +690,7 @@ void mg_classes_free(mg_classes *c);
    one graph, or of two with one signature at once, so that each output row is one function of the input rows of that index,
    whatever the extent (>>classes has the rules).  Extents are those of the graphs as written; of extent 1 is no class. */
 enum { MG_MAX_CLASSES = MG_MAX_IN * MG_MAX_RANK };
+typedef struct mgi_level { const mg_graph *g; uint32_t base; } mgi_level; /* nodes of a graph start at base */
 typedef struct mg_parallel {
   int n;                                   /* classes, numbered from 0 in the order of the inputs' dimensions */
   int64_t extent[MG_MAX_CLASSES];          /* by class */
@@ -697,13 +698,15 @@ typedef struct mg_parallel {
   int32_t in[MG_MAX_IN][MG_MAX_RANK];      /* class of an input's dimension, or -1 */
   int32_t out[MG_MAX_OUT][MG_MAX_RANK];    /* of an output's */
   int graphs;
-  struct mgi_level *level;                 /* both graphs' levels; graph k's own is level[first[k]] */
+  mgi_level *level;                        /* both graphs' levels; graph k's own is level[first[k]] */
   uint32_t n_levels, first[2];
   struct mgi_label *dim;                     /* by node */
   int32_t *axis;                           /* by level and axis: the class that it cuts, or below 0 */
 } mg_parallel;
 /* a alone, or with b; *out is to be freed, and speaks of the graphs as long as they live. */
 mg_status mg_parallel_of(const mg_graph *a, const mg_graph *b, mg_parallel *out, mg_error *e);
+/* The number of g, a graph of any level of graph `which`. */
+uint32_t mg_parallel_level(const mg_parallel *p, int which, const mg_graph *g);
 void mg_parallel_free(mg_parallel *p);
 /* A copy of the which-th graph (0 or 1) at other extents of its classes: class c gets extent[c], and every axis that cuts it
    chunks[c] (chunks NULL: as written); all else is as written.  MG_BAD_INPUT and others where the builder refuses it. */
@@ -3775,7 +3778,6 @@ mg_status mg_eval(const mg_graph *g, const mg_domain *d, const void *const *in, 
    Dimension classes by union-find over the dimensions of all tensors at all levels; a chunk's dimension is of the class
    that it was cut from.  Resizing rebuilds the program through the builder, so that every check runs again. */
 
-typedef struct mgi_level { const mg_graph *g; uint32_t base; } mgi_level; /* nodes of a graph start at base */
 
 typedef struct mgi_classer { uint32_t *uf; uint8_t *fixed, *stacked; mgi_level *level; uint32_t n_levels; } mgi_classer; /* stacked: blocks' results side by side */
 
@@ -4192,7 +4194,7 @@ static void mgi_label_join(mgi_labeller *R, int32_t a, int32_t b) {
   R->lost[x] = R->lost[y] = R->lost[x] | R->lost[y];
   mgi_uf_join(R->uf, x, y), R->changed = 1;
 }
-static uint32_t mgi_label_level(const mg_parallel *p, int which, const mg_graph *g) {
+uint32_t mg_parallel_level(const mg_parallel *p, int which, const mg_graph *g) {
   uint32_t k = p->first[which];
   while (p->level[k].g != g) k++;
   return k;
@@ -4304,7 +4306,7 @@ static void mgi_label_graph(mgi_labeller *R, int which, uint32_t level, uint32_t
   if (g->up) mgi_label_axes(R, level, up);
   for (uint32_t k = 1; k < g->n_ops; k++) {
     const mg_op_node *o = &g->ops[k];
-    if (o->code == MG_OP_GRAPH) mgi_label_graph(R, which, mgi_label_level(R->p, which, o->sub), level);
+    if (o->code == MG_OP_GRAPH) mgi_label_graph(R, which, mg_parallel_level(R->p, which, o->sub), level);
     else if (o->code == MG_OP_LOAD || o->code == MG_OP_ACCUM) mgi_label_move(R, level, up, o, o->out[0]);
     else if (o->code == MG_OP_STORE) mgi_label_move(R, level, up, o, g->up->ops[g->up_op].out[stores++]);
     else mgi_label_op(R, level, o);
@@ -4412,7 +4414,7 @@ void mg_parallel_free(mg_parallel *p) {
 
 static int64_t mgi_family_count(const mgi_family *F, const mg_graph *g, uint32_t axis, int64_t otherwise) {
   if (!F || !F->chunks) return otherwise;
-  const int32_t c = F->p->axis[mgi_label_level(F->p, F->which, g) * (MG_MAX_AXES + 1) + axis];
+  const int32_t c = F->p->axis[mg_parallel_level(F->p, F->which, g) * (MG_MAX_AXES + 1) + axis];
   return c < 0 ? otherwise : F->chunks[c];
 }
 

@@ -8730,7 +8730,7 @@ MGI_FN mg_status mgi_safe_build(const mg_graph *g, const mg_reduced *small, cons
 }
 
 mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_numerics_report *r, mg_error *e) {
-  enum { MOST = 8, HOURS = 4 * 3600 };
+  enum { MOST = 8 };
   mg_check_config none;
   mg_graph *own = NULL, *sized = NULL;
   mg_reduced small;
@@ -8763,7 +8763,7 @@ mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, cons
     t->text = cu_text, t->cfg = cfg, t->seed = cfg->seed ? cfg->seed : 1;
     t->part = k, t->parts = parts;
     snprintf(t->so, sizeof t->so, "%.500s", so);
-    if (mgi_check_fork(&child[k], mgi_safe_body, t, sizeof(mgi_safe_record), HOURS)) started++;
+    if (mgi_check_fork(&child[k], mgi_safe_body, t, sizeof(mgi_safe_record), timeout_s)) started++;
     else s = mg_fail(e, MG_MACHINE, "mg_cuda_numerics", "cannot start a process: %s", strerror(errno));
   }
   mg_status both = MG_OK;
@@ -8771,7 +8771,10 @@ mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, cons
     mgi_safe_record got;
     const int code = mgi_child_wait(&child[k]);
     if (code || child[k].n != sizeof got) {
-      if (s == MG_OK) s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "the emulated kernel ends its process (%d)", code);
+      if (s != MG_OK) continue;
+      const int late = code == 256 + SIGXCPU || code == 256 + SIGALRM;
+      if (late) s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "its families take more than %d s of processor time", timeout_s);
+      else s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "the emulated kernel ends its process (%d)", code);
       continue;
     }
     memcpy(&got, child[k].out, sizeof got);

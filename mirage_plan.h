@@ -3067,8 +3067,9 @@ MGI_FN void mgi_memory_step(mgi_memory_walk *W, mg_memory_step *s) {
   case MG_STEP_BARRIER_TO:
     if (W->laid && !W->M->written[s->n] && mgi_memory_any_written(W)) mgi_memory_barrier(W);
     break;
-  case MG_STEP_SYNCED: W->passed++; /* fallthrough */
+  case MG_STEP_SYNCED:
   case MG_STEP_CLEAR:
+    W->passed += s->kind == MG_STEP_SYNCED;
     for (int k = 0; k < W->M->n; k++) {
       mgi_memory_state *q = &W->of[k];
       q->read = q->written = k == s->piece;
@@ -3091,8 +3092,11 @@ MGI_FN void mgi_memory_step(mgi_memory_walk *W, mg_memory_step *s) {
     if (o->begin > W->M->step[s->n].touches + 1) o->begin = W->M->step[s->n].touches + 1;
     if (o->first > W->M->step[s->n].passed) o->first = W->M->step[s->n].passed;
     break;
-  case MG_STEP_ALWAYS: o->begin = o->first = 0; /* fallthrough */
-  case MG_STEP_ONWARD: o->end = o->last = MGI_FOREVER; break;
+  case MG_STEP_ALWAYS:
+  case MG_STEP_ONWARD:
+    if (s->kind == MG_STEP_ALWAYS) o->begin = o->first = 0;
+    o->end = o->last = MGI_FOREVER;
+    break;
   case MG_STEP_JOIN:
     W->touches++;
     mgi_memory_ends(W, o);

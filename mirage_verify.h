@@ -1904,7 +1904,7 @@ static mgi_column mgi_column_div(mgi_columns *F, mgi_column a, mgi_column b) {
 }
 static mgi_column mgi_column_max(mgi_columns *F, mgi_column a, mgi_column b) {
   F->tangled = 1;
-  return mgi_column_of(mgi_real_most(a.v, b.v), mgi_column_size(a, b));
+  return mgi_column_of(isnan(a.v) ? a.v : isnan(b.v) || b.v >= a.v ? b.v : a.v, mgi_column_size(a, b));
 }
 static mgi_column mgi_column_exp(mgi_columns *F, mgi_column a) {
   (void)F;
@@ -3303,7 +3303,7 @@ static int mgi_wide_resized(const mg_graph *const *g, int64_t most, const mg_par
     if (g[1]->ops[k].code == MG_OP_GRAPH) {
       const mg_graph *sub = g[1]->ops[k].sub;
       for (uint32_t x = 1; x < sub->n_axes && x <= MG_MAX_AXES; x++) {
-        const int own = keep && keep->axis[mgi_label_level(keep, 1, sub) * (MG_MAX_AXES + 1) + x] >= 0;
+        const int own = keep && keep->axis[mg_parallel_level(keep, 1, sub) * (MG_MAX_AXES + 1) + x] >= 0;
         counts[at * (MG_MAX_AXES + 1) + x] =
             own ? sub->axes[x].extent : mgi_wide_axis(g[1], sub, x, &c[1], extent + c[0].n);
       }

@@ -40,7 +40,7 @@ static mg_graph *applied_program(applied *x) {
   mg_tensor in[MG_MAX_IN];
   mg_error e;
   for (int k = 0; k < x->n; k++) {
-    char name[8];
+    char name[16];
     snprintf(name, sizeof name, "X%d", k);
     in[k] = mg_input(g, name, MG_F32, x->in[k].rank, x->in[k].dim);
   }
