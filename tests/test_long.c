@@ -1,6 +1,9 @@
 /* Tests of programs too long for one kernel: they are covered by kernels of their parts, and never cost more than these.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_long.c -o build/test_long -lcmocka -lm -lpthread -ldl && build/test_long */
+#ifndef MGT_LINKED
 #define MIRAGE_IMPLEMENTATION
+#endif
+#include <stdio.h>
 #include "mirage_search.h"
 #include "mirage_cuda.cuh"
 

@@ -7,7 +7,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#ifndef MGT_LINKED
 #define MIRAGE_IMPLEMENTATION
+#endif
 #include "mirage.h"
 #include "mirage_verify.h"
 #include "mirage_search.h"
