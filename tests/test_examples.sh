@@ -9,7 +9,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 seed=${1:-1}
 NVCC=${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)}
-export dir=build/examples seed options="--threads 1 --no-measure"
+export dir=build/examples seed options="--threads 1 --no-measure --time-limit none"
 [ "${SOAK_EXAMPLES:-0}" = 0 ] || options="$options --max-block-ops 12"
 archs="sm_80 sm_90a"
 rm -rf $dir

@@ -26,7 +26,7 @@ def median(values):
 
 
 def searched(mirage, name):
-    out = subprocess.run([mirage, "search", "examples/programs/%s.mg" % name, "--no-measure", "--top", "1", "--threads", "1"], capture_output=True, text=True)
+    out = subprocess.run([mirage, "search", "examples/programs/%s.mg" % name, "--no-measure", "--top", "1", "--threads", "1", "--time-limit", "none"], capture_output=True, text=True)
     if out.returncode:
         raise SystemExit("%s: %s" % (name, out.stderr.strip()))
     notes = dict(re.findall(r"^# (numerics|predicted): (.*)$", out.stdout, re.M))
