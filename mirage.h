@@ -36,7 +36,7 @@
    CONTENTS (search for the tag)
      >>status  >>scalars  >>ops  >>graph  >>build  >>text  >>eval  >>transform          declarations
      >>arena  >>strings  >>rational  >>shapes  >>builder  >>levels  >>validate  >>parser  >>printer  >>dot
-     >>evaluator  >>resize  >>classes                                                    implementation
+     >>evaluator  >>resize  >>classes  >>symbols                                         implementation
 
    CONFIGURATION (define before including)
      MG_USER_TYPES(T)      rows added to the storage types from outside, see >>scalars
@@ -187,13 +187,12 @@ int mg_rat_mul(mg_rational a, mg_rational b, mg_rational *out);     /* 1 on succ
 int mg_rat_add(mg_rational a, mg_rational b, mg_rational *out);
 int64_t mg_gcd(int64_t a, int64_t b);                               /* the greatest common divisor; of 0 and b |b| */
 
-enum { MG_MAX_RANK = 5, MG_MAX_IN = 16, MG_MAX_OUT = 8, MG_MAX_AXES = 12, MG_MAX_PLAN = 48 };
+enum { MG_MAX_RANK = 5, MG_MAX_IN = 16, MG_MAX_OUT = 8, MG_MAX_AXES = 12, MG_MAX_PLAN = 48, MG_MAX_SYMBOLS = 4 };
 
-/* Extents, outermost dimension first.  sym[d] is 0, or 1 + the index of a symbolic size whose bound dim[d] is. */
+/* Extents, outermost dimension first. */
 typedef struct mg_shape {
   int32_t rank;
   int64_t dim[MG_MAX_RANK];
-  uint32_t sym[MG_MAX_RANK];
 } mg_shape;
 
 /* Attributes of an operator; which are used is the table's `attr` column. */
@@ -445,7 +444,13 @@ typedef struct mg_axis_info {
   const char *name;          /* "x", "y", "z", or the loop's */
   int64_t extent;            /* number of blocks or iterations, >= 1 */
   uint32_t parent;           /* loop: enclosing loop's axis id or 0 */
+  uint32_t symbol;           /* 0, or 1 + the symbol n of which it counts the chunks, ceil(n / chunk): extent is that of n's most */
 } mg_axis_info;
+
+/* A size that comes with the launch.  A program with symbols is a family: the graph that stands here is the member in which each
+   symbol is at its most; mg_at gives the others.  Every dimension that a symbol names is of a class of an index (mg_parallel):
+   the program is parallel in it, chunks of it are fixed, and the outermost axis that cuts it counts them. */
+typedef struct mg_symbol { const char *name; int64_t least, most; } mg_symbol;
 
 typedef struct mg_plan_entry { const char *key, *value; } mg_plan_entry; /* value: a word or an integer */
 
@@ -467,6 +472,9 @@ struct mg_graph {
   uint32_t n_in;
   mg_tensor out[MG_MAX_OUT]; /* kernel level: the program's outputs */
   uint32_t n_out;
+  mg_symbol symbol[MG_MAX_SYMBOLS]; /* kernel level */
+  uint32_t n_symbols;
+  uint8_t in_symbol[MG_MAX_IN][MG_MAX_RANK]; /* by input and dimension: 0, or 1 + the symbol that its extent is */
   int32_t threads;           /* block level: threads of a block */
   mg_plan_entry plan[MG_MAX_PLAN];
   uint32_t n_plan;
@@ -522,6 +530,10 @@ void mg_graph_free(mg_graph *program); /* NULL is fine; frees all levels; call i
 mg_tensor mg_input(mg_graph *g, const char *name, mg_dtype dtype, int rank, const int64_t *dim);
 mg_tensor mg_input_ordered(mg_graph *g, const char *name, mg_dtype dtype, int rank, const int64_t *dim, const int32_t *order);
 void mg_output(mg_graph *g, mg_tensor t);
+/* A size that comes with the launch, 1 <= least <= most.  Returns 1 + its index, or 0 on error. */
+uint32_t mg_symbol_new(mg_graph *g, const char *name, int64_t least, int64_t most);
+void mg_symbol_input(mg_graph *g, mg_tensor input, int dim, uint32_t symbol);  /* that dimension, which has `most` elements, is the symbol */
+void mg_symbol_axis(mg_graph *sub, mg_axis a, uint32_t symbol);                /* its count is ceil(symbol / chunk) */
 mg_tensor mg_named(mg_graph *g, mg_tensor t, const char *name); /* names t; returns t; a result named _.. is inner, unless it is an output */
 
 /* Any row of the table; sugar is lowered here.  `A` may be NULL where the row has no attribute. */
@@ -685,6 +697,16 @@ typedef struct mg_classes {
 } mg_classes;
 mg_status mg_classes_of(const mg_graph *program, mg_classes *out, mg_error *e);
 void mg_classes_free(mg_classes *c);
+
+/* The member of a family (mg_symbol) at value[k] for symbol k; it has no symbols.  Chunks are those of the member at hand, but
+   where ceil(value / ceil(value / chunk)) is less, as chunks of one dimension differ by less than one row each.
+   MG_BAD_INPUT where a value is out of the symbol's bounds. */
+mg_status mg_at(const mg_graph *program, const int64_t *value, mg_graph **out, mg_error *e);
+/* The same family of other bounds, which need not be within its own; of its kernels the chunks are kept: MG_BAD_INPUT where so many
+   rows are not cut in chunks of that size. */
+mg_status mg_within(const mg_graph *program, const int64_t *least, const int64_t *most, mg_graph **out, mg_error *e);
+/* By dimension of kernel-level tensors, as mg_classes.of: 0, or 1 + the symbol that its extent is.  For free(). */
+mg_status mg_symbols_of(const mg_graph *program, uint8_t **of, mg_error *e);
 
 /* Classes of an index: sets of (input or output, dimension) through which one index runs from the inputs to the outputs of
    one graph, or of two with one signature at once, so that each output row is one function of the input rows of that index,
@@ -1124,14 +1146,12 @@ static mg_status mgi_broadcast(const mg_shape *a, const mg_shape *b, int tail, m
   int ra = a->rank - tail, rb = b->rank - tail, r = ra > rb ? ra : rb;
   for (int k = 1; k <= r; k++) {
     int64_t x = k <= ra ? a->dim[ra - k] : 1, y = k <= rb ? b->dim[rb - k] : 1;
-    uint32_t sx = k <= ra ? a->sym[ra - k] : 0, sy = k <= rb ? b->sym[rb - k] : 0;
     if (x != y && x != 1 && y != 1) {
       char ta[96], tb[96];
       return mg_fail(e, MG_BAD_INPUT, NULL, "shapes %s and %s do not broadcast: %lld against %lld, %d from the right",
                      mgi_shape_text(a, ta, sizeof ta), mgi_shape_text(b, tb, sizeof tb), (long long)x, (long long)y, k + tail);
     }
     out->dim[r - k] = x == 1 ? y : x;
-    out->sym[r - k] = x == 1 ? sy : sx;
   }
   out->rank = r;
   return MG_OK;
@@ -1145,7 +1165,7 @@ mg_status mgi_shape_SAME(const mg_attr *A, const mg_shape *in, int n_in, mg_shap
 mg_status mgi_shape_REDUCE(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
   (void)n_in; (void)e;
   *out = in[0];
-  out->dim[A->dim] = 1, out->sym[A->dim] = 0;
+  out->dim[A->dim] = 1;
   return MG_OK;
 }
 mg_status mgi_shape_MATMUL(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
@@ -1160,8 +1180,8 @@ mg_status mgi_shape_MATMUL(const mg_attr *A, const mg_shape *in, int n_in, mg_sh
   memset(&o, 0, sizeof o);
   mg_status s = mgi_broadcast(a, b, 2, &o, e);
   if (s != MG_OK) return s;
-  o.dim[o.rank] = a->dim[a->rank - 2], o.sym[o.rank++] = a->sym[a->rank - 2];
-  o.dim[o.rank] = b->dim[b->rank - 1], o.sym[o.rank++] = b->sym[b->rank - 1];
+  o.dim[o.rank++] = a->dim[a->rank - 2];
+  o.dim[o.rank++] = b->dim[b->rank - 1];
   *out = o;
   return MG_OK;
 }
@@ -1195,7 +1215,7 @@ mg_status mgi_shape_SLICE(const mg_attr *A, const mg_shape *in, int n_in, mg_sha
   if (A->from < 0 || A->n < 1 || A->n > most || A->from > most - A->n)
     return mg_fail(e, MG_BAD_INPUT, NULL, "dimension %d has %lld elements: from=%lld, n=%lld goes beyond", A->dim, (long long)most, (long long)A->from, (long long)A->n);
   *out = in[0];
-  out->dim[A->dim] = A->n, out->sym[A->dim] = 0;
+  out->dim[A->dim] = A->n;
   return MG_OK;
 }
 mg_status mgi_shape_RESHAPE(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
@@ -1215,7 +1235,7 @@ mg_status mgi_shape_TRANSPOSE(const mg_attr *A, const mg_shape *in, int n_in, mg
     if (p < 0 || p >= in[0].rank || (seen >> p & 1))
       return mg_fail(e, MG_BAD_INPUT, NULL, "the permutation must name each of the %d dimensions once", in[0].rank);
     seen |= 1u << p;
-    out->dim[d] = in[0].dim[p], out->sym[d] = in[0].sym[p];
+    out->dim[d] = in[0].dim[p];
   }
   return MG_OK;
 }
@@ -1398,6 +1418,43 @@ mg_tensor mg_input_ordered(mg_graph *g, const char *name, mg_dtype dtype, int ra
 }
 mg_tensor mg_input(mg_graph *g, const char *name, mg_dtype dtype, int rank, const int64_t *dim) {
   return mg_input_ordered(g, name, dtype, rank, dim, NULL);
+}
+
+static int mgi_good_name(const char *s);
+static int mgi_keyword(const char *s);
+uint32_t mg_symbol_new(mg_graph *g, const char *name, int64_t least, int64_t most) {
+  if (!g || g->root->err.status != MG_OK) return 0;
+  if (g->up) return mgi_err(g, MG_BAD_INPUT, "sym", "a program has symbols, a lower graph none"), 0u;
+  if (!mgi_good_name(name) || mgi_keyword(name)) return mgi_err(g, MG_BAD_INPUT, "sym", "'%.40s' is no name", name ? name : "(null)"), 0u;
+  for (uint32_t k = 0; k < g->n_symbols; k++)
+    if (!strcmp(g->symbol[k].name, name)) return mgi_err(g, MG_BAD_INPUT, "sym", "'%s' is a symbol already", name), 0u;
+  if (g->n_symbols == MG_MAX_SYMBOLS) return mgi_err(g, MG_LIMIT, "sym", "a program has at most %d symbols", MG_MAX_SYMBOLS), 0u;
+  if (least < 1 || most < least || most > ((int64_t)1 << 40))
+    return mgi_err(g, MG_BAD_INPUT, "sym", "expected bounds 1 <= least <= most <= 2^40, got %lld..%lld", (long long)least, (long long)most), 0u;
+  const char *copy = mgi_copy_string(g->root, name, strlen(name));
+  if (!copy) return 0;
+  mg_symbol *s = &g->symbol[g->n_symbols++];
+  s->name = copy, s->least = least, s->most = most;
+  return g->n_symbols;
+}
+void mg_symbol_input(mg_graph *g, mg_tensor input, int dim, uint32_t symbol) {
+  uint32_t k = 0;
+  if (!g || g->root->err.status != MG_OK) return;
+  while (k < g->n_in && g->in[k].id != input.id) k++;
+  if (k == g->n_in || dim < 0 || dim >= g->tensors[input.id].shape.rank || symbol < 1 || symbol > g->n_symbols) {
+    mgi_err(g, MG_BAD_INPUT, "sym", "expected an input of the program, one of its dimensions and a symbol");
+    return;
+  }
+  const int64_t has = g->tensors[input.id].shape.dim[dim], most = g->symbol[symbol - 1].most;
+  if (has == most) g->in_symbol[k][dim] = (uint8_t)symbol;
+  else mgi_err(g, MG_BAD_INPUT, "sym", "dimension %d of '%s' has %lld elements, %s at most %lld", dim, g->tensors[input.id].name, (long long)has, g->symbol[symbol - 1].name, (long long)most);
+}
+void mg_symbol_axis(mg_graph *g, mg_axis a, uint32_t symbol) {
+  if (!g || g->root->err.status != MG_OK) return;
+  const mg_graph *root = g;
+  while (root->up) root = root->up;
+  if (root == g || a.id < 1 || a.id >= g->n_axes || symbol < 1 || symbol > root->n_symbols) mgi_err(g, MG_BAD_INPUT, "sym", "expected an axis of a lower graph and a symbol of its program");
+  else if (g->axes[a.id].extent > 1) g->axes[a.id].symbol = symbol; /* the one block of an axis has all: it cuts nothing */
 }
 
 /* 1 if t is a tensor of g; else the sticky error is set (unless one is set already, which is why handles are 0). */
@@ -1867,7 +1924,7 @@ mg_tensor mg_load(mg_graph *g, mg_tensor above, mg_map map) {
     if ((n - 1) * chunk >= s.dim[d]) { mgi_err(g, MG_BAD_INPUT, "load", "%s=%lld cuts %lld of dimension %d of '%s' into chunks of %lld, which leaves the last one empty: use %lld", g->axes[a].name, (long long)n, (long long)s.dim[d], d, src->name ? src->name : "the tensor", (long long)chunk, (long long)mgi_chunk_of(s.dim[d], chunk)); return none; }
     ragged[d] |= chunk * n != s.dim[d];
     cut[d].axis[cut[d].n] = a, cut[d].before[cut[d].n++] = s.dim[d];
-    s.dim[d] = chunk, s.sym[d] = 0;
+    s.dim[d] = chunk;
     if (a <= 3) depends |= 1u << a;
   }
   for (int d = 0; d < s.rank; d++)
@@ -2147,6 +2204,7 @@ static void mgi_name_all(mg_graph *g) {
     if (g->ops[k].sub) mgi_name_all(g->ops[k].sub);
 }
 
+static mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e);
 mg_status mg_check(mg_graph *g, mg_error *e) {
   if (!g) return mg_fail(e, MG_NO_MEMORY, "mg_check", "there is no graph");
   if (g->root->err.status == MG_OK) {
@@ -2156,6 +2214,7 @@ mg_status mg_check(mg_graph *g, mg_error *e) {
     if (!g->n_in) return mg_fail(e, MG_BAD_INPUT, g->name, "the program has no input");
     if (!g->n_out) return mg_fail(e, MG_BAD_INPUT, g->name, "the program has no output");
     mgi_name_all(g);
+    if (g->n_symbols && g->root->err.status == MG_OK) return mgi_symbols_hold(g, e);
   }
   if (g->root->err.status != MG_OK && e) *e = g->root->err;
   return g->root->err.status;
@@ -2188,7 +2247,15 @@ static int mgi_code_word(mg_opcode code) {
 }
 static void mgi_words_of(const mg_graph *g, const mgi_words *w) {
   w->put(w->user, (uint64_t)g->level * 65536 + (uint64_t)g->n_axes);
-  for (uint32_t k = 1; k < g->n_axes; k++) w->put(w->user, (uint64_t)g->axes[k].extent * 16 + g->axes[k].parent);
+  for (uint32_t k = 1; k < g->n_axes; k++) {
+    w->put(w->user, (uint64_t)g->axes[k].extent * 16 + g->axes[k].parent);
+    if (g->axes[k].symbol) w->put(w->user, (uint64_t)g->axes[k].symbol << 56);
+  }
+  for (uint32_t k = 0; k < g->n_symbols; k++) { /* a graph without has the words that it had before there were any */
+    w->put(w->user, (uint64_t)g->symbol[k].least);
+    w->put(w->user, (uint64_t)g->symbol[k].most);
+  }
+  for (uint32_t k = 0; k < g->n_in * MG_MAX_RANK && g->n_symbols; k++) w->put(w->user, g->in_symbol[k / MG_MAX_RANK][k % MG_MAX_RANK]);
   w->put(w->user, (uint64_t)g->threads);
   mgi_words_exactly(w, (uint64_t)g->n_in << 32 | g->n_ops);
   for (uint32_t k = 0; k < g->n_in; k++) {
@@ -2253,10 +2320,12 @@ int mg_graph_equal(const mg_graph *a, const mg_graph *b) {
 
 /* -------------------------------------------------------------------------------------------- >>parser
    Recursive descent over one token of look-ahead; white space separates, `#` starts a comment.
-     program   = "program" NAME { input | output | NAME {"," NAME} "=" (expr | lower) }
+     program   = "program" NAME { symbol | input | output | NAME {"," NAME} "=" (expr | lower) }
+     symbol    = "sym" NAME "in" INT ".." INT         a size in `ints` is an INT or a symbol's NAME
      input     = "input" NAME ":" dtype ints ["@" ints]                 output = "output" NAME {"," NAME}
-     lower     = ("kernel" | "thread") ["grid" "=" "(" NAME "=" INT {","..} ")"] ["threads" "=" INT] "{" body "}"
-     body      = { "for" NAME "=" INT "{" body "}" | "store" expr map | "plan" "{" {key "=" value} "}" | names "=" .. }
+     lower     = ("kernel" | "thread") ["grid" "=" "(" NAME "=" count {","..} ")"] ["threads" "=" INT] "{" body "}"
+     count     = INT | "ceil" "(" NAME "/" INT ")" | NAME               of a symbol's chunks
+     body      = { "for" NAME "=" count "{" body "}" | "store" expr map | "plan" "{" {key "=" value} "}" | names "=" .. }
      expr      = NAME | op "(" arguments ")" | "load" NAME map | "accum" "(" expr ")" map
      map       = "{" [ axis "->" ("*" | "+" | "max" | INT) {","..} ] "}"
    Bounds: text 1 MiB, nesting 64, 4096 operators a graph (names are looked up by a scan), the arena's limit. */
@@ -2401,13 +2470,46 @@ static mg_rational mgi_rational(mgi_parser *P) {
   }
   return r;
 }
-/* "[" INT {"," INT} "]" */
-static int mgi_ints(mgi_parser *P, int64_t *v, const char *what) {
+/* The symbol that stands here, as 1 + its index, or 0. */
+static uint32_t mgi_symbol(mgi_parser *P) {
+  for (uint32_t k = 0; k < P->root->n_symbols; k++)
+    if (mgi_accept(P, P->root->symbol[k].name)) return k + 1;
+  return 0;
+}
+/* A count: a number, or how many chunks of so many, or of one, a symbol has, which is then in *symbol. */
+static int64_t mgi_count(mgi_parser *P, uint32_t *symbol) {
+  const int line = P->line, column = P->column;
+  int64_t chunk = 1;
+  *symbol = 0;
+  if (mgi_is(P, "ceil")) {
+    mgi_next(P), mgi_expect(P, "(");
+    if (!(*symbol = mgi_symbol(P))) mgi_expected(P, "a symbol, as in ceil(n/64)");
+    mgi_expect(P, "/");
+    chunk = mgi_int(P, "a chunk");
+    mgi_expect(P, ")");
+  } else if (!(*symbol = mgi_symbol(P))) return mgi_int(P, P->root->n_symbols ? "a count, or ceil(symbol/chunk)" : "a count");
+  if (P->failed) return 1;
+  const mg_symbol *s = &P->root->symbol[*symbol - 1];
+  const int64_t n = chunk < 1 ? 0 : s->most / chunk + (s->most % chunk != 0);
+  if (n < 1 || (n > 1 && s->most / n + (s->most % n != 0) != chunk)) {
+    P->line = line, P->column = column;
+    if (n < 1) mgi_perr(P, MG_BAD_INPUT, "a chunk has at least one element, got %lld", (long long)chunk);
+    else mgi_perr(P, MG_BAD_INPUT, "%s is at most %lld: %lld chunks of it have %lld elements, not %lld; give it a multiple as its bound, such as %lld", s->name, (long long)s->most, (long long)n,
+                  (long long)(s->most / n + (s->most % n != 0)), (long long)chunk, (long long)(n * chunk));
+    return 1;
+  }
+  return n;
+}
+/* "[" INT {"," INT} "]"; with `symbol` a symbol may stand for its most. */
+static int mgi_ints(mgi_parser *P, int64_t *v, uint32_t *symbol, const char *what) {
   int n = 0;
   mgi_expect(P, "[");
   do {
     if (n == MG_MAX_RANK) { mgi_perr(P, MG_BAD_INPUT, "%s: at most %d of them", what, MG_MAX_RANK); return 0; }
-    v[n++] = mgi_int(P, what);
+    const uint32_t k = symbol ? symbol[n] = mgi_symbol(P) : 0;
+    if (k) v[n] = P->root->symbol[k - 1].most;
+    else v[n] = mgi_int(P, what);
+    n++;
   } while (!P->failed && mgi_accept(P, ","));
   mgi_expect(P, "]");
   return P->failed ? 0 : n;
@@ -2563,7 +2665,8 @@ static mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, in
       *(range && have_least ? &A.most : &A.c) = mgi_rational(P), have = !range || have_least, have_least = 1;
     } else if (mgi_is(P, "[")) {
       int64_t v[MG_MAX_RANK];
-      int k = mgi_ints(P, v, "an integer");
+      uint32_t symbol[MG_MAX_RANK]; /* what a reshape keeps of a symbol follows from its operand */
+      int k = mgi_ints(P, v, row->attr == MG_ATTR_SHAPE ? symbol : NULL, "an integer");
       if (row->attr == MG_ATTR_SHAPE) { A.shape.rank = k; for (int d = 0; d < k; d++) A.shape.dim[d] = v[d]; have = 1; }
       else if (row->attr == MG_ATTR_PERM) {
         for (int d = 0; d < k; d++) A.perm[d] = v[d] < 0 || v[d] > MG_MAX_RANK ? -1 : (int32_t)v[d];
@@ -2635,6 +2738,7 @@ static void mgi_parse_body(mgi_parser *P, mg_graph *g);
 
 static mg_graph *mgi_parse_lower(mgi_parser *P, mg_graph *g, mg_tensor *out, int *n_out) {
   int64_t grid[3] = {1, 1, 1}, threads = 128;
+  uint32_t symbol[3] = {0, 0, 0};
   int line = P->line, column = P->column, named = 0;
   int kernel = mgi_is(P, "kernel");
   if (kernel != (g->level == MG_KERNEL)) { mgi_perr(P, MG_BAD_INPUT, "a %s stands in a %s graph", kernel ? "kernel" : "thread graph", kernel ? "program's" : "kernel's block"); return NULL; }
@@ -2649,7 +2753,7 @@ static mg_graph *mgi_parse_lower(mgi_parser *P, mg_graph *g, mg_tensor *out, int
         named |= 1 << k;
         mgi_next(P);
         mgi_expect(P, "=");
-        grid[k] = mgi_int(P, "a count");
+        grid[k] = mgi_count(P, &symbol[k]);
       } while (!P->failed && mgi_accept(P, ","));
       mgi_expect(P, ")");
     } else if (kernel && mgi_accept(P, "threads")) {
@@ -2661,6 +2765,8 @@ static mg_graph *mgi_parse_lower(mgi_parser *P, mg_graph *g, mg_tensor *out, int
   mgi_expect(P, "{");
   if (P->failed) return NULL;
   mg_graph *s = mg_graph_begin(g, grid, (int)threads);
+  for (int k = 0; k < 3; k++)
+    if (symbol[k]) mg_symbol_axis(s, mg_grid_axis(s, k), symbol[k]);
   if (!mgi_built(P, line, column)) return NULL;
   if (++P->depth > MGI_MAX_NEST) { mgi_perr(P, MG_LIMIT, "graphs nest too deep"); return NULL; }
   mgi_parse_body(P, s);
@@ -2706,10 +2812,12 @@ static void mgi_parse_body(mgi_parser *P, mg_graph *g) {
       char name[65];
       if (!mgi_name(P, name, "the name of a loop")) return;
       mgi_expect(P, "=");
-      int64_t n = mgi_int(P, "a count");
+      uint32_t symbol;
+      int64_t n = mgi_count(P, &symbol);
       mgi_expect(P, "{");
       if (P->failed) return;
-      mg_loop_begin(g, name, n);
+      const mg_axis loop = mg_loop_begin(g, name, n);
+      if (symbol) mg_symbol_axis(g, loop, symbol);
       if (!mgi_built(P, line, column)) return;
       if (++P->depth > MGI_MAX_NEST) { mgi_perr(P, MG_LIMIT, "loops nest too deep"); return; }
       mgi_parse_body(P, g);
@@ -2748,12 +2856,19 @@ static void mgi_parse_body(mgi_parser *P, mg_graph *g) {
   }
 }
 
+/* `sym` begins a declaration before a name; a tensor may have it as its name. */
+static int mgi_symbol_follows(const mgi_parser *P) {
+  mgi_parser ahead = *P;
+  mgi_next(&ahead);
+  return ahead.tok == MGI_NAME;
+}
 static void mgi_parse_program(mgi_parser *P, mg_graph *g) {
   while (!P->failed && P->tok != MGI_EOF) {
     char name[65];
     int line = P->line, column = P->column;
     if (mgi_accept(P, "input")) {
       int64_t dim[MG_MAX_RANK], at[MG_MAX_RANK];
+      uint32_t symbol[MG_MAX_RANK];
       int32_t order[MG_MAX_RANK];
       int n_at = 0;
       line = P->line, column = P->column;
@@ -2761,12 +2876,24 @@ static void mgi_parse_program(mgi_parser *P, mg_graph *g) {
       mgi_expect(P, ":");
       const mg_dtype dt = mgi_parse_type(P);
       if (P->failed) return;
-      int n = mgi_ints(P, dim, "an extent");
-      if (mgi_accept(P, "@")) n_at = mgi_ints(P, at, "a dimension");
+      int n = mgi_ints(P, dim, symbol, P->root->n_symbols ? "an extent or a symbol" : "an extent");
+      if (mgi_accept(P, "@")) n_at = mgi_ints(P, at, NULL, "a dimension");
       if (P->failed) return;
       if (n_at && n_at != n) { mgi_perr(P, MG_BAD_INPUT, "the memory order has %d entries, the tensor rank %d", n_at, n); return; }
       for (int d = 0; d < n_at; d++) order[d] = at[d] < 0 || at[d] >= n ? -1 : (int32_t)at[d];
-      mg_input_ordered(g, name, dt, n, dim, n_at ? order : NULL);
+      const mg_tensor made = mg_input_ordered(g, name, dt, n, dim, n_at ? order : NULL);
+      for (int d = 0; d < n; d++)
+        if (symbol[d]) mg_symbol_input(g, made, d, symbol[d]);
+      mgi_built(P, line, column);
+    } else if (mgi_is(P, "sym") && mgi_symbol_follows(P)) {
+      mgi_next(P);
+      if (!mgi_name(P, name, "a symbol's name")) return;
+      mgi_expect(P, "in");
+      const int64_t least = mgi_int(P, "the symbol's least value");
+      mgi_expect(P, "."), mgi_expect(P, ".");
+      const int64_t most = mgi_int(P, "its greatest value");
+      if (P->failed) return;
+      mg_symbol_new(g, name, least, most);
       mgi_built(P, line, column);
     } else if (mgi_accept(P, "output")) {
       do {
@@ -2819,6 +2946,12 @@ mg_status mg_parse_file(const char *path, const mg_config *cfg, mg_graph **out, 
 
 /* ------------------------------------------------------------------------------------------- >>printer */
 
+/* What of a program's tensors and axes runs with its symbols (>>symbols). */
+typedef struct mgi_symbols { const mg_graph *g; mg_parallel p; uint8_t of[MG_MAX_CLASSES]; } mgi_symbols; /* of a class: 0, or 1 + its symbol */
+static mg_status mgi_symbols_open(const mg_graph *g, mgi_symbols *S, mg_error *e);
+static const mg_symbol *mgi_symbol_at(const mgi_symbols *S, const mg_graph *g, mg_tensor t, int d);
+static void mgi_symbols_close(mgi_symbols *S);
+
 static void mgi_indent(mgi_text *t, int n) { while (n-- > 0) mgi_puts(t, "  "); }
 
 static void mgi_print_map(mgi_text *t, const mg_graph *g, const mg_op_node *o) {
@@ -2842,7 +2975,7 @@ static void mgi_print_rat(mgi_text *t, mg_rational c) {
 }
 
 /* "mul(a, g)": the operator of one statement, without maps. */
-static void mgi_print_call(mgi_text *t, const mg_graph *g, const mg_op_node *o) {
+static void mgi_print_call(mgi_text *t, const mg_graph *g, const mg_op_node *o, const mgi_symbols *S) {
   const mg_op_info *row = &mgi_rows[o->code];
   if (o->code == MG_OP_LOAD) { mgi_putf(t, "load %s", g->up->tensors[o->in[0].id].name); return; }
   mgi_putf(t, "%s(", row->name);
@@ -2854,7 +2987,12 @@ static void mgi_print_call(mgi_text *t, const mg_graph *g, const mg_op_node *o) 
     case MG_ATTR_DIM: mgi_putf(t, ", dim=%d", o->attr.dim); break;
     case MG_ATTR_SHAPE: case MG_ATTR_PERM: {
       int n = row->attr == MG_ATTR_SHAPE ? o->attr.shape.rank : g->tensors[o->in[0].id].shape.rank;
-      for (int d = 0; d < n; d++) mgi_putf(t, "%s%lld", d ? ", " : ", [", row->attr == MG_ATTR_SHAPE ? (long long)o->attr.shape.dim[d] : (long long)o->attr.perm[d]);
+      for (int d = 0; d < n; d++) {
+        const mg_symbol *s = row->attr == MG_ATTR_SHAPE ? mgi_symbol_at(S, g, o->out[0], d) : NULL;
+        mgi_puts(t, d ? ", " : ", [");
+        if (s) mgi_puts(t, s->name);
+        else mgi_putf(t, "%lld", row->attr == MG_ATTR_SHAPE ? (long long)o->attr.shape.dim[d] : (long long)o->attr.perm[d]);
+      }
       mgi_puts(t, "]");
       break;
     }
@@ -2863,16 +3001,24 @@ static void mgi_print_call(mgi_text *t, const mg_graph *g, const mg_op_node *o) 
   mgi_puts(t, ")");
 }
 
+/* "x=2", or "x=ceil(n/64)". */
+static void mgi_print_count(mgi_text *t, const mg_graph *g, uint32_t a) {
+  const mg_graph *root = g;
+  while (root->up) root = root->up;
+  const mg_symbol *s = g->axes[a].symbol ? &root->symbol[g->axes[a].symbol - 1] : NULL;
+  if (s) mgi_putf(t, "%s=ceil(%s/%lld)", g->axes[a].name, s->name, (long long)mgi_chunk_of(s->most, g->axes[a].extent));
+  else mgi_putf(t, "%s=%lld", g->axes[a].name, (long long)g->axes[a].extent);
+}
 static void mgi_print_grid(mgi_text *t, const mg_graph *s) {
   const char *sep = "";
   mgi_puts(t, "grid=(");
-  for (int k = 1; k <= 3; k++)
-    if (s->axes[k].extent > 1) mgi_putf(t, "%s%s=%lld", sep, s->axes[k].name, (long long)s->axes[k].extent), sep = ", ";
+  for (uint32_t k = 1; k <= 3; k++)
+    if (s->axes[k].extent > 1) mgi_puts(t, sep), mgi_print_count(t, s, k), sep = ", ";
   if (!*sep) mgi_puts(t, "x=1");
   mgi_puts(t, ")");
 }
 
-static void mgi_print_ops(mgi_text *t, const mg_graph *g, int indent) {
+static void mgi_print_ops(mgi_text *t, const mg_graph *g, int indent, const mgi_symbols *S) {
   uint32_t scope = 0;
   for (uint32_t k = 1; k <= g->n_ops; k++) {
     uint32_t want = k < g->n_ops ? g->ops[k].scope : 0;
@@ -2881,7 +3027,7 @@ static void mgi_print_ops(mgi_text *t, const mg_graph *g, int indent) {
       uint32_t s = want;
       while (g->axes[s].parent != scope) s = g->axes[s].parent;
       mgi_indent(t, indent++);
-      mgi_putf(t, "for %s=%lld {\n", g->axes[s].name, (long long)g->axes[s].extent);
+      mgi_puts(t, "for "), mgi_print_count(t, g, s), mgi_puts(t, " {\n");
       scope = s;
     }
     if (k == g->n_ops) break;
@@ -2898,7 +3044,7 @@ static void mgi_print_ops(mgi_text *t, const mg_graph *g, int indent) {
         mgi_print_grid(t, o->sub);
         if (o->sub->level == MG_BLOCK) mgi_putf(t, " threads=%d", o->sub->threads);
         mgi_puts(t, " {\n");
-        mgi_print_ops(t, o->sub, indent + 1);
+        mgi_print_ops(t, o->sub, indent + 1, S);
         if (o->sub->n_plan) {
           mgi_indent(t, indent + 1);
           mgi_puts(t, "plan {");
@@ -2908,7 +3054,7 @@ static void mgi_print_ops(mgi_text *t, const mg_graph *g, int indent) {
         mgi_indent(t, indent);
         mgi_puts(t, "}");
       } else {
-        mgi_print_call(t, g, o);
+        mgi_print_call(t, g, o, S);
         if (o->code == MG_OP_LOAD || o->code == MG_OP_ACCUM) mgi_print_map(t, g, o);
       }
     }
@@ -2918,18 +3064,28 @@ static void mgi_print_ops(mgi_text *t, const mg_graph *g, int indent) {
 
 mg_status mg_print(const mg_graph *g, char **out, mg_error *e) {
   mgi_text t;
+  mgi_symbols S;
   memset(&t, 0, sizeof t);
+  const mg_status s = mgi_symbols_open(g, &S, e);
+  if (s != MG_OK) return s;
   mgi_putf(&t, "program %s\n", g->name);
+  for (uint32_t k = 0; k < g->n_symbols; k++) mgi_putf(&t, "sym %s in %lld..%lld\n", g->symbol[k].name, (long long)g->symbol[k].least, (long long)g->symbol[k].most);
   for (uint32_t k = 0; k < g->n_in; k++) {
     const mg_tensor_info *i = &g->tensors[g->in[k].id];
     int plain = 1;
     mgi_putf(&t, "input %s : %s", i->name, mg_dtype_name(i->dtype));
-    for (int d = 0; d < i->shape.rank; d++) mgi_putf(&t, "%s%lld", d ? ", " : "[", (long long)i->shape.dim[d]), plain &= i->order[d] == d;
+    for (int d = 0; d < i->shape.rank; d++) {
+      mgi_puts(&t, d ? ", " : "[");
+      if (g->in_symbol[k][d]) mgi_puts(&t, g->symbol[g->in_symbol[k][d] - 1].name);
+      else mgi_putf(&t, "%lld", (long long)i->shape.dim[d]);
+      plain &= i->order[d] == d;
+    }
     mgi_puts(&t, "]");
     for (int d = 0; !plain && d < i->shape.rank; d++) mgi_putf(&t, "%s%d", d ? ", " : " @ [", i->order[d]);
     mgi_puts(&t, plain ? "\n" : "]\n");
   }
-  mgi_print_ops(&t, g, 0);
+  mgi_print_ops(&t, g, 0, &S);
+  mgi_symbols_close(&S);
   for (uint32_t k = 0; k < g->n_out; k++) mgi_putf(&t, "output %s\n", g->tensors[g->out[k].id].name);
   return mgi_text_done(&t, out, "mg_print", e);
 }
@@ -2965,7 +3121,7 @@ static void mgi_dot_graph(mgi_text *t, const mg_graph *g, const char *path, int 
     }
     mgi_putf(t, "\"o%s_%u\" [label=\"", path, k);
     if (o->code == MG_OP_STORE) mgi_putf(t, "store %s", g->tensors[o->in[0].id].name);
-    else { mgi_putf(t, "%s = ", g->tensors[o->out[0].id].name); mgi_print_call(t, g, o); mgi_putf(t, "\\n%s", mgi_shape_text(&g->tensors[o->out[0].id].shape, shape, sizeof shape)); }
+    else { mgi_putf(t, "%s = ", g->tensors[o->out[0].id].name); mgi_print_call(t, g, o, NULL); mgi_putf(t, "\\n%s", mgi_shape_text(&g->tensors[o->out[0].id].shape, shape, sizeof shape)); }
     if (o->code >= MG_OP_LOAD && o->code <= MG_OP_ACCUM) mgi_puts(t, "\\n"), mgi_print_map(t, g, o);
     mgi_puts(t, "\"];\n");
   }
@@ -3980,8 +4136,15 @@ void mg_classes_free(mg_classes *c) {
   memset(c, 0, sizeof *c);
 }
 
-/* Other extents of classes of an index: axes that cut class c get chunks[c], if that is not NULL. */
-typedef struct mgi_family { const mg_parallel *p; int which; const int64_t *extent, *chunks; } mgi_family;
+static mg_axis mgi_axis(uint32_t id) {
+  mg_axis a;
+  a.id = id;
+  return a;
+}
+/* Other extents of classes of an index: axes that cut class c get chunks[c], if that is not NULL; those that count a symbol's
+   chunks count them in value[symbol], if that is not NULL, and the copy has no symbols then, unless it has new least ones. */
+typedef struct mgi_family { const mg_parallel *p; int which; const int64_t *extent, *chunks, *value, *least; } mgi_family;
+static int mgi_family_member(const mgi_family *F) { return F && F->value && !F->least; }
 static int64_t mgi_family_count(const mgi_family *F, const mg_graph *g, uint32_t axis, int64_t otherwise);
 
 /* Rebuilds the ops of `from` in `to`; map[t] is the new handle of tensor t; `up` maps those of the graph above.
@@ -3995,6 +4158,7 @@ static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
       uint32_t s = want;
       while (from->axes[s].parent != scope) s = from->axes[s].parent;
       axis[s] = mg_loop_begin(to, from->axes[s].name, mgi_family_count(F, from, s, counts ? counts[s] : from->axes[s].extent)).id;
+      if (from->axes[s].symbol && !mgi_family_member(F)) mg_symbol_axis(to, mgi_axis(axis[s]), from->axes[s].symbol);
       scope = s;
     }
     if (k == from->n_ops) break;
@@ -4028,6 +4192,8 @@ static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
         if (from->level == MG_KERNEL) mine = c ? c + *kernel * (MG_MAX_AXES + 1) : NULL, ++*kernel;
         for (int a = 0; a < 3; a++) grid[a] = mgi_family_count(F, s, (uint32_t)a + 1, mine ? mine[a + 1] : s->axes[a + 1].extent);
         mg_graph *sub = mg_graph_begin(to, grid, s->threads ? s->threads : 1);
+        for (uint32_t a = 1; a <= 3; a++)
+          if (s->axes[a].symbol && !mgi_family_member(F)) mg_symbol_axis(sub, mgi_axis(a), s->axes[a].symbol);
         mg_tensor *lower = (mg_tensor *)calloc(s->n_tensors, sizeof *lower);
         if (!sub || !lower) { if (!lower) mgi_err(to, MG_NO_MEMORY, "mg_resize", "no memory"); free(lower); return; }
         mgi_rebuild(sub, s, lower, map, mine, kernel, flat, F);
@@ -4106,6 +4272,20 @@ static mg_status mgi_flat_all(const mg_graph *g, mg_error *e) {
   return s;
 }
 
+/* The symbols of g, in a copy whose inputs are there: each at most what its dimensions have there. */
+static void mgi_copy_symbols(mg_graph *to, const mg_graph *g, const int64_t *leasts) {
+  for (uint32_t s = 1; s <= g->n_symbols; s++) {
+    int64_t most = 0;
+    for (uint32_t k = 0; k < g->n_in; k++)
+      for (int d = 0; d < g->tensors[g->in[k].id].shape.rank; d++)
+        if (g->in_symbol[k][d] == s) most = mg_tensor_of(to, to->in[k])->shape.dim[d];
+    const int64_t least = leasts ? leasts[s - 1] : g->symbol[s - 1].least;
+    mg_symbol_new(to, g->symbol[s - 1].name, least < most ? least : most, most);
+    for (uint32_t k = 0; k < g->n_in; k++)
+      for (int d = 0; d < g->tensors[g->in[k].id].shape.rank; d++)
+        if (g->in_symbol[k][d] == s) mg_symbol_input(to, to->in[k], d, s);
+  }
+}
 /* A copy, of other sizes or without thread graphs. */
 static mg_status mgi_copy_program(const mg_graph *g, const int64_t *extent, const int64_t *counts, int flat, const mgi_family *F, mg_graph **out, mg_error *e) {
   mg_classes C;
@@ -4127,6 +4307,7 @@ static mg_status mgi_copy_program(const mg_graph *g, const int64_t *extent, cons
       }
       map[g->in[k].id] = mg_input_ordered(r, t->name, t->dtype, t->shape.rank, dim, t->order);
     }
+    if (!mgi_family_member(F)) mgi_copy_symbols(r, g, F ? F->least : NULL);
     mgi_rebuild(r, g, map, NULL, counts, &kernel, flat, F);
     for (uint32_t k = 0; k < g->n_out; k++) mg_output(r, map[g->out[k].id]);
     s = mg_check(r, e);
@@ -4413,6 +4594,8 @@ void mg_parallel_free(mg_parallel *p) {
 }
 
 static int64_t mgi_family_count(const mgi_family *F, const mg_graph *g, uint32_t axis, int64_t otherwise) {
+  const uint32_t symbol = F && F->value ? g->axes[axis].symbol : 0;
+  if (symbol) return mgi_chunk_of(F->value[symbol - 1], mgi_chunk_of(F->p->level[F->p->first[F->which]].g->symbol[symbol - 1].most, g->axes[axis].extent));
   if (!F || !F->chunks) return otherwise;
   const int32_t c = F->p->axis[mg_parallel_level(F->p, F->which, g) * (MG_MAX_AXES + 1) + axis];
   return c < 0 ? otherwise : F->chunks[c];
@@ -4420,8 +4603,147 @@ static int64_t mgi_family_count(const mgi_family *F, const mg_graph *g, uint32_t
 
 mg_status mg_parallel_resize(const mg_parallel *p, int which, const int64_t *extent, const int64_t *chunks, mg_graph **out, mg_error *e) {
   mgi_family F;
+  memset(&F, 0, sizeof F);
   F.p = p, F.which = which, F.extent = extent, F.chunks = chunks;
   return mgi_copy_program(p->level[p->first[which]].g, NULL, NULL, 0, &F, out, e);
+}
+
+/* ------------------------------------------------------------------------------------------ >>symbols
+   A symbol's dimensions are classes of an index.  Write c for the chunk of an axis that counts a symbol n, that is, is the
+   outermost to cut one of its classes: its count is ceil(n / c), all axes inside of it, which cut c, keep theirs.  So the
+   member at any n is of the family that Theorem C of mirage_verify.h speaks of, and output row i of each is one function of
+   the input rows i.  Example: sym n in 1..4096, X : f16[n, 64], kernel grid=(x=ceil(n/128)), load X {x->0}. */
+
+/* The axis, as labels have it, that cuts class c of p first in level graph `level`, or 0. */
+static uint8_t mgi_symbol_outermost(const mg_parallel *p, uint32_t level, int c) {
+  const mgi_level *l = &p->level[level];
+  for (uint32_t t = 1; t < l->g->n_tensors; t++)
+    for (int d = 0; d < l->g->tensors[t].shape.rank; d++) {
+      const mgi_label *x = &p->dim[l->base + t * MG_MAX_RANK + (uint32_t)d];
+      if (x->c == c && x->n) return x->cut[0];
+    }
+  return 0;
+}
+/* Where the axes of graph g, of which level `level` of the classes is, count otherwise than the symbols say. */
+static mg_status mgi_symbols_axes(const mgi_symbols *S, uint32_t level, mg_error *e) {
+  const mg_graph *g = S->p.level[level].g;
+  for (uint32_t a = 1; a < g->n_axes; a++) {
+    const int c = S->p.axis[level * (MG_MAX_AXES + 1) + a];
+    const uint32_t runs = c >= 0 && mgi_symbol_outermost(&S->p, level, c) == mgi_label_axis(g, a) ? S->of[c] : 0;
+    if (runs == g->axes[a].symbol) continue;
+    if (g->level == MG_THREAD) return mg_fail(e, MG_UNSUPPORTED, "sym", "threads cut %s: it has as many chunks as there are, a block has not", S->g->symbol[runs - 1].name);
+    if (runs) {
+      const int64_t chunk = mgi_chunk_of(S->g->symbol[runs - 1].most, g->axes[a].extent);
+      return mg_fail(e, MG_BAD_INPUT, "sym", "%s=%lld cuts %s: expected the count of its chunks, %s=ceil(%s/%lld)", g->axes[a].name, (long long)g->axes[a].extent, S->g->symbol[runs - 1].name,
+                     g->axes[a].name, S->g->symbol[runs - 1].name, (long long)chunk);
+    }
+    return mg_fail(e, MG_BAD_INPUT, "sym", "%s counts chunks of %s, and is not the outermost axis that cuts it in its graph", g->axes[a].name, S->g->symbol[g->axes[a].symbol - 1].name);
+  }
+  return MG_OK;
+}
+static mg_status mgi_symbols_open(const mg_graph *g, mgi_symbols *S, mg_error *e) {
+  memset(S, 0, sizeof *S);
+  S->g = g;
+  if (!g->n_symbols) return MG_OK;
+  const mg_status s = mg_parallel_of(g, NULL, &S->p, e);
+  if (s != MG_OK) return s;
+  for (uint32_t k = 0; k < g->n_in; k++)
+    for (int d = 0; d < g->tensors[g->in[k].id].shape.rank; d++)
+      if (g->in_symbol[k][d] && S->p.in[k][d] >= 0) S->of[S->p.in[k][d]] = g->in_symbol[k][d];
+  return MG_OK;
+}
+static void mgi_symbols_close(mgi_symbols *S) {
+  if (S->g->n_symbols) mg_parallel_free(&S->p);
+}
+static const mg_symbol *mgi_symbol_at(const mgi_symbols *S, const mg_graph *g, mg_tensor t, int d) {
+  if (!S || !S->g->n_symbols) return NULL;
+  const mgi_label *x = &mgi_labels(&S->p, mg_parallel_level(&S->p, 0, g), t)[d];
+  return x->c >= 0 && !x->n && S->of[x->c] ? &S->g->symbol[S->of[x->c] - 1] : NULL;
+}
+/* MG_OK if the program is the family that its symbols say. */
+static mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
+  mgi_symbols S;
+  uint32_t named = 0;
+  mg_status s = mgi_symbols_open(g, &S, e);
+  if (s != MG_OK) return s;
+  for (uint32_t k = 0; k < g->n_in && s == MG_OK; k++)
+    for (int d = 0; d < g->tensors[g->in[k].id].shape.rank && s == MG_OK; d++) {
+      const uint32_t is = g->in_symbol[k][d];
+      const int c = S.p.in[k][d];
+      const char *name = g->tensors[g->in[k].id].name;
+      if (is) named |= 1u << (is - 1);
+      if (is && c < 0 && g->symbol[is - 1].most > 1)
+        s = mg_fail(e, MG_UNSUPPORTED, "sym", "dimension %d of '%s' is %s, and the program is not parallel in it: it is contracted, reduced, joined or taken apart, or stands at two dimensions of a tensor", d, name,
+                    g->symbol[is - 1].name);
+      else if (c >= 0 && S.of[c] != is)
+        s = mg_fail(e, MG_BAD_INPUT, "sym", "dimension %d of '%s' runs with %s: it has to be %s too", d, name, g->symbol[S.of[c] - 1].name, g->symbol[S.of[c] - 1].name);
+    }
+  for (uint32_t k = 0; k < g->n_symbols && s == MG_OK; k++)
+    if (!(named >> k & 1)) s = mg_fail(e, MG_BAD_INPUT, "sym", "no input has %s as a dimension", g->symbol[k].name);
+  for (uint32_t l = 1; l < S.p.n_levels && s == MG_OK; l++) s = mgi_symbols_axes(&S, l, e);
+  mgi_symbols_close(&S);
+  return s;
+}
+
+mg_status mg_symbols_of(const mg_graph *g, uint8_t **of, mg_error *e) {
+  mgi_symbols S;
+  *of = (uint8_t *)calloc(g->n_tensors * MG_MAX_RANK, 1);
+  if (!*of) return mg_fail(e, MG_NO_MEMORY, "mg_symbols_of", "no memory");
+  const mg_status s = mgi_symbols_open(g, &S, e);
+  if (s != MG_OK) {
+    free(*of);
+    *of = NULL;
+    return s;
+  }
+  for (uint32_t t = 1; t < g->n_tensors; t++)
+    for (int d = 0; d < g->tensors[t].shape.rank; d++) {
+      mg_tensor h;
+      h.id = t;
+      const mg_symbol *is = mgi_symbol_at(&S, g, h, d);
+      if (is) (*of)[t * MG_MAX_RANK + (uint32_t)d] = (uint8_t)(is - g->symbol + 1);
+    }
+  mgi_symbols_close(&S);
+  return MG_OK;
+}
+
+/* A copy with the symbols at these values: a member of the family or, with `least`, a family of other bounds. */
+static mg_status mgi_symbols_copy(const mg_graph *g, const int64_t *least, const int64_t *value, mg_graph **out, mg_error *e) {
+  mgi_symbols S;
+  mgi_family F;
+  int64_t extent[MG_MAX_CLASSES];
+  *out = NULL;
+  if (!g->n_symbols) return mgi_copy_program(g, NULL, NULL, 0, NULL, out, e);
+  mg_status s = mgi_symbols_open(g, &S, e);
+  if (s != MG_OK) return s;
+  for (int c = 0; c < S.p.n; c++) extent[c] = S.of[c] ? value[S.of[c] - 1] : S.p.extent[c];
+  memset(&F, 0, sizeof F);
+  F.p = &S.p, F.extent = extent, F.value = value, F.least = least;
+  s = mgi_copy_program(g, NULL, NULL, 0, &F, out, e);
+  mgi_symbols_close(&S);
+  return s;
+}
+mg_status mg_at(const mg_graph *g, const int64_t *value, mg_graph **out, mg_error *e) {
+  *out = NULL;
+  for (uint32_t k = 0; k < g->n_symbols; k++)
+    if (value[k] < g->symbol[k].least || value[k] > g->symbol[k].most)
+      return mg_fail(e, MG_BAD_INPUT, "mg_at", "%s is in %lld..%lld, got %lld", g->symbol[k].name, (long long)g->symbol[k].least, (long long)g->symbol[k].most, (long long)value[k]);
+  return mgi_symbols_copy(g, NULL, value, out, e);
+}
+mg_status mg_within(const mg_graph *g, const int64_t *least, const int64_t *most, mg_graph **out, mg_error *e) {
+  *out = NULL;
+  for (uint32_t k = 0; k < g->n_symbols; k++)
+    if (least[k] < 1 || least[k] > most[k]) return mg_fail(e, MG_BAD_INPUT, "mg_within", "%s: expected bounds 1 <= least <= most, got %lld..%lld", g->symbol[k].name, (long long)least[k], (long long)most[k]);
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    const mg_graph *b = g->ops[k].sub;
+    for (uint32_t a = 1; b && a < b->n_axes; a++) {
+      if (!b->axes[a].symbol) continue;
+      const mg_symbol *s = &g->symbol[b->axes[a].symbol - 1];
+      const int64_t to = most[b->axes[a].symbol - 1], chunk = mgi_chunk_of(s->most, b->axes[a].extent), n = mgi_chunk_of(to, chunk);
+      if (n > 1 && mgi_chunk_of(to, n) != chunk)
+        return mg_fail(e, MG_BAD_INPUT, "mg_within", "%lld chunks of %s, at most %lld, have %lld elements, not %lld", (long long)n, s->name, (long long)to, (long long)mgi_chunk_of(to, n), (long long)chunk);
+    }
+  }
+  return mgi_symbols_copy(g, least, most, out, e);
 }
 
 #ifdef __cplusplus

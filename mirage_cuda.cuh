@@ -149,6 +149,9 @@ extern "C" {
                                   tensor by name and type: half, __nv_bfloat16 or float
      size_t NAME_workspace_bytes(void);
      extern const mg_emitted_info NAME_info;
+   Where the program has symbols, every launch takes their values before the stream, `const int64_t *sym` in the order of
+   NAME_info.symbol: tensors are dense at these sizes, grids in NAME_info are those of the greatest, the workspace is enough for all.
+   A size out of its bounds: cudaErrorInvalidValue (1), and nothing is launched.
    A pointer to no multiple of 16 bytes: cudaErrorMisalignedAddress (716), and nothing is launched.
    Inputs and outputs stand in the program's order, inputs dense in their memory `order`, outputs row-major.  The
    workspace is zeroed once by the caller; concurrent launches need one each. */
@@ -158,7 +161,9 @@ typedef struct mg_io_info {
   int rank;
   int64_t dim[MG_MAX_RANK], stride[MG_MAX_RANK]; /* strides in elements */
   int32_t order[MG_MAX_RANK];
+  uint8_t symbol[MG_MAX_RANK]; /* 0, or 1 + the size that the dimension has; dim and stride are those of its most */
 } mg_io_info;
+typedef struct mg_size_info { const char *name; int64_t least, most; } mg_size_info;
 typedef struct mg_kernel_info {
   const char *name;
   int64_t grid[3];           /* blocks along x, y and z */
@@ -171,6 +176,8 @@ typedef struct mg_emitted_info {
   const mg_io_info *in, *out;
   uint32_t early;            /* by input, as bits: NAME_launch_pdl reads it before the kernel before has ended */
   const mg_kernel_info *kernels; /* in the order of their launches; for a product that cuBLAS takes, the kernel without it */
+  int n_symbols;             /* sizes that come with the launch */
+  const mg_size_info *symbol;
 } mg_emitted_info;
 
 #ifndef MIRAGE_DEVICE_ONLY
@@ -5334,10 +5341,10 @@ static inline int mgi_launch(int early, const mgi_kernel &k, int64_t gx, int64_t
 
 /* --------------------------------------------------------------------------------------------------- >>maps
    What a tensor copy needs of a tensor in device memory, made by the driver and handed to the kernel as an argument: made anew
-   only where the tensor stands elsewhere than at the last launch of this thread.  Emitted files that have one define
+   only where the tensor stands elsewhere, or has other extents, than at the last launch of this thread.  Emitted files that have one define
    MG_TENSOR_MAPS.                                                                                                  */
 #if defined(MG_TENSOR_MAPS) && !defined(__CUDACC_RTC__)
-struct mg_mapped { const void *at; mg_tensor_map map; };
+struct mg_mapped { const void *at; int64_t dim[5]; mg_tensor_map map; };
 /* *m becomes the map of a tensor of `rank` dimensions, the contiguous one first, of which copies bring boxes of wide x lines
    elements along the first two, lines swizzled, but a single one.  Strides in elements, of `bytes` bytes each.  0 or the CUDA error. */
 static inline __attribute__((unused)) int mg_map_tensor(mg_mapped *m, const void *at, int bytes, int rank, const int64_t *dim, const int64_t *stride, int wide, int lines) {
@@ -5345,7 +5352,9 @@ static inline __attribute__((unused)) int mg_map_tensor(mg_mapped *m, const void
   const int refused = mgi_emu_begins("mg_map_tensor", mgi_emu_job() ? mgi_emu_job()->stream : 0);
   if (refused) return refused;
 #endif
-  if (m->at == at) return 0;
+  int same = m->at == at;
+  for (int d = 0; d < rank && d < 5; d++) same &= m->dim[d] == dim[d];
+  if (same) return 0;
   int ok = rank >= 2 && rank <= 5 && (uintptr_t)at % 16 == 0 && lines >= 1 && lines <= 256 && (lines == 1 ? wide <= 256 && wide * bytes % 16 == 0 : wide * bytes == 32 || wide * bytes == 64 || wide * bytes == 128) && stride[0] == 1;
   for (int d = 0; d < rank && ok; d++) ok = dim[d] >= 1 && dim[d] <= INT32_MAX && (!d || (stride[d] * bytes % 16 == 0 && stride[d] < ((int64_t)1 << 40) / bytes));
   if (!ok) return 1; /* cudaErrorInvalidValue */
@@ -5374,6 +5383,7 @@ static inline __attribute__((unused)) int mg_map_tensor(mg_mapped *m, const void
 #endif
   m->map = map;
   m->at = at;
+  for (int d = 0; d < rank; d++) m->dim[d] = dim[d];
   return 0;
 }
 #ifdef MG_EMULATE
@@ -9969,6 +9979,8 @@ typedef struct mgi_cu_emit {
   mgi_cu_sent *sent;         /* by operator: what it sends so */
   int looking, stuck;        /* 1: kernels are only analysed, for the two above; 1: one cannot take what it is sent */
   mg_cuda_kernel *facts;     /* by kernel, what was decided; NULL: nobody asks */
+  uint8_t *symbol;           /* by dimension of a tensor: 0, or 1 + the symbol that comes with the launch (mg_symbols_of) */
+  uint8_t *class_symbol;     /* the same by class of extents */
 } mgi_cu_emit;
 
 /* A step of the schedule: an operator; a tensor that is materialised; or neither, where a loop begins. */
@@ -10161,6 +10173,8 @@ MGI_FN const char *mgi_cu_dim_text(const mgi_cu_emit *em, uint32_t t, int d, cha
   snprintf(out, n, "%.190s", size.text);
   return out;
 }
+/* 1 if the extent of dimension d of kernel-level tensor t comes with the launch: nothing is known of it but its bounds. */
+MGI_FN int mgi_cu_is_symbol(const mgi_cu_emit *em, uint32_t t, int d) { return em->symbol[t * MG_MAX_RANK + (uint32_t)d] != 0; }
 /* The memory stride of dimension d of kernel-level tensor t: the product of the extents inside of it. */
 MGI_FN mgi_cu_size mgi_cu_stride(const mgi_cu_emit *em, uint32_t t, int d) {
   const mg_tensor_info *o = &em->g->tensors[t];
@@ -10229,6 +10243,7 @@ MGI_FN int64_t mgi_cu_chunk(const mgi_cu_kernel *K, const mg_map *m, uint32_t t,
     mgi_cu_cut(&left, ax, chunk);
     aligned = mg_gcd(aligned, chunk);
   }
+  ragged |= mgi_cu_is_symbol(K->em, t, d) && chunk != 1;
   if (valid) *valid = !ragged && K->number >= 0 ? mgi_cu_number(chunk) : left;
   if (align) *align = aligned;
   return chunk;
@@ -10352,12 +10367,12 @@ MGI_FN void mgi_cu_shape_text(const mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t)
     if (d < f->rank && d >= f->rank - 2) mgi_cu_str_put(s, "%s%s", d ? ", " : "", mgi_cu_valid_text(K, t, d == f->rank - 1, valid, sizeof valid));
     else mgi_cu_str_put(s, "%s%lld", d ? ", " : "", (long long)(d < f->rank ? f->dim[d] : 0));
   }
-  mgi_cu_str_put(s, "}, {0}}");
+  mgi_cu_str_put(s, "}}");
 }
 MGI_FN void mgi_cu_attr_text(mgi_cu_str *s, const mg_attr *A) {
   mgi_cu_str_put(s, "{%d, %lld, {%lld, %lld}, {%d, {", A->dim, (long long)A->n, (long long)A->c.num, (long long)(A->c.den ? A->c.den : 1), A->shape.rank);
   for (int d = 0; d < MG_MAX_RANK; d++) mgi_cu_str_put(s, "%s%lld", d ? ", " : "", (long long)(d < A->shape.rank ? A->shape.dim[d] : 0));
-  mgi_cu_str_put(s, "}, {0}}, {");
+  mgi_cu_str_put(s, "}}, {");
   for (int d = 0; d < MG_MAX_RANK; d++) mgi_cu_str_put(s, "%s%d", d ? ", " : "", A->perm[d]);
   mgi_cu_str_put(s, "}, {0, 1}, %lld}", (long long)A->from);
 }
@@ -10945,7 +10960,8 @@ MGI_FN void mgi_cu_load_call(mgi_cu_kernel *K, uint32_t op, const char *to, cons
   if (vector) {
     int others = low;
     for (int d = 0; d < rank; d++) others |= d != in_d && up->shape.dim[d] != 1;
-    if (others) mgi_cu_str_put(&vec, "%s %% %d == 0", mgi_cu_dim_text(K->em, above, in_d, dim, sizeof dim), e);
+    if (others && mgi_cu_is_symbol(K->em, above, in_d)) mgi_cu_str_put(&vec, "false");
+    else if (others) mgi_cu_str_put(&vec, "%s %% %d == 0", mgi_cu_dim_text(K->em, above, in_d, dim, sizeof dim), e);
     else mgi_cu_str_put(&vec, "true");
   } else mgi_cu_str_put(&vec, "false");
   char so[1400] = "0", si[1400];
@@ -12115,7 +12131,8 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
     mgi_cu_indent(K, 1);
   }
   if (K->undo[op]) mgi_cu_str_put(&sink, "mg_undone<%s>(", K->undo[op] == 2 ? "true" : "false");
-  mgi_cu_str_put(&sink, "mg_to_global<%s, mg_run(%d, %s)>(%s, ", mg_type_row(up->dtype)->device, most, rank > 1 ? mgi_cu_dim_text(K->em, above, rank - 1, dim, sizeof dim) : "0", mgi_cu_str_text(&base));
+  const char *wide = rank < 2 ? "0" : mgi_cu_is_symbol(K->em, above, rank - 1) ? "1" : mgi_cu_dim_text(K->em, above, rank - 1, dim, sizeof dim);
+  mgi_cu_str_put(&sink, "mg_to_global<%s, mg_run(%d, %s)>(%s, ", mg_type_row(up->dtype)->device, most, wide, mgi_cu_str_text(&base));
   mgi_cu_str_put(&sink, "%s, ", rank > 1 ? mgi_cu_stride_text(K->em, above, rank - 2, stride, sizeof stride) : "0");
   mgi_cu_str_put(&sink, "%s)", mgi_cu_stride_text(K->em, above, rank - 1, stride, sizeof stride));
   if (K->undo[op]) mgi_cu_str_put(&sink, ", u_%s)", mgi_cu_tname(b, K->shift));
@@ -12390,7 +12407,8 @@ MGI_FN mgi_cu_box mgi_cu_box_of(const mgi_cu_kernel *K, uint32_t op, const char 
   *why = NULL;
   if (mg_dtype_bytes(T.type) != 2) *why = "it is not of a 16-bit type";
   else if (rank < 2) *why = "it has one dimension";
-  else if (!mgi_cu_stride_is_one(K->em, above, trans ? rank - 2 : rank - 1) || up->shape.dim[trans ? rank - 2 : rank - 1] % 8) *why = "its rows are no multiples of 16 bytes";
+  else if (!mgi_cu_stride_is_one(K->em, above, trans ? rank - 2 : rank - 1) || up->shape.dim[trans ? rank - 2 : rank - 1] % 8 ||
+           mgi_cu_is_symbol(K->em, above, trans ? rank - 2 : rank - 1)) *why = "its rows are no multiples of 16 bytes";
   else if (stride[trans ? rank - 1 : rank - 2] % 8) *why = "it is one column, whose elements are neighbours";
   else if (T.lines == 1 && across > 256) *why = "it is a row of more than 256 elements";
   else if (T.lines > 1 && T.pieces % 8 && T.pieces != 2 && T.pieces != 4) *why = "its tile has rows of other than 32, 64 or a multiple of 128 bytes";
@@ -13773,6 +13791,13 @@ MGI_FN int mgi_cu_mentions(const char *text, const char *name) {
     if (!strspn(at + n, letters) && (at == text || !strchr(letters, at[-1]))) return 1;
   return 0;
 }
+/* The sizes that come with the launch, as parameters of a kernel, and as what its launch gives. */
+MGI_FN void mgi_cu_pass_symbols(const mgi_cu_emit *em, mgi_cu_str *s, mgi_cu_str *l) {
+  for (uint32_t k = 0; k < em->g->n_symbols; k++) {
+    mgi_cu_str_put(s, ", int64_t sym_%s", em->g->symbol[k].name);
+    mgi_cu_str_put(l, ", sym_%s", em->g->symbol[k].name);
+  }
+}
 /* A launch is written: NAME_info has it. */
 MGI_FN void mgi_cu_launched(mgi_cu_emit *em, const char *name, const char *gx, const char *gy, const char *gz,
                             int threads, int64_t shared) {
@@ -13803,6 +13828,7 @@ MGI_FN void mgi_cu_kernel_write(mgi_cu_kernel *K, int all_axes) {
   const int alone = K->merged && !K->cluster; /* its blocks join in the workspace */
   if (alone) mgi_cu_pass_parts(K, s, l);
   mgi_cu_pass_shifts(K, s, l);
+  mgi_cu_pass_symbols(em, s, l);
   if (K->dependent) {
     mgi_cu_str_put(s, ", int early");
     mgi_cu_str_put(l, ", %s", after);
@@ -14104,8 +14130,11 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
     mgi_cu_str_put(s, "const %s *p_%s, ", mg_type_row(g->tensors[o->in[k].id].dtype)->device, g->tensors[o->in[k].id].name);
     mgi_cu_str_put(l, ", %s", mgi_cu_pointer_text(em, o->in[k].id, text, sizeof text));
   }
-  mgi_cu_str_put(s, "%s *p_%s) {\n  const int64_t n = %s;\n", mg_type_row(out->dtype)->device, out->name, mgi_cu_str_text(&count));
-  mgi_cu_str_put(l, ", %s);\n  if (rc) return rc;\n", mgi_cu_pointer_text(em, t, text, sizeof text));
+  mgi_cu_str_put(s, "%s *p_%s", mg_type_row(out->dtype)->device, out->name);
+  mgi_cu_str_put(l, ", %s", mgi_cu_pointer_text(em, t, text, sizeof text));
+  mgi_cu_pass_symbols(em, s, l);
+  mgi_cu_str_put(s, ") {\n  const int64_t n = %s;\n", mgi_cu_str_text(&count));
+  mgi_cu_str_put(l, ");\n  if (rc) return rc;\n");
   if (by_rows) {
     const char *each = softmax >= 0 ? "shifted_exp" : o->code == MG_OP_MAX ? "reduction<mg_by_max>" : "reduction<mg_by_sum>";
     for (int part = 0; part < 1 + (softmax >= 0); part++) {
@@ -14151,7 +14180,7 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
         const mg_shape *f = &g->tensors[o->in[k].id].shape;
         mgi_cu_str_put(s, "%s{%d, {", k ? ", " : "", f->rank);
         for (int d = 0; d < f->rank; d++) mgi_cu_str_put(s, "%s%s", d ? ", " : "", mgi_cu_dim_text(em, o->in[k].id, d, dim, sizeof dim));
-        mgi_cu_str_put(s, "}, {0}}");
+        mgi_cu_str_put(s, "}}");
       }
       mgi_cu_str_put(s, "};\n    const int from = mg_dev_index_%s(&A, S, to, at);\n    mg_num v = mg_zero();\n", mgi_cu_rows[o->code].id);
       for (int k = 0; k < o->n_in; k++) {
@@ -14190,7 +14219,9 @@ MGI_FN void mgi_cu_emit_io(const mgi_cu_emit *em, mgi_cu_str *s, const char *wha
     for (int d = 0; d < i->shape.rank; d++) mgi_cu_str_put(s, "%s%s", d ? ", " : "", mgi_cu_stride_text(em, list[k].id, d, text, sizeof text));
     mgi_cu_str_put(s, "}, {");
     for (int d = 0; d < i->shape.rank; d++) mgi_cu_str_put(s, "%s%d", d ? ", " : "", i->op ? d : i->order[d]);
-    mgi_cu_str_put(s, "}},\n");
+    mgi_cu_str_put(s, em->g->n_symbols ? "}, {" : "}");
+    for (int d = 0; d < i->shape.rank && em->g->n_symbols; d++) mgi_cu_str_put(s, "%s%d", d ? ", " : "", em->symbol[list[k].id * MG_MAX_RANK + (uint32_t)d]);
+    mgi_cu_str_put(s, em->g->n_symbols ? "}},\n" : "},\n");
   }
   mgi_cu_str_put(s, "};\n");
 }
@@ -14207,7 +14238,7 @@ MGI_FN void mgi_cu_file_parameters(const mgi_cu_emit *em, mgi_cu_str *s, const c
     const mg_tensor_info *t = &g->tensors[g->out[k].id];
     mgi_cu_str_put(s, "%s%s *out_%s,\n", margin, types[t->dtype], t->name);
   }
-  mgi_cu_str_put(s, "%svoid *workspace, cudaStream_t stream)", margin);
+  mgi_cu_str_put(s, "%svoid *workspace, %scudaStream_t stream)", margin, g->n_symbols ? "const int64_t *sym, " : "");
 }
 /* The file's head: how it is compiled, the µGraph, the certificate. */
 MGI_FN void mgi_cu_file_head(mgi_cu_emit *em, mgi_cu_str *out, const char *certificate) {
@@ -14226,7 +14257,9 @@ MGI_FN void mgi_cu_file_head(mgi_cu_emit *em, mgi_cu_str *out, const char *certi
   mgi_cu_str_put(out, "     -I<mirage> -o %s.so \\\n     %s.cu\n *\n", n, n);
   mgi_cu_str_put(out, " * <mirage> is the directory of mirage_cuda.cuh, which says more of what this file exports:\n *   ");
   mgi_cu_file_parameters(em, out, " *     ", types);
-  mgi_cu_str_put(out, ";\n *   %s_launch(in, out, workspace, stream), the same of arrays of pointers;\n", n);
+  mgi_cu_str_put(out, ";\n *   %s_launch(in, out, workspace, %sstream), the same of arrays of pointers;\n", n, em->g->n_symbols ? "sym, " : "");
+  for (uint32_t k = 0; k < em->g->n_symbols; k++)
+    mgi_cu_str_put(out, " *   sym[%u] is %s, %lld to %lld: else the launch returns cudaErrorInvalidValue;\n", (unsigned)k, em->g->symbol[k].name, (long long)em->g->symbol[k].least, (long long)em->g->symbol[k].most);
   if (dependent) mgi_cu_str_put(out, " *   %s_launch_pdl(..), which may begin before what is before it in the stream has ended;\n", n);
   mgi_cu_str_put(out, " *   %s_workspace_bytes(), of memory that is zeroed once; %s_info.\n", n, n);
   mgi_cu_str_put(out, " * A launch returns 0 or the CUDA error: cudaErrorMisalignedAddress for a pointer to no multiple of 16 bytes.\n"
@@ -14320,8 +14353,10 @@ MGI_FN void mgi_cu_file_spaces(const mgi_cu_emit *em, mgi_cu_str *out, char last
 }
 /* The host's part: the launches, of a workspace that ends at last, and what the file says of itself. */
 MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char *last) {
-  static const char args[] = "const void *const *in, void *const *out, void *workspace, cudaStream_t stream";
   const mg_graph *g = em->g;
+  const char *args = g->n_symbols ? "const void *const *in, void *const *out, void *workspace, const int64_t *sym, cudaStream_t stream"
+                                  : "const void *const *in, void *const *out, void *workspace, cudaStream_t stream";
+  const char *sizes = g->n_symbols ? "sym, " : "";
   const char *n = g->name;
   const int dependent = mg_machine_can(&em->machine, MG_CAN_DEPENDENT_LAUNCH);
   mgi_cu_str_put(out, "extern \"C\" size_t %s_workspace_bytes(void) { return %s; }\n\n", n, last);
@@ -14337,22 +14372,72 @@ MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char 
   else mgi_cu_str_put(out, "extern \"C\" int %s_launch(%s) {\n", n, args);
   mgi_cu_str_put(out, "  if (mg_misaligned(in, %u, out, %u, workspace)) return (int)cudaErrorMisalignedAddress;\n",
                  (unsigned)g->n_in, (unsigned)g->n_out);
+  for (uint32_t k = 0; k < g->n_symbols; k++)
+    mgi_cu_str_put(out, "  const int64_t sym_%s = sym[%u];\n  if (sym_%s < %lld || sym_%s > %lld) return (int)cudaErrorInvalidValue;\n", g->symbol[k].name, (unsigned)k, g->symbol[k].name,
+                   (long long)g->symbol[k].least, g->symbol[k].name, (long long)g->symbol[k].most);
   mgi_cu_str_put(out, "%s  int rc = 0;\n%s  return rc;\n}\n\n", space, mgi_cu_str_text(&em->launches));
   for (int early = 0; early < 2 && dependent; early++)
-    mgi_cu_str_put(out, "extern \"C\" int %s_launch%s(%s) {\n  return %s_launch_all(%d, in, out, workspace, stream);\n}\n\n", n, early ? "_pdl" : "", args, n, early);
+    mgi_cu_str_put(out, "extern \"C\" int %s_launch%s(%s) {\n  return %s_launch_all(%d, in, out, workspace, %sstream);\n}\n\n", n, early ? "_pdl" : "", args, n, early, sizes);
   mgi_cu_str_put(out, "extern \"C\" ");
   mgi_cu_file_parameters(em, out, "  ", types);
   mgi_cu_str_put(out, " {\n  const void *const in[] = {");
   for (uint32_t k = 0; k < g->n_in; k++) mgi_cu_str_put(out, "%sin_%s", k ? ", " : "", g->tensors[g->in[k].id].name);
   mgi_cu_str_put(out, "};\n  void *const out[] = {");
   for (uint32_t k = 0; k < g->n_out; k++) mgi_cu_str_put(out, "%sout_%s", k ? ", " : "", g->tensors[g->out[k].id].name);
-  mgi_cu_str_put(out, "};\n  return %s_launch(in, out, workspace, stream);\n}\n\n", n);
+  mgi_cu_str_put(out, "};\n  return %s_launch(in, out, workspace, %sstream);\n}\n\n", n, sizes);
+}
+/* What the file says of itself: extents and grids as constants, where there are symbols at their most. */
+MGI_FN void mgi_cu_file_info(const mgi_cu_emit *em, mgi_cu_str *out) {
+  const mg_graph *g = em->g;
+  const char *n = g->name;
   mgi_cu_emit_io(em, out, "in", g->in, g->n_in);
   mgi_cu_emit_io(em, out, "out", g->out, g->n_out);
   mgi_cu_str_put(out, "static const mg_kernel_info %s_kernels[] = {\n%s};\n", n, mgi_cu_str_text(&em->infos));
-  mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info;\n", n);
-  mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, %d, %s_in, %s_out, 0x%x, %s_kernels};\n#endif\n", n, n,
+  if (g->n_symbols) mgi_cu_str_put(out, "static const mg_size_info %s_symbols[] = {", n);
+  for (uint32_t k = 0; k < g->n_symbols; k++)
+    mgi_cu_str_put(out, "%s{\"%s\", %lld, %lld}", k ? ", " : "", g->symbol[k].name, (long long)g->symbol[k].least, (long long)g->symbol[k].most);
+  mgi_cu_str_put(out, "%sextern \"C\" const mg_emitted_info %s_info;\n", g->n_symbols ? "};\n" : "", n);
+  mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, %d, %s_in, %s_out, 0x%x, %s_kernels", n, n,
                  (unsigned)g->n_in, (unsigned)g->n_out, em->n_launches, n, n, (unsigned)em->early, n);
+  if (g->n_symbols) mgi_cu_str_put(out, ", %u, %s_symbols", (unsigned)g->n_symbols, n);
+  mgi_cu_str_put(out, "};\n");
+}
+/* From here on what was the most of a symbol is what comes with the launch. */
+MGI_FN void mgi_cu_file_symbols(const mgi_cu_emit *em, mgi_cu_str *out) {
+  const mg_graph *g = em->g;
+  const char *n = g->name;
+  int number = 0;
+  if (!g->n_symbols) return;
+  mgi_cu_str_put(out, "\n/* Up to here symbols are at their most; from here on they are those of the launch. */\n");
+  for (uint32_t c = 0; c < em->cls.n; c++)
+    if (em->class_symbol[c]) mgi_cu_str_put(out, "#undef %s_D%u\n#define %s_D%u sym_%s\n", n, (unsigned)c, n, (unsigned)c, g->symbol[em->class_symbol[c] - 1].name);
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    const mg_graph *b = g->ops[k].sub;
+    if (!b) continue;
+    for (uint32_t a = 1; a < b->n_axes; a++) {
+      if (!b->axes[a].symbol) continue;
+      const mg_symbol *s = &g->symbol[b->axes[a].symbol - 1];
+      mgi_cu_str_put(out, "#undef %s_K%d_%s\n#define %s_K%d_%s mg_chunks(sym_%s, %lld)\n", n, number, b->axes[a].name, n, number, b->axes[a].name, s->name,
+                     (long long)mgi_cu_ceil_div(s->most, b->axes[a].extent));
+    }
+    number++;
+  }
+}
+/* Which classes of extents are symbols.  0, and an error: one is both. */
+MGI_FN int mgi_cu_symbols(mgi_cu_emit *em) {
+  const mg_graph *g = em->g;
+  em->st = mg_symbols_of(g, &em->symbol, em->e);
+  em->class_symbol = (uint8_t *)calloc(em->cls.n + 1, 1);
+  if (em->st == MG_OK && !em->class_symbol) em->st = mg_fail(em->e, MG_NO_MEMORY, "mg_cuda_emit", "no memory");
+  for (int pass = 0; pass < 2 && em->st == MG_OK && g->n_symbols; pass++)
+    for (uint32_t k = MG_MAX_RANK; k < g->n_tensors * MG_MAX_RANK && em->st == MG_OK; k++) {
+      const int32_t c = em->cls.of[k];
+      if (c < 0 || (!pass && !em->symbol[k])) continue;
+      if (!pass) em->class_symbol[c] = em->symbol[k];
+      else if (em->class_symbol[c] != em->symbol[k])
+        mgi_cu_emit_fail(em, MG_UNSUPPORTED, "sym", "dimension %u of '%.60s' has the extent of a symbol, and is none", (unsigned)(k % MG_MAX_RANK), g->tensors[k / MG_MAX_RANK].name);
+    }
+  return em->st == MG_OK;
 }
 /* ---- lines
    What is written above has lines as long as what stands in them; here they get at most MGI_CU_COLUMNS bytes.  Code breaks
@@ -14504,6 +14589,7 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
     if (!g->tensors[t].name || strlen(g->tensors[t].name) > 60) return mg_fail(e, MG_UNSUPPORTED, "mg_cuda_emit", "a tensor's name has more than 60 characters, or mg_check was not called");
   em->st = mg_classes_of(g, &em->cls, e);
   if (em->st != MG_OK) return em->st;
+  mgi_cu_symbols(em);
 
   for (uint32_t k = 1; k < g->n_ops && em->st == MG_OK; k++)
     for (uint32_t t = 1; g->ops[k].code == MG_OP_GRAPH && t < g->ops[k].sub->n_tensors; t++)
@@ -14528,8 +14614,16 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
     mgi_cu_file_include(em, &out);
     mgi_cu_file_sizes(em, &out);
     mgi_cu_file_spaces(em, &out, last);
+    if (g->n_symbols) {
+      mgi_cu_str_put(&out, "\n#ifndef __CUDACC_RTC__\n");
+      mgi_cu_file_info(em, &out);
+      mgi_cu_str_put(&out, "#endif\n");
+      mgi_cu_file_symbols(em, &out);
+    }
     mgi_cu_str_put(&out, "\n#ifndef MG_HOST_ONLY /* the kernels */\n%s#endif\n\n#ifndef __CUDACC_RTC__ /* their launch */\n", mgi_cu_file_plain(em->kernels.s));
     mgi_cu_file_host(em, &out, last);
+    if (!g->n_symbols) mgi_cu_file_info(em, &out);
+    mgi_cu_str_put(&out, "#endif\n");
     mgi_cu_lines(&lines, mgi_cu_str_text(&out));
     if (out.oom || lines.oom || em->infos.oom) em->st = mg_fail(e, MG_NO_MEMORY, "mg_cuda_emit", "no memory for the text");
   }
@@ -14546,6 +14640,8 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
   free(em->plans.s);
   free(em->shift_by);
   free(em->sent);
+  free(em->symbol);
+  free(em->class_symbol);
   mg_classes_free(&em->cls);
   return em->st;
 }

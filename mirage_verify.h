@@ -606,7 +606,8 @@ mg_status mg_verify_signature(const mg_graph *a, const mg_graph *b, mg_error *e)
    random and at special points; else MG_BAD_INPUT, with the row's name in `where`, and what differs.  Correct rows pass. */
 mg_status mg_verify_rows(const mg_graph *g, mg_error *e);
 /* Compares a (the program) with b.  Inputs and outputs are matched by position; unlike signatures are MG_BAD_INPUT.
-   EQUAL is for all extents of the classes that r->every names, if there are any (EXTENTS).  MG_OK whenever there is a verdict.  cfg may be NULL. */
+   EQUAL is for all extents of the classes that r->every names, if there are any (EXTENTS); of families (mg_symbol) it is for all
+   sizes of their symbols, or it is not said.  MG_OK whenever there is a verdict.  cfg may be NULL. */
 mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r, mg_error *e);
 /* The random real values of input k, dense row-major: what cx_seed stands for.  Its two low bits choose the range; if the
    next five name an input, that one's values lie 64 above the range, or below it if bit 7 is set, so that they win or
@@ -3492,12 +3493,19 @@ mg_status mg_verify_signature(const mg_graph *a, const mg_graph *b, mg_error *e)
   if (a->n_in != b->n_in) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s has %u input%s, %s has %u", na, a->n_in, a->n_in == 1 ? "" : "s", nb, b->n_in);
   if (a->n_out != b->n_out) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s has %u output%s, %s has %u", na, a->n_out, a->n_out == 1 ? "" : "s", nb, b->n_out);
   if (!a->n_out) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "'%.60s' has no output", a->name);
+  if (a->n_symbols != b->n_symbols) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s has %u symbol%s, %s has %u: a family is compared with a family", na, a->n_symbols, a->n_symbols == 1 ? "" : "s", nb, b->n_symbols);
+  for (uint32_t k = 0; k < a->n_symbols; k++)
+    if (a->symbol[k].least != b->symbol[k].least || a->symbol[k].most != b->symbol[k].most)
+      return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s is in %lld..%lld in %s, and %s in %lld..%lld in %s: bounds must be alike", a->symbol[k].name, (long long)a->symbol[k].least, (long long)a->symbol[k].most, na,
+                     b->symbol[k].name, (long long)b->symbol[k].least, (long long)b->symbol[k].most, nb);
   for (uint32_t k = 0; k < a->n_in + a->n_out; k++) {
     const mg_tensor_info *x = &a->tensors[k < a->n_in ? a->in[k].id : a->out[k - a->n_in].id];
     const mg_tensor_info *y = &b->tensors[k < b->n_in ? b->in[k].id : b->out[k - b->n_in].id];
     char tx[96], ty[96];
     int same = x->shape.rank == y->shape.rank && x->dtype == y->dtype;
     for (int d = 0; d < x->shape.rank && same; d++) same = x->shape.dim[d] == y->shape.dim[d];
+    if (same && k < a->n_in && memcmp(a->in_symbol[k], b->in_symbol[k], sizeof a->in_symbol[k]))
+      return mg_fail(e, MG_BAD_INPUT, "mg_verify", "input %u has other symbols in %s than in %s", k, na, nb);
     if (!same)
       return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s %u is %s in %s and %s in %s: types and shapes must be alike", k < a->n_in ? "input" : "output", k < a->n_in ? k : k - a->n_in,
                      mgi_signature_text(x, tx, sizeof tx), na, mgi_signature_text(y, ty, sizeof ty), nb);
@@ -3835,12 +3843,16 @@ static int mgi_every_own(const mg_parallel *p, const mg_graph *const *g) {
   return same;
 }
 
-/* What a class is called: a letter that names no input or output, M, N, P .. first; else a number. */
-static const char *mgi_every_name(const mg_graph *g, int c, char name[16]) {
+/* What a class is called: its symbol; else a letter that names no input, output or symbol, M, N, P .. first; else a number. */
+static const char *mgi_every_name(const mg_parallel *p, const mg_graph *g, int c, char name[16]) {
   static const char letters[] = "MNPQRSTUVWXYZABCDEFGHIJKL";
+  for (uint32_t k = 0; k < g->n_in; k++)
+    for (int d = 0; d < MG_MAX_RANK; d++)
+      if (g->in_symbol[k][d] && p->in[k][d] == c) return g->symbol[g->in_symbol[k][d] - 1].name;
   for (const char *l = letters; *l; l++) {
     int taken = 0;
     name[0] = *l, name[1] = 0;
+    for (uint32_t k = 0; k < g->n_symbols; k++) taken |= !strcmp(name, g->symbol[k].name);
     for (uint32_t k = 0; k < g->n_in + g->n_out; k++) taken |= !strcmp(name, g->tensors[k < g->n_in ? g->in[k].id : g->out[k - g->n_in].id].name);
     if (!taken && c-- == 0) return name;
   }
@@ -3850,7 +3862,7 @@ static const char *mgi_every_name(const mg_graph *g, int c, char name[16]) {
 /* "M (64): input X dimension 0, output O dimension 0": the dimensions of class c. */
 static int mgi_every_members(const mg_parallel *p, const mg_graph *g, int c, char *text, size_t size) {
   char name[16];
-  size_t n = (size_t)snprintf(text, size, "%s (%lld):", mgi_every_name(g, c, name), (long long)p->extent[c]);
+  size_t n = (size_t)snprintf(text, size, "%s (%lld):", mgi_every_name(p, g, c, name), (long long)p->extent[c]);
   int many = 0;
   for (uint32_t k = 0; k < g->n_in + g->n_out; k++) {
     const int output = k >= g->n_in;
@@ -3868,7 +3880,7 @@ static void mgi_every_words(const mg_parallel *p, const mg_graph *g, mg_verify_r
   r->classes = p->n;
   for (int c = 0; c < p->n; c++) {
     mgi_every_members(p, g, c, line, sizeof line);
-    if (n < sizeof r->every) n += (size_t)snprintf(r->every + n, sizeof r->every - n, "%s%s >= 1", c ? ", " : "", mgi_every_name(g, c, name));
+    if (n < sizeof r->every) n += (size_t)snprintf(r->every + n, sizeof r->every - n, "%s%s >= 1", c ? ", " : "", mgi_every_name(p, g, c, name));
     if (m < sizeof r->members) m += (size_t)snprintf(r->members + m, sizeof r->members - m, "%s%s", c ? "; " : "", line);
   }
 }
@@ -3962,6 +3974,10 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
     const int guarded = r->guarded;
     s = mgi_verify_sizes(a, b, &c, root, deadline, 1, r, e);
     r->guarded = guarded < 0 ? guarded : 0;
+    if (s == MG_OK && a->n_symbols && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED)) { /* of one member of the families */
+      r->verdict = MG_UNDECIDED;
+      snprintf(r->reason, sizeof r->reason, "equal where each symbol is at its most; %.100s", c.full_size || r->tier != MG_TIER_FULL ? "other sizes were not asked for" : "of other sizes nothing is shown");
+    }
   }
   return s;
 }
@@ -4040,7 +4056,7 @@ static mg_status mgi_cert_classes(mgi_cert_text *t, const mg_graph *a, const mg_
         kernel += g->level == MG_BLOCK;
         for (uint32_t x = 1; x < g->n_axes; x++)
           if (p.axis[l * (MG_MAX_AXES + 1) + x] == c)
-            mgi_cert_add(t, "axis %s of kernel %d%s of the %s graph cuts %s, any number of times\n", g->axes[x].name, kernel, g->level == MG_THREAD ? ", of a thread graph" : "", which ? "second" : "first", mgi_every_name(a, c, name));
+            mgi_cert_add(t, "axis %s of kernel %d%s of the %s graph cuts %s, any number of times\n", g->axes[x].name, kernel, g->level == MG_THREAD ? ", of a thread graph" : "", which ? "second" : "first", mgi_every_name(&p, a, c, name));
       }
     }
   }
@@ -8735,6 +8751,7 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
   else if (proved && !total && !wide.runs)
     snprintf(r->reason, sizeof r->reason,
              "too large for float64 runs, so it is not known that each element is defined somewhere");
+  else if (proved && a->n_symbols) snprintf(r->reason, sizeof r->reason, "proved where each symbol is at its most, and at no other size");
   else if (proved) {
     r->verdict = MG_EQUAL;
     snprintf(r->reason, sizeof r->reason, "proved at these sizes, %s, wherever the first is defined, by %s%s%s",

@@ -343,7 +343,6 @@ static int rw_sum_split(rw *C, int k) {
   S.dim = o.attr.dim + !way;
   t = rw_put_attr(C, &k, o.scope, o.code, &S, t);
   A.shape = in, A.shape.dim[o.attr.dim] = 1;
-  memset(A.shape.sym, 0, sizeof A.shape.sym);
   return rw_done(C, &k, o.out[0], rw_put_attr(C, &k, o.scope, MG_OP_RESHAPE, &A, t));
 }
 /* w y + x z = (w|x)(y|z) = concat_matmul(w, x, y, z) */
@@ -421,7 +420,6 @@ static int rw_reshape(rw *C, int k) {
   memset(&A, 0, sizeof A);
   memset(&B, 0, sizeof B);
   B.shape = s;
-  memset(B.shape.sym, 0, sizeof B.shape.sym);
   if (o.code == MG_OP_MATMUL && s.rank < MG_MAX_RANK) {
     const mg_shape *a = RW_SHAPE(o.in[0]);
     A.shape.rank = a->rank + 1, A.shape.dim[0] = 1;
