@@ -254,6 +254,7 @@ typedef struct mg_check_report {
   int reduced;               /* 1: sizes were reduced for this */
   int exp_opaque;            /* 1: exp was taken as an uninterpreted function */
   uint64_t p[8], q[8];       /* the pairs */
+  char sizes[160];           /* of a family: the sizes of its symbols at which all elements were compared, and those of the blocks at full size */
   uint64_t sampled;          /* blocks run at full size, where sizes were reduced: the first, the last, edges, others at random */
   uint64_t sampled_compared; /* output elements that they stored */
   uint64_t sampled_floats;   /* blocks run at full size over floats, at most three places of the grid; 16, judged together, where these have few elements */
@@ -275,6 +276,8 @@ typedef struct mg_check_report {
    every other order from the third on, and wherever those that run spin as many more as the machine that the nvcc command names
    holds, or as there is room for (256).  What waits for more blocks than the machine holds is a deadlock; for more than there
    is room for, MG_UNSUPPORTED.  Else blocks, or clusters, run one after another.
+   A family is run at its symbols' least values, at a chunk less 1, a chunk, a chunk and 1, three chunks and a ragged rest, all
+   other extents reduced; at full size where each is at its most.  Sizes out of bounds have to be refused.
    Not seen: what cuBLAS computes, and what the host's code does between two calls of the runtime; registers, in what a
    machine holds.
    MG_OK: same.  MG_NOT_FOUND: differs (r->difference), two accesses to shared or global memory race, or the kernel
@@ -336,6 +339,7 @@ typedef struct mg_run_config {
   const char *include_dir, *cache_dir, *nvcc;
   int timeout_s;             /* for the compilation; 0: 300 */
   int no_time;               /* 1: compare only */
+  const int64_t *sym;        /* of a family, the sizes to run at; NULL: the greatest */
   double numerics_s;         /* mg_cuda_run_numerics: families that have not begun by then are not run; 0: all are */
 } mg_run_config;
 
@@ -477,6 +481,7 @@ typedef struct mgi_runner_job {
   int size;                  /* sizeof(mgi_runner_job) */
   int (*launch)(const void *const *in, void *const *out, void *workspace, void *stream);
   int (*launch_pdl)(const void *const *in, void *const *out, void *workspace, void *stream); /* NULL: there is none */
+  const int64_t *sym;        /* sizes that come with the launch, before the stream; NULL: it takes none */
   int n_in, n_out;
   const void *in[16]; size_t in_bytes[16];
   void *out[8]; size_t out_bytes[8];
@@ -5534,7 +5539,12 @@ static int mgi_runner_failed(mgi_runner_job *job, cudaError_t rc, const char *ca
   } while (0)
 
 static int mgi_runner_launch(mgi_runner_job *job, int pdl, const mgi_runner_set *s, cudaStream_t stream) {
-  return mgi_runner_failed(job, (cudaError_t)(pdl ? job->launch_pdl : job->launch)((const void *const *)s->in, (void *const *)s->out, s->workspace, (void *)stream), "the kernel's launch");
+  typedef int (*sized)(const void *const *in, void *const *out, void *workspace, const int64_t *sym, void *stream);
+  int (*const launch)(const void *const *, void *const *, void *, void *) = pdl ? job->launch_pdl : job->launch;
+  const void *const *in = (const void *const *)s->in;
+  void *const *out = (void *const *)s->out;
+  const int rc = job->sym ? ((sized)(void *)launch)(in, out, s->workspace, job->sym, (void *)stream) : launch(in, out, s->workspace, (void *)stream);
+  return mgi_runner_failed(job, (cudaError_t)rc, "the kernel's launch");
 }
 static int mgi_runner_order(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
@@ -6305,6 +6315,15 @@ MGI_FN int mgi_red_holds(const mgi_red *R, int n, int64_t take) {
   }
   return 1;
 }
+/* A symbol comes with the launch, and is no constant of the text that another may take the place of. */
+MGI_FN mg_status mgi_red_symbols(mgi_red *R, const mg_graph *g, mg_error *e) {
+  uint8_t *of = NULL;
+  mg_status s = g->n_symbols ? mg_symbols_of(g, &of, e) : MG_OK;
+  for (uint32_t k = 0; of && k < g->n_tensors * MG_MAX_RANK; k++)
+    if (of[k] && R->c.of[k] >= 0) R->node[R->first_class + R->c.of[k]].fixed = 1;
+  free(of);
+  return s;
+}
 /* keep, by class: 0 it may shrink, and need not stay aligned; 1 it may shrink; 2 it may not.  NULL: all may, aligned. */
 MGI_FN mg_status mgi_red_reduce(const mg_graph *ugraph, const uint8_t *keep, mg_reduced *out, mg_error *e) {
   mgi_red R;
@@ -6333,6 +6352,8 @@ MGI_FN mg_status mgi_red_reduce(const mg_graph *ugraph, const uint8_t *keep, mg_
     R.node[R.first_class + (int)k].size = out->extent[k] = R.c.extent[k];
     R.node[R.first_class + (int)k].fixed = R.c.fixed[k] || (keep && keep[k] == 2);
   }
+  s = mgi_red_symbols(&R, ugraph, e);
+  if (s != MG_OK) goto done;
   for (uint32_t o = 1; o < ugraph->n_ops; o++) {
     const mg_op_node *op = &ugraph->ops[o];
     if (op->code == MG_OP_GRAPH) mgi_red_kernel(&R, ugraph, op, mgi_cd_number(ugraph, o));
@@ -6698,6 +6719,7 @@ MGI_FN double mgi_cd_tolerance(const mg_graph *g) {
 
 /* ---- link 2 */
 typedef int (*mgi_launch_fn)(const void *const *in, void *const *out, void *workspace, void *stream);
+typedef int (*mgi_sized_fn)(const void *const *in, void *const *out, void *workspace, const int64_t *sym, void *stream);
 typedef size_t (*mgi_workspace_fn)(void);
 
 /* What a file is compared with: the µGraph given, else the one that its text quotes, without thread graphs as mg_cuda_emit has
@@ -6796,7 +6818,9 @@ typedef struct mgi_check_record {
 } mgi_check_record;
 
 typedef struct mgi_check_task {
-  const mg_graph *g;         /* reduced */
+  const mg_graph *g;         /* reduced; of a family the member that runs */
+  const mg_graph *family;    /* NULL: g is no member of one */
+  const int64_t *sym;        /* its sizes; NULL: it has none */
   const char *text;          /* the file */
   const mg_field *F;         /* NULL: floats */
   char so[512];
@@ -6946,8 +6970,9 @@ MGI_FN int mgi_check_reals(const mgi_check_task *t, const mgi_tensors *x, int k,
 }
 
 /* The emulation replaces the file's named constants; what stands there otherwise must be the µGraph's: `#define name v` is
-   looked up, and a name that the file does not have is none of its constants. */
-MGI_FN int mgi_check_constant(const char *text, const char *name, int64_t want, mg_check_report *r) {
+   looked up, and a name that the file does not have is none of its constants.  `symbol`: it comes with the launch from some line
+   on, which is run. */
+MGI_FN int mgi_check_constant(const char *text, const char *name, int64_t want, int symbol, mg_check_report *r) {
   char line[400];
   size_t n = (size_t)snprintf(line, sizeof line, "#define %.300s ", name);
   for (const char *p = strstr(text, line); p; p = strstr(p + 1, line)) {
@@ -6955,7 +6980,7 @@ MGI_FN int mgi_check_constant(const char *text, const char *name, int64_t want, 
     const char *from = p + n + strspn(p + n, " \t(");
     long long found = strtoll(from, &end, 0);
     const char *rest = end + strspn(end, " \t)uUlL\r");
-    if ((p != text && p[-1] != '\n') || (end != from && (*rest == '\n' || *rest == '/') && found == (long long)want)) continue;
+    if ((p != text && p[-1] != '\n') || (symbol && (!strncmp(from, "sym_", 4) || !strncmp(from, "mg_chunks(sym_", 14))) || (end != from && (*rest == '\n' || *rest == '/') && found == (long long)want)) continue;
     snprintf(r->difference, sizeof r->difference, "the file defines %.100s as %.*s, its µGraph says %lld", name, (int)strcspn(p + n, "\n") > 40 ? 40 : (int)strcspn(p + n, "\n"), p + n, (long long)want);
     return 0;
   }
@@ -6988,13 +7013,13 @@ MGI_FN mg_status mgi_check_constants(const mg_graph *g, const char *text, mg_che
   if (s != MG_OK) return s;
   for (uint32_t k = 0; k < c.n && ok; k++) {
     snprintf(name, sizeof name, "%.100s_D%u", g->name, k);
-    ok = mgi_check_constant(text, name, c.extent[k], r);
+    ok = mgi_check_constant(text, name, c.extent[k], g->n_symbols > 0, r);
   }
   for (uint32_t k = 1; k < g->n_ops && ok; k++) {
     const mg_graph *b = g->ops[k].sub;
     for (uint32_t a = 1; b && a < b->n_axes && ok; a++) {
       snprintf(name, sizeof name, "%.100s_K%d_%.70s", g->name, kernel, b->axes[a].name);
-      ok = mgi_check_constant(text, name, b->axes[a].extent, r);
+      ok = mgi_check_constant(text, name, b->axes[a].extent, b->axes[a].symbol > 0, r);
     }
     kernel += b != NULL;
   }
@@ -7014,7 +7039,11 @@ MGI_FN int mgi_check_info(const mg_graph *g, const mg_emitted_info *info, mgi_ch
     what = t->name;
     same = i->dtype == t->dtype && i->rank == t->shape.rank && !strcmp(i->name, t->name);
     for (int d = 0; same && d < t->shape.rank; d++) same = i->dim[d] == t->shape.dim[d] && i->order[d] == t->order[d] && (i->stride[d] == stride[d] || t->shape.dim[d] == 1);
+    for (int d = 0; same && !out && d < t->shape.rank; d++) same = i->symbol[d] == g->in_symbol[k][d];
   }
+  if (same) what = "its symbols", same = info->n_symbols == (int)g->n_symbols;
+  for (uint32_t k = 0; same && k < g->n_symbols; k++)
+    same = !strcmp(info->symbol[k].name, g->symbol[k].name) && info->symbol[k].least == g->symbol[k].least && info->symbol[k].most == g->symbol[k].most;
   if (!same) snprintf(r->difference, sizeof r->difference, "%.100s_info is not what the µGraph says: %.60s", g->name, what);
   return same;
 }
@@ -7030,10 +7059,16 @@ typedef struct mgi_check_entry {
   mgi_emulate_two_fn two;    /* NULL: in this build none */
   const mg_emitted_info *info; /* NULL: the file has none */
   mgi_launch_fn launch, launch_pdl; /* launch_pdl: NULL where there is none */
+  const int64_t *sym;        /* what they take before the stream; NULL: nothing */
   mgi_workspace_fn workspace;
 } mgi_check_entry;
+/* What is `launch` or `launch_pdl` of n, called. */
+MGI_FN int mgi_check_launch(const mgi_check_entry *n, mgi_launch_fn launch, const void *const *in, void *const *out, void *space, void *stream) {
+  return n->sym ? ((mgi_sized_fn)(void (*)(void))launch)(in, out, space, n->sym, stream) : launch(in, out, space, stream);
+}
 MGI_FN int mgi_check_open(const mgi_check_task *t, mgi_check_entry *n, mgi_check_record *r) {
   char name[256];
+  n->sym = t->sym;
   n->so = dlopen(t->so, RTLD_NOW | RTLD_LOCAL);
   if (!n->so) {
     r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "cannot load it: %.180s", dlerror());
@@ -7133,7 +7168,7 @@ typedef struct mgi_host {
 MGI_FN int mgi_host_launch(void *with, int which) {
   mgi_host *H = (mgi_host *)with;
   const mgi_call *c = &H->call[which];
-  return H->launch(c->in, c->out, c->space, c->stream);
+  return mgi_check_launch(H->n, H->launch, c->in, c->out, c->space, c->stream);
 }
 MGI_FN int mgi_host_differs(mgi_host *H, const char *what) {
   snprintf(H->r->difference, sizeof H->r->difference, "%.100s_launch%s%.300s", H->t->g->name, H->which, what);
@@ -7230,6 +7265,28 @@ MGI_FN int mgi_host_way(mgi_host *H) {
   return 1;
 }
 /* All ways to launch.  1: nothing was found; else the record says what.  last: the last kernel that is launched, and its grid. */
+/* Sizes out of their bounds: an error, and nothing is launched. */
+MGI_FN int mgi_host_bounds(mgi_host *H) {
+  const mg_graph *f = H->t->family;
+  mgi_check_entry n = *H->n;
+  int64_t sym[MG_MAX_SYMBOLS];
+  char text[120];
+  n.sym = sym;
+  for (uint32_t k = 0; f && k < 2 * f->n_symbols; k++) {
+    const mg_symbol *s = &f->symbol[k / 2];
+    for (uint32_t j = 0; j < f->n_symbols; j++) sym[j] = H->t->sym[j];
+    sym[k / 2] = k % 2 ? s->most + 1 : s->least - 1;
+    mgi_check_job_of(H->t, &H->call[0], H->space, H->r, &H->m[0]);
+    H->m[0].dry = 1, H->m[0].other = &H->m[0];
+    H->m[0].notes = H->notes[0], H->m[0].notes_size = MGI_HOST_NOTES;
+    if (n.setup(&H->m[0]) != (H->t->F != NULL)) continue;
+    const int rc = mgi_check_launch(&n, H->launch, H->call[0].in, H->call[0].out, H->call[0].space, H->call[0].stream);
+    if (rc && !H->m[0].launches) continue;
+    snprintf(text, sizeof text, " takes %.60s = %lld, which is out of its bounds", s->name, (long long)sym[k / 2]);
+    return mgi_host_differs(H, text);
+  }
+  return 1;
+}
 MGI_FN int mgi_check_host(const mgi_check_task *t, const mgi_check_entry *n, mgi_check_record *r, mgi_emulator *last) {
   mgi_host H;
   char *room = (char *)malloc(3 * (size_t)MGI_HOST_NOTES);
@@ -7249,6 +7306,7 @@ MGI_FN int mgi_check_host(const mgi_check_task *t, const mgi_check_entry *n, mgi
     H.blas = way == 2;
     if (!H.launch || (H.blas && !strstr(t->text, "mg_cublas("))) continue;
     ok = mgi_host_way(&H);
+    if (ok && way < 2) ok = mgi_host_bounds(&H);
     if (ok && !way && !mgi_host_one(&H, 0, 0, NULL)) ok = 0;
     if (ok && !way) *last = H.m[0];
   }
@@ -7475,7 +7533,7 @@ MGI_FN int mgi_sample_launch(mgi_sampler *S, int q, const char *only, mgi_check_
       for (int64_t j = 0, count = mg_box_elements(&s->want[k], mg_tensor_of(g, g->out[k])->shape.rank); j < count; j++)
         mgi_cd_put(S->x.out[k], mg_tensor_of(g, g->out[k])->dtype, mgi_box_place(&mg_tensor_of(g, g->out[k])->shape, &s->want[k], j), 0xFFFFFFFFu);
     m->blocks = 0;
-    rc = (S->n.launch_pdl && q % 2 ? S->n.launch_pdl : S->n.launch)(S->call.in, S->call.out, S->call.space, S->call.stream);
+    rc = mgi_check_launch(&S->n, S->n.launch_pdl && q % 2 ? S->n.launch_pdl : S->n.launch, S->call.in, S->call.out, S->call.space, S->call.stream);
     if (!rc && !m->error[0] && !S->alone) S->n.beside();
   }
   if (m->unmodelled) {
@@ -7688,7 +7746,7 @@ MGI_FN void mgi_sample_alone(mgi_sampler *S, const mgi_alone *A, uint32_t o, con
   memset(one.m.lo, 0, sizeof one.m.lo);
   memset(one.m.hi, 0, sizeof one.m.hi);
   memset(one.m.grid, 0, sizeof one.m.grid);
-  int rc = one.n.setup(&one.m) == (S->t->F != NULL) ? one.n.launch(one.call.in, one.call.out, one.call.space, one.call.stream) : -1; /* no block: to be told the arguments */
+  int rc = one.n.setup(&one.m) == (S->t->F != NULL) ? mgi_check_launch(&one.n, one.n.launch, one.call.in, one.call.out, one.call.space, one.call.stream) : -1; /* no block: to be told the arguments */
   for (uint32_t k = 0; k < g->n_in + g->n_out && !rc; k++) {
     const int out = k >= g->n_in, j = (int)(out ? k - g->n_in : k);
     const mg_tensor_info *x = mg_tensor_of(g, out ? g->out[j] : g->in[j]);
@@ -7811,7 +7869,7 @@ MGI_FN void mgi_check_families(const mgi_check_task *t, mgi_tensors *x, mgi_emul
       r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
       return;
     }
-    const int rc = n->launch(c->in, c->out, c->space, c->stream);
+    const int rc = mgi_check_launch(n, n->launch, c->in, c->out, c->space, c->stream);
     if (rc || m->error[0]) {
       snprintf(r->difference, sizeof r->difference, "the launch fails (%d, %s): %.350s", rc, mgi_draw_names[family], m->error);
       r->status = MG_NOT_FOUND;
@@ -7854,7 +7912,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
     r->status = MG_NOT_FOUND;
     return;
   }
-  if (n.info && !mgi_check_info(g, n.info, r)) {
+  if (n.info && !mgi_check_info(t->family ? t->family : g, n.info, r)) {
     r->status = MG_NOT_FOUND;
     return;
   }
@@ -7912,7 +7970,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
       others.space = c.space;
       others.stream = c.stream;
       mgi_check_job_of(t, &others, bytes, r, &m);
-      if (n.setup(&m) == (t->F != NULL)) rc = n.launch(others.in, others.out, others.space, others.stream);
+      if (n.setup(&m) == (t->F != NULL)) rc = mgi_check_launch(&n, n.launch, others.in, others.out, others.space, others.stream);
       if (rc || m.error[0]) {
         snprintf(r->difference, sizeof r->difference, "the launch fails (%d, with inputs of other values): %.350s", rc, m.error);
         r->race = m.race;
@@ -7928,7 +7986,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
       r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
       return;
     }
-    rc = (n.launch_pdl && order % 2 ? n.launch_pdl : n.launch)(c.in, c.out, c.space, c.stream);
+    rc = mgi_check_launch(&n, n.launch_pdl && order % 2 ? n.launch_pdl : n.launch, c.in, c.out, c.space, c.stream);
     if (!rc && !m.error[0]) n.beside();
     r->seeds = order + 1;
     if (m.unmodelled) {
@@ -8218,6 +8276,7 @@ MGI_FN void mgi_check_lines(const char *dir, const char *text, char *message, si
 }
 
 /* One check: of ugraph and its reduction by text, in files of dir; full: at full size too. */
+enum { MGI_CHECK_SIZES = 8 };
 typedef struct mgi_check_job {
   const mg_graph *ugraph;
   mg_reduced small;
@@ -8225,10 +8284,69 @@ typedef struct mgi_check_job {
   const mg_check_config *cfg;
   uint64_t seed;
   int timeout_s, full;
+  int n_sizes;               /* 1 without symbols */
+  int64_t size[MGI_CHECK_SIZES + 1][MG_MAX_SYMBOLS]; /* of the symbols; the last of all is their most */
+  mg_graph *member[MGI_CHECK_SIZES + 1]; /* of the reduced family, at these; the last of ugraph's */
   char *right;               /* what the emitter makes of the µGraph; NULL: nothing */
   int edited, shifted;       /* the text differs from it, in more than comments; it has running maxima */
   char dir[400];
 } mgi_check_job;
+/* The least and the greatest chunk that an axis counts of a symbol; both are its most where none does. */
+MGI_FN void mgi_check_chunks(const mg_graph *g, uint32_t symbol, int64_t chunk[2]) {
+  const int64_t most = g->symbol[symbol - 1].most;
+  chunk[0] = most, chunk[1] = 1;
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    for (uint32_t a = 1; g->ops[k].sub && a < g->ops[k].sub->n_axes; a++) {
+      const mg_axis_info *x = &g->ops[k].sub->axes[a];
+      const int64_t c = mgi_cd_ceil(most, x->extent);
+      if (x->symbol != symbol) continue;
+      if (c < chunk[0]) chunk[0] = c;
+      if (c > chunk[1]) chunk[1] = c;
+    }
+  if (chunk[1] < chunk[0]) chunk[1] = chunk[0];
+}
+/* The members of a family that a check runs: at each symbol's least, a chunk - 1, a chunk, a chunk + 1, three chunks and a ragged
+   rest, as far as it goes; where there are several symbols, each is at another of these.  The last is the greatest, at full size. */
+MGI_FN mg_status mgi_check_members(mgi_check_job *J, mg_error *e) {
+  const mg_graph *g = J->ugraph;
+  int n[MG_MAX_SYMBOLS], rows = 0, beyond = 0;
+  int64_t v[MG_MAX_SYMBOLS][MGI_CHECK_SIZES];
+  for (uint32_t k = 0; k < g->n_symbols; k++) {
+    const mg_symbol *s = &g->symbol[k];
+    int64_t c[2];
+    mgi_check_chunks(g, k + 1, c);
+    const int64_t want[MGI_CHECK_SIZES] = {s->least, c[0] - 1, c[0], c[0] + 1, c[1] - 1, c[1] + 1, 3 * c[1] + (c[1] > 2 ? 2 : 1), 3 * c[1] - (c[1] > 1)};
+    n[k] = 0;
+    for (int j = 0; j < MGI_CHECK_SIZES; j++) {
+      int again = want[j] < s->least || want[j] > s->most;
+      for (int i = 0; i < n[k]; i++) again |= v[k][i] == want[j];
+      if (!again) v[k][n[k]++] = want[j];
+    }
+    rows = n[k] > rows ? n[k] : rows;
+    J->size[MGI_CHECK_SIZES][k] = s->most;
+    beyond |= s->most != v[k][n[k] - 1];
+  }
+  mg_status s = MG_OK;
+  for (int j = 0; j < rows && s == MG_OK; j++) {
+    for (uint32_t k = 0; k < g->n_symbols; k++) J->size[j][k] = v[k][(j + (int)k) % n[k]];
+    s = mg_at(J->small.graph, J->size[j], &J->member[j], e);
+  }
+  if (s == MG_OK) s = mg_at(g, J->size[MGI_CHECK_SIZES], &J->member[MGI_CHECK_SIZES], e);
+  J->n_sizes = rows;
+  J->full = J->full || (beyond && J->cfg->samples >= 0);
+  return s;
+}
+/* "n = 1, 15, 16; at most 256": what was run. */
+MGI_FN void mgi_check_sizes_text(const mgi_check_job *J, char *text, size_t size) {
+  const mg_graph *g = J->ugraph;
+  size_t at = 0;
+  text[0] = 0;
+  for (uint32_t k = 0; k < g->n_symbols && at < size; k++) {
+    at += (size_t)snprintf(text + at, size - at, "%s%s = ", k ? "; " : "", g->symbol[k].name);
+    for (int j = 0; j < J->n_sizes && at < size; j++) at += (size_t)snprintf(text + at, size - at, "%s%lld", j ? ", " : "", (long long)J->size[j][k]);
+    if (at < size && J->full) at += (size_t)snprintf(text + at, size - at, ", blocks of %lld", (long long)g->symbol[k].most);
+  }
+}
 /* The sizes that a check runs at: reduced ones, or, where they are asked for, the µGraph's own. */
 MGI_FN mg_status mgi_check_sizes(mgi_check_job *J, mg_error *e) {
   mg_status s = mg_cuda_reduce(J->ugraph, &J->small, e);
@@ -8244,7 +8362,8 @@ MGI_FN mg_status mgi_check_sizes(mgi_check_job *J, mg_error *e) {
     }
   }
   J->full = J->small.changed && J->cfg->samples >= 0;
-  return s;
+  J->n_sizes = 1;
+  return s == MG_OK && J->ugraph->n_symbols ? mgi_check_members(J, e) : s;
 }
 /* The text without comments and blanks; NULL: there is no memory. */
 MGI_FN char *mgi_check_code(const char *text) {
@@ -8288,9 +8407,11 @@ MGI_FN mg_status mgi_check_fields(const mgi_check_job *J, int opaque, mg_field F
 }
 /* Its tasks: two fields, floats; at full size a field and floats; of an edited file, floats of what it was edited from. */
 enum { MGI_CHECK_FIELDS = 2, MGI_CHECK_FLOATS = 2, MGI_CHECK_SAMPLED, MGI_CHECK_SAMPLED_FLOATS, MGI_CHECK_RIGHT, MGI_CHECK_TASKS };
-MGI_FN void mgi_check_task_of(const mgi_check_job *J, int k, const mg_field F[2], double tolerance, mgi_check_task *task) {
+MGI_FN void mgi_check_task_of(const mgi_check_job *J, int k, int size, const mg_field F[2], double tolerance, mgi_check_task *task) {
   const mg_check_config *cfg = J->cfg;
-  task->g = k < MGI_CHECK_SAMPLED || k == MGI_CHECK_RIGHT ? J->small.graph : J->ugraph;
+  const int reduced = k < MGI_CHECK_SAMPLED || k == MGI_CHECK_RIGHT, at = reduced ? size : (int)MGI_CHECK_SIZES;
+  task->g = reduced ? J->small.graph : J->ugraph;
+  if (J->ugraph->n_symbols) task->family = task->g, task->g = J->member[at], task->sym = J->size[at];
   task->text = k == MGI_CHECK_RIGHT ? J->right : J->text;
   task->shifted = J->shifted;
   task->yardstick = k == MGI_CHECK_RIGHT;
@@ -8314,7 +8435,7 @@ MGI_FN void mgi_check_tell(int k, const mgi_check_record *found, const mg_field 
     r->host_calls = found->host_calls;
     r->products = found->products;
   } else if (k == MGI_CHECK_FLOATS) {
-    r->float_error = found->float_error;
+    if (found->float_error > r->float_error) r->float_error = found->float_error;
     r->float_checked = found->status == MG_OK;
   } else if (k == MGI_CHECK_SAMPLED) {
     r->sampled = found->sampled;
@@ -8334,8 +8455,8 @@ MGI_FN void mgi_check_tell(int k, const mgi_check_record *found, const mg_field 
 /* Outputs of an edited file against those of what the emitter makes of its µGraph, on the same inputs: relative to their size, and
    to half a step of what they are stored in.  Sums in another order differ in the last bits of f32, by which few of the stored values
    become their neighbours; one more rounding to 16 bits moves many.  1: same. */
-MGI_FN int mgi_check_alike(const mgi_check_job *J, int family, double *off, double *most) {
-  const mg_graph *g = J->small.graph;
+MGI_FN int mgi_check_alike(const mgi_check_job *J, int size, int family, double *off, double *most) {
+  const mg_graph *g = J->member[size] ? J->member[size] : J->small.graph;
   char path[2][540];
   FILE *f[2];
   int same = 1;
@@ -8365,10 +8486,10 @@ MGI_FN int mgi_check_alike(const mgi_check_job *J, int family, double *off, doub
     if (f[k]) fclose(f[k]);
   return same;
 }
-MGI_FN mg_status mgi_check_against(const mgi_check_job *J, const mgi_check_record *got, const mgi_check_record *right, mg_check_report *r) {
+MGI_FN mg_status mgi_check_against(const mgi_check_job *J, int size, const mgi_check_record *got, const mgi_check_record *right, mg_check_report *r) {
   for (int k = 0; k < MGI_FAMILIES; k++) {
     double off = got->family[k], most = 2 * right->family[k] + 0x1p-8;
-    if (right->family[k] < 0 || got->family[k] < 0 || (k < MGI_FAMILY_PEAKS ? mgi_check_alike(J, k, &off, &most) : off <= most)) continue;
+    if (right->family[k] < 0 || got->family[k] < 0 || (k < MGI_FAMILY_PEAKS ? mgi_check_alike(J, size, k, &off, &most) : off <= most)) continue;
     snprintf(r->difference, sizeof r->difference, "over floats it %s %.3g, not %.3g, %s what the emitter makes of its \xC2\xB5Graph (%s): values are rounded to other bits, or maxima are other ones",
              k < MGI_FAMILY_PEAKS ? "differs by" : "has a relative error of", off, most, k < MGI_FAMILY_PEAKS ? "from" : "by", mgi_draw_names[k]);
     return MG_NOT_FOUND;
@@ -8376,28 +8497,27 @@ MGI_FN mg_status mgi_check_against(const mgi_check_job *J, const mgi_check_recor
   return MG_OK;
 }
 /* All tasks at once, each a process.  *again: a second exponential hid elements. */
-MGI_FN mg_status mgi_check_tasks(const mgi_check_job *J, const mg_field F[2], int *again, mg_check_report *r, mg_error *e) {
+MGI_FN mg_status mgi_check_tasks(const mgi_check_job *J, int size, const mg_field F[2], int *again, mg_check_report *r, mg_error *e) {
   mgi_check_task task[MGI_CHECK_TASKS];
   mgi_check_record record[MGI_CHECK_TASKS];
   mgi_child child[MGI_CHECK_TASKS];
   mg_status s = MG_OK;
   int started = 0;
   for (int k = 0; k < MGI_CHECK_TASKS && s == MG_OK; k++) {
-    if (k == MGI_CHECK_RIGHT ? !J->edited : k >= MGI_CHECK_SAMPLED && !J->full) continue;
+    if (k == MGI_CHECK_RIGHT ? !J->edited : k >= MGI_CHECK_SAMPLED && (!J->full || size)) continue;
     memset(&task[k], 0, sizeof task[k]);
-    mgi_check_task_of(J, k, F, r->tolerance, &task[k]);
+    mgi_check_task_of(J, k, size, F, r->tolerance, &task[k]);
     if (mgi_check_start(&child[k], &task[k], J->timeout_s)) started |= 1 << k;
     else s = mg_fail(e, MG_MACHINE, "mg_cuda_check", "cannot start a process: %s", strerror(errno));
   }
-  r->compared = r->undefined = 0;
+  if (!size) r->compared = r->undefined = 0, *again = 0;
   r->fields = 0;
   r->difference[0] = 0;
-  *again = 0;
   for (int k = 0; k < MGI_CHECK_TASKS; k++) {
     if (!(started >> k & 1)) continue;
     mgi_check_finish(&child[k], J->timeout_s, &record[k]);
     if (k == MGI_CHECK_RIGHT) {
-      if (s == MG_OK && record[k].status == MG_OK) s = mgi_check_against(J, &record[MGI_CHECK_FLOATS], &record[k], r);
+      if (s == MG_OK && record[k].status == MG_OK) s = mgi_check_against(J, size, &record[MGI_CHECK_FLOATS], &record[k], r);
       continue;
     }
     mgi_check_tell(k, &record[k], F, r);
@@ -8469,7 +8589,15 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
     mg_field F[2];
     s = mgi_check_fields(&J, opaque, F, e);
     if (s != MG_OK) break;
-    s = mgi_check_tasks(&J, F, &again, r, e);
+    r->float_error = 0;
+    for (int size = 0; size < J.n_sizes && s == MG_OK; size++) {
+      s = mgi_check_tasks(&J, size, F, &again, r, e);
+      const size_t used = strlen(r->difference);
+      if (s == MG_NOT_FOUND && J.ugraph->n_symbols)
+        for (uint32_t k = 0, at = (uint32_t)used; k < J.ugraph->n_symbols && at < sizeof r->difference; k++)
+          at += (uint32_t)snprintf(r->difference + at, sizeof r->difference - at, "%s%s = %lld", k ? ", " : "; at ", J.ugraph->symbol[k].name, (long long)J.size[size][k]);
+    }
+    mgi_check_sizes_text(&J, r->sizes, sizeof r->sizes);
     r->exp_opaque = opaque;
   }
   if (r->race) mgi_check_lines(J.dir, cu_text, r->difference, sizeof r->difference);
@@ -8481,6 +8609,7 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
                 (unsigned long long)(r->undefined + r->compared));
   if (J.dir[0] && cfg->keep) snprintf(r->kept, sizeof r->kept, "%.250s", J.dir);
   else if (J.dir[0]) mgi_check_remove(J.dir);
+  for (int k = 0; k <= MGI_CHECK_SIZES; k++) mg_graph_free(J.member[k]);
   mg_reduced_free(&J.small);
   mg_string_free(J.right);
   mg_graph_free(own);
@@ -8522,7 +8651,7 @@ MGI_FN mg_status mgi_safe_launch(mgi_safe_runner *R, int pass, mg_error *e) {
   memset(R->aligned, 0, R->space_bytes);
   for (uint32_t k = 0; k < R->t->g->n_out; k++) memset(R->x.out[k], 0xFF, R->x.out_bytes[k]);
   if (R->n.setup(&R->m) != 0) return mg_fail(e, MG_BAD_INPUT, "emitted file", "it was compiled with another version of mirage_cuda.cuh: include_dir has to name this one's");
-  const int rc = R->n.launch((const void *const *)R->x.in, R->x.out, R->space_bytes ? R->aligned : NULL, NULL);
+  const int rc = mgi_check_launch(&R->n, R->n.launch, (const void *const *)R->x.in, R->x.out, R->space_bytes ? R->aligned : NULL, NULL);
   return rc || R->m.error[0] ? mg_fail(e, MG_BAD_INPUT, R->t->g->name, "the launch fails (%d): %.200s", rc, R->m.error) : MG_OK;
 }
 

@@ -1160,6 +1160,7 @@ static int check_and_print(const options *o, const mg_graph *g, const char *cu, 
   fprintf(f, "link 2: SAME over %d field%s, %d fiber orders each: %llu elements compared, %llu undefined%s%s\n", r->fields, r->fields == 1 ? "" : "s", r->seeds,
           (unsigned long long)r->compared, (unsigned long long)r->undefined, r->exp_opaque ? "; exp uninterpreted" : "", r->reduced ? "; at reduced sizes" : "");
   for (int k = 0; k < r->fields && k < 8; k++) fprintf(f, "  field: p=%llu q=%llu\n", (unsigned long long)r->p[k], (unsigned long long)r->q[k]);
+  if (r->sizes[0]) fprintf(f, "  sizes: %s\n", r->sizes);
   if (r->sampled) fprintf(f, "  full size: %llu blocks, %llu elements compared; %llu blocks over floats\n", (unsigned long long)r->sampled, (unsigned long long)r->sampled_compared, (unsigned long long)r->sampled_floats);
   if (r->unsampled[0]) fprintf(f, "  full size: %s: %s\n", r->sampled ? "no more blocks" : "no blocks", r->unsampled);
   fprintf(f, "  host: %d launches without blocks: other buffers, two threads, calls that fail\n", r->host_calls);
