@@ -7265,27 +7265,43 @@ MGI_FN int mgi_host_way(mgi_host *H) {
   return 1;
 }
 /* All ways to launch.  1: nothing was found; else the record says what.  last: the last kernel that is launched, and its grid. */
+/* A launch of no blocks at sizes of a family; *launches: of kernels.  Its status. */
+MGI_FN int mgi_host_sized(mgi_host *H, mgi_launch_fn launch, const int64_t *sym, uint64_t *launches) {
+  mgi_check_entry n = *H->n;
+  mgi_emulator *m = &H->m[0];
+  n.sym = sym;
+  mgi_check_job_of(H->t, &H->call[0], H->space, H->r, m);
+  m->dry = 1, m->other = m;
+  m->notes = H->notes[0], m->notes_size = MGI_HOST_NOTES;
+  if (n.setup(m) != (H->t->F != NULL)) return -1;
+  const int rc = mgi_check_launch(&n, launch, H->call[0].in, H->call[0].out, H->call[0].space, H->call[0].stream);
+  *launches = (uint64_t)m->launches;
+  return rc;
+}
 /* Sizes out of their bounds: an error, and nothing is launched. */
 MGI_FN int mgi_host_bounds(mgi_host *H) {
   const mg_graph *f = H->t->family;
-  mgi_check_entry n = *H->n;
   int64_t sym[MG_MAX_SYMBOLS];
   char text[120];
-  n.sym = sym;
   for (uint32_t k = 0; f && k < 2 * f->n_symbols; k++) {
     const mg_symbol *s = &f->symbol[k / 2];
-    for (uint32_t j = 0; j < f->n_symbols; j++) sym[j] = H->t->sym[j];
+    uint64_t launches = 0;
+    memcpy(sym, H->t->sym, f->n_symbols * sizeof *sym);
     sym[k / 2] = k % 2 ? s->most + 1 : s->least - 1;
-    mgi_check_job_of(H->t, &H->call[0], H->space, H->r, &H->m[0]);
-    H->m[0].dry = 1, H->m[0].other = &H->m[0];
-    H->m[0].notes = H->notes[0], H->m[0].notes_size = MGI_HOST_NOTES;
-    if (n.setup(&H->m[0]) != (H->t->F != NULL)) continue;
-    const int rc = mgi_check_launch(&n, H->launch, H->call[0].in, H->call[0].out, H->call[0].space, H->call[0].stream);
-    if (rc && !H->m[0].launches) continue;
+    if (mgi_host_sized(H, H->launch, sym, &launches) && !launches) continue;
     snprintf(text, sizeof text, " takes %.60s = %lld, which is out of its bounds", s->name, (long long)sym[k / 2]);
     return mgi_host_differs(H, text);
   }
   return 1;
+}
+/* Calls at other sizes come before all others: what is kept of them must not be taken for the next one's. */
+MGI_FN void mgi_host_before(mgi_host *H) {
+  const mg_graph *f = H->t->family;
+  int64_t sym[MG_MAX_SYMBOLS];
+  uint64_t launches;
+  for (uint32_t k = 0; f && k < f->n_symbols; k++) sym[k] = H->t->sym[k] == f->symbol[k].most ? f->symbol[k].least : f->symbol[k].most;
+  if (f) mgi_host_sized(H, H->n->launch, sym, &launches);
+  if (f && H->n->launch_pdl) mgi_host_sized(H, H->n->launch_pdl, sym, &launches);
 }
 MGI_FN int mgi_check_host(const mgi_check_task *t, const mgi_check_entry *n, mgi_check_record *r, mgi_emulator *last) {
   mgi_host H;
@@ -7300,6 +7316,7 @@ MGI_FN int mgi_check_host(const mgi_check_task *t, const mgi_check_entry *n, mgi
     ok = mgi_check_buffers(t, n, H.space, k, 0, &H.call[k], r);
     H.call[k].stream = &H.call[k];
   }
+  if (ok) mgi_host_before(&H);
   for (int way = 0; way < 3 && ok; way++) { /* with cuBLAS only where something is left to it */
     H.launch = way == 1 ? n->launch_pdl : n->launch;
     H.which = way == 1 ? "_pdl" : "";
@@ -8291,10 +8308,11 @@ typedef struct mgi_check_job {
   int edited, shifted;       /* the text differs from it, in more than comments; it has running maxima */
   char dir[400];
 } mgi_check_job;
-/* The least and the greatest chunk that an axis counts of a symbol; both are its most where none does. */
+/* The least and the greatest chunk that an axis counts of a symbol; where none does, both are its most, which is a tile then, or,
+   where there are whole operators alone, the tile of their products. */
 MGI_FN void mgi_check_chunks(const mg_graph *g, uint32_t symbol, int64_t chunk[2]) {
   const int64_t most = g->symbol[symbol - 1].most;
-  chunk[0] = most, chunk[1] = 1;
+  chunk[0] = mg_is_program(g) && most > 16 ? 16 : most, chunk[1] = 1;
   for (uint32_t k = 1; k < g->n_ops; k++)
     for (uint32_t a = 1; g->ops[k].sub && a < g->ops[k].sub->n_axes; a++) {
       const mg_axis_info *x = &g->ops[k].sub->axes[a];
