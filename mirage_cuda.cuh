@@ -6737,6 +6737,24 @@ MGI_FN mg_status mgi_cd_meant(const char *cu_text, const mg_graph **ugraph, mg_g
   return s;
 }
 
+/* Of a family, its member at the sizes given, NULL: at the greatest, or at `enough`, where that is less: *ugraph and *own
+   become it, *sym its sizes, kept in value.  Of what is none nothing changes, and *sym is NULL. */
+MGI_FN mg_status mgi_cd_member(const mg_graph **ugraph, mg_graph **own, const int64_t *given, int64_t enough, int64_t value[MG_MAX_SYMBOLS], const int64_t **sym, mg_error *e) {
+  const mg_graph *g = *ugraph;
+  mg_graph *member = NULL;
+  *sym = NULL;
+  if (!g->n_symbols) return MG_OK;
+  for (uint32_t k = 0; k < g->n_symbols; k++) {
+    const mg_symbol *s = &g->symbol[k];
+    value[k] = given ? given[k] : s->most < enough ? s->most : s->least > enough ? s->least : enough;
+  }
+  const mg_status s = mg_at(g, value, &member, e);
+  if (s != MG_OK) return s;
+  mg_graph_free(*own);
+  *ugraph = *own = member;
+  *sym = value;
+  return MG_OK;
+}
 /* Tensor t of kernel-level g, and what kernels load of it, is f32; what they compute keeps its type. */
 MGI_FN void mgi_cu_widen(mg_graph *g, uint32_t t) {
   g->tensors[t].dtype = MG_F32;
@@ -8638,6 +8656,7 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
    Sizes: what is contracted or reduced keeps its extent, so that sums are as long as they are; other classes shrink to one block's. */
 typedef struct mgi_safe_task {
   const mg_graph *program, *g; /* both at these sizes */
+  const int64_t *sym;        /* of their families; NULL: they are of none */
   const char *text;
   char so[512];
   const mg_check_config *cfg;
@@ -8752,7 +8771,7 @@ MGI_FN void mgi_safe_body(const void *task, void *record) {
   memset(&why, 0, sizeof why);
   memset(&c, 0, sizeof c);
   R.t = t;
-  opened.g = g;
+  opened.g = g, opened.sym = t->sym;
   memcpy(opened.so, t->so, sizeof opened.so);
   if (!mgi_check_open(&opened, &R.n, &why)) {
     r->status = why.status, r->error = why.error;
@@ -8887,9 +8906,10 @@ MGI_FN mg_status mgi_safe_build(const mg_graph *g, const mg_reduced *small, cons
 }
 
 mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_numerics_report *r, mg_error *e) {
-  enum { MOST = 8 };
+  enum { MOST = 8, MGI_SAFE_ROWS = 16 }; /* of a symbol, more say no more: they are parallel */
   mg_check_config none;
-  mg_graph *own = NULL, *sized = NULL;
+  mg_graph *own = NULL, *sized = NULL, *member = NULL;
+  int64_t value[MG_MAX_SYMBOLS];
   mg_reduced small;
   char headers[400], dir[400] = "", source[600], so[600];
   mgi_safe_task task[MOST];
@@ -8907,6 +8927,10 @@ mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, cons
   if (s != MG_OK) return s;
   if (program) s = mg_verify_signature(program, ugraph, e);
   if (s == MG_OK) s = mgi_safe_sizes(program, ugraph, &small, &sized, e);
+  const mg_graph *g = small.graph, *yardstick = sized;
+  const int64_t *sym = NULL;
+  if (s == MG_OK) s = mgi_cd_member(&g, &member, NULL, MGI_SAFE_ROWS, value, &sym, e);
+  if (s == MG_OK && sized) s = mgi_cd_member(&yardstick, &sized, NULL, MGI_SAFE_ROWS, value, &sym, e);
   if (s == MG_OK) s = mgi_cd_temp_dir(cfg->work_dir, dir, sizeof dir, e);
   snprintf(source, sizeof source, "%s/kernel.cu", dir);
   snprintf(so, sizeof so, "%s/numerics.so", dir);
@@ -8916,7 +8940,7 @@ mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, cons
   const int parts = cfg->jobs > 0 ? cfg->jobs < MOST ? cfg->jobs : MOST : processors > MOST ? MOST : processors > 0 ? (int)processors : 1;
   for (int k = 0; k < parts && s == MG_OK; k++) {
     mgi_safe_task *t = &task[k];
-    t->program = sized ? sized : small.graph, t->g = small.graph;
+    t->program = yardstick ? yardstick : g, t->g = g, t->sym = sym;
     t->text = cu_text, t->cfg = cfg, t->seed = cfg->seed ? cfg->seed : 1;
     t->part = k, t->parts = parts;
     snprintf(t->so, sizeof t->so, "%.500s", so);
@@ -8950,6 +8974,7 @@ mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, cons
     rmdir(dir);
   }
   mg_graph_free(sized);
+  mg_graph_free(member);
   mg_reduced_free(&small);
   mg_graph_free(own);
   return s;
@@ -9437,6 +9462,7 @@ MGI_FN mg_status mgi_run_compiled(const mg_graph *g, const mg_run_config *cfg, m
   mg_status s = mgi_run_open(g, r->so_path, x, &job, &run, &so, e);
   for (uint32_t k = 0; k < g->n_in; k++) r->bytes += x->in_bytes[k];
   for (uint32_t k = 0; k < g->n_out; k++) r->bytes += x->out_bytes[k];
+  job.sym = cfg->sym;
   job.reps = cfg->reps > 0 ? cfg->reps : 15;
   job.cold = cfg->cold;
   job.no_time = cfg->no_time;
@@ -9489,6 +9515,7 @@ mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_
   mg_compile_config compile;
   mgi_tensors x;
   mg_graph *own = NULL;
+  int64_t value[MG_MAX_SYMBOLS];
   char arch[24];
   memset(&none, 0, sizeof none);
   memset(&x, 0, sizeof x);
@@ -9499,7 +9526,13 @@ mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_
   if (s != MG_OK) return s;
   mgi_run_compiler(cfg, arch, &compile);
   s = mgi_cd_meant(cu_text, &ugraph, &own, e);
-  if (s != MG_OK) return s;
+  mg_run_config sized = *cfg;
+  if (s == MG_OK) s = mgi_cd_member(&ugraph, &own, cfg->sym, INT64_MAX, value, &sized.sym, e);
+  cfg = &sized;
+  if (s != MG_OK) {
+    mg_graph_free(own);
+    return s;
+  }
   mgi_run_begin(ugraph, cfg, r);
   s = mg_cuda_compile(cu_text, &compile, r->so_path, sizeof r->so_path, e);
   if (s == MG_OK) s = mgi_run_expected(ugraph, r->seed, &x, e);
@@ -9683,18 +9716,24 @@ mg_status mg_cuda_run_numerics(const mg_graph *program, const mg_graph *ugraph, 
   mgi_run_compiler(cfg, arch, &compile);
   s = mgi_cd_meant(cu_text, &ugraph, &own, e);
   if (s != MG_OK) return s;
+  mg_graph *sized = NULL;
+  int64_t value[MG_MAX_SYMBOLS];
+  const int64_t *sym = NULL, *same = NULL;
+  if (program) s = mg_verify_signature(program, ugraph, e);
+  if (s == MG_OK && program) s = mgi_cd_member(&program, &sized, cfg->sym, INT64_MAX, value, &same, e);
+  if (s == MG_OK) s = mgi_cd_member(&ugraph, &own, cfg->sym, INT64_MAX, value, &sym, e);
   R.program = program ? program : ugraph, R.g = ugraph, R.so_path = path;
   c.seed = cfg->seed ? cfg->seed : 1, c.only = 1, c.want = R.want, c.time_limit_s = cfg->numerics_s;
-  if (program) s = mg_verify_signature(program, ugraph, e);
   if (s == MG_OK) s = mg_cuda_compile(cu_text, &compile, path, sizeof path, e);
   if (s == MG_OK) s = mgi_tensors_new(ugraph, 1, &R.x, e);
   if (s == MG_OK) s = mgi_run_open(ugraph, path, &R.x, &R.job, &R.run, &so, e);
-  R.job.no_time = 1;
+  R.job.no_time = 1, R.job.sym = sym;
   if (s == MG_OK) s = mgi_gpu_want(&R, c.seed, e);
   if (s == MG_OK) s = mg_numerics(R.program, mgi_gpu_run, &R, &c, r, e);
   mgi_run_close(&R.job, so);
   mg_part_free(&R.part);
   mgi_tensors_free(&R.x);
+  mg_graph_free(sized);
   mg_graph_free(own);
   return s;
 }
