@@ -625,6 +625,8 @@ mg_status mg_check(mg_graph *program, mg_error *e);
 
 /* Parses a program or a µGraph.  `where` names the source in errors.  *out is checked.  Any bytes may come in. */
 mg_status mg_parse(const char *text, size_t len, const char *where, const mg_config *cfg, mg_graph **out, mg_error *e);
+/* The same of a text that may hold several programs one after the other, as the result of a search over a symbol does; at most `most`. */
+mg_status mg_parse_all(const char *text, size_t len, const char *where, const mg_config *cfg, int most, mg_graph **out, int *n, mg_error *e);
 /* Reads the file whole (at most 1 MiB) and parses it. */
 mg_status mg_parse_file(const char *path, const mg_config *cfg, mg_graph **out, mg_error *e);
 /* The text form; parsing it gives the same graph.  Free with mg_string_free. */
@@ -705,6 +707,11 @@ mg_status mg_at(const mg_graph *program, const int64_t *value, mg_graph **out, m
 /* The same family of other bounds, which need not be within its own; of its kernels the chunks are kept: MG_BAD_INPUT where so many
    rows are not cut in chunks of that size. */
 mg_status mg_within(const mg_graph *program, const int64_t *least, const int64_t *most, mg_graph **out, mg_error *e);
+/* The family of which g, without symbols, is the greatest member: its inputs have the symbols that those of `program` have.
+   MG_UNSUPPORTED where it is no family: not parallel in them, say. */
+mg_status mg_family_of(const mg_graph *g, const mg_graph *program, mg_graph **out, mg_error *e);
+/* Gives a program another name. */
+mg_status mg_rename(mg_graph *program, const char *name, mg_error *e);
 /* By dimension of kernel-level tensors, as mg_classes.of: 0, or 1 + the symbol that its extent is.  For free(). */
 mg_status mg_symbols_of(const mg_graph *program, uint8_t **of, mg_error *e);
 
@@ -2340,7 +2347,7 @@ typedef struct mgi_parser {
   mgi_tok tok;
   int line, column;           /* of the current token */
   int next_line, next_column; /* of p */
-  int depth, failed;
+  int depth, failed, many;    /* many: another program may follow */
   mg_error *e;
   mg_graph *root;
 } mgi_parser;
@@ -2863,7 +2870,7 @@ static int mgi_symbol_follows(const mgi_parser *P) {
   return ahead.tok == MGI_NAME;
 }
 static void mgi_parse_program(mgi_parser *P, mg_graph *g) {
-  while (!P->failed && P->tok != MGI_EOF) {
+  while (!P->failed && P->tok != MGI_EOF && !(P->many && mgi_is(P, "program"))) {
     char name[65];
     int line = P->line, column = P->column;
     if (mgi_accept(P, "input")) {
@@ -2906,29 +2913,45 @@ static void mgi_parse_program(mgi_parser *P, mg_graph *g) {
   }
 }
 
-mg_status mg_parse(const char *text, size_t len, const char *where, const mg_config *cfg, mg_graph **out, mg_error *e) {
-  mgi_parser P;
-  mg_error local;
+/* One program, from where P stands. */
+static mg_status mgi_parse_one(mgi_parser *P, const mg_config *cfg, mg_graph **out) {
   char name[65];
-  *out = NULL;
-  memset(&P, 0, sizeof P);
-  P.p = text, P.end = text + len, P.where = where ? where : "text", P.next_line = P.next_column = 1;
-  P.e = e ? e : &local;
-  if (len > MGI_MAX_TEXT) return mg_fail(e, MG_LIMIT, P.where, "a text has at most %d bytes, this one %zu", MGI_MAX_TEXT, len);
-  mgi_next(&P);
-  mgi_expect(&P, "program");
-  mgi_name(&P, name, "the program's name");
-  if (P.failed) return (mg_status)P.failed;
+  mgi_expect(P, "program");
+  mgi_name(P, name, "the program's name");
+  if (P->failed) return (mg_status)P->failed;
   mg_graph *g = mg_program_new(name, cfg);
-  if (!g) return mg_fail(e, MG_NO_MEMORY, P.where, "no memory for the program");
-  P.root = g;
-  mgi_parse_program(&P, g);
+  if (!g) return mg_fail(P->e, MG_NO_MEMORY, P->where, "no memory for the program");
+  P->root = g;
+  mgi_parse_program(P, g);
   mg_error found;
-  mg_status checked = P.failed ? MG_OK : mg_check(g, &found);
-  if (checked != MG_OK) mgi_perr(&P, checked, "%.60s: %.180s", found.where, found.msg);
-  if (P.failed) { mg_graph_free(g); return (mg_status)P.failed; }
+  mg_status checked = P->failed ? MG_OK : mg_check(g, &found);
+  if (checked != MG_OK) mgi_perr(P, checked, "%.60s: %.180s", found.where, found.msg);
+  if (P->failed) { mg_graph_free(g); return (mg_status)P->failed; }
   *out = g;
   return MG_OK;
+}
+mg_status mg_parse_all(const char *text, size_t len, const char *where, const mg_config *cfg, int most, mg_graph **out, int *n, mg_error *e) {
+  mgi_parser P;
+  mg_error local;
+  mg_status s = MG_OK;
+  *n = 0;
+  memset(&P, 0, sizeof P);
+  P.p = text, P.end = text + len, P.where = where ? where : "text", P.next_line = P.next_column = 1;
+  P.e = e ? e : &local, P.many = most > 1;
+  if (len > MGI_MAX_TEXT) return mg_fail(e, MG_LIMIT, P.where, "a text has at most %d bytes, this one %zu", MGI_MAX_TEXT, len);
+  mgi_next(&P);
+  do {
+    if (*n == most) mgi_perr(&P, MG_LIMIT, "a text has at most %d programs", most), s = MG_LIMIT;
+    else s = mgi_parse_one(&P, cfg, &out[*n]);
+    if (s == MG_OK) ++*n;
+  } while (s == MG_OK && P.tok != MGI_EOF);
+  while (s != MG_OK && *n) mg_graph_free(out[--*n]);
+  return s;
+}
+mg_status mg_parse(const char *text, size_t len, const char *where, const mg_config *cfg, mg_graph **out, mg_error *e) {
+  int n;
+  *out = NULL;
+  return mg_parse_all(text, len, where, cfg, 1, out, &n, e);
 }
 
 mg_status mg_parse_file(const char *path, const mg_config *cfg, mg_graph **out, mg_error *e) {
@@ -4683,6 +4706,47 @@ static mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
   for (uint32_t l = 1; l < S.p.n_levels && s == MG_OK; l++) s = mgi_symbols_axes(&S, l, e);
   mgi_symbols_close(&S);
   return s;
+}
+
+mg_status mg_family_of(const mg_graph *g, const mg_graph *program, mg_graph **out, mg_error *e) {
+  mgi_symbols S;
+  *out = NULL;
+  if (g->n_symbols || g->n_in != program->n_in) return mg_fail(e, MG_BAD_INPUT, "mg_family_of", "expected a graph without symbols, and a program with as many inputs");
+  mg_graph *f = NULL;
+  mg_status s = mgi_copy_program(g, NULL, NULL, 0, NULL, &f, e);
+  if (s != MG_OK) return s;
+  for (uint32_t k = 0; k < program->n_symbols; k++) {
+    int64_t most = 0;
+    for (uint32_t i = 0; i < g->n_in; i++)
+      for (int d = 0; d < g->tensors[g->in[i].id].shape.rank; d++)
+        if (program->in_symbol[i][d] == k + 1) most = g->tensors[g->in[i].id].shape.dim[d];
+    mg_symbol_new(f, program->symbol[k].name, program->symbol[k].least < most ? program->symbol[k].least : most, most);
+    for (uint32_t i = 0; i < g->n_in; i++)
+      for (int d = 0; d < g->tensors[g->in[i].id].shape.rank; d++)
+        if (program->in_symbol[i][d] == k + 1) mg_symbol_input(f, f->in[i], d, k + 1);
+  }
+  s = f->root->err.status == MG_OK ? mgi_symbols_open(f, &S, e) : mg_check(f, e);
+  if (s == MG_OK) {
+    for (uint32_t l = 1; l < S.p.n_levels; l++) {
+      mg_graph *b = (mg_graph *)(uintptr_t)S.p.level[l].g; /* f's own */
+      for (uint32_t a = 1; a < b->n_axes; a++) {
+        const int c = S.p.axis[l * (MG_MAX_AXES + 1) + a];
+        if (c >= 0 && S.of[c] && mgi_symbol_outermost(&S.p, l, c) == mgi_label_axis(b, a)) b->axes[a].symbol = S.of[c];
+      }
+    }
+    mgi_symbols_close(&S);
+    s = mg_check(f, e);
+  }
+  if (s == MG_OK) *out = f;
+  else mg_graph_free(f);
+  return s;
+}
+mg_status mg_rename(mg_graph *g, const char *name, mg_error *e) {
+  if (!mgi_good_name(name) || mgi_keyword(name)) return mg_fail(e, MG_BAD_INPUT, "program", "'%.40s' is no name", name ? name : "(null)");
+  const char *copy = mgi_copy_string(g->root, name, strlen(name));
+  if (!copy) return mg_fail(e, MG_NO_MEMORY, "mg_rename", "no memory");
+  g->name = copy;
+  return MG_OK;
 }
 
 mg_status mg_symbols_of(const mg_graph *g, uint8_t **of, mg_error *e) {

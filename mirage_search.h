@@ -34,9 +34,10 @@
      }
 
    CONTENTS (search for the tag)
-     >>egraph-api  >>search-api  >>safety-api  >>tilings-api  >>threads-api                              declarations
+     >>egraph-api  >>search-api  >>family-api  >>safety-api  >>tilings-api  >>threads-api                              declarations
      >>egraph  >>patterns  >>saturation  >>polynomials  >>expressions  >>tilings  >>threads  >>values  >>closure
-     >>structures  >>tuner  >>bounds  >>kernels  >>safety  >>kept  >>cuts  >>search  >>rewrite  >>results      implementation
+     >>structures  >>tuner  >>bounds  >>kernels  >>safety  >>kept  >>cuts  >>search  >>rewrite  >>results
+     >>families                                                                                          implementation
 
    CONFIGURATION (define before including)
      MG_USER_AXIOMS(A)     rows added to the axiom table: A(name, "pattern", "pattern", "equation"), as in
@@ -311,6 +312,33 @@ mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg
    *best is the caller's.  v may be NULL. */
 mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, mg_graph **best,
                            mg_verify_report *report, mg_search_stats *stats, mg_error *e);
+
+/* --------------------------------------------------------------------------------------------- >>family-api
+
+   A program with a symbol (mg_symbol of mirage.h) is searched at some sizes; what is found at one is taken as a family, with
+   its chunks, and priced at the others.  The result is a list of ranges of n with one µGraph each: the fewest that, at every size
+   that was priced, are by the model within MG_RANGE_LOSS of the best that was found there.                            */
+
+enum { MG_MAX_RANGES = 8 };
+#define MG_RANGE_LOSS 0.10
+typedef struct mg_range {
+  int64_t least, most;               /* it is for these n; the bounds of its graph's symbol hold them, and may go further, to whole chunks */
+  mg_graph *graph;
+  mg_verify_report report;           /* EQUAL, for all n, or it is the program */
+  int64_t sizes[2];                  /* the least and the greatest n of the range that was priced, and what the model says there */
+  double predicted_us[2];
+} mg_range;
+typedef struct mg_family_result {
+  int n;
+  mg_range range[MG_MAX_RANGES];
+  double loss;                       /* the most that a range loses against the best at a size that was priced, 0.1 being 10 % */
+  int searches, families, complete;  /* sizes searched; different families found, the program's own among them; 1: no search was cut off */
+  double seconds;
+} mg_family_result;
+/* MG_OK with at least one range; the ranges are whole: from the symbol's least to its most.  MG_UNSUPPORTED: more than one symbol.  Of cfg
+   all but `measure`, `checkpoint` and `structure` count; its time limit is for all searches together, v's for all certificates. */
+mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, mg_family_result *out, mg_error *e);
+void mg_family_result_free(mg_family_result *r);
 
 /* ---------------------------------------------------------------------------------------------- >>safety-api
 
@@ -9647,6 +9675,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   memset(&S, 0, sizeof S), memset(out, 0, sizeof *out), memset(&why, 0, sizeof why);
   if (!program || program->level != MG_KERNEL || !mg_is_program(program) || !program->n_out)
     return mg_fail(e, MG_BAD_INPUT, "mg_search", "expected a program of library operators with at least one output, got %s", program ? "a graph with graph-defined operators, or without outputs" : "nothing");
+  if (program->n_symbols) return mg_fail(e, MG_BAD_INPUT, "mg_search", "a program with the symbol %s is searched by mg_search_family, or at one size (mg_at)", program->symbol[0].name);
   mg_status rows = mg_verify_rows(program, e);
   if (rows != MG_OK) return rows;
   S.p = program, S.cfg = cfg ? *cfg : mg_search_config_default();
@@ -9856,6 +9885,250 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
   }
   mg_search_result_free(&r);
   return st;
+}
+
+/* ----------------------------------------------------------------------------------------------- >>families
+   What is priced is what runs: a kernel whose rows are cut in chunks of c takes as long for n rows as for the next multiple of
+   c, and one whose tile holds all rows takes as long for one as for all that it is for.  Example: X[n, 4096] W, found at
+   n = 16 uncut, is for n <= 16; found at 64 in four chunks of 16, it is for all n. */
+enum { MGI_RANGE_POINTS = 8, MGI_RANGE_SIZES = 96, MGI_RANGE_KEPT = 6, MGI_RANGE_FAMILIES = MGI_RANGE_POINTS * MGI_RANGE_KEPT + 1 };
+typedef struct mgi_range_family {
+  mg_graph *graph;                   /* bound: the size at which it was found */
+  int64_t chunk, most;               /* n is rounded up to a multiple of it; the greatest n that it is for, 0: any */
+  double us[MGI_RANGE_SIZES];        /* at the sizes priced; 0: not for it */
+  int own;                           /* the program itself */
+} mgi_range_family;
+typedef struct mgi_ranges {
+  const mg_graph *program;
+  const mg_search_config *cfg;
+  const mg_machine *machine;
+  int n_sizes, n;
+  int64_t size[MGI_RANGE_SIZES];
+  mgi_range_family family[MGI_RANGE_FAMILIES];
+} mgi_ranges;
+
+/* Powers of two and the numbers halfway, from least to most: sizes that are priced.  Of these the powers, at most
+   MGI_RANGE_POINTS of them, evenly, are searched. */
+static int mgi_range_sizes(int64_t least, int64_t most, int halfway, int64_t *size) {
+  int n = 0;
+  size[n++] = least;
+  for (int64_t p = 1; p <= most / 2 && n < MGI_RANGE_SIZES - 2; p *= 2) {
+    if (halfway && p > 1 && p + p / 2 > least) size[n++] = p + p / 2;
+    if (2 * p > least && 2 * p < most) size[n++] = 2 * p;
+  }
+  if (size[n - 1] < most) size[n++] = most;
+  return n;
+}
+static int mgi_range_points(int64_t least, int64_t most, int64_t *point) {
+  int64_t all[MGI_RANGE_SIZES];
+  const int n = mgi_range_sizes(least, most, 0, all), kept = n < MGI_RANGE_POINTS ? n : (int)MGI_RANGE_POINTS;
+  for (int k = 0; k < kept; k++) point[k] = all[kept > 1 ? k * (n - 1) / (kept - 1) : 0];
+  return kept;
+}
+/* The family that g, found at n, belongs to.  Its chunk and the n that it is for; 0: it is none, or too many chunks differ. */
+static int mgi_range_family_of(const mg_graph *program, const mg_graph *g, int64_t n, mgi_range_family *f) {
+  mg_error e;
+  mg_graph *flat = NULL;
+  memset(f, 0, sizeof *f);
+  if (mg_has_threads(g) && mg_inline_threads(g, &flat, &e) != MG_OK) return 0;
+  const mg_status s = mg_family_of(flat ? flat : g, program, &f->graph, &e);
+  mg_graph_free(flat);
+  if (s != MG_OK) return 0;
+  f->chunk = 1;
+  for (uint32_t k = 1; k < f->graph->n_ops; k++) {
+    const mg_graph *b = f->graph->ops[k].sub;
+    int64_t chunk = 0;
+    for (uint32_t a = 1; b && a < b->n_axes; a++)
+      if (b->axes[a].symbol) chunk = (n + b->axes[a].extent - 1) / b->axes[a].extent;
+    if (b && !chunk && n > 1) f->most = n; /* its tile has them all */
+    if (chunk) f->chunk = f->chunk / mg_gcd(f->chunk, chunk) * chunk;
+  }
+  if (n == 1) f->most = 1;
+  return f->chunk <= 4096;
+}
+/* f for n in least..most, the latter rounded up to its chunks; NULL: it is not for these. */
+static mg_graph *mgi_range_within(const mgi_range_family *f, int64_t least, int64_t most) {
+  mg_graph *g = NULL;
+  mg_error e;
+  if (f->most && most > f->most) return NULL;
+  if (f->most) most = f->most;
+  most = (most + f->chunk - 1) / f->chunk * f->chunk;
+  return mg_within(f->graph, &least, &most, &g, &e) == MG_OK ? g : NULL;
+}
+static void mgi_range_price(const mgi_ranges *R, mgi_range_family *f) {
+  for (int k = 0; k < R->n_sizes; k++) {
+    mg_graph *g = mgi_range_within(f, 1, R->size[k]);
+    const double us = g ? mg_predict_us(g, R->machine) : MG_NO_TIME;
+    f->us[k] = us < MG_NO_TIME ? us : 0;
+    mg_graph_free(g);
+  }
+}
+/* Adds f, which is given up, unless it is there. */
+static void mgi_range_add(mgi_ranges *R, mgi_range_family *f) {
+  int there = R->n == MGI_RANGE_FAMILIES;
+  for (int k = 0; k < R->n && !there; k++) there = R->family[k].most == f->most && R->family[k].chunk == f->chunk && mg_graph_equal(R->family[k].graph, f->graph);
+  if (there) mg_graph_free(f->graph);
+  else R->family[R->n++] = *f;
+}
+/* 1 unless g, for `program`, both at one size, is found to be not as safe as written. */
+static int mgi_range_safe(const mg_graph *program, const mg_search_config *cfg, const mg_graph *g) {
+  mg_safety_report r;
+  mg_error e;
+  if (cfg->unsafe || mg_safety_of(program, g, NULL, &r, &e) != MG_OK) return 1;
+  return r.verdict == MG_SAFE || (r.verdict == MG_SAFETY_OPEN && !(cfg->settle && cfg->settle(cfg->settle_user, program, g)));
+}
+/* Searches at n, and adds what is found. */
+static mg_status mgi_range_search(mgi_ranges *R, int64_t n, double seconds, mg_family_result *out, mg_error *e) {
+  mg_search_config c = *R->cfg;
+  mg_search_result r;
+  mg_graph *p = NULL;
+  memset(&r, 0, sizeof r);
+  c.measure = NULL, c.structure = NULL, c.checkpoint = NULL;
+  c.time_limit_s = seconds;
+  mg_status s = mg_at(R->program, &n, &p, e);
+  if (s == MG_OK) s = mg_search(p, &c, &r, e);
+  for (int k = 0, kept = 0; s == MG_OK && k < r.n && kept < MGI_RANGE_KEPT; k++) {
+    mgi_range_family f;
+    if (mg_is_program(r.graph[k]) || !mgi_range_safe(p, R->cfg, r.graph[k])) continue;
+    if (!mgi_range_family_of(R->program, r.graph[k], n, &f)) {
+      mg_graph_free(f.graph);
+      continue;
+    }
+    mgi_range_price(R, &f);
+    mgi_range_add(R, &f);
+    kept++;
+  }
+  out->complete &= r.stats.complete;
+  out->searches++;
+  mg_search_result_free(&r);
+  mg_graph_free(p);
+  return s == MG_NOT_FOUND ? MG_OK : s;
+}
+/* The family that goes furthest from size `from` on within `loss` of the best, the least in sum where several do; *to: the last. */
+static int mgi_range_next(const mgi_ranges *R, const uint8_t *out, int from, double loss, int *to) {
+  int best = -1;
+  double least = 0;
+  *to = -1;
+  for (int f = 0; f < R->n; f++) {
+    double sum = 0, most = 0;
+    int k = from;
+    for (; k < R->n_sizes && !out[f]; k++) {
+      double top = 0;
+      for (int h = 0; h < R->n; h++)
+        if (!out[h] && R->family[h].us[k] > 0 && (top == 0 || R->family[h].us[k] < top)) top = R->family[h].us[k];
+      const double us = R->family[f].us[k];
+      if (!(us > 0) || us > (1 + loss) * top) break;
+      sum += us / top, most = us / top > most ? us / top : most;
+    }
+    if (k == from || k - 1 < *to || (k - 1 == *to && sum >= least)) continue;
+    *to = k - 1, best = f, least = sum;
+  }
+  return best;
+}
+/* The ranges, with families that are not `out`: which, and each one's last size.  How many; more than MG_MAX_RANGES: too many. */
+static int mgi_range_choose(const mgi_ranges *R, const uint8_t *out, double loss, int *which, int *last) {
+  int n = 0;
+  for (int from = 0; from < R->n_sizes && n <= MG_MAX_RANGES; n++) {
+    which[n] = mgi_range_next(R, out, from, loss, &last[n]);
+    if (which[n] < 0) return MG_MAX_RANGES + 1;
+    from = last[n] + 1;
+  }
+  return n;
+}
+static double mgi_range_loss(const mgi_ranges *R, const uint8_t *out, int f, int from, int to) {
+  double loss = 0;
+  for (int k = from; k <= to; k++)
+    for (int h = 0; h < R->n; h++)
+      if (!out[h] && R->family[h].us[k] > 0 && R->family[f].us[k] / R->family[h].us[k] - 1 > loss) loss = R->family[f].us[k] / R->family[h].us[k] - 1;
+  return loss;
+}
+/* Makes range r of family f, emittable and shown equal, or *shown is 0. */
+static mg_status mgi_range_make(const mgi_ranges *R, int f, const mg_verify_config *v, mg_range *r, int *shown, mg_error *e) {
+  mg_graph *p = NULL;
+  *shown = 0;
+  r->graph = mgi_range_within(&R->family[f], r->least, r->most);
+  if (!r->graph) return MG_OK;
+  mg_error why;
+  if (R->cfg->emittable && R->cfg->emittable(R->cfg->user, r->graph, &why) != MG_OK) {
+    snprintf(r->report.reason, sizeof r->report.reason, "%.250s", why.msg);
+    mg_graph_free(r->graph);
+    r->graph = NULL;
+    return MG_OK;
+  }
+  const mg_symbol *is = &r->graph->symbol[0];
+  mg_status s = mg_within(R->program, &is->least, &is->most, &p, e);
+  if (s == MG_OK) s = mg_verify(p, r->graph, v, &r->report, e);
+  *shown = s == MG_OK && r->report.verdict == MG_EQUAL;
+  if (!*shown) mg_graph_free(r->graph), r->graph = NULL;
+  mg_graph_free(p);
+  return s;
+}
+void mg_family_result_free(mg_family_result *r) {
+  for (int k = 0; k < r->n; k++) mg_graph_free(r->range[k].graph);
+  memset(r, 0, sizeof *r);
+}
+mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, mg_family_result *out, mg_error *e) {
+  mg_search_config c = cfg ? *cfg : mg_search_config_default();
+  mg_verify_config vc = v ? *v : mg_verify_config_default();
+  int64_t point[MGI_RANGE_POINTS];
+  int which[MG_MAX_RANGES + 1], last[MG_MAX_RANGES + 1];
+  uint8_t dropped[MGI_RANGE_FAMILIES];
+  memset(out, 0, sizeof *out);
+  if (!mg_is_program(program)) return mg_fail(e, MG_BAD_INPUT, "mg_search_family", "expected a program without kernels");
+  if (program->n_symbols != 1) return mg_fail(e, MG_UNSUPPORTED, "mg_search_family", "expected a program with one symbol, found %u", program->n_symbols);
+  mgi_ranges *R = (mgi_ranges *)calloc(1, sizeof *R);
+  if (!R) return mg_fail(e, MG_NO_MEMORY, "mg_search_family", "no memory");
+  const double began = mgi_se_seconds(), end = c.time_limit_s > 0 ? began + c.time_limit_s : 0;
+  const int64_t least = program->symbol[0].least, most = program->symbol[0].most;
+  mg_status s = MG_OK;
+  R->program = program, R->cfg = &c, R->machine = c.machine ? c.machine : mg_machine_at(0);
+  R->n_sizes = mgi_range_sizes(least, most, 1, R->size);
+  out->complete = 1;
+  mgi_range_family own;
+  memset(&own, 0, sizeof own);
+  own.chunk = 1, own.own = 1;
+  s = mg_within(program, &least, &most, &own.graph, e);
+  if (s == MG_OK) mgi_range_price(R, &own), mgi_range_add(R, &own);
+  const int points = mgi_range_points(least, most, point);
+  for (int k = 0; k < points && s == MG_OK; k++) {
+    const double left = end > 0 ? (end - mgi_se_seconds()) / (points - k) : 0;
+    if ((end > 0 && left < 0.01) || (c.stop && *c.stop)) out->complete = 0;
+    else s = mgi_range_search(R, point[k], left, out, e);
+  }
+  out->families = R->n;
+  memset(dropped, 0, sizeof dropped);
+  const double until = vc.time_limit_s > 0 ? mgi_se_seconds() + vc.time_limit_s : 0;
+  vc.tier = MG_TIER_FULL;
+  for (int again = s == MG_OK; again && s == MG_OK;) {
+    double loss = MG_RANGE_LOSS;
+    int n = mgi_range_choose(R, dropped, loss, which, last), from = 0;
+    while (n > MG_MAX_RANGES && loss < 100) loss *= 1.25, n = mgi_range_choose(R, dropped, loss, which, last);
+    again = 0, out->loss = 0;
+    if (n > MG_MAX_RANGES) s = mg_fail(e, MG_NOT_FOUND, "mg_search_family", "no kernels are for all sizes");
+    for (int k = 0; k < n && !again && s == MG_OK; k++) {
+      mg_range *r = &out->range[k];
+      int shown = 0;
+      memset(r, 0, sizeof *r);
+      r->least = k ? out->range[k - 1].most + 1 : least, r->most = R->size[last[k]];
+      r->sizes[0] = R->size[from], r->sizes[1] = R->size[last[k]];
+      for (int j = 0; j < 2; j++) r->predicted_us[j] = R->family[which[k]].us[j ? last[k] : from];
+      if (until > 0) vc.time_limit_s = until - mgi_se_seconds() > 0.01 ? until - mgi_se_seconds() : 0.01;
+      s = mgi_range_make(R, which[k], &vc, r, &shown, e);
+      const double lost = mgi_range_loss(R, dropped, which[k], from, last[k]);
+      if (lost > out->loss) out->loss = lost;
+      out->n = k + shown;
+      from = last[k] + 1;
+      if (!shown && R->family[which[k]].own && s == MG_OK) s = mg_fail(e, MG_UNSUPPORTED, "mg_search_family", "%.220s", r->report.reason);
+      else if (!shown) dropped[which[k]] = 1, again = 1; /* others take its sizes */
+    }
+    for (int k = 0; again && k < out->n; k++) mg_graph_free(out->range[k].graph);
+    if (again) out->n = 0;
+  }
+  for (int k = 0; k < R->n; k++) mg_graph_free(R->family[k].graph);
+  free(R);
+  out->seconds = mgi_se_seconds() - began;
+  if (s != MG_OK) mg_family_result_free(out);
+  return s;
 }
 
 #ifdef __cplusplus

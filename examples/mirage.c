@@ -738,6 +738,65 @@ static int on_wary(void *user, const mg_graph *g) {
   return overflows(g, (const char *)user, name, sizeof name);
 }
 
+typedef struct { char *s; size_t n; } joined;
+static int put_text(joined *t, const char *a, const char *b) {
+  const size_t na = strlen(a), nb = strlen(b);
+  char *more = (char *)realloc(t->s, t->n + na + nb + 1);
+  if (!more) return 0;
+  memcpy(more + t->n, a, na), memcpy(more + t->n + na, b, nb + 1);
+  t->s = more, t->n += na + nb;
+  return 1;
+}
+/* A program with a symbol: ranges of it with a µGraph each, in one text, and their certificates. */
+static int search_family(const options *o, const mg_graph *program, const mg_search_config *c, const mg_verify_config *vc) {
+  mg_error e;
+  mg_family_result r;
+  char lines[4096], path[1024], name[80];
+  int code = 0;
+  mg_status s = mg_search_family(program, c, vc, &r, &e);
+  if (c->progress) fputs("\r\033[K", stderr);
+  if (s != MG_OK) return report(s, &e);
+  joined all = {NULL, 0};
+  for (int k = 0; k < r.n && !code; k++) {
+    mg_range *range = &r.range[k];
+    const mg_symbol *is = &program->symbol[0];
+    char *text = NULL;
+    size_t n = 0;
+    if (r.n > 1) {
+      snprintf(name, sizeof name, "%.60s_%d", program->name, k + 1);
+      s = mg_rename(range->graph, name, &e);
+    }
+    if (!k)
+      n += (size_t)snprintf(lines, sizeof lines, "# ranges: %d of %s in %lld..%lld, by the model on %s within %.1f %% of the best found at each size priced; %d sizes searched, %d families%s; %.1f s\n", r.n, is->name,
+                            (long long)is->least, (long long)is->most, c->machine->name, 100 * r.loss, r.searches, r.families, r.complete ? "" : "; cut short: --time-limit", r.seconds);
+    n += (size_t)snprintf(lines + n, sizeof lines - n, "# range %d: %s in %lld..%lld; predicted: %.2f us at %lld, %.2f us at %lld\n", k + 1, is->name, (long long)range->least, (long long)range->most,
+                          range->predicted_us[0], (long long)range->sizes[0], range->predicted_us[1], (long long)range->sizes[1]);
+    mg_graph *p = NULL;
+    if (s == MG_OK) s = mg_within(program, &range->graph->symbol[0].least, &range->graph->symbol[0].most, &p, &e);
+    if (s == MG_OK) verdict_lines(lines + n, sizeof lines - n, &range->report, p, range->graph);
+    if (s == MG_OK) s = mg_print(range->graph, &text, &e);
+    if (s == MG_OK && !put_text(&all, lines, text)) s = mg_fail(&e, MG_NO_MEMORY, "search", "no memory for the text");
+    mg_string_free(text);
+    text = NULL;
+    if (s == MG_OK && o->out) {
+      s = mg_certificate(p, range->graph, &range->report, &text, &e);
+      snprintf(path, sizeof path, "%s/00.%d.cert", o->out, k + 1);
+      if (s == MG_OK) code = write_all(path, NULL, text);
+      mg_string_free(text);
+    }
+    mg_graph_free(p);
+    if (s != MG_OK) code = report(s, &e);
+  }
+  if (!code) code = write_all(NULL, NULL, all.s);
+  if (!code && o->out) {
+    snprintf(path, sizeof path, "%s/00.mg", o->out);
+    code = write_all(path, NULL, all.s);
+  }
+  free(all.s);
+  mg_family_result_free(&r);
+  return code;
+}
+
 static int do_search(const options *o) {
   static timed times;
   static runs safety;
@@ -782,6 +841,7 @@ static int do_search(const options *o) {
   mg_status s = mg_parse_file(o->file[0], NULL, &program, &e);
   if (s != MG_OK) return report(s, &e);
   if (!mg_is_program(program)) { mg_graph_free(program); return fault(MG_BAD_INPUT, o->file[0], "expected a program without kernels, found a µGraph"); }
+  const int family = program->n_symbols > 0;
   if (o->out && (code = make_directory(o->out)) != 0) { mg_graph_free(program); return code; }
   if (o->cache) {
     struct stat at;
@@ -789,6 +849,11 @@ static int do_search(const options *o) {
     if (bad) { mg_graph_free(program); return fault(MG_MACHINE, o->cache, strerror(bad)); }
   }
   signal(SIGINT, on_interrupt), signal(SIGTERM, on_interrupt);
+  if (family) {
+    code = search_family(o, program, &c, &vc);
+    mg_graph_free(program);
+    return code;
+  }
   s = mg_search(program, &c, &res, &e);
   const int halted = interrupted; /* the next one is the certificate's */
   interrupted = 0;
