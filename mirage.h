@@ -3029,7 +3029,9 @@ static void mgi_print_count(mgi_text *t, const mg_graph *g, uint32_t a) {
   const mg_graph *root = g;
   while (root->up) root = root->up;
   const mg_symbol *s = g->axes[a].symbol ? &root->symbol[g->axes[a].symbol - 1] : NULL;
-  if (s) mgi_putf(t, "%s=ceil(%s/%lld)", g->axes[a].name, s->name, (long long)mgi_chunk_of(s->most, g->axes[a].extent));
+  const int64_t chunk = s ? mgi_chunk_of(s->most, g->axes[a].extent) : 0;
+  if (chunk > 1) mgi_putf(t, "%s=ceil(%s/%lld)", g->axes[a].name, s->name, (long long)chunk);
+  else if (s) mgi_putf(t, "%s=%s", g->axes[a].name, s->name);
   else mgi_putf(t, "%s=%lld", g->axes[a].name, (long long)g->axes[a].extent);
 }
 static void mgi_print_grid(mgi_text *t, const mg_graph *s) {

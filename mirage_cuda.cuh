@@ -192,6 +192,10 @@ mg_status mg_cuda_emittable(const mg_graph *ugraph, const char *arch, mg_error *
 /* The .cu text.  The same graph and configuration always give the same text.  Thread graphs are inlined first, by
    mg_inline_threads, in the µGraph that the text quotes too. */
 mg_status mg_cuda_emit(const mg_graph *ugraph, const mg_emit_config *cfg, char **text, mg_error *e);
+/* One file of the ranges of a symbol (mg_search_family): n >= 1 families of it, each from where the one before ends, named NAME_1,
+   NAME_2 ..; of one, what mg_cuda_emit gives.  NAME_launch takes the one that its size is for.  certificate: NULL, or one of each. */
+enum { MG_CUDA_RANGES = 8 };
+mg_status mg_cuda_emit_ranges(const mg_graph *const *range, int n, const mg_emit_config *cfg, const char *const *certificate, char **text, mg_error *e);
 
 /* What the emitter decides of a kernel of the µGraph: where every value lives, and what a block takes. */
 typedef struct mg_cuda_value {
@@ -276,6 +280,7 @@ typedef struct mg_check_report {
    every other order from the third on, and wherever those that run spin as many more as the machine that the nvcc command names
    holds, or as there is room for (256).  What waits for more blocks than the machine holds is a deadlock; for more than there
    is room for, MG_UNSUPPORTED.  Else blocks, or clusters, run one after another.
+   A file of several ranges (mg_cuda_emit_ranges) is checked with `ugraph` NULL: each of them, launched by way of the whole.
    A family is run at its symbols' least values, at a chunk less 1, a chunk, a chunk and 1, three chunks and a ragged rest, all
    other extents reduced; at full size where each is at its most.  Sizes out of bounds have to be refused.
    Not seen: what cuBLAS computes, and what the host's code does between two calls of the runtime; registers, in what a
@@ -298,6 +303,8 @@ int mg_cuda_settle(void *user, const mg_graph *program, const mg_graph *ugraph);
 
 /* The µGraph that an emitted file was made from: the text between its `mugraph {{{` and `}}} mugraph`.  Any bytes may come in. */
 mg_status mg_cuda_source_graph(const char *cu_text, size_t len, mg_graph **out, mg_error *e);
+/* All of them, where the file has several ranges: *n, at most MG_CUDA_RANGES. */
+mg_status mg_cuda_source_graphs(const char *cu_text, size_t len, mg_graph *out[MG_CUDA_RANGES], int *n, mg_error *e);
 
 /* Smaller sizes on which an emitted file runs unchanged but for its named constants: every chunk (so every tile, mask
    and template argument) stays, only counts of grid and loop axes and the extents that they partition shrink: grid
@@ -6117,12 +6124,13 @@ MGI_FN void mgi_cd_header_dir(const char *given, char *dir, size_t n) {
   }
 }
 
-/* ---- the µGraph inside an emitted file */
-mg_status mg_cuda_source_graph(const char *cu_text, size_t len, mg_graph **out, mg_error *e) {
+/* ---- the µGraphs inside an emitted file */
+/* The next one, from *at on, which moves behind it. */
+MGI_FN mg_status mgi_source_next(const char **at, const char *end, mg_graph **out, mg_error *e) {
   static const char open_[] = "mugraph {{{", close_[] = "}}} mugraph";
-  const char *from = NULL, *to = NULL, *end = cu_text + len;
+  const char *from = NULL, *to = NULL;
   *out = NULL;
-  for (const char *s = cu_text; s && s + sizeof close_ - 1 <= end; s++) {
+  for (const char *s = *at; s && s + sizeof close_ - 1 <= end; s++) {
     if (!from && !memcmp(s, open_, sizeof open_ - 1)) from = s + sizeof open_ - 1;
     else if (from && !memcmp(s, close_, sizeof close_ - 1)) {
       to = s;
@@ -6130,6 +6138,7 @@ mg_status mg_cuda_source_graph(const char *cu_text, size_t len, mg_graph **out, 
     }
   }
   if (!to) return mg_fail(e, MG_BAD_INPUT, "emitted file", "expected the markers `mugraph {{{` and `}}} mugraph`, found %s", from ? "only the first" : "none");
+  *at = to + sizeof close_ - 1;
   char *text = (char *)malloc((size_t)(to - from) + 1);
   if (!text) return mg_fail(e, MG_NO_MEMORY, "emitted file", "no memory for %llu bytes of text", (unsigned long long)(to - from));
   size_t n = 0;
@@ -6147,6 +6156,26 @@ mg_status mg_cuda_source_graph(const char *cu_text, size_t len, mg_graph **out, 
   }
   mg_status s = mg_parse(text, n, "mugraph in the emitted file", NULL, out, e);
   free(text);
+  return s;
+}
+mg_status mg_cuda_source_graph(const char *cu_text, size_t len, mg_graph **out, mg_error *e) { return mgi_source_next(&cu_text, cu_text + len, out, e); }
+mg_status mg_cuda_source_graphs(const char *cu_text, size_t len, mg_graph *out[MG_CUDA_RANGES], int *n, mg_error *e) {
+  const char *const end = cu_text + len;
+  mg_error none;
+  mg_status s = MG_OK;
+  for (*n = 0; s == MG_OK; ++*n) {
+    mg_graph *g = NULL;
+    s = mgi_source_next(&cu_text, end, &g, *n ? &none : e);
+    if (s == MG_BAD_INPUT && *n && strstr(none.msg, "found none")) return MG_OK; /* behind the last */
+    if (s == MG_OK && *n == MG_CUDA_RANGES) s = mg_fail(e, MG_LIMIT, "emitted file", "it has more than %d ranges", (int)MG_CUDA_RANGES);
+    else if (s != MG_OK && *n && e) *e = none;
+    if (s != MG_OK) {
+      mg_graph_free(g);
+      break;
+    }
+    out[*n] = g;
+  }
+  while (*n) mg_graph_free(out[--*n]);
   return s;
 }
 
@@ -6838,6 +6867,8 @@ typedef struct mgi_check_record {
 typedef struct mgi_check_task {
   const mg_graph *g;         /* reduced; of a family the member that runs */
   const mg_graph *family;    /* NULL: g is no member of one */
+  const char *entry;         /* whose launch it is; NULL: g's own */
+  int64_t bounds[2], greatest; /* of the symbol, where the file has several ranges of it; its greatest in this one; 0: the family's */
   const int64_t *sym;        /* its sizes; NULL: it has none */
   const char *text;          /* the file */
   const mg_field *F;         /* NULL: floats */
@@ -7098,16 +7129,17 @@ MGI_FN int mgi_check_open(const mgi_check_task *t, mgi_check_entry *n, mgi_check
   *(void **)&n->protect = dlsym(n->so, "mgi_emulate_protect");
   *(void **)&n->beside = dlsym(n->so, "mgi_emulate_beside");
   *(void **)&n->two = dlsym(n->so, "mgi_emulate_two");
+  const char *entry = t->entry ? t->entry : t->g->name;
   snprintf(name, sizeof name, "%s_info", t->g->name);
   n->info = (const mg_emitted_info *)dlsym(n->so, name);
-  snprintf(name, sizeof name, "%s_launch", t->g->name);
+  snprintf(name, sizeof name, "%s_launch", entry);
   *(void **)&n->launch = dlsym(n->so, name);
-  snprintf(name, sizeof name, "%s_launch_pdl", t->g->name);
+  snprintf(name, sizeof name, "%s_launch_pdl", entry);
   *(void **)&n->launch_pdl = dlsym(n->so, name);
-  snprintf(name, sizeof name, "%s_workspace_bytes", t->g->name);
+  snprintf(name, sizeof name, "%s_workspace_bytes", entry);
   *(void **)&n->workspace = dlsym(n->so, name);
   if (n->setup && n->buffer && n->protect && n->beside && n->launch && n->workspace) return 1;
-  r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "expected the entry points %.80s_launch and %.80s_workspace_bytes, found no %s", t->g->name, t->g->name,
+  r->status = mg_fail(&r->error, MG_BAD_INPUT, "emitted file", "expected the entry points %.80s_launch and %.80s_workspace_bytes, found no %s", entry, entry,
                       !n->launch ? "launch" : !n->workspace ? "workspace_bytes" : "emulator");
   return 0;
 }
@@ -7305,7 +7337,8 @@ MGI_FN int mgi_host_bounds(mgi_host *H) {
     const mg_symbol *s = &f->symbol[k / 2];
     uint64_t launches = 0;
     memcpy(sym, H->t->sym, f->n_symbols * sizeof *sym);
-    sym[k / 2] = k % 2 ? s->most + 1 : s->least - 1;
+    const int several = H->t->bounds[1] > 0;
+    sym[k / 2] = k % 2 ? (several ? H->t->bounds[1] : s->most) + 1 : (several ? H->t->bounds[0] : s->least) - 1;
     if (mgi_host_sized(H, H->launch, sym, &launches) && !launches) continue;
     snprintf(text, sizeof text, " takes %.60s = %lld, which is out of its bounds", s->name, (long long)sym[k / 2]);
     return mgi_host_differs(H, text);
@@ -7317,7 +7350,10 @@ MGI_FN void mgi_host_before(mgi_host *H) {
   const mg_graph *f = H->t->family;
   int64_t sym[MG_MAX_SYMBOLS];
   uint64_t launches;
-  for (uint32_t k = 0; f && k < f->n_symbols; k++) sym[k] = H->t->sym[k] == f->symbol[k].most ? f->symbol[k].least : f->symbol[k].most;
+  for (uint32_t k = 0; f && k < f->n_symbols; k++) {
+    const int64_t most = H->t->greatest > 0 ? H->t->greatest : f->symbol[k].most;
+    sym[k] = H->t->sym[k] == most ? f->symbol[k].least : most;
+  }
   if (f) mgi_host_sized(H, H->n->launch, sym, &launches);
   if (f && H->n->launch_pdl) mgi_host_sized(H, H->n->launch_pdl, sym, &launches);
 }
@@ -8324,6 +8360,10 @@ typedef struct mgi_check_job {
   mg_graph *member[MGI_CHECK_SIZES + 1]; /* of the reduced family, at these; the last of ugraph's */
   char *right;               /* what the emitter makes of the µGraph; NULL: nothing */
   int edited, shifted;       /* the text differs from it, in more than comments; it has running maxima */
+  const mg_graph *const *range; /* of a file of several: all of them, of which ugraph is number `at`; NULL: it is the only one */
+  int n_ranges, at;
+  char entry[120];           /* then: whose launch it is */
+  const char *quoted;        /* where in the text what it quotes begins */
   char dir[400];
 } mgi_check_job;
 /* The least and the greatest chunk that an axis counts of a symbol; where none does, both are its most, which is a tile then, or,
@@ -8341,6 +8381,10 @@ MGI_FN void mgi_check_chunks(const mg_graph *g, uint32_t symbol, int64_t chunk[2
     }
   if (chunk[1] < chunk[0]) chunk[1] = chunk[0];
 }
+/* The greatest value of symbol k that is the family's: from where the next range begins, it is another's. */
+MGI_FN int64_t mgi_check_greatest(const mgi_check_job *J, uint32_t k) {
+  return J->range && J->at + 1 < J->n_ranges ? J->range[J->at + 1]->symbol[0].least - 1 : J->ugraph->symbol[k].most;
+}
 /* The members of a family that a check runs: at each symbol's least, a chunk - 1, a chunk, a chunk + 1, three chunks and a ragged
    rest, as far as it goes; where there are several symbols, each is at another of these.  The last is the greatest, at full size. */
 MGI_FN mg_status mgi_check_members(mgi_check_job *J, mg_error *e) {
@@ -8349,18 +8393,20 @@ MGI_FN mg_status mgi_check_members(mgi_check_job *J, mg_error *e) {
   int64_t v[MG_MAX_SYMBOLS][MGI_CHECK_SIZES];
   for (uint32_t k = 0; k < g->n_symbols; k++) {
     const mg_symbol *s = &g->symbol[k];
+    const int64_t most = mgi_check_greatest(J, k);
     int64_t c[2];
     mgi_check_chunks(g, k + 1, c);
     const int64_t want[MGI_CHECK_SIZES] = {s->least, c[0] - 1, c[0], c[0] + 1, c[1] - 1, c[1] + 1, 3 * c[1] + (c[1] > 2 ? 2 : 1), 3 * c[1] - (c[1] > 1)};
     n[k] = 0;
     for (int j = 0; j < MGI_CHECK_SIZES; j++) {
-      int again = want[j] < s->least || want[j] > s->most;
+      int again = want[j] < s->least || want[j] > most;
       for (int i = 0; i < n[k]; i++) again |= v[k][i] == want[j];
       if (!again) v[k][n[k]++] = want[j];
     }
     rows = n[k] > rows ? n[k] : rows;
-    J->size[MGI_CHECK_SIZES][k] = s->most;
-    beyond |= s->most != v[k][n[k] - 1];
+    if (!n[k]) v[k][n[k]++] = most;
+    J->size[MGI_CHECK_SIZES][k] = most;
+    beyond |= most != v[k][n[k] - 1];
   }
   mg_status s = MG_OK;
   for (int j = 0; j < rows && s == MG_OK; j++) {
@@ -8380,7 +8426,7 @@ MGI_FN void mgi_check_sizes_text(const mgi_check_job *J, char *text, size_t size
   for (uint32_t k = 0; k < g->n_symbols && at < size; k++) {
     at += (size_t)snprintf(text + at, size - at, "%s%s = ", k ? "; " : "", g->symbol[k].name);
     for (int j = 0; j < J->n_sizes && at < size; j++) at += (size_t)snprintf(text + at, size - at, "%s%lld", j ? ", " : "", (long long)J->size[j][k]);
-    if (at < size && J->full) at += (size_t)snprintf(text + at, size - at, ", blocks of %lld", (long long)g->symbol[k].most);
+    if (at < size && J->full) at += (size_t)snprintf(text + at, size - at, ", blocks of %lld", (long long)J->size[MGI_CHECK_SIZES][k]);
   }
 }
 /* The sizes that a check runs at: reduced ones, or, where they are asked for, the µGraph's own. */
@@ -8412,6 +8458,7 @@ MGI_FN char *mgi_check_code(const char *text) {
   if (out) *to = 0;
   return out;
 }
+MGI_FN int mgi_cu_ranges_name(const mg_graph *const *range, int n, char name[120], mg_error *e);
 /* What the emitter makes of the µGraph of an emitted file, for the architecture that the file names. */
 MGI_FN void mgi_check_right(mgi_check_job *J) {
   mg_emit_config cfg;
@@ -8420,7 +8467,8 @@ MGI_FN void mgi_check_right(mgi_check_job *J) {
   memset(&cfg, 0, sizeof cfg);
   if (!strstr(J->text, "mugraph {{{")) return;
   if (mgi_check_arch(J->text, arch)) cfg.arch = arch;
-  if (mg_cuda_emit(J->ugraph, &cfg, &J->right, &ignored) != MG_OK) return;
+  const mg_status emitted = J->range ? mg_cuda_emit_ranges(J->range, J->n_ranges, &cfg, NULL, &J->right, &ignored) : mg_cuda_emit(J->ugraph, &cfg, &J->right, &ignored);
+  if (emitted != MG_OK) return;
   char *one = mgi_check_code(J->text), *other = mgi_check_code(J->right);
   J->edited = one && other && strcmp(one, other);
   J->shifted = strstr(J->right, "mg_row_shift<") != NULL;
@@ -8448,6 +8496,11 @@ MGI_FN void mgi_check_task_of(const mgi_check_job *J, int k, int size, const mg_
   const int reduced = k < MGI_CHECK_SAMPLED || k == MGI_CHECK_RIGHT, at = reduced ? size : (int)MGI_CHECK_SIZES;
   task->g = reduced ? J->small.graph : J->ugraph;
   if (J->ugraph->n_symbols) task->family = task->g, task->g = J->member[at], task->sym = J->size[at];
+  if (J->range) {
+    task->entry = J->entry;
+    task->bounds[0] = J->range[0]->symbol[0].least, task->bounds[1] = J->range[J->n_ranges - 1]->symbol[0].most;
+    task->greatest = mgi_check_greatest(J, 0);
+  }
   task->text = k == MGI_CHECK_RIGHT ? J->right : J->text;
   task->shifted = J->shifted;
   task->yardstick = k == MGI_CHECK_RIGHT;
@@ -8584,17 +8637,21 @@ MGI_FN void mgi_check_remove(const char *dir) {
   rmdir(dir);
 }
 
-mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_check_report *r, mg_error *e) {
-  mg_check_config none;
-  mg_check_report ignored;
+/* The file against ugraph or, where range is not NULL, the at-th of its n ranges. */
+MGI_FN mg_status mgi_check_file(const mg_graph *ugraph, const mg_graph *const *range, int n, int at, const char *cu_text, const mg_check_config *cfg, mg_check_report *r, mg_error *e) {
   mg_graph *own = NULL;
   mgi_check_job J;
   char headers[400], path[600];
-  memset(&none, 0, sizeof none);
   memset(&J, 0, sizeof J);
-  J.cfg = cfg = cfg ? cfg : &none;
-  if (!r) r = &ignored;
+  J.cfg = cfg;
   memset(r, 0, sizeof *r);
+  J.quoted = cu_text;
+  if (range) {
+    ugraph = range[at];
+    J.range = range, J.n_ranges = n, J.at = at;
+    if (!mgi_cu_ranges_name(range, n, J.entry, e)) return MG_BAD_INPUT;
+    for (int k = 0; k <= at; k++) J.quoted = strstr(J.quoted + (k > 0), "mugraph {{{");
+  }
   J.text = cu_text;
   J.seed = cfg->seed ? cfg->seed : 1;
   J.timeout_s = cfg->timeout_s > 0 ? cfg->timeout_s : 300;
@@ -8607,7 +8664,7 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
   r->tolerance = mgi_cd_tolerance(ugraph);
   s = mg_verify_rows(ugraph, e);
   if (s == MG_OK) s = mgi_check_sizes(&J, e);
-  if (s == MG_OK && !mgi_check_quoted(ugraph, cu_text, r)) s = MG_NOT_FOUND;
+  if (s == MG_OK && !mgi_check_quoted(ugraph, J.quoted, r)) s = MG_NOT_FOUND;
   if (s == MG_OK) mgi_check_right(&J);
   if (s == MG_OK) s = mgi_check_constants(ugraph, cu_text, r, e);
   if (s == MG_OK) s = mgi_cd_temp_dir(cfg->work_dir, J.dir, sizeof J.dir, e);
@@ -8649,6 +8706,45 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
   mg_reduced_free(&J.small);
   mg_string_free(J.right);
   mg_graph_free(own);
+  return s;
+}
+
+/* What one range's check says goes to what is said of all. */
+MGI_FN void mgi_check_join(mg_check_report *all, const mg_check_report *one) {
+  if (!all->seeds) {
+    *all = *one;
+    return;
+  }
+  mg_check_report sum = *one;
+  const size_t used = strlen(all->sizes);
+  memcpy(sum.sizes, all->sizes, sizeof sum.sizes);
+  snprintf(sum.sizes + used, sizeof sum.sizes - used, "; %.150s", one->sizes);
+  sum.compared += all->compared, sum.undefined += all->undefined, sum.sampled += all->sampled, sum.sampled_compared += all->sampled_compared;
+  sum.sampled_floats += all->sampled_floats, sum.host_calls += all->host_calls, sum.products += all->products, sum.unformed += all->unformed;
+  if (all->float_error > sum.float_error) sum.float_error = all->float_error;
+  if (all->fields < sum.fields) sum.fields = all->fields;
+  if (all->seeds < sum.seeds) sum.seeds = all->seeds;
+  sum.float_checked &= all->float_checked, sum.reduced |= all->reduced, sum.exp_opaque |= all->exp_opaque;
+  if (!sum.unsampled[0]) memcpy(sum.unsampled, all->unsampled, sizeof sum.unsampled);
+  *all = sum;
+}
+mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_check_report *r, mg_error *e) {
+  mg_check_config none;
+  mg_check_report ignored, one;
+  mg_graph *range[MG_CUDA_RANGES];
+  int n = 0;
+  memset(&none, 0, sizeof none);
+  cfg = cfg ? cfg : &none;
+  if (!r) r = &ignored;
+  memset(r, 0, sizeof *r);
+  if (ugraph) return mgi_check_file(ugraph, NULL, 0, 0, cu_text, cfg, r, e);
+  mg_status s = mg_cuda_source_graphs(cu_text, strlen(cu_text), range, &n, e);
+  if (s == MG_OK && n == 1) s = mgi_check_file(range[0], NULL, 0, 0, cu_text, cfg, r, e);
+  for (int k = 0; n > 1 && k < n && s == MG_OK; k++) {
+    s = mgi_check_file(NULL, (const mg_graph *const *)range, n, k, cu_text, cfg, &one, e);
+    mgi_check_join(r, &one);
+  }
+  while (n > 0) mg_graph_free(range[--n]);
   return s;
 }
 
@@ -9509,6 +9605,18 @@ MGI_FN mg_status mgi_run_expected(const mg_graph *g, uint64_t seed, mgi_tensors 
   return mg_eval(g, &d, given, x->expected, e);
 }
 
+/* Of a file of several ranges the one that sym is for, NULL: the last; and whose launch it is.  Else *own stays NULL. */
+MGI_FN mg_status mgi_run_range(const char *cu_text, const int64_t *sym, mg_graph **own, char entry[120], mg_error *e) {
+  mg_graph *range[MG_CUDA_RANGES];
+  int n = 0, at = 0;
+  mg_status s = mg_cuda_source_graphs(cu_text, strlen(cu_text), range, &n, e);
+  if (s != MG_OK) return s;
+  if (n > 1 && !mgi_cu_ranges_name((const mg_graph *const *)range, n, entry, e)) s = MG_BAD_INPUT;
+  while (s == MG_OK && at + 1 < n && !(sym && sym[0] < range[at + 1]->symbol[0].least)) at++;
+  if (s == MG_OK && n > 1) *own = range[at], range[at] = NULL;
+  while (n > 0) mg_graph_free(range[--n]);
+  return s;
+}
 mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_config *cfg, mg_run_report *r, mg_error *e) {
   mg_run_config none;
   mg_run_report ignored;
@@ -9525,10 +9633,14 @@ mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_
   mg_status s = mgi_run_arch(cfg->arch, arch, sizeof arch, e);
   if (s != MG_OK) return s;
   mgi_run_compiler(cfg, arch, &compile);
-  s = mgi_cd_meant(cu_text, &ugraph, &own, e);
+  char entry[120] = "";
+  if (!ugraph) s = mgi_run_range(cu_text, cfg->sym, &own, entry, e);
+  if (s == MG_OK && own) ugraph = own;
+  if (s == MG_OK) s = ugraph == own && own ? MG_OK : mgi_cd_meant(cu_text, &ugraph, &own, e);
   mg_run_config sized = *cfg;
   if (s == MG_OK) s = mgi_cd_member(&ugraph, &own, cfg->sym, INT64_MAX, value, &sized.sym, e);
   cfg = &sized;
+  if (s == MG_OK && entry[0]) s = mg_rename(own, entry, e);
   if (s != MG_OK) {
     mg_graph_free(own);
     return s;
@@ -14467,24 +14579,26 @@ MGI_FN const char *mgi_cu_file_plain(char *text) {
   if (to) *to = 0;
   return text ? text : "";
 }
-/* What stands before the include, which is the last of it: the user's rows that the µGraph has, and what of the header it needs. */
-MGI_FN void mgi_cu_file_include(const mgi_cu_emit *em, mgi_cu_str *out) {
-  const mg_graph *g = em->g;
+/* What stands before the include, which is the last of it: the user's rows that the µGraphs have, and what of the header they need. */
+MGI_FN void mgi_cu_file_include(const mg_graph *const *range, int n, int blas, int maps, mgi_cu_str *out) {
   uint8_t used[MG_OP_TABLE_END], has[MG_DTYPE_COUNT];
   int any = 0, types = 0;
   memset(used, 0, sizeof used), memset(has, 0, sizeof has);
-  for (uint32_t t = 1; t < g->n_tensors; t++) has[g->tensors[t].dtype] = 1; /* its kernels have no others */
-  for (uint32_t k = 1; k < g->n_ops; k++) {
-    if (g->ops[k].code < MG_OP_TABLE_END) used[g->ops[k].code] = 1;
-    for (uint32_t j = 1; g->ops[k].sub && j < g->ops[k].sub->n_ops; j++)
-      if (g->ops[k].sub->ops[j].code < MG_OP_TABLE_END) used[g->ops[k].sub->ops[j].code] = 1;
+  for (int r = 0; r < n; r++) {
+    const mg_graph *g = range[r];
+    for (uint32_t t = 1; t < g->n_tensors; t++) has[g->tensors[t].dtype] = 1; /* its kernels have no others */
+    for (uint32_t k = 1; k < g->n_ops; k++) {
+      if (g->ops[k].code < MG_OP_TABLE_END) used[g->ops[k].code] = 1;
+      for (uint32_t j = 1; g->ops[k].sub && j < g->ops[k].sub->n_ops; j++)
+        if (g->ops[k].sub->ops[j].code < MG_OP_TABLE_END) used[g->ops[k].sub->ops[j].code] = 1;
+    }
   }
   for (int k = 1; k < MG_OP_TABLE_END; k++)
     if (used[k] && mgi_cu_rows[k].row) mgi_cu_str_put(out, "%s  %s", any++ ? " \\\n" : "#define MG_USER_OPS(E, T) \\\n", mgi_cu_rows[k].row);
   if (any) mgi_cu_str_put(out, "\n");
   for (int t = MG_F32 + 1; t < MG_DTYPE_COUNT; t++)
     if (has[t]) mgi_cu_str_put(out, "%s  %s", types++ ? " \\\n" : "#define MG_USER_TYPES(T) \\\n", mgi_cu_type_rows[t - MG_F32 - 1]);
-  mgi_cu_str_put(out, "%s%s%s", types ? "\n" : "", em->blas ? "#define MG_CUBLAS\n" : "", em->maps ? "#define MG_TENSOR_MAPS\n" : "");
+  mgi_cu_str_put(out, "%s%s%s", types ? "\n" : "", blas ? "#define MG_CUBLAS\n" : "", maps ? "#define MG_TENSOR_MAPS\n" : "");
   mgi_cu_str_put(out, "#define MIRAGE_DEVICE_ONLY\n#include \"mirage_cuda.cuh\"\n");
 }
 /* The sizes, each a macro. */
@@ -14583,6 +14697,7 @@ MGI_FN void mgi_cu_file_info(const mgi_cu_emit *em, mgi_cu_str *out) {
   for (uint32_t k = 0; k < g->n_symbols; k++)
     mgi_cu_str_put(out, "%s{\"%s\", %lld, %lld}", k ? ", " : "", g->symbol[k].name, (long long)g->symbol[k].least, (long long)g->symbol[k].most);
   mgi_cu_str_put(out, "%sextern \"C\" const mg_emitted_info %s_info;\n", g->n_symbols ? "};\n" : "", n);
+  if (g->n_symbols) mgi_cu_str_put(out, "enum { %s_early = 0x%x };\n", n, (unsigned)em->early);
   mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, %d, %s_in, %s_out, 0x%x, %s_kernels", n, n,
                  (unsigned)g->n_in, (unsigned)g->n_out, em->n_launches, n, n, (unsigned)em->early, n);
   if (g->n_symbols) mgi_cu_str_put(out, ", %u, %s_symbols", (unsigned)g->n_symbols, n);
@@ -14797,7 +14912,7 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
 
   if (em->st == MG_OK && text) {
     mgi_cu_file_head(em, &out, certificate);
-    mgi_cu_file_include(em, &out);
+    mgi_cu_file_include(&g, 1, em->blas, em->maps, &out);
     mgi_cu_file_sizes(em, &out);
     mgi_cu_file_spaces(em, &out, last);
     if (g->n_symbols) {
@@ -14884,6 +14999,102 @@ mg_status mg_cuda_facts(const mg_graph *ugraph, const char *arch, mg_cuda_kernel
 mg_status mg_cuda_emit(const mg_graph *ugraph, const mg_emit_config *cfg, char **text, mg_error *e) {
   *text = NULL;
   return mgi_cu_emit_flat(ugraph, cfg ? cfg->arch : NULL, cfg ? cfg->certificate : NULL, text, NULL, e);
+}
+
+/* ---- ranges: what is emitted of each, behind one include, and a launch that takes the one that a size is for
+   Each has a part of the workspace of its own: what one keeps there from launch to launch is not another's to write. */
+/* Where in an emitted text its include ends; NULL: it has none. */
+MGI_FN const char *mgi_cu_behind_include(const char *text) {
+  static const char line[] = "#include \"mirage_cuda.cuh\"\n";
+  const char *at = strstr(text, line);
+  return at ? at + sizeof line - 1 : NULL;
+}
+MGI_FN void mgi_cu_ranges_host(mgi_cu_str *out, const mg_graph *const *range, int n, const char *name, int dependent) {
+  static const char args[] = "const void *const *in, void *const *out, void *workspace, const int64_t *sym, cudaStream_t stream";
+  const mg_graph *last = range[n - 1];
+  mgi_cu_str_put(out, "\n#ifndef __CUDACC_RTC__ /* which of them a size is for */\n");
+  mgi_cu_str_put(out, "extern \"C\" size_t %s_workspace_bytes(void) {\n  return ", name);
+  for (int k = 0; k < n; k++) mgi_cu_str_put(out, "%smg_round256((int64_t)%s_workspace_bytes())", k ? " + " : "", range[k]->name);
+  mgi_cu_str_put(out, ";\n}\n\n");
+  for (int early = 0; early < 1 + dependent; early++) {
+    mgi_cu_str_put(out, "extern \"C\" int %s_launch%s(%s) {\n  unsigned char *space = (unsigned char *)workspace; // each has a part of its own\n", name, early ? "_pdl" : "", args);
+    for (int k = 0; k < n; k++) {
+      if (k + 1 < n) mgi_cu_str_put(out, "  if (sym[0] < %lld) ", (long long)range[k + 1]->symbol[0].least);
+      else mgi_cu_str_put(out, "  ");
+      mgi_cu_str_put(out, "return %s_launch%s(in, out, space, sym, stream);\n", range[k]->name, early ? "_pdl" : "");
+      if (k + 1 < n) mgi_cu_str_put(out, "  space += mg_round256((int64_t)%s_workspace_bytes());\n", range[k]->name);
+    }
+    mgi_cu_str_put(out, "}\n\n");
+  }
+  mgi_cu_str_put(out, "static const mg_size_info %s_symbols[] = {{\"%s\", %lld, %lld}};\nextern \"C\" const mg_emitted_info %s_info;\n", name, last->symbol[0].name, (long long)range[0]->symbol[0].least,
+                 (long long)last->symbol[0].most, name);
+  mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, 0, %s_in, %s_out, ", name, name, (unsigned)last->n_in, (unsigned)last->n_out, last->name, last->name);
+  for (int k = 0; k < n; k++) mgi_cu_str_put(out, "%s%s_early", k ? " | " : "", range[k]->name);
+  mgi_cu_str_put(out, ", 0, 1, %s_symbols};\n#endif\n", name);
+}
+/* NAME of NAME_1; 0: the ranges are none of one symbol, one behind the other. */
+MGI_FN int mgi_cu_ranges_name(const mg_graph *const *range, int n, char name[120], mg_error *e) {
+  const size_t l = strlen(range[0]->name);
+  if (l < 3 || l > 100 || strcmp(range[0]->name + l - 2, "_1")) return mg_fail(e, MG_BAD_INPUT, "ranges", "expected programs NAME_1, NAME_2 .., found '%.60s'", range[0]->name), 0;
+  snprintf(name, 120, "%.*s", (int)l - 2, range[0]->name);
+  for (int k = 0; k < n; k++) {
+    char want[140];
+    snprintf(want, sizeof want, "%s_%d", name, k + 1);
+    if (strcmp(range[k]->name, want)) return mg_fail(e, MG_BAD_INPUT, "ranges", "expected the program %.60s, found %.60s", want, range[k]->name), 0;
+    if (range[k]->n_symbols != 1) return mg_fail(e, MG_BAD_INPUT, range[k]->name, "expected one symbol, found %u", range[k]->n_symbols), 0;
+    if (range[k]->n_in != range[0]->n_in || range[k]->n_out != range[0]->n_out) return mg_fail(e, MG_BAD_INPUT, range[k]->name, "it has other inputs or outputs than %.60s", range[0]->name), 0;
+    if (k && (range[k]->symbol[0].least <= range[k - 1]->symbol[0].least || range[k]->symbol[0].least > range[k - 1]->symbol[0].most + 1))
+      return mg_fail(e, MG_BAD_INPUT, range[k]->name, "it begins at %lld, the range before it is %lld..%lld", (long long)range[k]->symbol[0].least, (long long)range[k - 1]->symbol[0].least,
+                     (long long)range[k - 1]->symbol[0].most), 0;
+  }
+  return 1;
+}
+mg_status mg_cuda_emit_ranges(const mg_graph *const *range, int n, const mg_emit_config *cfg, const char *const *certificate, char **text, mg_error *e) {
+  mg_emit_config c;
+  mgi_cu_str parts = {NULL, 0, 0, 0}, out = {NULL, 0, 0, 0}, lines = {NULL, 0, 0, 0};
+  char name[120];
+  int blas = 0, maps = 0;
+  mg_machine machine;
+  mg_status s = MG_OK;
+  *text = NULL;
+  memset(&c, 0, sizeof c);
+  if (cfg) c = *cfg;
+  if (n < 1 || n > MG_CUDA_RANGES) return mg_fail(e, MG_BAD_INPUT, "ranges", "expected 1 to %d ranges, found %d", (int)MG_CUDA_RANGES, n);
+  if (n == 1) {
+    if (certificate) c.certificate = certificate[0];
+    return mg_cuda_emit(range[0], &c, text, e);
+  }
+  if (!mgi_cu_ranges_name(range, n, name, e)) return MG_BAD_INPUT;
+  for (int k = 0; k < n && s == MG_OK; k++) {
+    char *one = NULL;
+    c.certificate = certificate ? certificate[k] : NULL;
+    s = mg_cuda_emit(range[k], &c, &one, e);
+    const char *behind = s == MG_OK ? mgi_cu_behind_include(one) : NULL;
+    if (behind) {
+      const char *end = strstr(one, "\n */\n"); /* of its first comment */
+      blas |= strstr(one, "#define MG_CUBLAS\n") != NULL, maps |= strstr(one, "#define MG_TENSOR_MAPS\n") != NULL;
+      mgi_cu_str_put(&parts, "\n%.*s%s", end ? (int)(end + 5 - one) : 0, one, behind);
+    }
+    mg_string_free(one);
+  }
+  mg_machine_for(c.arch, &machine);
+  if (s == MG_OK) {
+    mgi_cu_str_put(&out, "/* nvcc -O3 -std=c++17 -prec-div=false -prec-sqrt=false -gencode arch=compute_%s,code=%s -Xcompiler -fPIC -shared \\\n     -I<mirage> -o %s.so \\\n     %s.cu\n *\n", machine.arch + 3, machine.arch, name, name);
+    mgi_cu_str_put(&out, " * Ranges of %s: each is a file of its own, as far as it goes; %s_launch(in, out, workspace, sym, stream), the last\n * function here, takes the one that sym[0] is for:\n", range[0]->symbol[0].name, name);
+    for (int k = 0; k < n; k++)
+      mgi_cu_str_put(&out, " *   %s   %s from %lld%s\n", range[k]->name, range[k]->symbol[0].name, (long long)range[k]->symbol[0].least, k + 1 < n ? "" : " on");
+    mgi_cu_str_put(&out, " */\n");
+    mgi_cu_file_include(range, n, blas, maps, &out);
+    mgi_cu_str_put(&out, "%s", mgi_cu_str_text(&parts));
+    mgi_cu_ranges_host(&out, range, n, name, mg_machine_can(&machine, MG_CAN_DEPENDENT_LAUNCH));
+    mgi_cu_lines(&lines, mgi_cu_str_text(&out));
+    if (out.oom || parts.oom || lines.oom) s = mg_fail(e, MG_NO_MEMORY, "mg_cuda_emit", "no memory for the text");
+    else *text = lines.s, lines.s = NULL;
+  }
+  free(parts.s);
+  free(out.s);
+  free(lines.s);
+  return s;
 }
 
 #ifdef __cplusplus
