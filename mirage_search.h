@@ -9970,12 +9970,13 @@ static void mgi_range_add(mgi_ranges *R, mgi_range_family *f) {
   if (there) mg_graph_free(f->graph);
   else R->family[R->n++] = *f;
 }
-/* 1 unless g, for `program`, both at one size, is found to be not as safe as written. */
-static int mgi_range_safe(const mg_graph *program, const mg_search_config *cfg, const mg_graph *g) {
+/* 1 unless g, for `program`, both at one size, is not as safe as written: by bounds, and with `runs` by the hook where these leave
+   it open. */
+static int mgi_range_safe(const mg_graph *program, const mg_search_config *cfg, const mg_graph *g, int runs) {
   mg_safety_report r;
   mg_error e;
   if (cfg->unsafe || mg_safety_of(program, g, NULL, &r, &e) != MG_OK) return 1;
-  return r.verdict == MG_SAFE || (r.verdict == MG_SAFETY_OPEN && !(cfg->settle && cfg->settle(cfg->settle_user, program, g)));
+  return r.verdict == MG_SAFE || (r.verdict == MG_SAFETY_OPEN && !(runs && cfg->settle && cfg->settle(cfg->settle_user, program, g)));
 }
 /* Searches at n, and adds what is found. */
 static mg_status mgi_range_search(mgi_ranges *R, int64_t n, double seconds, mg_family_result *out, mg_error *e) {
@@ -9989,7 +9990,7 @@ static mg_status mgi_range_search(mgi_ranges *R, int64_t n, double seconds, mg_f
   if (s == MG_OK) s = mg_search(p, &c, &r, e);
   for (int k = 0, kept = 0; s == MG_OK && k < r.n && kept < MGI_RANGE_KEPT; k++) {
     mgi_range_family f;
-    if (mg_is_program(r.graph[k]) || !mgi_range_safe(p, R->cfg, r.graph[k])) continue;
+    if (mg_is_program(r.graph[k]) || !mgi_range_safe(p, R->cfg, r.graph[k], 0)) continue;
     if (!mgi_range_family_of(R->program, r.graph[k], n, &f)) {
       mg_graph_free(f.graph);
       continue;
@@ -10059,6 +10060,12 @@ static mg_status mgi_range_make(const mgi_ranges *R, int f, const mg_verify_conf
   mg_status s = mg_within(R->program, &is->least, &is->most, &p, e);
   if (s == MG_OK) s = mg_verify(p, r->graph, v, &r->report, e);
   *shown = s == MG_OK && r->report.verdict == MG_EQUAL;
+  if (*shown && !R->family[f].own) { /* as safe as written, where it was found */
+    const mg_graph *found = R->family[f].graph;
+    mg_graph *at[2] = {NULL, NULL};
+    if (mg_at(R->program, &found->symbol[0].most, &at[0], &why) == MG_OK && mg_at(found, &found->symbol[0].most, &at[1], &why) == MG_OK) *shown = mgi_range_safe(at[0], R->cfg, at[1], 1);
+    mg_graph_free(at[0]), mg_graph_free(at[1]);
+  }
   if (!*shown) mg_graph_free(r->graph), r->graph = NULL;
   mg_graph_free(p);
   return s;

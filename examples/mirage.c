@@ -38,6 +38,7 @@ static const char usage[] =
     "              [--allow-sampled]                also what agrees in tests of a maximum without a proof, behind all that is\n"
     "                                               EQUAL: it may be wrong; the status is 2\n"
     "              [--numerics]                     says whether the result is as safe as the program is written, by runs\n"
+    "              [--sym n=37]                     of a program with the symbol n: at that size alone, as in all commands\n"
     "       mirage verify A B [--delta 2^-64] [--seed N] [--threads N] [--certificate FILE] [--time-limit S]\n"
     "              [--prove | --no-prove]           the solver: always, or never; else where the field tests do not decide\n"
     "              [--full]                         all elements at the sizes as written, and no word of others; else for all\n"
@@ -56,6 +57,7 @@ static const char usage[] =
     "       mirage run FILE [--arch sm_90a] [--machine H200|FILE] [--reps N] [--cold] [--seed N] [--stats FILE.json]     on a GPU\n"
     "       mirage run FILE FILE ..                 the same of several for one program, the first's values compared; no link 2\n"
     "              [--no-check] [--no-time]         without link 2 before it; without the times after it\n"
+    "              [--sym n=37]                     of a program with the symbol n: its kernels for all n, launched with that one\n"
     "              [--numerics] [--program P.mg]    whether what the GPU computes is as safe as P is written, by the same families\n"
     "       mirage calibrate [-o FILE]              measures the GPU that is here, in at most 60 s: a machine for --machine\n"
     "       mirage import CHECKPOINT.json [-o DIR]  µGraphs that the public Mirage saved, to DIR/00.mg, 01.mg ..\n"
@@ -70,6 +72,8 @@ typedef struct options {
   int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, unsafe, json, full, help, no_limit;
   uint64_t seed;
   double time_limit, log2_delta;
+  int n_syms;
+  const char *sym[MG_MAX_SYMBOLS]; /* "n=37" */
   int n_files;
   char **file;
 } options;
@@ -152,7 +156,7 @@ static int parse_delta(const char *s, double *log2_delta) {
   return 1;
 }
 
-enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_UNSAFE, O_JSON, O_MACHINE, O_FULL, O_HELP };
+enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_UNSAFE, O_JSON, O_MACHINE, O_FULL, O_SYM, O_HELP };
 static const struct option long_options[] = {
     {"arch", required_argument, NULL, O_ARCH}, {"threads", required_argument, NULL, O_THREADS},
     {"max-kernel-ops", required_argument, NULL, O_KERNEL_OPS}, {"max-block-ops", required_argument, NULL, O_BLOCK_OPS},
@@ -165,7 +169,7 @@ static const struct option long_options[] = {
     {"no-measure", no_argument, NULL, O_NO_MEASURE}, {"prove", no_argument, NULL, O_PROVE}, {"no-prove", no_argument, NULL, O_NO_PROVE},
     {"allow-sampled", no_argument, NULL, O_ALLOW_SAMPLED}, {"numerics", no_argument, NULL, O_NUMERICS}, {"unsafe", no_argument, NULL, O_UNSAFE}, {"program", required_argument, NULL, O_PROGRAM},
     {"machine", required_argument, NULL, O_MACHINE}, {"json", no_argument, NULL, O_JSON},
-    {"full", no_argument, NULL, O_FULL}, {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
+    {"sym", required_argument, NULL, O_SYM}, {"full", no_argument, NULL, O_FULL}, {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
 
 typedef struct command {
   const char *name;
@@ -256,6 +260,14 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       case O_UNSAFE: o->unsafe = 1; break;
       case O_JSON: o->json = 1; break;
       case O_FULL: o->full = 1; break;
+      case O_SYM: {
+        const char *is = strchr(optarg, '=');
+        if (!is || is == optarg || o->n_syms == MG_MAX_SYMBOLS || !number(is + 1, 1, INT64_MAX, &v, range)) {
+          snprintf(range, sizeof range, "symbol and its size, as in n=37");
+          ok = 0;
+        } else o->sym[o->n_syms++] = optarg;
+        break;
+      }
       case O_PROVE: o->prove = 1; break;
       case O_NO_PROVE: o->no_prove = 1; break;
       default: break;
@@ -304,16 +316,50 @@ static int make_directory(const char *path) {
 
 /* ---- print, dot */
 
+/* The values that --sym gives the symbols of g; each has to be named, and no other. */
+static mg_status sizes_given(const options *o, const mg_graph *g, int64_t value[MG_MAX_SYMBOLS], mg_error *e) {
+  int named = 0;
+  for (uint32_t k = 0; k < g->n_symbols; k++) {
+    const size_t n = strlen(g->symbol[k].name);
+    int has = 0;
+    for (int j = 0; j < o->n_syms; j++)
+      if (!strncmp(o->sym[j], g->symbol[k].name, n) && o->sym[j][n] == '=') value[k] = strtoll(o->sym[j] + n + 1, NULL, 10), has = 1;
+    if (!has) return mg_fail(e, MG_BAD_INPUT, o->file[0], "--sym: expected a size of %.60s, in %lld..%lld", g->symbol[k].name, (long long)g->symbol[k].least, (long long)g->symbol[k].most);
+    named += has;
+  }
+  return named == o->n_syms ? MG_OK : mg_fail(e, MG_BAD_INPUT, o->file[0], "--sym: %s is no symbol of the program, which has %u", o->sym[0], g->n_symbols);
+}
+/* What a .mg file holds: a program, or the ranges of a symbol; with --sym its one member at these sizes. */
+static mg_status parse_sized(const options *o, const char *text, size_t n, mg_graph *range[MG_CUDA_RANGES], int *ranges, mg_error *e) {
+  int64_t value[MG_MAX_SYMBOLS] = {0};
+  mg_graph *member = NULL;
+  mg_status s = mg_parse_all(text, n, o->file[0], NULL, MG_CUDA_RANGES, range, ranges, e);
+  if (s != MG_OK || !o->n_syms) return s;
+  s = sizes_given(o, range[0], value, e);
+  int at = 0;
+  while (s == MG_OK && at + 1 < *ranges && range[at + 1]->n_symbols == 1 && value[0] >= range[at + 1]->symbol[0].least) at++;
+  if (s == MG_OK) s = mg_at(range[at], value, &member, e);
+  while (*ranges) mg_graph_free(range[--*ranges]);
+  if (s == MG_OK) range[(*ranges)++] = member;
+  return s;
+}
 static int print_or_dot(const options *o, mg_status (*f)(const mg_graph *, char **, mg_error *)) {
   mg_error e;
-  mg_graph *g = NULL;
-  char *text = NULL;
-  mg_status s = mg_parse_file(o->file[0], NULL, &g, &e);
-  if (s == MG_OK) s = f(g, &text, &e);
-  int code = s == MG_OK ? write_all(NULL, NULL, text) : report(s, &e);
-  mg_string_free(text);
-  mg_graph_free(g);
-  return code;
+  mg_graph *range[MG_CUDA_RANGES];
+  int n = 0, code = 0;
+  size_t size;
+  char *source = read_all(o->file[0], &size, &code);
+  if (!source) return code;
+  mg_status s = parse_sized(o, source, size, range, &n, &e);
+  for (int k = 0; k < n && s == MG_OK && !code; k++) {
+    char *text = NULL;
+    s = f(range[k], &text, &e);
+    if (s == MG_OK) code = write_all(NULL, NULL, text);
+    mg_string_free(text);
+  }
+  while (n > 0) mg_graph_free(range[--n]);
+  free(source);
+  return s == MG_OK ? code : report(s, &e);
 }
 static int do_print(const options *o) { return print_or_dot(o, mg_print); }
 static int do_dot(const options *o) { return print_or_dot(o, mg_dot); }
@@ -839,6 +885,14 @@ static int do_search(const options *o) {
   vc.user = &started_all;
   if (isatty(2)) c.progress = on_progress, vc.progress = on_test;
   mg_status s = mg_parse_file(o->file[0], NULL, &program, &e);
+  if (s == MG_OK && o->n_syms) { /* at one size, as any program */
+    mg_graph *whole = program;
+    int64_t value[MG_MAX_SYMBOLS];
+    program = NULL;
+    s = sizes_given(o, whole, value, &e);
+    if (s == MG_OK) s = mg_at(whole, value, &program, &e);
+    mg_graph_free(whole);
+  }
   if (s != MG_OK) return report(s, &e);
   if (!mg_is_program(program)) { mg_graph_free(program); return fault(MG_BAD_INPUT, o->file[0], "expected a program without kernels, found a µGraph"); }
   const int family = program->n_symbols > 0;
@@ -975,33 +1029,47 @@ static char *known_verdict(const char *text, const mg_graph *g) {
 }
 
 /* g and the emitted text of a .mg or .cu file. */
-static int load(const options *o, mg_graph **g, char **cu, mg_error *e) {
+typedef struct loaded { mg_graph *range[MG_CUDA_RANGES]; int n; char *cu; } loaded; /* several: ranges of a symbol */
+static void unload(loaded *l) {
+  while (l->n > 0) mg_graph_free(l->range[--l->n]);
+  free(l->cu);
+}
+/* sized: --sym says which member it is, emitted as any graph; else where to run it. */
+static int load(const options *o, int sized, loaded *l, mg_error *e) {
   int code = 0;
   size_t n;
   char *text = read_all(o->file[0], &n, &code);
-  *g = NULL, *cu = NULL;
+  memset(l, 0, sizeof *l);
   if (!text) return code;
-  size_t l = strlen(o->file[0]);
+  size_t length = strlen(o->file[0]);
   mg_status s;
-  if (l > 3 && !strcmp(o->file[0] + l - 3, ".cu")) {
-    s = mg_cuda_source_graph(text, n, g, e);
-    if (s == MG_OK) { *cu = text; return 0; }
+  if (length > 3 && !strcmp(o->file[0] + length - 3, ".cu")) {
+    s = mg_cuda_source_graphs(text, n, l->range, &l->n, e);
+    if (s == MG_OK && sized && o->n_syms) s = mg_fail(e, MG_BAD_INPUT, o->file[0], "--sym: an emitted file is checked at the sizes that its chunks ask for");
+    if (s == MG_OK) { l->cu = text; return 0; }
   } else {
-    s = mg_parse(text, n, o->file[0], NULL, g, e);
+    options none = *o;
+    if (!sized) none.n_syms = 0;
+    s = parse_sized(&none, text, n, l->range, &l->n, e);
     if (s == MG_OK) {
       mg_emit_config c;
+      char *verdict[MG_CUDA_RANGES] = {NULL};
       memset(&c, 0, sizeof c);
-      char *verdict = strlen(text) == n ? known_verdict(text, *g) : NULL;
       c.arch = o->arch;
-      c.certificate = verdict;
-      s = mg_cuda_emit(*g, &c, cu, e);
-      free(verdict);
+      const char *at = strlen(text) == n ? text : NULL;
+      for (int k = 0; k < l->n && at && !(sized && o->n_syms); k++) { /* each range has its lines before it */
+        verdict[k] = known_verdict(at, l->range[k]);
+        at = strstr(at, "\noutput ");
+        at = at ? strstr(at, "\n#") : NULL;
+        if (at) at++;
+      }
+      s = mg_cuda_emit_ranges((const mg_graph *const *)l->range, l->n, &c, (const char *const *)verdict, &l->cu, e);
+      for (int k = 0; k < l->n; k++) free(verdict[k]);
     }
   }
   free(text);
   if (s == MG_OK) return 0;
-  mg_graph_free(*g);
-  *g = NULL;
+  unload(l);
   return report(s, e);
 }
 
@@ -1184,7 +1252,12 @@ static int do_explain(const options *o) {
   }
   char *text = read_all(o->file[0], &size, &code);
   if (!text) return code;
-  mg_status s = mg_parse(text, size, o->file[0], NULL, &g, &e);
+  mg_graph *range[MG_CUDA_RANGES];
+  int ranges = 0;
+  mg_status s = parse_sized(o, text, size, range, &ranges, &e);
+  if (s == MG_OK && ranges > 1) s = mg_fail(&e, MG_BAD_INPUT, o->file[0], "it has %d ranges of %s: --sym %s=N says which is explained", ranges, range[0]->symbol[0].name, range[0]->symbol[0].name);
+  if (s == MG_OK) g = range[0], ranges = 0;
+  while (ranges > 0) mg_graph_free(range[--ranges]);
   if (s == MG_OK && mg_has_threads(g)) s = mg_inline_threads(g, &flat, &e); /* the model and the emitter see them so */
   if (s == MG_OK) {
     const mg_graph *of = flat ? flat : g;
@@ -1202,12 +1275,10 @@ static int do_explain(const options *o) {
 
 static int do_emit(const options *o) {
   mg_error e;
-  mg_graph *g;
-  char *cu;
-  int code = load(o, &g, &cu, &e);
-  if (!code) code = write_all(o->out, NULL, cu);
-  free(cu);
-  mg_graph_free(g);
+  loaded l;
+  int code = load(o, 1, &l, &e);
+  if (!code) code = write_all(o->out, NULL, l.cu);
+  unload(&l);
   return code;
 }
 
@@ -1234,28 +1305,44 @@ static int check_and_print(const options *o, const mg_graph *g, const char *cu, 
   return 0;
 }
 
+/* "# numerics: .." of one graph and its text. */
+static int check_numerics(const options *o, const mg_graph *g, const char *cu) {
+  mg_error e;
+  char lines[1024] = "";
+  mg_graph *program = NULL;
+  mg_status s = o->program ? mg_parse_file(o->program, NULL, &program, &e) : MG_OK;
+  if (s == MG_OK && program && program->n_symbols == 1 && g->n_symbols == 1) { /* of the range's bounds */
+    mg_graph *whole = program;
+    program = NULL;
+    s = mg_within(whole, &g->symbol[0].least, &g->symbol[0].most, &program, &e);
+    mg_graph_free(whole);
+  }
+  if (s == MG_OK) {
+    const mg_graph *yardstick = program ? program : mg_is_program(g) ? g : NULL;
+    s = numerics_line(lines, sizeof lines, o, yardstick, g, cu, &e);
+    fputs(lines, stdout);
+  }
+  mg_graph_free(program);
+  return s == MG_OK ? 0 : report(s, &e);
+}
+
 static int do_check(const options *o) {
   mg_error e;
-  mg_graph *g;
-  char *cu;
+  loaded l;
   mg_check_report r;
   memset(&r, 0, sizeof r);
-  int code = load(o, &g, &cu, &e);
-  if (!code) code = check_and_print(o, g, cu, &r, stdout);
-  if (!code && o->numerics) {
-    char lines[1024] = "";
-    mg_graph *program = NULL;
-    mg_status s = o->program ? mg_parse_file(o->program, NULL, &program, &e) : MG_OK;
-    if (s == MG_OK) {
-      const mg_graph *yardstick = program ? program : mg_is_program(g) ? g : NULL;
-      s = numerics_line(lines, sizeof lines, o, yardstick, g, cu, &e);
-      fputs(lines, stdout);
-    }
-    if (s != MG_OK) code = report(s, &e);
-    mg_graph_free(program);
+  int code = load(o, 1, &l, &e);
+  if (!code) code = check_and_print(o, l.n == 1 ? l.range[0] : NULL, l.cu, &r, stdout);
+  for (int k = 0; k < l.n && !code && o->numerics; k++) {
+    mg_emit_config c;
+    char *one = NULL;
+    memset(&c, 0, sizeof c);
+    c.arch = o->arch;
+    if (l.n > 1 && mg_cuda_emit(l.range[k], &c, &one, &e) != MG_OK) code = report(e.status, &e);
+    else code = check_numerics(o, l.range[k], one ? one : l.cu);
+    mg_string_free(one);
   }
-  free(cu);
-  mg_graph_free(g);
+  unload(&l);
   return code;
 }
 
@@ -1337,15 +1424,19 @@ static int run_numerics(const options *o, const mg_graph *g, const char *cu, mg_
 static int do_run(const options *o) {
   if (o->n_files > 1) return run_several(o);
   mg_error e;
-  mg_graph *g;
-  char *cu;
+  loaded l;
   mg_check_report cr;
   mg_run_config c;
   mg_run_report r;
+  int64_t value[MG_MAX_SYMBOLS];
   memset(&cr, 0, sizeof cr);
   memset(&c, 0, sizeof c);
   memset(&r, 0, sizeof r);
-  int code = load(o, &g, &cu, &e);
+  int code = load(o, 0, &l, &e);
+  const mg_graph *const g = l.n == 1 ? l.range[0] : NULL;
+  const char *cu = l.cu;
+  if (!code && o->n_syms && sizes_given(o, l.range[0], value, &e) != MG_OK) code = report(MG_BAD_INPUT, &e);
+  if (o->n_syms) c.sym = value;
   if (!code && !o->no_check) code = check_and_print(o, g, cu, &cr, stdout); /* nothing is timed before link 2 holds */
   fflush(stdout);
   if (!code) {
@@ -1361,19 +1452,18 @@ static int do_run(const options *o) {
       if (r.us_pdl_hot > 0) printf("hot, dependent launches: %.2f us (median)\n", r.us_pdl_hot);
       if (r.us_pdl_cold > 0) printf("cold, dependent launches: %.2f us (median)\n", r.us_pdl_cold);
     }
-    if (s == MG_OK && o->numerics) code = run_numerics(o, g, cu, &c);
+    if (s == MG_OK && o->numerics) code = g ? run_numerics(o, g, cu, &c) : fault(MG_UNSUPPORTED, "run", "--numerics takes one range at a time");
     if (s == MG_OK && o->stats) {
       FILE *f = fopen(o->stats, "w");
       if (!f) code = fault(MG_MACHINE, o->stats, strerror(errno));
       else {
-        run_json(f, g->name, &r);
+        run_json(f, l.range[0]->name, &r);
         fprintf(f, ", \"fields\": %d, \"compared\": %llu}\n", cr.fields, (unsigned long long)cr.compared);
         if (fclose(f)) code = fault(MG_MACHINE, o->stats, "cannot be written");
       }
     }
   }
-  free(cu);
-  mg_graph_free(g);
+  unload(&l);
   return code;
 }
 
@@ -1399,14 +1489,14 @@ static int do_calibrate(const options *o) {
 
 int main(int argc, char **argv) {
   static const command commands[] = {
-      {"print", 1, 1, "", do_print},
-      {"dot", 1, 1, "", do_dot},
-      {"search", 1, 1, "o arch machine threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint cache no-measure allow-sampled numerics unsafe", do_search},
+      {"print", 1, 1, "sym", do_print},
+      {"dot", 1, 1, "sym", do_dot},
+      {"search", 1, 1, "o arch machine threads max-kernel-ops max-block-ops time-limit no-prune seed stats top delta max-loops checkpoint cache no-measure allow-sampled numerics unsafe sym", do_search},
       {"verify", 1, 3, "delta seed certificate threads time-limit prove no-prove allow-sampled full", do_verify},
-      {"emit", 1, 1, "o arch machine", do_emit},
-      {"explain", 1, 1, "arch machine json no-measure", do_explain},
-      {"check", 1, 1, "seed arch machine time-limit numerics program", do_check},
-      {"run", 1, 200, "arch machine reps cold seed stats no-check no-time numerics program time-limit", do_run},
+      {"emit", 1, 1, "o arch machine sym", do_emit},
+      {"explain", 1, 1, "arch machine json no-measure sym", do_explain},
+      {"check", 1, 1, "seed arch machine time-limit numerics program sym", do_check},
+      {"run", 1, 200, "arch machine reps cold seed stats no-check no-time numerics program time-limit sym", do_run},
       {"calibrate", 0, 0, "o", do_calibrate},
       {"import", 1, 1, "o", do_import},
   };
