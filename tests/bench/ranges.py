@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A family of a symbol against kernels made for each of its sizes, on the GPU that is here.
+"""Ranges of a symbol against kernels made for each of its sizes, on the GPU that is here.
 
 For each program below `mirage search` makes the ranges of n once, and a µGraph for each n by itself (--sym n=N); both are
 emitted, compiled, checked against float64 on the GPU, and timed in one process each, one after the other.  Prints a table, and
-writes it as JSON.  Usage: tests/bench/families.py [--out FILE.json] [--limit S] [--reps N]"""
+writes it as JSON.  Usage: tests/bench/ranges.py [--out FILE.json] [--limit S] [--reps N]"""
 import argparse
 import concurrent.futures
 import json
@@ -37,11 +37,11 @@ def number(text, what):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__)
-    p.add_argument("--out", default="build/families.json")
+    p.add_argument("--out", default="build/ranges.json")
     p.add_argument("--limit", default="30")
     p.add_argument("--reps", default="15")
     a = p.parse_args()
-    d = "build/families"
+    d = "build/ranges"
     os.makedirs(d, exist_ok=True)
     for name, text in PROGRAMS.items():
         with open(f"{d}/{name}.mg", "w") as f:
@@ -58,7 +58,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
         made = {(name, n): pool.submit(make, name, n) for name in PROGRAMS for n in [None] + SIZES}
         best = {k: v.result() for k, v in made.items()}
-    result = {"date": time.strftime("%Y-%m-%d"), "command": "tests/bench/families.py", "programs": {}}
+    result = {"date": time.strftime("%Y-%m-%d"), "command": "tests/bench/ranges.py", "programs": {}}
     for name, text in PROGRAMS.items():
         with open(best[name, None]) as f:
             ranges = re.findall(r"# range \d+: (n in \S+?);", f.read())

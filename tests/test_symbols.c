@@ -1,0 +1,262 @@
+/* Sizes as symbols: the text, the members of a family, verdicts about all of them, ranges, and emitted files that take a size with
+   the launch.
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_symbols.c -o build/test_symbols -lcmocka -lm -lpthread -ldl && build/test_symbols */
+#ifndef MGT_LINKED
+#define MIRAGE_IMPLEMENTATION
+#endif
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "mirage_search.h"
+#include "mirage_cuda.cuh"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+#include "parse.h"
+
+#define HEAD "program f\nsym n in 1..40\ninput X : f16[n, 64]\ninput W : f16[64, 32]\n"
+#define BODY "  t1 = load X {x->0, y->*}\n  t2 = load W {x->*, y->1}\n  t3 = relu(matmul(t1, t2))\n  store t3 {x->0, y->1}\n}\noutput O\n"
+static const char program[] = HEAD "O = relu(matmul(X, W))\noutput O\n";
+static const char kernels[] = HEAD "O = kernel grid=(x=ceil(n/8), y=2) threads=64 {\n" BODY;
+
+static void prints_what_it_reads(void **state) {
+  static const char *const texts[] = {program, kernels,
+                                      "program s\nsym n in 1..6\nsym m in 2..9\ninput X : f16[n, m, 8]\nO = transpose(reshape(X, [n, m, 2, 4]), [1, 0, 2, 3])\noutput O\n",
+                                      "program c\nsym n in 3..5\ninput X : f16[n, 8]\nO = kernel grid=(x=n) threads=32 {\n  t1 = load X {x->0}\n  t2 = exp(t1)\n  store t2 {x->0}\n}\noutput O\n"};
+  (void)state;
+  for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+    char *once, *twice;
+    mg_error e;
+    mg_graph *g = parse(texts[k]);
+    assert_int_equal(mg_print(g, &once, &e), MG_OK);
+    mg_graph *h = parse(once);
+    assert_int_equal(mg_print(h, &twice, &e), MG_OK);
+    assert_string_equal(once, twice);
+    assert_true(mg_graph_equal(g, h));
+    assert_true(mg_hash(g) == mg_hash(h));
+    mg_string_free(once), mg_string_free(twice), mg_graph_free(g), mg_graph_free(h);
+  }
+  mg_graph *g = parse(kernels), *wider = parse("program f\nsym n in 2..40\ninput X : f16[n, 64]\ninput W : f16[64, 32]\nO = relu(matmul(X, W))\noutput O\n"), *p = parse(program);
+  assert_int_equal((int)g->ops[1].sub->axes[1].symbol, 1); /* x counts n's chunks, y does not */
+  assert_int_equal((int)g->ops[1].sub->axes[2].symbol, 0);
+  assert_false(mg_graph_equal(p, wider)); /* bounds are part of what it is */
+  mg_graph_free(g), mg_graph_free(wider), mg_graph_free(p);
+}
+
+static void says_what_is_no_family(void **state) {
+  static const struct { const char *text, *says; } bad[] = {
+      {"program f\nsym n in 0..4\ninput X : f16[n]\nO = exp(X)\noutput O\n", "1 <= least <= most"},
+      {"program f\nsym n in 5..4\ninput X : f16[n]\nO = exp(X)\noutput O\n", "1 <= least <= most"},
+      {"program f\nsym n in 1..4\nsym n in 1..5\ninput X : f16[n]\nO = exp(X)\noutput O\n", "is a symbol already"},
+      {"program f\nsym n in 1..4\ninput X : f16[4]\nO = exp(X)\noutput O\n", "no input has n"},
+      {"program f\nsym n in 1..4\ninput X : f16[n, 8]\nO = sum(X, dim=0)\noutput O\n", "not parallel"},
+      {"program f\nsym n in 1..4\ninput X : f16[n, n]\nO = matmul(X, X)\noutput O\n", "not parallel"},
+      {"program f\nsym n in 1..4\ninput X : f16[n, 8]\nO = reshape(X, [8, n])\noutput O\n", "not parallel"},
+      {"program f\nsym n in 1..4\ninput X : f16[n, 8]\ninput Y : f16[4, 8]\nO = add(X, Y)\noutput O\n", "it has to be n too"},
+      {"program f\nsym n in 1..4\nsym m in 1..4\ninput X : f16[n, 8]\ninput Y : f16[m, 8]\nO = add(X, Y)\noutput O\n", "it has to be"},
+      {"program f\nsym n in 1..4\ninput X : f16[m, 8]\nO = exp(X)\noutput O\n", "expected an extent or a symbol"},
+      {"program f\nsym n 1..4\ninput X : f16[n, 8]\nO = exp(X)\noutput O\n", "expected 'in'"},
+      {HEAD "O = kernel grid=(x=5, y=2) threads=64 {\n" BODY, "x=ceil(n/8)"},
+      {HEAD "O = kernel grid=(x=5, y=ceil(n/20)) threads=64 {\n" BODY, "expected the count of its chunks"},
+      {HEAD "O = kernel grid=(x=ceil(n/16), y=2) threads=64 {\n" BODY, "3 chunks of it have 14 elements, not 16"},
+      {HEAD "O = kernel grid=(x=ceil(n/0), y=2) threads=64 {\n" BODY, "at least one element"},
+      {HEAD "O = kernel grid=(x=ceil(m/8), y=2) threads=64 {\n" BODY, "expected a symbol"},
+      {HEAD "O = kernel grid=(x=ceil(n/8), y=2, z=n) threads=64 {\n  t1 = load X {x->0, y->*, z->*}\n  t2 = load W {x->*, y->1, z->*}\n  t3 = relu(matmul(t1, t2))\n  store t3 {x->0, y->1, z->*}\n}\noutput O\n",
+       "is not the outermost axis"}};
+  (void)state;
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+    mg_error e;
+    mg_graph *g = NULL;
+    if (mg_parse(bad[k].text, strlen(bad[k].text), "test", NULL, &g, &e) == MG_OK) fail_msg("accepted:\n%s", bad[k].text);
+    if (!strstr(e.msg, bad[k].says)) fail_msg("expected '%s', found '%s':\n%s", bad[k].says, e.msg, bad[k].text);
+    assert_null(g);
+  }
+}
+
+/* One output of g on inputs whose row i is a function of i alone. */
+static double *values(const mg_graph *g) {
+  const void *in[MG_MAX_IN];
+  void *out[MG_MAX_OUT];
+  mg_domain d = mg_domain_real();
+  mg_error e;
+  for (uint32_t k = 0; k < g->n_in; k++) {
+    const int64_t n = mg_shape_elements(&mg_tensor_of(g, g->in[k])->shape);
+    double *x = (double *)malloc((size_t)n * sizeof *x);
+    for (int64_t i = 0; i < n; i++) x[i] = sin((double)(i * 7 + 13 * k)) + 0.1 * cos((double)(i % 11));
+    in[k] = x;
+  }
+  out[0] = malloc((size_t)mg_shape_elements(&mg_tensor_of(g, g->out[0])->shape) * sizeof(double));
+  assert_int_equal(mg_eval(g, &d, in, out, &e), MG_OK);
+  for (uint32_t k = 0; k < g->n_in; k++) free((void *)(uintptr_t)in[k]);
+  return (double *)out[0];
+}
+/* Both families have the first rows of the program's greatest member, at every size. */
+static void same_members(const mg_graph *p, const mg_graph *f, int64_t least, int64_t most) {
+  mg_error e;
+  mg_graph *whole;
+  const int64_t top = p->symbol[0].most;
+  assert_int_equal(mg_at(p, &top, &whole, &e), MG_OK);
+  double *want = values(whole);
+  for (int64_t n = least; n <= most; n++) {
+    mg_graph *m = NULL;
+    if (mg_at(f, &n, &m, &e) != MG_OK) fail_msg("n = %lld: %s", (long long)n, e.msg);
+    assert_int_equal((int)m->n_symbols, 0);
+    assert_true(m->tensors[m->in[0].id].shape.dim[0] == n);
+    double *got = values(m);
+    for (int64_t i = 0; i < n * 32; i++)
+      if (fabs(got[i] - want[i]) > 1e-9) fail_msg("n = %lld, element %lld: %g, not %g", (long long)n, (long long)i, got[i], want[i]);
+    free(got), mg_graph_free(m);
+  }
+  free(want), mg_graph_free(whole);
+}
+static void members_are_the_first_rows(void **state) {
+  mg_graph *p = parse(program), *f = parse(kernels), *out;
+  mg_error e;
+  (void)state;
+  same_members(p, p, 1, 40), same_members(p, f, 1, 40);
+  const int64_t out_of[] = {0, 41, -3};
+  for (int k = 0; k < 3; k++) assert_int_equal(mg_at(f, &out_of[k], &out, &e), MG_BAD_INPUT);
+  const int64_t one = 1, sixteen = 16, seventeen = 17, zero = 0;
+  assert_int_equal(mg_within(f, &one, &sixteen, &out, &e), MG_OK);
+  assert_true(out->symbol[0].most == 16 && out->ops[1].sub->axes[1].extent == 2 && out->ops[1].sub->axes[1].symbol == 1);
+  same_members(p, out, 1, 16);
+  mg_graph_free(out);
+  assert_int_equal(mg_within(f, &one, &seventeen, &out, &e), MG_BAD_INPUT); /* 3 chunks of 6 */
+  assert_int_equal(mg_within(f, &zero, &sixteen, &out, &e), MG_BAD_INPUT);
+  mg_graph *member, *again;
+  assert_int_equal(mg_at(f, &sixteen, &member, &e), MG_OK);
+  assert_int_equal(mg_family_of(member, p, &again, &e), MG_OK); /* and back */
+  assert_true(again->symbol[0].most == 16 && again->ops[1].sub->axes[1].symbol == 1);
+  mg_graph_free(member), mg_graph_free(again), mg_graph_free(p), mg_graph_free(f);
+}
+
+static mg_verdict verdict_of(const char *a, const char *b, mg_verify_report *r) {
+  mg_graph *p = parse(a), *f = parse(b);
+  mg_error e;
+  const mg_status s = mg_verify(p, f, NULL, r, &e);
+  char *cert = NULL;
+  if (s != MG_OK) fail_msg("%s", e.msg);
+  if (r->verdict == MG_EQUAL) {
+    mg_verify_report again;
+    assert_int_equal(mg_certificate(p, f, r, &cert, &e), MG_OK);
+    if (mg_certificate_check(cert, strlen(cert), &again, &e) != MG_OK) fail_msg("%s", e.msg);
+    assert_non_null(strstr(cert, "sym n in 1..40"));
+    mg_string_free(cert);
+  }
+  mg_graph_free(p), mg_graph_free(f);
+  return r->verdict;
+}
+static void verdicts_are_for_all_sizes(void **state) {
+  mg_verify_report r;
+  mg_error e;
+  (void)state;
+  assert_int_equal(verdict_of(program, kernels, &r), MG_EQUAL);
+  assert_non_null(strstr(r.every, "n >= 1"));
+  assert_int_equal(verdict_of(program, program, &r), MG_EQUAL);
+  assert_int_equal(verdict_of(program, HEAD "O = relu(scale(matmul(X, W), 2))\noutput O\n", &r), MG_NOT_EQUAL);
+  /* What the builder makes of one member may be equal there; of a family nothing is said but for all of it. */
+  mg_graph *p = parse(program), *f = parse(kernels);
+  mg_verify_config c = mg_verify_config_default();
+  c.full_size = 1;
+  assert_int_equal(mg_verify(p, f, &c, &r, &e), MG_OK);
+  assert_int_equal(r.verdict, MG_UNDECIDED);
+  mg_graph *one, *less;
+  const int64_t from = 1, forty = 40, eight = 8;
+  assert_int_equal(mg_at(p, &forty, &one, &e), MG_OK);
+  assert_int_equal(mg_verify(one, f, NULL, &r, &e), MG_BAD_INPUT); /* a member with a family */
+  assert_int_equal(mg_within(p, &from, &eight, &less, &e), MG_OK);
+  assert_int_equal(mg_verify(less, f, NULL, &r, &e), MG_BAD_INPUT); /* other bounds */
+  assert_int_equal(mg_search(p, NULL, &(mg_search_result){0}, &e), MG_BAD_INPUT);
+  mg_graph_free(one), mg_graph_free(less), mg_graph_free(p), mg_graph_free(f);
+}
+
+static mg_status emittable(void *user, const mg_graph *g, mg_error *why) {
+  (void)user;
+  return mg_cuda_emittable(g, "sm_90a", why);
+}
+static void ranges_are_whole(void **state) {
+  static const char *const programs[] = {
+      "program big\nsym n in 3..300\ninput X : f16[n, 512]\ninput G : f16[512]\ninput W : f16[512, 32]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n",
+      "program att\nsym n in 1..64\ninput Q : f16[n, 64]\ninput K : f16[64, 256]\ninput V : f16[256, 32]\nO = matmul(softmax(scale(matmul(Q, K), 1/8), dim=1), V)\noutput O\n"};
+  (void)state;
+  for (size_t k = 0; k < 2; k++) {
+    mg_graph *p = parse(programs[k]), *back;
+    mg_search_config c = mg_search_config_default();
+    mg_family_result r;
+    mg_error e;
+    int64_t next = p->symbol[0].least;
+    c.emittable = emittable;
+    if (mg_search_family(p, &c, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+    assert_in_range(r.n, 1, MG_MAX_RANGES);
+    assert_true(r.loss <= MG_RANGE_LOSS);
+    int kernels_found = 0;
+    for (int i = 0; i < r.n; i++) {
+      const mg_range *a = &r.range[i];
+      assert_true(a->least == next && a->most >= a->least);
+      assert_true(a->graph->symbol[0].least == a->least && a->graph->symbol[0].most >= a->most);
+      assert_int_equal(a->report.verdict, MG_EQUAL);
+      assert_int_equal(mg_within(p, &a->least, &a->graph->symbol[0].most, &back, &e), MG_OK);
+      for (int64_t n = a->least; n <= a->most; n += n < 20 ? 3 : 61) same_members(back, a->graph, n, n);
+      mg_graph_free(back);
+      kernels_found += !mg_is_program(a->graph);
+      next = a->most + 1;
+    }
+    assert_true(next == p->symbol[0].most + 1);
+    assert_true(kernels_found > 0);
+    mg_family_result_free(&r);
+    mg_graph_free(p);
+  }
+}
+
+/* The text with `from` replaced by `to`, which must be there. */
+static char *replaced(const char *text, const char *from, const char *to) {
+  const char *at = strstr(text, from);
+  if (!at) fail_msg("not there: %s", from);
+  char *s = (char *)malloc(strlen(text) + strlen(to) + 1);
+  sprintf(s, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+  return s;
+}
+static mg_status checked(const char *cu, mg_check_report *r, mg_error *e) {
+  mg_check_config c;
+  memset(&c, 0, sizeof c);
+  c.seeds = 2, c.samples = 1;
+  return mg_cuda_check(NULL, cu, &c, r, e);
+}
+#define UNCUT "program f_1\nsym n in 1..8\ninput X : f16[n, 64]\ninput W : f16[64, 32]\nO = kernel grid=(y=2) threads=64 {\n  t1 = load X {y->*}\n  t2 = load W {y->1}\n  t3 = relu(matmul(t1, t2))\n  store t3 {y->1}\n}\noutput O\n"
+static void one_file_runs_at_every_size(void **state) {
+  mg_check_report r;
+  mg_error e;
+  char *cu, *wrong;
+  (void)state;
+  wrong = replaced(kernels, "program f\nsym n in 1..40", "program f_2\nsym n in 9..40");
+  mg_graph *range[2] = {parse(UNCUT), parse(wrong)};
+  free(wrong);
+  if (mg_cuda_emit_ranges((const mg_graph *const *)range, 2, NULL, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
+  if (checked(cu, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  assert_non_null(strstr(r.sizes, "n = 1, 7, 8"));
+  assert_non_null(strstr(r.sizes, "n = 9, 26"));
+  static const char *const plants[][2] = {{"mg_chunks(sym_n, 8)", "(sym_n / 8)"},                    /* the ragged rest is left out */
+                                          {"mg_cut(f_2_D0, b_x, 8)", "8"},                           /* of a mask */
+                                          {"if (sym[0] < 9) return f_1", "if (sym[0] < 8) return f_1"}, /* the second takes none below 9 */
+                                          {"sym_n > 40", "sym_n > 4000"},                            /* out of bounds */
+                                          {"const int64_t sym_n = sym[0];", "static int64_t first; if (!first) first = sym[0]; const int64_t sym_n = first;"}};
+  const int most = getenv("SOAK_S") ? 5 : 3;
+  for (int k = 0; k < most; k++) {
+    const int at = getenv("SOAK_S") ? k : (k * 2) % 5;
+    wrong = replaced(cu, plants[at][0], plants[at][1]);
+    const mg_status s = checked(wrong, &r, &e);
+    if (s != MG_NOT_FOUND) fail_msg("status %d of %s: %s", (int)s, plants[at][1], s == MG_OK ? "" : e.msg);
+    free(wrong);
+  }
+  mg_string_free(cu);
+  mg_graph *swapped[2] = {range[1], range[0]};
+  assert_int_equal(mg_cuda_emit_ranges((const mg_graph *const *)swapped, 2, NULL, NULL, &cu, &e), MG_BAD_INPUT);
+  mg_graph_free(range[0]), mg_graph_free(range[1]);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(prints_what_it_reads),       cmocka_unit_test(says_what_is_no_family), cmocka_unit_test(members_are_the_first_rows),
+                                     cmocka_unit_test(verdicts_are_for_all_sizes), cmocka_unit_test(ranges_are_whole),       cmocka_unit_test(one_file_runs_at_every_size)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
