@@ -317,26 +317,31 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
 
    A program with a symbol (mg_symbol of mirage.h) is searched at some sizes; what is found at one is taken as a family, with
    its chunks, and priced at the others.  The result is a list of ranges of n with one µGraph each: the fewest that, at every size
-   that was priced, are by the model within MG_RANGE_LOSS of the best that was found there.                            */
+   that was priced, are by the model within MG_RANGE_LOSS of the best that was found there.  With the hook `measure` the best few by
+   the model are timed at each size that was searched, and MG_RANGE_LOSS_TIMED is what they may lose by these times. */
 
 enum { MG_MAX_RANGES = 8 };
 #define MG_RANGE_LOSS 0.10
+#define MG_RANGE_LOSS_TIMED 0.15
 typedef struct mg_range {
   int64_t least, most;               /* it is for these n; the bounds of its graph's symbol hold them, and may go further, to whole chunks */
   mg_graph *graph;
   mg_verify_report report;           /* EQUAL, for all n, or it is the program */
-  int64_t sizes[2];                  /* the least and the greatest n of the range that was priced, and what the model says there */
+  int64_t sizes[2];                  /* the least and the greatest n of the range that was priced, and what the model says there, */
   double predicted_us[2];
+  double timed_us[2];                /* times what was measured of it at the next size searched by what the model says there; 0: it was not */
 } mg_range;
 typedef struct mg_family_result {
   int n;
   mg_range range[MG_MAX_RANGES];
   double loss;                       /* the most that a range loses against the best at a size that was priced, 0.1 being 10 % */
+  int timed;                         /* by times; 0: by the model alone, and why: empty without the hook */
+  char unmeasured[256];
   int searches, families, complete;  /* sizes searched; different families found, the program's own among them; 1: no search was cut off */
   double seconds;
 } mg_family_result;
 /* MG_OK with at least one range; the ranges are whole: from the symbol's least to its most.  MG_UNSUPPORTED: more than one symbol.  Of cfg
-   all but `measure`, `checkpoint` and `structure` count; its time limit is for all searches together, v's for all certificates. */
+   all but `checkpoint` and `structure` count; its time limit is for all searches together, v's for all certificates. */
 mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, mg_family_result *out, mg_error *e);
 void mg_family_result_free(mg_family_result *r);
 
@@ -9896,6 +9901,8 @@ typedef struct mgi_range_family {
   mg_graph *graph;                   /* bound: the size at which it was found */
   int64_t chunk, most;               /* n is rounded up to a multiple of it; the greatest n that it is for, 0: any */
   double us[MGI_RANGE_SIZES];        /* at the sizes priced; 0: not for it */
+  double model[MGI_RANGE_SIZES];     /* the same by the model, where `us` is by times */
+  double factor[MGI_RANGE_POINTS];   /* a time by what the model says, at the sizes searched; 0: it was not timed */
   int own;                           /* the program itself */
 } mgi_range_family;
 typedef struct mgi_ranges {
@@ -10005,6 +10012,80 @@ static mg_status mgi_range_search(mgi_ranges *R, int64_t n, double seconds, mg_f
   mg_graph_free(p);
   return s == MG_NOT_FOUND ? MG_OK : s;
 }
+/* ---- times.  At each point the best few by the model are timed, as members whose n is a multiple of their chunks: those that have the
+   same one by one call of the hook, as that compares them with one program. */
+enum { MGI_RANGE_TIMED = MGI_RANGE_POINTS + 1 };
+#define MGI_RANGE_NEAR 1.3
+/* The families to time at size k: of those near the best, by how far they go the best of each; how many. */
+static int mgi_range_near(const mgi_ranges *R, int k, int which[MGI_RANGE_TIMED]) {
+  int n = 0;
+  double top = 0;
+  for (int f = 0; f < R->n; f++)
+    if (R->family[f].us[k] > 0 && (top == 0 || R->family[f].us[k] < top)) top = R->family[f].us[k];
+  for (int f = 0; f < R->n; f++) {
+    int at = 0;
+    if (!(R->family[f].us[k] > 0) || R->family[f].us[k] > MGI_RANGE_NEAR * top) continue;
+    while (at < n && R->family[which[at]].most != R->family[f].most) at++;
+    if (at == MGI_RANGE_TIMED) continue;
+    if (at == n || R->family[f].us[k] < R->family[which[at]].us[k]) which[at] = f;
+    n += at == n;
+  }
+  return n;
+}
+/* Times those of `which` whose member at size k has the same n as the first that has none yet.  0: all have. */
+static mg_status mgi_range_time_some(mgi_ranges *R, int point, int k, const int *which, int n, uint8_t *done, mg_error *e) {
+  mg_graph *g[MGI_RANGE_TIMED], *p = NULL;
+  int of[MGI_RANGE_TIMED], many = 0;
+  int64_t at = 0;
+  double us[MGI_RANGE_TIMED] = {0};
+  mg_status s = MG_OK;
+  for (int j = 0; j < n && s == MG_OK; j++) {
+    if (done[j]) continue;
+    mg_graph *f = mgi_range_within(&R->family[which[j]], 1, R->size[k]);
+    const int64_t most = f ? f->symbol[0].most : 0;
+    if (!f || (many && most != at)) {
+      done[j] |= !f;
+      mg_graph_free(f);
+      continue;
+    }
+    at = most, done[j] = 1;
+    s = mg_at(f, &at, &g[many], e);
+    mg_graph_free(f);
+    if (s == MG_OK) of[many++] = which[j];
+  }
+  mg_graph *all = NULL;
+  const int64_t one = 1;
+  if (s == MG_OK && many) s = mg_within(R->program, &one, &at, &all, e);
+  if (s == MG_OK && many) s = mg_at(all, &at, &p, e);
+  if (s == MG_OK && many) s = R->cfg->measure(R->cfg->measure_user, p, (const mg_graph *const *)g, many, us, e);
+  for (int j = 0; j < many && s == MG_OK; j++) R->family[of[j]].factor[point] = us[j] / R->family[of[j]].us[k];
+  while (many > 0) mg_graph_free(g[--many]);
+  mg_graph_free(p), mg_graph_free(all);
+  return s;
+}
+/* Prices by times: at each size as at the next point from there on, or the last.  What was not timed is no choice where something was. */
+static mg_status mgi_range_time(mgi_ranges *R, const int64_t *point, int points, mg_error *e) {
+  for (int q = 0; q < points; q++) {
+    int which[MGI_RANGE_TIMED], k = 0;
+    uint8_t done[MGI_RANGE_TIMED] = {0};
+    while (R->size[k] != point[q]) k++;
+    const int n = mgi_range_near(R, k, which);
+    for (int left = n; left > 0;) {
+      const mg_status s = mgi_range_time_some(R, q, k, which, n, done, e);
+      if (s != MG_OK) return s;
+      left = 0;
+      for (int j = 0; j < n; j++) left += !done[j];
+    }
+  }
+  for (int f = 0; f < R->n; f++) memcpy(R->family[f].model, R->family[f].us, sizeof R->family[f].us);
+  for (int k = 0, q = 0; k < R->n_sizes; k++) {
+    int any = 0;
+    while (q + 1 < points && point[q] < R->size[k]) q++;
+    for (int f = 0; f < R->n; f++) any |= R->family[f].us[k] > 0 && R->family[f].factor[q] > 0;
+    for (int f = 0; f < R->n && any; f++) R->family[f].us[k] *= R->family[f].factor[q];
+  }
+  return MG_OK;
+}
 /* The family that goes furthest from size `from` on within `loss` of the best, the least in sum where several do; *to: the last. */
 static int mgi_range_next(const mgi_ranges *R, const uint8_t *out, int from, double loss, int *to) {
   int best = -1;
@@ -10103,11 +10184,16 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
     else s = mgi_range_search(R, point[k], left, out, e);
   }
   out->families = R->n;
+  mg_error why;
+  if (c.measure && s == MG_OK) {
+    out->timed = mgi_range_time(R, point, points, &why) == MG_OK;
+    if (!out->timed) snprintf(out->unmeasured, sizeof out->unmeasured, "%.250s", why.msg);
+  }
   memset(dropped, 0, sizeof dropped);
   const double until = vc.time_limit_s > 0 ? mgi_se_seconds() + vc.time_limit_s : 0;
   vc.tier = MG_TIER_FULL;
   for (int again = s == MG_OK; again && s == MG_OK;) {
-    double loss = MG_RANGE_LOSS;
+    double loss = out->timed ? MG_RANGE_LOSS_TIMED : MG_RANGE_LOSS;
     int n = mgi_range_choose(R, dropped, loss, which, last), from = 0;
     while (n > MG_MAX_RANGES && loss < 100) loss *= 1.25, n = mgi_range_choose(R, dropped, loss, which, last);
     again = 0, out->loss = 0;
@@ -10118,7 +10204,12 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
       memset(r, 0, sizeof *r);
       r->least = k ? out->range[k - 1].most + 1 : least, r->most = R->size[last[k]];
       r->sizes[0] = R->size[from], r->sizes[1] = R->size[last[k]];
-      for (int j = 0; j < 2; j++) r->predicted_us[j] = R->family[which[k]].us[j ? last[k] : from];
+      for (int j = 0; j < 2; j++) {
+        const mgi_range_family *f = &R->family[which[k]];
+        const int is = j ? last[k] : from;
+        r->predicted_us[j] = out->timed ? f->model[is] : f->us[is];
+        r->timed_us[j] = out->timed && f->us[is] != f->model[is] ? f->us[is] : 0;
+      }
       if (until > 0) vc.time_limit_s = until - mgi_se_seconds() > 0.01 ? until - mgi_se_seconds() : 0.01;
       s = mgi_range_make(R, which[k], &vc, r, &shown, e);
       const double lost = mgi_range_loss(R, dropped, which[k], from, last[k]);

@@ -813,10 +813,13 @@ static int search_family(const options *o, const mg_graph *program, const mg_sea
       s = mg_rename(range->graph, name, &e);
     }
     if (!k)
-      n += (size_t)snprintf(lines, sizeof lines, "# ranges: %d of %s in %lld..%lld, by the model on %s within %.1f %% of the best found at each size priced; %d sizes searched, %d families%s; %.1f s\n", r.n, is->name,
-                            (long long)is->least, (long long)is->most, c->machine->name, 100 * r.loss, r.searches, r.families, r.complete ? "" : "; cut short: --time-limit", r.seconds);
-    n += (size_t)snprintf(lines + n, sizeof lines - n, "# range %d: %s in %lld..%lld; predicted: %.2f us at %lld, %.2f us at %lld\n", k + 1, is->name, (long long)range->least, (long long)range->most,
+      n += (size_t)snprintf(lines, sizeof lines, "# ranges: %d of %s in %lld..%lld, by %s on %s within %.1f %% of the best found at each size priced; %d sizes searched, %d families%s%s%.200s; %.1f s\n", r.n, is->name,
+                            (long long)is->least, (long long)is->most, r.timed ? "cold times" : "the model", c->machine->name, 100 * r.loss, r.searches, r.families,
+                            r.complete ? "" : "; cut short: --time-limit", r.unmeasured[0] ? "; not timed: " : "", r.unmeasured, r.seconds);
+    n += (size_t)snprintf(lines + n, sizeof lines - n, "# range %d: %s in %lld..%lld; predicted: %.2f us at %lld, %.2f us at %lld", k + 1, is->name, (long long)range->least, (long long)range->most,
                           range->predicted_us[0], (long long)range->sizes[0], range->predicted_us[1], (long long)range->sizes[1]);
+    if (range->timed_us[0] > 0) n += (size_t)snprintf(lines + n, sizeof lines - n, "; timed: %.2f us, %.2f us", range->timed_us[0], range->timed_us[1]);
+    n += (size_t)snprintf(lines + n, sizeof lines - n, "\n");
     mg_graph *p = NULL;
     if (s == MG_OK) s = mg_within(program, &range->graph->symbol[0].least, &range->graph->symbol[0].most, &p, &e);
     if (s == MG_OK) verdict_lines(lines + n, sizeof lines - n, &range->report, p, range->graph);

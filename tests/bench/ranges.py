@@ -3,7 +3,8 @@
 
 For each program below `mirage search` makes the ranges of n once, and a µGraph for each n by itself (--sym n=N); both are
 emitted, compiled, checked against float64 on the GPU, and timed in one process each, one after the other.  Prints a table, and
-writes it as JSON.  Usage: tests/bench/ranges.py [--out FILE.json] [--limit S] [--reps N]"""
+writes it as JSON.  Usage: tests/bench/ranges.py [--out FILE.json] [--limit S] [--reps N] [--timed]
+--timed: searches time what they find, too."""
 import argparse
 import concurrent.futures
 import json
@@ -40,6 +41,7 @@ def main():
     p.add_argument("--out", default="build/ranges.json")
     p.add_argument("--limit", default="30")
     p.add_argument("--reps", default="15")
+    p.add_argument("--timed", action="store_true")
     a = p.parse_args()
     d = "build/ranges"
     os.makedirs(d, exist_ok=True)
@@ -49,7 +51,7 @@ def main():
 
     def make(name, n):
         best = f"{d}/{name}.{n or 'all'}.best.mg"
-        text = mirage("search", f"{d}/{name}.mg", "--no-measure", "--time-limit", a.limit, *(["--sym", f"n={n}"] if n else []))
+        text = mirage("search", f"{d}/{name}.mg", *([] if a.timed else ["--no-measure"]), "--time-limit", a.limit, *(["--sym", f"n={n}"] if n else []))
         with open(best, "w") as f:
             f.write(text)
         mirage("run", best, "--no-check", "--no-time")  # compiled, checked
@@ -58,7 +60,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
         made = {(name, n): pool.submit(make, name, n) for name in PROGRAMS for n in [None] + SIZES}
         best = {k: v.result() for k, v in made.items()}
-    result = {"date": time.strftime("%Y-%m-%d"), "command": "tests/bench/ranges.py", "programs": {}}
+    result = {"date": time.strftime("%Y-%m-%d"), "command": "tests/bench/ranges.py" + (" --timed" if a.timed else ""), "programs": {}}
     for name, text in PROGRAMS.items():
         with open(best[name, None]) as f:
             ranges = re.findall(r"# range \d+: (n in \S+?);", f.read())
