@@ -9896,7 +9896,7 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
    What is priced is what runs: a kernel whose rows are cut in chunks of c takes as long for n rows as for the next multiple of
    c, and one whose tile holds all rows takes as long for one as for all that it is for.  Example: X[n, 4096] W, found at
    n = 16 uncut, is for n <= 16; found at 64 in four chunks of 16, it is for all n. */
-enum { MGI_RANGE_POINTS = 8, MGI_RANGE_SIZES = 96, MGI_RANGE_KEPT = 6, MGI_RANGE_FAMILIES = MGI_RANGE_POINTS * MGI_RANGE_KEPT + 1 };
+enum { MGI_RANGE_POINTS = 10, MGI_RANGE_LEAST = 8, MGI_RANGE_SIZES = 96, MGI_RANGE_KEPT = 6, MGI_RANGE_FAMILIES = MGI_RANGE_POINTS * MGI_RANGE_KEPT + 1 };
 typedef struct mgi_range_family {
   mg_graph *graph;                   /* bound: the size at which it was found */
   int64_t chunk, most;               /* n is rounded up to a multiple of it; the greatest n that it is for, 0: any */
@@ -9914,21 +9914,21 @@ typedef struct mgi_ranges {
   mgi_range_family family[MGI_RANGE_FAMILIES];
 } mgi_ranges;
 
-/* Powers of two and the numbers halfway, from least to most: sizes that are priced.  Of these the powers, at most
-   MGI_RANGE_POINTS of them, evenly, are searched. */
-static int mgi_range_sizes(int64_t least, int64_t most, int halfway, int64_t *size) {
+/* Powers of two and the numbers halfway, from least to most: sizes that are priced.  The least of them, and those from the
+   least tile of a product on, at most MGI_RANGE_POINTS, evenly, are searched. */
+static int mgi_range_sizes(int64_t least, int64_t most, int64_t from, int64_t *size) {
   int n = 0;
   size[n++] = least;
   for (int64_t p = 1; p <= most / 2 && n < MGI_RANGE_SIZES - 2; p *= 2) {
-    if (halfway && p > 1 && p + p / 2 > least) size[n++] = p + p / 2;
-    if (2 * p > least && 2 * p < most) size[n++] = 2 * p;
+    if (p > 1 && p + p / 2 > least && p + p / 2 >= from && p + p / 2 < most) size[n++] = p + p / 2;
+    if (2 * p > least && 2 * p >= from && 2 * p < most) size[n++] = 2 * p;
   }
   if (size[n - 1] < most) size[n++] = most;
   return n;
 }
 static int mgi_range_points(int64_t least, int64_t most, int64_t *point) {
   int64_t all[MGI_RANGE_SIZES];
-  const int n = mgi_range_sizes(least, most, 0, all), kept = n < MGI_RANGE_POINTS ? n : (int)MGI_RANGE_POINTS;
+  const int n = mgi_range_sizes(least, most, MGI_RANGE_LEAST, all), kept = n < MGI_RANGE_POINTS ? n : (int)MGI_RANGE_POINTS;
   for (int k = 0; k < kept; k++) point[k] = all[kept > 1 ? k * (n - 1) / (kept - 1) : 0];
   return kept;
 }
@@ -10014,21 +10014,27 @@ static mg_status mgi_range_search(mgi_ranges *R, int64_t n, double seconds, mg_f
 }
 /* ---- times.  At each point the best few by the model are timed, as members whose n is a multiple of their chunks: those that have the
    same one by one call of the hook, as that compares them with one program. */
-enum { MGI_RANGE_TIMED = MGI_RANGE_POINTS + 1 };
+enum { MGI_RANGE_OWN = 4, MGI_RANGE_TIMED = MGI_RANGE_POINTS + 2 * MGI_RANGE_OWN };
 #define MGI_RANGE_NEAR 1.3
-/* The families to time at size k: of those near the best, by how far they go the best of each; how many. */
+/* The families to time at size k: of those near the best the first MGI_RANGE_OWN of those that go no further, or have no end, and
+   of each other length the best; how many. */
 static int mgi_range_near(const mgi_ranges *R, int k, int which[MGI_RANGE_TIMED]) {
   int n = 0;
   double top = 0;
   for (int f = 0; f < R->n; f++)
     if (R->family[f].us[k] > 0 && (top == 0 || R->family[f].us[k] < top)) top = R->family[f].us[k];
-  for (int f = 0; f < R->n; f++) {
-    int at = 0;
-    if (!(R->family[f].us[k] > 0) || R->family[f].us[k] > MGI_RANGE_NEAR * top) continue;
-    while (at < n && R->family[which[at]].most != R->family[f].most) at++;
-    if (at == MGI_RANGE_TIMED) continue;
-    if (at == n || R->family[f].us[k] < R->family[which[at]].us[k]) which[at] = f;
-    n += at == n;
+  while (n < MGI_RANGE_TIMED) {
+    int next = -1;
+    for (int f = 0; f < R->n; f++) {
+      const mgi_range_family *x = &R->family[f];
+      int alike = 0, had = 0;
+      for (int j = 0; j < n; j++) alike += R->family[which[j]].most == x->most, had |= which[j] == f;
+      const int most = !x->most || x->most == R->size[k] ? MGI_RANGE_OWN : 1;
+      if (had || alike >= most || !(x->us[k] > 0) || x->us[k] > MGI_RANGE_NEAR * top) continue;
+      if (next < 0 || x->us[k] < R->family[next].us[k]) next = f;
+    }
+    if (next < 0) break;
+    which[n++] = next;
   }
   return n;
 }
