@@ -309,8 +309,8 @@ mg_status mg_cuda_source_graphs(const char *cu_text, size_t len, mg_graph *out[M
 /* Smaller sizes on which an emitted file runs unchanged but for its named constants: every chunk (so every tile, mask
    and template argument) stays, only counts of grid and loop axes and the extents that they partition shrink: grid
    axes to no less than 2, loops to no less than their pipeline's stages + 2, with the same remainder by the stages (by
-   12 where the plan does not say how many).  An extent keeps its remainder by every chunk and by 8.  What cannot shrink
-   so stays.  extent[] (by class) and counts[] (kernel * (MG_MAX_AXES + 1) + axis) are
+   12 where the plan does not say how many).  An extent keeps its remainder by every chunk, and by 8 where a tensor is dense
+   along it in memory.  What cannot shrink so stays.  extent[] (by class) and counts[] (kernel * (MG_MAX_AXES + 1) + axis) are
    malloc'ed.  *out is checked, and every tensor inside a kernel has the shape that it had. */
 typedef struct mg_reduced { mg_graph *graph; int64_t *extent, *counts; uint32_t n_classes, n_kernels; int changed; } mg_reduced;
 mg_status mg_cuda_reduce(const mg_graph *ugraph, mg_reduced *out, mg_error *e);
@@ -6237,8 +6237,20 @@ typedef struct mgi_red {
   mgi_red_edge *edge;
   int *queue;                /* the component: nodes that have been reached */
   int n_edges, most, n_axes, n_nodes, first_class;
-  const uint8_t *aligned;    /* NULL, or by class: its extent stays a multiple of 8 as it was; of others it need not */
+  uint8_t *keep;             /* by class: 0 it may shrink, and need not stay a multiple of 8; 1 it may, and stays as it was by 8; 2 it may not */
+  int least_grid;            /* blocks that an axis keeps */
 } mgi_red;
+
+/* Rows of 16 bytes stay so: the classes along which a tensor is dense in memory. */
+MGI_FN void mgi_red_rows(const mg_graph *g, const mg_classes *c, uint8_t *keep) {
+  for (uint32_t t = 1; t < g->n_tensors; t++) {
+    const mg_tensor_info *x = &g->tensors[t];
+    int d = x->shape.rank - 1;
+    while (d > 0 && x->shape.dim[x->order[d]] == 1) d--;
+    const int32_t cls = c->of[t * MG_MAX_RANK + (uint32_t)x->order[d]];
+    if (cls >= 0 && !keep[cls]) keep[cls] = 1;
+  }
+}
 
 /* A library operator: its classes shrink by whole granules. */
 MGI_FN void mgi_red_library(mgi_red *R, const mg_graph *g, const mg_op_node *op) {
@@ -6264,7 +6276,7 @@ MGI_FN void mgi_red_kernel(mgi_red *R, const mg_graph *g, const mg_op_node *op, 
   for (uint32_t a = 1; a < sub->n_axes; a++) {
     mgi_red_node *x = &R->node[k * MGI_RED_PER + (int)a];
     x->size = sub->axes[a].extent;
-    x->least = a <= 3 ? R->aligned ? 1 : 2 : (stages > 0 ? stages : 4) + 2;
+    x->least = a <= 3 ? R->least_grid : (stages > 0 ? stages : 4) + 2;
     x->step = a <= 3 ? 1 : stages > 0 ? stages : 12; /* the last iteration's stage stays the same */
     if (x->size <= x->least) x->fixed = 1;
   }
@@ -6340,7 +6352,7 @@ MGI_FN int mgi_red_holds(const mgi_red *R, int n, int64_t take) {
   }
   for (int k = 0; k < n; k++) {
     const int at = R->queue[k];
-    if (take * R->node[at].num % (at >= R->first_class ? !R->aligned || R->aligned[at - R->first_class] ? 8 : 1 : at < R->n_axes ? R->node[at].step : 1)) return 0;
+    if (take * R->node[at].num % (at >= R->first_class ? R->keep[at - R->first_class] ? 8 : 1 : at < R->n_axes ? R->node[at].step : 1)) return 0;
   }
   return 1;
 }
@@ -6353,12 +6365,30 @@ MGI_FN mg_status mgi_red_symbols(mgi_red *R, const mg_graph *g, mg_error *e) {
   free(of);
   return s;
 }
-/* keep, by class: 0 it may shrink, and need not stay aligned; 1 it may shrink; 2 it may not.  NULL: all may, aligned. */
-MGI_FN mg_status mgi_red_reduce(const mg_graph *ugraph, const uint8_t *keep, mg_reduced *out, mg_error *e) {
+/* Takes `take` times their numbers away from the n nodes of the component, or puts them back where it is below 0. */
+MGI_FN void mgi_red_take(const mgi_red *R, int n, int64_t take, mg_reduced *out) {
+  for (int k = 0; k < n; k++) {
+    const int x = R->queue[k];
+    if (x >= R->first_class) out->extent[x - R->first_class] -= take * R->node[x].num;
+    else if (x < R->n_axes) out->counts[x] -= take * R->node[x].num;
+  }
+}
+/* The µGraph at the sizes of *out, in out->graph: MG_OK only if every tensor inside a kernel keeps its shape. */
+MGI_FN mg_status mgi_red_build(const mg_graph *ugraph, mg_reduced *out, mg_error *e) {
+  mg_graph *g = NULL;
+  mg_status s = mg_resize(ugraph, out->extent, out->counts, &g, e);
+  if (s == MG_OK && !mgi_red_same_shapes(ugraph, g)) s = mg_fail(e, MG_UNSUPPORTED, "mg_cuda_reduce", "a tile would have another shape");
+  if (s == MG_OK) mg_graph_free(out->graph), out->graph = g;
+  else mg_graph_free(g);
+  return s;
+}
+/* keep, by class, as in mgi_red, which it is put into.  One component after the other shrinks: those stay that a size cannot follow. */
+MGI_FN mg_status mgi_red_reduce(const mg_graph *ugraph, const uint8_t *keep, int least_grid, mg_reduced *out, mg_error *e) {
   mgi_red R;
+  mg_error ignored;
   memset(out, 0, sizeof *out);
   memset(&R, 0, sizeof R);
-  R.aligned = keep;
+  R.least_grid = least_grid;
   mg_status s = mg_classes_of(ugraph, &R.c, e);
   if (s != MG_OK) return s;
   const int kernels = mgi_cd_number(ugraph, ugraph->n_ops);
@@ -6369,17 +6399,20 @@ MGI_FN mg_status mgi_red_reduce(const mg_graph *ugraph, const uint8_t *keep, mg_
   R.node = (mgi_red_node *)calloc((size_t)R.n_nodes + 1, sizeof *R.node);
   R.edge = (mgi_red_edge *)calloc((size_t)R.most, sizeof *R.edge);
   R.queue = (int *)calloc((size_t)R.n_nodes + 1, sizeof *R.queue);
+  R.keep = (uint8_t *)calloc(R.c.n + 1u, 1);
   out->extent = (int64_t *)calloc(R.c.n + 1u, sizeof *out->extent);
   out->counts = (int64_t *)calloc((size_t)R.n_axes + 1, sizeof *out->counts);
   out->n_classes = R.c.n;
   out->n_kernels = (uint32_t)kernels;
-  if (!R.node || !R.edge || !R.queue || !out->extent || !out->counts) {
+  if (!R.node || !R.edge || !R.queue || !R.keep || !out->extent || !out->counts) {
     s = mg_fail(e, MG_NO_MEMORY, "mg_cuda_reduce", "no memory for %d classes", (int)R.c.n);
     goto done;
   }
+  if (keep) memcpy(R.keep, keep, R.c.n);
+  mgi_red_rows(ugraph, &R.c, R.keep);
   for (uint32_t k = 0; k < R.c.n; k++) {
     R.node[R.first_class + (int)k].size = out->extent[k] = R.c.extent[k];
-    R.node[R.first_class + (int)k].fixed = R.c.fixed[k] || (keep && keep[k] == 2);
+    R.node[R.first_class + (int)k].fixed = R.c.fixed[k] || R.keep[k] == 2;
   }
   s = mgi_red_symbols(&R, ugraph, e);
   if (s != MG_OK) goto done;
@@ -6389,39 +6422,27 @@ MGI_FN mg_status mgi_red_reduce(const mg_graph *ugraph, const uint8_t *keep, mg_
     else mgi_red_library(&R, ugraph, op);
   }
   for (int k = 0; k < R.n_axes; k++) out->counts[k] = R.node[k].size;
-  for (int root = R.first_class; root < R.n_nodes; root++) {
+  s = mgi_red_build(ugraph, out, e);
+  for (int root = R.first_class; root < R.n_nodes && s == MG_OK; root++) {
     int64_t take;
     if (R.node[root].seen || R.c.extent[root - R.first_class] <= 1) continue;
     const int n = mgi_red_component(&R, root, &take);
     while (take > 0 && !mgi_red_holds(&R, n, take)) take--; /* the first try holds unless trailing chunks are empty */
-    for (int k = 0; k < n && take > 0; k++) {
-      const int x = R.queue[k];
-      if (x >= R.first_class) out->extent[x - R.first_class] -= take * R.node[x].num;
-      else if (x < R.n_axes) out->counts[x] -= take * R.node[x].num;
-      out->changed = 1;
-    }
-  }
-  s = mg_resize(ugraph, out->extent, out->counts, &out->graph, e);
-  if (out->changed && (s != MG_OK || !mgi_red_same_shapes(ugraph, out->graph))) { /* a size that cannot follow: keep all */
-    if (s == MG_OK) mg_graph_free(out->graph);
-    out->graph = NULL;
-    out->changed = 0;
-    memcpy(out->extent, R.c.extent, R.c.n * sizeof *out->extent);
-    for (int k = 0; k < R.n_axes; k++) out->counts[k] = R.node[k].size;
-    s = mg_resize(ugraph, out->extent, out->counts, &out->graph, e);
+    if (take <= 0) continue;
+    mgi_red_take(&R, n, take, out);
+    if (mgi_red_build(ugraph, out, &ignored) == MG_OK) out->changed = 1;
+    else mgi_red_take(&R, n, -take, out);
   }
 done:
   free(R.node);
   free(R.edge);
   free(R.queue);
+  free(R.keep);
   mg_classes_free(&R.c);
-  if (s != MG_OK) {
-    out->graph = NULL;
-    mg_reduced_free(out);
-  }
+  if (s != MG_OK) mg_reduced_free(out);
   return s;
 }
-mg_status mg_cuda_reduce(const mg_graph *ugraph, mg_reduced *out, mg_error *e) { return mgi_red_reduce(ugraph, NULL, out, e); }
+mg_status mg_cuda_reduce(const mg_graph *ugraph, mg_reduced *out, mg_error *e) { return mgi_red_reduce(ugraph, NULL, 2, out, e); }
 
 /* ---- numbers as they are stored */
 MGI_FN float mgi_cd_rounded(mg_dtype t, float x, uint32_t *bits) { /* x rounded to nearest even in t, and its bits */
@@ -8346,6 +8367,38 @@ MGI_FN void mgi_check_lines(const char *dir, const char *text, char *message, si
   snprintf(message, size, "%.*s", (int)size - 1, out);
 }
 
+/* What the emulation of one launch takes, in operations.  cost: by kind, how many of what */
+enum { MGI_COST_GROUPED, MGI_COST_PRODUCTS, MGI_COST_MOVED, MGI_COST_ELEMENTS, MGI_COST_STEPS, MGI_COSTS };
+MGI_FN void mgi_check_cost_op(const mg_graph *g, const mg_op_node *o, double times, int grouped, double cost[MGI_COSTS]) {
+  const mg_shape *to = &g->tensors[o->n_out ? o->out[0].id : o->in[0].id].shape;
+  double most = (double)mg_shape_elements(to);
+  for (int k = 0; k < o->n_in && o->code != MG_OP_LOAD; k++) {
+    const double n = (double)mg_shape_elements(&g->tensors[o->in[k].id].shape);
+    if (n > most) most = n;
+  }
+  if (o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL)
+    for (int k = 0; k < o->n_in / 2; k++) {
+      const mg_shape *left = &g->tensors[o->in[k].id].shape;
+      cost[grouped ? MGI_COST_GROUPED : MGI_COST_PRODUCTS] += times * (double)mg_shape_elements(to) * (double)left->dim[left->rank - 1];
+    }
+  else cost[o->code == MG_OP_LOAD ? MGI_COST_MOVED : MGI_COST_ELEMENTS] += times * most;
+}
+MGI_FN void mgi_check_cost(const mg_graph *g, double cost[MGI_COSTS]) {
+  for (int k = 0; k < MGI_COSTS; k++) cost[k] = 0;
+  for (uint32_t o = 1; o < g->n_ops; o++) {
+    const mg_graph *b = g->ops[o].sub;
+    if (!b) { mgi_check_cost_op(g, &g->ops[o], 1, 0, cost); continue; }
+    const double blocks = (double)b->axes[1].extent * (double)b->axes[2].extent * (double)b->axes[3].extent;
+    const int grouped = mg_plan_says(b, MG_PLAN_MMA, NULL) == MG_MMA_WARPGROUP;
+    for (uint32_t l = 1; l < b->n_ops; l++) {
+      double times = blocks;
+      for (uint32_t a = b->ops[l].scope; a > 3; a = b->axes[a].parent) times *= (double)b->axes[a].extent;
+      mgi_check_cost_op(b, &b->ops[l], times, grouped, cost);
+      cost[MGI_COST_STEPS] += times * b->threads;
+    }
+  }
+}
+
 /* One check: of ugraph and its reduction by text, in files of dir; full: at full size too. */
 enum { MGI_CHECK_SIZES = 8 };
 typedef struct mgi_check_job {
@@ -8894,11 +8947,6 @@ MGI_FN void mgi_safe_body(const void *task, void *record) {
    (inputs by position).  Without one: none but those of outputs that no loop cuts. */
 MGI_FN void mgi_safe_keep(const mg_graph *p, const mg_classes *pc, const mg_graph *g, const mg_classes *c, uint8_t *keep) {
   memset(keep, 0, c->n);
-  for (uint32_t t = 1; t < g->n_tensors; t++) { /* rows of 16 bytes stay so */
-    const mg_tensor_info *x = &g->tensors[t];
-    const int32_t cls = c->of[t * MG_MAX_RANK + (uint32_t)x->order[x->shape.rank - 1]];
-    if (cls >= 0) keep[cls] = 1;
-  }
   for (uint32_t o = 1; o < g->n_ops; o++) { /* what a kernel holds whole is part of its tiles */
     const mg_graph *sub = g->ops[o].sub;
     int stores = 0;
@@ -8957,7 +9005,7 @@ MGI_FN mg_status mgi_safe_sizes(const mg_graph *p, const mg_graph *g, mg_reduced
   if (s == MG_OK && p) s = mg_classes_of(p, &pc, e);
   if (s == MG_OK) {
     mgi_safe_keep(p, &pc, g, &c, keep);
-    s = mgi_red_reduce(g, keep, small, e);
+    s = mgi_red_reduce(g, keep, 1, small, e);
   }
   for (uint32_t k = 0; p && s == MG_OK && k < p->n_in; k++)
     for (int d = 0; d < mg_tensor_of(p, p->in[k])->shape.rank; d++) {

@@ -774,6 +774,19 @@ static void reduces(void **state) {
   assert_int_equal(mg_tensor_of(r.graph, r.graph->in[1])->shape.dim[1], 32);
   mg_reduced_free(&r);
   mg_graph_free(g);
+  /* What a kernel holds whole stays, and nothing else for its sake; a batch shrinks to two, as no tensor is dense along it. */
+  g = parse("program e\ninput A : f16[8, 1024, 128]\ninput B : f16[8, 128, 128]\n"
+            "P = kernel grid=(x=8, y=8) threads=128 {\n  a = load A {x->1, y->0}\n  b = load B {y->0}\n  p = matmul(a, b)\n  store p {x->1, y->0}\n}\n"
+            "O = kernel grid=(x=4, y=8, z=8) threads=128 {\n  a = load P {x->2, y->1, z->0}\n  o = exp(a)\n  store o {x->2, y->1, z->0}\n}\noutput O\n");
+  assert_int_equal(mg_cuda_reduce(g, &r, &e), MG_OK);
+  static const int64_t small_a[] = {2, 256, 128};
+  assert_memory_equal(mg_tensor_of(r.graph, r.graph->in[0])->shape.dim, small_a, sizeof small_a);
+  assert_int_equal(count_of(&r, 0, 1), 2);
+  assert_int_equal(count_of(&r, 0, 2), 2);
+  assert_int_equal(count_of(&r, 1, 1), 4);
+  assert_int_equal(count_of(&r, 1, 3), 2);
+  mg_reduced_free(&r);
+  mg_graph_free(g);
   /* A concatenating accumulator's count is a tile: it stays. */
   g = parse("program d\ninput X : f16[4, 2048]\nO = kernel grid=(x=1) threads=32 {\n  for i=32 {\n    a = load X {i->1}\n    b = exp(a)\n  }\n"
             "  o = accum(b) {i->1}\n  store o {x->*}\n}\noutput O\n");
