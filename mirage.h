@@ -755,6 +755,10 @@ MGI_FN void mgi_uf_join(uint32_t *uf, uint32_t a, uint32_t b) {
    counts[k * (MG_MAX_AXES + 1) + a] (counts NULL: all kept).  Constants are kept.  Plans are kept. */
 mg_status mg_resize(const mg_graph *program, const int64_t *extent, const int64_t *counts, mg_graph **out, mg_error *e);
 
+/* What makes the kernel-level tensor `want` of a program or µGraph, as one of its own: in[k], other kernel-level tensors,
+   are its inputs, by their names and in that order, needed or not.  MG_BAD_INPUT if it needs an input of g besides. */
+mg_status mg_piece_of(const mg_graph *g, int n_in, const mg_tensor *in, mg_tensor want, mg_graph **out, mg_error *e);
+
 /* A copy without thread graphs: their operators stand in the block graph, over whole block tensors.  That is the same
    where they treat elements alike: no loop, elementwise operators over equal cuts, sums and maxima over dimensions that
    no thread axis cuts, stores that undo the cuts.  MG_UNSUPPORTED, with the reason, for any other.  The reverse of
@@ -4167,8 +4171,14 @@ static mg_axis mgi_axis(uint32_t id) {
   return a;
 }
 /* Other extents of classes of an index: axes that cut class c get chunks[c], if that is not NULL; those that count a symbol's
-   chunks count them in value[symbol], if that is not NULL, and the copy has no symbols then, unless it has new least ones. */
-typedef struct mgi_family { const mg_parallel *p; int which; const int64_t *extent, *chunks, *value, *least; } mgi_family;
+   chunks count them in value[symbol], if that is not NULL, and the copy has no symbols then, unless it has new least ones.
+   keep: NULL, or by kernel-level operator whether it is copied. */
+typedef struct mgi_family {
+  const mg_parallel *p;
+  int which;
+  const int64_t *extent, *chunks, *value, *least;
+  const uint8_t *keep;
+} mgi_family;
 static int mgi_family_member(const mgi_family *F) { return F && F->value && !F->least; }
 static int64_t mgi_family_count(const mgi_family *F, const mg_graph *g, uint32_t axis, int64_t otherwise);
 
@@ -4187,6 +4197,7 @@ static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
       scope = s;
     }
     if (k == from->n_ops) break;
+    if (F && F->keep && from->level == MG_KERNEL && !F->keep[k]) continue;
     const mg_op_node *o = &from->ops[k];
     mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT] = {{0}};
     mg_map m = mg_map_none();
@@ -4344,6 +4355,41 @@ static mg_status mgi_copy_program(const mg_graph *g, const int64_t *extent, cons
   return MG_OK;
 }
 
+/* See mg_piece_of. */
+static void mgi_piece_mark(const mg_graph *g, const uint8_t *given, mg_tensor t, uint8_t *keep) {
+  const uint32_t op = g->tensors[t.id].op;
+  if (given[t.id] || keep[op]) return;
+  keep[op] = 1;
+  for (int k = 0; k < g->ops[op].n_in; k++) mgi_piece_mark(g, given, g->ops[op].in[k], keep);
+}
+mg_status mg_piece_of(const mg_graph *g, int n_in, const mg_tensor *in, mg_tensor want, mg_graph **out, mg_error *e) {
+  static const char where[] = "mg_piece_of";
+  mg_config cfg = g->root->cfg;
+  mg_graph *r = mg_program_new(g->name, &cfg);
+  mg_tensor *map = (mg_tensor *)calloc(g->n_tensors, sizeof *map);
+  uint8_t *given = (uint8_t *)calloc(g->n_tensors, 1), *keep = (uint8_t *)calloc(g->n_ops, 1);
+  mg_status s = MG_OK;
+  int kernel = 0;
+  mgi_family F;
+  memset(&F, 0, sizeof F), F.keep = keep;
+  *out = NULL;
+  if (!r || !map || !given || !keep) s = mg_fail(e, MG_NO_MEMORY, where, "no memory for the piece");
+  else {
+    for (int k = 0; k < n_in; k++) {
+      const mg_tensor_info *t = &g->tensors[in[k].id];
+      given[in[k].id] = 1;
+      map[in[k].id] = mg_input_ordered(r, t->name, t->dtype, t->shape.rank, t->shape.dim, t->order);
+    }
+    mgi_piece_mark(g, given, want, keep);
+    if (keep[0])
+      s = mg_fail(e, MG_BAD_INPUT, where, "%.60s needs an input besides the piece's", g->tensors[want.id].name);
+    else mgi_rebuild(r, g, map, NULL, NULL, &kernel, 0, &F), mg_output(r, map[want.id]), s = mg_check(r, e);
+  }
+  free(map), free(given), free(keep);
+  if (s != MG_OK) { mg_graph_free(r); return s; }
+  *out = r;
+  return MG_OK;
+}
 mg_status mg_resize(const mg_graph *g, const int64_t *extent, const int64_t *counts, mg_graph **out, mg_error *e) { return mgi_copy_program(g, extent, counts, 0, NULL, out, e); }
 
 mg_status mg_inline_threads(const mg_graph *g, mg_graph **out, mg_error *e) {

@@ -37,7 +37,7 @@
    CONTENTS (search for the tag)
      >>field  >>arithmetic  >>rows  >>words  >>verdict  >>certificate  >>axioms  >>solver  >>numerics   declarations
      >>primes  >>seeds  >>domains  >>bounds  >>columns  >>draws  >>kept  >>tests  >>floats  >>wide  >>verify  >>text-of-certificates
-                                                                                            implementation
+     >>pieces                                                                               implementation
      >>yardstick  >>families  >>judge                                                        of the numerics
      >>terms  >>indices  >>elements  >>facts  >>library  >>proofs  >>defined  >>methods              of the solver
 
@@ -151,6 +151,30 @@
      extents and at one extent for all, every axis cutting three times, unevenly where the builder can.  Where there is no
      class, a guard objects, or the verdict is not EQUAL, all elements are tested at the extents as written, and nothing is
      said about others.  A certificate lists the classes, their dimensions and their axes; a recheck finds them anew.
+
+   PIECES
+     Theorem D (a program in pieces).  Let both graphs be defined at all real inputs, every operator of both, by facts
+     (DOMAINS).  Let twins be pairs of a kernel-level tensor of the one and one of the other graph, of one shape; the
+     inputs are twins, and so are the outputs.  The piece of a twin is a pair of functions: what either graph computes
+     for it from other twins, as from inputs of their own, taken to be independent; the second graph from the nearest
+     before it, the first from these and from inputs.  If both functions are EQUAL for every output, and for every twin
+     from which such a piece takes it, then so are the graphs.
+     Proof.  Take any real inputs, and let t and s be the values of twins in the first and the second graph, f and g
+     the piece of one.  By induction in the second graph's order: s_i is g_i(s), which reads twins of before it there,
+     and for these s is t.  So s_i is g_i(t); that is f_i(t), which is defined: it is t_i. []
+     The first graph's order may be another: t is given as a whole.  Without `defined everywhere` it is false: with T =
+     X/Y, O = row 0 of T is not (row 0 + row 1) - row 1 of T where Y is 0 in row 1, and the pieces are equal.
+     Which pairs are tried as twins follows from names, types and shapes; names need not be believed, as the pieces
+     are tested.
+     Each piece is verified as a pair of graphs is, Theorem C, its guard and DOMAINS included, from a seed of both of
+     its graphs and of the whole pair's digest. delta is the largest of the pieces', not their sum: which pieces there
+     are hangs on nothing random, so if the graphs differ there is one certain piece that differs, and all has to pass
+     for EQUAL.  Theorem C then gives the classes of the whole from equality at the extents as written; of the whole
+     there is no guard beside.
+     The full tier takes a pair apart where one test of it, at the extents of EXTENTS, is more than 2^28 operations.
+     Where a twin is missing, a piece is not EQUAL or much work at its own extents, or facts do not show that all is
+     defined, the whole is tested, as without.  A certificate lists the pieces, and of each what a certificate of its
+     own would; a recheck cuts anew.
 
    WHAT NORMAL FORMS PROVE
      Each output element at a symbolic index is a real term over the inputs' elements, with sums and maxima over ranges of
@@ -587,6 +611,7 @@ typedef struct mg_verify_report {
   char unproved[160];        /* what a proof lacked, where one was tried */
   int classes;               /* EQUAL: for all extents of so many classes (EXTENTS above); 0: at the extents as written */
   int guarded;               /* runs of the guard beside; -1: one objected, which is a fault of the analysis: all elements decide */
+  int pieces;                /* EQUAL: by so many pieces, each compared by itself (PIECES above); 0: whole */
   char every[128];           /* "M >= 1, N >= 1" */
   char members[512];         /* "M (64): input X dimension 0, output O dimension 0; N .." */
   uint64_t salt[4];          /* of a recheck: the seed of the tests that it added */
@@ -3450,6 +3475,7 @@ MGI_FN mg_status mgi_prove_normal(const mg_graph *a, const mg_graph *b, double d
 
 /* -------------------------------------------------------------------------------------------------- >>verify
      0. One canonical form: EQUAL by identity, without a test.
+        Else, where a test of the whole is much work, piece by piece (>>pieces), if all of them are EQUAL.
         Else, where classes of an index are found, all that follows at extent 2 of each; EQUAL and guarded: for all extents.
         Else at the extents as written:
      1. exp and max opaque.  All agree: EQUAL, with Theorem A's bound; where there is none, by proof (>>proofs), else UNDECIDED.
@@ -3486,6 +3512,11 @@ static const char *mgi_signature_text(const mg_tensor_info *t, char *buf, size_t
   return buf;
 }
 
+static int mgi_signature_same(const mg_tensor_info *x, const mg_tensor_info *y) {
+  int same = x->shape.rank == y->shape.rank && x->dtype == y->dtype;
+  for (int d = 0; d < x->shape.rank && same; d++) same = x->shape.dim[d] == y->shape.dim[d];
+  return same;
+}
 mg_status mg_verify_signature(const mg_graph *a, const mg_graph *b, mg_error *e) {
   char na[48], nb[48];
   if (!a || !b || a->up || b->up) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "expected two programs");
@@ -3502,11 +3533,9 @@ mg_status mg_verify_signature(const mg_graph *a, const mg_graph *b, mg_error *e)
     const mg_tensor_info *x = &a->tensors[k < a->n_in ? a->in[k].id : a->out[k - a->n_in].id];
     const mg_tensor_info *y = &b->tensors[k < b->n_in ? b->in[k].id : b->out[k - b->n_in].id];
     char tx[96], ty[96];
-    int same = x->shape.rank == y->shape.rank && x->dtype == y->dtype;
-    for (int d = 0; d < x->shape.rank && same; d++) same = x->shape.dim[d] == y->shape.dim[d];
-    if (same && k < a->n_in && memcmp(a->in_symbol[k], b->in_symbol[k], sizeof a->in_symbol[k]))
+    if (k < a->n_in && memcmp(a->in_symbol[k], b->in_symbol[k], sizeof a->in_symbol[k]))
       return mg_fail(e, MG_BAD_INPUT, "mg_verify", "input %u has other symbols in %s than in %s", k, na, nb);
-    if (!same)
+    if (!mgi_signature_same(x, y))
       return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s %u is %s in %s and %s in %s: types and shapes must be alike", k < a->n_in ? "input" : "output", k < a->n_in ? k : k - a->n_in,
                      mgi_signature_text(x, tx, sizeof tx), na, mgi_signature_text(y, ty, sizeof ty), nb);
   }
@@ -3752,6 +3781,19 @@ static mg_status mgi_verify_domain(const mg_graph *a, const mg_graph *b, const m
   return MG_OK;
 }
 
+static void mgi_report_begin(mg_verify_report *r, const mg_verify_config *c, const uint64_t root[4]) {
+  memset(r, 0, sizeof *r);
+  r->seed = c->seed, r->tier = c->tier != MG_TIER_FAST ? MG_TIER_FULL : MG_TIER_FAST;
+  r->want_log2_delta = c->log2_delta;
+  memcpy(r->digest, root, sizeof r->digest);
+}
+static void mgi_report_identity(mg_verify_report *r) {
+  r->verdict = MG_EQUAL, r->proof = MG_PROOF_IDENTITY;
+  snprintf(r->domain, sizeof r->domain, "the same: one graph");
+  snprintf(r->theorem, sizeof r->theorem, "identity: one graph");
+  snprintf(r->reason, sizeof r->reason, "equal by identity: both have one canonical form");
+}
+
 /* One verification at the extents that both graphs have, its randomness from `root`.  domain: 0 leaves that half out. */
 static mg_status mgi_verify_sizes(const mg_graph *a, const mg_graph *b, const mg_verify_config *c, const uint64_t root[4], double deadline, int domain, mg_verify_report *r, mg_error *e) {
   mgi_bounds X, Y;
@@ -3759,9 +3801,7 @@ static mg_status mgi_verify_sizes(const mg_graph *a, const mg_graph *b, const mg
   mg_graph *fast[2] = {NULL, NULL};
   const int full = c->tier != MG_TIER_FAST;
   mg_status s = mgi_bounds_of(a, 0, &X, e);
-  memset(r, 0, sizeof *r);
-  r->seed = c->seed, r->tier = full ? MG_TIER_FULL : MG_TIER_FAST, r->want_log2_delta = c->log2_delta;
-  memcpy(r->digest, root, sizeof r->digest);
+  mgi_report_begin(r, c, root);
   if (s == MG_OK) s = mgi_bounds_of(b, 0, &Y, e);
   if (s != MG_OK) return s;
   memset(&B, 0, sizeof B);
@@ -3945,6 +3985,177 @@ static mg_status mgi_verify_every(const mg_graph *a, const mg_graph *b, const mg
   return MG_OK;
 }
 
+/* ------------------------------------------------------------------------------------------------ >>pieces
+   Theorem D.  Kernel-level tensors of both graphs are twins where their names, types and shapes are the same; inputs
+   and outputs are by their places.  Which names stand for the same values nobody has to believe: the tests say it. */
+
+/* Twin `id` of the first graph as a function of those that either graph takes it from, in both.  like: an earlier piece
+   that is the same pair, or -1. */
+typedef struct mgi_piece { mg_graph *g[2]; uint32_t id; int like; } mgi_piece;
+
+enum { MGI_PIECES_WORK = 1 << 28 }; /* scalar operations of one test of the whole: what takes less is not taken apart */
+
+static void mgi_pieces_free(mgi_piece *x, int n) {
+  for (int k = 0; k < n; k++) mg_graph_free(x[k].g[0]), mg_graph_free(x[k].g[1]);
+  free(x);
+}
+/* twin[t]: the tensor of b that is t's twin, or 0; back[]: of a.  0 if places and names contradict each other. */
+static int mgi_pieces_twins(const mg_graph *a, const mg_graph *b, uint32_t *twin, uint32_t *back) {
+  for (uint32_t k = 0; k < a->n_in + a->n_out; k++) {
+    const uint32_t t = k < a->n_in ? a->in[k].id : a->out[k - a->n_in].id;
+    const uint32_t s = k < a->n_in ? b->in[k].id : b->out[k - a->n_in].id;
+    if ((twin[t] || back[s]) && (twin[t] != s || back[s] != t)) return 0;
+    twin[t] = s, back[s] = t;
+  }
+  for (uint32_t t = 1; t < a->n_tensors; t++)
+    for (uint32_t s = 1; s < b->n_tensors && !twin[t]; s++) {
+      const mg_tensor_info *x = &a->tensors[t], *y = &b->tensors[s];
+      if (back[s] || !x->op || !y->op || strcmp(x->name, y->name) || !mgi_signature_same(x, y)) continue;
+      twin[t] = s, back[s] = t;
+    }
+  return 1;
+}
+/* Marks in stop[], by the first graph's tensors, the twins from which operator `op` takes what it needs; of[]: the
+   first's twin of each tensor of g, or 0. */
+static void mgi_piece_stops(const mg_graph *g, const uint32_t *of, uint32_t op, uint8_t *seen, uint8_t *stop) {
+  if (seen[op]) return;
+  seen[op] = 1;
+  for (int k = 0; k < g->ops[op].n_in; k++) {
+    const uint32_t t = g->ops[op].in[k].id;
+    if (of[t]) stop[of[t]] = 1;
+    else mgi_piece_stops(g, of, g->tensors[t].op, seen, stop);
+  }
+}
+/* The piece of twin t, from the twins from which b takes it; these are marked in `need`.  0: there is none, or no memory. */
+static int mgi_piece_make(const mg_graph *a, const mg_graph *b, const uint32_t *twin, const uint32_t *back, uint32_t t,
+                          uint8_t *need, mgi_piece *x) {
+  uint8_t *stop = (uint8_t *)calloc(a->n_tensors, 1), *seen = (uint8_t *)calloc((size_t)a->n_ops + b->n_ops, 1);
+  uint32_t *own = (uint32_t *)calloc(a->n_tensors, sizeof *own);
+  mg_tensor in[2][MG_MAX_IN], want[2];
+  int n = 0, good = stop && seen && own && b->tensors[twin[t]].op;
+  mg_error e;
+  want[0].id = t, want[1].id = twin[t];
+  if (good) mgi_piece_stops(b, back, b->tensors[twin[t]].op, seen + a->n_ops, stop);
+  for (uint32_t k = 1; k < a->n_tensors && good; k++) own[k] = stop[k] || !a->tensors[k].op ? k : 0;
+  if (good) mgi_piece_stops(a, own, a->tensors[t].op, seen, stop);
+  for (uint32_t k = 1; k < a->n_tensors && good; k++) {
+    if (!stop[k]) continue;
+    need[k] = 1;
+    good = n < MG_MAX_IN;
+    if (good) in[0][n].id = k, in[1][n++].id = twin[k];
+  }
+  free(stop), free(seen), free(own);
+  x->id = t, x->like = -1;
+  good = good && mg_piece_of(a, n, in[0], want[0], &x->g[0], &e) == MG_OK;
+  good = good && mg_piece_of(b, n, in[1], want[1], &x->g[1], &e) == MG_OK;
+  return good && mg_verify_signature(x->g[0], x->g[1], &e) == MG_OK;
+}
+/* The pieces that the outputs need, by the order of the first graph; *out is NULL if there are less than two. */
+static mg_status mgi_pieces_of(const mg_graph *a, const mg_graph *b, mgi_piece **out, int *n, mg_error *e) {
+  uint32_t *twin = (uint32_t *)calloc((size_t)a->n_tensors + b->n_tensors, sizeof *twin);
+  uint8_t *need = (uint8_t *)calloc(2 * (size_t)a->n_tensors, 1);
+  mgi_piece *x = (mgi_piece *)calloc(a->n_tensors, sizeof *x);
+  uint32_t *back = twin ? twin + a->n_tensors : NULL;
+  uint8_t *done = need ? need + a->n_tensors : NULL;
+  int good = twin && need && x, made = 0;
+  const mg_status s = good ? MG_OK : mg_fail(e, MG_NO_MEMORY, "mg_verify", "no memory for the pieces of a graph");
+  *out = NULL, *n = 0;
+  good = good && mgi_pieces_twins(a, b, twin, back);
+  for (uint32_t k = 0; k < a->n_out && good; k++) need[a->out[k].id] = 1;
+  for (int more = 1; more && good;) {
+    more = 0;
+    for (uint32_t t = a->n_tensors; t-- > 1 && good;) {
+      if (!need[t] || done[t] || !a->tensors[t].op) continue;
+      done[t] = 1, more = 1;
+      good = mgi_piece_make(a, b, twin, back, t, need, &x[made++]);
+    }
+  }
+  for (int i = 1; i < made && good; i++) /* by the first graph's order */
+    for (int k = i; k > 0 && x[k].id < x[k - 1].id; k--) {
+      const mgi_piece y = x[k];
+      x[k] = x[k - 1], x[k - 1] = y;
+    }
+  for (int i = 1; i < made && good; i++)
+    for (int k = 0; k < i && x[i].like < 0; k++)
+      if (x[k].like < 0 && mg_graph_equal(x[k].g[0], x[i].g[0]) && mg_graph_equal(x[k].g[1], x[i].g[1])) x[i].like = k;
+  free(twin), free(need);
+  if (good && made > 1) *out = x, *n = made;
+  else mgi_pieces_free(x, x ? made : 0);
+  return s;
+}
+
+/* 1 if one test of the whole takes so much that it is taken apart. */
+static int mgi_pieces_wanted(const mg_graph *const *g) {
+  mg_parallel p;
+  mg_graph *two[2] = {NULL, NULL};
+  mg_error e;
+  if (g[1]->n_ops < 3 || mgi_wide_work(g) <= MGI_PIECES_WORK || mg_parallel_of(g[0], g[1], &p, &e) != MG_OK) return 0;
+  const int reduced = p.n && mgi_every_two(&p, two);
+  const mg_graph *const at[2] = {reduced ? two[0] : g[0], reduced ? two[1] : g[1]};
+  const int wanted = mgi_wide_work(at) > MGI_PIECES_WORK;
+  mg_graph_free(two[0]), mg_graph_free(two[1]);
+  mg_parallel_free(&p);
+  return wanted;
+}
+/* One piece by itself; what is much work at its own extents is not tested there. */
+static mg_status mgi_piece_verify(const mgi_piece *x, const mg_verify_config *c, const uint64_t whole[4],
+                                  double deadline, mg_verify_report *r, mg_error *e) {
+  const mg_graph *const g[2] = {x->g[0], x->g[1]};
+  uint64_t root[4];
+  int shown = 0;
+  mgi_seed_root(g[0], g[1], c->seed, whole, root);
+  mgi_report_begin(r, c, root);
+  if (mg_graph_equal(g[0], g[1])) {
+    mgi_report_identity(r);
+    return MG_OK;
+  }
+  mg_status s = mgi_verify_every(g[0], g[1], c, root, deadline, &shown, r, e);
+  if (s != MG_OK || shown) return s;
+  if (mgi_wide_work(g) <= MGI_PIECES_WORK) return mgi_verify_sizes(g[0], g[1], c, root, deadline, 1, r, e);
+  mgi_report_begin(r, c, root);
+  return MG_OK;
+}
+/* EQUAL by Theorem D: *shown is 1, and r says so.  Else *shown is 0, and nothing is known. */
+static mg_status mgi_verify_pieces(const mg_graph *a, const mg_graph *b, const mg_verify_config *c,
+                                   const uint64_t root[4], double deadline, int *shown, mg_verify_report *r,
+                                   mg_error *e) {
+  const mg_graph *const both[2] = {a, b};
+  mg_verify_report one;
+  mg_parallel p;
+  mgi_piece *x;
+  char domain[256];
+  int n, total = 0, tested = 0, equal = 0;
+  *shown = 0;
+  mgi_report_begin(r, c, root);
+  if (!mgi_defined_shown(a, b, deadline, c->stop, &total, domain) || !total) return MG_OK;
+  mg_status s = mgi_pieces_of(a, b, &x, &n, e);
+  for (; s == MG_OK && equal < n; equal++) {
+    if (x[equal].like >= 0) continue;
+    s = mgi_piece_verify(&x[equal], c, root, deadline, &one, e);
+    if (s != MG_OK || one.verdict != MG_EQUAL) break;
+    tested += one.proof == MG_PROOF_NONE;
+    r->tests += one.tests, r->compared += one.compared, r->guarded += one.guarded;
+    r->undefined += one.undefined, r->redraws += one.redraws;
+    if (one.log2_delta < 0 && (r->log2_delta == 0 || one.log2_delta > r->log2_delta)) r->log2_delta = one.log2_delta;
+  }
+  mgi_pieces_free(x, n);
+  if (s != MG_OK || !n || equal < n) return s;
+  s = mg_parallel_of(a, b, &p, e);
+  if (s != MG_OK) return s;
+  if (p.n && mgi_every_own(&p, both)) mgi_every_words(&p, a, r);
+  mg_parallel_free(&p);
+  r->verdict = MG_EQUAL, r->proof = tested ? MG_PROOF_NONE : MG_PROOF_NORMAL, r->pieces = n;
+  snprintf(r->domain, sizeof r->domain, "%s", domain);
+  snprintf(r->theorem, sizeof r->theorem, "Theorem D: %d pieces, each by Theorem A, B or a proof%s", n,
+           r->classes ? "; for all extents by Theorem C" : "");
+  char chance[80] = "proved";
+  if (tested) snprintf(chance, sizeof chance, "wrong with probability at most 2^%.2f", ceil(r->log2_delta * 100) / 100);
+  if (r->classes) snprintf(r->reason, sizeof r->reason, "for all %.80s: equal piece by piece; %s", r->every, chance);
+  else snprintf(r->reason, sizeof r->reason, "equal piece by piece; %s", chance);
+  *shown = 1;
+  return MG_OK;
+}
+
 mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r, mg_error *e) {
   mg_verify_config c = cfg ? *cfg : mg_verify_config_default();
   mg_verify_report local;
@@ -3954,22 +4165,21 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
   if (!r) r = &local;
   if (!e) e = &unread;
   mg_status s = mg_verify_signature(a, b, e);
-  memset(r, 0, sizeof *r);
+  mgi_report_begin(r, &c, root);
   for (int k = 0; k < 2 && s == MG_OK && c.tier != MG_TIER_FAST; k++) s = mg_verify_rows(k ? b : a, e); /* a search's end is a full tier */
   if (s == MG_OK && c.log2_delta > 0) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "log2_delta is %g; expected a negative number", c.log2_delta);
   if (c.log2_delta == 0) c.log2_delta = -64;
-  r->seed = c.seed, r->tier = c.tier != MG_TIER_FAST ? MG_TIER_FULL : MG_TIER_FAST, r->want_log2_delta = c.log2_delta;
   if (s == MG_OK) mgi_seed_root(a, b, c.seed, c.salt, root);
-  memcpy(r->digest, root, sizeof r->digest);
+  mgi_report_begin(r, &c, root);
   if (s == MG_OK && mg_graph_equal(a, b)) {
-    r->verdict = MG_EQUAL, r->proof = MG_PROOF_IDENTITY;
-    snprintf(r->domain, sizeof r->domain, "the same: one graph");
-    snprintf(r->theorem, sizeof r->theorem, "identity: one graph");
-    snprintf(r->reason, sizeof r->reason, "equal by identity: both have one canonical form");
+    mgi_report_identity(r);
     return MG_OK;
   }
   const double deadline = c.time_limit_s > 0 ? mgi_verify_now() + c.time_limit_s : 0;
-  if (s == MG_OK && r->tier == MG_TIER_FULL && !c.full_size) s = mgi_verify_every(a, b, &c, root, deadline, &shown, r, e);
+  const mg_graph *const both[2] = {a, b};
+  const int reduce = s == MG_OK && r->tier == MG_TIER_FULL && !c.full_size;
+  if (reduce && mgi_pieces_wanted(both)) s = mgi_verify_pieces(a, b, &c, root, deadline, &shown, r, e);
+  if (s == MG_OK && reduce && !shown) s = mgi_verify_every(a, b, &c, root, deadline, &shown, r, e);
   if (s == MG_OK && !shown) {
     const int guarded = r->guarded;
     s = mgi_verify_sizes(a, b, &c, root, deadline, 1, r, e);
@@ -4082,6 +4292,42 @@ static mg_status mgi_cert_derivation(mgi_cert_text *t, const mg_graph *a, const 
   return s;
 }
 
+/* What shows r's verdict: the classes, then the tests or the derivation. */
+static mg_status mgi_cert_shown(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, const mg_verify_report *r,
+                                mg_error *e) {
+  mg_status s = r->classes ? mgi_cert_classes(t, a, b, e) : MG_OK;
+  if (s == MG_OK && !r->pieces && r->proof == MG_PROOF_NONE) mgi_cert_tests(t, r);
+  if (s == MG_OK && !r->pieces && r->proof == MG_PROOF_NORMAL) s = mgi_cert_derivation(t, a, b, r->classes, e);
+  return s;
+}
+/* The pieces, each verified anew: what it is a function of, and what shows that. */
+static mg_status mgi_cert_pieces(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, const mg_verify_report *r,
+                                 mg_error *e) {
+  mg_verify_config c = mg_verify_config_default();
+  mg_verify_report one;
+  mgi_piece *x;
+  int n;
+  mg_status s = mgi_pieces_of(a, b, &x, &n, e);
+  c.seed = r->seed, c.tier = r->tier, c.log2_delta = r->want_log2_delta;
+  if (!r->classes) mgi_cert_add(t, "extents as written\n");
+  for (int k = 0; k < n && s == MG_OK; k++) {
+    const mg_graph *g = x[k].g[0];
+    mgi_cert_add(t, "piece %d, %.64s of", k + 1, a->tensors[x[k].id].name);
+    for (uint32_t i = 0; i < g->n_in; i++) mgi_cert_add(t, "%s %.64s", i ? "," : "", g->tensors[g->in[i].id].name);
+    if (x[k].like >= 0) mgi_cert_add(t, "\nthe same as piece %d\n", x[k].like + 1);
+    if (x[k].like >= 0) continue;
+    s = mgi_piece_verify(&x[k], &c, r->digest, 0, &one, e);
+    if (s == MG_OK && one.verdict != MG_EQUAL)
+      s = mg_fail(e, MG_NOT_FOUND, "mg_certificate", "piece %d is %s: %.180s", k + 1,
+                  mg_verdict_name(one.verdict), one.reason);
+    if (s == MG_OK) mgi_cert_add(t, "\ntheorem %s\n", one.theorem);
+    if (s == MG_OK) mgi_cert_add(t, "statement %s\ndomain %s\n", one.reason, one.domain);
+    if (s == MG_OK) s = mgi_cert_shown(t, x[k].g[0], x[k].g[1], &one, e);
+  }
+  mgi_pieces_free(x, n);
+  return s;
+}
+
 mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_report *r, char **text, mg_error *e) {
   *text = NULL;
   if (r->verdict != MG_EQUAL) return mg_fail(e, MG_NOT_FOUND, "mg_certificate", "the verdict is %s: %s", mg_verdict_name(r->verdict), r->reason);
@@ -4099,9 +4345,8 @@ mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_r
     mgi_cert_add(&t, "seed %llu\ndigest ", (unsigned long long)r->seed);
     for (int k = 0; k < 4; k++) mgi_cert_add(&t, "%016llx", (unsigned long long)r->digest[k]);
     mgi_cert_add(&t, "\ntier %s\naim 2^%.17g\n", r->tier == MG_TIER_FAST ? "fast" : "full", r->want_log2_delta);
-    if (r->classes) s = mgi_cert_classes(&t, a, b, e);
-    if (r->proof == MG_PROOF_NONE) mgi_cert_tests(&t, r);
-    if (s == MG_OK && r->proof == MG_PROOF_NORMAL) s = mgi_cert_derivation(&t, a, b, r->classes, e);
+    s = mgi_cert_shown(&t, a, b, r, e);
+    if (s == MG_OK && r->pieces) s = mgi_cert_pieces(&t, a, b, r, e);
   }
   if (s == MG_OK) {
     mgi_cert_add(&t, "first %zu\n", strlen(ta));
@@ -4199,7 +4444,9 @@ static mg_status mgi_cert_afresh(const mg_graph *const *g, mg_verify_config c, m
   if (s == MG_OK) s = mg_verify(g[0], g[1], &c, &again, e);
   if (s != MG_OK) return s;
   if (again.unfinished) return mg_fail(e, MG_UNSUPPORTED, "certificate", "not rechecked: %.200s", again.reason);
-  if (again.verdict != MG_EQUAL || again.classes != r->classes) return mg_fail(e, MG_BAD_INPUT, "certificate", "with a seed of its own the recheck gives %s: %.180s", mg_verdict_name(again.verdict), again.reason);
+  if (again.verdict != MG_EQUAL || again.classes != r->classes || again.pieces != r->pieces)
+    return mg_fail(e, MG_BAD_INPUT, "certificate", "with a seed of its own the recheck gives %s: %.180s",
+                   mg_verdict_name(again.verdict), again.reason);
   memcpy(r->salt, c.salt, sizeof r->salt), r->fresh_tests = again.tests;
   return MG_OK;
 }

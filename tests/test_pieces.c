@@ -1,0 +1,212 @@
+/* Long programs are verified piece by piece (mirage_verify.h, PIECES): Theorem D and what it must refuse.
+     verdicts     what pieces show, and what they do not
+     mutants      what pieces accept is EQUAL as a whole, at the extents as written
+     certificates of pieces, and forged ones
+   gcc -std=c11 -O2 -Wall -Wextra tests/test_pieces.c -o build/test_pieces -lcmocka -lm -lpthread
+   build/test_pieces [SEED]; SOAK_PIECES=N tries N mutants of each pair */
+#define MIRAGE_IMPLEMENTATION
+#include "../mirage_verify.h"
+
+#include <ctype.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "parse.h"
+#include "splitmix.h"
+
+static uint64_t seed = 1, state;
+static uint32_t below(size_t n) { return (uint32_t)(next(&state) % n); }
+
+/* pieces: so many show it; 0: they do not, whatever the whole is. */
+typedef struct pair { const char *name, *a, *b; int pieces; mg_verdict verdict; } pair;
+
+#define HEADS "input X : f16[4, 8]\ninput G : f16[8]\ninput W : f16[8, 8]\ninput K : f16[2, 4, 6]\ninput V : f16[2, 6, 4]\n"
+#define NORM                                                                                                      \
+  "kernel grid=(x=2, y=2) {\nfor i=2 {\nx = load X {x->*, y->0, i->1}\nm = matmul(mul(x, load G {i->0}), "         \
+  "load W {x->1, i->0})\ns = sum(sqr(x), dim=1)\n}\nstore div(accum(m) {i->+}, sqrt(add_scalar(scale("            \
+  "accum(s) {i->+}, 1/8), 1/100))) {x->1, y->0}\n}\n"
+#define SOFTMAX                                                                                                   \
+  "kernel grid=(x=2) {\nq = load Q {x->0}\nfor i=3 {\ne = exp(scale(matmul(q, load K {x->0, i->2}), 1/2))\n"       \
+  "o = matmul(e, load V {x->0, i->1})\ns = sum(e, dim=2)\n}\nstore div(accum(o) {i->+}, accum(s) {i->+}) {x->0}\n}\n"
+static const pair pairs[] = {
+    {"half a layer",
+     HEADS "N = matmul(rms_norm(X, G, eps=1/100), W)\nQ = transpose(reshape(N, [4, 2, 4]), [1, 0, 2])\n"
+     "A = matmul(softmax(scale(matmul(Q, K), 1/2), dim=2), V)\nO = reshape(transpose(A, [1, 0, 2]), [4, 8])\noutput O\n",
+     HEADS "N = " NORM "Q = transpose(reshape(N, [4, 2, 4]), [1, 0, 2])\nA = " SOFTMAX
+     "T = transpose(A, [1, 0, 2])\nO = reshape(T, [4, 8])\noutput O\n", 4, MG_EQUAL},
+    {"two alike, and two outputs",
+     "input X : f16[4, 6]\ninput A : f16[6, 6]\ninput B : f16[6, 6]\nY = silu(matmul(X, A))\nZ = silu(matmul(Y, B))\noutput Z, Y\n",
+     "input X : f16[4, 6]\ninput A : f16[6, 6]\ninput B : f16[6, 6]\n"
+     "Y = kernel grid=(x=2) {\nfor k=3 {\nm = matmul(load X {k->1}, load A {x->1, k->0})\n}\nstore silu(accum(m) {k->+}) {x->1}\n}\n"
+     "Z = kernel grid=(x=2) {\nfor k=3 {\nm = matmul(load Y {k->1}, load B {x->1, k->0})\n}\nstore silu(accum(m) {k->+}) {x->1}\n}\n"
+     "output Z, Y\n", 2, MG_EQUAL},
+    {"a residual, and a kernel of two results",
+     "input X : f16[4, 6]\ninput A : f16[6, 6]\nY = add(X, exp(X))\nS = sum(sqr(Y), dim=1)\n"
+     "O = add(Y, div(matmul(Y, A), add_scalar(S, 1)))\noutput O\n",
+     "input X : f16[4, 6]\ninput A : f16[6, 6]\n"
+     "Y, S = kernel grid=(x=2) {\nx = load X {x->0}\ny = add(exp(x), x)\nstore y {x->0}\nstore sum(sqr(y), dim=1) {x->0}\n}\n"
+     "O = kernel grid=(x=3) {\ny = load Y {x->*}\n"
+     "store add(load Y {x->1}, div(matmul(y, load A {x->1}), add_scalar(load S {x->*}, 1))) {x->1}\n}\noutput O\n", 3, MG_EQUAL},
+    /* names of other values: the pieces differ, and the whole does not */
+    {"a name for another value", "input X : f16[4, 6]\nT = exp(X)\nU = scale(T, 2)\nO = relu(U)\noutput O\n",
+     "input X : f16[4, 6]\nT = scale(exp(X), 2)\nU = exp(X)\nO = relu(scale(U, 2))\noutput O\n", 0, MG_EQUAL},
+    {"names that change places", "input X : f16[4, 6]\nT = exp(X)\nU = scale(T, 2)\nO = relu(U)\noutput O\n",
+     "input X : f16[4, 6]\nU = exp(X)\nT = scale(U, 2)\nO = relu(T)\noutput O\n", 0, MG_EQUAL},
+    {"twins that hang on each other", "input X : f16[4, 6]\nT = scale(X, 2)\nU = scale(T, 1/2)\nO = exp(U)\noutput O\n",
+     "input X : f16[4, 6]\nU = scale(X, 1)\nT = scale(U, 2)\nO = exp(scale(T, 1/2))\noutput O\n", 0, MG_EQUAL},
+    {"a chain of wrong ones that come right", "input X : f16[4, 6]\nT = exp(X)\nU = exp(T)\nO = sub(U, T)\noutput O\n",
+     "input X : f16[4, 6]\nT = add_scalar(exp(X), 1)\nU = exp(add_scalar(T, -1))\nO = sub(U, add_scalar(T, -1))\noutput O\n", 0, MG_EQUAL},
+    {"one wrong piece", "input X : f16[4, 6]\nT = exp(X)\nU = scale(T, 2)\nO = relu(U)\noutput O\n",
+     "input X : f16[4, 6]\nT = exp(X)\nU = scale(T, 3)\nO = relu(U)\noutput O\n", 0, MG_NOT_EQUAL},
+    {"the other twin is read", "input X : f16[4, 6]\nT = exp(X)\nU = exp(T)\nO = mul(T, U)\noutput O\n",
+     "input X : f16[4, 6]\nT = exp(X)\nU = exp(T)\nO = mul(T, T)\noutput O\n", 0, MG_NOT_EQUAL},
+    {"outputs change places", "input X : f16[4, 6]\nT = exp(X)\nU = exp(T)\noutput T, U\n",
+     "input X : f16[4, 6]\nT = exp(X)\nU = exp(T)\noutput U, T\n", 0, MG_NOT_EQUAL},
+    /* each piece is equal wherever the twins are defined, and the whole is not: one row's divisor is the other's */
+    {"pieces of what is not defined everywhere",
+     "input X : f16[2, 4]\ninput Y : f16[2, 4]\nT = div(X, Y)\nO = slice(T, dim=0, from=0, n=1)\noutput O\n",
+     "input X : f16[2, 4]\ninput Y : f16[2, 4]\nT = div(X, Y)\nS = slice(T, dim=0, from=1, n=1)\n"
+     "O = sub(add(slice(T, dim=0, from=0, n=1), S), S)\noutput O\n", 0, MG_NOT_EQUAL},
+    {"a square root of a twin", "input X : f16[2, 4]\nT = sqr(X)\nO = sqrt(T)\noutput O\n",
+     "input X : f16[2, 4]\nT = mul(X, X)\nO = sqrt(mul(sqrt(T), sqrt(T)))\noutput O\n", 2, MG_EQUAL},
+};
+static mg_graph *side(const char *text) {
+  char whole[4096];
+  snprintf(whole, sizeof whole, "program p\n%s", text);
+  return parse(whole);
+}
+/* By pieces, whatever the work. */
+static int by_pieces(const mg_graph *a, const mg_graph *b, mg_verify_report *r) {
+  mg_verify_config c = mg_verify_config_default();
+  uint64_t root[4];
+  int shown = 0;
+  mg_error e;
+  c.threads = 1, c.log2_delta = -64;
+  mgi_seed_root(a, b, c.seed, c.salt, root);
+  if (mgi_verify_pieces(a, b, &c, root, 0, &shown, r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  return shown;
+}
+static mg_verdict as_written(const mg_graph *a, const mg_graph *b) {
+  mg_verify_config c = mg_verify_config_default();
+  mg_verify_report r;
+  mg_error e;
+  c.threads = 1, c.full_size = 1;
+  if (mg_verify(a, b, &c, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  assert_int_equal(r.pieces, 0);
+  return r.verdict;
+}
+
+static void every_verdict(void **s) {
+  (void)s;
+  for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
+    const pair *p = &pairs[k];
+    mg_graph *a = side(p->a), *b = side(p->b);
+    mg_verify_report r;
+    const int shown = by_pieces(a, b, &r);
+    if (shown != (p->pieces > 0) || r.pieces != p->pieces) fail_msg("%s: %d pieces show it: %s", p->name, r.pieces, r.reason);
+    if (shown) assert_true(r.verdict == MG_EQUAL && (r.log2_delta <= -64 || r.proof == MG_PROOF_NORMAL));
+    const mg_verdict whole = as_written(a, b);
+    if (whole != p->verdict) fail_msg("%s: as a whole %s", p->name, mg_verdict_name(whole));
+    mg_graph_free(a), mg_graph_free(b);
+  }
+}
+
+/* ---- mutants */
+
+/* One word of `text`, or one number, becomes another of it. */
+static void mutated(const char *text, char *to, size_t size) {
+  const char *at[1024], *x, *y;
+  size_t n = 0;
+  for (const char *c = text; *c && n < 1024; c++)
+    if (isalnum((unsigned char)*c) && (c == text || !isalnum((unsigned char)c[-1]))) at[n++] = c;
+  do x = at[below(n)], y = at[below(n)];
+  while (!isdigit((unsigned char)*x) != !isdigit((unsigned char)*y));
+  size_t lx = 0, ly = 0;
+  while (isalnum((unsigned char)x[lx])) lx++;
+  while (isalnum((unsigned char)y[ly])) ly++;
+  snprintf(to, size, "%.*s%.*s%s", (int)(x - text), text, (int)ly, y, x + lx);
+}
+static void mutants(void **s) {
+  (void)s;
+  state = seed;
+  const char *many = getenv("SOAK_PIECES");
+  const long each = many ? atol(many) : 2500;
+  long compared = 0, accepted = 0, wrong = 0;
+  for (size_t k = 0; k < 3; k++) {
+    mg_graph *a = side(pairs[k].a);
+    for (long n = 0; n < each; n++) {
+      char first[4096], second[4096], whole[4200];
+      mg_graph *b = NULL;
+      mg_verify_report r;
+      mg_error e;
+      snprintf(second, sizeof second, "%s", pairs[k].b);
+      for (uint32_t edits = 1 + below(2); edits; edits--) snprintf(first, sizeof first, "%s", second), mutated(first, second, sizeof second);
+      const int length = snprintf(whole, sizeof whole, "program p\n%s", second);
+      if (mg_parse(whole, (size_t)length, "mutant", NULL, &b, &e) != MG_OK) continue;
+      if (mg_verify_signature(a, b, &e) == MG_OK) {
+        const int shown = by_pieces(a, b, &r);
+        const mg_verdict is = as_written(a, b);
+        compared++, accepted += shown, wrong += is == MG_NOT_EQUAL;
+        if (shown && is != MG_EQUAL) fail_msg("seed %llu: accepted by pieces, %s:\n%s", (unsigned long long)seed, mg_verdict_name(is), second);
+      }
+      mg_graph_free(b);
+    }
+    mg_graph_free(a);
+  }
+  print_message("%ld mutants, %ld of them not equal; pieces show %ld\n", compared, wrong, accepted);
+  assert_true(compared > each / 10 && accepted > 0 && wrong > compared / 20);
+}
+
+/* ---- certificates */
+
+#define MLP(X, A, B, C, Y) Y " = matmul(mul(silu(matmul(" X ", " A ")), matmul(" X ", " B ")), " C ")\n"
+#define GATED(T, X, A, B)                                                                                            \
+  T " = kernel grid=(x=128) {\nfor i=8 {\nx = load " X " {i->1}\np = matmul(x, load " A " {x->1, i->0})\n"            \
+  "q = matmul(x, load " B " {x->1, i->0})\n}\nstore mul(silu(accum(p) {i->+}), accum(q) {i->+}) {x->1}\n}\n"
+#define WEIGHTS                                                                                                      \
+  "input X : f16[16, 2048]\ninput A : f16[2048, 4096]\ninput B : f16[2048, 4096]\ninput C : f16[4096, 2048]\n"        \
+  "input D : f16[2048, 4096]\ninput E : f16[2048, 4096]\ninput F : f16[4096, 2048]\n"
+/* 1 if the certificate with `from` as `to`, and its last line right again, is taken. */
+static int taken(const char *text, const char *from, const char *to) {
+  const char *at = strstr(text, from);
+  char *t = (char *)malloc(strlen(text) + strlen(to) + 1);
+  mg_error e;
+  assert_non_null(at);
+  sprintf(t, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+  char *sum = strstr(t, "\nsum ") + 1;
+  sprintf(sum, "sum %016llx\n", (unsigned long long)mgi_cert_sum(t, (size_t)(sum - t)));
+  const mg_status st = mg_certificate_check(t, strlen(t), NULL, &e);
+  free(t);
+  return st == MG_OK;
+}
+static void certificates(void **s) {
+  (void)s;
+  mg_graph *a = side(WEIGHTS MLP("X", "A", "B", "C", "Y") MLP("Y", "D", "E", "F", "O") "output O\n");
+  mg_graph *b = side(WEIGHTS GATED("t4", "X", "A", "B") "Y = matmul(t4, C)\n" GATED("t8", "Y", "D", "E") "O = matmul(t8, F)\noutput O\n");
+  mg_verify_report r, again;
+  mg_error e;
+  char *text = NULL;
+  if (mg_verify(a, b, NULL, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  if (r.verdict != MG_EQUAL || r.pieces != 4) fail_msg("%s by %d pieces: %s", mg_verdict_name(r.verdict), r.pieces, r.reason);
+  assert_string_equal(r.every, "M >= 1, N >= 1");
+  assert_int_equal(mg_certificate(a, b, &r, &text, &e), MG_OK);
+  if (mg_certificate_check(text, strlen(text), &again, &e) != MG_OK) fail_msg("%s: %s\n%s", e.where, e.msg, text);
+  assert_true(again.pieces == 4 && again.fresh_tests > 0);
+  assert_true(taken(text, "seed 0", "seed 0"));
+  assert_false(taken(text, "piece 1, t4 of X, A, B\n", ""));
+  assert_false(taken(text, "piece 4, O of F, t8\nthe same as piece 2\n", ""));
+  assert_false(taken(text, "the same as piece 2", "the same as piece 1"));
+  assert_false(taken(text, "4 pieces", "3 pieces"));
+  assert_false(taken(text, "M >= 1, N >= 1", "M >= 1"));
+  mg_string_free(text);
+  mg_graph_free(a), mg_graph_free(b);
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1) seed = strtoull(argv[1], NULL, 0);
+  printf("seed %llu\n", (unsigned long long)seed);
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_verdict), cmocka_unit_test(mutants), cmocka_unit_test(certificates)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
