@@ -764,9 +764,42 @@ static int on_settle(void *user, const mg_graph *program, const mg_graph *g) {
   mg_status s;
   return !interrupted && runs_of((runs *)user, program, g, &s) && s == MG_NOT_FOUND;
 }
+/* The operator of g from which on value t is f32, one operand being of 16 bits: t's own or one before it; else 0. */
+static uint32_t widens(const mg_graph *g, mg_tensor t) {
+  const uint32_t op = mg_tensor_of(g, t)->op;
+  int narrow = 0, wide = -1;
+  for (int k = 0; op && k < g->ops[op].n_in; k++) {
+    if (mg_tensor_shape(mg_tensor_of(g, g->ops[op].in[k])->dtype)) narrow = 1;
+    else wide = k;
+  }
+  if (!op || wide < 0 || mg_is_cast(g->ops[op].code, NULL)) return 0;
+  return narrow ? op : widens(g, g->ops[op].in[wide]);
+}
+/* Products of the program that multiply f32 by 16 bits, as a mask of f32 on scores of f16 makes them: tensor cores do
+   not. */
+static size_t mixed_lines(char *lines, size_t size, const mg_graph *p) {
+  size_t n = 0;
+  for (uint32_t k = 1; k < p->n_ops && n < size; k++) {
+    const mg_op_node *o = &p->ops[k];
+    if (o->code != MG_OP_MATMUL) continue;
+    const int first = mg_tensor_shape(mg_tensor_of(p, o->in[0])->dtype) != NULL;
+    if (first == (mg_tensor_shape(mg_tensor_of(p, o->in[1])->dtype) != NULL)) continue;
+    const mg_tensor wide = o->in[first];
+    const uint32_t at = widens(p, wide);
+    n += (size_t)snprintf(lines + n, size - n, "# note: %.64s = matmul(..) multiplies %.64s, of f32, by 16 bits: %s",
+                          mg_tensor_of(p, o->out[0])->name, mg_tensor_of(p, wide)->name, "without tensor cores");
+    if (at && n < size)
+      n += (size_t)snprintf(lines + n, size - n, ".  It is f32 since %.64s = %s(..), where f32 meets 16 bits; %s",
+                            mg_tensor_of(p, p->ops[at].out[0])->name, mg_op_row(p->ops[at].code)->name,
+                            "a cast to f16 of that lets them");
+    if (n < size) n += (size_t)snprintf(lines + n, size - n, "\n");
+  }
+  return n < size ? n : size - 1;
+}
 static void note_lines(char *lines, size_t size, runs *R, int by_runs, const mg_graph *program, const mg_graph *g, const char *arch) {
   char name[65];
   size_t n = strlen(lines);
+  n += mixed_lines(lines + n, size - n, program);
   const int open = overflows(g, arch, name, sizeof name);
   mg_safety_report r;
   mg_error e;

@@ -128,6 +128,21 @@ has '^# proof: equal by identity' "by identity"
 grep -q 'left out, not certified: .*time limit' err; ok $? "and standard error says what was left out"
 # An exponential without a bound is said, one with a maximum, or with the emitter's running maximum, is not.
 soft() { printf 'program s\ninput X : f16[16, 64]\ninput W : f16[64, 128]\ninput V : f16[128, 64]\n%s\noutput O\n' "$2" >"$1.mg"; status 0 "search: $1" "$m" search "$1.mg" --top 2 -o "$1" --no-measure; }
+cat >mask.mg <<'E'
+program mask
+input Q : f16[2, 16, 64]
+input K : f16[2, 64, 128]
+input V : f16[2, 128, 64]
+input B : f32[2, 16, 128]
+S = add(matmul(Q, K), B)
+O = matmul(softmax(S, dim=2), V)
+output O
+E
+status 0 "search: a mask of f32" "$m" search mask.mg --no-measure
+has '^# note: O = matmul(..) multiplies .* of f32, by 16 bits: .*f32 since S = add(..),' "a mask of f32 on scores of f16 is told"
+sed 's/softmax(S,/softmax(cast(S, f16),/' mask.mg >cast.mg
+status 0 "search: a mask's sum that is cast" "$m" search cast.mg --no-measure
+! grep -q 'without tensor cores' out; ok $? "and not one that is cast"
 note='^# note: nothing is seen to bound s in t[0-9]* = exp(s): it overflows where s passes 88 .*exp(sub(S, max(S, dim=D)))'
 soft raw 'O = exp(scale(X, 40))'
 has "$note" "an exponential of large values: a note"
