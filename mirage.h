@@ -759,6 +759,13 @@ mg_status mg_resize(const mg_graph *program, const int64_t *extent, const int64_
    are its inputs, by their names and in that order, needed or not.  MG_BAD_INPUT if it needs an input of g besides. */
 mg_status mg_piece_of(const mg_graph *g, int n_in, const mg_tensor *in, mg_tensor want, mg_graph **out, mg_error *e);
 
+/* A copy of µGraph g in which load `op` of the kernel that is operator `kernel` reads tensor `to`, of which the reshapes
+   and transposes move[0..n) make what it reads now; or in which store `op` writes `to`, which they make of what it writes
+   now.  The moves become addresses and a reshape of what the block has; operators that nothing needs are left out.
+   MG_UNSUPPORTED where no map of the kernel's axes says them, or where others read what would be stored no more. */
+mg_status mg_fold_moves(const mg_graph *g, uint32_t kernel, uint32_t op, mg_tensor to, int n,
+                        const mg_op_node *const *move, mg_graph **out, mg_error *e);
+
 /* A copy without thread graphs: their operators stand in the block graph, over whole block tensors.  That is the same
    where they treat elements alike: no loop, elementwise operators over equal cuts, sums and maxima over dimensions that
    no thread axis cuts, stores that undo the cuts.  MG_UNSUPPORTED, with the reason, for any other.  The reverse of
@@ -4170,14 +4177,26 @@ static mg_axis mgi_axis(uint32_t id) {
   a.id = id;
   return a;
 }
+/* Load or store `op` of kernel `kernel`, the out-th of its stores, is of tensor `to` instead, by `map`; `box` is what
+   the block has of what it loaded, or hands to what it stores.  axis: what the kernel's grid axes are now. */
+typedef struct mgi_fold {
+  uint32_t kernel, op;
+  mg_tensor to;
+  int out;
+  mg_map map;
+  mg_shape box;
+  uint32_t axis[4];
+} mgi_fold;
+
 /* Other extents of classes of an index: axes that cut class c get chunks[c], if that is not NULL; those that count a symbol's
    chunks count them in value[symbol], if that is not NULL, and the copy has no symbols then, unless it has new least ones.
-   keep: NULL, or by kernel-level operator whether it is copied. */
+   keep: NULL, or by kernel-level operator whether it is copied.  fold: NULL, or what is loaded or stored elsewhere. */
 typedef struct mgi_family {
   const mg_parallel *p;
   int which;
   const int64_t *extent, *chunks, *value, *least;
   const uint8_t *keep;
+  const mgi_fold *fold;
 } mgi_family;
 static int mgi_family_member(const mgi_family *F) { return F && F->value && !F->least; }
 static int64_t mgi_family_count(const mgi_family *F, const mg_graph *g, uint32_t axis, int64_t otherwise);
@@ -4186,6 +4205,9 @@ static int64_t mgi_family_count(const mgi_family *F, const mg_graph *g, uint32_t
    flat: thread graphs are inlined, which mgi_flat_threads must have allowed.  F: NULL, or what counts follow besides. */
 static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, const mg_tensor *up, const int64_t *counts, int *kernel, int flat, const mgi_family *F) {
   uint32_t scope = 0, axis[MG_MAX_AXES + 1] = {0, 1, 2, 3};
+  const mgi_fold *fold = F ? F->fold : NULL; /* where this graph is the kernel, or the program */
+  if (fold && from->level != MG_KERNEL && (from->level != MG_BLOCK || from->up_op != fold->kernel)) fold = NULL;
+  if (fold && from->level == MG_BLOCK) memcpy(axis, fold->axis, sizeof fold->axis);
   for (uint32_t k = 1; k <= from->n_ops && to->root->err.status == MG_OK; k++) {
     uint32_t want = k < from->n_ops ? from->ops[k].scope : 0;
     while (!mgi_encloses(from, scope, want)) scope = from->axes[scope].parent, mg_loop_end(to);
@@ -4204,6 +4226,16 @@ static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
     for (uint32_t a = 1; a < from->n_axes; a++)
       if (o->map.to[a] != MG_MAP_NONE) m.to[axis[a]] = o->map.to[a];
     for (int j = 0; j < o->n_in; j++) in[j] = o->code == MG_OP_LOAD ? up[o->in[j].id] : map[o->in[j].id];
+    if (fold && from->level == MG_BLOCK && k == fold->op) {
+      if (o->code == MG_OP_LOAD) in[0] = mg_load(to, up[fold->to.id], fold->map);
+      const mg_shape *has = &mg_tensor_of(to, in[0])->shape;
+      int same = has->rank == fold->box.rank;
+      for (int d = 0; d < fold->box.rank && same; d++) same = has->dim[d] == fold->box.dim[d];
+      const mg_tensor box = same ? in[0] : mg_reshape(to, in[0], fold->box.rank, fold->box.dim);
+      if (o->code == MG_OP_STORE) mg_store(to, box, fold->map);
+      else map[o->out[0].id] = mg_named(to, box, from->tensors[o->out[0].id].name);
+      continue;
+    }
     switch (o->code) {
       case MG_OP_LOAD: out[0] = mg_load(to, in[0], m); break;
       case MG_OP_ACCUM: out[0] = mg_accum(to, in[0], m); break;
@@ -4226,10 +4258,13 @@ static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
           break;
         }
         if (from->level == MG_KERNEL) mine = c ? c + *kernel * (MG_MAX_AXES + 1) : NULL, ++*kernel;
-        for (int a = 0; a < 3; a++) grid[a] = mgi_family_count(F, s, (uint32_t)a + 1, mine ? mine[a + 1] : s->axes[a + 1].extent);
+        for (int a = 0; a < 3; a++) {
+          const uint32_t now = fold && k == fold->kernel ? fold->axis[a + 1] - 1 : (uint32_t)a;
+          grid[now] = mgi_family_count(F, s, (uint32_t)a + 1, mine ? mine[a + 1] : s->axes[a + 1].extent);
+        }
         mg_graph *sub = mg_graph_begin(to, grid, s->threads ? s->threads : 1);
         for (uint32_t a = 1; a <= 3; a++)
-          if (s->axes[a].symbol && !mgi_family_member(F)) mg_symbol_axis(sub, mgi_axis(a), s->axes[a].symbol);
+          if (s->axes[a].symbol && !mgi_family_member(F)) mg_symbol_axis(sub, mgi_axis(fold && k == fold->kernel ? fold->axis[a] : a), s->axes[a].symbol);
         mg_tensor *lower = (mg_tensor *)calloc(s->n_tensors, sizeof *lower);
         if (!sub || !lower) { if (!lower) mgi_err(to, MG_NO_MEMORY, "mg_resize", "no memory"); free(lower); return; }
         mgi_rebuild(sub, s, lower, map, mine, kernel, flat, F);
@@ -4251,10 +4286,12 @@ static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
       }
     }
     for (int j = 0; j < o->n_out; j++) {
-      map[o->out[j].id] = out[j];
+      const int moved = fold && from->level == MG_KERNEL && k == fold->kernel && j == fold->out;
+      const uint32_t was = moved ? fold->to.id : o->out[j].id;
+      map[was] = out[j];
       const mg_tensor_info *t = mg_tensor_of(to, out[j]);
-      if (t->name == NULL && out[j].id) to->tensors[out[j].id].inner = from->tensors[o->out[j].id].inner; /* inlined, two may be one */
-      if (from->tensors[o->out[j].id].name && !(t->name && flat)) mg_named(to, out[j], from->tensors[o->out[j].id].name); /* inlined, two may be one */
+      if (t->name == NULL && out[j].id) to->tensors[out[j].id].inner = from->tensors[was].inner; /* inlined, two may be one */
+      if (from->tensors[was].name && !(t->name && flat)) mg_named(to, out[j], from->tensors[was].name); /* inlined, two may be one */
     }
   }
 }
@@ -4375,17 +4412,214 @@ mg_status mg_piece_of(const mg_graph *g, int n_in, const mg_tensor *in, mg_tenso
   *out = NULL;
   if (!r || !map || !given || !keep) s = mg_fail(e, MG_NO_MEMORY, where, "no memory for the piece");
   else {
-    for (int k = 0; k < n_in; k++) {
+    int known = want.id && want.id < g->n_tensors;
+    for (int k = 0; k < n_in && known; k++) known = in[k].id && in[k].id < g->n_tensors;
+    if (!known) s = mg_fail(e, MG_BAD_INPUT, where, "expected tensors of '%.60s'", g->name);
+    for (int k = 0; k < n_in && known; k++) {
       const mg_tensor_info *t = &g->tensors[in[k].id];
       given[in[k].id] = 1;
       map[in[k].id] = mg_input_ordered(r, t->name, t->dtype, t->shape.rank, t->shape.dim, t->order);
     }
-    mgi_piece_mark(g, given, want, keep);
+    if (known) mgi_piece_mark(g, given, want, keep);
     if (keep[0])
       s = mg_fail(e, MG_BAD_INPUT, where, "%.60s needs an input besides the piece's", g->tensors[want.id].name);
-    else mgi_rebuild(r, g, map, NULL, NULL, &kernel, 0, &F), mg_output(r, map[want.id]), s = mg_check(r, e);
+    if (s == MG_OK) mgi_rebuild(r, g, map, NULL, NULL, &kernel, 0, &F), mg_output(r, map[want.id]), s = mg_check(r, e);
   }
   free(map), free(given), free(keep);
+  if (s != MG_OK) { mg_graph_free(r); return s; }
+  *out = r;
+  return MG_OK;
+}
+/* Of mg_fold_moves: dimensions as lists of factors, the outermost first.  Both tensors' elements are those of the
+   factors' indices; what one holds at an index the other holds at the same. */
+enum { MGI_FACTORS = 24 };
+typedef struct mgi_factored { int n[MG_MAX_RANK], rank; uint8_t of[MG_MAX_RANK][MGI_FACTORS]; } mgi_factored;
+/* cut: the axis that cuts a factor; 0: none. */
+typedef struct mgi_factors {
+  int n;
+  int64_t extent[MGI_FACTORS];
+  uint32_t cut[MGI_FACTORS];
+  mgi_factored x[2];
+} mgi_factors;
+
+/* Factor f becomes two of which the outer one has extent `outer`; 0 if it cannot. */
+static int mgi_factor_split(mgi_factors *F, int f, int64_t outer) {
+  if (F->n == MGI_FACTORS || outer < 2 || F->extent[f] % outer || F->extent[f] == outer) return 0;
+  for (int side = 0; side < 2; side++)
+    for (int d = 0; d < F->x[side].rank; d++)
+      for (int k = 0; k < F->x[side].n[d]; k++)
+        if (F->x[side].of[d][k] == f) {
+          uint8_t *at = &F->x[side].of[d][k];
+          memmove(at + 1, at, (size_t)(F->x[side].n[d] - k));
+          at[1] = (uint8_t)F->n, F->x[side].n[d]++, k++;
+        }
+  F->extent[F->n] = F->extent[f] / outer, F->cut[F->n++] = 0, F->extent[f] = outer;
+  return 1;
+}
+/* One move of the second tensor. */
+static int mgi_factor_move(mgi_factors *F, const mg_op_node *o) {
+  mgi_factored *x = &F->x[1], y;
+  memset(&y, 0, sizeof y);
+  if (o->code == MG_OP_TRANSPOSE) {
+    y.rank = x->rank;
+    for (int d = 0; d < y.rank; d++) {
+      y.n[d] = x->n[o->attr.perm[d]];
+      memcpy(y.of[d], x->of[o->attr.perm[d]], sizeof y.of[d]);
+    }
+    *x = y;
+    return 1;
+  }
+  y.rank = o->attr.shape.rank;
+  for (int d = 0, from = 0, k = 0; d < y.rank; d++)
+    for (int64_t left = o->attr.shape.dim[d]; left > 1;) {
+      while (from < x->rank && k == x->n[from]) from++, k = 0;
+      if (from == x->rank) return 0;
+      const int f = x->of[from][k];
+      if (F->extent[f] > left && !mgi_factor_split(F, f, left)) return 0;
+      if (left % F->extent[f]) return 0;
+      left /= F->extent[f], y.of[d][y.n[d]++] = (uint8_t)f, k++;
+    }
+  *x = y;
+  return 1;
+}
+/* The axes of g cut tensor `side` by `map`, exactly. */
+static int mgi_factor_cut(mgi_factors *F, int side, const mg_graph *g, const mg_map *map) {
+  int at[MG_MAX_RANK] = {0};
+  for (uint32_t a = 1; a < g->n_axes; a++) {
+    const int d = map->to[a];
+    for (int64_t left = d < 0 ? 1 : g->axes[a].extent; left > 1;) {
+      if (at[d] == F->x[side].n[d]) return 0;
+      const int f = F->x[side].of[d][at[d]++];
+      if (F->extent[f] > left && !mgi_factor_split(F, f, left)) return 0;
+      if (left % F->extent[f]) return 0;
+      left /= F->extent[f], F->cut[f] = a;
+    }
+  }
+  return 1;
+}
+/* The map by which the axes, a being axis[a] now, cut tensor `side` alike; 0 if none does: each is of one dimension, in
+   the order of its factors in the other tensor, and cuts are outside of what is left, in the order of the axes. */
+static int mgi_factor_map(const mgi_factors *F, int side, const uint32_t *axis, const mg_map *was, mg_map *map) {
+  const mgi_factored *x = &F->x[side], *y = &F->x[!side];
+  uint8_t order[2][MGI_FACTORS];
+  int n[2] = {0, 0}, dim[MG_MAX_AXES + 1];
+  *map = mg_map_none();
+  for (uint32_t a = 1; a <= MG_MAX_AXES; a++) {
+    dim[a] = -1;
+    if (was->to[a] < 0) map->to[axis[a]] = was->to[a];
+  }
+  for (int d = 0; d < x->rank; d++) {
+    uint32_t last = 0;
+    for (int k = 0, inner = 0; k < x->n[d]; k++) {
+      const uint32_t a = F->cut[x->of[d][k]];
+      if (!a) { inner = 1; continue; }
+      if (inner || axis[a] < last || (dim[a] >= 0 && dim[a] != d)) return 0;
+      dim[a] = d, last = axis[a], map->to[axis[a]] = (int8_t)d;
+    }
+  }
+  for (int both = 0; both < 2; both++) { /* first what is left, then each axis' factors: one order in both tensors */
+    const mgi_factored *z = both ? y : x;
+    for (uint32_t a = 0; a <= MG_MAX_AXES; a++)
+      for (int d = 0; d < z->rank; d++)
+        for (int k = 0; k < z->n[d]; k++) if (F->cut[z->of[d][k]] == a) order[both][n[both]++] = z->of[d][k];
+  }
+  return n[0] == n[1] && !memcmp(order[0], order[1], (size_t)n[0]);
+}
+static void mgi_factor_box(const mgi_factors *F, int side, mg_shape *box) {
+  box->rank = F->x[side].rank;
+  for (int d = 0; d < box->rank; d++) {
+    box->dim[d] = 1;
+    for (int k = 0; k < F->x[side].n[d]; k++)
+      if (!F->cut[F->x[side].of[d][k]]) box->dim[d] *= F->extent[F->x[side].of[d][k]];
+  }
+}
+/* 1 if no two grid axes of extents above 1 that cut one dimension anywhere in b change their order. */
+static int mgi_axes_keep(const mg_graph *b, uint32_t but, const uint32_t *axis) {
+  for (uint32_t k = 1; k < b->n_ops; k++)
+    for (uint32_t a = 1; a < 3 && k != but && (b->ops[k].code == MG_OP_LOAD || b->ops[k].code == MG_OP_STORE); a++)
+      for (uint32_t c = a + 1; c <= 3; c++) {
+        const int8_t *to = b->ops[k].map.to;
+        const int both = to[a] >= 0 && to[a] == to[c] && b->axes[a].extent > 1 && b->axes[c].extent > 1;
+        if (both && axis[a] > axis[c]) return 0;
+      }
+  return 1;
+}
+/* What is needed for t, where the fold is done; 1 if `gone` is among it. */
+static int mgi_fold_mark(const mg_graph *g, const mgi_fold *f, mg_tensor t, mg_tensor gone, uint8_t *keep) {
+  const uint32_t op = f->out >= 0 && t.id == f->to.id ? f->kernel : g->tensors[t.id].op;
+  int bad = t.id == gone.id;
+  if (!op || keep[op] || bad) return bad;
+  keep[op] = 1;
+  const mg_graph *b = op == f->kernel ? g->ops[op].sub : NULL;
+  for (uint32_t k = 1; b && k < b->n_ops; k++)
+    if (b->ops[k].code == MG_OP_LOAD) bad |= mgi_fold_mark(g, f, k == f->op ? f->to : b->ops[k].in[0], gone, keep);
+  for (int k = 0; !b && k < g->ops[op].n_in; k++) bad |= mgi_fold_mark(g, f, g->ops[op].in[k], gone, keep);
+  return bad;
+}
+mg_status mg_fold_moves(const mg_graph *g, uint32_t kernel, uint32_t op, mg_tensor to, int n,
+                        const mg_op_node *const *move, mg_graph **out, mg_error *e) {
+  static const char where[] = "mg_fold_moves";
+  static const uint8_t orders[6][3] = {{1, 2, 3}, {2, 1, 3}, {3, 2, 1}, {1, 3, 2}, {2, 3, 1}, {3, 1, 2}};
+  const mg_graph *b = mg_op_of(g, kernel)->sub;
+  int good = g->level == MG_KERNEL && b && to.id && to.id < g->n_tensors && n > 0;
+  const mg_op_node *o = mg_op_of(b, op);
+  *out = NULL;
+  good = good && (o->code == MG_OP_LOAD || o->code == MG_OP_STORE);
+  for (int k = 0; k < n && good; k++) good = move[k]->code == MG_OP_RESHAPE || move[k]->code == MG_OP_TRANSPOSE;
+  if (!good) return mg_fail(e, MG_BAD_INPUT, where, "expected a load or a store of a kernel, and moves to a tensor");
+  const int store = o->code == MG_OP_STORE, cut_side = store ? 0 : 1;
+  mg_tensor gone = {0};
+  mgi_factors F;
+  mgi_fold f;
+  mgi_family family;
+  mg_config cfg = g->root->cfg;
+  memset(&F, 0, sizeof F), memset(&f, 0, sizeof f), memset(&family, 0, sizeof family);
+  f.kernel = kernel, f.op = op, f.to = to, f.out = -1;
+  for (uint32_t k = 1, stores = 0; k < b->n_ops && store; k++) {
+    if (k == op) f.out = (int)stores, gone = g->ops[kernel].out[stores];
+    stores += b->ops[k].code == MG_OP_STORE;
+  }
+  const mg_shape *first = &g->tensors[store ? gone.id : to.id].shape;
+  const mg_shape *second = &g->tensors[store ? to.id : o->in[0].id].shape;
+  F.x[0].rank = first->rank;
+  for (int d = 0; d < first->rank; d++)
+    if (first->dim[d] > 1) F.x[0].of[d][F.x[0].n[d]++] = (uint8_t)F.n, F.extent[F.n++] = first->dim[d];
+  F.x[1] = F.x[0];
+  int found = 0;
+  for (int k = 0; k < n && good; k++) good = mgi_factor_move(&F, move[k]);
+  mg_shape box;
+  mgi_factor_box(&F, 1, &box);
+  good = good && box.rank == second->rank;
+  for (int d = 0; d < box.rank && good; d++) good = box.dim[d] == second->dim[d];
+  good = good && mgi_factor_cut(&F, cut_side, b, &o->map);
+  uint32_t axis[MG_MAX_AXES + 1];
+  for (uint32_t a = 0; a <= MG_MAX_AXES; a++) axis[a] = a;
+  for (int k = 0; k < 6 && good && !found; k++) {
+    for (int a = 0; a < 3; a++) axis[a + 1] = orders[k][a];
+    found = mgi_axes_keep(b, op, axis) && mgi_factor_map(&F, !cut_side, axis, &o->map, &f.map);
+  }
+  if (!found) return mg_fail(e, MG_UNSUPPORTED, where, "the moves are no addresses of what a block has");
+  memcpy(f.axis, axis, sizeof f.axis);
+  mgi_factor_box(&F, 1, &f.box); /* of what is loaded as the block reads it, of what is stored as it is stored */
+  mg_graph *r = mg_program_new(g->name, &cfg);
+  mg_tensor *map = (mg_tensor *)calloc(g->n_tensors, sizeof *map);
+  uint8_t *keep = (uint8_t *)calloc(g->n_ops, 1);
+  mg_status s = r && map && keep ? MG_OK : mg_fail(e, MG_NO_MEMORY, where, "no memory for the copy");
+  family.keep = keep, family.fold = &f;
+  for (uint32_t k = 0; k < g->n_out && s == MG_OK; k++)
+    if (mgi_fold_mark(g, &f, g->out[k], gone, keep))
+      s = mg_fail(e, MG_UNSUPPORTED, where, "what is stored has other readers");
+  for (uint32_t k = 0; k < g->n_in && s == MG_OK; k++) {
+    const mg_tensor_info *t = &g->tensors[g->in[k].id];
+    map[g->in[k].id] = mg_input_ordered(r, t->name, t->dtype, t->shape.rank, t->shape.dim, t->order);
+  }
+  int kernels = 0;
+  if (s == MG_OK) {
+    mgi_rebuild(r, g, map, NULL, NULL, &kernels, 0, &family);
+    for (uint32_t k = 0; k < g->n_out; k++) mg_output(r, map[g->out[k].id]);
+    s = mg_check(r, e);
+  }
+  free(map), free(keep);
   if (s != MG_OK) { mg_graph_free(r); return s; }
   *out = r;
   return MG_OK;

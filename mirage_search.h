@@ -60,6 +60,7 @@
      segment      operators of the program that one kernel shall compute.  Programs that do not fit one kernel are cut into
                   segments by dynamic programming over predicted times, in every order that operands allow: the order of the
                   program's text counts for nothing.  Long programs are cut before they are searched whole, small segments first.
+                  Reshapes and transposes between kernels are addresses of their loads and stores where axes say them.
      piece        a kernel from any values of the program's closure to others (>>rewrite): (A B) v may become A (B v) in two.
      tiling       an expression: a forest of the loops over a chain of matmuls (mg_tilings_of), and a tile size for each.
      thread graph operators of one scope that pass values in registers: by rule, after the search (mg_fuse_threads).
@@ -294,7 +295,8 @@ typedef struct mg_search_result {
 
 /* MG_OK with at least one graph; MG_NOT_FOUND if none; MG_BAD_INPUT if `program` has graph-defined operators.  µGraphs
    are compared with the program at small sizes; where dimensions stay large, as a reshape's do, a check has 10 s, or what
-   is left of the time limit, but 1 s at least; one that `stop` finds under way has 1 s more. */
+   is left of the time limit, but 1 s at least (one whose reshapes became addresses 3 s); one that `stop` finds under way has
+   1 s more. */
 mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_search_result *out, mg_error *e);
 /* Lets `s` say of graph k what it says of the best: for one who takes it, as those before it did not stand at full size. */
 void mg_search_stats_best(mg_search_stats *s, const mg_search_result *r, int k);
@@ -8671,6 +8673,73 @@ static mg_status mgi_se_cuts_path_by_path(mgi_se_search *S, mgi_se_cutting *X, m
   return st;
 }
 
+/* Tensors by name, at the kernel level; {0}: there is none. */
+static mg_tensor mgi_se_named(const mg_graph *g, const char *name) {
+  mg_tensor t = { 0 };
+  for (uint32_t k = 1; k < g->n_tensors && !t.id; k++) if (!strcmp(g->tensors[k].name, name)) t.id = k;
+  return t;
+}
+enum { MGI_SE_MOVES = 8 }; /* one after the other, at most */
+static int mgi_se_is_move(const mg_op_node *o) { return o->code == MG_OP_RESHAPE || o->code == MG_OP_TRANSPOSE; }
+/* The reshapes and transposes of the program that end in t (back), or begin with it and have no other reader: end[k] is
+   what lies beyond the first k + 1 of them. */
+static int mgi_se_moves(const mg_graph *p, mg_tensor t, int back, const mg_op_node **move, mg_tensor *end) {
+  int n = 0;
+  while (n < MGI_SE_MOVES && t.id) {
+    uint32_t at = back ? p->tensors[t.id].op : 0;
+    int readers = 0;
+    for (uint32_t k = 1; k < p->n_ops && !back; k++)
+      for (int j = 0; j < p->ops[k].n_in; j++) if (p->ops[k].in[j].id == t.id) readers++, at = k;
+    if (!at || readers > 1 || !mgi_se_is_move(&p->ops[at])) break;
+    t = back ? p->ops[at].in[0] : p->ops[at].out[0];
+    move[n] = &p->ops[at], end[n++] = t;
+  }
+  return n;
+}
+/* A faster form of g, which names what the program does, in which a load or a store takes the place of reshapes and
+   transposes, as many as can be; NULL if there is none. */
+static mg_graph *mgi_se_fold_once(mgi_se_search *S, const mg_graph *g) {
+  const double us = mgi_se_us(S, g, NULL);
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    const mg_graph *b = g->ops[k].sub;
+    for (uint32_t i = 1, stores = 0; b && i < b->n_ops; i++) {
+      const int store = b->ops[i].code == MG_OP_STORE;
+      if (!store && b->ops[i].code != MG_OP_LOAD) continue;
+      const mg_tensor mine = store ? g->ops[k].out[stores++] : b->ops[i].in[0];
+      const mg_op_node *move[MGI_SE_MOVES], *run[MGI_SE_MOVES];
+      mg_tensor end[MGI_SE_MOVES];
+      for (int n = mgi_se_moves(S->p, mgi_se_named(S->p, g->tensors[mine.id].name), !store, move, end); n > 0; n--) {
+        const mg_tensor to = mgi_se_named(g, S->p->tensors[end[n - 1].id].name);
+        mg_graph *with = NULL;
+        mg_error e;
+        if (!to.id || (store ? g->tensors[to.id].op <= k : g->tensors[to.id].op >= k)) continue;
+        for (int q = 0; q < n; q++) run[q] = move[store ? q : n - 1 - q];
+        if (mgi_se_step(S, mg_fold_moves(g, k, i, to, n, run, &with, &e)) != MG_OK) continue;
+        if (mgi_se_us(S, with, NULL) < us && mgi_se_emittable(S, with, &e) == MG_OK) return with;
+        mg_graph_free(with);
+      }
+    }
+  }
+  return NULL;
+}
+/* The program of several kernels g with its reshapes and transposes as addresses, if it is equal and faster than all
+   others, among the results.  What a reshape takes apart cannot be made small: it is verified as a certificate will be,
+   piece by piece. */
+enum { MGI_SE_FOLD_S = 3 }; /* seconds that this has at least */
+static void mgi_se_fold(mgi_se_search *S, const mg_graph *g, mg_search_result *out) {
+  mg_graph *with = mgi_se_fold_once(S, g);
+  mg_verify_config v = mgi_se_check_config(S);
+  mg_verify_report rep;
+  for (mg_graph *more; with && (more = mgi_se_fold_once(S, with)) != NULL; with = more) mg_graph_free(with);
+  const double us = with ? mgi_se_us(S, with, NULL) : 1e18;
+  if (!with || (out->n && us >= out->predicted_us[0])) { mg_graph_free(with); return; }
+  v.tier = MG_TIER_FULL;
+  if (v.time_limit_s < MGI_SE_FOLD_S) v.time_limit_s = MGI_SE_FOLD_S;
+  S->st.candidates++;
+  if (!mgi_se_equal(S, S->p, with, &v, &rep)) S->st.rejected++, mg_graph_free(with);
+  else S->st.verified++, mgi_se_result_add(S, out, with, us, &rep);
+}
+
 /* The program of k kernels that the chains have, if it is equal, among the results. */
 static void mgi_se_cuts_result(mgi_se_search *S, const mgi_se_cutting *X, int k, mg_search_result *out, mg_error *why) {
   const mgi_se_piece *cut[MGI_SE_MOST_OPS];
@@ -8691,6 +8760,7 @@ static void mgi_se_cuts_result(mgi_se_search *S, const mgi_se_cutting *X, int k,
   }
   for (int q = 0; q < n; q++) if (!library[q] && X->seg[cut[q]->at].report[0].verdict == MG_EQUAL_SAMPLED) rep = X->seg[cut[q]->at].report[0];
   S->st.verified++;
+  mgi_se_fold(S, g, out);
   mgi_se_result_add(S, out, g, us, &rep);
 }
 

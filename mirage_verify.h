@@ -4156,6 +4156,21 @@ static mg_status mgi_verify_pieces(const mg_graph *a, const mg_graph *b, const m
   return MG_OK;
 }
 
+/* 1 if what holds for all extents of the classes of both holds for all sizes of their symbols: each is a class of both. */
+static int mgi_every_symbols(const mg_graph *a, const mg_graph *b) {
+  uint8_t of[MG_MAX_CLASSES] = {0};
+  mg_parallel p;
+  mg_error e;
+  int all = mg_parallel_of(a, b, &p, &e) == MG_OK;
+  for (uint32_t k = 0; k < a->n_in && all; k++)
+    for (int d = 0; d < a->tensors[a->in[k].id].shape.rank && all; d++) {
+      const int is = a->in_symbol[k][d], c = p.in[k][d];
+      if (is && c < 0) all = a->symbol[is - 1].most == 1;
+      if (c >= 0) all = all && (!of[c] || of[c] == is + 1), of[c] = (uint8_t)(is + 1);
+    }
+  mg_parallel_free(&p);
+  return all;
+}
 mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r, mg_error *e) {
   mg_verify_config c = cfg ? *cfg : mg_verify_config_default();
   mg_verify_report local;
@@ -4184,10 +4199,10 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
     const int guarded = r->guarded;
     s = mgi_verify_sizes(a, b, &c, root, deadline, 1, r, e);
     r->guarded = guarded < 0 ? guarded : 0;
-    if (s == MG_OK && a->n_symbols && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED)) { /* of one member of the families */
-      r->verdict = MG_UNDECIDED;
-      snprintf(r->reason, sizeof r->reason, "equal where each symbol is at its most; %.100s", c.full_size || r->tier != MG_TIER_FULL ? "other sizes were not asked for" : "of other sizes nothing is shown");
-    }
+  }
+  if (s == MG_OK && a->n_symbols && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED) && !(shown && mgi_every_symbols(a, b))) {
+    r->verdict = MG_UNDECIDED; /* what was shown is of one member of the families */
+    snprintf(r->reason, sizeof r->reason, "equal where each symbol is at its most; %.100s", c.full_size || r->tier != MG_TIER_FULL ? "other sizes were not asked for" : "of other sizes nothing is shown");
   }
   return s;
 }

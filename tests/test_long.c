@@ -73,7 +73,7 @@ static void a_layer(void **state) {
   hook h = { MG_OP_NONE, 0, 0, 0 };
   double us = 0;
   mg_graph *g = search("program layer\n" LAYER, &h, 15, &us);
-  assert_true(g->n_ops - 1 <= 15 && fused(g) >= 6);
+  assert_true(g->n_ops - 1 <= 15 && fused(g) >= 5);
   mg_graph_free(g);
 }
 
@@ -97,17 +97,52 @@ static void two_mlps(void **state) {
   mg_graph_free(a), mg_graph_free(b);
 }
 
-/* A reshape at the end of what is fused costs at most what it costs alone. */
+/* A reshape at the end of what is fused is an address. */
 static void a_reshape_at_the_edge(void **state) {
   (void)state;
   hook h = { MG_OP_NONE, 0, 0, 0 };
   double open = 0, closed = 0;
-  mg_graph *p = parse("program half\n" ATTENTION "R = reshape(A, [16, 256])\noutput R\n");
   mg_graph *a = search("program open\n" ATTENTION "output A\n", &h, 6, &open);
   mg_graph *b = search("program half\n" ATTENTION "R = reshape(A, [16, 256])\noutput R\n", &h, 7, &closed);
-  assert_true(closed <= open + mg_library_us(p, &p->ops[p->n_ops - 1], mg_machine_at(0)) + 1e-9);
+  assert_true(closed <= 1.02 * open); /* an address, and no kernel */
   assert_true(fused(a) >= 2 && fused(b) >= 2);
-  mg_graph_free(p), mg_graph_free(a), mg_graph_free(b);
+  for (uint32_t i = 1; i < b->n_ops; i++) assert_true(b->ops[i].code != MG_OP_RESHAPE && b->ops[i].code != MG_OP_TRANSPOSE);
+  mg_graph_free(a), mg_graph_free(b);
+}
+
+/* A layer of 4096: what is found is certified in less time, piece by piece; heads are split and merged by addresses. */
+static void a_layer_of_4096(void **state) {
+  (void)state;
+  static const char text[] =
+      "program layer\ninput X : f16[16, 4096]\ninput G : f16[4096]\ninput Wq : f16[4096, 4096]\n"
+      "input K : f16[32, 128, 1024] @ [0, 2, 1]\ninput V : f16[32, 1024, 128]\ninput Wo : f16[4096, 4096]\ninput H : f16[4096]\n"
+      "input W1 : f16[4096, 14336]\ninput W3 : f16[4096, 14336]\ninput W2 : f16[14336, 4096]\nN = rms_norm(X, G, eps=1e-6)\n"
+      "Q = transpose(reshape(matmul(N, Wq), [16, 32, 128]), [1, 0, 2])\nP = softmax(scale(matmul(Q, K), 1/11), dim=2)\n"
+      "O = reshape(transpose(matmul(P, V), [1, 0, 2]), [16, 4096])\nY = add(X, matmul(O, Wo))\nM = rms_norm(Y, H, eps=1e-6)\n"
+      "Z = add(Y, matmul(mul(silu(matmul(M, W1)), matmul(M, W3)), W2))\noutput Z\n";
+  hook h = { MG_OP_NONE, 0, 0, 0 };
+  mg_graph *p = parse(text);
+  int kernels = 0;
+  for (double limit = 10; limit < 100 && !kernels; limit *= 2) { /* longer where the machine is busy */
+    mg_search_config c = mg_search_config_default();
+    mg_verify_config v = mg_verify_config_default();
+    mg_search_result r;
+    mg_error e;
+    char why[256];
+    int undecided = 0;
+    c.time_limit_s = v.time_limit_s = limit, c.emittable = emittable, c.user = &h;
+    if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+    if (mg_search_certify(p, &c, &v, 1, &r, &undecided, why, &e) != MG_OK) fail_msg("%s", e.msg);
+    const mg_graph *g = r.graph[0];
+    printf("layer of 4096: %g s, %u kernels, %d fused, %.2f us; as written %.2f; %s by %d pieces\n", limit, g->n_ops - 1, fused(g),
+           r.predicted_us[0], mg_predict_us(p, NULL), mg_verdict_name(r.report[0].verdict), r.report[0].pieces);
+    assert_true(r.report[0].verdict == MG_EQUAL && !undecided);
+    const int all = g->n_ops - 1 <= 8 && fused(g) == (int)g->n_ops - 1;
+    if (r.report[0].pieces > 1 && all && r.predicted_us[0] < 0.6 * mg_predict_us(p, NULL)) kernels = fused(g);
+    mg_search_result_free(&r);
+  }
+  assert_true(kernels > 0);
+  mg_graph_free(p);
 }
 
 /* What no kernel takes runs as it stands; all else is what it is without it. */
@@ -119,7 +154,7 @@ static void one_that_is_not_fused(void **state) {
   int library = 0;
   for (uint32_t i = 1; i < g->n_ops; i++) library += g->ops[i].code == MG_OP_SILU;
   assert_int_equal(library, 1);
-  assert_true(g->n_ops - 1 <= 17 && fused(g) >= 6);
+  assert_true(g->n_ops - 1 <= 17 && fused(g) >= 5);
   mg_graph_free(g);
 }
 
@@ -148,6 +183,6 @@ static void a_flag_keeps_the_parts(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(a_layer), cmocka_unit_test(two_mlps), cmocka_unit_test(a_reshape_at_the_edge), cmocka_unit_test(one_that_is_not_fused), cmocka_unit_test(a_flag_keeps_the_parts) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(a_layer), cmocka_unit_test(a_layer_of_4096), cmocka_unit_test(two_mlps), cmocka_unit_test(a_reshape_at_the_edge), cmocka_unit_test(one_that_is_not_fused), cmocka_unit_test(a_flag_keeps_the_parts) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
      verdicts     what pieces show, and what they do not
      mutants      what pieces accept is EQUAL as a whole, at the extents as written
      certificates of pieces, and forged ones
+     folds        reshapes and transposes as addresses (mg_fold_moves) are the program still
    gcc -std=c11 -O2 -Wall -Wextra tests/test_pieces.c -o build/test_pieces -lcmocka -lm -lpthread
    build/test_pieces [SEED]; SOAK_PIECES=N tries N mutants of each pair */
 #define MIRAGE_IMPLEMENTATION
@@ -173,7 +174,7 @@ static int taken(const char *text, const char *from, const char *to) {
   const char *at = strstr(text, from);
   char *t = (char *)malloc(strlen(text) + strlen(to) + 1);
   mg_error e;
-  assert_non_null(at);
+  if (!at || !t) fail_msg("'%s' is not in the certificate", from);
   sprintf(t, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
   char *sum = strstr(t, "\nsum ") + 1;
   sprintf(sum, "sum %016llx\n", (unsigned long long)mgi_cert_sum(t, (size_t)(sum - t)));
@@ -204,9 +205,140 @@ static void certificates(void **s) {
   mg_graph_free(a), mg_graph_free(b);
 }
 
+/* ---- moves as addresses */
+
+typedef struct text { char s[2048]; size_t n; } text;
+static void put(text *t, const char *format, ...) {
+  va_list ap;
+  va_start(ap, format);
+  t->n += (size_t)vsnprintf(t->s + t->n, sizeof t->s - t->n, format, ap);
+  va_end(ap);
+  assert_true(t->n < sizeof t->s);
+}
+static void put_list(text *t, int n, const int64_t *x) {
+  for (int d = 0; d < n; d++) put(t, "%s%lld", d ? ", " : "[", (long long)x[d]);
+  put(t, "]");
+}
+/* A reshape or a transpose of a tensor of shape z at random, and its shape. */
+static void put_move(text *t, const char *to, const char *from, mg_shape *z) {
+  int64_t list[MG_MAX_RANK];
+  mg_shape now = *z;
+  if (z->rank > 1 && below(2)) {
+    for (int d = 0; d < z->rank; d++) {
+      const int with = (int)below((size_t)d + 1);
+      list[d] = list[with], list[with] = d;
+    }
+    for (int d = 0; d < z->rank; d++) now.dim[d] = z->dim[list[d]];
+    put(t, "%s = transpose(%s, ", to, from), put_list(t, z->rank, list), put(t, ")\n");
+  } else {
+    int64_t left = mg_shape_elements(z);
+    now.rank = 1 + (int)below(3);
+    for (int d = 0; d < now.rank - 1; d++) {
+      do now.dim[d] = 1 + below((size_t)(left < 9 ? left : 9));
+      while (left % now.dim[d]);
+      left /= now.dim[d];
+    }
+    now.dim[now.rank - 1] = left;
+    put(t, "%s = reshape(%s, ", to, from), put_list(t, now.rank, now.dim), put(t, ")\n");
+  }
+  *z = now;
+}
+/* A kernel that computes op of `from`, cut at random by two grid axes, and a loop if `loop`. */
+static void put_kernel(text *t, const char *to, const char *op, const char *from, const mg_shape *z, int loop) {
+  int64_t count[3] = {1, 1, 1}, left[MG_MAX_RANK];
+  int dim[3];
+  memcpy(left, z->dim, sizeof left);
+  for (int a = 0; a < 2 + loop; a++) {
+    dim[a] = (int)below((size_t)z->rank);
+    do count[a] = 1 + below((size_t)left[dim[a]]);
+    while (left[dim[a]] % count[a]);
+    left[dim[a]] /= count[a];
+  }
+  put(t, "%s = kernel grid=(x=%lld, y=%lld) {\n", to, (long long)count[0], (long long)count[1]);
+  if (loop) put(t, "for i=%lld {\n", (long long)count[2]);
+  put(t, "e = %s(load %s {x->%d, y->%d", op, from, dim[0], dim[1]);
+  put(t, loop ? ", i->%d})\n}\n" : "})\n", dim[2]);
+  put(t, loop ? "r = accum(e) {i->%d}\nstore r" : "store e", dim[2]), put(t, " {x->%d, y->%d}\n}\n", dim[0], dim[1]);
+}
+static void folds(void **s) {
+  (void)s;
+  int folded[2] = {0, 0}, dropped = 0;
+  state = seed;
+  for (int n = 0; n < 1500; n++) {
+    static const int64_t extents[] = {1, 2, 3, 4, 6, 8};
+    const int moves = 1 + (int)below(3);
+    text a = {"", 0}, b = {"", 0};
+    mg_shape z;
+    z.rank = 1 + (int)below(3);
+    for (int d = 0; d < z.rank; d++) z.dim[d] = extents[below(6)];
+    put(&a, "program p\ninput X : f16"), put_list(&a, z.rank, z.dim), put(&a, "\n");
+    memcpy(&b, &a, sizeof b);
+    put(&a, "M0 = exp(X)\n"), put_kernel(&b, "M0", "exp", "X", &z, 0);
+    for (int k = 0; k < moves; k++) {
+      const size_t from = a.n;
+      char names[2][16];
+      snprintf(names[0], 16, "M%d", k), snprintf(names[1], 16, "M%d", k + 1);
+      put_move(&a, names[1], names[0], &z), put(&b, "%s", a.s + from);
+    }
+    char last[16];
+    snprintf(last, sizeof last, "M%d", moves);
+    put(&a, "O = sqr(%s)\noutput O\n", last), put_kernel(&b, "O", "sqr", last, &z, (int)below(2)), put(&b, "output O\n");
+    mg_graph *p = parse(a.s), *g = parse(b.s);
+    const mg_op_node *move[4];
+    for (int k = 0; k < moves; k++) move[k] = &g->ops[2 + k];
+    for (int store = 0; store < 2; store++) { /* the last kernel reads M0, or the first one writes the last */
+      const uint32_t kernel = store ? 1 : g->n_ops - 1;
+      const mg_graph *block = g->ops[kernel].sub;
+      uint32_t op = 1;
+      while (block->ops[op].code != (store ? MG_OP_STORE : MG_OP_LOAD)) op++;
+      mg_graph *f = NULL;
+      mg_error e;
+      const mg_tensor to = store ? g->ops[g->n_ops - 2].out[0] : g->ops[1].out[0];
+      const mg_status st = mg_fold_moves(g, kernel, op, to, moves, move, &f, &e);
+      if (st != MG_OK && st != MG_UNSUPPORTED) fail_msg("seed %llu: %s: %s\n%s", (unsigned long long)seed, e.where, e.msg, b.s);
+      if (st != MG_OK) continue;
+      if (f->n_ops != 3 || as_written(p, f) != MG_EQUAL) {
+        char *was = NULL;
+        mg_print(f, &was, &e);
+        fail_msg("seed %llu: not the program:\n%s\n%s", (unsigned long long)seed, b.s, was);
+      }
+      folded[store]++, dropped += (int)(g->n_ops - f->n_ops);
+      mg_graph_free(f);
+    }
+    mg_graph_free(p), mg_graph_free(g);
+  }
+  print_message("%d loads and %d stores take the place of %d moves\n", folded[0], folded[1], dropped);
+  assert_true(folded[0] > 300 && folded[1] > 300);
+}
+/* What is stored no more must have no other reader, and what no axis can say is refused. */
+static void folds_refused(void **s) {
+  (void)s;
+  static const char *const texts[] = {
+      "program p\ninput X : f16[4, 6]\nA = kernel grid=(x=2) {\nstore exp(load X {x->0}) {x->0}\n}\nM = transpose(A, [1, 0])\n"
+      "O = sqr(M)\nP = sqr(A)\noutput O, P\n",
+      "program p\ninput X : f16[4, 6]\nA = kernel grid=(x=2) {\nstore exp(load X {x->0}) {x->0}\n}\nM = transpose(A, [1, 0])\n"
+      "O = sqr(M)\noutput O, A\n",
+      "program p\ninput X : f16[4, 6]\nA = kernel grid=(x=3) {\nstore exp(load X {x->1}) {x->1}\n}\nM = reshape(A, [24])\n"
+      "O = sqr(M)\noutput O\n",
+      "program p\ninput X : f16[5, 6]\nA = kernel grid=(x=2) {\nstore exp(load X {x->0}) {x->0}\n}\nM = reshape(A, [30])\n"
+      "O = sqr(M)\noutput O\n",
+  };
+  for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+    mg_graph *g = parse(texts[k]), *f = NULL;
+    const mg_op_node *move = &g->ops[2];
+    uint32_t op = 1;
+    mg_error e;
+    while (g->ops[1].sub->ops[op].code != MG_OP_STORE) op++;
+    assert_int_equal(mg_fold_moves(g, 1, op, g->ops[2].out[0], 1, &move, &f, &e), MG_UNSUPPORTED);
+    assert_null(f);
+    mg_graph_free(g);
+  }
+}
+
 int main(int argc, char **argv) {
   if (argc > 1) seed = strtoull(argv[1], NULL, 0);
   printf("seed %llu\n", (unsigned long long)seed);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_verdict), cmocka_unit_test(mutants), cmocka_unit_test(certificates)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_verdict), cmocka_unit_test(mutants), cmocka_unit_test(certificates),
+                                     cmocka_unit_test(folds), cmocka_unit_test(folds_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
