@@ -188,6 +188,8 @@ int mg_rat_add(mg_rational a, mg_rational b, mg_rational *out);
 int64_t mg_gcd(int64_t a, int64_t b);                               /* the greatest common divisor; of 0 and b |b| */
 
 enum { MG_MAX_RANK = 5, MG_MAX_IN = 16, MG_MAX_OUT = 8, MG_MAX_AXES = 12, MG_MAX_PLAN = 48, MG_MAX_SYMBOLS = 4 };
+enum { MG_MASKED = -32768 }; /* what a mask adds (mg_filling): a real number, so that all that holds of reals holds; exact in f16, bf16 and
+                                f32; exp of it is 0 in floats */
 
 /* Extents, outermost dimension first. */
 typedef struct mg_shape {
@@ -329,7 +331,8 @@ enum { MG_LEVEL_K = 1, MG_LEVEL_B = 2, MG_LEVEL_T = 4 };
   E(CLAMP_MIN,     "clamp_min",     1, MG_KBT, RAT,   OPAQUE,     FF_MAX(a, c),                  MG_MAX(a, c),   PLAIN, MG_EACH)                        \
   E(CLAMP_MAX,     "clamp_max",     1, MG_KBT, RAT,   OPAQUE,     FF_SUB(FF_ZERO, FF_MAX(FF_SUB(FF_ZERO, a), FF_SUB(FF_ZERO, c))), MG_MIN(a, c), PLAIN, MG_EACH) \
   E(KEEP,          "keep",          2, MG_KBT, NONE,  OPAQUE,     FF_MUL(FF_OPAQUE(KEEP, a), b), a != MG_C(0, 1) ? b : MG_C(0, 1), PLAIN, MG_EACH)      \
-  E(DROP,          "drop",          2, MG_KBT, NONE,  OPAQUE,     FF_SUB(b, FF_MUL(FF_OPAQUE(KEEP, a), b)), a != MG_C(0, 1) ? MG_C(0, 1) : b, PLAIN, MG_EACH)
+  E(DROP,          "drop",          2, MG_KBT, NONE,  OPAQUE,     FF_SUB(b, FF_MUL(FF_OPAQUE(KEEP, a), b)), a != MG_C(0, 1) ? MG_C(0, 1) : b, PLAIN, MG_EACH) \
+  T(CAUSAL,        "causal",        1, MG_K__, NONE,  SAME,          SUGAR,    NOINDEX,                                   NONE)
 
 #define MG_OPS(E, T) MG_BUILTIN_OPS(E, T) MG_USER_OPS(E, T)
 
@@ -415,6 +418,13 @@ typedef struct mg_graph mg_graph;
 /* How one dimension was cut, outermost cut first: before[k] is the extent before axis[k] cut it into its chunks. */
 typedef struct mgi_cuts { int n; uint32_t axis[MG_MAX_AXES]; int64_t before[MG_MAX_AXES]; } mgi_cuts;
 
+/* What an input of the program holds by definition.  It is an input in all that is proved: what is equal for every mask is equal
+   for this one.  But nobody passes it: the evaluators' callers fill it in (mg_filled), and kernels compute it where they read it. */
+typedef enum mg_filling {
+  MG_FILL_NONE,
+  MG_FILL_CAUSAL /* [queries, keys]: 0 where key <= query + keys - queries, else MG_MASKED */
+} mg_filling;
+
 typedef struct mg_tensor_info {
   const char *name;          /* unique in its graph; never NULL once mg_check passed */
   mg_dtype dtype;            /* of device tensors; block and thread tensors inherit, accumulate in fp32 */
@@ -426,6 +436,8 @@ typedef struct mg_tensor_info {
   uint32_t merged;           /* lower graphs: bit a is set if a grid accumulator over axis a is among its sources */
   uint8_t inner;             /* 1: no value that the program yields, as sugar makes on the way to its result, or a name beginning with _
                                 says: f32 between operators, whatever dtype is */
+  uint8_t fill;              /* an mg_filling: of an input of the program, what its elements are by their indices; 0: what
+                                the caller has in memory */
   const struct mgi_cuts *cuts[MG_MAX_RANK]; /* how a ragged dimension was cut; NULL if every cut was exact */
 } mg_tensor_info;
 
@@ -529,6 +541,13 @@ void mg_graph_free(mg_graph *program); /* NULL is fine; frees all levels; call i
 /* Program inputs, row-major, or with the memory order of the dimensions, outermost first. */
 mg_tensor mg_input(mg_graph *g, const char *name, mg_dtype dtype, int rank, const int64_t *dim);
 mg_tensor mg_input_ordered(mg_graph *g, const char *name, mg_dtype dtype, int rank, const int64_t *dim, const int32_t *order);
+/* An input [queries, keys] that is no memory: `fill` says what it holds. */
+mg_tensor mg_input_filled(mg_graph *g, const char *name, mg_dtype dtype, int64_t queries, int64_t keys, mg_filling fill);
+/* An input like t, an input of another program, of these extents (NULL: its own). */
+mg_tensor mg_input_like(mg_graph *g, const mg_tensor_info *t, const int64_t *dim);
+/* What element i, in row-major order, of a filled input is. */
+int64_t mg_filled(const mg_tensor_info *t, int64_t i);
+const char *mg_fill_name(mg_filling fill); /* its word in a program's text */
 void mg_output(mg_graph *g, mg_tensor t);
 /* A size that comes with the launch, 1 <= least <= most.  Returns 1 + its index, or 0 on error. */
 uint32_t mg_symbol_new(mg_graph *g, const char *name, int64_t least, int64_t most);
@@ -580,6 +599,9 @@ mg_tensor mg_cast(mg_graph *g, mg_tensor a, mg_dtype type);
 int mg_is_cast(mg_opcode op, mg_dtype *type);
 /* c != 0 ? a : b, as keep(c, a) + drop(c, b): what is not chosen may be anything, infinite too, in floats. */
 mg_tensor mg_where(mg_graph *g, mg_tensor c, mg_tensor a, mg_tensor b);
+/* The scores s, [.., queries, keys], plus the causal mask: later keys than the query's own, the last query's being the last key, get
+   MG_MASKED.  The mask is an input that is made once for each shape and type. */
+mg_tensor mg_causal(mg_graph *g, mg_tensor s);
 /* Rotary embedding by halves of the last dimension: x c + (-x2 | x1) s, where x = (x1 | x2); c and s broadcast to x. */
 mg_tensor mg_rope(mg_graph *g, mg_tensor x, mg_tensor c, mg_tensor s);
 mg_tensor mg_slice(mg_graph *g, mg_tensor a, int dim, int64_t from, int64_t n); /* elements from .. from + n - 1 along dim */
@@ -621,6 +643,9 @@ mg_status mg_check(mg_graph *program, mg_error *e);
      softmax    exp(x) / sum(exp(x)) over the reals; in floats its rows' maxima are taken off first, in the program as it
                 stands and in kernels, which keep running ones.  An exponential that is written out has none of its own: x
                 beyond 88 gives NaN.  E = exp(sub(S, max(S, dim=1))), O = div(E, sum(E, dim=1)) is the form that keeps it.
+     filled     input C : f16[64, 256] = causal is an input that nobody passes: 0 where key <= query + 256 - 64, else -32768 (mg_filling).
+                causal(S) adds it to scores S, one mask for all of their shape and type.  A kernel computes what it reads of it; so
+                scores that are to be masked lie within 32000 of each other, and a row without any key has all of them.
      accum      accum(b) {z->+} sums over the blocks of z, accum(b) {i->1} puts a loop's results side by side          */
 
 /* Parses a program or a µGraph.  `where` names the source in errors.  *out is checked.  Any bytes may come in. */
@@ -1437,6 +1462,23 @@ mg_tensor mg_input_ordered(mg_graph *g, const char *name, mg_dtype dtype, int ra
 mg_tensor mg_input(mg_graph *g, const char *name, mg_dtype dtype, int rank, const int64_t *dim) {
   return mg_input_ordered(g, name, dtype, rank, dim, NULL);
 }
+static const char *const mgi_fill_words[] = {"", "causal"};
+const char *mg_fill_name(mg_filling fill) { return mgi_fill_words[fill]; }
+mg_tensor mg_input_filled(mg_graph *g, const char *name, mg_dtype dtype, int64_t queries, int64_t keys, mg_filling fill) {
+  const int64_t dim[2] = {queries, keys};
+  const mg_tensor t = mg_input(g, name, dtype, 2, dim);
+  if (t.id) g->tensors[t.id].fill = (uint8_t)fill;
+  return t;
+}
+mg_tensor mg_input_like(mg_graph *g, const mg_tensor_info *like, const int64_t *dim) {
+  const mg_tensor t = mg_input_ordered(g, like->name, like->dtype, like->shape.rank, dim ? dim : like->shape.dim, like->order);
+  if (t.id) g->tensors[t.id].fill = like->fill;
+  return t;
+}
+int64_t mg_filled(const mg_tensor_info *t, int64_t i) {
+  const int64_t queries = t->shape.dim[0], keys = t->shape.dim[1];
+  return i % keys <= i / keys + keys - queries ? 0 : MG_MASKED;
+}
 
 static int mgi_good_name(const char *s);
 static int mgi_keyword(const char *s);
@@ -1464,7 +1506,8 @@ void mg_symbol_input(mg_graph *g, mg_tensor input, int dim, uint32_t symbol) {
     return;
   }
   const int64_t has = g->tensors[input.id].shape.dim[dim], most = g->symbol[symbol - 1].most;
-  if (has == most) g->in_symbol[k][dim] = (uint8_t)symbol;
+  if (g->tensors[input.id].fill) mgi_err(g, MG_UNSUPPORTED, "sym", "the extents of '%s' are numbers: what it holds would change with a symbol", g->tensors[input.id].name);
+  else if (has == most) g->in_symbol[k][dim] = (uint8_t)symbol;
   else mgi_err(g, MG_BAD_INPUT, "sym", "dimension %d of '%s' has %lld elements, %s at most %lld", dim, g->tensors[input.id].name, (long long)has, g->symbol[symbol - 1].name, (long long)most);
 }
 void mg_symbol_axis(mg_graph *g, mg_axis a, uint32_t symbol) {
@@ -1684,12 +1727,38 @@ static mg_tensor mgi_lower_rope(mg_graph *g, mg_tensor x, mg_tensor c, mg_tensor
   return mgi_inner_but(g, first, y);
 }
 
+static mg_tensor mgi_lower_causal(mg_graph *g, mg_tensor scores) {
+  mg_tensor none = {0}, mask = none;
+  const mg_tensor_info s = g->tensors[scores.id];
+  if (s.shape.rank < 2) {
+    mgi_err(g, MG_BAD_INPUT, "causal", "expected scores of at least two dimensions, queries and keys, got %d", s.shape.rank);
+    return none;
+  }
+  const int64_t queries = s.shape.dim[s.shape.rank - 2], keys = s.shape.dim[s.shape.rank - 1];
+  if (queries > keys) {
+    mgi_err(g, MG_BAD_INPUT, "causal", "expected at least as many keys as queries, got %lld queries and %lld keys: the "
+            "first queries would have no key", (long long)queries, (long long)keys);
+    return none;
+  }
+  for (uint32_t k = 0; k < g->n_in; k++) {
+    const mg_tensor_info *i = &g->tensors[g->in[k].id];
+    if (i->fill == MG_FILL_CAUSAL && i->dtype == s.dtype && i->shape.dim[0] == queries && i->shape.dim[1] == keys) mask = g->in[k];
+  }
+  if (!mask.id) {
+    char name[64];
+    snprintf(name, sizeof name, "causal_%lld_%lld_%s", (long long)queries, (long long)keys, mg_dtype_name(s.dtype));
+    mask = mg_input_filled(g, name, s.dtype, queries, keys, MG_FILL_CAUSAL);
+  }
+  return mg_add(g, scores, mask);
+}
+
 static mg_tensor mgi_lower(mg_graph *g, mg_opcode op, const mg_attr *A, int n, const mg_tensor *in) {
   mg_tensor none = {0};
   const uint32_t first = g->n_tensors;
   switch (op) {
     case MG_OP_MEAN: return mgi_inner_but(g, first, mgi_lower_mean(g, in[0], A->dim));
     case MG_OP_WHERE: return mgi_inner_but(g, first, mg_add(g, mg_binary(g, MG_OP_KEEP, in[0], in[1]), mg_binary(g, MG_OP_DROP, in[0], in[2])));
+    case MG_OP_CAUSAL: return mgi_lower_causal(g, in[0]);
     case MG_OP_ROPE: return mgi_lower_rope(g, in[0], in[1], in[2]);
     case MG_OP_MIN: return mgi_inner_but(g, first, mg_neg(g, mg_max(g, mg_neg(g, in[0]), A->dim)));
     case MG_OP_CLAMP: return mgi_inner_but(g, first, mg_with_rat(g, MG_OP_CLAMP_MAX, mg_with_rat(g, MG_OP_CLAMP_MIN, in[0], A->c), A->most));
@@ -1809,6 +1878,7 @@ mg_tensor mg_where(mg_graph *g, mg_tensor c, mg_tensor a, mg_tensor b) {
   in[0] = c, in[1] = a, in[2] = b;
   return mg_apply(g, MG_OP_WHERE, NULL, 3, in);
 }
+mg_tensor mg_causal(mg_graph *g, mg_tensor s) { return mg_unary(g, MG_OP_CAUSAL, s); }
 mg_tensor mg_rope(mg_graph *g, mg_tensor x, mg_tensor c, mg_tensor s) {
   mg_tensor in[3];
   in[0] = x, in[1] = c, in[2] = s;
@@ -2280,6 +2350,7 @@ static void mgi_words_of(const mg_graph *g, const mgi_words *w) {
     const mg_tensor_info *t = &g->tensors[g->in[k].id];
     w->put(w->user, (uint64_t)t->dtype * 256 + (uint64_t)t->shape.rank + ((uint64_t)mgi_hash_id(g, g->in[k]) << 32));
     for (int d = 0; d < t->shape.rank; d++) w->put(w->user, (uint64_t)t->shape.dim[d] * 8 + (uint64_t)t->order[d]);
+    if (t->fill) w->put(w->user, ~(uint64_t)t->fill); /* no dimension's word */
   }
   for (uint32_t k = 1; k < g->n_ops; k++) {
     const mg_op_node *o = &g->ops[k];
@@ -2340,7 +2411,7 @@ int mg_graph_equal(const mg_graph *a, const mg_graph *b) {
    Recursive descent over one token of look-ahead; white space separates, `#` starts a comment.
      program   = "program" NAME { symbol | input | output | NAME {"," NAME} "=" (expr | lower) }
      symbol    = "sym" NAME "in" INT ".." INT         a size in `ints` is an INT or a symbol's NAME
-     input     = "input" NAME ":" dtype ints ["@" ints]                 output = "output" NAME {"," NAME}
+     input     = "input" NAME ":" dtype ints ["@" ints | "=" fill]           output = "output" NAME {"," NAME}
      lower     = ("kernel" | "thread") ["grid" "=" "(" NAME "=" count {","..} ")"] ["threads" "=" INT] "{" body "}"
      count     = INT | "ceil" "(" NAME "/" INT ")" | NAME               of a symbol's chunks
      body      = { "for" NAME "=" count "{" body "}" | "store" expr map | "plan" "{" {key "=" value} "}" | names "=" .. }
@@ -2880,6 +2951,19 @@ static int mgi_symbol_follows(const mgi_parser *P) {
   mgi_next(&ahead);
   return ahead.tok == MGI_NAME;
 }
+/* What an input holds by definition, behind its "=". */
+static void mgi_parse_filled(mgi_parser *P, mg_graph *g, const char *name, mg_dtype type, int rank, const int64_t *dim, const uint32_t *symbol) {
+  const int line = P->line, column = P->column;
+  int sized = 0;
+  for (int d = 0; d < rank; d++) sized |= symbol[d] != 0;
+  if (!mgi_accept(P, mg_fill_name(MG_FILL_CAUSAL))) mgi_perr(P, MG_BAD_INPUT, "expected what the input holds: causal");
+  else if (rank != 2 || sized) {
+    P->line = line, P->column = column;
+    if (rank != 2) mgi_perr(P, MG_BAD_INPUT, "a causal mask has two dimensions, queries and keys, got %d", rank);
+    else mgi_perr(P, MG_UNSUPPORTED, "the extents of a causal mask are numbers: what it holds would change with a symbol");
+  } else mg_input_filled(g, name, type, dim[0], dim[1], MG_FILL_CAUSAL), mgi_built(P, line, column);
+}
+
 static void mgi_parse_program(mgi_parser *P, mg_graph *g) {
   while (!P->failed && P->tok != MGI_EOF && !(P->many && mgi_is(P, "program"))) {
     char name[65];
@@ -2896,6 +2980,10 @@ static void mgi_parse_program(mgi_parser *P, mg_graph *g) {
       if (P->failed) return;
       int n = mgi_ints(P, dim, symbol, P->root->n_symbols ? "an extent or a symbol" : "an extent");
       if (mgi_accept(P, "@")) n_at = mgi_ints(P, at, NULL, "a dimension");
+      else if (mgi_accept(P, "=")) {
+        if (!P->failed) mgi_parse_filled(P, g, name, dt, n, dim, symbol);
+        continue;
+      }
       if (P->failed) return;
       if (n_at && n_at != n) { mgi_perr(P, MG_BAD_INPUT, "the memory order has %d entries, the tensor rank %d", n_at, n); return; }
       for (int d = 0; d < n_at; d++) order[d] = at[d] < 0 || at[d] >= n ? -1 : (int32_t)at[d];
@@ -3118,7 +3206,8 @@ mg_status mg_print(const mg_graph *g, char **out, mg_error *e) {
     }
     mgi_puts(&t, "]");
     for (int d = 0; !plain && d < i->shape.rank; d++) mgi_putf(&t, "%s%d", d ? ", " : " @ [", i->order[d]);
-    mgi_puts(&t, plain ? "\n" : "]\n");
+    mgi_puts(&t, plain ? "" : "]");
+    mgi_putf(&t, "%s%s\n", i->fill ? " = " : "", mg_fill_name((mg_filling)i->fill));
   }
   mgi_print_ops(&t, g, 0, &S);
   mgi_symbols_close(&S);
@@ -4378,7 +4467,7 @@ static mg_status mgi_copy_program(const mg_graph *g, const int64_t *extent, cons
         int32_t c = F ? F->p->in[k][d] : C.of[g->in[k].id * MG_MAX_RANK + (uint32_t)d];
         dim[d] = c < 0 ? t->shape.dim[d] : F ? F->extent[c] : extent ? extent[c] : t->shape.dim[d];
       }
-      map[g->in[k].id] = mg_input_ordered(r, t->name, t->dtype, t->shape.rank, dim, t->order);
+      map[g->in[k].id] = mg_input_like(r, t, dim);
     }
     if (!mgi_family_member(F)) mgi_copy_symbols(r, g, F ? F->least : NULL);
     mgi_rebuild(r, g, map, NULL, counts, &kernel, flat, F);
@@ -4418,7 +4507,7 @@ mg_status mg_piece_of(const mg_graph *g, int n_in, const mg_tensor *in, mg_tenso
     for (int k = 0; k < n_in && known; k++) {
       const mg_tensor_info *t = &g->tensors[in[k].id];
       given[in[k].id] = 1;
-      map[in[k].id] = mg_input_ordered(r, t->name, t->dtype, t->shape.rank, t->shape.dim, t->order);
+      map[in[k].id] = mg_input_like(r, t, NULL);
     }
     if (known) mgi_piece_mark(g, given, want, keep);
     if (keep[0])
@@ -4611,7 +4700,7 @@ mg_status mg_fold_moves(const mg_graph *g, uint32_t kernel, uint32_t op, mg_tens
       s = mg_fail(e, MG_UNSUPPORTED, where, "what is stored has other readers");
   for (uint32_t k = 0; k < g->n_in && s == MG_OK; k++) {
     const mg_tensor_info *t = &g->tensors[g->in[k].id];
-    map[g->in[k].id] = mg_input_ordered(r, t->name, t->dtype, t->shape.rank, t->shape.dim, t->order);
+    map[g->in[k].id] = mg_input_like(r, t, NULL);
   }
   int kernels = 0;
   if (s == MG_OK) {

@@ -153,7 +153,8 @@ extern "C" {
    NAME_info.symbol: tensors are dense at these sizes, grids in NAME_info are those of the greatest, the workspace is enough for all.
    A size out of its bounds: cudaErrorInvalidValue (1), and nothing is launched.
    A pointer to no multiple of 16 bytes: cudaErrorMisalignedAddress (716), and nothing is launched.
-   Inputs and outputs stand in the program's order, inputs dense in their memory `order`, outputs row-major.  The
+   Inputs and outputs stand in the program's order, inputs dense in their memory `order`, outputs row-major.  What is
+   filled by definition (mirage.h, mg_filling) has a place among them, which is not read, and is no parameter of NAME_run.  The
    workspace is zeroed once by the caller; concurrent launches need one each. */
 typedef struct mg_io_info {
   const char *name;
@@ -3736,6 +3737,14 @@ template<class T> struct mg_global {
   MG_DEV mg_num at(int r, int c) const { return mg_widen(mg_ldg(p + r * row + c * col)); }
 };
 
+/* The causal mask (mirage.h, mg_filling) of a block, computed.  past: how far the last key that its first query may see is from its
+   first key. */
+struct mg_causal_block {
+  int64_t past;
+  MG_DEV explicit mg_causal_block(int64_t last) : past(last) {}
+  MG_DEV mg_num at(int64_t r, int64_t c) const { return c - r <= past ? mg_zero() : mg_const(MG_MASKED, 1); }
+};
+
 /* Fills OUTER x INNER elements of a tile (its memory order) from global memory: outer x inner of them are valid, the
    rest becomes zero.  VEC: by cp.async in 16-byte pieces, which needs inner_stride 1 and 16-byte aligned rows; the
    caller commits and waits.  Else element by element, visible after the next barrier.  THREADS: the block's; 32: every
@@ -6519,6 +6528,11 @@ MGI_FN mg_status mgi_tensors_new(const mg_graph *g, size_t elem, mgi_tensors *t,
 }
 /* What inputs are scaled by: those with many rows so that a sum over them keeps its size. */
 MGI_FN double mgi_cd_scale(const mg_shape *s) { return s->rank >= 2 && s->dim[s->rank - 2] > 64 ? 1.0 / sqrt((double)s->dim[s->rank - 2]) : 1.0; }
+/* 1 if x is filled by definition (mg_filling): given[j] is its element i then, and no kernel reads it from memory. */
+MGI_FN int mgi_given_real(const mg_tensor_info *x, void *given, int64_t j, int64_t i) {
+  if (x->fill) ((double *)given)[j] = (double)mg_filled(x, i);
+  return x->fill != MG_FILL_NONE;
+}
 /* Random normal inputs, rounded to their dtype. */
 MGI_FN void mgi_tensors_real(const mg_graph *g, mgi_tensors *t, uint64_t seed) {
   for (uint32_t k = 0; k < g->n_in; k++) {
@@ -6529,6 +6543,7 @@ MGI_FN void mgi_tensors_real(const mg_graph *g, mgi_tensors *t, uint64_t seed) {
     mg_strides(x, stride);
     for (int64_t i = 0; i < t->in_n[k]; i++) {
       uint32_t bits;
+      if (mgi_given_real(x, t->given[k], i, i)) continue;
       ((double *)t->given[k])[i] = mgi_cd_rounded(x->dtype, (float)(scale * mgi_cd_normal(&state)), &bits);
       mgi_cd_put(t->in[k], x->dtype, mgi_cd_place(&x->shape, stride, i), bits);
     }
@@ -6582,6 +6597,7 @@ MGI_FN void mgi_family_draw(const mg_graph *g, mgi_tensors *t, int family, doubl
     mg_strides(x, stride);
     for (int64_t i = 0; i < t->in_n[k]; i++) {
       uint32_t bits;
+      if (mgi_given_real(x, t->given[k], i, i)) continue;
       const double v = scale * mgi_family_value(family, k, i / n, i % n, n, i / n % rows, rows, loud, seed, &state);
       ((double *)t->given[k])[i] = mgi_cd_rounded(x->dtype, (float)v, &bits);
       mgi_cd_put(t->in[k], x->dtype, mgi_cd_place(&x->shape, stride, i), bits);
@@ -7441,6 +7457,12 @@ MGI_FN int mgi_sample_box(const mg_graph *sub, const mg_op_node *o, const mg_sha
   }
   return 1;
 }
+/* mgi_given_real, of the task's scalars. */
+MGI_FN int mgi_given_filled(const mgi_check_task *t, const mg_tensor_info *x, void *given, int64_t j, int64_t i) {
+  if (!t->F || !x->fill) return mgi_given_real(x, given, j, i);
+  ((mg_fv *)given)[j] = mg_ff_const(t->F, mg_rat(mg_filled(x, i), 1));
+  return 1;
+}
 /* Fills in what a box of input k holds: elements of the field, or normal ones as mgi_tensors_real's. */
 MGI_FN void mgi_sample_fill(const mgi_check_task *t, const mgi_tensors *x, uint32_t k, const mg_box *b, void *given) {
   const mg_tensor_info *o = mg_tensor_of(t->g, t->g->in[k]);
@@ -7452,6 +7474,7 @@ MGI_FN void mgi_sample_fill(const mgi_check_task *t, const mgi_tensors *x, uint3
     const int64_t i = mgi_box_place(&o->shape, b, j);
     uint64_t state = (t->seed * 64 + k) * 0x9E3779B97F4A7C15u ^ (uint64_t)i * 0xD1342543DE82EF95u;
     uint32_t bits;
+    if (mgi_given_filled(t, o, given, j, i)) continue;
     if (t->F) {
       const mg_fv v = mg_ff_random(t->F, &state);
       ((mg_fv *)given)[j] = v, bits = mg_ff_pack(t->F, v);
@@ -7753,9 +7776,9 @@ MGI_FN mg_graph *mgi_alone_program(const mg_graph *g, const mgi_alone *A, uint32
     if (again) continue;
     n += (size_t)snprintf(text + n, room - n, "input %s : %s[", A->name[op->in[k].id], mg_dtype_name(x->dtype));
     for (int d = 0; d < x->shape.rank; d++) n += (size_t)snprintf(text + n, room - n, "%s%lld", d ? ", " : "", (long long)x->shape.dim[d]);
-    n += (size_t)snprintf(text + n, room - n, "] @ [");
-    for (int d = 0; d < x->shape.rank; d++) n += (size_t)snprintf(text + n, room - n, "%s%d", d ? ", " : "", (int)x->order[d]);
-    n += (size_t)snprintf(text + n, room - n, "]\n");
+    n += (size_t)snprintf(text + n, room - n, x->fill ? "] = %s" : "] @ [", mg_fill_name((mg_filling)x->fill));
+    for (int d = 0; d < x->shape.rank && !x->fill; d++) n += (size_t)snprintf(text + n, room - n, "%s%d", d ? ", " : "", (int)x->order[d]);
+    n += (size_t)snprintf(text + n, room - n, x->fill ? "\n" : "]\n");
   }
   n += (size_t)snprintf(text + n, room - n, "%.*s", (int)(A->at[o + 1] - A->at[o]), A->at[o]);
   for (int k = 0; k < op->n_out; k++) n += (size_t)snprintf(text + n, room - n, "output %s\n", A->name[op->out[k].id]);
@@ -7842,6 +7865,7 @@ MGI_FN void mgi_sample_alone(mgi_sampler *S, const mgi_alone *A, uint32_t o, con
   for (uint32_t k = 0; k < g->n_in + g->n_out && !rc; k++) {
     const int out = k >= g->n_in, j = (int)(out ? k - g->n_in : k);
     const mg_tensor_info *x = mg_tensor_of(g, out ? g->out[j] : g->in[j]);
+    if (x->fill) continue; /* no parameter */
     const int which = mgi_alone_parameter(S->t->text, name, "p_", x->name);
     const void *p = which >= 0 && which < one.m.n_arguments ? one.m.argument[which] : NULL;
     if (!p) rc = -1, snprintf(why, n, "no parameter of it is known to be %.40s", x->name);
@@ -8019,6 +8043,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
       int64_t stride[MG_MAX_RANK];
       mg_strides(o, stride);
       for (int64_t i = 0; i < x.in_n[k]; i++) {
+        if (mgi_given_filled(t, o, x.given[k], i, i)) continue;
         mg_fv v = mg_ff_random(t->F, &state);
         ((mg_fv *)x.given[k])[i] = v;
         mgi_cd_put(x.in[k], o->dtype, mgi_cd_place(&o->shape, stride, i), mg_ff_pack(t->F, v));
@@ -10267,7 +10292,11 @@ static_assert(sizeof mgi_cu_rows / sizeof *mgi_cu_rows == MG_OP_TABLE_END + 1, "
    One pass over a block graph's operators writes the kernel, and notes of each statement which pieces of shared memory
    it touches (mirage_plan.h, >>memory).  What follows from these notes, where the pieces lie and which barriers that asks
    for, is put into the text when it is finished: addresses as constants by name, barriers as lines. */
-typedef enum mgi_cu_home { MGI_CU_AT_NONE, MGI_CU_AT_INLINE, MGI_CU_AT_TILE, MGI_CU_AT_GLOBAL, MGI_CU_AT_FRAGMENT, MGI_CU_AT_PARTIAL } mgi_cu_home;
+typedef enum mgi_cu_home {
+  MGI_CU_AT_NONE, MGI_CU_AT_INLINE, MGI_CU_AT_TILE, MGI_CU_AT_GLOBAL,
+  MGI_CU_AT_MADE,            /* nowhere: its elements are computed from their indices */
+  MGI_CU_AT_FRAGMENT, MGI_CU_AT_PARTIAL
+} mgi_cu_home;
 
 /* A block dimension's valid extent is that of dimension d of the tensor that LOAD `op` reads, cut by its axes up to
    `last`; op 0: the nominal one. */
@@ -10612,6 +10641,32 @@ MGI_FN void mgi_cu_own(int own, const char *unit, mgi_cu_size *valid) {
   if (own && valid->known) *valid = mgi_cu_number(own);
   else if (own) mgi_cu_cut(valid, unit, own);
 }
+/* 1 if o is a LOAD of what is computed where it is read: it brings nothing, and has no tile. */
+MGI_FN int mgi_cu_made(const mgi_cu_kernel *K, const mg_op_node *o) {
+  return o->code == MG_OP_LOAD && K->em->g->tensors[mgi_cu_above(K, o->in[0])].fill != MG_FILL_NONE;
+}
+MGI_FN int mgi_cu_brings(const mgi_cu_kernel *K, const mg_op_node *o) { return o->code == MG_OP_LOAD && !mgi_cu_made(K, o); }
+/* Text: the last key that query 0 of the causal mask t may see. */
+MGI_FN int mgi_cu_past_text(const mgi_cu_emit *em, uint32_t t, char *out, size_t n) {
+  char queries[200], keys[200];
+  mgi_cu_dim_text(em, t, 0, queries, sizeof queries);
+  mgi_cu_dim_text(em, t, 1, keys, sizeof keys);
+  return snprintf(out, n, "(int64_t)%s - %s", keys, queries);
+}
+/* Text of such a load's values, whose elements are at(r, c): where the block, the iteration and the warp are says which they are. */
+MGI_FN void mgi_cu_made_text(const mgi_cu_kernel *K, const mg_op_node *o, char *out, size_t n) {
+  const uint32_t t = mgi_cu_above(K, o->in[0]);
+  const mgi_cu_val_info *v = &K->v[o->out[0].id];
+  char past[420], offset[2][800], unit[2][60] = {"", ""};
+  mgi_cu_past_text(K->em, t, past, sizeof past);
+  for (int d = 0; d < 2; d++) {
+    mgi_cu_chunk(K, &o->map, t, d, MG_MAX_AXES, offset[d], sizeof offset[d], NULL, NULL);
+    if (v->own[d]) snprintf(unit[d], sizeof unit[d], " %c %s * %d", d ? '-' : '+', mgi_cu_unit(K, o->scope), v->own[d]);
+  }
+  const char *row = offset[0], *column = offset[1];
+  snprintf(out, n, "mg_causal_block(%s%s%s%s%s%s%s%s)", past, *row ? " + " : "", row, unit[0], *column ? " - (" : "",
+           column, *column ? ")" : "", unit[1]);
+}
 /* The valid rows (which 0) or columns (1) of tensor t. */
 MGI_FN mgi_cu_size mgi_cu_valid(const mgi_cu_kernel *K, uint32_t t, int which) {
   const mgi_cu_val_info *v = &K->v[t];
@@ -10772,7 +10827,7 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
   const mgi_cu_val_info *v = &K->v[t];
   const mg_op_node *o = mgi_cu_producer(K, t);
   const mg_op_info *row = mg_op_row(o->code);
-  char in[100], leaf[200] = "", next[120];
+  char in[100], leaf[2200] = "", next[120];
   size_t indent = strlen(K->pad) + 2 + 2 * (size_t)x->depth;
   if (x->done[t] || K->em->st != MG_OK) return;
   x->done[t] = 1;
@@ -10791,6 +10846,7 @@ MGI_FN void mgi_cu_value(mgi_cu_kernel *K, mgi_cu_str *s, const mgi_cu_context *
     return;
   }
   if (v->copy) snprintf(leaf, sizeof leaf, "m_%s", name);
+  else if (mgi_cu_made(K, o)) mgi_cu_made_text(K, o, leaf, sizeof leaf);
   else if (v->home != MGI_CU_AT_INLINE) snprintf(leaf, sizeof leaf, "%s", v->var);
   for (int k = 0; k < 8 && K->bare[k]; k++)
     if (K->bare[k] == t) {
@@ -11019,7 +11075,7 @@ MGI_FN void mgi_cu_layout_add(mgi_cu_layout *L, const mgi_cu_tile *T, uint8_t ba
 MGI_FN void mgi_cu_layouts_analyse(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
   for (uint32_t op = 1; op < b->n_ops && K->em->st == MG_OK; op++) {
-    if (b->ops[op].code != MG_OP_LOAD) continue;
+    if (!mgi_cu_brings(K, &b->ops[op])) continue;
     mgi_cu_layout L;
     const uint32_t t = b->ops[op].out[0].id;
     const mgi_cu_tile T = mgi_cu_tile_of(K, op);
@@ -11033,6 +11089,7 @@ MGI_FN void mgi_cu_layouts_analyse(mgi_cu_kernel *K) {
     const uint32_t t = b->ops[op].out[0].id;
     const int way = mg_plan_says(b, MG_PLAN_IN, mgi_cu_tname(b, t));
     if (way < 0) continue;
+    if (mgi_cu_made(K, &b->ops[op])) mgi_cu_refuse(K, MG_PLAN_IN, mgi_cu_tname(b, t), way, "it is computed where it is read");
     for (size_t r = 0; r < sizeof mgi_cu_bans / sizeof *mgi_cu_bans && K->em->st == MG_OK; r++) {
       const int banned = mgi_cu_bans[r].until == MGI_CU_FIRM && (mgi_cu_bans[r].ways >> way & 1);
       if (banned && mgi_cu_bans[r].is(K, op)) mgi_cu_refuse(K, MG_PLAN_IN, mgi_cu_tname(b, t), way, "%s", mgi_cu_bans[r].why);
@@ -11249,7 +11306,8 @@ MGI_FN int mgi_cu_next_may(const mg_graph *g, uint32_t op) {
   for (uint32_t k = 1; k < me->sub->n_ops; k++) rows &= !me->sub->ops[k].scope && me->sub->ops[k].code != MG_OP_ACCUM && me->sub->ops[k].code != MG_OP_MATMUL && me->sub->ops[k].code != MG_OP_CONCAT_MATMUL;
   for (uint32_t k = 1; next->sub && k < next->sub->n_ops; k++) {
     const mg_op_node *o = &next->sub->ops[k];
-    streams |= o->code == MG_OP_LOAD && o->scope && !g->tensors[o->in[0].id].op && mgi_cu_streams(next->sub, o, &g->tensors[o->in[0].id].shape);
+    const mg_tensor_info *of = &g->tensors[o->in[0].id];
+    streams |= o->code == MG_OP_LOAD && o->scope && !of->op && !of->fill && mgi_cu_streams(next->sub, o, &of->shape);
   }
   return streams || rows;
 }
@@ -11412,7 +11470,7 @@ MGI_FN uint32_t mgi_cu_plain_load(const mgi_cu_kernel *K, uint32_t t, int *swapp
   for (;;) {
     uint32_t op = K->b->tensors[t].op;
     const mg_op_node *o = &K->b->ops[op];
-    if (o->code == MG_OP_LOAD) return K->v[t].weighted ? 0 : op;
+    if (o->code == MG_OP_LOAD) return K->v[t].weighted || mgi_cu_made(K, o) ? 0 : op;
     if (!mg_swaps_last(o, K->b->tensors[t].shape.rank)) return 0;
     *swapped ^= 1;
     t = o->in[0].id;
@@ -12801,7 +12859,7 @@ MGI_FN void mgi_cu_copies_analyse(mgi_cu_kernel *K) {
   K->tensor_copies = 1;
   for (uint32_t k = 1; k < b->n_ops && K->em->st == MG_OK; k++) {
     const mg_op_node *o = &b->ops[k];
-    if (o->code != MG_OP_LOAD || !o->scope) continue;
+    if (!mgi_cu_brings(K, o) || !o->scope) continue;
     const char *name = mgi_cu_tname(b, o->out[0].id);
     loads++;
     K->copies[o->scope] = 1;
@@ -12935,7 +12993,7 @@ MGI_FN void mgi_cu_copies_launch(mgi_cu_kernel *K, mgi_cu_str *params, mgi_cu_st
   const char *why;
   for (uint32_t k = 1; k < b->n_ops; k++) {
     const mg_op_node *o = &b->ops[k];
-    if (o->code != MG_OP_LOAD || !K->copies[o->scope]) continue;
+    if (!mgi_cu_brings(K, o) || !K->copies[o->scope]) continue;
     const uint32_t above = mgi_cu_above(K, o->in[0]);
     const char *name = mgi_cu_tname(b, o->out[0].id);
     const mgi_cu_box x = mgi_cu_box_of(K, k, &why);
@@ -12963,7 +13021,7 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
   ring->open = 1;
   for (uint32_t k = 1; k < b->n_ops; k++) {
     const mg_op_node *o = &b->ops[k];
-    if (o->scope != loop || o->code != MG_OP_LOAD) continue;
+    if (o->scope != loop || !mgi_cu_brings(K, o)) continue;
     if (ring->n == 64) {
       mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "load", "more than 64 loads in a loop");
       return;
@@ -13044,7 +13102,7 @@ MGI_FN void mgi_cu_start_loads(mgi_cu_kernel *K, mgi_cu_ring *ring) {
   while (k < b->n_ops && !b->ops[k].scope) k++;
   if (!K->ahead || k == b->n_ops || K->late[k] || b->axes[b->ops[k].scope].parent) return;
   for (uint32_t j = 1; j < b->n_ops; j++)
-    if (b->ops[j].scope == b->ops[k].scope && b->ops[j].code == MG_OP_LOAD) {
+    if (b->ops[j].scope == b->ops[k].scope && mgi_cu_brings(K, &b->ops[j])) {
       mgi_cu_line(K, "");
       mgi_cu_ring_open(K, b->ops[k].scope, &ring[b->ops[k].scope]);
       return;
@@ -13316,7 +13374,8 @@ MGI_FN void mgi_cu_strip_analyse(mgi_cu_kernel *K) {
       const mgi_cu_val_info *x = &K->v[o->in[0].id];
       if (mgi_cu_reduced(K, o) != 1 || !first || x->rows != K->v[first].rows || x->cols != K->v[first].cols) return;
       joins++;
-    } else if (o->code == MG_OP_LOAD) {
+    } else if (mgi_cu_made(K, o)) return;
+    else if (o->code == MG_OP_LOAD) {
       const mg_tensor_info *up = &K->em->g->tensors[mgi_cu_above(K, o->in[0])];
       const int esize = mg_dtype_bytes(i->dtype), run = 16 / esize, rank = up->shape.rank, per_row = v->cols / run, c = rank - 1;
       if (v->cols == 1 || (v->rows == 1 && first && K->v[first].rows != 1)) continue; /* a vector */
@@ -13382,6 +13441,7 @@ MGI_FN int mgi_cu_extents(mgi_cu_kernel *K) {
     if (o->code == MG_OP_LOAD) {
       if (rank > 1) v->rr.op = k, v->rr.d = rank - 2, v->rr.last = MG_MAX_AXES;
       if (rank > 0) v->cr.op = k, v->cr.d = rank - 1, v->cr.last = MG_MAX_AXES;
+      if (mgi_cu_made(K, o)) v->home = MGI_CU_AT_MADE, snprintf(v->var, sizeof v->var, "mg_causal_block");
     } else if (row->elementwise) {
       v->home = MGI_CU_AT_INLINE;
       for (int j = 0; j < o->n_in; j++) {
@@ -13572,15 +13632,15 @@ MGI_FN uint32_t mgi_cu_loop_before(const mg_graph *b, uint32_t k) {
 MGI_FN int mgi_cu_goes_ahead(const mgi_cu_kernel *K, uint32_t k) {
   const mg_graph *b = K->b;
   int ring = 0;
-  if (!K->ahead || K->late[k] || b->ops[k].code != MG_OP_LOAD || b->ops[k].scope || mgi_cu_unread(K, k)) return 0;
+  if (!K->ahead || K->late[k] || !mgi_cu_brings(K, &b->ops[k]) || b->ops[k].scope || mgi_cu_unread(K, k)) return 0;
   const uint32_t loop = mgi_cu_loop_before(b, k);
-  for (uint32_t j = 1; j < b->n_ops && loop; j++) ring |= b->ops[j].scope == loop && b->ops[j].code == MG_OP_LOAD;
+  for (uint32_t j = 1; j < b->n_ops && loop; j++) ring |= b->ops[j].scope == loop && mgi_cu_brings(K, &b->ops[j]);
   return !ring || K->stages > 1;
 }
 /* Whether writing operator k writes anything; values that are inlined, and loads of a ring, do not. */
 MGI_FN int mgi_cu_is_step(const mgi_cu_kernel *K, const mgi_cu_val_info *fresh, uint32_t k) {
   const mg_op_node *o = &K->b->ops[k];
-  if (o->code == MG_OP_LOAD) return !o->scope && !mgi_cu_goes_ahead(K, k) && !mgi_cu_unread(K, k);
+  if (o->code == MG_OP_LOAD) return !o->scope && !mgi_cu_made(K, o) && !mgi_cu_goes_ahead(K, k) && !mgi_cu_unread(K, k);
   if (mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX)) return fresh[o->out[0].id].home != MGI_CU_AT_INLINE && !K->own[o->scope];
   if (o->code == MG_OP_ACCUM) return (mgi_cu_lifts(K, o) && fresh[o->in[0].id].in_place) || mgi_cu_merges(K, o);
   return o->code == MG_OP_STORE || mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL) || fresh[o->out[0].id].settles != 0 || K->tiled[k];
@@ -13589,7 +13649,7 @@ MGI_FN int mgi_cu_is_step(const mgi_cu_kernel *K, const mgi_cu_val_info *fresh, 
 MGI_FN int mgi_cu_leaves_shared(const mgi_cu_kernel *K, const mgi_cu_val_info *fresh, uint32_t k) {
   const mg_op_node *o = &K->b->ops[k];
   const mgi_cu_val_info *v = &fresh[o->out[0].id];
-  if (o->code == MG_OP_LOAD) return !mgi_cu_may_live(K, o->out[0].id, MG_AT_DIRECT);
+  if (o->code == MG_OP_LOAD) return !mgi_cu_made(K, o) && !mgi_cu_may_live(K, o->out[0].id, MG_AT_DIRECT);
   if (o->code == MG_OP_ACCUM && fresh[o->in[0].id].in_place) return mgi_cu_leaves_shared(K, fresh, K->b->tensors[o->in[0].id].op);
   if (mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) return (v->chain ? K->wn : K->wk) > 1;
   if (K->strip && K->tiled[k]) return 0; /* a strip's registers */
@@ -14079,7 +14139,7 @@ MGI_FN void mgi_cu_pass_tensors(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *l, 
   for (uint32_t k = 1; k < b->n_ops; k++) {
     const mg_op_node *o = &b->ops[k];
     uint32_t t = 0;
-    if (o->code == MG_OP_LOAD) {
+    if (mgi_cu_brings(K, o)) {
       t = mgi_cu_above(K, o->in[0]);
       for (uint32_t j = 1; j < k; j++)
         if (b->ops[j].code == MG_OP_LOAD && mgi_cu_above(K, b->ops[j].in[0]) == t) t = 0;
@@ -14209,6 +14269,7 @@ MGI_FN const char *mgi_cu_lives_word(const mgi_cu_kernel *K, uint32_t t) {
   switch (v->home) {
     case MGI_CU_AT_TILE: return o->code == MG_OP_LOAD && o->scope ? "shared memory, a ring" : "shared memory";
     case MGI_CU_AT_GLOBAL: return "device memory";
+    case MGI_CU_AT_MADE: return "computed where it is read";
     case MGI_CU_AT_FRAGMENT: return "fragments";
     case MGI_CU_AT_PARTIAL: return "shared memory, parts of warps";
     case MGI_CU_AT_INLINE: return v->copy ? "shared memory, a copy" : "inline";
@@ -14323,6 +14384,7 @@ MGI_FN int mgi_cu_library_blas(mgi_cu_emit *em, const mg_op_node *o, int batch) 
   for (int side = 0; side < 2; side++) {
     const mg_tensor_info *x = &g->tensors[o->in[side].id];
     int r = x->shape.rank;
+    if (x->fill) return 0;
     for (int d = 0; d < r; d++)
       if (x->shape.dim[d] > INT32_MAX) return 0;
     if (!mgi_cu_stride_is_one(em, o->in[side].id, r - 1) && !mgi_cu_stride_is_one(em, o->in[side].id, r - 2)) return 0;
@@ -14383,6 +14445,7 @@ MGI_FN void mgi_cu_library_matmul(mgi_cu_emit *em, const mg_op_node *o, const ch
     for (int d = 0; d < x->shape.rank; d++) order[d] = x->op ? d : x->order[d];
     snprintf(nm, sizeof nm, "i%d", j);
     in[j] = mg_input_ordered(p, nm, x->dtype, x->shape.rank, x->shape.dim, order);
+    if (in[j].id) p->tensors[in[j].id].fill = x->fill;
     if (in[j].id && in[j].id < MG_MAX_IN + 8) above[in[j].id] = o->in[j].id;
   }
   int tm = M <= 16 ? 16 : 64, tn = 64, tk = 64, threads = 128;
@@ -14446,6 +14509,23 @@ MGI_FN void mgi_cu_place_text(const mgi_cu_emit *em, mgi_cu_str *s, uint32_t t, 
     if (!mgi_cu_is_one(&stride)) mgi_cu_str_put(s, " * (%s)", stride.text);
   }
 }
+/* Text of the value there, or, of what is computed where it is read, of the indices. */
+MGI_FN void mgi_cu_read_text(const mgi_cu_emit *em, mgi_cu_str *s, uint32_t t, const char *idx, const char *end, int shift) {
+  const mg_tensor_info *i = &em->g->tensors[t];
+  char past[420];
+  if (i->fill) {
+    mgi_cu_past_text(em, t, past, sizeof past);
+    mgi_cu_str_put(s, "mg_causal_block(%s).at(", past);
+    for (int d = 0; d < 2; d++)
+      if (i->shape.dim[d] == 1) mgi_cu_str_put(s, "%s0", d ? ", " : "");
+      else mgi_cu_str_put(s, "%s%s%d%s", d ? ", " : "", idx, d + shift, end);
+    mgi_cu_str_put(s, ")");
+    return;
+  }
+  mgi_cu_str_put(s, "mg_widen(mg_ldg(");
+  mgi_cu_place_text(em, s, t, idx, end, shift);
+  mgi_cu_str_put(s, "))");
+}
 /* Elementwise and moving rows, sums and maxima over whole tensors of any rank: an element, or a warp, a result. */
 MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *name) {
   const mg_graph *g = em->g;
@@ -14471,7 +14551,7 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
   for (int k = 0; k < o->n_in; k++) {
     int again = 0;
     for (int j = 0; j < k; j++) again |= o->in[j].id == o->in[k].id;
-    if (again) continue;
+    if (again || g->tensors[o->in[k].id].fill) continue;
     mgi_cu_str_put(s, "const %s *p_%s, ", mg_type_row(g->tensors[o->in[k].id].dtype)->device, g->tensors[o->in[k].id].name);
     mgi_cu_str_put(l, ", %s", mgi_cu_pointer_text(em, o->in[k].id, text, sizeof text));
   }
@@ -14491,9 +14571,9 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
         else mgi_cu_str_put(s, "    const int64_t x%d = 0;\n", d);
         mgi_cu_str_put(s, "    (void)x%d;\n", d);
       }
-      mgi_cu_str_put(s, part ? "    mg_stg(" : "    return mg_widen(mg_ldg(");
-      mgi_cu_place_text(em, s, part ? t : o->in[0].id, "x", "", 0);
-      if (!part) mgi_cu_str_put(s, "));\n");
+      mgi_cu_str_put(s, part ? "    mg_stg(" : "    return ");
+      if (part) mgi_cu_place_text(em, s, t, "x", "", 0);
+      else mgi_cu_read_text(em, s, o->in[0].id, "x", "", 0), mgi_cu_str_put(s, ";\n");
     }
     if (softmax >= 0) mgi_cu_str_put(s, ", mg_narrow<%s>(v));\n  });\n}\n\n", mg_type_row(out->dtype)->device);
     else mgi_cu_str_put(s, "  }, [&](int64_t e, mg_num v) { mg_stg(p_%s + e, mg_narrow<%s>(v)); });\n}\n\n", out->name, mg_type_row(out->dtype)->device);
@@ -14508,9 +14588,9 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
       char arg[3][80];
       for (int k = 0; k < 3; k++) snprintf(arg[k], sizeof arg[k], "mg_zero()");
       for (int k = 0; k < o->n_in && k < 3; k++) {
-        mgi_cu_str_put(s, "    const mg_num v%d = mg_widen(mg_ldg(", k);
-        mgi_cu_place_text(em, s, o->in[k].id, "x", "", rank - g->tensors[o->in[k].id].shape.rank);
-        mgi_cu_str_put(s, "));\n");
+        mgi_cu_str_put(s, "    const mg_num v%d = ", k);
+        mgi_cu_read_text(em, s, o->in[k].id, "x", "", rank - g->tensors[o->in[k].id].shape.rank);
+        mgi_cu_str_put(s, ";\n");
         snprintf(arg[k], sizeof arg[k], "v%d", k);
       }
       if (row->attr == MG_ATTR_RAT) snprintf(arg[2], sizeof arg[2], "mg_const(%lld, %lld)", (long long)o->attr.c.num, (long long)o->attr.c.den);
@@ -14529,9 +14609,9 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
       }
       mgi_cu_str_put(s, "};\n    const int from = mg_dev_index_%s(&A, S, to, at);\n    mg_num v = mg_zero();\n", mgi_cu_rows[o->code].id);
       for (int k = 0; k < o->n_in; k++) {
-        mgi_cu_str_put(s, "    if (from == %d) v = mg_widen(mg_ldg(", k);
-        mgi_cu_place_text(em, s, o->in[k].id, "at[", "]", 0);
-        mgi_cu_str_put(s, "));\n");
+        mgi_cu_str_put(s, "    if (from == %d) v = ", k);
+        mgi_cu_read_text(em, s, o->in[k].id, "at[", "]", 0);
+        mgi_cu_str_put(s, ";\n");
       }
     }
     mgi_cu_str_put(s, "    mg_stg(p_%s + e, mg_narrow<%s>(v));\n  });\n}\n\n", out->name, mg_type_row(out->dtype)->device);
@@ -14577,7 +14657,7 @@ MGI_FN void mgi_cu_file_parameters(const mgi_cu_emit *em, mgi_cu_str *s, const c
   mgi_cu_str_put(s, "int %s_run(\n", g->name);
   for (uint32_t k = 0; k < g->n_in; k++) {
     const mg_tensor_info *t = &g->tensors[g->in[k].id];
-    mgi_cu_str_put(s, "%sconst %s *in_%s,\n", margin, types[t->dtype], t->name);
+    if (!t->fill) mgi_cu_str_put(s, "%sconst %s *in_%s,\n", margin, types[t->dtype], t->name);
   }
   for (uint32_t k = 0; k < g->n_out; k++) {
     const mg_tensor_info *t = &g->tensors[g->out[k].id];
@@ -14728,7 +14808,10 @@ MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char 
   mgi_cu_str_put(out, "extern \"C\" ");
   mgi_cu_file_parameters(em, out, "  ", types);
   mgi_cu_str_put(out, " {\n  const void *const in[] = {");
-  for (uint32_t k = 0; k < g->n_in; k++) mgi_cu_str_put(out, "%sin_%s", k ? ", " : "", g->tensors[g->in[k].id].name);
+  for (uint32_t k = 0; k < g->n_in; k++) {
+    const mg_tensor_info *t = &g->tensors[g->in[k].id];
+    mgi_cu_str_put(out, "%s%s%s", k ? ", " : "", t->fill ? "0" : "in_", t->fill ? "" : t->name);
+  }
   mgi_cu_str_put(out, "};\n  void *const out[] = {");
   for (uint32_t k = 0; k < g->n_out; k++) mgi_cu_str_put(out, "%sout_%s", k ? ", " : "", g->tensors[g->out[k].id].name);
   mgi_cu_str_put(out, "};\n  return %s_launch(in, out, workspace, %sstream);\n}\n\n", n, sizes);

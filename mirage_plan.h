@@ -208,6 +208,7 @@ typedef struct mg_flat_op {
   int8_t inner;                 /* of a load: the dimension whose neighbours are neighbours in memory */
   int8_t split;                 /* of a load: it lies in memory as the sum of two of f16 */
   int8_t chunk;                 /* of a load: the dimension that its innermost loop cuts, as 1 + d; 0: none */
+  int8_t made;                  /* of a load: of what is computed where it is read (mg_filling): no bytes, no tile */
   int8_t down;                  /* of a load: its columns run along memory, not its rows */
   int8_t turns;                 /* it exchanges the last two dimensions of its operand, and does nothing else */
   int8_t along;                 /* SUM, MAX: the dimension that they join */
@@ -283,6 +284,7 @@ int mg_flat_unshifted(const mg_flat *k);              /* 1 if the emitter has no
 int64_t mg_round_up(int64_t x, int64_t multiple);
 int mg_runs_down(const mg_tensor_info *t);            /* 1 if t's columns, not its rows, are contiguous in memory */
 int mg_swaps_last(const mg_op_node *o, int rank);     /* 1 if o exchanges the last two dimensions, of `rank`, and nothing else */
+int mg_flat_brings(const mg_flat_op *o);              /* 1 if it is a load that brings something from device memory */
 int mg_op_moves(int code);                            /* 1 if the operator only moves elements */
 /* 1 if tensor t of a block graph is a load of what `stands` (mg_wide, mg_split) says of the kernel level's tensors. */
 int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *g, mg_tensor t));
@@ -1108,6 +1110,7 @@ int64_t mg_flat_elements(const mg_flat_op *o) {
   for (int d = 0; d < o->rank; d++) n *= o->d[d];
   return n;
 }
+int mg_flat_brings(const mg_flat_op *o) { return o->code == MG_OP_LOAD && !o->made; }
 /* Of the loads of one tensor, all with its bytes in `unique`, one keeps them: one in a loop, then the largest, then the one
    with the shortest runs, so that the order of independent operators does not matter. */
 void mg_flat_read_once(mg_flat *k) {
@@ -1213,7 +1216,8 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
       m->inner = (int8_t)(u->shape.rank ? u->order[u->shape.rank - 1] : 0);
       m->down = (int8_t)mg_runs_down(u);
       m->chunk = (int8_t)(o->scope && o->map.to[o->scope] >= 0 ? 1 + o->map.to[o->scope] : 0);
-      m->unique = mg_shape_elements(&u->shape) * m->esize;
+      m->made = (int8_t)(u->fill != MG_FILL_NONE);
+      m->unique = m->made ? 0 : mg_shape_elements(&u->shape) * m->esize;
       m->in[0] = (int16_t)o->in[0].id;
     } else {
       for (int j = 0; j < o->n_in && j < 4; j++) m->in[m->n_in++] = of[o->in[j].id] < 0 ? 0 : of[o->in[j].id];
@@ -1524,7 +1528,7 @@ int mg_flat_chained(const mg_flat *k, const mg_kernel_plan *p, int i) {
 MGI_FN int mgi_sums_squares(const mg_flat *k, int i) {
   const mg_flat_op *o = &k->op[i], *x = &k->op[o->in[0]];
   if (o->code != MG_OP_SUM || !(x->code == MG_OP_SQR || (x->code == MG_OP_MUL && x->in[0] == x->in[1]))) return 0;
-  if (k->op[x->in[0]].code != MG_OP_LOAD || x->esize != 2 || mg_flat_elements(o) < 64) return 0;
+  if (!mg_flat_brings(&k->op[x->in[0]]) || x->esize != 2 || mg_flat_elements(o) < 64) return 0;
   for (int q = i + 1; q < k->n; q++)
     for (int j = 0; j < k->op[q].n_in && j < 4; j++) if (k->op[q].in[j] == i && k->op[q].code == MG_OP_ACCUM) return 0;
   return 1;
@@ -1600,7 +1604,7 @@ int mg_flat_unshifted(const mg_flat *k) {
 /* The load whose tile, as it is or turned, value i is; -1: it has to be computed. */
 MGI_FN int mgi_tile_read(const mg_flat *k, int i) {
   while (k->op[i].turns) i = k->op[i].in[0];
-  return k->op[i].code == MG_OP_LOAD ? i : -1;
+  return mg_flat_brings(&k->op[i]) ? i : -1;
 }
 /* What one warpgroup makes of product i: of so many columns, by so many steps' depth of the contraction. */
 MGI_FN void mgi_group_share(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i, int64_t *cols, int64_t *depth) {
@@ -1656,7 +1660,7 @@ MGI_FN int mgi_warpgroups_fit(const mg_flat *k, const mg_machine *machine, const
     if (mgi_rows_of(o) != 16 * p->warps_m || *mg_flat_group_why(k, p, &c, i)) return 0;
     if (mg_flat_has_product(k, o->in[0]) && (!c.from[i] || o->trips != k->op[o->in[0]].trips)) return 0;
     const mg_flat_op *r = &k->op[o->in[1]]; /* what the search has no layout for */
-    if (r->code != MG_OP_LOAD || r->esize != 2 || r->rank < 2 || r->inner < r->rank - 2) return 0;
+    if (!mg_flat_brings(r) || r->esize != 2 || r->rank < 2 || r->inner < r->rank - 2) return 0;
   }
   return products && mg_flat_group_registers(k, p, &c) <= mg_group_room(machine, threads);
 }
@@ -1732,7 +1736,7 @@ MGI_FN int mgi_own_ring(const mg_flat *k, int warps, int loop, int8_t *cut) {
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     if (!mgi_in_loop(o, loop)) continue;
-    loads += o->code == MG_OP_LOAD;
+    loads += mg_flat_brings(o);
     if (o->code == MG_OP_ACCUM) return 0;
     if (o->code == MG_OP_MATMUL) { /* pairs of a left and a right operand */
       if (!mg_flat_in_place(k, i)) return 0;
@@ -1776,7 +1780,7 @@ MGI_FN int mgi_part_squares(const mg_flat *k, const mg_chains *c, int i, const i
   if (o->code != MG_OP_SUM || mg_flat_in_place(k, i) || c->from[i] || mgi_joins_one(k, o) || !mgi_squares(of)) return 0;
   for (x = of->in[0]; k->op[x].turns; x = k->op[x].in[0]) turned ^= 1;
   const mg_flat_op *l = &k->op[x];
-  if (l->code != MG_OP_LOAD || l->loop != o->loop) return 0;
+  if (!mg_flat_brings(l) || l->loop != o->loop) return 0;
   const int kept = mgi_joins_cols(k, o) ^ turned ? MG_CUT_ROWS : MG_CUT_COLS; /* the load's dimension that is not joined */
   return cut[x] == kept && (kept == MG_CUT_COLS ? mgi_cols_of(l) : mgi_rows_of(l)) % 16 == 0;
 }
@@ -1804,7 +1808,7 @@ MGI_FN int mgi_cut_right(const mg_flat *k, const mg_kernel_plan *p, const mg_cha
   const int64_t extent = how == MG_CUT_COLS ? mgi_cols_of(right) : mgi_rows_of(right);
   if (extent % (16 * p->warps_n)) return 0;
   for (x = o->in[1]; k->op[x].turns; x = k->op[x].in[0]) how = how == MG_CUT_COLS ? MG_CUT_ROWS : MG_CUT_COLS;
-  if (k->op[x].code != MG_OP_LOAD || !mgi_in_loop(&k->op[x], o->loop) || (cut[x] && cut[x] != how)) return 0;
+  if (!mg_flat_brings(&k->op[x]) || !mgi_in_loop(&k->op[x], o->loop) || (cut[x] && cut[x] != how)) return 0;
   cut[x] = (int8_t)how;
   const int neighbours = k->op[x].down ? MG_CUT_ROWS : MG_CUT_COLS;
   return !p->group || how != neighbours || extent / p->warps_n % 64 == 0; /* whole panels */
@@ -1839,8 +1843,8 @@ MGI_FN int mgi_parts_ring(const mg_flat *k, const mg_kernel_plan *p, const mg_ch
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     if (!mgi_in_loop(o, loop)) continue;
-    loads += o->code == MG_OP_LOAD;
-    if (o->code == MG_OP_LOAD && !mgi_right_only(k, i, p->group)) return 0;
+    loads += mg_flat_brings(o);
+    if (mg_flat_brings(o) && !mgi_right_only(k, i, p->group)) return 0;
     if (o->code == MG_OP_MATMUL && (o->joined || !mgi_parts_product(k, p, c, i) || !mgi_cut_right(k, p, c, i, cut))) return 0;
   }
   for (int i = 0; i < k->n; i++) {
@@ -1925,7 +1929,7 @@ MGI_FN int mgi_all_own(const mg_flat *k, const mg_kernel_plan *p, mg_rings *r) {
 /* 1 if all that loops load has 16 bits in memory: own rings of others have not been timed. */
 MGI_FN int mgi_loads_narrow(const mg_flat *k) {
   for (int i = 0; i < k->n; i++)
-    if (k->op[i].code == MG_OP_LOAD && k->op[i].inloop && k->op[i].esize != 2) return 0;
+    if (mg_flat_brings(&k->op[i]) && k->op[i].inloop && k->op[i].esize != 2) return 0;
   return 1;
 }
 /* 1 if the block's warps or warpgroups bring parts in all loops; of warpgroups, only loops with exponentials have been timed so. */
@@ -1943,7 +1947,7 @@ MGI_FN int mgi_all_parts(const mg_flat *k, const mg_kernel_plan *p, mg_rings *r)
 MGI_FN int64_t mgi_own_ring_bytes(const mg_flat *k, int warps, const mg_rings *r) {
   int64_t bytes = 0;
   for (int i = 0; i < k->n; i++) {
-    if (k->op[i].code != MG_OP_LOAD || !k->op[i].inloop) continue;
+    if (!mg_flat_brings(&k->op[i]) || !k->op[i].inloop) continue;
     mg_flat_op part = k->op[i];
     part.d[part.rank - 3 + r->cut[i]] /= warps;
     bytes += mg_round_up(mgi_tile_bytes(&part, 0), 128) * warps;
@@ -1996,7 +2000,7 @@ MGI_FN mgi_tiles mgi_tiles_of(const mg_flat *k) {
   t.parted = k->iters > 1;
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
-    if (o->code == MG_OP_LOAD) *(o->inloop ? &t.ring : &t.once) += mgi_tile_bytes(o, 16);
+    if (mg_flat_brings(o)) *(o->inloop ? &t.ring : &t.once) += mgi_tile_bytes(o, 16);
     if (o->code == MG_OP_ACCUM) {
       const mg_flat_op *a = &k->op[o->in[0]];
       const int joined = a->rank == o->rank && mg_flat_elements(o) > mg_flat_elements(a);
@@ -2103,7 +2107,7 @@ MGI_FN void mgi_tiles_of_panels(const mg_flat *k, mgi_tiles *t) {
       if (o->code != MG_OP_MATMUL) continue;
       operand |= o->in[1] == i || (o->in[0] == i && x->inloop && x->code == MG_OP_LOAD);
     }
-    if (operand) *(x->inloop ? &t->ring : &t->once) -= mg_flat_elements(x) / x->d[x->inner] * 16;
+    if (operand && !x->made) *(x->inloop ? &t->ring : &t->once) -= mg_flat_elements(x) / x->d[x->inner] * 16;
   }
 }
 
@@ -2132,7 +2136,7 @@ MGI_FN int64_t mgi_short_runs(const mg_flat *k) {
   int64_t bytes = 0;
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
-    if (o->code != MG_OP_LOAD || !o->inloop || !o->rank) continue;
+    if (!mg_flat_brings(o) || !o->inloop || !o->rank) continue;
     const int alone = (double)(mg_flat_elements(o) * o->esize * k->blocks) * o->trips <= (double)o->unique;
     if (alone && o->d[o->inner] * o->esize < 128) bytes += mg_flat_elements(o) * o->esize;
   }
@@ -2390,6 +2394,7 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
     const mg_flat_op *o = &k->op[i];
     w->raises |= o->code == MG_OP_EXP;
     for (int d = 0; d < o->rank - 2; d++) w->tensors |= o->d[d] > 1;
+    if (o->made) continue;
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) mgi_work_move(w, k, p, i, &r);
     else if (o->code == MG_OP_MATMUL) mgi_work_product(w, k, p, i, &r);
     else if (o->code == MG_OP_ACCUM) mgi_work_accumulate(w, k, o);

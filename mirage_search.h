@@ -2646,7 +2646,7 @@ mg_status mg_tiling_graph(const mg_tilings *t, int which, const int64_t *tile, m
   memset(val, 0, sizeof val), memset(made, 0, sizeof made);
   for (uint32_t k = 0; k < p->g->n_in; k++) {
     const mg_tensor_info *i = mg_tensor_of(p->g, p->g->in[k]);
-    in[k] = mg_input_ordered(g, i->name, i->dtype, i->shape.rank, i->shape.dim, i->order);
+    in[k] = mg_input_like(g, i, NULL);
   }
   mg_graph *b = mg_graph_begin(g, grid, 128);
   for (int i = 0; b && i < P.n_events; i++) {
@@ -3119,7 +3119,7 @@ mg_status mg_fuse_threads(const mg_graph *g, mg_graph **out, int *joined, mg_err
   int ok = r && map;
   for (uint32_t k = 0; ok && k < g->n_in; k++) {
     const mg_tensor_info *t = mg_tensor_of(g, g->in[k]);
-    map[g->in[k].id] = mg_input_ordered(r, t->name, t->dtype, t->shape.rank, t->shape.dim, t->order);
+    map[g->in[k].id] = mg_input_like(r, t, NULL);
   }
   ok = ok && mgi_th_graph(g, r, map, NULL, joined);
   for (uint32_t k = 0; ok && k < g->n_out; k++) mg_output(r, map[g->out[k].id]);
@@ -4589,7 +4589,7 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
     if (joined[i]) { at[i] = at[o->in[0]]; continue; }
     const int x = at[i] = (int16_t)k->n++;
     mg_flat_op *m = &k->op[x];
-    m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2, m->narrow = 1, m->unique = 0, m->wide = 0, m->joined = m->apart = m->turns = 0; /* esize: as operands are widened */
+    m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2, m->narrow = 1, m->unique = 0, m->wide = 0, m->joined = m->apart = m->turns = m->made = 0; /* esize: as operands are widened */
     m->along = (int8_t)(o->code == MG_OP_SUM || o->code == MG_OP_MAX ? o->arg : 0);
     m->chunk = m->split = 0;
     m->loop = m->outer = (int8_t)(m->inloop ? mgi_se_loop_axis(o->scope) : 0);
@@ -4619,7 +4619,8 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
       m->down = (int8_t)mg_runs_down(u);
       for (int d = 0; d < o->rank && m->inloop; d++)
         if (o->mask[d] >> m->loop & 1) m->chunk = (int8_t)(d + 1);
-      m->in[0] = o->arg, m->unique = mg_shape_elements(&u->shape) * m->esize;
+      m->made = (int8_t)(u->fill != MG_FILL_NONE);
+      m->in[0] = o->arg, m->unique = m->made ? 0 : mg_shape_elements(&u->shape) * m->esize;
       for (int j = 0; j < x; j++) h->again |= k->op[j].code == MG_OP_LOAD && k->op[j].in[0] == m->in[0];
     }
     if (o->code == MG_OP_CONCAT_MATMUL) mg_flat_join(m);
@@ -4745,6 +4746,7 @@ static double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     for (int d = 0; d < o->rank - 2; d++) leads |= o->d[d] > 1;
+    if (o->made) continue;
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) {
       const double b = (double)mg_flat_elements(o) * o->esize;
       const int64_t run = o->rank ? o->d[o->inner] : 1, most = !open ? run : run * o->esize > 32 ? 128 / o->esize : mg_round_up(run, 8); /* the best run that it may come to */
@@ -6229,8 +6231,7 @@ static int mgi_se_build_split(mg_graph *g, const mgi_se_seg *s, const mgi_se_str
 }
 
 static mg_tensor mgi_se_copy_input(mg_graph *g, const mg_graph *p, mg_tensor t) {
-  const mg_tensor_info *i = mg_tensor_of(p, t);
-  return mg_input_ordered(g, i->name, i->dtype, i->shape.rank, i->shape.dim, i->order);
+  return mg_input_like(g, mg_tensor_of(p, t), NULL);
 }
 
 /* A graph with the signature of `like` (the segment's program at some size): one kernel, or with count2 the two of

@@ -2343,7 +2343,7 @@ typedef struct mgi_run {
 static size_t mgi_elem_bytes(int elem) { return elem == MGI_ELEM_WORD ? sizeof(uint64_t) : elem == MGI_ELEM_PAIR ? sizeof(mg_fv) : sizeof(mgi_ball); }
 static int64_t mgi_trial_elements(const mg_graph *g, mg_tensor t) { return mg_shape_elements(&g->tensors[t.id].shape); }
 static mg_domain mgi_domain_ball(const mg_field *F);
-static double mgi_real_input(uint64_t seed, int k, int64_t i);
+static double mgi_real_input(uint64_t seed, const mg_tensor_info *t, int k, int64_t i);
 static double mgi_ball_gap(mgi_ball x, mgi_ball y);
 
 /* The flat indices of a box, in order: the first of each row of its last dimension. */
@@ -2360,7 +2360,8 @@ static int mgi_box_next_row(const mg_box *b, int rank, int64_t *at) {
   return 0;
 }
 
-static void mgi_part_draw(const mgi_trial *t, const mg_shape *s, const mg_box *b, uint32_t k, void *dst) {
+static void mgi_part_draw(const mgi_trial *t, const mg_tensor_info *of, const mg_box *b, uint32_t k, void *dst) {
+  const mg_shape *s = &of->shape;
   int64_t at[MG_MAX_RANK], n = b->hi[s->rank - 1] - b->lo[s->rank - 1], o = 0;
   uint64_t key = mgi_ff_hash(t->from[1], k, 7);
   memcpy(at, b->lo, sizeof at);
@@ -2368,7 +2369,7 @@ static void mgi_part_draw(const mgi_trial *t, const mg_shape *s, const mg_box *b
     int64_t first = mgi_box_row(b, s, at);
     if (t->elem == MGI_ELEM_WORD) { mgi_ff_draw_row(&t->F.mp, key, (uint64_t)first, n, (uint64_t *)dst + o), o += n; continue; }
     for (int64_t i = first; i < first + n; i++, o++) {
-      if (t->elem == MGI_ELEM_BALL) ((mgi_ball *)dst)[o].v = mgi_real_input(t->seed, (int)k, i), ((mgi_ball *)dst)[o].err = 0;
+      if (t->elem == MGI_ELEM_BALL) ((mgi_ball *)dst)[o].v = mgi_real_input(t->seed, of, (int)k, i), ((mgi_ball *)dst)[o].err = 0;
       else {
         uint64_t p = mgi_ff_draw(&t->F.mp, key, (uint64_t)i, 0, 0);
         ((mg_fv *)dst)[o] = mgi_fv(p, t->F.q ? mgi_ff_draw(&t->F.mq, key, (uint64_t)i, 1, 0) : 0, 0);
@@ -2410,13 +2411,13 @@ static void mgi_part_compare(const mgi_trial *t, const mg_shape *s, const mg_box
 /* The inputs that a part reads, drawn; 0 if memory is out.  in[] are freed by the caller. */
 static int mgi_part_inputs(const mgi_trial *t, const mg_graph *g, const mg_part *part, void *in[MG_MAX_IN]) {
   for (uint32_t k = 0; k < g->n_in; k++) {
-    const mg_shape *s = &g->tensors[g->in[k].id].shape;
+    const mg_tensor_info *of = &g->tensors[g->in[k].id];
     const mg_box *b = &part->box[g->in[k].id];
-    int64_t n = mg_box_elements(b, s->rank);
+    int64_t n = mg_box_elements(b, of->shape.rank);
     if (!n) continue;
     in[k] = malloc((size_t)n * mgi_elem_bytes(t->elem));
     if (!in[k]) return 0;
-    mgi_part_draw(t, s, b, k, in[k]);
+    mgi_part_draw(t, of, b, k, in[k]);
   }
   return 1;
 }
@@ -2844,7 +2845,9 @@ static mgi_trial_result mgi_tests(mgi_bench *B, int kind, int tests, mg_verify_r
 
 enum { MGI_REAL_QUIET = 31, MGI_REAL_LEVELS = 30, MGI_REAL_ZEROS = 29 }; /* bits 2 to 6 of a seed where they name no input */
 
-static double mgi_real_input(uint64_t seed, int k, int64_t i) {
+/* Of a filled input, what it is: fields take any, but what refutes has to be a run that can be. */
+static double mgi_real_input(uint64_t seed, const mg_tensor_info *t, int k, int64_t i) {
+  if (t->fill) return (double)mg_filled(t, i);
   static const double lo[4] = {-2, 0.25, -0.001, -8}, hi[4] = {2, 2, 0.001, 8};
   int range = (int)(seed & 3), loud = (int)(seed >> 2 & 31);
   double shift = loud == k ? seed >> 7 & 1 ? -64 : 64 : 0, wide = hi[range] - lo[range], from = lo[range];
@@ -2867,7 +2870,7 @@ static int mgi_has_choice(const mg_graph *g) {
 }
 void mg_verify_input_real(const mg_graph *g, uint64_t seed, int k, double *dst) {
   int64_t n = mgi_trial_elements(g, g->in[k]);
-  for (int64_t i = 0; i < n; i++) dst[i] = mgi_real_input(seed, k, i);
+  for (int64_t i = 0; i < n; i++) dst[i] = mgi_real_input(seed, &g->tensors[g->in[k].id], k, i);
 }
 
 /* A double and a bound on how far it may be from the exact value: what the operands' bounds move (the row at the
@@ -3385,10 +3388,13 @@ static void mgi_wide_one(const mg_graph *const *g, uint64_t seed, int run, uint8
   d.elem = sizeof(mgi_wide), d.map = mgi_wide_map, d.matmul = mgi_wide_matmul, d.combine = mgi_wide_combine,
   d.fill = mgi_wide_fill;
   for (uint32_t k = 0; k < g[0]->n_in && good; k++) {
-    const mg_shape *z = &g[0]->tensors[g[0]->in[k].id].shape;
-    const int64_t n = mg_shape_elements(z);
+    const mg_tensor_info *t = &g[0]->tensors[g[0]->in[k].id];
+    const int64_t n = mg_shape_elements(&t->shape);
     good = (in[k] = (mgi_wide *)malloc((size_t)n * sizeof **in)) != NULL;
-    for (int64_t i = 0; good && i < n; i++) in[k][i] = mgi_wide_number(mgi_wide_input(&p, key, (int)k, z, i));
+    for (int64_t i = 0; good && i < n; i++) {
+      const double x = t->fill ? (double)mg_filled(t, i) : mgi_wide_input(&p, key, (int)k, &t->shape, i);
+      in[k][i] = mgi_wide_number(x);
+    }
   }
   for (int side = 0; side < 2 && good; side++) {
     for (uint32_t k = 0; k < g[0]->n_out && good; k++)
@@ -3508,12 +3514,12 @@ static void mgi_verify_names(const mg_graph *a, const mg_graph *b, char na[48], 
 static const char *mgi_signature_text(const mg_tensor_info *t, char *buf, size_t size) {
   size_t n = (size_t)snprintf(buf, size, "'%.20s' : %s[", t->name, mg_dtype_name(t->dtype));
   for (int d = 0; d < t->shape.rank && n < size; d++) n += (size_t)snprintf(buf + n, size - n, "%s%lld", d ? ", " : "", (long long)t->shape.dim[d]);
-  if (n < size) snprintf(buf + n, size - n, "]");
+  if (n < size) snprintf(buf + n, size - n, "]%s%s", t->fill ? " = " : "", mg_fill_name((mg_filling)t->fill));
   return buf;
 }
 
 static int mgi_signature_same(const mg_tensor_info *x, const mg_tensor_info *y) {
-  int same = x->shape.rank == y->shape.rank && x->dtype == y->dtype;
+  int same = x->shape.rank == y->shape.rank && x->dtype == y->dtype && x->fill == y->fill;
   for (int d = 0; d < x->shape.rank && same; d++) same = x->shape.dim[d] == y->shape.dim[d];
   return same;
 }
@@ -3632,15 +3638,17 @@ static void mgi_verify_agreed(const mgi_bench *B, const mg_verify_config *c, con
 static mg_status mgi_verify_differed(mgi_bench *B, const mg_verify_config *c, const mgi_bounds *X, const mgi_bounds *Y, const mgi_finding *F, mg_verify_report *r, mg_error *e) {
   uint32_t inside = X->flags[F->output] | Y->flags[F->output], doubt = MGI_HAS_OPAQUE | MGI_HAS_MAX | (r->two_field ? 0u : (uint32_t)MGI_HAS_EXP);
   mg_status s;
+  int filled = 0; /* fields take any values for such an input: some differ, not those that it has */
+  for (uint32_t k = 0; k < B->g[0]->n_in; k++) filled |= B->g[0]->tensors[B->g[0]->in[k].id].fill != MG_FILL_NONE;
   if (!mgi_verify_unrefuted(B, c, (F->flags & MGI_HAS_MAX) != 0, r, &s, e)) return s;
-  if (F->result == MGI_TRIAL_DIFFER && !(inside & doubt)) {
+  if (F->result == MGI_TRIAL_DIFFER && !(inside & doubt) && !filled) {
     r->verdict = MG_NOT_EQUAL;
     snprintf(r->reason, sizeof r->reason, "output %d differs modulo p = %llu: not the same rational function, though float64 shows no difference", F->output, (unsigned long long)r->p[r->tests - 1]);
     return MG_OK;
   }
   if (!c->skip_floats && mgi_verify_proved(B, c, r, e)) return MG_OK;
   if (F->result == MGI_TRIAL_TWICE) snprintf(r->reason, sizeof r->reason, "as opaque functions they differ, and the two-field test met an exponential of an exponential; float64 shows no difference");
-  else snprintf(r->reason, sizeof r->reason, "output %d differs with %s, which does not show that the real functions differ%s", F->output, inside & MGI_HAS_MAX ? "maxima in a random order" : "opaque functions", c->skip_floats ? "; float64 was not tried" : "; float64 shows no difference");
+  else snprintf(r->reason, sizeof r->reason, "output %d differs with %s, which does not show that the real functions differ%s", F->output, inside & MGI_HAS_MAX ? "maxima in a random order" : inside & doubt ? "opaque functions" : "any values of an input that is filled by definition", c->skip_floats ? "; float64 was not tried" : "; float64 shows no difference");
   return MG_OK;
 }
 
@@ -4784,6 +4792,10 @@ void mg_family_input(const mg_graph *g, const mg_family *f, uint64_t seed, int d
       left /= extent;
     }
     const int64_t row = i / cols, col = i % cols;
+    if (t->fill) {
+      dst[j] = (float)mg_filled(t, i);
+      continue;
+    }
     const uint64_t h = mgi_ff_hash(key, (uint64_t)i, 23), hr = mgi_ff_hash(key, (uint64_t)row, 24);
     double x = scale * mgi_family_normal(h);
     if (mine) switch (f->kind) {
@@ -4852,7 +4864,7 @@ static double mgi_family_logits(const mg_graph *g, uint64_t seed, int k) {
 
 typedef struct mgi_family_list { mg_family *out; int n, most; } mgi_family_list;
 static void mgi_family_add(mgi_family_list *L, const mg_graph *g, mg_family_kind kind, int input, double a) {
-  if (L->n == L->most) return;
+  if (L->n == L->most || (input >= 0 && mg_tensor_of(g, g->in[input])->fill)) return;
   mg_family *f = &L->out[L->n++];
   const char *of = input >= 0 ? mg_tensor_of(g, g->in[input])->name : "";
   memset(f, 0, sizeof *f);

@@ -624,6 +624,17 @@ static int structural_case(mg_opcode op, mg_attr *A, int *n, arr *in, arr *want)
         want->v[e] = 1 / z;
       }
       return 1;
+    case MG_OP_CAUSAL: { /* in[1]: the mask, an input that comes with it */
+      const int r = rank < 2 ? 2 : rank;
+      random_shape(r, s, 4);
+      if (s[r - 2] > s[r - 1]) s[r - 2] = s[r - 1];
+      in[0] = make_random(r, s, 0);
+      in[1] = make(2, s + r - 2);
+      for (int64_t e = 0; e < count(&in[1]); e++) in[1].v[e] = e % s[r - 1] - e / s[r - 1] > s[r - 1] - s[r - 2] ? -32768 : 0;
+      *want = make(r, s);
+      for (int64_t e = 0; e < count(want); e++) want->v[e] = in[0].v[e] + in[1].v[e % count(&in[1])];
+      return 1;
+    }
     default: return 0;
   }
 }
@@ -639,7 +650,7 @@ static void structural_rows_mean_what_they_say(void **state) {
       int n;
       if (!structural_case((mg_opcode)k, &A, &n, in, &want)) fail_msg("row '%s' has no oracle here", r->name);
       run_op((mg_opcode)k, &A, n, in, &want);
-      drop(in, (uint32_t)n);
+      drop(in, (uint32_t)n + (k == MG_OP_CAUSAL));
       drop(&want, 1);
     }
   }
@@ -1732,6 +1743,7 @@ static void print_ops(void) {
       case MG_OP_WHERE: what = "`(C, X, Y)`: sugar: C ≠ 0 ? X : Y, as keep(C, X) + drop(C, Y)"; break;
       case MG_OP_ROPE: what = "sugar: x c + (-x2 ‖ x1) s, with x = (x1 ‖ x2) along the last dimension"; break;
       case MG_OP_MIN: what = "sugar: neg, max, neg"; break;
+      case MG_OP_CAUSAL: what = "sugar: x + mask; it is 0, and -32768 for keys (columns) later than the query, the last of which has the last key"; break;
       case MG_OP_CLAMP: what = "sugar: clamp_min, clamp_max"; break;
       case MG_OP_SOFTMAX: what = "sugar: exp(x) / sum(exp(x))"; break;
       default: if (r->moves) what = "moves elements"; break;

@@ -14,8 +14,10 @@
 #include "mirage_verify.h"
 #include "mirage_search.h"
 #include "mirage_cuda.cuh"
+#include "joined.h"
 #include "parse.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,6 +184,9 @@ static void every_row_is_emitted(void **state) {
   }
 }
 
+#define SCORES "program scores\ninput Q : f16[2, 96, 32]\ninput K : f16[2, 32, 160]\ninput V : f16[2, 160, 32]\n"
+#define ATTENTION SCORES "O = matmul(softmax(causal(scale(matmul(Q, K), 1/8)), dim=2), V)\noutput O\n"
+
 /* The whole chain that needs no GPU: search, certificate, emission, link 2. */
 static mg_status emittable(void *user, const mg_graph *g, mg_error *why) {
   (void)user;
@@ -218,7 +223,151 @@ static void chains(void **state) {
   chain("program typed\ninput X : f32[16, 128]\ninput W : f16[128, 64]\nO = silu(cast(matmul(cast(X, f16), W), f32))\noutput O\n", 2);
   chain("program scores\ninput X : f16[64, 64]\ninput C : f16[64, 64]\ninput S : f16[64, 64]\ninput K : f16[64, 128]\nO = matmul(rope(X, C, S), K)\noutput O\n", 1);
   chain("program masked\ninput Q : f16[64, 32]\ninput K : f16[32, 64]\ninput V : f16[64, 32]\ninput M : f16[64, 64]\nS = matmul(Q, K)\nE = keep(M, exp(sub(S, max(S, dim=1))))\nO = matmul(div(E, sum(E, dim=1)), V)\noutput O\n", 1);
+  chain(ATTENTION, 1);
   chain("program rotate\ninput X : f16[16, 64]\ninput C : f16[16, 64]\ninput S : f16[16, 64]\nO = rope(X, C, S)\noutput O\n", 4);
+}
+
+/* ---- the causal mask: an input that is filled by definition */
+
+/* Attention by its definition, the mask as minus infinity. */
+static void causal_by_definition(void **state) {
+  (void)state;
+  static double q[2 * 96 * 32], k[2 * 32 * 160], v[2 * 160 * 32], got[2 * 96 * 32], mask[96 * 160];
+  mg_graph *g = parse(ATTENTION);
+  mg_domain d = mg_domain_real();
+  mg_error e;
+  const void *in[] = {q, k, v, mask};
+  void *out[] = {got};
+  assert_int_equal(g->n_in, 4);
+  double *const to[] = {q, k, v, mask};
+  for (int j = 0; j < 4; j++) mg_verify_input_real(g, 5, j, to[j]);
+  assert_int_equal(mg_eval(g, &d, in, out, &e), MG_OK);
+  for (int b = 0; b < 2; b++)
+    for (int i = 0; i < 96; i++) {
+      double weight[160], all = 0, most = -INFINITY;
+      for (int j = 0; j <= i + 64; j++) {
+        weight[j] = 0;
+        for (int c = 0; c < 32; c++) weight[j] += q[(b * 96 + i) * 32 + c] * k[(b * 32 + c) * 160 + j] / 8;
+        if (weight[j] > most) most = weight[j];
+      }
+      for (int j = 0; j <= i + 64; j++) all += weight[j] = exp(weight[j] - most);
+      for (int c = 0; c < 32; c++) {
+        double want = 0;
+        for (int j = 0; j <= i + 64; j++) want += weight[j] / all * v[(b * 160 + j) * 32 + c];
+        assert_true(fabs(got[(b * 96 + i) * 32 + c] - want) < 1e-9);
+      }
+    }
+  mg_graph_free(g);
+}
+
+/* What holds for every mask holds for this one; the mask has its place, and is not another input. */
+static void causal_pairs(void **state) {
+  (void)state;
+#define MASK "input C : f16[6, 8] = causal\n"
+  static const struct { mg_verdict want; const char *a, *b; } pair[] = {
+      {MG_EQUAL, MASK "O = add(X, C)", MASK "O = add(C, X)"},
+      {MG_EQUAL, MASK "O = softmax(add(X, C), dim=1)", MASK "E = exp(add(C, X))\nO = div(E, sum(E, dim=1))"},
+      {MG_EQUAL, "O = causal(X)", MASK "O = sub(X, neg(C))"},
+      {MG_EQUAL, "O = causal(X)", MASK "O = kernel grid=(x=2, y=4) {\n  a = load X {x->0, y->1}\n  c = load C {x->0, y->1}\n  o = add(a, c)\n  store o {x->0, y->1}\n}"},
+      {MG_NOT_EQUAL, "O = causal(X)", MASK "O = add(X, sub(C, C))"},
+      {MG_NOT_EQUAL, "O = causal(X)", MASK "O = add(X, neg(C))"},
+      {MG_NOT_EQUAL, "O = causal(X)", MASK "O = add(X, scale(C, 2))"},
+      {MG_UNDECIDED, MASK "O = add(X, mul(C, C))", MASK "O = add(X, scale(C, -32768))"}}; /* so of this mask, not of every one */
+  for (size_t k = 0; k < sizeof pair / sizeof *pair; k++) {
+    mg_verify_report r;
+    if (verdict(pair[k].a, pair[k].b, &r) != pair[k].want) fail_msg("%s, %s: %s: %s", pair[k].a, pair[k].b, mg_verdict_name(r.verdict), r.reason);
+  }
+  /* of a square, rows are no columns; nor is a mask from memory this one */
+#define SQUARE "program s\ninput X : f16[8, 8]\ninput C : f16[8, 8] = causal\n"
+  mg_graph *g = parse(SQUARE "O = add(X, C)\noutput O\n"), *turned = parse(SQUARE "O = add(X, transpose(C, [1, 0]))\noutput O\n");
+  mg_graph *swapped = parse(SQUARE "O = kernel grid=(x=2) {\n  a = load X {x->0}\n  c = load C {x->1}\n  o = add(a, transpose(c, [1, 0]))\n  store o {x->0}\n}\noutput O\n");
+  mg_graph *given = parse("program s\ninput X : f16[8, 8]\ninput C : f16[8, 8]\nO = add(X, C)\noutput O\n"), *copy = NULL;
+  mg_verify_report r;
+  mg_error e;
+  char *text = NULL;
+  assert_int_equal(mg_verify(g, turned, NULL, &r, &e), MG_OK);
+  assert_int_equal(r.verdict, MG_NOT_EQUAL);
+  assert_int_equal(mg_verify(g, swapped, NULL, &r, &e), MG_OK);
+  assert_int_equal(r.verdict, MG_NOT_EQUAL);
+  assert_int_equal(mg_verify(g, given, NULL, &r, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "'C' : f16[8, 8] = causal"));
+  assert_true(mg_hash(g) != mg_hash(given) && !mg_graph_equal(g, given));
+  assert_int_equal(mg_print(g, &text, &e), MG_OK);
+  assert_non_null(strstr(text, "input C : f16[8, 8] = causal\n"));
+  copy = parse(text);
+  assert_true(mg_graph_equal(g, copy));
+  mg_string_free(text), mg_graph_free(g), mg_graph_free(turned), mg_graph_free(swapped), mg_graph_free(given), mg_graph_free(copy);
+  /* one mask serves all scores of its shape and type */
+  g = parse("program two\ninput X : f16[6, 8]\ninput Y : f16[3, 6, 8]\ninput Z : f32[6, 8]\nA = causal(X)\nB = causal(Y)\nC = causal(Z)\noutput A, B, C\n");
+  assert_int_equal(g->n_in, 5);
+  mg_graph_free(g);
+}
+
+static void causal_errors(void **state) {
+  (void)state;
+  static const struct { const char *line, *msg; } bad[] = {
+      {"O = causal(X, X)", "causal takes 1 operand"}, {"O = causal(reshape(X, [48]))", "at least two dimensions, queries and keys, got 1"},
+      {"O = causal(transpose(X, [1, 0]))", "got 8 queries and 6 keys: the first queries would have no key"}, {"O = causal(X, dim=1)", "causal has no attribute 'dim'"},
+      {"O = kernel grid=(x=2) {\n  o = causal(load X {x->0})\n  store o {x->0}\n}", "may not stand in a block graph"},
+      {"input C : f16[6, 8] = casual\nO = add(X, C)", "expected what the input holds: causal"}, {"input C : f16[2, 6, 8] = causal\nO = add(X, C)", "has two dimensions, queries and keys, got 3"},
+      {"input C : f16[6, 8] = causal @ [1, 0]\nO = add(X, C)", "found '@'"}};
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+    char text[300];
+    mg_graph *g = NULL;
+    mg_error e;
+    snprintf(text, sizeof text, "program p\n" HEAD "%s\noutput O\n", bad[k].line);
+    assert_int_equal(mg_parse(text, strlen(text), "t", NULL, &g, &e), MG_BAD_INPUT);
+    if (!strstr(e.msg, bad[k].msg)) fail_msg("%s: %s", bad[k].line, e.msg);
+  }
+}
+
+/* In every schedule a kernel computes the mask of the tile at hand, and of no other: a mistake in its place is found. */
+#define TILED(out, plan) out " = kernel grid=(x=3, y=2) threads=128 {\n  q = load Q {x->1, y->0}\n  for n=5 {\n    k = load K {y->0, n->2}\n    c = load C {x->0, n->1}\n" \
+  "    p = exp(add(scale(matmul(q, k), 1/8), c))\n    v = load V {y->0, n->1}\n    o = matmul(p, v)\n    l = sum(p, dim=2)\n  }\n  r = div(accum(o) {n->+}, accum(l) {n->+})\n  store r {x->1, y->0}\n  plan { " plan " }\n}\n"
+static void causal_emitted(void **state) {
+  (void)state;
+  static const char *const text[] = {
+      SCORES "input C : f16[96, 160] = causal\n" TILED("O", "stages=2 warps_m=2 warps_n=2 warps_k=1") "output O\n",
+      SCORES "input X : f16[60, 100]\ninput C : f16[96, 160] = causal\ninput R : f16[60, 100] = causal\n"
+      TILED("O1", "stages=3 warps_m=2 warps_n=2 warps_k=1 ring=warp") TILED("O2", "stages=2 warps_m=2 warps_n=2 warps_k=1 copy=tma")
+      /* keys over the blocks of a group */
+      "O3 = kernel grid=(x=3, y=2, z=2) threads=128 {\n  q = load Q {x->1, y->0}\n  k = load K {y->0, z->2}\n  c = load C {x->0, z->1}\n  p = exp(add(scale(matmul(q, k), 1/8), c))\n"
+      "  v = load V {y->0, z->1}\n  r = div(accum(matmul(p, v)) {z->+}, accum(sum(p, dim=2)) {z->+})\n  store r {x->1, y->0}\n}\n"
+      /* an operand of a product, which every warp has a part of; terms of sums, ragged, and moved */
+      "O4 = kernel grid=(x=3, y=2) threads=128 {\n  for n=2 {\n    c = load C {x->0, n->1}\n    v = load V {y->0, n->1}\n    o = matmul(c, v)\n  }\n  store accum(o) {n->+} {x->1, y->0}\n"
+      "  plan { stages=2 warps_m=1 warps_n=1 warps_k=4 ring=warp }\n}\n"
+      "O5, O6, O7 = kernel grid=(x=7) threads=64 {\n  for i=3 {\n    c = load R {x->0, i->1}\n    x = load X {x->0, i->1}\n    s = sum(add(c, x), dim=1)\n  }\n"
+      "  w = load R {x->1}\n  store accum(s) {i->+} {x->0}\n  store transpose(w, [1, 0]) {x->0}\n  store sum(w, dim=0) {x->1}\n}\noutput O1, O2, O3, O4, O5, O6, O7\n",
+      "program whole\ninput X : f16[40, 48]\ninput V : f16[48, 32]\ninput C : f16[40, 48] = causal\nA = add(X, C)\nB = sum(C, dim=1)\nD = concat(C, X, dim=0)\nE = matmul(C, V)\noutput A, B, D, E\n"};
+  static const struct { const char *is, *was; } plant[] = { /* in the first: what becomes what */
+      {"b_x * (int64_t)32 - (", "b_y * (int64_t)32 - ("}, {"- (i_n * (int64_t)32)).at(r", "- (now * (int64_t)32)).at(r"}};
+  mg_check_config cc;
+  mg_check_report c;
+  mg_error e;
+  memset(&cc, 0, sizeof cc);
+  for (size_t k = 0; k < sizeof text / sizeof *text; k++) {
+    mg_graph *g = parse(text[k]);
+    char *cu = NULL;
+    cc.seeds = 2;
+    if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%zu: %s: %s\n%s", k, e.where, e.msg, text[k]);
+    assert_null(strstr(cu, "*p_C"));
+    assert_null(strstr(cu, "in_C,"));
+    assert_non_null(strstr(cu, "mg_causal_block("));
+    memset(&c, 0, sizeof c);
+    if (mg_cuda_check(g, cu, &cc, &c, &e) != MG_OK) fail_msg("%zu: %s: %s: %s\n%s", k, e.where, e.msg, c.difference, cu);
+    assert_true(c.fields >= 1 && c.compared > 0 && c.float_checked);
+    joined(cu);
+    for (size_t p = 0; p < sizeof plant / sizeof *plant && !k; p++) {
+      const char *at = strstr(cu, plant[p].is);
+      char *wrong = (char *)malloc(strlen(cu) + 200);
+      if (!at || !wrong) fail_msg("'%s' is not there:\n%s", plant[p].is, cu);
+      snprintf(wrong, strlen(cu) + 200, "%.*s%s%s", (int)(at - cu), cu, plant[p].was, at + strlen(plant[p].is));
+      cc.seeds = 1;
+      if (mg_cuda_check(g, wrong, &cc, &c, &e) != MG_NOT_FOUND) fail_msg("not found: '%s' for '%s': %s", plant[p].was, plant[p].is, e.msg);
+      free(wrong);
+    }
+    mg_string_free(cu), mg_graph_free(g);
+  }
 }
 
 /* Parts of a slice read what they need: each box of the result alone. */
@@ -317,6 +466,7 @@ static void casts(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(equal_pairs), cmocka_unit_test(wrong_pairs), cmocka_unit_test(domains), cmocka_unit_test(errors), cmocka_unit_test(every_row_is_emitted),
-                                      cmocka_unit_test(casts), cmocka_unit_test(parts_of_slices), cmocka_unit_test(classes_and_hashes), cmocka_unit_test(chains)};
+                                      cmocka_unit_test(casts), cmocka_unit_test(parts_of_slices), cmocka_unit_test(classes_and_hashes), cmocka_unit_test(chains),
+                                      cmocka_unit_test(causal_by_definition), cmocka_unit_test(causal_pairs), cmocka_unit_test(causal_errors), cmocka_unit_test(causal_emitted)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

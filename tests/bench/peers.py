@@ -134,13 +134,18 @@ def rope(x, c, s):
     return x * c + torch.cat([-high, low], -1) * s
 
 
+def causal(s):
+    """Scores [.., queries, keys] under the causal mask, the last query's key being the last."""
+    return s + torch.full(s.shape[-2:], -32768.0, dtype=s.dtype, device=s.device).triu(1 + s.shape[-1] - s.shape[-2])
+
+
 OPS = {"add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div, "exp": torch.exp, "sqr": torch.square, "sqrt": torch.sqrt, "log": torch.log,
        "neg": torch.neg, "silu": F.silu, "gelu": F.gelu, "relu": F.relu, "scale": torch.mul, "add_scalar": torch.add, "matmul": torch.matmul,
        "sum": dim_of(torch.sum), "mean": dim_of(torch.mean), "max": dim_of(torch.amax), "softmax": torch.softmax, "rms_norm": norm,
        "repeat": lambda x, dim, n: torch.cat([x] * n, dim), "concat": lambda a, b, dim: torch.cat([a, b], dim),
        "tanh": torch.tanh, "sigmoid": torch.sigmoid, "rsqrt": torch.rsqrt, "abs": torch.abs, "maximum": torch.maximum, "minimum": torch.minimum,
        "clamp_min": torch.clamp_min, "clamp_max": torch.clamp_max, "clamp": torch.clamp, "min": dim_of(torch.amin),
-       "slice": lambda x, dim, n, start=0: x.narrow(dim, start, n), "rope": rope,
+       "slice": lambda x, dim, n, start=0: x.narrow(dim, start, n), "rope": rope, "causal": causal,
        "cast": lambda x, t: x.to(t), "to_f16": lambda x: x.half(), "to_bf16": lambda x: x.bfloat16(), "to_f32": lambda x: x.float(),
        "where": lambda c, a, b: torch.where(c != 0, a, b), "keep": lambda c, a: torch.where(c != 0, a, torch.zeros_like(a)),
        "drop": lambda c, a: torch.where(c != 0, torch.zeros_like(a), a),
