@@ -14797,8 +14797,17 @@ MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char 
   const char *early_name = strstr(mgi_cu_str_text(&em->launches), "MG_LAUNCH_AFTER(early, ") ? " early" : "";
   if (dependent) mgi_cu_str_put(out, "static int %s_launch_all(int%s, %s) {\n", n, early_name, args);
   else mgi_cu_str_put(out, "extern \"C\" int %s_launch(%s) {\n", n, args);
-  mgi_cu_str_put(out, "  if (mg_misaligned(in, %u, out, %u, workspace)) return (int)cudaErrorMisalignedAddress;\n",
-                 (unsigned)g->n_in, (unsigned)g->n_out);
+  int passed = 0; /* inputs; what is filled by definition has a place that is not read */
+  for (uint32_t k = 0; k < g->n_in; k++) passed += !g->tensors[g->in[k].id].fill;
+  const char *const pointers = passed == (int)g->n_in ? "in" : passed ? "passed" : "0";
+  if (passed && passed < (int)g->n_in) {
+    mgi_cu_str_put(out, "  const void *const passed[] = {");
+    for (uint32_t k = 0, n = 0; k < g->n_in; k++)
+      if (!g->tensors[g->in[k].id].fill) mgi_cu_str_put(out, "%sin[%u]", n++ ? ", " : "", k);
+    mgi_cu_str_put(out, "};\n");
+  }
+  mgi_cu_str_put(out, "  if (mg_misaligned(%s, %d, out, %u, workspace)) return (int)cudaErrorMisalignedAddress;\n", pointers,
+                 passed, (unsigned)g->n_out);
   for (uint32_t k = 0; k < g->n_symbols; k++)
     mgi_cu_str_put(out, "  const int64_t sym_%s = sym[%u];\n  if (sym_%s < %lld || sym_%s > %lld) return (int)cudaErrorInvalidValue;\n", g->symbol[k].name, (unsigned)k, g->symbol[k].name,
                    (long long)g->symbol[k].least, g->symbol[k].name, (long long)g->symbol[k].most);

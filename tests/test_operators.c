@@ -352,6 +352,7 @@ static void causal_emitted(void **state) {
     if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%zu: %s: %s\n%s", k, e.where, e.msg, text[k]);
     assert_null(strstr(cu, "*p_C"));
     assert_null(strstr(cu, "in_C,"));
+    assert_non_null(strstr(cu, k == 1 ? "passed[] = {in[0], in[1], in[2], in[3]};" : k ? "passed[] = {in[0], in[1]};" : "passed[] = {in[0], in[1], in[2]};"));
     assert_non_null(strstr(cu, "mg_causal_block("));
     memset(&c, 0, sizeof c);
     if (mg_cuda_check(g, cu, &cc, &c, &e) != MG_OK) fail_msg("%zu: %s: %s: %s\n%s", k, e.where, e.msg, c.difference, cu);
