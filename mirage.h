@@ -3288,7 +3288,8 @@ mg_status mg_dot(const mg_graph *g, char **out, mg_error *e) {
   mgi_putf(&t, "digraph %s {\n  node [shape=box, fontname=\"monospace\"];\n", g->name);
   for (uint32_t k = 0; k < g->n_in; k++) {
     const mg_tensor_info *i = &g->tensors[g->in[k].id];
-    mgi_putf(&t, "  \"ig_%u\" [shape=oval, label=\"%s : %s%s\"];\n", g->in[k].id, i->name, mg_dtype_name(i->dtype), mgi_shape_text(&i->shape, shape, sizeof shape));
+    mgi_putf(&t, "  \"ig_%u\" [shape=oval, label=\"%s : %s%s%s%s\"];\n", g->in[k].id, i->name, mg_dtype_name(i->dtype),
+             mgi_shape_text(&i->shape, shape, sizeof shape), i->fill ? " = " : "", mg_fill_name((mg_filling)i->fill));
   }
   mgi_dot_graph(&t, g, "g", 1);
   mgi_dot_edges(&t, g, "g");

@@ -27,6 +27,7 @@ cp examples/programs/{rmsnorm_linear_m2_k4096_n4096,rmsnorm_linear_m16_k4096_n61
 # Rows of f32 in registers, and loads that a store alone reads, twice.
 printf 'program small_rows\ninput X : f32[6, 512]\ninput G : f32[512]\nO = kernel grid=(x=6) threads=64 {\n  x = load X {x->0}\n  g = load G {x->*}\n  o = mul(g, div(x, sqrt(add_scalar(scale(sum(sqr(x), dim=1), 1/512), 1/1000000))))\n  store o {x->0}\n}\noutput O\n' >"$dir/small_rows.best.mg"
 sed 's/\[256, /[9, /' tests/bench/programs/rope.mg >"$dir/small_rope.mg"
+cp tests/bench/programs/attention_causal.mg "$dir"
 # Scores with a deviation of 16: ±60 occurs in every head.
 sed 's/gqa_bs1/gqa_large/; s/256, 64]/64, 64]/; s/, 1\/8)/, 2)/' examples/programs/gqa_bs1.mg >"$dir/gqa_large.mg"
 sed 's/gqa_decode_bs1/decode_large/; s/, 1\/11)/, 16)/' examples/programs/gqa_decode_bs1.mg >"$dir/decode_large.mg"
@@ -46,6 +47,12 @@ attention small_group 64 256 'stages=2 warps_m=4 warps_n=2 mma=warpgroup' 'scale
 attention small_own 64 256 'stages=2 warps_m=4 warps_n=2 mma=warpgroup ring=group' 'scale(q, 1/8)' 'scale(t2, 1)'
 attention small_tma 64 256 'stages=2 warps_m=4 warps_n=2 mma=warpgroup copy=tma' 'scale(q, 1/8)' 'scale(t2, 1)'
 attention small_rings 16 128 'stages=3 warps_m=1 warps_n=4 ring=warp' 'scale(q, 1/8)' 'scale(t2, 1)'
+causal() { # NAME PLAN: queries are the last of the keys; a mask that is computed, in rings of every kind
+  printf 'program %s\ninput Q : f16[2, 128, 64]\ninput K : f16[2, 64, 512] @ [0, 2, 1]\ninput V : f16[2, 512, 64]\ninput C : f16[128, 512] = causal\nO = kernel grid=(x=2, y=2) threads=256 {\n  q = load Q {x->0, y->1}\n  t1 = scale(q, 1/8)\n  for i=4 {\n    k = load K {x->0, i->2}\n    c = load C {y->0, i->1}\n    t2 = exp(add(matmul(t1, k), c))\n    v = load V {x->0, i->1}\n    t3 = matmul(t2, v)\n    t4 = sum(t2, dim=2)\n  }\n  t5 = div(accum(t3) {i->+}, accum(t4) {i->+})\n  store t5 {x->0, y->1}\n  plan { warps_k=1 %s }\n}\noutput O\n' "$1" "$2" >"$dir/$1.best.mg"
+}
+causal causal_group 'stages=2 warps_m=4 warps_n=2 mma=warpgroup ring=group'
+causal causal_tma 'stages=2 warps_m=4 warps_n=2 mma=warpgroup copy=tma'
+causal causal_rings 'stages=3 warps_m=2 warps_n=4 ring=warp'
 norm='sqrt(add_scalar(scale(sum(sqr(%s), dim=%d), 1/64), 1/1000000))'
 attention small_norms 64 256 'stages=2 warps_m=4 warps_n=2 mma=warpgroup' "div(q, $(printf "$norm" q 2))" "div(t2, $(printf "$norm" k 1))"
 printf 'program small_turned\ninput X : f16[4, 1024]\ninput W : f16[1024, 128]\nO = kernel grid=(x=2, y=2) threads=128 {\n  for i=4 {\n    x = load X {x->*, y->1, i->1}\n    w = load W {x->1, y->0, i->0}\n    t1 = matmul(x, w)\n    t2 = sum(sqr(x), dim=1)\n  }\n  t3 = accum(t1) {y->+, i->+}\n  t4 = accum(t2) {y->+, i->+}\n  t5 = div(t3, sqrt(add_scalar(scale(t4, 1/1024), 1/1000000)))\n  store t5 {x->1, y->*}\n  plan { stages=3 warps_m=1 warps_n=1 warps_k=4 ring=warp }\n}\noutput O\n' >"$dir/small_turned.best.mg"
