@@ -99,6 +99,32 @@ for name in $judged; do
   tell "$(cat "$dir/$name.families.rc")" "$name: $(sed -n 's/^numerics on the GPU: //p' "$dir/$name.families")" "$(tail -n 1 "$dir/$name.families")"
 done
 
+# Sizes as symbols: one file for all n, at these, and a size out of its bounds, which has to be refused.
+sizes() { # NAME
+  local name=$1 n
+  build/mirage search "$dir/sym/$name.mg" --no-measure >"$dir/sym/$name.best.mg" 2>"$dir/sym/$name.err" || return 1
+  build/mirage check "$dir/sym/$name.best.mg" >"$dir/sym/$name.check" 2>>"$dir/sym/$name.err" || return 1
+  build/mirage emit "$dir/sym/$name.best.mg" -o "$dir/sym/$name.cu" 2>>"$dir/sym/$name.err" || return 1
+  for n in 1 2 7 16 33 64 100 128; do
+    build/mirage run "$dir/sym/$name.cu" --sym n=$n --no-check --no-time >"$dir/sym/$name.$n.out" 2>>"$dir/sym/$name.err" || echo "n=$n" >>"$dir/sym/$name.bad"
+  done
+}
+export -f sizes
+mkdir -p "$dir/sym"
+symbol='sym n in 1..128\ninput'
+printf "program sym_rms\n$symbol X : f16[n, 1024]\ninput G : f16[1024]\ninput W : f16[1024, 512]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n" >"$dir/sym/sym_rms.mg"
+printf "program sym_mlp\n$symbol X : f16[n, 1024]\ninput A : f16[1024, 512]\ninput B : f16[1024, 512]\nO = mul(silu(matmul(X, A)), matmul(X, B))\noutput O\n" >"$dir/sym/sym_mlp.mg"
+printf "program sym_attention\n$symbol Q : f16[4, n, 64]\ninput K : f16[4, 64, 1024] @ [0, 2, 1]\ninput V : f16[4, 1024, 64]\nO = matmul(softmax(scale(matmul(Q, K), 1/8), dim=2), V)\noutput O\n" >"$dir/sym/sym_attention.mg"
+printf "program sym_columns\n$symbol X : f16[48, 256]\ninput W : f16[256, n]\nO = relu(matmul(X, W))\noutput O\n" >"$dir/sym/sym_columns.mg"
+printf '%s\n' sym_rms sym_mlp sym_attention sym_columns | xargs -P "$cores" -I{} bash -c 'sizes {} || echo stopped >>"$dir/sym/{}.bad"'
+for name in sym_rms sym_mlp sym_attention sym_columns; do
+  [ ! -e "$dir/sym/$name.bad" ]
+  tell $? "$name at n = 1, 2, 7, 16, 33, 64, 100, 128: link 2 SAME$(sed -n 's/^  sizes/ at/p' "$dir/sym/$name.check"), link 3 SAME" "$(tr '\n' ' ' <"$dir/sym/$name.bad" 2>/dev/null)$(tail -n 1 "$dir/sym/$name.err")"
+done
+build/mirage run "$dir/sym/sym_rms.cu" --sym n=129 --no-check --no-time >"$dir/sym/beyond.out" 2>&1
+[ $? = 3 ]
+tell $? "n = 129 of 1..128 is refused" "$(tail -n 1 "$dir/sym/beyond.out")"
+
 # A search that times its candidates: ranked by the cold times, the first the least; cuBLAS's products beside our own.
 if build/mirage search "$dir/mlp_r0.mg" --top 4 -o "$dir/timed" >"$dir/timed.best" 2>"$dir/timed.err"; then
   grep -h '^# measured: .* us cold on ' "$dir"/timed/0*.mg | sed 's/.*, \([0-9.]*\) us cold on .*/\1/' >"$dir/timed.us"
@@ -122,6 +148,10 @@ sanitize() { # TOOL NAME
 }
 export -f sanitize
 if command -v compute-sanitizer >/dev/null 2>&1; then
+  for n in 1 33 100; do
+    timeout 300 compute-sanitizer --tool memcheck --error-exitcode 9 build/mirage run "$dir/sym/sym_rms.cu" --sym n=$n --no-check --no-time >"$dir/sym/memcheck.$n" 2>&1
+    tell $? "memcheck sym_rms at n = $n" "$(grep -m 1 -E '=========.*(Error|Invalid)' "$dir/sym/memcheck.$n" || tail -n 1 "$dir/sym/memcheck.$n")"
+  done
   small="rms_r0 rms_r2 mlp_r2 low_r4 xyz_r3 split_cluster split_workspace small_cluster small_workspace attention_s1 small_group small_rings small_norms small_turned small_own small_tma small_pair small_rows small_rope"
   for name in $small; do for tool in memcheck racecheck synccheck; do echo "$tool $name"; done; done | xargs -P "$(((cores + 1) / 2))" -L 1 bash -c 'sanitize "$0" "$1"'
   for name in $small; do
