@@ -188,8 +188,8 @@ int mg_rat_add(mg_rational a, mg_rational b, mg_rational *out);
 int64_t mg_gcd(int64_t a, int64_t b);                               /* the greatest common divisor; of 0 and b |b| */
 
 enum { MG_MAX_RANK = 5, MG_MAX_IN = 16, MG_MAX_OUT = 8, MG_MAX_AXES = 12, MG_MAX_PLAN = 48, MG_MAX_SYMBOLS = 4 };
-enum { MG_MASKED = -32768 }; /* what a mask adds (mg_filling): a real number, so that all that holds of reals holds; exact in f16, bf16 and
-                                f32; exp of it is 0 in floats */
+enum { MG_MASKED = -32768 }; /* what a mask adds (mg_filling): a real number, so that all that holds of reals holds;
+                                exact in f16, bf16 and f32; exp of it is 0 in floats */
 
 /* Extents, outermost dimension first. */
 typedef struct mg_shape {
@@ -418,8 +418,9 @@ typedef struct mg_graph mg_graph;
 /* How one dimension was cut, outermost cut first: before[k] is the extent before axis[k] cut it into its chunks. */
 typedef struct mgi_cuts { int n; uint32_t axis[MG_MAX_AXES]; int64_t before[MG_MAX_AXES]; } mgi_cuts;
 
-/* What an input of the program holds by definition.  It is an input in all that is proved: what is equal for every mask is equal
-   for this one.  But nobody passes it: the evaluators' callers fill it in (mg_filled), and kernels compute it where they read it. */
+/* What an input of the program holds by definition.  It is an input in all that is proved: what is equal for every mask
+   is equal for this one.  But nobody passes it: the evaluators' callers fill it in (mg_filled), and kernels compute it
+   where they read it. */
 typedef enum mg_filling {
   MG_FILL_NONE,
   MG_FILL_CAUSAL /* [queries, keys]: 0 where key <= query + keys - queries, else MG_MASKED */
@@ -436,8 +437,8 @@ typedef struct mg_tensor_info {
   uint32_t merged;           /* lower graphs: bit a is set if a grid accumulator over axis a is among its sources */
   uint8_t inner;             /* 1: no value that the program yields, as sugar makes on the way to its result, or a name beginning with _
                                 says: f32 between operators, whatever dtype is */
-  uint8_t fill;              /* an mg_filling: of an input of the program, what its elements are by their indices; 0: what
-                                the caller has in memory */
+  uint8_t fill;              /* an mg_filling: of an input of the program, what its elements are by their indices; 0:
+                                what the caller has in memory */
   const struct mgi_cuts *cuts[MG_MAX_RANK]; /* how a ragged dimension was cut; NULL if every cut was exact */
 } mg_tensor_info;
 
@@ -542,7 +543,8 @@ void mg_graph_free(mg_graph *program); /* NULL is fine; frees all levels; call i
 mg_tensor mg_input(mg_graph *g, const char *name, mg_dtype dtype, int rank, const int64_t *dim);
 mg_tensor mg_input_ordered(mg_graph *g, const char *name, mg_dtype dtype, int rank, const int64_t *dim, const int32_t *order);
 /* An input [queries, keys] that is no memory: `fill` says what it holds. */
-mg_tensor mg_input_filled(mg_graph *g, const char *name, mg_dtype dtype, int64_t queries, int64_t keys, mg_filling fill);
+mg_tensor mg_input_filled(mg_graph *g, const char *name, mg_dtype dtype, int64_t queries, int64_t keys,
+                          mg_filling fill);
 /* An input like t, an input of another program, of these extents (NULL: its own). */
 mg_tensor mg_input_like(mg_graph *g, const mg_tensor_info *t, const int64_t *dim);
 /* What element i, in row-major order, of a filled input is. */
@@ -599,8 +601,8 @@ mg_tensor mg_cast(mg_graph *g, mg_tensor a, mg_dtype type);
 int mg_is_cast(mg_opcode op, mg_dtype *type);
 /* c != 0 ? a : b, as keep(c, a) + drop(c, b): what is not chosen may be anything, infinite too, in floats. */
 mg_tensor mg_where(mg_graph *g, mg_tensor c, mg_tensor a, mg_tensor b);
-/* The scores s, [.., queries, keys], plus the causal mask: later keys than the query's own, the last query's being the last key, get
-   MG_MASKED.  The mask is an input that is made once for each shape and type. */
+/* The scores s, [.., queries, keys], plus the causal mask: later keys than the query's own, the last query's being the
+   last key, get MG_MASKED.  The mask is an input that is made once for each shape and type. */
 mg_tensor mg_causal(mg_graph *g, mg_tensor s);
 /* Rotary embedding by halves of the last dimension: x c + (-x2 | x1) s, where x = (x1 | x2); c and s broadcast to x. */
 mg_tensor mg_rope(mg_graph *g, mg_tensor x, mg_tensor c, mg_tensor s);
@@ -643,9 +645,9 @@ mg_status mg_check(mg_graph *program, mg_error *e);
      softmax    exp(x) / sum(exp(x)) over the reals; in floats its rows' maxima are taken off first, in the program as it
                 stands and in kernels, which keep running ones.  An exponential that is written out has none of its own: x
                 beyond 88 gives NaN.  E = exp(sub(S, max(S, dim=1))), O = div(E, sum(E, dim=1)) is the form that keeps it.
-     filled     input C : f16[64, 256] = causal is an input that nobody passes: 0 where key <= query + 256 - 64, else -32768 (mg_filling).
-                causal(S) adds it to scores S, one mask for all of their shape and type.  A kernel computes what it reads of it; so
-                scores that are to be masked lie within 32000 of each other, and a row without any key has all of them.
+     filled     input C : f16[64, 256] = causal is an input that nobody passes (mg_filling): 0 where key <= query + 256 - 64,
+                else -32768.  causal(S) adds it to scores S, one mask for all of their shape and type.  Kernels compute
+                what they read of it.  Masked scores are to lie within 32000 of the others; a row without any key has all.
      accum      accum(b) {z->+} sums over the blocks of z, accum(b) {i->1} puts a loop's results side by side          */
 
 /* Parses a program or a µGraph.  `where` names the source in errors.  *out is checked.  Any bytes may come in. */
@@ -1464,14 +1466,16 @@ mg_tensor mg_input(mg_graph *g, const char *name, mg_dtype dtype, int rank, cons
 }
 static const char *const mgi_fill_words[] = {"", "causal"};
 const char *mg_fill_name(mg_filling fill) { return mgi_fill_words[fill]; }
-mg_tensor mg_input_filled(mg_graph *g, const char *name, mg_dtype dtype, int64_t queries, int64_t keys, mg_filling fill) {
+mg_tensor mg_input_filled(mg_graph *g, const char *name, mg_dtype dtype, int64_t queries, int64_t keys,
+                          mg_filling fill) {
   const int64_t dim[2] = {queries, keys};
   const mg_tensor t = mg_input(g, name, dtype, 2, dim);
   if (t.id) g->tensors[t.id].fill = (uint8_t)fill;
   return t;
 }
 mg_tensor mg_input_like(mg_graph *g, const mg_tensor_info *like, const int64_t *dim) {
-  const mg_tensor t = mg_input_ordered(g, like->name, like->dtype, like->shape.rank, dim ? dim : like->shape.dim, like->order);
+  const int64_t *extent = dim ? dim : like->shape.dim;
+  const mg_tensor t = mg_input_ordered(g, like->name, like->dtype, like->shape.rank, extent, like->order);
   if (t.id) g->tensors[t.id].fill = like->fill;
   return t;
 }
@@ -1731,7 +1735,8 @@ static mg_tensor mgi_lower_causal(mg_graph *g, mg_tensor scores) {
   mg_tensor none = {0}, mask = none;
   const mg_tensor_info s = g->tensors[scores.id];
   if (s.shape.rank < 2) {
-    mgi_err(g, MG_BAD_INPUT, "causal", "expected scores of at least two dimensions, queries and keys, got %d", s.shape.rank);
+    mgi_err(g, MG_BAD_INPUT, "causal", "expected scores of at least two dimensions, queries and keys, got %d",
+            s.shape.rank);
     return none;
   }
   const int64_t queries = s.shape.dim[s.shape.rank - 2], keys = s.shape.dim[s.shape.rank - 1];
@@ -1742,7 +1747,8 @@ static mg_tensor mgi_lower_causal(mg_graph *g, mg_tensor scores) {
   }
   for (uint32_t k = 0; k < g->n_in; k++) {
     const mg_tensor_info *i = &g->tensors[g->in[k].id];
-    if (i->fill == MG_FILL_CAUSAL && i->dtype == s.dtype && i->shape.dim[0] == queries && i->shape.dim[1] == keys) mask = g->in[k];
+    const int alike = i->dtype == s.dtype && i->shape.dim[0] == queries && i->shape.dim[1] == keys;
+    if (i->fill == MG_FILL_CAUSAL && alike) mask = g->in[k];
   }
   if (!mask.id) {
     char name[64];
@@ -2952,7 +2958,8 @@ static int mgi_symbol_follows(const mgi_parser *P) {
   return ahead.tok == MGI_NAME;
 }
 /* What an input holds by definition, behind its "=". */
-static void mgi_parse_filled(mgi_parser *P, mg_graph *g, const char *name, mg_dtype type, int rank, const int64_t *dim, const uint32_t *symbol) {
+static void mgi_parse_filled(mgi_parser *P, mg_graph *g, const char *name, mg_dtype type, int rank,
+                             const int64_t *dim, const uint32_t *symbol) {
   const int line = P->line, column = P->column;
   int sized = 0;
   for (int d = 0; d < rank; d++) sized |= symbol[d] != 0;

@@ -154,8 +154,8 @@ extern "C" {
    A size out of its bounds: cudaErrorInvalidValue (1), and nothing is launched.
    A pointer to no multiple of 16 bytes: cudaErrorMisalignedAddress (716), and nothing is launched.
    Inputs and outputs stand in the program's order, inputs dense in their memory `order`, outputs row-major.  What is
-   filled by definition (mirage.h, mg_filling) has a place among them, which is not read, and is no parameter of NAME_run.  The
-   workspace is zeroed once by the caller; concurrent launches need one each. */
+   filled by definition (mirage.h, mg_filling) has a place among them, which is not read, and is no parameter of
+   NAME_run.  The workspace is zeroed once by the caller; concurrent launches need one each. */
 typedef struct mg_io_info {
   const char *name;
   mg_dtype dtype;
@@ -3737,8 +3737,8 @@ template<class T> struct mg_global {
   MG_DEV mg_num at(int r, int c) const { return mg_widen(mg_ldg(p + r * row + c * col)); }
 };
 
-/* The causal mask (mirage.h, mg_filling) of a block, computed.  past: how far the last key that its first query may see is from its
-   first key. */
+/* The causal mask (mirage.h, mg_filling) of a block, computed.  past: how far the last key that its first query may see
+   is from its first key. */
 struct mg_causal_block {
   int64_t past;
   MG_DEV explicit mg_causal_block(int64_t last) : past(last) {}
@@ -10645,7 +10645,9 @@ MGI_FN void mgi_cu_own(int own, const char *unit, mgi_cu_size *valid) {
 MGI_FN int mgi_cu_made(const mgi_cu_kernel *K, const mg_op_node *o) {
   return o->code == MG_OP_LOAD && K->em->g->tensors[mgi_cu_above(K, o->in[0])].fill != MG_FILL_NONE;
 }
-MGI_FN int mgi_cu_brings(const mgi_cu_kernel *K, const mg_op_node *o) { return o->code == MG_OP_LOAD && !mgi_cu_made(K, o); }
+MGI_FN int mgi_cu_brings(const mgi_cu_kernel *K, const mg_op_node *o) {
+  return o->code == MG_OP_LOAD && !mgi_cu_made(K, o);
+}
 /* Text: the last key that query 0 of the causal mask t may see. */
 MGI_FN int mgi_cu_past_text(const mgi_cu_emit *em, uint32_t t, char *out, size_t n) {
   char queries[200], keys[200];
@@ -10653,7 +10655,8 @@ MGI_FN int mgi_cu_past_text(const mgi_cu_emit *em, uint32_t t, char *out, size_t
   mgi_cu_dim_text(em, t, 1, keys, sizeof keys);
   return snprintf(out, n, "(int64_t)%s - %s", keys, queries);
 }
-/* Text of such a load's values, whose elements are at(r, c): where the block, the iteration and the warp are says which they are. */
+/* Text of such a load's values, whose elements are at(r, c): where the block, the iteration and the warp are says which
+   they are. */
 MGI_FN void mgi_cu_made_text(const mgi_cu_kernel *K, const mg_op_node *o, char *out, size_t n) {
   const uint32_t t = mgi_cu_above(K, o->in[0]);
   const mgi_cu_val_info *v = &K->v[o->out[0].id];
@@ -11089,7 +11092,8 @@ MGI_FN void mgi_cu_layouts_analyse(mgi_cu_kernel *K) {
     const uint32_t t = b->ops[op].out[0].id;
     const int way = mg_plan_says(b, MG_PLAN_IN, mgi_cu_tname(b, t));
     if (way < 0) continue;
-    if (mgi_cu_made(K, &b->ops[op])) mgi_cu_refuse(K, MG_PLAN_IN, mgi_cu_tname(b, t), way, "it is computed where it is read");
+    if (mgi_cu_made(K, &b->ops[op]))
+      mgi_cu_refuse(K, MG_PLAN_IN, mgi_cu_tname(b, t), way, "it is computed where it is read");
     for (size_t r = 0; r < sizeof mgi_cu_bans / sizeof *mgi_cu_bans && K->em->st == MG_OK; r++) {
       const int banned = mgi_cu_bans[r].until == MGI_CU_FIRM && (mgi_cu_bans[r].ways >> way & 1);
       if (banned && mgi_cu_bans[r].is(K, op)) mgi_cu_refuse(K, MG_PLAN_IN, mgi_cu_tname(b, t), way, "%s", mgi_cu_bans[r].why);
@@ -14510,7 +14514,8 @@ MGI_FN void mgi_cu_place_text(const mgi_cu_emit *em, mgi_cu_str *s, uint32_t t, 
   }
 }
 /* Text of the value there, or, of what is computed where it is read, of the indices. */
-MGI_FN void mgi_cu_read_text(const mgi_cu_emit *em, mgi_cu_str *s, uint32_t t, const char *idx, const char *end, int shift) {
+MGI_FN void mgi_cu_read_text(const mgi_cu_emit *em, mgi_cu_str *s, uint32_t t, const char *idx, const char *end,
+                             int shift) {
   const mg_tensor_info *i = &em->g->tensors[t];
   char past[420];
   if (i->fill) {
@@ -14806,8 +14811,8 @@ MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char 
       if (!g->tensors[g->in[k].id].fill) mgi_cu_str_put(out, "%sin[%u]", n++ ? ", " : "", k);
     mgi_cu_str_put(out, "};\n");
   }
-  mgi_cu_str_put(out, "  if (mg_misaligned(%s, %d, out, %u, workspace)) return (int)cudaErrorMisalignedAddress;\n", pointers,
-                 passed, (unsigned)g->n_out);
+  mgi_cu_str_put(out, "  if (mg_misaligned(%s, %d, out, %u, workspace)) return (int)cudaErrorMisalignedAddress;\n",
+                 pointers, passed, (unsigned)g->n_out);
   for (uint32_t k = 0; k < g->n_symbols; k++)
     mgi_cu_str_put(out, "  const int64_t sym_%s = sym[%u];\n  if (sym_%s < %lld || sym_%s > %lld) return (int)cudaErrorInvalidValue;\n", g->symbol[k].name, (unsigned)k, g->symbol[k].name,
                    (long long)g->symbol[k].least, g->symbol[k].name, (long long)g->symbol[k].most);

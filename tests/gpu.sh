@@ -119,7 +119,7 @@ printf "program sym_columns\n$symbol X : f16[48, 256]\ninput W : f16[256, n]\nO 
 printf '%s\n' sym_rms sym_mlp sym_attention sym_columns | xargs -P "$cores" -I{} bash -c 'sizes {} || echo stopped >>"$dir/sym/{}.bad"'
 for name in sym_rms sym_mlp sym_attention sym_columns; do
   [ ! -e "$dir/sym/$name.bad" ]
-  tell $? "$name at n = 1, 2, 7, 16, 33, 64, 100, 128: link 2 SAME$(sed -n 's/^  sizes/ at/p' "$dir/sym/$name.check"), link 3 SAME" "$(tr '\n' ' ' <"$dir/sym/$name.bad" 2>/dev/null)$(tail -n 1 "$dir/sym/$name.err")"
+  tell $? "$name at n = 1, 2, 7, 16, 33, 64, 100, 128: link 2 SAME$(sed -n 's/^  sizes/ at/p' "$dir/sym/$name.check"), link 3 SAME" "$(cat "$dir/sym/$name.bad" 2>/dev/null | tr "\n" " ")$(tail -n 1 "$dir/sym/$name.err")"
 done
 build/mirage run "$dir/sym/sym_rms.cu" --sym n=129 --no-check --no-time >"$dir/sym/beyond.out" 2>&1
 [ $? = 3 ]
