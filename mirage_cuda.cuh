@@ -14650,7 +14650,8 @@ MGI_FN void mgi_cu_emit_io(const mgi_cu_emit *em, mgi_cu_str *s, const char *wha
     mgi_cu_str_put(s, "}, {");
     for (int d = 0; d < i->shape.rank; d++) mgi_cu_str_put(s, "%s%d", d ? ", " : "", i->op ? d : i->order[d]);
     mgi_cu_str_put(s, em->g->n_symbols ? "}, {" : "}");
-    for (int d = 0; d < i->shape.rank && em->g->n_symbols; d++) mgi_cu_str_put(s, "%s%d", d ? ", " : "", em->symbol[list[k].id * MG_MAX_RANK + (uint32_t)d]);
+    for (int d = 0; d < i->shape.rank && em->g->n_symbols; d++)
+      mgi_cu_str_put(s, "%s%d", d ? ", " : "", i->op ? em->symbol[list[k].id * MG_MAX_RANK + (uint32_t)d] : em->g->in_symbol[k][d]);
     mgi_cu_str_put(s, em->g->n_symbols ? "}},\n" : "},\n");
   }
   mgi_cu_str_put(s, "};\n");

@@ -223,22 +223,24 @@ static mg_status checked(const char *cu, mg_check_report *r, mg_error *e) {
   c.seeds = 2, c.samples = 1;
   return mg_cuda_check(NULL, cu, &c, r, e);
 }
-#define UNCUT "program f_1\nsym n in 1..8\ninput X : f16[n, 64]\ninput W : f16[64, 32]\nO = kernel grid=(y=2) threads=64 {\n  t1 = load X {y->*}\n  t2 = load W {y->1}\n  t3 = relu(matmul(t1, t2))\n  store t3 {y->1}\n}\noutput O\n"
+#define WHOLE(name, bounds)                                                                                                     \
+  "program " name "\nsym n in " bounds "\ninput X : f16[n, 64]\ninput W : f16[64, 32]\nO = kernel grid=(y=2) threads=64 {\n"    \
+  "  t1 = load X {y->*}\n  t2 = load W {y->1}\n  t3 = relu(matmul(t1, t2))\n  store t3 {y->1}\n}\noutput O\n"
 static void one_file_runs_at_every_size(void **state) {
   mg_check_report r;
   mg_error e;
   char *cu, *wrong;
   (void)state;
-  wrong = replaced(kernels, "program f\nsym n in 1..40", "program f_2\nsym n in 9..40");
-  mg_graph *range[2] = {parse(UNCUT), parse(wrong)};
+  wrong = replaced(kernels, "program f\nsym n in 1..40", "program f_3\nsym n in 9..40");
+  mg_graph *range[3] = {parse(WHOLE("f_1", "1..1")), parse(WHOLE("f_2", "2..8")), parse(wrong)};
   free(wrong);
-  if (mg_cuda_emit_ranges((const mg_graph *const *)range, 2, NULL, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
+  if (mg_cuda_emit_ranges((const mg_graph *const *)range, 3, NULL, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
   if (checked(cu, &r, &e) != MG_OK) fail_msg("%s", e.msg);
-  assert_non_null(strstr(r.sizes, "n = 1, 7, 8"));
+  assert_non_null(strstr(r.sizes, "n = 2, 7, 8"));
   assert_non_null(strstr(r.sizes, "n = 9, 26"));
   static const char *const plants[][2] = {{"mg_chunks(sym_n, 8)", "(sym_n / 8)"},                    /* the ragged rest is left out */
-                                          {"mg_cut(f_2_D0, b_x, 8)", "8"},                           /* of a mask */
-                                          {"if (sym[0] < 9) return f_1", "if (sym[0] < 8) return f_1"}, /* the second takes none below 9 */
+                                          {"mg_cut(f_3_D0, b_x, 8)", "8"},                           /* of a mask */
+                                          {"if (sym[0] < 9) return f_2", "if (sym[0] < 8) return f_2"}, /* the second takes none below 9 */
                                           {"sym_n > 40", "sym_n > 4000"},                            /* out of bounds */
                                           {"const int64_t sym_n = sym[0];", "static int64_t first; if (!first) first = sym[0]; const int64_t sym_n = first;"}};
   const int most = getenv("SOAK_S") ? 5 : 3;
@@ -250,9 +252,9 @@ static void one_file_runs_at_every_size(void **state) {
     free(wrong);
   }
   mg_string_free(cu);
-  mg_graph *swapped[2] = {range[1], range[0]};
-  assert_int_equal(mg_cuda_emit_ranges((const mg_graph *const *)swapped, 2, NULL, NULL, &cu, &e), MG_BAD_INPUT);
-  mg_graph_free(range[0]), mg_graph_free(range[1]);
+  mg_graph *swapped[3] = {range[1], range[0], range[2]};
+  assert_int_equal(mg_cuda_emit_ranges((const mg_graph *const *)swapped, 3, NULL, NULL, &cu, &e), MG_BAD_INPUT);
+  for (int k = 0; k < 3; k++) mg_graph_free(range[k]);
 }
 
 int main(void) {
