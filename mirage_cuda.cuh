@@ -9073,6 +9073,19 @@ MGI_FN mg_status mgi_safe_build(const mg_graph *g, const mg_reduced *small, cons
   return s;
 }
 
+/* Scalar operations of all outputs of g, about; more than a process does of them in a second, by far. */
+enum { MGI_SAFE_RATE = 1000000000 };
+MGI_FN double mgi_safe_work(const mg_graph *g) {
+  mg_box all[MG_MAX_OUT];
+  mg_part part;
+  memset(all, 0, sizeof all);
+  for (uint32_t k = 0; k < g->n_out; k++)
+    for (int d = 0; d < mg_tensor_of(g, g->out[k])->shape.rank; d++) all[k].hi[d] = mg_tensor_of(g, g->out[k])->shape.dim[d];
+  if (mg_part_of(g, all, &part, NULL) != MG_OK) return 0;
+  const double work = part.work;
+  mg_part_free(&part);
+  return work;
+}
 mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_numerics_report *r, mg_error *e) {
   enum { MOST = 8, MGI_SAFE_ROWS = 16 }; /* of a symbol, more say no more: they are parallel */
   mg_check_config none;
@@ -9099,13 +9112,18 @@ mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, cons
   const int64_t *sym = NULL;
   if (s == MG_OK) s = mgi_cd_member(&g, &member, NULL, MGI_SAFE_ROWS, value, &sym, e);
   if (s == MG_OK && sized) s = mgi_cd_member(&yardstick, &sized, NULL, MGI_SAFE_ROWS, value, &sym, e);
+  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  const int parts = cfg->jobs > 0 ? cfg->jobs < MOST ? cfg->jobs : MOST : processors > MOST ? MOST : processors > 0 ? (int)processors : 1;
+  if (s == MG_OK) { /* known before it is compiled: each family runs the program twice, in two precisions */
+    const double work = mgi_safe_work(yardstick ? yardstick : g) + mgi_safe_work(g);
+    if (2.0 * MG_FAMILIES_LEAST * work > (double)MGI_SAFE_RATE * parts * timeout_s)
+      s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "its families take more than %d s of processor time", timeout_s);
+  }
   if (s == MG_OK) s = mgi_cd_temp_dir(cfg->work_dir, dir, sizeof dir, e);
   snprintf(source, sizeof source, "%s/kernel.cu", dir);
   snprintf(so, sizeof so, "%s/numerics.so", dir);
   if (s == MG_OK && !mgi_cd_write(source, cu_text, strlen(cu_text))) s = mg_fail(e, MG_MACHINE, source, "cannot write it: %s", strerror(errno));
   if (s == MG_OK) s = mgi_safe_build(ugraph, &small, so, source, cxx, headers, timeout_s, cu_text, e);
-  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  const int parts = cfg->jobs > 0 ? cfg->jobs < MOST ? cfg->jobs : MOST : processors > MOST ? MOST : processors > 0 ? (int)processors : 1;
   for (int k = 0; k < parts && s == MG_OK; k++) {
     mgi_safe_task *t = &task[k];
     t->program = yardstick ? yardstick : g, t->g = g, t->sym = sym;

@@ -725,13 +725,14 @@ static int overflows(const mg_graph *g, const char *arch, char *name, size_t siz
   return open != NULL;
 }
 /* "# numerics: .." of the emitted text; MG_OK, or what mg_cuda_numerics says. */
-static mg_status numerics_line(char *lines, size_t size, const options *o, const mg_graph *program, const mg_graph *g, const char *cu, mg_error *e) {
+/* seconds: for the runs; 0: as many as they have by default. */
+static mg_status numerics_line(char *lines, size_t size, const options *o, double seconds, const mg_graph *program, const mg_graph *g, const char *cu, mg_error *e) {
   mg_check_config c;
   mg_numerics_report r;
   char line[600];
   size_t n = strlen(lines);
   memset(&c, 0, sizeof c);
-  c.seed = o->seed, c.timeout_s = o->time_limit < 1e6 ? (int)ceil(o->time_limit) : 0;
+  c.seed = o->seed, c.timeout_s = seconds < 1e6 ? (int)ceil(seconds) : 0;
   mg_status s = mg_cuda_numerics(program, g, cu, &c, &r, e);
   if (s == MG_OK || s == MG_NOT_FOUND) mg_numerics_line(&r, line, sizeof line);
   else snprintf(line, sizeof line, "undecided: %.250s", e->msg);
@@ -739,7 +740,7 @@ static mg_status numerics_line(char *lines, size_t size, const options *o, const
   return s;
 }
 /* What runs said of results, by their plans too. */
-typedef struct runs { const options *o; const char *arch; int n; const mg_graph *g[100]; mg_status status[100]; char line[100][700]; } runs;
+typedef struct runs { const options *o; const char *arch; double seconds; int n; const mg_graph *g[100]; mg_status status[100]; char line[100][700]; } runs;
 static const char *runs_of(runs *R, const mg_graph *program, const mg_graph *g, mg_status *status) {
   mg_emit_config c;
   mg_error e;
@@ -752,7 +753,7 @@ static const char *runs_of(runs *R, const mg_graph *program, const mg_graph *g, 
     c.arch = R->arch;
     R->line[k][0] = 0;
     R->status[k] = mg_cuda_emit(g, &c, &cu, &e);
-    if (R->status[k] == MG_OK) R->status[k] = numerics_line(R->line[k], sizeof R->line[k], R->o, program, g, cu, &e);
+    if (R->status[k] == MG_OK) R->status[k] = numerics_line(R->line[k], sizeof R->line[k], R->o, R->seconds, program, g, cu, &e);
     else snprintf(R->line[k], sizeof R->line[k], "# numerics: undecided: %.250s\n", e.msg);
     mg_string_free(cu);
     R->g[R->n++] = g;
@@ -913,7 +914,7 @@ static int do_search(const options *o) {
   c.user = (void *)(uintptr_t)c.machine->arch;
   c.emittable = may_emit;
   times.arch = c.machine->arch, times.quiet = !isatty(2);
-  safety.o = o, safety.arch = c.machine->arch;
+  safety.o = o, safety.arch = c.machine->arch, safety.seconds = c.time_limit_s;
   c.wary = on_wary, c.unsafe = o->unsafe, c.settle = on_settle, c.settle_user = &safety;
   if (!o->no_measure) c.measure = on_measure, c.measure_user = &times;
   c.stop = &interrupted;
@@ -1355,7 +1356,7 @@ static int check_numerics(const options *o, const mg_graph *g, const char *cu) {
   }
   if (s == MG_OK) {
     const mg_graph *yardstick = program ? program : mg_is_program(g) ? g : NULL;
-    s = numerics_line(lines, sizeof lines, o, yardstick, g, cu, &e);
+    s = numerics_line(lines, sizeof lines, o, o->time_limit, yardstick, g, cu, &e);
     fputs(lines, stdout);
   }
   mg_graph_free(program);

@@ -4,6 +4,7 @@
 #define MIRAGE_IMPLEMENTATION
 #endif
 #include <stdio.h>
+#include <time.h>
 #include "mirage_search.h"
 #include "mirage_cuda.cuh"
 
@@ -110,6 +111,12 @@ static void a_reshape_at_the_edge(void **state) {
   mg_graph_free(a), mg_graph_free(b);
 }
 
+static double now(void) {
+  struct timespec t;
+  timespec_get(&t, TIME_UTC);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 /* A layer of 4096: what is found is certified in less time, piece by piece; heads are split and merged by addresses. */
 static void a_layer_of_4096(void **state) {
   (void)state;
@@ -139,10 +146,48 @@ static void a_layer_of_4096(void **state) {
     assert_true(r.report[0].verdict == MG_EQUAL && !undecided);
     const int all = g->n_ops - 1 <= 8 && fused(g) == (int)g->n_ops - 1;
     if (r.report[0].pieces > 1 && all && r.predicted_us[0] < 0.6 * mg_predict_us(p, NULL)) kernels = fused(g);
+    if (kernels) { /* and numerics that cannot end in their time are not begun */
+      mg_emit_config as;
+      mg_check_config k;
+      mg_numerics_report n;
+      char *cu = NULL;
+      memset(&as, 0, sizeof as), memset(&k, 0, sizeof k);
+      as.arch = "sm_90a", k.timeout_s = 60;
+      assert_int_equal(mg_cuda_emit(g, &as, &cu, &e), MG_OK);
+      const double from = now();
+      assert_int_equal(mg_cuda_numerics(p, g, cu, &k, &n, &e), MG_UNSUPPORTED);
+      if (!strstr(e.msg, "families take more than 60 s") || now() > from + 5) fail_msg("%s after %.1f s", e.msg, now() - from);
+      mg_string_free(cu);
+    }
     mg_search_result_free(&r);
   }
   assert_true(kernels > 0);
   mg_graph_free(p);
+}
+
+/* The time limit of a certificate is its tests': how long numerics are looked at is no part of it. */
+static int slow(void *user, const mg_graph *program, const mg_graph *g) {
+  (void)program, (void)g;
+  for (const double from = now(); now() < from + 1.2;) {}
+  return ++*(int *)user, 0;
+}
+static void slow_numerics(void **state) {
+  (void)state;
+  mg_graph *p = parse("program half\n" ATTENTION "output A\n");
+  mg_search_config c = mg_search_config_default();
+  mg_verify_config v = mg_verify_config_default();
+  mg_search_result r;
+  mg_error e;
+  char why[256];
+  int undecided = 0, asked = 0;
+  c.time_limit_s = 4;
+  if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  assert_true(fused(r.graph[0]) > 0);
+  c.settle = slow, c.settle_user = &asked, v.time_limit_s = 1;
+  if (mg_search_certify(p, &c, &v, 1, &r, &undecided, why, &e) != MG_OK) fail_msg("%s", e.msg);
+  printf("%d graphs' numerics took longer than the limit; %s: %s\n", asked, mg_verdict_name(r.report[0].verdict), r.report[0].reason);
+  assert_true(asked > 0 && r.report[0].verdict == MG_EQUAL && fused(r.graph[0]) > 0);
+  mg_search_result_free(&r), mg_graph_free(p);
 }
 
 /* What no kernel takes runs as it stands; all else is what it is without it. */
@@ -183,6 +228,6 @@ static void a_flag_keeps_the_parts(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(a_layer), cmocka_unit_test(a_layer_of_4096), cmocka_unit_test(two_mlps), cmocka_unit_test(a_reshape_at_the_edge), cmocka_unit_test(one_that_is_not_fused), cmocka_unit_test(a_flag_keeps_the_parts) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(a_layer), cmocka_unit_test(a_layer_of_4096), cmocka_unit_test(slow_numerics), cmocka_unit_test(two_mlps), cmocka_unit_test(a_reshape_at_the_edge), cmocka_unit_test(one_that_is_not_fused), cmocka_unit_test(a_flag_keeps_the_parts) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
