@@ -115,8 +115,8 @@ status 0 "search: the same with another seed and one thread" "$m" search p.mg --
 status 0 "search with as many block operators as it takes" "$m" search p.mg --max-block-ops 40 --no-measure
 status 3 "search: what is past them is refused, not made less" "$m" search p.mg --max-block-ops 41
 status 0 "search within half a second" "$m" search p.mg --time-limit 0.5
-# X is read along both of its dimensions: no class of an index, so all elements are tested
-printf 'program t\ninput X : f16[4096, 4096]\ninput W : f16[4096, 4096]\nY = matmul(X, matmul(W, X))\noutput Y\n' >large.mg
+# X is read along both of its dimensions: no class of an index, so all elements are tested; Z may be 0: it is not taken apart
+printf 'program t\ninput X : f16[4096, 4096]\ninput W : f16[4096, 4096]\ninput Z : f16[4096, 4096]\nY = matmul(X, div(matmul(W, X), Z))\noutput Y\n' >large.mg
 timeout 120 "$m" search $programs/gqa_bs1.mg --no-prune --time-limit 0.3 >out 2>err
 has '; the search was cut short by --time-limit 0.3$' "search: it says that the time limit ended it"
 timeout 120 "$m" search $programs/ntrans_m8.mg --time-limit 3 >out 2>err # its one kernel may take 2 s
