@@ -246,6 +246,7 @@ typedef struct mg_check_config {
   double numerics_s;         /* mg_cuda_numerics: families that have not begun by then are not run; 0: all are */
   int numerics_first;        /* mg_cuda_numerics: 1: it ends at the first family that is unsafe */
   int jobs;                  /* mg_cuda_numerics: processes; 0: as many as the machine has processors, at most 8 */
+  int whole;                 /* 1: no bound on its work: all fiber orders and families, at the reduced sizes too, however large these are */
 } mg_check_config;
 
 typedef struct mg_check_report {
@@ -259,7 +260,6 @@ typedef struct mg_check_report {
   int reduced;               /* 1: sizes were reduced for this */
   int exp_opaque;            /* 1: exp was taken as an uninterpreted function */
   uint64_t p[8], q[8];       /* the pairs */
-  char sizes[160];           /* of a family: the sizes of its symbols at which all elements were compared, and those of the blocks at full size */
   uint64_t sampled;          /* blocks run at full size, where sizes were reduced: the first, the last, edges, others at random */
   uint64_t sampled_compared; /* output elements that they stored */
   uint64_t sampled_floats;   /* blocks run at full size over floats, at most three places of the grid; 16, judged together, where these have few elements */
@@ -267,6 +267,12 @@ typedef struct mg_check_report {
   int unformed;              /* kernels of which none ran: no offset of theirs is formed as at full size, and the check is undecided */
   int host_calls;            /* launches that ran no block: with other buffers each, by two threads at once, and with one call that fails each */
   int products;              /* by cuBLAS, whose calls were made, and the products by definition: link 3 sees what it computes */
+  double work;               /* of one launch at these sizes, in operations as mgi_check_work counts them: what follows from it is the same on every machine */
+  char sizes[400];           /* of the inputs, where sizes were reduced; of a family: the sizes of its symbols at which all elements were
+                                compared, and those of the blocks at full size */
+  int float_seeds, families; /* fiber orders over floats; families of inputs over them */
+  int left_orders, left_families; /* fiber orders, and families, that were too much work */
+  int apart;                 /* 1: the reduced sizes were too much work: kernels ran one by one, at places of their grids at full size, and were watched for races there */
   int race;                  /* 1: two accesses race, whatever the values: who, where, at which lines */
   char difference[512];      /* MG_NOT_FOUND: what differs: field or floats, fiber order, output, element, got, expected, who stored it */
   char kept[256];            /* the temporary directory, with cfg->keep */
@@ -284,6 +290,9 @@ typedef struct mg_check_report {
    A file of several ranges (mg_cuda_emit_ranges) is checked with `ugraph` NULL: each of them, launched by way of the whole.
    A family is run at its symbols' least values, at a chunk less 1, a chunk, a chunk and 1, three chunks and a ragged rest, all
    other extents reduced; at full size where each is at its most.  Sizes out of bounds have to be refused.
+   Its work is bounded, by counts of operations that follow from the µGraph alone, so that two processors take a minute at most and
+   every machine comes to the same verdict: what is large runs under fewer fiber orders, over fewer families of inputs; what is larger
+   still, at full size alone (r->apart; cfg->whole lifts this).  The report says what ran, and what was left out.
    Not seen: what cuBLAS computes, and what the host's code does between two calls of the runtime; registers, in what a
    machine holds.
    MG_OK: same.  MG_NOT_FOUND: differs (r->difference), two accesses to shared or global memory race, or the kernel
@@ -6896,6 +6905,7 @@ typedef struct mgi_check_record {
   uint64_t sampled;
   int seeds, race, host_calls, products;
   int unformed;              /* kernels of which no block ran at full size, where sizes are reduced */
+  int families, left_families; /* that ran; that were too much work */
   double family[MGI_FAMILIES]; /* relative error with each; -1: it was not tried */
   char difference[512], unsampled[160];
   mg_error error;
@@ -6913,6 +6923,8 @@ typedef struct mgi_check_task {
   uint64_t seed;
   int seeds;
   int samples;               /* > 0: g is at full size, and blocks at so many places run */
+  int apart;                 /* 1: nothing runs but these */
+  int families;              /* of inputs, at most; 0: all */
   int shifted;               /* exponentials run under maxima of their rows */
   int yardstick;             /* 1: errors are measured, not judged */
   char keep[512];            /* outputs over the families that have no maxima are kept under this name; empty: nowhere */
@@ -7181,6 +7193,15 @@ MGI_FN int mgi_check_open(const mgi_check_task *t, mgi_check_entry *n, mgi_check
   return 0;
 }
 
+/* NAME_info: 0 if a file that mg_cuda_emit wrote has none, or it is not the µGraph's. */
+MGI_FN int mgi_check_exports(const mgi_check_task *t, const mgi_check_entry *n, mgi_check_record *r) {
+  const int none = !n->info && strstr(t->text, "mugraph {{{");
+  if (none) snprintf(r->difference, sizeof r->difference, "the file does not export %.100s_info", t->g->name);
+  if (!none && (!n->info || mgi_check_info(t->family ? t->family : t->g, n->info, r))) return 1;
+  r->status = MG_NOT_FOUND;
+  return 0;
+}
+
 /* What a child writes when it is done, or when the kernel ends it. */
 typedef struct mgi_check_sent { mgi_check_record r; int fd; } mgi_check_sent; /* r is the first: who has it has the whole */
 MGI_FN int mgi_check_send(const mgi_check_sent *out) {
@@ -7429,7 +7450,7 @@ MGI_FN int mgi_check_host(const mgi_check_task *t, const mgi_check_entry *n, mgi
    of the element's number: only what such a part reads is filled in, and pages of the rest are never touched.  It is the last
    kernel of which some blocks run; what stands before it runs whole. */
 typedef struct mgi_sample { int64_t at[4]; mg_box want[MG_MAX_OUT]; } mgi_sample; /* by axis 1, 2, 3 */
-enum { MGI_SAMPLE_WORK = 60000000, MGI_SAMPLE_MIB = 1536, MGI_SAMPLE_ROOM_MIB = 32768, MGI_SAMPLE_FEW = 64 }; /* MIB: touched; ROOM: of whole tensors; FEW: elements of an output at a place */
+enum { MGI_SAMPLE_WORK = 60000000, MGI_SAMPLE_SHARE = 2000000000, MGI_SAMPLE_MIB = 1536, MGI_SAMPLE_ROOM_MIB = 32768, MGI_SAMPLE_FEW = 64 }; /* WORK: of kernels that run whole, and of further places; SHARE: half of what the first and the last places take, of all kernels; MIB: touched; ROOM: of whole tensors; FEW: elements of an output at a place */
 
 /* The box of output tensor `to` that the store `o` of the block graph writes at a place of the grid; merged: by axis bits. */
 MGI_FN int mgi_sample_box(const mg_graph *sub, const mg_op_node *o, const mg_shape *to, const int64_t *at, unsigned merged, mg_box *box) {
@@ -7494,7 +7515,7 @@ typedef struct mgi_sampler {
   int alone;                 /* 1: g is one kernel of the file's program, whose tensors are `program`; no other runs */
   unsigned merged;           /* axes over which accumulators merge, as bits */
   int of[MG_MAX_OUT];        /* the number of each output's store; -1: made before */
-  double work, spent;        /* operations of the kernels before; so far */
+  double work, spent, most;  /* operations of the kernels before; so far; that its first and last place may take */
   int strided;               /* 1: its grid is not the µGraph's: all of it runs, not the blocks of a place */
   mgi_emulator last;         /* the last kernel that is launched, and its grid */
   mgi_call call;
@@ -7601,14 +7622,15 @@ MGI_FN int mgi_sample_expect(mgi_sampler *S, int q, mg_part *part, mgi_check_rec
   const mg_graph *g = S->g;
   const mg_domain d = S->t->F ? mg_domain_field(S->t->F) : mg_domain_real();
   const void *given[MG_MAX_IN];
-  double held = part->elements, limit = MGI_SAMPLE_WORK * (q == 0 ? 4.0 : q == 1 && S->t->F ? 8.0 : 1.0); /* the first and the last: up to 2^28 of a tile */
+  double held = part->elements, limit = q == 0 || (q == 1 && S->t->F) ? S->most : (double)MGI_SAMPLE_WORK;
   for (uint32_t k = 0; k < g->n_in; k++) held += (double)mg_box_elements(&part->box[g->in[k].id], mg_tensor_of(g, g->in[k])->shape.rank);
-  S->spent += part->work + S->work;
-  if (S->spent > limit || held * (double)S->unit > MGI_SAMPLE_MIB * 1048576.0) {
+  const double spent = S->spent + part->work + S->work;
+  if (spent > limit || held * (double)S->unit > MGI_SAMPLE_MIB * 1048576.0) {
     snprintf(r->unsampled, sizeof r->unsampled, "%.2g operations and %.0f MiB for %s place are beyond the limits of %.2g and %d", part->work, held * (double)S->unit / 1048576, q ? "one more" : "the first", limit,
              (int)MGI_SAMPLE_MIB);
     return 0;
   }
+  S->spent = spent;
   for (uint32_t k = 0; k < g->n_in && r->status == MG_OK; k++) {
     const mg_tensor_info *o = mg_tensor_of(g, g->in[k]);
     mg_box *b = &part->box[g->in[k].id];
@@ -7662,6 +7684,7 @@ MGI_FN int mgi_sample_launch(mgi_sampler *S, int q, const char *only, mgi_check_
   }
   if (rc || m->error[0]) {
     snprintf(r->difference, sizeof r->difference, "at full size the launch fails (%d, fiber order %llu): %.350s", rc, (unsigned long long)m->seed, m->error);
+    r->race = m->race;
     r->status = MG_NOT_FOUND;
   }
   return 1;
@@ -7816,7 +7839,8 @@ MGI_FN int mgi_sample_places_whole(mgi_sampler *S, const mg_graph *program, uint
   const int64_t along = softmax >= 0 ? x->shape.dim[softmax] : 1, items = mg_shape_elements(&x->shape) / along, per = rows ? 8 : 256;
   const mg_shape *read = &mg_tensor_of(S->g, op->in[0])->shape;
   const int64_t *grid = S->m.last_grid, deep = product ? read->dim[read->rank - 1] : rows ? mg_shape_elements(read) / items : 1;
-  if ((product ? 65536.0 : ((double)items / ((double)grid[0] * (double)per) + 1) * (double)per) * (double)deep > MGI_SAMPLE_WORK * 4.0) return 0;
+  const double block = product ? (double)(read->dim[read->rank - 2] < 256 ? read->dim[read->rank - 2] : 256) * (double)(x->shape.dim[x->shape.rank - 1] < 256 ? x->shape.dim[x->shape.rank - 1] : 256) : 0;
+  if ((product ? block : ((double)items / ((double)grid[0] * (double)per) + 1) * (double)per) * (double)deep > S->most) return 0;
   S->of[0] = 0;
   for (int q = 0; q < (product ? 2 : 3); q++) {
     mgi_sample *s = &S->sample[S->n_samples];
@@ -7849,13 +7873,14 @@ MGI_FN void mgi_sample_alone(mgi_sampler *S, const mgi_alone *A, uint32_t o, con
     return;
   }
   const int whole = g->ops[1].code != MG_OP_GRAPH;
-  if (!S->t->F && (shifts || !is_last || whole)) { /* values under maxima of their own are others; floats of the rest are much work */
+  if (!S->t->F && (shifts || (!is_last && !S->t->apart) || whole)) { /* values under maxima of their own are others; floats of the rest are much work */
     mg_graph_free(g);
     return;
   }
   task.g = g;
   if (!is_last) task.samples = 2; /* the first and the last */
   one.t = &task, one.g = g, one.sub = whole ? NULL : g->ops[1].sub, one.before = 0, one.alone = 1, one.n_samples = 0, one.merged = 0, one.work = one.spent = 0;
+  one.most = (S->most - S->spent) / o; /* an equal part of what is left */
   memset(&one.x, 0, sizeof one.x);
   one.m.only = name, one.m.alone = 1;
   memset(one.m.lo, 0, sizeof one.m.lo);
@@ -7877,6 +7902,7 @@ MGI_FN void mgi_sample_alone(mgi_sampler *S, const mgi_alone *A, uint32_t o, con
   if (!rc && whole && !mgi_sample_places_whole(&one, program, o)) snprintf(why, n, "a block of it is too much work"), rc = -1;
   if (!rc && (whole || mgi_sample_places(&one, r))) mgi_sample_all(&one, name, r);
   *ran = r->sampled > were;
+  S->spent += one.spent;
   if (!said && r->unsampled[0]) snprintf(why, n, "%.110s", r->unsampled), r->unsampled[0] = 0;
   mg_graph_free(g);
 }
@@ -7890,8 +7916,9 @@ MGI_FN void mgi_check_sampled(const mgi_check_task *t, mgi_check_record *r) {
   r->status = MG_OK;
   memset(&S, 0, sizeof S);
   S.t = t;
-  if (!mgi_check_open(t, &S.n, r) || !mgi_check_host(t, &S.n, r, &S.last)) return;
+  if (!mgi_check_open(t, &S.n, r) || (t->apart && !mgi_check_exports(t, &S.n, r)) || !mgi_check_host(t, &S.n, r, &S.last)) return;
   S.g = g, S.before = g->n_ops > 2, S.unit = t->F ? sizeof(mg_fv) : sizeof(double);
+  S.most = (t->F ? 2.0 : 1.0) * MGI_SAMPLE_SHARE;
   int whole = last->code == MG_OP_GRAPH;
   if (whole) {
     S.sub = last->sub;
@@ -7978,6 +8005,11 @@ MGI_FN void mgi_check_families(const mgi_check_task *t, mgi_tensors *x, mgi_emul
       if (r->status != MG_OK) return;
       continue;
     }
+    if (t->families && r->families == t->families) {
+      r->left_families++;
+      continue;
+    }
+    r->families++;
     m->seed = (uint64_t)family + 1;
     m->unwatched = family != MGI_FAMILY_SPREAD && family != MGI_FAMILY_ACROSS; /* else what a kernel touches does not depend on values */
     for (uint32_t k = 0; k < g->n_out; k++) memset(x->out[k], 0xFF, x->out_bytes[k]);
@@ -8022,16 +8054,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
   memset(&x, 0, sizeof x);
   memset(&c, 0, sizeof c);
   memset(&last, 0, sizeof last);
-  if (!mgi_check_open(t, &n, r)) return;
-  if (!n.info && strstr(t->text, "mugraph {{{")) { /* what mg_cuda_emit wrote has one */
-    snprintf(r->difference, sizeof r->difference, "the file does not export %.100s_info", g->name);
-    r->status = MG_NOT_FOUND;
-    return;
-  }
-  if (n.info && !mgi_check_info(t->family ? t->family : g, n.info, r)) {
-    r->status = MG_NOT_FOUND;
-    return;
-  }
+  if (!mgi_check_open(t, &n, r) || !mgi_check_exports(t, &n, r)) return;
   for (int k = 0; k < MGI_FAMILIES; k++) r->family[k] = -1;
   if (!t->yardstick && !mgi_check_host(t, &n, r, &last)) return;
   r->status = mgi_tensors_new(g, t->F ? sizeof(mg_fv) : sizeof(double), &x, &r->error);
@@ -8282,9 +8305,9 @@ MGI_FN int mgi_check_defines(const mg_graph *g, const mg_classes *c, const mg_re
 }
 static const char *const mgi_check_builds[] = {"fields", "floats", "full", "full_floats", "right"};
 enum { MGI_CHECK_BUILDS = 5, MGI_CHECK_BUILD_RIGHT = 4 };
-/* The builds of the text, at the same time: over field elements, over floats and, with `full`, both at full size; with `edited`
-   one of what the emitter makes of the µGraph, over floats. */
-MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int full, int edited, const char *dir, const char *cxx, const char *headers, int timeout_s, const char *text,
+/* The builds of the text, at the same time: over field elements, over floats and, with `full`, both at full size, which are all
+   with `apart`; with `edited` one of what the emitter makes of the µGraph, over floats. */
+MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int full, int apart, int edited, const char *dir, const char *cxx, const char *headers, int timeout_s, const char *text,
                                  mg_error *e) {
   const char *argv[MGI_CHECK_DEFINES + 32];
   const int has_volatile = mgi_check_has(text, MGI_HAS_VOLATILE), clang = strstr(cxx, "clang") != NULL;
@@ -8313,7 +8336,8 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int
   static const int order[MGI_CHECK_BUILDS] = {0, 1, MGI_CHECK_BUILD_RIGHT, 2, 3}; /* those without the sizes last: they take their place */
   for (int b = 0; b < MGI_CHECK_BUILDS && s == MG_OK; b++) {
     const int k = order[b];
-    if (k == MGI_CHECK_BUILD_RIGHT ? !edited : k >= 2 && !full) continue;
+    if (k == MGI_CHECK_BUILD_RIGHT ? !edited || apart : k >= 2 ? !full : apart) continue;
+    const int watched = k == (apart ? 3 : 1); /* races do not depend on values: one build watches */
     n = at_out;
     if (k == 2 || k == 3) { /* without the sizes */
       n -= 1 + defines;
@@ -8321,10 +8345,10 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int
     }
     snprintf(out[k], sizeof out[k], "%s/%s.so", dir, mgi_check_builds[k]);
     argv[n++] = out[k];
-    for (int a = 0; a < (k == 1 ? 7 : k == 3 || k == MGI_CHECK_BUILD_RIGHT ? 0 : 2); a++) argv[n++] = k == 1 ? floats[a] : fields[a]; /* races do not depend on values: one build watches */
+    for (int a = 0; a < (watched ? 7 : k == 1 || k == 3 || k == MGI_CHECK_BUILD_RIGHT ? 0 : 2); a++) argv[n++] = watched ? floats[a] : fields[a];
     if (has_volatile && k != MGI_CHECK_BUILD_RIGHT) { /* its accesses are order points, in every build */
-      for (int a = 1; k != 1 && a < 7; a++) argv[n++] = floats[a];
-      if (k != 1) argv[n++] = "-lpthread", argv[n++] = "-DMG_EMULATE_VOLATILE", argv[n++] = "-fno-threadsafe-statics";
+      for (int a = 1; !watched && a < 7; a++) argv[n++] = floats[a];
+      if (!watched) argv[n++] = "-lpthread", argv[n++] = "-DMG_EMULATE_VOLATILE", argv[n++] = "-fno-threadsafe-statics";
       argv[n++] = clang ? "-mllvm" : "--param=tsan-distinguish-volatile=1";
       if (clang) argv[n++] = "-tsan-distinguish-volatile=1";
     }
@@ -8353,10 +8377,11 @@ MGI_FN mg_status mgi_check_build(const mg_graph *g, const mg_reduced *small, int
 
 /* Replaces the addresses `@123` of a message by lines of the emitted text, and by the comment that stands above them, or by
    lines of a template, where addr2line (binutils) can tell. */
-MGI_FN void mgi_check_lines(const char *dir, const char *text, char *message, size_t size) {
-  char out[1024], so[600], source[600], address[32];
-  size_t n = 0, file = (size_t)snprintf(source, sizeof source, "%s/kernel.cu:", dir);
-  snprintf(so, sizeof so, "%s/floats.so", dir);
+MGI_FN void mgi_check_lines(const char *dir, const char *build, const char *text, char *message, size_t size) {
+  static const char source[] = "/kernel.cu:"; /* in whatever directory the object was made */
+  char out[1024], so[600], address[32];
+  size_t n = 0;
+  snprintf(so, sizeof so, "%s/%s.so", dir, build);
   for (const char *p = message; *p && n + 1 < sizeof out;) {
     char *end;
     if (*p != '@' || p[1] < '0' || p[1] > '9') {
@@ -8369,8 +8394,8 @@ MGI_FN void mgi_check_lines(const char *dir, const char *text, char *message, si
     long line = 0, lines = 1, inside = 0;
     for (const char *k = text; (k = strchr(k, '\n')) != NULL; k++) lines++;
     if (mgi_child_start(&c, argv, 20) && !mgi_child_wait(&c))
-      for (const char *at = strstr(c.out, source); at && !line; at = strstr(at + file, source)) { /* the innermost */
-        line = strtol(at + file, NULL, 10);
+      for (const char *at = strstr(c.out, source); at && !line; at = strstr(at + 1, source)) { /* the innermost */
+        line = strtol(at + sizeof source - 1, NULL, 10);
         if (line > lines) line = 0;
       }
     const char *header = line ? NULL : strstr(c.out, "/mirage_cuda.cuh:"); /* a template that was not inlined */
@@ -8392,8 +8417,18 @@ MGI_FN void mgi_check_lines(const char *dir, const char *text, char *message, si
   snprintf(message, size, "%.*s", (int)size - 1, out);
 }
 
-/* What the emulation of one launch takes, in operations.  cost: by kind, how many of what */
+/* ---- what a check takes, and what runs of it
+   Counted, not timed: multiplications of tensor cores, by warpgroups or by warps, elements moved, elements of all else, and operators
+   that threads step through, each by what it takes of the first's kind: one of these is 2 ns over a field and 7 ns over floats on the
+   machine that they were fitted on, over examples/ and tests/bench/programs. */
 enum { MGI_COST_GROUPED, MGI_COST_PRODUCTS, MGI_COST_MOVED, MGI_COST_ELEMENTS, MGI_COST_STEPS, MGI_COSTS };
+static const double mgi_check_weight[MGI_COSTS] = {1, 1.8, 14, 25, 50};
+/* WORK: up to so much a launch all fiber orders and families run; MOST: up to so much it runs at all, under FEW orders; LAUNCHES: of
+   floats, together; ELEMENTS: of inputs and outputs. */
+#define MGI_CHECK_WORK 4e8
+#define MGI_CHECK_WORK_MOST 1.2e9
+#define MGI_CHECK_LAUNCHES 3.6e9
+enum { MGI_CHECK_FEW = 4, MGI_CHECK_ORDERS = 8, MGI_CHECK_ELEMENTS = 1 << 25 };
 MGI_FN void mgi_check_cost_op(const mg_graph *g, const mg_op_node *o, double times, int grouped, double cost[MGI_COSTS]) {
   const mg_shape *to = &g->tensors[o->n_out ? o->out[0].id : o->in[0].id].shape;
   double most = (double)mg_shape_elements(to);
@@ -8408,11 +8443,12 @@ MGI_FN void mgi_check_cost_op(const mg_graph *g, const mg_op_node *o, double tim
     }
   else cost[o->code == MG_OP_LOAD ? MGI_COST_MOVED : MGI_COST_ELEMENTS] += times * most;
 }
-MGI_FN void mgi_check_cost(const mg_graph *g, double cost[MGI_COSTS]) {
-  for (int k = 0; k < MGI_COSTS; k++) cost[k] = 0;
+MGI_FN double mgi_check_work(const mg_graph *g) {
+  double cost[MGI_COSTS] = {0}, work = 0;
   for (uint32_t o = 1; o < g->n_ops; o++) {
     const mg_graph *b = g->ops[o].sub;
-    if (!b) { mgi_check_cost_op(g, &g->ops[o], 1, 0, cost); continue; }
+    if (!b) mgi_check_cost_op(g, &g->ops[o], 2.5, 0, cost); /* every element of its tiles is addressed alone */
+    if (!b) continue;
     const double blocks = (double)b->axes[1].extent * (double)b->axes[2].extent * (double)b->axes[3].extent;
     const int grouped = mg_plan_says(b, MG_PLAN_MMA, NULL) == MG_MMA_WARPGROUP;
     for (uint32_t l = 1; l < b->n_ops; l++) {
@@ -8421,6 +8457,19 @@ MGI_FN void mgi_check_cost(const mg_graph *g, double cost[MGI_COSTS]) {
       mgi_check_cost_op(b, &b->ops[l], times, grouped, cost);
       cost[MGI_COST_STEPS] += times * b->threads;
     }
+  }
+  for (int k = 0; k < MGI_COSTS; k++) work += mgi_check_weight[k] * cost[k];
+  return work;
+}
+/* The inputs' sizes as text. */
+MGI_FN void mgi_check_say_sizes(const mg_graph *g, char *text, size_t size) {
+  size_t n = 0;
+  text[0] = 0;
+  for (uint32_t k = 0; k < g->n_in && n + 1 < size; k++) {
+    const mg_tensor_info *x = mg_tensor_of(g, g->in[k]);
+    n += (size_t)snprintf(text + n, size - n, "%s%.40s[", k ? ", " : "", x->name ? x->name : "");
+    for (int d = 0; d < x->shape.rank && n + 1 < size; d++) n += (size_t)snprintf(text + n, size - n, "%s%lld", d ? ", " : "", (long long)x->shape.dim[d]);
+    if (n + 1 < size) n += (size_t)snprintf(text + n, size - n, "]");
   }
 }
 
@@ -8436,6 +8485,9 @@ typedef struct mgi_check_job {
   int n_sizes;               /* 1 without symbols */
   int64_t size[MGI_CHECK_SIZES + 1][MG_MAX_SYMBOLS]; /* of the symbols; the last of all is their most */
   mg_graph *member[MGI_CHECK_SIZES + 1]; /* of the reduced family, at these; the last of ugraph's */
+  double work;               /* of a launch at the sizes of `small` */
+  int seeds, float_seeds, families; /* fiber orders over fields, over floats; families of inputs at most, 0: all */
+  int apart;                 /* 1: its reduced sizes are too much work: blocks at full size alone */
   char *right;               /* what the emitter makes of the µGraph; NULL: nothing */
   int edited, shifted;       /* the text differs from it, in more than comments; it has running maxima */
   const mg_graph *const *range; /* of a file of several: all of them, of which ugraph is number `at`; NULL: it is the only one */
@@ -8501,10 +8553,29 @@ MGI_FN void mgi_check_sizes_text(const mgi_check_job *J, char *text, size_t size
   size_t at = 0;
   text[0] = 0;
   for (uint32_t k = 0; k < g->n_symbols && at < size; k++) {
-    at += (size_t)snprintf(text + at, size - at, "%s%s = ", k ? "; " : "", g->symbol[k].name);
-    for (int j = 0; j < J->n_sizes && at < size; j++) at += (size_t)snprintf(text + at, size - at, "%s%lld", j ? ", " : "", (long long)J->size[j][k]);
+    at += (size_t)snprintf(text + at, size - at, "%s%s%s", k ? "; " : "", g->symbol[k].name, J->apart ? "" : " = ");
+    for (int j = 0; j < J->n_sizes && at < size && !J->apart; j++) at += (size_t)snprintf(text + at, size - at, "%s%lld", j ? ", " : "", (long long)J->size[j][k]);
     if (at < size && J->full) at += (size_t)snprintf(text + at, size - at, ", blocks of %lld", (long long)J->size[MGI_CHECK_SIZES][k]);
   }
+}
+/* What of it is run, by its work. */
+MGI_FN void mgi_check_bound(mgi_check_job *J) {
+  double elements = 0;
+  for (int size = 0; size < J->n_sizes; size++) { /* of a family its members, else the µGraph */
+    const mg_graph *g = J->member[size] ? J->member[size] : J->small.graph;
+    const double work = mgi_check_work(g);
+    double n = 0;
+    for (uint32_t k = 0; k < g->n_in + g->n_out; k++) n += (double)mg_shape_elements(&mg_tensor_of(g, k < g->n_in ? g->in[k] : g->out[k - g->n_in])->shape);
+    if (work > J->work) J->work = work;
+    if (n > elements) elements = n;
+  }
+  if (J->cfg->whole || (J->work <= MGI_CHECK_WORK && elements <= MGI_CHECK_ELEMENTS)) return;
+  J->apart = !J->cfg->full_size && (J->work > MGI_CHECK_WORK_MOST || elements > MGI_CHECK_ELEMENTS);
+  J->full = J->cfg->samples >= 0 && (J->full || J->apart);
+  if (J->apart) J->n_sizes = 1; /* each of its tasks is of the greatest */
+  if (J->seeds > MGI_CHECK_FEW) J->seeds = MGI_CHECK_FEW;
+  const double launches = MGI_CHECK_LAUNCHES / J->work - J->float_seeds;
+  J->families = launches > 1 ? (int)launches : 1;
 }
 /* The sizes that a check runs at: reduced ones, or, where they are asked for, the µGraph's own. */
 MGI_FN mg_status mgi_check_sizes(mgi_check_job *J, mg_error *e) {
@@ -8522,7 +8593,13 @@ MGI_FN mg_status mgi_check_sizes(mgi_check_job *J, mg_error *e) {
   }
   J->full = J->small.changed && J->cfg->samples >= 0;
   J->n_sizes = 1;
-  return s == MG_OK && J->ugraph->n_symbols ? mgi_check_members(J, e) : s;
+  J->seeds = J->cfg->seeds > 0 ? J->cfg->seeds : MGI_CHECK_ORDERS;
+  J->float_seeds = 2;
+  if (s == MG_OK && J->ugraph->n_symbols) s = mgi_check_members(J, e);
+  if (s == MG_OK) mgi_check_bound(J);
+  if (s == MG_OK && J->apart && !J->full)
+    s = mg_fail(e, MG_UNSUPPORTED, J->ugraph->name, "undecided: a launch at the least sizes takes %.2g operations, the limit is %.2g, and no block is to run at full size", J->work, MGI_CHECK_WORK_MOST);
+  return s;
 }
 /* The text without comments and blanks; NULL: there is no memory. */
 MGI_FN char *mgi_check_code(const char *text) {
@@ -8585,30 +8662,39 @@ MGI_FN void mgi_check_task_of(const mgi_check_job *J, int k, int size, const mg_
   task->F = k < MGI_CHECK_FIELDS ? &F[k] : k == MGI_CHECK_SAMPLED ? &F[0] : NULL;
   task->samples = k < MGI_CHECK_SAMPLED || k == MGI_CHECK_RIGHT ? 0 : k == MGI_CHECK_SAMPLED_FLOATS && (cfg->samples <= 0 || cfg->samples > 3) ? 3 : cfg->samples ? cfg->samples : 6;
   task->seed = J->seed * 3 + (uint64_t)(k == MGI_CHECK_RIGHT ? MGI_CHECK_FLOATS : k);
-  task->seeds = k < MGI_CHECK_FIELDS ? (cfg->seeds > 0 ? cfg->seeds : 8) : 2;
+  task->seeds = k < MGI_CHECK_FIELDS ? J->seeds : J->float_seeds;
+  task->families = J->families ? J->families + task->yardstick : 0; /* of the right one normal inputs are a family too */
+  task->apart = J->apart;
   task->tolerance = tolerance;
   snprintf(task->so, sizeof task->so, "%s/%s.so", J->dir, mgi_check_builds[k < MGI_CHECK_FIELDS ? 0 : k - 1]);
 }
 /* What task k found goes into the report. */
-MGI_FN void mgi_check_tell(int k, const mgi_check_record *found, const mg_field F[2], mg_check_report *r) {
-  if (k < MGI_CHECK_FIELDS) {
+MGI_FN void mgi_check_tell(const mgi_check_job *J, int k, const mgi_check_record *found, const mg_field F[2], mg_check_report *r) {
+  if (k < MGI_CHECK_FIELDS || (k == MGI_CHECK_SAMPLED && J->apart)) {
+    const int f = k < MGI_CHECK_FIELDS ? k : 0;
     r->compared += found->compared;
     r->undefined += found->undefined;
-    r->p[k] = F[k].p;
-    r->q[k] = F[k].q;
+    r->p[f] = F[f].p;
+    r->q[f] = F[f].q;
     r->fields += found->status == MG_OK;
     r->seeds = found->seeds;
     r->host_calls = found->host_calls;
     r->products = found->products;
-  } else if (k == MGI_CHECK_FLOATS) {
+  }
+  if (k == MGI_CHECK_FLOATS || (k == MGI_CHECK_SAMPLED_FLOATS && J->apart)) {
     if (found->float_error > r->float_error) r->float_error = found->float_error;
-    r->float_checked = found->status == MG_OK;
+    r->float_checked = found->status == MG_OK && (!J->apart || found->sampled);
+    r->float_seeds = found->seeds;
+    r->families = found->families;
+    r->left_families = found->left_families;
+  }
+  if (k < MGI_CHECK_SAMPLED) {
   } else if (k == MGI_CHECK_SAMPLED) {
     r->sampled = found->sampled;
     r->sampled_compared = found->compared;
     memcpy(r->unsampled, found->unsampled, sizeof r->unsampled);
     r->unformed = found->unformed;
-  } else {
+  } else if (k == MGI_CHECK_SAMPLED_FLOATS) {
     r->sampled_floats = found->sampled;
     if (found->float_error > r->float_error) r->float_error = found->float_error;
     r->float_checked = r->float_checked && found->status == MG_OK;
@@ -8670,7 +8756,8 @@ MGI_FN mg_status mgi_check_tasks(const mgi_check_job *J, int size, const mg_fiel
   mg_status s = MG_OK;
   int started = 0;
   for (int k = 0; k < MGI_CHECK_TASKS && s == MG_OK; k++) {
-    if (k == MGI_CHECK_RIGHT ? !J->edited : k >= MGI_CHECK_SAMPLED && (!J->full || size)) continue;
+    const int full = k == MGI_CHECK_SAMPLED || k == MGI_CHECK_SAMPLED_FLOATS;
+    if (full ? !J->full || size : J->apart || (k == MGI_CHECK_RIGHT && !J->edited)) continue;
     memset(&task[k], 0, sizeof task[k]);
     mgi_check_task_of(J, k, size, F, r->tolerance, &task[k]);
     if (mgi_check_start(&child[k], &task[k], J->timeout_s)) started |= 1 << k;
@@ -8678,6 +8765,7 @@ MGI_FN mg_status mgi_check_tasks(const mgi_check_job *J, int size, const mg_fiel
   }
   if (!size) r->compared = r->undefined = 0, *again = 0;
   r->fields = 0;
+  r->left_orders = J->apart ? 0 : (J->cfg->seeds > 0 ? J->cfg->seeds : MGI_CHECK_ORDERS) - J->seeds;
   r->difference[0] = 0;
   for (int k = 0; k < MGI_CHECK_TASKS; k++) {
     if (!(started >> k & 1)) continue;
@@ -8686,7 +8774,7 @@ MGI_FN mg_status mgi_check_tasks(const mgi_check_job *J, int size, const mg_fiel
       if (s == MG_OK && record[k].status == MG_OK) s = mgi_check_against(J, size, &record[MGI_CHECK_FLOATS], &record[k], r);
       continue;
     }
-    mgi_check_tell(k, &record[k], F, r);
+    mgi_check_tell(J, k, &record[k], F, r);
     if (k < MGI_CHECK_FIELDS || k == MGI_CHECK_SAMPLED) *again |= record[k].twice > 0;
     if (record[k].status == MG_NOT_FOUND) s = MG_NOT_FOUND; /* a difference beats any other outcome */
     else if (record[k].status != MG_OK && s == MG_OK) {
@@ -8753,8 +8841,11 @@ MGI_FN mg_status mgi_check_file(const mg_graph *ugraph, const mg_graph *const *r
     snprintf(path, sizeof path, "%s/right.cu", J.dir);
     if (!mgi_cd_write(path, J.right, strlen(J.right))) s = mg_fail(e, MG_MACHINE, path, "cannot write it: %s", strerror(errno));
   }
-  if (s == MG_OK) s = mgi_check_build(ugraph, &J.small, J.full, J.edited, J.dir, cxx, headers, J.timeout_s, cu_text, e);
-  r->reduced = J.small.changed;
+  if (s == MG_OK) s = mgi_check_build(ugraph, &J.small, J.full, J.apart, J.edited, J.dir, cxx, headers, J.timeout_s, cu_text, e);
+  r->reduced = J.small.changed && !J.apart;
+  r->work = J.work;
+  r->apart = J.apart;
+  if (r->reduced) mgi_check_say_sizes(J.small.graph, r->sizes, sizeof r->sizes);
   for (int opaque = 0, again = 1; opaque < 2 && again && s == MG_OK; opaque++) { /* once more with exp uninterpreted where a second exponential hides elements */
     mg_field F[2];
     s = mgi_check_fields(&J, opaque, F, e);
@@ -8767,10 +8858,10 @@ MGI_FN mg_status mgi_check_file(const mg_graph *ugraph, const mg_graph *const *r
         for (uint32_t k = 0, at = (uint32_t)used; k < J.ugraph->n_symbols && at < sizeof r->difference; k++)
           at += (uint32_t)snprintf(r->difference + at, sizeof r->difference - at, "%s%s = %lld", k ? ", " : "; at ", J.ugraph->symbol[k].name, (long long)J.size[size][k]);
     }
-    mgi_check_sizes_text(&J, r->sizes, sizeof r->sizes);
+    if (J.ugraph->n_symbols) mgi_check_sizes_text(&J, r->sizes, sizeof r->sizes);
     r->exp_opaque = opaque;
   }
-  if (r->race) mgi_check_lines(J.dir, cu_text, r->difference, sizeof r->difference);
+  if (r->race) mgi_check_lines(J.dir, mgi_check_builds[J.apart ? 3 : 1], cu_text, r->difference, sizeof r->difference);
   if (s == MG_NOT_FOUND) mg_fail(e, MG_NOT_FOUND, ugraph->name, "the kernel is not its µGraph: %.200s", r->difference);
   if (s == MG_OK && r->unformed) /* in the sizes that it is for, nothing is seen of it */
     s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "undecided: of %d kernel%s no block ran at full size: %.160s", r->unformed, r->unformed == 1 ? "" : "s", r->unsampled);

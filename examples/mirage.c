@@ -54,6 +54,7 @@ static const char usage[] =
     "                                               a .mg or an emitted .cu on the CPU: over finite fields and floats,\n"
     "                                               S seconds (300) for its compilation, of processor time for each of these\n"
     "              [--numerics] [--program P.mg]    whether it is as safe as P is written (else as its own kernels), by runs\n"
+    "              [--full]                         without the bound on its work, which leaves out what would take minutes\n"
     "       mirage run FILE [--arch sm_90a] [--machine H200|FILE] [--reps N] [--cold] [--seed N] [--stats FILE.json]     on a GPU\n"
     "       mirage run FILE FILE ..                 the same of several for one program, the first's values compared; no link 2\n"
     "              [--no-check] [--no-time]         without link 2 before it; without the times after it\n"
@@ -1323,22 +1324,32 @@ static int check_and_print(const options *o, const mg_graph *g, const char *cu, 
   mg_error e;
   mg_check_config c;
   memset(&c, 0, sizeof c);
-  c.seed = o->seed, c.timeout_s = (int)ceil(o->time_limit);
+  c.seed = o->seed, c.timeout_s = (int)ceil(o->time_limit), c.whole = o->full;
   mg_status s = mg_cuda_check(g, cu, &c, r, &e);
   if (s == MG_NOT_FOUND) {
     fprintf(f, "link 2: DIFFERS\n%s\n", r->difference);
     return fault(s, "check", r->difference);
   }
   if (s != MG_OK) return report(s, &e);
-  fprintf(f, "link 2: SAME over %d field%s, %d fiber orders each: %llu elements compared, %llu undefined%s%s\n", r->fields, r->fields == 1 ? "" : "s", r->seeds,
-          (unsigned long long)r->compared, (unsigned long long)r->undefined, r->exp_opaque ? "; exp uninterpreted" : "", r->reduced ? "; at reduced sizes" : "");
+  fprintf(f, "link 2: SAME over %d field%s", r->fields, r->fields == 1 ? "" : "s");
+  if (!r->apart) fprintf(f, ", %d fiber orders each", r->seeds);
+  fprintf(f, ": %llu elements compared, %llu undefined%s%s\n", (unsigned long long)r->compared, (unsigned long long)r->undefined, r->exp_opaque ? "; exp uninterpreted" : "",
+          r->apart ? "; at full size alone" : r->reduced ? "; at reduced sizes" : "");
   for (int k = 0; k < r->fields && k < 8; k++) fprintf(f, "  field: p=%llu q=%llu\n", (unsigned long long)r->p[k], (unsigned long long)r->q[k]);
   if (r->sizes[0]) fprintf(f, "  sizes: %s\n", r->sizes);
+  if (r->apart)
+    fprintf(f, "  not run: all kernels one after the other, as the least sizes take %.2g operations a launch: what one hands to the next, and further fiber orders (--full runs them)\n", r->work);
+  else if (r->left_orders || r->left_families)
+    fprintf(f, "  not run: %d fiber orders and %d families of inputs, as a launch takes %.2g operations (--full runs them)\n", r->left_orders, r->left_families, r->work);
   if (r->sampled) fprintf(f, "  full size: %llu blocks, %llu elements compared; %llu blocks over floats\n", (unsigned long long)r->sampled, (unsigned long long)r->sampled_compared, (unsigned long long)r->sampled_floats);
   if (r->unsampled[0]) fprintf(f, "  full size: %s: %s\n", r->sampled ? "no more blocks" : "no blocks", r->unsampled);
   fprintf(f, "  host: %d launches without blocks: other buffers, two threads, calls that fail\n", r->host_calls);
   if (r->products) fprintf(f, "  cuBLAS: %d product%s by definition: what the library computes is not seen; link 3 (mirage run) is required\n", r->products, r->products == 1 ? "" : "s");
-  if (r->float_checked) fprintf(f, "  floats: relative error %.3g against float64, tolerance %.3g\n", r->float_error, r->tolerance);
+  if (r->float_checked) {
+    fprintf(f, "  floats: ");
+    if (!r->apart) fprintf(f, "%d fiber orders, %d families of inputs; ", r->float_seeds, r->families);
+    fprintf(f, "relative error %.3g against float64, tolerance %.3g\n", r->float_error, r->tolerance);
+  }
   return 0;
 }
 
@@ -1532,7 +1543,7 @@ int main(int argc, char **argv) {
       {"verify", 1, 3, "delta seed certificate threads time-limit prove no-prove allow-sampled full", do_verify},
       {"emit", 1, 1, "o arch machine sym", do_emit},
       {"explain", 1, 1, "arch machine json no-measure sym", do_explain},
-      {"check", 1, 1, "seed arch machine time-limit numerics program sym", do_check},
+      {"check", 1, 1, "seed arch machine time-limit numerics program full sym", do_check},
       {"run", 1, 200, "arch machine reps cold seed stats no-check no-time numerics program time-limit sym", do_run},
       {"calibrate", 0, 0, "o", do_calibrate},
       {"import", 1, 1, "o", do_import},

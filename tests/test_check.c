@@ -508,6 +508,71 @@ static void sampled_blocks_of_few(void **state) {
   mg_graph_free(g);
 }
 
+/* Heads by a reshape, which no smaller size keeps: too much work for launches of all blocks.  Its kernels run one by one at full size,
+   where races, late blocks and late iterations show all the same, in the first kernel as in the last but one. */
+static void too_much_work(void **state) {
+  (void)state;
+  mg_graph *g = parse("program heads\ninput X : f16[64, 64]\ninput W : f16[64, 16384]\ninput V : f16[16384, 1024]\n"
+                      "Y = kernel grid=(x=256) threads=64 {\n  x = load X {}\n  w = load W {x->1}\n  t = matmul(x, w)\n  store t {x->1}\n  plan { warps_m=2 warps_n=1 warps_k=1 }\n}\n"
+                      "H = reshape(Y, [64, 128, 128])\nZ = reshape(H, [64, 16384])\n"
+                      "T = kernel grid=(x=64, y=4) threads=32 {\n  for i=128 {\n    z = load Z {y->0, i->1}\n    v = load V {x->1, i->0}\n    t = matmul(z, v)\n  }\n  o = accum(t) {i->+}\n  store o {x->1, y->0}\n"
+                      "  plan { stages=2 warps_m=1 warps_n=1 warps_k=1 }\n}\nO = reshape(T, [64, 16, 64])\noutput O\n");
+  static const struct { const char *find, *wrong, *says; } row[] = {
+      {"mg_cp_async_wait<0>();\n  mg_sync();", "mg_cp_async_wait<0>();\n", "race: it "},
+      {"p_W + (b_x * (int64_t)64)", "p_W + ((b_x < 255 ? b_x : 2) * (int64_t)64)", "differs"},
+      {"p_V + (i_i * (int64_t)128)", "p_V + ((i_i < 127 ? i_i : 2) * (int64_t)128)", "at full size"},
+  };
+  mg_check_config c = config();
+  mg_check_report r;
+  mg_error e;
+  char *text = NULL;
+  memset(&e, 0, sizeof e);
+  if (mg_cuda_emit(g, NULL, &text, &e) != MG_OK) fail_msg("%s", e.msg);
+  if (mg_cuda_check(g, text, &c, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  assert_true(r.apart && !r.reduced && r.fields == 1 && r.float_checked && !r.unformed && r.work > 1e9);
+  assert_true(r.sampled >= 10 && r.sampled_floats >= 2 && r.compared == r.sampled_compared && r.compared > 2 * 16 * 16 && r.host_calls > 0);
+  for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+    char *bad = (char *)malloc(strlen(text) + 100), *at = strstr(text, row[k].find);
+    assert_non_null(bad);
+    assert_non_null(at);
+    sprintf(bad, "%.*s%s%s", (int)(at - text), text, row[k].wrong, at + strlen(row[k].find));
+    if (mg_cuda_check(g, bad, &c, &r, &e) != MG_NOT_FOUND || !strstr(r.difference, row[k].says)) fail_msg("%d: %s: expected \"%s\"", (int)k, r.difference, row[k].says);
+    if (k == 0 && !strstr(r.difference, "at line ")) fail_msg("%s", r.difference);
+    free(bad);
+  }
+  c.samples = -1; /* nothing is left to run it at */
+  assert_int_equal(mg_cuda_check(g, text, &c, &r, &e), MG_UNSUPPORTED);
+  mg_string_free(text);
+  mg_graph_free(g);
+}
+/* What runs follows from counts alone. */
+static void bounds_of_work(void **state) {
+  (void)state;
+  static const struct { const char *graph; int seeds, families, apart, whole; } row[] = {
+      {"program w\ninput X : f16[256, 256]\ninput W : f16[256, 512]\nO = matmul(X, W)\noutput O\n", 8, 0, 0, 0},
+      {"program w\ninput X : f16[512, 512]\ninput W : f16[512, 768]\nO = matmul(X, W)\noutput O\n", 4, 1, 0, 0},
+      {"program w\ninput X : f16[1024, 1024]\ninput W : f16[1024, 1024]\nO = matmul(X, W)\noutput O\n", 4, 1, 1, 0},
+      {"program w\ninput X : f16[1024, 1024]\ninput W : f16[1024, 1024]\nO = matmul(X, W)\noutput O\n", 8, 0, 0, 1},
+      {"program w\ninput X : f16[4096, 4096]\nO = exp(X)\noutput O\n", 4, 1, 0, 0},
+      {"program w\ninput X : f16[8192, 4096]\nO = exp(X)\noutput O\n", 4, 1, 1, 0}, /* its elements */
+      {"program w\ninput X : f16[256, 512]\ninput W : f16[512, 256]\nO = kernel grid=(x=2, y=2) threads=128 {\n  for i=4 {\n    x = load X {y->0, i->1}\n    w = load W {x->1, i->0}\n    t = matmul(x, w)\n  }\n"
+       "  o = accum(t) {i->+}\n  store o {x->1, y->0}\n}\noutput O\n", 8, 0, 0, 0},
+  };
+  for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+    mg_check_config c = config();
+    mgi_check_job J;
+    memset(&J, 0, sizeof J);
+    c.whole = row[k].whole;
+    J.cfg = &c, J.small.graph = parse(row[k].graph), J.seeds = MGI_CHECK_ORDERS, J.float_seeds = 2;
+    mgi_check_bound(&J);
+    print_message("%d: %.3g operations: %d orders, %d families%s\n", (int)k, J.work, J.seeds, J.families, J.apart ? ", apart" : "");
+    assert_int_equal(J.seeds, row[k].seeds);
+    assert_int_equal(J.apart, row[k].apart);
+    if (!J.apart) assert_int_equal(J.families, row[k].families);
+    mg_graph_free(J.small.graph);
+  }
+}
+
 /* More than 2^31 elements: memory of which some pages are touched; an offset in 32 bits shows at full size alone. */
 static void more_than_ints(void **state) {
   (void)state;
@@ -978,7 +1043,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(conversions), cmocka_unit_test(field_scalar), cmocka_unit_test(finds_the_source), cmocka_unit_test(reduces), cmocka_unit_test(reduces_random),
       cmocka_unit_test(elements), cmocka_unit_test(copy_passes), cmocka_unit_test(rows_pass), cmocka_unit_test(mm_passes), cmocka_unit_test(mm_reduced), cmocka_unit_test(copy_bugs), cmocka_unit_test(waiting_is_no_difference), cmocka_unit_test(rows_bugs),
       cmocka_unit_test(mm_bugs), cmocka_unit_test(races), cmocka_unit_test(emitted_kernels), cmocka_unit_test(halves_that_round_to_zero),
-      cmocka_unit_test(halves_that_overflow), cmocka_unit_test(sampled_blocks), cmocka_unit_test(sampled_blocks_of_few), cmocka_unit_test(more_than_ints), cmocka_unit_test(surroundings), cmocka_unit_test(emitted_without_barriers), cmocka_unit_test(compiler_faults),
+      cmocka_unit_test(halves_that_overflow), cmocka_unit_test(sampled_blocks), cmocka_unit_test(sampled_blocks_of_few), cmocka_unit_test(too_much_work), cmocka_unit_test(bounds_of_work), cmocka_unit_test(more_than_ints), cmocka_unit_test(surroundings), cmocka_unit_test(emitted_without_barriers), cmocka_unit_test(compiler_faults),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);

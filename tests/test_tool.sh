@@ -265,6 +265,8 @@ status 3 "a machine that is a directory" "$m" explain best.mg --machine .
 status 3 "a machine and an architecture" "$m" emit best.mg --machine H200 --arch sm_80
 status 2 "emit for an unknown architecture" "$m" emit best.mg --arch sm_00
 status 0 "check a .mg" "$m" check best.mg
+"$m" check best.mg >out 2>err; grep -q 'floats: 2 fiber orders, [1-9][0-9]* families of inputs' out; ok $? "check says what ran over floats"
+status 0 "check without the bound on its work" "$m" check best.mg --full
 status 0 "check a .cu" "$m" check best.cu
 sed 's/mg_dev_DIV/mg_dev_MUL/' best.cu >wrong.cu
 status 1 "check a .cu with another operator in it" "$m" check wrong.cu
