@@ -5,7 +5,12 @@
 # Last line: `N passed, N failed`.  A program that ends with a failure which its own output does not count is one failed test.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-mkdir -p build/log
+rm -rf build/cxx
+mkdir -p build/log build/cxx
+CXX=${CXX:-g++}
+if [[ "$CXX" != *" "* ]]; then # what link 2 compiles twice is compiled once
+  export CXX_REAL=$CXX CXX_KEPT=$PWD/build/cxx CXX=$PWD/tests/cxx.sh
+fi
 passed=0 failed=0 bad=()
 commit=$(git rev-parse HEAD 2>/dev/null || echo 1)
 PLANT_SEED=${PLANT_SEED:-$((16#${commit:0:8}))}
