@@ -270,6 +270,7 @@ typedef struct mg_check_report {
   double work;               /* of one launch at these sizes, in operations as mgi_check_work counts them: what follows from it is the same on every machine */
   char sizes[400];           /* of the inputs, where sizes were reduced; of a family: the sizes of its symbols at which all elements were
                                 compared, and those of the blocks at full size */
+  int rows;                  /* of a family: 1: over floats a row has the same bits at all these sizes; -1: it has not; 0: that was not compared */
   int float_seeds, families; /* fiber orders over floats; families of inputs over them */
   int left_orders, left_families; /* fiber orders, and families, that were too much work */
   int apart;                 /* 1: the reduced sizes were too much work: kernels ran one by one, at places of their grids at full size, and were watched for races there */
@@ -6543,11 +6544,12 @@ MGI_FN int mgi_given_real(const mg_tensor_info *x, void *given, int64_t j, int64
   return x->fill != MG_FILL_NONE;
 }
 /* Random normal inputs, rounded to their dtype. */
-MGI_FN void mgi_tensors_real(const mg_graph *g, mgi_tensors *t, uint64_t seed) {
+/* Of sizes as in `like`: g, or the family of which it is a member, whose members' first rows are the same then. */
+MGI_FN void mgi_tensors_like(const mg_graph *like, const mg_graph *g, mgi_tensors *t, uint64_t seed) {
   for (uint32_t k = 0; k < g->n_in; k++) {
     const mg_tensor_info *x = mg_tensor_of(g, g->in[k]);
     int64_t stride[MG_MAX_RANK];
-    const double scale = mgi_cd_scale(&x->shape);
+    const double scale = mgi_cd_scale(&mg_tensor_of(like, like->in[k])->shape);
     uint64_t state = seed * 0xD1342543DE82EF95u + k;
     mg_strides(x, stride);
     for (int64_t i = 0; i < t->in_n[k]; i++) {
@@ -6558,6 +6560,7 @@ MGI_FN void mgi_tensors_real(const mg_graph *g, mgi_tensors *t, uint64_t seed) {
     }
   }
 }
+MGI_FN void mgi_tensors_real(const mg_graph *g, mgi_tensors *t, uint64_t seed) { mgi_tensors_like(g, g, t, seed); }
 MGI_FN mg_tensor mgi_cu_handle(uint32_t id) {
   mg_tensor t;
   t.id = id;
@@ -8072,7 +8075,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
         mgi_cd_put(x.in[k], o->dtype, mgi_cd_place(&o->shape, stride, i), mg_ff_pack(t->F, v));
       }
     }
-  } else mgi_tensors_real(g, &x, t->seed);
+  } else mgi_tensors_like(t->family ? t->family : g, g, &x, t->seed);
   for (uint32_t k = 0; k < g->n_in; k++) given[k] = x.given[k];
   mg_domain d = t->F ? mg_domain_field(t->F) : mg_domain_real();
   r->status = mg_eval(g, &d, given, x.expected, &r->error);
@@ -8493,6 +8496,7 @@ typedef struct mgi_check_job {
   const mg_graph *const *range; /* of a file of several: all of them, of which ugraph is number `at`; NULL: it is the only one */
   int n_ranges, at;
   char entry[120];           /* then: whose launch it is */
+  int rows;                  /* 1: of a family whose members' first rows are compared, bit for bit */
   const char *quoted;        /* where in the text what it quotes begins */
   char dir[400];
 } mgi_check_job;
@@ -8512,6 +8516,57 @@ MGI_FN void mgi_check_chunks(const mg_graph *g, uint32_t symbol, int64_t chunk[2
 /* The greatest value of symbol k that is the family's: from where the next range begins, it is another's. */
 MGI_FN int64_t mgi_check_greatest(const mgi_check_job *J, uint32_t k) {
   return J->range && J->at + 1 < J->n_ranges ? J->range[J->at + 1]->symbol[0].least - 1 : J->ugraph->symbol[k].most;
+}
+/* 1 if all that stands before the one symbol, in inputs and outputs, has one element: rows of a member are the first of a larger one's. */
+MGI_FN int mgi_check_has_rows(const mg_graph *g) {
+  uint8_t *of = NULL;
+  int rows = g->n_symbols == 1 && mg_symbols_of(g, &of, NULL) == MG_OK;
+  for (uint32_t k = 0; rows && k < g->n_in + g->n_out; k++) {
+    const mg_tensor t = k < g->n_in ? g->in[k] : g->out[k - g->n_in];
+    const mg_shape *z = &mg_tensor_of(g, t)->shape;
+    for (int d = 0, before = 1; d < z->rank; d++) {
+      if (of[t.id * MG_MAX_RANK + (uint32_t)d]) rows &= before;
+      before &= z->dim[d] == 1;
+    }
+  }
+  free(of);
+  return rows;
+}
+/* What the members' floats kept, against the last one's: r->rows.  The files are removed. */
+MGI_FN void mgi_check_rows(const mgi_check_job *J, int sizes, mg_check_report *r) {
+  unsigned char *row[2] = {NULL, NULL};
+  char path[540];
+  int64_t most = 0;
+  int top = 0, same = sizes > 1;
+  for (int size = 0; size < sizes; size++)
+    if (J->size[size][0] > J->size[top][0]) top = size;
+  for (uint32_t k = 0; k < J->ugraph->n_out; k++) {
+    const mg_tensor_info *o = mg_tensor_of(J->member[top], J->member[top]->out[k]);
+    most += mg_shape_elements(&o->shape) * mg_dtype_bytes(o->dtype);
+  }
+  for (int k = 0; k < 2; k++) row[k] = (unsigned char *)malloc((size_t)most + 1);
+  for (int size = -1; size < sizes; size++) { /* the greatest first */
+    const int at = size < 0 ? top : size;
+    const mg_graph *g = J->member[at];
+    snprintf(path, sizeof path, "%s/size%d.%d", J->dir, at, (int)MGI_FAMILY_NORMAL);
+    FILE *f = row[0] && row[1] ? fopen(path, "rb") : NULL;
+    const size_t got = f ? fread(row[size >= 0], 1, (size_t)most, f) : 0;
+    if (f) fclose(f);
+    for (size_t k = 0, mine = 0, its = 0; k < g->n_out && size >= 0; k++) {
+      const mg_tensor_info *x = mg_tensor_of(g, g->out[k]), *y = mg_tensor_of(J->member[top], J->member[top]->out[k]);
+      const size_t bytes = (size_t)mg_shape_elements(&x->shape) * (size_t)mg_dtype_bytes(x->dtype);
+      if (mine + bytes > got) same = 0;
+      else if (same > 0 && memcmp(row[1] + mine, row[0] + its, bytes)) same = -1;
+      mine += bytes, its += (size_t)mg_shape_elements(&y->shape) * (size_t)mg_dtype_bytes(y->dtype);
+    }
+  }
+  for (int size = 0; size < sizes; size++)
+    for (int family = 0; family < MGI_FAMILY_PEAKS; family++) {
+      snprintf(path, sizeof path, "%s/size%d.%d", J->dir, size, family);
+      unlink(path);
+    }
+  free(row[0]), free(row[1]);
+  r->rows = same;
 }
 /* The members of a family that a check runs: at each symbol's least, a chunk - 1, a chunk, a chunk + 1, three chunks and a ragged
    rest, as far as it goes; where there are several symbols, each is at another of these.  The last is the greatest, at full size. */
@@ -8658,6 +8713,7 @@ MGI_FN void mgi_check_task_of(const mgi_check_job *J, int k, int size, const mg_
   task->text = k == MGI_CHECK_RIGHT ? J->right : J->text;
   task->shifted = J->shifted;
   task->yardstick = k == MGI_CHECK_RIGHT;
+  if (J->rows && k == MGI_CHECK_FLOATS) snprintf(task->keep, sizeof task->keep, "%s/size%d", J->dir, size);
   if (J->edited && (k == MGI_CHECK_RIGHT || k == MGI_CHECK_FLOATS)) snprintf(task->keep, sizeof task->keep, "%s/%s", J->dir, k == MGI_CHECK_RIGHT ? "right" : "floats");
   task->F = k < MGI_CHECK_FIELDS ? &F[k] : k == MGI_CHECK_SAMPLED ? &F[0] : NULL;
   task->samples = k < MGI_CHECK_SAMPLED || k == MGI_CHECK_RIGHT ? 0 : k == MGI_CHECK_SAMPLED_FLOATS && (cfg->samples <= 0 || cfg->samples > 3) ? 3 : cfg->samples ? cfg->samples : 6;
@@ -8843,6 +8899,7 @@ MGI_FN mg_status mgi_check_file(const mg_graph *ugraph, const mg_graph *const *r
   }
   if (s == MG_OK) s = mgi_check_build(ugraph, &J.small, J.full, J.apart, J.edited, J.dir, cxx, headers, J.timeout_s, cu_text, e);
   r->reduced = J.small.changed && !J.apart;
+  J.rows = s == MG_OK && !J.edited && !J.apart && mgi_check_has_rows(ugraph);
   r->work = J.work;
   r->apart = J.apart;
   if (r->reduced) mgi_check_say_sizes(J.small.graph, r->sizes, sizeof r->sizes);
@@ -8859,6 +8916,7 @@ MGI_FN mg_status mgi_check_file(const mg_graph *ugraph, const mg_graph *const *r
           at += (uint32_t)snprintf(r->difference + at, sizeof r->difference - at, "%s%s = %lld", k ? ", " : "; at ", J.ugraph->symbol[k].name, (long long)J.size[size][k]);
     }
     if (J.ugraph->n_symbols) mgi_check_sizes_text(&J, r->sizes, sizeof r->sizes);
+    if (J.rows) mgi_check_rows(&J, J.n_sizes, r);
     r->exp_opaque = opaque;
   }
   if (r->race) mgi_check_lines(J.dir, mgi_check_builds[J.apart ? 3 : 1], cu_text, r->difference, sizeof r->difference);
@@ -8892,6 +8950,7 @@ MGI_FN void mgi_check_join(mg_check_report *all, const mg_check_report *one) {
   if (all->float_error > sum.float_error) sum.float_error = all->float_error;
   if (all->fields < sum.fields) sum.fields = all->fields;
   if (all->seeds < sum.seeds) sum.seeds = all->seeds;
+  if (all->rows < sum.rows) sum.rows = all->rows;
   sum.float_checked &= all->float_checked, sum.reduced |= all->reduced, sum.exp_opaque |= all->exp_opaque;
   if (!sum.unsampled[0]) memcpy(sum.unsampled, all->unsampled, sizeof sum.unsampled);
   *all = sum;

@@ -238,6 +238,7 @@ static void one_file_runs_at_every_size(void **state) {
   if (checked(cu, &r, &e) != MG_OK) fail_msg("%s", e.msg);
   assert_non_null(strstr(r.sizes, "n = 2, 7, 8"));
   assert_non_null(strstr(r.sizes, "n = 9, 26"));
+  assert_int_equal(r.rows, 0); /* the first range has one size: there is nothing to compare */
   static const char *const plants[][2] = {{"mg_chunks(sym_n, 8)", "(sym_n / 8)"},                    /* the ragged rest is left out */
                                           {"mg_cut(f_3_D0, b_x, 8)", "8"},                           /* of a mask */
                                           {"if (sym[0] < 9) return f_2", "if (sym[0] < 8) return f_2"}, /* the second takes none below 9 */
@@ -252,13 +253,44 @@ static void one_file_runs_at_every_size(void **state) {
     free(wrong);
   }
   mg_string_free(cu);
+  /* A row's bits hang on neither n nor its neighbours. */
+  assert_int_equal(mg_cuda_emit(range[2], NULL, &cu, &e), MG_OK);
+  assert_int_equal(checked(cu, &r, &e), MG_OK);
+  assert_int_equal(r.rows, 1);
+  mg_string_free(cu);
   mg_graph *swapped[3] = {range[1], range[0], range[2]};
   assert_int_equal(mg_cuda_emit_ranges((const mg_graph *const *)swapped, 3, NULL, NULL, &cu, &e), MG_BAD_INPUT);
   for (int k = 0; k < 3; k++) mg_graph_free(range[k]);
 }
 
+/* Rows summed from a place on that FROM says: right by all that is compared with float64, but for the bits. */
+static const char sums[] = "program sums\nsym n in 1..9\ninput X : f32[n, 64]\nS = kernel grid=(x=n) threads=32 {\n  x = load X {x->0}\n  s = sum(x, dim=1)\n  store s {x->0}\n}\noutput S\n";
+#define SUMS(FROM)                                                                                                             \
+  "#include \"mirage_cuda.cuh\"\n"                                                                                           \
+  "MG_KERNEL(32) void sums_k0(const mg_f32 *X, mg_f32 *S, int64_t n) {\n  mg_num s = mg_zero();\n  if (mg_tid()) return;\n"  \
+  "  for (int k = 0; k < 64; k++) s = s + mg_widen(mg_ldg(X + mg_bid(0) * 64 + (k + " FROM ") % 64));\n"                     \
+  "  mg_stg(S + mg_bid(0), mg_narrow<mg_f32>(s));\n}\nextern \"C\" size_t sums_workspace_bytes(void) { return 0; }\n"         \
+  "extern \"C\" int sums_launch(const void *const *in, void *const *out, void *workspace, const int64_t *sym, cudaStream_t stream) {\n" \
+  "  if (sym[0] < 1 || sym[0] > 9) return 1;\n"                                                                                \
+  "  return MG_LAUNCH(sums_k0, sym[0], 1, 1, 32, 0, stream, (const mg_f32 *)in[0], (mg_f32 *)out[0], sym[0]);\n}\n"
+static void rows_have_the_same_bits(void **state) {
+  mg_graph *g = parse(sums);
+  mg_check_config c;
+  mg_check_report r;
+  mg_error e;
+  (void)state;
+  memset(&c, 0, sizeof c);
+  c.seeds = 1;
+  if (mg_cuda_check(g, SUMS("0 * n"), &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  assert_int_equal(r.rows, 1);
+  if (mg_cuda_check(g, SUMS("7 * n"), &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  assert_int_equal(r.rows, -1);
+  mg_graph_free(g);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(prints_what_it_reads),       cmocka_unit_test(says_what_is_no_family), cmocka_unit_test(members_are_the_first_rows),
-                                     cmocka_unit_test(verdicts_are_for_all_sizes), cmocka_unit_test(ranges_are_whole),       cmocka_unit_test(one_file_runs_at_every_size)};
+                                     cmocka_unit_test(verdicts_are_for_all_sizes), cmocka_unit_test(ranges_are_whole),       cmocka_unit_test(one_file_runs_at_every_size),
+                                     cmocka_unit_test(rows_have_the_same_bits)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
