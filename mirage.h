@@ -5032,8 +5032,9 @@ static mg_status mgi_symbols_axes(const mgi_symbols *S, uint32_t level, mg_error
   for (uint32_t a = 1; a < g->n_axes; a++) {
     const int c = S->p.axis[level * (MG_MAX_AXES + 1) + a];
     const uint32_t runs = c >= 0 && mgi_symbol_outermost(&S->p, level, c) == mgi_label_axis(g, a) ? S->of[c] : 0;
+    if (g->level == MG_THREAD && (runs || g->axes[a].symbol))
+      return mg_fail(e, MG_UNSUPPORTED, "sym", "threads do not cut %s: a block has as many as it has, whatever the size", S->g->symbol[(runs ? runs : g->axes[a].symbol) - 1].name);
     if (runs == g->axes[a].symbol) continue;
-    if (g->level == MG_THREAD) return mg_fail(e, MG_UNSUPPORTED, "sym", "threads cut %s: it has as many chunks as there are, a block has not", S->g->symbol[runs - 1].name);
     if (runs) {
       const int64_t chunk = mgi_chunk_of(S->g->symbol[runs - 1].most, g->axes[a].extent);
       return mg_fail(e, MG_BAD_INPUT, "sym", "%s=%lld cuts %s: expected the count of its chunks, %s=ceil(%s/%lld)", g->axes[a].name, (long long)g->axes[a].extent, S->g->symbol[runs - 1].name,

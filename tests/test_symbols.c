@@ -63,7 +63,13 @@ static void says_what_is_no_family(void **state) {
       {HEAD "O = kernel grid=(x=ceil(n/0), y=2) threads=64 {\n" BODY, "at least one element"},
       {HEAD "O = kernel grid=(x=ceil(m/8), y=2) threads=64 {\n" BODY, "expected a symbol"},
       {HEAD "O = kernel grid=(x=ceil(n/8), y=2, z=n) threads=64 {\n  t1 = load X {x->0, y->*, z->*}\n  t2 = load W {x->*, y->1, z->*}\n  t3 = relu(matmul(t1, t2))\n  store t3 {x->0, y->1, z->*}\n}\noutput O\n",
-       "is not the outermost axis"}};
+       "is not the outermost axis"},
+      {"program f\nsym n in 1..64\ninput X : f16[n, 8]\nO = kernel grid=(x=2) threads=64 {\n  a = load X {x->1}\n  b = thread grid=(x=ceil(n/2)) {\n    c = load a {x->0}\n    d = exp(c)\n    store d {x->0}\n  }\n"
+       "  store b {x->1}\n}\noutput O\n",
+       "threads do not cut n"},
+      {"program f\nsym n in 1..64\ninput X : f16[n, 64]\nO = kernel grid=(x=2) threads=64 {\n  a = load X {x->0}\n  b = thread grid=(x=ceil(n/2)) {\n    c = load a {x->1}\n    d = exp(c)\n    store d {x->1}\n  }\n"
+       "  store b {x->0}\n}\noutput O\n",
+       "x=ceil(n/32)"}};
   (void)state;
   for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
     mg_error e;
