@@ -14817,10 +14817,10 @@ MGI_FN void mgi_cu_emit_io(const mgi_cu_emit *em, mgi_cu_str *s, const char *wha
     for (int d = 0; d < i->shape.rank; d++) mgi_cu_str_put(s, "%s%s", d ? ", " : "", mgi_cu_stride_text(em, list[k].id, d, text, sizeof text));
     mgi_cu_str_put(s, "}, {");
     for (int d = 0; d < i->shape.rank; d++) mgi_cu_str_put(s, "%s%d", d ? ", " : "", i->op ? d : i->order[d]);
-    mgi_cu_str_put(s, em->g->n_symbols ? "}, {" : "}");
+    mgi_cu_str_put(s, em->g->n_symbols ? "}, {" : "}, {0");
     for (int d = 0; d < i->shape.rank && em->g->n_symbols; d++)
       mgi_cu_str_put(s, "%s%d", d ? ", " : "", i->op ? em->symbol[list[k].id * MG_MAX_RANK + (uint32_t)d] : em->g->in_symbol[k][d]);
-    mgi_cu_str_put(s, em->g->n_symbols ? "}},\n" : "},\n");
+    mgi_cu_str_put(s, "}},\n");
   }
   mgi_cu_str_put(s, "};\n");
 }
@@ -15013,8 +15013,8 @@ MGI_FN void mgi_cu_file_info(const mgi_cu_emit *em, mgi_cu_str *out) {
   if (g->n_symbols) mgi_cu_str_put(out, "enum { %s_early = 0x%x };\n", n, (unsigned)em->early);
   mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, %d, %s_in, %s_out, 0x%x, %s_kernels", n, n,
                  (unsigned)g->n_in, (unsigned)g->n_out, em->n_launches, n, n, (unsigned)em->early, n);
-  if (g->n_symbols) mgi_cu_str_put(out, ", %u, %s_symbols", (unsigned)g->n_symbols, n);
-  mgi_cu_str_put(out, "};\n");
+  if (g->n_symbols) mgi_cu_str_put(out, ", %u, %s_symbols};\n", (unsigned)g->n_symbols, n);
+  else mgi_cu_str_put(out, ", 0, 0};\n");
 }
 /* From here on what was the most of a symbol is what comes with the launch. */
 MGI_FN void mgi_cu_file_symbols(const mgi_cu_emit *em, mgi_cu_str *out) {

@@ -563,7 +563,7 @@ static void bounds_of_work(void **state) {
     mgi_check_job J;
     memset(&J, 0, sizeof J);
     c.whole = row[k].whole;
-    J.cfg = &c, J.small.graph = parse(row[k].graph), J.seeds = MGI_CHECK_ORDERS, J.float_seeds = 2;
+    J.cfg = &c, J.small.graph = parse(row[k].graph), J.n_sizes = 1, J.seeds = MGI_CHECK_ORDERS, J.float_seeds = 2;
     mgi_check_bound(&J);
     print_message("%d: %.3g operations: %d orders, %d families%s\n", (int)k, J.work, J.seeds, J.families, J.apart ? ", apart" : "");
     assert_int_equal(J.seeds, row[k].seeds);
