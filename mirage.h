@@ -1489,7 +1489,7 @@ static int mgi_keyword(const char *s);
 uint32_t mg_symbol_new(mg_graph *g, const char *name, int64_t least, int64_t most) {
   if (!g || g->root->err.status != MG_OK) return 0;
   if (g->up) return mgi_err(g, MG_BAD_INPUT, "sym", "a program has symbols, a lower graph none"), 0u;
-  if (!mgi_good_name(name) || mgi_keyword(name)) return mgi_err(g, MG_BAD_INPUT, "sym", "'%.40s' is no name", name ? name : "(null)"), 0u;
+  if (!mgi_good_name(name) || mgi_keyword(name) || !strcmp(name, "ceil")) return mgi_err(g, MG_BAD_INPUT, "sym", "'%.40s' is no name of a symbol", name ? name : "(null)"), 0u;
   for (uint32_t k = 0; k < g->n_symbols; k++)
     if (!strcmp(g->symbol[k].name, name)) return mgi_err(g, MG_BAD_INPUT, "sym", "'%s' is a symbol already", name), 0u;
   if (g->n_symbols == MG_MAX_SYMBOLS) return mgi_err(g, MG_LIMIT, "sym", "a program has at most %d symbols", MG_MAX_SYMBOLS), 0u;
@@ -1519,7 +1519,7 @@ void mg_symbol_axis(mg_graph *g, mg_axis a, uint32_t symbol) {
   const mg_graph *root = g;
   while (root->up) root = root->up;
   if (root == g || a.id < 1 || a.id >= g->n_axes || symbol < 1 || symbol > root->n_symbols) mgi_err(g, MG_BAD_INPUT, "sym", "expected an axis of a lower graph and a symbol of its program");
-  else if (g->axes[a.id].extent > 1) g->axes[a.id].symbol = symbol; /* the one block of an axis has all: it cuts nothing */
+  else if (g->axes[a.id].extent > 1 || a.id > 3) g->axes[a.id].symbol = symbol; /* a grid axis of one block is in no map */
 }
 
 /* 1 if t is a tensor of g; else the sticky error is set (unless one is set already, which is why handles are 0). */
@@ -2438,6 +2438,8 @@ typedef struct mgi_parser {
   int depth, failed, many;    /* many: another program may follow */
   mg_error *e;
   mg_graph *root;
+  struct { const mg_graph *g; mg_tensor t; int line, column; uint32_t symbol[MG_MAX_RANK]; } shape[64]; /* reshapes of a program with symbols */
+  int n_shapes;
 } mgi_parser;
 
 static void mgi_perr(mgi_parser *P, mg_status s, const char *fmt, ...) {
@@ -2729,6 +2731,7 @@ static mg_tensor mgi_parse_cast(mgi_parser *P, mg_graph *g, int line, int column
 }
 
 static mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, int line, int column) {
+  uint32_t written[MG_MAX_RANK] = {0}; /* symbols, by dimension of a shape */
   mg_tensor none = {0}, in[MG_MAX_IN];
   mg_opcode op = mg_op_find(name, strlen(name));
   if (!op && !strcmp(name, "cast")) return mgi_parse_cast(P, g, line, column);
@@ -2762,7 +2765,7 @@ static mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, in
       int64_t v[MG_MAX_RANK];
       uint32_t symbol[MG_MAX_RANK]; /* what a reshape keeps of a symbol follows from its operand */
       int k = mgi_ints(P, v, row->attr == MG_ATTR_SHAPE ? symbol : NULL, "an integer");
-      if (row->attr == MG_ATTR_SHAPE) { A.shape.rank = k; for (int d = 0; d < k; d++) A.shape.dim[d] = v[d]; have = 1; }
+      if (row->attr == MG_ATTR_SHAPE) { memcpy(written, symbol, sizeof written), A.shape.rank = k; for (int d = 0; d < k; d++) A.shape.dim[d] = v[d]; have = 1; }
       else if (row->attr == MG_ATTR_PERM) {
         for (int d = 0; d < k; d++) A.perm[d] = v[d] < 0 || v[d] > MG_MAX_RANK ? -1 : (int32_t)v[d];
         if (n && g->tensors[in[0].id].shape.rank != k) { mgi_perr(P, MG_BAD_INPUT, "the permutation has %d entries, the tensor rank %d", k, g->tensors[in[0].id].shape.rank); return none; }
@@ -2800,6 +2803,13 @@ static mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, in
     return none;
   }
   mg_tensor t = mg_apply(g, op, &A, n, in);
+  if (op == MG_OP_RESHAPE && P->root->n_symbols) {
+    if (P->n_shapes == (int)(sizeof P->shape / sizeof *P->shape)) mgi_perr(P, MG_LIMIT, "a program with symbols has at most %d reshapes", (int)(sizeof P->shape / sizeof *P->shape));
+    else {
+      P->shape[P->n_shapes].g = g, P->shape[P->n_shapes].t = t, P->shape[P->n_shapes].line = line, P->shape[P->n_shapes].column = column;
+      memcpy(P->shape[P->n_shapes++].symbol, written, sizeof written);
+    }
+  }
   return mgi_built(P, line, column) ? t : none;
 }
 
@@ -3019,6 +3029,7 @@ static void mgi_parse_program(mgi_parser *P, mg_graph *g) {
   }
 }
 
+static void mgi_shapes_hold(mgi_parser *P, const mg_graph *g);
 /* One program, from where P stands. */
 static mg_status mgi_parse_one(mgi_parser *P, const mg_config *cfg, mg_graph **out) {
   char name[65];
@@ -3027,11 +3038,12 @@ static mg_status mgi_parse_one(mgi_parser *P, const mg_config *cfg, mg_graph **o
   if (P->failed) return (mg_status)P->failed;
   mg_graph *g = mg_program_new(name, cfg);
   if (!g) return mg_fail(P->e, MG_NO_MEMORY, P->where, "no memory for the program");
-  P->root = g;
+  P->root = g, P->n_shapes = 0;
   mgi_parse_program(P, g);
   mg_error found;
   mg_status checked = P->failed ? MG_OK : mg_check(g, &found);
   if (checked != MG_OK) mgi_perr(P, checked, "%.60s: %.180s", found.where, found.msg);
+  if (!P->failed && P->n_shapes) mgi_shapes_hold(P, g);
   if (P->failed) { mg_graph_free(g); return (mg_status)P->failed; }
   *out = g;
   return MG_OK;
@@ -5081,6 +5093,8 @@ static mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
       else if (c >= 0 && S.of[c] != is)
         s = mg_fail(e, MG_BAD_INPUT, "sym", "dimension %d of '%s' runs with %s: it has to be %s too", d, name, g->symbol[S.of[c] - 1].name, g->symbol[S.of[c] - 1].name);
     }
+  for (int c = 0; c < S.p.n && s == MG_OK; c++)
+    if (S.of[c] && S.p.nested[c] > 1) s = mg_fail(e, MG_UNSUPPORTED, "sym", "%s is cut twice: where it is small, there are too few rows for that", g->symbol[S.of[c] - 1].name);
   for (uint32_t k = 0; k < g->n_symbols && s == MG_OK; k++)
     if (!(named >> k & 1)) s = mg_fail(e, MG_BAD_INPUT, "sym", "no input has %s as a dimension", g->symbol[k].name);
   for (uint32_t l = 1; l < S.p.n_levels && s == MG_OK; l++) s = mgi_symbols_axes(&S, l, e);
@@ -5127,6 +5141,26 @@ mg_status mg_rename(mg_graph *g, const char *name, mg_error *e) {
   if (!copy) return mg_fail(e, MG_NO_MEMORY, "mg_rename", "no memory");
   g->name = copy;
   return MG_OK;
+}
+
+/* Where a reshape's text has a symbol, its result runs with it, and nowhere else: [4, n] is not [n, 4] where n is at most 4. */
+static void mgi_shapes_hold(mgi_parser *P, const mg_graph *g) {
+  mgi_symbols S;
+  const mg_status s = mgi_symbols_open(g, &S, P->e);
+  if (s != MG_OK) {
+    P->failed = (int)s;
+    return;
+  }
+  for (int k = 0; k < P->n_shapes && !P->failed; k++)
+    for (int d = 0; d < P->shape[k].g->tensors[P->shape[k].t.id].shape.rank && !P->failed; d++) {
+      const mg_symbol *is = mgi_symbol_at(&S, P->shape[k].g, P->shape[k].t, d);
+      const uint32_t want = P->shape[k].symbol[d], has = is ? (uint32_t)(is - g->symbol) + 1 : 0;
+      if (want == has || (want && g->symbol[want - 1].most == 1)) continue;
+      P->line = P->shape[k].line, P->column = P->shape[k].column;
+      if (has) mgi_perr(P, MG_BAD_INPUT, "reshape: dimension %d runs with %s: expected %s there", d, is->name, is->name);
+      else mgi_perr(P, MG_UNSUPPORTED, "reshape: dimension %d is not what runs with %s", d, g->symbol[want - 1].name);
+    }
+  mgi_symbols_close(&S);
 }
 
 mg_status mg_symbols_of(const mg_graph *g, uint8_t **of, mg_error *e) {

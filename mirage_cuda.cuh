@@ -6185,7 +6185,11 @@ mg_status mg_cuda_source_graphs(const char *cu_text, size_t len, mg_graph *out[M
   for (*n = 0; s == MG_OK; ++*n) {
     mg_graph *g = NULL;
     s = mgi_source_next(&cu_text, end, &g, *n ? &none : e);
-    if (s == MG_BAD_INPUT && *n && strstr(none.msg, "found none")) return MG_OK; /* behind the last */
+    if (s == MG_BAD_INPUT && *n && strstr(none.msg, "found none")) { /* behind the last */
+      const char *stray = strstr(cu_text, "}}} mugraph");
+      if (!stray || stray >= end) return MG_OK;
+      s = mg_fail(&none, MG_BAD_INPUT, "emitted file", "expected `mugraph {{{` before a `}}} mugraph`, found none behind the first");
+    }
     if (s == MG_OK && *n == MG_CUDA_RANGES) s = mg_fail(e, MG_LIMIT, "emitted file", "it has more than %d ranges", (int)MG_CUDA_RANGES);
     else if (s != MG_OK && *n && e) *e = none;
     if (s != MG_OK) {
@@ -6919,6 +6923,7 @@ typedef struct mgi_check_task {
   const mg_graph *family;    /* NULL: g is no member of one */
   const char *entry;         /* whose launch it is; NULL: g's own */
   int64_t bounds[2], greatest; /* of the symbol, where the file has several ranges of it; its greatest in this one; 0: the family's */
+  int n_ranges, at;          /* then: how many, and which, from 0 */
   const int64_t *sym;        /* its sizes; NULL: it has none */
   const char *text;          /* the file */
   const mg_field *F;         /* NULL: floats */
@@ -7195,12 +7200,33 @@ MGI_FN int mgi_check_open(const mgi_check_task *t, mgi_check_entry *n, mgi_check
                       !n->launch ? "launch" : !n->workspace ? "workspace_bytes" : "emulator");
   return 0;
 }
+/* Of a file of several ranges: what it says of the whole is the last one's tensors, all bounds, and whatever any of them reads early. */
+MGI_FN int mgi_check_whole(const mgi_check_task *t, const mgi_check_entry *n, mgi_check_record *r) {
+  char name[256];
+  uint32_t early = 0;
+  const mg_emitted_info *one = NULL;
+  if (!t->entry) return 1;
+  snprintf(name, sizeof name, "%.200s_info", t->entry);
+  const mg_emitted_info *all = (const mg_emitted_info *)dlsym(n->so, name);
+  for (int k = 1; k <= t->n_ranges; k++) {
+    snprintf(name, sizeof name, "%.200s_%d_info", t->entry, k);
+    one = (const mg_emitted_info *)dlsym(n->so, name);
+    if (!one) break;
+    early |= one->early;
+  }
+  const char *what = !all || !one ? "it is not there" : strcmp(all->name, t->entry) ? "the name" : all->n_in != one->n_in || all->n_out != one->n_out || all->in != one->in || all->out != one->out ? "inputs or outputs" :
+                     all->n_symbols != 1 || all->symbol->least != t->bounds[0] || all->symbol->most != t->bounds[1] || strcmp(all->symbol->name, t->family->symbol[0].name) ? "the symbol's bounds" :
+                     all->early != early ? "what is read early" : NULL;
+  if (!what) return 1;
+  snprintf(r->difference, sizeof r->difference, "%.100s_info is not what its ranges say: %s", t->entry, what);
+  return 0;
+}
 
 /* NAME_info: 0 if a file that mg_cuda_emit wrote has none, or it is not the µGraph's. */
 MGI_FN int mgi_check_exports(const mgi_check_task *t, const mgi_check_entry *n, mgi_check_record *r) {
   const int none = !n->info && strstr(t->text, "mugraph {{{");
   if (none) snprintf(r->difference, sizeof r->difference, "the file does not export %.100s_info", t->g->name);
-  if (!none && (!n->info || mgi_check_info(t->family ? t->family : t->g, n->info, r))) return 1;
+  if (!none && (!n->info || mgi_check_info(t->family ? t->family : t->g, n->info, r)) && mgi_check_whole(t, n, r)) return 1;
   r->status = MG_NOT_FOUND;
   return 0;
 }
@@ -8045,6 +8071,45 @@ MGI_FN void mgi_check_families(const mgi_check_task *t, mgi_tensors *x, mgi_emul
     }
   }
 }
+/* A call at the family's least sizes in the workspace that others then find: 0, and r says so, if it fails.  Its tensors are less than
+   those of the buffers. */
+MGI_FN int mgi_check_lesser(const mgi_check_task *t, const mgi_check_entry *n, const mgi_call *c, size_t bytes, mgi_check_record *r) {
+  int64_t sym[MG_MAX_SYMBOLS];
+  mgi_check_entry less = *n;
+  mgi_emulator m;
+  for (uint32_t k = 0; k < t->family->n_symbols; k++) sym[k] = t->family->symbol[k].least;
+  less.sym = sym;
+  mgi_check_job_of(t, c, bytes, r, &m);
+  if (n->setup(&m) != (t->F != NULL)) return 1;
+  const int rc = mgi_check_launch(&less, less.launch, c->in, c->out, c->space, c->stream);
+  if (!rc && !m.error[0]) return 1;
+  snprintf(r->difference, sizeof r->difference, "the launch fails (%d, at the least sizes, in the buffers of others): %.350s", rc, m.error);
+  r->race = m.race;
+  r->status = MG_NOT_FOUND;
+  return 0;
+}
+/* Of several ranges each writes its own part of the workspace alone, behind those of the ranges before it: what lies elsewhere is
+   zero, as it was.  0, and r says so, if not. */
+MGI_FN int mgi_check_parts(const mgi_check_task *t, const mgi_check_entry *n, const mgi_call *set, int sets, size_t bytes, mgi_check_record *r) {
+  char name[256];
+  size_t from = 0, to = bytes;
+  mgi_workspace_fn size = NULL;
+  for (int k = 1; k <= t->at + 1; k++) {
+    snprintf(name, sizeof name, "%.200s_%d_workspace_bytes", t->entry, k);
+    *(void **)&size = dlsym(n->so, name);
+    if (!size) return 1; /* none of its names: what it launches was compared */
+    if (k <= t->at) from += (size() + 255) / 256 * 256;
+    else to = from + size();
+  }
+  for (int q = 0; q < sets; q++)
+    for (size_t k = 0; k < bytes; k++) {
+      if ((k >= from && k < to) || !((const unsigned char *)set[q].space)[k]) continue;
+      snprintf(r->difference, sizeof r->difference, "it writes byte %llu of the workspace, its part is %llu..%llu: the rest is another range's", (unsigned long long)k, (unsigned long long)from, (unsigned long long)to);
+      r->status = MG_NOT_FOUND;
+      return 0;
+    }
+  return 1;
+}
 /* Everything over one build, in the child. */
 MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
   const mg_graph *g = t->g;
@@ -8112,6 +8177,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
       for (uint32_t k = 0; k < g->n_out; k++) others.out[k] = set[space].out[k];
       others.space = c.space;
       others.stream = c.stream;
+      if (t->family && !mgi_check_lesser(t, &n, &others, bytes, r)) return;
       mgi_check_job_of(t, &others, bytes, r, &m);
       if (n.setup(&m) == (t->F != NULL)) rc = mgi_check_launch(&n, n.launch, others.in, others.out, others.space, others.stream);
       if (rc || m.error[0]) {
@@ -8158,6 +8224,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
       return;
     }
   }
+  if (t->entry && bytes && !t->yardstick && !mgi_check_parts(t, &n, set, sets, bytes, r)) return;
   for (uint32_t k = 0; k < g->n_out; k++) { /* what the last launch left is kept with the families' */
     if (x.out[k] != own[k]) memcpy(own[k], x.out[k], x.out_bytes[k]);
     x.out[k] = own[k];
@@ -8500,13 +8567,14 @@ typedef struct mgi_check_job {
   const char *quoted;        /* where in the text what it quotes begins */
   char dir[400];
 } mgi_check_job;
-/* The least and the greatest chunk that kernels have of a symbol: one that counts none has all of it in its tile.  Where there are
-   whole operators alone, it is the tile of their products. */
+/* The least and the greatest chunk that kernels have of a symbol: one that counts none has all of it in its tile; those of whole
+   operators have tiles of 16 or 64. */
 MGI_FN void mgi_check_chunks(const mg_graph *g, uint32_t symbol, int64_t chunk[2]) {
   const int64_t most = g->symbol[symbol - 1].most;
   chunk[0] = most, chunk[1] = 1;
   for (uint32_t k = 1; k < g->n_ops; k++) {
-    int64_t c = g->ops[k].sub ? most : most < 16 ? most : 16;
+    int64_t c = g->ops[k].sub || most < 64 ? most : 64;
+    if (!g->ops[k].sub && chunk[0] > 16) chunk[0] = 16;
     for (uint32_t a = 1; g->ops[k].sub && a < g->ops[k].sub->n_axes; a++)
       if (g->ops[k].sub->axes[a].symbol == symbol) c = mgi_cd_ceil(most, g->ops[k].sub->axes[a].extent);
     if (c < chunk[0]) chunk[0] = c;
@@ -8709,6 +8777,7 @@ MGI_FN void mgi_check_task_of(const mgi_check_job *J, int k, int size, const mg_
     task->entry = J->entry;
     task->bounds[0] = J->range[0]->symbol[0].least, task->bounds[1] = J->range[J->n_ranges - 1]->symbol[0].most;
     task->greatest = mgi_check_greatest(J, 0);
+    task->n_ranges = J->n_ranges, task->at = J->at;
   }
   task->text = k == MGI_CHECK_RIGHT ? J->right : J->text;
   task->shifted = J->shifted;
@@ -8913,7 +8982,7 @@ MGI_FN mg_status mgi_check_file(const mg_graph *ugraph, const mg_graph *const *r
       const size_t used = strlen(r->difference);
       if (s == MG_NOT_FOUND && J.ugraph->n_symbols)
         for (uint32_t k = 0, at = (uint32_t)used; k < J.ugraph->n_symbols && at < sizeof r->difference; k++)
-          at += (uint32_t)snprintf(r->difference + at, sizeof r->difference - at, "%s%s = %lld", k ? ", " : "; at ", J.ugraph->symbol[k].name, (long long)J.size[size][k]);
+          at += (uint32_t)snprintf(r->difference + at, sizeof r->difference - at, "%s%s = %lld", k ? ", " : "; at ", J.ugraph->symbol[k].name, (long long)J.size[strstr(r->difference, "at full size") ? (int)MGI_CHECK_SIZES : size][k]);
     }
     if (J.ugraph->n_symbols) mgi_check_sizes_text(&J, r->sizes, sizeof r->sizes);
     if (J.rows) mgi_check_rows(&J, J.n_sizes, r);
@@ -8936,15 +9005,21 @@ MGI_FN mg_status mgi_check_file(const mg_graph *ugraph, const mg_graph *const *r
 }
 
 /* What one range's check says goes to what is said of all. */
-MGI_FN void mgi_check_join(mg_check_report *all, const mg_check_report *one) {
-  if (!all->seeds) {
+MGI_FN void mgi_check_join(mg_check_report *all, const mg_check_report *one, int first) {
+  if (first) {
     *all = *one;
     return;
   }
   mg_check_report sum = *one;
   const size_t used = strlen(all->sizes);
   memcpy(sum.sizes, all->sizes, sizeof sum.sizes);
-  snprintf(sum.sizes + used, sizeof sum.sizes - used, "; %.150s", one->sizes);
+  snprintf(sum.sizes + used, sizeof sum.sizes - used, "; %.390s", one->sizes);
+  sum.apart |= all->apart;
+  if (all->work > sum.work) sum.work = all->work;
+  if (all->left_orders > sum.left_orders) sum.left_orders = all->left_orders;
+  if (all->left_families > sum.left_families) sum.left_families = all->left_families;
+  if (all->float_seeds < sum.float_seeds) sum.float_seeds = all->float_seeds;
+  if (all->families < sum.families) sum.families = all->families;
   sum.compared += all->compared, sum.undefined += all->undefined, sum.sampled += all->sampled, sum.sampled_compared += all->sampled_compared;
   sum.sampled_floats += all->sampled_floats, sum.host_calls += all->host_calls, sum.products += all->products, sum.unformed += all->unformed;
   if (all->float_error > sum.float_error) sum.float_error = all->float_error;
@@ -8969,7 +9044,7 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
   if (s == MG_OK && n == 1) s = mgi_check_file(range[0], NULL, 0, 0, cu_text, cfg, r, e);
   for (int k = 0; n > 1 && k < n && s == MG_OK; k++) {
     s = mgi_check_file(NULL, (const mg_graph *const *)range, n, k, cu_text, cfg, &one, e);
-    mgi_check_join(r, &one);
+    mgi_check_join(r, &one, !k);
   }
   while (n > 0) mg_graph_free(range[--n]);
   return s;
@@ -15345,6 +15420,20 @@ MGI_FN void mgi_cu_ranges_host(mgi_cu_str *out, const mg_graph *const *range, in
   for (int k = 0; k < n; k++) mgi_cu_str_put(out, "%s%s_early", k ? " | " : "", range[k]->name);
   mgi_cu_str_put(out, ", 0, 1, %s_symbols};\n#endif\n", name);
 }
+/* 1 if both have one signature, but for the bounds of the one symbol that each has. */
+MGI_FN int mgi_cu_ranges_alike(const mg_graph *a, const mg_graph *b) {
+  int same = a->n_in == b->n_in && a->n_out == b->n_out && !strcmp(a->symbol[0].name, b->symbol[0].name);
+  for (uint32_t k = 0; same && k < a->n_in + a->n_out; k++) {
+    const int out = k >= a->n_in;
+    const mg_tensor_info *x = mg_tensor_of(a, out ? a->out[k - a->n_in] : a->in[k]), *y = mg_tensor_of(b, out ? b->out[k - b->n_in] : b->in[k]);
+    same = x->dtype == y->dtype && x->fill == y->fill && x->shape.rank == y->shape.rank && !strcmp(x->name, y->name) && (out || !memcmp(a->in_symbol[k], b->in_symbol[k], sizeof a->in_symbol[k]));
+    for (int d = 0; same && d < x->shape.rank; d++) {
+      const int sized = x->shape.dim[d] == a->symbol[0].most && y->shape.dim[d] == b->symbol[0].most;
+      same = (x->shape.dim[d] == y->shape.dim[d] || (sized && (out || a->in_symbol[k][d]))) && (out || x->order[d] == y->order[d]);
+    }
+  }
+  return same;
+}
 /* NAME of NAME_1; 0: the ranges are none of one symbol, one behind the other. */
 MGI_FN int mgi_cu_ranges_name(const mg_graph *const *range, int n, char name[120], mg_error *e) {
   const size_t l = strlen(range[0]->name);
@@ -15355,7 +15444,7 @@ MGI_FN int mgi_cu_ranges_name(const mg_graph *const *range, int n, char name[120
     snprintf(want, sizeof want, "%s_%d", name, k + 1);
     if (strcmp(range[k]->name, want)) return mg_fail(e, MG_BAD_INPUT, "ranges", "expected the program %.60s, found %.60s", want, range[k]->name), 0;
     if (range[k]->n_symbols != 1) return mg_fail(e, MG_BAD_INPUT, range[k]->name, "expected one symbol, found %u", range[k]->n_symbols), 0;
-    if (range[k]->n_in != range[0]->n_in || range[k]->n_out != range[0]->n_out) return mg_fail(e, MG_BAD_INPUT, range[k]->name, "it has other inputs or outputs than %.60s", range[0]->name), 0;
+    if (!mgi_cu_ranges_alike(range[0], range[k])) return mg_fail(e, MG_BAD_INPUT, range[k]->name, "it has other inputs, outputs or symbols than %.60s: types, shapes, orders and names have to be the same", range[0]->name), 0;
     if (k && (range[k]->symbol[0].least <= range[k - 1]->symbol[0].least || range[k]->symbol[0].least > range[k - 1]->symbol[0].most + 1))
       return mg_fail(e, MG_BAD_INPUT, range[k]->name, "it begins at %lld, the range before it is %lld..%lld", (long long)range[k]->symbol[0].least, (long long)range[k - 1]->symbol[0].least,
                      (long long)range[k - 1]->symbol[0].most), 0;

@@ -941,6 +941,10 @@ static int do_search(const options *o) {
     if (bad) { mg_graph_free(program); return fault(MG_MACHINE, o->cache, strerror(bad)); }
   }
   signal(SIGINT, on_interrupt), signal(SIGTERM, on_interrupt);
+  if (family && (o->stats || o->checkpoint || o->numerics)) {
+    mg_graph_free(program);
+    return fault(MG_BAD_INPUT, "search", "of a program with a symbol there is no --stats, --checkpoint or --numerics: --sym n=N searches it at one size");
+  }
   if (family) {
     code = search_family(o, program, &c, &vc);
     mg_graph_free(program);
@@ -1381,6 +1385,9 @@ static int do_check(const options *o) {
   memset(&r, 0, sizeof r);
   int code = load(o, 1, &l, &e);
   if (!code) code = check_and_print(o, l.n == 1 ? l.range[0] : NULL, l.cu, &r, stdout);
+  const size_t length = strlen(o->file[0]);
+  if (!code && o->numerics && l.n > 1 && length > 3 && !strcmp(o->file[0] + length - 3, ".cu"))
+    code = fault(MG_UNSUPPORTED, "check", "--numerics of an emitted file takes one range; of the .mg it says them all");
   for (int k = 0; k < l.n && !code && o->numerics; k++) {
     mg_emit_config c;
     char *one = NULL;
