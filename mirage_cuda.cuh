@@ -6143,6 +6143,8 @@ MGI_FN void mgi_cd_header_dir(const char *given, char *dir, size_t n) {
   }
 }
 
+MGI_FN int mgi_cu_ranges_name(const mg_graph *const *range, int n, char name[120], mg_error *e);
+
 /* ---- the µGraphs inside an emitted file */
 /* The next one, from *at on, which moves behind it. */
 MGI_FN mg_status mgi_source_next(const char **at, const char *end, mg_graph **out, mg_error *e) {
@@ -8735,7 +8737,6 @@ MGI_FN char *mgi_check_code(const char *text) {
   if (out) *to = 0;
   return out;
 }
-MGI_FN int mgi_cu_ranges_name(const mg_graph *const *range, int n, char name[120], mg_error *e);
 /* What the emitter makes of the µGraph of an emitted file, for the architecture that the file names. */
 MGI_FN void mgi_check_right(mgi_check_job *J) {
   mg_emit_config cfg;

@@ -171,6 +171,11 @@ static int slow(void *user, const mg_graph *program, const mg_graph *g) {
   for (const double from = now(); now() < from + 1.2;) {}
   return ++*(int *)user, 0;
 }
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SLOWER = 6 };
+#else
+enum { SLOWER = 1 };
+#endif
 static void slow_numerics(void **state) {
   (void)state;
   mg_graph *p = parse("program half\n" ATTENTION "output A\n");
@@ -180,7 +185,7 @@ static void slow_numerics(void **state) {
   mg_error e;
   char why[256];
   int undecided = 0, asked = 0;
-  c.time_limit_s = 4;
+  c.time_limit_s = SLOWER * 4;
   if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
   assert_true(fused(r.graph[0]) > 0);
   c.settle = slow, c.settle_user = &asked, v.time_limit_s = 1;

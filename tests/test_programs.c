@@ -236,6 +236,8 @@ static const char *const others[] = {
   "program l\ninput X : f32[48, 64]\nO = sub(X, max(X, dim=0))\noutput O\n",
   "program m\ninput X : f16[64, 48]\nO = softmax(X, dim=1)\noutput O\n",
   "program n\ninput X : f32[48, 64]\nO = softmax(X, dim=0)\noutput O\n",
+  "program o\ninput X : f16[64, 48]\nO = causal(transpose(X, [1, 0]))\noutput O\n",
+  "program p\ninput X : f16[48, 64]\ninput C : f16[48, 64] = causal\nO = mul(X, C)\noutput O\n",
 };
 static void test_templates(void **state) {
   char *text = read_all("mirage_cuda.cuh");
