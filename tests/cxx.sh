@@ -5,10 +5,10 @@
 # straight to the compiler.
 set -uo pipefail
 [[ " $* " = *" -shared "* && " $* " = *" -DMG_EMULATE "* && -d "$CXX_KEPT" ]] || exec "$CXX_REAL" "$@"
-out='' source='' include='' options=()
+object='' source='' include='' options=()
 for ((k = 1; k <= $#; k++)); do
   case ${!k} in
-    -o) k=$((k + 1)) out=${!k} ;;
+    -o) k=$((k + 1)) object=${!k} ;;
     -I*) include=${!k#-I} ;;
     *.cu) source=${!k} ;;
     *) options+=("${!k}") ;;
@@ -16,6 +16,6 @@ for ((k = 1; k <= $#; k++)); do
 done
 hash=$({ "$CXX_REAL" --version; printf '%s\n' "${options[@]}"; cat "$source" "$include"/mirage*; } | sha256sum | cut -c1-40)
 kept=$CXX_KEPT/$hash.so
-[ -f "$kept" ] && exec cp "$kept" "$out"
+[ -f "$kept" ] && exec cp "$kept" "$object"
 "$CXX_REAL" "$@" || exit
-cp "$out" "$kept.$$" && mv "$kept.$$" "$kept"
+cp "$object" "$kept.$$" && mv "$kept.$$" "$kept"
