@@ -1514,10 +1514,14 @@ void mg_symbol_input(mg_graph *g, mg_tensor input, int dim, uint32_t symbol) {
   else if (has == most) g->in_symbol[k][dim] = (uint8_t)symbol;
   else mgi_err(g, MG_BAD_INPUT, "sym", "dimension %d of '%s' has %lld elements, %s at most %lld", dim, g->tensors[input.id].name, (long long)has, g->symbol[symbol - 1].name, (long long)most);
 }
+/* The program that holds g. */
+static const mg_graph *mgi_program_of(const mg_graph *g) {
+  while (g->up) g = g->up;
+  return g;
+}
 void mg_symbol_axis(mg_graph *g, mg_axis a, uint32_t symbol) {
   if (!g || g->root->err.status != MG_OK) return;
-  const mg_graph *root = g;
-  while (root->up) root = root->up;
+  const mg_graph *root = mgi_program_of(g);
   if (root == g || a.id < 1 || a.id >= g->n_axes || symbol < 1 || symbol > root->n_symbols) mgi_err(g, MG_BAD_INPUT, "sym", "expected an axis of a lower graph and a symbol of its program");
   else if (g->axes[a.id].extent > 1 || a.id > 3) g->axes[a.id].symbol = symbol; /* a grid axis of one block is in no map */
 }
@@ -2587,12 +2591,12 @@ static int64_t mgi_count(mgi_parser *P, uint32_t *symbol) {
   } else if (!(*symbol = mgi_symbol(P))) return mgi_int(P, P->root->n_symbols ? "a count, or ceil(symbol/chunk)" : "a count");
   if (P->failed) return 1;
   const mg_symbol *s = &P->root->symbol[*symbol - 1];
-  const int64_t n = chunk < 1 ? 0 : s->most / chunk + (s->most % chunk != 0);
-  if (n < 1 || (n > 1 && s->most / n + (s->most % n != 0) != chunk)) {
+  const int64_t n = chunk < 1 ? 0 : chunk > s->most ? 1 : mgi_chunk_of(s->most, chunk);
+  if (n < 1 || (n > 1 && mgi_chunk_of(s->most, n) != chunk)) {
     P->line = line, P->column = column;
     if (n < 1) mgi_perr(P, MG_BAD_INPUT, "a chunk has at least one element, got %lld", (long long)chunk);
     else mgi_perr(P, MG_BAD_INPUT, "%s is at most %lld: %lld chunks of it have %lld elements, not %lld; give it a multiple as its bound, such as %lld", s->name, (long long)s->most, (long long)n,
-                  (long long)(s->most / n + (s->most % n != 0)), (long long)chunk, (long long)(n * chunk));
+                  (long long)mgi_chunk_of(s->most, n), (long long)chunk, (long long)(n * chunk));
     return 1;
   }
   return n;
@@ -2763,9 +2767,8 @@ static mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, in
       *(range && have_least ? &A.most : &A.c) = mgi_rational(P), have = !range || have_least, have_least = 1;
     } else if (mgi_is(P, "[")) {
       int64_t v[MG_MAX_RANK];
-      uint32_t symbol[MG_MAX_RANK]; /* what a reshape keeps of a symbol follows from its operand */
-      int k = mgi_ints(P, v, row->attr == MG_ATTR_SHAPE ? symbol : NULL, "an integer");
-      if (row->attr == MG_ATTR_SHAPE) { memcpy(written, symbol, sizeof written), A.shape.rank = k; for (int d = 0; d < k; d++) A.shape.dim[d] = v[d]; have = 1; }
+      int k = mgi_ints(P, v, row->attr == MG_ATTR_SHAPE ? written : NULL, "an integer");
+      if (row->attr == MG_ATTR_SHAPE) { A.shape.rank = k; for (int d = 0; d < k; d++) A.shape.dim[d] = v[d]; have = 1; }
       else if (row->attr == MG_ATTR_PERM) {
         for (int d = 0; d < k; d++) A.perm[d] = v[d] < 0 || v[d] > MG_MAX_RANK ? -1 : (int32_t)v[d];
         if (n && g->tensors[in[0].id].shape.rank != k) { mgi_perr(P, MG_BAD_INPUT, "the permutation has %d entries, the tensor rank %d", k, g->tensors[in[0].id].shape.rank); return none; }
@@ -3144,9 +3147,7 @@ static void mgi_print_call(mgi_text *t, const mg_graph *g, const mg_op_node *o, 
 
 /* "x=2", or "x=ceil(n/64)". */
 static void mgi_print_count(mgi_text *t, const mg_graph *g, uint32_t a) {
-  const mg_graph *root = g;
-  while (root->up) root = root->up;
-  const mg_symbol *s = g->axes[a].symbol ? &root->symbol[g->axes[a].symbol - 1] : NULL;
+  const mg_symbol *s = g->axes[a].symbol ? &mgi_program_of(g)->symbol[g->axes[a].symbol - 1] : NULL;
   const int64_t chunk = s ? mgi_chunk_of(s->most, g->axes[a].extent) : 0;
   if (chunk > 1) mgi_putf(t, "%s=ceil(%s/%lld)", g->axes[a].name, s->name, (long long)chunk);
   else if (s) mgi_putf(t, "%s=%s", g->axes[a].name, s->name);
@@ -4454,7 +4455,7 @@ static mg_status mgi_flat_all(const mg_graph *g, mg_error *e) {
   return s;
 }
 
-/* The symbols of g, in a copy whose inputs are there: each at most what its dimensions have there. */
+/* The symbols of g, in a graph of its inputs: each at most what its dimensions have there. */
 static void mgi_copy_symbols(mg_graph *to, const mg_graph *g, const int64_t *leasts) {
   for (uint32_t s = 1; s <= g->n_symbols; s++) {
     int64_t most = 0;
@@ -5023,27 +5024,20 @@ mg_status mg_parallel_resize(const mg_parallel *p, int which, const int64_t *ext
 }
 
 /* ------------------------------------------------------------------------------------------ >>symbols
-   A symbol's dimensions are classes of an index.  Write c for the chunk of an axis that counts a symbol n, that is, is the
-   outermost to cut one of its classes: its count is ceil(n / c), all axes inside of it, which cut c, keep theirs.  So the
-   member at any n is of the family that Theorem C of mirage_verify.h speaks of, and output row i of each is one function of
+   A symbol's dimensions are classes of an index, each cut once at most in a kernel.  Write c for the chunk of an axis that
+   cuts one, and so counts its symbol n: its count is ceil(n / c), all other axes keep theirs.  So the member at any n is of the family that Theorem C of mirage_verify.h speaks of, and output row i of each is one function of
    the input rows i.  Example: sym n in 1..4096, X : f16[n, 64], kernel grid=(x=ceil(n/128)), load X {x->0}. */
 
-/* The axis, as labels have it, that cuts class c of p first in level graph `level`, or 0. */
-static uint8_t mgi_symbol_outermost(const mg_parallel *p, uint32_t level, int c) {
-  const mgi_level *l = &p->level[level];
-  for (uint32_t t = 1; t < l->g->n_tensors; t++)
-    for (int d = 0; d < l->g->tensors[t].shape.rank; d++) {
-      const mgi_label *x = &p->dim[l->base + t * MG_MAX_RANK + (uint32_t)d];
-      if (x->c == c && x->n) return x->cut[0];
-    }
-  return 0;
+/* The symbol, as 1 + its number, that axis a of level graph `level` cuts, or 0.  No symbol is cut twice (mgi_symbols_hold). */
+static uint32_t mgi_symbol_cut(const mgi_symbols *S, uint32_t level, uint32_t a) {
+  const int c = S->p.axis[level * (MG_MAX_AXES + 1) + a];
+  return c >= 0 ? S->of[c] : 0;
 }
 /* Where the axes of graph g, of which level `level` of the classes is, count otherwise than the symbols say. */
 static mg_status mgi_symbols_axes(const mgi_symbols *S, uint32_t level, mg_error *e) {
   const mg_graph *g = S->p.level[level].g;
   for (uint32_t a = 1; a < g->n_axes; a++) {
-    const int c = S->p.axis[level * (MG_MAX_AXES + 1) + a];
-    const uint32_t runs = c >= 0 && mgi_symbol_outermost(&S->p, level, c) == mgi_label_axis(g, a) ? S->of[c] : 0;
+    const uint32_t runs = mgi_symbol_cut(S, level, a);
     if (g->level == MG_THREAD && (runs || g->axes[a].symbol))
       return mg_fail(e, MG_UNSUPPORTED, "sym", "threads do not cut %s: a block has as many as it has, whatever the size", S->g->symbol[(runs ? runs : g->axes[a].symbol) - 1].name);
     if (runs == g->axes[a].symbol) continue;
@@ -5109,24 +5103,12 @@ mg_status mg_family_of(const mg_graph *g, const mg_graph *program, mg_graph **ou
   mg_graph *f = NULL;
   mg_status s = mgi_copy_program(g, NULL, NULL, 0, NULL, &f, e);
   if (s != MG_OK) return s;
-  for (uint32_t k = 0; k < program->n_symbols; k++) {
-    int64_t most = 0;
-    for (uint32_t i = 0; i < g->n_in; i++)
-      for (int d = 0; d < g->tensors[g->in[i].id].shape.rank; d++)
-        if (program->in_symbol[i][d] == k + 1) most = g->tensors[g->in[i].id].shape.dim[d];
-    mg_symbol_new(f, program->symbol[k].name, program->symbol[k].least < most ? program->symbol[k].least : most, most);
-    for (uint32_t i = 0; i < g->n_in; i++)
-      for (int d = 0; d < g->tensors[g->in[i].id].shape.rank; d++)
-        if (program->in_symbol[i][d] == k + 1) mg_symbol_input(f, f->in[i], d, k + 1);
-  }
+  mgi_copy_symbols(f, program, NULL);
   s = f->root->err.status == MG_OK ? mgi_symbols_open(f, &S, e) : mg_check(f, e);
   if (s == MG_OK) {
     for (uint32_t l = 1; l < S.p.n_levels; l++) {
       mg_graph *b = (mg_graph *)(uintptr_t)S.p.level[l].g; /* f's own */
-      for (uint32_t a = 1; a < b->n_axes; a++) {
-        const int c = S.p.axis[l * (MG_MAX_AXES + 1) + a];
-        if (c >= 0 && S.of[c] && mgi_symbol_outermost(&S.p, l, c) == mgi_label_axis(b, a)) b->axes[a].symbol = S.of[c];
-      }
+      for (uint32_t a = 1; a < b->n_axes; a++) b->axes[a].symbol = mgi_symbol_cut(&S, l, a);
     }
     mgi_symbols_close(&S);
     s = mg_check(f, e);

@@ -6381,12 +6381,12 @@ MGI_FN int mgi_red_holds(const mgi_red *R, int n, int64_t take) {
   }
   return 1;
 }
-/* A symbol comes with the launch, and is no constant of the text that another may take the place of. */
-MGI_FN mg_status mgi_red_symbols(mgi_red *R, const mg_graph *g, mg_error *e) {
+/* A symbol comes with the launch, and is no constant of the text that another may take the place of: it may not shrink. */
+MGI_FN mg_status mgi_red_symbols(const mg_graph *g, const mg_classes *c, uint8_t *keep, mg_error *e) {
   uint8_t *of = NULL;
   mg_status s = g->n_symbols ? mg_symbols_of(g, &of, e) : MG_OK;
   for (uint32_t k = 0; of && k < g->n_tensors * MG_MAX_RANK; k++)
-    if (of[k] && R->c.of[k] >= 0) R->node[R->first_class + R->c.of[k]].fixed = 1;
+    if (of[k] && c->of[k] >= 0) keep[c->of[k]] = 2;
   free(of);
   return s;
 }
@@ -6434,13 +6434,13 @@ MGI_FN mg_status mgi_red_reduce(const mg_graph *ugraph, const uint8_t *keep, int
     goto done;
   }
   if (keep) memcpy(R.keep, keep, R.c.n);
+  s = mgi_red_symbols(ugraph, &R.c, R.keep, e);
+  if (s != MG_OK) goto done;
   mgi_red_rows(ugraph, &R.c, R.keep);
   for (uint32_t k = 0; k < R.c.n; k++) {
     R.node[R.first_class + (int)k].size = out->extent[k] = R.c.extent[k];
     R.node[R.first_class + (int)k].fixed = R.c.fixed[k] || R.keep[k] == 2;
   }
-  s = mgi_red_symbols(&R, ugraph, e);
-  if (s != MG_OK) goto done;
   for (uint32_t o = 1; o < ugraph->n_ops; o++) {
     const mg_op_node *op = &ugraph->ops[o];
     if (op->code == MG_OP_GRAPH) mgi_red_kernel(&R, ugraph, op, mgi_cd_number(ugraph, o));
@@ -13025,12 +13025,6 @@ MGI_FN uint32_t mgi_cu_lifted(const mgi_cu_kernel *K, const mg_op_node *o) {
   uint32_t a = K->b->tensors[o->in[0].id].scope;
   while (K->b->axes[a].parent != o->scope) a = K->b->axes[a].parent;
   return a;
-}
-/* 1 if all loops that it lifts out of are joined as `how`. */
-MGI_FN int mgi_cu_lifts_by(const mgi_cu_kernel *K, const mg_op_node *o, int how) {
-  for (uint32_t a = K->b->tensors[o->in[0].id].scope; a != o->scope; a = K->b->axes[a].parent)
-    if (o->map.to[a] != how) return 0;
-  return 1;
 }
 
 /* A ring of warps that holds the whole of a loop: every block begins elsewhere in it, so that they do not all ask for the
