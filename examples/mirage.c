@@ -122,6 +122,11 @@ static char *read_all(const char *path, size_t *n, int *code) {
 }
 
 /* path NULL: standard output */
+/* 1 if the file's name says that it is an emitted one. */
+static int is_emitted(const char *path) {
+  const size_t n = strlen(path);
+  return n > 3 && !strcmp(path + n - 3, ".cu");
+}
 static int write_all(const char *path, const char *head, const char *text) {
   FILE *f = path ? fopen(path, "wb") : stdout;
   mg_error e;
@@ -1083,9 +1088,8 @@ static int load(const options *o, int sized, loaded *l, mg_error *e) {
   char *text = read_all(o->file[0], &n, &code);
   memset(l, 0, sizeof *l);
   if (!text) return code;
-  size_t length = strlen(o->file[0]);
   mg_status s;
-  if (length > 3 && !strcmp(o->file[0] + length - 3, ".cu")) {
+  if (is_emitted(o->file[0])) {
     s = mg_cuda_source_graphs(text, n, l->range, &l->n, e);
     if (s == MG_OK && sized && o->n_syms) s = mg_fail(e, MG_BAD_INPUT, o->file[0], "--sym: an emitted file is checked at the sizes that its chunks ask for");
     if (s == MG_OK) { l->cu = text; return 0; }
@@ -1385,8 +1389,7 @@ static int do_check(const options *o) {
   memset(&r, 0, sizeof r);
   int code = load(o, 1, &l, &e);
   if (!code) code = check_and_print(o, l.n == 1 ? l.range[0] : NULL, l.cu, &r, stdout);
-  const size_t length = strlen(o->file[0]);
-  if (!code && o->numerics && l.n > 1 && length > 3 && !strcmp(o->file[0] + length - 3, ".cu"))
+  if (!code && o->numerics && l.n > 1 && is_emitted(o->file[0]))
     code = fault(MG_UNSUPPORTED, "check", "--numerics of an emitted file takes one range; of the .mg it says them all");
   for (int k = 0; k < l.n && !code && o->numerics; k++) {
     mg_emit_config c;
@@ -1428,11 +1431,11 @@ static int run_several(const options *o) {
   int n = 0, code = 0, bad = 0;
   memset(&c, 0, sizeof c);
   for (; n < o->n_files && n < MOST && !code; n++) {
-    size_t len, l = strlen(o->file[n]);
+    size_t len;
     char *text = read_all(o->file[n], &len, &code);
     g[n] = NULL;
     if (!text) continue;
-    mg_status s = l > 3 && !strcmp(o->file[n] + l - 3, ".cu") ? mg_cuda_source_graph(text, len, &g[n], &e) : mg_parse(text, len, o->file[n], NULL, &g[n], &e);
+    mg_status s = is_emitted(o->file[n]) ? mg_cuda_source_graph(text, len, &g[n], &e) : mg_parse(text, len, o->file[n], NULL, &g[n], &e);
     free(text);
     if (s != MG_OK) code = report(s, &e);
   }

@@ -2,6 +2,8 @@
 #ifndef MG_TESTS_PARSE_H
 #define MG_TESTS_PARSE_H
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Of n bytes of text; `what` names them in the message. */
@@ -14,5 +16,14 @@ static inline mg_graph *parse_part(const char *text, size_t n, const char *what,
 }
 static inline mg_graph *parse_with(const char *text, const mg_config *cfg) { return parse_part(text, strlen(text), "test", cfg); }
 static inline mg_graph *parse(const char *text) { return parse_with(text, NULL); }
+
+/* The text with `from` replaced by `to`, which must be there. */
+static inline char *replaced(const char *text, const char *from, const char *to) {
+  const char *at = strstr(text, from);
+  if (!at) fail_msg("not there: %s", from);
+  char *s = (char *)malloc(strlen(text) + strlen(to) + 1);
+  sprintf(s, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+  return s;
+}
 
 #endif

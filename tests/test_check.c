@@ -140,6 +140,13 @@ static const char mm_kernel[] =
     "}\n";
 
 /* The named constants of mm for its µGraph: extents by class, counts. */
+/* What the emitter makes of g. */
+static char *emitted(const mg_graph *g) {
+  mg_error e;
+  char *text = NULL;
+  if (mg_cuda_emit(g, NULL, &text, &e) != MG_OK) fail_msg("%s: %s: %s", g->name, e.where, e.msg);
+  return text;
+}
 static char *mm_text(const mg_graph *g, int bug) {
   char head[1200];
   mg_classes c;
@@ -525,17 +532,12 @@ static void too_much_work(void **state) {
   mg_check_config c = config();
   mg_check_report r;
   mg_error e;
-  char *text = NULL;
-  memset(&e, 0, sizeof e);
-  if (mg_cuda_emit(g, NULL, &text, &e) != MG_OK) fail_msg("%s", e.msg);
+  char *text = emitted(g);
   if (mg_cuda_check(g, text, &c, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
   assert_true(r.apart && !r.reduced && r.fields == 1 && r.float_checked && !r.unformed && r.work > 1e9);
   assert_true(r.sampled >= 10 && r.sampled_floats >= 2 && r.compared == r.sampled_compared && r.compared > 2 * 16 * 16 && r.host_calls > 0);
   for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
-    char *bad = (char *)malloc(strlen(text) + 100), *at = strstr(text, row[k].find);
-    assert_non_null(bad);
-    assert_non_null(at);
-    sprintf(bad, "%.*s%s%s", (int)(at - text), text, row[k].wrong, at + strlen(row[k].find));
+    char *bad = replaced(text, row[k].find, row[k].wrong);
     if (mg_cuda_check(g, bad, &c, &r, &e) != MG_NOT_FOUND || !strstr(r.difference, row[k].says)) fail_msg("%d: %s: expected \"%s\"", (int)k, r.difference, row[k].says);
     if (k == 0 && !strstr(r.difference, "at line ")) fail_msg("%s", r.difference);
     free(bad);
@@ -582,9 +584,7 @@ static void more_than_ints(void **state) {
   mg_check_config c = config();
   mg_check_report r;
   mg_error e;
-  char *text = NULL;
-  memset(&e, 0, sizeof e);
-  if (mg_cuda_emit(g, NULL, &text, &e) != MG_OK) fail_msg("%s", e.msg);
+  char *text = emitted(g);
   if (mg_cuda_check(g, text, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
   const int room = strncmp(r.unsampled, "no memory", 9) != 0;
   assert_true(room ? r.sampled == 6 && r.sampled_floats >= 3 : !r.sampled);

@@ -224,14 +224,6 @@ static void ranges_are_whole(void **state) {
   }
 }
 
-/* The text with `from` replaced by `to`, which must be there. */
-static char *replaced(const char *text, const char *from, const char *to) {
-  const char *at = strstr(text, from);
-  if (!at) fail_msg("not there: %s", from);
-  char *s = (char *)malloc(strlen(text) + strlen(to) + 1);
-  sprintf(s, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-  return s;
-}
 static mg_status checked(const char *cu, mg_check_report *r, mg_error *e) {
   mg_check_config c;
   memset(&c, 0, sizeof c);
