@@ -251,14 +251,6 @@ static const swap graph_wrong[] = {
     {"sqr(a)", "mul(a, sqr(a))"}, {"accum(b) {i->+}", "neg(accum(b) {i->+})"}, {"s = sum(sqr(a), dim=1)", "s = sum(sqr(a), dim=0)"}, {"accum(s) {i->+}", "accum(s) {i->max}"},
     {"accum(b) {i->+}", "accum(b) {i->max}"}};
 
-static char *replaced(const char *text, const swap *s) {
-  static char out[4096];
-  const char *at = strstr(text, s->from);
-  assert_non_null(at);
-  snprintf(out, sizeof out, "%.*s%s%s", (int)(at - text), text, s->to, at + strlen(s->from));
-  return out;
-}
-
 static void graphs_and_their_mutants(void **state) {
   (void)state;
   if (!have_z3) skip();
@@ -270,7 +262,9 @@ static void graphs_and_their_mutants(void **state) {
     char text[8192];
     mg_graph *M = NULL;
     mg_error e;
-    snprintf(text, sizeof text, "program p\n%s%s\noutput O\n", graph_inputs, replaced(graph_right, &graph_wrong[k]));
+    char *wrong = replaced(graph_right, graph_wrong[k].from, graph_wrong[k].to);
+    snprintf(text, sizeof text, "program p\n%s%s\noutput O\n", graph_inputs, wrong);
+    free(wrong);
     if (mg_parse(text, strlen(text), "mutant", NULL, &M, &e) != MG_OK) continue; /* shapes may forbid it */
     built++;
     for (int method = MG_PROVE_INDEXED; method <= MG_PROVE_ELEMENTS; method++)
