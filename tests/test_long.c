@@ -165,36 +165,6 @@ static void a_layer_of_4096(void **state) {
   mg_graph_free(p);
 }
 
-/* The time limit of a certificate is its tests': how long numerics are looked at is no part of it. */
-static int slow(void *user, const mg_graph *program, const mg_graph *g) {
-  (void)program, (void)g;
-  for (const double from = now(); now() < from + 1.2;) {}
-  return ++*(int *)user, 0;
-}
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SLOWER = 6 };
-#else
-enum { SLOWER = 1 };
-#endif
-static void slow_numerics(void **state) {
-  (void)state;
-  mg_graph *p = parse("program half\n" ATTENTION "output A\n");
-  mg_search_config c = mg_search_config_default();
-  mg_verify_config v = mg_verify_config_default();
-  mg_search_result r;
-  mg_error e;
-  char why[256];
-  int undecided = 0, asked = 0;
-  c.time_limit_s = SLOWER * 4;
-  if (mg_search(p, &c, &r, &e) != MG_OK) fail_msg("%s", e.msg);
-  assert_true(fused(r.graph[0]) > 0);
-  c.settle = slow, c.settle_user = &asked, v.time_limit_s = 1;
-  if (mg_search_certify(p, &c, &v, 1, &r, &undecided, why, &e) != MG_OK) fail_msg("%s", e.msg);
-  printf("%d graphs' numerics took longer than the limit; %s: %s\n", asked, mg_verdict_name(r.report[0].verdict), r.report[0].reason);
-  assert_true(asked > 0 && r.report[0].verdict == MG_EQUAL && fused(r.graph[0]) > 0);
-  mg_search_result_free(&r), mg_graph_free(p);
-}
-
 /* What no kernel takes runs as it stands; all else is what it is without it. */
 static void one_that_is_not_fused(void **state) {
   (void)state;
@@ -233,6 +203,6 @@ static void a_flag_keeps_the_parts(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(a_layer), cmocka_unit_test(a_layer_of_4096), cmocka_unit_test(slow_numerics), cmocka_unit_test(two_mlps), cmocka_unit_test(a_reshape_at_the_edge), cmocka_unit_test(one_that_is_not_fused), cmocka_unit_test(a_flag_keeps_the_parts) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(a_layer), cmocka_unit_test(a_layer_of_4096), cmocka_unit_test(two_mlps), cmocka_unit_test(a_reshape_at_the_edge), cmocka_unit_test(one_that_is_not_fused), cmocka_unit_test(a_flag_keeps_the_parts) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

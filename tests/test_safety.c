@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <stdarg.h>
 #include <cmocka.h>
 #include "parse.h"
@@ -163,6 +164,31 @@ static void what_runs_find_unsafe_is_ranked_behind(void **state) {
   mg_search_result_free(&r);
   mg_graph_free(p), mg_graph_free(first);
 }
+/* The time limit of a certificate is its tests': how long numerics are looked at is no part of it. */
+enum { LIMIT_S = 2 };
+static int slow(void *user, const mg_graph *program, const mg_graph *g) {
+  const struct timespec wait = { LIMIT_S, 200000000 };
+  nanosleep(&wait, NULL);
+  return settles(user, program, g);
+}
+static void slow_numerics(void **state) {
+  (void)state;
+  const char *const one[] = { CHAIN_PARTS("") };
+  mg_graph *p = parse(CHAIN "O = matmul(matmul(A, B), D)\noutput O\n");
+  mg_search_config c = mg_search_config_default();
+  mg_verify_config v = mg_verify_config_default();
+  mg_search_result r;
+  mg_error e;
+  char why[256];
+  int undecided = 0, unsafe = 0;
+  c.settle = slow, c.settle_user = &unsafe, v.time_limit_s = LIMIT_S;
+  results(&r, 1, one), asked = 0;
+  if (mg_search_certify(p, &c, &v, 1, &r, &undecided, why, &e) != MG_OK) fail_msg("%s", e.msg);
+  assert_int_equal(asked, 1);
+  assert_int_equal(r.report[0].verdict, MG_EQUAL);
+  assert_int_equal(mg_is_program(r.graph[0]), 0);
+  mg_search_result_free(&r), mg_graph_free(p);
+}
 static void runs_settle(void **state) {
   (void)state;
   mg_graph *p = parse(LINEAR "O = matmul(matmul(Q, K), V)\noutput O\n"), *u = parse(k_v_first), *v = parse(q_k_first);
@@ -296,7 +322,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(verdicts),
       cmocka_unit_test(what_runs_find_unsafe_is_ranked_behind),
-      cmocka_unit_test(runs_settle), cmocka_unit_test(other_graphs_are_refused), cmocka_unit_test(plans_are_obeyed), cmocka_unit_test(kernels_are_the_same),
+      cmocka_unit_test(slow_numerics), cmocka_unit_test(runs_settle), cmocka_unit_test(other_graphs_are_refused), cmocka_unit_test(plans_are_obeyed), cmocka_unit_test(kernels_are_the_same),
     cmocka_unit_test(unsafe_is_behind), cmocka_unit_test(first_results_are_not_unsafe),
   };
   if (argc > 1 && !strcmp(argv[1], "table")) return table(1) != 0;
