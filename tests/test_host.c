@@ -802,7 +802,7 @@ static void waits_between_blocks(void **state) {
                 replace(&cu, "if (!mg_last_of(ticket, k_K0_z)) return;", draws ? "%4%" : "%5%", -1, NULL);
     static const char *const named[] = {"k_K0_y", "b_y", "k_K1_x", "b_x", "k_K0_z", "b_z"};
     for (int m = 0; m < 6; m++) { /* $1 of it */
-      char mark[8];
+      char mark[16];
       text with = {NULL, 0, 0};
       snprintf(mark, sizeof mark, "%%%d%%", m);
       for (const char *p = waits[w].with; *p; p++)
