@@ -186,6 +186,7 @@ mg_rational mg_rat(int64_t num, int64_t den);                       /* reduced; 
 int mg_rat_mul(mg_rational a, mg_rational b, mg_rational *out);     /* 1 on success, 0 on overflow */
 int mg_rat_add(mg_rational a, mg_rational b, mg_rational *out);
 int64_t mg_gcd(int64_t a, int64_t b);                               /* the greatest common divisor; of 0 and b |b| */
+int64_t mg_ceil_div(int64_t a, int64_t b);                          /* a / b rounded up; a >= 0, b >= 1 */
 
 enum { MG_MAX_RANK = 5, MG_MAX_IN = 16, MG_MAX_OUT = 8, MG_MAX_AXES = 12, MG_MAX_PLAN = 48, MG_MAX_SYMBOLS = 4 };
 enum { MG_MASKED = -32768 }; /* what a mask adds (mg_filling): a real number, so that all that holds of reals holds;
@@ -975,6 +976,7 @@ static uint64_t mgi_mix(uint64_t h, uint64_t v) { /* splitmix64 finaliser over a
 
 /* ------------------------------------------------------------------------------------------ >>rational */
 
+int64_t mg_ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 int64_t mg_gcd(int64_t a, int64_t b) {
   a = a < 0 ? -a : a, b = b < 0 ? -b : b;
   while (b) { int64_t t = a % b; a = b, b = t; }
@@ -1982,9 +1984,6 @@ void mg_loop_end(mg_graph *g) {
   mgi_err(g, MG_BAD_INPUT, "for", "loop %s is empty", g->axes[g->cursor].name);
 }
 
-/* Axis `a` cuts an extent into chunks of ceil(extent / count). */
-static int64_t mgi_chunk_of(int64_t extent, int64_t count) { return (extent + count - 1) / count; }
-
 /* Checks a map's targets and drops axes of one block from it; axes outside the open scope are refused. */
 static int mgi_map_ok(mg_graph *g, const char *where, mg_map *m, int rank, uint32_t scope, int loops, int accum) {
   for (uint32_t a = 1; a <= MG_MAX_AXES; a++) {
@@ -2017,9 +2016,9 @@ mg_tensor mg_load(mg_graph *g, mg_tensor above, mg_map map) {
   for (uint32_t a = 1; a < g->n_axes; a++) {
     int d = map.to[a];
     if (d < 0) continue;
-    int64_t n = g->axes[a].extent, chunk = mgi_chunk_of(s.dim[d], n);
+    int64_t n = g->axes[a].extent, chunk = mg_ceil_div(s.dim[d], n);
     if (n > s.dim[d]) { mgi_err(g, MG_BAD_INPUT, "load", "%s=%lld cuts dimension %d of '%s', whose chunk so far has only %lld", g->axes[a].name, (long long)n, d, src->name ? src->name : "the tensor", (long long)s.dim[d]); return none; }
-    if ((n - 1) * chunk >= s.dim[d]) { mgi_err(g, MG_BAD_INPUT, "load", "%s=%lld cuts %lld of dimension %d of '%s' into chunks of %lld, which leaves the last one empty: use %lld", g->axes[a].name, (long long)n, (long long)s.dim[d], d, src->name ? src->name : "the tensor", (long long)chunk, (long long)mgi_chunk_of(s.dim[d], chunk)); return none; }
+    if ((n - 1) * chunk >= s.dim[d]) { mgi_err(g, MG_BAD_INPUT, "load", "%s=%lld cuts %lld of dimension %d of '%s' into chunks of %lld, which leaves the last one empty: use %lld", g->axes[a].name, (long long)n, (long long)s.dim[d], d, src->name ? src->name : "the tensor", (long long)chunk, (long long)mg_ceil_div(s.dim[d], chunk)); return none; }
     ragged[d] |= chunk * n != s.dim[d];
     cut[d].axis[cut[d].n] = a, cut[d].before[cut[d].n++] = s.dim[d];
     s.dim[d] = chunk;
@@ -2064,7 +2063,7 @@ static int mgi_uncut(mg_graph *g, const char *where, mg_tensor_info *t, int d, u
   r->n--;
   int64_t even = r->before[0];
   int ragged = 0;
-  for (int k = 0; k < r->n; k++) ragged |= even % g->axes[r->axis[k]].extent != 0, even = mgi_chunk_of(even, g->axes[r->axis[k]].extent);
+  for (int k = 0; k < r->n; k++) ragged |= even % g->axes[r->axis[k]].extent != 0, even = mg_ceil_div(even, g->axes[r->axis[k]].extent);
   if (ragged) t->cuts[d] = r;
   return 1;
 }
@@ -2591,12 +2590,12 @@ static int64_t mgi_count(mgi_parser *P, uint32_t *symbol) {
   } else if (!(*symbol = mgi_symbol(P))) return mgi_int(P, P->root->n_symbols ? "a count, or ceil(symbol/chunk)" : "a count");
   if (P->failed) return 1;
   const mg_symbol *s = &P->root->symbol[*symbol - 1];
-  const int64_t n = chunk < 1 ? 0 : chunk > s->most ? 1 : mgi_chunk_of(s->most, chunk);
-  if (n < 1 || (n > 1 && mgi_chunk_of(s->most, n) != chunk)) {
+  const int64_t n = chunk < 1 ? 0 : chunk > s->most ? 1 : mg_ceil_div(s->most, chunk);
+  if (n < 1 || (n > 1 && mg_ceil_div(s->most, n) != chunk)) {
     P->line = line, P->column = column;
     if (n < 1) mgi_perr(P, MG_BAD_INPUT, "a chunk has at least one element, got %lld", (long long)chunk);
     else mgi_perr(P, MG_BAD_INPUT, "%s is at most %lld: %lld chunks of it have %lld elements, not %lld; give it a multiple as its bound, such as %lld", s->name, (long long)s->most, (long long)n,
-                  (long long)mgi_chunk_of(s->most, n), (long long)chunk, (long long)(n * chunk));
+                  (long long)mg_ceil_div(s->most, n), (long long)chunk, (long long)(n * chunk));
     return 1;
   }
   return n;
@@ -3148,7 +3147,7 @@ static void mgi_print_call(mgi_text *t, const mg_graph *g, const mg_op_node *o, 
 /* "x=2", or "x=ceil(n/64)". */
 static void mgi_print_count(mgi_text *t, const mg_graph *g, uint32_t a) {
   const mg_symbol *s = g->axes[a].symbol ? &mgi_program_of(g)->symbol[g->axes[a].symbol - 1] : NULL;
-  const int64_t chunk = s ? mgi_chunk_of(s->most, g->axes[a].extent) : 0;
+  const int64_t chunk = s ? mg_ceil_div(s->most, g->axes[a].extent) : 0;
   if (chunk > 1) mgi_putf(t, "%s=ceil(%s/%lld)", g->axes[a].name, s->name, (long long)chunk);
   else if (s) mgi_putf(t, "%s=%s", g->axes[a].name, s->name);
   else mgi_putf(t, "%s=%lld", g->axes[a].name, (long long)g->axes[a].extent);
@@ -3455,7 +3454,7 @@ static int64_t mgi_extent_at(const mgi_eval *E, const mg_tensor_info *t, int d) 
   if (!c) return t->shape.dim[d];
   int64_t left = c->before[0], full = c->before[0];
   for (int k = 0; k < c->n; k++) {
-    full = mgi_chunk_of(full, E->g->axes[c->axis[k]].extent);
+    full = mg_ceil_div(full, E->g->axes[c->axis[k]].extent);
     left -= E->at[c->axis[k]] * full;
     left = left < 0 ? 0 : left > full ? full : left;
   }
@@ -3678,7 +3677,7 @@ static void mgi_locate(const mgi_eval *E, const mg_map *m, uint32_t axes, mg_sha
   for (uint32_t a = 1; a < E->g->n_axes; a++) {
     int d = m->to[a];
     if (d < 0 || !(axes >> a & 1)) continue;
-    full->dim[d] = mgi_chunk_of(full->dim[d], E->g->axes[a].extent);
+    full->dim[d] = mg_ceil_div(full->dim[d], E->g->axes[a].extent);
     off[d] += E->at[a] * full->dim[d];
   }
 }
@@ -3828,7 +3827,7 @@ static int mgi_block_range(const mg_graph *g, const mg_op_node *o, const mg_box 
       int64_t first = 0, last = s->axes[a].extent - 1;
       if (d < 0 && !(merged >> a & 1)) continue;
       if (d >= 0 && !(merged >> a & 1)) {
-        full.dim[d] = mgi_chunk_of(full.dim[d], s->axes[a].extent);
+        full.dim[d] = mg_ceil_div(full.dim[d], s->axes[a].extent);
         if (!inside[d]) {
           first = (b->lo[d] - at[d]) / full.dim[d], last = (b->hi[d] - 1 - at[d]) / full.dim[d];
           at[d] += first * full.dim[d], inside[d] = first != last;
@@ -3851,7 +3850,7 @@ static mg_box mgi_block_cover(const mg_graph *g, const mg_map *m, const mg_shape
   for (uint32_t a = 1; a < g->n_axes; a++) {
     int d = m->to[a];
     if (d < 0) continue;
-    full.dim[d] = mgi_chunk_of(full.dim[d], g->axes[a].extent);
+    full.dim[d] = mg_ceil_div(full.dim[d], g->axes[a].extent);
     b.lo[d] += (a <= 3 ? lo[a] : 0) * full.dim[d], b.hi[d] += (a <= 3 ? hi[a] - 1 : g->axes[a].extent - 1) * full.dim[d];
   }
   for (int d = 0; d < s->rank; d++) {
@@ -5010,7 +5009,7 @@ void mg_parallel_free(mg_parallel *p) {
 
 static int64_t mgi_family_count(const mgi_family *F, const mg_graph *g, uint32_t axis, int64_t otherwise) {
   const uint32_t symbol = F && F->value ? g->axes[axis].symbol : 0;
-  if (symbol) return mgi_chunk_of(F->value[symbol - 1], mgi_chunk_of(F->p->level[F->p->first[F->which]].g->symbol[symbol - 1].most, g->axes[axis].extent));
+  if (symbol) return mg_ceil_div(F->value[symbol - 1], mg_ceil_div(F->p->level[F->p->first[F->which]].g->symbol[symbol - 1].most, g->axes[axis].extent));
   if (!F || !F->chunks) return otherwise;
   const int32_t c = F->p->axis[mg_parallel_level(F->p, F->which, g) * (MG_MAX_AXES + 1) + axis];
   return c < 0 ? otherwise : F->chunks[c];
@@ -5042,7 +5041,7 @@ static mg_status mgi_symbols_axes(const mgi_symbols *S, uint32_t level, mg_error
       return mg_fail(e, MG_UNSUPPORTED, "sym", "threads do not cut %s: a block has as many as it has, whatever the size", S->g->symbol[(runs ? runs : g->axes[a].symbol) - 1].name);
     if (runs == g->axes[a].symbol) continue;
     if (runs) {
-      const int64_t chunk = mgi_chunk_of(S->g->symbol[runs - 1].most, g->axes[a].extent);
+      const int64_t chunk = mg_ceil_div(S->g->symbol[runs - 1].most, g->axes[a].extent);
       return mg_fail(e, MG_BAD_INPUT, "sym", "%s=%lld cuts %s: expected the count of its chunks, %s=ceil(%s/%lld)", g->axes[a].name, (long long)g->axes[a].extent, S->g->symbol[runs - 1].name,
                      g->axes[a].name, S->g->symbol[runs - 1].name, (long long)chunk);
     }
@@ -5198,9 +5197,9 @@ mg_status mg_within(const mg_graph *g, const int64_t *least, const int64_t *most
     for (uint32_t a = 1; b && a < b->n_axes; a++) {
       if (!b->axes[a].symbol) continue;
       const mg_symbol *s = &g->symbol[b->axes[a].symbol - 1];
-      const int64_t to = most[b->axes[a].symbol - 1], chunk = mgi_chunk_of(s->most, b->axes[a].extent), n = mgi_chunk_of(to, chunk);
-      if (n > 1 && mgi_chunk_of(to, n) != chunk)
-        return mg_fail(e, MG_BAD_INPUT, "mg_within", "%lld chunks of %s, at most %lld, have %lld elements, not %lld", (long long)n, s->name, (long long)to, (long long)mgi_chunk_of(to, n), (long long)chunk);
+      const int64_t to = most[b->axes[a].symbol - 1], chunk = mg_ceil_div(s->most, b->axes[a].extent), n = mg_ceil_div(to, chunk);
+      if (n > 1 && mg_ceil_div(to, n) != chunk)
+        return mg_fail(e, MG_BAD_INPUT, "mg_within", "%lld chunks of %s, at most %lld, have %lld elements, not %lld", (long long)n, s->name, (long long)to, (long long)mg_ceil_div(to, n), (long long)chunk);
     }
   }
   return mgi_symbols_copy(g, least, most, out, e);

@@ -6029,7 +6029,6 @@ MGI_FN int mgi_cd_number(const mg_graph *g, uint32_t op) { /* which graph-define
   for (uint32_t o = 1; o < op; o++) k += g->ops[o].code == MG_OP_GRAPH;
   return k;
 }
-MGI_FN int64_t mgi_cd_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /* The element of logical index i (row-major number `at`) of an input, in its memory order. */
 MGI_FN int64_t mgi_cd_place(const mg_shape *s, const int64_t *stride, int64_t at) {
   int64_t off = 0;
@@ -6238,7 +6237,7 @@ MGI_FN void mgi_red_map(const mg_graph *sub, int k, const mg_map *m, uint32_t te
       if (sub->axes[a].extent == 1) continue; /* cuts nothing */
       if (!first || cls < 0 || *n_edges == most) axes[node].fixed = 1;
       else {
-        mgi_red_edge x = {cls, node, mgi_cd_ceil(shape->dim[d], sub->axes[a].extent)};
+        mgi_red_edge x = {cls, node, mg_ceil_div(shape->dim[d], sub->axes[a].extent)};
         edge[(*n_edges)++] = x;
       }
       first = 0;
@@ -6373,7 +6372,7 @@ MGI_FN int mgi_red_holds(const mgi_red *R, int n, int64_t take) {
     for (int j = 0; j < n; j++) within |= R->queue[j] == x->axis;
     if (!within) continue;
     const int64_t extent = R->c.extent[x->cls] - take * cls->num;
-    if (extent < 1 || mgi_cd_ceil(extent, ax->size - take * ax->num) != x->chunk) return 0;
+    if (extent < 1 || mg_ceil_div(extent, ax->size - take * ax->num) != x->chunk) return 0;
   }
   for (int k = 0; k < n; k++) {
     const int at = R->queue[k];
@@ -7496,7 +7495,7 @@ MGI_FN int mgi_sample_box(const mg_graph *sub, const mg_op_node *o, const mg_sha
     if (whole && cut) return 0;
     for (uint32_t a = 1; a <= 3 && cut; a++) {
       if (o->map.to[a] != d) continue;
-      const int64_t chunk = mgi_cd_ceil(n, sub->axes[a].extent), from = at[a] * chunk < n ? at[a] * chunk : n;
+      const int64_t chunk = mg_ceil_div(n, sub->axes[a].extent), from = at[a] * chunk < n ? at[a] * chunk : n;
       lo += from;
       n = n - from < chunk ? n - from : chunk;
     }
@@ -8100,7 +8099,7 @@ MGI_FN int mgi_check_parts(const mgi_check_task *t, const mgi_check_entry *n, co
     snprintf(name, sizeof name, "%.200s_%d_workspace_bytes", t->entry, k);
     *(void **)&size = dlsym(n->so, name);
     if (!size) return 1; /* none of its names: what it launches was compared */
-    if (k <= t->at) from += (size() + 255) / 256 * 256;
+    if (k <= t->at) from += mg_round_up(size(), 256);
     else to = from + size();
   }
   for (int q = 0; q < sets; q++)
@@ -8578,7 +8577,7 @@ MGI_FN void mgi_check_chunks(const mg_graph *g, uint32_t symbol, int64_t chunk[2
     int64_t c = g->ops[k].sub || most < 64 ? most : 64;
     if (!g->ops[k].sub && chunk[0] > 16) chunk[0] = 16;
     for (uint32_t a = 1; g->ops[k].sub && a < g->ops[k].sub->n_axes; a++)
-      if (g->ops[k].sub->axes[a].symbol == symbol) c = mgi_cd_ceil(most, g->ops[k].sub->axes[a].extent);
+      if (g->ops[k].sub->axes[a].symbol == symbol) c = mg_ceil_div(most, g->ops[k].sub->axes[a].extent);
     if (c < chunk[0]) chunk[0] = c;
     if (c > chunk[1]) chunk[1] = c;
   }
@@ -10738,7 +10737,7 @@ MGI_FN int64_t mgi_cu_most(const mgi_cu_kernel *K) {
   int64_t blocks = 1, most = K->em->machine.threads_per_sm / K->threads;
   if (!K->roomy) return most;
   for (uint32_t a = 1; a <= 3 && blocks < 1 << 30; a++) blocks *= K->b->axes[a].extent;
-  blocks = (blocks + K->em->machine.sms - 1) / K->em->machine.sms;
+  blocks = mg_ceil_div(blocks, K->em->machine.sms);
   return blocks < most ? blocks : most;
 }
 MGI_FN void mgi_cu_lay_out(mgi_cu_kernel *K) {
@@ -10826,7 +10825,6 @@ MGI_FN void mgi_cu_moves_by(const mgi_cu_emit *em, mgi_cu_str *s, uint32_t t, in
   if (mgi_cu_is_one(&stride)) mgi_cu_str_put(s, " + (%s)", offset);
   else mgi_cu_str_put(s, " + (%s) * (%s)", offset, stride.text);
 }
-MGI_FN int64_t mgi_cu_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /* Text of an axis's index: `i_k` of a loop, `b_x` of the grid. */
 MGI_FN const char *mgi_cu_axis_text(const mgi_cu_kernel *K, uint32_t a, char *out, size_t n) {
   snprintf(out, n, "%s_%s", a <= 3 ? "b" : "i", K->b->axes[a].name);
@@ -10853,7 +10851,7 @@ MGI_FN int64_t mgi_cu_chunk(const mgi_cu_kernel *K, const mg_map *m, uint32_t t,
     char ax[100];
     if (m->to[a] != d) continue;
     const int64_t whole = chunk;
-    chunk = mgi_cu_ceil_div(chunk, K->b->axes[a].extent);
+    chunk = mg_ceil_div(chunk, K->b->axes[a].extent);
     ragged |= chunk * K->b->axes[a].extent != whole;
     mgi_cu_axis_text(K, a, ax, sizeof ax);
     at += (size_t)snprintf(offset + at, at < n ? n - at : 0, "%s%s", at ? " + " : "", ax);
@@ -11173,10 +11171,9 @@ MGI_FN void mgi_cu_site(mgi_cu_kernel *K, uint32_t t, uint32_t acc, const char *
   free(f.s);
 }
 
-MGI_FN int mgi_cu_pad_to(int n, int m) { return (n + m - 1) / m * m; }
 /* Elements between rows of a tile: an odd multiple of 16 bytes. */
 MGI_FN int mgi_cu_pitch(int inner, int bytes) {
-  int e = 16 / bytes, p = (inner + e - 1) / e;
+  int e = 16 / bytes, p = (int)mg_ceil_div(inner, e);
   return (p % 2 ? p : p + 1) * e;
 }
 
@@ -11184,7 +11181,7 @@ MGI_FN int mgi_cu_pitch(int inner, int bytes) {
 MGI_FN void mgi_cu_materialise(mgi_cu_kernel *K, uint32_t t, mg_dtype type) {
   mgi_cu_val_info *v = &K->v[t];
   const char *name = mgi_cu_tname(K->b, t);
-  int rows = mgi_cu_pad_to(v->rows, 16), cols = mgi_cu_pad_to(v->cols, 16), bytes = mg_dtype_bytes(type), pitch = mgi_cu_pitch(cols, bytes);
+  int rows = (int)mg_round_up(v->rows, 16), cols = (int)mg_round_up(v->cols, 16), bytes = mg_dtype_bytes(type), pitch = mgi_cu_pitch(cols, bytes);
   char sink[200], rv[800], cv[800];
   if (K->em->st != MG_OK) return;
   if (K->writing && K->b->tensors[t].scope == K->loop && K->n_want < MGI_CU_WANTS) {
@@ -11259,10 +11256,10 @@ MGI_FN mgi_cu_tile mgi_cu_tile_of(const mgi_cu_kernel *K, uint32_t op) {
   mgi_cu_tile T;
   T.type = K->em->g->tensors[mgi_cu_above(K, o->in[0])].dtype;
   const int e = 16 / mg_dtype_bytes(T.type);
-  T.rows = mgi_cu_pad_to(v->rows, v->contracted_rows ? 16 : trans ? e : 1);
-  T.cols = mgi_cu_pad_to(v->cols, v->contracted_cols ? 16 : trans ? 1 : e);
+  T.rows = (int)mg_round_up(v->rows, v->contracted_rows ? 16 : trans ? e : 1);
+  T.cols = (int)mg_round_up(v->cols, v->contracted_cols ? 16 : trans ? 1 : e);
   T.lines = trans ? T.cols : T.rows;
-  T.pieces = mgi_cu_pad_to(trans ? T.rows : T.cols, e) / e;
+  T.pieces = (int)mg_round_up(trans ? T.rows : T.cols, e) / e;
   return T;
 }
 MGI_FN int64_t mgi_cu_tile_bytes(int way, const mgi_cu_tile *T) { return (int64_t)16 * T->lines * (way == MG_IN_PADDED ? T->pieces | 1 : T->pieces); }
@@ -11313,7 +11310,7 @@ MGI_FN void mgi_cu_layout_add(mgi_cu_layout *L, const mgi_cu_tile *T, uint8_t ba
   for (int w = 0; w < MG_IN_COUNT; w++) {
     const int64_t cost = mgi_cu_way_cost(w, T->lines, T->pieces) * (trips < 1 << 24 ? trips : 1 << 24), most = (int64_t)1 << 56;
     L->cost[L->n][w] = cost < most ? cost : most;
-    L->bytes[L->n][w] = (mgi_cu_tile_bytes(w, T) + 127) / 128 * 128 * copies;
+    L->bytes[L->n][w] = mg_round_up(mgi_cu_tile_bytes(w, T), 128) * copies;
   }
   L->alive[L->n] = 0;
   L->banned[L->n++] = banned;
@@ -11420,7 +11417,7 @@ MGI_FN int mgi_cu_power_axis(const mg_graph *g, uint32_t t, int d, int64_t *chun
   for (uint32_t k = 1; k < made->sub->n_ops; k++)
     if (made->sub->ops[k].code == MG_OP_STORE && made->out[index++].id == t)
       for (int a = 1; a <= 3; a++)
-        if (made->sub->ops[k].map.to[a] == d && made->sub->axes[a].extent > 1) axis = axis ? -1 : a, *chunk = mgi_cu_ceil_div(g->tensors[t].shape.dim[d], made->sub->axes[a].extent);
+        if (made->sub->ops[k].map.to[a] == d && made->sub->axes[a].extent > 1) axis = axis ? -1 : a, *chunk = mg_ceil_div(g->tensors[t].shape.dim[d], made->sub->axes[a].extent);
   return axis;
 }
 /* Text: how many blocks axis a of the maker's grid has. */
@@ -12049,7 +12046,7 @@ MGI_FN int mgi_cu_one_part(const mgi_cu_kernel *K, const mg_op_node *o, char *of
   *split = 0;
   for (uint32_t a = 1; a <= part; a++) {
     if (store->map.to[a] != c) continue;
-    *inner = mgi_cu_ceil_div(*inner, made->sub->axes[a].extent);
+    *inner = mg_ceil_div(*inner, made->sub->axes[a].extent);
     *split |= a < part && made->sub->axes[a].extent > 1;
   }
   const int64_t chunk = mgi_cu_chunk(K, &o->map, above, c, MG_MAX_AXES, offset, n, NULL, &align);
@@ -12308,7 +12305,7 @@ MGI_FN void mgi_cu_acc_declare(mgi_cu_kernel *K, uint32_t t) {
   else mgi_cu_acc_type(K, v->rows, v->cols, v->chain != 0, type, sizeof type);
   mgi_cu_str_put(&K->decl, "  typedef %s A_%s;\n  A_%s acc_%s;\n", type, name, name, name);
   if (mgi_cu_steady(K, t)) mgi_cu_str_put(&K->decl, "  mg_steady<%s> steady_%s;\n", mgi_cu_turned(K, t) ? "true" : "false", name);
-  K->registers += (mgi_cu_pad_to(v->rows, 16 * K->wm) / (16 * K->wm)) * (mgi_cu_pad_to(v->cols, 8 * (v->chain ? 1 : K->wn)) / (8 * (v->chain ? 1 : K->wn))) * 4;
+  K->registers += ((int)mg_round_up(v->rows, 16 * K->wm) / (16 * K->wm)) * ((int)mg_round_up(v->cols, 8 * (v->chain ? 1 : K->wn)) / (8 * (v->chain ? 1 : K->wn))) * 4;
   if (K->registers > 224) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "matmul", "accumulators take %d registers a thread, more than 224: use more warps or smaller tiles", K->registers);
 }
 /* The result's place once acc is complete: `t` is the matmul's output, or the accumulator's that it feeds. */
@@ -12327,7 +12324,7 @@ MGI_FN void mgi_cu_acc_done(mgi_cu_kernel *K, uint32_t matmul, uint32_t t) {
     v->home = MGI_CU_AT_FRAGMENT;
     return;
   }
-  int pitch = mgi_cu_pad_to(m->cols, 8) + 8;
+  int pitch = (int)mg_round_up(m->cols, 8) + 8;
   mgi_cu_begin(K);
   const int obj = mgi_cu_piece_new(K, (int64_t)wk * m->rows * pitch * 4, "s_%s", name);
   mgi_cu_str_put(&K->decl, "  const mg_partial<A_%s, %d> s_%s(mg_shared() + %s);\n", name, wk, name, K->place[obj]);
@@ -12580,7 +12577,7 @@ MGI_FN uint32_t mgi_cu_squares_of(const mgi_cu_kernel *K, const mg_op_node *o, i
   const mgi_cu_val_info *l = &K->v[K->b->ops[load].out[0].id];
   if (l->home != MGI_CU_AT_TILE || !mg_tensor_shape(l->type)) return 0;
   if (depth % 16 && !(row ^ *swapped ? l->contracted_cols : l->contracted_rows)) return 0; /* it is no whole steps of 16 */
-  const int64_t steps = (int64_t)mgi_cu_ceil_div(mgi_cu_ceil_div(n, 16), warps) * mgi_cu_ceil_div(depth, 16);
+  const int64_t steps = mg_ceil_div(mg_ceil_div(n, 16), warps) * mg_ceil_div(depth, 16);
   return 3 * steps <= (int64_t)n * depth / K->threads || K->parts[o->scope] == MGI_CU_GROUP ? load : 0;
 }
 MGI_FN void mgi_cu_reduce_declare(mgi_cu_kernel *K, uint32_t op) {
@@ -12622,7 +12619,7 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   }
   if (K->strip) {
     mgi_cu_begin(K);
-    v->obj = mgi_cu_piece_new(K, (int64_t)n * mgi_cu_ceil_div(K->threads, 32) * 4, "t_%s", name); /* at most */
+    v->obj = mgi_cu_piece_new(K, (int64_t)n * mg_ceil_div(K->threads, 32) * 4, "t_%s", name); /* at most */
     mgi_cu_str_put(&K->decl, "  const R_%s::OUT t_%s(mg_shared() + %s);\n", name, name, K->place[v->obj]);
     mgi_cu_touch(K, v->obj, 1);
     mgi_cu_line(K, "red_%s.finish(t_%s);", name, name);
@@ -12804,13 +12801,13 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
 MGI_FN int mgi_cu_merge_place(mgi_cu_kernel *K, const char *name, int rows, int cols, const mgi_cu_size *rv,
                               const mgi_cu_size *cv, int all, const char *by, char *sink, size_t n) {
   int pitch = cols == 1 ? 1 : mgi_cu_pitch(cols, 4), obj = -1;
-  int64_t bytes = ((int64_t)rows * pitch * 4 + 127) / 128 * 128, z = 1;
+  int64_t bytes = mg_round_up((int64_t)rows * pitch * 4, 128), z = 1;
   mgi_cu_str_put(&K->decl, "  typedef mg_tile<mg_f32, %d, %d, %d, false> P_%s;\n", rows, cols, pitch, name);
   if (K->cluster) {
     const int w = cols < 4 ? 1 : 4, owned = K->owners && !all && rows == K->own_rows && cols == K->own_cols;
     for (uint32_t a = 1; a <= 3; a++)
       if (K->merged >> a & 1) z *= K->b->axes[a].extent;
-    obj = mgi_cu_piece_new(K, owned ? ((int64_t)rows * ((cols + w - 1) / w) + z - 1) * w * 4 : bytes * z, "g_%s", name);
+    obj = mgi_cu_piece_new(K, owned ? (rows * mg_ceil_div(cols, w) + z - 1) * w * 4 : bytes * z, "g_%s", name);
     mgi_cu_note(K, MG_STEP_ALWAYS, obj, 0); /* other blocks write it at any time */
     if (owned) {
       snprintf(sink, n, "mg_to_owners<owners>(mg_shared() + %s, all)", K->place[obj]);
@@ -13067,12 +13064,12 @@ MGI_FN mgi_cu_box mgi_cu_box_of(const mgi_cu_kernel *K, uint32_t op, const char 
       const int64_t n = K->b->axes[a].extent;
       if (o->map.to[a] != d || n == 1) continue;
       if (cuts++ && chunk % n) *why = "a chunk within a chunk is ragged";
-      chunk = mgi_cu_ceil_div(chunk, n);
+      chunk = mg_ceil_div(chunk, n);
     }
     if (!*why && cuts && d >= rank - 2 && (d == rank - 2 ? T.rows : T.cols) != chunk) *why = "its chunks are padded";
   }
   if (*why) return x;
-  int boxes = (T.lines + 255) / 256;
+  int boxes = (int)mg_ceil_div(T.lines, 256);
   while (boxes < T.lines && (T.lines % boxes || T.lines / boxes % 8)) boxes++;
   if (boxes < T.lines || T.lines == 1) x.lines = T.lines / boxes;
   else if (T.lines <= 256) x.lines = T.lines;
@@ -13269,7 +13266,7 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
       return;
     }
     ring->load[ring->n] = k;
-    const int64_t unit = K->by_group || K->tensor_copies ? 1024 : 128, size = (mgi_cu_load_tile_shape(K, k) + unit - 1) / unit * unit;
+    const int64_t unit = K->by_group || K->tensor_copies ? 1024 : 128, size = mg_round_up(mgi_cu_load_tile_shape(K, k), unit);
     ring->half[ring->n] = size;
     ring->at[ring->n++] = ring->stage;
     ring->stage += mgi_cu_split_load(K, k) ? 2 * size : size;
@@ -13488,7 +13485,7 @@ MGI_FN void mgi_cu_loop_end(mgi_cu_kernel *K, mgi_cu_ring *ring) {
           mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "'%.60s' is concatenated along a leading dimension", mgi_cu_tname(b, t));
           break;
         }
-        chunk[d] = mgi_cu_ceil_div(chunk[d], b->axes[a].extent);
+        chunk[d] = mg_ceil_div(chunk[d], b->axes[a].extent);
         n[d] += snprintf(at[d] + n[d], sizeof at[d] - (size_t)n[d], "%si_%.60s * %lld", n[d] ? " + " : "", b->axes[a].name, (long long)chunk[d]);
         if (n[d] > (int)sizeof at[d] - 90) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "'%.60s': names of loops are too long", mgi_cu_tname(b, t));
         if (K->em->st != MG_OK) break;
@@ -14692,11 +14689,11 @@ MGI_FN void mgi_cu_library_matmul(mgi_cu_emit *em, const mg_op_node *o, const ch
   }
   int tm = M <= 16 ? 16 : 64, tn = 64, tk = 64, threads = 128;
   int64_t grid[3];
-  grid[0] = mgi_cu_ceil_div(N, tn);
-  grid[1] = mgi_cu_ceil_div(M, tm);
+  grid[0] = mg_ceil_div(N, tn);
+  grid[1] = mg_ceil_div(M, tm);
   grid[2] = batch >= 0 ? out->dim[batch] : 1;
   /* A chunk is ceil(extent / count). */
-  int64_t cn = mgi_cu_ceil_div(N, grid[0]), cm = mgi_cu_ceil_div(M, grid[1]);
+  int64_t cn = mg_ceil_div(N, grid[0]), cm = mg_ceil_div(M, grid[1]);
   snprintf(counts[1], sizeof counts[1], "mg_chunks(%s, %lld)", mgi_cu_dim_text(em, o->out[0].id, rank - 1, dim, sizeof dim), (long long)cn);
   snprintf(counts[2], sizeof counts[2], "mg_chunks(%s, %lld)", mgi_cu_dim_text(em, o->out[0].id, rank - 2, dim, sizeof dim), (long long)cm);
   if (batch >= 0) snprintf(counts[3], sizeof counts[3], "%s", mgi_cu_dim_text(em, o->out[0].id, batch, dim, sizeof dim));
@@ -14705,7 +14702,7 @@ MGI_FN void mgi_cu_library_matmul(mgi_cu_emit *em, const mg_op_node *o, const ch
   for (int j = 0; j < pairs && k; j++) {
     mg_tensor part[2];
     const mg_tensor_info *a = &g->tensors[o->in[j].id];
-    int64_t depth = a->shape.dim[a->shape.rank - 1], n = mgi_cu_ceil_div(depth, tk), ck = mgi_cu_ceil_div(depth, n);
+    int64_t depth = a->shape.dim[a->shape.rank - 1], n = mg_ceil_div(depth, tk), ck = mg_ceil_div(depth, n);
     mg_axis loop = mg_loop_begin(k, j ? "k1" : "k", n);
     if (loop.id) snprintf(counts[loop.id], sizeof counts[loop.id], "mg_chunks(%s, %lld)", mgi_cu_dim_text(em, o->in[j].id, a->shape.rank - 1, dim, sizeof dim), (long long)ck);
     for (int side = 0; side < 2; side++) {
@@ -15102,7 +15099,7 @@ MGI_FN void mgi_cu_file_symbols(const mgi_cu_emit *em, mgi_cu_str *out) {
       if (!b->axes[a].symbol) continue;
       const mg_symbol *s = &g->symbol[b->axes[a].symbol - 1];
       mgi_cu_str_put(out, "#undef %s_K%d_%s\n#define %s_K%d_%s mg_chunks(sym_%s, %lld)\n", n, number, b->axes[a].name, n, number, b->axes[a].name, s->name,
-                     (long long)mgi_cu_ceil_div(s->most, b->axes[a].extent));
+                     (long long)mg_ceil_div(s->most, b->axes[a].extent));
     }
     number++;
   }

@@ -1104,7 +1104,7 @@ mg_status mg_machine_read(const char *path, mg_machine_file *out, mg_error *e) {
       bytes of its tensor, once for all loads of it.
    2. A product over a split tensor, or of joined operands, counts twice.                                            */
 
-int64_t mg_round_up(int64_t x, int64_t m) { return (x + m - 1) / m * m; }
+int64_t mg_round_up(int64_t x, int64_t m) { return mg_ceil_div(x, m) * m; }
 int64_t mg_flat_elements(const mg_flat_op *o) {
   int64_t n = 1;
   for (int d = 0; d < o->rank; d++) n *= o->d[d];
@@ -2025,7 +2025,7 @@ MGI_FN int mgi_warps_of_elements(const mg_flat *k) {
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     if (o->code == MG_OP_LOAD && mg_flat_elements(o) > most) most = mg_flat_elements(o);
-    if (o->code == MG_OP_STORE) units += (mg_flat_elements(o) + 3) / 4;
+    if (o->code == MG_OP_STORE) units += mg_ceil_div(mg_flat_elements(o), 4);
     joins |= o->code == MG_OP_SUM || o->code == MG_OP_MAX;
   }
   while (warps < 16 && warps * 32 * 16 <= most) warps *= 2;
@@ -2406,7 +2406,7 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
 /* How many blocks one multiprocessor works off, one after the other or together. */
 MGI_FN double mgi_waves(const mg_flat *k, const mg_machine *m) {
   const int64_t sms = mg_machine_clusters(m, k->group) ? mg_machine_filled_sms(m, k->group) : m->sms;
-  return (double)((k->blocks + sms - 1) / sms);
+  return (double)mg_ceil_div(k->blocks, sms);
 }
 /* And how many of these it holds at once; at least 1. */
 MGI_FN double mgi_resident(const mg_machine *m, const mg_kernel_plan *p, double waves) {
@@ -2853,7 +2853,7 @@ int64_t mg_memory_plan(mg_memory_piece *piece, int n, int64_t align, int *exact)
   if (n < 0 || n > MG_MEMORY_PIECES || align < 1) return -1;
   for (int k = 0; k < n; k++) {
     if (piece[k].bytes < 0 || piece[k].bytes > ((int64_t)1 << 62) - align - sum) return -1;
-    sum += (piece[k].bytes + align - 1) / align * align;
+    sum += mg_round_up(piece[k].bytes, align);
     piece[k].offset = 0;
   }
   mgi_mem *M = (mgi_mem *)calloc(1, sizeof *M);
@@ -2867,7 +2867,7 @@ int64_t mg_memory_plan(mg_memory_piece *piece, int n, int64_t align, int *exact)
   }
   for (int k = 0; k < M->n; k++) {
     const mg_memory_piece *p = &piece[M->id[k]];
-    M->size[k] = (p->bytes + align - 1) / align;
+    M->size[k] = mg_ceil_div(p->bytes, align);
     for (int q = 0; q < M->n; q++) M->meets[k][q] = q != k && piece[M->id[q]].begin <= p->end && p->begin <= piece[M->id[q]].end;
   }
   M->best = sum / align + 1;

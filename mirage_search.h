@@ -2404,11 +2404,11 @@ static int64_t mgi_ti_trips(const mg_tilings *t, const int64_t *tile, int l) {
   if (l >= t->n_loops) return t->loop[l].extent;
   if (!tile) return 2;
   int64_t s = tile[l] < 1 ? 1 : tile[l];
-  return s >= t->loop[l].extent ? 1 : (t->loop[l].extent + s - 1) / s;
+  return s >= t->loop[l].extent ? 1 : mg_ceil_div(t->loop[l].extent, s);
 }
 static int64_t mgi_ti_chunk(const mg_tilings *t, const int64_t *tile, int l) {
   int64_t n = mgi_ti_trips(t, tile, l);
-  return (t->loop[l].extent + n - 1) / n;
+  return mg_ceil_div(t->loop[l].extent, n);
 }
 static uint32_t mgi_ti_live(const mg_tilings *t, const int64_t *tile) {
   uint32_t live = 0;
@@ -2440,7 +2440,7 @@ static int mgi_ti_rule_DEPENDENCE(const mg_tilings *t, int which, const int64_t 
   return !mgi_ti_place_of(&P, t, which, tile);
 }
 static int mgi_ti_padded(int64_t extent, int64_t tile) {
-  int64_t s = tile < extent ? tile : extent, over = s < 1 ? extent : (extent + s - 1) / s * s - extent;
+  int64_t s = tile < extent ? tile : extent, over = s < 1 ? extent : mg_round_up(extent, s) - extent;
   return (extent & (extent - 1)) ? over * 20 >= extent : over > 0;
 }
 static int mgi_ti_rule_PADDING(const mg_tilings *t, int which, const int64_t *tile) {
@@ -2505,7 +2505,7 @@ mg_status mg_tilings_of(const mg_graph *program, const mg_tilings_config *cfg, m
   }
   out->candidates = (uint64_t)out->n;
   for (int l = 0; l < out->n_loops; l++) {
-    uint64_t k = (uint64_t)((out->loop[l].extent + out->cfg.step - 1) / out->cfg.step);
+    uint64_t k = (uint64_t)mg_ceil_div(out->loop[l].extent, out->cfg.step);
     out->candidates = out->candidates > UINT64_MAX / k ? UINT64_MAX : out->candidates * k;
   }
   return MG_OK;
@@ -2695,9 +2695,9 @@ typedef struct mgi_ti_cand { double us; int which; int64_t tile[MG_TILING_LOOPS]
 static int mgi_ti_sizes(const mg_tilings *t, int l, int64_t *size) {
   int n = 0;
   int64_t e = t->loop[l].extent, last = 0;
-  for (int64_t count = 1; count <= (e + t->cfg.step - 1) / t->cfg.step && n < MGI_TI_SIZES; count += e > 1 << 24 ? count : 1) {
-    int64_t s = (e + count - 1) / count;
-    s = count == 1 ? e : (s + t->cfg.step - 1) / t->cfg.step * t->cfg.step;
+  for (int64_t count = 1; count <= mg_ceil_div(e, t->cfg.step) && n < MGI_TI_SIZES; count += e > 1 << 24 ? count : 1) {
+    int64_t s = mg_ceil_div(e, count);
+    s = count == 1 ? e : mg_round_up(s, t->cfg.step);
     if (s == last || mgi_ti_padded(e, s)) continue;
     size[n++] = last = s;
   }
@@ -2716,7 +2716,7 @@ mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg,
   mg_status s = mg_tilings_of(program, cfg, &t, e);
   if (s != MG_OK) return s;
   int64_t (*size)[MGI_TI_SIZES] = (int64_t (*)[MGI_TI_SIZES])malloc(MG_TILING_LOOPS * sizeof *size);
-  int count[MG_TILING_LOOPS], classes = t.after[MG_TILING_DUPLICATE], share = classes ? (most + classes - 1) / classes : 0;
+  int count[MG_TILING_LOOPS], classes = t.after[MG_TILING_DUPLICATE], share = classes ? (int)mg_ceil_div(most, classes) : 0;
   int *of = (int *)malloc((size_t)(most > 0 ? most : 1) * sizeof *of); /* the class of each graph */
   if (!size || !of || most < 1) {
     free(size), free(of), mg_tilings_free(&t);
@@ -4560,7 +4560,7 @@ static int mgi_se_structure_class(const mgi_se_structure *t, int a) { return a >
 
 /* The chunk of an extent e under the axes of `mask`, nested in order. */
 static int64_t mgi_se_cut(int64_t e, int mask, const int64_t *count) {
-  for (int a = 1; mask >> a; a++) if (mask >> a & 1) e = (e + count[a] - 1) / count[a];
+  for (int a = 1; mask >> a; a++) if (mask >> a & 1) e = mg_ceil_div(e, count[a]);
   return e;
 }
 
@@ -4675,17 +4675,17 @@ static int mgi_se_counts(const mgi_se_structure *t, int a, int64_t e, int coarse
   if (mgi_se_leading(t, a)) { out[0] = e; return 1; }
   for (int k = 0; coarse && k < 4; k++) {
     if (few[k] >= e || (loop && few[k] < 16 && e > 16) || (few[k] == 1 && e > 64)) continue;
-    out[n++] = (e + few[k] - 1) / few[k];
+    out[n++] = mg_ceil_div(e, few[k]);
   }
   int huge = !coarse && e > MGI_SE_EXTENT;
   for (int64_t c = MGI_SE_EXTENT; huge && c >= 8; c /= 2) {
-    out[n++] = (e + c - 1) / c;
-    if (c > 8) out[n++] = (e + 3 * c / 4 - 1) / (3 * c / 4);
+    out[n++] = mg_ceil_div(e, c);
+    if (c > 8) out[n++] = mg_ceil_div(e, 3 * c / 4);
   }
   int64_t last = coarse || huge ? 0 : e, chunk;
   for (int64_t c = 1; c * c <= last && divisors < 8; c++) divisors += e % c ? 0 : c * c == e ? 1 : 2;
-  for (int64_t count = 2; count <= last && n < MGI_SE_COUNTS - 2; count = chunk > 1 ? (e + chunk - 2) / (chunk - 1) : last + 1) { /* the next count of a smaller chunk: none is empty */
-    chunk = (e + count - 1) / count;
+  for (int64_t count = 2; count <= last && n < MGI_SE_COUNTS - 2; count = chunk > 1 ? mg_ceil_div(e, chunk - 1) : last + 1) { /* the next count of a smaller chunk: none is empty */
+    chunk = mg_ceil_div(e, count);
     int64_t odd = divisors < 8 ? count : chunk;
     while (odd % 2 == 0) odd /= 2;
     const int even = odd == 1 || odd == 3;
@@ -4767,7 +4767,7 @@ static double mgi_se_floor(const mgi_se_form *h, const mg_machine *gpu, int open
   }
   if (!open && (iters > 1 ? 2 * ring + once : 0) > gpu->shared_per_block - 1024) return 1e9;
   const double sm_rate = mg_sm_rate(gpu), t_dram = dram / (gpu->dram_gbps * 1e3);
-  double waves = (double)((k->blocks + gpu->sms - 1) / gpu->sms);
+  double waves = (double)mg_ceil_div(k->blocks, gpu->sms);
   double t_mem = waves * slow / sm_rate, t_comp = waves * (flops / (gpu->tensor_tflops * (group ? 1.5 : 1) * 1e6 / gpu->sms) + alu / (gpu->fp32_tflops * 0.5e6 / gpu->sms) + sh / gpu->shared_bytes_us);
   if (t_dram > t_mem) t_mem = t_dram;
   if (streams && gpu->dram_gbps < 2 * gpu->l2_gbps) {
@@ -10019,7 +10019,7 @@ static int mgi_range_family_of(const mg_graph *program, const mg_graph *g, int64
     const mg_graph *b = f->graph->ops[k].sub;
     int64_t chunk = 0;
     for (uint32_t a = 1; b && a < b->n_axes; a++)
-      if (b->axes[a].symbol) chunk = (n + b->axes[a].extent - 1) / b->axes[a].extent;
+      if (b->axes[a].symbol) chunk = mg_ceil_div(n, b->axes[a].extent);
     if (b && !chunk && n > 1) f->most = n; /* its tile has them all */
     if (chunk) f->chunk = f->chunk / mg_gcd(f->chunk, chunk) * chunk;
   }
@@ -10032,7 +10032,7 @@ static mg_graph *mgi_range_within(const mgi_range_family *f, int64_t least, int6
   mg_error e;
   if (f->most && most > f->most) return NULL;
   if (f->most) most = f->most;
-  most = (most + f->chunk - 1) / f->chunk * f->chunk;
+  most = mg_round_up(most, f->chunk);
   return mg_within(f->graph, &least, &most, &g, &e) == MG_OK ? g : NULL;
 }
 static void mgi_range_price(const mgi_ranges *R, mgi_range_family *f) {

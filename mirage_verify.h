@@ -4809,8 +4809,8 @@ void mg_family_input(const mg_graph *g, const mg_family *f, uint64_t seed, int d
       case MG_FAMILY_CONSTANT: x = scale * mgi_family_normal(hr); break;
       case MG_FAMILY_ZERO: x = row % 3 == 1 ? 0 : x; break;
       case MG_FAMILY_DENORMAL: x = floor(x / scale * 300) * ldexp(1, t->dtype == MG_F32 ? mg_type_row(MG_F16)->least : mg_type_row(t->dtype)->least); break;
-      case MG_FAMILY_FIRST: x = col < (cols + 3) / 4 ? f->a : 0; break;
-      case MG_FAMILY_LAST: x = col >= cols - (cols + 3) / 4 ? f->a : 0; break;
+      case MG_FAMILY_FIRST: x = col < mg_ceil_div(cols, 4) ? f->a : 0; break;
+      case MG_FAMILY_LAST: x = col >= cols - mg_ceil_div(cols, 4) ? f->a : 0; break;
       case MG_FAMILY_ALL_BUT: x = col == (int64_t)(hr % (uint64_t)cols) ? 0 : f->a; break;
       default: break;
     }
@@ -4942,10 +4942,10 @@ static mg_status mgi_judge_new(mgi_judge *J, const mg_graph *g, const mg_box *wa
       int64_t rows = 1, left = J->groups, of_group = 1; /* the groups stand side by side, innermost dimensions first */
       few[k] = all[k];
       for (int d = 0; d + 1 < shape->rank; d++) of_group *= all[k].hi[d] - all[k].lo[d];
-      of_group = of_group > MGI_JUDGE_FEW * MGI_JUDGE_GROUPS ? (of_group + MGI_JUDGE_GROUPS - 1) / MGI_JUDGE_GROUPS : (int64_t)MGI_JUDGE_FEW;
+      of_group = of_group > MGI_JUDGE_FEW * MGI_JUDGE_GROUPS ? mg_ceil_div(of_group, MGI_JUDGE_GROUPS) : (int64_t)MGI_JUDGE_FEW;
       for (int d = shape->rank - 2; d >= 0; d--) {
         const int64_t extent = all[k].hi[d] - all[k].lo[d], most = of_group / rows > 0 ? of_group / rows : 1;
-        const int64_t pieces = extent > most ? (extent + most - 1) / most : 1, at = left % pieces;
+        const int64_t pieces = extent > most ? mg_ceil_div(extent, most) : 1, at = left % pieces;
         if (pieces > 1) few[k].lo[d] = all[k].lo[d] + at * most, few[k].hi[d] = few[k].lo[d] + most < all[k].hi[d] ? few[k].lo[d] + most : all[k].hi[d];
         more |= at > 0;
         left /= pieces, rows *= extent < most ? extent : most;
@@ -5003,7 +5003,7 @@ static mg_status mgi_judge_binds(mgi_judge *J, const mg_family *f, uint64_t seed
   mg_status s = MG_OK;
   J->e16 = J->e32 = 0, J->rows = J->finite = 0;
   for (uint32_t k = 0; k < g->n_out; k++) all += J->cols[k] ? J->n_out[k] / J->cols[k] : 0;
-  const int draws = all > 0 && all < MG_NUMERICS_ROWS ? (int)((MG_NUMERICS_ROWS + all - 1) / all) : 1;
+  const int draws = all > 0 && all < MG_NUMERICS_ROWS ? (int)mg_ceil_div(MG_NUMERICS_ROWS, all) : 1;
   for (int draw = draws - 1; draw >= 0 && s == MG_OK; draw--) {
     mgi_judge_draw(J, f, seed, draw, draw == draws - 1);
     s = mg_yardstick_reference(g, &J->part, (const double *const *)J->exact_in, J->exact, e);
@@ -6320,7 +6320,7 @@ static uint32_t mgi_pv_apply(mgi_prover *P, mg_opcode op, mg_rational c, const u
 /* A digit takes no more values than its variable leaves it: an uneven cut's last block is short. */
 static void mgi_pv_fit(const mgi_prover *P, mgi_pv_digit *d) {
   if (d->var >= MGI_PV_VARS || P->extent[d->var] <= 0 || (uint64_t)d->div * d->mod <= (uint64_t)P->extent[d->var]) return;
-  d->mod = (uint32_t)((P->extent[d->var] + d->div - 1) / d->div);
+  d->mod = (uint32_t)mg_ceil_div(P->extent[d->var], d->div);
 }
 /* Adds a digit on the right. */
 static void mgi_pv_push(mgi_prover *P, mgi_pv_index *x, mgi_pv_digit d) {
@@ -6370,7 +6370,7 @@ static void mgi_pv_cut(mgi_prover *P, const mgi_pv_index *x, int64_t low, mgi_pv
     else if (d.mod % low && whole) { /* an uneven cut of a whole variable */
       mgi_pv_digit part = d;
       part.mod = (uint32_t)low, back[m++] = part;
-      d.div *= (uint32_t)low, d.mod = (uint32_t)((d.mod + low - 1) / low);
+      d.div *= (uint32_t)low, d.mod = (uint32_t)mg_ceil_div(d.mod, low);
       mgi_pv_push(P, &h, d);
       k = 0, low = 1;
     }
@@ -6944,7 +6944,7 @@ static mgi_pv_index mgi_pv_located(mgi_prover *P, const mgi_pv_frame *f, const m
   for (uint32_t a = 1; a < f->g->n_axes; a++)
     if (map->to[a] == d) {
       if (left % f->g->axes[a].extent && left != extent) mgi_pv_fail(P, "a chunk is cut unevenly again");
-      left = (left + f->g->axes[a].extent - 1) / f->g->axes[a].extent;
+      left = mg_ceil_div(left, f->g->axes[a].extent);
       part = mgi_pv_padded(P, &f->axis[a], f->g->axes[a].extent);
       mgi_pv_join(P, &r, &part);
     }
@@ -6959,7 +6959,7 @@ static mgi_pv_index mgi_pv_localised(mgi_prover *P, mgi_pv_frame *f, const mg_ma
   for (uint32_t a = 1; a < f->g->n_axes; a++)
     if (map->to[a] == d) {
       if (left % f->g->axes[a].extent && left != whole) mgi_pv_fail(P, "a chunk is cut unevenly again");
-      left = (left + f->g->axes[a].extent - 1) / f->g->axes[a].extent;
+      left = mg_ceil_div(left, f->g->axes[a].extent);
       mgi_pv_cut(P, &x, left, &hi, &lo);
       f->axis[a] = hi, x = lo;
     }
@@ -6977,7 +6977,7 @@ static uint32_t mgi_pv_present(mgi_prover *P, const mgi_pv_frame *f, const mg_te
   for (int k = 0; k < c->n; k++) {
     int64_t count = f->g->axes[c->axis[k]].extent;
     if (left % count && k) return mgi_pv_fail(P, "a chunk is cut unevenly again");
-    left = (left + count - 1) / count;
+    left = mg_ceil_div(left, count);
     first += (count - 1) * left;
     part = mgi_pv_padded(P, &f->axis[c->axis[k]], count);
     mgi_pv_join(P, &x, &part);
@@ -7934,7 +7934,7 @@ static int mgi_empty_chunk(const mg_graph *g, const mg_tensor_info *t, int d) {
   if (!c) return 0;
   int64_t full = c->before[0], last = full;
   for (int k = 0; k < c->n; k++) {
-    int64_t n = g->axes[c->axis[k]].extent, chunk = (full + n - 1) / n, rest = last - (n - 1) * chunk;
+    int64_t n = g->axes[c->axis[k]].extent, chunk = mg_ceil_div(full, n), rest = last - (n - 1) * chunk;
     full = chunk, last = rest < chunk ? rest : chunk;
     if (last <= 0) return 1;
   }

@@ -888,7 +888,7 @@ static void reduces_random(void **state) {
     assert_true(mgi_red_same_shapes(g, r.graph));
     assert_true(count_of(&r, 0, 1) >= (x < 2 ? x : 2));
     assert_true(count_of(&r, 0, 4) >= (i < 6 ? i : 6));
-    int64_t chunk = mgi_cd_ceil(n, x > 1 ? x : y);
+    int64_t chunk = mg_ceil_div(n, x > 1 ? x : y);
     if ((n - mg_tensor_of(r.graph, r.graph->in[0])->shape.dim[0]) % chunk) fail_msg("%s\nreduced to %d rows", text, (int)mg_tensor_of(r.graph, r.graph->in[0])->shape.dim[0]);
     changed += r.changed;
     mg_reduced_free(&r);
