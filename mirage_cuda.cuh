@@ -371,6 +371,8 @@ typedef struct mg_run_report {
   double us_hot_min, us_cold_min;
   double us_pdl_hot, us_pdl_cold; /* the same by NAME_launch_pdl, where the file has it; compared with the outputs of the plain launch before */
   int launches, cold_sets;   /* calls a graph; buffer sets of the cold one */
+  int rows;                  /* of a family: 1: a row has the same bits in the member at `rows_at`; -1: it has not; 0: not compared */
+  int64_t rows_at[MG_MAX_SYMBOLS]; /* sizes below those that it ran at, drawn by the seed */
   size_t bytes;              /* inputs and outputs of one call */
   char gpu[128];
   int driver, runtime;       /* CUDA versions, 12080 is 12.8 */
@@ -9909,6 +9911,67 @@ MGI_FN mg_status mgi_run_compiled(const mg_graph *g, const mg_run_config *cfg, m
   mgi_run_close(&job, so);
   return s;
 }
+/* Of element i of a member's tensor: its place in memory, and that of the same element in a larger member's. */
+MGI_FN void mgi_run_places(const mg_tensor_info *small, const mg_tensor_info *large, int64_t i, int64_t place[2]) {
+  int64_t stride[2][MG_MAX_RANK];
+  mg_strides(small, stride[0]);
+  mg_strides(large, stride[1]);
+  place[0] = place[1] = 0;
+  for (int d = small->shape.rank; d-- > 0; i /= small->shape.dim[d]) {
+    const int64_t index = i % small->shape.dim[d];
+    for (int k = 0; k < 2; k++) place[k] += index * stride[k][d];
+  }
+}
+/* Whether a row of member g, whose tensors are in x, has the same bits in a smaller member, at r->rows_at, that is given the first
+   rows of all inputs: r->rows. */
+MGI_FN mg_status mgi_run_rows(const mg_graph *g, const mg_graph *small, const mgi_tensors *x, mg_run_report *r, mg_error *e) {
+  mgi_tensors y;
+  mgi_runner_job job;
+  mgi_runner_fn run = NULL;
+  void *so = NULL;
+  int64_t place[2];
+  mg_status s = mgi_tensors_new(small, sizeof(double), &y, e);
+  memset(&job, 0, sizeof job);
+  for (uint32_t k = 0; k < g->n_in && s == MG_OK; k++) {
+    const mg_tensor_info *to = mg_tensor_of(small, small->in[k]), *from = mg_tensor_of(g, g->in[k]);
+    for (int64_t i = 0; i < y.in_n[k] && !to->fill; i++) {
+      mgi_run_places(to, from, i, place);
+      mgi_cd_put(y.in[k], to->dtype, place[0], mgi_cd_get(x->in[k], to->dtype, place[1]));
+    }
+  }
+  if (s == MG_OK) s = mgi_run_open(small, r->so_path, &y, &job, &run, &so, e);
+  job.sym = r->rows_at;
+  job.reps = 1;
+  job.no_time = 1;
+  if (s == MG_OK) s = mgi_run_turn(r->so_path, run, &job, e);
+  if (s == MG_OK) r->rows = 1;
+  for (uint32_t k = 0; k < g->n_out && s == MG_OK; k++) {
+    const mg_tensor_info *mine = mg_tensor_of(small, small->out[k]), *its = mg_tensor_of(g, g->out[k]);
+    for (int64_t i = 0; i < y.out_n[k]; i++) {
+      mgi_run_places(mine, its, i, place);
+      if (mgi_cd_get(y.out[k], mine->dtype, place[0]) != mgi_cd_get(x->out[k], mine->dtype, place[1])) r->rows = -1;
+    }
+  }
+  mgi_run_close(&job, so);
+  mgi_tensors_free(&y);
+  return s;
+}
+/* A member of the family smaller than the one at `sym`, drawn by the seed, under that one's name; NULL: there is none. */
+MGI_FN mg_status mgi_run_smaller(const mg_graph *family, const int64_t *sym, const char *name, mg_run_report *r, mg_graph **small, mg_error *e) {
+  uint64_t state = r->seed * 0xD1342543DE82EF95u;
+  int smaller = 0;
+  *small = NULL;
+  for (uint32_t k = 0; k < family->n_symbols; k++) {
+    const int64_t below = sym[k] - family->symbol[k].least;
+    r->rows_at[k] = sym[k];
+    if (below < 1) continue;
+    r->rows_at[k] -= 1 + (int64_t)(mgi_cd_random(&state) % (uint64_t)below);
+    smaller = 1;
+  }
+  if (!smaller) return MG_OK;
+  const mg_status s = mg_at(family, r->rows_at, small, e);
+  return s == MG_OK ? mg_rename(*small, name, e) : s;
+}
 /* Inputs by the report's seed, and what g makes of them over float64. */
 MGI_FN mg_status mgi_run_expected(const mg_graph *g, uint64_t seed, mgi_tensors *x, mg_error *e) {
   const void *given[MG_MAX_IN];
@@ -9937,7 +10000,7 @@ mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_
   mg_run_report ignored;
   mg_compile_config compile;
   mgi_tensors x;
-  mg_graph *own = NULL;
+  mg_graph *own = NULL, *kept = NULL, *small = NULL;
   int64_t value[MG_MAX_SYMBOLS];
   char arch[24];
   memset(&none, 0, sizeof none);
@@ -9953,19 +10016,26 @@ mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_
   if (s == MG_OK && own) ugraph = own;
   if (s == MG_OK) s = ugraph == own && own ? MG_OK : mgi_cd_meant(cu_text, &ugraph, &own, e);
   mg_run_config sized = *cfg;
+  const mg_graph *family = ugraph;
+  kept = own, own = NULL;
   if (s == MG_OK) s = mgi_cd_member(&ugraph, &own, cfg->sym, INT64_MAX, value, &sized.sym, e);
   cfg = &sized;
   if (s == MG_OK && entry[0]) s = mg_rename(own, entry, e);
   if (s != MG_OK) {
     mg_graph_free(own);
+    mg_graph_free(kept);
     return s;
   }
   mgi_run_begin(ugraph, cfg, r);
   s = mg_cuda_compile(cu_text, &compile, r->so_path, sizeof r->so_path, e);
   if (s == MG_OK) s = mgi_run_expected(ugraph, r->seed, &x, e);
   if (s == MG_OK) s = mgi_run_compiled(ugraph, cfg, &x, r, e);
+  if (s == MG_OK && cfg->sym) s = mgi_run_smaller(family, cfg->sym, ugraph->name, r, &small, e);
+  if (s == MG_OK && small) s = mgi_run_rows(ugraph, small, &x, r, e);
   mgi_tensors_free(&x);
+  mg_graph_free(small);
   mg_graph_free(own);
+  mg_graph_free(kept);
   return s;
 }
 

@@ -1503,6 +1503,12 @@ static int do_run(const options *o) {
     if (s != MG_OK) code = report(s, &e);
     if (s == MG_OK || (s == MG_NOT_FOUND && r.tolerance > 0))
       printf("link 3: %s, relative error %.3g against float64, tolerance %.3g, seed %llu, %llu elements unwritten\n", s == MG_OK ? "SAME" : "DIFFERS", r.relative_error, r.tolerance, (unsigned long long)r.seed, (unsigned long long)r.unwritten);
+    if (s == MG_OK && r.rows) {
+      printf("rows: a row has %s bits at", r.rows > 0 ? "the same" : "other");
+      for (uint32_t k = 0; k < l.range[0]->n_symbols; k++)
+        printf(" %s=%lld", l.range[0]->symbol[k].name, (long long)r.rows_at[k]);
+      putchar('\n');
+    }
     if (s == MG_OK) {
       printf("gpu: %s, %d SMs, driver %d.%d\n", r.gpu, r.sms, r.driver / 1000, r.driver % 1000 / 10);
       if (!o->no_time) printf("hot: %.2f us (median), %.2f us (least), L2 warm, %d calls a CUDA graph\n", r.us_hot, r.us_hot_min, r.launches);

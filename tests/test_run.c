@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "copy.h"
+#include "sums.h"
 
 static const char *include_dir(void) { return getenv("MIRAGE_INCLUDE") ? getenv("MIRAGE_INCLUDE") : "."; }
 
@@ -216,6 +217,27 @@ static void numerics_on(const stand_in *w) {
   }
   mg_graph_free(p);
 }
+/* A row's bits are those that it has in a smaller member; of the least there is none. */
+static void rows_on(const stand_in *w) {
+  mg_run_config c;
+  mg_run_report r;
+  mg_error e;
+  int64_t sym[1] = {9};
+  mg_graph *g = parse(SUMS_GRAPH);
+  memset(&c, 0, sizeof c);
+  c.include_dir = include_dir(), c.cache_dir = w->cache, c.nvcc = w->path[1], c.no_time = 1, c.seed = 3, c.sym = sym;
+  for (int hangs = 0; hangs < 2; hangs++) {
+    if (mg_cuda_run(g, hangs ? SUMS("7 * n") : SUMS("0 * n"), &c, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    assert_int_equal(r.rows, hangs ? -1 : 1);
+    assert_true(r.rows_at[0] >= 1 && r.rows_at[0] < 9);
+  }
+  sym[0] = 1;
+  assert_int_equal(mg_cuda_run(g, SUMS("0 * n"), &c, &r, &e), MG_OK);
+  assert_int_equal(r.rows, 0);
+  sym[0] = 10;
+  assert_int_equal(mg_cuda_run(g, SUMS("0 * n"), &c, &r, &e), MG_BAD_INPUT);
+  mg_graph_free(g);
+}
 /* The kernels of mg_cuda_calibrate find what they should, and a word that is another is seen.  A GPU that takes these times is none. */
 static void calibrates_on(const stand_in *w) {
   mg_error e;
@@ -275,6 +297,7 @@ static void run_on_stand_in(void **state) {
   w.init_result(0);
   mg_graph_free(g);
   numerics_on(&w);
+  rows_on(&w);
   calibrates_on(&w);
   stand_in_end(&w);
 }

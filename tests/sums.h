@@ -1,0 +1,13 @@
+/* A family whose rows are summed from a place on that FROM says, which may hang on n: right by all that is compared with float64,
+   but for the bits. */
+#define SUMS_GRAPH                                                                                                            \
+  "program sums\nsym n in 1..9\ninput X : f32[n, 64]\n"                                                                      \
+  "S = kernel grid=(x=n) threads=32 {\n  x = load X {x->0}\n  s = sum(x, dim=1)\n  store s {x->0}\n}\noutput S\n"
+#define SUMS(FROM)                                                                                                             \
+  "#include \"mirage_cuda.cuh\"\n"                                                                                           \
+  "MG_KERNEL(32) void sums_k0(const mg_f32 *X, mg_f32 *S, int64_t n) {\n  mg_num s = mg_zero();\n  if (mg_tid()) return;\n"  \
+  "  for (int k = 0; k < 64; k++) s = s + mg_widen(mg_ldg(X + mg_bid(0) * 64 + (k + " FROM ") % 64));\n"                     \
+  "  mg_stg(S + mg_bid(0), mg_narrow<mg_f32>(s));\n}\nextern \"C\" size_t sums_workspace_bytes(void) { return 0; }\n"         \
+  "extern \"C\" int sums_launch(const void *const *in, void *const *out, void *workspace, const int64_t *sym, cudaStream_t stream) {\n" \
+  "  if (sym[0] < 1 || sym[0] > 9) return 1;\n"                                                                                \
+  "  return MG_LAUNCH(sums_k0, sym[0], 1, 1, 32, 0, stream, (const mg_f32 *)in[0], (mg_f32 *)out[0], sym[0]);\n}\n"
