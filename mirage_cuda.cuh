@@ -10721,6 +10721,7 @@ typedef struct mgi_cu_kernel {
   uint8_t *rule;             /* by tensor: the row of MGI_CU_RULES that it lives by */
   mg_flat flat;              /* b as mirage_plan.h sees it, places being operators - 1; n 0: it is too large */
   mg_chains chains;          /* what of it stays in fragments on these warps */
+  mg_rings rings;            /* its loops whose rings are of warps or of warpgroups */
   uint32_t lent;             /* a settled exponential that other expressions of its shape read too, or 0 */
   int how;                   /* the schedule: MG_SCHEDULE_.. */
   int roomy;                 /* 1: shared memory that no block of the grid would use may be spent */
@@ -11818,14 +11819,6 @@ MGI_FN int mgi_cu_turned(const mgi_cu_kernel *K, uint32_t t) {
   }
   return 1;
 }
-/* The load whose squares SUM `op` adds up by rows, in a ring of warps; 0 if it does something else. */
-MGI_FN uint32_t mgi_cu_squared(const mgi_cu_kernel *K, uint32_t op) {
-  const mg_op_node *o = &K->b->ops[op], *p = mgi_cu_producer(K, o->in[0].id);
-  int swapped;
-  if (o->code != MG_OP_SUM || !K->own[o->scope] || !(p->code == MG_OP_SQR || (p->code == MG_OP_MUL && p->in[0].id == p->in[1].id))) return 0;
-  const uint32_t load = mgi_cu_plain_load(K, p->in[0].id, &swapped);
-  return load && !swapped && mg_tensor_shape(K->b->tensors[K->b->ops[load].out[0].id].dtype) ? load : 0;
-}
 /* The plan that the facts are asked about. */
 MGI_FN mg_kernel_plan mgi_cu_plan(const mgi_cu_kernel *K) {
   mg_kernel_plan p;
@@ -11833,6 +11826,7 @@ MGI_FN mg_kernel_plan mgi_cu_plan(const mgi_cu_kernel *K) {
   p.warps_m = K->wm;
   p.warps_n = K->wn;
   p.warps_k = K->wk;
+  p.group = K->by_group;
   return p;
 }
 /* Why operator k is no product that warpgroups make; "" if they do. */
@@ -12634,21 +12628,14 @@ MGI_FN int mgi_cu_runs_down(const mgi_cu_kernel *K, uint32_t t) {
 MGI_FN int mgi_cu_reduce_way(const mgi_cu_kernel *K, const mg_op_node *o) {
   return mgi_cu_reduced(K, o) ? 1 : mgi_cu_runs_down(K, o->in[0].id) == 1 ? -1 : 0;
 }
-/* The tile, by its load, whose squares a SUM joins row by row or column by column in one go on tensor cores, where that takes fewer
-   instructions; 0 if it does not.  *swapped: the operand is that tile transposed. */
-MGI_FN uint32_t mgi_cu_squares_of(const mgi_cu_kernel *K, const mg_op_node *o, int *swapped) {
-  const mg_op_node *p = mgi_cu_producer(K, o->in[0].id);
-  const mgi_cu_val_info *in = &K->v[o->in[0].id];
-  const int row = mgi_cu_reduced(K, o), n = row ? in->rows : in->cols, depth = row ? in->cols : in->rows, warps = K->threads / 32;
-  if (o->code != MG_OP_SUM || K->strip || K->own[o->scope] || K->v[o->out[0].id].in_place || K->v[o->out[0].id].chain || K->v[o->in[0].id].copy) return 0;
-  if (p->code != MG_OP_SQR && (p->code != MG_OP_MUL || p->in[0].id != p->in[1].id)) return 0;
-  const uint32_t load = mgi_cu_plain_load(K, p->in[0].id, swapped);
-  if (!load) return 0;
-  const mgi_cu_val_info *l = &K->v[K->b->ops[load].out[0].id];
-  if (l->home != MGI_CU_AT_TILE || !mg_tensor_shape(l->type)) return 0;
-  if (depth % 16 && !(row ^ *swapped ? l->contracted_cols : l->contracted_rows)) return 0; /* it is no whole steps of 16 */
-  const int64_t steps = mg_ceil_div(mg_ceil_div(n, 16), warps) * mg_ceil_div(depth, 16);
-  return 3 * steps <= (int64_t)n * depth / K->threads || K->parts[o->scope] == MGI_CU_GROUP ? load : 0;
+/* The load whose squares SUM `op` adds up on tensor cores; 0: it does not.  The facts say so, but for what the operand is
+   here: a strip's, a tile of its own, or parts under several maxima.  *swapped: it is that tile transposed. */
+MGI_FN uint32_t mgi_cu_squares(const mgi_cu_kernel *K, uint32_t op, int *swapped) {
+  const mg_kernel_plan p = mgi_cu_plan(K);
+  const uint32_t in = K->b->ops[op].in[0].id;
+  if (K->b->ops[op].code != MG_OP_SUM || K->strip || K->v[in].copy) return 0;
+  if (mg_flat_squares(&K->flat, &p, &K->rings, (int)op - 1) < 0) return 0;
+  return mgi_cu_plain_load(K, mgi_cu_producer(K, in)->in[0].id, swapped);
 }
 MGI_FN void mgi_cu_reduce_declare(mgi_cu_kernel *K, uint32_t op) {
   const mg_op_node *o = &K->b->ops[op];
@@ -12661,8 +12648,10 @@ MGI_FN void mgi_cu_reduce_declare(mgi_cu_kernel *K, uint32_t op) {
   }
   const char *what = o->code == MG_OP_MAX ? "mg_by_max" : "mg_by_sum";
   const int way = mgi_cu_reduce_way(K, o);
+  int swapped;
+  const uint32_t squared = mgi_cu_squares(K, op, &swapped);
   if (K->strip) mgi_cu_str_put(&K->decl, "  typedef mg_strip_reduce<%s, A_%s> R_%s;\n  R_%s red_%s;\n", what, mgi_cu_tname(K->b, K->strip), name, name, name);
-  else if (mgi_cu_squared(K, op)) mgi_cu_str_put(&K->decl, "  typedef mg_own_row_squares<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", mg_type_row(K->b->tensors[K->b->ops[mgi_cu_squared(K, op)].out[0].id].dtype)->device, in->rows, K->wk, name, name, name);
+  else if (squared) mgi_cu_str_put(&K->decl, "  typedef mg_own_row_squares<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", mg_type_row(K->b->tensors[K->b->ops[squared].out[0].id].dtype)->device, in->rows, K->wk, name, name, name);
   else if (K->own[o->scope]) mgi_cu_str_put(&K->decl, "  typedef mg_own_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->rows, K->wk, name, name, name);
   else if (way) mgi_cu_str_put(&K->decl, "  typedef mg_row_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, way > 0 ? in->rows : in->cols, K->threads, name, name, name);
   else mgi_cu_str_put(&K->decl, "  typedef mg_col_reduce<%s, %d, %d> R_%s;\n  R_%s red_%s;\n", what, in->cols, K->threads, name, name, name);
@@ -12675,7 +12664,7 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
   int row = mgi_cu_reduced(K, o), n = row ? in->rows : in->cols, way = mgi_cu_reduce_way(K, o);
   int64_t scratch = 0; /* as mg_row_reduce and mg_col_reduce count it */
   int swapped = 0;
-  const uint32_t load = mgi_cu_squares_of(K, o, &swapped);
+  const uint32_t load = K->own[o->scope] ? 0 : mgi_cu_squares(K, op, &swapped); /* joined in one go */
   mgi_cu_str f = {NULL, 0, 0, 0};
   if (K->own[o->scope] && mgi_cu_merges(K, mgi_cu_producer(K, t))) { /* read once, where the block's part is handed over */
     mgi_cu_begin(K);
@@ -12744,14 +12733,10 @@ MGI_FN void mgi_cu_reduce_step(mgi_cu_kernel *K, uint32_t op) {
   mgi_cu_str f = {NULL, 0, 0, 0};
   if (!K->v[t].chain) mgi_cu_prepare(K, in, K->strip != 0);
   mgi_cu_quote(K, o);
-  if (mgi_cu_squares_of(K, o, &swapped)) {
-    mgi_cu_reduce_done(K, op, t);
-    return;
-  }
-  if (mgi_cu_squared(K, op)) {
-    mgi_cu_line(K, "red_%s.add<%d>(mg_left(%s));", mgi_cu_tname(K->b, t), K->v[in].cols, K->v[K->b->ops[mgi_cu_squared(K, op)].out[0].id].var);
-    return;
-  }
+  const uint32_t squared = mgi_cu_squares(K, op, &swapped);
+  if (squared && K->own[o->scope]) mgi_cu_line(K, "red_%s.add<%d>(mg_left(%s));", mgi_cu_tname(K->b, t), K->v[in].cols, K->v[K->b->ops[squared].out[0].id].var);
+  else if (squared) mgi_cu_reduce_done(K, op, t);
+  if (squared) return;
   if (!K->v[t].in_place) {
     mgi_cu_reduce_declare(K, op);
     mgi_cu_line(K, "red_%s.init();", mgi_cu_tname(K->b, t));
@@ -13636,27 +13621,26 @@ MGI_FN uint32_t mgi_cu_keep_sum(mgi_cu_kernel *K, uint32_t t, uint32_t into) {
 }
 MGI_FN void mgi_cu_own_analyse(mgi_cu_kernel *K) {
   const int ring = mg_plan_says(K->b, MG_PLAN_RING, NULL), group = ring == MG_RING_GROUP;
-  mg_rings rings;
   if ((!group && ring != MG_RING_WARP) || K->em->st != MG_OK) return;
   if (group && !K->by_group) mgi_cu_refuse(K, MG_PLAN_RING, NULL, ring, "want mma=warpgroup");
   else if (group && (K->wm != 4 || K->wn < 2)) mgi_cu_refuse(K, MG_PLAN_RING, NULL, ring, "want warps_m=4 and warps_n from 2 on, not %d and %d", K->wm, K->wn);
   if (K->em->st != MG_OK || K->sender || (!group && (K->wm != 1 || (K->wn != 1 && K->wk != 1)))) return;
   mg_kernel_plan p = mgi_cu_plan(K);
   p.group = group;
-  mg_flat_rings(&K->flat, &p, &K->chains, &rings);
+  mg_flat_rings(&K->flat, &p, &K->chains, &K->rings);
   for (uint32_t a = 4; a < K->b->n_axes; a++) {
-    K->own[a] = rings.own >> a & 1;
-    if (rings.parts >> a & 1) K->parts[a] = group ? MGI_CU_GROUP : MGI_CU_WARP;
+    K->own[a] = K->rings.own >> a & 1;
+    if (K->rings.parts >> a & 1) K->parts[a] = group ? MGI_CU_GROUP : MGI_CU_WARP;
   }
-  if (group && !rings.parts) mgi_cu_refuse(K, MG_PLAN_RING, NULL, ring, "there is no loop of chained products whose loads are all read by one warpgroup each");
+  if (group && !K->rings.parts) mgi_cu_refuse(K, MG_PLAN_RING, NULL, ring, "there is no loop of chained products whose loads are all read by one warpgroup each");
   for (uint32_t t = 1; t < K->b->n_tensors; t++) {
-    const int place = mgi_cu_place(K, t), how = rings.cut[place], of = how == MG_CUT_COLS;
+    const int place = mgi_cu_place(K, t), how = K->rings.cut[place], of = how == MG_CUT_COLS;
     mgi_cu_val_info *v = &K->v[t];
     int *extent = of ? &v->cols : &v->rows;
     if (how && K->own[K->b->tensors[t].scope]) *extent = v->own[of] = *extent / K->wk;
     else if (how) v->part[of] = *extent / K->wn;
-    v->split = mgi_cu_at_place(K, rings.taken[place]);
-    v->into = mgi_cu_at_place(K, rings.into[place]);
+    v->split = mgi_cu_at_place(K, K->rings.taken[place]);
+    v->into = mgi_cu_at_place(K, K->rings.into[place]);
     if (v->split) K->v[v->split].kept = K->v[mgi_cu_producer(K, t)->in[0].id].kept = 1;
     if (v->into) v->sum = mgi_cu_keep_sum(K, t, v->into);
   }
@@ -13804,20 +13788,16 @@ MGI_FN int mgi_cu_extents(mgi_cu_kernel *K) {
 /* Accumulators that a product or a reduction fills directly, loads that products take as they are, and who evaluates what. */
 MGI_FN void mgi_cu_uses(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
-  for (uint32_t t = 1; t < b->n_tensors; t++) K->v[t].in_place = mg_flat_in_place(&K->flat, mgi_cu_place(K, t));
+  for (uint32_t t = 1; t < b->n_tensors; t++) {
+    const int place = mgi_cu_place(K, t);
+    K->v[t].in_place = mg_flat_in_place(&K->flat, place);
+    K->v[t].contracted_rows = mg_flat_contracts(&K->flat, place, MG_CUT_ROWS);
+    K->v[t].contracted_cols = mg_flat_contracts(&K->flat, place, MG_CUT_COLS);
+  }
   for (uint32_t k = 1; k < b->n_ops; k++) {
     const mg_op_node *o = &b->ops[k];
     if (mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) {
-      int pairs = o->n_in / 2;
-      for (int j = 0; j < o->n_in; j++) {
-        int swapped;
-        uint32_t load = mgi_cu_plain_load(K, o->in[j].id, &swapped);
-        mgi_cu_count_sites(K, o->in[j].id, 2, 0);
-        if (!load) continue;
-        mgi_cu_val_info *l = &K->v[b->ops[load].out[0].id];
-        if ((j < pairs) ^ swapped) l->contracted_cols = 1;
-        else l->contracted_rows = 1;
-      }
+      for (int j = 0; j < o->n_in; j++) mgi_cu_count_sites(K, o->in[j].id, 2, 0);
     } else if (o->code == MG_OP_STORE) mgi_cu_count_sites(K, o->in[0].id, 1, 1);
     else if (mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX) || (o->code == MG_OP_ACCUM && mgi_cu_lifts(K, o))) mgi_cu_count_sites(K, o->in[0].id, 1, 0);
   }
@@ -14145,7 +14125,7 @@ MGI_FN int mgi_cu_squares_next(const mgi_cu_kernel *K, int i) {
   if (!n->op || K->parts[n->scope] != MGI_CU_GROUP || K->b->ops[n->op].code != MG_OP_MATMUL || K->v[K->b->ops[n->op].out[0].id].chain) return 0;
   for (int j = i + 1; j < K->n_order && K->order[j].op && K->order[j].scope == n->scope; j++) {
     const mg_op_node *o = &K->b->ops[K->order[j].op];
-    if (o->code == MG_OP_SUM) return mgi_cu_squares_of(K, o, &swapped) ? j : 0;
+    if (o->code == MG_OP_SUM) return mgi_cu_squares(K, K->order[j].op, &swapped) ? j : 0;
     if ((o->code != MG_OP_SQR && o->code != MG_OP_MUL) || K->v[o->out[0].id].home != MGI_CU_AT_INLINE || K->v[o->out[0].id].settles || K->tiled[K->order[j].op]) return 0;
   }
   return 0;

@@ -280,6 +280,9 @@ typedef struct mg_rings {
   int16_t into[MG_FLAT_OPS];    /* of such a one: the ring's product to which the parts of its result are added */
 } mg_rings;
 void mg_flat_rings(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, mg_rings *r); /* reads the plan's warps and group */
+int mg_flat_contracts(const mg_flat *k, int load, int how); /* 1 if a product contracts the load's columns, or rows, as they lie */
+/* The load whose squares SUM i adds up on tensor cores; -1: it does not.  An own ring has each warp do so with its part. */
+int mg_flat_squares(const mg_flat *k, const mg_kernel_plan *p, const mg_rings *r, int i);
 int mg_flat_unshifted(const mg_flat *k);              /* 1 if the emitter has no running maximum for some exponential */
 int64_t mg_round_up(int64_t x, int64_t multiple);
 int mg_runs_down(const mg_tensor_info *t);            /* 1 if t's columns, not its rows, are contiguous in memory */
@@ -1524,26 +1527,6 @@ int mg_flat_chained(const mg_flat *k, const mg_kernel_plan *p, int i) {
   mg_flat_chains(k, p, &c);
   return c.from[i] != 0;
 }
-/* 1 if op i sums the squares of a load's rows or columns, not over a loop: on tensor cores (mirage_cuda.cuh). */
-MGI_FN int mgi_sums_squares(const mg_flat *k, int i) {
-  const mg_flat_op *o = &k->op[i], *x = &k->op[o->in[0]];
-  if (o->code != MG_OP_SUM || !(x->code == MG_OP_SQR || (x->code == MG_OP_MUL && x->in[0] == x->in[1]))) return 0;
-  if (!mg_flat_brings(&k->op[x->in[0]]) || x->esize != 2 || mg_flat_elements(o) < 64) return 0;
-  for (int q = i + 1; q < k->n; q++)
-    for (int j = 0; j < k->op[q].n_in && j < 4; j++) if (k->op[q].in[j] == i && k->op[q].code == MG_OP_ACCUM) return 0;
-  return 1;
-}
-/* 1 if op i is what such sums alone are of. */
-MGI_FN int mgi_only_squared(const mg_flat *k, int i) {
-  int any = 0;
-  for (int q = i + 1; q < k->n; q++)
-    for (int j = 0; j < k->op[q].n_in && j < 4; j++)
-      if (k->op[q].in[j] == i) {
-        if (!mgi_sums_squares(k, q)) return 0;
-        any = 1;
-      }
-  return any;
-}
 /* 1 if value i is what its row's maximum was taken off. */
 MGI_FN int mgi_below_maximum(const mg_flat *k, int i) {
   const mg_flat_op *o = &k->op[i];
@@ -1605,6 +1588,12 @@ int mg_flat_unshifted(const mg_flat *k) {
 MGI_FN int mgi_tile_read(const mg_flat *k, int i) {
   while (k->op[i].turns) i = k->op[i].in[0];
   return mg_flat_brings(&k->op[i]) ? i : -1;
+}
+/* How often it is turned. */
+MGI_FN int mgi_turns(const mg_flat *k, int i) {
+  int turns = 0;
+  for (; k->op[i].turns; i = k->op[i].in[0]) turns++;
+  return turns;
 }
 /* What one warpgroup makes of product i: of so many columns, by so many steps' depth of the contraction. */
 MGI_FN void mgi_group_share(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i, int64_t *cols, int64_t *depth) {
@@ -1752,7 +1741,9 @@ MGI_FN int mgi_own_ring(const mg_flat *k, int warps, int loop, int8_t *cut) {
   return loads > 0;
 }
 
-MGI_FN int mgi_squares(const mg_flat_op *o) { return o->code == MG_OP_SQR || (o->code == MG_OP_MUL && o->in[0] == o->in[1]); }
+MGI_FN int mgi_squares(const mg_flat_op *o) {
+  return o->code == MG_OP_SQR || (o->code == MG_OP_MUL && o->n_in == 2 && o->in[0] == o->in[1]);
+}
 /* 1 if all that reads value i multiplies by it from the right, or, with `squares`, sums its squares. */
 MGI_FN int mgi_right_only(const mg_flat *k, int i, int squares) {
   for (int q = i + 1; q < k->n; q++)
@@ -1953,6 +1944,50 @@ MGI_FN int64_t mgi_own_ring_bytes(const mg_flat *k, int warps, const mg_rings *r
     bytes += mg_round_up(mgi_tile_bytes(&part, 0), 128) * warps;
   }
   return bytes;
+}
+
+/* ---- squares
+   A sum of squares of a load's rows, or columns, is the diagonal of a product of it by itself, which tensor cores make:
+   in an own ring each warp of its part; else in one go, of whole steps of 16, where that takes fewer instructions, or
+   where warpgroups bring parts, as it asks for no barrier of the block. */
+
+int mg_flat_contracts(const mg_flat *k, int load, int how) {
+  if (k->op[load].code != MG_OP_LOAD) return 0;
+  for (int q = load + 1; q < k->n; q++) {
+    const mg_flat_op *o = &k->op[q];
+    for (int j = 0; o->code == MG_OP_MATMUL && j < mgi_reads(o); j++) {
+      int along = j % 2 ? MG_CUT_ROWS : MG_CUT_COLS, x = o->in[j];
+      for (; k->op[x].turns; x = k->op[x].in[0]) along = along == MG_CUT_COLS ? MG_CUT_ROWS : MG_CUT_COLS;
+      if (x == load && along == how) return 1;
+    }
+  }
+  return 0;
+}
+int mg_flat_squares(const mg_flat *k, const mg_kernel_plan *p, const mg_rings *r, int i) {
+  const mg_flat_op *o = &k->op[i], *of = &k->op[o->in[0]];
+  const int warps = mgi_plan_threads(p) / 32;
+  if (o->code != MG_OP_SUM || mgi_joins_one(k, o) || !mgi_squares(of)) return -1;
+  const int load = mgi_tile_read(k, of->in[0]), in_place = mg_flat_in_place(k, i);
+  if (load < 0 || !k->op[load].narrow || k->op[load].esize != 2) return -1;
+  if (o->inloop && r->own >> o->loop & 1) return load == of->in[0] ? load : -1;
+  if (in_place) return -1;
+  const int by_row = mgi_joins_cols(k, o), cols = by_row ^ (mgi_turns(k, of->in[0]) & 1);
+  const int64_t n = by_row ? mgi_rows_of(of) : mgi_cols_of(of), depth = by_row ? mgi_cols_of(of) : mgi_rows_of(of);
+  if (depth % 16 && !mg_flat_contracts(k, load, cols ? MG_CUT_COLS : MG_CUT_ROWS)) return -1;
+  if (p->group && o->inloop && r->parts >> o->loop & 1) return load;
+  const int64_t steps = mg_round_up(mg_round_up(n, 16) / 16, warps) / warps * (mg_round_up(depth, 16) / 16);
+  return 3 * steps <= n * depth / (32 * warps) ? load : -1;
+}
+/* 1 if value i is read, and by such sums alone. */
+MGI_FN int mgi_only_squared(const mg_flat *k, const mg_kernel_plan *p, const mg_rings *r, int i) {
+  int any = 0;
+  for (int q = i + 1; q < k->n; q++)
+    for (int j = 0; j < mgi_reads(&k->op[q]); j++) {
+      if (k->op[q].in[j] != i) continue;
+      if (mg_flat_squares(k, p, r, q) < 0) return 0;
+      any = 1;
+    }
+  return any;
 }
 
 /* --------------------------------------------------------------------------------------------------- >>plans
@@ -2363,16 +2398,16 @@ MGI_FN void mgi_work_accumulate(mgi_work *w, const mg_flat *k, const mg_flat_op 
   else if (a->code != MG_OP_MATMUL) w->slots += elements * 2 * a->trips;
 }
 
-MGI_FN void mgi_work_elements(mgi_work *w, const mg_flat *k, int i) {
+MGI_FN void mgi_work_elements(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_rings *r) {
   const mg_flat_op *o = &k->op[i];
   const double out = (double)mg_flat_elements(o), in = o->n_in ? (double)mg_flat_elements(&k->op[o->in[0]]) : out;
-  if (o->code == MG_OP_SUM && mgi_sums_squares(k, i)) { /* by tensor cores: products of 16 x 16, of which the diagonal counts */
+  if (mg_flat_squares(k, p, r, i) >= 0) { /* by tensor cores: products of 16 x 16, of which the diagonal counts */
     w->shared_bytes += 2 * in * o->trips;
     w->flops += 32 * in * o->trips;
-    w->barriers += o->trips;
+    if (!(o->inloop && r->own >> o->loop & 1)) w->barriers += o->trips;
     return;
   }
-  if (o->code != MG_OP_SUM && mgi_only_squared(k, i)) return; /* in those products */
+  if (o->code != MG_OP_SUM && mgi_only_squared(k, p, r, i)) return; /* in those products */
   const int by_vector = o->code == MG_OP_DIV && mg_flat_elements(&k->op[o->in[1]]) * 8 <= mg_flat_elements(o); /* its inverse is taken once */
   w->slots += (out > in ? out : in) * (by_vector ? 2 : mg_cost_slots(mg_op_cost(o->code))) * o->trips;
 }
@@ -2381,7 +2416,7 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
   uint8_t inlined[MG_FLAT_OPS] = { 0 }; /* a product's operand: counted there */
   mg_rings r;
   memset(w, 0, sizeof *w);
-  if (p->own) mgi_rings_of(k, p, &r);
+  if (p->own || p->parts) mgi_rings_of(k, p, &r);
   else memset(&r, 0, sizeof r);
   w->streams = k->iters > 1 && p->warps_m == 1;
   for (int i = 0; i < k->n; i++) {
@@ -2398,7 +2433,7 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) mgi_work_move(w, k, p, i, &r);
     else if (o->code == MG_OP_MATMUL) mgi_work_product(w, k, p, i, &r);
     else if (o->code == MG_OP_ACCUM) mgi_work_accumulate(w, k, o);
-    else if (!inlined[i] || !mg_op_row((mg_opcode)o->code)->elementwise) mgi_work_elements(w, k, i);
+    else if (!inlined[i] || !mg_op_row((mg_opcode)o->code)->elementwise) mgi_work_elements(w, k, p, i, &r);
   }
   if (mg_flat_unshifted(k)) w->overflow = 2;
 }
