@@ -11774,6 +11774,11 @@ MGI_FN void mgi_cu_load_ahead(mgi_cu_kernel *K, uint32_t loop) {
   if (loop) mgi_cu_note(K, MG_STEP_OLDER, -1, before);
 }
 
+/* Where tensor t stands among the kernel's facts. */
+MGI_FN int mgi_cu_place(const mgi_cu_kernel *K, uint32_t t) { return (int)K->b->tensors[t].op - 1; }
+/* The tensor at a place that counts from 1; 0: none. */
+MGI_FN uint32_t mgi_cu_at_place(const mgi_cu_kernel *K, int place) { return place ? K->b->ops[place].out[0].id : 0; }
+
 /* ---- matmul */
 /* The type of a product's accumulator. */
 MGI_FN const char *mgi_cu_acc_type(const mgi_cu_kernel *K, int rows, int cols, int chain, char *out, size_t n) {
@@ -11795,18 +11800,12 @@ MGI_FN uint32_t mgi_cu_plain_load(const mgi_cu_kernel *K, uint32_t t, int *swapp
 /* In a ring of warps: the LOADs that left operand t is, times a row, element by element, if *row is not 0.  0 if t is not that. */
 MGI_FN uint32_t mgi_cu_scaled_load(const mgi_cu_kernel *K, uint32_t t, int *swapped, uint32_t *row) {
   const mg_op_node *o = mgi_cu_producer(K, t);
-  uint32_t load = mgi_cu_plain_load(K, t, swapped);
+  int by;
+  const uint32_t load = mgi_cu_plain_load(K, t, swapped);
   *row = 0;
-  if (load || !K->own[K->b->tensors[t].scope]) return load;
-  for (int k = 0; k < 2 && o->code == MG_OP_MUL && !K->v[t].copy; k++) {
-    int across;
-    load = mgi_cu_plain_load(K, o->in[k].id, swapped), *row = mgi_cu_plain_load(K, o->in[!k].id, &across);
-    if (!load || !*row) continue;
-    const mg_tensor_info *x = &K->b->tensors[K->b->ops[load].out[0].id], *r = &K->b->tensors[K->b->ops[*row].out[0].id];
-    if (across || K->v[o->in[!k].id].rows != 1 || mgi_cu_load_trans(K, *row) || x->dtype != r->dtype || x->dtype != K->b->tensors[t].dtype || !mg_tensor_shape(x->dtype)) continue;
-    if (K->v[o->in[k].id].rows == K->v[t].rows && K->v[o->in[k].id].cols == K->v[t].cols && K->v[o->in[!k].id].cols == K->v[t].cols) return load;
-  }
-  return *row = 0;
+  if (load || K->v[t].copy || mg_flat_scaled(&K->flat, &K->rings, mgi_cu_place(K, t), &by) < 0) return load;
+  *row = (uint32_t)by + 1;
+  return mgi_cu_plain_load(K, o->in[o->in[0].id == K->b->ops[*row].out[0].id].id, swapped);
 }
 /* In a ring of warps: 1 if the product t, of at most 8 rows, is computed as that of its operands exchanged (mg_acc_turned). */
 MGI_FN int mgi_cu_turned(const mgi_cu_kernel *K, uint32_t t) {
@@ -12016,10 +12015,6 @@ MGI_FN void mgi_cu_settle_step(mgi_cu_kernel *K, uint32_t t) {
   v->home = MGI_CU_AT_FRAGMENT;
   memcpy(v->var, K->v[v->settles].var, sizeof v->var);
 }
-/* Where tensor t stands among the kernel's facts. */
-MGI_FN int mgi_cu_place(const mgi_cu_kernel *K, uint32_t t) { return (int)K->b->tensors[t].op - 1; }
-/* The tensor at a place that counts from 1; 0: none. */
-MGI_FN uint32_t mgi_cu_at_place(const mgi_cu_kernel *K, int place) { return place ? K->b->ops[place].out[0].id : 0; }
 MGI_FN int mgi_cu_rule_SETTLE(const mgi_cu_kernel *K, uint32_t t) { return K->chains.over[mgi_cu_place(K, t)]; }
 /* ---- shifts between kernels */
 
@@ -12349,16 +12344,9 @@ MGI_FN void mgi_cu_reweigh(mgi_cu_kernel *K, uint32_t op) {
   else mgi_cu_line(K, "const mg_reweighted<decltype(%s), W_shifts, %lld> %s(%s, w_shifts, %s);", var, (long long)inner, v->var, var, offset[0] ? offset : "0");
 }
 
-/* 1 if the product of tensor t is wide, and running powers of two of its rows keep its operand in f16 (mg_steady): rows of a load times
-   a row, in rings of warps. */
+/* 1 if running powers of two of its rows keep the operand of tensor t, a wide product, in f16 (mg_steady). */
 MGI_FN int mgi_cu_steady(const mgi_cu_kernel *K, uint32_t t) {
-  const mg_op_node *o = mgi_cu_producer(K, t);
-  const mgi_cu_val_info *v = &K->v[t];
-  int swapped;
-  uint32_t row = 0;
-  if (o->code != MG_OP_MATMUL || !mg_wide_product(K->b, K->b->tensors[t].op) || !K->own[o->scope] || !v->in_place || v->chain || v->kept || v->split || v->into) return 0;
-  const uint32_t load = mgi_cu_scaled_load(K, o->in[0].id, &swapped, &row);
-  return load && row && K->b->tensors[o->in[0].id].dtype == MG_F16 && K->b->tensors[o->in[1].id].dtype == MG_F16 && v->rows <= 16;
+  return mg_flat_steady(&K->flat, &K->chains, &K->rings, mgi_cu_place(K, t)) && !K->v[mgi_cu_producer(K, t)->in[0].id].copy;
 }
 MGI_FN void mgi_cu_acc_declare(mgi_cu_kernel *K, uint32_t t) {
   mgi_cu_val_info *v = &K->v[t];

@@ -216,6 +216,7 @@ typedef struct mg_flat_op {
   int8_t wide;                  /* a product with NAME.mma=wide */
   int8_t joined;                /* a product of joined operands: in[0] in[1] + in[2] in[3], n_in 2 */
   int8_t narrow;                /* the tensor cores multiply its type, of 16 bits; esize counts what lies in memory, of two numbers or wide ones too */
+  int8_t half;                  /* its type is f16 */
   int8_t sums, maxima;          /* ACCUM: it leaves loops, and all of them by sums; by maxima */
   int8_t apart;                 /* NAME.at=.. keeps it from the fragments of a product */
   int16_t in[4];                /* operands, as places in `op`; of a load in[0]: which tensor */
@@ -280,6 +281,9 @@ typedef struct mg_rings {
   int16_t into[MG_FLAT_OPS];    /* of such a one: the ring's product to which the parts of its result are added */
 } mg_rings;
 void mg_flat_rings(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, mg_rings *r); /* reads the plan's warps and group */
+/* The load that left operand i is, times *row, another load, in an own ring: multiplied in fragments; -1: it is no such thing. */
+int mg_flat_scaled(const mg_flat *k, const mg_rings *r, int i, int *row);
+int mg_flat_steady(const mg_flat *k, const mg_chains *c, const mg_rings *r, int i); /* 1 if wide product i keeps such an operand in f16 */
 int mg_flat_contracts(const mg_flat *k, int load, int how); /* 1 if a product contracts the load's columns, or rows, as they lie */
 /* The load whose squares SUM i adds up on tensor cores; -1: it does not.  An own ring has each warp do so with its part. */
 int mg_flat_squares(const mg_flat *k, const mg_kernel_plan *p, const mg_rings *r, int i);
@@ -1207,6 +1211,7 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
     m->inner = (int8_t)(m->rank ? m->rank - 1 : 0);
     m->esize = (int8_t)mg_dtype_bytes(t->dtype);
     m->narrow = mg_tensor_shape(t->dtype) != NULL;
+    m->half = t->dtype == MG_F16;
     m->apart = (int8_t)mgi_kept_apart(b, t);
     m->turns = (int8_t)mg_swaps_last(o, m->rank);
     for (uint32_t s = o->scope; s; s = b->axes[s].parent) m->trips *= (double)b->axes[s].extent, m->inloop = 1, m->outer = (int8_t)s;
@@ -1537,18 +1542,6 @@ MGI_FN int mgi_below_maximum(const mg_flat *k, int i) {
 int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *g, mg_tensor t)) {
   const mg_op_node *o = mg_op_of(g, mg_tensor_of(g, t)->op);
   return g->level == MG_BLOCK && o->code == MG_OP_LOAD && stands(g->up, o->in[0]);
-}
-/* 1 if value i is rows times a row, both loaded: in rings of warps a wide product takes it by mg_steady of mirage_cuda.cuh. */
-MGI_FN int mgi_row_scaled(const mg_flat *k, int i) {
-  const mg_flat_op *o = &k->op[i];
-  int rows = 0, row = 0;
-  for (int j = 0; j < 2 && o->code == MG_OP_MUL && o->n_in == 2; j++) {
-    const mg_flat_op *x = &k->op[o->in[j]];
-    if (x->code != MG_OP_LOAD || x->esize != 2) return 0;
-    if (mg_flat_elements(x) == mg_flat_elements(o)) rows = 1;
-    else row |= x->rank < 2 || x->d[x->rank - 2] == 1;
-  }
-  return rows && row;
 }
 /* Whether an exponential, not yet divided by anything, is op i's value. */
 MGI_FN int mgi_has_raw_exp(const mg_flat *k, int i) {
@@ -1944,6 +1937,38 @@ MGI_FN int64_t mgi_own_ring_bytes(const mg_flat *k, int warps, const mg_rings *r
     bytes += mg_round_up(mgi_tile_bytes(&part, 0), 128) * warps;
   }
   return bytes;
+}
+
+/* ---- left operands of rings of warps
+   There a load times a row, both as they lie, is a left operand that is multiplied in its fragments; and a wide product of
+   it, of at most 16 rows, keeps it in f16 by running powers of two of its rows, where its parts are added up behind the loop. */
+
+/* 1 if MUL i's operand j is a row, of a load, that its operand `of` is as wide as: elements of a tensor that is of i's shape. */
+MGI_FN int mgi_times_row(const mg_flat *k, int i, int of, int j) {
+  const mg_flat_op *o = &k->op[i], *x = &k->op[of], *row = &k->op[j];
+  const int load = mgi_tile_read(k, of);
+  if (load < 0 || k->op[load].esize != 2 || !mg_flat_brings(row) || row->esize != 2 || row->down) return 0;
+  if (!o->narrow || !x->narrow || !row->narrow || mgi_rows_of(row) != 1) return 0;
+  return mgi_same_matrix(o, x) && mgi_cols_of(row) == mgi_cols_of(o);
+}
+int mg_flat_scaled(const mg_flat *k, const mg_rings *r, int i, int *row) {
+  const mg_flat_op *o = &k->op[i];
+  if (o->code != MG_OP_MUL || !o->inloop || !(r->own >> o->loop & 1)) return -1;
+  for (int j = 0; j < 2; j++)
+    if (mgi_times_row(k, i, o->in[j], o->in[!j])) {
+      *row = o->in[!j];
+      return mgi_tile_read(k, o->in[j]);
+    }
+  return -1;
+}
+int mg_flat_steady(const mg_flat *k, const mg_chains *c, const mg_rings *r, int i) {
+  const mg_flat_op *o = &k->op[i];
+  int row;
+  if (o->code != MG_OP_MATMUL || o->joined || !o->wide || mgi_rows_of(o) > 16) return 0;
+  if (!k->op[o->in[0]].half || !k->op[o->in[1]].half || !mg_flat_in_place(k, i) || c->from[i]) return 0;
+  for (int q = 0; q < k->n; q++)
+    if (r->taken[q] == i + 1 || r->into[q] == i + 1) return 0; /* it stays parts */
+  return mg_flat_scaled(k, r, o->in[0], &row) >= 0;
 }
 
 /* ---- squares
@@ -2359,13 +2384,13 @@ MGI_FN int mgi_work_chain(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p
   return 1;
 }
 
-MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_rings *r) {
+MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_chains *c, const mg_rings *r) {
   const mg_flat_op *o = &k->op[i];
-  int64_t m, n, c, b;
-  mg_flat_product(k, o, &m, &n, &c, &b);
-  const int64_t rows = mg_round_up(m, 16), cols = mg_round_up(n, 8), deep = mg_round_up(c, 16);
+  int64_t m, n, depth, b;
+  mg_flat_product(k, o, &m, &n, &depth, &b);
+  const int64_t rows = mg_round_up(m, 16), cols = mg_round_up(n, 8), deep = mg_round_up(depth, 16);
   const double left = (double)(rows * deep * b), right = (double)(deep * cols * b);
-  const int steady = o->wide && p->own && mgi_row_scaled(k, o->in[0]) && m <= 16;
+  const int steady = o->wide && mg_flat_steady(k, c, r, i);
   w->flops += (o->wide && !steady ? 4.0 : 2.0) * (double)(rows * cols * deep * b) * o->trips;
   if (steady) w->slots += 8 * left * o->trips;
   else if (o->wide) w->slots += (left * p->warps_n + right * p->warps_m) * o->trips; /* each fragment's halves are widened where it is used */
@@ -2414,10 +2439,15 @@ MGI_FN void mgi_work_elements(mgi_work *w, const mg_flat *k, const mg_kernel_pla
 
 MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) {
   uint8_t inlined[MG_FLAT_OPS] = { 0 }; /* a product's operand: counted there */
+  mg_chains c;
   mg_rings r;
   memset(w, 0, sizeof *w);
-  if (p->own || p->parts) mgi_rings_of(k, p, &r);
-  else memset(&r, 0, sizeof r);
+  memset(&c, 0, sizeof c);
+  memset(&r, 0, sizeof r);
+  if (p->own || p->parts) {
+    mg_flat_chains(k, p, &c);
+    mg_flat_rings(k, p, &c, &r);
+  }
   w->streams = k->iters > 1 && p->warps_m == 1;
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
@@ -2431,7 +2461,7 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
     for (int d = 0; d < o->rank - 2; d++) w->tensors |= o->d[d] > 1;
     if (o->made) continue;
     if (o->code == MG_OP_LOAD || o->code == MG_OP_STORE) mgi_work_move(w, k, p, i, &r);
-    else if (o->code == MG_OP_MATMUL) mgi_work_product(w, k, p, i, &r);
+    else if (o->code == MG_OP_MATMUL) mgi_work_product(w, k, p, i, &c, &r);
     else if (o->code == MG_OP_ACCUM) mgi_work_accumulate(w, k, o);
     else if (!inlined[i] || !mg_op_row((mg_opcode)o->code)->elementwise) mgi_work_elements(w, k, p, i, &r);
   }

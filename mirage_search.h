@@ -4589,7 +4589,7 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
     if (joined[i]) { at[i] = at[o->in[0]]; continue; }
     const int x = at[i] = (int16_t)k->n++;
     mg_flat_op *m = &k->op[x];
-    m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2, m->narrow = 1, m->unique = 0, m->wide = 0, m->joined = m->apart = m->turns = m->made = 0; /* esize: as operands are widened */
+    m->code = o->code, m->n_in = o->n_in, m->inloop = o->scope & 1, m->rank = o->rank, m->esize = 2, m->narrow = m->half = 1, m->unique = 0, m->wide = 0, m->joined = m->apart = m->turns = m->made = 0; /* esize: as operands are widened */
     m->along = (int8_t)(o->code == MG_OP_SUM || o->code == MG_OP_MAX ? o->arg : 0);
     m->chunk = m->split = 0;
     m->loop = m->outer = (int8_t)(m->inloop ? mgi_se_loop_axis(o->scope) : 0);
@@ -4602,6 +4602,7 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
       m->in[j] = at[o->in[j]];
       if (k->op[m->in[j]].esize > m->esize) m->esize = k->op[m->in[j]].esize;
       m->narrow &= k->op[m->in[j]].narrow;
+      m->half &= k->op[m->in[j]].half;
     }
     m->inner = (int8_t)(o->rank ? o->rank - 1 : 0);
     for (int d = 0; d < o->rank; d++) {
@@ -4615,6 +4616,7 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
       const mg_tensor_info *u = mg_tensor_of(s->p, s->p->in[o->arg]);
       m->esize = (int8_t)mg_dtype_bytes(u->dtype);
       m->narrow = mg_tensor_shape(u->dtype) != NULL;
+      m->half = u->dtype == MG_F16;
       m->inner = (int8_t)(o->rank ? u->order[o->rank - 1] : 0);
       m->down = (int8_t)mg_runs_down(u);
       for (int d = 0; d < o->rank && m->inloop; d++)
