@@ -188,7 +188,7 @@ int mg_rat_add(mg_rational a, mg_rational b, mg_rational *out);
 int64_t mg_gcd(int64_t a, int64_t b);                               /* the greatest common divisor; of 0 and b |b| */
 int64_t mg_ceil_div(int64_t a, int64_t b);                          /* a / b rounded up; a >= 0, b >= 1 */
 
-enum { MG_MAX_RANK = 5, MG_MAX_IN = 16, MG_MAX_OUT = 8, MG_MAX_AXES = 12, MG_MAX_PLAN = 48, MG_MAX_SYMBOLS = 4 };
+enum { MG_MAX_RANK = 5, MG_MAX_IN = 16, MG_MAX_OUT = 8, MG_MAX_AXES = 12, MG_MAX_PLAN = 48, MG_MAX_SYMBOLS = 4, MG_MAX_RANGES = 8 };
 enum { MG_MASKED = -32768 }; /* what a mask adds (mg_filling): a real number, so that all that holds of reals holds;
                                 exact in f16, bf16 and f32; exp of it is 0 in floats */
 
@@ -556,6 +556,7 @@ void mg_output(mg_graph *g, mg_tensor t);
 uint32_t mg_symbol_new(mg_graph *g, const char *name, int64_t least, int64_t most);
 void mg_symbol_input(mg_graph *g, mg_tensor input, int dim, uint32_t symbol);  /* that dimension, which has `most` elements, is the symbol */
 void mg_symbol_axis(mg_graph *sub, mg_axis a, uint32_t symbol);                /* its count is ceil(symbol / chunk) */
+mg_tensor mg_find(const mg_graph *g, const char *name); /* the tensor of that name on g's own level; {0}: there is none */
 mg_tensor mg_named(mg_graph *g, mg_tensor t, const char *name); /* names t; returns t; a result named _.. is inner, unless it is an output */
 
 /* Any row of the table; sugar is lowered here.  `A` may be NULL where the row has no attribute. */
@@ -1557,10 +1558,11 @@ static int mgi_keyword(const char *s) {
   return 0;
 }
 
-static uint32_t mgi_find_tensor(const mg_graph *g, const char *name) {
-  for (uint32_t k = 1; k < g->n_tensors; k++)
-    if (g->tensors[k].name && !strcmp(g->tensors[k].name, name)) return k;
-  return 0;
+mg_tensor mg_find(const mg_graph *g, const char *name) {
+  mg_tensor t = {0};
+  for (uint32_t k = 1; k < g->n_tensors && !t.id; k++)
+    if (g->tensors[k].name && !strcmp(g->tensors[k].name, name)) t.id = k;
+  return t;
 }
 
 mg_tensor mg_named(mg_graph *g, mg_tensor t, const char *name) {
@@ -1570,7 +1572,7 @@ mg_tensor mg_named(mg_graph *g, mg_tensor t, const char *name) {
     mgi_err(g, MG_BAD_INPUT, "name", "a tensor's name is a letter or _, then letters, digits and _ (at most 64), and no keyword; got '%.40s'", name ? name : "(null)");
     return none;
   }
-  uint32_t other = mgi_find_tensor(g, name);
+  uint32_t other = mg_find(g, name).id;
   if (other && other != t.id) { mgi_err(g, MG_BAD_INPUT, name, "the name is taken by another tensor of this graph"); return none; }
   const char *copy = mgi_copy_string(g->root, name, strlen(name));
   if (!copy) return none;
@@ -2293,7 +2295,7 @@ static void mgi_name_all(mg_graph *g) {
     char buf[24];
     if (g->tensors[k].name) continue;
     do snprintf(buf, sizeof buf, g->tensors[k].inner ? "_%u" : "t%u", next++);
-    while (mgi_find_tensor(g, buf));
+    while (mg_find(g, buf).id);
     g->tensors[k].name = mgi_copy_string(g->root, buf, strlen(buf));
     if (!g->tensors[k].name) return;
   }
@@ -2655,8 +2657,7 @@ static mg_tensor mgi_parse_expr(mgi_parser *P, mg_graph *g);
 
 /* Looks a name up; the current token was the name, at line and column. */
 static mg_tensor mgi_lookup(mgi_parser *P, mg_graph *g, const char *name, int line, int column) {
-  mg_tensor t;
-  t.id = mgi_find_tensor(g, name);
+  const mg_tensor t = mg_find(g, name);
   if (!t.id) {
     P->line = line, P->column = column;
     mgi_perr(P, MG_BAD_INPUT, "'%s' is not defined here", name);

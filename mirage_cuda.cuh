@@ -195,7 +195,6 @@ mg_status mg_cuda_emittable(const mg_graph *ugraph, const char *arch, mg_error *
 mg_status mg_cuda_emit(const mg_graph *ugraph, const mg_emit_config *cfg, char **text, mg_error *e);
 /* One file of the ranges of a symbol (mg_search_family): n >= 1 families of it, each from where the one before ends, named NAME_1,
    NAME_2 ..; of one, what mg_cuda_emit gives.  NAME_launch takes the one that its size is for.  certificate: NULL, or one of each. */
-enum { MG_CUDA_RANGES = 8 };
 mg_status mg_cuda_emit_ranges(const mg_graph *const *range, int n, const mg_emit_config *cfg, const char *const *certificate, char **text, mg_error *e);
 
 /* What the emitter decides of a kernel of the µGraph: where every value lives, and what a block takes. */
@@ -249,34 +248,52 @@ typedef struct mg_check_config {
   int whole;                 /* 1: no bound on its work: all fiber orders and families, at the reduced sizes too, however large these are */
 } mg_check_config;
 
+/* What link 2 says, by rows F(join, type, name, count, what).  join: how a file of several ranges says it, of theirs: LEAST, MOST,
+   SUM, ANY, ALL; LAST of them, which is where it ended; the FIRST that says it; or all of them in a LIST. */
+#define MG_CHECK_FIELDS(F) \
+  F(LEAST, int, fields, , "small pairs over which all outputs agreed") \
+  F(LEAST, int, seeds, , "fiber orders tried over each of them") \
+  F(ALL, int, float_checked, , "1: compared over emulated floats too") \
+  F(SUM, uint64_t, compared, , "output elements compared over the fields") \
+  F(SUM, uint64_t, undefined, , "of the reference: skipped") \
+  F(MOST, double, float_error, , "largest relative Frobenius error of an output, emulated floats against float64") \
+  F(LAST, double, tolerance, , "what float_error had to stay below") \
+  F(ANY, int, reduced, , "1: sizes were reduced for this") \
+  F(ANY, int, exp_opaque, , "1: exp was taken as an uninterpreted function") \
+  F(LAST, uint64_t, p, [8], "the pairs") \
+  F(LAST, uint64_t, q, [8], "and their second fields") \
+  F(SUM, uint64_t, sampled, , \
+    "blocks run at full size, where sizes were reduced: the first, the last, edges, others at random") \
+  F(SUM, uint64_t, sampled_compared, , "output elements that they stored") \
+  F(SUM, uint64_t, sampled_floats, , \
+    "blocks run at full size over floats, at most three places of the grid; 16, where these have few elements") \
+  F(FIRST, char, unsampled, [160], "why there are none, or not as many as asked for; empty: no reason") \
+  F(SUM, int, unformed, , \
+    "kernels of which none ran: no offset of theirs is formed as at full size, and the check is undecided") \
+  F(SUM, int, host_calls, , \
+    "launches that ran no block: with other buffers each, by two threads, and with one call that fails each") \
+  F(SUM, int, products, , \
+    "by cuBLAS, whose calls were made, and the products by definition: link 3 sees what it computes") \
+  F(MOST, double, work, , \
+    "of one launch at these sizes, in operations: what follows from it is the same on every machine") \
+  F(LIST, char, sizes, [400], \
+    "of the inputs, where sizes were reduced; of a family: of its symbols, whole, and where blocks ran") \
+  F(LEAST, int, rows, , \
+    "of a family: 1: over floats a row has the same bits at all these sizes; -1: not; 0: not compared") \
+  F(LEAST, int, float_seeds, , "fiber orders over floats") \
+  F(LEAST, int, families, , "families of inputs over them") \
+  F(MOST, int, left_orders, , "fiber orders that were too much work") \
+  F(MOST, int, left_families, , "families that were too much work") \
+  F(ANY, int, apart, , \
+    "1: the reduced sizes were too much work: kernels ran one by one, watched for races, at full size alone") \
+  F(LAST, int, race, , "1: two accesses race, whatever the values: who, where, at which lines") \
+  F(LAST, char, difference, [512], \
+    "MG_NOT_FOUND: field or floats, fiber order, output, element, got, expected, who stored it") \
+  F(LAST, char, kept, [256], "the temporary directory, with cfg->keep")
 typedef struct mg_check_report {
-  int fields;                /* small pairs over which all outputs agreed */
-  int seeds;                 /* fiber orders tried over each of them */
-  int float_checked;         /* 1: compared over emulated floats too */
-  uint64_t compared;         /* output elements compared over the fields */
-  uint64_t undefined;        /* of the reference: skipped */
-  double float_error;        /* largest relative Frobenius error of an output, emulated floats against float64 */
-  double tolerance;          /* what float_error had to stay below */
-  int reduced;               /* 1: sizes were reduced for this */
-  int exp_opaque;            /* 1: exp was taken as an uninterpreted function */
-  uint64_t p[8], q[8];       /* the pairs */
-  uint64_t sampled;          /* blocks run at full size, where sizes were reduced: the first, the last, edges, others at random */
-  uint64_t sampled_compared; /* output elements that they stored */
-  uint64_t sampled_floats;   /* blocks run at full size over floats, at most three places of the grid; 16, judged together, where these have few elements */
-  char unsampled[160];       /* why there are none, or not as many as asked for; empty: no reason */
-  int unformed;              /* kernels of which none ran: no offset of theirs is formed as at full size, and the check is undecided */
-  int host_calls;            /* launches that ran no block: with other buffers each, by two threads at once, and with one call that fails each */
-  int products;              /* by cuBLAS, whose calls were made, and the products by definition: link 3 sees what it computes */
-  double work;               /* of one launch at these sizes, in operations as mgi_check_work counts them: what follows from it is the same on every machine */
-  char sizes[400];           /* of the inputs, where sizes were reduced; of a family: the sizes of its symbols at which all elements were
-                                compared, and those of the blocks at full size */
-  int rows;                  /* of a family: 1: over floats a row has the same bits at all these sizes; -1: it has not; 0: that was not compared */
-  int float_seeds, families; /* fiber orders over floats; families of inputs over them */
-  int left_orders, left_families; /* fiber orders, and families, that were too much work */
-  int apart;                 /* 1: the reduced sizes were too much work: kernels ran one by one, at places of their grids at full size, and were watched for races there */
-  int race;                  /* 1: two accesses race, whatever the values: who, where, at which lines */
-  char difference[512];      /* MG_NOT_FOUND: what differs: field or floats, fiber order, output, element, got, expected, who stored it */
-  char kept[256];            /* the temporary directory, with cfg->keep */
+#define MGI_F(join, type, name, count, what) type name count;
+  MG_CHECK_FIELDS(MGI_F)
+#undef MGI_F
 } mg_check_report;
 
 /* Link 2: compiles the emitted text for the CPU, over field elements and over floats, runs it thread by thread under
@@ -314,8 +331,8 @@ int mg_cuda_settle(void *user, const mg_graph *program, const mg_graph *ugraph);
 
 /* The µGraph that an emitted file was made from: the text between its `mugraph {{{` and `}}} mugraph`.  Any bytes may come in. */
 mg_status mg_cuda_source_graph(const char *cu_text, size_t len, mg_graph **out, mg_error *e);
-/* All of them, where the file has several ranges: *n, at most MG_CUDA_RANGES. */
-mg_status mg_cuda_source_graphs(const char *cu_text, size_t len, mg_graph *out[MG_CUDA_RANGES], int *n, mg_error *e);
+/* All of them, where the file has several ranges: *n, at most MG_MAX_RANGES. */
+mg_status mg_cuda_source_graphs(const char *cu_text, size_t len, mg_graph *out[MG_MAX_RANGES], int *n, mg_error *e);
 
 /* Smaller sizes on which an emitted file runs unchanged but for its named constants: every chunk (so every tile, mask
    and template argument) stays, only counts of grid and loop axes and the extents that they partition shrink: grid
@@ -6147,19 +6164,18 @@ MGI_FN void mgi_cd_header_dir(const char *given, char *dir, size_t n) {
 MGI_FN int mgi_cu_ranges_name(const mg_graph *const *range, int n, char name[120], mg_error *e);
 
 /* ---- the µGraphs inside an emitted file */
-/* The next one, from *at on, which moves behind it. */
+/* The next one, from *at on, which moves behind it.  MG_NOT_FOUND, and e as it was: there is no mark any more. */
 MGI_FN mg_status mgi_source_next(const char **at, const char *end, mg_graph **out, mg_error *e) {
   static const char open_[] = "mugraph {{{", close_[] = "}}} mugraph";
   const char *from = NULL, *to = NULL;
   *out = NULL;
-  for (const char *s = *at; s && s + sizeof close_ - 1 <= end; s++) {
+  for (const char *s = *at; s && !to && s + sizeof close_ - 1 <= end; s++) {
     if (!from && !memcmp(s, open_, sizeof open_ - 1)) from = s + sizeof open_ - 1;
-    else if (from && !memcmp(s, close_, sizeof close_ - 1)) {
-      to = s;
-      break;
-    }
+    else if (!memcmp(s, close_, sizeof close_ - 1)) to = s;
   }
-  if (!to) return mg_fail(e, MG_BAD_INPUT, "emitted file", "expected the markers `mugraph {{{` and `}}} mugraph`, found %s", from ? "only the first" : "none");
+  if (!from && !to) return MG_NOT_FOUND;
+  if (!to) return mg_fail(e, MG_BAD_INPUT, "emitted file", "expected the markers `mugraph {{{` and `}}} mugraph`, found only the first");
+  if (!from) return mg_fail(e, MG_BAD_INPUT, "emitted file", "expected `mugraph {{{` before a `}}} mugraph`, found none");
   *at = to + sizeof close_ - 1;
   char *text = (char *)malloc((size_t)(to - from) + 1);
   if (!text) return mg_fail(e, MG_NO_MEMORY, "emitted file", "no memory for %llu bytes of text", (unsigned long long)(to - from));
@@ -6180,28 +6196,38 @@ MGI_FN mg_status mgi_source_next(const char **at, const char *end, mg_graph **ou
   free(text);
   return s;
 }
-mg_status mg_cuda_source_graph(const char *cu_text, size_t len, mg_graph **out, mg_error *e) { return mgi_source_next(&cu_text, cu_text + len, out, e); }
-mg_status mg_cuda_source_graphs(const char *cu_text, size_t len, mg_graph *out[MG_CUDA_RANGES], int *n, mg_error *e) {
+MGI_FN mg_status mgi_source_none(mg_error *e) {
+  return mg_fail(e, MG_BAD_INPUT, "emitted file", "expected the markers `mugraph {{{` and `}}} mugraph`, found none");
+}
+/* How many programs the text defines, by what it says of their workspaces. */
+MGI_FN int mgi_source_programs(const char *text, const char *end) {
+  static const char mark[] = "_workspace_bytes(void) {";
+  int n = 0;
+  for (const char *s = text; s + sizeof mark - 1 <= end; s++) n += !memcmp(s, mark, sizeof mark - 1);
+  return n;
+}
+mg_status mg_cuda_source_graph(const char *cu_text, size_t len, mg_graph **out, mg_error *e) {
+  const mg_status s = mgi_source_next(&cu_text, cu_text + len, out, e);
+  return s == MG_NOT_FOUND ? mgi_source_none(e) : s;
+}
+mg_status mg_cuda_source_graphs(const char *cu_text, size_t len, mg_graph *out[MG_MAX_RANGES], int *n, mg_error *e) {
   const char *const end = cu_text + len;
-  mg_error none;
+  const int programs = mgi_source_programs(cu_text, end);
+  mg_graph *g = NULL;
   mg_status s = MG_OK;
-  for (*n = 0; s == MG_OK; ++*n) {
-    mg_graph *g = NULL;
-    s = mgi_source_next(&cu_text, end, &g, *n ? &none : e);
-    if (s == MG_BAD_INPUT && *n && strstr(none.msg, "found none")) { /* behind the last */
-      const char *stray = strstr(cu_text, "}}} mugraph");
-      if (!stray || stray >= end) return MG_OK;
-      s = mg_fail(&none, MG_BAD_INPUT, "emitted file", "expected `mugraph {{{` before a `}}} mugraph`, found none behind the first");
-    }
-    if (s == MG_OK && *n == MG_CUDA_RANGES) s = mg_fail(e, MG_LIMIT, "emitted file", "it has more than %d ranges", (int)MG_CUDA_RANGES);
-    else if (s != MG_OK && *n && e) *e = none;
-    if (s != MG_OK) {
+  for (*n = 0; s == MG_OK;) {
+    s = mgi_source_next(&cu_text, end, &g, e);
+    if (s != MG_OK) break;
+    if (*n < MG_MAX_RANGES) out[(*n)++] = g;
+    else {
+      s = mg_fail(e, MG_LIMIT, "emitted file", "it has more than %d ranges", (int)MG_MAX_RANGES);
       mg_graph_free(g);
-      break;
     }
-    out[*n] = g;
   }
-  while (*n) mg_graph_free(out[--*n]);
+  if (s == MG_NOT_FOUND) s = *n ? MG_OK : mgi_source_none(e);
+  if (s == MG_OK && programs > *n + (*n > 1)) /* of several ranges the whole is one too */
+    s = mg_fail(e, MG_BAD_INPUT, "emitted file", "it defines more programs than the %d that it quotes between `mugraph {{{` and `}}} mugraph`", *n);
+  while (s != MG_OK && *n) mg_graph_free(out[--*n]);
   return s;
 }
 
@@ -7841,8 +7867,8 @@ MGI_FN mg_graph *mgi_alone_program(const mg_graph *g, const mgi_alone *A, uint32
   free(text);
   for (int k = 0; one && k < op->n_in + op->n_out; k++) { /* in device memory it is as in g */
     const mg_tensor t = k < op->n_in ? op->in[k] : op->out[k - op->n_in];
-    for (uint32_t j = 1; j < one->n_tensors && mg_wide(g, t); j++)
-      if (one->tensors[j].name && !strcmp(one->tensors[j].name, A->name[t.id])) mgi_cu_widen(one, j);
+    const mg_tensor same = mg_find(one, A->name[t.id]);
+    if (same.id && mg_wide(g, t)) mgi_cu_widen(one, same.id);
   }
   return one;
 }
@@ -9007,35 +9033,23 @@ MGI_FN mg_status mgi_check_file(const mg_graph *ugraph, const mg_graph *const *r
 }
 
 /* What one range's check says goes to what is said of all. */
-MGI_FN void mgi_check_join(mg_check_report *all, const mg_check_report *one, int first) {
-  if (first) {
-    *all = *one;
-    return;
-  }
-  mg_check_report sum = *one;
-  const size_t used = strlen(all->sizes);
-  memcpy(sum.sizes, all->sizes, sizeof sum.sizes);
-  snprintf(sum.sizes + used, sizeof sum.sizes - used, "; %.390s", one->sizes);
-  sum.apart |= all->apart;
-  if (all->work > sum.work) sum.work = all->work;
-  if (all->left_orders > sum.left_orders) sum.left_orders = all->left_orders;
-  if (all->left_families > sum.left_families) sum.left_families = all->left_families;
-  if (all->float_seeds < sum.float_seeds) sum.float_seeds = all->float_seeds;
-  if (all->families < sum.families) sum.families = all->families;
-  sum.compared += all->compared, sum.undefined += all->undefined, sum.sampled += all->sampled, sum.sampled_compared += all->sampled_compared;
-  sum.sampled_floats += all->sampled_floats, sum.host_calls += all->host_calls, sum.products += all->products, sum.unformed += all->unformed;
-  if (all->float_error > sum.float_error) sum.float_error = all->float_error;
-  if (all->fields < sum.fields) sum.fields = all->fields;
-  if (all->seeds < sum.seeds) sum.seeds = all->seeds;
-  if (all->rows < sum.rows) sum.rows = all->rows;
-  sum.float_checked &= all->float_checked, sum.reduced |= all->reduced, sum.exp_opaque |= all->exp_opaque;
-  if (!sum.unsampled[0]) memcpy(sum.unsampled, all->unsampled, sizeof sum.unsampled);
-  *all = sum;
+#define MGI_JOIN_LEAST(x, y) if ((y) < (x)) (x) = (y);
+#define MGI_JOIN_MOST(x, y) if ((y) > (x)) (x) = (y);
+#define MGI_JOIN_SUM(x, y) (x) += (y);
+#define MGI_JOIN_ANY(x, y) (x) |= (y);
+#define MGI_JOIN_ALL(x, y) (x) &= (y);
+#define MGI_JOIN_LAST(x, y) memcpy(&(x), &(y), sizeof(x));
+#define MGI_JOIN_FIRST(x, y) if (!(x)[0]) memcpy(x, y, sizeof(x));
+#define MGI_JOIN_LIST(x, y) snprintf((x) + strlen(x), sizeof(x) - strlen(x), "; %s", y);
+MGI_FN void mgi_check_join(mg_check_report *all, const mg_check_report *one) {
+#define MGI_F(join, type, name, count, what) MGI_JOIN_##join(all->name, one->name)
+  MG_CHECK_FIELDS(MGI_F)
+#undef MGI_F
 }
 mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_check_report *r, mg_error *e) {
   mg_check_config none;
   mg_check_report ignored, one;
-  mg_graph *range[MG_CUDA_RANGES];
+  mg_graph *range[MG_MAX_RANGES];
   int n = 0;
   memset(&none, 0, sizeof none);
   cfg = cfg ? cfg : &none;
@@ -9046,7 +9060,8 @@ mg_status mg_cuda_check(const mg_graph *ugraph, const char *cu_text, const mg_ch
   if (s == MG_OK && n == 1) s = mgi_check_file(range[0], NULL, 0, 0, cu_text, cfg, r, e);
   for (int k = 0; n > 1 && k < n && s == MG_OK; k++) {
     s = mgi_check_file(NULL, (const mg_graph *const *)range, n, k, cu_text, cfg, &one, e);
-    mgi_check_join(r, &one, !k);
+    if (k) mgi_check_join(r, &one);
+    else *r = one;
   }
   while (n > 0) mg_graph_free(range[--n]);
   return s;
@@ -9985,7 +10000,7 @@ MGI_FN mg_status mgi_run_expected(const mg_graph *g, uint64_t seed, mgi_tensors 
 
 /* Of a file of several ranges the one that sym is for, NULL: the last; and whose launch it is.  Else *own stays NULL. */
 MGI_FN mg_status mgi_run_range(const char *cu_text, const int64_t *sym, mg_graph **own, char entry[120], mg_error *e) {
-  mg_graph *range[MG_CUDA_RANGES];
+  mg_graph *range[MG_MAX_RANGES];
   int n = 0, at = 0;
   mg_status s = mg_cuda_source_graphs(cu_text, strlen(cu_text), range, &n, e);
   if (s != MG_OK) return s;
@@ -15491,7 +15506,7 @@ mg_status mg_cuda_emit_ranges(const mg_graph *const *range, int n, const mg_emit
   *text = NULL;
   memset(&c, 0, sizeof c);
   if (cfg) c = *cfg;
-  if (n < 1 || n > MG_CUDA_RANGES) return mg_fail(e, MG_BAD_INPUT, "ranges", "expected 1 to %d ranges, found %d", (int)MG_CUDA_RANGES, n);
+  if (n < 1 || n > MG_MAX_RANGES) return mg_fail(e, MG_BAD_INPUT, "ranges", "expected 1 to %d ranges, found %d", (int)MG_MAX_RANGES, n);
   if (n == 1) {
     if (certificate) c.certificate = certificate[0];
     return mg_cuda_emit(range[0], &c, text, e);

@@ -2000,7 +2000,7 @@ int mg_flat_squares(const mg_flat *k, const mg_kernel_plan *p, const mg_rings *r
   const int64_t n = by_row ? mgi_rows_of(of) : mgi_cols_of(of), depth = by_row ? mgi_cols_of(of) : mgi_rows_of(of);
   if (depth % 16 && !mg_flat_contracts(k, load, cols ? MG_CUT_COLS : MG_CUT_ROWS)) return -1;
   if (p->group && o->inloop && r->parts >> o->loop & 1) return load;
-  const int64_t steps = mg_round_up(mg_round_up(n, 16) / 16, warps) / warps * (mg_round_up(depth, 16) / 16);
+  const int64_t steps = mg_ceil_div(mg_ceil_div(n, 16), warps) * mg_ceil_div(depth, 16);
   return 3 * steps <= n * depth / (32 * warps) ? load : -1;
 }
 /* 1 if value i is read, and by such sums alone. */

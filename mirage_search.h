@@ -322,7 +322,6 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
    that was priced, are by the model within MG_RANGE_LOSS of the best that was found there.  With the hook `measure` the best few by
    the model are timed at each size that was searched, and MG_RANGE_LOSS_TIMED is what they may lose by these times. */
 
-enum { MG_MAX_RANGES = 8 };
 #define MG_RANGE_LOSS 0.10
 #define MG_RANGE_LOSS_TIMED 0.15
 typedef struct mg_range {
@@ -8676,12 +8675,6 @@ static mg_status mgi_se_cuts_path_by_path(mgi_se_search *S, mgi_se_cutting *X, m
   return st;
 }
 
-/* Tensors by name, at the kernel level; {0}: there is none. */
-static mg_tensor mgi_se_named(const mg_graph *g, const char *name) {
-  mg_tensor t = { 0 };
-  for (uint32_t k = 1; k < g->n_tensors && !t.id; k++) if (!strcmp(g->tensors[k].name, name)) t.id = k;
-  return t;
-}
 enum { MGI_SE_MOVES = 8 }; /* one after the other, at most */
 static int mgi_se_is_move(const mg_op_node *o) { return o->code == MG_OP_RESHAPE || o->code == MG_OP_TRANSPOSE; }
 /* The reshapes and transposes of the program that end in t (back), or begin with it and have no other reader: end[k] is
@@ -8711,8 +8704,8 @@ static mg_graph *mgi_se_fold_once(mgi_se_search *S, const mg_graph *g) {
       const mg_tensor mine = store ? g->ops[k].out[stores++] : b->ops[i].in[0];
       const mg_op_node *move[MGI_SE_MOVES], *run[MGI_SE_MOVES];
       mg_tensor end[MGI_SE_MOVES];
-      for (int n = mgi_se_moves(S->p, mgi_se_named(S->p, g->tensors[mine.id].name), !store, move, end); n > 0; n--) {
-        const mg_tensor to = mgi_se_named(g, S->p->tensors[end[n - 1].id].name);
+      for (int n = mgi_se_moves(S->p, mg_find(S->p, g->tensors[mine.id].name), !store, move, end); n > 0; n--) {
+        const mg_tensor to = mg_find(g, S->p->tensors[end[n - 1].id].name);
         mg_graph *with = NULL;
         mg_error e;
         if (!to.id || (store ? g->tensors[to.id].op <= k : g->tensors[to.id].op >= k)) continue;

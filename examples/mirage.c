@@ -336,10 +336,10 @@ static mg_status sizes_given(const options *o, const mg_graph *g, int64_t value[
   return named == o->n_syms ? MG_OK : mg_fail(e, MG_BAD_INPUT, o->file[0], "--sym: %s is no symbol of the program, which has %u", o->sym[0], g->n_symbols);
 }
 /* What a .mg file holds: a program, or the ranges of a symbol; with --sym its one member at these sizes. */
-static mg_status parse_sized(const options *o, const char *text, size_t n, mg_graph *range[MG_CUDA_RANGES], int *ranges, mg_error *e) {
+static mg_status parse_sized(const options *o, const char *text, size_t n, mg_graph *range[MG_MAX_RANGES], int *ranges, mg_error *e) {
   int64_t value[MG_MAX_SYMBOLS] = {0};
   mg_graph *member = NULL;
-  mg_status s = mg_parse_all(text, n, o->file[0], NULL, MG_CUDA_RANGES, range, ranges, e);
+  mg_status s = mg_parse_all(text, n, o->file[0], NULL, MG_MAX_RANGES, range, ranges, e);
   if (s != MG_OK || !o->n_syms) return s;
   s = sizes_given(o, range[0], value, e);
   int at = 0;
@@ -351,7 +351,7 @@ static mg_status parse_sized(const options *o, const char *text, size_t n, mg_gr
 }
 static int print_or_dot(const options *o, mg_status (*f)(const mg_graph *, char **, mg_error *)) {
   mg_error e;
-  mg_graph *range[MG_CUDA_RANGES];
+  mg_graph *range[MG_MAX_RANGES];
   int n = 0, code = 0;
   size_t size;
   char *source = read_all(o->file[0], &size, &code);
@@ -1076,7 +1076,7 @@ static char *known_verdict(const char *text, const mg_graph *g) {
 }
 
 /* g and the emitted text of a .mg or .cu file. */
-typedef struct loaded { mg_graph *range[MG_CUDA_RANGES]; int n; char *cu; } loaded; /* several: ranges of a symbol */
+typedef struct loaded { mg_graph *range[MG_MAX_RANGES]; int n; char *cu; } loaded; /* several: ranges of a symbol */
 static void unload(loaded *l) {
   while (l->n > 0) mg_graph_free(l->range[--l->n]);
   free(l->cu);
@@ -1099,7 +1099,7 @@ static int load(const options *o, int sized, loaded *l, mg_error *e) {
     s = parse_sized(&none, text, n, l->range, &l->n, e);
     if (s == MG_OK) {
       mg_emit_config c;
-      char *verdict[MG_CUDA_RANGES] = {NULL};
+      char *verdict[MG_MAX_RANGES] = {NULL};
       memset(&c, 0, sizeof c);
       c.arch = o->arch;
       const char *at = strlen(text) == n ? text : NULL;
@@ -1298,7 +1298,7 @@ static int do_explain(const options *o) {
   }
   char *text = read_all(o->file[0], &size, &code);
   if (!text) return code;
-  mg_graph *range[MG_CUDA_RANGES];
+  mg_graph *range[MG_MAX_RANGES];
   int ranges = 0;
   mg_status s = parse_sized(o, text, size, range, &ranges, &e);
   if (s == MG_OK && ranges > 1) s = mg_fail(&e, MG_BAD_INPUT, o->file[0], "it has %d ranges of %s: --sym %s=N says which is explained", ranges, range[0]->symbol[0].name, range[0]->symbol[0].name);

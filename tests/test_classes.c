@@ -304,11 +304,8 @@ static void every_verdict(void **s) {
 
 /* A certificate with `from` replaced by `to` and its last line right again must be refused. */
 static void refused(const char *text, const char *from, const char *to) {
-  const char *at = strstr(text, from);
-  char *t = (char *)malloc(strlen(text) + strlen(to) + 1);
+  char *t = replaced(text, from, to);
   mg_error e;
-  assert_non_null(at);
-  sprintf(t, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
   char *sum = strstr(t, "\nsum ") + 1;
   sprintf(sum, "sum %016llx\n", (unsigned long long)mgi_cert_sum(t, (size_t)(sum - t)));
   if (mg_certificate_check(t, strlen(t), NULL, &e) != MG_BAD_INPUT) fail_msg("'%s' for '%s' is taken", to, from);

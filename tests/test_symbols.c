@@ -234,6 +234,34 @@ static mg_status checked(const char *cu, mg_check_report *r, mg_error *e) {
 #define WHOLE(name, bounds)                                                                                                     \
   "program " name "\nsym n in " bounds "\ninput X : f16[n, 64]\ninput W : f16[64, 32]\nO = kernel grid=(y=2) threads=64 {\n"    \
   "  t1 = load X {y->*}\n  t2 = load W {y->1}\n  t3 = relu(matmul(t1, t2))\n  store t3 {y->1}\n}\noutput O\n"
+/* A file of three ranges from which marks are taken, or whole quotes by both of theirs, is an error: none is checked as the rest. */
+static void quotes_are_all_there(const char *cu) {
+  static const char open_[] = "mugraph {{{", close_[] = "}}} mugraph";
+  static const struct { int opening, closing; const char *msg; } without[] = {
+      {1, 1, "more programs than the 2"},          {2, 2, "more programs than the 2"},    {4, 4, "more programs than the 2"},
+      {3, 3, "more programs than the 1"},          {6, 6, "more programs than the 1"},    {7, 7, "found none"},
+      {1, 0, "before a `}}} mugraph`, found none"}, {0, 4, "found only the first"},       {4, 0, "before a `}}} mugraph`, found none"}};
+  mg_graph *range[MG_MAX_RANGES];
+  mg_error e;
+  int n;
+  assert_int_equal(mg_cuda_source_graphs(cu, strlen(cu), range, &n, &e), MG_OK);
+  assert_int_equal(n, 3);
+  while (n) mg_graph_free(range[--n]);
+  for (size_t k = 0; k < sizeof without / sizeof *without; k++) {
+    char *text = replaced(cu, "", ""), *at = text;
+    for (int q = 0; q < 3; q++) {
+      at = strstr(at, open_);
+      if (without[k].opening >> q & 1) at[0] = 'M';
+      at = strstr(at + 1, close_);
+      if (without[k].closing >> q & 1) at[4] = 'M';
+    }
+    if (mg_cuda_source_graphs(text, strlen(text), range, &n, &e) != MG_BAD_INPUT) fail_msg("case %d is taken", (int)k);
+    if (!strstr(e.msg, without[k].msg)) fail_msg("expected '%s', got '%s'", without[k].msg, e.msg);
+    assert_int_equal(n, 0);
+    assert_int_equal(mg_cuda_check(NULL, text, NULL, NULL, &e), MG_BAD_INPUT);
+    free(text);
+  }
+}
 static void one_file_runs_at_every_size(void **state) {
   mg_check_report r;
   mg_error e;
@@ -261,6 +289,7 @@ static void one_file_runs_at_every_size(void **state) {
     if (s != MG_NOT_FOUND) fail_msg("status %d of %s: %s", (int)s, plants[at][1], s == MG_OK ? "" : e.msg);
     free(wrong);
   }
+  quotes_are_all_there(cu);
   mg_string_free(cu);
   /* A row's bits hang on neither n nor its neighbours. */
   assert_int_equal(mg_cuda_emit(range[2], NULL, &cu, &e), MG_OK);
