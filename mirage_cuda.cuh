@@ -12126,46 +12126,34 @@ MGI_FN int mgi_cu_one_part(const mgi_cu_kernel *K, const mg_op_node *o, char *of
   const int64_t chunk = mgi_cu_chunk(K, &o->map, above, c, MG_MAX_AXES, offset, n, NULL, &align);
   return offset[0] && *inner % chunk == 0 && align % chunk == 0;
 }
-/* 1 if t is one value a row of p, in a block that joins no parts of others: it can have its row's maximum back where it is stored. */
-MGI_FN int mgi_cu_row_value(const mgi_cu_kernel *K, uint32_t t, uint32_t p) {
-  return !K->merged && K->v[t].cols == 1 && K->v[t].rows == K->v[p].rows && !K->b->tensors[t].scope;
-}
-/* Degrees: a value of degree n has the factor exp(-n m).  m: the running maximum of the one exponential that settles, or what the
-   kernel that sent shifted tensors has left in them, at degree 1.  It cancels if all that is stored has degree 0; a value of
-   degree 1 may be sent on as it is, and one a row, or its logarithm, has its maximum back where it is stored (K->undo).
-   open: of a value of other degree, the axes over which its parts are yet to be added, as bits, and bit 0 for several in its
-   columns.  What divides must have none: a part far under the largest weighs nothing, and 0/0 would be left of a quotient
-   of its own.  A kernel whose blocks or iterations have one part each, and join none, takes all parts as they are. */
-MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
+/* What a kernel makes of tensors that another left under its rows' maxima, at degree 1: these have to cancel in all that it
+   stores.  open: of a value of other degree, the axes over which its parts are yet to be added, as bits, and bit 0 for several
+   in its columns.  What divides must have none: a part far under the largest weighs nothing, and 0/0 would be left of a
+   quotient of its own.  A kernel whose blocks or iterations have one part each, and join none, takes all parts as they are.
+   axes: of the grid, which cut their rows.  0 if it cannot take them. */
+MGI_FN int mgi_cu_takes(mgi_cu_kernel *K, uint32_t axes, int *weighted) {
   const mg_graph *b = K->b;
-  uint32_t p = 0, axes = 0, first = 0, depends = 0, cut = 0;
-  int many = 0, ok = 1, loops = 0, straight = 0, apart = 0, joins = 0, each = 1;
+  const mgi_cu_sent *sent = &K->em->sent[K->sender];
+  const int64_t parts = sent->part ? K->em->g->ops[K->sender].sub->axes[sent->part].extent : 1;
+  uint32_t cut = 0;
+  int ok = 1, apart = 0, joins = 0, each = 1;
   int64_t room = 0; /* the weights' tile, bytes */
-  uint8_t part = 0;
-  K->sender = mgi_cu_sender(K, &ok, &axes);
-  for (uint32_t t = 1; t < b->n_tensors; t++)
-    if (K->v[t].settles && mgi_cu_producer(K, t)->code == MG_OP_EXP) p = t, many++;
   int8_t *degree = (int8_t *)calloc(b->n_tensors, 1);
   uint16_t *open = (uint16_t *)calloc(b->n_tensors, sizeof *open);
   static_assert(MG_MAX_AXES <= 16, "an axis is a bit of open");
   if (!degree || !open) mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
-  if (many != (K->sender ? 0 : 1)) ok = 0;
-  memset(K->undo, 0, b->n_ops);
-  if (ok && p && K->em->shift_by) depends = mgi_cu_depends(K, p);
   for (uint32_t k = 1; k < b->n_ops && ok && degree && open; k++) {
     const mg_op_node *o = &b->ops[k];
-    int in[3] = {0, 0, 0}, all = 0, d = 0;
+    int in[2] = {0, 0}, some = 0, d = 0;
     uint32_t still = 0, added = 0;
     if (o->code == MG_OP_LOAD) {
       const uint32_t above = mgi_cu_above(K, o->in[0]), t = o->out[0].id;
-      if (!K->sender || !K->em->shift_by[above]) continue;
-      degree[t] = 1;
-      const uint8_t part = K->em->sent[K->sender].part;
-      const int64_t parts = part ? K->em->g->ops[K->sender].sub->axes[part].extent : 1;
       char offset[800];
       int64_t inner;
       int split;
-      if (!part) continue;
+      if (!K->em->shift_by[above]) continue;
+      degree[t] = 1;
+      if (!sent->part) continue;
       open[t] = !mgi_cu_one_part(K, o, offset, sizeof offset, &inner, &split);
       for (uint32_t a = 1; a < b->n_axes; a++)
         if (b->axes[a].extent > 1 && o->map.to[a] == K->em->g->tensors[above].shape.rank - 1) open[t] |= (uint16_t)(1u << a), each &= b->axes[a].extent == parts;
@@ -12174,75 +12162,106 @@ MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
       if (K->v[t].rows * parts * 4 > room) room = K->v[t].rows * parts * 4;
       continue;
     }
-    if (o->code != MG_OP_STORE && o->out[0].id == p && p == K->lent) {
-      degree[p] = 1;
-      continue;
-    }
     for (int j = 0; j < o->n_in; j++) {
-      if (j < 3) in[j] = degree[o->in[j].id];
-      all |= degree[o->in[j].id];
+      if (j < 2) in[j] = degree[o->in[j].id];
+      some |= degree[o->in[j].id];
       still |= open[o->in[j].id];
     }
-    if (p && o->code != MG_OP_STORE && K->v[o->out[0].id].chain == p) {
-      d = 1;
-      ok &= !all || o->in[0].id == p;
-      *(K->v[o->out[0].id].in_place ? &loops : &straight) = 1;
-    } else if (!all) continue;
-    else if (o->code == MG_OP_STORE) {
-      uint8_t of = part;
-      if (p && in[0] == 1 && mgi_cu_may_send(K, p, depends, k, first, &of)) {
-        part = of;
-        if (!first) first = k;
-      } else ok &= p && in[0] == 1 && mgi_cu_row_value(K, o->in[0].id, p), K->undo[k] = 1;
-    } else if (o->code == MG_OP_LOG && p && in[0] == 1 && mgi_cu_row_value(K, o->in[0].id, p)) {
-      for (uint32_t j = 1; j < b->n_ops; j++)
-        for (int i = 0; i < b->ops[j].n_in && b->ops[j].code != MG_OP_LOAD; i++)
-          if (b->ops[j].in[i].id == o->out[0].id) ok &= b->ops[j].code == MG_OP_STORE, K->undo[j] = 2;
-    } else if (o->code == MG_OP_ACCUM) {
-      d = in[0];
-      for (uint32_t a = 1; a <= 3 || (K->sender && a < b->n_axes); a++) ok &= o->map.to[a] == MG_MAP_NONE || (o->map.to[a] == MG_MAP_SUM && !(axes >> a & 1)) || b->axes[a].extent == 1;
-      for (uint32_t a = 1; a < b->n_axes; a++) added |= (uint32_t)(o->map.to[a] == MG_MAP_SUM) << a;
-      if (p) ok &= d == 1 && (K->v[o->in[0].id].in_place == (int)k || !mgi_cu_lifts(K, o));
-    } else if (o->code == MG_OP_DIV) d = in[0] - in[1], apart |= open[o->in[1].id] != 0;
-    else if (o->code == MG_OP_MUL) d = in[0] + in[1];
-    else if (o->code == MG_OP_SCALE || o->code == MG_OP_NEG) d = in[0];
-    else if (mgi_cu_is_op(o, MG_OP_ADD, MG_OP_SUB)) d = in[0], ok &= in[0] == in[1];
-    else if (K->sender && o->code == MG_OP_SUM) d = in[0], ok &= mgi_cu_reduced(K, o) != 0, added = mgi_cu_reduced(K, o) == 1; /* rows have shifts of their own, columns have not */
-    else if (K->sender && o->code == MG_OP_MATMUL) d = in[0], ok &= !in[1], joins |= still & 1;
-    else ok = 0;
-    joins |= (still & added) != 0;
-    if (d > 8 || d < -8) ok = 0;
-    else if (o->code != MG_OP_STORE) degree[o->out[0].id] = (int8_t)d, open[o->out[0].id] = (uint16_t)(d ? still & ~added : 0);
-  }
-  if (K->sender) {
-    ok &= apart ? each && !joins : room <= K->em->machine.shared_per_block / 4;
-    if (!ok && K->em->looking) K->em->stuck = 1;
-    else if (!ok) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "it cannot take what '%.60s' holds under a maximum", K->em->g->tensors[K->em->sent[K->sender].as].name);
-    const int weighted = ok && K->em->sent[K->sender].part && !apart;
-    if (weighted) K->em->sent[K->sender].read = 1;
-    for (uint32_t k = 1; k < b->n_ops; k++)
-      if (b->ops[k].code == MG_OP_LOAD && K->em->shift_by[mgi_cu_above(K, b->ops[k].in[0])]) K->v[b->ops[k].out[0].id].weighted = weighted;
-  } else if (ok && degree && !(loops && straight)) {
-    K->shift = p;
-    for (uint32_t t = 1; t < b->n_tensors; t++) K->v[t].shifted = degree[t] == 1;
-    int index = 0;
-    for (uint32_t k = 1; k < b->n_ops && first && K->em->looking; k++) {
-      if (b->ops[k].code != MG_OP_STORE) continue;
-      const uint32_t t = K->em->g->ops[b->up_op].out[index++].id;
-      if (degree[b->ops[k].in[0].id] != 1 || K->undo[k]) continue;
-      K->em->shift_by[t] = b->up_op;
-      if (k == first) K->em->sent[b->up_op].as = t, K->em->sent[b->up_op].part = part;
+    if (!some) continue;
+    switch ((int)o->code) {
+      case MG_OP_STORE: ok = 0; continue;
+      case MG_OP_ACCUM:
+        d = in[0];
+        for (uint32_t a = 1; a < b->n_axes; a++) {
+          ok &= o->map.to[a] == MG_MAP_NONE || (o->map.to[a] == MG_MAP_SUM && !(axes >> a & 1)) || b->axes[a].extent == 1;
+          added |= (uint32_t)(o->map.to[a] == MG_MAP_SUM) << a;
+        }
+        break;
+      case MG_OP_SUM: /* rows have shifts of their own, columns have not */
+        d = in[0];
+        ok &= mgi_cu_reduced(K, o) != 0;
+        added = mgi_cu_reduced(K, o) == 1;
+        break;
+      case MG_OP_MATMUL:
+        d = in[0];
+        ok &= !in[1];
+        joins |= still & 1;
+        break;
+      default:
+        ok &= mg_degree((int)o->code, in[0], in[1], &d);
+        apart |= o->code == MG_OP_DIV && open[o->in[1].id];
+        break;
     }
+    joins |= (still & added) != 0;
+    degree[o->out[0].id] = (int8_t)d;
+    open[o->out[0].id] = (uint16_t)(d ? still & ~added : 0);
   }
-  if (!K->shift) memset(K->undo, 0, b->n_ops);
-  if (K->lent && K->shift != K->lent) { /* it is no one's then */
-    K->v[K->lent].settles = 0;
-    K->rule[K->lent] = MG_AT_PLAIN;
-    for (uint32_t t = 1; t < b->n_tensors; t++)
-      if (K->v[t].chain == K->lent) K->v[t].chain = 0, K->chains.from[mgi_cu_place(K, t)] = 0;
-  }
+  ok = ok && degree && open;
+  ok &= apart ? each && !joins : room <= K->em->machine.shared_per_block / 4;
+  *weighted = ok && sent->part && !apart;
   free(degree);
   free(open);
+  return ok;
+}
+/* Whether the running maxima of a settled exponential cancel in what is stored (mg_flat_maxima), or may stay where it stands
+   for other kernels. */
+MGI_FN void mgi_cu_shift_analyse(mgi_cu_kernel *K) {
+  const mg_graph *b = K->b;
+  mg_maxima m;
+  mg_flat_maxima(&K->flat, &K->chains, &m);
+  const uint32_t p = mgi_cu_at_place(K, m.of), depends = p && K->em->shift_by ? mgi_cu_depends(K, p) : 0;
+  uint32_t first = 0; /* of the stores that leave it so */
+  uint8_t part = 0;
+  int ok = p != 0;
+  for (uint32_t k = 1; k < b->n_ops && ok; k++) {
+    uint8_t of = part;
+    K->undo[k] = m.undo[k - 1];
+    if (b->ops[k].code != MG_OP_STORE || !m.degree[mgi_cu_place(K, b->ops[k].in[0].id)]) continue;
+    if (!mgi_cu_may_send(K, p, depends, k, first, &of)) {
+      ok = K->undo[k];
+      continue;
+    }
+    K->undo[k] = MG_UNDO_NONE;
+    part = of;
+    if (!first) first = k;
+  }
+  if (!ok) {
+    memset(K->undo, 0, b->n_ops);
+    return;
+  }
+  K->shift = p;
+  for (uint32_t t = 1; t < b->n_tensors; t++) K->v[t].shifted = m.degree[mgi_cu_place(K, t)] == 1;
+  int index = 0;
+  for (uint32_t k = 1; k < b->n_ops && first && K->em->looking; k++) {
+    if (b->ops[k].code != MG_OP_STORE) continue;
+    const uint32_t t = K->em->g->ops[b->up_op].out[index++].id;
+    if (!K->v[b->ops[k].in[0].id].shifted || K->undo[k]) continue;
+    K->em->shift_by[t] = b->up_op;
+    if (k == first) K->em->sent[b->up_op].as = t, K->em->sent[b->up_op].part = part;
+  }
+}
+/* How maxima come to the kernel, stay in it and leave it. */
+MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
+  const mg_graph *b = K->b;
+  uint32_t axes = 0;
+  int ok = 1, weighted = 0, settled = 0;
+  K->sender = mgi_cu_sender(K, &ok, &axes);
+  memset(K->undo, 0, b->n_ops);
+  for (uint32_t t = 1; t < b->n_tensors; t++) settled |= K->v[t].settles && mgi_cu_producer(K, t)->code == MG_OP_EXP;
+  if (!K->sender) mgi_cu_shift_analyse(K);
+  else if (!ok || settled || !mgi_cu_takes(K, axes, &weighted)) {
+    if (K->em->looking) K->em->stuck = 1;
+    else mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "it cannot take what '%.60s' holds under a maximum", K->em->g->tensors[K->em->sent[K->sender].as].name);
+  }
+  if (weighted) K->em->sent[K->sender].read = 1;
+  for (uint32_t k = 1; k < b->n_ops && K->sender; k++)
+    if (b->ops[k].code == MG_OP_LOAD && K->em->shift_by[mgi_cu_above(K, b->ops[k].in[0])]) K->v[b->ops[k].out[0].id].weighted = weighted;
+  if (!K->lent || K->shift == K->lent) return;
+  mg_flat_unlend(&K->chains); /* it is no one's then */
+  K->v[K->lent].settles = 0;
+  K->rule[K->lent] = MG_AT_PLAIN;
+  for (uint32_t t = 1; t < b->n_tensors; t++)
+    if (K->v[t].chain == K->lent) K->v[t].chain = 0;
 }
 /* 1 if tensor x is t, or stands in t's expression. */
 MGI_FN int mgi_cu_reads(const mgi_cu_kernel *K, uint32_t t, uint32_t x) {
@@ -12836,7 +12855,7 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
     mgi_cu_line(K, "if (%s) { // other blocks along it hold the same values", mgi_cu_str_text(&cond));
     mgi_cu_indent(K, 1);
   }
-  if (K->undo[op]) mgi_cu_str_put(&sink, "mg_undone<%s>(", K->undo[op] == 2 ? "true" : "false");
+  if (K->undo[op]) mgi_cu_str_put(&sink, "mg_undone<%s>(", K->undo[op] == MG_UNDO_LOG ? "true" : "false");
   const char *wide = rank < 2 ? "0" : mgi_cu_is_symbol(K->em, above, rank - 1) ? "1" : mgi_cu_dim_text(K->em, above, rank - 1, dim, sizeof dim);
   mgi_cu_str_put(&sink, "mg_to_global<%s, mg_run(%d, %s)>(%s, ", mg_type_row(up->dtype)->device, most, wide, mgi_cu_str_text(&base));
   mgi_cu_str_put(&sink, "%s, ", rank > 1 ? mgi_cu_stride_text(K->em, above, rank - 2, stride, sizeof stride) : "0");

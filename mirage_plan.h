@@ -212,7 +212,7 @@ typedef struct mg_flat_op {
   int8_t down;                  /* of a load: its columns run along memory, not its rows */
   int8_t turns;                 /* it exchanges the last two dimensions of its operand, and does nothing else */
   int8_t along;                 /* SUM, MAX: the dimension that they join */
-  int8_t across;                /* ACCUM: over several blocks of the grid too */
+  int8_t across, adds;          /* ACCUM: over several blocks of the grid too; and by sums alone */
   int8_t wide;                  /* a product with NAME.mma=wide */
   int8_t joined;                /* a product of joined operands: in[0] in[1] + in[2] in[3], n_in 2 */
   int8_t narrow;                /* the tensor cores multiply its type, of 16 bits; esize counts what lies in memory, of two numbers or wide ones too */
@@ -250,6 +250,15 @@ typedef struct mg_chains {
   int16_t lent;                 /* such an exponential that others of its shape read too: they may, under a maximum */
 } mg_chains;
 
+/* Of a kernel whose chains are known, how far exp(x - m) may stand for an exponential exp(x), m being the running maximum of its
+   row: a value of degree n has the factor exp(-n m) then, and what is stored has degree 0, or 1 where it may stay so. */
+typedef struct mg_maxima {
+  int16_t of;                   /* that exponential, as a place from 1; 0: its factor does not cancel, or there are none or several */
+  int8_t degree[MG_FLAT_OPS];
+  uint8_t undo[MG_FLAT_OPS];    /* of a STORE: MG_UNDO_.. */
+} mg_maxima;
+enum { MG_UNDO_NONE, MG_UNDO_FACTOR, MG_UNDO_LOG }; /* one value a row: its factor is put back, or m is added to its logarithm */
+
 /* 0: the block graph has more operators, or tensors, than the flat form. */
 int mg_flat_of(const mg_graph *block, mg_flat *k);
 void mg_flat_join(mg_flat_op *o);                     /* what was read as MG_OP_CONCAT_MATMUL becomes a product */
@@ -265,6 +274,9 @@ int mg_flat_in_place(const mg_flat *k, int i);
 int mg_flat_product_of(const mg_flat *k, const mg_chains *c, int v, int t);
 /* 1 if all that is made of value s ends in t, element by element or moved; with `beside`, or in stores in t's loop. */
 int mg_flat_ends_in(const mg_flat *k, int s, int t, int beside);
+void mg_flat_maxima(const mg_flat *k, const mg_chains *c, mg_maxima *m); /* whether each store of degree 1 may stay so is not asked */
+void mg_flat_unlend(mg_chains *c);                    /* the exponential that was lent has no maximum: it is no one's */
+int mg_degree(int code, int a, int b, int *d);        /* *d: of an operator of operands of degrees a and b; 0: it has none */
 int mg_flat_chained(const mg_flat *k, const mg_kernel_plan *p, int i); /* 1 if product i takes its left operand from fragments */
 /* Why product i is none that warpgroups make, "" if they do; the registers of a thread that all products take so; and how
    many it has for them.  Of the plan, its warps are read. */
@@ -1236,8 +1248,12 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
         stores++;
       }
       m->wide = (int8_t)mg_wide_product(b, i);
-      for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++)
-        m->across |= o->map.to[a] != MG_MAP_NONE && b->axes[a].extent > 1;
+      m->adds = o->code == MG_OP_ACCUM;
+      for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++) {
+        if (o->map.to[a] == MG_MAP_NONE || b->axes[a].extent < 2) continue;
+        m->across = 1;
+        m->adds &= o->map.to[a] == MG_MAP_SUM;
+      }
       if (o->code == MG_OP_ACCUM) m->sums = (int8_t)mgi_leaves_by(b, o, MG_MAP_SUM), m->maxima = (int8_t)mgi_leaves_by(b, o, MG_MAP_MAX);
       if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) m->along = (int8_t)o->attr.dim;
       if (o->code == MG_OP_CONCAT_MATMUL) mg_flat_join(m), m->trips *= 2;
@@ -1571,6 +1587,95 @@ int mg_flat_unshifted(const mg_flat *k) {
     if (((a[0] & ~b[0]) | (a[1] & ~b[1])) && ((b[0] & product[0]) | (b[1] & product[1]))) return 1;
   }
   return 0;
+}
+
+/* ---- running maxima
+   A product takes exp(x) narrowed, in fragments: exp(x - m) instead, m the maximum of the row so far, passes no type.  The
+   factor exp(-m) cancels in what divides one value of it by another:
+
+       p = exp(x)      d = matmul(p, v)      l = sum(p)      o = div(d, l)            degrees: d, l 1; o 0
+
+   Every warp has a maximum of its own, as have blocks whose sums are merged; what joins their parts undoes the difference. */
+
+int mg_degree(int code, int a, int b, int *d) {
+  switch (code) {
+  case MG_OP_DIV: *d = a - b; break;
+  case MG_OP_MUL: *d = a + b; break;
+  case MG_OP_SCALE:
+  case MG_OP_NEG: *d = a; break;
+  case MG_OP_ADD:
+  case MG_OP_SUB:
+    if (a != b) return 0;
+    *d = a;
+    break;
+  default: return 0;
+  }
+  return *d <= 8 && *d >= -8;
+}
+/* 1 if value i is one a row of value p, outside of loops, in a block that joins no parts of others. */
+MGI_FN int mgi_row_value(const mg_flat *k, int i, int p) {
+  for (int q = 0; q < k->n; q++)
+    if (k->op[q].across) return 0;
+  return mgi_cols_of(&k->op[i]) == 1 && mgi_rows_of(&k->op[i]) == mgi_rows_of(&k->op[p]) && !k->op[i].inloop;
+}
+/* 1 if all that reads value i are stores, which have the logarithm's maximum back. */
+MGI_FN int mgi_undo_log(const mg_flat *k, int i, mg_maxima *m) {
+  for (int q = i + 1; q < k->n; q++)
+    for (int j = 0; j < mgi_reads(&k->op[q]); j++) {
+      if (k->op[q].in[j] != i) continue;
+      if (k->op[q].code != MG_OP_STORE) return 0;
+      m->undo[q] = MG_UNDO_LOG;
+    }
+  return 1;
+}
+/* The degree of value i, some operand of which has one; 0: it can have none. */
+MGI_FN int mgi_degree_of(const mg_flat *k, int i, mg_maxima *m) {
+  const mg_flat_op *o = &k->op[i], *in = &k->op[o->in[0]];
+  const int of = m->degree[o->in[0]], by = o->n_in > 1 ? m->degree[o->in[1]] : 0, p = m->of - 1;
+  const int row = of == 1 && mgi_row_value(k, o->in[0], p);
+  int d = of;
+  switch (o->code) {
+  case MG_OP_STORE:
+    m->undo[i] = row ? MG_UNDO_FACTOR : MG_UNDO_NONE;
+    return of == 1;
+  case MG_OP_LOG: return row && mgi_undo_log(k, i, m);
+  case MG_OP_ACCUM:
+    m->degree[i] = (int8_t)of;
+    return of == 1 && (!o->across || o->adds) && (mg_flat_in_place(k, o->in[0]) == i + 1 || o->loop == in->loop);
+  default:
+    if (!mg_degree(o->code, of, by, &d)) return 0;
+    m->degree[i] = (int8_t)d;
+    return 1;
+  }
+}
+void mg_flat_maxima(const mg_flat *k, const mg_chains *c, mg_maxima *m) {
+  int settled = 0, looped = 0, straight = 0, ok = 1;
+  memset(m, 0, sizeof *m);
+  for (int i = 0; i < k->n; i++)
+    if (c->over[i] && k->op[i].code == MG_OP_EXP) {
+      m->of = (int16_t)(i + 1);
+      settled++;
+    }
+  ok = settled == 1;
+  for (int i = 0; i < k->n && ok; i++) {
+    const mg_flat_op *o = &k->op[i];
+    int some = 0;
+    for (int j = 0; j < mgi_reads(o); j++) some |= m->degree[o->in[j]];
+    if (c->from[i] == m->of) {
+      m->degree[i] = 1;
+      ok = !some || o->in[0] == m->of - 1;
+      *(mg_flat_in_place(k, i) ? &looped : &straight) = 1;
+    } else if (i + 1 == m->of) m->degree[i] = c->lent == m->of;
+    else if (some) ok = mgi_degree_of(k, i, m);
+  }
+  if (!ok || (looped && straight)) memset(m, 0, sizeof *m);
+}
+void mg_flat_unlend(mg_chains *c) {
+  if (!c->lent) return;
+  for (int i = 0; i < MG_FLAT_OPS; i++)
+    if (c->from[i] == c->lent) c->from[i] = 0;
+  c->over[c->lent - 1] = 0;
+  c->lent = 0;
 }
 
 /* ---- products of warpgroups

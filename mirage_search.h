@@ -4593,6 +4593,7 @@ static void mgi_se_form_of(const mgi_se_seg *s, const mgi_se_structure *t, mgi_s
     m->chunk = m->split = 0;
     m->loop = m->outer = (int8_t)(m->inloop ? mgi_se_loop_axis(o->scope) : 0);
     m->across = o->code == MG_OP_ACCUM && o->map[0] < 4;
+    m->adds = o->code == MG_OP_ACCUM && o->arg == MG_MAP_SUM;
     const int leaves = o->code == MG_OP_ACCUM && (o->map[0] >= 4 || joined[o->in[0]]); /* loops */
     m->sums = leaves && o->arg == MG_MAP_SUM;
     m->maxima = leaves && o->arg == MG_MAP_MAX;
