@@ -299,7 +299,7 @@ int mg_flat_steady(const mg_flat *k, const mg_chains *c, const mg_rings *r, int 
 int mg_flat_contracts(const mg_flat *k, int load, int how); /* 1 if a product contracts the load's columns, or rows, as they lie */
 /* The load whose squares SUM i adds up on tensor cores; -1: it does not.  An own ring has each warp do so with its part. */
 int mg_flat_squares(const mg_flat *k, const mg_kernel_plan *p, const mg_rings *r, int i);
-int mg_flat_unshifted(const mg_flat *k);              /* 1 if the emitter has no running maximum for some exponential */
+int mg_flat_unshifted(const mg_flat *k);              /* 1 if a product takes an exponential that has no running maximum under any plan */
 int64_t mg_round_up(int64_t x, int64_t multiple);
 int mg_runs_down(const mg_tensor_info *t);            /* 1 if t's columns, not its rows, are contiguous in memory */
 int mg_swaps_last(const mg_op_node *o, int rank);     /* 1 if o exchanges the last two dimensions, of `rank`, and nothing else */
@@ -1522,6 +1522,15 @@ MGI_FN int mgi_settles(const mg_flat *k, const mg_kernel_plan *p, const mg_chain
   return *lends ? s : -1;
 }
 
+/* Value t is computed in the fragments of s, a product: what may take it from there does. */
+MGI_FN void mgi_settle(const mg_flat *k, mg_chains *c, int t, int s) {
+  c->over[t] = (int16_t)(s + 1);
+  for (int q = t + 1; q < k->n; q++) {
+    const mg_flat_op *o = &k->op[q];
+    const int sum = o->code == MG_OP_SUM && o->in[0] == t && o->loop == k->op[t].loop && s != t;
+    if (sum || mgi_multiplies(k, o, t)) c->from[q] = (int16_t)(t + 1);
+  }
+}
 void mg_flat_chains(const mg_flat *k, const mg_kernel_plan *p, mg_chains *c) {
   uint8_t left[MG_FLAT_OPS] = { 0 };
   memset(c, 0, sizeof *c);
@@ -1532,13 +1541,8 @@ void mg_flat_chains(const mg_flat *k, const mg_kernel_plan *p, mg_chains *c) {
     int lends;
     const int s = left[t] ? mgi_settles(k, p, c, t, &lends) : -1;
     if (s < 0) continue;
-    c->over[t] = (int16_t)(s + 1);
+    mgi_settle(k, c, t, s);
     if (lends) c->lent = (int16_t)(t + 1);
-    for (int q = t + 1; q < k->n; q++) {
-      const mg_flat_op *o = &k->op[q];
-      const int sum = o->code == MG_OP_SUM && o->in[0] == t && o->loop == k->op[t].loop && s != t;
-      if (sum || mgi_multiplies(k, o, t)) c->from[q] = (int16_t)(t + 1);
-    }
   }
 }
 
@@ -1565,27 +1569,6 @@ MGI_FN int mgi_has_raw_exp(const mg_flat *k, int i) {
   if (o->code == MG_OP_EXP) return !mgi_below_maximum(k, o->in[0]);
   if (o->code == MG_OP_DIV || o->code >= MG_OP_TABLE_END || !mg_op_row((mg_opcode)o->code)->elementwise) return 0;
   for (int j = 0; j < o->n_in && j < 4; j++) if (mgi_has_raw_exp(k, o->in[j])) return 1;
-  return 0;
-}
-
-/* Whether some quotient has another exponential above than the sum below is of, while a product takes the latter: there the
-   emitter has no running maximum (mirage_cuda.cuh). */
-int mg_flat_unshifted(const mg_flat *k) {
-  uint64_t of[MG_FLAT_OPS][2], product[2] = { 0, 0 };
-  int any = 0;
-  for (int i = 0; i < k->n; i++) any |= k->op[i].code == MG_OP_EXP ? 1 : k->op[i].code == MG_OP_DIV ? 2 : k->op[i].code == MG_OP_MATMUL ? 4 : 0;
-  for (int i = 0; i < k->n && any == 7; i++) { /* the exponentials in each value that nothing has divided */
-    const mg_flat_op *o = &k->op[i];
-    of[i][0] = of[i][1] = 0;
-    for (int j = 0; j < (o->code == MG_OP_DIV ? 0 : o->n_in) && j < 4; j++) of[i][0] |= of[o->in[j]][0], of[i][1] |= of[o->in[j]][1];
-    if (o->code == MG_OP_EXP && !mgi_below_maximum(k, o->in[0])) of[i][i / 64] |= (uint64_t)1 << i % 64;
-    if (o->code == MG_OP_MATMUL) product[0] |= of[o->in[0]][0], product[1] |= of[o->in[0]][1];
-  }
-  for (int i = 0; i < k->n && any == 7; i++) {
-    if (k->op[i].code != MG_OP_DIV) continue;
-    const uint64_t *a = of[k->op[i].in[0]], *b = of[k->op[i].in[1]];
-    if (((a[0] & ~b[0]) | (a[1] & ~b[1])) && ((b[0] & product[0]) | (b[1] & product[1]))) return 1;
-  }
   return 0;
 }
 
@@ -1669,6 +1652,49 @@ void mg_flat_maxima(const mg_flat *k, const mg_chains *c, mg_maxima *m) {
     else if (some) ok = mgi_degree_of(k, i, m);
   }
   if (!ok || (looped && straight)) memset(m, 0, sizeof *m);
+}
+/* 1 if product i takes from its left an exponential of a product, or what is made of one, that nothing has divided. */
+MGI_FN int mgi_takes_raw(const mg_flat *k, int i) {
+  const mg_flat_op *o = &k->op[i];
+  return o->code == MG_OP_MATMUL && mg_flat_has_product(k, o->in[0]) && mgi_has_raw_exp(k, o->in[0]);
+}
+MGI_FN int mgi_divides(const mg_flat *k) {
+  for (int i = 0; i < k->n; i++)
+    if (k->op[i].code == MG_OP_DIV) return 1;
+  return 0;
+}
+/* 1 if all that has the maximum's factor where it is stored may: another kernel takes it out, or it is put back. */
+MGI_FN int mgi_may_stay(const mg_flat *k, const mg_maxima *m) {
+  for (int i = 0; i < k->n && !k->sent; i++)
+    if (k->op[i].code == MG_OP_STORE && m->degree[k->op[i].in[0]] && !m->undo[i]) return 0;
+  return 1;
+}
+/* How a product's exponentials may overflow under a plan with these chains: MGI_.. */
+enum { MGI_NEVER, MGI_IN_FRAGMENTS, MGI_IN_16_BITS };
+MGI_FN int mgi_overflows(const mg_flat *k, const mg_chains *c, const mg_maxima *m) {
+  int worst = MGI_NEVER;
+  for (int i = 0; i < k->n; i++) {
+    if (!mgi_takes_raw(k, i) || (c->from[i] && c->from[i] == m->of)) continue;
+    if (!c->from[i] || mgi_divides(k)) return MGI_IN_16_BITS; /* with a quotient there are candidates whose maxima cancel */
+    worst = MGI_IN_FRAGMENTS;
+  }
+  return worst;
+}
+int mg_flat_unshifted(const mg_flat *k) {
+  mg_chains c;
+  mg_maxima m;
+  int raw = 0;
+  for (int i = 0; i < k->n; i++) raw |= mgi_takes_raw(k, i);
+  if (!raw || !mgi_divides(k)) return 0;
+  for (int i = 0; i < k->n; i++) {
+    if (k->op[i].code != MG_OP_EXP) continue;
+    memset(&c, 0, sizeof c);
+    mgi_settle(k, &c, i, -1);
+    c.over[i] = c.lent = (int16_t)(i + 1);
+    mg_flat_maxima(k, &c, &m);
+    if (m.of && mgi_may_stay(k, &m)) return 0;
+  }
+  return 1;
 }
 void mg_flat_unlend(mg_chains *c) {
   if (!c->lent) return;
@@ -2450,7 +2476,7 @@ typedef struct mgi_work {
   int chained;           /* a product takes another's fragments */
   int raises;            /* it has an exponential */
   int prepares;          /* an operand is computed into a tile before the loop */
-  int overflow;          /* an exponential without its row's maximum: 1: in fragments, 2: in 16 bits */
+  int overflow;          /* an exponential without its row's maximum: MGI_.. */
   int tensors;           /* something in the block is not a matrix */
 } mgi_work;
 
@@ -2468,17 +2494,10 @@ MGI_FN void mgi_work_move(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p
 }
 
 /* The left operand, which a product made, of product i.  1 if that is all that it costs: it stays in fragments. */
-MGI_FN int mgi_work_chain(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, double read) {
+MGI_FN int mgi_work_chain(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, int i, const mg_chains *chains, double read) {
   const mg_flat_op *o = &k->op[i];
-  const int raw = mgi_has_raw_exp(k, o->in[0]);
   int64_t m, n, c, b;
-  int divided = 0; /* the factor of a maximum cancels in a quotient only */
-  for (int q = i + 1; q < k->n; q++) divided |= k->op[q].code == MG_OP_DIV;
-  if (!divided && !k->sent && raw && !w->overflow) w->overflow = 1;
-  if (!mg_flat_chained(k, p, i)) {
-    if (raw) w->overflow = 2;
-    return 0;
-  }
+  if (!chains->from[i]) return 0;
   mg_flat_product(k, o, &m, &n, &c, &b);
   w->shared_bytes -= read * 4 * o->trips; /* it was counted as one that goes there and back */
   w->chained = 1;
@@ -2511,7 +2530,7 @@ MGI_FN void mgi_work_product(mgi_work *w, const mg_flat *k, const mg_kernel_plan
       w->prepares = 1;
     }
     w->shared_bytes += read * 2 * o->trips * (plain ? 1 : 2);
-    if (!j && made && mgi_work_chain(w, k, p, i, read)) continue;
+    if (!j && made && mgi_work_chain(w, k, p, i, c, read)) continue;
     if (!j && r->taken[i]) continue;
     if (made) { /* through shared memory */
       w->shared_bytes += read * 2 * o->trips;
@@ -2542,23 +2561,33 @@ MGI_FN void mgi_work_elements(mgi_work *w, const mg_flat *k, const mg_kernel_pla
   w->slots += (out > in ? out : in) * (by_vector ? 2 : mg_cost_slots(mg_op_cost(o->code))) * o->trips;
 }
 
+/* What stays in fragments, and whether it may overflow there. */
+MGI_FN void mgi_work_fragments(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p, mg_chains *c) {
+  mg_maxima m;
+  mg_flat_chains(k, p, c);
+  mg_flat_maxima(k, c, &m);
+  if (!mgi_may_stay(k, &m)) memset(&m, 0, sizeof m);
+  if (c->lent != m.of) mg_flat_unlend(c);
+  w->overflow = mgi_overflows(k, c, &m);
+}
+
 MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) {
   uint8_t inlined[MG_FLAT_OPS] = { 0 }; /* a product's operand: counted there */
+  int made = 0;
   mg_chains c;
   mg_rings r;
   memset(w, 0, sizeof *w);
   memset(&c, 0, sizeof c);
   memset(&r, 0, sizeof r);
-  if (p->own || p->parts) {
-    mg_flat_chains(k, p, &c);
-    mg_flat_rings(k, p, &c, &r);
-  }
+  for (int i = 0; i < k->n && !made; i++) made = k->op[i].code == MG_OP_MATMUL && mg_flat_has_product(k, k->op[i].in[0]);
+  if (made) mgi_work_fragments(w, k, p, &c);
+  if (p->own || p->parts) mg_flat_rings(k, p, &c, &r);
   w->streams = k->iters > 1 && p->warps_m == 1;
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
     if (o->code != MG_OP_MATMUL) continue;
     inlined[o->in[0]] = inlined[o->in[1]] = 1;
-    if (o->inloop) w->streams &= !mg_flat_chained(k, p, i) && !mg_flat_has_product(k, o->in[1]) && o->d[o->rank - 2] <= 16;
+    if (o->inloop) w->streams &= !c.from[i] && !mg_flat_has_product(k, o->in[1]) && o->d[o->rank - 2] <= 16;
   }
   for (int i = 0; i < k->n; i++) {
     const mg_flat_op *o = &k->op[i];
@@ -2570,7 +2599,6 @@ MGI_FN void mgi_work_of(mgi_work *w, const mg_flat *k, const mg_kernel_plan *p) 
     else if (o->code == MG_OP_ACCUM) mgi_work_accumulate(w, k, o);
     else if (!inlined[i] || !mg_op_row((mg_opcode)o->code)->elementwise) mgi_work_elements(w, k, p, i, &r);
   }
-  if (mg_flat_unshifted(k)) w->overflow = 2;
 }
 
 /* How many blocks one multiprocessor works off, one after the other or together. */
@@ -2688,7 +2716,7 @@ MGI_FN mg_cost mgi_kernel_cost(const mg_flat *k, const mg_machine *m, const mg_k
 #undef MGI_T
 
   /* What no candidate should be is last of all: an exponential that overflows, what the templates have no form for, what does not fit. */
-  c.penalty = w->overflow > 1 ? 8 : w->overflow ? 1.25 : 1;
+  c.penalty = w->overflow == MGI_IN_16_BITS ? 8 : w->overflow == MGI_IN_FRAGMENTS ? 1.25 : 1;
   if (w->tensors) c.penalty *= 4;
   c.total_us *= c.penalty;
   if (!p->feasible) c.total_us += 1e9;
