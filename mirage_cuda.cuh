@@ -11462,8 +11462,7 @@ static int (*const mgi_cu_rules[])(const mgi_cu_kernel *K, uint32_t t) = {
 };
 /* What the rule says of t, 0 where the plan has t live otherwise. */
 MGI_FN int mgi_cu_may_live(const mgi_cu_kernel *K, uint32_t t, int rule) {
-  const int said = mg_plan_says(K->b, MG_PLAN_AT, mgi_cu_tname(K->b, t));
-  return said >= 0 && said != rule ? 0 : mgi_cu_rules[rule](K, t);
+  return mg_plan_lets(K->b, &K->b->tensors[t], rule) ? mgi_cu_rules[rule](K, t) : 0;
 }
 MGI_FN int mgi_cu_lives(mgi_cu_kernel *K, uint32_t t, int rule) {
   const int may = mgi_cu_may_live(K, t, rule);

@@ -396,6 +396,7 @@ enum { MG_STAGES = 3 }; /* of a ring, where the plan says nothing: fewer where t
 /* What block's plan says: the number, or the place of the word; -1 if it says nothing that the row has.  `name`: of a value,
    where the key is one of values; else NULL. */
 int mg_plan_says(const mg_graph *block, mg_plan_key key, const char *name);
+int mg_plan_lets(const mg_graph *block, const mg_tensor_info *t, int at); /* 1 if no NAME.at keeps t from living so: an MG_AT_.. */
 /* Writes it into the plan, as the row prints it.  0: the key with that name is longer than a key may be. */
 int mg_plan_say(mg_graph *block, mg_plan_key key, const char *name, int value);
 /* The key, for a value NAME.key, and the text of one of its values: MG_PLAN_TEXT bytes each; 0 as mg_plan_say. */
@@ -1185,12 +1186,6 @@ MGI_FN int mgi_leaves_by(const mg_graph *b, const mg_op_node *o, int how) {
   while (a != o->scope && o->map.to[a] == how) a = b->axes[a].parent;
   return a == o->scope;
 }
-/* 1 if the plan has tensor t live elsewhere than in fragments. */
-MGI_FN int mgi_kept_apart(const mg_graph *b, const mg_tensor_info *t) {
-  const int says = t->name && *t->name ? mg_plan_says(b, MG_PLAN_AT, t->name) : -1;
-  return says >= 0 && says != MG_AT_SETTLE;
-}
-
 /* The lower graph of a kernel as the model sees it.  0 if it is too large for it. */
 int mg_flat_of(const mg_graph *b, mg_flat *k) {
   int16_t of[1024];
@@ -1224,7 +1219,7 @@ int mg_flat_of(const mg_graph *b, mg_flat *k) {
     m->esize = (int8_t)mg_dtype_bytes(t->dtype);
     m->narrow = mg_tensor_shape(t->dtype) != NULL;
     m->half = t->dtype == MG_F16;
-    m->apart = (int8_t)mgi_kept_apart(b, t);
+    m->apart = (int8_t)!mg_plan_lets(b, t, MG_AT_SETTLE);
     m->turns = (int8_t)mg_swaps_last(o, m->rank);
     for (uint32_t s = o->scope; s; s = b->axes[s].parent) m->trips *= (double)b->axes[s].extent, m->inloop = 1, m->outer = (int8_t)s;
     m->loop = (int8_t)o->scope;
@@ -1317,6 +1312,10 @@ int mg_plan_says(const mg_graph *block, mg_plan_key key, const char *name) {
     if (!strcmp(name ? at + n + 1 : at, r->key)) return mgi_plan_value(r, block->plan[k].value);
   }
   return -1;
+}
+int mg_plan_lets(const mg_graph *block, const mg_tensor_info *t, int at) {
+  const int said = t->name && *t->name ? mg_plan_says(block, MG_PLAN_AT, t->name) : -1;
+  return said < 0 || said == at;
 }
 /* Of an operator: 1 if such a key may speak of its value. */
 MGI_FN int mgi_key_speaks(mgi_key_of of, const mg_op_node *o) {
