@@ -319,8 +319,9 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
 
    A program with a symbol (mg_symbol of mirage.h) is searched at some sizes; what is found at one is taken as a family, with
    its chunks, and priced at the others.  The result is a list of ranges of n with one µGraph each: the fewest that, at every size
-   that was priced, are by the model within MG_RANGE_LOSS of the best that was found there.  With the hook `measure` the best few by
-   the model are timed at each size that was searched, and MG_RANGE_LOSS_TIMED is what they may lose by these times. */
+   that was priced, are by the model within MG_RANGE_LOSS of the best that was found there.  With the hook `measure` what was
+   found at a size that was searched, and the best few of the others, are timed there, and MG_RANGE_LOSS_TIMED is what they may
+   lose by these times. */
 
 #define MG_RANGE_LOSS 0.10
 #define MG_RANGE_LOSS_TIMED 0.15
@@ -8761,6 +8762,24 @@ static void mgi_se_cuts_result(mgi_se_search *S, const mgi_se_cutting *X, int k,
   mgi_se_result_add(S, out, g, us, &rep);
 }
 
+/* The fastest program whose products are library kernels, with those found around them, among the results: the model may be wrong of
+   either, and a timed search compares them. */
+static void mgi_se_cuts_products(mgi_se_search *S, mgi_se_cutting *X, mg_search_result *out, mg_error *why) {
+  const mgi_se_chains *H = &X->H;
+  int k = 0, products = 0;
+  for (int i = 0; i < X->n_piece; i++)
+    for (int q = 0; q < X->C->n; q++) {
+      const int product = X->C->p->ops[X->C->op[q]].code == MG_OP_MATMUL;
+      products += product;
+      if (product && mgi_se_set_has(&X->piece[i].ops, q)) X->piece[i].us = 1e18;
+    }
+  if (!products) return;
+  mgi_se_chains_fill(&X->H);
+  for (int q = 1; q <= H->most; q++)
+    if (H->cost[q * H->n + H->n - 1] < H->cost[k * H->n + H->n - 1]) k = q;
+  mgi_se_cuts_result(S, X, k, out, why);
+}
+
 /* Programs of several kernels.  A segment that is not searched yet costs at least its tensors' bytes.  by_path: for a program too long to be
    searched whole, or in the time that there was. */
 static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, int by_path, mg_search_result *out, mg_error *e, mg_error *why) {
@@ -8791,6 +8810,7 @@ static mg_status mgi_se_search_cuts(mgi_se_search *S, mgi_se_cuts *C, int by_pat
     for (int k = 2; k <= K; k++) if (cost[k * D + D - 1] < cost[first * D + D - 1]) first = k;
     mgi_se_cuts_result(S, &X, first, out, why);
     for (int k = 2; k <= all; k++) if (k != first && !(by_path && mgi_se_over(S))) mgi_se_cuts_result(S, &X, k, out, why);
+    if (!(by_path && mgi_se_over(S))) mgi_se_cuts_products(S, &X, out, why);
   }
   S->had = X.seg, S->n_had = X.n;
   free(X.piece), free(X.todo), free(id), free(before), free(after), free(cost), free(from), free(by);
@@ -9965,7 +9985,7 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
    What is priced is what runs: a kernel whose rows are cut in chunks of c takes as long for n rows as for the next multiple of
    c, and one whose tile holds all rows takes as long for one as for all that it is for.  Example: X[n, 4096] W, found at
    n = 16 uncut, is for n <= 16; found at 64 in four chunks of 16, it is for all n. */
-enum { MGI_RANGE_POINTS = 10, MGI_RANGE_LEAST = 8, MGI_RANGE_SIZES = 96, MGI_RANGE_KEPT = 6, MGI_RANGE_FAMILIES = MGI_RANGE_POINTS * MGI_RANGE_KEPT + 1 };
+enum { MGI_RANGE_POINTS = 10, MGI_RANGE_LEAST = 8, MGI_RANGE_SIZES = 96, MGI_RANGE_KEPT = 8, MGI_RANGE_FAMILIES = MGI_RANGE_POINTS * MGI_RANGE_KEPT + 1 };
 typedef struct mgi_range_family {
   mg_graph *graph;                   /* bound: the size at which it was found */
   int64_t chunk, most;               /* n is rounded up to a multiple of it; the greatest n that it is for, 0: any */
@@ -10081,26 +10101,36 @@ static mg_status mgi_range_search(mgi_ranges *R, int64_t n, double seconds, mg_f
   mg_graph_free(p);
   return s == MG_NOT_FOUND ? MG_OK : s;
 }
-/* ---- times.  At each point the best few by the model are timed, as members whose n is a multiple of their chunks: those that have the
-   same one by one call of the hook, as that compares them with one program. */
-enum { MGI_RANGE_OWN = 4, MGI_RANGE_TIMED = MGI_RANGE_POINTS + 2 * MGI_RANGE_OWN };
+/* ---- times.  At each point, the greatest first, what was found there is timed, as a search for that size alone would, and the best
+   few of the others: as members whose n is a multiple of their chunks, those that have the same one by one call of the hook, as that
+   compares them with one program. */
+enum { MGI_RANGE_OTHERS = 4, MGI_RANGE_TIMED = MGI_RANGE_KEPT + MGI_RANGE_OTHERS + MGI_RANGE_POINTS };
 #define MGI_RANGE_NEAR 1.3
-/* The families to time at size k: of those near the best the first MGI_RANGE_OWN of those that go no further, or have no end, and
-   of each other length the best; how many. */
-static int mgi_range_near(const mgi_ranges *R, int k, int which[MGI_RANGE_TIMED]) {
+/* What f takes at size k by its time at the least point from q on that has one, or by the model. */
+static double mgi_range_known(const mgi_range_family *f, int q, int k) {
+  for (; q < MGI_RANGE_POINTS; q++)
+    if (f->factor[q] > 0) return f->us[k] * f->factor[q];
+  return f->us[k];
+}
+/* The families to time at point q, which is size k: those found there, and of those near the best the best few that have no end, and the
+   best of each other length; how many. */
+static int mgi_range_near(const mgi_ranges *R, int q, int k, int which[MGI_RANGE_TIMED]) {
   int n = 0;
   double top = 0;
-  for (int f = 0; f < R->n; f++)
-    if (R->family[f].us[k] > 0 && (top == 0 || R->family[f].us[k] < top)) top = R->family[f].us[k];
-  while (n < MGI_RANGE_TIMED) {
+  for (int f = 0; f < R->n; f++) {
+    const mgi_range_family *x = &R->family[f];
+    if (x->us[k] > 0 && (top == 0 || x->us[k] < top)) top = x->us[k];
+    if (x->us[k] > 0 && !x->own && x->graph->symbol[0].most == R->size[k] && n < MGI_RANGE_KEPT) which[n++] = f;
+  }
+  for (const int found = n; n < MGI_RANGE_TIMED;) {
     int next = -1;
+    double least = MGI_RANGE_NEAR * top;
     for (int f = 0; f < R->n; f++) {
       const mgi_range_family *x = &R->family[f];
+      const double us = mgi_range_known(x, q, k);
       int alike = 0, had = 0;
-      for (int j = 0; j < n; j++) alike += R->family[which[j]].most == x->most, had |= which[j] == f;
-      const int most = !x->most || x->most == R->size[k] ? MGI_RANGE_OWN : 1;
-      if (had || alike >= most || !(x->us[k] > 0) || x->us[k] > MGI_RANGE_NEAR * top) continue;
-      if (next < 0 || x->us[k] < R->family[next].us[k]) next = f;
+      for (int j = 0; j < n; j++) alike += j >= found && R->family[which[j]].most == x->most, had |= which[j] == f;
+      if (!had && alike < (x->most ? 1 : MGI_RANGE_OTHERS) && us > 0 && us < least) next = f, least = us;
     }
     if (next < 0) break;
     which[n++] = next;
@@ -10140,11 +10170,11 @@ static mg_status mgi_range_time_some(mgi_ranges *R, int point, int k, const int 
 }
 /* Prices by times: at each size as at the next point from there on, or the last.  What was not timed is no choice where something was. */
 static mg_status mgi_range_time(mgi_ranges *R, const int64_t *point, int points, mg_error *e) {
-  for (int q = 0; q < points; q++) {
+  for (int q = points - 1; q >= 0; q--) {
     int which[MGI_RANGE_TIMED], k = 0;
     uint8_t done[MGI_RANGE_TIMED] = {0};
     while (R->size[k] != point[q]) k++;
-    const int n = mgi_range_near(R, k, which);
+    const int n = mgi_range_near(R, q, k, which);
     for (int left = n; left > 0;) {
       const mg_status s = mgi_range_time_some(R, q, k, which, n, done, e);
       if (s != MG_OK) return s;

@@ -225,6 +225,97 @@ static void ranges_are_whole(void **state) {
   }
 }
 
+/* Programs of tests/bench/ranges.py, and sizes that nobody chose for them. */
+static const char *const families[] = {
+    "program attention\nsym n in 1..128\ninput Q : f16[16, n, 128]\ninput K : f16[16, 128, 2048] @ [0, 2, 1]\ninput V : f16[16, 2048, 128]\n"
+    "O = matmul(softmax(scale(matmul(Q, K), 1/11), dim=2), V)\noutput O\n",
+    "program norm_linear\nsym n in 1..128\ninput X : f16[n, 4096]\ninput G : f16[4096]\ninput W : f16[4096, 4096]\n"
+    "O = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n",
+    "program gated_mlp\nsym n in 1..128\ninput X : f16[n, 4096]\ninput A : f16[4096, 4096]\ninput B : f16[4096, 4096]\n"
+    "O = mul(silu(matmul(X, A)), matmul(X, B))\noutput O\n"};
+/* What f runs at size n: rows are whole chunks, and a kernel that does not cut them has all that it is for. */
+static mg_graph *member_that_runs(const mg_graph *f, int64_t n) {
+  const int64_t one = 1, most = f->symbol[0].most;
+  int64_t chunk = 1;
+  mg_graph *all, *m;
+  mg_error e;
+  for (uint32_t k = 1; k < f->n_ops; k++) {
+    const mg_graph *b = f->ops[k].sub;
+    int cuts = 0;
+    for (uint32_t a = 1; b && a < b->n_axes; a++) {
+      if (!b->axes[a].symbol) continue;
+      const int64_t c = mg_ceil_div(most, b->axes[a].extent);
+      chunk = chunk / mg_gcd(chunk, c) * c, cuts = 1;
+    }
+    if (b && !cuts) chunk = most;
+  }
+  n = mg_ceil_div(n, chunk) * chunk;
+  if (mg_within(f, &one, &n, &all, &e) != MG_OK || mg_at(all, &n, &m, &e) != MG_OK) fail_msg("n = %lld: %s", (long long)n, e.msg);
+  mg_graph_free(all);
+  return m;
+}
+/* Times by a machine that likes other kernels than the model does: by threads, operators and loops of their blocks. */
+static double odd_us(const mg_graph *g) {
+  uint32_t kind = 0;
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    if (g->ops[k].sub) kind = kind * 31 + g->ops[k].sub->n_ops * 7 + g->ops[k].sub->n_axes * 5 + (uint32_t)g->ops[k].sub->threads / 32;
+  return mg_predict_us(g, mg_machine_at(0)) * (4 + kind % 3) / 4;
+}
+static mg_status odd_times(void *user, const mg_graph *program, const mg_graph *const *g, int n, double *us, mg_error *e) {
+  (void)user, (void)program, (void)e;
+  for (int k = 0; k < n; k++) us[k] = odd_us(g[k]);
+  return MG_OK;
+}
+/* At each of the sizes, the ranges of program k lose at most `loss` against what a search for that size alone finds. */
+static void ranges_against_one_size(size_t k, const int64_t *size, int sizes, mg_search_config *c, double loss) {
+  mg_graph *p = parse(families[k]);
+  mg_family_result f;
+  mg_error e;
+  c->emittable = emittable;
+  if (mg_search_family(p, c, NULL, &f, &e) != MG_OK) fail_msg("%s", e.msg);
+  for (int j = 0; j < sizes; j++) {
+    mg_search_result own;
+    mg_graph *at;
+    int r = 0;
+    while (f.range[r].most < size[j]) r++;
+    assert_int_equal(mg_at(p, &size[j], &at, &e), MG_OK);
+    if (mg_search(at, c, &own, &e) != MG_OK) fail_msg("%s", e.msg);
+    mg_graph *m = member_that_runs(f.range[r].graph, size[j]);
+    const double got = c->measure ? odd_us(m) : mg_predict_us(m, mg_machine_at(0));
+    const double best = c->measure ? own.measured_us[0] : own.predicted_us[0];
+    if (got > (1 + loss) * best * 1.0000001)
+      fail_msg("%s, n = %lld: the range %lld..%lld takes %.2f us, what is found for that size %.2f us", p->name, (long long)size[j], (long long)f.range[r].least,
+               (long long)f.range[r].most, got, best);
+    mg_search_result_free(&own);
+    mg_graph_free(at), mg_graph_free(m);
+  }
+  mg_family_result_free(&f);
+  mg_graph_free(p);
+}
+static void ranges_lose_little_by_the_model(void **state) {
+  static const int64_t every[] = {1, 2, 7, 16, 33, 64, 100, 128}, some[] = {33, 100};
+  const int all = getenv("SOAK_S") != NULL;
+  (void)state;
+#ifdef __SANITIZE_ADDRESS__
+  skip(); /* the other tests of ranges run all of this code */
+#endif
+  for (size_t k = 0; k < (all ? 3 : 1); k++) {
+    mg_search_config c = mg_search_config_default();
+    ranges_against_one_size(k, all ? every : some, all ? 8 : 2, &c, MG_RANGE_LOSS);
+  }
+}
+/* Of the sizes that are searched: at others, too, times are those of the next of them. */
+static void ranges_lose_little_by_times(void **state) {
+  static const int64_t searched[] = {1, 8, 16, 48, 64, 128};
+  (void)state;
+  for (size_t k = 0; k < 3; k++) {
+    mg_search_config c = mg_search_config_default();
+    c.measure = odd_times;
+    if (k != 1 && !getenv("SOAK_S")) continue; /* norm_linear, of which the first few by the model are not enough */
+    ranges_against_one_size(k, searched, 6, &c, MG_RANGE_LOSS_TIMED);
+  }
+}
+
 static mg_status checked(const char *cu, mg_check_report *r, mg_error *e) {
   mg_check_config c;
   memset(&c, 0, sizeof c);
@@ -323,6 +414,7 @@ static void rows_have_the_same_bits(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(prints_what_it_reads),       cmocka_unit_test(says_what_is_no_family), cmocka_unit_test(members_are_the_first_rows),
                                      cmocka_unit_test(verdicts_are_for_all_sizes), cmocka_unit_test(ranges_are_whole),       cmocka_unit_test(one_file_runs_at_every_size),
+                                     cmocka_unit_test(ranges_lose_little_by_the_model), cmocka_unit_test(ranges_lose_little_by_times),
                                      cmocka_unit_test(rows_have_the_same_bits)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
