@@ -234,7 +234,7 @@ typedef struct mg_search_config {
   int max_kernel_ops;                /* 0: of up to 5 kernels the best for each number, of more the best where it is better.  The program
                                         itself is a candidate at any number */
   int max_loops;                     /* in a block, one after the other; 0: 1, at most 2 */
-  int max_block_ops;                 /* 0: 11, at most 40; loads, stores and unary elementwise operators are not counted */
+  int max_block_ops;                 /* 0: 11, of tilings 40; at most 40; loads, stores and unary elementwise operators are not counted */
   int top_k;                         /* 0: 8; of kernels for the whole program, at most as many as a segment keeps: 96 */
   int bound;                         /* leave out what the model's bound puts behind a frame's best; the default config has 1 */
   int prune;                         /* abstract expressions on; the default config has 1.  Off: max_block_ops bounds the
@@ -431,7 +431,8 @@ typedef struct mg_tilings {
 } mg_tilings;
 
 /* All expressions of `program`, which must outlive *out.  MG_UNSUPPORTED, with the reason, if it has no matmul, an
-   operator that is neither matmul, elementwise, sum, max nor transpose, or one class of dimensions twice in a tensor. */
+   operator that is neither matmul, elementwise, sum, max, transpose, slice nor concat.  No loop cuts what a slice or a concat goes
+   along, nor what is twice in a tensor. */
 mg_status mg_tilings_of(const mg_graph *program, const mg_tilings_config *cfg, mg_tilings *out, mg_error *e);
 void mg_tilings_free(mg_tilings *t);
 int mg_tilings_find(const mg_tilings *t, const char *text); /* the expression's index, or -1 */
@@ -1893,7 +1894,7 @@ static mg_status mgi_se_pl_close(const mg_egraph *eg, const uint32_t *out, int n
       recomputed in cannot be left: its user sinks into it, and if that cannot be, the expression is removed.
    4. Statements are then put in order, a loop opened when all it needs is there.  Text, graph and cost come from that.  */
 
-enum { MGI_TI_OPS = 96, MGI_TI_ITEMS = 224, MGI_TI_SIZES = 1024 };
+enum { MGI_TI_OPS = 96, MGI_TI_ITEMS = 224, MGI_TI_SIZES = 1024, MGI_TI_PARTS = 16 }; /* PARTS: what a cluster has of blocks */
 
 typedef struct mgi_ti_op {
   mg_opcode code;                  /* LOAD for an input: in[0] is its tensor */
@@ -2031,6 +2032,29 @@ static int mgi_ti_loop_of(mg_tilings *t, int32_t *cls, int32_t c, int64_t extent
   return l;
 }
 
+/* 1: class c goes along a slice or a concat, or is twice in a tensor (a rotation's matrix): no loop cuts it, a block has all of it. */
+static int mgi_ti_whole(const mg_graph *g, const mg_classes *C, int32_t c) {
+  for (uint32_t i = 1; i < g->n_ops; i++) {
+    const mg_op_node *o = &g->ops[i];
+    if (o->code != MG_OP_SLICE && o->code != MG_OP_CONCAT) continue;
+    const uint32_t along = (uint32_t)o->attr.dim;
+    if (C->of[o->out[0].id * MG_MAX_RANK + along] == c) return 1;
+    for (int j = 0; j < o->n_in; j++) if (C->of[o->in[j].id * MG_MAX_RANK + along] == c) return 1;
+  }
+  for (uint32_t i = 1; i < g->n_tensors; i++) {
+    const mg_shape *x = &g->tensors[i].shape;
+    int times = 0;
+    for (int d = 0; d < x->rank; d++) times += x->dim[d] > 1 && C->of[i * MG_MAX_RANK + (uint32_t)d] == c;
+    if (times > 1) return 1;
+  }
+  return 0;
+}
+/* The class of dimension d of x; -1: no loop is along it. */
+static int32_t mgi_ti_class(const mg_graph *g, const mg_classes *C, mg_tensor x, int d) {
+  const int32_t c = C->of[x.id * MG_MAX_RANK + (uint32_t)d];
+  return mg_tensor_of(g, x)->shape.dim[d] == 1 || mgi_ti_whole(g, C, c) ? -1 : c;
+}
+
 static mg_status mgi_ti_read(mg_tilings *t, const mg_graph *g, const mg_classes *C, mg_error *e) {
   mgi_ti_program *p = t->program;
   int32_t cls[MG_TILING_LOOPS];
@@ -2038,7 +2062,7 @@ static mg_status mgi_ti_read(mg_tilings *t, const mg_graph *g, const mg_classes 
   const char *where = g->name;
   if (!mg_is_program(g)) return mg_fail(e, MG_BAD_INPUT, where, "expected a program of library operators, found a µGraph");
   if (g->n_tensors > 1024 || g->n_ops + g->n_in > MGI_TI_OPS / 2) return mg_fail(e, MG_UNSUPPORTED, where, "expected at most %d operators and inputs, found %u", MGI_TI_OPS / 2, (unsigned)(g->n_ops + g->n_in));
-#define MGI_TI_CLS(T, d) (mg_tensor_of(g, T)->shape.dim[d] == 1 ? -1 : C->of[(T).id * MG_MAX_RANK + (uint32_t)(d)])
+#define MGI_TI_CLS(T, d) mgi_ti_class(g, C, T, d)
   for (int batch = 0; batch < 2; batch++) {
     for (uint32_t i = 1; i < g->n_ops; i++) {
       const mg_op_node *o = &g->ops[i];
@@ -2054,7 +2078,7 @@ static mg_status mgi_ti_read(mg_tilings *t, const mg_graph *g, const mg_classes 
     if (!batch) t->n_loops = t->n_all;
   }
   if (t->n_loops > MG_TILING_MAX) return mg_fail(e, MG_UNSUPPORTED, where, "expected at most %d loops, found %d", MG_TILING_MAX, t->n_loops);
-  if (!t->n_loops) return mg_fail(e, MG_UNSUPPORTED, where, "expected a matmul of sizes above 1, found none");
+  if (!t->n_loops) return mg_fail(e, MG_UNSUPPORTED, where, "expected a matmul with a dimension for a loop, found none");
   memset(of, -1, sizeof of);
   for (uint32_t i = 0; i < g->n_in + g->n_ops - 1; i++) {
     const mg_op_node *o = i < g->n_in ? NULL : &g->ops[i - g->n_in + 1];
@@ -2069,12 +2093,12 @@ static mg_status mgi_ti_read(mg_tilings *t, const mg_graph *g, const mg_classes 
       int l = 0;
       while (l < t->n_all && (c < 0 || cls[l] != c)) l++;
       q->dim[d] = x->shape.dim[d], q->loop[d] = (int8_t)(l < t->n_all ? l : -1);
-      if (l < t->n_all && (q->idx >> l & 1)) return mg_fail(e, MG_UNSUPPORTED, where, "'%s' has two dimensions that must have one extent: one loop cannot cut both", x->name);
       if (l < t->n_all) q->idx |= 1u << l;
     }
     if (o) {
       int ok = mg_op_row(o->code)->elementwise || o->code == MG_OP_MATMUL || o->code == MG_OP_SUM || o->code == MG_OP_MAX || o->code == MG_OP_TRANSPOSE;
-      if (!ok) return mg_fail(e, MG_UNSUPPORTED, where, "expected matmul, sum, max, transpose or an elementwise operator, found %s", mg_op_row(o->code)->name);
+      ok |= o->code == MG_OP_SLICE || o->code == MG_OP_CONCAT;
+      if (!ok) return mg_fail(e, MG_UNSUPPORTED, where, "expected matmul, sum, max, transpose, slice, concat or an elementwise operator, found %s", mg_op_row(o->code)->name);
       q->attr = o->attr;
       for (int j = 0; j < o->n_in; j++) {
         q->in[q->n_in++] = of[o->in[j].id];
@@ -2606,6 +2630,8 @@ double mg_tiling_us(const mg_tilings *t, int which, const int64_t *tile, int64_t
     if (x->code == MG_OP_ACCUM && o->code == MG_OP_MATMUL) held += el * o->bytes;
     if (x->code != MG_OP_MATMUL) continue;
     if (!P.pend[x->op]) held += el * o->bytes; /* no accumulator holds it */
+    const mgi_ti_op *left = &p->op[o->in[0]];
+    if (left->loop[left->rank - 1] < 0) el *= (double)left->dim[left->rank - 1];
     for (int l = 0; l < t->n_loops; l++)
       if (o->red >> l & 1) el *= P.path[1 + x->scope] >> l & 1 ? (double)mgi_ti_chunk(t, tile, l) : (double)t->loop[l].extent;
     flops += 2 * el * trips;
@@ -2621,7 +2647,18 @@ static mg_map mgi_ti_map(const mg_graph *b, mg_map m, const mgi_ti_op *o, uint32
   return m;
 }
 
-mg_status mg_tiling_graph(const mg_tilings *t, int which, const int64_t *tile, mg_graph **out, mg_error *e) {
+/* The loop that stands alone around all others and sums up all that leaves it, in tiles of one size, or -1: blocks of the grid
+   may share its tiles, `parts` of them, and add up what each makes. */
+static int mgi_ti_shared_loop(const mg_tilings *t, const mgi_ti_place *P, const int64_t *tile, int64_t parts) {
+  int l = -1, roots = 0;
+  for (int k = 0; k < t->n_loops; k++) if ((P->live >> k & 1) && P->parent[k] < 0) l = k, roots++;
+  if (roots != 1 || mgi_ti_trips(t, tile, l) % parts || t->loop[l].extent % mgi_ti_trips(t, tile, l)) return -1;
+  for (int k = 0; k < P->n; k++) if (P->item[k].code == MG_OP_ACCUM && (P->item[k].join >> l & 1)) return -1;
+  return l;
+}
+
+/* The candidate, with the outermost loop's tiles in so many parts that different blocks sum up; MG_UNSUPPORTED: they cannot. */
+static mg_status mgi_ti_graph(const mg_tilings *t, int which, const int64_t *tile, int64_t parts, mg_graph **out, mg_error *e) {
   mgi_ti_place P;
   *out = NULL;
   if (mgi_ti_asked(t, which, "mg_tiling_graph", e)) return MG_BAD_INPUT;
@@ -2639,6 +2676,10 @@ mg_status mg_tiling_graph(const mg_tilings *t, int which, const int64_t *tile, m
     grid[used++] = mgi_ti_trips(t, tile, l);
     axis[l].id = (uint32_t)used;
   }
+  const int split = parts > 1 ? mgi_ti_shared_loop(t, &P, tile, parts) : -1;
+  mg_axis group = { 0 };
+  if (parts > 1 && (split < 0 || used == 3)) return mg_fail(e, MG_UNSUPPORTED, x->text, "no loop whose tiles blocks can share");
+  if (split >= 0) grid[used++] = parts, group.id = (uint32_t)used;
   mg_config c = mg_config_default();
   mg_graph *g = mg_program_new(p->g->name, &c);
   if (!g) return mg_fail(e, MG_NO_MEMORY, x->text, "no memory for a graph");
@@ -2651,10 +2692,13 @@ mg_status mg_tiling_graph(const mg_tilings *t, int which, const int64_t *tile, m
   mg_graph *b = mg_graph_begin(g, grid, 128);
   for (int i = 0; b && i < P.n_events; i++) {
     int v = P.event[i];
-    if (v >= MGI_TI_CLOSE) { mg_loop_end(b); continue; }
     if (v >= MGI_TI_OPEN) {
-      char name[2] = { t->loop[v - MGI_TI_OPEN].name, 0 };
-      axis[v - MGI_TI_OPEN] = mg_loop_begin(b, name, mgi_ti_trips(t, tile, v - MGI_TI_OPEN));
+      const int l = v >= MGI_TI_CLOSE ? v - MGI_TI_CLOSE : v - MGI_TI_OPEN;
+      const int64_t trips = l == split ? mgi_ti_trips(t, tile, l) / parts : mgi_ti_trips(t, tile, l);
+      char name[2] = { t->loop[l].name, 0 };
+      if (l == split && trips == 1) continue;
+      if (v >= MGI_TI_CLOSE) mg_loop_end(b);
+      else axis[l] = mg_loop_begin(b, name, trips);
       continue;
     }
     const mgi_ti_item *m = &P.item[v];
@@ -2662,7 +2706,10 @@ mg_status mg_tiling_graph(const mg_tilings *t, int which, const int64_t *tile, m
     mg_tensor a[4];
     for (int j = 0; j < m->n_dep; j++) a[j] = val[m->dep[j]];
     mg_map map = mg_map_none();
-    if (m->code == MG_OP_LOAD) val[v] = mg_load(b, in[o->in[0]], mgi_ti_map(b, map, o, m->join | x->bound, axis));
+    if (m->code == MG_OP_LOAD) {
+      for (int d = 0; d < o->rank && split >= 0; d++) if (o->loop[d] == split && (m->join >> split & 1)) map = mg_map_set(map, group, d);
+      val[v] = mg_load(b, in[o->in[0]], mgi_ti_map(b, map, o, m->join | x->bound, axis));
+    }
     else if (m->code == MG_OP_STORE) {
       int k = 0, taken = 0;
       for (int q = 0; q < n_stored; q++) taken += p->out[stored[q]] == m->op;
@@ -2672,7 +2719,8 @@ mg_status mg_tiling_graph(const mg_tilings *t, int which, const int64_t *tile, m
     }
     else if (m->code == MG_OP_ACCUM) {
       map = mgi_ti_map(b, map, o, m->join, axis);
-      for (int l = 0; l < t->n_loops; l++) if (m->sum >> l & 1) map = mg_map_set(map, axis[l], MG_MAP_SUM);
+      for (int l = 0; l < t->n_loops; l++) if ((m->sum >> l & 1) && axis[l].id) map = mg_map_set(map, axis[l], MG_MAP_SUM);
+      if (split >= 0 && (m->sum >> split & 1)) map = mg_map_set(map, group, MG_MAP_SUM);
       val[v] = mg_accum(b, a[0], map);
     } else val[v] = mg_apply(b, o->code, &o->attr, m->n_dep, a);
   }
@@ -2686,6 +2734,8 @@ mg_status mg_tiling_graph(const mg_tilings *t, int which, const int64_t *tile, m
   *out = g;
   return MG_OK;
 }
+
+mg_status mg_tiling_graph(const mg_tilings *t, int which, const int64_t *tile, mg_graph **out, mg_error *e) { return mgi_ti_graph(t, which, tile, 1, out, e); }
 
 /* --- the best --- */
 
@@ -2704,6 +2754,19 @@ static int mgi_ti_sizes(const mg_tilings *t, int l, int64_t *size) {
   return n;
 }
 
+/* The candidate in as many parts as are the fastest, and what it takes; NULL: there is none. */
+static double mgi_ti_fastest(const mg_tilings *t, int which, const int64_t *tile, mg_graph **out) {
+  double least = 0;
+  *out = NULL;
+  for (int64_t parts = 1; parts <= MGI_TI_PARTS; parts *= 2) {
+    mg_graph *g = NULL;
+    if (mgi_ti_graph(t, which, tile, parts, &g, NULL) != MG_OK) break;
+    const double us = mg_predict_us(g, t->cfg.machine);
+    if (*out && us >= least) mg_graph_free(g);
+    else mg_graph_free(*out), *out = g, least = us;
+  }
+  return least;
+}
 static int mgi_ti_over(const mg_tilings *t, double end) { return mgi_se_flag(t->cfg.stop) || (t->cfg.seconds > 0 && mgi_se_seconds() > end); }
 
 mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg, int most, mg_graph **graph, double *us, int *n, mg_error *e) {
@@ -2759,9 +2822,9 @@ mg_status mg_tilings_best(const mg_graph *program, const mg_tilings_config *cfg,
       over |= mgi_ti_over(&t, end);
       mg_graph *g;
       int seen = 0, q = *n;
-      if (mg_tiling_graph(&t, w, best[k].tile, &g, NULL) != MG_OK) continue; /* a grid that is too large */
+      double p = mgi_ti_fastest(&t, w, best[k].tile, &g);
+      if (!g) continue; /* a grid that is too large */
       for (int i = 0; i < *n; i++) seen |= mg_hash(graph[i]) == mg_hash(g);
-      double p = mg_predict_us(g, t.cfg.machine);
       int drop = -1; /* the worst of this class if it has its share, else the worst of all if there is no room */
       for (int i = 0; i < *n && kept == share; i++) if (of[i] == w) drop = i;
       if (kept < share && *n == most) drop = most - 1;
@@ -7310,6 +7373,7 @@ typedef struct mgi_se_search {
   double seg_t0;
   mgi_se_found *found;                  /* of a segment under way: what it becomes */
   mgi_se_found *had;                    /* what >>cuts has found, for >>rewrite */
+  int tiling_ops;                       /* max_block_ops of tilings, of which more operators are no more to try */
   int n_had, n_sure;                     /* n_sure: of the results so many, the first, are none that `wary` names */
   mgi_se_structure *pool;               /* at most MGI_SE_POOL */
   int16_t order[MGI_SE_POOL];           /* of them, the best first */
@@ -8314,7 +8378,7 @@ static void mgi_se_search_tilings(mgi_se_search *S, mg_search_result *out, mg_er
     int known = 0;
     for (int j = 0; j < out->n; j++) known |= mg_hash(out->graph[j]) == mg_hash(g[k]);
     S->st.tilings++;
-    if (known || mgi_se_block_ops(g[k]) > S->cfg.max_block_ops || mgi_se_over(S) || mgi_se_full(S, out, us[k])) { mg_graph_free(g[k]); continue; }
+    if (known || mgi_se_block_ops(g[k]) > S->tiling_ops || mgi_se_over(S) || mgi_se_full(S, out, us[k])) { mg_graph_free(g[k]); continue; }
     S->st.candidates++;
     if (mgi_se_emittable(S, g[k], why) != MG_OK) S->st.refused++, mg_graph_free(g[k]);
     else if (!mgi_se_check_small(S, g[k], &rep)) S->st.rejected++, mg_graph_free(g[k]);
@@ -9774,6 +9838,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   if (!S.cfg.machine) S.cfg.machine = mg_machine_at(0);
   if (S.cfg.threads <= 0) S.cfg.threads = 2;
   if (S.cfg.max_kernel_ops <= 0 || S.cfg.max_kernel_ops > MGI_SE_MOST_OPS) S.cfg.max_kernel_ops = MGI_SE_MOST_OPS;
+  S.tiling_ops = S.cfg.max_block_ops > 0 ? S.cfg.max_block_ops : 40;
   if (S.cfg.max_block_ops <= 0) S.cfg.max_block_ops = 11;
   if (S.cfg.max_block_ops > 40) S.cfg.max_block_ops = 40;
   if (S.cfg.max_loops <= 0) S.cfg.max_loops = 1;
@@ -9808,6 +9873,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
     else whole.ops = cuts->all, g = mgi_se_segment(cuts, &whole, e);
     const int is_long = g && S.cfg.max_kernel_ops > 1 && !S.cfg.structure && mgi_se_long(cuts, &S.cfg);
     S.more = is_long || (S.cfg.max_kernel_ops > 1 && cuts->n > 1);
+    if (g && is_long) mgi_se_search_tilings(&S, out, &why); /* in no time */
     if (is_long) st = mgi_se_search_cuts(&S, cuts, 1, out, e, &why), S.more = 0;
     if (g && st == MG_OK && !(is_long && mgi_se_over(&S))) st = mgi_se_search_whole(&S, g, &whole, is_long, e);
     else S.cut = 1, mg_graph_free(g);
@@ -9819,7 +9885,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
       if (u) mgi_se_result_add(&S, out, u, t->tile_us[whole.tile[k]], &whole.report[k]);
       else S.cut = 1;
     }
-    if (st == MG_OK) mgi_se_search_tilings(&S, out, &why);
+    if (st == MG_OK && !is_long) mgi_se_search_tilings(&S, out, &why);
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && whole.n_split) mgi_se_search_splits(&S, &whole, out, &why);
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && cuts->n > 1 && !is_long) st = mgi_se_search_cuts(&S, cuts, S.late, out, e, &why);
     if (st == MG_OK && S.cfg.max_kernel_ops > 1 && cuts->n > 1 && whole.s && S.seg == whole.s) st = mgi_se_search_rewrites(&S, whole.s, out, e, &why);

@@ -198,7 +198,7 @@ static mg_status emittable(void *user, const mg_graph *g, mg_error *why) {
   (void)user;
   return mg_cuda_emittable(g, "sm_90a", why);
 }
-static void chain(const char *text, int most_kernels) {
+static void chain_in(const char *text, int most_kernels, double seconds) {
   mg_graph *p = parse(text), *best = NULL;
   mg_verify_report r;
   mg_search_stats stats;
@@ -207,7 +207,7 @@ static void chain(const char *text, int most_kernels) {
   mg_error e;
   char *cu = NULL, *printed = NULL;
   mg_search_config cfg = mg_search_config_default();
-  cfg.emittable = emittable, cfg.time_limit_s = 30;
+  cfg.emittable = emittable, cfg.time_limit_s = seconds;
   if (mg_superoptimize(p, &cfg, NULL, &best, &r, &stats, &e) != MG_OK) fail_msg("search: %s: %s\n%s", e.where, e.msg, text);
   assert_int_equal(r.verdict, MG_EQUAL);
   assert_int_equal(mg_print(best, &printed, &e), MG_OK);
@@ -220,6 +220,7 @@ static void chain(const char *text, int most_kernels) {
   mg_string_free(printed), mg_string_free(cu);
   mg_graph_free(p), mg_graph_free(best);
 }
+static void chain(const char *text, int most_kernels) { chain_in(text, most_kernels, 30); }
 static void chains(void **state) {
   (void)state;
   chain("program gate\ninput X : f16[16, 128]\ninput W : f16[128, 64]\ninput B : f16[16, 64]\nO = mul(sigmoid(matmul(X, W)), clamp(tanh(B), -1/2, 1/2))\noutput O\n", 1);
@@ -231,6 +232,21 @@ static void chains(void **state) {
   chain("program masked\ninput Q : f16[64, 32]\ninput K : f16[32, 64]\ninput V : f16[64, 32]\ninput M : f16[64, 64]\nS = matmul(Q, K)\nE = keep(M, exp(sub(S, max(S, dim=1))))\nO = matmul(div(E, sum(E, dim=1)), V)\noutput O\n", 1);
   chain(ATTENTION, 1);
   chain("program rotate\ninput X : f16[16, 64]\ninput C : f16[16, 64]\ninput S : f16[16, 64]\nO = rope(X, C, S)\noutput O\n", 4);
+}
+
+/* Queries and keys turned before their product, by halves and by a matrix, with heads and without: one kernel, at once. */
+static void rotary_attention_is_one_kernel(void **state) {
+  (void)state;
+#define TURNED "input Q : f16[2, 32, 32]\ninput K : f16[2, 128, 32]\ninput V : f16[2, 128, 32]\ninput c : f16[32, 32]\ninput s : f16[32, 32]\n" \
+               "input ck : f16[128, 32]\ninput sk : f16[128, 32]\n"
+#define ATTENDS "O = matmul(softmax(scale(matmul(q, transpose(k, [0, 2, 1])), 1/6), dim=2), V)\noutput O\n"
+  chain_in("program by_halves\n" TURNED "q = rope(Q, c, s)\nk = rope(K, ck, sk)\n" ATTENDS, 1, 4);
+  chain_in("program by_matrix\n" TURNED "input R : f16[32, 32]\nq = add(mul(Q, c), mul(matmul(Q, R), s))\n"
+           "k = add(mul(K, ck), mul(matmul(K, R), sk))\n" ATTENDS, 1, 4);
+  chain_in("program of_queries\ninput Q : f16[16, 32]\ninput K : f16[32, 96]\ninput V : f16[96, 32]\ninput c : f16[16, 32]\ninput s : f16[16, 32]\n"
+           "O = matmul(softmax(matmul(rope(Q, c, s), K), dim=1), V)\noutput O\n", 1, 4);
+#undef TURNED
+#undef ATTENDS
 }
 
 /* ---- the causal mask: an input that is filled by definition */
@@ -466,7 +482,7 @@ static void casts(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(equal_pairs), cmocka_unit_test(wrong_pairs), cmocka_unit_test(domains), cmocka_unit_test(errors), cmocka_unit_test(every_row_is_emitted),
-                                      cmocka_unit_test(casts), cmocka_unit_test(parts_of_slices), cmocka_unit_test(classes_and_hashes), cmocka_unit_test(chains),
+                                      cmocka_unit_test(casts), cmocka_unit_test(parts_of_slices), cmocka_unit_test(classes_and_hashes), cmocka_unit_test(chains), cmocka_unit_test(rotary_attention_is_one_kernel),
                                       cmocka_unit_test(causal_by_definition), cmocka_unit_test(causal_pairs), cmocka_unit_test(causal_errors), cmocka_unit_test(causal_emitted)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

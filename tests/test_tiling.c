@@ -418,12 +418,31 @@ static void best_are_few_ranked_and_right(void **state) {
   }
 }
 
+/* Few queries and many keys: blocks share the keys' tiles, and sum up what each makes. */
+static void blocks_share_a_loop(void **state) {
+  (void)state;
+  mg_graph *g = parse("program few\ninput Q : f16[16, 64]\ninput K : f16[64, 4096]\ninput V : f16[4096, 64]\ninput c : f16[16, 64]\n"
+                      "O = matmul(softmax(matmul(mul(concat(slice(Q, dim=1, from=32, n=32), slice(Q, dim=1, n=32), dim=1), c), K), dim=1), V)\noutput O\n");
+  mg_graph *best[4];
+  double us[4];
+  mg_error e;
+  char *text;
+  int n = 0;
+  assert_int_equal(mg_tilings_best(g, NULL, 4, best, us, &n, &e), MG_OK);
+  assert_in_range(n, 1, 4);
+  assert_int_equal(mg_print(best[0], &text, &e), MG_OK);
+  if (!strstr(text, " {x->+") && !strstr(text, " {y->+")) fail_msg("no block sums up with others:\n%s", text);
+  assert_non_null(strstr(text, "concat("));
+  for (int k = 0; k < n; k++) must_equal(g, best[k], MG_TIER_FAST, "few"), mg_graph_free(best[k]);
+  mg_string_free(text), mg_graph_free(g);
+}
+
 static void refusals_say_why(void **state) {
   (void)state;
   static const struct { const char *text, *say; } bad[] = {
     { "program p\ninput A : f16[32, 64]\nE = exp(A)\noutput E\n", "a matmul" },
     { "program p\ninput A : f16[32, 64]\nE = matmul(A, reshape(A, [64, 32]))\noutput E\n", "reshape" },
-    { "program p\ninput A : f16[32, 32]\nE = matmul(A, A)\noutput E\n", "two dimensions" },
+    { "program p\ninput A : f16[32, 32]\nE = matmul(A, A)\noutput E\n", "for a loop" },
     { "program p\ninput A : f16[4, 32, 64]\ninput B : f16[4, 64, 32]\nE = sum(matmul(A, B), dim=0)\noutput E\n", "batch" },
   };
   mg_tilings t;
@@ -817,7 +836,7 @@ int main(int argc, char **argv) {
     cmocka_unit_test(fused_graphs_equal_theirs), cmocka_unit_test(random_graphs_fuse),
     cmocka_unit_test(each_row_takes_in_and_keeps_out), cmocka_unit_test(inlining_refuses_what_is_not_the_same),
     cmocka_unit_test(inlined_graphs_equal_theirs),
-    cmocka_unit_test(emitted_as_if_inlined), cmocka_unit_test(hostile_programs_take_no_time),
+    cmocka_unit_test(emitted_as_if_inlined), cmocka_unit_test(blocks_share_a_loop), cmocka_unit_test(hostile_programs_take_no_time),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
