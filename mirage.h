@@ -462,8 +462,9 @@ typedef struct mg_axis_info {
 } mg_axis_info;
 
 /* A size that comes with the launch.  A program with symbols is a family: the graph that stands here is the member in which each
-   symbol is at its most; mg_at gives the others.  Every dimension that a symbol names is of a class of an index (mg_parallel):
-   the program is parallel in it, chunks of it are fixed, and the outermost axis that cuts it counts them. */
+   symbol is at its most; mg_at gives the others.  One index runs through all dimensions that a symbol names.  Either the program
+   is parallel in it (mg_parallel), or it contracts it: sums, maxima and products run over it (mg_contracted).  Chunks of it are
+   fixed, and the one axis that cuts it counts them. */
 typedef struct mg_symbol { const char *name; int64_t least, most; } mg_symbol;
 
 typedef struct mg_plan_entry { const char *key, *value; } mg_plan_entry; /* value: a word or an integer */
@@ -489,6 +490,7 @@ struct mg_graph {
   mg_symbol symbol[MG_MAX_SYMBOLS]; /* kernel level */
   uint32_t n_symbols;
   uint8_t in_symbol[MG_MAX_IN][MG_MAX_RANK]; /* by input and dimension: 0, or 1 + the symbol that its extent is */
+  const char *fixed[MG_MAX_SYMBOLS]; /* names of the symbols that mg_fix took out, up to a NULL: no class is called so */
   int32_t threads;           /* block level: threads of a block */
   mg_plan_entry plan[MG_MAX_PLAN];
   uint32_t n_plan;
@@ -743,6 +745,14 @@ mg_status mg_family_of(const mg_graph *g, const mg_graph *program, mg_graph **ou
 mg_status mg_rename(mg_graph *program, const char *name, mg_error *e);
 /* By dimension of kernel-level tensors, as mg_classes.of: 0, or 1 + the symbol that its extent is.  For free(). */
 mg_status mg_symbols_of(const mg_graph *program, uint8_t **of, mg_error *e);
+/* contracted[k]: 1 if the program is not parallel in symbol k, but contracts it: what holds at one of its sizes need not hold
+   at another. */
+mg_status mg_contracted(const mg_graph *program, uint8_t contracted[MG_MAX_SYMBOLS], mg_error *e);
+/* The least and the greatest chunk that kernels of a family have of a symbol, 1 + its number: one that counts none has all of it
+   in its tile; those of whole operators have tiles of 16 or 64. */
+void mg_symbol_chunks(const mg_graph *g, uint32_t symbol, int64_t chunk[2]);
+/* The family in which symbol k has value[k], as in mg_at, wherever fixed[k] is not 0; it keeps the others. */
+mg_status mg_fix(const mg_graph *program, const uint8_t *fixed, const int64_t *value, mg_graph **out, mg_error *e);
 
 /* Classes of an index: sets of (input or output, dimension) through which one index runs from the inputs to the outputs of
    one graph, or of two with one signature at once, so that each output row is one function of the input rows of that index,
@@ -2443,9 +2453,16 @@ typedef struct mgi_parser {
   int depth, failed, many;    /* many: another program may follow */
   mg_error *e;
   mg_graph *root;
-  struct { const mg_graph *g; mg_tensor t; int line, column; uint32_t symbol[MG_MAX_RANK]; } shape[64]; /* reshapes of a program with symbols */
-  int n_shapes;
+  struct mgi_written *shapes, **last; /* reshapes of a program with symbols, in the order of the text */
 } mgi_parser;
+/* The symbols that the text of a reshape has, by the dimensions of its result t. */
+typedef struct mgi_written {
+  const mg_graph *g;
+  mg_tensor t;
+  int line, column;
+  uint32_t symbol[MG_MAX_RANK];
+  struct mgi_written *next;
+} mgi_written;
 
 static void mgi_perr(mgi_parser *P, mg_status s, const char *fmt, ...) {
   if (P->failed) return;
@@ -2807,10 +2824,11 @@ static mg_tensor mgi_parse_call(mgi_parser *P, mg_graph *g, const char *name, in
   }
   mg_tensor t = mg_apply(g, op, &A, n, in);
   if (op == MG_OP_RESHAPE && P->root->n_symbols) {
-    if (P->n_shapes == (int)(sizeof P->shape / sizeof *P->shape)) mgi_perr(P, MG_LIMIT, "a program with symbols has at most %d reshapes", (int)(sizeof P->shape / sizeof *P->shape));
-    else {
-      P->shape[P->n_shapes].g = g, P->shape[P->n_shapes].t = t, P->shape[P->n_shapes].line = line, P->shape[P->n_shapes].column = column;
-      memcpy(P->shape[P->n_shapes++].symbol, written, sizeof written);
+    mgi_written *w = (mgi_written *)mgi_alloc(P->root->root, sizeof *w); /* without memory the error sticks to the graph */
+    if (w) {
+      w->g = g, w->t = t, w->line = line, w->column = column, w->next = NULL;
+      memcpy(w->symbol, written, sizeof written);
+      *P->last = w, P->last = &w->next;
     }
   }
   return mgi_built(P, line, column) ? t : none;
@@ -3041,12 +3059,12 @@ static mg_status mgi_parse_one(mgi_parser *P, const mg_config *cfg, mg_graph **o
   if (P->failed) return (mg_status)P->failed;
   mg_graph *g = mg_program_new(name, cfg);
   if (!g) return mg_fail(P->e, MG_NO_MEMORY, P->where, "no memory for the program");
-  P->root = g, P->n_shapes = 0;
+  P->root = g, P->shapes = NULL, P->last = &P->shapes;
   mgi_parse_program(P, g);
   mg_error found;
   mg_status checked = P->failed ? MG_OK : mg_check(g, &found);
   if (checked != MG_OK) mgi_perr(P, checked, "%.60s: %.180s", found.where, found.msg);
-  if (!P->failed && P->n_shapes) mgi_shapes_hold(P, g);
+  if (!P->failed && P->shapes) mgi_shapes_hold(P, g);
   if (P->failed) { mg_graph_free(g); return (mg_status)P->failed; }
   *out = g;
   return MG_OK;
@@ -3091,7 +3109,12 @@ mg_status mg_parse_file(const char *path, const mg_config *cfg, mg_graph **out, 
 /* ------------------------------------------------------------------------------------------- >>printer */
 
 /* What of a program's tensors and axes runs with its symbols (>>symbols). */
-typedef struct mgi_symbols { const mg_graph *g; mg_parallel p; uint8_t of[MG_MAX_CLASSES]; } mgi_symbols; /* of a class: 0, or 1 + its symbol */
+/* of a class: 0, or 1 + its symbol; contracted: by symbol. */
+typedef struct mgi_symbols {
+  const mg_graph *g;
+  mg_parallel p;
+  uint8_t of[MG_MAX_CLASSES], contracted[MG_MAX_SYMBOLS];
+} mgi_symbols;
 static mg_status mgi_symbols_open(const mg_graph *g, mgi_symbols *S, mg_error *e);
 static const mg_symbol *mgi_symbol_at(const mgi_symbols *S, const mg_graph *g, mg_tensor t, int d);
 static void mgi_symbols_close(mgi_symbols *S);
@@ -4299,16 +4322,22 @@ typedef struct mgi_fold {
 } mgi_fold;
 
 /* Other extents of classes of an index: axes that cut class c get chunks[c], if that is not NULL; those that count a symbol's
-   chunks count them in value[symbol], if that is not NULL, and the copy has no symbols then, unless it has new least ones.
+   chunks count them in value[symbol], if that is not NULL.  The copy has no symbol that is fixed; least: of the others, or NULL.
    keep: NULL, or by kernel-level operator whether it is copied.  fold: NULL, or what is loaded or stored elsewhere. */
 typedef struct mgi_family {
   const mg_parallel *p;
   int which;
   const int64_t *extent, *chunks, *value, *least;
-  const uint8_t *keep;
+  const uint8_t *fixed, *keep;
   const mgi_fold *fold;
 } mgi_family;
-static int mgi_family_member(const mgi_family *F) { return F && F->value && !F->least; }
+/* What symbol s, from 1 on, is in the copy; 0: fixed, or none. */
+static uint32_t mgi_family_symbol(const mgi_family *F, uint32_t s) {
+  uint32_t now = s;
+  if (!s || !F || !F->fixed) return s;
+  for (uint32_t k = 0; k < s; k++) now -= F->fixed[k] != 0;
+  return F->fixed[s - 1] ? 0 : now;
+}
 static int64_t mgi_family_count(const mgi_family *F, const mg_graph *g, uint32_t axis, int64_t otherwise);
 
 /* Rebuilds the ops of `from` in `to`; map[t] is the new handle of tensor t; `up` maps those of the graph above.
@@ -4325,7 +4354,8 @@ static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
       uint32_t s = want;
       while (from->axes[s].parent != scope) s = from->axes[s].parent;
       axis[s] = mg_loop_begin(to, from->axes[s].name, mgi_family_count(F, from, s, counts ? counts[s] : from->axes[s].extent)).id;
-      if (from->axes[s].symbol && !mgi_family_member(F)) mg_symbol_axis(to, mgi_axis(axis[s]), from->axes[s].symbol);
+      const uint32_t counted = mgi_family_symbol(F, from->axes[s].symbol);
+      if (counted) mg_symbol_axis(to, mgi_axis(axis[s]), counted);
       scope = s;
     }
     if (k == from->n_ops) break;
@@ -4373,8 +4403,10 @@ static void mgi_rebuild(mg_graph *to, const mg_graph *from, mg_tensor *map, cons
           grid[now] = mgi_family_count(F, s, (uint32_t)a + 1, mine ? mine[a + 1] : s->axes[a + 1].extent);
         }
         mg_graph *sub = mg_graph_begin(to, grid, s->threads ? s->threads : 1);
-        for (uint32_t a = 1; a <= 3; a++)
-          if (s->axes[a].symbol && !mgi_family_member(F)) mg_symbol_axis(sub, mgi_axis(fold && k == fold->kernel ? fold->axis[a] : a), s->axes[a].symbol);
+        for (uint32_t a = 1; a <= 3; a++) {
+          const uint32_t counted = mgi_family_symbol(F, s->axes[a].symbol);
+          if (counted) mg_symbol_axis(sub, mgi_axis(fold && k == fold->kernel ? fold->axis[a] : a), counted);
+        }
         mg_tensor *lower = (mg_tensor *)calloc(s->n_tensors, sizeof *lower);
         if (!sub || !lower) { if (!lower) mgi_err(to, MG_NO_MEMORY, "mg_resize", "no memory"); free(lower); return; }
         mgi_rebuild(sub, s, lower, map, mine, kernel, flat, F);
@@ -4455,19 +4487,27 @@ static mg_status mgi_flat_all(const mg_graph *g, mg_error *e) {
   return s;
 }
 
-/* The symbols of g, in a graph of its inputs: each at most what its dimensions have there. */
-static void mgi_copy_symbols(mg_graph *to, const mg_graph *g, const int64_t *leasts) {
+/* The symbols of g that F does not fix, in a graph of its inputs: each at most what its dimensions have there. */
+static void mgi_copy_symbols(mg_graph *to, const mg_graph *g, const mgi_family *F) {
   for (uint32_t s = 1; s <= g->n_symbols; s++) {
+    const uint32_t now = mgi_family_symbol(F, s);
     int64_t most = 0;
+    if (!now) continue;
     for (uint32_t k = 0; k < g->n_in; k++)
       for (int d = 0; d < g->tensors[g->in[k].id].shape.rank; d++)
         if (g->in_symbol[k][d] == s) most = mg_tensor_of(to, to->in[k])->shape.dim[d];
-    const int64_t least = leasts ? leasts[s - 1] : g->symbol[s - 1].least;
+    const int64_t least = F && F->least ? F->least[s - 1] : g->symbol[s - 1].least;
     mg_symbol_new(to, g->symbol[s - 1].name, least < most ? least : most, most);
     for (uint32_t k = 0; k < g->n_in; k++)
       for (int d = 0; d < g->tensors[g->in[k].id].shape.rank; d++)
-        if (g->in_symbol[k][d] == s) mg_symbol_input(to, to->in[k], d, s);
+        if (g->in_symbol[k][d] == s) mg_symbol_input(to, to->in[k], d, now);
   }
+}
+/* The names of the symbols that F fixes in a copy of g. */
+static void mgi_copy_fixed(mg_graph *to, const mg_graph *g, const mgi_family *F) {
+  int n = 0;
+  for (uint32_t k = 0; k < g->n_symbols && F && F->fixed; k++)
+    if (F->fixed[k]) to->fixed[n++] = mgi_copy_string(to->root, g->symbol[k].name, strlen(g->symbol[k].name));
 }
 /* A copy, of other sizes or without thread graphs. */
 static mg_status mgi_copy_program(const mg_graph *g, const int64_t *extent, const int64_t *counts, int flat, const mgi_family *F, mg_graph **out, mg_error *e) {
@@ -4490,7 +4530,8 @@ static mg_status mgi_copy_program(const mg_graph *g, const int64_t *extent, cons
       }
       map[g->in[k].id] = mg_input_like(r, t, dim);
     }
-    if (!mgi_family_member(F)) mgi_copy_symbols(r, g, F ? F->least : NULL);
+    mgi_copy_symbols(r, g, F);
+    mgi_copy_fixed(r, g, F);
     mgi_rebuild(r, g, map, NULL, counts, &kernel, flat, F);
     for (uint32_t k = 0; k < g->n_out; k++) mg_output(r, map[g->out[k].id]);
     s = mg_check(r, e);
@@ -4765,13 +4806,27 @@ mg_status mg_inline_threads(const mg_graph *g, mg_graph **out, mg_error *e) {
         class.  A store undoes the cuts that its graph made, innermost first.
      4  An output has the labels of the other graph's output.  What carries a class uncut has its extent as written.
    An axis that cuts no class keeps its count; so does a grid axis of one block, which the builder takes out of all maps.
-   Requirement 1: in doubt there is no class. */
+   Requirement 1: in doubt there is no class.
+
+   Indices that are contracted (mgi_indices_of) follow the same rules but two, so that every extent has a graph that is well
+   formed; what it computes is another question at each of them, and Theorem C does not answer it:
+     1' A sum or maximum of the labelled dimension, or a product over it whose operands have the same label there and the same
+        list of cuts, ends the label.
+     3' An accumulator may sum or take maxima over an axis that cuts the class, of what does not carry it.
+   Example: softmax(Q K) V, K : [64, p], V : [p, 64], scores [n, p]: one index p through both inputs, and no output. */
 
 enum { MGI_LABEL_CUTS = 7 };
 typedef struct mgi_label { int32_t c; uint8_t n, cut[MGI_LABEL_CUTS]; } mgi_label; /* c: of the union-find, or -1; cut: axes, +16 in a thread graph */
 
 /* before: by level and axis, the label that it cuts as it stands before that. */
-typedef struct mgi_labeller { mg_parallel *p; mgi_label *before; uint32_t uf[MG_MAX_CLASSES]; uint8_t lost[MG_MAX_CLASSES]; int changed; } mgi_labeller;
+/* contract: by the rules of indices that are contracted. */
+typedef struct mgi_labeller {
+  mg_parallel *p;
+  mgi_label *before;
+  uint32_t uf[MG_MAX_CLASSES];
+  uint8_t lost[MG_MAX_CLASSES];
+  int changed, contract;
+} mgi_labeller;
 
 enum { MGI_AXIS_FREE = -2 /* it cuts nothing */, MGI_AXIS_PLAIN = -1 /* it cuts what is no class */ };
 
@@ -4805,6 +4860,20 @@ static void mgi_label_once(mgi_labeller *R, const mgi_label *x, int rank) {
 }
 static uint8_t mgi_label_axis(const mg_graph *g, uint32_t a) { return (uint8_t)(a + (g->level == MG_THREAD ? 16 : 0)); }
 
+/* Rule 1': 1 if operator o ends the label that dimension d of its operand k has. */
+static int mgi_label_ends(mgi_labeller *R, uint32_t level, const mg_op_node *o, int k, int d) {
+  const mg_graph *g = R->p->level[level].g;
+  const int pairs = o->n_in / 2;
+  if (!R->contract) return 0;
+  if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) return 1;
+  if (o->code != MG_OP_MATMUL && o->code != MG_OP_CONCAT_MATMUL) return 0;
+  const mg_tensor other = o->in[k < pairs ? k + pairs : k - pairs];
+  const mgi_label *x = mgi_labels(R->p, level, o->in[k]) + d;
+  const mgi_label *y = mgi_labels(R->p, level, other) + g->tensors[other.id].shape.rank - (k < pairs ? 2 : 1);
+  if (y->c < 0 || !mgi_label_same_cuts(x, y)) return 0;
+  mgi_label_join(R, x->c, y->c);
+  return 1;
+}
 /* Rule 1. */
 static void mgi_label_op(mgi_labeller *R, uint32_t level, const mg_op_node *o) {
   const mg_graph *g = R->p->level[level].g;
@@ -4820,6 +4889,7 @@ static void mgi_label_op(mgi_labeller *R, uint32_t level, const mg_op_node *o) {
     for (int d = 0; d < in[k].rank; d++) {
       if (x[d].c < 0) continue;
       const int f = run[k][d];
+      if (f < 0 && mgi_label_ends(R, level, o, k, d)) continue;
       if (f < 0) mgi_label_lose(R, x[d].c);
       else if (out[f].c < 0) out[f] = x[d];
       else if (!mgi_label_same_cuts(&out[f], &x[d])) mgi_label_lose(R, x[d].c), mgi_label_lose(R, out[f].c);
@@ -4871,7 +4941,10 @@ static void mgi_label_move(mgi_labeller *R, uint32_t level, uint32_t up, const m
       const int32_t c = mgi_label_root(R, label[a]);
       const int to = o->map.to[a];
       if (to == MG_MAP_NONE || to == MG_MAP_ALL) continue;
-      if (c < 0) {
+      if (c >= 0 && to < 0 && R->contract) {
+        for (int d = 0; d < rank; d++)
+          if (mgi_label_root(R, x[d].c) == c) mgi_label_lose(R, c);
+      } else if (c < 0) {
         if (to >= 0) mgi_label_lose(R, x[to].c);
       } else if (to < 0 || (o->code == MG_OP_ACCUM && a <= 3) || mgi_label_root(R, x[to].c) != c || !mgi_label_undo(&x[to], mgi_label_axis(g, a))) mgi_label_lose(R, c);
     }
@@ -4972,10 +5045,11 @@ static void mgi_label_number(mgi_labeller *R, uint32_t nodes) {
     for (int d = 0; d < MG_MAX_RANK; d++) p->out[k][d] = d < g->tensors[g->out[k].id].shape.rank ? mgi_labels(p, p->first[0], g->out[k])[d].c : -1;
 }
 
-mg_status mg_parallel_of(const mg_graph *a, const mg_graph *b, mg_parallel *out, mg_error *e) {
+static mg_status mgi_indices_of(const mg_graph *a, const mg_graph *b, int contract, mg_parallel *out, mg_error *e) {
   mgi_labeller R;
   uint32_t nodes = 0, levels = 0;
   memset(out, 0, sizeof *out), memset(&R, 0, sizeof R);
+  R.contract = contract;
   out->graphs = b ? 2 : 1;
   for (int k = 0; k < out->graphs; k++) mgi_levels(k ? b : a, NULL, &levels, &nodes);
   out->level = (mgi_level *)malloc(levels * sizeof *out->level);
@@ -5002,6 +5076,9 @@ mg_status mg_parallel_of(const mg_graph *a, const mg_graph *b, mg_parallel *out,
   free(R.before);
   return MG_OK;
 }
+mg_status mg_parallel_of(const mg_graph *a, const mg_graph *b, mg_parallel *out, mg_error *e) {
+  return mgi_indices_of(a, b, 0, out, e);
+}
 
 void mg_parallel_free(mg_parallel *p) {
   free(p->level), free(p->dim), free(p->axis);
@@ -5025,8 +5102,12 @@ mg_status mg_parallel_resize(const mg_parallel *p, int which, const int64_t *ext
 
 /* ------------------------------------------------------------------------------------------ >>symbols
    A symbol's dimensions are classes of an index, each cut once at most in a kernel.  Write c for the chunk of an axis that
-   cuts one, and so counts its symbol n: its count is ceil(n / c), all other axes keep theirs.  So the member at any n is of the family that Theorem C of mirage_verify.h speaks of, and output row i of each is one function of
-   the input rows i.  Example: sym n in 1..4096, X : f16[n, 64], kernel grid=(x=ceil(n/128)), load X {x->0}. */
+   cuts one, and so counts its symbol n: its count is ceil(n / c), all other axes keep theirs.  Where no class of the symbol is
+   contracted, the member at any n is of the family that Theorem C of mirage_verify.h speaks of, and output row i of each is one
+   function of the input rows i.  Example: sym n in 1..4096, X : f16[n, 64], kernel grid=(x=ceil(n/128)), load X {x->0}.
+   Where one is, the members are well formed at every n, as no other size follows n: not a count, not a constant.  A mean is a
+   sum times 1/n, with n as written, and so it is refused.  Example: sym p in 1..2048, V : f16[p, 64], for i=ceil(p/64),
+   load V {i->0}, accum(..) {i->+}. */
 
 /* The symbol, as 1 + its number, that axis a of level graph `level` cuts, or 0.  No symbol is cut twice (mgi_symbols_hold). */
 static uint32_t mgi_symbol_cut(const mgi_symbols *S, uint32_t level, uint32_t a) {
@@ -5054,7 +5135,18 @@ static mg_status mgi_symbols_open(const mg_graph *g, mgi_symbols *S, mg_error *e
   memset(S, 0, sizeof *S);
   S->g = g;
   if (!g->n_symbols) return MG_OK;
-  const mg_status s = mg_parallel_of(g, NULL, &S->p, e);
+  mg_status s = mg_parallel_of(g, NULL, &S->p, e);
+  int contract = 0;
+  for (uint32_t k = 0; k < g->n_in && s == MG_OK; k++)
+    for (int d = 0; d < g->tensors[g->in[k].id].shape.rank; d++) {
+      const uint32_t is = g->in_symbol[k][d];
+      if (!is || S->p.in[k][d] >= 0 || g->symbol[is - 1].most == 1) continue;
+      S->contracted[is - 1] = 1, contract = 1;
+    }
+  if (contract) {
+    mg_parallel_free(&S->p);
+    s = mgi_indices_of(g, NULL, 1, &S->p, e);
+  }
   if (s != MG_OK) return s;
   for (uint32_t k = 0; k < g->n_in; k++)
     for (int d = 0; d < g->tensors[g->in[k].id].shape.rank; d++)
@@ -5069,6 +5161,18 @@ static const mg_symbol *mgi_symbol_at(const mgi_symbols *S, const mg_graph *g, m
   const mgi_label *x = &mgi_labels(&S->p, mg_parallel_level(&S->p, 0, g), t)[d];
   return x->c >= 0 && !x->n && S->of[x->c] ? &S->g->symbol[S->of[x->c] - 1] : NULL;
 }
+/* A contracted symbol whose extent is a constant of kernel-level g: a sum over it is divided by its most.  NULL: none. */
+static const mg_symbol *mgi_symbols_mean(const mgi_symbols *S) {
+  const mg_graph *g = S->g;
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    const mg_op_node *sum = &g->ops[g->tensors[g->ops[k].in[0].id].op];
+    if (g->ops[k].code != MG_OP_SCALE || sum->code != MG_OP_SUM) continue;
+    const mg_symbol *is = mgi_symbol_at(S, g, sum->in[0], sum->attr.dim);
+    const mg_rational c = g->ops[k].attr.c;
+    if (is && S->contracted[is - g->symbol] && is->most > 1 && c.num == 1 && c.den == is->most) return is;
+  }
+  return NULL;
+}
 /* MG_OK if the program is the family that its symbols say. */
 static mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
   mgi_symbols S;
@@ -5082,13 +5186,19 @@ static mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
       const char *name = g->tensors[g->in[k].id].name;
       if (is) named |= 1u << (is - 1);
       if (is && c < 0 && g->symbol[is - 1].most > 1)
-        s = mg_fail(e, MG_UNSUPPORTED, "sym", "dimension %d of '%s' is %s, and the program is not parallel in it: it is contracted, reduced, joined or taken apart, or stands at two dimensions of a tensor", d, name,
-                    g->symbol[is - 1].name);
+        s = mg_fail(e, MG_UNSUPPORTED, "sym",
+                    "dimension %d of '%s' is %s, and the program is not parallel in it, nor does it contract it: %s stands at two dimensions of a tensor, is joined or "
+                    "taken apart, or meets another size",
+                    d, name, g->symbol[is - 1].name, g->symbol[is - 1].name);
       else if (c >= 0 && S.of[c] != is)
         s = mg_fail(e, MG_BAD_INPUT, "sym", "dimension %d of '%s' runs with %s: it has to be %s too", d, name, g->symbol[S.of[c] - 1].name, g->symbol[S.of[c] - 1].name);
     }
   for (int c = 0; c < S.p.n && s == MG_OK; c++)
     if (S.of[c] && S.p.nested[c] > 1) s = mg_fail(e, MG_UNSUPPORTED, "sym", "%s is cut twice: where it is small, there are too few rows for that", g->symbol[S.of[c] - 1].name);
+  const mg_symbol *mean = s == MG_OK ? mgi_symbols_mean(&S) : NULL;
+  if (mean)
+    s = mg_fail(e, MG_UNSUPPORTED, "sym", "a mean over %s, as a sum times 1/%lld: that constant is no other at another %s; divide outside of the program", mean->name,
+                (long long)mean->most, mean->name);
   for (uint32_t k = 0; k < g->n_symbols && s == MG_OK; k++)
     if (!(named >> k & 1)) s = mg_fail(e, MG_BAD_INPUT, "sym", "no input has %s as a dimension", g->symbol[k].name);
   for (uint32_t l = 1; l < S.p.n_levels && s == MG_OK; l++) s = mgi_symbols_axes(&S, l, e);
@@ -5133,12 +5243,12 @@ static void mgi_shapes_hold(mgi_parser *P, const mg_graph *g) {
     P->failed = (int)s;
     return;
   }
-  for (int k = 0; k < P->n_shapes && !P->failed; k++)
-    for (int d = 0; d < P->shape[k].g->tensors[P->shape[k].t.id].shape.rank && !P->failed; d++) {
-      const mg_symbol *is = mgi_symbol_at(&S, P->shape[k].g, P->shape[k].t, d);
-      const uint32_t want = P->shape[k].symbol[d], has = is ? (uint32_t)(is - g->symbol) + 1 : 0;
+  for (const mgi_written *w = P->shapes; w && !P->failed; w = w->next)
+    for (int d = 0; d < w->g->tensors[w->t.id].shape.rank && !P->failed; d++) {
+      const mg_symbol *is = mgi_symbol_at(&S, w->g, w->t, d);
+      const uint32_t want = w->symbol[d], has = is ? (uint32_t)(is - g->symbol) + 1 : 0;
       if (want == has || (want && g->symbol[want - 1].most == 1)) continue;
-      P->line = P->shape[k].line, P->column = P->shape[k].column;
+      P->line = w->line, P->column = w->column;
       if (has) mgi_perr(P, MG_BAD_INPUT, "reshape: dimension %d runs with %s: expected %s there", d, is->name, is->name);
       else mgi_perr(P, MG_UNSUPPORTED, "reshape: dimension %d is not what runs with %s", d, g->symbol[want - 1].name);
     }
@@ -5166,8 +5276,28 @@ mg_status mg_symbols_of(const mg_graph *g, uint8_t **of, mg_error *e) {
   return MG_OK;
 }
 
-/* A copy with the symbols at these values: a member of the family or, with `least`, a family of other bounds. */
-static mg_status mgi_symbols_copy(const mg_graph *g, const int64_t *least, const int64_t *value, mg_graph **out, mg_error *e) {
+void mg_symbol_chunks(const mg_graph *g, uint32_t symbol, int64_t chunk[2]) {
+  const int64_t most = g->symbol[symbol - 1].most;
+  chunk[0] = most, chunk[1] = 1;
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    int64_t c = g->ops[k].sub || most < 64 ? most : 64;
+    if (!g->ops[k].sub && chunk[0] > 16) chunk[0] = 16;
+    for (uint32_t a = 1; g->ops[k].sub && a < g->ops[k].sub->n_axes; a++)
+      if (g->ops[k].sub->axes[a].symbol == symbol) c = mg_ceil_div(most, g->ops[k].sub->axes[a].extent);
+    if (c < chunk[0]) chunk[0] = c;
+    if (c > chunk[1]) chunk[1] = c;
+  }
+}
+mg_status mg_contracted(const mg_graph *g, uint8_t contracted[MG_MAX_SYMBOLS], mg_error *e) {
+  mgi_symbols S;
+  const mg_status s = mgi_symbols_open(g, &S, e);
+  memcpy(contracted, S.contracted, sizeof S.contracted);
+  if (s == MG_OK) mgi_symbols_close(&S);
+  return s;
+}
+
+/* A copy with the symbols at these values: without those that are fixed; others are a family's of other bounds. */
+static mg_status mgi_symbols_copy(const mg_graph *g, const uint8_t *fixed, const int64_t *least, const int64_t *value, mg_graph **out, mg_error *e) {
   mgi_symbols S;
   mgi_family F;
   int64_t extent[MG_MAX_CLASSES];
@@ -5177,17 +5307,25 @@ static mg_status mgi_symbols_copy(const mg_graph *g, const int64_t *least, const
   if (s != MG_OK) return s;
   for (int c = 0; c < S.p.n; c++) extent[c] = S.of[c] ? value[S.of[c] - 1] : S.p.extent[c];
   memset(&F, 0, sizeof F);
-  F.p = &S.p, F.extent = extent, F.value = value, F.least = least;
+  F.p = &S.p, F.extent = extent, F.value = value, F.least = least, F.fixed = fixed;
   s = mgi_copy_program(g, NULL, NULL, 0, &F, out, e);
   mgi_symbols_close(&S);
   return s;
 }
-mg_status mg_at(const mg_graph *g, const int64_t *value, mg_graph **out, mg_error *e) {
+mg_status mg_fix(const mg_graph *g, const uint8_t *fixed, const int64_t *given, mg_graph **out, mg_error *e) {
+  int64_t value[MG_MAX_SYMBOLS];
   *out = NULL;
-  for (uint32_t k = 0; k < g->n_symbols; k++)
+  for (uint32_t k = 0; k < g->n_symbols; k++) {
+    value[k] = fixed[k] ? given[k] : g->symbol[k].most;
     if (value[k] < g->symbol[k].least || value[k] > g->symbol[k].most)
       return mg_fail(e, MG_BAD_INPUT, "mg_at", "%s is in %lld..%lld, got %lld", g->symbol[k].name, (long long)g->symbol[k].least, (long long)g->symbol[k].most, (long long)value[k]);
-  return mgi_symbols_copy(g, NULL, value, out, e);
+  }
+  return mgi_symbols_copy(g, fixed, NULL, value, out, e);
+}
+mg_status mg_at(const mg_graph *g, const int64_t *value, mg_graph **out, mg_error *e) {
+  uint8_t fixed[MG_MAX_SYMBOLS];
+  memset(fixed, 1, sizeof fixed);
+  return mg_fix(g, fixed, value, out, e);
 }
 mg_status mg_within(const mg_graph *g, const int64_t *least, const int64_t *most, mg_graph **out, mg_error *e) {
   *out = NULL;
@@ -5203,7 +5341,7 @@ mg_status mg_within(const mg_graph *g, const int64_t *least, const int64_t *most
         return mg_fail(e, MG_BAD_INPUT, "mg_within", "%lld chunks of %s, at most %lld, have %lld elements, not %lld", (long long)n, s->name, (long long)to, (long long)mg_ceil_div(to, n), (long long)chunk);
     }
   }
-  return mgi_symbols_copy(g, least, most, out, e);
+  return mgi_symbols_copy(g, NULL, least, most, out, e);
 }
 
 #ifdef __cplusplus

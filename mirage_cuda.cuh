@@ -8596,20 +8596,6 @@ typedef struct mgi_check_job {
   const char *quoted;        /* where in the text what it quotes begins */
   char dir[400];
 } mgi_check_job;
-/* The least and the greatest chunk that kernels have of a symbol: one that counts none has all of it in its tile; those of whole
-   operators have tiles of 16 or 64. */
-MGI_FN void mgi_check_chunks(const mg_graph *g, uint32_t symbol, int64_t chunk[2]) {
-  const int64_t most = g->symbol[symbol - 1].most;
-  chunk[0] = most, chunk[1] = 1;
-  for (uint32_t k = 1; k < g->n_ops; k++) {
-    int64_t c = g->ops[k].sub || most < 64 ? most : 64;
-    if (!g->ops[k].sub && chunk[0] > 16) chunk[0] = 16;
-    for (uint32_t a = 1; g->ops[k].sub && a < g->ops[k].sub->n_axes; a++)
-      if (g->ops[k].sub->axes[a].symbol == symbol) c = mg_ceil_div(most, g->ops[k].sub->axes[a].extent);
-    if (c < chunk[0]) chunk[0] = c;
-    if (c > chunk[1]) chunk[1] = c;
-  }
-}
 /* The greatest value of symbol k that is the family's: from where the next range begins, it is another's. */
 MGI_FN int64_t mgi_check_greatest(const mgi_check_job *J, uint32_t k) {
   return J->range && J->at + 1 < J->n_ranges ? J->range[J->at + 1]->symbol[0].least - 1 : J->ugraph->symbol[k].most;
@@ -8675,7 +8661,7 @@ MGI_FN mg_status mgi_check_members(mgi_check_job *J, mg_error *e) {
     const mg_symbol *s = &g->symbol[k];
     const int64_t most = mgi_check_greatest(J, k);
     int64_t c[2];
-    mgi_check_chunks(g, k + 1, c);
+    mg_symbol_chunks(g, k + 1, c);
     const int64_t rest = 3 * c[1] + (c[1] > 2 ? 2 : 1);
     const int64_t want[MGI_CHECK_SIZES] = {s->least, c[0] - 1, c[0], c[0] + 1, c[1] - 1, c[1], c[1] + 1, rest < most ? rest : c[1] < 256 ? most : c[1]};
     n[k] = 0;

@@ -176,6 +176,17 @@
      defined, the whole is tested, as without.  A certificate lists the pieces, and of each what a certificate of its
      own would; a recheck cuts anew.
 
+   CONTRACTED SYMBOLS
+     Theorem C does not speak of a symbol that is contracted (mg_contracted): a sum of three parts may be what a sum of one is not.
+     Of families with such symbols the full tier compares the members at some values of them: the least, a chunk less 1, a chunk,
+     a chunk and 1, of the least and the greatest chunk that an axis has, three chunks less 1, and the bound; several such
+     symbols go through theirs at once, and those that have fewer stay at their bounds.  A pair of members keeps the other symbols, and is verified
+     as a pair of graphs is, at the value's full size, for all extents by Theorem C where that gives it, from a seed of both
+     members and of the whole pair's digest.  EQUAL if all are, and it says at which values: of others nothing is said.  delta is
+     the sum of theirs, each of which aims at its share of what is asked for.  A certificate lists the values, and of
+     each what a certificate of its own would; a recheck goes through them anew.  One canonical form of both families is EQUAL
+     at all their values, by identity.
+
    WHAT NORMAL FORMS PROVE
      Each output element at a symbolic index is a real term over the inputs' elements, with sums and maxima over ranges of
      indices.  Rewriting by the FORM rows (>>axioms), each with its condition, brings it to a normal form in a fixed order:
@@ -590,7 +601,7 @@ typedef struct mg_verify_report {
   char theorem[160];         /* what log2_delta rests on */
   int two_field;             /* 1: rests on exp(a+b) = exp(a) exp(b); 0: exp was opaque */
   uint64_t seed;
-  int tier;
+  int tier, full_size;
   double want_log2_delta;
   uint64_t p[MG_VERIFY_TESTS], q[MG_VERIFY_TESTS]; /* primes of the tests */
   uint64_t compared;         /* output elements compared, over all tests */
@@ -612,6 +623,9 @@ typedef struct mg_verify_report {
   int classes;               /* EQUAL: for all extents of so many classes (EXTENTS above); 0: at the extents as written */
   int guarded;               /* runs of the guard beside; -1: one objected, which is a fault of the analysis: all elements decide */
   int pieces;                /* EQUAL: by so many pieces, each compared by itself (PIECES above); 0: whole */
+  int values;                /* EQUAL: at so many values of contracted symbols, and at no others; 0: there is no such symbol, or
+                                both are one graph */
+  char at[256];              /* "p = 1, 63, 64": these values */
   char every[128];           /* "M >= 1, N >= 1" */
   char members[512];         /* "M (64): input X dimension 0, output O dimension 0; N .." */
   uint64_t salt[4];          /* of a recheck: the seed of the tests that it added */
@@ -632,7 +646,7 @@ mg_status mg_verify_signature(const mg_graph *a, const mg_graph *b, mg_error *e)
 mg_status mg_verify_rows(const mg_graph *g, mg_error *e);
 /* Compares a (the program) with b.  Inputs and outputs are matched by position; unlike signatures are MG_BAD_INPUT.
    EQUAL is for all extents of the classes that r->every names, if there are any (EXTENTS); of families (mg_symbol) it is for all
-   sizes of their symbols, or it is not said.  MG_OK whenever there is a verdict.  cfg may be NULL. */
+   sizes of their symbols, or it is not said, but for contracted ones: it is at the values of r->at then.  MG_OK whenever there is a verdict.  cfg may be NULL. */
 mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r, mg_error *e);
 /* The random real values of input k, dense row-major: what cx_seed stands for.  Its two low bits choose the range; if the
    next five name an input, that one's values lie 64 above the range, or below it if bit 7 is set, so that they win or
@@ -3792,7 +3806,7 @@ static mg_status mgi_verify_domain(const mg_graph *a, const mg_graph *b, const m
 static void mgi_report_begin(mg_verify_report *r, const mg_verify_config *c, const uint64_t root[4]) {
   memset(r, 0, sizeof *r);
   r->seed = c->seed, r->tier = c->tier != MG_TIER_FAST ? MG_TIER_FULL : MG_TIER_FAST;
-  r->want_log2_delta = c->log2_delta;
+  r->want_log2_delta = c->log2_delta, r->full_size = c->full_size;
   memcpy(r->digest, root, sizeof r->digest);
 }
 static void mgi_report_identity(mg_verify_report *r) {
@@ -3901,6 +3915,7 @@ static const char *mgi_every_name(const mg_parallel *p, const mg_graph *g, int c
     int taken = 0;
     name[0] = *l, name[1] = 0;
     for (uint32_t k = 0; k < g->n_symbols; k++) taken |= !strcmp(name, g->symbol[k].name);
+    for (uint32_t k = 0; k < MG_MAX_SYMBOLS && g->fixed[k]; k++) taken |= (g->fixed[k][0] | 32) == (*l | 32) && !g->fixed[k][1];
     for (uint32_t k = 0; k < g->n_in + g->n_out; k++) taken |= !strcmp(name, g->tensors[k < g->n_in ? g->in[k].id : g->out[k - g->n_in].id].name);
     if (!taken && c-- == 0) return name;
   }
@@ -4179,12 +4194,164 @@ static int mgi_every_symbols(const mg_graph *a, const mg_graph *b) {
   mg_parallel_free(&p);
   return all;
 }
+/* Everything but the signature and the rows, of families without contracted symbols. */
+static mg_status mgi_verify_families(const mg_graph *a, const mg_graph *b, const mg_verify_config *c,
+                                     const uint64_t root[4], double deadline, mg_verify_report *r, mg_error *e) {
+  const mg_graph *const both[2] = {a, b};
+  const int reduce = c->tier != MG_TIER_FAST && !c->full_size;
+  int shown = 0;
+  mg_status s = MG_OK;
+  mgi_report_begin(r, c, root);
+  if (mg_graph_equal(a, b)) {
+    mgi_report_identity(r);
+    return MG_OK;
+  }
+  if (reduce && mgi_pieces_wanted(both)) s = mgi_verify_pieces(a, b, c, root, deadline, &shown, r, e);
+  if (s == MG_OK && reduce && !shown) s = mgi_verify_every(a, b, c, root, deadline, &shown, r, e);
+  if (s == MG_OK && !shown) {
+    const int guarded = r->guarded;
+    s = mgi_verify_sizes(a, b, c, root, deadline, 1, r, e);
+    r->guarded = guarded < 0 ? guarded : 0;
+  }
+  const int equal = r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED;
+  if (s == MG_OK && a->n_symbols && equal && !(shown && mgi_every_symbols(a, b))) {
+    r->verdict = MG_UNDECIDED; /* what was shown is of one member of the families */
+    snprintf(r->reason, sizeof r->reason, "equal where each symbol is at its most; %.100s", reduce ? "of other sizes nothing is shown" : "other sizes were not asked for");
+  }
+  return s;
+}
+
+/* ---- values.  Members of families with contracted symbols, at some values of these. */
+
+enum { MGI_VALUES = 9 };
+typedef struct mgi_values {
+  uint8_t fixed[MG_MAX_SYMBOLS];               /* by symbol: 1 if it is contracted */
+  int n;                                       /* members to compare; 0: no symbol is contracted */
+  int64_t value[MGI_VALUES][MG_MAX_SYMBOLS];   /* of each */
+} mgi_values;
+
+/* Values of symbol k, from 0 on, in order; how many. */
+static int mgi_values_of(const mg_graph *const *g, uint32_t k, int64_t *value) {
+  const mg_symbol *s = &g[0]->symbol[k];
+  const int kernels = !mg_is_program(g[0]) || !mg_is_program(g[1]);
+  int64_t least = s->most, most = 1;
+  int n = 0;
+  for (int j = 0; j < 2; j++) {
+    int64_t chunk[2];
+    if (kernels && mg_is_program(g[j])) continue;
+    mg_symbol_chunks(g[j], k + 1, chunk);
+    if (chunk[0] < least) least = chunk[0];
+    if (chunk[1] > most) most = chunk[1];
+  }
+  const int64_t want[MGI_VALUES] = {s->least, least - 1, least, least + 1, most - 1, most, most + 1, 3 * most - 1, s->most};
+  for (int j = 0; j < MGI_VALUES; j++) {
+    int at = n;
+    while (at > 0 && value[at - 1] > want[j]) at--;
+    if (want[j] < s->least || want[j] > s->most || (at > 0 && value[at - 1] == want[j])) continue;
+    memmove(value + at + 1, value + at, (size_t)(n - at) * sizeof *value);
+    value[at] = want[j], n++;
+  }
+  return n;
+}
+static mg_status mgi_values_open(const mg_graph *a, const mg_graph *b, mgi_values *V, mg_error *e) {
+  const mg_graph *const g[2] = {a, b};
+  uint8_t other[MG_MAX_SYMBOLS];
+  memset(V, 0, sizeof *V);
+  mg_status s = mg_contracted(a, V->fixed, e);
+  if (s == MG_OK) s = mg_contracted(b, other, e);
+  for (uint32_t k = 0; k < a->n_symbols && s == MG_OK; k++) {
+    int64_t value[MGI_VALUES];
+    V->fixed[k] |= other[k];
+    const int n = V->fixed[k] ? mgi_values_of(g, k, value) : 0;
+    if (n > V->n) V->n = n;
+    for (int j = 0; j < MGI_VALUES && n; j++) V->value[j][k] = value[j < n ? j : n - 1]; /* those with fewer stay at their most */
+  }
+  return s;
+}
+/* "p = 1, 63, 64", or "p = 63, q = 15; p = 64, q = 16": the values of members from .. to. */
+static void mgi_values_text(const mgi_values *V, const mg_graph *g, int from, int to, char *text, size_t size) {
+  size_t n = 0;
+  int many = 0;
+  for (uint32_t k = 0; k < g->n_symbols; k++) many += V->fixed[k];
+  text[0] = 0;
+  for (int j = from; j < to; j++)
+    for (uint32_t k = 0, first = 1; k < g->n_symbols && n < size; k++) {
+      if (!V->fixed[k]) continue;
+      const char *before = j > from && first ? many > 1 ? "; " : ", " : first ? "" : ", ";
+      if (many > 1 || j == from) n += (size_t)snprintf(text + n, size - n, "%s%.20s = %lld", before, g->symbol[k].name, (long long)V->value[j][k]);
+      else n += (size_t)snprintf(text + n, size - n, "%s%lld", before, (long long)V->value[j][k]);
+      first = 0;
+    }
+}
+/* Both members at the j-th values; the caller's. */
+static mg_status mgi_values_members(const mgi_values *V, const mg_graph *a, const mg_graph *b, int j, mg_graph *g[2], mg_error *e) {
+  g[0] = g[1] = NULL;
+  mg_status s = mg_fix(a, V->fixed, V->value[j], &g[0], e);
+  if (s == MG_OK) s = mg_fix(b, V->fixed, V->value[j], &g[1], e);
+  if (s != MG_OK) {
+    mg_graph_free(g[0]);
+    g[0] = NULL;
+  }
+  return s;
+}
+/* One pair of members by itself. */
+static mg_status mgi_values_verify(const mg_graph *const *g, const mgi_values *V, const mg_verify_config *c,
+                                   const uint64_t whole[4], double deadline, mg_verify_report *r, mg_error *e) {
+  mg_verify_config share = *c;
+  uint64_t root[4];
+  share.log2_delta -= log2(V->n);
+  mgi_seed_root(g[0], g[1], c->seed, whole, root);
+  return mgi_verify_families(g[0], g[1], &share, root, deadline, r, e);
+}
+/* All pairs: EQUAL if each is, at these values; else what the first is that is not. */
+static mg_status mgi_verify_values(const mg_graph *a, const mg_graph *b, const mgi_values *V, const mg_verify_config *c,
+                                   const uint64_t root[4], double deadline, mg_verify_report *r, mg_error *e) {
+  mg_verify_report one;
+  double chance = 0;
+  int tested = 0;
+  char said[160];
+  mgi_report_begin(r, c, root);
+  for (int j = 0; j < V->n; j++) {
+    mg_graph *g[2];
+    mg_status s = mgi_values_members(V, a, b, j, g, e);
+    const mg_graph *const both[2] = {g[0], g[1]};
+    if (s == MG_OK) s = mgi_values_verify(both, V, c, root, deadline, &one, e);
+    mg_graph_free(g[0]), mg_graph_free(g[1]);
+    if (s != MG_OK) return s;
+    if (one.verdict != MG_EQUAL) {
+      memcpy(one.digest, r->digest, sizeof one.digest);
+      one.want_log2_delta = r->want_log2_delta;
+      *r = one;
+      mgi_values_text(V, a, j, j + 1, said, sizeof said);
+      snprintf(r->reason, sizeof r->reason, "at %.60s: %.190s", said, one.reason);
+      return MG_OK;
+    }
+    tested += one.proof == MG_PROOF_NONE;
+    r->tests += one.tests, r->compared += one.compared, r->guarded += one.guarded;
+    r->undefined += one.undefined, r->redraws += one.redraws;
+    if (one.log2_delta < 0) chance += exp2(one.log2_delta);
+    if (!j) memcpy(r->domain, one.domain, sizeof r->domain);
+    else if (strcmp(r->domain, one.domain)) snprintf(r->domain, sizeof r->domain, "shown at each of the values");
+    if (!j) memcpy(said, one.every, 128);
+    else if (strcmp(said, one.every)) said[0] = 0;
+  }
+  r->verdict = MG_EQUAL, r->proof = tested ? MG_PROOF_NONE : MG_PROOF_NORMAL, r->values = V->n;
+  r->log2_delta = tested ? log2(chance) : 0;
+  mgi_values_text(V, a, 0, V->n, r->at, sizeof r->at);
+  snprintf(r->theorem, sizeof r->theorem, "%d values of what is contracted, at each Theorem A, B, D or a proof", V->n);
+  char wrong[80] = "proved";
+  if (tested) snprintf(wrong, sizeof wrong, "wrong with probability at most 2^%.2f", ceil(r->log2_delta * 100) / 100);
+  const char *const every = *said ? said : NULL;
+  snprintf(r->reason, sizeof r->reason, "at %.120s, and at no other: %s%.60s%sequal; %s", r->at, every ? "for all " : "", every ? every : "", every ? ": " : "", wrong);
+  return MG_OK;
+}
 mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r, mg_error *e) {
   mg_verify_config c = cfg ? *cfg : mg_verify_config_default();
   mg_verify_report local;
   mg_error unread;
+  mgi_values V;
   uint64_t root[4] = {0, 0, 0, 0};
-  int shown = 0;
+  V.n = 0;
   if (!r) r = &local;
   if (!e) e = &unread;
   mg_status s = mg_verify_signature(a, b, e);
@@ -4193,26 +4360,11 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
   if (s == MG_OK && c.log2_delta > 0) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "log2_delta is %g; expected a negative number", c.log2_delta);
   if (c.log2_delta == 0) c.log2_delta = -64;
   if (s == MG_OK) mgi_seed_root(a, b, c.seed, c.salt, root);
+  if (s == MG_OK && a->n_symbols && c.tier != MG_TIER_FAST && !mg_graph_equal(a, b)) s = mgi_values_open(a, b, &V, e);
   mgi_report_begin(r, &c, root);
-  if (s == MG_OK && mg_graph_equal(a, b)) {
-    mgi_report_identity(r);
-    return MG_OK;
-  }
+  if (s != MG_OK) return s;
   const double deadline = c.time_limit_s > 0 ? mgi_verify_now() + c.time_limit_s : 0;
-  const mg_graph *const both[2] = {a, b};
-  const int reduce = s == MG_OK && r->tier == MG_TIER_FULL && !c.full_size;
-  if (reduce && mgi_pieces_wanted(both)) s = mgi_verify_pieces(a, b, &c, root, deadline, &shown, r, e);
-  if (s == MG_OK && reduce && !shown) s = mgi_verify_every(a, b, &c, root, deadline, &shown, r, e);
-  if (s == MG_OK && !shown) {
-    const int guarded = r->guarded;
-    s = mgi_verify_sizes(a, b, &c, root, deadline, 1, r, e);
-    r->guarded = guarded < 0 ? guarded : 0;
-  }
-  if (s == MG_OK && a->n_symbols && (r->verdict == MG_EQUAL || r->verdict == MG_EQUAL_SAMPLED) && !(shown && mgi_every_symbols(a, b))) {
-    r->verdict = MG_UNDECIDED; /* what was shown is of one member of the families */
-    snprintf(r->reason, sizeof r->reason, "equal where each symbol is at its most; %.100s", c.full_size || r->tier != MG_TIER_FULL ? "other sizes were not asked for" : "of other sizes nothing is shown");
-  }
-  return s;
+  return V.n ? mgi_verify_values(a, b, &V, &c, root, deadline, r, e) : mgi_verify_families(a, b, &c, root, deadline, r, e);
 }
 
 /* ------------------------------------------------------------------------------------- >>text-of-certificates
@@ -4318,6 +4470,7 @@ static mg_status mgi_cert_derivation(mgi_cert_text *t, const mg_graph *a, const 
 /* What shows r's verdict: the classes, then the tests or the derivation. */
 static mg_status mgi_cert_shown(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, const mg_verify_report *r,
                                 mg_error *e) {
+  if (r->values) return MG_OK; /* of each value by itself */
   mg_status s = r->classes ? mgi_cert_classes(t, a, b, e) : MG_OK;
   if (s == MG_OK && !r->pieces && r->proof == MG_PROOF_NONE) mgi_cert_tests(t, r);
   if (s == MG_OK && !r->pieces && r->proof == MG_PROOF_NORMAL) s = mgi_cert_derivation(t, a, b, r->classes, e);
@@ -4351,6 +4504,34 @@ static mg_status mgi_cert_pieces(mgi_cert_text *t, const mg_graph *a, const mg_g
   return s;
 }
 
+/* The values of contracted symbols, the pair of members at each verified anew: what shows that. */
+static mg_status mgi_cert_values(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, const mg_verify_report *r,
+                                 mg_error *e) {
+  mg_verify_config c = mg_verify_config_default();
+  mg_verify_report one;
+  mgi_values V;
+  mg_status s = mgi_values_open(a, b, &V, e);
+  c.seed = r->seed, c.tier = r->tier, c.log2_delta = r->want_log2_delta, c.full_size = r->full_size;
+  if (!r->full_size) mgi_cert_add(t, "extents at values\n");
+  for (int j = 0; j < V.n && s == MG_OK; j++) {
+    mg_graph *g[2];
+    char at[160];
+    s = mgi_values_members(&V, a, b, j, g, e);
+    if (s != MG_OK) break;
+    const mg_graph *const both[2] = {g[0], g[1]};
+    s = mgi_values_verify(both, &V, &c, r->digest, 0, &one, e);
+    mgi_values_text(&V, a, j, j + 1, at, sizeof at);
+    if (s == MG_OK && one.verdict != MG_EQUAL)
+      s = mg_fail(e, MG_NOT_FOUND, "mg_certificate", "at %.60s it is %s: %.150s", at, mg_verdict_name(one.verdict), one.reason);
+    if (s == MG_OK) mgi_cert_add(t, "value %s\ntheorem %s\n", at, one.theorem);
+    if (s == MG_OK) mgi_cert_add(t, "statement %s\ndomain %s\n", one.reason, one.domain);
+    if (s == MG_OK) s = mgi_cert_shown(t, g[0], g[1], &one, e);
+    if (s == MG_OK && one.pieces) s = mgi_cert_pieces(t, g[0], g[1], &one, e);
+    mg_graph_free(g[0]), mg_graph_free(g[1]);
+  }
+  return s;
+}
+
 mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_report *r, char **text, mg_error *e) {
   *text = NULL;
   if (r->verdict != MG_EQUAL) return mg_fail(e, MG_NOT_FOUND, "mg_certificate", "the verdict is %s: %s", mg_verdict_name(r->verdict), r->reason);
@@ -4370,6 +4551,7 @@ mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_r
     mgi_cert_add(&t, "\ntier %s\naim 2^%.17g\n", r->tier == MG_TIER_FAST ? "fast" : "full", r->want_log2_delta);
     s = mgi_cert_shown(&t, a, b, r, e);
     if (s == MG_OK && r->pieces) s = mgi_cert_pieces(&t, a, b, r, e);
+    if (s == MG_OK && r->values) s = mgi_cert_values(&t, a, b, r, e);
   }
   if (s == MG_OK) {
     mgi_cert_add(&t, "first %zu\n", strlen(ta));
@@ -4467,7 +4649,7 @@ static mg_status mgi_cert_afresh(const mg_graph *const *g, mg_verify_config c, m
   if (s == MG_OK) s = mg_verify(g[0], g[1], &c, &again, e);
   if (s != MG_OK) return s;
   if (again.unfinished) return mg_fail(e, MG_UNSUPPORTED, "certificate", "not rechecked: %.200s", again.reason);
-  if (again.verdict != MG_EQUAL || again.classes != r->classes || again.pieces != r->pieces)
+  if (again.verdict != MG_EQUAL || again.classes != r->classes || again.pieces != r->pieces || again.values != r->values)
     return mg_fail(e, MG_BAD_INPUT, "certificate", "with a seed of its own the recheck gives %s: %.180s",
                    mg_verdict_name(again.verdict), again.reason);
   memcpy(r->salt, c.salt, sizeof r->salt), r->fresh_tests = again.tests;

@@ -55,7 +55,21 @@ static void says_what_is_no_family(void **state) {
       {"program f\nsym n in 5..4\ninput X : f16[n]\nO = exp(X)\noutput O\n", "1 <= least <= most"},
       {"program f\nsym n in 1..4\nsym n in 1..5\ninput X : f16[n]\nO = exp(X)\noutput O\n", "is a symbol already"},
       {"program f\nsym n in 1..4\ninput X : f16[4]\nO = exp(X)\noutput O\n", "no input has n"},
-      {"program f\nsym n in 1..4\ninput X : f16[n, 8]\nO = sum(X, dim=0)\noutput O\n", "not parallel"},
+      {"program f\nsym n in 1..4\ninput X : f16[n, 8]\nO = mean(X, dim=0)\noutput O\n", "a mean over n"},
+      {"program f\nsym n in 1..4\ninput X : f16[8, n]\ninput G : f16[n]\nO = sum(rms_norm(X, G, eps=1/1000000), dim=1)\noutput O\n", "a mean over n"},
+      {"program f\nsym n in 1..4\ninput X : f16[n, 8]\ninput Y : f16[n, 8]\nO = sum(concat(X, Y, dim=0), dim=0)\noutput O\n", "joined or taken apart"},
+      {"program f\nsym n in 2..4\ninput X : f16[n, 8]\nO = sum(slice(X, dim=0, from=0, n=2), dim=0)\noutput O\n", "joined or taken apart"},
+      {"program f\nsym n in 1..4\ninput X : f16[n, 8]\nO = matmul(softmax(matmul(X, transpose(X, [1, 0])), dim=1), X)\noutput O\n", "two dimensions of a tensor"},
+      {"program f\nsym n in 1..4\ninput X : f16[8, n]\ninput W : f16[4, 8]\nO = matmul(X, W)\noutput O\n", "it has to be n too"},
+      {"program f\nsym n in 1..64\ninput X : f16[8, n]\nO = kernel grid=(x=ceil(n/32)) threads=32 {\n  for i=4 {\n    a = load X {x->1, i->1}\n    b = sum(a, dim=1)\n  }\n  c = accum(b) {i->+}\n"
+       "  d = accum(c) {x->+}\n  store d {x->*}\n}\noutput O\n",
+       "is cut twice"},
+      {"program f\nsym n in 1..64\ninput X : f16[8, n]\nS = kernel grid=(x=ceil(n/32)) threads=32 {\n  a = load X {x->1}\n  b = sum(a, dim=1)\n  store b {x->1}\n}\nO = sum(S, dim=1)\noutput O\n",
+       "nor does it contract it"}, /* as many sums as chunks are an extent that follows n */
+      {"program f\nsym n in 1..64\ninput X : f16[8, n]\nO = kernel grid=(x=2) threads=32 {\n  for i=4 {\n    a = load X {x->0, i->1}\n    b = sum(a, dim=1)\n  }\n  c = accum(b) {i->+}\n  store c {x->0}\n}\noutput O\n",
+       "i=ceil(n/16)"},
+      {"program f\nsym n in 1..64\ninput X : f16[8, n]\nO = kernel grid=(x=2) threads=32 {\n  for i=ceil(n/16) {\n    a = load X {x->0, i->1}\n  }\n  c = accum(a) {i->+}\n  d = sum(c, dim=1)\n  store d {x->0}\n}\noutput O\n",
+       "nor does it contract it"}, /* chunk on chunk */
       {"program f\nsym n in 1..4\ninput X : f16[n, n]\nO = matmul(X, X)\noutput O\n", "not parallel"},
       {"program f\nsym n in 1..4\ninput X : f16[n, 8]\nO = reshape(X, [8, n])\noutput O\n", "not parallel"},
       {"program f\nsym n in 1..4\ninput X : f16[n, 8]\ninput Y : f16[4, 8]\nO = add(X, Y)\noutput O\n", "it has to be n too"},
@@ -185,6 +199,124 @@ static void verdicts_are_for_all_sizes(void **state) {
   assert_int_equal(mg_verify(less, f, NULL, &r, &e), MG_BAD_INPUT); /* other bounds */
   assert_int_equal(mg_search(p, NULL, &(mg_search_result){0}, &e), MG_BAD_INPUT);
   mg_graph_free(one), mg_graph_free(less), mg_graph_free(p), mg_graph_free(f);
+}
+
+/* ---- what is contracted */
+
+#define LINEAR "program f\nsym k in 1..40\ninput X : f16[4, k]\ninput W : f16[k, 32]\n"
+static const char linear[] = LINEAR "O = matmul(X, W)\noutput O\n";
+/* What the loop makes of each chunk, and what becomes of all. */
+#define LOOP(each, all)                                                                                                     \
+  LINEAR "O = kernel grid=(x=2) threads=64 {\n  for i=ceil(k/8) {\n    x = load X {x->*, i->1}\n    w = load W {x->1, i->0}\n" \
+         "    m = " each "\n  }\n  s = accum(m) {i->" all "}\n  store s {x->1}\n}\noutput O\n"
+static const char in_chunks[] = LOOP("matmul(x, w)", "+");
+
+#define ATTENTION "program f\nsym p in 1..40\ninput Q : f16[2, 16, 32]\ninput K : f16[2, 32, p]\ninput V : f16[2, p, 32]\n"
+static const char attention[] = ATTENTION "O = matmul(softmax(scale(matmul(Q, K), 1/8), dim=2), V)\noutput O\n";
+static const char flash[] = ATTENTION
+    "O = kernel grid=(x=2) threads=128 {\n  q = load Q {x->0}\n  for i=ceil(p/8) {\n    k = load K {x->0, i->2}\n    v = load V {x->0, i->1}\n"
+    "    e = exp(scale(matmul(q, k), 1/8))\n    s = sum(e, dim=2)\n    o = matmul(e, v)\n  }\n  S = accum(s) {i->+}\n  A = accum(o) {i->+}\n  r = div(A, S)\n  store r {x->0}\n}\noutput O\n";
+
+/* The program and the µGraph have one value at every size. */
+static void same_values(const char *a, const char *b) {
+  mg_graph *p = parse(a), *f = parse(b);
+  mg_error e;
+  for (int64_t n = p->symbol[0].least; n <= p->symbol[0].most; n++) {
+    mg_graph *m[2] = {NULL, NULL};
+    if (mg_at(p, &n, &m[0], &e) != MG_OK || mg_at(f, &n, &m[1], &e) != MG_OK) fail_msg("%lld: %s", (long long)n, e.msg);
+    double *want = values(m[0]), *got = values(m[1]);
+    for (int64_t i = 0; i < mg_shape_elements(&mg_tensor_of(m[0], m[0]->out[0])->shape); i++)
+      if (fabs(got[i] - want[i]) > 1e-9) fail_msg("at %lld, element %lld: %g, not %g", (long long)n, (long long)i, got[i], want[i]);
+    free(want), free(got), mg_graph_free(m[0]), mg_graph_free(m[1]);
+  }
+  mg_graph_free(p), mg_graph_free(f);
+}
+static void what_is_contracted_is_equal_at_values(void **state) {
+  static const struct { const char *a, *b, *at, *every; } pairs[] = {
+      {linear, in_chunks, "k = 1, 7, 8, 9, 23, 40", "for all M >= 1, N >= 1"},
+      {attention, flash, "p = 1, 7, 8, 9, 23, 40", "for all M >= 1, N >= 1, R >= 1"}, /* a class is not called P beside p */
+      {linear, LINEAR "O = transpose(matmul(transpose(W, [1, 0]), transpose(X, [1, 0])), [1, 0])\noutput O\n", "k = 1, 15, 16, 17, 39, 40", "for all M >= 1"},
+      {"program s\nsym p in 1..40\nsym n in 1..40\ninput X : f16[n, p]\nO = sum(sqr(X), dim=1)\noutput O\n",
+       "program s\nsym p in 1..40\nsym n in 1..40\ninput X : f16[n, p]\nO = kernel grid=(x=ceil(n/4), y=ceil(p/8)) threads=64 {\n  x = load X {x->0, y->1}\n  s = accum(sum(sqr(x), dim=1)) {y->+}\n  store s {x->0, y->*}\n}\noutput O\n",
+       "p = 1, 7, 8, 9, 23, 40", "for all n >= 1"}};
+  (void)state;
+  for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
+    mg_graph *p = parse(pairs[k].a), *f = parse(pairs[k].b), *shown[2];
+    mg_verify_report r, again;
+    mg_verify_config c = mg_verify_config_default();
+    mg_error e;
+    char *cert;
+    if (p->n_symbols == 1) same_values(pairs[k].a, pairs[k].b);
+    if (mg_verify(p, f, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+    if (r.verdict != MG_EQUAL) fail_msg("%s", r.reason);
+    assert_true(r.values > 3);
+    if (strcmp(r.at, pairs[k].at)) fail_msg("at %s", r.at);
+    assert_true(r.log2_delta < -64); /* of all values together */
+    assert_non_null(strstr(r.reason, pairs[k].at));
+    assert_non_null(strstr(r.reason, "and at no other"));
+    assert_non_null(strstr(r.reason, pairs[k].every));
+    assert_int_equal(mg_certificate(p, f, &r, &cert, &e), MG_OK);
+    assert_null(strstr(cert, "for all k")), assert_null(strstr(cert, "for all p")), assert_null(strstr(cert, "p >= 1"));
+    if (mg_certificate_check(cert, strlen(cert), &again, &e) != MG_OK) fail_msg("%s", e.msg);
+    assert_true(again.fresh_tests == r.tests);
+    assert_int_equal(mg_certificate_graphs(cert, strlen(cert), &shown[0], &shown[1], &e), MG_OK);
+    assert_int_equal((int)shown[1]->n_symbols, (int)p->n_symbols); /* in the symbol */
+    mg_graph_free(shown[0]), mg_graph_free(shown[1]);
+    char *less = strstr(cert, pairs[k].at); /* fewer values than were tested */
+    memset(less + strlen("p = 1"), ' ', strlen(", 7"));
+    assert_int_equal(mg_certificate_check(cert, strlen(cert), &again, &e), MG_BAD_INPUT);
+    mg_string_free(cert);
+    assert_int_equal(mg_verify(p, p, NULL, &r, &e), MG_OK);
+    assert_true(r.verdict == MG_EQUAL && r.proof == MG_PROOF_IDENTITY && !r.values);
+    c.tier = MG_TIER_FAST; /* one test of one size */
+    assert_int_equal(mg_verify(p, f, &c, &r, &e), MG_OK);
+    assert_int_equal(r.verdict, MG_UNDECIDED);
+    c.tier = MG_TIER_FULL, c.full_size = 1;
+    assert_int_equal(mg_verify(p, f, &c, &r, &e), MG_OK);
+    assert_int_equal(r.verdict, p->n_symbols > 1 ? MG_UNDECIDED : MG_EQUAL); /* of n nothing is said at one size */
+    mg_graph_free(p), mg_graph_free(f);
+  }
+}
+static void what_is_right_at_few_sizes_is_wrong(void **state) {
+  static const struct { const char *b, *at; } wrong[] = {
+      {LOOP("matmul(x, w)", "max"), "at k = 9"},                          /* one chunk is its own maximum */
+      {LOOP("relu(matmul(x, w))", "+"), "at k = 1"},
+      {LOOP("scale(matmul(x, w), 1/5)", "+"), "at k = 1"},                /* 1/5: as many chunks as there are at the bound */
+      {LOOP("add(matmul(x, w), scale(sum(w, dim=0), 0))", "+"), NULL}};
+  (void)state;
+  for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+    mg_graph *p = parse(linear), *f = parse(wrong[k].b);
+    mg_verify_report r;
+    mg_error e;
+    if (mg_verify(p, f, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+    if (r.verdict != (wrong[k].at ? MG_NOT_EQUAL : MG_EQUAL)) fail_msg("%s: %s", mg_verdict_name(r.verdict), r.reason);
+    if (wrong[k].at && strncmp(r.reason, wrong[k].at, strlen(wrong[k].at))) fail_msg("%s", r.reason);
+    mg_graph_free(p), mg_graph_free(f);
+  }
+  /* A replica, once for each chunk. */
+  char *a = replaced(linear, "\nO = matmul(X, W)", "\ninput B : f16[4, 32]\nO = add(matmul(X, W), B)");
+  char *b = replaced(in_chunks, "\nO = kernel", "\ninput B : f16[4, 32]\nO = kernel");
+  char *c = replaced(b, "    m = matmul(x, w)", "    b = load B {x->1, i->*}\n    m = add(matmul(x, w), b)");
+  mg_graph *p = parse(a), *f = parse(c);
+  mg_verify_report r;
+  mg_error e;
+  assert_int_equal(mg_verify(p, f, NULL, &r, &e), MG_OK);
+  if (r.verdict != MG_NOT_EQUAL || strncmp(r.reason, "at k = 9", 8)) fail_msg("%s", r.reason);
+  free(a), free(b), free(c), mg_graph_free(p), mg_graph_free(f);
+}
+/* More reshapes than anyone writes. */
+static void any_number_of_reshapes_is_read(void **state) {
+  char text[8192], *at = text + sprintf(text, "program f\nsym n in 1..8\ninput X : f16[n, 4]\nT0 = exp(X)\n");
+  (void)state;
+  for (int k = 0; k < 100; k++) at += sprintf(at, "T%d = reshape(T%d, [n, %s])\n", k + 1, k, k % 2 ? "4" : "2, 2");
+  sprintf(at, "output T100\n");
+  mg_graph_free(parse(text));
+  char *wrong = replaced(text, "T100 = reshape(T99, [n, 4])", "T100 = reshape(T99, [8, 4])");
+  mg_graph *g = NULL;
+  mg_error e;
+  assert_int_equal(mg_parse(wrong, strlen(wrong), "test", NULL, &g, &e), MG_BAD_INPUT);
+  assert_int_equal(e.line, 104);
+  free(wrong);
 }
 
 static mg_status emittable(void *user, const mg_graph *g, mg_error *why) {
@@ -415,6 +547,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(prints_what_it_reads),       cmocka_unit_test(says_what_is_no_family), cmocka_unit_test(members_are_the_first_rows),
                                      cmocka_unit_test(verdicts_are_for_all_sizes), cmocka_unit_test(ranges_are_whole),       cmocka_unit_test(one_file_runs_at_every_size),
                                      cmocka_unit_test(ranges_lose_little_by_the_model), cmocka_unit_test(ranges_lose_little_by_times),
-                                     cmocka_unit_test(rows_have_the_same_bits)};
+                                     cmocka_unit_test(rows_have_the_same_bits),
+                                     cmocka_unit_test(what_is_contracted_is_equal_at_values),
+                                     cmocka_unit_test(what_is_right_at_few_sizes_is_wrong),
+                                     cmocka_unit_test(any_number_of_reshapes_is_read)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
