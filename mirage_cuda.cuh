@@ -307,7 +307,8 @@ typedef struct mg_check_report {
    is room for, MG_UNSUPPORTED.  Else blocks, or clusters, run one after another.
    A file of several ranges (mg_cuda_emit_ranges) is checked with `ugraph` NULL: each of them, launched by way of the whole.
    A family is run at its symbols' least values, at a chunk less 1, a chunk, a chunk and 1, three chunks and a ragged rest, all
-   other extents reduced; at full size where each is at its most.  Sizes out of bounds have to be refused.
+   other extents reduced; at full size where each is at its most.  What is contracted starts from the first whole number of chunks
+   instead that is not below its least: where it has bounds of its own, no less is run.  Sizes out of bounds have to be refused.
    Its work is bounded, by counts of operations that follow from the µGraph alone, so that two processors take a minute at most and
    every machine comes to the same verdict: what is large runs under fewer fiber orders, over fewer families of inputs; what is larger
    still, at full size alone (r->apart; cfg->whole lifts this).  The report says what ran, and what was left out.
@@ -6848,18 +6849,22 @@ MGI_FN mg_status mgi_cd_meant(const char *cu_text, const mg_graph **ugraph, mg_g
   return s;
 }
 
-/* Of a family, its member at the sizes given, NULL: at the greatest, or at `enough`, where that is less: *ugraph and *own
+/* Of a family, its member at the sizes given, NULL: at the greatest, or, of what is parallel, at `enough`, where that is less: *ugraph and *own
    become it, *sym its sizes, kept in value.  Of what is none nothing changes, and *sym is NULL. */
 MGI_FN mg_status mgi_cd_member(const mg_graph **ugraph, mg_graph **own, const int64_t *given, int64_t enough, int64_t value[MG_MAX_SYMBOLS], const int64_t **sym, mg_error *e) {
   const mg_graph *g = *ugraph;
   mg_graph *member = NULL;
   *sym = NULL;
+  uint8_t contracted[MG_MAX_SYMBOLS];
   if (!g->n_symbols) return MG_OK;
+  mg_status s = mg_contracted(g, contracted, e);
   for (uint32_t k = 0; k < g->n_symbols; k++) {
-    const mg_symbol *s = &g->symbol[k];
-    value[k] = given ? given[k] : s->most < enough ? s->most : s->least > enough ? s->least : enough;
+    const mg_symbol *is = &g->symbol[k];
+    value[k] = is->least > enough ? is->least : enough;
+    if (contracted[k] || is->most < enough) value[k] = is->most;
+    if (given) value[k] = given[k];
   }
-  const mg_status s = mg_at(g, value, &member, e);
+  if (s == MG_OK) s = mg_at(g, value, &member, e);
   if (s != MG_OK) return s;
   mg_graph_free(*own);
   *ugraph = *own = member;
@@ -8600,10 +8605,11 @@ typedef struct mgi_check_job {
 MGI_FN int64_t mgi_check_greatest(const mgi_check_job *J, uint32_t k) {
   return J->range && J->at + 1 < J->n_ranges ? J->range[J->at + 1]->symbol[0].least - 1 : J->ugraph->symbol[k].most;
 }
-/* 1 if all that stands before the one symbol, in inputs and outputs, has one element: rows of a member are the first of a larger one's. */
+/* 1 if all that stands before the one symbol, in inputs and outputs, has one element, and it is not contracted: rows of a member are
+   the first of a larger one's. */
 MGI_FN int mgi_check_has_rows(const mg_graph *g) {
-  uint8_t *of = NULL;
-  int rows = g->n_symbols == 1 && mg_symbols_of(g, &of, NULL) == MG_OK;
+  uint8_t *of = NULL, contracted[MG_MAX_SYMBOLS];
+  int rows = g->n_symbols == 1 && mg_contracted(g, contracted, NULL) == MG_OK && !contracted[0] && mg_symbols_of(g, &of, NULL) == MG_OK;
   for (uint32_t k = 0; rows && k < g->n_in + g->n_out; k++) {
     const mg_tensor t = k < g->n_in ? g->in[k] : g->out[k - g->n_in];
     const mg_shape *z = &mg_tensor_of(g, t)->shape;
@@ -8655,18 +8661,24 @@ MGI_FN void mgi_check_rows(const mgi_check_job *J, int sizes, mg_check_report *r
    rest, as far as it goes; where there are several symbols, each is at another of these.  The last is the greatest, at full size. */
 MGI_FN mg_status mgi_check_members(mgi_check_job *J, mg_error *e) {
   const mg_graph *g = J->ugraph;
+  uint8_t contracted[MG_MAX_SYMBOLS];
   int n[MG_MAX_SYMBOLS], rows = 0, beyond = 0;
   int64_t v[MG_MAX_SYMBOLS][MGI_CHECK_SIZES];
+  mg_status s = mg_contracted(g, contracted, e);
   for (uint32_t k = 0; k < g->n_symbols; k++) {
-    const mg_symbol *s = &g->symbol[k];
+    const mg_symbol *is = &g->symbol[k];
     const int64_t most = mgi_check_greatest(J, k);
     int64_t c[2];
     mg_symbol_chunks(g, k + 1, c);
-    const int64_t rest = 3 * c[1] + (c[1] > 2 ? 2 : 1);
-    const int64_t want[MGI_CHECK_SIZES] = {s->least, c[0] - 1, c[0], c[0] + 1, c[1] - 1, c[1], c[1] + 1, rest < most ? rest : c[1] < 256 ? most : c[1]};
+    int64_t whole[2]; /* chunks: of what is contracted the family's own, where rows are as those of less */
+    for (int j = 0; j < 2; j++) whole[j] = contracted[k] ? mg_ceil_div(is->least, c[j]) * c[j] : c[j];
+    const int64_t rest = whole[1] + 2 * c[1] + (c[1] > 2 ? 2 : 1);
+    const int bound = c[1] < 256 || (contracted[k] && whole[1] > most); /* is among them */
+    const int64_t last = rest < most ? rest : bound ? most : whole[1];
+    const int64_t want[MGI_CHECK_SIZES] = {is->least, whole[0] - 1, whole[0], whole[0] + 1, whole[1] - 1, whole[1], whole[1] + 1, last};
     n[k] = 0;
     for (int j = 0; j < MGI_CHECK_SIZES; j++) {
-      int again = want[j] < s->least || want[j] > most;
+      int again = want[j] < is->least || want[j] > most;
       for (int i = 0; i < n[k]; i++) again |= v[k][i] == want[j];
       if (!again) v[k][n[k]++] = want[j];
     }
@@ -8675,7 +8687,6 @@ MGI_FN mg_status mgi_check_members(mgi_check_job *J, mg_error *e) {
     J->size[MGI_CHECK_SIZES][k] = most;
     beyond |= most != v[k][n[k] - 1];
   }
-  mg_status s = MG_OK;
   for (int j = 0; j < rows && s == MG_OK; j++) {
     for (uint32_t k = 0; k < g->n_symbols; k++) J->size[j][k] = v[k][(j + (int)k) % n[k]];
     s = mg_at(J->small.graph, J->size[j], &J->member[j], e);
@@ -9957,20 +9968,23 @@ MGI_FN mg_status mgi_run_rows(const mg_graph *g, const mg_graph *small, const mg
   mgi_tensors_free(&y);
   return s;
 }
-/* A member of the family smaller than the one at `sym`, drawn by the seed, under that one's name; NULL: there is none. */
+/* A member of the family smaller than the one at `sym` in what is parallel, drawn by the seed, under that one's name; NULL: there is
+   none. */
 MGI_FN mg_status mgi_run_smaller(const mg_graph *family, const int64_t *sym, const char *name, mg_run_report *r, mg_graph **small, mg_error *e) {
   uint64_t state = r->seed * 0xD1342543DE82EF95u;
   int smaller = 0;
+  uint8_t contracted[MG_MAX_SYMBOLS];
   *small = NULL;
-  for (uint32_t k = 0; k < family->n_symbols; k++) {
+  mg_status s = mg_contracted(family, contracted, e);
+  for (uint32_t k = 0; k < family->n_symbols && s == MG_OK; k++) {
     const int64_t below = sym[k] - family->symbol[k].least;
     r->rows_at[k] = sym[k];
-    if (below < 1) continue;
+    if (below < 1 || contracted[k]) continue;
     r->rows_at[k] -= 1 + (int64_t)(mgi_cd_random(&state) % (uint64_t)below);
     smaller = 1;
   }
-  if (!smaller) return MG_OK;
-  const mg_status s = mg_at(family, r->rows_at, small, e);
+  if (!smaller) return s;
+  s = mg_at(family, r->rows_at, small, e);
   return s == MG_OK ? mg_rename(*small, name, e) : s;
 }
 /* Inputs by the report's seed, and what g makes of them over float64. */
@@ -15161,6 +15175,14 @@ MGI_FN void mgi_cu_file_symbols(const mgi_cu_emit *em, mgi_cu_str *out) {
     number++;
   }
 }
+/* Blocks that are merged are as many as the file says, in types and in groups of blocks: the error, where a symbol counts them. */
+MGI_FN void mgi_cu_symbols_merged(mgi_cu_emit *em, const mg_graph *b) {
+  for (uint32_t k = 1; b && k < b->n_ops; k++)
+    for (uint32_t a = 1; a <= 3 && b->ops[k].code == MG_OP_ACCUM; a++)
+      if (b->ops[k].map.to[a] != MG_MAP_NONE && b->axes[a].symbol)
+        mgi_cu_emit_fail(em, MG_UNSUPPORTED, "sym", "blocks of axis %s are merged, and as many as %s has chunks: a loop can count these", b->axes[a].name,
+                         em->g->symbol[b->axes[a].symbol - 1].name);
+}
 /* Which classes of extents are symbols.  0, and an error: one is both. */
 MGI_FN int mgi_cu_symbols(mgi_cu_emit *em) {
   const mg_graph *g = em->g;
@@ -15175,6 +15197,7 @@ MGI_FN int mgi_cu_symbols(mgi_cu_emit *em) {
       else if (em->class_symbol[c] != em->symbol[k])
         mgi_cu_emit_fail(em, MG_UNSUPPORTED, "sym", "dimension %u of '%.60s' has the extent of a symbol, and is none", (unsigned)(k % MG_MAX_RANK), g->tensors[k / MG_MAX_RANK].name);
     }
+  for (uint32_t k = 1; k < g->n_ops && em->st == MG_OK && g->n_symbols; k++) mgi_cu_symbols_merged(em, g->ops[k].sub);
   return em->st == MG_OK;
 }
 /* ---- lines

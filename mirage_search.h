@@ -321,14 +321,16 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
    its chunks, and priced at the others.  The result is a list of ranges of n with one µGraph each: the fewest that, at every size
    that was priced, are by the model within MG_RANGE_LOSS of the best that was found there.  With the hook `measure` what was
    found at a size that was searched, and the best few of the others, are timed there, and MG_RANGE_LOSS_TIMED is what they may
-   lose by these times. */
+   lose by these times.
+   Where the symbol is contracted (mg_contracted), reports are of values of it (r->at), and what sums in f16 is as safe as
+   written at the greatest of the range. */
 
 #define MG_RANGE_LOSS 0.10
 #define MG_RANGE_LOSS_TIMED 0.15
 typedef struct mg_range {
   int64_t least, most;               /* it is for these n; the bounds of its graph's symbol hold them, and may go further, to whole chunks */
   mg_graph *graph;
-  mg_verify_report report;           /* EQUAL, for all n, or it is the program */
+  mg_verify_report report;           /* EQUAL, for all n, or at values of it where it is contracted, or it is the program */
   int64_t sizes[2];                  /* the least and the greatest n of the range that was priced, and what the model says there, */
   double predicted_us[2];
   double timed_us[2];                /* times what was measured of it at the next size searched by what the model says there; 0: it was not */
@@ -10064,6 +10066,7 @@ typedef struct mgi_ranges {
   const mg_graph *program;
   const mg_search_config *cfg;
   const mg_machine *machine;
+  int contracted; /* the symbol is */
   int n_sizes, n;
   int64_t size[MGI_RANGE_SIZES];
   mgi_range_family family[MGI_RANGE_FAMILIES];
@@ -10140,6 +10143,29 @@ static int mgi_range_safe(const mg_graph *program, const mg_search_config *cfg, 
   if (cfg->unsafe || mg_safety_of(program, g, NULL, &r, &e) != MG_OK) return 1;
   return r.verdict == MG_SAFE || (r.verdict == MG_SAFETY_OPEN && !(runs && cfg->settle && cfg->settle(cfg->settle_user, program, g)));
 }
+/* ---- hooks of a search at n of what is contracted.  A µGraph of one size may be emitted where its family is not: blocks that are
+   merged are a number.  So the search asks for the family, and goes on to what has one. */
+typedef struct mgi_range_hooks { const mgi_ranges *R; const mg_graph *at; int64_t n; } mgi_range_hooks; /* at: the program at n */
+static mg_status mgi_range_emittable(void *user, const mg_graph *g, mg_error *why) {
+  const mgi_range_hooks *H = (const mgi_range_hooks *)user;
+  const mg_search_config *c = H->R->cfg;
+  mgi_range_family f;
+  mg_error other;
+  mg_status s = c->emittable(c->user, g, why);
+  if (s != MG_OK || mg_verify_signature(H->at, g, &other) != MG_OK) return s; /* a part of the program is no family of it */
+  if (mgi_range_family_of(H->R->program, g, H->n, &f)) s = c->emittable(c->user, f.graph, why);
+  else s = mg_fail(why, MG_UNSUPPORTED, "sym", "it is of one size");
+  mg_graph_free(f.graph);
+  return s;
+}
+static void mgi_range_progress(void *user, const mg_search_stats *st) {
+  const mg_search_config *c = ((const mgi_range_hooks *)user)->R->cfg;
+  c->progress(c->user, st);
+}
+static int mgi_range_wary(void *user, const mg_graph *g) {
+  const mg_search_config *c = ((const mgi_range_hooks *)user)->R->cfg;
+  return c->wary(c->user, g);
+}
 /* Searches at n, and adds what is found. */
 static mg_status mgi_range_search(mgi_ranges *R, int64_t n, double seconds, mg_family_result *out, mg_error *e) {
   mg_search_config c = *R->cfg;
@@ -10149,6 +10175,12 @@ static mg_status mgi_range_search(mgi_ranges *R, int64_t n, double seconds, mg_f
   c.measure = NULL, c.structure = NULL, c.checkpoint = NULL;
   c.time_limit_s = seconds;
   mg_status s = mg_at(R->program, &n, &p, e);
+  const mgi_range_hooks H = {R, p, n};
+  if (R->contracted && c.emittable) {
+    c.user = (void *)(uintptr_t)&H, c.emittable = mgi_range_emittable;
+    if (c.progress) c.progress = mgi_range_progress;
+    if (c.wary) c.wary = mgi_range_wary;
+  }
   if (s == MG_OK) s = mg_search(p, &c, &r, e);
   for (int k = 0, kept = 0; s == MG_OK && k < r.n && kept < MGI_RANGE_KEPT; k++) {
     mgi_range_family f;
@@ -10312,10 +10344,10 @@ static mg_status mgi_range_make(const mgi_ranges *R, int f, const mg_verify_conf
   mg_status s = mg_within(R->program, &is->least, &is->most, &p, e);
   if (s == MG_OK) s = mg_verify(p, r->graph, v, &r->report, e);
   *shown = s == MG_OK && r->report.verdict == MG_EQUAL;
-  if (*shown && !R->family[f].own) { /* as safe as written, where it was found */
-    const mg_graph *found = R->family[f].graph;
+  if (*shown && !R->family[f].own) { /* as safe as written, where it was found; of what is contracted at the most that is summed */
+    const mg_graph *found = R->contracted ? r->graph : R->family[f].graph, *program = R->contracted ? p : R->program;
     mg_graph *at[2] = {NULL, NULL};
-    if (mg_at(R->program, &found->symbol[0].most, &at[0], &why) == MG_OK && mg_at(found, &found->symbol[0].most, &at[1], &why) == MG_OK) *shown = mgi_range_safe(at[0], R->cfg, at[1], 1);
+    if (mg_at(program, &found->symbol[0].most, &at[0], &why) == MG_OK && mg_at(found, &found->symbol[0].most, &at[1], &why) == MG_OK) *shown = mgi_range_safe(at[0], R->cfg, at[1], 1);
     mg_graph_free(at[0]), mg_graph_free(at[1]);
   }
   if (!*shown) mg_graph_free(r->graph), r->graph = NULL;
@@ -10346,7 +10378,10 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
   mgi_range_family own;
   memset(&own, 0, sizeof own);
   own.chunk = 1, own.own = 1;
-  s = mg_within(program, &least, &most, &own.graph, e);
+  uint8_t contracted[MG_MAX_SYMBOLS];
+  s = mg_contracted(program, contracted, e);
+  R->contracted = contracted[0];
+  if (s == MG_OK) s = mg_within(program, &least, &most, &own.graph, e);
   if (s == MG_OK) mgi_range_price(R, &own), mgi_range_add(R, &own);
   const int points = mgi_range_points(least, most, point);
   for (int k = 0; k < points && s == MG_OK; k++) {

@@ -178,9 +178,9 @@
 
    CONTRACTED SYMBOLS
      Theorem C does not speak of a symbol that is contracted (mg_contracted): a sum of three parts may be what a sum of one is not.
-     Of families with such symbols the full tier compares the members at some values of them: the least, a chunk less 1, a chunk,
-     a chunk and 1, of the least and the greatest chunk that an axis has, three chunks less 1, and the bound; several such
-     symbols go through theirs at once, and those that have fewer stay at their bounds.  A pair of members keeps the other symbols, and is verified
+     Of families with such symbols the full tier compares the members at some values of them: the least, the next whole number
+     of chunks, less 1 and and 1, of the least and the greatest chunk that an axis has, two chunks more less 1, and the bound;
+     several such symbols go through theirs at once, and those that have fewer stay at their bounds.  A pair of members keeps the other symbols, and is verified
      as a pair of graphs is, at the value's full size, for all extents by Theorem C where that gives it, from a seed of both
      members and of the whole pair's digest.  EQUAL if all are, and it says at which values: of others nothing is said.  delta is
      the sum of theirs, each of which aims at its share of what is asked for.  A certificate lists the values, and of
@@ -4243,7 +4243,8 @@ static int mgi_values_of(const mg_graph *const *g, uint32_t k, int64_t *value) {
     if (chunk[0] < least) least = chunk[0];
     if (chunk[1] > most) most = chunk[1];
   }
-  const int64_t want[MGI_VALUES] = {s->least, least - 1, least, least + 1, most - 1, most, most + 1, 3 * most - 1, s->most};
+  const int64_t one = mg_ceil_div(s->least, least) * least, other = mg_ceil_div(s->least, most) * most; /* whole chunks */
+  const int64_t want[MGI_VALUES] = {s->least, one - 1, one, one + 1, other - 1, other, other + 1, other + 2 * most - 1, s->most};
   for (int j = 0; j < MGI_VALUES; j++) {
     int at = n;
     while (at > 0 && value[at - 1] > want[j]) at--;
@@ -4268,7 +4269,7 @@ static mg_status mgi_values_open(const mg_graph *a, const mg_graph *b, mgi_value
   }
   return s;
 }
-/* "p = 1, 63, 64", or "p = 63, q = 15; p = 64, q = 16": the values of members from .. to. */
+/* "p = 1, 63, 64", or "p = 63, q = 15; p = 64, q = 16": the values of members from .. to; where that is too long, how many. */
 static void mgi_values_text(const mgi_values *V, const mg_graph *g, int from, int to, char *text, size_t size) {
   size_t n = 0;
   int many = 0;
@@ -4282,6 +4283,7 @@ static void mgi_values_text(const mgi_values *V, const mg_graph *g, int from, in
       else n += (size_t)snprintf(text + n, size - n, "%s%lld", before, (long long)V->value[j][k]);
       first = 0;
     }
+  if (n >= size) snprintf(text, size, "%d values, which the certificate lists", to - from);
 }
 /* Both members at the j-th values; the caller's. */
 static mg_status mgi_values_members(const mgi_values *V, const mg_graph *a, const mg_graph *b, int j, mg_graph *g[2], mg_error *e) {
@@ -4316,14 +4318,19 @@ static mg_status mgi_verify_values(const mg_graph *a, const mg_graph *b, const m
     mg_status s = mgi_values_members(V, a, b, j, g, e);
     const mg_graph *const both[2] = {g[0], g[1]};
     if (s == MG_OK) s = mgi_values_verify(both, V, c, root, deadline, &one, e);
+    else if (s != MG_NO_MEMORY) { /* the builder has no member there: the verdict is UNDECIDED */
+      mgi_report_begin(&one, c, root);
+      snprintf(one.reason, sizeof one.reason, "there is no member: %.180s", e->msg);
+      s = MG_OK;
+    }
     mg_graph_free(g[0]), mg_graph_free(g[1]);
     if (s != MG_OK) return s;
     if (one.verdict != MG_EQUAL) {
       memcpy(one.digest, r->digest, sizeof one.digest);
       one.want_log2_delta = r->want_log2_delta;
       *r = one;
-      mgi_values_text(V, a, j, j + 1, said, sizeof said);
-      snprintf(r->reason, sizeof r->reason, "at %.60s: %.190s", said, one.reason);
+      mgi_values_text(V, a, j, j + 1, said, 62);
+      snprintf(r->reason, sizeof r->reason, "at %.61s: %.188s", said, one.reason);
       return MG_OK;
     }
     tested += one.proof == MG_PROOF_NONE;
@@ -4338,11 +4345,13 @@ static mg_status mgi_verify_values(const mg_graph *a, const mg_graph *b, const m
   r->verdict = MG_EQUAL, r->proof = tested ? MG_PROOF_NONE : MG_PROOF_NORMAL, r->values = V->n;
   r->log2_delta = tested ? log2(chance) : 0;
   mgi_values_text(V, a, 0, V->n, r->at, sizeof r->at);
+  char at[112];
+  mgi_values_text(V, a, 0, V->n, at, sizeof at);
   snprintf(r->theorem, sizeof r->theorem, "%d values of what is contracted, at each Theorem A, B, D or a proof", V->n);
   char wrong[80] = "proved";
   if (tested) snprintf(wrong, sizeof wrong, "wrong with probability at most 2^%.2f", ceil(r->log2_delta * 100) / 100);
   const char *const every = *said ? said : NULL;
-  snprintf(r->reason, sizeof r->reason, "at %.120s, and at no other: %s%.60s%sequal; %s", r->at, every ? "for all " : "", every ? every : "", every ? ": " : "", wrong);
+  snprintf(r->reason, sizeof r->reason, "at %s, and at no other: %s%.50s%sequal; %.45s", at, every ? "for all " : "", every ? every : "", every ? ": " : "", wrong);
   return MG_OK;
 }
 mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r, mg_error *e) {

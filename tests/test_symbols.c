@@ -543,6 +543,87 @@ static void rows_have_the_same_bits(void **state) {
   mg_graph_free(g);
 }
 
+/* ---- what is contracted, searched and emitted */
+
+static void ranges_of_what_is_contracted(void **state) {
+  static const char *const programs[] = {
+      "program lin\nsym k in 1..512\ninput X : f16[16, k]\ninput W : f16[k, 64]\nO = matmul(X, W)\noutput O\n",
+      "program att\nsym p in 1..200\ninput Q : f16[2, 16, 32]\ninput K : f16[2, 32, p]\ninput V : f16[2, p, 32]\nO = matmul(softmax(matmul(Q, K), dim=2), V)\noutput O\n"};
+  int loops = 0;
+  (void)state;
+  for (size_t k = 0; k < sizeof programs / sizeof *programs; k++) {
+    mg_graph *p = parse(programs[k]);
+    const mg_graph *range[MG_MAX_RANGES];
+    mg_search_config c = mg_search_config_default();
+    mg_family_result r;
+    mg_error e;
+    char *cu;
+    int64_t next = 1;
+    c.emittable = emittable, c.time_limit_s = 10;
+    if (mg_search_family(p, &c, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+    for (int i = 0; i < r.n; i++) {
+      const mg_range *a = &r.range[i];
+      assert_true(a->least == next && a->graph->symbol[0].least == a->least && a->graph->symbol[0].most >= a->most);
+      char name[16];
+      snprintf(name, sizeof name, "%s_%d", p->name, i + 1);
+      assert_int_equal(mg_rename(a->graph, name, &e), MG_OK);
+      next = a->most + 1, range[i] = a->graph;
+      assert_int_equal(a->report.verdict, MG_EQUAL);
+      if (mg_is_program(a->graph)) continue;
+      if (a->most > 1) assert_true(a->report.values > 1 && !strncmp(a->report.reason, "at ", 3));
+      for (uint32_t o = 1; o < a->graph->n_ops; o++)
+        for (uint32_t x = 1; a->graph->ops[o].sub && x < a->graph->ops[o].sub->n_axes; x++) loops += a->graph->ops[o].sub->axes[x].symbol > 0;
+      char *texts[2];
+      mg_graph *own;
+      assert_int_equal(mg_within(p, &a->least, &a->graph->symbol[0].most, &own, &e), MG_OK);
+      assert_int_equal(mg_print(own, &texts[0], &e), MG_OK);
+      assert_int_equal(mg_print(a->graph, &texts[1], &e), MG_OK);
+      same_values(texts[0], texts[1]);
+      mg_string_free(texts[0]), mg_string_free(texts[1]), mg_graph_free(own);
+    }
+    assert_true(next == p->symbol[0].most + 1);
+    if (mg_cuda_emit_ranges(range, r.n, NULL, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
+    mg_string_free(cu), mg_family_result_free(&r), mg_graph_free(p);
+  }
+  assert_true(loops > 0); /* some are for any length */
+}
+static void a_contraction_ends_at_its_edge(void **state) {
+  static const char *const plants[][2] = {
+      {"mg_each_unit<16, 16, 64>(16, mg_cut(f_D3, i_i, 16)", "mg_each_unit<16, 16, 64>(16, 16"}, /* exponentials of padding */
+      {"mg_chunks(sym_p, 16)", "(sym_p < 16 ? 1 : sym_p / 16)"},                                 /* the ragged rest is left out */
+      {"red_s.add(16, mg_cut(f_D3, i_i, 16)", "red_s.add(16, 16"},                               /* padding is summed */
+      {"        mg_cut(f_D3, i_i, 16), 32);", "        16, 32);"}};                              /* what is behind the tensor is read */
+  mg_check_report r;
+  mg_error e;
+  char *cu;
+  (void)state;
+  char *text = replaced(flash, "p in 1..40", "p in 1..48"), *chunks = replaced(text, "ceil(p/8)", "ceil(p/16)"), *less = replaced(chunks, "threads=128", "threads=64");
+  mg_graph *g = parse(less);
+  free(text), free(chunks), free(less);
+  if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
+  if (checked(cu, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  if (strcmp(r.sizes, "p = 1, 15, 16, 17, 48")) fail_msg("%s", r.sizes);
+  const int most = getenv("SOAK_S") ? 4 : 2;
+  for (int k = 0; k < most; k++) {
+    char *wrong = replaced(cu, plants[k][0], plants[k][1]);
+    const mg_status s = checked(wrong, &r, &e);
+    if (s != MG_NOT_FOUND) fail_msg("status %d of %s: %s", (int)s, plants[k][1], s == MG_OK ? "" : e.msg);
+    free(wrong);
+  }
+  mg_string_free(cu), mg_graph_free(g);
+  /* Of fewer rows the sum is another: no bits are compared. */
+  g = parse("program sums\nsym n in 1..20\ninput X : f16[n, 64]\nO = sum(X, dim=0)\noutput O\n");
+  if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
+  if (checked(cu, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  assert_int_equal(r.rows, 0);
+  mg_string_free(cu), mg_graph_free(g);
+  /* Blocks that are merged are a number of the file. */
+  g = parse(LINEAR "O = kernel grid=(x=2, y=ceil(k/8)) threads=64 {\n  x = load X {x->*, y->1}\n  w = load W {x->1, y->0}\n  s = accum(matmul(x, w)) {y->+}\n  store s {x->1, y->*}\n}\noutput O\n");
+  assert_int_equal(mg_cuda_emit(g, NULL, &cu, &e), MG_UNSUPPORTED);
+  assert_non_null(strstr(e.msg, "blocks of axis y are merged"));
+  mg_graph_free(g);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(prints_what_it_reads),       cmocka_unit_test(says_what_is_no_family), cmocka_unit_test(members_are_the_first_rows),
                                      cmocka_unit_test(verdicts_are_for_all_sizes), cmocka_unit_test(ranges_are_whole),       cmocka_unit_test(one_file_runs_at_every_size),
@@ -550,6 +631,8 @@ int main(void) {
                                      cmocka_unit_test(rows_have_the_same_bits),
                                      cmocka_unit_test(what_is_contracted_is_equal_at_values),
                                      cmocka_unit_test(what_is_right_at_few_sizes_is_wrong),
-                                     cmocka_unit_test(any_number_of_reshapes_is_read)};
+                                     cmocka_unit_test(any_number_of_reshapes_is_read),
+                                     cmocka_unit_test(ranges_of_what_is_contracted),
+                                     cmocka_unit_test(a_contraction_ends_at_its_edge)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
