@@ -3,8 +3,8 @@
 
 For each program below `mirage search` makes the ranges of n once, and a µGraph for each n by itself (--sym n=N); both are
 emitted, compiled, checked against float64 on the GPU, and timed in one process each, one after the other.  Prints a table, and
-writes it as JSON.  Usage: tests/bench/ranges.py [--out FILE.json] [--limit S] [--reps N] [--timed]
---timed: searches time what they find, too."""
+writes it as JSON.  Usage: tests/bench/ranges.py [--out FILE.json] [--limit S] [--reps N] [--timed] [--programs REGEX]
+--timed: searches time what they find, too.  Programs that --programs leaves out keep what FILE.json has of them."""
 import argparse
 import concurrent.futures
 import json
@@ -42,10 +42,12 @@ def main():
     p.add_argument("--limit", default="30")
     p.add_argument("--reps", default="15")
     p.add_argument("--timed", action="store_true")
+    p.add_argument("--programs", default="")
     a = p.parse_args()
     d = "build/ranges"
     os.makedirs(d, exist_ok=True)
-    for name, text in PROGRAMS.items():
+    programs = {name: text for name, text in PROGRAMS.items() if re.search(a.programs, name)}
+    for name, text in programs.items():
         with open(f"{d}/{name}.mg", "w") as f:
             f.write(f"program {name}\n{text}")
 
@@ -58,10 +60,13 @@ def main():
         return best
 
     with concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
-        made = {(name, n): pool.submit(make, name, n) for name in PROGRAMS for n in [None] + SIZES}
+        made = {(name, n): pool.submit(make, name, n) for name in programs for n in [None] + SIZES}
         best = {k: v.result() for k, v in made.items()}
     result = {"date": time.strftime("%Y-%m-%d"), "command": "tests/bench/ranges.py" + (" --timed" if a.timed else ""), "programs": {}}
-    for name, text in PROGRAMS.items():
+    if a.programs and os.path.exists(a.out):
+        with open(a.out) as f:
+            result["programs"] = json.load(f)["programs"]
+    for name, text in programs.items():
         with open(best[name, None]) as f:
             ranges = re.findall(r"# range \d+: (n in \S+?);", f.read())
         rows = []
