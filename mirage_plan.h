@@ -299,7 +299,7 @@ int mg_flat_steady(const mg_flat *k, const mg_chains *c, const mg_rings *r, int 
 int mg_flat_contracts(const mg_flat *k, int load, int how); /* 1 if a product contracts the load's columns, or rows, as they lie */
 /* The load whose squares SUM i adds up on tensor cores; -1: it does not.  An own ring has each warp do so with its part. */
 int mg_flat_squares(const mg_flat *k, const mg_kernel_plan *p, const mg_rings *r, int i);
-int mg_flat_unshifted(const mg_flat *k);              /* 1 if a product takes an exponential that has no running maximum under any plan */
+int mg_flat_unshifted(const mg_flat *k);              /* 1 if a product takes an exponential without a running maximum under any plan, at any sizes */
 int64_t mg_round_up(int64_t x, int64_t multiple);
 int mg_runs_down(const mg_tensor_info *t);            /* 1 if t's columns, not its rows, are contiguous in memory */
 int mg_swaps_last(const mg_op_node *o, int rank);     /* 1 if o exchanges the last two dimensions, of `rank`, and nothing else */
@@ -1594,11 +1594,12 @@ int mg_degree(int code, int a, int b, int *d) {
   }
   return *d <= 8 && *d >= -8;
 }
-/* 1 if value i is one a row of value p, outside of loops, in a block that joins no parts of others. */
-MGI_FN int mgi_row_value(const mg_flat *k, int i, int p) {
+/* 1 if value i is one a row of value p, outside of loops, in a block that joins no parts of others; `open`: may be, at some sizes. */
+MGI_FN int mgi_row_value(const mg_flat *k, int i, int p, int open) {
   for (int q = 0; q < k->n; q++)
     if (k->op[q].across) return 0;
-  return mgi_cols_of(&k->op[i]) == 1 && mgi_rows_of(&k->op[i]) == mgi_rows_of(&k->op[p]) && !k->op[i].inloop;
+  if (k->op[i].inloop) return 0;
+  return open || (mgi_cols_of(&k->op[i]) == 1 && mgi_rows_of(&k->op[i]) == mgi_rows_of(&k->op[p]));
 }
 /* 1 if all that reads value i are stores, which have the logarithm's maximum back. */
 MGI_FN int mgi_undo_log(const mg_flat *k, int i, mg_maxima *m) {
@@ -1611,10 +1612,10 @@ MGI_FN int mgi_undo_log(const mg_flat *k, int i, mg_maxima *m) {
   return 1;
 }
 /* The degree of value i, some operand of which has one; 0: it can have none. */
-MGI_FN int mgi_degree_of(const mg_flat *k, int i, mg_maxima *m) {
+MGI_FN int mgi_degree_of(const mg_flat *k, int i, mg_maxima *m, int open) {
   const mg_flat_op *o = &k->op[i], *in = &k->op[o->in[0]];
   const int of = m->degree[o->in[0]], by = o->n_in > 1 ? m->degree[o->in[1]] : 0, p = m->of - 1;
-  const int row = of == 1 && mgi_row_value(k, o->in[0], p);
+  const int row = of == 1 && mgi_row_value(k, o->in[0], p, open);
   int d = of;
   switch (o->code) {
   case MG_OP_STORE:
@@ -1630,7 +1631,8 @@ MGI_FN int mgi_degree_of(const mg_flat *k, int i, mg_maxima *m) {
     return 1;
   }
 }
-void mg_flat_maxima(const mg_flat *k, const mg_chains *c, mg_maxima *m) {
+/* `open`: at some sizes. */
+MGI_FN void mgi_maxima(const mg_flat *k, const mg_chains *c, mg_maxima *m, int open) {
   int settled = 0, looped = 0, straight = 0, ok = 1;
   memset(m, 0, sizeof *m);
   for (int i = 0; i < k->n; i++)
@@ -1648,10 +1650,11 @@ void mg_flat_maxima(const mg_flat *k, const mg_chains *c, mg_maxima *m) {
       ok = !some || o->in[0] == m->of - 1;
       *(mg_flat_in_place(k, i) ? &looped : &straight) = 1;
     } else if (i + 1 == m->of) m->degree[i] = c->lent == m->of;
-    else if (some) ok = mgi_degree_of(k, i, m);
+    else if (some) ok = mgi_degree_of(k, i, m, open);
   }
   if (!ok || (looped && straight)) memset(m, 0, sizeof *m);
 }
+void mg_flat_maxima(const mg_flat *k, const mg_chains *c, mg_maxima *m) { mgi_maxima(k, c, m, 0); }
 /* 1 if product i takes from its left an exponential of a product, or what is made of one, that nothing has divided. */
 MGI_FN int mgi_takes_raw(const mg_flat *k, int i) {
   const mg_flat_op *o = &k->op[i];
@@ -1690,7 +1693,7 @@ int mg_flat_unshifted(const mg_flat *k) {
     memset(&c, 0, sizeof c);
     mgi_settle(k, &c, i, -1);
     c.over[i] = c.lent = (int16_t)(i + 1);
-    mg_flat_maxima(k, &c, &m);
+    mgi_maxima(k, &c, &m, 1);
     if (m.of && mgi_may_stay(k, &m)) return 0;
   }
   return 1;

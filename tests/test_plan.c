@@ -390,6 +390,7 @@ static void maxima_are_facts(void **state) {
       {SOFT("  g = log(l)\n  o = div(d, exp(g))\n  store o {}\n  store l {}\n"), 0, {0, 0}, 8},          /* the logarithm is read */
       {SOFT("  e = sum(exp(scale(s, 1/2)), dim=1)\n  o = div(d, e)\n  store o {}\n  store e {}\n"), 0, {0, 0}, 8}, /* of another */
       {SOFT("  store d {}\n  store l {}\n"), 0, {MG_UNDO_NONE, MG_UNDO_FACTOR}, 1.25}};                    /* d may not stay so */
+  int never = 0;
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     mg_graph *g = parse(cases[k].text);
     mg_kernel_plan p;
@@ -407,7 +408,8 @@ static void maxima_are_facts(void **state) {
       if (flat.op[i].code == MG_OP_STORE && m.undo[i] != (m.of ? cases[k].undo[store++] : 0)) fail_msg("case %d: undo %d of store %d", (int)k, m.undo[i], store);
     if (m.of) assert_int_equal(flat.op[m.of - 1].code, MG_OP_EXP);
     else assert_int_equal(cases[k].shifted, 0);
-    assert_int_equal(mg_flat_unshifted(&flat), cases[k].penalty == 8);
+    if (mg_flat_unshifted(&flat)) never++; /* o could be stored under its maximum if it had one column */
+    assert_true(!mg_flat_unshifted(&flat) || cases[k].penalty == 8);
     if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("case %d: %s", (int)k, e.msg);
     assert_int_equal(strstr(cu, "mg_row_shift<") != NULL, cases[k].shifted);
     assert_int_equal(mg_kernel_facts_of(g, 1, NULL, &f), 1);
@@ -415,6 +417,7 @@ static void maxima_are_facts(void **state) {
     mg_string_free(cu);
     mg_graph_free(g);
   }
+  assert_int_equal(never, 4);
 }
 /* The emitter's facts are what it writes: threads, shared bytes, and a value for every tensor, its bytes within the block's. */
 static void facts_are_what_is_emitted(void **state) {
