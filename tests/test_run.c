@@ -237,6 +237,14 @@ static void rows_on(const stand_in *w) {
   sym[0] = 10;
   assert_int_equal(mg_cuda_run(g, SUMS("0 * n"), &c, &r, &e), MG_BAD_INPUT);
   mg_graph_free(g);
+  /* What is contracted is another sum in a smaller member: nothing is compared. */
+  g = parse("program sums\nsym n in 1..9\ninput X : f32[n, 64]\nS = sum(X, dim=0)\noutput S\n");
+  sym[0] = 9;
+  char *column = replaced(SUMS("0 * n"), "k < 64; k++) s = s + mg_widen(mg_ldg(X + mg_bid(0) * 64 + (k + 0 * n) % 64));", "k < n; k++) s = s + mg_widen(mg_ldg(X + k * 64 + mg_bid(0)));");
+  char *columns = replaced(column, "MG_LAUNCH(sums_k0, sym[0],", "MG_LAUNCH(sums_k0, 64,");
+  if (mg_cuda_run(g, columns, &c, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  assert_int_equal(r.rows, 0);
+  free(column), free(columns), mg_graph_free(g);
 }
 /* The kernels of mg_cuda_calibrate find what they should, and a word that is another is seen.  A GPU that takes these times is none. */
 static void calibrates_on(const stand_in *w) {
