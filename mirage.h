@@ -3108,8 +3108,8 @@ mg_status mg_parse_file(const char *path, const mg_config *cfg, mg_graph **out, 
 
 /* ------------------------------------------------------------------------------------------- >>printer */
 
-/* What of a program's tensors and axes runs with its symbols (>>symbols). */
-/* of a class: 0, or 1 + its symbol; contracted: by symbol. */
+/* What of a program's tensors and axes runs with its symbols (>>symbols).  of a class: 0, or 1 + its symbol; contracted: by
+   symbol. */
 typedef struct mgi_symbols {
   const mg_graph *g;
   mg_parallel p;
@@ -4818,8 +4818,8 @@ mg_status mg_inline_threads(const mg_graph *g, mg_graph **out, mg_error *e) {
 enum { MGI_LABEL_CUTS = 7 };
 typedef struct mgi_label { int32_t c; uint8_t n, cut[MGI_LABEL_CUTS]; } mgi_label; /* c: of the union-find, or -1; cut: axes, +16 in a thread graph */
 
-/* before: by level and axis, the label that it cuts as it stands before that. */
-/* contract: by the rules of indices that are contracted. */
+/* before: by level and axis, the label that it cuts as it stands before that.  contract: by the rules of indices that are
+   contracted. */
 typedef struct mgi_labeller {
   mg_parallel *p;
   mgi_label *before;

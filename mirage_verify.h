@@ -3905,6 +3905,8 @@ static int mgi_every_own(const mg_parallel *p, const mg_graph *const *g) {
   return same;
 }
 
+/* 1 if a symbol is the letter, in either case: p is read as P. */
+static int mgi_every_alike(const char *letter, const char *symbol) { return (letter[0] | 32) == (symbol[0] | 32) && !symbol[1]; }
 /* What a class is called: its symbol; else a letter that names no input, output or symbol, M, N, P .. first; else a number. */
 static const char *mgi_every_name(const mg_parallel *p, const mg_graph *g, int c, char name[16]) {
   static const char letters[] = "MNPQRSTUVWXYZABCDEFGHIJKL";
@@ -3914,8 +3916,8 @@ static const char *mgi_every_name(const mg_parallel *p, const mg_graph *g, int c
   for (const char *l = letters; *l; l++) {
     int taken = 0;
     name[0] = *l, name[1] = 0;
-    for (uint32_t k = 0; k < g->n_symbols; k++) taken |= !strcmp(name, g->symbol[k].name);
-    for (uint32_t k = 0; k < MG_MAX_SYMBOLS && g->fixed[k]; k++) taken |= (g->fixed[k][0] | 32) == (*l | 32) && !g->fixed[k][1];
+    for (uint32_t k = 0; k < g->n_symbols; k++) taken |= mgi_every_alike(name, g->symbol[k].name);
+    for (uint32_t k = 0; k < MG_MAX_SYMBOLS && g->fixed[k]; k++) taken |= mgi_every_alike(name, g->fixed[k]);
     for (uint32_t k = 0; k < g->n_in + g->n_out; k++) taken |= !strcmp(name, g->tensors[k < g->n_in ? g->in[k].id : g->out[k - g->n_in].id].name);
     if (!taken && c-- == 0) return name;
   }
