@@ -129,8 +129,8 @@ mg_status mg_fail(mg_error *e, mg_status s, const char *where, const char *fmt, 
 
 /* ------------------------------------------------------------------------------------------------ >>scalars */
 
-/* Storage types, one row each.  All are IEEE-like: a sign, an exponent, a significand whose first bit is not stored,
-   subnormals, infinities.
+/* Storage types, one row each.  All but i32 are IEEE-like: a sign, an exponent, a significand whose first bit is not stored,
+   subnormals, infinities.  i32 holds indices (MG_I32 below): inputs that gather reads, results of argmax, nothing else.
      name    in the text form; the device's template of a row is mg_<name>
      digits  of the significand, with that first bit
      least   the smallest positive number is 2^least
@@ -145,7 +145,8 @@ mg_status mg_fail(mg_error *e, mg_status s, const char *where, const char *fmt, 
 #define MG_BUILTIN_TYPES(T)                                                                                         \
   T(F16,  f16,  2,     11,     -24,   65504.0,                 2)                                                   \
   T(BF16, bf16, 2,     8,      -133,  3.3895313892515355e38,   14)                                                  \
-  T(F32,  f32,  4,     24,     -149,  3.4028234663852886e38,   0)
+  T(F32,  f32,  4,     24,     -149,  3.4028234663852886e38,   0)                                                   \
+  T(I32,  i32,  4,     31,     0,     2147483647.0,            10)
 #ifndef MG_USER_TYPES
 #define MG_USER_TYPES(T)
 #endif
@@ -177,8 +178,8 @@ const mg_type_info *mg_type_row(mg_dtype t);
 /* The row of MG_TENSOR_SHAPES of type t; NULL: the tensor cores do not multiply it. */
 typedef struct mg_tensor_shape_info { mg_dtype type; int m, n, k; } mg_tensor_shape_info;
 const mg_tensor_shape_info *mg_tensor_shape(mg_dtype t);
-const char *mg_dtype_name(mg_dtype t); /* "f16", "bf16", "f32" */
-int mg_dtype_bytes(mg_dtype t);
+const char *mg_dtype_name(mg_dtype t); /* "f16", "bf16", "f32", "i32" */
+int mg_dtype_bytes(mg_dtype t); /* i32: of an int32_t, wherever indices stand */
 
 /* Exact constant num/den, den > 0, in lowest terms, both below 2^31 in magnitude after reduction. */
 typedef struct mg_rational { int64_t num, den; } mg_rational;
@@ -273,7 +274,8 @@ typedef enum mg_parallel_rule {
   MG_PRODUCTS, /* rows of the left, columns of the right, leading dimensions; not what is contracted */
   MG_OTHERS,   /* all dimensions but the attribute's */
   MG_MOVED,    /* everywhere, in the attribute's order */
-  MG_GROUPS    /* a dimension that stands alone where the products of the extents before it are alike on both sides */
+  MG_GROUPS,   /* a dimension that stands alone where the products of the extents before it are alike on both sides */
+  MG_PICKED    /* the indices' dimensions, which come first, and those of the rows; not the one that is indexed */
 } mg_parallel_rule;
 
 enum { MG_LEVEL_K = 1, MG_LEVEL_B = 2, MG_LEVEL_T = 4 };
@@ -333,7 +335,9 @@ enum { MG_LEVEL_K = 1, MG_LEVEL_B = 2, MG_LEVEL_T = 4 };
   E(CLAMP_MAX,     "clamp_max",     1, MG_KBT, RAT,   OPAQUE,     FF_SUB(FF_ZERO, FF_MAX(FF_SUB(FF_ZERO, a), FF_SUB(FF_ZERO, c))), MG_MIN(a, c), PLAIN, MG_EACH) \
   E(KEEP,          "keep",          2, MG_KBT, NONE,  OPAQUE,     FF_MUL(FF_OPAQUE(KEEP, a), b), a != MG_C(0, 1) ? b : MG_C(0, 1), PLAIN, MG_EACH)      \
   E(DROP,          "drop",          2, MG_KBT, NONE,  OPAQUE,     FF_SUB(b, FF_MUL(FF_OPAQUE(KEEP, a), b)), a != MG_C(0, 1) ? MG_C(0, 1) : b, PLAIN, MG_EACH) \
-  T(CAUSAL,        "causal",        1, MG_K__, NONE,  SAME,          SUGAR,    NOINDEX,                                   NONE)
+  T(CAUSAL,        "causal",        1, MG_K__, NONE,  SAME,          SUGAR,    NOINDEX,                                   NONE)                \
+  T(GATHER,        "gather",        2, MG_K__, NONE,  GATHER,        OPAQUE,   NOINDEX,                                   MOVE, MG_PICKED)     \
+  T(ARGMAX,        "argmax",        1, MG_K__, DIM,   ARGMAX,        OPAQUE,   NOINDEX,                                   REDUCE, MG_OTHERS)
 
 #define MG_OPS(E, T) MG_BUILTIN_OPS(E, T) MG_USER_OPS(E, T)
 
@@ -391,6 +395,8 @@ int mg_op_index(mg_opcode op, const mg_attr *A, const mg_shape *S, const int64_t
 void mg_op_runs(mg_opcode op, const mg_attr *A, const mg_shape *in, const mg_shape *out, int8_t run[MG_MAX_IN][MG_MAX_RANK]);
 /* For reshape's index text: j in shape `from` of the element that has coordinate i in shape `to`. */
 void mg_reshape_index(const int64_t *i, const mg_shape *to, int64_t *j, const mg_shape *from);
+/* 1 for gather and argmax, which read or make indices.  They stand in kernel-level graphs alone. */
+int mg_op_picks(mg_opcode op);
 /* 1 for a moving row that changes the place and the extent along one dimension, attr.dim, and passes the others through. */
 int mg_op_along(mg_opcode op);
 
@@ -599,7 +605,14 @@ mg_tensor mg_with_dim(mg_graph *g, mg_opcode op, mg_tensor a, int dim);       /*
 mg_tensor mg_rms_norm(mg_graph *g, mg_tensor x, mg_tensor gain, mg_rational eps, int dim);
 mg_tensor mg_clamp(mg_graph *g, mg_tensor a, mg_rational least, mg_rational most); /* min(max(a, least), most) */
 mg_tensor mg_repeat(mg_graph *g, mg_tensor a, int dim, int64_t n);
-/* a, as a tensor of that type. */
+/* Rows of w by indices: result [i.., d..] is w[index[i..], d..], for w of [m, ..] and indices of i32.  An index is in 0..m-1;
+   another is an error of whoever passes it: the evaluator answers MG_BAD_INPUT, a kernel traps. */
+mg_tensor mg_gather(mg_graph *g, mg_tensor w, mg_tensor index);
+enum { MG_NO_INDEX = -1 }; /* an argmax over what is undefined, in a field */
+#define mg_argmax(g, a, dim) mg_with_dim(g, MG_OP_ARGMAX, a, dim) /* where the maximum stands, of several the first; i32; NaN is one */
+/* The least number that no index in tensor t, of i32, may reach: by what gathers from, or 2^31 - 1. */
+int64_t mg_index_bound(const mg_graph *g, mg_tensor t);
+/* a, as a tensor of that type; there is no cast to or from i32. */
 mg_tensor mg_cast(mg_graph *g, mg_tensor a, mg_dtype type);
 /* 1 if op is a cast, with its type in *type, which may be NULL. */
 int mg_is_cast(mg_opcode op, mg_dtype *type);
@@ -652,6 +665,8 @@ mg_status mg_check(mg_graph *program, mg_error *e);
      filled     input C : f16[64, 256] = causal is an input that nobody passes (mg_filling): 0 where key <= query + 256 - 64,
                 else -32768.  causal(S) adds it to scores S, one mask for all of their shape and type.  Kernels compute
                 what they read of it.  Masked scores are to lie within 32000 of the others; a row without any key has all.
+     indices    input I : i32[16], Y = gather(W, I): row i of Y is row I[i] of W; argmax(X, dim=1) is of i32, the first of
+                equal maxima.  No other operator reads i32, and no kernel loads it.
      accum      accum(b) {z->+} sums over the blocks of z, accum(b) {i->1} puts a loop's results side by side          */
 
 /* Parses a program or a µGraph.  `where` names the source in errors.  *out is checked.  Any bytes may come in. */
@@ -681,8 +696,11 @@ typedef struct mg_domain {
   mg_status (*matmul)(void *user, const mg_view *c, const mg_view *a, const mg_view *b);
   /* out = out + in, or max(out, in) (op is MG_OP_SUM or MG_OP_MAX); same shapes, strides may be 0 in out: a reduction. */
   mg_status (*combine)(void *user, mg_opcode op, const mg_view *out, const mg_view *in);
-  /* n elements := 0 (MG_OP_SUM), or the identity of max (MG_OP_MAX). */
+  /* n elements := 0 (MG_OP_SUM), the identity of max (MG_OP_MAX), or what is undefined (MG_OP_NONE). */
   void (*fill)(void *user, mg_opcode op, void *dst, size_t n);
+  /* 1 if b takes the place of a, which stands before it, as their maximum; -1 if one of them is undefined, and so which;
+     may be NULL: argmax has no meaning then. */
+  int (*above)(void *user, const void *b, const void *a);
   /* Both may be NULL.  Kernel level: operator `op` of g comes next; its result `t` is there, dense. */
   void (*next)(void *user, const mg_graph *g, uint32_t op);
   void (*made)(void *user, const mg_graph *g, mg_tensor t, const mg_view *v);
@@ -692,8 +710,8 @@ typedef struct mg_domain {
 mg_domain mg_domain_real(void);
 
 /* Evaluates program or µGraph as its definition says: block by block, iteration by iteration.  in[k] and out[k] are
-   dense row-major arrays (whatever the memory order) of the domain's elements, matched by position; out is
-   overwritten.  Scratch memory is bounded by the kernel-level intermediates that are still needed plus one block's
+   dense row-major arrays (whatever the memory order) of the domain's elements, of i32 int32_t (MG_NO_INDEX where it is
+   undefined), matched by position; out is overwritten.  Scratch memory is bounded by the kernel-level intermediates that are still needed plus one block's
    tensors; where that is too much, evaluate in parts. */
 mg_status mg_eval(const mg_graph *program, const mg_domain *d, const void *const *in, void *const *out, mg_error *e);
 
@@ -797,6 +815,34 @@ mg_status mg_resize(const mg_graph *program, const int64_t *extent, const int64_
 /* What makes the kernel-level tensor `want` of a program or µGraph, as one of its own: in[k], other kernel-level tensors,
    are its inputs, by their names and in that order, needed or not.  MG_BAD_INPUT if it needs an input of g besides. */
 mg_status mg_piece_of(const mg_graph *g, int n_in, const mg_tensor *in, mg_tensor want, mg_graph **out, mg_error *e);
+
+/* What a program, or two, is without its picks (mg_op_picks): a gather's result is an input of the rest, whatever its rows
+   hold; what a gather takes rows of, or an argmax looks through, is one more output of it, unless that is an input of the
+   rest.  Indices are in no rest.  Of two, pick k is the same function of both: of the same index, and of operands that have
+   the same place in both rests.  So programs whose rests are equal have the same picks, and are equal (Theorem E of
+   mirage_verify.h).  The rests' inputs are the program's, but those of i32, and then the gathers' results. */
+enum { MG_MAX_PICKS = 8 };
+typedef struct mg_pick {
+  uint32_t op[2];            /* the gather or argmax, by graph, the first of several that are one; 0: that graph has none */
+  mg_tensor of[2];           /* by graph: its first operand */
+  int index;                 /* gather: by what input of the program; -1 - k: by pick k, an argmax */
+  int input, output;         /* of the rest: a gather's result, or -1; the operand, or -1 where that is no output */
+} mg_pick;
+typedef struct mg_rest {
+  mg_graph *g[2];            /* NULL where nothing is left: all outputs are picks of inputs */
+  int n;
+  mg_pick pick[MG_MAX_PICKS];
+  int out[MG_MAX_OUT];       /* by output of the program: the rest's, or -1 - k: pick k's result */
+  int computed;              /* 1: a gather hands on what is computed, or is by an index that is */
+} mg_rest;
+int mg_has_picks(const mg_graph *program);
+/* a alone (b NULL), or both.  MG_UNSUPPORTED, with the reason: too many picks or outputs, or the second has a pick that the first has
+   not.  Free *out in any case. */
+mg_status mg_rest_of(const mg_graph *a, const mg_graph *b, mg_rest *out, mg_error *e);
+void mg_rest_free(mg_rest *r);
+/* The reverse: the µGraph that computes `program`, of which r is the rest, as `rest` computes r->g[0].  MG_UNSUPPORTED where
+   a kernel of the rest would wait for a pick of what it stores. */
+mg_status mg_rest_join(const mg_graph *program, const mg_rest *r, const mg_graph *rest, mg_graph **out, mg_error *e);
 
 /* A copy of µGraph g in which load `op` of the kernel that is operator `kernel` reads tensor `to`, of which the reshapes
    and transposes move[0..n) make what it reads now; or in which store `op` writes `to`, which they make of what it writes
@@ -1179,6 +1225,7 @@ int mg_op_index(mg_opcode op, const mg_attr *A, const mg_shape *S, const int64_t
   }
 }
 
+int mg_op_picks(mg_opcode op) { return op == MG_OP_GATHER || op == MG_OP_ARGMAX; }
 int mg_op_along(mg_opcode op) { return op == MG_OP_CONCAT || op == MG_OP_REPEAT || op == MG_OP_SLICE; }
 
 /* "[16, 4096]" */
@@ -1224,6 +1271,22 @@ mg_status mgi_shape_REDUCE(const mg_attr *A, const mg_shape *in, int n_in, mg_sh
   (void)n_in; (void)e;
   *out = in[0];
   out->dim[A->dim] = 1;
+  return MG_OK;
+}
+mg_status mgi_shape_ARGMAX(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
+  if (in[0].dim[A->dim] > INT32_MAX) return mg_fail(e, MG_LIMIT, NULL, "an index of %lld elements is no i32", (long long)in[0].dim[A->dim]);
+  return mgi_shape_REDUCE(A, in, n_in, out, e);
+}
+mg_status mgi_shape_GATHER(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
+  const mg_shape *rows = &in[0], *index = &in[1];
+  (void)A; (void)n_in;
+  const int rank = index->rank + rows->rank - 1;
+  if (rank > MG_MAX_RANK)
+    return mg_fail(e, MG_BAD_INPUT, NULL, "the result has rank %d, of indices of rank %d and rows of rank %d: at most %d", rank, index->rank, rows->rank - 1, MG_MAX_RANK);
+  if (rows->dim[0] > INT32_MAX) return mg_fail(e, MG_LIMIT, NULL, "an index of %lld rows is no i32", (long long)rows->dim[0]);
+  *out = *index;
+  out->rank = rank;
+  for (int d = 1; d < rows->rank; d++) out->dim[index->rank + d - 1] = rows->dim[d];
   return MG_OK;
 }
 mg_status mgi_shape_MATMUL(const mg_attr *A, const mg_shape *in, int n_in, mg_shape *out, mg_error *e) {
@@ -1483,6 +1546,7 @@ mg_tensor mg_input_filled(mg_graph *g, const char *name, mg_dtype dtype, int64_t
                           mg_filling fill) {
   const int64_t dim[2] = {queries, keys};
   const mg_tensor t = mg_input(g, name, dtype, 2, dim);
+  if (t.id && dtype == MG_I32) mgi_err(g, MG_BAD_INPUT, "input", "a mask holds numbers, not indices: '%s' is of i32", name);
   if (t.id) g->tensors[t.id].fill = (uint8_t)fill;
   return t;
 }
@@ -1587,7 +1651,7 @@ mg_tensor mg_named(mg_graph *g, mg_tensor t, const char *name) {
   const char *copy = mgi_copy_string(g->root, name, strlen(name));
   if (!copy) return none;
   g->tensors[t.id].name = copy;
-  g->tensors[t.id].inner = name[0] == '_' && g->level == MG_KERNEL && g->tensors[t.id].op;
+  g->tensors[t.id].inner = name[0] == '_' && g->level == MG_KERNEL && g->tensors[t.id].op && g->tensors[t.id].dtype != MG_I32;
   return t;
 }
 
@@ -1795,6 +1859,37 @@ static mg_tensor mgi_lower(mg_graph *g, mg_opcode op, const mg_attr *A, int n, c
   }
 }
 
+int64_t mg_index_bound(const mg_graph *g, mg_tensor t) {
+  int64_t bound = INT32_MAX;
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    const mg_op_node *o = &g->ops[k];
+    if (o->code != MG_OP_GATHER || o->in[1].id != t.id) continue;
+    const int64_t rows = g->tensors[o->in[0].id].shape.dim[0];
+    if (rows < bound) bound = rows;
+  }
+  return bound;
+}
+/* 1 if operand k of op may be t: gather's second operand is of i32, and no other operand is. */
+static int mgi_index_ok(mg_graph *g, mg_opcode op, int k, const mg_tensor *in) {
+  const mg_tensor_info *t = &g->tensors[in[k].id];
+  const int index = op == MG_OP_GATHER && k == 1;
+  const char *name = t->name ? t->name : "unnamed";
+  if (index && t->dtype != MG_I32) {
+    mgi_err(g, MG_BAD_INPUT, "gather", "expected indices of i32 as operand 2, found '%s' of %s", name, mg_dtype_name(t->dtype));
+    return 0;
+  }
+  if (!index && t->dtype == MG_I32) {
+    mgi_err(g, MG_BAD_INPUT, mgi_rows[op].name, "operand %d ('%s') holds indices (i32), which only gather reads, as its operand 2", k + 1, name);
+    return 0;
+  }
+  const mg_op_node *by = mg_op_of(g, t->op);
+  if (!index || by->code != MG_OP_ARGMAX) return 1;
+  const int64_t rows = g->tensors[in[0].id].shape.dim[0], most = g->tensors[by->in[0].id].shape.dim[by->attr.dim];
+  if (most <= rows) return 1;
+  mgi_err(g, MG_BAD_INPUT, "gather", "'%s' is an argmax over %lld elements, and there are %lld rows to gather from", name, (long long)most, (long long)rows);
+  return 0;
+}
+
 mg_tensor mg_apply(mg_graph *g, mg_opcode op, const mg_attr *A_in, int n, const mg_tensor *in) {
   mg_tensor none = {0};
   if (!g || g->root->err.status != MG_OK) return none;
@@ -1818,11 +1913,14 @@ mg_tensor mg_apply(mg_graph *g, mg_opcode op, const mg_attr *A_in, int n, const 
     }
     shape[k] = t->shape;
     depends |= t->depends, merged |= t->merged;
+    if (!mgi_index_ok(g, op, k, in)) return none;
+    if (t->dtype == MG_I32) continue;
     if (dtype == MG_DTYPE_COUNT || t->dtype == MG_F32) dtype = t->dtype;
     if (half == MG_F32) half = t->dtype;
     else if (t->dtype != MG_F32 && half != t->dtype) { mgi_err(g, MG_BAD_INPUT, row->name, "operands of dtype %s and %s do not mix", mg_dtype_name(half), mg_dtype_name(t->dtype)); return none; }
   }
   mg_is_cast(op, &dtype);
+  if (op == MG_OP_ARGMAX) dtype = MG_I32;
   if (!mgi_attr_ok(g, row, &A, &shape[0])) return none;
   if (row->abstract == MG_ABS_SUGAR) return mgi_lower(g, op, &A, n, in);
   mg_error e;
@@ -1902,6 +2000,7 @@ mg_tensor mg_where(mg_graph *g, mg_tensor c, mg_tensor a, mg_tensor b) {
   in[0] = c, in[1] = a, in[2] = b;
   return mg_apply(g, MG_OP_WHERE, NULL, 3, in);
 }
+mg_tensor mg_gather(mg_graph *g, mg_tensor w, mg_tensor index) { return mg_binary(g, MG_OP_GATHER, w, index); }
 mg_tensor mg_causal(mg_graph *g, mg_tensor s) { return mg_unary(g, MG_OP_CAUSAL, s); }
 mg_tensor mg_rope(mg_graph *g, mg_tensor x, mg_tensor c, mg_tensor s) {
   mg_tensor in[3];
@@ -2018,6 +2117,7 @@ mg_tensor mg_load(mg_graph *g, mg_tensor above, mg_map map) {
   if (!g->up) { mgi_err(g, MG_BAD_INPUT, "load", "a program loads nothing: it has inputs"); return none; }
   if (!mgi_valid(g->up, above, "load")) return none;
   const mg_tensor_info *src = &g->up->tensors[above.id];
+  if (src->dtype == MG_I32) { mgi_err(g, MG_BAD_INPUT, "load", "'%s' holds indices (i32): no kernel loads them, gather reads them", src->name ? src->name : "the tensor"); return none; }
   if (!mgi_encloses(g->up, src->scope, g->up->cursor)) { mgi_err(g, MG_BAD_INPUT, "load", "'%s' lives in loop %s of the graph above, which is not open here", src->name ? src->name : "the tensor", g->up->axes[src->scope].name); return none; }
   if (!mgi_map_ok(g, "load", &map, src->shape.rank, g->cursor, 1, 0)) return none;
   mg_shape s = src->shape;
@@ -2216,7 +2316,7 @@ int mg_wide(const mg_graph *g, mg_tensor t) {
   const mg_op_node *o = mg_op_of(g, i->op);
   int output = 0, reads = 1;
   for (uint32_t k = 0; k < g->n_out; k++) output |= g->out[k].id == t.id;
-  if (g->level != MG_KERNEL || i->dtype == MG_F32 || !i->op || output) return 0;
+  if (g->level != MG_KERNEL || i->dtype == MG_F32 || i->dtype == MG_I32 || !i->op || output) return 0;
   if (o->code == MG_OP_GRAPH) {
     const char *how = mgi_store_of(g, t);
     return how && !strcmp(how, "f32");
@@ -2720,23 +2820,23 @@ static const char *mgi_nearest_op(const char *name) {
   return best;
 }
 
-/* "f16, bf16 or f32" */
-static const char *mgi_type_list(char buf[128]) {
+/* "f16, bf16 or f32": the first so many types. */
+static const char *mgi_type_list(int types, char buf[128]) {
   size_t n = 0;
-  for (int t = 0; t < MG_DTYPE_COUNT && n < 128; t++)
-    n += (size_t)snprintf(buf + n, 128 - n, "%s%s", !t ? "" : t + 1 < MG_DTYPE_COUNT ? ", " : " or ", mg_dtype_name((mg_dtype)t));
+  for (int t = 0; t < types && n < 128; t++)
+    n += (size_t)snprintf(buf + n, 128 - n, "%s%s", !t ? "" : t + 1 < types ? ", " : " or ", mg_dtype_name((mg_dtype)t));
   return buf;
 }
 
-/* MG_DTYPE_COUNT, and an error, where no type's name comes next. */
-static mg_dtype mgi_parse_type(mgi_parser *P) {
+/* MG_DTYPE_COUNT, and an error, where no type's name comes next; the error tells of the first so many. */
+static mg_dtype mgi_parse_type(mgi_parser *P, int types) {
   char type[65];
   char list[128];
   const mgi_parser at = *P;
   int dt = 0;
-  if (!mgi_name(P, type, mgi_type_list(list))) return MG_DTYPE_COUNT;
+  if (!mgi_name(P, type, mgi_type_list(types, list))) return MG_DTYPE_COUNT;
   while (dt < MG_DTYPE_COUNT && strcmp(type, mg_dtype_name((mg_dtype)dt))) dt++;
-  if (dt == MG_DTYPE_COUNT) { P->line = at.line, P->column = at.column; mgi_perr(P, MG_BAD_INPUT, "expected %s, found '%s'", mgi_type_list(list), type); }
+  if (dt == MG_DTYPE_COUNT) { P->line = at.line, P->column = at.column; mgi_perr(P, MG_BAD_INPUT, "expected %s, found '%s'", mgi_type_list(types, list), type); }
   return (mg_dtype)dt;
 }
 static mg_tensor mgi_parse_cast(mgi_parser *P, mg_graph *g, int line, int column) {
@@ -2744,7 +2844,7 @@ static mg_tensor mgi_parse_cast(mgi_parser *P, mg_graph *g, int line, int column
   mgi_expect(P, "(");
   if (!P->failed) t = mgi_parse_expr(P, g);
   mgi_expect(P, ",");
-  const mg_dtype type = P->failed ? MG_DTYPE_COUNT : mgi_parse_type(P);
+  const mg_dtype type = P->failed ? MG_DTYPE_COUNT : mgi_parse_type(P, MGI_CASTS);
   mgi_expect(P, ")");
   if (P->failed) return none;
   t = mg_cast(g, t, type);
@@ -3014,7 +3114,7 @@ static void mgi_parse_program(mgi_parser *P, mg_graph *g) {
       line = P->line, column = P->column;
       if (!mgi_name(P, name, "the name of an input")) return;
       mgi_expect(P, ":");
-      const mg_dtype dt = mgi_parse_type(P);
+      const mg_dtype dt = mgi_parse_type(P, MG_DTYPE_COUNT);
       if (P->failed) return;
       int n = mgi_ints(P, dim, symbol, P->root->n_symbols ? "an extent or a symbol" : "an extent");
       if (mgi_accept(P, "@")) n_at = mgi_ints(P, at, NULL, "a dimension");
@@ -3428,13 +3528,20 @@ static mg_status mgi_real_combine(void *user, mg_opcode op, const mg_view *out, 
 
 static void mgi_real_fill(void *user, mg_opcode op, void *dst, size_t n) {
   (void)user;
-  for (size_t k = 0; k < n; k++) ((double *)dst)[k] = op == MG_OP_SUM ? 0.0 : -INFINITY;
+  for (size_t k = 0; k < n; k++) ((double *)dst)[k] = op == MG_OP_SUM ? 0.0 : op == MG_OP_MAX ? -INFINITY : NAN;
+}
+
+static int mgi_real_above(void *user, const void *b, const void *a) {
+  const double x = *(const double *)b, y = *(const double *)a;
+  (void)user;
+  return x > y || (isnan(x) && !isnan(y));
 }
 
 mg_domain mg_domain_real(void) {
   mg_domain d;
   memset(&d, 0, sizeof d);
   d.elem = sizeof(double);
+  d.above = mgi_real_above;
   d.map = mgi_real_map, d.matmul = mgi_real_matmul, d.combine = mgi_real_combine, d.fill = mgi_real_fill;
   return d;
 }
@@ -3485,6 +3592,9 @@ static int64_t mgi_extent_at(const mgi_eval *E, const mg_tensor_info *t, int d) 
   return left;
 }
 
+/* Bytes of an element of tensor t: indices are integers in every domain. */
+static size_t mgi_eval_bytes(const mgi_eval *E, uint32_t t) { return E->g->tensors[t].dtype == MG_I32 ? sizeof(int32_t) : E->d->elem; }
+
 /* Makes val[t] a dense view with the extents of this moment. */
 static mg_status mgi_val(mgi_eval *E, mg_tensor t) {
   const mg_tensor_info *i = &E->g->tensors[t.id];
@@ -3494,8 +3604,9 @@ static mg_status mgi_val(mgi_eval *E, mg_tensor t) {
   mgi_dense(v);
   if (!v->data) {
     size_t n = (size_t)mg_shape_elements(E->box ? &v->shape : &i->shape);
-    if (n > ((size_t)1 << 36) / E->d->elem) return mg_fail(E->e, MG_LIMIT, "mg_eval", "tensor '%s' takes more than 64 GiB", i->name);
-    v->data = E->buf[t.id] = malloc(n * E->d->elem);
+    const size_t bytes = mgi_eval_bytes(E, t.id);
+    if (n > ((size_t)1 << 36) / bytes) return mg_fail(E->e, MG_LIMIT, "mg_eval", "tensor '%s' takes more than 64 GiB", i->name);
+    v->data = E->buf[t.id] = malloc(n * bytes);
     if (!v->data) return mg_fail(E->e, MG_NO_MEMORY, "mg_eval", "no memory for tensor '%s' (%zu elements)", i->name, n);
   }
   return MG_OK;
@@ -3615,8 +3726,11 @@ static mg_box mgi_need(const mg_graph *g, const mg_op_node *o, int k, const mg_b
       int batch = !product || d < s->rank - 2;
       if (at >= 0 && !depth && !(batch && s->dim[d] == 1)) r.lo[d] = b->lo[at], r.hi[d] = b->hi[at];
     }
-  } else if (o->code == MG_OP_SUM || o->code == MG_OP_MAX) {
+  } else if (o->code == MG_OP_SUM || o->code == MG_OP_MAX || o->code == MG_OP_ARGMAX) {
     r = *b, r.lo[D] = 0, r.hi[D] = s->dim[D];
+  } else if (o->code == MG_OP_GATHER) { /* any of the rows */
+    const int before = k ? 0 : z->rank - s->rank;
+    for (int d = k ? 0 : 1; d < s->rank; d++) r.lo[d] = b->lo[before + d], r.hi[d] = b->hi[before + d];
   } else if (o->code == MG_OP_TRANSPOSE) {
     for (int d = 0; d < z->rank; d++) r.lo[o->attr.perm[d]] = b->lo[d], r.hi[o->attr.perm[d]] = b->hi[d];
   } else if (o->code == MG_OP_CONCAT) {
@@ -3642,6 +3756,52 @@ static mg_view mgi_view_part(const mg_view *v, const mg_box *box, const mg_box *
   return r;
 }
 
+/* Rows by index; in[0] has all of them. */
+static mg_status mgi_eval_gather(mgi_eval *E, const mg_op_node *o, const mg_view *out, const mg_view *const *in) {
+  const mg_view *rows = in[0], *index = in[1];
+  const size_t elem = E->d->elem;
+  const int first = index->shape.rank, computed = E->g->tensors[o->in[1].id].op != 0;
+  mg_view row = *rows, to = *out; /* one of them, and its place */
+  int64_t i[MG_MAX_RANK] = {0};
+  row.shape.rank = to.shape.rank = rows->shape.rank - 1;
+  for (int d = 0; d < row.shape.rank; d++) {
+    row.shape.dim[d] = to.shape.dim[d] = rows->shape.dim[d + 1];
+    row.stride[d] = rows->stride[d + 1], to.stride[d] = out->stride[first + d];
+  }
+  do {
+    const int32_t at = ((const int32_t *)index->data)[mgi_offset(index, i, first)];
+    to.data = (char *)out->data + (size_t)mgi_offset(out, i, first) * elem; /* dense */
+    if (computed && at == MG_NO_INDEX) {
+      E->d->fill(E->d->user, MG_OP_NONE, to.data, (size_t)mg_shape_elements(&row.shape));
+      continue;
+    }
+    if (at < 0 || at >= rows->shape.dim[0])
+      return mg_fail(E->e, MG_BAD_INPUT, "gather", "index %d is not in 0..%lld", (int)at, (long long)rows->shape.dim[0] - 1);
+    row.data = (char *)rows->data + (size_t)(at * rows->stride[0]) * elem;
+    if (row.shape.rank) mgi_copy(elem, &to, &row);
+    else memcpy(to.data, row.data, elem);
+  } while (mgi_step(&index->shape, 0, i));
+  return MG_OK;
+}
+/* Where the maximum along `dim` stands, of several the first. */
+static mg_status mgi_eval_argmax(mgi_eval *E, const mg_view *out, const mg_view *in, int dim) {
+  const mg_domain *d = E->d;
+  int64_t i[MG_MAX_RANK] = {0};
+  if (!d->above) return MG_UNSUPPORTED;
+  do {
+    const char *row = (const char *)in->data + (size_t)mgi_offset(in, i, in->shape.rank) * d->elem, *top = row;
+    int32_t at = 0;
+    for (int64_t k = 1; k < in->shape.dim[dim]; k++) {
+      const char *x = row + (size_t)(k * in->stride[dim]) * d->elem;
+      const int above = at == MG_NO_INDEX ? 0 : d->above(d->user, x, top);
+      if (above > 0) top = x, at = (int32_t)k;
+      if (above < 0) at = MG_NO_INDEX;
+    }
+    ((int32_t *)out->data)[mgi_offset(out, i, out->shape.rank)] = at;
+  } while (mgi_step(&out->shape, 0, i));
+  return MG_OK;
+}
+
 /* Pre-defined operators: out is dense and has its shape. */
 static mg_status mgi_eval_op(mgi_eval *E, const mg_op_node *o) {
   const mg_op_info *row = &mgi_rows[o->code];
@@ -3654,7 +3814,7 @@ static mg_status mgi_eval_op(mgi_eval *E, const mg_op_node *o) {
     in[k] = &E->val[o->in[k].id];
     if (!E->box || row->moves) continue;
     mg_box need = mgi_need(E->g, o, k, &E->box[o->out[0].id]);
-    part[k] = mgi_view_part(in[k], &E->box[o->in[k].id], &need, E->d->elem);
+    part[k] = mgi_view_part(in[k], &E->box[o->in[k].id], &need, mgi_eval_bytes(E, o->in[k].id));
     in[k] = &part[k];
   }
   int64_t n = mg_shape_elements(&out->shape);
@@ -3674,6 +3834,11 @@ static mg_status mgi_eval_op(mgi_eval *E, const mg_op_node *o) {
     mg_view v = *out;
     v.shape = in[0]->shape, v.stride[o->attr.dim] = 0;
     if (mg_shape_elements(&v.shape)) s = d->combine(d->user, o->code, &v, in[0]);
+  } else if (o->code == MG_OP_GATHER) {
+    s = mgi_eval_gather(E, o, out, in);
+    if (s != MG_OK) return s;
+  } else if (o->code == MG_OP_ARGMAX) {
+    s = mgi_eval_argmax(E, out, in[0], o->attr.dim);
   } else if (row->moves) {
     mg_shape S[MG_MAX_IN];
     int64_t i[MG_MAX_RANK] = {0}, j[MG_MAX_RANK], at[MG_MAX_RANK] = {0};
@@ -4056,9 +4221,9 @@ static mg_status mgi_eval_given(mgi_eval *E) {
     memset(&from, 0, sizeof from);
     from.shape = *s;
     mgi_dense(&from);
-    from.data = (char *)(uintptr_t)E->given[t] + (size_t)mgi_offset(&from, E->box[t].lo, s->rank) * E->d->elem;
+    from.data = (char *)(uintptr_t)E->given[t] + (size_t)mgi_offset(&from, E->box[t].lo, s->rank) * mgi_eval_bytes(E, t);
     from.shape = E->val[t].shape;
-    mgi_copy(E->d->elem, &E->val[t], &from);
+    mgi_copy(mgi_eval_bytes(E, t), &E->val[t], &from);
   }
   return MG_OK;
 }
@@ -4158,6 +4323,7 @@ void mg_op_runs(mg_opcode op, const mg_attr *A, const mg_shape *in, const mg_sha
       if (row->parallel == MG_EACH) run[k][d] = (int8_t)(out->rank - rank + d);
       if (row->parallel == MG_OTHERS) run[k][d] = (int8_t)(d != A->dim ? d : -1);
       if (row->parallel == MG_MOVED) run[k][A->perm[d]] = (int8_t)d;
+      if (row->parallel == MG_PICKED) run[k][d] = (int8_t)(k ? d : d ? out->rank - rank + d : -1);
       if (row->parallel == MG_PRODUCTS) run[k][d] = (int8_t)(d == rank - (right ? 2 : 1) ? -1 : out->rank - rank + d);
     }
   }
@@ -4206,9 +4372,17 @@ static void mgi_class_op(mgi_classer *C, const mg_graph *g, const mg_op_node *o)
       }
       return;
     }
-    case MG_OP_ACCUM: case MG_OP_SUM: case MG_OP_MAX:
+    case MG_OP_ACCUM: case MG_OP_SUM: case MG_OP_MAX: case MG_OP_ARGMAX:
       for (int d = 0; d < r; d++) mgi_join_dims(C, g, o->in[0], d, g, out, d);
       return;
+    case MG_OP_GATHER: {
+      const int first = MGI_RANK(o->in[1]);
+      for (int d = 0; d < r; d++) {
+        const int row = d >= first;
+        mgi_uf_join(C->uf, mgi_node(C, g, o->in[!row], row ? d - first + 1 : d), mgi_node(C, g, out, d));
+      }
+      return;
+    }
     case MG_OP_TRANSPOSE:
       for (int d = 0; d < r; d++) mgi_join_dims(C, g, o->in[0], o->attr.perm[d], g, out, d);
       return;
@@ -4581,6 +4755,267 @@ mg_status mg_piece_of(const mg_graph *g, int n_in, const mg_tensor *in, mg_tenso
   *out = r;
   return MG_OK;
 }
+/* ---- picks and the rest */
+
+int mg_has_picks(const mg_graph *g) {
+  for (uint32_t k = 1; k < g->n_ops; k++)
+    if (mg_op_picks(g->ops[k].code)) return 1;
+  return 0;
+}
+void mg_rest_free(mg_rest *r) {
+  mg_graph_free(r->g[0]), mg_graph_free(r->g[1]);
+  memset(r, 0, sizeof *r);
+}
+static int mgi_input_of(const mg_graph *g, mg_tensor t) {
+  for (uint32_t k = 0; k < g->n_in; k++)
+    if (g->in[k].id == t.id) return (int)k;
+  return -1;
+}
+/* What a pick takes: the input, the gather's pick (result[] has them by tensor, from 1) or the computed tensor. */
+typedef struct mgi_picked { int kind, which; } mgi_picked;
+enum { MGI_PICKED_INPUT, MGI_PICKED_PICK, MGI_PICKED_COMPUTED };
+static mgi_picked mgi_picked_of(const mg_graph *g, mg_tensor t, const int *result) {
+  mgi_picked p = {MGI_PICKED_COMPUTED, (int)t.id};
+  if (result[t.id]) p.kind = MGI_PICKED_PICK, p.which = result[t.id] - 1;
+  else if (!g->tensors[t.id].op) p.kind = MGI_PICKED_INPUT, p.which = mgi_input_of(g, t);
+  return p;
+}
+static int mgi_pick_index(const mg_graph *g, const mg_op_node *o, const int *result) {
+  if (o->code != MG_OP_GATHER) return 0;
+  return result[o->in[1].id] ? -result[o->in[1].id] : mgi_input_of(g, o->in[1]);
+}
+/* 1 if operator `op` of graph `which` is pick p.  Computed operands of the second graph are taken to be the first's in order. */
+static int mgi_pick_same(const mg_rest *r, const mg_graph *const *g, int which, const mg_pick *p, uint32_t op, const int *const *result) {
+  const mg_op_node *x = &g[0]->ops[p->op[0]], *y = &g[which]->ops[op];
+  if (x->code != y->code || x->attr.dim != y->attr.dim || p->index != mgi_pick_index(g[which], y, result[which])) return 0;
+  const mgi_picked had = mgi_picked_of(g[0], p->of[0], result[0]), is = mgi_picked_of(g[which], y->in[0], result[which]);
+  if (had.kind != is.kind) return 0;
+  if (is.kind != MGI_PICKED_COMPUTED || !which) return had.which == is.which;
+  const mg_tensor_info *s = &g[0]->tensors[p->of[0].id], *t = &g[1]->tensors[y->in[0].id];
+  if (p->op[1]) return p->of[1].id == y->in[0].id;
+  for (int k = 0; k < r->n; k++) /* the same tensor is the same operand */
+    if ((r->pick[k].of[0].id == p->of[0].id) != (r->pick[k].of[1].id == y->in[0].id) && r->pick[k].op[1]) return 0;
+  return s->dtype == t->dtype && !memcmp(&s->shape, &t->shape, sizeof s->shape);
+}
+/* The picks of graph `which`, in its order. */
+static mg_status mgi_rest_picks(mg_rest *r, const mg_graph *const *g, int which, int *const *result, mg_error *e) {
+  const mg_graph *h = g[which];
+  for (uint32_t op = 1; op < h->n_ops; op++) {
+    const mg_op_node *o = &h->ops[op];
+    const char *name = h->tensors[o->out[0].id].name;
+    int k = r->n;
+    if (!mg_op_picks(o->code)) continue;
+    for (int named = 1; named >= 0 && k == r->n; named--) /* of several that it may be, the one of its name */
+      for (k = 0; k < r->n; k++) {
+        const mg_pick *p = &r->pick[k];
+        if (named && strcmp(name, g[0]->tensors[g[0]->ops[p->op[0]].out[0].id].name)) continue;
+        if (mgi_pick_same(r, g, which, p, op, (const int *const *)result)) break;
+      }
+    if (k == r->n && which)
+      return mg_fail(e, MG_UNSUPPORTED, "picks", "%s '%.60s' of the second is none that the first has", mg_op_row(o->code)->name, name);
+    if (k == MG_MAX_PICKS) return mg_fail(e, MG_UNSUPPORTED, "picks", "more than %d gathers and argmaxes", (int)MG_MAX_PICKS);
+    mg_pick *p = &r->pick[k];
+    if (k == r->n) r->n++, p->index = mgi_pick_index(h, o, result[0]), p->input = p->output = -1;
+    if (!p->op[which]) p->op[which] = op, p->of[which] = o->in[0];
+    result[which][o->out[0].id] = k + 1;
+  }
+  return MG_OK;
+}
+/* 1 if pick k's result may be undefined: what it picks of, or where, is computed. */
+static int mgi_pick_computed(const mg_rest *r, const mg_graph *g, int k, const int *result) {
+  const mg_pick *p = &r->pick[k];
+  const mgi_picked of = mgi_picked_of(g, p->of[0], result);
+  if (of.kind == MGI_PICKED_COMPUTED || (of.kind == MGI_PICKED_PICK && mgi_pick_computed(r, g, of.which, result))) return 1;
+  return p->index < 0 && mgi_pick_computed(r, g, -1 - p->index, result);
+}
+enum { MGI_REST_OUT = MG_MAX_OUT };
+/* The rests' outputs, out[which][j] of n. */
+typedef struct mgi_rest_outputs { int n; mg_tensor out[2][MGI_REST_OUT]; } mgi_rest_outputs;
+static mg_status mgi_rest_add(mgi_rest_outputs *w, mg_tensor a, mg_tensor b, int *at, mg_error *e) {
+  for (*at = 0; *at < w->n; ++*at)
+    if (w->out[0][*at].id == a.id && w->out[1][*at].id == b.id) return MG_OK;
+  if (w->n == MGI_REST_OUT) return mg_fail(e, MG_UNSUPPORTED, "picks", "outputs, and what is picked of, are more than %d", (int)MGI_REST_OUT);
+  w->out[0][w->n] = a, w->out[1][w->n++] = b;
+  return MG_OK;
+}
+static mg_status mgi_rest_wanted(mg_rest *r, const mg_graph *const *g, int graphs, int *const *result, mgi_rest_outputs *w, mg_error *e) {
+  const int second = graphs - 1;
+  mg_status s = MG_OK;
+  for (uint32_t k = 0; k < g[0]->n_out && s == MG_OK; k++) {
+    const mg_tensor a = g[0]->out[k], b = g[second]->out[k];
+    const int index = g[0]->tensors[a.id].dtype == MG_I32, x = result[0][a.id], y = result[second][b.id];
+    if (x && x == y) r->out[k] = -x;
+    else if (index) s = mg_fail(e, MG_UNSUPPORTED, "picks", "output '%.60s' is an argmax of one thing in the first and of another in the second", g[0]->tensors[a.id].name);
+    else s = mgi_rest_add(w, a, b, &r->out[k], e);
+  }
+  for (int k = 0; k < r->n && s == MG_OK; k++) {
+    mg_pick *p = &r->pick[k];
+    const int in_both = p->op[second] != 0, computed = mgi_picked_of(g[0], p->of[0], result[0]).kind == MGI_PICKED_COMPUTED;
+    if (computed && in_both) s = mgi_rest_add(w, p->of[0], p->of[second], &p->output, e);
+    if (g[0]->ops[p->op[0]].code == MG_OP_GATHER) r->computed |= mgi_pick_computed(r, g[0], k, result[0]);
+  }
+  return s;
+}
+/* A name that no tensor of g has but t, which may be none: `name`, or that with more behind it. */
+static const char *mgi_rest_name(const mg_graph *g, uint32_t t, const char *name, char buf[65]) {
+  snprintf(buf, 65, "%.60s", name);
+  for (int k = 2; mg_find(g, buf).id && mg_find(g, buf).id != t; k++) snprintf(buf, 65, "%.48s_%d", name, k);
+  return buf;
+}
+static mg_status mgi_rest_make(mg_rest *r, const mg_graph *const *g, int which, const int *result, const uint8_t *symbols, const mgi_rest_outputs *w, mg_error *e) {
+  const mg_graph *h = g[which];
+  mg_config cfg = h->root->cfg;
+  mg_graph *to = r->g[which] = mg_program_new(h->name, &cfg);
+  mg_tensor *map = (mg_tensor *)calloc(h->n_tensors, sizeof *map), made[MG_MAX_PICKS];
+  uint8_t *given = (uint8_t *)calloc(h->n_tensors, 1), *keep = (uint8_t *)calloc(h->n_ops, 1);
+  mgi_family F;
+  int kernel = 0;
+  memset(&F, 0, sizeof F), F.keep = keep;
+  mg_status s = to && map && given && keep ? MG_OK : mg_fail(e, MG_NO_MEMORY, "picks", "no memory for the rest of a program");
+  for (uint32_t k = 0; k < h->n_symbols && s == MG_OK; k++) mg_symbol_new(to, h->symbol[k].name, h->symbol[k].least, h->symbol[k].most);
+  for (uint32_t k = 0; k < h->n_in && s == MG_OK; k++) {
+    const mg_tensor_info *t = &h->tensors[h->in[k].id];
+    if (t->dtype == MG_I32) continue;
+    given[h->in[k].id] = 1;
+    const mg_tensor in = map[h->in[k].id] = mg_input_like(to, t, NULL);
+    for (int d = 0; d < t->shape.rank; d++)
+      if (h->in_symbol[k][d]) mg_symbol_input(to, in, d, h->in_symbol[k][d]);
+  }
+  for (int k = 0; k < r->n && s == MG_OK; k++) {
+    const mg_op_node *o = &g[0]->ops[r->pick[k].op[0]];
+    if (o->code != MG_OP_GATHER) continue;
+    const uint32_t own = r->pick[k].op[which] ? h->ops[r->pick[k].op[which]].out[0].id : 0;
+    mg_tensor_info like = g[0]->tensors[o->out[0].id];
+    char name[65];
+    like.name = mgi_rest_name(h, own, own ? h->tensors[own].name : like.name, name);
+    r->pick[k].input = (int)to->n_in;
+    made[k] = mg_input_like(to, &like, NULL);
+    for (int d = 0; d < like.shape.rank && symbols; d++) {
+      const uint8_t is = symbols[o->out[0].id * MG_MAX_RANK + (uint32_t)d];
+      if (is) mg_symbol_input(to, made[k], d, is);
+    }
+  }
+  for (uint32_t t = 1; t < h->n_tensors && s == MG_OK; t++)
+    if (result[t] && h->tensors[t].dtype != MG_I32) given[t] = 1, map[t] = made[result[t] - 1];
+  for (int j = 0; j < w->n && s == MG_OK; j++) mgi_piece_mark(h, given, w->out[which][j], keep);
+  if (s == MG_OK) mgi_rebuild(to, h, map, NULL, NULL, &kernel, 0, &F);
+  for (int j = 0; j < w->n && s == MG_OK; j++) {
+    const mg_tensor t = map[w->out[which][j].id];
+    int had = given[w->out[which][j].id]; /* an input, or one twice, is an output times one */
+    for (uint32_t k = 0; k < to->n_out; k++) had |= to->out[k].id == t.id;
+    mg_output(to, had ? mg_scale(to, t, 1, 1) : t);
+  }
+  if (s == MG_OK) s = mg_check(to, e);
+  free(map), free(given), free(keep);
+  return s;
+}
+mg_status mg_rest_of(const mg_graph *a, const mg_graph *b, mg_rest *r, mg_error *e) {
+  const mg_graph *const g[2] = {a, b ? b : a};
+  const int graphs = b ? 2 : 1;
+  int *result[2] = {NULL, NULL};
+  uint8_t *symbols = NULL;
+  mgi_rest_outputs w;
+  mg_status s = MG_OK;
+  memset(r, 0, sizeof *r), memset(&w, 0, sizeof w);
+  for (int which = 0; which < graphs; which++) result[which] = (int *)calloc(g[which]->n_tensors, sizeof **result);
+  if (!result[0] || (b && !result[1])) s = mg_fail(e, MG_NO_MEMORY, "picks", "no memory for the rest of a program");
+  if (s == MG_OK && a->n_symbols) s = mg_symbols_of(a, &symbols, e);
+  for (int which = 0; which < graphs && s == MG_OK; which++) s = mgi_rest_picks(r, g, which, result, e);
+  if (s == MG_OK) s = mgi_rest_wanted(r, g, graphs, result, &w, e);
+  for (int which = 0; which < graphs && s == MG_OK && w.n; which++) s = mgi_rest_make(r, g, which, result[which], symbols, &w, e);
+  free(result[0]), free(result[1]), free(symbols);
+  return s;
+}
+
+/* Copies to `to` what can be of the operators of the rest that are not there yet; map: by its tensors.  1 if any was. */
+static int mgi_rest_ready(mg_graph *to, const mg_graph *rest, mg_tensor *map, uint8_t *done, uint8_t *keep) {
+  mgi_family F;
+  int kernel = 0, any = 0;
+  memset(&F, 0, sizeof F), F.keep = keep;
+  uint8_t *there = (uint8_t *)calloc(rest->n_tensors, 1);
+  if (!there) return 0;
+  for (uint32_t t = 1; t < rest->n_tensors; t++) there[t] = map[t].id != 0;
+  for (uint32_t k = 1; k < rest->n_ops; k++) {
+    const mg_op_node *o = &rest->ops[k];
+    int ready = !done[k];
+    for (int j = 0; j < o->n_in; j++) ready &= there[o->in[j].id];
+    keep[k] = (uint8_t)ready;
+    for (int j = 0; j < o->n_out && ready; j++) there[o->out[j].id] = 1;
+    done[k] |= keep[k], any |= ready;
+  }
+  free(there);
+  if (any) mgi_rebuild(to, rest, map, NULL, NULL, &kernel, 0, &F);
+  return any;
+}
+mg_status mg_rest_join(const mg_graph *g, const mg_rest *r, const mg_graph *rest, mg_graph **out, mg_error *e) {
+  mg_config cfg = g->root->cfg;
+  mg_graph *to = mg_program_new(g->name, &cfg), *own = NULL;
+  mg_tensor in[MG_MAX_IN], made[MG_MAX_PICKS];
+  mg_tensor *map = NULL;
+  uint8_t *done = NULL;
+  *out = NULL;
+  memset(made, 0, sizeof made);
+  mg_status s = to ? MG_OK : mg_fail(e, MG_NO_MEMORY, "picks", "no memory for the copy");
+  for (uint32_t k = 0; k < g->n_in && s == MG_OK; k++) in[k] = mg_input_like(to, &g->tensors[g->in[k].id], NULL);
+  if (s == MG_OK) mgi_copy_symbols(to, g, NULL);
+  if (s == MG_OK && rest) {
+    s = mg_resize(rest, NULL, NULL, &own, e); /* whose names may change */
+    map = own ? (mg_tensor *)calloc(own->n_tensors, sizeof *map) : NULL;
+    done = own ? (uint8_t *)calloc(2 * (size_t)own->n_ops, 1) : NULL;
+    if (s == MG_OK && (!map || !done)) s = mg_fail(e, MG_NO_MEMORY, "picks", "no memory for the copy");
+  }
+  for (uint32_t t = 1; s == MG_OK && own && t < own->n_tensors; t++) { /* indices keep their names */
+    mg_tensor is;
+    is.id = t;
+    const uint32_t other = mg_find(g, own->tensors[t].name).id;
+    char name[65];
+    if (!other || g->tensors[other].dtype != MG_I32) continue;
+    for (int k = 2;; k++) {
+      snprintf(name, sizeof name, "%.48s_%d", g->tensors[other].name, k);
+      if (!mg_find(own, name).id && !mg_find(g, name).id) break;
+    }
+    mg_named(own, is, name);
+  }
+  for (uint32_t k = 0, j = 0; s == MG_OK && own && k < g->n_in; k++)
+    if (g->tensors[g->in[k].id].dtype != MG_I32) map[own->in[j++].id] = in[k];
+  for (int more = 1; s == MG_OK && more;) {
+    more = own && mgi_rest_ready(to, own, map, done, done + own->n_ops);
+    for (int k = 0; k < r->n && to->root->err.status == MG_OK; k++) {
+      const mg_pick *p = &r->pick[k];
+      const mg_op_node *o = &g->ops[p->op[0]];
+      const int from = mgi_input_of(g, p->of[0]);
+      mg_tensor x[2], none = {0};
+      x[0] = x[1] = none;
+      if (from >= 0) x[0] = in[from];
+      else if (p->output >= 0) x[0] = map[own->out[p->output].id];
+      for (int q = 0; q < r->n; q++) /* rows of a gather's result */
+        if (from < 0 && p->output < 0 && g->ops[r->pick[q].op[0]].out[0].id == p->of[0].id) x[0] = made[q];
+      if (o->code == MG_OP_GATHER) x[1] = p->index >= 0 ? in[p->index] : made[-1 - p->index];
+      if (made[k].id || !x[0].id || (o->n_in > 1 && !x[1].id)) continue;
+      made[k] = mg_apply(to, o->code, &o->attr, o->n_in, x), more = 1;
+      if (p->input >= 0 && own) mg_named(to, made[k], own->tensors[own->in[p->input].id].name), map[own->in[p->input].id] = made[k];
+      else mg_named(to, made[k], g->tensors[o->out[0].id].name);
+    }
+  }
+  for (uint32_t k = 0; k < g->n_out && s == MG_OK; k++) {
+    mg_tensor t = r->out[k] < 0 ? made[-1 - r->out[k]] : map[own->out[r->out[k]].id];
+    for (uint32_t j = 0; j < to->n_out; j++) /* the same twice */
+      if (to->out[j].id == t.id) {
+        const mg_op_node *o = mg_op_of(to, to->tensors[t.id].op);
+        t = mg_named(to, mg_apply(to, o->code, &o->attr, o->n_in, o->in), g->tensors[g->out[k].id].name);
+        break;
+      }
+    if (t.id) mg_output(to, t);
+    else if (to->root->err.status == MG_OK) s = mg_fail(e, MG_UNSUPPORTED, "picks", "a kernel waits for a pick of what it stores");
+  }
+  if (s == MG_OK) s = mg_check(to, e);
+  free(map), free(done);
+  mg_graph_free(own);
+  if (s == MG_OK) *out = to;
+  else mg_graph_free(to);
+  return s;
+}
+
 /* Of mg_fold_moves: dimensions as lists of factors, the outermost first.  Both tensors' elements are those of the
    factors' indices; what one holds at an index the other holds at the same. */
 enum { MGI_FACTORS = 24 };

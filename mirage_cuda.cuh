@@ -153,6 +153,8 @@ extern "C" {
    NAME_info.symbol: tensors are dense at these sizes, grids in NAME_info are those of the greatest, the workspace is enough for all.
    A size out of its bounds: cudaErrorInvalidValue (1), and nothing is launched.
    A pointer to no multiple of 16 bytes: cudaErrorMisalignedAddress (716), and nothing is launched.
+   An index (i32, an int32_t) beyond the rows that a gather takes: its kernel traps, and the stream's next call says so
+   (cudaErrorLaunchFailure); the context is lost.  Whoever does not trust indices looks at them before the launch.
    Inputs and outputs stand in the program's order, inputs dense in their memory `order`, outputs row-major.  What is
    filled by definition (mirage.h, mg_filling) has a place among them, which is not read, and is no parameter of
    NAME_run.  The workspace is zeroed once by the caller; concurrent launches need one each. */
@@ -312,6 +314,8 @@ typedef struct mg_check_report {
    Its work is bounded, by counts of operations that follow from the µGraph alone, so that two processors take a minute at most and
    every machine comes to the same verdict: what is large runs under fewer fiber orders, over fewer families of inputs; what is larger
    still, at full size alone (r->apart; cfg->whole lifts this).  The report says what ran, and what was left out.
+   Indices of inputs are drawn within bounds; an index out of bounds is a fault.  Those of outputs are compared over fields, whose
+   maxima are in a random order, without exception; over floats as mg_cuda_run does.
    Not seen: what cuBLAS computes, and what the host's code does between two calls of the runtime; registers, in what a
    machine holds.
    MG_OK: same.  MG_NOT_FOUND: differs (r->difference), two accesses to shared or global memory race, or the kernel
@@ -400,6 +404,8 @@ typedef struct mg_run_report {
 
 /* Link 3: compiles with nvcc, runs on the first GPU with fresh random inputs and poisoned outputs, twice, compares
    with mg_eval over float64 on the same rounded inputs, then times.  `ugraph` NULL: the µGraph in the text.
+   Indices are drawn within bounds; those of outputs have to be right: of an argmax of an input the same, of what is computed
+   one where float64 is within 5 % of the largest magnitude of its maximum.  What rows such indices gather is not compared.
    MG_NOT_FOUND: the error is above the tolerance, or the two runs differ.  MG_MACHINE: no nvcc, no GPU, no memory, or
    the launch failed; the message has the driver's words. */
 mg_status mg_cuda_run(const mg_graph *ugraph, const char *cu_text, const mg_run_config *cfg, mg_run_report *r, mg_error *e);
@@ -1993,6 +1999,7 @@ template<int N, class W> MGI_EMU_NOINLINE MG_DEV void mg_push(W *mine, int rank,
 struct mg_f16 { uint16_t bits; };
 struct mg_bf16 { uint16_t bits; };
 struct mg_f32 { uint32_t bits; };
+struct mg_i32 { int32_t v; };
 #define MGI_T(id, name, bytes, digits, least, most, cuda) struct mg_##name { uint16_t bits; };
 MG_USER_TYPES(MGI_T)
 #undef MGI_T
@@ -2052,6 +2059,10 @@ MG_DEV mg_num &operator/=(mg_num &a, mg_num b) { return a = a / b; }
 MG_DEV mg_num mg_zero() { mg_num z = {0, 0}; return z; }
 MG_DEV mg_num mg_neg_inf() { mg_num z = {MGI_EMU_NEGINF, 0}; return z; }
 MG_DEV mg_num mg_dev_max(mg_num a, mg_num b) { return mgi_emu_arith('m', a, b); }
+MG_DEV int mg_above(mg_num b, mg_num a) { /* in the order that maxima are taken in */
+  const mg_num m = mg_dev_max(a, b);
+  return (b.p != a.p || b.q != a.q) && m.p == b.p && m.q == b.q;
+}
 MG_DEV mg_num mg_const(int64_t num, int64_t den) {
   static struct { int64_t num, den; uint32_t p; uint64_t key; mg_num v; } kept[64];
   uint64_t h = ((uint64_t)num * 31 + (uint64_t)den) % 64;
@@ -3213,6 +3224,7 @@ extern "C" __attribute__((visibility("default"))) int mgi_emulate_setup(mgi_emul
 struct mg_f16 { uint16_t bits; };
 struct mg_bf16 { uint16_t bits; };
 struct mg_f32 { uint32_t bits; };
+struct mg_i32 { int32_t v; };
 #define MGI_T(id, name, bytes, digits, least, most, cuda) struct mg_##name { uint16_t bits; };
 MG_USER_TYPES(MGI_T)
 #undef MGI_T
@@ -3547,6 +3559,7 @@ MG_USER_TYPES(MGI_T)
 #undef MGI_T
 /* Unlike fmaxf, spreads a NaN: poison must not vanish. */
 MG_DEV mg_num mg_dev_max(mg_num a, mg_num b) { return a != a ? a : b != b ? b : a > b ? a : b; }
+MG_DEV int mg_above(mg_num b, mg_num a) { return b > a || (b != b && a == a); } /* a NaN takes a number's place, not another NaN's */
 MG_DEV mg_num mg_dev_min(mg_num a, mg_num b) { return a != a ? a : b != b ? b : a < b ? a : b; }
 
 /* The table's real column over floats.  The evaluator's macros of the same names are put back below. */
@@ -5234,6 +5247,50 @@ template<class OP, class F, class O> MG_DEV void mg_each_reduction(int64_t n, in
     if (mg_lane() == 0) out(e, v);
   }
 }
+/* A word that is no number, of the lane whose number differs by the mask. */
+MG_DEV uint32_t mg_shfl_xor_word(uint32_t w, int mask) {
+#ifdef MG_EMULATE
+  mg_num v;
+  static_assert(sizeof v == sizeof w, "a number has the bytes of a word");
+  memcpy((void *)&v, &w, sizeof v);
+  v = mg_shfl_xor(v, mask);
+  memcpy(&w, (const void *)&v, sizeof w);
+  return w;
+#else
+  return __shfl_xor_sync(0xFFFFFFFFu, w, mask);
+#endif
+}
+/* One warp an element: out(e, the first k < extent where f(e, k) is largest).  Lane l holds the first of its k = l, l + 32 .. */
+template<class F, class O> MG_DEV void mg_each_argmax(int64_t n, int64_t extent, int64_t blocks, const F &f, const O &out) {
+  const uint32_t none = 0xFFFFFFFFu;
+  for (int64_t e = (int64_t)mg_bid(0) * 8 + mg_warp(); e < n; e += blocks * 8) {
+    mg_num top = mg_neg_inf();
+    uint32_t at = none;
+    for (int64_t k = mg_lane(); k < extent; k += 32) {
+      const mg_num v = f(e, k);
+      if (at == none || mg_above(v, top)) top = v, at = (uint32_t)k;
+    }
+    MG_UNROLL
+    for (int m = 16; m > 0; m /= 2) {
+      const mg_num other = mg_shfl_xor(top, m);
+      const uint32_t where = mg_shfl_xor_word(at, m);
+      const int above = where != none && (at == none || mg_above(other, top));
+      const int same = where < at && !mg_above(top, other);
+      if (above || same) top = other, at = where;
+    }
+    if (mg_lane() == 0) out(e, mg_i32{(int32_t)at});
+  }
+}
+/* The index there, of rows 0 .. n - 1.  Another ends the launch with an error: no row is read for it, and none is made up. */
+MG_DEV int64_t mg_index(const mg_i32 *p, int64_t n) {
+  const int32_t at = mg_ldg(p).v;
+#ifdef MG_EMULATE
+  if (at < 0 || at >= n) mgi_emu_fault(1, "gathers row %d of %lld", (int)at, (long long)n);
+#else
+  if (at < 0 || at >= n) asm volatile("trap;");
+#endif
+  return at;
+}
 /* One warp a row: out(e, k, exp(f(e, k) - m)), m being the largest f(e, k) of k < extent. */
 template<class F, class O> MG_DEV void mg_each_shifted_exp(int64_t n, int64_t extent, int64_t blocks, const F &f, const O &out) {
   for (int64_t e = (int64_t)mg_bid(0) * 8 + mg_warp(); e < n; e += blocks * 8) {
@@ -5309,6 +5366,7 @@ static inline int mgi_launch(int early, K *kernel, int64_t gx, int64_t gy, int64
 struct mg_f16 { uint16_t bits; };
 struct mg_bf16 { uint16_t bits; };
 struct mg_f32 { uint32_t bits; };
+struct mg_i32 { int32_t v; };
 #define MGI_T(id, name, bytes, digits, least, most, cuda) struct mg_##name { uint16_t bits; };
 MG_USER_TYPES(MGI_T)
 #undef MGI_T
@@ -6577,6 +6635,22 @@ MGI_FN int mgi_given_real(const mg_tensor_info *x, void *given, int64_t j, int64
   if (x->fill) ((double *)given)[j] = (double)mg_filled(x, i);
   return x->fill != MG_FILL_NONE;
 }
+/* 1 if input k of g holds indices: given[j] is its element i then, drawn within bounds, of sixteen one the last and one the first;
+   `raw` has it where the kernel reads it. */
+MGI_FN int mgi_given_index(const mg_graph *g, uint32_t k, uint64_t seed, void *given, int64_t j, int64_t i, void *raw) {
+  const mg_tensor_info *x = mg_tensor_of(g, g->in[k]);
+  int64_t stride[MG_MAX_RANK];
+  if (x->dtype != MG_I32) return 0;
+  const int64_t bound = mg_index_bound(g, g->in[k]);
+  uint64_t state = (seed * 64 + k) * 0x9E3779B97F4A7C15u ^ (uint64_t)i * 0xD1342543DE82EF95u;
+  int64_t at = (int64_t)(mgi_cd_random(&state) % (uint64_t)bound);
+  if (i % 16 == 1) at = 0;
+  if (i % 16 == 0 && mg_shape_elements(&x->shape) > 1) at = bound - 1;
+  mg_strides(x, stride);
+  ((int32_t *)given)[j] = (int32_t)at;
+  mgi_cd_put(raw, MG_I32, mgi_cd_place(&x->shape, stride, i), (uint32_t)at);
+  return 1;
+}
 /* Random normal inputs, rounded to their dtype. */
 /* Of sizes as in `like`: g, or the family of which it is a member, whose members' first rows are the same then. */
 MGI_FN void mgi_tensors_like(const mg_graph *like, const mg_graph *g, mgi_tensors *t, uint64_t seed) {
@@ -6588,7 +6662,7 @@ MGI_FN void mgi_tensors_like(const mg_graph *like, const mg_graph *g, mgi_tensor
     mg_strides(x, stride);
     for (int64_t i = 0; i < t->in_n[k]; i++) {
       uint32_t bits;
-      if (mgi_given_real(x, t->given[k], i, i)) continue;
+      if (mgi_given_real(x, t->given[k], i, i) || mgi_given_index(g, k, seed, t->given[k], i, i, t->in[k])) continue;
       ((double *)t->given[k])[i] = mgi_cd_rounded(x->dtype, (float)(scale * mgi_cd_normal(&state)), &bits);
       mgi_cd_put(t->in[k], x->dtype, mgi_cd_place(&x->shape, stride, i), bits);
     }
@@ -6643,7 +6717,7 @@ MGI_FN void mgi_family_draw(const mg_graph *g, mgi_tensors *t, int family, doubl
     mg_strides(x, stride);
     for (int64_t i = 0; i < t->in_n[k]; i++) {
       uint32_t bits;
-      if (mgi_given_real(x, t->given[k], i, i)) continue;
+      if (mgi_given_real(x, t->given[k], i, i) || mgi_given_index(g, k, seed, t->given[k], i, i, t->in[k])) continue;
       const double v = scale * mgi_family_value(family, k, i / n, i % n, n, i / n % rows, rows, loud, seed, &state);
       ((double *)t->given[k])[i] = mgi_cd_rounded(x->dtype, (float)v, &bits);
       mgi_cd_put(t->in[k], x->dtype, mgi_cd_place(&x->shape, stride, i), bits);
@@ -6661,7 +6735,10 @@ MGI_FN void mgi_heard_round(mgi_heard *h, const mg_view *v, mg_dtype type) {
     if (!(fabs(*x) <= h->largest) && *x != -HUGE_VAL) h->largest = isfinite(*x) ? fabs(*x) : HUGE_VAL; /* -inf: a maximum over nothing */
   }
 }
-MGI_FN void mgi_heard_made(void *user, const mg_graph *g, mg_tensor t, const mg_view *v) { mgi_heard_round((mgi_heard *)user, v, mg_wide(g, t) || mg_split(g, t) ? MG_F32 : mg_tensor_of(g, t)->dtype); }
+MGI_FN void mgi_heard_made(void *user, const mg_graph *g, mg_tensor t, const mg_view *v) {
+  if (mg_tensor_of(g, t)->dtype == MG_I32) return;
+  mgi_heard_round((mgi_heard *)user, v, mg_wide(g, t) || mg_split(g, t) ? MG_F32 : mg_tensor_of(g, t)->dtype);
+}
 MGI_FN void mgi_heard_view(double *most, const mg_view *v, const mg_shape *s) {
   for (int64_t at = 0, n = mg_shape_elements(s); at < n; at++) {
     const double x = fabs(((const double *)v->data)[mgi_cd_place(s, v->stride, at)]);
@@ -6692,10 +6769,15 @@ MGI_FN void mgi_heard_fill(void *user, mg_opcode op, void *dst, size_t n) {
   mgi_heard *h = (mgi_heard *)user;
   h->real.fill(h->real.user, op, dst, n);
 }
+MGI_FN int mgi_heard_above(void *user, const void *b, const void *a) {
+  mgi_heard *h = (mgi_heard *)user;
+  return h->real.above(h->real.user, b, a);
+}
 MGI_FN mg_domain mgi_heard_domain(mgi_heard *h) {
   mg_domain d;
   memset(&d, 0, sizeof d);
   d.user = h, d.elem = sizeof(double), d.map = mgi_heard_map, d.matmul = mgi_heard_matmul, d.combine = mgi_heard_combine, d.fill = mgi_heard_fill, d.made = mgi_heard_made;
+  d.above = mgi_heard_above;
   return d;
 }
 /* 1 if the µGraph itself, in f32, leaves what 16 bits hold on the inputs that are drawn, or is not defined on them. */
@@ -6710,7 +6792,8 @@ MGI_FN int mgi_family_overflows(const mg_graph *g, const mgi_tensors *t) {
   for (uint32_t k = 0; k < g->n_out; k++) bad |= (out[k] = malloc((size_t)t->out_n[k] * sizeof(double) + 16)) == NULL;
   bad = bad || mg_eval(g, &d, given, out, &ignored) != MG_OK || !(h.largest < 3e4);
   for (uint32_t k = 0; k < g->n_out; k++) {
-    for (int64_t i = 0; i < t->out_n[k] && !bad; i++) bad = !isfinite(((const double *)out[k])[i]);
+    const int64_t n = mg_tensor_of(g, g->out[k])->dtype == MG_I32 ? 0 : t->out_n[k];
+    for (int64_t i = 0; i < n && !bad; i++) bad = !isfinite(((const double *)out[k])[i]);
     free(out[k]);
   }
   return bad;
@@ -6752,7 +6835,7 @@ MGI_FN int mgi_family_reals(const mg_graph *g, mgi_tensors *t, int family, int s
   for (int softer = 0;; softer++) { /* signs show among soft values too, unless these are so small that they are of few bits */
     double most = 0;
     for (uint32_t k = 0; k < g->n_out; k++)
-      for (int64_t i = 0; i < t->out_n[k]; i++) {
+      for (int64_t i = 0; i < t->out_n[k] && mg_tensor_of(g, g->out[k])->dtype != MG_I32; i++) {
         const double x = fabs(((const double *)t->expected[k])[i]);
         if (!(x <= most)) most = x < 3e4 ? x : HUGE_VAL;
       }
@@ -6783,6 +6866,70 @@ MGI_FN int64_t mgi_box_number(const mg_shape *s, const mg_box *b, int64_t at) {
   return i;
 }
 MGI_FN double mgi_cd_relative(double difference, double norm) { return norm > 0 ? sqrt(difference / norm) : difference > 0 ? HUGE_VAL : 0; }
+/* 1 if what tensor t is hangs on where the maximum of something computed stands: of rounded values another may be the largest.
+   Fields do not round, so there it is compared all the same. */
+MGI_FN int mgi_by_maxima(const mg_graph *g, uint32_t t) {
+  const mg_op_node *o = mg_op_of(g, g->tensors[t].op);
+  if (!g->tensors[t].op) return 0;
+  if (o->code == MG_OP_ARGMAX && mg_tensor_of(g, o->in[0])->op) return 1;
+  for (int k = 0; k < o->n_in; k++)
+    if (mgi_by_maxima(g, o->in[k].id)) return 1;
+  return 0;
+}
+/* What output k, the argmax of something computed, looks through, over float64, from all inputs; NULL: memory is out. */
+MGI_FN double *mgi_looked_through(const mg_graph *g, const mgi_tensors *t, int k) {
+  const mg_tensor of = mg_op_of(g, mg_tensor_of(g, g->out[k])->op)->in[0];
+  const mg_shape *z = &mg_tensor_of(g, of)->shape;
+  const mg_domain real = mg_domain_real();
+  const void *given[MG_MAX_IN];
+  mg_part part;
+  mg_box all;
+  mg_error ignored;
+  double *v = (double *)malloc((size_t)mg_shape_elements(z) * sizeof *v + 16);
+  void *out[1];
+  memset(&all, 0, sizeof all);
+  for (int d = 0; d < z->rank; d++) all.hi[d] = z->dim[d];
+  for (uint32_t j = 0; j < g->n_in; j++) given[j] = t->given[j];
+  out[0] = v;
+  mg_status s = v ? mg_part_of_value(g, of, &all, NULL, &part, &ignored) : MG_NO_MEMORY;
+  for (uint32_t j = 0; j < g->n_in && s == MG_OK; j++) { /* all of each, as it lies in given[] */
+    const mg_shape *x = &mg_tensor_of(g, g->in[j])->shape;
+    memset(&part.box[g->in[j].id], 0, sizeof all);
+    for (int d = 0; d < x->rank; d++) part.box[g->in[j].id].hi[d] = x->dim[d];
+  }
+  if (s == MG_OK) s = mg_eval_part(g, &real, &part, given, out, &ignored);
+  if (v) mg_part_free(&part);
+  if (s != MG_OK) free(v), v = NULL;
+  return v;
+}
+#define MGI_LOOKED_NEAR 0.05 /* of the largest magnitude: what is so near the maximum may be it in 16 bits */
+/* Indices are right or wrong: 0, or infinite.  Of what is computed, one is right where float64 has nearly the maximum. */
+MGI_FN double mgi_indices_error(const mg_graph *g, const mgi_tensors *t, int k, const mg_box *box, const mg_box *whole, uint64_t *unwritten, uint64_t *undefined, int64_t *worst) {
+  const mg_tensor_info *x = mg_tensor_of(g, g->out[k]);
+  const mg_op_node *o = mg_op_of(g, x->op);
+  const mg_shape *z = &mg_tensor_of(g, o->in[0])->shape;
+  const int dim = o->attr.dim, computed = mgi_by_maxima(g, g->out[k].id);
+  double *v = computed && !whole ? mgi_looked_through(g, t, k) : NULL, most = 0, bad = 0;
+  int64_t step = 1;
+  for (int d = dim + 1; d < z->rank; d++) step *= z->dim[d];
+  for (int64_t i = 0; v && i < mg_shape_elements(z); i++) most = fabs(v[i]) > most && isfinite(v[i]) ? fabs(v[i]) : most;
+  *worst = 0;
+  for (int64_t j = 0, n = box ? mg_box_elements(box, x->shape.rank) : t->out_n[k]; j < n; j++) {
+    const int64_t i = box ? mgi_box_place(&x->shape, box, j) : j;
+    const int32_t want = ((const int32_t *)t->expected[k])[whole ? mgi_box_number(&x->shape, whole, i) : i];
+    const uint32_t bits = mgi_cd_get(t->out[k], MG_I32, i);
+    const double *row = v ? v + i / step * step * z->dim[dim] + i % step : NULL;
+    if (bits == 0xFFFFFFFFu) ++*unwritten;
+    if (want == MG_NO_INDEX) ++*undefined;
+    if (want == MG_NO_INDEX || (int32_t)bits == want) continue;
+    const int within = bits < (uint64_t)z->dim[dim];
+    if (within && computed && (!row || !(row[bits * step] < row[want * step] - MGI_LOOKED_NEAR * most))) continue;
+    if (!bad) *worst = i;
+    bad = HUGE_VAL;
+  }
+  free(v);
+  return bad;
+}
 /* Relative Frobenius error of output k; elements that the reference leaves undefined are skipped, poison is counted.  What a
    half can hold no better is right: exp(-64) is 0 there, and what passes its largest number, or is as near as a kernel may
    err, is infinite with its sign.  `box`: of that part of it, and `whole` what the reference is of, or both NULL.
@@ -6791,12 +6938,15 @@ MGI_FN double mgi_tensors_error(const mg_graph *g, const mgi_tensors *t, int k, 
   const mg_shape *shape = &mg_tensor_of(g, g->out[k])->shape;
   mg_dtype type = mg_tensor_of(g, g->out[k])->dtype;
   double difference = 0, norm = 0, most = -1;
+  if (type == MG_I32) return mgi_indices_error(g, t, k, box, whole, unwritten, undefined, worst);
+  const int other = mgi_by_maxima(g, g->out[k].id);
   *worst = 0;
   for (int64_t j = 0, n = box ? mg_box_elements(box, shape->rank) : t->out_n[k]; j < n; j++) {
     const int64_t i = box ? mgi_box_place(shape, box, j) : j;
     uint32_t bits = mgi_cd_get(t->out[k], type, i);
     double want = ((const double *)t->expected[k])[whole ? mgi_box_number(shape, whole, i) : i], got = mgi_cd_value(type, bits), d;
     if (bits == (type == MG_F32 ? 0xFFFFFFFFu : 0xFFFFu)) ++*unwritten;
+    if (other) continue;
     if (!(fabs(want) < 1e300)) {
       ++*undefined;
       continue;
@@ -7053,11 +7203,34 @@ MGI_FN void mgi_check_writer(mgi_emulate_writer_fn writer, const mg_graph *g, co
   if (writer && writer((const char *)x->out[k] + at * mg_dtype_bytes(mg_tensor_of(g, g->out[k])->dtype), block, &thread))
     snprintf(r->difference + n, sizeof r->difference - n, "; stored by block (%d, %d, %d) thread %d", block[0], block[1], block[2], thread);
 }
+/* The same of indices: what is undefined has none. */
+MGI_FN int mgi_check_indices(const mgi_check_task *t, const mgi_tensors *x, int k, const mg_box *box, const mg_box *whole, uint64_t order, mgi_emulate_writer_fn writer, mgi_check_record *r) {
+  const mg_tensor_info *o = mg_tensor_of(t->g, t->g->out[k]);
+  for (int64_t j = 0, n = box ? mg_box_elements(box, o->shape.rank) : x->out_n[k]; j < n; j++) {
+    const int64_t i = box ? mgi_box_place(&o->shape, box, j) : j;
+    const int32_t want = ((const int32_t *)x->expected[k])[whole ? mgi_box_number(&o->shape, whole, i) : i];
+    const int32_t got = (int32_t)mgi_cd_get(x->out[k], MG_I32, i);
+    char at[128];
+    if (want == MG_NO_INDEX && got != MG_NO_INDEX) {
+      r->undefined++;
+      continue;
+    }
+    r->compared++;
+    if (got == want && got != MG_NO_INDEX) continue;
+    mgi_cd_index_text(&o->shape, i, at, sizeof at);
+    if (got == MG_NO_INDEX) snprintf(r->difference, sizeof r->difference, "output %.40s%.40s was not written, fiber order %u", o->name, at, (unsigned)order);
+    else snprintf(r->difference, sizeof r->difference, "output %.40s%.40s differs: got %d, expected %d in the fields (%u, %u), fiber order %u", o->name, at, (int)got, (int)want, (unsigned)t->F->p, (unsigned)t->F->q, (unsigned)order);
+    mgi_check_writer(writer, t->g, x, k, i, r);
+    return 0;
+  }
+  return 1;
+}
 /* Compares output k with the reference over a field; `box`: that part of it, and `whole` what the reference is of, or both
    NULL.  1: same. */
 MGI_FN int mgi_check_words(const mgi_check_task *t, const mgi_tensors *x, int k, const mg_box *box, const mg_box *whole, uint64_t order, mgi_emulate_writer_fn writer, mgi_check_record *r) {
   const mg_tensor_info *o = mg_tensor_of(t->g, t->g->out[k]);
   const int64_t n = box ? mg_box_elements(box, o->shape.rank) : x->out_n[k];
+  if (o->dtype == MG_I32) return mgi_check_indices(t, x, k, box, whole, order, writer, r);
   for (int64_t j = 0; j < n; j++) {
     const int64_t i = box ? mgi_box_place(&o->shape, box, j) : j;
     mg_fv want = ((const mg_fv *)x->expected[k])[whole ? mgi_box_number(&o->shape, whole, i) : i], got;
@@ -7102,7 +7275,8 @@ MGI_FN int mgi_check_reals(const mgi_check_task *t, const mgi_tensors *x, int k,
     snprintf(r->difference, sizeof r->difference, "%llu elements of output %s were not written (floats, fiber order %llu)", (unsigned long long)unwritten, o->name, (unsigned long long)order);
   else {
     snprintf(r->difference, sizeof r->difference, "output %.40s over floats: relative error %.3g, not %.3g; worst at %.40s: got %.6g, expected %.6g (fiber order %u)%s", o->name, error, t->tolerance, at,
-             mgi_cd_value(o->dtype, mgi_cd_get(x->out[k], o->dtype, worst)), ((const double *)x->expected[k])[whole ? mgi_box_number(&o->shape, whole, worst) : worst], (unsigned)order,
+             o->dtype == MG_I32 ? (double)(int32_t)mgi_cd_get(x->out[k], MG_I32, worst) : mgi_cd_value(o->dtype, mgi_cd_get(x->out[k], o->dtype, worst)),
+             o->dtype == MG_I32 ? (double)((const int32_t *)x->expected[k])[whole ? mgi_box_number(&o->shape, whole, worst) : worst] : ((const double *)x->expected[k])[whole ? mgi_box_number(&o->shape, whole, worst) : worst], (unsigned)order,
              isinf(error) ? ": overflow?" : "");
     mgi_check_writer(writer, t->g, x, k, worst, r);
   }
@@ -7558,7 +7732,7 @@ MGI_FN void mgi_sample_fill(const mgi_check_task *t, const mgi_tensors *x, uint3
     const int64_t i = mgi_box_place(&o->shape, b, j);
     uint64_t state = (t->seed * 64 + k) * 0x9E3779B97F4A7C15u ^ (uint64_t)i * 0xD1342543DE82EF95u;
     uint32_t bits;
-    if (mgi_given_filled(t, o, given, j, i)) continue;
+    if (mgi_given_filled(t, o, given, j, i) || mgi_given_index(t->g, k, t->seed, given, j, i, x->in[k])) continue;
     if (t->F) {
       const mg_fv v = mg_ff_random(t->F, &state);
       ((mg_fv *)given)[j] = v, bits = mg_ff_pack(t->F, v);
@@ -7898,7 +8072,7 @@ MGI_FN int mgi_alone_parameter(const char *text, const char *kernel, const char 
 MGI_FN int mgi_sample_places_whole(mgi_sampler *S, const mg_graph *program, uint32_t o) {
   const mg_tensor_info *x = mg_tensor_of(S->g, S->g->out[0]);
   const mg_op_node *op = &S->g->ops[1];
-  const int product = op->code == MG_OP_MATMUL || op->code == MG_OP_CONCAT_MATMUL, softmax = mg_softmax_dim(program, o), rows = softmax >= 0 || op->code == MG_OP_SUM || op->code == MG_OP_MAX;
+  const int product = op->code == MG_OP_MATMUL || op->code == MG_OP_CONCAT_MATMUL, softmax = mg_softmax_dim(program, o), rows = softmax >= 0 || op->code == MG_OP_SUM || op->code == MG_OP_MAX || op->code == MG_OP_ARGMAX;
   const int64_t along = softmax >= 0 ? x->shape.dim[softmax] : 1, items = mg_shape_elements(&x->shape) / along, per = rows ? 8 : 256;
   const mg_shape *read = &mg_tensor_of(S->g, op->in[0])->shape;
   const int64_t *grid = S->m.last_grid, deep = product ? read->dim[read->rank - 1] : rows ? mg_shape_elements(read) / items : 1;
@@ -8168,7 +8342,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
       int64_t stride[MG_MAX_RANK];
       mg_strides(o, stride);
       for (int64_t i = 0; i < x.in_n[k]; i++) {
-        if (mgi_given_filled(t, o, x.given[k], i, i)) continue;
+        if (mgi_given_filled(t, o, x.given[k], i, i) || mgi_given_index(g, k, t->seed, x.given[k], i, i, x.in[k])) continue;
         mg_fv v = mg_ff_random(t->F, &state);
         ((mg_fv *)x.given[k])[i] = v;
         mgi_cd_put(x.in[k], o->dtype, mgi_cd_place(&o->shape, stride, i), mg_ff_pack(t->F, v));
@@ -8200,7 +8374,9 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
       r->status = mg_fail(&r->error, MG_NO_MEMORY, "mg_cuda_check", "no memory for the tensors of a call");
       return;
     }
-    for (int64_t i = 0; i < x.in_n[k]; i++) mgi_cd_put(p, o->dtype, i, mg_ff_pack(t->F, mg_ff_random(t->F, &state)));
+    for (int64_t i = 0; i < x.in_n[k]; i++)
+      if (o->dtype != MG_I32) mgi_cd_put(p, o->dtype, i, mg_ff_pack(t->F, mg_ff_random(t->F, &state)));
+      else mgi_cd_put(p, o->dtype, i, (uint32_t)(mgi_cd_random(&state) % (uint64_t)mg_index_bound(g, g->in[k])));
     n.protect(p, 1);
     others.in[k] = p;
   }
@@ -9244,7 +9420,7 @@ MGI_FN void mgi_safe_keep(const mg_graph *p, const mg_classes *pc, const mg_grap
   }
   for (uint32_t o = 1; o < p->n_ops; o++) {
     const mg_op_node *op = &p->ops[o];
-    const int product = op->code == MG_OP_MATMUL || op->code == MG_OP_CONCAT_MATMUL, along = op->code == MG_OP_SUM || op->code == MG_OP_MAX || mg_op_along(op->code);
+    const int product = op->code == MG_OP_MATMUL || op->code == MG_OP_CONCAT_MATMUL, along = op->code == MG_OP_SUM || op->code == MG_OP_MAX || op->code == MG_OP_ARGMAX || mg_op_along(op->code);
     for (int j = 0; j < op->n_in; j++) {
       const int rank = mg_tensor_of(p, op->in[j])->shape.rank, d = product ? rank - (j < op->n_in / 2 ? 1 : 2) : op->attr.dim;
       const int32_t cls = product || along ? pc->of[op->in[j].id * MG_MAX_RANK + (uint32_t)d] : -1;
@@ -9325,6 +9501,23 @@ MGI_FN double mgi_safe_work(const mg_graph *g) {
   mg_part_free(&part);
   return work;
 }
+/* The rest of a program with gathers and argmaxes (mg_rest_of), which take indices and keep what they hand on: what it is emitted
+   as.  Of an edited file that would be another text.  program: may be NULL. */
+MGI_FN mg_status mgi_safe_rest(const mg_graph *program, const mg_graph *ugraph, const char *cu_text, const char *arch, mg_rest *R, char **text, mg_error *e) {
+  static const char include[] = "#include \"mirage_cuda.cuh\"";
+  mg_emit_config emit;
+  char *own = NULL;
+  memset(&emit, 0, sizeof emit), memset(R, 0, sizeof *R);
+  emit.arch = arch, *text = NULL;
+  mg_status s = mg_cuda_emit(ugraph, &emit, &own, e);
+  const char *code = s == MG_OK ? strstr(own, include) : NULL, *given = strstr(cu_text, include);
+  if (s == MG_OK && (!code || !given || strcmp(code, given)))
+    s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "of an edited file, or one for another architecture, with gathers or argmaxes there are no numerics");
+  mg_string_free(own);
+  if (s == MG_OK) s = mg_rest_of(program ? program : ugraph, program ? ugraph : NULL, R, e);
+  if (s == MG_OK && !R->g[0]) s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "it computes nothing but gathers and argmaxes");
+  return s == MG_OK ? mg_cuda_emit(R->g[program != NULL], &emit, text, e) : s;
+}
 mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_numerics_report *r, mg_error *e) {
   enum { MOST = 8, MGI_SAFE_ROWS = 16 }; /* of a symbol, more say no more: they are parallel */
   mg_check_config none;
@@ -9345,6 +9538,16 @@ mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, cons
   const int timeout_s = cfg->timeout_s > 0 ? cfg->timeout_s : 300;
   mg_status s = mgi_cd_meant(cu_text, &ugraph, &own, e);
   if (s != MG_OK) return s;
+  if (mg_has_picks(ugraph)) {
+    mg_rest R;
+    char *text = NULL;
+    s = mgi_safe_rest(program, ugraph, cu_text, NULL, &R, &text, e);
+    if (s == MG_OK) s = mg_cuda_numerics(program ? R.g[0] : NULL, R.g[program != NULL], text, cfg, r, e);
+    mg_string_free(text);
+    mg_rest_free(&R);
+    mg_graph_free(own);
+    return s;
+  }
   if (program) s = mg_verify_signature(program, ugraph, e);
   if (s == MG_OK) s = mgi_safe_sizes(program, ugraph, &small, &sized, e);
   const mg_graph *g = small.graph, *yardstick = sized;
@@ -10228,6 +10431,16 @@ mg_status mg_cuda_run_numerics(const mg_graph *program, const mg_graph *ugraph, 
   mgi_run_compiler(cfg, arch, &compile);
   s = mgi_cd_meant(cu_text, &ugraph, &own, e);
   if (s != MG_OK) return s;
+  if (mg_has_picks(ugraph)) {
+    mg_rest R;
+    char *text = NULL;
+    s = mgi_safe_rest(program, ugraph, cu_text, arch, &R, &text, e);
+    if (s == MG_OK) s = mg_cuda_run_numerics(program ? R.g[0] : NULL, R.g[program != NULL], text, cfg, r, e);
+    mg_string_free(text);
+    mg_rest_free(&R);
+    mg_graph_free(own);
+    return s;
+  }
   mg_graph *sized = NULL;
   int64_t value[MG_MAX_SYMBOLS];
   const int64_t *sym = NULL, *same = NULL;
@@ -14843,11 +15056,12 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
   const mg_op_info *row = mg_op_row(o->code);
   uint32_t t = o->out[0].id;
   const mg_tensor_info *out = &g->tensors[t];
-  const int softmax = mg_softmax_dim(g, out->op), by_rows = softmax >= 0 || mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX);
+  const int where = o->code == MG_OP_ARGMAX, softmax = mg_softmax_dim(g, out->op);
+  const int by_rows = softmax >= 0 || where || mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX);
   const int rank = out->shape.rank, along = softmax >= 0 ? softmax : by_rows ? o->attr.dim : -1;
   mgi_cu_str *s = &em->kernels, *l = &em->launches, count = {NULL, 0, 0, 0}, blocks = {NULL, 0, 0, 0};
   char dim[200], text[400];
-  if (!by_rows && !row->elementwise && !row->moves) {
+  if (!by_rows && !row->elementwise && !row->moves && o->code != MG_OP_GATHER) {
     mgi_cu_emit_fail(em, MG_UNSUPPORTED, row->name, "the operator has no kernel-level form");
     return;
   }
@@ -14872,7 +15086,9 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
   mgi_cu_str_put(s, ") {\n  const int64_t n = %s;\n", mgi_cu_str_text(&count));
   mgi_cu_str_put(l, ");\n  if (rc) return rc;\n");
   if (by_rows) {
-    const char *each = softmax >= 0 ? "shifted_exp" : o->code == MG_OP_MAX ? "reduction<mg_by_max>" : "reduction<mg_by_sum>";
+    const char *each = o->code == MG_OP_MAX ? "reduction<mg_by_max>" : "reduction<mg_by_sum>";
+    if (where) each = "argmax";
+    if (softmax >= 0) each = "shifted_exp";
     for (int part = 0; part < 1 + (softmax >= 0); part++) {
       if (!part) mgi_cu_str_put(s, "  mg_each_%s(n, %s, mg_library_blocks(n, 8), [&](int64_t e, int64_t k) {\n", each, mgi_cu_dim_text(em, o->in[0].id, along, dim, sizeof dim));
       else mgi_cu_str_put(s, "  }, [&](int64_t e, int64_t k, mg_num v) {\n");
@@ -14887,6 +15103,7 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
       else mgi_cu_read_text(em, s, o->in[0].id, "x", "", 0), mgi_cu_str_put(s, ";\n");
     }
     if (softmax >= 0) mgi_cu_str_put(s, ", mg_narrow<%s>(v));\n  });\n}\n\n", mg_type_row(out->dtype)->device);
+    else if (where) mgi_cu_str_put(s, "  }, [&](int64_t e, mg_i32 at) { mg_stg(p_%s + e, at); });\n}\n\n", out->name);
     else mgi_cu_str_put(s, "  }, [&](int64_t e, mg_num v) { mg_stg(p_%s + e, mg_narrow<%s>(v)); });\n}\n\n", out->name, mg_type_row(out->dtype)->device);
   } else {
     mgi_cu_str_put(s, "  mg_each_element(n, mg_library_blocks(n, 256), [&](int64_t e) {\n    int64_t rest = e;\n    (void)rest;\n");
@@ -14906,6 +15123,15 @@ MGI_FN void mgi_cu_library_op(mgi_cu_emit *em, const mg_op_node *o, const char *
       }
       if (row->attr == MG_ATTR_RAT) snprintf(arg[2], sizeof arg[2], "mg_const(%lld, %lld)", (long long)o->attr.c.num, (long long)o->attr.c.den);
       mgi_cu_str_put(s, "    const mg_num v = mg_dev_%s(%s, %s, %s);\n", mgi_cu_rows[o->code].id, arg[0], arg[1], arg[2]);
+    } else if (o->code == MG_OP_GATHER) {
+      const int first = g->tensors[o->in[1].id].shape.rank;
+      mgi_cu_str_put(s, "    const int64_t row = mg_index(");
+      mgi_cu_place_text(em, s, o->in[1].id, "x", "", 0);
+      mgi_cu_str_put(s, ", %s);\n    const int64_t at[MG_MAX_RANK] = {row", mgi_cu_dim_text(em, o->in[0].id, 0, dim, sizeof dim));
+      for (int d = first; d < rank; d++) mgi_cu_str_put(s, ", x%d", d);
+      mgi_cu_str_put(s, "};\n    (void)at;\n    const mg_num v = ");
+      mgi_cu_read_text(em, s, o->in[0].id, "at[", "]", 0);
+      mgi_cu_str_put(s, ";\n");
     } else {
       mgi_cu_str_put(s, "    const int64_t to[MG_MAX_RANK] = {");
       for (int d = 0; d < rank; d++) mgi_cu_str_put(s, "%sx%d", d ? ", " : "", d);
@@ -14963,7 +15189,7 @@ MGI_FN void mgi_cu_emit_io(const mgi_cu_emit *em, mgi_cu_str *s, const char *wha
   mgi_cu_str_put(s, "};\n");
 }
 
-/* NAME_run's parameters, each tensor on a line of its own behind `margin`.  types: of f16, bf16 and f32. */
+/* NAME_run's parameters, each tensor on a line of its own behind `margin`.  types: by type. */
 MGI_FN void mgi_cu_file_parameters(const mgi_cu_emit *em, mgi_cu_str *s, const char *margin, const char *const types[MG_DTYPE_COUNT]) {
   const mg_graph *g = em->g;
   mgi_cu_str_put(s, "int %s_run(\n", g->name);
@@ -14984,7 +15210,7 @@ MGI_FN void mgi_cu_file_head(mgi_cu_emit *em, mgi_cu_str *out, const char *certi
   em->st = mgi_cu_planned_text(em, &source);
   const int dependent = mg_machine_can(&em->machine, MG_CAN_DEPENDENT_LAUNCH);
   static const char *const types[] = {
-    "half", "__nv_bfloat16", "float"
+    "half", "__nv_bfloat16", "float", "int32_t"
 #define MGI_T(id, name, bytes, digits, least, most, cuda) , "mg_" #name
     MG_USER_TYPES(MGI_T)
 #undef MGI_T
@@ -15035,8 +15261,8 @@ MGI_FN void mgi_cu_file_include(const mg_graph *const *range, int n, int blas, i
   for (int k = 1; k < MG_OP_TABLE_END; k++)
     if (used[k] && mgi_cu_rows[k].row) mgi_cu_str_put(out, "%s  %s", any++ ? " \\\n" : "#define MG_USER_OPS(E, T) \\\n", mgi_cu_rows[k].row);
   if (any) mgi_cu_str_put(out, "\n");
-  for (int t = MG_F32 + 1; t < MG_DTYPE_COUNT; t++)
-    if (has[t]) mgi_cu_str_put(out, "%s  %s", types++ ? " \\\n" : "#define MG_USER_TYPES(T) \\\n", mgi_cu_type_rows[t - MG_F32 - 1]);
+  for (int t = MG_I32 + 1; t < MG_DTYPE_COUNT; t++)
+    if (has[t]) mgi_cu_str_put(out, "%s  %s", types++ ? " \\\n" : "#define MG_USER_TYPES(T) \\\n", mgi_cu_type_rows[t - MG_I32 - 1]);
   mgi_cu_str_put(out, "%s%s%s", types ? "\n" : "", blas ? "#define MG_CUBLAS\n" : "", maps ? "#define MG_TENSOR_MAPS\n" : "");
   mgi_cu_str_put(out, "#define MIRAGE_DEVICE_ONLY\n#include \"mirage_cuda.cuh\"\n");
 }
@@ -15100,7 +15326,7 @@ MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char 
   const int dependent = mg_machine_can(&em->machine, MG_CAN_DEPENDENT_LAUNCH);
   mgi_cu_str_put(out, "extern \"C\" size_t %s_workspace_bytes(void) { return %s; }\n\n", n, last);
   static const char *const types[] = {
-    "mg_half", "mg_bfloat", "float"
+    "mg_half", "mg_bfloat", "float", "int32_t"
 #define MGI_T(id, name, bytes, digits, least, most, cuda) , "mg_" #name
     MG_USER_TYPES(MGI_T)
 #undef MGI_T

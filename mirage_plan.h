@@ -2745,7 +2745,9 @@ double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m
   double bytes = 0;
   for (int k = 0; k < o->n_in; k++) {
     const mg_tensor_info *t = mg_tensor_of(g, o->in[k]);
-    bytes += (double)mg_shape_elements(&t->shape) * mg_dtype_bytes(t->dtype);
+    const int picked = o->code == MG_OP_GATHER && k == 0; /* of its rows those that are asked for */
+    const mg_shape *read = picked ? &mg_tensor_of(g, o->out[0])->shape : &t->shape;
+    bytes += (double)mg_shape_elements(read) * mg_dtype_bytes(t->dtype);
   }
   const mg_tensor_info *t = mg_tensor_of(g, o->out[0]), *a = mg_tensor_of(g, o->in[0]);
   double el = (double)mg_shape_elements(&t->shape), t_dram = bytes + el * mg_dtype_bytes(t->dtype);

@@ -6801,6 +6801,7 @@ const char *mg_safety_name(mg_safety s) {
   static_assert(sizeof name / sizeof *name == MG_SAFETIES, "one name a verdict");
   return name[(unsigned)s < MG_SAFETIES ? s : MG_SAFETY_OPEN];
 }
+static mg_status mgi_num_picks(const mg_graph *program, const mg_graph *ugraph, const char *open_exp, mg_safety_report *r, mg_error *e);
 mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const char *open_exp, mg_safety_report *r, mg_error *e) {
   mgi_num_list p, u;
   mgi_num_witness w;
@@ -6809,6 +6810,7 @@ mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const ch
   r->verdict = MG_SAFETY_OPEN;
   if (!program || !ugraph || !mg_is_program(program) || program->n_in != ugraph->n_in || program->n_out != ugraph->n_out)
     return mg_fail(e, MG_BAD_INPUT, "mg_safety_of", "expected a program and a µGraph of its inputs and outputs");
+  if (mg_has_picks(program) || mg_has_picks(ugraph)) return mgi_num_picks(program, ugraph, open_exp, r, e);
   mgi_num_list_of(&p, program, 1, p_out), mgi_num_list_of(&u, ugraph, 0, u_out);
   mgi_num_bounds *B = (mgi_num_bounds *)calloc(1, sizeof *B);
   mgi_num_value *pv = (mgi_num_value *)calloc((size_t)p.n + 1, sizeof *pv), *uv = (mgi_num_value *)calloc((size_t)u.n + 1, sizeof *uv);
@@ -6868,6 +6870,19 @@ mg_status mg_safety_of(const mg_graph *program, const mg_graph *ugraph, const ch
   room &= !w.memory;
   free(B), free(pv), free(uv), free(p.node), free(u.node);
   return room ? MG_OK : mg_fail(e, MG_NO_MEMORY, "mg_safety_of", "no memory");
+}
+/* Gathers and argmaxes keep nothing: the verdict is of the rests (mg_rest_of), whose tensors r names by name alone. */
+static mg_status mgi_num_picks(const mg_graph *program, const mg_graph *ugraph, const char *open_exp, mg_safety_report *r, mg_error *e) {
+  mg_rest R;
+  mg_error why;
+  mg_status s = mg_rest_of(program, ugraph, &R, &why);
+  if (s == MG_OK && R.g[0]) s = mg_safety_of(R.g[0], R.g[1], open_exp, r, e);
+  else if (s == MG_OK) r->verdict = MG_SAFE;
+  else if (s == MG_NO_MEMORY && e) *e = why;
+  else if (s != MG_NO_MEMORY) snprintf(r->why, sizeof r->why, "%.250s", why.msg), s = MG_OK;
+  r->kernel = 0, r->tensor.id = 0;
+  mg_rest_free(&R);
+  return s;
 }
 
 /* --------------------------------------------------------------------------------------------------- >>kept
@@ -9827,6 +9842,64 @@ static void mgi_se_cache_store(mgi_se_search *S, const mg_search_result *out) {
   if (!ok) snprintf(S->st.cache_note, sizeof S->st.cache_note, "%.120s: the cache entry cannot be written", S->cfg.cache);
 }
 
+/* What was found for the rest of `program` (mg_rest_of) becomes what is found for the program: its picks stay kernels of their own. */
+static mg_status mgi_se_join(const mg_graph *program, const mg_rest *R, const mg_search_config *c, mg_search_result *out, mg_error *e) {
+  mg_error why;
+  int n = 0;
+  for (int k = 0; k < out->n; k++) {
+    mg_graph *g = NULL;
+    mg_status s = mg_rest_join(program, R, out->graph[k], &g, &why);
+    if (s == MG_OK && c->emittable && c->emittable(c->user, g, &why) != MG_OK) mg_graph_free(g), g = NULL;
+    mg_graph_free(out->graph[k]);
+    out->graph[k] = NULL;
+    if (!g) out->stats.refused++, out->stats.complete = 0;
+    if (!g) continue;
+    out->graph[n] = g, out->predicted_us[n] = mg_predict_us(g, c->machine), out->measured_us[n] = 0;
+    out->report[n] = out->report[k], out->report[n++].picks = R->n;
+  }
+  out->n = n;
+  return n ? MG_OK : mg_fail(e, MG_NOT_FOUND, "mg_search", "no µGraph is left: %.200s", why.msg);
+}
+/* mg_search of a program with gathers or argmaxes: of its rest. */
+static mg_status mgi_se_search_rest(const mg_graph *program, const mg_search_config *cfg, mg_search_result *out, mg_error *e) {
+  mg_search_config c = cfg ? *cfg : mg_search_config_default();
+  mg_rest R;
+  mg_error why;
+  mgi_se_search S;
+  const mg_status apart = mg_rest_of(program, NULL, &R, &why);
+  mg_status st = MG_OK;
+  memset(&S, 0, sizeof S);
+  c.measure = NULL;
+  if (!c.machine) c.machine = mg_machine_at(0);
+  if (apart == MG_OK && R.g[0]) {
+    st = mg_search(R.g[0], &c, out, e);
+    if (st == MG_OK) st = mgi_se_join(program, &R, &c, out, e);
+  } else if (apart == MG_NO_MEMORY) st = mg_fail(e, apart, "mg_search", "%.200s", why.msg);
+  else { /* nothing is left to search, or it cannot be taken apart */
+    out->graph = (mg_graph **)calloc(1, sizeof *out->graph);
+    out->predicted_us = (double *)calloc(1, sizeof *out->predicted_us);
+    out->measured_us = (double *)calloc(1, sizeof *out->measured_us);
+    out->report = (mg_verify_report *)calloc(1, sizeof *out->report);
+    if (!out->graph || !out->predicted_us || !out->measured_us || !out->report) st = mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for results");
+    if (st == MG_OK) st = mg_resize(program, NULL, NULL, &out->graph[0], e);
+    if (st == MG_OK) st = mg_verify(program, out->graph[0], NULL, &out->report[0], e);
+    if (st == MG_OK) out->predicted_us[0] = mg_predict_us(out->graph[0], c.machine), out->n = 1;
+    out->stats.complete = apart == MG_OK, out->stats.egraph_stop = "SATURATED";
+  }
+  S.p = program, S.root = &S, S.cfg = c, S.st = out->stats;
+  S.cfg.measure = cfg ? cfg->measure : NULL;
+  if (st == MG_OK && S.cfg.measure) mgi_se_timed(&S, out);
+  out->stats = S.st;
+  if (st == MG_OK) mg_search_stats_best(&out->stats, out, 0);
+  mg_rest_free(&R);
+  if (st != MG_OK) {
+    const mg_search_stats kept = out->stats;
+    if (out->graph) mg_search_result_free(out);
+    out->stats = kept;
+  }
+  return st;
+}
+
 mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_search_result *out, mg_error *e) {
   mgi_se_search S;
   mg_error why;
@@ -9836,6 +9909,7 @@ mg_status mg_search(const mg_graph *program, const mg_search_config *cfg, mg_sea
   if (program->n_symbols) return mg_fail(e, MG_BAD_INPUT, "mg_search", "a program with the symbol %s is searched by mg_search_family, or at one size (mg_at)", program->symbol[0].name);
   mg_status rows = mg_verify_rows(program, e);
   if (rows != MG_OK) return rows;
+  if (mg_has_picks(program)) return mgi_se_search_rest(program, cfg, out, e);
   S.p = program, S.cfg = cfg ? *cfg : mg_search_config_default();
   if (!S.cfg.machine) S.cfg.machine = mg_machine_at(0);
   if (S.cfg.threads <= 0) S.cfg.threads = 2;
@@ -9957,6 +10031,12 @@ static void mgi_se_result_last(mg_search_result *r, int k) {
 static int mgi_se_unsettled(const mg_graph *program, const mg_search_config *cfg, const mg_graph *g) {
   mg_safety_report r;
   mg_error why;
+  if (mg_has_picks(program)) {
+    mg_rest R;
+    const int unsettled = mg_rest_of(program, g, &R, &why) == MG_OK && R.g[0] && mgi_se_unsettled(R.g[0], cfg, R.g[1]);
+    mg_rest_free(&R);
+    return unsettled;
+  }
   return cfg && cfg->settle && !cfg->unsafe && mg_safety_of(program, g, NULL, &r, &why) == MG_OK && r.verdict == MG_SAFETY_OPEN && cfg->settle(cfg->settle_user, program, g);
 }
 mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, int most, mg_search_result *r,

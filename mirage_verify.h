@@ -187,6 +187,23 @@
      each what a certificate of its own would; a recheck goes through them anew.  One canonical form of both families is EQUAL
      at all their values, by identity.
 
+   PICKS
+     Theorem E (rows by index, and where maxima stand).  Take the gathers and argmaxes out of both graphs (mg_rest_of): a
+     gather's result becomes an input of what is left, the rest, and what is gathered from, or looked through for its
+     maxima, becomes an output where it is computed.  Pair those of the second graph with such of the first as have the
+     same indices and dimension, and an operand of the same place in both rests.  If the rests are EQUAL, then so are the
+     graphs, for all indices within bounds.  Where a gather hands on what is computed, or is by an index that is, the
+     rests are shown to be defined everywhere besides, every operator of both, by facts.
+     Proof.  Take any real inputs and indices.  By induction in the second graph's order its picks have the first's
+     results: a pick is one function of its operand and index, these are inputs, results of picks before it, or outputs of
+     the second's rest at results of picks before it, which are the first's; so they are the outputs of the first's rest
+     there.  The graphs' outputs are outputs of the rests at these results, or the results. []
+     A gather's rows are any to a rest: what holds for all rows holds for those that are picked, equal ones among them.
+     Indices that are drawn would not do: with n = m the product of all differences of rows of W picked by I is 0 but
+     where I is a permutation, which a draw is with a chance of e^-m.  What differs for rows that are no rows of one W, or that
+     only has equal argmaxes (of x and of 2x), is not shown equal: NOT_EQUAL where float64 runs with indices show it, else
+     UNDECIDED.  Delta, classes, pieces and DOMAINS are of the rests, and so are a certificate's lines.
+
    WHAT NORMAL FORMS PROVE
      Each output element at a symbolic index is a real term over the inputs' elements, with sums and maxima over ranges of
      indices.  Rewriting by the FORM rows (>>axioms), each with its condition, brings it to a normal form in a fixed order:
@@ -622,6 +639,7 @@ typedef struct mg_verify_report {
   char unproved[160];        /* what a proof lacked, where one was tried */
   int classes;               /* EQUAL: for all extents of so many classes (EXTENTS above); 0: at the extents as written */
   int guarded;               /* runs of the guard beside; -1: one objected, which is a fault of the analysis: all elements decide */
+  int picks;                 /* so many gathers and argmaxes were taken out (PICKS above): what is said is of the rests */
   int pieces;                /* EQUAL: by so many pieces, each compared by itself (PIECES above); 0: whole */
   int values;                /* EQUAL: at so many values of contracted symbols, and at no others; 0: there is no such symbol, or
                                 both are one graph */
@@ -653,6 +671,9 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
    lose every maximum; if they are 30, each input keeps to a level of its own, within 1/256 of the range; if 29, half its
    elements are 0. */
 void mg_verify_input_real(const mg_graph *g, uint64_t seed, int k, double *dst);
+/* The same of an input of i32: random indices within both graphs' bounds (mg_index_bound), or, for half of the seeds, one after
+   the other.  b may be NULL. */
+void mg_verify_input_index(const mg_graph *a, const mg_graph *b, uint64_t seed, int k, int32_t *dst);
 
 /* --------------------------------------------------------------------------------------------- >>certificate */
 
@@ -1460,9 +1481,18 @@ static mg_status mgi_pair_combine(void *user, mg_opcode op, const mg_view *out, 
 static mg_status mgi_word_combine(void *user, mg_opcode op, const mg_view *out, const mg_view *in) { return mgi_ff_combine((const mg_field *)user, 1, op, out, in); }
 
 static void mgi_pair_fill(void *user, mg_opcode op, void *dst, size_t n) {
-  mg_fv *d = (mg_fv *)dst, v = mgi_fv(0, 0, op == MG_OP_SUM ? 0 : (uint32_t)MG_FV_NEGINF);
+  const uint32_t flags = op == MG_OP_SUM ? 0 : op == MG_OP_MAX ? (uint32_t)MG_FV_NEGINF : (uint32_t)MG_FV_UNDEF;
+  mg_fv *d = (mg_fv *)dst, v = mgi_fv(0, 0, flags);
   (void)user;
   while (n--) *d++ = v;
+}
+/* In the random order that maxima are taken in. */
+static int mgi_pair_above(void *user, const void *b, const void *a) {
+  const mg_fv x = *(const mg_fv *)b, y = *(const mg_fv *)a, m = mg_ff_max((const mg_field *)user, x, y);
+  const uint32_t kind = MG_FV_NEGINF | MG_FV_NOQ;
+  if (m.flags & (MG_FV_UNDEF | MG_FV_EXP2)) return -1;
+  if (x.p == y.p && x.q == y.q && !((x.flags ^ y.flags) & kind)) return 0;
+  return m.p == x.p && m.q == x.q && !((m.flags ^ x.flags) & kind);
 }
 static void mgi_word_fill(void *user, mg_opcode op, void *dst, size_t n) {
   uint64_t *d = (uint64_t *)dst, v = op == MG_OP_SUM ? 0 : MGI_WORD_NEGINF;
@@ -1475,14 +1505,14 @@ mg_domain mg_domain_field(const mg_field *F) {
   memset(&d, 0, sizeof d);
   d.user = (void *)(uintptr_t)F;
   d.elem = sizeof(mg_fv);
-  d.map = mgi_pair_map, d.matmul = mgi_pair_matmul, d.combine = mgi_pair_combine, d.fill = mgi_pair_fill;
+  d.map = mgi_pair_map, d.matmul = mgi_pair_matmul, d.combine = mgi_pair_combine, d.fill = mgi_pair_fill, d.above = mgi_pair_above;
   return d;
 }
 /* The word representation; F->q must be 0. */
 static mg_domain mgi_domain_word(const mg_field *F) {
   mg_domain d = mg_domain_field(F);
   d.elem = sizeof(uint64_t);
-  d.map = mgi_word_map, d.matmul = mgi_word_matmul, d.combine = mgi_word_combine, d.fill = mgi_word_fill;
+  d.map = mgi_word_map, d.matmul = mgi_word_matmul, d.combine = mgi_word_combine, d.fill = mgi_word_fill, d.above = NULL; /* picks are taken out before */
   return d;
 }
 
@@ -2881,6 +2911,13 @@ static int mgi_has_choice(const mg_graph *g) {
   int found = 0;
   for (uint32_t k = 1; k < g->n_ops; k++) found |= g->ops[k].sub ? mgi_has_choice(g->ops[k].sub) : g->ops[k].code == MG_OP_KEEP || g->ops[k].code == MG_OP_DROP;
   return found;
+}
+void mg_verify_input_index(const mg_graph *a, const mg_graph *b, uint64_t seed, int k, int32_t *dst) {
+  const int64_t n = mgi_trial_elements(a, a->in[k]), mine = mg_index_bound(a, a->in[k]), its = b ? mg_index_bound(b, b->in[k]) : mine;
+  const int64_t bound = mine < its ? mine : its;
+  for (int64_t i = 0; i < n; i++) dst[i] = (int32_t)(mgi_ff_hash(mgi_ff_hash(seed, (uint64_t)k, 15), (uint64_t)i, 0) % (uint64_t)bound);
+  const uint64_t turn = mgi_ff_hash(seed, (uint64_t)k, 16);
+  for (int64_t i = 0; i < n && turn & 1; i++) dst[i] = (int32_t)((i + (int64_t)(turn >> 8 & 0xFFFF)) % bound); /* all unlike, if they can be */
 }
 void mg_verify_input_real(const mg_graph *g, uint64_t seed, int k, double *dst) {
   int64_t n = mgi_trial_elements(g, g->in[k]);
@@ -4356,13 +4393,124 @@ static mg_status mgi_verify_values(const mg_graph *a, const mg_graph *b, const m
   snprintf(r->reason, sizeof r->reason, "at %s, and at no other: %s%.50s%sequal; %.45s", at, every ? "for all " : "", every ? every : "", every ? ": " : "", wrong);
   return MG_OK;
 }
+/* Everything but the signature and the rows, of what has no picks. */
+static mg_status mgi_verify_compared(const mg_graph *a, const mg_graph *b, const mg_verify_config *c, const uint64_t root[4],
+                                     double deadline, mg_verify_report *r, mg_error *e) {
+  mgi_values V;
+  mg_status s = MG_OK;
+  V.n = 0;
+  if (a->n_symbols && c->tier != MG_TIER_FAST && !mg_graph_equal(a, b)) s = mgi_values_open(a, b, &V, e);
+  if (s != MG_OK) return s;
+  return V.n ? mgi_verify_values(a, b, &V, c, root, deadline, r, e) : mgi_verify_families(a, b, c, root, deadline, r, e);
+}
+
+/* ---- picks (PICKS in the header comment) */
+
+enum { MGI_PICKS_RUNS = 16, MGI_PICKS_MOST = 1 << 22 /* elements of the inputs; of more, sizes are reduced */ };
+/* Where run `seed` of both, x and y by output, shows another value. */
+typedef struct mgi_picks_difference { int output, reduced; int64_t element; uint64_t seed; double a, b; } mgi_picks_difference;
+static int64_t mgi_picks_elements(const mg_graph *g) {
+  int64_t n = 0;
+  for (uint32_t k = 0; k < g->n_in + g->n_out; k++) n += mgi_trial_elements(g, k < g->n_in ? g->in[k] : g->out[k - g->n_in]);
+  return n;
+}
+static double mgi_picks_value(const mg_graph *g, uint32_t k, void *const *out, int64_t i) {
+  return g->tensors[g->out[k].id].dtype == MG_I32 ? (double)((const int32_t *)out[k])[i] : ((const double *)out[k])[i];
+}
+/* 1 if a run in doubles of both graphs differs by far more than rounding. */
+static int mgi_picks_run(const mg_graph *const *g, uint64_t seed, mgi_picks_difference *d) {
+  void *in[MG_MAX_IN] = {NULL}, *out[2][MG_MAX_OUT] = {{NULL}};
+  const mg_domain real = mg_domain_real();
+  mg_error e;
+  int good = 1, found = 0;
+  for (uint32_t k = 0; k < g[0]->n_in && good; k++) {
+    const int64_t n = mgi_trial_elements(g[0], g[0]->in[k]);
+    const int index = g[0]->tensors[g[0]->in[k].id].dtype == MG_I32;
+    in[k] = malloc((size_t)n * sizeof(double)), good = in[k] != NULL;
+    if (good && index) mg_verify_input_index(g[0], g[1], seed, (int)k, (int32_t *)in[k]);
+    else if (good) mg_verify_input_real(g[0], seed, (int)k, (double *)in[k]);
+  }
+  for (int which = 0; which < 2 && good; which++) {
+    for (uint32_t k = 0; k < g[0]->n_out && good; k++) out[which][k] = malloc((size_t)mgi_trial_elements(g[0], g[0]->out[k]) * sizeof(double)), good = out[which][k] != NULL;
+    good = good && mg_eval(g[which], &real, (const void *const *)in, out[which], &e) == MG_OK;
+  }
+  for (uint32_t k = 0; k < g[0]->n_out && good && !found; k++)
+    for (int64_t i = 0; i < mgi_trial_elements(g[0], g[0]->out[k]) && !found; i++) {
+      const double x = mgi_picks_value(g[0], k, out[0], i), y = mgi_picks_value(g[1], k, out[1], i);
+      found = isfinite(x) && isfinite(y) && fabs(x - y) > 1e-6 * (1 + fabs(x) + fabs(y));
+      if (found) d->output = (int)k, d->element = i, d->seed = seed, d->a = x, d->b = y;
+    }
+  for (uint32_t k = 0; k < MG_MAX_IN; k++) free(in[k]);
+  for (uint32_t k = 0; k < 2 * MG_MAX_OUT; k++) free(out[k / MG_MAX_OUT][k % MG_MAX_OUT]);
+  return found;
+}
+/* 1 if float64 runs with indices show that a and b, whose rests differ, do. */
+static int mgi_picks_differ(const mg_graph *a, const mg_graph *b, uint64_t seed, mgi_picks_difference *d) {
+  const mg_graph *g[2] = {a, b};
+  mg_graph *small[2] = {NULL, NULL};
+  int found = 0;
+  memset(d, 0, sizeof *d);
+  if (mgi_picks_elements(a) > MGI_PICKS_MOST) {
+    if (!mgi_wide_resized(g, 8, NULL, small)) return 0;
+    g[0] = small[0], g[1] = small[1], d->reduced = 1;
+  }
+  if (mgi_picks_elements(g[0]) <= MGI_PICKS_MOST)
+    for (uint64_t round = 0; round < MGI_PICKS_RUNS && !found; round++)
+      found = mgi_picks_run(g, (mgi_ff_hash(seed, round, 17) & ~(uint64_t)0xFF) | (uint64_t)MGI_REAL_QUIET << 2 | (round & 3), d);
+  mg_graph_free(small[0]), mg_graph_free(small[1]);
+  return found;
+}
+/* What EQUAL of the rests lacks to be one of the graphs: 1 and why, or 0. */
+static int mgi_picks_open(const mg_rest *R, double deadline, const volatile int *stop, char *why, size_t size) {
+  char line[256];
+  int total = 0;
+  if (!R->computed || (mgi_defined_shown(R->g[0], R->g[1], deadline, stop, &total, line) && total)) return 0;
+  snprintf(why, size, "not certified: a gather hands on what is computed, and facts do not show that to be defined everywhere");
+  return 1;
+}
+static mg_status mgi_verify_picks(const mg_graph *a, const mg_graph *b, const mg_verify_config *c, const uint64_t root[4],
+                                  double deadline, mg_verify_report *r, mg_error *e) {
+  mg_rest R;
+  mg_error why;
+  mgi_picks_difference d;
+  mg_status s = mg_rest_of(a, b, &R, &why);
+  const int apart = s != MG_OK; /* they cannot be paired */
+  if (apart && s != MG_NO_MEMORY) {
+    snprintf(r->reason, sizeof r->reason, "not certified: %.200s", why.msg);
+    s = MG_OK;
+  } else if (s != MG_OK) {
+    if (e) *e = why;
+  } else if (!R.g[0] || mg_graph_equal(R.g[0], R.g[1])) {
+    mgi_report_identity(r);
+    snprintf(r->domain, sizeof r->domain, "the same: one graph but for its gathers and argmaxes");
+    snprintf(r->theorem, sizeof r->theorem, "identity: one graph but for its gathers and argmaxes; these are alike by Theorem E");
+    snprintf(r->reason, sizeof r->reason, "equal by identity: both have one canonical form but for gathers and argmaxes, which are alike");
+  } else s = mgi_verify_compared(R.g[0], R.g[1], c, root, deadline, r, e);
+  r->picks = R.n;
+  const int differ = apart || r->verdict == MG_NOT_EQUAL;
+  if (s == MG_OK && differ && !c->skip_floats && mgi_picks_differ(a, b, mgi_ff_hash(root[0], root[1], 18), &d)) {
+    r->verdict = MG_NOT_EQUAL, r->confirmed = 1;
+    r->cx_seed = d.seed, r->cx_output = d.output, r->cx_element = d.element, r->cx_a = d.a, r->cx_b = d.b;
+    char words[256];
+    mgi_verify_counterexample(a, b, r);
+    snprintf(words, sizeof words, "%.220s", r->reason);
+    if (d.reduced) snprintf(r->reason, sizeof r->reason, "at reduced sizes, %.230s", words);
+  } else if (s == MG_OK && r->verdict == MG_NOT_EQUAL) {
+    r->verdict = MG_UNDECIDED, r->confirmed = 0;
+    snprintf(r->reason, sizeof r->reason, "what is left without gathers and argmaxes differs, and no float64 run with indices does");
+  } else if (s == MG_OK && r->verdict == MG_EQUAL && r->proof != MG_PROOF_IDENTITY) {
+    if (mgi_picks_open(&R, deadline, c->stop, r->reason, sizeof r->reason)) r->verdict = MG_UNDECIDED;
+    else snprintf(r->theorem + strlen(r->theorem), sizeof r->theorem - strlen(r->theorem), "; picks alike by Theorem E");
+  }
+  mg_rest_free(&R);
+  return s;
+}
+
 mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r, mg_error *e) {
   mg_verify_config c = cfg ? *cfg : mg_verify_config_default();
   mg_verify_report local;
   mg_error unread;
-  mgi_values V;
   uint64_t root[4] = {0, 0, 0, 0};
-  V.n = 0;
   if (!r) r = &local;
   if (!e) e = &unread;
   mg_status s = mg_verify_signature(a, b, e);
@@ -4371,11 +4519,15 @@ mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config
   if (s == MG_OK && c.log2_delta > 0) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "log2_delta is %g; expected a negative number", c.log2_delta);
   if (c.log2_delta == 0) c.log2_delta = -64;
   if (s == MG_OK) mgi_seed_root(a, b, c.seed, c.salt, root);
-  if (s == MG_OK && a->n_symbols && c.tier != MG_TIER_FAST && !mg_graph_equal(a, b)) s = mgi_values_open(a, b, &V, e);
   mgi_report_begin(r, &c, root);
   if (s != MG_OK) return s;
   const double deadline = c.time_limit_s > 0 ? mgi_verify_now() + c.time_limit_s : 0;
-  return V.n ? mgi_verify_values(a, b, &V, &c, root, deadline, r, e) : mgi_verify_families(a, b, &c, root, deadline, r, e);
+  if (mg_graph_equal(a, b)) {
+    mgi_report_identity(r);
+    return MG_OK;
+  }
+  if (mg_has_picks(a) || mg_has_picks(b)) return mgi_verify_picks(a, b, &c, root, deadline, r, e);
+  return mgi_verify_compared(a, b, &c, root, deadline, r, e);
 }
 
 /* ------------------------------------------------------------------------------------- >>text-of-certificates
@@ -4543,13 +4695,27 @@ static mg_status mgi_cert_values(mgi_cert_text *t, const mg_graph *a, const mg_g
   return s;
 }
 
+/* The picks that are alike: what of the first graph is what of the second, and what of it is an input or an output above. */
+static void mgi_cert_picks(mgi_cert_text *t, const mg_graph *a, const mg_graph *b, const mg_rest *R) {
+  for (int k = 0; k < R->n; k++) {
+    const mg_pick *p = &R->pick[k];
+    const mg_op_node *o = &a->ops[p->op[0]];
+    mgi_cert_add(t, "pick %.64s = %s(%.64s)", a->tensors[o->out[0].id].name, mg_op_row(o->code)->name, a->tensors[p->of[0].id].name);
+    if (p->op[1]) mgi_cert_add(t, " is %.64s", b->tensors[b->ops[p->op[1]].out[0].id].name);
+    else mgi_cert_add(t, " is in the first alone");
+    mgi_cert_add(t, "%s%s\n", p->input >= 0 ? ", any rows" : "", p->output >= 0 ? ", of what is equal" : "");
+  }
+}
 mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_report *r, char **text, mg_error *e) {
   *text = NULL;
   if (r->verdict != MG_EQUAL) return mg_fail(e, MG_NOT_FOUND, "mg_certificate", "the verdict is %s: %s", mg_verdict_name(r->verdict), r->reason);
   char *ta = NULL, *tb = NULL;
   mgi_cert_text t;
-  memset(&t, 0, sizeof t);
-  mg_status s = mg_print(a, &ta, e);
+  mg_rest R;
+  memset(&t, 0, sizeof t), memset(&R, 0, sizeof R);
+  mg_status s = r->picks ? mg_rest_of(a, b, &R, e) : MG_OK;
+  const mg_graph *x = R.g[0] ? R.g[0] : a, *y = R.g[1] ? R.g[1] : b; /* what was compared */
+  if (s == MG_OK) s = mg_print(a, &ta, e);
   if (s == MG_OK) s = mg_print(b, &tb, e);
   if (s == MG_OK) {
     mgi_cert_add(&t, MGI_CERT_HEAD "verdict %s\n", mg_verdict_name(r->verdict));
@@ -4560,9 +4726,10 @@ mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_r
     mgi_cert_add(&t, "seed %llu\ndigest ", (unsigned long long)r->seed);
     for (int k = 0; k < 4; k++) mgi_cert_add(&t, "%016llx", (unsigned long long)r->digest[k]);
     mgi_cert_add(&t, "\ntier %s\naim 2^%.17g\n", r->tier == MG_TIER_FAST ? "fast" : "full", r->want_log2_delta);
-    s = mgi_cert_shown(&t, a, b, r, e);
-    if (s == MG_OK && r->pieces) s = mgi_cert_pieces(&t, a, b, r, e);
-    if (s == MG_OK && r->values) s = mgi_cert_values(&t, a, b, r, e);
+    s = mgi_cert_shown(&t, x, y, r, e);
+    if (s == MG_OK && r->pieces) s = mgi_cert_pieces(&t, x, y, r, e);
+    if (s == MG_OK && r->values) s = mgi_cert_values(&t, x, y, r, e);
+    if (s == MG_OK && r->picks) mgi_cert_picks(&t, a, b, &R);
   }
   if (s == MG_OK) {
     mgi_cert_add(&t, "first %zu\n", strlen(ta));
@@ -4575,6 +4742,7 @@ mg_status mg_certificate(const mg_graph *a, const mg_graph *b, const mg_verify_r
   if (s == MG_OK) *text = t.s;
   else free(t.s);
   mg_string_free(ta), mg_string_free(tb);
+  mg_rest_free(&R);
   return s;
 }
 
@@ -4660,7 +4828,8 @@ static mg_status mgi_cert_afresh(const mg_graph *const *g, mg_verify_config c, m
   if (s == MG_OK) s = mg_verify(g[0], g[1], &c, &again, e);
   if (s != MG_OK) return s;
   if (again.unfinished) return mg_fail(e, MG_UNSUPPORTED, "certificate", "not rechecked: %.200s", again.reason);
-  if (again.verdict != MG_EQUAL || again.classes != r->classes || again.pieces != r->pieces || again.values != r->values)
+  if (again.verdict != MG_EQUAL || again.classes != r->classes || again.pieces != r->pieces || again.values != r->values ||
+      again.picks != r->picks)
     return mg_fail(e, MG_BAD_INPUT, "certificate", "with a seed of its own the recheck gives %s: %.180s",
                    mg_verdict_name(again.verdict), again.reason);
   memcpy(r->salt, c.salt, sizeof r->salt), r->fresh_tests = again.tests;
@@ -9153,6 +9322,33 @@ mg_prove_config mg_prove_config_default(void) {
   return c;
 }
 
+/* mg_prove of the rests (PICKS in the header comment). */
+static mg_status mgi_prove_picks(const mg_graph *a, const mg_graph *b, const mg_prove_config *c, mg_prove_report *r, mg_error *e) {
+  mg_rest R;
+  mg_error why;
+  mgi_picks_difference d;
+  mg_status s = mg_rest_of(a, b, &R, &why);
+  const int apart = s != MG_OK;
+  if (apart) snprintf(r->reason, sizeof r->reason, "not proved: %.200s", why.msg), s = s == MG_NO_MEMORY ? s : MG_OK;
+  else if (!R.g[0]) {
+    r->verdict = MG_EQUAL;
+    snprintf(r->reason, sizeof r->reason, "proved: all outputs are gathers and argmaxes of inputs, which are alike");
+  } else s = mg_prove(R.g[0], R.g[1], c, r, e);
+  const int differ = apart || r->verdict == MG_NOT_EQUAL;
+  const int shown = s == MG_OK && differ && !c->skip_floats && mgi_picks_differ(a, b, c->seed, &d);
+  if (r->verdict == MG_NOT_EQUAL || shown) r->verdict = shown ? MG_NOT_EQUAL : MG_UNDECIDED, r->confirmed = shown;
+  if (shown) {
+    r->cx_seed = d.seed, r->cx_output = d.output, r->cx_element = d.element, r->cx_a = d.a, r->cx_b = d.b;
+    snprintf(r->reason, sizeof r->reason, "a float64 run with indices%s: output %d, element %lld is %.9g in the first, %.9g in the second", d.reduced ? " at reduced sizes" : "", d.output, (long long)d.element, d.a, d.b);
+  } else if (s == MG_OK && differ && !apart) {
+    snprintf(r->reason, sizeof r->reason, "what is left without gathers and argmaxes differs, and no float64 run with indices does");
+  } else if (s == MG_OK && r->verdict == MG_EQUAL && R.g[0]) {
+    if (mgi_picks_open(&R, mgi_verify_now() + c->time_limit_s, c->stop, r->reason, sizeof r->reason)) r->verdict = MG_UNDECIDED;
+  }
+  mg_rest_free(&R);
+  return s;
+}
+
 mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *cfg, mg_prove_report *r, mg_error *e) {
   mg_prove_config c = cfg ? *cfg : mg_prove_config_default();
   mg_prove_report local;
@@ -9169,6 +9365,7 @@ mg_status mg_prove(const mg_graph *a, const mg_graph *b, const mg_prove_config *
   if (!c.memory_limit) c.memory_limit = (size_t)1 << 30;
   mg_status s = mg_verify_signature(a, b, e);
   for (int k = 0; k < 2 && s == MG_OK; k++) s = mg_verify_rows(k ? b : a, e);
+  if (s == MG_OK && (mg_has_picks(a) || mg_has_picks(b))) return mgi_prove_picks(a, b, &c, r, e);
   if (s == MG_OK) s = mgi_z3_load(&Z, c.library, e);
   if (s != MG_OK) return s;
   unsigned v[4] = {0, 0, 0, 0};

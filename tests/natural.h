@@ -43,12 +43,24 @@ static inline int pick_alike(const double *a, const double *b, int64_t n) {
     if (!(a[k] == b[k] || (isnan(a[k]) && isnan(b[k])) || fabs(a[k] - b[k]) <= 1e-12 * fabs(a[k]))) return 0;
   return 1;
 }
-/* One output; NULL if the graph is not evaluated. */
+/* One output; NULL if the graph is not evaluated.  Of values from 0.5 to 1.5 indices are the share above 0.5 of their bound. */
 static inline double *natural_evaluated(const mg_graph *g, double *const *in, int output, mg_error *e) {
   double *out[MG_MAX_OUT];
   mg_domain d = mg_domain_real();
+  void *given[MG_MAX_IN] = {NULL};
   for (uint32_t k = 0; k < g->n_out; k++) out[k] = (double *)malloc((size_t)mg_shape_elements(&g->tensors[g->out[k].id].shape) * sizeof(double));
-  if (mg_eval(g, &d, (const void *const *)in, (void *const *)out, e) != MG_OK) free(out[output]), out[output] = NULL;
+  for (uint32_t k = 0; k < g->n_in; k++) {
+    const int64_t n = mg_shape_elements(&g->tensors[g->in[k].id].shape), bound = mg_index_bound(g, g->in[k]);
+    if (g->tensors[g->in[k].id].dtype != MG_I32) continue;
+    given[k] = malloc((size_t)n * sizeof(int32_t));
+    for (int64_t i = 0; i < n; i++) ((int32_t *)given[k])[i] = (int32_t)((in[k][i] - 0.5) * (double)bound);
+  }
+  const void *all[MG_MAX_IN];
+  for (uint32_t k = 0; k < g->n_in; k++) all[k] = given[k] ? given[k] : in[k];
+  if (mg_eval(g, &d, all, (void *const *)out, e) != MG_OK) free(out[output]), out[output] = NULL;
+  for (uint32_t k = 0; k < g->n_in; k++) free(given[k]);
+  if (out[output] && g->tensors[g->out[output].id].dtype == MG_I32)
+    for (int64_t i = mg_shape_elements(&g->tensors[g->out[output].id].shape); i-- > 0;) out[output][i] = ((int32_t *)out[output])[i];
   for (uint32_t k = 0; k < g->n_out; k++) if ((int)k != output) free(out[k]);
   return out[output];
 }

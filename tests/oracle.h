@@ -258,7 +258,7 @@ static inline void oracle_fill(void *user, mg_opcode op, void *dst, size_t n) {
 /* All outputs of g, from dense row-major inputs. */
 static inline void oracle_run(const mg_graph *g, real *const *in, real *const *out) {
   if (mg_is_program(g)) { oracle_walk(g, in, out); return; }
-  const mg_domain d = { NULL, sizeof(real), oracle_map, oracle_matmul, oracle_combine, oracle_fill, NULL, NULL };
+  const mg_domain d = { NULL, sizeof(real), oracle_map, oracle_matmul, oracle_combine, oracle_fill, NULL, NULL, NULL };
   mg_error e;
   if (mg_eval(g, &d, (const void *const *)in, (void *const *)out, &e) != MG_OK) fail_msg("mg_eval: %s", e.msg);
 }

@@ -42,7 +42,7 @@ static mg_graph *applied_program(applied *x) {
   for (int k = 0; k < x->n; k++) {
     char name[16];
     snprintf(name, sizeof name, "X%d", k);
-    in[k] = mg_input(g, name, MG_F32, x->in[k].rank, x->in[k].dim);
+    in[k] = mg_input(g, name, x->op == MG_OP_GATHER && k ? MG_I32 : MG_F32, x->in[k].rank, x->in[k].dim);
   }
   const mg_tensor t = mg_apply(g, x->op, &x->A, x->n, in);
   mg_output(g, mg_named(g, t, "O"));
@@ -67,6 +67,7 @@ static applied drawn_row(mg_opcode op) {
     const int all = (int)x.in[0].dim[x.A.dim];
     x.A.n = 1 + below(all - 1), x.A.from = below(all - (int)x.A.n + 1);
   }
+  if (op == MG_OP_GATHER) x.in[0].rank = 1 + below(3), x.in[1].rank = 1 + below(2);
   if (op == MG_OP_CONCAT) x.in[1].dim[x.A.dim] = 1 + below(4);
   if (row->elementwise && x.n > 1 && below(2)) { /* broadcast, and of a lower rank */
     x.in[1].dim[below(rank)] = 1;
@@ -171,7 +172,7 @@ static void every_row(void **s) {
         }
     }
     assert_true(row->user ? yes == 0 : yes > 20);
-    if (row->parallel == MG_PRODUCTS || row->parallel == MG_OTHERS || row->parallel == MG_GROUPS) assert_true(no >= 10);
+    if (row->parallel == MG_PRODUCTS || row->parallel == MG_OTHERS || row->parallel == MG_GROUPS || row->parallel == MG_PICKED) assert_true(no >= 10);
   }
 }
 

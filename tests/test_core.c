@@ -232,6 +232,23 @@ static mg_box pick_box(const mg_shape *s, int whole) {
 }
 static long part_elements, part_inputs, all_inputs;
 
+/* What of tensor t stands in v as doubles becomes what mg_eval takes, in place: indices are integers; and back. */
+static void hand_in(const mg_graph *g, mg_tensor t, double *v, int64_t n) {
+  if (mg_tensor_of(g, t)->dtype != MG_I32) return;
+  for (int64_t k = 0; k < n; k++) {
+    const int32_t i = (int32_t)v[k];
+    memcpy((char *)v + k * 4, &i, 4);
+  }
+}
+static void take_out(const mg_graph *g, mg_tensor t, double *v, int64_t n) {
+  if (mg_tensor_of(g, t)->dtype != MG_I32) return;
+  for (int64_t k = n; k-- > 0;) {
+    int32_t i;
+    memcpy(&i, (char *)v + k * 4, 4);
+    v[k] = i;
+  }
+}
+
 /* Random parts of the outputs, from no more than what they are said to need of the inputs, are those of the whole. */
 static void parts_ok(const mg_graph *g, const arr *in, const arr *out, const char *what) {
   mg_domain d = mg_domain_real();
@@ -254,6 +271,7 @@ static void parts_ok(const mg_graph *g, const arr *in, const arr *out, const cha
       part_inputs += mg_box_elements(b, in[k].rank), all_inputs += count(&in[k]);
       if (pick(0, 3) == 0) *b = pick_box(&mg_tensor_of(g, g->in[k])->shape, 1); /* wider does not matter */
       pi[k] = cut_out(&in[k], b), vi[k] = pi[k].v;
+      hand_in(g, g->in[k], pi[k].v, count(&pi[k]));
     }
     for (uint32_t k = 0; k < g->n_out; k++) {
       const mg_box *b = &p.box[g->out[k].id];
@@ -266,6 +284,7 @@ static void parts_ok(const mg_graph *g, const arr *in, const arr *out, const cha
     if (mg_eval_part(g, &d, &p, vi, vo, &e) != MG_OK) fail_msg("%s: %s: %s", what, e.where, e.msg);
     for (uint32_t k = 0; k < g->n_out; k++) { /* all that is in the box, not only what was wanted */
       arr right = cut_out(&out[k], &p.box[g->out[k].id]);
+      take_out(g, g->out[k], po[k].v, count(&po[k]));
       for (int64_t j = 0; j < count(&right); j++, part_elements++) assert_close(po[k].v[j], right.v[j], what, j);
       free(right.v);
     }
@@ -281,7 +300,13 @@ static void eval_ok(const mg_graph *g, const arr *in, arr *out, const char *what
   void *po[MG_MAX_OUT];
   mg_error e;
   mg_domain d = mg_domain_real();
-  for (uint32_t k = 0; k < g->n_in; k++) pi[k] = in[k].v;
+  arr given[MG_MAX_IN];
+  for (uint32_t k = 0; k < g->n_in; k++) {
+    given[k] = make(in[k].rank, in[k].dim);
+    memcpy(given[k].v, in[k].v, (size_t)count(&in[k]) * sizeof(double));
+    hand_in(g, g->in[k], given[k].v, count(&in[k]));
+    pi[k] = given[k].v;
+  }
   for (uint32_t k = 0; k < g->n_out; k++) {
     const mg_shape *s = &mg_tensor_of(g, g->out[k])->shape;
     out[k] = make(s->rank, s->dim);
@@ -289,6 +314,8 @@ static void eval_ok(const mg_graph *g, const arr *in, arr *out, const char *what
     po[k] = out[k].v;
   }
   if (mg_eval(g, &d, pi, po, &e) != MG_OK) fail_msg("%s: %s: %s", what, e.where, e.msg);
+  for (uint32_t k = 0; k < g->n_in; k++) free(given[k].v);
+  for (uint32_t k = 0; k < g->n_out; k++) take_out(g, g->out[k], out[k].v, count(&out[k]));
   parts_ok(g, in, out, what);
 }
 static void drop(arr *a, uint32_t n) {
@@ -333,7 +360,8 @@ static void table_is_sound(void **state) {
     assert_int_equal(r->user, 0);
     assert_int_not_equal(r->cost, MG_CLASS_); /* each of ours says its cost class */
     assert_int_equal(mg_op_cost(k), r->cost);
-    assert_int_equal(r->moves, r->cost == MG_CLASS_MOVE);
+    assert_int_equal(r->moves || k == MG_OP_GATHER, r->cost == MG_CLASS_MOVE); /* gather's addresses are data */
+    assert_int_equal(mg_op_picks((mg_opcode)k), k == MG_OP_GATHER || k == MG_OP_ARGMAX);
     assert_int_equal(r->abstract == MG_ABS_SUGAR, r->cost == MG_CLASS_NONE);
     assert_int_equal(mg_cost_slots(r->cost) > 0, r->cost != MG_CLASS_NONE && r->cost != MG_CLASS_PRODUCT);
   }
@@ -356,6 +384,7 @@ static void table_is_sound(void **state) {
   assert_int_equal(mg_dtype_bytes(MG_F16), 2);
   assert_int_equal(mg_dtype_bytes(MG_BF16), 2);
   assert_int_equal(mg_dtype_bytes(MG_F32), 4);
+  assert_int_equal(mg_dtype_bytes(MG_I32), 4);
 }
 
 static void elementwise_rows_mean_what_they_say(void **state) {
@@ -382,7 +411,7 @@ static mg_graph *one_op(mg_opcode op, const mg_attr *A, int n, const arr *in, in
   assert_non_null(g);
   for (int k = 0; k < n; k++) {
     snprintf(name, sizeof name, "X%d", k);
-    t[k] = mg_input(g, name, MG_F32, in[k].rank, in[k].dim);
+    t[k] = mg_input(g, name, op == MG_OP_GATHER && k == 1 ? MG_I32 : MG_F32, in[k].rank, in[k].dim);
   }
   if (level >= 1) {
     block = mg_graph_begin(g, unit, 128);
@@ -408,7 +437,11 @@ static void run_op(mg_opcode op, const mg_attr *A, int n, const arr *in, const a
   for (int level = 0; level < 3; level++) {
     const char *why = "";
     mg_graph *g = one_op(op, A, n, in, level, &why);
-    if (!(r->levels >> level & 1)) { assert_null(g); assert_non_null(strstr(why, "may not stand in")); continue; }
+    if (!(r->levels >> level & 1)) {
+      assert_null(g);
+      assert_non_null(strstr(why, op == MG_OP_GATHER ? "no kernel loads them" : "may not stand in"));
+      continue;
+    }
     if (!g) fail_msg("%s at level %d: %s", r->name, level, why);
     arr got;
     round_trip(g, NULL);
@@ -541,6 +574,44 @@ static int structural_case(mg_opcode op, mg_attr *A, int *n, arr *in, arr *want)
       *n = 3;
       return 1;
     }
+    case MG_OP_GATHER: {
+      const int rows = (int)pick(1, 3), index = (int)pick(1, MG_MAX_RANK + 1 - rows);
+      in[0] = make_random(rows, s, 0);
+      random_shape(index, t, 3);
+      in[1] = make(index, t);
+      for (int64_t e = 0; e < count(&in[1]); e++) in[1].v[e] = (double)pick(0, s[0] - 1);
+      for (int d = 1; d < rows; d++) t[index + d - 1] = s[d];
+      *want = make(index + rows - 1, t);
+      for (int64_t e = 0; e < count(want); e++) {
+        coords(want, e, i);
+        j[0] = (int64_t)at(&in[1], i, index);
+        for (int d = 1; d < rows; d++) j[d] = i[index + d - 1];
+        want->v[e] = at(&in[0], j, rows);
+      }
+      *n = 2;
+      return 1;
+    }
+    case MG_OP_ARGMAX:
+      in[0] = make_random(rank, s, 0);
+      for (int64_t e = 0; e < count(&in[0]); e++) { /* ties, and what is no number */
+        if (next64() & 1) in[0].v[e] = (double)pick(-1, 1);
+        if (next64() % 16 == 0) in[0].v[e] = NAN;
+      }
+      A->dim = next64() & 1 ? dim : dim - rank;
+      memcpy(t, s, sizeof t);
+      t[dim] = 1;
+      *want = make(rank, t);
+      for (int64_t e = 0; e < count(want); e++) {
+        coords(want, e, i);
+        double most = -HUGE_VAL;
+        want->v[e] = 0;
+        for (i[dim] = 0; i[dim] < s[dim]; i[dim]++) {
+          const double x = at(&in[0], i, rank);
+          if (isnan(most) || !(isnan(x) || x > most)) continue;
+          most = x, want->v[e] = (double)i[dim];
+        }
+      }
+      return 1;
     case MG_OP_SLICE:
       in[0] = make_random(rank, s, 0);
       A->dim = next64() & 1 ? dim : dim - rank, A->from = pick(0, s[dim] - 1), A->n = pick(1, s[dim] - A->from);
@@ -737,7 +808,26 @@ static void shape_rules(void **state) {
       {"X : f16[0]", "exp(X)", NULL, "an extent is between 1 and 2^40"},
       {"X : f16[2, 3] @ [1, 1]", "exp(X)", NULL, "must name each of the 2 dimensions once"},
       {"X : f16[2, 3] @ [1]", "exp(X)", NULL, "the memory order has 1 entries"},
-      {"X : f64[2, 3]", "exp(X)", NULL, "expected f16, bf16 or f32, found 'f64'"},
+      {"X : f64[2, 3]", "exp(X)", NULL, "expected f16, bf16, f32 or i32, found 'f64'"},
+      {"X : f16[3, 4]\ninput I : i32[5]", "gather(X, I)", "[5, 4]", NULL},
+      {"X : bf16[3]\ninput I : i32[5, 2]", "gather(X, I)", "[5, 2]", NULL},
+      {"X : f32[3, 4, 2]\ninput I : i32[1, 5]", "gather(X, I)", "[1, 5, 4, 2]", NULL},
+      {"X : f16[3, 4, 2, 2]\ninput I : i32[1, 5, 2]", "gather(X, I)", NULL, "rank 6, of indices of rank 3 and rows of rank 3"},
+      {"X : f16[2147483648, 4]\ninput I : i32[5]", "gather(X, I)", NULL, "an index of 2147483648 rows is no i32"},
+      {"X : f16[4, 2147483648]", "argmax(X, dim=1)", NULL, "an index of 2147483648 elements is no i32"},
+      {"X : f16[3, 4]", "argmax(X, dim=-1)", "[3, 1]", NULL},
+      {"X : f16[3, 4]", "argmax(X)", NULL, "argmax needs dim="},
+      {"X : f16[3, 4]\ninput I : i32[5]", "gather(I, X)", NULL, "operand 1 ('I') holds indices (i32), which only gather reads"},
+      {"X : f16[3, 4]\ninput I : i32[5]", "gather(X, X)", NULL, "expected indices of i32 as operand 2, found 'X' of f16"},
+      {"X : f16[3, 4]\ninput I : i32[4]", "add(X, I)", NULL, "operand 2 ('I') holds indices (i32)"},
+      {"X : f16[3, 4]\ninput I : i32[3, 4]", "sum(I, dim=0)", NULL, "operand 1 ('I') holds indices (i32)"},
+      {"X : f16[3, 4]\ninput I : i32[3, 4]", "softmax(I)", NULL, "operand 1 ('I') holds indices (i32)"},
+      {"X : f16[3, 4]\ninput I : i32[3, 4]", "cast(I, f32)", NULL, "operand 1 ('I') holds indices (i32)"},
+      {"X : f16[3, 4]\ninput I : i32[3, 4]", "reshape(I, [12])", NULL, "operand 1 ('I') holds indices (i32)"},
+      {"X : f16[3, 4]", "sqr(argmax(X, dim=0))", NULL, "holds indices (i32), which only gather reads"},
+      {"X : f16[3, 4]", "gather(X, argmax(X, dim=0))", "[1, 4, 4]", NULL},
+      {"X : f16[3, 4]", "gather(X, argmax(X, dim=1))", NULL, "an argmax over 4 elements, and there are 3 rows to gather from"},
+      {"X : i32[6, 8] = causal", "neg(X)", NULL, "a mask holds numbers, not indices: 'X' is of i32"},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     char text[512], got[96];
@@ -1744,6 +1834,8 @@ static void print_ops(void) {
       case MG_OP_ROPE: what = "sugar: x c + (-x2 ‖ x1) s, with x = (x1 ‖ x2) along the last dimension"; break;
       case MG_OP_MIN: what = "sugar: neg, max, neg"; break;
       case MG_OP_CAUSAL: what = "sugar: x + mask; it is 0, and -32768 for keys (columns) later than the query, the last of which has the last key"; break;
+      case MG_OP_GATHER: what = "`(W, I)`: rows of W by the indices I"; break;
+      case MG_OP_ARGMAX: what = "where the maximum over dim stands, of several the first"; break;
       case MG_OP_CLAMP: what = "sugar: clamp_min, clamp_max"; break;
       case MG_OP_SOFTMAX: what = "sugar: exp(x) / sum(exp(x))"; break;
       default: if (r->moves) what = "moves elements"; break;

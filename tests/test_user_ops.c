@@ -249,6 +249,7 @@ static void rows_of_types(void **state) {
   (void)state;
   for (int t = 0; t < MG_DTYPE_COUNT; t++) { /* what a row says follows from its bytes and digits */
     const mg_type_info *row = mg_type_row((mg_dtype)t);
+    if (t == MG_I32) continue; /* integers */
     const int top = (1 << (8 * row->bytes - row->digits - 1)) - 1; /* the largest exponent, and the bias */
     assert_int_equal(row->least, 2 - top - row->digits);
     assert_true(row->most == ldexp(2 - ldexp(1, 1 - row->digits), top));
@@ -276,7 +277,7 @@ static void rows_of_types(void **state) {
   assert_non_null(strstr(e.msg, "e6m9 and f16 do not mix"));
   static const char unknown[] = "program m\ninput X : e5m9[4, 4]\nO = exp(X)\noutput O\n";
   assert_int_equal(mg_parse(unknown, strlen(unknown), "m", NULL, &g, &e), MG_BAD_INPUT);
-  assert_non_null(strstr(e.msg, "expected f16, bf16, f32 or e6m9, found 'e5m9'"));
+  assert_non_null(strstr(e.msg, "expected f16, bf16, f32, i32 or e6m9, found 'e5m9'"));
 }
 /* From the text to a checked kernel. */
 static void chain_of_a_type(void **state) {

@@ -1,0 +1,304 @@
+/* Rows by index and where maxima stand (gather, argmax; mirage.h, mg_op_picks): verdicts, certificates, searches, link 2.
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_picks.c -o build/test_picks -lcmocka -lm -lpthread -ldl
+   Run from the repository's top directory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#ifndef MGT_LINKED
+#define MIRAGE_IMPLEMENTATION
+#endif
+#include "mirage.h"
+#include "mirage_verify.h"
+#include "mirage_search.h"
+#include "mirage_cuda.cuh"
+#include "joined.h"
+#include "parse.h"
+#include "same.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- link 1 */
+
+#define HEAD "input W : f16[40, 8]\ninput I : i32[6]\ninput X : f16[6, 8]\ninput V : f16[8, 10]\n"
+
+static void compare(const char *head, const char *a, const char *b, mg_verify_report *r) {
+  char text[2][1500];
+  mg_graph *g[2];
+  mg_error e;
+  for (int k = 0; k < 2; k++) {
+    const char *body = k ? b : a;
+    snprintf(text[k], sizeof text[k], "program p%d\n%s%s%s", k, head, body, strstr(body, "output") ? "\n" : "\noutput O\n");
+    g[k] = parse(text[k]);
+  }
+  if (mg_verify(g[0], g[1], NULL, r, &e) != MG_OK) fail_msg("%s: %s\n%s\n%s", e.where, e.msg, a, b);
+  if (r->verdict == MG_EQUAL) { /* its certificate says the same, and names the picks */
+    char *cert = NULL;
+    mg_verify_report again;
+    if (mg_certificate(g[0], g[1], r, &cert, &e) != MG_OK) fail_msg("%s: %s\n%s\n%s", e.where, e.msg, a, b);
+    if (r->picks) assert_non_null(strstr(cert, "\npick "));
+    if (mg_certificate_check(cert, strlen(cert), &again, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    assert_int_equal(again.picks, r->picks);
+    mg_string_free(cert);
+  }
+  mg_graph_free(g[0]), mg_graph_free(g[1]);
+}
+
+/* y1 .. y3: rows of what W picks by I, and the product of their differences: 0 but where I has three indices. */
+#define DIFFERENCES "Y = gather(W, I)\nA = slice(Y, dim=0, from=0, n=1)\nB = slice(Y, dim=0, from=1, n=1)\nC = slice(Y, dim=0, from=2, n=1)\n" \
+  "D = mul(mul(sub(A, B), sub(A, C)), sub(B, C))\n"
+
+static void verdicts(void **state) {
+  (void)state;
+  static const struct { mg_verdict verdict; const char *head, *a, *b, *says; } pair[] = {
+      {MG_EQUAL, HEAD, "O = matmul(rms_norm(gather(W, I), eps=1/1000), V)",
+       "Y = gather(W, I)\nO = kernel grid=(x=2) threads=64 {\n  x = load Y {x->0}\n  v = load V {x->*}\n  o = div(matmul(x, v), sqrt(add_scalar(mean(sqr(x), dim=1), 1/1000)))\n  store o {x->0}\n}", "for all"},
+      {MG_EQUAL, HEAD, "O = argmax(matmul(X, V), dim=1)", "O = argmax(scale(matmul(X, scale(V, 2)), 1/2), dim=1)", "for all"},
+      {MG_EQUAL, HEAD, "O = argmax(X, dim=1)\nP = neg(X)\noutput O, P", "P = neg(X)\nO = argmax(X, dim=1)\noutput O, P", "identity"},
+      {MG_EQUAL, HEAD, "O = gather(W, I)", "O = scale(scale(gather(W, I), 2), 1/2)", "for all"},
+      {MG_EQUAL, HEAD, "O = add(gather(W, I), gather(W, I))", "O = scale(gather(W, I), 2)", "for all"},
+      {MG_EQUAL, HEAD, "A = gather(W, I)\nB = gather(W, I)\noutput A, B", "B = gather(W, I)\nA = gather(W, I)\noutput A, B", "identity"},
+      {MG_EQUAL, HEAD, "O = gather(gather(W, I), argmax(X, dim=0))", "P = argmax(X, dim=0)\nQ = gather(W, I)\nO = gather(Q, P)", "identity"},
+      /* decoding: the index is computed, and what is computed is defined everywhere */
+      {MG_EQUAL, HEAD, "T = argmax(matmul(X, V), dim=1)\nO = neg(gather(W, T))\noutput O, T",
+       "T = argmax(scale(matmul(X, scale(V, 2)), 1/2), dim=1)\nY = gather(W, T)\nO = sub(Y, scale(Y, 2))\noutput O, T", "for all"},
+      /* two argmaxes of one shape are told apart by their names */
+      {MG_EQUAL, HEAD, "S = argmax(neg(X), dim=1)\nT = argmax(sqr(X), dim=1)\noutput S, T", "T = argmax(mul(X, X), dim=1)\nS = argmax(scale(X, -1), dim=1)\noutput S, T", "for all"},
+      /* a tied table */
+      {MG_EQUAL, "input W : f16[40, 8]\ninput I : i32[6]\n", "O = matmul(gather(W, I), transpose(W, [1, 0]))", "O = scale(matmul(scale(gather(W, I), 2), transpose(W, [1, 0])), 1/2)", "for all"},
+      /* a function of the row that is not the row's place: never equal by what tests say */
+      {MG_UNDECIDED, HEAD, "O = argmax(X, dim=1)", "O = argmax(scale(X, 2), dim=1)", "none that the first has"},
+      {MG_UNDECIDED, HEAD, "O = argmax(matmul(X, V), dim=1)", "O = argmax(scale(matmul(X, V), 2), dim=1)", "no float64 run with indices does"},
+      {MG_UNDECIDED, HEAD, "O = argmax(sqr(X), dim=1)", "O = argmax(abs(X), dim=1)", "no float64 run with indices does"},
+      {MG_NOT_EQUAL, HEAD, "O = argmax(X, dim=1)", "O = argmax(neg(X), dim=1)", "float64"},
+      {MG_NOT_EQUAL, HEAD, "O = argmax(sqr(X), dim=1)", "O = argmax(neg(sqr(X)), dim=1)", "float64"},
+      {MG_NOT_EQUAL, HEAD, "O = add(gather(W, I), X)", "O = sub(gather(W, I), X)", "float64"},
+      {MG_NOT_EQUAL, HEAD "input J : i32[6]\n", "O = gather(W, I)", "O = gather(W, J)", "float64"},
+      {MG_NOT_EQUAL, "input W : f16[4, 4]\ninput I : i32[4]\n", "O = gather(W, I)", "O = gather(transpose(W, [1, 0]), I)", "float64"},
+      /* at random indices of few rows these are nearly always equal */
+      {MG_NOT_EQUAL, "input W : f16[3, 1]\ninput I : i32[3]\n", DIFFERENCES "O = scale(D, 1)", DIFFERENCES "O = sub(D, D)", "float64"},
+      {MG_UNDECIDED, "input W : f16[2, 1]\ninput I : i32[3]\n", DIFFERENCES "O = scale(D, 1)", DIFFERENCES "O = sub(D, D)", "no float64 run with indices does"},
+      /* where what is gathered may be undefined the rests do not suffice */
+      {MG_UNDECIDED, HEAD, "A = div(X, X)\nT = argmax(A, dim=1)\nO = neg(gather(W, T))\noutput O, T", "A = div(scale(X, 2), scale(X, 2))\nT = argmax(A, dim=1)\nO = scale(gather(W, T), -1)\noutput O, T",
+       "defined everywhere"},
+      {MG_EQUAL, HEAD, "T = argmax(div(X, X), dim=1)\noutput T", "T = argmax(div(scale(X, 2), scale(X, 2)), dim=1)\noutput T", "for all"}};
+  for (size_t k = 0; k < sizeof pair / sizeof *pair; k++) {
+    const char *a = pair[k].a;
+    mg_verify_report r;
+    compare(pair[k].head, a, pair[k].b, &r);
+    if (r.verdict != pair[k].verdict || !strstr(r.reason, pair[k].says))
+      fail_msg("%s: %s, not %s: %s\n%s\n%s", mg_verdict_name(r.verdict), r.reason, mg_verdict_name(pair[k].verdict), pair[k].says, a, pair[k].b);
+  }
+}
+
+/* The evaluator refuses an index beyond the rows. */
+static void bounds(void **state) {
+  (void)state;
+  mg_graph *g = parse("program p\ninput W : f16[3, 2]\ninput I : i32[2]\nO = gather(W, I)\noutput O\n");
+  const double w[6] = {0, 1, 2, 3, 4, 5};
+  const mg_domain d = mg_domain_real();
+  double o[4];
+  mg_error e;
+  for (int k = 0; k < 5; k++) {
+    static const int32_t index[5] = {0, 2, 3, -1, INT32_MIN};
+    const int32_t i[2] = {1, index[k]};
+    const void *in[2] = {w, i};
+    void *out[1] = {o};
+    const mg_status s = mg_eval(g, &d, in, out, &e);
+    assert_int_equal(s, k < 2 ? MG_OK : MG_BAD_INPUT);
+    if (k < 2) assert_true(o[0] == 2 && o[1] == 3 && o[2] == 2.0 * index[k]);
+    else assert_non_null(strstr(e.msg, "is not in 0..2"));
+  }
+  assert_int_equal(mg_index_bound(g, g->in[1]), 3);
+  mg_graph_free(g);
+  g = parse("program p\ninput W : f16[9, 2]\ninput V : f16[5, 2]\ninput I : i32[2]\ninput J : i32[2]\nO = add(gather(W, I), gather(V, I))\noutput O\n");
+  assert_int_equal(mg_index_bound(g, g->in[2]), 5);
+  assert_int_equal(mg_index_bound(g, g->in[3]), INT32_MAX);
+  for (uint64_t seed = 0; seed < 50; seed++) {
+    int32_t i[2];
+    mg_verify_input_index(g, NULL, seed, 2, i);
+    assert_true(i[0] >= 0 && i[0] < 5 && i[1] >= 0 && i[1] < 5);
+  }
+  mg_graph_free(g);
+}
+
+/* What is left without picks, and together with them again, is the program. */
+static void rests(void **state) {
+  (void)state;
+  static const char *const text[] = {
+      "program p\n" HEAD "Y = gather(W, I)\nO = matmul(Y, V)\noutput O, Y\n",
+      "program p\n" HEAD "T = argmax(matmul(X, V), dim=1)\nO = silu(gather(W, T))\nU = argmax(O, dim=2)\noutput O, T, U\n",
+      "program p\nsym n in 1..6\ninput W : f16[40, 8]\ninput I : i32[n]\nO = exp(gather(W, I))\nT = argmax(O, dim=1)\noutput T, O\n",
+      "program p\ninput t1 : i32[4]\ninput W : f16[7, 3]\nA = sqr(add(W, W))\nO = gather(A, t1)\noutput O\n",
+      "program p\n" HEAD "A = argmax(X, dim=0)\nB = argmax(X, dim=0)\noutput A, B\n"};
+  for (size_t k = 0; k < sizeof text / sizeof *text; k++) {
+    mg_graph *g = parse(text[k]), *back = NULL;
+    mg_rest r;
+    mg_verify_report v;
+    mg_error e;
+    assert_true(mg_has_picks(g));
+    if (mg_rest_of(g, NULL, &r, &e) != MG_OK) fail_msg("%s: %s\n%s", e.where, e.msg, text[k]);
+    assert_true(k == 4 ? !r.g[0] : !mg_has_picks(r.g[0]));
+    for (uint32_t t = 1; r.g[0] && t < r.g[0]->n_tensors; t++) assert_int_not_equal(r.g[0]->tensors[t].dtype, MG_I32);
+    if (mg_rest_join(g, &r, r.g[0], &back, &e) != MG_OK) fail_msg("%s: %s\n%s", e.where, e.msg, text[k]);
+    if (mg_verify(g, back, NULL, &v, &e) != MG_OK || v.verdict != MG_EQUAL) fail_msg("%s\n%s", v.reason, text[k]);
+    for (uint32_t j = 0; j < g->n_out; j++) assert_string_equal(g->tensors[g->out[j].id].name, back->tensors[back->out[j].id].name);
+    mg_graph_free(back), mg_graph_free(g);
+    mg_rest_free(&r);
+  }
+  char many[2000] = "program p\n" HEAD;
+  for (int k = 0; k < 9; k++) snprintf(many + strlen(many), sizeof many - strlen(many), "A%d = argmax(scale(X, %d), dim=1)\n", k, k + 2);
+  strcat(many, "output A8\n");
+  mg_graph *g = parse(many);
+  mg_verify_report v;
+  mg_search_result found;
+  mg_error e;
+  mg_rest r;
+  assert_int_equal(mg_rest_of(g, NULL, &r, &e), MG_UNSUPPORTED);
+  mg_rest_free(&r);
+  assert_int_equal(mg_verify(g, g, NULL, &v, &e), MG_OK);
+  assert_int_equal(v.verdict, MG_EQUAL);
+  assert_int_equal(mg_search(g, NULL, &found, &e), MG_OK); /* the program itself */
+  assert_true(found.n == 1 && mg_graph_equal(found.graph[0], g) && !found.stats.complete);
+  mg_search_result_free(&found);
+  mg_graph_free(g);
+}
+
+/* ---- the search: certified, picks its own kernels, the rest fused; from a checkpoint again */
+
+static void searches(void **state) {
+  (void)state;
+  static const char *const text[] = {
+      "program embed\ninput W : f16[300, 64]\ninput I : i32[16]\ninput G : f16[64]\ninput V : f16[64, 64]\nO = matmul(rms_norm(gather(W, I), G, eps=1/1000), V)\noutput O\n",
+      "program logits\ninput X : f16[16, 64]\ninput V : f16[64, 64]\nT = argmax(matmul(rms_norm(X, eps=1/1000), V), dim=1)\noutput T\n"};
+  char path[64];
+  snprintf(path, sizeof path, "build/picks.%d.ck", (int)getpid());
+  for (int k = 0; k < 2; k++) {
+    mg_graph *g = parse(text[k]), *best = NULL;
+    mg_search_config c = mg_search_config_default();
+    mg_search_result r[2];
+    mg_verify_report v;
+    mg_error e;
+    char why[256], *cert = NULL;
+    int undecided = 0, kernels = 0;
+    c.checkpoint = path;
+    for (int again = 0; again < 2; again++)
+      if (mg_search(g, &c, &r[again], &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    assert_true(r[1].stats.resumed > 0);
+    same(&r[0], &r[1]);
+    remove(path);
+    if (mg_search_certify(g, &c, NULL, 1, &r[0], &undecided, why, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    best = r[0].graph[0], v = r[0].report[0];
+    assert_int_equal(v.verdict, MG_EQUAL);
+    assert_true(v.log2_delta <= -64 && v.picks == 1);
+    for (uint32_t o = 1; o < best->n_ops; o++) kernels += best->ops[o].code == MG_OP_GRAPH;
+    assert_int_equal(kernels, 1);
+    assert_int_equal(best->n_ops, 3);
+    assert_int_equal(best->ops[k ? 2 : 1].code, k ? MG_OP_ARGMAX : MG_OP_GATHER);
+    assert_int_equal(mg_certificate(g, best, &v, &cert, &e), MG_OK);
+    if (mg_certificate_check(cert, strlen(cert), NULL, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    mg_string_free(cert);
+    for (int again = 0; again < 2; again++) mg_search_result_free(&r[again]);
+    mg_graph_free(g);
+  }
+}
+
+/* n indices: the output's rows run with them, W's rows do not. */
+static void symbols(void **state) {
+  (void)state;
+  static const char text[] = "program f\nsym n in 1..32\ninput W : f16[300, 64]\ninput I : i32[n]\ninput V : f16[64, 64]\nO = matmul(silu(gather(W, I)), V)\nT = argmax(O, dim=1)\noutput T\n";
+  mg_graph *g = parse(text), *at = NULL;
+  mg_family_result r;
+  mg_check_config cc;
+  mg_check_report c;
+  mg_error e;
+  char *cu = NULL;
+  const int64_t three = 3;
+  assert_int_equal(mg_at(g, &three, &at, &e), MG_OK);
+  assert_int_equal(at->tensors[at->in[1].id].shape.dim[0], 3);
+  mg_graph_free(at);
+  if (mg_search_family(g, NULL, NULL, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  for (int k = 0; k < r.n; k++) {
+    assert_int_equal(r.range[k].report.verdict, MG_EQUAL);
+    assert_non_null(strstr(r.range[k].report.every, "n >= 1"));
+    assert_false(mg_is_program(r.range[k].graph));
+  }
+  memset(&cc, 0, sizeof cc);
+  cc.seeds = 2;
+  if (mg_cuda_emit(r.range[r.n - 1].graph, NULL, &cu, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  assert_non_null(strstr(cu, "const int32_t *in_I,"));
+  assert_non_null(strstr(cu, "int32_t *out_T,"));
+  if (mg_cuda_check(NULL, cu, &cc, &c, &e) != MG_OK) fail_msg("%s: %s: %s", e.where, e.msg, c.difference);
+  mg_string_free(cu);
+  mg_family_result_free(&r);
+  mg_graph_free(g);
+  static const char rows[] = "program f\nsym n in 1..32\ninput W : f16[n, 64]\ninput I : i32[4]\nO = gather(W, I)\noutput O\n";
+  assert_int_equal(mg_parse(rows, strlen(rows), "t", NULL, &g, &e), MG_UNSUPPORTED);
+  assert_non_null(strstr(e.msg, "the program is not parallel in it"));
+  static const char looked[] = "program f\nsym n in 1..32\ninput X : f16[4, n]\nO = argmax(X, dim=1)\noutput O\n";
+  assert_int_equal(mg_parse(looked, strlen(looked), "t", NULL, &g, &e), MG_UNSUPPORTED);
+}
+
+/* ---- link 2: each maximum stands twice, and in other lanes; memory orders; indices of two dimensions */
+
+static void emitted(void **state) {
+  (void)state;
+  static const char text[] =
+      "program p\ninput W : bf16[37, 24] @ [1, 0]\ninput I : i32[5, 3] @ [1, 0]\ninput X : f16[7, 40]\ninput N : f32[9]\ninput J : i32[4]\n"
+      "Y = gather(W, I)\nZ = argmax(concat(X, X, dim=1), dim=1)\nQ = argmax(concat(X, X, dim=0), dim=0)\nL = argmax(X, dim=-1)\nM = gather(N, J)\n"
+      "D = gather(X, argmax(slice(X, dim=1, from=0, n=7), dim=1))\noutput Y, Z, Q, L, M, D\n";
+  static const struct { const char *is, *was, *says; } plant[] = {
+      {"mg_index(p_I + x0 + x1 * ((int64_t)p_D2), p_D0)", "mg_index(p_I + x0 + x1 * ((int64_t)p_D2), p_D0 - 1)", "gathers row 36 of 36"},
+      {"mg_index(p_I + x0 + x1 * ((int64_t)p_D2), p_D0)", "(p_I + x0 + x1 * ((int64_t)p_D2))->v % 36", "output Y"},
+      {"mg_stg(p_Z + e, at)", "if (e) mg_stg(p_Z + e, at)", "output Z[0, 0] was not written"}};
+  mg_graph *g = parse(text);
+  mg_check_config cc;
+  mg_check_report c;
+  mg_error e;
+  char *cu = NULL;
+  memset(&cc, 0, sizeof cc);
+  cc.seeds = 2;
+  if (mg_cuda_emit(g, NULL, &cu, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  if (mg_cuda_check(g, cu, &cc, &c, &e) != MG_OK) fail_msg("%s: %s: %s\n%s", e.where, e.msg, c.difference, cu);
+  assert_true(c.fields >= 1 && c.compared > 0 && c.float_checked);
+  joined(cu);
+  cc.seeds = 1;
+  for (size_t p = 0; p < sizeof plant / sizeof *plant; p++) {
+    char *wrong = replaced(cu, plant[p].is, plant[p].was);
+    if (mg_cuda_check(g, wrong, &cc, &c, &e) != MG_NOT_FOUND) fail_msg("not found: '%s': %s", plant[p].was, e.msg);
+    if (!strstr(c.difference, plant[p].says)) fail_msg("'%s', not '%s'", c.difference, plant[p].says);
+    free(wrong);
+  }
+  mg_string_free(cu), mg_graph_free(g);
+}
+
+/* Numerics are of the rest: index inputs are of no family. */
+static void numerics(void **state) {
+  (void)state;
+  mg_graph *p = parse("program p\ninput W : f16[50, 16]\ninput I : i32[6]\nY = gather(W, I)\nO = softmax(Y, dim=1)\nT = argmax(O, dim=1)\noutput O, T\n");
+  mg_numerics_report r;
+  mg_safety_report safety;
+  mg_error e;
+  char *cu = NULL;
+  if (mg_cuda_emit(p, NULL, &cu, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  if (mg_cuda_numerics(p, p, cu, NULL, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  assert_true(r.ran > 0);
+  assert_int_equal(mg_safety_of(p, p, NULL, &safety, &e), MG_OK);
+  char *edited = replaced(cu, "mg_index(", "(int64_t)mg_index(");
+  assert_int_equal(mg_cuda_numerics(p, p, edited, NULL, &r, &e), MG_UNSUPPORTED);
+  assert_non_null(strstr(e.msg, "edited"));
+  free(edited);
+  mg_string_free(cu), mg_graph_free(p);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts), cmocka_unit_test(bounds),  cmocka_unit_test(rests),   cmocka_unit_test(searches),
+                                     cmocka_unit_test(symbols),  cmocka_unit_test(emitted), cmocka_unit_test(numerics)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
