@@ -820,18 +820,19 @@ mg_status mg_piece_of(const mg_graph *g, int n_in, const mg_tensor *in, mg_tenso
    hold; what a gather takes rows of, or an argmax looks through, is one more output of it, unless that is an input of the
    rest.  Indices are in no rest.  Of two, pick k is the same function of both: of the same index, and of operands that have
    the same place in both rests.  So programs whose rests are equal have the same picks, and are equal (Theorem E of
-   mirage_verify.h).  The rests' inputs are the program's, but those of i32, and then the gathers' results. */
+   mirage_verify.h).  The rests' inputs are those of the program that one of them reads, and then the gathers' results. */
 enum { MG_MAX_PICKS = 8 };
 typedef struct mg_pick {
   uint32_t op[2];            /* the gather or argmax, by graph, the first of several that are one; 0: that graph has none */
   mg_tensor of[2];           /* by graph: its first operand */
   int index;                 /* gather: by what input of the program; -1 - k: by pick k, an argmax */
-  int input, output;         /* of the rest: a gather's result, or -1; the operand, or -1 where that is no output */
+  int input, output;         /* of the rest: a gather's result, or -1 where nothing reads it; the operand, or -1 where that is no output */
 } mg_pick;
 typedef struct mg_rest {
   mg_graph *g[2];            /* NULL where nothing is left: all outputs are picks of inputs */
   int n;
   mg_pick pick[MG_MAX_PICKS];
+  int in[MG_MAX_IN];         /* by input of the program: the rest's, or -1: it reads none such */
   int out[MG_MAX_OUT];       /* by output of the program: the rest's, or -1 - k: pick k's result */
   int computed;              /* 1: a gather hands on what is computed, or is by an index that is */
 } mg_rest;
@@ -4862,6 +4863,23 @@ static const char *mgi_rest_name(const mg_graph *g, uint32_t t, const char *name
   for (int k = 2; mg_find(g, buf).id && mg_find(g, buf).id != t; k++) snprintf(buf, 65, "%.48s_%d", name, k);
   return buf;
 }
+/* Marks in keep[] the operators of g that its rest has; given[]: what ends there, an input or a gather's result.  Of these,
+   what is read is marked in r: by a place that is not -1. */
+static void mgi_rest_mark(mg_rest *r, const mg_graph *g, int which, const int *result, const mgi_rest_outputs *w, uint8_t *given, uint8_t *keep) {
+  for (uint32_t t = 1; t < g->n_tensors; t++) given[t] = g->tensors[t].dtype != MG_I32 && (!g->tensors[t].op || result[t]);
+  for (int j = 0; j < w->n; j++) mgi_piece_mark(g, given, w->out[which][j], keep);
+  for (uint32_t t = 1; t < g->n_tensors; t++) {
+    mg_tensor h;
+    h.id = t;
+    int reads = 0;
+    for (int j = 0; j < w->n; j++) reads |= w->out[which][j].id == t;
+    for (uint32_t k = 1; k < g->n_ops; k++)
+      for (int j = 0; j < g->ops[k].n_in && keep[k]; j++) reads |= g->ops[k].in[j].id == t;
+    if (!given[t] || !reads) continue;
+    if (result[t]) r->pick[result[t] - 1].input = 0;
+    else r->in[mgi_input_of(g, h)] = 0;
+  }
+}
 static mg_status mgi_rest_make(mg_rest *r, const mg_graph *const *g, int which, const int *result, const uint8_t *symbols, const mgi_rest_outputs *w, mg_error *e) {
   const mg_graph *h = g[which];
   mg_config cfg = h->root->cfg;
@@ -4872,18 +4890,19 @@ static mg_status mgi_rest_make(mg_rest *r, const mg_graph *const *g, int which, 
   int kernel = 0;
   memset(&F, 0, sizeof F), F.keep = keep;
   mg_status s = to && map && given && keep ? MG_OK : mg_fail(e, MG_NO_MEMORY, "picks", "no memory for the rest of a program");
+  if (s == MG_OK) mgi_rest_mark(r, h, which, result, w, given, keep);
   for (uint32_t k = 0; k < h->n_symbols && s == MG_OK; k++) mg_symbol_new(to, h->symbol[k].name, h->symbol[k].least, h->symbol[k].most);
   for (uint32_t k = 0; k < h->n_in && s == MG_OK; k++) {
     const mg_tensor_info *t = &h->tensors[h->in[k].id];
-    if (t->dtype == MG_I32) continue;
-    given[h->in[k].id] = 1;
+    if (r->in[k] < 0) continue;
+    r->in[k] = (int)to->n_in;
     const mg_tensor in = map[h->in[k].id] = mg_input_like(to, t, NULL);
     for (int d = 0; d < t->shape.rank; d++)
       if (h->in_symbol[k][d]) mg_symbol_input(to, in, d, h->in_symbol[k][d]);
   }
   for (int k = 0; k < r->n && s == MG_OK; k++) {
     const mg_op_node *o = &g[0]->ops[r->pick[k].op[0]];
-    if (o->code != MG_OP_GATHER) continue;
+    if (r->pick[k].input < 0) continue;
     const uint32_t own = r->pick[k].op[which] ? h->ops[r->pick[k].op[which]].out[0].id : 0;
     mg_tensor_info like = g[0]->tensors[o->out[0].id];
     char name[65];
@@ -4896,8 +4915,7 @@ static mg_status mgi_rest_make(mg_rest *r, const mg_graph *const *g, int which, 
     }
   }
   for (uint32_t t = 1; t < h->n_tensors && s == MG_OK; t++)
-    if (result[t] && h->tensors[t].dtype != MG_I32) given[t] = 1, map[t] = made[result[t] - 1];
-  for (int j = 0; j < w->n && s == MG_OK; j++) mgi_piece_mark(h, given, w->out[which][j], keep);
+    if (result[t] && r->pick[result[t] - 1].input >= 0) map[t] = made[result[t] - 1];
   if (s == MG_OK) mgi_rebuild(to, h, map, NULL, NULL, &kernel, 0, &F);
   for (int j = 0; j < w->n && s == MG_OK; j++) {
     const mg_tensor t = map[w->out[which][j].id];
@@ -4908,6 +4926,24 @@ static mg_status mgi_rest_make(mg_rest *r, const mg_graph *const *g, int which, 
   if (s == MG_OK) s = mg_check(to, e);
   free(map), free(given), free(keep);
   return s;
+}
+/* A symbol stays one: where nothing that is read has it as a dimension, something else that has it stays too. */
+static void mgi_rest_sizes(mg_rest *r, const mg_graph *g, const uint8_t *symbols) {
+  for (uint32_t is = 1; is <= g->n_symbols; is++) {
+    int input = -1, pick = -1, there = 0;
+    for (uint32_t k = 0; k < g->n_in; k++)
+      for (int d = 0; d < MG_MAX_RANK; d++) {
+        if (g->in_symbol[k][d] != is || g->tensors[g->in[k].id].dtype == MG_I32) continue;
+        input = (int)k, there |= r->in[k] >= 0;
+      }
+    for (int k = 0; k < r->n; k++) {
+      const mg_op_node *o = &g->ops[r->pick[k].op[0]];
+      for (int d = 0; d < MG_MAX_RANK && o->code == MG_OP_GATHER; d++)
+        if (symbols[o->out[0].id * MG_MAX_RANK + (uint32_t)d] == is) pick = k, there |= r->pick[k].input >= 0;
+    }
+    if (!there && input >= 0) r->in[input] = 0;
+    else if (!there && pick >= 0) r->pick[pick].input = 0;
+  }
 }
 mg_status mg_rest_of(const mg_graph *a, const mg_graph *b, mg_rest *r, mg_error *e) {
   const mg_graph *const g[2] = {a, b ? b : a};
@@ -4922,6 +4958,14 @@ mg_status mg_rest_of(const mg_graph *a, const mg_graph *b, mg_rest *r, mg_error 
   if (s == MG_OK && a->n_symbols) s = mg_symbols_of(a, &symbols, e);
   for (int which = 0; which < graphs && s == MG_OK; which++) s = mgi_rest_picks(r, g, which, result, e);
   if (s == MG_OK) s = mgi_rest_wanted(r, g, graphs, result, &w, e);
+  for (int k = 0; k < MG_MAX_IN; k++) r->in[k] = -1;
+  for (int which = 0; which < graphs && s == MG_OK && w.n; which++) { /* what either reads, both have */
+    uint8_t *given = (uint8_t *)calloc(g[which]->n_tensors, 1), *keep = (uint8_t *)calloc(g[which]->n_ops, 1);
+    if (given && keep) mgi_rest_mark(r, g[which], which, result[which], &w, given, keep);
+    else s = mg_fail(e, MG_NO_MEMORY, "picks", "no memory for the rest of a program");
+    free(given), free(keep);
+  }
+  if (s == MG_OK && symbols) mgi_rest_sizes(r, a, symbols);
   for (int which = 0; which < graphs && s == MG_OK && w.n; which++) s = mgi_rest_make(r, g, which, result[which], symbols, &w, e);
   free(result[0]), free(result[1]), free(symbols);
   return s;
@@ -4976,8 +5020,8 @@ mg_status mg_rest_join(const mg_graph *g, const mg_rest *r, const mg_graph *rest
     }
     mg_named(own, is, name);
   }
-  for (uint32_t k = 0, j = 0; s == MG_OK && own && k < g->n_in; k++)
-    if (g->tensors[g->in[k].id].dtype != MG_I32) map[own->in[j++].id] = in[k];
+  for (uint32_t k = 0; s == MG_OK && own && k < g->n_in; k++)
+    if (r->in[k] >= 0) map[own->in[r->in[k]].id] = in[k];
   for (int more = 1; s == MG_OK && more;) {
     more = own && mgi_rest_ready(to, own, map, done, done + own->n_ops);
     for (int k = 0; k < r->n && to->root->err.status == MG_OK; k++) {
