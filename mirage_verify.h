@@ -5297,6 +5297,11 @@ static mg_status mgi_judge_new(mgi_judge *J, const mg_graph *g, const mg_box *wa
     if (want) all[k] = want[k];
   }
   s = mg_part_of(g, all, &J->part, e);
+  for (uint32_t k = 0; k < g->n_in && s == MG_OK && !want; k++) { /* one that nothing reads has elements too */
+    const mg_shape *shape = &mg_tensor_of(g, g->in[k])->shape;
+    mg_box *b = &J->part.box[g->in[k].id];
+    for (int d = 0; d < shape->rank; d++) b->lo[d] = 0, b->hi[d] = shape->dim[d];
+  }
   for (J->groups = 0; J->groups < MGI_JUDGE_GROUPS && s == MG_OK; J->groups++) {
     int more = J->groups == 0; /* rows that no group has yet */
     for (uint32_t k = 0; k < g->n_out; k++) {

@@ -292,6 +292,11 @@ static void numerics(void **state) {
   if (mg_cuda_numerics(p, p, cu, NULL, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
   assert_true(r.ran > 0);
   assert_int_equal(mg_safety_of(p, p, NULL, &safety, &e), MG_OK);
+  mg_graph *unread = parse("program u\ninput X : f16[6, 16]\ninput W : f16[50, 16]\nO = neg(X)\noutput O\n");
+  char *other = NULL;
+  assert_int_equal(mg_cuda_emit(unread, NULL, &other, &e), MG_OK);
+  if (mg_cuda_numerics(unread, unread, other, NULL, &r, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  mg_string_free(other), mg_graph_free(unread);
   char *edited = replaced(cu, "mg_index(", "(int64_t)mg_index(");
   assert_int_equal(mg_cuda_numerics(p, p, edited, NULL, &r, &e), MG_UNSUPPORTED);
   assert_non_null(strstr(e.msg, "edited"));
