@@ -10027,17 +10027,20 @@ static void mgi_se_result_last(mg_search_result *r, int k) {
   for (; k + 1 < r->n; k++) mgi_se_result_move(r, k + 1, k);
   r->graph[k] = g, r->predicted_us[k] = predicted, r->measured_us[k] = measured, r->report[k] = report;
 }
+/* What the hook says of g, of picks of its rest. */
+static int mgi_se_settle(const mg_graph *program, const mg_search_config *cfg, const mg_graph *g) {
+  mg_rest R;
+  mg_error why;
+  if (!mg_has_picks(program)) return cfg->settle(cfg->settle_user, program, g);
+  const int unsafe = mg_rest_of(program, g, &R, &why) == MG_OK && R.g[0] && cfg->settle(cfg->settle_user, R.g[0], R.g[1]);
+  mg_rest_free(&R);
+  return unsafe;
+}
 /* 1 if >>safety leaves open what the hook then finds unsafe. */
 static int mgi_se_unsettled(const mg_graph *program, const mg_search_config *cfg, const mg_graph *g) {
   mg_safety_report r;
   mg_error why;
-  if (mg_has_picks(program)) {
-    mg_rest R;
-    const int unsettled = mg_rest_of(program, g, &R, &why) == MG_OK && R.g[0] && mgi_se_unsettled(R.g[0], cfg, R.g[1]);
-    mg_rest_free(&R);
-    return unsettled;
-  }
-  return cfg && cfg->settle && !cfg->unsafe && mg_safety_of(program, g, NULL, &r, &why) == MG_OK && r.verdict == MG_SAFETY_OPEN && cfg->settle(cfg->settle_user, program, g);
+  return cfg && cfg->settle && !cfg->unsafe && mg_safety_of(program, g, NULL, &r, &why) == MG_OK && r.verdict == MG_SAFETY_OPEN && mgi_se_settle(program, cfg, g);
 }
 mg_status mg_search_certify(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, int most, mg_search_result *r,
                             int *undecided, char why[256], mg_error *e) {
@@ -10221,7 +10224,7 @@ static int mgi_range_safe(const mg_graph *program, const mg_search_config *cfg, 
   mg_safety_report r;
   mg_error e;
   if (cfg->unsafe || mg_safety_of(program, g, NULL, &r, &e) != MG_OK) return 1;
-  return r.verdict == MG_SAFE || (r.verdict == MG_SAFETY_OPEN && !(runs && cfg->settle && cfg->settle(cfg->settle_user, program, g)));
+  return r.verdict == MG_SAFE || (r.verdict == MG_SAFETY_OPEN && !(runs && cfg->settle && mgi_se_settle(program, cfg, g)));
 }
 /* ---- hooks of a search at n of what is contracted.  A µGraph of one size may be emitted where its family is not: blocks that are
    merged are a number.  So the search asks for the family, and goes on to what has one. */
