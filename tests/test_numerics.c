@@ -42,7 +42,7 @@ static void rounding_is_that_of_the_formats(void **state) {
   assert_true(isnan(mg_round_to(MG_F16, NAN)));
   for (int k = 0; k < 2000000; k++) { /* the driver has another way to the same */
     const float x = from_bits((uint32_t)next(&seed));
-    for (int t = 0; t < MG_DTYPE_COUNT; t++) {
+    for (int t = 0; t < MG_I32; t++) { /* floats */
       uint32_t bits;
       const float want = mgi_cd_rounded((mg_dtype)t, x, &bits), got = mg_round_to((mg_dtype)t, x);
       if (x == x) assert_true(got == want);
