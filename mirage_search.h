@@ -2034,6 +2034,10 @@ static int mgi_ti_loop_of(mg_tilings *t, int32_t *cls, int32_t c, int64_t extent
   return l;
 }
 
+static int mgi_ti_takes(mg_opcode code) {
+  const int moves = code == MG_OP_TRANSPOSE || code == MG_OP_SLICE || code == MG_OP_CONCAT;
+  return mg_op_row(code)->elementwise || code == MG_OP_MATMUL || code == MG_OP_SUM || code == MG_OP_MAX || moves;
+}
 /* 1: class c goes along a slice or a concat, or is twice in a tensor (a rotation's matrix): no loop cuts it, a block has all of it. */
 static int mgi_ti_whole(const mg_graph *g, const mg_classes *C, int32_t c) {
   for (uint32_t i = 1; i < g->n_ops; i++) {
@@ -2098,9 +2102,9 @@ static mg_status mgi_ti_read(mg_tilings *t, const mg_graph *g, const mg_classes 
       if (l < t->n_all) q->idx |= 1u << l;
     }
     if (o) {
-      int ok = mg_op_row(o->code)->elementwise || o->code == MG_OP_MATMUL || o->code == MG_OP_SUM || o->code == MG_OP_MAX || o->code == MG_OP_TRANSPOSE;
-      ok |= o->code == MG_OP_SLICE || o->code == MG_OP_CONCAT;
-      if (!ok) return mg_fail(e, MG_UNSUPPORTED, where, "expected matmul, sum, max, transpose, slice, concat or an elementwise operator, found %s", mg_op_row(o->code)->name);
+      if (!mgi_ti_takes(o->code))
+        return mg_fail(e, MG_UNSUPPORTED, where, "expected matmul, sum, max, transpose, slice, concat or an elementwise operator, found %s",
+                       mg_op_row(o->code)->name);
       q->attr = o->attr;
       for (int j = 0; j < o->n_in; j++) {
         q->in[q->n_in++] = of[o->in[j].id];
@@ -7210,6 +7214,7 @@ typedef struct mgi_se_found { /* of one segment */
   int n, n_split;
   int *tile;
   mg_verify_report *report;
+  mg_graph *tiled;                           /* in place of a search: one kernel, by >>tilings */
   mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT]; /* tensors of the program */
   double us;
 } mgi_se_found;
@@ -8143,7 +8148,7 @@ static void mgi_se_stops(mgi_se_search *S, const mgi_se_found *f, int n) {
     if (f[k].s && f[k].s->eg && f[k].s->stop != MG_SATURATED && !strcmp(S->st.egraph_stop, "SATURATED")) S->st.egraph_stop = mg_saturation_name(f[k].s->stop);
 }
 static void mgi_se_found_free(mgi_se_found *f) {
-  mg_graph_free(f->own);
+  mg_graph_free(f->own), mg_graph_free(f->tiled);
   if (f->shared) return;
   if (f->s) mgi_se_seg_free(f->s);
   free(f->st), free(f->tile), free(f->report);
@@ -8201,6 +8206,19 @@ static int mgi_se_piece_rigid(const mgi_se_cuts *C, const mgi_se_piece *x) {
   return rigid;
 }
 
+/* Adds the kernel f->tiled to g; map: the tensors of the program p in g. */
+static void mgi_se_compose_tiled(mg_graph *g, const mg_graph *p, const mgi_se_found *f, mg_tensor *map) {
+  const mg_graph *t = f->tiled;
+  mg_tensor *own = (mg_tensor *)calloc(t->n_tensors, sizeof *own);
+  int kernel = 0;
+  if (!own) { mgi_err(g, MG_NO_MEMORY, "mg_search", "no memory for a composition"); return; }
+  for (uint32_t q = 0; q < t->n_in; q++) own[t->in[q].id] = map[f->in[q].id];
+  mgi_rebuild(g, t, own, NULL, NULL, &kernel, 0, NULL);
+  for (uint32_t q = 0; q < t->n_out; q++)
+    map[f->out[q].id] = mg_named(g, own[t->out[q].id], mg_tensor_of(p, f->out[q])->name);
+  free(own);
+}
+
 /* The program in n pieces: each by its best kernel, or, those of `library`, by library kernels. */
 static mg_graph *mgi_se_compose(mgi_se_search *S, const mgi_se_cuts *C, const mgi_se_found *seg, const mgi_se_piece *const *piece, const uint8_t *library, int n, mg_error *e) {
   const mg_graph *p = S->p;
@@ -8212,6 +8230,10 @@ static mg_graph *mgi_se_compose(mgi_se_search *S, const mgi_se_cuts *C, const mg
     for (int k = 0; k < n; k++) {
       const mgi_se_found *f = library[k] ? NULL : &seg[piece[k]->at];
       mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT];
+      if (!library[k] && f->tiled) {
+        mgi_se_compose_tiled(g, p, f, map);
+        continue;
+      }
       if (!library[k]) {
         for (uint32_t q = 0; q < f->s->p->n_in; q++) in[q] = map[f->in[q].id];
         const mgi_se_structure *t = &f->st[0];
@@ -8281,15 +8303,15 @@ static int64_t mgi_se_small_extent(const mg_classes *a, const mg_classes *b, uin
   return kept ? a->extent[c] : (int64_t)MGI_SE_SMALL;
 }
 
-/* Fast tier of g, a µGraph for the program, both at small sizes where g can be resized: extents by what the inputs say, every
+/* Fast tier of g, a µGraph for the program p, both at small sizes where g can be resized: extents by what the inputs say, every
    axis of two or more at two. */
-static int mgi_se_check_small(mgi_se_search *S, const mg_graph *g, mg_verify_report *r) {
+static int mgi_se_check_small(mgi_se_search *S, const mg_graph *p, const mg_graph *g, mg_verify_report *r) {
   mg_classes a, b;
   mg_error e;
   mg_graph *ps = NULL, *gs = NULL;
   mg_verify_config v = mgi_se_check_config(S);
   v.skip_floats = 1;
-  int ok = mgi_se_step(S, mg_classes_of(S->p, &a, &e)) == MG_OK;
+  int ok = mgi_se_step(S, mg_classes_of(p, &a, &e)) == MG_OK;
   if (!ok) return 0;
   if (mgi_se_step(S, mg_classes_of(g, &b, &e)) != MG_OK) { mg_classes_free(&a); return 0; }
   uint32_t kernels = 0;
@@ -8304,8 +8326,8 @@ static int mgi_se_check_small(mgi_se_search *S, const mg_graph *g, mg_verify_rep
     for (uint32_t x = 1; x < g->ops[i].sub->n_axes && x <= MG_MAX_AXES; x++) counts[k * (MG_MAX_AXES + 1) + x] = g->ops[i].sub->axes[x].extent > 1 ? 2 : 1;
     k++;
   }
-  if (ok && mgi_se_step(S, mg_resize(S->p, ea, NULL, &ps, &e)) == MG_OK && mgi_se_step(S, mg_resize(g, eb, counts, &gs, &e)) == MG_OK) ok = mgi_se_equal(S, ps, gs, &v, r);
-  else if (ok) ok = mgi_se_equal(S, S->p, g, &v, r);
+  if (ok && mgi_se_step(S, mg_resize(p, ea, NULL, &ps, &e)) == MG_OK && mgi_se_step(S, mg_resize(g, eb, counts, &gs, &e)) == MG_OK) ok = mgi_se_equal(S, ps, gs, &v, r);
+  else if (ok) ok = mgi_se_equal(S, p, g, &v, r);
   mg_graph_free(ps), mg_graph_free(gs);
   free(ea), free(eb), free(counts);
   mg_classes_free(&a), mg_classes_free(&b);
@@ -8364,7 +8386,7 @@ static void mgi_se_result_add(mgi_se_search *S, mg_search_result *r, mg_graph *g
     S->st.candidates++;
     if (mgi_se_full(S, r, longer) || mgi_se_behind(S, steady)) mg_graph_free(steady);
     else if (mgi_se_emittable(S, steady, &why) != MG_OK) S->st.refused++, mg_graph_free(steady);
-    else if (!mgi_se_check_small(S, steady, &own)) S->st.rejected++, mg_graph_free(steady);
+    else if (!mgi_se_check_small(S, S->p, steady, &own)) S->st.rejected++, mg_graph_free(steady);
     else S->st.verified++, mgi_se_result_add(S, r, steady, longer, &own);
   }
   int at = wary ? S->n_sure : 0, end = wary ? r->n : S->n_sure;
@@ -8398,7 +8420,7 @@ static void mgi_se_search_tilings(mgi_se_search *S, mg_search_result *out, mg_er
     if (known || mgi_se_block_ops(g[k]) > S->tiling_ops || mgi_se_over(S) || mgi_se_full(S, out, us[k])) { mg_graph_free(g[k]); continue; }
     S->st.candidates++;
     if (mgi_se_emittable(S, g[k], why) != MG_OK) S->st.refused++, mg_graph_free(g[k]);
-    else if (!mgi_se_check_small(S, g[k], &rep)) S->st.rejected++, mg_graph_free(g[k]);
+    else if (!mgi_se_check_small(S, S->p, g[k], &rep)) S->st.rejected++, mg_graph_free(g[k]);
     else S->st.verified++, mgi_se_result_add(S, out, g[k], us[k], &rep);
   }
 }
@@ -8718,13 +8740,75 @@ static int mgi_se_cuts_keep(mgi_se_search *S, mgi_se_cutting *X, int k) {
   return 1;
 }
 
+/* 1: piece x has several products, which *products is then, and the generator does not get far with it: it has a slice or a
+   concat, or more operators than that puts into a kernel. */
+static int mgi_se_cuts_tileable(const mgi_se_search *S, const mgi_se_cuts *C, const mgi_se_piece *x,
+                                mgi_se_set *products) {
+  int counted = 0, hard = 0;
+  memset(products, 0, sizeof *products);
+  for (int k = 0; k < C->n; k++) {
+    if (!mgi_se_set_has(&x->ops, k)) continue;
+    const mg_opcode code = (mg_opcode)C->p->ops[C->op[k]].code;
+    if (!mgi_ti_takes(code)) return 0;
+    counted += mgi_se_counted((int)code), hard |= code == MG_OP_SLICE || code == MG_OP_CONCAT;
+    if (code == MG_OP_MATMUL) mgi_se_set_put(products, k);
+  }
+  if (counted > S->tiling_ops || mgi_se_set_size(products, C->n) < 2) return 0;
+  return hard || counted > S->cfg.max_block_ops;
+}
+/* Such pieces by tilings: of those with the same products the longest that has one.  They are not searched then; they have a
+   quarter of the time. */
+static mg_status mgi_se_cuts_tilings(mgi_se_search *S, mgi_se_cutting *X, mg_error *e) {
+  const double begun = mgi_se_seconds();
+  mg_tilings_config c;
+  memset(&c, 0, sizeof c);
+  c.machine = S->cfg.machine, c.stop = S->cfg.stop;
+  mgi_se_set *had = (mgi_se_set *)calloc((size_t)X->n_piece + 1, sizeof *had);
+  int n_had = 0;
+  if (!had) return mg_fail(e, MG_NO_MEMORY, "mg_search", "no memory for segments");
+  for (int size = X->C->n; size > 1; size--)
+    for (int k = 0; k < X->n_piece; k++) {
+      mgi_se_piece *x = &X->piece[k];
+      mgi_se_found f;
+      mg_graph *g = NULL;
+      mg_error why;
+      double us = 0;
+      mgi_se_set products;
+      int n = 0, known = 0;
+      if (x->n != size || x->bound >= 1e18 || !mgi_se_cuts_tileable(S, X->C, x, &products)) continue;
+      for (int j = 0; j < n_had; j++) known |= mgi_se_set_same(&had[j], &products);
+      if (known) continue;
+      c.seconds = S->end < 1e300 ? (S->end - begun) / 4 - (mgi_se_seconds() - begun) : 0;
+      if (mgi_se_over(S) || (S->end < 1e300 && c.seconds <= 0)) break;
+      memset(&f, 0, sizeof f);
+      f.ops = x->ops, f.own = mgi_se_segment(X->C, &f, &why);
+      f.report = (mg_verify_report *)calloc(1, sizeof *f.report);
+      mgi_se_found *seg = NULL;
+      if (f.own && f.report) mgi_se_step(S, mg_tilings_best(f.own, &c, 1, &g, &us, &n, &why));
+      if (n) seg = (mgi_se_found *)mgi_se_grow(X->seg, &X->cap_seg, (uint32_t)X->n + 1, sizeof *seg);
+      if (seg) X->seg = seg;
+      S->st.candidates += (uint64_t)n;
+      if (seg && mgi_se_emittable(S, g, &why) == MG_OK && mgi_se_check_small(S, f.own, g, f.report)) {
+        S->st.verified++;
+        f.tiled = g, x->at = X->n, x->us = x->bound = us, had[n_had++] = products;
+        mg_graph_free(f.own), f.own = NULL;
+        X->seg[X->n++] = f;
+      } else {
+        if (n) mg_graph_free(g), S->st.rejected++;
+        mgi_se_found_free(&f);
+      }
+    }
+  free(had);
+  return MG_OK;
+}
+
 /* Of a long program: the fastest path through the cuts, a piece that is not searched yet priced by its bound; its pieces are searched, and
    so on until all of the fastest path's are.  Pieces of at most two operators first, then of as many again, rigid ones last: so there is a
    whole program early, and each step makes a better one of it.  Of what is left of a time limit one step takes at most a part. */
 static mg_status mgi_se_cuts_path_by_path(mgi_se_search *S, mgi_se_cutting *X, mg_error *e) {
   const mgi_se_chains *H = &X->H;
   const int D = H->n;
-  mg_status st = MG_OK;
+  mg_status st = mgi_se_cuts_tilings(S, X, e);
   int over = 0;
   for (int step = 0, sizes = 1; st == MG_OK && !over && step < 2 * sizes; step++) {
     while (1 << sizes < X->C->n) sizes++;
@@ -8832,7 +8916,7 @@ static void mgi_se_cuts_result(mgi_se_search *S, const mgi_se_cutting *X, int k,
   S->st.candidates++;
   if (!g) mgi_se_step(S, local.status);
   const int refused = g && mgi_se_emittable(S, g, why) != MG_OK;
-  if (!g || refused || !mgi_se_check_small(S, g, &rep)) { /* every custom kernel of it passed on its own: this is about the whole as it is wired */
+  if (!g || refused || !mgi_se_check_small(S, S->p, g, &rep)) { /* every custom kernel of it passed on its own: this is about the whole as it is wired */
     S->st.refused += (uint64_t)refused, S->st.rejected += (uint64_t)!refused, mg_graph_free(g);
     if (!out->n || us < out->predicted_us[0]) S->cut = 1; /* other programs of as many kernels were not looked at */
     return;
@@ -9638,7 +9722,7 @@ static mg_status mgi_se_search_rewrites(mgi_se_search *S, const mgi_se_seg *s, m
       S->st.candidates++;
       if (!g) mgi_se_step(S, local.status);
       const int refused = g && mgi_se_emittable(S, g, why) != MG_OK;
-      if (refused || !g || !mgi_se_check_small(S, g, &rep)) { /* every kernel passed on its own: this is about the whole as it is wired */
+      if (refused || !g || !mgi_se_check_small(S, S->p, g, &rep)) { /* every kernel passed on its own: this is about the whole as it is wired */
         S->st.refused += (uint64_t)refused, S->st.rejected += (uint64_t)!refused, mg_graph_free(g);
         if (!out->n || us < out->predicted_us[0]) S->cut = 1; /* other compositions of as many kernels were not looked at */
       } else S->st.verified++, mgi_se_result_add(S, out, g, us, sampled ? sampled : &rep);
@@ -9793,7 +9877,7 @@ static int mgi_se_cache_load(mgi_se_search *S, mg_search_result *out) {
     if (ok && mg_predict_us(g, S->cfg.machine) != model) ok = 0, why = "the model prices a cached µGraph otherwise";
     if (ok && mgi_se_emittable(S, g, &e) != MG_OK) ok = 0, why = "a cached µGraph is not emitted any more";
     const int cut = S->cut, late = S->late, timed = S->timed; /* what the entry's tests lack, the search that follows need not */
-    if (ok && !mgi_se_check_small(S, g, &out->report[k])) {
+    if (ok && !mgi_se_check_small(S, S->p, g, &out->report[k])) {
       ok = 0, why = out->report[k].unfinished ? "a cached µGraph's tests were not ended in time" : "a cached µGraph is not equal to the program";
       S->cut = cut, S->late = late, S->timed = timed;
     }

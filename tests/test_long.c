@@ -117,6 +117,36 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* A layer's first half with its queries turned, with the last reshape and without: attention, with more operators than a kernel
+   is searched for, is a kernel by tilings. */
+static void a_half_with_turned_queries(void **state) {
+  static const char *const ends[] = {"O = transpose(A, [1, 0, 2])\noutput O\n",
+                                     "O = reshape(transpose(A, [1, 0, 2]), [16, 4096])\noutput O\n"};
+  (void)state;
+  for (int k = 0; k < 2; k++) {
+    hook h = { MG_OP_NONE, 0, 0, 0 };
+    char text[1200];
+    double us = 0;
+    snprintf(text, sizeof text, "program half\ninput X : f16[16, 4096]\ninput G : f16[4096]\ninput Wq : f16[4096, 4096]\n"
+             "input K : f16[32, 128, 1024] @ [0, 2, 1]\n"
+             "input V : f16[32, 1024, 128]\ninput c : f16[16, 128]\ninput s : f16[16, 128]\n"
+             "N = rms_norm(X, G, eps=1e-6)\n"
+             "Q = transpose(reshape(matmul(N, Wq), [16, 32, 128]), [1, 0, 2])\n"
+             "A = matmul(softmax(scale(matmul(rope(Q, c, s), K), 1/11), dim=2), V)\n%s", ends[k]);
+    mg_graph *g = search(text, &h, 3, &us);
+    int turns = 0;
+    assert_true(g->n_ops - 1 <= 3 && fused(g) == (int)g->n_ops - 1);
+    for (uint32_t i = 1; i < g->n_ops; i++) {
+      int products = 0, joins = 0;
+      for (uint32_t q = 1; q < g->ops[i].sub->n_ops; q++)
+        products += g->ops[i].sub->ops[q].code == MG_OP_MATMUL, joins += g->ops[i].sub->ops[q].code == MG_OP_CONCAT;
+      turns += products == 2 && joins == 1;
+    }
+    assert_int_equal(turns, 1); /* in the kernel of both products */
+    mg_graph_free(g);
+  }
+}
+
 /* A layer of 4096: what is found is certified in less time, piece by piece; heads are split and merged by addresses. */
 static void a_layer_of_4096(void **state) {
   (void)state;
@@ -203,6 +233,7 @@ static void a_flag_keeps_the_parts(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(a_layer), cmocka_unit_test(a_layer_of_4096), cmocka_unit_test(two_mlps), cmocka_unit_test(a_reshape_at_the_edge), cmocka_unit_test(one_that_is_not_fused), cmocka_unit_test(a_flag_keeps_the_parts) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(a_layer), cmocka_unit_test(a_layer_of_4096),
+                                      cmocka_unit_test(a_half_with_turned_queries), cmocka_unit_test(two_mlps), cmocka_unit_test(a_reshape_at_the_edge), cmocka_unit_test(one_that_is_not_fused), cmocka_unit_test(a_flag_keeps_the_parts) };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
