@@ -4735,7 +4735,7 @@ static int mgi_se_leading(const mgi_se_structure *t, int a) {
   return 0;
 }
 
-enum { MGI_SE_COUNTS = 128, MGI_SE_EXTENT = 1 << 24 };
+enum { MGI_SE_COUNTS = 128, MGI_SE_EXTENT = 1 << 24, MGI_SE_GRID = 65535 };
 
 /* Counts by which axis a may cut an extent e: every divisor; and, where divisors are few, those whose chunks are a multiple
    of 8 and the last one short, and for an e that is none those that are 1 or 3 times a power of two; else those whose chunks
@@ -4767,7 +4767,10 @@ static int mgi_se_counts(const mgi_se_structure *t, int a, int64_t e, int coarse
   }
   if (!loop) out[n++] = 1;
   if (!n) out[n++] = e > 1 ? 2 : 1;
-  return n;
+  int kept = 0; /* but no more than a grid's second and third axis may have; the last is 1 */
+  for (int k = 0; k < n; k++)
+    if (loop || a == 1 || out[k] <= MGI_SE_GRID) out[kept++] = out[k];
+  return kept;
 }
 
 /* 1: some extent of s has more counts than there is room for. */
@@ -10291,7 +10294,10 @@ static void mgi_range_price(const mgi_ranges *R, mgi_range_family *f) {
   for (int k = 0; k < R->n_sizes; k++) {
     mg_graph *g = mgi_range_within(f, 1, R->size[k]);
     const double us = g ? mg_predict_us(g, R->machine) : MG_NO_TIME;
-    f->us[k] = us < MG_NO_TIME ? us : 0;
+    mg_error why;
+    const int asked = g && f->own && R->cfg->emittable; /* at some sizes its grids may be too large */
+    const int refused = asked && R->cfg->emittable(R->cfg->user, g, &why) != MG_OK;
+    f->us[k] = us < MG_NO_TIME && !refused ? us : 0;
     mg_graph_free(g);
   }
 }

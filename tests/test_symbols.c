@@ -438,6 +438,22 @@ static void ranges_lose_little_by_the_model(void **state) {
     ranges_against_one_size(k, all ? every : some, all ? 8 : 2, &c, MG_RANGE_LOSS);
   }
 }
+/* A grid's second axis has no room for chunks of 64 of so many rows, nor have the program's own operators. */
+static void a_grid_has_an_end(void **state) {
+  mg_graph *p = parse("program long\nsym n in 40000000..50000000\ninput X : f16[n, 4096]\ninput G : f16[4096]\n"
+                      "input W : f16[4096, 4096]\nO = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n");
+  mg_search_config c = mg_search_config_default();
+  mg_family_result r;
+  mg_error e;
+  (void)state;
+  c.emittable = emittable, c.time_limit_s = 60;
+  if (mg_search_family(p, &c, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  assert_int_equal(r.n, 1);
+  assert_false(mg_is_program(r.range[0].graph));
+  assert_int_equal(r.range[0].report.verdict, MG_EQUAL);
+  mg_family_result_free(&r);
+  mg_graph_free(p);
+}
 /* Of the sizes that are searched: at others, too, times are those of the next of them. */
 static void ranges_lose_little_by_times(void **state) {
   static const int64_t searched[] = {1, 8, 16, 48, 64, 128};
@@ -630,6 +646,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(prints_what_it_reads),       cmocka_unit_test(says_what_is_no_family), cmocka_unit_test(members_are_the_first_rows),
                                      cmocka_unit_test(verdicts_are_for_all_sizes), cmocka_unit_test(ranges_are_whole),       cmocka_unit_test(one_file_runs_at_every_size),
                                      cmocka_unit_test(ranges_lose_little_by_the_model), cmocka_unit_test(ranges_lose_little_by_times),
+                                     cmocka_unit_test(a_grid_has_an_end),
                                      cmocka_unit_test(rows_have_the_same_bits),
                                      cmocka_unit_test(what_is_contracted_is_equal_at_values),
                                      cmocka_unit_test(what_is_right_at_few_sizes_is_wrong),
