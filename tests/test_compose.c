@@ -43,7 +43,7 @@ static void same_function(const mg_graph *p, const mg_graph *g) { /* at small si
   mg_verify_report r;
   memset(&S, 0, sizeof S);
   S.p = p, S.cfg.seed = 99, S.cfg.threads = 2, S.end = 1e300;
-  assert_true(mgi_se_check_small(&S, g, &r) && r.verdict == MG_EQUAL);
+  assert_true(mgi_se_check_small(&S, p, g, &r) && r.verdict == MG_EQUAL);
 }
 static int64_t largest_between(const mg_graph *g) { /* elements of the largest tensor that is handed on */
   int64_t most = 0;

@@ -93,7 +93,7 @@ static outcome search(const task *t, const mg_graph *p, int threads, int check) 
     mg_verify_report rep;
     memset(&S, 0, sizeof S);
     S.p = p, S.cfg.seed = 99, S.cfg.threads = 1, S.end = 1e300;
-    if ((r.report[k].tests <= 0 && r.report[k].proof == MG_PROOF_NONE) || (check && !mgi_se_check_small(&S, r.graph[k], &rep))) fail_msg("%s: result %d is not equal", t->name, k);
+    if ((r.report[k].tests <= 0 && r.report[k].proof == MG_PROOF_NONE) || (check && !mgi_se_check_small(&S, p, r.graph[k], &rep))) fail_msg("%s: result %d is not equal", t->name, k);
   }
   mg_search_result_free(&r);
   return o;
