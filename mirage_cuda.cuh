@@ -14579,7 +14579,8 @@ MGI_FN mg_status mgi_cu_planned_text(mgi_cu_emit *em, char **text) {
       if (own->ops[op].sub->n_plan < MG_MAX_PLAN || mg_plan_get(own->ops[op].sub, key)) mg_plan_set(own->ops[op].sub, key, value);
     k++;
   }
-  s = mg_print(own, text, em->e);
+  s = mg_check(own, em->e); /* memory may have ended in a plan */
+  if (s == MG_OK) s = mg_print(own, text, em->e);
   mg_graph_free(own);
   return s;
 }
