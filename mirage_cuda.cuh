@@ -6869,12 +6869,16 @@ MGI_FN double mgi_cd_relative(double difference, double norm) { return norm > 0 
 /* 1 if what tensor t is hangs on where the maximum of something computed stands: of rounded values another may be the largest.
    Fields do not round, so there it is compared all the same. */
 MGI_FN int mgi_by_maxima(const mg_graph *g, uint32_t t) {
-  const mg_op_node *o = mg_op_of(g, g->tensors[t].op);
-  if (!g->tensors[t].op) return 0;
-  if (o->code == MG_OP_ARGMAX && mg_tensor_of(g, o->in[0])->op) return 1;
-  for (int k = 0; k < o->n_in; k++)
-    if (mgi_by_maxima(g, o->in[k].id)) return 1;
-  return 0;
+  uint8_t *by = mg_has_picks(g) ? (uint8_t *)calloc(g->n_tensors, 1) : NULL; /* by tensor; without memory all is compared */
+  for (uint32_t k = 1; by && k < g->n_ops; k++) {
+    const mg_op_node *o = &g->ops[k];
+    int hangs = o->code == MG_OP_ARGMAX && mg_tensor_of(g, o->in[0])->op;
+    for (int j = 0; j < o->n_in; j++) hangs |= by[o->in[j].id];
+    for (int j = 0; j < o->n_out; j++) by[o->out[j].id] = (uint8_t)hangs;
+  }
+  const int does = by && by[t];
+  free(by);
+  return does;
 }
 /* What output k, the argmax of something computed, looks through, over float64, from all inputs; NULL: memory is out. */
 MGI_FN double *mgi_looked_through(const mg_graph *g, const mgi_tensors *t, int k) {

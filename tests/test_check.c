@@ -1036,6 +1036,30 @@ static void field_scalar(void **state) {
   dlclose(lib);
 }
 
+/* Each value is read twice by the next: what hangs on an argmax is told in one pass over the operators, not path by path. */
+static void shared_operands(void **state) {
+  (void)state;
+  for (int computed = 0; computed < 2; computed++) {
+    mg_graph *g = mg_program_new("deep", NULL);
+    const int64_t dim[2] = {4, 4};
+    mg_error e;
+    const mg_tensor x = mg_input(g, "X", MG_F32, 2, dim);
+    mg_tensor t = mg_gather(g, x, mg_argmax(g, computed ? mg_neg(g, x) : x, 0)), other = x;
+    for (int k = 0; k < 64; k++) {
+      t = mg_add(g, t, t);
+      other = mg_add(g, other, other);
+    }
+    mg_output(g, t);
+    mg_output(g, other);
+    if (mg_check(g, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+    alarm(20);
+    assert_int_equal(mgi_by_maxima(g, t.id), computed); /* an argmax of an input is exact */
+    assert_int_equal(mgi_by_maxima(g, other.id), 0);
+    alarm(0);
+    mg_graph_free(g);
+  }
+}
+
 int main(int argc, char **argv) {
   if (argc > 1) seed = strtoull(argv[1], NULL, 10);
   print_message("seed %llu\n", (unsigned long long)seed);
@@ -1044,6 +1068,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(elements), cmocka_unit_test(copy_passes), cmocka_unit_test(rows_pass), cmocka_unit_test(mm_passes), cmocka_unit_test(mm_reduced), cmocka_unit_test(copy_bugs), cmocka_unit_test(waiting_is_no_difference), cmocka_unit_test(rows_bugs),
       cmocka_unit_test(mm_bugs), cmocka_unit_test(races), cmocka_unit_test(emitted_kernels), cmocka_unit_test(halves_that_round_to_zero),
       cmocka_unit_test(halves_that_overflow), cmocka_unit_test(sampled_blocks), cmocka_unit_test(sampled_blocks_of_few), cmocka_unit_test(too_much_work), cmocka_unit_test(bounds_of_work), cmocka_unit_test(more_than_ints), cmocka_unit_test(surroundings), cmocka_unit_test(emitted_without_barriers), cmocka_unit_test(compiler_faults),
+      cmocka_unit_test(shared_operands),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
