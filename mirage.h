@@ -4829,13 +4829,12 @@ static int mgi_pick_computed(const mg_rest *r, const mg_graph *g, int k, const i
   if (of.kind == MGI_PICKED_COMPUTED || (of.kind == MGI_PICKED_PICK && mgi_pick_computed(r, g, of.which, result))) return 1;
   return p->index < 0 && mgi_pick_computed(r, g, -1 - p->index, result);
 }
-enum { MGI_REST_OUT = MG_MAX_OUT };
 /* The rests' outputs, out[which][j] of n. */
-typedef struct mgi_rest_outputs { int n; mg_tensor out[2][MGI_REST_OUT]; } mgi_rest_outputs;
+typedef struct mgi_rest_outputs { int n; mg_tensor out[2][MG_MAX_OUT]; } mgi_rest_outputs;
 static mg_status mgi_rest_add(mgi_rest_outputs *w, mg_tensor a, mg_tensor b, int *at, mg_error *e) {
   for (*at = 0; *at < w->n; ++*at)
     if (w->out[0][*at].id == a.id && w->out[1][*at].id == b.id) return MG_OK;
-  if (w->n == MGI_REST_OUT) return mg_fail(e, MG_UNSUPPORTED, "picks", "outputs, and what is picked of, are more than %d", (int)MGI_REST_OUT);
+  if (w->n == MG_MAX_OUT) return mg_fail(e, MG_UNSUPPORTED, "picks", "outputs, and what is picked of, are more than %d", (int)MG_MAX_OUT);
   w->out[0][w->n] = a, w->out[1][w->n++] = b;
   return MG_OK;
 }

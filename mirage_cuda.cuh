@@ -7003,8 +7003,8 @@ MGI_FN mg_status mgi_cd_meant(const char *cu_text, const mg_graph **ugraph, mg_g
   return s;
 }
 
-/* Of a family, its member at the sizes given, NULL: at the greatest, or, of what is parallel, at `enough`, where that is less: *ugraph and *own
-   become it, *sym its sizes, kept in value.  Of what is none nothing changes, and *sym is NULL. */
+/* Of a family, its member at the sizes given, NULL: at the greatest, or, of what is parallel, at `enough`, where that is less:
+   *ugraph and *own become it, *sym its sizes, kept in value.  Of what is none nothing changes, and *sym is NULL. */
 MGI_FN mg_status mgi_cd_member(const mg_graph **ugraph, mg_graph **own, const int64_t *given, int64_t enough, int64_t value[MG_MAX_SYMBOLS], const int64_t **sym, mg_error *e) {
   const mg_graph *g = *ugraph;
   mg_graph *member = NULL;
@@ -10130,17 +10130,6 @@ MGI_FN mg_status mgi_run_compiled(const mg_graph *g, const mg_run_config *cfg, m
   mgi_run_close(&job, so);
   return s;
 }
-/* Of element i of a member's tensor: its place in memory, and that of the same element in a larger member's. */
-MGI_FN void mgi_run_places(const mg_tensor_info *small, const mg_tensor_info *large, int64_t i, int64_t place[2]) {
-  int64_t stride[2][MG_MAX_RANK];
-  mg_strides(small, stride[0]);
-  mg_strides(large, stride[1]);
-  place[0] = place[1] = 0;
-  for (int d = small->shape.rank; d-- > 0; i /= small->shape.dim[d]) {
-    const int64_t index = i % small->shape.dim[d];
-    for (int k = 0; k < 2; k++) place[k] += index * stride[k][d];
-  }
-}
 /* Whether a row of member g, whose tensors are in x, has the same bits in a smaller member, at r->rows_at, that is given the first
    rows of all inputs: r->rows. */
 MGI_FN mg_status mgi_run_rows(const mg_graph *g, const mg_graph *small, const mgi_tensors *x, mg_run_report *r, mg_error *e) {
@@ -10148,15 +10137,15 @@ MGI_FN mg_status mgi_run_rows(const mg_graph *g, const mg_graph *small, const mg
   mgi_runner_job job;
   mgi_runner_fn run = NULL;
   void *so = NULL;
-  int64_t place[2];
+  int64_t at[MG_MAX_RANK], its[MG_MAX_RANK]; /* strides of a tensor, and of the larger member's */
   mg_status s = mgi_tensors_new(small, sizeof(double), &y, e);
   memset(&job, 0, sizeof job);
   for (uint32_t k = 0; k < g->n_in && s == MG_OK; k++) {
-    const mg_tensor_info *to = mg_tensor_of(small, small->in[k]), *from = mg_tensor_of(g, g->in[k]);
-    for (int64_t i = 0; i < y.in_n[k] && !to->fill; i++) {
-      mgi_run_places(to, from, i, place);
-      mgi_cd_put(y.in[k], to->dtype, place[0], mgi_cd_get(x->in[k], to->dtype, place[1]));
-    }
+    const mg_tensor_info *to = mg_tensor_of(small, small->in[k]);
+    mg_strides(to, at);
+    mg_strides(mg_tensor_of(g, g->in[k]), its);
+    for (int64_t i = 0; i < y.in_n[k] && !to->fill; i++)
+      mgi_cd_put(y.in[k], to->dtype, mgi_cd_place(&to->shape, at, i), mgi_cd_get(x->in[k], to->dtype, mgi_cd_place(&to->shape, its, i)));
   }
   if (s == MG_OK) s = mgi_run_open(small, r->so_path, &y, &job, &run, &so, e);
   job.sym = r->rows_at;
@@ -10165,10 +10154,12 @@ MGI_FN mg_status mgi_run_rows(const mg_graph *g, const mg_graph *small, const mg
   if (s == MG_OK) s = mgi_run_turn(r->so_path, run, &job, e);
   if (s == MG_OK) r->rows = 1;
   for (uint32_t k = 0; k < g->n_out && s == MG_OK; k++) {
-    const mg_tensor_info *mine = mg_tensor_of(small, small->out[k]), *its = mg_tensor_of(g, g->out[k]);
+    const mg_tensor_info *of = mg_tensor_of(small, small->out[k]);
+    mg_strides(of, at);
+    mg_strides(mg_tensor_of(g, g->out[k]), its);
     for (int64_t i = 0; i < y.out_n[k]; i++) {
-      mgi_run_places(mine, its, i, place);
-      if (mgi_cd_get(y.out[k], mine->dtype, place[0]) != mgi_cd_get(x->out[k], mine->dtype, place[1])) r->rows = -1;
+      const int64_t mine = mgi_cd_place(&of->shape, at, i), larger = mgi_cd_place(&of->shape, its, i);
+      if (mgi_cd_get(y.out[k], of->dtype, mine) != mgi_cd_get(x->out[k], of->dtype, larger)) r->rows = -1;
     }
   }
   mgi_run_close(&job, so);

@@ -2068,7 +2068,6 @@ static mg_status mgi_ti_read(mg_tilings *t, const mg_graph *g, const mg_classes 
   const char *where = g->name;
   if (!mg_is_program(g)) return mg_fail(e, MG_BAD_INPUT, where, "expected a program of library operators, found a µGraph");
   if (g->n_tensors > 1024 || g->n_ops + g->n_in > MGI_TI_OPS / 2) return mg_fail(e, MG_UNSUPPORTED, where, "expected at most %d operators and inputs, found %u", MGI_TI_OPS / 2, (unsigned)(g->n_ops + g->n_in));
-#define MGI_TI_CLS(T, d) mgi_ti_class(g, C, T, d)
   for (int batch = 0; batch < 2; batch++) {
     for (uint32_t i = 1; i < g->n_ops; i++) {
       const mg_op_node *o = &g->ops[i];
@@ -2077,7 +2076,7 @@ static mg_status mgi_ti_read(mg_tilings *t, const mg_graph *g, const mg_classes 
       for (int k = 0; k < (batch ? r - 2 : 3); k++) { /* rows, contraction, columns; or what comes before them */
         mg_tensor x = batch || k == 2 ? o->out[0] : o->in[0];
         int d = batch ? k : k == 0 ? ra - 2 : k == 1 ? ra - 1 : r - 1;
-        int32_t c = MGI_TI_CLS(x, d);
+        int32_t c = mgi_ti_class(g, C, x, d);
         if (c >= 0 && mgi_ti_loop_of(t, cls, c, mg_tensor_of(g, x)->shape.dim[d], batch) < 0) return mg_fail(e, MG_UNSUPPORTED, where, "expected at most %d classes of dimensions in matmuls, found more", MG_TILING_LOOPS);
       }
     }
@@ -2095,7 +2094,7 @@ static mg_status mgi_ti_read(mg_tilings *t, const mg_graph *g, const mg_classes 
     q->code = o ? o->code : MG_OP_LOAD, q->name = x->name, q->rank = x->shape.rank, q->bytes = mg_dtype_bytes(x->dtype);
     if (!o) q->in[0] = (int)i;
     for (int d = 0; d < q->rank; d++) {
-      int32_t c = MGI_TI_CLS(out, d);
+      int32_t c = mgi_ti_class(g, C, out, d);
       int l = 0;
       while (l < t->n_all && (c < 0 || cls[l] != c)) l++;
       q->dim[d] = x->shape.dim[d], q->loop[d] = (int8_t)(l < t->n_all ? l : -1);
@@ -2114,7 +2113,6 @@ static mg_status mgi_ti_read(mg_tilings *t, const mg_graph *g, const mg_classes 
     }
     of[out.id] = p->n++;
   }
-#undef MGI_TI_CLS
   p->n_out = (int)g->n_out;
   for (int k = 0; k < p->n_out; k++) p->out[k] = of[g->out[k].id];
   for (int k = 0; k < 64 && mgi_ti_move_once(p);) k++;

@@ -179,9 +179,10 @@
    CONTRACTED SYMBOLS
      Theorem C does not speak of a symbol that is contracted (mg_contracted): a sum of three parts may be what a sum of one is not.
      Of families with such symbols the full tier compares the members at some values of them: the least, the next whole number
-     of chunks, less 1 and and 1, of the least and the greatest chunk that an axis has, two chunks more less 1, and the bound;
-     several such symbols go through theirs at once, and those that have fewer stay at their bounds.  A pair of members keeps the other symbols, and is verified
-     as a pair of graphs is, at the value's full size, for all extents by Theorem C where that gives it, from a seed of both
+     of chunks, less 1 and plus 1, of the least and the greatest chunk that an axis has, two chunks more less 1, and the bound;
+     several such symbols go through theirs at once, and those that have fewer stay at their bounds.  A pair of members keeps
+     the other symbols, and is verified as a pair of graphs is, at the value's full size, for all extents by Theorem C where
+     that gives it, from a seed of both
      members and of the whole pair's digest.  EQUAL if all are, and it says at which values: of others nothing is said.  delta is
      the sum of theirs, each of which aims at its share of what is asked for.  A certificate lists the values, and of
      each what a certificate of its own would; a recheck goes through them anew.  One canonical form of both families is EQUAL
@@ -664,7 +665,8 @@ mg_status mg_verify_signature(const mg_graph *a, const mg_graph *b, mg_error *e)
 mg_status mg_verify_rows(const mg_graph *g, mg_error *e);
 /* Compares a (the program) with b.  Inputs and outputs are matched by position; unlike signatures are MG_BAD_INPUT.
    EQUAL is for all extents of the classes that r->every names, if there are any (EXTENTS); of families (mg_symbol) it is for all
-   sizes of their symbols, or it is not said, but for contracted ones: it is at the values of r->at then.  MG_OK whenever there is a verdict.  cfg may be NULL. */
+   sizes of their symbols, or it is not said, but for contracted ones: it is at the values of r->at then.  MG_OK whenever there
+   is a verdict.  cfg may be NULL. */
 mg_status mg_verify(const mg_graph *a, const mg_graph *b, const mg_verify_config *cfg, mg_verify_report *r, mg_error *e);
 /* The random real values of input k, dense row-major: what cx_seed stands for.  Its two low bits choose the range; if the
    next five name an input, that one's values lie 64 above the range, or below it if bit 7 is set, so that they win or
