@@ -202,7 +202,7 @@ static void mark(const char *s, size_t n, uint8_t *seen) {
 }
 /* Two programs each for what no program of examples/programs has: fp32 products, statistics of columns, statistics, beside a
    skinny product, that are no sum of squares, tensor copies, which no plan has by itself, attentions that store their rows' sums too,
-   and elementwise operators, reductions and softmaxes that are kernels of their own. */
+   and elementwise operators, reductions, softmaxes, gathers and argmaxes that are kernels of their own. */
 static const char *const others[] = {
   "program wide_a\ninput X : f16[16, 256]\ninput W : f16[256, 64]\nO = kernel grid=(x=2) threads=64 {\n  plan { stages=2 warps_m=1 warps_n=2 warps_k=1 p.mma=wide }\n  for i=4 {\n    x = load X {i->1}\n    w = load W {x->1, i->0}\n    p = matmul(x, w)\n"
   "  }\n  o = accum(p) {i->+}\n  store o {x->1}\n}\noutput O\n",
@@ -238,6 +238,8 @@ static const char *const others[] = {
   "program n\ninput X : f32[48, 64]\nO = softmax(X, dim=0)\noutput O\n",
   "program o\ninput X : f16[64, 48]\nO = causal(transpose(X, [1, 0]))\noutput O\n",
   "program p\ninput X : f16[48, 64]\ninput C : f16[48, 64] = causal\nO = mul(X, C)\noutput O\n",
+  "program q\ninput W : f16[48, 64]\ninput I : i32[16]\nO = gather(W, I)\nT = argmax(W, dim=1)\noutput O, T\n",
+  "program r\ninput W : f32[48, 64]\ninput I : i32[2, 5]\nO = gather(W, I)\nT = argmax(W, dim=0)\noutput O, T\n",
 };
 static void test_templates(void **state) {
   char *text = read_all("mirage_cuda.cuh");
