@@ -815,6 +815,9 @@ mg_status mg_resize(const mg_graph *program, const int64_t *extent, const int64_
 /* What makes the kernel-level tensor `want` of a program or µGraph, as one of its own: in[k], other kernel-level tensors,
    are its inputs, by their names and in that order, needed or not.  MG_BAD_INPUT if it needs an input of g besides. */
 mg_status mg_piece_of(const mg_graph *g, int n_in, const mg_tensor *in, mg_tensor want, mg_graph **out, mg_error *e);
+/* The reverse: adds all operators of `piece`, a program or µGraph, to g.  in[k], kernel-level tensors of g, take the places of its
+   inputs; out[k] is what its k-th output becomes.  Errors stick to g, and out is not set then. */
+void mg_insert(mg_graph *g, const mg_graph *piece, const mg_tensor *in, mg_tensor *out);
 
 /* What a program, or two, is without its picks (mg_op_picks): a gather's result is an input of the rest, whatever its rows
    hold; what a gather takes rows of, or an argmax looks through, is one more output of it, unless that is an input of the
@@ -4755,6 +4758,18 @@ mg_status mg_piece_of(const mg_graph *g, int n_in, const mg_tensor *in, mg_tenso
   if (s != MG_OK) { mg_graph_free(r); return s; }
   *out = r;
   return MG_OK;
+}
+void mg_insert(mg_graph *g, const mg_graph *piece, const mg_tensor *in, mg_tensor *out) {
+  mg_tensor *map = (mg_tensor *)calloc(piece->n_tensors, sizeof *map);
+  int kernel = 0;
+  if (!map) {
+    mgi_err(g, MG_NO_MEMORY, "mg_insert", "no memory for '%.60s'", piece->name);
+    return;
+  }
+  for (uint32_t k = 0; k < piece->n_in; k++) map[piece->in[k].id] = in[k];
+  mgi_rebuild(g, piece, map, NULL, NULL, &kernel, 0, NULL);
+  for (uint32_t k = 0; k < piece->n_out; k++) out[k] = map[piece->out[k].id];
+  free(map);
 }
 /* ---- picks and the rest */
 

@@ -8209,15 +8209,11 @@ static int mgi_se_piece_rigid(const mgi_se_cuts *C, const mgi_se_piece *x) {
 
 /* Adds the kernel f->tiled to g; map: the tensors of the program p in g. */
 static void mgi_se_compose_tiled(mg_graph *g, const mg_graph *p, const mgi_se_found *f, mg_tensor *map) {
-  const mg_graph *t = f->tiled;
-  mg_tensor *own = (mg_tensor *)calloc(t->n_tensors, sizeof *own);
-  int kernel = 0;
-  if (!own) { mgi_err(g, MG_NO_MEMORY, "mg_search", "no memory for a composition"); return; }
-  for (uint32_t q = 0; q < t->n_in; q++) own[t->in[q].id] = map[f->in[q].id];
-  mgi_rebuild(g, t, own, NULL, NULL, &kernel, 0, NULL);
-  for (uint32_t q = 0; q < t->n_out; q++)
-    map[f->out[q].id] = mg_named(g, own[t->out[q].id], mg_tensor_of(p, f->out[q])->name);
-  free(own);
+  mg_tensor in[MG_MAX_IN], out[MG_MAX_OUT];
+  memset(out, 0, sizeof out);
+  for (uint32_t q = 0; q < f->tiled->n_in; q++) in[q] = map[f->in[q].id];
+  mg_insert(g, f->tiled, in, out);
+  for (uint32_t q = 0; q < f->tiled->n_out; q++) map[f->out[q].id] = mg_named(g, out[q], mg_tensor_of(p, f->out[q])->name);
 }
 
 /* The program in n pieces: each by its best kernel, or, those of `library`, by library kernels. */

@@ -576,6 +576,7 @@ static int structural_case(mg_opcode op, mg_attr *A, int *n, arr *in, arr *want)
     }
     case MG_OP_GATHER: {
       const int rows = (int)pick(1, 3), index = (int)pick(1, MG_MAX_RANK + 1 - rows);
+      random_shape(rows, s, 4);
       in[0] = make_random(rows, s, 0);
       random_shape(index, t, 3);
       in[1] = make(index, t);
