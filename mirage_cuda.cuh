@@ -8837,8 +8837,8 @@ MGI_FN void mgi_check_rows(const mgi_check_job *J, int sizes, mg_check_report *r
   free(row[0]), free(row[1]);
   r->rows = same;
 }
-/* The members of a family that a check runs: at each symbol's least, a chunk - 1, a chunk, a chunk + 1, three chunks and a ragged
-   rest, as far as it goes; where there are several symbols, each is at another of these.  The last is the greatest, at full size. */
+/* The members of a family that a check runs: at each symbol's least, around the first whole chunks from there on, two chunks and a
+   ragged rest later, as far as it goes, so that counts differ; where there are several symbols, each is at another of these.  The last is the greatest, at full size. */
 MGI_FN mg_status mgi_check_members(mgi_check_job *J, mg_error *e) {
   const mg_graph *g = J->ugraph;
   uint8_t contracted[MG_MAX_SYMBOLS];
@@ -8850,10 +8850,10 @@ MGI_FN mg_status mgi_check_members(mgi_check_job *J, mg_error *e) {
     const int64_t most = mgi_check_greatest(J, k);
     int64_t c[2];
     mg_symbol_chunks(g, k + 1, c);
-    int64_t whole[2]; /* chunks: of what is contracted the family's own, where rows are as those of less */
-    for (int j = 0; j < 2; j++) whole[j] = contracted[k] ? mg_ceil_div(is->least, c[j]) * c[j] : c[j];
+    int64_t whole[2]; /* the first that is whole chunks, of the least and the greatest chunk */
+    for (int j = 0; j < 2; j++) whole[j] = mg_round_up(is->least, c[j]);
     const int64_t rest = whole[1] + 2 * c[1] + (c[1] > 2 ? 2 : 1);
-    const int bound = c[1] < 256 || (contracted[k] && whole[1] > most); /* is among them */
+    const int bound = c[1] < 256 || whole[1] > most; /* is among them */
     const int64_t last = rest < most ? rest : bound ? most : whole[1];
     const int64_t want[MGI_CHECK_SIZES] = {is->least, whole[0] - 1, whole[0], whole[0] + 1, whole[1] - 1, whole[1], whole[1] + 1, last};
     n[k] = 0;
@@ -13308,12 +13308,24 @@ MGI_FN uint32_t mgi_cu_lifted(const mgi_cu_kernel *K, const mg_op_node *o) {
   return a;
 }
 
+/* The grid axes by which blocks begin elsewhere: those that count no symbol.  A row's sums would else have another order, and
+   other bits, at another size, or elsewhere among the rows. */
+MGI_FN uint32_t mgi_cu_turning(const mgi_cu_kernel *K) {
+  uint32_t axes = 0;
+  for (uint32_t a = 1; a <= 3; a++)
+    if (!K->b->axes[a].symbol) axes |= 1u << a;
+  return axes;
+}
 /* A ring of warps that holds the whole of a loop: every block begins elsewhere in it, so that they do not all ask for the
    same lines of what they share at once (measured on an H200: LoRA of depth 256 3.15 us to 2.85, under PDL 2.56 to 2.26;
    a loop of two steps, or one that goes on loading, is slower so). */
 MGI_FN int mgi_cu_begins_elsewhere(const mgi_cu_kernel *K, uint32_t loop) {
   const mg_axis_info *a = K->b->axes;
-  return K->own[loop] && a[loop].extent > 2 && a[loop].extent <= K->stages && a[1].extent * a[2].extent * a[3].extent > 1 && a[1].extent * a[2].extent * a[3].extent < 1 << 30;
+  const uint32_t turning = mgi_cu_turning(K);
+  int64_t blocks = 1;
+  for (uint32_t k = 1; k <= 3; k++)
+    if (turning >> k & 1) blocks *= a[k].extent;
+  return K->own[loop] && a[loop].extent > 2 && a[loop].extent <= K->stages && blocks > 1 && blocks < 1 << 30;
 }
 /* ---- rings that tensor copies fill
    A loop whose plan says copy=tma: one thread asks for whole tiles, and barriers of phases (mg_ring) stand where else all threads
@@ -13582,7 +13594,7 @@ MGI_FN void mgi_cu_ring_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring)
   const int turned = mgi_cu_begins_elsewhere(K, loop);
   if (turned) {
     char block[1200];
-    mgi_cu_rank_text(K, ~0u, block, sizeof block);
+    mgi_cu_rank_text(K, mgi_cu_turning(K), block, sizeof block);
     mgi_cu_line(K, "const auto turn_%s = [&](int step) { return (step + %s) %% %s; }; // each block begins elsewhere", L, block, K->count[loop]);
   }
   mgi_cu_line(K, "const auto load_%s = [&](int %s_%s, int at%s) {", L, turned ? "step" : "i", L, ahead ? ", bool streams, bool others" : "");
