@@ -11164,6 +11164,9 @@ MGI_FN int64_t mgi_cu_chunk(const mgi_cu_kernel *K, const mg_map *m, uint32_t t,
    a lambda (r, c, i): element (r, c), fragment element i.  Its leaves are tiles, vectors (tiles of one row or
    column), tensors in global memory, accumulator fragments and partial sums. */
 MGI_FN const mg_op_node *mgi_cu_producer(const mgi_cu_kernel *K, uint32_t t) { return &K->b->ops[K->b->tensors[t].op]; }
+MGI_FN int mgi_cu_place(const mgi_cu_kernel *K, uint32_t t) { return (int)K->b->tensors[t].op - 1; }
+/* The tensor at a place that counts from 1; 0: none. */
+MGI_FN uint32_t mgi_cu_at_place(const mgi_cu_kernel *K, int place) { return place ? K->b->ops[place].out[0].id : 0; }
 
 /* The extent of the whole dimension that a reference names, 0 for none: one element a block of a long dimension is at its edge
    at times, one of a dimension of one element never. */
@@ -11241,57 +11244,74 @@ MGI_FN int mgi_cu_merges(const mgi_cu_kernel *K, const mg_op_node *o) {
   for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++) merges |= o->map.to[a] != MG_MAP_NONE && (K->merged >> a & 1);
   return merges;
 }
-/* 1 if t's expression has a leaf that only an accumulator holds. */
-MGI_FN int mgi_cu_has_acc(const mgi_cu_kernel *K, uint32_t t) {
-  const mgi_cu_val_info *v = &K->v[t];
+/* What is looked for in a tensor's expression: of kernel K, by the homes v; x: a tensor or a loop. */
+typedef struct mgi_cu_wanted { mgi_cu_kernel *K; const mgi_cu_val_info *v; uint32_t x; } mgi_cu_wanted;
+MGI_FN int mgi_cu_finds(const mgi_cu_kernel *K, uint32_t t, mg_flat_look *look, uint32_t x) {
+  mgi_cu_wanted w = {(mgi_cu_kernel *)K, K->v, x};
+  return mg_flat_finds(&K->flat, mgi_cu_place(K, t), look, &w);
+}
+/* 1 if value i, of home v, is computed element by element where it is read. */
+MGI_FN int mgi_cu_by_elements(const mg_flat *k, int i, const mgi_cu_val_info *v) {
+  return v->home == MGI_CU_AT_INLINE && mg_op_row((mg_opcode)k->op[i].code)->elementwise;
+}
+MGI_FN const mgi_cu_val_info *mgi_cu_home_of(const mgi_cu_wanted *w, int i) { return &w->v[mgi_cu_at_place(w->K, i + 1)]; }
+/* Whether there is a leaf that only an accumulator holds. */
+MGI_FN int mgi_cu_look_acc(const mg_flat *k, int i, void *what) {
+  const mgi_cu_val_info *v = mgi_cu_home_of((const mgi_cu_wanted *)what, i);
+  (void)k;
   if (v->copy) return 0;
   if (v->home == MGI_CU_AT_FRAGMENT || v->home == MGI_CU_AT_PARTIAL) return 1;
-  if (v->home != MGI_CU_AT_INLINE) return 0;
-  const mg_op_node *o = mgi_cu_producer(K, t);
-  for (int k = 0; k < o->n_in; k++)
-    if (mgi_cu_has_acc(K, o->in[k].id)) return 1;
-  return 0;
+  return v->home == MGI_CU_AT_INLINE ? -1 : 0;
 }
+MGI_FN int mgi_cu_has_acc(const mgi_cu_kernel *K, uint32_t t) { return mgi_cu_finds(K, t, mgi_cu_look_acc, 0); }
 
-/* Makes the leaves of t's expression readable at a site of rows x cols: first (touch 0) materialises fragments that
-   the site cannot use, then (touch 1) puts the barriers.  *acc becomes a fragment leaf, 0 if there is none. */
-MGI_FN void mgi_cu_prepare_leaves(mgi_cu_kernel *K, uint32_t t, int fragments, int rows, int cols, int touch, uint32_t *acc) {
+/* Where leaves are read: at a site of rows x cols.  been: of each inlined value, without and with fragments, 1 and the
+   fragment leaf that was found in it. */
+typedef struct mgi_cu_leaves { int rows, cols, touch; uint32_t been[MG_FLAT_OPS][2]; } mgi_cu_leaves;
+/* Makes the leaves of t's expression readable there: with touch 0 materialises fragments that the site cannot use, with
+   touch 1 puts the barriers.  A fragment leaf; 0 if there is none. */
+MGI_FN uint32_t mgi_cu_prepare_from(mgi_cu_kernel *K, mgi_cu_leaves *L, uint32_t t, int fragments) {
   mgi_cu_val_info *v = &K->v[t];
-  if (v->weighted && touch && !v->copy && K->weights_obj >= 0) mgi_cu_touch(K, K->weights_obj, 0);
-  if (v->home == MGI_CU_AT_FRAGMENT && fragments && v->rows == rows && v->cols == cols) {
-    *acc = t;
-    return;
-  }
+  if (v->weighted && L->touch && !v->copy && K->weights_obj >= 0) mgi_cu_touch(K, K->weights_obj, 0);
+  if (v->home == MGI_CU_AT_FRAGMENT && fragments && v->rows == L->rows && v->cols == L->cols) return t;
   if (v->home == MGI_CU_AT_FRAGMENT && !v->copy) mgi_cu_materialise(K, t, MG_F32);
-  if (v->copy) {
-    if (touch && v->copy_obj >= 0) mgi_cu_touch(K, v->copy_obj, 0);
-    return;
+  if (v->copy || v->home == MGI_CU_AT_TILE || v->home == MGI_CU_AT_PARTIAL) {
+    const int obj = v->copy ? v->copy_obj : v->obj;
+    if (L->touch && obj >= 0) mgi_cu_touch(K, obj, 0);
+    return 0;
   }
-  switch (v->home) {
-    case MGI_CU_AT_TILE: if (touch && v->obj >= 0) mgi_cu_touch(K, v->obj, 0); return;
-    case MGI_CU_AT_PARTIAL: if (touch && v->obj >= 0) mgi_cu_touch(K, v->obj, 0); return;
-    case MGI_CU_AT_INLINE: break;
-    default: return;
-  }
+  if (v->home != MGI_CU_AT_INLINE) return 0;
+  uint32_t *been = &L->been[mgi_cu_place(K, t)][fragments], acc = 0;
+  if (*been) return *been - 1;
   const mg_op_node *o = mgi_cu_producer(K, t);
-  for (int k = 0; k < o->n_in; k++) mgi_cu_prepare_leaves(K, o->in[k].id, fragments && (mg_op_row(o->code)->elementwise || o->code == MG_OP_ACCUM), rows, cols, touch, acc);
+  const int still = fragments && (mg_op_row(o->code)->elementwise || o->code == MG_OP_ACCUM);
+  for (int k = 0; k < o->n_in; k++) {
+    const uint32_t leaf = mgi_cu_prepare_from(K, L, o->in[k].id, still);
+    if (leaf) acc = leaf;
+  }
+  *been = acc + 1;
+  return acc;
+}
+MGI_FN uint32_t mgi_cu_prepare_leaves(mgi_cu_kernel *K, uint32_t t, int fragments, int touch) {
+  mgi_cu_leaves L;
+  memset(&L, 0, sizeof L);
+  L.rows = K->v[t].rows, L.cols = K->v[t].cols, L.touch = touch;
+  return mgi_cu_prepare_from(K, &L, t, fragments);
 }
 /* Waits for what cp.async brings into leaves of t's expression, so that one barrier serves them and all others. */
-MGI_FN void mgi_cu_arrive_for(mgi_cu_kernel *K, uint32_t t) {
-  const mgi_cu_val_info *v = &K->v[t];
-  if (v->home == MGI_CU_AT_TILE && !v->copy && v->obj >= 0) mgi_cu_note(K, MG_STEP_ARRIVE_FOR, v->obj, 0);
-  if (v->home != MGI_CU_AT_INLINE || v->copy) return;
-  const mg_op_node *o = mgi_cu_producer(K, t);
-  for (int k = 0; k < o->n_in; k++) mgi_cu_arrive_for(K, o->in[k].id);
+MGI_FN int mgi_cu_look_arrive(const mg_flat *k, int i, void *what) {
+  const mgi_cu_wanted *w = (const mgi_cu_wanted *)what;
+  const mgi_cu_val_info *v = mgi_cu_home_of(w, i);
+  (void)k;
+  if (v->home == MGI_CU_AT_TILE && !v->copy && v->obj >= 0) mgi_cu_note(w->K, MG_STEP_ARRIVE_FOR, v->obj, 0);
+  return v->home == MGI_CU_AT_INLINE && !v->copy ? -1 : 0;
 }
+MGI_FN void mgi_cu_arrive_for(mgi_cu_kernel *K, uint32_t t) { mgi_cu_finds(K, t, mgi_cu_look_arrive, 0); }
 MGI_FN uint32_t mgi_cu_prepare(mgi_cu_kernel *K, uint32_t t, int fragments) {
-  uint32_t acc = 0;
-  mgi_cu_prepare_leaves(K, t, fragments, K->v[t].rows, K->v[t].cols, 0, &acc);
-  acc = 0;
+  mgi_cu_prepare_leaves(K, t, fragments, 0);
   mgi_cu_arrive_for(K, t);
   mgi_cu_begin(K);
-  mgi_cu_prepare_leaves(K, t, fragments, K->v[t].rows, K->v[t].cols, 1, &acc);
-  return acc;
+  return mgi_cu_prepare_leaves(K, t, fragments, 1);
 }
 
 /* Where an expression is written: names of the coordinates; `width` 2 computes columns c and c + 1 (c even), as v.. and
@@ -11997,9 +12017,6 @@ MGI_FN void mgi_cu_load_ahead(mgi_cu_kernel *K, uint32_t loop) {
 }
 
 /* Where tensor t stands among the kernel's facts. */
-MGI_FN int mgi_cu_place(const mgi_cu_kernel *K, uint32_t t) { return (int)K->b->tensors[t].op - 1; }
-/* The tensor at a place that counts from 1; 0: none. */
-MGI_FN uint32_t mgi_cu_at_place(const mgi_cu_kernel *K, int place) { return place ? K->b->ops[place].out[0].id : 0; }
 
 /* ---- matmul */
 /* The type of a product's accumulator. */
@@ -12119,8 +12136,7 @@ MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left
     mgi_cu_str_put(s, "mg_%s(m_%s)", side, mgi_cu_tname(K->b, t));
     return;
   }
-  uint32_t none = 0;
-  mgi_cu_prepare_leaves(K, t, 0, v->rows, v->cols, 1, &none);
+  mgi_cu_prepare_leaves(K, t, 0, 1);
   if (!by_tensor_cores) mgi_cu_lambda(K, s, t, 0, 1);
   else {
     int full = !mgi_cu_is_ragged(K, t, left) && (left ? v->cols : v->rows) % 16 == 0; /* no step of 16 passes the end */
@@ -12470,14 +12486,11 @@ MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
   for (uint32_t t = 1; t < b->n_tensors; t++)
     if (K->v[t].chain == K->lent) K->v[t].chain = 0;
 }
-/* 1 if tensor x is t, or stands in t's expression. */
-MGI_FN int mgi_cu_reads(const mgi_cu_kernel *K, uint32_t t, uint32_t x) {
-  const mg_op_node *o = mgi_cu_producer(K, t);
-  if (t == x) return 1;
-  if (K->v[t].home != MGI_CU_AT_INLINE || o->code >= MG_OP_TABLE_END || !mg_op_row(o->code)->elementwise) return 0;
-  for (int k = 0; k < o->n_in; k++)
-    if (mgi_cu_reads(K, o->in[k].id, x)) return 1;
-  return 0;
+/* Whether tensor x stands there, or is it. */
+MGI_FN int mgi_cu_look_tensor(const mg_flat *k, int i, void *what) {
+  const mgi_cu_wanted *w = (const mgi_cu_wanted *)what;
+  if (mgi_cu_at_place(w->K, i + 1) == w->x) return 1;
+  return mgi_cu_by_elements(k, i, mgi_cu_home_of(w, i)) ? -1 : 0;
 }
 /* Reads what settles and which products are chained, and finds whether a running maximum cancels.  After the warps are known. */
 MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
@@ -12497,7 +12510,7 @@ MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
     if (b->ops[k].code != MG_OP_STORE) continue;
     const uint32_t x = b->ops[k].in[0].id;
     for (uint32_t t = 1; t < b->n_tensors; t++) {
-      if (!K->v[t].settles || x == t || !mgi_cu_reads(K, t, x)) continue;
+      if (!K->v[t].settles || x == t || !mgi_cu_finds(K, t, mgi_cu_look_tensor, x)) continue;
       const int product = mg_flat_product_of(&K->flat, &K->chains, mgi_cu_place(K, x), mgi_cu_place(K, t));
       if (product + 1 == K->chains.over[mgi_cu_place(K, t)]) K->sooner[k] = b->tensors[t].op;
     }
@@ -12738,41 +12751,37 @@ MGI_FN int mgi_cu_rule_ONCE(const mgi_cu_kernel *K, uint32_t t) {
   return 0;
 }
 
-/* Whether the inlined expression of t has an operator that takes more than a few instructions. */
-MGI_FN int mgi_cu_is_dear(const mgi_cu_kernel *K, uint32_t t) {
-  const mg_op_node *o = mgi_cu_producer(K, t);
-  if (K->v[t].copy || K->v[t].home != MGI_CU_AT_INLINE) return 0;
-  if (!mg_op_row(o->code)->elementwise) return 0;
-  if (mg_op_cost(o->code) != MG_CLASS_PLAIN) return 1;
-  for (int k = 0; k < o->n_in; k++)
-    if (mgi_cu_is_dear(K, o->in[k].id)) return 1;
-  return 0;
+/* Whether there is an operator that takes more than a few instructions. */
+MGI_FN int mgi_cu_look_dear(const mg_flat *k, int i, void *what) {
+  const mgi_cu_val_info *v = mgi_cu_home_of((const mgi_cu_wanted *)what, i);
+  if (v->copy || !mgi_cu_by_elements(k, i, v)) return 0;
+  return mg_op_cost(k->op[i].code) != MG_CLASS_PLAIN ? 1 : -1;
 }
-/* 1 if t's expression has no leaf but the joined rows of a strip. */
-MGI_FN int mgi_cu_of_parts(const mgi_cu_kernel *K, uint32_t t) {
-  const mg_op_node *o = mgi_cu_producer(K, t);
-  if (K->v[t].home == MGI_CU_AT_PARTIAL || K->v[t].copy) return 1;
-  if (K->v[t].home != MGI_CU_AT_INLINE || !mg_op_row(o->code)->elementwise) return 0;
-  for (int k = 0; k < o->n_in; k++)
-    if (!mgi_cu_of_parts(K, o->in[k].id)) return 0;
-  return 1;
+/* Whether there is a leaf that is no joined row of a strip. */
+MGI_FN int mgi_cu_look_no_part(const mg_flat *k, int i, void *what) {
+  const mgi_cu_val_info *v = mgi_cu_home_of((const mgi_cu_wanted *)what, i);
+  if (v->home == MGI_CU_AT_PARTIAL || v->copy) return 0;
+  return mgi_cu_by_elements(k, i, v) ? -1 : 1;
 }
-/* 1 if t's expression has no leaf but x, in t's scope. */
-MGI_FN int mgi_cu_only_of(const mgi_cu_kernel *K, uint32_t t, uint32_t x) {
-  const mg_op_node *o = mgi_cu_producer(K, t);
-  if (t == x) return 1;
-  if (K->v[t].home != MGI_CU_AT_INLINE || K->v[t].copy || K->b->tensors[t].scope != K->b->tensors[x].scope || o->code >= MG_OP_TABLE_END || !mg_op_row(o->code)->elementwise) return 0;
-  for (int k = 0; k < o->n_in; k++)
-    if (!mgi_cu_only_of(K, o->in[k].id, x)) return 0;
-  return 1;
+/* Whether there is a leaf that is not x, or a value that is in another scope. */
+MGI_FN int mgi_cu_look_other(const mg_flat *k, int i, void *what) {
+  const mgi_cu_wanted *w = (const mgi_cu_wanted *)what;
+  const mgi_cu_val_info *v = mgi_cu_home_of(w, i);
+  const mg_tensor_info *tensors = w->K->b->tensors;
+  const uint32_t t = mgi_cu_at_place(w->K, i + 1);
+  if (t == w->x) return 0;
+  return v->copy || tensors[t].scope != tensors[w->x].scope || !mgi_cu_by_elements(k, i, v) ? 1 : -1;
 }
 /* A vector whose elements many elements of something larger take, and that is dear to compute; 2 where all divide by it. */
 MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t) {
   const mg_graph *b = K->b;
   const mgi_cu_val_info *v = &K->v[t];
   int larger = 0, divides = 1, same = 0;
-  if (v->home != MGI_CU_AT_INLINE || v->copy || K->behind || K->own[b->tensors[t].scope] || !mgi_cu_is_dear(K, t)) return 0;
-  if (K->strip ? v->rows != K->v[K->strip].rows || v->cols != 1 || !mgi_cu_of_parts(K, t) : (v->rows == 1) == (v->cols == 1) || mgi_cu_has_acc(K, t)) return 0;
+  if (v->home != MGI_CU_AT_INLINE || v->copy || K->behind || K->own[b->tensors[t].scope]) return 0;
+  if (!mgi_cu_finds(K, t, mgi_cu_look_dear, 0)) return 0;
+  if (K->strip && (v->rows != K->v[K->strip].rows || v->cols != 1)) return 0;
+  if (!K->strip && (v->rows == 1) == (v->cols == 1)) return 0;
+  if (K->strip ? mgi_cu_finds(K, t, mgi_cu_look_no_part, 0) : mgi_cu_has_acc(K, t)) return 0;
   for (uint32_t k = 1; k < b->n_ops; k++)
     for (int j = 0; j < b->ops[k].n_in && b->ops[k].code != MG_OP_LOAD; j++) {
       const mg_op_node *o = &b->ops[k];
@@ -12788,7 +12797,7 @@ MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t) {
 MGI_FN uint32_t mgi_cu_vector_from(mgi_cu_kernel *K, uint32_t x, int *divides) {
   for (uint32_t t = 1; t < K->b->n_tensors; t++) {
     if (t == x || K->b->tensors[t].scope != K->loop || K->v[t].rows != K->v[x].rows || K->v[t].cols != K->v[x].cols) continue;
-    if (!mgi_cu_only_of(K, t, x) || !mg_flat_ends_in(&K->flat, mgi_cu_place(K, x), mgi_cu_place(K, t), 0)) continue;
+    if (mgi_cu_finds(K, t, mgi_cu_look_other, x) || !mg_flat_ends_in(&K->flat, mgi_cu_place(K, x), mgi_cu_place(K, t), 0)) continue;
     const int found = mgi_cu_lives(K, t, MG_AT_VECTOR);
     *divides = found == 2;
     if (found) return t;
@@ -12835,27 +12844,18 @@ MGI_FN void mgi_cu_vector_step(mgi_cu_kernel *K, uint32_t t) {
 }
 
 /* ---- reductions */
-/* 1 if t's expression reads tiles that are contiguous along its rows' dimension, and no other. */
-MGI_FN int mgi_cu_runs_down(const mgi_cu_kernel *K, uint32_t t) {
-  const mgi_cu_val_info *v = &K->v[t];
-  const uint32_t op = K->b->tensors[t].op;
-  const mg_op_node *o = &K->b->ops[op];
-  int any = 0;
-  if (v->rows == 1 || v->cols == 1) return 2; /* a vector: either way */
-  if (v->copy) return 0;
-  if (o->code == MG_OP_LOAD) return mgi_cu_load_trans(K, op);
-  if (v->home != MGI_CU_AT_INLINE || !mg_op_row(o->code)->elementwise) return 0;
-  for (int k = 0; k < o->n_in; k++) {
-    int down = mgi_cu_runs_down(K, o->in[k].id);
-    if (!down) return 0;
-    any |= down;
-  }
-  return any;
+/* Whether anything is read but tiles that are contiguous along their rows' dimension. */
+MGI_FN int mgi_cu_look_across(const mg_flat *k, int i, void *what) {
+  const mgi_cu_wanted *w = (const mgi_cu_wanted *)what;
+  const mgi_cu_val_info *v = mgi_cu_home_of(w, i);
+  if (v->rows == 1 || v->cols == 1 || v->copy) return 1;
+  if (k->op[i].code == MG_OP_LOAD) return !mgi_cu_load_trans(w->K, (uint32_t)i + 1);
+  return mgi_cu_by_elements(k, i, v) ? -1 : 1;
 }
 /* How a sum or maximum runs over its operand's elements: 1 by rows, 0 by columns, -1 by columns whose elements are
    neighbours in memory. */
 MGI_FN int mgi_cu_reduce_way(const mgi_cu_kernel *K, const mg_op_node *o) {
-  return mgi_cu_reduced(K, o) ? 1 : mgi_cu_runs_down(K, o->in[0].id) == 1 ? -1 : 0;
+  return mgi_cu_reduced(K, o) ? 1 : mgi_cu_finds(K, o->in[0].id, mgi_cu_look_across, 0) ? 0 : -1;
 }
 /* The load whose squares SUM `op` adds up on tensor cores; 0: it does not.  The facts say so, but for what the operand is
    here: a strip's, a tile of its own, or parts under several maxima.  *swapped: it is that tile transposed. */
@@ -13927,16 +13927,23 @@ MGI_FN void mgi_cu_strip_analyse(mgi_cu_kernel *K) {
     if (mgi_cu_rule_STRIP(K, t) && !mgi_cu_may_live(K, t, MG_AT_STRIP)) K->strip = 0;
 }
 
-/* Counts the loads outside of loops that t's expression reads. */
+/* Counts the loads outside of loops that t's expression reads: as often as paths lead to them, up to 16 times. */
 MGI_FN void mgi_cu_count_sites(mgi_cu_kernel *K, uint32_t t, int weight, int store) {
-  const mg_op_node *o = mgi_cu_producer(K, t);
-  if (o->code == MG_OP_LOAD) {
-    K->v[t].sites += weight;
-    K->v[t].site_store += store ? weight : 0;
-    return;
+  uint8_t paths[MG_FLAT_OPS + 1] = {0}; /* by operator */
+  paths[K->b->tensors[t].op] = (uint8_t)weight;
+  for (uint32_t op = K->b->tensors[t].op; op; op--) {
+    const mg_op_node *o = &K->b->ops[op];
+    mgi_cu_val_info *v = &K->v[o->out[0].id];
+    if (o->code == MG_OP_LOAD) {
+      v->sites += paths[op];
+      v->site_store += store ? paths[op] : 0;
+    } else if (v->home == MGI_CU_AT_INLINE) {
+      for (int k = 0; k < o->n_in; k++) {
+        uint8_t *to = &paths[K->b->tensors[o->in[k].id].op];
+        *to = (uint8_t)(*to + paths[op] < 16 ? *to + paths[op] : 16);
+      }
+    }
   }
-  if (K->v[t].home == MGI_CU_AT_INLINE)
-    for (int k = 0; k < o->n_in; k++) mgi_cu_count_sites(K, o->in[k].id, weight, store);
 }
 
 /* Extents of all tensors, whose extents they have, and what is inlined.  0 if the emitter has no form for one. */
@@ -14201,14 +14208,19 @@ MGI_FN uint32_t mgi_cu_child(const mg_graph *b, uint32_t inner, uint32_t scope) 
   while (a && b->axes[a].parent != scope) a = b->axes[a].parent;
   return a;
 }
-/* Node i reads tensor t: it comes after what makes t's leaves. */
-MGI_FN void mgi_cu_node_reads(const mgi_cu_kernel *K, mgi_cu_scope *S, int i, uint32_t t) {
-  const uint32_t p = K->b->tensors[t].op;
+/* Node i reads value `place`: it comes after what makes that. */
+typedef struct mgi_cu_reader { const mgi_cu_kernel *K; mgi_cu_scope *S; int i; } mgi_cu_reader;
+MGI_FN int mgi_cu_look_read(const mg_flat *k, int place, void *what) {
+  const mgi_cu_kernel *K = ((const mgi_cu_reader *)what)->K;
+  mgi_cu_scope *S = ((const mgi_cu_reader *)what)->S;
+  const int i = ((const mgi_cu_reader *)what)->i;
+  const uint32_t p = (uint32_t)place + 1, t = mgi_cu_at_place(K, place + 1);
   const mg_op_node *o = &K->b->ops[p];
+  (void)k;
   for (int j = 0; j < S->dag.n; j++)
     if (j != i && S->node[j].tensor == t) {
       S->dag.after[i] |= (uint64_t)1 << j, S->dag.apart[i] |= (uint64_t)1 << j;
-      return;
+      return 0;
     }
   for (int j = 0; j < S->dag.n; j++) {
     const mgi_cu_entry *n = &S->node[j];
@@ -14225,14 +14237,19 @@ MGI_FN void mgi_cu_node_reads(const mgi_cu_kernel *K, mgi_cu_scope *S, int i, ui
     for (uint32_t k = 1; k < p; k++) number += mgi_cu_goes_ahead(K, k);
     if (number > S->dag.need[i]) S->dag.need[i] = number;
   }
-  if (mgi_cu_is_step(K, S->fresh, p) || o->code == MG_OP_LOAD) return;
+  if (mgi_cu_is_step(K, S->fresh, p) || o->code == MG_OP_LOAD) return 0;
   if (o->code == MG_OP_ACCUM && mgi_cu_lifts(K, o)) { /* a loop joins it, in a tile */
     const uint32_t child = mgi_cu_child(K->b, K->b->tensors[o->in[0].id].scope, S->scope);
     for (int j = 0; j < S->dag.n; j++)
       if (j != i && child && !S->node[j].op && !S->node[j].tensor && S->node[j].scope == child) S->dag.after[i] |= (uint64_t)1 << j, S->dag.apart[i] |= (uint64_t)1 << j;
-    return;
+    return 0;
   }
-  for (int k = 0; k < o->n_in; k++) mgi_cu_node_reads(K, S, i, o->in[k].id);
+  return -1;
+}
+/* Node i reads tensor t: it comes after what makes t's leaves. */
+MGI_FN void mgi_cu_node_reads(const mgi_cu_kernel *K, mgi_cu_scope *S, int i, uint32_t t) {
+  mgi_cu_reader r = {K, S, i};
+  mg_flat_finds(&K->flat, mgi_cu_place(K, t), mgi_cu_look_read, &r);
 }
 /* Appends the steps of `scope` to K->order, scheduled; 0 if there are too many. */
 MGI_FN int mgi_cu_schedule_scope(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, uint32_t scope, int late) {
@@ -14303,18 +14320,19 @@ MGI_FN int mgi_cu_schedule_scope(mgi_cu_kernel *K, const mgi_cu_val_info *fresh,
   free(S);
   return ok;
 }
-/* 1 if operator k is a sum or maximum, of each iteration's own, of values that are computed from loads of its loop alone. */
-MGI_FN int mgi_cu_from_loads(const mgi_cu_kernel *K, const mgi_cu_val_info *fresh, uint32_t t, uint32_t loop) {
-  const mg_op_node *o = mgi_cu_producer(K, t);
-  if (o->code == MG_OP_LOAD) return o->scope == loop;
-  if (fresh[t].home != MGI_CU_AT_INLINE || o->code >= MG_OP_TABLE_END) return 0;
-  for (int k = 0; k < o->n_in; k++)
-    if (!mgi_cu_from_loads(K, fresh, o->in[k].id, loop)) return 0;
-  return 1;
+/* Whether there is a leaf that is no load of loop x. */
+MGI_FN int mgi_cu_look_no_load(const mg_flat *k, int i, void *what) {
+  const mgi_cu_wanted *w = (const mgi_cu_wanted *)what;
+  const int code = k->op[i].code;
+  if (code == MG_OP_LOAD) return w->K->b->ops[i + 1].scope != w->x;
+  return mgi_cu_home_of(w, i)->home != MGI_CU_AT_INLINE || code >= MG_OP_TABLE_END ? 1 : -1;
 }
-MGI_FN int mgi_cu_of_loads(const mgi_cu_kernel *K, const mgi_cu_val_info *fresh, uint32_t k) {
+/* 1 if operator k is a sum or maximum, of each iteration's own, of values that are computed from loads of its loop alone. */
+MGI_FN int mgi_cu_of_loads(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, uint32_t k) {
   const mg_op_node *o = &K->b->ops[k];
-  return mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX) && !fresh[o->out[0].id].in_place && !fresh[o->out[0].id].chain && mgi_cu_from_loads(K, fresh, o->in[0].id, o->scope);
+  mgi_cu_wanted w = {K, fresh, o->scope};
+  if (!mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX) || fresh[o->out[0].id].in_place || fresh[o->out[0].id].chain) return 0;
+  return !mg_flat_finds(&K->flat, mgi_cu_place(K, o->in[0].id), mgi_cu_look_no_load, &w);
 }
 /* Fills in K->order.  0 if it is not to be had so. */
 MGI_FN int mgi_cu_schedule(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, int how) {

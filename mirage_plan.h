@@ -261,6 +261,10 @@ enum { MG_UNDO_NONE, MG_UNDO_FACTOR, MG_UNDO_LOG }; /* one value a row: its fact
 
 /* 0: the block graph has more operators, or tensors, than the flat form. */
 int mg_flat_of(const mg_graph *block, mg_flat *k);
+/* 1 if `look` finds something in value i or in what it is computed of: of each it says 1 (here it is), 0 (not here, nor in
+   its operands) or -1 (look at its operands).  Each value is looked at once, however many paths lead to it. */
+typedef int mg_flat_look(const mg_flat *k, int i, void *what);
+int mg_flat_finds(const mg_flat *k, int i, mg_flat_look *look, void *what);
 void mg_flat_join(mg_flat_op *o);                     /* what was read as MG_OP_CONCAT_MATMUL becomes a product */
 void mg_flat_read_once(mg_flat *k);                   /* of several loads of one tensor one keeps its bytes */
 int64_t mg_flat_elements(const mg_flat_op *o);
@@ -1562,13 +1566,25 @@ int mg_loads_what(const mg_graph *g, mg_tensor t, int (*stands)(const mg_graph *
   const mg_op_node *o = mg_op_of(g, mg_tensor_of(g, t)->op);
   return g->level == MG_BLOCK && o->code == MG_OP_LOAD && stands(g->up, o->in[0]);
 }
-/* Whether an exponential, not yet divided by anything, is op i's value. */
-MGI_FN int mgi_has_raw_exp(const mg_flat *k, int i) {
+/* mg_flat_finds from value i on; seen: what was looked at. */
+MGI_FN int mgi_flat_finds_from(const mg_flat *k, int i, mg_flat_look *look, void *what, uint8_t *seen) {
+  if (seen[i]) return 0;
+  seen[i] = 1;
+  const int says = look(k, i, what);
+  for (int j = 0; says < 0 && j < mgi_reads(&k->op[i]); j++)
+    if (mgi_flat_finds_from(k, k->op[i].in[j], look, what, seen)) return 1;
+  return says > 0;
+}
+int mg_flat_finds(const mg_flat *k, int i, mg_flat_look *look, void *what) {
+  uint8_t seen[MG_FLAT_OPS] = { 0 };
+  return mgi_flat_finds_from(k, i, look, what, seen);
+}
+/* Whether an exponential, not yet divided by anything, is in value i. */
+MGI_FN int mgi_look_raw_exp(const mg_flat *k, int i, void *what) {
   const mg_flat_op *o = &k->op[i];
+  (void)what;
   if (o->code == MG_OP_EXP) return !mgi_below_maximum(k, o->in[0]);
-  if (o->code == MG_OP_DIV || o->code >= MG_OP_TABLE_END || !mg_op_row((mg_opcode)o->code)->elementwise) return 0;
-  for (int j = 0; j < o->n_in && j < 4; j++) if (mgi_has_raw_exp(k, o->in[j])) return 1;
-  return 0;
+  return o->code == MG_OP_DIV || !mgi_elementwise(o) ? 0 : -1;
 }
 
 /* ---- running maxima
@@ -1658,7 +1674,7 @@ void mg_flat_maxima(const mg_flat *k, const mg_chains *c, mg_maxima *m) { mgi_ma
 /* 1 if product i takes from its left an exponential of a product, or what is made of one, that nothing has divided. */
 MGI_FN int mgi_takes_raw(const mg_flat *k, int i) {
   const mg_flat_op *o = &k->op[i];
-  return o->code == MG_OP_MATMUL && mg_flat_has_product(k, o->in[0]) && mgi_has_raw_exp(k, o->in[0]);
+  return o->code == MG_OP_MATMUL && mg_flat_has_product(k, o->in[0]) && mg_flat_finds(k, o->in[0], mgi_look_raw_exp, NULL);
 }
 MGI_FN int mgi_divides(const mg_flat *k) {
   for (int i = 0; i < k->n; i++)
@@ -1901,21 +1917,17 @@ MGI_FN int mgi_part_squares(const mg_flat *k, const mg_chains *c, int i, const i
   const int kept = mgi_joins_cols(k, o) ^ turned ? MG_CUT_ROWS : MG_CUT_COLS; /* the load's dimension that is not joined */
   return cut[x] == kept && (kept == MG_CUT_COLS ? mgi_cols_of(l) : mgi_rows_of(l)) % 16 == 0;
 }
-/* 1 if value i is computed element by element, in x's loop, of value x and nothing else. */
-MGI_FN int mgi_made_only_of(const mg_flat *k, int i, int x) {
-  const mg_flat_op *o = &k->op[i];
-  if (i == x) return 1;
-  if (o->loop != k->op[x].loop || !mgi_elementwise(o)) return 0;
-  for (int j = 0; j < mgi_reads(o); j++) if (!mgi_made_only_of(k, o->in[j], x)) return 0;
-  return 1;
+/* Whether value i is computed of anything but value x, element by element, in x's loop. */
+MGI_FN int mgi_look_other(const mg_flat *k, int i, void *x) {
+  const int only = *(const int *)x;
+  if (i == only) return 0;
+  return k->op[i].loop != k->op[only].loop || !mgi_elementwise(&k->op[i]) ? 1 : -1;
 }
-/* 1 if value i is computed element by element, by a dear operator or of a dear value. */
-MGI_FN int mgi_dear(const mg_flat *k, int i) {
-  const mg_flat_op *o = &k->op[i];
-  if (!mgi_elementwise(o)) return 0;
-  if (mg_op_cost(o->code) != MG_CLASS_PLAIN) return 1;
-  for (int j = 0; j < mgi_reads(o); j++) if (mgi_dear(k, o->in[j])) return 1;
-  return 0;
+/* Whether value i is computed element by element, by a dear operator or of a dear value. */
+MGI_FN int mgi_look_dear(const mg_flat *k, int i, void *what) {
+  (void)what;
+  if (!mgi_elementwise(&k->op[i])) return 0;
+  return mg_op_cost(k->op[i].code) != MG_CLASS_PLAIN ? 1 : -1;
 }
 
 /* Cuts the load that product i reads as its right operand.  0 if its parts are not whole, or another product's are others. */
@@ -1949,9 +1961,11 @@ MGI_FN int mgi_parts_value(const mg_flat *k, const mg_kernel_plan *p, const mg_c
     return of_chain || (p->group && mgi_part_squares(k, c, i, cut));
   }
   if (!mgi_elementwise(o)) return o->turns;
-  if (!mgi_dear(k, i) || (mgi_rows_of(o) != 1 && mgi_cols_of(o) != 1)) return 1;
-  for (int x = 0; x < i && p->group; x++) /* it may become a vector in shared memory */
-    if (k->op[x].loop == o->loop && mgi_part_squares(k, c, x, cut) && mgi_made_only_of(k, i, x)) return 1;
+  if ((mgi_rows_of(o) != 1 && mgi_cols_of(o) != 1) || !mg_flat_finds(k, i, mgi_look_dear, NULL)) return 1;
+  for (int x = 0; x < i && p->group; x++) { /* it may become a vector in shared memory */
+    if (k->op[x].loop != o->loop || !mgi_part_squares(k, c, x, cut)) continue;
+    if (!mg_flat_finds(k, i, mgi_look_other, &x)) return 1;
+  }
   return 0;
 }
 MGI_FN int mgi_parts_ring(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int loop, int8_t *cut) {

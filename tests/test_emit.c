@@ -1294,6 +1294,78 @@ static void test_nvcc(void **state) {
     }
 }
 
+/* The µGraph of the text: "DEEP v" stands for 40 lines, each the double of the one before, from v on, and t40 for the last. */
+static mg_graph *parse_deep(const char *text) {
+  char full[8192], from[16];
+  size_t n = 0;
+  while (*text) {
+    const size_t line = strcspn(text, "\n") + 1;
+    if (sscanf(text, " DEEP %15s", from) == 1) {
+      for (int k = 1; k <= 40; k++) {
+        if (k > 1) snprintf(from, sizeof from, "t%d", k - 1);
+        n += (size_t)snprintf(full + n, sizeof full - n, "t%d = add(%s, %s)\n", k, from, from);
+      }
+    } else n += (size_t)snprintf(full + n, sizeof full - n, "%.*s", (int)line, text);
+    text += line;
+  }
+  return parse(full);
+}
+/* Each value is read twice by the next: what is asked of expressions goes by values, not by the 2^40 paths to their leaves. */
+static void test_shared_operands(void **state) {
+#define XW "program deep\ninput X : f16[16, 64]\ninput W : f16[64, 32]\nO = kernel grid=(x=1) threads=128 {\n"
+#define LOADS "x = load X {x->*, i->1}\nw = load W {x->1, i->0}\n"
+#define QKV "program deep\ninput Q : f16[16, 64]\ninput K : f16[64, 128]\ninput V : f16[128, 64]\n" \
+            "O = kernel grid=(x=1) threads=128 {\nq = load Q {x->0}\nfor i=2 {\nk = load K {x->*, i->1}\n" \
+            "v = load V {x->*, i->0}\ns = matmul(q, k)\n"
+#define ENDS "}\noutput O\n"
+#define SUMS "a = accum(p) {i->+}\nb = accum(r) {i->+}\no = div(a, b)\nstore o {x->0}\n"
+  static const char *const deep[] = {
+      XW "for i=4 {\n" LOADS "e = exp(x)\nDEEP e\np = matmul(t40, w)\n}\na = accum(p) {i->+}\nstore a {x->1}\n" ENDS,
+      XW "for i=4 {\n" LOADS "DEEP w\np = matmul(x, t40)\n}\na = accum(p) {i->+}\nstore a {x->1}\n" ENDS,
+      XW "for i=4 {\n" LOADS "p = matmul(x, w)\nDEEP x\ns = sum(sqr(t40), dim=1)\n}\n"
+         "o = div(accum(p) {i->+}, sqrt(accum(s) {i->+}))\nstore o {x->1}\n" ENDS,
+      XW "for i=4 {\n" LOADS "p = matmul(x, w)\n}\na = accum(p) {i->+}\nDEEP a\no = exp(t40)\nstore o {x->1}\n" ENDS,
+      XW "for i=4 {\n" LOADS "p = matmul(x, w)\ns = sum(sqr(x), dim=1)\n}\nb = sqrt(accum(s) {i->+})\nDEEP b\n"
+         "o = div(accum(p) {i->+}, t40)\nstore o {x->1}\n" ENDS,
+      XW "y = load X {x->*}\nb = sqrt(sum(sqr(y), dim=1))\nDEEP b\nfor i=4 {\n" LOADS "p = matmul(div(x, t40), w)\n}\n"
+         "a = accum(p) {i->+}\nstore a {x->1}\n" ENDS,
+      XW "x = load X {x->0}\nDEEP x\ne = exp(sub(t40, max(t40, dim=1)))\no = div(e, sum(e, dim=1))\nstore o {x->0}\n" ENDS,
+      XW "for i=4 {\nx = load X {x->*, i->1}\nDEEP x\n}\no = accum(t40) {i->1}\nstore o {x->*}\n" ENDS,
+      QKV "e = exp(s)\nDEEP e\np = matmul(t40, v)\nr = sum(t40, dim=1)\n}\n" SUMS ENDS,
+      QKV "DEEP s\ne = exp(t40)\np = matmul(e, v)\nr = sum(e, dim=1)\n}\n" SUMS
+          "plan { stages=2 warps_m=1 warps_n=4 warps_k=1 }\n" ENDS,
+      QKV "DEEP s\np = matmul(t40, v)\n}\na = accum(p) {i->+}\nstore a {x->0}\n" ENDS,
+      XW "for i=4 {\n" LOADS "n = sum(sqr(x), dim=1)\nDEEP n\np = matmul(div(x, exp(t40)), w)\n}\na = accum(p) {i->+}\n"
+         "store a {x->1}\n" ENDS,
+      XW "for i=4 {\n" LOADS "DEEP x\nn = sum(t40, dim=1)\np = matmul(div(x, n), w)\n}\na = accum(p) {i->+}\n"
+         "store a {x->1}\n" ENDS,
+      "program deep\ninput X : f16[64, 32] @ [1, 0]\nO = kernel grid=(x=1) threads=128 {\nx = load X {x->1}\nDEEP x\n"
+      "o = div(x, sum(t40, dim=0))\nstore o {x->1}\n" ENDS,
+      XW "x = load X {x->0}\ne = exp(x)\nr = sum(e, dim=1)\nDEEP r\no = div(e, exp(t40))\nstore o {x->0}\n" ENDS,
+      "program deep\ninput X : f16[64, 512]\ninput W : f16[512, 256]\nO = kernel grid=(x=4) threads=128 {\nfor i=4 {\n"
+      LOADS "DEEP x\np = matmul(t40, w)\nr = sum(sqr(t40), dim=1)\n}\no = div(accum(p) {i->+}, sqrt(accum(r) {i->+}))\n"
+      "store o {x->1}\nplan { stages=3 warps_m=1 warps_n=1 warps_k=4 ring=warp }\n" ENDS,
+  };
+  (void)state;
+  alarm(60);
+  for (size_t k = 0; k < sizeof deep / sizeof *deep; k++) {
+    mg_graph *g = parse_deep(deep[k]);
+    char *cu = emit(g, "sm_90a");
+    assert_true(has(cu, "mg_dev_ADD("));
+    mg_flat flat;
+    assert_int_equal(mg_flat_of(g->ops[1].sub, &flat), 1);
+    mg_flat_unshifted(&flat);
+    free(cu);
+    mg_graph_free(g);
+  }
+  alarm(0);
+#undef XW
+#undef LOADS
+#undef QKV
+#undef ENDS
+#undef SUMS
+}
+
 int main(int argc, char **argv) {
   if (argc > 1) seed = strtoull(argv[1], NULL, 0);
   if (argc > 2) cases = atoi(argv[2]);
@@ -1303,6 +1375,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_file), cmocka_unit_test(test_typed_launch), cmocka_unit_test(test_split), cmocka_unit_test(test_refused), cmocka_unit_test(test_plan_words), cmocka_unit_test(test_user_rows), cmocka_unit_test(test_other_forms), cmocka_unit_test(test_names), cmocka_unit_test(test_found), cmocka_unit_test(test_barriers),
     cmocka_unit_test(test_four_programs), cmocka_unit_test(test_nested), cmocka_unit_test(test_merges), cmocka_unit_test(test_single_rows), cmocka_unit_test(test_warp_rings), cmocka_unit_test(test_strips), cmocka_unit_test(test_squares), cmocka_unit_test(test_chain_rings), cmocka_unit_test(test_residency), cmocka_unit_test(test_unplanned), cmocka_unit_test(test_chains), cmocka_unit_test(test_shifts), cmocka_unit_test(test_warpgroups), cmocka_unit_test(test_group_rings), cmocka_unit_test(test_tensor_copies), cmocka_unit_test(test_proxies), cmocka_unit_test(test_random_sizes), cmocka_unit_test(test_calibration), cmocka_unit_test(test_nvcc),
+    cmocka_unit_test(test_shared_operands),
   };
   if (getenv("ONLY")) cmocka_set_test_filter(getenv("ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -418,6 +418,27 @@ mkdir -p 'a clone' && cp -r ../../Makefile ../../*.h ../../mirage_cuda.cuh ../..
 make -s -C 'a clone' CFLAGS=-O0 build/mirage >out 2>err; ok $? "make in a path with a space"
 status 0 "check in a path with a space" 'a clone/build/mirage' check best.cu
 
+# Each value is read twice by the next, 40 times: no command goes path by path.
+doubles() { local from=$1 k; for ((k = 1; k <= 40; k++)); do echo "t$k = add($from, $from)"; from=t$k; done; }
+{
+  printf 'program deep\ninput X : f32[16, 64]\ninput W : f32[64, 32]\nq = exp(matmul(X, W))\n'
+  doubles q
+  printf 'O = sqrt(div(t40, max(t40, dim=1)))\noutput O\n'
+} >deep.mg
+{
+  printf 'program deep\ninput X : f32[16, 64]\ninput W : f32[64, 32]\nY = kernel grid=(x=1) threads=128 {\nfor i=4 {\n'
+  printf 'x = load X {x->*, i->1}\nw = load W {x->1, i->0}\ne = exp(x)\n'
+  doubles e
+  printf 'p = matmul(t40, w)\nr = sum(sqr(t40), dim=1)\n}\no = div(accum(p) {i->+}, sqrt(accum(r) {i->+}))\nstore o {x->1}\n}\n'
+  printf 'O = div(Y, max(Y, dim=1))\noutput O\n'
+} >deep_kernel.mg
+for f in deep.mg deep_kernel.mg; do
+  for c in print dot emit explain "verify $f"; do status 0 "$c $f" timeout 20 "$m" $c $f; done
+done
+status 0 "search deep.mg" timeout 60 "$m" search deep.mg --no-measure --time-limit 1
+status 0 "check deep_kernel.mg" timeout 60 "$m" check deep_kernel.mg
+timeout 60 "$m" run deep_kernel.mg >out 2>err; [ $? = 0 ] || grep -q GPU err; ok $? "run deep_kernel.mg ends, on a GPU or without one"
+
 # Bytes of any kind: status 0 or 3, never a signal.
 python3 - <<'E'
 import random
