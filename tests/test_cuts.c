@@ -1,6 +1,8 @@
 /* Tests of which segments a program is cut into, and of what is left out before it costs anything, with the emitter in hand.
    gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_cuts.c -o build/test_cuts -lcmocka -lm -lpthread -ldl && build/test_cuts */
+#ifndef MGT_LINKED
 #define MIRAGE_IMPLEMENTATION
+#endif
 #include "mirage_search.h"
 #include "mirage_cuda.cuh"
 

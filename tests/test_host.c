@@ -11,7 +11,9 @@
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
+#ifndef MGT_LINKED
 #define MIRAGE_IMPLEMENTATION
+#endif
 #include "mirage.h"
 #include "mirage_verify.h"
 #include "mirage_cuda.cuh"
@@ -38,6 +40,13 @@ static uint64_t pick(uint64_t n) { /* below n */
   rng ^= rng >> 7;
   rng ^= rng << 17;
   return (rng >> 11) % n;
+}
+
+static int written(const char *path, const char *text) {
+  FILE *f = fopen(path, "wb");
+  const size_t n = strlen(text);
+  const int whole = f && fwrite(text, 1, n, f) == n;
+  return f && fclose(f) == 0 && whole;
 }
 
 static const struct { const char *name, *arch, *text; } kernels[] = {
@@ -323,7 +332,7 @@ static void make_compiler(void) {
   snprintf(script, sizeof script,
            "#!/bin/sh\nmade= was=\nfor a in \"$@\"; do [ \"$was\" = -o ] && made=$a; was=$a; done\nkept=%s/$MGT_KEY.${made##*/}\n"
            "[ -f \"$kept\" ] || %s \"$@\" || exit 1\n[ -f \"$kept\" ] && cp \"$kept\" \"$made\" || cp \"$made\" \"$kept\"\n", dir, cxx);
-  assert_true(mgi_cd_write(compiler, script, strlen(script)));
+  assert_true(written(compiler, script));
   assert_int_equal(chmod(compiler, 0700), 0);
 }
 static mg_status check(const mg_graph *g, const char *cu, const char *key, int switch_, int samples, mg_check_report *r, mg_error *e) {
@@ -370,7 +379,7 @@ static void plants_of(int k, int most, int of_class) {
   if (getenv("KEEP")) {
     char path[100];
     snprintf(path, sizeof path, "build/host.%d.cu", k);
-    assert_true(mgi_cd_write(path, cu, strlen(cu)));
+    assert_true(written(path, cu));
   }
   const int first = of_class ? (int)pick((uint64_t)n_planted) : 0;
   int some = !of_class;
@@ -622,7 +631,7 @@ static void rewrites_of(int k, int which, int one) {
     else {
       refused += n;
       print_message("REFUSED: %s, group %d, %s: %s: %s %s\n", kernels[k].name, which, one >= 0 ? rewrites[one].with : "many at once", mg_status_text(s), e.msg, r.difference);
-      if (getenv("KEEP")) assert_true(mgi_cd_write("build/host.refused.cu", cu, strlen(cu)));
+      if (getenv("KEEP")) assert_true(written("build/host.refused.cu", cu));
     }
   }
   free(cu);
@@ -815,7 +824,7 @@ static void waits_between_blocks(void **state) {
     there += replace(&cu, "%helper%", waits[w].helper, 1, NULL) - 1;
     if (there < 1 || (waits[w].find2 && !replace(&cu, waits[w].find2, waits[w].with2, -1, NULL))) fail_msg("wait %d is not in %s", w, kernels[k].name);
     snprintf(key, sizeof key, "b%d", w);
-    if (getenv("KEEP")) assert_true(mgi_cd_write("build/host.wait.cu", cu, strlen(cu)));
+    if (getenv("KEEP")) assert_true(written("build/host.wait.cu", cu));
     const mg_status s = check(g, cu, key, 0, waits[w].samples, &r, &e);
     if (s != waits[w].status || (waits[w].says[0] && !strstr(s == MG_NOT_FOUND ? r.difference : e.msg, waits[w].says))) {
       wrong_ones++;
