@@ -15,7 +15,7 @@ CFLAGS ?= -O2
 STD := -std=c11 $(WARN) -I'$(CURDIR)'
 LIBS := -lm -lpthread -ldl
 CJSON := $(shell $(CC) -E -include cjson/cJSON.h -x c /dev/null >/dev/null 2>&1 && echo -DMIRAGE_CJSON -lcjson)
-SAN := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+SAN := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 HEADERS := mirage.h mirage_verify.h mirage_plan.h mirage_search.h mirage_cuda.cuh
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 FUZZERS := $(patsubst tests/%.c,%,$(wildcard tests/fuzz_*.c))
@@ -94,7 +94,7 @@ test-sanitize: $(TESTS:%=build/san/%) $(FUZZERS:%=build/san/%)
 # The threads of a search under the thread sanitizer: a selection, as it is slow there.
 build/tsan/test_%: tests/test_%.c $(wildcard tests/*.h) $(HEADERS)
 	@mkdir -p build/tsan
-	$(CC) $(STD) -O1 -g -fsanitize=thread $< -o $@ -lcmocka $(LIBS)
+	$(CC) $(STD) -O1 -g1 -fsanitize=thread $< -o $@ -lcmocka $(LIBS)
 
 test-tsan: $(THREADED)
 	@tests/run.sh $^
