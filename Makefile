@@ -78,7 +78,7 @@ demo:
 	@$(MAKE) --no-print-directory build/mirage
 	@tests/demo.sh
 
-# Builds first, with what -j gives; then every test in turn; the last line is the sum.
+# Builds first, with what -j gives; then every test (tests/run.sh); the last line is the sum.
 test:
 	@tests/deps.sh
 	@$(MAKE) --no-print-directory test-build
