@@ -7047,6 +7047,24 @@ static uint32_t mgi_pv_shorten(mgi_prover *P, uint32_t p, int n, uint32_t *var) 
   }
   return p;
 }
+/* The same of p in the indices that *where leaves: where that has variables too, those of both go together. */
+static uint32_t mgi_pv_regroup_in(mgi_prover *P, uint32_t p, uint32_t *where, int *n, uint32_t *var) {
+  if (!P->node[*where].vars) return mgi_pv_regroup(P, p, n, var, MGI_PV_BOUND);
+  const uint32_t w[3] = {MGI_PV_LESS, 0, 0}, mark = mgi_pv_intern(P, w, 3); /* what marks the bounds' term */
+  uint32_t both = mgi_pv_add(P, p, mgi_pv_mul(P, *where, mgi_pv_atom(P, mark, 1)));
+  both = mgi_pv_regroup(P, both, n, var, MGI_PV_BOUND);
+  both = mgi_pv_shorten(P, both, *n, var);
+  p = MGI_PV_ZERO, *where = mgi_pv_number(P, 1, 1);
+  for (uint32_t k = 0; k < mgi_pv_count(P, both) && !P->bad; k++) {
+    mgi_pv_term t = mgi_pv_at(P, both, k);
+    uint32_t one = mgi_pv_single(P, t.mono, t.num, t.den);
+    int marked = 0;
+    for (uint32_t j = 0; j < mgi_pv_powers(P, t.mono); j++) marked |= mgi_pv_word(P, t.mono, 1 + 2 * j) == mark;
+    if (marked) *where = mgi_pv_mul(P, one, mgi_pv_atom(P, mark, -1));
+    else p = mgi_pv_add(P, p, one);
+  }
+  return p;
+}
 /* The sum of a monomial. */
 static uint32_t mgi_pv_sum_mono(mgi_prover *P, uint32_t mono, int n, const uint32_t *over) {
   uint32_t var[MGI_PV_BOUND + 4], p = mgi_pv_single(P, mono, 1, 1), r = mgi_pv_number(P, 1, 1);
@@ -7182,20 +7200,7 @@ static uint32_t mgi_pv_top(mgi_prover *P, int n, const uint32_t *var, uint32_t p
       return mgi_pv_add(P, mgi_pv_mul(P, factor, mgi_pv_scale(P, mgi_pv_rise(P, like, arg), sign, 1)), shift);
     }
   }
-  if (P->node[where].vars) { /* the variables of both, together */
-    const uint32_t w[3] = {MGI_PV_LESS, 0, 0}, mark = mgi_pv_intern(P, w, 3); /* what marks the bounds' term */
-    uint32_t both = mgi_pv_regroup(P, mgi_pv_add(P, body, mgi_pv_mul(P, where, mgi_pv_atom(P, mark, 1))), &m, v, MGI_PV_BOUND);
-    both = mgi_pv_shorten(P, both, m, v);
-    body = MGI_PV_ZERO, where = mgi_pv_number(P, 1, 1);
-    for (uint32_t k = 0; k < mgi_pv_count(P, both) && !P->bad; k++) {
-      mgi_pv_term t = mgi_pv_at(P, both, k);
-      uint32_t one = mgi_pv_single(P, t.mono, t.num, t.den);
-      int marked = 0;
-      for (uint32_t j = 0; j < mgi_pv_powers(P, t.mono); j++) marked |= mgi_pv_word(P, t.mono, 1 + 2 * j) == mark;
-      if (marked) where = mgi_pv_mul(P, one, mgi_pv_atom(P, mark, -1));
-      else body = mgi_pv_add(P, body, one);
-    }
-  } else body = mgi_pv_regroup(P, body, &m, v, MGI_PV_BOUND);
+  body = mgi_pv_regroup_in(P, body, &where, &m, v);
   if (P->bad) return MGI_PV_ZERO;
   mask = 0;
   for (int k = 0; k < m; k++) mask |= (uint64_t)1 << v[k];
@@ -8569,20 +8574,7 @@ static uint32_t mgi_pv_condition(mgi_prover *P, uint32_t kind, uint32_t p, int n
   }
   if (P->bad) return MGI_PV_ZERO;
   if (!m) where = mgi_pv_number(P, 1, 1);
-  if (m && P->node[where].vars) { /* the variables of both, together: the bounds' term is marked */
-    const uint32_t w[3] = {MGI_PV_LESS, 0, 0}, mark = mgi_pv_intern(P, w, 3);
-    uint32_t both = mgi_pv_regroup(P, mgi_pv_add(P, p, mgi_pv_mul(P, where, mgi_pv_atom(P, mark, 1))), &m, v, MGI_PV_BOUND);
-    both = mgi_pv_shorten(P, both, m, v);
-    p = MGI_PV_ZERO, where = mgi_pv_number(P, 1, 1);
-    for (uint32_t k = 0; k < mgi_pv_count(P, both) && !P->bad; k++) {
-      mgi_pv_term t = mgi_pv_at(P, both, k);
-      uint32_t one = mgi_pv_single(P, t.mono, t.num, t.den);
-      int marked = 0;
-      for (uint32_t j = 0; j < mgi_pv_powers(P, t.mono); j++) marked |= mgi_pv_word(P, t.mono, 1 + 2 * j) == mark;
-      if (marked) where = mgi_pv_mul(P, one, mgi_pv_atom(P, mark, -1));
-      else p = mgi_pv_add(P, p, one);
-    }
-  } else if (m) p = mgi_pv_regroup(P, p, &m, v, MGI_PV_BOUND);
+  if (m) p = mgi_pv_regroup_in(P, p, &where, &m, v);
   if (P->bad) return MGI_PV_ZERO;
   if (kind != MGI_PV_USED) {
     mgi_pv_content(P, p, &num, &den);
