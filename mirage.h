@@ -4871,10 +4871,11 @@ static mg_status mgi_rest_wanted(mg_rest *r, const mg_graph *const *g, int graph
   }
   return s;
 }
-/* A name that no tensor of g has but t, which may be none: `name`, or that with more behind it. */
-static const char *mgi_rest_name(const mg_graph *g, uint32_t t, const char *name, char buf[65]) {
+/* A name that no tensor of g has but t, which may be none, and none of h, which may be NULL: `name`, or with more. */
+static const char *mgi_rest_name(const mg_graph *g, uint32_t t, const mg_graph *h, const char *name, char buf[65]) {
   snprintf(buf, 65, "%.60s", name);
-  for (int k = 2; mg_find(g, buf).id && mg_find(g, buf).id != t; k++) snprintf(buf, 65, "%.48s_%d", name, k);
+  for (int k = 2; (mg_find(g, buf).id && mg_find(g, buf).id != t) || (h && mg_find(h, buf).id); k++)
+    snprintf(buf, 65, "%.48s_%d", name, k);
   return buf;
 }
 /* Marks in keep[] the operators of g that its rest has; given[]: what ends there, an input or a gather's result.  Of these,
@@ -4920,7 +4921,7 @@ static mg_status mgi_rest_make(mg_rest *r, const mg_graph *const *g, int which, 
     const uint32_t own = r->pick[k].op[which] ? h->ops[r->pick[k].op[which]].out[0].id : 0;
     mg_tensor_info like = g[0]->tensors[o->out[0].id];
     char name[65];
-    like.name = mgi_rest_name(h, own, own ? h->tensors[own].name : like.name, name);
+    like.name = mgi_rest_name(h, own, NULL, own ? h->tensors[own].name : like.name, name);
     r->pick[k].input = (int)to->n_in;
     made[k] = mg_input_like(to, &like, NULL);
     for (int d = 0; d < like.shape.rank && symbols; d++) {
@@ -5028,11 +5029,7 @@ mg_status mg_rest_join(const mg_graph *g, const mg_rest *r, const mg_graph *rest
     const uint32_t other = mg_find(g, own->tensors[t].name).id;
     char name[65];
     if (!other || g->tensors[other].dtype != MG_I32) continue;
-    for (int k = 2;; k++) {
-      snprintf(name, sizeof name, "%.48s_%d", g->tensors[other].name, k);
-      if (!mg_find(own, name).id && !mg_find(g, name).id) break;
-    }
-    mg_named(own, is, name);
+    mg_named(own, is, mgi_rest_name(own, 0, g, own->tensors[t].name, name));
   }
   for (uint32_t k = 0; s == MG_OK && own && k < g->n_in; k++)
     if (r->in[k] >= 0) map[own->in[r->in[k]].id] = in[k];
@@ -5594,15 +5591,16 @@ mg_status mg_parallel_resize(const mg_parallel *p, int which, const int64_t *ext
 }
 
 /* ------------------------------------------------------------------------------------------ >>symbols
-   A symbol's dimensions are classes of an index, each cut once at most in a kernel.  Write c for the chunk of an axis that
-   cuts one, and so counts its symbol n: its count is ceil(n / c), all other axes keep theirs.  Where no class of the symbol is
-   contracted, the member at any n is of the family that Theorem C of mirage_verify.h speaks of, and output row i of each is one
-   function of the input rows i.  Example: sym n in 1..4096, X : f16[n, 64], kernel grid=(x=ceil(n/128)), load X {x->0}.
-   Where one is, the members are well formed at every n, as no other size follows n: not a count, not a constant.  A mean is a
-   sum times 1/n, with n as written, and so it is refused.  Example: sym p in 1..2048, V : f16[p, 64], for i=ceil(p/64),
-   load V {i->0}, accum(..) {i->+}. */
+   A symbol's dimensions are classes of an index, each cut once at most in a kernel.  Write c for the chunk of an axis
+   that cuts one, and so counts its symbol n: its count is ceil(n / c), all other axes keep theirs.  Where no class of
+   the symbol is contracted, the member at any n is of the family that Theorem C of mirage_verify.h speaks of, and
+   output row i of each is one function of the input rows i.  Example: sym n in 1..4096, X : f16[n, 64], kernel
+   grid=(x=ceil(n/128)), load X {x->0}.  Where one is, the members are well formed at every n, as no other size follows
+   n: not a count, not a constant.  A mean is a sum times 1/n, with n as written, and so it is refused.  Example: sym p
+   in 1..2048, V : f16[p, 64], for i=ceil(p/64), load V {i->0}, accum(..) {i->+}. */
 
-/* The symbol, as 1 + its number, that axis a of level graph `level` cuts, or 0.  No symbol is cut twice (mgi_symbols_hold). */
+/* The symbol, as 1 + its number, that axis a of level graph `level` cuts, or 0.  No symbol is cut twice
+   (mgi_symbols_hold). */
 static uint32_t mgi_symbol_cut(const mgi_symbols *S, uint32_t level, uint32_t a) {
   const int c = S->p.axis[level * (MG_MAX_AXES + 1) + a];
   return c >= 0 ? S->of[c] : 0;
@@ -5654,7 +5652,8 @@ static const mg_symbol *mgi_symbol_at(const mgi_symbols *S, const mg_graph *g, m
   const mgi_label *x = &mgi_labels(&S->p, mg_parallel_level(&S->p, 0, g), t)[d];
   return x->c >= 0 && !x->n && S->of[x->c] ? &S->g->symbol[S->of[x->c] - 1] : NULL;
 }
-/* A contracted symbol whose extent is a constant of kernel-level g: a sum over it is divided by its most.  NULL: none. */
+/* A contracted symbol whose extent is a constant of kernel-level g: a sum over it is divided by its most.
+   NULL: none. */
 static const mg_symbol *mgi_symbols_mean(const mgi_symbols *S) {
   const mg_graph *g = S->g;
   for (uint32_t k = 1; k < g->n_ops; k++) {
@@ -5728,7 +5727,8 @@ mg_status mg_rename(mg_graph *g, const char *name, mg_error *e) {
   return MG_OK;
 }
 
-/* Where a reshape's text has a symbol, its result runs with it, and nowhere else: [4, n] is not [n, 4] where n is at most 4. */
+/* Where a reshape's text has a symbol, its result runs with it, and nowhere else: [4, n] is not [n, 4]
+   where n is at most 4. */
 static void mgi_shapes_hold(mgi_parser *P, const mg_graph *g) {
   mgi_symbols S;
   const mg_status s = mgi_symbols_open(g, &S, P->e);

@@ -9505,22 +9505,31 @@ MGI_FN double mgi_safe_work(const mg_graph *g) {
   mg_part_free(&part);
   return work;
 }
-/* The rest of a program with gathers and argmaxes (mg_rest_of), which take indices and keep what they hand on: what it is emitted
-   as.  Of an edited file that would be another text.  program: may be NULL. */
-MGI_FN mg_status mgi_safe_rest(const mg_graph *program, const mg_graph *ugraph, const char *cu_text, const char *arch, mg_rest *R, char **text, mg_error *e) {
+/* Of a µGraph with gathers and argmaxes, which take indices and keep what they hand on, the rest (mg_rest_of):
+   *program, which may be NULL, *ugraph and *cu_text become its.  Of an edited file that would be another text.  Of any
+   other µGraph nothing changes.  R and *text are the caller's to free, whatever comes back. */
+MGI_FN mg_status mgi_safe_rest(const mg_graph **program, const mg_graph **ugraph, const char **cu_text,
+                               const char *arch, mg_rest *R, char **text, mg_error *e) {
   static const char include[] = "#include \"mirage_cuda.cuh\"";
   mg_emit_config emit;
   char *own = NULL;
   memset(&emit, 0, sizeof emit), memset(R, 0, sizeof *R);
   emit.arch = arch, *text = NULL;
-  mg_status s = mg_cuda_emit(ugraph, &emit, &own, e);
-  const char *code = s == MG_OK ? strstr(own, include) : NULL, *given = strstr(cu_text, include);
+  if (!mg_has_picks(*ugraph)) return MG_OK;
+  mg_status s = mg_cuda_emit(*ugraph, &emit, &own, e);
+  const char *code = s == MG_OK ? strstr(own, include) : NULL, *given = strstr(*cu_text, include);
   if (s == MG_OK && (!code || !given || strcmp(code, given)))
-    s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "of an edited file, or one for another architecture, with gathers or argmaxes there are no numerics");
+    s = mg_fail(e, MG_UNSUPPORTED, (*ugraph)->name,
+                "of an edited file, or one for another architecture, with gathers or argmaxes there are no numerics");
   mg_string_free(own);
-  if (s == MG_OK) s = mg_rest_of(program ? program : ugraph, program ? ugraph : NULL, R, e);
-  if (s == MG_OK && !R->g[0]) s = mg_fail(e, MG_UNSUPPORTED, ugraph->name, "it computes nothing but gathers and argmaxes");
-  return s == MG_OK ? mg_cuda_emit(R->g[program != NULL], &emit, text, e) : s;
+  if (s == MG_OK) s = mg_rest_of(*program ? *program : *ugraph, *program ? *ugraph : NULL, R, e);
+  if (s == MG_OK && !R->g[0])
+    s = mg_fail(e, MG_UNSUPPORTED, (*ugraph)->name, "it computes nothing but gathers and argmaxes");
+  if (s == MG_OK) s = mg_cuda_emit(R->g[*program != NULL], &emit, text, e);
+  if (s != MG_OK) return s;
+  *ugraph = R->g[*program != NULL], *cu_text = *text;
+  if (*program) *program = R->g[0];
+  return MG_OK;
 }
 mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, const char *cu_text, const mg_check_config *cfg, mg_numerics_report *r, mg_error *e) {
   enum { MOST = 8, MGI_SAFE_ROWS = 16 }; /* of a symbol, more say no more: they are parallel */
@@ -9531,6 +9540,8 @@ mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, cons
   char headers[400], dir[400] = "", source[600], so[600];
   mgi_safe_task task[MOST];
   mgi_child child[MOST];
+  mg_rest rest;
+  char *text = NULL;
   int started = 0;
   memset(&none, 0, sizeof none);
   memset(&small, 0, sizeof small);
@@ -9542,17 +9553,8 @@ mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, cons
   const int timeout_s = cfg->timeout_s > 0 ? cfg->timeout_s : 300;
   mg_status s = mgi_cd_meant(cu_text, &ugraph, &own, e);
   if (s != MG_OK) return s;
-  if (mg_has_picks(ugraph)) {
-    mg_rest R;
-    char *text = NULL;
-    s = mgi_safe_rest(program, ugraph, cu_text, NULL, &R, &text, e);
-    if (s == MG_OK) s = mg_cuda_numerics(program ? R.g[0] : NULL, R.g[program != NULL], text, cfg, r, e);
-    mg_string_free(text);
-    mg_rest_free(&R);
-    mg_graph_free(own);
-    return s;
-  }
-  if (program) s = mg_verify_signature(program, ugraph, e);
+  s = mgi_safe_rest(&program, &ugraph, &cu_text, NULL, &rest, &text, e);
+  if (s == MG_OK && program) s = mg_verify_signature(program, ugraph, e);
   if (s == MG_OK) s = mgi_safe_sizes(program, ugraph, &small, &sized, e);
   const mg_graph *g = small.graph, *yardstick = sized;
   const int64_t *sym = NULL;
@@ -9608,6 +9610,8 @@ mg_status mg_cuda_numerics(const mg_graph *program, const mg_graph *ugraph, cons
   mg_graph_free(sized);
   mg_graph_free(member);
   mg_reduced_free(&small);
+  mg_string_free(text);
+  mg_rest_free(&rest);
   mg_graph_free(own);
   return s;
 }
@@ -10426,20 +10430,13 @@ mg_status mg_cuda_run_numerics(const mg_graph *program, const mg_graph *ugraph, 
   mgi_run_compiler(cfg, arch, &compile);
   s = mgi_cd_meant(cu_text, &ugraph, &own, e);
   if (s != MG_OK) return s;
-  if (mg_has_picks(ugraph)) {
-    mg_rest R;
-    char *text = NULL;
-    s = mgi_safe_rest(program, ugraph, cu_text, arch, &R, &text, e);
-    if (s == MG_OK) s = mg_cuda_run_numerics(program ? R.g[0] : NULL, R.g[program != NULL], text, cfg, r, e);
-    mg_string_free(text);
-    mg_rest_free(&R);
-    mg_graph_free(own);
-    return s;
-  }
   mg_graph *sized = NULL;
+  mg_rest rest;
+  char *text = NULL;
   int64_t value[MG_MAX_SYMBOLS];
   const int64_t *sym = NULL, *same = NULL;
-  if (program) s = mg_verify_signature(program, ugraph, e);
+  s = mgi_safe_rest(&program, &ugraph, &cu_text, arch, &rest, &text, e);
+  if (s == MG_OK && program) s = mg_verify_signature(program, ugraph, e);
   if (s == MG_OK && program) s = mgi_cd_member(&program, &sized, cfg->sym, INT64_MAX, value, &same, e);
   if (s == MG_OK) s = mgi_cd_member(&ugraph, &own, cfg->sym, INT64_MAX, value, &sym, e);
   R.program = program ? program : ugraph, R.g = ugraph, R.so_path = path;
@@ -10454,6 +10451,8 @@ mg_status mg_cuda_run_numerics(const mg_graph *program, const mg_graph *ugraph, 
   mg_part_free(&R.part);
   mgi_tensors_free(&R.x);
   mg_graph_free(sized);
+  mg_string_free(text);
+  mg_rest_free(&rest);
   mg_graph_free(own);
   return s;
 }
@@ -11254,7 +11253,9 @@ MGI_FN int mgi_cu_finds(const mgi_cu_kernel *K, uint32_t t, mg_flat_look *look, 
 MGI_FN int mgi_cu_by_elements(const mg_flat *k, int i, const mgi_cu_val_info *v) {
   return v->home == MGI_CU_AT_INLINE && mg_op_row((mg_opcode)k->op[i].code)->elementwise;
 }
-MGI_FN const mgi_cu_val_info *mgi_cu_home_of(const mgi_cu_wanted *w, int i) { return &w->v[mgi_cu_at_place(w->K, i + 1)]; }
+MGI_FN const mgi_cu_val_info *mgi_cu_home_of(const mgi_cu_wanted *w, int i) {
+  return &w->v[mgi_cu_at_place(w->K, i + 1)];
+}
 /* Whether there is a leaf that only an accumulator holds. */
 MGI_FN int mgi_cu_look_acc(const mg_flat *k, int i, void *what) {
   const mgi_cu_val_info *v = mgi_cu_home_of((const mgi_cu_wanted *)what, i);
@@ -12797,7 +12798,8 @@ MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t) {
 MGI_FN uint32_t mgi_cu_vector_from(mgi_cu_kernel *K, uint32_t x, int *divides) {
   for (uint32_t t = 1; t < K->b->n_tensors; t++) {
     if (t == x || K->b->tensors[t].scope != K->loop || K->v[t].rows != K->v[x].rows || K->v[t].cols != K->v[x].cols) continue;
-    if (mgi_cu_finds(K, t, mgi_cu_look_other, x) || !mg_flat_ends_in(&K->flat, mgi_cu_place(K, x), mgi_cu_place(K, t), 0)) continue;
+    if (mgi_cu_finds(K, t, mgi_cu_look_other, x)) continue;
+    if (!mg_flat_ends_in(&K->flat, mgi_cu_place(K, x), mgi_cu_place(K, t), 0)) continue;
     const int found = mgi_cu_lives(K, t, MG_AT_VECTOR);
     *divides = found == 2;
     if (found) return t;
@@ -14327,7 +14329,8 @@ MGI_FN int mgi_cu_look_no_load(const mg_flat *k, int i, void *what) {
   if (code == MG_OP_LOAD) return w->K->b->ops[i + 1].scope != w->x;
   return mgi_cu_home_of(w, i)->home != MGI_CU_AT_INLINE || code >= MG_OP_TABLE_END ? 1 : -1;
 }
-/* 1 if operator k is a sum or maximum, of each iteration's own, of values that are computed from loads of its loop alone. */
+/* 1 if operator k is a sum or maximum, of each iteration's own, of values that are computed from loads of its loop
+   alone. */
 MGI_FN int mgi_cu_of_loads(mgi_cu_kernel *K, const mgi_cu_val_info *fresh, uint32_t k) {
   const mg_op_node *o = &K->b->ops[k];
   mgi_cu_wanted w = {K, fresh, o->scope};

@@ -261,8 +261,8 @@ enum { MG_UNDO_NONE, MG_UNDO_FACTOR, MG_UNDO_LOG }; /* one value a row: its fact
 
 /* 0: the block graph has more operators, or tensors, than the flat form. */
 int mg_flat_of(const mg_graph *block, mg_flat *k);
-/* 1 if `look` finds something in value i or in what it is computed of: of each it says 1 (here it is), 0 (not here, nor in
-   its operands) or -1 (look at its operands).  Each value is looked at once, however many paths lead to it. */
+/* 1 if `look` finds something in value i or in what it is computed of: of each it says 1 (here it is), 0 (not here, nor
+   in its operands) or -1 (look at its operands).  Each value is looked at once, however many paths lead to it. */
 typedef int mg_flat_look(const mg_flat *k, int i, void *what);
 int mg_flat_finds(const mg_flat *k, int i, mg_flat_look *look, void *what);
 void mg_flat_join(mg_flat_op *o);                     /* what was read as MG_OP_CONCAT_MATMUL becomes a product */
@@ -1674,7 +1674,8 @@ void mg_flat_maxima(const mg_flat *k, const mg_chains *c, mg_maxima *m) { mgi_ma
 /* 1 if product i takes from its left an exponential of a product, or what is made of one, that nothing has divided. */
 MGI_FN int mgi_takes_raw(const mg_flat *k, int i) {
   const mg_flat_op *o = &k->op[i];
-  return o->code == MG_OP_MATMUL && mg_flat_has_product(k, o->in[0]) && mg_flat_finds(k, o->in[0], mgi_look_raw_exp, NULL);
+  if (o->code != MG_OP_MATMUL || !mg_flat_has_product(k, o->in[0])) return 0;
+  return mg_flat_finds(k, o->in[0], mgi_look_raw_exp, NULL);
 }
 MGI_FN int mgi_divides(const mg_flat *k) {
   for (int i = 0; i < k->n; i++)

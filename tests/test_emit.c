@@ -1294,7 +1294,8 @@ static void test_nvcc(void **state) {
     }
 }
 
-/* The µGraph of the text: "DEEP v" stands for 40 lines, each the double of the one before, from v on, and t40 for the last. */
+/* The µGraph of the text: "DEEP v" stands for 40 lines, each the double of the one before, from v on, and t40 for the
+   last. */
 static mg_graph *parse_deep(const char *text) {
   char full[8192], from[16];
   size_t n = 0;
@@ -1310,7 +1311,8 @@ static mg_graph *parse_deep(const char *text) {
   }
   return parse(full);
 }
-/* Each value is read twice by the next: what is asked of expressions goes by values, not by the 2^40 paths to their leaves. */
+/* Each value is read twice by the next: what is asked of expressions goes by values, not by the 2^40 paths to their
+   leaves. */
 static void test_shared_operands(void **state) {
 #define XW "program deep\ninput X : f16[16, 64]\ninput W : f16[64, 32]\nO = kernel grid=(x=1) threads=128 {\n"
 #define LOADS "x = load X {x->*, i->1}\nw = load W {x->1, i->0}\n"
@@ -1329,7 +1331,8 @@ static void test_shared_operands(void **state) {
          "o = div(accum(p) {i->+}, t40)\nstore o {x->1}\n" ENDS,
       XW "y = load X {x->*}\nb = sqrt(sum(sqr(y), dim=1))\nDEEP b\nfor i=4 {\n" LOADS "p = matmul(div(x, t40), w)\n}\n"
          "a = accum(p) {i->+}\nstore a {x->1}\n" ENDS,
-      XW "x = load X {x->0}\nDEEP x\ne = exp(sub(t40, max(t40, dim=1)))\no = div(e, sum(e, dim=1))\nstore o {x->0}\n" ENDS,
+      XW "x = load X {x->0}\nDEEP x\ne = exp(sub(t40, max(t40, dim=1)))\n"
+         "o = div(e, sum(e, dim=1))\nstore o {x->0}\n" ENDS,
       XW "for i=4 {\nx = load X {x->*, i->1}\nDEEP x\n}\no = accum(t40) {i->1}\nstore o {x->*}\n" ENDS,
       QKV "e = exp(s)\nDEEP e\np = matmul(t40, v)\nr = sum(t40, dim=1)\n}\n" SUMS ENDS,
       QKV "DEEP s\ne = exp(t40)\np = matmul(e, v)\nr = sum(e, dim=1)\n}\n" SUMS
