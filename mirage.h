@@ -34,9 +34,9 @@
      }
 
    CONTENTS (search for the tag)
-     >>status  >>scalars  >>ops  >>graph  >>build  >>text  >>eval  >>transform          declarations
-     >>arena  >>strings  >>rational  >>shapes  >>builder  >>levels  >>validate  >>parser  >>printer  >>dot
-     >>evaluator  >>resize  >>classes  >>symbols                                         implementation
+     >>status  >>scalars  >>ops  >>graph  >>build  >>text  >>sizes  >>eval  >>transform  declarations
+     >>arena  >>strings  >>rational  >>shapes  >>builder  >>levels  >>validate  >>polynomials  >>parser  >>printer
+     >>dot  >>evaluator  >>resize  >>classes  >>symbols                                         implementation
 
    CONFIGURATION (define before including)
      MG_USER_TYPES(T)      rows added to the storage types from outside, see >>scalars
@@ -679,6 +679,47 @@ mg_status mg_parse_file(const char *path, const mg_config *cfg, mg_graph **out, 
 mg_status mg_print(const mg_graph *program, char **out, mg_error *e);
 mg_status mg_dot(const mg_graph *program, char **out, mg_error *e); /* Graphviz, all levels as clusters */
 void mg_string_free(char *s);
+
+/* -------------------------------------------------------------------------------------------------- >>sizes
+   Extents, counts and bytes that hang on symbols: polynomials with integer coefficients over symbols, each with bounds,
+   and over floor(size / c), which counts as one more unknown.  A pool holds every size once, in canonical form: equal
+   by the rules of rings is identical, n*(m + 1) and m*n + n have one index.  A ceil(x / c) is floor((x + c - 1) / c);
+   of a floor what divides stands outside, floor((8*n + 3) / 4) = 2*n; a floor in a floor is one; one that its bounds
+   pin is a number.  Beyond that floors are opaque: floor(n/2) + floor((n + 1)/2) is n, and has another index.
+   Coefficients, constants and bounds are within -2^62..2^62.  Thread safety: one thread a pool at a time. */
+
+typedef struct mg_sizes mg_sizes; /* a pool */
+typedef uint32_t mg_size; /* of one pool; 0: none, as what it is made of is none or passes a limit, or memory ended */
+enum { MG_MAX_SIZE_SYMBOLS = 16, MG_MAX_SIZE_DEGREE = 8, MG_MAX_SIZE_TERMS = 64 };
+typedef enum mg_order { MG_ORDER_UNDECIDED, MG_ORDER_EQUAL, MG_ORDER_AT_MOST, MG_ORDER_AT_LEAST } mg_order;
+
+mg_sizes *mg_sizes_new(void); /* NULL: no memory */
+void mg_sizes_free(mg_sizes *s);
+/* Why a size was 0, the first time since this was last called; MG_OK: none was. */
+mg_status mg_sizes_error(mg_sizes *s, mg_error *e);
+
+/* A symbol; the k-th that is new takes values[k] in mg_size_at.  A name that is there already has to have its bounds. */
+mg_size mg_size_symbol(mg_sizes *s, const char *name, int64_t least, int64_t most);
+mg_size mg_size_int(mg_sizes *s, int64_t v);
+mg_size mg_size_add(mg_sizes *s, mg_size a, mg_size b);
+mg_size mg_size_sub(mg_sizes *s, mg_size a, mg_size b);
+mg_size mg_size_mul(mg_sizes *s, mg_size a, mg_size b);
+mg_size mg_size_floor(mg_sizes *s, mg_size a, int64_t c); /* a / c rounded towards minus infinity, c > 0 */
+mg_size mg_size_ceil(mg_sizes *s, mg_size a, int64_t c);  /* towards infinity */
+
+/* The size where symbol k is values[k], within its bounds.  MG_LIMIT: a term or a sum of terms passes 2^62. */
+mg_status mg_size_at(const mg_sizes *s, mg_size a, const int64_t *values, int64_t *result, mg_error *e);
+/* Bounds of its values, by intervals: each lies within, some may not be taken.  INT64_MIN, INT64_MAX: none is known. */
+void mg_size_bounds(const mg_sizes *s, mg_size a, int64_t bounds[2]);
+/* AT_MOST: a <= b at all values of the symbols; EQUAL: a = b at all; UNDECIDED: none was shown, any may hold.  For
+   a < b compare a + 1 with b. */
+mg_order mg_size_order(const mg_sizes *s, mg_size a, mg_size b);
+/* Text as in "n*m + 2*ceil(n/64) - 3", one in all pools of the same symbols in order.  Free with mg_string_free. */
+mg_status mg_size_print(const mg_sizes *s, mg_size a, char **out, mg_error *e);
+/* size = ["-"] product {("+" | "-") product}    product = factor {"*" factor}
+   factor = INT | NAME of a symbol | "(" size ")" | ("floor" | "ceil") "(" product "/" INT ")"
+   `where` names the source in errors. */
+mg_size mg_size_parse(mg_sizes *s, const char *text, size_t len, const char *where, mg_error *e);
 
 /* --------------------------------------------------------------------------------------------------- >>eval */
 
@@ -1567,10 +1608,15 @@ int64_t mg_filled(const mg_tensor_info *t, int64_t i) {
 
 static int mgi_good_name(const char *s);
 static int mgi_keyword(const char *s);
+/* 1 if a symbol may have that name: neither a keyword nor what stands before a size in brackets. */
+static int mgi_symbol_name(const char *s) {
+  return mgi_good_name(s) && !mgi_keyword(s) && strcmp(s, "ceil") && strcmp(s, "floor");
+}
 uint32_t mg_symbol_new(mg_graph *g, const char *name, int64_t least, int64_t most) {
   if (!g || g->root->err.status != MG_OK) return 0;
   if (g->up) return mgi_err(g, MG_BAD_INPUT, "sym", "a program has symbols, a lower graph none"), 0u;
-  if (!mgi_good_name(name) || mgi_keyword(name) || !strcmp(name, "ceil")) return mgi_err(g, MG_BAD_INPUT, "sym", "'%.40s' is no name of a symbol", name ? name : "(null)"), 0u;
+  if (!mgi_symbol_name(name))
+    return mgi_err(g, MG_BAD_INPUT, "sym", "'%.40s' is no name of a symbol", name ? name : "(null)"), 0u;
   for (uint32_t k = 0; k < g->n_symbols; k++)
     if (!strcmp(g->symbol[k].name, name)) return mgi_err(g, MG_BAD_INPUT, "sym", "'%s' is a symbol already", name), 0u;
   if (g->n_symbols == MG_MAX_SYMBOLS) return mgi_err(g, MG_LIMIT, "sym", "a program has at most %d symbols", MG_MAX_SYMBOLS), 0u;
@@ -2532,6 +2578,531 @@ int mg_graph_equal(const mg_graph *a, const mg_graph *b) {
   return !l.bad && l.at == l.n;
 }
 
+/* --------------------------------------------------------------------------------------------- >>polynomials
+   A size is a list of terms, coefficient times monomial, greatest degree first; the pool finds it by hash.  A monomial
+   is a sorted list of unknowns, each a symbol or a floor, as its index, then zeros.  Unknowns compare by structure, not
+   by index, so that the order is the same in every pool.  Text and values walk what shares floors as a tree: its nodes
+   are counted, as `weight`, and bounded.
+   Bounds: of the terms as they stand, and where every unknown x is its least value + x', x' >= 0, so that signs of
+   coefficients tell (n*n - n >= 0 from n = 1 on); both hold. */
+
+enum { MGI_SIZE_POOL = 1 << 20, MGI_SIZE_UNKNOWNS = 4096, MGI_SIZE_WEIGHT = 4096, MGI_SIZE_DEEP = 16 };
+static const int64_t mgi_size_most = (int64_t)1 << 62;
+
+typedef struct mgi_term { int64_t c; uint16_t x[MG_MAX_SIZE_DEGREE]; } mgi_term;
+typedef struct mgi_poly {
+  int n;
+  const char *bad; /* the limit that it passed, or NULL */
+  mgi_term t[MG_MAX_SIZE_TERMS];
+} mgi_poly;
+typedef struct mgi_unknown {
+  char *name;        /* a symbol's; else it is floor(inside / by) */
+  uint32_t symbol;
+  mg_size inside;
+  int64_t by, bounds[2];
+  uint32_t weight, depth;
+} mgi_unknown;
+typedef struct mgi_size { uint32_t from, n, weight, depth; } mgi_size; /* terms */
+struct mg_sizes {
+  mgi_term *term;
+  mgi_size *size;    /* from 1 on */
+  mgi_unknown *unknown;
+  uint32_t *slot, n_terms, n_sizes, n_unknowns, n_symbols, cap_terms, cap_sizes, cap_unknowns, cap_slots;
+  mg_error err;
+};
+
+static mg_size mgi_size_fail(mg_sizes *s, mg_status status, const char *fmt, ...) {
+  va_list ap;
+  char msg[sizeof s->err.msg];
+  if (s->err.status != MG_OK) return 0;
+  va_start(ap, fmt);
+  vsnprintf(msg, sizeof msg, fmt, ap);
+  va_end(ap);
+  mg_fail(&s->err, status, "size", "%s", msg);
+  return 0;
+}
+mg_status mg_sizes_error(mg_sizes *s, mg_error *e) {
+  const mg_status status = s->err.status;
+  if (e) *e = s->err;
+  memset(&s->err, 0, sizeof s->err);
+  return status;
+}
+
+mg_sizes *mg_sizes_new(void) {
+  mg_sizes *s = (mg_sizes *)calloc(1, sizeof *s);
+  if (s) s->n_sizes = s->n_unknowns = 1;
+  return s;
+}
+void mg_sizes_free(mg_sizes *s) {
+  if (!s) return;
+  for (uint32_t k = 1; k < s->n_unknowns; k++) free(s->unknown[k].name);
+  free(s->term), free(s->size), free(s->unknown), free(s->slot);
+  free(s);
+}
+/* An array of n with room for `more`; NULL and an error: there is none. */
+static void *mgi_size_room(mg_sizes *s, void *array, uint32_t *cap, uint32_t n, uint32_t more, size_t bytes) {
+  const uint32_t most = MGI_SIZE_POOL;
+  if (n + more <= *cap) return array;
+  const uint32_t want = n + more < 32 ? 64 : 2 * (n + more);
+  void *p = n + more > most ? NULL : realloc(array, want * bytes);
+  if (p) *cap = want;
+  else if (n + more > most) mgi_size_fail(s, MG_LIMIT, "the pool is full: it holds %u sizes", s->n_sizes - 1);
+  else mgi_size_fail(s, MG_NO_MEMORY, "no memory for a size");
+  return p;
+}
+
+/* 1 if the result is within the limits of coefficients. */
+static int mgi_size_plus(int64_t a, int64_t b, int64_t *out) {
+  if (b > 0 ? a > mgi_size_most - b : a < -mgi_size_most - b) return 0;
+  *out = a + b;
+  return 1;
+}
+static int mgi_size_times(int64_t a, int64_t b, int64_t *out) {
+  const int64_t x = a < 0 ? -a : a, y = b < 0 ? -b : b;
+  if (x && y > mgi_size_most / x) return 0;
+  *out = a * b;
+  return 1;
+}
+static int64_t mgi_floor_div(int64_t a, int64_t c) { return a / c - (a % c < 0); }
+
+static int mgi_size_compare(const mg_sizes *s, mg_size a, mg_size b);
+static int mgi_unknown_compare(const mg_sizes *s, uint32_t a, uint32_t b) {
+  const mgi_unknown *x = &s->unknown[a], *y = &s->unknown[b];
+  if (a == b) return 0;
+  if (x->name || y->name) return !x->name ? 1 : !y->name ? -1 : x->symbol < y->symbol ? -1 : 1;
+  if (x->by != y->by) return x->by < y->by ? -1 : 1;
+  return mgi_size_compare(s, x->inside, y->inside);
+}
+/* Below 0: the monomial x stands before y. */
+static int mgi_monomial_compare(const mg_sizes *s, const uint16_t *x, const uint16_t *y) {
+  for (int k = MG_MAX_SIZE_DEGREE - 1; k >= 0; k--)
+    if (!x[k] != !y[k]) return x[k] ? -1 : 1;
+  for (int k = 0; k < MG_MAX_SIZE_DEGREE; k++)
+    if (x[k] != y[k]) return mgi_unknown_compare(s, x[k], y[k]);
+  return 0;
+}
+static int mgi_size_compare(const mg_sizes *s, mg_size a, mg_size b) {
+  const mgi_size *x = &s->size[a], *y = &s->size[b];
+  if (a == b) return 0;
+  for (uint32_t k = 0; k < x->n && k < y->n; k++) {
+    const mgi_term *p = &s->term[x->from + k], *q = &s->term[y->from + k];
+    const int c = mgi_monomial_compare(s, p->x, q->x);
+    if (c) return c;
+    if (p->c != q->c) return p->c < q->c ? -1 : 1;
+  }
+  return x->n < y->n ? -1 : 1;
+}
+
+/* p += c * x. */
+static void mgi_poly_put(const mg_sizes *s, mgi_poly *p, int64_t c, const uint16_t *x) {
+  int at = 0, order = 1;
+  while (at < p->n && (order = mgi_monomial_compare(s, p->t[at].x, x)) < 0) at++;
+  if (at < p->n && order == 0) {
+    if (!mgi_size_plus(p->t[at].c, c, &p->t[at].c)) p->bad = "a coefficient passes 2^62";
+    if (!p->t[at].c) memmove(&p->t[at], &p->t[at + 1], (size_t)(--p->n - at) * sizeof *p->t);
+    return;
+  }
+  if (!c || p->bad) return;
+  if (p->n == MG_MAX_SIZE_TERMS) {
+    p->bad = "it has more than 64 terms";
+    return;
+  }
+  memmove(&p->t[at + 1], &p->t[at], (size_t)(p->n++ - at) * sizeof *p->t);
+  p->t[at].c = c;
+  memcpy(p->t[at].x, x, sizeof p->t[at].x);
+}
+static_assert(MG_MAX_SIZE_TERMS == 64 && MG_MAX_SIZE_DEGREE == 8, "the messages say so");
+
+/* out += c * a * b, of na and nb terms. */
+static void mgi_poly_add_product(const mg_sizes *s, mgi_poly *out, int64_t c, const mgi_term *a, uint32_t na,
+                                 const mgi_term *b, uint32_t nb) {
+  for (uint32_t i = 0; i < na && !out->bad; i++)
+    for (uint32_t j = 0; j < nb && !out->bad; j++) {
+      uint16_t x[MG_MAX_SIZE_DEGREE];
+      int64_t k;
+      int m = 0, at[2] = {0, 0};
+      memset(x, 0, sizeof x);
+      for (;; m++) { /* merges two sorted lists */
+        const uint16_t p = at[0] < MG_MAX_SIZE_DEGREE ? a[i].x[at[0]] : 0;
+        const uint16_t q = at[1] < MG_MAX_SIZE_DEGREE ? b[j].x[at[1]] : 0;
+        if (!p && !q) break;
+        if (m == MG_MAX_SIZE_DEGREE) {
+          out->bad = "a term has more than 8 factors";
+          return;
+        }
+        const int second = !p || (q && mgi_unknown_compare(s, q, p) < 0);
+        x[m] = second ? q : p;
+        at[second]++;
+      }
+      if (!mgi_size_times(a[i].c, b[j].c, &k) || !mgi_size_times(k, c, &k)) out->bad = "a coefficient passes 2^62";
+      else mgi_poly_put(s, out, k, x);
+    }
+}
+static const mgi_term mgi_term_one = {1, {0, 0, 0, 0, 0, 0, 0, 0}};
+static void mgi_poly_add(const mg_sizes *s, mgi_poly *out, int64_t c, mg_size a) {
+  mgi_poly_add_product(s, out, c, s->term + s->size[a].from, s->size[a].n, &mgi_term_one, 1);
+}
+static void mgi_poly_zero(mgi_poly *p) { p->n = 0, p->bad = NULL; }
+
+/* Intervals.  A least value of INT64_MIN and a greatest of INT64_MAX say that there is none; what passes int64 stays at
+   its end. */
+static int64_t mgi_sum_saturated(int64_t a, int64_t b) {
+  return b > 0 && a > INT64_MAX - b ? INT64_MAX : b < 0 && a < INT64_MIN - b ? INT64_MIN : a + b;
+}
+static int64_t mgi_product_saturated(int64_t a, int a_none, int64_t b, int b_none) {
+  if (!a || !b) return 0;
+  const int64_t end = (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+  if (a_none || b_none || a == INT64_MIN || b == INT64_MIN) return end;
+  const int64_t x = a < 0 ? -a : a, y = b < 0 ? -b : b;
+  return y > INT64_MAX / x ? end : a * b;
+}
+static void mgi_interval_add(int64_t a[2], const int64_t b[2]) {
+  a[0] = a[0] == INT64_MIN || b[0] == INT64_MIN ? INT64_MIN : mgi_sum_saturated(a[0], b[0]);
+  a[1] = a[1] == INT64_MAX || b[1] == INT64_MAX ? INT64_MAX : mgi_sum_saturated(a[1], b[1]);
+}
+static void mgi_interval_mul(int64_t a[2], const int64_t b[2]) {
+  int64_t r[2] = {INT64_MAX, INT64_MIN};
+  for (int k = 0; k < 4; k++) {
+    const int i = k & 1, j = k >> 1;
+    const int a_none = a[i] == (i ? INT64_MAX : INT64_MIN), b_none = b[j] == (j ? INT64_MAX : INT64_MIN);
+    const int64_t v = mgi_product_saturated(a[i], a_none, b[j], b_none);
+    if (v < r[0]) r[0] = v;
+    if (v > r[1]) r[1] = v;
+  }
+  a[0] = r[0], a[1] = r[1];
+}
+/* Of n terms; `from_least`: each unknown stands for how much it is above its least value. */
+static void mgi_terms_interval(const mg_sizes *s, const mgi_term *t, uint32_t n, int from_least, int64_t out[2]) {
+  out[0] = out[1] = 0;
+  for (uint32_t k = 0; k < n; k++) {
+    int64_t v[2] = {t[k].c, t[k].c};
+    for (int d = 0; d < MG_MAX_SIZE_DEGREE && t[k].x[d];) {
+      int64_t x[2] = {s->unknown[t[k].x[d]].bounds[0], s->unknown[t[k].x[d]].bounds[1]}, power[2] = {1, 1};
+      int m = 0;
+      if (from_least) x[1] = x[1] == INT64_MAX ? x[1] : mgi_sum_saturated(x[1], -x[0]), x[0] = 0;
+      for (const uint16_t u = t[k].x[d]; d < MG_MAX_SIZE_DEGREE && t[k].x[d] == u; d++, m++) mgi_interval_mul(power, x);
+      if (m % 2 == 0 && power[0] < 0) power[0] = 0;
+      mgi_interval_mul(v, power);
+    }
+    mgi_interval_add(out, v);
+  }
+}
+static void mgi_terms_bounds(const mg_sizes *s, const mgi_term *t, uint32_t n, int64_t out[2]) {
+  mgi_poly sum, product[2];
+  int64_t from_least[2];
+  mgi_terms_interval(s, t, n, 0, out);
+  mgi_poly_zero(&sum);
+  for (uint32_t k = 0; k < n && !sum.bad; k++) {
+    mgi_poly_zero(&product[0]);
+    mgi_poly_put(s, &product[0], t[k].c, mgi_term_one.x);
+    int at = 0;
+    for (int d = 0; d < MG_MAX_SIZE_DEGREE && t[k].x[d] && !product[at].bad; d++, at ^= 1) {
+      mgi_term x[2] = {mgi_term_one, mgi_term_one};
+      x[0].x[0] = t[k].x[d], x[1].c = s->unknown[t[k].x[d]].bounds[0];
+      if (x[1].c < -mgi_size_most || x[1].c > mgi_size_most) return;
+      mgi_poly_zero(&product[at ^ 1]);
+      mgi_poly_add_product(s, &product[at ^ 1], 1, product[at].t, (uint32_t)product[at].n, x, 2);
+    }
+    sum.bad = product[at].bad;
+    for (int j = 0; j < product[at].n && !sum.bad; j++) mgi_poly_put(s, &sum, product[at].t[j].c, product[at].t[j].x);
+  }
+  if (sum.bad) return; /* what holds is known */
+  mgi_terms_interval(s, sum.t, (uint32_t)sum.n, 1, from_least);
+  if (from_least[0] > out[0]) out[0] = from_least[0];
+  if (from_least[1] < out[1]) out[1] = from_least[1];
+}
+
+/* The size that p is, or 0. */
+static mg_size mgi_size_of(mg_sizes *s, const mgi_poly *p) {
+  uint64_t h = 0x9E3779B97F4A7C15ull;
+  uint32_t weight = 1, depth = 0;
+  if (p->bad) return mgi_size_fail(s, MG_LIMIT, "a size passes a limit: %s", p->bad);
+  for (int k = 0; k < p->n; k++) {
+    h = (h ^ (uint64_t)p->t[k].c) * 0xBF58476D1CE4E5B9ull, h ^= h >> 29, weight++;
+    for (int d = 0; d < MG_MAX_SIZE_DEGREE && p->t[k].x[d]; d++) {
+      const mgi_unknown *u = &s->unknown[p->t[k].x[d]];
+      h = (h ^ p->t[k].x[d]) * 0x94D049BB133111EBull, h ^= h >> 31;
+      weight += u->weight, depth = u->depth > depth ? u->depth : depth;
+    }
+  }
+  if (weight > MGI_SIZE_WEIGHT || depth > MGI_SIZE_DEEP)
+    return mgi_size_fail(s, MG_LIMIT, "a size passes a limit: %d terms and factors, floors nested %d deep",
+                         MGI_SIZE_WEIGHT, MGI_SIZE_DEEP);
+  if (2 * s->n_sizes >= s->cap_slots) { /* a greater table, of the same pairs of size and hash */
+    const uint32_t cap = s->cap_slots ? 2 * s->cap_slots : 128;
+    uint32_t *slot = (uint32_t *)calloc(cap, 2 * sizeof *slot);
+    if (!slot) return mgi_size_fail(s, MG_NO_MEMORY, "no memory for a size");
+    for (uint32_t k = 0; k < s->cap_slots; k++) {
+      if (!s->slot[2 * k]) continue;
+      uint32_t at = s->slot[2 * k + 1] & (cap - 1);
+      while (slot[2 * at]) at = (at + 1) & (cap - 1);
+      slot[2 * at] = s->slot[2 * k], slot[2 * at + 1] = s->slot[2 * k + 1];
+    }
+    free(s->slot);
+    s->slot = slot, s->cap_slots = cap;
+  }
+  uint32_t at = (uint32_t)h & (s->cap_slots - 1);
+  for (; s->slot[2 * at]; at = (at + 1) & (s->cap_slots - 1)) {
+    const mgi_size *is = &s->size[s->slot[2 * at]];
+    const size_t bytes = (size_t)p->n * sizeof *p->t;
+    if (is->n == (uint32_t)p->n && !memcmp(s->term + is->from, p->t, bytes)) return s->slot[2 * at];
+  }
+  mgi_term *term = (mgi_term *)mgi_size_room(s, s->term, &s->cap_terms, s->n_terms, (uint32_t)p->n + 1, sizeof *term);
+  if (!term) return 0;
+  s->term = term;
+  mgi_size *size = (mgi_size *)mgi_size_room(s, s->size, &s->cap_sizes, s->n_sizes, 1, sizeof *size);
+  if (!size) return 0;
+  s->size = size;
+  memcpy(s->term + s->n_terms, p->t, (size_t)p->n * sizeof *p->t);
+  mgi_size *is = &s->size[s->n_sizes];
+  is->from = s->n_terms, is->n = (uint32_t)p->n, is->weight = weight, is->depth = depth;
+  s->n_terms += (uint32_t)p->n;
+  s->slot[2 * at] = s->n_sizes, s->slot[2 * at + 1] = (uint32_t)h;
+  return s->n_sizes++;
+}
+/* One unknown by itself; 0 and an error: there is no room for it. */
+static mg_size mgi_size_unknown(mg_sizes *s, mgi_unknown u) {
+  mgi_poly p;
+  mgi_term t = mgi_term_one;
+  uint32_t k = 1;
+  for (; k < s->n_unknowns; k++) {
+    const mgi_unknown *is = &s->unknown[k];
+    if (u.name ? is->name && !strcmp(is->name, u.name) : !is->name && is->inside == u.inside && is->by == u.by) break;
+  }
+  if (k == s->n_unknowns) {
+    if (k == MGI_SIZE_UNKNOWNS) return mgi_size_fail(s, MG_LIMIT, "the pool is full: it has %u floors", k - 1);
+    mgi_unknown *more = (mgi_unknown *)mgi_size_room(s, s->unknown, &s->cap_unknowns, k, 1, sizeof *more);
+    if (!more) return 0;
+    s->unknown = more;
+    if (u.name) {
+      char *name = (char *)malloc(strlen(u.name) + 1);
+      if (!name) return mgi_size_fail(s, MG_NO_MEMORY, "no memory for a size");
+      strcpy(name, u.name);
+      u.name = name, u.symbol = s->n_symbols++;
+    }
+    s->unknown[s->n_unknowns++] = u;
+  }
+  t.x[0] = (uint16_t)k;
+  mgi_poly_zero(&p);
+  mgi_poly_put(s, &p, 1, t.x);
+  return mgi_size_of(s, &p);
+}
+
+mg_size mg_size_symbol(mg_sizes *s, const char *name, int64_t least, int64_t most) {
+  mgi_unknown u;
+  uint32_t k = 1;
+  if (!mgi_symbol_name(name))
+    return mgi_size_fail(s, MG_BAD_INPUT, "'%.40s' is no name of a symbol", name ? name : "(null)");
+  if (least > most || least < -mgi_size_most || most > mgi_size_most)
+    return mgi_size_fail(s, MG_BAD_INPUT, "%.60s: expected bounds -2^62 <= least <= most <= 2^62, got %lld..%lld", name,
+                         (long long)least, (long long)most);
+  while (k < s->n_unknowns && (!s->unknown[k].name || strcmp(s->unknown[k].name, name))) k++;
+  const int64_t *is = k < s->n_unknowns ? s->unknown[k].bounds : NULL;
+  if (is && (is[0] != least || is[1] != most))
+    return mgi_size_fail(s, MG_BAD_INPUT, "%.60s is in %lld..%lld already, got %lld..%lld", name, (long long)is[0],
+                         (long long)is[1], (long long)least, (long long)most);
+  if (!is && s->n_symbols == MG_MAX_SIZE_SYMBOLS)
+    return mgi_size_fail(s, MG_LIMIT, "sizes have at most %d symbols", MG_MAX_SIZE_SYMBOLS);
+  memset(&u, 0, sizeof u);
+  u.name = (char *)(uintptr_t)name; /* copied where it is new */
+  u.bounds[0] = least, u.bounds[1] = most, u.weight = 1;
+  return mgi_size_unknown(s, u);
+}
+static int mgi_size_there(const mg_sizes *s, mg_size a) { return a && a < s->n_sizes; }
+mg_size mg_size_int(mg_sizes *s, int64_t v) {
+  mgi_poly p;
+  mgi_poly_zero(&p);
+  if (v < -mgi_size_most || v > mgi_size_most)
+    return mgi_size_fail(s, MG_LIMIT, "a number passes 2^62: %lld", (long long)v);
+  mgi_poly_put(s, &p, v, mgi_term_one.x);
+  return mgi_size_of(s, &p);
+}
+static mg_size mgi_size_sum(mg_sizes *s, mg_size a, int64_t c, mg_size b) {
+  mgi_poly p;
+  mgi_poly_zero(&p);
+  if (!mgi_size_there(s, a) || !mgi_size_there(s, b)) return 0;
+  mgi_poly_add(s, &p, 1, a), mgi_poly_add(s, &p, c, b);
+  return mgi_size_of(s, &p);
+}
+mg_size mg_size_add(mg_sizes *s, mg_size a, mg_size b) { return mgi_size_sum(s, a, 1, b); }
+mg_size mg_size_sub(mg_sizes *s, mg_size a, mg_size b) { return mgi_size_sum(s, a, -1, b); }
+mg_size mg_size_mul(mg_sizes *s, mg_size a, mg_size b) {
+  mgi_poly p;
+  mgi_poly_zero(&p);
+  if (!mgi_size_there(s, a) || !mgi_size_there(s, b)) return 0;
+  mgi_poly_add_product(s, &p, 1, s->term + s->size[a].from, s->size[a].n, s->term + s->size[b].from, s->size[b].n);
+  return mgi_size_of(s, &p);
+}
+
+/* The one floor of p that stands alone, times 1, where no other term has a floor; 0: none. */
+static uint32_t mgi_poly_lone_floor(const mg_sizes *s, const mgi_poly *p) {
+  uint32_t lone = 0;
+  for (int k = 0; k < p->n; k++)
+    for (int d = 0; d < MG_MAX_SIZE_DEGREE && p->t[k].x[d]; d++) {
+      if (s->unknown[p->t[k].x[d]].name) continue;
+      if (lone || p->t[k].x[1] || p->t[k].c != 1) return 0;
+      lone = p->t[k].x[d];
+    }
+  return lone;
+}
+mg_size mg_size_floor(mg_sizes *s, mg_size a, int64_t c) {
+  mgi_poly whole, rest;
+  mgi_unknown u;
+  int64_t bounds[2], common = c;
+  if (!mgi_size_there(s, a)) return 0;
+  if (c < 1 || c > mgi_size_most)
+    return mgi_size_fail(s, MG_BAD_INPUT, "a size is divided by 1 to 2^62, got %lld", (long long)c);
+  mgi_poly_zero(&whole), mgi_poly_zero(&rest);
+  for (uint32_t k = 0; k < s->size[a].n; k++) {
+    const mgi_term *t = &s->term[s->size[a].from + k];
+    const int64_t q = mgi_floor_div(t->c, c), r = t->c - q * c;
+    mgi_poly_put(s, &whole, q, t->x), mgi_poly_put(s, &rest, r, t->x);
+    for (int64_t y = t->x[0] ? r : 0; y;) {
+      const int64_t z = common % y;
+      common = y, y = z;
+    }
+  }
+  for (int k = 0; k < rest.n; k++) rest.t[k].c /= common; /* of the constant, the floor */
+  if (rest.n && !rest.t[rest.n - 1].c) rest.n--;
+  c /= common;
+  if (c == 1 || !rest.n || !rest.t[0].x[0]) return mgi_size_of(s, &whole); /* a constant below c */
+  mgi_terms_bounds(s, rest.t, (uint32_t)rest.n, bounds);
+  memset(&u, 0, sizeof u);
+  u.by = c;
+  for (int k = 0; k < 2; k++) {
+    const int none = bounds[k] == (k ? INT64_MAX : INT64_MIN);
+    u.bounds[k] = none ? bounds[k] : mgi_floor_div(bounds[k], c);
+  }
+  mg_size floor;
+  const uint32_t inner = mgi_poly_lone_floor(s, &rest);
+  if (u.bounds[0] == u.bounds[1]) floor = mg_size_int(s, u.bounds[0]);
+  else if (inner) { /* (floor(x / by) + r) / c = (x + by * r) / (by * c) */
+    const int64_t by = s->unknown[inner].by;
+    mgi_poly p;
+    mgi_term t = mgi_term_one;
+    mgi_poly_zero(&p);
+    t.x[0] = (uint16_t)inner;
+    mgi_poly_put(s, &rest, -1, t.x);
+    mgi_poly_add(s, &p, 1, s->unknown[inner].inside);
+    mgi_poly_add_product(s, &p, by, rest.t, (uint32_t)rest.n, &mgi_term_one, 1);
+    if (!mgi_size_times(by, c, &c)) return mgi_size_fail(s, MG_LIMIT, "a divisor passes 2^62");
+    floor = mg_size_floor(s, mgi_size_of(s, &p), c);
+  } else {
+    u.inside = mgi_size_of(s, &rest);
+    if (!u.inside) return 0;
+    u.weight = 1 + s->size[u.inside].weight, u.depth = 1 + s->size[u.inside].depth;
+    floor = mgi_size_unknown(s, u);
+  }
+  const mg_size out = mgi_size_of(s, &whole);
+  return mg_size_add(s, out, floor);
+}
+mg_size mg_size_ceil(mg_sizes *s, mg_size a, int64_t c) {
+  return c < 1 ? mg_size_floor(s, a, c) : mg_size_floor(s, mg_size_add(s, a, mg_size_int(s, c - 1)), c);
+}
+
+static int mgi_size_value(const mg_sizes *s, mg_size a, const int64_t *values, int64_t *out) {
+  int64_t sum = 0;
+  for (uint32_t k = 0; k < s->size[a].n; k++) {
+    const mgi_term *t = &s->term[s->size[a].from + k];
+    int64_t v = t->c, x;
+    for (int d = 0; d < MG_MAX_SIZE_DEGREE && t->x[d]; d++) {
+      const mgi_unknown *u = &s->unknown[t->x[d]];
+      if (u->name) x = values[u->symbol];
+      else if (!mgi_size_value(s, u->inside, values, &x)) return 0;
+      else x = mgi_floor_div(x, u->by);
+      if (x < -mgi_size_most || x > mgi_size_most || !mgi_size_times(v, x, &v)) return 0;
+    }
+    if ((v > 0 && sum > INT64_MAX - v) || (v < 0 && sum < INT64_MIN - v)) return 0;
+    sum += v;
+  }
+  *out = sum;
+  return 1;
+}
+mg_status mg_size_at(const mg_sizes *s, mg_size a, const int64_t *values, int64_t *result, mg_error *e) {
+  *result = 0;
+  if (!mgi_size_there(s, a)) return mg_fail(e, MG_BAD_INPUT, "mg_size_at", "expected a size of the pool, got none");
+  for (uint32_t k = 1; k < s->n_unknowns; k++) {
+    const mgi_unknown *u = &s->unknown[k];
+    if (u->name && (values[u->symbol] < u->bounds[0] || values[u->symbol] > u->bounds[1]))
+      return mg_fail(e, MG_BAD_INPUT, "mg_size_at", "%.60s is in %lld..%lld, got %lld", u->name,
+                     (long long)u->bounds[0], (long long)u->bounds[1], (long long)values[u->symbol]);
+  }
+  if (mgi_size_value(s, a, values, result)) return MG_OK;
+  return mg_fail(e, MG_LIMIT, "mg_size_at", "the value passes what 64 bits hold");
+}
+void mg_size_bounds(const mg_sizes *s, mg_size a, int64_t bounds[2]) {
+  bounds[0] = INT64_MIN, bounds[1] = INT64_MAX;
+  if (mgi_size_there(s, a)) mgi_terms_bounds(s, s->term + s->size[a].from, s->size[a].n, bounds);
+}
+mg_order mg_size_order(const mg_sizes *s, mg_size a, mg_size b) {
+  int64_t rest[2] = {0, 0};
+  mgi_poly p, next;
+  if (!mgi_size_there(s, a) || !mgi_size_there(s, b)) return MG_ORDER_UNDECIDED;
+  mgi_poly_zero(&p);
+  mgi_poly_add(s, &p, 1, a), mgi_poly_add(s, &p, -1, b);
+  for (int round = 0; round < MG_MAX_SIZE_TERMS && !p.bad; round++) {
+    int64_t v[2];
+    mgi_terms_bounds(s, p.t, (uint32_t)p.n, v);
+    mgi_interval_add(v, rest);
+    if (v[0] >= 0 && v[1] <= 0) return MG_ORDER_EQUAL;
+    if (v[0] >= 0) return MG_ORDER_AT_LEAST;
+    if (v[1] <= 0) return MG_ORDER_AT_MOST;
+    /* by * p: of its deepest floor that stands alone by * floor(x / by) = x - r, with r in 0..by - 1. */
+    int at = -1;
+    uint32_t depth = 0; /* a symbol's */
+    for (int k = 0; k < p.n; k++) {
+      const mgi_unknown *u = &s->unknown[p.t[k].x[0]];
+      if (p.t[k].x[0] && !p.t[k].x[1] && u->depth > depth) at = k, depth = u->depth;
+    }
+    if (at < 0) break;
+    const mgi_term t = p.t[at];
+    const mgi_unknown *u = &s->unknown[t.x[0]];
+    const int64_t by[2] = {u->by, u->by}, minus[2] = {-t.c, -t.c};
+    int64_t r[2] = {0, u->by - 1};
+    mgi_poly_zero(&next);
+    mgi_poly_put(s, &p, -t.c, t.x);
+    mgi_poly_add_product(s, &next, u->by, p.t, (uint32_t)p.n, &mgi_term_one, 1);
+    mgi_poly_add(s, &next, t.c, u->inside);
+    mgi_interval_mul(r, minus), mgi_interval_mul(rest, by), mgi_interval_add(rest, r);
+    p = next;
+  }
+  return MG_ORDER_UNDECIDED;
+}
+
+static void mgi_print_size(mgi_text *t, const mg_sizes *s, const mgi_term *term, uint32_t n) {
+  if (!n) mgi_puts(t, "0");
+  for (uint32_t k = 0; k < n; k++) {
+    const int64_t c = term[k].c, size = c < 0 ? -c : c;
+    const char *sep = "";
+    mgi_puts(t, c < 0 ? k ? " - " : "-" : k ? " + " : "");
+    if (size != 1 || !term[k].x[0]) mgi_putf(t, "%lld", (long long)size), sep = "*";
+    for (int d = 0; d < MG_MAX_SIZE_DEGREE && term[k].x[d]; d++, sep = "*") {
+      const mgi_unknown *u = &s->unknown[term[k].x[d]];
+      mgi_puts(t, sep);
+      if (u->name) {
+        mgi_puts(t, u->name);
+        continue;
+      }
+      const mgi_term *in = s->term + s->size[u->inside].from;
+      uint32_t m = s->size[u->inside].n;
+      const int ceil = !in[m - 1].x[0] && in[m - 1].c == u->by - 1;
+      m -= (uint32_t)ceil;
+      mgi_puts(t, ceil ? "ceil(" : "floor(");
+      if (m > 1) mgi_puts(t, "(");
+      mgi_print_size(t, s, in, m);
+      mgi_putf(t, "%s/%lld)", m > 1 ? ")" : "", (long long)u->by);
+    }
+  }
+}
+mg_status mg_size_print(const mg_sizes *s, mg_size a, char **out, mg_error *e) {
+  mgi_text t;
+  *out = NULL;
+  if (!mgi_size_there(s, a)) return mg_fail(e, MG_BAD_INPUT, "mg_size_print", "expected a size of the pool, got none");
+  memset(&t, 0, sizeof t);
+  mgi_print_size(&t, s, s->term + s->size[a].from, s->size[a].n);
+  return mgi_text_done(&t, out, "mg_size_print", e);
+}
+
 /* -------------------------------------------------------------------------------------------- >>parser
    Recursive descent over one token of look-ahead; white space separates, `#` starts a comment.
      program   = "program" NAME { symbol | input | output | NAME {"," NAME} "=" (expr | lower) }
@@ -2693,6 +3264,58 @@ static mg_rational mgi_rational(mgi_parser *P) {
   }
   return r;
 }
+/* A size of pool s, at most so deep in brackets as operators are; 0 and an error: none stands here. */
+static mg_size mgi_parse_size(mgi_parser *P, mg_sizes *s);
+static mg_size mgi_parse_product(mgi_parser *P, mg_sizes *s);
+static mg_size mgi_parse_factor(mgi_parser *P, mg_sizes *s) {
+  const int ceil = mgi_is(P, "ceil");
+  uint32_t k = 1;
+  mg_size a = 0;
+  if (mgi_accept(P, "(")) {
+    if (P->depth++ == MGI_MAX_NEST) mgi_perr(P, MG_LIMIT, "brackets are nested more than %d deep", MGI_MAX_NEST);
+    a = mgi_parse_size(P, s);
+    mgi_expect(P, ")");
+    P->depth--;
+  } else if (ceil || mgi_is(P, "floor")) {
+    if (P->depth++ == MGI_MAX_NEST) mgi_perr(P, MG_LIMIT, "brackets are nested more than %d deep", MGI_MAX_NEST);
+    mgi_next(P), mgi_expect(P, "(");
+    a = mgi_parse_product(P, s);
+    mgi_expect(P, "/");
+    const int64_t c = mgi_int(P, "what a size is divided by");
+    mgi_expect(P, ")");
+    P->depth--;
+    if (!P->failed) a = ceil ? mg_size_ceil(s, a, c) : mg_size_floor(s, a, c);
+  } else if (!P->failed && P->tok == MGI_NAME) {
+    while (k < s->n_unknowns && !(s->unknown[k].name && mgi_is(P, s->unknown[k].name))) k++;
+    if (k == s->n_unknowns) mgi_expected(P, "a size: a number, a symbol, or floor or ceil of a size/number");
+    else a = mgi_size_unknown(s, s->unknown[k]), mgi_next(P);
+  } else {
+    const int64_t v = mgi_int(P, "a size: a number, a symbol, or floor or ceil of a size/number");
+    if (!P->failed) a = mg_size_int(s, v);
+  }
+  return a;
+}
+static mg_size mgi_parse_product(mgi_parser *P, mg_sizes *s) {
+  mg_size a = mgi_parse_factor(P, s);
+  while (!P->failed && mgi_accept(P, "*")) a = mg_size_mul(s, a, mgi_parse_factor(P, s));
+  return a;
+}
+static mg_size mgi_parse_size(mgi_parser *P, mg_sizes *s) {
+  const int line = P->line, column = P->column, minus = mgi_accept(P, "-");
+  mg_error e;
+  mg_size a = mgi_parse_product(P, s);
+  if (minus) a = mg_size_sub(s, mg_size_int(s, 0), a);
+  for (int less; !P->failed && ((less = mgi_accept(P, "-")) || mgi_accept(P, "+"));) {
+    const mg_size b = mgi_parse_product(P, s);
+    a = less ? mg_size_sub(s, a, b) : mg_size_add(s, a, b);
+  }
+  if (P->failed || a) return a;
+  P->line = line, P->column = column;
+  mg_sizes_error(s, &e);
+  mgi_perr(P, e.status, "%s", e.msg);
+  return 0;
+}
+
 /* The symbol that stands here, as 1 + its index, or 0. */
 static uint32_t mgi_symbol(mgi_parser *P) {
   for (uint32_t k = 0; k < P->root->n_symbols; k++)
@@ -3173,16 +3796,30 @@ static mg_status mgi_parse_one(mgi_parser *P, const mg_config *cfg, mg_graph **o
   *out = g;
   return MG_OK;
 }
+/* At the first token of a text. */
+static mg_status mgi_parser_open(mgi_parser *P, const char *text, size_t len, const char *where, mg_error *e) {
+  memset(P, 0, sizeof *P);
+  P->p = text, P->end = text + len, P->where = where ? where : "text", P->next_line = P->next_column = 1, P->e = e;
+  if (len > MGI_MAX_TEXT)
+    return mg_fail(e, MG_LIMIT, P->where, "a text has at most %d bytes, this one %zu", MGI_MAX_TEXT, len);
+  mgi_next(P);
+  return MG_OK;
+}
+mg_size mg_size_parse(mg_sizes *s, const char *text, size_t len, const char *where, mg_error *e) {
+  mgi_parser P;
+  mg_error local;
+  if (mgi_parser_open(&P, text, len, where, e ? e : &local) != MG_OK) return 0;
+  const mg_size a = mgi_parse_size(&P, s);
+  if (!P.failed && P.tok != MGI_EOF) mgi_expected(&P, "+, -, * or the end of the text");
+  return P.failed ? 0 : a;
+}
 mg_status mg_parse_all(const char *text, size_t len, const char *where, const mg_config *cfg, int most, mg_graph **out, int *n, mg_error *e) {
   mgi_parser P;
   mg_error local;
   mg_status s = MG_OK;
   *n = 0;
-  memset(&P, 0, sizeof P);
-  P.p = text, P.end = text + len, P.where = where ? where : "text", P.next_line = P.next_column = 1;
-  P.e = e ? e : &local, P.many = most > 1;
-  if (len > MGI_MAX_TEXT) return mg_fail(e, MG_LIMIT, P.where, "a text has at most %d bytes, this one %zu", MGI_MAX_TEXT, len);
-  mgi_next(&P);
+  if ((s = mgi_parser_open(&P, text, len, where, e ? e : &local)) != MG_OK) return s;
+  P.many = most > 1;
   do {
     if (*n == most) mgi_perr(&P, MG_LIMIT, "a text has at most %d programs", most), s = MG_LIMIT;
     else s = mgi_parse_one(&P, cfg, &out[*n]);
