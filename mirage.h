@@ -698,7 +698,7 @@ void mg_sizes_free(mg_sizes *s);
 /* Why a size was 0, the first time since this was last called; MG_OK: none was. */
 mg_status mg_sizes_error(mg_sizes *s, mg_error *e);
 
-/* A symbol; the k-th that is new takes values[k] in mg_size_at.  A name that is there already has to have its bounds. */
+/* A symbol; the k-th that is new takes values[k] in mg_size_at.  One that is there already has to have its bounds. */
 mg_size mg_size_symbol(mg_sizes *s, const char *name, int64_t least, int64_t most);
 mg_size mg_size_int(mg_sizes *s, int64_t v);
 mg_size mg_size_add(mg_sizes *s, mg_size a, mg_size b);
@@ -2965,7 +2965,6 @@ mg_size mg_size_floor(mg_sizes *s, mg_size a, int64_t c) {
   for (int k = 0; k < rest.n; k++) rest.t[k].c /= common; /* of the constant, the floor */
   if (rest.n && !rest.t[rest.n - 1].c) rest.n--;
   c /= common;
-  if (c == 1 || !rest.n || !rest.t[0].x[0]) return mgi_size_of(s, &whole); /* a constant below c */
   mgi_terms_bounds(s, rest.t, (uint32_t)rest.n, bounds);
   memset(&u, 0, sizeof u);
   u.by = c;

@@ -179,6 +179,7 @@ static void has_one_form(void **state) {
       {"floor((floor(n*m/4) + m)/3)", "floor((n*m + 4*m)/12)"},
       {"ceil(n/64)", "1"}, /* as n is in 1..9 */
       {"ceil(n/64)*2", "2"},
+      {"floor((n + 2)/4)*floor((3*n + 2)/4)", "floor((3*n + 2)/4)*floor((n + 2)/4)"},
       {"n - n", "0"},
       {"-(n - m)", "m - n"},
       {"0*k", "-0"},
@@ -217,6 +218,8 @@ static void orders(void **state) {
       {"256*ceil(n*m*100/256) + n", "100*n*m + 1", MG_ORDER_AT_LEAST},
       {"floor(n/2)", "floor((n + 1)/2)", MG_ORDER_AT_MOST},
       {"floor(n/2) + floor((n + 1)/2)", "n", MG_ORDER_UNDECIDED}, /* they are equal: that is beyond it */
+      {"3*floor(n/3) + 5*floor(m/5)", "n + m - 6", MG_ORDER_AT_LEAST},
+      {"3*floor(n/3) + 5*floor(m/5)", "n + m - 5", MG_ORDER_UNDECIDED}, /* less at n=2, m=4, more at n=3, m=0 */
       {"n", "m", MG_ORDER_UNDECIDED},
       {"k*k", "0", MG_ORDER_AT_LEAST},
       {"n*k", "n*n*n", MG_ORDER_UNDECIDED},
