@@ -189,7 +189,7 @@ int mg_rat_add(mg_rational a, mg_rational b, mg_rational *out);
 int64_t mg_gcd(int64_t a, int64_t b);                               /* the greatest common divisor; of 0 and b |b| */
 int64_t mg_ceil_div(int64_t a, int64_t b);                          /* a / b rounded up; a >= 0, b >= 1 */
 
-enum { MG_MAX_RANK = 5, MG_MAX_IN = 16, MG_MAX_OUT = 8, MG_MAX_AXES = 12, MG_MAX_PLAN = 48, MG_MAX_SYMBOLS = 4, MG_MAX_RANGES = 8 };
+enum { MG_MAX_RANK = 5, MG_MAX_IN = 16, MG_MAX_OUT = 8, MG_MAX_AXES = 12, MG_MAX_PLAN = 48, MG_MAX_SYMBOLS = 8, MG_MAX_RANGES = 8 };
 enum { MG_MASKED = -32768 }; /* what a mask adds (mg_filling): a real number, so that all that holds of reals holds;
                                 exact in f16, bf16 and f32; exp of it is 0 in floats */
 
@@ -470,7 +470,10 @@ typedef struct mg_axis_info {
 /* A size that comes with the launch.  A program with symbols is a family: the graph that stands here is the member in which each
    symbol is at its most; mg_at gives the others.  One index runs through all dimensions that a symbol names.  Either the program
    is parallel in it (mg_parallel), or it contracts it: sums, maxima and products run over it (mg_contracted).  Chunks of it are
-   fixed, and the one axis that cuts it counts them. */
+   fixed, and the one axis that cuts it counts them.
+   Behind the symbols stand sizes computed of them, as 8*n, which inputs have as extents: their names are polynomials (>>sizes)
+   that grow with each symbol, and no launch takes them.  Each is a class of its own, in which the program is parallel: what holds
+   for all its extents holds for those that it takes. */
 typedef struct mg_symbol { const char *name; int64_t least, most; } mg_symbol;
 
 typedef struct mg_plan_entry { const char *key, *value; } mg_plan_entry; /* value: a word or an integer */
@@ -494,7 +497,7 @@ struct mg_graph {
   mg_tensor out[MG_MAX_OUT]; /* kernel level: the program's outputs */
   uint32_t n_out;
   mg_symbol symbol[MG_MAX_SYMBOLS]; /* kernel level */
-  uint32_t n_symbols;
+  uint32_t n_symbols, n_computed; /* those that come with the launch, then so many computed ones */
   uint8_t in_symbol[MG_MAX_IN][MG_MAX_RANK]; /* by input and dimension: 0, or 1 + the symbol that its extent is */
   const char *fixed[MG_MAX_SYMBOLS]; /* names of the symbols that mg_fix took out, up to a NULL: no class is called so */
   int32_t threads;           /* block level: threads of a block */
@@ -562,6 +565,8 @@ const char *mg_fill_name(mg_filling fill); /* its word in a program's text */
 void mg_output(mg_graph *g, mg_tensor t);
 /* A size that comes with the launch, 1 <= least <= most.  Returns 1 + its index, or 0 on error. */
 uint32_t mg_symbol_new(mg_graph *g, const char *name, int64_t least, int64_t most);
+/* The size that text says, of the symbols so far: 1 + the index of a symbol or computed size, a new one maybe, or 0 on error. */
+uint32_t mg_symbol_computed(mg_graph *g, const char *text);
 void mg_symbol_input(mg_graph *g, mg_tensor input, int dim, uint32_t symbol);  /* that dimension, which has `most` elements, is the symbol */
 void mg_symbol_axis(mg_graph *sub, mg_axis a, uint32_t symbol);                /* its count is ceil(symbol / chunk) */
 mg_tensor mg_find(const mg_graph *g, const char *name); /* the tensor of that name on g's own level; {0}: there is none */
@@ -802,6 +807,8 @@ mg_status mg_within(const mg_graph *program, const int64_t *least, const int64_t
 mg_status mg_family_of(const mg_graph *g, const mg_graph *program, mg_graph **out, mg_error *e);
 /* Gives a program another name. */
 mg_status mg_rename(mg_graph *program, const char *name, mg_error *e);
+/* all[k]: the symbols' values, which it is given, and those of the sizes computed of them. */
+mg_status mg_symbol_values(const mg_graph *program, const int64_t *value, int64_t all[MG_MAX_SYMBOLS], mg_error *e);
 /* By dimension of kernel-level tensors, as mg_classes.of: 0, or 1 + the symbol that its extent is.  For free(). */
 mg_status mg_symbols_of(const mg_graph *program, uint8_t **of, mg_error *e);
 /* contracted[k]: 1 if the program is not parallel in symbol k, but contracts it: what holds at one of its sizes need not hold
@@ -1606,8 +1613,11 @@ int64_t mg_filled(const mg_tensor_info *t, int64_t i) {
   return i % keys <= i / keys + keys - queries ? 0 : MG_MASKED;
 }
 
+#define MGI_ALPHA(c) (((c) >= 'a' && (c) <= 'z') || ((c) >= 'A' && (c) <= 'Z') || (c) == '_')
+#define MGI_DIGIT(c) ((c) >= '0' && (c) <= '9')
 static int mgi_good_name(const char *s);
 static int mgi_keyword(const char *s);
+static int mgi_size_grows(const mg_sizes *s, mg_size a);
 /* 1 if a symbol may have that name: neither a keyword nor what stands before a size in brackets. */
 static int mgi_symbol_name(const char *s) {
   return mgi_good_name(s) && !mgi_keyword(s) && strcmp(s, "ceil") && strcmp(s, "floor");
@@ -1619,6 +1629,7 @@ uint32_t mg_symbol_new(mg_graph *g, const char *name, int64_t least, int64_t mos
     return mgi_err(g, MG_BAD_INPUT, "sym", "'%.40s' is no name of a symbol", name ? name : "(null)"), 0u;
   for (uint32_t k = 0; k < g->n_symbols; k++)
     if (!strcmp(g->symbol[k].name, name)) return mgi_err(g, MG_BAD_INPUT, "sym", "'%s' is a symbol already", name), 0u;
+  if (g->n_computed) return mgi_err(g, MG_BAD_INPUT, "sym", "'%s' stands after %s: symbols come before sizes computed of them", name, g->symbol[g->n_symbols].name), 0u;
   if (g->n_symbols == MG_MAX_SYMBOLS) return mgi_err(g, MG_LIMIT, "sym", "a program has at most %d symbols", MG_MAX_SYMBOLS), 0u;
   if (least < 1 || most < least || most > ((int64_t)1 << 40))
     return mgi_err(g, MG_BAD_INPUT, "sym", "expected bounds 1 <= least <= most <= 2^40, got %lld..%lld", (long long)least, (long long)most), 0u;
@@ -1628,11 +1639,81 @@ uint32_t mg_symbol_new(mg_graph *g, const char *name, int64_t least, int64_t mos
   s->name = copy, s->least = least, s->most = most;
   return g->n_symbols;
 }
+/* How many symbols and computed sizes g has. */
+static uint32_t mgi_n_sizes(const mg_graph *g) { return g->n_symbols + g->n_computed; }
+/* The symbols of g in a pool, at their bounds, or in 1..2^40; NULL: no memory. */
+static mg_sizes *mgi_symbols_pool(const mg_graph *g, int wide) {
+  mg_sizes *s = mg_sizes_new();
+  for (uint32_t k = 0; s && k < g->n_symbols; k++)
+    mg_size_symbol(s, g->symbol[k].name, wide ? 1 : g->symbol[k].least, wide ? (int64_t)1 << 40 : g->symbol[k].most);
+  return s;
+}
+static mg_size mgi_symbols_size(mg_sizes *s, const char *text, mg_error *e) { return mg_size_parse(s, text, strlen(text), "sym", e); }
+uint32_t mg_symbol_computed(mg_graph *g, const char *text) {
+  mg_error e;
+  char *name = NULL;
+  int64_t v[2] = {0, 0}, at[2][MG_MAX_SYMBOLS];
+  uint32_t is = 0;
+  if (!g || g->root->err.status != MG_OK) return 0;
+  if (g->up) return mgi_err(g, MG_BAD_INPUT, "sym", "a program has symbols, a lower graph none"), 0u;
+  for (uint32_t k = 0; k < g->n_symbols; k++) at[0][k] = g->symbol[k].least, at[1][k] = g->symbol[k].most;
+  mg_sizes *s = mgi_symbols_pool(g, 0);
+  const mg_size a = s ? mgi_symbols_size(s, text, &e) : 0;
+  mg_status status = !s ? mg_fail(&e, MG_NO_MEMORY, "sym", "no memory for a size") : a ? mg_size_print(s, a, &name, &e) : e.status;
+  if (status != MG_OK) mgi_err(g, status, "sym", "%.180s", e.msg);
+  for (uint32_t k = 0; name && k < mgi_n_sizes(g) && !is; k++)
+    if (!strcmp(g->symbol[k].name, name)) is = k + 1;
+  if (name && !is) {
+    const int grows = mgi_size_grows(s, a);
+    for (int k = 0; k < 2 && grows; k++)
+      if (mg_size_at(s, a, at[k], &v[k], &e) != MG_OK) v[k] = 0;
+    if (!grows)
+      mgi_err(g, MG_UNSUPPORTED, "sym", "an extent grows with its symbols, by sums and products alone, as 8*n and n*m + 3 do: '%.60s' does not", name);
+    else if (v[0] < 1 || v[1] > (int64_t)1 << 40)
+      mgi_err(g, MG_BAD_INPUT, "sym", "expected %.60s in 1..2^40, it is in %lld..%lld", name, (long long)v[0], (long long)v[1]);
+    else if (strlen(name) > 64)
+      mgi_err(g, MG_LIMIT, "sym", "a size has at most 64 characters, found %zu", strlen(name));
+    else if (mgi_n_sizes(g) == MG_MAX_SYMBOLS)
+      mgi_err(g, MG_LIMIT, "sym", "a program has at most %d symbols and sizes computed of them", MG_MAX_SYMBOLS);
+    else {
+      mg_symbol *to = &g->symbol[mgi_n_sizes(g)];
+      to->name = mgi_copy_string(g->root, name, strlen(name)), to->least = v[0], to->most = v[1];
+      if (to->name) is = g->n_symbols + ++g->n_computed;
+    }
+  }
+  mg_string_free(name);
+  mg_sizes_free(s);
+  return is;
+}
+mg_status mg_symbol_values(const mg_graph *g, const int64_t *value, int64_t all[MG_MAX_SYMBOLS], mg_error *e) {
+  memmove(all, value, g->n_symbols * sizeof *all);
+  if (!g->n_computed) return MG_OK;
+  mg_sizes *s = mgi_symbols_pool(g, 1);
+  mg_status status = s ? MG_OK : mg_fail(e, MG_NO_MEMORY, "mg_symbol_values", "no memory for the sizes");
+  for (uint32_t k = g->n_symbols; k < mgi_n_sizes(g) && status == MG_OK; k++) {
+    mg_error why;
+    const mg_size a = mgi_symbols_size(s, g->symbol[k].name, &why);
+    status = a ? mg_size_at(s, a, all, &all[k], e) : mg_fail(e, why.status, "mg_symbol_values", "%s", why.msg);
+  }
+  mg_sizes_free(s);
+  return status;
+}
+/* 1 if symbol k is in the text of computed size c. */
+static int mgi_symbol_within(const mg_graph *g, uint32_t c, uint32_t k) {
+  const char *text = g->symbol[c].name;
+  while (*text) {
+    size_t n = 0;
+    while (MGI_ALPHA(text[n]) || (n && MGI_DIGIT(text[n]))) n++;
+    if (n && n == strlen(g->symbol[k].name) && !memcmp(text, g->symbol[k].name, n)) return 1;
+    text += n ? n : 1;
+  }
+  return 0;
+}
 void mg_symbol_input(mg_graph *g, mg_tensor input, int dim, uint32_t symbol) {
   uint32_t k = 0;
   if (!g || g->root->err.status != MG_OK) return;
   while (k < g->n_in && g->in[k].id != input.id) k++;
-  if (k == g->n_in || dim < 0 || dim >= g->tensors[input.id].shape.rank || symbol < 1 || symbol > g->n_symbols) {
+  if (k == g->n_in || dim < 0 || dim >= g->tensors[input.id].shape.rank || symbol < 1 || symbol > mgi_n_sizes(g)) {
     mgi_err(g, MG_BAD_INPUT, "sym", "expected an input of the program, one of its dimensions and a symbol");
     return;
   }
@@ -1649,7 +1730,7 @@ static const mg_graph *mgi_program_of(const mg_graph *g) {
 void mg_symbol_axis(mg_graph *g, mg_axis a, uint32_t symbol) {
   if (!g || g->root->err.status != MG_OK) return;
   const mg_graph *root = mgi_program_of(g);
-  if (root == g || a.id < 1 || a.id >= g->n_axes || symbol < 1 || symbol > root->n_symbols) mgi_err(g, MG_BAD_INPUT, "sym", "expected an axis of a lower graph and a symbol of its program");
+  if (root == g || a.id < 1 || a.id >= g->n_axes || symbol < 1 || symbol > mgi_n_sizes(root)) mgi_err(g, MG_BAD_INPUT, "sym", "expected an axis of a lower graph and a symbol of its program");
   else if (g->axes[a.id].extent > 1 || a.id > 3) g->axes[a.id].symbol = symbol; /* a grid axis of one block is in no map */
 }
 
@@ -2510,9 +2591,17 @@ static void mgi_words_of(const mg_graph *g, const mgi_words *w) {
     w->put(w->user, (uint64_t)g->axes[k].extent * 16 + g->axes[k].parent);
     if (g->axes[k].symbol) w->put(w->user, (uint64_t)g->axes[k].symbol << 56);
   }
-  for (uint32_t k = 0; k < g->n_symbols; k++) { /* a graph without has the words that it had before there were any */
+  for (uint32_t k = 0; k < mgi_n_sizes(g); k++) { /* a graph without has the words that it had before there were any */
     w->put(w->user, (uint64_t)g->symbol[k].least);
     w->put(w->user, (uint64_t)g->symbol[k].most);
+    for (const char *c = k < g->n_symbols ? "" : g->symbol[k].name; *c;) { /* symbols by number */
+      size_t n = 0;
+      uint32_t is = 0;
+      while (MGI_ALPHA(c[n]) || (n && MGI_DIGIT(c[n]))) n++;
+      while (n && (strlen(g->symbol[is].name) != n || memcmp(g->symbol[is].name, c, n))) is++;
+      w->put(w->user, n ? (uint64_t)(is + 1) << 32 : (uint64_t)(unsigned char)*c);
+      c += n ? n : 1;
+    }
   }
   for (uint32_t k = 0; k < g->n_in * MG_MAX_RANK && g->n_symbols; k++) w->put(w->user, g->in_symbol[k / MG_MAX_RANK][k % MG_MAX_RANK]);
   w->put(w->user, (uint64_t)g->threads);
@@ -3033,6 +3122,16 @@ void mg_size_bounds(const mg_sizes *s, mg_size a, int64_t bounds[2]) {
   bounds[0] = INT64_MIN, bounds[1] = INT64_MAX;
   if (mgi_size_there(s, a)) mgi_terms_bounds(s, s->term + s->size[a].from, s->size[a].n, bounds);
 }
+/* 1 if it is a polynomial, and no number, whose terms grow with every symbol. */
+static int mgi_size_grows(const mg_sizes *s, mg_size a) {
+  const mgi_term *t = s->term + s->size[a].from;
+  int grows = s->size[a].n && t->x[0];
+  for (uint32_t k = 0; k < s->size[a].n && t[k].x[0]; k++) {
+    grows &= t[k].c > 0;
+    for (int d = 0; d < MG_MAX_SIZE_DEGREE && t[k].x[d]; d++) grows &= s->unknown[t[k].x[d]].name != NULL;
+  }
+  return grows;
+}
 mg_order mg_size_order(const mg_sizes *s, mg_size a, mg_size b) {
   int64_t rest[2] = {0, 0};
   mgi_poly p, next;
@@ -3105,10 +3204,10 @@ mg_status mg_size_print(const mg_sizes *s, mg_size a, char **out, mg_error *e) {
 /* -------------------------------------------------------------------------------------------- >>parser
    Recursive descent over one token of look-ahead; white space separates, `#` starts a comment.
      program   = "program" NAME { symbol | input | output | NAME {"," NAME} "=" (expr | lower) }
-     symbol    = "sym" NAME "in" INT ".." INT         a size in `ints` is an INT or a symbol's NAME
+     symbol    = "sym" NAME "in" INT ".." INT         an extent in `ints` is a size (>>sizes) without floor and ceil
      input     = "input" NAME ":" dtype ints ["@" ints | "=" fill]           output = "output" NAME {"," NAME}
      lower     = ("kernel" | "thread") ["grid" "=" "(" NAME "=" count {","..} ")"] ["threads" "=" INT] "{" body "}"
-     count     = INT | "ceil" "(" NAME "/" INT ")" | NAME               of a symbol's chunks
+     count     = INT | "ceil" "(" product "/" INT ")" | size            of chunks of an extent, a size's product
      body      = { "for" NAME "=" count "{" body "}" | "store" expr map | "plan" "{" {key "=" value} "}" | names "=" .. }
      expr      = NAME | op "(" arguments ")" | "load" NAME map | "accum" "(" expr ")" map
      map       = "{" [ axis "->" ("*" | "+" | "max" | INT) {","..} ] "}"
@@ -3164,8 +3263,6 @@ static void mgi_next(mgi_parser *P) {
   }
   P->line = P->next_line, P->column = P->next_column;
   P->start = P->p;
-#define MGI_ALPHA(c) (((c) >= 'a' && (c) <= 'z') || ((c) >= 'A' && (c) <= 'Z') || (c) == '_')
-#define MGI_DIGIT(c) ((c) >= '0' && (c) <= '9')
   if (P->p == P->end) P->tok = MGI_EOF;
   else if (MGI_ALPHA(*P->p)) {
     P->tok = MGI_NAME;
@@ -3263,22 +3360,31 @@ static mg_rational mgi_rational(mgi_parser *P) {
   }
   return r;
 }
+/* Moves an error of the pool to where the size that is none stood. */
+static mg_size mgi_parsed_size(mgi_parser *P, mg_sizes *s, mg_size a, int line, int column) {
+  mg_error e;
+  if (P->failed || a) return a;
+  P->line = line, P->column = column;
+  mg_sizes_error(s, &e);
+  mgi_perr(P, e.status, "%s", e.msg);
+  return 0;
+}
 /* A size of pool s, at most so deep in brackets as operators are; 0 and an error: none stands here. */
-static mg_size mgi_parse_size(mgi_parser *P, mg_sizes *s);
-static mg_size mgi_parse_product(mgi_parser *P, mg_sizes *s);
-static mg_size mgi_parse_factor(mgi_parser *P, mg_sizes *s) {
+static mg_size mgi_parse_size(mgi_parser *P, mg_sizes *s, const char *what);
+static mg_size mgi_parse_product(mgi_parser *P, mg_sizes *s, const char *what);
+static mg_size mgi_parse_factor(mgi_parser *P, mg_sizes *s, const char *what) {
   const int ceil = mgi_is(P, "ceil");
   uint32_t k = 1;
   mg_size a = 0;
   if (mgi_accept(P, "(")) {
     if (P->depth++ == MGI_MAX_NEST) mgi_perr(P, MG_LIMIT, "brackets are nested more than %d deep", MGI_MAX_NEST);
-    a = mgi_parse_size(P, s);
+    a = mgi_parse_size(P, s, what);
     mgi_expect(P, ")");
     P->depth--;
   } else if (ceil || mgi_is(P, "floor")) {
     if (P->depth++ == MGI_MAX_NEST) mgi_perr(P, MG_LIMIT, "brackets are nested more than %d deep", MGI_MAX_NEST);
     mgi_next(P), mgi_expect(P, "(");
-    a = mgi_parse_product(P, s);
+    a = mgi_parse_product(P, s, what);
     mgi_expect(P, "/");
     const int64_t c = mgi_int(P, "what a size is divided by");
     mgi_expect(P, ")");
@@ -3286,53 +3392,66 @@ static mg_size mgi_parse_factor(mgi_parser *P, mg_sizes *s) {
     if (!P->failed) a = ceil ? mg_size_ceil(s, a, c) : mg_size_floor(s, a, c);
   } else if (!P->failed && P->tok == MGI_NAME) {
     while (k < s->n_unknowns && !(s->unknown[k].name && mgi_is(P, s->unknown[k].name))) k++;
-    if (k == s->n_unknowns) mgi_expected(P, "a size: a number, a symbol, or floor or ceil of a size/number");
+    if (k == s->n_unknowns) mgi_expected(P, what);
     else a = mgi_size_unknown(s, s->unknown[k]), mgi_next(P);
   } else {
-    const int64_t v = mgi_int(P, "a size: a number, a symbol, or floor or ceil of a size/number");
+    const int64_t v = mgi_int(P, what);
     if (!P->failed) a = mg_size_int(s, v);
   }
   return a;
 }
-static mg_size mgi_parse_product(mgi_parser *P, mg_sizes *s) {
-  mg_size a = mgi_parse_factor(P, s);
-  while (!P->failed && mgi_accept(P, "*")) a = mg_size_mul(s, a, mgi_parse_factor(P, s));
+static mg_size mgi_parse_product(mgi_parser *P, mg_sizes *s, const char *what) {
+  mg_size a = mgi_parse_factor(P, s, what);
+  while (!P->failed && mgi_accept(P, "*")) a = mg_size_mul(s, a, mgi_parse_factor(P, s, what));
   return a;
 }
-static mg_size mgi_parse_size(mgi_parser *P, mg_sizes *s) {
+static mg_size mgi_parse_size(mgi_parser *P, mg_sizes *s, const char *what) {
   const int line = P->line, column = P->column, minus = mgi_accept(P, "-");
-  mg_error e;
-  mg_size a = mgi_parse_product(P, s);
+  mg_size a = mgi_parse_product(P, s, what);
   if (minus) a = mg_size_sub(s, mg_size_int(s, 0), a);
   for (int less; !P->failed && ((less = mgi_accept(P, "-")) || mgi_accept(P, "+"));) {
-    const mg_size b = mgi_parse_product(P, s);
+    const mg_size b = mgi_parse_product(P, s, what);
     a = less ? mg_size_sub(s, a, b) : mg_size_add(s, a, b);
   }
-  if (P->failed || a) return a;
-  P->line = line, P->column = column;
-  mg_sizes_error(s, &e);
-  mgi_perr(P, e.status, "%s", e.msg);
-  return 0;
+  return mgi_parsed_size(P, s, a, line, column);
 }
 
-/* The symbol that stands here, as 1 + its index, or 0. */
-static uint32_t mgi_symbol(mgi_parser *P) {
-  for (uint32_t k = 0; k < P->root->n_symbols; k++)
-    if (mgi_accept(P, P->root->symbol[k].name)) return k + 1;
-  return 0;
+/* A size of the program's symbols, or, of a `product`, what ceil divides: a number, or which symbol or computed size. */
+static int mgi_built(mgi_parser *P, int line, int column);
+static int64_t mgi_symbol(mgi_parser *P, int product, uint32_t *symbol, const char *what) {
+  const int line = P->line, column = P->column;
+  char *text = NULL;
+  int64_t v = 0;
+  *symbol = 0;
+  if (P->failed) return 0;
+  mg_sizes *s = mgi_symbols_pool(P->root, 0);
+  if (!s) mgi_perr(P, MG_NO_MEMORY, "no memory for a size");
+  mg_size a = !s ? 0 : product ? mgi_parse_product(P, s, what) : mgi_parse_size(P, s, what);
+  if (s) a = mgi_parsed_size(P, s, a, line, column);
+  if (a && (!s->size[a].n || !s->term[s->size[a].from].x[0])) v = s->size[a].n ? s->term[s->size[a].from].c : 0;
+  else if (a && mg_size_print(s, a, &text, P->e) != MG_OK) mgi_perr(P, MG_NO_MEMORY, "no memory for a size");
+  else if (a) *symbol = mg_symbol_computed(P->root, text), mgi_built(P, line, column);
+  mg_string_free(text);
+  mg_sizes_free(s);
+  return v;
 }
 /* A count: a number, or how many chunks of so many, or of one, a symbol has, which is then in *symbol. */
 static int64_t mgi_count(mgi_parser *P, uint32_t *symbol) {
   const int line = P->line, column = P->column;
   int64_t chunk = 1;
   *symbol = 0;
-  if (mgi_is(P, "ceil")) {
-    mgi_next(P), mgi_expect(P, "(");
-    if (!(*symbol = mgi_symbol(P))) mgi_expected(P, "a symbol, as in ceil(n/64)");
+  if (!P->root->n_symbols && !mgi_is(P, "ceil")) return mgi_int(P, "a count");
+  if (mgi_accept(P, "ceil")) {
+    mgi_expect(P, "(");
+    mgi_symbol(P, 1, symbol, "a symbol, as in ceil(n/64)");
+    if (!P->failed && !*symbol) mgi_perr(P, MG_BAD_INPUT, "expected a symbol, as in ceil(n/64), found a number");
     mgi_expect(P, "/");
     chunk = mgi_int(P, "a chunk");
     mgi_expect(P, ")");
-  } else if (!(*symbol = mgi_symbol(P))) return mgi_int(P, P->root->n_symbols ? "a count, or ceil(symbol/chunk)" : "a count");
+  } else {
+    const int64_t v = mgi_symbol(P, 0, symbol, "a count, or ceil(symbol/chunk)");
+    if (!*symbol) return v;
+  }
   if (P->failed) return 1;
   const mg_symbol *s = &P->root->symbol[*symbol - 1];
   const int64_t n = chunk < 1 ? 0 : chunk > s->most ? 1 : mg_ceil_div(s->most, chunk);
@@ -3345,15 +3464,15 @@ static int64_t mgi_count(mgi_parser *P, uint32_t *symbol) {
   }
   return n;
 }
-/* "[" INT {"," INT} "]"; with `symbol` a symbol may stand for its most. */
+/* "[" INT {"," INT} "]"; with `symbol` a symbol, or a size computed of some, may stand for its most. */
 static int mgi_ints(mgi_parser *P, int64_t *v, uint32_t *symbol, const char *what) {
   int n = 0;
   mgi_expect(P, "[");
   do {
     if (n == MG_MAX_RANK) { mgi_perr(P, MG_BAD_INPUT, "%s: at most %d of them", what, MG_MAX_RANK); return 0; }
-    const uint32_t k = symbol ? symbol[n] = mgi_symbol(P) : 0;
-    if (k) v[n] = P->root->symbol[k - 1].most;
-    else v[n] = mgi_int(P, what);
+    if (symbol) symbol[n] = 0;
+    v[n] = symbol && P->root->n_symbols ? mgi_symbol(P, 0, &symbol[n], what) : mgi_int(P, what);
+    if (symbol && symbol[n]) v[n] = P->root->symbol[symbol[n] - 1].most;
     n++;
   } while (!P->failed && mgi_accept(P, ","));
   mgi_expect(P, "]");
@@ -3808,7 +3927,7 @@ mg_size mg_size_parse(mg_sizes *s, const char *text, size_t len, const char *whe
   mgi_parser P;
   mg_error local;
   if (mgi_parser_open(&P, text, len, where, e ? e : &local) != MG_OK) return 0;
-  const mg_size a = mgi_parse_size(&P, s);
+  const mg_size a = mgi_parse_size(&P, s, "a size: a number, a symbol, or floor or ceil of a size/number");
   if (!P.failed && P.tok != MGI_EOF) mgi_expected(&P, "+, -, * or the end of the text");
   return P.failed ? 0 : a;
 }
@@ -3908,12 +4027,18 @@ static void mgi_print_call(mgi_text *t, const mg_graph *g, const mg_op_node *o, 
   mgi_puts(t, ")");
 }
 
+/* "ceil(n/64)", how many chunks of so many a symbol or computed size has. */
+static const char *mgi_count_text(const mg_symbol *s, int64_t chunk, char text[104]) {
+  const int sum = strchr(s->name, ' ') != NULL;
+  if (chunk > 1) snprintf(text, 104, "ceil(%s%s%s/%lld)", sum ? "(" : "", s->name, sum ? ")" : "", (long long)chunk);
+  else snprintf(text, 104, "%s", s->name);
+  return text;
+}
 /* "x=2", or "x=ceil(n/64)". */
 static void mgi_print_count(mgi_text *t, const mg_graph *g, uint32_t a) {
   const mg_symbol *s = g->axes[a].symbol ? &mgi_program_of(g)->symbol[g->axes[a].symbol - 1] : NULL;
-  const int64_t chunk = s ? mg_ceil_div(s->most, g->axes[a].extent) : 0;
-  if (chunk > 1) mgi_putf(t, "%s=ceil(%s/%lld)", g->axes[a].name, s->name, (long long)chunk);
-  else if (s) mgi_putf(t, "%s=%s", g->axes[a].name, s->name);
+  char text[104];
+  if (s) mgi_putf(t, "%s=%s", g->axes[a].name, mgi_count_text(s, mg_ceil_div(s->most, g->axes[a].extent), text));
   else mgi_putf(t, "%s=%lld", g->axes[a].name, (long long)g->axes[a].extent);
 }
 static void mgi_print_grid(mgi_text *t, const mg_graph *s) {
@@ -5301,20 +5426,47 @@ static mg_status mgi_flat_all(const mg_graph *g, mg_error *e) {
   return s;
 }
 
+/* What symbol k of g, which no input has, is at where computed sizes are what inputs of `to` have; their other symbols are
+   at v. */
+static int64_t mgi_symbol_from(const mg_graph *to, const mg_graph *g, uint32_t k, const int64_t *v) {
+  int64_t at[MG_MAX_SYMBOLS], least = 1, most = (int64_t)1 << 40, value;
+  for (uint32_t j = 0; j < g->n_in; j++)
+    for (int d = 0; d < g->tensors[g->in[j].id].shape.rank; d++) {
+      const uint32_t c = g->in_symbol[j][d];
+      const int64_t want = mg_tensor_of(to, to->in[j])->shape.dim[d];
+      if (c <= g->n_symbols || !mgi_symbol_within(g, c - 1, k)) continue;
+      mg_sizes *s = mgi_symbols_pool(g, 1);
+      const mg_size a = s ? mgi_symbols_size(s, g->symbol[c - 1].name, NULL) : 0;
+      memcpy(at, v, sizeof at);
+      while (least < most) {
+        at[k] = least + (most - least) / 2;
+        if (mg_size_at(s, a, at, &value, NULL) != MG_OK || value >= want) most = at[k];
+        else least = at[k] + 1;
+      }
+      mg_sizes_free(s);
+      return least;
+    }
+  return g->symbol[k].most;
+}
 /* The symbols of g that F does not fix, in a graph of its inputs: each at most what its dimensions have there. */
 static void mgi_copy_symbols(mg_graph *to, const mg_graph *g, const mgi_family *F) {
-  for (uint32_t s = 1; s <= g->n_symbols; s++) {
-    const uint32_t now = mgi_family_symbol(F, s);
-    int64_t most = 0;
+  int64_t most[MG_MAX_SYMBOLS];
+  uint8_t has[MG_MAX_SYMBOLS] = {0};
+  for (uint32_t s = 0; s < MG_MAX_SYMBOLS; s++) most[s] = s < g->n_symbols ? F && F->value ? F->value[s] : g->symbol[s].most : 1;
+  for (uint32_t k = 0; k < g->n_in; k++)
+    for (int d = 0; d < g->tensors[g->in[k].id].shape.rank; d++)
+      if (g->in_symbol[k][d]) most[g->in_symbol[k][d] - 1] = mg_tensor_of(to, to->in[k])->shape.dim[d], has[g->in_symbol[k][d] - 1] = 1;
+  for (uint32_t s = 0; s < mgi_n_sizes(g); s++) {
+    const uint32_t now = mgi_family_symbol(F, s + 1);
     if (!now) continue;
+    if (s < g->n_symbols) {
+      if (!has[s] && !(F && F->value)) most[s] = mgi_symbol_from(to, g, s, most);
+      const int64_t least = F && F->least ? F->least[s] : g->symbol[s].least;
+      mg_symbol_new(to, g->symbol[s].name, least < most[s] ? least : most[s], most[s]);
+    } else mg_symbol_computed(to, g->symbol[s].name);
     for (uint32_t k = 0; k < g->n_in; k++)
       for (int d = 0; d < g->tensors[g->in[k].id].shape.rank; d++)
-        if (g->in_symbol[k][d] == s) most = mg_tensor_of(to, to->in[k])->shape.dim[d];
-    const int64_t least = F && F->least ? F->least[s - 1] : g->symbol[s - 1].least;
-    mg_symbol_new(to, g->symbol[s - 1].name, least < most ? least : most, most);
-    for (uint32_t k = 0; k < g->n_in; k++)
-      for (int d = 0; d < g->tensors[g->in[k].id].shape.rank; d++)
-        if (g->in_symbol[k][d] == s) mg_symbol_input(to, to->in[k], d, now);
+        if (g->in_symbol[k][d] == s + 1) mg_symbol_input(to, to->in[k], d, now);
   }
 }
 /* The names of the symbols that F fixes in a copy of g. */
@@ -5325,8 +5477,9 @@ static void mgi_copy_fixed(mg_graph *to, const mg_graph *g, const mgi_family *F)
 }
 /* A copy, of other sizes or without thread graphs. */
 static mg_status mgi_copy_program(const mg_graph *g, const int64_t *extent, const int64_t *counts, int flat, const mgi_family *F, mg_graph **out, mg_error *e) {
+  uint8_t all[MG_MAX_SYMBOLS];
   mg_classes C;
-  int kernel = 0;
+  int kernel = 0, apart = 0;
   *out = NULL;
   mg_status s = mg_classes_of(g, &C, e);
   if (s != MG_OK) return s;
@@ -5343,6 +5496,14 @@ static mg_status mgi_copy_program(const mg_graph *g, const int64_t *extent, cons
         dim[d] = c < 0 ? t->shape.dim[d] : F ? F->extent[c] : extent ? extent[c] : t->shape.dim[d];
       }
       map[g->in[k].id] = mg_input_like(r, t, dim);
+      for (int d = 0; d < t->shape.rank; d++) apart |= g->in_symbol[k][d] && dim[d] != t->shape.dim[d];
+    }
+    mgi_family none;
+    if (g->n_computed && apart && !(F && F->value)) { /* extents that computed sizes do not take together: no family */
+      if (F) none = *F;
+      else memset(&none, 0, sizeof none);
+      memset(all, 1, sizeof all);
+      none.fixed = all, F = &none;
     }
     mgi_copy_symbols(r, g, F);
     mgi_copy_fixed(r, g, F);
@@ -5542,7 +5703,10 @@ static mg_status mgi_rest_make(mg_rest *r, const mg_graph *const *g, int which, 
   memset(&F, 0, sizeof F), F.keep = keep;
   mg_status s = to && map && given && keep ? MG_OK : mg_fail(e, MG_NO_MEMORY, "picks", "no memory for the rest of a program");
   if (s == MG_OK) mgi_rest_mark(r, h, which, result, w, given, keep);
-  for (uint32_t k = 0; k < h->n_symbols && s == MG_OK; k++) mg_symbol_new(to, h->symbol[k].name, h->symbol[k].least, h->symbol[k].most);
+  for (uint32_t k = 0; k < mgi_n_sizes(h) && s == MG_OK; k++) {
+    if (k < h->n_symbols) mg_symbol_new(to, h->symbol[k].name, h->symbol[k].least, h->symbol[k].most);
+    else mg_symbol_computed(to, h->symbol[k].name);
+  }
   for (uint32_t k = 0; k < h->n_in && s == MG_OK; k++) {
     const mg_tensor_info *t = &h->tensors[h->in[k].id];
     if (r->in[k] < 0) continue;
@@ -5580,7 +5744,7 @@ static mg_status mgi_rest_make(mg_rest *r, const mg_graph *const *g, int which, 
 }
 /* A symbol stays one: where nothing that is read has it as a dimension, something else that has it stays too. */
 static void mgi_rest_sizes(mg_rest *r, const mg_graph *g, const uint8_t *symbols) {
-  for (uint32_t is = 1; is <= g->n_symbols; is++) {
+  for (uint32_t is = 1; is <= mgi_n_sizes(g); is++) {
     int input = -1, pick = -1, there = 0;
     for (uint32_t k = 0; k < g->n_in; k++)
       for (int d = 0; d < MG_MAX_RANK; d++) {
@@ -6250,9 +6414,11 @@ static mg_status mgi_symbols_axes(const mgi_symbols *S, uint32_t level, mg_error
       return mg_fail(e, MG_UNSUPPORTED, "sym", "threads do not cut %s: a block has as many as it has, whatever the size", S->g->symbol[(runs ? runs : g->axes[a].symbol) - 1].name);
     if (runs == g->axes[a].symbol) continue;
     if (runs) {
-      const int64_t chunk = mg_ceil_div(S->g->symbol[runs - 1].most, g->axes[a].extent);
-      return mg_fail(e, MG_BAD_INPUT, "sym", "%s=%lld cuts %s: expected the count of its chunks, %s=ceil(%s/%lld)", g->axes[a].name, (long long)g->axes[a].extent, S->g->symbol[runs - 1].name,
-                     g->axes[a].name, S->g->symbol[runs - 1].name, (long long)chunk);
+      const mg_symbol *is = &S->g->symbol[runs - 1];
+      char text[104];
+      return mg_fail(e, MG_BAD_INPUT, "sym", "%s=%lld cuts %s: expected the count of its chunks, %s=%s", g->axes[a].name,
+                     (long long)g->axes[a].extent, is->name, g->axes[a].name,
+                     mgi_count_text(is, mg_ceil_div(is->most, g->axes[a].extent), text));
     }
     return mg_fail(e, MG_BAD_INPUT, "sym", "%s counts chunks of %s, and is not the outermost axis that cuts it in its graph", g->axes[a].name, S->g->symbol[g->axes[a].symbol - 1].name);
   }
@@ -6313,6 +6479,14 @@ static mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
       const int c = S.p.in[k][d];
       const char *name = g->tensors[g->in[k].id].name;
       if (is) named |= 1u << (is - 1);
+      for (uint32_t j = 0; is > g->n_symbols && j < g->n_symbols && s == MG_OK; j++) {
+        if (!mgi_symbol_within(g, is - 1, j)) continue;
+        named |= 1u << j;
+        if (S.contracted[j]) s = mg_fail(e, MG_UNSUPPORTED, "sym", "dimension %d of '%s' is %s, and %s is contracted: only sizes that are not are computed with", d, name, g->symbol[is - 1].name, g->symbol[j].name);
+      }
+      if (is > g->n_symbols && S.contracted[is - 1] && s == MG_OK && g->symbol[is - 1].most > 1)
+        s = mg_fail(e, MG_UNSUPPORTED, "sym", "dimension %d of '%s' is %s, a computed size, and the program is not parallel in it", d, name, g->symbol[is - 1].name);
+      if (s != MG_OK) break;
       if (is && c < 0 && g->symbol[is - 1].most > 1)
         s = mg_fail(e, MG_UNSUPPORTED, "sym",
                     "dimension %d of '%s' is %s, and the program is not parallel in it, nor does it contract it: %s stands at two dimensions of a tensor, is joined or "
@@ -6327,7 +6501,7 @@ static mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
   if (mean)
     s = mg_fail(e, MG_UNSUPPORTED, "sym", "a mean over %s, as a sum times 1/%lld: that constant is no other at another %s; divide outside of the program", mean->name,
                 (long long)mean->most, mean->name);
-  for (uint32_t k = 0; k < g->n_symbols && s == MG_OK; k++)
+  for (uint32_t k = 0; k < mgi_n_sizes(g) && s == MG_OK; k++)
     if (!(named >> k & 1)) s = mg_fail(e, MG_BAD_INPUT, "sym", "no input has %s as a dimension", g->symbol[k].name);
   for (uint32_t l = 1; l < S.p.n_levels && s == MG_OK; l++) s = mgi_symbols_axes(&S, l, e);
   mgi_symbols_close(&S);
@@ -6441,25 +6615,40 @@ static mg_status mgi_symbols_copy(const mg_graph *g, const uint8_t *fixed, const
   mgi_symbols_close(&S);
   return s;
 }
-mg_status mg_fix(const mg_graph *g, const uint8_t *fixed, const int64_t *given, mg_graph **out, mg_error *e) {
+mg_status mg_fix(const mg_graph *g, const uint8_t *some, const int64_t *given, mg_graph **out, mg_error *e) {
   int64_t value[MG_MAX_SYMBOLS];
+  uint8_t fixed[MG_MAX_SYMBOLS];
   *out = NULL;
+  memset(fixed, 0, sizeof fixed);
   for (uint32_t k = 0; k < g->n_symbols; k++) {
+    fixed[k] = some[k];
     value[k] = fixed[k] ? given[k] : g->symbol[k].most;
     if (value[k] < g->symbol[k].least || value[k] > g->symbol[k].most)
       return mg_fail(e, MG_BAD_INPUT, "mg_at", "%s is in %lld..%lld, got %lld", g->symbol[k].name, (long long)g->symbol[k].least, (long long)g->symbol[k].most, (long long)value[k]);
   }
-  return mgi_symbols_copy(g, fixed, NULL, value, out, e);
+  for (uint32_t c = g->n_symbols; c < mgi_n_sizes(g); c++) { /* with its symbols, all or none */
+    int in = 0, of = 0;
+    for (uint32_t k = 0; k < g->n_symbols; k++)
+      if (mgi_symbol_within(g, c, k)) in++, of += fixed[k] != 0;
+    if (of && of < in) return mg_fail(e, MG_UNSUPPORTED, "mg_fix", "%s is computed of several symbols: they are fixed together", g->symbol[c].name);
+    fixed[c] = of > 0;
+  }
+  const mg_status s = mg_symbol_values(g, value, value, e);
+  return s == MG_OK ? mgi_symbols_copy(g, fixed, NULL, value, out, e) : s;
 }
 mg_status mg_at(const mg_graph *g, const int64_t *value, mg_graph **out, mg_error *e) {
   uint8_t fixed[MG_MAX_SYMBOLS];
   memset(fixed, 1, sizeof fixed);
   return mg_fix(g, fixed, value, out, e);
 }
-mg_status mg_within(const mg_graph *g, const int64_t *least, const int64_t *most, mg_graph **out, mg_error *e) {
+mg_status mg_within(const mg_graph *g, const int64_t *low, const int64_t *high, mg_graph **out, mg_error *e) {
+  int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS];
   *out = NULL;
   for (uint32_t k = 0; k < g->n_symbols; k++)
-    if (least[k] < 1 || least[k] > most[k]) return mg_fail(e, MG_BAD_INPUT, "mg_within", "%s: expected bounds 1 <= least <= most, got %lld..%lld", g->symbol[k].name, (long long)least[k], (long long)most[k]);
+    if (low[k] < 1 || low[k] > high[k]) return mg_fail(e, MG_BAD_INPUT, "mg_within", "%s: expected bounds 1 <= least <= most, got %lld..%lld", g->symbol[k].name, (long long)low[k], (long long)high[k]);
+  mg_status status = mg_symbol_values(g, low, least, e);
+  if (status == MG_OK) status = mg_symbol_values(g, high, most, e);
+  if (status != MG_OK) return status;
   for (uint32_t k = 1; k < g->n_ops; k++) {
     const mg_graph *b = g->ops[k].sub;
     for (uint32_t a = 1; b && a < b->n_axes; a++) {

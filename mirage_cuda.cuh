@@ -151,6 +151,7 @@ extern "C" {
      extern const mg_emitted_info NAME_info;
    Where the program has symbols, every launch takes their values before the stream, `const int64_t *sym` in the order of
    NAME_info.symbol: tensors are dense at these sizes, grids in NAME_info are those of the greatest, the workspace is enough for all.
+   Extents computed of them (8*n) stand behind them there, and are no arguments.
    A size out of its bounds: cudaErrorInvalidValue (1), and nothing is launched.
    A pointer to no multiple of 16 bytes: cudaErrorMisalignedAddress (716), and nothing is launched.
    An index (i32, an int32_t) beyond the rows that a gather takes: its kernel traps, and the stream's next call says so
@@ -164,7 +165,7 @@ typedef struct mg_io_info {
   int rank;
   int64_t dim[MG_MAX_RANK], stride[MG_MAX_RANK]; /* strides in elements */
   int32_t order[MG_MAX_RANK];
-  uint8_t symbol[MG_MAX_RANK]; /* 0, or 1 + the size that the dimension has; dim and stride are those of its most */
+  uint8_t symbol[MG_MAX_RANK]; /* 0, or 1 + the size of `symbol` that the dimension has; dim and stride are of its most */
 } mg_io_info;
 typedef struct mg_size_info { const char *name; int64_t least, most; } mg_size_info;
 typedef struct mg_kernel_info {
@@ -181,6 +182,7 @@ typedef struct mg_emitted_info {
   const mg_kernel_info *kernels; /* in the order of their launches; for a product that cuBLAS takes, the kernel without it */
   int n_symbols;             /* sizes that come with the launch */
   const mg_size_info *symbol;
+  int n_computed;            /* behind these in `symbol`: extents that the launch computes of them, named "8*n" */
 } mg_emitted_info;
 
 #ifndef MIRAGE_DEVICE_ONLY
@@ -7359,8 +7361,8 @@ MGI_FN int mgi_check_info(const mg_graph *g, const mg_emitted_info *info, mgi_ch
     for (int d = 0; same && d < t->shape.rank; d++) same = i->dim[d] == t->shape.dim[d] && i->order[d] == t->order[d] && (i->stride[d] == stride[d] || t->shape.dim[d] == 1);
     for (int d = 0; same && !out && d < t->shape.rank; d++) same = i->symbol[d] == g->in_symbol[k][d];
   }
-  if (same) what = "its symbols", same = info->n_symbols == (int)g->n_symbols;
-  for (uint32_t k = 0; same && k < g->n_symbols; k++)
+  if (same) what = "its symbols", same = info->n_symbols == (int)g->n_symbols && info->n_computed == (int)g->n_computed;
+  for (uint32_t k = 0; same && k < g->n_symbols + g->n_computed; k++)
     same = !strcmp(info->symbol[k].name, g->symbol[k].name) && info->symbol[k].least == g->symbol[k].least && info->symbol[k].most == g->symbol[k].most;
   if (!same) snprintf(r->difference, sizeof r->difference, "%.100s_info is not what the µGraph says: %.60s", g->name, what);
   return same;
@@ -7427,7 +7429,7 @@ MGI_FN int mgi_check_whole(const mgi_check_task *t, const mgi_check_entry *n, mg
     early |= one->early;
   }
   const char *what = !all || !one ? "it is not there" : strcmp(all->name, t->entry) ? "the name" : all->n_in != one->n_in || all->n_out != one->n_out || all->in != one->in || all->out != one->out ? "inputs or outputs" :
-                     all->n_symbols != 1 || all->symbol->least != t->bounds[0] || all->symbol->most != t->bounds[1] || strcmp(all->symbol->name, t->family->symbol[0].name) ? "the symbol's bounds" :
+                     all->n_symbols != 1 || all->n_computed != (int)t->family->n_computed || all->symbol->least != t->bounds[0] || all->symbol->most != t->bounds[1] || strcmp(all->symbol->name, t->family->symbol[0].name) ? "the symbol's bounds" :
                      all->early != early ? "what is read early" : NULL;
   if (!what) return 1;
   snprintf(r->difference, sizeof r->difference, "%.100s_info is not what its ranges say: %s", t->entry, what);
@@ -8837,38 +8839,99 @@ MGI_FN void mgi_check_rows(const mgi_check_job *J, int sizes, mg_check_report *r
   free(row[0]), free(row[1]);
   r->rows = same;
 }
-/* The members of a family that a check runs: at each symbol's least, around the first whole chunks from there on, two chunks and a
-   ragged rest later, as far as it goes, so that counts differ; where there are several symbols, each is at another of these.  The last is the greatest, at full size. */
+/* Sizes of symbol or computed size k that a check tries, up to `most`: its least, around the first whole chunks from there on, of
+   the least and the greatest chunk, two chunks and a ragged rest later, as far as it goes, so that counts differ. */
+MGI_FN void mgi_check_around(const mg_graph *g, uint32_t k, int64_t most, int64_t want[MGI_CHECK_SIZES]) {
+  const mg_symbol *is = &g->symbol[k];
+  int64_t c[2];
+  mg_symbol_chunks(g, k + 1, c);
+  int64_t whole[2]; /* the first that is whole chunks, of the least and the greatest chunk */
+  for (int j = 0; j < 2; j++) whole[j] = mg_round_up(is->least, c[j]);
+  const int64_t rest = whole[1] + 2 * c[1] + (c[1] > 2 ? 2 : 1);
+  const int bound = c[1] < 256 || whole[1] > most; /* is among them */
+  const int64_t last = rest < most ? rest : bound ? most : whole[1];
+  const int64_t all[MGI_CHECK_SIZES] = {is->least, whole[0] - 1, whole[0], whole[0] + 1, whole[1] - 1, whole[1], whole[1] + 1, last};
+  memcpy(want, all, sizeof all);
+}
+/* Raises symbols in at[], one after the other, from their least on until size c is as wanted, or as little more as it can be; `below`:
+   not more than that.  0: it never is, up to the symbols' `most`. */
+MGI_FN int mgi_check_reach(const mg_graph *g, uint32_t c, int64_t want, int below, const int64_t *most, int64_t at[MG_MAX_SYMBOLS]) {
+  int64_t least[MG_MAX_SYMBOLS], all[MG_MAX_SYMBOLS];
+  int of[MG_MAX_SYMBOLS] = {0}; /* it hangs on the symbol */
+  for (uint32_t k = 0; k < g->n_symbols; k++) least[k] = g->symbol[k].least;
+  for (uint32_t k = 0; k < g->n_symbols; k++) {
+    least[k] = g->symbol[k].most;
+    of[k] = mg_symbol_values(g, least, all, NULL) == MG_OK && all[c] != g->symbol[c].least;
+    least[k] = g->symbol[k].least;
+    if (of[k]) at[k] = least[k];
+  }
+  for (uint32_t k = 0; k < g->n_symbols; k++) {
+    int64_t from = g->symbol[k].least, to = most[k] + 1;
+    while (of[k] && from < to) {
+      at[k] = from + (to - from) / 2;
+      if (mg_symbol_values(g, at, all, NULL) != MG_OK || all[c] >= want + below) to = at[k];
+      else from = at[k] + 1;
+    }
+    if (!of[k]) continue;
+    at[k] = from <= most[k] ? from - below : most[k];
+    if (from <= most[k]) return at[k] >= g->symbol[k].least;
+  }
+  return 0;
+}
+/* Rows of J->size for a family with computed sizes: around chunks of each size that inputs have; symbols that it does not hang on are
+   at their least and their most in turn. */
+MGI_FN int mgi_check_computed(mgi_check_job *J) {
+  static const uint8_t order[MGI_CHECK_SIZES] = {0, 7, 3, 1, 2, 6, 4, 5}; /* what matters first */
+  const mg_graph *g = J->ugraph;
+  const int64_t *most = J->size[MGI_CHECK_SIZES];
+  int64_t all[MG_MAX_SYMBOLS];
+  int rows = 0;
+  if (mg_symbol_values(g, most, all, NULL) != MG_OK) return 0;
+  for (int j = 0; j < MGI_CHECK_SIZES; j++)
+    for (uint32_t c = 0; c < g->n_symbols + g->n_computed && rows < MGI_CHECK_SIZES; c++) {
+      int64_t want[MGI_CHECK_SIZES], *at = J->size[rows];
+      int own = 0, again = 0, to = rows;
+      for (uint32_t i = 0; i < g->n_in * MG_MAX_RANK; i++) own |= g->in_symbol[i / MG_MAX_RANK][i % MG_MAX_RANK] == c + 1;
+      for (uint32_t k = 0; k < g->n_symbols; k++) at[k] = rows % 2 ? most[k] : g->symbol[k].least;
+      mgi_check_around(g, c, all[c], want);
+      if (!own || !mgi_check_reach(g, c, want[order[j]], order[j] == 1 || order[j] == 4, most, at)) continue;
+      for (int r = 0; r < rows; r++) again |= !memcmp(J->size[r], at, g->n_symbols * sizeof *at);
+      if (again) continue;
+      int64_t row[MG_MAX_SYMBOLS];
+      memcpy(row, at, sizeof row);
+      for (; to > 0 && J->size[to - 1][0] > row[0]; to--) memcpy(J->size[to], J->size[to - 1], sizeof row);
+      memcpy(J->size[to], row, sizeof row);
+      rows++;
+    }
+  return rows;
+}
+/* The members of a family that a check runs: at each symbol's values around chunks of it; where there are several symbols, each is at
+   another of these.  The last is the greatest, at full size. */
 MGI_FN mg_status mgi_check_members(mgi_check_job *J, mg_error *e) {
   const mg_graph *g = J->ugraph;
-  uint8_t contracted[MG_MAX_SYMBOLS];
   int n[MG_MAX_SYMBOLS], rows = 0, beyond = 0;
   int64_t v[MG_MAX_SYMBOLS][MGI_CHECK_SIZES];
-  mg_status s = mg_contracted(g, contracted, e);
+  mg_status s = MG_OK;
   for (uint32_t k = 0; k < g->n_symbols; k++) {
-    const mg_symbol *is = &g->symbol[k];
-    const int64_t most = mgi_check_greatest(J, k);
-    int64_t c[2];
-    mg_symbol_chunks(g, k + 1, c);
-    int64_t whole[2]; /* the first that is whole chunks, of the least and the greatest chunk */
-    for (int j = 0; j < 2; j++) whole[j] = mg_round_up(is->least, c[j]);
-    const int64_t rest = whole[1] + 2 * c[1] + (c[1] > 2 ? 2 : 1);
-    const int bound = c[1] < 256 || whole[1] > most; /* is among them */
-    const int64_t last = rest < most ? rest : bound ? most : whole[1];
-    const int64_t want[MGI_CHECK_SIZES] = {is->least, whole[0] - 1, whole[0], whole[0] + 1, whole[1] - 1, whole[1], whole[1] + 1, last};
+    const int64_t most = J->size[MGI_CHECK_SIZES][k] = mgi_check_greatest(J, k);
+    int64_t want[MGI_CHECK_SIZES];
+    if (g->n_computed) continue;
+    mgi_check_around(g, k, most, want);
     n[k] = 0;
     for (int j = 0; j < MGI_CHECK_SIZES; j++) {
-      int again = want[j] < is->least || want[j] > most;
+      int again = want[j] < g->symbol[k].least || want[j] > most;
       for (int i = 0; i < n[k]; i++) again |= v[k][i] == want[j];
       if (!again) v[k][n[k]++] = want[j];
     }
     rows = n[k] > rows ? n[k] : rows;
     if (!n[k]) v[k][n[k]++] = most;
-    J->size[MGI_CHECK_SIZES][k] = most;
     beyond |= most != v[k][n[k] - 1];
   }
+  if (g->n_computed && !(rows = mgi_check_computed(J))) return mg_fail(e, MG_NO_MEMORY, "mg_cuda_check", "no memory for the sizes that are tried");
+  for (int j = 0; j < rows && g->n_computed; j++) beyond += memcmp(J->size[j], J->size[MGI_CHECK_SIZES], g->n_symbols * sizeof **J->size) != 0;
+  if (g->n_computed) beyond = beyond == rows; /* none of these is the greatest */
   for (int j = 0; j < rows && s == MG_OK; j++) {
-    for (uint32_t k = 0; k < g->n_symbols; k++) J->size[j][k] = v[k][(j + (int)k) % n[k]];
+    for (uint32_t k = 0; k < g->n_symbols && !g->n_computed; k++) J->size[j][k] = v[k][(j + (int)k) % n[k]];
     s = mg_at(J->small.graph, J->size[j], &J->member[j], e);
   }
   if (s == MG_OK) s = mg_at(g, J->size[MGI_CHECK_SIZES], &J->member[MGI_CHECK_SIZES], e);
@@ -14748,11 +14811,28 @@ MGI_FN int mgi_cu_mentions(const char *text, const char *name) {
     if (!strspn(at + n, letters) && (at == text || !strchr(letters, at[-1]))) return 1;
   return 0;
 }
-/* The sizes that come with the launch, as parameters of a kernel, and as what its launch gives. */
+/* What emitted code calls symbol k: sym_n; a size computed of some by its number, as no symbol's name is one. */
+MGI_FN const char *mgi_cu_symbol(const mg_graph *g, uint32_t k, char name[72]) {
+  if (k < g->n_symbols) snprintf(name, 72, "sym_%s", g->symbol[k].name);
+  else snprintf(name, 72, "sym_%u", (unsigned)k);
+  return name;
+}
+/* Computed size k, of the symbols' values: 8*sym_n. */
+MGI_FN void mgi_cu_computed(const mg_graph *g, uint32_t k, mgi_cu_str *out) {
+  static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+  for (const char *c = g->symbol[k].name; *c;) {
+    const size_t n = strspn(c, letters);
+    if (*c == '*') mgi_cu_str_put(out, " * ");
+    else mgi_cu_str_put(out, "%s%.*s", n && (*c < '0' || *c > '9') ? "sym_" : "", (int)(n ? n : 1), c);
+    c += n ? n : 1;
+  }
+}
+/* The sizes of a launch, as parameters of a kernel, and as what its launch gives. */
 MGI_FN void mgi_cu_pass_symbols(const mgi_cu_emit *em, mgi_cu_str *s, mgi_cu_str *l) {
-  for (uint32_t k = 0; k < em->g->n_symbols; k++) {
-    mgi_cu_str_put(s, ", int64_t sym_%s", em->g->symbol[k].name);
-    mgi_cu_str_put(l, ", sym_%s", em->g->symbol[k].name);
+  char name[72];
+  for (uint32_t k = 0; k < em->g->n_symbols + em->g->n_computed; k++) {
+    mgi_cu_str_put(s, ", int64_t %s", mgi_cu_symbol(em->g, k, name));
+    mgi_cu_str_put(l, ", %s", name);
   }
 }
 /* A launch is written: NAME_info has it. */
@@ -15378,6 +15458,12 @@ MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char 
   for (uint32_t k = 0; k < g->n_symbols; k++)
     mgi_cu_str_put(out, "  const int64_t sym_%s = sym[%u];\n  if (sym_%s < %lld || sym_%s > %lld) return (int)cudaErrorInvalidValue;\n", g->symbol[k].name, (unsigned)k, g->symbol[k].name,
                    (long long)g->symbol[k].least, g->symbol[k].name, (long long)g->symbol[k].most);
+  for (uint32_t k = g->n_symbols; k < g->n_symbols + g->n_computed; k++) {
+    char name[72];
+    mgi_cu_str_put(out, "  const int64_t %s = ", mgi_cu_symbol(g, k, name));
+    mgi_cu_computed(g, k, out);
+    mgi_cu_str_put(out, ";\n");
+  }
   mgi_cu_str_put(out, "%s  int rc = 0;\n%s  return rc;\n}\n\n", space, mgi_cu_str_text(&em->launches));
   for (int early = 0; early < 2 && dependent; early++)
     mgi_cu_str_put(out, "extern \"C\" int %s_launch%s(%s) {\n  return %s_launch_all(%d, in, out, workspace, %sstream);\n}\n\n", n, early ? "_pdl" : "", args, n, early, sizes);
@@ -15400,31 +15486,34 @@ MGI_FN void mgi_cu_file_info(const mgi_cu_emit *em, mgi_cu_str *out) {
   mgi_cu_emit_io(em, out, "out", g->out, g->n_out);
   mgi_cu_str_put(out, "static const mg_kernel_info %s_kernels[] = {\n%s};\n", n, mgi_cu_str_text(&em->infos));
   if (g->n_symbols) mgi_cu_str_put(out, "static const mg_size_info %s_symbols[] = {", n);
-  for (uint32_t k = 0; k < g->n_symbols; k++)
+  for (uint32_t k = 0; k < g->n_symbols + g->n_computed; k++)
     mgi_cu_str_put(out, "%s{\"%s\", %lld, %lld}", k ? ", " : "", g->symbol[k].name, (long long)g->symbol[k].least, (long long)g->symbol[k].most);
   mgi_cu_str_put(out, "%sextern \"C\" const mg_emitted_info %s_info;\n", g->n_symbols ? "};\n" : "", n);
   if (g->n_symbols) mgi_cu_str_put(out, "enum { %s_early = 0x%x };\n", n, (unsigned)em->early);
   mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, %d, %s_in, %s_out, 0x%x, %s_kernels", n, n,
                  (unsigned)g->n_in, (unsigned)g->n_out, em->n_launches, n, n, (unsigned)em->early, n);
-  if (g->n_symbols) mgi_cu_str_put(out, ", %u, %s_symbols};\n", (unsigned)g->n_symbols, n);
-  else mgi_cu_str_put(out, ", 0, 0};\n");
+  if (g->n_symbols) mgi_cu_str_put(out, ", %u, %s_symbols, %u};\n", (unsigned)g->n_symbols, n, (unsigned)g->n_computed);
+  else mgi_cu_str_put(out, ", 0, 0, 0};\n");
 }
 /* From here on what was the most of a symbol is what comes with the launch. */
 MGI_FN void mgi_cu_file_symbols(const mgi_cu_emit *em, mgi_cu_str *out) {
   const mg_graph *g = em->g;
   const char *n = g->name;
+  char name[72];
   int number = 0;
   if (!g->n_symbols) return;
   mgi_cu_str_put(out, "\n/* Up to here symbols are at their most; from here on they are those of the launch. */\n");
   for (uint32_t c = 0; c < em->cls.n; c++)
-    if (em->class_symbol[c]) mgi_cu_str_put(out, "#undef %s_D%u\n#define %s_D%u sym_%s\n", n, (unsigned)c, n, (unsigned)c, g->symbol[em->class_symbol[c] - 1].name);
+    if (em->class_symbol[c])
+      mgi_cu_str_put(out, "#undef %s_D%u\n#define %s_D%u %s\n", n, (unsigned)c, n, (unsigned)c, mgi_cu_symbol(g, em->class_symbol[c] - 1u, name));
   for (uint32_t k = 1; k < g->n_ops; k++) {
     const mg_graph *b = g->ops[k].sub;
     if (!b) continue;
     for (uint32_t a = 1; a < b->n_axes; a++) {
       if (!b->axes[a].symbol) continue;
       const mg_symbol *s = &g->symbol[b->axes[a].symbol - 1];
-      mgi_cu_str_put(out, "#undef %s_K%d_%s\n#define %s_K%d_%s mg_chunks(sym_%s, %lld)\n", n, number, b->axes[a].name, n, number, b->axes[a].name, s->name,
+      mgi_cu_str_put(out, "#undef %s_K%d_%s\n#define %s_K%d_%s mg_chunks(%s, %lld)\n", n, number, b->axes[a].name, n, number, b->axes[a].name,
+                     mgi_cu_symbol(g, b->axes[a].symbol - 1u, name),
                      (long long)mg_ceil_div(s->most, b->axes[a].extent));
     }
     number++;
@@ -15741,22 +15830,29 @@ MGI_FN void mgi_cu_ranges_host(mgi_cu_str *out, const mg_graph *const *range, in
     }
     mgi_cu_str_put(out, "}\n\n");
   }
-  mgi_cu_str_put(out, "static const mg_size_info %s_symbols[] = {{\"%s\", %lld, %lld}};\nextern \"C\" const mg_emitted_info %s_info;\n", name, last->symbol[0].name, (long long)range[0]->symbol[0].least,
-                 (long long)last->symbol[0].most, name);
+  mgi_cu_str_put(out, "static const mg_size_info %s_symbols[] = {", name);
+  for (uint32_t k = 0; k <= last->n_computed; k++) {
+    const mg_symbol *low = &range[0]->symbol[k], *high = &last->symbol[k];
+    mgi_cu_str_put(out, "%s{\"%s\", %lld, %lld}", k ? ", " : "", high->name, (long long)low->least, (long long)high->most);
+  }
+  mgi_cu_str_put(out, "};\nextern \"C\" const mg_emitted_info %s_info;\n", name);
   mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, 0, %s_in, %s_out, ", name, name, (unsigned)last->n_in, (unsigned)last->n_out, last->name, last->name);
   for (int k = 0; k < n; k++) mgi_cu_str_put(out, "%s%s_early", k ? " | " : "", range[k]->name);
-  mgi_cu_str_put(out, ", 0, 1, %s_symbols};\n#endif\n", name);
+  mgi_cu_str_put(out, ", 0, 1, %s_symbols, %u};\n#endif\n", name, (unsigned)last->n_computed);
 }
-/* 1 if both have one signature, but for the bounds of the one symbol that each has. */
+/* 1 if both have one signature, but for the bounds of the one symbol that each has, and of sizes computed of it. */
 MGI_FN int mgi_cu_ranges_alike(const mg_graph *a, const mg_graph *b) {
-  int same = a->n_in == b->n_in && a->n_out == b->n_out && !strcmp(a->symbol[0].name, b->symbol[0].name);
+  int same = a->n_in == b->n_in && a->n_out == b->n_out && a->n_computed == b->n_computed;
+  for (uint32_t k = 0; same && k <= a->n_computed; k++) same = !strcmp(a->symbol[k].name, b->symbol[k].name);
   for (uint32_t k = 0; same && k < a->n_in + a->n_out; k++) {
     const int out = k >= a->n_in;
     const mg_tensor_info *x = mg_tensor_of(a, out ? a->out[k - a->n_in] : a->in[k]), *y = mg_tensor_of(b, out ? b->out[k - b->n_in] : b->in[k]);
     same = x->dtype == y->dtype && x->fill == y->fill && x->shape.rank == y->shape.rank && !strcmp(x->name, y->name) && (out || !memcmp(a->in_symbol[k], b->in_symbol[k], sizeof a->in_symbol[k]));
     for (int d = 0; same && d < x->shape.rank; d++) {
-      const int sized = x->shape.dim[d] == a->symbol[0].most && y->shape.dim[d] == b->symbol[0].most;
-      same = (x->shape.dim[d] == y->shape.dim[d] || (sized && (out || a->in_symbol[k][d]))) && (out || x->order[d] == y->order[d]);
+      int sized = 0;
+      for (uint32_t j = 0; j <= a->n_computed; j++)
+        sized |= (out || a->in_symbol[k][d] == j + 1) && x->shape.dim[d] == a->symbol[j].most && y->shape.dim[d] == b->symbol[j].most;
+      same = (x->shape.dim[d] == y->shape.dim[d] || sized) && (out || x->order[d] == y->order[d]);
     }
   }
   return same;

@@ -10254,6 +10254,14 @@ static int mgi_range_points(int64_t least, int64_t most, int64_t *point) {
   for (int k = 0; k < kept; k++) point[k] = all[kept > 1 ? k * (n - 1) / (kept - 1) : 0];
   return kept;
 }
+/* How many n make whole chunks of `extent` axis blocks of symbol or computed size k, which has `all` elements at n; 0: no number does. */
+static int64_t mgi_range_chunk(const mg_graph *program, uint32_t k, int64_t all, int64_t extent) {
+  const int64_t chunk = mg_ceil_div(all, extent), one = 1, most = program->symbol[0].most;
+  int64_t first[MG_MAX_SYMBOLS], last[MG_MAX_SYMBOLS];
+  if (k < program->n_symbols || chunk == 1) return chunk;
+  if (mg_symbol_values(program, &one, first, NULL) != MG_OK || mg_symbol_values(program, &most, last, NULL) != MG_OK) return 0;
+  return last[k] == first[k] * most ? chunk / mg_gcd(chunk, first[k]) : 0;
+}
 /* The family that g, found at n, belongs to.  Its chunk and the n that it is for; 0: it is none, or too many chunks differ. */
 static int mgi_range_family_of(const mg_graph *program, const mg_graph *g, int64_t n, mgi_range_family *f) {
   mg_error e;
@@ -10268,7 +10276,12 @@ static int mgi_range_family_of(const mg_graph *program, const mg_graph *g, int64
     const mg_graph *b = f->graph->ops[k].sub;
     int64_t chunk = 0;
     for (uint32_t a = 1; b && a < b->n_axes; a++)
-      if (b->axes[a].symbol) chunk = mg_ceil_div(n, b->axes[a].extent);
+      if (b->axes[a].symbol) {
+        const uint32_t is = b->axes[a].symbol - 1;
+        const int64_t one = mgi_range_chunk(program, is, f->graph->symbol[is].most, b->axes[a].extent);
+        if (!one) return 0;
+        chunk = chunk ? chunk / mg_gcd(chunk, one) * one : one;
+      }
     if (b && !chunk && n > 1) f->most = n; /* its tile has them all */
     if (chunk) f->chunk = f->chunk / mg_gcd(f->chunk, chunk) * chunk;
   }

@@ -442,7 +442,7 @@ static const struct { int group; const char *find, *with, *only; } rewrites[] = 
     {0, "acc_~", "sums_of_$1", ""},
     {0, "k_kernel0", "hand_made_kernel", "rows;strips;attention, cluster;tensor copies"},
     {0, ", stream, (", ", (stream), (", ""},
-    {0, ", 0x0, k_kernels, 0, 0};", ", 0, k_kernels, 0, 0};", ""},
+    {0, ", 0x0, k_kernels, 0, 0, 0};", ", 0, k_kernels, 0, 0, 0};", ""},
     {0, "mg_library_blocks(", "few_blocks(", "library"},
     {0, "const mg_num v0_", "mg_num v0_", ""},
     {0, "(int64_t)", "(long long)", ""},
