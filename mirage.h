@@ -1629,7 +1629,9 @@ uint32_t mg_symbol_new(mg_graph *g, const char *name, int64_t least, int64_t mos
     return mgi_err(g, MG_BAD_INPUT, "sym", "'%.40s' is no name of a symbol", name ? name : "(null)"), 0u;
   for (uint32_t k = 0; k < g->n_symbols; k++)
     if (!strcmp(g->symbol[k].name, name)) return mgi_err(g, MG_BAD_INPUT, "sym", "'%s' is a symbol already", name), 0u;
-  if (g->n_computed) return mgi_err(g, MG_BAD_INPUT, "sym", "'%s' stands after %s: symbols come before sizes computed of them", name, g->symbol[g->n_symbols].name), 0u;
+  if (g->n_computed)
+    return mgi_err(g, MG_BAD_INPUT, "sym", "'%s' stands after %s: symbols come before sizes computed of them", name,
+                   g->symbol[g->n_symbols].name), 0u;
   if (g->n_symbols == MG_MAX_SYMBOLS) return mgi_err(g, MG_LIMIT, "sym", "a program has at most %d symbols", MG_MAX_SYMBOLS), 0u;
   if (least < 1 || most < least || most > ((int64_t)1 << 40))
     return mgi_err(g, MG_BAD_INPUT, "sym", "expected bounds 1 <= least <= most <= 2^40, got %lld..%lld", (long long)least, (long long)most), 0u;
@@ -1648,7 +1650,9 @@ static mg_sizes *mgi_symbols_pool(const mg_graph *g, int wide) {
     mg_size_symbol(s, g->symbol[k].name, wide ? 1 : g->symbol[k].least, wide ? (int64_t)1 << 40 : g->symbol[k].most);
   return s;
 }
-static mg_size mgi_symbols_size(mg_sizes *s, const char *text, mg_error *e) { return mg_size_parse(s, text, strlen(text), "sym", e); }
+static mg_size mgi_symbols_size(mg_sizes *s, const char *text, mg_error *e) {
+  return mg_size_parse(s, text, strlen(text), "sym", e);
+}
 uint32_t mg_symbol_computed(mg_graph *g, const char *text) {
   mg_error e;
   char *name = NULL;
@@ -1659,7 +1663,7 @@ uint32_t mg_symbol_computed(mg_graph *g, const char *text) {
   for (uint32_t k = 0; k < g->n_symbols; k++) at[0][k] = g->symbol[k].least, at[1][k] = g->symbol[k].most;
   mg_sizes *s = mgi_symbols_pool(g, 0);
   const mg_size a = s ? mgi_symbols_size(s, text, &e) : 0;
-  mg_status status = !s ? mg_fail(&e, MG_NO_MEMORY, "sym", "no memory for a size") : a ? mg_size_print(s, a, &name, &e) : e.status;
+  mg_status status = a ? mg_size_print(s, a, &name, &e) : s ? e.status : mg_fail(&e, MG_NO_MEMORY, "sym", "no memory for a size");
   if (status != MG_OK) mgi_err(g, status, "sym", "%.180s", e.msg);
   for (uint32_t k = 0; name && k < mgi_n_sizes(g) && !is; k++)
     if (!strcmp(g->symbol[k].name, name)) is = k + 1;
@@ -1668,7 +1672,8 @@ uint32_t mg_symbol_computed(mg_graph *g, const char *text) {
     for (int k = 0; k < 2 && grows; k++)
       if (mg_size_at(s, a, at[k], &v[k], &e) != MG_OK) v[k] = 0;
     if (!grows)
-      mgi_err(g, MG_UNSUPPORTED, "sym", "an extent grows with its symbols, by sums and products alone, as 8*n and n*m + 3 do: '%.60s' does not", name);
+      mgi_err(g, MG_UNSUPPORTED, "sym", "an extent grows with its symbols, by sums and products alone, as 8*n and n*m + 3 do: '%.60s' does not",
+              name);
     else if (v[0] < 1 || v[1] > (int64_t)1 << 40)
       mgi_err(g, MG_BAD_INPUT, "sym", "expected %.60s in 1..2^40, it is in %lld..%lld", name, (long long)v[0], (long long)v[1]);
     else if (strlen(name) > 64)
@@ -5452,21 +5457,24 @@ static int64_t mgi_symbol_from(const mg_graph *to, const mg_graph *g, uint32_t k
 static void mgi_copy_symbols(mg_graph *to, const mg_graph *g, const mgi_family *F) {
   int64_t most[MG_MAX_SYMBOLS];
   uint8_t has[MG_MAX_SYMBOLS] = {0};
-  for (uint32_t s = 0; s < MG_MAX_SYMBOLS; s++) most[s] = s < g->n_symbols ? F && F->value ? F->value[s] : g->symbol[s].most : 1;
+  const int64_t *now = F ? F->value : NULL;
+  for (uint32_t s = 0; s < MG_MAX_SYMBOLS; s++) most[s] = s >= g->n_symbols ? 1 : now ? now[s] : g->symbol[s].most;
   for (uint32_t k = 0; k < g->n_in; k++)
-    for (int d = 0; d < g->tensors[g->in[k].id].shape.rank; d++)
-      if (g->in_symbol[k][d]) most[g->in_symbol[k][d] - 1] = mg_tensor_of(to, to->in[k])->shape.dim[d], has[g->in_symbol[k][d] - 1] = 1;
+    for (int d = 0; d < g->tensors[g->in[k].id].shape.rank; d++) {
+      const uint32_t is = g->in_symbol[k][d];
+      if (is) most[is - 1] = mg_tensor_of(to, to->in[k])->shape.dim[d], has[is - 1] = 1;
+    }
   for (uint32_t s = 0; s < mgi_n_sizes(g); s++) {
-    const uint32_t now = mgi_family_symbol(F, s + 1);
-    if (!now) continue;
+    const uint32_t is = mgi_family_symbol(F, s + 1);
+    if (!is) continue;
     if (s < g->n_symbols) {
-      if (!has[s] && !(F && F->value)) most[s] = mgi_symbol_from(to, g, s, most);
+      if (!has[s] && !now) most[s] = mgi_symbol_from(to, g, s, most);
       const int64_t least = F && F->least ? F->least[s] : g->symbol[s].least;
       mg_symbol_new(to, g->symbol[s].name, least < most[s] ? least : most[s], most[s]);
     } else mg_symbol_computed(to, g->symbol[s].name);
     for (uint32_t k = 0; k < g->n_in; k++)
       for (int d = 0; d < g->tensors[g->in[k].id].shape.rank; d++)
-        if (g->in_symbol[k][d] == s + 1) mg_symbol_input(to, to->in[k], d, now);
+        if (g->in_symbol[k][d] == s + 1) mg_symbol_input(to, to->in[k], d, is);
   }
 }
 /* The names of the symbols that F fixes in a copy of g. */
@@ -6482,10 +6490,13 @@ static mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
       for (uint32_t j = 0; is > g->n_symbols && j < g->n_symbols && s == MG_OK; j++) {
         if (!mgi_symbol_within(g, is - 1, j)) continue;
         named |= 1u << j;
-        if (S.contracted[j]) s = mg_fail(e, MG_UNSUPPORTED, "sym", "dimension %d of '%s' is %s, and %s is contracted: only sizes that are not are computed with", d, name, g->symbol[is - 1].name, g->symbol[j].name);
+        if (S.contracted[j])
+          s = mg_fail(e, MG_UNSUPPORTED, "sym", "dimension %d of '%s' is %s, and %s is contracted: only sizes that are not are computed with",
+                      d, name, g->symbol[is - 1].name, g->symbol[j].name);
       }
       if (is > g->n_symbols && S.contracted[is - 1] && s == MG_OK && g->symbol[is - 1].most > 1)
-        s = mg_fail(e, MG_UNSUPPORTED, "sym", "dimension %d of '%s' is %s, a computed size, and the program is not parallel in it", d, name, g->symbol[is - 1].name);
+        s = mg_fail(e, MG_UNSUPPORTED, "sym", "dimension %d of '%s' is %s, a computed size, and the program is not parallel in it", d,
+                    name, g->symbol[is - 1].name);
       if (s != MG_OK) break;
       if (is && c < 0 && g->symbol[is - 1].most > 1)
         s = mg_fail(e, MG_UNSUPPORTED, "sym",
@@ -6630,7 +6641,8 @@ mg_status mg_fix(const mg_graph *g, const uint8_t *some, const int64_t *given, m
     int in = 0, of = 0;
     for (uint32_t k = 0; k < g->n_symbols; k++)
       if (mgi_symbol_within(g, c, k)) in++, of += fixed[k] != 0;
-    if (of && of < in) return mg_fail(e, MG_UNSUPPORTED, "mg_fix", "%s is computed of several symbols: they are fixed together", g->symbol[c].name);
+    if (of && of < in)
+      return mg_fail(e, MG_UNSUPPORTED, "mg_fix", "%s is computed of several symbols: they are fixed together", g->symbol[c].name);
     fixed[c] = of > 0;
   }
   const mg_status s = mg_symbol_values(g, value, value, e);

@@ -8927,9 +8927,11 @@ MGI_FN mg_status mgi_check_members(mgi_check_job *J, mg_error *e) {
     if (!n[k]) v[k][n[k]++] = most;
     beyond |= most != v[k][n[k] - 1];
   }
-  if (g->n_computed && !(rows = mgi_check_computed(J))) return mg_fail(e, MG_NO_MEMORY, "mg_cuda_check", "no memory for the sizes that are tried");
-  for (int j = 0; j < rows && g->n_computed; j++) beyond += memcmp(J->size[j], J->size[MGI_CHECK_SIZES], g->n_symbols * sizeof **J->size) != 0;
-  if (g->n_computed) beyond = beyond == rows; /* none of these is the greatest */
+  if (g->n_computed) {
+    rows = mgi_check_computed(J), beyond = 1;
+    if (!rows) return mg_fail(e, MG_NO_MEMORY, "mg_cuda_check", "no memory for the sizes that are tried");
+    for (int j = 0; j < rows; j++) beyond &= memcmp(J->size[j], J->size[MGI_CHECK_SIZES], g->n_symbols * sizeof **J->size) != 0;
+  }
   for (int j = 0; j < rows && s == MG_OK; j++) {
     for (uint32_t k = 0; k < g->n_symbols && !g->n_computed; k++) J->size[j][k] = v[k][(j + (int)k) % n[k]];
     s = mg_at(J->small.graph, J->size[j], &J->member[j], e);

@@ -10254,13 +10254,13 @@ static int mgi_range_points(int64_t least, int64_t most, int64_t *point) {
   for (int k = 0; k < kept; k++) point[k] = all[kept > 1 ? k * (n - 1) / (kept - 1) : 0];
   return kept;
 }
-/* How many n make whole chunks of `extent` axis blocks of symbol or computed size k, which has `all` elements at n; 0: no number does. */
+/* How many n make whole chunks of symbol or computed size k, of which `extent` blocks cut `all` elements; 0: no number does. */
 static int64_t mgi_range_chunk(const mg_graph *program, uint32_t k, int64_t all, int64_t extent) {
   const int64_t chunk = mg_ceil_div(all, extent), one = 1, most = program->symbol[0].most;
   int64_t first[MG_MAX_SYMBOLS], last[MG_MAX_SYMBOLS];
   if (k < program->n_symbols || chunk == 1) return chunk;
   if (mg_symbol_values(program, &one, first, NULL) != MG_OK || mg_symbol_values(program, &most, last, NULL) != MG_OK) return 0;
-  return last[k] == first[k] * most ? chunk / mg_gcd(chunk, first[k]) : 0;
+  return last[k] % most == 0 && last[k] / most == first[k] ? chunk / mg_gcd(chunk, first[k]) : 0;
 }
 /* The family that g, found at n, belongs to.  Its chunk and the n that it is for; 0: it is none, or too many chunks differ. */
 static int mgi_range_family_of(const mg_graph *program, const mg_graph *g, int64_t n, mgi_range_family *f) {

@@ -3589,8 +3589,10 @@ mg_status mg_verify_signature(const mg_graph *a, const mg_graph *b, mg_error *e)
       return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s is in %lld..%lld in %s, and %s in %lld..%lld in %s: bounds must be alike", a->symbol[k].name, (long long)a->symbol[k].least, (long long)a->symbol[k].most, na,
                      b->symbol[k].name, (long long)b->symbol[k].least, (long long)b->symbol[k].most, nb);
   int computed = a->n_computed == b->n_computed;
-  for (uint32_t k = a->n_symbols; computed && k < a->n_symbols + a->n_computed; k++) computed = !strcmp(a->symbol[k].name, b->symbol[k].name);
-  if (!computed) return mg_fail(e, MG_BAD_INPUT, "mg_verify", "the sizes that inputs of %s have, computed of symbols, are not those of %s, or not in their order", na, nb);
+  for (uint32_t k = a->n_symbols; computed && k < a->n_symbols + a->n_computed; k++)
+    computed = !strcmp(a->symbol[k].name, b->symbol[k].name);
+  if (!computed)
+    return mg_fail(e, MG_BAD_INPUT, "mg_verify", "sizes computed of symbols are others in %s than in %s, or in another order", na, nb);
   for (uint32_t k = 0; k < a->n_in + a->n_out; k++) {
     const mg_tensor_info *x = &a->tensors[k < a->n_in ? a->in[k].id : a->out[k - a->n_in].id];
     const mg_tensor_info *y = &b->tensors[k < b->n_in ? b->in[k].id : b->out[k - b->n_in].id];
