@@ -685,6 +685,40 @@ mg_status mg_print(const mg_graph *program, char **out, mg_error *e);
 mg_status mg_dot(const mg_graph *program, char **out, mg_error *e); /* Graphviz, all levels as clusters */
 void mg_string_free(char *s);
 
+/* For companions with a text form of their own (mirage_model.h): memory of a program's arena, a growing string, and the words of a
+   text.  mgi_alloc and mgi_copy_string set the program's sticky error where memory is out. */
+void *mgi_alloc(struct mgi_root *r, size_t n); /* zeroed */
+char *mgi_copy_string(struct mgi_root *r, const char *s, size_t n);
+typedef struct mgi_text { char *p; size_t n, cap; int bad; } mgi_text; /* `bad` once memory is out */
+void mgi_puts(mgi_text *t, const char *s);
+void mgi_putf(mgi_text *t, const char *fmt, ...);
+mg_status mgi_text_done(mgi_text *t, char **out, const char *where, mg_error *e);
+enum { MGI_MAX_TEXT = 1 << 20, MGI_MAX_NEST = 64, MGI_MAX_OPS = 4096 };
+typedef enum mgi_tok { MGI_EOF, MGI_NAME, MGI_NUMBER, MGI_ARROW, MGI_PUNCT } mgi_tok;
+typedef struct mgi_parser {
+  const char *p, *end, *where;
+  const char *start; /* of the current token */
+  size_t len;
+  mgi_tok tok;
+  int line, column;           /* of the current token */
+  int next_line, next_column; /* of p */
+  int depth, failed, many;    /* many: another program may follow */
+  mg_error *e;
+  mg_graph *root;
+  struct mgi_written *shapes, **last; /* reshapes of a program with symbols, in the order of the text */
+} mgi_parser;
+mg_status mgi_parser_open(mgi_parser *P, const char *text, size_t len, const char *where, mg_error *e); /* P stands at the first word then */
+void mgi_next(mgi_parser *P);
+void mgi_perr(mgi_parser *P, mg_status s, const char *fmt, ...);     /* the first error, at the current word */
+void mgi_expected(mgi_parser *P, const char *what);
+int mgi_is(const mgi_parser *P, const char *s);
+int mgi_accept(mgi_parser *P, const char *s);
+void mgi_expect(mgi_parser *P, const char *s);
+int mgi_name(mgi_parser *P, char name[65], const char *what);       /* of at most 64 characters */
+int64_t mgi_int(mgi_parser *P, const char *what);
+int mgi_good_name(const char *s);
+mg_dtype mgi_parse_type(mgi_parser *P, int types); /* MG_DTYPE_COUNT, and an error that tells of the first so many, where no type's name comes next */
+
 /* -------------------------------------------------------------------------------------------------- >>sizes
    Extents, counts and bytes that hang on symbols: polynomials with integer coefficients over symbols, each with bounds,
    and over floor(size / c), which counts as one more unknown.  A pool holds every size once, in canonical form: equal
@@ -971,7 +1005,7 @@ static void mgi_raw_free(const mg_config *c, void *p) {
 }
 
 /* Zeroed memory, or NULL with the sticky error set. */
-static void *mgi_alloc(mgi_root *r, size_t n) {
+void *mgi_alloc(mgi_root *r, size_t n) {
   n = (n + 15) & ~(size_t)15;
   mgi_chunk *c = r->chunks;
   if (!c || r->cfg.separate || c->size - c->used < n) {
@@ -992,7 +1026,7 @@ static void *mgi_alloc(mgi_root *r, size_t n) {
   return p;
 }
 
-static char *mgi_copy_string(mgi_root *r, const char *s, size_t n) {
+char *mgi_copy_string(mgi_root *r, const char *s, size_t n) {
   char *p = (char *)mgi_alloc(r, n + 1);
   if (p) memcpy(p, s, n);
   return p;
@@ -1045,9 +1079,6 @@ static void mgi_err(mg_graph *g, mg_status s, const char *where, const char *fmt
   va_end(ap);
 }
 
-/* A growing string; `bad` once memory is out. */
-typedef struct mgi_text { char *p; size_t n, cap; int bad; } mgi_text;
-
 static void mgi_putn(mgi_text *t, const char *s, size_t n) {
   if (t->bad) return;
   if (n + 1 > t->cap - t->n) {
@@ -1060,8 +1091,8 @@ static void mgi_putn(mgi_text *t, const char *s, size_t n) {
   t->n += n;
   t->p[t->n] = 0;
 }
-static void mgi_puts(mgi_text *t, const char *s) { mgi_putn(t, s, strlen(s)); }
-static void mgi_putf(mgi_text *t, const char *fmt, ...) {
+void mgi_puts(mgi_text *t, const char *s) { mgi_putn(t, s, strlen(s)); }
+void mgi_putf(mgi_text *t, const char *fmt, ...) {
   char buf[512];
   va_list ap;
   va_start(ap, fmt);
@@ -1069,7 +1100,7 @@ static void mgi_putf(mgi_text *t, const char *fmt, ...) {
   va_end(ap);
   mgi_putn(t, buf, n < 0 ? 0 : (size_t)n < sizeof buf ? (size_t)n : sizeof buf - 1);
 }
-static mg_status mgi_text_done(mgi_text *t, char **out, const char *where, mg_error *e) {
+mg_status mgi_text_done(mgi_text *t, char **out, const char *where, mg_error *e) {
   if (t->bad || !t->p) { free(t->p); *out = NULL; return mg_fail(e, MG_NO_MEMORY, where, "no memory for the text"); }
   *out = t->p;
   return MG_OK;
@@ -1613,8 +1644,6 @@ int64_t mg_filled(const mg_tensor_info *t, int64_t i) {
   return i % keys <= i / keys + keys - queries ? 0 : MG_MASKED;
 }
 
-#define MGI_ALPHA(c) (((c) >= 'a' && (c) <= 'z') || ((c) >= 'A' && (c) <= 'Z') || (c) == '_')
-#define MGI_DIGIT(c) ((c) >= '0' && (c) <= '9')
 static int mgi_good_name(const char *s);
 static int mgi_keyword(const char *s);
 static int mgi_size_grows(const mg_sizes *s, mg_size a);
@@ -1754,7 +1783,7 @@ static int mgi_encloses(const mg_graph *g, uint32_t outer, uint32_t inner) {
   }
 }
 
-static int mgi_good_name(const char *s) {
+int mgi_good_name(const char *s) {
   if (!s || !((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || *s == '_')) return 0;
   size_t n = 0;
   for (; s[n]; n++)
@@ -3218,21 +3247,6 @@ mg_status mg_size_print(const mg_sizes *s, mg_size a, char **out, mg_error *e) {
      map       = "{" [ axis "->" ("*" | "+" | "max" | INT) {","..} ] "}"
    Bounds: text 1 MiB, nesting 64, 4096 operators a graph (names are looked up by a scan), the arena's limit. */
 
-enum { MGI_MAX_TEXT = 1 << 20, MGI_MAX_NEST = 64, MGI_MAX_OPS = 4096 };
-typedef enum mgi_tok { MGI_EOF, MGI_NAME, MGI_NUMBER, MGI_ARROW, MGI_PUNCT } mgi_tok;
-
-typedef struct mgi_parser {
-  const char *p, *end, *where;
-  const char *start; /* of the current token */
-  size_t len;
-  mgi_tok tok;
-  int line, column;           /* of the current token */
-  int next_line, next_column; /* of p */
-  int depth, failed, many;    /* many: another program may follow */
-  mg_error *e;
-  mg_graph *root;
-  struct mgi_written *shapes, **last; /* reshapes of a program with symbols, in the order of the text */
-} mgi_parser;
 /* The symbols that the text of a reshape has, by the dimensions of its result t. */
 typedef struct mgi_written {
   const mg_graph *g;
@@ -3242,7 +3256,7 @@ typedef struct mgi_written {
   struct mgi_written *next;
 } mgi_written;
 
-static void mgi_perr(mgi_parser *P, mg_status s, const char *fmt, ...) {
+void mgi_perr(mgi_parser *P, mg_status s, const char *fmt, ...) {
   if (P->failed) return;
   P->failed = 1;
   if (!P->e) { P->failed = s == MG_OK ? 1 : (int)s; return; }
@@ -3257,7 +3271,7 @@ static void mgi_perr(mgi_parser *P, mg_status s, const char *fmt, ...) {
   P->failed = (int)s;
 }
 
-static void mgi_next(mgi_parser *P) {
+void mgi_next(mgi_parser *P) {
   for (;;) { /* white space and comments */
     if (P->p == P->end) break;
     char c = *P->p;
@@ -3291,24 +3305,23 @@ static const char *mgi_found(const mgi_parser *P, char *buf, size_t n) {
   else snprintf(buf, n, "'%.*s'", (int)(P->len < 40 ? P->len : 40), P->start);
   return buf;
 }
-static void mgi_expected(mgi_parser *P, const char *what) {
+void mgi_expected(mgi_parser *P, const char *what) {
   char buf[64];
   mgi_perr(P, MG_BAD_INPUT, "expected %s, found %s", what, mgi_found(P, buf, sizeof buf));
 }
-static int mgi_is(const mgi_parser *P, const char *s) { return !P->failed && P->tok != MGI_EOF && P->len == strlen(s) && !memcmp(P->start, s, P->len); }
-static int mgi_accept(mgi_parser *P, const char *s) {
+int mgi_is(const mgi_parser *P, const char *s) { return !P->failed && P->tok != MGI_EOF && P->len == strlen(s) && !memcmp(P->start, s, P->len); }
+int mgi_accept(mgi_parser *P, const char *s) {
   if (!mgi_is(P, s)) return 0;
   mgi_next(P);
   return 1;
 }
-static void mgi_expect(mgi_parser *P, const char *s) {
+void mgi_expect(mgi_parser *P, const char *s) {
   char what[48];
   if (mgi_accept(P, s)) return;
   snprintf(what, sizeof what, "'%s'", s);
   mgi_expected(P, what);
 }
-/* Copies a name of at most 64 characters. */
-static int mgi_name(mgi_parser *P, char name[65], const char *what) {
+int mgi_name(mgi_parser *P, char name[65], const char *what) {
   if (P->failed) return 0;
   if (P->tok != MGI_NAME) { mgi_expected(P, what); return 0; }
   if (P->len > 64) { mgi_perr(P, MG_BAD_INPUT, "a name has at most 64 characters, found %zu", P->len); return 0; }
@@ -3317,7 +3330,7 @@ static int mgi_name(mgi_parser *P, char name[65], const char *what) {
   mgi_next(P);
   return 1;
 }
-static int64_t mgi_int(mgi_parser *P, const char *what) {
+int64_t mgi_int(mgi_parser *P, const char *what) {
   int neg = mgi_accept(P, "-");
   int64_t v = 0;
   if (P->failed) return 0;
@@ -3578,8 +3591,7 @@ static const char *mgi_type_list(int types, char buf[128]) {
   return buf;
 }
 
-/* MG_DTYPE_COUNT, and an error, where no type's name comes next; the error tells of the first so many. */
-static mg_dtype mgi_parse_type(mgi_parser *P, int types) {
+mg_dtype mgi_parse_type(mgi_parser *P, int types) {
   char type[65];
   char list[128];
   const mgi_parser at = *P;
@@ -3920,7 +3932,7 @@ static mg_status mgi_parse_one(mgi_parser *P, const mg_config *cfg, mg_graph **o
   return MG_OK;
 }
 /* At the first token of a text. */
-static mg_status mgi_parser_open(mgi_parser *P, const char *text, size_t len, const char *where, mg_error *e) {
+mg_status mgi_parser_open(mgi_parser *P, const char *text, size_t len, const char *where, mg_error *e) {
   memset(P, 0, sizeof *P);
   P->p = text, P->end = text + len, P->where = where ? where : "text", P->next_line = P->next_column = 1, P->e = e;
   if (len > MGI_MAX_TEXT)
