@@ -16,7 +16,7 @@ STD := -std=c11 $(WARN) -I'$(CURDIR)'
 LIBS := -lm -lpthread -ldl
 CJSON := $(shell $(CC) -E -include cjson/cJSON.h -x c /dev/null >/dev/null 2>&1 && echo -DMIRAGE_CJSON -lcjson)
 SAN := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-HEADERS := mirage.h mirage_verify.h mirage_plan.h mirage_search.h mirage_cuda.cuh
+HEADERS := mirage.h mirage_verify.h mirage_plan.h mirage_search.h mirage_cuda.cuh mirage_model.h
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 FUZZERS := $(patsubst tests/%.c,%,$(wildcard tests/fuzz_*.c))
 THREADED := build/tsan/test_resume build/tsan/test_search

@@ -1,4 +1,4 @@
-/* The command line tool over the five headers.  Run from the repository's top directory:
+/* The command line tool over the six headers.  Run from the repository's top directory:
    gcc  -std=c11 -O2 -I. examples/mirage.c -o build/mirage -lm -lpthread -ldl
    nvcc -O2 -I. examples/mirage.c -o build/mirage -lpthread -ldl
    `import` (examples/import.c) takes cJSON besides: -DMIRAGE_CJSON -lcjson.
@@ -9,6 +9,7 @@
 #include "mirage_plan.h"
 #include "mirage_search.h"
 #include "mirage_cuda.cuh"
+#include "mirage_model.h"
 #include "import.c"
 
 #include <errno.h>
@@ -62,6 +63,11 @@ static const char usage[] =
     "              [--numerics] [--program P.mg]    whether what the GPU computes is as safe as P is written, by the same families\n"
     "       mirage calibrate [-o FILE]              measures the GPU that is here, in at most 60 s: a machine for --machine\n"
     "       mirage import CHECKPOINT.json [-o DIR]  µGraphs that the public Mirage saved, to DIR/00.mg, 01.mg ..\n"
+    "       mirage model print FILE                 a whole model (.mgm): parse, print\n"
+    "       mirage model plan FILE                  its launches, and the memory of all that they make, for all sizes\n"
+    "       mirage model eval FILE --sym n=2 [--sym ..] [--steps K] [--seed N]\n"
+    "                                               K steps (1) in float64, weights, states and inputs at random; symbols of\n"
+    "                                               the kind `device` grow by one a step; compared with a run in the plan's memory\n"
     "       mirage help, mirage COMMAND --help      this; what is said here of one command\n"
     "exit:  0 done, equal; 1 nothing found, not equal; 2 unsupported, undecided, sampled only; 3 bad input; 4 a fault of the machine\n";
 
@@ -69,12 +75,12 @@ typedef struct options {
   const mg_machine *machine; /* of --machine: row.m; `arch` is its architecture then */
   mg_machine_file row;
   const char *out, *arch, *stats, *certificate, *checkpoint, *cache, *program;
-  int64_t threads, max_kernel_ops, max_block_ops, max_loops, top, reps;
+  int64_t threads, max_kernel_ops, max_block_ops, max_loops, top, reps, steps;
   int no_prune, cold, seeded, prove, no_prove, no_check, no_time, no_measure, allow_sampled, numerics, unsafe, json, full, help, no_limit;
   uint64_t seed;
   double time_limit, log2_delta;
   int n_syms;
-  const char *sym[MG_MAX_SYMBOLS]; /* "n=37" */
+  const char *sym[MG_MODEL_MAX_SYMBOLS]; /* "n=37" */
   int n_files;
   char **file;
 } options;
@@ -162,7 +168,7 @@ static int parse_delta(const char *s, double *log2_delta) {
   return 1;
 }
 
-enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_UNSAFE, O_JSON, O_MACHINE, O_FULL, O_SYM, O_HELP };
+enum { O_ARCH = 256, O_THREADS, O_KERNEL_OPS, O_BLOCK_OPS, O_TIME, O_NO_PRUNE, O_SEED, O_STATS, O_TOP, O_DELTA, O_CERT, O_REPS, O_COLD, O_PROVE, O_NO_PROVE, O_LOOPS, O_CHECKPOINT, O_CACHE, O_NO_CHECK, O_NO_TIME, O_NO_MEASURE, O_ALLOW_SAMPLED, O_NUMERICS, O_PROGRAM, O_UNSAFE, O_JSON, O_MACHINE, O_FULL, O_SYM, O_STEPS, O_HELP };
 static const struct option long_options[] = {
     {"arch", required_argument, NULL, O_ARCH}, {"threads", required_argument, NULL, O_THREADS},
     {"max-kernel-ops", required_argument, NULL, O_KERNEL_OPS}, {"max-block-ops", required_argument, NULL, O_BLOCK_OPS},
@@ -175,7 +181,7 @@ static const struct option long_options[] = {
     {"no-measure", no_argument, NULL, O_NO_MEASURE}, {"prove", no_argument, NULL, O_PROVE}, {"no-prove", no_argument, NULL, O_NO_PROVE},
     {"allow-sampled", no_argument, NULL, O_ALLOW_SAMPLED}, {"numerics", no_argument, NULL, O_NUMERICS}, {"unsafe", no_argument, NULL, O_UNSAFE}, {"program", required_argument, NULL, O_PROGRAM},
     {"machine", required_argument, NULL, O_MACHINE}, {"json", no_argument, NULL, O_JSON},
-    {"sym", required_argument, NULL, O_SYM}, {"full", no_argument, NULL, O_FULL}, {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
+    {"sym", required_argument, NULL, O_SYM}, {"steps", required_argument, NULL, O_STEPS}, {"full", no_argument, NULL, O_FULL}, {"help", no_argument, NULL, O_HELP}, {NULL, 0, NULL, 0}};
 
 typedef struct command {
   const char *name;
@@ -252,6 +258,7 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       case O_TOP: ok = number(optarg, 1, 100, &o->top, range); break;
       case O_DELTA: ok = parse_delta(optarg, &o->log2_delta); break;
       case O_CERT: o->certificate = optarg; break;
+      case O_STEPS: ok = number(optarg, 1, 1 << 20, &o->steps, range); break;
       case O_REPS: ok = number(optarg, 1, 100000, &o->reps, range); break;
       case O_LOOPS: ok = number(optarg, 1, 2, &o->max_loops, range); break;
       case O_CHECKPOINT: o->checkpoint = optarg; break;
@@ -268,7 +275,7 @@ static int parse_options(const command *c, int argc, char **argv, options *o) {
       case O_FULL: o->full = 1; break;
       case O_SYM: {
         const char *is = strchr(optarg, '=');
-        if (!is || is == optarg || o->n_syms == MG_MAX_SYMBOLS || !number(is + 1, 1, INT64_MAX, &v, range)) {
+        if (!is || is == optarg || o->n_syms == MG_MODEL_MAX_SYMBOLS || !number(is + 1, 1, INT64_MAX, &v, range)) {
           snprintf(range, sizeof range, "symbol and its size, as in n=37");
           ok = 0;
         } else o->sym[o->n_syms++] = optarg;
@@ -1551,6 +1558,99 @@ static int do_calibrate(const options *o) {
   return write_all(o->out, notes, text);
 }
 
+/* ---- model */
+
+/* The symbols' values that --sym gives; each has to be named, and no other. */
+static mg_status model_sizes(const options *o, const mg_model *m, int64_t *value, mg_error *e) {
+  int named = 0;
+  for (int k = 0; k < m->n_symbols; k++) {
+    const mg_model_symbol *y = &m->symbol[k];
+    const size_t n = strlen(y->name);
+    value[k] = 0;
+    for (int j = 0; j < o->n_syms; j++)
+      if (!strncmp(o->sym[j], y->name, n) && o->sym[j][n] == '=') value[k] = strtoll(o->sym[j] + n + 1, NULL, 10), named++;
+    if (!value[k]) return mg_fail(e, MG_BAD_INPUT, o->file[1], "--sym: expected a size of %.60s, in %lld..%lld", y->name, (long long)y->least, (long long)y->most);
+  }
+  return named == o->n_syms ? MG_OK : mg_fail(e, MG_BAD_INPUT, o->file[1], "--sym: expected each of the %d symbols once", m->n_symbols);
+}
+/* Prints a step's outputs; MG_NOT_FOUND where those of both runs are not the same bits. */
+static mg_status model_outputs(const mg_model_data *const d[2], const int64_t *sym, mg_error *e) {
+  const mg_model_list *l = d[0]->l;
+  for (int k = 0; k < l->m->n_outputs; k++) {
+    const mg_value *v = &l->value[l->output[k]];
+    const double *x = d[0]->data[l->output[k]];
+    mg_shape shape;
+    double square = 0;
+    const mg_status s = mg_value_shape(l, v, sym, &shape, e);
+    if (s != MG_OK) return s;
+    const int64_t n = mg_shape_elements(&shape);
+    for (int64_t i = 0; i < n; i++) square += x[i] * x[i];
+    printf("  %s : %s[", v->name, mg_dtype_name(v->type));
+    for (int j = 0; j < shape.rank; j++) printf("%s%lld", j ? ", " : "", (long long)shape.dim[j]);
+    printf("], norm %.9g, first", sqrt(square));
+    for (int64_t i = 0; i < n && i < 4; i++) printf(" %.6g", x[i]);
+    putchar('\n');
+    if (memcmp(x, d[1]->data[l->output[k]], (size_t)n * sizeof *x)) return mg_fail(e, MG_NOT_FOUND, l->m->name, "'%s' is another in the plan's memory", v->name);
+  }
+  return MG_OK;
+}
+static int model_eval(const options *o, const mg_model_list *l, const mg_model_plan *p) {
+  const mg_model *m = l->m;
+  const int64_t steps = o->steps ? o->steps : 1;
+  int64_t sym[MG_MODEL_MAX_SYMBOLS], room[MG_MODEL_MAX_SYMBOLS];
+  mg_model_data *d[2] = {NULL, NULL};
+  mg_model_config c;
+  mg_error e;
+  const uint64_t seed = o->seeded ? o->seed : 1;
+  memset(&c, 0, sizeof c);
+  mg_status s = model_sizes(o, m, sym, &e);
+  for (int k = 0; k < m->n_symbols && s == MG_OK; k++) room[k] = sym[k] + (m->symbol[k].device ? steps - 1 : 0);
+  for (int k = 0; k < 2 && s == MG_OK; k++) s = mg_model_data_new(l, room, seed, &d[k], &e);
+  for (int64_t t = 0; t < steps && s == MG_OK; t++) {
+    for (int k = 0; k < 2 && s == MG_OK; k++) {
+      c.inputs = seed + 1 + (uint64_t)t, c.plan = k ? p : NULL;
+      s = mg_model_step(d[k], sym, &c, &e);
+    }
+    if (s != MG_OK) break;
+    printf("step %lld:", (long long)t);
+    for (int k = 0; k < m->n_symbols; k++) printf(" %s=%lld", m->symbol[k].name, (long long)sym[k]);
+    putchar('\n');
+    const mg_model_data *const both[2] = {d[0], d[1]};
+    s = model_outputs(both, sym, &e);
+    for (int k = 0; k < m->n_symbols; k++) sym[k] += m->symbol[k].device;
+  }
+  if (s == MG_OK) printf("the same bits in the plan's memory; seed %llu\n", (unsigned long long)seed);
+  mg_model_data_free(d[0]), mg_model_data_free(d[1]);
+  return s == MG_OK ? 0 : report(s, &e);
+}
+static int do_model(const options *o) {
+  const char *what = o->file[0];
+  const int print = !strcmp(what, "print"), plan = !strcmp(what, "plan"), eval = !strcmp(what, "eval");
+  mg_model *m = NULL;
+  mg_model_list *l = NULL;
+  mg_model_plan *p = NULL;
+  mg_error e;
+  size_t n;
+  int code = 0;
+  char *out = NULL, msg[120];
+  if (!print && !plan && !eval) {
+    snprintf(msg, sizeof msg, "expected print, plan or eval, found '%.60s'", what);
+    return fault(MG_BAD_INPUT, "model", msg);
+  }
+  if (!eval && (o->n_syms || o->steps || o->seeded)) return fault(MG_BAD_INPUT, "model", "--sym, --steps and --seed belong to model eval");
+  char *text = read_all(o->file[1], &n, &code);
+  if (!text) return code;
+  mg_status s = mg_model_parse(text, n, o->file[1], NULL, &m, &e);
+  if (s == MG_OK) s = mg_model_list_of(m, &l, &e);
+  if (s == MG_OK && !print) s = mg_model_plan_of(l, &p, &e);
+  if (s == MG_OK && !eval) s = print ? mg_model_print(m, &out, &e) : mg_model_plan_print(p, &out, &e);
+  if (s != MG_OK) code = report(s, &e);
+  else code = eval ? model_eval(o, l, p) : write_all(NULL, NULL, out);
+  mg_string_free(out), free(text);
+  mg_model_plan_free(p), mg_model_list_free(l), mg_model_free(m);
+  return code;
+}
+
 int main(int argc, char **argv) {
   static const command commands[] = {
       {"print", 1, 1, "sym", do_print},
@@ -1563,6 +1663,7 @@ int main(int argc, char **argv) {
       {"run", 1, 200, "arch machine reps cold seed stats no-check no-time numerics program time-limit sym", do_run},
       {"calibrate", 0, 0, "o", do_calibrate},
       {"import", 1, 1, "o", do_import},
+      {"model", 2, 2, "sym steps seed", do_model},
   };
   options o;
   if (argc >= 2 && (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) return write_all(NULL, NULL, usage);
@@ -1574,6 +1675,6 @@ int main(int argc, char **argv) {
     }
   char found[80] = "";
   if (argc >= 2) snprintf(found, sizeof found, ", found '%.60s'", argv[1]);
-  fprintf(stderr, "mirage: expected one of print, dot, search, verify, emit, explain, check, run, calibrate, import%s; 'mirage help' says more\n", found);
+  fprintf(stderr, "mirage: expected one of print, dot, search, verify, emit, explain, check, run, calibrate, import, model%s; 'mirage help' says more\n", found);
   return 3;
 }

@@ -1,4 +1,4 @@
-/* The five headers in one file with their implementation, as C11; linked with two files that have the declarations
+/* The six headers in one file with their implementation, as C11; linked with two files that have the declarations
    alone, one function of every header called from each.  tests/test_compile.sh builds it with every compiler:
    gcc -std=c11 -Wall -Wextra -Werror -I. -Itests -DPART=first -c tests/compile_part.c -o build/first.o
    gcc -std=c11 -Wall -Wextra -Werror -I. -Itests -DPART=second -c tests/compile_part.c -o build/second.o
@@ -9,8 +9,10 @@
 #include "mirage_plan.h"
 #include "mirage_search.h"
 #include "mirage_cuda.cuh"
+#include "mirage_model.h"
 #include "mirage.h" /* twice is once */
 #include "mirage_cuda.cuh"
+#include "mirage_model.h"
 
 #define PART whole
 #include "compile_part.c"
@@ -27,5 +29,5 @@ int call_second(void);
 int main(void) {
   int a = call_whole(), b = call_first(), c = call_second();
   printf("%d %d %d\n", a, b, c);
-  return a != 5 || b != 5 || c != 5;
+  return a != 6 || b != 6 || c != 6;
 }

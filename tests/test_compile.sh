@@ -59,17 +59,17 @@ ok "C implementation, C++ callers: links" "$CXX" $dir/gcc_c11.o $dir/gxx_cpp17.f
 
 # One implementation macro a file.
 parts=()
-for h in CORE:mirage.h VERIFY:mirage_verify.h PLAN:mirage_plan.h SEARCH:mirage_search.h CUDA:mirage_cuda.cuh; do
+for h in CORE:mirage.h VERIFY:mirage_verify.h PLAN:mirage_plan.h SEARCH:mirage_search.h CUDA:mirage_cuda.cuh MODEL:mirage_model.h; do
   one=${h%%:*}
-  printf '#define MIRAGE_%s_IMPLEMENTATION\n#include "mirage.h"\n#include "mirage_verify.h"\n#include "mirage_plan.h"\n#include "mirage_search.h"\n#include "mirage_cuda.cuh"\n' $one >$dir/$one.c
+  printf '#define MIRAGE_%s_IMPLEMENTATION\n#include "mirage.h"\n#include "mirage_verify.h"\n#include "mirage_plan.h"\n#include "mirage_search.h"\n#include "mirage_cuda.cuh"\n#include "mirage_model.h"\n' $one >$dir/$one.c
   ok "MIRAGE_${one}_IMPLEMENTATION alone" "$CC" -std=c11 $W -c $dir/$one.c -o $dir/$one.o && parts+=($dir/$one.o)
 done
-printf 'int call_whole(void);\nint call_first(void);\nint call_second(void);\nint main(void) { return call_whole() + call_first() + call_second() != 15; }\n' >$dir/main.c
-ok "five implementations in five files: links" "$CC" -std=c11 $W -DPART=whole tests/compile_part.c $dir/main.c "${parts[@]}" $dir/gcc_c11.first.o $dir/gcc_c11.second.o -o $dir/parts $LIBS &&
-  ok "five implementations in five files" $dir/parts
+printf 'int call_whole(void);\nint call_first(void);\nint call_second(void);\nint main(void) { return call_whole() + call_first() + call_second() != 18; }\n' >$dir/main.c
+ok "six implementations in six files: links" "$CC" -std=c11 $W -DPART=whole tests/compile_part.c $dir/main.c "${parts[@]}" $dir/gcc_c11.first.o $dir/gcc_c11.second.o -o $dir/parts $LIBS &&
+  ok "six implementations in six files" $dir/parts
 
 # Each header by itself, and the macro from the command line.
-for h in mirage.h mirage_verify.h mirage_plan.h mirage_search.h mirage_cuda.cuh; do
+for h in mirage.h mirage_verify.h mirage_plan.h mirage_search.h mirage_cuda.cuh mirage_model.h; do
   printf '#include "%s"\nint main(void) { return mg_exit_code(MG_OK); }\n' $h >$dir/alone.c
   ok "$h alone, -DMIRAGE_IMPLEMENTATION" "$CC" -std=c11 $W -DMIRAGE_IMPLEMENTATION $dir/alone.c -o $dir/alone $LIBS && ok "$h alone runs" $dir/alone
   printf '#include "%s"\ntypedef int nothing;\n' $h >$dir/bare.c
@@ -81,8 +81,8 @@ ok "the implementation macro defined twice" "$CC" -std=c11 -Wall -Wextra -I. -c 
 # A companion of another release is an #error.
 mkdir -p $dir/other
 sed 's/^#define MG_VERSION .*/#define MG_VERSION 99999/' mirage.h >$dir/other/mirage.h
-for h in mirage_verify.h mirage_plan.h mirage_search.h mirage_cuda.cuh; do
-  cp mirage_verify.h mirage_plan.h mirage_search.h mirage_cuda.cuh $dir/other
+for h in mirage_verify.h mirage_plan.h mirage_search.h mirage_cuda.cuh mirage_model.h; do
+  cp mirage_verify.h mirage_plan.h mirage_search.h mirage_cuda.cuh mirage_model.h $dir/other
   printf '#include "%s"\n' $h >$dir/version.c
   refused "$h refuses a mirage.h of another version" '#error' "$CC" -std=c11 -I$dir/other -fsyntax-only $dir/version.c
 done
@@ -103,7 +103,7 @@ for scalars in RACES FIELD WIDE VOLATILE; do device "g++, $scalars" "$CXX -x c++
 [ -z "$NVCC" ] || device nvcc "$NVCC -std=c++17 -arch=sm_80 -Wno-deprecated-gpu-targets -I. -DMG_RUNNER"
 
 # Nothing unprefixed, and nothing that can be written to, in the objects.
-for one in CORE VERIFY PLAN SEARCH CUDA; do
+for one in CORE VERIFY PLAN SEARCH CUDA MODEL; do
   o=$dir/$one.fixed.o # without position independence, so that tables of pointers stand in read-only data
   "$CC" -std=c11 $W -fno-pic -c $dir/$one.c -o "$o" || failed=1
   if bad=$(nm --defined-only "$o" | awk '$2 ~ /[A-Z]/ && $3 !~ /^(mg_|mgi_|call_)/ {print $3}') && [ -z "$bad" ]; then echo "ok - $(basename "$o"): names are prefixed"; else echo "not ok - $(basename "$o"): $bad"; failed=1; fi

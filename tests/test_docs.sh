@@ -8,7 +8,7 @@ dir=build/docs
 rm -rf "$dir" && mkdir -p "$dir"
 ok() { if [ "$1" = 0 ]; then echo "ok - $2"; else echo "not ok - $2"; shift 2; [ $# = 0 ] || printf '%s\n' "$@" | head -n 20; fi; }
 
-for h in mirage.h mirage_verify.h mirage_plan.h mirage_search.h mirage_cuda.cuh; do
+for h in mirage.h mirage_verify.h mirage_plan.h mirage_search.h mirage_cuda.cuh mirage_model.h; do
   awk '/CONTENTS/ {on = 1} /CONFIGURATION/ {exit} on' "$h" | grep -o '>>[a-z-]*' | sort >"$dir/contents"
   grep -E '^/\* -+ *>>' "$h" | grep -o '>>[a-z-]*' | sort >"$dir/sections"
   d=$(diff "$dir/contents" "$dir/sections"); rc=$?
@@ -38,14 +38,14 @@ ok $? "README: the functions that a row may use are listed" "$(cat "$dir/out")"
 
 # What a machine is called, and how large it is, stands in mirage_plan.h alone: elsewhere an architecture is data.
 compared='(strn?cmp|strstr|memcmp)\([^;]*"(sm_|[,a-z]*code=sm_)|arch(\[[0-9]\])? *[!=]= *'
-d=$(grep -nE "$compared" mirage.h mirage_verify.h mirage_search.h mirage_cuda.cuh examples/*.c)
+d=$(grep -nE "$compared" mirage.h mirage_verify.h mirage_search.h mirage_cuda.cuh mirage_model.h examples/*.c)
 ok $([ -z "$d" ]; echo $?) "no architecture is compared by name but in mirage_plan.h" "$d"
 sms=$(sed -n 's/^  M("[A-Za-z0-9]*", *"sm_[0-9a-z]*", *MGI_CAN_[0-9]*, *\([0-9]*\), .*/\1/p' mirage_plan.h | sort -u)
 d=
 [ "$(wc -w <<<"$sms")" -ge 8 ] || d="the rows of the table are not found: $sms"
 for n in $sms; do # of these numbers the smaller ones, and powers of two, stand for other things too
   if [ "$n" -lt 100 ] || [ $((n & (n - 1))) = 0 ]; then continue; fi
-  for h in mirage_verify.h mirage_search.h mirage_cuda.cuh; do
+  for h in mirage_verify.h mirage_search.h mirage_cuda.cuh mirage_model.h; do
     d+=$(sed 's,/\*.*\*/,,' $h | grep -nE "(^|[^0-9A-Za-z_.])$n([^0-9A-Za-z_.]|$)" | sed "s,^,$h:,")
   done
 done
@@ -81,7 +81,7 @@ d=$(diff "$dir/shown" "$dir/out"); ok $? "README: the program prints what is sho
 [ -s "$dir/best.cu" ]; ok $? "README: the program writes best.cu"
 
 if git rev-parse --git-dir >/dev/null 2>&1; then
-  extra=$(git ls-files | cut -d/ -f1 | sort -u | grep -v -x -E 'mirage\.h|mirage_(plan|search|verify)\.h|mirage_cuda\.cuh|examples|tests|Makefile|README\.md|\..*')
+  extra=$(git ls-files | cut -d/ -f1 | sort -u | grep -v -x -E 'mirage\.h|mirage_(model|plan|search|verify)\.h|mirage_cuda\.cuh|examples|tests|Makefile|README\.md|\..*')
   ok $([ -z "$extra" ]; echo $?) "nothing else at the top level" "$extra"
 fi
 

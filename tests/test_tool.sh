@@ -50,7 +50,7 @@ for c in print search check verify import; do
   status 3 "$c of a missing file" "$m" $c missing.mg
   grep -q '^mirage: missing.mg: cannot be opened: No such file' err; ok $? "$c of a missing file: the same words everywhere"
 done
-for c in print dot search verify emit explain check run calibrate import; do
+for c in print dot search verify emit explain check run calibrate import model; do
   status 0 "$c --help" "$m" $c --help
   [ "$(grep -c ' mirage ' out)" -ge 1 ] && ! grep ' mirage ' out | grep -v " mirage $c " >err && head -n 1 out | grep -q "^usage: mirage $c " && tail -n 1 out | grep -q '^exit: '; ok $? "$c --help: the lines of $c, and the exit statuses"
 done

@@ -1,0 +1,2679 @@
+/* mirage_model.h - v0.1.0 - whole models: text form, shapes, list of launches, reference evaluation, memory plan
+
+   WHAT
+     A model is a list of calls over tensors whose sizes are polynomials of symbols with bounds: inputs, weights, states
+     that are updated in place, functions with signatures, loops over layers, kernels of others.  This header reads and
+     prints it, deduces every shape, makes one list of launches of it, evaluates that list in float64 on the CPU, and plans
+     the memory of all intermediates once for all sizes within the bounds.
+
+   DO THIS
+     In one C or C++ file: #define MIRAGE_IMPLEMENTATION, then #include "mirage_model.h".  Elsewhere just #include.
+     MIRAGE_MODEL_IMPLEMENTATION means this header alone.
+
+   EXAMPLE
+     #define MIRAGE_IMPLEMENTATION
+     #include "mirage_model.h"
+     #include <stdio.h>
+     int main(void) {
+       static const char text[] = "model m  sym n in 1..64  input X : f32[2, n]  A = exp(X)  O = relu(A)  output O";
+       mg_model *m = NULL;
+       mg_model_list *l = NULL;
+       mg_model_plan *p = NULL;
+       mg_error e;
+       char *s = NULL;
+       if (mg_model_parse(text, sizeof text - 1, "text", NULL, &m, &e) || mg_model_list_of(m, &l, &e) ||
+           mg_model_plan_of(l, &p, &e) || mg_model_plan_print(p, &s, &e)) {
+         fprintf(stderr, "%s: %s\n", e.where, e.msg);
+         return mg_exit_code(e.status);
+       }
+       fputs(s, stdout);
+       mg_string_free(s), mg_model_plan_free(p), mg_model_list_free(l), mg_model_free(m);
+       return 0;
+     }
+
+   CONTENTS (search for the tag)
+     >>model  >>modelbuild  >>modeltext  >>modellist  >>modelrun  >>modelplan             declarations
+     >>making  >>reading  >>writing  >>listing  >>running  >>planning                     implementation
+
+   CONFIGURATION
+     That of mirage.h; there is no other.
+
+   TEXT
+       model NAME                                   # a comment
+       sym n in 1..64                               # a size that comes with the launch
+       sym p in 1..8192 device                      # one that lives in device memory
+       input X : bf16[n, 4096]
+       weight W[32] : bf16[4096, 6144]              # one for each of 32 layers
+       state K[32], V[32] : bf16[n, 8, p, 128]
+       fn norm(A : bf16[a, b], G : bf16[b]) : bf16[a, b] {
+         return rms_norm(A, G, eps=1e-5)            # operators of mirage.h's table; they nest
+       }
+       for l=32 {
+         Y = norm(X, G[l])                          # a function is called as a whole right side
+         update K[l] at p-1 = reshape(.., [n, 8, 1, 128])
+         T = extern user "attn" in "attn.cu" (Y, K[l]; p) : bf16[n, 4096] scratch 16*n
+         match T : bf16[rows, 4096]                 # binds a new name to a size, or asserts one
+         X = add(X, T)
+       }
+       output X
+     sizes      integers, names, + - *, floor(a / 4), ceil(a / 4) and parentheses; in shapes, lists, n=, from=, dim=, at
+     fn         sees its parameters and the symbols, nothing else.  A name in a parameter's shape that is neither a symbol
+                nor bound before it is bound by the call.  A call's result has the shape that the signature says.
+     update     writes its value to the state from element `at` on along the one dimension in which both differ in size.
+     state      a parameter is declared `K : state bf16[..]` where the function updates it.  A name for a state, A = K, is that
+                state: it is read as it stands then.
+     name[l]    of a weight or state with several: a number or a loop's name.
+
+   ERRORS
+     As in mirage.h.  Building and parsing: the first error sticks to the model, with line and column.
+
+   MEMORY
+     One arena a model, one a list, one a plan; each has its function that frees it, in the reverse order of making.
+
+   THREADS
+     No mutable globals.  A model may be read by many; a list, with its data and plans, is one thread's at a time.
+
+   DOES NOT, in this version
+     Cut a model into programs for the search: every statement with operators is one launch as it is written, and an
+     update is a launch of its own, a copy.  Run on a GPU, capture graphs, read weights from files.  Run foreign kernels: they are
+     parsed, checked and planned; evaluating one takes a function of the caller's, else MG_UNSUPPORTED.  In-place outputs
+     of foreign kernels do not parse, their scratch is read and printed, and not planned.
+     Check the body of a function that nobody calls. */
+#ifndef MIRAGE_MODEL_H
+#define MIRAGE_MODEL_H
+
+#include "mirage.h"
+#if MG_VERSION != 100
+#error "mirage_model.h 0.1.0 needs mirage.h 0.1.0"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#ifndef MIRAGE_DEVICE_ONLY
+
+/* -------------------------------------------------------------------------------------------------- >>model
+   What a model's text says, as data.  Read freely; change only through the functions below. */
+
+enum {
+  MG_MODEL_MAX_SYMBOLS = 8,
+  MG_MODEL_MAX_DECLS = 1024,   /* inputs, weights, states; as many functions */
+  MG_MODEL_MAX_PARAMS = 32,
+  MG_MODEL_MAX_LAYERS = 4096,  /* of a weight or state, and turns of a loop */
+  MG_MODEL_MAX_STEPS = 1 << 16 /* statements that one list runs through, loops and calls written out */
+};
+
+/* A size as it is written. */
+typedef struct mg_extent {
+  char kind; /* 'i' integer n, 'n' name; 'a' '+' b, 'a' '-' b, 'a' '*' b; 'f' floor(a / n), 'c' ceil(a / n) */
+  int64_t n;
+  const char *name;
+  const struct mg_extent *a, *b;
+  int weight; /* nodes */
+  int line, column;
+} mg_extent;
+
+/* A tensor's name, type and shape as they are written. */
+typedef struct mg_signature {
+  const char *name;
+  mg_dtype type;
+  int rank;
+  const mg_extent *dim[MG_MAX_RANK];
+  int state; /* 1: a parameter that is a state */
+  int line, column;
+} mg_signature;
+
+/* An operand, an operator's call, or one of its arguments. */
+typedef struct mg_expr {
+  char kind;             /* 'v' value, 'o' operator, '#' constant or type, '=' attribute, '[' list of sizes */
+  const char *name;      /* of value, operator or attribute; the constant's text */
+  const mg_extent *size; /* value: which one of several, or NULL; attribute: its size, or NULL: arg is its constant */
+  int n;                 /* list: how many */
+  const mg_extent *list[MG_MAX_RANK];
+  struct mg_expr *arg, *last, *next; /* arguments, in order */
+  int depth, used;       /* calls in calls; 1: an argument already */
+  int line, column;
+} mg_expr;
+
+typedef enum mg_step_kind {
+  MG_STEP_LET, MG_STEP_CALL, MG_STEP_FOREIGN, MG_STEP_UPDATE, MG_STEP_MATCH, MG_STEP_FOR, MG_STEP_RETURN
+} mg_step_kind;
+typedef struct mg_step {
+  mg_step_kind kind;
+  int line, column;
+  int n_names;
+  const char *name[MG_MAX_OUT];       /* of the results; FOR: of the loop */
+  mg_expr *value;                     /* LET, UPDATE */
+  mg_expr *target;                    /* UPDATE, MATCH */
+  const mg_extent *at;                /* UPDATE; FOR: how many turns; FOREIGN: bytes of scratch, or NULL */
+  const struct mg_function *fn;       /* CALL */
+  int n_args;
+  const mg_expr *arg[MG_MODEL_MAX_PARAMS]; /* CALL, FOREIGN, RETURN */
+  int library;                        /* FOREIGN: 1 of a library, 0 the user's own */
+  const char *symbol, *file;          /* FOREIGN; file: NULL, or where the user's is */
+  int n_sizes;
+  const mg_extent *size[MG_MODEL_MAX_SYMBOLS]; /* FOREIGN: sizes that it is given */
+  int n_results;
+  mg_signature result[MG_MAX_OUT];    /* FOREIGN; MATCH: the first */
+  struct mg_step *body, *next;        /* FOR; the statement after it */
+} mg_step;
+
+typedef struct mg_function {
+  const char *name;
+  int n_params, n_results;
+  mg_signature param[MG_MODEL_MAX_PARAMS], result[MG_MAX_OUT];
+  mg_step *body;
+  int line, column;
+  struct mg_function *next;
+} mg_function;
+
+typedef enum mg_value_kind { MG_VALUE_INPUT, MG_VALUE_WEIGHT, MG_VALUE_STATE, MG_VALUE_MADE } mg_value_kind;
+typedef struct mg_model_decl {
+  mg_value_kind kind;
+  int64_t count; /* 0: one; else one for each layer */
+  mg_signature as;
+  struct mg_model_decl *next;
+} mg_model_decl;
+
+typedef struct mg_model_symbol { const char *name; int64_t least, most; int device; } mg_model_symbol;
+
+typedef struct mg_model {
+  const char *name;
+  int n_symbols, n_decls, n_functions;
+  mg_model_symbol symbol[MG_MODEL_MAX_SYMBOLS];
+  mg_model_decl *decls;
+  mg_function *functions;
+  mg_step *body;
+  int n_outputs;
+  const mg_expr *output[MG_MAX_OUT];
+  /* the builder's */
+  int line, column;          /* where the text stands: what is made next is there */
+  const char *where;
+  mg_error err;              /* the first error of building */
+  mg_graph *arena;           /* an empty program: its memory is the model's */
+  int depth;
+  mg_step **tail[MGI_MAX_NEST];
+  mg_model_decl **last_decl;
+  mg_function **last_function, *open;
+} mg_model;
+
+/* --------------------------------------------------------------------------------------------- >>modelbuild
+   What the parser calls.  A call with a NULL argument where one is needed does nothing and returns NULL, so that calls nest. */
+
+mg_model *mg_model_new(const char *name, const mg_config *cfg); /* NULL: memory is out, or that is no name */
+void mg_model_free(mg_model *m);
+void mg_model_symbol_new(mg_model *m, const char *name, int64_t least, int64_t most, int device);
+void mg_model_declare(mg_model *m, mg_value_kind kind, const char *name, int64_t count, mg_dtype type, int rank, const mg_extent *const *dim);
+
+const mg_extent *mg_extent_int(mg_model *m, int64_t n);
+const mg_extent *mg_extent_name(mg_model *m, const char *name);
+const mg_extent *mg_extent_of(mg_model *m, char kind, const mg_extent *a, const mg_extent *b, int64_t n); /* the rest of mg_extent.kind */
+
+mg_expr *mg_expr_value(mg_model *m, const char *name, const mg_extent *which); /* which: NULL where it is the only one */
+mg_expr *mg_expr_op(mg_model *m, const char *op);                              /* a row of the table, or cast */
+mg_expr *mg_expr_constant(mg_model *m, const char *text);                      /* "1/8", or a type's name for cast */
+mg_expr *mg_expr_attribute(mg_model *m, const char *key, const mg_extent *size, mg_expr *constant); /* one of both */
+mg_expr *mg_expr_list(mg_model *m, int n, const mg_extent *const *size);
+mg_expr *mg_expr_arg(mg_model *m, mg_expr *op, mg_expr *arg);                  /* adds an argument; returns op */
+
+/* Statements up to mg_function_end are its body; functions do not nest, and are there before they are called. */
+mg_function *mg_function_begin(mg_model *m, const char *name);
+void mg_function_param(mg_model *m, int state, const char *name, mg_dtype type, int rank, const mg_extent *const *dim);
+void mg_function_result(mg_model *m, mg_dtype type, int rank, const mg_extent *const *dim);
+void mg_function_end(mg_model *m);
+
+mg_step *mg_step_let(mg_model *m, const char *name, mg_expr *value);
+mg_step *mg_step_call(mg_model *m, int n, const char *const *name, const char *fn);     /* then mg_step_arg */
+mg_step *mg_step_foreign(mg_model *m, int n, const char *const *name, int library, const char *symbol, const char *file);
+mg_step *mg_step_update(mg_model *m, mg_expr *state, const mg_extent *at, mg_expr *value);
+mg_step *mg_step_match(mg_model *m, mg_expr *value, mg_dtype type, int rank, const mg_extent *const *dim);
+mg_step *mg_step_return(mg_model *m);                                                   /* then mg_step_arg */
+void mg_step_arg(mg_model *m, mg_step *s, const mg_expr *arg);
+void mg_step_size(mg_model *m, mg_step *s, const mg_extent *size);
+void mg_step_result(mg_model *m, mg_step *s, mg_dtype type, int rank, const mg_extent *const *dim);
+void mg_step_scratch(mg_model *m, mg_step *s, const mg_extent *bytes);
+mg_step *mg_for_begin(mg_model *m, const char *name, const mg_extent *turns);
+void mg_for_end(mg_model *m);
+void mg_model_output(mg_model *m, const mg_expr *value);
+
+/* The first error of building; it is MG_OK then, and shapes are mg_model_list_of's. */
+mg_status mg_model_check(const mg_model *m, mg_error *e);
+
+/* ---------------------------------------------------------------------------------------------- >>modeltext */
+
+/* Any bytes may come in.  The grammar only: shapes are mg_model_list_of's. */
+mg_status mg_model_parse(const char *text, size_t len, const char *where, const mg_config *cfg, mg_model **out, mg_error *e);
+/* Parsing what it prints gives the same model.  Free with mg_string_free. */
+mg_status mg_model_print(const mg_model *m, char **out, mg_error *e);
+
+/* ---------------------------------------------------------------------------------------------- >>modellist
+   One list of launches: loops and calls are written out, every statement with operators is a piece, which is a program of
+   mirage.h at given values of the symbols.  Pieces that are equal up to names are one. */
+
+/* A tensor.  Those of a weight or state with several stand one behind another. */
+typedef struct mg_value {
+  const char *name;
+  mg_value_kind kind;
+  int64_t layer;      /* of several: which; else -1 */
+  mg_dtype type;
+  int rank;
+  mg_size dim[MG_MAX_RANK];
+  mg_size bytes;      /* MADE: all of it */
+} mg_value;
+
+typedef struct mg_piece {
+  const mg_expr *expr;
+  int n_in;
+  mg_value in[MG_MAX_IN], out; /* types and shapes */
+  uint32_t n_operands, n_sizes;
+  const uint8_t *operand;      /* by value in expr, in order: which input */
+  const mg_size *size;         /* by size in expr, in order */
+  uint64_t hash;
+} mg_piece;
+
+typedef enum mg_launch_kind { MG_LAUNCH_PIECE, MG_LAUNCH_UPDATE, MG_LAUNCH_FOREIGN } mg_launch_kind;
+typedef struct mg_launch {
+  mg_launch_kind kind;
+  const mg_step *from;          /* the statement; its line */
+  uint32_t piece;               /* PIECE: index */
+  int n_in, n_out;
+  uint32_t in[MG_MODEL_MAX_PARAMS], out[MG_MAX_OUT]; /* values; UPDATE: in[0] goes into state out[0] */
+  int dim;                      /* UPDATE: along it, from element `at` on */
+  mg_size at;
+  mg_size scratch;              /* FOREIGN: bytes, 0: none */
+  int n_sizes;
+  mg_size size[MG_MODEL_MAX_SYMBOLS]; /* FOREIGN */
+} mg_launch;
+
+/* What is to hold where the symbols have values, and could not be shown for all: dimension `dim` of value is `want`. */
+typedef struct mg_size_check { uint32_t value; int dim; mg_size want; const mg_step *from; } mg_size_check;
+
+typedef struct mg_model_list {
+  const mg_model *m;
+  mg_sizes *sizes;    /* symbol k of the model is symbol k of the pool */
+  mg_value *value;    /* from 1 on */
+  mg_launch *launch;
+  mg_piece *piece;
+  mg_size_check *check;
+  uint32_t n_values, n_launches, n_pieces, n_checks, cap_values, cap_launches, cap_pieces, cap_checks;
+  uint32_t output[MG_MAX_OUT];
+  mg_graph *arena;
+} mg_model_list;
+
+/* Deduces all shapes.  Errors name where, expected, found.  m is read as long as the list lives. */
+mg_status mg_model_list_of(const mg_model *m, mg_model_list **out, mg_error *e);
+void mg_model_list_free(mg_model_list *l);
+/* The program that piece k is where symbol s is sym[s]; its filled inputs, causal masks, stand behind the piece's own. */
+mg_status mg_piece_at(const mg_model_list *l, uint32_t k, const int64_t *sym, mg_graph **out, mg_error *e);
+/* The extents of a value there; MG_BAD_INPUT where one is none. */
+mg_status mg_value_shape(const mg_model_list *l, const mg_value *v, const int64_t *sym, mg_shape *out, mg_error *e);
+uint32_t mg_value_find(const mg_model_list *l, const char *name, int64_t layer); /* an input, weight or state; 0: none */
+
+/* ----------------------------------------------------------------------------------------------- >>modelrun
+   Reference evaluation: the list in float64, in order. */
+
+/* Where values are.  `data` is by value, dense row-major doubles: inputs and outputs at the sizes of the last step, weights at
+   theirs, states at those of `room`. */
+typedef struct mg_model_data {
+  const mg_model_list *l;
+  double **data;
+  int64_t room[MG_MODEL_MAX_SYMBOLS];
+  uint64_t seed;
+} mg_model_data;
+enum { MG_MODEL_MAX_ELEMENTS = 1 << 26 }; /* that one step holds; MG_LIMIT beyond */
+
+/* Random weights and states; of states, room for these values of the symbols. */
+mg_status mg_model_data_new(const mg_model_list *l, const int64_t *room, uint64_t seed, mg_model_data **out, mg_error *e);
+void mg_model_data_free(mg_model_data *d);
+
+/* A foreign kernel's launch: operands and results dense, sizes as the text gives them. */
+typedef struct mg_foreign_call {
+  const mg_step *step;
+  int n_in, n_out, n_sizes;
+  const double *in[MG_MODEL_MAX_PARAMS];
+  mg_shape in_shape[MG_MODEL_MAX_PARAMS];
+  double *out[MG_MAX_OUT];
+  mg_shape out_shape[MG_MAX_OUT];
+  int64_t size[MG_MODEL_MAX_SYMBOLS];
+} mg_foreign_call;
+
+typedef struct mg_model_config {
+  uint64_t inputs;                    /* 0: inputs are in data; else the seed of random ones */
+  const struct mg_model_plan *plan;   /* NULL: every value has memory of its own; else the plan's arena is used */
+  uint64_t order;                     /* with a plan: 0: as listed; else the seed of an order that its dependences allow */
+  double work;                        /* scalar operations that a step may take; 0: 2^36; MG_LIMIT beyond */
+  mg_status (*foreign)(void *user, const mg_foreign_call *c, mg_error *e); /* NULL: MG_UNSUPPORTED where one is launched */
+  void *user;
+} mg_model_config;
+
+/* One step: symbol s is sym[s].  States are updated, outputs are in d->data[l->output[k]].  On an error before the first launch
+   nothing has changed. */
+mg_status mg_model_step(mg_model_data *d, const int64_t *sym, const mg_model_config *cfg, mg_error *e);
+
+/* ---------------------------------------------------------------------------------------------- >>modelplan
+   The memory of what is made, outputs included: storages that values share one after another, made once for all sizes within
+   the bounds.  A value takes a storage only where its size is shown to be at most the storage's, or at least it: the
+   storage grows then; what cannot be decided gets a storage of its own. */
+
+typedef struct mg_model_plan {
+  const mg_model_list *l;
+  mg_launch *launch;      /* what is launched, in order: a copy of the list's */
+  uint32_t n_launches;
+  uint32_t *storage;      /* by value: 1 + its storage; 0: not in the arena */
+  uint32_t *first, *last; /* by value: the launch that makes it, the last that reads it; outputs: n_launches */
+  mg_size *size;          /* by storage: bytes */
+  uint32_t n_storages;
+  mg_size total;          /* bytes of the arena: each storage begins at a multiple of MG_MODEL_ALIGN */
+  mg_graph *arena;
+} mg_model_plan;
+enum { MG_MODEL_ALIGN = 256 };
+
+mg_status mg_model_plan_of(const mg_model_list *l, mg_model_plan **out, mg_error *e);
+void mg_model_plan_free(mg_model_plan *p);
+/* Decides again, from the launches alone and for all sizes within the bounds, that the plan is right: its launches are the list's, every
+   value is there from its making to its last reader, no two in one storage live at once, all fit.  MG_BAD_INPUT says what is not. */
+mg_status mg_model_plan_check(const mg_model_plan *p, mg_error *e);
+/* Launches, storages, total. */
+mg_status mg_model_plan_print(const mg_model_plan *p, char **out, mg_error *e);
+
+#endif /* MIRAGE_DEVICE_ONLY */
+#ifdef __cplusplus
+}
+#endif
+#endif /* MIRAGE_MODEL_H */
+
+/* =================================================================================================== implementation */
+
+#if (defined(MIRAGE_IMPLEMENTATION) || defined(MIRAGE_MODEL_IMPLEMENTATION)) && !defined(MIRAGE_DEVICE_ONLY)
+#ifndef MIRAGE_MODEL_IMPLEMENTED
+#define MIRAGE_MODEL_IMPLEMENTED
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --------------------------------------------------------------------------------------------------- >>making
+   Nodes are made at the builder's line and column.  Lists are chained in order; the tail of every open body is kept. */
+
+enum { MGI_EXTENT_WEIGHT = 256 };
+
+static void mgi_model_err(mg_model *m, mg_status s, const char *fmt, ...) {
+  char msg[sizeof m->err.msg], where[sizeof m->err.where];
+  va_list ap;
+  if (!m || m->err.status != MG_OK) return;
+  va_start(ap, fmt);
+  vsnprintf(msg, sizeof msg, fmt, ap);
+  va_end(ap);
+  snprintf(where, sizeof where, "%.60s:%d:%d", m->where ? m->where : m->name, m->line, m->column);
+  mg_fail(&m->err, s, where, "%s", msg);
+  m->err.line = m->line, m->err.column = m->column;
+}
+static int mgi_model_good(const mg_model *m) { return m && m->err.status == MG_OK; }
+/* Zeroed memory of a program's arena; NULL, with its error in *e, where that is out. */
+static void *mgi_arena(mg_graph *arena, size_t bytes, mg_error *e) {
+  void *p = mgi_alloc(arena->root, bytes);
+  if (!p) mg_check(arena, e);
+  return p;
+}
+static void *mgi_model_alloc(mg_model *m, size_t bytes) { return mgi_model_good(m) ? mgi_arena(m->arena, bytes, &m->err) : NULL; }
+static const char *mgi_model_copy(mg_model *m, const char *s) {
+  char *p = (char *)mgi_model_alloc(m, strlen(s) + 1);
+  return p ? strcpy(p, s) : NULL;
+}
+static int mgi_model_word(const char *s) { /* what is no name in a model */
+  static const char *const words[] = {"model", "sym", "input", "weight", "state", "fn", "for", "match", "update", "extern", "return", "output", "floor", "ceil"};
+  for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+    if (!strcmp(s, words[k])) return 1;
+  for (int t = 0; t < MG_DTYPE_COUNT; t++)
+    if (!strcmp(s, mg_dtype_name((mg_dtype)t))) return 1;
+  return 0;
+}
+/* A copy of a name; NULL and an error where it is none. */
+static const char *mgi_model_name(mg_model *m, const char *s) {
+  if (!mgi_model_good(m)) return NULL;
+  if (!s || !mgi_good_name(s) || mgi_model_word(s)) {
+    mgi_model_err(m, MG_BAD_INPUT, "expected a name, found '%.40s'%s", s ? s : "(null)", s && mgi_good_name(s) ? ", which is a word of the text form" : "");
+    return NULL;
+  }
+  return mgi_model_copy(m, s);
+}
+
+mg_model *mg_model_new(const char *name, const mg_config *cfg) {
+  mg_graph *arena = name && mgi_good_name(name) ? mg_program_new(name, cfg) : NULL;
+  mg_model *m = arena ? (mg_model *)mgi_alloc(arena->root, sizeof *m) : NULL;
+  if (!m) return mg_graph_free(arena), (mg_model *)NULL;
+  m->arena = arena, m->name = arena->name;
+  m->tail[0] = &m->body, m->last_decl = &m->decls, m->last_function = &m->functions;
+  return m;
+}
+void mg_model_free(mg_model *m) {
+  if (m) mg_graph_free(m->arena);
+}
+mg_status mg_model_check(const mg_model *m, mg_error *e) {
+  if (m->err.status == MG_OK && (m->depth || m->open)) return mg_fail(e, MG_BAD_INPUT, m->name, "a loop or function is not ended");
+  if (m->err.status == MG_OK && !m->n_outputs) return mg_fail(e, MG_BAD_INPUT, m->name, "a model has an output");
+  if (e) *e = m->err;
+  return m->err.status;
+}
+
+static int mgi_model_symbol_find(const mg_model *m, const char *name) {
+  for (int k = 0; k < m->n_symbols; k++)
+    if (!strcmp(m->symbol[k].name, name)) return k;
+  return -1;
+}
+static const mg_model_decl *mgi_decl_find(const mg_model *m, const char *name) {
+  for (const mg_model_decl *d = m->decls; d; d = d->next)
+    if (!strcmp(d->as.name, name)) return d;
+  return NULL;
+}
+static mg_function *mgi_function_find(const mg_model *m, const char *name) {
+  for (mg_function *f = m->functions; f; f = f->next)
+    if (!strcmp(f->name, name)) return f;
+  return NULL;
+}
+/* 1, and an error, where the name is taken at the model's own level. */
+static int mgi_model_taken(mg_model *m, const char *name) {
+  const char *as = mgi_model_symbol_find(m, name) >= 0 ? "a symbol" : mgi_decl_find(m, name) ? "an input, weight or state" : mgi_function_find(m, name) ? "a function" : NULL;
+  if (as) mgi_model_err(m, MG_BAD_INPUT, "'%s' is %s already", name, as);
+  return as != NULL;
+}
+void mg_model_symbol_new(mg_model *m, const char *name, int64_t least, int64_t most, int device) {
+  const char *copy = mgi_model_name(m, name);
+  if (!copy || mgi_model_taken(m, copy)) return;
+  if (m->n_symbols == MG_MODEL_MAX_SYMBOLS) { mgi_model_err(m, MG_LIMIT, "a model has at most %d symbols", MG_MODEL_MAX_SYMBOLS); return; }
+  if (least < 1 || most < least || most > (int64_t)1 << 40) {
+    mgi_model_err(m, MG_BAD_INPUT, "%s: expected bounds 1 <= least <= most <= 2^40, found %lld..%lld", copy, (long long)least, (long long)most);
+    return;
+  }
+  mg_model_symbol *s = &m->symbol[m->n_symbols++];
+  s->name = copy, s->least = least, s->most = most, s->device = device;
+}
+/* Fills a signature; 0 and an error where something is missing. */
+static int mgi_sign(mg_model *m, mg_signature *s, const char *name, mg_dtype type, int rank, const mg_extent *const *dim) {
+  if (!mgi_model_good(m)) return 0;
+  memset(s, 0, sizeof *s);
+  s->name = name, s->type = type, s->rank = rank, s->line = m->line, s->column = m->column;
+  if ((unsigned)type >= MG_DTYPE_COUNT) { mgi_model_err(m, MG_BAD_INPUT, "unknown dtype %d", (int)type); return 0; }
+  if (rank < 1 || rank > MG_MAX_RANK) { mgi_model_err(m, MG_BAD_INPUT, "a tensor has rank 1 to %d, found %d", MG_MAX_RANK, rank); return 0; }
+  for (int d = 0; d < rank; d++) {
+    if (!dim[d]) { mgi_model_err(m, MG_BAD_INPUT, "dimension %d has no size", d); return 0; }
+    s->dim[d] = dim[d];
+  }
+  return 1;
+}
+void mg_model_declare(mg_model *m, mg_value_kind kind, const char *name, int64_t count, mg_dtype type, int rank, const mg_extent *const *dim) {
+  const char *copy = mgi_model_name(m, name);
+  mg_model_decl *d = copy && !mgi_model_taken(m, copy) ? (mg_model_decl *)mgi_model_alloc(m, sizeof *d) : NULL;
+  if (!d || !mgi_sign(m, &d->as, copy, type, rank, dim)) return;
+  if (kind != MG_VALUE_INPUT && kind != MG_VALUE_WEIGHT && kind != MG_VALUE_STATE) { mgi_model_err(m, MG_BAD_INPUT, "'%s' is an input, a weight or a state", copy); return; }
+  if (count < 0 || count > MG_MODEL_MAX_LAYERS || (count && kind == MG_VALUE_INPUT)) {
+    mgi_model_err(m, MG_BAD_INPUT, "'%s': expected 1 to %d of a weight or state, found %lld", copy, MG_MODEL_MAX_LAYERS, (long long)count);
+    return;
+  }
+  if (m->n_decls++ == MG_MODEL_MAX_DECLS) { mgi_model_err(m, MG_LIMIT, "at most %d inputs, weights and states", MG_MODEL_MAX_DECLS); return; }
+  d->kind = kind, d->count = count, d->as.state = kind == MG_VALUE_STATE;
+  *m->last_decl = d, m->last_decl = &d->next;
+}
+
+static mg_extent *mgi_extent_new(mg_model *m, char kind) {
+  mg_extent *x = (mg_extent *)mgi_model_alloc(m, sizeof *x);
+  if (x) x->kind = kind, x->weight = 1, x->line = m->line, x->column = m->column;
+  return x;
+}
+const mg_extent *mg_extent_int(mg_model *m, int64_t n) {
+  mg_extent *x = mgi_extent_new(m, 'i');
+  if (x) x->n = n;
+  return x;
+}
+const mg_extent *mg_extent_name(mg_model *m, const char *name) {
+  const char *copy = mgi_model_name(m, name);
+  mg_extent *x = copy ? mgi_extent_new(m, 'n') : NULL;
+  if (x) x->name = copy;
+  return x;
+}
+const mg_extent *mg_extent_of(mg_model *m, char kind, const mg_extent *a, const mg_extent *b, int64_t n) {
+  const int by = kind == 'f' || kind == 'c', two = kind == '+' || kind == '-' || kind == '*';
+  if (!mgi_model_good(m) || !a || (two && !b)) return NULL;
+  if (!by && !two) { mgi_model_err(m, MG_BAD_INPUT, "sizes are made by +, -, *, floor and ceil, found '%c'", kind); return NULL; }
+  if (by && n < 1) { mgi_model_err(m, MG_BAD_INPUT, "expected a divisor of 1 or more, found %lld", (long long)n); return NULL; }
+  const int weight = 1 + a->weight + (two ? b->weight : 0);
+  if (weight > MGI_EXTENT_WEIGHT) { mgi_model_err(m, MG_LIMIT, "a size has at most %d terms", MGI_EXTENT_WEIGHT); return NULL; }
+  mg_extent *x = mgi_extent_new(m, kind);
+  if (x) x->weight = weight, x->a = a, x->b = two ? b : NULL, x->n = by ? n : 0;
+  return x;
+}
+
+static mg_expr *mgi_expr_new(mg_model *m, char kind, const char *name) {
+  mg_expr *x = (mg_expr *)mgi_model_alloc(m, sizeof *x);
+  if (x) x->kind = kind, x->name = name, x->line = m->line, x->column = m->column;
+  return x;
+}
+mg_expr *mg_expr_value(mg_model *m, const char *name, const mg_extent *which) {
+  const char *copy = mgi_model_name(m, name);
+  mg_expr *x = copy ? mgi_expr_new(m, 'v', copy) : NULL;
+  if (x) x->size = which;
+  return x;
+}
+mg_expr *mg_expr_op(mg_model *m, const char *op) {
+  if (!mgi_model_good(m)) return NULL;
+  if (!op || (!mg_op_find(op, strlen(op)) && strcmp(op, "cast"))) {
+    const int fn = op && mgi_function_find(m, op);
+    mgi_model_err(m, MG_BAD_INPUT, fn ? "'%.40s' is a function: a call of it is the whole right side" : "'%.40s' is no operator, nor a function defined before", op ? op : "(null)");
+    return NULL;
+  }
+  const char *copy = mgi_model_copy(m, op);
+  return copy ? mgi_expr_new(m, 'o', copy) : NULL;
+}
+mg_expr *mg_expr_constant(mg_model *m, const char *text) {
+  if (!mgi_model_good(m)) return NULL;
+  if (!text || !*text || strlen(text) > 64 || strspn(text, "0123456789abcdefghijklmnopqrstuvwxyzE+-./") != strlen(text)) {
+    mgi_model_err(m, MG_BAD_INPUT, "expected a constant such as 1/8, found '%.40s'", text ? text : "(null)");
+    return NULL;
+  }
+  const char *copy = mgi_model_copy(m, text);
+  return copy ? mgi_expr_new(m, '#', copy) : NULL;
+}
+mg_expr *mg_expr_attribute(mg_model *m, const char *key, const mg_extent *size, mg_expr *constant) {
+  if (!mgi_model_good(m) || !size == !constant || (constant && constant->kind != '#')) return NULL;
+  if (!key || !mgi_good_name(key)) { mgi_model_err(m, MG_BAD_INPUT, "expected an attribute, found '%.40s'", key ? key : "(null)"); return NULL; }
+  const char *copy = mgi_model_copy(m, key);
+  mg_expr *x = copy ? mgi_expr_new(m, '=', copy) : NULL;
+  if (x) x->size = size, x->arg = constant;
+  return x;
+}
+mg_expr *mg_expr_list(mg_model *m, int n, const mg_extent *const *size) {
+  if (!mgi_model_good(m)) return NULL;
+  if (n < 1 || n > MG_MAX_RANK) { mgi_model_err(m, MG_BAD_INPUT, "a list has 1 to %d sizes, found %d", MG_MAX_RANK, n); return NULL; }
+  for (int k = 0; k < n; k++)
+    if (!size[k]) return NULL;
+  mg_expr *x = mgi_expr_new(m, '[', NULL);
+  for (int k = 0; x && k < n; k++) x->list[k] = size[k];
+  if (x) x->n = n;
+  return x;
+}
+mg_expr *mg_expr_arg(mg_model *m, mg_expr *op, mg_expr *arg) {
+  if (!mgi_model_good(m) || !op || !arg) return NULL;
+  if (op->kind != 'o' || arg->used || arg == op) { mgi_model_err(m, MG_BAD_INPUT, "an argument belongs to one operator"); return NULL; }
+  if (op->last) op->last->next = arg;
+  else op->arg = arg;
+  op->last = arg, arg->used = 1;
+  if (arg->depth >= op->depth) op->depth = arg->depth + 1;
+  if (op->depth > MGI_MAX_NEST) mgi_model_err(m, MG_LIMIT, "calls nest at most %d deep", MGI_MAX_NEST);
+  return op;
+}
+
+mg_function *mg_function_begin(mg_model *m, const char *name) {
+  const char *copy = mgi_model_name(m, name);
+  if (!copy || mgi_model_taken(m, copy)) return NULL;
+  if (mg_op_find(copy, strlen(copy)) || !strcmp(copy, "cast")) { mgi_model_err(m, MG_BAD_INPUT, "'%s' is an operator", copy); return NULL; }
+  if (m->open || m->depth) { mgi_model_err(m, MG_BAD_INPUT, "a function stands at the model's own level"); return NULL; }
+  if (m->n_functions++ == MG_MODEL_MAX_DECLS) { mgi_model_err(m, MG_LIMIT, "at most %d functions", MG_MODEL_MAX_DECLS); return NULL; }
+  mg_function *f = (mg_function *)mgi_model_alloc(m, sizeof *f);
+  if (!f) return NULL;
+  f->name = copy, f->line = m->line, f->column = m->column;
+  m->open = f, m->tail[m->depth = 1] = &f->body;
+  return f;
+}
+void mg_function_param(mg_model *m, int state, const char *name, mg_dtype type, int rank, const mg_extent *const *dim) {
+  mg_function *f = mgi_model_good(m) ? m->open : NULL;
+  const char *copy = f ? mgi_model_name(m, name) : NULL;
+  if (!copy) return;
+  if (f->n_params == MG_MODEL_MAX_PARAMS) { mgi_model_err(m, MG_LIMIT, "a function has at most %d parameters", MG_MODEL_MAX_PARAMS); return; }
+  for (int k = 0; k < f->n_params; k++)
+    if (!strcmp(f->param[k].name, copy)) { mgi_model_err(m, MG_BAD_INPUT, "'%s' is a parameter already", copy); return; }
+  if (!mgi_sign(m, &f->param[f->n_params], copy, type, rank, dim)) return;
+  f->param[f->n_params++].state = state;
+}
+void mg_function_result(mg_model *m, mg_dtype type, int rank, const mg_extent *const *dim) {
+  mg_function *f = mgi_model_good(m) ? m->open : NULL;
+  if (!f) return;
+  if (f->n_results == MG_MAX_OUT) { mgi_model_err(m, MG_LIMIT, "a function has at most %d results", MG_MAX_OUT); return; }
+  if (mgi_sign(m, &f->result[f->n_results], NULL, type, rank, dim)) f->n_results++;
+}
+void mg_function_end(mg_model *m) {
+  if (!mgi_model_good(m)) return;
+  if (!m->open || m->depth != 1) { mgi_model_err(m, MG_BAD_INPUT, "no function is open, or a loop in it is"); return; }
+  *m->last_function = m->open, m->last_function = &m->open->next;
+  m->open = NULL, m->depth = 0;
+}
+
+static mg_step *mgi_step_new(mg_model *m, mg_step_kind kind, int n, const char *const *name) {
+  mg_step *s = (mg_step *)mgi_model_alloc(m, sizeof *s);
+  if (!s) return NULL;
+  if (n < 0 || n > MG_MAX_OUT) { mgi_model_err(m, MG_LIMIT, "at most %d names", MG_MAX_OUT); return NULL; }
+  s->kind = kind, s->line = m->line, s->column = m->column, s->n_names = n;
+  for (int k = 0; k < n; k++) {
+    if (!(s->name[k] = mgi_model_name(m, name[k]))) return NULL;
+    for (int j = 0; j < k; j++)
+      if (!strcmp(s->name[j], s->name[k])) { mgi_model_err(m, MG_BAD_INPUT, "'%s' is named twice", s->name[k]); return NULL; }
+  }
+  *m->tail[m->depth] = s, m->tail[m->depth] = &s->next;
+  return s;
+}
+mg_step *mg_step_let(mg_model *m, const char *name, mg_expr *value) {
+  mg_step *s = value ? mgi_step_new(m, MG_STEP_LET, 1, &name) : NULL;
+  if (s) s->value = value;
+  return s;
+}
+mg_step *mg_step_call(mg_model *m, int n, const char *const *name, const char *fn) {
+  const mg_function *f = mgi_model_good(m) ? mgi_function_find(m, fn) : NULL;
+  if (mgi_model_good(m) && !f) mgi_model_err(m, MG_BAD_INPUT, "'%.40s' is no function defined before", fn);
+  if (f && f->n_results != n) mgi_model_err(m, MG_BAD_INPUT, "%s has %d result%s, found %d name%s", f->name, f->n_results, f->n_results == 1 ? "" : "s", n, n == 1 ? "" : "s");
+  mg_step *s = f ? mgi_step_new(m, MG_STEP_CALL, n, name) : NULL;
+  if (s) s->fn = f;
+  return s;
+}
+/* A kernel's or file's name, as it stands in quotes. */
+static const char *mgi_model_quote(mg_model *m, const char *s) {
+  size_t n = s ? strlen(s) : 0, k = 0;
+  while (k < n && s[k] >= ' ' && s[k] <= '~' && s[k] != '"' && s[k] != '\\') k++;
+  if (n && n <= 200 && k == n) return mgi_model_copy(m, s);
+  mgi_model_err(m, MG_BAD_INPUT, "expected 1 to 200 printable characters without quotes and backslashes");
+  return NULL;
+}
+mg_step *mg_step_foreign(mg_model *m, int n, const char *const *name, int library, const char *symbol, const char *file) {
+  mg_step *s = mgi_step_new(m, MG_STEP_FOREIGN, n, name);
+  if (!s) return NULL;
+  s->library = library, s->symbol = mgi_model_quote(m, symbol), s->file = file ? mgi_model_quote(m, file) : NULL;
+  return mgi_model_good(m) ? s : NULL;
+}
+mg_step *mg_step_update(mg_model *m, mg_expr *state, const mg_extent *at, mg_expr *value) {
+  mg_step *s = state && at && value ? mgi_step_new(m, MG_STEP_UPDATE, 0, NULL) : NULL;
+  if (s) s->target = state, s->at = at, s->value = value;
+  return s;
+}
+mg_step *mg_step_match(mg_model *m, mg_expr *value, mg_dtype type, int rank, const mg_extent *const *dim) {
+  mg_step *s = value ? mgi_step_new(m, MG_STEP_MATCH, 0, NULL) : NULL;
+  if (s) s->target = value, s->n_results = mgi_sign(m, &s->result[0], NULL, type, rank, dim);
+  return s;
+}
+mg_step *mg_step_return(mg_model *m) {
+  if (mgi_model_good(m) && !m->open) mgi_model_err(m, MG_BAD_INPUT, "a return stands in a function");
+  if (mgi_model_good(m) && m->depth > 1) mgi_model_err(m, MG_BAD_INPUT, "a return stands in no loop");
+  return mgi_step_new(m, MG_STEP_RETURN, 0, NULL);
+}
+void mg_step_arg(mg_model *m, mg_step *s, const mg_expr *arg) {
+  if (!mgi_model_good(m) || !s || !arg) return;
+  if (s->n_args == MG_MODEL_MAX_PARAMS) { mgi_model_err(m, MG_LIMIT, "at most %d operands", MG_MODEL_MAX_PARAMS); return; }
+  s->arg[s->n_args++] = arg;
+}
+void mg_step_size(mg_model *m, mg_step *s, const mg_extent *size) {
+  if (!mgi_model_good(m) || !s || !size) return;
+  if (s->n_sizes == MG_MODEL_MAX_SYMBOLS) { mgi_model_err(m, MG_LIMIT, "at most %d sizes", MG_MODEL_MAX_SYMBOLS); return; }
+  s->size[s->n_sizes++] = size;
+}
+void mg_step_result(mg_model *m, mg_step *s, mg_dtype type, int rank, const mg_extent *const *dim) {
+  if (!mgi_model_good(m) || !s) return;
+  if (s->n_results == MG_MAX_OUT) { mgi_model_err(m, MG_LIMIT, "at most %d results", MG_MAX_OUT); return; }
+  if (mgi_sign(m, &s->result[s->n_results], NULL, type, rank, dim)) s->n_results++;
+}
+void mg_step_scratch(mg_model *m, mg_step *s, const mg_extent *bytes) {
+  if (mgi_model_good(m) && s) s->at = bytes;
+}
+mg_step *mg_for_begin(mg_model *m, const char *name, const mg_extent *turns) {
+  if (!turns) return NULL;
+  if (mgi_model_good(m) && m->depth + 1 == MGI_MAX_NEST) { mgi_model_err(m, MG_LIMIT, "loops nest at most %d deep", MGI_MAX_NEST - 1); return NULL; }
+  mg_step *s = mgi_step_new(m, MG_STEP_FOR, 1, &name);
+  if (s) s->at = turns, m->tail[++m->depth] = &s->body;
+  return s;
+}
+void mg_for_end(mg_model *m) {
+  if (!mgi_model_good(m)) return;
+  if (m->depth <= (m->open ? 1 : 0)) { mgi_model_err(m, MG_BAD_INPUT, "no loop is open"); return; }
+  m->depth--;
+}
+void mg_model_output(mg_model *m, const mg_expr *value) {
+  if (!mgi_model_good(m) || !value) return;
+  if (m->open || m->depth) { mgi_model_err(m, MG_BAD_INPUT, "an output stands at the model's own level"); return; }
+  if (m->n_outputs == MG_MAX_OUT) { mgi_model_err(m, MG_LIMIT, "a model has at most %d outputs", MG_MAX_OUT); return; }
+  m->output[m->n_outputs++] = value;
+}
+
+/* -------------------------------------------------------------------------------------------------- >>reading
+   Recursive descent over mirage.h's words (mgi_next); every piece is handed to the builder, whose error ends the parse.
+     model     = "model" NAME { sym | declare | fn | statement | "output" value {"," value} }
+     sym       = "sym" NAME "in" INT ".." INT ["device"]
+     declare   = ("input" | "weight" | "state") NAME ["[" INT "]"] {"," ..} ":" type
+     type      = dtype "[" size {"," size} "]"
+     fn        = "fn" NAME "(" NAME ":" ["state"] type {"," ..} ")" ":" type {"," type} "{" {statement} "}"
+     statement = NAME {"," NAME} "=" (expr | fn "(" [expr {"," expr}] ")" | foreign)  |  "update" value "at" size "=" expr
+               | "match" value ":" type  |  "for" NAME "=" size "{" {statement} "}"  |  "return" expr {"," expr}
+     foreign   = "extern" ("user" QUOTED ["in" QUOTED] | "library" QUOTED) "(" [expr {"," expr}] [";" size {"," size}] ")"
+                 ":" type {"," type} ["scratch" size]
+     expr      = value | OP "(" [argument {"," argument}] ")"      argument = expr | constant | dtype | list | NAME "=" (size | constant)
+     value     = NAME ["[" size "]"]                               list = "[" size {"," size} "]"
+     size      = ["-"] product {("+" | "-") product}               product = factor {"*" factor}
+     factor    = INT | NAME | "(" size ")" | ("floor" | "ceil") "(" product "/" INT ")" */
+
+typedef struct mgi_reader { mgi_parser P; mg_model *m; } mgi_reader;
+
+/* The builder makes what comes next where the current word stands. */
+static void mgi_here(mgi_reader *R) { R->m->line = R->P.line, R->m->column = R->P.column; }
+static void mgi_back(mgi_reader *R, int line, int column) { R->m->line = line, R->m->column = column; }
+/* 1 while all is well; the builder's error becomes the parser's. */
+static int mgi_well(mgi_reader *R) {
+  if (R->P.failed || R->m->err.status == MG_OK) return !R->P.failed;
+  *R->P.e = R->m->err, R->P.failed = (int)R->m->err.status;
+  return 0;
+}
+
+static const mg_extent *mgi_read_size(mgi_reader *R);
+static const mg_extent *mgi_read_product(mgi_reader *R);
+static const mg_extent *mgi_read_factor(mgi_reader *R) {
+  mgi_parser *P = &R->P;
+  char name[65];
+  const mg_extent *x = NULL;
+  const int line = P->line, column = P->column;
+  if (!mgi_well(R)) return NULL;
+  if (++P->depth > MGI_MAX_NEST) { mgi_perr(P, MG_LIMIT, "sizes nest at most %d deep", MGI_MAX_NEST); return NULL; }
+  if (P->tok == MGI_NUMBER) {
+    const int64_t n = mgi_int(P, "an integer");
+    mgi_back(R, line, column);
+    if (!P->failed) x = mg_extent_int(R->m, n);
+  } else if (mgi_accept(P, "(")) {
+    x = mgi_read_size(R);
+    mgi_expect(P, ")");
+  } else if (mgi_is(P, "floor") || mgi_is(P, "ceil")) {
+    const char kind = mgi_is(P, "floor") ? 'f' : 'c';
+    mgi_next(P), mgi_expect(P, "(");
+    const mg_extent *a = mgi_read_product(R);
+    mgi_expect(P, "/");
+    const int64_t by = mgi_int(P, "an integer");
+    mgi_expect(P, ")");
+    mgi_back(R, line, column);
+    if (!P->failed) x = mg_extent_of(R->m, kind, a, NULL, by);
+  } else if (mgi_name(P, name, "a size")) {
+    mgi_back(R, line, column);
+    x = mg_extent_name(R->m, name);
+  }
+  P->depth--;
+  return mgi_well(R) ? x : NULL;
+}
+static const mg_extent *mgi_read_product(mgi_reader *R) {
+  const int line = R->P.line, column = R->P.column;
+  const mg_extent *x = mgi_read_factor(R);
+  while (mgi_well(R) && mgi_accept(&R->P, "*")) {
+    const mg_extent *y = mgi_read_factor(R);
+    mgi_back(R, line, column);
+    x = mg_extent_of(R->m, '*', x, y, 0);
+  }
+  return mgi_well(R) ? x : NULL;
+}
+static const mg_extent *mgi_read_size(mgi_reader *R) {
+  const int line = R->P.line, column = R->P.column, minus = mgi_accept(&R->P, "-");
+  const mg_extent *x = mgi_read_product(R);
+  mgi_back(R, line, column);
+  if (minus && x) x = x->kind == 'i' ? mg_extent_int(R->m, -x->n) : mg_extent_of(R->m, '-', mg_extent_int(R->m, 0), x, 0);
+  while (mgi_well(R) && (mgi_is(&R->P, "+") || mgi_is(&R->P, "-"))) {
+    const char kind = *R->P.start;
+    mgi_next(&R->P);
+    const mg_extent *y = mgi_read_product(R);
+    mgi_back(R, line, column);
+    x = mg_extent_of(R->m, kind, x, y, 0);
+  }
+  return mgi_well(R) ? x : NULL;
+}
+/* "[" size {"," size} "]": how many. */
+static int mgi_read_sizes(mgi_reader *R, const mg_extent **size) {
+  int n = 0;
+  mgi_expect(&R->P, "[");
+  do {
+    if (n == MG_MAX_RANK) { mgi_perr(&R->P, MG_BAD_INPUT, "at most %d sizes", MG_MAX_RANK); return 0; }
+    size[n++] = mgi_read_size(R);
+  } while (mgi_well(R) && mgi_accept(&R->P, ","));
+  mgi_expect(&R->P, "]");
+  return mgi_well(R) ? n : 0;
+}
+static mg_dtype mgi_read_type(mgi_reader *R, int *rank, const mg_extent **dim) {
+  const mg_dtype type = R->P.failed ? MG_DTYPE_COUNT : mgi_parse_type(&R->P, MG_DTYPE_COUNT);
+  *rank = R->P.failed ? 0 : mgi_read_sizes(R, dim);
+  return type;
+}
+
+/* ["-"] NUMBER ["/" NUMBER], as it stands. */
+static mg_expr *mgi_read_constant(mgi_reader *R) {
+  mgi_parser *P = &R->P;
+  char text[65];
+  size_t n = 0;
+  const int line = P->line, column = P->column;
+  for (int k = 0; k < 3 && !P->failed; k++) {
+    const int sign = !k && mgi_is(P, "-");
+    if (k == 1 && !mgi_accept(P, "/")) break;
+    if (k == 1) { text[n++] = '/'; continue; }
+    if (!sign && P->tok != MGI_NUMBER) { mgi_expected(P, "a number"); return NULL; }
+    if (P->len > 24) { mgi_perr(P, MG_BAD_INPUT, "a number has at most 24 characters, found %zu", P->len); return NULL; }
+    memcpy(text + n, P->start, P->len), n += P->len;
+    mgi_next(P);
+    k -= sign;
+    if (sign && P->tok != MGI_NUMBER) { mgi_expected(P, "a number"); return NULL; }
+  }
+  text[n] = 0;
+  mgi_back(R, line, column);
+  return mgi_well(R) ? mg_expr_constant(R->m, text) : NULL;
+}
+/* The name was read, at line and column. */
+static mg_expr *mgi_read_value(mgi_reader *R, const char *name, int line, int column) {
+  const mg_extent *which = NULL;
+  if (mgi_accept(&R->P, "[")) {
+    which = mgi_read_size(R);
+    mgi_expect(&R->P, "]");
+  }
+  mgi_back(R, line, column);
+  return mgi_well(R) ? mg_expr_value(R->m, name, which) : NULL;
+}
+static mg_expr *mgi_read_expr(mgi_reader *R);
+static mg_expr *mgi_read_argument(mgi_reader *R) {
+  mgi_parser *P = &R->P;
+  const mgi_parser save = *P;
+  char name[65];
+  const mg_extent *size[MG_MAX_RANK];
+  mgi_here(R);
+  const int line = P->line, column = P->column;
+  if (P->tok == MGI_NUMBER || mgi_is(P, "-")) return mgi_read_constant(R);
+  if (mgi_is(P, "[")) {
+    const int n = mgi_read_sizes(R, size);
+    mgi_back(R, line, column);
+    return mgi_well(R) ? mg_expr_list(R->m, n, size) : NULL;
+  }
+  if (!mgi_name(P, name, "an operand or an attribute")) return NULL;
+  if (mgi_accept(P, "=")) {
+    const int rational = !strcmp(name, "eps") || !strcmp(name, "c");
+    mg_expr *constant = rational ? mgi_read_constant(R) : NULL;
+    const mg_extent *x = rational ? NULL : mgi_read_size(R);
+    mgi_back(R, line, column);
+    return mgi_well(R) ? mg_expr_attribute(R->m, name, x, constant) : NULL;
+  }
+  for (int t = 0; t < MG_DTYPE_COUNT; t++)
+    if (!strcmp(name, mg_dtype_name((mg_dtype)t))) return mg_expr_constant(R->m, name);
+  *P = save;
+  return mgi_read_expr(R);
+}
+static mg_expr *mgi_read_expr(mgi_reader *R) {
+  mgi_parser *P = &R->P;
+  char name[65];
+  const int line = P->line, column = P->column;
+  if (!mgi_well(R) || !mgi_name(P, name, "a value or an operator")) return NULL;
+  if (!mgi_is(P, "(")) return mgi_read_value(R, name, line, column);
+  if (++P->depth > MGI_MAX_NEST) { mgi_perr(P, MG_LIMIT, "calls nest at most %d deep", MGI_MAX_NEST); return NULL; }
+  mgi_back(R, line, column);
+  mg_expr *x = mg_expr_op(R->m, name);
+  if (!mgi_well(R)) return NULL;
+  mgi_next(P);
+  do {
+    mg_expr *arg = mgi_read_argument(R);
+    mgi_back(R, line, column);
+    if (mgi_well(R)) mg_expr_arg(R->m, x, arg);
+  } while (mgi_well(R) && mgi_accept(P, ","));
+  mgi_expect(P, ")");
+  P->depth--;
+  return mgi_well(R) ? x : NULL;
+}
+
+/* Operands of a call up to `end`, which is not read. */
+static void mgi_read_operands(mgi_reader *R, mg_step *s, const char *end, const char *other) {
+  if (mgi_is(&R->P, end) || (other && mgi_is(&R->P, other))) return;
+  do {
+    const mg_expr *x = mgi_read_expr(R);
+    if (mgi_well(R)) mg_step_arg(R->m, s, x);
+  } while (mgi_well(R) && mgi_accept(&R->P, ","));
+}
+static int mgi_read_quoted(mgi_reader *R, char text[201]) {
+  mgi_parser *P = &R->P;
+  size_t n = 0;
+  if (!mgi_is(P, "\"")) { mgi_expected(P, "a name in quotes"); return 0; }
+  const char *from = P->p;
+  while (from + n < P->end && from[n] != '"' && from[n] != '\n') n++;
+  if (from + n == P->end || from[n] == '\n' || n > 200) { mgi_perr(P, MG_BAD_INPUT, "expected the closing quote within 200 characters of this line"); return 0; }
+  memcpy(text, from, n);
+  text[n] = 0;
+  if (strlen(text) != n) { mgi_perr(P, MG_BAD_INPUT, "expected printable characters, found byte 0x00"); return 0; }
+  P->p += n + 1, P->next_column += (int)n + 1;
+  mgi_next(P);
+  return 1;
+}
+static void mgi_read_foreign(mgi_reader *R, int n, const char *const *name, int line, int column) {
+  mgi_parser *P = &R->P;
+  char symbol[201], file[201];
+  const mg_extent *dim[MG_MAX_RANK];
+  int rank, in = 0;
+  mgi_next(P);
+  const int library = mgi_accept(P, "library");
+  if (!library) {
+    if (!mgi_is(P, "user")) { mgi_expected(P, "'user' or 'library'"); return; }
+    mgi_next(P);
+  }
+  if (!mgi_read_quoted(R, symbol)) return;
+  if (!library && mgi_accept(P, "in") && !(in = mgi_read_quoted(R, file))) return;
+  mgi_back(R, line, column);
+  mg_step *s = mg_step_foreign(R->m, n, name, library, symbol, in ? file : NULL);
+  mgi_expect(P, "(");
+  if (!mgi_well(R)) return;
+  mgi_read_operands(R, s, ")", ";");
+  if (mgi_accept(P, ";"))
+    do {
+      const mg_extent *x = mgi_read_size(R);
+      if (mgi_well(R)) mg_step_size(R->m, s, x);
+    } while (mgi_well(R) && mgi_accept(P, ","));
+  mgi_expect(P, ")"), mgi_expect(P, ":");
+  do {
+    mgi_here(R);
+    const mg_dtype type = mgi_read_type(R, &rank, dim);
+    if (mgi_well(R)) mg_step_result(R->m, s, type, rank, dim);
+  } while (mgi_well(R) && mgi_accept(P, ","));
+  if (mgi_accept(P, "scratch")) {
+    const mg_extent *x = mgi_read_size(R);
+    if (mgi_well(R)) mg_step_scratch(R->m, s, x);
+  }
+  mgi_back(R, line, column);
+  if (mgi_well(R) && s->n_results != n) mgi_model_err(R->m, MG_BAD_INPUT, "%d name%s for %d result%s", n, n == 1 ? "" : "s", s->n_results, s->n_results == 1 ? "" : "s");
+  mgi_well(R);
+}
+
+static void mgi_read_body(mgi_reader *R);
+static void mgi_read_statement(mgi_reader *R) {
+  mgi_parser *P = &R->P;
+  char name[MG_MAX_OUT][65];
+  const char *names[MG_MAX_OUT];
+  const mg_extent *dim[MG_MAX_RANK];
+  int n = 0, rank;
+  const int line = P->line, column = P->column;
+  mgi_here(R);
+  if (mgi_accept(P, "for")) {
+    if (!mgi_name(P, name[0], "the name of a loop")) return;
+    mgi_expect(P, "=");
+    const mg_extent *turns = mgi_read_size(R);
+    mgi_expect(P, "{");
+    names[0] = name[0], mgi_back(R, line, column);
+    if (!mgi_well(R) || !mg_for_begin(R->m, names[0], turns)) { mgi_well(R); return; }
+    mgi_read_body(R);
+    mgi_expect(P, "}");
+    if (mgi_well(R)) mg_for_end(R->m);
+  } else if (mgi_accept(P, "update")) {
+    int l = P->line, c = P->column;
+    if (!mgi_name(P, name[0], "the name of a state")) return;
+    mg_expr *state = mgi_read_value(R, name[0], l, c);
+    mgi_expect(P, "at");
+    const mg_extent *at = mgi_read_size(R);
+    mgi_expect(P, "=");
+    mg_expr *value = mgi_read_expr(R);
+    mgi_back(R, line, column);
+    if (mgi_well(R)) mg_step_update(R->m, state, at, value);
+  } else if (mgi_accept(P, "match")) {
+    int l = P->line, c = P->column;
+    if (!mgi_name(P, name[0], "a value")) return;
+    mg_expr *value = mgi_read_value(R, name[0], l, c);
+    mgi_expect(P, ":");
+    const mg_dtype type = mgi_read_type(R, &rank, dim);
+    mgi_back(R, line, column);
+    if (mgi_well(R)) mg_step_match(R->m, value, type, rank, dim);
+  } else if (mgi_accept(P, "return")) {
+    mg_step *s = mg_step_return(R->m);
+    if (mgi_well(R)) mgi_read_operands(R, s, "}", NULL);
+  } else {
+    do {
+      if (n == MG_MAX_OUT) { mgi_perr(P, MG_LIMIT, "at most %d names", MG_MAX_OUT); return; }
+      const mgi_parser at = *P;
+      if (!mgi_name(P, name[n], "a statement")) return;
+      if (mgi_model_word(name[n])) {
+        P->line = at.line, P->column = at.column;
+        mgi_perr(P, MG_BAD_INPUT, "'%s' does not stand here, and is no name: it is a word of the text form", name[n]);
+        return;
+      }
+      names[n] = name[n], n++;
+    } while (mgi_accept(P, ","));
+    mgi_expect(P, "=");
+    if (P->failed) return;
+    if (mgi_is(P, "extern")) { mgi_read_foreign(R, n, names, line, column); return; }
+    char fn[65];
+    const mgi_parser save = *P;
+    mgi_back(R, line, column);
+    if (mgi_name(P, fn, "a value, an operator, a function or extern") && mgi_is(P, "(") && mgi_function_find(R->m, fn)) {
+      mg_step *s = mg_step_call(R->m, n, names, fn);
+      mgi_next(P);
+      if (mgi_well(R)) mgi_read_operands(R, s, ")", NULL);
+      mgi_expect(P, ")");
+    } else if (!P->failed) {
+      *P = save;
+      mg_expr *x = mgi_read_expr(R);
+      mgi_back(R, line, column);
+      if (mgi_well(R) && n > 1) mgi_model_err(R->m, MG_BAD_INPUT, "%d names for one value", n);
+      if (mgi_well(R)) mg_step_let(R->m, names[0], x);
+    }
+  }
+  mgi_well(R);
+}
+static void mgi_read_body(mgi_reader *R) {
+  if (++R->P.depth > MGI_MAX_NEST) mgi_perr(&R->P, MG_LIMIT, "loops nest too deep");
+  while (mgi_well(R) && R->P.tok != MGI_EOF && !mgi_is(&R->P, "}")) mgi_read_statement(R);
+  R->P.depth--;
+}
+
+static void mgi_read_declaration(mgi_reader *R, mg_value_kind kind) {
+  enum { MOST = 16 };
+  mgi_parser *P = &R->P;
+  char name[MOST][65];
+  int64_t count[MOST];
+  int line[MOST], column[MOST], n = 0, rank;
+  const mg_extent *dim[MG_MAX_RANK];
+  mgi_next(P);
+  do {
+    if (n == MOST) { mgi_perr(P, MG_LIMIT, "at most %d names", MOST); return; }
+    line[n] = P->line, column[n] = P->column, count[n] = 0;
+    if (!mgi_name(P, name[n], "a name")) return;
+    if (mgi_accept(P, "[")) {
+      count[n] = mgi_int(P, "how many there are");
+      if (count[n] < 1) count[n] = -1;
+      mgi_expect(P, "]");
+    }
+    n++;
+  } while (!P->failed && mgi_accept(P, ","));
+  mgi_expect(P, ":");
+  const mg_dtype type = mgi_read_type(R, &rank, dim);
+  for (int k = 0; k < n && mgi_well(R); k++) mgi_back(R, line[k], column[k]), mg_model_declare(R->m, kind, name[k], count[k], type, rank, dim);
+}
+static void mgi_read_symbol(mgi_reader *R) {
+  mgi_parser *P = &R->P;
+  char name[65];
+  mgi_next(P), mgi_here(R);
+  if (!mgi_name(P, name, "a symbol's name")) return;
+  mgi_expect(P, "in");
+  const int64_t least = mgi_int(P, "the symbol's least value");
+  mgi_expect(P, "."), mgi_expect(P, ".");
+  const int64_t most = mgi_int(P, "its greatest value");
+  const int device = mgi_accept(P, "device");
+  if (mgi_well(R)) mg_model_symbol_new(R->m, name, least, most, device);
+}
+static void mgi_read_function(mgi_reader *R) {
+  mgi_parser *P = &R->P;
+  char name[65];
+  const mg_extent *dim[MG_MAX_RANK];
+  int rank;
+  mgi_next(P), mgi_here(R);
+  if (!mgi_name(P, name, "the name of a function")) return;
+  mg_function_begin(R->m, name);
+  mgi_expect(P, "(");
+  if (!mgi_is(P, ")"))
+    do {
+      const int line = P->line, column = P->column;
+      if (!mgi_well(R) || !mgi_name(P, name, "a parameter")) return;
+      mgi_expect(P, ":");
+      const int state = mgi_accept(P, "state");
+      const mg_dtype type = mgi_read_type(R, &rank, dim);
+      mgi_back(R, line, column);
+      if (mgi_well(R)) mg_function_param(R->m, state, name, type, rank, dim);
+    } while (mgi_well(R) && mgi_accept(P, ","));
+  mgi_expect(P, ")"), mgi_expect(P, ":");
+  do {
+    mgi_here(R);
+    const mg_dtype type = mgi_read_type(R, &rank, dim);
+    if (mgi_well(R)) mg_function_result(R->m, type, rank, dim);
+  } while (mgi_well(R) && mgi_accept(P, ","));
+  mgi_expect(P, "{");
+  mgi_read_body(R);
+  mgi_expect(P, "}");
+  if (mgi_well(R)) mg_function_end(R->m);
+}
+
+mg_status mg_model_parse(const char *text, size_t len, const char *where, const mg_config *cfg, mg_model **out, mg_error *e) {
+  mgi_reader R;
+  mgi_parser *P = &R.P;
+  mg_error local;
+  char name[65];
+  *out = NULL;
+  if (mgi_parser_open(P, text, len, where, e ? e : &local) != MG_OK) return MG_LIMIT;
+  mgi_expect(P, "model");
+  if (!mgi_name(P, name, "the model's name")) return (mg_status)P->failed;
+  R.m = mg_model_new(name, cfg);
+  if (!R.m) return mg_fail(e, MG_NO_MEMORY, P->where, "no memory for the model");
+  R.m->where = mgi_model_copy(R.m, P->where);
+  while (mgi_well(&R) && P->tok != MGI_EOF) {
+    if (mgi_is(P, "sym")) mgi_read_symbol(&R);
+    else if (mgi_is(P, "input")) mgi_read_declaration(&R, MG_VALUE_INPUT);
+    else if (mgi_is(P, "weight")) mgi_read_declaration(&R, MG_VALUE_WEIGHT);
+    else if (mgi_is(P, "state")) mgi_read_declaration(&R, MG_VALUE_STATE);
+    else if (mgi_is(P, "fn")) mgi_read_function(&R);
+    else if (mgi_accept(P, "output")) {
+      do {
+        mgi_here(&R);
+        const mg_expr *x = mgi_read_expr(&R);
+        if (mgi_well(&R)) mg_model_output(R.m, x);
+      } while (mgi_well(&R) && mgi_accept(P, ","));
+    } else mgi_read_statement(&R);
+  }
+  mgi_here(&R);
+  if (mgi_well(&R) && !R.m->n_outputs) mgi_expected(P, "an output");
+  if (mgi_well(&R)) *out = R.m;
+  else mg_model_free(R.m);
+  return (mg_status)P->failed;
+}
+
+/* -------------------------------------------------------------------------------------------------- >>writing */
+
+static void mgi_write_size(mgi_text *t, const mg_extent *x, int inside) {
+  const int sum = x->kind == '+' || x->kind == '-' || (x->kind == 'i' && x->n < 0) || (x->kind == '*' && inside == 2);
+  switch (x->kind) {
+    case 'n': mgi_puts(t, x->name); return;
+    case 'f': case 'c':
+      mgi_puts(t, x->kind == 'f' ? "floor(" : "ceil(");
+      mgi_write_size(t, x->a, 1);
+      mgi_putf(t, "/%lld)", (long long)x->n);
+      return;
+    default: break;
+  }
+  if (sum && inside) mgi_puts(t, "(");
+  if (x->kind == 'i') mgi_putf(t, "%lld", (long long)x->n);
+  else {
+    mgi_write_size(t, x->a, x->kind == '*');
+    mgi_putf(t, "%c", x->kind);
+    mgi_write_size(t, x->b, x->kind == '*' ? 2 : 1);
+  }
+  if (sum && inside) mgi_puts(t, ")");
+}
+static void mgi_write_sizes(mgi_text *t, int n, const mg_extent *const *size) {
+  mgi_puts(t, "[");
+  for (int k = 0; k < n; k++) mgi_puts(t, k ? ", " : ""), mgi_write_size(t, size[k], 0);
+  mgi_puts(t, "]");
+}
+static void mgi_write_type(mgi_text *t, const mg_signature *s) {
+  mgi_puts(t, mg_dtype_name(s->type));
+  mgi_write_sizes(t, s->rank, s->dim);
+}
+static void mgi_write_expr(mgi_text *t, const mg_expr *x) {
+  switch (x->kind) {
+    case '[': mgi_write_sizes(t, x->n, x->list); return;
+    case '=':
+      mgi_putf(t, "%s=", x->name);
+      if (x->size) mgi_write_size(t, x->size, 0);
+      else mgi_write_expr(t, x->arg);
+      return;
+    default: break;
+  }
+  mgi_puts(t, x->name);
+  if (x->kind == 'v' && x->size) mgi_puts(t, "["), mgi_write_size(t, x->size, 0), mgi_puts(t, "]");
+  if (x->kind != 'o') return;
+  mgi_puts(t, "(");
+  for (const mg_expr *a = x->arg; a; a = a->next) mgi_puts(t, a == x->arg ? "" : ", "), mgi_write_expr(t, a);
+  mgi_puts(t, ")");
+}
+static void mgi_write_exprs(mgi_text *t, int n, const mg_expr *const *x) {
+  for (int k = 0; k < n; k++) mgi_puts(t, k ? ", " : ""), mgi_write_expr(t, x[k]);
+}
+static void mgi_write_steps(mgi_text *t, const mg_step *s, int indent) {
+  for (; s; s = s->next) {
+    for (int k = 0; k < indent; k++) mgi_puts(t, "  ");
+    for (int k = 0; k < s->n_names && s->kind != MG_STEP_FOR; k++) mgi_putf(t, "%s%s", k ? ", " : "", s->name[k]);
+    if (s->n_names && s->kind != MG_STEP_FOR) mgi_puts(t, " = ");
+    switch (s->kind) {
+      case MG_STEP_LET: mgi_write_expr(t, s->value); break;
+      case MG_STEP_CALL:
+        mgi_putf(t, "%s(", s->fn->name);
+        mgi_write_exprs(t, s->n_args, s->arg);
+        mgi_puts(t, ")");
+        break;
+      case MG_STEP_FOREIGN:
+        mgi_putf(t, "extern %s \"%s\"", s->library ? "library" : "user", s->symbol);
+        if (s->file) mgi_putf(t, " in \"%s\"", s->file);
+        mgi_puts(t, " (");
+        mgi_write_exprs(t, s->n_args, s->arg);
+        for (int k = 0; k < s->n_sizes; k++) mgi_puts(t, k ? ", " : "; "), mgi_write_size(t, s->size[k], 0);
+        mgi_puts(t, ") : ");
+        for (int k = 0; k < s->n_results; k++) mgi_puts(t, k ? ", " : ""), mgi_write_type(t, &s->result[k]);
+        if (s->at) mgi_puts(t, " scratch "), mgi_write_size(t, s->at, 0);
+        break;
+      case MG_STEP_UPDATE:
+        mgi_puts(t, "update "), mgi_write_expr(t, s->target);
+        mgi_puts(t, " at "), mgi_write_size(t, s->at, 0);
+        mgi_puts(t, " = "), mgi_write_expr(t, s->value);
+        break;
+      case MG_STEP_MATCH:
+        mgi_puts(t, "match "), mgi_write_expr(t, s->target);
+        mgi_puts(t, " : "), mgi_write_type(t, &s->result[0]);
+        break;
+      case MG_STEP_FOR:
+        mgi_putf(t, "for %s=", s->name[0]), mgi_write_size(t, s->at, 0);
+        mgi_puts(t, " {\n"), mgi_write_steps(t, s->body, indent + 1);
+        for (int k = 0; k < indent; k++) mgi_puts(t, "  ");
+        mgi_puts(t, "}");
+        break;
+      case MG_STEP_RETURN: mgi_puts(t, "return "), mgi_write_exprs(t, s->n_args, s->arg); break;
+    }
+    mgi_puts(t, "\n");
+  }
+}
+mg_status mg_model_print(const mg_model *m, char **out, mg_error *e) {
+  static const char *const kind[] = {"input", "weight", "state"};
+  mgi_text t;
+  *out = NULL;
+  const mg_status s = mg_model_check(m, e);
+  if (s != MG_OK) return s;
+  memset(&t, 0, sizeof t);
+  mgi_putf(&t, "model %s\n", m->name);
+  for (int k = 0; k < m->n_symbols; k++)
+    mgi_putf(&t, "sym %s in %lld..%lld%s\n", m->symbol[k].name, (long long)m->symbol[k].least, (long long)m->symbol[k].most, m->symbol[k].device ? " device" : "");
+  for (const mg_model_decl *d = m->decls; d; d = d->next) {
+    mgi_putf(&t, "%s %s", kind[d->kind], d->as.name);
+    if (d->count) mgi_putf(&t, "[%lld]", (long long)d->count);
+    mgi_puts(&t, " : "), mgi_write_type(&t, &d->as), mgi_puts(&t, "\n");
+  }
+  for (const mg_function *f = m->functions; f; f = f->next) {
+    mgi_putf(&t, "fn %s(", f->name);
+    for (int k = 0; k < f->n_params; k++) {
+      mgi_putf(&t, "%s%s : %s", k ? ", " : "", f->param[k].name, f->param[k].state ? "state " : "");
+      mgi_write_type(&t, &f->param[k]);
+    }
+    mgi_puts(&t, ") : ");
+    for (int k = 0; k < f->n_results; k++) mgi_puts(&t, k ? ", " : ""), mgi_write_type(&t, &f->result[k]);
+    mgi_puts(&t, " {\n"), mgi_write_steps(&t, f->body, 1), mgi_puts(&t, "}\n");
+  }
+  mgi_write_steps(&t, m->body, 0);
+  mgi_puts(&t, "output "), mgi_write_exprs(&t, m->n_outputs, m->output), mgi_puts(&t, "\n");
+  return mgi_text_done(&t, out, "mg_model_print", e);
+}
+
+/* -------------------------------------------------------------------------------------------------- >>listing
+   One pass runs through the statements as they would be executed, with names bound to values and sizes.  A call opens a frame
+   of its own: its parameters and the sizes that they bind.  Within a loop a name from outside keeps type and shape.
+   Shapes follow the table's rules, over sizes (mgi_infer); every new piece is then built as a program at the symbols' least and
+   greatest values, where its shape must be the same, and so again at each value that is run.
+   Bounds: MG_MODEL_MAX_STEPS statements, calls MGI_MAX_NEST deep, MGI_PIECE_NODES a statement, MGI_PIECES, MGI_NAMES in sight. */
+
+enum { MGI_PIECE_NODES = 256, MGI_PIECES = 8192, MGI_NAMES = 4096 };
+
+typedef struct mgi_binding {
+  const char *name;
+  mg_size size;      /* not 0: a size */
+  uint32_t value;    /* else the first of `count` values, of one where that is 0 */
+  int64_t count;
+  int depth;         /* loops that are open around it */
+  int state;         /* may be updated */
+  int kept;          /* a weight or state: it is bound once */
+} mgi_binding;
+typedef struct mgi_lister {
+  const mg_model *m;
+  mg_model_list *l;
+  mgi_binding *b;
+  uint32_t n, frame;
+  int loops, nest;
+  uint32_t steps;
+  mg_size symbol[MG_MODEL_MAX_SYMBOLS];
+  int64_t least[MG_MODEL_MAX_SYMBOLS], most[MG_MODEL_MAX_SYMBOLS];
+  mg_error err;
+  uint32_t result[MG_MAX_OUT]; /* of the function that returned last */
+  int returned;
+  /* the piece at hand */
+  mg_piece piece;
+  uint32_t in[MG_MAX_IN];
+  uint8_t operand[MGI_PIECE_NODES];
+  mg_size size[MGI_PIECE_NODES * MG_MAX_RANK];
+  int nodes, user, vague; /* vague: arguments that mirage.h is to refuse */
+} mgi_lister;
+typedef struct mgi_dims { int rank; mg_size dim[MG_MAX_RANK]; } mgi_dims;
+
+static void mgi_list_err(mgi_lister *L, mg_status s, int line, int column, const char *fmt, ...) {
+  char msg[sizeof L->err.msg], where[sizeof L->err.where];
+  va_list ap;
+  if (L->err.status != MG_OK) return;
+  va_start(ap, fmt);
+  vsnprintf(msg, sizeof msg, fmt, ap);
+  va_end(ap);
+  if (line) snprintf(where, sizeof where, "%.60s:%d:%d", L->m->where ? L->m->where : L->m->name, line, column);
+  else snprintf(where, sizeof where, "%.60s", L->m->where ? L->m->where : L->m->name);
+  mg_fail(&L->err, s, where, "%s", msg);
+  L->err.line = line, L->err.column = column;
+}
+static int mgi_listing(const mgi_lister *L) { return L->err.status == MG_OK; }
+
+/* A size as text, cut off where the buffer ends. */
+static const char *mgi_size_text(const mg_sizes *sizes, mg_size s, char *buf, size_t n) {
+  char *text = NULL;
+  if (!s || mg_size_print(sizes, s, &text, NULL) != MG_OK) snprintf(buf, n, "?");
+  else snprintf(buf, n, "%s", text);
+  mg_string_free(text);
+  return buf;
+}
+static const char *mgi_dims_text(const mg_sizes *sizes, int rank, const mg_size *dim, char *buf, size_t n) {
+  char one[64];
+  size_t k = 0;
+  for (int d = 0; d < rank && k < n; d++) k += (size_t)snprintf(buf + k, n - k, "%s%s", d ? ", " : "[", mgi_size_text(sizes, dim[d], one, sizeof one));
+  if (k < n) snprintf(buf + k, n - k, "]");
+  return buf;
+}
+/* A size that could not be made: why. */
+static mg_size mgi_size_made(mgi_lister *L, mg_size s, int line, int column) {
+  mg_error e;
+  if (s || !mgi_listing(L)) return s;
+  const mg_status why = mg_sizes_error(L->l->sizes, &e);
+  mgi_list_err(L, why != MG_OK ? why : MG_LIMIT, line, column, "%s", why != MG_OK ? e.msg : "the size passes the limits of sizes");
+  return 0;
+}
+/* 1 if s is the same number at all values, which is then in *n. */
+static int mgi_size_number(const mg_sizes *sizes, mg_size s, int64_t *n) {
+  int64_t b[2];
+  mg_size_bounds(sizes, s, b);
+  *n = b[0];
+  return b[0] == b[1] && b[0] > INT64_MIN && b[0] < INT64_MAX;
+}
+
+static mgi_binding *mgi_find(mgi_lister *L, const char *name) {
+  for (uint32_t k = L->n; k > L->frame; k--)
+    if (!strcmp(L->b[k - 1].name, name)) return &L->b[k - 1];
+  return NULL;
+}
+static mgi_binding *mgi_bind(mgi_lister *L, const char *name, int line, int column) {
+  static const mgi_binding none = {NULL, 0, 0, 0, 0, 0, 0};
+  if (!mgi_listing(L)) return NULL;
+  if (L->n == MGI_NAMES) { mgi_list_err(L, MG_LIMIT, line, column, "at most %d names are in sight", MGI_NAMES); return NULL; }
+  mgi_binding *b = &L->b[L->n++];
+  *b = none;
+  b->name = name, b->depth = L->loops;
+  return b;
+}
+
+static mg_size mgi_extent_size(mgi_lister *L, const mg_extent *x) {
+  mg_sizes *S = L->l->sizes;
+  mg_size a, b;
+  if (!mgi_listing(L)) return 0;
+  switch (x->kind) {
+    case 'i': return mgi_size_made(L, mg_size_int(S, x->n), x->line, x->column);
+    case 'n': {
+      const mgi_binding *is = mgi_find(L, x->name);
+      const int k = mgi_model_symbol_find(L->m, x->name);
+      if (is && is->size) return is->size;
+      if (!is && k >= 0) return L->symbol[k];
+      mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, is ? "expected a size, found '%s', a tensor" : "'%s' is no size here", x->name);
+      return 0;
+    }
+    case 'f': case 'c':
+      a = mgi_extent_size(L, x->a);
+      return a ? mgi_size_made(L, x->kind == 'f' ? mg_size_floor(S, a, x->n) : mg_size_ceil(S, a, x->n), x->line, x->column) : 0;
+    default:
+      a = mgi_extent_size(L, x->a), b = mgi_extent_size(L, x->b);
+      if (!a || !b) return 0;
+      return mgi_size_made(L, x->kind == '+' ? mg_size_add(S, a, b) : x->kind == '-' ? mg_size_sub(S, a, b) : mg_size_mul(S, a, b), x->line, x->column);
+  }
+}
+/* A number that may not hang on symbols. */
+static int64_t mgi_extent_number(mgi_lister *L, const mg_extent *x, const char *what) {
+  char text[64];
+  int64_t n = 0;
+  const mg_size s = mgi_extent_size(L, x);
+  if (s && !mgi_size_number(L->l->sizes, s, &n)) mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "expected a number for %s, found %s", what, mgi_size_text(L->l->sizes, s, text, sizeof text));
+  return n;
+}
+
+/* Room for one more in an array of the list. */
+static void *mgi_list_grow(mgi_lister *L, void *p, uint32_t n, uint32_t *cap, size_t bytes) {
+  if (n < *cap) return p;
+  const uint32_t want = *cap ? 2 * *cap : 16;
+  void *q = mgi_listing(L) ? mgi_arena(L->l->arena, want * bytes, &L->err) : NULL;
+  if (!q) return NULL;
+  if (n) memcpy(q, p, n * bytes);
+  *cap = want;
+  return q;
+}
+mg_status mg_value_shape(const mg_model_list *l, const mg_value *v, const int64_t *sym, mg_shape *out, mg_error *e) {
+  char text[64];
+  memset(out, 0, sizeof *out);
+  out->rank = v->rank;
+  for (int d = 0; d < v->rank; d++) {
+    const mg_status s = mg_size_at(l->sizes, v->dim[d], sym, &out->dim[d], e);
+    if (s != MG_OK) return s;
+    if (out->dim[d] < 1 || out->dim[d] > (int64_t)1 << 40)
+      return mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' dimension %d: expected 1 to 2^40 elements, found %s = %lld", v->name ? v->name : "a result", d,
+                     mgi_size_text(l->sizes, v->dim[d], text, sizeof text), (long long)out->dim[d]);
+  }
+  const int64_t n = mg_shape_elements(out);
+  if (n < 0 || n > (int64_t)1 << 40) return mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' has more than 2^40 elements", v->name ? v->name : "a result");
+  return MG_OK;
+}
+static uint32_t mgi_value_new(mgi_lister *L, const mg_value *like, int line, int column) {
+  mg_shape s;
+  mg_error e;
+  mg_value *p = (mg_value *)mgi_list_grow(L, L->l->value, L->l->n_values, &L->l->cap_values, sizeof *p);
+  if (!p || !mgi_listing(L)) return 0;
+  L->l->value = p;
+  for (int k = 0; k < 2; k++)
+    if (mg_value_shape(L->l, like, k ? L->most : L->least, &s, &e) != MG_OK) { mgi_list_err(L, e.status, line, column, "%s", e.msg); return 0; }
+  p += L->l->n_values;
+  *p = *like;
+  if (p->kind == MG_VALUE_MADE) {
+    mg_size b = mg_size_int(L->l->sizes, mg_dtype_bytes(p->type));
+    for (int d = 0; d < p->rank; d++) b = mg_size_mul(L->l->sizes, b, p->dim[d]);
+    if (!(p->bytes = mgi_size_made(L, b, line, column))) return 0;
+  }
+  return L->l->n_values++;
+}
+/* Type and shape of a signature, in sight of the names there are now. */
+static int mgi_value_signed(mgi_lister *L, const mg_signature *s, mg_value *out) {
+  memset(out, 0, sizeof *out);
+  out->name = s->name, out->type = s->type, out->rank = s->rank, out->layer = -1, out->kind = MG_VALUE_MADE;
+  for (int d = 0; d < s->rank && mgi_listing(L); d++) out->dim[d] = mgi_extent_size(L, s->dim[d]);
+  return mgi_listing(L);
+}
+static mg_launch *mgi_launch_new(mgi_lister *L, mg_launch_kind kind, const mg_step *from) {
+  mg_launch *p = (mg_launch *)mgi_list_grow(L, L->l->launch, L->l->n_launches, &L->l->cap_launches, sizeof *p);
+  if (!p || !mgi_listing(L)) return NULL;
+  L->l->launch = p;
+  p += L->l->n_launches++;
+  memset(p, 0, sizeof *p);
+  p->kind = kind, p->from = from;
+  return p;
+}
+
+/* The value that a name stands for, and, if `bound` is not NULL, what binds it. */
+static uint32_t mgi_resolve(mgi_lister *L, const mg_expr *x, const mgi_binding **bound) {
+  int64_t which = 0;
+  const mgi_binding *b = mgi_find(L, x->name);
+  if (!b || b->size) {
+    mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, b ? "expected a tensor, found '%s', a size" : "'%s' is not defined here", x->name);
+    return 0;
+  }
+  if (x->size && !b->count) mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' is one tensor: expected no [..]", x->name);
+  if (!x->size && b->count) mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' is %lld tensors: expected %s[..]", x->name, (long long)b->count, x->name);
+  if (x->size) which = mgi_extent_number(L, x->size, "which of several");
+  if (mgi_listing(L) && x->size && (which < 0 || which >= b->count))
+    mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' has 0 to %lld, found %lld", x->name, (long long)b->count - 1, (long long)which);
+  if (bound) *bound = b;
+  return mgi_listing(L) ? b->value + (uint32_t)which : 0;
+}
+
+/* The rule of a row, as its column `shape` names it. */
+enum { MGI_RULE_SAME, MGI_RULE_MATMUL, MGI_RULE_REDUCE, MGI_RULE_REPEAT, MGI_RULE_RESHAPE, MGI_RULE_TRANSPOSE, MGI_RULE_CONCAT,
+       MGI_RULE_CONCAT_MATMUL, MGI_RULE_SLICE, MGI_RULE_GATHER, MGI_RULE_ARGMAX, MGI_RULE_USER };
+static int mgi_rule(mg_opcode op) {
+  if (op == MG_OP_NONE || mg_op_row(op)->elementwise) return MGI_RULE_SAME; /* a cast is no row */
+  switch (op) {
+#define MGI_E(id, name, n, lv, attr, abs, field, real, ...)
+#define MGI_T(id, name, n, lv, attr, shape, abs, index, ...) case MG_OP_##id: return MGI_RULE_##shape;
+    MG_BUILTIN_OPS(MGI_E, MGI_T)
+#undef MGI_E
+#undef MGI_T
+    default: return MGI_RULE_USER;
+  }
+}
+static int mgi_is_one(const mgi_lister *L, mg_size s) {
+  int64_t n;
+  return mgi_size_number(L->l->sizes, s, &n) && n == 1;
+}
+/* NumPy broadcasting of all dimensions but the last `tail`. */
+static int mgi_broadcast_sizes(mgi_lister *L, const mg_expr *x, const mgi_dims *a, const mgi_dims *b, int tail, mgi_dims *out) {
+  char ta[120], tb[120];
+  const int ra = a->rank - tail, rb = b->rank - tail, r = ra > rb ? ra : rb;
+  mgi_dims o;
+  memset(&o, 0, sizeof o);
+  o.rank = r;
+  for (int k = 1; k <= r; k++) {
+    const mg_size p = k <= ra ? a->dim[ra - k] : 0, q = k <= rb ? b->dim[rb - k] : 0;
+    if (p && q && p != q && !mgi_is_one(L, p) && !mgi_is_one(L, q)) {
+      mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "%s: shapes %s and %s do not broadcast: their sizes %d from the right are not known to be equal", x->name,
+                   mgi_dims_text(L->l->sizes, a->rank, a->dim, ta, sizeof ta), mgi_dims_text(L->l->sizes, b->rank, b->dim, tb, sizeof tb), k + tail);
+      return 0;
+    }
+    o.dim[r - k] = !p || (q && mgi_is_one(L, p)) ? q : p;
+  }
+  *out = o;
+  return 1;
+}
+static int mgi_matmul_sizes(mgi_lister *L, const mg_expr *x, const mgi_dims *a, const mgi_dims *b, mgi_dims *out) {
+  char ta[120], tb[120];
+  if (a->rank < 2 || b->rank < 2) return L->vague = 1, 0;
+  if (a->dim[a->rank - 1] != b->dim[b->rank - 2]) {
+    mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "%s: the last size of %s and the last but one of %s are not known to be equal", x->name,
+                 mgi_dims_text(L->l->sizes, a->rank, a->dim, ta, sizeof ta), mgi_dims_text(L->l->sizes, b->rank, b->dim, tb, sizeof tb));
+    return 0;
+  }
+  if (!mgi_broadcast_sizes(L, x, a, b, 2, out)) return 0;
+  out->dim[out->rank++] = a->dim[a->rank - 2];
+  out->dim[out->rank++] = b->dim[b->rank - 1];
+  return 1;
+}
+static mg_size mgi_elements(mgi_lister *L, const mgi_dims *a) {
+  mg_size n = mg_size_int(L->l->sizes, 1);
+  for (int d = 0; d < a->rank; d++) n = mg_size_mul(L->l->sizes, n, a->dim[d]);
+  return n;
+}
+
+/* The shape of operator x over operands in[0..n), with its attributes dim, count `times`, and list. */
+static int mgi_infer_op(mgi_lister *L, const mg_expr *x, int n, const mgi_dims *in, int64_t dim, mg_size times, const mgi_dims *list, mgi_dims *out) {
+  char ta[120], tb[120];
+  const mg_opcode op = mg_op_find(x->name, strlen(x->name));
+  const int rule = mgi_rule(op);
+  mg_sizes *S = L->l->sizes;
+  *out = in[0];
+  if (rule == MGI_RULE_USER) return L->user = 1;
+  if (rule == MGI_RULE_REDUCE || rule == MGI_RULE_ARGMAX || rule == MGI_RULE_REPEAT || rule == MGI_RULE_CONCAT || rule == MGI_RULE_SLICE) {
+    if (dim < 0) dim += in[0].rank;
+    if (dim < 0 || dim >= in[0].rank) return L->vague = 1, 0;
+  }
+  switch (rule) {
+    case MGI_RULE_SAME:
+      for (int k = 1; k < n; k++)
+        if (!mgi_broadcast_sizes(L, x, out, &in[k], 0, out)) return 0;
+      return 1;
+    case MGI_RULE_REDUCE: case MGI_RULE_ARGMAX: out->dim[dim] = mg_size_int(S, 1); break;
+    case MGI_RULE_REPEAT: out->dim[dim] = times ? mg_size_mul(S, in[0].dim[dim], times) : 0; break;
+    case MGI_RULE_SLICE: out->dim[dim] = times; break;
+    case MGI_RULE_MATMUL: return n == 2 ? mgi_matmul_sizes(L, x, &in[0], &in[1], out) : (L->vague = 1, 0);
+    case MGI_RULE_CONCAT_MATMUL: return n == 4 ? mgi_matmul_sizes(L, x, &in[0], &in[2], out) : (L->vague = 1, 0);
+    case MGI_RULE_RESHAPE: {
+      const mg_size before = mgi_elements(L, &in[0]), after = mgi_elements(L, list);
+      if (!list->rank) return L->vague = 1, 0;
+      if (!mgi_size_made(L, before, x->line, x->column) || !mgi_size_made(L, after, x->line, x->column)) return 0;
+      if (before != after) {
+        mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "reshape: %s and %s are not known to have as many elements", mgi_dims_text(S, in[0].rank, in[0].dim, ta, sizeof ta),
+                     mgi_dims_text(S, list->rank, list->dim, tb, sizeof tb));
+        return 0;
+      }
+      *out = *list;
+      break;
+    }
+    case MGI_RULE_TRANSPOSE:
+      if (list->rank != in[0].rank) return L->vague = 1, 0;
+      for (int d = 0; d < list->rank; d++) {
+        int64_t p;
+        if (!mgi_size_number(S, list->dim[d], &p) || p < 0 || p >= in[0].rank) return L->vague = 1, 0;
+        out->dim[d] = in[0].dim[p];
+      }
+      break;
+    case MGI_RULE_CONCAT:
+      if (n != 2 || in[1].rank != in[0].rank) return L->vague = 1, 0;
+      for (int d = 0; d < in[0].rank; d++) {
+        if (d == dim) out->dim[d] = mg_size_add(S, in[0].dim[d], in[1].dim[d]);
+        else if (in[0].dim[d] != in[1].dim[d]) {
+          mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "concat: shapes %s and %s are not known to agree but along dimension %lld",
+                       mgi_dims_text(S, in[0].rank, in[0].dim, ta, sizeof ta), mgi_dims_text(S, in[1].rank, in[1].dim, tb, sizeof tb), (long long)dim);
+          return 0;
+        }
+      }
+      break;
+    case MGI_RULE_GATHER:
+      if (n != 2 || in[0].rank + in[1].rank - 1 > MG_MAX_RANK) return L->vague = 1, 0;
+      *out = in[1];
+      for (int d = 1; d < in[0].rank; d++) out->dim[out->rank++] = in[0].dim[d];
+      break;
+    default: return L->vague = 1, 0;
+  }
+  for (int d = 0; d < out->rank; d++)
+    if (!out->dim[d]) {
+      if (mg_sizes_error(S, NULL) == MG_OK) L->vague = 1; /* an attribute is missing */
+      else mgi_list_err(L, MG_LIMIT, x->line, x->column, "%s: a size of the result passes the limits of sizes", x->name);
+      return 0;
+    }
+  return 1;
+}
+/* The shape of an expression; its values and sizes are added to the piece at hand, in the order of the text. */
+static int mgi_infer(mgi_lister *L, const mg_expr *x, mgi_dims *out) {
+  enum { MOST = 4 };
+  mgi_dims in[MOST], list;
+  mg_size times = 0;
+  int64_t dim = x->arg ? INT64_MIN / 2 : 0;
+  int n = 0, good = 1;
+  memset(out, 0, sizeof *out);
+  memset(&list, 0, sizeof list);
+  if (++L->nodes > MGI_PIECE_NODES) mgi_list_err(L, MG_LIMIT, x->line, x->column, "a statement has at most %d operators, operands and attributes", MGI_PIECE_NODES);
+  if (!mgi_listing(L)) return 0;
+  if (x->kind == 'v') {
+    const uint32_t v = mgi_resolve(L, x, NULL);
+    int k = 0;
+    if (!v) return 0;
+    while (k < L->piece.n_in && L->in[k] != v) k++;
+    if (k == MG_MAX_IN) { mgi_list_err(L, MG_LIMIT, x->line, x->column, "a statement reads at most %d tensors", MG_MAX_IN); return 0; }
+    if (k == L->piece.n_in) L->in[k] = v, L->piece.in[k] = L->l->value[v], L->piece.n_in++;
+    L->operand[L->piece.n_operands++] = (uint8_t)k;
+    out->rank = L->piece.in[k].rank;
+    memcpy(out->dim, L->piece.in[k].dim, sizeof out->dim);
+    return 1;
+  }
+  for (const mg_expr *a = x->arg; a && mgi_listing(L); a = a->next) {
+    if (a->kind == '#') continue;
+    if (a->kind == '=' && !a->size) continue;
+    if (a->kind == '=') {
+      const mg_size s = L->size[L->piece.n_sizes++] = mgi_extent_size(L, a->size);
+      if (s && !strcmp(a->name, "dim")) dim = mgi_extent_number(L, a->size, "dim=");
+      if (!strcmp(a->name, "n")) times = s;
+      if (++L->nodes > MGI_PIECE_NODES) break;
+    } else if (a->kind == '[') {
+      list.rank = a->n;
+      for (int k = 0; k < a->n; k++) list.dim[k] = L->size[L->piece.n_sizes++] = mgi_extent_size(L, a->list[k]);
+      if (++L->nodes > MGI_PIECE_NODES) break;
+    } else {
+      mgi_dims one;
+      good &= mgi_infer(L, a, &one);
+      if (n < MOST) in[n] = one;
+      n++;
+    }
+  }
+  if (L->nodes > MGI_PIECE_NODES) mgi_list_err(L, MG_LIMIT, x->line, x->column, "a statement has at most %d operators, operands and attributes", MGI_PIECE_NODES);
+  if (!mgi_listing(L) || !good) return 0;
+  if (!n || n > MOST) return L->vague = 1, 0;
+  return mgi_infer_op(L, x, n, in, dim, times, &list, out);
+}
+
+/* The piece as text, at these values; counters run along the expression as mgi_infer did. */
+typedef struct mgi_piece_writer { const mg_model_list *l; const mg_piece *p; const int64_t *sym; uint32_t operand, size; mgi_text t; mg_status s; mg_error *e; } mgi_piece_writer;
+static void mgi_piece_size(mgi_piece_writer *W) {
+  int64_t n = 0;
+  if (W->s == MG_OK) W->s = mg_size_at(W->l->sizes, W->p->size[W->size++], W->sym, &n, W->e);
+  mgi_putf(&W->t, "%lld", (long long)n);
+}
+static void mgi_piece_expr(mgi_piece_writer *W, const mg_expr *x) {
+  if (x->kind == 'v') { mgi_putf(&W->t, "i%u", W->p->operand[W->operand++]); return; }
+  if (x->kind == '#') { mgi_puts(&W->t, x->name); return; }
+  if (x->kind == '=') {
+    mgi_putf(&W->t, "%s=", x->name);
+    if (x->size) mgi_piece_size(W);
+    else mgi_puts(&W->t, x->arg->name);
+    return;
+  }
+  if (x->kind == '[') {
+    for (int k = 0; k < x->n; k++) mgi_puts(&W->t, k ? ", " : "["), mgi_piece_size(W);
+    mgi_puts(&W->t, "]");
+    return;
+  }
+  mgi_putf(&W->t, "%s(", x->name);
+  for (const mg_expr *a = x->arg; a; a = a->next) mgi_puts(&W->t, a == x->arg ? "" : ", "), mgi_piece_expr(W, a);
+  mgi_puts(&W->t, ")");
+}
+static mg_status mgi_piece_build(const mg_model_list *l, const mg_piece *p, const int64_t *sym, mg_graph **out, mg_error *e) {
+  mgi_piece_writer W;
+  mg_shape s;
+  *out = NULL;
+  memset(&W, 0, sizeof W);
+  W.l = l, W.p = p, W.sym = sym, W.s = MG_OK, W.e = e;
+  mgi_puts(&W.t, "program piece\n");
+  for (int k = 0; k < p->n_in && W.s == MG_OK; k++) {
+    W.s = mg_value_shape(l, &p->in[k], sym, &s, e);
+    mgi_putf(&W.t, "input i%d : %s", k, mg_dtype_name(p->in[k].type));
+    for (int d = 0; d < s.rank; d++) mgi_putf(&W.t, "%s%lld", d ? ", " : "[", (long long)s.dim[d]);
+    mgi_puts(&W.t, "]\n");
+  }
+  mgi_puts(&W.t, "O = ");
+  mgi_piece_expr(&W, p->expr);
+  mgi_puts(&W.t, "\noutput O\n");
+  if (W.s == MG_OK && W.t.bad) W.s = mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for a piece");
+  if (W.s == MG_OK) W.s = mg_parse(W.t.p, W.t.n, "piece", NULL, out, e);
+  mg_string_free(W.t.p);
+  return W.s;
+}
+mg_status mg_piece_at(const mg_model_list *l, uint32_t k, const int64_t *sym, mg_graph **out, mg_error *e) {
+  const mg_piece *p = &l->piece[k];
+  mg_shape want;
+  char ta[120];
+  mg_status s = mgi_piece_build(l, p, sym, out, e);
+  if (s == MG_OK) s = mg_value_shape(l, &p->out, sym, &want, e);
+  if (s != MG_OK) { mg_graph_free(*out); *out = NULL; return s; }
+  const mg_shape *got = &(*out)->tensors[(*out)->out[0].id].shape;
+  int same = got->rank == want.rank;
+  for (int d = 0; same && d < got->rank; d++) same = got->dim[d] == want.dim[d];
+  if (same) return MG_OK;
+  mg_graph_free(*out);
+  *out = NULL;
+  return mg_fail(e, MG_UNSUPPORTED, l->m->name, "%s: its shape is deduced as %s, and is another at these sizes", p->expr->name, mgi_dims_text(l->sizes, p->out.rank, p->out.dim, ta, sizeof ta));
+}
+
+static uint64_t mgi_piece_mix(uint64_t h, uint64_t v) { return (h ^ v) * 0x100000001b3u ^ (h >> 29); }
+static uint64_t mgi_expr_hash(const mg_expr *x, uint64_t h) {
+  h = mgi_piece_mix(h, (uint64_t)x->kind);
+  for (const char *s = x->kind == 'v' || !x->name ? "" : x->name; *s; s++) h = mgi_piece_mix(h, (uint64_t)*s);
+  for (const mg_expr *a = x->arg; a; a = a->next) h = mgi_expr_hash(a, h);
+  return h;
+}
+/* The same operators, constants and attributes; which values and sizes is the pieces'. */
+static int mgi_expr_equal(const mg_expr *a, const mg_expr *b) {
+  if (a->kind != b->kind) return 0;
+  if (a->kind == 'v') return 1;
+  if (a->n != b->n || !a->size != !b->size || (a->name && strcmp(a->name, b->name))) return 0;
+  const mg_expr *p = a->arg, *q = b->arg;
+  for (; p && q; p = p->next, q = q->next)
+    if (!mgi_expr_equal(p, q)) return 0;
+  return !p && !q;
+}
+static int mgi_value_alike(const mg_value *a, const mg_value *b) {
+  return a->type == b->type && a->rank == b->rank && !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim);
+}
+/* The piece at hand, as one of the list: its index, and n_pieces on an error. */
+static uint32_t mgi_piece_of(mgi_lister *L, const mg_expr *x, const mgi_dims *dims) {
+  mg_model_list *l = L->l;
+  mg_piece *p = &L->piece;
+  mg_graph *g = NULL;
+  mg_error e;
+  uint64_t h = mgi_expr_hash(x, 0xcbf29ce484222325u);
+  for (uint32_t k = 0; k < p->n_sizes; k++) h = mgi_piece_mix(h, L->size[k]);
+  for (uint32_t k = 0; k < p->n_operands; k++) h = mgi_piece_mix(h, L->operand[k]);
+  p->hash = h;
+  for (uint32_t k = 0; k < l->n_pieces; k++) {
+    const mg_piece *q = &l->piece[k];
+    int same = q->hash == h && q->n_in == p->n_in && q->n_operands == p->n_operands && q->n_sizes == p->n_sizes && mgi_expr_equal(q->expr, x) &&
+               !memcmp(q->operand, L->operand, p->n_operands) && (!p->n_sizes || !memcmp(q->size, L->size, p->n_sizes * sizeof *L->size));
+    for (int i = 0; same && i < p->n_in; i++) same = mgi_value_alike(&q->in[i], &p->in[i]);
+    if (same) return k;
+  }
+  if (l->n_pieces == MGI_PIECES) { mgi_list_err(L, MG_LIMIT, x->line, x->column, "a model has at most %d distinct pieces", MGI_PIECES); return l->n_pieces; }
+  uint8_t *operand = (uint8_t *)mgi_arena(l->arena, p->n_operands + 1, &L->err);
+  mg_size *size = operand ? (mg_size *)mgi_arena(l->arena, (p->n_sizes + 1) * sizeof *size, &L->err) : NULL;
+  mg_piece *to = size ? (mg_piece *)mgi_list_grow(L, l->piece, l->n_pieces, &l->cap_pieces, sizeof *to) : NULL;
+  if (!to) return l->n_pieces;
+  memcpy(operand, L->operand, p->n_operands);
+  memcpy(size, L->size, p->n_sizes * sizeof *size);
+  l->piece = to, to += l->n_pieces;
+  *to = *p;
+  to->expr = x, to->operand = operand, to->size = size;
+  to->out.kind = MG_VALUE_MADE, to->out.layer = -1, to->out.rank = dims->rank;
+  memcpy(to->out.dim, dims->dim, sizeof dims->dim);
+  if (L->user) { /* a row whose rule over sizes is unknown: the shape is what it is at numbers */
+    int64_t n;
+    int fixed = 1;
+    for (uint32_t k = 0; k < p->n_sizes; k++) fixed &= mgi_size_number(l->sizes, size[k], &n);
+    for (int k = 0; k < p->n_in; k++)
+      for (int d = 0; d < p->in[k].rank; d++) fixed &= mgi_size_number(l->sizes, p->in[k].dim[d], &n);
+    if (!fixed) { mgi_list_err(L, MG_UNSUPPORTED, x->line, x->column, "a user's row that moves elements takes sizes that are numbers"); return l->n_pieces; }
+    if (mgi_piece_build(l, to, L->least, &g, &e) != MG_OK) { mgi_list_err(L, e.status, x->line, x->column, "%s", e.msg); return l->n_pieces; }
+    const mg_shape *s = &g->tensors[g->out[0].id].shape;
+    to->out.rank = s->rank;
+    for (int d = 0; d < s->rank; d++) to->out.dim[d] = mg_size_int(l->sizes, s->dim[d]);
+    mg_graph_free(g);
+  }
+  for (int k = 0; k < 2; k++) {
+    if (mg_piece_at(l, l->n_pieces, k ? L->most : L->least, &g, &e) != MG_OK) { mgi_list_err(L, e.status, x->line, x->column, "%s", e.msg); return l->n_pieces; }
+    to->out.type = g->tensors[g->out[0].id].dtype;
+    mg_graph_free(g);
+  }
+  return l->n_pieces++;
+}
+/* The value of an expression: a launch, where it has operators. */
+static uint32_t mgi_value_of(mgi_lister *L, const mg_expr *x, const mg_step *from, const char *name) {
+  mgi_dims dims;
+  mg_value v;
+  mg_graph *g = NULL;
+  mg_error e;
+  if (!mgi_listing(L)) return 0;
+  if (x->kind == 'v') return mgi_resolve(L, x, NULL);
+  if (x->kind != 'o') { mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "expected a value or an operator's call"); return 0; }
+  memset(&L->piece, 0, sizeof L->piece);
+  L->nodes = L->user = L->vague = 0;
+  const int known = mgi_infer(L, x, &dims);
+  if (!known && mgi_listing(L)) { /* mirage.h says what is wrong with the arguments */
+    L->piece.expr = x, L->piece.operand = L->operand, L->piece.size = L->size;
+    const mg_status s = mgi_piece_build(L->l, &L->piece, L->least, &g, &e);
+    mg_graph_free(g);
+    mgi_list_err(L, s != MG_OK ? s : MG_UNSUPPORTED, x->line, x->column, "%s", s != MG_OK ? e.msg : "the shape of this cannot be deduced");
+  }
+  if (!known) return 0;
+  const uint32_t piece = mgi_piece_of(L, x, &dims);
+  if (!mgi_listing(L)) return 0;
+  v = L->l->piece[piece].out;
+  v.name = name ? name : x->name;
+  const uint32_t id = mgi_value_new(L, &v, x->line, x->column);
+  mg_launch *a = id ? mgi_launch_new(L, MG_LAUNCH_PIECE, from) : NULL;
+  if (!a) return 0;
+  a->piece = piece, a->n_in = L->piece.n_in, a->n_out = 1, a->out[0] = id;
+  memcpy(a->in, L->in, sizeof L->in);
+  return id;
+}
+
+/* Names a value; within a loop, a name from outside keeps type and shape. */
+static void mgi_assign(mgi_lister *L, const char *name, uint32_t value, int line, int column) {
+  char ta[120], tb[120];
+  mgi_binding *b = mgi_find(L, name);
+  if (!mgi_listing(L) || !value) return;
+  if (mgi_model_symbol_find(L->m, name) >= 0 || (b && (b->size || b->kept))) {
+    mgi_list_err(L, MG_BAD_INPUT, line, column, "'%s' is a %s, and keeps its name", name, b && b->kept ? "weight or state" : "size");
+    return;
+  }
+  if (b && b->depth < L->loops && !mgi_value_alike(&L->l->value[b->value], &L->l->value[value])) {
+    const mg_value *p = &L->l->value[b->value], *q = &L->l->value[value];
+    mgi_list_err(L, MG_BAD_INPUT, line, column, "'%s' keeps type and shape in a loop: expected %s%s, found %s%s", name, mg_dtype_name(p->type),
+                 mgi_dims_text(L->l->sizes, p->rank, p->dim, ta, sizeof ta), mg_dtype_name(q->type), mgi_dims_text(L->l->sizes, q->rank, q->dim, tb, sizeof tb));
+    return;
+  }
+  if (!b) b = mgi_bind(L, name, line, column);
+  if (b) b->value = value, b->state = 0;
+}
+
+/* Dimension d of value v is `want`: shown, refused, or, where neither can be, checked at every launch if `from` is given. */
+static void mgi_same_size(mgi_lister *L, const char *what, const char *name, uint32_t v, int d, mg_size want, int line, int column, const mg_step *from) {
+  char ta[64], tb[64];
+  int64_t bounds[2];
+  const mg_size have = L->l->value[v].dim[d];
+  if (!want || have == want) return;
+  const mg_size off = mg_size_sub(L->l->sizes, have, want);
+  bounds[0] = INT64_MIN, bounds[1] = INT64_MAX;
+  if (off) mg_size_bounds(L->l->sizes, off, bounds);
+  if (off && mg_size_order(L->l->sizes, have, want) == MG_ORDER_EQUAL) return;
+  if (!off) mg_sizes_error(L->l->sizes, NULL); /* undecided, and no error */
+  const int never = bounds[0] > 0 || bounds[1] < 0;
+  if (never || !from) {
+    mgi_list_err(L, MG_BAD_INPUT, line, column, "%s: '%s' dimension %d: expected %s, found %s%s", what, name, d, mgi_size_text(L->l->sizes, want, ta, sizeof ta),
+                 mgi_size_text(L->l->sizes, have, tb, sizeof tb), never ? "" : ", not known to be equal");
+    return;
+  }
+  mg_size_check *p = (mg_size_check *)mgi_list_grow(L, L->l->check, L->l->n_checks, &L->l->cap_checks, sizeof *p);
+  if (!p) return;
+  L->l->check = p, p += L->l->n_checks++;
+  p->value = v, p->dim = d, p->want = want, p->from = from;
+}
+/* Value v has the type and shape that a signature says; a name that is nothing yet is bound to the size there. */
+static void mgi_fits(mgi_lister *L, const char *what, const char *name, const mg_signature *s, uint32_t v, int line, int column, const mg_step *from) {
+  const mg_value *is = &L->l->value[v];
+  if (!mgi_listing(L)) return;
+  if (is->type != s->type || is->rank != s->rank) {
+    if (is->rank != s->rank) mgi_list_err(L, MG_BAD_INPUT, line, column, "%s: '%s': expected %d dimensions, found %d", what, name, s->rank, is->rank);
+    else mgi_list_err(L, MG_BAD_INPUT, line, column, "%s: '%s': expected %s, found %s", what, name, mg_dtype_name(s->type), mg_dtype_name(is->type));
+    return;
+  }
+  for (int d = 0; d < s->rank && mgi_listing(L); d++) {
+    const mg_extent *x = s->dim[d];
+    if (x->kind == 'n' && !mgi_find(L, x->name) && mgi_model_symbol_find(L->m, x->name) < 0) {
+      mgi_binding *b = mgi_bind(L, x->name, x->line, x->column);
+      if (b) b->size = L->l->value[v].dim[d];
+    } else mgi_same_size(L, what, name, v, d, mgi_extent_size(L, x), line, column, from);
+  }
+}
+
+static void mgi_list_steps(mgi_lister *L, const mg_step *s, const mg_step *call, const mg_value *result);
+static void mgi_list_call(mgi_lister *L, const mg_step *s) {
+  const mg_function *f = s->fn;
+  uint32_t arg[MG_MODEL_MAX_PARAMS];
+  mg_value result[MG_MAX_OUT];
+  if (s->n_args != f->n_params) { mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "%s takes %d operands, found %d", f->name, f->n_params, s->n_args); return; }
+  for (int k = 0; k < s->n_args && mgi_listing(L); k++) {
+    const mgi_binding *b = NULL;
+    arg[k] = s->arg[k]->kind == 'v' ? mgi_resolve(L, s->arg[k], &b) : mgi_value_of(L, s->arg[k], s, f->param[k].name);
+    if (mgi_listing(L) && f->param[k].state && !(b && b->state))
+      mgi_list_err(L, MG_BAD_INPUT, s->arg[k]->line, s->arg[k]->column, "%s updates '%s': expected a state, found '%s'", f->name, f->param[k].name, s->arg[k]->name);
+    for (int j = 0; j < k && mgi_listing(L); j++)
+      if (arg[j] == arg[k] && (f->param[j].state || f->param[k].state))
+        mgi_list_err(L, MG_BAD_INPUT, s->arg[k]->line, s->arg[k]->column, "%s: '%s' and '%s' are one state", f->name, f->param[j].name, f->param[k].name);
+  }
+  if (!mgi_listing(L)) return;
+  if (L->nest == MGI_MAX_NEST) { mgi_list_err(L, MG_LIMIT, s->line, s->column, "calls nest at most %d deep", MGI_MAX_NEST); return; }
+  const uint32_t frame = L->frame, n = L->n;
+  const int loops = L->loops;
+  L->frame = L->n, L->loops = 0, L->nest++;
+  for (int k = 0; k < f->n_params; k++) mgi_fits(L, f->name, f->param[k].name, &f->param[k], arg[k], s->arg[k]->line, s->arg[k]->column, NULL);
+  for (int k = 0; k < f->n_params; k++) {
+    if (mgi_find(L, f->param[k].name)) mgi_list_err(L, MG_BAD_INPUT, f->param[k].line, f->param[k].column, "'%s' is a parameter and a size", f->param[k].name);
+    mgi_binding *b = mgi_bind(L, f->param[k].name, f->param[k].line, f->param[k].column);
+    if (b) b->value = arg[k], b->state = f->param[k].state, b->kept = b->state;
+  }
+  for (int k = 0; k < f->n_results; k++) mgi_value_signed(L, &f->result[k], &result[k]);
+  L->returned = 0;
+  mgi_list_steps(L, f->body, s, result);
+  if (!L->returned) mgi_list_err(L, MG_BAD_INPUT, f->line, f->column, "%s returns nothing: expected a return at its end", f->name);
+  L->returned = 0;
+  L->frame = frame, L->n = n, L->loops = loops, L->nest--;
+  for (int k = 0; k < s->n_names; k++) mgi_assign(L, s->name[k], L->result[k], s->line, s->column);
+}
+/* The results of `call` are to be as `result` says. */
+static void mgi_list_return(mgi_lister *L, const mg_step *s, const mg_step *call, const mg_value *result) {
+  char ta[120], tb[120];
+  const int n = call->fn->n_results;
+  if (s->n_args != n) mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "expected %d result%s, found %d", n, n == 1 ? "" : "s", s->n_args);
+  for (int k = 0; k < n && mgi_listing(L); k++) {
+    const uint32_t v = L->result[k] = mgi_value_of(L, s->arg[k], s, call->name[k]);
+    if (v && !mgi_value_alike(&L->l->value[v], &result[k]))
+      mgi_list_err(L, MG_BAD_INPUT, s->arg[k]->line, s->arg[k]->column, "result %d: expected %s%s, found %s%s", k, mg_dtype_name(result[k].type),
+                   mgi_dims_text(L->l->sizes, result[k].rank, result[k].dim, ta, sizeof ta), mg_dtype_name(L->l->value[v].type),
+                   mgi_dims_text(L->l->sizes, L->l->value[v].rank, L->l->value[v].dim, tb, sizeof tb));
+  }
+  L->returned = 1;
+}
+static void mgi_list_update(mgi_lister *L, const mg_step *s) {
+  const mgi_binding *b = NULL;
+  const uint32_t state = mgi_resolve(L, s->target, &b), v = mgi_value_of(L, s->value, s, s->target->name);
+  if (!mgi_listing(L)) return;
+  if (!b || !mgi_find(L, s->target->name)->state) { mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "'%s' is no state that may be updated here", s->target->name); return; }
+  const mg_value *to = &L->l->value[state], *from = &L->l->value[v];
+  int dim = -1;
+  if (to->type != from->type || to->rank != from->rank) {
+    if (to->rank != from->rank) mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "update %s: expected %d dimensions, found %d", s->target->name, to->rank, from->rank);
+    else mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "update %s: expected %s, found %s", s->target->name, mg_dtype_name(to->type), mg_dtype_name(from->type));
+    return;
+  }
+  for (int d = 0; d < to->rank && mgi_listing(L); d++)
+    if (to->dim[d] != from->dim[d]) {
+      if (dim < 0) dim = d;
+      else mgi_same_size(L, "update", s->target->name, v, d, to->dim[d], s->line, s->column, NULL);
+    }
+  if (dim < 0) dim = 0;
+  const mg_size at = mgi_extent_size(L, s->at);
+  mg_launch *a = at ? mgi_launch_new(L, MG_LAUNCH_UPDATE, s) : NULL;
+  if (a) a->n_in = a->n_out = 1, a->in[0] = v, a->out[0] = state, a->dim = dim, a->at = at;
+}
+static void mgi_list_foreign(mgi_lister *L, const mg_step *s) {
+  uint32_t in[MG_MODEL_MAX_PARAMS], out[MG_MAX_OUT];
+  mg_value v;
+  for (int k = 0; k < s->n_args && mgi_listing(L); k++) in[k] = mgi_value_of(L, s->arg[k], s, NULL);
+  for (int k = 0; k < s->n_results && mgi_listing(L); k++) {
+    if (!mgi_value_signed(L, &s->result[k], &v)) return;
+    v.name = s->name[k];
+    out[k] = mgi_value_new(L, &v, s->result[k].line, s->result[k].column);
+  }
+  mg_launch *a = mgi_listing(L) ? mgi_launch_new(L, MG_LAUNCH_FOREIGN, s) : NULL;
+  if (!a) return;
+  a->n_in = s->n_args, a->n_out = s->n_results, a->n_sizes = s->n_sizes;
+  memcpy(a->in, in, (size_t)s->n_args * sizeof *in);
+  memcpy(a->out, out, (size_t)s->n_results * sizeof *out);
+  for (int k = 0; k < s->n_sizes; k++) a->size[k] = mgi_extent_size(L, s->size[k]);
+  if (s->at) a->scratch = mgi_extent_size(L, s->at);
+  for (int k = 0; k < s->n_names; k++) mgi_assign(L, s->name[k], out[k], s->line, s->column);
+}
+static void mgi_list_loop(mgi_lister *L, const mg_step *s) {
+  const int64_t turns = mgi_extent_number(L, s->at, "the turns of a loop");
+  if (!mgi_listing(L)) return;
+  if (turns < 1 || turns > MG_MODEL_MAX_LAYERS) { mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "a loop has 1 to %d turns, found %lld", MG_MODEL_MAX_LAYERS, (long long)turns); return; }
+  if (mgi_find(L, s->name[0]) || mgi_model_symbol_find(L->m, s->name[0]) >= 0) { mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "'%s' is defined already", s->name[0]); return; }
+  const uint32_t n = L->n;
+  L->loops++;
+  for (int64_t k = 0; k < turns && mgi_listing(L); k++, L->n = n) {
+    mgi_binding *b = mgi_bind(L, s->name[0], s->line, s->column);
+    if (b) b->size = mgi_size_made(L, mg_size_int(L->l->sizes, k), s->line, s->column);
+    if (++L->steps > MG_MODEL_MAX_STEPS) mgi_list_err(L, MG_LIMIT, s->line, s->column, "a model runs through at most %d statements", MG_MODEL_MAX_STEPS);
+    mgi_list_steps(L, s->body, NULL, NULL);
+  }
+  L->loops--;
+}
+static void mgi_list_steps(mgi_lister *L, const mg_step *s, const mg_step *call, const mg_value *result) {
+  for (; s && mgi_listing(L); s = s->next) {
+    if (++L->steps > MG_MODEL_MAX_STEPS) mgi_list_err(L, MG_LIMIT, s->line, s->column, "a model runs through at most %d statements", MG_MODEL_MAX_STEPS);
+    if (L->returned) mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "expected the end of the function after its return");
+    if (!mgi_listing(L)) return;
+    switch (s->kind) {
+      case MG_STEP_LET: mgi_assign(L, s->name[0], mgi_value_of(L, s->value, s, s->name[0]), s->line, s->column); break;
+      case MG_STEP_CALL: mgi_list_call(L, s); break;
+      case MG_STEP_FOREIGN: mgi_list_foreign(L, s); break;
+      case MG_STEP_UPDATE: mgi_list_update(L, s); break;
+      case MG_STEP_MATCH: {
+        const uint32_t v = mgi_resolve(L, s->target, NULL);
+        if (v) mgi_fits(L, "match", s->target->name, &s->result[0], v, s->line, s->column, s);
+        break;
+      }
+      case MG_STEP_FOR: mgi_list_loop(L, s); break;
+      case MG_STEP_RETURN: mgi_list_return(L, s, call, result); break;
+    }
+  }
+}
+
+static void mgi_list_decls(mgi_lister *L) {
+  for (const mg_model_decl *d = L->m->decls; d && mgi_listing(L); d = d->next) {
+    mg_value v;
+    if (!mgi_value_signed(L, &d->as, &v)) return;
+    v.kind = d->kind;
+    const uint32_t first = L->l->n_values;
+    for (int64_t k = 0; k < (d->count ? d->count : 1) && mgi_listing(L); k++) {
+      v.layer = d->count ? k : -1;
+      mgi_value_new(L, &v, d->as.line, d->as.column);
+    }
+    mgi_binding *b = mgi_bind(L, d->as.name, d->as.line, d->as.column);
+    if (b) b->value = first, b->count = d->count, b->state = d->kind == MG_VALUE_STATE, b->kept = d->kind != MG_VALUE_INPUT;
+  }
+}
+mg_status mg_model_list_of(const mg_model *m, mg_model_list **out, mg_error *e) {
+  *out = NULL;
+  const mg_status s = mg_model_check(m, e);
+  if (s != MG_OK) return s;
+  mg_graph *arena = mg_program_new(m->name, NULL);
+  mg_model_list *l = arena ? (mg_model_list *)mgi_alloc(arena->root, sizeof *l) : NULL;
+  mgi_lister *L = (mgi_lister *)calloc(1, sizeof *L);
+  mgi_binding *b = (mgi_binding *)malloc(MGI_NAMES * sizeof *b);
+  mg_sizes *sizes = mg_sizes_new();
+  if (!l || !L || !b || !sizes) {
+    mg_graph_free(arena), free(L), free(b), mg_sizes_free(sizes);
+    return mg_fail(e, MG_NO_MEMORY, m->name, "no memory for the list");
+  }
+  l->m = m, l->arena = arena, l->sizes = sizes, l->n_values = 1;
+  l->value = (mg_value *)mgi_alloc(arena->root, 16 * sizeof *l->value), l->cap_values = l->value ? 16 : 0;
+  if (!l->value) mg_check(arena, &L->err);
+  L->m = m, L->l = l, L->b = b;
+  for (int k = 0; k < m->n_symbols; k++) {
+    L->symbol[k] = mgi_size_made(L, mg_size_symbol(sizes, m->symbol[k].name, m->symbol[k].least, m->symbol[k].most), 0, 0);
+    L->least[k] = m->symbol[k].least, L->most[k] = m->symbol[k].most;
+  }
+  mgi_list_decls(L);
+  mgi_list_steps(L, m->body, NULL, NULL);
+  for (int k = 0; k < m->n_outputs && mgi_listing(L); k++) {
+    const mg_expr *x = m->output[k];
+    if (x->kind != 'v') mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "expected the name of a value, found a call of %s", x->name);
+    else l->output[k] = mgi_resolve(L, x, NULL);
+    if (mgi_listing(L) && l->value[l->output[k]].kind != MG_VALUE_MADE) mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' is what it was: expected a result", x->name);
+  }
+  const mg_status status = L->err.status;
+  if (status == MG_OK) *out = l;
+  else mg_model_list_free(l);
+  if (e) *e = L->err;
+  free(L), free(b);
+  return status;
+}
+void mg_model_list_free(mg_model_list *l) {
+  if (!l) return;
+  mg_sizes_free(l->sizes);
+  mg_graph_free(l->arena);
+}
+uint32_t mg_value_find(const mg_model_list *l, const char *name, int64_t layer) {
+  for (uint32_t v = 1; v < l->n_values; v++)
+    if (l->value[v].kind != MG_VALUE_MADE && l->value[v].layer == layer && !strcmp(l->value[v].name, name)) return v;
+  return 0;
+}
+
+/* -------------------------------------------------------------------------------------------------- >>running
+   A step makes sure of everything first: symbols, checks, shapes, room, pieces at these sizes, memory, work.  Then it launches in
+   order.  Where a plan is given, what is made stands in its arena, of which every byte has a double here: an element of b bytes
+   is written to all of its b, and is there when they agree.  What no launch is to read any more is poisoned. */
+
+static uint64_t mgi_draw(uint64_t *state) { /* splitmix64 */
+  uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+/* In -1..1; of i32, 0 to bound - 1. */
+static void mgi_draw_all(double *to, int64_t n, uint64_t seed, uint32_t value, int64_t bound) {
+  uint64_t state = seed * 0x2545f4914f6cdd1du + value;
+  for (int64_t k = 0; k < n; k++) {
+    const uint64_t r = mgi_draw(&state);
+    to[k] = bound ? (double)(r % (uint64_t)bound) : (double)(r >> 11) / 4503599627370496.0 - 1;
+  }
+}
+static double mgi_poison(void) {
+  const uint64_t bits = 0x7ff8dead0000beefu; /* a NaN that no computation makes */
+  double d;
+  memcpy(&d, &bits, sizeof d);
+  return d;
+}
+static int mgi_same_bits(double a, double b) { return !memcmp(&a, &b, sizeof a); }
+
+mg_status mg_model_data_new(const mg_model_list *l, const int64_t *room, uint64_t seed, mg_model_data **out, mg_error *e) {
+  mg_model_data *d = (mg_model_data *)calloc(1, sizeof *d);
+  mg_status s = MG_OK;
+  int64_t total = 0;
+  *out = NULL;
+  if (d) d->data = (double **)calloc(l->n_values, sizeof *d->data);
+  if (!d || !d->data) { free(d); return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the data"); }
+  d->l = l, d->seed = seed;
+  for (int k = 0; k < l->m->n_symbols && s == MG_OK; k++) {
+    const mg_model_symbol *y = &l->m->symbol[k];
+    d->room[k] = room[k];
+    if (room[k] < y->least || room[k] > y->most)
+      s = mg_fail(e, MG_BAD_INPUT, l->m->name, "%s is in %lld..%lld, found %lld", y->name, (long long)y->least, (long long)y->most, (long long)room[k]);
+  }
+  for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
+    mg_shape shape;
+    if (l->value[v].kind != MG_VALUE_WEIGHT && l->value[v].kind != MG_VALUE_STATE) continue;
+    s = mg_value_shape(l, &l->value[v], room, &shape, e);
+    const int64_t n = s == MG_OK ? mg_shape_elements(&shape) : 0;
+    if (s == MG_OK && (total += n) > MG_MODEL_MAX_ELEMENTS) s = mg_fail(e, MG_LIMIT, l->m->name, "weights and states of more than %d elements are not evaluated", MG_MODEL_MAX_ELEMENTS);
+    if (s == MG_OK && !(d->data[v] = (double *)malloc((size_t)n * sizeof(double)))) s = mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for '%s'", l->value[v].name);
+    if (s == MG_OK) mgi_draw_all(d->data[v], n, seed, v, l->value[v].type == MG_I32);
+  }
+  if (s == MG_OK) *out = d;
+  else mg_model_data_free(d);
+  return s;
+}
+void mg_model_data_free(mg_model_data *d) {
+  if (!d) return;
+  for (uint32_t v = 1; v < d->l->n_values; v++) free(d->data[v]);
+  free(d->data), free(d);
+}
+
+/* One step at hand. */
+typedef struct mgi_running {
+  const mg_model_list *l;
+  mg_model_data *d;
+  const int64_t *sym;
+  const mg_model_config *cfg;
+  const mg_launch *launch;  /* the plan's or the list's */
+  uint32_t n_launches;
+  mg_shape *shape, *room;   /* by value; of states */
+  mg_graph **piece;         /* by piece */
+  int64_t *bound;           /* by value: of i32, below which indices lie */
+  double **made;            /* by value, without a plan */
+  double *arena;            /* with one: by byte */
+  int64_t *offset;          /* by storage */
+  int64_t arena_bytes;
+  uint32_t *readers;        /* by value: launches up to its last that are still to run */
+  mg_error *e;
+} mgi_running;
+
+static mg_status mgi_step_fail(const mgi_running *S, const mg_launch *a, mg_status s, const char *what) {
+  char where[96];
+  snprintf(where, sizeof where, "%.60s:%d:%d", S->l->m->where ? S->l->m->where : S->l->m->name, a->from->line, a->from->column);
+  return mg_fail(S->e, s, where, "%s", what);
+}
+
+/* Element k of a value in the arena. */
+static double *mgi_arena_at(const mgi_running *S, uint32_t v, int64_t k) {
+  return S->arena + S->offset[S->cfg->plan->storage[v] - 1] + k * mg_dtype_bytes(S->l->value[v].type);
+}
+static void mgi_write_value(mgi_running *S, uint32_t v, const double *from) {
+  const int64_t n = mg_shape_elements(&S->shape[v]);
+  if (!S->arena) { memcpy(S->made[v], from, (size_t)n * sizeof *from); return; }
+  const int b = mg_dtype_bytes(S->l->value[v].type);
+  for (int64_t k = 0; k < n; k++)
+    for (int j = 0; j < b; j++) mgi_arena_at(S, v, k)[j] = from ? from[k] : mgi_poison();
+}
+/* A dense copy of a value as it stands; of states, what is within the step's sizes. */
+static mg_status mgi_read_value_of(mgi_running *S, const mg_launch *a, uint32_t v, double *to) {
+  const mg_value *is = &S->l->value[v];
+  const int64_t n = mg_shape_elements(&S->shape[v]);
+  char what[200];
+  if (is->kind == MG_VALUE_STATE) {
+    int64_t i[MG_MAX_RANK] = {0, 0, 0, 0, 0};
+    for (int64_t k = 0; k < n; k++) {
+      int64_t at = 0;
+      for (int d = 0; d < is->rank; d++) at = at * S->room[v].dim[d] + i[d];
+      to[k] = S->d->data[v][at];
+      for (int d = is->rank - 1; d >= 0 && ++i[d] == S->shape[v].dim[d]; d--) i[d] = 0;
+    }
+    return MG_OK;
+  }
+  if (is->kind != MG_VALUE_MADE || !S->arena) {
+    memcpy(to, is->kind == MG_VALUE_MADE ? S->made[v] : S->d->data[v], (size_t)n * sizeof *to);
+    return MG_OK;
+  }
+  const int b = mg_dtype_bytes(is->type);
+  for (int64_t k = 0; k < n; k++) {
+    const double *p = mgi_arena_at(S, v, k);
+    int there = !mgi_same_bits(*p, mgi_poison());
+    for (int j = 1; j < b; j++) there &= mgi_same_bits(*p, p[j]);
+    to[k] = *p;
+    if (there) continue;
+    snprintf(what, sizeof what, "the plan is wrong: element %lld of '%.60s' is read, and is not there", (long long)k, is->name);
+    return mgi_step_fail(S, a, MG_BAD_INPUT, what);
+  }
+  return MG_OK;
+}
+
+/* Where an update goes: from `at` on along its dimension. */
+static mg_status mgi_update_fits(const mgi_running *S, const mg_launch *a, int64_t *at) {
+  char what[200];
+  const mg_status s = mg_size_at(S->l->sizes, a->at, S->sym, at, S->e);
+  const int64_t have = S->shape[a->out[0]].dim[a->dim], n = S->shape[a->in[0]].dim[a->dim];
+  if (s != MG_OK || (*at >= 0 && *at <= have - n)) return s;
+  snprintf(what, sizeof what, "update %.60s: dimension %d has %lld elements, found %lld from %lld on", S->l->value[a->out[0]].name, a->dim, (long long)have, (long long)n, (long long)*at);
+  return mgi_step_fail(S, a, MG_BAD_INPUT, what);
+}
+static mg_status mgi_launch_update(mgi_running *S, const mg_launch *a) {
+  const uint32_t v = a->out[0], from = a->in[0];
+  const int64_t n = mg_shape_elements(&S->shape[from]);
+  int64_t at = 0, i[MG_MAX_RANK] = {0, 0, 0, 0, 0};
+  double *x = (double *)malloc((size_t)n * sizeof *x);
+  mg_status s = x ? mgi_update_fits(S, a, &at) : mgi_step_fail(S, a, MG_NO_MEMORY, "no memory");
+  if (s == MG_OK) s = mgi_read_value_of(S, a, from, x);
+  for (int64_t k = 0; k < n && s == MG_OK; k++) {
+    int64_t to = 0;
+    for (int d = 0; d < S->room[v].rank; d++) to = to * S->room[v].dim[d] + i[d] + (d == a->dim ? at : 0);
+    S->d->data[v][to] = x[k];
+    for (int d = S->room[v].rank - 1; d >= 0 && ++i[d] == S->shape[from].dim[d]; d--) i[d] = 0;
+  }
+  free(x);
+  return s;
+}
+static mg_status mgi_launch_piece(mgi_running *S, const mg_launch *a) {
+  const mg_graph *g = S->piece[a->piece];
+  const mg_domain d = mg_domain_real();
+  const void *in[MG_MAX_IN];
+  void *out[1];
+  mg_status s = MG_OK;
+  const uint32_t v = a->out[0];
+  const int64_t n_out = mg_shape_elements(&S->shape[v]);
+  double *result = (double *)malloc((size_t)n_out * sizeof *result);
+  memset(in, 0, sizeof in);
+  if (!result) s = mgi_step_fail(S, a, MG_NO_MEMORY, "no memory");
+  for (uint32_t k = 0; k < g->n_in && s == MG_OK; k++) {
+    const mg_tensor_info *t = &g->tensors[g->in[k].id];
+    const int64_t n = mg_shape_elements(&t->shape);
+    double *x = (double *)malloc((size_t)n * sizeof *x);
+    in[k] = x;
+    if (!x) s = mgi_step_fail(S, a, MG_NO_MEMORY, "no memory");
+    else if (t->fill) for (int64_t j = 0; j < n; j++) x[j] = (double)mg_filled(t, j);
+    else s = mgi_read_value_of(S, a, a->in[k], x);
+    if (s == MG_OK && t->dtype == MG_I32) /* in place: an index never stands behind the double that it is taken from */
+      for (int64_t j = 0; j < n; j++) {
+        const int32_t index = (int32_t)x[j];
+        memcpy((char *)x + (size_t)j * sizeof index, &index, sizeof index);
+      }
+  }
+  out[0] = result;
+  if (s == MG_OK) {
+    mg_error e;
+    s = mg_eval(g, &d, in, out, &e);
+    if (s != MG_OK) s = mgi_step_fail(S, a, s, e.msg);
+  }
+  if (s == MG_OK && S->l->value[v].type == MG_I32)
+    for (int64_t j = n_out; j-- > 0;) {
+      int32_t index;
+      memcpy(&index, (char *)result + (size_t)j * sizeof index, sizeof index);
+      result[j] = (double)index;
+    }
+  if (s == MG_OK) mgi_write_value(S, v, result);
+  for (uint32_t k = 0; k < g->n_in; k++) free((void *)in[k]);
+  free(result);
+  return s;
+}
+static mg_status mgi_launch_foreign(mgi_running *S, const mg_launch *a) {
+  mg_foreign_call c;
+  mg_status s = MG_OK;
+  double *in[MG_MODEL_MAX_PARAMS];
+  memset(&c, 0, sizeof c);
+  memset(in, 0, sizeof in);
+  c.step = a->from, c.n_in = a->n_in, c.n_out = a->n_out, c.n_sizes = a->n_sizes;
+  for (int k = 0; k < a->n_sizes && s == MG_OK; k++) s = mg_size_at(S->l->sizes, a->size[k], S->sym, &c.size[k], S->e);
+  for (int k = 0; k < a->n_in && s == MG_OK; k++) {
+    c.in_shape[k] = S->shape[a->in[k]];
+    c.in[k] = in[k] = (double *)malloc((size_t)mg_shape_elements(&c.in_shape[k]) * sizeof(double));
+    s = in[k] ? mgi_read_value_of(S, a, a->in[k], in[k]) : mgi_step_fail(S, a, MG_NO_MEMORY, "no memory");
+  }
+  for (int k = 0; k < a->n_out && s == MG_OK; k++) {
+    c.out_shape[k] = S->shape[a->out[k]];
+    c.out[k] = (double *)calloc((size_t)mg_shape_elements(&c.out_shape[k]), sizeof(double));
+    if (!c.out[k]) s = mgi_step_fail(S, a, MG_NO_MEMORY, "no memory");
+  }
+  if (s == MG_OK) s = S->cfg->foreign(S->cfg->user, &c, S->e);
+  for (int k = 0; k < a->n_out && s == MG_OK; k++) mgi_write_value(S, a->out[k], c.out[k]);
+  for (int k = 0; k < a->n_in; k++) free(in[k]);
+  for (int k = 0; k < a->n_out; k++) free(c.out[k]);
+  return s;
+}
+
+/* 1 if v is a state that launch a writes. */
+static int mgi_launch_writes(const mg_model_list *l, const mg_launch *a, uint32_t v) {
+  for (int k = 0; k < a->n_out; k++)
+    if (a->out[k] == v && l->value[v].kind == MG_VALUE_STATE) return 1;
+  return 0;
+}
+static int mgi_launch_has(const mg_launch *a, uint32_t v) {
+  for (int k = 0; k < a->n_in; k++)
+    if (a->in[k] == v) return 1;
+  for (int k = 0; k < a->n_out; k++)
+    if (a->out[k] == v) return 1;
+  return 0;
+}
+/* 1 if launch b, listed after a, may not run before it: it reads what a makes, one of them writes a state that the other has,
+   or it makes what stands where a's values stand. */
+static int mgi_launch_before(const mg_model_plan *p, const mg_launch *a, const mg_launch *b) {
+  const mg_model_list *l = p->l;
+  for (int k = 0; k < b->n_in + b->n_out; k++) {
+    const uint32_t v = k < b->n_in ? b->in[k] : b->out[k - b->n_in];
+    if (l->value[v].kind == MG_VALUE_MADE && k < b->n_in)
+      for (int j = 0; j < a->n_out; j++)
+        if (a->out[j] == v) return 1;
+    if (l->value[v].kind == MG_VALUE_STATE && mgi_launch_has(a, v) && (mgi_launch_writes(l, a, v) || mgi_launch_writes(l, b, v))) return 1;
+    if (k < b->n_in || !p->storage[v]) continue;
+    for (int j = 0; j < a->n_in + a->n_out; j++) {
+      const uint32_t u = j < a->n_in ? a->in[j] : a->out[j - a->n_in];
+      if (p->storage[u] == p->storage[v]) return 1;
+    }
+  }
+  return 0;
+}
+static mg_status mgi_launch_run(mgi_running *S, uint32_t k) {
+  const mg_launch *a = &S->launch[k];
+  const mg_model_plan *p = S->cfg->plan;
+  mg_status s = a->kind == MG_LAUNCH_PIECE ? mgi_launch_piece(S, a) : a->kind == MG_LAUNCH_UPDATE ? mgi_launch_update(S, a) : mgi_launch_foreign(S, a);
+  for (int j = 0; p && j < a->n_in + a->n_out && s == MG_OK; j++) {
+    const uint32_t v = j < a->n_in ? a->in[j] : a->out[j - a->n_in];
+    if (!p->storage[v] || k > p->last[v]) continue;
+    int seen = 0; /* a value that stands several times in a launch counts once */
+    for (int i = 0; i < j; i++) seen |= (i < a->n_in ? a->in[i] : a->out[i - a->n_in]) == v;
+    if (!seen && --S->readers[v] == 0 && p->last[v] < p->n_launches) mgi_write_value(S, v, NULL);
+  }
+  return s;
+}
+/* All launches, in order or in another that the plan's dependences allow. */
+static mg_status mgi_step_launches(mgi_running *S) {
+  const uint32_t n = S->n_launches;
+  mg_status s = MG_OK;
+  if (!S->cfg->plan || !S->cfg->order) {
+    for (uint32_t k = 0; k < n && s == MG_OK; k++) s = mgi_launch_run(S, k);
+    return s;
+  }
+  uint32_t *waits = (uint32_t *)calloc(n + 1, sizeof *waits), *ready = (uint32_t *)calloc(n + 1, sizeof *ready), n_ready = 0;
+  uint64_t state = S->cfg->order;
+  if (!waits || !ready) s = mg_fail(S->e, MG_NO_MEMORY, S->l->m->name, "no memory for an order");
+  for (uint32_t b = 0; b < n && s == MG_OK; b++) {
+    for (uint32_t a = 0; a < b; a++) waits[b] += (uint32_t)mgi_launch_before(S->cfg->plan, &S->launch[a], &S->launch[b]);
+    if (!waits[b]) ready[n_ready++] = b;
+  }
+  while (n_ready && s == MG_OK) {
+    const uint32_t at = (uint32_t)(mgi_draw(&state) % n_ready), a = ready[at];
+    ready[at] = ready[--n_ready];
+    s = mgi_launch_run(S, a);
+    for (uint32_t b = a + 1; b < n && s == MG_OK; b++)
+      if (mgi_launch_before(S->cfg->plan, &S->launch[a], &S->launch[b]) && !--waits[b]) ready[n_ready++] = b;
+  }
+  free(waits), free(ready);
+  return s;
+}
+
+/* Everything that can be wrong with a step before it begins. */
+static mg_status mgi_step_prepare(mgi_running *S) {
+  const mg_model_list *l = S->l;
+  mg_status s = MG_OK;
+  char text[64];
+  double total = 0, work = 0;
+  for (int k = 0; k < l->m->n_symbols; k++)
+    if (S->sym[k] < l->m->symbol[k].least || S->sym[k] > l->m->symbol[k].most)
+      return mg_fail(S->e, MG_BAD_INPUT, l->m->name, "%s is in %lld..%lld, found %lld", l->m->symbol[k].name, (long long)l->m->symbol[k].least, (long long)l->m->symbol[k].most, (long long)S->sym[k]);
+  for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
+    const mg_value *is = &l->value[v];
+    s = mg_value_shape(l, is, S->sym, &S->shape[v], S->e);
+    if (s != MG_OK) break;
+    if (is->kind == MG_VALUE_STATE || is->kind == MG_VALUE_WEIGHT) s = mg_value_shape(l, is, S->d->room, &S->room[v], S->e);
+    for (int d = 0; d < is->rank && s == MG_OK && is->kind != MG_VALUE_MADE && is->kind != MG_VALUE_INPUT; d++)
+      if (is->kind == MG_VALUE_STATE ? S->shape[v].dim[d] > S->room[v].dim[d] : S->shape[v].dim[d] != S->room[v].dim[d])
+        s = mg_fail(S->e, MG_BAD_INPUT, l->m->name, "'%s' dimension %d: there is room for %lld, found %s = %lld", is->name, d, (long long)S->room[v].dim[d],
+                    mgi_size_text(l->sizes, is->dim[d], text, sizeof text), (long long)S->shape[v].dim[d]);
+    if (is->kind == MG_VALUE_MADE || is->kind == MG_VALUE_INPUT) total += (double)mg_shape_elements(&S->shape[v]);
+  }
+  for (uint32_t k = 0; k < l->n_checks && s == MG_OK; k++) {
+    const mg_size_check *c = &l->check[k];
+    int64_t want = 0;
+    s = mg_size_at(l->sizes, c->want, S->sym, &want, S->e);
+    if (s == MG_OK && S->shape[c->value].dim[c->dim] != want) {
+      char where[96];
+      snprintf(where, sizeof where, "%.60s:%d:%d", l->m->where ? l->m->where : l->m->name, c->from->line, c->from->column);
+      s = mg_fail(S->e, MG_BAD_INPUT, where, "match: '%s' dimension %d: expected %s = %lld, found %lld", l->value[c->value].name, c->dim, mgi_size_text(l->sizes, c->want, text, sizeof text),
+                  (long long)want, (long long)S->shape[c->value].dim[c->dim]);
+    }
+  }
+  for (uint32_t k = 0; k < S->n_launches && s == MG_OK; k++) {
+    const mg_launch *a = &S->launch[k];
+    int64_t at;
+    if (a->kind == MG_LAUNCH_UPDATE) s = mgi_update_fits(S, a, &at);
+    if (a->kind == MG_LAUNCH_FOREIGN && !S->cfg->foreign) {
+      char what[300];
+      snprintf(what, sizeof what, "%s is not mirage's: to evaluate it, give mg_model_config.foreign", a->from->symbol);
+      s = mgi_step_fail(S, a, MG_UNSUPPORTED, what);
+    }
+  }
+  for (uint32_t k = 0; k < l->n_pieces && s == MG_OK; k++) s = mg_piece_at(l, k, S->sym, &S->piece[k], S->e);
+  for (uint32_t k = 0; k < S->n_launches && s == MG_OK; k++) {
+    const mg_launch *a = &S->launch[k];
+    if (a->kind != MG_LAUNCH_PIECE) continue;
+    const mg_graph *g = S->piece[a->piece];
+    mg_part part;
+    mg_box all;
+    memset(&all, 0, sizeof all);
+    memcpy(all.hi, S->shape[a->out[0]].dim, sizeof all.hi);
+    if ((s = mg_part_of(g, &all, &part, S->e)) != MG_OK) break;
+    work += part.work;
+    if (part.elements + total > MG_MODEL_MAX_ELEMENTS) s = mg_fail(S->e, MG_LIMIT, l->m->name, "a step of %.3g elements is not evaluated: at most %d", part.elements + total, MG_MODEL_MAX_ELEMENTS);
+    mg_part_free(&part);
+    for (int j = 0; j < a->n_in; j++)
+      if (g->tensors[g->in[j].id].dtype == MG_I32 && mg_index_bound(g, g->in[j]) < S->bound[a->in[j]]) S->bound[a->in[j]] = mg_index_bound(g, g->in[j]);
+  }
+  const double most = S->cfg->work > 0 ? S->cfg->work : 68719476736.0;
+  if (s == MG_OK && work > most) s = mg_fail(S->e, MG_LIMIT, l->m->name, "a step of %.3g operations is not evaluated: at most %.3g", work, most);
+  return s;
+}
+/* Memory of a step: inputs, and what is made. */
+static mg_status mgi_step_memory(mgi_running *S) {
+  const mg_model_list *l = S->l;
+  const mg_model_plan *p = S->cfg->plan;
+  mg_status s = MG_OK;
+  for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
+    const size_t n = (size_t)mg_shape_elements(&S->shape[v]);
+    const int input = l->value[v].kind == MG_VALUE_INPUT;
+    if (input && !S->cfg->inputs && !S->d->data[v]) return mg_fail(S->e, MG_BAD_INPUT, l->m->name, "input '%s' is not there", l->value[v].name);
+    if ((!input || !S->cfg->inputs) && (l->value[v].kind != MG_VALUE_MADE || p)) continue;
+    double *x = (double *)malloc(n * sizeof *x);
+    if (!x) return mg_fail(S->e, MG_NO_MEMORY, l->m->name, "no memory for '%s'", l->value[v].name);
+    if (!input) { S->made[v] = x; continue; }
+    mgi_draw_all(x, (int64_t)n, S->cfg->inputs, v, l->value[v].type == MG_I32 ? S->bound[v] : 0);
+    free(S->d->data[v]);
+    S->d->data[v] = x;
+  }
+  if (!p) return s;
+  for (uint32_t k = 0; k < p->n_storages && s == MG_OK; k++) {
+    int64_t bytes = 0;
+    S->offset[k] = S->arena_bytes;
+    s = mg_size_at(l->sizes, p->size[k], S->sym, &bytes, S->e);
+    if (bytes > MG_MODEL_MAX_ELEMENTS || S->arena_bytes > MG_MODEL_MAX_ELEMENTS) return mg_fail(S->e, MG_LIMIT, l->m->name, "an arena of more than %d bytes is not evaluated", MG_MODEL_MAX_ELEMENTS);
+    S->arena_bytes += (bytes + MG_MODEL_ALIGN - 1) / MG_MODEL_ALIGN * MG_MODEL_ALIGN;
+  }
+  for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
+    if (l->value[v].kind != MG_VALUE_MADE) continue;
+    const uint32_t at = p->storage[v];
+    if (!at || at > p->n_storages || S->offset[at - 1] + mg_shape_elements(&S->shape[v]) * mg_dtype_bytes(l->value[v].type) > S->arena_bytes)
+      s = mg_fail(S->e, MG_BAD_INPUT, l->m->name, "the plan is wrong: '%s' is not within the arena", l->value[v].name);
+  }
+  if (s != MG_OK) return s;
+  S->arena = (double *)malloc((size_t)(S->arena_bytes + 1) * sizeof *S->arena);
+  if (!S->arena) return mg_fail(S->e, MG_NO_MEMORY, l->m->name, "no memory for the arena");
+  for (int64_t k = 0; k <= S->arena_bytes; k++) S->arena[k] = mgi_poison();
+  for (uint32_t k = 0; k < S->n_launches; k++) /* a value is poisoned once all of its launches up to its last have run */
+    for (int j = 0; j < S->launch[k].n_in + S->launch[k].n_out; j++) {
+      const mg_launch *a = &S->launch[k];
+      const uint32_t v = j < a->n_in ? a->in[j] : a->out[j - a->n_in];
+      int seen = 0;
+      for (int i = 0; i < j; i++) seen |= (i < a->n_in ? a->in[i] : a->out[i - a->n_in]) == v;
+      if (!seen && k <= p->last[v]) S->readers[v]++;
+    }
+  return s;
+}
+
+mg_status mg_model_step(mg_model_data *d, const int64_t *sym, const mg_model_config *given, mg_error *e) {
+  mgi_running S;
+  mg_model_config cfg;
+  mg_error local;
+  const mg_model_list *l = d->l;
+  memset(&cfg, 0, sizeof cfg);
+  if (given) cfg = *given;
+  memset(&S, 0, sizeof S);
+  S.l = l, S.d = d, S.sym = sym, S.cfg = &cfg, S.e = e ? e : &local;
+  if (cfg.plan && cfg.plan->l != l) return mg_fail(e, MG_BAD_INPUT, l->m->name, "expected a plan of this list, found one of another");
+  S.launch = cfg.plan ? cfg.plan->launch : l->launch, S.n_launches = cfg.plan ? cfg.plan->n_launches : l->n_launches;
+  S.shape = (mg_shape *)calloc(l->n_values, sizeof *S.shape), S.room = (mg_shape *)calloc(l->n_values, sizeof *S.room);
+  S.piece = (mg_graph **)calloc(l->n_pieces + 1, sizeof *S.piece), S.bound = (int64_t *)calloc(l->n_values, sizeof *S.bound);
+  S.made = (double **)calloc(l->n_values, sizeof *S.made), S.readers = (uint32_t *)calloc(l->n_values, sizeof *S.readers);
+  S.offset = (int64_t *)calloc((cfg.plan ? cfg.plan->n_storages : 0) + 1, sizeof *S.offset);
+  mg_status s = S.shape && S.room && S.piece && S.bound && S.made && S.readers && S.offset ? MG_OK : mg_fail(S.e, MG_NO_MEMORY, l->m->name, "no memory for a step");
+  for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) S.bound[v] = INT32_MAX;
+  if (s == MG_OK) s = mgi_step_prepare(&S);
+  if (s == MG_OK) s = mgi_step_memory(&S);
+  if (s == MG_OK) s = mgi_step_launches(&S);
+  for (int k = 0; k < l->m->n_outputs && s == MG_OK; k++) {
+    const uint32_t v = l->output[k];
+    mg_step none;
+    mg_launch end; /* for the place of an error: behind all statements */
+    double *x = (double *)malloc((size_t)mg_shape_elements(&S.shape[v]) * sizeof *x);
+    memset(&none, 0, sizeof none), memset(&end, 0, sizeof end);
+    end.from = &none;
+    s = x ? mgi_read_value_of(&S, &end, v, x) : mg_fail(S.e, MG_NO_MEMORY, l->m->name, "no memory for an output");
+    if (s != MG_OK) { free(x); break; }
+    free(d->data[v]);
+    d->data[v] = x;
+  }
+  for (uint32_t v = 0; v < l->n_values && S.made; v++) free(S.made[v]);
+  for (uint32_t k = 0; k < l->n_pieces && S.piece; k++) mg_graph_free(S.piece[k]);
+  free(S.shape), free(S.room), free(S.piece), free(S.bound), free(S.made), free(S.readers), free(S.offset), free(S.arena);
+  return s;
+}
+
+/* ------------------------------------------------------------------------------------------------- >>planning
+   Launches in order; each value that is made takes a storage whose last value nobody reads any more: the least at the symbols'
+   greatest values that holds it, else the greatest that grows to it, else a new one.  Sizes are compared for all values of the
+   symbols at once (mg_size_order).  An operand and a result of one launch never share. */
+
+enum { MGI_STORAGES = 1024 };
+
+/* By value: the launch that makes it, and the last that reads it; of outputs n.  Both arrays start at 0. */
+static void mgi_lifetimes(const mg_model_list *l, const mg_launch *launch, uint32_t n, uint32_t *first, uint32_t *last) {
+  for (uint32_t k = 0; k < n; k++) {
+    for (int j = 0; j < launch[k].n_out; j++)
+      if (l->value[launch[k].out[j]].kind == MG_VALUE_MADE) first[launch[k].out[j]] = last[launch[k].out[j]] = k;
+    for (int j = 0; j < launch[k].n_in; j++) last[launch[k].in[j]] = k;
+  }
+  for (int k = 0; k < l->m->n_outputs; k++) last[l->output[k]] = n;
+}
+/* At the symbols' greatest values; INT64_MAX: beyond int64. */
+static int64_t mgi_size_at_most(const mg_model_list *l, mg_size s) {
+  int64_t most[MG_MODEL_MAX_SYMBOLS], n;
+  for (int k = 0; k < l->m->n_symbols; k++) most[k] = l->m->symbol[k].most;
+  return mg_size_at(l->sizes, s, most, &n, NULL) == MG_OK ? n : INT64_MAX;
+}
+/* a <= b for all values of the symbols. */
+static int mgi_size_within(const mg_model_list *l, mg_size a, mg_size b) {
+  const mg_order o = a == b ? MG_ORDER_EQUAL : mg_size_order(l->sizes, a, b);
+  return o == MG_ORDER_EQUAL || o == MG_ORDER_AT_MOST;
+}
+/* The sum of all storages, each rounded up; 0: it passes the limits of sizes. */
+static mg_size mgi_plan_total(const mg_model_plan *p) {
+  mg_sizes *S = p->l->sizes;
+  mg_size total = mg_size_int(S, 0);
+  for (uint32_t k = 0; k < p->n_storages; k++)
+    total = mg_size_add(S, total, mg_size_mul(S, mg_size_int(S, MG_MODEL_ALIGN), mg_size_ceil(S, p->size[k], MG_MODEL_ALIGN)));
+  return total;
+}
+/* Which storage value v, made by launch k, takes; MGI_STORAGES: there are too many.  busy: by storage, until when. */
+static uint32_t mgi_plan_take(mg_model_plan *p, uint32_t k, uint32_t v, const uint32_t *busy) {
+  const mg_size bytes = p->l->value[v].bytes;
+  uint32_t fits = MGI_STORAGES, grows = MGI_STORAGES;
+  for (uint32_t s = 0; s < p->n_storages; s++) {
+    if (busy[s] >= k) continue;
+    if (mgi_size_within(p->l, bytes, p->size[s])) {
+      if (fits == MGI_STORAGES || mgi_size_at_most(p->l, p->size[s]) < mgi_size_at_most(p->l, p->size[fits])) fits = s;
+    } else if (fits == MGI_STORAGES && mgi_size_within(p->l, p->size[s], bytes)) {
+      if (grows == MGI_STORAGES || mgi_size_at_most(p->l, p->size[s]) > mgi_size_at_most(p->l, p->size[grows])) grows = s;
+    }
+  }
+  const uint32_t take = fits < MGI_STORAGES ? fits : grows < MGI_STORAGES ? grows : p->n_storages;
+  if (take == MGI_STORAGES) return take;
+  if (take == p->n_storages) p->n_storages++;
+  if (take != fits) p->size[take] = bytes;
+  return take;
+}
+mg_status mg_model_plan_of(const mg_model_list *l, mg_model_plan **out, mg_error *e) {
+  mg_error local;
+  if (!e) e = &local;
+  *out = NULL;
+  mg_graph *arena = mg_program_new(l->m->name, NULL);
+  if (!arena) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the plan");
+  memset(e, 0, sizeof *e);
+  mg_model_plan *p = (mg_model_plan *)mgi_arena(arena, sizeof *p, e);
+  if (p) {
+    p->l = l, p->arena = arena, p->n_launches = l->n_launches;
+    p->launch = (mg_launch *)mgi_arena(arena, (l->n_launches + 1) * sizeof *p->launch, e);
+    p->storage = (uint32_t *)mgi_arena(arena, 3 * l->n_values * sizeof *p->storage, e);
+    p->size = (mg_size *)mgi_arena(arena, MGI_STORAGES * sizeof *p->size, e);
+  }
+  uint32_t *busy = p && e->status == MG_OK ? (uint32_t *)mgi_arena(arena, MGI_STORAGES * sizeof *busy, e) : NULL;
+  if (!busy) { mg_graph_free(arena); return e->status != MG_OK ? e->status : mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the plan"); }
+  p->first = p->storage + l->n_values, p->last = p->first + l->n_values;
+  if (l->n_launches) memcpy(p->launch, l->launch, l->n_launches * sizeof *p->launch);
+  mgi_lifetimes(l, p->launch, p->n_launches, p->first, p->last);
+  for (uint32_t k = 0; k < p->n_launches && e->status == MG_OK; k++)
+    for (int j = 0; j < p->launch[k].n_out && e->status == MG_OK; j++) {
+      const uint32_t v = p->launch[k].out[j];
+      if (l->value[v].kind != MG_VALUE_MADE) continue;
+      const uint32_t s = mgi_plan_take(p, k, v, busy);
+      if (s == MGI_STORAGES) mg_fail(e, MG_LIMIT, l->m->name, "a plan has at most %d storages", MGI_STORAGES);
+      else p->storage[v] = s + 1, busy[s] = p->last[v];
+    }
+  if (e->status == MG_OK && !(p->total = mgi_plan_total(p))) mg_fail(e, MG_LIMIT, l->m->name, "the size of the arena passes the limits of sizes");
+  const mg_status s = e->status == MG_OK ? mg_model_plan_check(p, e) : e->status;
+  if (s == MG_OK) *out = p;
+  else mg_graph_free(arena);
+  return s;
+}
+void mg_model_plan_free(mg_model_plan *p) {
+  if (p) mg_graph_free(p->arena);
+}
+
+/* 1 if both launch the same. */
+static int mgi_launch_same(const mg_launch *a, const mg_launch *b) {
+  return a->kind == b->kind && a->from == b->from && a->piece == b->piece && a->n_in == b->n_in && a->n_out == b->n_out && a->dim == b->dim && a->at == b->at &&
+         !memcmp(a->in, b->in, (size_t)a->n_in * sizeof *a->in) && !memcmp(a->out, b->out, (size_t)a->n_out * sizeof *a->out);
+}
+mg_status mg_model_plan_check(const mg_model_plan *p, mg_error *e) {
+  const mg_model_list *l = p->l;
+  char ta[64], tb[64];
+  mg_status s = MG_OK;
+  if (p->n_launches != l->n_launches) return mg_fail(e, MG_BAD_INPUT, l->m->name, "expected %u launches, found %u", l->n_launches, p->n_launches);
+  for (uint32_t k = 0; k < p->n_launches; k++)
+    if (!mgi_launch_same(&p->launch[k], &l->launch[k])) return mg_fail(e, MG_BAD_INPUT, l->m->name, "launch %u is not the list's", k);
+  uint32_t *first = (uint32_t *)calloc(3 * (size_t)l->n_values + p->n_storages + 1, sizeof *first), *last = first ? first + l->n_values : NULL;
+  if (!first) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the check of a plan");
+  uint32_t *made = last + l->n_values, *holder = made + l->n_values;
+  mgi_lifetimes(l, l->launch, l->n_launches, first, last);
+  for (uint32_t k = 0; k < l->n_launches && s == MG_OK; k++) {
+    const mg_launch *a = &l->launch[k];
+    for (int j = 0; j < a->n_in && s == MG_OK; j++)
+      if (l->value[a->in[j]].kind == MG_VALUE_MADE && !made[a->in[j]]) s = mg_fail(e, MG_BAD_INPUT, l->m->name, "launch %u reads '%s' before it is made", k, l->value[a->in[j]].name);
+    for (int j = 0; j < a->n_out && s == MG_OK; j++) {
+      const uint32_t v = a->out[j], at = p->storage[v];
+      const mg_value *is = &l->value[v];
+      if (is->kind != MG_VALUE_MADE) continue;
+      if (made[v]++) s = mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' is made twice", is->name);
+      else if (!at || at > p->n_storages) s = mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' has no storage", is->name);
+      else if (p->first[v] != first[v] || p->last[v] < last[v])
+        s = mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' lives from launch %u to %u: expected %u to %u", is->name, p->first[v], p->last[v], first[v], last[v]);
+      else if (!mgi_size_within(l, is->bytes, p->size[at - 1]))
+        s = mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' of %s bytes is not known to fit storage %u of %s", is->name, mgi_size_text(l->sizes, is->bytes, ta, sizeof ta), at - 1,
+                    mgi_size_text(l->sizes, p->size[at - 1], tb, sizeof tb));
+      else if (holder[at] && p->last[holder[at]] >= k)
+        s = mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' and '%s' are in storage %u at launch %u", is->name, l->value[holder[at]].name, at - 1, k);
+      else holder[at] = v;
+    }
+  }
+  free(first);
+  if (s == MG_OK && p->total != mgi_plan_total(p)) s = mg_fail(e, MG_BAD_INPUT, l->m->name, "the arena is not the sum of its storages");
+  return s;
+}
+
+/* "K[3]" */
+static void mgi_write_value_name(mgi_text *t, const mg_value *v) {
+  mgi_puts(t, v->name);
+  if (v->layer >= 0) mgi_putf(t, "[%lld]", (long long)v->layer);
+}
+static void mgi_write_bytes(mgi_text *t, const mg_model_list *l, mg_size s) {
+  char *text = NULL;
+  if (mg_size_print(l->sizes, s, &text, NULL) != MG_OK) t->bad = 1;
+  else mgi_puts(t, text);
+  mg_string_free(text);
+  mgi_puts(t, " bytes");
+  if (l->m->n_symbols) mgi_putf(t, ", at most %lld", (long long)mgi_size_at_most(l, s));
+  mgi_puts(t, "\n");
+}
+mg_status mg_model_plan_print(const mg_model_plan *p, char **out, mg_error *e) {
+  static const char *const kind[] = {"piece", "update", "extern"};
+  const mg_model_list *l = p->l;
+  char shape[120];
+  mgi_text t;
+  memset(&t, 0, sizeof t);
+  mgi_putf(&t, "model %s: %u launches, %u distinct pieces\n", l->m->name, p->n_launches, l->n_pieces);
+  for (uint32_t k = 0; k < l->n_pieces; k++) mgi_putf(&t, "piece %u: ", k), mgi_write_expr(&t, l->piece[k].expr), mgi_puts(&t, "\n");
+  for (uint32_t k = 0; k < p->n_launches; k++) {
+    const mg_launch *a = &p->launch[k];
+    mgi_putf(&t, "launch %u, line %d: ", k, a->from->line);
+    mgi_puts(&t, kind[a->kind]);
+    if (a->kind == MG_LAUNCH_PIECE) mgi_putf(&t, " %u", a->piece);
+    if (a->kind == MG_LAUNCH_FOREIGN) mgi_putf(&t, " %s", a->from->symbol);
+    mgi_puts(&t, "(");
+    for (int j = 0; j < a->n_in; j++) mgi_puts(&t, j ? ", " : ""), mgi_write_value_name(&t, &l->value[a->in[j]]);
+    mgi_puts(&t, ")");
+    for (int j = 0; j < a->n_out; j++) {
+      const mg_value *v = &l->value[a->out[j]];
+      mgi_puts(&t, j ? ", " : " -> "), mgi_write_value_name(&t, v);
+      mgi_putf(&t, " : %s%s", mg_dtype_name(v->type), mgi_dims_text(l->sizes, v->rank, v->dim, shape, sizeof shape));
+      if (p->storage[a->out[j]]) mgi_putf(&t, " in storage %u", p->storage[a->out[j]] - 1);
+    }
+    mgi_puts(&t, "\n");
+  }
+  for (uint32_t s = 0; s < p->n_storages; s++) mgi_putf(&t, "storage %u: ", s), mgi_write_bytes(&t, l, p->size[s]);
+  mgi_putf(&t, "arena, storages at multiples of %d: ", MG_MODEL_ALIGN), mgi_write_bytes(&t, l, p->total);
+  return mgi_text_done(&t, out, "mg_model_plan_print", e);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* MIRAGE_MODEL_IMPLEMENTED */
+#endif /* MIRAGE_IMPLEMENTATION || MIRAGE_MODEL_IMPLEMENTATION */
+
+/* Licence: public domain (Unlicense), or MIT-0 where that is preferred.  History: 0.1.0, first version. */

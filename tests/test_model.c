@@ -1,0 +1,606 @@
+/* Tests of mirage_model.h: text, shapes, evaluation against a decoder in plain C, plan and its mutants.
+   gcc -std=c11 -O2 -Wall -Wextra -I. tests/test_model.c -o build/test_model -lcmocka -lm -lpthread -ldl && build/test_model */
+#define MIRAGE_IMPLEMENTATION
+#include "../mirage_model.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static const char *const files[] = {"examples/models/tiny.mgm", "tests/corpus/model/relax.mgm", "tests/corpus/model/foreign.mgm"};
+enum { FILES = sizeof files / sizeof *files };
+
+static char *text_of(const char *path) {
+  static char text[1 << 16];
+  FILE *f = fopen(path, "rb");
+  if (!f) fail_msg("%s is not there", path);
+  text[fread(text, 1, sizeof text - 1, f)] = 0;
+  fclose(f);
+  return text;
+}
+static mg_model *model_of(const char *text) {
+  mg_model *m = NULL;
+  mg_error e;
+  if (mg_model_parse(text, strlen(text), "m", NULL, &m, &e) != MG_OK) fail_msg("%s: %s\n%s", e.where, e.msg, text);
+  return m;
+}
+static mg_model_list *list_of(const mg_model *m) {
+  mg_model_list *l = NULL;
+  mg_error e;
+  if (mg_model_list_of(m, &l, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  return l;
+}
+static mg_model_plan *plan_of(const mg_model_list *l) {
+  mg_model_plan *p = NULL;
+  mg_error e;
+  if (mg_model_plan_of(l, &p, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  return p;
+}
+static mg_model_data *data_of(const mg_model_list *l, const int64_t *room) {
+  mg_model_data *d = NULL;
+  mg_error e;
+  if (mg_model_data_new(l, room, 7, &d, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  return d;
+}
+static void step(mg_model_data *d, const int64_t *sym, const mg_model_config *c) {
+  mg_error e;
+  if (mg_model_step(d, sym, c, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+}
+
+/* What is printed parses to what prints the same; a second model has as many launches and pieces. */
+static void test_text(void **state) {
+  (void)state;
+  for (int k = 0; k < FILES; k++) {
+    char *a, *b;
+    mg_error e;
+    mg_model *m = model_of(text_of(files[k]));
+    assert_int_equal(mg_model_print(m, &a, &e), MG_OK);
+    mg_model *again = model_of(a);
+    assert_int_equal(mg_model_print(again, &b, &e), MG_OK);
+    assert_string_equal(a, b);
+    mg_model_list *l = list_of(m), *r = list_of(again);
+    assert_int_equal(l->n_launches, r->n_launches);
+    assert_int_equal(l->n_pieces, r->n_pieces);
+    assert_int_equal(l->n_values, r->n_values);
+    mg_model_list_free(l), mg_model_list_free(r);
+    mg_string_free(a), mg_string_free(b), mg_model_free(m), mg_model_free(again);
+  }
+}
+
+/* The builder makes what the parser makes. */
+static void test_builder(void **state) {
+  static const char text[] = "model b\nsym n in 1..64\ninput X : f32[2, n]\nstate K[2] : f32[2, n]\nfn f(A : f32[2, m], K : state f32[2, m]) : f32[2, m] {\n  update K at 0 = A\n"
+                             "  return scale(reshape(A, [2, m]), 1/8)\n}\nfor l=2 {\n  X = f(X, K[l])\n}\nY = sum(X, dim=0)\noutput Y\n";
+  const char *const x = "X";
+  char *s;
+  mg_error e;
+  mg_model *m = mg_model_new("b", NULL);
+  mg_model_symbol_new(m, "n", 1, 64, 0);
+  const mg_extent *d[2] = {mg_extent_int(m, 2), mg_extent_name(m, "n")}, *fd[2] = {mg_extent_int(m, 2), mg_extent_name(m, "m")};
+  (void)state;
+  mg_model_declare(m, MG_VALUE_INPUT, "X", 0, MG_F32, 2, d);
+  mg_model_declare(m, MG_VALUE_STATE, "K", 2, MG_F32, 2, d);
+  mg_function_begin(m, "f");
+  mg_function_param(m, 0, "A", MG_F32, 2, fd);
+  mg_function_param(m, 1, "K", MG_F32, 2, fd);
+  mg_function_result(m, MG_F32, 2, fd);
+  mg_step_update(m, mg_expr_value(m, "K", NULL), mg_extent_int(m, 0), mg_expr_value(m, "A", NULL));
+  mg_expr *r = mg_expr_arg(m, mg_expr_arg(m, mg_expr_op(m, "reshape"), mg_expr_value(m, "A", NULL)), mg_expr_list(m, 2, fd));
+  mg_step_arg(m, mg_step_return(m), mg_expr_arg(m, mg_expr_arg(m, mg_expr_op(m, "scale"), r), mg_expr_constant(m, "1/8")));
+  mg_function_end(m);
+  mg_for_begin(m, "l", mg_extent_int(m, 2));
+  mg_step *c = mg_step_call(m, 1, &x, "f");
+  mg_step_arg(m, c, mg_expr_value(m, "X", NULL));
+  mg_step_arg(m, c, mg_expr_value(m, "K", mg_extent_name(m, "l")));
+  mg_for_end(m);
+  mg_step_let(m, "Y", mg_expr_arg(m, mg_expr_arg(m, mg_expr_op(m, "sum"), mg_expr_value(m, "X", NULL)), mg_expr_attribute(m, "dim", mg_extent_int(m, 0), NULL)));
+  mg_model_output(m, mg_expr_value(m, "Y", NULL));
+  if (mg_model_print(m, &s, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  assert_string_equal(s, text);
+  mg_model_list *l = list_of(m);
+  assert_int_equal(l->n_launches, 5); /* an update and a scale a layer, a sum */
+  assert_int_equal(l->n_pieces, 2);   /* both layers' are one */
+  mg_model_list_free(l), mg_string_free(s), mg_model_free(m);
+}
+
+/* Where, what was expected, what was found. */
+static void test_errors(void **state) {
+#define DECLS "model m\nsym n in 1..64\nsym p in 1..32 device\ninput X : f32[n, 8]\nweight W[2] : f32[8, 8]\nstate K : f32[n, p, 8]\n" /* 6 lines */
+#define FN "fn f(A : f32[a, 8], B : f32[8, b]) : f32[a, b] { return matmul(A, B) }\n"
+  static const struct { const char *text, *where, *msg; } bad[] = {
+      {"", "m:1:1", "expected 'model', found the end of the text"},
+      {DECLS "Y = exp(X)", "m:7:11", "expected an output, found the end of the text"},
+      {DECLS "sym n in 1..2", "m:7:5", "'n' is a symbol already"},
+      {DECLS "sym q in 3..2", "m:7:5", "expected bounds 1 <= least <= most <= 2^40, found 3..2"},
+      {DECLS "Y = exp(Z) output Y", "m:7:9", "'Z' is not defined here"},
+      {DECLS "Y = exq(X) output Y", "m:7:5", "'exq' is no operator, nor a function defined before"},
+      {DECLS "Y = exp(X, X) output Y", "m:7:5", "exp takes 1 operand"},
+      {DECLS "Y = sum(X) output Y", "m:7:5", "sum needs dim="},
+      {DECLS "Y = matmul(X, W) output Y", "m:7:15", "'W' is 2 tensors: expected W[..]"},
+      {DECLS "Y = matmul(X, W[2]) output Y", "m:7:15", "'W' has 0 to 1, found 2"},
+      {DECLS "Y = matmul(X, W[n]) output Y", "m:7:17", "expected a number for which of several, found n"},
+      {DECLS "Y = reshape(X, [n, 9]) output Y", "m:7:5", "[n, 8] and [n, 9] are not known to have as many elements"},
+      {DECLS "Y = add(X, reshape(K, [n*p, 8])) output Y", "m:7:5", "[n, 8] and [n*p, 8] do not broadcast"},
+      {DECLS "Y = slice(X, dim=1, from=4, n=5) output Y", "m:7:5", "from=4, n=5 goes beyond"},
+      {DECLS "Y = slice(X, dim=0, from=0, n=n-1) output Y", "m:7:5", "slice: dimension 0 has 1 elements: from=0, n=0 goes beyond"},
+      {DECLS FN "Y = f(X, W) output Y", "m:8:10", "'W' is 2 tensors"},
+      {DECLS FN "Y = f(X) output Y", "m:8:1", "f takes 2 operands, found 1"},
+      {DECLS FN "Y = f(W[0], X) output Y", "m:8:13", "f: 'B' dimension 0: expected 8, found n"},
+      {DECLS FN "Y = f(K, W[0]) output Y", "m:8:7", "f: 'A': expected 2 dimensions, found 3"},
+      {DECLS FN "Y, Z = f(X, W[0]) output Y", "m:8:1", "f has 1 result, found 2 names"},
+      {DECLS "fn g(A : f32[a, 8]) : f32[a, 9] { return exp(A) }\nY = g(X) output Y", "m:7:42", "result 0: expected f32[n, 9], found f32[n, 8]"},
+      {DECLS "fn g(A : f32[a, 8]) : f32[a, 8] { B = exp(A) }\nY = g(X) output Y", "m:7:4", "g returns nothing"},
+      {DECLS "fn g(A : f32[a, 8]) : f32[a, 8] { return exp(X) }\nY = g(X) output Y", "m:7:46", "'X' is not defined here"},
+      {DECLS "fn g(A : state f32[a, 8]) : f32[a, 8] { return exp(A) }\nY = g(X) output Y", "m:8:7", "g updates 'A': expected a state, found 'X'"},
+      {DECLS "match X : f32[n, 9] Y = exp(X) output Y", "m:7:1", "match: 'X' dimension 1: expected 9, found 8"},
+      {DECLS "match X : f32[n, 8, 1] Y = exp(X) output Y", "m:7:1", "expected 3 dimensions, found 2"},
+      {DECLS "update X at 0 = exp(X) Y = exp(X) output Y", "m:7:1", "'X' is no state that may be updated here"},
+      {DECLS "update K at 0 = reshape(X, [n, 1, 8]) output X", "m:7:46", "'X' is what it was: expected a result"},
+      {DECLS "update K at 0 = X output X", "m:7:1", "update K: expected 3 dimensions, found 2"},
+      {DECLS "for l=2 { X = concat(X, X, dim=0) } output X", "m:7:11", "'X' keeps type and shape in a loop: expected f32[n, 8], found f32[2*n, 8]"},
+      {DECLS "for l=n { X = exp(X) } output X", "m:7:7", "expected a number for the turns of a loop, found n"},
+      {DECLS "for l=2 { X = exp(X) output X", "m:7:22", "'output' does not stand here"},
+      {DECLS "return X output X", "m:7:1", "a return stands in a function"},
+      {DECLS "Y = extern user \"k (X) : f32[n, 8] output Y", "m:7:17", "expected the closing quote"},
+      {DECLS "Y, Z = extern user \"k\" (X) : f32[n, 8] output Y", "m:7:1", "2 names for 1 result"},
+      {DECLS "W = exp(X) output W", "m:7:1", "'W' is a weight or state, and keeps its name"},
+      {DECLS "Y = exp(K) n = exp(X) output Y", "m:7:12", "'n' is a size, and keeps its name"},
+      {DECLS "X = X output X", "m:7:14", "expected a result"},
+  };
+  (void)state;
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+    mg_model *m = NULL;
+    mg_model_list *l = NULL;
+    mg_error e;
+    memset(&e, 0, sizeof e);
+    mg_status s = mg_model_parse(bad[k].text, strlen(bad[k].text), "m", NULL, &m, &e);
+    if (s == MG_OK) s = mg_model_list_of(m, &l, &e);
+    if (s == MG_OK) fail_msg("accepted:\n%s", bad[k].text);
+    if (strcmp(e.where, bad[k].where) || !strstr(e.msg, bad[k].msg) || e.status != s) print_message("%s\nexpected %s: %s\nfound    %s: %s\n", bad[k].text, bad[k].where, bad[k].msg, e.where, e.msg);
+    assert_string_equal(e.where, bad[k].where);
+    assert_non_null(strstr(e.msg, bad[k].msg));
+    assert_int_equal(e.status, s);
+    mg_model_list_free(l), mg_model_free(m);
+  }
+}
+
+/* Texts that are short and say much end soon, with MG_LIMIT. */
+static void test_limits(void **state) {
+  static char text[200000];
+  mg_model *m;
+  mg_model_list *l;
+  mg_error e;
+  (void)state;
+  for (int kind = 0; kind < 5; kind++) {
+    int n = snprintf(text, sizeof text, "model m input X : f32[2, 2] ");
+    if (kind == 0) { /* 2^40 calls without a launch */
+      n += snprintf(text + n, sizeof text - (size_t)n, "fn h0(A : f32[2, 2]) : f32[2, 2] { return A } ");
+      for (int k = 1; k <= 40; k++) n += snprintf(text + n, sizeof text - (size_t)n, "fn h%d(A : f32[2, 2]) : f32[2, 2] { A = h%d(A) A = h%d(A) return A } ", k, k - 1, k - 1);
+      n += snprintf(text + n, sizeof text - (size_t)n, "Y = h40(X)");
+    } else if (kind == 1) { /* loops in loops that do nothing */
+      for (int k = 0; k < 40; k++) n += snprintf(text + n, sizeof text - (size_t)n, "for l%d=4000 { ", k);
+      for (int k = 0; k < 40; k++) n += snprintf(text + n, sizeof text - (size_t)n, "} ");
+    } else if (kind == 2) { /* a deep chain of calls */
+      n += snprintf(text + n, sizeof text - (size_t)n, "fn g0(A : f32[2, 2]) : f32[2, 2] { return A } ");
+      for (int k = 1; k <= 900; k++) n += snprintf(text + n, sizeof text - (size_t)n, "fn g%d(A : f32[2, 2]) : f32[2, 2] { B = g%d(A) return B } ", k, k - 1);
+      n += snprintf(text + n, sizeof text - (size_t)n, "Y = g900(X)");
+    } else if (kind == 3) { /* a long size */
+      n += snprintf(text + n, sizeof text - (size_t)n, "Y = reshape(X, [1");
+      for (int k = 0; k < 90000; k++) text[n++] = k & 1 ? '1' : '+';
+      n += snprintf(text + n, sizeof text - (size_t)n, "])");
+    } else { /* deep calls of operators */
+      n += snprintf(text + n, sizeof text - (size_t)n, "Y = ");
+      for (int k = 0; k < 30000; k++) n += snprintf(text + n, sizeof text - (size_t)n, "exp(");
+    }
+    snprintf(text + n, sizeof text - (size_t)n, " Y = exp(X) output Y");
+    mg_status s = mg_model_parse(text, strlen(text), "m", NULL, &m, &e);
+    if (s == MG_OK) s = mg_model_list_of(m, &l, &e);
+    if (s != MG_LIMIT) fail_msg("%d: %s", kind, s == MG_OK ? "accepted" : e.msg);
+    mg_model_free(m);
+  }
+}
+
+/* Failing allocation 1, 2, 3 ..: an error each time, nothing leaks. */
+static void test_memory(void **state) {
+  const char *text = text_of(files[0]);
+  mg_config c = mg_config_default();
+  mg_model *m = NULL;
+  mg_error e;
+  int failed = 0;
+  (void)state;
+  c.separate = 1;
+  for (c.allocation_limit = 1;; c.allocation_limit += 7) {
+    const mg_status s = mg_model_parse(text, strlen(text), "m", &c, &m, &e);
+    if (s == MG_OK) break;
+    assert_int_equal(s, MG_NO_MEMORY);
+    failed++;
+  }
+  assert_true(failed > 50);
+  mg_model_free(m);
+}
+
+/* ---- a decoder in plain C, written from the text of examples/models/tiny.mgm alone */
+
+enum { LAYERS = 2, WIDTH = 64, GROUPS = 2, PER = 2, HEAD = 16, INNER = 96, WORDS = 50, ROOM_N = 4, ROOM_P = 32 };
+typedef struct decoder { const double *e, *g[2], *h[2], *wq[2], *wk[2], *wv[2], *wo[2], *wa[2], *wb[2], *wc[2], *f; double k[2][ROOM_N][GROUPS][ROOM_P][HEAD], v[2][ROOM_N][GROUPS][ROOM_P][HEAD]; } decoder;
+
+static void dense(const double *x, const double *w, int in, int out, double *y) {
+  for (int j = 0; j < out; j++) {
+    y[j] = 0;
+    for (int i = 0; i < in; i++) y[j] += x[i] * w[i * out + j];
+  }
+}
+static void normed(const double *x, const double *g, double *y) {
+  double s = 0;
+  for (int i = 0; i < WIDTH; i++) s += x[i] * x[i];
+  for (int i = 0; i < WIDTH; i++) y[i] = x[i] / sqrt(s / WIDTH + 1e-5) * g[i];
+}
+static void rotated(double *x, const double *c, const double *s) {
+  double y[HEAD];
+  for (int i = 0; i < HEAD; i++) y[i] = x[i] * c[i] + (i < HEAD / 2 ? -x[i + HEAD / 2] : x[i - HEAD / 2]) * s[i];
+  memcpy(x, y, sizeof y);
+}
+static void decode(decoder *D, int token, int row, int p, const double *c, const double *s, double *logits) {
+  double x[WIDTH], a[WIDTH], q[WIDTH], kv[GROUPS * HEAD], o[WIDTH], t[WIDTH], u[INNER], w[INNER];
+  for (int i = 0; i < WIDTH; i++) x[i] = D->e[token * WIDTH + i];
+  for (int l = 0; l < LAYERS; l++) {
+    normed(x, D->g[l], a);
+    dense(a, D->wq[l], WIDTH, WIDTH, q);
+    for (int h = 0; h < GROUPS * PER; h++) rotated(q + h * HEAD, c, s);
+    dense(a, D->wk[l], WIDTH, GROUPS * HEAD, kv);
+    for (int g = 0; g < GROUPS; g++) rotated(kv + g * HEAD, c, s), memcpy(D->k[l][row][g][p - 1], kv + g * HEAD, HEAD * sizeof *kv);
+    dense(a, D->wv[l], WIDTH, GROUPS * HEAD, kv);
+    for (int g = 0; g < GROUPS; g++) memcpy(D->v[l][row][g][p - 1], kv + g * HEAD, HEAD * sizeof *kv);
+    for (int h = 0; h < GROUPS * PER; h++) {
+      const int g = h / PER;
+      double score[ROOM_P], sum = 0;
+      for (int j = 0; j < p; j++) {
+        score[j] = 0;
+        for (int i = 0; i < HEAD; i++) score[j] += q[h * HEAD + i] * D->k[l][row][g][j][i];
+        sum += score[j] = exp(score[j] / 4);
+      }
+      for (int i = 0; i < HEAD; i++) {
+        o[h * HEAD + i] = 0;
+        for (int j = 0; j < p; j++) o[h * HEAD + i] += score[j] / sum * D->v[l][row][g][j][i];
+      }
+    }
+    dense(o, D->wo[l], WIDTH, WIDTH, t);
+    for (int i = 0; i < WIDTH; i++) x[i] += t[i];
+    normed(x, D->h[l], a);
+    dense(a, D->wa[l], WIDTH, INNER, u), dense(a, D->wb[l], WIDTH, INNER, w);
+    for (int i = 0; i < INNER; i++) u[i] = u[i] / (1 + exp(-u[i])) * w[i];
+    dense(u, D->wc[l], INNER, WIDTH, t);
+    for (int i = 0; i < WIDTH; i++) x[i] += t[i];
+  }
+  normed(x, D->f, a);
+  for (int j = 0; j < WORDS; j++) {
+    logits[j] = 0;
+    for (int i = 0; i < WIDTH; i++) logits[j] += a[i] * D->e[j * WIDTH + i];
+  }
+}
+static double *data(const mg_model_data *d, const char *name, int layer) {
+  const uint32_t v = mg_value_find(d->l, name, layer);
+  assert_int_not_equal(v, 0);
+  return d->data[v];
+}
+
+/* How far logits are off, of at most *largest, over eight steps from three tokens in the cache on, which are at random. */
+static double decoder_off(const char *text, double *largest) {
+  static decoder D;
+  const int64_t room[2] = {ROOM_N, 12};
+  mg_model *m = model_of(text);
+  mg_model_list *l = list_of(m);
+  mg_model_data *d = data_of(l, room);
+  double worst = 0;
+  *largest = 0;
+  D.e = data(d, "E", -1), D.f = data(d, "F", -1);
+  for (int k = 0; k < LAYERS; k++) {
+    D.g[k] = data(d, "G", k), D.h[k] = data(d, "H", k), D.wq[k] = data(d, "Wq", k), D.wk[k] = data(d, "Wk", k), D.wv[k] = data(d, "Wv", k);
+    D.wo[k] = data(d, "Wo", k), D.wa[k] = data(d, "Wa", k), D.wb[k] = data(d, "Wb", k), D.wc[k] = data(d, "Wc", k);
+    for (int r = 0; r < ROOM_N; r++)
+      for (int g = 0; g < GROUPS; g++)
+        for (int p = 0; p < 12; p++)
+          for (int i = 0; i < HEAD; i++) {
+            const size_t at = (size_t)(((r * GROUPS + g) * 12 + p) * HEAD + i);
+            D.k[k][r][g][p][i] = data(d, "K", k)[at], D.v[k][r][g][p][i] = data(d, "V", k)[at];
+          }
+  }
+  for (int t = 0; t < 8; t++) {
+    mg_model_config c;
+    memset(&c, 0, sizeof c);
+    c.inputs = 100 + (uint64_t)t;
+    const int64_t sym[2] = {3, 4 + t};
+    step(d, sym, &c);
+    const double *logits = d->data[l->output[0]], *next = d->data[l->output[1]];
+    for (int r = 0; r < 3; r++) {
+      double want[WORDS];
+      int best = 0;
+      decode(&D, (int)data(d, "T", -1)[r], r, 4 + t, data(d, "C", -1), data(d, "S", -1), want);
+      for (int j = 0; j < WORDS; j++) {
+        const double off = fabs(want[j] - logits[r * WORDS + j]);
+        if (off > worst) worst = off;
+        if (fabs(want[j]) > *largest) *largest = fabs(want[j]);
+        if (want[j] > want[best]) best = j;
+      }
+      if ((int)next[r] != best) worst += 1;
+    }
+  }
+  mg_model_data_free(d), mg_model_list_free(l), mg_model_free(m);
+  return worst;
+}
+/* The same; and what is almost the same model is not. */
+static void test_decoder(void **state) {
+  static const char *const mutants[][2] = {{"eps=1e-5", "eps=1e-4"}, {"1/4", "1/5"},          {"Wk[l], Wv[l]", "Wv[l], Wk[l]"}, {"K at p-1", "K at 0"},     {"V at p-1", "V at floor(p/2)"},
+                                           {"K[l], V[l])", "K[0], V[l])"}, {"Wa[l], Wb[l]", "Wb[l], Wa[l]"}, {"C, S, K[l]", "S, C, K[l]"}, {"G[l], H[l]", "H[l], G[l]"}};
+  static char text[1 << 16];
+  const char *whole = text_of(files[0]);
+  double largest;
+  double off = decoder_off(whole, &largest);
+  (void)state;
+  print_message("tiny: 8 steps, logits up to %.3g, worst difference %.3g\n", largest, off);
+  assert_true(largest > 1 && off < 1e-9);
+  for (size_t k = 0; k < sizeof mutants / sizeof *mutants; k++) {
+    const char *at = strstr(whole, mutants[k][0]);
+    assert_non_null(at);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - whole), whole, mutants[k][1], at + strlen(mutants[k][0]));
+    off = decoder_off(text, &largest);
+    if (!(off > 1e-6)) fail_msg("%s for %s: off by %g", mutants[k][1], mutants[k][0], off);
+  }
+}
+
+/* ---- the plan */
+
+/* The figure of Relax: two storages of 2*n*4 bytes. */
+static void test_relax(void **state) {
+  mg_model *m = model_of(text_of(files[1]));
+  mg_model_list *l = list_of(m);
+  mg_model_plan *p = plan_of(l);
+  mg_error e;
+  char *s;
+  (void)state;
+  assert_int_equal(p->n_storages, 2);
+  for (int k = 0; k < 2; k++) {
+    assert_int_equal(mg_size_print(l->sizes, p->size[k], &s, &e), MG_OK);
+    assert_string_equal(s, "8*n");
+    mg_string_free(s);
+  }
+  for (uint32_t k = 0; k < 4; k++) assert_int_equal(p->storage[p->launch[k].out[0]], 1 + k % 2);
+  assert_int_equal(mg_model_plan_print(p, &s, &e), MG_OK);
+  assert_non_null(strstr(s, "storage 0: 8*n bytes, at most 512\nstorage 1: 8*n bytes, at most 512\n"));
+  mg_string_free(s), mg_model_plan_free(p), mg_model_list_free(l), mg_model_free(m);
+}
+
+/* Sizes that no order is known of do not share; a known one does, and grows. */
+static void test_sharing(void **state) {
+  static const struct { const char *text; uint32_t storages; } cases[] = {
+      {"sym n in 1..64 sym m in 1..64 input X : f32[n] input Z : f32[m] A = exp(X) B = sum(A, dim=0) C = mul(exp(Z), B) D = sum(C, dim=0) output D", 3}, /* n; 1; m */
+      {"sym n in 1..64 sym m in 64..99 input X : f32[n] input Z : f32[m] A = exp(X) B = sum(A, dim=0) C = mul(exp(Z), B) D = sum(C, dim=0) output D", 2}, /* n <= m; 1 */
+      {"sym n in 1..64 input X : f32[n] A = exp(X) B = repeat(A, dim=0, n=4) C = exp(B) D = sum(C, dim=0) output D", 2}, /* n grows to 4 n */
+      {"sym n in 2..9 input X : f32[n] A = slice(X, dim=0, from=0, n=floor(n/2)) B = exp(A) C = slice(X, dim=0, from=0, n=ceil(n/2)) D = exp(C) E = sum(D, dim=0) F = add(E, B) output F", 3},
+  };
+  (void)state;
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    char text[512];
+    snprintf(text, sizeof text, "model m %s", cases[k].text);
+    mg_model *m = model_of(text);
+    mg_model_list *l = list_of(m);
+    mg_model_plan *p = plan_of(l);
+    if (p->n_storages != cases[k].storages) {
+      char *s;
+      mg_model_plan_print(p, &s, NULL);
+      fail_msg("expected %u storages, found\n%s", cases[k].storages, s);
+    }
+    mg_model_plan_free(p), mg_model_list_free(l), mg_model_free(m);
+  }
+}
+
+static mg_status foreign(void *user, const mg_foreign_call *c, mg_error *e) { /* sums what it reads into all it writes */
+  double sum = 0;
+  (void)e;
+  ++*(int *)user;
+  for (int k = 0; k < c->n_in; k++)
+    for (int64_t i = 0; i < mg_shape_elements(&c->in_shape[k]); i++) sum += c->in[k][i] / (double)(i + 1);
+  for (int k = 0; k < c->n_sizes; k++) sum += (double)c->size[k];
+  for (int k = 0; k < c->n_out; k++)
+    for (int64_t i = 0; i < mg_shape_elements(&c->out_shape[k]); i++) c->out[k][i] = sum / (double)(i + 2);
+  return MG_OK;
+}
+
+/* Runs three steps from (n, p) on without a plan and with one, in this order: MG_OK where all bits are the same, MG_NOT_FOUND where
+   one is another, else the error of a step. */
+static mg_status compare(const mg_model_list *l, const mg_model_plan *p, int64_t n, int64_t t, uint64_t order, mg_error *e) {
+  const int64_t room[2] = {n, t + 2};
+  int calls = 0;
+  mg_model_data *a = data_of(l, room), *b = data_of(l, room);
+  mg_status s = MG_OK;
+  for (int64_t k = 0; k < 3 && s == MG_OK; k++) {
+    const int64_t sym[2] = {n, t + k};
+    mg_model_config c;
+    memset(&c, 0, sizeof c);
+    c.inputs = 5 + (uint64_t)k, c.foreign = foreign, c.user = &calls;
+    step(a, sym, &c);
+    c.plan = p, c.order = order;
+    s = mg_model_step(b, sym, &c, e);
+    for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
+      mg_shape shape;
+      int output = 0;
+      for (int j = 0; j < l->m->n_outputs; j++) output |= l->output[j] == v;
+      if (l->value[v].kind != MG_VALUE_STATE && !output) continue;
+      assert_int_equal(mg_value_shape(l, &l->value[v], output ? sym : room, &shape, e), MG_OK);
+      if (memcmp(a->data[v], b->data[v], (size_t)mg_shape_elements(&shape) * sizeof(double))) s = mg_fail(e, MG_NOT_FOUND, "compare", "'%s' is another", l->value[v].name);
+    }
+  }
+  mg_model_data_free(a), mg_model_data_free(b);
+  return s;
+}
+/* Every file's plan, at sizes from least to most, in order and in six other orders. */
+static void test_plans(void **state) {
+  static const int64_t sizes[][2] = {{1, 1}, {1, 7}, {2, 3}, {3, 10}, {4, 14}};
+  (void)state;
+  for (int f = 0; f < FILES; f++) {
+    mg_model *m = model_of(text_of(files[f]));
+    mg_model_list *l = list_of(m);
+    mg_model_plan *p = plan_of(l);
+    mg_error e;
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+      for (uint64_t order = 0; order <= 6; order++)
+        if (compare(l, p, sizes[k][0], sizes[k][1], order, &e) != MG_OK) fail_msg("%s at %d, %d, order %d: %s: %s", files[f], (int)sizes[k][0], (int)sizes[k][1], (int)order, e.where, e.msg);
+    mg_model_plan_free(p), mg_model_list_free(l), mg_model_free(m);
+  }
+}
+
+/* 1 if the run refuses the plan: in order, or in one of four others. */
+static int run_refuses(const mg_model_list *l, const mg_model_plan *p) {
+  mg_error e;
+  for (uint64_t order = 0; order <= 4; order++)
+    if (compare(l, p, 3, 5, order, &e) != MG_OK) return 1;
+  return 0;
+}
+/* Mutants of tiny's plan.  Each is refused by the check on sizes, and each by the run on the arena as well. */
+static void test_mutants(void **state) {
+  mg_model *m = model_of(text_of(files[0]));
+  mg_model_list *l = list_of(m);
+  mg_model_plan *p = plan_of(l);
+  mg_error e;
+  int n[5] = {0, 0, 0, 0, 0};
+  (void)state;
+  assert_int_equal(run_refuses(l, p), 0);
+  for (uint32_t v = 1; v < l->n_values; v++) { /* a lifetime shortened by one */
+    if (l->value[v].kind != MG_VALUE_MADE || p->last[v] == p->first[v]) continue;
+    p->last[v]--;
+    if (mg_model_plan_check(p, &e) == MG_OK || compare(l, p, 2, 3, 0, &e) == MG_OK) fail_msg("a shorter life of '%s' (%u) is accepted", l->value[v].name, v);
+    p->last[v]++, n[0]++;
+  }
+  for (uint32_t k = 0; k < p->n_launches; k++) { /* an update moved behind its reader, the next that reads the state */
+    uint32_t r = k + 1;
+    if (p->launch[k].kind != MG_LAUNCH_UPDATE) continue;
+    while (r < p->n_launches && p->launch[r].in[0] != p->launch[k].out[0] && p->launch[r].in[1] != p->launch[k].out[0]) r++;
+    assert_true(r < p->n_launches);
+    const mg_launch moved = p->launch[k];
+    memmove(&p->launch[k], &p->launch[k + 1], (r - k) * sizeof moved);
+    p->launch[r] = moved;
+    if (mg_model_plan_check(p, &e) == MG_OK || !run_refuses(l, p)) fail_msg("an update after its reader, launch %u, is accepted", k);
+    memmove(&p->launch[k + 1], &p->launch[k], (r - k) * sizeof moved);
+    p->launch[k] = moved, n[1]++;
+  }
+  for (uint32_t v = 1; v < l->n_values; v++) { /* a value put where another lives at its making or after it */
+    for (uint32_t u = 1; u < l->n_values; u++) {
+      if (l->value[v].kind != MG_VALUE_MADE || l->value[u].kind != MG_VALUE_MADE || u == v || p->storage[u] == p->storage[v]) continue;
+      if (p->first[u] > p->first[v] || p->last[u] <= p->first[v] || p->last[u] == p->n_launches) continue;
+      const uint32_t was = p->storage[v];
+      p->storage[v] = p->storage[u];
+      if (mg_model_plan_check(p, &e) == MG_OK || compare(l, p, 2, 3, 0, &e) == MG_OK) fail_msg("'%s' (%u) over '%s' (%u) is accepted", l->value[v].name, v, l->value[u].name, u);
+      p->storage[v] = was, n[2]++;
+    }
+  }
+  const uint32_t k0 = mg_value_find(l, "K", 0), k1 = mg_value_find(l, "K", 1);
+  for (int part = 0; part < 2; part++) { /* two layers' states swapped: where they are written; everywhere */
+    for (int back = 0; back < 2; back++) {
+      for (uint32_t k = 0; k < p->n_launches; k++)
+        for (int j = 0; j < MG_MAX_OUT; j++) {
+          uint32_t *at[2] = {&p->launch[k].out[j], &p->launch[k].in[j]};
+          for (int i = 0; i <= part; i++)
+            if (*at[i] == k0 || *at[i] == k1) *at[i] = k0 + k1 - *at[i];
+        }
+      if (!back && (mg_model_plan_check(p, &e) == MG_OK || !run_refuses(l, p))) fail_msg("swapped states are accepted");
+    }
+    n[3]++;
+  }
+  for (uint32_t s = 0; s < p->n_storages; s++) { /* a storage less a byte */
+    const mg_size was = p->size[s];
+    p->size[s] = mg_size_sub(l->sizes, was, mg_size_int(l->sizes, 1));
+    if (mg_model_plan_check(p, &e) == MG_OK) fail_msg("storage %u less a byte is accepted", s);
+    p->size[s] = was, n[4]++;
+  }
+  assert_int_equal(mg_model_plan_check(p, &e), MG_OK);
+  print_message("mutants refused: %d shorter lives, %d moved updates, %d aliases, %d swaps, %d small storages\n", n[0], n[1], n[2], n[3], n[4]);
+  assert_true(n[0] > 20 && n[1] == 4 && n[2] > 20);
+  mg_model_plan_free(p), mg_model_list_free(l), mg_model_free(m);
+}
+
+/* Foreign kernels and checks at a launch: one clear error before anything runs. */
+static void test_launches(void **state) {
+  int64_t room[2] = {4, 8}, sym[2] = {4, 8};
+  int calls = 0;
+  mg_model_config c;
+  mg_error e;
+  (void)state;
+  memset(&c, 0, sizeof c);
+  c.inputs = 3;
+  mg_model *m = model_of(text_of(files[2]));
+  mg_model_list *l = list_of(m);
+  mg_model_data *d = data_of(l, room);
+  assert_int_equal(mg_model_step(d, sym, &c, &e), MG_UNSUPPORTED);
+  assert_non_null(strstr(e.msg, "decode_attn is not mirage's"));
+  c.foreign = foreign, c.user = &calls;
+  step(d, sym, &c);
+  assert_int_equal(calls, 2);
+  sym[1] = 9;
+  assert_int_equal(mg_model_step(d, sym, &c, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "'K' dimension 1: there is room for 8, found p = 9"));
+  sym[1] = 17;
+  assert_int_equal(mg_model_step(d, sym, &c, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "p is in 1..16, found 17"));
+  assert_int_equal(calls, 2);
+  mg_model_data_free(d), mg_model_list_free(l), mg_model_free(m);
+
+  m = model_of("model m sym n in 1..8 sym p in 1..9 input X : f32[n] state K : f32[p] match X : f32[p] update K at n-1 = sum(X, dim=0) Y = exp(K) output Y");
+  l = list_of(m), sym[0] = sym[1] = 4, room[0] = 4, room[1] = 9;
+  assert_int_equal(l->n_checks, 1);
+  d = data_of(l, room);
+  step(d, sym, &c);
+  const double before = d->data[mg_value_find(l, "K", -1)][2];
+  sym[0] = 3;
+  assert_int_equal(mg_model_step(d, sym, &c, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "match: 'X' dimension 0: expected p = 4, found 3"));
+  assert_true(d->data[mg_value_find(l, "K", -1)][2] == before);
+  mg_model_data_free(d), mg_model_list_free(l), mg_model_free(m);
+
+  m = model_of("model m sym n in 1..8 input X : f32[1] state K : f32[4] update K at n = X Y = exp(K) output Y");
+  l = list_of(m), sym[0] = 4, room[0] = 4;
+  d = data_of(l, room);
+  assert_int_equal(mg_model_step(d, sym, &c, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "dimension 0 has 4 elements, found 1 from 4 on"));
+  mg_model_data_free(d), mg_model_list_free(l), mg_model_free(m);
+}
+
+static mg_status noted(void *user, const mg_foreign_call *c, mg_error *e) { /* writes down in what order kernels run */
+  (void)e;
+  strcat((char *)user, c->step->symbol);
+  for (int64_t i = 0; i < mg_shape_elements(&c->out_shape[0]); i++) c->out[0][i] = 1;
+  return MG_OK;
+}
+/* Seeds give many orders, and each keeps what depends: d behind a, e last; where b and c share a storage, c behind the reader of b. */
+static void test_orders(void **state) {
+  static const char text[] = "model m input X : f32[4] A = extern user \"a\" (X) : f32[4] B = extern user \"b\" (X) : f32[5] D = extern user \"d\" (A) : f32[6] R = extern user \"r\" (B) : f32[7]\n"
+                             "C = extern user \"c\" (X) : f32[5] E = extern user \"e\" (A, D, R, C) : f32[8] output E";
+  mg_model *m = model_of(text);
+  mg_model_list *l = list_of(m);
+  mg_model_plan *p = plan_of(l);
+  mg_model_data *d = data_of(l, NULL);
+  char seen[64][8];
+  int n = 0;
+  (void)state;
+  assert_int_equal(p->storage[p->launch[1].out[0]], p->storage[p->launch[4].out[0]]);
+  for (uint64_t order = 1; order <= 60; order++) {
+    char *now = seen[n];
+    mg_model_config c;
+    memset(&c, 0, sizeof c);
+    *now = 0, c.inputs = 1, c.plan = p, c.order = order, c.foreign = noted, c.user = now;
+    step(d, NULL, &c);
+    assert_true(strlen(now) == 6 && now[5] == 'e' && strchr(now, 'a') < strchr(now, 'd') && strchr(now, 'b') < strchr(now, 'r') && strchr(now, 'r') < strchr(now, 'c'));
+    int k = 0;
+    while (k < n && strcmp(seen[k], now)) k++;
+    n += k == n;
+  }
+  print_message("%d orders of 10\n", n); /* 5! / (2! 3!) */
+  assert_int_equal(n, 10);
+  mg_model_data_free(d), mg_model_plan_free(p), mg_model_list_free(l), mg_model_free(m);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_text),   cmocka_unit_test(test_builder), cmocka_unit_test(test_errors),  cmocka_unit_test(test_limits), cmocka_unit_test(test_memory),  cmocka_unit_test(test_decoder),
+                                     cmocka_unit_test(test_relax),  cmocka_unit_test(test_sharing), cmocka_unit_test(test_plans),   cmocka_unit_test(test_mutants), cmocka_unit_test(test_launches), cmocka_unit_test(test_orders)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
