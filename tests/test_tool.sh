@@ -55,6 +55,27 @@ for c in print dot search verify emit explain check run calibrate import model; 
   [ "$(grep -c ' mirage ' out)" -ge 1 ] && ! grep ' mirage ' out | grep -v " mirage $c " >err && head -n 1 out | grep -q "^usage: mirage $c " && tail -n 1 out | grep -q '^exit: '; ok $? "$c --help: the lines of $c, and the exit statuses"
 done
 "$m" search p.mg -h >out; grep -q -e '--checkpoint FILE' out; ok $? "search -h: its options"
+
+models=../../examples/models
+for f in tiny llama3_8b; do
+  status 0 "model print $f" "$m" model print $models/$f.mgm
+  cp out printed.mgm
+  status 0 "model print of what was printed" "$m" model print printed.mgm
+  cmp -s out printed.mgm; ok $? "model print $f: printed again it is the same"
+done
+status 0 "model plan" "$m" model plan ../../tests/corpus/model/relax.mgm
+has '^storage 0: 8\*n bytes, at most 512$' "model plan: two storages of 2 n 4 bytes"
+[ "$(grep -c '^storage ' out)" = 2 ]; ok $? "model plan: and no third"
+status 0 "model eval" "$m" model eval $models/tiny.mgm --sym n=2 --sym p=3 --steps 3 --seed 5
+has '^step 2: n=2 p=5$' "model eval: the cache grows"
+has '^the same bits in the plan.s memory; seed 5$' "model eval: the plan's memory holds the same"
+status 3 "model eval past a bound" "$m" model eval $models/tiny.mgm --sym n=2 --sym p=31 --steps 3
+status 3 "model eval without a size" "$m" model eval $models/tiny.mgm --sym n=2
+status 3 "model eval of what is too large" "$m" model eval $models/llama3_8b.mgm --sym n=1 --sym p=1
+status 2 "model eval of foreign kernels" "$m" model eval ../../tests/corpus/model/foreign.mgm --sym n=1 --sym p=1
+status 3 "model of another word" "$m" model run $models/tiny.mgm
+status 3 "model plan of a program" "$m" model plan p.mg
+status 3 "model plan with sizes" "$m" model plan $models/tiny.mgm --sym n=1
 status 3 "a shape that does not fit" "$m" print bad.mg
 { "$m" print bad.mg 2>&1 || true; } | grep -q 'bad.mg:5:.*256 against 255'; ok $? "the error names file, line and sizes"
 
