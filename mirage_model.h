@@ -76,8 +76,8 @@
    DOES NOT, in this version
      Cut a model into programs for the search: every statement with operators is one launch as it is written, and an
      update is a launch of its own, a copy.  Run on a GPU, capture graphs, read weights from files.  Run foreign kernels: they are
-     parsed, checked and planned; evaluating one takes a function of the caller's, else MG_UNSUPPORTED.  In-place outputs
-     of foreign kernels do not parse, their scratch is read and printed, and not planned.
+     parsed, checked and planned; evaluating one takes a function of the caller's, else MG_UNSUPPORTED.  What a foreign
+     kernel changes in place (`: bf16[n, 64], in K`) is a state.
      Check the body of a function that nobody calls. */
 #ifndef MIRAGE_MODEL_H
 #define MIRAGE_MODEL_H
@@ -155,6 +155,7 @@ typedef struct mg_step {
   const mg_extent *size[MG_MODEL_MAX_SYMBOLS]; /* FOREIGN: sizes that it is given */
   int n_results;
   mg_signature result[MG_MAX_OUT];    /* FOREIGN; MATCH: the first */
+  int in_place[MG_MAX_OUT];           /* FOREIGN: 1 + the operand, a state, that it is; 0: a result of its own */
   struct mg_step *body, *next;        /* FOR; the statement after it */
 } mg_step;
 
@@ -231,6 +232,7 @@ mg_step *mg_step_return(mg_model *m);                                           
 void mg_step_arg(mg_model *m, mg_step *s, const mg_expr *arg);
 void mg_step_size(mg_model *m, mg_step *s, const mg_extent *size);
 void mg_step_result(mg_model *m, mg_step *s, mg_dtype type, int rank, const mg_extent *const *dim);
+void mg_step_in_place(mg_model *m, mg_step *s, const char *name); /* a result that is the operand of that name */
 void mg_step_scratch(mg_model *m, mg_step *s, const mg_extent *bytes);
 mg_step *mg_for_begin(mg_model *m, const char *name, const mg_extent *turns);
 void mg_for_end(mg_model *m);
@@ -277,10 +279,11 @@ typedef struct mg_launch {
   const mg_step *from;          /* the statement; its line */
   uint32_t piece;               /* PIECE: index */
   int n_in, n_out;
-  uint32_t in[MG_MODEL_MAX_PARAMS], out[MG_MAX_OUT]; /* values; UPDATE: in[0] goes into state out[0] */
+  uint32_t in[MG_MODEL_MAX_PARAMS], out[MG_MAX_OUT]; /* values; UPDATE: in[0] goes into state out[0]; FOREIGN: states that it
+                                                        changes are in both */
   int dim;                      /* UPDATE: along it, from element `at` on */
   mg_size at;
-  mg_size scratch;              /* FOREIGN: bytes, 0: none */
+  uint32_t scratch;             /* FOREIGN: a value that it may write over, or 0 */
   int n_sizes;
   mg_size size[MG_MODEL_MAX_SYMBOLS]; /* FOREIGN */
 } mg_launch;
@@ -712,6 +715,18 @@ void mg_step_result(mg_model *m, mg_step *s, mg_dtype type, int rank, const mg_e
   if (s->n_results == MG_MAX_OUT) { mgi_model_err(m, MG_LIMIT, "at most %d results", MG_MAX_OUT); return; }
   if (mgi_sign(m, &s->result[s->n_results], NULL, type, rank, dim)) s->n_results++;
 }
+void mg_step_in_place(mg_model *m, mg_step *s, const char *name) {
+  int is = 0;
+  if (!mgi_model_good(m) || !s || !name) return;
+  if (s->n_results == MG_MAX_OUT) { mgi_model_err(m, MG_LIMIT, "at most %d results", MG_MAX_OUT); return; }
+  for (int k = 0; k < s->n_args; k++)
+    if (s->arg[k]->kind == 'v' && !strcmp(s->arg[k]->name, name)) {
+      if (is) { mgi_model_err(m, MG_BAD_INPUT, "'%.64s' is several operands of %s", name, s->symbol); return; }
+      is = k + 1;
+    }
+  if (!is) { mgi_model_err(m, MG_BAD_INPUT, "expected an operand of %s, found '%.64s'", s->symbol, name); return; }
+  s->in_place[s->n_results++] = is;
+}
 void mg_step_scratch(mg_model *m, mg_step *s, const mg_extent *bytes) {
   if (mgi_model_good(m) && s) s->at = bytes;
 }
@@ -744,7 +759,7 @@ void mg_model_output(mg_model *m, const mg_expr *value) {
      statement = NAME {"," NAME} "=" (expr | fn "(" [expr {"," expr}] ")" | foreign)  |  "update" value "at" size "=" expr
                | "match" value ":" type  |  "for" NAME "=" size "{" {statement} "}"  |  "return" expr {"," expr}
      foreign   = "extern" ("user" QUOTED ["in" QUOTED] | "library" QUOTED) "(" [expr {"," expr}] [";" size {"," size}] ")"
-                 ":" type {"," type} ["scratch" size]
+                 ":" result {"," result} ["scratch" size]             result = type | "in" NAME
      expr      = value | OP "(" [argument {"," argument}] ")"      argument = expr | constant | dtype | list | NAME "=" (size | constant)
      value     = NAME ["[" size "]"]                               list = "[" size {"," size} "]"
      size      = ["-"] product {("+" | "-") product}               product = factor {"*" factor}
@@ -962,6 +977,12 @@ static void mgi_read_foreign(mgi_reader *R, int n, const char *const *name, int 
   mgi_expect(P, ")"), mgi_expect(P, ":");
   do {
     mgi_here(R);
+    if (mgi_accept(P, "in")) {
+      char operand[65];
+      mgi_here(R);
+      if (mgi_name(P, operand, "an operand")) mg_step_in_place(R->m, s, operand);
+      continue;
+    }
     const mg_dtype type = mgi_read_type(R, &rank, dim);
     if (mgi_well(R)) mg_step_result(R->m, s, type, rank, dim);
   } while (mgi_well(R) && mgi_accept(P, ","));
@@ -1222,7 +1243,11 @@ static void mgi_write_steps(mgi_text *t, const mg_step *s, int indent) {
         mgi_write_exprs(t, s->n_args, s->arg);
         for (int k = 0; k < s->n_sizes; k++) mgi_puts(t, k ? ", " : "; "), mgi_write_size(t, s->size[k], 0);
         mgi_puts(t, ") : ");
-        for (int k = 0; k < s->n_results; k++) mgi_puts(t, k ? ", " : ""), mgi_write_type(t, &s->result[k]);
+        for (int k = 0; k < s->n_results; k++) {
+          mgi_puts(t, k ? ", " : "");
+          if (s->in_place[k]) mgi_putf(t, "in %s", s->arg[s->in_place[k] - 1]->name);
+          else mgi_write_type(t, &s->result[k]);
+        }
         if (s->at) mgi_puts(t, " scratch "), mgi_write_size(t, s->at, 0);
         break;
       case MG_STEP_UPDATE:
@@ -1821,6 +1846,7 @@ static void mgi_assign(mgi_lister *L, const char *name, uint32_t value, int line
   char ta[120], tb[120];
   mgi_binding *b = mgi_find(L, name);
   if (!mgi_listing(L) || !value) return;
+  if (b && b->kept && !b->count && b->value == value) return; /* a state that was changed in place */
   if (mgi_model_symbol_find(L->m, name) >= 0 || (b && (b->size || b->kept))) {
     mgi_list_err(L, MG_BAD_INPUT, line, column, "'%s' is a %s, and keeps its name", name, b && b->kept ? "weight or state" : "size");
     return;
@@ -1945,22 +1971,41 @@ static void mgi_list_update(mgi_lister *L, const mg_step *s) {
   mg_launch *a = at ? mgi_launch_new(L, MG_LAUNCH_UPDATE, s) : NULL;
   if (a) a->n_in = a->n_out = 1, a->in[0] = v, a->out[0] = state, a->dim = dim, a->at = at;
 }
+/* Bytes that a foreign kernel may write over: a value of so many words, which no one reads. */
+static uint32_t mgi_scratch_new(mgi_lister *L, const mg_step *s) {
+  mg_value v;
+  const mg_size bytes = mgi_extent_size(L, s->at);
+  memset(&v, 0, sizeof v);
+  v.name = "scratch", v.kind = MG_VALUE_MADE, v.layer = -1, v.type = MG_F32, v.rank = 1;
+  v.dim[0] = bytes ? mgi_size_made(L, mg_size_ceil(L->l->sizes, bytes, mg_dtype_bytes(MG_F32)), s->at->line, s->at->column) : 0;
+  return v.dim[0] ? mgi_value_new(L, &v, s->at->line, s->at->column) : 0;
+}
 static void mgi_list_foreign(mgi_lister *L, const mg_step *s) {
   uint32_t in[MG_MODEL_MAX_PARAMS], out[MG_MAX_OUT];
   mg_value v;
   for (int k = 0; k < s->n_args && mgi_listing(L); k++) in[k] = mgi_value_of(L, s->arg[k], s, NULL);
   for (int k = 0; k < s->n_results && mgi_listing(L); k++) {
+    if (s->in_place[k]) {
+      const mg_expr *x = s->arg[s->in_place[k] - 1];
+      if (!mgi_find(L, x->name)->state) mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' is no state that may be changed in place here", x->name);
+      out[k] = in[s->in_place[k] - 1];
+      for (int j = 0; j < s->n_args && mgi_listing(L); j++)
+        if (j != s->in_place[k] - 1 && in[j] == out[k]) mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' is two operands, and changed in place", x->name);
+      for (int j = 0; j < k && mgi_listing(L); j++)
+        if (out[j] == out[k]) mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' is two results", x->name);
+      continue;
+    }
     if (!mgi_value_signed(L, &s->result[k], &v)) return;
     v.name = s->name[k];
     out[k] = mgi_value_new(L, &v, s->result[k].line, s->result[k].column);
   }
+  const uint32_t scratch = s->at && mgi_listing(L) ? mgi_scratch_new(L, s) : 0;
   mg_launch *a = mgi_listing(L) ? mgi_launch_new(L, MG_LAUNCH_FOREIGN, s) : NULL;
   if (!a) return;
-  a->n_in = s->n_args, a->n_out = s->n_results, a->n_sizes = s->n_sizes;
+  a->n_in = s->n_args, a->n_out = s->n_results, a->n_sizes = s->n_sizes, a->scratch = scratch;
   memcpy(a->in, in, (size_t)s->n_args * sizeof *in);
   memcpy(a->out, out, (size_t)s->n_results * sizeof *out);
   for (int k = 0; k < s->n_sizes; k++) a->size[k] = mgi_extent_size(L, s->size[k]);
-  if (s->at) a->scratch = mgi_extent_size(L, s->at);
   for (int k = 0; k < s->n_names; k++) mgi_assign(L, s->name[k], out[k], s->line, s->column);
 }
 static void mgi_list_loop(mgi_lister *L, const mg_step *s) {
@@ -2145,13 +2190,32 @@ static mg_status mgi_step_fail(const mgi_running *S, const mg_launch *a, mg_stat
   return mg_fail(S->e, s, where, "%s", what);
 }
 
+/* What a launch has: operands, results, scratch. */
+static int mgi_launch_count(const mg_launch *a) { return a->n_in + a->n_out + (a->scratch != 0); }
+static uint32_t mgi_launch_value(const mg_launch *a, int k) {
+  return k < a->n_in ? a->in[k] : k < a->n_in + a->n_out ? a->out[k - a->n_in] : a->scratch;
+}
+/* 1 if it is the k-th's first appearance among them. */
+static int mgi_launch_first(const mg_launch *a, int k) {
+  for (int j = 0; j < k; j++)
+    if (mgi_launch_value(a, j) == mgi_launch_value(a, k)) return 0;
+  return 1;
+}
+/* 1 if v is a state that launch a writes. */
+static int mgi_launch_writes(const mg_model_list *l, const mg_launch *a, uint32_t v) {
+  for (int k = 0; k < a->n_out; k++)
+    if (a->out[k] == v && l->value[v].kind == MG_VALUE_STATE) return 1;
+  return 0;
+}
+
 /* Element k of a value in the arena. */
 static double *mgi_arena_at(const mgi_running *S, uint32_t v, int64_t k) {
   return S->arena + S->offset[S->cfg->plan->storage[v] - 1] + k * mg_dtype_bytes(S->l->value[v].type);
 }
 static void mgi_write_value(mgi_running *S, uint32_t v, const double *from) {
   const int64_t n = mg_shape_elements(&S->shape[v]);
-  if (!S->arena) { memcpy(S->made[v], from, (size_t)n * sizeof *from); return; }
+  if (!S->arena && from) memcpy(S->made[v], from, (size_t)n * sizeof *from);
+  if (!S->arena) return;
   const int b = mg_dtype_bytes(S->l->value[v].type);
   for (int64_t k = 0; k < n; k++)
     for (int j = 0; j < b; j++) mgi_arena_at(S, v, k)[j] = from ? from[k] : mgi_poison();
@@ -2197,19 +2261,25 @@ static mg_status mgi_update_fits(const mgi_running *S, const mg_launch *a, int64
   snprintf(what, sizeof what, "update %.60s: dimension %d has %lld elements, found %lld from %lld on", S->l->value[a->out[0]].name, a->dim, (long long)have, (long long)n, (long long)*at);
   return mgi_step_fail(S, a, MG_BAD_INPUT, what);
 }
+/* Writes dense x of shape `from` to state v, from `at` on along dimension `dim`. */
+static void mgi_write_state(mgi_running *S, uint32_t v, const double *x, const mg_shape *from, int dim, int64_t at) {
+  int64_t i[MG_MAX_RANK] = {0, 0, 0, 0, 0};
+  const int64_t n = mg_shape_elements(from);
+  for (int64_t k = 0; k < n; k++) {
+    int64_t to = 0;
+    for (int d = 0; d < from->rank; d++) to = to * S->room[v].dim[d] + i[d] + (d == dim ? at : 0);
+    S->d->data[v][to] = x[k];
+    for (int d = from->rank - 1; d >= 0 && ++i[d] == from->dim[d]; d--) i[d] = 0;
+  }
+}
 static mg_status mgi_launch_update(mgi_running *S, const mg_launch *a) {
   const uint32_t v = a->out[0], from = a->in[0];
   const int64_t n = mg_shape_elements(&S->shape[from]);
-  int64_t at = 0, i[MG_MAX_RANK] = {0, 0, 0, 0, 0};
+  int64_t at = 0;
   double *x = (double *)malloc((size_t)n * sizeof *x);
   mg_status s = x ? mgi_update_fits(S, a, &at) : mgi_step_fail(S, a, MG_NO_MEMORY, "no memory");
   if (s == MG_OK) s = mgi_read_value_of(S, a, from, x);
-  for (int64_t k = 0; k < n && s == MG_OK; k++) {
-    int64_t to = 0;
-    for (int d = 0; d < S->room[v].rank; d++) to = to * S->room[v].dim[d] + i[d] + (d == a->dim ? at : 0);
-    S->d->data[v][to] = x[k];
-    for (int d = S->room[v].rank - 1; d >= 0 && ++i[d] == S->shape[from].dim[d]; d--) i[d] = 0;
-  }
+  if (s == MG_OK) mgi_write_state(S, v, x, &S->shape[from], a->dim, at);
   free(x);
   return s;
 }
@@ -2272,41 +2342,30 @@ static mg_status mgi_launch_foreign(mgi_running *S, const mg_launch *a) {
     c.out_shape[k] = S->shape[a->out[k]];
     c.out[k] = (double *)calloc((size_t)mg_shape_elements(&c.out_shape[k]), sizeof(double));
     if (!c.out[k]) s = mgi_step_fail(S, a, MG_NO_MEMORY, "no memory");
+    else if (mgi_launch_writes(S->l, a, a->out[k])) s = mgi_read_value_of(S, a, a->out[k], c.out[k]);
   }
+  if (s == MG_OK && a->scratch) mgi_write_value(S, a->scratch, NULL); /* as the kernel may */
   if (s == MG_OK) s = S->cfg->foreign(S->cfg->user, &c, S->e);
-  for (int k = 0; k < a->n_out && s == MG_OK; k++) mgi_write_value(S, a->out[k], c.out[k]);
+  for (int k = 0; k < a->n_out && s == MG_OK; k++) {
+    if (mgi_launch_writes(S->l, a, a->out[k])) mgi_write_state(S, a->out[k], c.out[k], &c.out_shape[k], 0, 0);
+    else mgi_write_value(S, a->out[k], c.out[k]);
+  }
   for (int k = 0; k < a->n_in; k++) free(in[k]);
   for (int k = 0; k < a->n_out; k++) free(c.out[k]);
   return s;
 }
 
-/* 1 if v is a state that launch a writes. */
-static int mgi_launch_writes(const mg_model_list *l, const mg_launch *a, uint32_t v) {
-  for (int k = 0; k < a->n_out; k++)
-    if (a->out[k] == v && l->value[v].kind == MG_VALUE_STATE) return 1;
-  return 0;
-}
-static int mgi_launch_has(const mg_launch *a, uint32_t v) {
-  for (int k = 0; k < a->n_in; k++)
-    if (a->in[k] == v) return 1;
-  for (int k = 0; k < a->n_out; k++)
-    if (a->out[k] == v) return 1;
-  return 0;
-}
 /* 1 if launch b, listed after a, may not run before it: it reads what a makes, one of them writes a state that the other has,
    or it makes what stands where a's values stand. */
 static int mgi_launch_before(const mg_model_plan *p, const mg_launch *a, const mg_launch *b) {
   const mg_model_list *l = p->l;
-  for (int k = 0; k < b->n_in + b->n_out; k++) {
-    const uint32_t v = k < b->n_in ? b->in[k] : b->out[k - b->n_in];
-    if (l->value[v].kind == MG_VALUE_MADE && k < b->n_in)
-      for (int j = 0; j < a->n_out; j++)
-        if (a->out[j] == v) return 1;
-    if (l->value[v].kind == MG_VALUE_STATE && mgi_launch_has(a, v) && (mgi_launch_writes(l, a, v) || mgi_launch_writes(l, b, v))) return 1;
-    if (k < b->n_in || !p->storage[v]) continue;
-    for (int j = 0; j < a->n_in + a->n_out; j++) {
-      const uint32_t u = j < a->n_in ? a->in[j] : a->out[j - a->n_in];
-      if (p->storage[u] == p->storage[v]) return 1;
+  for (int k = 0; k < mgi_launch_count(b); k++) {
+    const uint32_t v = mgi_launch_value(b, k);
+    for (int j = 0; j < mgi_launch_count(a); j++) {
+      const uint32_t u = mgi_launch_value(a, j);
+      if (u == v && k < b->n_in && j >= a->n_in && l->value[v].kind == MG_VALUE_MADE) return 1;
+      if (u == v && (mgi_launch_writes(l, a, v) || mgi_launch_writes(l, b, v))) return 1;
+      if (k >= b->n_in && p->storage[v] && p->storage[u] == p->storage[v]) return 1;
     }
   }
   return 0;
@@ -2315,12 +2374,10 @@ static mg_status mgi_launch_run(mgi_running *S, uint32_t k) {
   const mg_launch *a = &S->launch[k];
   const mg_model_plan *p = S->cfg->plan;
   mg_status s = a->kind == MG_LAUNCH_PIECE ? mgi_launch_piece(S, a) : a->kind == MG_LAUNCH_UPDATE ? mgi_launch_update(S, a) : mgi_launch_foreign(S, a);
-  for (int j = 0; p && j < a->n_in + a->n_out && s == MG_OK; j++) {
-    const uint32_t v = j < a->n_in ? a->in[j] : a->out[j - a->n_in];
-    if (!p->storage[v] || k > p->last[v]) continue;
-    int seen = 0; /* a value that stands several times in a launch counts once */
-    for (int i = 0; i < j; i++) seen |= (i < a->n_in ? a->in[i] : a->out[i - a->n_in]) == v;
-    if (!seen && --S->readers[v] == 0 && p->last[v] < p->n_launches) mgi_write_value(S, v, NULL);
+  for (int j = 0; p && j < mgi_launch_count(a) && s == MG_OK; j++) {
+    const uint32_t v = mgi_launch_value(a, j);
+    if (!p->storage[v] || k > p->last[v] || !mgi_launch_first(a, j)) continue;
+    if (--S->readers[v] == 0 && p->last[v] < p->n_launches) mgi_write_value(S, v, NULL);
   }
   return s;
 }
@@ -2447,12 +2504,9 @@ static mg_status mgi_step_memory(mgi_running *S) {
   if (!S->arena) return mg_fail(S->e, MG_NO_MEMORY, l->m->name, "no memory for the arena");
   for (int64_t k = 0; k <= S->arena_bytes; k++) S->arena[k] = mgi_poison();
   for (uint32_t k = 0; k < S->n_launches; k++) /* a value is poisoned once all of its launches up to its last have run */
-    for (int j = 0; j < S->launch[k].n_in + S->launch[k].n_out; j++) {
-      const mg_launch *a = &S->launch[k];
-      const uint32_t v = j < a->n_in ? a->in[j] : a->out[j - a->n_in];
-      int seen = 0;
-      for (int i = 0; i < j; i++) seen |= (i < a->n_in ? a->in[i] : a->out[i - a->n_in]) == v;
-      if (!seen && k <= p->last[v]) S->readers[v]++;
+    for (int j = 0; j < mgi_launch_count(&S->launch[k]); j++) {
+      const uint32_t v = mgi_launch_value(&S->launch[k], j);
+      if (mgi_launch_first(&S->launch[k], j) && k <= p->last[v]) S->readers[v]++;
     }
   return s;
 }
@@ -2505,9 +2559,11 @@ enum { MGI_STORAGES = 1024 };
 /* By value: the launch that makes it, and the last that reads it; of outputs n.  Both arrays start at 0. */
 static void mgi_lifetimes(const mg_model_list *l, const mg_launch *launch, uint32_t n, uint32_t *first, uint32_t *last) {
   for (uint32_t k = 0; k < n; k++) {
-    for (int j = 0; j < launch[k].n_out; j++)
-      if (l->value[launch[k].out[j]].kind == MG_VALUE_MADE) first[launch[k].out[j]] = last[launch[k].out[j]] = k;
-    for (int j = 0; j < launch[k].n_in; j++) last[launch[k].in[j]] = k;
+    for (int j = 0; j < mgi_launch_count(&launch[k]); j++) {
+      const uint32_t v = mgi_launch_value(&launch[k], j);
+      if (j >= launch[k].n_in && l->value[v].kind == MG_VALUE_MADE) first[v] = k;
+      last[v] = k;
+    }
   }
   for (int k = 0; k < l->m->n_outputs; k++) last[l->output[k]] = n;
 }
@@ -2568,8 +2624,8 @@ mg_status mg_model_plan_of(const mg_model_list *l, mg_model_plan **out, mg_error
   if (l->n_launches) memcpy(p->launch, l->launch, l->n_launches * sizeof *p->launch);
   mgi_lifetimes(l, p->launch, p->n_launches, p->first, p->last);
   for (uint32_t k = 0; k < p->n_launches && e->status == MG_OK; k++)
-    for (int j = 0; j < p->launch[k].n_out && e->status == MG_OK; j++) {
-      const uint32_t v = p->launch[k].out[j];
+    for (int j = p->launch[k].n_in; j < mgi_launch_count(&p->launch[k]) && e->status == MG_OK; j++) {
+      const uint32_t v = mgi_launch_value(&p->launch[k], j);
       if (l->value[v].kind != MG_VALUE_MADE) continue;
       const uint32_t s = mgi_plan_take(p, k, v, busy);
       if (s == MGI_STORAGES) mg_fail(e, MG_LIMIT, l->m->name, "a plan has at most %d storages", MGI_STORAGES);
@@ -2587,7 +2643,7 @@ void mg_model_plan_free(mg_model_plan *p) {
 
 /* 1 if both launch the same. */
 static int mgi_launch_same(const mg_launch *a, const mg_launch *b) {
-  return a->kind == b->kind && a->from == b->from && a->piece == b->piece && a->n_in == b->n_in && a->n_out == b->n_out && a->dim == b->dim && a->at == b->at &&
+  return a->kind == b->kind && a->from == b->from && a->piece == b->piece && a->n_in == b->n_in && a->n_out == b->n_out && a->dim == b->dim && a->at == b->at && a->scratch == b->scratch &&
          !memcmp(a->in, b->in, (size_t)a->n_in * sizeof *a->in) && !memcmp(a->out, b->out, (size_t)a->n_out * sizeof *a->out);
 }
 mg_status mg_model_plan_check(const mg_model_plan *p, mg_error *e) {
@@ -2605,8 +2661,8 @@ mg_status mg_model_plan_check(const mg_model_plan *p, mg_error *e) {
     const mg_launch *a = &l->launch[k];
     for (int j = 0; j < a->n_in && s == MG_OK; j++)
       if (l->value[a->in[j]].kind == MG_VALUE_MADE && !made[a->in[j]]) s = mg_fail(e, MG_BAD_INPUT, l->m->name, "launch %u reads '%s' before it is made", k, l->value[a->in[j]].name);
-    for (int j = 0; j < a->n_out && s == MG_OK; j++) {
-      const uint32_t v = a->out[j], at = p->storage[v];
+    for (int j = a->n_in; j < mgi_launch_count(a) && s == MG_OK; j++) {
+      const uint32_t v = mgi_launch_value(a, j), at = p->storage[v];
       const mg_value *is = &l->value[v];
       if (is->kind != MG_VALUE_MADE) continue;
       if (made[v]++) s = mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' is made twice", is->name);
@@ -2663,6 +2719,7 @@ mg_status mg_model_plan_print(const mg_model_plan *p, char **out, mg_error *e) {
       mgi_putf(&t, " : %s%s", mg_dtype_name(v->type), mgi_dims_text(l->sizes, v->rank, v->dim, shape, sizeof shape));
       if (p->storage[a->out[j]]) mgi_putf(&t, " in storage %u", p->storage[a->out[j]] - 1);
     }
+    if (a->scratch) mgi_putf(&t, ", scratch in storage %u", p->storage[a->scratch] - 1);
     mgi_puts(&t, "\n");
   }
   for (uint32_t s = 0; s < p->n_storages; s++) mgi_putf(&t, "storage %u: ", s), mgi_write_bytes(&t, l, p->size[s]);

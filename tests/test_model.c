@@ -144,6 +144,12 @@ static void test_errors(void **state) {
       {DECLS "return X output X", "m:7:1", "a return stands in a function"},
       {DECLS "Y = extern user \"k (X) : f32[n, 8] output Y", "m:7:17", "expected the closing quote"},
       {DECLS "Y, Z = extern user \"k\" (X) : f32[n, 8] output Y", "m:7:1", "2 names for 1 result"},
+      {DECLS "Y, Z = extern user \"k\" (X, K) : f32[n, 8], in W output Y", "m:7:47", "expected an operand of k, found 'W'"},
+      {DECLS "Y, Z = extern user \"k\" (X, K) : f32[n, 8], in X output Y", "m:7:25", "'X' is no state that may be changed in place here"},
+      {DECLS "Y, Z = extern user \"k\" (K, K) : f32[n, 8], in K output Y", "m:7:47", "'K' is several operands of k"},
+      {DECLS "A = K Y, Z = extern user \"k\" (A, K) : f32[n, 8], in K output Y", "m:7:34", "'K' is two operands, and changed in place"},
+      {DECLS "Y, Z, V = extern user \"k\" (K) : f32[n, 8], in K, in K output Y", "m:7:28", "'K' is two results"},
+      {DECLS "Y = extern user \"k\" (X) : f32[n, 8] scratch n-1 output Y", "m:7:45", "'scratch' dimension 0: expected 1 to 2^40 elements"},
       {DECLS "W = exp(X) output W", "m:7:1", "'W' is a weight or state, and keeps its name"},
       {DECLS "Y = exp(K) n = exp(X) output Y", "m:7:12", "'n' is a size, and keeps its name"},
       {DECLS "X = X output X", "m:7:14", "expected a result"},
@@ -457,6 +463,21 @@ static int run_refuses(const mg_model_list *l, const mg_model_plan *p) {
     if (compare(l, p, 3, 5, order, &e) != MG_OK) return 1;
   return 0;
 }
+/* A value put where another lives at its making and after it: how many, all refused. */
+static int aliases(const mg_model_list *l, mg_model_plan *p) {
+  int n = 0;
+  mg_error e;
+  for (uint32_t v = 1; v < l->n_values; v++)
+    for (uint32_t u = 1; u < l->n_values; u++) {
+      if (l->value[v].kind != MG_VALUE_MADE || l->value[u].kind != MG_VALUE_MADE || u == v || p->storage[u] == p->storage[v]) continue;
+      if (p->first[u] > p->first[v] || p->last[u] <= p->first[v] || p->last[u] == p->n_launches) continue;
+      const uint32_t was = p->storage[v];
+      p->storage[v] = p->storage[u];
+      if (mg_model_plan_check(p, &e) == MG_OK || compare(l, p, 2, 3, 0, &e) == MG_OK) fail_msg("'%s' (%u) over '%s' (%u) is accepted", l->value[v].name, v, l->value[u].name, u);
+      p->storage[v] = was, n++;
+    }
+  return n;
+}
 /* Mutants of tiny's plan.  Each is refused by the check on sizes, and each by the run on the arena as well. */
 static void test_mutants(void **state) {
   mg_model *m = model_of(text_of(files[0]));
@@ -484,16 +505,7 @@ static void test_mutants(void **state) {
     memmove(&p->launch[k + 1], &p->launch[k], (r - k) * sizeof moved);
     p->launch[k] = moved, n[1]++;
   }
-  for (uint32_t v = 1; v < l->n_values; v++) { /* a value put where another lives at its making or after it */
-    for (uint32_t u = 1; u < l->n_values; u++) {
-      if (l->value[v].kind != MG_VALUE_MADE || l->value[u].kind != MG_VALUE_MADE || u == v || p->storage[u] == p->storage[v]) continue;
-      if (p->first[u] > p->first[v] || p->last[u] <= p->first[v] || p->last[u] == p->n_launches) continue;
-      const uint32_t was = p->storage[v];
-      p->storage[v] = p->storage[u];
-      if (mg_model_plan_check(p, &e) == MG_OK || compare(l, p, 2, 3, 0, &e) == MG_OK) fail_msg("'%s' (%u) over '%s' (%u) is accepted", l->value[v].name, v, l->value[u].name, u);
-      p->storage[v] = was, n[2]++;
-    }
-  }
+  n[2] = aliases(l, p);
   const uint32_t k0 = mg_value_find(l, "K", 0), k1 = mg_value_find(l, "K", 1);
   for (int part = 0; part < 2; part++) { /* two layers' states swapped: where they are written; everywhere */
     for (int back = 0; back < 2; back++) {
@@ -518,6 +530,29 @@ static void test_mutants(void **state) {
   assert_true(n[0] > 20 && n[1] == 4 && n[2] > 20);
   mg_model_plan_free(p), mg_model_list_free(l), mg_model_free(m);
 }
+/* Of foreign kernels: a scratch where others live, and an operand's storage as scratch. */
+static void test_scratch(void **state) {
+  mg_model *m = model_of(text_of(files[2]));
+  mg_model_list *l = list_of(m);
+  mg_model_plan *p = plan_of(l);
+  mg_error e;
+  int n = 0;
+  (void)state;
+  assert_true(aliases(l, p) > 10);
+  for (uint32_t k = 0; k < p->n_launches; k++) {
+    const mg_launch *a = &p->launch[k];
+    for (int j = 0; a->scratch && j < a->n_in + a->n_out; j++) {
+      const uint32_t v = j < a->n_in ? a->in[j] : a->out[j - a->n_in], was = p->storage[a->scratch];
+      if (!p->storage[v]) continue;
+      p->storage[a->scratch] = p->storage[v];
+      assert_int_equal(mg_model_plan_check(p, &e), MG_BAD_INPUT);
+      p->storage[a->scratch] = was, n++;
+    }
+  }
+  assert_int_equal(n, 5); /* U, T, R; P, N */
+  assert_int_equal(mg_model_plan_check(p, &e), MG_OK);
+  mg_model_plan_free(p), mg_model_list_free(l), mg_model_free(m);
+}
 
 /* Foreign kernels and checks at a launch: one clear error before anything runs. */
 static void test_launches(void **state) {
@@ -535,14 +570,14 @@ static void test_launches(void **state) {
   assert_non_null(strstr(e.msg, "decode_attn is not mirage's"));
   c.foreign = foreign, c.user = &calls;
   step(d, sym, &c);
-  assert_int_equal(calls, 2);
+  assert_int_equal(calls, 4);
   sym[1] = 9;
   assert_int_equal(mg_model_step(d, sym, &c, &e), MG_BAD_INPUT);
   assert_non_null(strstr(e.msg, "'K' dimension 1: there is room for 8, found p = 9"));
   sym[1] = 17;
   assert_int_equal(mg_model_step(d, sym, &c, &e), MG_BAD_INPUT);
   assert_non_null(strstr(e.msg, "p is in 1..16, found 17"));
-  assert_int_equal(calls, 2);
+  assert_int_equal(calls, 4);
   mg_model_data_free(d), mg_model_list_free(l), mg_model_free(m);
 
   m = model_of("model m sym n in 1..8 sym p in 1..9 input X : f32[n] state K : f32[p] match X : f32[p] update K at n-1 = sum(X, dim=0) Y = exp(K) output Y");
@@ -601,6 +636,6 @@ static void test_orders(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_text),   cmocka_unit_test(test_builder), cmocka_unit_test(test_errors),  cmocka_unit_test(test_limits), cmocka_unit_test(test_memory),  cmocka_unit_test(test_decoder),
-                                     cmocka_unit_test(test_relax),  cmocka_unit_test(test_sharing), cmocka_unit_test(test_plans),   cmocka_unit_test(test_mutants), cmocka_unit_test(test_launches), cmocka_unit_test(test_orders)};
+                                     cmocka_unit_test(test_relax),  cmocka_unit_test(test_sharing), cmocka_unit_test(test_plans),   cmocka_unit_test(test_mutants), cmocka_unit_test(test_scratch), cmocka_unit_test(test_launches), cmocka_unit_test(test_orders)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
