@@ -685,10 +685,9 @@ mg_status mg_print(const mg_graph *program, char **out, mg_error *e);
 mg_status mg_dot(const mg_graph *program, char **out, mg_error *e); /* Graphviz, all levels as clusters */
 void mg_string_free(char *s);
 
-/* For companions with a text form of their own (mirage_model.h): memory of a program's arena, a growing string, and the words of a
-   text.  mgi_alloc and mgi_copy_string set the program's sticky error where memory is out. */
+/* For companions with a text form of their own (mirage_model.h): memory of a program's arena, a growing string, and the
+   words of a text.  mgi_alloc sets the program's sticky error where memory is out. */
 void *mgi_alloc(struct mgi_root *r, size_t n); /* zeroed */
-char *mgi_copy_string(struct mgi_root *r, const char *s, size_t n);
 typedef struct mgi_text { char *p; size_t n, cap; int bad; } mgi_text; /* `bad` once memory is out */
 void mgi_puts(mgi_text *t, const char *s);
 void mgi_putf(mgi_text *t, const char *fmt, ...);
@@ -707,7 +706,8 @@ typedef struct mgi_parser {
   mg_graph *root;
   struct mgi_written *shapes, **last; /* reshapes of a program with symbols, in the order of the text */
 } mgi_parser;
-mg_status mgi_parser_open(mgi_parser *P, const char *text, size_t len, const char *where, mg_error *e); /* P stands at the first word then */
+/* P stands at the first word then. */
+mg_status mgi_parser_open(mgi_parser *P, const char *text, size_t len, const char *where, mg_error *e);
 void mgi_next(mgi_parser *P);
 void mgi_perr(mgi_parser *P, mg_status s, const char *fmt, ...);     /* the first error, at the current word */
 void mgi_expected(mgi_parser *P, const char *what);
@@ -717,7 +717,8 @@ void mgi_expect(mgi_parser *P, const char *s);
 int mgi_name(mgi_parser *P, char name[65], const char *what);       /* of at most 64 characters */
 int64_t mgi_int(mgi_parser *P, const char *what);
 int mgi_good_name(const char *s);
-mg_dtype mgi_parse_type(mgi_parser *P, int types); /* MG_DTYPE_COUNT, and an error that tells of the first so many, where no type's name comes next */
+/* MG_DTYPE_COUNT, and an error that tells of the first so many, where no type's name comes next. */
+mg_dtype mgi_parse_type(mgi_parser *P, int types);
 
 /* -------------------------------------------------------------------------------------------------- >>sizes
    Extents, counts and bytes that hang on symbols: polynomials with integer coefficients over symbols, each with bounds,
@@ -1026,7 +1027,7 @@ void *mgi_alloc(mgi_root *r, size_t n) {
   return p;
 }
 
-char *mgi_copy_string(mgi_root *r, const char *s, size_t n) {
+static char *mgi_copy_string(mgi_root *r, const char *s, size_t n) {
   char *p = (char *)mgi_alloc(r, n + 1);
   if (p) memcpy(p, s, n);
   return p;
@@ -3308,7 +3309,9 @@ void mgi_expected(mgi_parser *P, const char *what) {
   char buf[64];
   mgi_perr(P, MG_BAD_INPUT, "expected %s, found %s", what, mgi_found(P, buf, sizeof buf));
 }
-int mgi_is(const mgi_parser *P, const char *s) { return !P->failed && P->tok != MGI_EOF && P->len == strlen(s) && !memcmp(P->start, s, P->len); }
+int mgi_is(const mgi_parser *P, const char *s) {
+  return !P->failed && P->tok != MGI_EOF && P->len == strlen(s) && !memcmp(P->start, s, P->len);
+}
 int mgi_accept(mgi_parser *P, const char *s) {
   if (!mgi_is(P, s)) return 0;
   mgi_next(P);

@@ -3,8 +3,8 @@
    WHAT
      A model is a list of calls over tensors whose sizes are polynomials of symbols with bounds: inputs, weights, states
      that are updated in place, functions with signatures, loops over layers, kernels of others.  This header reads and
-     prints it, deduces every shape, makes one list of launches of it, evaluates that list in float64 on the CPU, and plans
-     the memory of all intermediates once for all sizes within the bounds.
+     prints it, deduces every shape, makes one list of launches of it, evaluates that list in float64 on the CPU, and
+     plans the memory of all intermediates once for all sizes within the bounds.
 
    DO THIS
      In one C or C++ file: #define MIRAGE_IMPLEMENTATION, then #include "mirage_model.h".  Elsewhere just #include.
@@ -33,7 +33,7 @@
 
    CONTENTS (search for the tag)
      >>model  >>modelbuild  >>modeltext  >>modellist  >>modelrun  >>modelplan             declarations
-     >>making  >>reading  >>writing  >>listing  >>running  >>planning                     implementation
+     >>making  >>reading  >>writing  >>listing  >>pieces  >>statements  >>running  >>planning  implementation
 
    CONFIGURATION
      That of mirage.h; there is no other.
@@ -57,11 +57,11 @@
        }
        output X
      sizes      integers, names, + - *, floor(a / 4), ceil(a / 4) and parentheses; in shapes, lists, n=, from=, dim=, at
-     fn         sees its parameters and the symbols, nothing else.  A name in a parameter's shape that is neither a symbol
-                nor bound before it is bound by the call.  A call's result has the shape that the signature says.
+     fn         sees its parameters and the symbols, nothing else.  A name in a parameter's shape that is neither a
+                symbol nor bound before it is bound by the call.  A call's result has the shape that the signature says.
      update     writes its value to the state from element `at` on along the one dimension in which both differ in size.
-     state      a parameter is declared `K : state bf16[..]` where the function updates it.  A name for a state, A = K, is that
-                state: it is read as it stands then.
+     state      a parameter is declared `K : state bf16[..]` where the function updates it.  A name for a state, A =
+                K, is that state: it is read as it stands then.
      name[l]    of a weight or state with several: a number or a loop's name.
 
    ERRORS
@@ -75,9 +75,9 @@
 
    DOES NOT, in this version
      Cut a model into programs for the search: every statement with operators is one launch as it is written, and an
-     update is a launch of its own, a copy.  Run on a GPU, capture graphs, read weights from files.  Run foreign kernels: they are
-     parsed, checked and planned; evaluating one takes a function of the caller's, else MG_UNSUPPORTED.  What a foreign
-     kernel changes in place (`: bf16[n, 64], in K`) is a state.
+     update is a launch of its own, a copy.  Run on a GPU, capture graphs, read weights from files.  Run foreign
+     kernels: they are parsed, checked and planned; evaluating one takes a function of the caller's, else
+     MG_UNSUPPORTED.  What a foreign kernel changes in place (`: bf16[n, 64], in K`) is a state.
      Check the body of a function that nobody calls. */
 #ifndef MIRAGE_MODEL_H
 #define MIRAGE_MODEL_H
@@ -199,18 +199,22 @@ typedef struct mg_model {
 } mg_model;
 
 /* --------------------------------------------------------------------------------------------- >>modelbuild
-   What the parser calls.  A call with a NULL argument where one is needed does nothing and returns NULL, so that calls nest. */
+   What the parser calls.  A call with a NULL argument where one is needed does nothing and returns NULL, so that
+   calls nest. */
 
 mg_model *mg_model_new(const char *name, const mg_config *cfg); /* NULL: memory is out, or that is no name */
 void mg_model_free(mg_model *m);
 void mg_model_symbol_new(mg_model *m, const char *name, int64_t least, int64_t most, int device);
-void mg_model_declare(mg_model *m, mg_value_kind kind, const char *name, int64_t count, mg_dtype type, int rank, const mg_extent *const *dim);
+void mg_model_declare(mg_model *m, mg_value_kind kind, const char *name, int64_t count, mg_dtype type, int rank,
+                      const mg_extent *const *dim);
 
 const mg_extent *mg_extent_int(mg_model *m, int64_t n);
 const mg_extent *mg_extent_name(mg_model *m, const char *name);
-const mg_extent *mg_extent_of(mg_model *m, char kind, const mg_extent *a, const mg_extent *b, int64_t n); /* the rest of mg_extent.kind */
+/* The rest of mg_extent.kind. */
+const mg_extent *mg_extent_of(mg_model *m, char kind, const mg_extent *a, const mg_extent *b, int64_t n);
 
-mg_expr *mg_expr_value(mg_model *m, const char *name, const mg_extent *which); /* which: NULL where it is the only one */
+/* which: of several, NULL where it is the only one. */
+mg_expr *mg_expr_value(mg_model *m, const char *name, const mg_extent *which);
 mg_expr *mg_expr_op(mg_model *m, const char *op);                              /* a row of the table, or cast */
 mg_expr *mg_expr_constant(mg_model *m, const char *text);                      /* "1/8", or a type's name for cast */
 mg_expr *mg_expr_attribute(mg_model *m, const char *key, const mg_extent *size, mg_expr *constant); /* one of both */
@@ -225,7 +229,8 @@ void mg_function_end(mg_model *m);
 
 mg_step *mg_step_let(mg_model *m, const char *name, mg_expr *value);
 mg_step *mg_step_call(mg_model *m, int n, const char *const *name, const char *fn);     /* then mg_step_arg */
-mg_step *mg_step_foreign(mg_model *m, int n, const char *const *name, int library, const char *symbol, const char *file);
+mg_step *mg_step_foreign(mg_model *m, int n, const char *const *name, int library, const char *symbol,
+                         const char *file);
 mg_step *mg_step_update(mg_model *m, mg_expr *state, const mg_extent *at, mg_expr *value);
 mg_step *mg_step_match(mg_model *m, mg_expr *value, mg_dtype type, int rank, const mg_extent *const *dim);
 mg_step *mg_step_return(mg_model *m);                                                   /* then mg_step_arg */
@@ -244,13 +249,14 @@ mg_status mg_model_check(const mg_model *m, mg_error *e);
 /* ---------------------------------------------------------------------------------------------- >>modeltext */
 
 /* Any bytes may come in.  The grammar only: shapes are mg_model_list_of's. */
-mg_status mg_model_parse(const char *text, size_t len, const char *where, const mg_config *cfg, mg_model **out, mg_error *e);
+mg_status mg_model_parse(const char *text, size_t len, const char *where, const mg_config *cfg, mg_model **out,
+                         mg_error *e);
 /* Parsing what it prints gives the same model.  Free with mg_string_free. */
 mg_status mg_model_print(const mg_model *m, char **out, mg_error *e);
 
 /* ---------------------------------------------------------------------------------------------- >>modellist
-   One list of launches: loops and calls are written out, every statement with operators is a piece, which is a program of
-   mirage.h at given values of the symbols.  Pieces that are equal up to names are one. */
+   One list of launches: loops and calls are written out, every statement with operators is a piece, which is a
+   program of mirage.h at given values of the symbols.  Pieces that are equal up to names are one. */
 
 /* A tensor.  Those of a weight or state with several stand one behind another. */
 typedef struct mg_value {
@@ -279,8 +285,8 @@ typedef struct mg_launch {
   const mg_step *from;          /* the statement; its line */
   uint32_t piece;               /* PIECE: index */
   int n_in, n_out;
-  uint32_t in[MG_MODEL_MAX_PARAMS], out[MG_MAX_OUT]; /* values; UPDATE: in[0] goes into state out[0]; FOREIGN: states that it
-                                                        changes are in both */
+  /* Values.  UPDATE: in[0] goes into state out[0].  FOREIGN: states that it changes are in both. */
+  uint32_t in[MG_MODEL_MAX_PARAMS], out[MG_MAX_OUT];
   int dim;                      /* UPDATE: along it, from element `at` on */
   mg_size at;
   uint32_t scratch;             /* FOREIGN: a value that it may write over, or 0 */
@@ -306,17 +312,19 @@ typedef struct mg_model_list {
 /* Deduces all shapes.  Errors name where, expected, found.  m is read as long as the list lives. */
 mg_status mg_model_list_of(const mg_model *m, mg_model_list **out, mg_error *e);
 void mg_model_list_free(mg_model_list *l);
-/* The program that piece k is where symbol s is sym[s]; its filled inputs, causal masks, stand behind the piece's own. */
+/* The program that piece k is where symbol s is sym[s]; its filled inputs, causal masks, stand behind the piece's
+   own. */
 mg_status mg_piece_at(const mg_model_list *l, uint32_t k, const int64_t *sym, mg_graph **out, mg_error *e);
 /* The extents of a value there; MG_BAD_INPUT where one is none. */
 mg_status mg_value_shape(const mg_model_list *l, const mg_value *v, const int64_t *sym, mg_shape *out, mg_error *e);
-uint32_t mg_value_find(const mg_model_list *l, const char *name, int64_t layer); /* an input, weight or state; 0: none */
+/* An input, weight or state; 0: none. */
+uint32_t mg_value_find(const mg_model_list *l, const char *name, int64_t layer);
 
 /* ----------------------------------------------------------------------------------------------- >>modelrun
    Reference evaluation: the list in float64, in order. */
 
-/* Where values are.  `data` is by value, dense row-major doubles: inputs and outputs at the sizes of the last step, weights at
-   theirs, states at those of `room`. */
+/* Where values are.  `data` is by value, dense row-major doubles: inputs and outputs at the sizes of the last step,
+   weights at theirs, states at those of `room`. */
 typedef struct mg_model_data {
   const mg_model_list *l;
   double **data;
@@ -326,7 +334,8 @@ typedef struct mg_model_data {
 enum { MG_MODEL_MAX_ELEMENTS = 1 << 26 }; /* that one step holds; MG_LIMIT beyond */
 
 /* Random weights and states; of states, room for these values of the symbols. */
-mg_status mg_model_data_new(const mg_model_list *l, const int64_t *room, uint64_t seed, mg_model_data **out, mg_error *e);
+mg_status mg_model_data_new(const mg_model_list *l, const int64_t *room, uint64_t seed, mg_model_data **out,
+                            mg_error *e);
 void mg_model_data_free(mg_model_data *d);
 
 /* A foreign kernel's launch: operands and results dense, sizes as the text gives them. */
@@ -343,20 +352,21 @@ typedef struct mg_foreign_call {
 typedef struct mg_model_config {
   uint64_t inputs;                    /* 0: inputs are in data; else the seed of random ones */
   const struct mg_model_plan *plan;   /* NULL: every value has memory of its own; else the plan's arena is used */
-  uint64_t order;                     /* with a plan: 0: as listed; else the seed of an order that its dependences allow */
+  uint64_t order; /* with a plan: 0: as listed; else the seed of an order that its dependences allow */
   double work;                        /* scalar operations that a step may take; 0: 2^36; MG_LIMIT beyond */
-  mg_status (*foreign)(void *user, const mg_foreign_call *c, mg_error *e); /* NULL: MG_UNSUPPORTED where one is launched */
+  /* NULL: MG_UNSUPPORTED where one is launched. */
+  mg_status (*foreign)(void *user, const mg_foreign_call *c, mg_error *e);
   void *user;
 } mg_model_config;
 
-/* One step: symbol s is sym[s].  States are updated, outputs are in d->data[l->output[k]].  On an error before the first launch
-   nothing has changed. */
+/* One step: symbol s is sym[s].  States are updated, outputs are in d->data[l->output[k]].  On an error before the
+   first launch nothing has changed. */
 mg_status mg_model_step(mg_model_data *d, const int64_t *sym, const mg_model_config *cfg, mg_error *e);
 
 /* ---------------------------------------------------------------------------------------------- >>modelplan
-   The memory of what is made, outputs included: storages that values share one after another, made once for all sizes within
-   the bounds.  A value takes a storage only where its size is shown to be at most the storage's, or at least it: the
-   storage grows then; what cannot be decided gets a storage of its own. */
+   The memory of what is made, outputs included: storages that values share one after another, made once for all sizes
+   within the bounds.  A value takes a storage only where its size is shown to be at most the storage's, or at least
+   it: the storage grows then; what cannot be decided gets a storage of its own. */
 
 typedef struct mg_model_plan {
   const mg_model_list *l;
@@ -373,8 +383,9 @@ enum { MG_MODEL_ALIGN = 256 };
 
 mg_status mg_model_plan_of(const mg_model_list *l, mg_model_plan **out, mg_error *e);
 void mg_model_plan_free(mg_model_plan *p);
-/* Decides again, from the launches alone and for all sizes within the bounds, that the plan is right: its launches are the list's, every
-   value is there from its making to its last reader, no two in one storage live at once, all fit.  MG_BAD_INPUT says what is not. */
+/* Decides again, from the launches alone and for all sizes within the bounds, that the plan is right: its launches
+   are the list's, every value is there from its making to its last reader, no two in one storage live at once, all
+   fit.  MG_BAD_INPUT says what is not. */
 mg_status mg_model_plan_check(const mg_model_plan *p, mg_error *e);
 /* Launches, storages, total. */
 mg_status mg_model_plan_print(const mg_model_plan *p, char **out, mg_error *e);
@@ -423,13 +434,16 @@ static void *mgi_arena(mg_graph *arena, size_t bytes, mg_error *e) {
   if (!p) mg_check(arena, e);
   return p;
 }
-static void *mgi_model_alloc(mg_model *m, size_t bytes) { return mgi_model_good(m) ? mgi_arena(m->arena, bytes, &m->err) : NULL; }
+static void *mgi_model_alloc(mg_model *m, size_t bytes) {
+  return mgi_model_good(m) ? mgi_arena(m->arena, bytes, &m->err) : NULL;
+}
 static const char *mgi_model_copy(mg_model *m, const char *s) {
   char *p = (char *)mgi_model_alloc(m, strlen(s) + 1);
   return p ? strcpy(p, s) : NULL;
 }
 static int mgi_model_word(const char *s) { /* what is no name in a model */
-  static const char *const words[] = {"model", "sym", "input", "weight", "state", "fn", "for", "match", "update", "extern", "return", "output", "floor", "ceil"};
+  static const char *const words[] = {"model", "sym",    "input",  "weight", "state",  "fn",    "for",
+                                      "match", "update", "extern", "return", "output", "floor", "ceil"};
   for (size_t k = 0; k < sizeof words / sizeof *words; k++)
     if (!strcmp(s, words[k])) return 1;
   for (int t = 0; t < MG_DTYPE_COUNT; t++)
@@ -440,7 +454,8 @@ static int mgi_model_word(const char *s) { /* what is no name in a model */
 static const char *mgi_model_name(mg_model *m, const char *s) {
   if (!mgi_model_good(m)) return NULL;
   if (!s || !mgi_good_name(s) || mgi_model_word(s)) {
-    mgi_model_err(m, MG_BAD_INPUT, "expected a name, found '%.40s'%s", s ? s : "(null)", s && mgi_good_name(s) ? ", which is a word of the text form" : "");
+    mgi_model_err(m, MG_BAD_INPUT, "expected a name, found '%.40s'%s", s ? s : "(null)",
+                  s && mgi_good_name(s) ? ", which is a word of the text form" : "");
     return NULL;
   }
   return mgi_model_copy(m, s);
@@ -458,7 +473,8 @@ void mg_model_free(mg_model *m) {
   if (m) mg_graph_free(m->arena);
 }
 mg_status mg_model_check(const mg_model *m, mg_error *e) {
-  if (m->err.status == MG_OK && (m->depth || m->open)) return mg_fail(e, MG_BAD_INPUT, m->name, "a loop or function is not ended");
+  if (m->err.status == MG_OK && (m->depth || m->open))
+    return mg_fail(e, MG_BAD_INPUT, m->name, "a loop or function is not ended");
   if (m->err.status == MG_OK && !m->n_outputs) return mg_fail(e, MG_BAD_INPUT, m->name, "a model has an output");
   if (e) *e = m->err;
   return m->err.status;
@@ -481,44 +497,63 @@ static mg_function *mgi_function_find(const mg_model *m, const char *name) {
 }
 /* 1, and an error, where the name is taken at the model's own level. */
 static int mgi_model_taken(mg_model *m, const char *name) {
-  const char *as = mgi_model_symbol_find(m, name) >= 0 ? "a symbol" : mgi_decl_find(m, name) ? "an input, weight or state" : mgi_function_find(m, name) ? "a function" : NULL;
+  const char *as = mgi_model_symbol_find(m, name) >= 0 ? "a symbol"
+                   : mgi_decl_find(m, name)            ? "an input, weight or state"
+                   : mgi_function_find(m, name)        ? "a function"
+                                                       : NULL;
   if (as) mgi_model_err(m, MG_BAD_INPUT, "'%s' is %s already", name, as);
   return as != NULL;
 }
 void mg_model_symbol_new(mg_model *m, const char *name, int64_t least, int64_t most, int device) {
   const char *copy = mgi_model_name(m, name);
   if (!copy || mgi_model_taken(m, copy)) return;
-  if (m->n_symbols == MG_MODEL_MAX_SYMBOLS) { mgi_model_err(m, MG_LIMIT, "a model has at most %d symbols", MG_MODEL_MAX_SYMBOLS); return; }
+  if (m->n_symbols == MG_MODEL_MAX_SYMBOLS) {
+    mgi_model_err(m, MG_LIMIT, "a model has at most %d symbols", MG_MODEL_MAX_SYMBOLS);
+    return;
+  }
   if (least < 1 || most < least || most > (int64_t)1 << 40) {
-    mgi_model_err(m, MG_BAD_INPUT, "%s: expected bounds 1 <= least <= most <= 2^40, found %lld..%lld", copy, (long long)least, (long long)most);
+    mgi_model_err(m, MG_BAD_INPUT, "%s: expected bounds 1 <= least <= most <= 2^40, found %lld..%lld", copy,
+                  (long long)least, (long long)most);
     return;
   }
   mg_model_symbol *s = &m->symbol[m->n_symbols++];
   s->name = copy, s->least = least, s->most = most, s->device = device;
 }
 /* Fills a signature; 0 and an error where something is missing. */
-static int mgi_sign(mg_model *m, mg_signature *s, const char *name, mg_dtype type, int rank, const mg_extent *const *dim) {
+static int mgi_sign(mg_model *m, mg_signature *s, const char *name, mg_dtype type, int rank,
+                    const mg_extent *const *dim) {
   if (!mgi_model_good(m)) return 0;
   memset(s, 0, sizeof *s);
   s->name = name, s->type = type, s->rank = rank, s->line = m->line, s->column = m->column;
   if ((unsigned)type >= MG_DTYPE_COUNT) { mgi_model_err(m, MG_BAD_INPUT, "unknown dtype %d", (int)type); return 0; }
-  if (rank < 1 || rank > MG_MAX_RANK) { mgi_model_err(m, MG_BAD_INPUT, "a tensor has rank 1 to %d, found %d", MG_MAX_RANK, rank); return 0; }
+  if (rank < 1 || rank > MG_MAX_RANK) {
+    mgi_model_err(m, MG_BAD_INPUT, "a tensor has rank 1 to %d, found %d", MG_MAX_RANK, rank);
+    return 0;
+  }
   for (int d = 0; d < rank; d++) {
     if (!dim[d]) { mgi_model_err(m, MG_BAD_INPUT, "dimension %d has no size", d); return 0; }
     s->dim[d] = dim[d];
   }
   return 1;
 }
-void mg_model_declare(mg_model *m, mg_value_kind kind, const char *name, int64_t count, mg_dtype type, int rank, const mg_extent *const *dim) {
+void mg_model_declare(mg_model *m, mg_value_kind kind, const char *name, int64_t count, mg_dtype type, int rank,
+                      const mg_extent *const *dim) {
   const char *copy = mgi_model_name(m, name);
   mg_model_decl *d = copy && !mgi_model_taken(m, copy) ? (mg_model_decl *)mgi_model_alloc(m, sizeof *d) : NULL;
   if (!d || !mgi_sign(m, &d->as, copy, type, rank, dim)) return;
-  if (kind != MG_VALUE_INPUT && kind != MG_VALUE_WEIGHT && kind != MG_VALUE_STATE) { mgi_model_err(m, MG_BAD_INPUT, "'%s' is an input, a weight or a state", copy); return; }
-  if (count < 0 || count > MG_MODEL_MAX_LAYERS || (count && kind == MG_VALUE_INPUT)) {
-    mgi_model_err(m, MG_BAD_INPUT, "'%s': expected 1 to %d of a weight or state, found %lld", copy, MG_MODEL_MAX_LAYERS, (long long)count);
+  if (kind != MG_VALUE_INPUT && kind != MG_VALUE_WEIGHT && kind != MG_VALUE_STATE) {
+    mgi_model_err(m, MG_BAD_INPUT, "'%s' is an input, a weight or a state", copy);
     return;
   }
-  if (m->n_decls++ == MG_MODEL_MAX_DECLS) { mgi_model_err(m, MG_LIMIT, "at most %d inputs, weights and states", MG_MODEL_MAX_DECLS); return; }
+  if (count < 0 || count > MG_MODEL_MAX_LAYERS || (count && kind == MG_VALUE_INPUT)) {
+    mgi_model_err(m, MG_BAD_INPUT, "'%s': expected 1 to %d of a weight or state, found %lld", copy, MG_MODEL_MAX_LAYERS,
+                  (long long)count);
+    return;
+  }
+  if (m->n_decls++ == MG_MODEL_MAX_DECLS) {
+    mgi_model_err(m, MG_LIMIT, "at most %d inputs, weights and states", MG_MODEL_MAX_DECLS);
+    return;
+  }
   d->kind = kind, d->count = count, d->as.state = kind == MG_VALUE_STATE;
   *m->last_decl = d, m->last_decl = &d->next;
 }
@@ -542,10 +577,19 @@ const mg_extent *mg_extent_name(mg_model *m, const char *name) {
 const mg_extent *mg_extent_of(mg_model *m, char kind, const mg_extent *a, const mg_extent *b, int64_t n) {
   const int by = kind == 'f' || kind == 'c', two = kind == '+' || kind == '-' || kind == '*';
   if (!mgi_model_good(m) || !a || (two && !b)) return NULL;
-  if (!by && !two) { mgi_model_err(m, MG_BAD_INPUT, "sizes are made by +, -, *, floor and ceil, found '%c'", kind); return NULL; }
-  if (by && n < 1) { mgi_model_err(m, MG_BAD_INPUT, "expected a divisor of 1 or more, found %lld", (long long)n); return NULL; }
+  if (!by && !two) {
+    mgi_model_err(m, MG_BAD_INPUT, "sizes are made by +, -, *, floor and ceil, found '%c'", kind);
+    return NULL;
+  }
+  if (by && n < 1) {
+    mgi_model_err(m, MG_BAD_INPUT, "expected a divisor of 1 or more, found %lld", (long long)n);
+    return NULL;
+  }
   const int weight = 1 + a->weight + (two ? b->weight : 0);
-  if (weight > MGI_EXTENT_WEIGHT) { mgi_model_err(m, MG_LIMIT, "a size has at most %d terms", MGI_EXTENT_WEIGHT); return NULL; }
+  if (weight > MGI_EXTENT_WEIGHT) {
+    mgi_model_err(m, MG_LIMIT, "a size has at most %d terms", MGI_EXTENT_WEIGHT);
+    return NULL;
+  }
   mg_extent *x = mgi_extent_new(m, kind);
   if (x) x->weight = weight, x->a = a, x->b = two ? b : NULL, x->n = by ? n : 0;
   return x;
@@ -566,7 +610,10 @@ mg_expr *mg_expr_op(mg_model *m, const char *op) {
   if (!mgi_model_good(m)) return NULL;
   if (!op || (!mg_op_find(op, strlen(op)) && strcmp(op, "cast"))) {
     const int fn = op && mgi_function_find(m, op);
-    mgi_model_err(m, MG_BAD_INPUT, fn ? "'%.40s' is a function: a call of it is the whole right side" : "'%.40s' is no operator, nor a function defined before", op ? op : "(null)");
+    mgi_model_err(m, MG_BAD_INPUT,
+                  fn ? "'%.40s' is a function: a call of it is the whole right side"
+                     : "'%.40s' is no operator, nor a function defined before",
+                  op ? op : "(null)");
     return NULL;
   }
   const char *copy = mgi_model_copy(m, op);
@@ -574,7 +621,8 @@ mg_expr *mg_expr_op(mg_model *m, const char *op) {
 }
 mg_expr *mg_expr_constant(mg_model *m, const char *text) {
   if (!mgi_model_good(m)) return NULL;
-  if (!text || !*text || strlen(text) > 64 || strspn(text, "0123456789abcdefghijklmnopqrstuvwxyzE+-./") != strlen(text)) {
+  if (!text || !*text || strlen(text) > 64 ||
+      strspn(text, "0123456789abcdefghijklmnopqrstuvwxyzE+-./") != strlen(text)) {
     mgi_model_err(m, MG_BAD_INPUT, "expected a constant such as 1/8, found '%.40s'", text ? text : "(null)");
     return NULL;
   }
@@ -583,7 +631,10 @@ mg_expr *mg_expr_constant(mg_model *m, const char *text) {
 }
 mg_expr *mg_expr_attribute(mg_model *m, const char *key, const mg_extent *size, mg_expr *constant) {
   if (!mgi_model_good(m) || !size == !constant || (constant && constant->kind != '#')) return NULL;
-  if (!key || !mgi_good_name(key)) { mgi_model_err(m, MG_BAD_INPUT, "expected an attribute, found '%.40s'", key ? key : "(null)"); return NULL; }
+  if (!key || !mgi_good_name(key)) {
+    mgi_model_err(m, MG_BAD_INPUT, "expected an attribute, found '%.40s'", key ? key : "(null)");
+    return NULL;
+  }
   const char *copy = mgi_model_copy(m, key);
   mg_expr *x = copy ? mgi_expr_new(m, '=', copy) : NULL;
   if (x) x->size = size, x->arg = constant;
@@ -591,7 +642,10 @@ mg_expr *mg_expr_attribute(mg_model *m, const char *key, const mg_extent *size, 
 }
 mg_expr *mg_expr_list(mg_model *m, int n, const mg_extent *const *size) {
   if (!mgi_model_good(m)) return NULL;
-  if (n < 1 || n > MG_MAX_RANK) { mgi_model_err(m, MG_BAD_INPUT, "a list has 1 to %d sizes, found %d", MG_MAX_RANK, n); return NULL; }
+  if (n < 1 || n > MG_MAX_RANK) {
+    mgi_model_err(m, MG_BAD_INPUT, "a list has 1 to %d sizes, found %d", MG_MAX_RANK, n);
+    return NULL;
+  }
   for (int k = 0; k < n; k++)
     if (!size[k]) return NULL;
   mg_expr *x = mgi_expr_new(m, '[', NULL);
@@ -601,7 +655,10 @@ mg_expr *mg_expr_list(mg_model *m, int n, const mg_extent *const *size) {
 }
 mg_expr *mg_expr_arg(mg_model *m, mg_expr *op, mg_expr *arg) {
   if (!mgi_model_good(m) || !op || !arg) return NULL;
-  if (op->kind != 'o' || arg->used || arg == op) { mgi_model_err(m, MG_BAD_INPUT, "an argument belongs to one operator"); return NULL; }
+  if (op->kind != 'o' || arg->used || arg == op) {
+    mgi_model_err(m, MG_BAD_INPUT, "an argument belongs to one operator");
+    return NULL;
+  }
   if (op->last) op->last->next = arg;
   else op->arg = arg;
   op->last = arg, arg->used = 1;
@@ -613,9 +670,18 @@ mg_expr *mg_expr_arg(mg_model *m, mg_expr *op, mg_expr *arg) {
 mg_function *mg_function_begin(mg_model *m, const char *name) {
   const char *copy = mgi_model_name(m, name);
   if (!copy || mgi_model_taken(m, copy)) return NULL;
-  if (mg_op_find(copy, strlen(copy)) || !strcmp(copy, "cast")) { mgi_model_err(m, MG_BAD_INPUT, "'%s' is an operator", copy); return NULL; }
-  if (m->open || m->depth) { mgi_model_err(m, MG_BAD_INPUT, "a function stands at the model's own level"); return NULL; }
-  if (m->n_functions++ == MG_MODEL_MAX_DECLS) { mgi_model_err(m, MG_LIMIT, "at most %d functions", MG_MODEL_MAX_DECLS); return NULL; }
+  if (mg_op_find(copy, strlen(copy)) || !strcmp(copy, "cast")) {
+    mgi_model_err(m, MG_BAD_INPUT, "'%s' is an operator", copy);
+    return NULL;
+  }
+  if (m->open || m->depth) {
+    mgi_model_err(m, MG_BAD_INPUT, "a function stands at the model's own level");
+    return NULL;
+  }
+  if (m->n_functions++ == MG_MODEL_MAX_DECLS) {
+    mgi_model_err(m, MG_LIMIT, "at most %d functions", MG_MODEL_MAX_DECLS);
+    return NULL;
+  }
   mg_function *f = (mg_function *)mgi_model_alloc(m, sizeof *f);
   if (!f) return NULL;
   f->name = copy, f->line = m->line, f->column = m->column;
@@ -626,16 +692,25 @@ void mg_function_param(mg_model *m, int state, const char *name, mg_dtype type, 
   mg_function *f = mgi_model_good(m) ? m->open : NULL;
   const char *copy = f ? mgi_model_name(m, name) : NULL;
   if (!copy) return;
-  if (f->n_params == MG_MODEL_MAX_PARAMS) { mgi_model_err(m, MG_LIMIT, "a function has at most %d parameters", MG_MODEL_MAX_PARAMS); return; }
+  if (f->n_params == MG_MODEL_MAX_PARAMS) {
+    mgi_model_err(m, MG_LIMIT, "a function has at most %d parameters", MG_MODEL_MAX_PARAMS);
+    return;
+  }
   for (int k = 0; k < f->n_params; k++)
-    if (!strcmp(f->param[k].name, copy)) { mgi_model_err(m, MG_BAD_INPUT, "'%s' is a parameter already", copy); return; }
+    if (!strcmp(f->param[k].name, copy)) {
+      mgi_model_err(m, MG_BAD_INPUT, "'%s' is a parameter already", copy);
+      return;
+    }
   if (!mgi_sign(m, &f->param[f->n_params], copy, type, rank, dim)) return;
   f->param[f->n_params++].state = state;
 }
 void mg_function_result(mg_model *m, mg_dtype type, int rank, const mg_extent *const *dim) {
   mg_function *f = mgi_model_good(m) ? m->open : NULL;
   if (!f) return;
-  if (f->n_results == MG_MAX_OUT) { mgi_model_err(m, MG_LIMIT, "a function has at most %d results", MG_MAX_OUT); return; }
+  if (f->n_results == MG_MAX_OUT) {
+    mgi_model_err(m, MG_LIMIT, "a function has at most %d results", MG_MAX_OUT);
+    return;
+  }
   if (mgi_sign(m, &f->result[f->n_results], NULL, type, rank, dim)) f->n_results++;
 }
 void mg_function_end(mg_model *m) {
@@ -653,7 +728,10 @@ static mg_step *mgi_step_new(mg_model *m, mg_step_kind kind, int n, const char *
   for (int k = 0; k < n; k++) {
     if (!(s->name[k] = mgi_model_name(m, name[k]))) return NULL;
     for (int j = 0; j < k; j++)
-      if (!strcmp(s->name[j], s->name[k])) { mgi_model_err(m, MG_BAD_INPUT, "'%s' is named twice", s->name[k]); return NULL; }
+      if (!strcmp(s->name[j], s->name[k])) {
+        mgi_model_err(m, MG_BAD_INPUT, "'%s' is named twice", s->name[k]);
+        return NULL;
+      }
   }
   *m->tail[m->depth] = s, m->tail[m->depth] = &s->next;
   return s;
@@ -666,7 +744,9 @@ mg_step *mg_step_let(mg_model *m, const char *name, mg_expr *value) {
 mg_step *mg_step_call(mg_model *m, int n, const char *const *name, const char *fn) {
   const mg_function *f = mgi_model_good(m) ? mgi_function_find(m, fn) : NULL;
   if (mgi_model_good(m) && !f) mgi_model_err(m, MG_BAD_INPUT, "'%.40s' is no function defined before", fn);
-  if (f && f->n_results != n) mgi_model_err(m, MG_BAD_INPUT, "%s has %d result%s, found %d name%s", f->name, f->n_results, f->n_results == 1 ? "" : "s", n, n == 1 ? "" : "s");
+  if (f && f->n_results != n)
+    mgi_model_err(m, MG_BAD_INPUT, "%s has %d result%s, found %d name%s", f->name, f->n_results,
+                  f->n_results == 1 ? "" : "s", n, n == 1 ? "" : "s");
   mg_step *s = f ? mgi_step_new(m, MG_STEP_CALL, n, name) : NULL;
   if (s) s->fn = f;
   return s;
@@ -679,7 +759,8 @@ static const char *mgi_model_quote(mg_model *m, const char *s) {
   mgi_model_err(m, MG_BAD_INPUT, "expected 1 to 200 printable characters without quotes and backslashes");
   return NULL;
 }
-mg_step *mg_step_foreign(mg_model *m, int n, const char *const *name, int library, const char *symbol, const char *file) {
+mg_step *mg_step_foreign(mg_model *m, int n, const char *const *name, int library, const char *symbol,
+                         const char *file) {
   mg_step *s = mgi_step_new(m, MG_STEP_FOREIGN, n, name);
   if (!s) return NULL;
   s->library = library, s->symbol = mgi_model_quote(m, symbol), s->file = file ? mgi_model_quote(m, file) : NULL;
@@ -702,12 +783,18 @@ mg_step *mg_step_return(mg_model *m) {
 }
 void mg_step_arg(mg_model *m, mg_step *s, const mg_expr *arg) {
   if (!mgi_model_good(m) || !s || !arg) return;
-  if (s->n_args == MG_MODEL_MAX_PARAMS) { mgi_model_err(m, MG_LIMIT, "at most %d operands", MG_MODEL_MAX_PARAMS); return; }
+  if (s->n_args == MG_MODEL_MAX_PARAMS) {
+    mgi_model_err(m, MG_LIMIT, "at most %d operands", MG_MODEL_MAX_PARAMS);
+    return;
+  }
   s->arg[s->n_args++] = arg;
 }
 void mg_step_size(mg_model *m, mg_step *s, const mg_extent *size) {
   if (!mgi_model_good(m) || !s || !size) return;
-  if (s->n_sizes == MG_MODEL_MAX_SYMBOLS) { mgi_model_err(m, MG_LIMIT, "at most %d sizes", MG_MODEL_MAX_SYMBOLS); return; }
+  if (s->n_sizes == MG_MODEL_MAX_SYMBOLS) {
+    mgi_model_err(m, MG_LIMIT, "at most %d sizes", MG_MODEL_MAX_SYMBOLS);
+    return;
+  }
   s->size[s->n_sizes++] = size;
 }
 void mg_step_result(mg_model *m, mg_step *s, mg_dtype type, int rank, const mg_extent *const *dim) {
@@ -732,7 +819,10 @@ void mg_step_scratch(mg_model *m, mg_step *s, const mg_extent *bytes) {
 }
 mg_step *mg_for_begin(mg_model *m, const char *name, const mg_extent *turns) {
   if (!turns) return NULL;
-  if (mgi_model_good(m) && m->depth + 1 == MGI_MAX_NEST) { mgi_model_err(m, MG_LIMIT, "loops nest at most %d deep", MGI_MAX_NEST - 1); return NULL; }
+  if (mgi_model_good(m) && m->depth + 1 == MGI_MAX_NEST) {
+    mgi_model_err(m, MG_LIMIT, "loops nest at most %d deep", MGI_MAX_NEST - 1);
+    return NULL;
+  }
   mg_step *s = mgi_step_new(m, MG_STEP_FOR, 1, &name);
   if (s) s->at = turns, m->tail[++m->depth] = &s->body;
   return s;
@@ -756,11 +846,14 @@ void mg_model_output(mg_model *m, const mg_expr *value) {
      declare   = ("input" | "weight" | "state") NAME ["[" INT "]"] {"," ..} ":" type
      type      = dtype "[" size {"," size} "]"
      fn        = "fn" NAME "(" NAME ":" ["state"] type {"," ..} ")" ":" type {"," type} "{" {statement} "}"
-     statement = NAME {"," NAME} "=" (expr | fn "(" [expr {"," expr}] ")" | foreign)  |  "update" value "at" size "=" expr
+     statement = NAME {"," NAME} "=" (expr | fn "(" [expr {"," expr}] ")" | foreign)
+               | "update" value "at" size "=" expr
                | "match" value ":" type  |  "for" NAME "=" size "{" {statement} "}"  |  "return" expr {"," expr}
-     foreign   = "extern" ("user" QUOTED ["in" QUOTED] | "library" QUOTED) "(" [expr {"," expr}] [";" size {"," size}] ")"
-                 ":" result {"," result} ["scratch" size]             result = type | "in" NAME
-     expr      = value | OP "(" [argument {"," argument}] ")"      argument = expr | constant | dtype | list | NAME "=" (size | constant)
+     foreign   = "extern" ("user" QUOTED ["in" QUOTED] | "library" QUOTED)
+                 "(" [expr {"," expr}] [";" size {"," size}] ")" ":" result {"," result} ["scratch" size]
+     result    = type | "in" NAME
+     expr      = value | OP "(" [argument {"," argument}] ")"
+     argument  = expr | constant | dtype | list | NAME "=" (size | constant)
      value     = NAME ["[" size "]"]                               list = "[" size {"," size} "]"
      size      = ["-"] product {("+" | "-") product}               product = factor {"*" factor}
      factor    = INT | NAME | "(" size ")" | ("floor" | "ceil") "(" product "/" INT ")" */
@@ -823,7 +916,8 @@ static const mg_extent *mgi_read_size(mgi_reader *R) {
   const int line = R->P.line, column = R->P.column, minus = mgi_accept(&R->P, "-");
   const mg_extent *x = mgi_read_product(R);
   mgi_back(R, line, column);
-  if (minus && x) x = x->kind == 'i' ? mg_extent_int(R->m, -x->n) : mg_extent_of(R->m, '-', mg_extent_int(R->m, 0), x, 0);
+  if (minus && x)
+    x = x->kind == 'i' ? mg_extent_int(R->m, -x->n) : mg_extent_of(R->m, '-', mg_extent_int(R->m, 0), x, 0);
   while (mgi_well(R) && (mgi_is(&R->P, "+") || mgi_is(&R->P, "-"))) {
     const char kind = *R->P.start;
     mgi_next(&R->P);
@@ -861,7 +955,10 @@ static mg_expr *mgi_read_constant(mgi_reader *R) {
     if (k == 1 && !mgi_accept(P, "/")) break;
     if (k == 1) { text[n++] = '/'; continue; }
     if (!sign && P->tok != MGI_NUMBER) { mgi_expected(P, "a number"); return NULL; }
-    if (P->len > 24) { mgi_perr(P, MG_BAD_INPUT, "a number has at most 24 characters, found %zu", P->len); return NULL; }
+    if (P->len > 24) {
+      mgi_perr(P, MG_BAD_INPUT, "a number has at most 24 characters, found %zu", P->len);
+      return NULL;
+    }
     memcpy(text + n, P->start, P->len), n += P->len;
     mgi_next(P);
     k -= sign;
@@ -943,7 +1040,10 @@ static int mgi_read_quoted(mgi_reader *R, char text[201]) {
   if (!mgi_is(P, "\"")) { mgi_expected(P, "a name in quotes"); return 0; }
   const char *from = P->p;
   while (from + n < P->end && from[n] != '"' && from[n] != '\n') n++;
-  if (from + n == P->end || from[n] == '\n' || n > 200) { mgi_perr(P, MG_BAD_INPUT, "expected the closing quote within 200 characters of this line"); return 0; }
+  if (from + n == P->end || from[n] == '\n' || n > 200) {
+    mgi_perr(P, MG_BAD_INPUT, "expected the closing quote within 200 characters of this line");
+    return 0;
+  }
   memcpy(text, from, n);
   text[n] = 0;
   if (strlen(text) != n) { mgi_perr(P, MG_BAD_INPUT, "expected printable characters, found byte 0x00"); return 0; }
@@ -991,7 +1091,9 @@ static void mgi_read_foreign(mgi_reader *R, int n, const char *const *name, int 
     if (mgi_well(R)) mg_step_scratch(R->m, s, x);
   }
   mgi_back(R, line, column);
-  if (mgi_well(R) && s->n_results != n) mgi_model_err(R->m, MG_BAD_INPUT, "%d name%s for %d result%s", n, n == 1 ? "" : "s", s->n_results, s->n_results == 1 ? "" : "s");
+  if (mgi_well(R) && s->n_results != n)
+    mgi_model_err(R->m, MG_BAD_INPUT, "%d name%s for %d result%s", n, n == 1 ? "" : "s", s->n_results,
+                  s->n_results == 1 ? "" : "s");
   mgi_well(R);
 }
 
@@ -1053,7 +1155,8 @@ static void mgi_read_statement(mgi_reader *R) {
     char fn[65];
     const mgi_parser save = *P;
     mgi_back(R, line, column);
-    if (mgi_name(P, fn, "a value, an operator, a function or extern") && mgi_is(P, "(") && mgi_function_find(R->m, fn)) {
+    if (mgi_name(P, fn, "a value, an operator, a function or extern") && mgi_is(P, "(") &&
+        mgi_function_find(R->m, fn)) {
       mg_step *s = mg_step_call(R->m, n, names, fn);
       mgi_next(P);
       if (mgi_well(R)) mgi_read_operands(R, s, ")", NULL);
@@ -1095,7 +1198,8 @@ static void mgi_read_declaration(mgi_reader *R, mg_value_kind kind) {
   } while (!P->failed && mgi_accept(P, ","));
   mgi_expect(P, ":");
   const mg_dtype type = mgi_read_type(R, &rank, dim);
-  for (int k = 0; k < n && mgi_well(R); k++) mgi_back(R, line[k], column[k]), mg_model_declare(R->m, kind, name[k], count[k], type, rank, dim);
+  for (int k = 0; k < n && mgi_well(R); k++)
+    mgi_back(R, line[k], column[k]), mg_model_declare(R->m, kind, name[k], count[k], type, rank, dim);
 }
 static void mgi_read_symbol(mgi_reader *R) {
   mgi_parser *P = &R->P;
@@ -1140,7 +1244,8 @@ static void mgi_read_function(mgi_reader *R) {
   if (mgi_well(R)) mg_function_end(R->m);
 }
 
-mg_status mg_model_parse(const char *text, size_t len, const char *where, const mg_config *cfg, mg_model **out, mg_error *e) {
+mg_status mg_model_parse(const char *text, size_t len, const char *where, const mg_config *cfg, mg_model **out,
+                         mg_error *e) {
   mgi_reader R;
   mgi_parser *P = &R.P;
   mg_error local;
@@ -1279,7 +1384,8 @@ mg_status mg_model_print(const mg_model *m, char **out, mg_error *e) {
   memset(&t, 0, sizeof t);
   mgi_putf(&t, "model %s\n", m->name);
   for (int k = 0; k < m->n_symbols; k++)
-    mgi_putf(&t, "sym %s in %lld..%lld%s\n", m->symbol[k].name, (long long)m->symbol[k].least, (long long)m->symbol[k].most, m->symbol[k].device ? " device" : "");
+    mgi_putf(&t, "sym %s in %lld..%lld%s\n", m->symbol[k].name, (long long)m->symbol[k].least,
+             (long long)m->symbol[k].most, m->symbol[k].device ? " device" : "");
   for (const mg_model_decl *d = m->decls; d; d = d->next) {
     mgi_putf(&t, "%s %s", kind[d->kind], d->as.name);
     if (d->count) mgi_putf(&t, "[%lld]", (long long)d->count);
@@ -1301,11 +1407,12 @@ mg_status mg_model_print(const mg_model *m, char **out, mg_error *e) {
 }
 
 /* -------------------------------------------------------------------------------------------------- >>listing
-   One pass runs through the statements as they would be executed, with names bound to values and sizes.  A call opens a frame
-   of its own: its parameters and the sizes that they bind.  Within a loop a name from outside keeps type and shape.
-   Shapes follow the table's rules, over sizes (mgi_infer); every new piece is then built as a program at the symbols' least and
-   greatest values, where its shape must be the same, and so again at each value that is run.
-   Bounds: MG_MODEL_MAX_STEPS statements, calls MGI_MAX_NEST deep, MGI_PIECE_NODES a statement, MGI_PIECES, MGI_NAMES in sight. */
+   One pass runs through the statements as they would be executed, with names bound to values and sizes.  A call opens
+   a frame of its own: its parameters and the sizes that they bind.  Within a loop a name from outside keeps type and
+   shape. Shapes follow the table's rules, over sizes (mgi_infer); every new piece is then built as a program at the
+   symbols' least and greatest values, where its shape must be the same, and so again at each value that is run.
+   Bounds: MG_MODEL_MAX_STEPS statements, calls MGI_MAX_NEST deep, MGI_PIECE_NODES a statement, MGI_PIECES, MGI_NAMES
+   in sight. */
 
 enum { MGI_PIECE_NODES = 256, MGI_PIECES = 8192, MGI_NAMES = 4096 };
 
@@ -1364,7 +1471,8 @@ static const char *mgi_size_text(const mg_sizes *sizes, mg_size s, char *buf, si
 static const char *mgi_dims_text(const mg_sizes *sizes, int rank, const mg_size *dim, char *buf, size_t n) {
   char one[64];
   size_t k = 0;
-  for (int d = 0; d < rank && k < n; d++) k += (size_t)snprintf(buf + k, n - k, "%s%s", d ? ", " : "[", mgi_size_text(sizes, dim[d], one, sizeof one));
+  for (int d = 0; d < rank && k < n; d++)
+    k += (size_t)snprintf(buf + k, n - k, "%s%s", d ? ", " : "[", mgi_size_text(sizes, dim[d], one, sizeof one));
   if (k < n) snprintf(buf + k, n - k, "]");
   return buf;
 }
@@ -1373,7 +1481,8 @@ static mg_size mgi_size_made(mgi_lister *L, mg_size s, int line, int column) {
   mg_error e;
   if (s || !mgi_listing(L)) return s;
   const mg_status why = mg_sizes_error(L->l->sizes, &e);
-  mgi_list_err(L, why != MG_OK ? why : MG_LIMIT, line, column, "%s", why != MG_OK ? e.msg : "the size passes the limits of sizes");
+  mgi_list_err(L, why != MG_OK ? why : MG_LIMIT, line, column, "%s",
+               why != MG_OK ? e.msg : "the size passes the limits of sizes");
   return 0;
 }
 /* 1 if s is the same number at all values, which is then in *n. */
@@ -1392,7 +1501,10 @@ static mgi_binding *mgi_find(mgi_lister *L, const char *name) {
 static mgi_binding *mgi_bind(mgi_lister *L, const char *name, int line, int column) {
   static const mgi_binding none = {NULL, 0, 0, 0, 0, 0, 0};
   if (!mgi_listing(L)) return NULL;
-  if (L->n == MGI_NAMES) { mgi_list_err(L, MG_LIMIT, line, column, "at most %d names are in sight", MGI_NAMES); return NULL; }
+  if (L->n == MGI_NAMES) {
+    mgi_list_err(L, MG_LIMIT, line, column, "at most %d names are in sight", MGI_NAMES);
+    return NULL;
+  }
   mgi_binding *b = &L->b[L->n++];
   *b = none;
   b->name = name, b->depth = L->loops;
@@ -1410,16 +1522,23 @@ static mg_size mgi_extent_size(mgi_lister *L, const mg_extent *x) {
       const int k = mgi_model_symbol_find(L->m, x->name);
       if (is && is->size) return is->size;
       if (!is && k >= 0) return L->symbol[k];
-      mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, is ? "expected a size, found '%s', a tensor" : "'%s' is no size here", x->name);
+      mgi_list_err(L, MG_BAD_INPUT, x->line, x->column,
+                   is ? "expected a size, found '%s', a tensor" : "'%s' is no size here", x->name);
       return 0;
     }
     case 'f': case 'c':
       a = mgi_extent_size(L, x->a);
-      return a ? mgi_size_made(L, x->kind == 'f' ? mg_size_floor(S, a, x->n) : mg_size_ceil(S, a, x->n), x->line, x->column) : 0;
+      return a ? mgi_size_made(L, x->kind == 'f' ? mg_size_floor(S, a, x->n) : mg_size_ceil(S, a, x->n), x->line,
+                               x->column)
+               : 0;
     default:
       a = mgi_extent_size(L, x->a), b = mgi_extent_size(L, x->b);
       if (!a || !b) return 0;
-      return mgi_size_made(L, x->kind == '+' ? mg_size_add(S, a, b) : x->kind == '-' ? mg_size_sub(S, a, b) : mg_size_mul(S, a, b), x->line, x->column);
+      return mgi_size_made(L,
+                           x->kind == '+'   ? mg_size_add(S, a, b)
+                           : x->kind == '-' ? mg_size_sub(S, a, b)
+                                            : mg_size_mul(S, a, b),
+                           x->line, x->column);
   }
 }
 /* A number that may not hang on symbols. */
@@ -1427,7 +1546,9 @@ static int64_t mgi_extent_number(mgi_lister *L, const mg_extent *x, const char *
   char text[64];
   int64_t n = 0;
   const mg_size s = mgi_extent_size(L, x);
-  if (s && !mgi_size_number(L->l->sizes, s, &n)) mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "expected a number for %s, found %s", what, mgi_size_text(L->l->sizes, s, text, sizeof text));
+  if (s && !mgi_size_number(L->l->sizes, s, &n))
+    mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "expected a number for %s, found %s", what,
+                 mgi_size_text(L->l->sizes, s, text, sizeof text));
   return n;
 }
 
@@ -1449,11 +1570,13 @@ mg_status mg_value_shape(const mg_model_list *l, const mg_value *v, const int64_
     const mg_status s = mg_size_at(l->sizes, v->dim[d], sym, &out->dim[d], e);
     if (s != MG_OK) return s;
     if (out->dim[d] < 1 || out->dim[d] > (int64_t)1 << 40)
-      return mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' dimension %d: expected 1 to 2^40 elements, found %s = %lld", v->name ? v->name : "a result", d,
-                     mgi_size_text(l->sizes, v->dim[d], text, sizeof text), (long long)out->dim[d]);
+      return mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' dimension %d: expected 1 to 2^40 elements, found %s = %lld",
+                     v->name ? v->name : "a result", d, mgi_size_text(l->sizes, v->dim[d], text, sizeof text),
+                     (long long)out->dim[d]);
   }
   const int64_t n = mg_shape_elements(out);
-  if (n < 0 || n > (int64_t)1 << 40) return mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' has more than 2^40 elements", v->name ? v->name : "a result");
+  if (n < 0 || n > (int64_t)1 << 40)
+    return mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' has more than 2^40 elements", v->name ? v->name : "a result");
   return MG_OK;
 }
 static uint32_t mgi_value_new(mgi_lister *L, const mg_value *like, int line, int column) {
@@ -1463,7 +1586,10 @@ static uint32_t mgi_value_new(mgi_lister *L, const mg_value *like, int line, int
   if (!p || !mgi_listing(L)) return 0;
   L->l->value = p;
   for (int k = 0; k < 2; k++)
-    if (mg_value_shape(L->l, like, k ? L->most : L->least, &s, &e) != MG_OK) { mgi_list_err(L, e.status, line, column, "%s", e.msg); return 0; }
+    if (mg_value_shape(L->l, like, k ? L->most : L->least, &s, &e) != MG_OK) {
+      mgi_list_err(L, e.status, line, column, "%s", e.msg);
+      return 0;
+    }
   p += L->l->n_values;
   *p = *like;
   if (p->kind == MG_VALUE_MADE) {
@@ -1495,21 +1621,42 @@ static uint32_t mgi_resolve(mgi_lister *L, const mg_expr *x, const mgi_binding *
   int64_t which = 0;
   const mgi_binding *b = mgi_find(L, x->name);
   if (!b || b->size) {
-    mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, b ? "expected a tensor, found '%s', a size" : "'%s' is not defined here", x->name);
+    mgi_list_err(L, MG_BAD_INPUT, x->line, x->column,
+                 b ? "expected a tensor, found '%s', a size" : "'%s' is not defined here", x->name);
     return 0;
   }
-  if (x->size && !b->count) mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' is one tensor: expected no [..]", x->name);
-  if (!x->size && b->count) mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' is %lld tensors: expected %s[..]", x->name, (long long)b->count, x->name);
+  if (x->size && !b->count)
+    mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' is one tensor: expected no [..]", x->name);
+  if (!x->size && b->count)
+    mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' is %lld tensors: expected %s[..]", x->name,
+                 (long long)b->count, x->name);
   if (x->size) which = mgi_extent_number(L, x->size, "which of several");
   if (mgi_listing(L) && x->size && (which < 0 || which >= b->count))
-    mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' has 0 to %lld, found %lld", x->name, (long long)b->count - 1, (long long)which);
+    mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' has 0 to %lld, found %lld", x->name,
+                 (long long)b->count - 1, (long long)which);
   if (bound) *bound = b;
   return mgi_listing(L) ? b->value + (uint32_t)which : 0;
 }
 
+/* --------------------------------------------------------------------------------------------------- >>pieces
+   What a statement's operators make: shapes by the table's rules, over sizes instead of numbers, then the piece as a
+   program in mirage.h's text form at given values, which mirage.h parses: what it refuses is refused here in its words. */
+
 /* The rule of a row, as its column `shape` names it. */
-enum { MGI_RULE_SAME, MGI_RULE_MATMUL, MGI_RULE_REDUCE, MGI_RULE_REPEAT, MGI_RULE_RESHAPE, MGI_RULE_TRANSPOSE, MGI_RULE_CONCAT,
-       MGI_RULE_CONCAT_MATMUL, MGI_RULE_SLICE, MGI_RULE_GATHER, MGI_RULE_ARGMAX, MGI_RULE_USER };
+enum {
+  MGI_RULE_SAME,
+  MGI_RULE_MATMUL,
+  MGI_RULE_REDUCE,
+  MGI_RULE_REPEAT,
+  MGI_RULE_RESHAPE,
+  MGI_RULE_TRANSPOSE,
+  MGI_RULE_CONCAT,
+  MGI_RULE_CONCAT_MATMUL,
+  MGI_RULE_SLICE,
+  MGI_RULE_GATHER,
+  MGI_RULE_ARGMAX,
+  MGI_RULE_USER
+};
 static int mgi_rule(mg_opcode op) {
   if (op == MG_OP_NONE || mg_op_row(op)->elementwise) return MGI_RULE_SAME; /* a cast is no row */
   switch (op) {
@@ -1526,7 +1673,8 @@ static int mgi_is_one(const mgi_lister *L, mg_size s) {
   return mgi_size_number(L->l->sizes, s, &n) && n == 1;
 }
 /* NumPy broadcasting of all dimensions but the last `tail`. */
-static int mgi_broadcast_sizes(mgi_lister *L, const mg_expr *x, const mgi_dims *a, const mgi_dims *b, int tail, mgi_dims *out) {
+static int mgi_broadcast_sizes(mgi_lister *L, const mg_expr *x, const mgi_dims *a, const mgi_dims *b, int tail,
+                               mgi_dims *out) {
   char ta[120], tb[120];
   const int ra = a->rank - tail, rb = b->rank - tail, r = ra > rb ? ra : rb;
   mgi_dims o;
@@ -1535,8 +1683,10 @@ static int mgi_broadcast_sizes(mgi_lister *L, const mg_expr *x, const mgi_dims *
   for (int k = 1; k <= r; k++) {
     const mg_size p = k <= ra ? a->dim[ra - k] : 0, q = k <= rb ? b->dim[rb - k] : 0;
     if (p && q && p != q && !mgi_is_one(L, p) && !mgi_is_one(L, q)) {
-      mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "%s: shapes %s and %s do not broadcast: their sizes %d from the right are not known to be equal", x->name,
-                   mgi_dims_text(L->l->sizes, a->rank, a->dim, ta, sizeof ta), mgi_dims_text(L->l->sizes, b->rank, b->dim, tb, sizeof tb), k + tail);
+      mgi_list_err(L, MG_BAD_INPUT, x->line, x->column,
+                   "%s: shapes %s and %s do not broadcast: their sizes %d from the right are not known to be equal",
+                   x->name, mgi_dims_text(L->l->sizes, a->rank, a->dim, ta, sizeof ta),
+                   mgi_dims_text(L->l->sizes, b->rank, b->dim, tb, sizeof tb), k + tail);
       return 0;
     }
     o.dim[r - k] = !p || (q && mgi_is_one(L, p)) ? q : p;
@@ -1548,8 +1698,10 @@ static int mgi_matmul_sizes(mgi_lister *L, const mg_expr *x, const mgi_dims *a, 
   char ta[120], tb[120];
   if (a->rank < 2 || b->rank < 2) return L->vague = 1, 0;
   if (a->dim[a->rank - 1] != b->dim[b->rank - 2]) {
-    mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "%s: the last size of %s and the last but one of %s are not known to be equal", x->name,
-                 mgi_dims_text(L->l->sizes, a->rank, a->dim, ta, sizeof ta), mgi_dims_text(L->l->sizes, b->rank, b->dim, tb, sizeof tb));
+    mgi_list_err(L, MG_BAD_INPUT, x->line, x->column,
+                 "%s: the last size of %s and the last but one of %s are not known to be equal", x->name,
+                 mgi_dims_text(L->l->sizes, a->rank, a->dim, ta, sizeof ta),
+                 mgi_dims_text(L->l->sizes, b->rank, b->dim, tb, sizeof tb));
     return 0;
   }
   if (!mgi_broadcast_sizes(L, x, a, b, 2, out)) return 0;
@@ -1564,14 +1716,16 @@ static mg_size mgi_elements(mgi_lister *L, const mgi_dims *a) {
 }
 
 /* The shape of operator x over operands in[0..n), with its attributes dim, count `times`, and list. */
-static int mgi_infer_op(mgi_lister *L, const mg_expr *x, int n, const mgi_dims *in, int64_t dim, mg_size times, const mgi_dims *list, mgi_dims *out) {
+static int mgi_infer_op(mgi_lister *L, const mg_expr *x, int n, const mgi_dims *in, int64_t dim, mg_size times,
+                        const mgi_dims *list, mgi_dims *out) {
   char ta[120], tb[120];
   const mg_opcode op = mg_op_find(x->name, strlen(x->name));
   const int rule = mgi_rule(op);
   mg_sizes *S = L->l->sizes;
   *out = in[0];
   if (rule == MGI_RULE_USER) return L->user = 1;
-  if (rule == MGI_RULE_REDUCE || rule == MGI_RULE_ARGMAX || rule == MGI_RULE_REPEAT || rule == MGI_RULE_CONCAT || rule == MGI_RULE_SLICE) {
+  if (rule == MGI_RULE_REDUCE || rule == MGI_RULE_ARGMAX || rule == MGI_RULE_REPEAT || rule == MGI_RULE_CONCAT ||
+      rule == MGI_RULE_SLICE) {
     if (dim < 0) dim += in[0].rank;
     if (dim < 0 || dim >= in[0].rank) return L->vague = 1, 0;
   }
@@ -1590,7 +1744,8 @@ static int mgi_infer_op(mgi_lister *L, const mg_expr *x, int n, const mgi_dims *
       if (!list->rank) return L->vague = 1, 0;
       if (!mgi_size_made(L, before, x->line, x->column) || !mgi_size_made(L, after, x->line, x->column)) return 0;
       if (before != after) {
-        mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "reshape: %s and %s are not known to have as many elements", mgi_dims_text(S, in[0].rank, in[0].dim, ta, sizeof ta),
+        mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "reshape: %s and %s are not known to have as many elements",
+                     mgi_dims_text(S, in[0].rank, in[0].dim, ta, sizeof ta),
                      mgi_dims_text(S, list->rank, list->dim, tb, sizeof tb));
         return 0;
       }
@@ -1610,8 +1765,10 @@ static int mgi_infer_op(mgi_lister *L, const mg_expr *x, int n, const mgi_dims *
       for (int d = 0; d < in[0].rank; d++) {
         if (d == dim) out->dim[d] = mg_size_add(S, in[0].dim[d], in[1].dim[d]);
         else if (in[0].dim[d] != in[1].dim[d]) {
-          mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "concat: shapes %s and %s are not known to agree but along dimension %lld",
-                       mgi_dims_text(S, in[0].rank, in[0].dim, ta, sizeof ta), mgi_dims_text(S, in[1].rank, in[1].dim, tb, sizeof tb), (long long)dim);
+          mgi_list_err(L, MG_BAD_INPUT, x->line, x->column,
+                       "concat: shapes %s and %s are not known to agree but along dimension %lld",
+                       mgi_dims_text(S, in[0].rank, in[0].dim, ta, sizeof ta),
+                       mgi_dims_text(S, in[1].rank, in[1].dim, tb, sizeof tb), (long long)dim);
           return 0;
         }
       }
@@ -1626,7 +1783,8 @@ static int mgi_infer_op(mgi_lister *L, const mg_expr *x, int n, const mgi_dims *
   for (int d = 0; d < out->rank; d++)
     if (!out->dim[d]) {
       if (mg_sizes_error(S, NULL) == MG_OK) L->vague = 1; /* an attribute is missing */
-      else mgi_list_err(L, MG_LIMIT, x->line, x->column, "%s: a size of the result passes the limits of sizes", x->name);
+      else
+        mgi_list_err(L, MG_LIMIT, x->line, x->column, "%s: a size of the result passes the limits of sizes", x->name);
       return 0;
     }
   return 1;
@@ -1640,14 +1798,19 @@ static int mgi_infer(mgi_lister *L, const mg_expr *x, mgi_dims *out) {
   int n = 0, good = 1;
   memset(out, 0, sizeof *out);
   memset(&list, 0, sizeof list);
-  if (++L->nodes > MGI_PIECE_NODES) mgi_list_err(L, MG_LIMIT, x->line, x->column, "a statement has at most %d operators, operands and attributes", MGI_PIECE_NODES);
+  if (++L->nodes > MGI_PIECE_NODES)
+    mgi_list_err(L, MG_LIMIT, x->line, x->column, "a statement has at most %d operators, operands and attributes",
+                 MGI_PIECE_NODES);
   if (!mgi_listing(L)) return 0;
   if (x->kind == 'v') {
     const uint32_t v = mgi_resolve(L, x, NULL);
     int k = 0;
     if (!v) return 0;
     while (k < L->piece.n_in && L->in[k] != v) k++;
-    if (k == MG_MAX_IN) { mgi_list_err(L, MG_LIMIT, x->line, x->column, "a statement reads at most %d tensors", MG_MAX_IN); return 0; }
+    if (k == MG_MAX_IN) {
+      mgi_list_err(L, MG_LIMIT, x->line, x->column, "a statement reads at most %d tensors", MG_MAX_IN);
+      return 0;
+    }
     if (k == L->piece.n_in) L->in[k] = v, L->piece.in[k] = L->l->value[v], L->piece.n_in++;
     L->operand[L->piece.n_operands++] = (uint8_t)k;
     out->rank = L->piece.in[k].rank;
@@ -1673,14 +1836,24 @@ static int mgi_infer(mgi_lister *L, const mg_expr *x, mgi_dims *out) {
       n++;
     }
   }
-  if (L->nodes > MGI_PIECE_NODES) mgi_list_err(L, MG_LIMIT, x->line, x->column, "a statement has at most %d operators, operands and attributes", MGI_PIECE_NODES);
+  if (L->nodes > MGI_PIECE_NODES)
+    mgi_list_err(L, MG_LIMIT, x->line, x->column, "a statement has at most %d operators, operands and attributes",
+                 MGI_PIECE_NODES);
   if (!mgi_listing(L) || !good) return 0;
   if (!n || n > MOST) return L->vague = 1, 0;
   return mgi_infer_op(L, x, n, in, dim, times, &list, out);
 }
 
 /* The piece as text, at these values; counters run along the expression as mgi_infer did. */
-typedef struct mgi_piece_writer { const mg_model_list *l; const mg_piece *p; const int64_t *sym; uint32_t operand, size; mgi_text t; mg_status s; mg_error *e; } mgi_piece_writer;
+typedef struct mgi_piece_writer {
+  const mg_model_list *l;
+  const mg_piece *p;
+  const int64_t *sym;
+  uint32_t operand, size;
+  mgi_text t;
+  mg_status s;
+  mg_error *e;
+} mgi_piece_writer;
 static void mgi_piece_size(mgi_piece_writer *W) {
   int64_t n = 0;
   if (W->s == MG_OK) W->s = mg_size_at(W->l->sizes, W->p->size[W->size++], W->sym, &n, W->e);
@@ -1704,7 +1877,8 @@ static void mgi_piece_expr(mgi_piece_writer *W, const mg_expr *x) {
   for (const mg_expr *a = x->arg; a; a = a->next) mgi_puts(&W->t, a == x->arg ? "" : ", "), mgi_piece_expr(W, a);
   mgi_puts(&W->t, ")");
 }
-static mg_status mgi_piece_build(const mg_model_list *l, const mg_piece *p, const int64_t *sym, mg_graph **out, mg_error *e) {
+static mg_status mgi_piece_build(const mg_model_list *l, const mg_piece *p, const int64_t *sym, mg_graph **out,
+                                 mg_error *e) {
   mgi_piece_writer W;
   mg_shape s;
   *out = NULL;
@@ -1738,7 +1912,8 @@ mg_status mg_piece_at(const mg_model_list *l, uint32_t k, const int64_t *sym, mg
   if (same) return MG_OK;
   mg_graph_free(*out);
   *out = NULL;
-  return mg_fail(e, MG_UNSUPPORTED, l->m->name, "%s: its shape is deduced as %s, and is another at these sizes", p->expr->name, mgi_dims_text(l->sizes, p->out.rank, p->out.dim, ta, sizeof ta));
+  return mg_fail(e, MG_UNSUPPORTED, l->m->name, "%s: its shape is deduced as %s, and is another at these sizes",
+                 p->expr->name, mgi_dims_text(l->sizes, p->out.rank, p->out.dim, ta, sizeof ta));
 }
 
 static uint64_t mgi_piece_mix(uint64_t h, uint64_t v) { return (h ^ v) * 0x100000001b3u ^ (h >> 29); }
@@ -1773,12 +1948,16 @@ static uint32_t mgi_piece_of(mgi_lister *L, const mg_expr *x, const mgi_dims *di
   p->hash = h;
   for (uint32_t k = 0; k < l->n_pieces; k++) {
     const mg_piece *q = &l->piece[k];
-    int same = q->hash == h && q->n_in == p->n_in && q->n_operands == p->n_operands && q->n_sizes == p->n_sizes && mgi_expr_equal(q->expr, x) &&
-               !memcmp(q->operand, L->operand, p->n_operands) && (!p->n_sizes || !memcmp(q->size, L->size, p->n_sizes * sizeof *L->size));
+    int same = q->hash == h && q->n_in == p->n_in && q->n_operands == p->n_operands && q->n_sizes == p->n_sizes &&
+               mgi_expr_equal(q->expr, x) && !memcmp(q->operand, L->operand, p->n_operands) &&
+               (!p->n_sizes || !memcmp(q->size, L->size, p->n_sizes * sizeof *L->size));
     for (int i = 0; same && i < p->n_in; i++) same = mgi_value_alike(&q->in[i], &p->in[i]);
     if (same) return k;
   }
-  if (l->n_pieces == MGI_PIECES) { mgi_list_err(L, MG_LIMIT, x->line, x->column, "a model has at most %d distinct pieces", MGI_PIECES); return l->n_pieces; }
+  if (l->n_pieces == MGI_PIECES) {
+    mgi_list_err(L, MG_LIMIT, x->line, x->column, "a model has at most %d distinct pieces", MGI_PIECES);
+    return l->n_pieces;
+  }
   uint8_t *operand = (uint8_t *)mgi_arena(l->arena, p->n_operands + 1, &L->err);
   mg_size *size = operand ? (mg_size *)mgi_arena(l->arena, (p->n_sizes + 1) * sizeof *size, &L->err) : NULL;
   mg_piece *to = size ? (mg_piece *)mgi_list_grow(L, l->piece, l->n_pieces, &l->cap_pieces, sizeof *to) : NULL;
@@ -1796,15 +1975,25 @@ static uint32_t mgi_piece_of(mgi_lister *L, const mg_expr *x, const mgi_dims *di
     for (uint32_t k = 0; k < p->n_sizes; k++) fixed &= mgi_size_number(l->sizes, size[k], &n);
     for (int k = 0; k < p->n_in; k++)
       for (int d = 0; d < p->in[k].rank; d++) fixed &= mgi_size_number(l->sizes, p->in[k].dim[d], &n);
-    if (!fixed) { mgi_list_err(L, MG_UNSUPPORTED, x->line, x->column, "a user's row that moves elements takes sizes that are numbers"); return l->n_pieces; }
-    if (mgi_piece_build(l, to, L->least, &g, &e) != MG_OK) { mgi_list_err(L, e.status, x->line, x->column, "%s", e.msg); return l->n_pieces; }
+    if (!fixed) {
+      mgi_list_err(L, MG_UNSUPPORTED, x->line, x->column,
+                   "a user's row that moves elements takes sizes that are numbers");
+      return l->n_pieces;
+    }
+    if (mgi_piece_build(l, to, L->least, &g, &e) != MG_OK) {
+      mgi_list_err(L, e.status, x->line, x->column, "%s", e.msg);
+      return l->n_pieces;
+    }
     const mg_shape *s = &g->tensors[g->out[0].id].shape;
     to->out.rank = s->rank;
     for (int d = 0; d < s->rank; d++) to->out.dim[d] = mg_size_int(l->sizes, s->dim[d]);
     mg_graph_free(g);
   }
   for (int k = 0; k < 2; k++) {
-    if (mg_piece_at(l, l->n_pieces, k ? L->most : L->least, &g, &e) != MG_OK) { mgi_list_err(L, e.status, x->line, x->column, "%s", e.msg); return l->n_pieces; }
+    if (mg_piece_at(l, l->n_pieces, k ? L->most : L->least, &g, &e) != MG_OK) {
+      mgi_list_err(L, e.status, x->line, x->column, "%s", e.msg);
+      return l->n_pieces;
+    }
     to->out.type = g->tensors[g->out[0].id].dtype;
     mg_graph_free(g);
   }
@@ -1818,7 +2007,10 @@ static uint32_t mgi_value_of(mgi_lister *L, const mg_expr *x, const mg_step *fro
   mg_error e;
   if (!mgi_listing(L)) return 0;
   if (x->kind == 'v') return mgi_resolve(L, x, NULL);
-  if (x->kind != 'o') { mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "expected a value or an operator's call"); return 0; }
+  if (x->kind != 'o') {
+    mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "expected a value or an operator's call");
+    return 0;
+  }
   memset(&L->piece, 0, sizeof L->piece);
   L->nodes = L->user = L->vague = 0;
   const int known = mgi_infer(L, x, &dims);
@@ -1826,7 +2018,8 @@ static uint32_t mgi_value_of(mgi_lister *L, const mg_expr *x, const mg_step *fro
     L->piece.expr = x, L->piece.operand = L->operand, L->piece.size = L->size;
     const mg_status s = mgi_piece_build(L->l, &L->piece, L->least, &g, &e);
     mg_graph_free(g);
-    mgi_list_err(L, s != MG_OK ? s : MG_UNSUPPORTED, x->line, x->column, "%s", s != MG_OK ? e.msg : "the shape of this cannot be deduced");
+    mgi_list_err(L, s != MG_OK ? s : MG_UNSUPPORTED, x->line, x->column, "%s",
+                 s != MG_OK ? e.msg : "the shape of this cannot be deduced");
   }
   if (!known) return 0;
   const uint32_t piece = mgi_piece_of(L, x, &dims);
@@ -1841,6 +2034,9 @@ static uint32_t mgi_value_of(mgi_lister *L, const mg_expr *x, const mg_step *fro
   return id;
 }
 
+/* ----------------------------------------------------------------------------------------------- >>statements
+   Each is run through as often as it would be executed. */
+
 /* Names a value; within a loop, a name from outside keeps type and shape. */
 static void mgi_assign(mgi_lister *L, const char *name, uint32_t value, int line, int column) {
   char ta[120], tb[120];
@@ -1848,21 +2044,25 @@ static void mgi_assign(mgi_lister *L, const char *name, uint32_t value, int line
   if (!mgi_listing(L) || !value) return;
   if (b && b->kept && !b->count && b->value == value) return; /* a state that was changed in place */
   if (mgi_model_symbol_find(L->m, name) >= 0 || (b && (b->size || b->kept))) {
-    mgi_list_err(L, MG_BAD_INPUT, line, column, "'%s' is a %s, and keeps its name", name, b && b->kept ? "weight or state" : "size");
+    mgi_list_err(L, MG_BAD_INPUT, line, column, "'%s' is a %s, and keeps its name", name,
+                 b && b->kept ? "weight or state" : "size");
     return;
   }
   if (b && b->depth < L->loops && !mgi_value_alike(&L->l->value[b->value], &L->l->value[value])) {
     const mg_value *p = &L->l->value[b->value], *q = &L->l->value[value];
-    mgi_list_err(L, MG_BAD_INPUT, line, column, "'%s' keeps type and shape in a loop: expected %s%s, found %s%s", name, mg_dtype_name(p->type),
-                 mgi_dims_text(L->l->sizes, p->rank, p->dim, ta, sizeof ta), mg_dtype_name(q->type), mgi_dims_text(L->l->sizes, q->rank, q->dim, tb, sizeof tb));
+    mgi_list_err(L, MG_BAD_INPUT, line, column, "'%s' keeps type and shape in a loop: expected %s%s, found %s%s", name,
+                 mg_dtype_name(p->type), mgi_dims_text(L->l->sizes, p->rank, p->dim, ta, sizeof ta),
+                 mg_dtype_name(q->type), mgi_dims_text(L->l->sizes, q->rank, q->dim, tb, sizeof tb));
     return;
   }
   if (!b) b = mgi_bind(L, name, line, column);
   if (b) b->value = value, b->state = 0;
 }
 
-/* Dimension d of value v is `want`: shown, refused, or, where neither can be, checked at every launch if `from` is given. */
-static void mgi_same_size(mgi_lister *L, const char *what, const char *name, uint32_t v, int d, mg_size want, int line, int column, const mg_step *from) {
+/* Dimension d of value v is `want`: shown, refused, or, where neither can be, checked at every launch if `from` is
+   given. */
+static void mgi_same_size(mgi_lister *L, const char *what, const char *name, uint32_t v, int d, mg_size want, int line,
+                          int column, const mg_step *from) {
   char ta[64], tb[64];
   int64_t bounds[2];
   const mg_size have = L->l->value[v].dim[d];
@@ -1874,8 +2074,9 @@ static void mgi_same_size(mgi_lister *L, const char *what, const char *name, uin
   if (!off) mg_sizes_error(L->l->sizes, NULL); /* undecided, and no error */
   const int never = bounds[0] > 0 || bounds[1] < 0;
   if (never || !from) {
-    mgi_list_err(L, MG_BAD_INPUT, line, column, "%s: '%s' dimension %d: expected %s, found %s%s", what, name, d, mgi_size_text(L->l->sizes, want, ta, sizeof ta),
-                 mgi_size_text(L->l->sizes, have, tb, sizeof tb), never ? "" : ", not known to be equal");
+    mgi_list_err(L, MG_BAD_INPUT, line, column, "%s: '%s' dimension %d: expected %s, found %s%s", what, name, d,
+                 mgi_size_text(L->l->sizes, want, ta, sizeof ta), mgi_size_text(L->l->sizes, have, tb, sizeof tb),
+                 never ? "" : ", not known to be equal");
     return;
   }
   mg_size_check *p = (mg_size_check *)mgi_list_grow(L, L->l->check, L->l->n_checks, &L->l->cap_checks, sizeof *p);
@@ -1884,12 +2085,17 @@ static void mgi_same_size(mgi_lister *L, const char *what, const char *name, uin
   p->value = v, p->dim = d, p->want = want, p->from = from;
 }
 /* Value v has the type and shape that a signature says; a name that is nothing yet is bound to the size there. */
-static void mgi_fits(mgi_lister *L, const char *what, const char *name, const mg_signature *s, uint32_t v, int line, int column, const mg_step *from) {
+static void mgi_fits(mgi_lister *L, const char *what, const char *name, const mg_signature *s, uint32_t v, int line,
+                     int column, const mg_step *from) {
   const mg_value *is = &L->l->value[v];
   if (!mgi_listing(L)) return;
   if (is->type != s->type || is->rank != s->rank) {
-    if (is->rank != s->rank) mgi_list_err(L, MG_BAD_INPUT, line, column, "%s: '%s': expected %d dimensions, found %d", what, name, s->rank, is->rank);
-    else mgi_list_err(L, MG_BAD_INPUT, line, column, "%s: '%s': expected %s, found %s", what, name, mg_dtype_name(s->type), mg_dtype_name(is->type));
+    if (is->rank != s->rank)
+      mgi_list_err(L, MG_BAD_INPUT, line, column, "%s: '%s': expected %d dimensions, found %d", what, name, s->rank,
+                   is->rank);
+    else
+      mgi_list_err(L, MG_BAD_INPUT, line, column, "%s: '%s': expected %s, found %s", what, name, mg_dtype_name(s->type),
+                   mg_dtype_name(is->type));
     return;
   }
   for (int d = 0; d < s->rank && mgi_listing(L); d++) {
@@ -1906,31 +2112,44 @@ static void mgi_list_call(mgi_lister *L, const mg_step *s) {
   const mg_function *f = s->fn;
   uint32_t arg[MG_MODEL_MAX_PARAMS];
   mg_value result[MG_MAX_OUT];
-  if (s->n_args != f->n_params) { mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "%s takes %d operands, found %d", f->name, f->n_params, s->n_args); return; }
+  if (s->n_args != f->n_params) {
+    mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "%s takes %d operands, found %d", f->name, f->n_params,
+                 s->n_args);
+    return;
+  }
   for (int k = 0; k < s->n_args && mgi_listing(L); k++) {
     const mgi_binding *b = NULL;
     arg[k] = s->arg[k]->kind == 'v' ? mgi_resolve(L, s->arg[k], &b) : mgi_value_of(L, s->arg[k], s, f->param[k].name);
     if (mgi_listing(L) && f->param[k].state && !(b && b->state))
-      mgi_list_err(L, MG_BAD_INPUT, s->arg[k]->line, s->arg[k]->column, "%s updates '%s': expected a state, found '%s'", f->name, f->param[k].name, s->arg[k]->name);
+      mgi_list_err(L, MG_BAD_INPUT, s->arg[k]->line, s->arg[k]->column, "%s updates '%s': expected a state, found '%s'",
+                   f->name, f->param[k].name, s->arg[k]->name);
     for (int j = 0; j < k && mgi_listing(L); j++)
       if (arg[j] == arg[k] && (f->param[j].state || f->param[k].state))
-        mgi_list_err(L, MG_BAD_INPUT, s->arg[k]->line, s->arg[k]->column, "%s: '%s' and '%s' are one state", f->name, f->param[j].name, f->param[k].name);
+        mgi_list_err(L, MG_BAD_INPUT, s->arg[k]->line, s->arg[k]->column, "%s: '%s' and '%s' are one state", f->name,
+                     f->param[j].name, f->param[k].name);
   }
   if (!mgi_listing(L)) return;
-  if (L->nest == MGI_MAX_NEST) { mgi_list_err(L, MG_LIMIT, s->line, s->column, "calls nest at most %d deep", MGI_MAX_NEST); return; }
+  if (L->nest == MGI_MAX_NEST) {
+    mgi_list_err(L, MG_LIMIT, s->line, s->column, "calls nest at most %d deep", MGI_MAX_NEST);
+    return;
+  }
   const uint32_t frame = L->frame, n = L->n;
   const int loops = L->loops;
   L->frame = L->n, L->loops = 0, L->nest++;
-  for (int k = 0; k < f->n_params; k++) mgi_fits(L, f->name, f->param[k].name, &f->param[k], arg[k], s->arg[k]->line, s->arg[k]->column, NULL);
+  for (int k = 0; k < f->n_params; k++)
+    mgi_fits(L, f->name, f->param[k].name, &f->param[k], arg[k], s->arg[k]->line, s->arg[k]->column, NULL);
   for (int k = 0; k < f->n_params; k++) {
-    if (mgi_find(L, f->param[k].name)) mgi_list_err(L, MG_BAD_INPUT, f->param[k].line, f->param[k].column, "'%s' is a parameter and a size", f->param[k].name);
+    if (mgi_find(L, f->param[k].name))
+      mgi_list_err(L, MG_BAD_INPUT, f->param[k].line, f->param[k].column, "'%s' is a parameter and a size",
+                   f->param[k].name);
     mgi_binding *b = mgi_bind(L, f->param[k].name, f->param[k].line, f->param[k].column);
     if (b) b->value = arg[k], b->state = f->param[k].state, b->kept = b->state;
   }
   for (int k = 0; k < f->n_results; k++) mgi_value_signed(L, &f->result[k], &result[k]);
   L->returned = 0;
   mgi_list_steps(L, f->body, s, result);
-  if (!L->returned) mgi_list_err(L, MG_BAD_INPUT, f->line, f->column, "%s returns nothing: expected a return at its end", f->name);
+  if (!L->returned)
+    mgi_list_err(L, MG_BAD_INPUT, f->line, f->column, "%s returns nothing: expected a return at its end", f->name);
   L->returned = 0;
   L->frame = frame, L->n = n, L->loops = loops, L->nest--;
   for (int k = 0; k < s->n_names; k++) mgi_assign(L, s->name[k], L->result[k], s->line, s->column);
@@ -1939,12 +2158,16 @@ static void mgi_list_call(mgi_lister *L, const mg_step *s) {
 static void mgi_list_return(mgi_lister *L, const mg_step *s, const mg_step *call, const mg_value *result) {
   char ta[120], tb[120];
   const int n = call->fn->n_results;
-  if (s->n_args != n) mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "expected %d result%s, found %d", n, n == 1 ? "" : "s", s->n_args);
+  if (s->n_args != n)
+    mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "expected %d result%s, found %d", n, n == 1 ? "" : "s",
+                 s->n_args);
   for (int k = 0; k < n && mgi_listing(L); k++) {
     const uint32_t v = L->result[k] = mgi_value_of(L, s->arg[k], s, call->name[k]);
     if (v && !mgi_value_alike(&L->l->value[v], &result[k]))
-      mgi_list_err(L, MG_BAD_INPUT, s->arg[k]->line, s->arg[k]->column, "result %d: expected %s%s, found %s%s", k, mg_dtype_name(result[k].type),
-                   mgi_dims_text(L->l->sizes, result[k].rank, result[k].dim, ta, sizeof ta), mg_dtype_name(L->l->value[v].type),
+      mgi_list_err(L, MG_BAD_INPUT, s->arg[k]->line, s->arg[k]->column, "result %d: expected %s%s, found %s%s", k,
+                   mg_dtype_name(result[k].type),
+                   mgi_dims_text(L->l->sizes, result[k].rank, result[k].dim, ta, sizeof ta),
+                   mg_dtype_name(L->l->value[v].type),
                    mgi_dims_text(L->l->sizes, L->l->value[v].rank, L->l->value[v].dim, tb, sizeof tb));
   }
   L->returned = 1;
@@ -1953,12 +2176,19 @@ static void mgi_list_update(mgi_lister *L, const mg_step *s) {
   const mgi_binding *b = NULL;
   const uint32_t state = mgi_resolve(L, s->target, &b), v = mgi_value_of(L, s->value, s, s->target->name);
   if (!mgi_listing(L)) return;
-  if (!b || !mgi_find(L, s->target->name)->state) { mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "'%s' is no state that may be updated here", s->target->name); return; }
+  if (!b || !mgi_find(L, s->target->name)->state) {
+    mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "'%s' is no state that may be updated here", s->target->name);
+    return;
+  }
   const mg_value *to = &L->l->value[state], *from = &L->l->value[v];
   int dim = -1;
   if (to->type != from->type || to->rank != from->rank) {
-    if (to->rank != from->rank) mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "update %s: expected %d dimensions, found %d", s->target->name, to->rank, from->rank);
-    else mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "update %s: expected %s, found %s", s->target->name, mg_dtype_name(to->type), mg_dtype_name(from->type));
+    if (to->rank != from->rank)
+      mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "update %s: expected %d dimensions, found %d", s->target->name,
+                   to->rank, from->rank);
+    else
+      mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "update %s: expected %s, found %s", s->target->name,
+                   mg_dtype_name(to->type), mg_dtype_name(from->type));
     return;
   }
   for (int d = 0; d < to->rank && mgi_listing(L); d++)
@@ -1977,7 +2207,9 @@ static uint32_t mgi_scratch_new(mgi_lister *L, const mg_step *s) {
   const mg_size bytes = mgi_extent_size(L, s->at);
   memset(&v, 0, sizeof v);
   v.name = "scratch", v.kind = MG_VALUE_MADE, v.layer = -1, v.type = MG_F32, v.rank = 1;
-  v.dim[0] = bytes ? mgi_size_made(L, mg_size_ceil(L->l->sizes, bytes, mg_dtype_bytes(MG_F32)), s->at->line, s->at->column) : 0;
+  v.dim[0] =
+      bytes ? mgi_size_made(L, mg_size_ceil(L->l->sizes, bytes, mg_dtype_bytes(MG_F32)), s->at->line, s->at->column)
+            : 0;
   return v.dim[0] ? mgi_value_new(L, &v, s->at->line, s->at->column) : 0;
 }
 static void mgi_list_foreign(mgi_lister *L, const mg_step *s) {
@@ -1987,10 +2219,13 @@ static void mgi_list_foreign(mgi_lister *L, const mg_step *s) {
   for (int k = 0; k < s->n_results && mgi_listing(L); k++) {
     if (s->in_place[k]) {
       const mg_expr *x = s->arg[s->in_place[k] - 1];
-      if (!mgi_find(L, x->name)->state) mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' is no state that may be changed in place here", x->name);
+      if (!mgi_find(L, x->name)->state)
+        mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' is no state that may be changed in place here",
+                     x->name);
       out[k] = in[s->in_place[k] - 1];
       for (int j = 0; j < s->n_args && mgi_listing(L); j++)
-        if (j != s->in_place[k] - 1 && in[j] == out[k]) mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' is two operands, and changed in place", x->name);
+        if (j != s->in_place[k] - 1 && in[j] == out[k])
+          mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' is two operands, and changed in place", x->name);
       for (int j = 0; j < k && mgi_listing(L); j++)
         if (out[j] == out[k]) mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' is two results", x->name);
       continue;
@@ -2011,22 +2246,32 @@ static void mgi_list_foreign(mgi_lister *L, const mg_step *s) {
 static void mgi_list_loop(mgi_lister *L, const mg_step *s) {
   const int64_t turns = mgi_extent_number(L, s->at, "the turns of a loop");
   if (!mgi_listing(L)) return;
-  if (turns < 1 || turns > MG_MODEL_MAX_LAYERS) { mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "a loop has 1 to %d turns, found %lld", MG_MODEL_MAX_LAYERS, (long long)turns); return; }
-  if (mgi_find(L, s->name[0]) || mgi_model_symbol_find(L->m, s->name[0]) >= 0) { mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "'%s' is defined already", s->name[0]); return; }
+  if (turns < 1 || turns > MG_MODEL_MAX_LAYERS) {
+    mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "a loop has 1 to %d turns, found %lld", MG_MODEL_MAX_LAYERS,
+                 (long long)turns);
+    return;
+  }
+  if (mgi_find(L, s->name[0]) || mgi_model_symbol_find(L->m, s->name[0]) >= 0) {
+    mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "'%s' is defined already", s->name[0]);
+    return;
+  }
   const uint32_t n = L->n;
   L->loops++;
   for (int64_t k = 0; k < turns && mgi_listing(L); k++, L->n = n) {
     mgi_binding *b = mgi_bind(L, s->name[0], s->line, s->column);
     if (b) b->size = mgi_size_made(L, mg_size_int(L->l->sizes, k), s->line, s->column);
-    if (++L->steps > MG_MODEL_MAX_STEPS) mgi_list_err(L, MG_LIMIT, s->line, s->column, "a model runs through at most %d statements", MG_MODEL_MAX_STEPS);
+    if (++L->steps > MG_MODEL_MAX_STEPS)
+      mgi_list_err(L, MG_LIMIT, s->line, s->column, "a model runs through at most %d statements", MG_MODEL_MAX_STEPS);
     mgi_list_steps(L, s->body, NULL, NULL);
   }
   L->loops--;
 }
 static void mgi_list_steps(mgi_lister *L, const mg_step *s, const mg_step *call, const mg_value *result) {
   for (; s && mgi_listing(L); s = s->next) {
-    if (++L->steps > MG_MODEL_MAX_STEPS) mgi_list_err(L, MG_LIMIT, s->line, s->column, "a model runs through at most %d statements", MG_MODEL_MAX_STEPS);
-    if (L->returned) mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "expected the end of the function after its return");
+    if (++L->steps > MG_MODEL_MAX_STEPS)
+      mgi_list_err(L, MG_LIMIT, s->line, s->column, "a model runs through at most %d statements", MG_MODEL_MAX_STEPS);
+    if (L->returned)
+      mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "expected the end of the function after its return");
     if (!mgi_listing(L)) return;
     switch (s->kind) {
       case MG_STEP_LET: mgi_assign(L, s->name[0], mgi_value_of(L, s->value, s, s->name[0]), s->line, s->column); break;
@@ -2055,7 +2300,8 @@ static void mgi_list_decls(mgi_lister *L) {
       mgi_value_new(L, &v, d->as.line, d->as.column);
     }
     mgi_binding *b = mgi_bind(L, d->as.name, d->as.line, d->as.column);
-    if (b) b->value = first, b->count = d->count, b->state = d->kind == MG_VALUE_STATE, b->kept = d->kind != MG_VALUE_INPUT;
+    if (b)
+      b->value = first, b->count = d->count, b->state = d->kind == MG_VALUE_STATE, b->kept = d->kind != MG_VALUE_INPUT;
   }
 }
 mg_status mg_model_list_of(const mg_model *m, mg_model_list **out, mg_error *e) {
@@ -2076,16 +2322,19 @@ mg_status mg_model_list_of(const mg_model *m, mg_model_list **out, mg_error *e) 
   if (!l->value) mg_check(arena, &L->err);
   L->m = m, L->l = l, L->b = b;
   for (int k = 0; k < m->n_symbols; k++) {
-    L->symbol[k] = mgi_size_made(L, mg_size_symbol(sizes, m->symbol[k].name, m->symbol[k].least, m->symbol[k].most), 0, 0);
+    L->symbol[k] =
+        mgi_size_made(L, mg_size_symbol(sizes, m->symbol[k].name, m->symbol[k].least, m->symbol[k].most), 0, 0);
     L->least[k] = m->symbol[k].least, L->most[k] = m->symbol[k].most;
   }
   mgi_list_decls(L);
   mgi_list_steps(L, m->body, NULL, NULL);
   for (int k = 0; k < m->n_outputs && mgi_listing(L); k++) {
     const mg_expr *x = m->output[k];
-    if (x->kind != 'v') mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "expected the name of a value, found a call of %s", x->name);
+    if (x->kind != 'v')
+      mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "expected the name of a value, found a call of %s", x->name);
     else l->output[k] = mgi_resolve(L, x, NULL);
-    if (mgi_listing(L) && l->value[l->output[k]].kind != MG_VALUE_MADE) mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' is what it was: expected a result", x->name);
+    if (mgi_listing(L) && l->value[l->output[k]].kind != MG_VALUE_MADE)
+      mgi_list_err(L, MG_BAD_INPUT, x->line, x->column, "'%s' is what it was: expected a result", x->name);
   }
   const mg_status status = L->err.status;
   if (status == MG_OK) *out = l;
@@ -2106,9 +2355,10 @@ uint32_t mg_value_find(const mg_model_list *l, const char *name, int64_t layer) 
 }
 
 /* -------------------------------------------------------------------------------------------------- >>running
-   A step makes sure of everything first: symbols, checks, shapes, room, pieces at these sizes, memory, work.  Then it launches in
-   order.  Where a plan is given, what is made stands in its arena, of which every byte has a double here: an element of b bytes
-   is written to all of its b, and is there when they agree.  What no launch is to read any more is poisoned. */
+   A step makes sure of everything first: symbols, checks, shapes, room, pieces at these sizes, memory, work.  Then it
+   launches in order.  Where a plan is given, what is made stands in its arena, of which every byte has a double here:
+   an element of b bytes is written to all of its b, and is there when they agree.  What no launch is to read any more
+   is poisoned. */
 
 static uint64_t mgi_draw(uint64_t *state) { /* splitmix64 */
   uint64_t z = (*state += 0x9e3779b97f4a7c15u);
@@ -2132,7 +2382,8 @@ static double mgi_poison(void) {
 }
 static int mgi_same_bits(double a, double b) { return !memcmp(&a, &b, sizeof a); }
 
-mg_status mg_model_data_new(const mg_model_list *l, const int64_t *room, uint64_t seed, mg_model_data **out, mg_error *e) {
+mg_status mg_model_data_new(const mg_model_list *l, const int64_t *room, uint64_t seed, mg_model_data **out,
+                            mg_error *e) {
   mg_model_data *d = (mg_model_data *)calloc(1, sizeof *d);
   mg_status s = MG_OK;
   int64_t total = 0;
@@ -2144,15 +2395,19 @@ mg_status mg_model_data_new(const mg_model_list *l, const int64_t *room, uint64_
     const mg_model_symbol *y = &l->m->symbol[k];
     d->room[k] = room[k];
     if (room[k] < y->least || room[k] > y->most)
-      s = mg_fail(e, MG_BAD_INPUT, l->m->name, "%s is in %lld..%lld, found %lld", y->name, (long long)y->least, (long long)y->most, (long long)room[k]);
+      s = mg_fail(e, MG_BAD_INPUT, l->m->name, "%s is in %lld..%lld, found %lld", y->name, (long long)y->least,
+                  (long long)y->most, (long long)room[k]);
   }
   for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
     mg_shape shape;
     if (l->value[v].kind != MG_VALUE_WEIGHT && l->value[v].kind != MG_VALUE_STATE) continue;
     s = mg_value_shape(l, &l->value[v], room, &shape, e);
     const int64_t n = s == MG_OK ? mg_shape_elements(&shape) : 0;
-    if (s == MG_OK && (total += n) > MG_MODEL_MAX_ELEMENTS) s = mg_fail(e, MG_LIMIT, l->m->name, "weights and states of more than %d elements are not evaluated", MG_MODEL_MAX_ELEMENTS);
-    if (s == MG_OK && !(d->data[v] = (double *)malloc((size_t)n * sizeof(double)))) s = mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for '%s'", l->value[v].name);
+    if (s == MG_OK && (total += n) > MG_MODEL_MAX_ELEMENTS)
+      s = mg_fail(e, MG_LIMIT, l->m->name, "weights and states of more than %d elements are not evaluated",
+                  MG_MODEL_MAX_ELEMENTS);
+    if (s == MG_OK && !(d->data[v] = (double *)malloc((size_t)n * sizeof(double))))
+      s = mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for '%s'", l->value[v].name);
     if (s == MG_OK) mgi_draw_all(d->data[v], n, seed, v, l->value[v].type == MG_I32);
   }
   if (s == MG_OK) *out = d;
@@ -2186,7 +2441,8 @@ typedef struct mgi_running {
 
 static mg_status mgi_step_fail(const mgi_running *S, const mg_launch *a, mg_status s, const char *what) {
   char where[96];
-  snprintf(where, sizeof where, "%.60s:%d:%d", S->l->m->where ? S->l->m->where : S->l->m->name, a->from->line, a->from->column);
+  snprintf(where, sizeof where, "%.60s:%d:%d", S->l->m->where ? S->l->m->where : S->l->m->name, a->from->line,
+           a->from->column);
   return mg_fail(S->e, s, where, "%s", what);
 }
 
@@ -2246,7 +2502,8 @@ static mg_status mgi_read_value_of(mgi_running *S, const mg_launch *a, uint32_t 
     for (int j = 1; j < b; j++) there &= mgi_same_bits(*p, p[j]);
     to[k] = *p;
     if (there) continue;
-    snprintf(what, sizeof what, "the plan is wrong: element %lld of '%.60s' is read, and is not there", (long long)k, is->name);
+    snprintf(what, sizeof what, "the plan is wrong: element %lld of '%.60s' is read, and is not there", (long long)k,
+             is->name);
     return mgi_step_fail(S, a, MG_BAD_INPUT, what);
   }
   return MG_OK;
@@ -2258,7 +2515,8 @@ static mg_status mgi_update_fits(const mgi_running *S, const mg_launch *a, int64
   const mg_status s = mg_size_at(S->l->sizes, a->at, S->sym, at, S->e);
   const int64_t have = S->shape[a->out[0]].dim[a->dim], n = S->shape[a->in[0]].dim[a->dim];
   if (s != MG_OK || (*at >= 0 && *at <= have - n)) return s;
-  snprintf(what, sizeof what, "update %.60s: dimension %d has %lld elements, found %lld from %lld on", S->l->value[a->out[0]].name, a->dim, (long long)have, (long long)n, (long long)*at);
+  snprintf(what, sizeof what, "update %.60s: dimension %d has %lld elements, found %lld from %lld on",
+           S->l->value[a->out[0]].name, a->dim, (long long)have, (long long)n, (long long)*at);
   return mgi_step_fail(S, a, MG_BAD_INPUT, what);
 }
 /* Writes dense x of shape `from` to state v, from `at` on along dimension `dim`. */
@@ -2355,8 +2613,8 @@ static mg_status mgi_launch_foreign(mgi_running *S, const mg_launch *a) {
   return s;
 }
 
-/* 1 if launch b, listed after a, may not run before it: it reads what a makes, one of them writes a state that the other has,
-   or it makes what stands where a's values stand. */
+/* 1 if launch b, listed after a, may not run before it: it reads what a makes, one of them writes a state that the
+   other has, or it makes what stands where a's values stand. */
 static int mgi_launch_before(const mg_model_plan *p, const mg_launch *a, const mg_launch *b) {
   const mg_model_list *l = p->l;
   for (int k = 0; k < mgi_launch_count(b); k++) {
@@ -2373,7 +2631,9 @@ static int mgi_launch_before(const mg_model_plan *p, const mg_launch *a, const m
 static mg_status mgi_launch_run(mgi_running *S, uint32_t k) {
   const mg_launch *a = &S->launch[k];
   const mg_model_plan *p = S->cfg->plan;
-  mg_status s = a->kind == MG_LAUNCH_PIECE ? mgi_launch_piece(S, a) : a->kind == MG_LAUNCH_UPDATE ? mgi_launch_update(S, a) : mgi_launch_foreign(S, a);
+  mg_status s = a->kind == MG_LAUNCH_PIECE    ? mgi_launch_piece(S, a)
+                : a->kind == MG_LAUNCH_UPDATE ? mgi_launch_update(S, a)
+                                              : mgi_launch_foreign(S, a);
   for (int j = 0; p && j < mgi_launch_count(a) && s == MG_OK; j++) {
     const uint32_t v = mgi_launch_value(a, j);
     if (!p->storage[v] || k > p->last[v] || !mgi_launch_first(a, j)) continue;
@@ -2389,11 +2649,13 @@ static mg_status mgi_step_launches(mgi_running *S) {
     for (uint32_t k = 0; k < n && s == MG_OK; k++) s = mgi_launch_run(S, k);
     return s;
   }
-  uint32_t *waits = (uint32_t *)calloc(n + 1, sizeof *waits), *ready = (uint32_t *)calloc(n + 1, sizeof *ready), n_ready = 0;
+  uint32_t *waits = (uint32_t *)calloc(n + 1, sizeof *waits), *ready = (uint32_t *)calloc(n + 1, sizeof *ready),
+           n_ready = 0;
   uint64_t state = S->cfg->order;
   if (!waits || !ready) s = mg_fail(S->e, MG_NO_MEMORY, S->l->m->name, "no memory for an order");
   for (uint32_t b = 0; b < n && s == MG_OK; b++) {
-    for (uint32_t a = 0; a < b; a++) waits[b] += (uint32_t)mgi_launch_before(S->cfg->plan, &S->launch[a], &S->launch[b]);
+    for (uint32_t a = 0; a < b; a++)
+      waits[b] += (uint32_t)mgi_launch_before(S->cfg->plan, &S->launch[a], &S->launch[b]);
     if (!waits[b]) ready[n_ready++] = b;
   }
   while (n_ready && s == MG_OK) {
@@ -2415,16 +2677,19 @@ static mg_status mgi_step_prepare(mgi_running *S) {
   double total = 0, work = 0;
   for (int k = 0; k < l->m->n_symbols; k++)
     if (S->sym[k] < l->m->symbol[k].least || S->sym[k] > l->m->symbol[k].most)
-      return mg_fail(S->e, MG_BAD_INPUT, l->m->name, "%s is in %lld..%lld, found %lld", l->m->symbol[k].name, (long long)l->m->symbol[k].least, (long long)l->m->symbol[k].most, (long long)S->sym[k]);
+      return mg_fail(S->e, MG_BAD_INPUT, l->m->name, "%s is in %lld..%lld, found %lld", l->m->symbol[k].name,
+                     (long long)l->m->symbol[k].least, (long long)l->m->symbol[k].most, (long long)S->sym[k]);
   for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
     const mg_value *is = &l->value[v];
     s = mg_value_shape(l, is, S->sym, &S->shape[v], S->e);
     if (s != MG_OK) break;
-    if (is->kind == MG_VALUE_STATE || is->kind == MG_VALUE_WEIGHT) s = mg_value_shape(l, is, S->d->room, &S->room[v], S->e);
+    if (is->kind == MG_VALUE_STATE || is->kind == MG_VALUE_WEIGHT)
+      s = mg_value_shape(l, is, S->d->room, &S->room[v], S->e);
     for (int d = 0; d < is->rank && s == MG_OK && is->kind != MG_VALUE_MADE && is->kind != MG_VALUE_INPUT; d++)
       if (is->kind == MG_VALUE_STATE ? S->shape[v].dim[d] > S->room[v].dim[d] : S->shape[v].dim[d] != S->room[v].dim[d])
-        s = mg_fail(S->e, MG_BAD_INPUT, l->m->name, "'%s' dimension %d: there is room for %lld, found %s = %lld", is->name, d, (long long)S->room[v].dim[d],
-                    mgi_size_text(l->sizes, is->dim[d], text, sizeof text), (long long)S->shape[v].dim[d]);
+        s = mg_fail(S->e, MG_BAD_INPUT, l->m->name, "'%s' dimension %d: there is room for %lld, found %s = %lld",
+                    is->name, d, (long long)S->room[v].dim[d], mgi_size_text(l->sizes, is->dim[d], text, sizeof text),
+                    (long long)S->shape[v].dim[d]);
     if (is->kind == MG_VALUE_MADE || is->kind == MG_VALUE_INPUT) total += (double)mg_shape_elements(&S->shape[v]);
   }
   for (uint32_t k = 0; k < l->n_checks && s == MG_OK; k++) {
@@ -2433,9 +2698,11 @@ static mg_status mgi_step_prepare(mgi_running *S) {
     s = mg_size_at(l->sizes, c->want, S->sym, &want, S->e);
     if (s == MG_OK && S->shape[c->value].dim[c->dim] != want) {
       char where[96];
-      snprintf(where, sizeof where, "%.60s:%d:%d", l->m->where ? l->m->where : l->m->name, c->from->line, c->from->column);
-      s = mg_fail(S->e, MG_BAD_INPUT, where, "match: '%s' dimension %d: expected %s = %lld, found %lld", l->value[c->value].name, c->dim, mgi_size_text(l->sizes, c->want, text, sizeof text),
-                  (long long)want, (long long)S->shape[c->value].dim[c->dim]);
+      snprintf(where, sizeof where, "%.60s:%d:%d", l->m->where ? l->m->where : l->m->name, c->from->line,
+               c->from->column);
+      s = mg_fail(S->e, MG_BAD_INPUT, where, "match: '%s' dimension %d: expected %s = %lld, found %lld",
+                  l->value[c->value].name, c->dim, mgi_size_text(l->sizes, c->want, text, sizeof text), (long long)want,
+                  (long long)S->shape[c->value].dim[c->dim]);
     }
   }
   for (uint32_t k = 0; k < S->n_launches && s == MG_OK; k++) {
@@ -2459,13 +2726,17 @@ static mg_status mgi_step_prepare(mgi_running *S) {
     memcpy(all.hi, S->shape[a->out[0]].dim, sizeof all.hi);
     if ((s = mg_part_of(g, &all, &part, S->e)) != MG_OK) break;
     work += part.work;
-    if (part.elements + total > MG_MODEL_MAX_ELEMENTS) s = mg_fail(S->e, MG_LIMIT, l->m->name, "a step of %.3g elements is not evaluated: at most %d", part.elements + total, MG_MODEL_MAX_ELEMENTS);
+    if (part.elements + total > MG_MODEL_MAX_ELEMENTS)
+      s = mg_fail(S->e, MG_LIMIT, l->m->name, "a step of %.3g elements is not evaluated: at most %d",
+                  part.elements + total, MG_MODEL_MAX_ELEMENTS);
     mg_part_free(&part);
     for (int j = 0; j < a->n_in; j++)
-      if (g->tensors[g->in[j].id].dtype == MG_I32 && mg_index_bound(g, g->in[j]) < S->bound[a->in[j]]) S->bound[a->in[j]] = mg_index_bound(g, g->in[j]);
+      if (g->tensors[g->in[j].id].dtype == MG_I32 && mg_index_bound(g, g->in[j]) < S->bound[a->in[j]])
+        S->bound[a->in[j]] = mg_index_bound(g, g->in[j]);
   }
   const double most = S->cfg->work > 0 ? S->cfg->work : 68719476736.0;
-  if (s == MG_OK && work > most) s = mg_fail(S->e, MG_LIMIT, l->m->name, "a step of %.3g operations is not evaluated: at most %.3g", work, most);
+  if (s == MG_OK && work > most)
+    s = mg_fail(S->e, MG_LIMIT, l->m->name, "a step of %.3g operations is not evaluated: at most %.3g", work, most);
   return s;
 }
 /* Memory of a step: inputs, and what is made. */
@@ -2476,7 +2747,8 @@ static mg_status mgi_step_memory(mgi_running *S) {
   for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
     const size_t n = (size_t)mg_shape_elements(&S->shape[v]);
     const int input = l->value[v].kind == MG_VALUE_INPUT;
-    if (input && !S->cfg->inputs && !S->d->data[v]) return mg_fail(S->e, MG_BAD_INPUT, l->m->name, "input '%s' is not there", l->value[v].name);
+    if (input && !S->cfg->inputs && !S->d->data[v])
+      return mg_fail(S->e, MG_BAD_INPUT, l->m->name, "input '%s' is not there", l->value[v].name);
     if ((!input || !S->cfg->inputs) && (l->value[v].kind != MG_VALUE_MADE || p)) continue;
     double *x = (double *)malloc(n * sizeof *x);
     if (!x) return mg_fail(S->e, MG_NO_MEMORY, l->m->name, "no memory for '%s'", l->value[v].name);
@@ -2490,20 +2762,24 @@ static mg_status mgi_step_memory(mgi_running *S) {
     int64_t bytes = 0;
     S->offset[k] = S->arena_bytes;
     s = mg_size_at(l->sizes, p->size[k], S->sym, &bytes, S->e);
-    if (bytes > MG_MODEL_MAX_ELEMENTS || S->arena_bytes > MG_MODEL_MAX_ELEMENTS) return mg_fail(S->e, MG_LIMIT, l->m->name, "an arena of more than %d bytes is not evaluated", MG_MODEL_MAX_ELEMENTS);
+    if (bytes > MG_MODEL_MAX_ELEMENTS || S->arena_bytes > MG_MODEL_MAX_ELEMENTS)
+      return mg_fail(S->e, MG_LIMIT, l->m->name, "an arena of more than %d bytes is not evaluated",
+                     MG_MODEL_MAX_ELEMENTS);
     S->arena_bytes += (bytes + MG_MODEL_ALIGN - 1) / MG_MODEL_ALIGN * MG_MODEL_ALIGN;
   }
   for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
     if (l->value[v].kind != MG_VALUE_MADE) continue;
     const uint32_t at = p->storage[v];
-    if (!at || at > p->n_storages || S->offset[at - 1] + mg_shape_elements(&S->shape[v]) * mg_dtype_bytes(l->value[v].type) > S->arena_bytes)
+    if (!at || at > p->n_storages ||
+        S->offset[at - 1] + mg_shape_elements(&S->shape[v]) * mg_dtype_bytes(l->value[v].type) > S->arena_bytes)
       s = mg_fail(S->e, MG_BAD_INPUT, l->m->name, "the plan is wrong: '%s' is not within the arena", l->value[v].name);
   }
   if (s != MG_OK) return s;
   S->arena = (double *)malloc((size_t)(S->arena_bytes + 1) * sizeof *S->arena);
   if (!S->arena) return mg_fail(S->e, MG_NO_MEMORY, l->m->name, "no memory for the arena");
   for (int64_t k = 0; k <= S->arena_bytes; k++) S->arena[k] = mgi_poison();
-  for (uint32_t k = 0; k < S->n_launches; k++) /* a value is poisoned once all of its launches up to its last have run */
+  for (uint32_t k = 0; k < S->n_launches;
+       k++) /* a value is poisoned once all of its launches up to its last have run */
     for (int j = 0; j < mgi_launch_count(&S->launch[k]); j++) {
       const uint32_t v = mgi_launch_value(&S->launch[k], j);
       if (mgi_launch_first(&S->launch[k], j) && k <= p->last[v]) S->readers[v]++;
@@ -2520,13 +2796,18 @@ mg_status mg_model_step(mg_model_data *d, const int64_t *sym, const mg_model_con
   if (given) cfg = *given;
   memset(&S, 0, sizeof S);
   S.l = l, S.d = d, S.sym = sym, S.cfg = &cfg, S.e = e ? e : &local;
-  if (cfg.plan && cfg.plan->l != l) return mg_fail(e, MG_BAD_INPUT, l->m->name, "expected a plan of this list, found one of another");
+  if (cfg.plan && cfg.plan->l != l)
+    return mg_fail(e, MG_BAD_INPUT, l->m->name, "expected a plan of this list, found one of another");
   S.launch = cfg.plan ? cfg.plan->launch : l->launch, S.n_launches = cfg.plan ? cfg.plan->n_launches : l->n_launches;
   S.shape = (mg_shape *)calloc(l->n_values, sizeof *S.shape), S.room = (mg_shape *)calloc(l->n_values, sizeof *S.room);
-  S.piece = (mg_graph **)calloc(l->n_pieces + 1, sizeof *S.piece), S.bound = (int64_t *)calloc(l->n_values, sizeof *S.bound);
-  S.made = (double **)calloc(l->n_values, sizeof *S.made), S.readers = (uint32_t *)calloc(l->n_values, sizeof *S.readers);
+  S.piece = (mg_graph **)calloc(l->n_pieces + 1, sizeof *S.piece),
+  S.bound = (int64_t *)calloc(l->n_values, sizeof *S.bound);
+  S.made = (double **)calloc(l->n_values, sizeof *S.made),
+  S.readers = (uint32_t *)calloc(l->n_values, sizeof *S.readers);
   S.offset = (int64_t *)calloc((cfg.plan ? cfg.plan->n_storages : 0) + 1, sizeof *S.offset);
-  mg_status s = S.shape && S.room && S.piece && S.bound && S.made && S.readers && S.offset ? MG_OK : mg_fail(S.e, MG_NO_MEMORY, l->m->name, "no memory for a step");
+  mg_status s = S.shape && S.room && S.piece && S.bound && S.made && S.readers && S.offset
+                    ? MG_OK
+                    : mg_fail(S.e, MG_NO_MEMORY, l->m->name, "no memory for a step");
   for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) S.bound[v] = INT32_MAX;
   if (s == MG_OK) s = mgi_step_prepare(&S);
   if (s == MG_OK) s = mgi_step_memory(&S);
@@ -2545,19 +2826,21 @@ mg_status mg_model_step(mg_model_data *d, const int64_t *sym, const mg_model_con
   }
   for (uint32_t v = 0; v < l->n_values && S.made; v++) free(S.made[v]);
   for (uint32_t k = 0; k < l->n_pieces && S.piece; k++) mg_graph_free(S.piece[k]);
-  free(S.shape), free(S.room), free(S.piece), free(S.bound), free(S.made), free(S.readers), free(S.offset), free(S.arena);
+  free(S.shape), free(S.room), free(S.piece), free(S.bound), free(S.made), free(S.readers), free(S.offset),
+      free(S.arena);
   return s;
 }
 
 /* ------------------------------------------------------------------------------------------------- >>planning
-   Launches in order; each value that is made takes a storage whose last value nobody reads any more: the least at the symbols'
-   greatest values that holds it, else the greatest that grows to it, else a new one.  Sizes are compared for all values of the
-   symbols at once (mg_size_order).  An operand and a result of one launch never share. */
+   Launches in order; each value that is made takes a storage whose last value nobody reads any more: the least at the
+   symbols' greatest values that holds it, else the greatest that grows to it, else a new one.  Sizes are compared for
+   all values of the symbols at once (mg_size_order).  An operand and a result of one launch never share. */
 
 enum { MGI_STORAGES = 1024 };
 
 /* By value: the launch that makes it, and the last that reads it; of outputs n.  Both arrays start at 0. */
-static void mgi_lifetimes(const mg_model_list *l, const mg_launch *launch, uint32_t n, uint32_t *first, uint32_t *last) {
+static void mgi_lifetimes(const mg_model_list *l, const mg_launch *launch, uint32_t n, uint32_t *first,
+                          uint32_t *last) {
   for (uint32_t k = 0; k < n; k++) {
     for (int j = 0; j < mgi_launch_count(&launch[k]); j++) {
       const uint32_t v = mgi_launch_value(&launch[k], j);
@@ -2583,7 +2866,8 @@ static mg_size mgi_plan_total(const mg_model_plan *p) {
   mg_sizes *S = p->l->sizes;
   mg_size total = mg_size_int(S, 0);
   for (uint32_t k = 0; k < p->n_storages; k++)
-    total = mg_size_add(S, total, mg_size_mul(S, mg_size_int(S, MG_MODEL_ALIGN), mg_size_ceil(S, p->size[k], MG_MODEL_ALIGN)));
+    total = mg_size_add(S, total,
+                        mg_size_mul(S, mg_size_int(S, MG_MODEL_ALIGN), mg_size_ceil(S, p->size[k], MG_MODEL_ALIGN)));
   return total;
 }
 /* Which storage value v, made by launch k, takes; MGI_STORAGES: there are too many.  busy: by storage, until when. */
@@ -2595,7 +2879,8 @@ static uint32_t mgi_plan_take(mg_model_plan *p, uint32_t k, uint32_t v, const ui
     if (mgi_size_within(p->l, bytes, p->size[s])) {
       if (fits == MGI_STORAGES || mgi_size_at_most(p->l, p->size[s]) < mgi_size_at_most(p->l, p->size[fits])) fits = s;
     } else if (fits == MGI_STORAGES && mgi_size_within(p->l, p->size[s], bytes)) {
-      if (grows == MGI_STORAGES || mgi_size_at_most(p->l, p->size[s]) > mgi_size_at_most(p->l, p->size[grows])) grows = s;
+      if (grows == MGI_STORAGES || mgi_size_at_most(p->l, p->size[s]) > mgi_size_at_most(p->l, p->size[grows]))
+        grows = s;
     }
   }
   const uint32_t take = fits < MGI_STORAGES ? fits : grows < MGI_STORAGES ? grows : p->n_storages;
@@ -2619,7 +2904,10 @@ mg_status mg_model_plan_of(const mg_model_list *l, mg_model_plan **out, mg_error
     p->size = (mg_size *)mgi_arena(arena, MGI_STORAGES * sizeof *p->size, e);
   }
   uint32_t *busy = p && e->status == MG_OK ? (uint32_t *)mgi_arena(arena, MGI_STORAGES * sizeof *busy, e) : NULL;
-  if (!busy) { mg_graph_free(arena); return e->status != MG_OK ? e->status : mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the plan"); }
+  if (!busy) {
+    mg_graph_free(arena);
+    return e->status != MG_OK ? e->status : mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the plan");
+  }
   p->first = p->storage + l->n_values, p->last = p->first + l->n_values;
   if (l->n_launches) memcpy(p->launch, l->launch, l->n_launches * sizeof *p->launch);
   mgi_lifetimes(l, p->launch, p->n_launches, p->first, p->last);
@@ -2631,7 +2919,8 @@ mg_status mg_model_plan_of(const mg_model_list *l, mg_model_plan **out, mg_error
       if (s == MGI_STORAGES) mg_fail(e, MG_LIMIT, l->m->name, "a plan has at most %d storages", MGI_STORAGES);
       else p->storage[v] = s + 1, busy[s] = p->last[v];
     }
-  if (e->status == MG_OK && !(p->total = mgi_plan_total(p))) mg_fail(e, MG_LIMIT, l->m->name, "the size of the arena passes the limits of sizes");
+  if (e->status == MG_OK && !(p->total = mgi_plan_total(p)))
+    mg_fail(e, MG_LIMIT, l->m->name, "the size of the arena passes the limits of sizes");
   const mg_status s = e->status == MG_OK ? mg_model_plan_check(p, e) : e->status;
   if (s == MG_OK) *out = p;
   else mg_graph_free(arena);
@@ -2643,24 +2932,30 @@ void mg_model_plan_free(mg_model_plan *p) {
 
 /* 1 if both launch the same. */
 static int mgi_launch_same(const mg_launch *a, const mg_launch *b) {
-  return a->kind == b->kind && a->from == b->from && a->piece == b->piece && a->n_in == b->n_in && a->n_out == b->n_out && a->dim == b->dim && a->at == b->at && a->scratch == b->scratch &&
-         !memcmp(a->in, b->in, (size_t)a->n_in * sizeof *a->in) && !memcmp(a->out, b->out, (size_t)a->n_out * sizeof *a->out);
+  return a->kind == b->kind && a->from == b->from && a->piece == b->piece && a->n_in == b->n_in &&
+         a->n_out == b->n_out && a->dim == b->dim && a->at == b->at && a->scratch == b->scratch &&
+         !memcmp(a->in, b->in, (size_t)a->n_in * sizeof *a->in) &&
+         !memcmp(a->out, b->out, (size_t)a->n_out * sizeof *a->out);
 }
 mg_status mg_model_plan_check(const mg_model_plan *p, mg_error *e) {
   const mg_model_list *l = p->l;
   char ta[64], tb[64];
   mg_status s = MG_OK;
-  if (p->n_launches != l->n_launches) return mg_fail(e, MG_BAD_INPUT, l->m->name, "expected %u launches, found %u", l->n_launches, p->n_launches);
+  if (p->n_launches != l->n_launches)
+    return mg_fail(e, MG_BAD_INPUT, l->m->name, "expected %u launches, found %u", l->n_launches, p->n_launches);
   for (uint32_t k = 0; k < p->n_launches; k++)
-    if (!mgi_launch_same(&p->launch[k], &l->launch[k])) return mg_fail(e, MG_BAD_INPUT, l->m->name, "launch %u is not the list's", k);
-  uint32_t *first = (uint32_t *)calloc(3 * (size_t)l->n_values + p->n_storages + 1, sizeof *first), *last = first ? first + l->n_values : NULL;
+    if (!mgi_launch_same(&p->launch[k], &l->launch[k]))
+      return mg_fail(e, MG_BAD_INPUT, l->m->name, "launch %u is not the list's", k);
+  uint32_t *first = (uint32_t *)calloc(3 * (size_t)l->n_values + p->n_storages + 1, sizeof *first),
+           *last = first ? first + l->n_values : NULL;
   if (!first) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for the check of a plan");
   uint32_t *made = last + l->n_values, *holder = made + l->n_values;
   mgi_lifetimes(l, l->launch, l->n_launches, first, last);
   for (uint32_t k = 0; k < l->n_launches && s == MG_OK; k++) {
     const mg_launch *a = &l->launch[k];
     for (int j = 0; j < a->n_in && s == MG_OK; j++)
-      if (l->value[a->in[j]].kind == MG_VALUE_MADE && !made[a->in[j]]) s = mg_fail(e, MG_BAD_INPUT, l->m->name, "launch %u reads '%s' before it is made", k, l->value[a->in[j]].name);
+      if (l->value[a->in[j]].kind == MG_VALUE_MADE && !made[a->in[j]])
+        s = mg_fail(e, MG_BAD_INPUT, l->m->name, "launch %u reads '%s' before it is made", k, l->value[a->in[j]].name);
     for (int j = a->n_in; j < mgi_launch_count(a) && s == MG_OK; j++) {
       const uint32_t v = mgi_launch_value(a, j), at = p->storage[v];
       const mg_value *is = &l->value[v];
@@ -2668,17 +2963,21 @@ mg_status mg_model_plan_check(const mg_model_plan *p, mg_error *e) {
       if (made[v]++) s = mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' is made twice", is->name);
       else if (!at || at > p->n_storages) s = mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' has no storage", is->name);
       else if (p->first[v] != first[v] || p->last[v] < last[v])
-        s = mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' lives from launch %u to %u: expected %u to %u", is->name, p->first[v], p->last[v], first[v], last[v]);
+        s = mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' lives from launch %u to %u: expected %u to %u", is->name,
+                    p->first[v], p->last[v], first[v], last[v]);
       else if (!mgi_size_within(l, is->bytes, p->size[at - 1]))
-        s = mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' of %s bytes is not known to fit storage %u of %s", is->name, mgi_size_text(l->sizes, is->bytes, ta, sizeof ta), at - 1,
+        s = mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' of %s bytes is not known to fit storage %u of %s", is->name,
+                    mgi_size_text(l->sizes, is->bytes, ta, sizeof ta), at - 1,
                     mgi_size_text(l->sizes, p->size[at - 1], tb, sizeof tb));
       else if (holder[at] && p->last[holder[at]] >= k)
-        s = mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' and '%s' are in storage %u at launch %u", is->name, l->value[holder[at]].name, at - 1, k);
+        s = mg_fail(e, MG_BAD_INPUT, l->m->name, "'%s' and '%s' are in storage %u at launch %u", is->name,
+                    l->value[holder[at]].name, at - 1, k);
       else holder[at] = v;
     }
   }
   free(first);
-  if (s == MG_OK && p->total != mgi_plan_total(p)) s = mg_fail(e, MG_BAD_INPUT, l->m->name, "the arena is not the sum of its storages");
+  if (s == MG_OK && p->total != mgi_plan_total(p))
+    s = mg_fail(e, MG_BAD_INPUT, l->m->name, "the arena is not the sum of its storages");
   return s;
 }
 
@@ -2703,7 +3002,8 @@ mg_status mg_model_plan_print(const mg_model_plan *p, char **out, mg_error *e) {
   mgi_text t;
   memset(&t, 0, sizeof t);
   mgi_putf(&t, "model %s: %u launches, %u distinct pieces\n", l->m->name, p->n_launches, l->n_pieces);
-  for (uint32_t k = 0; k < l->n_pieces; k++) mgi_putf(&t, "piece %u: ", k), mgi_write_expr(&t, l->piece[k].expr), mgi_puts(&t, "\n");
+  for (uint32_t k = 0; k < l->n_pieces; k++)
+    mgi_putf(&t, "piece %u: ", k), mgi_write_expr(&t, l->piece[k].expr), mgi_puts(&t, "\n");
   for (uint32_t k = 0; k < p->n_launches; k++) {
     const mg_launch *a = &p->launch[k];
     mgi_putf(&t, "launch %u, line %d: ", k, a->from->line);

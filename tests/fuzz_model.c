@@ -1,5 +1,5 @@
-/* Fuzzes the text form of models.  What is parsed prints, and parses again to what prints the same.  Where its shapes hold, its plan does,
-   and where a step is cheap, one with the plan gives the bits of one without.  See tests/fuzz.h.
+/* Fuzzes the text form of models.  What is parsed prints, and parses again to what prints the same.  Where its shapes
+   hold, its plan does, and where a step is cheap, one with the plan gives the bits of one without.  See tests/fuzz.h.
    clang -std=c11 -O1 -g -I. -DMG_LIBFUZZER -fsanitize=fuzzer,address,undefined tests/fuzz_model.c -o build/fuzz_model -lm -lpthread
    gcc -std=c11 -O1 -g -I. -fsanitize=address,undefined tests/fuzz_model.c -o build/fuzz_model -lm -lpthread && build/fuzz_model 3000 1 */
 #define FUZZ_CORPUS "tests/corpus/model"
@@ -15,7 +15,9 @@ static mg_status foreign(void *user, const mg_foreign_call *c, mg_error *e) { /*
   return MG_OK;
 }
 /* An error that is one of these, and says what is wrong. */
-static void refused(mg_status s, const mg_error *e) { FUZZ_HOLDS(e->status == s && *e->msg && (s == MG_BAD_INPUT || s == MG_LIMIT || s == MG_UNSUPPORTED)); }
+static void refused(mg_status s, const mg_error *e) {
+  FUZZ_HOLDS(e->status == s && *e->msg && (s == MG_BAD_INPUT || s == MG_LIMIT || s == MG_UNSUPPORTED));
+}
 
 /* A step at the least and one at the greatest sizes, if those are cheap. */
 static void evaluate(const mg_model_list *l, const mg_model_plan *p) {
@@ -45,7 +47,8 @@ static void evaluate(const mg_model_list *l, const mg_model_plan *p) {
     for (uint32_t v = 1; v < l->n_values && s[0] == MG_OK; v++) {
       mg_shape shape;
       FUZZ_HOLDS(!d[0]->data[v] == !d[1]->data[v] && mg_value_shape(l, &l->value[v], sym, &shape, &e) == MG_OK);
-      if (d[0]->data[v]) FUZZ_HOLDS(!memcmp(d[0]->data[v], d[1]->data[v], (size_t)mg_shape_elements(&shape) * sizeof(double)));
+      if (d[0]->data[v])
+        FUZZ_HOLDS(!memcmp(d[0]->data[v], d[1]->data[v], (size_t)mg_shape_elements(&shape) * sizeof(double)));
     }
     mg_model_data_free(d[0]), mg_model_data_free(d[1]);
   }
@@ -67,7 +70,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   }
   FUZZ_HOLDS(mg_model_print(m, &a, &e) == MG_OK);
-  if (mg_model_parse(a, strlen(a), "again", NULL, &again, &e) != MG_OK) { fprintf(stderr, "%s: %s\n%s", e.where, e.msg, a); abort(); }
+  if (mg_model_parse(a, strlen(a), "again", NULL, &again, &e) != MG_OK) {
+    fprintf(stderr, "%s: %s\n%s", e.where, e.msg, a);
+    abort();
+  }
   FUZZ_HOLDS(mg_model_print(again, &b, &e) == MG_OK);
   FUZZ_HOLDS(!strcmp(a, b));
   s = mg_model_list_of(m, &l, &e);

@@ -8,7 +8,8 @@
 
 #include <cmocka.h>
 
-static const char *const files[] = {"examples/models/tiny.mgm", "tests/corpus/model/relax.mgm", "tests/corpus/model/foreign.mgm"};
+static const char *const files[] = {"examples/models/tiny.mgm", "tests/corpus/model/relax.mgm",
+                                    "tests/corpus/model/foreign.mgm"};
 enum { FILES = sizeof files / sizeof *files };
 
 static char *text_of(const char *path) {
@@ -70,14 +71,16 @@ static void test_text(void **state) {
 
 /* The builder makes what the parser makes. */
 static void test_builder(void **state) {
-  static const char text[] = "model b\nsym n in 1..64\ninput X : f32[2, n]\nstate K[2] : f32[2, n]\nfn f(A : f32[2, m], K : state f32[2, m]) : f32[2, m] {\n  update K at 0 = A\n"
-                             "  return scale(reshape(A, [2, m]), 1/8)\n}\nfor l=2 {\n  X = f(X, K[l])\n}\nY = sum(X, dim=0)\noutput Y\n";
+  static const char text[] =
+      "model b\nsym n in 1..64\ninput X : f32[2, n]\nstate K[2] : f32[2, n]\nfn f(A : f32[2, m], K : state f32[2, m]) : f32[2, m] {\n  update K at 0 = A\n"
+      "  return scale(reshape(A, [2, m]), 1/8)\n}\nfor l=2 {\n  X = f(X, K[l])\n}\nY = sum(X, dim=0)\noutput Y\n";
   const char *const x = "X";
   char *s;
   mg_error e;
   mg_model *m = mg_model_new("b", NULL);
   mg_model_symbol_new(m, "n", 1, 64, 0);
-  const mg_extent *d[2] = {mg_extent_int(m, 2), mg_extent_name(m, "n")}, *fd[2] = {mg_extent_int(m, 2), mg_extent_name(m, "m")};
+  const mg_extent *d[2] = {mg_extent_int(m, 2), mg_extent_name(m, "n")},
+                  *fd[2] = {mg_extent_int(m, 2), mg_extent_name(m, "m")};
   (void)state;
   mg_model_declare(m, MG_VALUE_INPUT, "X", 0, MG_F32, 2, d);
   mg_model_declare(m, MG_VALUE_STATE, "K", 2, MG_F32, 2, d);
@@ -86,15 +89,19 @@ static void test_builder(void **state) {
   mg_function_param(m, 1, "K", MG_F32, 2, fd);
   mg_function_result(m, MG_F32, 2, fd);
   mg_step_update(m, mg_expr_value(m, "K", NULL), mg_extent_int(m, 0), mg_expr_value(m, "A", NULL));
-  mg_expr *r = mg_expr_arg(m, mg_expr_arg(m, mg_expr_op(m, "reshape"), mg_expr_value(m, "A", NULL)), mg_expr_list(m, 2, fd));
-  mg_step_arg(m, mg_step_return(m), mg_expr_arg(m, mg_expr_arg(m, mg_expr_op(m, "scale"), r), mg_expr_constant(m, "1/8")));
+  mg_expr *r =
+      mg_expr_arg(m, mg_expr_arg(m, mg_expr_op(m, "reshape"), mg_expr_value(m, "A", NULL)), mg_expr_list(m, 2, fd));
+  mg_step_arg(m, mg_step_return(m),
+              mg_expr_arg(m, mg_expr_arg(m, mg_expr_op(m, "scale"), r), mg_expr_constant(m, "1/8")));
   mg_function_end(m);
   mg_for_begin(m, "l", mg_extent_int(m, 2));
   mg_step *c = mg_step_call(m, 1, &x, "f");
   mg_step_arg(m, c, mg_expr_value(m, "X", NULL));
   mg_step_arg(m, c, mg_expr_value(m, "K", mg_extent_name(m, "l")));
   mg_for_end(m);
-  mg_step_let(m, "Y", mg_expr_arg(m, mg_expr_arg(m, mg_expr_op(m, "sum"), mg_expr_value(m, "X", NULL)), mg_expr_attribute(m, "dim", mg_extent_int(m, 0), NULL)));
+  mg_step_let(m, "Y",
+              mg_expr_arg(m, mg_expr_arg(m, mg_expr_op(m, "sum"), mg_expr_value(m, "X", NULL)),
+                          mg_expr_attribute(m, "dim", mg_extent_int(m, 0), NULL)));
   mg_model_output(m, mg_expr_value(m, "Y", NULL));
   if (mg_model_print(m, &s, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
   assert_string_equal(s, text);
@@ -106,9 +113,11 @@ static void test_builder(void **state) {
 
 /* Where, what was expected, what was found. */
 static void test_errors(void **state) {
-#define DECLS "model m\nsym n in 1..64\nsym p in 1..32 device\ninput X : f32[n, 8]\nweight W[2] : f32[8, 8]\nstate K : f32[n, p, 8]\n" /* 6 lines */
+#define DECLS                                                                                                          \
+  "model m\nsym n in 1..64\nsym p in 1..32 device\ninput X : f32[n, 8]\nweight W[2] : f32[8, 8]\nstate K : f32[n, p, 8]\n" /* 6 lines */
 #define FN "fn f(A : f32[a, 8], B : f32[8, b]) : f32[a, b] { return matmul(A, B) }\n"
-  static const struct { const char *text, *where, *msg; } bad[] = {
+  static const struct { const char *text, *where, *msg;
+  } bad[] = {
       {"", "m:1:1", "expected 'model', found the end of the text"},
       {DECLS "Y = exp(X)", "m:7:11", "expected an output, found the end of the text"},
       {DECLS "sym n in 1..2", "m:7:5", "'n' is a symbol already"},
@@ -123,33 +132,42 @@ static void test_errors(void **state) {
       {DECLS "Y = reshape(X, [n, 9]) output Y", "m:7:5", "[n, 8] and [n, 9] are not known to have as many elements"},
       {DECLS "Y = add(X, reshape(K, [n*p, 8])) output Y", "m:7:5", "[n, 8] and [n*p, 8] do not broadcast"},
       {DECLS "Y = slice(X, dim=1, from=4, n=5) output Y", "m:7:5", "from=4, n=5 goes beyond"},
-      {DECLS "Y = slice(X, dim=0, from=0, n=n-1) output Y", "m:7:5", "slice: dimension 0 has 1 elements: from=0, n=0 goes beyond"},
+      {DECLS "Y = slice(X, dim=0, from=0, n=n-1) output Y", "m:7:5",
+       "slice: dimension 0 has 1 elements: from=0, n=0 goes beyond"},
       {DECLS FN "Y = f(X, W) output Y", "m:8:10", "'W' is 2 tensors"},
       {DECLS FN "Y = f(X) output Y", "m:8:1", "f takes 2 operands, found 1"},
       {DECLS FN "Y = f(W[0], X) output Y", "m:8:13", "f: 'B' dimension 0: expected 8, found n"},
       {DECLS FN "Y = f(K, W[0]) output Y", "m:8:7", "f: 'A': expected 2 dimensions, found 3"},
       {DECLS FN "Y, Z = f(X, W[0]) output Y", "m:8:1", "f has 1 result, found 2 names"},
-      {DECLS "fn g(A : f32[a, 8]) : f32[a, 9] { return exp(A) }\nY = g(X) output Y", "m:7:42", "result 0: expected f32[n, 9], found f32[n, 8]"},
+      {DECLS "fn g(A : f32[a, 8]) : f32[a, 9] { return exp(A) }\nY = g(X) output Y", "m:7:42",
+       "result 0: expected f32[n, 9], found f32[n, 8]"},
       {DECLS "fn g(A : f32[a, 8]) : f32[a, 8] { B = exp(A) }\nY = g(X) output Y", "m:7:4", "g returns nothing"},
-      {DECLS "fn g(A : f32[a, 8]) : f32[a, 8] { return exp(X) }\nY = g(X) output Y", "m:7:46", "'X' is not defined here"},
-      {DECLS "fn g(A : state f32[a, 8]) : f32[a, 8] { return exp(A) }\nY = g(X) output Y", "m:8:7", "g updates 'A': expected a state, found 'X'"},
+      {DECLS "fn g(A : f32[a, 8]) : f32[a, 8] { return exp(X) }\nY = g(X) output Y", "m:7:46",
+       "'X' is not defined here"},
+      {DECLS "fn g(A : state f32[a, 8]) : f32[a, 8] { return exp(A) }\nY = g(X) output Y", "m:8:7",
+       "g updates 'A': expected a state, found 'X'"},
       {DECLS "match X : f32[n, 9] Y = exp(X) output Y", "m:7:1", "match: 'X' dimension 1: expected 9, found 8"},
       {DECLS "match X : f32[n, 8, 1] Y = exp(X) output Y", "m:7:1", "expected 3 dimensions, found 2"},
       {DECLS "update X at 0 = exp(X) Y = exp(X) output Y", "m:7:1", "'X' is no state that may be updated here"},
       {DECLS "update K at 0 = reshape(X, [n, 1, 8]) output X", "m:7:46", "'X' is what it was: expected a result"},
       {DECLS "update K at 0 = X output X", "m:7:1", "update K: expected 3 dimensions, found 2"},
-      {DECLS "for l=2 { X = concat(X, X, dim=0) } output X", "m:7:11", "'X' keeps type and shape in a loop: expected f32[n, 8], found f32[2*n, 8]"},
+      {DECLS "for l=2 { X = concat(X, X, dim=0) } output X", "m:7:11",
+       "'X' keeps type and shape in a loop: expected f32[n, 8], found f32[2*n, 8]"},
       {DECLS "for l=n { X = exp(X) } output X", "m:7:7", "expected a number for the turns of a loop, found n"},
       {DECLS "for l=2 { X = exp(X) output X", "m:7:22", "'output' does not stand here"},
       {DECLS "return X output X", "m:7:1", "a return stands in a function"},
       {DECLS "Y = extern user \"k (X) : f32[n, 8] output Y", "m:7:17", "expected the closing quote"},
       {DECLS "Y, Z = extern user \"k\" (X) : f32[n, 8] output Y", "m:7:1", "2 names for 1 result"},
-      {DECLS "Y, Z = extern user \"k\" (X, K) : f32[n, 8], in W output Y", "m:7:47", "expected an operand of k, found 'W'"},
-      {DECLS "Y, Z = extern user \"k\" (X, K) : f32[n, 8], in X output Y", "m:7:25", "'X' is no state that may be changed in place here"},
+      {DECLS "Y, Z = extern user \"k\" (X, K) : f32[n, 8], in W output Y", "m:7:47",
+       "expected an operand of k, found 'W'"},
+      {DECLS "Y, Z = extern user \"k\" (X, K) : f32[n, 8], in X output Y", "m:7:25",
+       "'X' is no state that may be changed in place here"},
       {DECLS "Y, Z = extern user \"k\" (K, K) : f32[n, 8], in K output Y", "m:7:47", "'K' is several operands of k"},
-      {DECLS "A = K Y, Z = extern user \"k\" (A, K) : f32[n, 8], in K output Y", "m:7:34", "'K' is two operands, and changed in place"},
+      {DECLS "A = K Y, Z = extern user \"k\" (A, K) : f32[n, 8], in K output Y", "m:7:34",
+       "'K' is two operands, and changed in place"},
       {DECLS "Y, Z, V = extern user \"k\" (K) : f32[n, 8], in K, in K output Y", "m:7:28", "'K' is two results"},
-      {DECLS "Y = extern user \"k\" (X) : f32[n, 8] scratch n-1 output Y", "m:7:45", "'scratch' dimension 0: expected 1 to 2^40 elements"},
+      {DECLS "Y = extern user \"k\" (X) : f32[n, 8] scratch n-1 output Y", "m:7:45",
+       "'scratch' dimension 0: expected 1 to 2^40 elements"},
       {DECLS "W = exp(X) output W", "m:7:1", "'W' is a weight or state, and keeps its name"},
       {DECLS "Y = exp(K) n = exp(X) output Y", "m:7:12", "'n' is a size, and keeps its name"},
       {DECLS "X = X output X", "m:7:14", "expected a result"},
@@ -163,7 +181,8 @@ static void test_errors(void **state) {
     mg_status s = mg_model_parse(bad[k].text, strlen(bad[k].text), "m", NULL, &m, &e);
     if (s == MG_OK) s = mg_model_list_of(m, &l, &e);
     if (s == MG_OK) fail_msg("accepted:\n%s", bad[k].text);
-    if (strcmp(e.where, bad[k].where) || !strstr(e.msg, bad[k].msg) || e.status != s) print_message("%s\nexpected %s: %s\nfound    %s: %s\n", bad[k].text, bad[k].where, bad[k].msg, e.where, e.msg);
+    if (strcmp(e.where, bad[k].where) || !strstr(e.msg, bad[k].msg) || e.status != s)
+      print_message("%s\nexpected %s: %s\nfound    %s: %s\n", bad[k].text, bad[k].where, bad[k].msg, e.where, e.msg);
     assert_string_equal(e.where, bad[k].where);
     assert_non_null(strstr(e.msg, bad[k].msg));
     assert_int_equal(e.status, s);
@@ -182,14 +201,18 @@ static void test_limits(void **state) {
     int n = snprintf(text, sizeof text, "model m input X : f32[2, 2] ");
     if (kind == 0) { /* 2^40 calls without a launch */
       n += snprintf(text + n, sizeof text - (size_t)n, "fn h0(A : f32[2, 2]) : f32[2, 2] { return A } ");
-      for (int k = 1; k <= 40; k++) n += snprintf(text + n, sizeof text - (size_t)n, "fn h%d(A : f32[2, 2]) : f32[2, 2] { A = h%d(A) A = h%d(A) return A } ", k, k - 1, k - 1);
+      for (int k = 1; k <= 40; k++)
+        n += snprintf(text + n, sizeof text - (size_t)n,
+                      "fn h%d(A : f32[2, 2]) : f32[2, 2] { A = h%d(A) A = h%d(A) return A } ", k, k - 1, k - 1);
       n += snprintf(text + n, sizeof text - (size_t)n, "Y = h40(X)");
     } else if (kind == 1) { /* loops in loops that do nothing */
       for (int k = 0; k < 40; k++) n += snprintf(text + n, sizeof text - (size_t)n, "for l%d=4000 { ", k);
       for (int k = 0; k < 40; k++) n += snprintf(text + n, sizeof text - (size_t)n, "} ");
     } else if (kind == 2) { /* a deep chain of calls */
       n += snprintf(text + n, sizeof text - (size_t)n, "fn g0(A : f32[2, 2]) : f32[2, 2] { return A } ");
-      for (int k = 1; k <= 900; k++) n += snprintf(text + n, sizeof text - (size_t)n, "fn g%d(A : f32[2, 2]) : f32[2, 2] { B = g%d(A) return B } ", k, k - 1);
+      for (int k = 1; k <= 900; k++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "fn g%d(A : f32[2, 2]) : f32[2, 2] { B = g%d(A) return B } ",
+                      k, k - 1);
       n += snprintf(text + n, sizeof text - (size_t)n, "Y = g900(X)");
     } else if (kind == 3) { /* a long size */
       n += snprintf(text + n, sizeof text - (size_t)n, "Y = reshape(X, [1");
@@ -229,7 +252,10 @@ static void test_memory(void **state) {
 /* ---- a decoder in plain C, written from the text of examples/models/tiny.mgm alone */
 
 enum { LAYERS = 2, WIDTH = 64, GROUPS = 2, PER = 2, HEAD = 16, INNER = 96, WORDS = 50, ROOM_N = 4, ROOM_P = 32 };
-typedef struct decoder { const double *e, *g[2], *h[2], *wq[2], *wk[2], *wv[2], *wo[2], *wa[2], *wb[2], *wc[2], *f; double k[2][ROOM_N][GROUPS][ROOM_P][HEAD], v[2][ROOM_N][GROUPS][ROOM_P][HEAD]; } decoder;
+typedef struct decoder {
+  const double *e, *g[2], *h[2], *wq[2], *wk[2], *wv[2], *wo[2], *wa[2], *wb[2], *wc[2], *f;
+  double k[2][ROOM_N][GROUPS][ROOM_P][HEAD], v[2][ROOM_N][GROUPS][ROOM_P][HEAD];
+} decoder;
 
 static void dense(const double *x, const double *w, int in, int out, double *y) {
   for (int j = 0; j < out; j++) {
@@ -255,7 +281,8 @@ static void decode(decoder *D, int token, int row, int p, const double *c, const
     dense(a, D->wq[l], WIDTH, WIDTH, q);
     for (int h = 0; h < GROUPS * PER; h++) rotated(q + h * HEAD, c, s);
     dense(a, D->wk[l], WIDTH, GROUPS * HEAD, kv);
-    for (int g = 0; g < GROUPS; g++) rotated(kv + g * HEAD, c, s), memcpy(D->k[l][row][g][p - 1], kv + g * HEAD, HEAD * sizeof *kv);
+    for (int g = 0; g < GROUPS; g++)
+      rotated(kv + g * HEAD, c, s), memcpy(D->k[l][row][g][p - 1], kv + g * HEAD, HEAD * sizeof *kv);
     dense(a, D->wv[l], WIDTH, GROUPS * HEAD, kv);
     for (int g = 0; g < GROUPS; g++) memcpy(D->v[l][row][g][p - 1], kv + g * HEAD, HEAD * sizeof *kv);
     for (int h = 0; h < GROUPS * PER; h++) {
@@ -291,7 +318,8 @@ static double *data(const mg_model_data *d, const char *name, int layer) {
   return d->data[v];
 }
 
-/* How far logits are off, of at most *largest, over eight steps from three tokens in the cache on, which are at random. */
+/* How far logits are off, of at most *largest, over eight steps from three tokens in the cache on, which are at
+   random. */
 static double decoder_off(const char *text, double *largest) {
   static decoder D;
   const int64_t room[2] = {ROOM_N, 12};
@@ -302,7 +330,8 @@ static double decoder_off(const char *text, double *largest) {
   *largest = 0;
   D.e = data(d, "E", -1), D.f = data(d, "F", -1);
   for (int k = 0; k < LAYERS; k++) {
-    D.g[k] = data(d, "G", k), D.h[k] = data(d, "H", k), D.wq[k] = data(d, "Wq", k), D.wk[k] = data(d, "Wk", k), D.wv[k] = data(d, "Wv", k);
+    D.g[k] = data(d, "G", k), D.h[k] = data(d, "H", k), D.wq[k] = data(d, "Wq", k), D.wk[k] = data(d, "Wk", k),
+    D.wv[k] = data(d, "Wv", k);
     D.wo[k] = data(d, "Wo", k), D.wa[k] = data(d, "Wa", k), D.wb[k] = data(d, "Wb", k), D.wc[k] = data(d, "Wc", k);
     for (int r = 0; r < ROOM_N; r++)
       for (int g = 0; g < GROUPS; g++)
@@ -337,8 +366,11 @@ static double decoder_off(const char *text, double *largest) {
 }
 /* The same; and what is almost the same model is not. */
 static void test_decoder(void **state) {
-  static const char *const mutants[][2] = {{"eps=1e-5", "eps=1e-4"}, {"1/4", "1/5"},          {"Wk[l], Wv[l]", "Wv[l], Wk[l]"}, {"K at p-1", "K at 0"},     {"V at p-1", "V at floor(p/2)"},
-                                           {"K[l], V[l])", "K[0], V[l])"}, {"Wa[l], Wb[l]", "Wb[l], Wa[l]"}, {"C, S, K[l]", "S, C, K[l]"}, {"G[l], H[l]", "H[l], G[l]"}};
+  static const char *const mutants[][2] = {{"eps=1e-5", "eps=1e-4"},         {"1/4", "1/5"},
+                                           {"Wk[l], Wv[l]", "Wv[l], Wk[l]"}, {"K at p-1", "K at 0"},
+                                           {"V at p-1", "V at floor(p/2)"},  {"K[l], V[l])", "K[0], V[l])"},
+                                           {"Wa[l], Wb[l]", "Wb[l], Wa[l]"}, {"C, S, K[l]", "S, C, K[l]"},
+                                           {"G[l], H[l]", "H[l], G[l]"}};
   static char text[1 << 16];
   const char *whole = text_of(files[0]);
   double largest;
@@ -379,11 +411,16 @@ static void test_relax(void **state) {
 
 /* Sizes that no order is known of do not share; a known one does, and grows. */
 static void test_sharing(void **state) {
-  static const struct { const char *text; uint32_t storages; } cases[] = {
-      {"sym n in 1..64 sym m in 1..64 input X : f32[n] input Z : f32[m] A = exp(X) B = sum(A, dim=0) C = mul(exp(Z), B) D = sum(C, dim=0) output D", 3}, /* n; 1; m */
-      {"sym n in 1..64 sym m in 64..99 input X : f32[n] input Z : f32[m] A = exp(X) B = sum(A, dim=0) C = mul(exp(Z), B) D = sum(C, dim=0) output D", 2}, /* n <= m; 1 */
-      {"sym n in 1..64 input X : f32[n] A = exp(X) B = repeat(A, dim=0, n=4) C = exp(B) D = sum(C, dim=0) output D", 2}, /* n grows to 4 n */
-      {"sym n in 2..9 input X : f32[n] A = slice(X, dim=0, from=0, n=floor(n/2)) B = exp(A) C = slice(X, dim=0, from=0, n=ceil(n/2)) D = exp(C) E = sum(D, dim=0) F = add(E, B) output F", 3},
+  static const struct { const char *text; uint32_t storages;
+  } cases[] = {
+      {"sym n in 1..64 sym m in 1..64 input X : f32[n] input Z : f32[m] A = exp(X) B = sum(A, dim=0) C = mul(exp(Z), B) D = sum(C, dim=0) output D",
+       3}, /* n; 1; m */
+      {"sym n in 1..64 sym m in 64..99 input X : f32[n] input Z : f32[m] A = exp(X) B = sum(A, dim=0) C = mul(exp(Z), B) D = sum(C, dim=0) output D",
+       2}, /* n <= m; 1 */
+      {"sym n in 1..64 input X : f32[n] A = exp(X) B = repeat(A, dim=0, n=4) C = exp(B) D = sum(C, dim=0) output D",
+       2}, /* n grows to 4 n */
+      {"sym n in 2..9 input X : f32[n] A = slice(X, dim=0, from=0, n=floor(n/2)) B = exp(A) C = slice(X, dim=0, from=0, n=ceil(n/2)) D = exp(C) E = sum(D, dim=0) F = add(E, B) output F",
+       3},
   };
   (void)state;
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -401,7 +438,8 @@ static void test_sharing(void **state) {
   }
 }
 
-static mg_status foreign(void *user, const mg_foreign_call *c, mg_error *e) { /* sums what it reads into all it writes */
+static mg_status foreign(void *user, const mg_foreign_call *c,
+                         mg_error *e) { /* sums what it reads into all it writes */
   double sum = 0;
   (void)e;
   ++*(int *)user;
@@ -413,9 +451,10 @@ static mg_status foreign(void *user, const mg_foreign_call *c, mg_error *e) { /*
   return MG_OK;
 }
 
-/* Runs three steps from (n, p) on without a plan and with one, in this order: MG_OK where all bits are the same, MG_NOT_FOUND where
-   one is another, else the error of a step. */
-static mg_status compare(const mg_model_list *l, const mg_model_plan *p, int64_t n, int64_t t, uint64_t order, mg_error *e) {
+/* Runs three steps from (n, p) on without a plan and with one, in this order: MG_OK where all bits are the same,
+   MG_NOT_FOUND where one is another, else the error of a step. */
+static mg_status compare(const mg_model_list *l, const mg_model_plan *p, int64_t n, int64_t t, uint64_t order,
+                         mg_error *e) {
   const int64_t room[2] = {n, t + 2};
   int calls = 0;
   mg_model_data *a = data_of(l, room), *b = data_of(l, room);
@@ -434,7 +473,8 @@ static mg_status compare(const mg_model_list *l, const mg_model_plan *p, int64_t
       for (int j = 0; j < l->m->n_outputs; j++) output |= l->output[j] == v;
       if (l->value[v].kind != MG_VALUE_STATE && !output) continue;
       assert_int_equal(mg_value_shape(l, &l->value[v], output ? sym : room, &shape, e), MG_OK);
-      if (memcmp(a->data[v], b->data[v], (size_t)mg_shape_elements(&shape) * sizeof(double))) s = mg_fail(e, MG_NOT_FOUND, "compare", "'%s' is another", l->value[v].name);
+      if (memcmp(a->data[v], b->data[v], (size_t)mg_shape_elements(&shape) * sizeof(double)))
+        s = mg_fail(e, MG_NOT_FOUND, "compare", "'%s' is another", l->value[v].name);
     }
   }
   mg_model_data_free(a), mg_model_data_free(b);
@@ -451,7 +491,9 @@ static void test_plans(void **state) {
     mg_error e;
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
       for (uint64_t order = 0; order <= 6; order++)
-        if (compare(l, p, sizes[k][0], sizes[k][1], order, &e) != MG_OK) fail_msg("%s at %d, %d, order %d: %s: %s", files[f], (int)sizes[k][0], (int)sizes[k][1], (int)order, e.where, e.msg);
+        if (compare(l, p, sizes[k][0], sizes[k][1], order, &e) != MG_OK)
+          fail_msg("%s at %d, %d, order %d: %s: %s", files[f], (int)sizes[k][0], (int)sizes[k][1], (int)order, e.where,
+                   e.msg);
     mg_model_plan_free(p), mg_model_list_free(l), mg_model_free(m);
   }
 }
@@ -469,11 +511,14 @@ static int aliases(const mg_model_list *l, mg_model_plan *p) {
   mg_error e;
   for (uint32_t v = 1; v < l->n_values; v++)
     for (uint32_t u = 1; u < l->n_values; u++) {
-      if (l->value[v].kind != MG_VALUE_MADE || l->value[u].kind != MG_VALUE_MADE || u == v || p->storage[u] == p->storage[v]) continue;
+      if (l->value[v].kind != MG_VALUE_MADE || l->value[u].kind != MG_VALUE_MADE || u == v ||
+          p->storage[u] == p->storage[v])
+        continue;
       if (p->first[u] > p->first[v] || p->last[u] <= p->first[v] || p->last[u] == p->n_launches) continue;
       const uint32_t was = p->storage[v];
       p->storage[v] = p->storage[u];
-      if (mg_model_plan_check(p, &e) == MG_OK || compare(l, p, 2, 3, 0, &e) == MG_OK) fail_msg("'%s' (%u) over '%s' (%u) is accepted", l->value[v].name, v, l->value[u].name, u);
+      if (mg_model_plan_check(p, &e) == MG_OK || compare(l, p, 2, 3, 0, &e) == MG_OK)
+        fail_msg("'%s' (%u) over '%s' (%u) is accepted", l->value[v].name, v, l->value[u].name, u);
       p->storage[v] = was, n++;
     }
   return n;
@@ -490,18 +535,21 @@ static void test_mutants(void **state) {
   for (uint32_t v = 1; v < l->n_values; v++) { /* a lifetime shortened by one */
     if (l->value[v].kind != MG_VALUE_MADE || p->last[v] == p->first[v]) continue;
     p->last[v]--;
-    if (mg_model_plan_check(p, &e) == MG_OK || compare(l, p, 2, 3, 0, &e) == MG_OK) fail_msg("a shorter life of '%s' (%u) is accepted", l->value[v].name, v);
+    if (mg_model_plan_check(p, &e) == MG_OK || compare(l, p, 2, 3, 0, &e) == MG_OK)
+      fail_msg("a shorter life of '%s' (%u) is accepted", l->value[v].name, v);
     p->last[v]++, n[0]++;
   }
   for (uint32_t k = 0; k < p->n_launches; k++) { /* an update moved behind its reader, the next that reads the state */
     uint32_t r = k + 1;
     if (p->launch[k].kind != MG_LAUNCH_UPDATE) continue;
-    while (r < p->n_launches && p->launch[r].in[0] != p->launch[k].out[0] && p->launch[r].in[1] != p->launch[k].out[0]) r++;
+    while (r < p->n_launches && p->launch[r].in[0] != p->launch[k].out[0] && p->launch[r].in[1] != p->launch[k].out[0])
+      r++;
     assert_true(r < p->n_launches);
     const mg_launch moved = p->launch[k];
     memmove(&p->launch[k], &p->launch[k + 1], (r - k) * sizeof moved);
     p->launch[r] = moved;
-    if (mg_model_plan_check(p, &e) == MG_OK || !run_refuses(l, p)) fail_msg("an update after its reader, launch %u, is accepted", k);
+    if (mg_model_plan_check(p, &e) == MG_OK || !run_refuses(l, p))
+      fail_msg("an update after its reader, launch %u, is accepted", k);
     memmove(&p->launch[k + 1], &p->launch[k], (r - k) * sizeof moved);
     p->launch[k] = moved, n[1]++;
   }
@@ -526,7 +574,8 @@ static void test_mutants(void **state) {
     p->size[s] = was, n[4]++;
   }
   assert_int_equal(mg_model_plan_check(p, &e), MG_OK);
-  print_message("mutants refused: %d shorter lives, %d moved updates, %d aliases, %d swaps, %d small storages\n", n[0], n[1], n[2], n[3], n[4]);
+  print_message("mutants refused: %d shorter lives, %d moved updates, %d aliases, %d swaps, %d small storages\n", n[0],
+                n[1], n[2], n[3], n[4]);
   assert_true(n[0] > 20 && n[1] == 4 && n[2] > 20);
   mg_model_plan_free(p), mg_model_list_free(l), mg_model_free(m);
 }
@@ -580,7 +629,8 @@ static void test_launches(void **state) {
   assert_int_equal(calls, 4);
   mg_model_data_free(d), mg_model_list_free(l), mg_model_free(m);
 
-  m = model_of("model m sym n in 1..8 sym p in 1..9 input X : f32[n] state K : f32[p] match X : f32[p] update K at n-1 = sum(X, dim=0) Y = exp(K) output Y");
+  m = model_of(
+      "model m sym n in 1..8 sym p in 1..9 input X : f32[n] state K : f32[p] match X : f32[p] update K at n-1 = sum(X, dim=0) Y = exp(K) output Y");
   l = list_of(m), sym[0] = sym[1] = 4, room[0] = 4, room[1] = 9;
   assert_int_equal(l->n_checks, 1);
   d = data_of(l, room);
@@ -606,10 +656,12 @@ static mg_status noted(void *user, const mg_foreign_call *c, mg_error *e) { /* w
   for (int64_t i = 0; i < mg_shape_elements(&c->out_shape[0]); i++) c->out[0][i] = 1;
   return MG_OK;
 }
-/* Seeds give many orders, and each keeps what depends: d behind a, e last; where b and c share a storage, c behind the reader of b. */
+/* Seeds give many orders, and each keeps what depends: d behind a, e last; where b and c share a storage, c behind
+   the reader of b. */
 static void test_orders(void **state) {
-  static const char text[] = "model m input X : f32[4] A = extern user \"a\" (X) : f32[4] B = extern user \"b\" (X) : f32[5] D = extern user \"d\" (A) : f32[6] R = extern user \"r\" (B) : f32[7]\n"
-                             "C = extern user \"c\" (X) : f32[5] E = extern user \"e\" (A, D, R, C) : f32[8] output E";
+  static const char text[] =
+      "model m input X : f32[4] A = extern user \"a\" (X) : f32[4] B = extern user \"b\" (X) : f32[5] D = extern user \"d\" (A) : f32[6] R = extern user \"r\" (B) : f32[7]\n"
+      "C = extern user \"c\" (X) : f32[5] E = extern user \"e\" (A, D, R, C) : f32[8] output E";
   mg_model *m = model_of(text);
   mg_model_list *l = list_of(m);
   mg_model_plan *p = plan_of(l);
@@ -624,7 +676,8 @@ static void test_orders(void **state) {
     memset(&c, 0, sizeof c);
     *now = 0, c.inputs = 1, c.plan = p, c.order = order, c.foreign = noted, c.user = now;
     step(d, NULL, &c);
-    assert_true(strlen(now) == 6 && now[5] == 'e' && strchr(now, 'a') < strchr(now, 'd') && strchr(now, 'b') < strchr(now, 'r') && strchr(now, 'r') < strchr(now, 'c'));
+    assert_true(strlen(now) == 6 && now[5] == 'e' && strchr(now, 'a') < strchr(now, 'd') &&
+                strchr(now, 'b') < strchr(now, 'r') && strchr(now, 'r') < strchr(now, 'c'));
     int k = 0;
     while (k < n && strcmp(seen[k], now)) k++;
     n += k == n;
@@ -635,7 +688,11 @@ static void test_orders(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_text),   cmocka_unit_test(test_builder), cmocka_unit_test(test_errors),  cmocka_unit_test(test_limits), cmocka_unit_test(test_memory),  cmocka_unit_test(test_decoder),
-                                     cmocka_unit_test(test_relax),  cmocka_unit_test(test_sharing), cmocka_unit_test(test_plans),   cmocka_unit_test(test_mutants), cmocka_unit_test(test_scratch), cmocka_unit_test(test_launches), cmocka_unit_test(test_orders)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_text),    cmocka_unit_test(test_builder), cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_limits),  cmocka_unit_test(test_memory),  cmocka_unit_test(test_decoder),
+      cmocka_unit_test(test_relax),   cmocka_unit_test(test_sharing), cmocka_unit_test(test_plans),
+      cmocka_unit_test(test_mutants), cmocka_unit_test(test_scratch), cmocka_unit_test(test_launches),
+      cmocka_unit_test(test_orders)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
