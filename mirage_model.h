@@ -321,7 +321,7 @@ mg_status mg_value_shape(const mg_model_list *l, const mg_value *v, const int64_
 uint32_t mg_value_find(const mg_model_list *l, const char *name, int64_t layer);
 
 /* ----------------------------------------------------------------------------------------------- >>modelrun
-   Reference evaluation: the list in float64, in order. */
+   Reference evaluation: the list in float64, in order; nothing is rounded to its type. */
 
 /* Where values are.  `data` is by value, dense row-major doubles: inputs and outputs at the sizes of the last step,
    weights at theirs, states at those of `room`. */
@@ -441,14 +441,17 @@ static const char *mgi_model_copy(mg_model *m, const char *s) {
   char *p = (char *)mgi_model_alloc(m, strlen(s) + 1);
   return p ? strcpy(p, s) : NULL;
 }
-static int mgi_model_word(const char *s) { /* what is no name in a model */
-  static const char *const words[] = {"model", "sym",    "input",  "weight", "state",  "fn",    "for",
-                                      "match", "update", "extern", "return", "output", "floor", "ceil"};
-  for (size_t k = 0; k < sizeof words / sizeof *words; k++)
-    if (!strcmp(s, words[k])) return 1;
+static int mgi_type_word(const char *s) {
   for (int t = 0; t < MG_DTYPE_COUNT; t++)
     if (!strcmp(s, mg_dtype_name((mg_dtype)t))) return 1;
   return 0;
+}
+static int mgi_model_word(const char *s) { /* what is no name in a model */
+  static const char *const words[] = {"model",  "sym",    "input",  "weight", "state", "fn",     "for",     "match",
+                                      "update", "extern", "return", "output", "floor", "ceil",   "scratch", "device"};
+  for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+    if (!strcmp(s, words[k])) return 1;
+  return mgi_type_word(s);
 }
 /* A copy of a name; NULL and an error where it is none. */
 static const char *mgi_model_name(mg_model *m, const char *s) {
@@ -622,7 +625,7 @@ mg_expr *mg_expr_op(mg_model *m, const char *op) {
 mg_expr *mg_expr_constant(mg_model *m, const char *text) {
   if (!mgi_model_good(m)) return NULL;
   if (!text || !*text || strlen(text) > 64 ||
-      strspn(text, "0123456789abcdefghijklmnopqrstuvwxyzE+-./") != strlen(text)) {
+      (strspn(text, "0123456789eE+-./") != strlen(text) && !mgi_type_word(text))) {
     mgi_model_err(m, MG_BAD_INPUT, "expected a constant such as 1/8, found '%.40s'", text ? text : "(null)");
     return NULL;
   }
@@ -1000,8 +1003,7 @@ static mg_expr *mgi_read_argument(mgi_reader *R) {
     mgi_back(R, line, column);
     return mgi_well(R) ? mg_expr_attribute(R->m, name, x, constant) : NULL;
   }
-  for (int t = 0; t < MG_DTYPE_COUNT; t++)
-    if (!strcmp(name, mg_dtype_name((mg_dtype)t))) return mg_expr_constant(R->m, name);
+  if (mgi_type_word(name)) return mg_expr_constant(R->m, name);
   *P = save;
   return mgi_read_expr(R);
 }
@@ -2176,7 +2178,7 @@ static void mgi_list_update(mgi_lister *L, const mg_step *s) {
   const mgi_binding *b = NULL;
   const uint32_t state = mgi_resolve(L, s->target, &b), v = mgi_value_of(L, s->value, s, s->target->name);
   if (!mgi_listing(L)) return;
-  if (!b || !mgi_find(L, s->target->name)->state) {
+  if (!b->state) {
     mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "'%s' is no state that may be updated here", s->target->name);
     return;
   }
@@ -2359,6 +2361,8 @@ uint32_t mg_value_find(const mg_model_list *l, const char *name, int64_t layer) 
    launches in order.  Where a plan is given, what is made stands in its arena, of which every byte has a double here:
    an element of b bytes is written to all of its b, and is there when they agree.  What no launch is to read any more
    is poisoned. */
+
+enum { MGI_ORDERED = 4096 }; /* launches that an order is drawn for: each is compared with each */
 
 static uint64_t mgi_draw(uint64_t *state) { /* splitmix64 */
   uint64_t z = (*state += 0x9e3779b97f4a7c15u);
@@ -2562,7 +2566,7 @@ static mg_status mgi_launch_piece(mgi_running *S, const mg_launch *a) {
     else s = mgi_read_value_of(S, a, a->in[k], x);
     if (s == MG_OK && t->dtype == MG_I32) /* in place: an index never stands behind the double that it is taken from */
       for (int64_t j = 0; j < n; j++) {
-        const int32_t index = (int32_t)x[j];
+        const int32_t index = x[j] >= 0 && x[j] <= INT32_MAX ? (int32_t)x[j] : MG_NO_INDEX;
         memcpy((char *)x + (size_t)j * sizeof index, &index, sizeof index);
       }
   }
@@ -2649,6 +2653,9 @@ static mg_status mgi_step_launches(mgi_running *S) {
     for (uint32_t k = 0; k < n && s == MG_OK; k++) s = mgi_launch_run(S, k);
     return s;
   }
+  if (n > MGI_ORDERED)
+    return mg_fail(S->e, MG_LIMIT, S->l->m->name, "other orders than the list's are for at most %d launches",
+                   MGI_ORDERED);
   uint32_t *waits = (uint32_t *)calloc(n + 1, sizeof *waits), *ready = (uint32_t *)calloc(n + 1, sizeof *ready),
            n_ready = 0;
   uint64_t state = S->cfg->order;

@@ -109,6 +109,19 @@ static void test_builder(void **state) {
   assert_int_equal(l->n_launches, 5); /* an update and a scale a layer, a sum */
   assert_int_equal(l->n_pieces, 2);   /* both layers' are one */
   mg_model_list_free(l), mg_string_free(s), mg_model_free(m);
+
+  /* The first error sticks; calls after it nest, and do nothing. */
+  const mg_extent *none[2] = {NULL, NULL};
+  assert_null(mg_model_new("no name", NULL));
+  m = mg_model_new("b", NULL);
+  assert_null(mg_expr_list(m, 2, none));
+  mg_step_let(m, "Y", mg_expr_arg(m, mg_expr_op(m, "scale"), mg_expr_constant(m, "i1")));
+  mg_model_symbol_new(m, "also bad", 1, 64, 0);
+  mg_model_output(m, mg_expr_value(m, "Y", NULL));
+  assert_int_equal(mg_model_print(m, &s, &e), MG_BAD_INPUT);
+  assert_non_null(strstr(e.msg, "expected a constant such as 1/8, found 'i1'"));
+  assert_int_equal(mg_model_list_of(m, &l, &e), MG_BAD_INPUT);
+  mg_model_free(m);
 }
 
 /* Where, what was expected, what was found. */
