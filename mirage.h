@@ -1645,6 +1645,8 @@ int64_t mg_filled(const mg_tensor_info *t, int64_t i) {
   return i % keys <= i / keys + keys - queries ? 0 : MG_MASKED;
 }
 
+#define MGI_ALPHA(c) (((c) >= 'a' && (c) <= 'z') || ((c) >= 'A' && (c) <= 'Z') || (c) == '_')
+#define MGI_DIGIT(c) ((c) >= '0' && (c) <= '9')
 static int mgi_keyword(const char *s);
 static int mgi_size_grows(const mg_sizes *s, mg_size a);
 /* 1 if a symbol may have that name: neither a keyword nor what stands before a size in brackets. */
