@@ -132,9 +132,6 @@
 
 /* --------------------------------------------------------------------------------------------------- >>host */
 
-/* Of how many 16-byte pieces of a swizzled row of so many are exchanged (>>tiles, >>layouts). */
-#define MGI_TILE_TURN(pieces) ((pieces) % 8 == 0 ? 8 : (pieces) % 4 == 0 ? 4 : (pieces) % 2 == 0 ? 2 : 1)
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -10709,41 +10706,13 @@ extern "C" {
 
        minimise   sum over tiles k, ways w   cost[k][w] x[k][w]                            x[k][w] in {0, 1}
        subject to sum over w  x[k][w] = 1                                                  for every tile k
-                  x[k][w] = 0                                                              where a row of MGI_CU_BANS bans w
+                  x[k][w] = 0                                                              where mg_flat_banned has w
                   sum over k alive at s, ways w  bytes[k][w] x[k][w] <= room[s]            for every step s of the kernel
 
-   cost[k][w] counts lines of 128 bytes, of which shared memory serves one at a time.  Copies fill eight neighbouring pieces of 16
-   bytes together: a line, or two where padded rows straddle lines (measured: rmsnorm_linear m16 k4096, loads only, 11.4 us
-   padded, 9.3 dense).  Products read the pieces at one place of eight rows together: a line for each that share a bank.  Both
-   happen once an iteration.  room[s] is the limit less what else is alive.
+   cost[k][w] is mg_tile_cost, once an iteration; room[s] is the limit less what else is alive.
 
-   A block that fits has no rows of the last kind, and the program falls apart: each tile has the cheapest way that no row bans.
+   A block that fits has no rows of the last kind, and the program falls apart: each tile has the way that mg_flat_way says.
    Else depth first, first the tile for which the choice matters most, with what the rest costs and takes at least as the bound: exact. */
-/* Where piece i of a row of a tile of `lines` rows lies, in pieces: mg_tile::offset. */
-MGI_FN int mgi_cu_piece_at(int way, int lines, int pieces, int line, int i) {
-  const int turn = MGI_TILE_TURN(pieces);
-  switch (way) {
-    case MG_IN_SWIZZLED: return line * pieces + (i ^ line / (8 / turn) % turn);
-    case MG_IN_PADDED: return line * (pieces | 1) + i;
-    case MG_IN_PANELS: return i / 8 * (lines * 8) + line * 8 + ((i ^ line) & 7);
-    default: return line * pieces + i;
-  }
-}
-/* How many of the first pieces of eight rows, of fewer if there are not so many, share a bank. */
-MGI_FN int mgi_cu_conflicts(int way, int lines, int pieces) {
-  int in[8] = {0, 0, 0, 0, 0, 0, 0, 0}, most = 0;
-  for (int line = 0; line < lines && line < 8; line++) {
-    const int n = ++in[mgi_cu_piece_at(way, lines, pieces, line, 0) % 8];
-    if (n > most) most = n;
-  }
-  return most;
-}
-/* Lines of 128 bytes, eighths of them, that are filled and read in an iteration. */
-MGI_FN int64_t mgi_cu_way_cost(int way, int lines, int pieces) {
-  const int fill = way == MG_IN_PADDED && lines > 1 && pieces % 2 == 0 ? 2 : 1;
-  return (int64_t)lines * pieces * (fill + mgi_cu_conflicts(way, lines, pieces));
-}
-
 enum { MGI_CU_TILES = 24, MGI_CU_ROWS = 64 };
 typedef struct mgi_cu_layout {
   int n, rows;
@@ -10914,7 +10883,6 @@ typedef struct mgi_cu_val_info {
   int copy, copy_obj;        /* materialised as `copy_type` under the name m_<name> */
   mg_dtype copy_type;
   int inverse;               /* the copy holds 1 / t */
-  int contracted_rows, contracted_cols; /* LOAD: some matmul contracts that dimension of the tile as it is */
   int sites, site_store;     /* LOAD outside of loops: how many times sites read it; how many of these are stores */
   int in_place;              /* MATMUL, SUM, MAX: the accumulator (op index) that it feeds directly */
   uint32_t settles;          /* elementwise: the product whose fragments it takes over */
@@ -11004,7 +10972,6 @@ typedef struct mgi_cu_kernel {
   int undo_obj;              /* then: where m is, by row; -1: not yet anywhere */
   uint8_t *tiled;            /* by elementwise operator: as written it makes a tile of its own */
   uint8_t *way, *free;       /* by tensor: how a load's tile lies (>>layouts); how it would if the plan had nothing to say and all fitted */
-  uint8_t *panels;           /* by operator: a load that a product of warpgroups reads */
   uint8_t *rule;             /* by tensor: the row of MGI_CU_RULES that it lives by */
   mg_flat flat;              /* b as mirage_plan.h sees it, places being operators - 1; n 0: it is too large */
   mg_chains chains;          /* what of it stays in fragments on these warps */
@@ -11623,74 +11590,36 @@ MGI_FN void mgi_cu_quote(mgi_cu_kernel *K, const mg_op_node *o) {
 
 /* ---- loads */
 
-/* 1 if the tile of a load is contiguous along its rows' dimension, as the tensor is. */
-MGI_FN int mgi_cu_load_trans(const mgi_cu_kernel *K, uint32_t op) {
-  return mg_runs_down(&K->em->g->tensors[mgi_cu_above(K, K->b->ops[op].in[0])]);
+/* Where tensor t stands among the kernel's facts. */
+MGI_FN int mgi_cu_place(const mgi_cu_kernel *K, uint32_t t) { return (int)K->b->tensors[t].op - 1; }
+/* The tensor at a place that counts from 1; 0: none. */
+MGI_FN uint32_t mgi_cu_at_place(const mgi_cu_kernel *K, int place) { return place ? K->b->ops[place].out[0].id : 0; }
+/* The plan that the facts are asked about. */
+MGI_FN mg_kernel_plan mgi_cu_plan(const mgi_cu_kernel *K) {
+  mg_kernel_plan p;
+  memset(&p, 0, sizeof p);
+  p.warps_m = K->wm;
+  p.warps_n = K->wn;
+  p.warps_k = K->wk;
+  p.group = K->by_group;
+  p.copies = K->tensor_copies;
+  return p;
 }
-/* The tile of a load: rows x cols elements after padding, `lines` rows in memory of so many 16-byte pieces. */
-typedef struct mgi_cu_tile { int rows, cols, lines, pieces; mg_dtype type; } mgi_cu_tile;
-MGI_FN mgi_cu_tile mgi_cu_tile_of(const mgi_cu_kernel *K, uint32_t op) {
-  const mg_op_node *o = &K->b->ops[op];
-  const mgi_cu_val_info *v = &K->v[o->out[0].id];
-  const int trans = mgi_cu_load_trans(K, op);
-  mgi_cu_tile T;
-  T.type = K->em->g->tensors[mgi_cu_above(K, o->in[0])].dtype;
-  const int e = 16 / mg_dtype_bytes(T.type);
-  T.rows = (int)mg_round_up(v->rows, v->contracted_rows ? 16 : trans ? e : 1);
-  T.cols = (int)mg_round_up(v->cols, v->contracted_cols ? 16 : trans ? 1 : e);
-  T.lines = trans ? T.cols : T.rows;
-  T.pieces = (int)mg_round_up(trans ? T.rows : T.cols, e) / e;
-  return T;
-}
-MGI_FN int64_t mgi_cu_tile_bytes(int way, const mgi_cu_tile *T) { return (int64_t)16 * T->lines * (way == MG_IN_PADDED ? T->pieces | 1 : T->pieces); }
 
-/* Ways that a tile may not lie, and what lifts the ban: nothing, the plan's NAME.in=<way>, or also that the block does not fit. */
-enum { MGI_CU_UNLESS_SHORT, MGI_CU_UNLESS_PLANNED, MGI_CU_FIRM };
-#define MGI_CU_BANS(R) /* id, ways, what lifts it, why */                                                                                               \
-  R(GROUP, 1 << MG_IN_SWIZZLED | 1 << MG_IN_PADDED | 1 << MG_IN_DENSE, MGI_CU_FIRM, "a product of warpgroups reads it swizzled, in panels")          \
-  R(ALONE, 1 << MG_IN_PANELS, MGI_CU_FIRM, "panels are for products of warpgroups, and start at multiples of 1024 bytes")                              \
-  R(BOXES, 1 << MG_IN_SWIZZLED | 1 << MG_IN_PADDED | 1 << MG_IN_DENSE, MGI_CU_FIRM, "tensor copies bring it by lines of 128 bytes")                  \
-  R(LINES, 1 << MG_IN_PADDED | 1 << MG_IN_DENSE, MGI_CU_FIRM, "tensor copies bring its rows swizzled")                                                \
-  R(ROW,   1 << MG_IN_SWIZZLED | 1 << MG_IN_PADDED, MGI_CU_FIRM, "tensor copies bring a single row as it comes")                                      \
-  R(PARTS, 1 << MG_IN_SWIZZLED, MGI_CU_FIRM, "warps bring parts of its rows that are no whole lines of 128 bytes")                                     \
-  R(RING,  1 << MG_IN_PADDED | 1 << MG_IN_DENSE, MGI_CU_UNLESS_PLANNED, "rings of warps have been timed on a GPU with swizzled tiles only")           \
-  R(VALUE, 1 << MG_IN_SWIZZLED, MGI_CU_UNLESS_PLANNED, "no product of 16-bit operands takes it as it is: what expressions read has not been timed so") \
-  R(BLOCK, 1 << MG_IN_DENSE, MGI_CU_UNLESS_SHORT, "in rings of blocks dense rows have not been timed")
-MGI_FN int mgi_cu_ban_GROUP(const mgi_cu_kernel *K, uint32_t op) { return K->panels[op]; }
-MGI_FN int mgi_cu_copied_in(const mgi_cu_kernel *K, uint32_t op, int way) { /* a tensor copy brings it, and so */
-  const mgi_cu_tile T = mgi_cu_tile_of(K, op);
-  return K->copies[K->b->ops[op].scope] && way == (T.lines == 1 ? MG_IN_DENSE : T.pieces % 8 == 0 ? MG_IN_PANELS : MG_IN_SWIZZLED);
-}
-MGI_FN int mgi_cu_ban_BOXES(const mgi_cu_kernel *K, uint32_t op) { return mgi_cu_copied_in(K, op, MG_IN_PANELS); }
-MGI_FN int mgi_cu_ban_LINES(const mgi_cu_kernel *K, uint32_t op) { return mgi_cu_copied_in(K, op, MG_IN_SWIZZLED); }
-MGI_FN int mgi_cu_ban_ROW(const mgi_cu_kernel *K, uint32_t op) { return mgi_cu_copied_in(K, op, MG_IN_DENSE); }
-MGI_FN int mgi_cu_ban_ALONE(const mgi_cu_kernel *K, uint32_t op) { return !K->panels[op] && !mgi_cu_ban_BOXES(K, op); }
-MGI_FN int mgi_cu_ban_PARTS(const mgi_cu_kernel *K, uint32_t op) { return K->v[K->b->ops[op].out[0].id].part[mgi_cu_load_trans(K, op) ? 0 : 1] % 64 != 0; }
-MGI_FN int mgi_cu_ban_RING(const mgi_cu_kernel *K, uint32_t op) { return K->own[K->b->ops[op].scope]; }
-MGI_FN int mgi_cu_ban_VALUE(const mgi_cu_kernel *K, uint32_t op) {
-  const mg_op_node *o = &K->b->ops[op];
-  const mgi_cu_val_info *v = &K->v[o->out[0].id];
-  return !K->own[o->scope] && !K->copies[o->scope] && (mg_dtype_bytes(K->b->tensors[o->out[0].id].dtype) != 2 || !(v->contracted_rows || v->contracted_cols));
-}
-MGI_FN int mgi_cu_ban_BLOCK(const mgi_cu_kernel *K, uint32_t op) { return !K->own[K->b->ops[op].scope] && !mgi_cu_ban_ROW(K, op); }
-static const struct { int (*is)(const mgi_cu_kernel *K, uint32_t op); uint8_t ways, until; const char *why; } mgi_cu_bans[] = {
-#define MGI_R(id, ways, until, why) {mgi_cu_ban_##id, ways, until, why},
-  MGI_CU_BANS(MGI_R)
-#undef MGI_R
-};
-/* The ways that are banned for a load, as bits, but for what is lifted by less than `until`. */
-MGI_FN uint8_t mgi_cu_banned(const mgi_cu_kernel *K, uint32_t op, int until) {
-  uint8_t ways = 0;
-  for (size_t k = 0; k < sizeof mgi_cu_bans / sizeof *mgi_cu_bans; k++)
-    if (mgi_cu_bans[k].until >= until && mgi_cu_bans[k].is(K, op)) ways |= mgi_cu_bans[k].ways;
-  return ways;
+/* 1 if the tile of a load is contiguous along its rows' dimension, as the tensor is. */
+MGI_FN int mgi_cu_load_trans(const mgi_cu_kernel *K, uint32_t op) { return K->flat.op[op - 1].down; }
+/* The type that a load has in memory. */
+MGI_FN mg_dtype mgi_cu_load_type(const mgi_cu_kernel *K, uint32_t op) { return K->em->g->tensors[mgi_cu_above(K, K->b->ops[op].in[0])].dtype; }
+MGI_FN mg_tile_form mgi_cu_tile_of(const mgi_cu_kernel *K, uint32_t op) {
+  const mg_kernel_plan p = mgi_cu_plan(K);
+  return mg_flat_tile(&K->flat, &p, &K->rings, (int)op - 1);
 }
 /* Adds the tile of a load to a program, filled `trips` times; `copies` of it are alive together. */
-MGI_FN void mgi_cu_layout_add(mgi_cu_layout *L, const mgi_cu_tile *T, uint8_t banned, int64_t trips, int64_t copies) {
+MGI_FN void mgi_cu_layout_add(mgi_cu_layout *L, const mg_tile_form *T, uint8_t banned, int64_t trips, int64_t copies) {
   for (int w = 0; w < MG_IN_COUNT; w++) {
-    const int64_t cost = mgi_cu_way_cost(w, T->lines, T->pieces) * (trips < 1 << 24 ? trips : 1 << 24), most = (int64_t)1 << 56;
+    const int64_t cost = mg_tile_cost(T, w) * (trips < 1 << 24 ? trips : 1 << 24), most = (int64_t)1 << 56;
     L->cost[L->n][w] = cost < most ? cost : most;
-    L->bytes[L->n][w] = mg_round_up(mgi_cu_tile_bytes(w, T), 128) * copies;
+    L->bytes[L->n][w] = mg_round_up(mg_tile_bytes(T, w), 128) * copies;
   }
   L->alive[L->n] = 0;
   L->banned[L->n++] = banned;
@@ -11698,27 +11627,23 @@ MGI_FN void mgi_cu_layout_add(mgi_cu_layout *L, const mgi_cu_tile *T, uint8_t ba
 /* Every load's way where all fits: without the plan (K->free), and as it is. */
 MGI_FN void mgi_cu_layouts_analyse(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
+  const mg_kernel_plan p = mgi_cu_plan(K);
   for (uint32_t op = 1; op < b->n_ops && K->em->st == MG_OK; op++) {
     if (!mgi_cu_brings(K, &b->ops[op])) continue;
-    mgi_cu_layout L;
     const uint32_t t = b->ops[op].out[0].id;
-    const mgi_cu_tile T = mgi_cu_tile_of(K, op);
-    L.n = L.rows = 0;
-    mgi_cu_layout_add(&L, &T, mgi_cu_banned(K, op, MGI_CU_UNLESS_SHORT), 1, 1);
-    if (mgi_cu_layout_solve(&L, &K->free[t]) < 0) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the tile of '%.60s' may lie in no way", mgi_cu_tname(b, t));
-    K->way[t] = K->free[t];
+    const int way = mg_flat_way(&K->flat, &p, &K->chains, &K->rings, (int)op - 1);
+    if (way < 0) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "the tile of '%.60s' may lie in no way", mgi_cu_tname(b, t));
+    K->way[t] = K->free[t] = (uint8_t)way;
   }
   for (uint32_t op = 1; op < b->n_ops && K->em->st == MG_OK; op++) {
     if (b->ops[op].code != MG_OP_LOAD) continue;
     const uint32_t t = b->ops[op].out[0].id;
-    const int way = mg_plan_says(b, MG_PLAN_IN, mgi_cu_tname(b, t));
+    const char *name = mgi_cu_tname(b, t);
+    const int way = mg_plan_says(b, MG_PLAN_IN, name);
     if (way < 0) continue;
-    if (mgi_cu_made(K, &b->ops[op]))
-      mgi_cu_refuse(K, MG_PLAN_IN, mgi_cu_tname(b, t), way, "it is computed where it is read");
-    for (size_t r = 0; r < sizeof mgi_cu_bans / sizeof *mgi_cu_bans && K->em->st == MG_OK; r++) {
-      const int banned = mgi_cu_bans[r].until == MGI_CU_FIRM && (mgi_cu_bans[r].ways >> way & 1);
-      if (banned && mgi_cu_bans[r].is(K, op)) mgi_cu_refuse(K, MG_PLAN_IN, mgi_cu_tname(b, t), way, "%s", mgi_cu_bans[r].why);
-    }
+    const char *why = mg_flat_ban_why(&K->flat, &p, &K->chains, &K->rings, (int)op - 1, way);
+    if (mgi_cu_made(K, &b->ops[op])) mgi_cu_refuse(K, MG_PLAN_IN, name, way, "it is computed where it is read");
+    else if (why) mgi_cu_refuse(K, MG_PLAN_IN, name, way, "%s", why);
     K->way[t] = (uint8_t)way;
   }
 }
@@ -11726,14 +11651,14 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
 /* Notes and declares the tile of a load; its bytes. */
 MGI_FN int64_t mgi_cu_load_tile_shape(mgi_cu_kernel *K, uint32_t op) {
   const uint32_t t = K->b->ops[op].out[0].id;
-  const mgi_cu_tile T = mgi_cu_tile_of(K, op);
-  const int way = K->way[t], bytes = (int)(mgi_cu_tile_bytes(way, &T) / T.lines);
+  const mg_tile_form T = mgi_cu_tile_of(K, op);
+  const int way = K->way[t], bytes = (int)(mg_tile_bytes(&T, way) / T.lines);
   mgi_cu_val_info *v = &K->v[t];
-  v->type = T.type;
+  v->type = mgi_cu_load_type(K, op);
   v->trans = mgi_cu_load_trans(K, op);
   v->pitch = bytes;
-  mgi_cu_str_put(&K->decl, "  typedef mg_tile<%s, %d, %d, %d, %s%s> T_%s;\n", mg_type_row(T.type)->device, T.rows, T.cols,
-                 way == MG_IN_PANELS ? 0 : bytes / mg_dtype_bytes(T.type), v->trans ? "true" : "false",
+  mgi_cu_str_put(&K->decl, "  typedef mg_tile<%s, %d, %d, %d, %s%s> T_%s;\n", mg_type_row(v->type)->device, T.rows, T.cols,
+                 way == MG_IN_PANELS ? 0 : bytes / T.esize, v->trans ? "true" : "false",
                  way == MG_IN_SWIZZLED ? ", true" : "", mgi_cu_tname(K->b, t));
   return (int64_t)T.lines * bytes;
 }
@@ -12082,7 +12007,6 @@ MGI_FN void mgi_cu_load_ahead(mgi_cu_kernel *K, uint32_t loop) {
   if (loop) mgi_cu_note(K, MG_STEP_OLDER, -1, before);
 }
 
-/* Where tensor t stands among the kernel's facts. */
 
 /* ---- matmul */
 /* The type of a product's accumulator. */
@@ -12092,15 +12016,7 @@ MGI_FN const char *mgi_cu_acc_type(const mgi_cu_kernel *K, int rows, int cols, i
 }
 /* The LOAD whose tile, as it is or transposed, matmul operand t is; 0 if t has to be computed. */
 MGI_FN uint32_t mgi_cu_plain_load(const mgi_cu_kernel *K, uint32_t t, int *swapped) {
-  *swapped = 0;
-  for (;;) {
-    uint32_t op = K->b->tensors[t].op;
-    const mg_op_node *o = &K->b->ops[op];
-    if (o->code == MG_OP_LOAD) return K->v[t].weighted || mgi_cu_made(K, o) ? 0 : op;
-    if (!mg_swaps_last(o, K->b->tensors[t].shape.rank)) return 0;
-    *swapped ^= 1;
-    t = o->in[0].id;
-  }
+  return (uint32_t)mg_flat_tile_read(&K->flat, mgi_cu_place(K, t), swapped) + 1;
 }
 /* In a ring of warps: the LOADs that left operand t is, times a row, element by element, if *row is not 0.  0 if t is not that. */
 MGI_FN uint32_t mgi_cu_scaled_load(const mgi_cu_kernel *K, uint32_t t, int *swapped, uint32_t *row) {
@@ -12123,23 +12039,10 @@ MGI_FN int mgi_cu_turned(const mgi_cu_kernel *K, uint32_t t) {
   }
   return 1;
 }
-/* The plan that the facts are asked about. */
-MGI_FN mg_kernel_plan mgi_cu_plan(const mgi_cu_kernel *K) {
-  mg_kernel_plan p;
-  memset(&p, 0, sizeof p);
-  p.warps_m = K->wm;
-  p.warps_n = K->wn;
-  p.warps_k = K->wk;
-  p.group = K->by_group;
-  return p;
-}
 /* Why operator k is no product that warpgroups make; "" if they do. */
 MGI_FN const char *mgi_cu_group_why(const mgi_cu_kernel *K, uint32_t k) {
   const mg_kernel_plan p = mgi_cu_plan(K);
-  int swapped;
-  const char *why = mg_flat_group_why(&K->flat, &p, &K->chains, (int)k - 1);
-  if (*why) return why;
-  return mgi_cu_plain_load(K, K->b->ops[k].in[1].id, &swapped) ? "" : "its right operand has weights to be multiplied by";
+  return mg_flat_group_why(&K->flat, &p, &K->chains, (int)k - 1);
 }
 /* The plan asks for what the machine lacks. */
 MGI_FN void mgi_cu_lacks(mgi_cu_kernel *K, mg_plan_key key, int value, mg_capability what) {
@@ -12154,7 +12057,7 @@ MGI_FN void mgi_cu_group_analyse(mgi_cu_kernel *K) {
   const char *why = "there is no product";
   const int room = mg_group_room(&K->em->machine, K->threads), some = K->em->st == MG_OK;
   const mg_kernel_plan p = mgi_cu_plan(K);
-  int taken = 0, swapped;
+  int taken = 0;
   if (!some || mma != MG_MMA_WARPGROUP) return;
   if (!mg_machine_can(&K->em->machine, MG_CAN_WARPGROUP)) mgi_cu_lacks(K, MG_PLAN_MMA, mma, MG_CAN_WARPGROUP);
   else if (K->wk != 1 || K->wm % 4) mgi_cu_refuse(K, MG_PLAN_MMA, NULL, mma, "want warps_k=1 and warps_m a multiple of 4, not %d and %d", K->wk, K->wm);
@@ -12173,8 +12076,6 @@ MGI_FN void mgi_cu_group_analyse(mgi_cu_kernel *K) {
     mgi_cu_refuse(K, MG_PLAN_MMA, NULL, mma, "products take %d registers a thread, %d threads leave %d: use smaller tiles", registers, K->threads, room);
   if (K->em->st != MG_OK) return;
   K->by_group = 1;
-  for (uint32_t k = 1; k < K->b->n_ops; k++)
-    if (mgi_cu_is_op(&K->b->ops[k], MG_OP_MATMUL, MG_OP_MATMUL) && !*mgi_cu_group_why(K, k)) K->panels[mgi_cu_plain_load(K, K->b->ops[k].in[1].id, &swapped)] = 1;
 }
 /* Text of a matmul operand.  `contracted`: its valid extent along the contraction. */
 MGI_FN void mgi_cu_operand(mgi_cu_kernel *K, mgi_cu_str *s, uint32_t t, int left, mg_dtype type, const char *contracted) {
@@ -12544,7 +12445,7 @@ MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
   }
   if (weighted) K->em->sent[K->sender].read = 1;
   for (uint32_t k = 1; k < b->n_ops && K->sender; k++)
-    if (b->ops[k].code == MG_OP_LOAD && K->em->shift_by[mgi_cu_above(K, b->ops[k].in[0])]) K->v[b->ops[k].out[0].id].weighted = weighted;
+    if (b->ops[k].code == MG_OP_LOAD && K->em->shift_by[mgi_cu_above(K, b->ops[k].in[0])]) K->v[b->ops[k].out[0].id].weighted = K->flat.op[k - 1].weighted = (int8_t)weighted;
   if (!K->lent || K->shift == K->lent) return;
   mg_flat_unlend(&K->chains); /* it is no one's then */
   K->v[K->lent].settles = 0;
@@ -13404,13 +13305,13 @@ MGI_FN mgi_cu_box mgi_cu_box_of(const mgi_cu_kernel *K, uint32_t op, const char 
   const mg_op_node *o = &K->b->ops[op];
   const uint32_t above = mgi_cu_above(K, o->in[0]), t = o->out[0].id;
   const mg_tensor_info *up = &K->em->g->tensors[above];
-  const mgi_cu_tile T = mgi_cu_tile_of(K, op);
+  const mg_tile_form T = mgi_cu_tile_of(K, op);
   const int rank = up->shape.rank, trans = mgi_cu_load_trans(K, op), across = trans ? T.rows : T.cols;
   mgi_cu_box x = {across < 64 || T.lines == 1 ? across : 64, 0};
   int64_t stride[MG_MAX_RANK];
   mg_strides(up, stride);
   *why = NULL;
-  if (mg_dtype_bytes(T.type) != 2) *why = "it is not of a 16-bit type";
+  if (mg_dtype_bytes(mgi_cu_load_type(K, op)) != 2) *why = "it is not of a 16-bit type";
   else if (rank < 2) *why = "it has one dimension";
   else if (!mgi_cu_stride_is_one(K->em, above, trans ? rank - 2 : rank - 1) || up->shape.dim[trans ? rank - 2 : rank - 1] % 8 ||
            mgi_cu_is_symbol(K->em, above, trans ? rank - 2 : rank - 1)) *why = "its rows are no multiples of 16 bytes";
@@ -13497,7 +13398,7 @@ MGI_FN void mgi_cu_copies_open(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *rin
   int64_t bytes = 0;
   if (K->stages < 2) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "want at least 2 stages");
   for (int k = 0; k < ring->n; k++) {
-    const mgi_cu_tile T = mgi_cu_tile_of(K, ring->load[k]);
+    const mg_tile_form T = mgi_cu_tile_of(K, ring->load[k]);
     bytes += (int64_t)T.lines * T.pieces * (mgi_cu_split_load(K, ring->load[k]) ? 32 : 16);
   }
   if (bytes >= 1 << 20) mgi_cu_refuse(K, MG_PLAN_COPY, NULL, MG_COPY_TMA, "a stage of %lld bytes, phases count below 2^20", (long long)bytes);
@@ -14100,14 +14001,12 @@ MGI_FN int mgi_cu_extents(mgi_cu_kernel *K) {
   }
   return 1;
 }
-/* Accumulators that a product or a reduction fills directly, loads that products take as they are, and who evaluates what. */
+/* Accumulators that a product or a reduction fills directly, and who evaluates what. */
 MGI_FN void mgi_cu_uses(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
   for (uint32_t t = 1; t < b->n_tensors; t++) {
     const int place = mgi_cu_place(K, t);
     K->v[t].in_place = mg_flat_in_place(&K->flat, place);
-    K->v[t].contracted_rows = mg_flat_contracts(&K->flat, place, MG_CUT_ROWS);
-    K->v[t].contracted_cols = mg_flat_contracts(&K->flat, place, MG_CUT_COLS);
   }
   for (uint32_t k = 1; k < b->n_ops; k++) {
     const mg_op_node *o = &b->ops[k];
@@ -14583,6 +14482,7 @@ MGI_FN int mgi_cu_tiles_alive(const mgi_cu_kernel *K, const mg_op_node *load) {
 /* A kernel that does not fit: some of its tiles lie another way, which takes less; the least that it costs.  0 if nothing helps. */
 MGI_FN int mgi_cu_pack(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
+  const mg_kernel_plan p = mgi_cu_plan(K);
   mgi_cu_layout L;
   uint32_t tile[MGI_CU_TILES];
   uint8_t way[MGI_CU_TILES];
@@ -14592,14 +14492,14 @@ MGI_FN int mgi_cu_pack(mgi_cu_kernel *K) {
     const mg_op_node *o = &b->ops[k];
     if (o->code != MG_OP_LOAD || K->v[o->out[0].id].home != MGI_CU_AT_TILE) continue;
     const uint32_t t = o->out[0].id;
-    const mgi_cu_tile T = mgi_cu_tile_of(K, k);
-    const int64_t now = mgi_cu_tile_bytes(K->way[t], &T);
-    uint8_t banned = mgi_cu_banned(K, k, MGI_CU_UNLESS_PLANNED);
+    const mg_tile_form T = mgi_cu_tile_of(K, k);
+    const int64_t now = mg_tile_bytes(&T, K->way[t]);
+    uint8_t banned = mg_flat_banned(&K->flat, &p, &K->chains, &K->rings, (int)k - 1, MG_UNLESS_PLANNED);
     int64_t trips = 1;
     int others = 0;
     for (int w = 0; w < MG_IN_COUNT; w++) {
       if (w == K->way[t]) banned &= (uint8_t)~(1u << w);
-      else if (mgi_cu_tile_bytes(w, &T) >= now) banned |= (uint8_t)(1u << w);
+      else if (mg_tile_bytes(&T, w) >= now) banned |= (uint8_t)(1u << w);
       others += !(banned >> w & 1);
     }
     if (others == 1) continue;
@@ -14691,7 +14591,6 @@ MGI_FN mgi_cu_kernel *mgi_cu_kernel_new(mgi_cu_emit *em, const mg_graph *b, cons
   K->rule = (uint8_t *)calloc(b->n_tensors, 1);
   K->way = (uint8_t *)calloc(b->n_tensors, 2);
   K->free = K->way ? K->way + b->n_tensors : NULL;
-  K->panels = (uint8_t *)calloc(b->n_ops, 1);
   K->b = b;
   K->above = above;
   K->number = number;
@@ -14721,7 +14620,6 @@ MGI_FN void mgi_cu_kernel_free(mgi_cu_kernel *K) {
   free(K->tiled);
   free(K->rule);
   free(K->way);
-  free(K->panels);
   free(K);
 }
 /* Decides what the plan leaves open, again with less until a block's shared memory is enough.  `fresh`: K->v as analysed. */
@@ -14916,8 +14814,8 @@ MGI_FN int64_t mgi_cu_shared_of(const mgi_cu_kernel *K, uint32_t t) {
   if (v->copy) return K->mem.piece[v->copy_obj].bytes;
   if (v->home != MGI_CU_AT_TILE && v->home != MGI_CU_AT_PARTIAL) return 0;
   if (o->code != MG_OP_LOAD || !o->scope) return v->obj >= 0 ? K->mem.piece[v->obj].bytes : 0;
-  const mgi_cu_tile T = mgi_cu_tile_of(K, K->b->tensors[t].op);
-  return mgi_cu_tile_bytes(K->way[t], &T) * mgi_cu_tiles_alive(K, o);
+  const mg_tile_form T = mgi_cu_tile_of(K, K->b->tensors[t].op);
+  return mg_tile_bytes(&T, K->way[t]) * mgi_cu_tiles_alive(K, o);
 }
 MGI_FN void mgi_cu_facts_note(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
@@ -14959,7 +14857,7 @@ void mg_cuda_facts_free(mg_cuda_kernel *kernel, int n) {
 MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t *above, int number, const char *name, const char (*counts)[400]) {
   mgi_cu_kernel *K = mgi_cu_kernel_new(em, b, above, number, name, counts);
   mgi_cu_val_info *fresh = (mgi_cu_val_info *)calloc(b->n_tensors, sizeof *fresh);
-  if (!K || !fresh || !K->v || !K->late || !K->order || !K->sooner || !K->undo || !K->tiled || !K->rule || !K->way || !K->panels) mgi_cu_emit_fail(em, MG_NO_MEMORY, name, "no memory");
+  if (!K || !fresh || !K->v || !K->late || !K->order || !K->sooner || !K->undo || !K->tiled || !K->rule || !K->way) mgi_cu_emit_fail(em, MG_NO_MEMORY, name, "no memory");
   else {
     mgi_cu_analyse(K);
     memcpy(fresh, K->v, b->n_tensors * sizeof *fresh);

@@ -106,6 +106,9 @@ enum {
   MG_CLUSTER_BLOCKS = 16,    /* the most that a cluster of ours has, on every machine that has clusters */
   MG_SHARED_MOST = 227 << 10 /* bytes of shared memory: no block may ask for more on any of our machines */
 };
+/* Of how many 16-byte pieces of a swizzled row of so many are exchanged (>>tiles of mirage_cuda.cuh). */
+#define MGI_TILE_TURN(pieces) ((pieces) % 8 == 0 ? 8 : (pieces) % 4 == 0 ? 4 : (pieces) % 2 == 0 ? 2 : 1)
+
 #ifndef MIRAGE_DEVICE_ONLY
 
 /* F(kind, type, name, least, most, text): what a row has, in the order of the table's columns.
@@ -208,6 +211,7 @@ typedef struct mg_flat_op {
   int8_t inner;                 /* of a load: the dimension whose neighbours are neighbours in memory */
   int8_t split;                 /* of a load: it lies in memory as the sum of two of f16 */
   int8_t chunk;                 /* of a load: the dimension that its innermost loop cuts, as 1 + d; 0: none */
+  int8_t weighted;              /* of a load: of parts under maxima of their own; who knows other kernels says so */
   int8_t made;                  /* of a load: of what is computed where it is read (mg_filling): no bytes, no tile */
   int8_t down;                  /* of a load: its columns run along memory, not its rows */
   int8_t turns;                 /* it exchanges the last two dimensions of its operand, and does nothing else */
@@ -241,6 +245,7 @@ typedef struct mg_kernel_plan {
   int own;                      /* 1: every warp has a ring of its own (ring=warp, warps_k) */
   int parts;                    /* 1: every warp, or warpgroup, brings its part of the block's ring (ring=warp, ring=group) */
   int group;                    /* 1: products of warpgroups (mma=warpgroup) */
+  int copies;                   /* 1: tensor copies fill the rings (copy=tma) */
 } mg_kernel_plan;
 
 /* Which products, and sums of rows, of a kernel take what they read from fragments.  Places count from 1; 0 is none. */
@@ -304,6 +309,26 @@ int mg_flat_contracts(const mg_flat *k, int load, int how); /* 1 if a product co
 /* The load whose squares SUM i adds up on tensor cores; -1: it does not.  An own ring has each warp do so with its part. */
 int mg_flat_squares(const mg_flat *k, const mg_kernel_plan *p, const mg_rings *r, int i);
 int mg_flat_unshifted(const mg_flat *k);              /* 1 if a product takes an exponential without a running maximum under any plan, at any sizes */
+/* The tile of a load, as it lies in shared memory: what is read of it is padded to whole pieces of 16 bytes, and what a product
+   contracts to whole steps of 16. */
+typedef struct mg_tile_form {
+  int rows, cols;               /* elements; of an own ring, of one warp's part */
+  int lines, pieces;            /* rows of its memory, each of so many pieces */
+  int esize;                    /* bytes of an element */
+} mg_tile_form;
+mg_tile_form mg_flat_tile(const mg_flat *k, const mg_kernel_plan *p, const mg_rings *r, int load);
+int64_t mg_tile_bytes(const mg_tile_form *t, int way); /* way: an MG_IN_.. */
+int64_t mg_tile_cost(const mg_tile_form *t, int way);  /* lines of 128 bytes, eighths of them, filled and read in an iteration */
+/* Ways that the tile of a load may not lie in, as bits, but for what is lifted by less than `until`: nothing lifts a firm
+   ban, the plan's NAME.in=<way> those before, and that the block does not fit those before these. */
+enum { MG_UNLESS_SHORT, MG_UNLESS_PLANNED, MG_FIRM };
+uint8_t mg_flat_banned(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, const mg_rings *r, int load, int until);
+const char *mg_flat_ban_why(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, const mg_rings *r, int load, int way); /* NULL: no firm ban */
+int mg_flat_way(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, const mg_rings *r, int load); /* the cheapest; -1: all are banned */
+/* The load whose tile, as it is or turned, value i is; -1: it has to be computed.  *turned (may be NULL): 1 if it is turned. */
+int mg_flat_tile_read(const mg_flat *k, int i, int *turned);
+/* 1 if product i is made by warpgroups: the plan has them, and mg_flat_group_why has nothing against it. */
+int mg_flat_by_group(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i);
 int64_t mg_round_up(int64_t x, int64_t multiple);
 int mg_runs_down(const mg_tensor_info *t);            /* 1 if t's columns, not its rows, are contiguous in memory */
 int mg_swaps_last(const mg_op_node *o, int rank);     /* 1 if o exchanges the last two dimensions, of `rank`, and nothing else */
@@ -1727,16 +1752,11 @@ void mg_flat_unlend(mg_chains *c) {
    The left operand comes in registers; the right one from a load's tile, which has to be swizzled: whole panels of 64
    neighbours in memory.  A warpgroup has 64 rows, and a share of the columns; of a chained product, of the contraction. */
 
-/* The load whose tile, as it is or turned, value i is; -1: it has to be computed. */
-MGI_FN int mgi_tile_read(const mg_flat *k, int i) {
-  while (k->op[i].turns) i = k->op[i].in[0];
-  return mg_flat_brings(&k->op[i]) ? i : -1;
-}
-/* How often it is turned. */
-MGI_FN int mgi_turns(const mg_flat *k, int i) {
-  int turns = 0;
-  for (; k->op[i].turns; i = k->op[i].in[0]) turns++;
-  return turns;
+int mg_flat_tile_read(const mg_flat *k, int i, int *turned) {
+  int odd = 0;
+  for (; k->op[i].turns; i = k->op[i].in[0]) odd ^= 1;
+  if (turned) *turned = odd;
+  return mg_flat_brings(&k->op[i]) && !k->op[i].weighted ? i : -1;
 }
 /* What one warpgroup makes of product i: of so many columns, by so many steps' depth of the contraction. */
 MGI_FN void mgi_group_share(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i, int64_t *cols, int64_t *depth) {
@@ -1750,8 +1770,8 @@ const char *mg_flat_group_why(const mg_flat *k, const mg_kernel_plan *p, const m
   if (o->code != MG_OP_MATMUL || o->joined) return "it is no matmul";
   if (o->wide) return "its operands pass the exponents of 16 bits";
   if (!left->narrow || !right->narrow) return "its operands are not of one 16-bit type";
-  const int load = mgi_tile_read(k, o->in[1]);
-  if (load < 0) return "its right operand is no load";
+  const int load = mg_flat_tile_read(k, o->in[1], NULL);
+  if (load < 0) return "its right operand is no load, or has weights to be multiplied by";
   const mg_flat_op *l = &k->op[load];
   if (l->esize != 2 && !l->split) return "its right operand lies in memory in 32 bits";
   const int64_t along = l->down ? mgi_rows_of(l) : mgi_cols_of(l), across = l->down ? mgi_cols_of(l) : mgi_rows_of(l);
@@ -1761,6 +1781,9 @@ const char *mg_flat_group_why(const mg_flat *k, const mg_kernel_plan *p, const m
   const int whole = c->from[i] || mgi_cols_of(o) % p->warps_n == 0;
   if (!whole || (cols != 16 && cols != 32 && cols % 64)) return "a warpgroup has not 16, 32 or a multiple of 64 columns of it";
   return "";
+}
+int mg_flat_by_group(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, int i) {
+  return p->group && !*mg_flat_group_why(k, p, c, i);
 }
 int mg_flat_group_registers(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c) {
   int64_t sum = 0, most = 0;
@@ -2094,7 +2117,7 @@ MGI_FN int64_t mgi_own_ring_bytes(const mg_flat *k, int warps, const mg_rings *r
 /* 1 if MUL i's operand j is a row, of a load, that its operand `of` is as wide as: elements of a tensor that is of i's shape. */
 MGI_FN int mgi_times_row(const mg_flat *k, int i, int of, int j) {
   const mg_flat_op *o = &k->op[i], *x = &k->op[of], *row = &k->op[j];
-  const int load = mgi_tile_read(k, of);
+  const int load = mg_flat_tile_read(k, of, NULL);
   if (load < 0 || k->op[load].esize != 2 || !mg_flat_brings(row) || row->esize != 2 || row->down) return 0;
   if (!o->narrow || !x->narrow || !row->narrow || mgi_rows_of(row) != 1) return 0;
   return mgi_same_matrix(o, x) && mgi_cols_of(row) == mgi_cols_of(o);
@@ -2105,7 +2128,7 @@ int mg_flat_scaled(const mg_flat *k, const mg_rings *r, int i, int *row) {
   for (int j = 0; j < 2; j++)
     if (mgi_times_row(k, i, o->in[j], o->in[!j])) {
       *row = o->in[!j];
-      return mgi_tile_read(k, o->in[j]);
+      return mg_flat_tile_read(k, o->in[j], NULL);
     }
   return -1;
 }
@@ -2140,11 +2163,12 @@ int mg_flat_squares(const mg_flat *k, const mg_kernel_plan *p, const mg_rings *r
   const mg_flat_op *o = &k->op[i], *of = &k->op[o->in[0]];
   const int warps = mgi_plan_threads(p) / 32;
   if (o->code != MG_OP_SUM || mgi_joins_one(k, o) || !mgi_squares(of)) return -1;
-  const int load = mgi_tile_read(k, of->in[0]), in_place = mg_flat_in_place(k, i);
+  int turned;
+  const int load = mg_flat_tile_read(k, of->in[0], &turned), in_place = mg_flat_in_place(k, i);
   if (load < 0 || !k->op[load].narrow || k->op[load].esize != 2) return -1;
   if (o->inloop && r->own >> o->loop & 1) return load == of->in[0] ? load : -1;
   if (in_place) return -1;
-  const int by_row = mgi_joins_cols(k, o), cols = by_row ^ (mgi_turns(k, of->in[0]) & 1);
+  const int by_row = mgi_joins_cols(k, o), cols = by_row ^ turned;
   const int64_t n = by_row ? mgi_rows_of(of) : mgi_cols_of(of), depth = by_row ? mgi_cols_of(of) : mgi_rows_of(of);
   if (depth % 16 && !mg_flat_contracts(k, load, cols ? MG_CUT_COLS : MG_CUT_ROWS)) return -1;
   if (p->group && o->inloop && r->parts >> o->loop & 1) return load;
@@ -2161,6 +2185,121 @@ MGI_FN int mgi_only_squared(const mg_flat *k, const mg_kernel_plan *p, const mg_
       any = 1;
     }
   return any;
+}
+
+/* ---- tiles of loads
+   A tile lies in one of the ways of MG_IN_WORDS (mirage_cuda.cuh, >>tiles, draws them): in the cheapest that no row of
+   MGI_BANS bans.  Copies fill eight neighbouring pieces of 16 bytes together: a line of 128 bytes, or two where padded rows straddle
+   lines.  Products read the pieces at one place of eight rows together: a line for each that share a bank. */
+
+mg_tile_form mg_flat_tile(const mg_flat *k, const mg_kernel_plan *p, const mg_rings *r, int load) {
+  const mg_flat_op *o = &k->op[load];
+  const int own = o->inloop && r->own >> o->loop & 1;
+  int64_t rows = mgi_rows_of(o), cols = mgi_cols_of(o);
+  mg_tile_form t;
+  if (own && r->cut[load] == MG_CUT_ROWS) rows /= p->warps_k;
+  if (own && r->cut[load] == MG_CUT_COLS) cols /= p->warps_k;
+  t.esize = o->split ? 2 : o->esize;
+  const int piece = 16 / t.esize;
+  t.rows = (int)mg_round_up(rows, mg_flat_contracts(k, load, MG_CUT_ROWS) ? 16 : o->down ? piece : 1);
+  t.cols = (int)mg_round_up(cols, mg_flat_contracts(k, load, MG_CUT_COLS) ? 16 : o->down ? 1 : piece);
+  t.lines = o->down ? t.cols : t.rows;
+  t.pieces = (int)mg_ceil_div(o->down ? t.rows : t.cols, piece);
+  return t;
+}
+int64_t mg_tile_bytes(const mg_tile_form *t, int way) {
+  return (int64_t)16 * t->lines * (way == MG_IN_PADDED ? t->pieces | 1 : t->pieces);
+}
+/* Where piece i of a line lies, in pieces: mg_tile::offset of mirage_cuda.cuh. */
+MGI_FN int mgi_piece_at(const mg_tile_form *t, int way, int line, int i) {
+  const int turn = MGI_TILE_TURN(t->pieces);
+  switch (way) {
+    case MG_IN_SWIZZLED: return line * t->pieces + (i ^ line / (8 / turn) % turn);
+    case MG_IN_PADDED: return line * (t->pieces | 1) + i;
+    case MG_IN_PANELS: return i / 8 * (t->lines * 8) + line * 8 + ((i ^ line) & 7);
+    default: return line * t->pieces + i;
+  }
+}
+/* How many of the first pieces of eight lines, of fewer if there are not so many, share a bank. */
+MGI_FN int mgi_conflicts(const mg_tile_form *t, int way) {
+  int in[8] = { 0 }, most = 0;
+  for (int line = 0; line < t->lines && line < 8; line++) {
+    const int n = ++in[mgi_piece_at(t, way, line, 0) % 8];
+    if (n > most) most = n;
+  }
+  return most;
+}
+int64_t mg_tile_cost(const mg_tile_form *t, int way) {
+  const int fill = way == MG_IN_PADDED && t->lines > 1 && t->pieces % 2 == 0 ? 2 : 1;
+  return (int64_t)t->lines * t->pieces * (fill + mgi_conflicts(t, way));
+}
+
+#define MGI_BANS(R) /* id, ways, what lifts it, why */                                                                 \
+  R(GROUP, 1 << MG_IN_SWIZZLED | 1 << MG_IN_PADDED | 1 << MG_IN_DENSE, MG_FIRM,                                        \
+    "a product of warpgroups reads it swizzled, in panels")                                                            \
+  R(ALONE, 1 << MG_IN_PANELS, MG_FIRM,                                                                                 \
+    "panels are for products of warpgroups, and start at multiples of 1024 bytes")                                     \
+  R(BOXES, 1 << MG_IN_SWIZZLED | 1 << MG_IN_PADDED | 1 << MG_IN_DENSE, MG_FIRM,                                        \
+    "tensor copies bring it by lines of 128 bytes")                                                                    \
+  R(LINES, 1 << MG_IN_PADDED | 1 << MG_IN_DENSE, MG_FIRM, "tensor copies bring its rows swizzled")                     \
+  R(ROW, 1 << MG_IN_SWIZZLED | 1 << MG_IN_PADDED, MG_FIRM, "tensor copies bring a single row as it comes")             \
+  R(PARTS, 1 << MG_IN_SWIZZLED, MG_FIRM, "warps bring parts of its rows that are no whole lines of 128 bytes")         \
+  R(RING, 1 << MG_IN_PADDED | 1 << MG_IN_DENSE, MG_UNLESS_PLANNED,                                                     \
+    "rings of warps have been timed on a GPU with swizzled tiles only")                                                \
+  R(VALUE, 1 << MG_IN_SWIZZLED, MG_UNLESS_PLANNED,                                                                     \
+    "no product of 16-bit operands takes it as it is: what expressions read has not been timed so")                    \
+  R(BLOCK, 1 << MG_IN_DENSE, MG_UNLESS_SHORT, "in rings of blocks dense rows have not been timed")
+enum {
+#define MGI_R(id, ways, until, why) MGI_BAN_##id,
+  MGI_BANS(MGI_R)
+#undef MGI_R
+  MGI_BAN_COUNT
+};
+static const struct { uint8_t ways, until; const char *why; } mgi_bans[] = {
+#define MGI_R(id, ways, until, why) { ways, until, why },
+  MGI_BANS(MGI_R)
+#undef MGI_R
+};
+/* The bans that hold for a load, as bits. */
+MGI_FN uint32_t mgi_bans_of(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, const mg_rings *r, int load) {
+  const mg_flat_op *o = &k->op[load];
+  const mg_tile_form t = mg_flat_tile(k, p, r, load);
+  const int own = o->inloop && r->own >> o->loop & 1, copied = o->inloop && p->copies;
+  const int along = o->down ? MG_CUT_ROWS : MG_CUT_COLS; /* neighbours in memory */
+  const int contracted = mg_flat_contracts(k, load, MG_CUT_ROWS) || mg_flat_contracts(k, load, MG_CUT_COLS);
+  uint32_t bans = 0;
+  int panels = 0;
+  for (int i = load + 1; i < k->n && !panels; i++)
+    panels = mg_flat_by_group(k, p, c, i) && mg_flat_tile_read(k, k->op[i].in[1], NULL) == load;
+  if (copied) bans |= 1u << (t.lines == 1 ? MGI_BAN_ROW : t.pieces % 8 ? MGI_BAN_LINES : MGI_BAN_BOXES);
+  bans |= 1u << (panels ? MGI_BAN_GROUP : MGI_BAN_ALONE);
+  if (bans >> MGI_BAN_BOXES & 1) bans &= ~(1u << MGI_BAN_ALONE);
+  if (!own && r->cut[load] == along && (o->down ? mgi_rows_of(o) : mgi_cols_of(o)) / p->warps_n % 64) bans |= 1u << MGI_BAN_PARTS;
+  if (own) bans |= 1u << MGI_BAN_RING;
+  if (!own && !copied && (!o->narrow || !contracted)) bans |= 1u << MGI_BAN_VALUE;
+  if (!own && !(bans >> MGI_BAN_ROW & 1)) bans |= 1u << MGI_BAN_BLOCK;
+  return bans;
+}
+uint8_t mg_flat_banned(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, const mg_rings *r, int load, int until) {
+  const uint32_t bans = mgi_bans_of(k, p, c, r, load);
+  uint8_t ways = 0;
+  for (int b = 0; b < MGI_BAN_COUNT; b++)
+    if (bans >> b & 1 && mgi_bans[b].until >= until) ways |= mgi_bans[b].ways;
+  return ways;
+}
+const char *mg_flat_ban_why(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, const mg_rings *r, int load, int way) {
+  const uint32_t bans = mgi_bans_of(k, p, c, r, load);
+  for (int b = 0; b < MGI_BAN_COUNT; b++)
+    if (bans >> b & 1 && mgi_bans[b].until == MG_FIRM && mgi_bans[b].ways >> way & 1) return mgi_bans[b].why;
+  return NULL;
+}
+int mg_flat_way(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, const mg_rings *r, int load) {
+  const mg_tile_form t = mg_flat_tile(k, p, r, load);
+  const uint8_t banned = mg_flat_banned(k, p, c, r, load, MG_UNLESS_SHORT);
+  int best = -1;
+  for (int way = 0; way < MG_IN_COUNT; way++)
+    if (!(banned >> way & 1) && (best < 0 || mg_tile_cost(&t, way) < mg_tile_cost(&t, best))) best = way;
+  return best;
 }
 
 /* --------------------------------------------------------------------------------------------------- >>plans
@@ -2400,7 +2539,7 @@ MGI_FN void mgi_plan_memory(const mg_flat *k, const mg_machine *m, mg_kernel_pla
 
 /* The plan with products of warps (across 0), or with those of warpgroups, which mgi_warpgroups_fit allows: `across` of them share the columns. */
 MGI_FN mg_kernel_plan mgi_plan_with(const mg_flat *k, const mg_machine *m, int across) {
-  mg_kernel_plan p = { 2, 1, 1, 1, 0, 1, 0, 0, 0 };
+  mg_kernel_plan p = { 2, 1, 1, 1, 0, 1, 0, 0, 0, 0 };
   mgi_tiles t = mgi_tiles_of(k);
   if (!t.work) p.warps_n = mgi_warps_of_elements(k);
   else if (t.m <= 16) mgi_warps_of_few_rows(k, &t, &p);
@@ -2430,7 +2569,7 @@ mg_kernel_plan mg_flat_plan(const mg_flat *k, const mg_machine *m, double *us, m
     if (k->op[i].code == MG_OP_MATMUL) rows |= k->op[i].d[k->op[i].rank - 2];
   const int groups = (rows == 64 || rows == 128) && mg_machine_can(m, MG_CAN_WARPGROUP);
   for (int across = 1; groups && across <= 4; across *= 2) {
-    mg_kernel_plan p = { 0, (int)(rows / 16), across, 1, 0, 0, 0, 0, 1 };
+    mg_kernel_plan p = { 0, (int)(rows / 16), across, 1, 0, 0, 0, 0, 1, 0 };
     mg_rates r;
     if (!mgi_warpgroups_fit(k, m, &p)) continue;
     p = mgi_plan_with(k, m, across);

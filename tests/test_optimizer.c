@@ -580,7 +580,7 @@ static int layout_of(const mg_graph *b, mgi_cu_layout *L) {
   for (uint32_t k = 1; k < b->n_ops && L->n < 7; k++) {
     const mg_shape *f = &b->tensors[b->ops[k].out[0].id].shape;
     if (b->ops[k].code != MG_OP_LOAD || f->rank < 2) continue;
-    mgi_cu_tile T;
+    mg_tile_form T;
     memset(&T, 0, sizeof T);
     T.lines = (int)f->dim[f->rank - 2], T.pieces = (int)(f->dim[f->rank - 1] + 7) / 8;
     const uint8_t some = 1 << MG_IN_SWIZZLED | 1 << MG_IN_PANELS, any = (uint8_t)pick((1 << MG_IN_COUNT) - 1);
@@ -664,17 +664,18 @@ static void test_places(void **state) {
     for (int w = 0; w < MG_IN_COUNT; w++)
       for (int e = 4; e <= 8; e += 4) {
         const int n = shapes[k].lines, p = shapes[k].pieces;
+        const mg_tile_form T = {0, 0, n, p, 16 / e};
         if (w == MG_IN_PANELS && (e == 4 || p % 8)) continue;
         int copies = 0, most = 0, last = -1;
         for (int line = 0; line < n; line++)
           for (int i = 0; i < p; i++) {
             int at = -2;
-            if (fscanf(f, "%d", &at) != 1 || at != mgi_cu_piece_at(w, n, p, line, i)) fail_msg("%s, %d rows of %d pieces: piece %d of row %d lies at %d, not %d", mg_plan_word(MG_PLAN_IN, w), n, p, i, line, at, mgi_cu_piece_at(w, n, p, line, i));
+            if (fscanf(f, "%d", &at) != 1 || at != mgi_piece_at(&T, w, line, i)) fail_msg("%s, %d rows of %d pieces: piece %d of row %d lies at %d, not %d", mg_plan_word(MG_PLAN_IN, w), n, p, i, line, at, mgi_piece_at(&T, w, line, i));
           }
         for (int u = 0; u < n * p; u++) { /* eight neighbours a copy */
-          const int at = mgi_cu_piece_at(w, n, p, u / p, u % p) / 8;
+          const int at = mgi_piece_at(&T, w, u / p, u % p) / 8;
           int seen = u % 8 != 0 && at == last;
-          for (int j = u - u % 8; j < u; j++) seen |= mgi_cu_piece_at(w, n, p, j / p, j % p) / 8 == at;
+          for (int j = u - u % 8; j < u; j++) seen |= mgi_piece_at(&T, w, j / p, j % p) / 8 == at;
           copies += !seen;
           last = at;
         }
@@ -682,13 +683,13 @@ static void test_places(void **state) {
           for (int i = 0; i < p; i++) {
             int in[8] = {0};
             for (int j = line; j < n && j < line + 8; j++) {
-              const int bank = mgi_cu_piece_at(w, n, p, j, i) % 8;
+              const int bank = mgi_piece_at(&T, w, j, i) % 8;
               if (++in[bank] > most) most = in[bank];
             }
           }
-        assert_int_equal(most, mgi_cu_conflicts(w, n, p));
+        assert_int_equal(most, mgi_conflicts(&T, w));
         if (w == MG_IN_SWIZZLED || w == MG_IN_PANELS) assert_int_equal(most, 1);
-        const int64_t fill = mgi_cu_way_cost(w, n, p) / (n * p) - most;
+        const int64_t fill = mg_tile_cost(&T, w) / (n * p) - most;
         if (fill == 1) assert_int_equal(copies, (n * p + 7) / 8);
         else assert_true(fill == 2 && copies * 8 > 1.4 * n * p && copies * 8 < 2.6 * n * p);
       }
