@@ -10883,7 +10883,6 @@ typedef struct mgi_cu_val_info {
   int copy, copy_obj;        /* materialised as `copy_type` under the name m_<name> */
   mg_dtype copy_type;
   int inverse;               /* the copy holds 1 / t */
-  int sites, site_store;     /* LOAD outside of loops: how many times sites read it; how many of these are stores */
   int in_place;              /* MATMUL, SUM, MAX: the accumulator (op index) that it feeds directly */
   uint32_t settles;          /* elementwise: the product whose fragments it takes over */
   uint32_t chain;            /* MATMUL, SUM: the operand that is in fragments so */
@@ -11518,17 +11517,11 @@ MGI_FN void mgi_cu_site(mgi_cu_kernel *K, uint32_t t, uint32_t acc, const char *
   free(f.s);
 }
 
-/* Elements between rows of a tile: an odd multiple of 16 bytes. */
-MGI_FN int mgi_cu_pitch(int inner, int bytes) {
-  int e = 16 / bytes, p = (int)mg_ceil_div(inner, e);
-  return (p % 2 ? p : p + 1) * e;
-}
-
 /* Gives t a tile of its own, of `type`, zero outside of its valid elements. */
 MGI_FN void mgi_cu_materialise(mgi_cu_kernel *K, uint32_t t, mg_dtype type) {
   mgi_cu_val_info *v = &K->v[t];
   const char *name = mgi_cu_tname(K->b, t);
-  int rows = (int)mg_round_up(v->rows, 16), cols = (int)mg_round_up(v->cols, 16), bytes = mg_dtype_bytes(type), pitch = mgi_cu_pitch(cols, bytes);
+  int rows = (int)mg_round_up(v->rows, 16), cols = (int)mg_round_up(v->cols, 16), bytes = mg_dtype_bytes(type), pitch = mg_pitch(cols, bytes);
   char sink[200], rv[800], cv[800];
   if (K->em->st != MG_OK) return;
   if (K->writing && K->b->tensors[t].scope == K->loop && K->n_want < MGI_CU_WANTS) {
@@ -11538,7 +11531,7 @@ MGI_FN void mgi_cu_materialise(mgi_cu_kernel *K, uint32_t t, mg_dtype type) {
   const int home_fragment = v->home == MGI_CU_AT_FRAGMENT, from = K->mem.n_steps;
   uint32_t acc = home_fragment ? t : mgi_cu_prepare(K, t, 1);
   if (home_fragment) mgi_cu_begin(K);
-  const int obj = mgi_cu_piece_new(K, (int64_t)rows * pitch * bytes, "m_%s", name);
+  const int obj = mgi_cu_piece_new(K, mg_copy_bytes(v->rows, v->cols, bytes), "m_%s", name);
   mgi_cu_str_put(&K->decl, "  const mg_tile<%s, %d, %d, %d, false> m_%s(mg_shared() + %s);\n", mg_type_row(type)->device,
                  rows, cols, pitch, name,
                  K->place[obj]);
@@ -11671,7 +11664,7 @@ MGI_FN int mgi_cu_rule_STRIP(const mgi_cu_kernel *K, uint32_t t) {
 }
 MGI_FN int mgi_cu_rule_SETTLE(const mgi_cu_kernel *K, uint32_t t);
 /* Measured: without a loop to hide it, what goes through a tile waits for a barrier more (rope: 1.90 us, 1.56 without). */
-MGI_FN int mgi_cu_rule_DIRECT(const mgi_cu_kernel *K, uint32_t t) { return K->v[t].sites && K->v[t].sites <= (K->b->n_axes > 4 ? 1 : 2) && K->v[t].site_store == K->v[t].sites; }
+MGI_FN int mgi_cu_rule_DIRECT(const mgi_cu_kernel *K, uint32_t t) { return mg_flat_direct(&K->flat, mgi_cu_place(K, t)); }
 MGI_FN int mgi_cu_rule_ONCE(const mgi_cu_kernel *K, uint32_t t);
 MGI_FN int mgi_cu_rule_VECTOR(const mgi_cu_kernel *K, uint32_t t);
 static int (*const mgi_cu_rules[])(const mgi_cu_kernel *K, uint32_t t) = {
@@ -12597,9 +12590,8 @@ MGI_FN void mgi_cu_acc_done(mgi_cu_kernel *K, uint32_t matmul, uint32_t t) {
     v->home = MGI_CU_AT_FRAGMENT;
     return;
   }
-  int pitch = (int)mg_round_up(m->cols, 8) + 8;
   mgi_cu_begin(K);
-  const int obj = mgi_cu_piece_new(K, (int64_t)wk * m->rows * pitch * 4, "s_%s", name);
+  const int obj = mgi_cu_piece_new(K, mg_parts_bytes(m->rows, m->cols, wk), "s_%s", name);
   mgi_cu_str_put(&K->decl, "  const mg_partial<A_%s, %d> s_%s(mg_shared() + %s);\n", name, wk, name, K->place[obj]);
   mgi_cu_touch(K, obj, 1);
   mgi_cu_line(K, "s_%s.spill(%s);", name, m->var);
@@ -12887,12 +12879,7 @@ MGI_FN void mgi_cu_reduce_done(mgi_cu_kernel *K, uint32_t op, uint32_t t) {
     if (K->v[o->out[0].id].shifted) mgi_cu_agree(K);
     scratch = K->wn > 1 ? (int64_t)n * K->wn : 0;
   } else if (K->own[o->scope]) scratch = (int64_t)n * K->wk + 3;
-  else if (load) scratch = 0;
-  else if (way) {
-    int g = 8;
-    while (g * 2 * n <= K->threads) g *= 2;
-    if (g > 32) scratch = (int64_t)n * (g / 32);
-  } else if (n < K->threads && K->threads / n > 1) scratch = (int64_t)(K->threads / n) * n;
+  else if (!load) scratch = mg_reduce_scratch(n, K->threads, way != 0);
   int divides = 0;
   const int plain = K->v[o->out[0].id].chain || K->own[o->scope] || (t != o->out[0].id && mgi_cu_merges(K, mgi_cu_producer(K, t)));
   const uint32_t of = plain ? 0 : mgi_cu_vector_from(K, t, &divides);
@@ -13052,14 +13039,14 @@ MGI_FN void mgi_cu_store_step(mgi_cu_kernel *K, uint32_t op, int index) {
    blocks' parts.  `all`: every block reads all of it.  Returns the piece of shared memory, -1 in the workspace. */
 MGI_FN int mgi_cu_merge_place(mgi_cu_kernel *K, const char *name, int rows, int cols, const mgi_cu_size *rv,
                               const mgi_cu_size *cv, int all, const char *by, char *sink, size_t n) {
-  int pitch = cols == 1 ? 1 : mgi_cu_pitch(cols, 4), obj = -1;
-  int64_t bytes = mg_round_up((int64_t)rows * pitch * 4, 128), z = 1;
+  int pitch = cols == 1 ? 1 : mg_pitch(cols, 4), obj = -1;
+  int64_t bytes = mg_given_bytes(rows, cols, 1, 0), z = 1;
   mgi_cu_str_put(&K->decl, "  typedef mg_tile<mg_f32, %d, %d, %d, false> P_%s;\n", rows, cols, pitch, name);
   if (K->cluster) {
-    const int w = cols < 4 ? 1 : 4, owned = K->owners && !all && rows == K->own_rows && cols == K->own_cols;
+    const int owned = K->owners && !all && rows == K->own_rows && cols == K->own_cols;
     for (uint32_t a = 1; a <= 3; a++)
       if (K->merged >> a & 1) z *= K->b->axes[a].extent;
-    obj = mgi_cu_piece_new(K, owned ? (rows * mg_ceil_div(cols, w) + z - 1) * w * 4 : bytes * z, "g_%s", name);
+    obj = mgi_cu_piece_new(K, mg_given_bytes(rows, cols, z, owned), "g_%s", name);
     mgi_cu_note(K, MG_STEP_ALWAYS, obj, 0); /* other blocks write it at any time */
     if (owned) {
       snprintf(sink, n, "mg_to_owners<owners>(mg_shared() + %s, all)", K->place[obj]);
@@ -13144,39 +13131,6 @@ MGI_FN void mgi_cu_merge_done(mgi_cu_kernel *K) {
     if (K->v[t].shifted && K->v[t].home == MGI_CU_AT_PARTIAL && K->v[t].var[0] == 'h' && K->v[t].var[1] == '_')
       mgi_cu_line(K, "const mg_merge_weighted<decltype(g_%s), W_%s> %s(g_%s, w_%s);", mgi_cu_tname(K->b, t), name, K->v[t].var, mgi_cu_tname(K->b, t), name);
 }
-/* 1 if all behind the merge is elementwise, of merged values and loads, and stored in one shape: each block of a cluster
-   can then do a share of it. */
-MGI_FN int mgi_cu_can_share(mgi_cu_kernel *K) {
-  const mg_graph *b = K->b;
-  K->own_rows = K->own_cols = 0;
-  for (int merged = 0; merged < 2; merged++) /* the stores first: they give the shape */
-    for (uint32_t k = 1; k < b->n_ops; k++) {
-      const mg_op_node *o = &b->ops[k];
-      const mgi_cu_val_info *v = &K->v[o->code == MG_OP_STORE ? o->in[0].id : o->out[0].id];
-      int merges = 0;
-      for (uint32_t a = 1; a <= 3 && o->code == MG_OP_ACCUM; a++) merges |= o->map.to[a] != MG_MAP_NONE && (K->merged >> a & 1);
-      if (merged) {
-        if (merges && ((v->rows != K->own_rows && v->rows != 1) || (v->cols != K->own_cols && v->cols != 1))) return 0;
-        continue;
-      }
-      if (!K->late[k]) {
-        if (o->code == MG_OP_STORE) return 0; /* the order of the phases is another one there */
-        continue;
-      }
-      if (o->scope) return 0;
-      if (o->code == MG_OP_STORE) {
-        if (K->own_rows && (v->rows != K->own_rows || v->cols != K->own_cols)) return 0;
-        K->own_rows = v->rows, K->own_cols = v->cols;
-      } else if (o->code != MG_OP_LOAD && !mg_op_row(o->code)->elementwise) return 0;
-      for (int j = 0; j < o->n_in && o->code != MG_OP_LOAD; j++) {
-        const uint32_t from = b->tensors[o->in[j].id].op;
-        merges = 0;
-        for (uint32_t a = 1; a <= 3 && b->ops[from].code == MG_OP_ACCUM; a++) merges |= b->ops[from].map.to[a] != MG_MAP_NONE && (K->merged >> a & 1);
-        if (!merges && !K->late[from] && b->ops[from].code != MG_OP_LOAD) return 0;
-      }
-    }
-  return K->own_rows > 0;
-}
 /* The block's number among those that differ along the grid axes of `axes`, as bits: x fastest, as in a cluster. */
 MGI_FN void mgi_cu_rank_text(const mgi_cu_kernel *K, uint32_t axes, char *out, size_t n) {
   const mg_graph *b = K->b;
@@ -13189,11 +13143,11 @@ MGI_FN void mgi_cu_rank_text(const mgi_cu_kernel *K, uint32_t axes, char *out, s
       if (b->axes[c].extent > 1 && (axes >> c & 1)) at += (size_t)snprintf(out + at, at < n ? n - at : 0, " * %s", K->count[c]);
   }
 }
-/* Which axes merge, how, and what stands behind the merge: all that a merged value reaches, with the whole of a loop
-   that has some of it, and the loads that nothing before uses. */
+/* Which axes merge, how, and what stands behind the merge. */
 MGI_FN void mgi_cu_merge_analyse(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
-  int64_t z = 1;
+  uint8_t late[MG_FLAT_OPS];
+  int64_t z = 1, rows, cols;
   size_t at = 0;
   for (uint32_t k = 1; k < b->n_ops; k++)
     for (uint32_t a = 1; a <= 3 && b->ops[k].code == MG_OP_ACCUM; a++)
@@ -13216,38 +13170,14 @@ MGI_FN void mgi_cu_merge_analyse(mgi_cu_kernel *K) {
   else if (how == MG_MERGE_CLUSTER && !K->cluster)
     mgi_cu_refuse(K, MG_PLAN_MERGE, NULL, how, "a cluster has at most %d blocks, these are %lld: want workspace",
                      (int)MG_CLUSTER_BLOCKS, (long long)z);
-  for (int again = 1; again;) {
-    again = 0;
-    for (uint32_t k = 1; k < b->n_ops; k++) {
-      const mg_op_node *o = &b->ops[k];
-      int is = 0;
-      for (int j = 0; j < o->n_in && o->code != MG_OP_LOAD; j++) {
-        const mg_tensor_info *x = &b->tensors[o->in[j].id];
-        const mg_op_node *p = &b->ops[x->op];
-        int merges = 0;
-        for (uint32_t a = 1; a <= 3 && p->code == MG_OP_ACCUM; a++) merges |= p->map.to[a] != MG_MAP_NONE && (K->merged >> a & 1);
-        is |= merges || K->late[x->op];
-      }
-      for (uint32_t j = 1; j < b->n_ops && o->scope; j++) { /* the whole of the outermost loop */
-        uint32_t p = o->scope, q = b->ops[j].scope;
-        while (b->axes[p].parent) p = b->axes[p].parent;
-        while (q && b->axes[q].parent) q = b->axes[q].parent;
-        is |= K->late[j] && p == q;
-      }
-      if (o->code == MG_OP_LOAD && !o->scope) {
-        int early = 0;
-        for (uint32_t j = 1; j < b->n_ops; j++)
-          for (int i = 0; i < b->ops[j].n_in && b->ops[j].code != MG_OP_LOAD; i++) early |= b->ops[j].in[i].id == o->out[0].id && !K->late[j];
-        is |= !early;
-      }
-      if (is && !K->late[k]) K->late[k] = 1, again = 1;
-    }
-  }
+  mg_flat_late(&K->flat, late);
+  memcpy(K->late + 1, late, b->n_ops - 1);
   for (uint32_t k = 1; k < b->n_ops; k++)
     for (uint32_t a = 1; a <= 3 && b->ops[k].code == MG_OP_ACCUM; a++)
       if ((K->merged >> a & 1) && b->ops[k].map.to[a] != MG_MAP_NONE && K->late[k])
         mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, "accum", "'%.60s' accumulates over the grid what stands in a loop with, or comes from, values that were merged over it", mgi_cu_tname(b, b->ops[k].out[0].id));
-  K->owners = K->cluster && mgi_cu_can_share(K);
+  K->owners = K->cluster && mg_flat_shares(&K->flat, &rows, &cols);
+  if (K->owners) K->own_rows = (int)rows, K->own_cols = (int)cols;
   for (int k = 0; k < K->em->g->ops[K->b->up_op].n_out && K->number >= 0; k++) K->owners &= !mg_split(K->em->g, K->em->g->ops[K->b->up_op].out[k]); /* one power a block */
 }
 
@@ -13651,9 +13581,9 @@ MGI_FN void mgi_cu_loop_begin(mgi_cu_kernel *K, uint32_t loop, mgi_cu_ring *ring
       mgi_cu_reduce_declare(K, b->tensors[in].op);
       mgi_cu_line(K, "red_%s.init();", mgi_cu_tname(b, in));
     } else {
-      int pitch = mgi_cu_pitch(v->cols, 4);
+      int pitch = mg_pitch(v->cols, 4);
       mgi_cu_begin(K);
-      v->obj = mgi_cu_piece_new(K, (int64_t)v->rows * pitch * 4, "t_%s", mgi_cu_tname(b, t));
+      v->obj = mgi_cu_piece_new(K, mg_joined_bytes(v->rows, v->cols), "t_%s", mgi_cu_tname(b, t));
       v->home = MGI_CU_AT_TILE;
       v->type = MG_F32;
       snprintf(v->var, sizeof v->var, "t_%.70s", mgi_cu_tname(b, t));
@@ -13895,25 +13825,6 @@ MGI_FN void mgi_cu_strip_analyse(mgi_cu_kernel *K) {
     if (mgi_cu_rule_STRIP(K, t) && !mgi_cu_may_live(K, t, MG_AT_STRIP)) K->strip = 0;
 }
 
-/* Counts the loads outside of loops that t's expression reads: as often as paths lead to them, up to 16 times. */
-MGI_FN void mgi_cu_count_sites(mgi_cu_kernel *K, uint32_t t, int weight, int store) {
-  uint8_t paths[MG_FLAT_OPS + 1] = {0}; /* by operator */
-  paths[K->b->tensors[t].op] = (uint8_t)weight;
-  for (uint32_t op = K->b->tensors[t].op; op; op--) {
-    const mg_op_node *o = &K->b->ops[op];
-    mgi_cu_val_info *v = &K->v[o->out[0].id];
-    if (o->code == MG_OP_LOAD) {
-      v->sites += paths[op];
-      v->site_store += store ? paths[op] : 0;
-    } else if (v->home == MGI_CU_AT_INLINE) {
-      for (int k = 0; k < o->n_in; k++) {
-        uint8_t *to = &paths[K->b->tensors[o->in[k].id].op];
-        *to = (uint8_t)(*to + paths[op] < 16 ? *to + paths[op] : 16);
-      }
-    }
-  }
-}
-
 /* Extents of all tensors, whose extents they have, and what is inlined.  0 if the emitter has no form for one. */
 MGI_FN int mgi_cu_extents(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
@@ -14001,21 +13912,6 @@ MGI_FN int mgi_cu_extents(mgi_cu_kernel *K) {
   }
   return 1;
 }
-/* Accumulators that a product or a reduction fills directly, and who evaluates what. */
-MGI_FN void mgi_cu_uses(mgi_cu_kernel *K) {
-  const mg_graph *b = K->b;
-  for (uint32_t t = 1; t < b->n_tensors; t++) {
-    const int place = mgi_cu_place(K, t);
-    K->v[t].in_place = mg_flat_in_place(&K->flat, place);
-  }
-  for (uint32_t k = 1; k < b->n_ops; k++) {
-    const mg_op_node *o = &b->ops[k];
-    if (mgi_cu_is_op(o, MG_OP_MATMUL, MG_OP_CONCAT_MATMUL)) {
-      for (int j = 0; j < o->n_in; j++) mgi_cu_count_sites(K, o->in[j].id, 2, 0);
-    } else if (o->code == MG_OP_STORE) mgi_cu_count_sites(K, o->in[0].id, 1, 1);
-    else if (mgi_cu_is_op(o, MG_OP_SUM, MG_OP_MAX) || (o->code == MG_OP_ACCUM && mgi_cu_lifts(K, o))) mgi_cu_count_sites(K, o->in[0].id, 1, 0);
-  }
-}
 /* Who the warps are.  0 if that cannot be. */
 MGI_FN int mgi_cu_warps(mgi_cu_kernel *K) {
   const mg_graph *b = K->b;
@@ -14038,12 +13934,12 @@ MGI_FN int mgi_cu_warps(mgi_cu_kernel *K) {
 MGI_FN void mgi_cu_analyse(mgi_cu_kernel *K) {
   if (K->em->st == MG_OK) K->em->st = mg_plan_check(K->b, K->name, K->em->e);
   if (K->em->st != MG_OK || !mgi_cu_extents(K)) return;
-  mgi_cu_merge_analyse(K);
   if (!mg_flat_of(K->b, &K->flat)) {
     mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "it has more than %d operators", MG_FLAT_OPS);
     return;
   }
-  mgi_cu_uses(K);
+  mgi_cu_merge_analyse(K);
+  for (uint32_t t = 1; t < K->b->n_tensors; t++) K->v[t].in_place = mg_flat_in_place(&K->flat, mgi_cu_place(K, t));
   if (!mgi_cu_warps(K)) return;
   mgi_cu_chain_analyse(K);
   mgi_cu_group_analyse(K);

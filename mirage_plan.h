@@ -325,6 +325,24 @@ enum { MG_UNLESS_SHORT, MG_UNLESS_PLANNED, MG_FIRM };
 uint8_t mg_flat_banned(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, const mg_rings *r, int load, int until);
 const char *mg_flat_ban_why(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, const mg_rings *r, int load, int way); /* NULL: no firm ban */
 int mg_flat_way(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, const mg_rings *r, int load); /* the cheapest; -1: all are banned */
+/* What other pieces of shared memory take, in bytes: a value of rows x cols computed into a tile for products (copy); one that
+   a loop joins in f32 (joined); the fragments of so many warps that share a contraction (parts); what blocks of a cluster
+   get of all `blocks` parts, where each is the owner of a share of the result, or where one takes all (given). */
+int mg_pitch(int64_t inner, int esize); /* elements between rows: an odd multiple of 16 bytes */
+int64_t mg_copy_bytes(int64_t rows, int64_t cols, int esize);
+int64_t mg_joined_bytes(int64_t rows, int64_t cols);
+int64_t mg_parts_bytes(int64_t rows, int64_t cols, int parts);
+int64_t mg_given_bytes(int64_t rows, int64_t cols, int64_t blocks, int owned);
+/* Elements, beside its result's n, that a sum or maximum joins parts in: of `threads` that run by rows or columns that are
+   neighbours in memory (1), or by other columns (0). */
+int64_t mg_reduce_scratch(int64_t n, int threads, int neighbours);
+/* What stands behind a merge over the grid: all that a merged value reaches, with the whole of a loop that has some of it,
+   and the loads outside of loops that nothing before it uses. */
+void mg_flat_late(const mg_flat *k, uint8_t late[MG_FLAT_OPS]);
+/* 1 if all behind the merge is elementwise, of merged values and loads, and stored in one shape, *rows x *cols: each block of
+   a cluster can then do a share of it. */
+int mg_flat_shares(const mg_flat *k, int64_t *rows, int64_t *cols);
+int mg_flat_direct(const mg_flat *k, int load);       /* 1 if a load outside of loops is read once, twice without a loop, and stored */
 /* The load whose tile, as it is or turned, value i is; -1: it has to be computed.  *turned (may be NULL): 1 if it is turned. */
 int mg_flat_tile_read(const mg_flat *k, int i, int *turned);
 /* 1 if product i is made by warpgroups: the plan has them, and mg_flat_group_why has nothing against it. */
@@ -1476,18 +1494,26 @@ int mg_flat_product_of(const mg_flat *k, const mg_chains *c, int v, int t) {
   return of[v];
 }
 
-/* What stands behind a merge over the grid: all that a merged value reaches, with the whole of a loop that has some of it. */
-MGI_FN void mgi_behind_merge(const mg_flat *k, uint8_t *behind) {
-  memset(behind, 0, MG_FLAT_OPS);
-  for (int again = 1; again;) {
+/* 1 if something reads value i, and all that does is late. */
+MGI_FN int mgi_read_late(const mg_flat *k, int i, const uint8_t *late) {
+  for (int q = i + 1; q < k->n; q++)
+    for (int j = 0; j < mgi_reads(&k->op[q]); j++)
+      if (k->op[q].in[j] == i && !late[q]) return 0;
+  return 1;
+}
+void mg_flat_late(const mg_flat *k, uint8_t late[MG_FLAT_OPS]) {
+  int merges = 0;
+  memset(late, 0, MG_FLAT_OPS);
+  for (int i = 0; i < k->n; i++) merges |= k->op[i].across;
+  for (int again = merges; again;) {
     again = 0;
     for (int i = 0; i < k->n; i++) {
       const mg_flat_op *o = &k->op[i];
-      int is = 0;
-      for (int j = 0; j < mgi_reads(o); j++) is |= behind[o->in[j]] || k->op[o->in[j]].across;
-      for (int q = 0; q < k->n && o->inloop; q++) is |= behind[q] && k->op[q].outer == o->outer;
-      if (!is || behind[i]) continue;
-      behind[i] = 1;
+      int is = o->code == MG_OP_LOAD && !o->inloop && mgi_read_late(k, i, late);
+      for (int j = 0; j < mgi_reads(o); j++) is |= late[o->in[j]] || k->op[o->in[j]].across;
+      for (int q = 0; q < k->n && o->inloop; q++) is |= late[q] && k->op[q].outer == o->outer;
+      if (!is || late[i]) continue;
+      late[i] = 1;
       again = 1;
     }
   }
@@ -1496,7 +1522,7 @@ MGI_FN void mgi_behind_merge(const mg_flat *k, uint8_t *behind) {
 int mg_flat_ends_in(const mg_flat *k, int s, int t, int beside) {
   uint8_t ends[MG_FLAT_OPS], behind[MG_FLAT_OPS];
   memset(ends, 0, sizeof ends);
-  mgi_behind_merge(k, behind);
+  mg_flat_late(k, behind);
   ends[t] = 1;
   for (int i = t - 1; i >= s; i--) {
     int any = 0, all = 1;
@@ -2300,6 +2326,87 @@ int mg_flat_way(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, c
   for (int way = 0; way < MG_IN_COUNT; way++)
     if (!(banned >> way & 1) && (best < 0 || mg_tile_cost(&t, way) < mg_tile_cost(&t, best))) best = way;
   return best;
+}
+
+/* ---- pieces of shared memory
+   What stands there beside the rings, by rules: tiles of loads outside of loops, copies of operands, what loops join, parts of
+   warps and of blocks.  A piece is alive from the place of the operator that makes it to the last that reads it; to the end of
+   a loop if that is in one.  Loads go out ahead, where the block begins or with a loop's first stages.  At every place the pieces
+   that are alive are added up; the most is what a block takes (mirage_plan.h, >>memory, packs what the emitter notes of the very
+   steps: it takes no more, but for what does not fit together).
+
+   Where it does not cost a block per multiprocessor, a loop's ring is not written over by what leaves the loop: that would
+   ask for a barrier. */
+
+int mg_pitch(int64_t inner, int esize) {
+  const int piece = 16 / esize;
+  return (int)(mg_ceil_div(inner, piece) | 1) * piece;
+}
+int64_t mg_copy_bytes(int64_t rows, int64_t cols, int esize) {
+  return mg_round_up(rows, 16) * mg_pitch(mg_round_up(cols, 16), esize) * esize;
+}
+int64_t mg_joined_bytes(int64_t rows, int64_t cols) { return rows * mg_pitch(cols, 4) * 4; }
+int64_t mg_parts_bytes(int64_t rows, int64_t cols, int parts) { return parts * rows * (mg_round_up(cols, 8) + 8) * 4; }
+int64_t mg_given_bytes(int64_t rows, int64_t cols, int64_t blocks, int owned) {
+  const int unit = cols < 4 ? 1 : 4; /* elements that are handed over at once */
+  if (owned) return (rows * mg_ceil_div(cols, unit) + blocks - 1) * unit * 4;
+  return mg_round_up(cols == 1 ? rows * 4 : mg_joined_bytes(rows, cols), 128) * blocks;
+}
+int64_t mg_reduce_scratch(int64_t n, int threads, int neighbours) {
+  int group = 8; /* threads that join one result: more than a warp's leave parts */
+  if (!neighbours) return n < threads && threads / n > 1 ? threads / n * n : 0;
+  while (group * 2 * n <= threads) group *= 2;
+  return group > 32 ? n * (group / 32) : 0;
+}
+
+/* 1 if value i has no place of its own: it is computed where it is read. */
+MGI_FN int mgi_is_inline(const mg_flat *k, int i) {
+  const mg_flat_op *o = &k->op[i];
+  if (o->code == MG_OP_ACCUM) return o->loop == k->op[o->in[0]].loop;
+  return mgi_elementwise(o) || mg_op_moves(o->code) || mgi_joins_one(k, o);
+}
+int mg_flat_direct(const mg_flat *k, int load) {
+  uint8_t read[MG_FLAT_OPS] = { 0 }, stored[MG_FLAT_OPS] = { 0 }; /* how often, at most 8; by stores */
+  int loops = 0;
+  for (int q = k->n - 1; q > load; q--) {
+    const mg_flat_op *o = &k->op[q];
+    const int through = mgi_is_inline(k, q), store = o->code == MG_OP_STORE;
+    const int site = store || o->code == MG_OP_SUM || o->code == MG_OP_MAX || (o->code == MG_OP_ACCUM && !through);
+    const int reads = (o->code == MG_OP_MATMUL ? 2 : site) + (through ? read[q] : 0), stores = store + (through ? stored[q] : 0);
+    loops |= o->inloop;
+    for (int j = 0; j < mgi_reads(o); j++) {
+      const int x = o->in[j];
+      read[x] = (uint8_t)(read[x] + reads < 8 ? read[x] + reads : 8);
+      stored[x] = (uint8_t)(stored[x] + stores < 8 ? stored[x] + stores : 8);
+    }
+  }
+  for (int q = 0; q <= load; q++) loops |= k->op[q].inloop;
+  return read[load] && read[load] <= (loops ? 1 : 2) && stored[load] == read[load];
+}
+
+int mg_flat_shares(const mg_flat *k, int64_t *rows, int64_t *cols) {
+  uint8_t late[MG_FLAT_OPS];
+  mg_flat_late(k, late);
+  *rows = *cols = 0;
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    const int store = o->code == MG_OP_STORE;
+    if (!late[i] && store) return 0; /* the order of the phases is another one there */
+    if (!late[i]) continue;
+    if (o->inloop || !(store || o->code == MG_OP_LOAD || mgi_elementwise(o))) return 0;
+    if (store && *rows && (mgi_rows_of(o) != *rows || mgi_cols_of(o) != *cols)) return 0;
+    if (store) *rows = mgi_rows_of(o), *cols = mgi_cols_of(o);
+    for (int j = 0; j < mgi_reads(o); j++) {
+      const int x = o->in[j];
+      if (!k->op[x].across && !late[x] && k->op[x].code != MG_OP_LOAD) return 0;
+    }
+  }
+  for (int i = 0; i < k->n; i++) {
+    const mg_flat_op *o = &k->op[i];
+    if (!o->across) continue;
+    if ((mgi_rows_of(o) != *rows && mgi_rows_of(o) != 1) || (mgi_cols_of(o) != *cols && mgi_cols_of(o) != 1)) return 0;
+  }
+  return *rows > 0;
 }
 
 /* --------------------------------------------------------------------------------------------------- >>plans
