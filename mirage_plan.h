@@ -343,6 +343,9 @@ void mg_flat_late(const mg_flat *k, uint8_t late[MG_FLAT_OPS]);
    a cluster can then do a share of it. */
 int mg_flat_shares(const mg_flat *k, int64_t *rows, int64_t *cols);
 int mg_flat_direct(const mg_flat *k, int load);       /* 1 if a load outside of loops is read once, twice without a loop, and stored */
+/* 1 if value i, computed from loads outside of loops, is better computed once than wherever a product takes it as an operand:
+   before the loop of the product, or by one warp instead of several. */
+int mg_flat_once(const mg_flat *k, const mg_kernel_plan *p, int i);
 /* The load whose tile, as it is or turned, value i is; -1: it has to be computed.  *turned (may be NULL): 1 if it is turned. */
 int mg_flat_tile_read(const mg_flat *k, int i, int *turned);
 /* 1 if product i is made by warpgroups: the plan has them, and mg_flat_group_why has nothing against it. */
@@ -2384,6 +2387,19 @@ int mg_flat_direct(const mg_flat *k, int load) {
   return read[load] && read[load] <= (loops ? 1 : 2) && stored[load] == read[load];
 }
 
+int mg_flat_once(const mg_flat *k, const mg_kernel_plan *p, int i) {
+  const mg_flat_op *t = &k->op[i];
+  if (!t->narrow || t->inloop || !mgi_is_inline(k, i) || mg_flat_tile_read(k, i, NULL) >= 0) return 0;
+  for (int q = i + 1; q < k->n; q++) {
+    const mg_flat_op *o = &k->op[q];
+    for (int j = 0; j < mgi_reads(o) && o->code == MG_OP_MATMUL && !o->wide; j++) {
+      const mg_flat_op *by = &k->op[o->in[j ^ 1]];
+      const int others = j % 2 ? p->warps_m : p->warps_n; /* warps that take it, too */
+      if (o->in[j] == i && by->narrow && by->half == t->half && (o->inloop || others > 1)) return 1;
+    }
+  }
+  return 0;
+}
 int mg_flat_shares(const mg_flat *k, int64_t *rows, int64_t *cols) {
   uint8_t late[MG_FLAT_OPS];
   mg_flat_late(k, late);
