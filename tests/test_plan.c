@@ -23,6 +23,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "parse.h"
+#include "ugraphs.h"
 
 static const char small[] =
     "program small\ninput X : f16[16, 256]\ninput W : f16[256, 64]\nO = silu(matmul(X, W))\noutput O\n";
@@ -460,6 +461,51 @@ static void facts_are_what_is_emitted(void **state) {
   mg_graph_free(g);
 }
 
+/* The threads of the facts are what NAME_info says of the emitted kernels of the programs' stored µGraphs; its shared bytes are
+   those of the emitter's facts, and within the machine's limit. */
+static void what_is_planned_is_in_the_file(void **state) {
+  int kernels = 0;
+  ugraphs u = {0};
+  (void)state;
+  for (mg_graph *g; (g = ugraphs_next(&u)) != NULL; mg_graph_free(g)) {
+    const mg_machine *m = mg_machine_find(u.arch);
+    mg_cuda_kernel *emitted = NULL;
+    mg_emit_config c;
+    mg_error e;
+    char *cu = NULL;
+    int n = 0, number = 0;
+    memset(&c, 0, sizeof c);
+    c.arch = u.arch;
+    if (mg_cuda_emit(g, &c, &cu, &e) != MG_OK) fail_msg("%s: %s", g->name, e.msg);
+    if (mg_cuda_facts(g, u.arch, &emitted, &n, &e) != MG_OK) fail_msg("%s: %s", g->name, e.msg);
+    for (uint32_t op = 1; op < g->n_ops; op++) {
+      const mg_graph *b = g->ops[op].sub;
+      mg_kernel_facts f;
+      char row[200];
+      long long shared;
+      int threads;
+      if (g->ops[op].code != MG_OP_GRAPH) continue;
+      snprintf(row, sizeof row, "{\"%s_kernel%d\",", g->name, number);
+      const char *at = strstr(cu, row), *end = at ? strchr(at, '}') : NULL; /* of its grid; a line may end behind it */
+      if (!end || sscanf(end, "}, %d, %lld}", &threads, &shared) != 2) fail_msg("%s is not in NAME_info", row);
+      assert_true(number < n);
+      assert_int_equal(emitted[number].shared_bytes, shared);
+      assert_int_equal(emitted[number].threads, threads);
+      assert_true(shared <= m->shared_per_block);
+      number++;
+      if (mg_plan_says(b, MG_PLAN_STAGES, NULL) < 0 && mg_plan_says(b, MG_PLAN_WARPS_N, NULL) < 0) continue; /* the facts are of another plan */
+      assert_int_equal(mg_kernel_facts_of(g, op, m, &f), 1);
+      assert_int_equal(f.threads, threads);
+      assert_int_equal(f.plan.stages, emitted[number - 1].stages);
+      kernels++;
+    }
+    assert_int_equal(number, n);
+    mg_cuda_facts_free(emitted, n);
+    mg_string_free(cu);
+  }
+  assert_true(kernels > 100);
+}
+
 /* ---- machines as text */
 
 /* The default row as text, with the line of `key` (NULL: none) replaced by `line`. */
@@ -658,7 +704,8 @@ int main(void) {
       cmocka_unit_test(rows_are_found), cmocka_unit_test(rows_are_sane), cmocka_unit_test(capabilities), cmocka_unit_test(architectures),
       cmocka_unit_test(every_machine_is_emitted_for), cmocka_unit_test(what_a_machine_lacks_is_refused),
       cmocka_unit_test(keys_say_and_check), cmocka_unit_test(keys_are_of_values), cmocka_unit_test(a_cost_is_its_terms),
-      cmocka_unit_test(facts_are_of_the_plan), cmocka_unit_test(facts_are_what_is_emitted), cmocka_unit_test(maxima_are_facts), cmocka_unit_test(text_gives_the_row),
+      cmocka_unit_test(facts_are_of_the_plan), cmocka_unit_test(facts_are_what_is_emitted),
+      cmocka_unit_test(what_is_planned_is_in_the_file), cmocka_unit_test(maxima_are_facts), cmocka_unit_test(text_gives_the_row),
       cmocka_unit_test(text_errors), cmocka_unit_test(text_mutated)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
