@@ -6634,36 +6634,46 @@ MGI_FN int mgi_given_real(const mg_tensor_info *x, void *given, int64_t j, int64
   if (x->fill) ((double *)given)[j] = (double)mg_filled(x, i);
   return x->fill != MG_FILL_NONE;
 }
-/* 1 if input k of g holds indices: given[j] is its element i then, drawn within bounds, of sixteen one the last and one the first;
-   `raw` has it where the kernel reads it. */
-MGI_FN int mgi_given_index(const mg_graph *g, uint32_t k, uint64_t seed, void *given, int64_t j, int64_t i, void *raw) {
-  const mg_tensor_info *x = mg_tensor_of(g, g->in[k]);
+/* How input k of g is filled in: what holds of all its elements. */
+typedef struct mgi_filler {
+  const mg_tensor_info *x;
+  uint32_t k;
+  int64_t bound;             /* of its indices; 0: it holds none */
   int64_t stride[MG_MAX_RANK];
-  if (x->dtype != MG_I32) return 0;
-  const int64_t bound = mg_index_bound(g, g->in[k]);
-  uint64_t state = (seed * 64 + k) * 0x9E3779B97F4A7C15u ^ (uint64_t)i * 0xD1342543DE82EF95u;
-  int64_t at = (int64_t)(mgi_cd_random(&state) % (uint64_t)bound);
+} mgi_filler;
+MGI_FN mgi_filler mgi_filler_of(const mg_graph *g, uint32_t k) {
+  mgi_filler f;
+  f.x = mg_tensor_of(g, g->in[k]), f.k = k;
+  f.bound = f.x->dtype == MG_I32 ? mg_index_bound(g, g->in[k]) : 0;
+  mg_strides(f.x, f.stride);
+  return f;
+}
+/* Puts the bits of element i where the kernel reads it. */
+MGI_FN void mgi_filler_put(const mgi_filler *f, void *raw, int64_t i, uint32_t bits) { mgi_cd_put(raw, f->x->dtype, mgi_cd_place(&f->x->shape, f->stride, i), bits); }
+/* 1 if the input holds indices: given[j] is its element i then, drawn within bounds, of sixteen one the last and one the first;
+   `raw` has it where the kernel reads it. */
+MGI_FN int mgi_given_index(const mgi_filler *f, uint64_t seed, void *given, int64_t j, int64_t i, void *raw) {
+  if (!f->bound) return 0;
+  uint64_t state = (seed * 64 + f->k) * 0x9E3779B97F4A7C15u ^ (uint64_t)i * 0xD1342543DE82EF95u;
+  int64_t at = (int64_t)(mgi_cd_random(&state) % (uint64_t)f->bound);
   if (i % 16 == 1) at = 0;
-  if (i % 16 == 0 && mg_shape_elements(&x->shape) > 1) at = bound - 1;
-  mg_strides(x, stride);
+  if (i % 16 == 0 && mg_shape_elements(&f->x->shape) > 1) at = f->bound - 1;
   ((int32_t *)given)[j] = (int32_t)at;
-  mgi_cd_put(raw, MG_I32, mgi_cd_place(&x->shape, stride, i), (uint32_t)at);
+  mgi_filler_put(f, raw, i, (uint32_t)at);
   return 1;
 }
 /* Random normal inputs, rounded to their dtype. */
 /* Of sizes as in `like`: g, or the family of which it is a member, whose members' first rows are the same then. */
 MGI_FN void mgi_tensors_like(const mg_graph *like, const mg_graph *g, mgi_tensors *t, uint64_t seed) {
   for (uint32_t k = 0; k < g->n_in; k++) {
-    const mg_tensor_info *x = mg_tensor_of(g, g->in[k]);
-    int64_t stride[MG_MAX_RANK];
+    const mgi_filler f = mgi_filler_of(g, k);
     const double scale = mgi_cd_scale(&mg_tensor_of(like, like->in[k])->shape);
     uint64_t state = seed * 0xD1342543DE82EF95u + k;
-    mg_strides(x, stride);
     for (int64_t i = 0; i < t->in_n[k]; i++) {
       uint32_t bits;
-      if (mgi_given_real(x, t->given[k], i, i) || mgi_given_index(g, k, seed, t->given[k], i, i, t->in[k])) continue;
-      ((double *)t->given[k])[i] = mgi_cd_rounded(x->dtype, (float)(scale * mgi_cd_normal(&state)), &bits);
-      mgi_cd_put(t->in[k], x->dtype, mgi_cd_place(&x->shape, stride, i), bits);
+      if (mgi_given_real(f.x, t->given[k], i, i) || mgi_given_index(&f, seed, t->given[k], i, i, t->in[k])) continue;
+      ((double *)t->given[k])[i] = mgi_cd_rounded(f.x->dtype, (float)(scale * mgi_cd_normal(&state)), &bits);
+      mgi_filler_put(&f, t->in[k], i, bits);
     }
   }
 }
@@ -6705,21 +6715,20 @@ MGI_FN double mgi_family_value(int family, uint32_t k, int64_t line, int64_t i, 
 MGI_FN void mgi_family_draw(const mg_graph *g, mgi_tensors *t, int family, double loud, uint64_t seed) {
   if (family == MGI_FAMILY_NORMAL) mgi_tensors_real(g, t, seed);
   for (uint32_t k = 0; k < g->n_in && family != MGI_FAMILY_NORMAL; k++) {
-    const mg_tensor_info *x = mg_tensor_of(g, g->in[k]);
+    const mgi_filler f = mgi_filler_of(g, k);
+    const mg_tensor_info *x = f.x;
     const int r = x->shape.rank;
     const int64_t n = r ? x->shape.dim[r - 1] : 1, rows = r > 1 ? x->shape.dim[r - 2] : 1;
-    int64_t stride[MG_MAX_RANK];
     double scale = mgi_cd_scale(&x->shape);
     uint64_t state = (seed * MGI_FAMILIES + (uint64_t)family) * 0xD1342543DE82EF95u + k;
     if (family == MGI_FAMILY_CANCEL) scale = exp2(floor(log2(scale))); /* whole numbers stay few bits */
     else scale = 1;
-    mg_strides(x, stride);
     for (int64_t i = 0; i < t->in_n[k]; i++) {
       uint32_t bits;
-      if (mgi_given_real(x, t->given[k], i, i) || mgi_given_index(g, k, seed, t->given[k], i, i, t->in[k])) continue;
+      if (mgi_given_real(x, t->given[k], i, i) || mgi_given_index(&f, seed, t->given[k], i, i, t->in[k])) continue;
       const double v = scale * mgi_family_value(family, k, i / n, i % n, n, i / n % rows, rows, loud, seed, &state);
       ((double *)t->given[k])[i] = mgi_cd_rounded(x->dtype, (float)v, &bits);
-      mgi_cd_put(t->in[k], x->dtype, mgi_cd_place(&x->shape, stride, i), bits);
+      mgi_filler_put(&f, t->in[k], i, bits);
     }
   }
 }
@@ -7726,21 +7735,20 @@ MGI_FN int mgi_given_filled(const mgi_check_task *t, const mg_tensor_info *x, vo
 }
 /* Fills in what a box of input k holds: elements of the field, or normal ones as mgi_tensors_real's. */
 MGI_FN void mgi_sample_fill(const mgi_check_task *t, const mgi_tensors *x, uint32_t k, const mg_box *b, void *given) {
-  const mg_tensor_info *o = mg_tensor_of(t->g, t->g->in[k]);
+  const mgi_filler f = mgi_filler_of(t->g, k);
+  const mg_tensor_info *o = f.x;
   const int64_t n = mg_box_elements(b, o->shape.rank);
   const double scale = mgi_cd_scale(&o->shape);
-  int64_t stride[MG_MAX_RANK];
-  mg_strides(o, stride);
   for (int64_t j = 0; j < n; j++) {
     const int64_t i = mgi_box_place(&o->shape, b, j);
     uint64_t state = (t->seed * 64 + k) * 0x9E3779B97F4A7C15u ^ (uint64_t)i * 0xD1342543DE82EF95u;
     uint32_t bits;
-    if (mgi_given_filled(t, o, given, j, i) || mgi_given_index(t->g, k, t->seed, given, j, i, x->in[k])) continue;
+    if (mgi_given_filled(t, o, given, j, i) || mgi_given_index(&f, t->seed, given, j, i, x->in[k])) continue;
     if (t->F) {
       const mg_fv v = mg_ff_random(t->F, &state);
       ((mg_fv *)given)[j] = v, bits = mg_ff_pack(t->F, v);
     } else ((double *)given)[j] = mgi_cd_rounded(o->dtype, (float)(scale * mgi_cd_normal(&state)), &bits);
-    mgi_cd_put(x->in[k], o->dtype, mgi_cd_place(&o->shape, stride, i), bits);
+    mgi_filler_put(&f, x->in[k], i, bits);
   }
 }
 /* A check of sampled places of the last kernel's grid at full size. */
@@ -8341,14 +8349,12 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
   if (t->F) {
     uint64_t state = t->seed;
     for (uint32_t k = 0; k < g->n_in; k++) {
-      const mg_tensor_info *o = mg_tensor_of(g, g->in[k]);
-      int64_t stride[MG_MAX_RANK];
-      mg_strides(o, stride);
+      const mgi_filler f = mgi_filler_of(g, k);
       for (int64_t i = 0; i < x.in_n[k]; i++) {
-        if (mgi_given_filled(t, o, x.given[k], i, i) || mgi_given_index(g, k, t->seed, x.given[k], i, i, x.in[k])) continue;
+        if (mgi_given_filled(t, f.x, x.given[k], i, i) || mgi_given_index(&f, t->seed, x.given[k], i, i, x.in[k])) continue;
         mg_fv v = mg_ff_random(t->F, &state);
         ((mg_fv *)x.given[k])[i] = v;
-        mgi_cd_put(x.in[k], o->dtype, mgi_cd_place(&o->shape, stride, i), mg_ff_pack(t->F, v));
+        mgi_filler_put(&f, x.in[k], i, mg_ff_pack(t->F, v));
       }
     }
   } else mgi_tensors_like(t->family ? t->family : g, g, &x, t->seed);
@@ -8370,16 +8376,15 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
   }
   memset(&others, 0, sizeof others);
   for (uint32_t k = 0; k < g->n_in && t->F; k++) { /* inputs of other values: what they leave in the workspace must not be taken for this call's */
-    const mg_tensor_info *o = mg_tensor_of(g, g->in[k]);
+    const mgi_filler f = mgi_filler_of(g, k);
     uint64_t state = ~t->seed + k;
-    void *p = n.buffer(o->name, x.in_bytes[k], 1, 2);
+    void *p = n.buffer(f.x->name, x.in_bytes[k], 1, 2);
     if (!p) {
       r->status = mg_fail(&r->error, MG_NO_MEMORY, "mg_cuda_check", "no memory for the tensors of a call");
       return;
     }
     for (int64_t i = 0; i < x.in_n[k]; i++)
-      if (o->dtype != MG_I32) mgi_cd_put(p, o->dtype, i, mg_ff_pack(t->F, mg_ff_random(t->F, &state)));
-      else mgi_cd_put(p, o->dtype, i, (uint32_t)(mgi_cd_random(&state) % (uint64_t)mg_index_bound(g, g->in[k])));
+      mgi_cd_put(p, f.x->dtype, i, f.bound ? (uint32_t)(mgi_cd_random(&state) % (uint64_t)f.bound) : mg_ff_pack(t->F, mg_ff_random(t->F, &state)));
     n.protect(p, 1);
     others.in[k] = p;
   }
