@@ -11199,6 +11199,7 @@ MGI_FN int64_t mgi_cu_chunk(const mgi_cu_kernel *K, const mg_map *m, uint32_t t,
    a lambda (r, c, i): element (r, c), fragment element i.  Its leaves are tiles, vectors (tiles of one row or
    column), tensors in global memory, accumulator fragments and partial sums. */
 MGI_FN const mg_op_node *mgi_cu_producer(const mgi_cu_kernel *K, uint32_t t) { return &K->b->ops[K->b->tensors[t].op]; }
+/* Where tensor t stands among the kernel's facts. */
 MGI_FN int mgi_cu_place(const mgi_cu_kernel *K, uint32_t t) { return (int)K->b->tensors[t].op - 1; }
 /* The tensor at a place that counts from 1; 0: none. */
 MGI_FN uint32_t mgi_cu_at_place(const mgi_cu_kernel *K, int place) { return place ? K->b->ops[place].out[0].id : 0; }
@@ -11588,10 +11589,6 @@ MGI_FN void mgi_cu_quote(mgi_cu_kernel *K, const mg_op_node *o) {
 
 /* ---- loads */
 
-/* Where tensor t stands among the kernel's facts. */
-MGI_FN int mgi_cu_place(const mgi_cu_kernel *K, uint32_t t) { return (int)K->b->tensors[t].op - 1; }
-/* The tensor at a place that counts from 1; 0: none. */
-MGI_FN uint32_t mgi_cu_at_place(const mgi_cu_kernel *K, int place) { return place ? K->b->ops[place].out[0].id : 0; }
 /* The plan that the facts are asked about. */
 MGI_FN mg_kernel_plan mgi_cu_plan(const mgi_cu_kernel *K) {
   mg_kernel_plan p;
