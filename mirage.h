@@ -840,6 +840,11 @@ mg_status mg_within(const mg_graph *program, const int64_t *least, const int64_t
 /* The family of which g, without symbols, is the greatest member: its inputs have the symbols that those of `program` have.
    MG_UNSUPPORTED where it is no family: not parallel in them, say. */
 mg_status mg_family_of(const mg_graph *g, const mg_graph *program, mg_graph **out, mg_error *e);
+/* Of n ranges of symbols, a µGraph each, in the order of their least values, of the first symbol first: the one that is for these
+   values, and the value of `symbol` from which on range k is for none, 0: it has none such.  Example: n in 1..8, p in 1..99;
+   n in 1..8, p in 100..2048; n in 9..64, p in 1..2048. */
+int mg_range_of(const mg_graph *const *range, int n, const int64_t *value);
+int64_t mg_range_end(const mg_graph *const *range, int n, int k, uint32_t symbol);
 /* Gives a program another name. */
 mg_status mg_rename(mg_graph *program, const char *name, mg_error *e);
 /* all[k]: the symbols' values, which it is given, and those of the sizes computed of them. */
@@ -6555,6 +6560,26 @@ mg_status mg_family_of(const mg_graph *g, const mg_graph *program, mg_graph **ou
   if (s == MG_OK) *out = f;
   else mg_graph_free(f);
   return s;
+}
+int64_t mg_range_end(const mg_graph *const *range, int n, int k, uint32_t symbol) {
+  for (int j = k + 1; j < n; j++) {
+    if (range[j]->n_symbols != range[k]->n_symbols) return 0;
+    for (uint32_t s = 0; s < symbol; s++)
+      if (range[j]->symbol[s].least != range[k]->symbol[s].least) return 0;
+    if (range[j]->symbol[symbol].least > range[k]->symbol[symbol].least) return range[j]->symbol[symbol].least;
+  }
+  return 0;
+}
+int mg_range_of(const mg_graph *const *range, int n, const int64_t *value) {
+  for (int k = 0; k < n; k++) {
+    int is = 1;
+    for (uint32_t s = 0; s < range[k]->n_symbols; s++) {
+      const int64_t end = mg_range_end(range, n, k, s);
+      is &= !end || value[s] < end;
+    }
+    if (is) return k;
+  }
+  return n - 1;
 }
 mg_status mg_rename(mg_graph *g, const char *name, mg_error *e) {
   if (!mgi_good_name(name) || mgi_keyword(name)) return mg_fail(e, MG_BAD_INPUT, "program", "'%.40s' is no name", name ? name : "(null)");

@@ -6219,6 +6219,20 @@ MGI_FN void mgi_cd_header_dir(const char *given, char *dir, size_t n) {
   }
 }
 
+/* Symbol k of all ranges of a file: its bounds, as far as each of those that have no other behind them goes.  Behind the symbols, the
+   sizes computed of them: there is one symbol then, and the last range goes as far as any. */
+MGI_FN mg_symbol mgi_cu_ranges_symbol(const mg_graph *const *range, int n, uint32_t k) {
+  mg_symbol is = range[n - 1]->symbol[k];
+  is.least = range[0]->symbol[k].least;
+  for (int j = 0; j < n && k < range[0]->n_symbols; j++)
+    if (!mg_range_end(range, n, j, k) && range[j]->symbol[k].most < is.most) is.most = range[j]->symbol[k].most;
+  return is;
+}
+/* The greatest value of symbol k that is range `at`'s. */
+MGI_FN int64_t mgi_cu_ranges_greatest(const mg_graph *const *range, int n, int at, uint32_t k) {
+  const int64_t end = mg_range_end(range, n, at, k);
+  return end ? end - 1 : mgi_cu_ranges_symbol(range, n, k).most;
+}
 MGI_FN int mgi_cu_ranges_name(const mg_graph *const *range, int n, char name[120], mg_error *e);
 
 /* ---- the µGraphs inside an emitted file */
@@ -7118,8 +7132,8 @@ typedef struct mgi_check_task {
   const mg_graph *g;         /* reduced; of a family the member that runs */
   const mg_graph *family;    /* NULL: g is no member of one */
   const char *entry;         /* whose launch it is; NULL: g's own */
-  int64_t bounds[2], greatest; /* of the symbol, where the file has several ranges of it; its greatest in this one; 0: the family's */
-  int n_ranges, at;          /* then: how many, and which, from 0 */
+  const mg_graph *const *range; /* NULL: the file has one; else all, and which, from 0 */
+  int n_ranges, at;
   const int64_t *sym;        /* its sizes; NULL: it has none */
   const char *text;          /* the file */
   const mg_field *F;         /* NULL: floats */
@@ -7420,6 +7434,15 @@ MGI_FN int mgi_check_open(const mgi_check_task *t, mgi_check_entry *n, mgi_check
                       !n->launch ? "launch" : !n->workspace ? "workspace_bytes" : "emulator");
   return 0;
 }
+MGI_FN int mgi_check_whole_bounds(const mgi_check_task *t, const mg_emitted_info *all) {
+  const mg_graph *f = t->family;
+  int same = (uint32_t)all->n_symbols == f->n_symbols && (uint32_t)all->n_computed == f->n_computed;
+  for (uint32_t k = 0; same && k < f->n_symbols + f->n_computed; k++) {
+    const mg_symbol is = mgi_cu_ranges_symbol(t->range, t->n_ranges, k);
+    same = all->symbol[k].least == is.least && all->symbol[k].most == is.most && !strcmp(all->symbol[k].name, is.name);
+  }
+  return same;
+}
 /* Of a file of several ranges: what it says of the whole is the last one's tensors, all bounds, and whatever any of them reads early. */
 MGI_FN int mgi_check_whole(const mgi_check_task *t, const mgi_check_entry *n, mgi_check_record *r) {
   char name[256];
@@ -7435,7 +7458,7 @@ MGI_FN int mgi_check_whole(const mgi_check_task *t, const mgi_check_entry *n, mg
     early |= one->early;
   }
   const char *what = !all || !one ? "it is not there" : strcmp(all->name, t->entry) ? "the name" : all->n_in != one->n_in || all->n_out != one->n_out || all->in != one->in || all->out != one->out ? "inputs or outputs" :
-                     all->n_symbols != 1 || all->n_computed != (int)t->family->n_computed || all->symbol->least != t->bounds[0] || all->symbol->most != t->bounds[1] || strcmp(all->symbol->name, t->family->symbol[0].name) ? "the symbol's bounds" :
+                     !mgi_check_whole_bounds(t, all) ? "the symbols' bounds" :
                      all->early != early ? "what is read early" : NULL;
   if (!what) return 1;
   snprintf(r->difference, sizeof r->difference, "%.100s_info is not what its ranges say: %s", t->entry, what);
@@ -7644,8 +7667,8 @@ MGI_FN int mgi_host_bounds(mgi_host *H) {
     const mg_symbol *s = &f->symbol[k / 2];
     uint64_t launches = 0;
     memcpy(sym, H->t->sym, f->n_symbols * sizeof *sym);
-    const int several = H->t->bounds[1] > 0;
-    sym[k / 2] = k % 2 ? (several ? H->t->bounds[1] : s->most) + 1 : (several ? H->t->bounds[0] : s->least) - 1;
+    const mg_symbol whole = H->t->range ? mgi_cu_ranges_symbol(H->t->range, H->t->n_ranges, k / 2) : *s;
+    sym[k / 2] = k % 2 ? whole.most + 1 : whole.least - 1;
     if (mgi_host_sized(H, H->launch, sym, &launches) && !launches) continue;
     snprintf(text, sizeof text, " takes %.60s = %lld, which is out of its bounds", s->name, (long long)sym[k / 2]);
     return mgi_host_differs(H, text);
@@ -7658,7 +7681,7 @@ MGI_FN void mgi_host_before(mgi_host *H) {
   int64_t sym[MG_MAX_SYMBOLS];
   uint64_t launches;
   for (uint32_t k = 0; f && k < f->n_symbols; k++) {
-    const int64_t most = H->t->greatest > 0 ? H->t->greatest : f->symbol[k].most;
+    const int64_t most = H->t->range ? mgi_cu_ranges_greatest(H->t->range, H->t->n_ranges, H->t->at, k) : f->symbol[k].most;
     sym[k] = H->t->sym[k] == most ? f->symbol[k].least : most;
   }
   if (f) mgi_host_sized(H, H->n->launch, sym, &launches);
@@ -8785,10 +8808,8 @@ typedef struct mgi_check_job {
   const char *quoted;        /* where in the text what it quotes begins */
   char dir[400];
 } mgi_check_job;
-/* The greatest value of symbol k that is the family's: from where the next range begins, it is another's. */
-MGI_FN int64_t mgi_check_greatest(const mgi_check_job *J, uint32_t k) {
-  return J->range && J->at + 1 < J->n_ranges ? J->range[J->at + 1]->symbol[0].least - 1 : J->ugraph->symbol[k].most;
-}
+/* The greatest value of symbol k that is the family's. */
+MGI_FN int64_t mgi_check_greatest(const mgi_check_job *J, uint32_t k) { return J->range ? mgi_cu_ranges_greatest(J->range, J->n_ranges, J->at, k) : J->ugraph->symbol[k].most; }
 /* 1 if all that stands before the one symbol, in inputs and outputs, has one element, and it is not contracted: rows of a member are
    the first of a larger one's. */
 MGI_FN int mgi_check_has_rows(const mg_graph *g) {
@@ -9016,11 +9037,15 @@ MGI_FN void mgi_check_right(mgi_check_job *J) {
   memset(&cfg, 0, sizeof cfg);
   if (!strstr(J->text, "mugraph {{{")) return;
   if (mgi_check_arch(J->text, arch)) cfg.arch = arch;
-  const mg_status emitted = J->range ? mg_cuda_emit_ranges(J->range, J->n_ranges, &cfg, NULL, &J->right, &ignored) : mg_cuda_emit(J->ugraph, &cfg, &J->right, &ignored);
-  if (emitted != MG_OK) return;
+  char *own = NULL; /* without the other ranges: what these do with maxima says nothing of it */
+  if (mg_cuda_emit(J->ugraph, &cfg, &own, &ignored) != MG_OK) return;
+  J->shifted = strstr(own, "mg_row_shift<") != NULL;
+  if (!J->range) J->right = own, own = NULL;
+  else if (mg_cuda_emit_ranges(J->range, J->n_ranges, &cfg, NULL, &J->right, &ignored) != MG_OK) J->right = NULL;
+  mg_string_free(own);
+  if (!J->right) return;
   char *one = mgi_check_code(J->text), *other = mgi_check_code(J->right);
   J->edited = one && other && strcmp(one, other);
-  J->shifted = strstr(J->right, "mg_row_shift<") != NULL;
   free(one);
   free(other);
 }
@@ -9047,9 +9072,7 @@ MGI_FN void mgi_check_task_of(const mgi_check_job *J, int k, int size, const mg_
   if (J->ugraph->n_symbols) task->family = task->g, task->g = J->member[at], task->sym = J->size[at];
   if (J->range) {
     task->entry = J->entry;
-    task->bounds[0] = J->range[0]->symbol[0].least, task->bounds[1] = J->range[J->n_ranges - 1]->symbol[0].most;
-    task->greatest = mgi_check_greatest(J, 0);
-    task->n_ranges = J->n_ranges, task->at = J->at;
+    task->range = J->range, task->n_ranges = J->n_ranges, task->at = J->at;
   }
   task->text = k == MGI_CHECK_RIGHT ? J->right : J->text;
   task->shifted = J->shifted;
@@ -10274,7 +10297,7 @@ MGI_FN mg_status mgi_run_range(const char *cu_text, const int64_t *sym, mg_graph
   mg_status s = mg_cuda_source_graphs(cu_text, strlen(cu_text), range, &n, e);
   if (s != MG_OK) return s;
   if (n > 1 && !mgi_cu_ranges_name((const mg_graph *const *)range, n, entry, e)) s = MG_BAD_INPUT;
-  while (s == MG_OK && at + 1 < n && !(sym && sym[0] < range[at + 1]->symbol[0].least)) at++;
+  if (s == MG_OK) at = sym ? mg_range_of((const mg_graph *const *)range, n, sym) : n - 1;
   if (s == MG_OK && n > 1) *own = range[at], range[at] = NULL;
   while (n > 0) mg_graph_free(range[--n]);
   return s;
@@ -15605,42 +15628,67 @@ MGI_FN void mgi_cu_ranges_host(mgi_cu_str *out, const mg_graph *const *range, in
   mgi_cu_str_put(out, ";\n}\n\n");
   for (int early = 0; early < 1 + dependent; early++) {
     mgi_cu_str_put(out, "extern \"C\" int %s_launch%s(%s) {\n  unsigned char *space = (unsigned char *)workspace; // each has a part of its own\n", name, early ? "_pdl" : "", args);
+    for (uint32_t v = 0; v < last->n_symbols; v++) { /* one that goes further, to its whole chunks, is for these alone */
+      const int64_t most = mgi_cu_ranges_symbol(range, n, v).most;
+      int beyond = 0;
+      for (int k = 0; k < n; k++) beyond |= !mg_range_end(range, n, k, v) && range[k]->symbol[v].most > most;
+      if (beyond) mgi_cu_str_put(out, "  if (sym[%u] > %lld) return (int)cudaErrorInvalidValue;\n", (unsigned)v, (long long)most);
+    }
     for (int k = 0; k < n; k++) {
-      if (k + 1 < n) mgi_cu_str_put(out, "  if (sym[0] < %lld) ", (long long)range[k + 1]->symbol[0].least);
-      else mgi_cu_str_put(out, "  ");
+      int bounded = 0;
+      for (uint32_t v = 0; v < last->n_symbols; v++) {
+        const int64_t end = mg_range_end(range, n, k, v);
+        if (end) mgi_cu_str_put(out, "%ssym[%u] < %lld", bounded++ ? " && " : "  if (", (unsigned)v, (long long)end);
+      }
+      mgi_cu_str_put(out, bounded ? ") " : "  ");
       mgi_cu_str_put(out, "return %s_launch%s(in, out, space, sym, stream);\n", range[k]->name, early ? "_pdl" : "");
       if (k + 1 < n) mgi_cu_str_put(out, "  space += mg_round256((int64_t)%s_workspace_bytes());\n", range[k]->name);
     }
     mgi_cu_str_put(out, "}\n\n");
   }
   mgi_cu_str_put(out, "static const mg_size_info %s_symbols[] = {", name);
-  for (uint32_t k = 0; k <= last->n_computed; k++) {
-    const mg_symbol *low = &range[0]->symbol[k], *high = &last->symbol[k];
-    mgi_cu_str_put(out, "%s{\"%s\", %lld, %lld}", k ? ", " : "", high->name, (long long)low->least, (long long)high->most);
+  for (uint32_t v = 0; v < last->n_symbols + last->n_computed; v++) {
+    const mg_symbol is = mgi_cu_ranges_symbol(range, n, v);
+    mgi_cu_str_put(out, "%s{\"%s\", %lld, %lld}", v ? ", " : "", is.name, (long long)is.least, (long long)is.most);
   }
   mgi_cu_str_put(out, "};\nextern \"C\" const mg_emitted_info %s_info;\n", name);
   mgi_cu_str_put(out, "extern \"C\" const mg_emitted_info %s_info = {\"%s\", %u, %u, 0, %s_in, %s_out, ", name, name, (unsigned)last->n_in, (unsigned)last->n_out, last->name, last->name);
   for (int k = 0; k < n; k++) mgi_cu_str_put(out, "%s%s_early", k ? " | " : "", range[k]->name);
-  mgi_cu_str_put(out, ", 0, 1, %s_symbols, %u};\n#endif\n", name, (unsigned)last->n_computed);
+  mgi_cu_str_put(out, ", 0, %u, %s_symbols, %u};\n#endif\n", (unsigned)last->n_symbols, name, (unsigned)last->n_computed);
 }
-/* 1 if both have one signature, but for the bounds of the one symbol that each has, and of sizes computed of it. */
+/* 1 if both have one signature, but for the bounds of their symbols, and of sizes computed of them. */
 MGI_FN int mgi_cu_ranges_alike(const mg_graph *a, const mg_graph *b) {
-  int same = a->n_in == b->n_in && a->n_out == b->n_out && a->n_computed == b->n_computed;
-  for (uint32_t k = 0; same && k <= a->n_computed; k++) same = !strcmp(a->symbol[k].name, b->symbol[k].name);
+  int same = a->n_in == b->n_in && a->n_out == b->n_out && a->n_symbols == b->n_symbols && a->n_computed == b->n_computed;
+  for (uint32_t v = 0; same && v < a->n_symbols + a->n_computed; v++) same = !strcmp(a->symbol[v].name, b->symbol[v].name);
   for (uint32_t k = 0; same && k < a->n_in + a->n_out; k++) {
     const int out = k >= a->n_in;
     const mg_tensor_info *x = mg_tensor_of(a, out ? a->out[k - a->n_in] : a->in[k]), *y = mg_tensor_of(b, out ? b->out[k - b->n_in] : b->in[k]);
     same = x->dtype == y->dtype && x->fill == y->fill && x->shape.rank == y->shape.rank && !strcmp(x->name, y->name) && (out || !memcmp(a->in_symbol[k], b->in_symbol[k], sizeof a->in_symbol[k]));
     for (int d = 0; same && d < x->shape.rank; d++) {
       int sized = 0;
-      for (uint32_t j = 0; j <= a->n_computed; j++)
+      for (uint32_t j = 0; j < a->n_symbols + a->n_computed; j++)
         sized |= (out || a->in_symbol[k][d] == j + 1) && x->shape.dim[d] == a->symbol[j].most && y->shape.dim[d] == b->symbol[j].most;
       same = (x->shape.dim[d] == y->shape.dim[d] || sized) && (out || x->order[d] == y->order[d]);
     }
   }
   return same;
 }
-/* NAME of NAME_1; 0: the ranges are none of one symbol, one behind the other. */
+/* 1 if range k begins where those before it end, and what ends there goes so far. */
+MGI_FN int mgi_cu_ranges_follow(const mg_graph *const *range, int k, mg_error *e) {
+  const mg_graph *g = range[k], *before = range[k - 1];
+  uint32_t v = 0;
+  while (v + 1 < g->n_symbols && g->symbol[v].least == before->symbol[v].least) v++;
+  const mg_symbol *is = &g->symbol[v];
+  int64_t most = before->symbol[v].most;
+  for (int j = k - 1; v == 0 && j >= 0 && range[j]->symbol[0].least == before->symbol[0].least; j--) most = range[j]->symbol[v].most < most ? range[j]->symbol[v].most : most;
+  if (is->least <= before->symbol[v].least || is->least > most + 1)
+    return mg_fail(e, MG_BAD_INPUT, g->name, "it begins at %s = %lld, the range before it is %lld..%lld", is->name, (long long)is->least, (long long)before->symbol[v].least, (long long)most), 0;
+  for (v++; v < g->n_symbols; v++)
+    if (g->symbol[v].least != range[0]->symbol[v].least)
+      return mg_fail(e, MG_BAD_INPUT, g->name, "the first range from %s = %lld on begins at %s = %lld: expected %lld", is->name, (long long)is->least, g->symbol[v].name, (long long)g->symbol[v].least, (long long)range[0]->symbol[v].least), 0;
+  return 1;
+}
+/* NAME of NAME_1; 0: the ranges are none of the same symbols, one behind the other. */
 MGI_FN int mgi_cu_ranges_name(const mg_graph *const *range, int n, char name[120], mg_error *e) {
   const size_t l = strlen(range[0]->name);
   if (l < 3 || l > 100 || strcmp(range[0]->name + l - 2, "_1")) return mg_fail(e, MG_BAD_INPUT, "ranges", "expected programs NAME_1, NAME_2 .., found '%.60s'", range[0]->name), 0;
@@ -15649,11 +15697,11 @@ MGI_FN int mgi_cu_ranges_name(const mg_graph *const *range, int n, char name[120
     char want[140];
     snprintf(want, sizeof want, "%s_%d", name, k + 1);
     if (strcmp(range[k]->name, want)) return mg_fail(e, MG_BAD_INPUT, "ranges", "expected the program %.60s, found %.60s", want, range[k]->name), 0;
-    if (range[k]->n_symbols != 1) return mg_fail(e, MG_BAD_INPUT, range[k]->name, "expected one symbol, found %u", range[k]->n_symbols), 0;
+    if (range[k]->n_symbols < 1 || range[k]->n_symbols > 2) return mg_fail(e, MG_BAD_INPUT, range[k]->name, "expected one symbol or two, found %u", range[k]->n_symbols), 0;
+    if (range[k]->n_symbols > 1 && range[k]->n_computed)
+      return mg_fail(e, MG_BAD_INPUT, range[k]->name, "ranges of two symbols have no computed size, found %s", range[k]->symbol[range[k]->n_symbols].name), 0;
     if (!mgi_cu_ranges_alike(range[0], range[k])) return mg_fail(e, MG_BAD_INPUT, range[k]->name, "it has other inputs, outputs or symbols than %.60s: types, shapes, orders and names have to be the same", range[0]->name), 0;
-    if (k && (range[k]->symbol[0].least <= range[k - 1]->symbol[0].least || range[k]->symbol[0].least > range[k - 1]->symbol[0].most + 1))
-      return mg_fail(e, MG_BAD_INPUT, range[k]->name, "it begins at %lld, the range before it is %lld..%lld", (long long)range[k]->symbol[0].least, (long long)range[k - 1]->symbol[0].least,
-                     (long long)range[k - 1]->symbol[0].most), 0;
+    if (k && !mgi_cu_ranges_follow(range, k, e)) return 0;
   }
   return 1;
 }
@@ -15688,9 +15736,14 @@ mg_status mg_cuda_emit_ranges(const mg_graph *const *range, int n, const mg_emit
   mg_machine_for(c.arch, &machine);
   if (s == MG_OK) {
     mgi_cu_str_put(&out, "/* nvcc -O3 -std=c++17 -prec-div=false -prec-sqrt=false -gencode arch=compute_%s,code=%s -Xcompiler -fPIC -shared \\\n     -I<mirage> -o %s.so \\\n     %s.cu\n *\n", machine.arch + 3, machine.arch, name, name);
-    mgi_cu_str_put(&out, " * Ranges of %s: each is a file of its own, as far as it goes; %s_launch(in, out, workspace, sym, stream), the last\n * function here, takes the one that sym[0] is for:\n", range[0]->symbol[0].name, name);
-    for (int k = 0; k < n; k++)
-      mgi_cu_str_put(&out, " *   %s   %s from %lld%s\n", range[k]->name, range[k]->symbol[0].name, (long long)range[k]->symbol[0].least, k + 1 < n ? "" : " on");
+    mgi_cu_str_put(&out, " * Ranges of %s%s%s: each is a file of its own, as far as it goes; the last function here,\n * %s_launch(in, out, workspace, sym, stream), takes the one that sym is for:\n", range[0]->symbol[0].name,
+                   range[0]->n_symbols > 1 ? " and " : "", range[0]->n_symbols > 1 ? range[0]->symbol[1].name : "", name);
+    for (int k = 0; k < n; k++) {
+      mgi_cu_str_put(&out, " *   %s  ", range[k]->name);
+      for (uint32_t v = 0; v < range[k]->n_symbols; v++)
+        mgi_cu_str_put(&out, "%s %s from %lld%s", v ? "," : "", range[k]->symbol[v].name, (long long)range[k]->symbol[v].least, mg_range_end(range, n, k, v) ? "" : " on");
+      mgi_cu_str_put(&out, "\n");
+    }
     mgi_cu_str_put(&out, " */\n");
     mgi_cu_file_include(range, n, blas, maps, &out);
     mgi_cu_str_put(&out, "%s", mgi_cu_str_text(&parts));

@@ -317,23 +317,25 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
 
 /* --------------------------------------------------------------------------------------------- >>family-api
 
-   A program with a symbol (mg_symbol of mirage.h) is searched at some sizes; what is found at one is taken as a family, with
-   its chunks, and priced at the others.  The result is a list of ranges of n with one µGraph each: the fewest that, at every size
-   that was priced, are by the model within MG_RANGE_LOSS of the best that was found there.  With the hook `measure` what was
-   found at a size that was searched, and the best few of the others, are timed there, and MG_RANGE_LOSS_TIMED is what they may
-   lose by these times.
-   Where the symbol is contracted (mg_contracted), reports are of values of it (r->at), and what sums in f16 is as safe as
+   A program with a symbol (mg_symbol of mirage.h), or two, is searched at some sizes; what is found at one is taken as a family,
+   with its chunks, and priced at the others; and as one with chunks that are even at sizes between.  The result is a list of ranges
+   with one µGraph each: the fewest that, at every size that was priced, are by the model within MG_RANGE_LOSS of the best that was
+   found there; of two symbols, at every pair of sizes, as intervals of the first, cut each into intervals of the second.
+   With the hook `measure` what was found at a size that was searched, and the best few of the others, are timed there, and at sizes
+   between, and MG_RANGE_LOSS_TIMED is what they may lose by these times.
+   Where a symbol is contracted (mg_contracted), reports are of values of it (r->at), and what sums in f16 is as safe as
    written at the greatest of the range. */
 
 #define MG_RANGE_LOSS 0.10
 #define MG_RANGE_LOSS_TIMED 0.15
 typedef struct mg_range {
-  int64_t least, most;               /* it is for these n; the bounds of its graph's symbol hold them, and may go further, to whole chunks */
+  int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS]; /* by symbol: it is for these; the bounds of its graph's symbols hold them, and may go
+                                                        further, to whole chunks */
   mg_graph *graph;
   mg_verify_report report;           /* EQUAL, for all n, or at values of it where it is contracted, or it is the program */
-  int64_t sizes[2];                  /* the least and the greatest n of the range that was priced, and what the model says there, */
+  int64_t sizes[2][MG_MAX_SYMBOLS];  /* the least and the greatest sizes of the range that were priced, and what the model says there, */
   double predicted_us[2];
-  double timed_us[2];                /* times what was measured of it at the next size searched by what the model says there; 0: it was not */
+  double timed_us[2];                /* times what was measured of it at the next size timed by what the model says there; 0: it was not */
 } mg_range;
 typedef struct mg_family_result {
   int n;
@@ -344,7 +346,7 @@ typedef struct mg_family_result {
   int searches, families, complete;  /* sizes searched; different families found, the program's own among them; 1: no search was cut off */
   double seconds;
 } mg_family_result;
-/* MG_OK with at least one range; the ranges are whole: from the symbol's least to its most.  MG_UNSUPPORTED: more than one symbol.  Of cfg
+/* MG_OK with at least one range; the ranges are whole: from each symbol's least to its most.  MG_UNSUPPORTED: more than two symbols.  Of cfg
    all but `checkpoint` and `structure` count; its time limit is for all searches together, v's for all certificates. */
 mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, mg_family_result *out, mg_error *e);
 void mg_family_result_free(mg_family_result *r);
@@ -10216,43 +10218,90 @@ mg_status mg_superoptimize(const mg_graph *program, const mg_search_config *cfg,
 /* ----------------------------------------------------------------------------------------------- >>families
    What is priced is what runs: a kernel whose rows are cut in chunks of c takes as long for n rows as for the next multiple of
    c, and one whose tile holds all rows takes as long for one as for all that it is for.  Example: X[n, 4096] W, found at
-   n = 16 uncut, is for n <= 16; found at 64 in four chunks of 16, it is for all n. */
-enum { MGI_RANGE_POINTS = 10, MGI_RANGE_LEAST = 8, MGI_RANGE_SIZES = 96, MGI_RANGE_KEPT = 8, MGI_RANGE_FAMILIES = MGI_RANGE_POINTS * MGI_RANGE_KEPT + 1 };
+   n = 16 uncut, is for n <= 16; found at 64 in four chunks of 16, it is for all n.
+   Sizes lie on two axes: of a program with one symbol, on the second; the first has one place then.  A cell is a size of each.
+   Ranges are intervals of the first, cut each into intervals of the second, as mg_range_of reads them. */
+enum { MGI_RANGE_POINTS = 20, MGI_RANGE_SEARCHED = 10, MGI_RANGE_LEAST = 8, MGI_RANGE_SIZES = 1280, MGI_RANGE_KEPT = 8, MGI_RANGE_FAMILIES = MGI_RANGE_POINTS * MGI_RANGE_KEPT + 1 };
 typedef struct mgi_range_family {
-  mg_graph *graph;                   /* bound: the size at which it was found */
-  int64_t chunk, most;               /* n is rounded up to a multiple of it; the greatest n that it is for, 0: any */
-  double us[MGI_RANGE_SIZES];        /* at the sizes priced; 0: not for it */
-  double model[MGI_RANGE_SIZES];     /* the same by the model, where `us` is by times */
-  double factor[MGI_RANGE_POINTS];   /* a time by what the model says, at the sizes searched; 0: it was not timed */
-  int own;                           /* the program itself */
+  mg_graph *graph;                   /* bound: the sizes at which it was found */
+  int64_t chunk[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS]; /* n is rounded up to a multiple of it; the greatest n that it is for, 0: any */
+  double *us;                        /* by cell; 0: not for it */
+  double *model;                     /* the same by the model, where `us` is by times */
+  double factor[MGI_RANGE_POINTS];   /* a time by what the model says, at the points; 0: it was not timed */
+  int own, point;                    /* 1: the program itself; where it was found */
+  mg_range made;                     /* the last range that was made of it and shown equal; graph NULL: none */
 } mgi_range_family;
+typedef struct mgi_range_point {
+  int at[2];                         /* by axis, the size's place */
+  int searched;                      /* 0: what was found at the next one is tried with its chunks, made even for this one */
+} mgi_range_point;
+typedef struct mgi_range_box { int family, lo[2], hi[2]; } mgi_range_box; /* places by axis, hi included */
 typedef struct mgi_ranges {
   const mg_graph *program;
   const mg_search_config *cfg;
   const mg_machine *machine;
-  int contracted; /* the symbol is */
-  int n_sizes, n;
-  int64_t size[MGI_RANGE_SIZES];
+  uint8_t contracted[MG_MAX_SYMBOLS];
+  int contracts;                     /* any symbol is */
+  int n_size[2], n, points;
+  int64_t *size[2];
+  double *top;                       /* by cell, the best of what was not dropped */
+  mgi_range_point point[MGI_RANGE_POINTS];
   mgi_range_family family[MGI_RANGE_FAMILIES];
 } mgi_ranges;
 
-/* Powers of two and the numbers halfway, from least to most: sizes that are priced.  The least of them, and those from the
-   least tile of a product on, at most MGI_RANGE_POINTS, evenly, are searched. */
-static int mgi_range_sizes(int64_t least, int64_t most, int64_t from, int64_t *size) {
+static int mgi_range_cells(const mgi_ranges *R) { return R->n_size[0] * R->n_size[1]; }
+static int mgi_range_cell(const mgi_ranges *R, const int at[2]) { return at[0] * R->n_size[1] + at[1]; }
+static int mgi_range_axis(const mgi_ranges *R, uint32_t symbol) { return (int)(symbol + 2 - R->program->n_symbols); }
+/* The sizes at a place, by symbol. */
+static void mgi_range_values(const mgi_ranges *R, const int at[2], int64_t *value) {
+  for (uint32_t s = 0; s < R->program->n_symbols; s++) value[s] = R->size[mgi_range_axis(R, s)][at[mgi_range_axis(R, s)]];
+}
+/* From least to most: of each power of two so many steps to the next, as far as they differ, and its neighbour, where one more chunk
+   begins; none but the least below `from`. */
+static int mgi_range_sizes(int64_t least, int64_t most, int steps, int neighbours, int64_t from, int64_t *size) {
   int n = 0;
   size[n++] = least;
-  for (int64_t p = 1; p <= most / 2 && n < MGI_RANGE_SIZES - 2; p *= 2) {
-    if (p > 1 && p + p / 2 > least && p + p / 2 >= from && p + p / 2 < most) size[n++] = p + p / 2;
-    if (2 * p > least && 2 * p >= from && 2 * p < most) size[n++] = 2 * p;
-  }
+  for (int64_t p = 1; p <= most && n < MGI_RANGE_SIZES - 64; p *= 2)
+    for (int j = 0; j < 2 * steps; j++) {
+      const int64_t at = p + p / steps * (j / 2) + p % steps * (j / 2) / steps + (j == 1);
+      if ((j % 2 && (j > 1 || !neighbours)) || at <= size[n - 1] || at < from || at >= most) continue;
+      size[n++] = at;
+    }
   if (size[n - 1] < most) size[n++] = most;
   return n;
 }
-static int mgi_range_points(int64_t least, int64_t most, int64_t *point) {
+/* Of the sizes of an axis, places of at most `most` powers of two and numbers halfway, evenly: the least, and those from the least tile of
+   a product on. */
+static int mgi_range_evenly(const int64_t *size, int n, int most, int *place) {
   int64_t all[MGI_RANGE_SIZES];
-  const int n = mgi_range_sizes(least, most, MGI_RANGE_LEAST, all), kept = n < MGI_RANGE_POINTS ? n : (int)MGI_RANGE_POINTS;
-  for (int k = 0; k < kept; k++) point[k] = all[kept > 1 ? k * (n - 1) / (kept - 1) : 0];
+  const int many = mgi_range_sizes(size[0], size[n - 1], 2, 0, MGI_RANGE_LEAST, all), kept = many < most ? many : most;
+  for (int k = 0, at = 0; k < kept; k++) {
+    while (size[at] < all[kept > 1 ? k * (many - 1) / (kept - 1) : 0]) at++;
+    place[k] = at;
+  }
   return kept;
+}
+/* The points of one symbol: those that are searched, and between two of them, where a chunk may be uneven, one more. */
+static void mgi_range_line(mgi_ranges *R) {
+  int place[MGI_RANGE_SEARCHED];
+  const int n = mgi_range_evenly(R->size[1], R->n_size[1], MGI_RANGE_SEARCHED, place);
+  R->points = 0;
+  for (int k = 0; k < n; k++)
+    for (int searched = k == 0 || R->size[1][place[k]] < 4 * MGI_RANGE_LEAST || place[k] - place[k - 1] < 2; searched < 2; searched++) {
+      mgi_range_point *q = &R->point[R->points++];
+      q->at[0] = 0, q->at[1] = searched ? place[k] : (place[k - 1] + place[k]) / 2, q->searched = searched;
+    }
+}
+static void mgi_range_square(mgi_ranges *R) {
+  enum { SIDE = 4 };
+  int place[2][SIDE], n[2];
+  for (int a = 0; a < 2; a++) n[a] = mgi_range_evenly(R->size[a], R->n_size[a], SIDE, place[a]);
+  R->points = 0;
+  for (int i = 0; i < n[0]; i++)
+    for (int j = 0; j < n[1]; j++) {
+      mgi_range_point *q = &R->point[R->points++];
+      q->at[0] = place[0][i], q->at[1] = place[1][j], q->searched = 1;
+    }
 }
 /* How many n make whole chunks of symbol or computed size k, of which `extent` blocks cut `all` elements; 0: no number does. */
 static int64_t mgi_range_chunk(const mg_graph *program, uint32_t k, int64_t all, int64_t extent) {
@@ -10262,58 +10311,104 @@ static int64_t mgi_range_chunk(const mg_graph *program, uint32_t k, int64_t all,
   if (mg_symbol_values(program, &one, first, NULL) != MG_OK || mg_symbol_values(program, &most, last, NULL) != MG_OK) return 0;
   return last[k] % most == 0 && last[k] / most == first[k] ? chunk / mg_gcd(chunk, first[k]) : 0;
 }
-/* The family that g, found at n, belongs to.  Its chunk and the n that it is for; 0: it is none, or too many chunks differ. */
-static int mgi_range_family_of(const mg_graph *program, const mg_graph *g, int64_t n, mgi_range_family *f) {
+/* The family that g, found at these sizes, belongs to.  Its chunks and the sizes that it is for; 0: it is none, or too many chunks differ. */
+static int mgi_range_family_of(const mg_graph *program, const mg_graph *g, const int64_t *n, mgi_range_family *f) {
   mg_error e;
   mg_graph *flat = NULL;
+  uint8_t *of = NULL;
   memset(f, 0, sizeof *f);
   if (mg_has_threads(g) && mg_inline_threads(g, &flat, &e) != MG_OK) return 0;
-  const mg_status s = mg_family_of(flat ? flat : g, program, &f->graph, &e);
+  mg_status s = mg_family_of(flat ? flat : g, program, &f->graph, &e);
+  if (s == MG_OK) s = mg_symbols_of(f->graph, &of, &e);
   mg_graph_free(flat);
-  if (s != MG_OK) return 0;
-  f->chunk = 1;
-  for (uint32_t k = 1; k < f->graph->n_ops; k++) {
-    const mg_graph *b = f->graph->ops[k].sub;
-    int64_t chunk = 0;
-    for (uint32_t a = 1; b && a < b->n_axes; a++)
-      if (b->axes[a].symbol) {
-        const uint32_t is = b->axes[a].symbol - 1;
-        const int64_t one = mgi_range_chunk(program, is, f->graph->symbol[is].most, b->axes[a].extent);
-        if (!one) return 0;
-        chunk = chunk ? chunk / mg_gcd(chunk, one) * one : one;
-      }
-    if (b && !chunk && n > 1) f->most = n; /* its tile has them all */
-    if (chunk) f->chunk = f->chunk / mg_gcd(f->chunk, chunk) * chunk;
+  int good = s == MG_OK;
+  for (uint32_t v = 0; v < program->n_symbols && good; v++) {
+    f->chunk[v] = 1;
+    for (uint32_t k = 1; k < f->graph->n_ops; k++) {
+      const mg_op_node *o = &f->graph->ops[k];
+      const mg_graph *b = o->sub;
+      int64_t chunk = 0;
+      int has = 0;
+      for (uint32_t a = 1; b && a < b->n_axes; a++)
+        if (b->axes[a].symbol == v + 1 || b->axes[a].symbol > program->n_symbols) { /* computed: of the one symbol */
+          const uint32_t is = b->axes[a].symbol - 1u;
+          const int64_t one = mgi_range_chunk(program, is, f->graph->symbol[is].most, b->axes[a].extent);
+          good &= one > 0;
+          if (one) chunk = chunk ? chunk / mg_gcd(chunk, one) * one : one;
+        }
+      for (uint32_t t = 0; t < (uint32_t)(o->n_in + o->n_out); t++)
+        for (int d = 0; d < MG_MAX_RANK; d++) {
+          const uint8_t is = of[(t < o->n_in ? o->in[t] : o->out[t - o->n_in]).id * MG_MAX_RANK + (uint32_t)d];
+          has |= is == v + 1 || is > program->n_symbols;
+        }
+      if (b && !chunk && has && n[v] > 1) f->most[v] = n[v]; /* its tile has them all */
+      if (chunk) f->chunk[v] = f->chunk[v] / mg_gcd(f->chunk[v], chunk) * chunk;
+    }
+    if (n[v] == 1) f->most[v] = 1;
+    good &= f->chunk[v] <= 4096;
   }
-  if (n == 1) f->most = 1;
-  return f->chunk <= 4096;
+  free(of);
+  return good;
 }
-/* f for n in least..most, the latter rounded up to its chunks; NULL: it is not for these. */
-static mg_graph *mgi_range_within(const mgi_range_family *f, int64_t least, int64_t most) {
+/* What it runs as at most[]: rounded up to its chunks.  0: it is not for that. */
+static int mgi_range_rounded(const mgi_range_family *f, uint32_t symbols, const int64_t *most, int64_t *to) {
+  for (uint32_t v = 0; v < symbols; v++) {
+    if (f->most[v] && most[v] > f->most[v]) return 0;
+    to[v] = mg_round_up(f->most[v] ? f->most[v] : most[v], f->chunk[v]);
+  }
+  return 1;
+}
+/* f from least[] to most[], the latter rounded up; NULL: it is not for these. */
+static mg_graph *mgi_range_within(const mgi_range_family *f, const int64_t *least, const int64_t *most) {
   mg_graph *g = NULL;
   mg_error e;
-  if (f->most && most > f->most) return NULL;
-  if (f->most) most = f->most;
-  most = mg_round_up(most, f->chunk);
-  return mg_within(f->graph, &least, &most, &g, &e) == MG_OK ? g : NULL;
+  int64_t to[MG_MAX_SYMBOLS];
+  return mgi_range_rounded(f, f->graph->n_symbols, most, to) && mg_within(f->graph, least, to, &g, &e) == MG_OK ? g : NULL;
 }
-static void mgi_range_price(const mgi_ranges *R, mgi_range_family *f) {
-  for (int k = 0; k < R->n_sizes; k++) {
-    mg_graph *g = mgi_range_within(f, 1, R->size[k]);
-    const double us = g ? mg_predict_us(g, R->machine) : MG_NO_TIME;
+static const int64_t mgi_range_ones[MG_MAX_SYMBOLS] = {1, 1, 1, 1};
+/* By cell; one that rounds up to what the cell before it does on either axis has that one's price.  0: there is no memory. */
+static int mgi_range_price(const mgi_ranges *R, mgi_range_family *f) {
+  const int n = mgi_range_cells(R);
+  const uint32_t symbols = R->program->n_symbols;
+  int64_t value[MG_MAX_SYMBOLS], to[MG_MAX_SYMBOLS], other[MG_MAX_SYMBOLS];
+  f->us = (double *)calloc((size_t)n * 2, sizeof *f->us);
+  if (!f->us) return 0;
+  f->model = f->us + n;
+  for (int k = 0; k < n; k++) {
+    const int at[2] = {k / R->n_size[1], k % R->n_size[1]};
+    int same = 0;
+    mgi_range_values(R, at, value);
+    if (!mgi_range_rounded(f, symbols, value, to)) continue;
+    for (int a = 0; a < 2 && !same; a++) {
+      const int before[2] = {at[0] - (a == 0), at[1] - (a == 1)};
+      if (before[a] < 0) continue;
+      mgi_range_values(R, before, value);
+      same = mgi_range_rounded(f, symbols, value, other) && !memcmp(to, other, symbols * sizeof *to);
+      if (same) f->us[k] = f->us[mgi_range_cell(R, before)];
+    }
+    if (same) continue;
+    mg_graph *g = NULL;
     mg_error why;
+    const double us = mg_within(f->graph, mgi_range_ones, to, &g, &why) == MG_OK ? mg_predict_us(g, R->machine) : MG_NO_TIME;
     const int asked = g && f->own && R->cfg->emittable; /* at some sizes its grids may be too large */
     const int refused = asked && R->cfg->emittable(R->cfg->user, g, &why) != MG_OK;
     f->us[k] = us < MG_NO_TIME && !refused ? us : 0;
     mg_graph_free(g);
   }
+  return 1;
+}
+static void mgi_range_drop(mgi_range_family *f) {
+  mg_graph_free(f->graph);
+  mg_graph_free(f->made.graph);
+  free(f->us);
 }
 /* Adds f, which is given up, unless it is there. */
-static void mgi_range_add(mgi_ranges *R, mgi_range_family *f) {
+static mg_status mgi_range_add(mgi_ranges *R, mgi_range_family *f, mg_error *e) {
   int there = R->n == MGI_RANGE_FAMILIES;
-  for (int k = 0; k < R->n && !there; k++) there = R->family[k].most == f->most && R->family[k].chunk == f->chunk && mg_graph_equal(R->family[k].graph, f->graph);
-  if (there) mg_graph_free(f->graph);
+  for (int k = 0; k < R->n && !there; k++) there = mg_graph_equal(R->family[k].graph, f->graph);
+  if (there || !mgi_range_price(R, f)) mgi_range_drop(f);
   else R->family[R->n++] = *f;
+  return there || f->us ? MG_OK : mg_fail(e, MG_NO_MEMORY, "mg_search_family", "no memory for the prices");
 }
 /* 1 unless g, for `program`, both at one size, is not as safe as written: by bounds, and with `runs` by the hook where these leave
    it open. */
@@ -10323,9 +10418,9 @@ static int mgi_range_safe(const mg_graph *program, const mg_search_config *cfg, 
   if (cfg->unsafe || mg_safety_of(program, g, NULL, &r, &e) != MG_OK) return 1;
   return r.verdict == MG_SAFE || (r.verdict == MG_SAFETY_OPEN && !(runs && cfg->settle && mgi_se_settle(program, cfg, g)));
 }
-/* ---- hooks of a search at n of what is contracted.  A µGraph of one size may be emitted where its family is not: blocks that are
+/* ---- hooks of a search at sizes of what is contracted.  A µGraph of one size may be emitted where its family is not: blocks that are
    merged are a number.  So the search asks for the family, and goes on to what has one. */
-typedef struct mgi_range_hooks { const mgi_ranges *R; const mg_graph *at; int64_t n; } mgi_range_hooks; /* at: the program at n */
+typedef struct mgi_range_hooks { const mgi_ranges *R; const mg_graph *at; const int64_t *n; } mgi_range_hooks; /* at: the program at n */
 static mg_status mgi_range_emittable(void *user, const mg_graph *g, mg_error *why) {
   const mgi_range_hooks *H = (const mgi_range_hooks *)user;
   const mg_search_config *c = H->R->cfg;
@@ -10346,32 +10441,40 @@ static int mgi_range_wary(void *user, const mg_graph *g) {
   const mg_search_config *c = ((const mgi_range_hooks *)user)->R->cfg;
   return c->wary(c->user, g);
 }
-/* Searches at n, and adds what is found. */
-static mg_status mgi_range_search(mgi_ranges *R, int64_t n, double seconds, mg_family_result *out, mg_error *e) {
+/* Adds the family of g, found at point `point`, which has sizes n; *took is 0 where g has none, or, with `sure`, `wary` names it. */
+static mg_status mgi_range_take(mgi_ranges *R, const mg_graph *g, const int64_t *n, int point, int sure, const mgi_range_family *unlike, int *took, mg_error *e) {
+  mgi_range_family f;
+  const mg_search_config *c = R->cfg;
+  *took = mgi_range_family_of(R->program, g, n, &f) && !(sure && c->wary && c->wary(c->user, f.graph));
+  if (*took && unlike) *took = f.most[0] || memcmp(f.chunk, unlike->chunk, sizeof f.chunk);
+  f.point = point;
+  if (*took) return mgi_range_add(R, &f, e);
+  mg_graph_free(f.graph);
+  return MG_OK;
+}
+/* Searches at a point, and adds what is found: of what `wary` names nothing where there is other. */
+static mg_status mgi_range_search(mgi_ranges *R, int point, double seconds, mg_family_result *out, mg_error *e) {
   mg_search_config c = *R->cfg;
   mg_search_result r;
   mg_graph *p = NULL;
+  int64_t n[MG_MAX_SYMBOLS];
   memset(&r, 0, sizeof r);
   c.measure = NULL, c.structure = NULL, c.checkpoint = NULL;
   c.time_limit_s = seconds;
-  mg_status s = mg_at(R->program, &n, &p, e);
+  mgi_range_values(R, R->point[point].at, n);
+  mg_status s = mg_at(R->program, n, &p, e);
   const mgi_range_hooks H = {R, p, n};
-  if (R->contracted && c.emittable) {
+  if (R->contracts && c.emittable) {
     c.user = (void *)(uintptr_t)&H, c.emittable = mgi_range_emittable;
     if (c.progress) c.progress = mgi_range_progress;
     if (c.wary) c.wary = mgi_range_wary;
   }
   if (s == MG_OK) s = mg_search(p, &c, &r, e);
   for (int k = 0, kept = 0; s == MG_OK && k < r.n && kept < MGI_RANGE_KEPT; k++) {
-    mgi_range_family f;
+    int took;
     if (mg_is_program(r.graph[k]) || !mgi_range_safe(p, R->cfg, r.graph[k], 0)) continue;
-    if (!mgi_range_family_of(R->program, r.graph[k], n, &f)) {
-      mg_graph_free(f.graph);
-      continue;
-    }
-    mgi_range_price(R, &f);
-    mgi_range_add(R, &f);
-    kept++;
+    s = mgi_range_take(R, r.graph[k], n, point, kept > 0, NULL, &took, e);
+    kept += took;
   }
   out->complete &= r.stats.complete;
   out->searches++;
@@ -10379,138 +10482,214 @@ static mg_status mgi_range_search(mgi_ranges *R, int64_t n, double seconds, mg_f
   mg_graph_free(p);
   return s == MG_NOT_FOUND ? MG_OK : s;
 }
+/* Adds what was found at the next point with as many chunks, even ones of these sizes: 100 rows in two are cut at 50, not at 64. */
+static mg_status mgi_range_vary(mgi_ranges *R, int point, mg_error *e) {
+  mg_status s = MG_OK;
+  int64_t n[MG_MAX_SYMBOLS];
+  mgi_range_values(R, R->point[point].at, n);
+  for (int k = 0, found = R->n; k < found && s == MG_OK; k++) {
+    const mgi_range_family *of = &R->family[k];
+    mg_graph *g = NULL;
+    mg_error why;
+    int took;
+    if (of->own || of->point != point + 1 || mg_at(of->graph, n, &g, &why) != MG_OK) continue;
+    s = mgi_range_take(R, g, n, point, 1, of, &took, e);
+    mg_graph_free(g);
+  }
+  return s;
+}
 /* ---- times.  At each point, the greatest first, what was found there is timed, as a search for that size alone would, and the best
    few of the others: as members whose n is a multiple of their chunks, those that have the same one by one call of the hook, as that
    compares them with one program. */
 enum { MGI_RANGE_OTHERS = 4, MGI_RANGE_TIMED = MGI_RANGE_KEPT + MGI_RANGE_OTHERS + MGI_RANGE_POINTS };
 #define MGI_RANGE_NEAR 1.3
-/* What f takes at size k by its time at the least point from q on that has one, or by the model. */
-static double mgi_range_known(const mgi_range_family *f, int q, int k) {
-  for (; q < MGI_RANGE_POINTS; q++)
-    if (f->factor[q] > 0) return f->us[k] * f->factor[q];
-  return f->us[k];
+/* 1 if point q is nowhere less than `at`. */
+static int mgi_range_behind(const mgi_ranges *R, int q, const int at[2]) { return R->point[q].at[0] >= at[0] && R->point[q].at[1] >= at[1]; }
+/* What f takes at point q by its time at the least point from there on that has one, or by the model. */
+static double mgi_range_known(const mgi_ranges *R, const mgi_range_family *f, int q) {
+  const int cell = mgi_range_cell(R, R->point[q].at);
+  for (int later = q; later < R->points; later++)
+    if (f->factor[later] > 0 && mgi_range_behind(R, later, R->point[q].at)) return f->us[cell] * f->factor[later];
+  return f->us[cell];
 }
-/* The families to time at point q, which is size k: those found there, and of those near the best the best few that have no end, and the
-   best of each other length; how many. */
-static int mgi_range_near(const mgi_ranges *R, int q, int k, int which[MGI_RANGE_TIMED]) {
+/* The families to time at point q: those found there, and of those near the best the best few that have no end, and the best of each
+   other length; how many. */
+static int mgi_range_near(const mgi_ranges *R, int q, int which[MGI_RANGE_TIMED]) {
+  const int cell = mgi_range_cell(R, R->point[q].at);
   int n = 0;
   double top = 0;
   for (int f = 0; f < R->n; f++) {
     const mgi_range_family *x = &R->family[f];
-    if (x->us[k] > 0 && (top == 0 || x->us[k] < top)) top = x->us[k];
-    if (x->us[k] > 0 && !x->own && x->graph->symbol[0].most == R->size[k] && n < MGI_RANGE_KEPT) which[n++] = f;
+    if (x->us[cell] > 0 && (top == 0 || x->us[cell] < top)) top = x->us[cell];
+    if (x->us[cell] > 0 && !x->own && x->point == q && n < MGI_RANGE_KEPT) which[n++] = f;
   }
   for (const int found = n; n < MGI_RANGE_TIMED;) {
     int next = -1;
     double least = MGI_RANGE_NEAR * top;
     for (int f = 0; f < R->n; f++) {
       const mgi_range_family *x = &R->family[f];
-      const double us = mgi_range_known(x, q, k);
-      int alike = 0, had = 0;
-      for (int j = 0; j < n; j++) alike += j >= found && R->family[which[j]].most == x->most, had |= which[j] == f;
-      if (!had && alike < (x->most ? 1 : MGI_RANGE_OTHERS) && us > 0 && us < least) next = f, least = us;
+      const double us = mgi_range_known(R, x, q);
+      int alike = 0, had = 0, ends = 0;
+      for (int v = 0; v < MG_MAX_SYMBOLS; v++) ends |= x->most[v] > 0;
+      for (int j = 0; j < n; j++) alike += j >= found && !memcmp(R->family[which[j]].most, x->most, sizeof x->most), had |= which[j] == f;
+      if (!had && alike < (ends ? 1 : MGI_RANGE_OTHERS) && us > 0 && us < least) next = f, least = us;
     }
     if (next < 0) break;
     which[n++] = next;
   }
   return n;
 }
-/* Times those of `which` whose member at size k has the same n as the first that has none yet.  0: all have. */
-static mg_status mgi_range_time_some(mgi_ranges *R, int point, int k, const int *which, int n, uint8_t *done, mg_error *e) {
-  mg_graph *g[MGI_RANGE_TIMED], *p = NULL;
+/* Times those of `which` whose member at point q has the same sizes as the first that has no time yet.  0: all have. */
+static mg_status mgi_range_time_some(mgi_ranges *R, int q, const int *which, int n, uint8_t *done, mg_error *e) {
+  const int cell = mgi_range_cell(R, R->point[q].at);
+  const uint32_t symbols = R->program->n_symbols;
+  mg_graph *g[MGI_RANGE_TIMED], *p = NULL, *all = NULL;
   int of[MGI_RANGE_TIMED], many = 0;
-  int64_t at = 0;
+  int64_t value[MG_MAX_SYMBOLS], at[MG_MAX_SYMBOLS], to[MG_MAX_SYMBOLS];
   double us[MGI_RANGE_TIMED] = {0};
   mg_status s = MG_OK;
+  mgi_range_values(R, R->point[q].at, value);
   for (int j = 0; j < n && s == MG_OK; j++) {
     if (done[j]) continue;
-    mg_graph *f = mgi_range_within(&R->family[which[j]], 1, R->size[k]);
-    const int64_t most = f ? f->symbol[0].most : 0;
-    if (!f || (many && most != at)) {
+    mg_graph *f = mgi_range_within(&R->family[which[j]], mgi_range_ones, value);
+    for (uint32_t v = 0; v < symbols && f; v++) to[v] = f->symbol[v].most;
+    if (!f || (many && memcmp(to, at, symbols * sizeof *to))) {
       done[j] |= !f;
       mg_graph_free(f);
       continue;
     }
-    at = most, done[j] = 1;
-    s = mg_at(f, &at, &g[many], e);
+    memcpy(at, to, symbols * sizeof *to), done[j] = 1;
+    s = mg_at(f, at, &g[many], e);
     mg_graph_free(f);
     if (s == MG_OK) of[many++] = which[j];
   }
-  mg_graph *all = NULL;
-  const int64_t one = 1;
-  if (s == MG_OK && many) s = mg_within(R->program, &one, &at, &all, e);
-  if (s == MG_OK && many) s = mg_at(all, &at, &p, e);
+  if (s == MG_OK && many) s = mg_within(R->program, mgi_range_ones, at, &all, e);
+  if (s == MG_OK && many) s = mg_at(all, at, &p, e);
   if (s == MG_OK && many) s = R->cfg->measure(R->cfg->measure_user, p, (const mg_graph *const *)g, many, us, e);
-  for (int j = 0; j < many && s == MG_OK; j++) R->family[of[j]].factor[point] = us[j] / R->family[of[j]].us[k];
+  for (int j = 0; j < many && s == MG_OK; j++) R->family[of[j]].factor[q] = us[j] / R->family[of[j]].us[cell];
   while (many > 0) mg_graph_free(g[--many]);
   mg_graph_free(p), mg_graph_free(all);
   return s;
 }
-/* Prices by times: at each size as at the next point from there on, or the last.  What was not timed is no choice where something was. */
-static mg_status mgi_range_time(mgi_ranges *R, const int64_t *point, int points, mg_error *e) {
-  for (int q = points - 1; q >= 0; q--) {
-    int which[MGI_RANGE_TIMED], k = 0;
+/* Prices by times: at each size as at the next point from there on.  What was not timed is no choice where something was. */
+static mg_status mgi_range_time(mgi_ranges *R, mg_error *e) {
+  const int cells = mgi_range_cells(R);
+  for (int q = R->points - 1; q >= 0; q--) {
+    int which[MGI_RANGE_TIMED];
     uint8_t done[MGI_RANGE_TIMED] = {0};
-    while (R->size[k] != point[q]) k++;
-    const int n = mgi_range_near(R, q, k, which);
+    const int n = mgi_range_near(R, q, which);
     for (int left = n; left > 0;) {
-      const mg_status s = mgi_range_time_some(R, q, k, which, n, done, e);
+      const mg_status s = mgi_range_time_some(R, q, which, n, done, e);
       if (s != MG_OK) return s;
       left = 0;
       for (int j = 0; j < n; j++) left += !done[j];
     }
   }
-  for (int f = 0; f < R->n; f++) memcpy(R->family[f].model, R->family[f].us, sizeof R->family[f].us);
-  for (int k = 0, q = 0; k < R->n_sizes; k++) {
-    int any = 0;
-    while (q + 1 < points && point[q] < R->size[k]) q++;
+  for (int f = 0; f < R->n; f++) memcpy(R->family[f].model, R->family[f].us, (size_t)cells * sizeof *R->family[f].us);
+  for (int k = 0; k < cells; k++) {
+    const int at[2] = {k / R->n_size[1], k % R->n_size[1]};
+    int any = 0, q = 0;
+    while (!mgi_range_behind(R, q, at)) q++; /* the last has the most of all */
     for (int f = 0; f < R->n; f++) any |= R->family[f].us[k] > 0 && R->family[f].factor[q] > 0;
     for (int f = 0; f < R->n && any; f++) R->family[f].us[k] *= R->family[f].factor[q];
   }
   return MG_OK;
 }
-/* The family that goes furthest from size `from` on within `loss` of the best, the least in sum where several do; *to: the last. */
-static int mgi_range_next(const mgi_ranges *R, const uint8_t *out, int from, double loss, int *to) {
-  int best = -1;
-  double least = 0;
-  *to = -1;
-  for (int f = 0; f < R->n; f++) {
-    double sum = 0, most = 0;
-    int k = from;
-    for (; k < R->n_sizes && !out[f]; k++) {
-      double top = 0;
-      for (int h = 0; h < R->n; h++)
-        if (!out[h] && R->family[h].us[k] > 0 && (top == 0 || R->family[h].us[k] < top)) top = R->family[h].us[k];
-      const double us = R->family[f].us[k];
-      if (!(us > 0) || us > (1 + loss) * top) break;
-      sum += us / top, most = us / top > most ? us / top : most;
-    }
-    if (k == from || k - 1 < *to || (k - 1 == *to && sum >= least)) continue;
-    *to = k - 1, best = f, least = sum;
+/* ---- choice.  The best at each cell of families that are not `out`. */
+static void mgi_range_tops(mgi_ranges *R, const uint8_t *out) {
+  for (int k = 0; k < mgi_range_cells(R); k++) {
+    R->top[k] = 0;
+    for (int f = 0; f < R->n; f++)
+      if (!out[f] && R->family[f].us[k] > 0 && (R->top[k] == 0 || R->family[f].us[k] < R->top[k])) R->top[k] = R->family[f].us[k];
   }
-  return best;
 }
-/* The ranges, with families that are not `out`: which, and each one's last size.  How many; more than MG_MAX_RANGES: too many. */
-static int mgi_range_choose(const mgi_ranges *R, const uint8_t *out, double loss, int *which, int *last) {
+/* From lo[1] on, over all of lo[0]..hi[0], the family that goes furthest within `loss` of the best, the least in sum where several do. */
+static void mgi_range_next(const mgi_ranges *R, const uint8_t *out, double loss, mgi_range_box *b) {
+  double least = 0;
+  b->family = -1, b->hi[1] = b->lo[1] - 1;
+  for (int f = 0; f < R->n; f++) {
+    const double *us = R->family[f].us;
+    double sum = 0;
+    int at[2] = {b->lo[0], b->lo[1]}, good = !out[f];
+    for (; at[1] < R->n_size[1]; at[1]++) {
+      double here = 0;
+      for (at[0] = b->lo[0]; at[0] <= b->hi[0] && good; at[0]++) {
+        const int k = mgi_range_cell(R, at);
+        good = us[k] > 0 && us[k] <= (1 + loss) * R->top[k];
+        if (good) here += us[k] / R->top[k];
+      }
+      if (!good) break;
+      sum += here;
+    }
+    const int to = at[1] - 1;
+    if (to < b->lo[1] || to < b->hi[1] || (to == b->hi[1] && sum >= least)) continue;
+    b->hi[1] = to, b->family = f, least = sum;
+  }
+}
+/* Ranges for lo .. hi of the first axis; how many, more than MG_MAX_RANGES: too many. */
+static int mgi_range_slice(const mgi_ranges *R, const uint8_t *out, double loss, int lo, int hi, mgi_range_box box[MG_MAX_RANGES]) {
   int n = 0;
-  for (int from = 0; from < R->n_sizes && n <= MG_MAX_RANGES; n++) {
-    which[n] = mgi_range_next(R, out, from, loss, &last[n]);
-    if (which[n] < 0) return MG_MAX_RANGES + 1;
-    from = last[n] + 1;
+  for (int from = 0; from < R->n_size[1]; n++) {
+    if (n == MG_MAX_RANGES) return n + 1;
+    box[n].lo[0] = lo, box[n].hi[0] = hi, box[n].lo[1] = from;
+    mgi_range_next(R, out, loss, &box[n]);
+    if (box[n].family < 0) return MG_MAX_RANGES + 1;
+    from = box[n].hi[1] + 1;
   }
   return n;
 }
-static double mgi_range_loss(const mgi_ranges *R, const uint8_t *out, int f, int from, int to) {
+/* The fewest ranges, with families that are not `out`: how many; more than MG_MAX_RANGES: too many. */
+static int mgi_range_choose(const mgi_ranges *R, const uint8_t *out, double loss, mgi_range_box box[MG_MAX_RANGES]) {
+  mgi_range_box ignored[MG_MAX_RANGES];
+  int few[MGI_RANGE_SIZES + 1], begin[MGI_RANGE_SIZES + 1]; /* of what is below a place: ranges, and where its last slice begins */
+  few[0] = 0;
+  for (int hi = 1; hi <= R->n_size[0]; hi++) {
+    few[hi] = MG_MAX_RANGES + 1, begin[hi] = 0;
+    for (int lo = 0; lo < hi; lo++) {
+      const int n = few[lo] + (few[lo] < few[hi] ? mgi_range_slice(R, out, loss, lo, hi - 1, ignored) : 1);
+      if (n < few[hi]) few[hi] = n, begin[hi] = lo;
+    }
+  }
+  const int n = few[R->n_size[0]];
+  for (int hi = R->n_size[0]; hi > 0 && n <= MG_MAX_RANGES; hi = begin[hi])
+    mgi_range_slice(R, out, loss, begin[hi], hi - 1, ignored), memcpy(box + few[begin[hi]], ignored, (size_t)(few[hi] - few[begin[hi]]) * sizeof *box);
+  return n;
+}
+static double mgi_range_loss(const mgi_ranges *R, const mgi_range_box *b) {
   double loss = 0;
-  for (int k = from; k <= to; k++)
-    for (int h = 0; h < R->n; h++)
-      if (!out[h] && R->family[h].us[k] > 0 && R->family[f].us[k] / R->family[h].us[k] - 1 > loss) loss = R->family[f].us[k] / R->family[h].us[k] - 1;
+  int at[2];
+  for (at[0] = b->lo[0]; at[0] <= b->hi[0]; at[0]++)
+    for (at[1] = b->lo[1]; at[1] <= b->hi[1]; at[1]++) {
+      const int k = mgi_range_cell(R, at);
+      const double lost = R->family[b->family].us[k] / R->top[k] - 1;
+      if (lost > loss) loss = lost;
+    }
   return loss;
 }
-/* Makes range r of family f, emittable and shown equal, or *shown is 0. */
-static mg_status mgi_range_make(const mgi_ranges *R, int f, const mg_verify_config *v, mg_range *r, int *shown, mg_error *e) {
+/* The bounds of a range, and what is said of its ends. */
+static void mgi_range_begin(const mgi_ranges *R, const mgi_range_box *b, int timed, mg_range *r) {
+  const mgi_range_family *f = &R->family[b->family];
+  memset(r, 0, sizeof *r);
+  for (uint32_t v = 0; v < R->program->n_symbols; v++) {
+    const int a = mgi_range_axis(R, v);
+    r->least[v] = b->lo[a] ? R->size[a][b->lo[a] - 1] + 1 : R->program->symbol[v].least, r->most[v] = R->size[a][b->hi[a]];
+  }
+  for (int j = 0; j < 2; j++) {
+    const int *at = j ? b->hi : b->lo, k = mgi_range_cell(R, at);
+    mgi_range_values(R, at, r->sizes[j]);
+    r->predicted_us[j] = timed ? f->model[k] : f->us[k];
+    r->timed_us[j] = timed && f->us[k] != f->model[k] ? f->us[k] : 0;
+  }
+}
+/* Makes range r of family f, emittable and shown equal, or *shown is 0.  What is shown once with these bounds is shown. */
+static mg_status mgi_range_make(mgi_ranges *R, int f, const mg_verify_config *v, mg_range *r, int *shown, mg_error *e) {
   mg_graph *p = NULL;
-  *shown = 0;
+  mg_range *made = &R->family[f].made;
+  *shown = made->graph && !memcmp(made->least, r->least, sizeof r->least) && !memcmp(made->most, r->most, sizeof r->most);
+  if (*shown) {
+    r->graph = made->graph, r->report = made->report, made->graph = NULL;
+    return MG_OK;
+  }
   r->graph = mgi_range_within(&R->family[f], r->least, r->most);
   if (!r->graph) return MG_OK;
   mg_error why;
@@ -10520,14 +10699,19 @@ static mg_status mgi_range_make(const mgi_ranges *R, int f, const mg_verify_conf
     r->graph = NULL;
     return MG_OK;
   }
-  const mg_symbol *is = &r->graph->symbol[0];
-  mg_status s = mg_within(R->program, &is->least, &is->most, &p, e);
+  int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS];
+  for (uint32_t k = 0; k < r->graph->n_symbols; k++) least[k] = r->graph->symbol[k].least, most[k] = r->graph->symbol[k].most;
+  mg_status s = mg_within(R->program, least, most, &p, e);
   if (s == MG_OK) s = mg_verify(p, r->graph, v, &r->report, e);
   *shown = s == MG_OK && r->report.verdict == MG_EQUAL;
   if (*shown && !R->family[f].own) { /* as safe as written, where it was found; of what is contracted at the most that is summed */
-    const mg_graph *found = R->contracted ? r->graph : R->family[f].graph, *program = R->contracted ? p : R->program;
+    const mg_graph *found = R->family[f].graph;
     mg_graph *at[2] = {NULL, NULL};
-    if (mg_at(program, &found->symbol[0].most, &at[0], &why) == MG_OK && mg_at(found, &found->symbol[0].most, &at[1], &why) == MG_OK) *shown = mgi_range_safe(at[0], R->cfg, at[1], 1);
+    for (uint32_t k = 0; k < found->n_symbols; k++) {
+      if (!R->contracts) most[k] = found->symbol[k].most;
+      else if (!R->contracted[k] && found->symbol[k].most < most[k]) most[k] = found->symbol[k].most > least[k] ? found->symbol[k].most : least[k];
+    }
+    if (mg_at(R->contracts ? p : R->program, most, &at[0], &why) == MG_OK && mg_at(R->contracts ? r->graph : found, most, &at[1], &why) == MG_OK) *shown = mgi_range_safe(at[0], R->cfg, at[1], 1);
     mg_graph_free(at[0]), mg_graph_free(at[1]);
   }
   if (!*shown) mg_graph_free(r->graph), r->graph = NULL;
@@ -10538,41 +10722,70 @@ void mg_family_result_free(mg_family_result *r) {
   for (int k = 0; k < r->n; k++) mg_graph_free(r->range[k].graph);
   memset(r, 0, sizeof *r);
 }
+/* The sizes, the points, and the program as its own family. */
+static mg_status mgi_ranges_open(mgi_ranges *R, mg_error *e) {
+  const mg_graph *program = R->program;
+  const int two = program->n_symbols == 2;
+  int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS];
+  for (int a = 0; a < 2; a++) {
+    R->size[a] = (int64_t *)malloc(MGI_RANGE_SIZES * sizeof *R->size[a]);
+    if (!R->size[a]) return mg_fail(e, MG_NO_MEMORY, "mg_search_family", "no memory");
+    R->size[a][0] = 1, R->n_size[a] = 1;
+  }
+  for (uint32_t v = 0; v < program->n_symbols; v++) {
+    const int a = mgi_range_axis(R, v);
+    const mg_symbol *is = &program->symbol[v];
+    least[v] = is->least, most[v] = is->most;
+    R->n_size[a] = mgi_range_sizes(is->least, is->most, two ? 1 + (is->most < 4096) : 16, 1, 1, R->size[a]);
+  }
+  R->top = (double *)malloc((size_t)mgi_range_cells(R) * sizeof *R->top);
+  if (!R->top) return mg_fail(e, MG_NO_MEMORY, "mg_search_family", "no memory");
+  if (two) mgi_range_square(R);
+  else mgi_range_line(R);
+  mgi_range_family own;
+  memset(&own, 0, sizeof own);
+  for (int v = 0; v < MG_MAX_SYMBOLS; v++) own.chunk[v] = 1;
+  own.own = 1, own.point = -1;
+  mg_status s = mg_contracted(program, R->contracted, e);
+  for (uint32_t v = 0; v < program->n_symbols; v++) R->contracts |= R->contracted[v];
+  if (s == MG_OK) s = mg_within(program, least, most, &own.graph, e);
+  return s == MG_OK ? mgi_range_add(R, &own, e) : s;
+}
+static void mgi_ranges_close(mgi_ranges *R) {
+  for (int k = 0; k < R->n; k++) mgi_range_drop(&R->family[k]);
+  free(R->size[0]), free(R->size[1]), free(R->top), free(R);
+}
 mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg, const mg_verify_config *v, mg_family_result *out, mg_error *e) {
   mg_search_config c = cfg ? *cfg : mg_search_config_default();
   mg_verify_config vc = v ? *v : mg_verify_config_default();
-  int64_t point[MGI_RANGE_POINTS];
-  int which[MG_MAX_RANGES + 1], last[MG_MAX_RANGES + 1];
+  mgi_range_box box[MG_MAX_RANGES];
   uint8_t dropped[MGI_RANGE_FAMILIES];
   memset(out, 0, sizeof *out);
   if (!mg_is_program(program)) return mg_fail(e, MG_BAD_INPUT, "mg_search_family", "expected a program without kernels");
-  if (program->n_symbols != 1) return mg_fail(e, MG_UNSUPPORTED, "mg_search_family", "expected a program with one symbol, found %u", program->n_symbols);
+  if (program->n_symbols < 1 || program->n_symbols > 2) return mg_fail(e, MG_UNSUPPORTED, "mg_search_family", "expected a program with one symbol or two, found %u", program->n_symbols);
+  if (program->n_symbols > 1 && program->n_computed)
+    return mg_fail(e, MG_UNSUPPORTED, "mg_search_family", "ranges of two symbols have no computed size, found %s", program->symbol[program->n_symbols].name);
   mgi_ranges *R = (mgi_ranges *)calloc(1, sizeof *R);
   if (!R) return mg_fail(e, MG_NO_MEMORY, "mg_search_family", "no memory");
   const double began = mgi_se_seconds(), end = c.time_limit_s > 0 ? began + c.time_limit_s : 0;
-  const int64_t least = program->symbol[0].least, most = program->symbol[0].most;
-  mg_status s = MG_OK;
   R->program = program, R->cfg = &c, R->machine = c.machine ? c.machine : mg_machine_at(0);
-  R->n_sizes = mgi_range_sizes(least, most, 1, R->size);
+  mg_status s = mgi_ranges_open(R, e);
   out->complete = 1;
-  mgi_range_family own;
-  memset(&own, 0, sizeof own);
-  own.chunk = 1, own.own = 1;
-  uint8_t contracted[MG_MAX_SYMBOLS];
-  s = mg_contracted(program, contracted, e);
-  R->contracted = contracted[0];
-  if (s == MG_OK) s = mg_within(program, &least, &most, &own.graph, e);
-  if (s == MG_OK) mgi_range_price(R, &own), mgi_range_add(R, &own);
-  const int points = mgi_range_points(least, most, point);
-  for (int k = 0; k < points && s == MG_OK; k++) {
-    const double left = end > 0 ? (end - mgi_se_seconds()) / (points - k) : 0;
+  int waiting = 0;
+  for (int k = 0; k < R->points; k++) waiting += R->point[k].searched;
+  for (int k = 0; k < R->points && s == MG_OK; k++) {
+    if (!R->point[k].searched) continue;
+    const double left = end > 0 ? (end - mgi_se_seconds()) / waiting : 0;
+    waiting--;
     if ((end > 0 && left < 0.01) || (c.stop && *c.stop)) out->complete = 0;
-    else s = mgi_range_search(R, point[k], left, out, e);
+    else s = mgi_range_search(R, k, left, out, e);
   }
+  for (int k = 0; k < R->points && s == MG_OK; k++)
+    if (!R->point[k].searched) s = mgi_range_vary(R, k, e);
   out->families = R->n;
   mg_error why;
   if (c.measure && s == MG_OK) {
-    out->timed = mgi_range_time(R, point, points, &why) == MG_OK;
+    out->timed = mgi_range_time(R, &why) == MG_OK;
     if (!out->timed) snprintf(out->unmeasured, sizeof out->unmeasured, "%.250s", why.msg);
   }
   memset(dropped, 0, sizeof dropped);
@@ -10580,36 +10793,32 @@ mg_status mg_search_family(const mg_graph *program, const mg_search_config *cfg,
   vc.tier = MG_TIER_FULL;
   for (int again = s == MG_OK; again && s == MG_OK;) {
     double loss = out->timed ? MG_RANGE_LOSS_TIMED : MG_RANGE_LOSS;
-    int n = mgi_range_choose(R, dropped, loss, which, last), from = 0;
-    while (n > MG_MAX_RANGES && loss < 100) loss *= 1.25, n = mgi_range_choose(R, dropped, loss, which, last);
+    mgi_range_tops(R, dropped);
+    int n = mgi_range_choose(R, dropped, loss, box);
+    while (n > MG_MAX_RANGES && loss < 100) loss *= 1.25, n = mgi_range_choose(R, dropped, loss, box);
     again = 0, out->loss = 0;
     if (n > MG_MAX_RANGES) s = mg_fail(e, MG_NOT_FOUND, "mg_search_family", "no kernels are for all sizes");
     for (int k = 0; k < n && !again && s == MG_OK; k++) {
       mg_range *r = &out->range[k];
+      const int f = box[k].family;
       int shown = 0;
-      memset(r, 0, sizeof *r);
-      r->least = k ? out->range[k - 1].most + 1 : least, r->most = R->size[last[k]];
-      r->sizes[0] = R->size[from], r->sizes[1] = R->size[last[k]];
-      for (int j = 0; j < 2; j++) {
-        const mgi_range_family *f = &R->family[which[k]];
-        const int is = j ? last[k] : from;
-        r->predicted_us[j] = out->timed ? f->model[is] : f->us[is];
-        r->timed_us[j] = out->timed && f->us[is] != f->model[is] ? f->us[is] : 0;
-      }
+      mgi_range_begin(R, &box[k], out->timed, r);
       if (until > 0) vc.time_limit_s = until - mgi_se_seconds() > 0.01 ? until - mgi_se_seconds() : 0.01;
-      s = mgi_range_make(R, which[k], &vc, r, &shown, e);
-      const double lost = mgi_range_loss(R, dropped, which[k], from, last[k]);
+      s = mgi_range_make(R, f, &vc, r, &shown, e);
+      const double lost = mgi_range_loss(R, &box[k]);
       if (lost > out->loss) out->loss = lost;
       out->n = k + shown;
-      from = last[k] + 1;
-      if (!shown && R->family[which[k]].own && s == MG_OK) s = mg_fail(e, MG_UNSUPPORTED, "mg_search_family", "%.220s", r->report.reason);
-      else if (!shown) dropped[which[k]] = 1, again = 1; /* others take its sizes */
+      if (!shown && R->family[f].own && s == MG_OK) s = mg_fail(e, MG_UNSUPPORTED, "mg_search_family", "%.220s", r->report.reason);
+      else if (!shown) dropped[f] = 1, again = 1; /* others take its sizes */
     }
-    for (int k = 0; again && k < out->n; k++) mg_graph_free(out->range[k].graph);
+    for (int k = 0; again && k < out->n; k++) { /* kept, in case its bounds stay */
+      mg_range *made = &R->family[box[k].family].made;
+      mg_graph_free(made->graph);
+      *made = out->range[k];
+    }
     if (again) out->n = 0;
   }
-  for (int k = 0; k < R->n; k++) mg_graph_free(R->family[k].graph);
-  free(R);
+  mgi_ranges_close(R);
   out->seconds = mgi_se_seconds() - began;
   if (s != MG_OK) mg_family_result_free(out);
   return s;

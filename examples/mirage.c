@@ -349,9 +349,7 @@ static mg_status parse_sized(const options *o, const char *text, size_t n, mg_gr
   mg_status s = mg_parse_all(text, n, o->file[0], NULL, MG_MAX_RANGES, range, ranges, e);
   if (s != MG_OK || !o->n_syms) return s;
   s = sizes_given(o, range[0], value, e);
-  int at = 0;
-  while (s == MG_OK && at + 1 < *ranges && range[at + 1]->n_symbols == 1 && value[0] >= range[at + 1]->symbol[0].least) at++;
-  if (s == MG_OK) s = mg_at(range[at], value, &member, e);
+  if (s == MG_OK) s = mg_at(range[mg_range_of((const mg_graph *const *)range, *ranges, value)], value, &member, e);
   while (*ranges) mg_graph_free(range[--*ranges]);
   if (s == MG_OK) range[(*ranges)++] = member;
   return s;
@@ -840,6 +838,15 @@ static int put_text(joined *t, const char *a, const char *b) {
   t->s = more, t->n += na + nb;
   return 1;
 }
+/* "n in 1..8, p in 17..64", or "n = 1, p = 64": bounds of symbols, or values of them. */
+static void put_symbols(joined *t, const mg_graph *g, const int64_t *least, const int64_t *most) {
+  char one[120];
+  for (uint32_t k = 0; k < g->n_symbols; k++) {
+    if (least == most) snprintf(one, sizeof one, "%.60s = %lld", g->symbol[k].name, (long long)least[k]);
+    else snprintf(one, sizeof one, "%.60s in %lld..%lld", g->symbol[k].name, (long long)least[k], (long long)most[k]);
+    put_text(t, k ? ", " : "", one);
+  }
+}
 /* A program with a symbol: ranges of it with a µGraph each, in one text, and their certificates. */
 static int search_family(const options *o, const mg_graph *program, const mg_search_config *c, const mg_verify_config *vc) {
   mg_error e;
@@ -849,26 +856,37 @@ static int search_family(const options *o, const mg_graph *program, const mg_sea
   mg_status s = mg_search_family(program, c, vc, &r, &e);
   if (c->progress) fputs("\r\033[K", stderr);
   if (s != MG_OK) return report(s, &e);
-  joined all = {NULL, 0};
+  joined all = {NULL, 0}, said = {NULL, 0};
+  int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS], own[2][MG_MAX_SYMBOLS];
   for (int k = 0; k < r.n && !code; k++) {
     mg_range *range = &r.range[k];
-    const mg_symbol *is = &program->symbol[0];
     char *text = NULL;
     size_t n = 0;
     if (r.n > 1) {
       snprintf(name, sizeof name, "%.60s_%d", program->name, k + 1);
       s = mg_rename(range->graph, name, &e);
     }
+    for (uint32_t j = 0; j < program->n_symbols; j++)
+      least[j] = program->symbol[j].least, most[j] = program->symbol[j].most, own[0][j] = range->graph->symbol[j].least, own[1][j] = range->graph->symbol[j].most;
+    free(said.s), memset(&said, 0, sizeof said);
+    put_symbols(&said, program, least, most);
     if (!k)
-      n += (size_t)snprintf(lines, sizeof lines, "# ranges: %d of %s in %lld..%lld, by %s on %s within %.1f %% of the best found at each size priced; %d sizes searched, %d families%s%s%.200s; %.1f s\n", r.n, is->name,
-                            (long long)is->least, (long long)is->most, r.timed ? "cold times" : "the model", c->machine->name, 100 * r.loss, r.searches, r.families,
-                            r.complete ? "" : "; cut short: --time-limit", r.unmeasured[0] ? "; not timed: " : "", r.unmeasured, r.seconds);
-    n += (size_t)snprintf(lines + n, sizeof lines - n, "# range %d: %s in %lld..%lld; predicted: %.2f us at %lld, %.2f us at %lld", k + 1, is->name, (long long)range->least, (long long)range->most,
-                          range->predicted_us[0], (long long)range->sizes[0], range->predicted_us[1], (long long)range->sizes[1]);
+      n += (size_t)snprintf(lines, sizeof lines, "# ranges: %d of %.300s, by %s on %s within %.1f %% of the best found at each size priced; %d sizes searched, %d families%s%s%.200s; %.1f s\n", r.n, said.s ? said.s : "",
+                            r.timed ? "cold times" : "the model", c->machine->name, 100 * r.loss, r.searches, r.families, r.complete ? "" : "; cut short: --time-limit",
+                            r.unmeasured[0] ? "; not timed: " : "", r.unmeasured, r.seconds);
+    n += (size_t)snprintf(lines + n, sizeof lines - n, "# range %d: ", k + 1);
+    for (int j = 0; j < 3; j++) {
+      free(said.s), memset(&said, 0, sizeof said);
+      if (!j) put_symbols(&said, program, range->least, range->most);
+      else if (program->n_symbols > 1) put_symbols(&said, program, range->sizes[j - 1], range->sizes[j - 1]);
+      else snprintf(name, sizeof name, "%lld", (long long)range->sizes[j - 1][0]), put_text(&said, name, "");
+      if (j) n += (size_t)snprintf(lines + n, sizeof lines - n, "%s%.2f us at ", j > 1 ? ", " : "; predicted: ", range->predicted_us[j - 1]);
+      n += (size_t)snprintf(lines + n, sizeof lines - n, "%.300s", said.s ? said.s : "");
+    }
     if (range->timed_us[0] > 0) n += (size_t)snprintf(lines + n, sizeof lines - n, "; timed: %.2f us, %.2f us", range->timed_us[0], range->timed_us[1]);
     n += (size_t)snprintf(lines + n, sizeof lines - n, "\n");
     mg_graph *p = NULL;
-    if (s == MG_OK) s = mg_within(program, &range->graph->symbol[0].least, &range->graph->symbol[0].most, &p, &e);
+    if (s == MG_OK) s = mg_within(program, own[0], own[1], &p, &e);
     if (s == MG_OK) verdict_lines(lines + n, sizeof lines - n, &range->report, p, range->graph);
     if (s == MG_OK) s = mg_print(range->graph, &text, &e);
     if (s == MG_OK && !put_text(&all, lines, text)) s = mg_fail(&e, MG_NO_MEMORY, "search", "no memory for the text");
@@ -888,7 +906,7 @@ static int search_family(const options *o, const mg_graph *program, const mg_sea
     snprintf(path, sizeof path, "%s/00.mg", o->out);
     code = write_all(path, NULL, all.s);
   }
-  free(all.s);
+  free(all.s), free(said.s);
   mg_family_result_free(&r);
   return code;
 }
@@ -1308,7 +1326,7 @@ static int do_explain(const options *o) {
   mg_graph *range[MG_MAX_RANGES];
   int ranges = 0;
   mg_status s = parse_sized(o, text, size, range, &ranges, &e);
-  if (s == MG_OK && ranges > 1) s = mg_fail(&e, MG_BAD_INPUT, o->file[0], "it has %d ranges of %s: --sym %s=N says which is explained", ranges, range[0]->symbol[0].name, range[0]->symbol[0].name);
+  if (s == MG_OK && ranges > 1) s = mg_fail(&e, MG_BAD_INPUT, o->file[0], "it has %d ranges of %s: --sym %s=N .. says which is explained", ranges, range[0]->symbol[0].name, range[0]->symbol[0].name);
   if (s == MG_OK) g = range[0], ranges = 0;
   while (ranges > 0) mg_graph_free(range[--ranges]);
   if (s == MG_OK && mg_has_threads(g)) s = mg_inline_threads(g, &flat, &e); /* the model and the emitter see them so */
@@ -1374,10 +1392,12 @@ static int check_numerics(const options *o, const mg_graph *g, const char *cu) {
   char lines[1024] = "";
   mg_graph *program = NULL;
   mg_status s = o->program ? mg_parse_file(o->program, NULL, &program, &e) : MG_OK;
-  if (s == MG_OK && program && program->n_symbols == 1 && g->n_symbols == 1) { /* of the range's bounds */
+  if (s == MG_OK && program && program->n_symbols && program->n_symbols == g->n_symbols) { /* of the range's bounds */
     mg_graph *whole = program;
+    int64_t least[MG_MAX_SYMBOLS], most[MG_MAX_SYMBOLS];
+    for (uint32_t k = 0; k < g->n_symbols; k++) least[k] = g->symbol[k].least, most[k] = g->symbol[k].most;
     program = NULL;
-    s = mg_within(whole, &g->symbol[0].least, &g->symbol[0].most, &program, &e);
+    s = mg_within(whole, least, most, &program, &e);
     mg_graph_free(whole);
   }
   if (s == MG_OK) {

@@ -293,10 +293,10 @@ static void ranges_are_whole(void **state) {
       const mg_range *a = &r.range[i];
       mg_graph *m[2];
       char name[16];
-      assert_true(a->least == next && a->graph->symbol[0].least == a->least && a->graph->symbol[0].most >= a->most);
+      assert_true(a->least[0] == next && a->graph->symbol[0].least == a->least[0] && a->graph->symbol[0].most >= a->most[0]);
       assert_int_equal(a->report.verdict, MG_EQUAL);
-      kernels += !mg_is_program(a->graph), next = a->most + 1;
-      for (int64_t n = a->least; n <= a->most; n += n < 10 ? 1 : 61) {
+      kernels += !mg_is_program(a->graph), next = a->most[0] + 1;
+      for (int64_t n = a->least[0]; n <= a->most[0]; n += n < 10 ? 1 : 61) {
         if (mg_at(p, &n, &m[0], &e) != MG_OK || mg_at(a->graph, &n, &m[1], &e) != MG_OK) fail_msg("%s", e.msg);
         double *want = values(m[0]), *got = values(m[1]);
         const int64_t elements = mg_shape_elements(&mg_tensor_of(m[0], m[0]->out[0])->shape);
@@ -330,6 +330,22 @@ static void ranges_in_one_file(void **state) {
   mg_graph_free(range[0]), mg_graph_free(range[1]), mg_graph_free(unlike[1]);
   free(low), free(high), free(other), free(count);
 }
+/* Of two symbols and a size computed of them there are no ranges, and the search and the emitter say so. */
+static void ranges_of_two_symbols_are_refused(void **state) {
+  mg_family_result r;
+  mg_search_config c = mg_search_config_default();
+  mg_error e;
+  char *cu, *text = replaced("program g\nsym n in 1..8\nsym m in 1..8\ninput X : f16[8*n, m, 64]\nO = exp(X)\noutput O\n", "program g", "program g_1");
+  char *behind = replaced(text, "program g_1", "program g_2"), *high = replaced(behind, "n in 1..8", "n in 9..40");
+  mg_graph *range[2] = {parse(text), parse(high)};
+  (void)state;
+  assert_int_equal(mg_search_family(range[0], &c, NULL, &r, &e), MG_UNSUPPORTED);
+  assert_string_equal(e.msg, "ranges of two symbols have no computed size, found 8*n");
+  assert_int_equal(mg_cuda_emit_ranges((const mg_graph *const *)range, 2, NULL, NULL, &cu, &e), MG_BAD_INPUT);
+  assert_string_equal(e.msg, "ranges of two symbols have no computed size, found 8*n");
+  mg_graph_free(range[0]), mg_graph_free(range[1]);
+  free(text), free(behind), free(high);
+}
 
 int main(void) {
   const struct CMUnitTest tests[] = {
@@ -337,7 +353,7 @@ int main(void) {
       cmocka_unit_test(members_follow),               cmocka_unit_test(families_of_other_bounds),
       cmocka_unit_test(verdicts_are_for_all_sizes),   cmocka_unit_test(what_crosses_sizes_is_refused),
       cmocka_unit_test(one_file_runs_at_every_size),  cmocka_unit_test(ranges_are_whole),
-      cmocka_unit_test(ranges_in_one_file),
+      cmocka_unit_test(ranges_in_one_file),           cmocka_unit_test(ranges_of_two_symbols_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

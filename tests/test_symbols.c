@@ -343,14 +343,14 @@ static void ranges_are_whole(void **state) {
     int kernels_found = 0;
     for (int i = 0; i < r.n; i++) {
       const mg_range *a = &r.range[i];
-      assert_true(a->least == next && a->most >= a->least);
-      assert_true(a->graph->symbol[0].least == a->least && a->graph->symbol[0].most >= a->most);
+      assert_true(a->least[0] == next && a->most[0] >= a->least[0]);
+      assert_true(a->graph->symbol[0].least == a->least[0] && a->graph->symbol[0].most >= a->most[0]);
       assert_int_equal(a->report.verdict, MG_EQUAL);
-      assert_int_equal(mg_within(p, &a->least, &a->graph->symbol[0].most, &back, &e), MG_OK);
-      for (int64_t n = a->least; n <= a->most; n += n < 20 ? 3 : 61) same_members(back, a->graph, n, n);
+      assert_int_equal(mg_within(p, a->least, &a->graph->symbol[0].most, &back, &e), MG_OK);
+      for (int64_t n = a->least[0]; n <= a->most[0]; n += n < 20 ? 3 : 61) same_members(back, a->graph, n, n);
       mg_graph_free(back);
       kernels_found += !mg_is_program(a->graph);
-      next = a->most + 1;
+      next = a->most[0] + 1;
     }
     assert_true(next == p->symbol[0].most + 1);
     assert_true(kernels_found > 0);
@@ -411,15 +411,15 @@ static void ranges_against_one_size(size_t k, const int64_t *size, int sizes, mg
     mg_search_result own;
     mg_graph *at;
     int r = 0;
-    while (f.range[r].most < size[j]) r++;
+    while (f.range[r].most[0] < size[j]) r++;
     assert_int_equal(mg_at(p, &size[j], &at, &e), MG_OK);
     if (mg_search(at, c, &own, &e) != MG_OK) fail_msg("%s", e.msg);
     mg_graph *m = member_that_runs(f.range[r].graph, size[j]);
     const double got = c->measure ? odd_us(m) : mg_predict_us(m, mg_machine_at(0));
     const double best = c->measure ? own.measured_us[0] : own.predicted_us[0];
     if (got > (1 + loss) * best * 1.0000001)
-      fail_msg("%s, n = %lld: the range %lld..%lld takes %.2f us, what is found for that size %.2f us", p->name, (long long)size[j], (long long)f.range[r].least,
-               (long long)f.range[r].most, got, best);
+      fail_msg("%s, n = %lld: the range %lld..%lld takes %.2f us, what is found for that size %.2f us", p->name, (long long)size[j], (long long)f.range[r].least[0],
+               (long long)f.range[r].most[0], got, best);
     mg_search_result_free(&own);
     mg_graph_free(at), mg_graph_free(m);
   }
@@ -599,19 +599,19 @@ static void ranges_of_what_is_contracted(void **state) {
     if (mg_search_family(p, &c, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
     for (int i = 0; i < r.n; i++) {
       const mg_range *a = &r.range[i];
-      assert_true(a->least == next && a->graph->symbol[0].least == a->least && a->graph->symbol[0].most >= a->most);
+      assert_true(a->least[0] == next && a->graph->symbol[0].least == a->least[0] && a->graph->symbol[0].most >= a->most[0]);
       char name[16];
       snprintf(name, sizeof name, "%s_%d", p->name, i + 1);
       assert_int_equal(mg_rename(a->graph, name, &e), MG_OK);
-      next = a->most + 1, range[i] = a->graph;
+      next = a->most[0] + 1, range[i] = a->graph;
       assert_int_equal(a->report.verdict, MG_EQUAL);
       if (mg_is_program(a->graph)) continue;
-      if (a->most > 1) assert_true(a->report.values > 1 && !strncmp(a->report.reason, "at ", 3));
+      if (a->most[0] > 1) assert_true(a->report.values > 1 && !strncmp(a->report.reason, "at ", 3));
       for (uint32_t o = 1; o < a->graph->n_ops; o++)
         for (uint32_t x = 1; a->graph->ops[o].sub && x < a->graph->ops[o].sub->n_axes; x++) loops += a->graph->ops[o].sub->axes[x].symbol > 0;
       char *texts[2];
       mg_graph *own;
-      assert_int_equal(mg_within(p, &a->least, &a->graph->symbol[0].most, &own, &e), MG_OK);
+      assert_int_equal(mg_within(p, a->least, &a->graph->symbol[0].most, &own, &e), MG_OK);
       assert_int_equal(mg_print(own, &texts[0], &e), MG_OK);
       assert_int_equal(mg_print(a->graph, &texts[1], &e), MG_OK);
       same_values(texts[0], texts[1]);
@@ -660,6 +660,115 @@ static void a_contraction_ends_at_its_edge(void **state) {
   mg_graph_free(g);
 }
 
+/* ---- two symbols, of which one is contracted */
+
+#define BOX(name, n, p) "program " name "\nsym n in " n "\nsym p in " p "\ninput X : f16[n, p]\ninput W : f16[p, 32]\n"
+#define BOX_LOOP "  for i=ceil(p/16) {\n    x = load X {x->0, y->*, i->1}\n    w = load W {x->*, y->1, i->0}\n    t = matmul(x, w)\n  }\n  o = accum(t) {i->+}\n  store o {x->0, y->1}\n}\noutput O\n"
+static void a_file_of_boxes_runs_at_every_size(void **state) {
+  static const char *const plants[][2] = {
+      {"if (sym[0] < 5 && sym[1] < 9) return", "if (sym[0] < 5 && sym[1] < 8) return"},  /* the second takes none below 9 */
+      {"if (sym[0] < 5) return", "if (sym[0] < 6) return"},
+      {"if (sym[1] > 48) return", "if (sym[1] > 64) return"},                              /* the third takes 49, and the file does not */
+      {"two_symbols[] = {{\"n\", 1, 20}, {\"p\", 1, 48}}", "two_symbols[] = {{\"n\", 1, 20}, {\"p\", 1, 64}}"}};
+  static const int64_t at[][3] = {{1, 1, 0}, {4, 8, 0}, {4, 9, 1}, {1, 48, 1}, {5, 1, 2}, {20, 48, 2}};
+  mg_check_report r;
+  mg_error e;
+  char *cu;
+  (void)state;
+  mg_graph *range[3] = {parse(BOX("two_1", "1..4", "1..8") "O = kernel grid=(x=2) threads=32 {\n  x = load X {x->*}\n  w = load W {x->1}\n  o = matmul(x, w)\n  store o {x->1}\n}\noutput O\n"),
+                        parse(BOX("two_2", "1..4", "9..48") "O = kernel grid=(x=ceil(n/4), y=2) threads=32 {\n" BOX_LOOP),
+                        parse(BOX("two_3", "5..20", "1..64") "O = kernel grid=(x=ceil(n/4), y=2) threads=32 {\n" BOX_LOOP)};
+  const mg_graph *const *ranges = (const mg_graph *const *)range;
+  for (size_t k = 0; k < sizeof at / sizeof *at; k++) assert_int_equal(mg_range_of(ranges, 3, at[k]), at[k][2]);
+  if (mg_cuda_emit_ranges(ranges, 3, NULL, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
+  if (checked(cu, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  if (!strstr(r.sizes, "p = 15, 16, 17, 48, 9") || !strstr(r.sizes, "n = 5, ")) fail_msg("%s", r.sizes);
+  for (size_t k = 0; k < sizeof plants / sizeof *plants; k++) {
+    if (k != 2 && !getenv("SOAK_S")) continue;
+    char *wrong = replaced(cu, plants[k][0], plants[k][1]);
+    const mg_status s = checked(wrong, &r, &e);
+    if (s != MG_NOT_FOUND) fail_msg("status %d of %s: %s", (int)s, plants[k][1], s == MG_OK ? "" : e.msg);
+    free(wrong);
+  }
+  mg_string_free(cu);
+  /* Holes: the third begins at n = 6; the second interval of n begins at p = 2. */
+  static const char *const holes[][2] = {{BOX("two_3", "6..20", "1..64"), "it begins at n = 6"}, {BOX("two_3", "5..20", "2..64"), "begins at p = 2"}};
+  for (size_t k = 0; k < 2; k++) {
+    char text[600];
+    snprintf(text, sizeof text, "%sO = kernel grid=(x=ceil(n/4), y=2) threads=32 {\n" BOX_LOOP, holes[k][0]);
+    mg_graph *const other[3] = {range[0], range[1], parse(text)};
+    assert_int_equal(mg_cuda_emit_ranges((const mg_graph *const *)other, 3, NULL, NULL, &cu, &e), MG_BAD_INPUT);
+    assert_non_null(strstr(e.msg, holes[k][1]));
+    mg_graph_free(other[2]);
+  }
+  for (int k = 0; k < 3; k++) mg_graph_free(range[k]);
+}
+/* A range without running maxima is not held to what those of another range bear. */
+static void maxima_are_of_one_range(void **state) {
+  mg_check_report r;
+  mg_error e;
+  char *cu;
+  (void)state;
+  char *half = replaced(flash, "p in 1..40", "p in 1..128"), *first = replaced(half, "ceil(p/8)", "ceil(p/64)"), *second = replaced(first, "p in 1..128", "p in 129..140");
+  char *kernel = strstr(second, "O = kernel");
+  assert_non_null(kernel);
+  *kernel = 0;
+  char text[800];
+  snprintf(text, sizeof text, "%sE = exp(scale(matmul(Q, K), 1/8))\nO = div(matmul(E, V), sum(E, dim=2))\noutput O\n", second);
+  mg_graph *range[2] = {parse(first), parse(text)};
+  assert_int_equal(mg_rename(range[0], "att_1", &e), MG_OK);
+  assert_int_equal(mg_rename(range[1], "att_2", &e), MG_OK);
+  if (mg_cuda_emit_ranges((const mg_graph *const *)range, 2, NULL, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
+  assert_non_null(strstr(cu, "mg_row_shift<"));
+  if (checked(cu, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  mg_string_free(cu), mg_graph_free(range[0]), mg_graph_free(range[1]);
+  free(half), free(first), free(second);
+}
+/* All pairs of sizes are some range's, once, and each is shown equal: for all n, at values of p. */
+static int two_kernels_are_wary(void *user, const mg_graph *g) {
+  int kernels = 0;
+  for (uint32_t k = 1; k < g->n_ops; k++) kernels += g->ops[k].sub != NULL;
+  (void)user;
+  return kernels > 1;
+}
+static void ranges_of_two_symbols(void **state) {
+  mg_graph *p = parse("program att\nsym n in 1..20\nsym p in 1..200\ninput Q : f16[2, n, 32]\ninput K : f16[2, 32, p]\ninput V : f16[2, p, 32]\n"
+                      "O = matmul(softmax(matmul(Q, K), dim=2), V)\noutput O\n");
+  const mg_graph *range[MG_MAX_RANGES];
+  mg_search_config c = mg_search_config_default();
+  mg_family_result r;
+  mg_error e;
+  char *cu;
+  (void)state;
+  c.emittable = emittable, c.time_limit_s = 30, c.wary = two_kernels_are_wary;
+  if (mg_search_family(p, &c, NULL, &r, &e) != MG_OK) fail_msg("%s", e.msg);
+  assert_in_range(r.n, 1, MG_MAX_RANGES);
+  int both = 0;
+  for (int k = 0; k < r.n; k++) {
+    const mg_range *a = &r.range[k];
+    char name[16];
+    range[k] = a->graph;
+    assert_int_equal(a->report.verdict, MG_EQUAL);
+    assert_false(two_kernels_are_wary(NULL, a->graph)); /* there is one kernel for all */
+    snprintf(name, sizeof name, "att_%d", k + 1);
+    assert_int_equal(mg_rename(a->graph, name, &e), MG_OK);
+    for (int v = 0; v < 2; v++) assert_true(a->graph->symbol[v].least == a->least[v] && a->graph->symbol[v].most >= a->most[v]);
+    both += a->report.values > 1 && strstr(a->report.reason, "at p = ") && strstr(a->report.reason, "n >= 1");
+  }
+  assert_true(both > 0);
+  for (int64_t n = 1; n <= 20; n++)
+    for (int64_t q = 1; q <= 200; q++) {
+      const int64_t value[2] = {n, q};
+      const int is = mg_range_of(range, r.n, value);
+      for (int k = 0; k < r.n; k++) {
+        const mg_range *a = &r.range[k];
+        assert_int_equal(k == is, a->least[0] <= n && n <= a->most[0] && a->least[1] <= q && q <= a->most[1]);
+      }
+    }
+  if (mg_cuda_emit_ranges(range, r.n, NULL, NULL, &cu, &e) != MG_OK) fail_msg("%s", e.msg);
+  mg_string_free(cu), mg_family_result_free(&r), mg_graph_free(p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(prints_what_it_reads),       cmocka_unit_test(says_what_is_no_family), cmocka_unit_test(members_are_the_first_rows),
                                      cmocka_unit_test(verdicts_are_for_all_sizes), cmocka_unit_test(ranges_are_whole),       cmocka_unit_test(one_file_runs_at_every_size),
@@ -670,6 +779,9 @@ int main(void) {
                                      cmocka_unit_test(what_is_right_at_few_sizes_is_wrong),
                                      cmocka_unit_test(any_number_of_reshapes_is_read),
                                      cmocka_unit_test(ranges_of_what_is_contracted),
-                                     cmocka_unit_test(a_contraction_ends_at_its_edge)};
+                                     cmocka_unit_test(a_contraction_ends_at_its_edge),
+                                     cmocka_unit_test(a_file_of_boxes_runs_at_every_size),
+                                     cmocka_unit_test(maxima_are_of_one_range),
+                                     cmocka_unit_test(ranges_of_two_symbols)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
