@@ -857,6 +857,10 @@ mg_status mg_contracted(const mg_graph *program, uint8_t contracted[MG_MAX_SYMBO
 /* The least and the greatest chunk that kernels of a family have of a symbol, 1 + its number: one that counts none has all of it
    in its tile; those of whole operators have tiles of 16 or 64. */
 void mg_symbol_chunks(const mg_graph *g, uint32_t symbol, int64_t chunk[2]);
+/* The values of a symbol that links 1 and 2 run, in order: its least, those around whole[k], whole numbers of its least and of its greatest
+   chunks, and further[k], as far as they are within least..most; how many. */
+enum { MG_SYMBOL_SIZES = 9 };
+int mg_symbol_sizes(int64_t least, int64_t most, const int64_t whole[2], const int64_t further[2], int64_t value[MG_SYMBOL_SIZES]);
 /* The family in which symbol k has value[k], as in mg_at, wherever fixed[k] is not 0; it keeps the others. */
 mg_status mg_fix(const mg_graph *program, const uint8_t *fixed, const int64_t *value, mg_graph **out, mg_error *e);
 
@@ -6642,6 +6646,18 @@ void mg_symbol_chunks(const mg_graph *g, uint32_t symbol, int64_t chunk[2]) {
     if (c < chunk[0]) chunk[0] = c;
     if (c > chunk[1]) chunk[1] = c;
   }
+}
+int mg_symbol_sizes(int64_t least, int64_t most, const int64_t whole[2], const int64_t further[2], int64_t value[MG_SYMBOL_SIZES]) {
+  const int64_t want[MG_SYMBOL_SIZES] = {least, whole[0] - 1, whole[0], whole[0] + 1, whole[1] - 1, whole[1], whole[1] + 1, further[0], further[1]};
+  int n = 0;
+  for (int j = 0; j < MG_SYMBOL_SIZES; j++) {
+    int at = n;
+    while (at > 0 && value[at - 1] > want[j]) at--;
+    if (want[j] < least || want[j] > most || (at > 0 && value[at - 1] == want[j])) continue;
+    memmove(value + at + 1, value + at, (size_t)(n - at) * sizeof *value);
+    value[at] = want[j], n++;
+  }
+  return n;
 }
 mg_status mg_contracted(const mg_graph *g, uint8_t contracted[MG_MAX_SYMBOLS], mg_error *e) {
   mgi_symbols S;

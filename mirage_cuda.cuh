@@ -8862,19 +8862,17 @@ MGI_FN void mgi_check_rows(const mgi_check_job *J, int sizes, mg_check_report *r
   free(row[0]), free(row[1]);
   r->rows = same;
 }
-/* Sizes of symbol or computed size k that a check tries, up to `most`: its least, around the first whole chunks from there on, of
-   the least and the greatest chunk, two chunks and a ragged rest later, as far as it goes, so that counts differ. */
-MGI_FN void mgi_check_around(const mg_graph *g, uint32_t k, int64_t most, int64_t want[MGI_CHECK_SIZES]) {
+/* Sizes of symbol or computed size k that a check tries, up to `most`: its least, those around whole[], the first whole chunks from
+   there on, of the least and the greatest chunk, and, returned, two chunks and a ragged rest later, as far as it goes, so that
+   counts differ. */
+MGI_FN int64_t mgi_check_around(const mg_graph *g, uint32_t k, int64_t most, int64_t whole[2]) {
   const mg_symbol *is = &g->symbol[k];
   int64_t c[2];
   mg_symbol_chunks(g, k + 1, c);
-  int64_t whole[2]; /* the first that is whole chunks, of the least and the greatest chunk */
   for (int j = 0; j < 2; j++) whole[j] = mg_round_up(is->least, c[j]);
   const int64_t rest = whole[1] + 2 * c[1] + (c[1] > 2 ? 2 : 1);
   const int bound = c[1] < 256 || whole[1] > most; /* is among them */
-  const int64_t last = rest < most ? rest : bound ? most : whole[1];
-  const int64_t all[MGI_CHECK_SIZES] = {is->least, whole[0] - 1, whole[0], whole[0] + 1, whole[1] - 1, whole[1], whole[1] + 1, last};
-  memcpy(want, all, sizeof all);
+  return rest < most ? rest : bound ? most : whole[1];
 }
 /* Raises symbols in at[], one after the other, from their least on until size c is as wanted, or as little more as it can be; `below`:
    not more than that.  0: it never is, up to the symbols' `most`. */
@@ -8912,11 +8910,12 @@ MGI_FN int mgi_check_computed(mgi_check_job *J) {
   if (mg_symbol_values(g, most, all, NULL) != MG_OK) return 0;
   for (int j = 0; j < MGI_CHECK_SIZES; j++)
     for (uint32_t c = 0; c < g->n_symbols + g->n_computed && rows < MGI_CHECK_SIZES; c++) {
-      int64_t want[MGI_CHECK_SIZES], *at = J->size[rows];
+      int64_t whole[2], *at = J->size[rows];
       int own = 0, again = 0, to = rows;
       for (uint32_t i = 0; i < g->n_in * MG_MAX_RANK; i++) own |= g->in_symbol[i / MG_MAX_RANK][i % MG_MAX_RANK] == c + 1;
       for (uint32_t k = 0; k < g->n_symbols; k++) at[k] = rows % 2 ? most[k] : g->symbol[k].least;
-      mgi_check_around(g, c, all[c], want);
+      const int64_t last = mgi_check_around(g, c, all[c], whole);
+      const int64_t want[MGI_CHECK_SIZES] = {g->symbol[c].least, whole[0] - 1, whole[0], whole[0] + 1, whole[1] - 1, whole[1], whole[1] + 1, last};
       if (!own || !mgi_check_reach(g, c, want[order[j]], order[j] == 1 || order[j] == 4, most, at)) continue;
       for (int r = 0; r < rows; r++) again |= !memcmp(J->size[r], at, g->n_symbols * sizeof *at);
       if (again) continue;
@@ -8933,19 +8932,14 @@ MGI_FN int mgi_check_computed(mgi_check_job *J) {
 MGI_FN mg_status mgi_check_members(mgi_check_job *J, mg_error *e) {
   const mg_graph *g = J->ugraph;
   int n[MG_MAX_SYMBOLS], rows = 0, beyond = 0;
-  int64_t v[MG_MAX_SYMBOLS][MGI_CHECK_SIZES];
+  int64_t v[MG_MAX_SYMBOLS][MG_SYMBOL_SIZES]; /* at most MGI_CHECK_SIZES of them: one further */
   mg_status s = MG_OK;
   for (uint32_t k = 0; k < g->n_symbols; k++) {
     const int64_t most = J->size[MGI_CHECK_SIZES][k] = mgi_check_greatest(J, k);
-    int64_t want[MGI_CHECK_SIZES];
+    int64_t whole[2];
     if (g->n_computed) continue;
-    mgi_check_around(g, k, most, want);
-    n[k] = 0;
-    for (int j = 0; j < MGI_CHECK_SIZES; j++) {
-      int again = want[j] < g->symbol[k].least || want[j] > most;
-      for (int i = 0; i < n[k]; i++) again |= v[k][i] == want[j];
-      if (!again) v[k][n[k]++] = want[j];
-    }
+    const int64_t last = mgi_check_around(g, k, most, whole), further[2] = {last, last};
+    n[k] = mg_symbol_sizes(g->symbol[k].least, most, whole, further, v[k]);
     rows = n[k] > rows ? n[k] : rows;
     if (!n[k]) v[k][n[k]++] = most;
     beyond |= most != v[k][n[k] - 1];

@@ -4269,7 +4269,7 @@ static mg_status mgi_verify_families(const mg_graph *a, const mg_graph *b, const
 
 /* ---- values.  Members of families with contracted symbols, at some values of these. */
 
-enum { MGI_VALUES = 9 };
+enum { MGI_VALUES = MG_SYMBOL_SIZES };
 typedef struct mgi_values {
   uint8_t fixed[MG_MAX_SYMBOLS];               /* by symbol: 1 if it is contracted */
   int n;                                       /* members to compare; 0: no symbol is contracted */
@@ -4281,7 +4281,6 @@ static int mgi_values_of(const mg_graph *const *g, uint32_t k, int64_t *value) {
   const mg_symbol *s = &g[0]->symbol[k];
   const int kernels = !mg_is_program(g[0]) || !mg_is_program(g[1]);
   int64_t least = s->most, most = 1;
-  int n = 0;
   for (int j = 0; j < 2; j++) {
     int64_t chunk[2];
     if (kernels && mg_is_program(g[j])) continue;
@@ -4289,16 +4288,8 @@ static int mgi_values_of(const mg_graph *const *g, uint32_t k, int64_t *value) {
     if (chunk[0] < least) least = chunk[0];
     if (chunk[1] > most) most = chunk[1];
   }
-  const int64_t one = mg_ceil_div(s->least, least) * least, other = mg_ceil_div(s->least, most) * most; /* whole chunks */
-  const int64_t want[MGI_VALUES] = {s->least, one - 1, one, one + 1, other - 1, other, other + 1, other + 2 * most - 1, s->most};
-  for (int j = 0; j < MGI_VALUES; j++) {
-    int at = n;
-    while (at > 0 && value[at - 1] > want[j]) at--;
-    if (want[j] < s->least || want[j] > s->most || (at > 0 && value[at - 1] == want[j])) continue;
-    memmove(value + at + 1, value + at, (size_t)(n - at) * sizeof *value);
-    value[at] = want[j], n++;
-  }
-  return n;
+  const int64_t whole[2] = {mg_ceil_div(s->least, least) * least, mg_ceil_div(s->least, most) * most}, further[2] = {whole[1] + 2 * most - 1, s->most};
+  return mg_symbol_sizes(s->least, s->most, whole, further, value);
 }
 static mg_status mgi_values_open(const mg_graph *a, const mg_graph *b, mgi_values *V, mg_error *e) {
   const mg_graph *const g[2] = {a, b};
