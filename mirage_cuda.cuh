@@ -14711,9 +14711,9 @@ MGI_FN const char *mgi_cu_lives_word(const mgi_cu_kernel *K, uint32_t t) {
 MGI_FN int64_t mgi_cu_shared_of(const mgi_cu_kernel *K, uint32_t t) {
   const mgi_cu_val_info *v = &K->v[t];
   const mg_op_node *o = mgi_cu_producer(K, t);
-  if (v->copy) return K->mem.piece[v->copy_obj].bytes;
-  if (v->home != MGI_CU_AT_TILE && v->home != MGI_CU_AT_PARTIAL) return 0;
-  if (o->code != MG_OP_LOAD || !o->scope) return v->obj >= 0 ? K->mem.piece[v->obj].bytes : 0;
+  const int obj = v->copy ? v->copy_obj : v->obj;
+  if (!v->copy && v->home != MGI_CU_AT_TILE && v->home != MGI_CU_AT_PARTIAL) return 0;
+  if (v->copy || o->code != MG_OP_LOAD || !o->scope) return obj >= 0 ? K->mem.piece[obj].bytes : 0; /* none: nobody read it */
   const mg_tile_form T = mgi_cu_tile_of(K, K->b->tensors[t].op);
   return mg_tile_bytes(&T, K->way[t]) * mgi_cu_tiles_alive(K, o);
 }
