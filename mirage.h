@@ -692,6 +692,7 @@ typedef struct mgi_text { char *p; size_t n, cap; int bad; } mgi_text; /* `bad` 
 void mgi_puts(mgi_text *t, const char *s);
 void mgi_putf(mgi_text *t, const char *fmt, ...);
 mg_status mgi_text_done(mgi_text *t, char **out, const char *where, mg_error *e);
+uint64_t mgi_random(uint64_t *state); /* splitmix64 */
 enum { MGI_MAX_TEXT = 1 << 20, MGI_MAX_NEST = 64, MGI_MAX_OPS = 4096 };
 typedef enum mgi_tok { MGI_EOF, MGI_NAME, MGI_NUMBER, MGI_ARROW, MGI_PUNCT } mgi_tok;
 typedef struct mgi_parser {
@@ -1117,12 +1118,13 @@ mg_status mgi_text_done(mgi_text *t, char **out, const char *where, mg_error *e)
 }
 void mg_string_free(char *s) { free(s); }
 
-static uint64_t mgi_mix(uint64_t h, uint64_t v) { /* splitmix64 finaliser over a running state */
-  h ^= v + 0x9e3779b97f4a7c15u + (h << 6) + (h >> 2);
-  h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9u;
-  h = (h ^ (h >> 27)) * 0x94d049bb133111ebu;
-  return h ^ (h >> 31);
+static uint64_t mgi_finish(uint64_t z) { /* the finalizer of splitmix64 */
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
 }
+static uint64_t mgi_mix(uint64_t h, uint64_t v) { return mgi_finish(h ^ (v + 0x9e3779b97f4a7c15u + (h << 6) + (h >> 2))); }
+uint64_t mgi_random(uint64_t *state) { return mgi_finish(*state += 0x9e3779b97f4a7c15u); }
 
 /* ------------------------------------------------------------------------------------------ >>rational */
 
@@ -1656,6 +1658,12 @@ int64_t mg_filled(const mg_tensor_info *t, int64_t i) {
 
 #define MGI_ALPHA(c) (((c) >= 'a' && (c) <= 'z') || ((c) >= 'A' && (c) <= 'Z') || (c) == '_')
 #define MGI_DIGIT(c) ((c) >= '0' && (c) <= '9')
+/* Of the name that begins here; 0: none does. */
+static size_t mgi_name_length(const char *s) {
+  size_t n = 0;
+  while (MGI_ALPHA(s[n]) || (n && MGI_DIGIT(s[n]))) n++;
+  return n;
+}
 static int mgi_keyword(const char *s);
 static int mgi_size_grows(const mg_sizes *s, mg_size a);
 /* 1 if a symbol may have that name: neither a keyword nor what stands before a size in brackets. */
@@ -1747,8 +1755,7 @@ mg_status mg_symbol_values(const mg_graph *g, const int64_t *value, int64_t all[
 static int mgi_symbol_within(const mg_graph *g, uint32_t c, uint32_t k) {
   const char *text = g->symbol[c].name;
   while (*text) {
-    size_t n = 0;
-    while (MGI_ALPHA(text[n]) || (n && MGI_DIGIT(text[n]))) n++;
+    const size_t n = mgi_name_length(text);
     if (n && n == strlen(g->symbol[k].name) && !memcmp(text, g->symbol[k].name, n)) return 1;
     text += n ? n : 1;
   }
@@ -1795,11 +1802,8 @@ static int mgi_encloses(const mg_graph *g, uint32_t outer, uint32_t inner) {
 }
 
 int mgi_good_name(const char *s) {
-  if (!s || !((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || *s == '_')) return 0;
-  size_t n = 0;
-  for (; s[n]; n++)
-    if (!((s[n] >= 'a' && s[n] <= 'z') || (s[n] >= 'A' && s[n] <= 'Z') || (s[n] >= '0' && s[n] <= '9') || s[n] == '_')) return 0;
-  return n <= 64;
+  const size_t n = s ? mgi_name_length(s) : 0;
+  return n && n <= 64 && !s[n];
 }
 static const char *const mgi_keywords[] = {"program", "input", "output", "kernel", "thread", "for", "load", "store", "accum", "plan", "grid", "threads", "max"};
 static int mgi_keyword(const char *s) {
@@ -2640,9 +2644,8 @@ static void mgi_words_of(const mg_graph *g, const mgi_words *w) {
     w->put(w->user, (uint64_t)g->symbol[k].least);
     w->put(w->user, (uint64_t)g->symbol[k].most);
     for (const char *c = k < g->n_symbols ? "" : g->symbol[k].name; *c;) { /* symbols by number */
-      size_t n = 0;
+      const size_t n = mgi_name_length(c);
       uint32_t is = 0;
-      while (MGI_ALPHA(c[n]) || (n && MGI_DIGIT(c[n]))) n++;
       while (n && (strlen(g->symbol[is].name) != n || memcmp(g->symbol[is].name, c, n))) is++;
       w->put(w->user, n ? (uint64_t)(is + 1) << 32 : (uint64_t)(unsigned char)*c);
       c += n ? n : 1;
@@ -3091,10 +3094,7 @@ mg_size mg_size_floor(mg_sizes *s, mg_size a, int64_t c) {
     const mgi_term *t = &s->term[s->size[a].from + k];
     const int64_t q = mgi_floor_div(t->c, c), r = t->c - q * c;
     mgi_poly_put(s, &whole, q, t->x), mgi_poly_put(s, &rest, r, t->x);
-    for (int64_t y = t->x[0] ? r : 0; y;) {
-      const int64_t z = common % y;
-      common = y, y = z;
-    }
+    if (t->x[0]) common = mg_gcd(common, r);
   }
   for (int k = 0; k < rest.n; k++) rest.t[k].c /= common; /* of the constant, the floor */
   if (rest.n && !rest.t[rest.n - 1].c) rest.n--;

@@ -6091,14 +6091,8 @@ extern "C" {
 #endif
 
 /* ---- small things */
-MGI_FN uint64_t mgi_cd_random(uint64_t *state) { /* splitmix64 */
-  uint64_t z = (*state += 0x9E3779B97F4A7C15u);
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
 MGI_FN double mgi_cd_normal(uint64_t *state) { /* Box and Muller's, one of the two */
-  double u = ((double)(mgi_cd_random(state) >> 11) + 1.0) * 0x1p-53, v = (double)(mgi_cd_random(state) >> 11) * 0x1p-53;
+  double u = ((double)(mgi_random(state) >> 11) + 1.0) * 0x1p-53, v = (double)(mgi_random(state) >> 11) * 0x1p-53;
   return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
 }
 MGI_FN int mgi_cd_number(const mg_graph *g, uint32_t op) { /* which graph-defined kernel of g, counted from 0 */
@@ -6192,7 +6186,7 @@ MGI_FN mg_status mgi_cd_temp_dir(const char *under, char *path, size_t n, mg_err
   const char *base = under ? under : getenv("TMPDIR");
   if (!base || !base[0]) base = "/tmp";
   for (int k = 0; k < 100; k++) {
-    if (snprintf(path, n, "%s/mirage-%08llx", base, (unsigned long long)(mgi_cd_random(&state) & 0xFFFFFFFF)) >= (int)n)
+    if (snprintf(path, n, "%s/mirage-%08llx", base, (unsigned long long)(mgi_random(&state) & 0xFFFFFFFF)) >= (int)n)
       return mg_fail(e, MG_BAD_INPUT, base, "the path is too long");
     if (!mkdir(path, 0700)) return MG_OK;
     if (errno != EEXIST) break;
@@ -6669,7 +6663,7 @@ MGI_FN void mgi_filler_put(const mgi_filler *f, void *raw, int64_t i, uint32_t b
 MGI_FN int mgi_given_index(const mgi_filler *f, uint64_t seed, void *given, int64_t j, int64_t i, void *raw) {
   if (!f->bound) return 0;
   uint64_t state = (seed * 64 + f->k) * 0x9E3779B97F4A7C15u ^ (uint64_t)i * 0xD1342543DE82EF95u;
-  int64_t at = (int64_t)(mgi_cd_random(&state) % (uint64_t)f->bound);
+  int64_t at = (int64_t)(mgi_random(&state) % (uint64_t)f->bound);
   if (i % 16 == 1) at = 0;
   if (i % 16 == 0 && mg_shape_elements(&f->x->shape) > 1) at = f->bound - 1;
   ((int32_t *)given)[j] = (int32_t)at;
@@ -6714,14 +6708,14 @@ static const char *const mgi_draw_names[MGI_FAMILIES] = {"normal inputs", "sums 
 MGI_FN double mgi_family_value(int family, uint32_t k, int64_t line, int64_t i, int64_t n, int64_t row, int64_t rows, double loud, uint64_t seed, uint64_t *state) {
   uint64_t where = (seed * 64 + k) * 0x9E3779B97F4A7C15u ^ (uint64_t)line * 0xD1342543DE82EF95u;
   switch (family) {
-  case MGI_FAMILY_CANCEL: return (double)(1 + mgi_cd_random(state) % 3) * (rows > 1 && row >= rows / 2 ? -1 : 1);
+  case MGI_FAMILY_CANCEL: return (double)(1 + mgi_random(state) % 3) * (rows > 1 && row >= rows / 2 ? -1 : 1);
   case MGI_FAMILY_SMALL: return mgi_cd_normal(state) / 8;
   case MGI_FAMILY_SPREAD: return mgi_cd_normal(state) * (k ? ((2 * row < rows) != (line / rows & 1) ? 0x1p-8 : 0x1p6) * (2 * i < n ? 0x1p-14 : 1) : 0x1p-10); /* the other half of every second matrix */
   case MGI_FAMILY_ACROSS: return mgi_cd_normal(state) * (k && (2 * i < n) != (line / rows & 1) ? 0x1p-14 : 1);
   case MGI_FAMILY_BELOW:
-  case MGI_FAMILY_ABOVE: return ((k % 2 ? family == MGI_FAMILY_BELOW : line % 2) ? -loud : loud) * (0.7 + 0.3 * (double)(mgi_cd_random(state) >> 11) * 0x1p-53);
+  case MGI_FAMILY_ABOVE: return ((k % 2 ? family == MGI_FAMILY_BELOW : line % 2) ? -loud : loud) * (0.7 + 0.3 * (double)(mgi_random(state) >> 11) * 0x1p-53);
   case MGI_FAMILY_PEAKS:
-    if (i == (line % 4 == 1 ? 0 : line % 4 == 2 ? n - 1 : (int64_t)(mgi_cd_random(&where) % (uint64_t)n))) return loud;
+    if (i == (line % 4 == 1 ? 0 : line % 4 == 2 ? n - 1 : (int64_t)(mgi_random(&where) % (uint64_t)n))) return loud;
     return loud * 0.03 * mgi_cd_normal(state);
   default: return mgi_cd_normal(state);
   }
@@ -7823,7 +7817,7 @@ MGI_FN int mgi_sample_places(mgi_sampler *S, mgi_check_record *r) {
     int again = 0;
     memset(s, 0, sizeof *s);
     for (uint32_t a = 1; a <= 3; a++) {
-      const int64_t extent = sub->axes[a].extent, any = (int64_t)(mgi_cd_random(&state) % (uint64_t)(extent > 0 ? extent : 1));
+      const int64_t extent = sub->axes[a].extent, any = (int64_t)(mgi_random(&state) % (uint64_t)(extent > 0 ? extent : 1));
       if (extent > 1 && !(S->merged >> a & 1) && (stored >> a & 1)) s->at[a] = tries == 0 ? 0 : tries == 1 ? extent - 1 : tries == 2 ? (a == 1 ? extent - 1 : 0) : tries == 3 ? (a == 1 ? 0 : extent - 1) : any;
     }
     for (int k = 0; k < S->n_samples; k++) again |= !memcmp(s->at, S->sample[k].at, sizeof s->at);
@@ -8407,7 +8401,7 @@ MGI_FN void mgi_check_inside(const mgi_check_task *t, mgi_check_record *r) {
       return;
     }
     for (int64_t i = 0; i < x.in_n[k]; i++)
-      mgi_cd_put(p, f.x->dtype, i, f.bound ? (uint32_t)(mgi_cd_random(&state) % (uint64_t)f.bound) : mg_ff_pack(t->F, mg_ff_random(t->F, &state)));
+      mgi_cd_put(p, f.x->dtype, i, f.bound ? (uint32_t)(mgi_random(&state) % (uint64_t)f.bound) : mg_ff_pack(t->F, mg_ff_random(t->F, &state)));
     n.protect(p, 1);
     others.in[k] = p;
   }
@@ -10266,7 +10260,7 @@ MGI_FN mg_status mgi_run_smaller(const mg_graph *family, const int64_t *sym, con
     const int64_t below = sym[k] - family->symbol[k].least;
     r->rows_at[k] = sym[k];
     if (below < 1 || contracted[k]) continue;
-    r->rows_at[k] -= 1 + (int64_t)(mgi_cd_random(&state) % (uint64_t)below);
+    r->rows_at[k] -= 1 + (int64_t)(mgi_random(&state) % (uint64_t)below);
     smaller = 1;
   }
   if (!smaller) return s;
@@ -10489,7 +10483,7 @@ MGI_FN mg_status mgi_gpu_want(mgi_gpu_runner *R, uint64_t seed, mg_error *e) {
       int64_t left = rows;
       for (int d = shape->rank - 1; d >= 0; d--) {
         const int64_t most = d == shape->rank - 1 ? cols : left, n = shape->dim[d] < most ? shape->dim[d] : most;
-        R->want[k].lo[d] = (int64_t)(mgi_cd_random(&state) % (uint64_t)(shape->dim[d] - n + 1));
+        R->want[k].lo[d] = (int64_t)(mgi_random(&state) % (uint64_t)(shape->dim[d] - n + 1));
         R->want[k].hi[d] = R->want[k].lo[d] + n;
         if (d < shape->rank - 1) left = left / n > 1 ? left / n : 1;
       }

@@ -2364,17 +2364,11 @@ uint32_t mg_value_find(const mg_model_list *l, const char *name, int64_t layer) 
 
 enum { MGI_ORDERED = 4096 }; /* launches that an order is drawn for: each is compared with each */
 
-static uint64_t mgi_draw(uint64_t *state) { /* splitmix64 */
-  uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
 /* In -1..1; of i32, 0 to bound - 1. */
 static void mgi_draw_all(double *to, int64_t n, uint64_t seed, uint32_t value, int64_t bound) {
   uint64_t state = seed * 0x2545f4914f6cdd1du + value;
   for (int64_t k = 0; k < n; k++) {
-    const uint64_t r = mgi_draw(&state);
+    const uint64_t r = mgi_random(&state);
     to[k] = bound ? (double)(r % (uint64_t)bound) : (double)(r >> 11) / 4503599627370496.0 - 1;
   }
 }
@@ -2666,7 +2660,7 @@ static mg_status mgi_step_launches(mgi_running *S) {
     if (!waits[b]) ready[n_ready++] = b;
   }
   while (n_ready && s == MG_OK) {
-    const uint32_t at = (uint32_t)(mgi_draw(&state) % n_ready), a = ready[at];
+    const uint32_t at = (uint32_t)(mgi_random(&state) % n_ready), a = ready[at];
     ready[at] = ready[--n_ready];
     s = mgi_launch_run(S, a);
     for (uint32_t b = a + 1; b < n && s == MG_OK; b++)

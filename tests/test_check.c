@@ -870,7 +870,7 @@ static void reduces_random(void **state) {
     char text[800];
     mg_error e;
     mg_reduced r;
-    int n = 1 + (int)(mgi_cd_random(&s) % 300), m = 1 + (int)(mgi_cd_random(&s) % 300), x = 1 + (int)(mgi_cd_random(&s) % 12), i = 1 + (int)(mgi_cd_random(&s) % 20), y = 1 + (int)(mgi_cd_random(&s) % 4);
+    int n = 1 + (int)(mgi_random(&s) % 300), m = 1 + (int)(mgi_random(&s) % 300), x = 1 + (int)(mgi_random(&s) % 12), i = 1 + (int)(mgi_random(&s) % 20), y = 1 + (int)(mgi_random(&s) % 4);
     snprintf(text, sizeof text,
              "program r\ninput X : f16[%d, %d]\nO = kernel grid=(x=%d, y=%d) threads=32 {\n  for i=%d {\n    a = load X {x->0, y->1, i->1}\n    b = sum(a, dim=1)\n  }\n"
              "  o = accum(b) {i->+}\n  store o {x->0, y->1}\n}\noutput O\n", n, m, x, y, i);
@@ -974,7 +974,7 @@ static void conversions(void **state) {
     }
   uint64_t s = seed;
   for (int k = 0; k < 1000000; k++) {
-    uint32_t u = (uint32_t)mgi_cd_random(&s);
+    uint32_t u = (uint32_t)mgi_random(&s);
     float x;
     memcpy(&x, &u, 4);
     for (int t = 0; t < 2; t++) {
@@ -1006,7 +1006,7 @@ static void field_scalar(void **state) {
     uint32_t words = (uint32_t)(F.p * (F.q + 1) + 2);
     uint64_t s = seed;
     for (uint32_t k = 0; k < 65536 + 400000; k++) {
-      uint32_t r = (uint32_t)mgi_cd_random(&s);
+      uint32_t r = (uint32_t)mgi_random(&s);
       uint16_t a = (uint16_t)(k < 65536 ? k : r & 0xFFFF), b = (uint16_t)(r >> 16);
       if (k % 16 == 1) a = (uint16_t)(words - 1 - (r & 3)), b = (uint16_t)((r >> 8) % words);
       if (k % 16 == 2) b = (uint16_t)(words - 1 - (r & 3));
