@@ -567,6 +567,7 @@ void mg_output(mg_graph *g, mg_tensor t);
 uint32_t mg_symbol_new(mg_graph *g, const char *name, int64_t least, int64_t most);
 /* The size that text says, of the symbols so far: 1 + the index of a symbol or computed size, a new one maybe, or 0 on error. */
 uint32_t mg_symbol_computed(mg_graph *g, const char *text);
+uint32_t mg_n_sizes(const mg_graph *g); /* symbols and computed sizes */
 void mg_symbol_input(mg_graph *g, mg_tensor input, int dim, uint32_t symbol);  /* that dimension, which has `most` elements, is the symbol */
 void mg_symbol_axis(mg_graph *sub, mg_axis a, uint32_t symbol);                /* its count is ceil(symbol / chunk) */
 mg_tensor mg_find(const mg_graph *g, const char *name); /* the tensor of that name on g's own level; {0}: there is none */
@@ -1689,8 +1690,7 @@ uint32_t mg_symbol_new(mg_graph *g, const char *name, int64_t least, int64_t mos
   s->name = copy, s->least = least, s->most = most;
   return g->n_symbols;
 }
-/* How many symbols and computed sizes g has. */
-static uint32_t mgi_n_sizes(const mg_graph *g) { return g->n_symbols + g->n_computed; }
+uint32_t mg_n_sizes(const mg_graph *g) { return g->n_symbols + g->n_computed; }
 /* The symbols of g in a pool, at their bounds, or in 1..2^40; NULL: no memory. */
 static mg_sizes *mgi_symbols_pool(const mg_graph *g, int wide) {
   mg_sizes *s = mg_sizes_new();
@@ -1713,7 +1713,7 @@ uint32_t mg_symbol_computed(mg_graph *g, const char *text) {
   const mg_size a = s ? mgi_symbols_size(s, text, &e) : 0;
   mg_status status = a ? mg_size_print(s, a, &name, &e) : s ? e.status : mg_fail(&e, MG_NO_MEMORY, "sym", "no memory for a size");
   if (status != MG_OK) mgi_err(g, status, "sym", "%.180s", e.msg);
-  for (uint32_t k = 0; name && k < mgi_n_sizes(g) && !is; k++)
+  for (uint32_t k = 0; name && k < mg_n_sizes(g) && !is; k++)
     if (!strcmp(g->symbol[k].name, name)) is = k + 1;
   if (name && !is) {
     const int grows = mgi_size_grows(s, a);
@@ -1726,10 +1726,10 @@ uint32_t mg_symbol_computed(mg_graph *g, const char *text) {
       mgi_err(g, MG_BAD_INPUT, "sym", "expected %.60s in 1..2^40, it is in %lld..%lld", name, (long long)v[0], (long long)v[1]);
     else if (strlen(name) > 64)
       mgi_err(g, MG_LIMIT, "sym", "a size has at most 64 characters, found %zu", strlen(name));
-    else if (mgi_n_sizes(g) == MG_MAX_SYMBOLS)
+    else if (mg_n_sizes(g) == MG_MAX_SYMBOLS)
       mgi_err(g, MG_LIMIT, "sym", "a program has at most %d symbols and sizes computed of them", MG_MAX_SYMBOLS);
     else {
-      mg_symbol *to = &g->symbol[mgi_n_sizes(g)];
+      mg_symbol *to = &g->symbol[mg_n_sizes(g)];
       to->name = mgi_copy_string(g->root, name, strlen(name)), to->least = v[0], to->most = v[1];
       if (to->name) is = g->n_symbols + ++g->n_computed;
     }
@@ -1743,7 +1743,7 @@ mg_status mg_symbol_values(const mg_graph *g, const int64_t *value, int64_t all[
   if (!g->n_computed) return MG_OK;
   mg_sizes *s = mgi_symbols_pool(g, 1);
   mg_status status = s ? MG_OK : mg_fail(e, MG_NO_MEMORY, "mg_symbol_values", "no memory for the sizes");
-  for (uint32_t k = g->n_symbols; k < mgi_n_sizes(g) && status == MG_OK; k++) {
+  for (uint32_t k = g->n_symbols; k < mg_n_sizes(g) && status == MG_OK; k++) {
     mg_error why;
     const mg_size a = mgi_symbols_size(s, g->symbol[k].name, &why);
     status = a ? mg_size_at(s, a, all, &all[k], e) : mg_fail(e, why.status, "mg_symbol_values", "%s", why.msg);
@@ -1765,7 +1765,7 @@ void mg_symbol_input(mg_graph *g, mg_tensor input, int dim, uint32_t symbol) {
   uint32_t k = 0;
   if (!g || g->root->err.status != MG_OK) return;
   while (k < g->n_in && g->in[k].id != input.id) k++;
-  if (k == g->n_in || dim < 0 || dim >= g->tensors[input.id].shape.rank || symbol < 1 || symbol > mgi_n_sizes(g)) {
+  if (k == g->n_in || dim < 0 || dim >= g->tensors[input.id].shape.rank || symbol < 1 || symbol > mg_n_sizes(g)) {
     mgi_err(g, MG_BAD_INPUT, "sym", "expected an input of the program, one of its dimensions and a symbol");
     return;
   }
@@ -1782,7 +1782,7 @@ static const mg_graph *mgi_program_of(const mg_graph *g) {
 void mg_symbol_axis(mg_graph *g, mg_axis a, uint32_t symbol) {
   if (!g || g->root->err.status != MG_OK) return;
   const mg_graph *root = mgi_program_of(g);
-  if (root == g || a.id < 1 || a.id >= g->n_axes || symbol < 1 || symbol > mgi_n_sizes(root)) mgi_err(g, MG_BAD_INPUT, "sym", "expected an axis of a lower graph and a symbol of its program");
+  if (root == g || a.id < 1 || a.id >= g->n_axes || symbol < 1 || symbol > mg_n_sizes(root)) mgi_err(g, MG_BAD_INPUT, "sym", "expected an axis of a lower graph and a symbol of its program");
   else if (g->axes[a.id].extent > 1 || a.id > 3) g->axes[a.id].symbol = symbol; /* a grid axis of one block is in no map */
 }
 
@@ -2640,7 +2640,7 @@ static void mgi_words_of(const mg_graph *g, const mgi_words *w) {
     w->put(w->user, (uint64_t)g->axes[k].extent * 16 + g->axes[k].parent);
     if (g->axes[k].symbol) w->put(w->user, (uint64_t)g->axes[k].symbol << 56);
   }
-  for (uint32_t k = 0; k < mgi_n_sizes(g); k++) { /* a graph without has the words that it had before there were any */
+  for (uint32_t k = 0; k < mg_n_sizes(g); k++) { /* a graph without has the words that it had before there were any */
     w->put(w->user, (uint64_t)g->symbol[k].least);
     w->put(w->user, (uint64_t)g->symbol[k].most);
     for (const char *c = k < g->n_symbols ? "" : g->symbol[k].name; *c;) { /* symbols by number */
@@ -5489,7 +5489,7 @@ static void mgi_copy_symbols(mg_graph *to, const mg_graph *g, const mgi_family *
       const uint32_t is = g->in_symbol[k][d];
       if (is) most[is - 1] = mg_tensor_of(to, to->in[k])->shape.dim[d], has[is - 1] = 1;
     }
-  for (uint32_t s = 0; s < mgi_n_sizes(g); s++) {
+  for (uint32_t s = 0; s < mg_n_sizes(g); s++) {
     const uint32_t is = mgi_family_symbol(F, s + 1);
     if (!is) continue;
     if (s < g->n_symbols) {
@@ -5736,7 +5736,7 @@ static mg_status mgi_rest_make(mg_rest *r, const mg_graph *const *g, int which, 
   memset(&F, 0, sizeof F), F.keep = keep;
   mg_status s = to && map && given && keep ? MG_OK : mg_fail(e, MG_NO_MEMORY, "picks", "no memory for the rest of a program");
   if (s == MG_OK) mgi_rest_mark(r, h, which, result, w, given, keep);
-  for (uint32_t k = 0; k < mgi_n_sizes(h) && s == MG_OK; k++) {
+  for (uint32_t k = 0; k < mg_n_sizes(h) && s == MG_OK; k++) {
     if (k < h->n_symbols) mg_symbol_new(to, h->symbol[k].name, h->symbol[k].least, h->symbol[k].most);
     else mg_symbol_computed(to, h->symbol[k].name);
   }
@@ -5777,7 +5777,7 @@ static mg_status mgi_rest_make(mg_rest *r, const mg_graph *const *g, int which, 
 }
 /* A symbol stays one: where nothing that is read has it as a dimension, something else that has it stays too. */
 static void mgi_rest_sizes(mg_rest *r, const mg_graph *g, const uint8_t *symbols) {
-  for (uint32_t is = 1; is <= mgi_n_sizes(g); is++) {
+  for (uint32_t is = 1; is <= mg_n_sizes(g); is++) {
     int input = -1, pick = -1, there = 0;
     for (uint32_t k = 0; k < g->n_in; k++)
       for (int d = 0; d < MG_MAX_RANK; d++) {
@@ -6537,7 +6537,7 @@ static mg_status mgi_symbols_hold(const mg_graph *g, mg_error *e) {
   if (mean)
     s = mg_fail(e, MG_UNSUPPORTED, "sym", "a mean over %s, as a sum times 1/%lld: that constant is no other at another %s; divide outside of the program", mean->name,
                 (long long)mean->most, mean->name);
-  for (uint32_t k = 0; k < mgi_n_sizes(g) && s == MG_OK; k++)
+  for (uint32_t k = 0; k < mg_n_sizes(g) && s == MG_OK; k++)
     if (!(named >> k & 1)) s = mg_fail(e, MG_BAD_INPUT, "sym", "no input has %s as a dimension", g->symbol[k].name);
   for (uint32_t l = 1; l < S.p.n_levels && s == MG_OK; l++) s = mgi_symbols_axes(&S, l, e);
   mgi_symbols_close(&S);
@@ -6694,7 +6694,7 @@ mg_status mg_fix(const mg_graph *g, const uint8_t *some, const int64_t *given, m
     if (value[k] < g->symbol[k].least || value[k] > g->symbol[k].most)
       return mg_fail(e, MG_BAD_INPUT, "mg_at", "%s is in %lld..%lld, got %lld", g->symbol[k].name, (long long)g->symbol[k].least, (long long)g->symbol[k].most, (long long)value[k]);
   }
-  for (uint32_t c = g->n_symbols; c < mgi_n_sizes(g); c++) { /* with its symbols, all or none */
+  for (uint32_t c = g->n_symbols; c < mg_n_sizes(g); c++) { /* with its symbols, all or none */
     int in = 0, of = 0;
     for (uint32_t k = 0; k < g->n_symbols; k++)
       if (mgi_symbol_within(g, c, k)) in++, of += fixed[k] != 0;

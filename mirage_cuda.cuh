@@ -7376,7 +7376,7 @@ MGI_FN int mgi_check_info(const mg_graph *g, const mg_emitted_info *info, mgi_ch
     for (int d = 0; same && !out && d < t->shape.rank; d++) same = i->symbol[d] == g->in_symbol[k][d];
   }
   if (same) what = "its symbols", same = info->n_symbols == (int)g->n_symbols && info->n_computed == (int)g->n_computed;
-  for (uint32_t k = 0; same && k < g->n_symbols + g->n_computed; k++)
+  for (uint32_t k = 0; same && k < mg_n_sizes(g); k++)
     same = !strcmp(info->symbol[k].name, g->symbol[k].name) && info->symbol[k].least == g->symbol[k].least && info->symbol[k].most == g->symbol[k].most;
   if (!same) snprintf(r->difference, sizeof r->difference, "%.100s_info is not what the µGraph says: %.60s", g->name, what);
   return same;
@@ -7431,7 +7431,7 @@ MGI_FN int mgi_check_open(const mgi_check_task *t, mgi_check_entry *n, mgi_check
 MGI_FN int mgi_check_whole_bounds(const mgi_check_task *t, const mg_emitted_info *all) {
   const mg_graph *f = t->family;
   int same = (uint32_t)all->n_symbols == f->n_symbols && (uint32_t)all->n_computed == f->n_computed;
-  for (uint32_t k = 0; same && k < f->n_symbols + f->n_computed; k++) {
+  for (uint32_t k = 0; same && k < mg_n_sizes(f); k++) {
     const mg_symbol is = mgi_cu_ranges_symbol(t->range, t->n_ranges, k);
     same = all->symbol[k].least == is.least && all->symbol[k].most == is.most && !strcmp(all->symbol[k].name, is.name);
   }
@@ -8903,7 +8903,7 @@ MGI_FN int mgi_check_computed(mgi_check_job *J) {
   int rows = 0;
   if (mg_symbol_values(g, most, all, NULL) != MG_OK) return 0;
   for (int j = 0; j < MGI_CHECK_SIZES; j++)
-    for (uint32_t c = 0; c < g->n_symbols + g->n_computed && rows < MGI_CHECK_SIZES; c++) {
+    for (uint32_t c = 0; c < mg_n_sizes(g) && rows < MGI_CHECK_SIZES; c++) {
       int64_t whole[2], *at = J->size[rows];
       int own = 0, again = 0, to = rows;
       for (uint32_t i = 0; i < g->n_in * MG_MAX_RANK; i++) own |= g->in_symbol[i / MG_MAX_RANK][i % MG_MAX_RANK] == c + 1;
@@ -12016,7 +12016,6 @@ MGI_FN void mgi_cu_load_ahead(mgi_cu_kernel *K, uint32_t loop) {
   if (loop) mgi_cu_note(K, MG_STEP_OLDER, -1, before);
 }
 
-
 /* ---- matmul */
 /* The type of a product's accumulator. */
 MGI_FN const char *mgi_cu_acc_type(const mgi_cu_kernel *K, int rows, int cols, int chain, char *out, size_t n) {
@@ -14624,7 +14623,7 @@ MGI_FN void mgi_cu_computed(const mg_graph *g, uint32_t k, mgi_cu_str *out) {
 /* The sizes of a launch, as parameters of a kernel, and as what its launch gives. */
 MGI_FN void mgi_cu_pass_symbols(const mgi_cu_emit *em, mgi_cu_str *s, mgi_cu_str *l) {
   char name[72];
-  for (uint32_t k = 0; k < em->g->n_symbols + em->g->n_computed; k++) {
+  for (uint32_t k = 0; k < mg_n_sizes(em->g); k++) {
     mgi_cu_str_put(s, ", int64_t %s", mgi_cu_symbol(em->g, k, name));
     mgi_cu_str_put(l, ", %s", name);
   }
@@ -15252,7 +15251,7 @@ MGI_FN void mgi_cu_file_host(const mgi_cu_emit *em, mgi_cu_str *out, const char 
   for (uint32_t k = 0; k < g->n_symbols; k++)
     mgi_cu_str_put(out, "  const int64_t sym_%s = sym[%u];\n  if (sym_%s < %lld || sym_%s > %lld) return (int)cudaErrorInvalidValue;\n", g->symbol[k].name, (unsigned)k, g->symbol[k].name,
                    (long long)g->symbol[k].least, g->symbol[k].name, (long long)g->symbol[k].most);
-  for (uint32_t k = g->n_symbols; k < g->n_symbols + g->n_computed; k++) {
+  for (uint32_t k = g->n_symbols; k < mg_n_sizes(g); k++) {
     char name[72];
     mgi_cu_str_put(out, "  const int64_t %s = ", mgi_cu_symbol(g, k, name));
     mgi_cu_computed(g, k, out);
@@ -15280,7 +15279,7 @@ MGI_FN void mgi_cu_file_info(const mgi_cu_emit *em, mgi_cu_str *out) {
   mgi_cu_emit_io(em, out, "out", g->out, g->n_out);
   mgi_cu_str_put(out, "static const mg_kernel_info %s_kernels[] = {\n%s};\n", n, mgi_cu_str_text(&em->infos));
   if (g->n_symbols) mgi_cu_str_put(out, "static const mg_size_info %s_symbols[] = {", n);
-  for (uint32_t k = 0; k < g->n_symbols + g->n_computed; k++)
+  for (uint32_t k = 0; k < mg_n_sizes(g); k++)
     mgi_cu_str_put(out, "%s{\"%s\", %lld, %lld}", k ? ", " : "", g->symbol[k].name, (long long)g->symbol[k].least, (long long)g->symbol[k].most);
   mgi_cu_str_put(out, "%sextern \"C\" const mg_emitted_info %s_info;\n", g->n_symbols ? "};\n" : "", n);
   if (g->n_symbols) mgi_cu_str_put(out, "enum { %s_early = 0x%x };\n", n, (unsigned)em->early);
@@ -15635,7 +15634,7 @@ MGI_FN void mgi_cu_ranges_host(mgi_cu_str *out, const mg_graph *const *range, in
     mgi_cu_str_put(out, "}\n\n");
   }
   mgi_cu_str_put(out, "static const mg_size_info %s_symbols[] = {", name);
-  for (uint32_t v = 0; v < last->n_symbols + last->n_computed; v++) {
+  for (uint32_t v = 0; v < mg_n_sizes(last); v++) {
     const mg_symbol is = mgi_cu_ranges_symbol(range, n, v);
     mgi_cu_str_put(out, "%s{\"%s\", %lld, %lld}", v ? ", " : "", is.name, (long long)is.least, (long long)is.most);
   }
@@ -15647,14 +15646,14 @@ MGI_FN void mgi_cu_ranges_host(mgi_cu_str *out, const mg_graph *const *range, in
 /* 1 if both have one signature, but for the bounds of their symbols, and of sizes computed of them. */
 MGI_FN int mgi_cu_ranges_alike(const mg_graph *a, const mg_graph *b) {
   int same = a->n_in == b->n_in && a->n_out == b->n_out && a->n_symbols == b->n_symbols && a->n_computed == b->n_computed;
-  for (uint32_t v = 0; same && v < a->n_symbols + a->n_computed; v++) same = !strcmp(a->symbol[v].name, b->symbol[v].name);
+  for (uint32_t v = 0; same && v < mg_n_sizes(a); v++) same = !strcmp(a->symbol[v].name, b->symbol[v].name);
   for (uint32_t k = 0; same && k < a->n_in + a->n_out; k++) {
     const int out = k >= a->n_in;
     const mg_tensor_info *x = mg_tensor_of(a, out ? a->out[k - a->n_in] : a->in[k]), *y = mg_tensor_of(b, out ? b->out[k - b->n_in] : b->in[k]);
     same = x->dtype == y->dtype && x->fill == y->fill && x->shape.rank == y->shape.rank && !strcmp(x->name, y->name) && (out || !memcmp(a->in_symbol[k], b->in_symbol[k], sizeof a->in_symbol[k]));
     for (int d = 0; same && d < x->shape.rank; d++) {
       int sized = 0;
-      for (uint32_t j = 0; j < a->n_symbols + a->n_computed; j++)
+      for (uint32_t j = 0; j < mg_n_sizes(a); j++)
         sized |= (out || a->in_symbol[k][d] == j + 1) && x->shape.dim[d] == a->symbol[j].most && y->shape.dim[d] == b->symbol[j].most;
       same = (x->shape.dim[d] == y->shape.dim[d] || sized) && (out || x->order[d] == y->order[d]);
     }

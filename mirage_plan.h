@@ -2332,14 +2332,7 @@ int mg_flat_way(const mg_flat *k, const mg_kernel_plan *p, const mg_chains *c, c
 }
 
 /* ---- pieces of shared memory
-   What stands there beside the rings, by rules: tiles of loads outside of loops, copies of operands, what loops join, parts of
-   warps and of blocks.  A piece is alive from the place of the operator that makes it to the last that reads it; to the end of
-   a loop if that is in one.  Loads go out ahead, where the block begins or with a loop's first stages.  At every place the pieces
-   that are alive are added up; the most is what a block takes (mirage_plan.h, >>memory, packs what the emitter notes of the very
-   steps: it takes no more, but for what does not fit together).
-
-   Where it does not cost a block per multiprocessor, a loop's ring is not written over by what leaves the loop: that would
-   ask for a barrier. */
+   What some take in bytes.  All are packed in >>memory, by the steps that the emitter notes. */
 
 int mg_pitch(int64_t inner, int esize) {
   const int piece = 16 / esize;

@@ -10365,7 +10365,7 @@ static mg_graph *mgi_range_within(const mgi_range_family *f, const int64_t *leas
   int64_t to[MG_MAX_SYMBOLS];
   return mgi_range_rounded(f, f->graph->n_symbols, most, to) && mg_within(f->graph, least, to, &g, &e) == MG_OK ? g : NULL;
 }
-static const int64_t mgi_range_ones[MG_MAX_SYMBOLS] = {1, 1, 1, 1};
+static const int64_t mgi_range_ones[2] = {1, 1}; /* ranges have at most two symbols */
 /* By cell; one that rounds up to what the cell before it does on either axis has that one's price.  0: there is no memory. */
 static int mgi_range_price(const mgi_ranges *R, mgi_range_family *f) {
   const int n = mgi_range_cells(R);

@@ -3589,7 +3589,7 @@ mg_status mg_verify_signature(const mg_graph *a, const mg_graph *b, mg_error *e)
       return mg_fail(e, MG_BAD_INPUT, "mg_verify", "%s is in %lld..%lld in %s, and %s in %lld..%lld in %s: bounds must be alike", a->symbol[k].name, (long long)a->symbol[k].least, (long long)a->symbol[k].most, na,
                      b->symbol[k].name, (long long)b->symbol[k].least, (long long)b->symbol[k].most, nb);
   int computed = a->n_computed == b->n_computed;
-  for (uint32_t k = a->n_symbols; computed && k < a->n_symbols + a->n_computed; k++)
+  for (uint32_t k = a->n_symbols; computed && k < mg_n_sizes(a); k++)
     computed = !strcmp(a->symbol[k].name, b->symbol[k].name);
   if (!computed)
     return mg_fail(e, MG_BAD_INPUT, "mg_verify", "sizes computed of symbols are others in %s than in %s, or in another order", na, nb);
