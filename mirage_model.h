@@ -2086,20 +2086,24 @@ static void mgi_same_size(mgi_lister *L, const char *what, const char *name, uin
   L->l->check = p, p += L->l->n_checks++;
   p->value = v, p->dim = d, p->want = want, p->from = from;
 }
+/* 1 if a value has that type, and so many dimensions. */
+static int mgi_same_kind(mgi_lister *L, const char *subject, mg_dtype type, int rank, const mg_value *is, int line,
+                         int column) {
+  if (is->rank != rank)
+    mgi_list_err(L, MG_BAD_INPUT, line, column, "%s: expected %d dimensions, found %d", subject, rank, is->rank);
+  else if (is->type != type)
+    mgi_list_err(L, MG_BAD_INPUT, line, column, "%s: expected %s, found %s", subject, mg_dtype_name(type),
+                 mg_dtype_name(is->type));
+  return mgi_listing(L);
+}
 /* Value v has the type and shape that a signature says; a name that is nothing yet is bound to the size there. */
 static void mgi_fits(mgi_lister *L, const char *what, const char *name, const mg_signature *s, uint32_t v, int line,
                      int column, const mg_step *from) {
   const mg_value *is = &L->l->value[v];
+  char subject[160];
   if (!mgi_listing(L)) return;
-  if (is->type != s->type || is->rank != s->rank) {
-    if (is->rank != s->rank)
-      mgi_list_err(L, MG_BAD_INPUT, line, column, "%s: '%s': expected %d dimensions, found %d", what, name, s->rank,
-                   is->rank);
-    else
-      mgi_list_err(L, MG_BAD_INPUT, line, column, "%s: '%s': expected %s, found %s", what, name, mg_dtype_name(s->type),
-                   mg_dtype_name(is->type));
-    return;
-  }
+  snprintf(subject, sizeof subject, "%s: '%s'", what, name);
+  if (!mgi_same_kind(L, subject, s->type, s->rank, is, line, column)) return;
   for (int d = 0; d < s->rank && mgi_listing(L); d++) {
     const mg_extent *x = s->dim[d];
     if (x->kind == 'n' && !mgi_find(L, x->name) && mgi_model_symbol_find(L->m, x->name) < 0) {
@@ -2184,15 +2188,9 @@ static void mgi_list_update(mgi_lister *L, const mg_step *s) {
   }
   const mg_value *to = &L->l->value[state], *from = &L->l->value[v];
   int dim = -1;
-  if (to->type != from->type || to->rank != from->rank) {
-    if (to->rank != from->rank)
-      mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "update %s: expected %d dimensions, found %d", s->target->name,
-                   to->rank, from->rank);
-    else
-      mgi_list_err(L, MG_BAD_INPUT, s->line, s->column, "update %s: expected %s, found %s", s->target->name,
-                   mg_dtype_name(to->type), mg_dtype_name(from->type));
-    return;
-  }
+  char subject[160];
+  snprintf(subject, sizeof subject, "update %s", s->target->name);
+  if (!mgi_same_kind(L, subject, to->type, to->rank, from, s->line, s->column)) return;
   for (int d = 0; d < to->rank && mgi_listing(L); d++)
     if (to->dim[d] != from->dim[d]) {
       if (dim < 0) dim = d;
@@ -2766,7 +2764,7 @@ static mg_status mgi_step_memory(mgi_running *S) {
     if (bytes > MG_MODEL_MAX_ELEMENTS || S->arena_bytes > MG_MODEL_MAX_ELEMENTS)
       return mg_fail(S->e, MG_LIMIT, l->m->name, "an arena of more than %d bytes is not evaluated",
                      MG_MODEL_MAX_ELEMENTS);
-    S->arena_bytes += (bytes + MG_MODEL_ALIGN - 1) / MG_MODEL_ALIGN * MG_MODEL_ALIGN;
+    S->arena_bytes += mg_ceil_div(bytes, MG_MODEL_ALIGN) * MG_MODEL_ALIGN;
   }
   for (uint32_t v = 1; v < l->n_values && s == MG_OK; v++) {
     if (l->value[v].kind != MG_VALUE_MADE) continue;
@@ -2779,8 +2777,8 @@ static mg_status mgi_step_memory(mgi_running *S) {
   S->arena = (double *)malloc((size_t)(S->arena_bytes + 1) * sizeof *S->arena);
   if (!S->arena) return mg_fail(S->e, MG_NO_MEMORY, l->m->name, "no memory for the arena");
   for (int64_t k = 0; k <= S->arena_bytes; k++) S->arena[k] = mgi_poison();
-  for (uint32_t k = 0; k < S->n_launches;
-       k++) /* a value is poisoned once all of its launches up to its last have run */
+  /* A value is poisoned once all of its launches up to its last have run. */
+  for (uint32_t k = 0; k < S->n_launches; k++)
     for (int j = 0; j < mgi_launch_count(&S->launch[k]); j++) {
       const uint32_t v = mgi_launch_value(&S->launch[k], j);
       if (mgi_launch_first(&S->launch[k], j) && k <= p->last[v]) S->readers[v]++;
