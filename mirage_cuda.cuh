@@ -10915,7 +10915,6 @@ typedef struct mgi_cu_ring { int obj, n, open, ahead; int64_t stage; uint32_t lo
 
 /* A kernel's tensors under its maximum: the first of them; the grid axis that numbers their parts, 0: none does; never: 1 if there
    can be none; read: 1 if a kernel weights the parts. */
-typedef struct mgi_cu_sent { uint32_t as; uint8_t part, never, read; } mgi_cu_sent;
 
 typedef struct mgi_cu_emit {
   const mg_graph *g;
@@ -10932,9 +10931,7 @@ typedef struct mgi_cu_emit {
   int blas;                  /* 1: cuBLAS is called, and has its workspace */
   int maps;                  /* 1: a kernel takes maps of tensors */
   int n_launches, n_graphs;
-  uint32_t *shift_by;        /* by tensor: the operator, a kernel, whose running maximum it is under in device memory; or 0.  NULL: none is */
-  mgi_cu_sent *sent;         /* by operator: what it sends so */
-  int looking, stuck;        /* 1: kernels are only analysed, for the two above; 1: one cannot take what it is sent */
+  mg_sends sends;            /* which tensors between kernels are under a running maximum */
   mg_cuda_kernel *facts;     /* by kernel, what was decided; NULL: nobody asks */
   uint8_t *symbol;           /* by dimension of a tensor: 0, or 1 + the symbol that comes with the launch (mg_symbols_of) */
   uint8_t *class_symbol;     /* the same by class of extents */
@@ -12231,229 +12228,23 @@ MGI_FN void mgi_cu_settle_step(mgi_cu_kernel *K, uint32_t t) {
 MGI_FN int mgi_cu_rule_SETTLE(const mgi_cu_kernel *K, uint32_t t) { return K->chains.over[mgi_cu_place(K, t)]; }
 /* ---- shifts between kernels */
 
-/* The kernel whose shifted tensors K loads; 0: there is none.  *ok: 0 if it has several, or if rows are cut differently in
-   two loads, or by a loop; *axes: the grid axes that cut them, as bits. */
-MGI_FN uint32_t mgi_cu_sender(const mgi_cu_kernel *K, int *ok, uint32_t *axes) {
-  const mg_graph *b = K->b;
-  uint32_t sender = 0, first = 0;
-  *axes = 0;
-  for (uint32_t k = 1; k < b->n_ops && K->em->shift_by; k++) {
-    const mg_op_node *o = &b->ops[k];
-    const uint32_t from = o->code == MG_OP_LOAD ? mgi_cu_above(K, o->in[0]) : 0;
-    if (!from || !K->em->shift_by[from]) continue;
-    const int rank = K->em->g->tensors[from].shape.rank;
-    if (!first) first = k, sender = K->em->shift_by[from];
-    *ok &= K->em->shift_by[from] == sender;
-    for (uint32_t a = 1; a < b->n_axes && *ok; a++) {
-      const int to = o->map.to[a], cuts = to >= 0 && to < rank - 1, cut = b->ops[first].map.to[a];
-      if (b->axes[a].extent == 1) continue;
-      if (cuts && a <= 3) *axes |= 1u << a;
-      *ok &= cuts ? a <= 3 && cut == to : cut < 0 || cut >= rank - 1;
-    }
-  }
-  return sender;
-}
-/* 1 if the store `op`, of a value under the maximum of p, may leave it so: only loads of other kernels read the tensor, its last
-   dimension is that of columns, the next that of rows, and one grid axis at most of those that p depends on (as bits) numbers
-   parts of the columns.  All such stores are alike in that; `first` is one that was found before, or 0. */
-MGI_FN int mgi_cu_may_send(const mgi_cu_kernel *K, uint32_t p, uint32_t depends, uint32_t op, uint32_t first, uint8_t *part) {
-  const mg_graph *b = K->b, *g = K->em->g;
-  const mg_op_node *o = &b->ops[op];
-  int index[2] = {0, 0};
-  if (K->number < 0 || !K->em->shift_by || K->em->sent[b->up_op].never || K->merged || o->scope) return 0;
-  for (uint32_t j = 1; j < b->n_ops; j++)
-    if (b->ops[j].code == MG_OP_STORE) index[0] += j < op, index[1] += j < first;
-  const uint32_t t = g->ops[b->up_op].out[index[0]].id;
-  const mg_shape *shape = &g->tensors[t].shape, *other = &g->tensors[g->ops[b->up_op].out[index[1]].id].shape;
-  const int rank = shape->rank;
-  if (rank < 2 || b->tensors[o->in[0].id].shape.rank != rank || K->v[o->in[0].id].rows != K->v[p].rows) return 0;
-  for (uint32_t k = 0; k < g->n_out; k++)
-    if (g->out[k].id == t) return 0;
-  if (first && other->rank != rank) return 0;
-  for (int d = 0; d < rank - 1 && first; d++)
-    if (shape->dim[d] != other->dim[d]) return 0;
-  *part = 0;
-  for (uint32_t a = 1; a <= 3; a++) {
-    const int to = o->map.to[a], cut = b->ops[first ? first : op].map.to[a];
-    if (b->axes[a].extent == 1) continue;
-    if (depends >> a & 1) {
-      if (to < 0 || to != cut || (to == rank - 1 && *part)) return 0;
-      if (to == rank - 1) *part = (uint8_t)a;
-    } else if ((to >= 0 && to < rank - 1) || (cut >= 0 && cut < rank - 1)) {
-      if (to != cut) return 0;
-    }
-  }
-  return 1;
-}
-/* The grid axes of more than one block that t depends on, as bits. */
-MGI_FN uint32_t mgi_cu_depends(const mgi_cu_kernel *K, uint32_t t) {
-  const mg_graph *b = K->b;
-  uint8_t *of = (uint8_t *)calloc(b->n_tensors, 1);
-  uint32_t found = 0;
-  if (!of) mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
-  for (uint32_t k = 1; k < b->n_ops && of; k++) {
-    const mg_op_node *o = &b->ops[k];
-    if (o->code == MG_OP_STORE) continue;
-    for (int j = 0; j < o->n_in && o->code != MG_OP_LOAD; j++) of[o->out[0].id] |= of[o->in[j].id];
-    for (uint32_t a = 1; a <= 3 && o->code == MG_OP_LOAD; a++)
-      if (o->map.to[a] >= 0 && b->axes[a].extent > 1) of[o->out[0].id] |= (uint8_t)(1u << a);
-  }
-  if (of) found = of[t];
-  free(of);
-  return found;
-}
-/* Of a LOAD of a tensor of parts that the sender numbers: the text of its first column, "" for 0; *inner: how many neighbouring
-   columns a part has; *split: 1 if the parts come round again.  1 if all that it loads at a time is of one part. */
-MGI_FN int mgi_cu_one_part(const mgi_cu_kernel *K, const mg_op_node *o, char *offset, size_t n, int64_t *inner, int *split) {
-  const mgi_cu_emit *em = K->em;
-  const uint32_t above = mgi_cu_above(K, o->in[0]);
-  const uint8_t part = em->sent[K->sender].part;
-  const mg_op_node *made = &em->g->ops[em->g->tensors[above].op], *store = NULL;
-  const int c = em->g->tensors[above].shape.rank - 1;
-  int64_t align;
-  int index = 0;
-  for (uint32_t k = 1; k < made->sub->n_ops; k++)
-    if (made->sub->ops[k].code == MG_OP_STORE && made->out[index++].id == above) store = &made->sub->ops[k];
-  *inner = em->g->tensors[above].shape.dim[c];
-  *split = 0;
-  for (uint32_t a = 1; a <= part; a++) {
-    if (store->map.to[a] != c) continue;
-    *inner = mg_ceil_div(*inner, made->sub->axes[a].extent);
-    *split |= a < part && made->sub->axes[a].extent > 1;
-  }
-  const int64_t chunk = mgi_cu_chunk(K, &o->map, above, c, MG_MAX_AXES, offset, n, NULL, &align);
-  return offset[0] && *inner % chunk == 0 && align % chunk == 0;
-}
-/* What a kernel makes of tensors that another left under its rows' maxima, at degree 1: these have to cancel in all that it
-   stores.  open: of a value of other degree, the axes over which its parts are yet to be added, as bits, and bit 0 for several
-   in its columns.  What divides must have none: a part far under the largest weighs nothing, and 0/0 would be left of a
-   quotient of its own.  A kernel whose blocks or iterations have one part each, and join none, takes all parts as they are.
-   axes: of the grid, which cut their rows.  0 if it cannot take them. */
-MGI_FN int mgi_cu_takes(mgi_cu_kernel *K, uint32_t axes, int *weighted) {
-  const mg_graph *b = K->b;
-  const mgi_cu_sent *sent = &K->em->sent[K->sender];
-  const int64_t parts = sent->part ? K->em->g->ops[K->sender].sub->axes[sent->part].extent : 1;
-  uint32_t cut = 0;
-  int ok = 1, apart = 0, joins = 0, each = 1;
-  int64_t room = 0; /* the weights' tile, bytes */
-  int8_t *degree = (int8_t *)calloc(b->n_tensors, 1);
-  uint16_t *open = (uint16_t *)calloc(b->n_tensors, sizeof *open);
-  static_assert(MG_MAX_AXES <= 16, "an axis is a bit of open");
-  if (!degree || !open) mgi_cu_emit_fail(K->em, MG_NO_MEMORY, K->name, "no memory");
-  for (uint32_t k = 1; k < b->n_ops && ok && degree && open; k++) {
-    const mg_op_node *o = &b->ops[k];
-    int in[2] = {0, 0}, some = 0, d = 0;
-    uint32_t still = 0, added = 0;
-    if (o->code == MG_OP_LOAD) {
-      const uint32_t above = mgi_cu_above(K, o->in[0]), t = o->out[0].id;
-      char offset[800];
-      int64_t inner;
-      int split;
-      if (!K->em->shift_by[above]) continue;
-      degree[t] = 1;
-      if (!sent->part) continue;
-      open[t] = !mgi_cu_one_part(K, o, offset, sizeof offset, &inner, &split);
-      for (uint32_t a = 1; a < b->n_axes; a++)
-        if (b->axes[a].extent > 1 && o->map.to[a] == K->em->g->tensors[above].shape.rank - 1) open[t] |= (uint16_t)(1u << a), each &= b->axes[a].extent == parts;
-      if (!cut) cut = open[t];
-      each &= !(cut & (cut - 1)) && !(cut & 1) && open[t] == cut && !split;
-      if (K->v[t].rows * parts * 4 > room) room = K->v[t].rows * parts * 4;
-      continue;
-    }
-    for (int j = 0; j < o->n_in; j++) {
-      if (j < 2) in[j] = degree[o->in[j].id];
-      some |= degree[o->in[j].id];
-      still |= open[o->in[j].id];
-    }
-    if (!some) continue;
-    switch ((int)o->code) {
-      case MG_OP_STORE: ok = 0; continue;
-      case MG_OP_ACCUM:
-        d = in[0];
-        for (uint32_t a = 1; a < b->n_axes; a++) {
-          ok &= o->map.to[a] == MG_MAP_NONE || (o->map.to[a] == MG_MAP_SUM && !(axes >> a & 1)) || b->axes[a].extent == 1;
-          added |= (uint32_t)(o->map.to[a] == MG_MAP_SUM) << a;
-        }
-        break;
-      case MG_OP_SUM: /* rows have shifts of their own, columns have not */
-        d = in[0];
-        ok &= mgi_cu_reduced(K, o) != 0;
-        added = mgi_cu_reduced(K, o) == 1;
-        break;
-      case MG_OP_MATMUL:
-        d = in[0];
-        ok &= !in[1];
-        joins |= still & 1;
-        break;
-      default:
-        ok &= mg_degree((int)o->code, in[0], in[1], &d);
-        apart |= o->code == MG_OP_DIV && open[o->in[1].id];
-        break;
-    }
-    joins |= (still & added) != 0;
-    degree[o->out[0].id] = (int8_t)d;
-    open[o->out[0].id] = (uint16_t)(d ? still & ~added : 0);
-  }
-  ok = ok && degree && open;
-  ok &= apart ? each && !joins : room <= K->em->machine.shared_per_block / 4;
-  *weighted = ok && sent->part && !apart;
-  free(degree);
-  free(open);
-  return ok;
-}
-/* Whether the running maxima of a settled exponential cancel in what is stored (mg_flat_maxima), or may stay where it stands
-   for other kernels. */
-MGI_FN void mgi_cu_shift_analyse(mgi_cu_kernel *K) {
-  const mg_graph *b = K->b;
-  mg_maxima m;
-  mg_flat_maxima(&K->flat, &K->chains, &m);
-  const uint32_t p = mgi_cu_at_place(K, m.of), depends = p && K->em->shift_by ? mgi_cu_depends(K, p) : 0;
-  uint32_t first = 0; /* of the stores that leave it so */
-  uint8_t part = 0;
-  int ok = p != 0;
-  for (uint32_t k = 1; k < b->n_ops && ok; k++) {
-    uint8_t of = part;
-    K->undo[k] = m.undo[k - 1];
-    if (b->ops[k].code != MG_OP_STORE || !m.degree[mgi_cu_place(K, b->ops[k].in[0].id)]) continue;
-    if (!mgi_cu_may_send(K, p, depends, k, first, &of)) {
-      ok = K->undo[k];
-      continue;
-    }
-    K->undo[k] = MG_UNDO_NONE;
-    part = of;
-    if (!first) first = k;
-  }
-  if (!ok) {
-    memset(K->undo, 0, b->n_ops);
-    return;
-  }
-  K->shift = p;
-  for (uint32_t t = 1; t < b->n_tensors; t++) K->v[t].shifted = m.degree[mgi_cu_place(K, t)] == 1;
-  int index = 0;
-  for (uint32_t k = 1; k < b->n_ops && first && K->em->looking; k++) {
-    if (b->ops[k].code != MG_OP_STORE) continue;
-    const uint32_t t = K->em->g->ops[b->up_op].out[index++].id;
-    if (!K->v[b->ops[k].in[0].id].shifted || K->undo[k]) continue;
-    K->em->shift_by[t] = b->up_op;
-    if (k == first) K->em->sent[b->up_op].as = t, K->em->sent[b->up_op].part = part;
-  }
-}
 /* How maxima come to the kernel, stay in it and leave it. */
 MGI_FN void mgi_cu_degrees(mgi_cu_kernel *K) {
-  const mg_graph *b = K->b;
-  uint32_t axes = 0;
-  int ok = 1, weighted = 0, settled = 0;
-  K->sender = mgi_cu_sender(K, &ok, &axes);
+  const mg_graph *b = K->b, *g = K->em->g;
+  const mg_sends *sends = &K->em->sends;
+  mg_passes x;
+  mg_sends_in(g, b, &K->em->machine, K->number < 0 ? NULL : sends, &K->flat, &K->chains, &x);
+  if (!x.takes) mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "it cannot take what '%.60s' holds under a maximum", g->tensors[sends->of[x.sender].as].name);
+  K->sender = x.sender;
+  K->shift = mgi_cu_at_place(K, x.maxima.of);
   memset(K->undo, 0, b->n_ops);
-  for (uint32_t t = 1; t < b->n_tensors; t++) settled |= K->v[t].settles && mgi_cu_producer(K, t)->code == MG_OP_EXP;
-  if (!K->sender) mgi_cu_shift_analyse(K);
-  else if (!ok || settled || !mgi_cu_takes(K, axes, &weighted)) {
-    if (K->em->looking) K->em->stuck = 1;
-    else mgi_cu_emit_fail(K->em, MG_UNSUPPORTED, K->name, "it cannot take what '%.60s' holds under a maximum", K->em->g->tensors[K->em->sent[K->sender].as].name);
+  for (uint32_t k = 1; k < b->n_ops; k++) {
+    K->undo[k] = x.maxima.undo[k - 1];
+    if (b->ops[k].code != MG_OP_LOAD || !x.weighted || !sends->by[b->ops[k].in[0].id]) continue;
+    K->v[b->ops[k].out[0].id].weighted = 1;
+    K->flat.op[k - 1].weighted = 1;
   }
-  if (weighted) K->em->sent[K->sender].read = 1;
-  for (uint32_t k = 1; k < b->n_ops && K->sender; k++)
-    if (b->ops[k].code == MG_OP_LOAD && K->em->shift_by[mgi_cu_above(K, b->ops[k].in[0])]) K->v[b->ops[k].out[0].id].weighted = K->flat.op[k - 1].weighted = (int8_t)weighted;
+  for (uint32_t t = 1; t < b->n_tensors; t++) K->v[t].shifted = x.maxima.degree[mgi_cu_place(K, t)] == 1;
   if (!K->lent || K->shift == K->lent) return;
   mg_flat_unlend(&K->chains); /* it is no one's then */
   K->v[K->lent].settles = 0;
@@ -12496,13 +12287,13 @@ MGI_FN void mgi_cu_chain_analyse(mgi_cu_kernel *K) {
 MGI_FN const char *mgi_cu_parts_text(const mgi_cu_emit *em, uint32_t sender, char *out, size_t n) {
   int number = 0;
   for (uint32_t k = 1; k < sender; k++) number += em->g->ops[k].code == MG_OP_GRAPH;
-  snprintf(out, n, "%.150s_K%d_%.100s", em->g->name, number, em->g->ops[sender].sub->axes[em->sent[sender].part].name);
+  snprintf(out, n, "%.150s_K%d_%.100s", em->g->name, number, em->g->ops[sender].sub->axes[em->sends.of[sender].part].name);
   return out;
 }
 /* Text behind the buffer's name: where the shifts of the block's rows begin that its LOAD or STORE `o` of tensor `above` has. */
 MGI_FN void mgi_cu_shift_place(const mgi_cu_kernel *K, mgi_cu_str *s, const mg_op_node *o, uint32_t above, uint32_t sender) {
   const mgi_cu_emit *em = K->em;
-  const uint32_t as = em->sent[sender].as;
+  const uint32_t as = em->sends.of[sender].as;
   const int rank = em->g->tensors[as].shape.rank;
   char offset[800], parts[400], dim[200];
   mgi_cu_parts_text(em, sender, parts, sizeof parts);
@@ -12519,20 +12310,20 @@ MGI_FN void mgi_cu_shift_place(const mgi_cu_kernel *K, mgi_cu_str *s, const mg_o
 MGI_FN void mgi_cu_send(mgi_cu_kernel *K, const mg_op_node *o, uint32_t above) {
   const mg_graph *b = K->b;
   const mgi_cu_emit *em = K->em;
-  const uint32_t me = em->shift_by ? em->shift_by[above] : 0;
+  const uint32_t me = em->sends.by ? em->sends.by[above] : 0;
   mgi_cu_str to = {NULL, 0, 0, 0}, cond = {NULL, 0, 0, 0};
   char rows[800], parts[400];
   if (!me || !K->v[o->in[0].id].shifted) return;
   mgi_cu_agree(K);
-  if (K->sends || !em->sent[me].read) return;
+  if (K->sends || !em->sends.of[me].read) return;
   K->sends = 1;
   mgi_cu_wait(K);
   for (uint32_t a = 1; a <= 3; a++)
-    if (b->axes[a].extent > 1 && a != em->sent[me].part && (o->map.to[a] < 0 || o->map.to[a] == em->g->tensors[above].shape.rank - 1)) mgi_cu_str_put(&cond, "%sb_%s == 0", cond.n ? " && " : "", b->axes[a].name);
+    if (b->axes[a].extent > 1 && a != em->sends.of[me].part && (o->map.to[a] < 0 || o->map.to[a] == em->g->tensors[above].shape.rank - 1)) mgi_cu_str_put(&cond, "%sb_%s == 0", cond.n ? " && " : "", b->axes[a].name);
   mgi_cu_shift_place(K, &to, o, above, me);
   mgi_cu_line(K, "// the rows' maxima, for the kernels that read what is stored under them");
   mgi_cu_line(K, "%s%s%sshift_%s.put(mg_to_global<mg_f32, 1>(made_shifts%s + b_%s, %s, 1), %s);", cond.n ? "if (" : "", mgi_cu_str_text(&cond), cond.n ? ") " : "", mgi_cu_tname(b, K->shift), mgi_cu_str_text(&to),
-              b->axes[em->sent[me].part].name, mgi_cu_parts_text(em, me, parts, sizeof parts), mgi_cu_valid_text(K, o->in[0].id, 0, rows, sizeof rows));
+              b->axes[em->sends.of[me].part].name, mgi_cu_parts_text(em, me, parts, sizeof parts), mgi_cu_valid_text(K, o->in[0].id, 0, rows, sizeof rows));
   free(to.s);
   free(cond.s);
 }
@@ -12546,7 +12337,7 @@ MGI_FN void mgi_cu_weigh(mgi_cu_kernel *K, uint32_t op) {
   if (!v->weighted || K->weights_obj >= 0) return;
   mgi_cu_wait(K);
   mgi_cu_begin(K);
-  K->weights_obj = mgi_cu_piece_new(K, v->rows * em->g->ops[K->sender].sub->axes[em->sent[K->sender].part].extent * 4,
+  K->weights_obj = mgi_cu_piece_new(K, v->rows * em->g->ops[K->sender].sub->axes[em->sends.of[K->sender].part].extent * 4,
                                     "w_shifts");
   mgi_cu_parts_text(em, K->sender, parts, sizeof parts);
   mgi_cu_str_put(&K->decl, "  typedef mg_tile<mg_f32, %d, %s, %s, false> W_shifts;\n", v->rows, parts, parts);
@@ -12565,7 +12356,9 @@ MGI_FN void mgi_cu_reweigh(mgi_cu_kernel *K, uint32_t op) {
   int64_t inner;
   int split;
   if (!v->weighted) return;
-  const int one = mgi_cu_one_part(K, o, offset, sizeof offset, &inner, &split);
+  const uint32_t above = mgi_cu_above(K, o->in[0]);
+  const int one = mg_sends_one_part(K->em->g, K->b, o, &K->em->sends, &inner, &split);
+  mgi_cu_chunk(K, &o->map, above, K->em->g->tensors[above].shape.rank - 1, MG_MAX_AXES, offset, sizeof offset, NULL, NULL);
   snprintf(var, sizeof var, "%s", v->var);
   snprintf(v->var, sizeof v->var, "h_%.70s", mgi_cu_tname(K->b, o->out[0].id));
   mgi_cu_parts_text(K->em, K->sender, parts, sizeof parts);
@@ -14520,7 +14313,7 @@ MGI_FN void mgi_cu_kernel_decide(mgi_cu_kernel *K, const mgi_cu_val_info *fresh)
   mgi_cu_emit *em = K->em;
   const int stages = mg_plan_says(K->b, MG_PLAN_STAGES, NULL), ahead = mg_plan_says(K->b, MG_PLAN_AHEAD, NULL);
   const int given = stages > 0, want = given ? stages : MG_STAGES;
-  if (em->st != MG_OK || em->looking) return;
+  if (em->st != MG_OK) return;
   K->ahead = ahead != 0;
   mgi_cu_layouts_analyse(K);
   for (K->stages = want; em->st == MG_OK;) {
@@ -14590,8 +14383,8 @@ MGI_FN void mgi_cu_pass_shifts(mgi_cu_kernel *K, mgi_cu_str *s, mgi_cu_str *l) {
     if (!sends) continue;
     mgi_cu_str_put(&em->spaces, "static constexpr size_t %s_SHIFTS_K%d = %s;\nstatic constexpr size_t %s_SHIFTED_K%d = %s_SHIFTS_K%d + mg_round256((int64_t)4 * %s", em->g->name, of, em->space_end[0] ? em->space_end : "0", em->g->name, of, em->g->name, of,
                    mgi_cu_parts_text(em, from, parts, sizeof parts));
-    for (int d = 0; d < em->g->tensors[em->sent[from].as].shape.rank - 1; d++)
-      if (em->g->tensors[em->sent[from].as].shape.dim[d] != 1) mgi_cu_str_put(&em->spaces, " * %s", mgi_cu_dim_text(em, em->sent[from].as, d, dim, sizeof dim));
+    for (int d = 0; d < em->g->tensors[em->sends.of[from].as].shape.rank - 1; d++)
+      if (em->g->tensors[em->sends.of[from].as].shape.dim[d] != 1) mgi_cu_str_put(&em->spaces, " * %s", mgi_cu_dim_text(em, em->sends.of[from].as, d, dim, sizeof dim));
     mgi_cu_str_put(&em->spaces, ");\n");
     snprintf(em->space_end, sizeof em->space_end, "%.120s_SHIFTED_K%d", em->g->name, of);
   }
@@ -14755,45 +14548,11 @@ MGI_FN void mgi_cu_kernel_of(mgi_cu_emit *em, const mg_graph *b, const uint32_t 
     mgi_cu_analyse(K);
     memcpy(fresh, K->v, b->n_tensors * sizeof *fresh);
     mgi_cu_kernel_decide(K, fresh);
-    if (em->st == MG_OK && !em->looking && em->facts && number >= 0) mgi_cu_facts_note(K);
-    if (em->st == MG_OK && !em->looking) mgi_cu_kernel_write(K, counts != NULL);
+    if (em->st == MG_OK && em->facts && number >= 0) mgi_cu_facts_note(K);
+    if (em->st == MG_OK) mgi_cu_kernel_write(K, counts != NULL);
   }
   mgi_cu_kernel_free(K);
   free(fresh);
-}
-
-/* Which tensors between kernels are under a maximum (em->shift_by): all that the kernels that make them may send, without those of
-   a kernel of which some reader cannot take one, until every reader can. */
-MGI_FN void mgi_cu_look(mgi_cu_emit *em) {
-  const mg_graph *g = em->g;
-  char name[300];
-  int kernels = 0, powers = 0;
-  for (uint32_t k = 1; k < g->n_ops; k++) {
-    kernels += g->ops[k].code == MG_OP_GRAPH;
-    for (uint32_t j = 1; g->ops[k].sub && j < g->ops[k].sub->n_ops; j++) powers |= g->ops[k].sub->ops[j].code == MG_OP_EXP;
-  }
-  if (kernels < 2 || !powers) return;
-  em->shift_by = (uint32_t *)calloc(g->n_tensors, sizeof *em->shift_by);
-  em->sent = (mgi_cu_sent *)calloc(g->n_ops, sizeof *em->sent);
-  if (!em->shift_by || !em->sent) mgi_cu_emit_fail(em, MG_NO_MEMORY, "mg_cuda_emit", "no memory");
-  em->looking = 1;
-  for (int again = 1; again && em->st == MG_OK;) {
-    memset(em->shift_by, 0, g->n_tensors * sizeof *em->shift_by);
-    again = 0;
-    for (uint32_t k = 1, number = 0; k < g->n_ops && !again && em->st == MG_OK; k++) {
-      const mg_op_node *o = &g->ops[k];
-      em->stuck = o->code != MG_OP_GRAPH;
-      if (o->code == MG_OP_GRAPH) {
-        snprintf(name, sizeof name, "%s_kernel%u", g->name, (unsigned)number);
-        mgi_cu_kernel_of(em, o->sub, NULL, (int)number++, name, NULL);
-      }
-      for (int j = 0; j < o->n_in && em->stuck; j++) {
-        const uint32_t from = em->shift_by[o->in[j].id];
-        if (from) em->sent[from].never = 1, again = 1;
-      }
-    }
-  }
-  em->looking = 0;
 }
 
 /* ---- operators at kernel level */
@@ -15492,7 +15251,7 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
   for (uint32_t k = 1; k < g->n_ops && em->st == MG_OK; k++)
     for (uint32_t t = 1; g->ops[k].code == MG_OP_GRAPH && t < g->ops[k].sub->n_tensors; t++)
       if (!g->ops[k].sub->tensors[t].name || strlen(g->ops[k].sub->tensors[t].name) > 60) mgi_cu_emit_fail(em, MG_UNSUPPORTED, "mg_cuda_emit", "a tensor's name has more than 60 characters, or mg_check was not called");
-  if (em->st == MG_OK) mgi_cu_look(em);
+  if (em->st == MG_OK && !mg_sends_of(em->g, &em->machine, 0, &em->sends)) mgi_cu_emit_fail(em, MG_NO_MEMORY, "mg_cuda_emit", "no memory");
 
   for (uint32_t k = 1; k < g->n_ops && em->st == MG_OK; k++) {
     const mg_op_node *o = &g->ops[k];
@@ -15536,8 +15295,7 @@ MGI_FN mg_status mgi_cu_emit_run(const mg_graph *g, const char *arch, const char
   free(em->spaces.s);
   free(em->infos.s);
   free(em->plans.s);
-  free(em->shift_by);
-  free(em->sent);
+  mg_sends_free(&em->sends);
   free(em->symbol);
   free(em->class_symbol);
   mg_classes_free(&em->cls);

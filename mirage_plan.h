@@ -57,7 +57,7 @@
      that does not fit the machine costs 1e9 microseconds and more; MG_NO_TIME says that memory is out.
 
    MEMORY
-     mg_predict_us, mg_kernel_facts_of, mg_machine_read and mg_memory_plan allocate while they run; an mg_memory keeps its
+     mg_predict_us, mg_kernel_facts_of, mg_sends_of, mg_machine_read and mg_memory_plan allocate while they run; an mg_memory keeps its
      steps until mg_memory_free.  Nothing else allocates.  The table's rows are constant and live as long as the program.
 
    THREADS
@@ -285,6 +285,36 @@ int mg_flat_product_of(const mg_flat *k, const mg_chains *c, int v, int t);
 int mg_flat_ends_in(const mg_flat *k, int s, int t, int beside);
 void mg_flat_maxima(const mg_flat *k, const mg_chains *c, mg_maxima *m); /* whether each store of degree 1 may stay so is not asked */
 void mg_flat_unlend(mg_chains *c);                    /* the exponential that was lent has no maximum: it is no one's */
+/* Which tensors between the kernels of a graph are under a running maximum.  Both are NULL where none is. */
+typedef struct mg_sent {
+  uint32_t as;                  /* the first such tensor that the kernel makes; 0: there is none */
+  uint8_t part;                 /* the grid axis that numbers the parts of its columns, each under a maximum of its own; 0: one part */
+  uint8_t never;                /* 1: a reader could not take it */
+  uint8_t read;                 /* 1: a reader weights the parts by their maxima, which are stored too then */
+  uint8_t weights;              /* 1: the kernel is such a reader */
+} mg_sent;
+typedef struct mg_sends {
+  uint32_t *by;                 /* by tensor of the graph: the operator whose maximum it is under; 0: none */
+  mg_sent *of;                  /* by operator of the graph */
+} mg_sends;
+/* How maxima come to a kernel, stay in it and leave it. */
+typedef struct mg_passes {
+  mg_maxima maxima;             /* that cancel in what it stores, or stay there for other kernels */
+  uint32_t sender;              /* the operator whose tensors under a maximum it reads; 0: none */
+  int takes;                    /* 0: it reads such, and cannot take them */
+  int weighted;                 /* 1: it weights the sender's parts */
+  uint32_t first;               /* its first store, by operator, that leaves a value under its maximum; 0: none does */
+  uint8_t part;                 /* see mg_sent */
+} mg_passes;
+/* Of all kernels' warps as they are written or by default, or where `any` is set and none are written, under some.  0: no memory. */
+int mg_sends_of(const mg_graph *g, const mg_machine *m, int any, mg_sends *s);
+void mg_sends_free(mg_sends *s);
+/* Of kernel b of g; without s, or of a block graph that is none of g's operators, nothing comes or leaves. */
+void mg_sends_in(const mg_graph *g, const mg_graph *b, const mg_machine *m, const mg_sends *s, const mg_flat *k, const mg_chains *c,
+                 mg_passes *x);
+/* Of LOAD o of such a tensor of parts: *inner: how many neighbouring columns a part has; *split: 1 if the parts come round again.
+   1 if all that it loads at a time is of one part. */
+int mg_sends_one_part(const mg_graph *g, const mg_graph *b, const mg_op_node *o, const mg_sends *s, int64_t *inner, int *split);
 int mg_degree(int code, int a, int b, int *d);        /* *d: of an operator of operands of degrees a and b; 0: it has none */
 int mg_flat_chained(const mg_flat *k, const mg_kernel_plan *p, int i); /* 1 if product i takes its left operand from fragments */
 /* Why product i is none that warpgroups make, "" if they do; the registers of a thread that all products take so; and how
@@ -3033,54 +3063,306 @@ double mg_library_us(const mg_graph *g, const mg_op_node *o, const mg_machine *m
   return machine->launch_us + 2.0 + (t_mem > t_comp ? t_mem + 0.3 * t_comp : t_comp + 0.3 * t_mem) + ceil(depth / 64) * machine->barrier_us;
 }
 
-/* Of a kernel that stores exponentials which nothing has divided: how many elements the smallest such tensor has, if the emitter
-   leaves them under a maximum (mirage_cuda.cuh, shifts between kernels), as far as this sees: all are of one exponential and have
-   their rows cut alike, every kernel that reads them divides it out, and none has a loop over rows.  Else 0; -1: memory is out. */
-MGI_FN int64_t mgi_sends_maxima(const mg_graph *g, uint32_t op) {
-  const mg_op_node *K = &g->ops[op];
-  uint32_t *of = (uint32_t *)malloc(2 * (g->n_tensors + 1) * sizeof *of); /* by tensor of g: the exponential in it; 0: none; UINT32_MAX: several */
-  int64_t least = 0;
-  const mg_op_node *first = NULL;
-  int ok = of && K->code == MG_OP_GRAPH, short_of = !of;
-  for (uint32_t t = 0; ok && t < g->n_tensors; t++) of[t] = 0;
-  for (uint32_t i = op; ok && i < g->n_ops; i++) {
-    const mg_op_node *r = &g->ops[i];
-    int reads = i == op, stores = 0;
-    for (int q = 0; q < r->n_in; q++) reads |= of[r->in[q].id] != 0;
-    if (!reads) continue;
-    if (r->code != MG_OP_GRAPH) { ok = 0; break; }
-    const mg_graph *b = r->sub;
-    uint32_t *in = (uint32_t *)calloc(b->n_tensors, sizeof *in);
-    if (!in) { short_of = 1; break; }
-    for (uint32_t k = 1; k < b->n_ops && ok; k++) {
-      const mg_op_node *o = &b->ops[k];
-      uint32_t e = o->code == MG_OP_EXP && i == op ? o->out[0].id : 0;
-      int all = 1;
-      for (int q = 0; q < o->n_in; q++) {
-        const uint32_t x = o->code == MG_OP_LOAD ? of[o->in[q].id] : in[o->in[q].id];
-        all &= x != 0;
-        if (x) e = (e && e != x) || o->code == MG_OP_EXP ? UINT32_MAX : x;
-      }
-      for (uint32_t a = 4; o->code == MG_OP_LOAD && e && a < b->n_axes; a++) ok &= o->map.to[a] < 0 || o->map.to[a] >= mg_tensor_of(g, o->in[0])->shape.rank - 1;
-      if (o->code == MG_OP_DIV && all && e != UINT32_MAX) e = 0;
-      if (o->code != MG_OP_STORE) { in[o->out[0].id] = e; continue; }
-      const uint32_t t = r->out[stores++].id;
-      const int64_t n = mg_shape_elements(&g->tensors[t].shape);
-      if (i != op && e) ok = 0;
-      if (i != op || !e) continue;
-      const int columns = g->tensors[t].shape.rank - 1;
-      if (!first) first = o;
-      for (uint32_t a = 1; a <= 3; a++) ok &= o->map.to[a] == first->map.to[a] || ((o->map.to[a] < 0 || o->map.to[a] == columns) && (first->map.to[a] < 0 || first->map.to[a] == columns));
-      for (uint32_t q = 0; q < g->n_out; q++) ok &= g->out[q].id != t;
-      for (uint32_t q = 1; q < g->n_tensors; q++) ok &= !of[q] || of[q] == e;
-      ok &= e != UINT32_MAX;
-      of[t] = e;
-      if (!least || n < least) least = n;
+/* ---- maxima between kernels
+   A kernel may leave what it stores under its rows' running maximum, where every kernel that reads it takes the factor out
+   again; where each block has a part of the columns, each part has a maximum of its own:
+
+       kernel 0, of a part:   d = sum exp(s - m) v,  l = sum exp(s - m)             by = 0, of degree 1, part: the axis of parts
+       kernel 1:              sum over parts of w d / sum over parts of w l         w = exp(m - max m): weighted
+
+   What a kernel sends follows from the kernel and from those that read it, so all are gone through again until none is stuck. */
+
+/* The kernel whose tensors under a maximum b loads; 0: there is none.  *ok: 0 if it has several, or if rows are cut differently in
+   two loads, or by a loop; *axes: the grid axes that cut them, as bits. */
+MGI_FN uint32_t mgi_sender_of(const mg_graph *g, const mg_graph *b, const mg_sends *s, int *ok, uint32_t *axes) {
+  uint32_t sender = 0, first = 0;
+  *axes = 0;
+  for (uint32_t k = 1; k < b->n_ops; k++) {
+    const mg_op_node *o = &b->ops[k];
+    const uint32_t from = o->code == MG_OP_LOAD ? o->in[0].id : 0;
+    if (!from || !s->by[from]) continue;
+    const int rank = g->tensors[from].shape.rank;
+    if (!first) {
+      first = k;
+      sender = s->by[from];
     }
-    free(in);
+    *ok &= s->by[from] == sender;
+    for (uint32_t a = 1; a < b->n_axes && *ok; a++) {
+      const int to = o->map.to[a], cuts = to >= 0 && to < rank - 1, cut = b->ops[first].map.to[a];
+      if (b->axes[a].extent == 1) continue;
+      if (cuts && a <= 3) *axes |= 1u << a;
+      *ok &= cuts ? a <= 3 && cut == to : cut < 0 || cut >= rank - 1;
+    }
   }
-  free(of);
-  return short_of ? -1 : ok ? least : 0;
+  return sender;
+}
+/* The grid axes of more than one block that value `of` depends on, as bits. */
+MGI_FN uint32_t mgi_depends(const mg_graph *b, const mg_flat *k, int of) {
+  uint8_t on[MG_FLAT_OPS] = { 0 };
+  for (int i = 0; i <= of; i++) {
+    const mg_op_node *o = &b->ops[i + 1];
+    for (int j = 0; j < mgi_reads(&k->op[i]); j++) on[i] |= on[k->op[i].in[j]];
+    for (uint32_t a = 1; a <= 3 && o->code == MG_OP_LOAD; a++)
+      if (o->map.to[a] >= 0 && b->axes[a].extent > 1) on[i] |= (uint8_t)(1u << a);
+  }
+  return on[of];
+}
+/* 1 if b's blocks join what they have. */
+MGI_FN int mgi_blocks_join(const mg_graph *b) {
+  for (uint32_t k = 1; k < b->n_ops; k++)
+    for (uint32_t a = 1; a <= 3 && b->ops[k].code == MG_OP_ACCUM; a++)
+      if (b->ops[k].map.to[a] != MG_MAP_NONE && b->axes[a].extent > 1) return 1;
+  return 0;
+}
+/* The tensor of g that store `op` of b makes. */
+MGI_FN uint32_t mgi_stored_as(const mg_graph *g, const mg_graph *b, uint32_t op) {
+  int index = 0;
+  for (uint32_t k = 1; k < op; k++) index += b->ops[k].code == MG_OP_STORE;
+  return g->ops[b->up_op].out[index].id;
+}
+/* 1 if the store `op`, of a value under the maximum of p, may leave it so: only loads of other kernels read the tensor, its last
+   dimension is that of columns, the next that of rows, and one grid axis at most of those that p depends on (as bits) numbers
+   parts of the columns.  All such stores are alike in that; `first` is one that was found before, or 0. */
+MGI_FN int mgi_may_send(const mg_graph *g, const mg_graph *b, const mg_flat *k, int p, uint32_t depends, uint32_t op, uint32_t first,
+                        uint8_t *part) {
+  const mg_op_node *o = &b->ops[op], *alike = &b->ops[first ? first : op];
+  const uint32_t t = mgi_stored_as(g, b, op);
+  const mg_shape *shape = &g->tensors[t].shape;
+  const int rank = shape->rank, value = k->op[op - 1].in[0];
+  if (o->scope || rank < 2 || b->tensors[o->in[0].id].shape.rank != rank) return 0;
+  if (mgi_rows_of(&k->op[value]) != mgi_rows_of(&k->op[p])) return 0;
+  for (uint32_t q = 0; q < g->n_out; q++)
+    if (g->out[q].id == t) return 0;
+  if (first) {
+    const mg_shape *other = &g->tensors[mgi_stored_as(g, b, first)].shape;
+    if (other->rank != rank) return 0;
+    for (int d = 0; d < rank - 1; d++)
+      if (shape->dim[d] != other->dim[d]) return 0;
+  }
+  *part = 0;
+  for (uint32_t a = 1; a <= 3; a++) {
+    const int to = o->map.to[a], cut = alike->map.to[a];
+    if (b->axes[a].extent == 1) continue;
+    if (depends >> a & 1) {
+      if (to < 0 || to != cut || (to == rank - 1 && *part)) return 0;
+      if (to == rank - 1) *part = (uint8_t)a;
+    } else if ((to >= 0 && to < rank - 1) || (cut >= 0 && cut < rank - 1)) {
+      if (to != cut) return 0;
+    }
+  }
+  return 1;
+}
+int mg_sends_one_part(const mg_graph *g, const mg_graph *b, const mg_op_node *o, const mg_sends *s, int64_t *inner, int *split) {
+  const uint32_t above = o->in[0].id, sender = s->by[above];
+  const uint8_t part = s->of[sender].part;
+  const mg_graph *made = g->ops[sender].sub;
+  const mg_op_node *store = NULL;
+  const int columns = g->tensors[above].shape.rank - 1;
+  int64_t chunk = g->tensors[above].shape.dim[columns], align = 0;
+  for (uint32_t k = 1; k < made->n_ops; k++)
+    if (made->ops[k].code == MG_OP_STORE && mgi_stored_as(g, made, k) == above) store = &made->ops[k];
+  *inner = chunk;
+  *split = 0;
+  for (uint32_t a = 1; a <= part; a++) {
+    if (store->map.to[a] != columns) continue;
+    *inner = mg_ceil_div(*inner, made->axes[a].extent);
+    *split |= a < part && made->axes[a].extent > 1;
+  }
+  for (uint32_t a = 1; a < b->n_axes; a++) {
+    if (o->map.to[a] != columns) continue;
+    chunk = mg_ceil_div(chunk, b->axes[a].extent);
+    align = mg_gcd(align, chunk);
+  }
+  return align && *inner % chunk == 0 && align % chunk == 0;
+}
+/* What kernel b makes of tensors that x->sender left under its rows' maxima, at degree 1: these have to cancel in all that it
+   stores.  open: of a value of other degree, the axes over which its parts are yet to be added, as bits, and bit 0 for several
+   in its columns.  What divides must have none: a part far under the largest weighs nothing, and 0/0 would be left of a
+   quotient of its own.  A kernel whose blocks or iterations have one part each, and join none, takes all parts as they are.
+   axes: of the grid, which cut their rows.  0 if it cannot take them. */
+MGI_FN int mgi_takes_sent(const mg_graph *g, const mg_graph *b, const mg_machine *m, const mg_sends *s, const mg_flat *f, uint32_t axes,
+                     mg_passes *x) {
+  const mg_sent *sent = &s->of[x->sender];
+  const int64_t parts = sent->part ? g->ops[x->sender].sub->axes[sent->part].extent : 1;
+  int8_t degree[MG_FLAT_OPS] = { 0 };
+  uint16_t open[MG_FLAT_OPS] = { 0 };
+  uint32_t cut = 0;
+  int ok = 1, apart = 0, joins = 0, each = 1;
+  int64_t room = 0; /* the weights' tile, bytes */
+  static_assert(MG_MAX_AXES <= 16, "an axis is a bit of open");
+  for (int i = 0; i < f->n && ok; i++) {
+    const mg_op_node *o = &b->ops[i + 1];
+    const int rank = o->n_in && o->code != MG_OP_LOAD ? b->tensors[o->in[0].id].shape.rank : 0;
+    int in[2] = {0, 0}, some = 0, d = 0;
+    uint32_t still = 0, added = 0;
+    if (o->code == MG_OP_LOAD) {
+      const uint32_t above = o->in[0].id;
+      int64_t inner;
+      int split;
+      if (!s->by[above]) continue;
+      degree[i] = 1;
+      if (!sent->part) continue;
+      open[i] = !mg_sends_one_part(g, b, o, s, &inner, &split);
+      for (uint32_t a = 1; a < b->n_axes; a++) {
+        if (b->axes[a].extent == 1 || o->map.to[a] != g->tensors[above].shape.rank - 1) continue;
+        open[i] |= (uint16_t)(1u << a);
+        each &= b->axes[a].extent == parts;
+      }
+      if (!cut) cut = open[i];
+      each &= !(cut & (cut - 1)) && !(cut & 1) && open[i] == cut && !split;
+      if (mgi_rows_of(&f->op[i]) * parts * 4 > room) room = mgi_rows_of(&f->op[i]) * parts * 4;
+      continue;
+    }
+    for (int j = 0; j < o->n_in; j++) {
+      const uint32_t by = b->tensors[o->in[j].id].op - 1;
+      if (j < 2) in[j] = degree[by];
+      some |= degree[by];
+      still |= open[by];
+    }
+    if (!some) continue;
+    switch ((int)o->code) {
+    case MG_OP_STORE: ok = 0; continue;
+    case MG_OP_ACCUM:
+      d = in[0];
+      for (uint32_t a = 1; a < b->n_axes; a++) {
+        const int sums = o->map.to[a] == MG_MAP_SUM;
+        ok &= o->map.to[a] == MG_MAP_NONE || (sums && !(axes >> a & 1)) || b->axes[a].extent == 1;
+        added |= (uint32_t)sums << a;
+      }
+      break;
+    case MG_OP_SUM: /* rows have maxima of their own, columns have not */
+      d = in[0];
+      ok &= o->attr.dim != rank - 2;
+      added = o->attr.dim == rank - 1;
+      break;
+    case MG_OP_MATMUL:
+      d = in[0];
+      ok &= !in[1];
+      joins |= still & 1;
+      break;
+    default:
+      ok &= mg_degree((int)o->code, in[0], in[1], &d);
+      apart |= o->code == MG_OP_DIV && open[b->tensors[o->in[1].id].op - 1];
+      break;
+    }
+    joins |= (still & added) != 0;
+    degree[i] = (int8_t)d;
+    open[i] = (uint16_t)(d ? still & ~added : 0);
+  }
+  ok &= apart ? each && !joins : room <= m->shared_per_block / 4;
+  x->weighted = ok && sent->part && !apart;
+  return ok;
+}
+/* Whether the maxima of the kernel's own exponential cancel in what it stores, or may stay where it stands for other kernels. */
+MGI_FN void mgi_leaves(const mg_graph *g, const mg_graph *b, const mg_sends *s, const mg_flat *k, mg_passes *x) {
+  mg_maxima *m = &x->maxima;
+  const int sends = s && s->by && !s->of[b->up_op].never && !mgi_blocks_join(b);
+  const uint32_t depends = m->of && sends ? mgi_depends(b, k, m->of - 1) : 0;
+  for (uint32_t op = 1; op < b->n_ops && m->of; op++) {
+    uint8_t part = x->part;
+    if (b->ops[op].code != MG_OP_STORE || !m->degree[k->op[op - 1].in[0]]) continue;
+    if (!sends || !mgi_may_send(g, b, k, m->of - 1, depends, op, x->first, &part)) {
+      if (!m->undo[op - 1]) memset(m, 0, sizeof *m);
+      continue;
+    }
+    m->undo[op - 1] = MG_UNDO_NONE;
+    x->part = part;
+    if (!x->first) x->first = op;
+  }
+  if (!m->of) x->first = 0;
+}
+void mg_sends_in(const mg_graph *g, const mg_graph *b, const mg_machine *m, const mg_sends *s, const mg_flat *k, const mg_chains *c,
+                 mg_passes *x) {
+  int ok = 1;
+  uint32_t axes;
+  memset(x, 0, sizeof *x);
+  x->takes = 1;
+  if (s && s->by) x->sender = mgi_sender_of(g, b, s, &ok, &axes);
+  if (!x->sender) {
+    mg_flat_maxima(k, c, &x->maxima);
+    mgi_leaves(g, b, s, k, x);
+    return;
+  }
+  for (int i = 0; i < k->n; i++) ok &= !c->over[i] || k->op[i].code != MG_OP_EXP;
+  x->takes = ok && mgi_takes_sent(g, b, m, s, k, axes, x);
+}
+/* The chains of a kernel under some plan, that of its first exponential which has a maximum. */
+MGI_FN void mgi_chains_of_any(const mg_flat *k, mg_chains *c) {
+  mg_maxima m;
+  for (int i = 0; i < k->n; i++) {
+    if (k->op[i].code != MG_OP_EXP) continue;
+    memset(c, 0, sizeof *c);
+    mgi_settle(k, c, i, -1);
+    c->over[i] = c->lent = (int16_t)(i + 1);
+    mg_flat_maxima(k, c, &m);
+    if (m.of) return;
+  }
+  memset(c, 0, sizeof *c);
+}
+MGI_FN int mgi_plan_written(const mg_graph *b) {
+  static const int key[] = { MG_PLAN_STAGES, MG_PLAN_WARPS_M, MG_PLAN_WARPS_N, MG_PLAN_WARPS_K };
+  int written = 0;
+  for (int k = 0; k < 4; k++) written |= mg_plan_says(b, key[k], NULL) >= 0;
+  return written;
+}
+/* What kernel `op` sends, and 1 if it takes what comes to it. */
+MGI_FN int mgi_sends_from(const mg_graph *g, uint32_t op, const mg_machine *m, int any, mg_sends *s, mg_flat *k) {
+  const mg_graph *b = g->ops[op].sub;
+  mg_kernel_plan p;
+  mg_chains c;
+  mg_passes x;
+  if (!mg_flat_of(b, k)) return 0;
+  memset(&p, 0, sizeof p);
+  if (any && !mgi_plan_written(b)) mgi_chains_of_any(k, &c);
+  else {
+    mg_plan_warps(b, k, &p);
+    mg_flat_chains(k, &p, &c);
+  }
+  mg_sends_in(g, b, m, s, k, &c, &x);
+  s->of[op].weights = (uint8_t)x.weighted;
+  if (x.weighted) s->of[x.sender].read = 1;
+  for (uint32_t i = x.first; i && i < b->n_ops; i++) {
+    if (b->ops[i].code != MG_OP_STORE || x.maxima.undo[i - 1] || x.maxima.degree[k->op[i - 1].in[0]] != 1) continue;
+    s->by[mgi_stored_as(g, b, i)] = op;
+  }
+  if (x.first) s->of[op].as = mgi_stored_as(g, b, x.first);
+  s->of[op].part = x.part;
+  return x.takes;
+}
+int mg_sends_of(const mg_graph *g, const mg_machine *m, int any, mg_sends *s) {
+  int kernels = 0, powers = 0;
+  memset(s, 0, sizeof *s);
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    kernels += g->ops[k].code == MG_OP_GRAPH;
+    for (uint32_t j = 1; g->ops[k].sub && j < g->ops[k].sub->n_ops; j++) powers |= g->ops[k].sub->ops[j].code == MG_OP_EXP;
+  }
+  if (kernels < 2 || !powers) return 1;
+  s->by = (uint32_t *)calloc(g->n_tensors, sizeof *s->by);
+  s->of = (mg_sent *)calloc(g->n_ops, sizeof *s->of);
+  mg_flat *flat = (mg_flat *)malloc(sizeof *flat);
+  const int memory = s->by && s->of && flat;
+  for (int again = memory; again;) {
+    memset(s->by, 0, g->n_tensors * sizeof *s->by);
+    again = 0;
+    for (uint32_t k = 1; k < g->n_ops && !again; k++) {
+      const mg_op_node *o = &g->ops[k];
+      const int stuck = o->code != MG_OP_GRAPH || !mgi_sends_from(g, k, m, any, s, flat);
+      for (int j = 0; j < o->n_in && stuck; j++) {
+        const uint32_t from = s->by[o->in[j].id];
+        if (!from) continue;
+        s->of[from].never = 1;
+        again = 1;
+      }
+    }
+  }
+  free(flat);
+  if (!memory) mg_sends_free(s);
+  return memory;
+}
+void mg_sends_free(mg_sends *s) {
+  free(s->by);
+  free(s->of);
+  memset(s, 0, sizeof *s);
 }
 
 /* How `warps` share a product, the largest of the block's: see mg_plan_warps. */
@@ -3133,10 +3415,8 @@ MGI_FN int mgi_plan_given(const mg_graph *b, const mg_flat *k, const mg_machine 
   const int stages = mg_plan_says(b, MG_PLAN_STAGES, NULL), ring = mg_plan_says(b, MG_PLAN_RING, NULL);
   int chained = 0;
   mgi_tiles t = mgi_tiles_of(k);
-  const int warps = mg_plan_says(b, MG_PLAN_WARPS_M, NULL) >= 0 || mg_plan_says(b, MG_PLAN_WARPS_N, NULL) >= 0 ||
-                    mg_plan_says(b, MG_PLAN_WARPS_K, NULL) >= 0;
   memset(p, 0, sizeof *p);
-  if ((stages < 0 && !warps) || mg_plan_check(b, "", NULL) != MG_OK) return 0;
+  if (!mgi_plan_written(b) || mg_plan_check(b, "", NULL) != MG_OK) return 0;
   mg_plan_warps(b, k, p);
   if (mgi_plan_threads(p) > 1024) return 0;
   p->group = mg_plan_says(b, MG_PLAN_MMA, NULL) == MG_MMA_WARPGROUP;
@@ -3160,23 +3440,33 @@ MGI_FN int mgi_plan_given(const mg_graph *b, const mg_flat *k, const mg_machine 
 
 /* The flat form of kernel `op` of g, and the microseconds that maxima take which it sends to other kernels: they go to memory and
    come back, and the weights have a barrier.  0: it is too large. */
-MGI_FN int mgi_flat_in(const mg_graph *g, uint32_t op, const mg_machine *m, mg_flat *k, double *maxima_us) {
-  if (!mg_flat_of(g->ops[op].sub, k)) return 0;
-  const int64_t sent = mgi_sends_maxima(g, op);
-  k->sent = sent > 0;
+MGI_FN int mgi_flat_in(const mg_graph *g, uint32_t op, const mg_machine *m, const mg_sends *s, mg_flat *k, double *maxima_us) {
+  const mg_graph *b = g->ops[op].sub;
+  int64_t least = 0;
   *maxima_us = 0;
-  if (sent > 0) *maxima_us = 2 * 4 * (double)sent / (m->dram_gbps * 1e3) + m->barrier_us;
-  if (sent < 0) *maxima_us = MG_NO_TIME; /* memory is out */
+  if (!mg_flat_of(b, k)) return 0;
+  for (uint32_t t = 1; t < g->n_tensors && s->by; t++) {
+    const int64_t n = mg_shape_elements(&g->tensors[t].shape);
+    if (s->by[t] == op && (!least || n < least)) least = n;
+  }
+  k->sent = least > 0;
+  for (uint32_t i = 1; i < b->n_ops && s->by && s->of[op].weights; i++)
+    if (b->ops[i].code == MG_OP_LOAD && s->by[b->ops[i].in[0].id]) k->op[i - 1].weighted = 1;
+  if (least && s->of[op].read) *maxima_us = 2 * 4 * (double)least / (m->dram_gbps * 1e3) + m->barrier_us;
   return 1;
 }
 
 int mg_kernel_facts_of(const mg_graph *g, uint32_t op, const mg_machine *m, mg_kernel_facts *f) {
   mg_flat k;
   mgi_work w;
+  mg_sends s;
   double maxima_us, us;
   if (!m) m = mg_machine_at(0);
   memset(f, 0, sizeof *f);
-  if (g->ops[op].code != MG_OP_GRAPH || !mgi_flat_in(g, op, m, &k, &maxima_us)) return 0;
+  if (g->ops[op].code != MG_OP_GRAPH || !mg_sends_of(g, m, 1, &s)) return 0;
+  const int fits = mgi_flat_in(g, op, m, &s, &k, &maxima_us);
+  mg_sends_free(&s);
+  if (!fits) return 0;
   if (!mgi_plan_given(g->ops[op].sub, &k, m, &f->plan)) f->plan = mg_flat_plan(&k, m, &us, NULL);
   mgi_work_of(&w, &k, &f->plan);
   f->cost = mgi_kernel_cost(&k, m, &f->plan, &w, NULL);
@@ -3195,14 +3485,17 @@ int mg_kernel_facts_of(const mg_graph *g, uint32_t op, const mg_machine *m, mg_k
 double mg_predict_us(const mg_graph *g, const mg_machine *m) {
   double us = 0, maxima_us;
   mg_graph *flat = NULL;
+  mg_sends s;
   mg_flat k;
   if (!m) m = mg_machine_at(0);
   if (mg_has_threads(g) && mg_inline_threads(g, &flat, NULL) == MG_OK) g = flat; /* a thread graph is what it fuses */
-  for (uint32_t i = 1; g && i < g->n_ops && us < MG_NO_TIME; i++) {
+  if (!mg_sends_of(g, m, 1, &s)) us = MG_NO_TIME;
+  for (uint32_t i = 1; i < g->n_ops && us < MG_NO_TIME; i++) {
     if (g->ops[i].code != MG_OP_GRAPH) us += mg_library_us(g, &g->ops[i], m);
-    else if (mgi_flat_in(g, i, m, &k, &maxima_us)) us += mg_flat_us(&k, m, NULL) + maxima_us;
+    else if (mgi_flat_in(g, i, m, &s, &k, &maxima_us)) us += mg_flat_us(&k, m, NULL) + maxima_us;
     else us += 1e6;
   }
+  mg_sends_free(&s);
   mg_graph_free(flat);
   return us < MG_NO_TIME ? us : MG_NO_TIME;
 }

@@ -550,6 +550,13 @@ static void test_shifts(void **state) {
     if (!strstr(cu, forms[k].has) || (strstr(cu, "shift_p.raise(") != NULL) != forms[k].shifted || (strstr(cu, "made_shifts + ") != NULL) != forms[k].parts || (strstr(cu, "mg_shift_weights<") != NULL) != forms[k].parts)
       fail_msg("form %d: expected %s maximum, %s parts, '%s'\n%s", (int)k, forms[k].shifted ? "a" : "no", forms[k].parts ? "of" : "no", forms[k].has, cu);
     mg_string_free(cu);
+    mg_sends sends; /* what is priced under some plan is what is emitted under this one */
+    int sent = 0;
+    assert_int_equal(mg_sends_of(g, mg_machine_at(0), 1, &sends), 1);
+    for (uint32_t t = 1; t < g->n_tensors && sends.by; t++) sent += sends.by[t] == 1;
+    assert_int_equal(sent, forms[k].shifted ? 2 : 0);
+    assert_int_equal(sends.of && sends.of[1].read && sends.of[2].weights, forms[k].parts);
+    mg_sends_free(&sends);
     cu = emit(g, NULL);
     assert_int_equal(mg_cuda_source_graph(cu, strlen(cu), &again, &e), MG_OK);
     same = emit(again, NULL);
