@@ -1751,15 +1751,18 @@ mg_status mg_symbol_values(const mg_graph *g, const int64_t *value, int64_t all[
   mg_sizes_free(s);
   return status;
 }
-/* 1 if symbol k is in the text of computed size c. */
-static int mgi_symbol_within(const mg_graph *g, uint32_t c, uint32_t k) {
-  const char *text = g->symbol[c].name;
+/* 1 if that name is in the text of a size. */
+static int mgi_size_names(const char *text, const char *name) {
   while (*text) {
     const size_t n = mgi_name_length(text);
-    if (n && n == strlen(g->symbol[k].name) && !memcmp(text, g->symbol[k].name, n)) return 1;
+    if (n && n == strlen(name) && !memcmp(text, name, n)) return 1;
     text += n ? n : 1;
   }
   return 0;
+}
+/* 1 if symbol k is in the text of computed size c. */
+static int mgi_symbol_within(const mg_graph *g, uint32_t c, uint32_t k) {
+  return mgi_size_names(g->symbol[c].name, g->symbol[k].name);
 }
 void mg_symbol_input(mg_graph *g, mg_tensor input, int dim, uint32_t symbol) {
   uint32_t k = 0;

@@ -269,13 +269,22 @@ typedef struct mg_value {
   mg_size bytes;      /* MADE: all of it */
 } mg_value;
 
-typedef struct mg_piece {
-  const mg_expr *expr;
-  int n_in;
-  mg_value in[MG_MAX_IN], out; /* types and shapes */
+/* One operator of a piece. */
+typedef struct mg_piece_node {
+  const mg_expr *op;           /* its call, of which constants and attributes count */
   uint32_t n_operands, n_sizes;
-  const uint8_t *operand;      /* by value in expr, in order: which input */
-  const mg_size *size;         /* by size in expr, in order */
+  const uint16_t *operand;     /* in order: input k, or MG_MAX_IN + a node before it */
+  const mg_size *size;         /* of attributes and lists, in order */
+  mg_value out;                /* type and shape */
+} mg_piece_node;
+typedef struct mg_piece {
+  const mg_expr *expr;         /* the statement's; NULL: it is of several, or of a part of one */
+  int n_in, n_out;
+  mg_value in[MG_MAX_IN], out[MG_MAX_OUT]; /* types and shapes */
+  uint16_t made[MG_MAX_OUT];   /* by output: the node that makes it */
+  uint32_t n_nodes;
+  const mg_piece_node *node;
+  int user;                    /* 1: the shape of a user's row is in it, which only mirage.h knows */
   uint64_t hash;
 } mg_piece;
 
@@ -1442,9 +1451,11 @@ typedef struct mgi_lister {
   /* the piece at hand */
   mg_piece piece;
   uint32_t in[MG_MAX_IN];
-  uint8_t operand[MGI_PIECE_NODES];
-  mg_size size[MGI_PIECE_NODES * MG_MAX_RANK];
-  int nodes, user, vague; /* vague: arguments that mirage.h is to refuse */
+  mg_piece_node node[MGI_PIECE_NODES];
+  uint16_t operand[MGI_PIECE_NODES], operands[MGI_PIECE_NODES]; /* of nodes; of calls that are still open */
+  mg_size size[MGI_PIECE_NODES * MG_MAX_RANK], sizes[MGI_PIECE_NODES * MG_MAX_RANK];
+  uint32_t n_operand, n_operands, n_size, n_sizes;
+  int nodes, vague; /* vague: arguments that mirage.h is to refuse */
 } mgi_lister;
 typedef struct mgi_dims { int rank; mg_size dim[MG_MAX_RANK]; } mgi_dims;
 
@@ -1725,7 +1736,7 @@ static int mgi_infer_op(mgi_lister *L, const mg_expr *x, int n, const mgi_dims *
   const int rule = mgi_rule(op);
   mg_sizes *S = L->l->sizes;
   *out = in[0];
-  if (rule == MGI_RULE_USER) return L->user = 1;
+  if (rule == MGI_RULE_USER) return L->piece.user = 1;
   if (rule == MGI_RULE_REDUCE || rule == MGI_RULE_ARGMAX || rule == MGI_RULE_REPEAT || rule == MGI_RULE_CONCAT ||
       rule == MGI_RULE_SLICE) {
     if (dim < 0) dim += in[0].rank;
@@ -1791,30 +1802,40 @@ static int mgi_infer_op(mgi_lister *L, const mg_expr *x, int n, const mgi_dims *
     }
   return 1;
 }
-/* The shape of an expression; its values and sizes are added to the piece at hand, in the order of the text. */
-static int mgi_infer(mgi_lister *L, const mg_expr *x, mgi_dims *out) {
+/* A statement's operators, operands and attributes are so many. */
+static int mgi_node_counts(mgi_lister *L, const mg_expr *x) {
+  if (++L->nodes <= MGI_PIECE_NODES) return 1;
+  mgi_list_err(L, MG_LIMIT, x->line, x->column, "a statement has at most %d operators, operands and attributes",
+               MGI_PIECE_NODES);
+  return 0;
+}
+/* The input of the piece at hand that a value is; MG_MAX_IN on an error. */
+static int mgi_piece_input(mgi_lister *L, const mg_expr *x) {
+  const uint32_t v = mgi_resolve(L, x, NULL);
+  int k = 0;
+  if (!v) return MG_MAX_IN;
+  while (k < L->piece.n_in && L->in[k] != v) k++;
+  if (k == MG_MAX_IN)
+    mgi_list_err(L, MG_LIMIT, x->line, x->column, "a statement reads at most %d tensors", MG_MAX_IN);
+  else if (k == L->piece.n_in) L->in[k] = v, L->piece.in[k] = L->l->value[v], L->piece.n_in++;
+  return k;
+}
+/* The shape of an expression, whose operators become nodes of the piece at hand, operands first; *is is what it is, as
+   an operand.  0: it is not known, and the nodes are there for mirage.h to say why. */
+static int mgi_infer(mgi_lister *L, const mg_expr *x, mgi_dims *out, uint16_t *is) {
   enum { MOST = 4 };
   mgi_dims in[MOST], list;
   mg_size times = 0;
   int64_t dim = x->arg ? INT64_MIN / 2 : 0;
   int n = 0, good = 1;
+  const uint32_t operands = L->n_operands, sizes = L->n_sizes;
   memset(out, 0, sizeof *out);
   memset(&list, 0, sizeof list);
-  if (++L->nodes > MGI_PIECE_NODES)
-    mgi_list_err(L, MG_LIMIT, x->line, x->column, "a statement has at most %d operators, operands and attributes",
-                 MGI_PIECE_NODES);
-  if (!mgi_listing(L)) return 0;
+  if (!mgi_node_counts(L, x) || !mgi_listing(L)) return 0;
   if (x->kind == 'v') {
-    const uint32_t v = mgi_resolve(L, x, NULL);
-    int k = 0;
-    if (!v) return 0;
-    while (k < L->piece.n_in && L->in[k] != v) k++;
-    if (k == MG_MAX_IN) {
-      mgi_list_err(L, MG_LIMIT, x->line, x->column, "a statement reads at most %d tensors", MG_MAX_IN);
-      return 0;
-    }
-    if (k == L->piece.n_in) L->in[k] = v, L->piece.in[k] = L->l->value[v], L->piece.n_in++;
-    L->operand[L->piece.n_operands++] = (uint8_t)k;
+    const int k = mgi_piece_input(L, x);
+    if (k == MG_MAX_IN) return 0;
+    *is = (uint16_t)k;
     out->rank = L->piece.in[k].rank;
     memcpy(out->dim, L->piece.in[k].dim, sizeof out->dim);
     return 1;
@@ -1823,79 +1844,118 @@ static int mgi_infer(mgi_lister *L, const mg_expr *x, mgi_dims *out) {
     if (a->kind == '#') continue;
     if (a->kind == '=' && !a->size) continue;
     if (a->kind == '=') {
-      const mg_size s = L->size[L->piece.n_sizes++] = mgi_extent_size(L, a->size);
+      if (!mgi_node_counts(L, x)) break;
+      const mg_size s = L->sizes[L->n_sizes++] = mgi_extent_size(L, a->size);
       if (s && !strcmp(a->name, "dim")) dim = mgi_extent_number(L, a->size, "dim=");
       if (!strcmp(a->name, "n")) times = s;
-      if (++L->nodes > MGI_PIECE_NODES) break;
     } else if (a->kind == '[') {
+      if (!mgi_node_counts(L, x)) break;
       list.rank = a->n;
-      for (int k = 0; k < a->n; k++) list.dim[k] = L->size[L->piece.n_sizes++] = mgi_extent_size(L, a->list[k]);
-      if (++L->nodes > MGI_PIECE_NODES) break;
+      for (int k = 0; k < a->n; k++) list.dim[k] = L->sizes[L->n_sizes++] = mgi_extent_size(L, a->list[k]);
     } else {
       mgi_dims one;
-      good &= mgi_infer(L, a, &one);
+      uint16_t operand = 0;
+      good &= mgi_infer(L, a, &one, &operand);
+      if (!mgi_listing(L)) break;
+      L->operands[L->n_operands++] = operand;
       if (n < MOST) in[n] = one;
       n++;
     }
   }
-  if (L->nodes > MGI_PIECE_NODES)
-    mgi_list_err(L, MG_LIMIT, x->line, x->column, "a statement has at most %d operators, operands and attributes",
-                 MGI_PIECE_NODES);
-  if (!mgi_listing(L) || !good) return 0;
-  if (!n || n > MOST) return L->vague = 1, 0;
-  return mgi_infer_op(L, x, n, in, dim, times, &list, out);
+  if (!mgi_listing(L)) return 0;
+  if (!n || n > MOST) L->vague = 1, good = 0;
+  good = good && mgi_infer_op(L, x, n, in, dim, times, &list, out);
+  mg_piece_node *p = &L->node[L->piece.n_nodes];
+  memset(p, 0, sizeof *p);
+  p->op = x, p->operand = L->operand + L->n_operand, p->size = L->size + L->n_size;
+  p->n_operands = L->n_operands - operands, p->n_sizes = L->n_sizes - sizes;
+  memcpy(L->operand + L->n_operand, L->operands + operands, p->n_operands * sizeof *L->operand);
+  memcpy(L->size + L->n_size, L->sizes + sizes, p->n_sizes * sizeof *L->size);
+  L->n_operand += p->n_operands, L->n_size += p->n_sizes;
+  L->n_operands = operands, L->n_sizes = sizes;
+  p->out.kind = MG_VALUE_MADE, p->out.layer = -1, p->out.rank = out->rank;
+  memcpy(p->out.dim, out->dim, sizeof out->dim);
+  *is = (uint16_t)(MG_MAX_IN + L->piece.n_nodes++);
+  return good;
 }
 
-/* The piece as text, at these values; counters run along the expression as mgi_infer did. */
+/* A piece as text: at given values of the symbols, or, sym being NULL, as a family of them. */
 typedef struct mgi_piece_writer {
   const mg_model_list *l;
-  const mg_piece *p;
   const int64_t *sym;
-  uint32_t operand, size;
   mgi_text t;
   mg_status s;
   mg_error *e;
 } mgi_piece_writer;
-static void mgi_piece_size(mgi_piece_writer *W) {
+static void mgi_piece_size(mgi_piece_writer *W, mg_size size) {
   int64_t n = 0;
-  if (W->s == MG_OK) W->s = mg_size_at(W->l->sizes, W->p->size[W->size++], W->sym, &n, W->e);
-  mgi_putf(&W->t, "%lld", (long long)n);
+  char *text = NULL;
+  if (W->s != MG_OK) return;
+  if (W->sym) {
+    W->s = mg_size_at(W->l->sizes, size, W->sym, &n, W->e);
+    mgi_putf(&W->t, "%lld", (long long)n);
+    return;
+  }
+  W->s = mg_size_print(W->l->sizes, size, &text, W->e);
+  if (W->s == MG_OK) mgi_puts(&W->t, text);
+  mg_string_free(text);
 }
-static void mgi_piece_expr(mgi_piece_writer *W, const mg_expr *x) {
-  if (x->kind == 'v') { mgi_putf(&W->t, "i%u", W->p->operand[W->operand++]); return; }
-  if (x->kind == '#') { mgi_puts(&W->t, x->name); return; }
-  if (x->kind == '=') {
-    mgi_putf(&W->t, "%s=", x->name);
-    if (x->size) mgi_piece_size(W);
-    else mgi_puts(&W->t, x->arg->name);
-    return;
+static void mgi_piece_operand(mgi_piece_writer *W, uint16_t is) {
+  mgi_putf(&W->t, is < MG_MAX_IN ? "i%d" : "t%d", is < MG_MAX_IN ? is : is - MG_MAX_IN);
+}
+static void mgi_piece_call(mgi_piece_writer *W, const mg_piece_node *p) {
+  uint32_t operand = 0, size = 0;
+  mgi_putf(&W->t, "%s(", p->op->name);
+  for (const mg_expr *a = p->op->arg; a; a = a->next) {
+    mgi_puts(&W->t, a == p->op->arg ? "" : ", ");
+    if (a->kind == '#') mgi_puts(&W->t, a->name);
+    else if (a->kind == '=') {
+      mgi_putf(&W->t, "%s=", a->name);
+      if (a->size) mgi_piece_size(W, p->size[size++]);
+      else mgi_puts(&W->t, a->arg->name);
+    } else if (a->kind == '[') {
+      for (int k = 0; k < a->n; k++) mgi_puts(&W->t, k ? ", " : "["), mgi_piece_size(W, p->size[size++]);
+      mgi_puts(&W->t, "]");
+    } else mgi_piece_operand(W, p->operand[operand++]);
   }
-  if (x->kind == '[') {
-    for (int k = 0; k < x->n; k++) mgi_puts(&W->t, k ? ", " : "["), mgi_piece_size(W);
-    mgi_puts(&W->t, "]");
-    return;
-  }
-  mgi_putf(&W->t, "%s(", x->name);
-  for (const mg_expr *a = x->arg; a; a = a->next) mgi_puts(&W->t, a == x->arg ? "" : ", "), mgi_piece_expr(W, a);
   mgi_puts(&W->t, ")");
+}
+/* 1 if symbol s is in a size of the piece's inputs. */
+static int mgi_piece_has(const mg_model_list *l, const mg_piece *p, int s) {
+  int has = 0;
+  for (int k = 0; k < p->n_in; k++)
+    for (int d = 0; d < p->in[k].rank && !has; d++) {
+      char *text = NULL;
+      has = mg_size_print(l->sizes, p->in[k].dim[d], &text, NULL) == MG_OK && mgi_size_names(text, l->m->symbol[s].name);
+      mg_string_free(text);
+    }
+  return has;
 }
 static mg_status mgi_piece_build(const mg_model_list *l, const mg_piece *p, const int64_t *sym, mg_graph **out,
                                  mg_error *e) {
   mgi_piece_writer W;
-  mg_shape s;
+  mg_shape shape;
   *out = NULL;
   memset(&W, 0, sizeof W);
-  W.l = l, W.p = p, W.sym = sym, W.s = MG_OK, W.e = e;
+  W.l = l, W.sym = sym, W.s = MG_OK, W.e = e;
   mgi_puts(&W.t, "program piece\n");
+  for (int k = 0; k < l->m->n_symbols && !sym; k++)
+    if (mgi_piece_has(l, p, k))
+      mgi_putf(&W.t, "sym %s in %lld..%lld\n", l->m->symbol[k].name, (long long)l->m->symbol[k].least,
+               (long long)l->m->symbol[k].most);
   for (int k = 0; k < p->n_in && W.s == MG_OK; k++) {
-    W.s = mg_value_shape(l, &p->in[k], sym, &s, e);
+    if (sym) W.s = mg_value_shape(l, &p->in[k], sym, &shape, e);
     mgi_putf(&W.t, "input i%d : %s", k, mg_dtype_name(p->in[k].type));
-    for (int d = 0; d < s.rank; d++) mgi_putf(&W.t, "%s%lld", d ? ", " : "[", (long long)s.dim[d]);
+    for (int d = 0; d < p->in[k].rank; d++) mgi_puts(&W.t, d ? ", " : "["), mgi_piece_size(&W, p->in[k].dim[d]);
     mgi_puts(&W.t, "]\n");
   }
-  mgi_puts(&W.t, "O = ");
-  mgi_piece_expr(&W, p->expr);
-  mgi_puts(&W.t, "\noutput O\n");
+  for (uint32_t k = 0; k < p->n_nodes && W.s == MG_OK; k++) {
+    mgi_putf(&W.t, "t%u = ", k);
+    mgi_piece_call(&W, &p->node[k]);
+    mgi_puts(&W.t, "\n");
+  }
+  for (int k = 0; k < p->n_out; k++) mgi_putf(&W.t, k ? ", t%u" : "output t%u", p->made[k]);
+  mgi_puts(&W.t, "\n");
   if (W.s == MG_OK && W.t.bad) W.s = mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for a piece");
   if (W.s == MG_OK) W.s = mg_parse(W.t.p, W.t.n, "piece", NULL, out, e);
   mg_string_free(W.t.p);
@@ -1906,75 +1966,117 @@ mg_status mg_piece_at(const mg_model_list *l, uint32_t k, const int64_t *sym, mg
   mg_shape want;
   char ta[120];
   mg_status s = mgi_piece_build(l, p, sym, out, e);
-  if (s == MG_OK) s = mg_value_shape(l, &p->out, sym, &want, e);
-  if (s != MG_OK) { mg_graph_free(*out); *out = NULL; return s; }
-  const mg_shape *got = &(*out)->tensors[(*out)->out[0].id].shape;
-  int same = got->rank == want.rank;
-  for (int d = 0; same && d < got->rank; d++) same = got->dim[d] == want.dim[d];
-  if (same) return MG_OK;
+  for (int j = 0; j < p->n_out && s == MG_OK; j++) {
+    s = mg_value_shape(l, &p->out[j], sym, &want, e);
+    const mg_shape *got = &(*out)->tensors[(*out)->out[j].id].shape;
+    int same = s == MG_OK && got->rank == want.rank;
+    for (int d = 0; same && d < got->rank; d++) same = got->dim[d] == want.dim[d];
+    if (s == MG_OK && !same)
+      s = mg_fail(e, MG_UNSUPPORTED, l->m->name, "%s: its shape is deduced as %s, and is another at these sizes",
+                  p->node[p->made[j]].op->name,
+                  mgi_dims_text(l->sizes, p->out[j].rank, p->out[j].dim, ta, sizeof ta));
+  }
+  if (s == MG_OK) return MG_OK;
   mg_graph_free(*out);
   *out = NULL;
-  return mg_fail(e, MG_UNSUPPORTED, l->m->name, "%s: its shape is deduced as %s, and is another at these sizes",
-                 p->expr->name, mgi_dims_text(l->sizes, p->out.rank, p->out.dim, ta, sizeof ta));
+  return s;
 }
 
 static uint64_t mgi_piece_mix(uint64_t h, uint64_t v) { return (h ^ v) * 0x100000001b3u ^ (h >> 29); }
 static uint64_t mgi_expr_hash(const mg_expr *x, uint64_t h) {
   h = mgi_piece_mix(h, (uint64_t)x->kind);
   for (const char *s = x->kind == 'v' || !x->name ? "" : x->name; *s; s++) h = mgi_piece_mix(h, (uint64_t)*s);
-  for (const mg_expr *a = x->arg; a; a = a->next) h = mgi_expr_hash(a, h);
   return h;
 }
-/* The same operators, constants and attributes; which values and sizes is the pieces'. */
-static int mgi_expr_equal(const mg_expr *a, const mg_expr *b) {
-  if (a->kind != b->kind) return 0;
-  if (a->kind == 'v') return 1;
-  if (a->n != b->n || !a->size != !b->size || (a->name && strcmp(a->name, b->name))) return 0;
+/* The same operator, constants and attributes; which operands and sizes is the nodes'. */
+static int mgi_call_equal(const mg_expr *a, const mg_expr *b) {
   const mg_expr *p = a->arg, *q = b->arg;
-  for (; p && q; p = p->next, q = q->next)
-    if (!mgi_expr_equal(p, q)) return 0;
+  if (strcmp(a->name, b->name)) return 0;
+  for (; p && q; p = p->next, q = q->next) {
+    const int operand = p->kind == 'v' || p->kind == 'o';
+    if (operand != (q->kind == 'v' || q->kind == 'o')) return 0;
+    if (operand) continue;
+    if (p->kind != q->kind || p->n != q->n || !p->size != !q->size) return 0;
+    if (p->name && strcmp(p->name, q->name)) return 0;
+    if (p->arg && strcmp(p->arg->name, q->arg->name)) return 0;
+  }
   return !p && !q;
+}
+static int mgi_node_equal(const mg_piece_node *a, const mg_piece_node *b) {
+  return a->n_operands == b->n_operands && a->n_sizes == b->n_sizes && mgi_call_equal(a->op, b->op) &&
+         (!a->n_operands || !memcmp(a->operand, b->operand, a->n_operands * sizeof *a->operand)) &&
+         (!a->n_sizes || !memcmp(a->size, b->size, a->n_sizes * sizeof *a->size));
+}
+/* Of what makes two pieces one (mgi_piece_equal). */
+static uint64_t mgi_piece_hash(const mg_piece *p) {
+  uint64_t h = 0xcbf29ce484222325u;
+  for (uint32_t k = 0; k < p->n_nodes; k++) {
+    h = mgi_expr_hash(p->node[k].op, h);
+    for (uint32_t j = 0; j < p->node[k].n_operands; j++) h = mgi_piece_mix(h, p->node[k].operand[j]);
+    for (uint32_t j = 0; j < p->node[k].n_sizes; j++) h = mgi_piece_mix(h, p->node[k].size[j]);
+  }
+  for (int k = 0; k < p->n_out; k++) h = mgi_piece_mix(h, p->made[k]);
+  return h;
 }
 static int mgi_value_alike(const mg_value *a, const mg_value *b) {
   return a->type == b->type && a->rank == b->rank && !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim);
 }
+static int mgi_piece_equal(const mg_piece *a, const mg_piece *b) {
+  int same = a->hash == b->hash && a->n_in == b->n_in && a->n_out == b->n_out && a->n_nodes == b->n_nodes;
+  for (int k = 0; same && k < a->n_out; k++) same = a->made[k] == b->made[k];
+  for (int k = 0; same && k < a->n_in; k++) same = mgi_value_alike(&a->in[k], &b->in[k]);
+  for (uint32_t k = 0; same && k < a->n_nodes; k++) same = mgi_node_equal(&a->node[k], &b->node[k]);
+  return same;
+}
+/* Puts a copy of piece p, its hash included, behind those of the list; NULL on an error. */
+static mg_piece *mgi_piece_keep(mgi_lister *L, const mg_piece *p) {
+  mg_model_list *l = L->l;
+  mg_piece_node *node = (mg_piece_node *)mgi_arena(l->arena, (p->n_nodes + 1) * sizeof *node, &L->err);
+  mg_piece *to = node ? (mg_piece *)mgi_list_grow(L, l->piece, l->n_pieces, &l->cap_pieces, sizeof *to) : NULL;
+  if (!to) return NULL;
+  for (uint32_t k = 0; k < p->n_nodes; k++) {
+    uint16_t *operand = (uint16_t *)mgi_arena(l->arena, (p->node[k].n_operands + 1) * sizeof *operand, &L->err);
+    mg_size *size =
+        operand ? (mg_size *)mgi_arena(l->arena, (p->node[k].n_sizes + 1) * sizeof *size, &L->err) : NULL;
+    if (!size) return NULL;
+    memcpy(operand, p->node[k].operand, p->node[k].n_operands * sizeof *operand);
+    memcpy(size, p->node[k].size, p->node[k].n_sizes * sizeof *size);
+    node[k] = p->node[k], node[k].operand = operand, node[k].size = size;
+  }
+  l->piece = to, to += l->n_pieces;
+  *to = *p;
+  to->node = node;
+  return to;
+}
+/* The type that node k of a piece has in g, which the piece was built as. */
+static mg_dtype mgi_node_type(const mg_graph *g, uint32_t k) {
+  char name[16];
+  snprintf(name, sizeof name, "t%u", k);
+  for (uint32_t t = g->n_tensors; t-- > 1;)
+    if (g->tensors[t].name && !strcmp(g->tensors[t].name, name)) return g->tensors[t].dtype;
+  return MG_DTYPE_COUNT;
+}
 /* The piece at hand, as one of the list: its index, and n_pieces on an error. */
-static uint32_t mgi_piece_of(mgi_lister *L, const mg_expr *x, const mgi_dims *dims) {
+static uint32_t mgi_piece_of(mgi_lister *L, const mg_expr *x) {
   mg_model_list *l = L->l;
   mg_piece *p = &L->piece;
   mg_graph *g = NULL;
   mg_error e;
-  uint64_t h = mgi_expr_hash(x, 0xcbf29ce484222325u);
-  for (uint32_t k = 0; k < p->n_sizes; k++) h = mgi_piece_mix(h, L->size[k]);
-  for (uint32_t k = 0; k < p->n_operands; k++) h = mgi_piece_mix(h, L->operand[k]);
-  p->hash = h;
-  for (uint32_t k = 0; k < l->n_pieces; k++) {
-    const mg_piece *q = &l->piece[k];
-    int same = q->hash == h && q->n_in == p->n_in && q->n_operands == p->n_operands && q->n_sizes == p->n_sizes &&
-               mgi_expr_equal(q->expr, x) && !memcmp(q->operand, L->operand, p->n_operands) &&
-               (!p->n_sizes || !memcmp(q->size, L->size, p->n_sizes * sizeof *L->size));
-    for (int i = 0; same && i < p->n_in; i++) same = mgi_value_alike(&q->in[i], &p->in[i]);
-    if (same) return k;
-  }
+  p->expr = x, p->node = L->node, p->n_out = 1, p->made[0] = (uint16_t)(p->n_nodes - 1);
+  p->out[0] = L->node[p->n_nodes - 1].out;
+  p->hash = mgi_piece_hash(p);
+  for (uint32_t k = 0; k < l->n_pieces; k++)
+    if (mgi_piece_equal(&l->piece[k], p)) return k;
   if (l->n_pieces == MGI_PIECES) {
     mgi_list_err(L, MG_LIMIT, x->line, x->column, "a model has at most %d distinct pieces", MGI_PIECES);
     return l->n_pieces;
   }
-  uint8_t *operand = (uint8_t *)mgi_arena(l->arena, p->n_operands + 1, &L->err);
-  mg_size *size = operand ? (mg_size *)mgi_arena(l->arena, (p->n_sizes + 1) * sizeof *size, &L->err) : NULL;
-  mg_piece *to = size ? (mg_piece *)mgi_list_grow(L, l->piece, l->n_pieces, &l->cap_pieces, sizeof *to) : NULL;
+  mg_piece *to = mgi_piece_keep(L, p);
   if (!to) return l->n_pieces;
-  memcpy(operand, L->operand, p->n_operands);
-  memcpy(size, L->size, p->n_sizes * sizeof *size);
-  l->piece = to, to += l->n_pieces;
-  *to = *p;
-  to->expr = x, to->operand = operand, to->size = size;
-  to->out.kind = MG_VALUE_MADE, to->out.layer = -1, to->out.rank = dims->rank;
-  memcpy(to->out.dim, dims->dim, sizeof dims->dim);
-  if (L->user) { /* a row whose rule over sizes is unknown: the shape is what it is at numbers */
+  if (p->user) { /* a row whose rule over sizes is unknown: the shape is what it is at numbers */
     int64_t n;
     int fixed = 1;
-    for (uint32_t k = 0; k < p->n_sizes; k++) fixed &= mgi_size_number(l->sizes, size[k], &n);
+    for (uint32_t k = 0; k < L->n_size; k++) fixed &= mgi_size_number(l->sizes, L->size[k], &n);
     for (int k = 0; k < p->n_in; k++)
       for (int d = 0; d < p->in[k].rank; d++) fixed &= mgi_size_number(l->sizes, p->in[k].dim[d], &n);
     if (!fixed) {
@@ -1987,8 +2089,8 @@ static uint32_t mgi_piece_of(mgi_lister *L, const mg_expr *x, const mgi_dims *di
       return l->n_pieces;
     }
     const mg_shape *s = &g->tensors[g->out[0].id].shape;
-    to->out.rank = s->rank;
-    for (int d = 0; d < s->rank; d++) to->out.dim[d] = mg_size_int(l->sizes, s->dim[d]);
+    to->out[0].rank = s->rank;
+    for (int d = 0; d < s->rank; d++) to->out[0].dim[d] = mg_size_int(l->sizes, s->dim[d]);
     mg_graph_free(g);
   }
   for (int k = 0; k < 2; k++) {
@@ -1996,7 +2098,8 @@ static uint32_t mgi_piece_of(mgi_lister *L, const mg_expr *x, const mgi_dims *di
       mgi_list_err(L, e.status, x->line, x->column, "%s", e.msg);
       return l->n_pieces;
     }
-    to->out.type = g->tensors[g->out[0].id].dtype;
+    to->out[0].type = g->tensors[g->out[0].id].dtype;
+    for (uint32_t j = 0; j < to->n_nodes; j++) ((mg_piece_node *)(uintptr_t)to->node)[j].out.type = mgi_node_type(g, j);
     mg_graph_free(g);
   }
   return l->n_pieces++;
@@ -2004,6 +2107,7 @@ static uint32_t mgi_piece_of(mgi_lister *L, const mg_expr *x, const mgi_dims *di
 /* The value of an expression: a launch, where it has operators. */
 static uint32_t mgi_value_of(mgi_lister *L, const mg_expr *x, const mg_step *from, const char *name) {
   mgi_dims dims;
+  uint16_t is = 0;
   mg_value v;
   mg_graph *g = NULL;
   mg_error e;
@@ -2014,19 +2118,20 @@ static uint32_t mgi_value_of(mgi_lister *L, const mg_expr *x, const mg_step *fro
     return 0;
   }
   memset(&L->piece, 0, sizeof L->piece);
-  L->nodes = L->user = L->vague = 0;
-  const int known = mgi_infer(L, x, &dims);
+  L->nodes = L->vague = 0;
+  L->n_operand = L->n_operands = L->n_size = L->n_sizes = 0;
+  const int known = mgi_infer(L, x, &dims, &is);
   if (!known && mgi_listing(L)) { /* mirage.h says what is wrong with the arguments */
-    L->piece.expr = x, L->piece.operand = L->operand, L->piece.size = L->size;
+    L->piece.node = L->node, L->piece.n_out = 1, L->piece.made[0] = (uint16_t)(L->piece.n_nodes - 1);
     const mg_status s = mgi_piece_build(L->l, &L->piece, L->least, &g, &e);
     mg_graph_free(g);
     mgi_list_err(L, s != MG_OK ? s : MG_UNSUPPORTED, x->line, x->column, "%s",
                  s != MG_OK ? e.msg : "the shape of this cannot be deduced");
   }
   if (!known) return 0;
-  const uint32_t piece = mgi_piece_of(L, x, &dims);
+  const uint32_t piece = mgi_piece_of(L, x);
   if (!mgi_listing(L)) return 0;
-  v = L->l->piece[piece].out;
+  v = L->l->piece[piece].out[0];
   v.name = name ? name : x->name;
   const uint32_t id = mgi_value_new(L, &v, x->line, x->column);
   mg_launch *a = id ? mgi_launch_new(L, MG_LAUNCH_PIECE, from) : NULL;
@@ -2541,13 +2646,13 @@ static mg_status mgi_launch_piece(mgi_running *S, const mg_launch *a) {
   const mg_graph *g = S->piece[a->piece];
   const mg_domain d = mg_domain_real();
   const void *in[MG_MAX_IN];
-  void *out[1];
+  void *out[MG_MAX_OUT];
   mg_status s = MG_OK;
-  const uint32_t v = a->out[0];
-  const int64_t n_out = mg_shape_elements(&S->shape[v]);
-  double *result = (double *)malloc((size_t)n_out * sizeof *result);
-  memset(in, 0, sizeof in);
-  if (!result) s = mgi_step_fail(S, a, MG_NO_MEMORY, "no memory");
+  memset(in, 0, sizeof in), memset(out, 0, sizeof out);
+  for (int k = 0; k < a->n_out && s == MG_OK; k++) {
+    out[k] = malloc((size_t)mg_shape_elements(&S->shape[a->out[k]]) * sizeof(double));
+    if (!out[k]) s = mgi_step_fail(S, a, MG_NO_MEMORY, "no memory");
+  }
   for (uint32_t k = 0; k < g->n_in && s == MG_OK; k++) {
     const mg_tensor_info *t = &g->tensors[g->in[k].id];
     const int64_t n = mg_shape_elements(&t->shape);
@@ -2562,21 +2667,22 @@ static mg_status mgi_launch_piece(mgi_running *S, const mg_launch *a) {
         memcpy((char *)x + (size_t)j * sizeof index, &index, sizeof index);
       }
   }
-  out[0] = result;
   if (s == MG_OK) {
     mg_error e;
     s = mg_eval(g, &d, in, out, &e);
     if (s != MG_OK) s = mgi_step_fail(S, a, s, e.msg);
   }
-  if (s == MG_OK && S->l->value[v].type == MG_I32)
-    for (int64_t j = n_out; j-- > 0;) {
+  for (int k = 0; k < a->n_out && s == MG_OK; k++) {
+    double *result = (double *)out[k];
+    for (int64_t j = mg_shape_elements(&S->shape[a->out[k]]); j-- > 0 && S->l->value[a->out[k]].type == MG_I32;) {
       int32_t index;
       memcpy(&index, (char *)result + (size_t)j * sizeof index, sizeof index);
       result[j] = (double)index;
     }
-  if (s == MG_OK) mgi_write_value(S, v, result);
+    mgi_write_value(S, a->out[k], result);
+  }
   for (uint32_t k = 0; k < g->n_in; k++) free((void *)in[k]);
-  free(result);
+  for (int k = 0; k < a->n_out; k++) free(out[k]);
   return s;
 }
 static mg_status mgi_launch_foreign(mgi_running *S, const mg_launch *a) {
@@ -2720,10 +2826,10 @@ static mg_status mgi_step_prepare(mgi_running *S) {
     if (a->kind != MG_LAUNCH_PIECE) continue;
     const mg_graph *g = S->piece[a->piece];
     mg_part part;
-    mg_box all;
-    memset(&all, 0, sizeof all);
-    memcpy(all.hi, S->shape[a->out[0]].dim, sizeof all.hi);
-    if ((s = mg_part_of(g, &all, &part, S->e)) != MG_OK) break;
+    mg_box all[MG_MAX_OUT];
+    memset(all, 0, sizeof all);
+    for (int j = 0; j < a->n_out; j++) memcpy(all[j].hi, S->shape[a->out[j]].dim, sizeof all[j].hi);
+    if ((s = mg_part_of(g, all, &part, S->e)) != MG_OK) break;
     work += part.work;
     if (part.elements + total > MG_MODEL_MAX_ELEMENTS)
       s = mg_fail(S->e, MG_LIMIT, l->m->name, "a step of %.3g elements is not evaluated: at most %d",
@@ -2985,6 +3091,11 @@ static void mgi_write_value_name(mgi_text *t, const mg_value *v) {
   mgi_puts(t, v->name);
   if (v->layer >= 0) mgi_putf(t, "[%lld]", (long long)v->layer);
 }
+/* A statement, or the names of a piece's operators, in order. */
+static void mgi_write_piece(mgi_text *t, const mg_piece *p) {
+  if (p->expr) mgi_write_expr(t, p->expr);
+  for (uint32_t k = 0; k < p->n_nodes && !p->expr; k++) mgi_putf(t, "%s%s", k ? ", " : "", p->node[k].op->name);
+}
 static void mgi_write_bytes(mgi_text *t, const mg_model_list *l, mg_size s) {
   char *text = NULL;
   if (mg_size_print(l->sizes, s, &text, NULL) != MG_OK) t->bad = 1;
@@ -3002,7 +3113,7 @@ mg_status mg_model_plan_print(const mg_model_plan *p, char **out, mg_error *e) {
   memset(&t, 0, sizeof t);
   mgi_putf(&t, "model %s: %u launches, %u distinct pieces\n", l->m->name, p->n_launches, l->n_pieces);
   for (uint32_t k = 0; k < l->n_pieces; k++)
-    mgi_putf(&t, "piece %u: ", k), mgi_write_expr(&t, l->piece[k].expr), mgi_puts(&t, "\n");
+    mgi_putf(&t, "piece %u: ", k), mgi_write_piece(&t, &l->piece[k]), mgi_puts(&t, "\n");
   for (uint32_t k = 0; k < p->n_launches; k++) {
     const mg_launch *a = &p->launch[k];
     mgi_putf(&t, "launch %u, line %d: ", k, a->from->line);
