@@ -1,10 +1,11 @@
-/* mirage_model.h - v0.1.0 - whole models: text form, shapes, list of launches, reference evaluation, memory plan
+/* mirage_model.h - v0.1.0 - whole models: text form, shapes, launches, partition, reference evaluation, memory plan
 
    WHAT
      A model is a list of calls over tensors whose sizes are polynomials of symbols with bounds: inputs, weights, states
      that are updated in place, functions with signatures, loops over layers, kernels of others.  This header reads and
-     prints it, deduces every shape, makes one list of launches of it, evaluates that list in float64 on the CPU, and
-     plans the memory of all intermediates once for all sizes within the bounds.
+     prints it, deduces every shape, makes one list of launches of it, cuts that into pieces that a search takes, at
+     the least cost, evaluates both in float64 on the CPU, and plans the memory of all intermediates once for all sizes
+     within the bounds.
 
    DO THIS
      In one C or C++ file: #define MIRAGE_IMPLEMENTATION, then #include "mirage_model.h".  Elsewhere just #include.
@@ -32,8 +33,9 @@
      }
 
    CONTENTS (search for the tag)
-     >>model  >>modelbuild  >>modeltext  >>modellist  >>modelrun  >>modelplan             declarations
-     >>making  >>reading  >>writing  >>listing  >>pieces  >>statements  >>running  >>planning  implementation
+     >>model  >>modelbuild  >>modeltext  >>modellist  >>modelparts  >>modelrun  >>modelplan  declarations
+     >>making  >>reading  >>writing  >>listing  >>pieces  >>statements  >>partition  >>running  >>planning
+                                                                                              implementation
 
    CONFIGURATION
      That of mirage.h; there is no other.
@@ -74,8 +76,8 @@
      No mutable globals.  A model may be read by many; a list, with its data and plans, is one thread's at a time.
 
    DOES NOT, in this version
-     Cut a model into programs for the search: every statement with operators is one launch as it is written, and an
-     update is a launch of its own, a copy.  Run on a GPU, capture graphs, read weights from files.  Run foreign
+     Take an update, a launch of its own, into a piece: it is a copy.  Treat `device` symbols otherwise than those that
+     come with the launch.  Run on a GPU, capture graphs, read weights from files.  Run foreign
      kernels: they are parsed, checked and planned; evaluating one takes a function of the caller's, else
      MG_UNSUPPORTED.  What a foreign kernel changes in place (`: bf16[n, 64], in K`) is a state.
      Check the body of a function that nobody calls. */
@@ -86,6 +88,7 @@
 #if MG_VERSION != 100
 #error "mirage_model.h 0.1.0 needs mirage.h 0.1.0"
 #endif
+#include "mirage_plan.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -303,8 +306,8 @@ typedef struct mg_launch {
   mg_size size[MG_MODEL_MAX_SYMBOLS]; /* FOREIGN */
 } mg_launch;
 
-/* What is to hold where the symbols have values, and could not be shown for all: dimension `dim` of value is `want`. */
-typedef struct mg_size_check { uint32_t value; int dim; mg_size want; const mg_step *from; } mg_size_check;
+/* What is to hold where the symbols have values, and could not be shown for all: dimension `dim` of a value is `want`. */
+typedef struct mg_size_check { const char *name; int dim; mg_size have, want; const mg_step *from; } mg_size_check;
 
 typedef struct mg_model_list {
   const mg_model *m;
@@ -316,6 +319,7 @@ typedef struct mg_model_list {
   uint32_t n_values, n_launches, n_pieces, n_checks, cap_values, cap_launches, cap_pieces, cap_checks;
   uint32_t output[MG_MAX_OUT];
   mg_graph *arena;
+  const struct mg_model_list *whole; /* NULL, or the list that this is a partition of: the pool of sizes is its */
 } mg_model_list;
 
 /* Deduces all shapes.  Errors name where, expected, found.  m is read as long as the list lives. */
@@ -324,10 +328,34 @@ void mg_model_list_free(mg_model_list *l);
 /* The program that piece k is where symbol s is sym[s]; its filled inputs, causal masks, stand behind the piece's
    own. */
 mg_status mg_piece_at(const mg_model_list *l, uint32_t k, const int64_t *sym, mg_graph **out, mg_error *e);
+/* The same as a family of the symbols that its inputs have.  MG_UNSUPPORTED or MG_BAD_INPUT where it is none, as a
+   reshape may join a symbol with another dimension; MG_LIMIT where it passes a limit of programs. */
+mg_status mg_piece_family(const mg_model_list *l, uint32_t k, mg_graph **out, mg_error *e);
 /* The extents of a value there; MG_BAD_INPUT where one is none. */
 mg_status mg_value_shape(const mg_model_list *l, const mg_value *v, const int64_t *sym, mg_shape *out, mg_error *e);
 /* An input, weight or state; 0: none. */
 uint32_t mg_value_find(const mg_model_list *l, const char *name, int64_t layer);
+
+/* ---------------------------------------------------------------------------------------------- >>modelparts
+   The partition: the same model as a list of pieces that a search takes, each of operators of several statements and
+   layers.  Updates, foreign kernels and what mirage.h has no family for stand between them; an operator may always be
+   a piece by itself.  Everything below the list, evaluation and plan among it, takes a partition as it takes a list.
+   A piece's cost is what its kernels take at least: one for each product whose operand another product has to be
+   finished for, a launch each, its tensors moved once, its operations.  Of all ways to cut, within the limits, the sum
+   over the pieces is the least, at the symbols' values given, or at their least and at their greatest together. */
+
+typedef struct mg_partition_config {
+  const mg_machine *machine; /* NULL: the first row of the table */
+  const int64_t *sym;        /* the values of the symbols that are priced; NULL: the least, and the greatest */
+  int max_kernels;           /* a piece is of at most so many kernels by the count above; 0: 1 */
+  int max_ops;               /* operators of a piece, as they are written; 0: 24, at most 64 */
+} mg_partition_config;
+
+/* l is read as long as *out lives.  cfg may be NULL.  MG_LIMIT: more than 16384 operators. */
+mg_status mg_model_partition(const mg_model_list *l, const mg_partition_config *cfg, mg_model_list **out, mg_error *e);
+/* Decides, for all sizes, that a partition composes to its list: every operator, update and foreign kernel is taken as
+   a function of which nothing is known, and outputs and states are the same terms.  MG_NOT_FOUND says which is not. */
+mg_status mg_model_partition_check(const mg_model_list *partition, mg_error *e);
 
 /* ----------------------------------------------------------------------------------------------- >>modelrun
    Reference evaluation: the list in float64, in order; nothing is rounded to its type. */
@@ -1931,6 +1959,7 @@ static int mgi_piece_has(const mg_model_list *l, const mg_piece *p, int s) {
     }
   return has;
 }
+/* sym NULL: a family. */
 static mg_status mgi_piece_build(const mg_model_list *l, const mg_piece *p, const int64_t *sym, mg_graph **out,
                                  mg_error *e) {
   mgi_piece_writer W;
@@ -1980,6 +2009,10 @@ mg_status mg_piece_at(const mg_model_list *l, uint32_t k, const int64_t *sym, mg
   mg_graph_free(*out);
   *out = NULL;
   return s;
+}
+
+mg_status mg_piece_family(const mg_model_list *l, uint32_t k, mg_graph **out, mg_error *e) {
+  return mgi_piece_build(l, &l->piece[k], NULL, out, e);
 }
 
 static uint64_t mgi_piece_mix(uint64_t h, uint64_t v) { return (h ^ v) * 0x100000001b3u ^ (h >> 29); }
@@ -2189,7 +2222,7 @@ static void mgi_same_size(mgi_lister *L, const char *what, const char *name, uin
   mg_size_check *p = (mg_size_check *)mgi_list_grow(L, L->l->check, L->l->n_checks, &L->l->cap_checks, sizeof *p);
   if (!p) return;
   L->l->check = p, p += L->l->n_checks++;
-  p->value = v, p->dim = d, p->want = want, p->from = from;
+  p->name = L->l->value[v].name, p->dim = d, p->have = have, p->want = want, p->from = from;
 }
 /* 1 if a value has that type, and so many dimensions. */
 static int mgi_same_kind(mgi_lister *L, const char *subject, mg_dtype type, int rank, const mg_value *is, int line,
@@ -2450,13 +2483,638 @@ mg_status mg_model_list_of(const mg_model *m, mg_model_list **out, mg_error *e) 
 }
 void mg_model_list_free(mg_model_list *l) {
   if (!l) return;
-  mg_sizes_free(l->sizes);
+  if (!l->whole) mg_sizes_free(l->sizes);
   mg_graph_free(l->arena);
 }
 uint32_t mg_value_find(const mg_model_list *l, const char *name, int64_t layer) {
   for (uint32_t v = 1; v < l->n_values; v++)
     if (l->value[v].kind != MG_VALUE_MADE && l->value[v].layer == layer && !strcmp(l->value[v].name, name)) return v;
   return 0;
+}
+
+/* ------------------------------------------------------------------------------------------------ >>partition
+   1. An atom is an operator, an update or a foreign kernel, with the values that it reads and makes: those of the list,
+      and one for what an operator makes within a statement.  A piece with a user's row of unknown shape is one atom.
+   2. Atoms are put in an order that the dependences allow, in which updates and foreign kernels come as late, and
+      together, as they can; what weights alone decide comes right before its first reader.  What stands between them
+      is a region.
+   3. In a region, a piece is an interval of atoms; the least sum of costs by a shortest path over the cuts.  Limits
+      that only grow with an interval end it.  What was priced once is known by its hash.
+   4. The pieces become a list of their own; pieces that are equal up to names are one (mgi_piece_equal). */
+
+enum { MGI_ATOMS = 16384, MGI_PRICED = 20000, MGI_MOST_OPS = 64 };
+#define MGI_NO_PRICE 1e30
+
+typedef struct mgi_atom {
+  uint32_t launch;
+  uint32_t node;     /* of the launch's piece; UINT32_MAX: all of the launch */
+  uint32_t in, n_in; /* values: from the partitioner's operands */
+  uint32_t out;      /* of a node: its value */
+  uint32_t waits;    /* atoms before it that have not been placed */
+  int lazy;          /* of weights alone */
+} mgi_atom;
+typedef struct mgi_edge { uint32_t from, to; } mgi_edge;
+typedef struct mgi_parting {
+  const mg_model_list *l;
+  mg_partition_config cfg;
+  mgi_atom *atom;
+  uint32_t n_atoms, n_operands, n_values, n_edges, cap_edges, cap_values, cap_operands;
+  uint32_t *operand;
+  mg_value *value;      /* the list's, then those within statements */
+  uint32_t *maker;      /* by value: 1 + the atom that makes it */
+  uint32_t *order;      /* atoms as they are placed */
+  uint32_t *place;      /* by atom, once placed: 1 + where */
+  uint32_t *last;       /* by value: 1 + the last place where it is read; UINT32_MAX: an output */
+  mgi_edge *edge;       /* by `from` */
+  uint32_t *first_edge; /* by atom */
+  uint64_t *known;      /* hashes of what was priced */
+  double *price;
+  uint32_t n_known;
+  mg_error *e;
+} mgi_parting;
+
+/* Room for one more of an array that is malloc'ed. */
+static int mgi_parting_room(mgi_parting *P, void **p, uint32_t n, uint32_t *cap, size_t bytes) {
+  if (n < *cap) return 1;
+  const uint32_t want = *cap ? 2 * *cap : 256;
+  void *q = realloc(*p, want * bytes);
+  if (!q) return mg_fail(P->e, MG_NO_MEMORY, P->l->m->name, "no memory for a partition"), 0;
+  *p = q, *cap = want;
+  return 1;
+}
+static int mgi_parting_operand(mgi_parting *P, uint32_t v) {
+  if (!mgi_parting_room(P, (void **)&P->operand, P->n_operands, &P->cap_operands, sizeof *P->operand)) return 0;
+  P->operand[P->n_operands++] = v;
+  return 1;
+}
+static mgi_atom *mgi_atom_new(mgi_parting *P, uint32_t launch, uint32_t node) {
+  if (P->n_atoms == MGI_ATOMS) {
+    mg_fail(P->e, MG_LIMIT, P->l->m->name, "a model of more than %d operators is not cut", MGI_ATOMS);
+    return NULL;
+  }
+  mgi_atom *a = &P->atom[P->n_atoms++];
+  memset(a, 0, sizeof *a);
+  a->launch = launch, a->node = node, a->in = P->n_operands;
+  return a;
+}
+/* The atoms of a launch of a piece: node k makes value first + k, the last one the launch's own. */
+static int mgi_atoms_of_piece(mgi_parting *P, uint32_t launch) {
+  const mg_launch *run = &P->l->launch[launch];
+  const mg_piece *p = &P->l->piece[run->piece];
+  const uint32_t first = P->n_values;
+  for (uint32_t k = 0; k < p->n_nodes; k++) {
+    const mg_piece_node *node = &p->node[k];
+    const int end = k + 1 == p->n_nodes;
+    mgi_atom *a = mgi_atom_new(P, launch, k);
+    if (!a || !mgi_parting_room(P, (void **)&P->value, P->n_values, &P->cap_values, sizeof *P->value)) return 0;
+    for (uint32_t j = 0; j < node->n_operands; j++) {
+      const uint16_t is = node->operand[j];
+      if (!mgi_parting_operand(P, is < MG_MAX_IN ? run->in[is] : first + is - MG_MAX_IN)) return 0;
+    }
+    a->n_in = node->n_operands;
+    a->out = end ? run->out[0] : P->n_values;
+    P->value[P->n_values] = node->out;
+    P->value[P->n_values++].name = node->op->name;
+  }
+  return 1;
+}
+static int mgi_atoms_of(mgi_parting *P) {
+  const mg_model_list *l = P->l;
+  for (uint32_t k = 0; k < l->n_launches; k++) {
+    const mg_launch *run = &l->launch[k];
+    const mg_piece *p = run->kind == MG_LAUNCH_PIECE ? &l->piece[run->piece] : NULL;
+    int split = p && !p->user;
+    for (uint32_t j = 0; split && j < p->n_nodes; j++) split = p->node[j].out.type != MG_DTYPE_COUNT;
+    if (split && !mgi_atoms_of_piece(P, k)) return 0;
+    if (split) continue;
+    mgi_atom *a = mgi_atom_new(P, k, UINT32_MAX);
+    if (!a) return 0;
+    for (int j = 0; j < run->n_in; j++)
+      if (!mgi_parting_operand(P, run->in[j])) return 0;
+    a->n_in = (uint32_t)run->n_in;
+  }
+  return 1;
+}
+
+/* Atom `to` waits for `from`; what weights alone decide is placed with its first reader, and nobody waits for it. */
+static int mgi_edge_add(mgi_parting *P, uint32_t from, uint32_t to) {
+  if (P->atom[from].lazy) return 1;
+  if (!mgi_parting_room(P, (void **)&P->edge, P->n_edges, &P->cap_edges, sizeof *P->edge)) return 0;
+  P->edge[P->n_edges].from = from, P->edge[P->n_edges++].to = to;
+  P->atom[to].waits++;
+  return 1;
+}
+static int mgi_edge_order(const void *a, const void *b) {
+  const mgi_edge *x = (const mgi_edge *)a, *y = (const mgi_edge *)b;
+  return x->from != y->from ? (x->from < y->from ? -1 : 1) : x->to < y->to ? -1 : x->to > y->to;
+}
+/* What an atom makes or changes: its k-th, 0 if there are fewer. */
+static uint32_t mgi_atom_out(const mgi_parting *P, uint32_t a, int k) {
+  const mg_launch *run = &P->l->launch[P->atom[a].launch];
+  if (P->atom[a].node != UINT32_MAX) return k ? 0 : P->atom[a].out;
+  return k < run->n_out ? run->out[k] : 0;
+}
+/* A value waits for its maker; a reader of a state for its last writer, a writer for all readers since. */
+static int mgi_edges(mgi_parting *P) {
+  uint32_t *writer = (uint32_t *)calloc(P->n_values, sizeof *writer), *reader = NULL, n_readers = 0, cap = 0;
+  int good = writer != NULL;
+  if (!good) mg_fail(P->e, MG_NO_MEMORY, P->l->m->name, "no memory for a partition");
+  for (uint32_t a = 0; a < P->n_atoms && good; a++) {
+    int lazy = P->atom[a].node != UINT32_MAX;
+    for (uint32_t j = 0; j < P->atom[a].n_in && good; j++) {
+      const uint32_t v = P->operand[P->atom[a].in + j], from = P->maker[v];
+      lazy &= P->value[v].kind == MG_VALUE_WEIGHT || (from && P->atom[from - 1].lazy);
+      if (from) good = mgi_edge_add(P, from - 1, a);
+      if (P->value[v].kind != MG_VALUE_STATE || !good) continue;
+      if (writer[v] && writer[v] - 1 != a) good = mgi_edge_add(P, writer[v] - 1, a);
+      if (good && (good = mgi_parting_room(P, (void **)&reader, n_readers + 1, &cap, sizeof *reader)))
+        reader[n_readers++] = v, reader[n_readers++] = a;
+    }
+    P->atom[a].lazy = lazy;
+    for (int k = 0; good && mgi_atom_out(P, a, k); k++) {
+      const uint32_t v = mgi_atom_out(P, a, k);
+      uint32_t left = 0;
+      if (P->value[v].kind != MG_VALUE_STATE) { P->maker[v] = a + 1; continue; }
+      for (uint32_t r = 0; r < n_readers && good; r += 2) {
+        if (reader[r] != v) { reader[left++] = reader[r], reader[left++] = reader[r + 1]; continue; }
+        if (reader[r + 1] != a) good = mgi_edge_add(P, reader[r + 1], a);
+      }
+      n_readers = left;
+      if (writer[v] && good) good = mgi_edge_add(P, writer[v] - 1, a);
+      writer[v] = a + 1;
+    }
+  }
+  free(writer), free(reader);
+  if (!good) return 0;
+  if (P->n_edges) qsort(P->edge, P->n_edges, sizeof *P->edge, mgi_edge_order);
+  for (uint32_t a = 0, k = 0; a <= P->n_atoms; a++) {
+    while (k < P->n_edges && P->edge[k].from < a) k++;
+    P->first_edge[a] = k;
+  }
+  return 1;
+}
+/* A heap of atoms, the least first. */
+static void mgi_heap_put(uint32_t *heap, uint32_t *n, uint32_t a) {
+  uint32_t k = (*n)++;
+  for (; k && heap[(k - 1) / 2] > a; k = (k - 1) / 2) heap[k] = heap[(k - 1) / 2];
+  heap[k] = a;
+}
+static uint32_t mgi_heap_take(uint32_t *heap, uint32_t *n) {
+  const uint32_t top = heap[0], end = heap[--*n];
+  uint32_t k = 0;
+  for (uint32_t c = 1; c < *n; k = c, c = 2 * k + 1) {
+    if (c + 1 < *n && heap[c + 1] < heap[c]) c++;
+    if (heap[c] >= end) break;
+    heap[k] = heap[c];
+  }
+  if (*n) heap[k] = end;
+  return top;
+}
+/* 1 if an atom stands between regions. */
+static int mgi_atom_apart(const mgi_parting *P, uint32_t a) {
+  return P->atom[a].node == UINT32_MAX && P->l->launch[P->atom[a].launch].kind != MG_LAUNCH_PIECE;
+}
+/* Places atom a, after what weights alone decide and it reads, by their numbers, as makers have less; who waits for
+   nothing more goes on a heap: 0 of operators, 1 of what stands between regions. */
+static void mgi_place(mgi_parting *P, uint32_t a, uint32_t *n, uint32_t *heap[2], uint32_t count[2]) {
+  const uint32_t from = *n;
+  P->place[a] = 1, P->order[(*n)++] = a;
+  for (uint32_t k = from; k < *n; k++)
+    for (uint32_t j = 0; j < P->atom[P->order[k]].n_in; j++) {
+      const uint32_t m = P->maker[P->operand[P->atom[P->order[k]].in + j]];
+      if (!m || P->place[m - 1] || !P->atom[m - 1].lazy) continue;
+      P->place[m - 1] = 1, P->order[(*n)++] = m - 1;
+    }
+  for (uint32_t k = from + 1; k < *n; k++)
+    for (uint32_t j = k; j > from && P->order[j - 1] > P->order[j]; j--) {
+      const uint32_t t = P->order[j];
+      P->order[j] = P->order[j - 1], P->order[j - 1] = t;
+    }
+  for (uint32_t k = from; k < *n; k++) {
+    const uint32_t x = P->order[k];
+    P->place[x] = k + 1;
+    for (uint32_t j = P->first_edge[x]; j < P->first_edge[x + 1]; j++) {
+      const uint32_t to = P->edge[j].to;
+      const int apart = mgi_atom_apart(P, to);
+      if (!--P->atom[to].waits) mgi_heap_put(heap[apart], &count[apart], to);
+    }
+  }
+}
+static int mgi_order_of(mgi_parting *P) {
+  uint32_t *heap[2], count[2] = {0, 0}, n = 0;
+  heap[0] = (uint32_t *)malloc((P->n_atoms + 1) * sizeof **heap);
+  heap[1] = (uint32_t *)malloc((P->n_atoms + 1) * sizeof **heap);
+  const int good = heap[0] && heap[1];
+  if (!good) mg_fail(P->e, MG_NO_MEMORY, P->l->m->name, "no memory for a partition");
+  for (uint32_t a = 0; a < P->n_atoms && good; a++) {
+    const int apart = mgi_atom_apart(P, a);
+    if (!P->atom[a].waits && !P->atom[a].lazy) mgi_heap_put(heap[apart], &count[apart], a);
+  }
+  for (int which = 0; good && count[0] + count[1]; which = !which)
+    while (count[which]) mgi_place(P, mgi_heap_take(heap[which], &count[which]), &n, heap, count);
+  for (uint32_t a = 0; a < P->n_atoms && good; a++) /* of weights alone, and read by nobody but the caller */
+    if (!P->place[a]) mgi_place(P, a, &n, heap, count);
+  free(heap[0]), free(heap[1]);
+  return good;
+}
+
+/* ---- pieces.  The interval of places from..to - 1 as a piece, with its values; 0: it passes a limit that only grows. */
+typedef struct mgi_cut {
+  mg_piece p;
+  mg_piece_node node[MGI_MOST_OPS];
+  uint16_t operand[4 * MGI_MOST_OPS];
+  uint32_t n_operands, n_in, in[MG_MAX_IN], out[MG_MAX_OUT];
+} mgi_cut;
+static int mgi_cut_operand(const mgi_parting *P, mgi_cut *C, uint32_t v, uint32_t from, uint16_t *is) {
+  const uint32_t m = P->maker[v];
+  uint32_t k = 0;
+  if (m && P->place[m - 1] > from) { /* by the operator there */
+    *is = (uint16_t)(MG_MAX_IN + P->place[m - 1] - 1 - from);
+    return 1;
+  }
+  while (k < C->n_in && C->in[k] != v) k++;
+  if (k == MG_MAX_IN) return 0;
+  if (k == C->n_in) C->in[k] = v, C->p.in[k] = P->value[v], C->n_in++;
+  *is = (uint16_t)k;
+  return 1;
+}
+static int mgi_cut_of(const mgi_parting *P, uint32_t from, uint32_t to, mgi_cut *C) {
+  memset(&C->p, 0, sizeof C->p);
+  C->n_operands = C->n_in = 0;
+  if (to - from > (uint32_t)P->cfg.max_ops) return 0;
+  for (uint32_t k = from; k < to; k++) {
+    const mgi_atom *a = &P->atom[P->order[k]];
+    if (a->node == UINT32_MAX) return 0;
+    mg_piece_node *node = &C->node[k - from];
+    *node = P->l->piece[P->l->launch[a->launch].piece].node[a->node];
+    node->operand = C->operand + C->n_operands;
+    for (uint32_t j = 0; j < a->n_in; j++)
+      if (!mgi_cut_operand(P, C, P->operand[a->in + j], from, &C->operand[C->n_operands++])) return 0;
+  }
+  C->p.node = C->node, C->p.n_nodes = to - from, C->p.n_in = (int)C->n_in;
+  for (uint32_t k = from; k < to; k++) {
+    const uint32_t v = P->atom[P->order[k]].out;
+    if (P->last[v] && P->last[v] <= to) continue;
+    if (C->p.n_out == MG_MAX_OUT) { C->p.n_out = 0; return 1; } /* a longer one may have fewer */
+    C->p.made[C->p.n_out] = (uint16_t)(k - from), C->out[C->p.n_out] = v, C->p.out[C->p.n_out++] = P->value[v];
+  }
+  C->p.hash = mgi_piece_hash(&C->p);
+  for (uint32_t k = 0; k < C->n_in; k++) {
+    C->p.hash = mgi_piece_mix(C->p.hash, (uint64_t)C->p.in[k].type);
+    for (int d = 0; d < C->p.in[k].rank; d++) C->p.hash = mgi_piece_mix(C->p.hash, C->p.in[k].dim[d]);
+  }
+  return 1;
+}
+
+/* ---- cost.  By tensor of a program: the kernel that makes it, and what of it has to be finished before another
+   contraction reads it: 2 a product, 1 one of batches, which a block may have whole rows of; 0 neither. */
+static int mgi_batched(const mg_graph *g, mg_tensor t) {
+  const mg_shape *s = &g->tensors[t.id].shape;
+  for (int d = 0; d + 2 < s->rank; d++)
+    if (s->dim[d] > 1) return 1;
+  return 0;
+}
+/* Microseconds of a program's kernels, and in *kernels how many; negative: no memory. */
+static double mgi_program_price(const mg_graph *g, const mg_machine *m, int *kernels) {
+  int *level = (int *)calloc(2 * (size_t)g->n_tensors, sizeof *level), *held = level + g->n_tensors, most = 0;
+  double us = 0, *bytes = NULL, *flops = NULL;
+  if (!level) return -1;
+  for (uint32_t k = 1; k < g->n_ops; k++) {
+    const mg_op_node *o = &g->ops[k];
+    const int product = o->code == MG_OP_MATMUL || o->code == MG_OP_CONCAT_MATMUL;
+    const int joins = product || o->code == MG_OP_SUM || o->code == MG_OP_MAX || o->code == MG_OP_ARGMAX;
+    const int batched = product && mgi_batched(g, o->out[0]);
+    int at = 0, has = 0;
+    for (int j = 0; j < o->n_in; j++)
+      if (level[o->in[j].id] > at) at = level[o->in[j].id];
+    for (int j = 0; j < o->n_in; j++)
+      if (level[o->in[j].id] == at && held[o->in[j].id] > has) has = held[o->in[j].id];
+    if (joins && (has == 2 || (has == 1 && product && !batched))) at++, has = 0;
+    if (product) has = batched ? 1 : 2;
+    for (int j = 0; j < o->n_out; j++) level[o->out[j].id] = at, held[o->out[j].id] = has;
+    if (at > most) most = at;
+  }
+  *kernels = most + 1;
+  bytes = (double *)calloc(2 * (size_t)*kernels, sizeof *bytes), flops = bytes ? bytes + *kernels : NULL;
+  for (uint32_t t = 1; t < g->n_tensors && bytes; t++) { /* read by each kernel that has it not, written by its own */
+    const double has = (double)mg_shape_elements(&g->tensors[t].shape) * mg_dtype_bytes(g->tensors[t].dtype);
+    const uint32_t own = g->tensors[t].op;
+    int written = 0;
+    for (uint32_t j = 0; j < g->n_out; j++) written |= g->out[j].id == t;
+    for (int at = 0; at <= most; at++) {
+      double read = 0;
+      for (uint32_t k = 1; k < g->n_ops; k++) {
+        const mg_op_node *o = &g->ops[k];
+        for (int j = 0; j < o->n_in; j++) {
+          if (o->in[j].id != t || level[o->out[0].id] != at || (own && level[t] == at)) continue;
+          double part = has;
+          if (o->code == MG_OP_GATHER && !j)
+            part = (double)mg_shape_elements(&g->tensors[o->out[0].id].shape) * mg_dtype_bytes(g->tensors[t].dtype);
+          if (part > read) read = part;
+        }
+      }
+      bytes[at] += g->tensors[t].fill ? 0 : read;
+      written |= own && read > 0;
+    }
+    if (written && own) bytes[level[t]] += has;
+  }
+  for (uint32_t k = 1; k < g->n_ops && bytes; k++) {
+    const mg_op_node *o = &g->ops[k];
+    if (o->code != MG_OP_MATMUL && o->code != MG_OP_CONCAT_MATMUL) continue;
+    const mg_shape *s = &g->tensors[o->in[0].id].shape;
+    flops[level[o->out[0].id]] += 2.0 * (double)mg_shape_elements(&g->tensors[o->out[0].id].shape) *
+                                  (double)s->dim[s->rank - 1] * (o->code == MG_OP_MATMUL ? 1 : 2);
+  }
+  for (int at = 0; at <= most && bytes; at++) {
+    const double moved = bytes[at] / (m->dram_gbps * 1e3), computed = flops[at] / (m->tensor_tflops * 1e6);
+    us += m->launch_us + (moved > computed ? moved : computed);
+  }
+  const int good = bytes != NULL;
+  free(level), free(bytes);
+  return good ? us : -1;
+}
+/* What an interval costs; MGI_NO_PRICE where it is no piece. */
+static double mgi_cut_price(mgi_parting *P, const mgi_cut *C, int alone) {
+  const mg_model_list *l = P->l;
+  int64_t at[2][MG_MODEL_MAX_SYMBOLS];
+  double us = 0;
+  mg_error why;
+  uint32_t slot = (uint32_t)(C->p.hash % (2 * MGI_PRICED));
+  if (!C->p.n_out) return MGI_NO_PRICE;
+  while (P->known[slot] && P->known[slot] != C->p.hash) slot = (slot + 1) % (2 * MGI_PRICED);
+  if (P->known[slot]) return P->price[slot];
+  if (P->n_known == MGI_PRICED) return alone ? 0 : MGI_NO_PRICE;
+  for (int k = 0; k < l->m->n_symbols; k++)
+    at[0][k] = P->cfg.sym ? P->cfg.sym[k] : l->m->symbol[k].least, at[1][k] = l->m->symbol[k].most;
+  mg_graph *g = NULL;
+  const mg_status family = mgi_piece_build(l, &C->p, NULL, &g, &why);
+  mg_graph_free(g);
+  if (family == MG_NO_MEMORY) return mg_fail(P->e, MG_NO_MEMORY, l->m->name, "%s", why.msg), MGI_NO_PRICE;
+  if (family != MG_OK && !alone) us = MGI_NO_PRICE;
+  for (int k = 0; k < (P->cfg.sym ? 1 : 2) && us < MGI_NO_PRICE; k++) {
+    int kernels = 0;
+    const mg_status s = mgi_piece_build(l, &C->p, at[k], &g, &why);
+    const double one = s == MG_OK ? mgi_program_price(g, P->cfg.machine, &kernels) : 0;
+    mg_graph_free(g);
+    if (s == MG_NO_MEMORY || one < 0)
+      return mg_fail(P->e, MG_NO_MEMORY, l->m->name, "no memory for a price"), MGI_NO_PRICE;
+    if (!alone && (s != MG_OK || kernels > P->cfg.max_kernels)) us = MGI_NO_PRICE;
+    else us += one;
+  }
+  P->known[slot] = C->p.hash, P->price[slot] = us, P->n_known++;
+  return us;
+}
+
+/* ---- the list of the pieces. */
+typedef struct mgi_regroup_state { mgi_lister L; uint32_t *is; } mgi_regroup_state; /* by value of the partitioner: the new list's */
+static uint32_t mgi_regroup_value(mgi_regroup_state *G, const mgi_parting *P, uint32_t v, const mg_step *from) {
+  if (!G->is[v]) G->is[v] = mgi_value_new(&G->L, &P->value[v], from->line, from->column);
+  return G->is[v];
+}
+/* A launch that stands for itself. */
+static void mgi_regroup_launch(mgi_regroup_state *G, const mgi_parting *P, uint32_t launch) {
+  const mg_launch *run = &P->l->launch[launch];
+  uint32_t piece = 0;
+  if (run->kind == MG_LAUNCH_PIECE) {
+    const mg_piece *p = &P->l->piece[run->piece];
+    while (piece < G->L.l->n_pieces && !mgi_piece_equal(&G->L.l->piece[piece], p)) piece++;
+    if (piece == G->L.l->n_pieces && mgi_piece_keep(&G->L, p)) G->L.l->n_pieces++;
+  }
+  mg_launch *to = mgi_launch_new(&G->L, run->kind, run->from);
+  if (!to) return;
+  *to = *run;
+  to->piece = piece;
+  for (int k = 0; k < run->n_in; k++) to->in[k] = mgi_regroup_value(G, P, run->in[k], run->from);
+  for (int k = 0; k < run->n_out; k++) to->out[k] = mgi_regroup_value(G, P, run->out[k], run->from);
+  if (run->scratch) to->scratch = mgi_regroup_value(G, P, run->scratch, run->from);
+}
+static void mgi_regroup_cut(mgi_regroup_state *G, const mgi_parting *P, uint32_t from, uint32_t to, mgi_cut *C) {
+  mg_model_list *l = G->L.l;
+  const mg_step *step = P->l->launch[P->atom[P->order[to - 1]].launch].from;
+  uint32_t piece = 0;
+  mgi_cut_of(P, from, to, C);
+  while (piece < l->n_pieces && !mgi_piece_equal(&l->piece[piece], &C->p)) piece++;
+  if (piece == MGI_PIECES)
+    mgi_list_err(&G->L, MG_LIMIT, step->line, step->column, "a model has at most %d distinct pieces", MGI_PIECES);
+  if (piece == l->n_pieces && mgi_piece_keep(&G->L, &C->p)) l->n_pieces++;
+  mg_launch *run = mgi_launch_new(&G->L, MG_LAUNCH_PIECE, step);
+  if (!run) return;
+  run->piece = piece, run->n_in = C->p.n_in, run->n_out = C->p.n_out;
+  for (int k = 0; k < run->n_in; k++) run->in[k] = mgi_regroup_value(G, P, C->in[k], step);
+  for (int k = 0; k < run->n_out; k++) run->out[k] = mgi_regroup_value(G, P, C->out[k], step);
+}
+/* The cuts of places a..b - 1, a region, of which the piece up to place k begins at cut[k]; best[b] is what they cost.
+   Where costs are the same, the last piece is the shorter one. */
+static void mgi_parting_cuts(mgi_parting *P, uint32_t a, uint32_t b, mgi_cut *C, double *best, uint32_t *cut) {
+  for (uint32_t k = a; k <= b; k++) best[k] = k == a ? 0 : 2 * MGI_NO_PRICE, cut[k] = a;
+  for (uint32_t from = a; from < b; from++)
+    for (uint32_t to = from + 1; to <= b && mgi_cut_of(P, from, to, C) && P->e->status == MG_OK; to++) {
+      const double us = mgi_cut_price(P, C, to == from + 1);
+      if (us < MGI_NO_PRICE && best[from] + us <= best[to] * (1 + 1e-12)) best[to] = best[from] + us, cut[to] = from;
+    }
+}
+/* Regions, cuts, launches. */
+static void mgi_regroup_all(mgi_regroup_state *G, mgi_parting *P) {
+  double *best = (double *)malloc((P->n_atoms + 1) * sizeof *best);
+  uint32_t *cut = (uint32_t *)malloc((P->n_atoms + 1) * sizeof *cut);
+  uint32_t *at = (uint32_t *)malloc((P->n_atoms + 1) * sizeof *at);
+  mgi_cut *C = (mgi_cut *)malloc(sizeof *C);
+  if (!best || !cut || !at || !C) mg_fail(P->e, MG_NO_MEMORY, P->l->m->name, "no memory for a partition");
+  for (uint32_t a = 0, b; a < P->n_atoms && P->e->status == MG_OK && mgi_listing(&G->L); a = b) {
+    b = a + 1;
+    if (P->atom[P->order[a]].node == UINT32_MAX) { mgi_regroup_launch(G, P, P->atom[P->order[a]].launch); continue; }
+    while (b < P->n_atoms && P->atom[P->order[b]].node != UINT32_MAX) b++;
+    mgi_parting_cuts(P, a, b, C, best, cut);
+    uint32_t n = 0;
+    for (uint32_t k = b; k > a && P->e->status == MG_OK; k = cut[k]) at[n++] = k;
+    for (uint32_t from = a; n && mgi_listing(&G->L); from = at[n]) mgi_regroup_cut(G, P, from, at[n - 1], C), n--;
+  }
+  free(best), free(cut), free(at), free(C);
+}
+static void mgi_parting_close(mgi_parting *P) {
+  free(P->value), free(P->atom), free(P->operand), free(P->maker), free(P->last), free(P->order), free(P->place);
+  free(P->edge), free(P->first_edge), free(P->known), free(P->price);
+}
+/* Atoms in their order; *e is the partitioner's, and clear. */
+static mg_status mgi_parting_open(mgi_parting *P, const mg_model_list *l, const mg_partition_config *cfg, mg_error *e) {
+  memset(P, 0, sizeof *P), memset(e, 0, sizeof *e);
+  P->l = l, P->e = e;
+  if (cfg) P->cfg = *cfg;
+  if (!P->cfg.machine) P->cfg.machine = mg_machine_at(0);
+  if (!P->cfg.max_kernels) P->cfg.max_kernels = 1;
+  if (!P->cfg.max_ops) P->cfg.max_ops = 24;
+  if (l->whole || P->cfg.max_ops < 1 || P->cfg.max_ops > MGI_MOST_OPS || P->cfg.max_kernels < 1)
+    return mg_fail(e, MG_BAD_INPUT, l->m->name, "expected a model's list, 1 to %d operators and 1 kernel or more",
+                   MGI_MOST_OPS);
+  for (int k = 0; k < l->m->n_symbols && P->cfg.sym; k++)
+    if (P->cfg.sym[k] < l->m->symbol[k].least || P->cfg.sym[k] > l->m->symbol[k].most)
+      return mg_fail(e, MG_BAD_INPUT, l->m->name, "%s is in %lld..%lld, found %lld", l->m->symbol[k].name,
+                     (long long)l->m->symbol[k].least, (long long)l->m->symbol[k].most, (long long)P->cfg.sym[k]);
+  P->n_values = l->n_values, P->cap_values = l->n_values + 256;
+  P->value = (mg_value *)malloc(P->cap_values * sizeof *P->value);
+  P->atom = (mgi_atom *)malloc(MGI_ATOMS * sizeof *P->atom);
+  if (!P->value || !P->atom) return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for a partition");
+  memcpy(P->value, l->value, l->n_values * sizeof *P->value);
+  if (!mgi_atoms_of(P)) return e->status;
+  P->maker = (uint32_t *)calloc(P->n_values, sizeof *P->maker), P->last = (uint32_t *)calloc(P->n_values, sizeof *P->last);
+  P->order = (uint32_t *)calloc(P->n_atoms + 1, sizeof *P->order);
+  P->place = (uint32_t *)calloc(P->n_atoms + 1, sizeof *P->place);
+  P->first_edge = (uint32_t *)calloc(P->n_atoms + 2, sizeof *P->first_edge);
+  P->known = (uint64_t *)calloc(2 * MGI_PRICED, sizeof *P->known);
+  P->price = (double *)calloc(2 * MGI_PRICED, sizeof *P->price);
+  if (!P->maker || !P->last || !P->order || !P->place || !P->first_edge || !P->known || !P->price)
+    return mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for a partition");
+  if (!mgi_edges(P) || !mgi_order_of(P)) return e->status;
+  for (uint32_t k = 0; k < P->n_atoms; k++)
+    for (uint32_t j = 0; j < P->atom[P->order[k]].n_in; j++) P->last[P->operand[P->atom[P->order[k]].in + j]] = k + 1;
+  for (int k = 0; k < l->m->n_outputs; k++) P->last[l->output[k]] = UINT32_MAX;
+  return MG_OK;
+}
+/* The list of P's pieces, in an empty one. */
+static void mgi_regroup(mgi_parting *P, mg_model_list *to, mg_graph *arena) {
+  const mg_model_list *l = P->l;
+  mgi_regroup_state *G = (mgi_regroup_state *)calloc(1, sizeof *G);
+  if (G) G->is = (uint32_t *)calloc(P->n_values + 1, sizeof *G->is);
+  if (!G || !G->is) mg_fail(P->e, MG_NO_MEMORY, l->m->name, "no memory for a partition");
+  to->m = l->m, to->arena = arena, to->sizes = l->sizes, to->n_values = 1, to->whole = l;
+  to->check = l->check, to->n_checks = l->n_checks;
+  if (P->e->status == MG_OK) {
+    mg_step none;
+    memset(&none, 0, sizeof none);
+    G->L.m = l->m, G->L.l = to;
+    for (int k = 0; k < l->m->n_symbols; k++)
+      G->L.least[k] = l->m->symbol[k].least, G->L.most[k] = l->m->symbol[k].most;
+    to->value = (mg_value *)mgi_arena(arena, 16 * sizeof *to->value, &G->L.err), to->cap_values = 16;
+    for (uint32_t v = 1; v < l->n_values && mgi_listing(&G->L); v++) /* inputs, weights and states come first */
+      if (l->value[v].kind != MG_VALUE_MADE) mgi_regroup_value(G, P, v, &none);
+    mgi_regroup_all(G, P);
+    for (int k = 0; k < l->m->n_outputs; k++) to->output[k] = G->is[l->output[k]];
+    if (!mgi_listing(&G->L)) *P->e = G->L.err;
+  }
+  if (G) free(G->is);
+  free(G);
+}
+mg_status mg_model_partition(const mg_model_list *l, const mg_partition_config *cfg, mg_model_list **out, mg_error *e) {
+  mgi_parting P;
+  mg_error local;
+  *out = NULL;
+  if (!e) e = &local;
+  mg_status s = mgi_parting_open(&P, l, cfg, e);
+  mg_graph *arena = s == MG_OK ? mg_program_new(l->m->name, NULL) : NULL;
+  mg_model_list *to = arena ? (mg_model_list *)mgi_alloc(arena->root, sizeof *to) : NULL;
+  if (s == MG_OK && !to) s = mg_fail(e, MG_NO_MEMORY, l->m->name, "no memory for a partition");
+  if (s == MG_OK) mgi_regroup(&P, to, arena), s = e->status;
+  mgi_parting_close(&P);
+  if (s == MG_OK) s = mg_model_partition_check(to, e);
+  if (s == MG_OK) *out = to;
+  else mg_graph_free(arena);
+  return s;
+}
+
+/* ---- the check.  A term is what a value is, as a tree of operators of which nothing is known but that equal operands
+   give equal results: inputs, weights and states at first, calls, updates, results of foreign kernels.  Equal terms have
+   one number, over both lists. */
+typedef struct mgi_term_node {
+  char kind;      /* 'v' value k; 'o' operator; 'u' update along k from `at` on; 'f' result k of a foreign kernel */
+  const void *of; /* 'o': a node of a piece; 'f': the statement */
+  uint32_t k, first, n; /* operands, by number */
+  mg_size at;
+  uint64_t hash;
+} mgi_term_node;
+typedef struct mgi_terms {
+  mgi_term_node *term;
+  uint32_t *operand, *slot, n, n_operands, slots;
+} mgi_terms;
+static int mgi_terms_equal(const mgi_terms *T, const mgi_term_node *a, const mgi_term_node *b) {
+  if (a->hash != b->hash || a->kind != b->kind || a->k != b->k || a->n != b->n || a->at != b->at) return 0;
+  if (a->n && memcmp(T->operand + a->first, T->operand + b->first, a->n * sizeof *T->operand)) return 0;
+  if (a->kind != 'o') return a->of == b->of;
+  const mg_piece_node *x = (const mg_piece_node *)a->of, *y = (const mg_piece_node *)b->of;
+  return x->n_sizes == y->n_sizes && mgi_call_equal(x->op, y->op) &&
+         (!x->n_sizes || !memcmp(x->size, y->size, x->n_sizes * sizeof *x->size));
+}
+/* The number, from 1 on, of a term whose operands are the last n of T. */
+static uint32_t mgi_term_number(mgi_terms *T, char kind, const void *of, uint32_t k, mg_size at, uint32_t n) {
+  mgi_term_node *t = &T->term[T->n + 1];
+  t->kind = kind, t->of = of, t->k = k, t->at = at, t->n = n, t->first = T->n_operands - n;
+  t->hash = mgi_piece_mix(mgi_piece_mix(0xcbf29ce484222325u, (uint64_t)kind), k);
+  for (uint32_t j = 0; j < n; j++) t->hash = mgi_piece_mix(t->hash, T->operand[t->first + j]);
+  if (kind == 'o') t->hash = mgi_expr_hash(((const mg_piece_node *)of)->op, t->hash);
+  uint32_t s = (uint32_t)(t->hash % T->slots);
+  for (; T->slot[s]; s = (s + 1) % T->slots)
+    if (mgi_terms_equal(T, &T->term[T->slot[s]], t)) {
+      T->n_operands = t->first;
+      return T->slot[s];
+    }
+  return T->slot[s] = ++T->n;
+}
+/* The terms of all of a list's values, in is[]; node: room for a piece's. */
+static void mgi_terms_of(mgi_terms *T, const mg_model_list *l, uint32_t *is, uint32_t *node) {
+  for (uint32_t v = 1; v < l->n_values; v++)
+    if (l->value[v].kind != MG_VALUE_MADE) is[v] = mgi_term_number(T, 'v', NULL, v, 0, 0);
+  for (uint32_t k = 0; k < l->n_launches; k++) {
+    const mg_launch *a = &l->launch[k];
+    uint32_t made[MG_MAX_OUT];
+    if (a->kind == MG_LAUNCH_PIECE) {
+      const mg_piece *p = &l->piece[a->piece];
+      for (uint32_t j = 0; j < p->n_nodes; j++) {
+        const mg_piece_node *x = &p->node[j];
+        for (uint32_t q = 0; q < x->n_operands; q++)
+          T->operand[T->n_operands++] =
+              x->operand[q] < MG_MAX_IN ? is[a->in[x->operand[q]]] : node[x->operand[q] - MG_MAX_IN];
+        node[j] = mgi_term_number(T, 'o', x, 0, 0, x->n_operands);
+      }
+      for (int j = 0; j < a->n_out; j++) made[j] = node[p->made[j]];
+    } else if (a->kind == MG_LAUNCH_UPDATE) {
+      T->operand[T->n_operands++] = is[a->out[0]], T->operand[T->n_operands++] = is[a->in[0]];
+      made[0] = mgi_term_number(T, 'u', NULL, (uint32_t)a->dim, a->at, 2);
+    } else
+      for (int j = 0; j < a->n_out; j++) {
+        for (int q = 0; q < a->n_in; q++) T->operand[T->n_operands++] = is[a->in[q]];
+        for (int q = 0; q < a->n_sizes; q++) T->operand[T->n_operands++] = a->size[q];
+        made[j] = mgi_term_number(T, 'f', a->from, (uint32_t)j, 0, (uint32_t)(a->n_in + a->n_sizes));
+      }
+    for (int j = 0; j < a->n_out; j++) is[a->out[j]] = made[j];
+  }
+}
+mg_status mg_model_partition_check(const mg_model_list *p, mg_error *e) {
+  const mg_model_list *const both[2] = {p->whole, p};
+  mgi_terms T;
+  uint32_t *is[2] = {NULL, NULL}, *node = NULL;
+  size_t terms = 2, operands = 2;
+  mg_status s = MG_OK;
+  if (!p->whole) return mg_fail(e, MG_BAD_INPUT, p->m->name, "expected a partition, found a model's list");
+  memset(&T, 0, sizeof T);
+  for (int w = 0; w < 2; w++) {
+    terms += both[w]->n_values;
+    for (uint32_t k = 0; k < both[w]->n_launches; k++) {
+      const mg_launch *a = &both[w]->launch[k];
+      const mg_piece *x = a->kind == MG_LAUNCH_PIECE ? &both[w]->piece[a->piece] : NULL;
+      terms += x ? x->n_nodes : (uint32_t)a->n_out;
+      for (uint32_t j = 0; x && j < x->n_nodes; j++) operands += x->node[j].n_operands;
+      if (!x) operands += (size_t)(a->n_in + a->n_sizes + 2) * (size_t)a->n_out;
+    }
+    is[w] = (uint32_t *)calloc(both[w]->n_values, sizeof **is);
+  }
+  if (terms < (uint32_t)1 << 30 && operands < (uint32_t)1 << 30) {
+    T.slots = (uint32_t)(2 * terms);
+    T.term = (mgi_term_node *)calloc(terms, sizeof *T.term), T.operand = (uint32_t *)calloc(operands, sizeof *T.operand);
+    T.slot = (uint32_t *)calloc(T.slots, sizeof *T.slot);
+  }
+  node = (uint32_t *)calloc(MGI_PIECE_NODES + MGI_MOST_OPS, sizeof *node);
+  if (!is[0] || !is[1] || !T.term || !T.operand || !T.slot || !node)
+    s = mg_fail(e, MG_NO_MEMORY, p->m->name, "no memory for the check of a partition");
+  for (int w = 0; w < 2 && s == MG_OK; w++) mgi_terms_of(&T, both[w], is[w], node);
+  for (int k = 0; k < p->m->n_outputs && s == MG_OK; k++)
+    if (is[0][both[0]->output[k]] != is[1][p->output[k]])
+      s = mg_fail(e, MG_NOT_FOUND, p->m->name, "the partition is wrong: output '%s' is another term",
+                  both[0]->value[both[0]->output[k]].name);
+  for (uint32_t v = 1; v < both[0]->n_values && s == MG_OK; v++)
+    if (both[0]->value[v].kind == MG_VALUE_STATE && is[0][v] != is[1][v])
+      s = mg_fail(e, MG_NOT_FOUND, p->m->name, "the partition is wrong: state '%s' is another term",
+                  both[0]->value[v].name);
+  free(T.term), free(T.operand), free(T.slot), free(node), free(is[0]), free(is[1]);
+  return s;
 }
 
 /* -------------------------------------------------------------------------------------------------- >>running
@@ -2799,15 +3457,15 @@ static mg_status mgi_step_prepare(mgi_running *S) {
   }
   for (uint32_t k = 0; k < l->n_checks && s == MG_OK; k++) {
     const mg_size_check *c = &l->check[k];
-    int64_t want = 0;
+    int64_t have = 0, want = 0;
     s = mg_size_at(l->sizes, c->want, S->sym, &want, S->e);
-    if (s == MG_OK && S->shape[c->value].dim[c->dim] != want) {
+    if (s == MG_OK) s = mg_size_at(l->sizes, c->have, S->sym, &have, S->e);
+    if (s == MG_OK && have != want) {
       char where[96];
       snprintf(where, sizeof where, "%.60s:%d:%d", l->m->where ? l->m->where : l->m->name, c->from->line,
                c->from->column);
-      s = mg_fail(S->e, MG_BAD_INPUT, where, "match: '%s' dimension %d: expected %s = %lld, found %lld",
-                  l->value[c->value].name, c->dim, mgi_size_text(l->sizes, c->want, text, sizeof text), (long long)want,
-                  (long long)S->shape[c->value].dim[c->dim]);
+      s = mg_fail(S->e, MG_BAD_INPUT, where, "match: '%s' dimension %d: expected %s = %lld, found %lld", c->name, c->dim,
+                  mgi_size_text(l->sizes, c->want, text, sizeof text), (long long)want, (long long)have);
     }
   }
   for (uint32_t k = 0; k < S->n_launches && s == MG_OK; k++) {

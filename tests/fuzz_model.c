@@ -83,6 +83,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     mg_string_free(b);
     FUZZ_HOLDS(mg_model_plan_print(p, &b, &e) == MG_OK);
     evaluate(l, p);
+    mg_model_list *parts = NULL;
+    mg_model_plan *plan = NULL;
+    s = mg_model_partition(l, NULL, &parts, &e);
+    FUZZ_HOLDS(s == MG_OK || s == MG_LIMIT || s == MG_NO_MEMORY);
+    if (s == MG_OK && mg_model_plan_of(parts, &plan, &e) == MG_OK) evaluate(parts, plan);
+    mg_model_plan_free(plan), mg_model_list_free(parts);
   }
   mg_string_free(a), mg_string_free(b);
   mg_model_plan_free(p), mg_model_list_free(l), mg_model_free(m), mg_model_free(again);

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 
 #include <cmocka.h>
+#include <math.h>
 
 static const char *const files[] = {"examples/models/tiny.mgm", "tests/corpus/model/relax.mgm",
                                     "tests/corpus/model/foreign.mgm"};
@@ -700,12 +701,226 @@ static void test_orders(void **state) {
   mg_model_data_free(d), mg_model_plan_free(p), mg_model_list_free(l), mg_model_free(m);
 }
 
+/* ---- the partition */
+
+/* Outputs and states of a model's list and of another of the same model, steps at growing p; 1 if they have the same
+   bits.  plan: of q, in whose arena it runs, or NULL. */
+static int runs_alike(const mg_model_list *l, const mg_model_list *q, const mg_model_plan *plan, int64_t n, int64_t p,
+                      int64_t most, uint64_t order) {
+  const int symbols = l->m->n_symbols;
+  int64_t sym[2] = {n, p}, room[2] = {n, most};
+  mg_model_data *d[2] = {data_of(l, room), data_of(q, room)};
+  int same = 1, calls = 0;
+  for (; (symbols < 2 || sym[1] <= most) && same; sym[1]++) {
+    mg_model_config c;
+    mg_error e;
+    memset(&c, 0, sizeof c);
+    c.inputs = 3 + (uint64_t)sym[1], c.foreign = foreign, c.user = &calls;
+    step(d[0], sym, &c);
+    c.plan = plan, c.order = order;
+    same = mg_model_step(d[1], sym, &c, &e) == MG_OK;
+    for (int k = 0; k < l->m->n_outputs && same; k++) {
+      mg_shape s;
+      assert_int_equal(mg_value_shape(l, &l->value[l->output[k]], sym, &s, NULL), MG_OK);
+      same = !memcmp(d[0]->data[l->output[k]], d[1]->data[q->output[k]], (size_t)mg_shape_elements(&s) * sizeof(double));
+    }
+    for (uint32_t v = 1; v < l->n_values && same; v++) {
+      mg_shape s;
+      if (l->value[v].kind != MG_VALUE_STATE) continue;
+      assert_int_equal(mg_value_shape(l, &l->value[v], room, &s, NULL), MG_OK);
+      same = !memcmp(d[0]->data[v], d[1]->data[v], (size_t)mg_shape_elements(&s) * sizeof(double));
+    }
+    if (symbols < 2) break;
+  }
+  mg_model_data_free(d[0]), mg_model_data_free(d[1]);
+  return same;
+}
+static mg_model_list *partition_of(const mg_model_list *l, int max_kernels, int max_ops) {
+  mg_partition_config c;
+  mg_model_list *q = NULL;
+  mg_error e;
+  memset(&c, 0, sizeof c);
+  c.max_kernels = max_kernels, c.max_ops = max_ops;
+  if (mg_model_partition(l, &c, &q, &e) != MG_OK) fail_msg("%s: %s", e.where, e.msg);
+  return q;
+}
+/* Pieces by one operator, by default, and large ones, all of them composed to the model by terms and by numbers, on an
+   arena with poison, in other orders.  Each piece is a family, or one operator. */
+static void test_partition(void **state) {
+  static const int limits[][2] = {{1, 1}, {0, 0}, {2, 24}, {3, 64}};
+  static const int64_t at[][3] = {{1, 1, 4}, {3, 2, 3}, {4, 15, 16}};
+  (void)state;
+  for (int k = 0; k < FILES; k++) {
+    mg_model *m = model_of(text_of(files[k]));
+    mg_model_list *l = list_of(m);
+    uint32_t before = UINT32_MAX;
+    for (size_t j = 0; j < sizeof limits / sizeof *limits; j++) {
+      mg_model_list *q = partition_of(l, limits[j][0], limits[j][1]);
+      mg_model_plan *plan = plan_of(q);
+      for (uint32_t x = 0; x < q->n_pieces; x++) {
+        mg_graph *g = NULL;
+        mg_error e;
+        const mg_status s = mg_piece_family(q, x, &g, &e);
+        if (s != MG_OK && q->piece[x].n_nodes > 1) fail_msg("piece %u is no family: %s", x, e.msg);
+        mg_graph_free(g);
+      }
+      assert_true(q->n_launches <= before); /* limits that are wider leave no more launches */
+      before = q->n_launches;
+      for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+        assert_true(runs_alike(l, q, NULL, at[i][0], at[i][1], at[i][2], 0));
+        for (uint64_t order = 0; order < 3; order++)
+          assert_true(runs_alike(l, q, plan, at[i][0], at[i][1], at[i][2], order));
+      }
+      if (!k) print_message("tiny: %u launches of %u pieces, %d kernels a piece: %u of %u\n", l->n_launches,
+                            l->n_pieces, limits[j][0], q->n_launches, q->n_pieces);
+      mg_model_plan_free(plan), mg_model_list_free(q);
+    }
+    assert_true(before < l->n_launches);
+    mg_model_list_free(l), mg_model_free(m);
+  }
+}
+/* What the shortest path finds is the least of all cuts, tried one by one. */
+static double least_of(mgi_parting *P, uint32_t a, uint32_t b, mgi_cut *C) {
+  double least = a == b ? 0 : 2 * MGI_NO_PRICE;
+  for (uint32_t to = a + 1; to <= b; to++) {
+    const double us = mgi_cut_of(P, a, to, C) ? mgi_cut_price(P, C, to == a + 1) : MGI_NO_PRICE;
+    const double all = us < MGI_NO_PRICE ? us + least_of(P, to, b, C) : MGI_NO_PRICE;
+    if (all < least) least = all;
+  }
+  return least;
+}
+static void test_least_cuts(void **state) {
+  static const char *const texts[] = {
+      "model m sym n in 1..64 input X : f16[n, 64] weight W, V : f16[64, 64] A = matmul(rms_norm(X, rms_norm(reshape(sum(W, dim=0), [64]), reshape(sum(V, dim=1), [64]), eps=1e-3), eps=1e-5), W) B = add(X, A)\n"
+      "C = matmul(silu(B), V) D = add(C, B) E = exp(D) O = mul(E, matmul(D, W)) output O, E",
+      "model m sym n in 1..8 sym k in 1..4 input X : f32[n, k] A = exp(X) B = reshape(A, [n*k]) C = neg(B) D = reshape(C, [n, k])\n"
+      "E = add(D, A) F = matmul(transpose(E, [1, 0]), X) G = matmul(X, F) O = sum(G, dim=1) output O"};
+  double best[64];
+  uint32_t cut[64];
+  static mgi_cut C;
+  (void)state;
+  for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+    mg_model *m = model_of(texts[k]);
+    mg_model_list *l = list_of(m);
+    for (int kernels = 1; kernels <= 3; kernels++) {
+      mg_partition_config c;
+      mgi_parting P;
+      mg_error e;
+      int cuts = 0;
+      memset(&c, 0, sizeof c);
+      c.max_kernels = kernels, c.max_ops = 64;
+      assert_int_equal(mgi_parting_open(&P, l, &c, &e), MG_OK);
+      assert_true(P.n_atoms > 7 && P.n_atoms < 16);
+      mgi_parting_cuts(&P, 0, P.n_atoms, &C, best, cut);
+      const double least = least_of(&P, 0, P.n_atoms, &C);
+      assert_true(fabs(best[P.n_atoms] - least) < 1e-9 * least);
+      for (uint32_t x = P.n_atoms; x > 0; x = cut[x]) cuts++;
+      assert_true(cuts > 1 && cuts < (int)P.n_atoms);
+      mgi_parting_close(&P);
+    }
+    mg_model_list_free(l), mg_model_free(m);
+  }
+}
+/* 1 if the check by terms refuses q. */
+static int refuses(const mg_model_list *q) {
+  mg_error e;
+  const mg_status s = mg_model_partition_check(q, &e);
+  if (s != MG_OK) assert_true(s == MG_NOT_FOUND && strstr(e.msg, "the partition is wrong"));
+  return s != MG_OK;
+}
+/* 1 if two operands of a piece's nodes are one term. */
+static int one_term(const mg_piece *p, uint16_t a, uint16_t b) {
+  if (a == b || a < MG_MAX_IN || b < MG_MAX_IN) return a == b;
+  const mg_piece_node *x = &p->node[a - MG_MAX_IN], *y = &p->node[b - MG_MAX_IN];
+  int one = x->n_operands == y->n_operands && x->n_sizes == y->n_sizes && mgi_call_equal(x->op, y->op) &&
+            (!x->n_sizes || !memcmp(x->size, y->size, x->n_sizes * sizeof *x->size));
+  for (uint32_t j = 0; one && j < x->n_operands; j++) one = one_term(p, x->operand[j], y->operand[j]);
+  return one;
+}
+static void test_partition_mutants(void **state) {
+  int n[8] = {0};
+  (void)state;
+  for (int f = 0; f < FILES; f++) {
+    mg_model *m = model_of(text_of(files[f]));
+    mg_model_list *l = list_of(m), *q = partition_of(l, 0, 0);
+    assert_false(refuses(q));
+    for (uint32_t k = 0; k < q->n_launches; k++) {
+      mg_launch *a = &q->launch[k], was = *a;
+      for (int j = 1; j < a->n_in; j++, *a = was) { /* operands of a launch, results of it, exchanged */
+        if (a->in[j] == a->in[0]) continue;
+        a->in[0] = was.in[j], a->in[j] = was.in[0], n[0]++;
+        if (!refuses(q)) fail_msg("operands 0 and %d of launch %u exchanged are accepted", j, k);
+      }
+      for (int j = 1; j < a->n_out; j++, *a = was) {
+        a->out[0] = was.out[j], a->out[j] = was.out[0], n[1]++;
+        if (!refuses(q)) fail_msg("results 0 and %d of launch %u exchanged are accepted", j, k);
+      }
+      for (uint32_t v = 1; v < q->n_values; v++) { /* a state of another layer */
+        if (q->value[v].kind != MG_VALUE_STATE || v == was.in[0] || q->value[was.in[0]].kind != MG_VALUE_STATE) continue;
+        a->in[0] = v, n[2]++;
+        if (!refuses(q)) fail_msg("launch %u with another state is accepted", k);
+        *a = was;
+      }
+      if (a->kind != MG_LAUNCH_UPDATE) continue;
+      a->at = mg_size_add(q->sizes, was.at, mg_size_int(q->sizes, 1));
+      if (!refuses(q)) fail_msg("update %u elsewhere is accepted", k);
+      *a = was;
+      for (uint32_t r = k + 1; r < q->n_launches; r++) { /* an update behind its reader */
+        int reads = 0;
+        for (int j = 0; j < q->launch[r].n_in; j++) reads |= q->launch[r].in[j] == was.out[0];
+        if (!reads) continue;
+        memmove(a, a + 1, (r - k) * sizeof was), q->launch[r] = was, n[3]++;
+        if (!refuses(q) || runs_alike(l, q, NULL, 2, 3, 5, 0)) fail_msg("update %u after its reader is accepted", k);
+        memmove(a + 1, a, (r - k) * sizeof was), *a = was;
+        break;
+      }
+    }
+    for (uint32_t k = 0; k < q->n_pieces; k++) { /* in a piece: operands, sizes, which node is stored */
+      mg_piece *p = &q->piece[k];
+      for (uint32_t x = 0; x < p->n_nodes; x++) {
+        const mg_piece_node *node = &p->node[x];
+        for (uint32_t j = 0; j < node->n_operands; j++) {
+          uint16_t *is = (uint16_t *)(uintptr_t)&node->operand[j], own = *is;
+          for (uint16_t to = 0; to < MG_MAX_IN + x; to++) {
+            if (one_term(p, to, own) || (to >= p->n_in && to < MG_MAX_IN)) continue;
+            *is = to, n[4]++;
+            if (!refuses(q)) fail_msg("piece %u: another operand of node %u is accepted", k, x);
+          }
+          *is = own;
+        }
+        for (uint32_t j = 0; j < node->n_sizes; j++) {
+          mg_size *is = (mg_size *)(uintptr_t)&node->size[j], own = *is;
+          *is = mg_size_add(q->sizes, own, mg_size_int(q->sizes, 1)), n[5]++;
+          if (!refuses(q)) fail_msg("piece %u: another size of node %u is accepted", k, x);
+          *is = own;
+        }
+      }
+      for (int j = 0; j < p->n_out; j++) {
+        const uint16_t own = p->made[j];
+        for (uint16_t to = 0; to < p->n_nodes; to++) {
+          if (one_term(p, (uint16_t)(MG_MAX_IN + to), (uint16_t)(MG_MAX_IN + own))) continue;
+          p->made[j] = to, n[6]++;
+          if (!refuses(q)) fail_msg("piece %u: another node as result %d is accepted", k, j);
+        }
+        p->made[j] = own;
+      }
+    }
+    assert_false(refuses(q));
+    mg_model_list_free(q), mg_model_list_free(l), mg_model_free(m);
+  }
+  print_message(
+      "mutants refused: %d operands, %d results, %d states, %d late updates, %d wires, %d sizes, %d stored nodes\n", n[0],
+      n[1], n[2], n[3], n[4], n[5], n[6]);
+  assert_true(n[0] > 30 && n[1] > 3 && n[2] > 3 && n[3] > 3 && n[4] > 300 && n[5] > 30 && n[6] > 100);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_text),    cmocka_unit_test(test_builder), cmocka_unit_test(test_errors),
       cmocka_unit_test(test_limits),  cmocka_unit_test(test_memory),  cmocka_unit_test(test_decoder),
       cmocka_unit_test(test_relax),   cmocka_unit_test(test_sharing), cmocka_unit_test(test_plans),
       cmocka_unit_test(test_mutants), cmocka_unit_test(test_scratch), cmocka_unit_test(test_launches),
-      cmocka_unit_test(test_orders)};
+      cmocka_unit_test(test_orders),  cmocka_unit_test(test_partition), cmocka_unit_test(test_least_cuts),
+      cmocka_unit_test(test_partition_mutants)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
