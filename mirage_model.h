@@ -394,11 +394,23 @@ typedef struct mg_model_config {
   /* NULL: MG_UNSUPPORTED where one is launched. */
   mg_status (*foreign)(void *user, const mg_foreign_call *c, mg_error *e);
   void *user;
+  /* NULL, or what runs a piece in the place of mg_eval: program g is the piece at these sizes, in and out as there. */
+  mg_status (*piece)(void *piece_user, uint32_t piece, const mg_graph *g, const int64_t *sym, const void *const *in,
+                     void *const *out, mg_error *e);
+  void *piece_user;
 } mg_model_config;
 
 /* One step: symbol s is sym[s].  States are updated, outputs are in d->data[l->output[k]].  On an error before the
    first launch nothing has changed. */
 mg_status mg_model_step(mg_model_data *d, const int64_t *sym, const mg_model_config *cfg, mg_error *e);
+
+/* Runs a list and another of the same model, which may have a plan and hooks of its own, for some steps on random
+   weights and inputs of `seed`, with room for the last.  Symbols that live in device memory grow by one a step.  *off is
+   the largest distance of an element of an output or a state, over the largest magnitude there; 0: the same bits.  of:
+   what it is an element of. */
+typedef struct mg_model_distance { double off; const char *of; int steps; } mg_model_distance;
+mg_status mg_model_compare(const mg_model_list *a, const mg_model_list *b, const int64_t *sym, int steps, uint64_t seed,
+                           const mg_model_config *of_a, const mg_model_config *of_b, mg_model_distance *d, mg_error *e);
 
 /* ---------------------------------------------------------------------------------------------- >>modelplan
    The memory of what is made, outputs included: storages that values share one after another, made once for all sizes
@@ -3327,7 +3339,8 @@ static mg_status mgi_launch_piece(mgi_running *S, const mg_launch *a) {
   }
   if (s == MG_OK) {
     mg_error e;
-    s = mg_eval(g, &d, in, out, &e);
+    s = S->cfg->piece ? S->cfg->piece(S->cfg->piece_user, a->piece, g, S->sym, in, out, &e)
+                      : mg_eval(g, &d, in, out, &e);
     if (s != MG_OK) s = mgi_step_fail(S, a, s, e.msg);
   }
   for (int k = 0; k < a->n_out && s == MG_OK; k++) {
@@ -3591,6 +3604,58 @@ mg_status mg_model_step(mg_model_data *d, const int64_t *sym, const mg_model_con
   for (uint32_t k = 0; k < l->n_pieces && S.piece; k++) mg_graph_free(S.piece[k]);
   free(S.shape), free(S.room), free(S.piece), free(S.bound), free(S.made), free(S.readers), free(S.offset),
       free(S.arena);
+  return s;
+}
+
+/* Distance of one value of two runs, of n elements. */
+static void mgi_model_off(const double *a, const double *b, int64_t n, const char *of, mg_model_distance *d) {
+  double most = 0, off = 0;
+  if (!memcmp(a, b, (size_t)n * sizeof *a)) return;
+  for (int64_t i = 0; i < n; i++) {
+    const double x = a[i] < 0 ? -a[i] : a[i], y = a[i] > b[i] ? a[i] - b[i] : b[i] - a[i];
+    if (x > most) most = x;
+    if (y > off) off = y;
+    if (!mgi_same_bits(a[i], b[i]) && !(y >= 0)) off = 1e300; /* one is no number */
+  }
+  off = off > 1e299 ? off : most > 0 ? off / most : off;
+  if (off > d->off) d->off = off, d->of = of;
+}
+mg_status mg_model_compare(const mg_model_list *a, const mg_model_list *b, const int64_t *sym, int steps, uint64_t seed,
+                           const mg_model_config *of_a, const mg_model_config *of_b, mg_model_distance *out, mg_error *e) {
+  const mg_model_list *const l[2] = {a, b};
+  const mg_model_config *const of[2] = {of_a, of_b};
+  int64_t at[MG_MODEL_MAX_SYMBOLS], room[MG_MODEL_MAX_SYMBOLS];
+  mg_model_data *d[2] = {NULL, NULL};
+  mg_status s = MG_OK;
+  memset(out, 0, sizeof *out);
+  if (a->m != b->m) return mg_fail(e, MG_BAD_INPUT, a->m->name, "expected two lists of one model");
+  for (int k = 0; k < a->m->n_symbols; k++)
+    at[k] = sym[k], room[k] = sym[k] + (a->m->symbol[k].device ? steps - 1 : 0);
+  for (int w = 0; w < 2 && s == MG_OK; w++) s = mg_model_data_new(l[w], room, seed, &d[w], e);
+  for (int t = 0; t < steps && s == MG_OK; t++, out->steps++) {
+    for (int w = 0; w < 2 && s == MG_OK; w++) {
+      mg_model_config c;
+      memset(&c, 0, sizeof c);
+      if (of[w]) c = *of[w];
+      c.inputs = seed + 1 + (uint64_t)t;
+      s = mg_model_step(d[w], at, &c, e);
+    }
+    for (int k = 0; k < a->m->n_outputs && s == MG_OK; k++) {
+      mg_shape shape;
+      s = mg_value_shape(a, &a->value[a->output[k]], at, &shape, e);
+      if (s == MG_OK)
+        mgi_model_off(d[0]->data[a->output[k]], d[1]->data[b->output[k]], mg_shape_elements(&shape),
+                      a->value[a->output[k]].name, out);
+    }
+    for (int k = 0; k < a->m->n_symbols; k++) at[k] += a->m->symbol[k].device;
+  }
+  for (uint32_t v = 1; v < a->n_values && s == MG_OK; v++) {
+    mg_shape shape;
+    if (a->value[v].kind != MG_VALUE_STATE) continue;
+    s = mg_value_shape(a, &a->value[v], room, &shape, e);
+    if (s == MG_OK) mgi_model_off(d[0]->data[v], d[1]->data[v], mg_shape_elements(&shape), a->value[v].name, out);
+  }
+  mg_model_data_free(d[0]), mg_model_data_free(d[1]);
   return s;
 }
 
