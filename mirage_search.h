@@ -6662,13 +6662,14 @@ static int mgi_num_term_of(const mgi_num_bounds *B, const mgi_num_term *t, const
   }
   return 0;
 }
-/* How many products node i of the list, but for its roundings and factors, adds up; 1 where it is no sum. */
+/* How many products node i of the list, but for its roundings, factors and divisors, adds up; 1 where it is no sum. */
 static double mgi_num_count(const mgi_num_list *l, int i) {
   double n = 1;
   for (;; i = l->node[i].in[0]) {
     const mgi_num_node *x = &l->node[i];
     if (x->kind == MGI_NUM_SUM) n *= x->count;
-    else if (x->kind != MGI_NUM_ROUND && x->kind != MGI_NUM_BITS && !(x->kind == MGI_NUM_OP && (x->code == MG_OP_SCALE || x->code == MG_OP_NEG))) return n;
+    else if (x->kind != MGI_NUM_ROUND && x->kind != MGI_NUM_BITS && !(x->kind == MGI_NUM_OP && (x->code == MG_OP_SCALE || x->code == MG_OP_NEG || x->code == MG_OP_DIV)))
+      return n;
   }
 }
 /* 1 if the term of a sum of so many is bounded by facts, or is that of a sum of no more which program p rounds; *part: 1 if p rounds only

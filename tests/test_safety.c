@@ -59,6 +59,31 @@
         "    b = load B {i->0}\n    t = matmul(a, b)\n  }\n  s = accum(t) {i->+}\n  o = matmul(s, d)\n  store o {x->0}\n" \
         "  plan { stages=2 }\n}\noutput O\n"
 
+/* Half a layer: queries of a norm, with its gain before the product, and attention. */
+#define HALF                                                                                                          \
+  "program half\ninput X : f16[16, 256]\ninput G : f16[256]\ninput Wq : f16[256, 256]\n"                              \
+  "input K : f16[4, 64, 128] @ [0, 2, 1]\ninput V : f16[4, 128, 64]\n"
+#define HALF_PROGRAM                                                                                                  \
+  HALF "N = rms_norm(X, G, eps=1e-6)\nQ = transpose(reshape(matmul(N, Wq), [16, 4, 64]), [1, 0, 2])\n"                \
+       "P = softmax(scale(matmul(Q, K), 1/8), dim=2)\nR = reshape(transpose(matmul(P, V), [1, 0, 2]), [16, 256])\n"   \
+       "output R\n"
+#define HALF_KERNELS(words)                                                                                           \
+  HALF "Q = kernel grid=(x=16, y=4) threads=256 {\n  x = load X {x->0, y->1}\n  g = load G {x->*, y->0}\n"            \
+       "  t = mul(x, g)\n  w = load Wq {x->*, y->0}\n  u = matmul(t, w)\n"                                            \
+       "  r = sqrt(add_scalar(accum(scale(sum(sqr(x), dim=1), 1/256)) {y->+}, 1/1000000))\n"                           \
+       "  q = reshape(div(accum(u) {y->+}, r), [1, 4, 64])\n  store q {x->0, y->*}\n  plan { stages=2 " words "}\n}\n"  \
+       "R = kernel grid=(x=4, z=16) threads=256 {\n  q = load Q {x->1, z->0}\n"                                       \
+       "  k = load K {x->0, z->*}\n  e = exp(matmul(scale(transpose(q, [1, 0, 2]), 1/8), k))\n"                        \
+       "  v = load V {x->0, z->*}\n  o = transpose(div(matmul(e, v), sum(e, dim=2)), [1, 0, 2])\n"                     \
+       "  o2 = reshape(o, [1, 64])\n  store o2 {x->1, z->0}\n  plan { stages=2 }\n}\noutput R\n"
+/* A product, divided, by another: in parts that are rounded, and whole. */
+#define QUOTIENT "program q\ninput A : f16[64, 256]\ninput B : f16[256, 64]\ninput C : f16[64, 1]\ninput D : f16[64, 32]\n"
+#define QUOTIENT_PROGRAM QUOTIENT "O = matmul(div(matmul(A, B), C), D)\noutput O\n"
+#define QUOTIENT_KERNEL(inside, after)                                                                                \
+  QUOTIENT "O = kernel grid=(x=4) threads=128 {\n  c = load C {x->0}\n  d = load D {}\n  for i=4 {\n"                 \
+           "    a = load A {x->0, i->1}\n    b = load B {i->0}\n" inside "  }\n" after                                \
+           "  store o {x->0}\n  plan { stages=2 }\n}\noutput O\n"
+
 typedef struct safety_case { const char *what, *program, *ugraph, *open; mg_safety want; const char *value; } safety_case;
 static const safety_case cases[] = {
   { "a gain before the norm", NORM_LINEAR "O = matmul(rms_norm(X, G, eps=1/1000000), W)\noutput O\n", NORM_LINEAR_FIRST(""), NULL, MG_UNSAFE, "p" },
@@ -89,6 +114,12 @@ static const safety_case cases[] = {
   { "the whole of it", CHAIN "O = matmul(matmul(A, B), D)\noutput O\n",
     CHAIN "O = kernel grid=(x=4) threads=128 {\n  d = load D {}\n  for i=4 {\n    a = load A {x->0, i->1}\n    b = load B {i->0}\n    t = matmul(a, b)\n  }\n  u = matmul(accum(t) {i->+}, d)\n  store u {x->0}\n  plan { stages=2 }\n}\noutput O\n",
     NULL, MG_SAFE, "" },
+  { "a gain before half a layer", HALF_PROGRAM, HALF_KERNELS(""), NULL, MG_SAFETY_OPEN, "t" },
+  { "the same, wide", HALF_PROGRAM, HALF_KERNELS("u.mma=wide "), NULL, MG_SAFE, "" },
+  { "parts of a quotient as an operand", QUOTIENT_PROGRAM,
+    QUOTIENT_KERNEL("    t = div(matmul(a, b), c)\n    u = matmul(t, d)\n", "  o = accum(u) {i->+}\n"), NULL, MG_SAFETY_OPEN, "t" },
+  { "the whole of it", QUOTIENT_PROGRAM,
+    QUOTIENT_KERNEL("    p = matmul(a, b)\n", "  o = matmul(div(accum(p) {i->+}, c), d)\n"), NULL, MG_SAFE, "" },
   { "an epilogue", MLP "O = mul(silu(matmul(X, A)), matmul(X, B))\noutput O\n",
     MLP "O = kernel grid=(x=4) threads=128 {\n  for i=4 {\n    x = load X {x->*, i->1}\n    a = load A {x->1, i->0}\n    b = load B {x->1, i->0}\n"
         "    p = matmul(x, a)\n    q = matmul(x, b)\n  }\n  o = mul(silu(accum(p) {i->+}), accum(q) {i->+})\n  store o {x->1}\n  plan { stages=2 }\n}\noutput O\n",
@@ -291,6 +322,25 @@ static void unsafe_is_behind(void **state) {
   }
   mg_graph_free(p);
 }
+/* What is found for half a layer has no room in f16 before its norm: the product is wide then. */
+static void half_a_layer_is_wide(void **state) {
+  (void)state;
+  mg_graph *p = parse(HALF_PROGRAM);
+  mg_search_config c = mg_search_config_default();
+  mg_search_result res;
+  mg_safety_report r;
+  mg_error e;
+  char *text = NULL;
+  c.emittable = emittable, c.time_limit_s = 20;
+  if (mg_search(p, &c, &res, &e) != MG_OK) fail_msg("%s", e.msg);
+  assert_false(mg_is_program(res.graph[0]));
+  assert_int_equal(mg_safety_of(p, res.graph[0], NULL, &r, &e), MG_OK);
+  assert_int_equal(mg_print(res.graph[0], &text, &e), MG_OK);
+  if (r.verdict != MG_SAFE || !strstr(text, ".mma=wide")) fail_msg("%s: %s\n%s", mg_safety_name(r.verdict), r.why, text);
+  mg_string_free(text);
+  mg_search_result_free(&res);
+  mg_graph_free(p);
+}
 /* What is stored for the programs is not unsafe where it comes first. */
 static int table(int print) {
   ugraphs u;
@@ -323,7 +373,8 @@ int main(int argc, char **argv) {
     cmocka_unit_test(verdicts),
       cmocka_unit_test(what_runs_find_unsafe_is_ranked_behind),
       cmocka_unit_test(slow_numerics), cmocka_unit_test(runs_settle), cmocka_unit_test(other_graphs_are_refused), cmocka_unit_test(plans_are_obeyed), cmocka_unit_test(kernels_are_the_same),
-    cmocka_unit_test(unsafe_is_behind), cmocka_unit_test(first_results_are_not_unsafe),
+    cmocka_unit_test(unsafe_is_behind), cmocka_unit_test(half_a_layer_is_wide),
+    cmocka_unit_test(first_results_are_not_unsafe),
   };
   if (argc > 1 && !strcmp(argv[1], "table")) return table(1) != 0;
   return cmocka_run_group_tests(tests, NULL, NULL);
