@@ -6642,42 +6642,57 @@ MGI_FN int mgi_given_real(const mg_tensor_info *x, void *given, int64_t j, int64
   if (x->fill) ((double *)given)[j] = (double)mg_filled(x, i);
   return x->fill != MG_FILL_NONE;
 }
-/* How input k of g is filled in: what holds of all its elements. */
+/* How input k of g is filled in: what holds of all its elements.  An element's value hangs on its number in `like`, x's shape or
+   that in the family of which g is a member: members have the same values at the same indices. */
 typedef struct mgi_filler {
   const mg_tensor_info *x;
+  const mg_shape *like;
   uint32_t k;
   int64_t bound;             /* of its indices; 0: it holds none */
   int64_t stride[MG_MAX_RANK];
 } mgi_filler;
 MGI_FN mgi_filler mgi_filler_of(const mg_graph *g, uint32_t k) {
   mgi_filler f;
-  f.x = mg_tensor_of(g, g->in[k]), f.k = k;
+  f.x = mg_tensor_of(g, g->in[k]), f.like = &f.x->shape, f.k = k;
   f.bound = f.x->dtype == MG_I32 ? mg_index_bound(g, g->in[k]) : 0;
   mg_strides(f.x, f.stride);
   return f;
 }
 /* Puts the bits of element i where the kernel reads it. */
 MGI_FN void mgi_filler_put(const mgi_filler *f, void *raw, int64_t i, uint32_t bits) { mgi_cd_put(raw, f->x->dtype, mgi_cd_place(&f->x->shape, f->stride, i), bits); }
+/* The number of element i in `like`, modulo 2^64: a family may have more elements than any of its members that run. */
+MGI_FN uint64_t mgi_filler_number(const mgi_filler *f, int64_t i) {
+  uint64_t number = 0, stride = 1;
+  if (f->like == &f->x->shape) return (uint64_t)i;
+  for (int d = f->like->rank; d-- > 0; i /= f->x->shape.dim[d], stride *= (uint64_t)f->like->dim[d])
+    number += (uint64_t)(i % f->x->shape.dim[d]) * stride;
+  return number;
+}
+MGI_FN uint64_t mgi_filler_state(const mgi_filler *f, uint64_t seed, int64_t i) {
+  return (seed * 64 + f->k) * 0x9E3779B97F4A7C15u ^ mgi_filler_number(f, i) * 0xD1342543DE82EF95u;
+}
 /* 1 if the input holds indices: given[j] is its element i then, drawn within bounds, of sixteen one the last and one the first;
    `raw` has it where the kernel reads it. */
 MGI_FN int mgi_given_index(const mgi_filler *f, uint64_t seed, void *given, int64_t j, int64_t i, void *raw) {
   if (!f->bound) return 0;
-  uint64_t state = (seed * 64 + f->k) * 0x9E3779B97F4A7C15u ^ (uint64_t)i * 0xD1342543DE82EF95u;
+  uint64_t state = mgi_filler_state(f, seed, i);
+  const uint64_t number = mgi_filler_number(f, i);
   int64_t at = (int64_t)(mgi_random(&state) % (uint64_t)f->bound);
-  if (i % 16 == 1) at = 0;
-  if (i % 16 == 0 && mg_shape_elements(&f->x->shape) > 1) at = f->bound - 1;
+  if (number % 16 == 1) at = 0;
+  if (number % 16 == 0 && mg_shape_elements(f->like) > 1) at = f->bound - 1;
   ((int32_t *)given)[j] = (int32_t)at;
   mgi_filler_put(f, raw, i, (uint32_t)at);
   return 1;
 }
-/* Random normal inputs, rounded to their dtype. */
-/* Of sizes as in `like`: g, or the family of which it is a member, whose members' first rows are the same then. */
+/* Random normal inputs, rounded to their dtype: those of `like`, which is g, or the family of which it is a member, as far as g has
+   them. */
 MGI_FN void mgi_tensors_like(const mg_graph *like, const mg_graph *g, mgi_tensors *t, uint64_t seed) {
   for (uint32_t k = 0; k < g->n_in; k++) {
-    const mgi_filler f = mgi_filler_of(g, k);
-    const double scale = mgi_cd_scale(&mg_tensor_of(like, like->in[k])->shape);
-    uint64_t state = seed * 0xD1342543DE82EF95u + k;
+    mgi_filler f = mgi_filler_of(g, k);
+    f.like = &mg_tensor_of(like, like->in[k])->shape;
+    const double scale = mgi_cd_scale(f.like);
     for (int64_t i = 0; i < t->in_n[k]; i++) {
+      uint64_t state = mgi_filler_state(&f, seed, i);
       uint32_t bits;
       if (mgi_given_real(f.x, t->given[k], i, i) || mgi_given_index(&f, seed, t->given[k], i, i, t->in[k])) continue;
       ((double *)t->given[k])[i] = mgi_cd_rounded(f.x->dtype, (float)(scale * mgi_cd_normal(&state)), &bits);
@@ -7758,7 +7773,7 @@ MGI_FN void mgi_sample_fill(const mgi_check_task *t, const mgi_tensors *x, uint3
   const double scale = mgi_cd_scale(&o->shape);
   for (int64_t j = 0; j < n; j++) {
     const int64_t i = mgi_box_place(&o->shape, b, j);
-    uint64_t state = (t->seed * 64 + k) * 0x9E3779B97F4A7C15u ^ (uint64_t)i * 0xD1342543DE82EF95u;
+    uint64_t state = mgi_filler_state(&f, t->seed, i);
     uint32_t bits;
     if (mgi_given_filled(t, o, given, j, i) || mgi_given_index(&f, t->seed, given, j, i, x->in[k])) continue;
     if (t->F) {
@@ -8779,7 +8794,7 @@ MGI_FN void mgi_check_say_sizes(const mg_graph *g, char *text, size_t size) {
 }
 
 /* One check: of ugraph and its reduction by text, in files of dir; full: at full size too. */
-enum { MGI_CHECK_SIZES = 8 };
+enum { MGI_CHECK_AROUND = 8, MGI_CHECK_SIZES };
 typedef struct mgi_check_job {
   const mg_graph *ugraph;
   mg_reduced small;
@@ -8798,63 +8813,70 @@ typedef struct mgi_check_job {
   const mg_graph *const *range; /* of a file of several: all of them, of which ugraph is number `at`; NULL: it is the only one */
   int n_ranges, at;
   char entry[120];           /* then: whose launch it is */
-  int rows;                  /* 1: of a family whose members' first rows are compared, bit for bit */
+  int rows;                  /* 1: of a family with symbols that are not contracted: its members' rows are compared, bit for bit */
+  uint8_t contracted[MG_MAX_SYMBOLS];
   const char *quoted;        /* where in the text what it quotes begins */
   char dir[400];
 } mgi_check_job;
 /* The greatest value of symbol k that is the family's. */
 MGI_FN int64_t mgi_check_greatest(const mgi_check_job *J, uint32_t k) { return J->range ? mgi_cu_ranges_greatest(J->range, J->n_ranges, J->at, k) : J->ugraph->symbol[k].most; }
-/* 1 if all that stands before the one symbol, in inputs and outputs, has one element, and it is not contracted: rows of a member are
-   the first of a larger one's. */
-MGI_FN int mgi_check_has_rows(const mg_graph *g) {
-  uint8_t *of = NULL, contracted[MG_MAX_SYMBOLS];
-  int rows = g->n_symbols == 1 && mg_contracted(g, contracted, NULL) == MG_OK && !contracted[0] && mg_symbols_of(g, &of, NULL) == MG_OK;
-  for (uint32_t k = 0; rows && k < g->n_in + g->n_out; k++) {
-    const mg_tensor t = k < g->n_in ? g->in[k] : g->out[k - g->n_in];
-    const mg_shape *z = &mg_tensor_of(g, t)->shape;
-    for (int d = 0, before = 1; d < z->rank; d++) {
-      if (of[t.id * MG_MAX_RANK + (uint32_t)d]) rows &= before;
-      before &= z->dim[d] == 1;
-    }
-  }
-  free(of);
-  return rows;
+/* 1 if the members' symbols that are contracted, sizes of sums, are alike. */
+MGI_FN int mgi_check_sums_alike(const mgi_check_job *J, int one, int other) {
+  for (uint32_t k = 0; k < J->ugraph->n_symbols; k++)
+    if (J->contracted[k] && J->size[one][k] != J->size[other][k]) return 0;
+  return 1;
 }
-/* What the members' floats kept, against the last one's: r->rows.  The files are removed. */
-MGI_FN void mgi_check_rows(const mgi_check_job *J, int sizes, mg_check_report *r) {
-  unsigned char *row[2] = {NULL, NULL};
+/* What member `at` kept of its floats, all outputs in memory order; NULL: nothing, or not all.  free() it. */
+MGI_FN unsigned char *mgi_check_kept(const mgi_check_job *J, int at) {
+  const mg_graph *g = J->member[at];
   char path[540];
-  int64_t most = 0;
-  int top = 0, same = sizes > 1;
-  for (int size = 0; size < sizes; size++)
-    if (J->size[size][0] > J->size[top][0]) top = size;
-  for (uint32_t k = 0; k < J->ugraph->n_out; k++) {
-    const mg_tensor_info *o = mg_tensor_of(J->member[top], J->member[top]->out[k]);
-    most += mg_shape_elements(&o->shape) * mg_dtype_bytes(o->dtype);
+  size_t bytes = 0;
+  for (uint32_t k = 0; k < g->n_out; k++)
+    bytes += (size_t)mg_shape_elements(&mg_tensor_of(g, g->out[k])->shape) * (size_t)mg_dtype_bytes(mg_tensor_of(g, g->out[k])->dtype);
+  snprintf(path, sizeof path, "%s/size%d.%d", J->dir, at, (int)MGI_FAMILY_NORMAL);
+  FILE *f = fopen(path, "rb");
+  unsigned char *kept = f ? (unsigned char *)malloc(bytes + 1) : NULL;
+  if (kept && fread(kept, 1, bytes + 1, f) != bytes) free(kept), kept = NULL;
+  if (f) fclose(f);
+  return kept;
+}
+/* 1 if the elements that both members have, at the same indices, are of the same bits. */
+MGI_FN int mgi_check_same_rows(const mg_graph *g, const unsigned char *mine, const mg_graph *h, const unsigned char *its) {
+  for (uint32_t k = 0; k < g->n_out; k++) {
+    const mg_tensor_info *x = mg_tensor_of(g, g->out[k]), *y = mg_tensor_of(h, h->out[k]);
+    int64_t stride[2][MG_MAX_RANK];
+    mg_shape both = x->shape;
+    for (int d = 0; d < both.rank; d++)
+      if (y->shape.dim[d] < both.dim[d]) both.dim[d] = y->shape.dim[d];
+    mg_strides(x, stride[0]);
+    mg_strides(y, stride[1]);
+    for (int64_t i = 0, n = mg_shape_elements(&both); i < n; i++)
+      if (mgi_cd_get(mine, x->dtype, mgi_cd_place(&both, stride[0], i)) != mgi_cd_get(its, y->dtype, mgi_cd_place(&both, stride[1], i))) return 0;
+    mine += (size_t)mg_shape_elements(&x->shape) * (size_t)mg_dtype_bytes(x->dtype);
+    its += (size_t)mg_shape_elements(&y->shape) * (size_t)mg_dtype_bytes(y->dtype);
   }
-  for (int k = 0; k < 2; k++) row[k] = (unsigned char *)malloc((size_t)most + 1);
-  for (int size = -1; size < sizes; size++) { /* the greatest first */
-    const int at = size < 0 ? top : size;
-    const mg_graph *g = J->member[at];
-    snprintf(path, sizeof path, "%s/size%d.%d", J->dir, at, (int)MGI_FAMILY_NORMAL);
-    FILE *f = row[0] && row[1] ? fopen(path, "rb") : NULL;
-    const size_t got = f ? fread(row[size >= 0], 1, (size_t)most, f) : 0;
-    if (f) fclose(f);
-    for (size_t k = 0, mine = 0, its = 0; k < g->n_out && size >= 0; k++) {
-      const mg_tensor_info *x = mg_tensor_of(g, g->out[k]), *y = mg_tensor_of(J->member[top], J->member[top]->out[k]);
-      const size_t bytes = (size_t)mg_shape_elements(&x->shape) * (size_t)mg_dtype_bytes(x->dtype);
-      if (mine + bytes > got) same = 0;
-      else if (same > 0 && memcmp(row[1] + mine, row[0] + its, bytes)) same = -1;
-      mine += bytes, its += (size_t)mg_shape_elements(&y->shape) * (size_t)mg_dtype_bytes(y->dtype);
+  return 1;
+}
+/* What the members' floats kept, each two with the same sums against each other: r->rows.  The files are removed. */
+MGI_FN void mgi_check_rows(const mgi_check_job *J, mg_check_report *r) {
+  unsigned char *kept[MGI_CHECK_SIZES];
+  char path[540];
+  int compared = 0, lost = 0, differ = 0;
+  for (int at = 0; at < J->n_sizes; at++) lost |= (kept[at] = mgi_check_kept(J, at)) == NULL;
+  for (int at = 1; at < J->n_sizes && !lost; at++)
+    for (int to = 0; to < at; to++) {
+      if (!mgi_check_sums_alike(J, at, to)) continue;
+      differ |= !mgi_check_same_rows(J->member[at], kept[at], J->member[to], kept[to]);
+      compared = 1;
     }
-  }
-  for (int size = 0; size < sizes; size++)
+  r->rows = differ ? -1 : compared;
+  for (int at = 0; at < J->n_sizes; at++) {
+    free(kept[at]);
     for (int family = 0; family < MGI_FAMILY_PEAKS; family++) {
-      snprintf(path, sizeof path, "%s/size%d.%d", J->dir, size, family);
+      snprintf(path, sizeof path, "%s/size%d.%d", J->dir, at, family);
       unlink(path);
     }
-  free(row[0]), free(row[1]);
-  r->rows = same;
+  }
 }
 /* Sizes of symbol or computed size k that a check tries, up to `most`: its least, those around whole[], the first whole chunks from
    there on, of the least and the greatest chunk, and, returned, two chunks and a ragged rest later, as far as it goes, so that
@@ -8896,20 +8918,20 @@ MGI_FN int mgi_check_reach(const mg_graph *g, uint32_t c, int64_t want, int belo
 /* Rows of J->size for a family with computed sizes: around chunks of each size that inputs have; symbols that it does not hang on are
    at their least and their most in turn. */
 MGI_FN int mgi_check_computed(mgi_check_job *J) {
-  static const uint8_t order[MGI_CHECK_SIZES] = {0, 7, 3, 1, 2, 6, 4, 5}; /* what matters first */
+  static const uint8_t order[MGI_CHECK_AROUND] = {0, 7, 3, 1, 2, 6, 4, 5}; /* what matters first */
   const mg_graph *g = J->ugraph;
   const int64_t *most = J->size[MGI_CHECK_SIZES];
   int64_t all[MG_MAX_SYMBOLS];
   int rows = 0;
   if (mg_symbol_values(g, most, all, NULL) != MG_OK) return 0;
-  for (int j = 0; j < MGI_CHECK_SIZES; j++)
-    for (uint32_t c = 0; c < mg_n_sizes(g) && rows < MGI_CHECK_SIZES; c++) {
+  for (int j = 0; j < MGI_CHECK_AROUND; j++)
+    for (uint32_t c = 0; c < mg_n_sizes(g) && rows < MGI_CHECK_AROUND; c++) {
       int64_t whole[2], *at = J->size[rows];
       int own = 0, again = 0, to = rows;
       for (uint32_t i = 0; i < g->n_in * MG_MAX_RANK; i++) own |= g->in_symbol[i / MG_MAX_RANK][i % MG_MAX_RANK] == c + 1;
       for (uint32_t k = 0; k < g->n_symbols; k++) at[k] = rows % 2 ? most[k] : g->symbol[k].least;
       const int64_t last = mgi_check_around(g, c, all[c], whole);
-      const int64_t want[MGI_CHECK_SIZES] = {g->symbol[c].least, whole[0] - 1, whole[0], whole[0] + 1, whole[1] - 1, whole[1], whole[1] + 1, last};
+      const int64_t want[MGI_CHECK_AROUND] = {g->symbol[c].least, whole[0] - 1, whole[0], whole[0] + 1, whole[1] - 1, whole[1], whole[1] + 1, last};
       if (!own || !mgi_check_reach(g, c, want[order[j]], order[j] == 1 || order[j] == 4, most, at)) continue;
       for (int r = 0; r < rows; r++) again |= !memcmp(J->size[r], at, g->n_symbols * sizeof *at);
       if (again) continue;
@@ -8922,13 +8944,17 @@ MGI_FN int mgi_check_computed(mgi_check_job *J) {
   return rows;
 }
 /* The members of a family that a check runs: at each symbol's values around chunks of it; where there are several symbols, each is at
-   another of these.  The last is the greatest, at full size. */
+   another of these; where some are contracted, once more the one that sums most, with the others at other values, so that rows can be
+   compared.  The last is the greatest, at full size. */
 MGI_FN mg_status mgi_check_members(mgi_check_job *J, mg_error *e) {
   const mg_graph *g = J->ugraph;
   int n[MG_MAX_SYMBOLS], rows = 0, beyond = 0;
-  int64_t v[MG_MAX_SYMBOLS][MG_SYMBOL_SIZES]; /* at most MGI_CHECK_SIZES of them: one further */
-  mg_status s = MG_OK;
+  int64_t v[MG_MAX_SYMBOLS][MG_SYMBOL_SIZES]; /* at most MGI_CHECK_AROUND of them: one further */
+  mg_status s = mg_contracted(g, J->contracted, e);
+  int sums = 0, most_sums = 0, again = 0;
   for (uint32_t k = 0; k < g->n_symbols; k++) {
+    sums |= J->contracted[k];
+    J->rows |= !J->contracted[k];
     const int64_t most = J->size[MGI_CHECK_SIZES][k] = mgi_check_greatest(J, k);
     int64_t whole[2];
     if (g->n_computed) continue;
@@ -8943,8 +8969,19 @@ MGI_FN mg_status mgi_check_members(mgi_check_job *J, mg_error *e) {
     if (!rows) return mg_fail(e, MG_NO_MEMORY, "mg_cuda_check", "no memory for the sizes that are tried");
     for (int j = 0; j < rows; j++) beyond &= memcmp(J->size[j], J->size[MGI_CHECK_SIZES], g->n_symbols * sizeof **J->size) != 0;
   }
+  for (int j = 0; j < rows && !g->n_computed; j++)
+    for (uint32_t k = 0; k < g->n_symbols; k++) {
+      J->size[j][k] = v[k][(j + (int)k) % n[k]];
+      if (J->contracted[k] && J->size[j][k] >= J->size[most_sums][k]) most_sums = j;
+    }
+  for (uint32_t k = 0; k < g->n_symbols && sums && !g->n_computed; k++) {
+    const int64_t of = J->size[rows][k] = J->size[most_sums][k];
+    if (J->contracted[k] || n[k] < 2) continue;
+    J->size[rows][k] = v[k][n[k] - 1] > of ? v[k][n[k] - 1] : v[k][n[k] - 2];
+    again = 1;
+  }
+  rows += again;
   for (int j = 0; j < rows && s == MG_OK; j++) {
-    for (uint32_t k = 0; k < g->n_symbols && !g->n_computed; k++) J->size[j][k] = v[k][(j + (int)k) % n[k]];
     s = mg_at(J->small.graph, J->size[j], &J->member[j], e);
   }
   if (s == MG_OK) s = mg_at(g, J->size[MGI_CHECK_SIZES], &J->member[MGI_CHECK_SIZES], e);
@@ -9251,7 +9288,7 @@ MGI_FN mg_status mgi_check_file(const mg_graph *ugraph, const mg_graph *const *r
   }
   if (s == MG_OK) s = mgi_check_build(ugraph, &J.small, J.full, J.apart, J.edited, J.dir, cxx, headers, J.timeout_s, cu_text, e);
   r->reduced = J.small.changed && !J.apart;
-  J.rows = s == MG_OK && !J.edited && !J.apart && mgi_check_has_rows(ugraph);
+  J.rows &= s == MG_OK && !J.edited && !J.apart;
   r->work = J.work;
   r->apart = J.apart;
   if (r->reduced) mgi_check_say_sizes(J.small.graph, r->sizes, sizeof r->sizes);
@@ -9268,7 +9305,7 @@ MGI_FN mg_status mgi_check_file(const mg_graph *ugraph, const mg_graph *const *r
           at += (uint32_t)snprintf(r->difference + at, sizeof r->difference - at, "%s%s = %lld", k ? ", " : "; at ", J.ugraph->symbol[k].name, (long long)J.size[strstr(r->difference, "at full size") ? (int)MGI_CHECK_SIZES : size][k]);
     }
     if (J.ugraph->n_symbols) mgi_check_sizes_text(&J, r->sizes, sizeof r->sizes);
-    if (J.rows) mgi_check_rows(&J, J.n_sizes, r);
+    if (J.rows) mgi_check_rows(&J, r);
     r->exp_opaque = opaque;
   }
   if (r->race) mgi_check_lines(J.dir, mgi_check_builds[J.apart ? 3 : 1], cu_text, r->difference, sizeof r->difference);
